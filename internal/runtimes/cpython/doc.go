@@ -18,5 +18,5 @@
 //
 // A code object can be freed and its address reused before its name is read. A name is proven by one of: the thread has
 // slept since; the identity was copied in the stop and is unchanged; it was known before the stop and is unchanged
-// after it. Otherwise the frame is [managed.Freed].
+// after it. Otherwise the frame is named [freed].
 package cpython

@@ -11,29 +11,28 @@ import (
 )
 
 // census records since when compilations are at their addresses. An isolate gives each number once
-// (Isolate::NextOptimizationId in src/execution/isolate.h), so the same number at the same address is the same code:
-// a census before a copy proves its names. It searches generated mappings for the map of InstructionStream, all
+// (Isolate::NextOptimizationId in src/execution/isolate.h), so that the same number at the same address is the same
+// code: a census before a copy proves its names. It searches generated mappings for the map of InstructionStream: all
 // before the first sample, later pages with unknown code.
 type census struct {
 	*heap
 	seen    map[uint64]sighting
-	placed  map[uint64]uint64 // start of a compilation
-	moved   int64             // when a compilation was last found elsewhere, CLOCK_MONOTONIC ns
-	pages   map[uint64]int64  // last census of a page, CLOCK_MONOTONIC ns
-	covered map[uint64]uint64 // examined mappings, start to end
-	last    int64             // of any page
+	placed  map[uint64]uint64 // start by compilation number
+	moved   int64             // when code was last found to have moved: CLOCK_MONOTONIC, ns
+	pages   map[uint64]int64  // last census by page: CLOCK_MONOTONIC, ns
+	covered map[uint64]uint64 // examined mappings: end by start
+	last    int64             // last census of any page
 	block   []byte
 	batch   []candidate
 	reads   []frames.Region
 }
 
-// sighting is code found by a census.
 type sighting struct {
 	number uint64
-	at     int64 // CLOCK_MONOTONIC ns
+	at     int64 // CLOCK_MONOTONIC, ns
 }
 
-// candidate is a possible header of an InstructionStream.
+// candidate is a possible InstructionStream.
 type candidate struct {
 	start  uint64
 	head   [codeHead]byte
@@ -51,10 +50,10 @@ const (
 	mostMapTests = 64
 	mostGaps     = 16
 	censusStep   = 16 << 10
-	codeAligned  = 32 // least kCodeAlignment
+	codeAligned  = 32 // the least kCodeAlignment
 )
 
-// since gives when a compilation was first known to begin at an address.
+// since returns when a compilation was first known to begin at start.
 func (c *census) since(start, number uint64) (at int64, ok bool) {
 	s, ok := c.seen[start]
 	return s.at, ok && number != 0 && s.number == number
@@ -65,15 +64,15 @@ func (c *census) forget() {
 		covered: map[uint64]uint64{}}
 }
 
-// compacting is how long code counts as being moved, in ns.
+// compacting is how long code counts as moving, ns.
 const compacting = 10e9
 
 // recentlyCompacted reports whether the collector has lately moved code. It may have moved back to an address that had
-// other code at the copy, so that an earlier sighting proves nothing.
+// other code at the copy: an earlier sighting then proves nothing.
 func (c *census) recentlyCompacted() bool { return c.moved != 0 && procmem.Now()-c.moved < compacting }
 
-// recordPlace records where a compilation begins. Isolates share numbers: code has moved if it is no longer at the
-// first address.
+// recordPlace records where a compilation begins. As isolates share numbers, code has moved only if it is no longer at
+// the earlier address.
 func (c *census) recordPlace(start, number uint64) {
 	before, ok := c.placed[number]
 	if ok && before != start && c.numberAt(before) != number {
@@ -125,8 +124,8 @@ func (c *census) countPage(pc uint64) {
 	c.countRange(span{page, page + codePage})
 }
 
-// countRange records the code of a range. V8 uses a code range from its start (RegionAllocator); the reserved rest is
-// not read.
+// countRange records a range's code. V8 fills a code range from its start (RegionAllocator); the reserved rest is not
+// read.
 func (c *census) countRange(s span) {
 	if c.block == nil {
 		c.block = make([]byte, codePage)
@@ -179,7 +178,7 @@ func (c *census) countBlock(at uint64, b []byte) {
 	}
 }
 
-// findStreamMap finds the map of InstructionStream among the most frequent words of a block.
+// findStreamMap returns the map of InstructionStream, among the most frequent words of a block; 0: none.
 func (c *census) findStreamMap(at uint64, b []byte) uint64 {
 	count := map[uint64]int{}
 	for i := int(-(at + c.l.head) % codeAligned); i+16 <= len(b); i += codeAligned {

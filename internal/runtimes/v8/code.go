@@ -12,10 +12,9 @@ import (
 
 // # Compiled code
 //
-// The code at an address does not follow from the called function: on-stack replacement and recompilation change
-// it. The instructions follow a header with the addresses of their map and Code
-// (src/objects/instruction-stream.h), which has their start. The header is searched downwards from the address,
-// and verified by that.
+// On-stack replacement and recompilation change a function's code, so the code at an address is found by its header.
+// The header has the addresses of its map and of its Code (src/objects/instruction-stream.h), which has the start of
+// the instructions. It is searched downwards from the address, and verified by that.
 //
 //	InstructionStream                 Code
 //	  map                               deoptimization data, or of baseline code its bytecodes
@@ -25,7 +24,7 @@ import (
 //
 // Up to V8 10 both are one object.
 
-// code is a Code object and its instructions, with what names its frames.
+// code is a Code object, its instructions, and what names its frames.
 type code struct {
 	object     uint64
 	start, end uint64
@@ -33,16 +32,16 @@ type code struct {
 	head       [codeHead]byte
 	deoptAt    uint64
 	deopt      [deoptHead]byte
-	number     uint64 // unique compilation number
+	number     uint64 // compilation number, unique in an isolate
 	shared     uint64
-	wrapper    uint64 // referrer of the code, 0: none
+	wrapper    uint64 // SharedFunctionInfoWrapper of shared; 0: none
 	function   *function
 	positions  []byte
 	bytecodes  uint64 // of baseline code; 0: unknown
 	inlined    []inlinedCall
-	exits      int   // start of the deoptimization exits
-	since      int64 // first reading, CLOCK_MONOTONIC ns
-	checked    int64 // last reading
+	exits      int   // start of the deoptimization exits; 0: none
+	since      int64 // first read: CLOCK_MONOTONIC, ns
+	checked    int64 // last read
 }
 
 type inlinedCall struct {
@@ -57,7 +56,7 @@ const (
 	mostCodes   = 1 << 13
 	mostInlined = 1 << 12
 	scanBlock   = 4 << 10
-	optimizedID = 1 // words before shared
+	optimizedID = 1 // words before layout.shared
 )
 
 // codes caches compiled code by address.
@@ -68,7 +67,7 @@ type codes struct {
 	census census
 }
 
-// codeAt gives the code at an address: from the cache, verified, else by its header; nil if there is none.
+// codeAt returns the code at an address, from the cache if unchanged, else by its header; nil: none.
 func (r *codes) codeAt(pc uint64) *code {
 	i, ok := slices.BinarySearchFunc(r.sorted, pc, func(c *code, pc uint64) int {
 		switch {
@@ -112,7 +111,7 @@ func (r *codes) codeAt(pc uint64) *code {
 	return c
 }
 
-// sameCode verifies that cached code, and its function, are still at their addresses.
+// sameCode reports whether cached code, and its function, are still at their addresses.
 func (r *codes) sameCode(c *code) bool {
 	var head [codeHead]byte
 	var deopt [deoptHead]byte
@@ -137,13 +136,12 @@ func (r *codes) sameCode(c *code) bool {
 	return true
 }
 
-// sameHead compares two heads of code, without the variable flags.
+// sameHead compares two heads of code, but for the flags, which change.
 func (r *codes) sameHead(a, b *[codeHead]byte) bool {
 	f := r.l.codeFlags
 	return string(a[:f]) == string(b[:f]) && string(a[f+4:]) == string(b[f+4:])
 }
 
-// findCode searches the header of the code at an address.
 func (r *codes) findCode(pc uint64) *code {
 	if r.scan == nil {
 		r.scan = make([]byte, scanBlock)
@@ -169,7 +167,7 @@ func (r *codes) findCode(pc uint64) *code {
 	return nil
 }
 
-// readCodeObject reads code by its header, nil if invalid.
+// readCodeObject reads code by its header; nil if invalid.
 func (r *codes) readCodeObject(stream uint64) *code {
 	l := r.l
 	c := &code{object: stream, start: stream - tag + l.head, checked: procmem.Now()}
@@ -229,7 +227,7 @@ func (r *codes) readDeopt(c *code, w uint64) {
 	r.readInlined(c, word(l.literals), word(l.inlining))
 }
 
-// readInlined reads inlined calls: position, and index of the function among the literals (InliningPosition in
+// readInlined reads inlined calls: position, and the function's index among the literals (InliningPosition in
 // src/codegen/source-position.h).
 func (r *codes) readInlined(c *code, literals, inlining uint64) {
 	calls := r.array(inlining, 16, mostInlined)

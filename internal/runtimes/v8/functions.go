@@ -17,11 +17,11 @@ import (
 //	                                    or InterpreterData ── bytecodes ────┤
 //	                                    or Code (baseline) ── bytecodes ────┘
 //
-// A script's number is unique in an isolate, a function's in its script; both identify a moved function.
+// The script's number (unique in an isolate) and the function's (unique in the script) identify a moved function.
 type function struct {
 	sfi      uint64
 	scriptAt uint64
-	data     uint64 // last value
+	data     uint64 // when last read
 	head     [sfiSize]byte
 	script   *script
 	literal  uint32
@@ -30,15 +30,15 @@ type function struct {
 	name       string
 	begin, end int
 	start      int
-	tries      int // to read the name again: the collector may move what it is read from
+	tries      int // repeated reads of the name, which fail while the collector moves its source
 
 	bytecodes uint64 // 0: none
 	positions []byte
-	code      []byte // bytecodes, for baseline code
+	code      []byte // bytecodes, read for baseline code
 	coded     bool
 
-	since   int64 // first reading, CLOCK_MONOTONIC ns
-	checked int64 // last reading
+	since   int64 // first read: CLOCK_MONOTONIC, ns
+	checked int64 // last read
 }
 
 const (
@@ -54,7 +54,7 @@ type functions struct {
 	byBytecodes map[uint64]*function
 	scripts     map[uint64]*script
 	lines       int
-	copiedAt    int64 // time of the walk's copy: later readings are valid
+	copiedAt    int64 // time of the walk's copy; 0: none. Later readings hold.
 	head        [sfiSize]byte
 }
 
@@ -62,7 +62,7 @@ func (r *functions) forget() {
 	r.byInfo, r.byBytecodes = map[uint64]*function{}, map[uint64]*function{}
 }
 
-// functionOf gives the current function of a SharedFunctionInfo, nil if invalid.
+// functionOf returns the current function of a SharedFunctionInfo; nil if invalid.
 func (r *functions) functionOf(w uint64) *function {
 	if f := r.byInfo[w]; f != nil {
 		if f.checked >= r.copiedAt && r.copiedAt != 0 || r.isUnchanged(f) {
@@ -97,7 +97,7 @@ func (r *functions) drop(w uint64) {
 	delete(r.byInfo, w)
 }
 
-// isUnchanged verifies that a function was not replaced.
+// isUnchanged reports whether a function was not replaced.
 func (r *functions) isUnchanged(f *function) bool {
 	var id [8]byte
 	r.parts = append(r.parts[:0], frames.Region{Addr: f.sfi - tag, Bytes: r.head[:]})
@@ -131,7 +131,7 @@ func (r *functions) isUnchanged(f *function) bool {
 
 func firstWord(b *[sfiSize]byte) uint64 { return binary.LittleEndian.Uint64(b[:]) }
 
-// readFunction reads a function by its SharedFunctionInfo; false if it is unreadable.
+// readFunction reads a function by its SharedFunctionInfo; false if unreadable.
 func (r *functions) readFunction(f *function) bool {
 	if r.live.Read(f.sfi-tag, f.head[:]) != len(f.head) {
 		return false
@@ -152,7 +152,6 @@ func (r *functions) readFunction(f *function) bool {
 	return true
 }
 
-// readNames reads name, class and first line.
 func (r *functions) readNames(f *function) {
 	word := func(off uint64) uint64 { return binary.LittleEndian.Uint64(f.head[off:]) }
 	r.readName(f, word(r.l.sfiName))
@@ -162,7 +161,7 @@ func (r *functions) readNames(f *function) {
 	}
 }
 
-// readCode sets the bytecodes and their positions if the function has others than before.
+// readCode sets bytecodes and positions, if they have changed.
 func (r *functions) readCode(f *function) {
 	data := binary.LittleEndian.Uint64(f.head[r.l.sfiData:])
 	if data == f.data {
@@ -186,7 +185,7 @@ func (r *functions) readCode(f *function) {
 	}
 }
 
-// bytecodesOf gives the bytecodes of a function's data, 0 if none.
+// bytecodesOf returns the bytecodes that a function's data lead to; 0: none.
 func (r *functions) bytecodesOf(data uint64) uint64 {
 	t := &r.l.types
 	for range 3 {
@@ -245,7 +244,7 @@ const (
 
 const anonymous = "(anonymous)"
 
-// readName sets name and bounds by a word that leads to a String or to a ScopeInfo.
+// readName sets name and bounds from a String or ScopeInfo.
 func (r *functions) readName(f *function, w uint64) {
 	f.name, f.begin, f.end = anonymous, -1, -1
 	object, typ := r.object(w)
@@ -324,15 +323,14 @@ func (r *functions) bounds(object, at uint64) (begin, end int) {
 // # Proofs of names
 //
 // Names are read after the copy, when objects may have moved. What is unchanged from before to after the copy is
-// proven, as is a sleeper's. New functions have two independent proofs: function and bytecodes, or code. Functions of
-// eval and new Function come and go: they must be known before the copy.
+// proven, as is all of a sleeper. New functions have two independent proofs: function and bytecodes, or code. Functions
+// of eval and new Function come and go: they must be known before the copy.
 
-// isProven reports whether a function is proven to be the frame's.
 func (r *functions) isProven(f *function) bool {
 	return f.since < r.copiedAt || r.copiedAt == 0 || f.script == nil || f.script.named || r.live.Unchanged()
 }
 
-// functionAt gives the function of a frame with these bytecodes.
+// functionAt returns the function of a frame with these bytecodes.
 func (r *functions) functionAt(bytecodes, callee uint64) *function {
 	if f := r.byBytecodes[bytecodes]; f != nil {
 		if r.functionOf(f.sfi) == f && f.bytecodes == bytecodes {

@@ -13,11 +13,11 @@ import (
 
 // # Layouts
 //
-// V8's build derives data symbols with offsets, types and constants for debuggers
-// (tools/gen-postmortem-metadata.py: v8dbg_class_JSFunction__shared__SharedFunctionInfo). Names vary, and some or
-// all can be missing, so known layouts of releases complete them.
+// V8's build makes data symbols of offsets, types and constants for debuggers (tools/gen-postmortem-metadata.py:
+// v8dbg_class_JSFunction__shared__SharedFunctionInfo). Names vary, and some or all can be missing: known layouts of
+// releases complete them.
 
-// layout has the offsets of fields in their objects, for a release.
+// layout has the offsets of fields in their objects in a release.
 type layout struct {
 	// From the frame pointer (src/execution/frame-constants.h).
 	fpFunction, fpBytecodes, fpOffset int64
@@ -29,8 +29,8 @@ type layout struct {
 	scopePlace                                  uint64 // ScopeInfo (scope-info.tq): position of the bounds, or 0
 	bytesLength, bytesPositions, bytesData      uint64 // BytecodeArray (bytecode-array.tq)
 	codeDeopt, codePositions, codeFlags         uint64 // Code (code.h)
-	codeStart, codeSize                         uint64 // codeStart 0: instructions in the object
-	head                                        uint64 // size before the instructions
+	codeStart, codeSize                         uint64 // codeStart 0: Code contains the instructions
+	head                                        uint64 // bytes before the instructions
 	inlined, literals, shared, inlining, exits_ int    // deoptimization data, in words
 	wrapped                                     bool   // shared is a SharedFunctionInfoWrapper
 	kinds                                       [16]string
@@ -49,17 +49,17 @@ func (v version) least(major, minor int) bool {
 	return v.major > major || v.major == major && v.minor >= minor
 }
 
-// oldest and newest are the releases with known layout: Node 16 to 26.
+// oldest and newest are the releases of known layout: Node 16 to 26.
 var oldest, newest = version{9, 4}, version{14, 6}
 
-// Types of frames without a code kind.
+// Frame types without a code kind of their own.
 const (
 	kindRegExp      = "regexp"
 	kindInterpreted = "interpreted"
 	kindBaseline    = "baseline"
 )
 
-// kindsOf gives the frame types of code kinds by number (CodeKind in src/objects/code-kind.h).
+// kindsOf returns the frame types by code kind (CodeKind in src/objects/code-kind.h).
 func kindsOf(v version) (kinds [16]string) {
 	kinds[3] = kindRegExp
 	if v.least(14, 0) {
@@ -89,7 +89,7 @@ func kindsOf(v version) (kinds [16]string) {
 	return kinds
 }
 
-// layoutOf gives the layout of a release, from its sources.
+// layoutOf returns the layout of a release, as in its sources.
 func layoutOf(v version) layout {
 	l := layout{
 		fpFunction: -16, fpBytecodes: -32, fpOffset: -40,
@@ -124,7 +124,7 @@ func layoutOf(v version) layout {
 	return l
 }
 
-// field is a symbol's value, with alternative names.
+// field is where a symbol's value goes; names are alternatives.
 type field struct {
 	into  func(l *layout, v int64)
 	names []string
@@ -191,7 +191,7 @@ var symbols = []field{
 		[]string{"type_SharedFunctionInfoWrapper__SHARED_FUNCTION_INFO_WRAPPER_TYPE"}},
 }
 
-// functionTypes is the number of function types in releases that do not describe it.
+// functionTypes is the number of function types in releases without a symbol for it.
 const functionTypes = 17
 
 const prefix = "v8dbg_"
@@ -229,7 +229,7 @@ type described struct {
 	layout
 	version
 	full  string
-	sizes []byte // of bytecodes with operands of one, two and four bytes
+	sizes []byte // of bytecodes, with operands of one, two and four bytes
 	code  span
 	runs  []span
 	node  string // Node's version, or ""
@@ -301,7 +301,7 @@ func (d *described) lacks() string {
 // mostSizes bounds the bytecode sizes: 256 bytecodes, three operand sizes.
 const mostSizes = 3 * 256
 
-// read reads the bytecode sizes and the builtins' location.
+// read reads the bytecode sizes and the builtins' addresses.
 func (d *described) read(h managed.Host, at map[string]managed.Symbol, number func(string) (int64, bool)) {
 	if s := at[symSizes]; s.Size > 0 && s.Size <= mostSizes && s.Size%3 == 0 {
 		b := make([]byte, s.Size)

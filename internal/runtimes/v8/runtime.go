@@ -18,16 +18,16 @@ type Runtime struct {
 	module       *frames.Module
 	name         string
 	sample       *managed.Sample
-	handlerFrame uint64 // interpreter frame of the running handler, 0: none
+	handlerFrame uint64 // fp of the interpreter frame that runs the innermost handler; 0: none
 	eviction     managed.IdleEviction
 }
 
 var _ managed.Namer = (*Runtime)(nil)
 
-// v8File matches files that contain V8.
+// v8File matches names of files that contain V8.
 var v8File = regexp.MustCompile(`^(node|nodejs|nsolid|iojs)\d*(\.\d+)*$|^lib(node|v8)[-.\d_a-z]*\.so(\.[\d.]+)?$`)
 
-// Detect looks for V8. It is a [managed.Detector].
+// Detect implements [managed.Detector].
 func Detect(h managed.Host) (managed.Runtime, error) {
 	if h.Arch() != frames.X86_64 && h.Arch() != frames.AArch64 {
 		return nil, nil
@@ -53,7 +53,7 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 	return nil, nil
 }
 
-// sharedFile matches shared libraries with a version.
+// sharedFile matches names of shared libraries with a version.
 var sharedFile = regexp.MustCompile(`\.so\.`)
 
 func newRuntime(h managed.Host, m *frames.Module, d *described) *Runtime {
@@ -86,7 +86,7 @@ func (r *Runtime) Attach(h managed.Host) bool {
 	return false
 }
 
-// Changed implements [managed.Runtime]: there are no rules.
+// Changed implements [managed.Runtime].
 func (r *Runtime) Changed() bool { return false }
 
 // Forget implements [managed.Runtime].
@@ -139,21 +139,11 @@ func (r *Runtime) inFile(pc frames.Addr, m *frames.Module) frames.Addr {
 	return pc - m.Bias + r.module.Bias
 }
 
-// runsBytecode reports whether a frame is of a builtin that only runs bytecode.
+// runsBytecode reports whether a frame's builtin does nothing but run bytecode.
 func (r *Runtime) runsBytecode(f *frames.Frame) bool {
-	pc := r.inFile(f.PC, f.Module) // possibly the first instruction
+	pc := r.inFile(f.PC, f.Module) // may be the first instruction
 	return slices.ContainsFunc(r.l.runs, func(s span) bool { return s.has(pc) })
 }
-
-// # Frames (src/execution/frame-constants.h)
-//
-//	fp + 8    return address
-//	fp        the caller's fp
-//	fp − 8    context: an object; of frames that are no function's their type, a small integer
-//	fp − 16   JSFunction
-//	fp − 24   number of arguments
-//	fp − 32   interpreter, baseline code: BytecodeArray
-//	fp − 40   interpreter: offset in it, a small integer; baseline code: feedback
 
 const fpContext = 8 // below fp
 
@@ -173,12 +163,12 @@ func (r *Runtime) frameOf(f *frames.Frame, cfa frames.Addr) (fp, callee uint64) 
 	return f.FP, callee
 }
 
-// isIncomplete reports whether the frame is being made: words below the stack pointer are stale.
+// isIncomplete reports whether the frame is being made, so that words below the stack pointer are stale.
 func (r *Runtime) isIncomplete(f *frames.Frame) bool {
 	return !f.Caller && f.FP+uint64(r.l.fpOffset) < f.SP
 }
 
-// refByClosure gives the function of such a frame, by its closure alone: valid only while the thread is unchanged.
+// refByClosure returns the function of an incomplete frame by its closure: valid only while the thread is unchanged.
 func (r *Runtime) refByClosure(callee uint64, kind uint8) managed.Ref {
 	if object, ok := r.isFunction(callee); ok && r.live.Unchanged() {
 		if fn := r.functionOf(r.field(object, r.l.jsShared)); fn != nil {
@@ -188,10 +178,10 @@ func (r *Runtime) refByClosure(callee uint64, kind uint8) managed.Ref {
 	return lostRef
 }
 
-// lostRef is the Ref of an unproven function.
+// lostRef stands for an unproven function.
 var lostRef = managed.Ref{Kind: refLost}
 
-// appendInterpreted gives the function of an interpreter frame, instead of the bytecode's handler.
+// appendInterpreted appends the function of an interpreter frame, which replaces the bytecode's handler.
 func (r *Runtime) appendInterpreted(f *frames.Frame, cfa frames.Addr, out []managed.Ref) ([]managed.Ref, bool) {
 	fp, callee := r.frameOf(f, cfa)
 	switch {
@@ -227,8 +217,8 @@ func (r *Runtime) appendInterpreted(f *frames.Frame, cfa frames.Addr, out []mana
 		Kind: refInterpreted}), true
 }
 
-// inHandler reports whether the innermost frame is a handler called by the interpreter's frame at fp: a register
-// has its bytecodes.
+// inHandler reports whether the innermost frame is a handler called by the interpreter frame at fp: a register has that
+// frame's bytecodes.
 func (r *Runtime) inHandler(fp uint64) bool {
 	bytecodes, ok := r.sample.Mem.Word(fp + uint64(r.l.fpBytecodes))
 	if !ok || !isObject(bytecodes) || r.sample.Regs.Arch != frames.X86_64 {
@@ -244,10 +234,10 @@ func (r *Runtime) inHandler(fp uint64) bool {
 	return true
 }
 
-// arrayRegister and offsetRegister are r12 and r9 in handlers (src/codegen/x64/register-x64.h).
+// Registers of handlers: r12 and r9 (src/codegen/x64/register-x64.h).
 const arrayRegister, offsetRegister = 12, 9
 
-// currentOffset gives the bytecode offset in a handler's registers; the stack has that of the last call.
+// currentOffset returns the bytecode offset in a handler's registers; the stack has that of the last call.
 func (r *Runtime) currentOffset(bytecodes uint64, stored int) int {
 	regs := r.sample.Regs
 	if regs.Arch != frames.X86_64 {
@@ -284,7 +274,7 @@ func (r *Runtime) appendCompiled(f *frames.Frame, cfa frames.Addr, out []managed
 		Kind: refOptimized}), true
 }
 
-// agrees reports whether the frame's closure is now one of a function.
+// agrees reports whether the frame's closure is now one of fn.
 func (r *Runtime) agrees(f *frames.Frame, cfa frames.Addr, fn *function) bool {
 	if r.live.Unchanged() {
 		return true
@@ -297,7 +287,7 @@ func (r *Runtime) agrees(f *frames.Frame, cfa frames.Addr, fn *function) bool {
 	return ok && r.functionOf(r.field(object, r.l.jsShared)) == fn
 }
 
-// laterRef is the Ref of a function that outer frames may identify.
+// laterRef is the Ref of a function that outer frames may still identify.
 func (r *Runtime) laterRef(fn *function, bytecodes uint64, at int) managed.Ref {
 	if fn != nil || bytecodes == 0 {
 		return lostRef
@@ -372,7 +362,7 @@ func (r *Runtime) Symbolize(ref managed.Ref, l managed.Live, out []managed.Frame
 	return append(out, r.frame(f, p, ok, kind)), truth
 }
 
-// describeLater names such a function.
+// describeLater names the function of a laterRef.
 func (r *Runtime) describeLater(ref managed.Ref, out []managed.Frame) []managed.Frame {
 	bytecodes, at, kind := ref.Object, int(ref.Position), kindInterpreted
 	var c *code
@@ -393,10 +383,10 @@ func (r *Runtime) describeLater(ref managed.Ref, out []managed.Frame) []managed.
 	return append(out, r.frame(f, p, ok, kind))
 }
 
-// frame describes a function at a source position, if that is known.
+// frame describes a function at a source position, if known.
 func (r *Runtime) frame(f *function, p position, known bool, kind string) managed.Frame {
 	if f.script != nil && f.begin < 0 && f.tries < mostTries {
-		r.isUnchanged(f) // it was moved while it was read: the answer is kept, so it is read again first
+		r.isUnchanged(f) // moved while read: the answer is kept, so try again first
 	}
 	m := managed.Frame{Function: f.name, StartLine: f.start, Type: kind}
 	if f.script == nil {
@@ -418,7 +408,7 @@ func (r *Runtime) frame(f *function, p position, known bool, kind string) manage
 
 const mostDeep = 64
 
-// appendOptimized gives the functions at a place in optimized code, innermost first.
+// appendOptimized appends the functions at a place in optimized code, innermost first.
 func (r *Runtime) appendOptimized(c *code, place int, out []managed.Frame) []managed.Frame {
 	p, ok := lookup(c.positions, r.l.least(14, 0), place)
 	if c.exits > 0 && place >= c.exits {
@@ -440,7 +430,7 @@ func (r *Runtime) appendOptimized(c *code, place int, out []managed.Frame) []man
 	return append(out, r.frame(c.function, p, ok, c.kind))
 }
 
-// evictIdle drops entries that were in no walk for long.
+// evictIdle drops entries that no walk used for long.
 func (r *Runtime) evictIdle(at int64) {
 	before, due := r.eviction.Due(at)
 	if !due {

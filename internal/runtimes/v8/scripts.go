@@ -19,12 +19,12 @@ type script struct {
 	id       int
 	name     string
 	named    bool
-	first    int // first line, of an embedded script
+	first    int // first line of an embedded script
 	ends     []int32
-	tries    int // to read ends: the collector may move the source meanwhile
+	tries    int // attempts to read ends, which fail while the collector moves the source
 	members  map[int]member
-	searched int   // times that classes were searched
-	listedAt int64 // when its functions were listed, CLOCK_MONOTONIC ns
+	searched int   // attempts to find classes
+	listedAt int64 // when its functions were listed: CLOCK_MONOTONIC, ns
 }
 
 const (
@@ -38,7 +38,7 @@ const unnamed = "<anonymous>"
 
 const scriptLine = 24 // first line, after the name
 
-// scriptOf gives the script at an address, or nil.
+// scriptOf returns the script at an address, or nil.
 func (r *functions) scriptOf(w uint64) *script {
 	object, ok := r.ofType(w, r.l.types.script)
 	if !ok {
@@ -69,7 +69,7 @@ func (r *functions) scriptOf(w uint64) *script {
 	return s
 }
 
-// fileName gives the path of a file URL; other names stay.
+// fileName returns the path of a file URL, and other names unchanged.
 func fileName(name string) string {
 	path, ok := strings.CutPrefix(name, "file://")
 	if !ok {
@@ -81,7 +81,7 @@ func fileName(name string) string {
 	return path
 }
 
-// line gives the line of an offset, from 1; 0 if unknown. at is the script's address.
+// line returns the line of an offset, from 1; 0: unknown. at is the script's address.
 func (r *functions) line(s *script, at uint64, offset int) int {
 	if offset < 0 {
 		return 0
@@ -143,7 +143,7 @@ func (r *functions) sourceEnds(at uint64) []int32 {
 	return append(ends, int32(n))
 }
 
-// Function kinds (src/objects/function-kind.h), the lowest bits of a function's flags.
+// Function kinds (src/objects/function-kind.h), in the lowest bits of a function's flags.
 const (
 	functionKind  = 31
 	kindAccessors = 7 // of objects and classes, up to kindArrow
@@ -182,7 +182,7 @@ func (r *functions) qualify(f *function, kind uint64) {
 var assignment = regexp.MustCompile(
 	`(?:^|[;{},\n]\s*)([\w$]+(?:\.[\w$]+|\['[^'\\]+'\])+)\s*=\s*(?:async\s+)?function\s*\*?\s*$`)
 
-// assignedName names a function by that text, as FuncNameInferrer does (src/parsing/func-name-inferrer.cc). V8's
+// assignedName names a function by that text, as FuncNameInferrer does (src/parsing/func-name-inferrer.cc); V8's
 // snapshot lacks the name.
 func (r *functions) assignedName(f *function) string {
 	const most = 160
@@ -194,7 +194,7 @@ func (r *functions) assignedName(f *function) string {
 	return strings.NewReplacer(".prototype.", ".", "['", ".", "']", "").Replace(string(m[1]))
 }
 
-// searchClasses gives the methods of the classes in a script's source, nil if it is not understood.
+// searchClasses returns the methods of the classes in a script's source; nil if it is not understood.
 func (r *functions) searchClasses(at uint64) map[int]member {
 	r.pieces = mostPieces
 	b, wide, ok := r.raw(r.field(at, r.l.scriptSource), mostClassSource, 0)
@@ -219,8 +219,8 @@ func (r *functions) searchClasses(at uint64) map[int]member {
 
 // # Functions by bytecodes
 //
-// A closure can be collected before its frame is named. Bytecodes have no reference to it, but each script lists
-// its functions, and compiled ones refer to their bytecodes.
+// A closure can be collected before its frame is named. Bytecodes do not refer to it, but each script lists its
+// functions, and compiled ones refer to their bytecodes.
 
 const mostListed = 1 << 14
 
@@ -242,7 +242,7 @@ func (r *functions) list(bytecodes uint64) *function {
 
 const listed = 32
 
-// listScript records the bytecodes of a script's functions, and gives their number.
+// listScript records the bytecodes of a script's functions, and returns their number.
 func (r *functions) listScript(at uint64, s *script) int {
 	if id, ok := smiValue(r.field(at, r.l.scriptID)); !ok || id != s.id {
 		return 1
