@@ -9,14 +9,14 @@ import (
 	"prywalk/internal/code"
 )
 
-// shownFile is a read-only mapped part of a file.
+// shownFile is a mapped, read-only part of a file.
 type shownFile struct {
 	start, end uint64
 	bias       uint64
 	img        *code.Image
 }
 
-// codeReader reads the instructions in a core.
+// codeReader reads instructions from a core.
 type codeReader struct{ mem *memory }
 
 // ReadCode implements heuristics.Code.
@@ -60,8 +60,8 @@ func (c *Core) addModules() {
 	c.space.SetModules(mods)
 }
 
-// hasCode reports whether a mapping is executable by the core, else by its file. Unknown ones count as code, so that
-// frames have their name, unless the core has ELF headers there.
+// hasCode reports whether a mapping is executable by the core, else by its file. An unknown mapping counts as code, so
+// that frames have its name, unless the core has ELF headers.
 func (c *Core) hasCode(m, before *mapping) bool {
 	if !m.guessed {
 		return m.Perm&code.PermExec != 0
@@ -82,7 +82,7 @@ func (c *Core) hasCode(m, before *mapping) bool {
 func (c *Core) module(m *code.Mapping) *frames.Module {
 	mod := code.NewModule(c, m)
 	if m.JIT && !c.dumped(m) {
-		m.JIT = false // the file's code, which was not found
+		m.JIT = false // code of the file, which was not found
 	}
 	switch {
 	case m.JIT:
@@ -93,13 +93,13 @@ func (c *Core) module(m *code.Mapping) *frames.Module {
 	return mod
 }
 
-// dumped reports whether the core has a mapping's contents, as of run-time code.
+// dumped reports whether the core has a mapping's contents, as it has those of run-time code.
 func (c *Core) dumped(m *code.Mapping) bool {
 	var b [1]byte
 	return c.mem.read(m.Start, b[:]) == 1 && c.mem.read(m.End-1, b[:]) == 1
 }
 
-// addShown adds what can be read from files instead of the core.
+// addShown adds what can be read from proven files instead of the core.
 func (c *Core) addShown() {
 	for i := range c.maps {
 		m := &c.maps[i]
@@ -116,7 +116,7 @@ func (c *Core) addShown() {
 	}
 }
 
-// readFiles reads memory that the core leaves to files. The missing part of a truncated core is not replaced.
+// readFiles reads memory that the core leaves to files. What a truncated core lacks is not replaced.
 func (c *Core) readFiles(addr uint64, b []byte) int {
 	if s := c.mem.find(addr); s != nil && addr-s.start < s.dumped {
 		return 0
@@ -139,7 +139,7 @@ func (c *Core) readFiles(addr uint64, b []byte) int {
 // ReadMapped implements code.AddressSpace.
 func (c *Core) ReadMapped(addr uint64, b []byte) (int, error) { return c.ReadMem(addr, b) }
 
-// ReadMem implements code.AddressSpace, from the core's own contents.
+// ReadMem implements code.AddressSpace, from the core only.
 func (c *Core) ReadMem(addr uint64, b []byte) (int, error) {
 	n := c.mem.read(addr, b)
 	if n < len(b) {
@@ -185,5 +185,5 @@ func (c *Core) Images() *code.ImageCache { return c.cache }
 // ReadCode implements code.AddressSpace.
 func (c *Core) ReadCode(addr uint64, b []byte) int { return c.mem.read(addr, b) }
 
-// Runtimes gives the core's run-time systems.
+// Runtimes returns the core's run-time systems.
 func (c *Core) Runtimes() *code.Runtimes { return c.runtimes }
