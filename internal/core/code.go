@@ -16,7 +16,6 @@ type shownFile struct {
 	img        *code.Image
 }
 
-// codeReader reads instructions from a core.
 type codeReader struct{ mem *memory }
 
 // ReadCode implements heuristics.Code.

@@ -13,7 +13,6 @@ import (
 	"prywalk/internal/safeopen"
 )
 
-// file is a file named in a core.
 type file struct {
 	maps   []int       // its mappings: indices of Core.maps
 	img    *code.Image // nil: none
@@ -136,7 +135,6 @@ func (c *Core) places(m *code.Mapping, mem *code.Image) []string {
 	return out
 }
 
-// isProgram reports whether m belongs to the program itself.
 func (c *Core) isProgram(m *code.Mapping) bool {
 	for _, f := range c.notes.files {
 		if c.notes.entry >= f.start && c.notes.entry < f.end {

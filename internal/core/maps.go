@@ -32,7 +32,6 @@ func numberFiles(files []fileMap) (numbers map[string]uint64, paths []string) {
 	return numbers, paths
 }
 
-// mapsOf combines the program headers and the list of mapped files.
 func mapsOf(n *notes, m *memory) (maps []mapping, paths []string) {
 	numbers, paths := numberFiles(n.files)
 	for _, f := range n.files {

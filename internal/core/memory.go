@@ -14,9 +14,8 @@ import (
 )
 
 const (
-	pageBits = 12
-	pageSize = 1 << pageBits
-	// pagesKept bounds the cached pages.
+	pageBits  = 12
+	pageSize  = 1 << pageBits
 	pagesKept = 256
 )
 
@@ -76,7 +75,6 @@ func newMemory(r io.ReaderAt, f *elffile.File) (m *memory, missing uint64) {
 	return m, missing
 }
 
-// find returns an address's segment; nil: none.
 func (m *memory) find(addr uint64) *segment {
 	i := sort.Search(len(m.segs), func(i int) bool { return m.segs[i].start > addr })
 	if i == 0 || addr >= m.segs[i-1].end {

@@ -22,7 +22,6 @@ type codes struct {
 	batchRead bool
 }
 
-// code is the description of a code object.
 type code struct {
 	managed.Life
 	id         identity
@@ -246,7 +245,6 @@ const (
 
 func (c *codes) readText(addr uint64) (string, bool) { return c.textOf(c.sample.Live, addr) }
 
-// decodeText decodes characters of 1, 2 or 4 bytes.
 func decodeText(b []byte, kind int) string {
 	out := make([]rune, 0, len(b)/kind)
 	for ; len(b) >= kind; b = b[kind:] {

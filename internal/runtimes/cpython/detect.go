@@ -55,7 +55,6 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 	return nil, nil
 }
 
-// maybePython rejects modules that cannot be the interpreter.
 func maybePython(m *frames.Module) bool {
 	return m != nil && !m.Generated && m.Name != "" && !strings.HasPrefix(m.Name, "[")
 }
@@ -63,7 +62,6 @@ func maybePython(m *frames.Module) bool {
 // proofs bounds the attempts to read the list of threads.
 const proofs = 8
 
-// newRuntime finds and verifies an interpreter's layout.
 func newRuntime(h managed.Host, m *frames.Module, own span) (*Runtime, error) {
 	r := newParts(&interpreter{module: m, name: m.Name, at: own.start, size: own.end - own.start, host: h})
 	r.hidesModule = ownFile.MatchString(path.Base(m.Name))
@@ -118,7 +116,6 @@ func (t *threads) hasThreads() bool {
 	return t.head != 0 && t.read64(t.head) != 0
 }
 
-// runsPython reports whether a thread has frames of Python.
 func (r *interpreter) runsPython(state uint64) bool {
 	frame := r.read64(state + uint64(r.threadFrame))
 	if r.cframe && frame != 0 {

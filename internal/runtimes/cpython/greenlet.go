@@ -54,7 +54,6 @@ func endGreenlets(h managed.Host) {
 	}
 }
 
-// endsGreenlets reports whether a module has that rule.
 func endsGreenlets(m *frames.Module) bool {
 	if len(m.Sources) == 0 {
 		return false

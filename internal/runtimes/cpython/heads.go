@@ -18,7 +18,6 @@ import (
 // maxBatch bounds the code objects read together in a walk.
 const maxBatch = 2 * procmem.MaxParts
 
-// heads are the heads of code objects read for a walk.
 type heads struct {
 	readAt  int64 // before the read: CLOCK_MONOTONIC, ns
 	n       int

@@ -42,7 +42,6 @@ type objects struct {
 	flags  map[uint64]uint64
 }
 
-// attribute is a name among shared keys.
 type attribute struct {
 	keys uint64
 	name string
@@ -57,7 +56,6 @@ func (o *objects) is(at, typ uint64) bool {
 	return at != 0 && typ != 0 && o.r.read64(at+objectType+o.r.wider) == typ
 }
 
-// table returns the entries of a dict's keys.
 func (o *objects) table(keys uint64, most int) []entry {
 	var b [40]byte
 	if keys == 0 || o.r.host.Read(keys, b[:]) != len(b) {

@@ -4,7 +4,6 @@ package cpython
 
 import "prywalk/internal/managed"
 
-// Bounds of a copy.
 const (
 	mostChunk = 32 << 10 // of the newest data stack chunk, bytes
 	mostNodes = managed.MaxNodes

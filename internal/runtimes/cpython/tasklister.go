@@ -25,7 +25,6 @@ func (r *Runtime) taskReader() *taskReader {
 	return t
 }
 
-// begin begins the walk in which task names are read.
 func (r *Runtime) begin(t *taskReader, w managed.Watch) {
 	t.watch = w
 	r.view.begin(&managed.Sample{Mem: emptyMemory{}, Live: t})

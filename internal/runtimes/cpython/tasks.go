@@ -48,7 +48,6 @@ const (
 	digitBits    = 30
 )
 
-// taskPlan is where tasks and their lists have their parts.
 type taskPlan struct {
 	taskType  uint64
 	coroutine uint64

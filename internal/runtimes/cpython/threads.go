@@ -74,7 +74,6 @@ func (t *threads) addObserved(th thread) {
 	}
 }
 
-// markShared marks the states of threads with several states.
 func (t *threads) markShared() {
 	first := make(map[uint64]int, len(t.list))
 	for i := range t.list {

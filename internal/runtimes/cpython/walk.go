@@ -23,7 +23,6 @@ type chain struct {
 	broken     bool // it contradicts itself or the native frames
 }
 
-// pyFrame is a frame of the interpreter.
 type pyFrame struct {
 	at     uint64
 	code   uint64
@@ -83,7 +82,6 @@ func (w *chain) entered(cframe uint64) bool {
 	return !ok || !ok2 || led == outer
 }
 
-// mostCFrames bounds the entries into the interpreter.
 const mostCFrames = 1 << 12
 
 // leadsToRoot reports whether cframe can be a _PyCFrame: as far as copied, it leads to the thread state's own.
@@ -121,7 +119,6 @@ func (w *chain) inState(addr uint64) bool {
 	return addr >= w.state && addr < w.state+uint64(w.threadSize)
 }
 
-// chainFrom reads the chain that begins at a _PyCFrame.
 func (w *chain) chainFrom(cframe uint64) {
 	w.reset()
 	if w.minor == 11 {

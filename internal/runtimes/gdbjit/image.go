@@ -14,7 +14,6 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// Limits of an image.
 const (
 	maxCode    = 4096    // sections with code
 	maxSymbols = 1 << 16 // functions
@@ -32,7 +31,6 @@ type image struct {
 
 type codeRange struct{ start, end uint64 }
 
-// function is a symbol.
 type function struct {
 	start, end uint64
 	name       string
@@ -66,7 +64,6 @@ func (c *Code) open(e *entry) *image {
 	return img
 }
 
-// addCode adds the code sections with an address.
 func (img *image) addCode(f *elffile.File) {
 	for i := range f.Sections {
 		if s := &f.Sections[i]; isCode(s) && len(img.code) < maxCode {

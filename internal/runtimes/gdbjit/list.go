@@ -33,7 +33,6 @@ type entry struct {
 	mark            uint64 // hash of the image's first bytes
 }
 
-// list is the list of one descriptor.
 type list struct {
 	at      uint64
 	head    head

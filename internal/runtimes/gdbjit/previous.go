@@ -89,7 +89,6 @@ func (p *previous) viewOf(moment int64) view {
 	return viewEither
 }
 
-// find returns the image with code at pc; nil: none.
 func find(spans []span, pc uint64) *image {
 	i := sort.Search(len(spans), func(i int) bool { return spans[i].start > pc })
 	if i == 0 || pc >= spans[i-1].end {

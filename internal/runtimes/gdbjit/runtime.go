@@ -18,7 +18,6 @@ type Runtime struct {
 	flow *heuristics.Source
 }
 
-// descriptor is the variable that leads to a list.
 const descriptor = "__jit_debug_descriptor"
 
 // Detect implements [managed.Detector]. It searches for lists only if there is code without a file that no other
@@ -30,7 +29,6 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 	return &Runtime{code: New(Options{Arch: h.Arch(), Read: h.Read, Now: procmem.Now}), flow: h.Flow()}, nil
 }
 
-// descriptors returns the addresses of the variables that lead to lists.
 func descriptors(h managed.Host) (lists []uint64) {
 	for _, m := range h.Modules() {
 		for _, s := range h.Own(m, descriptor) {

@@ -21,7 +21,6 @@ var (
 	errGoroutines   = errors.New("the layout of goroutines is not known for this Go release")
 )
 
-// allgs reads a program's goroutines from runtime.allgs.
 type allgs struct {
 	*program
 	chase    Chase

@@ -99,7 +99,6 @@ func (d *systemstackX86) step(in *insn, next uint64) bool {
 	return !d.done
 }
 
-// movesToSP reports whether in is mov rsp, reg.
 func (in *insn) movesToSP(reg uint8) bool {
 	return in.Map == 0 && in.Mod == 3 && in.W &&
 		(in.Op == 0x89 && in.RM == mSP && in.Reg == reg || in.Op == 0x8b && in.Reg == mSP && in.RM == reg)

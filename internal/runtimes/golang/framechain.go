@@ -23,7 +23,6 @@ type recordStep struct {
 	apart int32  // −1: not known, 0: outermost
 }
 
-// frameRecords caches the distances between the records of a module's functions.
 type frameRecords struct {
 	*rules
 	known *[recordEntries]recordStep

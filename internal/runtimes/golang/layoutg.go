@@ -27,7 +27,6 @@ const (
 )
 
 const (
-	// mostFirst bounds the g's searched.
 	mostFirst = 64
 	// earlyGoids bounds forcegchelper's number: each processor takes 16 at a time (runtime/proc.go, _GoidCacheBatch).
 	earlyGoids = 1 << 10

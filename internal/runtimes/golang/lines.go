@@ -19,7 +19,6 @@ type Line struct {
 	Inlined bool
 }
 
-// lines finds functions, files and lines by pc.
 type lines struct {
 	*funcs
 	gofunc uint64 // address of go:func.*; 0: inlined calls have no names

@@ -10,7 +10,6 @@ type moduledata struct {
 	gofunc      uint64 // address of go:func.*; 0: not found
 }
 
-// moduleScan finds the moduledata of a table in the file.
 type moduleScan struct{ *funcs }
 
 // Indices of words in moduledata since Go 1.16.

@@ -79,7 +79,6 @@ type lockAnalysisX86 struct {
 	pending map[uint64]*pathX86
 }
 
-// maxPending bounds the jump targets with kept states.
 const maxPending = 1 << 10
 
 // heldLocksX86 returns the locks that a function holds at a call with return address pc; none in functions that take
@@ -148,7 +147,6 @@ func lockMethod(name string) (take, read, ok bool) {
 	return false, false, false
 }
 
-// valueOf returns the value of a node, which it numbers.
 func (a *lockAnalysisX86) valueOf(n node) value {
 	if n.kind == nodeAny {
 		return value{}
@@ -250,7 +248,6 @@ func (a *lockAnalysisX86) load(at value) value {
 	return a.valueOf(node{kind: nodeLoad, base: at.node, at: at.off})
 }
 
-// step interprets the instruction in [at, next).
 func (a *lockAnalysisX86) step(in *insn, at, next uint64) {
 	regs := &a.path.regs
 	register := in.HasRM && in.Mod == 3

@@ -47,7 +47,6 @@ const (
 // afterStartWaiting is the offset of g.waiting from startpc.
 const afterStartWaiting = 16
 
-// waitQueues finds what goroutines wait for.
 type waitQueues struct {
 	allgs  *allgs
 	queues map[uint64]queue // of channels, by address

@@ -32,7 +32,6 @@ type sighting struct {
 	at     int64 // CLOCK_MONOTONIC, ns
 }
 
-// candidate is a possible InstructionStream.
 type candidate struct {
 	start  uint64
 	head   [codeHead]byte

@@ -31,7 +31,6 @@ const (
 	tokenPunct
 )
 
-// token is a lexical element, by its place in the source.
 type token struct {
 	kind       uint8
 	punct      byte
@@ -188,7 +187,6 @@ func (s *classScanner[T]) is(t token, text string) bool {
 var operators = [...]string{"return", "typeof", "case", "do", "else", "in", "instanceof", "new", "void", "delete",
 	"throw", "yield", "await", "of", "extends", "default"}
 
-// word scans a name or keyword.
 func (s *classScanner[T]) word() {
 	start := s.at
 	for s.at++; s.at < len(s.src) && inName(s.src[s.at]); s.at++ {
@@ -221,7 +219,6 @@ func (s *classScanner[T]) dropHeads() {
 	}
 }
 
-// classHead records a class whose body follows.
 func (s *classScanner[T]) classHead() {
 	i := s.at
 	for i < len(s.src) && (s.src[i] == ' ' || s.src[i] >= '\t' && s.src[i] <= '\r') {

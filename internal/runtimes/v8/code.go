@@ -59,7 +59,6 @@ const (
 	optimizedID = 1 // words before layout.shared
 )
 
-// codes caches compiled code by address.
 type codes struct {
 	functions
 	sorted []*code // by address

@@ -73,7 +73,6 @@ func isContinuation(name []byte) bool {
 // mostContinued bounds the continuations; V8 14 has 80.
 const mostContinued = 256
 
-// find sets the bounds of the builtins, and the continuations, from one symbol table.
 func (e *Builtins) find(f *elffile.File, kind elffile.SymbolKind) {
 	var begin, size uint64
 	inside := false

@@ -47,7 +47,6 @@ const (
 	mostTable     = 4 << 20
 )
 
-// functions caches functions by SharedFunctionInfo and by bytecodes.
 type functions struct {
 	heap
 	byInfo      map[uint64]*function

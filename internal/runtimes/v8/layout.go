@@ -301,7 +301,6 @@ func (d *described) lacks() string {
 // mostSizes bounds the bytecode sizes: 256 bytecodes, three operand sizes.
 const mostSizes = 3 * 256
 
-// read reads the bytecode sizes and the builtins' addresses.
 func (d *described) read(h managed.Host, at map[string]managed.Symbol, number func(string) (int64, bool)) {
 	if s := at[symSizes]; s.Size > 0 && s.Size <= mostSizes && s.Size%3 == 0 {
 		b := make([]byte, s.Size)

@@ -42,7 +42,6 @@ func fileLine(s string) (file string, line int, ok bool) {
 	return file, line, true
 }
 
-// cutNumber cuts ":NUMBER" off the end.
 func cutNumber(s string) (rest string, n int, ok bool) {
 	i := strings.LastIndexByte(s, ':')
 	if i < 0 {

@@ -27,7 +27,6 @@ func isObject(w uint64) bool { return w&tagMask == tag && w > 1<<12 && w < 1<<48
 
 func smiValue(w uint64) (int, bool) { return int(int64(w) >> 32), w<<32 == 0 }
 
-// heap reads objects of V8 from the process.
 type heap struct {
 	l     *described
 	host  managed.Host

@@ -383,7 +383,6 @@ func (r *Runtime) describeLater(ref managed.Ref, out []managed.Frame) []managed.
 	return append(out, r.frame(f, p, ok, kind))
 }
 
-// frame describes a function at a source position, if known.
 func (r *Runtime) frame(f *function, p position, known bool, kind string) managed.Frame {
 	if f.script != nil && f.begin < 0 && f.tries < mostTries {
 		r.isUnchanged(f) // moved while read: the answer is kept, so try again first
