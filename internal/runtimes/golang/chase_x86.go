@@ -158,7 +158,8 @@ func (s *savesX86) step(in *insn, _ uint64) bool {
 }
 
 // cgoCallX86 returns the rule of asmcgocall while C code runs. On C's stack asmcgocall has saved g and the depth of its
-// stack, which a callback may move; or, called on a system stack, 0 and the old stack pointer. No frame until Go 1.20.
+// stack, which holds even if a callback moves that; or, called on a system stack, 0 and the old stack pointer. Until Go
+// 1.20 it has no frame.
 func (t rulesX86) cgoCallX86(f *fn, pc uint64, st *state) (frames.Rule, *frames.Row, bool) {
 	g, depth, ok := t.flow(f).cgoWords(pc - f.entry)
 	if !ok || st.bp != bpSame && (st.bp != bpFrame || st.saved[frames.X86RBP] == 0) {

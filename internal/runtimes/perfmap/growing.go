@@ -21,7 +21,7 @@ type Growing struct {
 	file   os.FileInfo // identity; nil: unknown
 	size   int64       // of the file when last opened
 	read   int64       // bytes read
-	whole  bool        // the file was read to its end
+	whole  bool        // nothing more can be read
 	next   time.Time   // next reading
 }
 
@@ -61,7 +61,7 @@ func (j *Growing) Map(open func() (io.ReadCloser, int64), whole bool, between fu
 // Again makes the next call of Map read, however recent the last reading.
 func (j *Growing) Again() { j.next = time.Time{} }
 
-// Whole reports whether the file was read to its end.
+// Whole reports whether nothing more can be read.
 func (j *Growing) Whole() bool { return j.whole }
 
 // Bytes returns the number of bytes read, holes of the file included.
