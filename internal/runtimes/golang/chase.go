@@ -55,7 +55,7 @@ func (c *Chase) plausible() bool {
 		c.MCurg > 0x40 && c.MCurg < 0x400 && c.MGsignal > 0x20 && c.MGsignal < c.MCurg
 }
 
-func (t *funcs) asm(name string) (uint64, []byte) {
+func (t *funcs) asmCode(name string) (uint64, []byte) {
 	for _, pc := range t.FuncByName(name) {
 		f, ok := t.find(pc)
 		if !ok || f.end-f.entry > maxFlowBytes {
@@ -85,14 +85,14 @@ func (c *Chase) curg(regs *frames.Regs, mem frames.Memory) (uint64, bool) {
 		g0, ok := mem.Word(m + uint64(c.MG0))
 		curg, ok2 := mem.Word(m + uint64(c.MCurg))
 		// g is g0, or curg while gogo changes stacks, or gsignal
-		if ok && ok2 && (g == g0 || g == curg || c.handlers(m, g, mem)) {
+		if ok && ok2 && (g == g0 || g == curg || c.isGsignal(m, g, mem)) {
 			return curg, true
 		}
 	}
 	return 0, false
 }
 
-func (c *Chase) handlers(m, g uint64, mem frames.Memory) bool {
+func (c *Chase) isGsignal(m, g uint64, mem frames.Memory) bool {
 	gsignal, ok := mem.Word(m + uint64(c.MGsignal))
 	return ok && g == gsignal
 }

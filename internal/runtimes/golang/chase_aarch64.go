@@ -19,7 +19,7 @@ func memARM64(w uint32) (load bool, rt, rn uint8, off int64, ok bool) {
 // sp, x29, x30 and 0 in g.sched).
 func (t *chases) chaseARM64() (Chase, bool) {
 	c := Chase{GReg: 28, GStackHi: 8}
-	_, code := t.asm("runtime.systemstack")
+	_, code := t.asmCode("runtime.systemstack")
 	var m uint8
 	n := 0
 	for ; len(code) >= 4 && n < 5; code = code[4:] {
@@ -42,7 +42,7 @@ func (t *chases) chaseARM64() (Chase, bool) {
 }
 
 func (c *Chase) mcallARM64(t *funcs) bool {
-	_, code := t.asm("runtime.mcall")
+	_, code := t.asmCode("runtime.mcall")
 	found := 0
 	for ; len(code) >= 4 && found != 15; code = code[4:] {
 		load, rt, rn, off, ok := memARM64(binary.LittleEndian.Uint32(code))

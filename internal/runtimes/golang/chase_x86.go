@@ -32,7 +32,7 @@ func (in *insn) load() bool {
 // a call since Go 1.17), and loads g0.sched.sp (through another register before Go 1.21).
 func (t *chases) chaseX86() (Chase, bool) {
 	c := Chase{GReg: 14, GStackHi: 8, MG0: -1}
-	pc, code := t.asm("runtime.systemstack")
+	pc, code := t.asmCode("runtime.systemstack")
 	d := systemstackX86{c: &c}
 	walkX86(pc, code, d.step)
 	if !d.done {
@@ -92,7 +92,7 @@ func (d *systemstackX86) step(in *insn, next uint64) bool {
 		d.saves.step(in, next)
 	case saved && !d.loaded && in.load() && in.Base == d.g0:
 		d.spReg, d.sp, d.loaded = in.Reg, int64(in.Disp), true
-		d.done = in.Reg == mSP
+		d.done = in.Reg == regSP
 	case d.loaded:
 		d.done = in.movesToSP(d.spReg)
 	}
@@ -101,7 +101,7 @@ func (d *systemstackX86) step(in *insn, next uint64) bool {
 
 func (in *insn) movesToSP(reg uint8) bool {
 	return in.Map == 0 && in.Mod == 3 && in.W &&
-		(in.Op == 0x89 && in.RM == mSP && in.Reg == reg || in.Op == 0x8b && in.Reg == mSP && in.RM == reg)
+		(in.Op == 0x89 && in.RM == regSP && in.Reg == reg || in.Op == 0x8b && in.Reg == regSP && in.RM == reg)
 }
 
 // findG matches mov g, fs:[offset], or mov g, fs:[reg] after a load of reg from a constant or from a word that the
@@ -139,15 +139,15 @@ type savesX86 struct {
 
 func (s *savesX86) step(in *insn, _ uint64) bool {
 	// mov [base+disp], reg
-	stores := in.Map == 0 && in.Op == 0x89 && in.Mod != 3 && in.W && in.Base != mSP && !in.segment()
+	stores := in.Map == 0 && in.Op == 0x89 && in.Mod != 3 && in.W && in.Base != regSP && !in.segment()
 	switch {
 	case in.Map == 0 && in.Op == 0x8d && in.RIPRel: // lea reg, [rip+disp]
 		s.value, s.reg = savedPC, in.Reg
-	case in.Map == 0 && in.Op == 0x8d && in.Base == mSP: // lea reg, [rsp+disp]
+	case in.Map == 0 && in.Op == 0x8d && in.Base == regSP: // lea reg, [rsp+disp]
 		s.value, s.reg = savedSP, in.Reg
-	case stores && in.Reg == mBP:
+	case stores && in.Reg == regBP:
 		s.c.SchedBP, s.found = int64(in.Disp), s.found|savedBP
-	case stores && in.Reg == mSP:
+	case stores && in.Reg == regSP:
 		s.c.SchedSP, s.found = int64(in.Disp), s.found|savedSP
 	case stores && in.Reg == s.reg && s.value == savedPC:
 		s.c.SchedPC, s.found, s.value = int64(in.Disp), s.found|savedPC, 0
@@ -188,7 +188,7 @@ func (fl *flow) cgoWords(off uint64) (g, depth int64, ok bool) {
 	n := 0
 	for i := call - 1; i >= 0 && n < 2; i-- {
 		in := &fl.insns[i]
-		if in.Map != 0 || !in.W || in.Mod == 3 || in.Base != mSP || in.indexed() {
+		if in.Map != 0 || !in.W || in.Mod == 3 || in.Base != regSP || in.indexed() {
 			if through, target := in.flow(); !through || target {
 				return 0, 0, false
 			}

@@ -6,8 +6,8 @@ import "prywalk/frames"
 
 // After the system call in runtime.clone (runtime/sys_linux_amd64.s), a new thread has 0 in rax and no caller.
 
-// behindCall reports whether pc is after the first system call of f.
-func (t rulesX86) behindCall(f *fn, pc uint64) bool {
+// afterSyscall reports whether pc is after the first system call of f.
+func (t rulesX86) afterSyscall(f *fn, pc uint64) bool {
 	for _, off := range t.flow(f).offs {
 		var b [2]byte
 		if t.img.read(f.entry+uint64(off), b[:]) && b == [2]byte{0x0f, 0x05} { // syscall

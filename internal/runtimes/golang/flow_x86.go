@@ -52,8 +52,8 @@ var dwarfX86 = [16]uint8{0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15}
 
 // Numbers of rsp and rbp in instructions.
 const (
-	mSP = 4
-	mBP = 5
+	regSP = 4
+	regBP = 5
 )
 
 func (t rulesX86) flow(f *fn) *flow {
@@ -229,37 +229,37 @@ func (s *state) step(in *insn) {
 }
 
 func (s *state) stepRM(in *insn) {
-	stack := in.Mod != 3 && in.Base == mSP && !in.indexed()
+	stack := in.Mod != 3 && in.Base == regSP && !in.indexed()
 	switch {
 	case in.Op == 0x89 && stack && in.W: // mov [rsp+disp], reg
 		s.store(in.Reg, s.sp-in.Disp)
 		return
-	case in.Op == 0x89 && in.Mod == 3 && in.RM == mBP && in.Reg == mSP, in.Op == 0x8b && in.Mod == 3 && in.Reg == mBP &&
-		in.RM == mSP:
+	case in.Op == 0x89 && in.Mod == 3 && in.RM == regBP && in.Reg == regSP,
+		in.Op == 0x8b && in.Mod == 3 && in.Reg == regBP && in.RM == regSP:
 		s.setBP(s.sp) // mov rbp, rsp
 		return
-	case in.Op == 0x8d && stack && in.Reg == mBP: // lea rbp, [rsp+disp]
+	case in.Op == 0x8d && stack && in.Reg == regBP: // lea rbp, [rsp+disp]
 		s.setBP(s.sp - in.Disp)
 		return
-	case in.Op == 0x8d && stack && in.Reg == mSP: // lea rsp, [rsp+disp]
+	case in.Op == 0x8d && stack && in.Reg == regSP: // lea rsp, [rsp+disp]
 		s.sp -= in.Disp
 		return
-	case in.Mod == 3 && in.RM == mSP && (in.Op == 0x83 || in.Op == 0x81) && in.Reg&7 == 5: // sub rsp, imm
+	case in.Mod == 3 && in.RM == regSP && (in.Op == 0x83 || in.Op == 0x81) && in.Reg&7 == 5: // sub rsp, imm
 		s.sp += int32(in.Imm)
 		return
-	case in.Mod == 3 && in.RM == mSP && (in.Op == 0x83 || in.Op == 0x81) && in.Reg&7 == 0: // add rsp, imm
+	case in.Mod == 3 && in.RM == regSP && (in.Op == 0x83 || in.Op == 0x81) && in.Reg&7 == 0: // add rsp, imm
 		s.sp -= int32(in.Imm)
 		return
 	}
 	s.entry = false
 	switch {
-	case in.Op == 0x8d && in.Reg == mSP && in.Mod != 3 && in.Base == mBP && !in.indexed() && s.bp == bpFrame:
+	case in.Op == 0x8d && in.Reg == regSP && in.Mod != 3 && in.Base == regBP && !in.indexed() && s.bp == bpFrame:
 		// lea rsp, [rbp+disp]
 		s.spKnown, s.sp = true, s.bpOff-in.Disp
-	case in.Op == 0x89 && in.Mod == 3 && in.RM == mSP && in.Reg == mBP && s.bp == bpFrame,
-		in.Op == 0x8b && in.Mod == 3 && in.Reg == mSP && in.RM == mBP && s.bp == bpFrame: // mov rsp, rbp
+	case in.Op == 0x89 && in.Mod == 3 && in.RM == regSP && in.Reg == regBP && s.bp == bpFrame,
+		in.Op == 0x8b && in.Mod == 3 && in.Reg == regSP && in.RM == regBP && s.bp == bpFrame: // mov rsp, rbp
 		s.spKnown, s.sp = true, s.bpOff
-	case in.Op == 0x8b && stack && in.Reg == mBP && s.spKnown && int32(s.saved[frames.X86RBP]) == s.sp-in.Disp:
+	case in.Op == 0x8b && stack && in.Reg == regBP && s.spKnown && int32(s.saved[frames.X86RBP]) == s.sp-in.Disp:
 		// mov rbp, [rsp+disp], where the caller's rbp is
 		s.bp, s.bpOff = bpSame, 0
 	default:
@@ -273,7 +273,7 @@ func (s *state) store(reg uint8, off int32) {
 	if !s.spKnown || off <= 8 || off > 2040 || s.saved[d] != 0 {
 		return
 	}
-	if kept := frames.X86_64.Kept()&(1<<d) != 0; !kept || reg == mBP && s.bp != bpSame || reg != mBP && !s.entry {
+	if kept := frames.X86_64.Kept()&(1<<d) != 0; !kept || reg == regBP && s.bp != bpSame || reg != regBP && !s.entry {
 		return
 	}
 	s.saved[d] = int16(off)
@@ -284,9 +284,9 @@ func (s *state) pop(reg uint8) {
 	own := s.spKnown && s.saved[d] != 0 && int32(s.saved[d]) == s.sp
 	s.sp -= 8
 	switch {
-	case reg == mBP && own:
+	case reg == regBP && own:
 		s.bp, s.bpOff = bpSame, 0
-	case reg == mBP && !s.spKnown:
+	case reg == regBP && !s.spKnown:
 		s.bp, s.bpOff = bpOther, 0
 	default:
 		s.clobber(reg)
@@ -302,9 +302,9 @@ func (s *state) setBP(off int32) {
 
 func (s *state) clobber(reg uint8) {
 	switch reg {
-	case mSP:
+	case regSP:
 		s.spKnown, s.sp = false, 0
-	case mBP:
+	case regBP:
 		s.bp, s.bpOff = bpOther, 0
 	}
 }

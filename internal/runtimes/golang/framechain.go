@@ -89,10 +89,10 @@ func (t *frameRecords) pointsToRecord(f *fn) bool {
 		return false
 	}
 	in, ok := decode(b[:])
-	if ok && in.Map == 0 && in.Op == 0x89 && in.Mod != 3 && in.Reg == mBP { // the store
+	if ok && in.Map == 0 && in.Op == 0x89 && in.Mod != 3 && in.Reg == regBP { // the store
 		in, ok = decode(b[in.Size:])
-		return ok && in.Map == 0 && in.Op == 0x8d && in.W && in.Reg == mBP && in.Base == mSP
+		return ok && in.Map == 0 && in.Op == 0x8d && in.W && in.Reg == regBP && in.Base == regSP
 	}
 	return ok && in.Map == 0 && in.W && in.Mod == 3 &&
-		(in.Op == 0x89 && in.RM == mBP && in.Reg == mSP || in.Op == 0x8b && in.Reg == mBP && in.RM == mSP)
+		(in.Op == 0x89 && in.RM == regBP && in.Reg == regSP || in.Op == 0x8b && in.Reg == regBP && in.RM == regSP)
 }

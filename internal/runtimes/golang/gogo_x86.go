@@ -20,7 +20,7 @@ func (t rulesX86) gogoX86(q frames.Query, f *fn) (frames.Rule, *frames.Row, bool
 		switch in.Reg {
 		case rbx:
 			ra = p
-		case mBP:
+		case regBP:
 			bp = p
 		}
 	}

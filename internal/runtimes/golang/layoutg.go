@@ -27,14 +27,14 @@ const (
 )
 
 const (
-	mostFirst = 64
+	maxFirst = 64
 	// earlyGoids bounds forcegchelper's number: each processor takes 16 at a time (runtime/proc.go, _GoidCacheBatch).
 	earlyGoids = 1 << 10
 )
 
 func (r *allgs) layoutIn(array, n uint64) (l layoutG, ok bool) {
 	var b [goroutineBytes]byte
-	for i := range min(n, mostFirst) {
+	for i := range min(n, maxFirst) {
 		g, ok := r.word(array + 8*i)
 		if !ok || r.host.Read(g, b[:]) != len(b) {
 			return l, false

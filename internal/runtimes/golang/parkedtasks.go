@@ -20,7 +20,7 @@ func (r *Runtime) ParkedTasks() ([]managed.ParkedTask, error) {
 		return nil, err
 	}
 	slices.SortFunc(all, func(a, b Goroutine) int { return cmp.Compare(a.ID, b.ID) })
-	parents, labels := knowsParents(all), map[uint64]map[string]string{}
+	parents, labels := haveParents(all), map[uint64]map[string]string{}
 	out := make([]managed.ParkedTask, len(all))
 	for i := range all {
 		g, t := &all[i], &out[i]
@@ -56,8 +56,8 @@ func (r *Runtime) Again(t *managed.ParkedTask) (same bool) {
 	return true
 }
 
-// knowsParents reports whether g has parentGoid (since Go 1.21).
-func knowsParents(all []Goroutine) bool {
+// haveParents reports whether g has parentGoid (since Go 1.21).
+func haveParents(all []Goroutine) bool {
 	most, some := uint64(0), false
 	for i := range all {
 		most = max(most, all[i].ID)

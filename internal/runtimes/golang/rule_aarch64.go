@@ -15,7 +15,7 @@ func (t rulesARM64) ruleARM64(q frames.Query, f *fn, k kind, spWrite bool, delta
 ) {
 	pc := q.Lookup(t.img.Arch)
 	if k == kindEnds && !q.Caller && !q.SPOnly {
-		if r, row, ok, behind := t.createdARM64(f, pc); behind {
+		if r, row, ok, newThread := t.createdARM64(f, pc); newThread {
 			return r, row, ok
 		}
 	}

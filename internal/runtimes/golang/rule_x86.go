@@ -40,7 +40,7 @@ func (t rulesX86) followedX86(q frames.Query, f *fn, k kind, r frames.Rule) (fra
 		return r, nil, true
 	case !ok:
 		return t.refuse()
-	case st.spKnown && k == kindEnds && !q.Caller && !q.SPOnly && t.behindCall(f, q.PC):
+	case st.spKnown && k == kindEnds && !q.Caller && !q.SPOnly && t.afterSyscall(f, q.PC):
 		return t.createdX86(st.sp)
 	case st.spKnown:
 		r.CFAOff = st.sp

@@ -81,9 +81,9 @@ type lockAnalysisX86 struct {
 
 const maxPending = 1 << 10
 
-// heldLocksX86 returns the locks that a function holds at a call with return address pc; none in functions that take
+// findLocksX86 returns the locks that a function holds at a call with return address pc; none in functions that take
 // them.
-func (t *funcs) heldLocksX86(pc uint64) *heldLocksX86 {
+func (t *funcs) findLocksX86(pc uint64) *heldLocksX86 {
 	f, ok := t.find(pc - 1)
 	if !ok || f.end-f.entry > maxFlowBytes || isLockMethod(string(t.name(&f))) {
 		return &heldLocksX86{}
@@ -223,7 +223,7 @@ func (a *lockAnalysisX86) memory(in *insn, next uint64) value {
 		return v
 	case in.indexed() || in.segment() || in.Base == x86.NoReg:
 		return value{}
-	case in.Base == mSP:
+	case in.Base == regSP:
 		v := a.valueOf(node{kind: nodeStack})
 		v.off = int64(in.Disp)
 		return v
@@ -328,7 +328,7 @@ func (a *lockAnalysisX86) call(in *insn, at, next uint64) {
 		}
 	}
 	for r := range a.path.regs {
-		if a.path.regs[r] = (value{}); r != mSP {
+		if a.path.regs[r] = (value{}); r != regSP {
 			a.path.regs[r] = a.valueOf(node{kind: nodeCall, reg: uint8(r), at: int64(at)})
 		}
 	}
@@ -356,7 +356,7 @@ func (a *lockAnalysisX86) clobber(in *insn, register bool) {
 		if r, ok := in.writesOther(); ok {
 			regs[r&15] = value{}
 		}
-		if in.HasRM && !register && in.Base == mSP && !(in.Map == 1 && in.Op == 0x10) { // movups load
+		if in.HasRM && !register && in.Base == regSP && !(in.Map == 1 && in.Op == 0x10) { // movups load
 			a.clobberSlots(in.Disp, 64) // the longest vector
 		}
 		return
@@ -395,7 +395,7 @@ func (a *lockAnalysisX86) clobber(in *insn, register bool) {
 	switch {
 	case toRM && register:
 		regs[in.RM&15] = value{}
-	case toRM && in.Base == mSP:
+	case toRM && in.Base == regSP:
 		a.clobberSlots(in.Disp, 8)
 	}
 }
