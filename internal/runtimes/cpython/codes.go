@@ -39,8 +39,8 @@ type identity struct {
 	version           uint32
 }
 
-// mostData bounds the distance of the interpreter's data from _PyRuntime, bytes.
-const mostData = 64 << 20
+// maxData bounds the distance of the interpreter's data from _PyRuntime, bytes.
+const maxData = 64 << 20
 
 func (c *codes) begin(at int64) {
 	c.batch, c.batchRead = nil, false
@@ -70,7 +70,7 @@ func (c *codes) identify(addr uint64, get words) (identity, codeStatus) {
 		v, ok := get(addr + uint64(off&^7))
 		return v >> (off & 7 * 8), ok
 	}
-	typ, ok := word(objectType + int64(c.wider))
+	typ, ok := word(objectType + int64(c.headExtra))
 	switch {
 	case !ok:
 		return identity{}, codeFreed
@@ -88,16 +88,16 @@ func (c *codes) identify(addr uint64, get words) (identity, codeStatus) {
 	if c.codeVersion != 0 {
 		v, ok := word(c.codeVersion)
 		id.version = uint32(v)
-		return id, when(ok)
+		return id, knownIf(ok)
 	}
 	if name == 0 {
 		return id, codeKnown
 	}
-	id.hash, ok = get(name + textHash + c.wider)
-	return id, when(ok)
+	id.hash, ok = get(name + textHash + c.headExtra)
+	return id, knownIf(ok)
 }
 
-func when(ok bool) codeStatus {
+func knownIf(ok bool) codeStatus {
 	if ok {
 		return codeKnown
 	}
@@ -181,21 +181,21 @@ type head struct {
 	b  [160]byte
 }
 
-// mostRefs is the reference count of immortal objects.
-const mostRefs = 1<<32 - 1
+// immortalRefs is the reference count of immortal objects.
+const immortalRefs = 1<<32 - 1
 
 // alive reports whether an object has references. Freeing changes only the first word until the memory is reused: 0,
 // then the address of a free block, above 4 GiB (Objects/obmalloc.c). From 3.14 on the two highest bytes are flags
 // (Include/object.h).
 func (c *codes) alive(addr uint64) bool {
-	if c.wider != 0 {
+	if c.headExtra != 0 {
 		return c.aliveFree(addr)
 	}
 	refs, ok := c.currentWord(addr)
 	if c.minor >= 14 {
 		refs &= 1<<48 - 1
 	}
-	return ok && refs > 0 && refs <= mostRefs
+	return ok && refs > 0 && refs <= immortalRefs
 }
 
 // aliveFree is alive for free-threaded builds: the owning thread's 32-bit count, and a shared count above two flag
@@ -225,7 +225,7 @@ func (c *codes) readCode(addr uint64, want *identity) (*code, codeStatus) {
 	e.file, ok2 = c.readText(id.file)
 	e.table, ok3 = c.readBytes(id.table)
 	// a cleanup of __init__ runs the interpreter's own code object (3.13)
-	e.shim = id.file == 0 || id.name == 0 || id.first == 0 && addr-c.at+mostData < 2*mostData
+	e.shim = id.file == 0 || id.name == 0 || id.first == 0 && addr-c.at+maxData < 2*maxData
 	if again, status := c.identifyNow(addr); status != codeKnown || again != id || !e.shim && !(ok1 && ok2 && ok3) {
 		return nil, codeFreed
 	}
@@ -239,8 +239,8 @@ func (c *codes) readCode(addr uint64, want *identity) (*code, codeStatus) {
 }
 
 const (
-	mostText  = 1 << 12
-	mostTable = 1 << 20
+	maxText  = 1 << 12
+	maxTable = 1 << 20
 )
 
 func (c *codes) readText(addr uint64) (string, bool) { return c.textOf(c.sample.Live, addr) }
@@ -262,13 +262,13 @@ func decodeText(b []byte, kind int) string {
 
 func (c *codes) readBytes(addr uint64) ([]byte, bool) {
 	var head [8]byte
-	if addr == 0 || c.sample.Live.Read(addr+bytesSize+c.wider, head[:]) != len(head) {
+	if addr == 0 || c.sample.Live.Read(addr+bytesSize+c.headExtra, head[:]) != len(head) {
 		return nil, false
 	}
 	n := binary.LittleEndian.Uint64(head[:])
-	if n > mostTable {
+	if n > maxTable {
 		return nil, false
 	}
 	b := make([]byte, n)
-	return b, n == 0 || c.sample.Live.Read(addr+bytesContent+c.wider, b) == len(b)
+	return b, n == 0 || c.sample.Live.Read(addr+bytesContent+c.headExtra, b) == len(b)
 }

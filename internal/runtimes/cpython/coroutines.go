@@ -76,9 +76,9 @@ func stateOf(minor int, b byte) coState {
 }
 
 const (
-	mostAwaits = 1 << 12
-	yieldFrom  = 72 // opcode, to 3.10
-	mostName   = 64 // bytes of a type name
+	maxAwaits = 1 << 12
+	yieldFrom = 72 // opcode, to 3.10
+	maxName   = 64 // bytes of a type name
 )
 
 type coFrame struct {
@@ -94,18 +94,18 @@ func (r *interpreter) coroutineOf(at uint64) uint64 {
 		if at == 0 {
 			return 0
 		}
-		typ := r.read64(at + objectType + r.wider)
+		typ := r.read64(at + objectType + r.headExtra)
 		for _, t := range r.coTypes {
 			if t == typ {
 				return at
 			}
 		}
-		if typ-r.at+mostData >= 2*mostData { // not a type of the interpreter
+		if typ-r.at+maxData >= 2*maxData { // not a type of the interpreter
 			return 0
 		}
 		switch r.typeName(typ) {
 		case "coroutine_wrapper", "async_generator_asend", "async_generator_athrow", "anext_awaitable":
-			at = r.read64(at + wrapped + r.wider)
+			at = r.read64(at + wrapped + r.headExtra)
 		default:
 			return 0
 		}
@@ -115,8 +115,8 @@ func (r *interpreter) coroutineOf(at uint64) uint64 {
 
 // typeName returns a type's name without its module; "": none.
 func (r *interpreter) typeName(typ uint64) string {
-	var b [mostName]byte
-	n := r.host.Read(r.read64(typ+typeName+r.wider), b[:])
+	var b [maxName]byte
+	n := r.host.Read(r.read64(typ+typeName+r.headExtra), b[:])
 	name, _, ok := strings.Cut(string(b[:n]), "\x00")
 	if !ok {
 		return ""
@@ -128,7 +128,7 @@ func (r *interpreter) frameOf(co uint64) (f coFrame) {
 	if r.minor <= 10 {
 		return r.frameOf310(co)
 	}
-	at := co + genFrame + r.wider
+	at := co + genFrame + r.headExtra
 	if r.minor == 11 {
 		at = co + genFrame311
 	}
@@ -202,7 +202,7 @@ func (r *interpreter) frameOf310(co uint64) (f coFrame) {
 // awaiting returns the frames of a coroutine and of those that it awaits, innermost first, and the state of the
 // outermost; false if one is inconsistent, as during a change.
 func (t *taskReader) awaiting(co uint64) (list []managed.Frame, state coState, ok bool) {
-	for n := 0; n < mostAwaits; n++ {
+	for n := 0; n < maxAwaits; n++ {
 		f := t.r.frameOf(co)
 		if n == 0 {
 			state = f.state

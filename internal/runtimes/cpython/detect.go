@@ -59,8 +59,8 @@ func maybePython(m *frames.Module) bool {
 	return m != nil && !m.Generated && m.Name != "" && !strings.HasPrefix(m.Name, "[")
 }
 
-// proofs bounds the attempts to read the list of threads.
-const proofs = 8
+// maxListReads bounds the attempts to read the list of threads.
+const maxListReads = 8
 
 func newRuntime(h managed.Host, m *frames.Module, own span) (*Runtime, error) {
 	r := newParts(&interpreter{module: m, name: m.Name, at: own.start, size: own.end - own.start, host: h})
@@ -70,7 +70,7 @@ func newRuntime(h managed.Host, m *frames.Module, own span) (*Runtime, error) {
 		return nil, errors.New("it has no symbol " + symCode)
 	}
 	r.codeType = codeType
-	if r.read64(codeType+typeSize) == 0 && r.read64(codeType+typeSize+widerFree) == 0 {
+	if r.read64(codeType+typeSize) == 0 && r.read64(codeType+typeSize+headExtraFree) == 0 {
 		return nil, managed.ErrNotYet
 	}
 	version, err := r.findLayout(h, m)
@@ -78,7 +78,7 @@ func newRuntime(h managed.Host, m *frames.Module, own span) (*Runtime, error) {
 		return nil, err
 	}
 	r.version = version
-	size := r.read64(codeType + typeSize + r.wider)
+	size := r.read64(codeType + typeSize + r.headExtra)
 	if int64(size) != r.codeTypeSize {
 		return nil, fmt.Errorf("code objects of %d bytes, of CPython %s are expected %d", size, version, r.codeTypeSize)
 	}
@@ -95,7 +95,7 @@ func newRuntime(h managed.Host, m *frames.Module, own span) (*Runtime, error) {
 		return nil, managed.ErrNotYet
 	}
 	read := false
-	for n := 0; n < proofs && !read; n++ { // an ending thread can break the list
+	for n := 0; n < maxListReads && !read; n++ { // an ending thread can break the list
 		read = r.threads.readThreads()
 	}
 	if len(r.threads.list) == 0 && !r.threads.hasThreads() {
@@ -104,7 +104,7 @@ func newRuntime(h managed.Host, m *frames.Module, own span) (*Runtime, error) {
 	if !read {
 		return nil, fmt.Errorf("its list of threads is not that of CPython %s", version)
 	}
-	if r.wider == 0 && !r.gil.find() && len(r.threads.list) == 1 && !r.runsPython(r.threads.list[0].at) {
+	if r.headExtra == 0 && !r.gil.find() && len(r.threads.list) == 1 && !r.runsPython(r.threads.list[0].at) {
 		return nil, managed.ErrNotYet // the lock is not made yet
 	}
 	r.makePlan()
@@ -126,7 +126,7 @@ func (r *interpreter) runsPython(state uint64) bool {
 
 // findLayout sets the layout, and returns the version as far as it is known.
 func (r *interpreter) findLayout(h managed.Host, m *frames.Module) (version string, err error) {
-	var b [mostDebug]byte
+	var b [maxDebug]byte
 	if at, _, ok := h.Symbol(m, symVersion); ok {
 		if r.host.Read(at, b[:4]) != 4 {
 			return "", errors.New("its version cannot be read")
@@ -183,7 +183,7 @@ const maxMembers = 40
 func (r *interpreter) members() map[string]int64 {
 	const size, typ = 40, 8
 	all := map[string]int64{}
-	at := r.read64(r.codeType + typeMembers + r.wider)
+	at := r.read64(r.codeType + typeMembers + r.headExtra)
 	for range maxMembers {
 		var def [size]byte
 		if at == 0 || r.host.Read(at, def[:]) != size {

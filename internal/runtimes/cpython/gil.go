@@ -49,7 +49,7 @@ const (
 	maxRuntime  = 1 << 20 // searched bytes of _PyRuntime, which has 460,000 in 3.12
 	gilPiece    = 64 << 10
 
-	mostTries   = 30  // after the first
+	maxTries    = 30  // after the first
 	searchEvery = 1e9 // ns
 )
 
@@ -95,10 +95,10 @@ func (g *gil) find() (found bool) {
 }
 
 // retryFind repeats a failed search, for example one after the last holder had ended, at most every searchEvery and
-// mostTries times.
+// maxTries times.
 func (g *gil) retryFind() (found bool) {
 	now := procmem.Now()
-	if g.at != 0 || g.wider != 0 || g.tries == mostTries || now-g.lastSearch < searchEvery {
+	if g.at != 0 || g.headExtra != 0 || g.tries == maxTries || now-g.lastSearch < searchEvery {
 		return false
 	}
 	g.tries, g.lastSearch = g.tries+1, now

@@ -105,7 +105,7 @@ func (c *codes) readHashes(gather managed.Gatherer) {
 		if name == 0 {
 			continue
 		}
-		h.hashAt[i] = name + textHash + c.wider
+		h.hashAt[i] = name + textHash + c.headExtra
 		h.parts[k] = frames.Region{Addr: h.hashAt[i], Bytes: h.hash[i][:]}
 		k++
 	}

@@ -43,9 +43,9 @@ const (
 )
 
 const (
-	mostHolders = 128 // frames of a walk
-	mostValues  = 64  // of a frame's stack
-	mostRLocks  = 1 << 12
+	maxHolders = 128 // frames of a walk
+	maxValues  = 64  // of a frame's stack
+	maxRLocks  = 1 << 12
 )
 
 // locks finds the locks that a walk's frames hold.
@@ -61,10 +61,10 @@ func (l *locks) forget() { l.types, l.rlocks = nil, nil }
 
 func (l *locks) held() (out []managed.Held) {
 	w := l.chain
-	if l.minor < 11 || l.minor > 13 || l.wider != 0 || w.broken || w.state == 0 || !w.isLive() {
+	if l.minor < 11 || l.minor > 13 || l.headExtra != 0 || w.broken || w.state == 0 || !w.isLive() {
 		return nil
 	}
-	for i := range w.frames[:min(len(w.frames), mostHolders)] {
+	for i := range w.frames[:min(len(w.frames), maxHolders)] {
 		out = l.holds(&w.frames[i], i == 0, out)
 	}
 	if !w.sample.Live.Unchanged() { // else a lock may have been left
@@ -77,7 +77,7 @@ func (l *locks) held() (out []managed.Held) {
 func (l *locks) holds(f *pyFrame, innermost bool, out []managed.Held) []managed.Held {
 	size := l.read32(f.code + uint64(l.codeFirst) - 4)
 	locals := l.read32(f.code + uint64(l.codeFirst) + 4)
-	if size > mostValues || locals > 1<<12 {
+	if size > maxValues || locals > 1<<12 {
 		return out
 	}
 	table, ok := l.chain.codes.readBytes(l.read64(f.code + codeExceptions))
@@ -88,7 +88,7 @@ func (l *locks) holds(f *pyFrame, innermost bool, out []managed.Held) []managed.
 	if !innermost {
 		size = uint32(alive)
 	}
-	for i := range min(int(size), mostValues) {
+	for i := range min(int(size), maxValues) {
 		value := l.read64(f.at + frameValues + 8*(uint64(locals)+uint64(i)))
 		lock, class := l.lockOf(value)
 		if class == rLock {
@@ -135,7 +135,7 @@ func (l *locks) lockClass(object uint64) string {
 	n := l.host.Read(l.read64(typ+typeNameAt), b[:])
 	name, _, _ := bytes.Cut(b[:n], []byte{0})
 	class := lockTypes[string(name)]
-	if len(l.types) < mostRLocks {
+	if len(l.types) < maxRLocks {
 		l.types[typ] = class
 	}
 	return class
@@ -149,7 +149,7 @@ func (l *locks) isTaken(lock uint64, class string) bool {
 }
 
 func (l *locks) noteRLock(lock uint64) {
-	if l.rlocks == nil || len(l.rlocks) > mostRLocks {
+	if l.rlocks == nil || len(l.rlocks) > maxRLocks {
 		l.rlocks = map[uint64]uint64{}
 	}
 	l.rlocks[l.read64(lock+lockWord)] = lock
@@ -185,7 +185,7 @@ func liveDepth(table []byte, instruction int) int {
 			}
 		}
 		if instruction >= entry[0] && instruction < entry[0]+entry[1] {
-			return min(entry[3]>>1, mostValues)
+			return min(entry[3]>>1, maxValues)
 		}
 	}
 	return 0

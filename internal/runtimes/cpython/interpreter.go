@@ -87,9 +87,9 @@ func (r *interpreter) textOf(mem interface{ Read(uint64, []byte) int }, addr uin
 	if addr == 0 || mem.Read(addr, head) != len(head) {
 		return "", false
 	}
-	n, state := binary.LittleEndian.Uint64(head[textLength+r.wider:]), head[textState+r.wider]
+	n, state := binary.LittleEndian.Uint64(head[textLength+r.headExtra:]), head[textState+r.headExtra]
 	kind, compact, ascii := uint64(state>>2&7), state&(1<<5) != 0, state&(1<<6) != 0
-	if n > mostText || !compact || kind != 1 && kind != 2 && kind != 4 {
+	if n > maxText || !compact || kind != 1 && kind != 2 && kind != 4 {
 		return "", false
 	}
 	from := uint64(r.textCompact)

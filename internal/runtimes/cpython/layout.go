@@ -39,12 +39,12 @@ type layout struct {
 
 	textASCII, textCompact int64
 
-	wider      uint64 // additional bytes of object heads in free-threaded builds
+	headExtra  uint64 // additional bytes of object heads in free-threaded builds
 	dictBefore uint64 // 3.11 on: the dict pointer is that far before an object
 }
 
-// widerFree is layout.wider of free-threaded builds (struct _object, Include/object.h).
-const widerFree = 16
+// headExtraFree is layout.headExtra of free-threaded builds (struct _object, Include/object.h).
+const headExtraFree = 16
 
 // Values of frameOwner.
 const (
@@ -139,7 +139,7 @@ var descriptions = map[int]description{
 	},
 }
 
-const mostDebug = 888
+const maxDebug = 888
 
 // described returns the layout that a runtime of 3.13 on describes; false for other releases.
 func described(b []byte) (l layout, ok bool) {
@@ -165,10 +165,10 @@ func described(b []byte) (l layout, ok bool) {
 		textASCII: at(d.text + 24), textCompact: at(d.text+24) + 16, dictBefore: 24,
 	}
 	if isFree(b) {
-		l.wider, l.dictBefore = widerFree, 8
-		l.typeKeys += widerFree
-		l.codeVersion += widerFree
-		l.codeHead += widerFree
+		l.headExtra, l.dictBefore = headExtraFree, 8
+		l.typeKeys += headExtraFree
+		l.codeVersion += headExtraFree
+		l.codeHead += headExtraFree
 	}
 	if d.base { // _PyThreadStateImpl, Include/internal/pycore_tstate.h
 		l.threadSize = at(d.thread) + l.frameSize

@@ -95,14 +95,14 @@ func (w *merge) runsObject(object, from, sp, cfa uint64) bool {
 	return w.hasOnStack(object, from, sp, cfa) || len(w.loops) == 1 && w.inRegs(object)
 }
 
-// mostKept bounds the search for a saved register below a frame of the loop, bytes.
-const mostKept = 8 << 10
+// maxKept bounds the search for a saved register below a frame of the loop, bytes.
+const maxKept = 8 << 10
 
 // hasOnStack reports whether word is in a native frame or in those that it called, from address from on.
 func (w *merge) hasOnStack(word, from, sp, cfa uint64) bool {
 	mem := w.sample.Mem
-	if from > sp || sp-from > mostKept {
-		from = sp - min(sp, mostKept)
+	if from > sp || sp-from > maxKept {
+		from = sp - min(sp, maxKept)
 	}
 	for at := sp; at+8 <= cfa; at += 8 {
 		if v, ok := mem.Word(at); ok && v == word {

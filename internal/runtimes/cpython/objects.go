@@ -27,8 +27,8 @@ const (
 )
 
 const (
-	mostEntries = 1 << 14
-	mostShared  = 256 // entries of shared keys
+	maxEntries = 1 << 14
+	maxShared  = 256 // entries of shared keys
 )
 
 // entry is an entry of a dict. A number below 2^61-1 is its own hash.
@@ -53,7 +53,7 @@ func (r *interpreter) objects() *objects {
 
 // is reports whether an object is exactly of type typ.
 func (o *objects) is(at, typ uint64) bool {
-	return at != 0 && typ != 0 && o.r.read64(at+objectType+o.r.wider) == typ
+	return at != 0 && typ != 0 && o.r.read64(at+objectType+o.r.headExtra) == typ
 }
 
 func (o *objects) table(keys uint64, most int) []entry {
@@ -111,8 +111,8 @@ func (o *objects) entries(dict uint64) []entry {
 	if !o.is(dict, o.r.dictType) {
 		return nil
 	}
-	list := o.table(o.r.read64(dict+dictKeys+o.r.wider), mostEntries)
-	if values := o.r.read64(dict + dictValues + o.r.wider); values != 0 {
+	list := o.table(o.r.read64(dict+dictKeys+o.r.headExtra), maxEntries)
+	if values := o.r.read64(dict + dictValues + o.r.headExtra); values != 0 {
 		o.fill(list, values+o.r.valuesHead())
 	}
 	return list
@@ -153,8 +153,8 @@ func (o *objects) isText(at uint64, text string) bool {
 		return false
 	}
 	word := func(off int) uint64 { return binary.LittleEndian.Uint64(b[off:]) }
-	return word(objectType+int(o.r.wider)) == o.r.textType && word(textLength+int(o.r.wider)) == uint64(len(text)) &&
-		string(b[from:from+len(text)]) == text
+	return word(objectType+int(o.r.headExtra)) == o.r.textType &&
+		word(textLength+int(o.r.headExtra)) == uint64(len(text)) && string(b[from:from+len(text)]) == text
 }
 
 // text reads a string, mostly in one read; false if it is none or incomplete.
@@ -165,10 +165,10 @@ func (o *objects) text(at uint64) (string, bool) {
 	if at != 0 {
 		n = r.host.Read(at, b[:])
 	}
-	if n < head || binary.LittleEndian.Uint64(b[objectType+r.wider:]) != r.textType || r.textType == 0 {
+	if n < head || binary.LittleEndian.Uint64(b[objectType+r.headExtra:]) != r.textType || r.textType == 0 {
 		return "", false
 	}
-	size, state := binary.LittleEndian.Uint64(b[textLength+r.wider:]), b[textState+r.wider]
+	size, state := binary.LittleEndian.Uint64(b[textLength+r.headExtra:]), b[textState+r.headExtra]
 	if state&plainBits == plainText && size <= uint64(n-head) {
 		return string(b[head : head+int(size)]), true
 	}
@@ -177,14 +177,14 @@ func (o *objects) text(at uint64) (string, bool) {
 
 // attribute returns an object's attribute, from its dict or inline values; 0: none.
 func (o *objects) attribute(at uint64, name string) uint64 {
-	typ := o.r.read64(at + objectType + o.r.wider)
+	typ := o.r.read64(at + objectType + o.r.headExtra)
 	if typ == 0 {
 		return 0
 	}
 	flags, r := o.typeFlags(typ), o.r
 	switch {
 	case r.minor <= 10 || flags&flagDict == 0:
-		off := r.read64(typ + typeDict + o.r.wider)
+		off := r.read64(typ + typeDict + o.r.headExtra)
 		if off == 0 || off > 1<<16 {
 			return 0
 		}
@@ -198,7 +198,7 @@ func (o *objects) attribute(at uint64, name string) uint64 {
 			return o.ofType(typ, p+1, name)
 		}
 	case flags&flagInline != 0:
-		values := at + r.read64(typ+typeSize+o.r.wider)
+		values := at + r.read64(typ+typeSize+o.r.headExtra)
 		if r.read64(values)>>24&0xff == 1 { // PyDictValues.valid
 			return o.ofType(typ, values+r.valuesHead(), name)
 		}
@@ -211,7 +211,7 @@ func (o *objects) ofType(typ, values uint64, name string) uint64 {
 	keys := o.r.read64(typ + o.r.typeKeys)
 	list, known := o.shared[keys]
 	if !known {
-		list = o.table(keys, mostShared)
+		list = o.table(keys, maxShared)
 		o.shared[keys] = list
 	}
 	at := attribute{keys, name}
@@ -229,7 +229,7 @@ func (o *objects) ofType(typ, values uint64, name string) uint64 {
 func (o *objects) typeFlags(typ uint64) uint64 {
 	flags, known := o.flags[typ]
 	if !known {
-		flags = o.r.read64(typ + typeFlags + o.r.wider)
+		flags = o.r.read64(typ + typeFlags + o.r.headExtra)
 		o.flags[typ] = flags
 	}
 	return flags

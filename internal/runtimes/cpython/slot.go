@@ -17,7 +17,7 @@ type slot struct {
 
 const (
 	enoughFrames = 16 // with a valid offset, before it is used
-	mostSlots    = 1 << 10
+	maxSlots     = 1 << 10
 )
 
 type loopFrame struct{ sp, cfa uint64 }
@@ -40,7 +40,7 @@ func (s *slots) learn(native []loopFrame, objects []run, word words) {
 		}
 		at := (*s)[back]
 		if at == nil {
-			if len(*s) == mostSlots {
+			if len(*s) == maxSlots {
 				return
 			}
 			at = &slot{}

@@ -40,12 +40,12 @@ const (
 )
 
 const (
-	mostSet      = 1 << 20 // slots of a set
-	mostListed   = 1 << 17 // tasks of all lists
-	mostBases    = 16
-	mostChildren = 1 << 10
-	taskTries    = 4 // readings of a changing task
-	digitBits    = 30
+	maxSet      = 1 << 20 // slots of a set
+	maxListed   = 1 << 17 // tasks of all lists
+	maxBases    = 16
+	maxChildren = 1 << 10
+	taskTries   = 4 // readings of a changing task
+	digitBits   = 30
 )
 
 type taskPlan struct {
@@ -79,15 +79,15 @@ func (t *taskReader) find() bool {
 	if !o.is(module, r.moduleType) {
 		return false
 	}
-	t.taskType = o.get(o.entries(r.read64(module+moduleDict+r.wider)), "Task")
+	t.taskType = o.get(o.entries(r.read64(module+moduleDict+r.headExtra)), "Task")
 	if t.taskType == 0 {
 		return false
 	}
-	size := r.read64(t.taskType + typeSize + r.wider)
+	size := r.read64(t.taskType + typeSize + r.headExtra)
 	if r.minor < 14 {
 		place := taskPlaces[r.minor]
-		t.coroutine = place.coroutine + r.wider
-		return size == place.size+r.wider && place.size != 0
+		t.coroutine = place.coroutine + r.headExtra
+		return size == place.size+r.headExtra && place.size != 0
 	}
 	for _, m := range r.host.Modules() {
 		if !maybePython(m) || m.Name != r.name && !strings.HasPrefix(path.Base(m.Name), "_asyncio.") {
@@ -278,7 +278,7 @@ func (t *taskReader) name(task uint64) string {
 
 // awaited returns the class of what a task waits for, and the names of the tasks that this is or gathers.
 func (t *taskReader) awaited(at uint64) (class string, names []string) {
-	class = t.r.typeName(t.r.read64(at + objectType + t.r.wider))
+	class = t.r.typeName(t.r.read64(at + objectType + t.r.headExtra))
 	switch {
 	case t.isTask(at):
 		return class, []string{t.name(at)}
@@ -286,12 +286,12 @@ func (t *taskReader) awaited(at uint64) (class string, names []string) {
 		return class, nil
 	}
 	children := t.o.attribute(at, "_children")
-	n := t.r.read64(children + listSize + t.r.wider)
-	if children == 0 || n > mostChildren {
+	n := t.r.read64(children + listSize + t.r.headExtra)
+	if children == 0 || n > maxChildren {
 		return class, nil
 	}
 	b := make([]byte, 8*n)
-	b = b[:t.r.host.Read(t.r.read64(children+listItem+t.r.wider), b)]
+	b = b[:t.r.host.Read(t.r.read64(children+listItem+t.r.headExtra), b)]
 	for ; len(b) >= 8; b = b[8:] {
 		if child := binary.LittleEndian.Uint64(b); t.isTask(child) {
 			names = append(names, t.name(child))
@@ -315,8 +315,8 @@ func (t *taskReader) awaiters(task uint64) []uint64 {
 
 // number returns an int of one or two digits, in decimal.
 func (t *taskReader) number(at uint64) string {
-	n := t.r.read64(at+numberSize+t.r.wider) >> 3
-	digits := t.r.read64(at + numberDigits + t.r.wider)
+	n := t.r.read64(at+numberSize+t.r.headExtra) >> 3
+	digits := t.r.read64(at + numberDigits + t.r.headExtra)
 	v := digits & (1<<32 - 1)
 	if n > 1 {
 		v |= digits >> 32 << digitBits

@@ -89,7 +89,7 @@ func (n *threadNames) findActive(o *objects) uint64 {
 	if !o.is(threading, n.moduleType) {
 		return 0
 	}
-	active := o.get(o.entries(n.read64(threading+moduleDict+n.wider)), "_active")
+	active := o.get(o.entries(n.read64(threading+moduleDict+n.headExtra)), "_active")
 	if !o.is(active, n.dictType) {
 		return 0
 	}

@@ -31,8 +31,8 @@ type thread struct {
 }
 
 const (
-	mostInterps        = 1 << 10
-	mostThreads        = 1 << 15
+	maxInterps         = 1 << 10
+	maxThreads         = 1 << 15
 	rereadThreadsAfter = 15e6 // ns between readings for unknown threads
 )
 
@@ -46,7 +46,7 @@ func (t *threads) readThreads() bool {
 	}
 	interp := t.read64(t.at + uint64(t.runtimeInterps))
 	for n := 0; interp != 0; n++ {
-		if n == mostInterps || !t.readInterp(interp) {
+		if n == maxInterps || !t.readInterp(interp) {
 			return false
 		}
 		t.head = interp + uint64(t.interpThreads) // of the main interpreter, which is the last in the list
@@ -69,7 +69,7 @@ func (t *threads) addObserved(th thread) {
 			return
 		}
 	}
-	if len(t.list) < mostThreads {
+	if len(t.list) < maxThreads {
 		t.list = append(t.list, th)
 	}
 }
@@ -108,7 +108,7 @@ func (t *threads) readInterp(interp uint64) bool {
 	b := make([]byte, t.threadSize)
 	word := func(off int64) uint64 { return binary.LittleEndian.Uint64(b[off:]) }
 	for at := t.read64(interp + uint64(t.interpThreads)); at != 0; at = word(t.threadNext) {
-		if len(t.list) == mostThreads || t.host.Read(at, b) != len(b) || word(t.threadInterp) != interp {
+		if len(t.list) == maxThreads || t.host.Read(at, b) != len(b) || word(t.threadInterp) != interp {
 			return false
 		}
 		th := thread{at: at, id: word(t.threadID), idle: t.isIdle(at, word(t.threadFrame))}
@@ -185,7 +185,7 @@ func (t *threads) find(tid int, pthread, sp uint64) *thread {
 				idle = th
 			}
 		case t.threadNative != 0, pthread != 0:
-		case th.id > sp && sp != 0 && th.id-sp < mostStack && (nearest == nil || th.id < nearest.id):
+		case th.id > sp && sp != 0 && th.id-sp < maxStack && (nearest == nil || th.id < nearest.id):
 			nearest = th
 		}
 	}
@@ -201,8 +201,8 @@ func (t *threads) find(tid int, pthread, sp uint64) *thread {
 	return nearest
 }
 
-// mostStack bounds a thread's stack in the search by stack pointer, bytes.
-const mostStack = 64 << 20
+// maxStack bounds a thread's stack in the search by stack pointer, bytes.
+const maxStack = 64 << 20
 
 // threadAt returns the thread with a state; nil if unknown.
 func (t *threads) threadAt(state uint64) *thread {

@@ -35,7 +35,7 @@ type run struct {
 	from, to int
 }
 
-const mostFrames = 1 << 15
+const maxFrames = 1 << 15
 
 func (w *chain) read() {
 	w.state, w.shared, w.entering = 0, false, 0
@@ -82,11 +82,11 @@ func (w *chain) entered(cframe uint64) bool {
 	return !ok || !ok2 || led == outer
 }
 
-const mostCFrames = 1 << 12
+const maxCFrames = 1 << 12
 
 // leadsToRoot reports whether cframe can be a _PyCFrame: as far as copied, it leads to the thread state's own.
 func (w *chain) leadsToRoot(cframe uint64) bool {
-	for range mostCFrames {
+	for range maxCFrames {
 		if w.inState(cframe) {
 			return true
 		}
@@ -136,7 +136,7 @@ func (w *chain) findState() bool {
 		return true
 	}
 	at := w.word(w.threads.head)
-	for n := 0; at != 0 && n < mostSought; n++ {
+	for n := 0; at != 0 && n < maxSought; n++ {
 		if w.isState(at, 0) {
 			w.threads.addObserved(thread{at: at, id: w.word(at + uint64(w.threadID)), native: uint64(s.TID)})
 			return true
@@ -152,16 +152,16 @@ func (w *chain) findState() bool {
 
 // isState accepts at as the thread state unless it is another thread's. says is the kernel ID expected in it; 0: the
 // thread's.
-func (w *chain) isState(at, says uint64) bool {
+func (w *chain) isState(at, wantID uint64) bool {
 	s := w.sample
-	if says == 0 {
-		says = uint64(s.TID)
+	if wantID == 0 {
+		wantID = uint64(s.TID)
 	}
 	id := w.word(at + uint64(w.threadID))
 	switch {
 	case id == 0, s.Regs.TLS != 0 && id != s.Regs.TLS:
 		return false
-	case w.threadNative != 0 && w.word(at+uint64(w.threadNative)) != says:
+	case w.threadNative != 0 && w.word(at+uint64(w.threadNative)) != wantID:
 		return false
 	}
 	w.state = at
@@ -171,7 +171,7 @@ func (w *chain) isState(at, says uint64) bool {
 // add adds a frame; false if there are too many, as in a cycle.
 func (w *chain) add(f pyFrame) bool {
 	w.frames = append(w.frames, f)
-	return len(w.frames) < mostFrames
+	return len(w.frames) < maxFrames
 }
 
 // cut ends an unreadable chain, without its last, incomplete run.
@@ -192,7 +192,7 @@ func (w *chain) chainByOwner(at uint64) {
 		prev, ok := w.get(at + uint64(w.framePrev))
 		code, ok2 := w.get(at + uint64(w.frameCode))
 		instr, ok3 := w.get(at + uint64(w.frameInstr))
-		if !ok || !ok2 || !ok3 || n == mostFrames {
+		if !ok || !ok2 || !ok3 || n == maxFrames {
 			w.cut()
 			return
 		}
@@ -216,7 +216,7 @@ func (w *chain) chainByOwner(at uint64) {
 // chainByCFrames reads a chain of 3.11: the outermost frame of a run is marked, and each run has a _PyCFrame. The
 // newest _PyCFrame must agree with the one before, as it may still have that one's frame.
 func (w *chain) chainByCFrames(cframe uint64) {
-	for n := 0; n < mostFrames; n++ {
+	for n := 0; n < maxFrames; n++ {
 		if w.inState(cframe) {
 			return // the thread's own: nothing runs
 		}
@@ -274,7 +274,7 @@ func (w *chain) chainOfObjects() {
 		prev, ok := w.get(at + uint64(w.framePrev))
 		code, ok2 := w.get(at + uint64(w.frameCode))
 		last, ok3 := w.get(at + uint64(w.frameInstr))
-		if !ok || !ok2 || !ok3 || n == mostFrames {
+		if !ok || !ok2 || !ok3 || n == maxFrames {
 			w.cut()
 			return
 		}
