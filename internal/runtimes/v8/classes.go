@@ -18,9 +18,9 @@ type member struct {
 type units interface{ byte | uint16 }
 
 const (
-	mostClassSource = 16 << 20
-	mostNesting     = 1 << 12
-	mostMembers     = 1 << 16
+	maxClassSource = 16 << 20
+	maxNesting     = 1 << 12
+	maxMembers     = 1 << 16
 )
 
 const (
@@ -160,7 +160,7 @@ func (s *classScanner[T]) number() {
 }
 
 func (s *classScanner[T]) text(start, end int) string {
-	if end-start > mostName {
+	if end-start > maxName {
 		return ""
 	}
 	wide := make([]rune, 0, end-start)
@@ -351,7 +351,7 @@ func (s *classScanner[T]) operator(c byte) {
 }
 
 func (s *classScanner[T]) enter(b bracket) bool {
-	if len(s.open) >= mostNesting {
+	if len(s.open) >= maxNesting {
 		return false
 	}
 	s.open = append(s.open, b)
@@ -457,7 +457,7 @@ func (s *classScanner[T]) closing(c byte) bool {
 }
 
 func (s *classScanner[T]) method(b bracket) {
-	if b.class == "" || len(s.members) >= mostMembers {
+	if b.class == "" || len(s.members) >= maxMembers {
 		return
 	}
 	m := member{class: b.class, end: s.at}

@@ -52,9 +52,9 @@ type inlinedCall struct {
 const (
 	codeHead    = 64
 	deoptHead   = 16 + 10*8
-	mostCode    = 4 << 20
-	mostCodes   = 1 << 13
-	mostInlined = 1 << 12
+	maxCode     = 4 << 20
+	maxCodes    = 1 << 13
+	maxInlined  = 1 << 12
 	scanBlock   = 4 << 10
 	optimizedID = 1 // words before layout.shared
 )
@@ -94,10 +94,10 @@ func (r *codes) codeAt(pc uint64) *code {
 	if since, ok := r.census.since(c.start, c.number); ok {
 		c.since = min(since, c.since)
 	} else if c.number != 0 && r.copiedAt != 0 && !r.live.Unchanged() {
-		r.census.countPage(pc)
+		r.census.scanPage(pc)
 	}
 	r.sorted = slices.DeleteFunc(r.sorted, func(o *code) bool { return o.start < c.end && c.start < o.end })
-	if len(r.sorted) >= mostCodes {
+	if len(r.sorted) >= maxCodes {
 		r.sorted = r.sorted[:0]
 	}
 	i, _ = slices.BinarySearchFunc(r.sorted, c.start, func(o *code, start uint64) int {
@@ -137,7 +137,7 @@ func (r *codes) sameCode(c *code) bool {
 
 // sameHead compares two heads of code, but for the flags, which change.
 func (r *codes) sameHead(a, b *[codeHead]byte) bool {
-	f := r.l.codeFlags
+	f := r.layout.codeFlags
 	return string(a[:f]) == string(b[:f]) && string(a[f+4:]) == string(b[f+4:])
 }
 
@@ -145,7 +145,7 @@ func (r *codes) findCode(pc uint64) *code {
 	if r.scan == nil {
 		r.scan = make([]byte, scanBlock)
 	}
-	for top := pc&^7 + 8; top+mostCode > pc && top > scanBlock; {
+	for top := pc&^7 + 8; top+maxCode > pc && top > scanBlock; {
 		base := (top - 1) &^ (scanBlock - 1)
 		b := r.scan[:top-base]
 		if r.live.Read(base, b) != len(b) {
@@ -153,7 +153,7 @@ func (r *codes) findCode(pc uint64) *code {
 		}
 		for at := len(b) - 8; at >= 0; at -= 8 {
 			w := binary.LittleEndian.Uint64(b[at:])
-			if !isObject(w) || w != r.streamMap && (r.streamMap != 0 || r.typeOf(w) != r.l.types.stream) {
+			if !isObject(w) || w != r.streamMap && (r.streamMap != 0 || r.typeOf(w) != r.layout.types.stream) {
 				continue
 			}
 			if c := r.readCodeObject(base + uint64(at) + tag); c != nil && pc >= c.start && pc < c.end {
@@ -168,7 +168,7 @@ func (r *codes) findCode(pc uint64) *code {
 
 // readCodeObject reads code by its header; nil if invalid.
 func (r *codes) readCodeObject(stream uint64) *code {
-	l := r.l
+	l := r.layout
 	c := &code{object: stream, start: stream - tag + l.head, checked: procmem.Now()}
 	if l.codeStart != 0 {
 		var ok bool
@@ -184,7 +184,7 @@ func (r *codes) readCodeObject(stream uint64) *code {
 		return nil
 	}
 	size := uint64(binary.LittleEndian.Uint32(c.head[l.codeSize:]))
-	if size == 0 || size > mostCode {
+	if size == 0 || size > maxCode {
 		return nil
 	}
 	c.end = c.start + size
@@ -192,7 +192,7 @@ func (r *codes) readCodeObject(stream uint64) *code {
 	if c.kind == "" || c.kind == kindRegExp {
 		return c
 	}
-	c.positions = r.array(word(l.codePositions), 1, mostTable)
+	c.positions = r.array(word(l.codePositions), 1, maxTable)
 	if c.kind == kindBaseline {
 		c.bytecodes, _ = r.ofType(word(l.codeDeopt), l.types.bytecodes)
 		return c
@@ -203,7 +203,7 @@ func (r *codes) readCodeObject(stream uint64) *code {
 
 // readDeopt reads deoptimization data: the function and inlined calls (src/objects/deoptimization-data.h).
 func (r *codes) readDeopt(c *code, w uint64) {
-	l := r.l
+	l := r.layout
 	object, typ := r.object(w)
 	if typ == 0 || r.live.Read(object-tag, c.deopt[:]) != len(c.deopt) {
 		return
@@ -222,15 +222,15 @@ func (r *codes) readDeopt(c *code, w uint64) {
 		c.shared = 0
 		return
 	}
-	c.exits, _ = smiValue(word(l.exits_))
+	c.exits, _ = smiValue(word(l.exitStart))
 	r.readInlined(c, word(l.literals), word(l.inlining))
 }
 
 // readInlined reads inlined calls: position, and the function's index among the literals (InliningPosition in
 // src/codegen/source-position.h).
 func (r *codes) readInlined(c *code, literals, inlining uint64) {
-	calls := r.array(inlining, 16, mostInlined)
-	if n := r.array(inlining, 1, 16*mostInlined); len(n) >= 16 {
+	calls := r.array(inlining, 16, maxInlined)
+	if n := r.array(inlining, 1, 16*maxInlined); len(n) >= 16 {
 		calls = n
 	}
 	if len(calls) < 16 {

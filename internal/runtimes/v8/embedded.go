@@ -70,14 +70,14 @@ func isContinuation(name []byte) bool {
 		bytes.HasPrefix(name, []byte("ContinueTo")) || bytes.HasPrefix(name, []byte("NotifyDeoptimized")))
 }
 
-// mostContinued bounds the continuations; V8 14 has 80.
-const mostContinued = 256
+// maxContinued bounds the continuations; V8 14 has 80.
+const maxContinued = 256
 
 func (e *Builtins) find(f *elffile.File, kind elffile.SymbolKind) {
 	var begin, size uint64
 	inside := false
 	_ = f.EachSymbol(kind, func(s *elffile.Symbol) bool {
-		if s.Type() == elffile.SymFunc && len(e.continuations) < mostContinued && isContinuation(f.NameBytes(kind, s)) {
+		if s.Type() == elffile.SymFunc && len(e.continuations) < maxContinued && isContinuation(f.NameBytes(kind, s)) {
 			e.continuations = append(e.continuations, s.Value)
 		}
 		if s.Type() != elffile.SymNoType || s.Size != 0 || s.Section == elffile.SectionUndef {

@@ -22,19 +22,19 @@ type layout struct {
 	// From the frame pointer (src/execution/frame-constants.h).
 	fpFunction, fpBytecodes, fpOffset int64
 
-	jsShared                                    uint64
-	sfiData, sfiName, sfiScript, sfiFlags       uint64 // SharedFunctionInfo (shared-function-info.tq)
-	scriptSource, scriptName, scriptEnds        uint64 // Script (script.tq)
-	scriptID, scriptFunctions, scriptURL        uint64
-	scopePlace                                  uint64 // ScopeInfo (scope-info.tq): position of the bounds, or 0
-	bytesLength, bytesPositions, bytesData      uint64 // BytecodeArray (bytecode-array.tq)
-	codeDeopt, codePositions, codeFlags         uint64 // Code (code.h)
-	codeStart, codeSize                         uint64 // codeStart 0: Code contains the instructions
-	head                                        uint64 // bytes before the instructions
-	inlined, literals, shared, inlining, exits_ int    // deoptimization data, in words
-	wrapped                                     bool   // shared is a SharedFunctionInfoWrapper
-	kinds                                       [16]string
-	types                                       types
+	jsShared                                       uint64
+	sfiData, sfiName, sfiScript, sfiFlags          uint64 // SharedFunctionInfo (shared-function-info.tq)
+	scriptSource, scriptName, scriptEnds           uint64 // Script (script.tq)
+	scriptID, scriptFunctions, scriptURL           uint64
+	scopePlace                                     uint64 // ScopeInfo (scope-info.tq): position of the bounds, or 0
+	bytesLength, bytesPositions, bytesData         uint64 // BytecodeArray (bytecode-array.tq)
+	codeDeopt, codePositions, codeFlags            uint64 // Code (code.h)
+	codeStart, codeSize                            uint64 // codeStart 0: Code contains the instructions
+	head                                           uint64 // bytes before the instructions
+	inlined, literals, shared, inlining, exitStart int    // deoptimization data, in words
+	wrapped                                        bool   // shared is a SharedFunctionInfoWrapper
+	kinds                                          [16]string
+	types                                          types
 }
 
 // types are the instance types of objects (src/objects/instance-type.h).
@@ -45,7 +45,7 @@ type types struct {
 
 type version struct{ major, minor int }
 
-func (v version) least(major, minor int) bool {
+func (v version) atLeast(major, minor int) bool {
 	return v.major > major || v.major == major && v.minor >= minor
 }
 
@@ -62,11 +62,11 @@ const (
 // kindsOf returns the frame types by code kind (CodeKind in src/objects/code-kind.h).
 func kindsOf(v version) (kinds [16]string) {
 	kinds[3] = kindRegExp
-	if v.least(14, 0) {
+	if v.atLeast(14, 0) {
 		kinds[3], kinds[4] = "", kindRegExp
 	}
 	switch {
-	case v.least(14, 0), !v.least(12, 0):
+	case v.atLeast(14, 0), !v.atLeast(12, 0):
 		kinds[11] = kindBaseline
 	default:
 		kinds[10] = kindBaseline
@@ -75,14 +75,14 @@ func kindsOf(v version) (kinds [16]string) {
 	if kinds[11] != "" {
 		at = 12
 	}
-	if v.least(11, 0) {
+	if v.atLeast(11, 0) {
 		kinds[at] = "maglev"
 		at++
 	}
 	kinds[at] = "turbofan"
-	if !v.least(11, 0) {
+	if !v.atLeast(11, 0) {
 		kinds[at], kinds[at+1], kinds[at+2] = "turboprop", "turbofan", "turbofan"
-		if v.least(10, 0) {
+		if v.atLeast(10, 0) {
 			kinds[at] = "maglev"
 		}
 	}
@@ -97,29 +97,29 @@ func layoutOf(v version) layout {
 		scriptSource: 8, scriptName: 16, scriptEnds: 56, scriptID: 64, scriptFunctions: 88, scriptURL: 112,
 		bytesLength: 8, bytesPositions: 32, bytesData: 54,
 		codeDeopt: 16, codePositions: 24, codeFlags: 48, codeSize: 40, head: 96,
-		inlined: 1, literals: 2, shared: 6, inlining: 7, exits_: 8,
+		inlined: 1, literals: 2, shared: 6, inlining: 7, exitStart: 8,
 		kinds: kindsOf(v),
 	}
-	if v.least(10, 0) {
+	if v.atLeast(10, 0) {
 		l.head, l.bytesData = 128, 56
 	}
 	if v.major == 9 {
 		l.scriptURL = 104
 	}
-	if v.least(11, 0) { // separate Code object
+	if v.atLeast(11, 0) { // separate Code object
 		l.codeStart, l.codeSize, l.head, l.bytesData = 40, 56, 16, 54
 	}
-	if v.least(12, 0) {
+	if v.atLeast(12, 0) {
 		l.jsShared, l.bytesPositions, l.bytesData = 32, 24, 64
 		l.codeDeopt, l.codePositions, l.codeSize, l.head = 8, 16, 52, 32
 	}
-	if v.least(12, 8) {
+	if v.atLeast(12, 8) {
 		l.scopePlace = 32
 	}
-	if v.least(13, 0) {
+	if v.atLeast(13, 0) {
 		l.sfiName, l.sfiScript, l.sfiFlags = 24, 40, 56
 		l.codeFlags, l.codeSize = 52, 56
-		l.literals, l.shared, l.inlining, l.exits_ = 3, 7, 8, 9
+		l.literals, l.shared, l.inlining, l.exitStart = 3, 7, 8, 9
 	}
 	return l
 }
@@ -258,7 +258,7 @@ func describe(h managed.Host, m *frames.Module) (*described, error) {
 	patch, _ := number(symPatch)
 	d := &described{version: version{int(major), int(minor)}}
 	d.full = fmt.Sprintf("%d.%d.%d.%d", major, minor, build, patch)
-	if !d.least(oldest.major, oldest.minor) || d.least(newest.major, newest.minor+1) {
+	if !d.atLeast(oldest.major, oldest.minor) || d.atLeast(newest.major, newest.minor+1) {
 		return nil, fmt.Errorf("V8 %s is not known (9.4 to 14.6, those of Node 16 to 26, are); JavaScript has no names",
 			d.full)
 	}
@@ -298,11 +298,11 @@ func (d *described) lacks() string {
 	return ""
 }
 
-// mostSizes bounds the bytecode sizes: 256 bytecodes, three operand sizes.
-const mostSizes = 3 * 256
+// maxSizes bounds the bytecode sizes: 256 bytecodes, three operand sizes.
+const maxSizes = 3 * 256
 
 func (d *described) read(h managed.Host, at map[string]managed.Symbol, number func(string) (int64, bool)) {
-	if s := at[symSizes]; s.Size > 0 && s.Size <= mostSizes && s.Size%3 == 0 {
+	if s := at[symSizes]; s.Size > 0 && s.Size <= maxSizes && s.Size%3 == 0 {
 		b := make([]byte, s.Size)
 		d.sizes = b[:h.Read(s.Addr, b)]
 	}

@@ -28,10 +28,10 @@ func isObject(w uint64) bool { return w&tagMask == tag && w > 1<<12 && w < 1<<48
 func smiValue(w uint64) (int, bool) { return int(int64(w) >> 32), w<<32 == 0 }
 
 type heap struct {
-	l     *described
-	host  managed.Host
-	live  managed.Live
-	parts []frames.Region // for readParts
+	layout *described
+	host   managed.Host
+	live   managed.Live
+	parts  []frames.Region // for readParts
 	// streamMap is the map of InstructionStream; 0: unknown.
 	streamMap uint64
 	maps      map[uint64]uint16 // types by map, but of maps made by programs
@@ -40,7 +40,7 @@ type heap struct {
 	pieces int
 }
 
-const mostMaps = 1 << 10
+const maxMaps = 1 << 10
 
 func (h *heap) word(at uint64) uint64 {
 	if h.live.Read(at, h.buf[:8]) != 8 {
@@ -81,11 +81,11 @@ func (h *heap) typeOf(m uint64) uint16 {
 	typ := binary.LittleEndian.Uint16(b[instanceType:])
 	of := binary.LittleEndian.Uint64(b[:])
 	if !isObject(of) || h.live.Read(of-tag+instanceType, b[:2]) != 2 ||
-		binary.LittleEndian.Uint16(b[:]) != h.l.types.mapType {
+		binary.LittleEndian.Uint16(b[:]) != h.layout.types.mapType {
 		return 0
 	}
-	if typ < h.l.types.firstFunction { // programs make maps of later types
-		if len(h.maps) >= mostMaps {
+	if typ < h.layout.types.firstFunction { // programs make maps of later types
+		if len(h.maps) >= maxMaps {
 			clear(h.maps)
 		}
 		h.maps[m] = typ
@@ -102,7 +102,7 @@ func (h *heap) ofType(w uint64, typ uint16) (object uint64, ok bool) {
 
 func (h *heap) isFunction(w uint64) (object uint64, ok bool) {
 	object, got := h.object(w)
-	return object, got >= h.l.types.firstFunction && got <= h.l.types.lastFunction
+	return object, got >= h.layout.types.firstFunction && got <= h.layout.types.lastFunction
 }
 
 // readParts reads h.parts, in one call if possible; false if one is unreadable.
@@ -157,16 +157,16 @@ const (
 
 // nonstring is the first type that is no string; lower before V8 10.
 func (h *heap) nonstring() uint16 {
-	if h.l.least(10, 0) {
+	if h.layout.atLeast(10, 0) {
 		return firstNonstring
 	}
 	return firstNonstring / 2
 }
 
 const (
-	mostDepth  = 48
-	mostPieces = 1 << 12
-	mostName   = 1 << 10
+	maxDepth  = 48
+	maxPieces = 1 << 12
+	maxName   = 1 << 10
 )
 
 // text reads a string, at most its first most characters.
@@ -177,7 +177,7 @@ func (h *heap) text(w uint64, most int) (string, bool) {
 
 // characters returns a string's characters as UTF-8, or as in memory if ASCII.
 func (h *heap) characters(w uint64, most int) ([]byte, bool) {
-	h.pieces = mostPieces
+	h.pieces = maxPieces
 	raw, wide, ok := h.raw(w, most, 0)
 	if !ok {
 		return nil, false
@@ -204,7 +204,7 @@ func (h *heap) characters(w uint64, most int) ([]byte, bool) {
 // raw reads characters as in memory: one byte each, two if wide.
 func (h *heap) raw(w uint64, most, depth int) (b []byte, wide, ok bool) {
 	object, typ := h.object(w)
-	if object == 0 || typ >= h.nonstring() || depth > mostDepth || h.pieces == 0 {
+	if object == 0 || typ >= h.nonstring() || depth > maxDepth || h.pieces == 0 {
 		return nil, false, false
 	}
 	h.pieces--
@@ -309,7 +309,7 @@ func (h *heap) joined(first, second uint64, most, depth int) ([]byte, bool, bool
 // window reads up to n characters of a flat string before a place; those beyond ASCII become 0.
 func (h *heap) window(w uint64, before, n int) []byte {
 	n = min(n, before)
-	for range mostDepth {
+	for range maxDepth {
 		object, typ := h.object(w)
 		if object == 0 || typ >= h.nonstring() || n <= 0 {
 			return nil
@@ -364,7 +364,7 @@ func (h *heap) array(w uint64, size, most int) []byte {
 	}
 	length := h.field(object, 8)
 	n, ok := smiValue(length)
-	if !ok && h.l.least(14, 0) {
+	if !ok && h.layout.atLeast(14, 0) {
 		n, ok = int(uint32(length)), true
 	}
 	if !ok || n <= 0 || n > most {

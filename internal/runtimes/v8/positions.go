@@ -51,9 +51,9 @@ func (c *cursor) signed() int64 {
 	return int64(v>>1) ^ -int64(v&1)
 }
 
-// lookup returns the last position at or before a place; false: none. flags: the form of V8 14 on, in which a place is
-// unsigned, above two bits of flags.
-func lookup(table []byte, flags bool, place int) (p position, ok bool) {
+// positionAt returns the last position at or before a place; false: none. flags: the form of V8 14 on, in which a place
+// is unsigned, above two bits of flags.
+func positionAt(table []byte, flags bool, place int) (p position, ok bool) {
 	c := cursor{b: table}
 	at, source := int64(-1), int64(0) // kFunctionEntryBytecodeOffset
 	for !c.done() {
@@ -78,7 +78,7 @@ const (
 	debugWide, debugExtraWide = 2, 3
 )
 
-const mostBytecodes = 1 << 22
+const maxBytecodes = 1 << 22
 
 // bytecodeAt returns the bytecode offset of a place in baseline code; false before the first bytecode. table has code
 // sizes: before the first bytecode, then of each (src/baseline/bytecode-offset-iterator.h). place is within the
