@@ -9,8 +9,8 @@ import (
 	"prywalk/internal/code"
 )
 
-// shownFile is a mapped, read-only part of a file.
-type shownFile struct {
+// filePart is a mapped, read-only part of a file.
+type filePart struct {
 	start, end uint64
 	bias       uint64
 	img        *code.Image
@@ -30,7 +30,7 @@ func (c *Core) addModules() {
 			c.files[n-1].maps = append(c.files[n-1].maps, i)
 		}
 	}
-	c.headed = slices.ContainsFunc(c.notes.files, func(f fileMap) bool {
+	c.hasHeaders = slices.ContainsFunc(c.notes.files, func(f fileMap) bool {
 		var b [4]byte
 		return f.off == 0 && c.mem.read(f.start, b[:]) == len(b) && string(b[:]) == "\x7fELF"
 	})
@@ -51,7 +51,7 @@ func (c *Core) addModules() {
 		}
 	}
 	code.FindCopies(c, bare)
-	c.addShown()
+	c.addFileParts()
 	c.runtimes.Attach(c, mods)
 	if err := c.runtimes.Unknown(); err != nil {
 		c.warn("%v", err)
@@ -67,7 +67,7 @@ func (c *Core) hasCode(m, before *mapping) bool {
 	}
 	img := c.Image(&m.Mapping)
 	if img == nil {
-		return !c.headed && !c.files[m.Inode-1].plain
+		return !c.hasHeaders && !c.files[m.Inode-1].plain
 	}
 	continues := before != nil && before.guessed && before.Perm&code.PermExec != 0 &&
 		before.Inode == m.Inode && before.End == m.Start && before.Offset+(before.End-before.Start) == m.Offset
@@ -98,8 +98,8 @@ func (c *Core) dumped(m *code.Mapping) bool {
 	return c.mem.read(m.Start, b[:]) == 1 && c.mem.read(m.End-1, b[:]) == 1
 }
 
-// addShown adds what can be read from proven files instead of the core.
-func (c *Core) addShown() {
+// addFileParts adds what can be read from proven files instead of the core.
+func (c *Core) addFileParts() {
 	for i := range c.maps {
 		m := &c.maps[i]
 		if m.Inode == 0 || m.Perm&code.PermWrite != 0 {
@@ -110,7 +110,7 @@ func (c *Core) addShown() {
 			continue
 		}
 		if bias, ok := img.ELF.Bias(m.Start, m.Offset, m.Perm&code.PermExec != 0); ok {
-			c.shown = append(c.shown, shownFile{m.Start, m.End, bias, img})
+			c.fileParts = append(c.fileParts, filePart{m.Start, m.End, bias, img})
 		}
 	}
 }
@@ -120,18 +120,18 @@ func (c *Core) readFiles(addr uint64, b []byte) int {
 	if s := c.mem.find(addr); s != nil && addr-s.start < s.dumped {
 		return 0
 	}
-	lo, hi := 0, len(c.shown)
+	lo, hi := 0, len(c.fileParts)
 	for lo < hi {
-		if mid := (lo + hi) / 2; c.shown[mid].end <= addr {
+		if mid := (lo + hi) / 2; c.fileParts[mid].end <= addr {
 			lo = mid + 1
 		} else {
 			hi = mid
 		}
 	}
-	if lo == len(c.shown) || addr < c.shown[lo].start {
+	if lo == len(c.fileParts) || addr < c.fileParts[lo].start {
 		return 0
 	}
-	s := &c.shown[lo]
+	s := &c.fileParts[lo]
 	return s.img.ReadAddr(addr-s.bias, b[:min(uint64(len(b)), s.end-addr)])
 }
 

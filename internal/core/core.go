@@ -34,22 +34,22 @@ type Core struct {
 	// JITFuncs is as in [code.Process].
 	JITFuncs code.FuncBounds
 
-	opt      Options
-	opener   safeopen.Opener
-	size     int64
-	mem      *memory
-	notes    *notes
-	maps     []mapping
-	files    []file // by number − 1
-	loaded   int    // opened files
-	headed   bool   // the core has ELF headers of files
-	shown    []shownFile
-	cache    *code.ImageCache
-	runtimes *code.Runtimes
-	space    *frames.Space
-	warnings []string
-	missing  []string // not found
-	doubtful []string // that the core cannot prove
+	opt        Options
+	opener     safeopen.Opener
+	size       int64
+	mem        *memory
+	notes      *notes
+	maps       []mapping
+	files      []file // by number − 1
+	loaded     int    // opened files
+	hasHeaders bool   // the core has ELF headers of files
+	fileParts  []filePart
+	cache      *code.ImageCache
+	runtimes   *code.Runtimes
+	space      *frames.Space
+	warnings   []string
+	missing    []string // not found
+	doubtful   []string // that the core cannot prove
 }
 
 // Open reads the headers and notes of the core in r, of size bytes, and finds the files of its code. r must stay

@@ -60,7 +60,7 @@ func (c *Core) Image(m *code.Mapping) *code.Image {
 			f.plain = f.plain || is == fitNone
 			continue
 		case is == fitOther, is == fitUnknown && m.Deleted:
-			other = cmpImage(other, img)
+			other = firstImage(other, img)
 			continue
 		case is == fitUnknown:
 			c.doubtful = append(c.doubtful, m.Path)
@@ -69,22 +69,22 @@ func (c *Core) Image(m *code.Mapping) *code.Image {
 		f.img, f.proven = img, is == fitSame
 		return img
 	}
-	if mem != nil || m.Perm&code.PermExec != 0 || !c.headed && !f.plain {
-		c.complain(m, mem, other)
+	if mem != nil || m.Perm&code.PermExec != 0 || !c.hasHeaders && !f.plain {
+		c.warnMismatch(m, mem, other)
 	}
 	c.cache.DebugFiles(mem, c.openDebug)
 	f.img = mem
 	return mem
 }
 
-func cmpImage(a, b *code.Image) *code.Image {
+func firstImage(a, b *code.Image) *code.Image {
 	if a != nil {
 		return a
 	}
 	return b
 }
 
-func (c *Core) complain(m *code.Mapping, mem, other *code.Image) {
+func (c *Core) warnMismatch(m *code.Mapping, mem, other *code.Image) {
 	const rest = "; its code is read from the core as far as that has it; give --sysroot DIR with the right file"
 	switch {
 	case other == nil && (mem != nil || !c.dumped(m)):

@@ -22,7 +22,7 @@ type Options struct {
 // Code is a process's registered code. It implements [frames.RuleSource] at run-time addresses. Safe for concurrent
 // use.
 type Code struct {
-	o   Options
+	opt Options
 	mu  sync.Mutex
 	buf [markSize]byte
 
@@ -50,7 +50,7 @@ func New(o Options) *Code {
 	if o.Now == nil {
 		o.Now = func() int64 { return 0 }
 	}
-	return &Code{o: o, images: map[entry]*image{}}
+	return &Code{opt: o, images: map[entry]*image{}}
 }
 
 // Follow makes Code read the lists of these descriptors, at most eight, and no others: run-time addresses of
@@ -95,7 +95,7 @@ func (c *Code) refreshAll() bool {
 // load reads an entry's image if unknown; false if left to the next refresh.
 func (c *Code) load(e *entry) bool {
 	if c.keptBytes >= maxKept {
-		c.forgetPast()
+		c.dropPrevious()
 	}
 	if _, ok := c.images[*e]; ok || c.keptBytes >= maxKept {
 		return true
@@ -114,7 +114,7 @@ func (c *Code) load(e *entry) bool {
 // version before.
 func (c *Code) reorder() {
 	live := map[entry]bool{}
-	c.shift()
+	c.retireVersion()
 	for _, l := range c.lists {
 		for age, e := range l.entries {
 			live[e] = true
@@ -151,8 +151,8 @@ func disjoint(all []span) []span {
 	return out
 }
 
-// setAside keeps the names of an unregistered image.
-func (c *Code) setAside(img *image) {
+// keepNames keeps the names of an unregistered image.
+func (c *Code) keepNames(img *image) {
 	c.keptBytes -= img.size
 	img.dropCFI()
 	if len(img.funcs) == 0 {
@@ -170,7 +170,7 @@ func (c *Code) setAside(img *image) {
 func (c *Code) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	pc := q.Lookup(c.o.Arch)
+	pc := q.Lookup(c.opt.Arch)
 	now, before := find(c.spans, pc), find(c.previous.spans, pc)
 	switch c.view {
 	case viewNow:

@@ -47,11 +47,11 @@ const (
 func (c *Code) open(e *entry) *image {
 	img := &image{size: imageCost}
 	b := make([]byte, e.size)
-	if c.o.Read(e.image, b) < len(b) {
+	if c.opt.Read(e.image, b) < len(b) {
 		return img
 	}
 	f, err := elffile.Open(bytes.NewReader(b), int64(len(b)))
-	if err != nil || f.Arch() != c.o.Arch {
+	if err != nil || f.Arch() != c.opt.Arch {
 		return img
 	}
 	img.addCode(f)
@@ -148,7 +148,8 @@ func (img *image) rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 }
 
 func (c *Code) addCFI(img *image, f *elffile.File) {
-	cfg := dwarfunwind.Config{Arch: c.o.Arch, EhFrame: c.section(f, ".eh_frame"), DebugFrame: c.section(f, ".debug_frame")}
+	cfg := dwarfunwind.Config{Arch: c.opt.Arch, EhFrame: c.section(f, ".eh_frame"),
+		DebugFrame: c.section(f, ".debug_frame")}
 	// Without Text: PHP's tables are relative to it, and must not be used, as they lack saved registers.
 	t, err := dwarfunwind.New(cfg)
 	if err != nil {
@@ -181,7 +182,7 @@ func (c *Code) section(f *elffile.File, name string) dwarfunwind.Section {
 		return dwarfunwind.Section{} // not relocated
 	}
 	b := make([]byte, s.Size)
-	if c.o.Read(s.Addr, b) < len(b) {
+	if c.opt.Read(s.Addr, b) < len(b) {
 		return dwarfunwind.Section{}
 	}
 	return dwarfunwind.SectionOf(s.Addr, b)

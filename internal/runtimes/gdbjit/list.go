@@ -48,10 +48,10 @@ type head struct {
 
 // readHead reads the descriptor and the first entry; false if there is none of version 1.
 func (c *Code) readHead(l *list) (h head, ok bool) {
-	if c.o.Read(l.at, h.descriptor[:]) < descriptorSize || binary.LittleEndian.Uint32(h.descriptor[:]) != version {
+	if c.opt.Read(l.at, h.descriptor[:]) < descriptorSize || binary.LittleEndian.Uint32(h.descriptor[:]) != version {
 		return head{}, false
 	}
-	if first := h.firstEntry(); first != 0 && c.o.Read(first, h.first[:]) < entrySize {
+	if first := h.firstEntry(); first != 0 && c.opt.Read(first, h.first[:]) < entrySize {
 		h.first = [entrySize]byte{}
 	}
 	return h, true
@@ -77,7 +77,7 @@ func (c *Code) walk(first uint64) []entry {
 	var b [entrySize]byte
 	seen := map[uint64]bool{}
 	for at := first; at != 0 && !seen[at] && len(out) < maxEntries; {
-		if c.o.Read(at, b[:]) < entrySize {
+		if c.opt.Read(at, b[:]) < entrySize {
 			break
 		}
 		seen[at] = true
@@ -93,7 +93,7 @@ func (c *Code) walk(first uint64) []entry {
 
 func (c *Code) mark(e *entry) uint64 {
 	b := c.buf[:min(e.size, markSize)]
-	n := c.o.Read(e.image, b)
+	n := c.opt.Read(e.image, b)
 	h := fnv.New64a()
 	_, _ = h.Write(b[:max(0, min(n, len(b)))]) // never fails
 	return h.Sum64()

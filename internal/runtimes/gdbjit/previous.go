@@ -30,19 +30,19 @@ const (
 	viewEither // copied while the list changed
 )
 
-// shift makes the current version the previous one.
-func (c *Code) shift() {
-	c.forgetPast()
+// retireVersion makes the current version the previous one.
+func (c *Code) retireVersion() {
+	c.dropPrevious()
 	c.previous.spans, c.spans = c.spans, c.previous.spans
 	c.previous.since, c.previous.seen = c.previous.until, c.agreed
-	c.previous.until = c.o.Now()
+	c.previous.until = c.opt.Now()
 	c.agreed = c.previous.until
 }
 
-// forgetPast keeps only the names of the previous version.
-func (c *Code) forgetPast() {
+// dropPrevious keeps only the names of the previous version.
+func (c *Code) dropPrevious() {
 	for _, img := range c.previous.images {
-		c.setAside(img)
+		c.keepNames(img)
 	}
 	clear(c.previous.images)
 	c.previous.images, c.previous.spans = c.previous.images[:0], c.previous.spans[:0]
@@ -55,8 +55,8 @@ func (c *Code) At(moment int64, ask bool) bool {
 	defer c.mu.Unlock()
 	changed := false
 	if ask {
-		now := c.o.Now()
-		if c.differs() {
+		now := c.opt.Now()
+		if c.listsChanged() {
 			changed = c.refreshAll()
 		} else {
 			c.agreed = now
@@ -69,8 +69,8 @@ func (c *Code) At(moment int64, ask bool) bool {
 	return changed
 }
 
-// differs reports whether a list's head has changed since it was read.
-func (c *Code) differs() bool {
+// listsChanged reports whether a list's head has changed since it was read.
+func (c *Code) listsChanged() bool {
 	for _, l := range c.lists {
 		if h, _ := c.readHead(l); h != l.head {
 			return true

@@ -48,7 +48,7 @@ func (j *Growing) Map(open func() (io.ReadCloser, int64), whole bool, between fu
 	// bounded, as the file may be replaced each time
 	for step := 0; step < maxSteps && (due || whole && !j.whole); step++ {
 		f, size := open()
-		j.readOn(f, size)
+		j.readStep(f, size)
 		j.next = j.due(began)
 		due, began = false, time.Now()
 		if whole && !j.whole && between != nil {
@@ -82,15 +82,15 @@ func (j *Growing) due(began time.Time) time.Time {
 	return began.Add(stepShare * took)
 }
 
-// readOn reads one step of the new part. When the process has ended and f is nil, the part read before stays.
-func (j *Growing) readOn(f io.ReadCloser, size int64) {
+// readStep reads one step of the new part. When the process has ended and f is nil, the part read before stays.
+func (j *Growing) readStep(f io.ReadCloser, size int64) {
 	if f == nil {
 		j.whole = true
 		return
 	}
 	defer f.Close()
-	if !j.goesOn(f, size) {
-		j.startOver()
+	if !j.continues(f, size) {
+		j.reset()
 		j.file = infoOf(f)
 	}
 	j.size = size
@@ -102,7 +102,7 @@ func (j *Growing) readOn(f io.ReadCloser, size int64) {
 		return
 	}
 	if s, ok := f.(io.Seeker); ok {
-		j.passHole(s, end)
+		j.skipHole(s, end)
 		if _, err := s.Seek(j.read, io.SeekStart); err != nil {
 			j.whole = true
 			return
@@ -117,8 +117,8 @@ func (j *Growing) readOn(f io.ReadCloser, size int64) {
 	}
 }
 
-// passHole skips a hole of the file: its size is only claimed, and costs the process nothing.
-func (j *Growing) passHole(f io.Seeker, end int64) {
+// skipHole skips a hole of the file: its size is only claimed, and costs the process nothing.
+func (j *Growing) skipHole(f io.Seeker, end int64) {
 	data, err := f.Seek(j.read, unix.SEEK_DATA)
 	if errors.Is(err, unix.ENXIO) { // no more data (lseek(2))
 		data = end
@@ -131,9 +131,9 @@ func (j *Growing) passHole(f io.Seeker, end int64) {
 	}
 }
 
-// goesOn reports whether a file is the one read before, and may have more. A file without seeking is read again from
+// continues reports whether a file is the one read before, and may have more. A file without seeking is read again from
 // its start when its size has changed.
-func (j *Growing) goesOn(f io.ReadCloser, size int64) bool {
+func (j *Growing) continues(f io.ReadCloser, size int64) bool {
 	if j.read == 0 || size == j.size && j.whole {
 		return true
 	}
@@ -142,7 +142,7 @@ func (j *Growing) goesOn(f io.ReadCloser, size int64) bool {
 	return seeks && size >= j.read && (j.file == nil || now == nil || os.SameFile(j.file, now))
 }
 
-func (j *Growing) startOver() {
+func (j *Growing) reset() {
 	j.memory.Close()
 	*j = Growing{memory: j.memory}
 }
