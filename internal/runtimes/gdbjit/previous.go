@@ -108,7 +108,7 @@ func (img *image) ruleUnless(now *image, q frames.Query) (frames.Rule, *frames.R
 	return img.rule(q)
 }
 
-// either returns the rule of whichever of two images ran.
+// either returns the rule if it is unknown which image ran: that of the only one, or an equal rule of both; else none.
 func either(now, before *image, q frames.Query) (frames.Rule, *frames.Row, bool) {
 	switch {
 	case before == nil || before == now:

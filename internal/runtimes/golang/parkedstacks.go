@@ -47,7 +47,7 @@ type goroutineCopy struct {
 
 // parkedStacks copies the stacks of goroutines without a thread, in batches.
 type parkedStacks struct {
-	expected []int // places that may be asked for, ascending
+	expected []int // places likely to be copied next, ascending
 	batch    []goroutineCopy
 	next     int // index in batch
 
