@@ -9,14 +9,13 @@ import (
 	"prywalk/internal/code"
 )
 
-// shownFile is a read-only mapped part of a file.
-type shownFile struct {
+// filePart is a mapped, read-only part of a file.
+type filePart struct {
 	start, end uint64
 	bias       uint64
 	img        *code.Image
 }
 
-// codeReader reads the instructions in a core.
 type codeReader struct{ mem *memory }
 
 // ReadCode implements heuristics.Code.
@@ -31,7 +30,7 @@ func (c *Core) addModules() {
 			c.files[n-1].maps = append(c.files[n-1].maps, i)
 		}
 	}
-	c.headed = slices.ContainsFunc(c.notes.files, func(f fileMap) bool {
+	c.hasHeaders = slices.ContainsFunc(c.notes.files, func(f fileMap) bool {
 		var b [4]byte
 		return f.off == 0 && c.mem.read(f.start, b[:]) == len(b) && string(b[:]) == "\x7fELF"
 	})
@@ -52,7 +51,7 @@ func (c *Core) addModules() {
 		}
 	}
 	code.FindCopies(c, bare)
-	c.addShown()
+	c.addFileParts()
 	c.runtimes.Attach(c, mods)
 	if err := c.runtimes.Unknown(); err != nil {
 		c.warn("%v", err)
@@ -60,15 +59,15 @@ func (c *Core) addModules() {
 	c.space.SetModules(mods)
 }
 
-// hasCode reports whether a mapping is executable by the core, else by its file. Unknown ones count as code, so that
-// frames have their name, unless the core has ELF headers there.
+// hasCode reports whether a mapping is executable by the core, else by its file. An unknown mapping counts as code, so
+// that frames have its name, unless the core has ELF headers.
 func (c *Core) hasCode(m, before *mapping) bool {
 	if !m.guessed {
 		return m.Perm&code.PermExec != 0
 	}
 	img := c.Image(&m.Mapping)
 	if img == nil {
-		return !c.headed && !c.files[m.Inode-1].plain
+		return !c.hasHeaders && !c.files[m.Inode-1].plain
 	}
 	continues := before != nil && before.guessed && before.Perm&code.PermExec != 0 &&
 		before.Inode == m.Inode && before.End == m.Start && before.Offset+(before.End-before.Start) == m.Offset
@@ -82,7 +81,7 @@ func (c *Core) hasCode(m, before *mapping) bool {
 func (c *Core) module(m *code.Mapping) *frames.Module {
 	mod := code.NewModule(c, m)
 	if m.JIT && !c.dumped(m) {
-		m.JIT = false // the file's code, which was not found
+		m.JIT = false // code of the file, which was not found
 	}
 	switch {
 	case m.JIT:
@@ -93,14 +92,14 @@ func (c *Core) module(m *code.Mapping) *frames.Module {
 	return mod
 }
 
-// dumped reports whether the core has a mapping's contents, as of run-time code.
+// dumped reports whether the core has a mapping's contents, as it has those of run-time code.
 func (c *Core) dumped(m *code.Mapping) bool {
 	var b [1]byte
 	return c.mem.read(m.Start, b[:]) == 1 && c.mem.read(m.End-1, b[:]) == 1
 }
 
-// addShown adds what can be read from files instead of the core.
-func (c *Core) addShown() {
+// addFileParts adds what can be read from proven files instead of the core.
+func (c *Core) addFileParts() {
 	for i := range c.maps {
 		m := &c.maps[i]
 		if m.Inode == 0 || m.Perm&code.PermWrite != 0 {
@@ -111,35 +110,35 @@ func (c *Core) addShown() {
 			continue
 		}
 		if bias, ok := img.ELF.Bias(m.Start, m.Offset, m.Perm&code.PermExec != 0); ok {
-			c.shown = append(c.shown, shownFile{m.Start, m.End, bias, img})
+			c.fileParts = append(c.fileParts, filePart{m.Start, m.End, bias, img})
 		}
 	}
 }
 
-// readFiles reads memory that the core leaves to files. The missing part of a truncated core is not replaced.
+// readFiles reads memory that the core leaves to files. What a truncated core lacks is not replaced.
 func (c *Core) readFiles(addr uint64, b []byte) int {
 	if s := c.mem.find(addr); s != nil && addr-s.start < s.dumped {
 		return 0
 	}
-	lo, hi := 0, len(c.shown)
+	lo, hi := 0, len(c.fileParts)
 	for lo < hi {
-		if mid := (lo + hi) / 2; c.shown[mid].end <= addr {
+		if mid := (lo + hi) / 2; c.fileParts[mid].end <= addr {
 			lo = mid + 1
 		} else {
 			hi = mid
 		}
 	}
-	if lo == len(c.shown) || addr < c.shown[lo].start {
+	if lo == len(c.fileParts) || addr < c.fileParts[lo].start {
 		return 0
 	}
-	s := &c.shown[lo]
+	s := &c.fileParts[lo]
 	return s.img.ReadAddr(addr-s.bias, b[:min(uint64(len(b)), s.end-addr)])
 }
 
 // ReadMapped implements code.AddressSpace.
 func (c *Core) ReadMapped(addr uint64, b []byte) (int, error) { return c.ReadMem(addr, b) }
 
-// ReadMem implements code.AddressSpace, from the core's own contents.
+// ReadMem implements code.AddressSpace, from the core only.
 func (c *Core) ReadMem(addr uint64, b []byte) (int, error) {
 	n := c.mem.read(addr, b)
 	if n < len(b) {
@@ -185,5 +184,5 @@ func (c *Core) Images() *code.ImageCache { return c.cache }
 // ReadCode implements code.AddressSpace.
 func (c *Core) ReadCode(addr uint64, b []byte) int { return c.mem.read(addr, b) }
 
-// Runtimes gives the core's run-time systems.
+// Runtimes returns the core's run-time systems.
 func (c *Core) Runtimes() *code.Runtimes { return c.runtimes }

@@ -15,50 +15,50 @@ import (
 	"prywalk/internal/safeopen"
 )
 
-// Options say where a core's files are.
+// Options are where a core's files are.
 type Options struct {
-	// Sysroot is the directory with the files of the core's machine; "": this machine's root.
+	// Sysroot is the directory with the files of the core's machine; "": /.
 	Sysroot string
-	// Exe is the program's file, if it is not at its path.
+	// Exe is the program's file, if not at its path.
 	Exe string
 }
 
 // Core is a process in a core file. Not safe for concurrent use.
 type Core struct {
 	PID int
-	// Comm is the process's name, cut after 15 bytes.
+	// Comm is the process's name, at most 15 bytes.
 	Comm string
 	Arch frames.Arch
-	// Signal ended or stopped the process; 0 if there was none.
+	// Signal ended or stopped the process; 0: none.
 	Signal int
 	// JITFuncs is as in [code.Process].
 	JITFuncs code.FuncBounds
 
-	opt      Options
-	opener   safeopen.Opener
-	size     int64
-	mem      *memory
-	notes    *notes
-	maps     []mapping
-	files    []file // by number, less one
-	loaded   int    // files that were opened
-	headed   bool   // the core has headers of ELF files
-	shown    []shownFile
-	cache    *code.ImageCache
-	runtimes *code.Runtimes
-	space    *frames.Space
-	warnings []string
-	missing  []string // files not found
-	doubtful []string // files that the core cannot prove
+	opt        Options
+	opener     safeopen.Opener
+	size       int64
+	mem        *memory
+	notes      *notes
+	maps       []mapping
+	files      []file // by number − 1
+	loaded     int    // opened files
+	hasHeaders bool   // the core has ELF headers of files
+	fileParts  []filePart
+	cache      *code.ImageCache
+	runtimes   *code.Runtimes
+	space      *frames.Space
+	warnings   []string
+	missing    []string // not found
+	doubtful   []string // that the core cannot prove
 }
 
-// Open reads headers and notes of the core of size bytes in r, and finds its code's files. r must stay usable. Defects
-// of a readable core are in [Core.Warnings]; the error is an [*Error].
+// Open reads the headers and notes of the core in r, of size bytes, and finds the files of its code. r must stay
+// usable. The error is an [*Error]; defects of a readable core are in [Core.Warnings].
 func Open(r io.ReaderAt, size int64, o Options) (*Core, error) {
 	f, err := elffile.Open(r, size)
 	if err != nil {
 		var head [8]byte
-		n, _ := r.ReadAt(head[:min(int64(len(head)), max(size, 0))], 0) // the readable part
+		n, _ := r.ReadAt(head[:min(int64(len(head)), max(size, 0))], 0)
 		return nil, notCore(head[:n], err)
 	}
 	if f.Type != elffile.TypeCore {
@@ -83,7 +83,6 @@ func Open(r io.ReaderAt, size int64, o Options) (*Core, error) {
 	return c, nil
 }
 
-// noThreads is the error for a core without registers.
 func (c *Core) noThreads(f *elffile.File) error {
 	for i := range f.Segments {
 		if s := &f.Segments[i]; s.Type == elffile.SegNote && s.Off+s.FileSize > f.Size() {
@@ -93,19 +92,19 @@ func (c *Core) noThreads(f *elffile.File) error {
 	return &Error{"the core holds no threads", "give a core that the kernel or gcore has written", nil}
 }
 
-// Threads gives the threads in the core's order, the one with the signal first; read-only.
+// Threads returns the threads in the core's order, the one with the signal first; read-only.
 func (c *Core) Threads() []Thread { return c.notes.threads }
 
-// Size gives the core file's size in bytes, a bound of all stacks together.
+// Size returns the core file's size, bytes.
 func (c *Core) Size() int64 { return c.size }
 
-// Space gives the executable part of the address space.
+// Space returns the executable part of the address space.
 func (c *Core) Space() *frames.Space { return c.space }
 
-// Memory gives the process's memory from the core, else from files.
+// Memory returns the process's memory, from the core, else from files.
 func (c *Core) Memory() frames.Memory { return c.mem }
 
-// Warnings gives the core's defects and the files that do not fit, a line each.
+// Warnings returns the core's defects and the files that do not fit, a line each.
 func (c *Core) Warnings() []string {
 	out := slices.Clone(c.warnings)
 	if len(c.missing) > 0 {
@@ -135,5 +134,5 @@ func (c *Core) warn(format string, args ...any) {
 	}
 }
 
-// Close closes the files; the images are invalid afterwards.
+// Close closes the files. Images are invalid afterwards.
 func (c *Core) Close() error { return c.cache.Close() }

@@ -9,26 +9,26 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// Error is the reason why a file cannot be read as a core, in one line without the file's name.
+// Error is why a file cannot be read as a core.
 type Error struct {
 	Cause string // the file's defect
-	Next  string // the smallest remedy
-	Err   error  // the read error, if any
+	Next  string // remedy
+	Err   error  // read error, if any
 }
 
-// Error gives cause and remedy in one line.
+// Error returns cause and remedy, in one line without the file's name.
 func (e *Error) Error() string { return e.Cause + "; " + e.Next }
 
-// Unwrap gives the read error, such as [elffile.ErrNotELF].
+// Unwrap returns the read error, such as [elffile.ErrNotELF].
 func (e *Error) Unwrap() error { return e.Err }
 
-// packed are the first bytes of compressed files, in which crash handlers store cores.
+// packed are the magic numbers of compressed files, as which crash handlers store cores.
 var packed = []struct{ magic, tool string }{
 	{"\x28\xb5\x2f\xfd", "zstd -d"}, {"\x1f\x8b", "gunzip"}, {"\xfd7zXZ", "unxz"},
 	{"\x04\x22\x4d\x18", "lz4 -d"}, {"BZh", "bunzip2"},
 }
 
-// notCore gives the reason why a file with this beginning is no core.
+// notCore returns why a file that begins with head is no core.
 func notCore(head []byte, err error) *Error {
 	if len(head) == 0 {
 		return &Error{"the file is empty", "the disk may have been full, or ulimit -c 0, when it was written", err}

@@ -13,16 +13,15 @@ import (
 	"prywalk/internal/safeopen"
 )
 
-// file is a file named in a core.
 type file struct {
-	maps   []int       // its mappings, as indices of Core.maps
+	maps   []int       // its mappings: indices of Core.maps
 	img    *code.Image // nil: none
 	tried  bool
-	plain  bool // found, and not an ELF file
-	proven bool // compared with the core's contents
+	plain  bool // not an ELF file
+	proven bool // compared equal with the core's contents
 }
 
-// fit is whether a file is the one that the process had mapped.
+// fit is whether a file is the one that was mapped.
 type fit uint8
 
 const (
@@ -33,16 +32,16 @@ const (
 )
 
 const (
-	// maxFiles bounds the searched files.
 	maxFiles = 4096
-	// maxMemHeaders bounds the program headers of an ELF file in a core's memory; linkers write some tens.
+	// maxMemHeaders bounds an ELF file's program headers, and section headers, in a core's memory; linkers write some
+	// tens.
 	maxMemHeaders = 256
 )
 
 const debugFiles = "/usr/lib/debug"
 
-// Image implements code.AddressSpace: the image of m's file, if its build id, or without one its headers, equal the
-// core's copy; else the core's contents of the file.
+// Image implements code.AddressSpace: it returns the image of m's file if that fits (see the package comment), else of
+// the core's contents of it, or nil.
 func (c *Core) Image(m *code.Mapping) *code.Image {
 	f := &c.files[m.Inode-1]
 	if f.tried {
@@ -61,7 +60,7 @@ func (c *Core) Image(m *code.Mapping) *code.Image {
 			f.plain = f.plain || is == fitNone
 			continue
 		case is == fitOther, is == fitUnknown && m.Deleted:
-			other = cmpImage(other, img)
+			other = firstImage(other, img)
 			continue
 		case is == fitUnknown:
 			c.doubtful = append(c.doubtful, m.Path)
@@ -70,22 +69,22 @@ func (c *Core) Image(m *code.Mapping) *code.Image {
 		f.img, f.proven = img, is == fitSame
 		return img
 	}
-	if mem != nil || m.Perm&code.PermExec != 0 || !c.headed && !f.plain {
-		c.complain(m, mem, other)
+	if mem != nil || m.Perm&code.PermExec != 0 || !c.hasHeaders && !f.plain {
+		c.warnMismatch(m, mem, other)
 	}
 	c.cache.DebugFiles(mem, c.openDebug)
 	f.img = mem
 	return mem
 }
 
-func cmpImage(a, b *code.Image) *code.Image {
+func firstImage(a, b *code.Image) *code.Image {
 	if a != nil {
 		return a
 	}
 	return b
 }
 
-func (c *Core) complain(m *code.Mapping, mem, other *code.Image) {
+func (c *Core) warnMismatch(m *code.Mapping, mem, other *code.Image) {
 	const rest = "; its code is read from the core as far as that has it; give --sysroot DIR with the right file"
 	switch {
 	case other == nil && (mem != nil || !c.dumped(m)):
@@ -100,7 +99,7 @@ func (c *Core) complain(m *code.Mapping, mem, other *code.Image) {
 	}
 }
 
-// headers makes an image of the core's contents of a file; nil without its headers.
+// headers returns an image of the core's contents of a file; nil if the core lacks its headers.
 func (c *Core) headers(m *code.Mapping) *code.Image {
 	r := code.NewMemFile(c, m)
 	if r == nil {
@@ -118,7 +117,7 @@ func (c *Core) headers(m *code.Mapping) *code.Image {
 
 func le16(b []byte) int { return int(b[0]) | int(b[1])<<8 }
 
-// places lists candidates for a mapping's file, best first, as paths of this machine.
+// places returns candidate paths on this machine for a mapping's file, best first.
 func (c *Core) places(m *code.Mapping, mem *code.Image) []string {
 	var out []string
 	if c.opt.Exe != "" && c.isProgram(m) {
@@ -130,13 +129,12 @@ func (c *Core) places(m *code.Mapping, mem *code.Image) []string {
 	}
 	byID := path.Join(debugFiles, ".build-id", mem.BuildID[:2], mem.BuildID[2:])
 	out = append(out, path.Join(c.opt.Sysroot, byID))
-	if c.opt.Sysroot != "" { // proven by the build id
+	if c.opt.Sysroot != "" { // the build id will prove them
 		out = append(out, m.Path, byID)
 	}
 	return out
 }
 
-// isProgram reports whether m belongs to the program itself.
 func (c *Core) isProgram(m *code.Mapping) bool {
 	for _, f := range c.notes.files {
 		if c.notes.entry >= f.start && c.notes.entry < f.end {
@@ -146,7 +144,7 @@ func (c *Core) isProgram(m *code.Mapping) bool {
 	return false
 }
 
-// open opens a file of this machine, or below the sysroot, which no link leaves.
+// open opens a file of this machine, or of the sysroot, which no symbolic link leaves.
 func (c *Core) open(name string) (*safeopen.File, error) {
 	root := c.opt.Sysroot
 	if root == "" {
@@ -159,7 +157,7 @@ func (c *Core) open(name string) (*safeopen.File, error) {
 	return c.opener.Open(safeopen.Request{Path: name})
 }
 
-// try opens a file and compares it with the core; nil if there is none, or it is not an ELF file.
+// try opens a file and compares it with the core; nil if there is none, or no ELF file.
 func (c *Core) try(name string, m *code.Mapping, mem *code.Image) (*code.Image, fit) {
 	f, err := c.open(name)
 	if err != nil {

@@ -11,17 +11,16 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// vsyscallPage is x86-64's vsyscall page (arch/x86/include/uapi/asm/vsyscall.h).
+// vsyscallPage is x86-64's (arch/x86/include/uapi/asm/vsyscall.h).
 const vsyscallPage = 0xffffffffff600000
 
-// mapping is a mapping of a core.
 type mapping struct {
 	code.RawMapping
-	// guessed: the core has no program header for it, so permissions are unknown; gdb omits unchanged files.
+	// guessed: the core has no program header for it, and permissions are unknown.
 	guessed bool
 }
 
-// numberFiles gives each path of NT_FILE a number from 1, in place of the inode.
+// numberFiles numbers the paths of NT_FILE from 1, in place of inodes.
 func numberFiles(files []fileMap) (numbers map[string]uint64, paths []string) {
 	numbers = map[string]uint64{}
 	for _, f := range files {
@@ -33,7 +32,6 @@ func numberFiles(files []fileMap) (numbers map[string]uint64, paths []string) {
 	return numbers, paths
 }
 
-// mapsOf combines the program headers and the list of mapped files.
 func mapsOf(n *notes, m *memory) (maps []mapping, paths []string) {
 	numbers, paths := numberFiles(n.files)
 	for _, f := range n.files {
@@ -53,7 +51,7 @@ func mapsOf(n *notes, m *memory) (maps []mapping, paths []string) {
 	return maps, paths
 }
 
-// anonymous gives the parts of a segment without a file.
+// anonymous returns the parts of a segment that are of no file.
 func anonymous(s *segment, n *notes) []mapping {
 	var out []mapping
 	add := func(start, end uint64) {
@@ -81,7 +79,6 @@ func anonymous(s *segment, n *notes) []mapping {
 	return out
 }
 
-// permOf converts a segment's permissions to a mapping's.
 func permOf(f elffile.SegmentFlags) code.Perm {
 	var p code.Perm
 	if f&elffile.SegRead != 0 {
@@ -96,9 +93,9 @@ func permOf(f elffile.SegmentFlags) code.Perm {
 	return p
 }
 
-// showsCode reports whether a mapping has a file's code, by the file's program headers: it begins where an executable
-// segment does, or continues such a mapping with more of that segment than of others; or lies within one (V8's second
-// mapping of its builtins).
+// showsCode reports whether a mapping has code by the file's program headers: it begins where an executable segment
+// does, or continues such a mapping with more of that segment than of others, or lies within one (V8's second mapping
+// of its builtins).
 func showsCode(f *elffile.File, m *code.Mapping, continues bool) bool {
 	best, code := uint64(0), false
 	for i := range f.Segments {
@@ -115,7 +112,7 @@ func showsCode(f *elffile.File, m *code.Mapping, continues bool) bool {
 	return code
 }
 
-// beginsAt reports whether a segment at off is mapped from there, for any page size.
+// beginsAt reports whether a segment at off is mapped from at on, with any page size.
 func beginsAt(off, at uint64) bool {
 	return at == off&^(4<<10-1) || at == off&^(16<<10-1) || at == off&^(64<<10-1)
 }

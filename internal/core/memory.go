@@ -14,17 +14,16 @@ import (
 )
 
 const (
-	pageBits = 12
-	pageSize = 1 << pageBits
-	// pagesKept bounds the cached pages: 1 MiB.
+	pageBits  = 12
+	pageSize  = 1 << pageBits
 	pagesKept = 256
 )
 
-// memory is the memory in a core. It implements [frames.Memory].
+// memory is a core's memory. It implements [frames.Memory].
 type memory struct {
 	r    io.ReaderAt
 	segs []segment // by start
-	// undumped reads what the core leaves to files, and gives the number of bytes.
+	// undumped reads what the core leaves to files, and returns the number of bytes.
 	undumped func(addr uint64, b []byte) int
 	pages    [pagesKept]cachedPage
 }
@@ -33,19 +32,19 @@ type memory struct {
 type segment struct {
 	start, end uint64 // in memory
 	off        uint64 // in the file
-	dumped     uint64 // written bytes, of end − start
-	have       uint64 // of them, present in the file: fewer if it was truncated
+	dumped     uint64 // bytes written, of end − start
+	have       uint64 // of dumped, bytes in the file: fewer if truncated
 	flags      elffile.SegmentFlags
 }
 
-// cachedPage is a page of which the bytes from lo to hi are known.
+// cachedPage is a page; bytes from lo to hi are valid.
 type cachedPage struct {
 	num    uint64 // page number plus one; 0: none
 	lo, hi int
 	bytes  [pageSize]byte
 }
 
-// newMemory makes the memory of a core's segments; missing is how many of their bytes the file lacks.
+// newMemory returns the memory of a core's segments, and how many of their bytes the file lacks.
 func newMemory(r io.ReaderAt, f *elffile.File) (m *memory, missing uint64) {
 	m = &memory{r: r}
 	for i := range f.Segments {
@@ -68,7 +67,7 @@ func newMemory(r io.ReaderAt, f *elffile.File) (m *memory, missing uint64) {
 	}
 	slices.SortStableFunc(m.segs, func(a, b segment) int { return cmp.Compare(a.start, b.start) })
 	end := uint64(0)
-	m.segs = slices.DeleteFunc(m.segs, func(s segment) bool { // two at one address: damaged
+	m.segs = slices.DeleteFunc(m.segs, func(s segment) bool { // overlapping: damaged
 		overlaps := s.start < end
 		end = max(end, s.end)
 		return overlaps
@@ -76,7 +75,6 @@ func newMemory(r io.ReaderAt, f *elffile.File) (m *memory, missing uint64) {
 	return m, missing
 }
 
-// find gives an address's segment, nil if there is none.
 func (m *memory) find(addr uint64) *segment {
 	i := sort.Search(len(m.segs), func(i int) bool { return m.segs[i].start > addr })
 	if i == 0 || addr >= m.segs[i-1].end {
@@ -85,7 +83,7 @@ func (m *memory) find(addr uint64) *segment {
 	return &m.segs[i-1]
 }
 
-// read reads the core's contents, and gives the number of bytes.
+// read reads the core's contents, and returns the number of bytes.
 func (m *memory) read(addr uint64, b []byte) int {
 	done := 0
 	for done < len(b) {
@@ -115,7 +113,7 @@ func (m *memory) Word(addr uint64) (uint64, bool) {
 	return binary.LittleEndian.Uint64(p.bytes[off:]), true
 }
 
-// load reads the page around addr; false if the word is not in it.
+// load reads the page of addr; false if that lacks the word.
 func (m *memory) load(p *cachedPage, addr uint64) bool {
 	off := int(addr & (pageSize - 1))
 	for _, lo := range [...]int{0, off} { // a segment can start within the page
@@ -128,7 +126,7 @@ func (m *memory) load(p *cachedPage, addr uint64) bool {
 	return false
 }
 
-// uncached reads a word across pages, or one of a file.
+// uncached reads a word that crosses pages, or one of a file.
 func (m *memory) uncached(addr uint64) (uint64, bool) {
 	var b [8]byte
 	n := m.read(addr, b[:])
@@ -138,7 +136,7 @@ func (m *memory) uncached(addr uint64) (uint64, bool) {
 	return binary.LittleEndian.Uint64(b[:]), n == len(b)
 }
 
-// Cut implements [frames.Memory]: the process had memory there, and the core lacks it.
+// Cut implements [frames.Memory]: true where the process had memory.
 func (m *memory) Cut(addr uint64) bool {
 	return m.find(addr) != nil && (addr+7 < addr || m.find(addr+7) != nil)
 }

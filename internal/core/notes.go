@@ -12,7 +12,7 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// Used notes of owner CORE (include/uapi/linux/elf.h).
+// Notes of owner CORE in use (include/uapi/linux/elf.h).
 const (
 	notePrStatus = 1
 	notePrPsInfo = 3
@@ -21,7 +21,7 @@ const (
 	noteFile     = 0x46494c45 // "FILE"
 )
 
-// Offsets in struct elf_prstatus and struct elf_prpsinfo of 64-bit processes (include/linux/elfcore.h), in bytes.
+// Offsets in elf_prstatus and elf_prpsinfo of 64-bit processes, bytes (include/linux/elfcore.h).
 const (
 	prCurSig = 12
 	prPID    = 32
@@ -41,21 +41,20 @@ const (
 // Thread is a thread of a core.
 type Thread struct {
 	TID int
-	// Name is the process's name: cores have no names of threads.
+	// Name is the process's name, as cores have none of threads.
 	Name string
 	Regs frames.Regs
-	// Syscall is its system call, negative if there is none or it is unknown.
+	// Syscall is the system call's number; negative: none, or unknown.
 	Syscall int64
 }
 
-// notes is the contents of a core's notes.
 type notes struct {
 	threads []Thread
 	comm    string
 	pid     int
 	signal  int
 	files   []fileMap
-	entry   uint64 // of the program, at run time; 0: unknown
+	entry   uint64 // run-time address of the program's entry point; 0: unknown
 	vdso    uint64 // address of its ELF header; 0: none
 }
 
@@ -65,7 +64,6 @@ type fileMap struct {
 	path            string
 }
 
-// maxNoteSegments bounds the reads: a core has one.
 const maxNoteSegments = 64
 
 // readNotes skips damaged notes, and those beyond the file's size in total (overlapping segments).
@@ -93,7 +91,7 @@ func readNotes(f *elffile.File) *notes {
 	return n
 }
 
-// take reads one note. Those of a thread follow its NT_PRSTATUS.
+// take reads a note. A thread's NT_PRSTATUS comes before its other notes.
 func (n *notes) take(arch frames.Arch, note *elffile.Note) {
 	if note.Name == "LINUX" {
 		if len(n.threads) > 0 && arch == frames.AArch64 {
@@ -187,7 +185,7 @@ func (n *notes) fileMaps(b []byte) {
 	}
 	slices.SortStableFunc(n.files, func(x, y fileMap) int { return cmp.Compare(x.start, y.start) })
 	last := uint64(0)
-	n.files = slices.DeleteFunc(n.files, func(m fileMap) bool { // two at one address: damaged
+	n.files = slices.DeleteFunc(n.files, func(m fileMap) bool { // overlapping: damaged
 		overlaps := m.start < last
 		last = max(last, m.end)
 		return overlaps

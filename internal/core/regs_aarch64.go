@@ -8,10 +8,10 @@ import (
 	"prywalk/frames"
 )
 
-// bytes of struct user_pt_regs (arch/arm64/include/uapi/asm/ptrace.h): x0–x30, sp, pc, pstate
+// gregsAArch64 is the size of user_pt_regs (arch/arm64/include/uapi/asm/ptrace.h): x0–x30, sp, pc, pstate.
 const gregsAArch64 = 34 * 8
 
-// regsAArch64 reads pr_reg of a thread. False if b is too short.
+// regsAArch64 reads a thread's pr_reg; false if b is too short.
 func regsAArch64(b []byte, out *frames.Regs) bool {
 	if len(b) < gregsAArch64 {
 		return false
@@ -23,14 +23,13 @@ func regsAArch64(b []byte, out *frames.Regs) bool {
 	return true
 }
 
-// Notes of an arm64 thread besides registers (include/uapi/linux/elf.h).
+// Other notes of an arm64 thread (include/uapi/linux/elf.h).
 const (
 	noteARMTLS     = 0x401 // tpidr_el0
-	noteARMSyscall = 0x404 // number of the system call, −1 if none
+	noteARMSyscall = 0x404 // the system call's number; −1: none
 	noteARMPAC     = 0x406 // struct user_pac_mask: data_mask, insn_mask
 )
 
-// noteAArch64 reads one of these notes.
 func (t *Thread) noteAArch64(kind uint32, b []byte) {
 	switch {
 	case kind == noteARMTLS && len(b) >= 8:

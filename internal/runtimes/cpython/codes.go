@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// codes proves which code object was at an address when the sample was taken, and caches its description.
+// codes proves which code object was at an address at the sample, and caches its description.
 type codes struct {
 	*interpreter
 	*view
@@ -17,12 +17,11 @@ type codes struct {
 	head head
 
 	heads heads
-	// batch are the frames of this walk, whose code is verified together.
+	// batch are this walk's frames; their code is verified together.
 	batch     []pyFrame
 	batchRead bool
 }
 
-// code is what a code object describes.
 type code struct {
 	managed.Life
 	id         identity
@@ -31,8 +30,8 @@ type code struct {
 	shim       bool // the interpreter's own, not the program's
 }
 
-// identity distinguishes code objects at the same address. From 3.12 on version suffices; before, addresses can be
-// reused for a similar object, but the hash of the name depends on its content.
+// identity tells code objects at the same address apart. From 3.12 on version suffices. Before, a similar object can
+// reuse the addresses, but the hash of the name depends on its content.
 type identity struct {
 	file, name, table uint64
 	hash              uint64
@@ -40,8 +39,8 @@ type identity struct {
 	version           uint32
 }
 
-// mostData bounds the distance of other interpreter data from _PyRuntime, in bytes.
-const mostData = 64 << 20
+// maxData bounds the distance of the interpreter's data from _PyRuntime, bytes.
+const maxData = 64 << 20
 
 func (c *codes) begin(at int64) {
 	c.batch, c.batchRead = nil, false
@@ -54,7 +53,6 @@ func (c *code) frame(minor, offset int) managed.Frame {
 	}
 }
 
-// codeStatus is the result of resolve.
 type codeStatus uint8
 
 const (
@@ -63,16 +61,16 @@ const (
 	notCode
 )
 
-// words reads words of one moment.
+// words reads words, all of one moment.
 type words func(addr uint64) (uint64, bool)
 
-// identify reads the identity of a code object: notCode if there is none, codeFreed if it cannot be read.
+// identify returns the identity of the code object at addr: notCode if it is none, codeFreed if unreadable.
 func (c *codes) identify(addr uint64, get words) (identity, codeStatus) {
 	word := func(off int64) (uint64, bool) {
 		v, ok := get(addr + uint64(off&^7))
 		return v >> (off & 7 * 8), ok
 	}
-	typ, ok := word(objectType + int64(c.wider))
+	typ, ok := word(objectType + int64(c.headExtra))
 	switch {
 	case !ok:
 		return identity{}, codeFreed
@@ -90,23 +88,23 @@ func (c *codes) identify(addr uint64, get words) (identity, codeStatus) {
 	if c.codeVersion != 0 {
 		v, ok := word(c.codeVersion)
 		id.version = uint32(v)
-		return id, when(ok)
+		return id, knownIf(ok)
 	}
 	if name == 0 {
 		return id, codeKnown
 	}
-	id.hash, ok = get(name + textHash + c.wider)
-	return id, when(ok)
+	id.hash, ok = get(name + textHash + c.headExtra)
+	return id, knownIf(ok)
 }
 
-func when(ok bool) codeStatus {
+func knownIf(ok bool) codeStatus {
 	if ok {
 		return codeKnown
 	}
 	return codeFreed
 }
 
-// resolve gives the code object that was proven to be at an address when the sample was taken.
+// resolve returns the code object that was provably at addr at the sample.
 func (c *codes) resolve(addr uint64) (*code, codeStatus) {
 	e, status := c.prove(addr)
 	if e != nil {
@@ -115,7 +113,7 @@ func (c *codes) resolve(addr uint64) (*code, codeStatus) {
 	return e, status
 }
 
-// prove is resolve but for the record of use. Proofs are tried in the order of the package comment.
+// prove is resolve without the record of use. Proofs are tried in the order of the package comment.
 func (c *codes) prove(addr uint64) (*code, codeStatus) {
 	at := c.sample.At
 	e := c.kept.At(addr)
@@ -131,10 +129,10 @@ func (c *codes) prove(addr uint64) (*code, codeStatus) {
 	case e != nil && at != 0 && e.Since <= at && e.Checked >= at:
 		return e, codeKnown // verified by another walk
 	case e == nil && !c.isLive():
-		c.kept.Drop(addr) // left out by stops as the former content
+		c.kept.Drop(addr) // stops left it out as the former content
 		return nil, codeFreed
 	}
-	knownBefore := e != nil && at != 0 && e.Since <= at // known before the stop
+	knownBefore := e != nil && at != 0 && e.Since <= at
 	if e != nil && !knownBefore && !c.isLive() {
 		return nil, codeFreed
 	}
@@ -158,7 +156,7 @@ func (c *codes) prove(addr uint64) (*code, codeStatus) {
 	return c.readCode(addr, nil)
 }
 
-// identifyNow is identify of the current memory, in one or two reads.
+// identifyNow is identify of current memory, in one or two reads.
 func (c *codes) identifyNow(addr uint64) (identity, codeStatus) {
 	h := &c.head
 	h.at, h.n = addr, 0
@@ -168,7 +166,7 @@ func (c *codes) identifyNow(addr uint64) (identity, codeStatus) {
 	return c.identify(addr, c.headWord)
 }
 
-// headWord gives a word of the last head read, or of current memory.
+// headWord returns a word of the last head read, else of current memory.
 func (c *codes) headWord(addr uint64) (uint64, bool) {
 	h := &c.head
 	if off := addr - h.at; off < uint64(len(h.b)) && int(off)+8 <= h.n {
@@ -183,32 +181,32 @@ type head struct {
 	b  [160]byte
 }
 
-// mostRefs is the reference count of immortal objects.
-const mostRefs = 1<<32 - 1
+// immortalRefs is the reference count of immortal objects.
+const immortalRefs = 1<<32 - 1
 
-// alive reports whether an object has references. A freed object changes only in its first word until it is
-// overwritten: 0, then the address of a free block above 4 GiB (Objects/obmalloc.c). From 3.14 on the two highest
-// bytes are flags (Include/object.h).
+// alive reports whether an object has references. Freeing changes only the first word until the memory is reused: 0,
+// then the address of a free block, above 4 GiB (Objects/obmalloc.c). From 3.14 on the two highest bytes are flags
+// (Include/object.h).
 func (c *codes) alive(addr uint64) bool {
-	if c.wider != 0 {
+	if c.headExtra != 0 {
 		return c.aliveFree(addr)
 	}
 	refs, ok := c.currentWord(addr)
 	if c.minor >= 14 {
 		refs &= 1<<48 - 1
 	}
-	return ok && refs > 0 && refs <= mostRefs
+	return ok && refs > 0 && refs <= immortalRefs
 }
 
-// aliveFree is alive for the free-threaded build: a 32-bit count of the owning thread and a shared one above two
-// flag bits, both 0 when freed.
+// aliveFree is alive for free-threaded builds: the owning thread's 32-bit count, and a shared count above two flag
+// bits, are both 0 when freed.
 func (c *codes) aliveFree(addr uint64) bool {
 	own, ok1 := c.currentWord(addr + 8)
 	others, ok2 := c.currentWord(addr + 16)
 	return ok1 && ok2 && (own>>32 != 0 || int64(others)>>2 > 0)
 }
 
-// readCode reads a code object. want, if not nil, is the identity that it must have.
+// readCode reads a code object; want, if not nil, is the identity that it must have.
 func (c *codes) readCode(addr uint64, want *identity) (*code, codeStatus) {
 	readAt := procmem.Now()
 	id, status := c.identifyNow(addr)
@@ -226,8 +224,8 @@ func (c *codes) readCode(addr uint64, want *identity) (*code, codeStatus) {
 	}
 	e.file, ok2 = c.readText(id.file)
 	e.table, ok3 = c.readBytes(id.table)
-	// __init__ cleanup runs a code object of the interpreter (3.13).
-	e.shim = id.file == 0 || id.name == 0 || id.first == 0 && addr-c.at+mostData < 2*mostData
+	// a cleanup of __init__ runs the interpreter's own code object (3.13)
+	e.shim = id.file == 0 || id.name == 0 || id.first == 0 && addr-c.at+maxData < 2*maxData
 	if again, status := c.identifyNow(addr); status != codeKnown || again != id || !e.shim && !(ok1 && ok2 && ok3) {
 		return nil, codeFreed
 	}
@@ -240,16 +238,13 @@ func (c *codes) readCode(addr uint64, want *identity) (*code, codeStatus) {
 	return e, codeKnown
 }
 
-// Bounds of reads of one object.
 const (
-	mostText  = 1 << 12
-	mostTable = 1 << 20
+	maxText  = 1 << 12
+	maxTable = 1 << 20
 )
 
-// readText reads a string; false if it is none or incomplete.
 func (c *codes) readText(addr uint64) (string, bool) { return c.textOf(c.sample.Live, addr) }
 
-// decodeText decodes characters of 1, 2 or 4 bytes.
 func decodeText(b []byte, kind int) string {
 	out := make([]rune, 0, len(b)/kind)
 	for ; len(b) >= kind; b = b[kind:] {
@@ -267,13 +262,13 @@ func decodeText(b []byte, kind int) string {
 
 func (c *codes) readBytes(addr uint64) ([]byte, bool) {
 	var head [8]byte
-	if addr == 0 || c.sample.Live.Read(addr+bytesSize+c.wider, head[:]) != len(head) {
+	if addr == 0 || c.sample.Live.Read(addr+bytesSize+c.headExtra, head[:]) != len(head) {
 		return nil, false
 	}
 	n := binary.LittleEndian.Uint64(head[:])
-	if n > mostTable {
+	if n > maxTable {
 		return nil, false
 	}
 	b := make([]byte, n)
-	return b, n == 0 || c.sample.Live.Read(addr+bytesContent+c.wider, b) == len(b)
+	return b, n == 0 || c.sample.Live.Read(addr+bytesContent+c.headExtra, b) == len(b)
 }

@@ -12,31 +12,30 @@ import (
 
 // # Waiting coroutines
 //
-// A waiting coroutine has its frame in itself, or, before 3.11, in an object that it points to. The innermost
-// value of that frame's stack is what it awaits: a coroutine, generator or wrapper, or a future's iterator. The
-// chain is followed inwards from the task's coroutine (_PyGen_yf, Objects/genobject.c).
+// A waiting coroutine contains its frame, or, before 3.11, points to it. The innermost value of that frame's stack is
+// what it awaits: a coroutine, generator or wrapper, or a future's iterator. The chain is followed inwards from the
+// task's coroutine (_PyGen_yf, Objects/genobject.c).
 //
-// That holds only if the coroutine was suspended by await, not yield. From 3.13 on its state says so; before, the
-// next instruction does: RESUME with argument 2 or 3, or YIELD_FROM.
+// That holds only if the coroutine was suspended by await, not yield. From 3.13 on its state says so; before, the next
+// instruction: RESUME with argument 2 or 3, or YIELD_FROM.
 
-// Offsets in coroutines, generators and their frames, in bytes.
+// Offsets in coroutines, generators and their frames, bytes.
 const (
 	genFrame     = 72 // frame in the object, from 3.12 on
 	genFrame311  = 80
-	genFrame310  = 16 // its address
+	genFrame310  = 16 // address of the frame
 	typeName     = 24
-	genStateLess = 5  // distance of the state before the frame
-	wrapped      = 16 // object behind a wrapper
+	genStateLess = 5  // bytes from the state to the frame
+	wrapped      = 16 // object in a wrapper
 
 	frameStack    = 64 // stack: depth to 3.13, then end
-	frameLocals   = 72 // 3.11 to 3.13: base of the depth
+	frameLocals   = 72 // 3.11 to 3.13, after the depth's values
 	frameBottom   = 64 // before 3.11: f_valuestack
 	frameTop      = 72 // 3.8, 3.9: f_stacktop, 0 while running
 	frameDepth310 = 80 // f_stackdepth, negative while running
 	code310       = 48 // co_code
 )
 
-// coState is the state of a coroutine.
 type coState uint8
 
 const (
@@ -47,7 +46,7 @@ const (
 	coOver
 )
 
-// stateOf decodes the state in the object (Include/internal/pycore_frame.h).
+// stateOf decodes a coroutine's state (Include/internal/pycore_frame.h).
 func stateOf(minor int, b byte) coState {
 	s := int8(b)
 	if minor >= 15 {
@@ -77,9 +76,9 @@ func stateOf(minor int, b byte) coState {
 }
 
 const (
-	mostAwaits = 1 << 12
-	yieldFrom  = 72 // opcode, to 3.10
-	mostName   = 64 // bytes of a type name
+	maxAwaits = 1 << 12
+	yieldFrom = 72 // opcode, to 3.10
+	maxName   = 64 // bytes of a type name
 )
 
 type coFrame struct {
@@ -89,24 +88,24 @@ type coFrame struct {
 	awaits uint64
 }
 
-// coroutineOf gives the coroutine or generator that an object is or wraps, 0 if it is none.
+// coroutineOf returns the coroutine or generator that an object is or wraps; 0: none.
 func (r *interpreter) coroutineOf(at uint64) uint64 {
 	for range 3 {
 		if at == 0 {
 			return 0
 		}
-		typ := r.read64(at + objectType + r.wider)
+		typ := r.read64(at + objectType + r.headExtra)
 		for _, t := range r.coTypes {
 			if t == typ {
 				return at
 			}
 		}
-		if typ-r.at+mostData >= 2*mostData { // not a type of the interpreter
+		if typ-r.at+maxData >= 2*maxData { // not a type of the interpreter
 			return 0
 		}
 		switch r.typeName(typ) {
 		case "coroutine_wrapper", "async_generator_asend", "async_generator_athrow", "anext_awaitable":
-			at = r.read64(at + wrapped + r.wider)
+			at = r.read64(at + wrapped + r.headExtra)
 		default:
 			return 0
 		}
@@ -114,10 +113,10 @@ func (r *interpreter) coroutineOf(at uint64) uint64 {
 	return 0
 }
 
-// typeName gives the name of a type without its module, "" if it is none.
+// typeName returns a type's name without its module; "": none.
 func (r *interpreter) typeName(typ uint64) string {
-	var b [mostName]byte
-	n := r.host.Read(r.read64(typ+typeName+r.wider), b[:])
+	var b [maxName]byte
+	n := r.host.Read(r.read64(typ+typeName+r.headExtra), b[:])
 	name, _, ok := strings.Cut(string(b[:n]), "\x00")
 	if !ok {
 		return ""
@@ -129,7 +128,7 @@ func (r *interpreter) frameOf(co uint64) (f coFrame) {
 	if r.minor <= 10 {
 		return r.frameOf310(co)
 	}
-	at := co + genFrame + r.wider
+	at := co + genFrame + r.headExtra
 	if r.minor == 11 {
 		at = co + genFrame311
 	}
@@ -157,7 +156,7 @@ func (r *interpreter) frameOf(co uint64) (f coFrame) {
 		}
 		top = at + frameLocals + 8*uint64(depth)
 	}
-	if r.minor >= 15 { // index of an iterator above it (SEND, Python/bytecodes.c)
+	if r.minor >= 15 { // above it is the index of an iterator (SEND, Python/bytecodes.c)
 		top -= 8
 	}
 	f.awaits = r.read64(top-8) & r.frameMask
@@ -170,7 +169,7 @@ func (r *interpreter) resumesAwait(instr uint64) bool {
 	return r.host.Read(instr, b[:]) == len(b) && b[1]&3 >= 2
 }
 
-// frameOf310 is frameOf for releases whose frames are objects.
+// frameOf310 is frameOf for releases to 3.10, with frame objects.
 func (r *interpreter) frameOf310(co uint64) (f coFrame) {
 	at := r.read64(co + genFrame310)
 	if at == 0 {
@@ -200,10 +199,10 @@ func (r *interpreter) frameOf310(co uint64) (f coFrame) {
 	return f
 }
 
-// awaiting gives the frames of a coroutine and of those that it awaits, innermost first, and the state of the
+// awaiting returns the frames of a coroutine and of those that it awaits, innermost first, and the state of the
 // outermost; false if one is inconsistent, as during a change.
 func (t *taskReader) awaiting(co uint64) (list []managed.Frame, state coState, ok bool) {
-	for n := 0; n < mostAwaits; n++ {
+	for n := 0; n < maxAwaits; n++ {
 		f := t.r.frameOf(co)
 		if n == 0 {
 			state = f.state

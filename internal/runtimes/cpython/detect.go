@@ -15,7 +15,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// Symbols that are looked up; all but the last two are exported.
+// Symbols, exported but for the cold parts, and the section of _PyRuntime.
 const (
 	symRuntime = "_PyRuntime"
 	symVersion = "Py_Version" // from 3.11 on
@@ -55,15 +55,13 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 	return nil, nil
 }
 
-// maybePython rejects modules that cannot be the interpreter.
 func maybePython(m *frames.Module) bool {
 	return m != nil && !m.Generated && m.Name != "" && !strings.HasPrefix(m.Name, "[")
 }
 
-// proofs is how often reading the list of threads is tried.
-const proofs = 8
+// maxListReads bounds the attempts to read the list of threads.
+const maxListReads = 8
 
-// newRuntime finds and verifies the layout of an interpreter.
 func newRuntime(h managed.Host, m *frames.Module, own span) (*Runtime, error) {
 	r := newParts(&interpreter{module: m, name: m.Name, at: own.start, size: own.end - own.start, host: h})
 	r.hidesModule = ownFile.MatchString(path.Base(m.Name))
@@ -72,7 +70,7 @@ func newRuntime(h managed.Host, m *frames.Module, own span) (*Runtime, error) {
 		return nil, errors.New("it has no symbol " + symCode)
 	}
 	r.codeType = codeType
-	if r.read64(codeType+typeSize) == 0 && r.read64(codeType+typeSize+widerFree) == 0 {
+	if r.read64(codeType+typeSize) == 0 && r.read64(codeType+typeSize+headExtraFree) == 0 {
 		return nil, managed.ErrNotYet
 	}
 	version, err := r.findLayout(h, m)
@@ -80,7 +78,7 @@ func newRuntime(h managed.Host, m *frames.Module, own span) (*Runtime, error) {
 		return nil, err
 	}
 	r.version = version
-	size := r.read64(codeType + typeSize + r.wider)
+	size := r.read64(codeType + typeSize + r.headExtra)
 	if int64(size) != r.codeTypeSize {
 		return nil, fmt.Errorf("code objects of %d bytes, of CPython %s are expected %d", size, version, r.codeTypeSize)
 	}
@@ -97,7 +95,7 @@ func newRuntime(h managed.Host, m *frames.Module, own span) (*Runtime, error) {
 		return nil, managed.ErrNotYet
 	}
 	read := false
-	for n := 0; n < proofs && !read; n++ { // a thread that ends can break the list
+	for n := 0; n < maxListReads && !read; n++ { // an ending thread can break the list
 		read = r.threads.readThreads()
 	}
 	if len(r.threads.list) == 0 && !r.threads.hasThreads() {
@@ -106,20 +104,18 @@ func newRuntime(h managed.Host, m *frames.Module, own span) (*Runtime, error) {
 	if !read {
 		return nil, fmt.Errorf("its list of threads is not that of CPython %s", version)
 	}
-	if r.wider == 0 && !r.gil.find() && len(r.threads.list) == 1 && !r.runsPython(r.threads.list[0].at) {
-		return nil, managed.ErrNotYet // the lock has not been made
+	if r.headExtra == 0 && !r.gil.find() && len(r.threads.list) == 1 && !r.runsPython(r.threads.list[0].at) {
+		return nil, managed.ErrNotYet // the lock is not made yet
 	}
 	r.makePlan()
 	r.findTypes(h)
 	return r, nil
 }
 
-// hasThreads reports whether the main interpreter has a thread state.
 func (t *threads) hasThreads() bool {
 	return t.head != 0 && t.read64(t.head) != 0
 }
 
-// runsPython reports whether a thread runs Python code or was called by some.
 func (r *interpreter) runsPython(state uint64) bool {
 	frame := r.read64(state + uint64(r.threadFrame))
 	if r.cframe && frame != 0 {
@@ -128,9 +124,9 @@ func (r *interpreter) runsPython(state uint64) bool {
 	return frame != 0
 }
 
-// findLayout sets the layout, and gives the version as far as it is known.
+// findLayout sets the layout, and returns the version as far as it is known.
 func (r *interpreter) findLayout(h managed.Host, m *frames.Module) (version string, err error) {
-	var b [mostDebug]byte
+	var b [maxDebug]byte
 	if at, _, ok := h.Symbol(m, symVersion); ok {
 		if r.host.Read(at, b[:4]) != 4 {
 			return "", errors.New("its version cannot be read")
@@ -174,7 +170,6 @@ var ownFile = regexp.MustCompile(`^(lib)?python\d?(\.\d+)*[a-z]*([-.].*)?$`)
 
 var nameVersion = regexp.MustCompile(`python(3\.\d+)`)
 
-// versionOf gives the version in a file name.
 func versionOf(name string) string {
 	if m := nameVersion.FindStringSubmatch(path.Base(name)); m != nil {
 		return m[1]
@@ -182,15 +177,13 @@ func versionOf(name string) string {
 	return ""
 }
 
-// maxMembers bounds the members of the type of code objects.
 const maxMembers = 40
 
-// members gives names and offsets of the members of the type of code objects (PyMemberDef,
-// Include/structmember.h).
+// members returns the offsets of the code type's members by name (PyMemberDef, Include/structmember.h).
 func (r *interpreter) members() map[string]int64 {
 	const size, typ = 40, 8
 	all := map[string]int64{}
-	at := r.read64(r.codeType + typeMembers + r.wider)
+	at := r.read64(r.codeType + typeMembers + r.headExtra)
 	for range maxMembers {
 		var def [size]byte
 		if at == 0 || r.host.Read(at, def[:]) != size {
@@ -210,7 +203,7 @@ func (r *interpreter) members() map[string]int64 {
 	return all
 }
 
-// proveMembers compares the members of code objects with the layout.
+// proveMembers compares code objects' members with the layout.
 func (r *interpreter) proveMembers() error {
 	members := r.members()
 	for name, off := range map[string]int64{
@@ -226,7 +219,6 @@ func (r *interpreter) proveMembers() error {
 
 type span struct{ start, end uint64 }
 
-// findLoop finds the code of the interpreter's loop.
 func (r *interpreter) findLoop(h managed.Host, m *frames.Module) {
 	for _, name := range []string{symLoop, symCold, symColdNth} {
 		if at, size, ok := h.Symbol(m, name); ok && size > 0 {

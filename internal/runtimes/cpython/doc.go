@@ -4,20 +4,19 @@
 //
 // # Algorithm
 //
-// The interpreter keeps a chain of its own frames for each thread, innermost first, reachable from the thread
-// state. A plan copies what lies outside of the native stack in the same stop: the thread state, the data stack,
-// frames in generators, and heads of unknown code objects.
+// For each thread the interpreter keeps a chain of its own frames, innermost first, that begins in the thread state. A
+// plan copies, in the same stop, what lies outside of the native stack: the thread state, the data stack, frames in
+// generators, and heads of unknown code objects.
 //
-// The chain is merged with the native frames by address. From 3.11 on each entry from C keeps a record in the
-// native frame of the loop (_PyCFrame in 3.11, later a frame owned by the C stack); that native frame runs the
-// Python frames inside of it. Before 3.11 each Python frame has a native frame of the loop, which stores the frame
-// object's address.
+// The chain is merged with the native frames by address. From 3.11 on each entry from C keeps a record (_PyCFrame in
+// 3.11, later a frame owned by the C stack) in the native frame of the loop, which runs the Python frames up to it.
+// Before 3.11 each Python frame has a native frame of the loop, which stores the frame object's address.
 //
 // # Invariants
 //
 // A frame that fits nowhere invalidates all Python frames of the walk.
 //
-// A code object can be freed and its address reused before its name is read. A name therefore needs a proof: the
-// thread has slept since; or the identity was copied in the stop and is unchanged; or it was known before the stop
-// and is unchanged after it. Otherwise the frame is [freed].
+// A code object can be freed and its address reused before its name is read. A name is proven by one of: the thread has
+// slept since; the identity was copied in the stop and is unchanged; it was known before the stop and is unchanged
+// after it. Otherwise the frame is named [freed].
 package cpython

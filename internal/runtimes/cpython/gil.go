@@ -19,42 +19,41 @@ import (
 //	24  switch_number: count of switches
 //	32  the condition variable of its waiters, 48 bytes with glibc and musl
 //
-// Its offset in _PyRuntime differs between builds, so it is found by its contents. A sub-interpreter with its own
-// lock (3.12 on) is not supported.
+// Its offset in _PyRuntime differs between builds, so that its contents are searched. A sub-interpreter's own lock
+// (3.12 on) is not supported.
 //
-// A waiter sleeps at a word of the condition variable. The holder is copied in the same observation, as it changes
-// every few milliseconds.
+// A waiter sleeps at a word of the condition variable. The holder changes every few milliseconds, and is copied in the
+// same observation.
 
-// gil is the lock of the main interpreter.
 type gil struct {
 	*interpreter
 	threads    *threads
 	names      *threadNames
 	at         uint64 // 0: unknown
 	tries      int    // repeated searches
-	lastSearch int64  // last search, CLOCK_MONOTONIC in ns
+	lastSearch int64  // CLOCK_MONOTONIC, ns
 }
 
-// Offsets, in bytes.
+// Offsets, bytes.
 const (
 	gilHolder  = 8
 	gilLocked  = 16
 	gilCount   = 24
-	gilHead    = 32 // the part before the condition variable
+	gilHead    = 32 // bytes before the condition variable
 	gilCond    = 32
 	gilCondEnd = 80
 )
 
 const (
 	maxInterval = 1e9     // µs
-	maxRuntime  = 1 << 20 // bytes of _PyRuntime; 3.12 has 460,000
+	maxRuntime  = 1 << 20 // searched bytes of _PyRuntime, which has 460,000 in 3.12
 	gilPiece    = 64 << 10
 
-	mostTries   = 30  // after the first
+	maxTries    = 30  // after the first
 	searchEvery = 1e9 // ns
 )
 
-// isGIL reports whether b can be the lock. states are the known thread states.
+// isGIL reports whether b can be the lock; states are the known thread states.
 func isGIL(b []byte, states map[uint64]bool) bool {
 	interval := binary.LittleEndian.Uint64(b)
 	locked := binary.LittleEndian.Uint32(b[gilLocked:])
@@ -62,11 +61,10 @@ func isGIL(b []byte, states map[uint64]bool) bool {
 		binary.LittleEndian.Uint32(b[gilLocked+4:]) == 0 && binary.LittleEndian.Uint64(b[gilCount:]) != 0
 }
 
-// usualInterval is the default interval, in µs.
 const usualInterval = 5000
 
-// find searches for the lock; the list of threads must have been read. Of several candidates the one with the
-// usual interval is chosen, if it is unique. It reports whether there are candidates.
+// find searches for the lock, among the thread states last read. Of several candidates it chooses the one with the
+// usual interval, if unique. It reports whether there are candidates.
 func (g *gil) find() (found bool) {
 	states := map[uint64]bool{}
 	for i := range g.threads.list {
@@ -96,11 +94,11 @@ func (g *gil) find() (found bool) {
 	return len(usual)+len(others) > 0
 }
 
-// retryFind repeats a failed search, as when the last holder had ended: seconds apart and a limited number of
-// times.
+// retryFind repeats a failed search, for example one after the last holder had ended, at most every searchEvery and
+// maxTries times.
 func (g *gil) retryFind() (found bool) {
 	now := procmem.Now()
-	if g.at != 0 || g.wider != 0 || g.tries == mostTries || now-g.lastSearch < searchEvery {
+	if g.at != 0 || g.headExtra != 0 || g.tries == maxTries || now-g.lastSearch < searchEvery {
 		return false
 	}
 	g.tries, g.lastSearch = g.tries+1, now
@@ -108,7 +106,7 @@ func (g *gil) retryFind() (found bool) {
 	return g.at != 0
 }
 
-// waiting gives the wait of a sleeper for the lock, and the holder at that time.
+// waiting returns a sleeper's wait for the lock, and the holder at that time.
 func (g *gil) waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
 	if g.at == 0 || s.Word < g.at+gilCond || s.Word >= g.at+gilCondEnd {
 		return w, false
@@ -132,7 +130,7 @@ func (g *gil) waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
 	return w, true
 }
 
-// copied gives the lock as copied in the observation, or as it is now if the sleep is still the same.
+// copied returns the lock as the observation copied it, or its present state if the sleep has not ended since.
 func (g *gil) copied(s *managed.Sleeper) (b [gilHead]byte, ok bool) {
 	if s.Mem != nil {
 		ok = true

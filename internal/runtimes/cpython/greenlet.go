@@ -10,18 +10,17 @@ import (
 	"prywalk/internal/managed"
 )
 
-// greenletFirst are the first functions of a greenlet's stack (greenlet 3 and 2, src/greenlet/TUserGreenlet.cpp).
-// They never return, and what lies above belongs to another greenlet on the same piece of stack.
+// greenletFirst are the first functions on a greenlet's stack (greenlet 3 and 2, src/greenlet/TUserGreenlet.cpp). They
+// never return; what lies above them is of another greenlet on the same piece of stack.
 var greenletFirst = []string{
 	"_ZN8greenlet12UserGreenlet15inner_bootstrapEP9_greenletP7_object",
 	"_ZN8greenlet12UserGreenlet15inner_bootstrapERNS_4refs14_OwnedGreenletI9_greenletXadL_ZNS1_15GreenletChecker" +
 		"EPvEEEERNS1_14OwnedReferenceI7_objectXadL_ZNS1_11NoOpCheckerES4_EEEE",
 }
 
-// greenletFile is the prefix of the name of greenlet's file.
 const greenletFile = "_greenlet."
 
-// greenletEntries are functions without a caller, by addresses of their file.
+// greenletEntries are functions without a caller, by file address.
 type greenletEntries []span
 
 // Rule implements [frames.RuleSource].
@@ -38,7 +37,6 @@ func (f greenletEntries) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{}, nil, false
 }
 
-// endGreenlets ends walks at the first functions of greenlets.
 func endGreenlets(h managed.Host) {
 	for _, m := range h.Modules() {
 		if !maybePython(m) || !strings.HasPrefix(path.Base(m.Name), greenletFile) || endsGreenlets(m) {
@@ -56,7 +54,6 @@ func endGreenlets(h managed.Host) {
 	}
 }
 
-// endsGreenlets reports whether a module already has that rule.
 func endsGreenlets(m *frames.Module) bool {
 	if len(m.Sources) == 0 {
 		return false

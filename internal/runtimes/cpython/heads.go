@@ -12,25 +12,24 @@ import (
 
 // # Verification of known code
 //
-// Known code objects are verified after each stop, once for all observations that are walked together. The first
-// request of a walk reads all heads in one call, and before 3.12 the hashes of their names.
+// After each stop, known code objects are verified once for all observations that are walked together. A walk's first
+// request reads all heads in one call, and before 3.12 the hashes of their names.
 
-// maxBatch bounds the code objects that are read together in a walk.
+// maxBatch bounds the code objects read together in a walk.
 const maxBatch = 2 * procmem.MaxParts
 
-// heads are the heads of code objects that were read for a walk.
 type heads struct {
-	readAt  int64 // before the read, CLOCK_MONOTONIC in ns
+	readAt  int64 // before the read: CLOCK_MONOTONIC, ns
 	n       int
 	at      [maxBatch]uint64
 	bytes   [maxBatch]head
 	hashAt  [maxBatch]uint64 // 0: not read
 	hash    [maxBatch][8]byte
 	parts   [maxBatch]frames.Region
-	current int // the requested one
+	current int // index of the requested one
 }
 
-// identifyInBatch is [Runtime.identifyNow] for known code. at is a moment at which it was there.
+// identifyInBatch is identifyNow for known code, which was there at time at.
 func (c *codes) identifyInBatch(addr uint64) (id identity, status codeStatus, at int64) {
 	h := &c.heads
 	if !c.batchRead {
@@ -106,7 +105,7 @@ func (c *codes) readHashes(gather managed.Gatherer) {
 		if name == 0 {
 			continue
 		}
-		h.hashAt[i] = name + textHash + c.wider
+		h.hashAt[i] = name + textHash + c.headExtra
 		h.parts[k] = frames.Region{Addr: h.hashAt[i], Bytes: h.hash[i][:]}
 		k++
 	}
@@ -119,7 +118,7 @@ func (c *codes) readHashes(gather managed.Gatherer) {
 	}
 }
 
-// readAll reads parts, and gives how many succeeded before the first failure.
+// readAll reads parts, and returns how many succeeded before the first failure.
 func readAll(gather managed.Gatherer, parts []frames.Region) (n int) {
 	for n < len(parts) {
 		some := parts[n:min(n+procmem.MaxParts, len(parts))]

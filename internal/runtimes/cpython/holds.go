@@ -11,8 +11,8 @@ import (
 // # Locks held by frames
 //
 // A threading.Lock does not store its owner. A frame inside of "with lock:" keeps the bound __exit__ on its value
-// stack. The exception table (3.11 on) gives the depth to which an exception would unwind the stack at the current
-// instruction; all values below are alive.
+// stack. The exception table (3.11 on) gives the depth to which an exception would unwind that stack; all values below
+// are alive.
 //
 // The lock object (Modules/_threadmodule.c) has, from 3.11 to 3.13,
 //
@@ -22,7 +22,7 @@ import (
 //
 // A thread that waits for an RLock has it on the value stack of its innermost frame.
 
-// Offsets, in bytes. A bound method, of C or Python, has its object at methodSelf.
+// Offsets, bytes. A bound method, of C or Python, has its object at methodSelf.
 const (
 	codeExceptions = 40 // co_exceptiontable
 	frameValues    = 72 // localsplus
@@ -35,7 +35,6 @@ const (
 	lockLocked = 32
 )
 
-// lockTypes maps types of locks to their names in programs.
 var lockTypes = map[string]string{"_thread.lock": "threading.Lock", "_thread.RLock": "threading.RLock"}
 
 const (
@@ -44,12 +43,12 @@ const (
 )
 
 const (
-	mostHolders = 128 // frames of a walk
-	mostValues  = 64  // of a frame's stack
-	mostRLocks  = 1 << 12
+	maxHolders = 128 // frames of a walk
+	maxValues  = 64  // of a frame's stack
+	maxRLocks  = 1 << 12
 )
 
-// locks finds the locks that frames of a walk are inside of.
+// locks finds the locks that a walk's frames hold.
 type locks struct {
 	*interpreter
 	chain  *chain
@@ -62,24 +61,23 @@ func (l *locks) forget() { l.types, l.rlocks = nil, nil }
 
 func (l *locks) held() (out []managed.Held) {
 	w := l.chain
-	if l.minor < 11 || l.minor > 13 || l.wider != 0 || w.broken || w.state == 0 || !w.isLive() {
+	if l.minor < 11 || l.minor > 13 || l.headExtra != 0 || w.broken || w.state == 0 || !w.isLive() {
 		return nil
 	}
-	for i := range w.frames[:min(len(w.frames), mostHolders)] {
+	for i := range w.frames[:min(len(w.frames), maxHolders)] {
 		out = l.holds(&w.frames[i], i == 0, out)
 	}
-	if !w.sample.Live.Unchanged() { // they may have been left
+	if !w.sample.Live.Unchanged() { // else a lock may have been left
 		return nil
 	}
 	return out
 }
 
-// holds appends the locks whose blocks a frame is inside of, and notes RLocks that the innermost frame may
-// acquire.
+// holds appends the locks that a frame is inside of, and notes RLocks that the innermost frame may be waiting for.
 func (l *locks) holds(f *pyFrame, innermost bool, out []managed.Held) []managed.Held {
 	size := l.read32(f.code + uint64(l.codeFirst) - 4)
 	locals := l.read32(f.code + uint64(l.codeFirst) + 4)
-	if size > mostValues || locals > 1<<12 {
+	if size > maxValues || locals > 1<<12 {
 		return out
 	}
 	table, ok := l.chain.codes.readBytes(l.read64(f.code + codeExceptions))
@@ -90,7 +88,7 @@ func (l *locks) holds(f *pyFrame, innermost bool, out []managed.Held) []managed.
 	if !innermost {
 		size = uint32(alive)
 	}
-	for i := range min(int(size), mostValues) {
+	for i := range min(int(size), maxValues) {
 		value := l.read64(f.at + frameValues + 8*(uint64(locals)+uint64(i)))
 		lock, class := l.lockOf(value)
 		if class == rLock {
@@ -109,7 +107,7 @@ func (l *locks) holds(f *pyFrame, innermost bool, out []managed.Held) []managed.
 	return out
 }
 
-// lockOf gives the lock that a value is, or is a bound method of.
+// lockOf returns the lock that a value is, or is a bound method of.
 func (l *locks) lockOf(value uint64) (lock uint64, class string) {
 	if value < 1<<12 || value%8 != 0 {
 		return 0, ""
@@ -124,7 +122,7 @@ func (l *locks) lockOf(value uint64) (lock uint64, class string) {
 	return self, l.lockClass(self)
 }
 
-// lockClass gives the class of a lock, "" for other objects.
+// lockClass returns the class of a lock, "" for other objects.
 func (l *locks) lockClass(object uint64) string {
 	typ := l.read64(object + objectType)
 	if class, known := l.types[typ]; known || typ < 1<<12 {
@@ -137,7 +135,7 @@ func (l *locks) lockClass(object uint64) string {
 	n := l.host.Read(l.read64(typ+typeNameAt), b[:])
 	name, _, _ := bytes.Cut(b[:n], []byte{0})
 	class := lockTypes[string(name)]
-	if len(l.types) < mostRLocks {
+	if len(l.types) < maxRLocks {
 		l.types[typ] = class
 	}
 	return class
@@ -151,13 +149,13 @@ func (l *locks) isTaken(lock uint64, class string) bool {
 }
 
 func (l *locks) noteRLock(lock uint64) {
-	if l.rlocks == nil || len(l.rlocks) > mostRLocks {
+	if l.rlocks == nil || len(l.rlocks) > maxRLocks {
 		l.rlocks = map[uint64]uint64{}
 	}
 	l.rlocks[l.read64(lock+lockWord)] = lock
 }
 
-// waiting gives the wait of a sleeper for an RLock that a walk has noted and that still exists.
+// waiting returns a sleeper's wait for an RLock that a walk has noted and that still exists.
 func (l *locks) waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
 	lock := l.rlocks[s.Word]
 	if lock == 0 || l.lockClass(lock) != rLock || l.read64(lock+lockWord) != s.Word {
@@ -174,9 +172,9 @@ func (l *locks) waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
 	return w, true
 }
 
-// liveDepth gives how many stack values are certainly alive at an instruction, by the exception table
-// (Objects/exception_handling_notes.txt): entries of start, length, target, and depth<<1|flag, 6 bits a byte. Bit
-// 7 marks the first byte of an entry, bit 6 all but the last of a number.
+// liveDepth returns how many stack values are certainly alive at an instruction, by the exception table
+// (Objects/exception_handling_notes.txt): entries of start, length, target, and depth<<1|flag, 6 bits a byte. Bit 7
+// marks the first byte of an entry, bit 6 all but the last of a number.
 func liveDepth(table []byte, instruction int) int {
 	for len(table) > 0 {
 		var entry [4]int
@@ -187,13 +185,12 @@ func liveDepth(table []byte, instruction int) int {
 			}
 		}
 		if instruction >= entry[0] && instruction < entry[0]+entry[1] {
-			return min(entry[3]>>1, mostValues)
+			return min(entry[3]>>1, maxValues)
 		}
 	}
 	return 0
 }
 
-// varint decodes a number of an exception table.
 func varint(b []byte) (n int, rest []byte, ok bool) {
 	for i, c := range b {
 		if n = n<<6 | int(c&63); n > 1<<30 {

@@ -18,7 +18,7 @@ func FuzzLiveDepth(f *testing.F) {
 	f.Add([]byte{0x80 | 13, 11, 40, 3}, 15)
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x3f, 0, 0, 0}, 0)
 	f.Fuzz(func(t *testing.T, table []byte, instruction int) {
-		if n := liveDepth(table, instruction); n < 0 || n > mostValues {
+		if n := liveDepth(table, instruction); n < 0 || n > maxValues {
 			t.Errorf("%d values", n)
 		}
 	})

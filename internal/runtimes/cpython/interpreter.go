@@ -9,27 +9,27 @@ import (
 	"prywalk/internal/managed"
 )
 
-// interpreter is the mapped interpreter with the layout of its release.
+// interpreter is a mapped interpreter with its release's layout.
 type interpreter struct {
 	layout
 	types
 	version     string
 	module      *frames.Module
 	name        string
-	hidesModule bool   // all of its code is the interpreter's, not that of an embedding program
+	hidesModule bool   // the module is the interpreter alone, not embedding it in a program
 	at, size    uint64 // _PyRuntime
 	loop        []span // before 3.11
 	host        managed.Host
 }
 
-// types are the addresses of types of objects; 0: unknown.
+// types are the addresses of types; 0: unknown.
 type types struct {
 	codeType, dictType, textType, moduleType, numberType uint64
 
 	coTypes [3]uint64 // coroutines, generators, asynchronous generators
 }
 
-// findTypes finds the types that prove no layout.
+// findTypes finds the types that are not needed to prove the layout.
 func (r *interpreter) findTypes(h managed.Host) {
 	for name, at := range map[string]*uint64{
 		"PyDict_Type": &r.dictType, "PyUnicode_Type": &r.textType, "PyModule_Type": &r.moduleType,
@@ -53,7 +53,7 @@ func (r *interpreter) inLoop(pc uint64) bool {
 	return false
 }
 
-// isIdle reports whether a thread state has no frames. first is its word for the innermost one.
+// isIdle reports whether a thread state has no frames; first is its word for the innermost.
 func (r *interpreter) isIdle(state, first uint64) bool {
 	return first == 0 || first-state < uint64(r.threadSize) // its own _PyCFrame (3.11, 3.12) or sentinel (3.15)
 }
@@ -64,7 +64,7 @@ func (r *interpreter) frame(at, code, instr uint64) pyFrame {
 	return pyFrame{at: at, code: code, offset: int(int64(instr - code - uint64(r.codeInstr)))}
 }
 
-// read64 reads a word of current memory, 0 if it cannot be read.
+// read64 reads a word of current memory; 0 if unreadable.
 func (r *interpreter) read64(addr uint64) uint64 {
 	var b [8]byte
 	if r.host.Read(addr, b[:]) != len(b) {
@@ -87,9 +87,9 @@ func (r *interpreter) textOf(mem interface{ Read(uint64, []byte) int }, addr uin
 	if addr == 0 || mem.Read(addr, head) != len(head) {
 		return "", false
 	}
-	n, state := binary.LittleEndian.Uint64(head[textLength+r.wider:]), head[textState+r.wider]
+	n, state := binary.LittleEndian.Uint64(head[textLength+r.headExtra:]), head[textState+r.headExtra]
 	kind, compact, ascii := uint64(state>>2&7), state&(1<<5) != 0, state&(1<<6) != 0
-	if n > mostText || !compact || kind != 1 && kind != 2 && kind != 4 {
+	if n > maxText || !compact || kind != 1 && kind != 2 && kind != 4 {
 		return "", false
 	}
 	from := uint64(r.textCompact)

@@ -4,20 +4,20 @@ package cpython
 
 import "encoding/binary"
 
-// layout has the offsets of the interpreter's structures, in bytes.
+// layout has the offsets of the interpreter's structures, bytes.
 type layout struct {
 	minor int // version 3.minor
 
-	runtimeInterps int64 // _PyRuntime: the first interpreter
-	runtimeMain    int64 // _PyRuntime: pthread_self of the main thread; 0: unknown
+	runtimeInterps int64 // in _PyRuntime: the first interpreter
+	runtimeMain    int64 // in _PyRuntime: pthread_self of the main thread; 0: unknown
 
 	interpNext, interpThreads int64
 	interpModules             int64  // sys.modules
-	typeKeys                  uint64 // of a type: the keys shared by its objects; 3.11 on
+	typeKeys                  uint64 // in a type: the keys shared by its objects; 3.11 on
 
 	threadNext, threadInterp, threadID int64
 	threadNative                       int64 // kernel thread ID, 3.11 on; 0: none
-	threadSize                         int64 // copied size
+	threadSize                         int64 // bytes to copy
 	threadFrame                        int64 // innermost frame, or _PyCFrame in 3.11 and 3.12
 	threadChunk, threadTop             int64 // data stack: newest chunk, and end of its used part; 0: none
 
@@ -25,36 +25,36 @@ type layout struct {
 	cframeCurrent, cframePrev int64
 
 	frameCode, framePrev, frameInstr int64
-	frameOwner                       int64  // byte: owner of the frame; 0: none
-	frameMask                        uint64 // bits of code pointers that are no tags (3.14 on)
-	frameEntry                       int64  // byte of 3.11: entered from C
+	frameOwner                       int64  // byte; 0: none
+	frameMask                        uint64 // bits of code pointers that are not tags (3.14 on)
+	frameEntry                       int64  // 3.11, byte: entered from C
 	frameSize                        int64
 
 	codeFile, codeName, codeQual, codeFirst int64
 	codeTable                               int64
-	codeInstr                               int64 // 3.11 on: start of the instructions in the object
+	codeInstr                               int64 // 3.11 on: start of the instructions
 	codeVersion                             int64 // 3.12 on: 32 bits, unique in the process; 0: none
-	codeTypeSize                            int64 // tp_basicsize of the code type; 3.11 on: without instructions
-	codeHead                                int64 // the part that contains the identity
+	codeTypeSize                            int64 // tp_basicsize of the code type, from 3.11 on without instructions
+	codeHead                                int64 // bytes that contain the identity
 
 	textASCII, textCompact int64
 
-	wider      uint64 // additional size of object heads in free-threaded builds, beyond 16 bytes
-	dictBefore uint64 // distance of the dict pointer before an object, 3.11 on
+	headExtra  uint64 // additional bytes of object heads in free-threaded builds
+	dictBefore uint64 // 3.11 on: the dict pointer is that far before an object
 }
 
-// widerFree is the additional size of object heads in free-threaded builds (struct _object, Include/object.h).
-const widerFree = 16
+// headExtraFree is layout.headExtra of free-threaded builds (struct _object, Include/object.h).
+const headExtraFree = 16
 
-// Owners of frames ([layout.frameOwner]).
+// Values of frameOwner.
 const (
 	ownedByThread    = 0
 	ownedByGenerator = 1
 	ownedByObject    = 2
-	ownedByCStack    = 3 // or more, from 3.14 on
+	ownedByCStack    = 3 // and more from 3.14 on
 )
 
-// Offsets that are the same in all versions.
+// Offsets common to all versions.
 const (
 	objectType   = 8
 	bytesSize    = 16
@@ -105,13 +105,13 @@ func upTo310(lasti, modules int64) layout {
 	return l
 }
 
-// Masks of pointers: without tags, and with tags in the lowest bits (_PyStackRef).
+// Pointer masks; untag clears the tags of _PyStackRef.
 const (
 	all   = ^uint64(0)
 	untag = ^uint64(7)
 )
 
-// Offsets in _Py_DebugOffsets at the start of _PyRuntime (3.13: Include/internal/pycore_runtime.h, from 3.14 on
+// Offsets in _Py_DebugOffsets, at the start of _PyRuntime (3.13: Include/internal/pycore_runtime.h, from 3.14 on
 // pycore_debug_offsets.h).
 const (
 	debugCookie       = "xdebugpy"
@@ -119,15 +119,15 @@ const (
 	debugFreeThreaded = 16
 )
 
-// description has the offsets of the parts of _Py_DebugOffsets in a release.
+// description is where a release's _Py_DebugOffsets has its parts.
 type description struct {
 	size                      int
 	modules                   int // imports_modules
 	thread, frame, code, text int
 	typeKeys                  uint64
 	frameMask                 uint64
-	ids                       int  // thread: thread_id and what follows it
-	base                      bool // the outermost frame lies behind the thread state
+	ids                       int  // thread_id, in thread
+	base                      bool // the outermost frame lies after the thread state
 }
 
 var descriptions = map[int]description{
@@ -139,10 +139,9 @@ var descriptions = map[int]description{
 	},
 }
 
-// mostDebug is the size of the largest of them.
-const mostDebug = 888
+const maxDebug = 888
 
-// described gives the layout that a runtime of 3.13 on describes; false for other releases.
+// described returns the layout that a runtime of 3.13 on describes; false for other releases.
 func described(b []byte) (l layout, ok bool) {
 	if len(b) < debugFreeThreaded+8 || string(b[:8]) != debugCookie {
 		return l, false
@@ -166,10 +165,10 @@ func described(b []byte) (l layout, ok bool) {
 		textASCII: at(d.text + 24), textCompact: at(d.text+24) + 16, dictBefore: 24,
 	}
 	if isFree(b) {
-		l.wider, l.dictBefore = widerFree, 8
-		l.typeKeys += widerFree
-		l.codeVersion += widerFree
-		l.codeHead += widerFree
+		l.headExtra, l.dictBefore = headExtraFree, 8
+		l.typeKeys += headExtraFree
+		l.codeVersion += headExtraFree
+		l.codeHead += headExtraFree
 	}
 	if d.base { // _PyThreadStateImpl, Include/internal/pycore_tstate.h
 		l.threadSize = at(d.thread) + l.frameSize
@@ -177,12 +176,11 @@ func described(b []byte) (l layout, ok bool) {
 	return l, l.sane()
 }
 
-// isFree reports whether a description is of a free-threaded build.
 func isFree(b []byte) bool {
 	return string(b[:8]) == debugCookie && binary.LittleEndian.Uint64(b[debugFreeThreaded:]) != 0
 }
 
-// sane reports whether all offsets are plausible; the process is not trusted.
+// sane reports whether all offsets are plausible: the process is not trusted.
 func (l *layout) sane() bool {
 	const most = 1 << 20
 	for _, off := range []int64{

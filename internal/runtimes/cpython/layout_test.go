@@ -25,7 +25,7 @@ func TestInterpretersDescribeThemselves(t *testing.T) {
 		"13": {minor: 13, threadNext: 8, threadInterp: 16, threadFrame: 72, threadID: 152, threadNative: 160,
 			threadChunk: 232, threadTop: 240, threadSize: 256, frameOwner: 70, codeInstr: 200, dictBefore: 24},
 		"13t": {minor: 13, threadNext: 8, threadInterp: 16, threadFrame: 72, threadID: 152, threadNative: 160,
-			threadChunk: 232, threadTop: 240, threadSize: 256, frameOwner: 70, codeInstr: 216, wider: 16, dictBefore: 8},
+			threadChunk: 232, threadTop: 240, threadSize: 256, frameOwner: 70, codeInstr: 216, headExtra: 16, dictBefore: 8},
 		"14": {minor: 14, threadNext: 8, threadInterp: 16, threadFrame: 72, threadID: 152, threadNative: 160,
 			threadChunk: 232, threadTop: 240, threadSize: 256, frameOwner: 74, codeInstr: 208,
 			interpThreads: 7344, interpModules: 7688, dictBefore: 24},
@@ -41,7 +41,7 @@ func TestInterpretersDescribeThemselves(t *testing.T) {
 		got := layout{minor: l.minor, threadNext: l.threadNext, threadInterp: l.threadInterp, threadFrame: l.threadFrame,
 			threadID: l.threadID, threadNative: l.threadNative, threadChunk: l.threadChunk, threadTop: l.threadTop,
 			threadSize: l.threadSize, frameOwner: l.frameOwner, codeInstr: l.codeInstr,
-			wider: l.wider, dictBefore: l.dictBefore}
+			headExtra: l.headExtra, dictBefore: l.dictBefore}
 		if want.interpThreads != 0 {
 			got.interpThreads, got.interpModules = l.interpThreads, l.interpModules
 		}

@@ -2,10 +2,9 @@
 
 package cpython
 
-// Line tables have three formats. Each decoder takes the offset of an instruction in bytes, and gives 0 if it has
-// no line.
+// Line tables have three formats. Each decoder takes an instruction's offset, bytes, and returns 0 if it has no line.
 
-// lineOf gives the line of an instruction in a code object of release 3.minor.
+// lineOf returns the line of an instruction in a code object of release 3.minor.
 func lineOf(minor int, table []byte, first, offset int) int {
 	if offset < 0 {
 		return first
@@ -19,8 +18,7 @@ func lineOf(minor int, table []byte, first, offset int) int {
 	return lineByLocations(table, first, offset)
 }
 
-// lineByIncrements decodes co_lnotab (to 3.9): pairs of offset increment and signed line increment
-// (Objects/lnotab_notes.txt).
+// lineByIncrements decodes co_lnotab (to 3.9): pairs of offset and signed line increments (Objects/lnotab_notes.txt).
 func lineByIncrements(table []byte, line, offset int) int {
 	at := 0
 	for i := 0; i+1 < len(table); i += 2 {
@@ -32,7 +30,7 @@ func lineByIncrements(table []byte, line, offset int) int {
 	return line
 }
 
-// noLine marks a range without line in the format of 3.10.
+// noLine marks a range without line in 3.10.
 const noLine = -128
 
 // lineByRanges decodes co_linetable of 3.10: pairs of range length and signed line increment (PEP 626).
@@ -54,7 +52,7 @@ func lineByRanges(table []byte, line, offset int) int {
 	return 0
 }
 
-// Kinds of entries in the format of 3.11 on (Objects/locations.md).
+// Kinds of entries from 3.11 on (Objects/locations.md).
 const (
 	locationOneLine0 = 10
 	locationOneLine2 = 12
@@ -63,7 +61,7 @@ const (
 	locationNone     = 15
 )
 
-// lineByLocations decodes co_linetable of 3.11 on: bit 7 marks the first byte of an entry.
+// lineByLocations decodes co_linetable from 3.11 on: bit 7 marks an entry's first byte.
 func lineByLocations(table []byte, line, offset int) int {
 	end := 0
 	for i := 0; i < len(table); {

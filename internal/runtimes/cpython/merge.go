@@ -12,7 +12,7 @@ const (
 	kindFreed
 )
 
-// merge assigns the interpreter's frames of a walk to its native frames.
+// merge assigns a walk's Python frames to its native frames.
 type merge struct {
 	*chain
 	slots            slots
@@ -27,14 +27,14 @@ func (w *merge) begin() {
 	w.nextRun, w.loops, w.unfinished, w.searchedAnywhere = 0, w.loops[:0], false, false
 }
 
-// Native implements [managed.Namer]. In a thread that runs Python code all interpreter code is hidden.
+// Native implements [managed.Namer]. In a thread that runs Python code the interpreter's code is hidden.
 func (w *merge) Native(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (refs []managed.Ref, instead bool) {
 	refs, instead = w.appendRuns(f, cfa, out)
-	lost := w.incomplete && w.nextRun == len(w.runs) // callers of the remaining native frames are unknown
+	lost := w.incomplete && w.nextRun == len(w.runs) // the remaining native frames may have other callers
 	return refs, instead || w.hidesModule && len(w.runs) > 0 && w.owns(f.Module) && !lost
 }
 
-// appendRuns is Native for the Python frames that a native frame runs; instead reports whether there are any.
+// appendRuns appends the Python frames that a native frame runs; instead reports whether there are any.
 func (w *merge) appendRuns(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (refs []managed.Ref, instead bool) {
 	if w.unfinished = cfa == 0; w.unfinished || w.broken || f.SP == 0 || cfa == managed.Outermost {
 		return out, false
@@ -45,7 +45,7 @@ func (w *merge) appendRuns(f *frames.Frame, cfa frames.Addr, out []managed.Ref) 
 	if c := w.entering; c >= f.SP && c < cfa && w.minor == 12 {
 		w.entering = 0
 		if w.nextRun == 0 && (len(w.runs) == 0 || w.runs[0].record < f.SP || w.runs[0].record >= cfa) {
-			// The loop was just entered: the frame of its _PyCFrame is not yet its own.
+			// The loop was just entered: its _PyCFrame still has the caller's frame.
 			w.chainFrom(w.word(c + uint64(w.cframePrev)))
 			return out, false
 		}
@@ -58,7 +58,7 @@ func (w *merge) appendRuns(f *frames.Frame, cfa frames.Addr, out []managed.Ref) 
 	return out, instead
 }
 
-// objectsFrame is Native for releases whose frames are objects: a native frame of the loop runs one and stores its
+// objectsFrame is appendRuns for releases with frame objects: a native frame of the loop runs one and stores its
 // address.
 func (w *merge) objectsFrame(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (refs []managed.Ref, instead bool) {
 	if w.state == 0 || !w.inLoop(f.Lookup(w.sample.Regs.Arch)) {
@@ -85,8 +85,8 @@ func (w *merge) objectsFrame(f *frames.Frame, cfa frames.Addr, out []managed.Ref
 	return out, false
 }
 
-// runsObject reports whether a native frame of the loop stores the address of a frame object: at its slot, or,
-// while that is unknown, anywhere, or in a register that an inner function saved.
+// runsObject reports whether a native frame of the loop stores a frame object's address: at its slot, or, while that is
+// unknown, anywhere, or in a register that an inner function saved.
 func (w *merge) runsObject(object, from, sp, cfa uint64) bool {
 	if keeps, known := w.slots.keeps(object, cfa, w.sample.Mem.Word); known {
 		return keeps
@@ -95,14 +95,14 @@ func (w *merge) runsObject(object, from, sp, cfa uint64) bool {
 	return w.hasOnStack(object, from, sp, cfa) || len(w.loops) == 1 && w.inRegs(object)
 }
 
-// mostKept bounds the search for a saved register below a frame of the loop, in bytes.
-const mostKept = 8 << 10
+// maxKept bounds the search for a saved register below a frame of the loop, bytes.
+const maxKept = 8 << 10
 
-// hasOnStack reports whether a word lies in a native frame or in those that it called.
+// hasOnStack reports whether word is in a native frame or in those that it called, from address from on.
 func (w *merge) hasOnStack(word, from, sp, cfa uint64) bool {
 	mem := w.sample.Mem
-	if from > sp || sp-from > mostKept {
-		from = sp - min(sp, mostKept)
+	if from > sp || sp-from > maxKept {
+		from = sp - min(sp, maxKept)
 	}
 	for at := sp; at+8 <= cfa; at += 8 {
 		if v, ok := mem.Word(at); ok && v == word {
@@ -152,7 +152,7 @@ func (w *merge) End() managed.Health {
 		w.slots.learn(w.loops, w.runs, w.sample.Mem.Word)
 	}
 	switch {
-	case w.unfinished && w.searchedAnywhere: // only the outer end shows whether each has its own
+	case w.unfinished && w.searchedAnywhere: // only a complete walk shows that each has its own
 		return managed.Broken
 	case w.broken, w.usedLive && !w.sample.Live.Unchanged():
 		return managed.Broken

@@ -7,11 +7,11 @@ import (
 	"slices"
 )
 
-// Offsets of dicts (Include/cpython/dictobject.h), their tables (Objects/dict-common.h, from 3.11 on
-// Include/internal/pycore_dict.h), modules and types, in bytes.
+// Offsets in dicts (Include/cpython/dictobject.h), their keys (Objects/dict-common.h, from 3.11 on
+// Include/internal/pycore_dict.h), modules and types, bytes.
 const (
 	dictKeys   = 32
-	dictValues = 40 // not 0: values in the order of the keys
+	dictValues = 40 // if not 0: values in the order of the keys
 	moduleDict = 16
 
 	typeFlags  = 168
@@ -20,30 +20,28 @@ const (
 	flagDict   = 1 << 4 // Py_TPFLAGS_MANAGED_DICT
 )
 
-// State of a compact ASCII string (Include/cpython/unicodeobject.h).
+// State bits of a compact ASCII string (Include/cpython/unicodeobject.h).
 const (
 	plainBits = 7<<2 | 1<<5 | 1<<6
 	plainText = 1<<2 | 1<<5 | 1<<6
 )
 
-// Bounds of reads of one dict.
 const (
-	mostEntries = 1 << 14
-	mostShared  = 256 // entries of shared keys
+	maxEntries = 1 << 14
+	maxShared  = 256 // entries of shared keys
 )
 
-// entry is an entry of a dict. The hash of a number below 2^61-1 is the number.
+// entry is an entry of a dict. A number below 2^61-1 is its own hash.
 type entry struct{ hash, key, value uint64 }
 
-// objects reads objects of a running process. A result can be inconsistent: callers read twice.
+// objects reads objects of a running process. Results can be inconsistent: callers read twice.
 type objects struct {
 	r      *interpreter
 	shared map[uint64][]entry // by address of the keys
-	places map[attribute]int  // index of attributes among such entries, −1: none
+	places map[attribute]int  // index of attributes among them; −1: none
 	flags  map[uint64]uint64
 }
 
-// attribute is an attribute of the objects that share keys.
 type attribute struct {
 	keys uint64
 	name string
@@ -53,12 +51,11 @@ func (r *interpreter) objects() *objects {
 	return &objects{r, map[uint64][]entry{}, map[attribute]int{}, map[uint64]uint64{}}
 }
 
-// is reports whether an object is exactly of a type.
+// is reports whether an object is exactly of type typ.
 func (o *objects) is(at, typ uint64) bool {
-	return at != 0 && typ != 0 && o.r.read64(at+objectType+o.r.wider) == typ
+	return at != 0 && typ != 0 && o.r.read64(at+objectType+o.r.headExtra) == typ
 }
 
-// table gives the entries of a dict's keys.
 func (o *objects) table(keys uint64, most int) []entry {
 	var b [40]byte
 	if keys == 0 || o.r.host.Read(keys, b[:]) != len(b) {
@@ -97,7 +94,7 @@ func (o *objects) table(keys uint64, most int) []entry {
 	return list
 }
 
-// indexWidth is the size of an entry's index before 3.11, in bytes.
+// indexWidth is the bytes of an entry's index before 3.11.
 func indexWidth(slots uint64) uint64 {
 	switch {
 	case slots <= 0xff:
@@ -114,14 +111,14 @@ func (o *objects) entries(dict uint64) []entry {
 	if !o.is(dict, o.r.dictType) {
 		return nil
 	}
-	list := o.table(o.r.read64(dict+dictKeys+o.r.wider), mostEntries)
-	if values := o.r.read64(dict + dictValues + o.r.wider); values != 0 {
+	list := o.table(o.r.read64(dict+dictKeys+o.r.headExtra), maxEntries)
+	if values := o.r.read64(dict + dictValues + o.r.headExtra); values != 0 {
 		o.fill(list, values+o.r.valuesHead())
 	}
 	return list
 }
 
-// valuesHead is the size of the head before values, in bytes.
+// valuesHead is the bytes before the values.
 func (r *interpreter) valuesHead() uint64 {
 	if r.minor >= 13 {
 		return 8
@@ -149,7 +146,6 @@ func (o *objects) get(list []entry, name string) uint64 {
 	return 0
 }
 
-// isText reports whether an object is a given ASCII string.
 func (o *objects) isText(at uint64, text string) bool {
 	var b [96]byte
 	from := int(o.r.textASCII)
@@ -157,8 +153,8 @@ func (o *objects) isText(at uint64, text string) bool {
 		return false
 	}
 	word := func(off int) uint64 { return binary.LittleEndian.Uint64(b[off:]) }
-	return word(objectType+int(o.r.wider)) == o.r.textType && word(textLength+int(o.r.wider)) == uint64(len(text)) &&
-		string(b[from:from+len(text)]) == text
+	return word(objectType+int(o.r.headExtra)) == o.r.textType &&
+		word(textLength+int(o.r.headExtra)) == uint64(len(text)) && string(b[from:from+len(text)]) == text
 }
 
 // text reads a string, mostly in one read; false if it is none or incomplete.
@@ -169,26 +165,26 @@ func (o *objects) text(at uint64) (string, bool) {
 	if at != 0 {
 		n = r.host.Read(at, b[:])
 	}
-	if n < head || binary.LittleEndian.Uint64(b[objectType+r.wider:]) != r.textType || r.textType == 0 {
+	if n < head || binary.LittleEndian.Uint64(b[objectType+r.headExtra:]) != r.textType || r.textType == 0 {
 		return "", false
 	}
-	size, state := binary.LittleEndian.Uint64(b[textLength+r.wider:]), b[textState+r.wider]
+	size, state := binary.LittleEndian.Uint64(b[textLength+r.headExtra:]), b[textState+r.headExtra]
 	if state&plainBits == plainText && size <= uint64(n-head) {
 		return string(b[head : head+int(size)]), true
 	}
 	return r.textOf(r.host, at)
 }
 
-// attribute gives an attribute of an object, from its dict or its inline values.
+// attribute returns an object's attribute, from its dict or inline values; 0: none.
 func (o *objects) attribute(at uint64, name string) uint64 {
-	typ := o.r.read64(at + objectType + o.r.wider)
+	typ := o.r.read64(at + objectType + o.r.headExtra)
 	if typ == 0 {
 		return 0
 	}
 	flags, r := o.typeFlags(typ), o.r
 	switch {
 	case r.minor <= 10 || flags&flagDict == 0:
-		off := r.read64(typ + typeDict + o.r.wider)
+		off := r.read64(typ + typeDict + o.r.headExtra)
 		if off == 0 || off > 1<<16 {
 			return 0
 		}
@@ -202,7 +198,7 @@ func (o *objects) attribute(at uint64, name string) uint64 {
 			return o.ofType(typ, p+1, name)
 		}
 	case flags&flagInline != 0:
-		values := at + r.read64(typ+typeSize+o.r.wider)
+		values := at + r.read64(typ+typeSize+o.r.headExtra)
 		if r.read64(values)>>24&0xff == 1 { // PyDictValues.valid
 			return o.ofType(typ, values+r.valuesHead(), name)
 		}
@@ -215,7 +211,7 @@ func (o *objects) ofType(typ, values uint64, name string) uint64 {
 	keys := o.r.read64(typ + o.r.typeKeys)
 	list, known := o.shared[keys]
 	if !known {
-		list = o.table(keys, mostShared)
+		list = o.table(keys, maxShared)
 		o.shared[keys] = list
 	}
 	at := attribute{keys, name}
@@ -233,7 +229,7 @@ func (o *objects) ofType(typ, values uint64, name string) uint64 {
 func (o *objects) typeFlags(typ uint64) uint64 {
 	flags, known := o.flags[typ]
 	if !known {
-		flags = o.r.read64(typ + typeFlags + o.r.wider)
+		flags = o.r.read64(typ + typeFlags + o.r.headExtra)
 		o.flags[typ] = flags
 	}
 	return flags

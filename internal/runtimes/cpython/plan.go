@@ -4,11 +4,10 @@ package cpython
 
 import "prywalk/internal/managed"
 
-// Bounds of a copy.
 const (
-	mostChunk = 32 << 10 // bytes of the newest data stack chunk
-	mostNodes = managed.MaxNodes
-	mostHeads = 64
+	maxChunk = 32 << 10 // of the newest data stack chunk, bytes
+	maxNodes = managed.MaxNodes
+	maxHeads = 64
 )
 
 const (
@@ -31,7 +30,7 @@ func (r *Runtime) makePlan() {
 		return managed.Step{Op: managed.Load, Base: base, Off: off, To: to}
 	}
 	chain := func(base uint8) managed.Step {
-		return managed.Step{Op: managed.Chain, Base: base, Max: mostNodes, Size: uint32(r.frameSize),
+		return managed.Step{Op: managed.Chain, Base: base, Max: maxNodes, Size: uint32(r.frameSize),
 			Next: int32(r.framePrev)}
 	}
 	steps := []managed.Step{{Op: managed.Copy, Max: uint32(r.threadSize)}}
@@ -41,7 +40,7 @@ func (r *Runtime) makePlan() {
 	}
 	if r.threadChunk != 0 {
 		steps = append(steps, load(0, r.threadChunk, slotChunk), load(0, r.threadTop, slotTop),
-			managed.Step{Op: managed.Copy, Base: slotChunk, End: slotTop, Max: mostChunk})
+			managed.Step{Op: managed.Copy, Base: slotChunk, End: slotTop, Max: maxChunk})
 	}
 	if r.cframe {
 		steps = append(steps, load(0, r.threadFrame, slotCFrame), load(slotCFrame, r.cframeCurrent, slotFrame))
@@ -49,11 +48,11 @@ func (r *Runtime) makePlan() {
 		steps = append(steps, load(0, r.threadFrame, slotFrame))
 	}
 	steps = append(steps, chain(slotFrame),
-		managed.Step{Op: managed.Each, Off: r.frameCode, Max: mostHeads, Size: uint32(r.codeHead)})
+		managed.Step{Op: managed.Each, Off: r.frameCode, Max: maxHeads, Size: uint32(r.codeHead)})
 	if r.codeVersion == 0 {
-		steps = append(steps, managed.Step{Op: managed.Each, Off: r.codeName, Max: mostHeads, Next: textHash, Size: 8})
+		steps = append(steps, managed.Step{Op: managed.Each, Off: r.codeName, Max: maxHeads, Next: textHash, Size: 8})
 	}
-	if r.cframe { // the newest one may have no frame yet
+	if r.cframe { // the newest may have no frame yet
 		steps = append(steps, load(slotCFrame, r.cframePrev, slotPrev), load(slotPrev, r.cframeCurrent, slotPrevFrame),
 			chain(slotPrevFrame))
 	}
@@ -63,10 +62,10 @@ func (r *Runtime) makePlan() {
 	}
 }
 
-// mostSought is how many of the newest thread states a stop searches for a new thread.
-const mostSought = 16
+// maxSought bounds the newest thread states that a stop searches for a new thread.
+const maxSought = 16
 
-// findSteps find the state of a new thread; the newest are first in the list.
+// findSteps finds the state of a new thread; the newest are first in the list.
 func (r *Runtime) findSteps() []managed.Step {
 	const slotTLS, slotTID = 2, 3
 	id, want := r.threadID, uint8(slotTLS)
@@ -76,6 +75,6 @@ func (r *Runtime) findSteps() []managed.Step {
 	return []managed.Step{
 		{Op: managed.Load, Off: int64(r.threads.head), To: slotChunk},
 		{Op: managed.Seek, Base: slotChunk, Size: uint32(r.threadSize), Next: int32(r.threadNext), At: int32(id), End: want,
-			Max: mostSought},
+			Max: maxSought},
 	}
 }

@@ -20,7 +20,7 @@ type Runtime struct {
 	locks *locks
 	plan  *managed.Plan
 
-	followed *taskReader // as of the last [Runtime.TaskPlaces]
+	followed *taskReader // of the last [Runtime.TaskPlaces]
 }
 
 var _ managed.Threads = (*Runtime)(nil)
@@ -94,7 +94,7 @@ func (r *Runtime) Waiting(s *managed.Sleeper) (managed.Wait, bool) {
 	return r.gil.waiting(s)
 }
 
-// ThreadName implements [managed.Threads]: the name in the program's threading module.
+// ThreadName implements [managed.Threads], by the program's threading module.
 func (r *Runtime) ThreadName(tid int) (string, bool) { return r.names.of(tid) }
 
 // Holds implements [managed.Threads].

@@ -5,27 +5,25 @@ package cpython
 import "slices"
 
 // slots learns the offset from the CFA at which the loop's native frame stores its frame object (before 3.11). The
-// caller keeps the object in a callee-saved register that the loop saves, so the offset depends on the call site.
-// It decides in prologues and epilogues, where the innermost frame is ambiguous.
+// caller has the object in a callee-saved register, which the loop saves; so the offset depends on the call site. It
+// decides in prologues and epilogues, where the innermost frame is ambiguous.
 type slots map[uint64]*slot // by the return address of the loop's frame
 
-// slot is the state of one call site.
 type slot struct {
-	offsets  []uint64 // below the CFA; valid in all frames so far
-	frames   int      // number of frames
+	offsets  []uint64 // below the CFA, valid in all frames so far
+	frames   int
 	noneFits bool
 }
 
 const (
-	enoughFrames = 16 // frames in which an offset must be valid before it is used
-	mostSlots    = 1 << 10
+	enoughFrames = 16 // with a valid offset, before it is used
+	maxSlots     = 1 << 10
 )
 
-// loopFrame is a native frame of the loop.
 type loopFrame struct{ sp, cfa uint64 }
 
-// learn takes the native frames of a complete walk and its frame objects, paired from the outermost. The innermost
-// native frame may have none in its prologue or epilogue.
+// learn takes the native frames and frame objects of a complete walk, paired from the outermost. The innermost native
+// frame may have none in its prologue or epilogue.
 func (s *slots) learn(native []loopFrame, objects []run, word words) {
 	if *s == nil {
 		*s = slots{}
@@ -42,7 +40,7 @@ func (s *slots) learn(native []loopFrame, objects []run, word words) {
 		}
 		at := (*s)[back]
 		if at == nil {
-			if len(*s) == mostSlots {
+			if len(*s) == maxSlots {
 				return
 			}
 			at = &slot{}
@@ -73,15 +71,14 @@ func (s *slot) learn(f *loopFrame, object uint64, word words) {
 	s.noneFits = len(s.offsets) == 0
 }
 
-// keeps reports whether a native frame of the loop stores the object in its slot; known is false if the slot is
-// unknown.
+// keeps reports whether a native frame of the loop stores the object in its slot; known: the slot is known.
 func (s slots) keeps(object, cfa uint64, word words) (keeps, known bool) {
 	back, ok := word(cfa - 8)
 	at := s[back]
 	if !ok || at == nil || at.noneFits || at.frames < enoughFrames {
 		return false, false
 	}
-	for _, off := range at.offsets { // further ones may have matched by chance
+	for _, off := range at.offsets { // more than one can have matched by chance
 		if v, ok := word(cfa - off); ok && v == object {
 			return true, true
 		}

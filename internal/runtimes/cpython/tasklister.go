@@ -10,7 +10,7 @@ import (
 
 var _ managed.TaskLister = (*Runtime)(nil)
 
-// taskReader gives a reader of tasks; nil if the process has none, or an unknown layout.
+// taskReader returns a reader of tasks; nil if there are none, or their layout is unknown.
 func (r *Runtime) taskReader() *taskReader {
 	t := &taskReader{r: r.interpreter, o: r.objects(), threads: r.threads, codes: &r.codes}
 	t.threads.readThreads()
@@ -25,7 +25,6 @@ func (r *Runtime) taskReader() *taskReader {
 	return t
 }
 
-// begin begins the walk that task names are read with.
 func (r *Runtime) begin(t *taskReader, w managed.Watch) {
 	t.watch = w
 	r.view.begin(&managed.Sample{Mem: emptyMemory{}, Live: t})

@@ -4,7 +4,7 @@ package cpython
 
 import "encoding/binary"
 
-// allTasks gives the addresses of possible tasks.
+// allTasks returns the addresses of possible tasks.
 func (t *taskReader) allTasks() (list []uint64) {
 	if t.offsets.Task.Node == 0 {
 		return t.tasksOfSets()
@@ -14,18 +14,18 @@ func (t *taskReader) allTasks() (list []uint64) {
 		list = t.appendList(list, t.threads.list[i].at+t.offsets.Thread.Head)
 	}
 	interp := r.read64(r.at + uint64(r.runtimeInterps))
-	for n := 0; interp != 0 && n < mostInterps; n++ {
+	for n := 0; interp != 0 && n < maxInterps; n++ {
 		list = t.appendList(list, interp+t.offsets.Interpreter.Head)
 		interp = r.read64(interp + uint64(r.interpNext))
 	}
 	return list
 }
 
-// appendList adds the tasks of a circular list.
+// appendList appends the tasks of a circular list.
 func (t *taskReader) appendList(list []uint64, head uint64) []uint64 {
-	for at := t.r.read64(head); at != 0 && at != head && len(list) < mostListed; at = t.r.read64(at) {
+	for at := t.r.read64(head); at != 0 && at != head && len(list) < maxListed; at = t.r.read64(at) {
 		task := at - t.offsets.Task.Node
-		if !t.isTask(task) { // changed meanwhile
+		if !t.isTask(task) { // the list has changed
 			break
 		}
 		list = append(list, task)
@@ -33,17 +33,17 @@ func (t *taskReader) appendList(list []uint64, head uint64) []uint64 {
 	return list
 }
 
-// tasksOfSets gives the tasks of the sets before 3.14.
+// tasksOfSets returns the tasks of the sets before 3.14.
 func (t *taskReader) tasksOfSets() (list []uint64) {
 	module := t.o.get(t.o.entries(t.threads.modules()), "asyncio.tasks")
 	if !t.o.is(module, t.r.moduleType) {
 		return nil
 	}
-	names := t.o.entries(t.r.read64(module + moduleDict + t.r.wider))
+	names := t.o.entries(t.r.read64(module + moduleDict + t.r.headExtra))
 	for _, name := range []string{"_all_tasks", "_scheduled_tasks"} {
 		if set := t.o.get(names, name); set != 0 {
 			for _, ref := range t.members(t.o.attribute(set, "data")) {
-				if task := t.r.read64(ref + refObject + t.r.wider); t.isTask(task) {
+				if task := t.r.read64(ref + refObject + t.r.headExtra); t.isTask(task) {
 					list = append(list, task)
 				}
 			}
@@ -52,16 +52,16 @@ func (t *taskReader) tasksOfSets() (list []uint64) {
 	return list
 }
 
-// members gives the members of a set; some may be stale.
+// members returns a set's members; some may be stale.
 func (t *taskReader) members(set uint64) (list []uint64) {
-	mask := t.r.read64(set + setMask + t.r.wider)
-	if set == 0 || mask >= mostSet {
+	mask := t.r.read64(set + setMask + t.r.headExtra)
+	if set == 0 || mask >= maxSet {
 		return nil
 	}
 	b := make([]byte, 16*(mask+1))
-	n := t.r.host.Read(t.r.read64(set+setTable+t.r.wider), b)
+	n := t.r.host.Read(t.r.read64(set+setTable+t.r.headExtra), b)
 	for b = b[:n]; len(b) >= 16; b = b[16:] {
-		if key := binary.LittleEndian.Uint64(b); key != 0 && len(list) < mostListed {
+		if key := binary.LittleEndian.Uint64(b); key != 0 && len(list) < maxListed {
 			list = append(list, key)
 		}
 	}
@@ -73,12 +73,12 @@ func (t *taskReader) isTask(at uint64) bool {
 	if at == 0 {
 		return false
 	}
-	typ := t.r.read64(at + objectType + t.r.wider)
-	for n := 0; typ != 0 && n < mostBases; n++ {
+	typ := t.r.read64(at + objectType + t.r.headExtra)
+	for n := 0; typ != 0 && n < maxBases; n++ {
 		if typ == t.taskType {
 			return true
 		}
-		typ = t.r.read64(typ + typeBase + t.r.wider)
+		typ = t.r.read64(typ + typeBase + t.r.headExtra)
 	}
 	return false
 }

@@ -15,8 +15,8 @@ import (
 // # Tasks of asyncio
 //
 // From 3.14 on each thread and interpreter has a list of its tasks, described by a section of _asyncio
-// (Py_AsyncioModuleDebugOffsets, Modules/_asynciomodule.c). Before, asyncio.tasks has a set of weak references. A
-// task has, in order, what it waits for, its coroutine, and its name.
+// (Py_AsyncioModuleDebugOffsets, Modules/_asynciomodule.c). Before, asyncio.tasks has a set of weak references. A task
+// has, in order, what it waits for, its coroutine, and its name.
 
 // Offsets in tasks from the coroutine, in bytes.
 const (
@@ -24,7 +24,7 @@ const (
 	taskName  = 8 // after it
 )
 
-// taskPlaces are the task size and the coroutine's offset in releases without a description.
+// taskPlaces are the task size and the coroutine's offset in releases without that section.
 var taskPlaces = map[int]struct{ size, coroutine uint64 }{
 	8: {144, 112}, 9: {184, 152}, 10: {192, 160}, 11: {176, 136}, 12: {176, 136}, 13: {144, 120},
 }
@@ -40,22 +40,21 @@ const (
 )
 
 const (
-	mostSet      = 1 << 20 // slots of a set
-	mostListed   = 1 << 17 // tasks of all lists
-	mostBases    = 16
-	mostChildren = 1 << 10
-	taskTries    = 4 // readings of a changing task
-	digitBits    = 30
+	maxSet      = 1 << 20 // slots of a set
+	maxListed   = 1 << 17 // tasks of all lists
+	maxBases    = 16
+	maxChildren = 1 << 10
+	taskTries   = 4 // readings of a changing task
+	digitBits   = 30
 )
 
-// taskPlan has the offsets of tasks and their lists.
 type taskPlan struct {
 	taskType  uint64
 	coroutine uint64
 	offsets   asyncioOffsets // 3.14 on
 }
 
-// asyncioOffsets is Py_AsyncioModuleDebugOffsets: sizes and offsets.
+// asyncioOffsets is the used start of Py_AsyncioModuleDebugOffsets.
 type asyncioOffsets struct {
 	Task struct {
 		Size, Name, AwaitedBy, IsTask uint64
@@ -71,7 +70,6 @@ func (d *asyncioOffsets) sane() bool {
 	return max(t.Coroutine, t.Node, t.AwaitedBy, t.AwaitedBySet) < t.Size && max(d.Interpreter.Head, d.Thread.Head) < 1<<24
 }
 
-// secTasks is the section that describes tasks, from 3.14 on.
 const secTasks = ".AsyncioDebug"
 
 // find finds the tasks; false if there are none, or the layout is unknown.
@@ -81,15 +79,15 @@ func (t *taskReader) find() bool {
 	if !o.is(module, r.moduleType) {
 		return false
 	}
-	t.taskType = o.get(o.entries(r.read64(module+moduleDict+r.wider)), "Task")
+	t.taskType = o.get(o.entries(r.read64(module+moduleDict+r.headExtra)), "Task")
 	if t.taskType == 0 {
 		return false
 	}
-	size := r.read64(t.taskType + typeSize + r.wider)
+	size := r.read64(t.taskType + typeSize + r.headExtra)
 	if r.minor < 14 {
 		place := taskPlaces[r.minor]
-		t.coroutine = place.coroutine + r.wider
-		return size == place.size+r.wider && place.size != 0
+		t.coroutine = place.coroutine + r.headExtra
+		return size == place.size+r.headExtra && place.size != 0
 	}
 	for _, m := range r.host.Modules() {
 		if !maybePython(m) || m.Name != r.name && !strings.HasPrefix(path.Base(m.Name), "_asyncio.") {
@@ -137,7 +135,7 @@ func (t *taskReader) list() (list managed.TaskList) {
 			list.Changed++
 		}
 	}
-	for i, at := range places { // a group's awaiter awaits a future without its members
+	for i, at := range places { // a group's awaiter awaits a future that does not list the members
 		if task := &list.Tasks[i]; task.State == managed.TaskWaiting && len(task.AwaitsTasks) == 0 {
 			task.AwaitsTasks = awaited[at]
 		}
@@ -145,7 +143,6 @@ func (t *taskReader) list() (list managed.TaskList) {
 	return list
 }
 
-// emptyMemory is an empty copy.
 type emptyMemory struct{}
 
 // Word implements [frames.Memory].
@@ -168,10 +165,9 @@ type taskReader struct {
 // Read implements [managed.Live].
 func (t *taskReader) Read(addr uint64, b []byte) int { return t.r.host.Read(addr, b) }
 
-// Unchanged implements [managed.Live]: readers of a task check that themselves.
+// Unchanged implements [managed.Live]: true, as readers of a task check that themselves.
 func (t *taskReader) Unchanged() bool { return true }
 
-// taskStatus is the result of reading a task.
 type taskStatus uint8
 
 const (
@@ -180,14 +176,14 @@ const (
 	taskChanges
 )
 
-// read reads a task: once while no thread could change it, or twice with the same result. by are the tasks that
-// wait for it.
+// read reads a task: once while no thread could change it, or twice with the same result. by are the tasks waiting for
+// it.
 func (t *taskReader) read(at uint64) (task managed.Task, by []uint64, status taskStatus) {
 	var last managed.Task
 	had := false
 	for range taskTries {
 		still := t.watch.Mark(t.tids)
-		if task, by, status = t.readOnce(at); status == taskOver { // it never restarts
+		if task, by, status = t.readOnce(at); status == taskOver { // final
 			return task, by, status
 		}
 		if still && t.watch.Slept() {
@@ -209,7 +205,6 @@ func sameTask(a, b *managed.Task) bool {
 		slices.Equal(a.Frames, b.Frames)
 }
 
-// readOnce reads a task's current state.
 func (t *taskReader) readOnce(at uint64) (task managed.Task, by []uint64, status taskStatus) {
 	r := t.r
 	if !t.isTask(at) || !t.codes.alive(at) {
@@ -240,8 +235,8 @@ func (t *taskReader) readOnce(at uint64) (task managed.Task, by []uint64, status
 	return task, t.awaiters(at), taskKnown
 }
 
-// waitOf names what a task waits for: the public library function that the program called, as Queue.get or sleep,
-// else the class of what it awaits. Internal functions begin with an underscore.
+// waitOf names what a task waits for: the library's public function that the program called, as Queue.get or sleep,
+// else the class of the awaited object. Internal functions begin with an underscore.
 func waitOf(t *managed.Task) string {
 	called := ""
 	for i := range t.Frames {
@@ -265,7 +260,7 @@ func waitOf(t *managed.Task) string {
 // gatherClass is the class of the future that asyncio.gather returns.
 const gatherClass = "_GatheringFuture"
 
-// name gives the name of a task. From 3.12 on a number stands for the default name.
+// name returns a task's name. From 3.12 on a number stands for the default name.
 func (t *taskReader) name(task uint64) string {
 	r := t.r
 	at := r.read64(task + t.coroutine + taskName)
@@ -281,9 +276,9 @@ func (t *taskReader) name(task uint64) string {
 	return ""
 }
 
-// awaited gives the class of what a task waits for, and the names of the tasks that this is or gathers.
+// awaited returns the class of what a task waits for, and the names of the tasks that this is or gathers.
 func (t *taskReader) awaited(at uint64) (class string, names []string) {
-	class = t.r.typeName(t.r.read64(at + objectType + t.r.wider))
+	class = t.r.typeName(t.r.read64(at + objectType + t.r.headExtra))
 	switch {
 	case t.isTask(at):
 		return class, []string{t.name(at)}
@@ -291,12 +286,12 @@ func (t *taskReader) awaited(at uint64) (class string, names []string) {
 		return class, nil
 	}
 	children := t.o.attribute(at, "_children")
-	n := t.r.read64(children + listSize + t.r.wider)
-	if children == 0 || n > mostChildren {
+	n := t.r.read64(children + listSize + t.r.headExtra)
+	if children == 0 || n > maxChildren {
 		return class, nil
 	}
 	b := make([]byte, 8*n)
-	b = b[:t.r.host.Read(t.r.read64(children+listItem+t.r.wider), b)]
+	b = b[:t.r.host.Read(t.r.read64(children+listItem+t.r.headExtra), b)]
 	for ; len(b) >= 8; b = b[8:] {
 		if child := binary.LittleEndian.Uint64(b); t.isTask(child) {
 			names = append(names, t.name(child))
@@ -305,7 +300,7 @@ func (t *taskReader) awaited(at uint64) (class string, names []string) {
 	return class, names
 }
 
-// awaiters gives the tasks that wait for a task, in releases that store them.
+// awaiters returns the tasks that wait for a task, in releases that store them.
 func (t *taskReader) awaiters(task uint64) []uint64 {
 	d := &t.offsets.Task
 	if d.AwaitedBy == 0 {
@@ -318,10 +313,10 @@ func (t *taskReader) awaiters(task uint64) []uint64 {
 	return []uint64{at}
 }
 
-// number gives an int of one or two digits, in decimal.
+// number returns an int of one or two digits, in decimal.
 func (t *taskReader) number(at uint64) string {
-	n := t.r.read64(at+numberSize+t.r.wider) >> 3
-	digits := t.r.read64(at + numberDigits + t.r.wider)
+	n := t.r.read64(at+numberSize+t.r.headExtra) >> 3
+	digits := t.r.read64(at + numberDigits + t.r.headExtra)
 	v := digits & (1<<32 - 1)
 	if n > 1 {
 		v |= digits >> 32 << digitBits

@@ -6,22 +6,22 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// threadNames has the names of the threading module.
+// threadNames caches the names of the threading module.
 type threadNames struct {
 	*interpreter
 	threads   *threads
 	names     map[uint64]string // by kernel thread ID
-	allReadAt int64             // last full reading, CLOCK_MONOTONIC in ns
-	readAt    int64             // last reading of missing names or of all
-	active    uint64            // threading._active: dict of threads by pthread_self
+	allReadAt int64             // last full reading: CLOCK_MONOTONIC, ns
+	readAt    int64             // last reading, of missing names or all
+	active    uint64            // threading._active: a dict of threads by pthread_self
 }
 
-// namesValidFor is how long names stay valid, in ns. Missing names are read after [rereadThreadsAfter].
+// namesValidFor is how long names stay valid, ns. Missing names are read after [rereadThreadsAfter].
 const namesValidFor = 500e6
 
 func (n *threadNames) forget() { n.names, n.allReadAt, n.readAt, n.active = nil, 0, 0, 0 }
 
-// of gives the name of a thread in the threading module.
+// of returns a thread's name in the threading module.
 func (n *threadNames) of(tid int) (string, bool) {
 	name, ok := n.names[uint64(tid)]
 	all := procmem.Now()-n.allReadAt >= namesValidFor
@@ -39,8 +39,8 @@ func (n *threadNames) of(tid int) (string, bool) {
 	return name, ok
 }
 
-// readNames reads missing names twice, between two readings of the list of threads, and keeps what agrees: the
-// objects change while the program runs.
+// readNames reads missing names twice, between two readings of the list of threads, and keeps those that agree, as the
+// program runs.
 func (n *threadNames) readNames() {
 	if !n.threads.readThreads() {
 		return
@@ -83,13 +83,13 @@ func (n *threadNames) namesByID(wanted map[uint64]bool) map[uint64]string {
 	return names
 }
 
-// findActive finds sys.modules["threading"]._active of the main interpreter; 0 if there is none.
+// findActive returns sys.modules["threading"]._active of the main interpreter; 0: none.
 func (n *threadNames) findActive(o *objects) uint64 {
 	threading := o.get(o.entries(n.threads.modules()), "threading")
 	if !o.is(threading, n.moduleType) {
 		return 0
 	}
-	active := o.get(o.entries(n.read64(threading+moduleDict+n.wider)), "_active")
+	active := o.get(o.entries(n.read64(threading+moduleDict+n.headExtra)), "_active")
 	if !o.is(active, n.dictType) {
 		return 0
 	}

@@ -9,14 +9,14 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// threads is the list of thread states at its last reading.
+// threads is the list of thread states when last read.
 type threads struct {
 	*interpreter
 	list []thread
-	read int64 // CLOCK_MONOTONIC in ns
+	read int64 // when: CLOCK_MONOTONIC, ns
 	main uint64
 	head uint64 // address of the main interpreter's newest state
-	// forked is the thread whose state has another one's ID, see [Runtime.forked]: at most one in a process.
+	// forked is the thread whose state has another thread's ID ([threads.findForked]); a process has at most one.
 	forked thread
 }
 
@@ -24,16 +24,16 @@ type thread struct {
 	at          uint64
 	id          uint64 // pthread_self
 	native      uint64 // kernel thread ID, 0: unknown
-	recordedID  uint64 // ID in the state if it is another process's thread; else 0
-	idle        bool   // it had no frames: of a thread's several states, one per interpreter, another one runs
-	shared      bool   // the thread has several states
-	firstCFrame uint64 // innermost _PyCFrame, on the stack of the thread that runs it (3.11, 3.12)
+	recordedID  uint64 // kernel thread ID in the state if a fork made it wrong; else 0
+	idle        bool   // without frames, or borrowed ([threads.markBorrowed])
+	shared      bool   // the thread has several states, one per interpreter
+	firstCFrame uint64 // innermost _PyCFrame (3.11, 3.12), on the stack of the thread that runs it
 }
 
 const (
-	mostInterps        = 1 << 10
-	mostThreads        = 1 << 15
-	rereadThreadsAfter = 15e6 // ns between readings for an unknown thread
+	maxInterps         = 1 << 10
+	maxThreads         = 1 << 15
+	rereadThreadsAfter = 15e6 // ns between readings for unknown threads
 )
 
 func (t *threads) forget() { *t = threads{interpreter: t.interpreter} }
@@ -46,10 +46,10 @@ func (t *threads) readThreads() bool {
 	}
 	interp := t.read64(t.at + uint64(t.runtimeInterps))
 	for n := 0; interp != 0; n++ {
-		if n == mostInterps || !t.readInterp(interp) {
+		if n == maxInterps || !t.readInterp(interp) {
 			return false
 		}
-		t.head = interp + uint64(t.interpThreads) // the main interpreter is the oldest, last in the list
+		t.head = interp + uint64(t.interpThreads) // of the main interpreter, which is the last in the list
 		interp = t.read64(interp + uint64(t.interpNext))
 		if interp == 0 && n > 0 {
 			t.markShared()
@@ -59,7 +59,7 @@ func (t *threads) readThreads() bool {
 	return len(t.list) > 0
 }
 
-// addObserved adds an observed thread until the list is read again, in place of one with the same ID.
+// addObserved adds a thread, or replaces that of its ID, until the list is read again.
 func (t *threads) addObserved(th thread) {
 	for i := range t.list {
 		if t.list[i].native == th.native {
@@ -69,12 +69,11 @@ func (t *threads) addObserved(th thread) {
 			return
 		}
 	}
-	if len(t.list) < mostThreads {
+	if len(t.list) < maxThreads {
 		t.list = append(t.list, th)
 	}
 }
 
-// markShared marks the states of threads that have several.
 func (t *threads) markShared() {
 	first := make(map[uint64]int, len(t.list))
 	for i := range t.list {
@@ -87,8 +86,8 @@ func (t *threads) markShared() {
 	}
 }
 
-// markBorrowed marks states as idle that another thread has borrowed to run code of a sub-interpreter: the one whose
-// stack has the state's innermost _PyCFrame. pthread_self lies above the stack, except for the main thread.
+// markBorrowed marks as idle the states with which another thread runs code of a sub-interpreter: the thread on whose
+// stack the state's innermost _PyCFrame is. pthread_self lies above a thread's stack, except the main thread's.
 func (t *threads) markBorrowed() {
 	for i := range t.list {
 		th := &t.list[i]
@@ -109,7 +108,7 @@ func (t *threads) readInterp(interp uint64) bool {
 	b := make([]byte, t.threadSize)
 	word := func(off int64) uint64 { return binary.LittleEndian.Uint64(b[off:]) }
 	for at := t.read64(interp + uint64(t.interpThreads)); at != 0; at = word(t.threadNext) {
-		if len(t.list) == mostThreads || t.host.Read(at, b) != len(b) || word(t.threadInterp) != interp {
+		if len(t.list) == maxThreads || t.host.Read(at, b) != len(b) || word(t.threadInterp) != interp {
 			return false
 		}
 		th := thread{at: at, id: word(t.threadID), idle: t.isIdle(at, word(t.threadFrame))}
@@ -129,11 +128,11 @@ func (t *threads) readInterp(interp uint64) bool {
 	return true
 }
 
-// pthreadTID is the offset of the thread ID in glibc's struct pthread on x86-64 (nptl/descr.h), needed before
-// 3.11. With another libc a thread is not found by it.
+// pthreadTID is the offset of the thread ID in glibc's struct pthread on x86-64 (nptl/descr.h), used before 3.11. It
+// finds no thread of another libc.
 const pthreadTID = 720
 
-// anchor gives the state of a thread, and reads the list again if it is missing.
+// anchor returns a thread's state; it reads the list again if there is none.
 func (t *threads) anchor(tid int, pthread uint64) (uint64, bool) {
 	old := procmem.Now()-t.read >= rereadThreadsAfter
 	if th := t.find(tid, pthread, 0); th != nil && !(th.shared && old) {
@@ -142,7 +141,7 @@ func (t *threads) anchor(tid int, pthread uint64) (uint64, bool) {
 	if !old {
 		return 0, false
 	}
-	t.readThreads() // an inconsistent list suffices: each walk checks the state
+	t.readThreads() // may be inconsistent: each walk checks the state
 	if th := t.find(tid, pthread, 0); th != nil {
 		return th.at, true
 	}
@@ -152,8 +151,8 @@ func (t *threads) anchor(tid int, pthread uint64) (uint64, bool) {
 	return 0, false
 }
 
-// findForked gives the state of a child's only thread after a fork without notice to the interpreter, as by uWSGI. The
-// state has the parent thread's ID; pthread_self is the same in both.
+// findForked returns the only thread of a process forked without notice to the interpreter, as by uWSGI. Its state has
+// the parent's thread ID, and pthread_self is the same in both.
 func (t *threads) findForked(tid int, pthread uint64) *thread {
 	if t.threadNative == 0 || t.host.Arch() != frames.X86_64 {
 		return nil
@@ -170,8 +169,8 @@ func (t *threads) findForked(tid int, pthread uint64) *thread {
 	return nil
 }
 
-// find gives the state of a thread by kernel ID, by pthread_self, or by its stack, above which pthread_self lies:
-// a guess that the merge checks. Of several states it is the first with frames, that of the newest interpreter.
+// find returns the state of a thread by kernel ID, by pthread_self, or by stack pointer: the nearest pthread_self
+// above, a guess that the merge checks. Of several states it is the first with frames, of the newest interpreter.
 func (t *threads) find(tid int, pthread, sp uint64) *thread {
 	var nearest, idle *thread
 	for i := range t.list {
@@ -186,7 +185,7 @@ func (t *threads) find(tid int, pthread, sp uint64) *thread {
 				idle = th
 			}
 		case t.threadNative != 0, pthread != 0:
-		case th.id > sp && sp != 0 && th.id-sp < mostStack && (nearest == nil || th.id < nearest.id):
+		case th.id > sp && sp != 0 && th.id-sp < maxStack && (nearest == nil || th.id < nearest.id):
 			nearest = th
 		}
 	}
@@ -202,10 +201,10 @@ func (t *threads) find(tid int, pthread, sp uint64) *thread {
 	return nearest
 }
 
-// mostStack bounds a thread's stack in the search by stack, in bytes.
-const mostStack = 64 << 20
+// maxStack bounds a thread's stack in the search by stack pointer, bytes.
+const maxStack = 64 << 20
 
-// threadAt gives a thread by its state; nil if unknown.
+// threadAt returns the thread with a state; nil if unknown.
 func (t *threads) threadAt(state uint64) *thread {
 	for range 2 {
 		for i := range t.list {
@@ -221,7 +220,7 @@ func (t *threads) threadAt(state uint64) *thread {
 	return nil
 }
 
-// modules gives the main interpreter's sys.modules, 0 if unknown.
+// modules returns the main interpreter's sys.modules; 0: unknown.
 func (t *threads) modules() uint64 {
 	if t.interpModules == 0 || t.head == 0 {
 		return 0

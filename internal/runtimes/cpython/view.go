@@ -8,7 +8,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// view reads memory as of the sample: the copy, and the live process if the thread has slept since.
+// view reads memory as of the sample: the copy, or the live process if the thread has slept since.
 type view struct {
 	sample    *managed.Sample
 	liveAsked bool
@@ -33,13 +33,13 @@ func (v *view) get(addr uint64) (uint64, bool) {
 	return v.pages.Word(v.sample.Live, addr)
 }
 
-// word is get, 0 for unreadable memory.
+// word is get, or 0 if unreadable.
 func (v *view) word(addr uint64) uint64 {
 	w, _ := v.get(addr)
 	return w
 }
 
-// byte gives the byte at addr, 0xff if unreadable.
+// byte returns the byte at addr, 0xff if unreadable.
 func (v *view) byte(addr uint64) byte {
 	w, ok := v.get(addr &^ 7)
 	if !ok {
@@ -53,14 +53,13 @@ func (v *view) has(addr uint64) bool {
 	return ok
 }
 
-// currentWord gives a word of current memory.
 func (v *view) currentWord(addr uint64) (uint64, bool) {
 	var b [8]byte
 	ok := v.sample.Live != nil && v.sample.Live.Read(addr, b[:]) == 8
 	return binary.LittleEndian.Uint64(b[:]), ok
 }
 
-// isLive reports whether the thread has slept since the sample. It asks the kernel on first use.
+// isLive reports whether the thread has slept since the sample; it asks the kernel once.
 func (v *view) isLive() bool {
 	if !v.liveAsked {
 		v.liveAsked, v.live = true, v.sample.Live != nil && v.sample.Live.Unchanged()

@@ -6,7 +6,7 @@ import (
 	"prywalk/frames"
 )
 
-// chain is the interpreter's frames of a thread, innermost first, in runs: one for each native frame of the loop.
+// chain is a thread's frames of the interpreter, innermost first, in runs: one per native frame of the loop.
 type chain struct {
 	*interpreter
 	*view
@@ -14,20 +14,19 @@ type chain struct {
 	codes   *codes
 
 	state  uint64
-	shared bool // the thread has other states, which may own its outer frames
+	shared bool // the thread has several states, and another may have its outer frames
 	frames []pyFrame
 	runs   []run
-	// entering is the newest _PyCFrame of 3.12, possibly not filled in, until the first run is merged.
+	// entering is the newest _PyCFrame of 3.12 while it may not be filled in; 0 once the first run is merged.
 	entering   uint64
-	incomplete bool // incomplete
+	incomplete bool // the outer end was unreadable
 	broken     bool // it contradicts itself or the native frames
 }
 
-// pyFrame is a frame of the interpreter.
 type pyFrame struct {
 	at     uint64
 	code   uint64
-	offset int // of its instruction, in bytes
+	offset int // of its instruction, bytes
 }
 
 // run is the Python frames that one native frame runs.
@@ -36,9 +35,8 @@ type run struct {
 	from, to int
 }
 
-const mostFrames = 1 << 15
+const maxFrames = 1 << 15
 
-// read reads the frames of the sample's thread.
 func (w *chain) read() {
 	w.state, w.shared, w.entering = 0, false, 0
 	w.reset()
@@ -66,8 +64,8 @@ func (w *chain) reset() {
 	w.frames, w.runs, w.broken, w.incomplete = w.frames[:0], w.runs[:0], false, false
 }
 
-// entered reports whether the newest _PyCFrame is filled in. 3.11 and 3.12 publish it before; until then it has an
-// earlier call's data. A complete one points to its predecessor, and in 3.12 its record points to the same frame.
+// entered reports whether the newest _PyCFrame is filled in: 3.11 and 3.12 publish it before, with an earlier call's
+// data. A complete one points to its predecessor, and in 3.12 its record points to the same frame as that.
 func (w *chain) entered(cframe uint64) bool {
 	prev, ok := w.get(cframe + uint64(w.cframePrev))
 	if !ok || w.inState(cframe) {
@@ -77,19 +75,18 @@ func (w *chain) entered(cframe uint64) bool {
 		return false
 	}
 	if len(w.runs) == 0 || w.minor == 11 {
-		return true // the target is checked by chain and merge
+		return true // chain and merge check the target
 	}
 	outer, ok := w.get(prev + uint64(w.cframeCurrent))
 	led, ok2 := w.get(w.runs[0].record + uint64(w.framePrev))
 	return !ok || !ok2 || led == outer
 }
 
-// mostCFrames bounds the entries into the interpreter.
-const mostCFrames = 1 << 12
+const maxCFrames = 1 << 12
 
-// leadsToRoot reports whether cframe can be a _PyCFrame: it leads to the thread's own, as far as there are copies.
+// leadsToRoot reports whether cframe can be a _PyCFrame: as far as copied, it leads to the thread state's own.
 func (w *chain) leadsToRoot(cframe uint64) bool {
-	for range mostCFrames {
+	for range maxCFrames {
 		if w.inState(cframe) {
 			return true
 		}
@@ -102,7 +99,7 @@ func (w *chain) leadsToRoot(cframe uint64) bool {
 	return false
 }
 
-// outerCFrame gives the _PyCFrame before an incomplete one. A register has it until it is stored.
+// outerCFrame returns the _PyCFrame before an incomplete one; until it is stored there, a register has it.
 func (w *chain) outerCFrame(cframe uint64) uint64 {
 	prev := w.word(cframe + uint64(w.cframePrev))
 	if w.leadsToRoot(prev) {
@@ -122,7 +119,6 @@ func (w *chain) inState(addr uint64) bool {
 	return addr >= w.state && addr < w.state+uint64(w.threadSize)
 }
 
-// chainFrom reads the chain of a _PyCFrame.
 func (w *chain) chainFrom(cframe uint64) {
 	w.reset()
 	if w.minor == 11 {
@@ -132,7 +128,7 @@ func (w *chain) chainFrom(cframe uint64) {
 	w.chainByOwner(w.word(cframe + uint64(w.cframeCurrent)))
 }
 
-// findState finds the thread state: from the list, from the stop, or from the list read again.
+// findState finds the thread state: in the list, in the stop's copies, or in the list read again.
 func (w *chain) findState() bool {
 	s := w.sample
 	if th := w.threads.find(s.TID, s.Regs.TLS, 0); th != nil && w.isState(th.at, th.recordedID) {
@@ -140,7 +136,7 @@ func (w *chain) findState() bool {
 		return true
 	}
 	at := w.word(w.threads.head)
-	for n := 0; at != 0 && n < mostSought; n++ {
+	for n := 0; at != 0 && n < maxSought; n++ {
 		if w.isState(at, 0) {
 			w.threads.addObserved(thread{at: at, id: w.word(at + uint64(w.threadID)), native: uint64(s.TID)})
 			return true
@@ -154,18 +150,18 @@ func (w *chain) findState() bool {
 	return th != nil && w.isState(th.at, th.recordedID)
 }
 
-// isState accepts an address as the thread state unless it is another thread's. says is the ID in it; 0: the
+// isState accepts at as the thread state unless it is another thread's. says is the kernel ID expected in it; 0: the
 // thread's.
-func (w *chain) isState(at, says uint64) bool {
+func (w *chain) isState(at, wantID uint64) bool {
 	s := w.sample
-	if says == 0 {
-		says = uint64(s.TID)
+	if wantID == 0 {
+		wantID = uint64(s.TID)
 	}
 	id := w.word(at + uint64(w.threadID))
 	switch {
 	case id == 0, s.Regs.TLS != 0 && id != s.Regs.TLS:
 		return false
-	case w.threadNative != 0 && w.word(at+uint64(w.threadNative)) != says:
+	case w.threadNative != 0 && w.word(at+uint64(w.threadNative)) != wantID:
 		return false
 	}
 	w.state = at
@@ -175,10 +171,10 @@ func (w *chain) isState(at, says uint64) bool {
 // add adds a frame; false if there are too many, as in a cycle.
 func (w *chain) add(f pyFrame) bool {
 	w.frames = append(w.frames, f)
-	return len(w.frames) < mostFrames
+	return len(w.frames) < maxFrames
 }
 
-// cut ends an unreadable chain. The last run is incomplete.
+// cut ends an unreadable chain, without its last, incomplete run.
 func (w *chain) cut() {
 	w.incomplete = true
 	to := 0
@@ -188,15 +184,15 @@ func (w *chain) cut() {
 	w.frames = w.frames[:to]
 }
 
-// chainByOwner reads a chain whose runs are separated by frames that the C stack owns (3.12 on). In 3.15 it ends
-// with one behind the thread state.
+// chainByOwner reads a chain of 3.12 on: frames that the C stack owns end its runs. In 3.15 the chain ends with one
+// after the thread state.
 func (w *chain) chainByOwner(at uint64) {
 	from := 0
 	for n := 0; at != 0; n++ {
 		prev, ok := w.get(at + uint64(w.framePrev))
 		code, ok2 := w.get(at + uint64(w.frameCode))
 		instr, ok3 := w.get(at + uint64(w.frameInstr))
-		if !ok || !ok2 || !ok3 || n == mostFrames {
+		if !ok || !ok2 || !ok3 || n == maxFrames {
 			w.cut()
 			return
 		}
@@ -218,9 +214,9 @@ func (w *chain) chainByOwner(at uint64) {
 }
 
 // chainByCFrames reads a chain of 3.11: the outermost frame of a run is marked, and each run has a _PyCFrame. The
-// newest one must agree with the one before, as its frame is at first not its own.
+// newest _PyCFrame must agree with the one before, as it may still have that one's frame.
 func (w *chain) chainByCFrames(cframe uint64) {
-	for n := 0; n < mostFrames; n++ {
+	for n := 0; n < maxFrames; n++ {
 		if w.inState(cframe) {
 			return // the thread's own: nothing runs
 		}
@@ -250,7 +246,7 @@ func (w *chain) chainByCFrames(cframe uint64) {
 	w.broken = true
 }
 
-// runTo adds the frames of a run of 3.11, and gives the next one; false if it cannot be read.
+// runTo adds the frames of a run of 3.11, and returns the frame outside of it; false if unreadable.
 func (w *chain) runTo(at uint64) (outer uint64, ok bool) {
 	for at != 0 {
 		prev, ok := w.get(at + uint64(w.framePrev))
@@ -271,20 +267,20 @@ func (w *chain) runTo(at uint64) (outer uint64, ok bool) {
 	return 0, false
 }
 
-// chainOfObjects reads a chain of frame objects (to 3.10), each with a native frame.
+// chainOfObjects reads the frame objects of releases to 3.10; each has a native frame.
 func (w *chain) chainOfObjects() {
 	at := w.word(w.state + uint64(w.threadFrame))
 	for n := 0; at != 0; n++ {
 		prev, ok := w.get(at + uint64(w.framePrev))
 		code, ok2 := w.get(at + uint64(w.frameCode))
 		last, ok3 := w.get(at + uint64(w.frameInstr))
-		if !ok || !ok2 || !ok3 || n == mostFrames {
+		if !ok || !ok2 || !ok3 || n == maxFrames {
 			w.cut()
 			return
 		}
 		offset := int(int32(last))
 		if w.minor == 10 && offset > 0 {
-			offset *= 2 // it counts instructions
+			offset *= 2 // 3.10 counts instructions
 		}
 		w.add(pyFrame{at, code, offset})
 		w.runs = append(w.runs, run{record: at, from: n, to: n + 1})

@@ -10,52 +10,51 @@ import (
 	"prywalk/frames"
 )
 
-// Options says what a [Code] reads.
 type Options struct {
-	// Arch is the process's; images for another one are passed over.
+	// Arch is the process's; images for another are skipped.
 	Arch frames.Arch
-	// Read fills b with the process's memory at addr and gives the number of bytes.
+	// Read copies the process's memory at addr and returns the number of bytes.
 	Read func(addr uint64, b []byte) int
-	// Now is the clock of the moments of [Code.At]; nil: there are none.
+	// Now is the clock of [Code.At], ns; nil: none.
 	Now func() int64
 }
 
-// Code is the code of a process that describes itself. It implements [frames.RuleSource] at run-time
-// addresses, and may be used by several goroutines.
+// Code is a process's registered code. It implements [frames.RuleSource] at run-time addresses. Safe for concurrent
+// use.
 type Code struct {
-	o   Options
+	opt Options
 	mu  sync.Mutex
 	buf [markSize]byte
 
 	lists        []*list
 	images       map[entry]*image
-	spans        []span   // of the images' code, in order, without overlaps
-	unregistered []*image // what is not registered any more, oldest first
+	spans        []span   // of the images' code, by address, disjoint
+	unregistered []*image // no longer in a list, oldest first
 	keptBytes    int      // of images and unregistered
-	copied       uint64   // bytes of images that were copied in this refresh
-	fresh        bool     // an image was added in it
+	copied       uint64   // image bytes copied in this refresh
+	fresh        bool     // this refresh added an image
 	previous     previous
 	view         view
-	agreed       int64 // when the lists were last seen to be what spans has, ns
+	agreed       int64 // when the lists were last seen as in spans, ns
 }
 
-// span is a run of code, end excluded, of an image.
+// span is the code from start to end (excluded) of an image.
 type span struct {
 	start, end uint64
 	of         *image
 	age        int // 0 is the newest
 }
 
-// New gives the code of a process of which no list is known yet.
+// New returns a Code without lists.
 func New(o Options) *Code {
 	if o.Now == nil {
 		o.Now = func() int64 { return 0 }
 	}
-	return &Code{o: o, images: map[entry]*image{}}
+	return &Code{opt: o, images: map[entry]*image{}}
 }
 
-// Follow has the lists of these descriptors read from now on, and no others: the run-time addresses of variables
-// named __jit_debug_descriptor. At most eight are read.
+// Follow makes Code read the lists of these descriptors, at most eight, and no others: run-time addresses of
+// __jit_debug_descriptor variables.
 func (c *Code) Follow(descriptors []uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -72,15 +71,14 @@ func (c *Code) Follow(descriptors []uint64) {
 	}
 }
 
-// Refresh reads what has changed, and reports whether rules that were given may not hold any more. While nothing
-// changes it costs two reads for each list.
+// Refresh reads what has changed, and reports whether earlier rules may be invalid. An unchanged list costs two reads.
 func (c *Code) Refresh() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.refreshAll()
 }
 
-// refreshAll is Refresh with the lock held.
+// refreshAll is Refresh. Precondition: c.mu is held.
 func (c *Code) refreshAll() bool {
 	c.copied = 0
 	changed := false
@@ -94,10 +92,10 @@ func (c *Code) refreshAll() bool {
 	return changed
 }
 
-// load reads an entry's image if it is not known; false if it is left to the next refresh.
+// load reads an entry's image if unknown; false if left to the next refresh.
 func (c *Code) load(e *entry) bool {
 	if c.keptBytes >= maxKept {
-		c.forgetPast()
+		c.dropPrevious()
 	}
 	if _, ok := c.images[*e]; ok || c.keptBytes >= maxKept {
 		return true
@@ -112,11 +110,11 @@ func (c *Code) load(e *entry) bool {
 	return true
 }
 
-// reorder begins a new version: it orders the code of the images that the lists have. Those that none has any more are
-// of the version before.
+// reorder begins a new version: the code of the images in the lists, by address. Images in no list belong to the
+// version before.
 func (c *Code) reorder() {
 	live := map[entry]bool{}
-	c.shift()
+	c.retireVersion()
 	for _, l := range c.lists {
 		for age, e := range l.entries {
 			live[e] = true
@@ -139,7 +137,7 @@ func (c *Code) reorder() {
 	c.spans = disjoint(c.spans)
 }
 
-// disjoint drops what overlaps with something newer.
+// disjoint drops spans that overlap newer ones.
 func disjoint(all []span) []span {
 	out := all[:0]
 	for _, s := range all {
@@ -153,8 +151,8 @@ func disjoint(all []span) []span {
 	return out
 }
 
-// setAside keeps the names of an image that was unregistered.
-func (c *Code) setAside(img *image) {
+// keepNames keeps the names of an unregistered image.
+func (c *Code) keepNames(img *image) {
 	c.keptBytes -= img.size
 	img.dropCFI()
 	if len(img.funcs) == 0 {
@@ -172,7 +170,7 @@ func (c *Code) setAside(img *image) {
 func (c *Code) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	pc := q.Lookup(c.o.Arch)
+	pc := q.Lookup(c.opt.Arch)
 	now, before := find(c.spans, pc), find(c.previous.spans, pc)
 	switch c.view {
 	case viewNow:
@@ -183,7 +181,7 @@ func (c *Code) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	return either(now, before, q)
 }
 
-// Name gives the symbol of the code at pc, also where it is not registered any more and nothing else came in its place.
+// Name returns the symbol of the code at pc, registered now or, if nothing has replaced it, earlier.
 func (c *Code) Name(pc uint64) (name string, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,30 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package gdbjit gives rules and names for code made at run time that a process registers by GDB's JIT interface.
+// Package gdbjit gives rules and names for run-time code that a process registers by GDB's JIT interface.
 //
 // # Algorithm
 //
-// GDB's JIT interface is a list in the process's memory. The variable __jit_debug_descriptor leads to its first
-// entry; each entry says where an ELF image of some code lies, and how large it is. Such an image has call frame
-// information and symbols at run-time addresses. QEMU's user mode describes its whole code buffer so, LLVM each object
-// that it links (PostgreSQL's JIT where it is asked to), PHP each function.
+// The variable __jit_debug_descriptor leads to a list in the process's memory. Each entry has the address and size of
+// an ELF image with call frame information and symbols at run-time addresses. QEMU's user mode registers its whole code
+// buffer, LLVM each object that it links (PostgreSQL's JIT on request), PHP each function.
 //
-//   - The list is read when the descriptor is not what it was, and once in a while all the same. An entry's memory
-//     may have been used again for another one. What is kept of an image are its call frame information, where its
-//     code lies, and its functions' names.
-//   - A stack is walked after it was copied. So the descriptor is compared before each walk, and what was described
-//     before the last change is kept for copies from before ([Code.At]).
-//   - A process changes the list while it is read. So the list is read again after the images were, and an
-//     image counts only if its entry was in both readings.
-//   - In a relocatable image (LLVM's) each section's header has the address of the loaded copy. The image's own call
-//     frame information is not relocated there, but the loaded copy is: that one is read.
-//   - Where images overlap, that which was registered last holds; the others' memory was used again.
+//   - The list is read when the descriptor or the first entry has changed, and at times regardless, because an entry's
+//     memory can be reused. Kept of an image are call frame information, code addresses and function names.
+//   - The list changes while it is read: it is read again after the images, and an image counts only if both readings
+//     have its entry.
+//   - The list changes between a stack's copy and its walk: the descriptor is compared before a walk, and the version
+//     before the last change is kept for earlier copies ([Code.At]).
+//   - A relocatable image (LLVM's) has the address of each section's loaded copy in the section's header. Call frame
+//     information is read from that copy, because only that is relocated.
+//   - Where images overlap, the last one registered holds: it has reused the memory.
 //
 // # Input is hostile
 //
-// The list may be a circle, or endless; images may lie about their size and overlap. Entries, images, bytes,
-// sections and symbols have maximal counts, and nothing is allocated for a size that is merely claimed beyond those.
+// The list may be circular or endless, and images may overlap or lie about their size. Entries, images, bytes, sections
+// and symbols are bounded, and no size that is merely claimed is allocated beyond those bounds.
 //
-// Sources: GDB manual, "JIT Compilation Interface" (the structures; version 1), System V gABI chapter 4
-// (relocatable files).
+// Sources: GDB manual, "JIT Compilation Interface" (the structures; version 1), System V gABI chapter 4 (relocatable
+// files).
 package gdbjit

@@ -14,47 +14,44 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// Limits of an image.
 const (
 	maxCode    = 4096    // sections with code
 	maxSymbols = 1 << 16 // functions
 	maxName    = 1 << 10 // bytes of a name
 )
 
-// image is the kept part of an ELF image: nothing if it was unreadable.
+// image is the kept part of an ELF image; empty if that was unreadable.
 type image struct {
-	cfi   *dwarfunwind.Table // nil if there is none
+	cfi   *dwarfunwind.Table // nil: none
 	code  []codeRange
 	funcs []function // by address
-	size  int        // bytes in memory, about
-	names int        // bytes that are not call frame information
+	size  int        // approximate memory, bytes
+	names int        // of size, without call frame information
 }
 
-// codeRange is a run of code, end excluded.
 type codeRange struct{ start, end uint64 }
 
-// function is a symbol, end excluded.
 type function struct {
 	start, end uint64
 	name       string
 }
 
-// Sizes of a range, a function and an image without what they refer to, in bytes.
+// Memory, bytes, of a range, a function and an image, without what they refer to.
 const (
 	rangeCost    = 64
 	functionCost = 40
 	imageCost    = 512
 )
 
-// open copies an image and keeps the needed parts.
+// open copies an image and returns the needed parts.
 func (c *Code) open(e *entry) *image {
 	img := &image{size: imageCost}
 	b := make([]byte, e.size)
-	if c.o.Read(e.image, b) < len(b) {
+	if c.opt.Read(e.image, b) < len(b) {
 		return img
 	}
 	f, err := elffile.Open(bytes.NewReader(b), int64(len(b)))
-	if err != nil || f.Arch() != c.o.Arch {
+	if err != nil || f.Arch() != c.opt.Arch {
 		return img
 	}
 	img.addCode(f)
@@ -67,7 +64,6 @@ func (c *Code) open(e *entry) *image {
 	return img
 }
 
-// addCode adds the code sections that have an address.
 func (img *image) addCode(f *elffile.File) {
 	for i := range f.Sections {
 		if s := &f.Sections[i]; isCode(s) && len(img.code) < maxCode {
@@ -77,7 +73,6 @@ func (img *image) addCode(f *elffile.File) {
 	}
 }
 
-// addFunctions adds the symbols.
 func (img *image) addFunctions(f *elffile.File) {
 	syms, _ := f.Symbols(elffile.SymTab) // the readable part of a damaged table
 	for i := range syms {
@@ -93,7 +88,7 @@ func (img *image) addFunctions(f *elffile.File) {
 		if name == "" {
 			continue
 		}
-		fn.name = strings.Clone(name[:min(len(name), maxName)]) // a copy, not a part of a larger text
+		fn.name = strings.Clone(name[:min(len(name), maxName)]) // frees the rest of the text
 		img.funcs = append(img.funcs, fn)
 		img.size += functionCost + len(fn.name)
 	}
@@ -106,8 +101,8 @@ func (img *image) addFunctions(f *elffile.File) {
 	}
 }
 
-// placed gives the addresses of a function's symbol, false for other symbols. In a relocatable file they are relative
-// to the section; without a size, a function reaches to the section's end.
+// placed returns the addresses of a function's symbol; false for other symbols. In a relocatable file they are relative
+// to the section. A function without a size reaches to the section's end.
 func placed(f *elffile.File, s *elffile.Symbol) (fn function, ok bool) {
 	if s.Type() != elffile.SymFunc || s.Section == elffile.SectionUndef || int(s.Section) >= len(f.Sections) {
 		return fn, false
@@ -129,7 +124,6 @@ func isCode(s *elffile.Section) bool {
 	return s.Flags&code == code && s.Addr != 0 && s.Addr+s.Size > s.Addr
 }
 
-// function gives the function at pc, nil if there is none.
 func (img *image) function(pc uint64) *function {
 	i := sort.Search(len(img.funcs), func(i int) bool { return img.funcs[i].start > pc })
 	if i == 0 || pc >= img.funcs[i-1].end {
@@ -138,7 +132,6 @@ func (img *image) function(pc uint64) *function {
 	return &img.funcs[i-1]
 }
 
-// name gives the symbol at pc.
 func (img *image) name(pc uint64) (string, bool) {
 	if f := img.function(pc); f != nil {
 		return f.name, true
@@ -146,7 +139,7 @@ func (img *image) name(pc uint64) (string, bool) {
 	return "", false
 }
 
-// rule gives the rule of an image, which may be nil.
+// rule returns the rule of an image, which may be nil.
 func (img *image) rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if img == nil || img.cfi == nil {
 		return frames.Rule{}, nil, false
@@ -154,10 +147,10 @@ func (img *image) rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	return img.cfi.Rule(q)
 }
 
-// addCFI adds the call frame information.
 func (c *Code) addCFI(img *image, f *elffile.File) {
-	cfg := dwarfunwind.Config{Arch: c.o.Arch, EhFrame: c.section(f, ".eh_frame"), DebugFrame: c.section(f, ".debug_frame")}
-	// Without Text: PHP's tables are relative to it, and are not used, as they lack saved registers.
+	cfg := dwarfunwind.Config{Arch: c.opt.Arch, EhFrame: c.section(f, ".eh_frame"),
+		DebugFrame: c.section(f, ".debug_frame")}
+	// Without Text: PHP's tables are relative to it, and must not be used, as they lack saved registers.
 	t, err := dwarfunwind.New(cfg)
 	if err != nil {
 		return // the instructions decide
@@ -172,7 +165,7 @@ func (img *image) dropCFI() {
 	img.size = img.names
 }
 
-// section gives the relocated contents of a section with call frame information; the zero Section if unavailable.
+// section returns the relocated contents of a section of call frame information; the zero Section if unavailable.
 func (c *Code) section(f *elffile.File, name string) dwarfunwind.Section {
 	s := f.Section(name)
 	if s == nil || s.Size == 0 || s.Size > maxImage || s.Flags&elffile.SecCompressed != 0 {
@@ -189,7 +182,7 @@ func (c *Code) section(f *elffile.File, name string) dwarfunwind.Section {
 		return dwarfunwind.Section{} // not relocated
 	}
 	b := make([]byte, s.Size)
-	if c.o.Read(s.Addr, b) < len(b) {
+	if c.opt.Read(s.Addr, b) < len(b) {
 		return dwarfunwind.Section{}
 	}
 	return dwarfunwind.SectionOf(s.Addr, b)

@@ -8,33 +8,31 @@ import (
 	"slices"
 )
 
-// Limits of reads of a process.
 const (
-	maxLists   = 8       // descriptors: one for each library with a compiler
+	maxLists   = 8       // descriptors: one per library with a compiler
 	maxEntries = 1 << 14 // entries of a list
 	maxImage   = 32 << 20
-	maxKept    = 64 << 20 // kept bytes of all images
-	maxCopied  = 64 << 20 // copied bytes of images at a time; the rest follows at the next query
-	maxGone    = 4096     // images that are kept for their names
+	maxKept    = 64 << 20 // bytes of all kept images
+	maxCopied  = 64 << 20 // bytes of images per refresh; the rest follows at the next
+	maxGone    = 4096     // images kept for their names
 )
 
 const (
 	version        = 1
-	descriptorSize = 24 // version, action_flag: 4 bytes each; relevant_entry, first_entry
+	descriptorSize = 24 // uint32 version, action_flag; pointers relevant_entry, first_entry
 	entrySize      = 32 // next_entry, prev_entry, symfile_addr, symfile_size
-	// everySome is the number of queries after which the list is read although its descriptor is unchanged.
+	// everySome is after how many refreshes a list with an unchanged head is read again.
 	everySome = 16
-	// markSize bounds the bytes that distinguish an image from another at the same address.
+	// markSize bounds the bytes that tell images at the same address apart.
 	markSize = 4096
 )
 
-// entry is an entry, with what identifies its image.
+// entry is an entry of a list, with the identity of its image.
 type entry struct {
 	at, image, size uint64
-	mark            uint64 // of the image's first bytes
+	mark            uint64 // hash of the image's first bytes
 }
 
-// list is the list of one descriptor.
 type list struct {
 	at      uint64
 	head    head
@@ -48,12 +46,12 @@ type head struct {
 	first      [entrySize]byte
 }
 
-// readHead reads the descriptor and the first entry; false if there is none of this version.
+// readHead reads the descriptor and the first entry; false if there is none of version 1.
 func (c *Code) readHead(l *list) (h head, ok bool) {
-	if c.o.Read(l.at, h.descriptor[:]) < descriptorSize || binary.LittleEndian.Uint32(h.descriptor[:]) != version {
+	if c.opt.Read(l.at, h.descriptor[:]) < descriptorSize || binary.LittleEndian.Uint32(h.descriptor[:]) != version {
 		return head{}, false
 	}
-	if first := h.firstEntry(); first != 0 && c.o.Read(first, h.first[:]) < entrySize {
+	if first := h.firstEntry(); first != 0 && c.opt.Read(first, h.first[:]) < entrySize {
 		h.first = [entrySize]byte{}
 	}
 	return h, true
@@ -61,7 +59,7 @@ func (c *Code) readHead(l *list) (h head, ok bool) {
 
 func (h *head) firstEntry() uint64 { return binary.LittleEndian.Uint64(h.descriptor[16:]) }
 
-// stale reports whether the list must be read again, and gives its head.
+// stale reports whether the list must be read again, and returns its head.
 func (c *Code) stale(l *list) (head, bool) {
 	h, _ := c.readHead(l)
 	if h == l.head {
@@ -73,13 +71,13 @@ func (c *Code) stale(l *list) (head, bool) {
 	return h, true
 }
 
-// walk reads the entries from first on, until the end, a cycle, or the limit.
+// walk reads the entries from first on, up to the end, a cycle or the limit.
 func (c *Code) walk(first uint64) []entry {
 	var out []entry
 	var b [entrySize]byte
 	seen := map[uint64]bool{}
 	for at := first; at != 0 && !seen[at] && len(out) < maxEntries; {
-		if c.o.Read(at, b[:]) < entrySize {
+		if c.opt.Read(at, b[:]) < entrySize {
 			break
 		}
 		seen[at] = true
@@ -93,16 +91,15 @@ func (c *Code) walk(first uint64) []entry {
 	return out
 }
 
-// mark hashes an image's first bytes.
 func (c *Code) mark(e *entry) uint64 {
 	b := c.buf[:min(e.size, markSize)]
-	n := c.o.Read(e.image, b)
+	n := c.opt.Read(e.image, b)
 	h := fnv.New64a()
 	_, _ = h.Write(b[:max(0, min(n, len(b)))]) // never fails
 	return h.Sum64()
 }
 
-// refresh reads a stale list, and reports whether its entries changed.
+// refresh reads a stale list, and reports whether its entries or images have changed.
 func (c *Code) refresh(l *list) bool {
 	h, stale := c.stale(l)
 	if !stale {
@@ -124,7 +121,7 @@ func (c *Code) refresh(l *list) bool {
 		loaded = false
 	}
 	if l.head = h; !loaded {
-		l.head = head{} // read again at the next query
+		l.head = head{} // read again at the next refresh
 	}
 	changed := !slices.Equal(entries, l.entries) || c.fresh
 	l.entries = entries

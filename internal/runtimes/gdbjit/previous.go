@@ -10,54 +10,53 @@ import (
 
 // # The version before
 //
-// A stack is walked some time after its copy, and the list may change in between. So the version before the last change
-// is kept until the next one, with the times between which the change happened. Copies from before are walked by it.
-// Where the order is unknown, both versions must agree, or only one may have code at that address.
+// A stack is walked after its copy, and the list may change in between. So the version before the last change is kept
+// until the next, with the interval in which the change happened. Copies from before that are walked by it. During the
+// interval both versions must agree, or only one may have code at the address.
 
-// previous is the version before the last change.
 type previous struct {
 	spans  []span
-	images []*image // of it, that no list has any more
-	// since is its start; seen the last time it was found valid; until the first time it was found replaced (ns).
+	images []*image // of it, in no list now
+	// In ns: since is when it began; seen, when it was last found valid; until, when it was first found replaced.
 	since, seen, until int64
 }
 
-// view is the version for the walk of a copy.
+// view is the version to walk a copy by.
 type view uint8
 
 const (
 	viewNow view = iota
 	viewBefore
-	viewEither // order unknown
+	viewEither // copied while the list changed
 )
 
-// shift makes the current version the one before.
-func (c *Code) shift() {
-	c.forgetPast()
+// retireVersion makes the current version the previous one.
+func (c *Code) retireVersion() {
+	c.dropPrevious()
 	c.previous.spans, c.spans = c.spans, c.previous.spans
 	c.previous.since, c.previous.seen = c.previous.until, c.agreed
-	c.previous.until = c.o.Now()
+	c.previous.until = c.opt.Now()
 	c.agreed = c.previous.until
 }
 
-// forgetPast keeps only the names of the version before.
-func (c *Code) forgetPast() {
+// dropPrevious keeps only the names of the previous version.
+func (c *Code) dropPrevious() {
 	for _, img := range c.previous.images {
-		c.setAside(img)
+		c.keepNames(img)
 	}
 	clear(c.previous.images)
 	c.previous.images, c.previous.spans = c.previous.images[:0], c.previous.spans[:0]
 }
 
-// At selects the version for copies of a moment, and reports whether rules given earlier may be invalid. ask permits
-// reads of the list: two for each unchanged one.
+// At selects the version for copies of a moment, and reports whether earlier rules may be invalid. ask permits reading
+// the lists: two reads for each unchanged one.
 func (c *Code) At(moment int64, ask bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	changed := false
 	if ask {
-		now := c.o.Now()
-		if c.differs() {
+		now := c.opt.Now()
+		if c.listsChanged() {
 			changed = c.refreshAll()
 		} else {
 			c.agreed = now
@@ -70,8 +69,8 @@ func (c *Code) At(moment int64, ask bool) bool {
 	return changed
 }
 
-// differs reports whether a list's head has changed since it was read.
-func (c *Code) differs() bool {
+// listsChanged reports whether a list's head has changed since it was read.
+func (c *Code) listsChanged() bool {
 	for _, l := range c.lists {
 		if h, _ := c.readHead(l); h != l.head {
 			return true
@@ -80,7 +79,6 @@ func (c *Code) differs() bool {
 	return false
 }
 
-// viewOf gives the version for copies of a moment.
 func (p *previous) viewOf(moment int64) view {
 	switch {
 	case moment >= p.until:
@@ -91,7 +89,6 @@ func (p *previous) viewOf(moment int64) view {
 	return viewEither
 }
 
-// find gives the image with code at pc, nil if there is none.
 func find(spans []span, pc uint64) *image {
 	i := sort.Search(len(spans), func(i int) bool { return spans[i].start > pc })
 	if i == 0 || pc >= spans[i-1].end {
@@ -100,10 +97,10 @@ func find(spans []span, pc uint64) *image {
 	return spans[i-1].of
 }
 
-// none is the answer for code that is not the code that ran.
+// none is the rule where other code ran than is known.
 var none = frames.Rule{Flags: frames.FlagNone}
 
-// ruleUnless gives the rule of an earlier image. Where there was none, the present one is not the code that ran.
+// ruleUnless returns the rule of a previous image; none if only the present version has code there.
 func (img *image) ruleUnless(now *image, q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if img == nil && now != nil {
 		return none, nil, true
@@ -111,7 +108,7 @@ func (img *image) ruleUnless(now *image, q frames.Query) (frames.Rule, *frames.R
 	return img.rule(q)
 }
 
-// either gives the rule of whichever of two images ran.
+// either returns the rule if it is unknown which image ran: that of the only one, or an equal rule of both; else none.
 func either(now, before *image, q frames.Query) (frames.Rule, *frames.Row, bool) {
 	switch {
 	case before == nil || before == now:

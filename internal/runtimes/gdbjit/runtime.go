@@ -9,20 +9,19 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// Runtime is code that describes itself to debuggers. It implements [managed.Runtime]. Its function bounds are not used
-// in instruction analysis: PostgreSQL reuses addresses many times a second, and old bounds break the analysis of new
-// code (0.6 % of its stacks).
+// Runtime is code registered by GDB's JIT interface. It implements [managed.Runtime]. Its function bounds do not serve
+// the analysis of instructions: PostgreSQL reuses addresses many times a second, and outdated bounds break the analysis
+// of new code.
 type Runtime struct {
 	managed.Plain
 	code *Code
 	flow *heuristics.Source
 }
 
-// descriptor is the variable that leads to a list (GDB manual, "JIT Compilation Interface").
 const descriptor = "__jit_debug_descriptor"
 
-// Detect is a [managed.Detector]: it searches for lists if there is code without a file that no run-time system has
-// attached.
+// Detect implements [managed.Detector]. It searches for lists only if there is code without a file that no other
+// run-time system owns.
 func Detect(h managed.Host) (managed.Runtime, error) {
 	if len(managed.Unowned(h)) == 0 || len(descriptors(h)) == 0 {
 		return nil, nil
@@ -30,7 +29,6 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 	return &Runtime{code: New(Options{Arch: h.Arch(), Read: h.Read, Now: procmem.Now}), flow: h.Flow()}, nil
 }
 
-// descriptors gives the addresses of the variables that lead to lists.
 func descriptors(h managed.Host) (lists []uint64) {
 	for _, m := range h.Modules() {
 		for _, s := range h.Own(m, descriptor) {
@@ -45,7 +43,7 @@ func descriptors(h managed.Host) (lists []uint64) {
 // Name implements [managed.Runtime].
 func (r *Runtime) Name() string { return "GDB's JIT interface" }
 
-// Attach implements [managed.Runtime]. The lists are queried before the instructions of such code.
+// Attach implements [managed.Runtime]. The lists take precedence over the analysis of instructions.
 func (r *Runtime) Attach(h managed.Host) bool {
 	r.code.Follow(descriptors(h))
 	r.code.Refresh()
@@ -58,7 +56,7 @@ func (r *Runtime) Attach(h managed.Host) bool {
 // Changed implements [managed.Runtime].
 func (r *Runtime) Changed() bool { return r.code.Refresh() }
 
-// Dated implements [managed.Runtime]: the bounds of functions are those of a moment.
+// Dated implements [managed.Runtime].
 func (r *Runtime) Dated() bool { return true }
 
 // At implements [managed.Runtime].

@@ -21,7 +21,6 @@ var (
 	errGoroutines   = errors.New("the layout of goroutines is not known for this Go release")
 )
 
-// allgs reads runtime.allgs, the list of all g's of a program, and the g's.
 type allgs struct {
 	*program
 	chase    Chase
@@ -33,8 +32,7 @@ type allgs struct {
 	tries    uint
 }
 
-// Goroutines reads all live goroutines of the running process, each consistent at its own moment. It fails if the
-// layout does not fit all of them.
+// Goroutines returns all live goroutines, each as of its own moment. It fails if the layout does not fit all of them.
 func (r *allgs) Goroutines() ([]Goroutine, error) {
 	err := errNoGoroutines
 	for range goroutineTries {
@@ -69,8 +67,8 @@ func (r *allgs) addresses() ([]uint64, error) {
 	return out, nil
 }
 
-// slice gives the array of runtime.allgs and its length. Without symbols, it is the slice in runtime.allgadd's
-// code whose first g runs runtime.main.
+// slice returns the array of runtime.allgs and its length. Without symbols, it is the slice mentioned in
+// runtime.allgadd in which the layout of g is found.
 func (r *allgs) slice() (first, n uint64, err error) {
 	if r.list != 0 {
 		return r.sliceAt(r.list)

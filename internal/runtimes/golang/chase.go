@@ -4,15 +4,15 @@ package golang
 
 import "prywalk/frames"
 
-// Chase is the way from a stopped thread to its goroutine's stack: g, g.m, m.curg, curg.sched. A stop copies these up
-// to the highest offset here, and the stack from sched.sp on.
+// Chase has the offsets on the way from a stopped thread to its goroutine's stack: g, g.m, m.curg, curg.sched. A
+// stop copies g and m up to the highest offset, and the stack from sched.sp on.
 type Chase struct {
-	// TLS is the offset of g's word from the thread pointer (amd64: usually −8), if HasTLS.
+	// TLS is the offset of g's word from the thread pointer, if HasTLS (amd64: usually −8).
 	TLS    int64
 	HasTLS bool
-	// TLSSlot is the file address of TLS; 0: none.
+	// TLSSlot is the file address of a word that holds TLS; 0: none.
 	TLSSlot uint64
-	// GReg holds g in Go code (DWARF number): r14 on amd64, x28 on arm64.
+	// GReg is the register of g in Go code (DWARF number): r14 on amd64, x28 on arm64.
 	GReg uint8
 	// Offsets within g (runtime2.go). SchedLR is 0 on amd64.
 	GStackLo, GStackHi, GM             int64
@@ -21,19 +21,18 @@ type Chase struct {
 	MG0, MGsignal, MCurg int64
 }
 
-// chases decodes the [Chase] of a program once.
 type chases struct {
 	*funcs
 	chase    Chase
 	ok, done bool
 }
 
-// Size gives the bytes of g and m to copy.
+// Size returns how many bytes of g and m to copy.
 func (c *Chase) Size() (g, m int) {
 	return int(max(c.SchedSP, c.SchedPC, c.SchedBP, c.SchedLR, c.GM) + 8), int(max(c.MCurg, c.MGsignal, c.MG0) + 8)
 }
 
-// Chase decodes runtime.systemstack and the code that saves g.sched; false for other forms.
+// Chase decodes runtime.systemstack and the code that saves g.sched; false for unknown instructions.
 func (t *chases) Chase() (Chase, bool) {
 	if !t.done {
 		t.done = true
@@ -56,7 +55,7 @@ func (c *Chase) plausible() bool {
 		c.MCurg > 0x40 && c.MCurg < 0x400 && c.MGsignal > 0x20 && c.MGsignal < c.MCurg
 }
 
-func (t *funcs) asm(name string) (uint64, []byte) {
+func (t *funcs) asmCode(name string) (uint64, []byte) {
 	for _, pc := range t.FuncByName(name) {
 		f, ok := t.find(pc)
 		if !ok || f.end-f.entry > maxFlowBytes {
@@ -73,7 +72,7 @@ func (t *funcs) asm(name string) (uint64, []byte) {
 	return 0, nil
 }
 
-// curg gives the goroutine of a thread; 0 for none.
+// curg returns a stopped thread's m.curg, 0 if it runs no goroutine; false if no g is found.
 func (c *Chase) curg(regs *frames.Regs, mem frames.Memory) (uint64, bool) {
 	for _, g := range c.candidates(regs, mem) {
 		if g == 0 {
@@ -85,15 +84,15 @@ func (c *Chase) curg(regs *frames.Regs, mem frames.Memory) (uint64, bool) {
 		}
 		g0, ok := mem.Word(m + uint64(c.MG0))
 		curg, ok2 := mem.Word(m + uint64(c.MCurg))
-		// g0; curg while gogo changes stacks; or gsignal
-		if ok && ok2 && (g == g0 || g == curg || c.handlers(m, g, mem)) {
+		// g is g0, or curg while gogo changes stacks, or gsignal
+		if ok && ok2 && (g == g0 || g == curg || c.isGsignal(m, g, mem)) {
 			return curg, true
 		}
 	}
 	return 0, false
 }
 
-func (c *Chase) handlers(m, g uint64, mem frames.Memory) bool {
+func (c *Chase) isGsignal(m, g uint64, mem frames.Memory) bool {
 	gsignal, ok := mem.Word(m + uint64(c.MGsignal))
 	return ok && g == gsignal
 }

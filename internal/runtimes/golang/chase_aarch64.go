@@ -19,7 +19,7 @@ func memARM64(w uint32) (load bool, rt, rn uint8, off int64, ok bool) {
 // sp, x29, x30 and 0 in g.sched).
 func (t *chases) chaseARM64() (Chase, bool) {
 	c := Chase{GReg: 28, GStackHi: 8}
-	_, code := t.asm("runtime.systemstack")
+	_, code := t.asmCode("runtime.systemstack")
 	var m uint8
 	n := 0
 	for ; len(code) >= 4 && n < 5; code = code[4:] {
@@ -42,7 +42,7 @@ func (t *chases) chaseARM64() (Chase, bool) {
 }
 
 func (c *Chase) mcallARM64(t *funcs) bool {
-	_, code := t.asm("runtime.mcall")
+	_, code := t.asmCode("runtime.mcall")
 	found := 0
 	for ; len(code) >= 4 && found != 15; code = code[4:] {
 		load, rt, rn, off, ok := memARM64(binary.LittleEndian.Uint32(code))
@@ -63,7 +63,8 @@ func (c *Chase) mcallARM64(t *funcs) bool {
 	return found == 15
 }
 
-// morestackARM64 is for the scheduler's stack. The caller has no frame yet; its link register is in g.sched.
+// morestackARM64 returns the rule of morestack on the scheduler's stack. The caller has no frame yet; its registers are
+// in curg.sched.
 func (t rulesARM64) morestackARM64(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	c, ok := t.chases.Chase()
 	if !ok {
@@ -81,7 +82,8 @@ func (t rulesARM64) morestackARM64(q frames.Query) (frames.Rule, *frames.Row, bo
 	return frames.Rule{Flags: frames.FlagSwitch | frames.FlagSignal, Method: frames.MethodCFI}, row, true
 }
 
-// schedARM64 is for systemstack on the scheduler's stack until Go 1.20: its frame of delta bytes is at curg.sched.sp.
+// schedARM64 returns the rule of systemstack on the scheduler's stack until Go 1.20: its frame of delta bytes is at
+// curg.sched.sp.
 func (t rulesARM64) schedARM64(q frames.Query, delta int32) (frames.Rule, *frames.Row, bool) {
 	c, ok := t.chases.Chase()
 	if !ok {

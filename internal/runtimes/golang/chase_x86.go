@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/x86"
 )
 
-// walkX86 calls f with each instruction and the address behind it, until f returns false or one is unknown.
+// walkX86 calls f with each instruction and the address after it, until f is false or an instruction is unknown.
 func walkX86(pc uint64, code []byte, f func(in *insn, next uint64) bool) {
 	for len(code) > 0 {
 		in, ok := decode(code)
@@ -23,7 +23,7 @@ func walkX86(pc uint64, code []byte, f func(in *insn, next uint64) bool) {
 	}
 }
 
-// load reports mov reg, [base+disp] of 64 bits.
+// load reports whether in is a mov reg, [base+disp] of 64 bits.
 func (in *insn) load() bool {
 	return in.Map == 0 && in.Op == 0x8b && in.Mod != 3 && in.W && in.Base != x86.NoReg && !in.indexed() && !in.segment()
 }
@@ -32,7 +32,7 @@ func (in *insn) load() bool {
 // a call since Go 1.17), and loads g0.sched.sp (through another register before Go 1.21).
 func (t *chases) chaseX86() (Chase, bool) {
 	c := Chase{GReg: 14, GStackHi: 8, MG0: -1}
-	pc, code := t.asm("runtime.systemstack")
+	pc, code := t.asmCode("runtime.systemstack")
 	d := systemstackX86{c: &c}
 	walkX86(pc, code, d.step)
 	if !d.done {
@@ -54,10 +54,10 @@ func (t *chases) chaseX86() (Chase, bool) {
 	return c, s.found == savedAll && d.sp == c.SchedSP
 }
 
-// systemstackX86 recognises the instructions of runtime.systemstack in their order, and notes the offsets in them.
+// systemstackX86 matches the instructions of runtime.systemstack in their order.
 type systemstackX86 struct {
 	c                *Chase
-	tlsReg           int // with g's offset; −1: none
+	tlsReg           int // holds g's offset, if haveTLS
 	g, m, g0         uint8
 	haveTLS, haveG   bool
 	haveM, haveG0    bool
@@ -92,21 +92,20 @@ func (d *systemstackX86) step(in *insn, next uint64) bool {
 		d.saves.step(in, next)
 	case saved && !d.loaded && in.load() && in.Base == d.g0:
 		d.spReg, d.sp, d.loaded = in.Reg, int64(in.Disp), true
-		d.done = in.Reg == mSP
+		d.done = in.Reg == regSP
 	case d.loaded:
 		d.done = in.movesToSP(d.spReg)
 	}
 	return !d.done
 }
 
-// movesToSP reports mov rsp, reg.
 func (in *insn) movesToSP(reg uint8) bool {
 	return in.Map == 0 && in.Mod == 3 && in.W &&
-		(in.Op == 0x89 && in.RM == mSP && in.Reg == reg || in.Op == 0x8b && in.Reg == mSP && in.RM == reg)
+		(in.Op == 0x89 && in.RM == regSP && in.Reg == reg || in.Op == 0x8b && in.Reg == regSP && in.RM == reg)
 }
 
-// findG recognises mov g, fs:[offset] with an immediate offset, or one in a register, loaded from a constant or a word
-// that the dynamic loader sets.
+// findG matches mov g, fs:[offset], or mov g, fs:[reg] after a load of reg from a constant or from a word that the
+// dynamic loader sets.
 func (d *systemstackX86) findG(in *insn, next uint64) {
 	fs := in.Prefix&x86.PrefixFS != 0
 	switch {
@@ -130,25 +129,25 @@ const (
 	savedAll = savedPC | savedSP | savedBP
 )
 
-// savesX86 decodes the stores to g.sched: pc computed from rip, rsp, rbp.
+// savesX86 matches the stores of pc (computed from rip), rsp and rbp to g.sched.
 type savesX86 struct {
 	c     *Chase
 	found uint8
-	value uint8 // savedPC or savedSP: reg holds it
+	value uint8 // savedPC or savedSP: what reg holds
 	reg   uint8
 }
 
 func (s *savesX86) step(in *insn, _ uint64) bool {
 	// mov [base+disp], reg
-	stores := in.Map == 0 && in.Op == 0x89 && in.Mod != 3 && in.W && in.Base != mSP && !in.segment()
+	stores := in.Map == 0 && in.Op == 0x89 && in.Mod != 3 && in.W && in.Base != regSP && !in.segment()
 	switch {
 	case in.Map == 0 && in.Op == 0x8d && in.RIPRel: // lea reg, [rip+disp]
 		s.value, s.reg = savedPC, in.Reg
-	case in.Map == 0 && in.Op == 0x8d && in.Base == mSP: // lea reg, [rsp+disp]
+	case in.Map == 0 && in.Op == 0x8d && in.Base == regSP: // lea reg, [rsp+disp]
 		s.value, s.reg = savedSP, in.Reg
-	case stores && in.Reg == mBP:
+	case stores && in.Reg == regBP:
 		s.c.SchedBP, s.found = int64(in.Disp), s.found|savedBP
-	case stores && in.Reg == mSP:
+	case stores && in.Reg == regSP:
 		s.c.SchedSP, s.found = int64(in.Disp), s.found|savedSP
 	case stores && in.Reg == s.reg && s.value == savedPC:
 		s.c.SchedPC, s.found, s.value = int64(in.Disp), s.found|savedPC, 0
@@ -158,8 +157,9 @@ func (s *savesX86) step(in *insn, _ uint64) bool {
 	return s.found != savedAll
 }
 
-// cgoCallX86 is for asmcgocall while C code runs. The new stack has g and the depth of its stack, which stays right
-// when a callback moves that; or 0 and the old system stack's pointer. Without a frame until Go 1.20.
+// cgoCallX86 returns the rule of asmcgocall while C code runs. On C's stack asmcgocall has saved g and the depth of its
+// stack, which holds even if a callback moves that; or, called on a system stack, 0 and the old stack pointer. Until Go
+// 1.20 it has no frame.
 func (t rulesX86) cgoCallX86(f *fn, pc uint64, st *state) (frames.Rule, *frames.Row, bool) {
 	g, depth, ok := t.flow(f).cgoWords(pc - f.entry)
 	if !ok || st.bp != bpSame && (st.bp != bpFrame || st.saved[frames.X86RBP] == 0) {
@@ -179,7 +179,7 @@ func (t rulesX86) cgoCallX86(f *fn, pc uint64, st *state) (frames.Rule, *frames.
 	return frames.Rule{Flags: frames.FlagSwitch, Method: frames.MethodCFI}, row, true
 }
 
-// cgoWords gives the offsets from rsp of these words before the call at off.
+// cgoWords returns the offsets from rsp of these two words, stored before the call at off.
 func (fl *flow) cgoWords(off uint64) (g, depth int64, ok bool) {
 	call, found := slices.BinarySearch(fl.offs, uint32(off))
 	if !found {
@@ -188,14 +188,14 @@ func (fl *flow) cgoWords(off uint64) (g, depth int64, ok bool) {
 	n := 0
 	for i := call - 1; i >= 0 && n < 2; i-- {
 		in := &fl.insns[i]
-		if in.Map != 0 || !in.W || in.Mod == 3 || in.Base != mSP || in.indexed() {
+		if in.Map != 0 || !in.W || in.Mod == 3 || in.Base != regSP || in.indexed() {
 			if through, target := in.flow(); !through || target {
 				return 0, 0, false
 			}
 			continue
 		}
 		switch {
-		case in.Op != 0x89 && in.Op != 0xc7: // no mov to memory
+		case in.Op != 0x89 && in.Op != 0xc7: // not a mov to memory
 		case n == 0:
 			depth, n = int64(in.Disp), 1
 		default:
@@ -205,7 +205,7 @@ func (fl *flow) cgoWords(off uint64) (g, depth int64, ok bool) {
 	return g, depth, n == 2
 }
 
-// schedX86 gives the rule of morestack (caller's state in curg.sched, add 0) and, until Go 1.20, systemstack (return
+// schedX86 returns the rule of morestack (caller's registers in curg.sched) and until Go 1.20 of systemstack (return
 // address at curg.sched.sp).
 func (t rulesX86) schedX86(q frames.Query, k kind) (frames.Rule, *frames.Row, bool) {
 	c, ok := t.chases.Chase()
@@ -226,7 +226,7 @@ func (t rulesX86) schedX86(q frames.Query, k kind) (frames.Rule, *frames.Row, bo
 	return frames.Rule{Flags: frames.FlagSwitch, Method: frames.MethodCFI}, row, true
 }
 
-// callBeforeX86 gives the target of the direct call before a return address.
+// callBeforeX86 returns the target of the direct call that ends at ret.
 func (t rulesX86) callBeforeX86(ret uint64) (uint64, bool) {
 	var b [5]byte
 	if !t.img.read(ret-5, b[:]) || b[0] != 0xe8 { // call rel32

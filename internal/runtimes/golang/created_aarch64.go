@@ -4,12 +4,12 @@ package golang
 
 import "prywalk/frames"
 
-// A new thread begins in runtime.clone behind the system call with 0 in x0, its parent's x30 and no caller. Behind the
-// parent's return only new threads run (runtime/sys_linux_arm64.s).
+// After the system call in runtime.clone (runtime/sys_linux_arm64.s), a new thread has 0 in x0, its parent's x30 and
+// no caller. Code after the parent's return runs in new threads only.
 
 const svcARM64 = 0xd4000001
 
-func (t rulesARM64) createdARM64(f *fn, pc uint64) (r frames.Rule, row *frames.Row, ok, behind bool) {
+func (t rulesARM64) createdARM64(f *fn, pc uint64) (r frames.Rule, row *frames.Row, ok, newThread bool) {
 	at, end := f.entry, min(f.end, f.entry+maxFlowBytes)
 	for at < end && t.insnARM64(at) != svcARM64 {
 		at += 4

@@ -4,10 +4,10 @@ package golang
 
 import "prywalk/frames"
 
-// A new thread begins in runtime.clone behind the system call with 0 in rax and no caller (runtime/sys_linux_amd64.s).
+// After the system call in runtime.clone (runtime/sys_linux_amd64.s), a new thread has 0 in rax and no caller.
 
-// behindCall reports that pc is behind the first system call of f.
-func (t rulesX86) behindCall(f *fn, pc uint64) bool {
+// afterSyscall reports whether pc is after the first system call of f.
+func (t rulesX86) afterSyscall(f *fn, pc uint64) bool {
 	for _, off := range t.flow(f).offs {
 		var b [2]byte
 		if t.img.read(f.entry+uint64(off), b[:]) && b == [2]byte{0x0f, 0x05} { // syscall
@@ -25,7 +25,7 @@ func (t rulesX86) createdX86(cfa int32) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{CFAReg: frames.X86RSP, CFAOff: cfa, Method: frames.MethodCFI}, row, true
 }
 
-// parentOnly is the return address in the parent, and 0 (the end) in the new thread.
+// parentOnly is the return address in the parent, and 0 (outermost) in the new thread.
 type parentOnly struct{}
 
 // Eval implements [frames.Expr].

@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// maxPclntab bounds the section of the table, bytes.
+// maxPclntab bounds the table's section, bytes.
 const maxPclntab = 512 << 20
 
 // Files implements [managed.TableReader] for Go programs.

@@ -4,7 +4,7 @@ package golang
 
 import "strings"
 
-// entry is the function that a goroutine begins in.
+// entry is a goroutine's first function.
 type entry struct {
 	name   string
 	system bool
@@ -13,17 +13,16 @@ type entry struct {
 
 const maxEntries = 1 << 14
 
-// entries names the functions that goroutines begin in, once each.
 type entries struct {
 	program *program
 	byStart map[uint64]entry
 	names   map[string]uint64 // addresses by name, 0: none
 }
 
-// cgoEntry is for goroutines of threads of C, without startpc.
+// cgoEntry stands for the first function of a goroutine for a thread of C, which has no startpc.
 const cgoEntry = "runtime.cgocallback"
 
-// at gives the function at g.startpc.
+// at returns the function at g.startpc.
 func (e *entries) at(start uint64) entry {
 	if start == 0 {
 		return entry{name: cgoEntry, ok: true}
@@ -59,8 +58,8 @@ func (e *entries) named(name string) (addr uint64, ok bool) {
 	return addr, addr != 0
 }
 
-// ownEntry reports whether a goroutine with this first function is the run-time system's own (runtime/traceback.go,
-// isSystemGoroutine).
+// ownEntry reports whether name is the first function of a goroutine of the run-time system itself
+// (runtime/traceback.go, isSystemGoroutine).
 func ownEntry(name string) bool {
 	return strings.HasPrefix(name, "runtime.") && name != "runtime.main" && name != "runtime.handleAsyncEvent"
 }

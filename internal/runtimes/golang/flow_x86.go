@@ -10,11 +10,11 @@ import (
 
 // # The stack pointer of functions that load it
 //
-// An abstract interpretation of functions of the Go runtime to which the table pcsp does not apply. It follows rsp, rbp
-// and the saved registers only, over a whole function of known bounds, and must be exact: package heuristics starts at
-// a pc without bounds, and its result is a hypothesis.
+// An abstract interpretation of functions of the Go runtime to which pcsp does not apply. It follows rsp, rbp and the
+// saved registers over a whole function of known bounds, and must be exact; package heuristics starts at any pc, and
+// its result is a hypothesis.
 //
-// Source of the effects: Intel SDM volume 2 (tables; A-6 for groups, selected by ModRM.reg).
+// Source of the effects: Intel SDM volume 2 (tables ).
 
 const (
 	bpSame  = iota // the caller's value
@@ -28,13 +28,13 @@ type state struct {
 	sp      int32 // CFA = rsp + sp
 	bp      uint8
 	bpOff   int32
-	// saved has, by DWARF number, the distance below the CFA at which a register is saved; 0: not saved.
+	// saved is, by DWARF number, how far below the CFA a register is saved; 0: not saved.
 	saved [16]int16
-	// entry reports that only instructions of the prologue have run, so that other registers are the caller's.
+	// entry: only instructions of the prologue have run, so that other registers are the caller's.
 	entry bool
 }
 
-// flow has the state before each instruction of a function.
+// flow is the state before each instruction of a function.
 type flow struct {
 	offs    []uint32 // of the instructions, ascending
 	insns   []insn
@@ -47,13 +47,13 @@ const (
 	maxFlows     = 256
 )
 
-// dwarfX86 has the DWARF numbers of registers by their numbers in instructions (System V ABI, figure 3.36).
+// dwarfX86 maps a register's number in instructions to its DWARF number (System V ABI, figure 3.36).
 var dwarfX86 = [16]uint8{0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15}
 
-// Numbers in instructions of rsp and rbp.
+// Numbers of rsp and rbp in instructions.
 const (
-	mSP = 4
-	mBP = 5
+	regSP = 4
+	regBP = 5
 )
 
 func (t rulesX86) flow(f *fn) *flow {
@@ -73,7 +73,7 @@ func (t rulesX86) flow(f *fn) *flow {
 	return fl
 }
 
-// stateAt gives the state before the instruction that has an offset; false if no path reaches it.
+// stateAt returns the state before the instruction that contains off; false if no path reaches it.
 func (fl *flow) stateAt(off uint64) (state, bool) {
 	i, ok := slices.BinarySearch(fl.offs, uint32(off))
 	if !ok {
@@ -85,7 +85,6 @@ func (fl *flow) stateAt(off uint64) (state, bool) {
 	return fl.states[i], true
 }
 
-// decode decodes a whole function; false if an instruction is unknown.
 func (fl *flow) decode(code []byte) bool {
 	for off := 0; off < len(code); {
 		in, ok := decode(code[off:])
@@ -99,7 +98,7 @@ func (fl *flow) decode(code []byte) bool {
 	return len(fl.offs) > 0
 }
 
-// forward propagates the entry state to a fixed point. States only lose knowledge.
+// forward propagates the entry state to a fixed point.
 func (fl *flow) forward() {
 	fl.states[0], fl.reached[0] = state{spKnown: true, sp: 8, entry: true}, true
 	work := []int{0}
@@ -122,7 +121,7 @@ func (fl *flow) forward() {
 	}
 }
 
-// flow reports whether an instruction may continue to the next, and whether it may jump by its displacement.
+// flow reports whether an instruction may continue to the next, and whether it may jump by its immediate.
 func (in *insn) flow() (through, target bool) {
 	switch {
 	case in.Map == 0 && (in.Op == 0xc3 || in.Op == 0xc2 || in.Op == 0xcc || in.Op == 0xcd || in.Op == 0xf4):
@@ -141,7 +140,7 @@ func (in *insn) flow() (through, target bool) {
 	return true, false
 }
 
-// merge joins a state into that before instruction i; true if it changed.
+// merge joins s into the state before instruction i, and reports whether that changed.
 func (fl *flow) merge(i int, s *state) bool {
 	if !fl.reached[i] {
 		fl.states[i], fl.reached[i] = *s, true
@@ -164,7 +163,7 @@ func (fl *flow) merge(i int, s *state) bool {
 	return *st != old
 }
 
-// backward computes the stack pointer from a return back to its last load. A call may not return.
+// backward computes unknown stack pointers from each return back to a load of rsp or a call, which may not return.
 func (fl *flow) backward() {
 	for end := range fl.insns {
 		if in := &fl.insns[end]; in.Map != 0 || in.Op != opRet || !fl.reached[end] || fl.states[end].spKnown {
@@ -185,7 +184,7 @@ func (fl *flow) backward() {
 	}
 }
 
-// spDelta gives by how much the instruction raises rsp, in bytes; false for loads, calls and jumps.
+// spDelta returns by how many bytes the instruction raises rsp; false for loads of rsp, calls and jumps.
 func (in *insn) spDelta() (int32, bool) {
 	s := state{spKnown: true, sp: 1 << 20}
 	s.step(in)
@@ -194,7 +193,6 @@ func (in *insn) spDelta() (int32, bool) {
 	return 1<<20 - s.sp, s.spKnown && through && !target && !call
 }
 
-// step applies the effect of an instruction.
 func (s *state) step(in *insn) {
 	if in.Map != 0 || in.VEX {
 		if r, ok := in.writesOther(); ok {
@@ -230,39 +228,38 @@ func (s *state) step(in *insn) {
 	}
 }
 
-// stepRM is step for the one-byte map with ModRM.
 func (s *state) stepRM(in *insn) {
-	stack := in.Mod != 3 && in.Base == mSP && !in.indexed()
+	stack := in.Mod != 3 && in.Base == regSP && !in.indexed()
 	switch {
 	case in.Op == 0x89 && stack && in.W: // mov [rsp+disp], reg
 		s.store(in.Reg, s.sp-in.Disp)
 		return
-	case in.Op == 0x89 && in.Mod == 3 && in.RM == mBP && in.Reg == mSP, in.Op == 0x8b && in.Mod == 3 && in.Reg == mBP &&
-		in.RM == mSP:
+	case in.Op == 0x89 && in.Mod == 3 && in.RM == regBP && in.Reg == regSP,
+		in.Op == 0x8b && in.Mod == 3 && in.Reg == regBP && in.RM == regSP:
 		s.setBP(s.sp) // mov rbp, rsp
 		return
-	case in.Op == 0x8d && stack && in.Reg == mBP: // lea rbp, [rsp+disp]
+	case in.Op == 0x8d && stack && in.Reg == regBP: // lea rbp, [rsp+disp]
 		s.setBP(s.sp - in.Disp)
 		return
-	case in.Op == 0x8d && stack && in.Reg == mSP: // lea rsp, [rsp+disp]
+	case in.Op == 0x8d && stack && in.Reg == regSP: // lea rsp, [rsp+disp]
 		s.sp -= in.Disp
 		return
-	case in.Mod == 3 && in.RM == mSP && (in.Op == 0x83 || in.Op == 0x81) && in.Reg&7 == 5: // sub rsp, imm
+	case in.Mod == 3 && in.RM == regSP && (in.Op == 0x83 || in.Op == 0x81) && in.Reg&7 == 5: // sub rsp, imm
 		s.sp += int32(in.Imm)
 		return
-	case in.Mod == 3 && in.RM == mSP && (in.Op == 0x83 || in.Op == 0x81) && in.Reg&7 == 0: // add rsp, imm
+	case in.Mod == 3 && in.RM == regSP && (in.Op == 0x83 || in.Op == 0x81) && in.Reg&7 == 0: // add rsp, imm
 		s.sp -= int32(in.Imm)
 		return
 	}
 	s.entry = false
 	switch {
-	case in.Op == 0x8d && in.Reg == mSP && in.Mod != 3 && in.Base == mBP && !in.indexed() && s.bp == bpFrame:
+	case in.Op == 0x8d && in.Reg == regSP && in.Mod != 3 && in.Base == regBP && !in.indexed() && s.bp == bpFrame:
 		// lea rsp, [rbp+disp]
 		s.spKnown, s.sp = true, s.bpOff-in.Disp
-	case in.Op == 0x89 && in.Mod == 3 && in.RM == mSP && in.Reg == mBP && s.bp == bpFrame,
-		in.Op == 0x8b && in.Mod == 3 && in.Reg == mSP && in.RM == mBP && s.bp == bpFrame: // mov rsp, rbp
+	case in.Op == 0x89 && in.Mod == 3 && in.RM == regSP && in.Reg == regBP && s.bp == bpFrame,
+		in.Op == 0x8b && in.Mod == 3 && in.Reg == regSP && in.RM == regBP && s.bp == bpFrame: // mov rsp, rbp
 		s.spKnown, s.sp = true, s.bpOff
-	case in.Op == 0x8b && stack && in.Reg == mBP && s.spKnown && int32(s.saved[frames.X86RBP]) == s.sp-in.Disp:
+	case in.Op == 0x8b && stack && in.Reg == regBP && s.spKnown && int32(s.saved[frames.X86RBP]) == s.sp-in.Disp:
 		// mov rbp, [rsp+disp], where the caller's rbp is
 		s.bp, s.bpOff = bpSame, 0
 	default:
@@ -270,13 +267,13 @@ func (s *state) stepRM(in *insn) {
 	}
 }
 
-// store notes that a register is stored at CFA − off. Offsets up to 8 are the return address.
+// store records that reg is saved at CFA − off. An off up to 8 is the return address.
 func (s *state) store(reg uint8, off int32) {
 	d := dwarfX86[reg&15]
 	if !s.spKnown || off <= 8 || off > 2040 || s.saved[d] != 0 {
 		return
 	}
-	if kept := frames.X86_64.Kept()&(1<<d) != 0; !kept || reg == mBP && s.bp != bpSame || reg != mBP && !s.entry {
+	if kept := frames.X86_64.Kept()&(1<<d) != 0; !kept || reg == regBP && s.bp != bpSame || reg != regBP && !s.entry {
 		return
 	}
 	s.saved[d] = int16(off)
@@ -287,9 +284,9 @@ func (s *state) pop(reg uint8) {
 	own := s.spKnown && s.saved[d] != 0 && int32(s.saved[d]) == s.sp
 	s.sp -= 8
 	switch {
-	case reg == mBP && own:
+	case reg == regBP && own:
 		s.bp, s.bpOff = bpSame, 0
-	case reg == mBP && !s.spKnown:
+	case reg == regBP && !s.spKnown:
 		s.bp, s.bpOff = bpOther, 0
 	default:
 		s.clobber(reg)
@@ -303,17 +300,16 @@ func (s *state) setBP(off int32) {
 	}
 }
 
-// clobber notes that a register is written.
 func (s *state) clobber(reg uint8) {
 	switch reg {
-	case mSP:
+	case regSP:
 		s.spKnown, s.sp = false, 0
-	case mBP:
+	case regBP:
 		s.bp, s.bpOff = bpOther, 0
 	}
 }
 
-// writes notes the registers that an instruction of the one-byte map with ModRM writes.
+// writes clobbers the registers that a one-byte opcode with ModRM writes.
 func (s *state) writes(in *insn) {
 	op := in.Op
 	switch {
@@ -339,7 +335,7 @@ func (s *state) writes(in *insn) {
 	}
 }
 
-// writesOther gives the general register that an instruction of another map writes. Of those with VEX none is known.
+// writesOther returns the general register that an opcode of another map writes; with VEX none is assumed.
 func (in *insn) writesOther() (uint8, bool) {
 	switch {
 	case in.Map == 1 && !in.VEX:

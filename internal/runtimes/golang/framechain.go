@@ -6,24 +6,23 @@ import "prywalk/frames"
 
 // # Frame records
 //
-// On x86-64 a Go function with a frame stores rbp at CFA−16, and has rbp point there (cmd/internal/obj/x86/obj6.go,
-// preprocess). A function's frame has a constant size at a call, so that pcsp gives the distance of records:
+// On x86-64 a Go function with a frame stores rbp at CFA−16 and points rbp there (cmd/internal/obj/x86/obj6.go,
+// preprocess). At a call the frame's size is constant, so that pcsp gives the distance of records:
 //
 //	record of a call's target:  [ rbp of the caller │ return address into it ]   its CFA = the caller's rsp
 //	record of the caller:       its CFA − 16 = the caller's rsp + delta − 8
 //
-// Since Go 1.20 systemstack has such a record on the goroutine's stack, and calls on the scheduler's with rbp at it.
-// morestack clears rbp.
+// Since Go 1.20 systemstack has its record on the goroutine's stack, and calls on the scheduler's with rbp pointing
+// to it. morestack clears rbp.
 
 const recordEntries = 1 << 10
 
-// recordStep is the distance from a record to its caller's, by return address in the file.
+// recordStep is the distance from a record to the caller's.
 type recordStep struct {
-	pc    uint64 // 0: empty
+	pc    uint64 // return address in the file; 0: empty
 	apart int32  // −1: not known, 0: outermost
 }
 
-// frameRecords gives the distances between the records of a module's functions.
 type frameRecords struct {
 	*rules
 	known *[recordEntries]recordStep
@@ -45,8 +44,8 @@ func (r *Runtime) NextRecords(record frames.Addr, returns []uint64, out []frames
 	return out
 }
 
-// apart gives the distance from the record with a return address to the caller's: 0 for an outermost function,
-// −1 where the caller has no record.
+// apart returns the bytes from the record with return address ret to the caller's: 0 for an outermost function, −1 if
+// the caller has no record.
 func (t *frameRecords) apart(ret uint64) int32 {
 	if t.known == nil {
 		t.known = new([recordEntries]recordStep)
@@ -79,7 +78,7 @@ func (t *frameRecords) decode(ret uint64) int32 {
 	return rule.CFAOff
 }
 
-// pointsToRecord reports whether a function's first change of rsp is followed by rbp's: push rbp; mov rbp, rsp, or
+// pointsToRecord reports whether a function's first change of rsp is followed by one of rbp: push rbp; mov rbp, rsp, or
 // before Go 1.21 sub rsp, n; mov [rsp+d], rbp; lea rbp, [rsp+d].
 func (t *frameRecords) pointsToRecord(f *fn) bool {
 	s := t.steps(f.pcsp, f.entry)
@@ -90,10 +89,10 @@ func (t *frameRecords) pointsToRecord(f *fn) bool {
 		return false
 	}
 	in, ok := decode(b[:])
-	if ok && in.Map == 0 && in.Op == 0x89 && in.Mod != 3 && in.Reg == mBP { // the store
+	if ok && in.Map == 0 && in.Op == 0x89 && in.Mod != 3 && in.Reg == regBP { // the store
 		in, ok = decode(b[in.Size:])
-		return ok && in.Map == 0 && in.Op == 0x8d && in.W && in.Reg == mBP && in.Base == mSP
+		return ok && in.Map == 0 && in.Op == 0x8d && in.W && in.Reg == regBP && in.Base == regSP
 	}
 	return ok && in.Map == 0 && in.W && in.Mod == 3 &&
-		(in.Op == 0x89 && in.RM == mBP && in.Reg == mSP || in.Op == 0x8b && in.Reg == mBP && in.RM == mSP)
+		(in.Op == 0x89 && in.RM == regBP && in.Reg == regSP || in.Op == 0x8b && in.Reg == regBP && in.RM == regSP)
 }

@@ -14,7 +14,7 @@ const (
 	flagAsm
 )
 
-// funcs finds functions, and their pc-value tables, in a .gopclntab.
+// funcs finds functions and their pc-value tables in a .gopclntab.
 type funcs struct {
 	img  Image
 	h    header
@@ -37,7 +37,7 @@ type fn struct {
 	at         uint32 // of tail within the functions
 }
 
-// ftab gives entry i of the function table. Entry nfunc is the end of the text.
+// ftab returns entry i of the function table. Entry nfunc is the end of the text.
 func (t *funcs) ftab(i uint64) (pc, off uint64, ok bool) {
 	size, tab := t.h.entrySize(), t.h.funcs[t.h.ftabAt:]
 	if (i+1)*size > uint64(len(tab)) {
@@ -104,7 +104,7 @@ func (t *funcs) record(f *fn, off uint32) bool {
 	}
 	u := func(i int) uint32 { return binary.LittleEndian.Uint32(rec[entry+4*i:]) }
 	f.nameOff, f.pcsp, f.pcfile, f.pcln, f.npcdata = u(0), u(3), u(4), u(5), u(6)
-	if t.h.magic != magic112 { // before, files are numbered program-wide
+	if t.h.magic != magic112 { // else files are numbered program-wide
 		f.cuOff = u(7)
 	}
 	if t.h.magic == magic120 {
@@ -116,7 +116,7 @@ func (t *funcs) record(f *fn, off uint32) bool {
 	return true
 }
 
-// FuncRange gives the starts of the function at pc and of the next; false outside of the Go text (cgo).
+// FuncRange returns the starts of the function at pc and of the next; false outside of the Go text (cgo).
 func (t *funcs) FuncRange(pc uint64) (start, end uint64, ok bool) {
 	f, ok := t.find(pc)
 	return f.entry, f.end, ok

@@ -4,7 +4,7 @@ package golang
 
 import "prywalk/frames"
 
-// gogoX86 is for gogo after loading the stack pointer; pc and rbp are in the gobuf at rbx.
+// gogoX86 returns the rule of gogo after its load of the stack pointer; pc and rbp are in the gobuf at rbx.
 func (t rulesX86) gogoX86(q frames.Query, f *fn) (frames.Rule, *frames.Row, bool) {
 	fl := t.flow(f)
 	at := q.PC - f.entry
@@ -20,7 +20,7 @@ func (t rulesX86) gogoX86(q frames.Query, f *fn) (frames.Rule, *frames.Row, bool
 		switch in.Reg {
 		case rbx:
 			ra = p
-		case mBP:
+		case regBP:
 			bp = p
 		}
 	}
@@ -32,6 +32,6 @@ func (t rulesX86) gogoX86(q frames.Query, f *fn) (frames.Rule, *frames.Row, bool
 		row.Regs[frames.X86RBP] = bp
 		return row
 	})
-	// a new goroutine's pc is exact
+	// FlagSignal: a new goroutine's pc is exact
 	return frames.Rule{CFAReg: frames.X86RSP, Flags: frames.FlagSignal, Method: frames.MethodCFI}, row, true
 }

@@ -7,22 +7,22 @@ import (
 	"prywalk/internal/managed"
 )
 
-// Goroutine is a goroutine in a process's memory (runtime2.go, g).
+// Goroutine is a g in a process's memory (runtime2.go).
 type Goroutine struct {
-	Addr             uint64 // of its g
+	Addr             uint64
 	ID               uint64
 	Status           uint32 // without the scan bit
 	StackLo, StackHi uint64
 	SP, PC, BP, LR   uint64 // valid unless it runs
 	WaitReason       uint8
-	WaitSince        uint64 // CLOCK_MONOTONIC of the garbage collection before the first that found it waiting; 0: none
+	WaitSince        uint64 // ns, CLOCK_MONOTONIC: the garbage collection before the first that found it waiting; 0: none
 	Start            uint64 // first function
-	GoPC             uint64 // behind the creating call
+	GoPC             uint64 // return address of the creating call
 	Parent           uint64 // since Go 1.21; undefined before
 	Labels           uint64 // address; 0: none
 }
 
-// States of a goroutine (runtime2.go).
+// Goroutine states (runtime2.go).
 const (
 	goroutineIdle      = 0
 	goroutineRunnable  = 1
@@ -32,13 +32,13 @@ const (
 	goroutineDead      = 6
 	goroutineCopyStack = 8
 	goroutinePreempted = 9
-	goroutineLeaked    = 10 // leaked (Go 1.26)
-	goroutineDeadExtra = 11 // of a thread for C code (Go 1.26)
+	goroutineLeaked    = 10 // Go 1.26
+	goroutineDeadExtra = 11 // of a thread of C (Go 1.26)
 	goroutineLast      = 15
 	goroutineScanning  = 0x1000
 )
 
-// statusWords are the words of tracebacks (runtime/traceback.go, gStatusStrings).
+// statusWords are the states' names in tracebacks (runtime/traceback.go, gStatusStrings).
 var statusWords = map[uint32]string{goroutineRunnable: "runnable", goroutineRunning: "running",
 	goroutineSyscall: "syscall", goroutineWaiting: "waiting", goroutineCopyStack: "copystack",
 	goroutinePreempted: "preempted", goroutineLeaked: "leaked"}
@@ -55,7 +55,7 @@ func (g *Goroutine) onThread() bool {
 	return true
 }
 
-// inC reports whether it belongs to a thread of C that has left Go code (runtime/proc.go, oneNewExtraM).
+// inC reports whether g belongs to a thread of C that has left Go code (runtime/proc.go, oneNewExtraM).
 func (g *Goroutine) inC() bool { return g.Start == 0 && g.Status == goroutineSyscall }
 
 func (g *Goroutine) fill(t *managed.ParkedTask, arch frames.Arch) {

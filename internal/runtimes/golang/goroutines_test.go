@@ -87,7 +87,7 @@ func FuzzGoroutines(f *testing.F) {
 			t.Errorf("%d waiting, and %v", p.Waiting, err)
 		}
 		list := min(len(memory)/8, maxGoroutines)
-		most := goroutineTries*((3+2*mostFirst)*maxMentioned+2+2*mostFirst+(goroutineTries+1)*list) + 2*maxMentioned +
+		most := goroutineTries*((3+2*maxFirst)*maxMentioned+2+2*maxFirst+(goroutineTries+1)*list) + 2*maxMentioned +
 			2*waitReasonBytes
 		if h.reads > most {
 			t.Errorf("%d reads, at most %d", h.reads, most)

@@ -10,14 +10,14 @@ import (
 
 // # Many g's in few reads
 //
-// The heap has g's side by side in spans (mspan): 17 of 480 bytes in 8 KiB (Go 1.26). A region of process_vm_readv(2)
-// costs about 0.5 µs, as much as copying 4 KiB.
+// The heap has g's side by side in spans (mspan): 17 of 480 bytes in 8 KiB (Go 1.26). A region of
+// process_vm_readv(2) costs as much as copying 4 KiB.
 //
 //	span  g g g g g g …  │ stacks …           │ span  g g g g …
 //	      └── region 1 ──┘                            └ region 2 ┘      one call for many
 const (
 	regionBytes = 64 << 10
-	callBytes   = 256 << 10 // of all regions: fits the processor's cache
+	callBytes   = 256 << 10 // of all regions of a call: fits the CPU's cache
 	regionGap   = 4 << 10   // between parts of one region
 )
 
@@ -61,7 +61,7 @@ func newRecords(h managed.Host) *records {
 	return &records{regionReader: newRegionReader(h), buf: make([]byte, callBytes)}
 }
 
-// each calls f with each g, nil if unreadable. Ascending addresses are fastest.
+// each calls f with each g, valid during the call, nil if unreadable. Ascending addresses need fewest reads.
 func (r *records) each(at []uint64, f func(i int, g []byte)) {
 	for done := 0; done < len(at); {
 		r.parts, r.ends = r.parts[:0], r.ends[:0]

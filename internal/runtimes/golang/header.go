@@ -26,7 +26,7 @@ type header struct {
 
 	ftabAt uint64 // within funcs
 
-	// Parts of the section; where they end is not known.
+	// Parts of the section; each slice goes on to the section's end.
 	names, cus, files, pctab, funcs []byte
 }
 
@@ -100,7 +100,7 @@ func (h *header) parts(tab []byte) error {
 	return nil
 }
 
-// entrySize is the size of an entry of the function table: two addresses until Go 1.17, two 32-bit offsets since.
+// entrySize is 16 until Go 1.17 (two addresses), 8 since (two 32-bit offsets).
 func (h *header) entrySize() uint64 {
 	if h.old() {
 		return 16

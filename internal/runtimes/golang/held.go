@@ -7,7 +7,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// lockFinder finds the locks that frames hold, by the code of their functions ([heldLocksX86]).
+// lockFinder finds the locks that frames hold, from their functions' code ([findLocksX86]).
 type lockFinder struct {
 	program *program
 	held    map[uint64]*heldLocksX86 // by pc
@@ -24,7 +24,7 @@ func (l *lockFinder) Held(pc, sp frames.Addr) (out []managed.TaskHeld) {
 	}
 	known := l.held[pc]
 	if known == nil {
-		known = t.heldLocksX86(pc - bias)
+		known = t.findLocksX86(pc - bias)
 		if l.held == nil {
 			l.held = map[uint64]*heldLocksX86{}
 		}

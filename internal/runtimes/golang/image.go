@@ -10,11 +10,11 @@ import (
 
 // Errors that [New] wraps.
 var (
-	// ErrNoTable means that there is no header of Go 1.2 or later.
+	// ErrNoTable means no header of Go 1.2 or later.
 	ErrNoTable = errors.New("no Go function table")
 	// ErrMalformed means a header that contradicts itself or the section's size.
 	ErrMalformed = errors.New("malformed Go function table")
-	// ErrNoText means that the start of the text was not found.
+	// ErrNoText means that the start of the text is unknown.
 	ErrNoText = errors.New("start of the Go text not found")
 )
 
@@ -24,16 +24,16 @@ type Range struct{ Addr, Size uint64 }
 // Image is a module for [New], in file addresses.
 type Image struct {
 	Arch frames.Arch
-	// Pclntab begins with .gopclntab (.data.rel.ro.gopclntab in older PIEs).
+	// Pclntab is the section .gopclntab (.data.rel.ro.gopclntab in older PIEs).
 	Pclntab     []byte
 	PclntabAddr uint64
-	// TextStart is runtime.text, 0 if unknown; with cgo not .text.
+	// TextStart is the address of runtime.text, with cgo not that of .text; 0: unknown.
 	TextStart uint64
-	// Data is where the moduledata may be: .go.module (Go 1.26), .noptrdata, .data, .data.rel.ro, writable segments.
+	// Data is searched for moduledata: .go.module (Go 1.26), .noptrdata, .data, .data.rel.ro, writable segments.
 	Data []Range
 	// Rela are the dynamic relocations of a PIE.
 	Rela []byte
-	// Read gives the number of bytes copied.
+	// Read copies from a file address and returns the number of bytes.
 	Read func(addr uint64, buf []byte) int
 }
 
@@ -41,7 +41,7 @@ func (im *Image) read(addr uint64, buf []byte) bool {
 	return im.Read != nil && im.Read(addr, buf) == len(buf)
 }
 
-// relative is the relocation with value bias + addend (System V ABI AMD64 table 4.9; ELF for the Arm 64-bit
+// relative returns the relocation of value bias + addend (System V ABI AMD64 table 4.9; ELF for the Arm 64-bit
 // Architecture §5.7.14).
 func relative(a frames.Arch) uint64 {
 	if a == frames.AArch64 {

@@ -8,17 +8,14 @@ type insn x86.Inst
 
 const opRet = 0xc3
 
-// decode decodes an instruction; false for forms that Go's assembler does not write.
+// decode decodes one instruction; false for forms that Go's assembler does not write.
 func decode(b []byte) (in insn, ok bool) {
 	i, ok := x86.Decode(b)
 	return insn(i), ok && i.Map <= x86.Map3A && i.Reg|i.RM < 16
 }
 
-// opReg gives the register in the low bits of the opcode.
 func (in *insn) opReg() uint8 { return (*x86.Inst)(in).Low() & 15 }
 
-// indexed reports an index register.
 func (in *insn) indexed() bool { return in.Index != x86.NoReg }
 
-// segment reports a segment prefix.
 func (in *insn) segment() bool { return in.Prefix&x86.PrefixSeg != 0 }

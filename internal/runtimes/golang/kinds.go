@@ -2,30 +2,29 @@
 
 package golang
 
-// kind is a function's deviation from its pcsp table.
+// kind is how a function deviates from its pcsp table.
 type kind uint8
 
 const (
 	kindPlain kind = iota
 	// kindRoot is an outermost function (FuncFlag TOPFRAME).
 	kindRoot
-	// kindEnds ends a stack after leaving it: mcall, clone.
+	// kindEnds ends the stack after a change of stacks: mcall, clone.
 	kindEnds
 	kindMorestack
 	// kindSystemStack continues at curg.sched until Go 1.20.
 	kindSystemStack
 	kindCgoCall
-	// kindInjected was pushed by a signal handler; the caller's pc is exact.
+	// kindInjected is called on behalf of a signal handler; the caller's pc is exact.
 	kindInjected
-	// kindTrampoline is a signal handler's first frame; it returns to the exact pc of sigreturn code.
+	// kindTrampoline is a signal handler's first frame; it returns to the exact pc of the sigreturn code.
 	kindTrampoline
 	kindSigreturn
 	kindFollow
 	kindGogo
 )
 
-// kinds are the kinds of functions with special rules, by name. Functions in assembly share their names with plain
-// wrappers.
+// kinds are the functions with special rules. Functions in assembly share their names with plain wrappers.
 var kinds = map[string]kind{
 	"runtime.goexit":               kindRoot,
 	"runtime.mstart":               kindRoot,
@@ -53,7 +52,7 @@ var kinds = map[string]kind{
 	"runtime.cgocallback":          kindFollow,
 }
 
-// spWriters is for tables without flags (until Go 1.16).
+// spWriters are the functions that load the stack pointer, for tables without flags (until Go 1.16).
 var spWriters = map[string]bool{
 	"runtime.systemstack": true, "runtime.mcall": true, "runtime.morestack": true,
 	"runtime.asmcgocall": true, "runtime.cgocallback": true, "runtime.clone": true,
@@ -63,7 +62,7 @@ var spWriters = map[string]bool{
 	"runtime.callCgoMunmap": true, "runtime.callCgoSigaction": true,
 }
 
-// kind gives the kind of a function. spWrite reports that pcsp is not true everywhere in it.
+// kind returns the kind of a function. spWrite: it may load the stack pointer, so that pcsp does not hold everywhere.
 func (t *funcs) kind(f *fn) (k kind, spWrite bool) {
 	name := t.name(f)
 	k = kinds[string(name)]

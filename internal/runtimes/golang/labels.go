@@ -18,7 +18,7 @@ const (
 // labels reads goroutines' labels (runtime/pprof, Do and SetGoroutineLabels).
 type labels struct{ allgs *allgs }
 
-// LabelsAt implements [managed.Scheduler]. Labels are immutable; nil for none or an unknown form.
+// LabelsAt implements [managed.Scheduler]; nil for none or an unknown layout. Labels are immutable.
 func (r *labels) LabelsAt(at frames.Addr) map[string]string {
 	var words [24]byte
 	if at == 0 || r.allgs.host.Read(at, words[:]) != len(words) {
@@ -33,8 +33,7 @@ func (r *labels) LabelsAt(at frames.Addr) map[string]string {
 	return r.labelMap(first)
 }
 
-// labelList reads n labels at an address. Since Go 1.24 they are an array of pairs of strings
-// (runtime/pprof.LabelSet).
+// labelList reads n labels at an address: since Go 1.24 an array of pairs of strings (runtime/pprof.LabelSet).
 func (r *labels) labelList(at, n uint64) map[string]string {
 	pairs := make([]byte, 32*n)
 	if r.allgs.host.Read(at, pairs) != len(pairs) {
@@ -49,7 +48,7 @@ func (r *labels) labelList(at, n uint64) map[string]string {
 	return out
 }
 
-// Layout of a map[string]string until Go 1.23 (runtime/map.go, hmap and bmap), bytes.
+// Layout of a map[string]string until Go 1.23, bytes (runtime/map.go, hmap and bmap).
 const (
 	hmapBytes    = 32
 	hmapB        = 9
@@ -132,7 +131,7 @@ func (r *labels) Labels(regs *frames.Regs, mem frames.Memory) map[string]string 
 	return copiedLabels(mem, at)
 }
 
-// copiedLabels decodes what observe.TaskStacks copied: a list, its pairs, the strings.
+// copiedLabels decodes the copy made by observe.TaskStacks: a list, its pairs, the strings padded to words.
 func copiedLabels(mem frames.Memory, at uint64) map[string]string {
 	n, ok := mem.Word(at + 8)
 	if !ok || n > maxLabels {

@@ -6,9 +6,9 @@ import "encoding/binary"
 
 // # The layout of a g
 //
-// A run-time system's fields are found by the g of a known function: its number behind a state, and the function's
-// address. In a program that is runtime.main's, number 1, first of the list. In a library (-buildmode=c-shared,
-// c-archive) runtime.main has returned; runtime.forcegchelper, which the first init function starts, never does.
+// Fields are found in the g of a known function: its number after a state, and the function's address. In a program
+// that is runtime.main's, number 1, first of the list. In a library (-buildmode=c-shared, c-archive) runtime.main has
+// returned, but runtime.forcegchelper, which the first init function starts, never returns.
 
 type layoutG struct{ status, start int64 }
 
@@ -27,16 +27,14 @@ const (
 )
 
 const (
-	// mostFirst bounds the g's searched.
-	mostFirst = 64
-	// earlyGoids bounds its number: one of the first 16 for each of some processors (runtime/proc.go,
-	// _GoidCacheBatch).
+	maxFirst = 64
+	// earlyGoids bounds forcegchelper's number: each processor takes 16 at a time (runtime/proc.go, _GoidCacheBatch).
 	earlyGoids = 1 << 10
 )
 
 func (r *allgs) layoutIn(array, n uint64) (l layoutG, ok bool) {
 	var b [goroutineBytes]byte
-	for i := range min(n, mostFirst) {
+	for i := range min(n, maxFirst) {
 		g, ok := r.word(array + 8*i)
 		if !ok || r.host.Read(g, b[:]) != len(b) {
 			return l, false
@@ -53,7 +51,7 @@ func (r *allgs) layoutIn(array, n uint64) (l layoutG, ok bool) {
 	return l, false
 }
 
-// layoutOf finds the offsets of fields in a g by its content. It fails if a field is not unique.
+// layoutOf finds the offsets of fields in the g of a function; false if one is not unique.
 func (r *allgs) layoutOf(b []byte, function string, lastID uint64) (l layoutG, ok bool) {
 	entry, ok := r.entries.named(function)
 	if !ok {
@@ -77,9 +75,9 @@ func (r *allgs) layoutOf(b []byte, function string, lastID uint64) (l layoutG, o
 	return l, found == 1 && starts == 1
 }
 
-// findFields retries ever more rarely.
+// findFields looks for the layout of g in ever fewer of its calls.
 func (r *allgs) findFields() bool {
-	if r.tries++; r.tries&(r.tries-1) != 0 { // attempts 1, 2, 4, 8 …
+	if r.tries++; r.tries&(r.tries-1) != 0 { // calls 1, 2, 4, 8 …
 		return false
 	}
 	first, n, err := r.slice()

@@ -15,17 +15,16 @@ type Line struct {
 	Line int
 	// StartLine is 0 before Go 1.20.
 	StartLine int
-	// Inlined reports that the function is inlined into the one of the Line that follows.
+	// Inlined reports whether the function is inlined into that of the next Line.
 	Inlined bool
 }
 
-// lines names the functions at a pc, with files and lines.
 type lines struct {
 	*funcs
-	gofunc uint64 // of the symbol go:func.*; 0: inlined calls have no names
+	gofunc uint64 // address of go:func.*; 0: inlined calls have no names
 }
 
-// Numbers of the inline tree's tables (runtime/funcdata.h, internal/abi).
+// Indices of the inline tree's tables (runtime/funcdata.h, internal/abi).
 const (
 	pcdataInlTree      = 2
 	funcdataInlTree    = 3
@@ -140,8 +139,7 @@ func (t *lines) inlinedCall(tree, i uint64, f *fn) (call, bool) {
 	return c, starts && len(c.name) > 0 && uint64(c.parentPC) < f.end-f.entry
 }
 
-// FuncByName gives the entries of the functions of a name (assembly and its wrapper share one). It reads the whole
-// table.
+// FuncByName returns the entries of all functions of a name (assembly and its wrapper share one). It reads all records.
 func (t *funcs) FuncByName(name string) []uint64 {
 	var out []uint64
 	for i := range t.h.nfunc {

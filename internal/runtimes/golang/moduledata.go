@@ -4,16 +4,15 @@ package golang
 
 import "encoding/binary"
 
-// moduledata has the parts of Go's moduledata that are used (runtime/symtab.go).
+// moduledata is the used part of Go's moduledata (runtime/symtab.go).
 type moduledata struct {
 	text, etext uint64
-	gofunc      uint64 // of the symbol go:func.*, 0 if not found
+	gofunc      uint64 // address of go:func.*; 0: not found
 }
 
-// moduleScan finds the moduledata of a table in the file.
 type moduleScan struct{ *funcs }
 
-// Words of moduledata since Go 1.16.
+// Indices of words in moduledata since Go 1.16.
 const (
 	mdFuncnames = 1
 	mdPctab     = 10
@@ -25,15 +24,15 @@ const (
 	mdWords     = 45
 )
 
-// Words of go:func.*: of Go 1.18; of 1.20 (added covctrs, ecovctrs); of 1.27 (added typedesclen, itaboffset, itabsize),
-// followed by epclntab.
+// Index of go:func.* in Go 1.18; in 1.20 (covctrs, ecovctrs added); in 1.27 (typedesclen, itaboffset, itabsize
+// added). Since 1.20, epclntab follows.
 const (
 	mdGofunc118 = 38
 	mdGofunc120 = 40
 	mdGofunc127 = 43
 )
 
-// gofunc gives the address of go:func.*, since Go 1.18. epclntab distinguishes the forms since 1.20.
+// gofunc returns the address of go:func.*, since Go 1.18.
 func (t moduleScan) gofunc(w *[mdWords]uint64) uint64 {
 	if t.h.magic == magic118 {
 		return w[mdGofunc118]
@@ -47,7 +46,7 @@ func (t moduleScan) gofunc(w *[mdWords]uint64) uint64 {
 	return w[mdGofunc120]
 }
 
-// findModuledata searches file contents and relocations for the header's address, moduledata's first word.
+// findModuledata searches file contents and relocations for the table's address, moduledata's first word.
 func (t moduleScan) findModuledata() (moduledata, bool) {
 	for _, r := range t.img.Data {
 		if md, ok := t.scanRange(r); ok {
@@ -115,7 +114,7 @@ func (t moduleScan) checkModuledata(addr uint64) (moduledata, bool) {
 	return md, true
 }
 
-// Words of moduledata until Go 1.15.
+// Indices of words in moduledata until Go 1.15.
 const (
 	md112Ftab  = 3
 	md112Files = 6
@@ -141,7 +140,7 @@ func (t *funcs) textFits(text, minpc, maxpc uint64) bool {
 	return ok && ok2 && first == minpc && last == maxpc
 }
 
-// mdRead replaces words of 0 by relocations.
+// mdRead reads moduledata, with the values of its relocations.
 func (t moduleScan) mdRead(addr uint64) ([mdWords]uint64, bool) {
 	var w [mdWords]uint64
 	var b [8 * mdWords]byte

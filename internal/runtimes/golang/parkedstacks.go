@@ -12,16 +12,17 @@ import (
 
 // # Stacks of many goroutines in few reads
 //
+// Each stack is read twice, between two reads of its g; equal copies prove that the goroutine did not run:
+//
 //	g g g g …   stacks stacks  stacks stacks …   g g g g …
-//	└─────────────── unchanged: equal sums and copies ──┘
 //
 // Adjacent stacks (runtime/stack.go, stackpool) are one region.
 
 const (
-	// Bounds of a batch: goroutines, and bytes of stack if there are several.
+	// Bounds of a batch: goroutines, and bytes of stack, which the last one may exceed.
 	batchGoroutines = 64
 	batchBytes      = 128 << 10
-	// Bounds in bytes: copy of one stack, and distance of stacks in one region.
+	// Bounds, bytes: of a stack's copy, and of the gap between stacks in one region.
 	maxFollowedStack = 256 << 10
 	stackGap         = 2 << 10
 )
@@ -29,12 +30,11 @@ const (
 type copyState uint8
 
 const (
-	copyChanged copyState = iota // it ran, or is none
-	copyNoStack                  // it has ended, or is on a thread's stack
+	copyChanged copyState = iota // the goroutine ran, or g is invalid
+	copyNoStack                  // ended, or on a thread's stack
 	copyWhole
 )
 
-// goroutineCopy is a copy of a g and of its stack.
 type goroutineCopy struct {
 	place int
 	state copyState
@@ -42,14 +42,14 @@ type goroutineCopy struct {
 	g     Goroutine
 	stack []byte // from sp on
 
-	region, at int // in spans, and in that
+	region, at int // index in spans, offset in that
 }
 
 // parkedStacks copies the stacks of goroutines without a thread, in batches.
 type parkedStacks struct {
-	expected []int // places
+	expected []int // places likely to be copied next, ascending
 	batch    []goroutineCopy
-	next     int // of the batch
+	next     int // index in batch
 
 	alone         *parkedStacks
 	records       *records
@@ -65,7 +65,7 @@ func (s *parkedStacks) expect(places []int) {
 	s.batch, s.next = s.batch[:0], 0
 }
 
-// copyOf gives the copy of a goroutine and its stack, valid until the next call; nil if it keeps changing.
+// copyOf returns the copy of a goroutine and its stack, valid until the next call; nil if it keeps changing.
 func (s *parkedStacks) copyOf(f *goroutinePoller, place int) *goroutineCopy {
 	if c := s.read(place); c != nil && c.state != copyChanged {
 		return c

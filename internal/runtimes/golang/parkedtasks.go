@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// goidsTaken bounds the numbers that were given but not used: 16 per processor (runtime/proc.go, _GoidCacheBatch).
+// goidsTaken bounds the numbers taken by processors but not used: 16 each (runtime/proc.go, _GoidCacheBatch).
 const goidsTaken = 1 << 16
 
 // ParkedTasks implements [managed.Scheduler].
@@ -19,9 +19,8 @@ func (r *Runtime) ParkedTasks() ([]managed.ParkedTask, error) {
 	if err != nil {
 		return nil, err
 	}
-	// in order but for reused g's
 	slices.SortFunc(all, func(a, b Goroutine) int { return cmp.Compare(a.ID, b.ID) })
-	parents, labels := knowsParents(all), map[uint64]map[string]string{}
+	parents, labels := haveParents(all), map[uint64]map[string]string{}
 	out := make([]managed.ParkedTask, len(all))
 	for i := range all {
 		g, t := &all[i], &out[i]
@@ -57,8 +56,8 @@ func (r *Runtime) Again(t *managed.ParkedTask) (same bool) {
 	return true
 }
 
-// knowsParents reports whether g has parentGoid (since Go 1.21).
-func knowsParents(all []Goroutine) bool {
+// haveParents reports whether g has parentGoid (since Go 1.21).
+func haveParents(all []Goroutine) bool {
 	most, some := uint64(0), false
 	for i := range all {
 		most = max(most, all[i].ID)

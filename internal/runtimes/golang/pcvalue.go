@@ -10,7 +10,7 @@ const maxSteps = 1 << 20
 type steps struct {
 	b       []byte
 	quantum uint64
-	// val is valid for [start, pc).
+	// val holds for pcs in [start, pc).
 	start, pc uint64
 	val       int32
 	n         int

@@ -9,12 +9,12 @@ import (
 	"prywalk/internal/managed"
 )
 
-// program is the module of a Go run-time system in its process.
+// program is a module with a Go run-time system, in its process.
 type program struct {
 	table  *Table
 	module *frames.Module
 	bias   frames.Addr
-	host   managed.Host // as of the last Attach
+	host   managed.Host // of the last Attach
 }
 
 func (p *program) word(at uint64) (uint64, bool) {
@@ -23,7 +23,7 @@ func (p *program) word(at uint64) (uint64, bool) {
 	return binary.LittleEndian.Uint64(b[:]), ok
 }
 
-// tableAt gives the table of the code at pc, also of a plugin's.
+// tableAt returns the table, a plugin's too, for code at pc, and the bias of its module; nil: none.
 func (p *program) tableAt(pc uint64) (t *Table, bias uint64) {
 	if _, ok := p.table.find(pc - p.bias); ok {
 		return p.table, p.bias

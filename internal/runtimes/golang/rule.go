@@ -4,14 +4,14 @@ package golang
 
 import "prywalk/frames"
 
-// rowKey is the key of a cached row; pc is 0 unless the rule depends on it.
+// rowKey is the key of a cached row; pc is 0 unless the rule depends on it or on more.
 type rowKey struct {
 	pc    uint64
 	delta int32
 	kind  kind
 }
 
-// rules gives the rule at a pc. The architectures' parts share its cache of rows.
+// rules computes the rule at a pc. Both architectures share its caches.
 type rules struct {
 	*funcs
 	chases *chases
@@ -26,8 +26,8 @@ type (
 
 const maxRows = 512
 
-// Rule implements [frames.RuleSource] with exact rules. Where the stack pointer cannot be known, the Row cannot be
-// applied, so that no other source guesses. False if pc is in no function of the table.
+// Rule implements [frames.RuleSource]; false if pc is in no function of the table. Rules are exact: where the stack
+// pointer cannot be known, the Row cannot be applied, so that no other source guesses.
 func (t *rules) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	pc := q.Lookup(t.img.Arch)
 	f, ok := t.find(pc)
@@ -36,7 +36,7 @@ func (t *rules) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	}
 	k, spWrite := t.kind(&f)
 	if q.Caller && q.PC == f.end {
-		// a return address at the start of a function: Go's sigreturn stub
+		// the return address may be the start of Go's sigreturn stub
 		if r, row, ok := t.ruleAtStart(q); ok {
 			return r, row, ok
 		}
@@ -86,7 +86,7 @@ type refusal struct{}
 // Eval implements [frames.Expr].
 func (refusal) Eval(*frames.Regs, frames.Memory, uint64) (uint64, bool) { return 0, false }
 
-// refuse stops the walk after an untraceable change of stacks.
+// refuse ends the walk at a change of stacks that cannot be followed.
 func (t *rules) refuse() (frames.Rule, *frames.Row, bool) {
 	row := t.row(rowKey{kind: kindEnds}, func() *frames.Row { return &frames.Row{CFAExpr: refusal{}} })
 	return frames.Rule{Method: frames.MethodCFI}, row, true

@@ -8,13 +8,14 @@ import (
 	"prywalk/frames"
 )
 
-// A frame has the link register in its lowest word and the caller's x29 in the word below (runtime/traceback.go).
+// ruleARM64 returns the rule of a function of kind k. A frame has x30 in its lowest word and the caller's x29 in the
+// word below (runtime/traceback.go).
 func (t rulesARM64) ruleARM64(q frames.Query, f *fn, k kind, spWrite bool, delta int32) (
 	frames.Rule, *frames.Row, bool,
 ) {
 	pc := q.Lookup(t.img.Arch)
 	if k == kindEnds && !q.Caller && !q.SPOnly {
-		if r, row, ok, behind := t.createdARM64(f, pc); behind {
+		if r, row, ok, newThread := t.createdARM64(f, pc); newThread {
 			return r, row, ok
 		}
 	}
@@ -113,7 +114,7 @@ func (t rulesARM64) leavesARM64(pc uint64) bool {
 		before == ldpFPLR && now&0xffc003ff == addSP || before&0xffc003ff == addSP && now == retARM64
 }
 
-// leavingARM64 gives the rule in an epilogue: x30 is the caller's once the frame is gone.
+// leavingARM64 returns the rule in an epilogue: x30 is the caller's once the frame is gone.
 func (t rulesARM64) leavingARM64(q frames.Query, delta int32) (frames.Rule, *frames.Row, bool) {
 	if delta <= 0 {
 		return t.leafARM64(q)
@@ -125,7 +126,7 @@ func (t rulesARM64) frameARM64(f *fn, delta int32) (frameARM64, bool) {
 	s := t.steps(f.pcsp, f.entry)
 	for s.next() && s.val <= 0 {
 	}
-	var w [4]uint32 // up to the instruction that makes the frame; two after
+	var w [4]uint32 // the second makes the frame
 	if s.val <= 0 || s.start < f.entry+4 {
 		return frameARM64{}, false
 	}
@@ -160,7 +161,7 @@ func (t *funcs) insnARM64(pc uint64) uint32 {
 	return binary.LittleEndian.Uint32(b[:])
 }
 
-// enteredARM64 is for morestack before it changes stacks: no frame, its caller's return address in x3.
+// enteredARM64 returns the rule of morestack before it changes stacks: no frame, its caller's return address in x3.
 func (t rulesARM64) enteredARM64(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if q.Caller {
 		return t.refuse()
@@ -173,7 +174,7 @@ func (t rulesARM64) enteredARM64(q frames.Query) (frames.Rule, *frames.Row, bool
 	return frames.Rule{CFAReg: frames.ARM64SP, Flags: frames.FlagSignal, Method: frames.MethodCFI}, row, true
 }
 
-// loadsG reports whether g is the scheduler's at pc, and the goroutine's registers are saved.
+// loadsG reports whether f has loaded g before pc: g is the scheduler's, and the goroutine's registers are saved.
 func (t rulesARM64) loadsG(f *fn, pc uint64) bool {
 	for at := f.entry; at < pc && at < f.entry+maxFlowBytes; at += 4 {
 		if load, rt, _, _, ok := memARM64(t.insnARM64(at)); ok && load && rt == 28 {
@@ -210,7 +211,7 @@ func (t rulesARM64) switchesARM64(f *fn, pc uint64) (sp, fp int, ok bool) {
 	return sp, fp, true
 }
 
-// switchedARM64 is for after a possible change of stacks: x29 still points below the frame.
+// switchedARM64 returns the rule after a possible change of stacks: x29 still points below the frame.
 func (t rulesARM64) switchedARM64(q frames.Query, f *fn, k kind, delta int32) (frames.Rule, *frames.Row, bool) {
 	if delta <= 0 {
 		if k == kindEnds {
@@ -236,7 +237,7 @@ func (t rulesARM64) switchedARM64(q frames.Query, f *fn, k kind, delta int32) (f
 	return t.frameRule(r, delta, true)
 }
 
-// cgoCallARM64 is as cgoCallX86; pcsp is true in calls before the change of stacks.
+// cgoCallARM64 is cgoCallX86 for arm64. In calls before the change of stacks, pcsp holds.
 func (t rulesARM64) cgoCallARM64(q frames.Query, f *fn, delta int32) (frames.Rule, *frames.Row, bool) {
 	pc := q.Lookup(t.img.Arch)
 	if !q.Caller {
@@ -259,7 +260,7 @@ func (t rulesARM64) cgoCallARM64(q frames.Query, f *fn, delta int32) (frames.Rul
 	return r, row, true
 }
 
-// injectedARM64 is for a call made by a signal handler, which pushed x30 in 16 bytes.
+// injectedARM64 returns the rule of a call made by a signal handler, which pushed x30 in 16 bytes.
 func (t rulesARM64) injectedARM64(q frames.Query, f *fn, delta int32) (frames.Rule, *frames.Row, bool) {
 	pc := q.Lookup(t.img.Arch)
 	fr, ok := t.frameARM64(f, delta)
@@ -289,7 +290,7 @@ func injectedRow(delta int64, leaf, fp bool) *frames.Row {
 	return row
 }
 
-// followedARM64 is for crosscall2, which stores registers with stp.
+// followedARM64 returns the rule of crosscall2, which stores registers with stp.
 func (t rulesARM64) followedARM64(q frames.Query, f *fn, delta int32) (frames.Rule, *frames.Row, bool) {
 	if delta == 0 {
 		return t.leafARM64(q)

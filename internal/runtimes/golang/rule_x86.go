@@ -8,8 +8,7 @@ import (
 	"prywalk/frames"
 )
 
-// ruleX86 gives the rule of a function of kind k; delta is its value of pcsp, which does not hold everywhere if
-// spWrite.
+// ruleX86 returns the rule of a function of kind k. delta is its value of pcsp, which may not hold if spWrite.
 func (t rulesX86) ruleX86(q frames.Query, f *fn, k kind, spWrite bool, delta int32) (frames.Rule, *frames.Row, bool) {
 	r := frames.Rule{CFAReg: frames.X86RSP, CFAOff: delta + 8, Method: frames.MethodCFI}
 	switch {
@@ -30,7 +29,7 @@ func (t rulesX86) ruleX86(q frames.Query, f *fn, k kind, spWrite bool, delta int
 	return r, nil, true
 }
 
-// followedX86 gives the rule by the data flow (flow_x86.go); r is the rule by pcsp.
+// followedX86 returns the rule by data flow (flow_x86.go); r is the rule by pcsp.
 func (t rulesX86) followedX86(q frames.Query, f *fn, k kind, r frames.Rule) (frames.Rule, *frames.Row, bool) {
 	st, ok := t.flow(f).stateAt(q.Lookup(t.img.Arch) - f.entry)
 	if k == kindTrampoline {
@@ -41,7 +40,7 @@ func (t rulesX86) followedX86(q frames.Query, f *fn, k kind, r frames.Rule) (fra
 		return r, nil, true
 	case !ok:
 		return t.refuse()
-	case st.spKnown && k == kindEnds && !q.Caller && !q.SPOnly && t.behindCall(f, q.PC):
+	case st.spKnown && k == kindEnds && !q.Caller && !q.SPOnly && t.afterSyscall(f, q.PC):
 		return t.createdX86(st.sp)
 	case st.spKnown:
 		r.CFAOff = st.sp
@@ -86,7 +85,7 @@ func (s *state) fillRule(r *frames.Rule) {
 	}
 }
 
-// poppedX86 gives the rule of syscall.rawVforkSyscall, which pops its return address into r12, because the child writes
+// poppedX86 returns the rule of syscall.rawVforkSyscall, which pops its return address into r12, as the child writes
 // to the stack.
 func (t rulesX86) poppedX86(q frames.Query, f *fn) (frames.Rule, *frames.Row, bool) {
 	s := t.steps(f.pcsp, f.entry)
@@ -102,7 +101,7 @@ func (t rulesX86) poppedX86(q frames.Query, f *fn) (frames.Rule, *frames.Row, bo
 	return frames.Rule{CFAReg: frames.X86RSP, Flags: frames.FlagSwitch, Method: frames.MethodCFI}, row, true
 }
 
-// savedBP gives CFA minus the place of rbp; 0: rbp is the caller's.
+// savedBP returns the distance of the saved rbp below the CFA; 0: rbp is the caller's.
 func (t rulesX86) savedBP(f *fn, pc uint64, delta int32) int32 {
 	if delta < 8 {
 		return 0
@@ -110,7 +109,7 @@ func (t rulesX86) savedBP(f *fn, pc uint64, delta int32) int32 {
 	s := t.steps(f.pcsp, f.entry)
 	for s.next() && s.val <= 0 {
 	}
-	// s.start: push of rbp since Go 1.21, subtraction and store before
+	// s.start is after push rbp (since Go 1.21), or between sub rsp and the store of rbp
 	var b [8]byte
 	n := min(f.end-s.start+1, uint64(len(b)))
 	if s.val <= 0 || s.start <= f.entry || !t.img.read(s.start-1, b[:n]) {
@@ -140,7 +139,7 @@ func storedBP(b []byte) (disp int32, size int) {
 	return 0, 0
 }
 
-// uctxX86 has each DWARF register's offset in the ucontext at rsp of the sigreturn code
+// uctxX86 are the offsets of DWARF registers in the ucontext at rsp of the sigreturn code
 // (arch/x86/include/uapi/asm/sigcontext.h; uc_mcontext is at 40).
 var uctxX86 = [17]int64{
 	144, 136, 152, 128, 112, 104, 120, 160, // rax rdx rcx rbx rsi rdi rbp rsp

@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// tableIn gives the table of a module's file; nil if it is no Go program.
+// tableIn returns the table of a module's file; nil if it is no Go program.
 func tableIn(h managed.Host, m *frames.Module) *Table {
 	of, ok := h.(managed.FileHost)
 	if !ok {
@@ -19,8 +19,7 @@ func tableIn(h managed.Host, m *frames.Module) *Table {
 	return t
 }
 
-// Runtime is a Go run-time system in a process: a program's, or a library's. It implements [managed.Scheduler] by a
-// part for each job.
+// Runtime is the Go run-time system of a program or a library in a process. It implements [managed.Scheduler].
 type Runtime struct {
 	managed.Plain
 	program
@@ -33,8 +32,8 @@ type Runtime struct {
 	labels
 }
 
-// Detect implements [managed.Detector]: the run-time system of the first module that has one. It also gives nil if the
-// code does not show where goroutines are.
+// Detect implements [managed.Detector]: the run-time system of the first module that has one; nil also if the code
+// does not show where goroutines are.
 func Detect(h managed.Host) (managed.Runtime, error) {
 	for _, m := range h.Modules() {
 		t := tableIn(h, m)
@@ -57,8 +56,8 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 	return nil, nil
 }
 
-// isPlugin reports whether a module is a plugin. The dynamic linker binds its run-time system's symbols, which a plugin
-// exports (cmd/link, -buildmode=plugin), to those of the program, so that its goroutines are the program's.
+// isPlugin reports whether a module is a plugin. The dynamic linker binds the run-time symbols that a plugin exports
+// (cmd/link, -buildmode=plugin) to the program's, so that its goroutines are the program's.
 func isPlugin(h managed.Host, m *frames.Module) bool {
 	plugin := false
 	for _, s := range h.Own(m, "runtime.allgs", "main.main") {
@@ -106,12 +105,12 @@ func (r *Runtime) Module() *frames.Module { return r.module }
 // Tasks implements [managed.Scheduler].
 func (r *Runtime) Tasks() *managed.Tasks { return &r.tasks }
 
-// Attach implements [managed.Runtime]: it reports whether the module is still mapped.
+// Attach implements [managed.Runtime]; false if the module is no longer mapped.
 func (r *Runtime) Attach(h managed.Host) bool {
 	for _, m := range h.Modules() {
 		if m.Bias == r.bias && tableIn(h, m) == r.table {
 			r.host, r.module = h, m
-			r.entries.byStart = nil // of functions of plugins that have come or gone
+			r.entries.byStart = nil // plugins may have come or gone
 			return true
 		}
 	}

@@ -4,10 +4,10 @@ package golang
 
 import "prywalk/frames"
 
-// cgoCFA is the CFA of asmcgocall on C code's stack.
+// cgoCFA is the CFA of asmcgocall, from C code's stack (cgoCallX86).
 type cgoCFA struct {
-	frame    int32 // CFA minus old stack pointer
-	g, depth int64 // offsets from the stack pointer
+	frame    int32 // CFA minus the old stack pointer
+	g, depth int64 // of the saved words, from the stack pointer
 	sp, fp   uint8
 	fpOff    int32 // CFA from the frame pointer if g is unreadable; 0: none
 }
@@ -30,12 +30,12 @@ func (e cgoCFA) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, bo
 	return fp + uint64(e.fpOff), ok && e.fpOff != 0
 }
 
-// schedExpr gives a field of curg.sched plus add, below morestack or systemstack on the scheduler's stack. If the
-// goroutine is gone or came another way, morestack's pc is 0, and systemstack has no value.
+// schedExpr is a field of curg.sched plus add, for morestack or systemstack on the scheduler's stack. Without a
+// goroutine, or if it was left elsewhere, morestack's is 0 and systemstack has none.
 type schedExpr struct {
 	t      *rules
 	c      Chase
-	pc     uint64 // of the query, in the file: regs.PC minus it is the bias
+	pc     uint64 // of the query, in the file: the bias is regs.PC − pc
 	off    int64
 	add    uint64
 	leftBy kind // kindMorestack or kindSystemStack

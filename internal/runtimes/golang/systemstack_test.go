@@ -22,7 +22,7 @@ func TestSystemstackUntilGo120LeadsToTheSavedStackPointer(t *testing.T) {
 	for _, v := range older(t) {
 		tab, _ := open(t, build(t, v.src, v.env, v.args...))
 		c, ok := tab.Chase()
-		entry, code := tab.asm("runtime.systemstack")
+		entry, code := tab.asmCode("runtime.systemstack")
 		call, size := []byte{0xff, 0xd7}, uint64(8) // call rdi
 		if tab.img.Arch == frames.AArch64 {
 			call, size = []byte{0x60, 0x00, 0x3f, 0xd6}, 16 // blr x3

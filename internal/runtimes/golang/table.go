@@ -8,7 +8,7 @@ import (
 	"prywalk/frames"
 )
 
-// Table is the function table of one module. It implements [frames.RuleSource] and is for one goroutine at a time.
+// Table is the function table of one module. It implements [frames.RuleSource]. Not safe for concurrent use.
 type Table struct {
 	funcs
 	lines
@@ -17,8 +17,7 @@ type Table struct {
 	records frameRecords
 }
 
-// New reads the header of a table; errors wrap [ErrNoTable], [ErrMalformed] or [ErrNoText]. It keeps im.Pclntab and
-// im.Read.
+// New reads the header of a table; errors wrap [ErrNoTable], [ErrMalformed] or [ErrNoText]. The table keeps im.
 func New(im Image) (*Table, error) {
 	h, err := parseHeader(im.Pclntab, im.Arch)
 	if err != nil {
@@ -48,5 +47,5 @@ func New(im Image) (*Table, error) {
 // HasInlines reports whether inlined calls have names.
 func (t *lines) HasInlines() bool { return t.gofunc != 0 || t.h.old() }
 
-// NumFuncs counts functions.
+// NumFuncs returns the number of functions.
 func (t *funcs) NumFuncs() int { return int(t.h.nfunc) }

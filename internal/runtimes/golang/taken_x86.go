@@ -15,13 +15,13 @@ import (
 //	lock xadd [rcx], eax        with eax -1: released (Mutex.Unlock, inlined)
 //	call sync.(*RWMutex).RLock  with the lock's address in rax
 //
-// An abstract interpretation of a function of Go, from its entry to the call, once by ascending address. It is apart
-// from flow_x86.go and package heuristics, because it needs the identity of all registers and stack slots, not only the
-// stack pointer. A value is a node (where it is from) plus a constant. Where paths join, equal values and common locks
-// are kept. Backward jumps, and releases by other goroutines, are not seen: the result is likely, not proven.
+// An abstract interpretation of a Go function from its entry to the call, once by ascending address. Unlike
+// flow_x86.go and package heuristics, it needs the identity of all registers and stack slots. A value is an origin
+// (node) plus a constant. Where paths join, equal values and common locks are kept. Backward jumps, and releases by
+// other goroutines, are not seen: the result is likely, not proven.
 //
-// Sources: Intel SDM volume 2 (tables, operands of one-byte and 0F opcodes) for the forms that Go's
-// compiler writes; cmd/compile/abi-internal.md (arguments in registers).
+// Sources: Intel SDM volume 2 (tables) for the forms that Go's compiler writes;
+// cmd/compile/abi-internal.md (arguments in registers).
 
 type nodeKind uint8
 
@@ -31,17 +31,17 @@ const (
 	nodeImage // file address
 	nodeStack // stack pointer
 	nodeArg   // register at the function's start
-	nodeCall  // register behind a call
+	nodeCall  // register after a call
 	nodeSlot  // stack slot
 	nodeLoad  // memory at another value
 )
 
-// node is where a value is from. The same node gives the same value.
+// node is the origin of values: the same node is the same value.
 type node struct {
 	kind nodeKind
 	reg  uint8
 	at   int64  // offset of a slot or a load; address of a call
-	base uint32 // nodeLoad's node
+	base uint32 // nodeLoad: of the address
 }
 
 // value is nodes[node] + off. Node 0: unknown.
@@ -50,7 +50,7 @@ type value struct {
 	off  int64
 }
 
-// heldLockX86 is a lock that was taken, for reading or writing, by the instruction at a file address.
+// heldLockX86 is a lock taken, for reading or writing, by the instruction at a file address.
 type heldLockX86 struct {
 	lock value
 	read bool
@@ -71,7 +71,6 @@ type pathX86 struct {
 	held  []heldLockX86
 }
 
-// lockAnalysisX86 interprets the instructions of one function.
 type lockAnalysisX86 struct {
 	name    func(pc uint64) string // of the function at pc
 	nodes   []node
@@ -80,12 +79,11 @@ type lockAnalysisX86 struct {
 	pending map[uint64]*pathX86
 }
 
-// maxPending bounds the jump targets whose states are kept.
 const maxPending = 1 << 10
 
-// heldLocksX86 gives the locks that the function at a call's return address pc has taken. The functions that take locks
-// themselves have none.
-func (t *funcs) heldLocksX86(pc uint64) *heldLocksX86 {
+// findLocksX86 returns the locks that a function holds at a call with return address pc; none in functions that take
+// them.
+func (t *funcs) findLocksX86(pc uint64) *heldLocksX86 {
 	f, ok := t.find(pc - 1)
 	if !ok || f.end-f.entry > maxFlowBytes || isLockMethod(string(t.name(&f))) {
 		return &heldLocksX86{}
@@ -103,7 +101,7 @@ func (t *funcs) heldLocksX86(pc uint64) *heldLocksX86 {
 	})
 }
 
-// analyseLocksX86 interprets code, which begins at entry, up to pc. name gives the function that begins at an
+// analyseLocksX86 interprets code, which begins at entry, up to pc. name returns the function that begins at an
 // address.
 func analyseLocksX86(code []byte, entry, pc uint64, name func(uint64) string) *heldLocksX86 {
 	a := lockAnalysisX86{name: name, nodes: []node{{}}, number: map[node]uint32{}, pending: map[uint64]*pathX86{},
@@ -128,14 +126,13 @@ func analyseLocksX86(code []byte, entry, pc uint64, name func(uint64) string) *h
 	return &heldLocksX86{nodes: a.nodes, slots: a.path.slots, held: a.path.held}
 }
 
-// isLockMethod reports whether a function is part of the implementation of locks.
 func isLockMethod(name string) bool {
 	_, _, ok := lockMethod(name)
 	return ok || slices.Contains([]string{"internal/sync.(*Mutex).lockSlow", "sync.(*Mutex).lockSlow",
 		"internal/sync.(*Mutex).unlockSlow", "sync.(*Mutex).unlockSlow"}, name)
 }
 
-// lockMethod reports whether a function takes (else releases) the lock in rax, for reading or writing.
+// lockMethod reports whether a function takes (else releases) the lock in rax, and whether for reading.
 func lockMethod(name string) (take, read, ok bool) {
 	switch name {
 	case "sync.(*Mutex).Lock", "internal/sync.(*Mutex).Lock", "sync.(*RWMutex).Lock":
@@ -150,7 +147,6 @@ func lockMethod(name string) (take, read, ok bool) {
 	return false, false, false
 }
 
-// valueOf gives a node its number.
 func (a *lockAnalysisX86) valueOf(n node) value {
 	if n.kind == nodeAny {
 		return value{}
@@ -186,8 +182,7 @@ func (a *lockAnalysisX86) jump(from, to uint64) {
 	a.pending[to] = &other
 }
 
-// joinAt joins the states of all paths to an instruction. fallsThrough reports that the instruction before continues
-// there.
+// joinAt joins the states of all paths to an instruction. fallsThrough: the instruction before continues there.
 func (a *lockAnalysisX86) joinAt(at uint64, fallsThrough bool) {
 	other := a.pending[at]
 	delete(a.pending, at)
@@ -220,7 +215,6 @@ func (p *pathX86) join(other *pathX86) {
 	})
 }
 
-// memory gives the address of a memory operand.
 func (a *lockAnalysisX86) memory(in *insn, next uint64) value {
 	switch {
 	case in.RIPRel:
@@ -229,7 +223,7 @@ func (a *lockAnalysisX86) memory(in *insn, next uint64) value {
 		return v
 	case in.indexed() || in.segment() || in.Base == x86.NoReg:
 		return value{}
-	case in.Base == mSP:
+	case in.Base == regSP:
 		v := a.valueOf(node{kind: nodeStack})
 		v.off = int64(in.Disp)
 		return v
@@ -241,7 +235,6 @@ func (a *lockAnalysisX86) memory(in *insn, next uint64) value {
 	return v
 }
 
-// load gives the word at an address.
 func (a *lockAnalysisX86) load(at value) value {
 	switch n := a.nodes[at.node]; {
 	case at.node == 0 || n.kind == nodeConstant:
@@ -255,7 +248,6 @@ func (a *lockAnalysisX86) load(at value) value {
 	return a.valueOf(node{kind: nodeLoad, base: at.node, at: at.off})
 }
 
-// step interprets the instruction between two addresses.
 func (a *lockAnalysisX86) step(in *insn, at, next uint64) {
 	regs := &a.path.regs
 	register := in.HasRM && in.Mod == 3
@@ -336,7 +328,7 @@ func (a *lockAnalysisX86) call(in *insn, at, next uint64) {
 		}
 	}
 	for r := range a.path.regs {
-		if a.path.regs[r] = (value{}); r != mSP {
+		if a.path.regs[r] = (value{}); r != regSP {
 			a.path.regs[r] = a.valueOf(node{kind: nodeCall, reg: uint8(r), at: int64(at)})
 		}
 	}
@@ -357,14 +349,14 @@ func (a *lockAnalysisX86) release(lock value, read bool) {
 	}
 }
 
-// clobber marks as unknown what an instruction without a rule of its own writes.
+// clobber forgets what an instruction without a rule of its own writes.
 func (a *lockAnalysisX86) clobber(in *insn, register bool) {
 	regs := &a.path.regs
 	if in.Map != 0 {
 		if r, ok := in.writesOther(); ok {
 			regs[r&15] = value{}
 		}
-		if in.HasRM && !register && in.Base == mSP && !(in.Map == 1 && in.Op == 0x10) { // movups load
+		if in.HasRM && !register && in.Base == regSP && !(in.Map == 1 && in.Op == 0x10) { // movups load
 			a.clobberSlots(in.Disp, 64) // the longest vector
 		}
 		return
@@ -403,20 +395,20 @@ func (a *lockAnalysisX86) clobber(in *insn, register bool) {
 	switch {
 	case toRM && register:
 		regs[in.RM&15] = value{}
-	case toRM && in.Base == mSP:
+	case toRM && in.Base == regSP:
 		a.clobberSlots(in.Disp, 8)
 	}
 }
 
-// clobberSlots forgets the slots that a store of size bytes at rsp + at overlaps.
+// clobberSlots forgets the slots that overlap a store of size bytes at rsp + at.
 func (a *lockAnalysisX86) clobberSlots(at int32, size int32) {
 	maps.DeleteFunc(a.path.slots, func(slot int32, _ value) bool { return slot > at-8 && slot < at+size })
 }
 
-// maxLoads bounds the loads behind each other for one value.
+// maxLoads bounds the chain of loads of one value.
 const maxLoads = 4
 
-// value computes a value in frame f; depth is the number of loads so far.
+// value computes v in frame f; depth is the number of loads so far.
 func (a *heldLocksX86) value(f lockFrame, v value, depth int) (uint64, bool) {
 	if v.node == 0 || depth > maxLoads {
 		return 0, false

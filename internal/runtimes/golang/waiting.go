@@ -11,7 +11,7 @@ import (
 
 // # What goroutines wait for
 //
-// By sudogs (runtime/runtime2.go) in queues: one for a semaphore, one per channel of a select.
+// A waiting goroutine has sudogs (runtime/runtime2.go) in queues: one of a semaphore, or one per channel of a select.
 //
 //	g.waiting ──► sudog            hchan  (also of semaphores since Go 1.26)
 //	              +0  g            +0 qcount, +8 dataqsiz, +28 closed
@@ -19,10 +19,10 @@ import (
 //	              waitlink ──► …
 //	              c ─────────────► (chan.go)
 //
-// Until Go 1.25 a semaphore's sudog is only on the stack of semacquire1. A sudog must name the g, a channel's queue
-// the sudog.
+// Until Go 1.25 a semaphore's sudog is only on the stack of semacquire1. A sudog is valid if it names the g and, of
+// a channel, is in its queue.
 
-// Offsets in a sudog. elem has two words since Go 1.26, the second of which is the address.
+// Offsets in a sudog. Since Go 1.26 elem has two words; the second is the address.
 const (
 	sudogBytes    = 104
 	sudogNext     = 8
@@ -40,14 +40,13 @@ const (
 
 const (
 	maxWaitStack = 1 << 10 // bytes of stack searched for a sudog
-	maxSelect    = 64      // of a select
+	maxSelect    = 64      // channels of a select
 	maxQueue     = 1 << 16
 )
 
 // afterStartWaiting is the offset of g.waiting from startpc.
 const afterStartWaiting = 16
 
-// waitQueues finds what goroutines wait for.
 type waitQueues struct {
 	allgs  *allgs
 	queues map[uint64]queue // of channels, by address
@@ -67,19 +66,19 @@ func (ws *waitQueues) WaitsAt(t *managed.ParkedTask, stack []byte) (out []manage
 	}
 	for at := first; at != 0 && len(out) < maxSelect; {
 		var s [sudogBytes]byte
-		if ws.allgs.host.Read(at, s[:]) != len(s) || w(s[:], 0) != t.Object {
+		if ws.allgs.host.Read(at, s[:]) != len(s) || word64(s[:], 0) != t.Object {
 			return nil
 		}
 		next := uint64(0)
 		found := false
 		for _, late := range []int64{16, 0} {
-			wait, ok := ws.channel(w(s[:], sudogChan+late), at)
+			wait, ok := ws.channel(word64(s[:], sudogChan+late), at)
 			if !ok && late != 0 {
-				wait, ok = ws.channel(w(s[:], sudogChan+8), at)
+				wait, ok = ws.channel(word64(s[:], sudogChan+8), at)
 			}
 			if ok {
 				out, found = append(out, wait), true
-				next = w(s[:], sudogWaitLink+late/2)
+				next = word64(s[:], sudogWaitLink+late/2)
 				break
 			}
 		}
@@ -91,7 +90,7 @@ func (ws *waitQueues) WaitsAt(t *managed.ParkedTask, stack []byte) (out []manage
 	return out
 }
 
-func w(b []byte, at int64) uint64 { return binary.LittleEndian.Uint64(b[at:]) }
+func word64(b []byte, at int64) uint64 { return binary.LittleEndian.Uint64(b[at:]) }
 
 func (ws *waitQueues) semaphore(t *managed.ParkedTask, first uint64, stack []byte) []managed.TaskWait {
 	if elem, ok := ws.elem(t, first); ok {
@@ -108,10 +107,10 @@ func (ws *waitQueues) semaphore(t *managed.ParkedTask, first uint64, stack []byt
 func (ws *waitQueues) elem(t *managed.ParkedTask, at uint64) (uint64, bool) {
 	var s [48]byte
 	if at%8 != 0 || at < 1<<16 || at >= t.StackLo && at < t.StackHi || ws.allgs.host.Read(at, s[:]) != len(s) ||
-		w(s[:], 0) != t.Object {
+		word64(s[:], 0) != t.Object {
 		return 0, false
 	}
-	for _, elem := range []uint64{w(s[:], sudogElem), w(s[:], sudogElem+8)} {
+	for _, elem := range []uint64{word64(s[:], sudogElem), word64(s[:], sudogElem+8)} {
 		if elem > 1<<16 && elem%4 == 0 {
 			return elem, true
 		}
@@ -143,15 +142,15 @@ func (ws *waitQueues) readChannel(at uint64) (q queue) {
 	if at < 1<<16 || at%8 != 0 || ws.allgs.host.Read(at, h[:]) != len(h) {
 		return q
 	}
-	q.wait = managed.TaskWait{Address: at, Channel: true, Queued: w(h[:], 0), Room: w(h[:], hchanRoom),
+	q.wait = managed.TaskWait{Address: at, Channel: true, Queued: word64(h[:], 0), Room: word64(h[:], hchanRoom),
 		Closed: binary.LittleEndian.Uint32(h[hchanFlag:])&1 != 0}
 	if q.wait.Queued > q.wait.Room {
 		return queue{}
 	}
 	for _, late := range []int64{8, 0} {
 		of := map[uint64]bool{}
-		if ws.readQueue(of, w(h[:], hchanRecv+late), w(h[:], hchanRecv+late+8), false) &&
-			ws.readQueue(of, w(h[:], hchanRecv+late+16), w(h[:], hchanRecv+late+24), true) && len(of) > 0 {
+		if ws.readQueue(of, word64(h[:], hchanRecv+late), word64(h[:], hchanRecv+late+8), false) &&
+			ws.readQueue(of, word64(h[:], hchanRecv+late+16), word64(h[:], hchanRecv+late+24), true) && len(of) > 0 {
 			q.of = of
 			return q
 		}

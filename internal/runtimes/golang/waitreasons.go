@@ -6,10 +6,10 @@ import "encoding/binary"
 
 const waitReasonBytes = 64
 
-// secondWaitReason identifies the array since Go 1.11; the first reason is empty.
+// secondWaitReason is text 1 of runtime.waitReasonStrings since Go 1.11; text 0 is empty.
 const secondWaitReason = "GC assist marking"
 
-// namesWaitReasons have the address of runtime.waitReasonStrings; the first only if the second is inlined.
+// namesWaitReasons are functions that mention runtime.waitReasonStrings; the first does if it inlines the second.
 var namesWaitReasons = []string{"runtime.goroutineheader", "runtime.waitReason.String"}
 
 type waitReasons struct {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package perfmap names code made at run time by perf maps: tables of functions that compilers write for profilers,
-// mostly /tmp/perf-PID.map. They name code that no run-time system of the other folders has named.
+// Package perfmap names run-time code by perf maps: tables of functions that JIT compilers write for profilers, usually
+// as /tmp/perf-PID.map. It is asked after the run-time systems of the other folders.
 //
-//	START SIZE name        one function a line, hexadecimal
+//	START SIZE NAME        a line per function, hexadecimal
 //
 // Source: tools/perf/Documentation/jit-interface.txt of the kernel.
 package perfmap

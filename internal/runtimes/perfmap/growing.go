@@ -13,43 +13,42 @@ import (
 	"prywalk/internal/budget"
 )
 
-// Growing is the perf map of one process, as far as it was read. Compilers append: what was read stays, unless there is
-// another file or it has become shorter.
+// Growing is a process's perf map, read in steps. Compilers append, so that what was read holds unless the file is
+// another or has become shorter.
 type Growing struct {
 	m      *Map
 	memory *budget.Account
-	file   os.FileInfo // identity of the file, nil if unknown
-	size   int64       // of the file when it was looked at last
-	read   int64       // how much of it was read
-	whole  bool        // all that there was
-	next   time.Time   // when it is to be looked at again
+	file   os.FileInfo // identity; nil: unknown
+	size   int64       // of the file when last opened
+	read   int64       // bytes read
+	whole  bool        // nothing more can be read
+	next   time.Time   // next reading
 }
 
-// A perf map that has grown is read on, but no more often than mapEvery. Reading takes at most one part in mapShare
-// of the time, in stepShare while a first reading is not done.
+// A map that has grown is read at most every mapEvery. Reading takes at most 1/mapShare of the time, and 1/stepShare
+// until the first reading is complete.
 const (
 	mapEvery  = time.Second
 	mapShare  = 20
 	stepShare = 4
-	// Step is how much of a map is read at a time while samples wait to be walked: some milliseconds. Most maps are
-	// smaller.
+	// Step bounds the bytes read at a time while samples wait to be walked: some milliseconds.
 	Step = 8 << 20
-	// maxSteps is how many steps a whole map takes at most.
+	// maxSteps bounds the steps of a whole map.
 	maxSteps = DefaultLimit/Step + 1
 )
 
-// NewGrowing prepares for reading a perf map, with memory of an account.
+// NewGrowing prepares the reading of a perf map, with memory of an account.
 func NewGrowing(memory *budget.Account) *Growing { return &Growing{memory: memory} }
 
-// Map gives the perf map, read on where that is due; nil if there is none. open opens the file and gives its size.
-// whole says that all of it is needed; between, which may be nil, is then called between steps.
+// Map returns the perf map, read further if due; nil if there is none. open opens the file and returns its size. whole
+// demands all of it; between, which may be nil, is then called between steps.
 func (j *Growing) Map(open func() (io.ReadCloser, int64), whole bool, between func()) *Map {
 	began := time.Now()
 	due := began.After(j.next)
-	// Somebody may put another file there each time: then what there is has to do.
+	// bounded, as the file may be replaced each time
 	for step := 0; step < maxSteps && (due || whole && !j.whole); step++ {
 		f, size := open()
-		j.readOn(f, size)
+		j.readStep(f, size)
 		j.next = j.due(began)
 		due, began = false, time.Now()
 		if whole && !j.whole && between != nil {
@@ -59,22 +58,22 @@ func (j *Growing) Map(open func() (io.ReadCloser, int64), whole bool, between fu
 	return j.m
 }
 
-// Again lets the map be read on at the next question, however short ago it was read.
+// Again makes the next call of Map read, however recent the last reading.
 func (j *Growing) Again() { j.next = time.Time{} }
 
-// Whole reports whether all was read that there was.
+// Whole reports whether nothing more can be read.
 func (j *Growing) Whole() bool { return j.whole }
 
-// Bytes gives how many bytes were read, those included that were never written.
+// Bytes returns the number of bytes read, holes of the file included.
 func (j *Growing) Bytes() int64 { return j.read }
 
-// Used gives the memory that it takes, in bytes.
+// Used returns the memory in use, bytes.
 func (j *Growing) Used() int64 { return j.memory.Used() }
 
-// Close gives the memory back.
+// Close frees the memory.
 func (j *Growing) Close() { j.memory.Close() }
 
-// due says when to read again after a reading that began then.
+// due returns when to read again after a reading that began at began.
 func (j *Growing) due(began time.Time) time.Time {
 	took := time.Since(began)
 	if j.whole {
@@ -83,16 +82,15 @@ func (j *Growing) due(began time.Time) time.Time {
 	return began.Add(stepShare * took)
 }
 
-// readOn reads a step of what is new in the file. What was read stays when the process has
-// ended and its files cannot be found any more.
-func (j *Growing) readOn(f io.ReadCloser, size int64) {
+// readStep reads one step of the new part. When the process has ended and f is nil, the part read before stays.
+func (j *Growing) readStep(f io.ReadCloser, size int64) {
 	if f == nil {
 		j.whole = true
 		return
 	}
 	defer f.Close()
-	if !j.goesOn(f, size) {
-		j.startOver()
+	if !j.continues(f, size) {
+		j.reset()
 		j.file = infoOf(f)
 	}
 	j.size = size
@@ -104,7 +102,7 @@ func (j *Growing) readOn(f io.ReadCloser, size int64) {
 		return
 	}
 	if s, ok := f.(io.Seeker); ok {
-		j.passHole(s, end)
+		j.skipHole(s, end)
 		if _, err := s.Seek(j.read, io.SeekStart); err != nil {
 			j.whole = true
 			return
@@ -113,19 +111,19 @@ func (j *Growing) readOn(f io.ReadCloser, size int64) {
 	limit := min(end-j.read, Step)
 	got, err := j.m.readFrom(f, limit)
 	j.read += got
-	j.whole = got < limit || j.read >= end || err != nil // what could be read is of use
+	j.whole = got < limit || j.read >= end || err != nil // the readable part is used
 	if j.whole || len(j.m.entries) >= 2*j.m.indexed {
 		j.m.index()
 	}
 }
 
-// passHole passes over a part of the file that was never written: a claim of a size costs nothing, and is not read.
-func (j *Growing) passHole(f io.Seeker, end int64) {
+// skipHole skips a hole of the file: its size is only claimed, and costs the process nothing.
+func (j *Growing) skipHole(f io.Seeker, end int64) {
 	data, err := f.Seek(j.read, unix.SEEK_DATA)
-	if errors.Is(err, unix.ENXIO) { // there are no more data (lseek(2))
+	if errors.Is(err, unix.ENXIO) { // no more data (lseek(2))
 		data = end
 	} else if err != nil {
-		return // a file system that does not know
+		return // the file system does not support it
 	}
 	if hole := min(data, end) - j.read; hole > 0 {
 		j.m.feedZeros(hole)
@@ -133,9 +131,9 @@ func (j *Growing) passHole(f io.Seeker, end int64) {
 	}
 }
 
-// goesOn reports whether a file is the one of which a part was read, and may have more. One that cannot be read from
-// the middle is read anew when its size has changed.
-func (j *Growing) goesOn(f io.ReadCloser, size int64) bool {
+// continues reports whether a file is the one read before, and may have more. A file without seeking is read again from
+// its start when its size has changed.
+func (j *Growing) continues(f io.ReadCloser, size int64) bool {
 	if j.read == 0 || size == j.size && j.whole {
 		return true
 	}
@@ -144,13 +142,11 @@ func (j *Growing) goesOn(f io.ReadCloser, size int64) bool {
 	return seeks && size >= j.read && (j.file == nil || now == nil || os.SameFile(j.file, now))
 }
 
-// startOver forgets what was read.
-func (j *Growing) startOver() {
+func (j *Growing) reset() {
 	j.memory.Close()
 	*j = Growing{memory: j.memory}
 }
 
-// infoOf gives the identity of the file, nil if unknown.
 func infoOf(f io.ReadCloser) os.FileInfo {
 	if s, ok := f.(interface{ Stat() (os.FileInfo, error) }); ok {
 		if info, err := s.Stat(); err == nil {

@@ -12,73 +12,64 @@ import (
 	"prywalk/internal/budget"
 )
 
-// DefaultLimit is how many bytes of a perf map are read by default; a map
-// of a million functions has about 100 MB.
+// DefaultLimit is how many bytes of a perf map are read by default. A million functions take about 100 MB.
 const DefaultLimit = 256 << 20
 
-// ErrTooBig reports that a perf map is longer than the limit. What was
-// read up to there is used.
+// ErrTooBig means that a perf map is longer than the limit. The part up to there is used.
 var ErrTooBig = errors.New("perf map is longer than the limit")
 
-// Map is the table of functions that a JIT compiler writes for profilers, usually as /tmp/perf-PID.map
-// (tools/perf/Documentation/jit-interface.txt in the kernel). It has a line "START SIZE NAME" for each, numbers in
-// hex without prefix. It is for one goroutine at a time.
+// Map is the content of a perf map. Not safe for concurrent use.
 type Map struct {
-	// names has the names, in chunks that none of them crosses.
+	// names are chunks; each name is within one.
 	names   [][]byte
 	entries []entry
 	segs    []segment
-	indexed int // entries that segs are of
+	indexed int // entries that are in segs
 	skipped int
-	// line is the line that is being read, as far as it is kept. long reports that it goes on beyond that.
+	// line is the start, up to maxLine, of the line being read; long: the line is longer.
 	line []byte
 	long bool
 
 	memory *budget.Account
-	room   int64 // bytes of the account that are taken and not yet used
-	full   bool  // there was no memory for more
+	room   int64 // bytes taken from memory and not yet used
+	full   bool  // no memory was left for more
 }
 
-// entry is one line; its name is in the chunk of the upper bits, at the lower ones.
+// entry is a line. name is the number of its chunk above nameBits, and the offset in the chunk.
 type entry struct {
 	start, end uint64
 	name       uint32
 	nameLen    uint32
 }
 
-// segment says that from addr on, an entry holds; -1: none.
+// segment is where entry holds, from addr to the next segment; −1: none.
 type segment struct {
 	addr  uint64
 	entry int32
 }
 
 const (
-	// maxName is the length at which names are cut, in bytes.
+	// maxName bounds a name; longer ones are cut, bytes.
 	maxName = 8 << 10
-	// maxLine is how much of a line is kept while it is read: two numbers and a name.
+	// maxLine bounds the kept part of a line: two numbers and a name.
 	maxLine = maxName + 64
-	// maxEntries bounds the entries: 16 bytes a line at least.
+	// maxEntries bounds the entries: a line has at least 16 bytes.
 	maxEntries = 16 << 20
-	// maxSize is what no function is larger than; V8 writes one entry for
-	// all of its built-in functions in some versions.
+	// maxSize bounds a function, bytes. Some V8 versions write one entry for all their builtins.
 	maxSize = 1 << 32
-	// entryCost is what an entry takes, in bytes: itself, in a list that doubles as it grows, its place in the
-	// order by address, and two segments.
+	// entryCost is the memory of an entry, bytes: itself in a list that doubles, its place in the order by address, and
+	// two segments.
 	entryCost = 2*24 + 16 + 36
-	// nameBits and nameChunk are the size of the chunks of names.
 	nameBits  = 16
 	nameChunk = 1 << nameBits
-	// readPiece is how much of a map is in memory at a time, in bytes.
+	// readPiece bounds the part of a map that is in memory at a time, bytes.
 	readPiece = 64 << 10
 )
 
-// Read reads a perf map to its end, but at most limit bytes (0 means
-// [DefaultLimit]). Lines that are not understood are passed over and
-// counted. A last line without a line feed is passed over too: the compiler is
-// still writing it, and half a name misleads. Where entries overlap the later one
-// holds, as compilers reuse addresses and append. Memory is taken of an account, which may
-// be nil, and when that is used up the rest of the map is left out. The error comes from r, or is
-// [ErrTooBig] or a *budget.Error; the map is usable with what was read until then.
+// Read reads a perf map, but at most limit bytes (0: [DefaultLimit]). Lines in another form are skipped and counted,
+// and so is a last line without a line feed, which may be half written. Of overlapping entries the later line holds, as
+// compilers reuse addresses and append. When memory, which may be nil, is used up, the rest is left out. The error is
+// r's, [ErrTooBig] or a *budget.Error; the Map has what was read until then.
 func Read(r io.Reader, limit int64, memory *budget.Account) (*Map, error) {
 	if limit <= 0 {
 		limit = DefaultLimit
@@ -98,7 +89,7 @@ func Read(r io.Reader, limit int64, memory *budget.Account) (*Map, error) {
 	return m, err
 }
 
-// readFrom reads up to limit bytes, of which no more than a piece is in memory at a time, and gives their number.
+// readFrom reads up to limit bytes, a piece at a time, and returns their number.
 func (m *Map) readFrom(r io.Reader, limit int64) (n int64, err error) {
 	buf := make([]byte, min(readPiece, limit))
 	for n < limit && err == nil {
@@ -115,7 +106,7 @@ func (m *Map) readFrom(r io.Reader, limit int64) (n int64, err error) {
 	return n, err
 }
 
-// feed takes the next bytes of the map. The error is a *budget.Error.
+// feed adds the next bytes of the map. The error is a *budget.Error.
 func (m *Map) feed(b []byte) error {
 	for len(b) > 0 && !m.full {
 		n := bytes.IndexByte(b, '\n')
@@ -139,14 +130,13 @@ func (m *Map) feed(b []byte) error {
 	return nil
 }
 
-// feedZeros is feed for n zero bytes, which are of one line.
+// feedZeros is feed for n zero bytes.
 func (m *Map) feedZeros(n int64) {
 	room := int64(maxLine - len(m.line))
 	m.line = append(m.line, make([]byte, min(n, room))...)
 	m.long = m.long || n > room
 }
 
-// endLine takes the line that was read.
 func (m *Map) endLine() error {
 	line := m.line
 	if !m.long {
@@ -164,7 +154,6 @@ func (m *Map) endLine() error {
 	return nil
 }
 
-// add keeps an entry.
 func (m *Map) add(e entry, name []byte) error {
 	last := len(m.names) - 1
 	need := int64(entryCost)
@@ -195,13 +184,12 @@ func (m *Map) add(e entry, name []byte) error {
 	return nil
 }
 
-// name gives an entry's name.
 func (m *Map) name(e *entry) string {
 	at := e.name & (nameChunk - 1)
 	return string(m.names[e.name>>nameBits][at : at+e.nameLen])
 }
 
-// parseLine reads a line, and gives its name, which is a part of it.
+// parseLine parses a line; name is a part of it.
 func parseLine(line []byte) (e entry, name []byte, ok bool) {
 	start, n := parseHex(line)
 	size, n2 := parseHex(line[n:])
@@ -213,8 +201,8 @@ func parseLine(line []byte) (e entry, name []byte, ok bool) {
 	return entry{start: start, end: start + size}, name[:min(len(name), maxName)], true
 }
 
-// parseHex reads a hexadecimal number after blanks, with or without "0x", and
-// gives the bytes used, 0 if there is no number of at most 64 bits.
+// parseHex reads a hexadecimal number after blanks, with or without "0x", and returns how many bytes it used, 0 if
+// there is no number of at most 64 bits.
 func parseHex(b []byte) (v uint64, n int) {
 	i := 0
 	for i < len(b) && (b[i] == ' ' || b[i] == '\t') {
@@ -240,7 +228,7 @@ func parseHex(b []byte) (v uint64, n int) {
 	return v, i
 }
 
-// hexDigit gives the value of a digit, more than 15 if it is none.
+// hexDigit returns the value of a digit, above 15 if it is none.
 func hexDigit(c byte) byte {
 	switch {
 	case c >= '0' && c <= '9':
@@ -251,10 +239,10 @@ func hexDigit(c byte) byte {
 	return 0xff
 }
 
-// Len gives the number of entries.
+// Len returns the number of entries.
 func (m *Map) Len() int { return len(m.entries) }
 
-// Skipped gives the number of lines that were not understood, or are not whole.
+// Skipped returns the number of lines in another form, or incomplete.
 func (m *Map) Skipped() int {
 	if len(m.line) > 0 {
 		return m.skipped + 1
@@ -262,8 +250,7 @@ func (m *Map) Skipped() int {
 	return m.skipped
 }
 
-// Lookup gives the function at a run-time address and the addresses that its
-// entry claims (end excluded).
+// Lookup returns the function at a run-time address and the range of its entry, end excluded.
 func (m *Map) Lookup(addr uint64) (name string, start, end uint64, ok bool) {
 	i, _ := slices.BinarySearchFunc(m.segs, addr, func(s segment, a uint64) int {
 		if s.addr <= a {

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// latest is a heap of entries that have begun, the latest line on top.
+// latest is a heap of the entries that have begun; the top has the latest line.
 type latest []int32
 
 func (h *latest) push(i int32) {
@@ -34,8 +34,7 @@ func (h *latest) pop() {
 	}
 }
 
-// index turns the entries into segments in which one entry holds: a sweep over
-// the addresses, in which the latest entry that has begun and not ended is on top.
+// index makes the segments by a sweep over the addresses; the latest line of those that have begun and not ended holds.
 func (m *Map) index() {
 	type begin struct {
 		addr  uint64
@@ -62,8 +61,7 @@ func (m *Map) index() {
 	m.closeUpTo(&open, ^uint64(0))
 }
 
-// closeUpTo takes the entries that end by addr off the top, and lets what is
-// below come up where it reaches further.
+// closeUpTo removes entries that end by addr from the top, and emits those below that reach further.
 func (m *Map) closeUpTo(open *latest, addr uint64) {
 	for len(*open) > 0 {
 		end := m.entries[(*open)[0]].end

@@ -11,29 +11,27 @@ import (
 )
 
 // census records since when compilations are at their addresses. An isolate gives each number once
-// (Isolate::NextOptimizationId in src/execution/isolate.h), so the same number at the same address is the same code:
-// a census before a copy proves its names. It searches generated mappings for the map of InstructionStream, all
+// (Isolate::NextOptimizationId in src/execution/isolate.h), so that the same number at the same address is the same
+// code: a census before a copy proves its names. It searches generated mappings for the map of InstructionStream: all
 // before the first sample, later pages with unknown code.
 type census struct {
 	*heap
 	seen    map[uint64]sighting
-	placed  map[uint64]uint64 // start of a compilation
-	moved   int64             // when a compilation was last found elsewhere, CLOCK_MONOTONIC ns
-	pages   map[uint64]int64  // last census of a page, CLOCK_MONOTONIC ns
-	covered map[uint64]uint64 // examined mappings, start to end
-	last    int64             // of any page
+	placed  map[uint64]uint64 // start by compilation number
+	moved   int64             // when code was last found to have moved: CLOCK_MONOTONIC, ns
+	pages   map[uint64]int64  // last census by page: CLOCK_MONOTONIC, ns
+	covered map[uint64]uint64 // examined mappings: end by start
+	last    int64             // last census of any page
 	block   []byte
 	batch   []candidate
 	reads   []frames.Region
 }
 
-// sighting is code found by a census.
 type sighting struct {
 	number uint64
-	at     int64 // CLOCK_MONOTONIC ns
+	at     int64 // CLOCK_MONOTONIC, ns
 }
 
-// candidate is a possible header of an InstructionStream.
 type candidate struct {
 	start  uint64
 	head   [codeHead]byte
@@ -41,20 +39,20 @@ type candidate struct {
 }
 
 const (
-	codePage     = 256 << 10 // kPageSizeBits in src/common/globals.h
-	mostCensus   = 64 << 20  // bytes
-	mostSeen     = 1 << 16
-	mostCovered  = 1 << 14
-	censusBatch  = 128
-	censusEvery  = 50e6  // ns, any page
-	censusAgain  = 250e6 // ns, same page
-	mostMapTests = 64
-	mostGaps     = 16
-	censusStep   = 16 << 10
-	codeAligned  = 32 // least kCodeAlignment
+	codePage    = 256 << 10 // kPageSizeBits in src/common/globals.h
+	maxCensus   = 64 << 20  // bytes
+	maxSeen     = 1 << 16
+	maxCovered  = 1 << 14
+	censusBatch = 128
+	censusEvery = 50e6  // ns, any page
+	censusAgain = 250e6 // ns, same page
+	maxMapTests = 64
+	maxGaps     = 16
+	censusStep  = 16 << 10
+	codeAligned = 32 // the least kCodeAlignment
 )
 
-// since gives when a compilation was first known to begin at an address.
+// since returns when a compilation was first known to begin at start.
 func (c *census) since(start, number uint64) (at int64, ok bool) {
 	s, ok := c.seen[start]
 	return s.at, ok && number != 0 && s.number == number
@@ -65,74 +63,74 @@ func (c *census) forget() {
 		covered: map[uint64]uint64{}}
 }
 
-// compacting is how long code counts as being moved, in ns.
+// compacting is how long code counts as moving, ns.
 const compacting = 10e9
 
 // recentlyCompacted reports whether the collector has lately moved code. It may have moved back to an address that had
-// other code at the copy, so that an earlier sighting proves nothing.
+// other code at the copy: an earlier sighting then proves nothing.
 func (c *census) recentlyCompacted() bool { return c.moved != 0 && procmem.Now()-c.moved < compacting }
 
-// recordPlace records where a compilation begins. Isolates share numbers: code has moved if it is no longer at the
-// first address.
+// recordPlace records where a compilation begins. As isolates share numbers, code has moved only if it is no longer at
+// the earlier address.
 func (c *census) recordPlace(start, number uint64) {
 	before, ok := c.placed[number]
 	if ok && before != start && c.numberAt(before) != number {
 		c.moved = procmem.Now()
 	}
-	if len(c.placed) >= mostSeen {
+	if len(c.placed) >= maxSeen {
 		clear(c.placed)
 	}
 	c.placed[number] = start
 }
 
 func (c *census) numberAt(start uint64) uint64 {
-	object := start - c.l.head + tag
-	if c.l.codeStart != 0 {
-		if object = c.field(object, 8); !isObject(object) || c.field(object, c.l.codeStart) != start {
+	object := start - c.layout.head + tag
+	if c.layout.codeStart != 0 {
+		if object = c.field(object, 8); !isObject(object) || c.field(object, c.layout.codeStart) != start {
 			return 0
 		}
 	}
-	deopt := c.field(object, c.l.codeDeopt)
+	deopt := c.field(object, c.layout.codeDeopt)
 	if !isObject(deopt) {
 		return 0
 	}
-	return c.field(deopt, 16+8*uint64(c.l.shared-optimizedID))
+	return c.field(deopt, 16+8*uint64(c.layout.shared-optimizedID))
 }
 
-func (c *census) countNew(mods []*frames.Module) {
-	left := uint64(mostCensus)
+func (c *census) scanNew(mods []*frames.Module) {
+	left := uint64(maxCensus)
 	for _, m := range mods {
 		s := span{max(m.Start, c.covered[m.Start]), m.End}
-		if s.end = min(s.end, s.start+left); s.start >= s.end || len(c.covered) >= mostCovered {
+		if s.end = min(s.end, s.start+left); s.start >= s.end || len(c.covered) >= maxCovered {
 			continue
 		}
 		c.covered[m.Start] = s.end
 		left -= s.end - s.start
-		c.countRange(s)
+		c.scanRange(s)
 	}
 }
 
-// countPage examines the page of an address, unless done lately.
-func (c *census) countPage(pc uint64) {
+// scanPage examines the page of an address, unless done lately.
+func (c *census) scanPage(pc uint64) {
 	page, now := pc&^(codePage-1), procmem.Now()
 	if now-c.last < censusEvery || now-c.pages[page] < censusAgain {
 		return
 	}
-	if len(c.pages) >= mostSeen {
+	if len(c.pages) >= maxSeen {
 		clear(c.pages)
 	}
 	c.last, c.pages[page] = now, now
-	c.countRange(span{page, page + codePage})
+	c.scanRange(span{page, page + codePage})
 }
 
-// countRange records the code of a range. V8 uses a code range from its start (RegionAllocator); the reserved rest is
-// not read.
-func (c *census) countRange(s span) {
+// scanRange records a range's code. V8 fills a code range from its start (RegionAllocator); the reserved rest is not
+// read.
+func (c *census) scanRange(s span) {
 	if c.block == nil {
 		c.block = make([]byte, codePage)
 		c.batch = make([]candidate, 0, censusBatch)
 	}
-	for at, gaps := s.start, 0; at < s.end && gaps < mostGaps; {
+	for at, gaps := s.start, 0; at < s.end && gaps < maxGaps; {
 		end := min(at&^(codePage-1)+codePage, s.end)
 		n := 0
 		for b := c.block[:end-at]; n < len(b); {
@@ -146,13 +144,13 @@ func (c *census) countRange(s span) {
 		if n <= censusStep {
 			gaps++
 		}
-		c.countBlock(at, c.block[:n&^7])
+		c.scanBlock(at, c.block[:n&^7])
 		at = end
 	}
-	c.countBatch()
+	c.readBatch()
 }
 
-func (c *census) countBlock(at uint64, b []byte) {
+func (c *census) scanBlock(at uint64, b []byte) {
 	if c.streamMap == 0 {
 		if c.streamMap = c.findStreamMap(at, b); c.streamMap == 0 {
 			return
@@ -163,15 +161,15 @@ func (c *census) countBlock(at uint64, b []byte) {
 			continue
 		}
 		object := at + uint64(i) + tag
-		start := object - tag + c.l.head
-		if c.l.codeStart != 0 {
+		start := object - tag + c.layout.head
+		if c.layout.codeStart != 0 {
 			object = binary.LittleEndian.Uint64(b[i+8:])
 		}
 		if !isObject(object) {
 			continue
 		}
 		if len(c.batch) == cap(c.batch) {
-			c.countBatch()
+			c.readBatch()
 		}
 		c.batch = append(c.batch, candidate{start: start})
 		own := &c.batch[len(c.batch)-1]
@@ -179,23 +177,23 @@ func (c *census) countBlock(at uint64, b []byte) {
 	}
 }
 
-// findStreamMap finds the map of InstructionStream among the most frequent words of a block.
+// findStreamMap returns the map of InstructionStream, among the most frequent words of a block; 0: none.
 func (c *census) findStreamMap(at uint64, b []byte) uint64 {
 	count := map[uint64]int{}
-	for i := int(-(at + c.l.head) % codeAligned); i+16 <= len(b); i += codeAligned {
+	for i := int(-(at + c.layout.head) % codeAligned); i+16 <= len(b); i += codeAligned {
 		w := binary.LittleEndian.Uint64(b[i:])
 		if isObject(w) && isObject(binary.LittleEndian.Uint64(b[i+8:])) {
 			count[w]++
 		}
 	}
-	for range mostMapTests {
+	for range maxMapTests {
 		var most uint64
 		for w, n := range count {
 			if n > count[most] || n == count[most] && w < most {
 				most = w
 			}
 		}
-		if most == 0 || c.typeOf(most) == c.l.types.stream {
+		if most == 0 || c.typeOf(most) == c.layout.types.stream {
 			return most
 		}
 		delete(count, most)
@@ -203,8 +201,8 @@ func (c *census) findStreamMap(at uint64, b []byte) uint64 {
 	return 0
 }
 
-// countBatch reads the candidates' Code and compilation numbers, and records them.
-func (c *census) countBatch() {
+// readBatch reads the candidates' Code and compilation numbers, and records them.
+func (c *census) readBatch() {
 	c.reads = c.reads[:0]
 	for i := range c.batch {
 		k := &c.batch[i]
@@ -215,18 +213,18 @@ func (c *census) countBatch() {
 	c.reads = c.reads[:0]
 	for i := range c.batch {
 		k := &c.batch[i]
-		deopt := binary.LittleEndian.Uint64(k.head[c.l.codeDeopt:])
-		if c.l.codeStart != 0 && binary.LittleEndian.Uint64(k.head[c.l.codeStart:]) != k.start || !isObject(deopt) ||
-			!c.optimizing(k.head[c.l.codeFlags]) {
+		deopt := binary.LittleEndian.Uint64(k.head[c.layout.codeDeopt:])
+		if c.layout.codeStart != 0 && binary.LittleEndian.Uint64(k.head[c.layout.codeStart:]) != k.start ||
+			!isObject(deopt) || !c.optimizing(k.head[c.layout.codeFlags]) {
 			k.start = 0
 			continue
 		}
-		at := deopt - tag + 16 + 8*uint64(c.l.shared-optimizedID)
+		at := deopt - tag + 16 + 8*uint64(c.layout.shared-optimizedID)
 		c.reads = append(c.reads, frames.Region{Addr: at, Bytes: k.number[:]})
 	}
 	c.gather(c.reads)
 	now := procmem.Now()
-	if len(c.seen)+len(c.batch) > mostSeen {
+	if len(c.seen)+len(c.batch) > maxSeen {
 		clear(c.seen)
 	}
 	for i := range c.batch {
@@ -244,7 +242,7 @@ func (c *census) countBatch() {
 }
 
 func (c *census) optimizing(flags byte) bool {
-	switch c.l.kinds[flags&15] {
+	switch c.layout.kinds[flags&15] {
 	case "", kindRegExp, kindBaseline:
 		return false
 	}

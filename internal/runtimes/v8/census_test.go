@@ -14,17 +14,17 @@ func compilation(r *Runtime, b []byte, stream, code, deopt int, number uint64) u
 	binary.LittleEndian.PutUint16(b[instanceType:], fakeMap)
 	put(0x20, fakeAt+tag)
 	binary.LittleEndian.PutUint16(b[0x20+instanceType:], fakeStream)
-	start := fakeAt + uint64(stream) + r.l.head
+	start := fakeAt + uint64(stream) + r.layout.head
 	put(stream, fakeAt+0x20+tag)
 	put(stream+8, fakeAt+uint64(code)+tag)
-	put(code+int(r.l.codeStart), start)
-	put(code+int(r.l.codeDeopt), fakeAt+uint64(deopt)+tag)
-	for kind, name := range r.l.kinds {
+	put(code+int(r.layout.codeStart), start)
+	put(code+int(r.layout.codeDeopt), fakeAt+uint64(deopt)+tag)
+	for kind, name := range r.layout.kinds {
 		if name == "turbofan" {
-			b[code+int(r.l.codeFlags)] = byte(kind)
+			b[code+int(r.layout.codeFlags)] = byte(kind)
 		}
 	}
-	put(deopt+16+8*(r.l.shared-optimizedID), number<<32)
+	put(deopt+16+8*(r.layout.shared-optimizedID), number<<32)
 	return start
 }
 
@@ -32,9 +32,9 @@ func TestACensusKnowsACompilationByItsNumberAndPlace(t *testing.T) {
 	for _, v := range []version{{11, 3}, {12, 4}, {13, 6}, {14, 6}} {
 		b := make([]byte, 0x2000)
 		r := fakeRuntime(v, b)
-		at := 0x1000 - int(r.l.head)%codeAligned
+		at := 0x1000 - int(r.layout.head)%codeAligned
 		start := compilation(r, b, at, 0x400, 0x600, 7)
-		r.census.countRange(span{fakeAt, fakeAt + uint64(len(b))})
+		r.census.scanRange(span{fakeAt, fakeAt + uint64(len(b))})
 		since, ok := r.census.since(start, 7<<32)
 		if !ok || since == 0 {
 			t.Errorf("V8 %v: the code is not known: %v", v, r.census.seen)
@@ -42,12 +42,12 @@ func TestACensusKnowsACompilationByItsNumberAndPlace(t *testing.T) {
 		if _, ok := r.census.since(start, 8<<32); ok {
 			t.Errorf("V8 %v: another compilation is known to be at the same place", v)
 		}
-		r.census.countRange(span{fakeAt, fakeAt + uint64(len(b))})
+		r.census.scanRange(span{fakeAt, fakeAt + uint64(len(b))})
 		if again, _ := r.census.since(start, 7<<32); again != since {
 			t.Errorf("V8 %v: the code is there since %d, a second census says %d", v, since, again)
 		}
 		compilation(r, b, at, 0x400, 0x600, 8)
-		r.census.countRange(span{fakeAt, fakeAt + uint64(len(b))})
+		r.census.scanRange(span{fakeAt, fakeAt + uint64(len(b))})
 		if _, ok := r.census.since(start, 7<<32); ok {
 			t.Errorf("V8 %v: code that has gone is still known", v)
 		}

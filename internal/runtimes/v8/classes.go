@@ -4,23 +4,23 @@ package v8
 
 // # Classes
 //
-// SharedFunctionInfo has a method's name and bounds, from "(" to behind "}", but no class. A method has that of the
-// source if bounds and name agree, and the source is understood to its end.
+// SharedFunctionInfo has a method's name and bounds, from "(" to after "}", but no class. The class comes from the
+// source, if bounds and name agree and the source is understood to its end.
 
 // member is a method in a class body.
 type member struct {
 	class string
 	name  string // "": computed or a literal
-	key   string // of [Symbol.key]
+	key   string // "[Symbol.key]", or ""
 	end   int
 }
 
 type units interface{ byte | uint16 }
 
 const (
-	mostClassSource = 16 << 20
-	mostNesting     = 1 << 12
-	mostMembers     = 1 << 16
+	maxClassSource = 16 << 20
+	maxNesting     = 1 << 12
+	maxMembers     = 1 << 16
 )
 
 const (
@@ -31,25 +31,23 @@ const (
 	tokenPunct
 )
 
-// token is a lexical element, by its place in the source.
 type token struct {
 	kind       uint8
 	punct      byte
 	start, end int
 }
 
-// roles of brackets.
+// Roles of brackets.
 const (
 	roleOther    uint8 = iota
 	roleValue          // object literal or subscript: a value
-	roleHead           // parameters of if, for, while, with: a statement follows
+	roleHead           // after if, for, while, with: a statement follows
 	roleClass          // body of a class
 	roleTemplate       // ${ } in a template
 	roleParams         // parameters of a possible method
 	roleMethod         // body of a method
 )
 
-// bracket is an open bracket.
 type bracket struct {
 	role  uint8
 	close byte
@@ -72,12 +70,12 @@ type classScanner[T units] struct {
 	last     [4]token // last[0]: newest
 	open     []bracket
 	heads    []classHead
-	params   bracket // last closed parameters, that end at paramsAt
+	params   bracket // last closed parameters, which end at paramsAt
 	paramsAt int
 	members  map[int]member
 }
 
-// classesOf gives the methods of classes in a source by the place of their "(", false if it is not understood.
+// classesOf returns the methods of a source's classes by the place of their "("; false if it is not understood.
 func classesOf[T units](src []T) (map[int]member, bool) {
 	s := classScanner[T]{src: src, members: map[int]member{}}
 	ok := s.run()
@@ -95,7 +93,7 @@ func (s *classScanner[T]) push(t token) {
 	s.last[3], s.last[2], s.last[1], s.last[0] = s.last[2], s.last[1], s.last[0], t
 }
 
-// nameBytes are the characters of names up to 255.
+// nameBytes are the characters of names, up to 255.
 var nameBytes = func() (is [256]bool) {
 	for c := range is {
 		is[c] = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '$' ||
@@ -162,7 +160,7 @@ func (s *classScanner[T]) number() {
 }
 
 func (s *classScanner[T]) text(start, end int) string {
-	if end-start > mostName {
+	if end-start > maxName {
 		return ""
 	}
 	wide := make([]rune, 0, end-start)
@@ -172,7 +170,7 @@ func (s *classScanner[T]) text(start, end int) string {
 	return string(wide)
 }
 
-// is compares a token's text.
+// is reports whether a name or keyword is text.
 func (s *classScanner[T]) is(t token, text string) bool {
 	if t.kind != tokenName && t.kind != tokenOperator || t.end-t.start != len(text) {
 		return false
@@ -185,11 +183,10 @@ func (s *classScanner[T]) is(t token, text string) bool {
 	return true
 }
 
-// operators are the keywords that an expression follows.
+// operators are the keywords before an expression.
 var operators = [...]string{"return", "typeof", "case", "do", "else", "in", "instanceof", "new", "void", "delete",
 	"throw", "yield", "await", "of", "extends", "default"}
 
-// word scans a name or keyword.
 func (s *classScanner[T]) word() {
 	start := s.at
 	for s.at++; s.at < len(s.src) && inName(s.src[s.at]); s.at++ {
@@ -222,7 +219,6 @@ func (s *classScanner[T]) dropHeads() {
 	}
 }
 
-// classHead notes a class whose body follows.
 func (s *classScanner[T]) classHead() {
 	i := s.at
 	for i < len(s.src) && (s.src[i] == ' ' || s.src[i] >= '\t' && s.src[i] <= '\r') {
@@ -246,7 +242,7 @@ func (s *classScanner[T]) classHead() {
 	s.heads = append(s.heads, classHead{name, len(s.open)})
 }
 
-// assigned gives the name of an anonymous class: "NAME = class" and "{ NAME: class" (ECMAScript, NamedEvaluation).
+// assigned returns the name of an anonymous class: "NAME = class" and "{ NAME: class" (ECMAScript, NamedEvaluation).
 func (s *classScanner[T]) assigned() string {
 	by, name, before := s.last[0], s.last[1], s.last[2]
 	switch {
@@ -276,7 +272,7 @@ func (s *classScanner[T]) quoted(quote T) bool {
 	return false
 }
 
-// template scans a template literal from behind its quote, or from behind a substitution.
+// template scans a template literal from after its quote or a substitution.
 func (s *classScanner[T]) template() bool {
 	for ; s.at < len(s.src); s.at++ {
 		switch s.src[s.at] {
@@ -297,7 +293,7 @@ func (s *classScanner[T]) template() bool {
 	return false
 }
 
-// slash scans a comment, a division or a regular expression; the token before distinguishes the last two.
+// slash scans a comment, division or regular expression; the token before tells the last two apart.
 func (s *classScanner[T]) slash() bool {
 	switch s.peek(s.at + 1) {
 	case '/':
@@ -340,7 +336,7 @@ func (s *classScanner[T]) slash() bool {
 
 func (s *classScanner[T]) operator(c byte) {
 	t := token{kind: tokenPunct, punct: c, start: s.at, end: s.at + 1}
-	if (c == '+' || c == '-') && s.peek(s.at+1) == T(c) { // after a value it is a value, and before one no / follows
+	if (c == '+' || c == '-') && s.peek(s.at+1) == T(c) { // a value after a value; before one, no / follows
 		t.kind, t.end = tokenValue, s.at+2
 		t.punct = 0
 	}
@@ -355,14 +351,13 @@ func (s *classScanner[T]) operator(c byte) {
 }
 
 func (s *classScanner[T]) enter(b bracket) bool {
-	if len(s.open) >= mostNesting {
+	if len(s.open) >= maxNesting {
 		return false
 	}
 	s.open = append(s.open, b)
 	return true
 }
 
-// opening enters a bracket and decides its role.
 func (s *classScanner[T]) opening(c byte) bool {
 	b := bracket{close: c + 2, begin: s.at}
 	last := s.last[0]
@@ -392,7 +387,7 @@ func (s *classScanner[T]) opening(c byte) bool {
 	return s.enter(b)
 }
 
-// namesMethod reports whether a token at the level of a class body can name a method.
+// namesMethod reports whether a token of a class body can name a method.
 func (s *classScanner[T]) namesMethod(t, before token) bool {
 	switch {
 	case s.is(t, "function") && !(before.punct == ';' || before.punct == '{' || before.punct == '}'),
@@ -404,7 +399,7 @@ func (s *classScanner[T]) namesMethod(t, before token) bool {
 	return t.kind == tokenName || t.kind == tokenOperator || t.kind == tokenValue
 }
 
-// blockRole gives the role of { by the tokens before it.
+// blockRole returns the role of { by the tokens before it.
 func (s *classScanner[T]) blockRole(b *bracket) uint8 {
 	last := s.last[0]
 	if n := len(s.heads); n > 0 && s.heads[n-1].depth == len(s.open) && !s.is(last, "extends") {
@@ -462,7 +457,7 @@ func (s *classScanner[T]) closing(c byte) bool {
 }
 
 func (s *classScanner[T]) method(b bracket) {
-	if b.class == "" || len(s.members) >= mostMembers {
+	if b.class == "" || len(s.members) >= maxMembers {
 		return
 	}
 	m := member{class: b.class, end: s.at}

@@ -12,10 +12,9 @@ import (
 
 // # Compiled code
 //
-// The code at an address does not follow from the called function: on-stack replacement and recompilation change
-// it. The instructions follow a header with the addresses of their map and Code
-// (src/objects/instruction-stream.h), which has their start. The header is searched downwards from the address,
-// and verified by that.
+// On-stack replacement and recompilation change a function's code, so the code at an address is found by its header.
+// The header has the addresses of its map and of its Code (src/objects/instruction-stream.h), which has the start of
+// the instructions. It is searched downwards from the address, and verified by that.
 //
 //	InstructionStream                 Code
 //	  map                               deoptimization data, or of baseline code its bytecodes
@@ -25,7 +24,7 @@ import (
 //
 // Up to V8 10 both are one object.
 
-// code is a Code object and its instructions, with what names its frames.
+// code is a Code object, its instructions, and what names its frames.
 type code struct {
 	object     uint64
 	start, end uint64
@@ -33,16 +32,16 @@ type code struct {
 	head       [codeHead]byte
 	deoptAt    uint64
 	deopt      [deoptHead]byte
-	number     uint64 // unique compilation number
+	number     uint64 // compilation number, unique in an isolate
 	shared     uint64
-	wrapper    uint64 // referrer of the code, 0: none
+	wrapper    uint64 // SharedFunctionInfoWrapper of shared; 0: none
 	function   *function
 	positions  []byte
 	bytecodes  uint64 // of baseline code; 0: unknown
 	inlined    []inlinedCall
-	exits      int   // start of the deoptimization exits
-	since      int64 // first reading, CLOCK_MONOTONIC ns
-	checked    int64 // last reading
+	exits      int   // start of the deoptimization exits; 0: none
+	since      int64 // first read: CLOCK_MONOTONIC, ns
+	checked    int64 // last read
 }
 
 type inlinedCall struct {
@@ -53,14 +52,13 @@ type inlinedCall struct {
 const (
 	codeHead    = 64
 	deoptHead   = 16 + 10*8
-	mostCode    = 4 << 20
-	mostCodes   = 1 << 13
-	mostInlined = 1 << 12
+	maxCode     = 4 << 20
+	maxCodes    = 1 << 13
+	maxInlined  = 1 << 12
 	scanBlock   = 4 << 10
-	optimizedID = 1 // words before shared
+	optimizedID = 1 // words before layout.shared
 )
 
-// codes caches compiled code by address.
 type codes struct {
 	functions
 	sorted []*code // by address
@@ -68,7 +66,7 @@ type codes struct {
 	census census
 }
 
-// codeAt gives the code at an address: from the cache, verified, else by its header; nil if there is none.
+// codeAt returns the code at an address, from the cache if unchanged, else by its header; nil: none.
 func (r *codes) codeAt(pc uint64) *code {
 	i, ok := slices.BinarySearchFunc(r.sorted, pc, func(c *code, pc uint64) int {
 		switch {
@@ -96,10 +94,10 @@ func (r *codes) codeAt(pc uint64) *code {
 	if since, ok := r.census.since(c.start, c.number); ok {
 		c.since = min(since, c.since)
 	} else if c.number != 0 && r.copiedAt != 0 && !r.live.Unchanged() {
-		r.census.countPage(pc)
+		r.census.scanPage(pc)
 	}
 	r.sorted = slices.DeleteFunc(r.sorted, func(o *code) bool { return o.start < c.end && c.start < o.end })
-	if len(r.sorted) >= mostCodes {
+	if len(r.sorted) >= maxCodes {
 		r.sorted = r.sorted[:0]
 	}
 	i, _ = slices.BinarySearchFunc(r.sorted, c.start, func(o *code, start uint64) int {
@@ -112,7 +110,7 @@ func (r *codes) codeAt(pc uint64) *code {
 	return c
 }
 
-// sameCode verifies that cached code, and its function, are still at their addresses.
+// sameCode reports whether cached code, and its function, are still at their addresses.
 func (r *codes) sameCode(c *code) bool {
 	var head [codeHead]byte
 	var deopt [deoptHead]byte
@@ -137,18 +135,17 @@ func (r *codes) sameCode(c *code) bool {
 	return true
 }
 
-// sameHead compares two heads of code, without the variable flags.
+// sameHead compares two heads of code, but for the flags, which change.
 func (r *codes) sameHead(a, b *[codeHead]byte) bool {
-	f := r.l.codeFlags
+	f := r.layout.codeFlags
 	return string(a[:f]) == string(b[:f]) && string(a[f+4:]) == string(b[f+4:])
 }
 
-// findCode searches the header of the code at an address.
 func (r *codes) findCode(pc uint64) *code {
 	if r.scan == nil {
 		r.scan = make([]byte, scanBlock)
 	}
-	for top := pc&^7 + 8; top+mostCode > pc && top > scanBlock; {
+	for top := pc&^7 + 8; top+maxCode > pc && top > scanBlock; {
 		base := (top - 1) &^ (scanBlock - 1)
 		b := r.scan[:top-base]
 		if r.live.Read(base, b) != len(b) {
@@ -156,7 +153,7 @@ func (r *codes) findCode(pc uint64) *code {
 		}
 		for at := len(b) - 8; at >= 0; at -= 8 {
 			w := binary.LittleEndian.Uint64(b[at:])
-			if !isObject(w) || w != r.streamMap && (r.streamMap != 0 || r.typeOf(w) != r.l.types.stream) {
+			if !isObject(w) || w != r.streamMap && (r.streamMap != 0 || r.typeOf(w) != r.layout.types.stream) {
 				continue
 			}
 			if c := r.readCodeObject(base + uint64(at) + tag); c != nil && pc >= c.start && pc < c.end {
@@ -169,9 +166,9 @@ func (r *codes) findCode(pc uint64) *code {
 	return nil
 }
 
-// readCodeObject reads code by its header, nil if invalid.
+// readCodeObject reads code by its header; nil if invalid.
 func (r *codes) readCodeObject(stream uint64) *code {
-	l := r.l
+	l := r.layout
 	c := &code{object: stream, start: stream - tag + l.head, checked: procmem.Now()}
 	if l.codeStart != 0 {
 		var ok bool
@@ -187,7 +184,7 @@ func (r *codes) readCodeObject(stream uint64) *code {
 		return nil
 	}
 	size := uint64(binary.LittleEndian.Uint32(c.head[l.codeSize:]))
-	if size == 0 || size > mostCode {
+	if size == 0 || size > maxCode {
 		return nil
 	}
 	c.end = c.start + size
@@ -195,7 +192,7 @@ func (r *codes) readCodeObject(stream uint64) *code {
 	if c.kind == "" || c.kind == kindRegExp {
 		return c
 	}
-	c.positions = r.array(word(l.codePositions), 1, mostTable)
+	c.positions = r.array(word(l.codePositions), 1, maxTable)
 	if c.kind == kindBaseline {
 		c.bytecodes, _ = r.ofType(word(l.codeDeopt), l.types.bytecodes)
 		return c
@@ -206,7 +203,7 @@ func (r *codes) readCodeObject(stream uint64) *code {
 
 // readDeopt reads deoptimization data: the function and inlined calls (src/objects/deoptimization-data.h).
 func (r *codes) readDeopt(c *code, w uint64) {
-	l := r.l
+	l := r.layout
 	object, typ := r.object(w)
 	if typ == 0 || r.live.Read(object-tag, c.deopt[:]) != len(c.deopt) {
 		return
@@ -225,15 +222,15 @@ func (r *codes) readDeopt(c *code, w uint64) {
 		c.shared = 0
 		return
 	}
-	c.exits, _ = smiValue(word(l.exits_))
+	c.exits, _ = smiValue(word(l.exitStart))
 	r.readInlined(c, word(l.literals), word(l.inlining))
 }
 
-// readInlined reads inlined calls: position, and index of the function among the literals (InliningPosition in
+// readInlined reads inlined calls: position, and the function's index among the literals (InliningPosition in
 // src/codegen/source-position.h).
 func (r *codes) readInlined(c *code, literals, inlining uint64) {
-	calls := r.array(inlining, 16, mostInlined)
-	if n := r.array(inlining, 1, 16*mostInlined); len(n) >= 16 {
+	calls := r.array(inlining, 16, maxInlined)
+	if n := r.array(inlining, 1, 16*maxInlined); len(n) >= 16 {
 		calls = n
 	}
 	if len(calls) < 16 {

@@ -4,25 +4,25 @@
 //
 // # Algorithm
 //
-// Each frame of V8's code keeps the frame pointer, and its function below it:
+// A frame of V8's code keeps the frame pointer, and below it (src/execution/frame-constants.h):
 //
 //	fp +  8   return address
 //	fp +  0   caller's fp
-//	fp −  8   context, or a marker of the frame's type
-//	fp − 16   JSFunction                    all functions
-//	fp − 32   BytecodeArray                 interpreter, baseline code
-//	fp − 40   offset in the bytecodes       interpreter
+//	fp −  8   context (an object); without a function: the frame's type (a small integer)
+//	fp − 16   JSFunction
+//	fp − 24   number of arguments
+//	fp − 32   interpreter, baseline code: BytecodeArray
+//	fp − 40   interpreter: offset in it (a small integer); baseline code: feedback
 //
-// Rules come from the instructions (package heuristics, v8.go) and, for functions that were deoptimized, from rules.go.
-// Which code an address is in does not follow from its function: the header before the instructions is searched
-// downwards (code.go). Position and inlined calls follow from its tables (positions.go), name and line from the script
-// (functions.go, scripts.go). Offsets are those of V8's symbols for debuggers, completed by a table of releases
-// (layout.go).
+// Rules come from the instructions (package heuristics, v8.go) and, where functions were deoptimized, from rules.go.
+// The code at an address does not follow from the frame's function: its header is searched downwards (code.go). The
+// code's tables give position and inlined calls (positions.go); the script gives name and line (functions.go,
+// scripts.go). Offsets are those of V8's symbols for debuggers, completed by a table of releases (layout.go).
 //
 // # Invariants
 //
 // Objects move, and are read after the copy. A name is given only if the thread has not run since, or the numbers of
-// script and function, or of the compilation, are the same before and after; otherwise the frame is [moved].
+// script and function, or of the compilation, are the same before and after. Otherwise the frame is named [moved].
 //
 // Sources: src/execution/frame-constants.h, src/objects/*.tq, src/codegen/source-position-table.cc,
 // tools/gen-postmortem-metadata.py of V8.

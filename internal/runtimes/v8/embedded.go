@@ -12,15 +12,15 @@ import (
 	"prywalk/internal/managed"
 )
 
-// Builtins is V8's code compiled at build time, in the program's file; it implements [managed.Builtins]. Like run-time
+// Builtins is V8's code compiled at build time, in the program's file. It implements [managed.Builtins]. Like run-time
 // code it saves only the frame pointer. Symbols give its start and the word with its size (EmbeddedFileWriter in
-// src/snapshot/embedded). They are read on first use.
+// src/snapshot/embedded); they are read on first use.
 type Builtins struct {
 	elf    *elffile.File
 	tables managed.SymbolTables
 	found  bool
 	code   span
-	// continuations are the starts of builtins that deoptimized functions return into.
+	// continuations are the starts of builtins that deoptimized functions return to.
 	continuations []uint64
 }
 
@@ -33,11 +33,11 @@ type span struct{ start, end uint64 }
 
 func (s span) has(addr uint64) bool { return addr >= s.start && addr < s.end }
 
-// Prefixes and suffixes of those symbols, around the variant.
+// Prefix and suffixes of the symbols, around the variant.
 const (
 	embeddedBegins = "v8_"
 	embeddedCode   = "_embedded_blob_code_"
-	embeddedData   = "_embedded_blob_code_data_" // up to V8 10, where the other is a pointer to it
+	embeddedData   = "_embedded_blob_code_data_" // up to V8 10, where embeddedCode is a pointer to it
 	embeddedSize   = "_embedded_blob_code_size_"
 )
 
@@ -54,7 +54,7 @@ func (e *Builtins) search() {
 	}
 }
 
-// Continues implements [managed.Builtins]: deoptimized functions return into such a builtin
+// Continues implements [managed.Builtins], by the names of builtins that deoptimized functions return to
 // (Deoptimizer::ContinuationForOutermost… in src/deoptimizer).
 func (e *Builtins) Continues(pc uint64) bool {
 	e.search()
@@ -70,15 +70,14 @@ func isContinuation(name []byte) bool {
 		bytes.HasPrefix(name, []byte("ContinueTo")) || bytes.HasPrefix(name, []byte("NotifyDeoptimized")))
 }
 
-// mostContinued bounds them; V8 14 has 80.
-const mostContinued = 256
+// maxContinued bounds the continuations; V8 14 has 80.
+const maxContinued = 256
 
-// find sets the bounds of the builtins, and the continuations, from one symbol table.
 func (e *Builtins) find(f *elffile.File, kind elffile.SymbolKind) {
 	var begin, size uint64
 	inside := false
 	_ = f.EachSymbol(kind, func(s *elffile.Symbol) bool {
-		if s.Type() == elffile.SymFunc && len(e.continuations) < mostContinued && isContinuation(f.NameBytes(kind, s)) {
+		if s.Type() == elffile.SymFunc && len(e.continuations) < maxContinued && isContinuation(f.NameBytes(kind, s)) {
 			e.continuations = append(e.continuations, s.Value)
 		}
 		if s.Type() != elffile.SymNoType || s.Size != 0 || s.Section == elffile.SectionUndef {

@@ -17,11 +17,11 @@ import (
 //	                                    or InterpreterData ── bytecodes ────┤
 //	                                    or Code (baseline) ── bytecodes ────┘
 //
-// A script's number is unique in an isolate, a function's in its script; both identify a moved function.
+// The script's number (unique in an isolate) and the function's (unique in the script) identify a moved function.
 type function struct {
 	sfi      uint64
 	scriptAt uint64
-	data     uint64 // last value
+	data     uint64 // when last read
 	head     [sfiSize]byte
 	script   *script
 	literal  uint32
@@ -30,31 +30,30 @@ type function struct {
 	name       string
 	begin, end int
 	start      int
-	tries      int // to read the name again: the collector may move what it is read from
+	tries      int // repeated reads of the name, which fail while the collector moves its source
 
 	bytecodes uint64 // 0: none
 	positions []byte
-	code      []byte // bytecodes, for baseline code
+	code      []byte // bytecodes, read for baseline code
 	coded     bool
 
-	since   int64 // first reading, CLOCK_MONOTONIC ns
-	checked int64 // last reading
+	since   int64 // first read: CLOCK_MONOTONIC, ns
+	checked int64 // last read
 }
 
 const (
-	sfiSize       = 64
-	mostFunctions = 1 << 14
-	mostTable     = 4 << 20
+	sfiSize      = 64
+	maxFunctions = 1 << 14
+	maxTable     = 4 << 20
 )
 
-// functions caches functions by SharedFunctionInfo and by bytecodes.
 type functions struct {
 	heap
 	byInfo      map[uint64]*function
 	byBytecodes map[uint64]*function
 	scripts     map[uint64]*script
 	lines       int
-	copiedAt    int64 // time of the walk's copy: later readings are valid
+	copiedAt    int64 // time of the walk's copy; 0: none. Later readings hold.
 	head        [sfiSize]byte
 }
 
@@ -62,7 +61,7 @@ func (r *functions) forget() {
 	r.byInfo, r.byBytecodes = map[uint64]*function{}, map[uint64]*function{}
 }
 
-// functionOf gives the current function of a SharedFunctionInfo, nil if invalid.
+// functionOf returns the current function of a SharedFunctionInfo; nil if invalid.
 func (r *functions) functionOf(w uint64) *function {
 	if f := r.byInfo[w]; f != nil {
 		if f.checked >= r.copiedAt && r.copiedAt != 0 || r.isUnchanged(f) {
@@ -70,7 +69,7 @@ func (r *functions) functionOf(w uint64) *function {
 		}
 		r.drop(w)
 	}
-	object, ok := r.ofType(w, r.l.types.sfi)
+	object, ok := r.ofType(w, r.layout.types.sfi)
 	if !ok {
 		return nil
 	}
@@ -80,7 +79,7 @@ func (r *functions) functionOf(w uint64) *function {
 	}
 	f.checked = procmem.Now()
 	f.since = f.checked
-	if len(r.byInfo) >= mostFunctions {
+	if len(r.byInfo) >= maxFunctions {
 		r.forget()
 	}
 	r.byInfo[object] = f
@@ -97,12 +96,12 @@ func (r *functions) drop(w uint64) {
 	delete(r.byInfo, w)
 }
 
-// isUnchanged verifies that a function was not replaced.
+// isUnchanged reports whether a function was not replaced.
 func (r *functions) isUnchanged(f *function) bool {
 	var id [8]byte
 	r.parts = append(r.parts[:0], frames.Region{Addr: f.sfi - tag, Bytes: r.head[:]})
 	if f.script != nil {
-		r.parts = append(r.parts, frames.Region{Addr: f.scriptAt - tag + r.l.scriptID, Bytes: id[:]})
+		r.parts = append(r.parts, frames.Region{Addr: f.scriptAt - tag + r.layout.scriptID, Bytes: id[:]})
 	}
 	if !r.readParts() {
 		return false
@@ -114,14 +113,14 @@ func (r *functions) isUnchanged(f *function) bool {
 	}
 	if r.head != f.head {
 		word := func(off uint64) uint64 { return binary.LittleEndian.Uint64(r.head[off:]) }
-		literal := uint32(word(r.l.sfiFlags) >> 32)
-		if word(r.l.sfiScript) != f.scriptAt || literal != f.literal || word(0) != firstWord(&f.head) {
+		literal := uint32(word(r.layout.sfiFlags) >> 32)
+		if word(r.layout.sfiScript) != f.scriptAt || literal != f.literal || word(0) != firstWord(&f.head) {
 			return false
 		}
 		f.head = r.head
 		r.readCode(f)
 	}
-	if f.begin < 0 && f.tries < mostTries {
+	if f.begin < 0 && f.tries < maxTries {
 		f.tries++
 		r.readNames(f)
 	}
@@ -131,14 +130,14 @@ func (r *functions) isUnchanged(f *function) bool {
 
 func firstWord(b *[sfiSize]byte) uint64 { return binary.LittleEndian.Uint64(b[:]) }
 
-// readFunction reads a function by its SharedFunctionInfo; false if it is unreadable.
+// readFunction reads a function by its SharedFunctionInfo; false if unreadable.
 func (r *functions) readFunction(f *function) bool {
 	if r.live.Read(f.sfi-tag, f.head[:]) != len(f.head) {
 		return false
 	}
 	word := func(off uint64) uint64 { return binary.LittleEndian.Uint64(f.head[off:]) }
-	f.scriptAt, f.literal = word(r.l.sfiScript), uint32(word(r.l.sfiFlags)>>32)
-	if f.script = r.scriptOf(f.scriptAt); f.script == nil && !r.l.least(12, 0) { // being debugged
+	f.scriptAt, f.literal = word(r.layout.sfiScript), uint32(word(r.layout.sfiFlags)>>32)
+	if f.script = r.scriptOf(f.scriptAt); f.script == nil && !r.layout.atLeast(12, 0) { // being debugged
 		if object, typ := r.object(f.scriptAt); typ != 0 {
 			f.scriptAt = r.field(object, 16)
 			f.script = r.scriptOf(f.scriptAt)
@@ -152,19 +151,18 @@ func (r *functions) readFunction(f *function) bool {
 	return true
 }
 
-// readNames reads name, class and first line.
 func (r *functions) readNames(f *function) {
 	word := func(off uint64) uint64 { return binary.LittleEndian.Uint64(f.head[off:]) }
-	r.readName(f, word(r.l.sfiName))
+	r.readName(f, word(r.layout.sfiName))
 	if f.script != nil {
-		r.qualify(f, word(r.l.sfiFlags)&functionKind)
+		r.qualify(f, word(r.layout.sfiFlags)&functionKind)
 		f.start = r.line(f.script, f.scriptAt, f.begin)
 	}
 }
 
-// readCode sets the bytecodes and their positions if the function has others than before.
+// readCode sets bytecodes and positions, if they have changed.
 func (r *functions) readCode(f *function) {
-	data := binary.LittleEndian.Uint64(f.head[r.l.sfiData:])
+	data := binary.LittleEndian.Uint64(f.head[r.layout.sfiData:])
 	if data == f.data {
 		return
 	}
@@ -180,15 +178,15 @@ func (r *functions) readCode(f *function) {
 	if bytecodes == 0 {
 		return
 	}
-	f.positions = r.array(r.field(bytecodes, r.l.bytesPositions), 1, mostTable)
+	f.positions = r.array(r.field(bytecodes, r.layout.bytesPositions), 1, maxTable)
 	if r.byInfo[f.sfi] == f {
 		r.byBytecodes[bytecodes] = f
 	}
 }
 
-// bytecodesOf gives the bytecodes of a function's data, 0 if none.
+// bytecodesOf returns the bytecodes that a function's data lead to; 0: none.
 func (r *functions) bytecodesOf(data uint64) uint64 {
-	t := &r.l.types
+	t := &r.layout.types
 	for range 3 {
 		object, typ := r.object(data)
 		if typ == 0 {
@@ -202,7 +200,7 @@ func (r *functions) bytecodesOf(data uint64) uint64 {
 		case t.baselineData:
 			data = r.field(object, 16)
 		case t.code:
-			data = r.field(object, r.l.codeDeopt)
+			data = r.field(object, r.layout.codeDeopt)
 		default:
 			return 0
 		}
@@ -213,8 +211,8 @@ func (r *functions) bytecodesOf(data uint64) uint64 {
 func (r *functions) bytecode(f *function) []byte {
 	if !f.coded {
 		f.coded = true
-		if n, ok := smiValue(r.field(f.bytecodes, r.l.bytesLength)); ok && n > 0 && n <= mostBytecodes {
-			f.code = r.read(f.bytecodes-tag+r.l.bytesData, n)
+		if n, ok := smiValue(r.field(f.bytecodes, r.layout.bytesLength)); ok && n > 0 && n <= maxBytecodes {
+			f.code = r.read(f.bytecodes-tag+r.layout.bytesData, n)
 		}
 	}
 	return f.code
@@ -232,7 +230,7 @@ const (
 	scopeFlags       = 8
 	scopeLocals      = 24
 	scopeFixed       = 32 // what follows
-	mostLocals       = 1 << 14
+	maxLocals        = 1 << 14
 	manyLocals       = 75
 	scopeType        = 15
 	scopeClass       = 1 << 10
@@ -245,7 +243,7 @@ const (
 
 const anonymous = "(anonymous)"
 
-// readName sets name and bounds by a word that leads to a String or to a ScopeInfo.
+// readName sets name and bounds from a String or ScopeInfo.
 func (r *functions) readName(f *function, w uint64) {
 	f.name, f.begin, f.end = anonymous, -1, -1
 	object, typ := r.object(w)
@@ -253,28 +251,28 @@ func (r *functions) readName(f *function, w uint64) {
 	case typ == 0:
 		return
 	case typ < r.nonstring():
-		if name, ok := r.text(object, mostName); ok && name != "" {
+		if name, ok := r.text(object, maxName); ok && name != "" {
 			f.name = name
 		}
 		return
-	case typ != r.l.types.scope:
+	case typ != r.layout.types.scope:
 		return
 	}
 	flags := r.field(object, scopeFlags)
-	if r.l.scopePlace == 0 {
+	if r.layout.scopePlace == 0 {
 		flags >>= 32
 	}
 	n, ok := smiValue(r.field(object, scopeLocals))
-	if !ok || n < 0 || n > mostLocals {
+	if !ok || n < 0 || n > maxLocals {
 		return
 	}
 	at := uint64(scopeFixed)
-	if r.l.scopePlace != 0 {
-		f.begin, f.end = r.bounds(object, r.l.scopePlace)
-		at = r.l.scopePlace + 16
+	if r.layout.scopePlace != 0 {
+		f.begin, f.end = r.bounds(object, r.layout.scopePlace)
+		at = r.layout.scopePlace + 16
 	}
 	module := uint64(scopeModule)
-	if r.l.scopePlace != 0 {
+	if r.layout.scopePlace != 0 {
 		module = scopeModuleLater
 	}
 	if flags&scopeType == module {
@@ -290,21 +288,21 @@ func (r *functions) readName(f *function, w uint64) {
 	if flags&scopeClass != 0 {
 		at += 8
 	}
-	if kept := flags & scopeReceiver; !r.l.least(10, 0) && kept != 0 && kept != scopeReceiver {
+	if kept := flags & scopeReceiver; !r.layout.atLeast(10, 0) && kept != 0 && kept != scopeReceiver {
 		at += 8
 	}
 	name := ""
 	if flags&scopeHasName != 0 {
-		name, _ = r.text(r.field(object, at), mostName)
+		name, _ = r.text(r.field(object, at), maxName)
 		at += 16
 	}
 	if flags&scopeInferred != 0 {
-		if inferred, _ := r.text(r.field(object, at), mostName); name == "" {
+		if inferred, _ := r.text(r.field(object, at), maxName); name == "" {
 			name = inferred
 		}
 		at += 8
 	}
-	if r.l.scopePlace == 0 {
+	if r.layout.scopePlace == 0 {
 		f.begin, f.end = r.bounds(object, at)
 	}
 	if name != "" {
@@ -324,15 +322,14 @@ func (r *functions) bounds(object, at uint64) (begin, end int) {
 // # Proofs of names
 //
 // Names are read after the copy, when objects may have moved. What is unchanged from before to after the copy is
-// proven, as is a sleeper's. New functions have two independent proofs: function and bytecodes, or code. Functions of
-// eval and new Function come and go: they must be known before the copy.
+// proven, as is all of a sleeper. New functions have two independent proofs: function and bytecodes, or code. Functions
+// of eval and new Function come and go: they must be known before the copy.
 
-// isProven reports whether a function is proven to be the frame's.
 func (r *functions) isProven(f *function) bool {
 	return f.since < r.copiedAt || r.copiedAt == 0 || f.script == nil || f.script.named || r.live.Unchanged()
 }
 
-// functionAt gives the function of a frame with these bytecodes.
+// functionAt returns the function of a frame with these bytecodes.
 func (r *functions) functionAt(bytecodes, callee uint64) *function {
 	if f := r.byBytecodes[bytecodes]; f != nil {
 		if r.functionOf(f.sfi) == f && f.bytecodes == bytecodes {
@@ -340,7 +337,7 @@ func (r *functions) functionAt(bytecodes, callee uint64) *function {
 		}
 	}
 	if object, ok := r.isFunction(callee); ok {
-		if f := r.functionOf(r.field(object, r.l.jsShared)); f != nil && f.bytecodes == bytecodes {
+		if f := r.functionOf(r.field(object, r.layout.jsShared)); f != nil && f.bytecodes == bytecodes {
 			return f
 		}
 	}
@@ -349,7 +346,7 @@ func (r *functions) functionAt(bytecodes, callee uint64) *function {
 
 // listedAt is functionAt for a collected closure.
 func (r *functions) listedAt(bytecodes uint64) *function {
-	if _, ok := r.ofType(bytecodes, r.l.types.bytecodes); !ok {
+	if _, ok := r.ofType(bytecodes, r.layout.types.bytecodes); !ok {
 		return nil
 	}
 	f := r.list(bytecodes)

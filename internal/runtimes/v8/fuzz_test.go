@@ -77,7 +77,7 @@ func FuzzMemory(f *testing.F) {
 			words = append(words, binary.LittleEndian.Uint64(b[i:]))
 		}
 		for _, w := range words {
-			r.text(w, mostName)
+			r.text(w, maxName)
 			r.functionOf(w)
 			r.scriptOf(w)
 			r.bytecodesOf(w)
@@ -87,7 +87,7 @@ func FuzzMemory(f *testing.F) {
 				r.appendOptimized(made, 5, nil)
 			}
 			r.list(w)
-			r.census.countRange(span{w &^ 7, w&^7 + 0x400})
+			r.census.scanRange(span{w &^ 7, w&^7 + 0x400})
 		}
 		stack := &frames.Snapshot{Stack: frames.Region{Addr: fakeAt, Bytes: b}, StackEnd: fakeAt + uint64(len(b))}
 		r.Begin(&managed.Sample{Regs: &frames.Regs{Arch: frames.X86_64}, Mem: stack, At: 1, Live: r.live})
@@ -106,7 +106,7 @@ func FuzzMemory(f *testing.F) {
 func FuzzTables(f *testing.F) {
 	f.Add([]byte{1, 0x8c, 8, 2, 0x2c, 9, 0x20}, []byte{0, 5, 5, 1, 7}, 9, true)
 	f.Fuzz(func(t *testing.T, table, bytecodes []byte, place int, flags bool) {
-		p, _ := lookup(table, flags, place)
+		p, _ := positionAt(table, flags, place)
 		_, _ = p.offset(), p.inlined()
 		sizes := make([]byte, 3*200)
 		for i := range sizes {

@@ -13,28 +13,28 @@ import (
 
 // # Layouts
 //
-// V8's build derives data symbols with offsets, types and constants for debuggers
-// (tools/gen-postmortem-metadata.py: v8dbg_class_JSFunction__shared__SharedFunctionInfo). Names vary, and some or
-// all can be missing, so known layouts of releases complete them.
+// V8's build makes data symbols of offsets, types and constants for debuggers (tools/gen-postmortem-metadata.py:
+// v8dbg_class_JSFunction__shared__SharedFunctionInfo). Names vary, and some or all can be missing: known layouts of
+// releases complete them.
 
-// layout has the offsets of fields in their objects, for a release.
+// layout has the offsets of fields in their objects in a release.
 type layout struct {
 	// From the frame pointer (src/execution/frame-constants.h).
 	fpFunction, fpBytecodes, fpOffset int64
 
-	jsShared                                    uint64
-	sfiData, sfiName, sfiScript, sfiFlags       uint64 // SharedFunctionInfo (shared-function-info.tq)
-	scriptSource, scriptName, scriptEnds        uint64 // Script (script.tq)
-	scriptID, scriptFunctions, scriptURL        uint64
-	scopePlace                                  uint64 // ScopeInfo (scope-info.tq): position of the bounds, or 0
-	bytesLength, bytesPositions, bytesData      uint64 // BytecodeArray (bytecode-array.tq)
-	codeDeopt, codePositions, codeFlags         uint64 // Code (code.h)
-	codeStart, codeSize                         uint64 // codeStart 0: instructions in the object
-	head                                        uint64 // size before the instructions
-	inlined, literals, shared, inlining, exits_ int    // deoptimization data, in words
-	wrapped                                     bool   // shared is a SharedFunctionInfoWrapper
-	kinds                                       [16]string
-	types                                       types
+	jsShared                                       uint64
+	sfiData, sfiName, sfiScript, sfiFlags          uint64 // SharedFunctionInfo (shared-function-info.tq)
+	scriptSource, scriptName, scriptEnds           uint64 // Script (script.tq)
+	scriptID, scriptFunctions, scriptURL           uint64
+	scopePlace                                     uint64 // ScopeInfo (scope-info.tq): position of the bounds, or 0
+	bytesLength, bytesPositions, bytesData         uint64 // BytecodeArray (bytecode-array.tq)
+	codeDeopt, codePositions, codeFlags            uint64 // Code (code.h)
+	codeStart, codeSize                            uint64 // codeStart 0: Code contains the instructions
+	head                                           uint64 // bytes before the instructions
+	inlined, literals, shared, inlining, exitStart int    // deoptimization data, in words
+	wrapped                                        bool   // shared is a SharedFunctionInfoWrapper
+	kinds                                          [16]string
+	types                                          types
 }
 
 // types are the instance types of objects (src/objects/instance-type.h).
@@ -45,28 +45,28 @@ type types struct {
 
 type version struct{ major, minor int }
 
-func (v version) least(major, minor int) bool {
+func (v version) atLeast(major, minor int) bool {
 	return v.major > major || v.major == major && v.minor >= minor
 }
 
-// oldest and newest are the releases with known layout: Node 16 to 26.
+// oldest and newest are the releases of known layout: Node 16 to 26.
 var oldest, newest = version{9, 4}, version{14, 6}
 
-// Types of frames without a code kind.
+// Frame types without a code kind of their own.
 const (
 	kindRegExp      = "regexp"
 	kindInterpreted = "interpreted"
 	kindBaseline    = "baseline"
 )
 
-// kindsOf gives the frame types of code kinds by number (CodeKind in src/objects/code-kind.h).
+// kindsOf returns the frame types by code kind (CodeKind in src/objects/code-kind.h).
 func kindsOf(v version) (kinds [16]string) {
 	kinds[3] = kindRegExp
-	if v.least(14, 0) {
+	if v.atLeast(14, 0) {
 		kinds[3], kinds[4] = "", kindRegExp
 	}
 	switch {
-	case v.least(14, 0), !v.least(12, 0):
+	case v.atLeast(14, 0), !v.atLeast(12, 0):
 		kinds[11] = kindBaseline
 	default:
 		kinds[10] = kindBaseline
@@ -75,21 +75,21 @@ func kindsOf(v version) (kinds [16]string) {
 	if kinds[11] != "" {
 		at = 12
 	}
-	if v.least(11, 0) {
+	if v.atLeast(11, 0) {
 		kinds[at] = "maglev"
 		at++
 	}
 	kinds[at] = "turbofan"
-	if !v.least(11, 0) {
+	if !v.atLeast(11, 0) {
 		kinds[at], kinds[at+1], kinds[at+2] = "turboprop", "turbofan", "turbofan"
-		if v.least(10, 0) {
+		if v.atLeast(10, 0) {
 			kinds[at] = "maglev"
 		}
 	}
 	return kinds
 }
 
-// layoutOf gives the layout of a release, from its sources.
+// layoutOf returns the layout of a release, as in its sources.
 func layoutOf(v version) layout {
 	l := layout{
 		fpFunction: -16, fpBytecodes: -32, fpOffset: -40,
@@ -97,34 +97,34 @@ func layoutOf(v version) layout {
 		scriptSource: 8, scriptName: 16, scriptEnds: 56, scriptID: 64, scriptFunctions: 88, scriptURL: 112,
 		bytesLength: 8, bytesPositions: 32, bytesData: 54,
 		codeDeopt: 16, codePositions: 24, codeFlags: 48, codeSize: 40, head: 96,
-		inlined: 1, literals: 2, shared: 6, inlining: 7, exits_: 8,
+		inlined: 1, literals: 2, shared: 6, inlining: 7, exitStart: 8,
 		kinds: kindsOf(v),
 	}
-	if v.least(10, 0) {
+	if v.atLeast(10, 0) {
 		l.head, l.bytesData = 128, 56
 	}
 	if v.major == 9 {
 		l.scriptURL = 104
 	}
-	if v.least(11, 0) { // separate Code object
+	if v.atLeast(11, 0) { // separate Code object
 		l.codeStart, l.codeSize, l.head, l.bytesData = 40, 56, 16, 54
 	}
-	if v.least(12, 0) {
+	if v.atLeast(12, 0) {
 		l.jsShared, l.bytesPositions, l.bytesData = 32, 24, 64
 		l.codeDeopt, l.codePositions, l.codeSize, l.head = 8, 16, 52, 32
 	}
-	if v.least(12, 8) {
+	if v.atLeast(12, 8) {
 		l.scopePlace = 32
 	}
-	if v.least(13, 0) {
+	if v.atLeast(13, 0) {
 		l.sfiName, l.sfiScript, l.sfiFlags = 24, 40, 56
 		l.codeFlags, l.codeSize = 52, 56
-		l.literals, l.shared, l.inlining, l.exits_ = 3, 7, 8, 9
+		l.literals, l.shared, l.inlining, l.exitStart = 3, 7, 8, 9
 	}
 	return l
 }
 
-// field is a symbol's value, with alternative names.
+// field is where a symbol's value goes; names are alternatives.
 type field struct {
 	into  func(l *layout, v int64)
 	names []string
@@ -191,7 +191,7 @@ var symbols = []field{
 		[]string{"type_SharedFunctionInfoWrapper__SHARED_FUNCTION_INFO_WRAPPER_TYPE"}},
 }
 
-// functionTypes is the number of function types in releases that do not describe it.
+// functionTypes is the number of function types in releases without a symbol for it.
 const functionTypes = 17
 
 const prefix = "v8dbg_"
@@ -229,7 +229,7 @@ type described struct {
 	layout
 	version
 	full  string
-	sizes []byte // of bytecodes with operands of one, two and four bytes
+	sizes []byte // of bytecodes, with operands of one, two and four bytes
 	code  span
 	runs  []span
 	node  string // Node's version, or ""
@@ -258,7 +258,7 @@ func describe(h managed.Host, m *frames.Module) (*described, error) {
 	patch, _ := number(symPatch)
 	d := &described{version: version{int(major), int(minor)}}
 	d.full = fmt.Sprintf("%d.%d.%d.%d", major, minor, build, patch)
-	if !d.least(oldest.major, oldest.minor) || d.least(newest.major, newest.minor+1) {
+	if !d.atLeast(oldest.major, oldest.minor) || d.atLeast(newest.major, newest.minor+1) {
 		return nil, fmt.Errorf("V8 %s is not known (9.4 to 14.6, those of Node 16 to 26, are); JavaScript has no names",
 			d.full)
 	}
@@ -298,12 +298,11 @@ func (d *described) lacks() string {
 	return ""
 }
 
-// mostSizes bounds the bytecode sizes: 256 bytecodes, three operand sizes.
-const mostSizes = 3 * 256
+// maxSizes bounds the bytecode sizes: 256 bytecodes, three operand sizes.
+const maxSizes = 3 * 256
 
-// read reads the bytecode sizes and the builtins' location.
 func (d *described) read(h managed.Host, at map[string]managed.Symbol, number func(string) (int64, bool)) {
-	if s := at[symSizes]; s.Size > 0 && s.Size <= mostSizes && s.Size%3 == 0 {
+	if s := at[symSizes]; s.Size > 0 && s.Size <= maxSizes && s.Size%3 == 0 {
 		b := make([]byte, s.Size)
 		d.sizes = b[:h.Read(s.Addr, b)]
 	}

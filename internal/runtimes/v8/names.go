@@ -10,7 +10,7 @@ import (
 // kinds are the prefixes of JavaScript names in V8's perf maps (src/logger/code-events.h, src/logging/log.cc).
 var kinds = [...]string{"JS:", "LazyCompile:", "Function:", "Script:", "Eval:"}
 
-// Position gives the file and line (from 1) in a perf map name, such as "JS:*sum /srv/app/stats.js:10:20" or
+// Position returns file and line (from 1) in a perf map name, such as "JS:*sum /srv/app/stats.js:10:20" or
 // "LazyCompile:~ node:fs:1:2"; false for other forms.
 func Position(name string) (file string, line int, ok bool) {
 	for _, kind := range kinds {
@@ -21,8 +21,8 @@ func Position(name string) (file string, line int, ok bool) {
 	return "", 0, false
 }
 
-// fileLine parses "MARK NAME FILE:LINE:COLUMN". Function names have a blank only in "get x" and "set x"; paths
-// may.
+// fileLine parses "MARK NAME FILE:LINE:COLUMN". Blanks are in a function name only in "get x" and "set x", but anywhere
+// in a path.
 func fileLine(s string) (file string, line int, ok bool) {
 	s, column, ok1 := cutNumber(s)
 	s, line, ok2 := cutNumber(s)
@@ -42,7 +42,6 @@ func fileLine(s string) (file string, line int, ok bool) {
 	return file, line, true
 }
 
-// cutNumber cuts ":NUMBER" off the end.
 func cutNumber(s string) (rest string, n int, ok bool) {
 	i := strings.LastIndexByte(s, ':')
 	if i < 0 {

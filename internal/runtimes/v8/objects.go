@@ -12,9 +12,9 @@ import (
 
 // # Objects
 //
-// A word is a small integer, shifted left by 32, or an object's address plus one, plus three if weak
-// (src/objects/tagged.h). An object begins with the address of its map, which has its type, or while it is moved
-// with its new untagged address (MapWord in src/objects/objects.h).
+// A word is a small integer shifted left by 32, or an object's address plus one, plus three if weak
+// (src/objects/tagged.h). An object begins with the address of its map, which has its type, or, while it is moved, with
+// its new untagged address (MapWord in src/objects/objects.h).
 
 const (
 	tag          = 1
@@ -27,23 +27,21 @@ func isObject(w uint64) bool { return w&tagMask == tag && w > 1<<12 && w < 1<<48
 
 func smiValue(w uint64) (int, bool) { return int(int64(w) >> 32), w<<32 == 0 }
 
-// heap reads objects of V8 from the process.
 type heap struct {
-	l     *described
-	host  managed.Host
-	live  managed.Live
-	parts []frames.Region // for readParts
-	// streamMap is the map of InstructionStream, 0: unknown.
+	layout *described
+	host   managed.Host
+	live   managed.Live
+	parts  []frames.Region // for readParts
+	// streamMap is the map of InstructionStream; 0: unknown.
 	streamMap uint64
-	maps      map[uint64]uint16 // types by maps not made by programs
+	maps      map[uint64]uint16 // types by map, but of maps made by programs
 	buf       [256]byte
-	// pieces is the number of strings that may still be read for this one.
+	// pieces is how many more strings may be read for this one.
 	pieces int
 }
 
-const mostMaps = 1 << 10
+const maxMaps = 1 << 10
 
-// word reads a word; 0 if unreadable.
 func (h *heap) word(at uint64) uint64 {
 	if h.live.Read(at, h.buf[:8]) != 8 {
 		return 0
@@ -53,7 +51,7 @@ func (h *heap) word(at uint64) uint64 {
 
 func (h *heap) field(object, offset uint64) uint64 { return h.word(object - tag + offset) }
 
-// object gives the object of a word, also a moved one; type 0 if it is none.
+// object returns the object of a word, even if moved; type 0 if it is none.
 func (h *heap) object(w uint64) (object uint64, typ uint16) {
 	if !isObject(w) {
 		return 0, 0
@@ -68,7 +66,7 @@ func (h *heap) object(w uint64) (object uint64, typ uint16) {
 	return w, h.typeOf(first)
 }
 
-// typeOf gives a map's type, 0 if the word is no map.
+// typeOf returns a map's type; 0 if m is no map.
 func (h *heap) typeOf(m uint64) uint16 {
 	if !isObject(m) {
 		return 0
@@ -83,11 +81,11 @@ func (h *heap) typeOf(m uint64) uint16 {
 	typ := binary.LittleEndian.Uint16(b[instanceType:])
 	of := binary.LittleEndian.Uint64(b[:])
 	if !isObject(of) || h.live.Read(of-tag+instanceType, b[:2]) != 2 ||
-		binary.LittleEndian.Uint16(b[:]) != h.l.types.mapType {
+		binary.LittleEndian.Uint16(b[:]) != h.layout.types.mapType {
 		return 0
 	}
-	if typ < h.l.types.firstFunction { // programs make maps for later types
-		if len(h.maps) >= mostMaps {
+	if typ < h.layout.types.firstFunction { // programs make maps of later types
+		if len(h.maps) >= maxMaps {
 			clear(h.maps)
 		}
 		h.maps[m] = typ
@@ -104,10 +102,10 @@ func (h *heap) ofType(w uint64, typ uint16) (object uint64, ok bool) {
 
 func (h *heap) isFunction(w uint64) (object uint64, ok bool) {
 	object, got := h.object(w)
-	return object, got >= h.l.types.firstFunction && got <= h.l.types.lastFunction
+	return object, got >= h.layout.types.firstFunction && got <= h.layout.types.lastFunction
 }
 
-// readParts reads several places, in one call if possible.
+// readParts reads h.parts, in one call if possible; false if one is unreadable.
 func (h *heap) readParts() bool {
 	if g, ok := h.host.(managed.Gatherer); ok && len(h.parts) > 1 && g.ReadParts(h.parts) == len(h.parts) {
 		return true
@@ -120,7 +118,7 @@ func (h *heap) readParts() bool {
 	return true
 }
 
-// gather reads parts; unreadable ones are 0.
+// gather reads parts; unreadable ones become 0.
 func (h *heap) gather(parts []frames.Region) {
 	g, _ := h.host.(managed.Gatherer)
 	for len(parts) > 0 {
@@ -157,30 +155,29 @@ const (
 	stringSecond = 24 // second part, offset, or address of a resource's characters
 )
 
-// nonstring is the first non-string type; lower before V8 10.
+// nonstring is the first type that is no string; lower before V8 10.
 func (h *heap) nonstring() uint16 {
-	if h.l.least(10, 0) {
+	if h.layout.atLeast(10, 0) {
 		return firstNonstring
 	}
 	return firstNonstring / 2
 }
 
-// Limits of the nesting and number of strings.
 const (
-	mostDepth  = 48
-	mostPieces = 1 << 12
-	mostName   = 1 << 10
+	maxDepth  = 48
+	maxPieces = 1 << 12
+	maxName   = 1 << 10
 )
 
-// text reads a string of at most most characters.
+// text reads a string, at most its first most characters.
 func (h *heap) text(w uint64, most int) (string, bool) {
 	b, ok := h.characters(w, most)
 	return string(b), ok
 }
 
-// characters gives a string's characters as UTF-8 or as in memory.
+// characters returns a string's characters as UTF-8, or as in memory if ASCII.
 func (h *heap) characters(w uint64, most int) ([]byte, bool) {
-	h.pieces = mostPieces
+	h.pieces = maxPieces
 	raw, wide, ok := h.raw(w, most, 0)
 	if !ok {
 		return nil, false
@@ -204,10 +201,10 @@ func (h *heap) characters(w uint64, most int) ([]byte, bool) {
 	return raw, true
 }
 
-// raw reads characters as in memory: one byte each, or two if wide.
+// raw reads characters as in memory: one byte each, two if wide.
 func (h *heap) raw(w uint64, most, depth int) (b []byte, wide, ok bool) {
 	object, typ := h.object(w)
-	if object == 0 || typ >= h.nonstring() || depth > mostDepth || h.pieces == 0 {
+	if object == 0 || typ >= h.nonstring() || depth > maxDepth || h.pieces == 0 {
 		return nil, false, false
 	}
 	h.pieces--
@@ -269,7 +266,7 @@ func (h *heap) bytes(at uint64, size int, wide bool) ([]byte, bool, bool) {
 	return b, wide, len(b) == size
 }
 
-// readStep bounds one read of a long object, in bytes.
+// readStep bounds one read of a long object, bytes.
 const readStep = 256 << 10
 
 func (h *heap) read(at uint64, size int) []byte {
@@ -283,7 +280,7 @@ func (h *heap) read(at uint64, size int) []byte {
 	}
 }
 
-// joined reads a concatenated string, at most so many characters.
+// joined reads a concatenated string, at most its first most characters.
 func (h *heap) joined(first, second uint64, most, depth int) ([]byte, bool, bool) {
 	a, wideA, ok := h.raw(first, most, depth)
 	if !ok {
@@ -309,10 +306,10 @@ func (h *heap) joined(first, second uint64, most, depth int) ([]byte, bool, bool
 	return append(a, b...), wideA, true
 }
 
-// window reads up to n characters of a flat string before a place; those beyond ASCII are 0.
+// window reads up to n characters of a flat string before a place; those beyond ASCII become 0.
 func (h *heap) window(w uint64, before, n int) []byte {
 	n = min(n, before)
-	for range mostDepth {
+	for range maxDepth {
 		object, typ := h.object(w)
 		if object == 0 || typ >= h.nonstring() || n <= 0 {
 			return nil
@@ -359,7 +356,7 @@ func widened(b []byte, wide bool) []byte {
 	return out
 }
 
-// array reads an array: length as a small integer at 8, elements from 16 on.
+// array reads an array: its length (a small integer) is at 8, its elements from 16 on.
 func (h *heap) array(w uint64, size, most int) []byte {
 	object, typ := h.object(w)
 	if object == 0 || typ == 0 {
@@ -367,7 +364,7 @@ func (h *heap) array(w uint64, size, most int) []byte {
 	}
 	length := h.field(object, 8)
 	n, ok := smiValue(length)
-	if !ok && h.l.least(14, 0) {
+	if !ok && h.layout.atLeast(14, 0) {
 		n, ok = int(uint32(length)), true
 	}
 	if !ok || n <= 0 || n > most {

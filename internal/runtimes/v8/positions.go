@@ -4,9 +4,9 @@ package v8
 
 // # Positions
 //
-// A position table has ascending entries of differences of place and source position, 7 bits a byte, the sign in
-// the lowest bit (src/codegen/source-position-table.cc). The place's sign, or lowest bit, marks a statement. A
-// position is (src/codegen/source-position.h):
+// A position table has ascending entries: differences of place and of source position, 7 bits a byte, with the sign in
+// the lowest bit (src/codegen/source-position-table.cc). The place's sign, or lowest bit, marks a statement. A position
+// is (src/codegen/source-position.h):
 //
 //	bit 0        in V8's own source
 //	bits 1–30    offset in the script, plus one
@@ -51,9 +51,9 @@ func (c *cursor) signed() int64 {
 	return int64(v>>1) ^ -int64(v&1)
 }
 
-// lookup gives the last position at or before a place; false if none. flags reports the form of V8 14 and
-// later: a place is unsigned, above two bits of flags.
-func lookup(table []byte, flags bool, place int) (p position, ok bool) {
+// positionAt returns the last position at or before a place; false: none. flags: the form of V8 14 on, in which a place
+// is unsigned, above two bits of flags.
+func positionAt(table []byte, flags bool, place int) (p position, ok bool) {
 	c := cursor{b: table}
 	at, source := int64(-1), int64(0) // kFunctionEntryBytecodeOffset
 	for !c.done() {
@@ -78,11 +78,11 @@ const (
 	debugWide, debugExtraWide = 2, 3
 )
 
-// mostBytecodes bounds a function's bytecode.
-const mostBytecodes = 1 << 22
+const maxBytecodes = 1 << 22
 
-// bytecodeAt gives the bytecode offset of baseline code, from a table of code sizes: before the first bytecode,
-// then of each (src/baseline/bytecode-offset-iterator.h). place is within the instruction; false before the first.
+// bytecodeAt returns the bytecode offset of a place in baseline code; false before the first bytecode. table has code
+// sizes: before the first bytecode, then of each (src/baseline/bytecode-offset-iterator.h). place is within the
+// instruction.
 func bytecodeAt(table, bytecodes, sizes []byte, place int) (offset int, ok bool) {
 	c := cursor{b: table}
 	end := int(c.unsigned())

@@ -13,7 +13,7 @@ func TestPositionsAreFoundInTables(t *testing.T) {
 			if flags {
 				table = now
 			}
-			p, ok := lookup(table, flags, place)
+			p, ok := positionAt(table, flags, place)
 			if got := p.offset(); !ok || got != want || p.inlined() != -1 {
 				t.Errorf("%d, flags %v: %d, want %d", place, flags, got, want)
 			}

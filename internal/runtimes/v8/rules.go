@@ -12,8 +12,8 @@ import (
 // # Rules
 //
 // V8's run-time code saves only the caller's frame pointer, and calling functions have a frame. The analysis of
-// instructions finds that except for two cases: deoptimized code returns to the first instruction of a builtin
-// (InterpreterEnterAtNextBytecode), which looks like the end of a stack; and code without a found end.
+// instructions finds that but in two cases: deoptimized code returns to the first instruction of a builtin
+// (InterpreterEnterAtNextBytecode), which looks like the end of a stack; and code of unknown end.
 
 // byFramePointer is the rule of calling frames.
 var byFramePointer = map[frames.Arch]*frames.Row{
@@ -60,7 +60,7 @@ type hostLive struct{ managed.Host }
 // Unchanged implements [managed.Live].
 func (hostLive) Unchanged() bool { return false }
 
-// adoptCode sets the rules of V8's code, before existing ones.
+// adoptCode puts the rules of V8's code before other sources.
 func (r *Runtime) adoptCode(h managed.Host) {
 	for _, m := range managed.Unowned(h) {
 		if s := (jitRules{r}); !slices.Contains(m.Sources, frames.RuleSource(s)) {

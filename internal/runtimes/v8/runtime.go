@@ -18,16 +18,16 @@ type Runtime struct {
 	module       *frames.Module
 	name         string
 	sample       *managed.Sample
-	handlerFrame uint64 // interpreter frame of the running handler, 0: none
+	handlerFrame uint64 // fp of the interpreter frame that runs the innermost handler; 0: none
 	eviction     managed.IdleEviction
 }
 
 var _ managed.Namer = (*Runtime)(nil)
 
-// v8File matches files that contain V8.
+// v8File matches names of files that contain V8.
 var v8File = regexp.MustCompile(`^(node|nodejs|nsolid|iojs)\d*(\.\d+)*$|^lib(node|v8)[-.\d_a-z]*\.so(\.[\d.]+)?$`)
 
-// Detect looks for V8. It is a [managed.Detector].
+// Detect implements [managed.Detector].
 func Detect(h managed.Host) (managed.Runtime, error) {
 	if h.Arch() != frames.X86_64 && h.Arch() != frames.AArch64 {
 		return nil, nil
@@ -53,12 +53,12 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 	return nil, nil
 }
 
-// sharedFile matches shared libraries with a version.
+// sharedFile matches names of shared libraries with a version.
 var sharedFile = regexp.MustCompile(`\.so\.`)
 
 func newRuntime(h managed.Host, m *frames.Module, d *described) *Runtime {
 	r := &Runtime{module: m, name: m.Name}
-	r.heap = heap{l: d, host: h, live: hostLive{h}, maps: map[uint64]uint16{}}
+	r.heap = heap{layout: d, host: h, live: hostLive{h}, maps: map[uint64]uint16{}}
 	r.census.heap = &r.heap
 	r.Forget()
 	return r
@@ -66,10 +66,10 @@ func newRuntime(h managed.Host, m *frames.Module, d *described) *Runtime {
 
 // Name implements [managed.Runtime].
 func (r *Runtime) Name() string {
-	if r.l.node != "" {
-		return "Node " + r.l.node
+	if r.layout.node != "" {
+		return "Node " + r.layout.node
 	}
-	return "V8 " + r.l.full
+	return "V8 " + r.layout.full
 }
 
 // Attach implements [managed.Runtime].
@@ -79,14 +79,14 @@ func (r *Runtime) Attach(h managed.Host) bool {
 		if m.Name == r.name && m.Bias == r.module.Bias {
 			r.module = m
 			r.adoptCode(h)
-			r.census.countNew(managed.Unowned(h))
+			r.census.scanNew(managed.Unowned(h))
 			return true
 		}
 	}
 	return false
 }
 
-// Changed implements [managed.Runtime]: there are no rules.
+// Changed implements [managed.Runtime].
 func (r *Runtime) Changed() bool { return false }
 
 // Forget implements [managed.Runtime].
@@ -131,7 +131,7 @@ func (r *Runtime) Native(f *frames.Frame, cfa frames.Addr, out []managed.Ref) ([
 
 // inBuiltins reports whether a frame is in the builtins, or in V8's copy of them.
 func (r *Runtime) inBuiltins(f *frames.Frame) bool {
-	return f.Module.Name == r.name && r.l.code.has(r.inFile(f.Lookup(r.host.Arch()), f.Module))
+	return f.Module.Name == r.name && r.layout.code.has(r.inFile(f.Lookup(r.host.Arch()), f.Module))
 }
 
 // inFile converts an address in V8's file to the described mapping.
@@ -139,26 +139,16 @@ func (r *Runtime) inFile(pc frames.Addr, m *frames.Module) frames.Addr {
 	return pc - m.Bias + r.module.Bias
 }
 
-// runsBytecode reports whether a frame is of a builtin that only runs bytecode.
+// runsBytecode reports whether a frame's builtin does nothing but run bytecode.
 func (r *Runtime) runsBytecode(f *frames.Frame) bool {
-	pc := r.inFile(f.PC, f.Module) // possibly the first instruction
-	return slices.ContainsFunc(r.l.runs, func(s span) bool { return s.has(pc) })
+	pc := r.inFile(f.PC, f.Module) // may be the first instruction
+	return slices.ContainsFunc(r.layout.runs, func(s span) bool { return s.has(pc) })
 }
-
-// # Frames (src/execution/frame-constants.h)
-//
-//	fp + 8    return address
-//	fp        the caller's fp
-//	fp − 8    context: an object; of frames that are no function's their type, a small integer
-//	fp − 16   JSFunction
-//	fp − 24   number of arguments
-//	fp − 32   interpreter, baseline code: BytecodeArray
-//	fp − 40   interpreter: offset in it, a small integer; baseline code: feedback
 
 const fpContext = 8 // below fp
 
 func (r *Runtime) frameOf(f *frames.Frame, cfa frames.Addr) (fp, callee uint64) {
-	if f.FP == 0 || cfa != f.FP+16 || !f.Caller && f.FP+uint64(r.l.fpFunction) < f.SP { // in the prologue or epilogue
+	if f.FP == 0 || cfa != f.FP+16 || !f.Caller && f.FP+uint64(r.layout.fpFunction) < f.SP { // in the prologue or epilogue
 		return 0, 0
 	}
 	mem := r.sample.Mem
@@ -166,32 +156,32 @@ func (r *Runtime) frameOf(f *frames.Frame, cfa frames.Addr) (fp, callee uint64) 
 	if !ok || !isObject(context) {
 		return 0, 0
 	}
-	callee, ok = mem.Word(f.FP + uint64(r.l.fpFunction))
+	callee, ok = mem.Word(f.FP + uint64(r.layout.fpFunction))
 	if !ok || !isObject(callee) {
 		return 0, 0
 	}
 	return f.FP, callee
 }
 
-// isIncomplete reports whether the frame is being made: words below the stack pointer are stale.
+// isIncomplete reports whether the frame is being made, so that words below the stack pointer are stale.
 func (r *Runtime) isIncomplete(f *frames.Frame) bool {
-	return !f.Caller && f.FP+uint64(r.l.fpOffset) < f.SP
+	return !f.Caller && f.FP+uint64(r.layout.fpOffset) < f.SP
 }
 
-// refByClosure gives the function of such a frame, by its closure alone: valid only while the thread is unchanged.
+// refByClosure returns the function of an incomplete frame by its closure: valid only while the thread is unchanged.
 func (r *Runtime) refByClosure(callee uint64, kind uint8) managed.Ref {
 	if object, ok := r.isFunction(callee); ok && r.live.Unchanged() {
-		if fn := r.functionOf(r.field(object, r.l.jsShared)); fn != nil {
+		if fn := r.functionOf(r.field(object, r.layout.jsShared)); fn != nil {
 			return managed.Ref{Object: fn.sfi, Cookie: fn.cookie, Kind: kind}
 		}
 	}
 	return lostRef
 }
 
-// lostRef is the Ref of an unproven function.
+// lostRef stands for an unproven function.
 var lostRef = managed.Ref{Kind: refLost}
 
-// appendInterpreted gives the function of an interpreter frame, instead of the bytecode's handler.
+// appendInterpreted appends the function of an interpreter frame, which replaces the bytecode's handler.
 func (r *Runtime) appendInterpreted(f *frames.Frame, cfa frames.Addr, out []managed.Ref) ([]managed.Ref, bool) {
 	fp, callee := r.frameOf(f, cfa)
 	switch {
@@ -203,8 +193,8 @@ func (r *Runtime) appendInterpreted(f *frames.Frame, cfa frames.Addr, out []mana
 		}
 		return append(out, r.refByClosure(callee, refInterpreted)), true
 	}
-	bytecodes, ok1 := r.sample.Mem.Word(fp + uint64(r.l.fpBytecodes))
-	offset, ok2 := r.sample.Mem.Word(fp + uint64(r.l.fpOffset))
+	bytecodes, ok1 := r.sample.Mem.Word(fp + uint64(r.layout.fpBytecodes))
+	offset, ok2 := r.sample.Mem.Word(fp + uint64(r.layout.fpOffset))
 	at, ok3 := smiValue(offset)
 	if !ok1 || !ok2 || !ok3 || !isObject(bytecodes) {
 		return out, false
@@ -217,37 +207,37 @@ func (r *Runtime) appendInterpreted(f *frames.Frame, cfa frames.Addr, out []mana
 		if fn == nil && !r.runsBytecode(f) && fp != r.handlerFrame && (f.Caller || !r.inHandler(fp)) {
 			return out, false
 		}
-		return append(out, r.laterRef(fn, bytecodes, at-int(r.l.bytesData)+tag)), true
+		return append(out, r.laterRef(fn, bytecodes, at-int(r.layout.bytesData)+tag)), true
 	}
 	if !f.Caller || fp == r.handlerFrame {
 		at = r.currentOffset(bytecodes, at)
 	}
-	at -= int(r.l.bytesData) - tag
+	at -= int(r.layout.bytesData) - tag
 	return append(out, managed.Ref{Object: fn.sfi, Position: uint64(max(at, 0)), Cookie: fn.cookie,
 		Kind: refInterpreted}), true
 }
 
-// inHandler reports whether the innermost frame is a handler called by the interpreter's frame at fp: a register
-// has its bytecodes.
+// inHandler reports whether the innermost frame is a handler called by the interpreter frame at fp: a register has that
+// frame's bytecodes.
 func (r *Runtime) inHandler(fp uint64) bool {
-	bytecodes, ok := r.sample.Mem.Word(fp + uint64(r.l.fpBytecodes))
+	bytecodes, ok := r.sample.Mem.Word(fp + uint64(r.layout.fpBytecodes))
 	if !ok || !isObject(bytecodes) || r.sample.Regs.Arch != frames.X86_64 {
 		return false
 	}
 	if b, ok := r.sample.Regs.Get(arrayRegister); !ok || b != bytecodes {
 		return false
 	}
-	if _, is := r.ofType(bytecodes, r.l.types.bytecodes); !is && r.byBytecodes[bytecodes] == nil {
+	if _, is := r.ofType(bytecodes, r.layout.types.bytecodes); !is && r.byBytecodes[bytecodes] == nil {
 		return false // a builtin's own frame, with an arbitrary word there
 	}
 	r.handlerFrame = fp
 	return true
 }
 
-// arrayRegister and offsetRegister are r12 and r9 in handlers (src/codegen/x64/register-x64.h).
+// Registers of handlers: r12 and r9 (src/codegen/x64/register-x64.h).
 const arrayRegister, offsetRegister = 12, 9
 
-// currentOffset gives the bytecode offset in a handler's registers; the stack has that of the last call.
+// currentOffset returns the bytecode offset in a handler's registers; the stack has that of the last call.
 func (r *Runtime) currentOffset(bytecodes uint64, stored int) int {
 	regs := r.sample.Regs
 	if regs.Arch != frames.X86_64 {
@@ -255,7 +245,7 @@ func (r *Runtime) currentOffset(bytecodes uint64, stored int) int {
 	}
 	b, ok1 := regs.Get(arrayRegister)
 	at, ok2 := regs.Get(offsetRegister)
-	if !ok1 || !ok2 || b != bytecodes || at < r.l.bytesData-tag || at > mostBytecodes {
+	if !ok1 || !ok2 || b != bytecodes || at < r.layout.bytesData-tag || at > maxBytecodes {
 		return stored
 	}
 	return int(at)
@@ -284,7 +274,7 @@ func (r *Runtime) appendCompiled(f *frames.Frame, cfa frames.Addr, out []managed
 		Kind: refOptimized}), true
 }
 
-// agrees reports whether the frame's closure is now one of a function.
+// agrees reports whether the frame's closure is now one of fn.
 func (r *Runtime) agrees(f *frames.Frame, cfa frames.Addr, fn *function) bool {
 	if r.live.Unchanged() {
 		return true
@@ -294,10 +284,10 @@ func (r *Runtime) agrees(f *frames.Frame, cfa frames.Addr, fn *function) bool {
 		return false
 	}
 	object, ok := r.isFunction(callee)
-	return ok && r.functionOf(r.field(object, r.l.jsShared)) == fn
+	return ok && r.functionOf(r.field(object, r.layout.jsShared)) == fn
 }
 
-// laterRef is the Ref of a function that outer frames may identify.
+// laterRef is the Ref of a function that outer frames may still identify.
 func (r *Runtime) laterRef(fn *function, bytecodes uint64, at int) managed.Ref {
 	if fn != nil || bytecodes == 0 {
 		return lostRef
@@ -315,7 +305,7 @@ func (r *Runtime) appendBaseline(
 		return append(out, r.refByClosure(callee, refBaseline)), true
 	}
 	if fp != 0 && bytecodes == 0 {
-		bytecodes, _ = r.sample.Mem.Word(fp + uint64(r.l.fpBytecodes))
+		bytecodes, _ = r.sample.Mem.Word(fp + uint64(r.layout.fpBytecodes))
 	}
 	if fp == 0 && !f.Caller && r.sample.Regs.Arch == frames.X86_64 {
 		callee, _ = r.sample.Regs.Get(frames.X86RDI)
@@ -331,7 +321,7 @@ func (r *Runtime) appendBaseline(
 		}
 		return append(out, ref), true
 	}
-	at, _ := bytecodeAt(c.positions, r.bytecode(fn), r.l.sizes, place)
+	at, _ := bytecodeAt(c.positions, r.bytecode(fn), r.layout.sizes, place)
 	return append(out, managed.Ref{Object: fn.sfi, Position: uint64(at), Cookie: fn.cookie, Kind: refBaseline}), true
 }
 
@@ -368,11 +358,11 @@ func (r *Runtime) Symbolize(ref managed.Ref, l managed.Live, out []managed.Frame
 	if f == nil || f.cookie != ref.Cookie {
 		return out, managed.Freed
 	}
-	p, ok := lookup(f.positions, r.l.least(14, 0), int(ref.Position))
+	p, ok := positionAt(f.positions, r.layout.atLeast(14, 0), int(ref.Position))
 	return append(out, r.frame(f, p, ok, kind)), truth
 }
 
-// describeLater names such a function.
+// describeLater names the function of a laterRef.
 func (r *Runtime) describeLater(ref managed.Ref, out []managed.Frame) []managed.Frame {
 	bytecodes, at, kind := ref.Object, int(ref.Position), kindInterpreted
 	var c *code
@@ -387,16 +377,15 @@ func (r *Runtime) describeLater(ref managed.Ref, out []managed.Frame) []managed.
 		return append(out, managed.Frame{Function: movedName})
 	}
 	if c != nil {
-		at, _ = bytecodeAt(c.positions, r.bytecode(f), r.l.sizes, int(ref.Object-c.start))
+		at, _ = bytecodeAt(c.positions, r.bytecode(f), r.layout.sizes, int(ref.Object-c.start))
 	}
-	p, ok := lookup(f.positions, r.l.least(14, 0), at)
+	p, ok := positionAt(f.positions, r.layout.atLeast(14, 0), at)
 	return append(out, r.frame(f, p, ok, kind))
 }
 
-// frame describes a function at a source position, if that is known.
 func (r *Runtime) frame(f *function, p position, known bool, kind string) managed.Frame {
-	if f.script != nil && f.begin < 0 && f.tries < mostTries {
-		r.isUnchanged(f) // it was moved while it was read: the answer is kept, so it is read again first
+	if f.script != nil && f.begin < 0 && f.tries < maxTries {
+		r.isUnchanged(f) // moved while read: the answer is kept, so try again first
 	}
 	m := managed.Frame{Function: f.name, StartLine: f.start, Type: kind}
 	if f.script == nil {
@@ -416,15 +405,15 @@ func (r *Runtime) frame(f *function, p position, known bool, kind string) manage
 	return m
 }
 
-const mostDeep = 64
+const maxInlineDepth = 64
 
-// appendOptimized gives the functions at a place in optimized code, innermost first.
+// appendOptimized appends the functions at a place in optimized code, innermost first.
 func (r *Runtime) appendOptimized(c *code, place int, out []managed.Frame) []managed.Frame {
-	p, ok := lookup(c.positions, r.l.least(14, 0), place)
+	p, ok := positionAt(c.positions, r.layout.atLeast(14, 0), place)
 	if c.exits > 0 && place >= c.exits {
 		ok = false
 	}
-	for i := 0; ok && i < mostDeep; i++ {
+	for i := 0; ok && i < maxInlineDepth; i++ {
 		n := p.inlined()
 		if n < 0 || n >= len(c.inlined) {
 			break
@@ -440,7 +429,7 @@ func (r *Runtime) appendOptimized(c *code, place int, out []managed.Frame) []man
 	return append(out, r.frame(c.function, p, ok, c.kind))
 }
 
-// evictIdle drops entries that were in no walk for long.
+// evictIdle drops entries that no walk used for long.
 func (r *Runtime) evictIdle(at int64) {
 	before, due := r.eviction.Due(at)
 	if !due {

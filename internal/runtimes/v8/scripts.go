@@ -19,32 +19,32 @@ type script struct {
 	id       int
 	name     string
 	named    bool
-	first    int // first line, of an embedded script
+	first    int // first line of an embedded script
 	ends     []int32
-	tries    int // to read ends: the collector may move the source meanwhile
+	tries    int // attempts to read ends, which fail while the collector moves the source
 	members  map[int]member
-	searched int   // times that classes were searched
-	listedAt int64 // when its functions were listed, CLOCK_MONOTONIC ns
+	searched int   // attempts to find classes
+	listedAt int64 // when its functions were listed: CLOCK_MONOTONIC, ns
 }
 
 const (
-	mostSource  = 64 << 20
-	mostScripts = 1 << 12
-	mostLines   = 1 << 22
-	mostTries   = 8
+	maxSource  = 64 << 20
+	maxScripts = 1 << 12
+	maxLines   = 1 << 22
+	maxTries   = 8
 )
 
 const unnamed = "<anonymous>"
 
 const scriptLine = 24 // first line, after the name
 
-// scriptOf gives the script at an address, or nil.
+// scriptOf returns the script at an address, or nil.
 func (r *functions) scriptOf(w uint64) *script {
-	object, ok := r.ofType(w, r.l.types.script)
+	object, ok := r.ofType(w, r.layout.types.script)
 	if !ok {
 		return nil
 	}
-	id, ok := smiValue(r.field(object, r.l.scriptID))
+	id, ok := smiValue(r.field(object, r.layout.scriptID))
 	if !ok {
 		return nil
 	}
@@ -52,16 +52,16 @@ func (r *functions) scriptOf(w uint64) *script {
 		return s
 	}
 	s := &script{id: id, name: unnamed}
-	for _, at := range []uint64{r.l.scriptName, r.l.scriptURL} {
-		if name, ok := r.text(r.field(object, at), mostName); ok && name != "" {
-			s.name, s.named = fileName(name), at == r.l.scriptName
+	for _, at := range []uint64{r.layout.scriptName, r.layout.scriptURL} {
+		if name, ok := r.text(r.field(object, at), maxName); ok && name != "" {
+			s.name, s.named = fileName(name), at == r.layout.scriptName
 			break
 		}
 	}
 	if first, ok := smiValue(r.field(object, scriptLine)); ok && first > 0 {
 		s.first = first
 	}
-	if len(r.scripts) >= mostScripts || r.lines > mostLines {
+	if len(r.scripts) >= maxScripts || r.lines > maxLines {
 		clear(r.scripts)
 		r.lines = 0
 	}
@@ -69,7 +69,7 @@ func (r *functions) scriptOf(w uint64) *script {
 	return s
 }
 
-// fileName gives the path of a file URL; other names stay.
+// fileName returns the path of a file URL, and other names unchanged.
 func fileName(name string) string {
 	path, ok := strings.CutPrefix(name, "file://")
 	if !ok {
@@ -81,12 +81,12 @@ func fileName(name string) string {
 	return path
 }
 
-// line gives the line of an offset, from 1; 0 if unknown. at is the script's address.
+// line returns the line of an offset, from 1; 0: unknown. at is the script's address.
 func (r *functions) line(s *script, at uint64, offset int) int {
 	if offset < 0 {
 		return 0
 	}
-	if len(s.ends) == 0 && s.tries < mostTries {
+	if len(s.ends) == 0 && s.tries < maxTries {
 		s.tries++
 		if s.ends = r.lineEnds(at); len(s.ends) == 0 {
 			s.ends = r.sourceEnds(at)
@@ -101,11 +101,11 @@ func (r *functions) line(s *script, at uint64, offset int) int {
 }
 
 func (r *functions) lineEnds(at uint64) []int32 {
-	w := r.field(at, r.l.scriptEnds)
-	if _, ok := r.ofType(w, r.l.types.fixedArray); !ok {
+	w := r.field(at, r.layout.scriptEnds)
+	if _, ok := r.ofType(w, r.layout.types.fixedArray); !ok {
 		return nil
 	}
-	b := r.array(w, 8, mostLines)
+	b := r.array(w, 8, maxLines)
 	ends := make([]int32, 0, len(b)/8)
 	last := -1
 	for ; len(b) >= 8; b = b[8:] {
@@ -120,8 +120,8 @@ func (r *functions) lineEnds(at uint64) []int32 {
 
 // sourceEnds computes line ends as V8 does (String::CalculateLineEnds).
 func (r *functions) sourceEnds(at uint64) []int32 {
-	r.pieces = mostPieces
-	b, wide, ok := r.raw(r.field(at, r.l.scriptSource), mostSource, 0)
+	r.pieces = maxPieces
+	b, wide, ok := r.raw(r.field(at, r.layout.scriptSource), maxSource, 0)
 	if !ok {
 		return nil
 	}
@@ -135,7 +135,7 @@ func (r *functions) sourceEnds(at uint64) []int32 {
 		case c > '\r' && c < 0x2028:
 		case c == '\r' && i+1 < n && unit(i+1) == '\n':
 		case c == '\n', c == '\r', c == 0x2028, c == 0x2029:
-			if ends = append(ends, int32(i)); len(ends) == mostLines {
+			if ends = append(ends, int32(i)); len(ends) == maxLines {
 				return ends
 			}
 		}
@@ -143,7 +143,7 @@ func (r *functions) sourceEnds(at uint64) []int32 {
 	return append(ends, int32(n))
 }
 
-// Function kinds (src/objects/function-kind.h), the lowest bits of a function's flags.
+// Function kinds (src/objects/function-kind.h), in the lowest bits of a function's flags.
 const (
 	functionKind  = 31
 	kindAccessors = 7 // of objects and classes, up to kindArrow
@@ -162,7 +162,7 @@ func (r *functions) qualify(f *function, kind uint64) {
 		}
 		return
 	}
-	if f.script.members == nil && f.script.searched < mostTries {
+	if f.script.members == nil && f.script.searched < maxTries {
 		f.script.searched++
 		f.script.members = r.searchClasses(f.scriptAt)
 	}
@@ -182,11 +182,11 @@ func (r *functions) qualify(f *function, kind uint64) {
 var assignment = regexp.MustCompile(
 	`(?:^|[;{},\n]\s*)([\w$]+(?:\.[\w$]+|\['[^'\\]+'\])+)\s*=\s*(?:async\s+)?function\s*\*?\s*$`)
 
-// assignedName names a function by that text, as FuncNameInferrer does (src/parsing/func-name-inferrer.cc). V8's
+// assignedName names a function by that text, as FuncNameInferrer does (src/parsing/func-name-inferrer.cc); V8's
 // snapshot lacks the name.
 func (r *functions) assignedName(f *function) string {
 	const most = 160
-	b := r.window(r.field(f.scriptAt, r.l.scriptSource), f.begin, most)
+	b := r.window(r.field(f.scriptAt, r.layout.scriptSource), f.begin, most)
 	m := assignment.FindSubmatch(b)
 	if m == nil || len(b) < min(most, f.begin) || len(b) == most && bytes.HasPrefix(b, m[0]) {
 		return anonymous
@@ -194,10 +194,10 @@ func (r *functions) assignedName(f *function) string {
 	return strings.NewReplacer(".prototype.", ".", "['", ".", "']", "").Replace(string(m[1]))
 }
 
-// searchClasses gives the methods of the classes in a script's source, nil if it is not understood.
+// searchClasses returns the methods of the classes in a script's source; nil if it is not understood.
 func (r *functions) searchClasses(at uint64) map[int]member {
-	r.pieces = mostPieces
-	b, wide, ok := r.raw(r.field(at, r.l.scriptSource), mostClassSource, 0)
+	r.pieces = maxPieces
+	b, wide, ok := r.raw(r.field(at, r.layout.scriptSource), maxClassSource, 0)
 	if !ok {
 		return nil
 	}
@@ -219,14 +219,14 @@ func (r *functions) searchClasses(at uint64) map[int]member {
 
 // # Functions by bytecodes
 //
-// A closure can be collected before its frame is named. Bytecodes have no reference to it, but each script lists
-// its functions, and compiled ones refer to their bytecodes.
+// A closure can be collected before its frame is named. Bytecodes do not refer to it, but each script lists its
+// functions, and compiled ones refer to their bytecodes.
 
-const mostListed = 1 << 14
+const maxListed = 1 << 14
 
 // list searches known scripts for the function with some bytecodes.
 func (r *functions) list(bytecodes uint64) *function {
-	left := mostListed
+	left := maxListed
 	for at, s := range r.scripts {
 		if s.listedAt >= r.copiedAt && r.copiedAt != 0 {
 			continue
@@ -242,12 +242,12 @@ func (r *functions) list(bytecodes uint64) *function {
 
 const listed = 32
 
-// listScript records the bytecodes of a script's functions, and gives their number.
+// listScript records the bytecodes of a script's functions, and returns their number.
 func (r *functions) listScript(at uint64, s *script) int {
-	if id, ok := smiValue(r.field(at, r.l.scriptID)); !ok || id != s.id {
+	if id, ok := smiValue(r.field(at, r.layout.scriptID)); !ok || id != s.id {
 		return 1
 	}
-	all := r.array(r.field(at, r.l.scriptFunctions), 8, 1<<16)
+	all := r.array(r.field(at, r.layout.scriptFunctions), 8, 1<<16)
 	count := len(all) / 8
 	var data [listed][8]byte
 	for len(all) >= 8 {
@@ -259,7 +259,7 @@ func (r *functions) listScript(at uint64, s *script) int {
 			if isObject(w) {
 				i := len(r.parts)
 				of[i] = w
-				r.parts = append(r.parts, frames.Region{Addr: w - tag + r.l.sfiData, Bytes: data[i][:]})
+				r.parts = append(r.parts, frames.Region{Addr: w - tag + r.layout.sfiData, Bytes: data[i][:]})
 			}
 		}
 		if !r.readParts() {

@@ -16,9 +16,9 @@ import (
 
 var numbered = regexp.MustCompile(`^(?:outer_|inner_|<)(\d+)>?$`)
 
-// TestFreedFunctionsHaveNoOtherOnesNames: the program makes and frees functions faster than they can be named. The
-// names are read some milliseconds after the look, as in a recording. Then a name is that of the function which ran at
-// the look, by the program's own counter, or there is none.
+// TestFreedFunctionsHaveNoOtherOnesNames runs a program that makes and frees functions faster than they can be named.
+// Names are read some milliseconds after the sample, as in a recording. A name must be that of the function that ran at
+// the sample, by the program's own counter, or be missing.
 func TestFreedFunctionsHaveNoOtherOnesNames(t *testing.T) {
 	for version, exe := range pythons(t) {
 		t.Run(version, func(t *testing.T) {

@@ -16,13 +16,12 @@ import (
 	"prywalk/internal/testtargets/observed"
 )
 
-// mostTakes is how often a moment is taken again at which a thread was met where its frames are not shown. That is so
-// for less than 1 in 50 looks at a thread (docs/java-python.md), so that a moment with three threads fails by accident
-// less often than once in a million.
+// mostTakes bounds the dumps of one moment. A thread has no Python frames in fewer than 1 of 50 dumps
+// (docs/java-python.md), so that a moment with three threads fails by chance less than once in a million.
 const mostTakes = 5
 
-// checkDump wants a Python chain in each thread of a dump, and all functions up to the last in at least one. A wrong
-// chain fails at once; again reports that one is missing, for which there is another try.
+// checkDump requires a Python chain in each thread of a dump, and all functions in at least one. A wrong chain fails at
+// once; again reports that one is missing, and that another dump may have it.
 func checkDump(t *testing.T, what string, k known, p *dump.Process, last bool) (again bool) {
 	t.Helper()
 	whole := false
@@ -89,8 +88,8 @@ func TestDumpsAndCoresHavePythonFrames(t *testing.T) {
 	}
 }
 
-// launchAlone launches the program with one thread. The C library of Debian's development release keeps a guard page
-// inside of the mapping of each further thread's stack. Debian 12's gcore leaves such a mapping out of its cores.
+// launchAlone launches the program with one thread. Debian testing's C library keeps a guard page inside of the mapping
+// of each further thread's stack, and Debian 12's gcore leaves such a mapping out of its cores.
 func launchAlone(t *testing.T, exe string) (pid int) {
 	t.Helper()
 	cmd, _ := observed.Launch(t, exe, "testdata/chain.py", "sleep", "0")

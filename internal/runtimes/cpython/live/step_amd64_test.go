@@ -15,10 +15,10 @@ import (
 	"prywalk/internal/testtargets/observed"
 )
 
-// TestEveryInstructionHasTheChainOfItsNeighbours steps a thread from instruction to instruction through calls, returns
-// and entries from C. At each the Python frames must be the first ones of the program's own list. From one to the next
-// at most one may come or go. At some of an entry nothing in memory leads to the chain: there are native frames only.
-// PYTHON_STEPS is how many instructions.
+// TestEveryInstructionHasTheChainOfItsNeighbours single-steps a thread through calls, returns and entries from C. At
+// each instruction the Python frames must be the outer ones of the program's own list; at most one may come or go per
+// instruction. At some instructions of an entry nothing in memory leads to the chain: there are native frames only.
+// PYTHON_STEPS is the number of instructions.
 func TestEveryInstructionHasTheChainOfItsNeighbours(t *testing.T) {
 	for version, exe := range pythons(t) {
 		t.Run(version, func(t *testing.T) {

@@ -50,8 +50,8 @@ func (k *task) differs(got *dump.Task) string {
 	return ""
 }
 
-// checkTasks compares the tasks of a dump with what the program has written. Its main task is not in that. how is how
-// all must have been read; "": in either way, as of a loop that is busy, but may wait for a page now and then.
+// checkTasks compares a dump's tasks with the list that the program has written, which lacks its main task. how is how
+// all must have been read; "": in any way, as of a busy loop, which may sleep for a page.
 func checkTasks(t *testing.T, what, how, main string, truth map[string]*task, p *dump.Process) {
 	t.Helper()
 	left := len(truth)
@@ -106,8 +106,8 @@ func sampleNow(t *testing.T, pid int) *dump.Process {
 	return d
 }
 
-// sampleUntilRead dumps a process whose loop is busy. The task that runs may change in each of the readings of one
-// dump, which then only counts it. So it is dumped again, as a user would.
+// sampleUntilRead dumps a process with a busy loop. The running task may change in all readings of one dump, which then
+// only counts it; so the dump is repeated.
 func sampleUntilRead(t *testing.T, pid int) (d *dump.Process) {
 	t.Helper()
 	for range 200 {

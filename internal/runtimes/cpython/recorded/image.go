@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package recorded has images of interpreters, for tests: what is read of a stopped interpreter to find it, to walk its
-// main thread, and to name that thread. So builds that a machine lacks are tested all the same, and whatever can be
-// wrong in memory can be tried on them. The tests of package live make them.
+// Package recorded has images of interpreters for tests: the memory read of a stopped interpreter to find it, walk its
+// main thread and name that. Builds that a machine lacks are tested with them, and damaged memory. The tests of package
+// live make them.
 package recorded
 
 import (
@@ -19,18 +19,18 @@ import (
 	"prywalk/internal/runtimes/cpython"
 )
 
-// Image is an interpreter as it was. It implements [managed.Host], [managed.Live] and [frames.Memory].
+// Image is a recorded interpreter. It implements [managed.Host], [managed.Live] and [frames.Memory].
 type Image struct {
-	What      string // which interpreter it is
+	What      string // description of the interpreter
 	TID       int
 	TLS, PC   uint64
-	Registers []uint64 // by their DWARF numbers
+	Registers []uint64 // by DWARF number
 	Mapped    []Module
 	Names     map[string]Symbol // by module and name
 	Natives   []Native          // innermost first
-	Memory    []frames.Region   // in the order of addresses
-	Calls     []Call            // in Python, outermost first, as the program itself knew them
-	Thread    string            // the name that the program gave it
+	Memory    []frames.Region   // by address
+	Calls     []Call            // of Python, outermost first, as the program reported them
+	Thread    string            // name given by the program
 
 	modules []*frames.Module
 }
@@ -71,7 +71,7 @@ func (m *Image) Read(addr uint64, b []byte) (n int) {
 	return n
 }
 
-// compare finds the region that has an address.
+// compare orders a region and an address, equal inside of it.
 func compare(r frames.Region, at uint64) int {
 	switch {
 	case at < r.Addr:
@@ -89,7 +89,7 @@ func (m *Image) Word(addr uint64) (uint64, bool) {
 	return binary.LittleEndian.Uint64(b[:]), ok
 }
 
-// Cut implements [frames.Memory]: all of it is there.
+// Cut implements [frames.Memory].
 func (m *Image) Cut(uint64) bool { return false }
 
 // Unchanged implements [managed.Live].
@@ -98,16 +98,16 @@ func (m *Image) Unchanged() bool { return true }
 // Arch implements [managed.Host].
 func (m *Image) Arch() frames.Arch { return frames.X86_64 }
 
-// Flow implements [managed.Host]: there is none.
+// Flow implements [managed.Host].
 func (m *Image) Flow() *heuristics.Source { return nil }
 
 // ReadCode implements [managed.Host].
 func (m *Image) ReadCode(addr uint64, b []byte) int { return m.Read(addr, b) }
 
-// Own implements [managed.Host]: nothing is known of them.
+// Own implements [managed.Host].
 func (m *Image) Own(*frames.Module, ...string) []managed.Symbol { return nil }
 
-// Section implements [managed.Host]: there are none.
+// Section implements [managed.Host].
 func (m *Image) Section(*frames.Module, string) (uint64, []byte, bool) { return 0, nil, false }
 
 // Modules implements [managed.Host].
@@ -126,22 +126,22 @@ func (m *Image) Symbol(mod *frames.Module, name string) (addr, size uint64, ok b
 	return s.At, s.Size, ok
 }
 
-// Memory is a process, or the image of one, as an interpreter in it is read.
+// Memory is a process, or its image, that an interpreter is read from.
 type Memory interface {
 	managed.Host
 	frames.Memory
 	Unchanged() bool
 }
 
-// Found is what was found in an image.
+// Found is what [Image.Walk] found.
 type Found struct {
 	Calls  []Call
-	Freed  bool // one of them was
+	Freed  bool // one of Calls was
 	Health managed.Health
 	Thread string
 }
 
-// Walk finds the interpreter, walks the stack of the image's thread, and names it. All of it is read from mem.
+// Walk finds the interpreter, and walks and names the stack of the image's thread. It reads mem only.
 func (m *Image) Walk(mem Memory) (f Found, err error) {
 	found, err := cpython.Detect(mem)
 	if err != nil || found == nil {
@@ -193,5 +193,5 @@ func (m *Image) Encode(w io.Writer) error {
 	return errors.Join(json.NewEncoder(z).Encode(m), z.Close())
 }
 
-// Suffix ends the names of images' files.
+// Suffix ends the names of image files.
 const Suffix = ".json.gz"

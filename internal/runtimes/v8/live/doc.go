@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package live has the tests of package v8 that run programs of every release of Node that is there.
+// Package live tests package v8 on programs of every installed release of Node.
 package live

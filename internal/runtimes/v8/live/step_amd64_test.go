@@ -65,9 +65,9 @@ func eachMode(t *testing.T, argument string, modes map[string][]string, test fun
 // segment is how many instructions are stepped at one place.
 const segment = 500
 
-// TestEveryInstructionHasTheChainOfTheProgram steps the first thread from instruction to instruction through all tiers,
-// builtins and the collector. At each the functions and lines must be those of the program. NODE_STEPS is how many
-// instructions of each mode and release.
+// TestEveryInstructionHasTheChainOfTheProgram single-steps the first thread through all tiers, builtins and the
+// collector. At each instruction functions and lines must be the program's. NODE_STEPS is the number of instructions
+// per mode and release.
 func TestEveryInstructionHasTheChainOfTheProgram(t *testing.T) {
 	eachMode(t, "short", modes, func(t *testing.T, s *stepped) {
 		var n stepCounts
