@@ -53,7 +53,7 @@ test: setup vet-arches
 	$(GO) test $(TESTFLAGS) $$($(GO) list ./... | grep -v '^prywalk/integration\|^prywalk/docs') || status=1; \
 	$(GO) -C benchmarks test $(TESTFLAGS) $$($(GO) -C benchmarks list ./... | grep -v '/counts$$\|/deadlocks$$') || status=1; \
 	$(GO) -C benchmarks test $(TESTFLAGS) -count=1 -p 1 ./counts ./deadlocks || status=1; \
-	$(GO) test $(TESTFLAGS) -count=1 -p 1 ./integration/... ./docs/... || status=1; \
+	$(GO) test $(TESTFLAGS) -count=1 ./integration/... ./docs/... || status=1; \
 	exit $$status
 
 vet-arches:
