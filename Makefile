@@ -13,7 +13,7 @@ CHECK     := $(GO) tool -modfile=tools/go.mod staticcheck
 # Packages of tests run side by side, but those that record real programs one at a time: what they check is
 # how a program's time is divided, and it should have some. Contended servers would take it from the others. So do
 # the counts of a tick: on a busy machine threads are queued and births wait, which takes more system calls.
-TESTFLAGS ?= -timeout 20m -p 2
+TESTFLAGS ?= -timeout 30m -p 2
 FUZZTIME  ?= 10s
 BENCHTIME ?= 200ms
 # What prywalk bench does, with all loads and tools. The paths of its flags begin here, too.
