@@ -25,7 +25,7 @@ var abiX86 = abi{
 	isTrap:          isTrapX86,
 }
 
-// tailX86 gives what a tail call proves: the return address is on top of the stack.
+// tailX86: at a tail call the return address is on top of the stack.
 func tailX86(st *state) flow {
 	return flow{kind: flowTail, ret: st.regs[hwSP].plus(8)}
 }
@@ -47,7 +47,7 @@ func dwarfX86(reg uint8) uint8 {
 	return reg
 }
 
-// afterPushX86 reports whether the instruction before pc is `push [rip+x]`.
+// afterPushX86 reports whether `push [rip+x]` ends at pc.
 func afterPushX86(w *interpreter, pc uint64) bool {
 	b := w.code(pc - 6)
 	return pc > 6 && len(b) >= 2 && b[0] == 0xff && b[1] == 0x35

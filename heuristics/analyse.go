@@ -4,8 +4,8 @@ package heuristics
 
 import "prywalk/frames"
 
-// analyse gives the frame at q by the analyses of the package comment: the short one for JIT code; forwards alone
-// without function bounds; both with them.
+// analyse finds the frame at q: the short analysis for JIT code, then forwards, with the prologue if bounds are
+// known.
 func (s *Source) analyse(w *interpreter, q frames.Query) (found, bool) {
 	if s.o.JIT && !q.Caller {
 		if f, ok := w.calleeMakesFrame(q.PC); ok {
@@ -39,8 +39,8 @@ func (s *Source) analyse(w *interpreter, q frames.Query) (found, bool) {
 	return s.choose(w, q, &v, &p)
 }
 
-// keepsFPOnly reports whether the code at q preserves only the frame pointer, as JIT code of unknown bounds and V8's
-// builtins do. The first path to a return is then tried first.
+// keepsFPOnly reports whether the code at q preserves only the frame pointer: JIT code of unknown bounds, V8's
+// builtins.
 func (s *Source) keepsFPOnly(q frames.Query, known bool) bool {
 	if s.o.JIT {
 		return !known
@@ -49,8 +49,8 @@ func (s *Source) keepsFPOnly(q frames.Query, known bool) bool {
 	return ok && c.KeepsFPOnly(q.Lookup(s.o.Arch))
 }
 
-// inPart gives the frame of a part that was split off a function. It is that of the jump into the part. The landing pad
-// of an exception has no such jump: its returns decide, else the frame at the calls of the function.
+// inPart gives the frame of a part split off a function: that at the jump into the part. A landing pad of an
+// exception has no such jump; its returns decide, else the frame at the function's calls.
 func (s *Source) inPart(w *interpreter, q frames.Query, v *votes, part, parent span) (found, bool) {
 	f, _ := v.winner()
 	p := w.prologue(q.PC, q.Caller, q.SPOnly, parent, part)
@@ -73,7 +73,7 @@ func (s *Source) inPart(w *interpreter, q frames.Query, v *votes, part, parent s
 	return p.express(s.abi, q.SPOnly, q.Caller)
 }
 
-// choose decides between the outcomes of the forward analysis, v, and of the prologue, p.
+// choose decides between the forward analysis, v, and the prologue, p.
 func (s *Source) choose(w *interpreter, q frames.Query, v *votes, p *prologue) (found, bool) {
 	f, sure := v.winner()
 	if !p.found {
@@ -101,8 +101,7 @@ func (s *Source) choose(w *interpreter, q frames.Query, v *votes, p *prologue) (
 	return g, true
 }
 
-// merge adds the places of registers that the code restores later, which proves them. Precondition: both analyses give
-// the same CFA.
+// merge adds the places of registers that the code restores later. Precondition: both analyses give the same CFA.
 func (p *prologue) merge(a *abi, f, g *found) {
 	for i := range a.kept {
 		p.mergeSaved(a, f.kept[i], g, &g.kept[i])
@@ -115,8 +114,7 @@ func (p *prologue) merge(a *abi, f, g *found) {
 	}
 }
 
-// mergeSaved replaces the place in to, if that is not in memory, by the place from, expressed by the register of g's
-// CFA.
+// mergeSaved replaces to, if not in memory, by from, expressed by the register of g's CFA.
 func (p *prologue) mergeSaved(a *abi, from savedReg, g *found, to *savedReg) {
 	if from.kind != inMemory || to.kind == inMemory || from.base >= firstAnon {
 		return
@@ -147,9 +145,8 @@ func (s *Source) agree(p *prologue, f, g *found) bool {
 		int64(v.off)+int64(f.cfa.off) == s.abi.entry
 }
 
-// isEntry reports whether the code of q begins with a function, and not with a part that was split off. Its returns
-// must fit; or its calls must be aligned as those of a function, and it must read no register that only its caller can
-// have set.
+// isEntry reports whether the code of q begins with a function, not with a part split off: its returns fit, or else
+// its calls are aligned as a function's and it reads no register that only its caller can have set.
 func (s *Source) isEntry(w *interpreter, q frames.Query) bool {
 	lo, hi, ok := s.bounds(q.Lookup(s.o.Arch))
 	if !ok {
@@ -162,20 +159,20 @@ func (s *Source) isEntry(w *interpreter, q frames.Query) bool {
 	return !w.manner(lo, hi).odd
 }
 
-// Bounds of a memo, which is cleared when full. A rule with a Row takes some 1,300 bytes, one without 64.
+// Bounds of a memo, which is cleared when full. A rule with a Row takes 1,300 bytes, one without 64.
 const (
 	maxMemo     = 4096
 	maxMemoRows = 256
 )
 
-// memo caches answers for longer than the walker does, whose cache is dropped when the list of modules changes. JIT
-// compilers change it often, and an analysis takes a hundred times as long as a lookup of call frame information.
+// memo caches answers beyond the walker's cache, which is dropped when the list of modules changes, as JIT compilers
+// often do. An analysis takes a hundred times as long as a lookup of call frame information.
 type memo struct {
 	rules map[frames.Query]answer
 	rows  int
 }
 
-// ok is false if there is no rule
+// answer is a cached result of [Source.find]; ok is false if there is no rule.
 type answer struct {
 	rule frames.Rule
 	row  *frames.Row
@@ -200,5 +197,5 @@ func (m *memo) drop() {
 	m.rows = 0
 }
 
-// Forget drops cached answers. It has to be called when code or function bounds have changed.
+// Forget drops cached answers. Call it when code or function bounds have changed.
 func (s *Source) Forget() { s.memo.drop() }

@@ -7,12 +7,11 @@ import "prywalk/frames"
 // maxDeparture bounds the instructions from the load of another frame's stack pointer to the jump.
 const maxDeparture = 40
 
-// departure gives the rule of code that is about to switch to another frame (longjmp, swapcontext, Go's gogo). It has
-// no caller. The frame that it continues takes the place of the caller, at exactly that instruction.
+// departure returns the rule of code about to switch to another frame (longjmp, swapcontext, Go's gogo). It has no
+// caller: the frame that it continues takes the caller's place, at exactly that instruction.
 //
-// Conditions: straight instructions lead from pc to a jump to an address that they did not load from the stack; and the
-// stack pointer at pc was loaded from outside of the function's frame, or, with a link register whose value is lost, is
-// loaded on the way.
+// Straight instructions must lead from pc to a jump to an address not loaded from the stack. The stack pointer at pc
+// was loaded from outside of the function's frame, or is loaded on the way in code whose link register is lost.
 func (s *Source) departure(w *interpreter, q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if q.Caller {
 		return frames.Rule{}, nil, false
@@ -68,8 +67,8 @@ func (s *Source) ChangesStack(pc uint64, caller bool) bool {
 	return p.found && !p.weak && p.st.foreignSP()
 }
 
-// runToJump follows instructions from pc to a jump by register or a return, and gives its target if that was not on the
-// stack at pc. Branches that skip instructions are also followed.
+// runToJump follows instructions from pc, and branches that skip some, to a jump by register or a return. It returns
+// the target, if that was not on the stack at pc.
 func (w *interpreter) runToJump(pc, lo, hi uint64) (value, bool) {
 	a, st := w.src.abi, &w.st
 	st.reset(a, pc, lo, hi)
@@ -100,7 +99,7 @@ func (w *interpreter) runToJump(pc, lo, hi uint64) (value, bool) {
 	return value{}, false
 }
 
-// joinRegs makes unknown what is different on another path to the same instruction.
+// joinRegs makes unknown what differs on another path to the same instruction.
 func (st *state) joinRegs(other *[32]value) {
 	for i := range st.regs {
 		if st.regs[i] != other[i] {
@@ -121,14 +120,14 @@ func (st *state) foreignSP() bool {
 	return sp.kind == loaded
 }
 
-// loadedSP notes that the stack pointer was loaded, and not moved by an unknown amount.
+// loadedSP notes that the stack pointer was loaded, not moved by an unknown amount.
 func (st *state) loadedSP(reg uint8) {
 	if sp := st.regs[st.sp]; reg == st.sp && sp.kind == initial && sp.base >= firstAnon {
 		st.foreign = sp.base
 	}
 }
 
-// placeOf gives the place of a value by the registers at the start.
+// placeOf returns the place of a value by the registers at the start.
 func (s *Source) placeOf(v value, reg uint8) frames.RegRule {
 	switch {
 	case v.isStart(reg):

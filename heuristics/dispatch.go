@@ -6,16 +6,15 @@ import "prywalk/frames"
 
 // # Code of V8
 //
-// The code of V8 (Node, Chromium) differs from that of other compilers: byte code handlers never return, baseline code
-// lets a builtin make its frame, and functions pop their arguments as they return (argumentDropX86).
+// The code of V8 (Node, Chromium) differs from other compilers': byte code handlers never return, baseline code lets a
+// builtin make its frame, and functions pop their arguments as they return (argumentDropX86).
+//
+// A handler takes callee-saved registers from the handler before, and ends in a jump by register to the next, with
+// stack and frame pointer as at its start. On top of the stack is the return address into the interpreter's entry,
+// whose frame for the interpreted function the frame pointer has: a walk by frame pointer would leave it out.
 
-// The handler of a byte code instruction takes callee-saved registers from the handler before, and ends in a jump by
-// register to the next, with stack and frame pointer as at its start. The word on top of the stack is the return
-// address into the interpreter's entry. The frame pointer is that of the frame that the entry made for the interpreted
-// function, which a walk by frame pointer would leave out.
-
-// handler gives the frame of code that reads its caller's registers and never returns. It is that of a handler, else
-// that of a part that was split off a function, if the paths to q show it. These are p and g, which may be nil.
+// handler returns the frame of code that reads its caller's registers and never returns: a handler, else a part split
+// off a function, if the paths to q show that frame (p and g, which may be nil).
 func (s *Source) handler(w *interpreter, q frames.Query, p *prologue, g *found) (found, bool) {
 	lo, hi, ok := s.bounds(q.Lookup(s.o.Arch))
 	if !ok {
@@ -25,7 +24,7 @@ func (s *Source) handler(w *interpreter, q frames.Query, p *prologue, g *found) 
 	if !m.odd || !m.begins && !(m.dispatches && !m.switches) {
 		return found{}, false
 	}
-	// V8's callees may pop their arguments, so only the frame pointer is sure.
+	// V8's callees may pop their arguments: only the frame pointer is sure.
 	if g != nil && !p.weak && (!p.st.madeCalls || g.cfa.base == s.abi.fp) {
 		return *g, true
 	}
@@ -35,8 +34,8 @@ func (s *Source) handler(w *interpreter, q frames.Query, p *prologue, g *found) 
 	return s.toDispatch(w, q, lo, hi, dispatchAny)
 }
 
-// boundless is handler for code of unknown bounds, as V8's builtins in a program without symbols. A jump counts only if
-// its address is from a table to which a callee-saved register points, as it is in handlers.
+// boundless is handler for code of unknown bounds, as V8's builtins without symbols. Only jumps by an address from a
+// table count, to which a callee-saved register points as in handlers.
 func (s *Source) boundless(w *interpreter, q frames.Query) (found, bool) {
 	if q.Caller || s.abi.loadsTable == nil {
 		return found{}, false
@@ -56,13 +55,13 @@ type dispatch uint8
 const (
 	dispatchNone dispatch = iota
 	dispatchAny
-	dispatchByTable // those by a register that was loaded from a table
+	dispatchByTable // by a register that was loaded from a table
 )
 
 // maxLoaded bounds the bytes between the load from the table and the jump.
 const maxLoaded = 16
 
-// loadedBefore gives the register that the instructions before pc have loaded from a table.
+// loadedBefore returns the register that the instructions before pc have loaded from a table.
 func (w *interpreter) loadedBefore(pc uint64) uint8 {
 	for back := uint64(1); back <= min(maxLoaded, pc); back++ {
 		if reg := w.src.abi.loadsTable(w.code(pc - back)); reg != noReg && w.leadsTo(pc-back, pc) {
@@ -93,7 +92,7 @@ func (w *forwardAnalysis) watchDispatch(code []byte, f *flow) {
 	}
 }
 
-// voteDispatch counts a jump to the next handler, if the path has no call.
+// voteDispatch votes for a jump to the next handler, if the path has no call.
 func (w *forwardAnalysis) voteDispatch(code []byte) {
 	if w.st.madeCalls || w.dispatch == dispatchByTable && !w.src.abi.jumpsBy(code, w.st.table) {
 		return
@@ -104,14 +103,14 @@ func (w *forwardAnalysis) voteDispatch(code []byte) {
 	}
 }
 
-// Bytes that calleeMakesFrame reads of caller and callee.
+// In instructions: before the call, and of the callee.
 const (
 	maxBeforeCall = 8
 	maxCallee     = 24
 )
 
-// calleeMakesFrame recognises V8's baseline code before its first call. The called builtin pops its own return address,
-// and makes the frame of its caller. Until then only the return address is on the stack, and the frame pointer is the
+// calleeMakesFrame recognises V8's baseline code before its first call, of a builtin that pops its own return address
+// and makes its caller's frame. Until then the stack has only the return address, and the frame pointer is the
 // caller's.
 func (w *interpreter) calleeMakesFrame(pc uint64) (f found, ok bool) {
 	a, st := w.src.abi, &w.st
@@ -162,7 +161,7 @@ const maxManner = 400
 type manner struct {
 	odd        bool // it does what functions do not do
 	begins     bool // it makes a frame at its start
-	dispatches bool // it jumps by register, with the stack pointer as at its start, if that is known
+	dispatches bool // it jumps by register, with the stack pointer as at its start if known
 	switches   bool // it jumps by register with another stack pointer, as within a function
 }
 
@@ -178,7 +177,7 @@ func (w *interpreter) manner(lo, hi uint64) (m manner) {
 	return m
 }
 
-// instructions that make a frame
+// frameSteps is the instructions that make a frame.
 const frameSteps = 2
 
 func (w *prologueAnalysis) followManner(m *manner, lo, hi uint64) {

@@ -6,10 +6,9 @@ import "prywalk/internal/x86"
 
 // # The x86-64 interpreter
 //
-// It executes one instruction on symbolic values (value.go), exactly where stack pointer, frame pointer, saved
-// registers or control flow are concerned (this file and move_x86.go); of all others it notes only the registers that
-// they write (writes_x86.go). The analyses of packages golang and hotspot are apart, as they track other things: locks,
-// or fixed sequences of one compiler.
+// It executes one instruction on symbolic values (value.go): exactly if stack pointer, frame pointer, saved registers
+// or control flow are concerned (here and in move_x86.go), else it notes only the registers written (writes_x86.go).
+// Packages golang and hotspot have their own analyses, of locks and of fixed sequences.
 //
 // Sources: Intel SDM volume 2 (opcode maps of appendix A), System V ABI for x86-64 §3.2.
 
@@ -33,7 +32,7 @@ func execX86(st *state, code []byte) (f flow) {
 	return f
 }
 
-// stepX86 is execX86, but does not copy operands.
+// stepX86 is execX86 without a copy of the result.
 func stepX86(st *state, code []byte, f *flow) {
 	var i x86.Inst
 	if !x86.DecodeInto(code, &i) {
@@ -108,7 +107,7 @@ func stackX86(st *state, i *x86.Inst, f *flow) {
 	}
 }
 
-// popX86 pops a word into a register, or drops it for noReg.
+// popX86 pops a word into a register; noReg drops it.
 func popX86(st *state, reg uint8) {
 	at := st.regs[hwSP]
 	st.regs[hwSP] = at.plus(8)
@@ -132,8 +131,8 @@ func frameX86(st *state, i *x86.Inst) {
 	st.regs[hwSP] = st.regs[hwSP].plus(-(i.Imm & 0xffff))
 }
 
-// branchX86 interprets conditional branches. If `cmp rsp, reg; jne` does not jump, both registers are equal: this ends
-// a loop that allocates stack page by page.
+// branchX86 interprets conditional branches. Where `cmp rsp, reg; jne` does not jump both are equal: the end of a loop
+// that allocates stack page by page.
 func branchX86(st *state, i *x86.Inst, f *flow, cmp uint8) {
 	f.kind, f.target = flowCond, uint64(i.Imm)
 	if i.Op&0xf == 5 && // jne
@@ -162,8 +161,8 @@ func controlX86(st *state, i *x86.Inst, f *flow, mem bool) {
 	}
 }
 
-// returnX86 finds the return address of ret. It may have been popped, and pushed again behind dropped arguments (V8).
-// One that was pushed from a context (swapcontext) is not the caller's.
+// returnX86 finds the return address of ret, which may have been popped, and pushed again behind dropped arguments
+// (V8). One pushed from a context (swapcontext) is not the caller's.
 func returnX86(st *state, f *flow) {
 	sp := st.regs[hwSP]
 	f.kind, f.ret = flowReturn, sp.plus(8)
@@ -197,9 +196,9 @@ func groupFF(st *state, i *x86.Inst, f *flow, mem bool) {
 	}
 }
 
-// indirectX86 interprets indirect jumps. A jump through a fixed word is a tail call (in a PLT entry; the first one has
-// pushed two more words). A jump to a popped return address is a return. So is a jump by r11 behind a release of stack,
-// by which the dynamic linker goes to the function that it has found. Others may be those of jump tables.
+// indirectX86 interprets indirect jumps. Tail calls are one through a fixed word (PLT entry; the first has pushed two
+// more words), and by r11 behind a release of stack, the dynamic linker's to the function that it has found. One to a
+// popped return address is a return. Others may be those of jump tables.
 func indirectX86(st *state, i *x86.Inst, f *flow, mem bool) {
 	f.kind = flowIndirect
 	sp := st.regs[hwSP]
@@ -264,7 +263,7 @@ func readsKeptX86(st *state, i *x86.Inst) bool {
 	return false
 }
 
-// keptAtStart reports whether a register is callee-saved and unchanged, as the stack pointer always is.
+// keptAtStart reports whether a register is callee-saved and unchanged.
 func keptAtStart(st *state, reg uint8) bool {
 	return (reg == hwBP || reg == hwBX || reg >= 12 && reg < 16) && st.regs[reg].isStart(reg)
 }

@@ -2,14 +2,14 @@
 
 package heuristics
 
-// maxVotes bounds the different outcomes, and enoughVotes the returns that are examined.
+// maxVotes bounds the different outcomes, enoughVotes the strong votes.
 const (
 	maxVotes    = 6
 	enoughVotes = 3
 )
 
-// votes are the outcomes of the paths of a forward analysis. A vote is weak if the path may have run past a call that
-// does not return, or ends in a jump to the start of a function; else it is strong.
+// votes are the outcomes of a forward analysis. A vote is weak if the path may have run past a call that does not
+// return, or ends in a jump to the start of a function; else strong.
 type votes struct {
 	list   [maxVotes]found
 	strong [maxVotes]uint8
@@ -17,11 +17,11 @@ type votes struct {
 	n      int
 	total  int
 	exact  int // number of strong votes
-	// odd is the outcome of a path whose calls are not aligned as the ABI demands. It is no vote, but can confirm the
-	// result of the prologue: compilers need not align the stack for a function of the same unit.
+	// odd is the outcome of a path whose calls are not aligned as the ABI demands. It is no vote, but can confirm
+	// the prologue: compilers need not align the stack for a function of the same unit.
 	odd    found
 	hasOdd bool
-	// oddDiffers is set if there are several such outcomes. helpers are the targets of the calls on these paths.
+	// oddDiffers is set if several such outcomes differ. helpers are the targets of the calls.
 	oddDiffers bool
 	helpers    helpers
 }
@@ -47,8 +47,8 @@ func (v *votes) add(f *found, weak bool) {
 	v.exact++
 }
 
-// winner gives the outcome with most strong votes, then with most votes, then the first one. sure is set if no other
-// contradicts it.
+// winner returns the outcome with most strong votes, then most weak ones, then the first. sure is set if no strong
+// vote contradicts it.
 func (v *votes) winner() (f *found, sure bool) {
 	if v.n == 0 {
 		return nil, false
@@ -65,10 +65,10 @@ func (v *votes) winner() (f *found, sure bool) {
 // forwardAnalysis follows paths to the function's returns.
 type forwardAnalysis struct {
 	*interpreter
-	inner    bool // the frame is the innermost one
+	inner    bool // innermost frame
 	dispatch dispatch
 	votes    votes
-	limit    int  // most instructions
+	limit    int  // in instructions
 	turned   bool // a path has branched, jumped or called
 }
 
@@ -76,7 +76,7 @@ func (w *interpreter) forward(pc uint64, caller bool, lo, hi uint64) votes {
 	return w.forwardTo(pc, caller, lo, hi, dispatchNone)
 }
 
-// forwardTo is forward, but also follows the jumps by which a handler is left.
+// forwardTo is forward, but indirect jumps of kind d also vote.
 func (w *interpreter) forwardTo(pc uint64, caller bool, lo, hi uint64, d dispatch) votes {
 	table := uint8(noReg)
 	if d == dispatchByTable {
@@ -107,13 +107,12 @@ func (w *interpreter) forwardTo(pc uint64, caller bool, lo, hi uint64, d dispatc
 	return a.votes
 }
 
-// prove reports whether a path has shown a whole frame: the frame pointer points to the caller's frame pointer, and the
-// return address is above. One such path suffices.
+// prove reports whether a path has shown a whole frame: the frame pointer points to the caller's frame pointer, the
+// return address is above.
 func (v *votes) prove(a *abi) bool {
 	return v.exact > 0 && v.list[0].cfa == start(a.fp).plus(16) && v.list[0].kept[0] == savedReg{inMemory, a.fp, 0}
 }
 
-// followPath follows a path to its end.
 func (w *forwardAnalysis) followPath() {
 	st := &w.st
 	for w.steps < w.limit && st.pc >= st.lo && st.pc < st.hi {
@@ -142,16 +141,15 @@ func (w *forwardAnalysis) followPath() {
 	}
 }
 
-// extend raises the limit by the instructions before the first branch, up to maxSteps, as unrolled vector code has
-// 10,000.
+// extend raises the limit by the instructions before the first branch: unrolled vector code has 10,000.
 func (w *forwardAnalysis) extend(f *flow) {
 	if w.turned = w.turned || f.kind != flowNext; !w.turned {
 		w.limit = min(w.limit+1, maxSteps)
 	}
 }
 
-// doubt notes that the path may have run past a call that does not return: padding to an aligned address, or a landing
-// place, follows the call.
+// doubt notes that the path may have run past a call that does not return: padding to an aligned address, or a
+// landing place, follows the call.
 func (st *state) doubt(f *flow) {
 	if !st.afterCall {
 		return
@@ -200,8 +198,8 @@ func (w *forwardAnalysis) branch(target uint64) {
 	w.postpone(target, lo, hi)
 }
 
-// jump goes on at the target. Outside of the function this is a tail call, or a part that was split off. Neither
-// changes the stack depth at the return, so the target is read.
+// jump goes on at the target. Outside of the function that is a tail call, or a part split off, neither of which
+// changes the stack depth at the return: it is postponed.
 func (w *forwardAnalysis) jump(target uint64) bool {
 	st := &w.st
 	if target >= st.lo && target < st.hi {
@@ -238,7 +236,7 @@ func (w *forwardAnalysis) vote(fl *flow) {
 	w.votes.add(&f, w.st.weak)
 }
 
-// voteTail counts a jump to the start of a function as a weak vote: that may be a part of this function.
+// voteTail votes weakly for a jump to the start of a function, which may be a part of this one.
 func (w *forwardAnalysis) voteTail() {
 	fl := w.src.abi.tail(&w.st)
 	if f, ok := w.src.atReturn(&w.st, &fl, false); ok && !w.misaligned(&f) {
@@ -246,8 +244,8 @@ func (w *forwardAnalysis) voteTail() {
 	}
 }
 
-// misaligned reports whether calls on the path contradict the CFA that its return shows. The path has then run past a
-// call that does not return, or the code does not follow the ABI.
+// misaligned reports whether calls on the path contradict the CFA at its return. The path has then run past a call
+// that does not return, or the code does not follow the ABI.
 func (w *forwardAnalysis) misaligned(f *found) bool {
 	return !w.src.o.JIT && f.cfa.kind == initial && f.cfa.base == w.src.abi.sp && !w.st.aligned(f.cfa.off)
 }

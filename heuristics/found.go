@@ -4,10 +4,9 @@ package heuristics
 
 import "prywalk/frames"
 
-// maxKept is the largest number of callee-saved registers (x19–x29).
+// maxKept is the number of AArch64's callee-saved registers (x19–x29), x86-64 has fewer.
 const maxKept = 11
 
-// savedKind is the kind of a saved register's place.
 type savedKind uint8
 
 const (
@@ -18,15 +17,14 @@ const (
 	lost
 )
 
-// savedReg says where one of the caller's registers is, by the registers at pc.
+// savedReg is the place of a register of the caller, by the registers at pc.
 type savedReg struct {
 	kind savedKind
 	base uint8
 	off  int32
 }
 
-// found is the result of an analysis: the CFA, which is cfa.base + cfa.off or the word loaded from there, and the
-// places of the registers of abi.kept and of the link register.
+// found is the result of an analysis. The CFA is cfa.base + cfa.off, or the word loaded from there.
 type found struct {
 	cfa  value
 	ra   savedReg
@@ -77,8 +75,7 @@ func (f *found) regRule(a *abi, p savedReg) frames.RegRule {
 	return frames.RegRule{Kind: frames.RuleRegOffset, Reg: a.dwarf(p.base), Off: int64(p.off)}
 }
 
-// atReturn gives the finding by the state at a return; false if that proves nothing. own is set if the code keeps no
-// register but the frame pointer.
+// atReturn returns the finding that a return proves. own is set if the code keeps only the frame pointer.
 func (s *Source) atReturn(st *state, fl *flow, own bool) (f found, ok bool) {
 	a := s.abi
 	f.cfa = fl.ret
@@ -112,7 +109,7 @@ func (s *Source) onStack(v value, cfa uint8) bool {
 	return v.kind != loaded || v.base == s.abi.sp || v.base == s.abi.fp || v.base == cfa
 }
 
-// savedAt gives the place from which the value of a register at a return came; false if it is not the caller's.
+// savedAt finds where a register's value at a return came from; false if it is not the caller's.
 func (s *Source) savedAt(v value, reg uint8, p *savedReg) bool {
 	switch {
 	case v.isStart(reg):
@@ -125,9 +122,9 @@ func (s *Source) savedAt(v value, reg uint8, p *savedReg) bool {
 	return true
 }
 
-// raFromCallerSaved gives the place of a return address that the path took from a caller-saved register, as swapcontext
-// of arm64 takes x1 from setcontext. It gives none for callee-saved ones: code that uses these for itself, or runs past
-// a call that does not return, looks the same.
+// raFromCallerSaved finds a return address that the path took from a caller-saved register, as arm64's swapcontext
+// takes x1 from setcontext. Callee-saved ones do not count: code that uses these for itself, or runs past a call
+// that does not return, looks the same.
 func (s *Source) raFromCallerSaved(v value, p *savedReg) bool {
 	if v.kind != initial || v.off != 0 || v.base >= firstAnon || s.abi.scratch>>v.base&1 == 0 {
 		return false
@@ -136,7 +133,7 @@ func (s *Source) raFromCallerSaved(v value, p *savedReg) bool {
 	return true
 }
 
-// savedSP is a CFA by a stack pointer that was saved in the frame: the word at reg + off, plus add.
+// savedSP is a CFA by a stack pointer saved in the frame: the word at reg + off, plus add.
 type savedSP struct {
 	reg      uint8
 	off, add int64
@@ -152,12 +149,12 @@ func (e savedSP) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, b
 	return v + uint64(e.add), ok
 }
 
-// Intel SDM volume 2, PUSH
+// push rbp
 const opPushBP = 0x55
 
-// makesFrame counts an outcome where generated code makes its frame (push rbp; mov rbp, rsp), once, with the return
-// address on top. It serves the code before, which often has no other path to a return. It is for the innermost frame
-// only, and not for the code of other compilers, which may save rbp earlier.
+// makesFrame votes for the frame that JIT code makes at w.st (push rbp; mov rbp, rsp), with the return address on
+// top. The code before often has no other path to a return. Innermost frames only; other compilers may save rbp
+// earlier.
 func (w *forwardAnalysis) makesFrame() bool {
 	a, st := w.src.abi, &w.st
 	fp := st.regs[a.fp]

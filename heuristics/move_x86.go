@@ -6,11 +6,10 @@ import "prywalk/internal/x86"
 
 // # Moves and additions
 //
-// The part of the interpreter (exec_x86.go) whose results it tracks: mov, lea, add, sub and cmp.
-//
-// Source: Intel SDM volume 2, these instructions; table A-2.
+// The instructions whose results the interpreter (exec_x86.go) tracks: mov, lea, add, sub, cmp. Source: Intel SDM
+// volume 2, these instructions; table A-2.
 
-// addressX86 gives the address of a memory operand, if it is a tracked register plus a constant.
+// addressX86 returns the address of a memory operand, if it is a tracked register plus a constant.
 func addressX86(st *state, i *x86.Inst) value {
 	if i.Base == noReg || i.Index != noReg || i.Prefix&(x86.PrefixSeg|x86.Prefix67) != 0 {
 		return value{}
@@ -22,7 +21,7 @@ func addressX86(st *state, i *x86.Inst) value {
 	return v.plus(int64(i.Disp))
 }
 
-// setX86 writes a register. A stack pointer that becomes unknown is a new base, so that words pushed from there can be
+// setX86 writes a register. An unknown stack pointer becomes a new base, so that words pushed from there can be
 // popped.
 func setX86(st *state, reg uint8, v value) {
 	if reg == hwSP && (v.kind == unknown || v.kind == number) {
@@ -93,7 +92,7 @@ func loadX86(st *state, i *x86.Inst) {
 	st.restore(i.Reg, at)
 }
 
-// arithX86 interprets additions to tracked registers. Of other arithmetic it notes what it changes.
+// arithX86 interprets additions to tracked registers. Other arithmetic makes its results unknown.
 func arithX86(st *state, i *x86.Inst) {
 	if !i.W || !i.HasRM {
 		dropX86(st, writesOne(i))
@@ -127,7 +126,7 @@ func dropX86(st *state, mask uint32) {
 	}
 }
 
-// sumX86 adds a register whose value is a number, or subtracts it.
+// sumX86 adds or subtracts a register whose value is a number.
 func sumX86(st *state, to, from uint8, negative bool) {
 	v := value{}
 	if n := st.regs[from]; n.kind == number {

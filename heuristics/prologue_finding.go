@@ -4,7 +4,7 @@ package heuristics
 
 import "math"
 
-// express gives the state at pc as a finding; false if no register gives the CFA.
+// express returns the state at pc as a finding; false if no register gives the CFA.
 func (p *prologue) express(a *abi, spOnly, caller bool) (f found, ok bool) {
 	if spOnly && p.mixed {
 		return f, false
@@ -19,8 +19,8 @@ func (p *prologue) express(a *abi, spOnly, caller bool) (f found, ok bool) {
 	return f, true
 }
 
-// base chooses the register of the CFA: the frame pointer, if it is one, the stack pointer, or in the innermost frame
-// any register.
+// base chooses the register of the CFA: the frame pointer, if it is one; the stack pointer; in the innermost frame
+// any.
 func (p *prologue) base(a *abi, spOnly, caller bool) (uint8, bool) {
 	st := &p.st
 	if fp := st.regs[a.fp]; !spOnly && fp.kind == initial && fp.base == a.sp && a.framesAt(st, fp) {
@@ -43,8 +43,8 @@ func (p *prologue) base(a *abi, spOnly, caller bool) (uint8, bool) {
 	return 0, false
 }
 
-// aligned finds the CFA in a slot of a frame that was realigned: gcc's argument pointer, or OpenSSL's earlier stack
-// pointer. The slot must not be below the saved registers: lower ones are arguments, which callees may write.
+// aligned finds the CFA in a slot of a realigned frame: gcc's argument pointer, OpenSSL's earlier stack pointer.
+// Slots below the saved registers are arguments, which callees may write.
 func (p *prologue) aligned(a *abi, f *found, spOnly bool) bool {
 	best, lowest := int32(math.MaxInt32), p.st.lowestSave(a)
 	for i := range p.st.nslots {
@@ -73,7 +73,7 @@ func (p *prologue) aligned(a *abi, f *found, spOnly bool) bool {
 	return true
 }
 
-// assumePreserved gives the CFA by a register that calls may change, if no other register has it. The walker requires
+// assumePreserved takes the CFA from a register that calls may change, if no other has it. The walker requires
 // proof.
 func (p *prologue) assumePreserved(a *abi, f *found) bool {
 	if p.weak || a.ra != noReg { // the link register would be needed, too
@@ -92,7 +92,7 @@ func (p *prologue) assumePreserved(a *abi, f *found) bool {
 	return false
 }
 
-// savedAbove finds registers that were saved before the stack pointer was aligned. Their distance to the CFA is known.
+// savedAbove finds registers saved before the stack pointer was aligned, at a known distance to the CFA.
 func (p *prologue) savedAbove(a *abi, f *found) {
 	for i, r := range a.kept {
 		if f.kept[i].kind == inMemory {
@@ -117,8 +117,8 @@ func (p *prologue) places(a *abi, f *found, reg uint8) {
 	}
 }
 
-// elsewhere finds the initial value of a register in memory outside of the frame: swapcontext of arm64 has its return
-// address in the context only.
+// elsewhere finds a register's initial value outside of the frame: swapcontext of arm64 has its return address in
+// the context only.
 func (p *prologue) elsewhere(a *abi, r uint8) savedReg {
 	if p.caller { // the call may have changed it
 		for reg, v := range p.beforeCall {
@@ -138,8 +138,8 @@ func (p *prologue) elsewhere(a *abi, r uint8) savedReg {
 	return savedReg{kind: lost}
 }
 
-// saved gives where a register is saved. It prefers a slot, which can be read without other registers, to a register
-// that still has the value.
+// saved finds where a register is saved. It prefers a slot, which needs no other registers, to a register that still
+// has the value.
 func (p *prologue) saved(a *abi, r, reg uint8) savedReg {
 	st := &p.st
 	by, sp := st.regs[reg], st.regs[a.sp]

@@ -6,14 +6,14 @@ import "prywalk/internal/x86"
 
 // # The short analysis of JIT code
 //
-// JIT code has no known bounds, so it is only analysed forwards. The first path to a return mostly ends in the epilogue
-// of a frame with a frame pointer, which proves the frame. On such a path only writes to rbp, to callee-saved registers
-// and to the words at rbp matter. So paths are first read for these only, in the order of the forward analysis, at half
-// the cost. The result is that of the forward analysis, or none.
+// JIT code has no known bounds. The first path to a return mostly ends in the epilogue of a frame with a frame
+// pointer, which proves the frame. On such a path only writes to rbp, to callee-saved registers and to the words at
+// rbp matter. So paths are first read for these only, in the order of the forward analysis, at half the cost. The
+// result is that of the forward analysis, or none.
 //
-// Source: Intel SDM volume 2 (tables ); the registers that other instructions write: writes_x86.go.
+// Source: Intel SDM volume 2 (tables ).
 
-// maxProof bounds the instructions of a proof, maxRuns its jumps.
+// Bounds of a proof: instructions, and jumps.
 const (
 	maxProof = 1000
 	maxRuns  = 128 // V8's sort has 70
@@ -35,11 +35,11 @@ type proof struct {
 // way is the state of a path.
 type way struct {
 	pc      uint64
-	changed uint32 // callee-saved registers that were written
+	changed uint32 // callee-saved registers written
 	stores  bool   // the words at rbp were written
 }
 
-// proveX86 gives the frame that the first return proves; false if it proves none.
+// proveX86 returns the frame that the first return proves; false if it proves none.
 func (w *interpreter) proveX86(pc uint64, caller bool) (f found, ok bool) {
 	p := proof{w: w, path: way{pc: pc}}
 	p.doubts.afterCall = caller
@@ -90,7 +90,7 @@ func goesOnIf(ok bool) proofStep {
 	return proofFails
 }
 
-// run begins a run of instructions; false if it was read before, or if there are too many.
+// run begins a run of instructions; false if it was read before, or there are too many.
 func (p *proof) run(pc uint64) bool {
 	if p.n > 0 && p.runs[p.n-1].hi == 0 {
 		p.runs[p.n-1].hi = p.path.pc
@@ -114,7 +114,7 @@ func (p *proof) run(pc uint64) bool {
 	return true
 }
 
-// resume goes on with a path that was put off; false if there is none.
+// resume goes on with a postponed path; false if there is none.
 func (p *proof) resume() bool {
 	for p.npend > 0 {
 		p.npend--
@@ -132,7 +132,7 @@ func (p *proof) resume() bool {
 	return false
 }
 
-// postpone puts off the path to a jump's target.
+// postpone keeps the path to a jump's target for later.
 func (p *proof) postpone(to uint64) proofStep {
 	if p.npend == len(p.pending) {
 		return proofFails
@@ -160,7 +160,6 @@ func (p *proof) doubt(i *x86.Inst) {
 	p.doubts.doubt(&f)
 }
 
-// step interprets one instruction.
 func (p *proof) step(i *x86.Inst) proofStep {
 	if i.HasRM && i.Mod != 3 && i.Base == hwBP && i.Disp > -8 && i.Disp < 16 && i.Index == noReg && i.Op != 0x8d {
 		return proofFails // it writes the words at rbp
@@ -196,7 +195,6 @@ func (p *proof) write(mask uint32) bool {
 	return mask&(1<<hwBP) == 0
 }
 
-// oneByte interprets an instruction of the one-byte map.
 func (p *proof) oneByte(i *x86.Inst) proofStep {
 	switch op := i.Op; {
 	case op == 0x89 && i.Mod == 3 && i.W && i.RM == hwSP && i.Reg == hwBP, op == 0x8b && i.Mod == 3 && i.W &&
@@ -228,7 +226,6 @@ func (p *proof) oneByte(i *x86.Inst) proofStep {
 	return goesOnIf(p.write(writesOne(i)))
 }
 
-// jump follows a call or jump.
 func (p *proof) jump(i *x86.Inst) proofStep {
 	switch {
 	case i.Op == 0xe8: // call

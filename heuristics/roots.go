@@ -4,8 +4,7 @@ package heuristics
 
 import "prywalk/frames"
 
-// entrySize bounds the code of the entry point where its end is unknown, in bytes. glibc's has 0x26, Free Pascal's
-// 0x51.
+// entrySize bounds the entry point's code where its end is unknown, in bytes. glibc's has 0x26, Free Pascal's 0x51.
 const entrySize = 0x200
 
 // isRoot reports whether q is in the program's entry point or a new thread's first function.
@@ -20,8 +19,8 @@ func (s *Source) isRoot(w *interpreter, q frames.Query) bool {
 	return s.abi.isThreadRoot(w, q.PC)
 }
 
-// entryEnd gives the end of the code of the entry point: that of its function, or that of its first instruction without
-// a successor, such as a call before a landing pad or padding.
+// entryEnd returns the end of the entry point's code: that of its function, or of its first instruction without a
+// successor, such as a call before a landing place or padding.
 func (w *interpreter) entryEnd() uint64 {
 	s := w.src
 	if s.entryEnd == 0 {

@@ -8,8 +8,8 @@ import (
 	"prywalk/frames"
 )
 
-// sigreturn gives the row of a signal trampoline, which has two instructions (the system call rt_sigreturn). Its stack
-// pointer is at the registers of the interrupted thread. The row is nil for other code.
+// sigreturn returns the row of a signal trampoline: two instructions, which call rt_sigreturn. It is nil for other
+// code.
 func (s *Source) sigreturn(q frames.Query) *frames.Row {
 	code, second, row := sigreturnOf(s.o.Arch)
 	for _, c := range code {
@@ -26,7 +26,7 @@ func (s *Source) sigreturn(q frames.Query) *frames.Row {
 	return nil
 }
 
-// sigreturnOf gives the forms of a trampoline on an architecture, the length of the second instruction, and the row.
+// sigreturnOf returns the forms of a trampoline, the length of the second instruction, and the row.
 func sigreturnOf(arch frames.Arch) (code [][]byte, second int, row *frames.Row) {
 	if arch == frames.AArch64 {
 		return sigreturnCodeAArch64, 4, sigreturnAArch64
@@ -34,7 +34,7 @@ func sigreturnOf(arch frames.Arch) (code [][]byte, second int, row *frames.Row) 
 	return sigreturnCodeX86, 2, sigreturnX86
 }
 
-// signalRow makes a row of offsets from the stack pointer, by DWARF number.
+// signalRow makes a row whose registers, by DWARF number, are at offsets from the stack pointer.
 func signalRow(sp uint8, regs []int64, pc int64) *frames.Row {
 	row := &frames.Row{CFAReg: sp, CFAOff: regs[sp], CFADeref: true, RA: frames.RegRule{Kind: frames.RuleRegOffset,
 		Reg: sp, Off: pc}}

@@ -8,14 +8,12 @@ import (
 	"prywalk/frames"
 )
 
-// maxStackEnd bounds the instructions of code at the end of a prepared stack: one clears a register, one calls, one
-// traps.
+// maxStackEnd bounds the instructions of EndsStack: clear a register, call, trap.
 const maxStackEnd = 6
 
-// EndsStack implements [frames.StackEnds]. It recognises code to which the first function of a fiber returns, to end
-// the process (Boost.Context's make_fcontext, which PHP has copied: xor edi, edi; call _exit; hlt). It is within a
-// function, behind a jump by register or a return, and leads straight to a call before a trap or the end of the
-// function.
+// EndsStack implements [frames.StackEnds]. It recognises the code to which a fiber's first function returns, to end
+// the process (Boost.Context's make_fcontext, and PHP's: xor edi, edi; call _exit; hlt): within a function, behind a
+// jump by register or a return, it leads straight to a call before a trap or the end of the function.
 func (s *Source) EndsStack(pc frames.Addr) bool {
 	if s.abi == nil || s.o.Code == nil {
 		return false
@@ -62,16 +60,16 @@ func (w *interpreter) behindDeparture(pc uint64) bool {
 	return b[2] == 0xff && b[3]&0xf8 == 0xe0 || b[3] == 0xc3 // jmp reg, ret
 }
 
-// hlt, ud2
+// isTrapX86: hlt, ud2.
 func isTrapX86(code []byte) bool {
 	return bytes.HasPrefix(code, []byte{0xf4}) || bytes.HasPrefix(code, []byte{0x0f, 0x0b})
 }
 
-// udf, brk, hlt
+// isTrapA64: udf, brk, hlt.
 func isTrapA64(code []byte) bool {
 	if len(code) < 4 {
 		return false
 	}
-	exception := code[2] & 0xe0 // opc of the exception generating instructions: 1 is brk, 2 hlt
+	exception := code[2] & 0xe0 // opc of exception generating instructions: 1 brk, 2 hlt
 	return code[2] == 0 && code[3] == 0 || code[3] == 0xd4 && (exception == 0x20 || exception == 0x40)
 }

@@ -12,16 +12,16 @@ type valueKind uint8
 
 const (
 	unknown valueKind = iota
-	initial           // the start value of register base, plus off
-	loaded            // the word at (the start value of base plus off), plus add
-	number            // off itself
+	initial           // word at (start value of base plus off), plus add
+	loaded
+	number
 )
 
-// firstAnon is the first base that is no register. Such a base stands for a stack pointer that was aligned, or moved by
+// firstAnon is the first base that is no register. Anonymous bases are stack pointers that were aligned, or moved by
 // a variable amount.
 const firstAnon = 32
 
-// value is the value of a register or stack slot, by the values at the start of the path.
+// value is the content of a register or stack slot, by the values at the start of the path.
 type value struct {
 	kind valueKind
 	base uint8
@@ -33,7 +33,7 @@ func start(reg uint8) value { return value{kind: initial, base: reg} }
 
 func (v value) isStart(reg uint8) bool { return v == start(reg) }
 
-// plus gives v + n, which is unknown beyond 31 bits.
+// plus returns v + n; unknown beyond 31 bits.
 func (v value) plus(n int64) value {
 	p := &v.off
 	switch v.kind {
@@ -57,35 +57,35 @@ type slot struct {
 	val  value
 }
 
-// maxSlots is enough: at most twelve registers are saved, and twice where a frame is set up twice.
+// maxSlots: at most twelve registers are saved, and twice where a frame is set up twice.
 const maxSlots = 24
 
-// state is what is known on a path at an instruction.
+// state is what is known before an instruction of a path.
 type state struct {
 	regs   [32]value
 	slots  [maxSlots]slot
 	nslots uint8
-	anon   uint8 // number of bases in use from firstAnon on
+	anon   uint8 // bases in use from firstAnon on
 	path
 }
 
-// path is the part of a state that is not registers and memory.
+// path is a state without registers and memory.
 type path struct {
-	pc, lo, hi uint64 // the next instruction, and the bounds of its function
+	pc, lo, hi uint64 // next instruction; bounds of its function
 
 	cmpReg    uint8 // register that the last instruction compared with the stack pointer
 	afterCall bool  // the last instruction was a call
-	padded    bool  // only padding followed that
+	padded    bool  // only padding followed the call
 	weak      bool  // the path may have run past a call that does not return
 	pushedMem bool  // the last instruction pushed a word of memory (PLT)
 	raised    bool  // the last instruction released stack
-	readKept  bool  // the start value of a callee-saved register was used
-	madeCalls bool  // calls were made, so that memory below the stack pointer is unknown
-	taken     bool  // the word at the start's stack pointer was popped (only where tracked)
+	readKept  bool  // the start value of a callee-saved register was read
+	madeCalls bool  // words below the stack pointer are unknown
+	taken     bool  // the word at the start's stack pointer was popped (reach)
 	foreign   uint8 // base of the stack pointer since it was loaded (foreignSP)
-	table     uint8 // register that was last loaded from a table (only where tracked)
-	savedBase uint8 // base of savedSP, or 0 if there is none
-	savedSP   value // from where the stack pointer was last loaded (returnPath)
+	table     uint8 // register last loaded from a table (watchDispatch)
+	savedBase uint8 // base of savedSP; 0: none
+	savedSP   value // where the stack pointer was last loaded from (returnPath)
 	sp, fp    uint8
 	align     uint8 // alignEven and alignOdd of the calls so far
 }
@@ -100,10 +100,9 @@ func (st *state) copyFrom(o *state) {
 
 const noReg = x86.NoReg
 
-// At each call the stack pointer is a multiple of 16 (System V ABI §3.2.2). So calls show how the stack pointer at the
-// start of the path is aligned.
+// Alignment that calls show: the stack pointer is a multiple of 16 at each (System V ABI §3.2.2).
 const (
-	alignEven = 1 << iota // a call was at a multiple of 16 from there
+	alignEven = 1 << iota // a call was at the start's stack pointer + a multiple of 16
 	alignOdd              // a call was 8 bytes off that
 )
 
@@ -138,8 +137,7 @@ func (st *state) clobber(mask uint32) {
 	}
 }
 
-// store writes a word. Only words relative to the stack pointer, the frame pointer or an anonymous base are kept, and
-// if there is no room a new one is not: nothing depends on it.
+// store writes a word, unless its base is neither stack pointer, frame pointer nor anonymous, or there is no room.
 func (st *state) store(addr, v value) {
 	if addr.kind != initial || addr.base != st.sp && addr.base != st.fp && addr.base < firstAnon {
 		return
@@ -184,13 +182,13 @@ func (st *state) fresher(addr value) bool {
 	return addr.base == st.sp && addr.off < 0 && sp.kind == initial && sp.base == st.sp && addr.off >= sp.off
 }
 
-// live reports whether a slot was not popped since: otherwise a call could have written there.
+// live reports whether no call can have overwritten a slot: it was not popped.
 func (st *state) live(s *slot) bool {
 	sp := st.regs[st.sp]
 	return !st.madeCalls || sp.kind != initial || sp.base != s.base || s.off >= sp.off
 }
 
-// lowestSave gives the place of the lowest saved register below the stack pointer at the start.
+// lowestSave returns the offset of the lowest saved register, from the stack pointer at the start.
 func (st *state) lowestSave(a *abi) int32 {
 	lowest := int32(0)
 	for _, s := range st.slots[:st.nslots] {
@@ -201,8 +199,8 @@ func (st *state) lowestSave(a *abi) int32 {
 	return lowest
 }
 
-// restore loads a register. A word at an unknown place by the frame pointer is taken for the slot to which the path has
-// pushed the start value of the register, if there is one.
+// restore loads a register. An unknown word relative to the frame pointer counts as the slot to which the path has
+// pushed the register's start value, if there is one.
 func (st *state) restore(reg uint8, addr value) {
 	v := st.load(addr)
 	if v.kind == loaded && v.base == st.fp {
