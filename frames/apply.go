@@ -4,19 +4,18 @@ package frames
 
 import "math/bits"
 
-// unwinder computes the registers of one frame's caller, by a rule or by the frame pointer.
+// unwinder computes the registers of one frame's caller.
 type unwinder struct {
 	space      *Space
 	mem        Memory
-	regs       Regs   // of the frame
-	next       Regs   // of its caller, while they are computed
-	given      uint64 // the registers that were known in the innermost frame
-	unreadAddr Addr   // the last word that could not be read
+	regs       Regs   // the frame's
+	next       Regs   // its caller's, while they are computed
+	given      uint64 // registers known in the innermost frame
+	unreadAddr Addr   // last word that could not be read
 	mod        int32  // index of the frame's module, or -1
-	caller     bool   // regs.PC is a return address
+	caller     bool
 }
 
-// module gives the frame's module, nil if none.
 func (u *unwinder) module() *Module { return u.space.module(u.mod) }
 
 // apply computes u.next by a rule.
@@ -155,7 +154,6 @@ func (u *unwinder) exprFailure() StopReason {
 	return StopBadMemory
 }
 
-// rowRA restores the program counter by a Row.
 func (u *unwinder) rowRA(row *Row, info *archInfo, cfa Addr, flags Flags) StopReason {
 	if row.RA.Kind == RuleUndefined {
 		return StopRoot
@@ -180,9 +178,8 @@ func (u *unwinder) rowRA(row *Row, info *archInfo, cfa Addr, flags Flags) StopRe
 	return StopNone
 }
 
-// raFromScratch gives a return address that a caller keeps in a register which callees may change. It takes the value
-// of the innermost frame, and accepts it if it follows a call of this function. Go's functions on arm64 call morestack
-// so.
+// raFromScratch returns a return address that a caller keeps in a register which callees may change: the value of the
+// innermost frame, if it follows a call of this function. Go's functions on arm64 call morestack so.
 func (u *unwinder) raFromScratch(p *RegRule) (uint64, bool) {
 	if p.Kind != RuleReg || !u.caller || u.given>>(p.Reg%NumRegs)&1 == 0 {
 		return 0, false
@@ -192,7 +189,7 @@ func (u *unwinder) raFromScratch(p *RegRule) (uint64, bool) {
 	return v, known && u.space.mayCall(v, start, known)
 }
 
-// callerReg gives the value of a register by its rule. ok is false if it cannot be recovered, which does not end the
+// callerReg returns a register's value by its rule. ok is false if it cannot be recovered, which does not end the
 // walk.
 func (u *unwinder) callerReg(p *RegRule, cfa Addr) (uint64, bool, StopReason) {
 	var at Addr
@@ -234,10 +231,9 @@ func (u *unwinder) canApply(r *Rule) bool {
 	return r.Flags&FlagRoot != 0 || u.regs.Known&(1<<(r.CFAReg%NumRegs)) != 0
 }
 
-// assumePreserved applies a rule whose CFA is relative to a register that callees may change. It takes the value of the
-// innermost frame, and accepts the result only if the caller's frame is further out and its return address follows a
-// call of this function. OpenSSL's assembly keeps its stack pointer in rax or r11, and calls helpers that do not change
-// these.
+// assumePreserved applies a rule whose CFA is relative to a register that callees may change, with its value in the
+// innermost frame. The caller's frame must then be further out, and its return address follow a call of this function.
+// OpenSSL's assembly keeps its stack pointer in rax or r11, and calls helpers that do not change these.
 func (u *unwinder) assumePreserved(r *Rule) bool {
 	given := u.given>>(r.CFAReg%NumRegs)&1 != 0
 	special := r.Flags&(FlagRow|FlagSignal|FlagSwitch|FlagLoss) != 0

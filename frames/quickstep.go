@@ -4,11 +4,11 @@ package frames
 
 import "encoding/binary"
 
-// Next moves to the next frame; the first call gives the innermost. False at the end of the walk, with the reason in
-// StopReason.
+// Next moves to the next frame; the first call gives the innermost. It returns false at the end of the walk, with the
+// reason in [Walker.StopReason].
 //
-// Almost all frames are plain: registers near the CFA, in the copied stack, and a caller that the cache knows. Next
-// applies their rules itself, after all checks. All others are left to slow. Both ways give the same frames.
+// Almost all frames are plain: registers near the CFA, in the copied stack, and a caller in the cache. Next applies
+// their rules itself, after all checks; slow does the others. Both give the same frames.
 //
 //	higher      ┌────────────────┐ ◄── CFA
 //	            │ return address │ units[ra] = 15
@@ -54,11 +54,11 @@ const (
 // quickRule is a plain rule, prepared for [Walker.Next].
 type quickRule struct {
 	plain bool
-	// loads restore registers. Their number is fixed, as a branch on it would be predicted badly. Unused entries load into
-	// the RA column, which is ignored.
+	// loads restore registers. Their number is fixed, as a branch on it would be predicted badly. Unused ones load
+	// into the RA column, which is ignored.
 	loads [6]load
-	keeps uint16 // registers that stay known
-	known uint16 // registers that become known: those restored, and the stack pointer
+	keeps uint16 // stay known
+	known uint16 // become known: those restored, and the stack pointer
 }
 
 // load is the place of a register's value in the window, in words.

@@ -147,6 +147,7 @@ func (s *Source) keepsAll(st *state) bool {
 // passedOn is the frame of code that forwards a call: a return address only.
 func (s *Source) passedOn() found { return found{cfa: start(s.abi.sp).plus(s.abi.entry)} }
 
+// Popped implements [frames.Pops].
 func (s *Source) Popped(pc frames.Addr, n int) (reg uint8, ok bool) {
 	if s.abi == nil || s.abi.popped == nil || s.o.Code == nil || n < 1 {
 		return 0, false
@@ -221,6 +222,7 @@ func endsFunctionX86(b []byte) bool {
 // maxReturning bounds the instructions up to a return: set the stack pointer, pop the register that had it, return.
 const maxReturning = 3
 
+// AboutToReturn implements [frames.Returns].
 func (s *Source) AboutToReturn(pc frames.Addr) (kept uint32) {
 	if s.abi == nil || s.abi.ra != noReg || s.o.Code == nil || s.o.JIT {
 		return 0

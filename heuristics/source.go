@@ -4,11 +4,13 @@ package heuristics
 
 import "prywalk/frames"
 
+// Code reads the instructions of a module.
 type Code interface {
 	// ReadCode fills buf from addr, a module address, and returns the number of bytes, 0 if there is no code.
 	ReadCode(addr uint64, buf []byte) int
 }
 
+// Functions has the bounds of a module's functions.
 type Functions interface {
 	// FuncRange returns the bounds of the function that has pc, the end excluded.
 	FuncRange(pc uint64) (start, end uint64, ok bool)
@@ -26,6 +28,7 @@ type Conventions interface {
 	KeepsFPOnly(pc uint64) bool
 }
 
+// Options describe the module of a [Source].
 type Options struct {
 	Arch  frames.Arch
 	Code  Code      // required
@@ -108,6 +111,7 @@ func (s *Source) find(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	return s.rule(&f, q)
 }
 
+// CallBefore implements [frames.CallSites].
 func (s *Source) CallBefore(ret frames.Addr) (frames.Call, bool) {
 	if s.abi == nil || s.o.Code == nil {
 		return frames.Call{}, false
@@ -115,6 +119,7 @@ func (s *Source) CallBefore(ret frames.Addr) (frames.Call, bool) {
 	return s.abi.callBefore(s, ret)
 }
 
+// FuncStart implements [frames.CallSites].
 func (s *Source) FuncStart(pc frames.Addr) (frames.Addr, bool) {
 	start, _, ok := s.bounds(pc)
 	return start, ok
