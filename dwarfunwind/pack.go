@@ -92,7 +92,7 @@ func (t *Table) frameRule(r regRule, pc uint64) frames.RegRule {
 	return frames.RegRule{Kind: r.kind, Off: r.off, Reg: r.reg}
 }
 
-// exprRule gives the rule for an expression: a plain place if the expression is recognised.
+// exprRule returns the rule of an expression: a plain place if the expression is recognised.
 func (t *Table) exprRule(r regRule, pc uint64) frames.RegRule {
 	code := t.m.exprs[r.off]
 	v, ok := t.recognise(code, pc, true)

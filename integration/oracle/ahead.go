@@ -4,18 +4,17 @@ package oracle
 
 import "prywalk/frames"
 
-// ahead is an answer that differs from the shadow stack, because call frame information describes the frame that the
-// code is about to jump to, whose registers are loaded already (longjmp, setcontext: glibc's __longjmp has CFA rdi,
-// return address in rdx). It is exact if the thread arrives there before it makes another call.
+// ahead is an answer that differs from the shadow stack because call frame information describes the frame that the
+// code is about to jump to, with registers already loaded (longjmp, setcontext: glibc's __longjmp has CFA rdi, return
+// address in rdx). It is exact if the thread arrives there before it makes another call.
 type ahead struct {
 	j   *judge
 	row *row
 	out outcome
-	// chain and regs are those at the answer, for the report if it is wrong.
-	chain []want
-	regs  frames.Regs
-	// moving reports that the chain was not defined at the answer.
-	moving bool
+	// Chain and registers at the answer, for the report if it is wrong.
+	chain  []want
+	regs   frames.Regs
+	moving bool // the chain was not defined at the answer
 }
 
 // maxAhead bounds the steps until such an answer is judged.
@@ -31,8 +30,8 @@ func (o *run) awaits(j *judge, r *outcome) bool {
 	return true
 }
 
-// popAhead judges the pending answers. jumped reports a jump that left frames behind: those that describe its target
-// are exact. At a call all are wrong.
+// popAhead judges the pending answers: after a jump that left frames behind (jumped) those that describe its target
+// are exact, at a call all are wrong.
 func (o *run) popAhead(jumped bool) {
 	for _, a := range o.pending {
 		unclaimed := a.out.got.SP == 0 && o.regs.Arch == frames.AArch64

@@ -8,9 +8,8 @@ import (
 	"prywalk/frames"
 )
 
-// The interpreter calls by a push of the return address and a jump through a method's entry, and returns by a jump
-// (InterpreterMacroAssembler::jump_from_interpreted, TemplateTable::_return). This is all that the reference knows of
-// HotSpot.
+// All that the reference knows of HotSpot: the interpreter calls by a push of the return address and a jump through a
+// method's entry, and returns by a jump (InterpreterMacroAssembler::jump_from_interpreted, TemplateTable::_return).
 const interpreterName = "Interpreter"
 
 func (o *javaRun) follow(code []byte) error {
@@ -64,8 +63,8 @@ func (o *javaRun) follow(code []byte) error {
 	return nil
 }
 
-// sure reports whether the return addresses of the n innermost callers are still on the stack where they were stored. A
-// frame that an exception has ended, or that the machine has replaced, is recognised by this alone.
+// sure reports whether the return addresses of the n innermost callers are still where they were stored. Only this
+// shows a frame that an exception has ended, or that the machine has replaced.
 func (o *javaRun) sure(n int) bool {
 	for i := 1; i <= min(n, len(o.calls)); i++ {
 		if c := &o.calls[len(o.calls)-i]; c.kept != 0 && !c.held && o.word(c.kept) != c.pc {
@@ -75,9 +74,9 @@ func (o *javaRun) sure(n int) bool {
 	return true
 }
 
-// handedOn reports whether the return address at sp is that of the frame that is being left by a jump to another piece
-// of code: in the place of that frame's, or right below where the stack is aligned for the compiled code of a loop. A
-// frame of the interpreter is larger.
+// handedOn reports whether the return address at sp is that of the frame that a jump to another piece of code leaves:
+// in its place, or right below where the stack is aligned for the compiled code of a loop. A frame of the interpreter
+// is larger.
 func (o *javaRun) handedOn(sp, back uint64) bool {
 	n := len(o.calls)
 	if n == 0 {
@@ -88,7 +87,7 @@ func (o *javaRun) handedOn(sp, back uint64) bool {
 }
 
 // drop removes the callers whose frames the stack pointer has passed. A callee may move its return address: an adapter
-// for method handles takes one argument away (MethodHandles:: generate_method_handle_dispatch, pop_reg).
+// for method handles takes one argument away (MethodHandles::generate_method_handle_dispatch, pop_reg).
 func (o *javaRun) drop(sp uint64) {
 	if n := len(o.calls); n > 0 && sp == o.calls[n-1].slot+16 && o.kind(o.prev.PC) == "MethodHandles adapters" {
 		o.calls[n-1].slot += 8
@@ -100,7 +99,7 @@ func (o *javaRun) drop(sp uint64) {
 	}
 }
 
-// alignment is by how much the stack pointer may be lower after a return than before the call. An adapter into
+// alignment bounds by how much the stack pointer may be lower after a return than before the call. An adapter into
 // compiled code aligns it, below the arguments that it has moved there.
 const alignment = 256
 
@@ -117,11 +116,11 @@ func (o *javaRun) back(pc, sp uint64) bool {
 	return true
 }
 
-// landed removes the innermost caller if control is in that caller's handler for exceptions. A stub has popped its own
-// return address, and has jumped into the piece of code that it would have returned to
-// (OptoRuntime::rethrow_stub, StubGenerator::generate_forward_exception). The interpreter gives up what an adapter has
-// put between the caller and its frame, too: then the stack pointer is the one before the call. It handles exceptions
-// of an interpreted caller at a place of its own.
+// landed removes the innermost caller if control is in that caller's handler for exceptions: a stub has popped its own
+// return address, and jumped into the piece of code that it would have returned to (OptoRuntime::rethrow_stub,
+// StubGenerator::generate_forward_exception). If the interpreter also gives up what an adapter has put between the
+// caller and its frame, the stack pointer is the one before the call. It handles exceptions of an interpreted caller
+// elsewhere.
 func (o *javaRun) landed(pc, sp uint64) bool {
 	n := len(o.calls)
 	if n == 0 {
@@ -175,7 +174,7 @@ func pushes(b []byte) bool {
 	return len(b) > 1 && (b[0]&^7 == 0x50 || b[0] == 0x68 || b[0] == 0x6a || b[0] == 0xff && b[1]>>3&7 == 6)
 }
 
-// check compares a walk from here with the true chain, if here is generated code or was called by it.
+// check compares a walk from here with the true chain.
 func (o *javaRun) check() error {
 	at, bad := 0, false
 	stop := o.walk(func(f *frames.Frame) {
@@ -212,8 +211,8 @@ func (o *javaRun) check() error {
 	return nil
 }
 
-// patched reports whether the machine has replaced a return address by the entry for replacing a frame: another address
-// in the same piece of code, in the same place (frame::patch_pc).
+// patched reports whether the machine has replaced a return address by the entry for replacing a frame: another
+// address in the same piece of code, in the same place (frame::patch_pc).
 func (o *javaRun) patched(i int, pc uint64) bool {
 	if i == 0 || i > len(o.calls) {
 		return false

@@ -30,7 +30,7 @@ type codePages struct {
 	last  *[pageSize]byte
 }
 
-// insn gives the bytes at pc, as many as the longest instruction has or as can be read.
+// insn returns the bytes at pc, as many as the longest instruction has or as can be read.
 func (c *codePages) insn(pc uint64, buf *[maxInsn]byte) []byte {
 	n := 0
 	for n < len(buf) {

@@ -14,12 +14,12 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// files has what the process's ELF files say of its code: names, bounds, call frame information.
+// files has names, bounds and call frame information from the process's ELF files.
 type files struct {
 	proc   *code.Process
 	names  map[*code.Image]*namer
 	tables map[*code.Image]*dwarfunwind.Table
-	silent map[uint64]bool // by address: answers of saysNothing
+	silent map[uint64]bool // answers of saysNothing, by address
 }
 
 func newFiles(p *code.Process) *files {

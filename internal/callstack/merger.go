@@ -7,17 +7,16 @@ import (
 	"prywalk/internal/managed"
 )
 
-// Entry is one entry of a stack: a native frame, or a managed one.
+// Entry is a native or managed frame of a stack.
 type Entry struct {
-	// Frame is the native frame. Of a managed entry it is the one that runs it.
-	Frame frames.Frame
-	// Namer is the run-time system of a managed frame, nil for a native one; Ref is its identity.
+	Frame frames.Frame // native; of a managed entry the one that runs it
+	// Namer is the run-time system of a managed frame, nil for a native one.
 	Namer managed.Namer
 	Ref   managed.Ref
-	// Compiled reports that Frame.PC is in the managed frame's own code; the native frame has no entry.
+	// Compiled: Frame.PC is in the managed frame's own code, and the native frame has no entry.
 	Compiled bool
-	// Machinery reports a native frame that runs the managed ones before it, such as an interpreter's loop: it is shown
-	// on request.
+	// Machinery: a native frame that runs the managed ones before it, such as an interpreter's loop. It is shown on
+	// request.
 	Machinery bool
 }
 
@@ -36,7 +35,7 @@ type Merger struct {
 type native struct {
 	frame   frames.Frame
 	namer   int  // index in Merger.namers; -1: none recognised the frame
-	end     int  // of its refs in Merger.refs; they begin where those of the frame before end
+	end     int  // in Merger.refs; they begin where those of the frame before end
 	instead bool // the refs replace the frame
 }
 
@@ -57,8 +56,7 @@ func (m *Merger) Add(f *frames.Frame) {
 	m.pending, m.hasPending = *f, true
 }
 
-// flushPending passes the pending frame, whose CFA is now known, to the run-time systems in order; the first that
-// recognises it owns it.
+// flushPending passes the pending frame to the run-time systems in order; the first that recognises it owns it.
 func (m *Merger) flushPending(cfa frames.Addr) {
 	n := native{frame: m.pending, namer: -1}
 	for i, namer := range m.namers {
@@ -73,7 +71,7 @@ func (m *Merger) flushPending(cfa frames.Addr) {
 	m.natives = append(m.natives, n)
 }
 
-// End gives the whole stack, innermost first. complete reports that the last frame is the outermost.
+// End returns the whole stack, innermost first. complete: the last frame is the outermost.
 func (m *Merger) End(complete bool) []Entry {
 	if m.hasPending {
 		cfa := frames.Addr(0)
