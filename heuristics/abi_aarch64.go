@@ -34,7 +34,7 @@ var abiAArch64 = abi{
 	isTrap:       isTrapA64,
 }
 
-// tailA64: at a tail call the link register has the return address.
+// tailA64 is the flow of a tail call: the link register has the return address.
 func tailA64(st *state) flow {
 	return flow{kind: flowTail, ret: st.regs[regSP], ra: st.regs[regLR]}
 }

@@ -25,7 +25,7 @@ var abiX86 = abi{
 	isTrap:          isTrapX86,
 }
 
-// tailX86: at a tail call the return address is on top of the stack.
+// tailX86 is the flow of a tail call: the return address is on top of the stack.
 func tailX86(st *state) flow {
 	return flow{kind: flowTail, ret: st.regs[hwSP].plus(8)}
 }

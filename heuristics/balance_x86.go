@@ -248,7 +248,6 @@ func (w *interpreter) returnNow(entry uint64) (r Return, ok bool) {
 	return r, false
 }
 
-// returnSlot returns the stack word that has the return address.
 func (w *interpreter) returnSlot() (at value, ok bool) {
 	st := &w.st
 	ra, sp := value{kind: loaded, base: hwSP}, st.regs[hwSP]

@@ -134,7 +134,6 @@ func (s *Source) passes(w *interpreter, from, pc uint64) bool {
 	return false
 }
 
-// keepsAll reports whether the stack pointer and the callee-saved registers are as at the start.
 func (s *Source) keepsAll(st *state) bool {
 	for _, reg := range s.abi.kept {
 		if !st.regs[reg].isStart(reg) {
@@ -144,7 +143,7 @@ func (s *Source) keepsAll(st *state) bool {
 	return st.regs[s.abi.sp].isStart(s.abi.sp)
 }
 
-// passedOn is the frame of code that forwards a call: a return address only.
+// passedOn is a frame with a return address only.
 func (s *Source) passedOn() found { return found{cfa: start(s.abi.sp).plus(s.abi.entry)} }
 
 // Popped implements [frames.Pops].
@@ -203,7 +202,6 @@ func popEndingX86(b []byte) (reg uint8, size int) {
 	return dwarfX86(op & 7), 1
 }
 
-// endsFunctionX86 reports whether b begins with a pop, a return or a jump.
 func endsFunctionX86(b []byte) bool {
 	if len(b) == 0 {
 		return false

@@ -177,7 +177,7 @@ func (w *interpreter) manner(lo, hi uint64) (m manner) {
 	return m
 }
 
-// frameSteps is the instructions that make a frame.
+// frameSteps is the number of instructions that make a frame.
 const frameSteps = 2
 
 func (w *prologueAnalysis) followManner(m *manner, lo, hi uint64) {

@@ -28,7 +28,6 @@ func (d argDropX86) Eval(regs *frames.Regs, _ frames.Memory, _ uint64) (uint64, 
 	return sp + n<<d.scale + uint64(d.disp), ok && known
 }
 
-// argumentDropX86 returns the row of code between the pop and the push.
 func argumentDropX86(w *interpreter, pc uint64) (*frames.Row, bool) {
 	code := w.code(pc)
 	drop, size := decodeDropX86(code)
@@ -56,7 +55,6 @@ func argumentDropX86(w *interpreter, pc uint64) (*frames.Row, bool) {
 	return row, true
 }
 
-// behindDropX86 reports whether the instruction that ends at pc drops arguments.
 func (w *interpreter) behindDropX86(pc uint64) bool {
 	for size := uint64(3); size <= 5 && size <= pc; size++ {
 		if _, n := decodeDropX86(w.code(pc - size)); n == int(size) {

@@ -119,7 +119,7 @@ func indirectA64(st *state, w a64, f *flow) {
 	}
 }
 
-// callA64: blr, blraa, blrab, blraaz, blrabz.
+// callA64 recognises blr and its signed forms.
 func callA64(w a64) bool {
 	return w.is(0xfffffc1f, 0xd63f0000) || w.is(0xfefff800, 0xd63f0800)
 }

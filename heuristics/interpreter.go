@@ -160,7 +160,6 @@ func (s *visitedSet) slot(pc uint64) uint64 {
 	return pc>>6*0x9e3779b97f4a7c15>>(64-visitBits+4)<<4 | pc>>2&15
 }
 
-// add adds an instruction; false if it is there already.
 func (s *visitedSet) add(pc uint64) bool {
 	i := s.slot(pc)
 	for {
@@ -189,7 +188,6 @@ func (s *visitedSet) find(pc uint64) *visit {
 
 const maxPending = 192
 
-// worklist holds the paths to follow.
 type worklist struct {
 	pending    [maxPending]state
 	npending   int

@@ -32,7 +32,6 @@ type proof struct {
 	doubts  state // only path fields such as afterCall are used
 }
 
-// way is the state of a path.
 type way struct {
 	pc      uint64
 	changed uint32 // callee-saved registers written
@@ -73,7 +72,6 @@ func (w *interpreter) proveX86(pc uint64, caller bool) (f found, ok bool) {
 	return f, false
 }
 
-// proofStep is what an instruction means for a proof.
 type proofStep uint8
 
 const (
@@ -114,7 +112,6 @@ func (p *proof) run(pc uint64) bool {
 	return true
 }
 
-// resume goes on with a postponed path; false if there is none.
 func (p *proof) resume() bool {
 	for p.npend > 0 {
 		p.npend--
@@ -132,7 +129,6 @@ func (p *proof) resume() bool {
 	return false
 }
 
-// postpone keeps the path to a jump's target for later.
 func (p *proof) postpone(to uint64) proofStep {
 	if p.npend == len(p.pending) {
 		return proofFails

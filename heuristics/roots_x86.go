@@ -96,12 +96,12 @@ func startsElsewhereX86(w *interpreter, pc uint64) bool {
 	return false
 }
 
-// clearsBPX86: xor ebp, ebp.
+// clearsBPX86 recognises xor ebp, ebp.
 func clearsBPX86(i *x86.Inst) bool {
 	return i.Map == x86.MapOne && !i.VEX && (i.Op == 0x31 || i.Op == 0x33) && i.Mod == 3 && i.RM == hwBP && i.Reg == hwBP
 }
 
-// takesSPX86: mov rsp, callee-saved register.
+// takesSPX86 recognises a mov from a callee-saved register to rsp.
 func takesSPX86(i *x86.Inst) bool {
 	from, to := i.Reg, i.RM
 	if i.Op == 0x8b {

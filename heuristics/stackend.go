@@ -60,12 +60,12 @@ func (w *interpreter) behindDeparture(pc uint64) bool {
 	return b[2] == 0xff && b[3]&0xf8 == 0xe0 || b[3] == 0xc3 // jmp reg, ret
 }
 
-// isTrapX86: hlt, ud2.
+// isTrapX86 recognises hlt and ud2.
 func isTrapX86(code []byte) bool {
 	return bytes.HasPrefix(code, []byte{0xf4}) || bytes.HasPrefix(code, []byte{0x0f, 0x0b})
 }
 
-// isTrapA64: udf, brk, hlt.
+// isTrapA64 recognises udf, brk and hlt.
 func isTrapA64(code []byte) bool {
 	if len(code) < 4 {
 		return false

@@ -38,7 +38,7 @@ func byteRM(i *x86.Inst) uint32 {
 	return bit(byteReg(i, i.RM))
 }
 
-// writesOne is for one-byte opcodes.
+// writesOne returns the general registers that a one-byte opcode changes.
 func writesOne(i *x86.Inst) uint32 {
 	switch op := i.Op; {
 	case op < 0x40:
@@ -116,7 +116,7 @@ func writesUnary(i *x86.Inst) uint32 {
 	return 1<<hwAX | 1<<hwDX
 }
 
-// mapWrites is for opcodes of the 0F maps.
+// mapWrites returns the general registers that an opcode of the 0F maps changes.
 func mapWrites(i *x86.Inst) uint32 {
 	switch i.Map {
 	case x86.Map0F:
@@ -177,7 +177,7 @@ func writes0F(i *x86.Inst) uint32 {
 	return 0
 }
 
-// writesRandom is for rdrand, rdseed and rdpid.
+// writesRandom returns the register that rdrand, rdseed or rdpid writes.
 func writesRandom(i *x86.Inst) uint32 {
 	if i.Op == 0xc7 && i.Reg&7 >= 6 {
 		return rmWritten(i)
@@ -185,7 +185,7 @@ func writesRandom(i *x86.Inst) uint32 {
 	return 0
 }
 
-// vexWrites is for VEX and EVEX instructions.
+// vexWrites returns the general registers that a VEX or EVEX instruction changes.
 func vexWrites(i *x86.Inst) uint32 {
 	switch op := i.Op; i.Map {
 	case x86.Map0F:

@@ -327,7 +327,7 @@ func (d *decoder) immV() {
 	d.i.Imm = d.number(n)
 }
 
-// immGroup: of group F6/F7 only test has an immediate.
+// immGroup reads the immediate of group F6/F7, which only test has.
 func (d *decoder) immGroup() {
 	if d.i.Reg&7 > 1 {
 		return
