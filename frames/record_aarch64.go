@@ -4,8 +4,8 @@ package frames
 
 // A frame record of arm64 (AAPCS64 §6.4.6) may be anywhere in its frame: GCC puts it below the local variables, LLVM
 // and V8 above them. So it gives only a lower bound of the caller's stack pointer, the record's end: Regs.Val has it,
-// Regs.Known lacks the bit. So it is where call frame information does not describe the stack pointer, as in glibc's
-// longjmp.
+// Regs.Known lacks the bit. The same holds where call frame information does not describe the stack pointer (glibc's
+// longjmp).
 //
 //	        ┌──────────────────┐ ◄── caller's stack pointer: unknown, at or above the record's end
 //	        │ …                │

@@ -10,8 +10,8 @@ import "prywalk/frames"
 // builtin make its frame, and functions pop their arguments as they return (argumentDropX86).
 //
 // A handler takes callee-saved registers from the handler before, and ends in a jump by register to the next, with
-// stack and frame pointer as at its start. On top of the stack is the return address into the interpreter's entry,
-// whose frame for the interpreted function the frame pointer has: a walk by frame pointer would leave it out.
+// stack and frame pointer as at its start. On top of the stack is the return address into the interpreter's entry. The
+// entry has made the frame of the interpreted function, which a walk by frame pointer would leave out.
 
 // handler returns the frame of code that reads its caller's registers and never returns: a handler, else a part split
 // off a function, if the paths to q show that frame (p and g, which may be nil).
@@ -34,8 +34,8 @@ func (s *Source) handler(w *interpreter, q frames.Query, p *prologue, g *found) 
 	return s.toDispatch(w, q, lo, hi, dispatchAny)
 }
 
-// boundless is handler for code of unknown bounds, as V8's builtins without symbols. Only jumps by an address from a
-// table count, to which a callee-saved register points as in handlers.
+// boundless is handler for code of unknown bounds, as V8's builtins without symbols. A jump counts only if its address
+// is from a table to which a callee-saved register points, as in handlers.
 func (s *Source) boundless(w *interpreter, q frames.Query) (found, bool) {
 	if q.Caller || s.abi.loadsTable == nil {
 		return found{}, false

@@ -198,8 +198,8 @@ func (w *forwardAnalysis) branch(target uint64) {
 	w.postpone(target, lo, hi)
 }
 
-// jump goes on at the target. Outside of the function that is a tail call, or a part split off, neither of which
-// changes the stack depth at the return: it is postponed.
+// jump goes on at the target. A target outside of the function is postponed: a tail call, or a part split off, neither
+// of which changes the stack depth at the return.
 func (w *forwardAnalysis) jump(target uint64) bool {
 	st := &w.st
 	if target >= st.lo && target < st.hi {

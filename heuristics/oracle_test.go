@@ -228,9 +228,8 @@ func (c *tally) compare(arch frames.Arch, r frames.Rule, row *frames.Row, truth 
 	return ""
 }
 
-// samePlace: a place that readelf does not name holds the register itself. What
-// was popped already, and what was saved but not changed yet, can be said both
-// ways.
+// samePlace accepts both forms for a register that was popped already, or saved but not changed yet. A place that
+// readelf does not name is the register itself.
 func samePlace(p frames.RegRule, truth *cfiRow, name string) bool {
 	s := truth.places[name]
 	if !strings.HasPrefix(s, "c") {

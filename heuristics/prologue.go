@@ -122,8 +122,8 @@ func (st *state) spKey() uint32 {
 }
 
 // arrive marks the instruction at pc, and reports whether the path goes on. With whole, a path with another stack
-// pointer visits an instruction once more, and has an unknown one from there on. Behind a call it ends instead: the
-// call does not return.
+// pointer visits an instruction once more; its stack pointer is unknown from there on. Behind a call it ends instead:
+// the call does not return.
 func (w *prologueAnalysis) arrive() bool {
 	st := &w.st
 	w.movedUnknown = w.movedUnknown || st.regs[st.sp].base >= firstAnon

@@ -19,8 +19,8 @@ func (p *prologue) express(a *abi, spOnly, caller bool) (f found, ok bool) {
 	return f, true
 }
 
-// base chooses the register of the CFA: the frame pointer, if it is one; the stack pointer; in the innermost frame
-// any.
+// base chooses the register of the CFA: the frame pointer if it is one, the stack pointer, else any register (in a
+// caller: any callee-saved one).
 func (p *prologue) base(a *abi, spOnly, caller bool) (uint8, bool) {
 	st := &p.st
 	if fp := st.regs[a.fp]; !spOnly && fp.kind == initial && fp.base == a.sp && a.framesAt(st, fp) {

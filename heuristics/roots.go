@@ -7,7 +7,7 @@ import "prywalk/frames"
 // entrySize bounds the entry point's code where its end is unknown, in bytes. glibc's has 0x26, Free Pascal's 0x51.
 const entrySize = 0x200
 
-// isRoot reports whether q is in the program's entry point or a new thread's first function.
+// isRoot reports whether q is in the program's entry point, or the first function of a new thread or prepared stack.
 func (s *Source) isRoot(w *interpreter, q frames.Query) bool {
 	at := q.Lookup(s.o.Arch)
 	if s.o.Entry != 0 && at >= s.o.Entry && at < w.entryEnd() {
