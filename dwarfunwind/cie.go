@@ -28,7 +28,6 @@ type cie struct {
 	exprs     [][]byte // that init refers to
 }
 
-// cieAt returns the CIE at off, or nil if it is invalid.
 func (t *Table) cieAt(s *frameSection, off uint64) *cie {
 	if s.last != nil && s.at == off {
 		return s.last

@@ -64,7 +64,6 @@ func (t *Table) build(c *cie, pc uint64) bool {
 	return true
 }
 
-// isPC reports whether a column is the return address of x86-64.
 func (t *Table) isPC(reg uint8) bool { return t.arch == frames.X86_64 && reg == frames.X86RA }
 
 func (t *Table) buildCFA(pc uint64) bool {

@@ -128,7 +128,6 @@ func (t *Table) findEh(pc uint64) (fde, bool) {
 	return fde{}, false
 }
 
-// after returns the FDE behind the entry at off.
 func (t *Table) after(off uint64) (fde, bool) {
 	e := t.eh.entry(off)
 	next, ok := e.resync(&t.eh)

@@ -18,7 +18,6 @@ type unwinder struct {
 
 func (u *unwinder) module() *Module { return u.space.module(u.mod) }
 
-// apply computes u.next by a rule.
 func (u *unwinder) apply(r *Rule) StopReason {
 	if r.Flags&FlagRow != 0 {
 		return u.applyRow(&u.space.rows[r.row()], r.Flags)
@@ -247,7 +246,6 @@ func (u *unwinder) assumePreserved(r *Rule) bool {
 	return u.space.mayCall(u.next.PC, start, known)
 }
 
-// missing classifies a word that cannot be read.
 func (u *unwinder) missing(addr Addr) StopReason {
 	u.unreadAddr = addr
 	if u.mem.Cut(addr) {

@@ -2,7 +2,6 @@
 
 package frames
 
-// callCache caches answers of [CallSites] by run-time address.
 type callCache struct {
 	calls  places[callEntry]
 	starts places[startEntry]
@@ -31,7 +30,6 @@ func (c *places[T]) clear() {
 	}
 }
 
-// leastPlaces is log2 of the first size.
 const leastPlaces = 4
 
 // of returns the place for an address, which may have another one.
@@ -66,10 +64,10 @@ type callEntry struct {
 
 func (e callEntry) at() Addr { return e.ret }
 
-// Log2 of the most places of calls.
+// callBits is log2 of the most places of calls.
 const callBits = 11
 
-// Log2 of the most places of function starts and jumps. Only scans and searches ask for these.
+// startBits is log2 of the most places of function starts and jumps. Only scans and searches ask for these.
 const startBits = 8
 
 type startEntry struct {

@@ -47,7 +47,6 @@ const (
 	linkDirect             // follows a call of this function
 )
 
-// candidate is a possible place of the return address.
 type candidate struct {
 	at   Addr
 	reg  uint64 // the register's value then

@@ -26,7 +26,6 @@ type Returns interface {
 
 const maxPopped = 7
 
-// belowSP reports whether a place is below the innermost frame's stack pointer.
 func (u *unwinder) belowSP(at Addr) bool {
 	return !u.caller && u.regs.Arch.info().raOnStack && u.knowsSP() && at < u.regs.SP()
 }
@@ -44,7 +43,6 @@ func (u *unwinder) popped(at Addr) (reg uint8, ok bool) {
 	return p.Popped(u.regs.PC-m.Bias, int(u.regs.SP()-at)/8)
 }
 
-// restorePopped restores a register whose place below the stack pointer cannot be read.
 func (u *unwinder) restorePopped(reg uint8, at Addr) {
 	if from, ok := u.popped(at); ok && from == reg && u.regs.Known>>reg&1 != 0 {
 		u.next.Set(reg, u.regs.Val[reg%NumRegs])

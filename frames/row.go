@@ -40,7 +40,6 @@ type Row struct {
 	Regs     [NumRegs]RegRule // by DWARF number
 }
 
-// storedRow is a Row with the set of registers that it changes.
 type storedRow struct {
 	*Row
 	changes uint32

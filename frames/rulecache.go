@@ -85,7 +85,6 @@ func (c *ruleCache) add(k uint64) *entry {
 // set returns the entries that a key can be in, the newest first.
 func (c *ruleCache) set(k uint64) []entry { return c.slots[int(hash(k, c.bits))*setSize:][:setSize] }
 
-// push makes a key the newest of its set.
 func (c *ruleCache) push(k uint64) *entry {
 	set := c.set(k)
 	copy(set[1:], set)
@@ -183,7 +182,6 @@ func (m *Module) endsStack(pc Addr) bool {
 	return ok && e.EndsStack(pc)
 }
 
-// fromSources sets e.rule to that of the first source of e.mod that has one; false if none has.
 func (s *Space) fromSources(e *entry, pc Addr, caller, spOnly bool) bool {
 	mod := s.modules[e.mod]
 	q := Query{PC: pc - mod.Bias, Caller: caller, SPOnly: spOnly}

@@ -116,7 +116,6 @@ func (w *Walker) NoCodeAt() Addr { return w.noCode }
 // StopReason returns why the walk ended, StopNone while it has not.
 func (w *Walker) StopReason() StopReason { return w.stop }
 
-// enter makes w.regs the current frame and looks up its rule.
 func (w *Walker) enter(m Method, caller bool) {
 	w.enterAt(w.space.lookup(w.regs.PC, caller, false), m, caller)
 }

@@ -52,7 +52,6 @@ func pltJumpA64(st *state) flow {
 	return f
 }
 
-// afterPushA64 reports whether pc is behind pushA64 in the first entry.
 func afterPushA64(w *interpreter, pc uint64) bool {
 	for i := uint64(1); i <= 1+uint64(len(pltHeadA64)) && pc >= 4*i; i++ {
 		code := w.code(pc - 4*i)
@@ -141,7 +140,6 @@ var sigreturnAArch64 = func() *frames.Row {
 	return signalRow(frames.ARM64SP, regs, sigcontextAArch64+8*frames.NumRegs)
 }()
 
-// departsA64 returns the target of a br or ret.
 func departsA64(st *state, code []byte) (value, bool) {
 	if len(code) < 4 {
 		return value{}, false

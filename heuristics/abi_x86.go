@@ -47,7 +47,6 @@ func dwarfX86(reg uint8) uint8 {
 	return reg
 }
 
-// afterPushX86 reports whether `push [rip+x]` ends at pc.
 func afterPushX86(w *interpreter, pc uint64) bool {
 	b := w.code(pc - 6)
 	return pc > 6 && len(b) >= 2 && b[0] == 0xff && b[1] == 0x35

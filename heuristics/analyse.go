@@ -73,7 +73,6 @@ func (s *Source) inPart(w *interpreter, q frames.Query, v *votes, part, parent s
 	return p.express(s.abi, q.SPOnly, q.Caller)
 }
 
-// choose decides between the forward analysis, v, and the prologue, p.
 func (s *Source) choose(w *interpreter, q frames.Query, v *votes, p *prologue) (found, bool) {
 	f, sure := v.winner()
 	if !p.found {
@@ -165,14 +164,13 @@ const (
 	maxMemoRows = 256
 )
 
-// memo caches answers beyond the walker's cache, which is dropped when the list of modules changes, as JIT compilers
-// often do. An analysis takes a hundred times as long as a lookup of call frame information.
+// memo caches answers across changes of the list of modules, at which the walker drops its cache. JIT compilers change
+// the list often.
 type memo struct {
 	rules map[frames.Query]answer
 	rows  int
 }
 
-// answer is a cached result of [Source.find]; ok is false if there is no rule.
 type answer struct {
 	rule frames.Rule
 	row  *frames.Row

@@ -127,7 +127,6 @@ func (st *state) loadedSP(reg uint8) {
 	}
 }
 
-// placeOf returns the place of a value by the registers at the start.
 func (s *Source) placeOf(v value, reg uint8) frames.RegRule {
 	switch {
 	case v.isStart(reg):

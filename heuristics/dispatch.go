@@ -61,7 +61,6 @@ const (
 // maxLoaded bounds the bytes between the load from the table and the jump.
 const maxLoaded = 16
 
-// loadedBefore returns the register that the instructions before pc have loaded from a table.
 func (w *interpreter) loadedBefore(pc uint64) uint8 {
 	for back := uint64(1); back <= min(maxLoaded, pc); back++ {
 		if reg := w.src.abi.loadsTable(w.code(pc - back)); reg != noReg && w.leadsTo(pc-back, pc) {
@@ -71,7 +70,7 @@ func (w *interpreter) loadedBefore(pc uint64) uint8 {
 	return noReg
 }
 
-// leadsTo reports whether straight instructions lead from one address to another. It begins a path.
+// leadsTo reports whether straight instructions lead to pc. It begins a path.
 func (w *interpreter) leadsTo(from, pc uint64) bool {
 	for w.begin(from, from, pc); w.st.pc < pc; {
 		if !w.straight() || w.fl.kind != flowNext {
@@ -139,7 +138,6 @@ func (w *interpreter) calleeMakesFrame(pc uint64) (f found, ok bool) {
 	return f, false
 }
 
-// makesCallersFrame reports whether the code at pc, called from w.st, makes a frame with its caller's return address.
 func (w *interpreter) makesCallersFrame(pc uint64) bool {
 	a, st := w.src.abi, &w.st
 	st.push(a.sp, value{})

@@ -196,9 +196,9 @@ func groupFF(st *state, i *x86.Inst, f *flow, mem bool) {
 	}
 }
 
-// indirectX86 interprets indirect jumps. A jump through a fixed word is a tail call (PLT entry; the first has pushed two
-// more words), and so is one by r11 behind a release of stack (the dynamic linker's, to the function that it has
-// found). A jump to a popped return address is a return. Others may be those of jump tables.
+// indirectX86 interprets indirect jumps. A jump through a fixed word is a tail call (PLT entry; the first one has
+// pushed two more words), and so is one by r11 behind a release of stack (the dynamic linker's, to the function that
+// it has found). A jump to a popped return address is a return. Others may be those of jump tables.
 func indirectX86(st *state, i *x86.Inst, f *flow, mem bool) {
 	f.kind = flowIndirect
 	sp := st.regs[hwSP]
@@ -263,7 +263,6 @@ func readsKeptX86(st *state, i *x86.Inst) bool {
 	return false
 }
 
-// keptAtStart reports whether a register is callee-saved and unchanged.
 func keptAtStart(st *state, reg uint8) bool {
 	return (reg == hwBP || reg == hwBX || reg >= 12 && reg < 16) && st.regs[reg].isStart(reg)
 }

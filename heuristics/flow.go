@@ -20,7 +20,6 @@ const (
 	flowEnd // nowhere: a trap, or not decodable
 )
 
-// flow is the effect of an instruction on control.
 type flow struct {
 	kind   flowKind
 	size   uint8  // length of the instruction

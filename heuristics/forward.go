@@ -62,7 +62,6 @@ func (v *votes) winner() (f *found, sure bool) {
 	return &v.list[best], int(v.strong[best]) == v.exact && v.exact > 0
 }
 
-// forwardAnalysis follows paths to the function's returns.
 type forwardAnalysis struct {
 	*interpreter
 	inner    bool // innermost frame
@@ -164,7 +163,6 @@ func (st *state) doubt(f *flow) {
 	st.afterCall, st.padded = false, false
 }
 
-// follow follows the control flow of an instruction; false at the end of the path.
 func (w *forwardAnalysis) follow(f *flow) bool {
 	st := &w.st
 	target := st.pc + f.target

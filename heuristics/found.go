@@ -109,7 +109,7 @@ func (s *Source) onStack(v value, cfa uint8) bool {
 	return v.kind != loaded || v.base == s.abi.sp || v.base == s.abi.fp || v.base == cfa
 }
 
-// savedAt finds where a register's value at a return came from; false if it is not the caller's.
+// savedAt finds where a register's value at a return came from; false if that is not the caller's value.
 func (s *Source) savedAt(v value, reg uint8, p *savedReg) bool {
 	switch {
 	case v.isStart(reg):

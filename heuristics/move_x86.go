@@ -92,7 +92,6 @@ func loadX86(st *state, i *x86.Inst) {
 	st.restore(i.Reg, at)
 }
 
-// arithX86 interprets additions to tracked registers. Other arithmetic makes its results unknown.
 func arithX86(st *state, i *x86.Inst) {
 	if !i.W || !i.HasRM {
 		dropX86(st, writesOne(i))
@@ -118,7 +117,6 @@ func arithX86(st *state, i *x86.Inst) {
 	}
 }
 
-// dropX86 makes registers unknown. The stack pointer gets a new base.
 func dropX86(st *state, mask uint32) {
 	st.clobber(mask)
 	if mask&(1<<hwSP) != 0 {
@@ -126,7 +124,6 @@ func dropX86(st *state, mask uint32) {
 	}
 }
 
-// sumX86 adds or subtracts a register whose value is a number.
 func sumX86(st *state, to, from uint8, negative bool) {
 	v := value{}
 	if n := st.regs[from]; n.kind == number {

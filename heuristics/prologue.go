@@ -102,7 +102,6 @@ func (w *prologueAnalysis) pushInto(pc uint64, to span) {
 	}
 }
 
-// reach takes the state at pc.
 func (p *prologue) reach(st *state) {
 	if p.found {
 		p.mixed = p.mixed || p.st.regs[st.sp] != st.regs[st.sp]
@@ -189,7 +188,6 @@ func (w *prologueAnalysis) followPath(pc uint64) {
 	}
 }
 
-// follow follows the control flow of an instruction; false at the end of the path.
 func (w *prologueAnalysis) follow(f *flow) bool {
 	st, p := &w.st, &w.to
 	target := st.pc + f.target

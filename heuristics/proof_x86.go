@@ -178,7 +178,6 @@ func (p *proof) step(i *x86.Inst) proofStep {
 	return goesOnIf(p.write(mapWrites(i)))
 }
 
-// write notes changed registers; false if rbp is among them.
 func (p *proof) write(mask uint32) bool {
 	p.path.changed |= mask
 	if mask&(1<<hwBX|0xf<<12) != 0 {

@@ -50,7 +50,6 @@ func isThreadRootX86(w *interpreter, pc uint64) bool {
 	return false
 }
 
-// mayMakeSyscall is a cheap test for a system call near pc.
 func (w *interpreter) mayMakeSyscall(pc uint64) bool {
 	b := w.code(pc)
 	return len(b) < maxRootX86*15 || bytes.Contains(b[:maxRootX86*15], []byte{0x0f, 0x05})

@@ -26,7 +26,6 @@ func (s *Source) sigreturn(q frames.Query) *frames.Row {
 	return nil
 }
 
-// sigreturnOf returns the forms of a trampoline, the length of the second instruction, and the row.
 func sigreturnOf(arch frames.Arch) (code [][]byte, second int, row *frames.Row) {
 	if arch == frames.AArch64 {
 		return sigreturnCodeAArch64, 4, sigreturnAArch64

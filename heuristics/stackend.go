@@ -8,7 +8,7 @@ import (
 	"prywalk/frames"
 )
 
-// maxStackEnd bounds the instructions of EndsStack: clear a register, call, trap.
+// maxStackEnd bounds the instructions: clear a register, call, trap.
 const maxStackEnd = 6
 
 // EndsStack implements [frames.StackEnds]. It recognises the code to which a fiber's first function returns, to end

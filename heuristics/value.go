@@ -60,7 +60,6 @@ type slot struct {
 // maxSlots suffices: at most twelve registers are saved, twice where a frame is set up twice.
 const maxSlots = 24
 
-// state is what is known before an instruction of a path.
 type state struct {
 	regs   [32]value
 	slots  [maxSlots]slot
@@ -69,12 +68,11 @@ type state struct {
 	path
 }
 
-// path is a state without registers and memory.
 type path struct {
 	pc, lo, hi uint64 // next instruction; bounds of its function
 
 	cmpReg    uint8 // register that the last instruction compared with the stack pointer
-	afterCall bool  // the last instruction was a call
+	afterCall bool
 	padded    bool  // only padding followed the call
 	weak      bool  // the path may have run past a call that does not return
 	pushedMem bool  // the last instruction pushed a word of memory (PLT)

@@ -30,7 +30,6 @@ func byteReg(i *x86.Inst, reg uint8) uint8 {
 	return reg
 }
 
-// byteRM is rmWritten for a byte operand.
 func byteRM(i *x86.Inst) uint32 {
 	if i.Mod != 3 {
 		return 0
@@ -132,7 +131,6 @@ func mapWrites(i *x86.Inst) uint32 {
 	return 0
 }
 
-// writes3A is mapWrites for 0F 3A.
 func writes3A(i *x86.Inst) uint32 {
 	switch {
 	case i.Op >= 0x14 && i.Op <= 0x17: // pextr, extractps
@@ -143,7 +141,6 @@ func writes3A(i *x86.Inst) uint32 {
 	return 0
 }
 
-// writes0F is mapWrites for 0F.
 func writes0F(i *x86.Inst) uint32 {
 	switch op := i.Op; {
 	case op >= 0x40 && op < 0x50, op == 0xaf, op >= 0xb6 && op <= 0xb8, op >= 0xbc && op <= 0xbf,
@@ -177,7 +174,6 @@ func writes0F(i *x86.Inst) uint32 {
 	return 0
 }
 
-// writesRandom returns the register that rdrand, rdseed or rdpid writes.
 func writesRandom(i *x86.Inst) uint32 {
 	if i.Op == 0xc7 && i.Reg&7 >= 6 {
 		return rmWritten(i)

@@ -81,7 +81,7 @@ func (o *run) entryFits(i int) bool {
 	return i == 0 && lr&^o.regs.PACMask == caller.pc && caller.sp == at.sp
 }
 
-// saysNothing reports whether the call frame information of the function at pc has no instruction.
+// saysNothing reports whether the function at pc has call frame information without instructions.
 func (fs *files) saysNothing(pc uint64) bool {
 	if v, ok := fs.silent[pc]; ok {
 		return v

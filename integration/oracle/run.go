@@ -31,7 +31,6 @@ type Options struct {
 	Each    func(function string)            // if set, gets the symbol of each instruction's function
 }
 
-// run is a program that is stepped, with the reference and the ways of walking.
 type run struct {
 	opt    Options
 	pid    int
