@@ -3,9 +3,9 @@
 package frames
 
 type callCache struct {
-	calls  places[callEntry]
-	starts places[startEntry]
-	jumps  places[jumpEntry]
+	calls  placeCache[callEntry]
+	starts placeCache[startEntry]
+	jumps  placeCache[jumpEntry]
 }
 
 func (c *callCache) clear() {
@@ -14,8 +14,8 @@ func (c *callCache) clear() {
 	c.jumps.clear()
 }
 
-// places is a direct-mapped cache of what is known of addresses. It grows while it fills.
-type places[T interface{ at() Addr }] struct {
+// placeCache is a direct-mapped cache of what is known of addresses. It grows while it fills.
+type placeCache[T interface{ at() Addr }] struct {
 	list  []T
 	bits  uint
 	fills int // places written since it has this size
@@ -23,7 +23,7 @@ type places[T interface{ at() Addr }] struct {
 }
 
 // clear does not touch an unused cache, which saves 80 KB of writes.
-func (c *places[T]) clear() {
+func (c *placeCache[T]) clear() {
 	if c.used {
 		clear(c.list)
 		c.fills, c.used = 0, false
@@ -33,7 +33,7 @@ func (c *places[T]) clear() {
 const leastPlaces = 4
 
 // of returns the place for an address, which may have another one.
-func (c *places[T]) of(a Addr) *T {
+func (c *placeCache[T]) of(a Addr) *T {
 	if c.list == nil {
 		c.bits, c.list = leastPlaces, make([]T, 1<<leastPlaces)
 	}
@@ -41,7 +41,7 @@ func (c *places[T]) of(a Addr) *T {
 }
 
 // replace returns a place to write for an address that has none. The cache grows to at most 1<<most places.
-func (c *places[T]) replace(a Addr, most uint) *T {
+func (c *placeCache[T]) replace(a Addr, most uint) *T {
 	c.used = true
 	if c.fills++; c.fills > len(c.list)/2 && c.bits < most {
 		old := c.list
@@ -98,13 +98,13 @@ func (s *Space) callBefore(ret Addr) (Call, bool) {
 	return e.call, e.ok
 }
 
-func (s *Space) follows(ret Addr) bool {
+func (s *Space) followsCall(ret Addr) bool {
 	_, ok := s.callBefore(ret)
 	return ok
 }
 
-// leaves reports whether the function at start may end in a jump to another one.
-func (s *Space) leaves(start Addr) bool {
+// mayLeaveByJump reports whether the function at start may end in a jump to another one.
+func (s *Space) mayLeaveByJump(start Addr) bool {
 	e := s.calls.jumps.of(start)
 	if e.start == start && e.valid {
 		return e.leaves
@@ -144,12 +144,12 @@ func (s *Space) mayCall(v, start Addr, known bool) bool {
 	}
 	if !known && call.Direct {
 		// A called function that no jump leaves cannot have led to code without known bounds.
-		return s.leaves(call.Target)
+		return s.mayLeaveByJump(call.Target)
 	}
 	return !call.Direct || call.Target == start
 }
 
-func (s *Space) inGenerated(v Addr) bool {
+func (s *Space) isGenerated(v Addr) bool {
 	m := s.Find(v)
 	return m != nil && m.Generated
 }

@@ -51,9 +51,9 @@ type candidate struct {
 	at   Addr
 	reg  uint64 // the register's value then
 	link link
-	// once is set if the C library makes the call once in a thread's life: in the two outermost frames, or the three
+	// calledOnce is set if the C library makes the call once in a thread's life: in the two outermost frames, or the three
 	// outermost if the program's entry point is in another module.
-	once bool
+	calledOnce bool
 }
 
 // search is the state of one search, kept for the next.
@@ -214,7 +214,7 @@ func (s *search) chain(w *Walker, c *candidate, reg uint8, to func(at Addr)) boo
 	}
 	// without this frame, its caller, and the last call of Next, which found none
 	rest := t.depth - 3
-	c.once = rest <= 1 || rest == 2 && mods[0] != mods[1]
+	c.calledOnce = rest <= 1 || rest == 2 && mods[0] != mods[1]
 	if c.link == linkDirect && t.StopReason() == StopStackCut {
 		s.cut = t.UnreadAddr()
 	}
@@ -240,7 +240,7 @@ func (s *search) best(w *Walker, reg uint8) (candidate, bool) {
 			best = i
 		}
 	}
-	if best < 0 && s.n > 0 && found[0].link == linkAny && found[0].once {
+	if best < 0 && s.n > 0 && found[0].link == linkAny && found[0].calledOnce {
 		best = 0
 	}
 	if best < 0 {
@@ -251,7 +251,7 @@ func (s *search) best(w *Walker, reg uint8) (candidate, bool) {
 	others := s.n - 1
 	s.chain(w, &found[best], reg, func(at Addr) {
 		for i := range found {
-			if c := &found[i]; i != best && c.at == at && (c.link == linkJump || c.once) {
+			if c := &found[i]; i != best && c.at == at && (c.link == linkJump || c.calledOnce) {
 				others--
 			}
 		}
@@ -272,7 +272,7 @@ func (s *Space) linkOf(v, start Addr, known bool) link {
 		return linkAny
 	case call.Target == start:
 		return linkDirect
-	case s.leaves(call.Target):
+	case s.mayLeaveByJump(call.Target):
 		return linkJump
 	}
 	return linkOther

@@ -11,7 +11,7 @@ type Prover interface {
 	Prove(regs *Regs, mem Memory, pc Addr) (cfa, unread Addr, ok bool)
 }
 
-func (u *unwinder) proved(p Prover) (Addr, StopReason) {
+func (u *unwinder) proverCFA(p Prover) (Addr, StopReason) {
 	pc := u.regs.PC
 	if u.caller {
 		pc -= u.regs.Arch.CallLen()
@@ -21,7 +21,7 @@ func (u *unwinder) proved(p Prover) (Addr, StopReason) {
 	case ok:
 		return cfa, StopNone
 	case unread != 0:
-		return 0, u.missing(unread)
+		return 0, u.unreadable(unread)
 	}
 	return 0, StopNoRule
 }

@@ -8,7 +8,7 @@ import "encoding/binary"
 // reason in [Walker.StopReason].
 //
 // Almost all frames are plain: registers near the CFA, in the copied stack, and a caller in the cache. Next applies
-// their rules itself, after all checks; slow does the others. Both give the same frames.
+// their rules itself, after all checks; nextSlow does the others. Both give the same frames.
 //
 //	higher      ┌────────────────┐ ◄── CFA
 //	            │ return address │ units[ra] = 15
@@ -22,19 +22,19 @@ func (w *Walker) Next() bool {
 	val := &w.regs.Val
 	base := e.rule.CFAReg % NumRegs
 	if e.key != w.key || !q.plain || w.depth > w.limit || w.regs.Known&(1<<base) == 0 {
-		return w.slow()
+		return w.nextSlow()
 	}
 	cfa := val[base] + uint64(int64(e.rule.CFAOff))
 	from := cfa - w.low
 	to := from + windowBytes
 	if from > to || to > uint64(len(w.stack)) || cfa-val[X86RSP]-1 >= largeStep {
-		return w.slow()
+		return w.nextSlow()
 	}
 	p := (*[windowBytes]byte)(w.stack[from:to:to])
 	pc := binary.LittleEndian.Uint64(p[windowBytes-8:])
 	caller := w.space.cache.get(cacheKey(pc, true, false))
 	if caller == nil || caller.proof < e.needs {
-		return w.slow()
+		return w.nextSlow()
 	}
 	for _, l := range q.loads {
 		l.restore(val, p)
@@ -86,7 +86,7 @@ func quickRuleOf(arch Arch, r *Rule) (q quickRule) {
 		case units != 0:
 			q.loads[i] = load{reg, windowUnits - units}
 			q.known |= 1 << reg
-		case r.loses(i):
+		case r.losesReg(i):
 			q.keeps &^= 1 << reg
 		}
 	}

@@ -88,7 +88,7 @@ func (r *Rule) setRow(i uint32) {
 	binary.LittleEndian.PutUint32(r.Saved[:], i)
 }
 
-func (r *Rule) loses(i int) bool { return r.lost>>i&1 != 0 }
+func (r *Rule) losesReg(i int) bool { return r.lost>>i&1 != 0 }
 
 // SavedUnits converts an offset from the CFA to the unit of [Rule.Saved]; false if it does not fit.
 func SavedUnits(off int64) (uint8, bool) {

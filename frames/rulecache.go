@@ -163,7 +163,7 @@ func (s *Space) atEntry(e *entry, pc Addr, spOnly bool) {
 		return
 	}
 	m := s.modules[i]
-	if m.Generated || m.Calls == nil || !m.startsFunc(pc-m.Bias) && !m.endsStack(pc-m.Bias) || s.follows(pc) {
+	if m.Generated || m.Calls == nil || !m.startsFunc(pc-m.Bias) && !m.endsStack(pc-m.Bias) || s.followsCall(pc) {
 		return
 	}
 	e.mod, e.exact = i, true

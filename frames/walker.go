@@ -38,7 +38,7 @@ type Walker struct {
 func (w *Walker) Init(space *Space, regs *Regs, mem Memory) {
 	w.space, w.mem = space, mem
 	w.regs = *regs
-	w.given = regs.Known
+	w.knownInnermost = regs.Known
 	w.stack = nil
 	if w.snap, _ = mem.(*Snapshot); w.snap != nil {
 		w.stack, w.low = w.snap.Stack.Bytes, w.snap.Stack.Addr+windowBytes
@@ -57,8 +57,8 @@ func (w *Walker) Init(space *Space, regs *Regs, mem Memory) {
 	w.key = 0
 }
 
-// slow is Next for the first frame, the last, and all whose rule is not plain.
-func (w *Walker) slow() bool {
+// nextSlow is Next for the first frame, the last, and all whose rule is not plain.
+func (w *Walker) nextSlow() bool {
 	if w.stop != StopNone {
 		return false
 	}
@@ -201,7 +201,7 @@ func (w *Walker) plausible(r *Rule) bool {
 	if needs == proofCode {
 		return true
 	}
-	if e.proof < needs && w.space.follows(w.next.PC) {
+	if e.proof < needs && w.space.followsCall(w.next.PC) {
 		e.proof = proofCall
 	}
 	return e.proof >= needs
@@ -212,7 +212,7 @@ func (w *Walker) plausible(r *Rule) bool {
 // follow a call.
 func (w *Walker) inCode() bool {
 	pc := w.next.PC
-	if !w.knowsNext() && !w.space.follows(pc) {
+	if !w.knowsNext() && !w.space.followsCall(pc) {
 		return false
 	}
 	at := pc - w.regs.Arch.CallLen()

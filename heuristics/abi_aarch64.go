@@ -30,7 +30,7 @@ var abiAArch64 = abi{
 	dwarf:        func(reg uint8) uint8 { return reg },
 	callBefore:   callBeforeA64,
 	isThreadRoot: isThreadRootA64,
-	departs:      departsA64,
+	switchTarget: switchTargetA64,
 	isTrap:       isTrapA64,
 }
 
@@ -140,7 +140,7 @@ var sigreturnAArch64 = func() *frames.Row {
 	return signalRow(frames.ARM64SP, regs, sigcontextAArch64+8*frames.NumRegs)
 }()
 
-func departsA64(st *state, code []byte) (value, bool) {
+func switchTargetA64(st *state, code []byte) (value, bool) {
 	if len(code) < 4 {
 		return value{}, false
 	}

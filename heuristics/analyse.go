@@ -6,7 +6,7 @@ import "prywalk/frames"
 
 // analyse finds the frame at q: the short analysis for JIT code, then forwards, with the prologue if bounds are
 // known.
-func (s *Source) analyse(w *interpreter, q frames.Query) (found, bool) {
+func (s *Source) analyse(w *interpreter, q frames.Query) (finding, bool) {
 	if s.o.JIT && !q.Caller {
 		if f, ok := w.calleeMakesFrame(q.PC); ok {
 			return f, true
@@ -21,8 +21,8 @@ func (s *Source) analyse(w *interpreter, q frames.Query) (found, bool) {
 	if !known {
 		v := w.forward(q.PC, q.Caller, 0, ^uint64(0))
 		if v.n == 0 {
-			if w.helped(&v) {
-				return s.forwardOnly(&v.odd, q)
+			if w.helpersReturn(&v) {
+				return s.forwardOnly(&v.misaligned, q)
 			}
 			return s.boundless(w, q)
 		}
@@ -51,11 +51,11 @@ func (s *Source) keepsFPOnly(q frames.Query, known bool) bool {
 
 // inPart gives the frame of a part split off a function: that at the jump into the part. A landing pad of an
 // exception has no such jump; its returns decide, else the frame at the function's calls.
-func (s *Source) inPart(w *interpreter, q frames.Query, v *votes, part, parent span) (found, bool) {
+func (s *Source) inPart(w *interpreter, q frames.Query, v *votes, part, parent span) (finding, bool) {
 	f, _ := v.winner()
 	p := w.prologue(q.PC, q.Caller, q.SPOnly, parent, part)
 	if p.found && !p.weak {
-		if g, ok := p.express(s.abi, q.SPOnly, q.Caller); ok {
+		if g, ok := p.finding(s.abi, q.SPOnly, q.Caller); ok {
 			if f != nil && s.agree(&p, f, &g) {
 				p.merge(s.abi, f, &g)
 			}
@@ -70,15 +70,15 @@ func (s *Source) inPart(w *interpreter, q frames.Query, v *votes, part, parent s
 		return s.choose(w, q, v, &p)
 	}
 	p.st = p.calls.st
-	return p.express(s.abi, q.SPOnly, q.Caller)
+	return p.finding(s.abi, q.SPOnly, q.Caller)
 }
 
-func (s *Source) choose(w *interpreter, q frames.Query, v *votes, p *prologue) (found, bool) {
+func (s *Source) choose(w *interpreter, q frames.Query, v *votes, p *prologue) (finding, bool) {
 	f, sure := v.winner()
 	if !p.found {
 		return s.forwardOnly(f, q)
 	}
-	g, ok := p.express(s.abi, q.SPOnly, q.Caller)
+	g, ok := p.finding(s.abi, q.SPOnly, q.Caller)
 	if !ok {
 		if !p.weak && v.exact == 0 {
 			return s.handler(w, q, nil, nil) // the paths from here prove nothing
@@ -86,7 +86,7 @@ func (s *Source) choose(w *interpreter, q frames.Query, v *votes, p *prologue) (
 		return s.forwardOnly(f, q)
 	}
 	if f == nil || s.agree(p, f, &g) {
-		if f == nil && !(v.hasOdd && s.agree(p, &v.odd, &g)) && !s.isEntry(w, q) {
+		if f == nil && !(v.hasMisaligned && s.agree(p, &v.misaligned, &g)) && !s.isEntry(w, q) {
 			return s.handler(w, q, p, &g)
 		}
 		if f != nil {
@@ -101,7 +101,7 @@ func (s *Source) choose(w *interpreter, q frames.Query, v *votes, p *prologue) (
 }
 
 // merge adds the places of registers that the code restores later. Precondition: both analyses give the same CFA.
-func (p *prologue) merge(a *abi, f, g *found) {
+func (p *prologue) merge(a *abi, f, g *finding) {
 	for i := range a.kept {
 		p.mergeSaved(a, f.kept[i], g, &g.kept[i])
 	}
@@ -114,7 +114,7 @@ func (p *prologue) merge(a *abi, f, g *found) {
 }
 
 // mergeSaved replaces to, if not in memory, by from, expressed by the register of g's CFA.
-func (p *prologue) mergeSaved(a *abi, from savedReg, g *found, to *savedReg) {
+func (p *prologue) mergeSaved(a *abi, from savedReg, g *finding, to *savedReg) {
 	if from.kind != inMemory || to.kind == inMemory || from.base >= firstAnon {
 		return
 	}
@@ -128,14 +128,14 @@ func (p *prologue) mergeSaved(a *abi, from savedReg, g *found, to *savedReg) {
 	}
 }
 
-func (s *Source) forwardOnly(f *found, q frames.Query) (found, bool) {
+func (s *Source) forwardOnly(f *finding, q frames.Query) (finding, bool) {
 	if f == nil || q.SPOnly && f.cfa.base != s.abi.sp {
-		return found{}, false
+		return finding{}, false
 	}
 	return *f, true
 }
 
-func (s *Source) agree(p *prologue, f, g *found) bool {
+func (s *Source) agree(p *prologue, f, g *finding) bool {
 	if f.cfa == g.cfa {
 		return true
 	}
@@ -155,7 +155,7 @@ func (s *Source) isEntry(w *interpreter, q frames.Query) bool {
 	if f, _ := v.winner(); f != nil && v.exact > 0 {
 		return f.cfa == start(s.abi.sp).plus(s.abi.entry)
 	}
-	return !w.manner(lo, hi).odd
+	return !w.traits(lo, hi).unlikeFunction
 }
 
 // Bounds of a memo, which is cleared when full. A rule with a Row takes 1,300 bytes, one without 64.

@@ -165,7 +165,7 @@ func (s *Source) ReturnAddress(pc, lo, hi uint64) (r Return, ok bool) {
 	var behind [maxEntries]uint64 // places behind jumps
 	for n, entry := 0, lo; ; {
 		if w.reach(pc, behind[:], &n) {
-			return w.returnNow(entry)
+			return w.currentReturn(entry)
 		}
 		if entry, ok = w.nextEntry(behind[:n], pc); !ok || w.steps >= maxReach {
 			return r, false
@@ -189,7 +189,7 @@ func (w *interpreter) reach(pc uint64, behind []uint64, n *int) bool {
 			w.steps++
 			stepX86(st, code, f)
 			if sp := st.regs[hwSP]; sp.kind == initial && sp.base == hwSP && sp.off > 0 {
-				st.taken = true
+				st.startWordPopped = true
 			}
 			st.pc += uint64(f.size)
 			if f.kind == flowCond {
@@ -223,7 +223,7 @@ func (w *interpreter) nextEntry(behind []uint64, pc uint64) (entry uint64, ok bo
 	return entry, ok
 }
 
-func (w *interpreter) returnNow(entry uint64) (r Return, ok bool) {
+func (w *interpreter) currentReturn(entry uint64) (r Return, ok bool) {
 	st := &w.st
 	if !st.regs[hwBP].isStart(hwBP) {
 		return r, false
@@ -251,7 +251,7 @@ func (w *interpreter) returnNow(entry uint64) (r Return, ok bool) {
 func (w *interpreter) returnSlot() (at value, ok bool) {
 	st := &w.st
 	ra, sp := value{kind: loaded, base: hwSP}, st.regs[hwSP]
-	if first := start(hwSP); !st.taken && st.load(first) == ra {
+	if first := start(hwSP); !st.startWordPopped && st.load(first) == ra {
 		if _, _, ok := w.byRegister(first); ok {
 			return first, true
 		}

@@ -80,17 +80,17 @@ func indirectCallX86(b []byte) bool {
 // padding.
 
 const (
-	passingAlign = 16 // of the start, in bytes
-	passingBytes = 64 // from the start to pc
-	passingSteps = 24 // instructions read
+	thunkAlign = 16 // of the start, in bytes
+	thunkBytes = 64 // from the start to pc
+	thunkSteps = 24 // instructions read
 )
 
-// passing reports whether pc is in such code: no path from an aligned start behind padding over pc to a jump out
+// isThunk reports whether pc is in such code: no path from an aligned start behind padding over pc to a jump out
 // changes the stack.
-func (s *Source) passing(w *interpreter, pc uint64) bool {
-	for start := pc &^ (passingAlign - 1); start+passingBytes > pc && start > passingAlign; start -= passingAlign {
+func (s *Source) isThunk(w *interpreter, pc uint64) bool {
+	for start := pc &^ (thunkAlign - 1); start+thunkBytes > pc && start > thunkAlign; start -= thunkAlign {
 		if s.padded(start) {
-			return s.passes(w, start, pc)
+			return s.isThunkFrom(w, start, pc)
 		}
 	}
 	return false
@@ -102,12 +102,12 @@ func (s *Source) padded(start uint64) bool {
 	return s.o.Code.ReadCode(start-2, b) == 3 && b[0] == b[1] && b[1] != b[2] && (b[0] == 0 || b[0] == 0xcc)
 }
 
-// passes is passing from a given start. Code behind a jump is read only if a branch leads there.
-func (s *Source) passes(w *interpreter, from, pc uint64) bool {
+// isThunkFrom is isThunk from a given start. Code behind a jump is read only if a branch leads there.
+func (s *Source) isThunkFrom(w *interpreter, from, pc uint64) bool {
 	st := &w.st
 	st.reset(s.abi, from, 0, ^uint64(0))
 	found, furthest := false, from
-	for range passingSteps {
+	for range thunkSteps {
 		at := st.pc
 		found = found || at == pc
 		f := s.abi.exec(st, w.code(at))
@@ -143,8 +143,8 @@ func (s *Source) keepsAll(st *state) bool {
 	return st.regs[s.abi.sp].isStart(s.abi.sp)
 }
 
-// passedOn is a frame with a return address only.
-func (s *Source) passedOn() found { return found{cfa: start(s.abi.sp).plus(s.abi.entry)} }
+// thunkFrame is a frame with a return address only.
+func (s *Source) thunkFrame() finding { return finding{cfa: start(s.abi.sp).plus(s.abi.entry)} }
 
 // Popped implements [frames.Pops].
 func (s *Source) Popped(pc frames.Addr, n int) (reg uint8, ok bool) {
@@ -230,7 +230,7 @@ func (s *Source) AboutToReturn(pc frames.Addr) (kept uint32) {
 	w.begin(pc, 0, ^uint64(0))
 	w.fl = flow{}
 	for range maxReturning {
-		if w.straight() && w.fl.kind == flowNext {
+		if w.stepStraight() && w.fl.kind == flowNext {
 			continue
 		}
 		if w.fl.kind != flowReturn {

@@ -4,15 +4,15 @@ package heuristics
 
 import "prywalk/frames"
 
-// maxDeparture bounds the instructions from the load of another frame's stack pointer to the jump.
-const maxDeparture = 40
+// maxFrameSwitch bounds the instructions from the load of another frame's stack pointer to the jump.
+const maxFrameSwitch = 40
 
-// departure returns the rule of code about to switch to another frame (longjmp, swapcontext, Go's gogo). It has no
+// frameSwitch returns the rule of code about to switch to another frame (longjmp, swapcontext, Go's gogo). It has no
 // caller: the frame that it continues takes the caller's place, at exactly that instruction.
 //
 // Straight instructions must lead from pc to a jump to an address not loaded from the stack. The stack pointer at pc
 // was loaded from outside of the function's frame, or is loaded on the way in code whose link register is lost.
-func (s *Source) departure(w *interpreter, q frames.Query) (frames.Rule, *frames.Row, bool) {
+func (s *Source) frameSwitch(w *interpreter, q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if q.Caller {
 		return frames.Rule{}, nil, false
 	}
@@ -28,7 +28,7 @@ func (s *Source) departure(w *interpreter, q frames.Query) (frames.Rule, *frames
 	sp := end.regs[s.abi.sp]
 	own := sp.kind == initial && sp.base == s.abi.sp
 	p := w.prologue(q.PC, false, false, span{lo, hi}, span{})
-	if !p.found || p.weak || own && !p.st.foreignSP() || !own && !p.lostReturn(s.abi) {
+	if !p.found || p.weak || own && !p.st.isForeignSP() || !own && !p.linkRegisterLost(s.abi) {
 		return frames.Rule{}, nil, false
 	}
 	row := &frames.Row{CFAReg: s.abi.dwarf(s.abi.sp), RA: s.placeOf(ra, noReg)}
@@ -48,9 +48,9 @@ func (s *Source) departure(w *interpreter, q frames.Query) (frames.Rule, *frames
 	return rule, row, true
 }
 
-// lostReturn reports whether the initial value of the link register is nowhere.
-func (p *prologue) lostReturn(a *abi) bool {
-	f, ok := p.express(a, false, false)
+// linkRegisterLost reports whether the initial value of the link register is nowhere.
+func (p *prologue) linkRegisterLost(a *abi) bool {
+	f, ok := p.finding(a, false, false)
 	return a.ra != noReg && !(ok && f.ra.kind != lost)
 }
 
@@ -64,7 +64,7 @@ func (s *Source) ChangesStack(pc uint64, caller bool) bool {
 	w := getInterpreter(s)
 	defer putInterpreter(w)
 	p := w.prologue(pc, caller, false, span{lo, hi}, span{})
-	return p.found && !p.weak && p.st.foreignSP()
+	return p.found && !p.weak && p.st.isForeignSP()
 }
 
 // runToJump follows instructions from pc, and branches that skip some, to a jump by register or a return. It returns
@@ -74,7 +74,7 @@ func (w *interpreter) runToJump(pc, lo, hi uint64) (value, bool) {
 	st.reset(a, pc, lo, hi)
 	var before [len(st.regs)]value
 	join := uint64(0)
-	for range maxDeparture {
+	for range maxFrameSwitch {
 		code := w.code(st.pc)
 		if len(code) == 0 || st.pc >= hi || join != 0 && st.pc > join {
 			return value{}, false
@@ -83,7 +83,7 @@ func (w *interpreter) runToJump(pc, lo, hi uint64) (value, bool) {
 			st.joinRegs(&before)
 			join = 0
 		}
-		if ra, ok := a.departs(st, code); ok && join == 0 {
+		if ra, ok := a.switchTarget(st, code); ok && join == 0 {
 			onStack := ra.kind == loaded && (ra.base == a.sp || ra.base == a.fp)
 			return ra, ra.base < firstAnon && ra.kind != unknown && ra.kind != number && !onStack
 		}
@@ -108,22 +108,22 @@ func (st *state) joinRegs(other *[32]value) {
 	}
 }
 
-// foreignSP reports whether the stack pointer is not derived from that at the function's entry.
-func (st *state) foreignSP() bool {
+// isForeignSP reports whether the stack pointer is not derived from that at the function's entry.
+func (st *state) isForeignSP() bool {
 	sp := st.regs[st.sp]
 	switch {
 	case sp.base == st.sp || sp.base == st.fp:
 		return false
 	case sp.kind == initial:
-		return sp.base < firstAnon || sp.base == st.foreign
+		return sp.base < firstAnon || sp.base == st.loadedSPBase
 	}
 	return sp.kind == loaded
 }
 
-// loadedSP notes that the stack pointer was loaded, not moved by an unknown amount.
-func (st *state) loadedSP(reg uint8) {
+// noteLoadedSP notes that the stack pointer was loaded, not moved by an unknown amount.
+func (st *state) noteLoadedSP(reg uint8) {
 	if sp := st.regs[st.sp]; reg == st.sp && sp.kind == initial && sp.base >= firstAnon {
-		st.foreign = sp.base
+		st.loadedSPBase = sp.base
 	}
 }
 

@@ -156,7 +156,7 @@ func addImmA64(st *state, w a64) {
 	} else {
 		putSP(st, w.rd(), v)
 		if n == 0 && w.rn() != regSP { // mov sp, xn
-			st.loadedSP(w.rd())
+			st.noteLoadedSP(w.rd())
 		}
 	}
 }

@@ -207,7 +207,7 @@ func indirectX86(st *state, i *x86.Inst, f *flow, mem bool) {
 		at := value{kind: initial, base: v.base, off: v.off}
 		if v.kind == loaded && v.add == 0 && sp == at.plus(8) {
 			f.kind, f.ret = flowReturn, sp
-		} else if i.RM == 11 && st.raised {
+		} else if i.RM == 11 && st.releasedStack {
 			f.kind, f.ret = flowTail, sp.plus(8)
 		}
 		return

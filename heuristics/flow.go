@@ -44,7 +44,7 @@ type abi struct {
 	isFrame func(fp, at, above value) bool
 	dwarf   func(reg uint8) uint8
 	// prove finds the frame that the first path from pc proves. It may be nil.
-	prove func(w *interpreter, pc uint64, caller bool) (found, bool)
+	prove func(w *interpreter, pc uint64, caller bool) (finding, bool)
 	// argumentDrop returns the row of code that has its return address in a register while it drops arguments. It
 	// may be nil.
 	argumentDrop func(w *interpreter, pc uint64) (*frames.Row, bool)
@@ -57,12 +57,12 @@ type abi struct {
 	// For [Source.Popped]; may be nil.
 	popped       func(s *Source, pc uint64, n int) (reg uint8, ok bool)
 	isThreadRoot func(w *interpreter, pc uint64) bool
-	// startsElsewhere reports whether pc is in the first function of a stack that was prepared by hand. It may be
+	// startsStack reports whether pc is in the first function of a stack that was prepared by hand. It may be
 	// nil.
-	startsElsewhere func(w *interpreter, pc uint64) bool
-	// departs returns the target of an instruction that may continue on another stack ([Source.departure]).
-	departs func(st *state, code []byte) (value, bool)
-	isTrap  func(code []byte) bool
+	startsStack func(w *interpreter, pc uint64) bool
+	// switchTarget returns the target of an instruction that may continue on another stack ([Source.frameSwitch]).
+	switchTarget func(st *state, code []byte) (value, bool)
+	isTrap       func(code []byte) bool
 }
 
 func (a *abi) framesAt(st *state, fp value) bool {

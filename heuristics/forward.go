@@ -11,22 +11,22 @@ const (
 // votes are the outcomes of a forward analysis. A vote is weak if the path may have run past a call that does not
 // return, or ends in a jump to the start of a function; else strong.
 type votes struct {
-	list   [maxVotes]found
+	list   [maxVotes]finding
 	strong [maxVotes]uint8
 	weak   [maxVotes]uint8
 	n      int
 	total  int
 	exact  int // number of strong votes
-	// odd is the outcome of a path whose calls are not aligned as the ABI demands. It is no vote, but can confirm
+	// misaligned is the outcome of a path whose calls are not aligned as the ABI demands. It is no vote, but can confirm
 	// the prologue: compilers need not align the stack for a function of the same unit.
-	odd    found
-	hasOdd bool
-	// oddDiffers is set if several such outcomes differ. helpers are the targets of the calls.
-	oddDiffers bool
-	helpers    helpers
+	misaligned    finding
+	hasMisaligned bool
+	// misalignedDiffers is set if several such outcomes differ. helpers are the targets of the calls.
+	misalignedDiffers bool
+	helpers           helpers
 }
 
-func (v *votes) add(f *found, weak bool) {
+func (v *votes) add(f *finding, weak bool) {
 	i := 0
 	for i < v.n && v.list[i] != *f {
 		i++
@@ -49,7 +49,7 @@ func (v *votes) add(f *found, weak bool) {
 
 // winner returns the outcome with most strong votes, then most weak ones, then the first. sure is set if no strong
 // vote contradicts it.
-func (v *votes) winner() (f *found, sure bool) {
+func (v *votes) winner() (f *finding, sure bool) {
 	if v.n == 0 {
 		return nil, false
 	}
@@ -68,7 +68,7 @@ type forwardAnalysis struct {
 	dispatch dispatch
 	votes    votes
 	limit    int  // in instructions
-	turned   bool // a path has branched, jumped or called
+	branched bool // a path has branched, jumped or called
 }
 
 func (w *interpreter) forward(pc uint64, caller bool, lo, hi uint64) votes {
@@ -96,7 +96,7 @@ func (w *interpreter) forwardTo(pc uint64, caller bool, lo, hi uint64, d dispatc
 	}
 	for {
 		a.followPath()
-		if v.exact >= enoughVotes || v.prove(w.src.abi) || w.steps >= a.limit {
+		if v.exact >= enoughVotes || v.proven(w.src.abi) || w.steps >= a.limit {
 			break
 		}
 		if !w.pop() && (v.exact > 0 || !w.resume()) {
@@ -106,9 +106,9 @@ func (w *interpreter) forwardTo(pc uint64, caller bool, lo, hi uint64, d dispatc
 	return a.votes
 }
 
-// prove reports whether a path has shown a whole frame: the frame pointer points to the caller's frame pointer, the
+// proven reports whether a path has shown a whole frame: the frame pointer points to the caller's frame pointer, the
 // return address is above.
-func (v *votes) prove(a *abi) bool {
+func (v *votes) proven(a *abi) bool {
 	return v.exact > 0 && v.list[0].cfa == start(a.fp).plus(16) && v.list[0].kept[0] == savedReg{inMemory, a.fp, 0}
 }
 
@@ -131,7 +131,7 @@ func (w *forwardAnalysis) followPath() {
 			w.watchDispatch(code, f)
 		}
 		now := st.regs[st.sp]
-		st.raised = now.kind == initial && sp.kind == initial && now.base == sp.base && now.off > sp.off
+		st.releasedStack = now.kind == initial && sp.kind == initial && now.base == sp.base && now.off > sp.off
 		st.doubt(f)
 		st.pc += uint64(f.size)
 		if !w.follow(f) {
@@ -142,7 +142,7 @@ func (w *forwardAnalysis) followPath() {
 
 // extend raises the limit by the instructions before the first branch: unrolled vector code has 10,000.
 func (w *forwardAnalysis) extend(f *flow) {
-	if w.turned = w.turned || f.kind != flowNext; !w.turned {
+	if w.branched = w.branched || f.kind != flowNext; !w.branched {
 		w.limit = min(w.limit+1, maxSteps)
 	}
 }
@@ -226,8 +226,8 @@ func (w *forwardAnalysis) vote(fl *flow) {
 	}
 	if w.misaligned(&f) {
 		if v := &w.votes; !w.st.weak {
-			v.oddDiffers = v.oddDiffers || v.hasOdd && v.odd != f
-			v.odd, v.hasOdd = f, true
+			v.misalignedDiffers = v.misalignedDiffers || v.hasMisaligned && v.misaligned != f
+			v.misaligned, v.hasMisaligned = f, true
 		}
 		return
 	}
@@ -244,6 +244,6 @@ func (w *forwardAnalysis) voteTail() {
 
 // misaligned reports whether calls on the path contradict the CFA at its return. The path has then run past a call
 // that does not return, or the code does not follow the ABI.
-func (w *forwardAnalysis) misaligned(f *found) bool {
+func (w *forwardAnalysis) misaligned(f *finding) bool {
 	return !w.src.o.JIT && f.cfa.kind == initial && f.cfa.base == w.src.abi.sp && !w.st.aligned(f.cfa.off)
 }

@@ -24,15 +24,15 @@ type savedReg struct {
 	off  int32
 }
 
-// found is the result of an analysis. The CFA is cfa.base + cfa.off, or the word loaded from there.
-type found struct {
+// finding is the result of an analysis. The CFA is cfa.base + cfa.off, or the word loaded from there.
+type finding struct {
 	cfa  value
 	ra   savedReg
 	kept [maxKept]savedReg
 }
 
 // fill writes the finding into a row; false if a row cannot express it.
-func (f *found) fill(a *abi, row *frames.Row) bool {
+func (f *finding) fill(a *abi, row *frames.Row) bool {
 	if f.cfa.base >= firstAnon {
 		return false
 	}
@@ -59,7 +59,7 @@ func (f *found) fill(a *abi, row *frames.Row) bool {
 	return true
 }
 
-func (f *found) regRule(a *abi, p savedReg) frames.RegRule {
+func (f *finding) regRule(a *abi, p savedReg) frames.RegRule {
 	switch {
 	case p.kind == inRegister:
 		return frames.RegRule{}
@@ -76,7 +76,7 @@ func (f *found) regRule(a *abi, p savedReg) frames.RegRule {
 }
 
 // atReturn returns the finding that a return proves. own is set if the code keeps only the frame pointer.
-func (s *Source) atReturn(st *state, fl *flow, own bool) (f found, ok bool) {
+func (s *Source) atReturn(st *state, fl *flow, own bool) (f finding, ok bool) {
 	a := s.abi
 	f.cfa = fl.ret
 	if fl.ret.kind != initial && fl.ret.kind != loaded || fl.ret.base >= firstAnon {
@@ -161,7 +161,7 @@ func (w *forwardAnalysis) makesFrame() bool {
 	if !w.src.o.JIT || !w.inner || a.ra != noReg || fp.kind != initial || fp.base != a.sp || fp != st.regs[a.sp] {
 		return false
 	}
-	f := found{cfa: fp.plus(16)}
+	f := finding{cfa: fp.plus(16)}
 	for i := range f.kept {
 		f.kept[i] = savedReg{kind: lost}
 	}

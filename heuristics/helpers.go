@@ -32,9 +32,9 @@ func (h *helpers) add(target uint64) {
 	h.n++
 }
 
-// helped reports whether the paths with odd alignment agree, and their helpers return.
-func (w *interpreter) helped(v *votes) bool {
-	if !v.hasOdd || v.oddDiffers || v.helpers.others || v.helpers.n == 0 {
+// helpersReturn reports whether the paths with misaligned calls agree, and their helpers return.
+func (w *interpreter) helpersReturn(v *votes) bool {
+	if !v.hasMisaligned || v.misalignedDiffers || v.helpers.others || v.helpers.n == 0 {
 		return false
 	}
 	for _, target := range v.helpers.list[:v.helpers.n] {

@@ -49,8 +49,8 @@ func (w *interpreter) code(pc uint64) []byte { return w.bytes.at(pc) }
 // mark notes a visited instruction; false if it was visited before.
 func (w *interpreter) mark(pc uint64) bool { return w.visited.add(pc) }
 
-// straight interprets the instruction at w.st; false if the path ends there.
-func (w *interpreter) straight() bool {
+// stepStraight interprets the instruction at w.st; false if the path ends there.
+func (w *interpreter) stepStraight() bool {
 	code := w.code(w.st.pc)
 	if len(code) == 0 {
 		return false
@@ -238,9 +238,9 @@ func (l *worklist) resume(st *state) bool {
 	return true
 }
 
-// otherwise reports whether a pending path jumps to behind the call at st.pc with another stack pointer: the call does
+// hasOtherSP reports whether a pending path jumps to behind the call at st.pc with another stack pointer: the call does
 // not return.
-func (l *worklist) otherwise(st *state) bool {
+func (l *worklist) hasOtherSP(st *state) bool {
 	for i := range l.npending {
 		if p := &l.pending[i]; p.pc == st.pc && p.regs[st.sp] != st.regs[st.sp] {
 			return true

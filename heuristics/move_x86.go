@@ -51,7 +51,7 @@ func moveX86(st *state, i *x86.Inst) {
 			v = st.regs[from]
 		}
 		setX86(st, to, v)
-		st.loadedSP(to)
+		st.noteLoadedSP(to)
 	case op == 0x89:
 		storeX86(st, i)
 	default:
@@ -86,7 +86,7 @@ func loadX86(st *state, i *x86.Inst) {
 	at := addressX86(st, i)
 	if !i.W || at.kind != initial || i.Reg == hwSP && at.base != hwSP && at.base != hwBP {
 		setX86(st, i.Reg, value{})
-		st.loadedSP(i.Reg)
+		st.noteLoadedSP(i.Reg)
 		return
 	}
 	st.restore(i.Reg, at)

@@ -4,12 +4,12 @@ package heuristics
 
 // prologue is the result of an analysis from a function's start to pc.
 type prologue struct {
-	st         state     // at pc
-	found      bool      // st is valid
-	weak       bool      // no path led to pc: st is that of most jump tables, or of most calls
-	caller     bool      // pc is a return address
-	mixed      bool      // paths lead to pc with different stack pointers
-	beforeCall [32]value // registers before the call that ends at pc, if caller is set
+	st          state     // at pc
+	found       bool      // st is valid
+	weak        bool      // no path led to pc: st is that of most jump tables, or of most calls
+	caller      bool      // pc is a return address
+	ambiguousSP bool      // paths lead to pc with different stack pointers
+	beforeCall  [32]value // registers before the call that ends at pc, if caller is set
 
 	tables, calls majority
 }
@@ -52,15 +52,15 @@ func (w *interpreter) prologue(pc uint64, caller, spOnly bool, fn, part span) pr
 type prologueAnalysis struct {
 	*interpreter
 	spans        [2]span // the function, and the part split off
-	whole        bool    // follow all paths, again with another stack pointer (arrive)
+	allPaths     bool    // follow all paths, again with another stack pointer (arrive)
 	movedUnknown bool    // a path moved the stack pointer by an unknown amount
 	to           prologue
 }
 
-// prologueAlong is prologue. With whole it follows all paths, not only until one reaches pc.
-func (w *interpreter) prologueAlong(pc uint64, caller bool, fn, part span, whole bool) prologue {
+// prologueAlong is prologue. With allPaths it follows all paths, not only until one reaches pc.
+func (w *interpreter) prologueAlong(pc uint64, caller bool, fn, part span, allPaths bool) prologue {
 	w.begin(fn.lo, fn.lo, fn.hi)
-	a := prologueAnalysis{interpreter: w, spans: [2]span{fn, part}, whole: whole}
+	a := prologueAnalysis{interpreter: w, spans: [2]span{fn, part}, allPaths: allPaths}
 	p := &a.to
 	p.caller = caller
 	for w.steps < maxSteps && !a.ended() {
@@ -69,15 +69,15 @@ func (w *interpreter) prologueAlong(pc uint64, caller bool, fn, part span, whole
 			break
 		}
 	}
-	p.mixed = p.mixed || whole && a.movedUnknown && (w.paths.dropped || w.steps >= maxSteps)
+	p.ambiguousSP = p.ambiguousSP || allPaths && a.movedUnknown && (w.paths.dropped || w.steps >= maxSteps)
 	return a.to
 }
 
-func (w *prologueAnalysis) ended() bool { return w.to.found && (!w.whole || w.to.mixed) }
+func (w *prologueAnalysis) ended() bool { return w.to.found && (!w.allPaths || w.to.ambiguousSP) }
 
-// push adds a path to pc, unless one came there before. With whole, it may come again with another stack pointer.
+// push adds a path to pc, unless one came there before. With allPaths, it may come again with another stack pointer.
 func (w *prologueAnalysis) push(pc uint64) {
-	if v := w.visited.find(pc); v != nil && (!w.whole || v.sp == mixedSP || v.sp == w.st.spKey()) {
+	if v := w.visited.find(pc); v != nil && (!w.allPaths || v.sp == mixedSP || v.sp == w.st.spKey()) {
 		return
 	}
 	w.paths.push(&w.st, pc)
@@ -104,7 +104,7 @@ func (w *prologueAnalysis) pushInto(pc uint64, to span) {
 
 func (p *prologue) reach(st *state) {
 	if p.found {
-		p.mixed = p.mixed || p.st.regs[st.sp] != st.regs[st.sp]
+		p.ambiguousSP = p.ambiguousSP || p.st.regs[st.sp] != st.regs[st.sp]
 		return
 	}
 	p.st.copyFrom(st)
@@ -120,7 +120,7 @@ func (st *state) spKey() uint32 {
 	return (uint32(v.off)*0x9e3779b1 + uint32(v.base)<<8 + uint32(v.kind)) &^ 1
 }
 
-// arrive marks the instruction at pc, and reports whether the path goes on. With whole, a path with another stack
+// arrive marks the instruction at pc, and reports whether the path goes on. With allPaths, a path with another stack
 // pointer visits an instruction once more; its stack pointer is unknown from there on. Behind a call it ends instead:
 // the call does not return.
 func (w *prologueAnalysis) arrive() bool {
@@ -131,7 +131,7 @@ func (w *prologueAnalysis) arrive() bool {
 		w.visited.find(st.pc).sp = key
 		return true
 	}
-	if !w.whole {
+	if !w.allPaths {
 		return false
 	}
 	at := w.visited.find(st.pc)
@@ -156,7 +156,7 @@ func (p *prologue) guess() {
 func (w *prologueAnalysis) followPath(pc uint64) {
 	st, p := &w.st, &w.to
 	for w.steps < maxSteps && st.pc >= st.lo && st.pc < st.hi && !w.ended() {
-		if st.afterCall && w.paths.otherwise(st) {
+		if st.afterCall && w.paths.hasOtherSP(st) {
 			return
 		}
 		if st.afterCall && st.padded && st.pc%8 == 0 {

@@ -22,25 +22,25 @@ const (
 // proof follows paths that leave rbp alone.
 type proof struct {
 	w       *interpreter
-	path    way
+	path    proofPath
 	loads   [16]savedReg // from where callee-saved registers were loaded
 	runs    [maxRuns]span
 	n       int
 	next    uint64 // lowest start of a run behind the current one
-	pending [maxRuns]way
+	pending [maxRuns]proofPath
 	npend   int
 	doubts  state // only path fields such as afterCall are used
 }
 
-type way struct {
+type proofPath struct {
 	pc      uint64
 	changed uint32 // callee-saved registers written
 	stores  bool   // the words at rbp were written
 }
 
 // proveX86 returns the frame that the first return proves; false if it proves none.
-func (w *interpreter) proveX86(pc uint64, caller bool) (f found, ok bool) {
-	p := proof{w: w, path: way{pc: pc}}
+func (w *interpreter) proveX86(pc uint64, caller bool) (f finding, ok bool) {
+	p := proof{w: w, path: proofPath{pc: pc}}
 	p.doubts.afterCall = caller
 	p.run(pc)
 	var i x86.Inst
@@ -133,7 +133,7 @@ func (p *proof) postpone(to uint64) proofStep {
 	if p.npend == len(p.pending) {
 		return proofFails
 	}
-	p.pending[p.npend] = way{to, p.path.changed, p.path.stores}
+	p.pending[p.npend] = proofPath{to, p.path.changed, p.path.stores}
 	p.npend++
 	return proofGoesOn
 }
@@ -283,7 +283,7 @@ const maxEpilogue = 8
 
 // epilogue follows the code to the return. V8 computes there how many arguments to drop, or pops the return address,
 // drops them and pushes it again.
-func (p *proof) epilogue() (f found, ok bool) {
+func (p *proof) epilogue() (f finding, ok bool) {
 	var i x86.Inst
 	popped, pushed := uint8(noReg), false
 	for range maxEpilogue {
@@ -318,8 +318,8 @@ func (p *proof) epilogue() (f found, ok bool) {
 	return f, false
 }
 
-func (p *proof) frame() found {
-	f := found{cfa: start(hwBP).plus(16)}
+func (p *proof) frame() finding {
+	f := finding{cfa: start(hwBP).plus(16)}
 	for i, reg := range p.w.src.abi.kept {
 		switch {
 		case reg == hwBP:

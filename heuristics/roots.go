@@ -13,7 +13,7 @@ func (s *Source) isRoot(w *interpreter, q frames.Query) bool {
 	if s.o.Entry != 0 && at >= s.o.Entry && at < w.entryEnd() {
 		return true
 	}
-	if s.abi.startsElsewhere != nil && s.abi.startsElsewhere(w, at) {
+	if s.abi.startsStack != nil && s.abi.startsStack(w, at) {
 		return true
 	}
 	return s.abi.isThreadRoot(w, q.PC)

@@ -66,10 +66,10 @@ func movAL(st *state, i *x86.Inst) {
 	}
 }
 
-// startsElsewhereX86 recognises the first function of a stack: it clears rbp (outermost frame, System V ABI §3.4.1),
+// startsStackX86 recognises the first function of a stack: it clears rbp (outermost frame, System V ABI §3.4.1),
 // as _start and Boost's fibers do, or sets rsp from a callee-saved register, as glibc's __start_context does, and ends
 // in hlt.
-func startsElsewhereX86(w *interpreter, pc uint64) bool {
+func startsStackX86(w *interpreter, pc uint64) bool {
 	lo, hi, ok := w.src.bounds(pc)
 	if !ok || hi-lo > 64 {
 		return false

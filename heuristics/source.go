@@ -92,7 +92,7 @@ func (s *Source) find(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if s.isRoot(w, q) {
 		return frames.Rule{Flags: frames.FlagRoot, Method: frames.MethodHeuristic}, nil, true
 	}
-	if r, row, ok := s.departure(w, q); ok {
+	if r, row, ok := s.frameSwitch(w, q); ok {
 		return r, row, true
 	}
 	if s.abi.argumentDrop != nil && !q.Caller && !q.SPOnly {
@@ -102,8 +102,8 @@ func (s *Source) find(q frames.Query) (frames.Rule, *frames.Row, bool) {
 		}
 	}
 	f, ok := s.analyse(w, q)
-	if !ok && s.o.JIT && !q.Caller && s.abi.ra == noReg && s.passing(w, q.PC) {
-		f, ok = s.passedOn(), true
+	if !ok && s.o.JIT && !q.Caller && s.abi.ra == noReg && s.isThunk(w, q.PC) {
+		f, ok = s.thunkFrame(), true
 	}
 	if !ok {
 		return frames.Rule{}, nil, false
@@ -136,7 +136,7 @@ func (s *Source) bounds(pc uint64) (start, end uint64, ok bool) {
 	return start, end, true
 }
 
-func (s *Source) rule(f *found, q frames.Query) (frames.Rule, *frames.Row, bool) {
+func (s *Source) rule(f *finding, q frames.Query) (frames.Rule, *frames.Row, bool) {
 	m := frames.MethodHeuristic
 	if f.cfa.base == s.abi.fp && f.kept[0] == (savedReg{inMemory, s.abi.fp, 0}) {
 		m = frames.MethodFP

@@ -20,7 +20,7 @@ func (s *Source) EndsStack(pc frames.Addr) bool {
 	}
 	w := getInterpreter(s)
 	defer putInterpreter(w)
-	if !w.behindDeparture(pc) {
+	if !w.behindJumpOrReturn(pc) {
 		return false
 	}
 	_, hi, known := s.bounds(pc)
@@ -45,7 +45,7 @@ func (s *Source) EndsStack(pc frames.Addr) bool {
 	return false
 }
 
-func (w *interpreter) behindDeparture(pc uint64) bool {
+func (w *interpreter) behindJumpOrReturn(pc uint64) bool {
 	if pc < 4 {
 		return false
 	}

@@ -71,21 +71,21 @@ type state struct {
 type path struct {
 	pc, lo, hi uint64 // next instruction; bounds of its function
 
-	cmpReg    uint8 // register that the last instruction compared with the stack pointer
-	afterCall bool
-	padded    bool  // only padding followed the call
-	weak      bool  // the path may have run past a call that does not return
-	pushedMem bool  // the last instruction pushed a word of memory (PLT)
-	raised    bool  // the last instruction released stack
-	readKept  bool  // the start value of a callee-saved register was read
-	madeCalls bool  // words below the stack pointer are unknown
-	taken     bool  // the word at the start's stack pointer was popped (reach)
-	foreign   uint8 // base of the stack pointer since it was loaded (foreignSP)
-	table     uint8 // register last loaded from a table (watchDispatch)
-	savedBase uint8 // base of savedSP; 0: none
-	savedSP   value // where the stack pointer was last loaded from (returnPath)
-	sp, fp    uint8
-	align     uint8 // alignEven and alignOdd of the calls so far
+	cmpReg          uint8 // register that the last instruction compared with the stack pointer
+	afterCall       bool
+	padded          bool  // only padding followed the call
+	weak            bool  // the path may have run past a call that does not return
+	pushedMem       bool  // the last instruction pushed a word of memory (PLT)
+	releasedStack   bool  // the last instruction released stack
+	readKept        bool  // the start value of a callee-saved register was read
+	madeCalls       bool  // words below the stack pointer are unknown
+	startWordPopped bool  // the word at the start's stack pointer was popped (reach)
+	loadedSPBase    uint8 // base of the stack pointer since it was loaded (isForeignSP)
+	table           uint8 // register last loaded from a table (watchDispatch)
+	savedBase       uint8 // base of savedSP; 0: none
+	savedSP         value // where the stack pointer was last loaded from (returnPath)
+	sp, fp          uint8
+	align           uint8 // alignEven and alignOdd of the calls so far
 }
 
 // copyFrom copies o without its unused slots, which are half of a state.
@@ -105,11 +105,11 @@ const (
 )
 
 func (st *state) reset(a *abi, pc, lo, hi uint64) {
-	st.nslots, st.anon, st.align, st.foreign, st.savedBase = 0, 0, 0, 0, 0
-	st.sp, st.fp, st.readKept, st.madeCalls, st.taken = a.sp, a.fp, false, false, false
+	st.nslots, st.anon, st.align, st.loadedSPBase, st.savedBase = 0, 0, 0, 0, 0
+	st.sp, st.fp, st.readKept, st.madeCalls, st.startWordPopped = a.sp, a.fp, false, false, false
 	st.pc, st.lo, st.hi = pc, lo, hi
 	st.cmpReg, st.table = noReg, noReg
-	st.afterCall, st.padded, st.weak, st.pushedMem, st.raised = false, false, false, false, false
+	st.afterCall, st.padded, st.weak, st.pushedMem, st.releasedStack = false, false, false, false, false
 	for i := range st.regs {
 		st.regs[i] = start(uint8(i))
 	}
@@ -168,20 +168,20 @@ func (st *state) load(addr value) value {
 			return s.val
 		}
 	}
-	if addr.base >= firstAnon || st.fresher(addr) {
+	if addr.base >= firstAnon || st.allocatedOnPath(addr) {
 		return value{}
 	}
 	return value{kind: loaded, base: addr.base, off: addr.off}
 }
 
-// fresher reports whether a word was allocated on the path, so that its start value is gone.
-func (st *state) fresher(addr value) bool {
+// allocatedOnPath reports whether a word was allocated on the path, so that its start value is gone.
+func (st *state) allocatedOnPath(addr value) bool {
 	sp := st.regs[st.sp]
 	return addr.base == st.sp && addr.off < 0 && sp.kind == initial && sp.base == st.sp && addr.off >= sp.off
 }
 
-// live reports whether no call can have overwritten a slot: it was not popped.
-func (st *state) live(s *slot) bool {
+// stillValid reports whether no call can have overwritten a slot: it was not popped.
+func (st *state) stillValid(s *slot) bool {
 	sp := st.regs[st.sp]
 	return !st.madeCalls || sp.kind != initial || sp.base != s.base || s.off >= sp.off
 }

@@ -31,12 +31,12 @@ func (o *run) excused(r *outcome) bool {
 		pc -= o.regs.Arch.CallLen()
 	}
 	loading := i == 0 && r.verdict == short && o.files.loads(pc)
-	if !loading && (i+1 < len(o.chain) && o.entryFits(i) || !o.files.saysNothing(pc)) {
+	if !loading && (i+1 < len(o.chain) && o.entryFits(i) || !o.files.hasEmptyCFI(pc)) {
 		return false
 	}
 	m, f, _ := o.files.locate(pc)
 	o.tally.init()
-	o.tally.silent[m+" "+f]++
+	o.tally.emptyCFI[m+" "+f]++
 	return true
 }
 
@@ -81,17 +81,17 @@ func (o *run) entryFits(i int) bool {
 	return i == 0 && lr&^o.regs.PACMask == caller.pc && caller.sp == at.sp
 }
 
-// saysNothing reports whether the function at pc has call frame information without instructions.
-func (fs *files) saysNothing(pc uint64) bool {
-	if v, ok := fs.silent[pc]; ok {
+// hasEmptyCFI reports whether the function at pc has call frame information without instructions.
+func (fs *files) hasEmptyCFI(pc uint64) bool {
+	if v, ok := fs.emptyCFI[pc]; ok {
 		return v
 	}
-	v := fs.isSilent(pc)
-	fs.silent[pc] = v
+	v := fs.isEmptyCFI(pc)
+	fs.emptyCFI[pc] = v
 	return v
 }
 
-func (fs *files) isSilent(pc uint64) bool {
+func (fs *files) isEmptyCFI(pc uint64) bool {
 	t, m := fs.table(pc)
 	return t != nil && rows(t, pc-m.Bias) == 1
 }
@@ -130,7 +130,7 @@ func (o *run) overwritten(r *outcome) bool {
 			}
 			m, f, _ := o.files.locate(o.chain[i-1].pc)
 			o.tally.init()
-			o.tally.gone[m+" "+f]++
+			o.tally.overwritten[m+" "+f]++
 			return true
 		}
 	}
@@ -149,7 +149,7 @@ func (o *run) pushed(pc uint64, a *activation) bool {
 		return false
 	}
 	var buf [maxInsn]byte
-	code := bytes.TrimPrefix(o.code.insn(start, &buf), endbr64)
+	code := bytes.TrimPrefix(o.code.instruction(start, &buf), endbr64)
 	v, read := liveMemory(o.pid).Word(a.slot - 8)
 	return len(code) > 0 && code[0] == pushRBP && read && v != a.fp
 }

@@ -60,10 +60,10 @@ type javaRun struct {
 }
 
 type javaCall struct {
-	pc   uint64
-	slot uint64 // where the return address was stored first
-	kept uint64 // where it is now, as the callee may move it; 0: unknown
-	held bool   // popped, and not stored again yet
+	pc     uint64
+	slot   uint64 // where the return address was stored first
+	kept   uint64 // where it is now, as the callee may move it; 0: unknown
+	popped bool   // popped, and not stored again yet
 }
 
 // errLost ends a stretch whose true chain is no longer known: code was removed under the thread, or a signal came.

@@ -34,8 +34,8 @@ func (o *javaRun) follow(code []byte) error {
 		}
 	case pushes(code) && sp == o.prev.SP()-8:
 		o.pushed = sp
-		if n := len(o.calls); n > 0 && o.calls[n-1].held && o.word(sp) == o.calls[n-1].pc {
-			o.calls[n-1].kept, o.calls[n-1].held = sp, false
+		if n := len(o.calls); n > 0 && o.calls[n-1].popped && o.word(sp) == o.calls[n-1].pc {
+			o.calls[n-1].kept, o.calls[n-1].popped = sp, false
 		}
 	default:
 		form := jumps(code)
@@ -53,7 +53,7 @@ func (o *javaRun) follow(code []byte) error {
 	}
 	o.drop(sp)
 	if n := len(o.calls); n > 0 && sp == o.calls[n-1].kept+8 && o.prev.SP() < sp {
-		o.calls[n-1].held = true
+		o.calls[n-1].popped = true
 	}
 	if k := strings.ToLower(o.kind(pc)); strings.Contains(k, "deopt") || strings.Contains(k, "uncommon") ||
 		strings.Contains(k, "exception") {
@@ -63,11 +63,11 @@ func (o *javaRun) follow(code []byte) error {
 	return nil
 }
 
-// sure reports whether the return addresses of the n innermost callers are still where they were stored. Only this
-// shows a frame that an exception has ended, or that the machine has replaced.
-func (o *javaRun) sure(n int) bool {
+// callersOnStack reports whether the return addresses of the n innermost callers are still where they were stored.
+// Only this shows a frame that an exception has ended, or that the machine has replaced.
+func (o *javaRun) callersOnStack(n int) bool {
 	for i := 1; i <= min(n, len(o.calls)); i++ {
-		if c := &o.calls[len(o.calls)-i]; c.kept != 0 && !c.held && o.word(c.kept) != c.pc {
+		if c := &o.calls[len(o.calls)-i]; c.kept != 0 && !c.popped && o.word(c.kept) != c.pc {
 			return false
 		}
 	}
@@ -83,7 +83,7 @@ func (o *javaRun) handedOn(sp, back uint64) bool {
 		return false
 	}
 	c := &o.calls[n-1]
-	return c.pc == back && (c.kept == sp && !c.held || sp <= c.slot && c.slot-sp <= 24)
+	return c.pc == back && (c.kept == sp && !c.popped || sp <= c.slot && c.slot-sp <= 24)
 }
 
 // drop removes the callers whose frames the stack pointer has passed. A callee may move its return address: an adapter
@@ -127,7 +127,7 @@ func (o *javaRun) landed(pc, sp uint64) bool {
 		return false
 	}
 	c := &o.calls[n-1]
-	if !c.held || sp != c.kept+8 && sp != c.slot+8 {
+	if !c.popped || sp != c.kept+8 && sp != c.slot+8 {
 		return false
 	}
 	within := o.kind(pc) == interpreterName && o.kind(c.pc) == interpreterName
@@ -200,7 +200,7 @@ func (o *javaRun) check() error {
 	if v == exact {
 		at = 1
 	}
-	if v == wrong && !o.sure(at) {
+	if v == wrong && !o.callersOnStack(at) {
 		o.tally.lost(o, "a caller's return address is gone")
 		return errLost
 	}

@@ -24,7 +24,7 @@ type JavaSampler struct {
 	Proc   *code.Process
 	TID    int
 	cmd    *exec.Cmd
-	said   *testtargets.Errors
+	stderr *testtargets.Errors
 	names  managed.Namer
 	known  map[managed.Ref][]managed.Frame
 	truths map[managed.Ref]managed.Truth
@@ -60,7 +60,7 @@ func StartJava(argv []string, warm time.Duration) (*JavaSampler, error) {
 		return nil, fmt.Errorf("start %s: %w", argv[0], err)
 	}
 	s := &JavaSampler{
-		cmd: cmd, said: said, known: map[managed.Ref][]managed.Frame{}, truths: map[managed.Ref]managed.Truth{},
+		cmd: cmd, stderr: said, known: map[managed.Ref][]managed.Frame{}, truths: map[managed.Ref]managed.Truth{},
 	}
 	time.Sleep(warm)
 	if s.Proc, err = code.Open(cmd.Process.Pid); err != nil {
@@ -136,7 +136,7 @@ func (s *JavaSampler) Close() {
 		_, _ = unix.Wait4(s.TID, nil, unix.WALL, nil)
 	}
 	_ = s.cmd.Wait()
-	s.said.Close()
+	s.stderr.Close()
 	if s.Proc != nil {
 		_ = s.Proc.Close()
 	}
@@ -148,7 +148,7 @@ func (s *JavaSampler) Sample() error {
 	if err := s.stop(); err != nil {
 		return err
 	}
-	if err := s.see(); err != nil {
+	if err := s.observe(); err != nil {
 		return err
 	}
 	if s.Stopped != nil {
@@ -174,7 +174,7 @@ func (s *JavaSampler) Steps(n int, each func()) error {
 		return err
 	}
 	for range n {
-		if err := s.see(); err != nil {
+		if err := s.observe(); err != nil {
 			return err
 		}
 		s.name()
@@ -222,13 +222,13 @@ func (s *JavaSampler) wait() (unix.Signal, error) {
 			continue
 		}
 		if err != nil || ws.Exited() || ws.Signaled() {
-			return 0, fmt.Errorf("the program ended (status %#x, %v): %v", uint32(ws), err, s.said)
+			return 0, fmt.Errorf("the program ended (status %#x, %v): %v", uint32(ws), err, s.stderr)
 		}
 		return ws.StopSignal(), nil
 	}
 }
 
-func (s *JavaSampler) see() error {
+func (s *JavaSampler) observe() error {
 	s.at = procmem.Now()
 	if time.Since(s.since) > time.Second {
 		s.since = time.Now()

@@ -233,14 +233,14 @@ func (o *run) check() {
 			o.cur.below != nil && j.kind <= WithCFISP) {
 			r = j.compare(&o.regs, liveMemory(o.pid), o.chain, whole, need)
 		}
-		if o.moves(j, &r) || o.inBothPlaces(&r) {
+		if o.acceptMoved(j, &r) || o.acceptUnmoved(&r) {
 			r = j.compare(&o.regs, snap, o.chain, whole, need)
 			o.chain = o.cur.chain(o.chain, &o.regs)
 		}
 		if r.verdict != exact && o.overwritten(&r) {
 			continue
 		}
-		if r.verdict != exact && (j.kind <= WithCFISP && o.excused(&r) || o.awaits(j, &r)) {
+		if r.verdict != exact && (j.kind <= WithCFISP && o.excused(&r) || o.deferVerdict(j, &r)) {
 			continue
 		}
 		o.tally.count(o, j, &r)

@@ -12,8 +12,9 @@ import "prywalk/frames"
 // frame information, if the return address is at the new place. The return must confirm it: from there, with that
 // stack pointer. Until the stack pointer has passed the place of the call, that one is right, too.
 
-// moves accepts an answer by which the caller has another stack pointer than at the call; false if that is impossible.
-func (o *run) moves(j *judge, r *outcome) bool {
+// acceptMoved accepts an answer by which the caller has another stack pointer than at the call; false if that is
+// impossible.
+func (o *run) acceptMoved(j *judge, r *outcome) bool {
 	n := len(o.cur.calls)
 	if r.verdict != wrong || r.at != 1 || j.kind != WithCFI || r.got.Method != frames.MethodCFI || n == 0 ||
 		o.regs.Arch != frames.X86_64 {
@@ -32,8 +33,8 @@ func (o *run) moves(j *judge, r *outcome) bool {
 	return true
 }
 
-// inBothPlaces accepts an answer with the place of the call, while a moved address is still there too.
-func (o *run) inBothPlaces(r *outcome) bool {
+// acceptUnmoved accepts an answer with the place of the call, while a moved address is still there too.
+func (o *run) acceptUnmoved(r *outcome) bool {
 	n := len(o.cur.calls)
 	if r.verdict != wrong || r.at != 1 || n == 0 {
 		return false

@@ -16,15 +16,15 @@ import (
 
 // files has names, bounds and call frame information from the process's ELF files.
 type files struct {
-	proc   *code.Process
-	names  map[*code.Image]*namer
-	tables map[*code.Image]*dwarfunwind.Table
-	silent map[uint64]bool // answers of saysNothing, by address
+	proc     *code.Process
+	names    map[*code.Image]*namer
+	tables   map[*code.Image]*dwarfunwind.Table
+	emptyCFI map[uint64]bool // answers of hasEmptyCFI, by address
 }
 
 func newFiles(p *code.Process) *files {
 	return &files{proc: p, names: map[*code.Image]*namer{}, tables: map[*code.Image]*dwarfunwind.Table{},
-		silent: map[uint64]bool{}}
+		emptyCFI: map[uint64]bool{}}
 }
 
 type namer struct{ funcs []span }

@@ -53,7 +53,7 @@ type run struct {
 	// undefined.
 	moving  bool
 	ended   bool
-	pending []ahead // answers that can be judged only later (ahead.go)
+	pending []pendingAnswer // answers that can be judged only later (ahead.go)
 	goImage *code.Image
 	mcurg   int64 // Go: offset in m of the goroutine that it runs
 	schedSP int64 // Go: offset in g of the stack pointer at which it was left
@@ -187,12 +187,12 @@ func (o *run) section(budget int) error {
 	if err := o.begin(); err != nil {
 		return err
 	}
-	defer func() { o.popAhead(false) }()
+	defer func() { o.judgePending(false) }()
 	for i := 0; i < budget || len(o.pending) > 0 && i < budget+maxAhead; i++ {
 		if i%64 == 0 && o.late() {
 			return nil
 		}
-		k := insnKind(o.regs.Arch, o.code.insn(o.regs.PC, &o.insn))
+		k := insnKind(o.regs.Arch, o.code.instruction(o.regs.PC, &o.insn))
 		if k == trap {
 			return nil
 		}
@@ -265,7 +265,7 @@ func (o *run) refresh() error {
 	}
 	if changed {
 		o.code.forget()
-		clear(o.files.silent)
+		clear(o.files.emptyCFI)
 		for _, j := range o.judges {
 			j.renew(o)
 		}

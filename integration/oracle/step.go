@@ -55,7 +55,7 @@ func (o *run) follow(k kind) error {
 	}
 	onStack := o.regs.Arch == frames.X86_64
 	if k == call {
-		o.popAhead(false)
+		o.judgePending(false)
 		o.called(onStack)
 		return nil
 	}
@@ -70,7 +70,7 @@ func (o *run) follow(k kind) error {
 		o.landed()
 	}
 	if len(o.pending) > 0 && (k == ret || isJump(o.prev.PC, pc) && !o.files.sameFunction(o.prev.PC, pc)) {
-		o.popAhead(len(o.cur.calls) <= before)
+		o.judgePending(len(o.cur.calls) <= before)
 	}
 	return nil
 }
@@ -221,7 +221,7 @@ func (s *shadow) shift(by uint64) {
 // return address prepared.
 func (o *run) arrived(onStack bool) {
 	o.moving = false
-	o.popAhead(true)
+	o.judgePending(true)
 	o.cur.popReturned(o.regs.PC, o.regs.SP(), true, onStack)
 	if !onStack {
 		o.landed()

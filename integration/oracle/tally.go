@@ -17,19 +17,19 @@ import (
 type Tally struct {
 	Classes map[Class]*Count // ways in which answers differed from the true chain
 
-	program  string
-	steps    int
-	moving   int
-	ahead    int
-	moved    int // returns by a moved address, from the expected place
-	strayed  int // from another place
-	betweens map[string]int
-	silent   map[string]int
-	gone     map[string]int
-	rows     map[rowKey]*row
-	order    []rowKey
-	cur      *row
-	shown    map[Judge]int
+	program       string
+	steps         int
+	moving        int
+	ahead         int
+	moved         int // returns by a moved address, from the expected place
+	strayed       int // from another place
+	betweenStacks map[string]int
+	emptyCFI      map[string]int
+	overwritten   map[string]int
+	rows          map[rowKey]*row
+	order         []rowKey
+	cur           *row
+	shown         map[Judge]int
 }
 
 // Class is one way in which answers differ.
@@ -79,14 +79,14 @@ func (t *Tally) Add(o *Tally) {
 	t.moved, t.strayed = t.moved+o.moved, t.strayed+o.strayed
 	t.order = append(t.order, o.order...)
 	maps.Copy(t.rows, o.rows)
-	for f, n := range o.betweens {
-		t.betweens[f] += n
+	for f, n := range o.betweenStacks {
+		t.betweenStacks[f] += n
 	}
-	for f, n := range o.silent {
-		t.silent[f] += n
+	for f, n := range o.emptyCFI {
+		t.emptyCFI[f] += n
 	}
-	for f, n := range o.gone {
-		t.gone[f] += n
+	for f, n := range o.overwritten {
+		t.overwritten[f] += n
 	}
 	for c, n := range o.Classes {
 		if old := t.Classes[c]; old != nil {
@@ -110,13 +110,13 @@ func (n *Count) add(o *Count) {
 // loaded but the address is not pushed yet.
 func (t *Tally) between(o *run, pc uint64) {
 	m, f, _ := o.files.locate(pc)
-	t.betweens[m+" "+f]++
+	t.betweenStacks[m+" "+f]++
 }
 
 func (t *Tally) init() {
 	if t.rows == nil {
 		t.rows, t.Classes, t.shown = map[rowKey]*row{}, map[Class]*Count{}, map[Judge]int{}
-		t.betweens, t.silent, t.gone = map[string]int{}, map[string]int{}, map[string]int{}
+		t.betweenStacks, t.emptyCFI, t.overwritten = map[string]int{}, map[string]int{}, map[string]int{}
 	}
 }
 
@@ -188,11 +188,11 @@ func (t *Tally) Write(w io.Writer, classes int) {
 	_ = tw.Flush()
 	fmt.Fprintf(w,
 		"%d steps between two stacks could not be compared: %v; at %d the call frame information rightly describes where "+
-			"a jump leads\n", t.moving, t.betweens, t.ahead)
+			"a jump leads\n", t.moving, t.betweenStacks, t.ahead)
 	fmt.Fprintf(w, "walks through functions whose call frame information is empty and was seen to be wrong: %v\n",
-		t.silent)
+		t.emptyCFI)
 	fmt.Fprintf(w, "returns by an address that a function had moved: %d as was said, %d not\n", t.moved, t.strayed)
-	fmt.Fprintf(w, "walks through functions that had overwritten their return address: %v\n", t.gone)
+	fmt.Fprintf(w, "walks through functions that had overwritten their return address: %v\n", t.overwritten)
 	t.writeClasses(w, classes)
 }
 
