@@ -39,7 +39,7 @@ func (x *index) find(t *Table, s *frameSection, pc uint64) (uint64, bool) {
 
 func (x *index) build(t *Table, s *frameSection) {
 	x.built = true
-	t.each(s, func(f *fde) bool {
+	t.eachFDE(s, func(f *fde) bool {
 		x.entries = append(x.entries, indexEntry{f.start, f.off})
 		return len(x.entries) < maxIndex
 	})
@@ -49,8 +49,8 @@ func (x *index) build(t *Table, s *frameSection) {
 	x.entries = slices.Clip(x.entries)
 }
 
-// each calls yield with the intact FDEs of the section in file order.
-func (t *Table) each(s *frameSection, yield func(*fde) bool) {
+// eachFDE calls yield with the intact FDEs of the section in file order.
+func (t *Table) eachFDE(s *frameSection, yield func(*fde) bool) {
 	for off, ok := uint64(0), s.present(); ok; {
 		e := s.entry(off)
 		if e.kind == kindFDE {
@@ -58,6 +58,6 @@ func (t *Table) each(s *frameSection, yield func(*fde) bool) {
 				return
 			}
 		}
-		off, ok = e.resync(s)
+		off, ok = e.nextOffset(s)
 	}
 }

@@ -60,7 +60,7 @@ func (t *Table) build(c *cie, pc uint64) bool {
 			t.dirty |= 1 << reg
 		}
 	}
-	t.aboveCFA()
+	t.adjustForPushedRA()
 	return true
 }
 

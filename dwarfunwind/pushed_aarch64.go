@@ -4,9 +4,9 @@ package dwarfunwind
 
 import "prywalk/frames"
 
-// aboveCFA corrects the caller's stack pointer where the return address lies above the CFA: code that jumped to this
-// function has pushed it, as the first entry of a procedure linkage table does before glibc's resolver.
-func (t *Table) aboveCFA() {
+// adjustForPushedRA corrects the caller's stack pointer where the return address lies above the CFA: code that jumped
+// to this function has pushed it, as the first entry of a procedure linkage table does before glibc's resolver.
+func (t *Table) adjustForPushedRA() {
 	if t.arch != frames.AArch64 {
 		return
 	}

@@ -25,7 +25,7 @@ func (t *Table) FDEs() iter.Seq[FDE] {
 			if !more {
 				return
 			}
-			t.each(s, func(f *fde) bool {
+			t.eachFDE(s, func(f *fde) bool {
 				more = yield(FDE{f.start, f.end, f.cie.signal, s, f.off})
 				return more
 			})

@@ -26,16 +26,16 @@ var ErrNoCFI = errors.New("no call frame information")
 
 // Table is a [frames.RuleSource] over a file's call frame information, for one goroutine at a time.
 type Table struct {
-	arch   frames.Arch
-	hdr    hdrTable
-	eh     frameSection
-	debug  frameSection
-	ehIdx  index
-	dbIdx  index
-	m      machine
-	row    frames.Row // being built
-	dirty  uint64     // registers of row that are not zero
-	pushed int64      // bytes on the stack above the CFA
+	arch       frames.Arch
+	hdr        hdrTable
+	eh         frameSection
+	debug      frameSection
+	ehIndex    index
+	debugIndex index
+	m          machine
+	row        frames.Row // being built
+	dirty      uint64     // registers of row that are not zero
+	pushed     int64      // bytes on the stack above the CFA
 }
 
 // New makes a table. It reads only the header of .eh_frame_hdr. Errors: [ErrNoCFI], or an unknown architecture.
@@ -84,7 +84,7 @@ func (t *Table) find(pc uint64) (fde, bool) {
 		return f, true
 	}
 	if t.debug.present() {
-		return t.findIndexed(&t.debug, &t.dbIdx, pc)
+		return t.findIndexed(&t.debug, &t.debugIndex, pc)
 	}
 	return fde{}, false
 }
@@ -109,7 +109,7 @@ func (t *Table) findEh(pc uint64) (fde, bool) {
 		return fde{}, false
 	}
 	if t.hdr.count == 0 {
-		return t.findIndexed(&t.eh, &t.ehIdx, pc)
+		return t.findIndexed(&t.eh, &t.ehIndex, pc)
 	}
 	addr, i, ok := t.hdr.find(pc)
 	for n := 0; ok; n++ {
@@ -130,7 +130,7 @@ func (t *Table) findEh(pc uint64) (fde, bool) {
 
 func (t *Table) after(off uint64) (fde, bool) {
 	e := t.eh.entry(off)
-	next, ok := e.resync(&t.eh)
+	next, ok := e.nextOffset(&t.eh)
 	if !ok {
 		return fde{}, false
 	}

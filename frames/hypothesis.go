@@ -69,7 +69,7 @@ type hypotheses struct {
 	search   *search
 	searches int  // in this walk
 	proven   int  // registers found
-	trying   bool // this walk is a search's trial
+	isTrial  bool // this walk is a search's trial
 }
 
 // Hypotheses returns the number of registers that were found on the stack and proven.
@@ -78,7 +78,7 @@ func (w *Walker) Hypotheses() int { return w.proven }
 // prove finds the register of a rule's CFA. StopUnproven: no value is proven. StopStackCut: the copy may be too short.
 func (w *Walker) prove(r *Rule) StopReason {
 	info := w.regs.Arch.info()
-	if w.trying || w.snap == nil || w.searches >= maxSearches {
+	if w.isTrial || w.snap == nil || w.searches >= maxSearches {
 		return StopUnproven
 	}
 	if !info.raOnStack || r.Flags&(FlagSignal|FlagSwitch|FlagRoot) != 0 {
@@ -179,7 +179,7 @@ func (s *search) consider(w *Walker, c candidate, reg uint8) bool {
 // addresses. to, if not nil, gets the place of each. The candidate's own return address was classified before.
 func (s *search) chain(w *Walker, c *candidate, reg uint8, to func(at Addr)) bool {
 	t := &s.trial
-	t.MaxDepth, t.trying = w.limit, true
+	t.MaxDepth, t.isTrial = w.limit, true
 	t.Init(w.space, &w.regs, w.mem)
 	t.regs.Set(reg, c.reg)
 	t.enter(w.method, w.caller)

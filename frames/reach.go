@@ -17,17 +17,17 @@ const largeStep = 64 << 10
 
 // reach follows the stack on which a walk began.
 type reach struct {
-	end  Addr // highest stack pointer of the first stack, valid once the walk has left it
-	away bool // the walk is on another stack
-	left bool // the walk has been on another stack
+	highestSP Addr // highest stack pointer of the first stack, valid once the walk has left it
+	away      bool // the walk is on another stack
+	left      bool // the walk has been on another stack
 }
 
 // stepped notes a step that may have changed stacks. A step on one stack is at most near bytes long.
 func (r *reach) stepped(from, to, near Addr) {
 	if !r.away {
-		r.end = from
+		r.highestSP = from
 	}
-	r.away = to-r.end > near
+	r.away = to-r.highestSP > near
 	r.left = r.left || r.away
 }
 
@@ -54,7 +54,7 @@ func longestStep(arch Arch, r *Rule) Addr {
 // signal's frame (16 KiB on x86-64, 128 KiB on arm64).
 func (w *Walker) Reach() Addr {
 	if w.reach.away {
-		return w.reach.end
+		return w.reach.highestSP
 	}
 	return w.regs.SP()
 }
@@ -71,19 +71,19 @@ func (w *Walker) changesStack() bool {
 	if e.key != w.key {
 		return w.changedStack()
 	}
-	if e.changes == changesUnknown {
-		e.changes = changesNot
+	if e.stackChange == stackChangeUnknown {
+		e.stackChange = stackKept
 		if w.changedStack() {
-			e.changes = changesStack
+			e.stackChange = stackChanged
 		}
 	}
-	return e.changes == changesStack
+	return e.stackChange == stackChanged
 }
 
-type changes uint8
+type stackChange uint8
 
 const (
-	changesUnknown changes = iota
-	changesNot
-	changesStack
+	stackChangeUnknown stackChange = iota
+	stackKept
+	stackChanged
 )

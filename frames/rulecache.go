@@ -30,12 +30,12 @@ type entry struct {
 	// exact: pc is the address of an instruction even as a return address, as in a signal trampoline, or at the start
 	// of a stack prepared by hand.
 	exact bool
-	// proof is what the address proves as a return address, needs what the rule requires of the return address that it
-	// gives.
-	proof, needs proof
-	changes      changes
-	quick        quickRule
-	_            [12]byte
+	// proof is what the address proves as a return address, requiredProof what the rule requires of the return
+	// address that it gives.
+	proof, requiredProof proof
+	stackChange          stackChange
+	quick                quickRule
+	_                    [12]byte
 }
 
 // proof is a reason to believe a return address, in rising order.
@@ -131,7 +131,7 @@ func (s *Space) lookup(pc Addr, caller, spOnly bool) *entry {
 	if caller {
 		e.proof = s.proofOf(e, pc)
 	}
-	e.needs = s.needs(&e.rule, e.mod)
+	e.requiredProof = s.requiredProof(&e.rule, e.mod)
 	e.quick = quickRuleOf(s.Arch, &e.rule)
 	return e
 }
@@ -227,8 +227,8 @@ func (s *Space) proofOf(e *entry, pc Addr) proof {
 	return proofCode
 }
 
-// needs returns the proof that a rule for code of a module requires of the return address that it gives.
-func (s *Space) needs(r *Rule, mod int32) proof {
+// requiredProof returns the proof that a rule for code of a module requires of the return address that it gives.
+func (s *Space) requiredProof(r *Rule, mod int32) proof {
 	if r.Method == MethodCFI {
 		return proofCode
 	}

@@ -26,7 +26,7 @@ type Walker struct {
 	stop       StopReason
 	snap       *Snapshot // mem, if it is a Snapshot
 	stack      []byte    // bytes of snap.Stack
-	low        Addr      // the lowest CFA whose window ([Walker.Next]) is in stack
+	lowestCFA  Addr      // the lowest CFA whose window ([Walker.Next]) is in stack
 	noCode     Addr
 	searched   bool
 	switches   int // changes of stack so far
@@ -41,7 +41,7 @@ func (w *Walker) Init(space *Space, regs *Regs, mem Memory) {
 	w.knownInnermost = regs.Known
 	w.stack = nil
 	if w.snap, _ = mem.(*Snapshot); w.snap != nil {
-		w.stack, w.low = w.snap.Stack.Bytes, w.snap.Stack.Addr+windowBytes
+		w.stack, w.lowestCFA = w.snap.Stack.Bytes, w.snap.Stack.Addr+windowBytes
 	}
 	w.depth, w.switches, w.searches, w.proven, w.stop, w.searched = 0, 0, 0, 0, StopNone, false
 	w.reach, w.noCode = reach{}, 0
@@ -190,7 +190,7 @@ func (w *Walker) plausible(r *Rule) bool {
 		return true
 	}
 	generated := w.module() != nil && w.module().Generated
-	needs := w.space.needs(r, w.mod)
+	needs := w.space.requiredProof(r, w.mod)
 	if needs == proofCode && !generated {
 		return true
 	}
@@ -233,7 +233,7 @@ func (w *Walker) commit(r *Rule) StopReason {
 	}
 	sp, old := w.next.SP(), w.regs.SP()
 	switch {
-	case r.Flags&(FlagSignal|FlagSwitch) != 0, sp == old && w.leaf(r), sp < old && w.changedStack():
+	case r.Flags&(FlagSignal|FlagSwitch) != 0, sp == old && w.isLeaf(r), sp < old && w.changedStack():
 		if w.switches++; w.switches > maxSwitches {
 			return StopLoop
 		}
@@ -251,9 +251,9 @@ func (w *Walker) commit(r *Rule) StopReason {
 	return StopNone
 }
 
-// leaf reports whether the return address is in a register, so that the caller's stack pointer may be this frame's:
+// isLeaf reports whether the return address is in a register, so that the caller's stack pointer may be this frame's:
 // always on arm64; on x86-64 by a Row (vfork), or where the innermost frame has just popped it (OCaml's caml_c_call).
-func (u *unwinder) leaf(r *Rule) bool {
+func (u *unwinder) isLeaf(r *Rule) bool {
 	popped := !u.caller && r.Method == MethodCFI && r.CFAReg == X86RSP && r.CFAOff == 0
 	return u.next.PC != u.regs.PC && (u.regs.Arch != X86_64 || r.Flags&FlagRow != 0 || popped)
 }

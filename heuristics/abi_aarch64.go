@@ -76,7 +76,7 @@ func isFrameA64(_, at, above value) bool {
 
 func callBeforeA64(s *Source, ret uint64) (frames.Call, bool) {
 	b := s.buf[:4]
-	if ret < 4 || ret%4 != 0 || s.o.Code.ReadCode(ret-4, b) < 4 {
+	if ret < 4 || ret%4 != 0 || s.opt.Code.ReadCode(ret-4, b) < 4 {
 		return frames.Call{}, false
 	}
 	w := a64(binary.LittleEndian.Uint32(b))

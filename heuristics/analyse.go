@@ -7,12 +7,12 @@ import "prywalk/frames"
 // analyse finds the frame at q: the short analysis for JIT code, then forwards, with the prologue if bounds are
 // known.
 func (s *Source) analyse(w *interpreter, q frames.Query) (finding, bool) {
-	if s.o.JIT && !q.Caller {
+	if s.opt.JIT && !q.Caller {
 		if f, ok := w.calleeMakesFrame(q.PC); ok {
 			return f, true
 		}
 	}
-	lo, hi, known := s.bounds(q.Lookup(s.o.Arch))
+	lo, hi, known := s.bounds(q.Lookup(s.opt.Arch))
 	if s.keepsFPOnly(q, known) && !q.SPOnly && s.abi.prove != nil {
 		if f, ok := s.abi.prove(w, q.PC, q.Caller); ok {
 			return f, true
@@ -20,19 +20,19 @@ func (s *Source) analyse(w *interpreter, q frames.Query) (finding, bool) {
 	}
 	if !known {
 		v := w.forward(q.PC, q.Caller, 0, ^uint64(0))
-		if v.n == 0 {
+		if v.noutcomes == 0 {
 			if w.helpersReturn(&v) {
 				return s.forwardOnly(&v.misaligned, q)
 			}
-			return s.boundless(w, q)
+			return s.unboundedHandlerFrame(w, q)
 		}
 		f, _ := v.winner()
 		return s.forwardOnly(f, q)
 	}
 	v := w.forward(q.PC, q.Caller, lo, hi)
-	if parts, ok := s.o.Funcs.(Parts); ok {
+	if parts, ok := s.opt.Funcs.(Parts); ok {
 		if plo, phi, ok := parts.Parent(lo); ok {
-			return s.inPart(w, q, &v, span{lo, hi}, span{plo, phi})
+			return s.partFrame(w, q, &v, span{lo, hi}, span{plo, phi})
 		}
 	}
 	p := w.prologue(q.PC, q.Caller, q.SPOnly, span{lo, hi}, span{})
@@ -42,16 +42,16 @@ func (s *Source) analyse(w *interpreter, q frames.Query) (finding, bool) {
 // keepsFPOnly reports whether the code at q preserves only the frame pointer: JIT code of unknown bounds, V8's
 // builtins.
 func (s *Source) keepsFPOnly(q frames.Query, known bool) bool {
-	if s.o.JIT {
+	if s.opt.JIT {
 		return !known
 	}
-	c, ok := s.o.Funcs.(Conventions)
-	return ok && c.KeepsFPOnly(q.Lookup(s.o.Arch))
+	c, ok := s.opt.Funcs.(Conventions)
+	return ok && c.KeepsFPOnly(q.Lookup(s.opt.Arch))
 }
 
-// inPart gives the frame of a part split off a function: that at the jump into the part. A landing pad of an
+// partFrame gives the frame of a part split off a function: that at the jump into the part. A landing pad of an
 // exception has no such jump; its returns decide, else the frame at the function's calls.
-func (s *Source) inPart(w *interpreter, q frames.Query, v *votes, part, parent span) (finding, bool) {
+func (s *Source) partFrame(w *interpreter, q frames.Query, v *votes, part, parent span) (finding, bool) {
 	f, _ := v.winner()
 	p := w.prologue(q.PC, q.Caller, q.SPOnly, parent, part)
 	if p.found && !p.weak {
@@ -81,13 +81,13 @@ func (s *Source) choose(w *interpreter, q frames.Query, v *votes, p *prologue) (
 	g, ok := p.finding(s.abi, q.SPOnly, q.Caller)
 	if !ok {
 		if !p.weak && v.exact == 0 {
-			return s.handler(w, q, nil, nil) // the paths from here prove nothing
+			return s.handlerFrame(w, q, nil, nil) // the paths from here prove nothing
 		}
 		return s.forwardOnly(f, q)
 	}
 	if f == nil || s.agree(p, f, &g) {
 		if f == nil && !(v.hasMisaligned && s.agree(p, &v.misaligned, &g)) && !s.isEntry(w, q) {
-			return s.handler(w, q, p, &g)
+			return s.handlerFrame(w, q, p, &g)
 		}
 		if f != nil {
 			p.merge(s.abi, f, &g)
@@ -147,7 +147,7 @@ func (s *Source) agree(p *prologue, f, g *finding) bool {
 // isEntry reports whether the code of q begins with a function, not with a part split off: its returns fit, or else
 // its calls are aligned as a function's and it reads no register that only its caller can have set.
 func (s *Source) isEntry(w *interpreter, q frames.Query) bool {
-	lo, hi, ok := s.bounds(q.Lookup(s.o.Arch))
+	lo, hi, ok := s.bounds(q.Lookup(s.opt.Arch))
 	if !ok {
 		return false
 	}

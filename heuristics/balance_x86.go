@@ -25,7 +25,7 @@ type CFA struct {
 // register, behind pop rbp (a tail call). Calls are assumed to preserve the stack pointer. It returns false if the
 // stack pointer at the return is unknown, and on arm64.
 func (s *Source) ReturnCFA(pc, lo, hi uint64) (cfa CFA, ok bool) {
-	if s.abi != &abiX86 || s.o.Code == nil || pc < lo || pc >= hi {
+	if s.abi != &abiX86 || s.opt.Code == nil || pc < lo || pc >= hi {
 		return cfa, false
 	}
 	w := getInterpreter(s)
@@ -33,7 +33,7 @@ func (s *Source) ReturnCFA(pc, lo, hi uint64) (cfa CFA, ok bool) {
 	w.begin(pc, lo, hi)
 	for {
 		if v := w.returnPath(); (v.kind == initial || v.kind == loaded) && v.base < firstAnon {
-			cfa = CFA{Reg: s.abi.dwarf(v.base), Saved: v.kind == loaded, Off: int64(v.off), Add: int64(v.add)}
+			cfa = CFA{Reg: s.abi.dwarf(v.base), Saved: v.kind == loaded, Off: int64(v.off), Add: int64(v.addend)}
 			cfa.FP, cfa.Straight = s.abi.fpRule(&w.st), !w.st.weak
 			return cfa, true
 		}
@@ -48,7 +48,7 @@ func (a *abi) fpRule(st *state) frames.RegRule {
 	switch v := st.regs[a.fp]; {
 	case v.isStart(a.fp):
 		return frames.RegRule{}
-	case v.kind == loaded && v.add == 0 && v.base < firstAnon:
+	case v.kind == loaded && v.addend == 0 && v.base < firstAnon:
 		return frames.RegRule{Kind: frames.RuleRegOffset, Reg: a.dwarf(v.base), Off: int64(v.off)}
 	}
 	return frames.RegRule{Kind: frames.RuleUndefined}
@@ -57,11 +57,11 @@ func (a *abi) fpRule(st *state) frames.RegRule {
 // returnPath follows a path to its end, and returns its CFA, which may be unknown. A stack pointer loaded from memory
 // is a new base, so that words pushed there are known when popped.
 func (w *interpreter) returnPath() value {
-	st, f := &w.st, &w.fl
+	st, f := &w.st, &w.lastFlow
 	popped := false // the last instruction popped rbp
 	for w.steps < maxBalance && st.pc >= st.lo && st.pc < st.hi {
 		code := w.code(st.pc)
-		if len(code) == 0 || !w.mark(st.pc) {
+		if len(code) == 0 || !w.markVisited(st.pc) {
 			break
 		}
 		w.steps++
@@ -117,13 +117,13 @@ const maxLevel = 64
 
 // LevelAfter reports whether the stack pointer is unchanged from pc to the next jump, call or return, within maxLevel.
 func (s *Source) LevelAfter(pc uint64) bool {
-	if s.abi != &abiX86 || s.o.Code == nil {
+	if s.abi != &abiX86 || s.opt.Code == nil {
 		return true
 	}
 	w := getInterpreter(s)
 	defer putInterpreter(w)
 	w.begin(pc, 0, ^uint64(0))
-	st, f := &w.st, &w.fl
+	st, f := &w.st, &w.lastFlow
 	for range maxLevel {
 		stepX86(st, w.code(st.pc), f)
 		if !st.regs[hwSP].isStart(hwSP) {
@@ -156,7 +156,7 @@ const (
 // a jump that is no jump target is assumed to be entered in the same way. It returns false if no path leads to pc, if
 // rbp is not the caller's there, and on arm64.
 func (s *Source) ReturnAddress(pc, lo, hi uint64) (r Return, ok bool) {
-	if s.abi != &abiX86 || s.o.Code == nil || pc < lo || pc >= hi {
+	if s.abi != &abiX86 || s.opt.Code == nil || pc < lo || pc >= hi {
 		return r, false
 	}
 	w := getInterpreter(s)
@@ -176,14 +176,14 @@ func (s *Source) ReturnAddress(pc, lo, hi uint64) (r Return, ok bool) {
 
 // reach follows all paths until one is at pc, and notes places behind jumps.
 func (w *interpreter) reach(pc uint64, behind []uint64, n *int) bool {
-	st, f := &w.st, &w.fl
+	st, f := &w.st, &w.lastFlow
 	for {
 		for w.steps < maxReach && st.pc >= st.lo && st.pc < st.hi {
 			if st.pc == pc {
 				return true
 			}
 			code := w.code(st.pc)
-			if len(code) == 0 || !w.mark(st.pc) {
+			if len(code) == 0 || !w.markVisited(st.pc) {
 				break
 			}
 			w.steps++

@@ -16,7 +16,7 @@ const maxCallX86 = 7
 func callBeforeX86(s *Source, ret uint64) (frames.Call, bool) {
 	buf := s.buf[:maxCallX86]
 	n := maxCallX86
-	for n >= 2 && s.o.Code.ReadCode(ret-uint64(n), buf[:n]) < n {
+	for n >= 2 && s.opt.Code.ReadCode(ret-uint64(n), buf[:n]) < n {
 		n-- // the code may begin later
 	}
 	if n < 2 {
@@ -35,8 +35,8 @@ func (s *Source) directX86(ret uint64, b []byte) (frames.Call, bool) {
 		return frames.Call{}, false
 	}
 	target := ret + uint64(int64(int32(binary.LittleEndian.Uint32(b[len(b)-4:]))))
-	n := max(0, min(s.o.Code.ReadCode(target, s.buf[maxCallX86:]), len(s.buf)-maxCallX86))
-	if !s.o.JIT && n < 1 {
+	n := max(0, min(s.opt.Code.ReadCode(target, s.buf[maxCallX86:]), len(s.buf)-maxCallX86))
+	if !s.opt.JIT && n < 1 {
 		return frames.Call{}, false
 	}
 	if throughWordX86(s.buf[maxCallX86 : maxCallX86+n]) {
@@ -99,7 +99,7 @@ func (s *Source) isThunk(w *interpreter, pc uint64) bool {
 // padded reports whether two bytes 0, or two int3, precede start. Loops are aligned with nops.
 func (s *Source) padded(start uint64) bool {
 	b := s.buf[:3]
-	return s.o.Code.ReadCode(start-2, b) == 3 && b[0] == b[1] && b[1] != b[2] && (b[0] == 0 || b[0] == 0xcc)
+	return s.opt.Code.ReadCode(start-2, b) == 3 && b[0] == b[1] && b[1] != b[2] && (b[0] == 0 || b[0] == 0xcc)
 }
 
 // isThunkFrom is isThunk from a given start. Code behind a jump is read only if a branch leads there.
@@ -148,7 +148,7 @@ func (s *Source) thunkFrame() finding { return finding{cfa: start(s.abi.sp).plus
 
 // Popped implements [frames.Pops].
 func (s *Source) Popped(pc frames.Addr, n int) (reg uint8, ok bool) {
-	if s.abi == nil || s.abi.popped == nil || s.o.Code == nil || n < 1 {
+	if s.abi == nil || s.abi.popped == nil || s.opt.Code == nil || n < 1 {
 		return 0, false
 	}
 	return s.abi.popped(s, pc, n)
@@ -161,7 +161,7 @@ const maxPopX86 = 2
 // ways: a further pop or a return must follow at pc.
 func poppedX86(s *Source, pc uint64, n int) (reg uint8, ok bool) {
 	ahead := s.buf[:maxPopX86]
-	ahead = ahead[:max(0, min(s.o.Code.ReadCode(pc, ahead), len(ahead)))]
+	ahead = ahead[:max(0, min(s.opt.Code.ReadCode(pc, ahead), len(ahead)))]
 	if !endsFunctionX86(ahead) {
 		return 0, false
 	}
@@ -171,7 +171,7 @@ func poppedX86(s *Source, pc uint64, n int) (reg uint8, ok bool) {
 		return 0, false
 	}
 	b := s.buf[:size]
-	for size > 0 && s.o.Code.ReadCode(pc-uint64(size), b[:size]) < size {
+	for size > 0 && s.opt.Code.ReadCode(pc-uint64(size), b[:size]) < size {
 		size-- // the code may begin later
 	}
 	b = b[:size]
@@ -222,18 +222,18 @@ const maxReturning = 3
 
 // AboutToReturn implements [frames.Returns].
 func (s *Source) AboutToReturn(pc frames.Addr) (kept uint32) {
-	if s.abi == nil || s.abi.ra != noReg || s.o.Code == nil || s.o.JIT {
+	if s.abi == nil || s.abi.ra != noReg || s.opt.Code == nil || s.opt.JIT {
 		return 0
 	}
 	w := getInterpreter(s)
 	defer putInterpreter(w)
 	w.begin(pc, 0, ^uint64(0))
-	w.fl = flow{}
+	w.lastFlow = flow{}
 	for range maxReturning {
-		if w.stepStraight() && w.fl.kind == flowNext {
+		if w.stepStraight() && w.lastFlow.kind == flowNext {
 			continue
 		}
-		if w.fl.kind != flowReturn {
+		if w.lastFlow.kind != flowReturn {
 			return 0
 		}
 		for _, reg := range s.abi.kept {

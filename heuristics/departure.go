@@ -57,8 +57,8 @@ func (p *prologue) linkRegisterLost(a *abi) bool {
 // ChangesStack implements [frames.Switches].
 func (s *Source) ChangesStack(pc uint64, caller bool) bool {
 	q := frames.Query{PC: pc, Caller: caller}
-	lo, hi, ok := s.bounds(q.Lookup(s.o.Arch))
-	if s.abi == nil || s.o.Code == nil || !ok {
+	lo, hi, ok := s.bounds(q.Lookup(s.opt.Arch))
+	if s.abi == nil || s.opt.Code == nil || !ok {
 		return false
 	}
 	w := getInterpreter(s)
@@ -131,7 +131,7 @@ func (s *Source) placeOf(v value, reg uint8) frames.RegRule {
 	switch {
 	case v.isStart(reg):
 		return frames.RegRule{}
-	case v.base >= firstAnon || v.kind == loaded && v.add != 0:
+	case v.base >= firstAnon || v.kind == loaded && v.addend != 0:
 	case v.kind == loaded:
 		return frames.RegRule{Kind: frames.RuleRegOffset, Reg: s.abi.dwarf(v.base), Off: int64(v.off)}
 	case v.kind == initial && v.off == 0:

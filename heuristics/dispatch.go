@@ -13,10 +13,10 @@ import "prywalk/frames"
 // stack and frame pointer as at its start. On top of the stack is the return address into the interpreter's entry. The
 // entry has made the frame of the interpreted function, which a walk by frame pointer would leave out.
 
-// handler returns the frame of code that reads its caller's registers and never returns: a handler, else a part split
-// off a function, if the paths to q show that frame (p and g, which may be nil).
-func (s *Source) handler(w *interpreter, q frames.Query, p *prologue, g *finding) (finding, bool) {
-	lo, hi, ok := s.bounds(q.Lookup(s.o.Arch))
+// handlerFrame returns the frame of code that reads its caller's registers and never returns: a handler, else a part
+// split off a function, if the paths to q show that frame (p and g, which may be nil).
+func (s *Source) handlerFrame(w *interpreter, q frames.Query, p *prologue, g *finding) (finding, bool) {
+	lo, hi, ok := s.bounds(q.Lookup(s.opt.Arch))
 	if !ok {
 		return finding{}, false
 	}
@@ -34,9 +34,9 @@ func (s *Source) handler(w *interpreter, q frames.Query, p *prologue, g *finding
 	return s.toDispatch(w, q, lo, hi, dispatchAny)
 }
 
-// boundless is handler for code of unknown bounds, as V8's builtins without symbols. A jump counts only if its address
-// is from a table to which a callee-saved register points, as in handlers.
-func (s *Source) boundless(w *interpreter, q frames.Query) (finding, bool) {
+// unboundedHandlerFrame is handlerFrame for code of unknown bounds, as V8's builtins without symbols. A jump counts
+// only if its address is from a table to which a callee-saved register points, as in handlers.
+func (s *Source) unboundedHandlerFrame(w *interpreter, q frames.Query) (finding, bool) {
 	if q.Caller || s.abi.loadsTable == nil {
 		return finding{}, false
 	}
@@ -73,7 +73,7 @@ func (w *interpreter) loadedBefore(pc uint64) uint8 {
 // leadsTo reports whether straight instructions lead to pc. It begins a path.
 func (w *interpreter) leadsTo(from, pc uint64) bool {
 	for w.begin(from, from, pc); w.st.pc < pc; {
-		if !w.stepStraight() || w.fl.kind != flowNext {
+		if !w.stepStraight() || w.lastFlow.kind != flowNext {
 			return false
 		}
 	}
@@ -97,7 +97,7 @@ func (w *forwardAnalysis) voteDispatch(code []byte) {
 		return
 	}
 	fl := w.src.abi.tail(&w.st)
-	if f, ok := w.src.atReturn(&w.st, &fl, true); ok {
+	if f, ok := w.src.findingAtReturn(&w.st, &fl, true); ok {
 		w.votes.add(&f, false)
 	}
 }
@@ -121,10 +121,10 @@ func (w *interpreter) calleeMakesFrame(pc uint64) (f finding, ok bool) {
 		if !w.stepStraight() || !st.regs[a.sp].isStart(a.sp) {
 			return f, false
 		}
-		if w.fl.kind != flowCall {
+		if w.lastFlow.kind != flowCall {
 			continue
 		}
-		if w.fl.target == 0 || !w.makesCallersFrame(st.pc+w.fl.target) {
+		if w.lastFlow.target == 0 || !w.makesCallersFrame(st.pc+w.lastFlow.target) {
 			return f, false
 		}
 		f.cfa = start(a.sp).plus(a.entry)
@@ -143,7 +143,7 @@ func (w *interpreter) makesCallersFrame(pc uint64) bool {
 	st.push(a.sp, value{})
 	st.pc = pc
 	for range maxCallee {
-		if !w.stepStraight() || w.fl.kind == flowCall {
+		if !w.stepStraight() || w.lastFlow.kind == flowCall {
 			return false
 		}
 		if fp := st.regs[a.fp]; fp.kind == initial && fp.base == a.sp {
@@ -182,11 +182,11 @@ func (w *prologueAnalysis) followForTraits(m *traits, lo, hi uint64) {
 	st, a := &w.st, w.src.abi
 	for w.steps < maxTraitSteps && st.pc >= lo && st.pc < hi {
 		code := w.code(st.pc)
-		if len(code) == 0 || !w.mark(st.pc) {
+		if len(code) == 0 || !w.markVisited(st.pc) {
 			return
 		}
 		w.steps++
-		f := &w.fl
+		f := &w.lastFlow
 		a.step(st, code, f)
 		st.pc += uint64(f.size)
 		if f.kind == flowCall {
@@ -200,7 +200,7 @@ func (w *prologueAnalysis) followForTraits(m *traits, lo, hi uint64) {
 		}
 		fp := st.regs[a.fp]
 		m.makesFrame = m.makesFrame || w.steps <= frameSteps && fp.kind == initial && fp.base == a.sp && a.framesAt(st, fp)
-		m.unlikeFunction = m.unlikeFunction || !w.src.o.JIT && (st.readKept || !st.aligned(int32(a.entry)))
+		m.unlikeFunction = m.unlikeFunction || !w.src.opt.JIT && (st.readKept || !st.callsFit(int32(a.entry)))
 		if !w.follow(f) {
 			return
 		}

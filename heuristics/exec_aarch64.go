@@ -52,9 +52,9 @@ func execAArch64(st *state, code []byte) flow {
 func hintA64(w a64, f *flow) {
 	switch uint32(w) {
 	case 0xd503201f:
-		f.pad = true
+		f.padding = true
 	case 0xd503245f, 0xd50324df, 0xd503233f, 0xd503237f:
-		f.mark = true
+		f.landing = true
 	}
 }
 

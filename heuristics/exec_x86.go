@@ -71,7 +71,7 @@ func oneByteX86(st *state, i *x86.Inst, f *flow, cmp uint8, mem bool) {
 	case op == 0xcc, op == 0xf4, op == 0xf1, op == 0xca, op == 0xcb, op == 0xcf, op == 0xcd && i.Imm != -0x80:
 		f.kind = flowEnd // int3, hlt, int1, retf, iret, int but 0x80
 	case op == 0x90 && !i.REXBit(): // nop; with F3: pause
-		f.pad = i.Prefix&x86.PrefixF3 == 0
+		f.padding = i.Prefix&x86.PrefixF3 == 0
 	case op == 0x89, op == 0x8b, op == 0x8d, op >= 0xb8 && op < 0xc0, op == 0xc7: // mov, lea
 		moveX86(st, i)
 	default:
@@ -166,7 +166,7 @@ func controlX86(st *state, i *x86.Inst, f *flow, mem bool) {
 func returnX86(st *state, f *flow) {
 	sp := st.regs[hwSP]
 	f.kind, f.ret = flowReturn, sp.plus(8)
-	if v := st.load(sp); sp.kind == initial && v.kind == loaded && v.add == 0 && (v.base == hwSP || v.base == hwBP) {
+	if v := st.load(sp); sp.kind == initial && v.kind == loaded && v.addend == 0 && (v.base == hwSP || v.base == hwBP) {
 		f.ret = value{kind: initial, base: v.base, off: v.off}.plus(8)
 	}
 }
@@ -205,7 +205,7 @@ func indirectX86(st *state, i *x86.Inst, f *flow, mem bool) {
 	if i.Mod == 3 {
 		v := st.regs[i.RM]
 		at := value{kind: initial, base: v.base, off: v.off}
-		if v.kind == loaded && v.add == 0 && sp == at.plus(8) {
+		if v.kind == loaded && v.addend == 0 && sp == at.plus(8) {
 			f.kind, f.ret = flowReturn, sp
 		} else if i.RM == 11 && st.releasedStack {
 			f.kind, f.ret = flowTail, sp.plus(8)
@@ -229,9 +229,9 @@ func twoByteX86(st *state, i *x86.Inst, f *flow, cmp uint8) {
 	case op == 0x0b || op == 0xb9 || op == 0xff || op == 0x07 || op == 0x35: // ud2, ud1, ud0, sysret, sysexit
 		f.kind = flowEnd
 	case op == 0x1f || op == 0x0d: // nop, prefetch
-		f.pad = true
+		f.padding = true
 	case op == 0x1e && i.Prefix&x86.PrefixF3 != 0 && i.Mod == 3 && i.RM == 2 && i.Reg == 7:
-		f.mark = true // endbr64
+		f.landing = true // endbr64
 	case op == 0xa0 || op == 0xa8: // push fs, gs
 		st.push(hwSP, value{})
 	case op == 0xa1 || op == 0xa9: // pop fs, gs

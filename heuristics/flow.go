@@ -21,13 +21,13 @@ const (
 )
 
 type flow struct {
-	kind   flowKind
-	size   uint8  // length of the instruction
-	pad    bool   // padding no-op
-	mark   bool   // landing place (endbr64, bti c)
-	target uint64 // relative to the next instruction
-	ret    value  // CFA, at a return or tail call
-	ra     value  // value of the return address register (arm64)
+	kind    flowKind
+	size    uint8  // length of the instruction
+	padding bool   // padding no-op
+	landing bool   // landing place (endbr64, bti c)
+	target  uint64 // relative to the next instruction
+	ret     value  // CFA, at a return or tail call
+	ra      value  // value of the return address register (arm64)
 }
 
 // abi describes an architecture. Registers have hardware numbers.
@@ -48,7 +48,7 @@ type abi struct {
 	// argumentDrop returns the row of code that has its return address in a register while it drops arguments. It
 	// may be nil.
 	argumentDrop func(w *interpreter, pc uint64) (*frames.Row, bool)
-	// For [Source.boundless]; may be nil.
+	// For [Source.unboundedHandlerFrame]; may be nil.
 	loadsTable func(code []byte) uint8
 	jumpsBy    func(code []byte, reg uint8) bool
 	// afterPush reports whether a word of memory was pushed just before pc, as in the first entry of a PLT.
@@ -85,7 +85,7 @@ const leavesBytes = 64 << 10
 // apart, or there is an indirect jump or an invalid instruction.
 func (s *Source) LeavesByJump(start uint64) bool {
 	lo, hi, ok := s.bounds(start)
-	if s.abi == nil || s.o.Code == nil || !ok || lo != start || hi-lo > leavesBytes {
+	if s.abi == nil || s.opt.Code == nil || !ok || lo != start || hi-lo > leavesBytes {
 		return true
 	}
 	w := getInterpreter(s)

@@ -11,12 +11,11 @@ const (
 // votes are the outcomes of a forward analysis. A vote is weak if the path may have run past a call that does not
 // return, or ends in a jump to the start of a function; else strong.
 type votes struct {
-	list   [maxVotes]finding
-	strong [maxVotes]uint8
-	weak   [maxVotes]uint8
-	n      int
-	total  int
-	exact  int // number of strong votes
+	list      [maxVotes]finding
+	strong    [maxVotes]uint8
+	weak      [maxVotes]uint8
+	noutcomes int
+	exact     int // number of strong votes
 	// misaligned is the outcome of a path whose calls are not aligned as the ABI demands. It is no vote, but can confirm
 	// the prologue: compilers need not align the stack for a function of the same unit.
 	misaligned    finding
@@ -28,17 +27,16 @@ type votes struct {
 
 func (v *votes) add(f *finding, weak bool) {
 	i := 0
-	for i < v.n && v.list[i] != *f {
+	for i < v.noutcomes && v.list[i] != *f {
 		i++
 	}
 	if i == maxVotes {
 		return
 	}
-	if i == v.n {
+	if i == v.noutcomes {
 		v.list[i], v.strong[i], v.weak[i] = *f, 0, 0
-		v.n++
+		v.noutcomes++
 	}
-	v.total++
 	if weak {
 		v.weak[i]++
 		return
@@ -50,11 +48,11 @@ func (v *votes) add(f *finding, weak bool) {
 // winner returns the outcome with most strong votes, then most weak ones, then the first. sure is set if no strong
 // vote contradicts it.
 func (v *votes) winner() (f *finding, sure bool) {
-	if v.n == 0 {
+	if v.noutcomes == 0 {
 		return nil, false
 	}
 	best := 0
-	for i := range v.n {
+	for i := range v.noutcomes {
 		if v.strong[i] > v.strong[best] || v.strong[i] == v.strong[best] && v.weak[i] > v.weak[best] {
 			best = i
 		}
@@ -116,12 +114,12 @@ func (w *forwardAnalysis) followPath() {
 	st := &w.st
 	for w.steps < w.limit && st.pc >= st.lo && st.pc < st.hi {
 		code := w.code(st.pc)
-		if len(code) == 0 || !w.mark(st.pc) {
+		if len(code) == 0 || !w.markVisited(st.pc) {
 			return
 		}
 		w.steps++
 		sp := st.regs[st.sp]
-		f := &w.fl
+		f := &w.lastFlow
 		w.src.abi.step(st, code, f)
 		if f.kind == flowEnd || w.makesFrame() {
 			return
@@ -132,7 +130,7 @@ func (w *forwardAnalysis) followPath() {
 		}
 		now := st.regs[st.sp]
 		st.releasedStack = now.kind == initial && sp.kind == initial && now.base == sp.base && now.off > sp.off
-		st.doubt(f)
+		st.noteNoReturn(f)
 		st.pc += uint64(f.size)
 		if !w.follow(f) {
 			return
@@ -147,17 +145,17 @@ func (w *forwardAnalysis) extend(f *flow) {
 	}
 }
 
-// doubt notes that the path may have run past a call that does not return: padding to an aligned address, or a
+// noteNoReturn notes that the path may have run past a call that does not return: padding to an aligned address, or a
 // landing place, follows the call.
-func (st *state) doubt(f *flow) {
+func (st *state) noteNoReturn(f *flow) {
 	if !st.afterCall {
 		return
 	}
-	if f.pad {
+	if f.padding {
 		st.padded = true
 		return
 	}
-	if st.padded && st.pc%16 == 0 || f.mark {
+	if st.padded && st.pc%16 == 0 || f.landing {
 		st.weak = true
 	}
 	st.afterCall, st.padded = false, false
@@ -220,7 +218,7 @@ func (w *interpreter) around(pc uint64) (lo, hi uint64) {
 }
 
 func (w *forwardAnalysis) vote(fl *flow) {
-	f, ok := w.src.atReturn(&w.st, fl, false)
+	f, ok := w.src.findingAtReturn(&w.st, fl, false)
 	if !ok {
 		return
 	}
@@ -237,7 +235,7 @@ func (w *forwardAnalysis) vote(fl *flow) {
 // voteTail votes weakly for a jump to the start of a function, which may be a part of this one.
 func (w *forwardAnalysis) voteTail() {
 	fl := w.src.abi.tail(&w.st)
-	if f, ok := w.src.atReturn(&w.st, &fl, false); ok && !w.misaligned(&f) {
+	if f, ok := w.src.findingAtReturn(&w.st, &fl, false); ok && !w.misaligned(&f) {
 		w.votes.add(&f, true)
 	}
 }
@@ -245,5 +243,5 @@ func (w *forwardAnalysis) voteTail() {
 // misaligned reports whether calls on the path contradict the CFA at its return. The path has then run past a call
 // that does not return, or the code does not follow the ABI.
 func (w *forwardAnalysis) misaligned(f *finding) bool {
-	return !w.src.o.JIT && f.cfa.kind == initial && f.cfa.base == w.src.abi.sp && !w.st.aligned(f.cfa.off)
+	return !w.src.opt.JIT && f.cfa.kind == initial && f.cfa.base == w.src.abi.sp && !w.st.callsFit(f.cfa.off)
 }

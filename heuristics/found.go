@@ -42,9 +42,9 @@ func (f *finding) fill(a *abi, row *frames.Row) bool {
 		CFADeref: f.cfa.kind == loaded,
 		RA:       frames.RegRule{Kind: frames.RuleOffset, Off: -8},
 	}
-	if f.cfa.kind == loaded && f.cfa.add != 0 {
+	if f.cfa.kind == loaded && f.cfa.addend != 0 {
 		row.CFADeref, row.CFAOff = false, 0
-		row.CFAExpr = savedSP{reg: row.CFAReg, off: int64(f.cfa.off), add: int64(f.cfa.add)}
+		row.CFAExpr = savedSP{reg: row.CFAReg, off: int64(f.cfa.off), add: int64(f.cfa.addend)}
 	}
 	for i, reg := range a.kept {
 		row.Regs[a.dwarf(reg)] = f.regRule(a, f.kept[i])
@@ -75,8 +75,8 @@ func (f *finding) regRule(a *abi, p savedReg) frames.RegRule {
 	return frames.RegRule{Kind: frames.RuleRegOffset, Reg: a.dwarf(p.base), Off: int64(p.off)}
 }
 
-// atReturn returns the finding that a return proves. own is set if the code keeps only the frame pointer.
-func (s *Source) atReturn(st *state, fl *flow, own bool) (f finding, ok bool) {
+// findingAtReturn returns the finding that a return proves. own is set if the code keeps only the frame pointer.
+func (s *Source) findingAtReturn(st *state, fl *flow, own bool) (f finding, ok bool) {
 	a := s.abi
 	f.cfa = fl.ret
 	if fl.ret.kind != initial && fl.ret.kind != loaded || fl.ret.base >= firstAnon {
@@ -88,14 +88,14 @@ func (s *Source) atReturn(st *state, fl *flow, own bool) (f finding, ok bool) {
 	if fl.ret.kind == initial && fl.ret.base == a.sp && int64(fl.ret.off) < a.entry {
 		return f, false
 	}
-	if a.ra != noReg && !s.savedAt(fl.ra, a.ra, &f.ra) && !s.raFromCallerSaved(fl.ra, &f.ra) {
+	if a.ra != noReg && !s.cameFrom(fl.ra, a.ra, &f.ra) && !s.raFromCallerSaved(fl.ra, &f.ra) {
 		return f, false
 	}
 	for i, reg := range a.kept {
-		if v := st.regs[reg]; s.onStack(v, fl.ret.base) && s.savedAt(v, reg, &f.kept[i]) {
+		if v := st.regs[reg]; s.onStack(v, fl.ret.base) && s.cameFrom(v, reg, &f.kept[i]) {
 			continue
 		}
-		if !s.o.JIT && !own || reg == a.fp {
+		if !s.opt.JIT && !own || reg == a.fp {
 			return f, false
 		}
 		f.kept[i] = savedReg{kind: lost}
@@ -109,12 +109,12 @@ func (s *Source) onStack(v value, cfa uint8) bool {
 	return v.kind != loaded || v.base == s.abi.sp || v.base == s.abi.fp || v.base == cfa
 }
 
-// savedAt finds where a register's value at a return came from; false if that is not the caller's value.
-func (s *Source) savedAt(v value, reg uint8, p *savedReg) bool {
+// cameFrom finds where a register's value at a return came from; false if that is not the caller's value.
+func (s *Source) cameFrom(v value, reg uint8, p *savedReg) bool {
 	switch {
 	case v.isStart(reg):
 		*p = savedReg{}
-	case v.kind == loaded && v.add == 0:
+	case v.kind == loaded && v.addend == 0:
 		*p = savedReg{inMemory, v.base, v.off}
 	default:
 		return false
@@ -158,7 +158,7 @@ const opPushBP = 0x55
 func (w *forwardAnalysis) makesFrame() bool {
 	a, st := w.src.abi, &w.st
 	fp := st.regs[a.fp]
-	if !w.src.o.JIT || !w.inner || a.ra != noReg || fp.kind != initial || fp.base != a.sp || fp != st.regs[a.sp] {
+	if !w.src.opt.JIT || !w.inner || a.ra != noReg || fp.kind != initial || fp.base != a.sp || fp != st.regs[a.sp] {
 		return false
 	}
 	f := finding{cfa: fp.plus(16)}

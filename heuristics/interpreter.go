@@ -13,13 +13,13 @@ const (
 // interpreter runs instructions on symbolic registers and stack (abstract interpretation), one path at a time. It is
 // kept from one analysis to the next.
 type interpreter struct {
-	src     *Source
-	bytes   codeCache
-	visited visitedSet
-	paths   worklist
-	st      state // current path
-	fl      flow  // last instruction
-	steps   int
+	src      *Source
+	bytes    codeCache
+	visited  visitedSet
+	paths    worklist
+	st       state // current path
+	lastFlow flow  // last instruction
+	steps    int
 }
 
 var interpreters = sync.Pool{New: func() any { return new(interpreter) }}
@@ -27,7 +27,7 @@ var interpreters = sync.Pool{New: func() any { return new(interpreter) }}
 func getInterpreter(s *Source) *interpreter {
 	w := interpreters.Get().(*interpreter)
 	w.src = s
-	w.bytes.reset(s.o.Code)
+	w.bytes.reset(s.opt.Code)
 	return w
 }
 
@@ -46,8 +46,8 @@ func (w *interpreter) begin(pc, lo, hi uint64) {
 
 func (w *interpreter) code(pc uint64) []byte { return w.bytes.at(pc) }
 
-// mark notes a visited instruction; false if it was visited before.
-func (w *interpreter) mark(pc uint64) bool { return w.visited.add(pc) }
+// markVisited notes a visited instruction; false if it was visited before.
+func (w *interpreter) markVisited(pc uint64) bool { return w.visited.add(pc) }
 
 // stepStraight interprets the instruction at w.st; false if the path ends there.
 func (w *interpreter) stepStraight() bool {
@@ -55,9 +55,9 @@ func (w *interpreter) stepStraight() bool {
 	if len(code) == 0 {
 		return false
 	}
-	w.src.abi.step(&w.st, code, &w.fl)
-	w.st.pc += uint64(w.fl.size)
-	return w.fl.kind == flowNext || w.fl.kind == flowCond || w.fl.kind == flowCall
+	w.src.abi.step(&w.st, code, &w.lastFlow)
+	w.st.pc += uint64(w.lastFlow.size)
+	return w.lastFlow.kind == flowNext || w.lastFlow.kind == flowCond || w.lastFlow.kind == flowCall
 }
 
 func (w *interpreter) push(pc uint64) {

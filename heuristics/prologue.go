@@ -127,7 +127,7 @@ func (w *prologueAnalysis) arrive() bool {
 	st := &w.st
 	w.movedUnknown = w.movedUnknown || st.regs[st.sp].base >= firstAnon
 	key := st.spKey()
-	if w.mark(st.pc) {
+	if w.markVisited(st.pc) {
 		w.visited.find(st.pc).sp = key
 		return true
 	}
@@ -175,9 +175,9 @@ func (w *prologueAnalysis) followPath(pc uint64) {
 		if p.caller && !p.found && pc-st.pc-1 < maxCallX86 {
 			p.beforeCall = st.regs
 		}
-		f := &w.fl
+		f := &w.lastFlow
 		w.src.abi.step(st, code, f)
-		st.doubt(f)
+		st.noteNoReturn(f)
 		st.pc += uint64(f.size)
 		if st.pc == pc && p.caller && f.kind == flowCall {
 			p.reach(st)

@@ -9,9 +9,9 @@ func (p *prologue) finding(a *abi, spOnly, caller bool) (f finding, ok bool) {
 	if spOnly && p.ambiguousSP {
 		return f, false
 	}
-	reg, ok := p.base(a, spOnly, caller)
+	reg, ok := p.cfaRegister(a, spOnly, caller)
 	if !ok {
-		ok = p.aligned(a, &f, spOnly) || caller && !spOnly && p.assumePreserved(a, &f)
+		ok = p.realignedCFA(a, &f, spOnly) || caller && !spOnly && p.assumePreserved(a, &f)
 		return f, ok
 	}
 	f.cfa = value{kind: initial, base: reg, off: int32(a.entry) - p.st.regs[reg].off}
@@ -19,9 +19,9 @@ func (p *prologue) finding(a *abi, spOnly, caller bool) (f finding, ok bool) {
 	return f, true
 }
 
-// base chooses the register of the CFA: the frame pointer if it is one, the stack pointer, else any register (in a
-// caller: any callee-saved one).
-func (p *prologue) base(a *abi, spOnly, caller bool) (uint8, bool) {
+// cfaRegister chooses the register of the CFA: the frame pointer if it is one, the stack pointer, else any register
+// (in a caller: any callee-saved one).
+func (p *prologue) cfaRegister(a *abi, spOnly, caller bool) (uint8, bool) {
 	st := &p.st
 	if fp := st.regs[a.fp]; !spOnly && fp.kind == initial && fp.base == a.sp && a.framesAt(st, fp) {
 		return a.fp, true
@@ -43,9 +43,9 @@ func (p *prologue) base(a *abi, spOnly, caller bool) (uint8, bool) {
 	return 0, false
 }
 
-// aligned finds the CFA in a slot of a realigned frame: gcc's argument pointer, OpenSSL's earlier stack pointer.
+// realignedCFA finds the CFA in a slot of a realigned frame: gcc's argument pointer, OpenSSL's earlier stack pointer.
 // Slots below the saved registers are arguments, which callees may write.
-func (p *prologue) aligned(a *abi, f *finding, spOnly bool) bool {
+func (p *prologue) realignedCFA(a *abi, f *finding, spOnly bool) bool {
 	best, lowest := int32(math.MaxInt32), p.st.lowestSave(a)
 	for i := range p.st.nslots {
 		s := &p.st.slots[i]
@@ -60,7 +60,7 @@ func (p *prologue) aligned(a *abi, f *finding, spOnly bool) bool {
 			if v.kind == initial && v.base == s.base && (!spOnly || reg == a.sp) {
 				// The lowest copy moves along with the stack.
 				best = s.off
-				f.cfa = value{kind: loaded, base: reg, off: s.off - v.off, add: int32(a.entry) - s.val.off}
+				f.cfa = value{kind: loaded, base: reg, off: s.off - v.off, addend: int32(a.entry) - s.val.off}
 				p.fillPlaces(a, f, reg)
 				break
 			}

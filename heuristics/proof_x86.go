@@ -21,15 +21,15 @@ const (
 
 // proof follows paths that leave rbp alone.
 type proof struct {
-	w       *interpreter
-	path    proofPath
-	loads   [16]savedReg // from where callee-saved registers were loaded
-	runs    [maxRuns]span
-	n       int
-	next    uint64 // lowest start of a run behind the current one
-	pending [maxRuns]proofPath
-	npend   int
-	doubts  state // only path fields such as afterCall are used
+	w        *interpreter
+	path     proofPath
+	loads    [16]savedReg // from where callee-saved registers were loaded
+	runs     [maxRuns]span
+	nruns    int
+	next     uint64 // lowest start of a run behind the current one
+	pending  [maxRuns]proofPath
+	npending int
+	noReturn state // only path fields such as afterCall are used
 }
 
 type proofPath struct {
@@ -41,7 +41,7 @@ type proofPath struct {
 // proveX86 returns the frame that the first return proves; false if it proves none.
 func (w *interpreter) proveX86(pc uint64, caller bool) (f finding, ok bool) {
 	p := proof{w: w, path: proofPath{pc: pc}}
-	p.doubts.afterCall = caller
+	p.noReturn.afterCall = caller
 	p.run(pc)
 	var i x86.Inst
 	for range maxProof {
@@ -55,7 +55,7 @@ func (w *interpreter) proveX86(pc uint64, caller bool) (f finding, ok bool) {
 			return f, false
 		}
 		p.path.pc += uint64(i.Size)
-		if p.doubt(&i); p.doubts.weak {
+		if p.noteNoReturn(&i); p.noReturn.weak {
 			return f, false
 		}
 		switch p.step(&i) {
@@ -90,14 +90,14 @@ func goesOnIf(ok bool) proofStep {
 
 // run begins a run of instructions; false if it was read before, or there are too many.
 func (p *proof) run(pc uint64) bool {
-	if p.n > 0 && p.runs[p.n-1].hi == 0 {
-		p.runs[p.n-1].hi = p.path.pc
+	if p.nruns > 0 && p.runs[p.nruns-1].hi == 0 {
+		p.runs[p.nruns-1].hi = p.path.pc
 	}
-	if p.n == maxRuns {
+	if p.nruns == maxRuns {
 		return false
 	}
 	p.next = ^uint64(0)
-	for _, r := range p.runs[:p.n] {
+	for _, r := range p.runs[:p.nruns] {
 		if pc >= r.lo && pc < r.hi {
 			return false
 		}
@@ -105,17 +105,17 @@ func (p *proof) run(pc uint64) bool {
 			p.next = min(p.next, r.lo)
 		}
 	}
-	p.runs[p.n] = span{lo: pc}
-	p.n++
+	p.runs[p.nruns] = span{lo: pc}
+	p.nruns++
 	p.path.pc = pc
-	p.doubts.afterCall, p.doubts.padded = false, false
+	p.noReturn.afterCall, p.noReturn.padded = false, false
 	return true
 }
 
 func (p *proof) resume() bool {
-	for p.npend > 0 {
-		p.npend--
-		to := p.pending[p.npend]
+	for p.npending > 0 {
+		p.npending--
+		to := p.pending[p.npending]
 		from := p.path
 		p.path.changed, p.path.stores = to.changed, to.stores
 		if p.run(to.pc) {
@@ -130,30 +130,30 @@ func (p *proof) resume() bool {
 }
 
 func (p *proof) postpone(to uint64) proofStep {
-	if p.npend == len(p.pending) {
+	if p.npending == len(p.pending) {
 		return proofFails
 	}
-	p.pending[p.npend] = proofPath{to, p.path.changed, p.path.stores}
-	p.npend++
+	p.pending[p.npending] = proofPath{to, p.path.changed, p.path.stores}
+	p.npending++
 	return proofGoesOn
 }
 
-// doubt notes whether the last call may not return ([state.doubt]).
-func (p *proof) doubt(i *x86.Inst) {
-	if !p.doubts.afterCall {
+// noteNoReturn notes whether the last call may not return ([state.noteNoReturn]).
+func (p *proof) noteNoReturn(i *x86.Inst) {
+	if !p.noReturn.afterCall {
 		return
 	}
 	f := flow{
-		pad: i.Map == x86.MapOne && i.Op == 0x90 && !i.REXBit() && i.Prefix&x86.PrefixF3 == 0 ||
+		padding: i.Map == x86.MapOne && i.Op == 0x90 && !i.REXBit() && i.Prefix&x86.PrefixF3 == 0 ||
 			i.Map == x86.Map0F && (i.Op == 0x1f || i.Op == 0x0d),
-		mark: i.Map == x86.Map0F && i.Op == 0x1e && i.Prefix&x86.PrefixF3 != 0 && i.Mod == 3 && i.RM == 2 && i.Reg == 7,
+		landing: i.Map == x86.Map0F && i.Op == 0x1e && i.Prefix&x86.PrefixF3 != 0 && i.Mod == 3 && i.RM == 2 && i.Reg == 7,
 	}
 	if i.VEX {
 		f = flow{}
 	}
 	// As in followPath, pc is that of the instruction.
-	p.doubts.pc = p.path.pc - uint64(i.Size)
-	p.doubts.doubt(&f)
+	p.noReturn.pc = p.path.pc - uint64(i.Size)
+	p.noReturn.noteNoReturn(&f)
 }
 
 func (p *proof) step(i *x86.Inst) proofStep {
@@ -224,10 +224,10 @@ func (p *proof) oneByte(i *x86.Inst) proofStep {
 func (p *proof) jump(i *x86.Inst) proofStep {
 	switch {
 	case i.Op == 0xe8: // call
-		p.doubts.afterCall = i.Imm != 0
+		p.noReturn.afterCall = i.Imm != 0
 		return proofGoesOn
 	case i.Op == 0xe9 || i.Op == 0xeb: // jmp
-		if p.n == maxRuns {
+		if p.nruns == maxRuns {
 			return proofFails
 		}
 		if !p.run(p.path.pc + uint64(i.Imm)) {
@@ -235,7 +235,7 @@ func (p *proof) jump(i *x86.Inst) proofStep {
 		}
 		return proofGoesOn
 	case i.Op == 0xff && i.Reg&7 == 2: // call r/m
-		p.doubts.afterCall = true
+		p.noReturn.afterCall = true
 		return proofGoesOn
 	case i.Op == 0xff && i.Reg&7 == 6:
 		return proofGoesOn // push

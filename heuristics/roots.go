@@ -9,8 +9,8 @@ const entrySize = 0x200
 
 // isRoot reports whether q is in the program's entry point, or the first function of a new thread or prepared stack.
 func (s *Source) isRoot(w *interpreter, q frames.Query) bool {
-	at := q.Lookup(s.o.Arch)
-	if s.o.Entry != 0 && at >= s.o.Entry && at < w.entryEnd() {
+	at := q.Lookup(s.opt.Arch)
+	if s.opt.Entry != 0 && at >= s.opt.Entry && at < w.entryEnd() {
 		return true
 	}
 	if s.abi.startsStack != nil && s.abi.startsStack(w, at) {
@@ -24,7 +24,7 @@ func (s *Source) isRoot(w *interpreter, q frames.Query) bool {
 func (w *interpreter) entryEnd() uint64 {
 	s := w.src
 	if s.entryEnd == 0 {
-		s.entryEnd = w.findEntryEnd(s.o.Entry)
+		s.entryEnd = w.findEntryEnd(s.opt.Entry)
 	}
 	return s.entryEnd
 }
@@ -38,7 +38,7 @@ func (w *interpreter) findEntryEnd(entry uint64) uint64 {
 	st.reset(w.src.abi, entry, 0, ^uint64(0))
 	for st.pc < limit {
 		f := w.src.abi.exec(st, w.code(st.pc))
-		if st.doubt(&f); st.weak {
+		if st.noteNoReturn(&f); st.weak {
 			break
 		}
 		if start, _, ok := w.src.bounds(st.pc); ok && start == st.pc {

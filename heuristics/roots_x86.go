@@ -81,7 +81,7 @@ func startsStackX86(w *interpreter, pc uint64) bool {
 		if !ok {
 			return false
 		}
-		if marked := execX86(st, code).mark; first && !marked {
+		if marked := execX86(st, code).landing; first && !marked {
 			if !takesSPX86(&i) && !clearsBPX86(&i) {
 				return false
 			}

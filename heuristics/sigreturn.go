@@ -11,14 +11,14 @@ import (
 // sigreturn returns the row of a signal trampoline: two instructions, which call rt_sigreturn. It is nil for other
 // code.
 func (s *Source) sigreturn(q frames.Query) *frames.Row {
-	code, second, row := sigreturnOf(s.o.Arch)
+	code, second, row := sigreturnOf(s.opt.Arch)
 	for _, c := range code {
 		for _, back := range [...]int{0, len(c) - second} {
 			if back > 0 && (q.Caller || q.PC < uint64(back)) {
 				continue
 			}
 			b := s.buf[:len(c)]
-			if s.o.Code.ReadCode(q.PC-uint64(back), b) == len(b) && bytes.Equal(b, c) {
+			if s.opt.Code.ReadCode(q.PC-uint64(back), b) == len(b) && bytes.Equal(b, c) {
 				return row
 			}
 		}

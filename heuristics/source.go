@@ -40,7 +40,7 @@ type Options struct {
 // Source analyses the code of a module, as a [frames.RuleSource] and [frames.CallSites]. It caches answers until
 // [Source.Forget]. It is for one goroutine at a time.
 type Source struct {
-	o        Options
+	opt      Options
 	abi      *abi
 	row      frames.Row
 	memo     memo
@@ -58,7 +58,7 @@ var (
 
 // New returns a source. It has no answers for an unknown architecture.
 func New(o Options) *Source {
-	s := &Source{o: o}
+	s := &Source{opt: o}
 	switch o.Arch {
 	case frames.X86_64:
 		s.abi = &abiX86
@@ -71,7 +71,7 @@ func New(o Options) *Source {
 // Rule implements [frames.RuleSource]. The method is fp if the CFA is relative to a frame pointer that the
 // function's instructions prove, else heuristic.
 func (s *Source) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
-	if s.abi == nil || s.o.Code == nil {
+	if s.abi == nil || s.opt.Code == nil {
 		return frames.Rule{}, nil, false
 	}
 	a, known := s.memo.rules[q]
@@ -97,12 +97,12 @@ func (s *Source) find(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	}
 	if s.abi.argumentDrop != nil && !q.Caller && !q.SPOnly {
 		if row, ok := s.abi.argumentDrop(w, q.PC); ok {
-			r, _ := row.Rule(s.o.Arch, frames.MethodHeuristic, 0)
+			r, _ := row.Rule(s.opt.Arch, frames.MethodHeuristic, 0)
 			return r, row, true
 		}
 	}
 	f, ok := s.analyse(w, q)
-	if !ok && s.o.JIT && !q.Caller && s.abi.ra == noReg && s.isThunk(w, q.PC) {
+	if !ok && s.opt.JIT && !q.Caller && s.abi.ra == noReg && s.isThunk(w, q.PC) {
 		f, ok = s.thunkFrame(), true
 	}
 	if !ok {
@@ -113,7 +113,7 @@ func (s *Source) find(q frames.Query) (frames.Rule, *frames.Row, bool) {
 
 // CallBefore implements [frames.CallSites].
 func (s *Source) CallBefore(ret frames.Addr) (frames.Call, bool) {
-	if s.abi == nil || s.o.Code == nil {
+	if s.abi == nil || s.opt.Code == nil {
 		return frames.Call{}, false
 	}
 	return s.abi.callBefore(s, ret)
@@ -126,10 +126,10 @@ func (s *Source) FuncStart(pc frames.Addr) (frames.Addr, bool) {
 }
 
 func (s *Source) bounds(pc uint64) (start, end uint64, ok bool) {
-	if s.o.Funcs == nil {
+	if s.opt.Funcs == nil {
 		return 0, 0, false
 	}
-	start, end, ok = s.o.Funcs.FuncRange(pc)
+	start, end, ok = s.opt.Funcs.FuncRange(pc)
 	if !ok || pc < start || pc >= end {
 		return 0, 0, false
 	}
@@ -144,7 +144,7 @@ func (s *Source) rule(f *finding, q frames.Query) (frames.Rule, *frames.Row, boo
 	if q.SPOnly && f.cfa.base != s.abi.sp || !f.fill(s.abi, &s.row) {
 		return frames.Rule{}, nil, false
 	}
-	r, more := s.row.Rule(s.o.Arch, m, 0)
+	r, more := s.row.Rule(s.opt.Arch, m, 0)
 	if !more {
 		return r, nil, true
 	}

@@ -15,7 +15,7 @@ const maxStackEnd = 6
 // the process (Boost.Context's make_fcontext, and PHP's: xor edi, edi; call _exit; hlt): within a function, behind a
 // jump by register or a return, it leads straight to a call before a trap or the end of the function.
 func (s *Source) EndsStack(pc frames.Addr) bool {
-	if s.abi == nil || s.o.Code == nil {
+	if s.abi == nil || s.opt.Code == nil {
 		return false
 	}
 	w := getInterpreter(s)
@@ -50,10 +50,10 @@ func (w *interpreter) behindJumpOrReturn(pc uint64) bool {
 		return false
 	}
 	var b [4]byte
-	if w.src.o.Code.ReadCode(pc-4, b[:]) != len(b) {
+	if w.src.opt.Code.ReadCode(pc-4, b[:]) != len(b) {
 		return false
 	}
-	if w.src.o.Arch == frames.AArch64 {
+	if w.src.opt.Arch == frames.AArch64 {
 		word := uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
 		return word&0xfffffc1f == 0xd61f0000 || word&0xfffffc1f == 0xd65f0000 // br, ret
 	}

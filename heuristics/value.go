@@ -23,10 +23,10 @@ const firstAnon = 32
 
 // value is the content of a register or stack slot, by the values at the start of the path.
 type value struct {
-	kind valueKind
-	base uint8
-	off  int32
-	add  int32
+	kind   valueKind
+	base   uint8
+	off    int32
+	addend int32
 }
 
 func start(reg uint8) value { return value{kind: initial, base: reg} }
@@ -40,7 +40,7 @@ func (v value) plus(n int64) value {
 	case unknown:
 		return v
 	case loaded:
-		p = &v.add
+		p = &v.addend
 	}
 	sum := int64(*p) + n
 	if sum != int64(int32(sum)) || sum > 1<<30 || sum < -1<<30 {
@@ -224,8 +224,8 @@ func (st *state) called() {
 	}
 }
 
-// aligned reports whether all calls so far fit a CFA at the start's stack pointer plus off.
-func (st *state) aligned(off int32) bool {
+// callsFit reports whether all calls so far fit a CFA at the start's stack pointer plus off.
+func (st *state) callsFit(off int32) bool {
 	if off&8 == 0 {
 		return st.align&alignOdd == 0
 	}

@@ -32,7 +32,7 @@ const (
 // NewCounts returns Counts without open files.
 func NewCounts() *Counts { return &Counts{budget: procmem.NewBudget(leftOver)} }
 
-func (c *Counts) runs(pid, tid int) (uint64, error) {
+func (c *Counts) runCount(pid, tid int) (uint64, error) {
 	kept := &c.files[tid%keptCounts]
 	f := *kept
 	if f == nil || f.PID() != pid || f.TID() != tid {
@@ -69,7 +69,7 @@ func (l *Live) Unchanged() bool {
 		return false
 	}
 	if l.Counts != nil {
-		runs, err := l.Counts.runs(l.PID, l.TID)
+		runs, err := l.Counts.runCount(l.PID, l.TID)
 		return err == nil && runs == l.Runs && l.Runs != 0
 	}
 	f := procmem.OpenThread(l.PID, l.TID, nil)

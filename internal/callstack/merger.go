@@ -33,10 +33,10 @@ type Merger struct {
 
 // native is a native frame with the end of its refs, all of one namer.
 type native struct {
-	frame   frames.Frame
-	namer   int  // index in Merger.namers; -1: none recognised the frame
-	end     int  // in Merger.refs; they begin where those of the frame before end
-	instead bool // the refs replace the frame
+	frame         frames.Frame
+	namer         int  // index in Merger.namers; -1: none recognised the frame
+	end           int  // in Merger.refs; they begin where those of the frame before end
+	replacesFrame bool // the refs replace the frame
 }
 
 // Begin begins a walk.
@@ -61,8 +61,8 @@ func (m *Merger) flushPending(cfa frames.Addr) {
 	n := native{frame: m.pending, namer: -1}
 	for i, namer := range m.namers {
 		before := len(m.refs)
-		m.refs, n.instead = namer.Native(&m.pending, cfa, m.refs)
-		if len(m.refs) > before || n.instead {
+		m.refs, n.replacesFrame = namer.Native(&m.pending, cfa, m.refs)
+		if len(m.refs) > before || n.replacesFrame {
 			n.namer = i
 			break
 		}
@@ -87,11 +87,11 @@ func (m *Merger) End(complete bool) []Entry {
 			broken |= 1 << i
 		}
 	}
-	return m.put(broken)
+	return m.merge(broken)
 }
 
-// put puts the managed frames among the native ones, without those of the run-time systems in broken.
-func (m *Merger) put(broken uint64) []Entry {
+// merge puts the managed frames among the native ones, without those of the run-time systems in broken.
+func (m *Merger) merge(broken uint64) []Entry {
 	m.entries = m.entries[:0]
 	begin := 0
 	for i := range m.natives {
@@ -102,13 +102,13 @@ func (m *Merger) put(broken uint64) []Entry {
 			m.entries = append(m.entries, Entry{Frame: n.frame})
 			continue
 		}
-		compiled := n.instead && len(refs) > 0 && n.frame.Module != nil && n.frame.Module.Generated
+		compiled := n.replacesFrame && len(refs) > 0 && n.frame.Module != nil && n.frame.Module.Generated
 		for _, r := range refs {
 			e := Entry{Frame: n.frame, Namer: m.namers[n.namer], Ref: r, Compiled: compiled}
 			m.entries = append(m.entries, e)
 		}
 		if !compiled {
-			m.entries = append(m.entries, Entry{Frame: n.frame, Machinery: n.instead})
+			m.entries = append(m.entries, Entry{Frame: n.frame, Machinery: n.replacesFrame})
 		}
 	}
 	return m.entries

@@ -228,12 +228,12 @@ func (d *decoder) vex(op byte) byte {
 		d.i.W = p&0x80 != 0
 	}
 	d.i.VVVV = ^p >> 3 & 0xf
-	d.pp(p)
+	d.setPrefix(p)
 	return d.vexOp(m)
 }
 
-// pp sets the prefix that VEX and EVEX hold in two bits.
-func (d *decoder) pp(p byte) {
+// setPrefix sets the prefix that VEX and EVEX hold in two bits.
+func (d *decoder) setPrefix(p byte) {
 	d.i.Prefix |= [4]uint8{0, Prefix66, PrefixF3, PrefixF2}[p&3]
 }
 
@@ -262,7 +262,7 @@ func (d *decoder) evex() byte {
 	d.rexR, d.rexX, d.rexB = ^p0&0x80>>4, ^p0&0x40>>3, ^p0&0x20>>2
 	d.i.W = p1&0x80 != 0
 	d.i.VVVV = ^p1 >> 3 & 0xf
-	d.pp(p1)
+	d.setPrefix(p1)
 	return d.vexOp(p0 & 7)
 }
 
