@@ -15,8 +15,8 @@ const maxCIEs = 256
 // cie is a decoded common information entry (DWARF 5 §6.4.1).
 type cie struct {
 	ok        bool
-	signal    bool // its FDEs are of signal trampolines (augmentation S)
-	augmented bool // its FDEs have extra data, with their length (augmentation z)
+	signal    bool // of signal trampolines (augmentation S)
+	augmented bool // FDEs have extra data, with their length (augmentation z)
 	fdeEnc    uint8
 	addrSize  uint8
 	segSize   uint8
@@ -25,10 +25,9 @@ type cie struct {
 	ra        uint64 // column of the return address
 	limit     uint64 // columns from here on are ignored
 	init      state
-	exprs     [][]byte // expressions that init refers to
+	exprs     [][]byte // that init refers to
 }
 
-// cieAt gives the CIE at off, or nil if it is invalid.
 func (t *Table) cieAt(s *frameSection, off uint64) *cie {
 	if s.last != nil && s.at == off {
 		return s.last
@@ -70,7 +69,7 @@ func (t *Table) decodeCIE(s *frameSection, off uint64) *cie {
 	return c
 }
 
-// columns gives the number of registers that have rules; vector registers come after them.
+// columns returns the number of registers that have rules; vector registers come after them.
 func columns(arch frames.Arch) uint64 {
 	if arch == frames.X86_64 {
 		return uint64(frames.X86RA) + 1
@@ -137,7 +136,7 @@ func (c *cie) augmentation(cur *cursor, aug []byte, s *frameSection, off uint64)
 	return !cur.Bad && !sub.Bad
 }
 
-// slot gives the index of a register in state, or -1 for one that is ignored.
+// slot returns the index of a register in state, or -1 if it is ignored.
 func (c *cie) slot(reg uint64) int {
 	switch {
 	case reg < c.limit:

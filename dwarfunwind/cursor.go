@@ -4,5 +4,5 @@ package dwarfunwind
 
 import "prywalk/internal/wire"
 
-// cursor reads call frame information. Reading beyond the end sets Bad, and gives zeros from then on.
+// cursor reads call frame information. A read beyond the end sets Bad; from then on all reads give zero.
 type cursor struct{ wire.Cursor }

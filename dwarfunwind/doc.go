@@ -8,28 +8,22 @@
 //
 // # Algorithm
 //
-// Compilers describe, for every instruction, where the caller's registers are
-// (DWARF 5 §6.4; the variant in .eh_frame: Linux Standard Base 5.0, chapter 10).
-// A lookup bisects the sorted table in .eh_frame_hdr and decodes the one frame
-// description entry (FDE) that it leads to. Then it runs the CFA program of the
-// common information entry (CIE), and the FDE's own up to the wanted address. Nothing is
-// parsed ahead. Sections without such a table (.debug_frame, some static executables) get a sorted index of their
-// FDEs when it is first needed.
+// Call frame information describes, for every instruction, where the caller's registers are (DWARF 5 §6.4; the variant
+// in .eh_frame: Linux Standard Base 5.0, chapter 10). A lookup bisects the sorted table in .eh_frame_hdr and decodes
+// the one frame description entry (FDE) that it leads to. It runs the CFA program of the common information entry
+// (CIE), and the FDE's own up to the wanted address. Nothing is parsed ahead. Sections without such a table
+// (.debug_frame, some static executables) get a sorted index of their FDEs at the first use.
 //
-// The row that results is packed into a 16-byte [frames.Rule] where it fits;
-// such a lookup allocates nothing. Decoded CIEs are kept, with the registers that
-// their initial instructions leave.
+// The row is packed into a 16-byte [frames.Rule] where it fits; such a lookup allocates nothing. Decoded CIEs are
+// kept, with the registers that their initial instructions leave.
 //
 // # Expressions
 //
-// Expressions that compute a register plus an offset, or the word in memory there,
-// are recognised by running them on symbols in place of numbers. That covers the PLT
-// (whose expression only tests where in its 16 bytes the program counter is) and
-// signal frames. The others are kept, and evaluated when the rule is applied. The
-// evaluator is this package's own. The one in delve's op package starts with an
-// empty stack, where §6.4.2.2 wants the CFA on it. It panics on an empty stack, and
-// allocates at each step. It also allocates as much as DW_OP_implicit_value claims,
-// which no recover can catch. The tests compare the two where both apply.
+// Expressions that compute a register plus an offset, or the word there, are recognised by running them on symbols in
+// place of numbers: the PLT's, which only tests where in its 16 bytes the program counter is, and those of signal
+// frames. The others are kept, and evaluated when the rule is applied. Delve's evaluator (package op) starts with an
+// empty stack, where §6.4.2.2 wants the CFA on it, panics on an empty stack, and allocates as much as
+// DW_OP_implicit_value claims, which no recover can catch. Tests compare the two where both apply.
 //
 // # Input is hostile
 //

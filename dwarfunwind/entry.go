@@ -5,27 +5,26 @@ package dwarfunwind
 import "prywalk/internal/wire"
 
 const (
-	// maxEntry bounds the size of an FDE in bytes, and so the time of a lookup. The largest seen have tens of thousands.
+	// maxEntry bounds an FDE, in bytes, and so the time of a lookup. The largest seen have tens of thousands.
 	maxEntry = 1 << 20
-	// maxCIE bounds the size of a CIE in bytes, as each FDE can have another one. Compilers write less than 50.
+	// maxCIE bounds a CIE, in bytes, as each FDE can have another one. Compilers write less than 50.
 	maxCIE = 1 << 10
 )
 
-// frameSection is .eh_frame or .debug_frame.
 type frameSection struct {
 	Section
 	eh    bool
 	bases bases
 	cies  map[uint64]*cie
-	last  *cie // the CIE that was used last
+	last  *cie // used last
 	at    uint64
 }
 
 // entry is an undecoded CIE or FDE (DWARF 5 §6.4.1).
 type entry struct {
-	data []byte // all its bytes, the length field first
+	data []byte // all bytes, the length field first
 	body int    // offset in data, behind the CIE id or pointer
-	off  uint64 // its offset in the section
+	off  uint64 // offset in the section
 	next uint64 // offset of the next entry
 	cie  uint64 // offset of the FDE's CIE
 	kind entryKind
@@ -67,8 +66,7 @@ func (s *frameSection) entry(off uint64) (e entry) {
 	return e
 }
 
-// identify reads the CIE id or pointer. In .eh_frame it has 4 bytes: the distance from there back to the CIE (LSB 5.0
-// §10.6.1).
+// identify reads the CIE id or pointer. In .eh_frame it is 4 bytes, the distance back to the CIE (LSB 5.0 §10.6.1).
 func (s *frameSection) identify(e *entry, c *cursor, wide bool) {
 	at := e.off + uint64(c.Pos)
 	var id uint64
@@ -90,8 +88,8 @@ func (s *frameSection) identify(e *entry, c *cursor, wide bool) {
 	}
 }
 
-// resync finds the entry after an unreadable one; false at the end.
-func (e *entry) resync(s *frameSection) (uint64, bool) {
+// nextOffset returns the offset of the entry after an unreadable one; false at the end.
+func (e *entry) nextOffset(s *frameSection) (uint64, bool) {
 	if e.kind == kindEnd && s.eh || e.next <= e.off || e.next >= s.Size {
 		return 0, false
 	}

@@ -13,15 +13,14 @@ const (
 	maxSteps = 4096
 )
 
-// expr is a DWARF expression (DWARF 5 §2.5). It implements [frames.Expr].
+// expr is a DWARF expression (DWARF 5 §2.5).
 type expr struct {
 	code     []byte
-	pc       uint64 // the rule's address in the file
+	pc       uint64 // rule's address in the file
 	pcColumn uint64
 	pushCFA  bool // the stack begins with the CFA (§6.4.2.3)
 }
 
-// evaluator runs one expression.
 type evaluator struct {
 	cursor
 	*expr
@@ -154,7 +153,6 @@ func (v *evaluator) onTwo(op uint8) bool {
 	return ok
 }
 
-// pick pushes a copy of the i-th entry from the top.
 func (v *evaluator) pick(i int) bool {
 	return i < v.n && v.push(v.stack[v.n-1-i])
 }

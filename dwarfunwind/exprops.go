@@ -54,7 +54,7 @@ const (
 	opNop        = 0x96
 )
 
-// constant reads the operand of an operation that pushes a constant; false for other operations.
+// constant reads the operand of an operation that pushes a constant; false for others.
 func (c *cursor) constant(op uint8) (uint64, bool) {
 	if op >= opLit0 && op <= opLit31 {
 		return uint64(op - opLit0), true
@@ -95,8 +95,8 @@ func (c *cursor) based(op uint8) (reg uint64, off int64, ok bool) {
 	return reg, c.SLEB(), true
 }
 
-// binaryOp computes an operation on the two topmost entries, of which b is on top; false for other operations, and for
-// a division by zero.
+// binaryOp computes an operation on the two topmost entries, b on top; false for other operations, and a division by
+// zero.
 func binaryOp(op uint8, a, b uint64) (uint64, bool) {
 	switch op {
 	case opAnd:
@@ -156,7 +156,7 @@ func compare(op uint8, a, b int64) (uint64, bool) {
 	return 0, true
 }
 
-// unaryOp computes an operation on the topmost entry; false for other operations.
+// unaryOp computes an operation on the topmost entry; false for others.
 func unaryOp(op uint8, a uint64) (uint64, bool) {
 	switch op {
 	case opAbs:

@@ -9,12 +9,12 @@ type fde struct {
 	start, end uint64 // of its code, end excluded
 	cie        *cie
 	sec        *frameSection
-	off        uint64 // offset in the section
+	off        uint64 // in the section
 	prog       cursor
 }
 
-// fdeAt decodes the FDE at off; false if it is damaged, or of code that the linker has dropped (its start is 0 or near
-// the top, or it has no length).
+// fdeAt decodes the FDE at off; false if it is damaged, or of code that the linker has dropped (start 0 or near the
+// top, or no length).
 func (t *Table) fdeAt(s *frameSection, off uint64) (f fde, ok bool) {
 	e := s.entry(off)
 	if e.kind != kindFDE {

@@ -8,12 +8,11 @@ import (
 	"prywalk/internal/wire"
 )
 
-// hdrTable is the search table of .eh_frame_hdr (LSB 5.0 §10.7): sorted pairs of the address of a function and that of
-// its FDE.
+// hdrTable is the search table of .eh_frame_hdr (LSB 5.0 §10.7): sorted pairs of a function's address and its FDE's.
 type hdrTable struct {
 	sec   Section
 	first uint64 // offset of the first pair in the section
-	count uint64 // number of pairs; 0 if the table is unusable
+	count uint64 // pairs; 0 if the table is unusable
 	enc   uint8
 	size  uint8 // bytes of one number
 }
@@ -26,7 +25,6 @@ const (
 	hdrLocal = easyView
 )
 
-// openHdr reads the header. count stays 0 if the table is unusable.
 func openHdr(sec Section) (h hdrTable) {
 	if !sec.present() {
 		return h
@@ -50,7 +48,7 @@ func openHdr(sec Section) (h hdrTable) {
 	return h
 }
 
-// find gives the address of the FDE whose code starts last before pc, and its index.
+// find returns the address of the FDE whose code starts last before pc, and its index.
 func (h *hdrTable) find(pc uint64) (addr, i uint64, ok bool) {
 	if h.enc == hdrCommon {
 		return h.findCommon(pc)
@@ -112,7 +110,7 @@ func (h *hdrTable) findCommon(pc uint64) (addr, i uint64, ok bool) {
 	return addr, lo + i, true
 }
 
-// around gives at least one pair around index i, within lo and hi, without a copy, and the index of the first one.
+// around returns at least one pair around index i, within lo and hi, without a copy, and the index of the first.
 func (h *hdrTable) around(i, lo, hi uint64) (from uint64, b []byte) {
 	w, ok := h.sec.Data.(Wide)
 	if !ok {
@@ -132,8 +130,8 @@ func (h *hdrTable) around(i, lo, hi uint64) (from uint64, b []byte) {
 	return (start - h.first) / 8, b[:min(uint64(len(b)), end-start)&^7]
 }
 
-// last gives the last pair whose key is not greater than key. Precondition: that of the first pair is not. It branches,
-// so that the processor reads ahead along the predicted half.
+// last returns the last pair whose key is not greater than key. Precondition: that of the first pair is not. It
+// branches, so that the processor reads ahead along the predicted half.
 func (h *hdrTable) last(b []byte, key int64) (addr, i uint64) {
 	l, n := 0, len(b)/8
 	for n > 1 {

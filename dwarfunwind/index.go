@@ -7,10 +7,10 @@ import (
 	"slices"
 )
 
-// maxIndex bounds the entries of an index, which then takes 64 MiB: more than for the FDEs of large browsers.
+// maxIndex bounds the entries of an index to 64 MiB: more than for the FDEs of large browsers.
 const maxIndex = 4 << 20
 
-// index is a sorted list of the FDEs of a section. It is built at its first use.
+// index is a sorted list of a section's FDEs, built at its first use.
 type index struct {
 	built   bool
 	entries []indexEntry
@@ -20,7 +20,7 @@ type indexEntry struct {
 	start, off uint64
 }
 
-// find gives the offset of the FDE whose code starts last before pc.
+// find returns the offset of the FDE whose code starts last before pc.
 func (x *index) find(t *Table, s *frameSection, pc uint64) (uint64, bool) {
 	if !x.built {
 		x.build(t, s)
@@ -39,7 +39,7 @@ func (x *index) find(t *Table, s *frameSection, pc uint64) (uint64, bool) {
 
 func (x *index) build(t *Table, s *frameSection) {
 	x.built = true
-	t.each(s, func(f *fde) bool {
+	t.eachFDE(s, func(f *fde) bool {
 		x.entries = append(x.entries, indexEntry{f.start, f.off})
 		return len(x.entries) < maxIndex
 	})
@@ -49,8 +49,8 @@ func (x *index) build(t *Table, s *frameSection) {
 	x.entries = slices.Clip(x.entries)
 }
 
-// each gives the intact FDEs of the section in file order.
-func (t *Table) each(s *frameSection, yield func(*fde) bool) {
+// eachFDE calls yield with the intact FDEs of the section in file order.
+func (t *Table) eachFDE(s *frameSection, yield func(*fde) bool) {
 	for off, ok := uint64(0), s.present(); ok; {
 		e := s.entry(off)
 		if e.kind == kindFDE {
@@ -58,6 +58,6 @@ func (t *Table) each(s *frameSection, yield func(*fde) bool) {
 				return
 			}
 		}
-		off, ok = e.resync(s)
+		off, ok = e.nextOffset(s)
 	}
 }

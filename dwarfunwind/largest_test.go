@@ -70,9 +70,8 @@ func openLibrary(path string) (l library, ok bool) {
 	return library{path, f.BuildID(), eh.Size()}, true
 }
 
-// TestEveryRowOfTheLargestLibrariesEqualsReadelfs is for make rows: it reads as many libraries as ROWS_LIBRARIES
-// says, which takes minutes. Every run of the tests compares the files of
-// [TestRowsEqualReadelfsForInstalledFiles].
+// TestEveryRowOfTheLargestLibrariesEqualsReadelfs is for make rows, which takes minutes: it reads ROWS_LIBRARIES
+// libraries. Every run of the tests compares the files of [TestRowsEqualReadelfsForInstalledFiles].
 func TestEveryRowOfTheLargestLibrariesEqualsReadelfs(t *testing.T) {
 	n, _ := strconv.Atoi(os.Getenv("ROWS_LIBRARIES"))
 	if n == 0 {

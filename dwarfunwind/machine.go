@@ -33,8 +33,7 @@ func (m *machine) reset(c *cie) {
 	m.exprs = append(m.exprs[:0], c.exprs...)
 }
 
-// run executes a program up to the row for pc. off is the offset of the program in the section. The result is false if
-// the program is invalid.
+// run executes a program, at offset off of the section, up to the row for pc; false if it is invalid.
 func (m *machine) run(c *cie, prog *cursor, s *frameSection, off, start, pc uint64) bool {
 	m.begin(c, s, off, start)
 	for prog.Pos < len(prog.Bytes) {
@@ -52,7 +51,6 @@ func (m *machine) begin(c *cie, s *frameSection, off, start uint64) {
 	m.cie, m.sec, m.loc, m.base = c, s, start, s.Addr+off
 }
 
-// step executes one instruction; false if it is invalid.
 func (m *machine) step(p *cursor) bool {
 	op := p.U8()
 	low := uint64(op & 0x3f)

@@ -26,7 +26,7 @@ func (m *machine) registerRule(op uint8, p *cursor) bool {
 	return true
 }
 
-// operand reads the operands of an instruction behind the register, and gives the register's rule.
+// operand reads an instruction's operands behind the register, and returns the register's rule.
 func (m *machine) operand(op uint8, reg uint64, p *cursor) (r regRule, ok bool) {
 	switch op {
 	case cfaOffsetExtended:
@@ -61,7 +61,7 @@ func (m *machine) operand(op uint8, reg uint64, p *cursor) (r regRule, ok bool) 
 	return r, false
 }
 
-// inRegister gives the rule for a value that is in another register. It is lost if register sets do not have that one.
+// inRegister is the rule of a value in another register. It is lost if [frames.Regs] does not have that one.
 func inRegister(reg uint64) regRule {
 	if reg >= frames.NumRegs {
 		return regRule{kind: frames.RuleUndefined}

@@ -60,11 +60,10 @@ func (t *Table) build(c *cie, pc uint64) bool {
 			t.dirty |= 1 << reg
 		}
 	}
-	t.aboveCFA()
+	t.adjustForPushedRA()
 	return true
 }
 
-// isPC reports whether a column is the return address of x86-64.
 func (t *Table) isPC(reg uint8) bool { return t.arch == frames.X86_64 && reg == frames.X86RA }
 
 func (t *Table) buildCFA(pc uint64) bool {
@@ -92,7 +91,7 @@ func (t *Table) frameRule(r regRule, pc uint64) frames.RegRule {
 	return frames.RegRule{Kind: r.kind, Off: r.off, Reg: r.reg}
 }
 
-// exprRule gives the rule for an expression: a plain place if the expression is recognised.
+// exprRule returns the rule of an expression: a plain place if the expression is recognised.
 func (t *Table) exprRule(r regRule, pc uint64) frames.RegRule {
 	code := t.m.exprs[r.off]
 	v, ok := t.recognise(code, pc, true)

@@ -22,12 +22,11 @@ const (
 	peOmit     = 0xff
 )
 
-// bases are the base addresses of pointers.
 type bases struct {
 	text, data uint64
 }
 
-// peSize gives the size of a format in bytes, or 0 if it varies or is unknown.
+// peSize returns the size of a format in bytes, or 0 if it varies or is unknown.
 func peSize(enc, addrSize uint8) uint8 {
 	switch enc & peFormat {
 	case peAbsptr:

@@ -4,9 +4,9 @@ package dwarfunwind
 
 import "prywalk/frames"
 
-// aboveCFA corrects the caller's stack pointer where the return address lies above the CFA: code that jumped to this
-// function has then pushed it, as the first entry of a procedure linkage table does before glibc's resolver.
-func (t *Table) aboveCFA() {
+// adjustForPushedRA corrects the caller's stack pointer where the return address lies above the CFA: code that jumped
+// to this function has pushed it, as the first entry of a procedure linkage table does before glibc's resolver.
+func (t *Table) adjustForPushedRA() {
 	if t.arch != frames.AArch64 {
 		return
 	}
@@ -31,11 +31,11 @@ func (t *Table) aboveCFA() {
 // which longjmp and setcontext load registers; where it has the stack pointer is not described.
 const lastScratchA64 = 18
 
-// roomAbove gives the number of bytes pushed if the last word is at off from the CFA. The stack pointer is a multiple
-// of 16 (AAPCS64 §6.4.5.1).
+// roomAbove returns the bytes pushed if the last word is at off from the CFA. The stack pointer is a multiple of 16
+// (AAPCS64 §6.4.5.1).
 func roomAbove(off int64) int64 { return (off + 8 + 15) &^ 15 }
 
-// pushedBefore gives the number of bytes pushed before a function began, by the row of its second instruction: glibc's
+// pushedBefore returns the bytes pushed before a function began, by the row of its second instruction: glibc's
 // resolver describes its return address only behind the landing place ("bti c" or nop). Precondition: the machine has
 // run to the end of the first row.
 func (m *machine) pushedBefore(f *fde) int64 {

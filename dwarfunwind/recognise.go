@@ -7,14 +7,13 @@ import (
 	"prywalk/internal/wire"
 )
 
-// symKind is the base of a symbolic value.
 type symKind uint8
 
 const (
 	symConst symKind = iota
 	symReg
 	symCFA
-	symPC // the program counter, of which only the low bits are known
+	symPC // of which only the low bits are known
 )
 
 // symbol is base + off, or with deref the word there. With symPC, off is the whole value, as a file address.
@@ -37,7 +36,7 @@ type recogniser struct {
 	stack    [8]symbol
 }
 
-// recognise gives what an expression computes, if that is a base plus a constant, or the word there.
+// recognise returns what an expression computes, if that is a base plus a constant, or the word there.
 func (t *Table) recognise(code []byte, pc uint64, pushCFA bool) (symbol, bool) {
 	r := recogniser{cursor: cursor{wire.Cursor{Bytes: code}}, pc: pc, pcColumn: pcColumn(t.arch)}
 	if pushCFA {

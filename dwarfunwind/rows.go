@@ -10,16 +10,14 @@ import (
 
 // FDE describes one function, or a part of one.
 type FDE struct {
-	// End is excluded.
 	Start, End uint64
-	// Signal is set for a signal trampoline (augmentation S).
-	Signal bool
+	Signal     bool // of a signal trampoline (augmentation S)
 
 	sec *frameSection
 	off uint64
 }
 
-// FDEs gives all intact entries, those of .eh_frame first, in file order. It reads whole sections.
+// FDEs returns all intact entries, those of .eh_frame first, in file order. It reads whole sections.
 func (t *Table) FDEs() iter.Seq[FDE] {
 	return func(yield func(FDE) bool) {
 		more := true
@@ -27,7 +25,7 @@ func (t *Table) FDEs() iter.Seq[FDE] {
 			if !more {
 				return
 			}
-			t.each(s, func(f *fde) bool {
+			t.eachFDE(s, func(f *fde) bool {
 				more = yield(FDE{f.start, f.end, f.cie.signal, s, f.off})
 				return more
 			})
@@ -35,8 +33,8 @@ func (t *Table) FDEs() iter.Seq[FDE] {
 	}
 }
 
-// Rows gives the rows of an FDE, each with its first address, up to an invalid instruction. A row is valid until the
-// next one. The table must not be used meanwhile.
+// Rows returns the rows of an FDE, each with its first address, up to an invalid instruction. A row is valid until the
+// next. The table must not be used meanwhile.
 func (t *Table) Rows(e FDE) iter.Seq2[uint64, *frames.Row] {
 	return func(yield func(uint64, *frames.Row) bool) {
 		f, ok := t.fdeAt(e.sec, e.off)

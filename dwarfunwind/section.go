@@ -4,15 +4,14 @@ package dwarfunwind
 
 import "errors"
 
-// Viewer gives bytes of a section. They never change, and stay valid.
+// Viewer returns bytes of a section, which never change and stay valid.
 type Viewer interface {
 	View(off uint64, n int) ([]byte, error)
 }
 
-// Wide is a [Viewer] that can give more than was asked without a copy.
+// Wide is a [Viewer] that can return more than was asked without a copy.
 type Wide interface {
-	// Around gives bytes that contain the n bytes at off, and the offset of the first. They are nil if they cannot be
-	// read.
+	// Around returns bytes that contain the n bytes at off, and the offset of the first; nil if they cannot be read.
 	Around(off uint64, n int) (from uint64, b []byte)
 }
 
@@ -39,21 +38,18 @@ func (b Bytes) Around(off uint64, n int) (uint64, []byte) {
 
 // Section is a section of an ELF file. The zero value stands for none.
 type Section struct {
-	// Addr is the address of the first byte in the file's address space.
-	Addr uint64
-	// Size is the size in bytes.
-	Size uint64
+	Addr uint64 // in the file's address space
+	Size uint64 // in bytes
 	Data Viewer
 }
 
-// SectionOf gives a section in memory.
+// SectionOf returns a section in memory.
 func SectionOf(addr uint64, data []byte) Section {
 	return Section{Addr: addr, Size: uint64(len(data)), Data: Bytes(data)}
 }
 
 func (s *Section) present() bool { return s.Data != nil && s.Size > 0 }
 
-// view gives n bytes at off, or nil if they cannot be read.
 func (s *Section) view(off uint64, n int) []byte {
 	if off > s.Size || uint64(n) > s.Size-off {
 		return nil

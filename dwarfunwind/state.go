@@ -8,11 +8,11 @@ const (
 	// raSlot is the slot of a return address column that is no register.
 	raSlot   = frames.NumRegs
 	numSlots = raSlot + 1
-	// noExpr is the index of a CFA that is a register plus an offset.
+	// noExpr is the cfaExpr of a CFA that is a register plus an offset.
 	noExpr = -1
 )
 
-// regRule is the rule of a register. For the kinds with an expression, off is the index of that.
+// regRule is the rule of a register. off is the index of the expression, for kinds with one.
 type regRule struct {
 	off  int64
 	kind frames.RegRuleKind

@@ -9,15 +9,15 @@ import (
 	"prywalk/frames"
 )
 
-// Config describes the call frame information of a file. Addresses are in the file's address space.
+// Config describes the call frame information of a file, with addresses in the file's address space.
 type Config struct {
 	Arch frames.Arch
 	// EhFrameHdr is used only with EhFrame.
 	EhFrameHdr, EhFrame Section
 	// DebugFrame is .debug_frame, decompressed. It is searched last.
 	DebugFrame Section
-	// Text and GOT are the addresses of .text and of the global offset table, or 0 if unknown. They are bases of rare
-	// pointers in .eh_frame.
+	// Text and GOT are the addresses of .text and of the global offset table, 0 if unknown: bases of rare pointers in
+	// .eh_frame.
 	Text, GOT uint64
 }
 
@@ -26,20 +26,19 @@ var ErrNoCFI = errors.New("no call frame information")
 
 // Table is a [frames.RuleSource] over a file's call frame information, for one goroutine at a time.
 type Table struct {
-	arch  frames.Arch
-	hdr   hdrTable
-	eh    frameSection
-	debug frameSection
-	ehIdx index
-	dbIdx index
-	m     machine
-	row   frames.Row // the row being built
-	dirty uint64     // set of the registers of row that are not zero
-	// pushed is the number of bytes on the stack above the CFA.
-	pushed int64
+	arch       frames.Arch
+	hdr        hdrTable
+	eh         frameSection
+	debug      frameSection
+	ehIndex    index
+	debugIndex index
+	m          machine
+	row        frames.Row // being built
+	dirty      uint64     // registers of row that are not zero
+	pushed     int64      // bytes on the stack above the CFA
 }
 
-// New makes a table. It reads only the header of .eh_frame_hdr. Errors: ErrNoCFI, or an unknown architecture.
+// New makes a table. It reads only the header of .eh_frame_hdr. Errors: [ErrNoCFI], or an unknown architecture.
 func New(cfg Config) (*Table, error) {
 	if cfg.Arch != frames.X86_64 && cfg.Arch != frames.AArch64 {
 		return nil, fmt.Errorf("call frame information for architecture %v", cfg.Arch)
@@ -74,7 +73,7 @@ func (t *Table) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	return t.pack(&f, q.PC)
 }
 
-// FuncRange gives the bounds of the FDE that has addr, the end excluded: those of a function, or of a part of one.
+// FuncRange returns the bounds of the FDE that has addr, the end excluded: those of a function, or of a part of one.
 func (t *Table) FuncRange(addr uint64) (start, end uint64, ok bool) {
 	f, ok := t.find(addr)
 	return f.start, f.end, ok
@@ -85,7 +84,7 @@ func (t *Table) find(pc uint64) (fde, bool) {
 		return f, true
 	}
 	if t.debug.present() {
-		return t.findIndexed(&t.debug, &t.dbIdx, pc)
+		return t.findIndexed(&t.debug, &t.debugIndex, pc)
 	}
 	return fde{}, false
 }
@@ -102,15 +101,15 @@ func (t *Table) findIndexed(s *frameSection, x *index, pc uint64) (fde, bool) {
 // maxEmpty bounds the empty entries that a lookup skips.
 const maxEmpty = 8
 
-// findEh gives the FDE in .eh_frame for an address. BOLT leaves entries of length 0 at the start of functions or
-// within. The FDE may then be the next entry in the section, which the search table lacks if both start at one address,
-// or the one before in the table.
+// findEh returns the FDE in .eh_frame for an address. BOLT leaves entries of length 0 at the start of functions or
+// within: the FDE is then the next entry in the section, which the search table lacks if both start at one address, or
+// the one before in the table.
 func (t *Table) findEh(pc uint64) (fde, bool) {
 	if !t.eh.present() {
 		return fde{}, false
 	}
 	if t.hdr.count == 0 {
-		return t.findIndexed(&t.eh, &t.ehIdx, pc)
+		return t.findIndexed(&t.eh, &t.ehIndex, pc)
 	}
 	addr, i, ok := t.hdr.find(pc)
 	for n := 0; ok; n++ {
@@ -129,10 +128,9 @@ func (t *Table) findEh(pc uint64) (fde, bool) {
 	return fde{}, false
 }
 
-// after gives the FDE behind the entry at off.
 func (t *Table) after(off uint64) (fde, bool) {
 	e := t.eh.entry(off)
-	next, ok := e.resync(&t.eh)
+	next, ok := e.nextOffset(&t.eh)
 	if !ok {
 		return fde{}, false
 	}

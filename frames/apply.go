@@ -4,22 +4,20 @@ package frames
 
 import "math/bits"
 
-// unwinder computes the registers of one frame's caller, by a rule or by the frame pointer.
+// unwinder computes the registers of one frame's caller.
 type unwinder struct {
-	space      *Space
-	mem        Memory
-	regs       Regs   // of the frame
-	next       Regs   // of its caller, while they are computed
-	given      uint64 // the registers that were known in the innermost frame
-	unreadAddr Addr   // the last word that could not be read
-	mod        int32  // index of the frame's module, or -1
-	caller     bool   // regs.PC is a return address
+	space          *Space
+	mem            Memory
+	regs           Regs   // the frame's
+	next           Regs   // its caller's, while they are computed
+	knownInnermost uint64 // registers known in the innermost frame
+	unreadAddr     Addr   // last word that could not be read
+	mod            int32  // index of the frame's module, or -1
+	caller         bool
 }
 
-// module gives the frame's module, nil if none.
 func (u *unwinder) module() *Module { return u.space.module(u.mod) }
 
-// apply computes u.next by a rule.
 func (u *unwinder) apply(r *Rule) StopReason {
 	if r.Flags&FlagRow != 0 {
 		return u.applyRow(&u.space.rows[r.row()], r.Flags)
@@ -41,7 +39,7 @@ func (u *unwinder) apply(r *Rule) StopReason {
 func (u *unwinder) restoreCompact(r *Rule, info *archInfo, cfa Addr) StopReason {
 	for i, units := range r.Saved {
 		if units == 0 {
-			if r.loses(i) {
+			if r.losesReg(i) {
 				u.next.Known &^= 1 << info.compact[i]
 			}
 			continue
@@ -54,7 +52,7 @@ func (u *unwinder) restoreCompact(r *Rule, info *archInfo, cfa Addr) StopReason 
 		case u.belowSP(at):
 			u.restorePopped(info.compact[i], at)
 		default:
-			return u.missing(at)
+			return u.unreadable(at)
 		}
 	}
 	return StopNone
@@ -70,7 +68,7 @@ func (u *unwinder) returnAddress(r *Rule, info *archInfo, cfa Addr) StopReason {
 			}
 		}
 		if !ok {
-			return u.missing(cfa - 8)
+			return u.unreadable(cfa - 8)
 		}
 		u.next.PC = v
 		return StopNone
@@ -125,7 +123,7 @@ func (u *unwinder) applyRow(row *storedRow, flags Flags) StopReason {
 func (u *unwinder) rowCFA(row *Row) (Addr, StopReason) {
 	if row.CFAExpr != nil {
 		if p, ok := row.CFAExpr.(Prover); ok {
-			return u.proved(p)
+			return u.proverCFA(p)
 		}
 		v, ok := row.CFAExpr.Eval(&u.regs, u.mem, 0)
 		if !ok {
@@ -143,7 +141,7 @@ func (u *unwinder) rowCFA(row *Row) (Addr, StopReason) {
 	}
 	v, ok := u.mem.Word(cfa)
 	if !ok {
-		return 0, u.missing(cfa)
+		return 0, u.unreadable(cfa)
 	}
 	return v, StopNone
 }
@@ -155,7 +153,6 @@ func (u *unwinder) exprFailure() StopReason {
 	return StopBadMemory
 }
 
-// rowRA restores the program counter by a Row.
 func (u *unwinder) rowRA(row *Row, info *archInfo, cfa Addr, flags Flags) StopReason {
 	if row.RA.Kind == RuleUndefined {
 		return StopRoot
@@ -180,11 +177,10 @@ func (u *unwinder) rowRA(row *Row, info *archInfo, cfa Addr, flags Flags) StopRe
 	return StopNone
 }
 
-// raFromScratch gives a return address that a caller keeps in a register which callees may change. It takes the value
-// of the innermost frame, and accepts it if it follows a call of this function. Go's functions on arm64 call morestack
-// so.
+// raFromScratch returns a return address that a caller keeps in a register which callees may change: the value of the
+// innermost frame, if it follows a call of this function. Go's functions on arm64 call morestack so.
 func (u *unwinder) raFromScratch(p *RegRule) (uint64, bool) {
-	if p.Kind != RuleReg || !u.caller || u.given>>(p.Reg%NumRegs)&1 == 0 {
+	if p.Kind != RuleReg || !u.caller || u.knownInnermost>>(p.Reg%NumRegs)&1 == 0 {
 		return 0, false
 	}
 	v := u.regs.Val[p.Reg%NumRegs] &^ u.regs.PACMask
@@ -192,7 +188,7 @@ func (u *unwinder) raFromScratch(p *RegRule) (uint64, bool) {
 	return v, known && u.space.mayCall(v, start, known)
 }
 
-// callerReg gives the value of a register by its rule. ok is false if it cannot be recovered, which does not end the
+// callerReg returns a register's value by its rule. ok is false if it cannot be recovered, which does not end the
 // walk.
 func (u *unwinder) callerReg(p *RegRule, cfa Addr) (uint64, bool, StopReason) {
 	var at Addr
@@ -221,7 +217,7 @@ func (u *unwinder) callerReg(p *RegRule, cfa Addr) (uint64, bool, StopReason) {
 	}
 	v, ok := u.mem.Word(at)
 	if !ok {
-		return 0, false, u.missing(at)
+		return 0, false, u.unreadable(at)
 	}
 	return v, true, StopNone
 }
@@ -234,12 +230,11 @@ func (u *unwinder) canApply(r *Rule) bool {
 	return r.Flags&FlagRoot != 0 || u.regs.Known&(1<<(r.CFAReg%NumRegs)) != 0
 }
 
-// assumePreserved applies a rule whose CFA is relative to a register that callees may change. It takes the value of the
-// innermost frame, and accepts the result only if the caller's frame is further out and its return address follows a
-// call of this function. OpenSSL's assembly keeps its stack pointer in rax or r11, and calls helpers that do not change
-// these.
+// assumePreserved applies a rule whose CFA is relative to a register that callees may change, with its value in the
+// innermost frame. The caller's frame must then be further out, and its return address follow a call of this function.
+// OpenSSL's assembly keeps its stack pointer in rax or r11, and calls helpers that do not change these.
 func (u *unwinder) assumePreserved(r *Rule) bool {
-	given := u.given>>(r.CFAReg%NumRegs)&1 != 0
+	given := u.knownInnermost>>(r.CFAReg%NumRegs)&1 != 0
 	special := r.Flags&(FlagRow|FlagSignal|FlagSwitch|FlagLoss) != 0
 	if !u.caller || r.CFAReg == u.regs.Arch.SP() || !given || special {
 		return false
@@ -251,8 +246,7 @@ func (u *unwinder) assumePreserved(r *Rule) bool {
 	return u.space.mayCall(u.next.PC, start, known)
 }
 
-// missing classifies a word that cannot be read.
-func (u *unwinder) missing(addr Addr) StopReason {
+func (u *unwinder) unreadable(addr Addr) StopReason {
 	u.unreadAddr = addr
 	if u.mem.Cut(addr) {
 		return StopStackCut

@@ -30,18 +30,16 @@ const (
 	X86R13 uint8 = 13
 	X86R14 uint8 = 14
 	X86R15 uint8 = 15
-	// X86RA is the column of the return address. It is no register.
-	X86RA uint8 = 16
+	X86RA  uint8 = 16 // column of the return address, no register
 
-	// NoReg marks unused places of tables.
-	NoReg uint8 = 0xff
+	NoReg uint8 = 0xff // marks unused places of tables
 
 	ARM64FP uint8 = 29
 	ARM64LR uint8 = 30
 	ARM64SP uint8 = 31
 )
 
-// String gives GOARCH's name.
+// String returns GOARCH's name.
 func (a Arch) String() string {
 	switch a {
 	case X86_64:
@@ -52,18 +50,14 @@ func (a Arch) String() string {
 	return "unknown"
 }
 
-// archInfo describes an architecture to the walker.
 type archInfo struct {
-	sp, fp uint8
-	ra     uint8 // column of the return address
-	// compact is the result of Arch.CompactRegs.
-	compact [NumCompact]uint8
-	// kept is the result of Arch.Kept.
-	kept uint64
-	// raOnStack is set if a call pushes the return address (at CFA − 8 by default).
-	raOnStack bool
-	// signalFrame bounds what the kernel saves on the stack for a signal handler, in bytes. It saves at most 11 KiB with
-	// AMX (fpu__get_fpstate_size, arch/x86/kernel/fpu/signal.c), and 84 KiB with SME (setup_sigframe_layout,
+	sp, fp    uint8
+	ra        uint8             // column of the return address
+	compact   [NumCompact]uint8 // Arch.CompactRegs
+	kept      uint64            // Arch.Kept
+	raOnStack bool              // a call pushes the return address (at CFA − 8 by default)
+	// signalFrame bounds what the kernel saves on the stack for a signal handler, in bytes: at most 11 KiB with AMX
+	// (fpu__get_fpstate_size, arch/x86/kernel/fpu/signal.c), and 84 KiB with SME (setup_sigframe_layout,
 	// arch/arm64/kernel/signal.c).
 	signalFrame Addr
 }
@@ -91,22 +85,22 @@ func (a Arch) info() *archInfo {
 	return &archs[ArchUnknown]
 }
 
-// SP gives the DWARF number of the stack pointer.
+// SP returns the DWARF number of the stack pointer.
 func (a Arch) SP() uint8 { return a.info().sp }
 
-// FP gives the DWARF number of the ABI's frame pointer (rbp, x29).
+// FP returns the DWARF number of the ABI's frame pointer (rbp, x29).
 func (a Arch) FP() uint8 { return a.info().fp }
 
-// RA gives the column of the return address: 16 on x86-64, the link register x30 on arm64.
+// RA returns the column of the return address: 16 on x86-64, the link register x30 on arm64.
 func (a Arch) RA() uint8 { return a.info().ra }
 
-// Kept gives the set of callee-saved registers, a bit for each DWARF number: rbx, rbp and r12–r15, or x19–x29.
+// Kept returns the callee-saved registers, a bit for each DWARF number: rbx, rbp and r12–r15, or x19–x29.
 func (a Arch) Kept() uint64 { return a.info().kept }
 
 // CompactRegs lists the registers of Rule.Saved.
 func (a Arch) CompactRegs() [NumCompact]uint8 { return a.info().compact }
 
-// CallLen gives what is to be subtracted from a return address to get an address within its call instruction.
+// CallLen is subtracted from a return address to get an address within its call instruction.
 func (a Arch) CallLen() uint64 {
 	if a == AArch64 {
 		return 4

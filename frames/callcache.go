@@ -2,50 +2,46 @@
 
 package frames
 
-// callCache caches answers of [CallSites] by run-time address.
 type callCache struct {
-	calls  places[callEntry]
-	starts places[startEntry]
-	jumps  places[jumpEntry]
+	calls  placeCache[callEntry]
+	starts placeCache[startEntry]
+	jumps  placeCache[jumpEntry]
 }
 
-// clear forgets all.
 func (c *callCache) clear() {
 	c.calls.clear()
 	c.starts.clear()
 	c.jumps.clear()
 }
 
-// places is a direct-mapped cache of what is known of addresses. It begins with 16 places, and grows while it fills.
-type places[T interface{ at() Addr }] struct {
+// placeCache is a direct-mapped cache of what is known of addresses. It grows while it fills.
+type placeCache[T interface{ at() Addr }] struct {
 	list  []T
 	bits  uint
-	fills int  // places written since it has this size
-	used  bool // it is not empty
+	fills int // places written since it has this size
+	used  bool
 }
 
-// clear forgets all. An unused cache is empty already, so that 80 KB less are written.
-func (c *places[T]) clear() {
+// clear does not touch an unused cache, which saves 80 KB of writes.
+func (c *placeCache[T]) clear() {
 	if c.used {
 		clear(c.list)
 		c.fills, c.used = 0, false
 	}
 }
 
-// leastPlaces is log2 of the first size.
 const leastPlaces = 4
 
-// of gives the place for an address, which may have another one.
-func (c *places[T]) of(a Addr) *T {
+// of returns the place for an address, which may have another one.
+func (c *placeCache[T]) of(a Addr) *T {
 	if c.list == nil {
 		c.bits, c.list = leastPlaces, make([]T, 1<<leastPlaces)
 	}
 	return &c.list[hash(a, c.bits)]
 }
 
-// replace gives the place for an address that it does not have, to be written. The cache grows to at most 1<<most
-// places.
-func (c *places[T]) replace(a Addr, most uint) *T {
+// replace returns a place to write for an address that has none. The cache grows to at most 1<<most places.
+func (c *placeCache[T]) replace(a Addr, most uint) *T {
 	c.used = true
 	if c.fills++; c.fills > len(c.list)/2 && c.bits < most {
 		old := c.list
@@ -60,7 +56,6 @@ func (c *places[T]) replace(a Addr, most uint) *T {
 	return &c.list[hash(a, c.bits)]
 }
 
-// callEntry caches whether a call precedes an address.
 type callEntry struct {
 	ret  Addr
 	call Call
@@ -82,7 +77,6 @@ type startEntry struct {
 
 func (e startEntry) at() Addr { return e.pc }
 
-// jumpEntry caches whether a function may be left by a jump.
 type jumpEntry struct {
 	start         Addr
 	leaves, valid bool
@@ -90,8 +84,7 @@ type jumpEntry struct {
 
 func (e jumpEntry) at() Addr { return e.start }
 
-// callBefore reports whether a call instruction ends at ret, and what it calls
-// as a run-time address.
+// callBefore reports whether a call instruction ends at ret. Its Target is a run-time address.
 func (s *Space) callBefore(ret Addr) (Call, bool) {
 	e := s.calls.calls.of(ret)
 	if e.ret != ret {
@@ -105,14 +98,13 @@ func (s *Space) callBefore(ret Addr) (Call, bool) {
 	return e.call, e.ok
 }
 
-// follows reports whether a call instruction ends at ret.
-func (s *Space) follows(ret Addr) bool {
+func (s *Space) followsCall(ret Addr) bool {
 	_, ok := s.callBefore(ret)
 	return ok
 }
 
-// leaves reports whether the function at start may end in a jump to another one.
-func (s *Space) leaves(start Addr) bool {
+// mayLeaveByJump reports whether the function at start may end in a jump to another one.
+func (s *Space) mayLeaveByJump(start Addr) bool {
 	e := s.calls.jumps.of(start)
 	if e.start == start && e.valid {
 		return e.leaves
@@ -127,7 +119,6 @@ func (s *Space) leaves(start Addr) bool {
 	return e.leaves
 }
 
-// funcStart gives the start of the function of pc; false if unknown.
 func (s *Space) funcStart(pc Addr) (Addr, bool) {
 	e := s.calls.starts.of(pc)
 	if e.pc == pc && e.valid {
@@ -142,7 +133,7 @@ func (s *Space) funcStart(pc Addr) (Addr, bool) {
 	return e.start, e.ok
 }
 
-// mayCall reports whether v follows a call that can have led to the function at start. known is set if start is valid.
+// mayCall reports whether v follows a call that can have led to the function at start, which is valid if known.
 func (s *Space) mayCall(v, start Addr, known bool) bool {
 	if v < 4096 {
 		return false
@@ -153,12 +144,12 @@ func (s *Space) mayCall(v, start Addr, known bool) bool {
 	}
 	if !known && call.Direct {
 		// A called function that no jump leaves cannot have led to code without known bounds.
-		return s.leaves(call.Target)
+		return s.mayLeaveByJump(call.Target)
 	}
 	return !call.Direct || call.Target == start
 }
 
-func (s *Space) inGenerated(v Addr) bool {
+func (s *Space) isGenerated(v Addr) bool {
 	m := s.Find(v)
 	return m != nil && m.Generated
 }

@@ -26,19 +26,19 @@
 // The walk ends where a rule says that there is no caller (complete), or where something cannot be known
 // ([StopReason]).
 //
-// A rule depends on the program counter alone, and is cached in the [Space] across threads, snapshots and ticks. It
-// comes from the module's sources, by falling trust: call frame information or Go's tables, analysis of the
-// instructions, a frame pointer that the function's instructions prove. Without any, the walker scans the stack for a
-// word that follows a call. Each frame has its [Method].
+// A rule depends on the program counter alone. The [Space] caches it for all threads and ticks. It comes from the
+// module's sources, by falling trust: call frame information or Go's tables, analysis of the instructions, a frame
+// pointer that the instructions prove. Without any, the walker scans the stack for a word that follows a call. See
+// [Method].
 //
 // # Parts
 //
-// [Walker] iterates. Its unwinder computes one frame's caller (apply.go). Plain rules are applied by a shorter way with
-// the same result (quickstep.go). A walk that lacks a register searches for it (hypothesis.go).
+// [Walker] iterates. Its unwinder computes one frame's caller (apply.go). Plain rules take a shorter way with the same
+// result (quickstep.go). A walk that lacks a register searches for it (hypothesis.go).
 //
 // # Invariants
 //
-//   - Nothing is allocated during a walk, except by the sources of rules that are not cached.
-//   - Every walk ends: each step leads further out, or counts as a change of stacks, whose number is bounded.
+//   - A walk allocates nothing, except in the sources of rules that are not cached.
+//   - Every walk ends: each step leads further out, or counts as one of a bounded number of changes of stacks.
 //   - Standard library only: what is read is behind [Memory], [RuleSource] and [CallSites].
 package frames

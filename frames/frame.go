@@ -4,20 +4,16 @@ package frames
 
 // Frame is one activation of a function on a stack.
 type Frame struct {
-	// PC is the program counter; a return address unless the frame is innermost or interrupted by a signal.
-	PC Addr
-	// SP is the stack pointer there, or 0 if unknown (on arm64, for a frame found by frame pointer).
-	SP Addr
-	// FP is the frame pointer register there, or 0 if unknown. Code may use it for other values.
-	FP Addr
-	// Module has PC, or is nil if unknown.
-	Module *Module
+	// PC is a return address unless the frame is innermost or interrupted by a signal.
+	PC     Addr
+	SP     Addr    // 0 if unknown (arm64: found by frame pointer)
+	FP     Addr    // frame pointer register, 0 if unknown; code may use it for other values
+	Module *Module // has PC; nil if unknown
 	Method Method
-	// Caller is set if PC is a return address.
-	Caller bool
+	Caller bool // PC is a return address
 }
 
-// Lookup gives the address for names: PC, or one within the call before it.
+// Lookup returns the address for names: PC, or one within the call before it.
 func (f *Frame) Lookup(arch Arch) Addr {
 	if f.Caller {
 		return f.PC - arch.CallLen()
@@ -31,8 +27,8 @@ type StopReason uint8
 // The stop reasons.
 const (
 	StopNone StopReason = iota // the walk goes on
-	StopRoot                   // it has reached the thread's first function: the stack is complete
-	// StopNoRule: no source has a rule for the code and the scan found nothing, or the return address is in no code.
+	StopRoot                   // the thread's first function is reached: the stack is complete
+	// StopNoRule: no source has a rule and the scan found nothing, or the return address is in no code.
 	StopNoRule
 	StopBadMemory // a place that a rule gives is not mapped
 	StopStackCut  // a place that a rule gives is beyond the copy of the stack
@@ -42,7 +38,7 @@ const (
 	NumStopReasons
 )
 
-// String gives the name that recordings and JSON use.
+// String returns the name that recordings and JSON use.
 func (s StopReason) String() string {
 	switch s {
 	case StopRoot:

@@ -4,8 +4,8 @@ package frames
 
 // # Hypotheses
 //
-// The frame of a function with an array of variable length is relative to the frame pointer, which a passive read
-// lacks. But the return address is directly below the CFA, so each stack word that follows a call is a candidate, and
+// A passive read lacks the frame pointer, to which the frame of a function with an array of variable length is
+// relative. But the return address is directly below the CFA: each stack word that follows a call is a candidate, and
 // gives the register.
 //
 //	higher  ┌──────────────────────┐
@@ -22,23 +22,18 @@ package frames
 //   - a walk from there reaches a thread's first function;
 //   - each return address on the way follows a call that can have led to its callee;
 //   - no other candidate fulfils these. A stale chain within the array can also reach the root. It differs where it
-//     would join the live chain: the return address there follows another call. In recursion this fails, and neither
-//     is accepted.
+//     would join the live chain: the return address there follows another call. In recursion neither is accepted.
 //
-// In doubt the walk ends as unproven. This is so for a function that is called by pointer from a place that also calls
-// others, and for one that is reached by a tail call ([Jumps]).
+// In doubt the walk ends as unproven: for a function called by pointer from a place that also calls others, and for
+// one reached by a tail call ([Jumps]).
 //
 // Sources: System V ABI for x86-64, §3.2.2 (place of the return address); Intel SDM volume 2, CALL.
 
 const (
-	// proofBytes bounds the stack that is searched, in bytes.
-	proofBytes = 256 << 10
-	// proofSteps bounds the frames that the trials of one search walk, and the words that it compares.
-	proofSteps = 20000
-	// maxSearches bounds the searches in one walk.
-	maxSearches = 4
-	// maxCandidates bounds the candidates with a whole chain.
-	maxCandidates = 8
+	proofBytes    = 256 << 10 // most of the stack searched
+	proofSteps    = 20000     // frames that the trials of one search walk, and words compared
+	maxSearches   = 4         // in one walk
+	maxCandidates = 8         // with a whole chain
 )
 
 // link is how a return address fits its callee.
@@ -46,20 +41,19 @@ type link uint8
 
 const (
 	linkNone   link = iota // no call precedes it
-	linkOther              // it follows a call of another function
-	linkJump               // it follows a call of another function, which may end in a jump to this one
-	linkAny                // it follows an indirect call
-	linkDirect             // it follows a call of this function
+	linkOther              // follows a call of another function
+	linkJump               // follows a call of another function, which may end in a jump to this one
+	linkAny                // follows an indirect call
+	linkDirect             // follows a call of this function
 )
 
-// candidate is a possible place of the return address.
 type candidate struct {
 	at   Addr
 	reg  uint64 // the register's value then
 	link link
-	// once is set if the C library makes the call once in a thread's life: in the two outermost frames, or in the three
-	// outermost ones if the program's entry point is in another module.
-	once bool
+	// calledOnce is set if the C library makes the call once in a thread's life: in the two outermost frames, or the three
+	// outermost if the program's entry point is in another module.
+	calledOnce bool
 }
 
 // search is the state of one search, kept for the next.
@@ -68,25 +62,23 @@ type search struct {
 	candidates [maxCandidates]candidate
 	n          int
 	steps      int
-	cut        Addr // the word beyond the end of the copy that the trial of a direct call lacked; 0 if none
+	cut        Addr // word beyond the copy that the trial of a direct call lacked; 0: none
 }
 
-// hypotheses are a Walker's searches.
 type hypotheses struct {
 	search   *search
 	searches int  // in this walk
 	proven   int  // registers found
-	trying   bool // this walk is a search's trial
+	isTrial  bool // this walk is a search's trial
 }
 
-// Hypotheses gives the number of registers that were found on the stack and proven.
+// Hypotheses returns the number of registers that were found on the stack and proven.
 func (w *Walker) Hypotheses() int { return w.proven }
 
-// prove finds the register of a rule's CFA. It gives StopUnproven if no value is proven, and StopStackCut if the copy
-// may be too short for the proof.
+// prove finds the register of a rule's CFA. StopUnproven: no value is proven. StopStackCut: the copy may be too short.
 func (w *Walker) prove(r *Rule) StopReason {
 	info := w.regs.Arch.info()
-	if w.trying || w.snap == nil || w.searches >= maxSearches {
+	if w.isTrial || w.snap == nil || w.searches >= maxSearches {
 		return StopUnproven
 	}
 	if !info.raOnStack || r.Flags&(FlagSignal|FlagSwitch|FlagRoot) != 0 {
@@ -121,8 +113,8 @@ func (w *Walker) prove(r *Rule) StopReason {
 	return StopNone
 }
 
-// relative gives the register and offset of the CFA; with deref, of the word that has it. ok is false for a rule whose
-// return address is not directly below the CFA.
+// relative returns the register and offset of the CFA; with deref, of the word that has it. ok is false if the return
+// address is not directly below the CFA.
 func (s *Space) relative(r *Rule) (off int64, reg uint8, deref, ok bool) {
 	if r.Flags&FlagRow == 0 {
 		return int64(r.CFAOff), r.CFAReg % NumRegs, false, true
@@ -134,7 +126,7 @@ func (s *Space) relative(r *Rule) (off int64, reg uint8, deref, ok bool) {
 	return row.CFAOff, row.CFAReg, row.CFADeref, true
 }
 
-// collect finds all candidates; false if there are too many, or if it takes too long.
+// collect finds all candidates; false if there are too many, or it takes too long.
 func (s *search) collect(w *Walker, reg uint8, off int64, deref bool, start Addr) bool {
 	stack := &w.snap.Stack
 	sp := w.regs.SP()
@@ -184,10 +176,10 @@ func (s *search) consider(w *Walker, c candidate, reg uint8) bool {
 }
 
 // chain walks with a candidate's register, and reports whether it reaches the thread's first function by proven return
-// addresses. to, if not nil, gets the place of each. The return address of the candidate was classified before.
+// addresses. to, if not nil, gets the place of each. The candidate's own return address was classified before.
 func (s *search) chain(w *Walker, c *candidate, reg uint8, to func(at Addr)) bool {
 	t := &s.trial
-	t.MaxDepth, t.trying = w.limit, true
+	t.MaxDepth, t.isTrial = w.limit, true
 	t.Init(w.space, &w.regs, w.mem)
 	t.regs.Set(reg, c.reg)
 	t.enter(w.method, w.caller)
@@ -222,7 +214,7 @@ func (s *search) chain(w *Walker, c *candidate, reg uint8, to func(at Addr)) boo
 	}
 	// without this frame, its caller, and the last call of Next, which found none
 	rest := t.depth - 3
-	c.once = rest <= 1 || rest == 2 && mods[0] != mods[1]
+	c.calledOnce = rest <= 1 || rest == 2 && mods[0] != mods[1]
 	if c.link == linkDirect && t.StopReason() == StopStackCut {
 		s.cut = t.UnreadAddr()
 	}
@@ -236,7 +228,7 @@ func (w *Walker) atRoot() bool {
 	return r.Flags&FlagRoot != 0 || r.Flags&FlagRow != 0 && w.space.rows[r.row()].RA.Kind == RuleUndefined
 }
 
-// best gives the only proven candidate; false if there is none, or if there are several.
+// best returns the only proven candidate; false if there is none, or several.
 func (s *search) best(w *Walker, reg uint8) (candidate, bool) {
 	found := s.candidates[:s.n]
 	best := -1
@@ -248,7 +240,7 @@ func (s *search) best(w *Walker, reg uint8) (candidate, bool) {
 			best = i
 		}
 	}
-	if best < 0 && s.n > 0 && found[0].link == linkAny && found[0].once {
+	if best < 0 && s.n > 0 && found[0].link == linkAny && found[0].calledOnce {
 		best = 0
 	}
 	if best < 0 {
@@ -259,7 +251,7 @@ func (s *search) best(w *Walker, reg uint8) (candidate, bool) {
 	others := s.n - 1
 	s.chain(w, &found[best], reg, func(at Addr) {
 		for i := range found {
-			if c := &found[i]; i != best && c.at == at && (c.link == linkJump || c.once) {
+			if c := &found[i]; i != best && c.at == at && (c.link == linkJump || c.calledOnce) {
 				others--
 			}
 		}
@@ -280,7 +272,7 @@ func (s *Space) linkOf(v, start Addr, known bool) link {
 		return linkAny
 	case call.Target == start:
 		return linkDirect
-	case s.leaves(call.Target):
+	case s.mayLeaveByJump(call.Target):
 		return linkJump
 	}
 	return linkOther

@@ -29,10 +29,9 @@ func (r *Region) word(addr Addr) (uint64, bool) {
 // Snapshot is [Memory] of copied bytes. The zero value has none.
 type Snapshot struct {
 	// Stack begins at, or somewhat below, the stack pointer.
-	Stack Region
-	// StackEnd is the end of the stack's mapping, 0 if unknown.
-	StackEnd Addr
-	// Others are further copies, such as that of a goroutine's stack while its thread runs on the scheduler's.
+	Stack    Region
+	StackEnd Addr // of the stack's mapping; 0 if unknown
+	// Others are further copies, such as of a goroutine's stack while its thread runs on the scheduler's.
 	Others []Region
 }
 

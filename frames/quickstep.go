@@ -4,11 +4,11 @@ package frames
 
 import "encoding/binary"
 
-// Next moves to the next frame; the first call gives the innermost. False at the end of the walk, with the reason in
-// StopReason.
+// Next moves to the next frame; the first call gives the innermost. It returns false at the end of the walk, with the
+// reason in [Walker.StopReason].
 //
-// Almost all frames are plain: registers near the CFA, in the copied stack, and a caller that the cache knows. Next
-// applies their rules itself, after all checks. All others are left to slow. Both ways give the same frames.
+// Almost all frames are plain: registers near the CFA, in the copied stack, and a caller in the cache. Next applies
+// their rules itself, after all checks; nextSlow does the others. Both give the same frames.
 //
 //	higher      ┌────────────────┐ ◄── CFA
 //	            │ return address │ units[ra] = 15
@@ -22,25 +22,25 @@ func (w *Walker) Next() bool {
 	val := &w.regs.Val
 	base := e.rule.CFAReg % NumRegs
 	if e.key != w.key || !q.plain || w.depth > w.limit || w.regs.Known&(1<<base) == 0 {
-		return w.slow()
+		return w.nextSlow()
 	}
 	cfa := val[base] + uint64(int64(e.rule.CFAOff))
-	from := cfa - w.low
+	from := cfa - w.lowestCFA
 	to := from + windowBytes
 	if from > to || to > uint64(len(w.stack)) || cfa-val[X86RSP]-1 >= largeStep {
-		return w.slow()
+		return w.nextSlow()
 	}
 	p := (*[windowBytes]byte)(w.stack[from:to:to])
 	pc := binary.LittleEndian.Uint64(p[windowBytes-8:])
 	caller := w.space.cache.get(cacheKey(pc, true, false))
-	if caller == nil || caller.proof < e.needs {
-		return w.slow()
+	if caller == nil || caller.proof < e.requiredProof {
+		return w.nextSlow()
 	}
 	for _, l := range q.loads {
 		l.restore(val, p)
 	}
 	val[X86RSP] = cfa
-	w.regs.Known = w.regs.Known&uint64(q.keeps) | uint64(q.known)
+	w.regs.Known = w.regs.Known&uint64(q.stillKnown) | uint64(q.becomesKnown)
 	w.regs.PC = pc
 	w.enterAt(caller, e.rule.Method, true)
 	return true
@@ -54,11 +54,11 @@ const (
 // quickRule is a plain rule, prepared for [Walker.Next].
 type quickRule struct {
 	plain bool
-	// loads restore registers. Their number is fixed, as a branch on it would be predicted badly. Unused entries load into
-	// the RA column, which is ignored.
-	loads [6]load
-	keeps uint16 // registers that stay known
-	known uint16 // registers that become known: those restored, and the stack pointer
+	// loads restore registers. Their number is fixed, as a branch on it would be predicted badly. Unused ones load
+	// into the RA column, which is ignored.
+	loads        [6]load
+	stillKnown   uint16 // stay known
+	becomesKnown uint16 // become known: those restored, and the stack pointer
 }
 
 // load is the place of a register's value in the window, in words.
@@ -76,7 +76,7 @@ func quickRuleOf(arch Arch, r *Rule) (q quickRule) {
 		return quickRule{}
 	}
 	q.plain = true
-	q.known, q.keeps = 1<<info.sp, uint16(info.kept)
+	q.becomesKnown, q.stillKnown = 1<<info.sp, uint16(info.kept)
 	for i := range q.loads {
 		reg, units := info.compact[i], r.Saved[i]
 		q.loads[i] = load{info.ra, windowUnits - 1}
@@ -85,9 +85,9 @@ func quickRuleOf(arch Arch, r *Rule) (q quickRule) {
 			return quickRule{}
 		case units != 0:
 			q.loads[i] = load{reg, windowUnits - units}
-			q.known |= 1 << reg
-		case r.loses(i):
-			q.keeps &^= 1 << reg
+			q.becomesKnown |= 1 << reg
+		case r.losesReg(i):
+			q.stillKnown &^= 1 << reg
 		}
 	}
 	return q

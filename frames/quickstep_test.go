@@ -173,7 +173,7 @@ func TestRowsThatLoseRegistersNeedNoTable(t *testing.T) {
 	src := &fakeSource{rules: map[Addr]Rule{0x1010: {Method: MethodFP}}, rows: map[Addr]*Row{0x1010: row}}
 	s := space(src, nil)
 	e := s.lookup(0x1010, false, false)
-	plain := e.quick.plain && e.quick.keeps&(1<<X86RBX) == 0
+	plain := e.quick.plain && e.quick.stillKnown&(1<<X86RBX) == 0
 	if e.rule.Flags != FlagLoss || !plain || len(s.rows) != 0 || e.rule.Saved[0] != 2 {
 		t.Fatalf("%+v, %d rows", e, len(s.rows))
 	}

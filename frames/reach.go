@@ -5,11 +5,11 @@ package frames
 // # Stack depth
 //
 // A walk can leave its stack, for a signal handler's, Go's scheduler's or a split one, and return to it: Go calls C on
-// another stack, and C calls Go where the goroutine left off. These are mostly in one mapping, megabytes apart, so that
-// addresses do not show it.
+// another stack, and C calls Go where the goroutine left off. These are mostly in one mapping, megabytes apart, so
+// that addresses do not show it.
 
-// nearBy is the greatest distance of two stack pointers on one stack across a change of stacks: the frame of
-// runtime.cgocallback.
+// nearBy is the greatest distance, in bytes, of two stack pointers on one stack across a change of stacks: the frame
+// of runtime.cgocallback.
 const nearBy = 4 << 10
 
 // largeStep is the length of a step, in bytes, from which on it is checked for a change of stacks.
@@ -17,17 +17,17 @@ const largeStep = 64 << 10
 
 // reach follows the stack on which a walk began.
 type reach struct {
-	end  Addr // highest stack pointer of the first stack, valid once the walk has left it
-	away bool // the walk is on another stack
-	left bool // the walk has been on another stack
+	highestSP Addr // highest stack pointer of the first stack, valid once the walk has left it
+	away      bool // the walk is on another stack
+	left      bool // the walk has been on another stack
 }
 
 // stepped notes a step that may have changed stacks. A step on one stack is at most near bytes long.
 func (r *reach) stepped(from, to, near Addr) {
 	if !r.away {
-		r.end = from
+		r.highestSP = from
 	}
-	r.away = to-r.end > near
+	r.away = to-r.highestSP > near
 	r.left = r.left || r.away
 }
 
@@ -42,7 +42,7 @@ func (w *Walker) noteUnread(r *Rule) {
 	}
 }
 
-// longestStep gives the greatest length of a step by r that does not change stacks.
+// longestStep returns the greatest length of a step by r that does not change stacks.
 func longestStep(arch Arch, r *Rule) Addr {
 	if r.Flags&FlagSignal != 0 {
 		return arch.info().signalFrame
@@ -50,11 +50,11 @@ func longestStep(arch Arch, r *Rule) Addr {
 	return nearBy
 }
 
-// Reach gives the highest stack pointer on the walk's first stack: what a copy of it needs. It may be off by a signal's
-// frame (16 KiB on x86-64, 128 KiB on arm64).
+// Reach returns the highest stack pointer on the walk's first stack: what a copy of it needs. It may be off by a
+// signal's frame (16 KiB on x86-64, 128 KiB on arm64).
 func (w *Walker) Reach() Addr {
 	if w.reach.away {
-		return w.reach.end
+		return w.reach.highestSP
 	}
 	return w.regs.SP()
 }
@@ -65,25 +65,25 @@ func (w *Walker) Away() bool { return w.reach.away }
 // Left reports whether the walk has been on another stack, or would be with the word that it lacks.
 func (w *Walker) Left() bool { return w.reach.left }
 
-// changesStack gives changedStack, which it evaluates once for each cached rule.
+// changesStack is changedStack, evaluated once for each cached rule.
 func (w *Walker) changesStack() bool {
 	e := w.cur
 	if e.key != w.key {
 		return w.changedStack()
 	}
-	if e.changes == changesUnknown {
-		e.changes = changesNot
+	if e.stackChange == stackChangeUnknown {
+		e.stackChange = stackKept
 		if w.changedStack() {
-			e.changes = changesStack
+			e.stackChange = stackChanged
 		}
 	}
-	return e.changes == changesStack
+	return e.stackChange == stackChanged
 }
 
-type changes uint8
+type stackChange uint8
 
 const (
-	changesUnknown changes = iota
-	changesNot
-	changesStack
+	stackChangeUnknown stackChange = iota
+	stackKept
+	stackChanged
 )

@@ -84,7 +84,7 @@ func TestCallBackToTheFirstStackCountsAsThatStack(t *testing.T) {
 		t.Error("did not come back")
 	}
 	r.stepped(0xc000001000, 0xc000801000, nearBy)
-	if r.end != 0xc000001000 || !r.away {
+	if r.highestSP != 0xc000001000 || !r.away {
 		t.Errorf("%+v", r)
 	}
 }

@@ -3,9 +3,9 @@
 package frames
 
 // A frame record of arm64 (AAPCS64 §6.4.6) may be anywhere in its frame: GCC puts it below the local variables, LLVM
-// and V8 above them. So it gives only a lower bound of the caller's stack pointer, which is the record's end. Regs.Val
-// then has that bound, and Regs.Known lacks the bit. This is also so where call frame information does not describe the
-// stack pointer, as in glibc's longjmp.
+// and V8 above them. So it gives only a lower bound of the caller's stack pointer, the record's end: Regs.Val has it,
+// Regs.Known lacks the bit. The same holds where call frame information does not describe the stack pointer (glibc's
+// longjmp).
 //
 //	        ┌──────────────────┐ ◄── caller's stack pointer: unknown, at or above the record's end
 //	        │ …                │
@@ -13,15 +13,13 @@ package frames
 //	x29 ──► │ caller's x29     │ +0
 //	        └──────────────────┘
 
-// knowsSP reports whether the frame's stack pointer is known.
 func (u *unwinder) knowsSP() bool { return u.regs.Known&(1<<u.regs.Arch.SP()) != 0 }
 
-// knowsNext reports whether the caller's stack pointer is known.
 func (u *unwinder) knowsNext() bool { return u.next.Known&(1<<u.next.Arch.SP()) != 0 }
 
-// settleSP finds the stack pointer of a frame that was found by a frame record, if the rule of the frame says where its
-// own record is: CFA = x29 + (CFA − place of x29). The record proves that the function has set x29: its return address
-// follows a call of this function.
+// settleSP finds the stack pointer of a frame that was found by a frame record, if the frame's rule says where its own
+// record is: CFA = x29 + (CFA − place of x29). The return address in the record must follow a call of this function,
+// which proves that the function has set x29.
 func (w *Walker) settleSP() {
 	info := w.regs.Arch.info()
 	fp, ok := w.regs.Get(info.fp)
@@ -37,8 +35,8 @@ func (w *Walker) settleSP() {
 	}
 }
 
-// recordPlace gives CFA − place of the frame record, and CFA − stack pointer. It returns false unless the rule is
-// relative to the stack pointer and saves x29 and the link register side by side.
+// recordPlace returns CFA − place of the frame record, and CFA − stack pointer; false unless the rule is relative to
+// the stack pointer and saves x29 and the link register side by side.
 func (s *Space) recordPlace(r *Rule) (above, cfaOff uint64, ok bool) {
 	sp, fp := s.Arch.SP(), s.Arch.FP()
 	switch {

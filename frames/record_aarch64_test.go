@@ -86,7 +86,7 @@ func TestFramePointerRuleAppliesWithoutTheStackPointer(t *testing.T) {
 
 // longjmp's call frame information has the place of everything but the stack pointer. A caller whose return address
 // follows a call is accepted, without its stack pointer. Otherwise, as with mangled pointers in longjmp's buffer, the
-// walk ends there.
+// walk ends.
 func TestFrameThatRegistersAreLoadedForIsAcceptedIfItIsReturnedTo(t *testing.T) {
 	row := &Row{CFAReg: 0, RA: RegRule{Kind: RuleOffset, Off: 88}}
 	row.Regs[ARM64SP] = RegRule{Kind: RuleUndefined}

@@ -2,24 +2,20 @@
 
 package frames
 
-// NumRegs is the number of registers of a [Regs]. On x86-64 these are rax to r15 (0–15), on arm64 x0 to x30 and sp
-// (0–31).
+// NumRegs is the number of registers of a [Regs]: rax to r15 (0–15), or x0 to x30 and sp (0–31).
 const NumRegs = 32
 
 // Regs is a register set, by DWARF numbers.
 type Regs struct {
-	PC  Addr
-	Val [NumRegs]uint64
-	// Known has a bit for each valid Val.
-	Known uint64
-	// PACMask has the bits of a pointer authentication code, which are cleared in return addresses (arm64).
-	PACMask uint64
-	// TLS is the thread pointer (fs_base, tpidr_el0), 0 if unknown.
-	TLS  uint64
-	Arch Arch
+	PC      Addr
+	Val     [NumRegs]uint64
+	Known   uint64 // a bit for each valid Val
+	PACMask uint64 // bits of a pointer authentication code, which are cleared in return addresses (arm64)
+	TLS     uint64 // thread pointer (fs_base, tpidr_el0), 0 if unknown
+	Arch    Arch
 }
 
-// Get gives the value of a register; false if that is unknown, or the number out of range.
+// Get returns a register; false if it is unknown, or the number out of range.
 func (r *Regs) Get(reg uint8) (uint64, bool) {
 	if reg >= NumRegs {
 		return 0, false
@@ -35,10 +31,9 @@ func (r *Regs) Set(reg uint8, v uint64) {
 	}
 }
 
-// SP gives the stack pointer, or a lower bound if Known does not have it.
+// SP returns the stack pointer, or a lower bound if Known does not have it.
 func (r *Regs) SP() Addr { return r.Val[r.Arch.SP()%NumRegs] }
 
-// fp gives the frame pointer register, 0 if unknown.
 func (r *Regs) fp() Addr {
 	v, ok := r.Get(r.Arch.info().fp)
 	if !ok {

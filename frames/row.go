@@ -15,14 +15,14 @@ const (
 	RuleSame      RegRuleKind = iota // still in the register
 	RuleUndefined                    // cannot be recovered
 	RuleOffset                       // in memory at CFA + Off
-	RuleValOffset                    // the value CFA + Off itself
-	RuleReg                          // in the register Reg
-	RuleExpr                         // in memory at the address that Expr gives
-	RuleValExpr                      // the value that Expr gives
-	RuleRegOffset                    // in memory at the register Reg + Off
+	RuleValOffset                    // CFA + Off itself
+	RuleReg                          // in register Reg
+	RuleExpr                         // in memory at the address Expr
+	RuleValExpr                      // Expr itself
+	RuleRegOffset                    // in memory at register Reg + Off
 )
 
-// RegRule says where one of the caller's registers is.
+// RegRule is the place of one of the caller's registers.
 type RegRule struct {
 	Expr Expr
 	Off  int64
@@ -32,24 +32,19 @@ type RegRule struct {
 
 // Row is a rule that does not fit into a [Rule]: with expressions, far places or rare registers.
 type Row struct {
-	// CFAExpr gives the CFA if it is not CFAReg + CFAOff.
-	CFAExpr Expr
-	CFAOff  int64
-	// CFADeref is set if the CFA is the word at CFAReg + CFAOff.
-	CFADeref bool
+	CFAExpr  Expr // the CFA, if it is not CFAReg + CFAOff
+	CFAOff   int64
+	CFADeref bool // the CFA is the word at CFAReg + CFAOff
 	CFAReg   uint8
 	RA       RegRule
-	// Regs has the rule of each register, by DWARF number.
-	Regs [NumRegs]RegRule
+	Regs     [NumRegs]RegRule // by DWARF number
 }
 
-// storedRow is a Row with the set of registers that it changes.
 type storedRow struct {
 	*Row
 	changes uint32
 }
 
-// changed gives the set of registers that the row changes.
 func (row *Row) changed() (set uint32) {
 	for reg := range row.Regs {
 		if row.Regs[reg].Kind != RuleSame {
@@ -59,8 +54,7 @@ func (row *Row) changed() (set uint32) {
 	return set
 }
 
-// ByFramePointer reports whether the places of registers, including that of the frame pointer, are relative to the
-// frame pointer, but the CFA is not.
+// ByFramePointer reports whether the frame pointer's place is relative to the frame pointer, but the CFA is not.
 func (row *Row) ByFramePointer(arch Arch) bool {
 	fp := arch.info().fp
 	p := &row.Regs[fp]
@@ -84,12 +78,12 @@ func (row *Row) MarkRestored(arch Arch, kept uint32) {
 
 // Expr computes a value: a DWARF expression, or a source's own code.
 type Expr interface {
-	// Eval gives the value; false if it cannot be computed. cfa is put on the stack of the expression first (DWARF 5
-	// §6.4.2.2). It is 0 for an expression that gives the CFA.
+	// Eval computes the value; false if that cannot be done. cfa is put on the expression's stack first (DWARF 5
+	// §6.4.2.2), 0 for an expression that gives the CFA.
 	Eval(regs *Regs, mem Memory, cfa uint64) (uint64, bool)
 }
 
-// Rule gives the compact form of a row, and reports whether it also needs the Row.
+// Rule returns the compact form of a row, and reports whether the Row is needed, too.
 func (row *Row) Rule(arch Arch, m Method, flags Flags) (Rule, bool) {
 	r := Rule{CFAReg: row.CFAReg, CFAOff: int32(row.CFAOff), Flags: flags, Method: m}
 	if row.CFAExpr != nil || row.CFADeref || int64(r.CFAOff) != row.CFAOff || !row.fits(arch, &r) {
@@ -100,8 +94,8 @@ func (row *Row) Rule(arch Arch, m Method, flags Flags) (Rule, bool) {
 	return r, false
 }
 
-// compactLoss makes r a rule without Row if only lost registers prevent that, as in the code of JIT compilers, and
-// reports whether it did. Such a rule is plain ([Walker.Next]), and takes no place in the table of rows.
+// compactLoss makes r a rule without Row if only lost registers prevent that, as in JIT code. It reports whether it
+// did.
 func (row *Row) compactLoss(arch Arch, r *Rule) bool {
 	info := arch.info()
 	if r.Flags&^FlagSwitch != 0 || row.CFAReg != info.sp && row.CFAReg != info.fp {
@@ -131,8 +125,7 @@ func (row *Row) compactLoss(arch Arch, r *Rule) bool {
 	return true
 }
 
-// fits sets r.Saved, and reports whether r then has all that the walk needs: the callee-saved registers and the return
-// address.
+// fits sets r.Saved, and reports whether r then has all callee-saved registers and the return address.
 func (row *Row) fits(arch Arch, r *Rule) bool {
 	info := arch.info()
 	if r.Flags&FlagSignal != 0 || !row.raFits(info, r) {

@@ -13,15 +13,15 @@ type Method uint8
 // The methods. The zero value is invalid.
 const (
 	MethodNone      Method = iota
-	MethodContext          // the thread's own registers: the innermost frame
+	MethodContext          // innermost frame: the thread's own registers
 	MethodCFI              // call frame information, or Go's tables
-	MethodFP               // a frame pointer, proven
+	MethodFP               // frame pointer, proven
 	MethodHeuristic        // analysis of the function's instructions
 	MethodScan             // the first word on the stack that follows a call
 	NumMethods
 )
 
-// String gives the name that recordings and JSON use.
+// String returns the name that recordings and JSON use.
 func (m Method) String() string {
 	switch m {
 	case MethodContext:
@@ -43,20 +43,18 @@ type Flags uint8
 
 // The flags of a rule.
 const (
-	// FlagRoot: there is no caller, and the stack is complete.
+	// FlagRoot: there is no caller, the stack is complete.
 	FlagRoot Flags = 1 << iota
-	// FlagSignal: the code is a signal trampoline. All registers of the interrupted caller are restored, its program
+	// FlagSignal: the code is a signal trampoline. The interrupted caller's registers are all restored, its program
 	// counter is exact, and it may be on another stack.
 	FlagSignal
-	// FlagRow: the rule is in a Row.
-	FlagRow
-	// FlagLeafRA: the return address is in the link register (arm64).
-	FlagLeafRA
+	FlagRow    // the rule is in a Row
+	FlagLeafRA // the return address is in the link register (arm64)
 	// FlagSwitch: the caller is on another stack (Go's systemstack), so the CFA need not rise.
 	FlagSwitch
-	// FlagLoss: callee-saved registers are lost (Rule.lost). Only the cache has such rules; a source gives a Row.
+	// FlagLoss: callee-saved registers are lost (Rule.lost). Only in the cache; a source gives a Row.
 	FlagLoss
-	// FlagNone: no source has a rule. Only the cache has such rules.
+	// FlagNone: no source has a rule. Only in the cache.
 	FlagNone
 )
 
@@ -72,14 +70,13 @@ const NumCompact = 8
 // What does not fit is in a [Row].
 type Rule struct {
 	CFAOff int32
-	// CFAReg is a DWARF number.
-	CFAReg uint8
+	CFAReg uint8 // DWARF number
 	Flags  Flags
 	Method Method
-	// lost, with FlagLoss, has a bit for each of Arch.CompactRegs whose value cannot be recovered.
+	// lost, with FlagLoss, has a bit for each of Arch.CompactRegs that cannot be recovered.
 	lost uint8
-	// Saved has (CFA − place) / 8 for each of Arch.CompactRegs, from 1 to 255, or 0 if the value is still in the register.
-	// With FlagRow the first four bytes are the index of the Row.
+	// Saved has (CFA − place) / 8, 1 to 255, for each of Arch.CompactRegs; 0 if still in the register. With FlagRow
+	// the first four bytes are the Row's index.
 	Saved [NumCompact]uint8
 }
 
@@ -91,7 +88,7 @@ func (r *Rule) setRow(i uint32) {
 	binary.LittleEndian.PutUint32(r.Saved[:], i)
 }
 
-func (r *Rule) loses(i int) bool { return r.lost>>i&1 != 0 }
+func (r *Rule) losesReg(i int) bool { return r.lost>>i&1 != 0 }
 
 // SavedUnits converts an offset from the CFA to the unit of [Rule.Saved]; false if it does not fit.
 func SavedUnits(off int64) (uint8, bool) {

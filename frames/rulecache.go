@@ -3,49 +3,49 @@
 package frames
 
 // ruleCache maps program counters to rules. It is a table of sets; within a set the oldest entry is replaced. With one
-// entry in a set, some of a few hundred addresses would evict each other at every walk. The table begins with 16 sets
-// (4 KB), and grows while a set is full, up to the working set of a busy server's stacks (256 KB).
+// entry in a set, some of a few hundred addresses would evict each other at every walk. The table has 16 sets (4 KB)
+// at first, and grows while a set is full, to the working set of a busy server's stacks (256 KB).
 type ruleCache struct {
 	slots []entry // aligned to a cache line, as large objects are, so that no entry spans two
-	bits  uint    // there are 1<<bits sets
-	used  bool    // it is not empty
+	bits  uint    // 1<<bits sets
+	used  bool
 }
 
 const (
-	leastBits = 4  // first ruleCache.bits
-	mostBits  = 10 // greatest
-	growBits  = 2  // by which it grows
-	setSize   = 4  // entries of a set
+	leastBits = 4 // first ruleCache.bits
+	mostBits  = 10
+	growBits  = 2
+	setSize   = 4
 )
 
 func newRuleCache(bits uint) ruleCache {
 	return ruleCache{slots: make([]entry, setSize<<bits), bits: bits}
 }
 
-// entry is a cached rule with what the quick step needs. It takes one cache line.
+// entry is a cached rule with what the quick step needs, in one cache line.
 type entry struct {
 	key  uint64
 	rule Rule
 	mod  int32 // index into Space.modules, or -1
-	// exact is set if pc is the address of an instruction even as a return address, as in a signal trampoline, or at the
-	// start of a stack that was prepared by hand.
+	// exact: pc is the address of an instruction even as a return address, as in a signal trampoline, or at the start
+	// of a stack prepared by hand.
 	exact bool
-	// proof is what the address proves as a return address. needs is the proof that the rule requires of the return
+	// proof is what the address proves as a return address, requiredProof what the rule requires of the return
 	// address that it gives.
-	proof, needs proof
-	changes      changes
-	quick        quickRule
-	_            [12]byte
+	proof, requiredProof proof
+	stackChange          stackChange
+	quick                quickRule
+	_                    [12]byte
 }
 
 // proof is a reason to believe a return address, in rising order.
 type proof uint8
 
 const (
-	proofNone      proof = iota // no code is there, or the first instruction of a stack
-	proofCode                   // it is in a module, which is enough for call frame information
-	proofGenerated              // it is in generated code, whose callers need not call
-	proofCall                   // it follows a call, or is returned to without one
+	proofNone      proof = iota // in no code, or the first instruction of a stack
+	proofCode                   // in a module: enough for call frame information
+	proofGenerated              // in generated code, whose callers need not call
+	proofCall                   // follows a call, or is returned to without one
 )
 
 // cacheKey combines what a rule depends on. Bit 0 is set, so that no key is zero.
@@ -63,7 +63,6 @@ func cacheKey(pc Addr, caller, spOnly bool) uint64 {
 // hash spreads keys over 1<<bits places (Fibonacci hashing).
 func hash(k uint64, bits uint) uint64 { return k * 0x9e3779b97f4a7c15 >> (64 - bits) }
 
-// get gives the entry of a key, nil if there is none.
 func (c *ruleCache) get(k uint64) *entry {
 	first := int(hash(k, c.bits)) * setSize
 	for i := range setSize {
@@ -74,7 +73,7 @@ func (c *ruleCache) get(k uint64) *entry {
 	return nil
 }
 
-// add gives an entry for a key. In a full table it replaces the oldest entry of the set.
+// add returns an entry for a key. In a full table it replaces the oldest of the set.
 func (c *ruleCache) add(k uint64) *entry {
 	c.used = true
 	for c.set(k)[setSize-1].key != 0 && c.bits < mostBits {
@@ -83,10 +82,9 @@ func (c *ruleCache) add(k uint64) *entry {
 	return c.push(k)
 }
 
-// set gives the entries that a key can be in, the newest first.
+// set returns the entries that a key can be in, the newest first.
 func (c *ruleCache) set(k uint64) []entry { return c.slots[int(hash(k, c.bits))*setSize:][:setSize] }
 
-// push makes a key the newest of its set.
 func (c *ruleCache) push(k uint64) *entry {
 	set := c.set(k)
 	copy(set[1:], set)
@@ -117,8 +115,8 @@ func (c *ruleCache) clear() {
 // maxRows bounds the table of Rows. When it is full, all rules are dropped.
 const maxRows = 1 << 14
 
-// lookup gives the rule for a pc, from the cache or from the module's sources. It is valid until the next call. spOnly
-// is set if only rules relative to the stack pointer are wanted.
+// lookup returns the rule for a pc, from the cache or the module's sources. It is valid until the next call. With
+// spOnly, only rules relative to the stack pointer count.
 func (s *Space) lookup(pc Addr, caller, spOnly bool) *entry {
 	k := cacheKey(pc, caller, spOnly)
 	if e := s.cache.get(k); e != nil {
@@ -133,12 +131,11 @@ func (s *Space) lookup(pc Addr, caller, spOnly bool) *entry {
 	if caller {
 		e.proof = s.proofOf(e, pc)
 	}
-	e.needs = s.needs(&e.rule, e.mod)
+	e.requiredProof = s.requiredProof(&e.rule, e.mod)
 	e.quick = quickRuleOf(s.Arch, &e.rule)
 	return e
 }
 
-// fill sets the module and rule of an entry.
 func (s *Space) fill(e *entry, pc Addr, caller, spOnly bool) {
 	e.mod, e.rule = -1, Rule{Flags: FlagNone}
 	at := pc
@@ -156,17 +153,17 @@ func (s *Space) fill(e *entry, pc Addr, caller, spOnly bool) {
 	}
 }
 
-// atEntry handles a return address that has no rule and follows no call. If it is a function's first instruction, the
-// stack was prepared by hand, as by makecontext, and this is its outermost frame (glibc's call frame information for
-// __start_context has a caller nevertheless). A signal trampoline can be at such a place, and so can code to which
-// only such a stack returns ([StackEnds]).
+// atEntry handles a return address that has no call frame information and follows no call. At a function's first
+// instruction, the stack was prepared by hand, as by makecontext, and this is its outermost frame (glibc's call frame
+// information for __start_context has a caller nevertheless). A signal trampoline can also be at such a place, and
+// code to which only such a stack returns ([StackEnds]).
 func (s *Space) atEntry(e *entry, pc Addr, spOnly bool) {
 	i := s.find(pc)
 	if i < 0 {
 		return
 	}
 	m := s.modules[i]
-	if m.Generated || m.Calls == nil || !m.startsFunc(pc-m.Bias) && !m.endsStack(pc-m.Bias) || s.follows(pc) {
+	if m.Generated || m.Calls == nil || !m.startsFunc(pc-m.Bias) && !m.endsStack(pc-m.Bias) || s.followsCall(pc) {
 		return
 	}
 	e.mod, e.exact = i, true
@@ -175,19 +172,16 @@ func (s *Space) atEntry(e *entry, pc Addr, spOnly bool) {
 	}
 }
 
-// startsFunc reports whether a function starts at pc, a module address.
 func (m *Module) startsFunc(pc Addr) bool {
 	start, ok := m.Calls.FuncStart(pc)
 	return ok && start == pc
 }
 
-// endsStack is [StackEnds.EndsStack], false without one.
 func (m *Module) endsStack(pc Addr) bool {
 	e, ok := m.Calls.(StackEnds)
 	return ok && e.EndsStack(pc)
 }
 
-// fromSources sets e.rule to the rule of the first source of e.mod that has one, and reports whether there is one.
 func (s *Space) fromSources(e *entry, pc Addr, caller, spOnly bool) bool {
 	mod := s.modules[e.mod]
 	q := Query{PC: pc - mod.Bias, Caller: caller, SPOnly: spOnly}
@@ -218,7 +212,7 @@ func (s *Space) spRelative(r Rule, row *Row) bool {
 	return r.CFAReg == sp
 }
 
-// proofOf gives what a return address proves, before [Walker.plausible] has examined the instructions before it.
+// proofOf returns what a return address proves, before [Walker.plausible] has examined the instructions before it.
 func (s *Space) proofOf(e *entry, pc Addr) proof {
 	switch m := s.module(e.mod); {
 	case pc == 0 || m == nil:
@@ -233,8 +227,8 @@ func (s *Space) proofOf(e *entry, pc Addr) proof {
 	return proofCode
 }
 
-// needs gives the proof that a rule for code of a module requires of the return address that it gives.
-func (s *Space) needs(r *Rule, mod int32) proof {
+// requiredProof returns the proof that a rule for code of a module requires of the return address that it gives.
+func (s *Space) requiredProof(r *Rule, mod int32) proof {
 	if r.Method == MethodCFI {
 		return proofCode
 	}

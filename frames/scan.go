@@ -22,12 +22,12 @@ func (w *Walker) scan() StopReason {
 		return StopUnproven
 	}
 	if !w.regs.Arch.info().raOnStack || m != nil && (m.Generated || m.NoFP) {
-		// Callers in generated code need not call, so that a word that follows a call is mostly a remnant.
+		// Callers in generated code need not call: a word that follows a call is mostly a remnant.
 		return w.noRule()
 	}
 	words := uint64(scanWords)
 	if m == nil {
-		words = 1 // after a call into unmapped code; code that is newer than the modules may have pushed more
+		words = 1 // after a call into unmapped code; code newer than the modules may have pushed more
 	}
 	return w.scanStack(words, start, known)
 }
@@ -39,39 +39,39 @@ func (w *Walker) scanStack(words uint64, start Addr, known bool) StopReason {
 		at := sp + 8*i
 		v, ok := w.mem.Word(at)
 		if !ok {
-			if stop := w.missing(at); stop == StopStackCut {
+			if stop := w.unreadable(at); stop == StopStackCut {
 				w.searched = true
 				return stop
 			}
 			break
 		}
 		if w.space.mayCall(v, start, known) {
-			if w.copied(at, v) {
+			if w.isOwnCopy(at, v) {
 				at += 8
 			}
 			w.setCaller(v, at+8)
 			return w.commit(&Rule{Method: MethodScan})
 		}
-		if w.space.inGenerated(v) {
+		if w.space.isGenerated(v) {
 			break // a return address there need not follow a call
 		}
 	}
 	return w.noRule()
 }
 
-// noRule gives the reason for a failed scan. It is StopUnproven if the frame pointer of a passive read is unknown,
+// noRule returns the reason for a failed scan. It is StopUnproven if the frame pointer of a passive read is unknown,
 // which may be all that was missing.
 func (w *Walker) noRule() StopReason {
-	if w.given&(1<<w.regs.Arch.FP()) == 0 && w.module() != nil {
+	if w.knownInnermost&(1<<w.regs.Arch.FP()) == 0 && w.module() != nil {
 		return StopUnproven
 	}
 	return StopNoRule
 }
 
-// copied reports whether the word v at an address is a function's own copy of its return address, which is in the word
-// above. Free Pascal's main pushes one. The outer one of two equal words is that of the call if the CFA is then a
-// multiple of 16 (System V ABI for x86-64, §3.2.2).
-func (u *unwinder) copied(at, v Addr) bool {
+// isOwnCopy reports whether the word v at an address is a function's own copy of its return address, in the word above
+// (Free Pascal's main). Of two equal words the outer one is the call's if the CFA is then a multiple of 16 (System V
+// ABI for x86-64, §3.2.2).
+func (u *unwinder) isOwnCopy(at, v Addr) bool {
 	next, ok := u.mem.Word(at + 8)
 	return ok && next == v && at%16 == 0
 }
@@ -106,25 +106,25 @@ func (u *unwinder) returnsTo(ra, outer, start Addr, known bool) bool {
 	if u.space.mayCall(ra, start, known) {
 		return true
 	}
-	if m := u.module(); m != nil && m.Generated && u.space.inGenerated(ra) {
+	if m := u.module(); m != nil && m.Generated && u.space.isGenerated(ra) {
 		return true
 	}
-	return u.chained(ra, outer)
+	return u.reachedByTailCall(ra, outer)
 }
 
-// chained reports whether ra follows a call of a function that may have ended in a jump to this one, and outer, the
-// caller's frame pointer, leads to another return address. V8's entry trampoline calls a builtin that jumps to the
-// function's code. A function that has no such jump is a frame that the frame pointer passes over.
-func (u *unwinder) chained(ra, outer Addr) bool {
+// reachedByTailCall reports whether ra follows a call of a function that may have ended in a jump to this one (V8's
+// entry trampoline calls a builtin that jumps to the function's code), and outer, the caller's frame pointer, leads
+// to another return address.
+func (u *unwinder) reachedByTailCall(ra, outer Addr) bool {
 	if !u.space.mayCall(ra, 0, false) || outer == 0 {
 		return false
 	}
-	if call, ok := u.space.callBefore(ra); ok && call.Direct && !u.space.leaves(call.Target) {
+	if call, ok := u.space.callBefore(ra); ok && call.Direct && !u.space.mayLeaveByJump(call.Target) {
 		return false
 	}
 	next, ok := u.mem.Word(outer + 8)
 	next &^= u.regs.PACMask
-	return ok && next >= 4096 && u.space.follows(next)
+	return ok && next >= 4096 && u.space.followsCall(next)
 }
 
 // setCaller sets the registers of a caller of which only pc and sp are known. The frame pointer is kept if it points

@@ -4,10 +4,8 @@ package frames
 
 import "testing"
 
-// V8's entry trampoline calls a builtin that ends in a jump to the function's code:
-// the call before the return address is that of another function. Where the frame
-// pointer leads on to a further return address, it is believed all the same, and no
-// frame is left out.
+// V8's entry trampoline calls a builtin that ends in a jump to the function's code: the return address follows a call
+// of another function. It is accepted if the frame pointer leads on to a further return address.
 func TestFramePointerIsAcceptedThroughATailCall(t *testing.T) {
 	root := map[Addr]Rule{0x4010: {Flags: FlagRoot, Method: MethodCFI}}
 	calls := &fakeCalls{start: 0x1000, calls: map[Addr]Call{
@@ -54,9 +52,9 @@ type leavingOne struct {
 
 func (l *leavingOne) LeavesByJump(start Addr) bool { return start == l.start }
 
-// Hand-written code of which no bounds are known has no frame pointer of its own: the register is that of a function
-// further out. Its return address follows the call of a function that is not left by a jump, and that this code is
-// not part of. Taking it would leave a frame out.
+// Hand-written code of unknown bounds has no frame pointer of its own: the register is that of a function further out,
+// whose return address follows the call of a function that no jump leaves, and which this code is no part of. Taking
+// it would leave a frame out.
 func TestFramePointerOfAFrameFurtherOutIsNotAccepted(t *testing.T) {
 	root := map[Addr]Rule{0x4010: {Flags: FlagRoot, Method: MethodCFI}}
 	calls := &jumping{fakeCalls{

@@ -4,18 +4,18 @@ package frames
 
 import "slices"
 
-// Space is the executable part of an address space: its modules, and the rules found so far. It is for one goroutine at
-// a time.
+// Space is the executable part of an address space: its modules, and the rules found so far. It is for one goroutine
+// at a time.
 type Space struct {
 	cache   ruleCache
 	Arch    Arch
 	modules []*Module
-	bounds  []bounds // of the modules, apart from these so that they take few cache lines
+	bounds  []bounds // of the modules; apart, so that they take few cache lines
 	rows    []storedRow
 	calls   callCache
 }
 
-// NewSpace gives a space without modules.
+// NewSpace returns a space without modules.
 func NewSpace(arch Arch) *Space { return &Space{Arch: arch, cache: newRuleCache(leastBits)} }
 
 // SetModules replaces the modules, and drops all rules. Where two overlap, the one that starts later is used.
@@ -39,7 +39,7 @@ func (s *Space) SetModules(mods []*Module) {
 
 type bounds struct{ start, end Addr }
 
-// Modules gives the modules by address. The caller must not modify them.
+// Modules returns the modules by address. The caller must not modify them.
 func (s *Space) Modules() []*Module { return s.modules }
 
 // Forget drops all cached rules.
@@ -49,7 +49,7 @@ func (s *Space) Forget() {
 	s.calls.clear()
 }
 
-// Find gives the module that has pc, or nil.
+// Find returns the module that has pc, or nil.
 func (s *Space) Find(pc Addr) *Module {
 	if i := s.find(pc); i >= 0 {
 		return s.modules[i]
@@ -57,7 +57,6 @@ func (s *Space) Find(pc Addr) *Module {
 	return nil
 }
 
-// find gives the index of the module that has pc, or -1.
 func (s *Space) find(pc Addr) int32 {
 	lo, hi := 0, len(s.bounds)
 	for lo < hi {
@@ -74,7 +73,6 @@ func (s *Space) find(pc Addr) int32 {
 	return int32(lo - 1)
 }
 
-// module gives the module of an index, or nil for -1.
 func (s *Space) module(i int32) *Module {
 	if uint(i) < uint(len(s.modules)) {
 		return s.modules[i]
@@ -82,7 +80,7 @@ func (s *Space) module(i int32) *Module {
 	return nil
 }
 
-// FuncRange gives the bounds of the function that has pc, the end excluded. They are 0 if unknown.
+// FuncRange returns the bounds of the function that has pc, the end excluded; 0 if unknown.
 func (s *Space) FuncRange(pc Addr) (start, end Addr) {
 	m := s.Find(pc)
 	if m == nil {

@@ -4,9 +4,8 @@ package frames
 
 import "testing"
 
-// makecontext stores the address of __start_context as the return address of a new
-// stack's first function. No call precedes it, and one byte before it is another
-// function; its own call frame information names a caller that there is not.
+// makecontext stores the address of __start_context as the return address of a new stack's first function. No call
+// precedes it, and one byte before it is another function; its own call frame information has a caller, wrongly.
 func TestStackPreparedByHandEndsAtItsFirstReturnAddress(t *testing.T) {
 	src := &fakeSource{rules: map[Addr]Rule{
 		0x1010: {CFAReg: X86RSP, CFAOff: 8, Method: MethodHeuristic},

@@ -10,35 +10,27 @@ const DefaultMaxDepth = 1024
 // maxSwitches bounds the changes of stack in one walk, where a rising stack pointer does not prove that it ends.
 const maxSwitches = 64
 
-// Walker gives the frames of one stack, innermost first:
-//
-//	w.Init(space, &regs, mem)
-//	for w.Next() {
-//		use(w.Frame())
-//	}
-//	why := w.StopReason()
-//
-// It allocates nothing, starts at any register set, and can be left at any depth. The zero value is ready for Init, and
-// can be used again.
+// Walker iterates over the frames of one stack, innermost first (see the package's example). It allocates nothing,
+// starts at any register set, and can be left at any depth. The zero value is ready for Init, and can be used again.
 type Walker struct {
-	// MaxDepth limits the number of frames. 0 means DefaultMaxDepth, and a negative number no limit.
+	// MaxDepth limits the number of frames. 0 means DefaultMaxDepth, a negative number no limit.
 	MaxDepth int
 
-	unwinder          // of the current frame
+	unwinder          // the current frame's
 	cur        *entry // the frame's rule, valid while its key is w.key
 	key        uint64 // 0 before the first frame and after the last
 	exact      bool   // cur.exact
 	method     Method
-	depth      int // number of calls of Next
+	depth      int // calls of Next
 	limit      int // most frames
 	stop       StopReason
 	snap       *Snapshot // mem, if it is a Snapshot
-	stack      []byte    // the bytes of snap.Stack
-	low        Addr      // the lowest CFA whose window ([Walker.Next]) is in stack
+	stack      []byte    // bytes of snap.Stack
+	lowestCFA  Addr      // the lowest CFA whose window ([Walker.Next]) is in stack
 	noCode     Addr
-	searched   bool // see Searched
-	switches   int  // changes of stack so far
-	hypotheses      // registers found by search
+	searched   bool
+	switches   int // changes of stack so far
+	hypotheses     // registers found by search
 	reach      reach
 }
 
@@ -46,10 +38,10 @@ type Walker struct {
 func (w *Walker) Init(space *Space, regs *Regs, mem Memory) {
 	w.space, w.mem = space, mem
 	w.regs = *regs
-	w.given = regs.Known
+	w.knownInnermost = regs.Known
 	w.stack = nil
 	if w.snap, _ = mem.(*Snapshot); w.snap != nil {
-		w.stack, w.low = w.snap.Stack.Bytes, w.snap.Stack.Addr+windowBytes
+		w.stack, w.lowestCFA = w.snap.Stack.Bytes, w.snap.Stack.Addr+windowBytes
 	}
 	w.depth, w.switches, w.searches, w.proven, w.stop, w.searched = 0, 0, 0, 0, StopNone, false
 	w.reach, w.noCode = reach{}, 0
@@ -65,8 +57,8 @@ func (w *Walker) Init(space *Space, regs *Regs, mem Memory) {
 	w.key = 0
 }
 
-// slow is Next for the first frame, for the last, and for all whose rule is not plain.
-func (w *Walker) slow() bool {
+// nextSlow is Next for the first frame, the last, and all whose rule is not plain.
+func (w *Walker) nextSlow() bool {
 	if w.stop != StopNone {
 		return false
 	}
@@ -98,7 +90,7 @@ func (w *Walker) KernelOnly() bool {
 	return w.regs.PC == 0 && w.regs.SP() == 0 && w.method == MethodContext
 }
 
-// Frame gives the current frame.
+// Frame returns the current frame.
 func (w *Walker) Frame() Frame {
 	f := Frame{PC: w.regs.PC, SP: w.regs.SP(), Module: w.module(), Method: w.method, Caller: w.caller && !w.exact}
 	if !w.knowsSP() {
@@ -108,24 +100,22 @@ func (w *Walker) Frame() Frame {
 	return f
 }
 
-// Regs gives the known registers of the current frame, until the next call of Next.
+// Regs returns the current frame's registers, until the next call of Next.
 func (w *Walker) Regs() *Regs { return &w.regs }
 
-// UnreadAddr gives the address that could not be read, after StopStackCut or StopBadMemory.
+// UnreadAddr returns the address that could not be read, after StopStackCut or StopBadMemory.
 func (w *Walker) UnreadAddr() Addr { return w.unreadAddr }
 
-// Searched reports whether the walk ended with StopStackCut in a scan, so that no rule needed the word at
-// [Walker.UnreadAddr].
+// Searched reports whether the walk ended with StopStackCut in a scan: no rule needed the word at [Walker.UnreadAddr].
 func (w *Walker) Searched() bool { return w.searched }
 
-// NoCodeAt gives the address that ended the walk because it is in no module, or 0. It may be in code that is newer than
-// the list of modules.
+// NoCodeAt returns the address that ended the walk because it is in no module, or 0. Its code may be newer than the
+// list of modules.
 func (w *Walker) NoCodeAt() Addr { return w.noCode }
 
-// StopReason says why the walk ended, StopNone while it has not.
+// StopReason returns why the walk ended, StopNone while it has not.
 func (w *Walker) StopReason() StopReason { return w.stop }
 
-// enter makes w.regs the current frame and looks up its rule.
 func (w *Walker) enter(m Method, caller bool) {
 	w.enterAt(w.space.lookup(w.regs.PC, caller, false), m, caller)
 }
@@ -177,8 +167,8 @@ func (w *Walker) step() StopReason {
 	return w.commit(&r)
 }
 
-// ruleForMissingReg gives a rule for a frame whose own rule needs an unknown register. It is a rule relative to the
-// stack pointer, if there is one, else the same rule, if the register can be proven.
+// ruleForMissingReg returns a rule for a frame whose own rule needs an unknown register: one relative to the stack
+// pointer, else the same rule, if the register can be proven.
 func (w *Walker) ruleForMissingReg(r *Rule) (Rule, StopReason) {
 	if e := w.space.lookup(w.regs.PC, w.caller, true); e.rule.Flags&FlagNone == 0 {
 		return e.rule, StopNone
@@ -193,14 +183,14 @@ func (w *Walker) ruleForMissingReg(r *Rule) (Rule, StopReason) {
 }
 
 // plausible checks the return address that a rule gave. Without call frame information it must follow a call, be an
-// address that is returned to without one, or be in generated code as its callee is. The start of a stack in other code
-// is never a caller of generated code: that is a function pointer on the stack.
+// address that is returned to without one, or be in generated code as its callee is. The start of a stack in other
+// code never calls generated code: that is a function pointer on the stack.
 func (w *Walker) plausible(r *Rule) bool {
 	if w.next.PC == 0 {
 		return true
 	}
 	generated := w.module() != nil && w.module().Generated
-	needs := w.space.needs(r, w.mod)
+	needs := w.space.requiredProof(r, w.mod)
 	if needs == proofCode && !generated {
 		return true
 	}
@@ -211,18 +201,18 @@ func (w *Walker) plausible(r *Rule) bool {
 	if needs == proofCode {
 		return true
 	}
-	if e.proof < needs && w.space.follows(w.next.PC) {
+	if e.proof < needs && w.space.followsCall(w.next.PC) {
 		e.proof = proofCall
 	}
 	return e.proof >= needs
 }
 
-// inCode reports whether the return address is in a module, or ends the stack. Otherwise the call frame information was
-// wrong, the code is gone, or it is newer than the list of modules. Without a stack pointer to check, the address must
+// inCode reports whether the return address is in a module, or ends the stack. Otherwise the call frame information
+// was wrong, or the code is gone or newer than the list of modules. An address found without a stack pointer must
 // follow a call.
 func (w *Walker) inCode() bool {
 	pc := w.next.PC
-	if !w.knowsNext() && !w.space.follows(pc) {
+	if !w.knowsNext() && !w.space.followsCall(pc) {
 		return false
 	}
 	at := pc - w.regs.Arch.CallLen()
@@ -233,17 +223,17 @@ func (w *Walker) inCode() bool {
 	return false
 }
 
-// commit makes the computed registers the current frame, if the walk gets further out with them.
+// commit makes the computed registers the current frame, if that is further out.
 func (w *Walker) commit(r *Rule) StopReason {
 	if w.next.PC == 0 {
 		if m := w.module(); m != nil && m.Generated && m.NoFP {
-			return StopNoRule // no thread begins in such code, so its rule was wrong
+			return StopNoRule // no thread begins in such code: the rule was wrong
 		}
 		return StopRoot
 	}
 	sp, old := w.next.SP(), w.regs.SP()
 	switch {
-	case r.Flags&(FlagSignal|FlagSwitch) != 0, sp == old && w.leaf(r), sp < old && w.changedStack():
+	case r.Flags&(FlagSignal|FlagSwitch) != 0, sp == old && w.isLeaf(r), sp < old && w.changedStack():
 		if w.switches++; w.switches > maxSwitches {
 			return StopLoop
 		}
@@ -261,10 +251,9 @@ func (w *Walker) commit(r *Rule) StopReason {
 	return StopNone
 }
 
-// leaf reports whether the caller's return address is in a register, so that its stack pointer may be this frame's. On
-// arm64 always; on x86-64 where a register has it (vfork), or where the innermost frame has just popped it (OCaml's
-// caml_c_call).
-func (u *unwinder) leaf(r *Rule) bool {
+// isLeaf reports whether the return address is in a register, so that the caller's stack pointer may be this frame's:
+// always on arm64; on x86-64 by a Row (vfork), or where the innermost frame has just popped it (OCaml's caml_c_call).
+func (u *unwinder) isLeaf(r *Rule) bool {
 	popped := !u.caller && r.Method == MethodCFI && r.CFAReg == X86RSP && r.CFAOff == 0
 	return u.next.PC != u.regs.PC && (u.regs.Arch != X86_64 || r.Flags&FlagRow != 0 || popped)
 }

@@ -9,7 +9,7 @@ import (
 	"prywalk/frames"
 )
 
-// Callee-saved registers and their use: AAPCS64 §6.1.1.
+// AAPCS64 §6.1.1.
 const (
 	regFP = 29
 	regLR = 30
@@ -30,11 +30,11 @@ var abiAArch64 = abi{
 	dwarf:        func(reg uint8) uint8 { return reg },
 	callBefore:   callBeforeA64,
 	isThreadRoot: isThreadRootA64,
-	departs:      departsA64,
+	switchTarget: switchTargetA64,
 	isTrap:       isTrapA64,
 }
 
-// tailA64 gives what a tail call proves: the link register has the return address.
+// tailA64 is the flow of a tail call: the link register has the return address.
 func tailA64(st *state) flow {
 	return flow{kind: flowTail, ret: st.regs[regSP], ra: st.regs[regLR]}
 }
@@ -42,18 +42,16 @@ func tailA64(st *state) flow {
 // pushA64 is "stp x16, x30, [sp, #-16]!", the first instruction of a procedure linkage table.
 const pushA64 = 0xa9bf7bf0
 
-// pltHeadA64 has masks and bits of the following instructions up to the jump by x17: adrp x16, ldr x17, add x16.
+// pltHeadA64 has masks and bits of the instructions from there to the jump by x17: adrp x16, ldr x17, add x16.
 var pltHeadA64 = [...][2]uint32{{0x9f00001f, 0x90000010}, {0xffc003ff, 0xf9400211}, {0xff8003ff, 0x91000210}}
 
-// pltJumpA64 gives what the jump at the end of the first entry proves. It goes to the dynamic linker's resolver, which
-// pops the two pushed words, and then jumps to the called function.
+// pltJumpA64 is for that jump, to the dynamic linker's resolver, which pops the two words and jumps to the function.
 func pltJumpA64(st *state) flow {
 	f := tailA64(st)
 	f.ret = f.ret.plus(16)
 	return f
 }
 
-// afterPushA64 reports whether pc is behind pushA64 in the first entry.
 func afterPushA64(w *interpreter, pc uint64) bool {
 	for i := uint64(1); i <= 1+uint64(len(pltHeadA64)) && pc >= 4*i; i++ {
 		code := w.code(pc - 4*i)
@@ -78,7 +76,7 @@ func isFrameA64(_, at, above value) bool {
 
 func callBeforeA64(s *Source, ret uint64) (frames.Call, bool) {
 	b := s.buf[:4]
-	if ret < 4 || ret%4 != 0 || s.o.Code.ReadCode(ret-4, b) < 4 {
+	if ret < 4 || ret%4 != 0 || s.opt.Code.ReadCode(ret-4, b) < 4 {
 		return frames.Call{}, false
 	}
 	w := a64(binary.LittleEndian.Uint32(b))
@@ -88,16 +86,16 @@ func callBeforeA64(s *Source, ret uint64) (frames.Call, bool) {
 	return frames.Call{}, callA64(w)
 }
 
-// exit and exit_group (include/uapi/asm-generic/unistd.h)
+// include/uapi/asm-generic/unistd.h
 const (
 	exitA64      = 93
 	exitGroupA64 = 94
 )
 
-// maxRootA64 bounds the instructions from the first one of a new thread to its exit system call.
+// maxRootA64 bounds the instructions from a new thread's first one to its exit system call.
 const maxRootA64 = 16
 
-// isThreadRootA64 recognises the code of clone that the new thread runs: blr, then exit.
+// isThreadRootA64 recognises a new thread's code in clone: blr, then exit.
 func isThreadRootA64(w *interpreter, pc uint64) bool {
 	st := &w.st
 	c, called := callBeforeA64(w.src, pc)
@@ -129,8 +127,8 @@ func isThreadRootA64(w *interpreter, pc uint64) bool {
 // mov x8, #139 (rt_sigreturn, include/uapi/asm-generic/unistd.h); svc #0
 var sigreturnCodeAArch64 = [][]byte{{0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4}}
 
-// sigcontextAArch64 is the offset of x0 from sp. Before it are siginfo (128 bytes), the head of the ucontext (176) and
-// the fault address (arch/arm64/kernel/signal.c, rt_sigframe; uapi/asm/sigcontext.h).
+// sigcontextAArch64 is the offset of x0 from sp: behind siginfo (128 bytes), the ucontext's head (176) and the fault
+// address (arch/arm64/kernel/signal.c, rt_sigframe; uapi/asm/sigcontext.h).
 const sigcontextAArch64 = 128 + 176 + 8
 
 // x0–x30, sp, pc are adjacent
@@ -142,8 +140,7 @@ var sigreturnAArch64 = func() *frames.Row {
 	return signalRow(frames.ARM64SP, regs, sigcontextAArch64+8*frames.NumRegs)
 }()
 
-// departsA64 gives the address to which a br or ret goes.
-func departsA64(st *state, code []byte) (value, bool) {
+func switchTargetA64(st *state, code []byte) (value, bool) {
 	if len(code) < 4 {
 		return value{}, false
 	}
@@ -154,8 +151,7 @@ func departsA64(st *state, code []byte) (value, bool) {
 	return st.regs[w.rn()], true
 }
 
-// leavesA64 reports whether code has a jump out of the range lo to hi: b, a conditional branch, or a jump by register,
-// which may be that of a switch.
+// leavesA64 reports whether the code has a jump out of lo to hi, or one by register, which may be a switch's.
 func (w *interpreter) leavesA64(lo, hi uint64) bool {
 	for pc := lo; pc < hi; pc += 4 {
 		code := w.code(pc)

@@ -6,26 +6,26 @@ import "prywalk/frames"
 
 var abiX86 = abi{
 	sp: hwSP, fp: hwBP, ra: noReg, entry: 8, scratch: scratchX86,
-	kept:            []uint8{hwBP, hwBX, 12, 13, 14, 15},
-	exec:            execX86,
-	step:            stepX86,
-	tail:            tailX86,
-	isFrame:         isFrameX86,
-	dwarf:           dwarfX86,
-	prove:           (*interpreter).proveX86,
-	argumentDrop:    argumentDropX86,
-	loadsTable:      loadsTableX86,
-	jumpsBy:         jumpsByX86,
-	afterPush:       afterPushX86,
-	callBefore:      callBeforeX86,
-	popped:          poppedX86,
-	isThreadRoot:    isThreadRootX86,
-	startsElsewhere: startsElsewhereX86,
-	departs:         departsX86,
-	isTrap:          isTrapX86,
+	kept:         []uint8{hwBP, hwBX, 12, 13, 14, 15},
+	exec:         execX86,
+	step:         stepX86,
+	tail:         tailX86,
+	isFrame:      isFrameX86,
+	dwarf:        dwarfX86,
+	prove:        (*interpreter).proveX86,
+	argumentDrop: argumentDropX86,
+	loadsTable:   loadsTableX86,
+	jumpsBy:      jumpsByX86,
+	afterPush:    afterPushX86,
+	callBefore:   callBeforeX86,
+	popped:       poppedX86,
+	isThreadRoot: isThreadRootX86,
+	startsStack:  startsStackX86,
+	switchTarget: switchTargetX86,
+	isTrap:       isTrapX86,
 }
 
-// tailX86 gives what a tail call proves: the return address is on top of the stack.
+// tailX86 is the flow of a tail call: the return address is on top of the stack.
 func tailX86(st *state) flow {
 	return flow{kind: flowTail, ret: st.regs[hwSP].plus(8)}
 }
@@ -47,7 +47,6 @@ func dwarfX86(reg uint8) uint8 {
 	return reg
 }
 
-// afterPushX86 reports whether the instruction before pc is `push [rip+x]`.
 func afterPushX86(w *interpreter, pc uint64) bool {
 	b := w.code(pc - 6)
 	return pc > 6 && len(b) >= 2 && b[0] == 0xff && b[1] == 0x35

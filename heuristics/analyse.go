@@ -4,15 +4,15 @@ package heuristics
 
 import "prywalk/frames"
 
-// analyse gives the frame at q by the analyses of the package comment: the short one for JIT code; forwards alone
-// without function bounds; both with them.
-func (s *Source) analyse(w *interpreter, q frames.Query) (found, bool) {
-	if s.o.JIT && !q.Caller {
+// analyse finds the frame at q: the short analysis for JIT code, then forwards, with the prologue if bounds are
+// known.
+func (s *Source) analyse(w *interpreter, q frames.Query) (finding, bool) {
+	if s.opt.JIT && !q.Caller {
 		if f, ok := w.calleeMakesFrame(q.PC); ok {
 			return f, true
 		}
 	}
-	lo, hi, known := s.bounds(q.Lookup(s.o.Arch))
+	lo, hi, known := s.bounds(q.Lookup(s.opt.Arch))
 	if s.keepsFPOnly(q, known) && !q.SPOnly && s.abi.prove != nil {
 		if f, ok := s.abi.prove(w, q.PC, q.Caller); ok {
 			return f, true
@@ -20,42 +20,42 @@ func (s *Source) analyse(w *interpreter, q frames.Query) (found, bool) {
 	}
 	if !known {
 		v := w.forward(q.PC, q.Caller, 0, ^uint64(0))
-		if v.n == 0 {
-			if w.helped(&v) {
-				return s.forwardOnly(&v.odd, q)
+		if v.noutcomes == 0 {
+			if w.helpersReturn(&v) {
+				return s.forwardOnly(&v.misaligned, q)
 			}
-			return s.boundless(w, q)
+			return s.unboundedHandlerFrame(w, q)
 		}
 		f, _ := v.winner()
 		return s.forwardOnly(f, q)
 	}
 	v := w.forward(q.PC, q.Caller, lo, hi)
-	if parts, ok := s.o.Funcs.(Parts); ok {
+	if parts, ok := s.opt.Funcs.(Parts); ok {
 		if plo, phi, ok := parts.Parent(lo); ok {
-			return s.inPart(w, q, &v, span{lo, hi}, span{plo, phi})
+			return s.partFrame(w, q, &v, span{lo, hi}, span{plo, phi})
 		}
 	}
 	p := w.prologue(q.PC, q.Caller, q.SPOnly, span{lo, hi}, span{})
 	return s.choose(w, q, &v, &p)
 }
 
-// keepsFPOnly reports whether the code at q preserves only the frame pointer, as JIT code of unknown bounds and V8's
-// builtins do. The first path to a return is then tried first.
+// keepsFPOnly reports whether the code at q preserves only the frame pointer: JIT code of unknown bounds, V8's
+// builtins.
 func (s *Source) keepsFPOnly(q frames.Query, known bool) bool {
-	if s.o.JIT {
+	if s.opt.JIT {
 		return !known
 	}
-	c, ok := s.o.Funcs.(Conventions)
-	return ok && c.KeepsFPOnly(q.Lookup(s.o.Arch))
+	c, ok := s.opt.Funcs.(Conventions)
+	return ok && c.KeepsFPOnly(q.Lookup(s.opt.Arch))
 }
 
-// inPart gives the frame of a part that was split off a function. It is that of the jump into the part. The landing pad
-// of an exception has no such jump: its returns decide, else the frame at the calls of the function.
-func (s *Source) inPart(w *interpreter, q frames.Query, v *votes, part, parent span) (found, bool) {
+// partFrame gives the frame of a part split off a function: that at the jump into the part. A landing pad of an
+// exception has no such jump; its returns decide, else the frame at the function's calls.
+func (s *Source) partFrame(w *interpreter, q frames.Query, v *votes, part, parent span) (finding, bool) {
 	f, _ := v.winner()
 	p := w.prologue(q.PC, q.Caller, q.SPOnly, parent, part)
 	if p.found && !p.weak {
-		if g, ok := p.express(s.abi, q.SPOnly, q.Caller); ok {
+		if g, ok := p.finding(s.abi, q.SPOnly, q.Caller); ok {
 			if f != nil && s.agree(&p, f, &g) {
 				p.merge(s.abi, f, &g)
 			}
@@ -70,25 +70,24 @@ func (s *Source) inPart(w *interpreter, q frames.Query, v *votes, part, parent s
 		return s.choose(w, q, v, &p)
 	}
 	p.st = p.calls.st
-	return p.express(s.abi, q.SPOnly, q.Caller)
+	return p.finding(s.abi, q.SPOnly, q.Caller)
 }
 
-// choose decides between the outcomes of the forward analysis, v, and of the prologue, p.
-func (s *Source) choose(w *interpreter, q frames.Query, v *votes, p *prologue) (found, bool) {
+func (s *Source) choose(w *interpreter, q frames.Query, v *votes, p *prologue) (finding, bool) {
 	f, sure := v.winner()
 	if !p.found {
 		return s.forwardOnly(f, q)
 	}
-	g, ok := p.express(s.abi, q.SPOnly, q.Caller)
+	g, ok := p.finding(s.abi, q.SPOnly, q.Caller)
 	if !ok {
 		if !p.weak && v.exact == 0 {
-			return s.handler(w, q, nil, nil) // the paths from here prove nothing
+			return s.handlerFrame(w, q, nil, nil) // the paths from here prove nothing
 		}
 		return s.forwardOnly(f, q)
 	}
 	if f == nil || s.agree(p, f, &g) {
-		if f == nil && !(v.hasOdd && s.agree(p, &v.odd, &g)) && !s.isEntry(w, q) {
-			return s.handler(w, q, p, &g)
+		if f == nil && !(v.hasMisaligned && s.agree(p, &v.misaligned, &g)) && !s.isEntry(w, q) {
+			return s.handlerFrame(w, q, p, &g)
 		}
 		if f != nil {
 			p.merge(s.abi, f, &g)
@@ -101,9 +100,8 @@ func (s *Source) choose(w *interpreter, q frames.Query, v *votes, p *prologue) (
 	return g, true
 }
 
-// merge adds the places of registers that the code restores later, which proves them. Precondition: both analyses give
-// the same CFA.
-func (p *prologue) merge(a *abi, f, g *found) {
+// merge adds the places of registers that the code restores later. Precondition: both analyses give the same CFA.
+func (p *prologue) merge(a *abi, f, g *finding) {
 	for i := range a.kept {
 		p.mergeSaved(a, f.kept[i], g, &g.kept[i])
 	}
@@ -115,9 +113,8 @@ func (p *prologue) merge(a *abi, f, g *found) {
 	}
 }
 
-// mergeSaved replaces the place in to, if that is not in memory, by the place from, expressed by the register of g's
-// CFA.
-func (p *prologue) mergeSaved(a *abi, from savedReg, g *found, to *savedReg) {
+// mergeSaved replaces to, if not in memory, by from, expressed by the register of g's CFA.
+func (p *prologue) mergeSaved(a *abi, from savedReg, g *finding, to *savedReg) {
 	if from.kind != inMemory || to.kind == inMemory || from.base >= firstAnon {
 		return
 	}
@@ -131,14 +128,14 @@ func (p *prologue) mergeSaved(a *abi, from savedReg, g *found, to *savedReg) {
 	}
 }
 
-func (s *Source) forwardOnly(f *found, q frames.Query) (found, bool) {
+func (s *Source) forwardOnly(f *finding, q frames.Query) (finding, bool) {
 	if f == nil || q.SPOnly && f.cfa.base != s.abi.sp {
-		return found{}, false
+		return finding{}, false
 	}
 	return *f, true
 }
 
-func (s *Source) agree(p *prologue, f, g *found) bool {
+func (s *Source) agree(p *prologue, f, g *finding) bool {
 	if f.cfa == g.cfa {
 		return true
 	}
@@ -147,11 +144,10 @@ func (s *Source) agree(p *prologue, f, g *found) bool {
 		int64(v.off)+int64(f.cfa.off) == s.abi.entry
 }
 
-// isEntry reports whether the code of q begins with a function, and not with a part that was split off. Its returns
-// must fit; or its calls must be aligned as those of a function, and it must read no register that only its caller can
-// have set.
+// isEntry reports whether the code of q begins with a function, not with a part split off: its returns fit, or else
+// its calls are aligned as a function's and it reads no register that only its caller can have set.
 func (s *Source) isEntry(w *interpreter, q frames.Query) bool {
-	lo, hi, ok := s.bounds(q.Lookup(s.o.Arch))
+	lo, hi, ok := s.bounds(q.Lookup(s.opt.Arch))
 	if !ok {
 		return false
 	}
@@ -159,23 +155,22 @@ func (s *Source) isEntry(w *interpreter, q frames.Query) bool {
 	if f, _ := v.winner(); f != nil && v.exact > 0 {
 		return f.cfa == start(s.abi.sp).plus(s.abi.entry)
 	}
-	return !w.manner(lo, hi).odd
+	return !w.traits(lo, hi).unlikeFunction
 }
 
-// Bounds of a memo, which is cleared when full. A rule with a Row takes some 1,300 bytes, one without 64.
+// Bounds of a memo, which is cleared when full. A rule with a Row takes 1,300 bytes, one without 64.
 const (
 	maxMemo     = 4096
 	maxMemoRows = 256
 )
 
-// memo caches answers for longer than the walker does, whose cache is dropped when the list of modules changes. JIT
-// compilers change it often, and an analysis takes a hundred times as long as a lookup of call frame information.
+// memo caches answers across changes of the list of modules, at which the walker drops its cache. JIT compilers change
+// the list often.
 type memo struct {
 	rules map[frames.Query]answer
 	rows  int
 }
 
-// ok is false if there is no rule
 type answer struct {
 	rule frames.Rule
 	row  *frames.Row
@@ -200,5 +195,5 @@ func (m *memo) drop() {
 	m.rows = 0
 }
 
-// Forget drops cached answers. It has to be called when code or function bounds have changed.
+// Forget drops cached answers. Call it when code or function bounds have changed.
 func (s *Source) Forget() { s.memo.drop() }

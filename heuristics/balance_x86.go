@@ -5,28 +5,27 @@ package heuristics
 import "prywalk/frames"
 
 // Compilers with frames of known size still push words at times: HotSpot's C2 in string comparison loops, C1 for a
-// helper's arguments, both around a collector's barriers. The path to the return shows how much lower the stack pointer
-// then is, since it must point to the return address there. No register is required on it.
+// helper's arguments, both around a collector's barriers. How much lower the stack pointer then is follows from the
+// path to the return, where it must point to the return address. That path need not keep any register.
 
 // maxBalance bounds the instructions read: HotSpot's SHA-512 has 5,000.
 const maxBalance = 12000
 
-// CFA says where the canonical frame address is: at Reg + Off, or, if Saved, at the word there (an earlier stack
-// pointer) plus Add. Reg is a DWARF number.
+// CFA is a canonical frame address: Reg + Off, or, if Saved, the word there (an earlier stack pointer) plus Add. Reg
+// is a DWARF number.
 type CFA struct {
 	Reg      uint8
 	Saved    bool
 	Off, Add int64
-	FP       frames.RegRule // of the caller's frame pointer; undefined if the path does not restore it
-	// Straight is set if the path has neither calls nor backward jumps.
-	Straight bool
+	FP       frames.RegRule // caller's frame pointer; undefined if the path does not restore it
+	Straight bool           // no calls or backward jumps on the path
 }
 
-// ReturnCFA gives the CFA at pc by the first return to which a path within lo and hi leads, or by a jump out of that
-// range after the pop of rbp (a tail call, possibly by register). Calls are assumed to preserve the stack pointer;
-// false if the stack pointer at the return is unknown, and on arm64.
+// ReturnCFA returns the CFA at pc by the first return on a path within lo and hi, or by a jump out of there, or by
+// register, behind pop rbp (a tail call). Calls are assumed to preserve the stack pointer. It returns false if the
+// stack pointer at the return is unknown, and on arm64.
 func (s *Source) ReturnCFA(pc, lo, hi uint64) (cfa CFA, ok bool) {
-	if s.abi != &abiX86 || s.o.Code == nil || pc < lo || pc >= hi {
+	if s.abi != &abiX86 || s.opt.Code == nil || pc < lo || pc >= hi {
 		return cfa, false
 	}
 	w := getInterpreter(s)
@@ -34,7 +33,7 @@ func (s *Source) ReturnCFA(pc, lo, hi uint64) (cfa CFA, ok bool) {
 	w.begin(pc, lo, hi)
 	for {
 		if v := w.returnPath(); (v.kind == initial || v.kind == loaded) && v.base < firstAnon {
-			cfa = CFA{Reg: s.abi.dwarf(v.base), Saved: v.kind == loaded, Off: int64(v.off), Add: int64(v.add)}
+			cfa = CFA{Reg: s.abi.dwarf(v.base), Saved: v.kind == loaded, Off: int64(v.off), Add: int64(v.addend)}
 			cfa.FP, cfa.Straight = s.abi.fpRule(&w.st), !w.st.weak
 			return cfa, true
 		}
@@ -44,25 +43,25 @@ func (s *Source) ReturnCFA(pc, lo, hi uint64) (cfa CFA, ok bool) {
 	}
 }
 
-// fpRule gives where the last frame pointer of the path was at the start of the path.
+// fpRule returns where the frame pointer at the path's end was at its start.
 func (a *abi) fpRule(st *state) frames.RegRule {
 	switch v := st.regs[a.fp]; {
 	case v.isStart(a.fp):
 		return frames.RegRule{}
-	case v.kind == loaded && v.add == 0 && v.base < firstAnon:
+	case v.kind == loaded && v.addend == 0 && v.base < firstAnon:
 		return frames.RegRule{Kind: frames.RuleRegOffset, Reg: a.dwarf(v.base), Off: int64(v.off)}
 	}
 	return frames.RegRule{Kind: frames.RuleUndefined}
 }
 
-// returnPath follows a path to its end, and gives its CFA, which may be unknown. A stack pointer that is loaded from
-// memory is a new base, so that words pushed there are known when popped.
+// returnPath follows a path to its end, and returns its CFA, which may be unknown. A stack pointer loaded from memory
+// is a new base, so that words pushed there are known when popped.
 func (w *interpreter) returnPath() value {
-	st, f := &w.st, &w.fl
+	st, f := &w.st, &w.lastFlow
 	popped := false // the last instruction popped rbp
 	for w.steps < maxBalance && st.pc >= st.lo && st.pc < st.hi {
 		code := w.code(st.pc)
-		if len(code) == 0 || !w.mark(st.pc) {
+		if len(code) == 0 || !w.markVisited(st.pc) {
 			break
 		}
 		w.steps++
@@ -112,20 +111,19 @@ func (st *state) fromSaved(v value) value {
 	return v
 }
 
-// maxLevel bounds the instructions of LevelAfter. A barrier restores fewer registers behind its call: all general and
-// 32 vector registers.
+// maxLevel is in instructions. Behind its call a barrier restores fewer registers: all general and 32 vector
+// registers.
 const maxLevel = 64
 
-// LevelAfter reports whether the stack pointer is unchanged from pc to the next jump, call or return, within maxLevel
-// instructions.
+// LevelAfter reports whether the stack pointer is unchanged from pc to the next jump, call or return, within maxLevel.
 func (s *Source) LevelAfter(pc uint64) bool {
-	if s.abi != &abiX86 || s.o.Code == nil {
+	if s.abi != &abiX86 || s.opt.Code == nil {
 		return true
 	}
 	w := getInterpreter(s)
 	defer putInterpreter(w)
 	w.begin(pc, 0, ^uint64(0))
-	st, f := &w.st, &w.fl
+	st, f := &w.st, &w.lastFlow
 	for range maxLevel {
 		stepX86(st, w.code(st.pc), f)
 		if !st.regs[hwSP].isStart(hwSP) {
@@ -141,27 +139,24 @@ func (s *Source) LevelAfter(pc uint64) bool {
 
 // Return is the place of the return address in code without a frame.
 type Return struct {
-	// RA is where the return address is: a register, or memory relative to one.
-	RA frames.RegRule
-	// Reg + Off is the CFA.
-	Reg uint8
-	Off int64
-	// Entry is the address at which the code was entered, with the return address at the stack pointer.
-	Entry uint64
+	RA    frames.RegRule // a register, or memory relative to one
+	Reg   uint8
+	Off   int64  // CFA − Reg
+	Entry uint64 // where the code was entered, with the return address at the stack pointer
 }
 
-// maxEntries bounds the entries into a piece of code, maxReach the instructions that are read. A HotSpot adapter has
-// three entries and 300 instructions.
+// maxEntries bounds the entries into a piece of code, maxReach the instructions read. A HotSpot adapter has three
+// entries and 300 instructions.
 const (
 	maxEntries = 16
 	maxReach   = 2000
 )
 
-// ReturnAddress follows the instructions from lo, where the return address is at the stack pointer, to pc, and gives
-// where it is then. Code behind a jump that is no jump target is assumed to be entered in the same way. It returns
-// false if no path leads to pc, if rbp is not the caller's there, and on arm64.
+// ReturnAddress follows the instructions from lo, where the return address is at the stack pointer, to pc. Code behind
+// a jump that is no jump target is assumed to be entered in the same way. It returns false if no path leads to pc, if
+// rbp is not the caller's there, and on arm64.
 func (s *Source) ReturnAddress(pc, lo, hi uint64) (r Return, ok bool) {
-	if s.abi != &abiX86 || s.o.Code == nil || pc < lo || pc >= hi {
+	if s.abi != &abiX86 || s.opt.Code == nil || pc < lo || pc >= hi {
 		return r, false
 	}
 	w := getInterpreter(s)
@@ -170,7 +165,7 @@ func (s *Source) ReturnAddress(pc, lo, hi uint64) (r Return, ok bool) {
 	var behind [maxEntries]uint64 // places behind jumps
 	for n, entry := 0, lo; ; {
 		if w.reach(pc, behind[:], &n) {
-			return w.returnNow(entry)
+			return w.currentReturn(entry)
 		}
 		if entry, ok = w.nextEntry(behind[:n], pc); !ok || w.steps >= maxReach {
 			return r, false
@@ -181,20 +176,20 @@ func (s *Source) ReturnAddress(pc, lo, hi uint64) (r Return, ok bool) {
 
 // reach follows all paths until one is at pc, and notes places behind jumps.
 func (w *interpreter) reach(pc uint64, behind []uint64, n *int) bool {
-	st, f := &w.st, &w.fl
+	st, f := &w.st, &w.lastFlow
 	for {
 		for w.steps < maxReach && st.pc >= st.lo && st.pc < st.hi {
 			if st.pc == pc {
 				return true
 			}
 			code := w.code(st.pc)
-			if len(code) == 0 || !w.mark(st.pc) {
+			if len(code) == 0 || !w.markVisited(st.pc) {
 				break
 			}
 			w.steps++
 			stepX86(st, code, f)
 			if sp := st.regs[hwSP]; sp.kind == initial && sp.base == hwSP && sp.off > 0 {
-				st.taken = true
+				st.startWordPopped = true
 			}
 			st.pc += uint64(f.size)
 			if f.kind == flowCond {
@@ -218,7 +213,7 @@ func (w *interpreter) reach(pc uint64, behind []uint64, n *int) bool {
 	}
 }
 
-// nextEntry gives the first place behind a jump, up to pc, that no path has reached.
+// nextEntry returns the first place behind a jump, up to pc, that no path has reached.
 func (w *interpreter) nextEntry(behind []uint64, pc uint64) (entry uint64, ok bool) {
 	for _, at := range behind {
 		if at <= pc && w.visited.find(at) == nil && (!ok || at < entry) {
@@ -228,7 +223,7 @@ func (w *interpreter) nextEntry(behind []uint64, pc uint64) (entry uint64, ok bo
 	return entry, ok
 }
 
-func (w *interpreter) returnNow(entry uint64) (r Return, ok bool) {
+func (w *interpreter) currentReturn(entry uint64) (r Return, ok bool) {
 	st := &w.st
 	if !st.regs[hwBP].isStart(hwBP) {
 		return r, false
@@ -253,11 +248,10 @@ func (w *interpreter) returnNow(entry uint64) (r Return, ok bool) {
 	return r, false
 }
 
-// returnSlot gives the stack word that has the return address.
 func (w *interpreter) returnSlot() (at value, ok bool) {
 	st := &w.st
 	ra, sp := value{kind: loaded, base: hwSP}, st.regs[hwSP]
-	if first := start(hwSP); !st.taken && st.load(first) == ra {
+	if first := start(hwSP); !st.startWordPopped && st.load(first) == ra {
 		if _, _, ok := w.byRegister(first); ok {
 			return first, true
 		}

@@ -12,11 +12,11 @@ import (
 // maxCallX86 is the length of FF /2 with SIB and 32-bit displacement.
 const maxCallX86 = 7
 
-// callBeforeX86 gives the call that ends at ret: E8, or FF /2 with any operand. Prefixes are not read.
+// callBeforeX86 returns the call that ends at ret: E8, or FF /2. Prefixes are not read.
 func callBeforeX86(s *Source, ret uint64) (frames.Call, bool) {
 	buf := s.buf[:maxCallX86]
 	n := maxCallX86
-	for n >= 2 && s.o.Code.ReadCode(ret-uint64(n), buf[:n]) < n {
+	for n >= 2 && s.opt.Code.ReadCode(ret-uint64(n), buf[:n]) < n {
 		n-- // the code may begin later
 	}
 	if n < 2 {
@@ -29,14 +29,14 @@ func callBeforeX86(s *Source, ret uint64) (frames.Call, bool) {
 	return frames.Call{}, indirectCallX86(b)
 }
 
-// directX86 gives a call by E8. Its target must be code, unless JIT code calls out of its module.
+// directX86 returns a call by E8. Its target must be code, except in JIT code, which calls out of its module.
 func (s *Source) directX86(ret uint64, b []byte) (frames.Call, bool) {
 	if len(b) < 5 || b[len(b)-5] != 0xe8 {
 		return frames.Call{}, false
 	}
 	target := ret + uint64(int64(int32(binary.LittleEndian.Uint32(b[len(b)-4:]))))
-	n := max(0, min(s.o.Code.ReadCode(target, s.buf[maxCallX86:]), len(s.buf)-maxCallX86))
-	if !s.o.JIT && n < 1 {
+	n := max(0, min(s.opt.Code.ReadCode(target, s.buf[maxCallX86:]), len(s.buf)-maxCallX86))
+	if !s.opt.JIT && n < 1 {
 		return frames.Call{}, false
 	}
 	if throughWordX86(s.buf[maxCallX86 : maxCallX86+n]) {
@@ -45,8 +45,7 @@ func (s *Source) directX86(ret uint64, b []byte) (frames.Call, bool) {
 	return frames.Call{Target: target, Direct: true}, true
 }
 
-// throughWordX86 recognises an entry of a procedure linkage table. It is a jump through a word, so its target is
-// unknown.
+// throughWordX86 recognises a PLT entry, a jump through a word: the call's target is unknown.
 func throughWordX86(b []byte) bool {
 	if len(b) >= 4 && b[0] == 0xf3 && b[1] == 0x0f && b[2] == 0x1e && b[3] == 0xfa { // endbr64
 		b = b[4:]
@@ -57,7 +56,7 @@ func throughWordX86(b []byte) bool {
 	return len(b) >= 2 && b[0] == 0xff && b[1] == 0x25
 }
 
-// indirectCallX86 reports whether b ends with FF /2. It tries each length.
+// indirectCallX86 reports whether b ends with FF /2, of any length.
 func indirectCallX86(b []byte) bool {
 	for _, n := range [...]int{2, 3, 4, 6, 7} {
 		if n > len(b) {
@@ -77,23 +76,21 @@ func indirectCallX86(b []byte) bool {
 // # Code that forwards a call
 //
 // Runtimes generate code that looks up a target and jumps to it (Mono's IMT thunks and delegate trampolines). No path
-// leads to a return, but the stack and the stack pointer stay as the call left them. The first instruction is
-// recognised by the padding before it, at an aligned address.
+// leads to a return, but the stack stays as the call left it. The first instruction is at an aligned address behind
+// padding.
 
 const (
-	// alignment of the start in bytes, and most bytes from there to pc
-	passingAlign = 16
-	passingBytes = 64
-	// most instructions that are read
-	passingSteps = 24
+	thunkAlign = 16 // of the start, in bytes
+	thunkBytes = 64 // from the start to pc
+	thunkSteps = 24 // instructions read
 )
 
-// passing reports whether pc is in such code: no path from an aligned start behind padding over pc to a jump out of it
+// isThunk reports whether pc is in such code: no path from an aligned start behind padding over pc to a jump out
 // changes the stack.
-func (s *Source) passing(w *interpreter, pc uint64) bool {
-	for start := pc &^ (passingAlign - 1); start+passingBytes > pc && start > passingAlign; start -= passingAlign {
+func (s *Source) isThunk(w *interpreter, pc uint64) bool {
+	for start := pc &^ (thunkAlign - 1); start+thunkBytes > pc && start > thunkAlign; start -= thunkAlign {
 		if s.padded(start) {
-			return s.passes(w, start, pc)
+			return s.isThunkFrom(w, start, pc)
 		}
 	}
 	return false
@@ -102,15 +99,15 @@ func (s *Source) passing(w *interpreter, pc uint64) bool {
 // padded reports whether two bytes 0, or two int3, precede start. Loops are aligned with nops.
 func (s *Source) padded(start uint64) bool {
 	b := s.buf[:3]
-	return s.o.Code.ReadCode(start-2, b) == 3 && b[0] == b[1] && b[1] != b[2] && (b[0] == 0 || b[0] == 0xcc)
+	return s.opt.Code.ReadCode(start-2, b) == 3 && b[0] == b[1] && b[1] != b[2] && (b[0] == 0 || b[0] == 0xcc)
 }
 
-// passes is passing from a given start. Code behind a jump is read only if a branch leads there.
-func (s *Source) passes(w *interpreter, from, pc uint64) bool {
+// isThunkFrom is isThunk from a given start. Code behind a jump is read only if a branch leads there.
+func (s *Source) isThunkFrom(w *interpreter, from, pc uint64) bool {
 	st := &w.st
 	st.reset(s.abi, from, 0, ^uint64(0))
 	found, furthest := false, from
-	for range passingSteps {
+	for range thunkSteps {
 		at := st.pc
 		found = found || at == pc
 		f := s.abi.exec(st, w.code(at))
@@ -137,7 +134,6 @@ func (s *Source) passes(w *interpreter, from, pc uint64) bool {
 	return false
 }
 
-// keepsAll reports whether the stack pointer and the callee-saved registers are as at the start.
 func (s *Source) keepsAll(st *state) bool {
 	for _, reg := range s.abi.kept {
 		if !st.regs[reg].isStart(reg) {
@@ -147,12 +143,12 @@ func (s *Source) keepsAll(st *state) bool {
 	return st.regs[s.abi.sp].isStart(s.abi.sp)
 }
 
-// passedOn gives the frame of code that forwards a call. It has a return address only.
-func (s *Source) passedOn() found { return found{cfa: start(s.abi.sp).plus(s.abi.entry)} }
+// thunkFrame is a frame with a return address only.
+func (s *Source) thunkFrame() finding { return finding{cfa: start(s.abi.sp).plus(s.abi.entry)} }
 
 // Popped implements [frames.Pops].
 func (s *Source) Popped(pc frames.Addr, n int) (reg uint8, ok bool) {
-	if s.abi == nil || s.abi.popped == nil || s.o.Code == nil || n < 1 {
+	if s.abi == nil || s.abi.popped == nil || s.opt.Code == nil || n < 1 {
 		return 0, false
 	}
 	return s.abi.popped(s, pc, n)
@@ -161,11 +157,11 @@ func (s *Source) Popped(pc frames.Addr, n int) (reg uint8, ok bool) {
 // maxPopX86 is the length of a pop: REX and opcode.
 const maxPopX86 = 2
 
-// poppedX86 reads backwards from pc, and accepts only pops, or one "leave". As bytes can be decoded backwards in
-// several ways, a further pop or a return must follow at pc.
+// poppedX86 reads backwards from pc, and accepts only pops, or one "leave". Bytes can be decoded backwards in several
+// ways: a further pop or a return must follow at pc.
 func poppedX86(s *Source, pc uint64, n int) (reg uint8, ok bool) {
 	ahead := s.buf[:maxPopX86]
-	ahead = ahead[:max(0, min(s.o.Code.ReadCode(pc, ahead), len(ahead)))]
+	ahead = ahead[:max(0, min(s.opt.Code.ReadCode(pc, ahead), len(ahead)))]
 	if !endsFunctionX86(ahead) {
 		return 0, false
 	}
@@ -175,7 +171,7 @@ func poppedX86(s *Source, pc uint64, n int) (reg uint8, ok bool) {
 		return 0, false
 	}
 	b := s.buf[:size]
-	for size > 0 && s.o.Code.ReadCode(pc-uint64(size), b[:size]) < size {
+	for size > 0 && s.opt.Code.ReadCode(pc-uint64(size), b[:size]) < size {
 		size-- // the code may begin later
 	}
 	b = b[:size]
@@ -194,7 +190,7 @@ func poppedX86(s *Source, pc uint64, n int) (reg uint8, ok bool) {
 	}
 }
 
-// popEndingX86 gives the register of the pop that ends b, and the length of that, 0 if there is none.
+// popEndingX86 returns the register of the pop that ends b, and its length, 0 if there is none.
 func popEndingX86(b []byte) (reg uint8, size int) {
 	op := b[len(b)-1]
 	if op&^7 != 0x58 {
@@ -206,7 +202,6 @@ func popEndingX86(b []byte) (reg uint8, size int) {
 	return dwarfX86(op & 7), 1
 }
 
-// endsFunctionX86 reports whether code begins with a pop, a return or a jump.
 func endsFunctionX86(b []byte) bool {
 	if len(b) == 0 {
 		return false
@@ -222,24 +217,23 @@ func endsFunctionX86(b []byte) bool {
 	return false
 }
 
-// maxReturning is the most instructions that are read up to a return: one sets the stack pointer, one pops the register
-// that had it, and one returns.
+// maxReturning bounds the instructions up to a return: set the stack pointer, pop the register that had it, return.
 const maxReturning = 3
 
 // AboutToReturn implements [frames.Returns].
 func (s *Source) AboutToReturn(pc frames.Addr) (kept uint32) {
-	if s.abi == nil || s.abi.ra != noReg || s.o.Code == nil || s.o.JIT {
+	if s.abi == nil || s.abi.ra != noReg || s.opt.Code == nil || s.opt.JIT {
 		return 0
 	}
 	w := getInterpreter(s)
 	defer putInterpreter(w)
 	w.begin(pc, 0, ^uint64(0))
-	w.fl = flow{}
+	w.lastFlow = flow{}
 	for range maxReturning {
-		if w.straight() && w.fl.kind == flowNext {
+		if w.stepStraight() && w.lastFlow.kind == flowNext {
 			continue
 		}
-		if w.fl.kind != flowReturn {
+		if w.lastFlow.kind != flowReturn {
 			return 0
 		}
 		for _, reg := range s.abi.kept {

@@ -4,16 +4,15 @@ package heuristics
 
 import "prywalk/frames"
 
-// maxDeparture bounds the instructions from the load of another frame's stack pointer to the jump.
-const maxDeparture = 40
+// maxFrameSwitch bounds the instructions from the load of another frame's stack pointer to the jump.
+const maxFrameSwitch = 40
 
-// departure gives the rule of code that is about to switch to another frame (longjmp, swapcontext, Go's gogo). It has
-// no caller. The frame that it continues takes the place of the caller, at exactly that instruction.
+// frameSwitch returns the rule of code about to switch to another frame (longjmp, swapcontext, Go's gogo). It has no
+// caller: the frame that it continues takes the caller's place, at exactly that instruction.
 //
-// Conditions: straight instructions lead from pc to a jump to an address that they did not load from the stack; and the
-// stack pointer at pc was loaded from outside of the function's frame, or, with a link register whose value is lost, is
-// loaded on the way.
-func (s *Source) departure(w *interpreter, q frames.Query) (frames.Rule, *frames.Row, bool) {
+// Straight instructions must lead from pc to a jump to an address not loaded from the stack. The stack pointer at pc
+// was loaded from outside of the function's frame, or is loaded on the way in code whose link register is lost.
+func (s *Source) frameSwitch(w *interpreter, q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if q.Caller {
 		return frames.Rule{}, nil, false
 	}
@@ -29,7 +28,7 @@ func (s *Source) departure(w *interpreter, q frames.Query) (frames.Rule, *frames
 	sp := end.regs[s.abi.sp]
 	own := sp.kind == initial && sp.base == s.abi.sp
 	p := w.prologue(q.PC, false, false, span{lo, hi}, span{})
-	if !p.found || p.weak || own && !p.st.foreignSP() || !own && !p.lostReturn(s.abi) {
+	if !p.found || p.weak || own && !p.st.isForeignSP() || !own && !p.linkRegisterLost(s.abi) {
 		return frames.Rule{}, nil, false
 	}
 	row := &frames.Row{CFAReg: s.abi.dwarf(s.abi.sp), RA: s.placeOf(ra, noReg)}
@@ -49,33 +48,33 @@ func (s *Source) departure(w *interpreter, q frames.Query) (frames.Rule, *frames
 	return rule, row, true
 }
 
-// lostReturn reports whether the initial value of the link register is nowhere.
-func (p *prologue) lostReturn(a *abi) bool {
-	f, ok := p.express(a, false, false)
+// linkRegisterLost reports whether the initial value of the link register is nowhere.
+func (p *prologue) linkRegisterLost(a *abi) bool {
+	f, ok := p.finding(a, false, false)
 	return a.ra != noReg && !(ok && f.ra.kind != lost)
 }
 
 // ChangesStack implements [frames.Switches].
 func (s *Source) ChangesStack(pc uint64, caller bool) bool {
 	q := frames.Query{PC: pc, Caller: caller}
-	lo, hi, ok := s.bounds(q.Lookup(s.o.Arch))
-	if s.abi == nil || s.o.Code == nil || !ok {
+	lo, hi, ok := s.bounds(q.Lookup(s.opt.Arch))
+	if s.abi == nil || s.opt.Code == nil || !ok {
 		return false
 	}
 	w := getInterpreter(s)
 	defer putInterpreter(w)
 	p := w.prologue(pc, caller, false, span{lo, hi}, span{})
-	return p.found && !p.weak && p.st.foreignSP()
+	return p.found && !p.weak && p.st.isForeignSP()
 }
 
-// runToJump follows instructions from pc to a jump by register or a return, and gives its target if that was not on the
-// stack at pc. Branches that skip instructions are also followed.
+// runToJump follows instructions from pc, and branches that skip some, to a jump by register or a return. It returns
+// the target, if that was not on the stack at pc.
 func (w *interpreter) runToJump(pc, lo, hi uint64) (value, bool) {
 	a, st := w.src.abi, &w.st
 	st.reset(a, pc, lo, hi)
 	var before [len(st.regs)]value
 	join := uint64(0)
-	for range maxDeparture {
+	for range maxFrameSwitch {
 		code := w.code(st.pc)
 		if len(code) == 0 || st.pc >= hi || join != 0 && st.pc > join {
 			return value{}, false
@@ -84,7 +83,7 @@ func (w *interpreter) runToJump(pc, lo, hi uint64) (value, bool) {
 			st.joinRegs(&before)
 			join = 0
 		}
-		if ra, ok := a.departs(st, code); ok && join == 0 {
+		if ra, ok := a.switchTarget(st, code); ok && join == 0 {
 			onStack := ra.kind == loaded && (ra.base == a.sp || ra.base == a.fp)
 			return ra, ra.base < firstAnon && ra.kind != unknown && ra.kind != number && !onStack
 		}
@@ -100,7 +99,7 @@ func (w *interpreter) runToJump(pc, lo, hi uint64) (value, bool) {
 	return value{}, false
 }
 
-// joinRegs makes unknown what is different on another path to the same instruction.
+// joinRegs makes unknown what differs on another path to the same instruction.
 func (st *state) joinRegs(other *[32]value) {
 	for i := range st.regs {
 		if st.regs[i] != other[i] {
@@ -109,31 +108,30 @@ func (st *state) joinRegs(other *[32]value) {
 	}
 }
 
-// foreignSP reports whether the stack pointer is not derived from that at the function's entry.
-func (st *state) foreignSP() bool {
+// isForeignSP reports whether the stack pointer is not derived from that at the function's entry.
+func (st *state) isForeignSP() bool {
 	sp := st.regs[st.sp]
 	switch {
 	case sp.base == st.sp || sp.base == st.fp:
 		return false
 	case sp.kind == initial:
-		return sp.base < firstAnon || sp.base == st.foreign
+		return sp.base < firstAnon || sp.base == st.loadedSPBase
 	}
 	return sp.kind == loaded
 }
 
-// loadedSP notes that the stack pointer was loaded, and not moved by an unknown amount.
-func (st *state) loadedSP(reg uint8) {
+// noteLoadedSP notes that the stack pointer was loaded, not moved by an unknown amount.
+func (st *state) noteLoadedSP(reg uint8) {
 	if sp := st.regs[st.sp]; reg == st.sp && sp.kind == initial && sp.base >= firstAnon {
-		st.foreign = sp.base
+		st.loadedSPBase = sp.base
 	}
 }
 
-// placeOf gives the place of a value by the registers at the start.
 func (s *Source) placeOf(v value, reg uint8) frames.RegRule {
 	switch {
 	case v.isStart(reg):
 		return frames.RegRule{}
-	case v.base >= firstAnon || v.kind == loaded && v.add != 0:
+	case v.base >= firstAnon || v.kind == loaded && v.addend != 0:
 	case v.kind == loaded:
 		return frames.RegRule{Kind: frames.RuleRegOffset, Reg: s.abi.dwarf(v.base), Off: int64(v.off)}
 	case v.kind == initial && v.off == 0:

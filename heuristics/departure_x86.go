@@ -4,8 +4,8 @@ package heuristics
 
 import "prywalk/internal/x86"
 
-// departsX86 gives the address to which a jump by register or a return goes, and the stack pointer there.
-func departsX86(st *state, code []byte) (value, bool) {
+// switchTargetX86 returns the target of a jump by register or a return. A return also pops.
+func switchTargetX86(st *state, code []byte) (value, bool) {
 	i, ok := x86.Decode(code)
 	if !ok || i.VEX || i.Map != x86.MapOne {
 		return value{}, false

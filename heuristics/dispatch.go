@@ -6,45 +6,44 @@ import "prywalk/frames"
 
 // # Code of V8
 //
-// The code of V8 (Node, Chromium) differs from that of other compilers: byte code handlers never return, baseline code
-// lets a builtin make its frame, and functions pop their arguments as they return (argumentDropX86).
+// The code of V8 (Node, Chromium) differs from other compilers': byte code handlers never return, baseline code lets a
+// builtin make its frame, and functions pop their arguments as they return (argumentDropX86).
+//
+// A handler takes callee-saved registers from the handler before, and ends in a jump by register to the next, with
+// stack and frame pointer as at its start. On top of the stack is the return address into the interpreter's entry. The
+// entry has made the frame of the interpreted function, which a walk by frame pointer would leave out.
 
-// The handler of a byte code instruction takes callee-saved registers from the handler before, and ends in a jump by
-// register to the next, with stack and frame pointer as at its start. The word on top of the stack is the return
-// address into the interpreter's entry. The frame pointer is that of the frame that the entry made for the interpreted
-// function, which a walk by frame pointer would leave out.
-
-// handler gives the frame of code that reads its caller's registers and never returns. It is that of a handler, else
-// that of a part that was split off a function, if the paths to q show it. These are p and g, which may be nil.
-func (s *Source) handler(w *interpreter, q frames.Query, p *prologue, g *found) (found, bool) {
-	lo, hi, ok := s.bounds(q.Lookup(s.o.Arch))
+// handlerFrame returns the frame of code that reads its caller's registers and never returns: a handler, else a part
+// split off a function, if the paths to q show that frame (p and g, which may be nil).
+func (s *Source) handlerFrame(w *interpreter, q frames.Query, p *prologue, g *finding) (finding, bool) {
+	lo, hi, ok := s.bounds(q.Lookup(s.opt.Arch))
 	if !ok {
-		return found{}, false
+		return finding{}, false
 	}
-	m := w.manner(lo, hi)
-	if !m.odd || !m.begins && !(m.dispatches && !m.switches) {
-		return found{}, false
+	m := w.traits(lo, hi)
+	if !m.unlikeFunction || !m.makesFrame && !(m.dispatches && !m.jumpsWithin) {
+		return finding{}, false
 	}
-	// V8's callees may pop their arguments, so only the frame pointer is sure.
+	// V8's callees may pop their arguments: only the frame pointer is sure.
 	if g != nil && !p.weak && (!p.st.madeCalls || g.cfa.base == s.abi.fp) {
 		return *g, true
 	}
 	if q.Caller {
-		return found{}, false
+		return finding{}, false
 	}
 	return s.toDispatch(w, q, lo, hi, dispatchAny)
 }
 
-// boundless is handler for code of unknown bounds, as V8's builtins in a program without symbols. A jump counts only if
-// its address is from a table to which a callee-saved register points, as it is in handlers.
-func (s *Source) boundless(w *interpreter, q frames.Query) (found, bool) {
+// unboundedHandlerFrame is handlerFrame for code of unknown bounds, as V8's builtins without symbols. A jump counts
+// only if its address is from a table to which a callee-saved register points, as in handlers.
+func (s *Source) unboundedHandlerFrame(w *interpreter, q frames.Query) (finding, bool) {
 	if q.Caller || s.abi.loadsTable == nil {
-		return found{}, false
+		return finding{}, false
 	}
 	return s.toDispatch(w, q, 0, ^uint64(0), dispatchByTable)
 }
 
-func (s *Source) toDispatch(w *interpreter, q frames.Query, lo, hi uint64, d dispatch) (found, bool) {
+func (s *Source) toDispatch(w *interpreter, q frames.Query, lo, hi uint64, d dispatch) (finding, bool) {
 	v := w.forwardTo(q.PC, false, lo, hi, d)
 	f, _ := v.winner()
 	return s.forwardOnly(f, q)
@@ -56,13 +55,12 @@ type dispatch uint8
 const (
 	dispatchNone dispatch = iota
 	dispatchAny
-	dispatchByTable // those by a register that was loaded from a table
+	dispatchByTable // by a register that was loaded from a table
 )
 
 // maxLoaded bounds the bytes between the load from the table and the jump.
 const maxLoaded = 16
 
-// loadedBefore gives the register that the instructions before pc have loaded from a table.
 func (w *interpreter) loadedBefore(pc uint64) uint8 {
 	for back := uint64(1); back <= min(maxLoaded, pc); back++ {
 		if reg := w.src.abi.loadsTable(w.code(pc - back)); reg != noReg && w.leadsTo(pc-back, pc) {
@@ -72,10 +70,10 @@ func (w *interpreter) loadedBefore(pc uint64) uint8 {
 	return noReg
 }
 
-// leadsTo reports whether straight instructions lead from one address to another. It begins a path.
+// leadsTo reports whether straight instructions lead to pc. It begins a path.
 func (w *interpreter) leadsTo(from, pc uint64) bool {
 	for w.begin(from, from, pc); w.st.pc < pc; {
-		if !w.straight() || w.fl.kind != flowNext {
+		if !w.stepStraight() || w.lastFlow.kind != flowNext {
 			return false
 		}
 	}
@@ -93,40 +91,40 @@ func (w *forwardAnalysis) watchDispatch(code []byte, f *flow) {
 	}
 }
 
-// voteDispatch counts a jump to the next handler, if the path has no call.
+// voteDispatch votes for a jump to the next handler, if the path has no call.
 func (w *forwardAnalysis) voteDispatch(code []byte) {
 	if w.st.madeCalls || w.dispatch == dispatchByTable && !w.src.abi.jumpsBy(code, w.st.table) {
 		return
 	}
 	fl := w.src.abi.tail(&w.st)
-	if f, ok := w.src.atReturn(&w.st, &fl, true); ok {
+	if f, ok := w.src.findingAtReturn(&w.st, &fl, true); ok {
 		w.votes.add(&f, false)
 	}
 }
 
-// Bytes that calleeMakesFrame reads of caller and callee.
+// In instructions: before the call, and of the callee.
 const (
 	maxBeforeCall = 8
 	maxCallee     = 24
 )
 
-// calleeMakesFrame recognises V8's baseline code before its first call. The called builtin pops its own return address,
-// and makes the frame of its caller. Until then only the return address is on the stack, and the frame pointer is the
+// calleeMakesFrame recognises V8's baseline code before its first call, of a builtin that pops its own return address
+// and makes its caller's frame. Until then the stack has only the return address, and the frame pointer is the
 // caller's.
-func (w *interpreter) calleeMakesFrame(pc uint64) (f found, ok bool) {
+func (w *interpreter) calleeMakesFrame(pc uint64) (f finding, ok bool) {
 	a, st := w.src.abi, &w.st
 	if a.ra != noReg {
 		return f, false // a callee's return address is in the link register
 	}
 	w.begin(pc, 0, ^uint64(0))
 	for range maxBeforeCall {
-		if !w.straight() || !st.regs[a.sp].isStart(a.sp) {
+		if !w.stepStraight() || !st.regs[a.sp].isStart(a.sp) {
 			return f, false
 		}
-		if w.fl.kind != flowCall {
+		if w.lastFlow.kind != flowCall {
 			continue
 		}
-		if w.fl.target == 0 || !w.makesCallersFrame(st.pc+w.fl.target) {
+		if w.lastFlow.target == 0 || !w.makesCallersFrame(st.pc+w.lastFlow.target) {
 			return f, false
 		}
 		f.cfa = start(a.sp).plus(a.entry)
@@ -140,13 +138,12 @@ func (w *interpreter) calleeMakesFrame(pc uint64) (f found, ok bool) {
 	return f, false
 }
 
-// makesCallersFrame reports whether the code at pc, called from w.st, makes a frame with its caller's return address.
 func (w *interpreter) makesCallersFrame(pc uint64) bool {
 	a, st := w.src.abi, &w.st
 	st.push(a.sp, value{})
 	st.pc = pc
 	for range maxCallee {
-		if !w.straight() || w.fl.kind == flowCall {
+		if !w.stepStraight() || w.lastFlow.kind == flowCall {
 			return false
 		}
 		if fp := st.regs[a.fp]; fp.kind == initial && fp.base == a.sp {
@@ -156,21 +153,21 @@ func (w *interpreter) makesCallersFrame(pc uint64) bool {
 	return false
 }
 
-const maxManner = 400
+const maxTraitSteps = 400
 
-// manner is what code does, if taken for a function that never returns.
-type manner struct {
-	odd        bool // it does what functions do not do
-	begins     bool // it makes a frame at its start
-	dispatches bool // it jumps by register, with the stack pointer as at its start, if that is known
-	switches   bool // it jumps by register with another stack pointer, as within a function
+// traits is what code does, taken as a function that never returns.
+type traits struct {
+	unlikeFunction bool // it does what functions do not do
+	makesFrame     bool // it makes a frame at its start
+	dispatches     bool // it jumps by register, with the stack pointer as at its start if known
+	jumpsWithin    bool // it jumps by register with another stack pointer, as within a function
 }
 
-func (w *interpreter) manner(lo, hi uint64) (m manner) {
+func (w *interpreter) traits(lo, hi uint64) (m traits) {
 	w.begin(lo, lo, hi)
 	a := prologueAnalysis{interpreter: w}
-	for w.steps < maxManner {
-		a.followManner(&m, lo, hi)
+	for w.steps < maxTraitSteps {
+		a.followForTraits(&m, lo, hi)
 		if !w.pop() {
 			break
 		}
@@ -178,18 +175,18 @@ func (w *interpreter) manner(lo, hi uint64) (m manner) {
 	return m
 }
 
-// instructions that make a frame
+// frameSteps is the number of instructions that make a frame.
 const frameSteps = 2
 
-func (w *prologueAnalysis) followManner(m *manner, lo, hi uint64) {
+func (w *prologueAnalysis) followForTraits(m *traits, lo, hi uint64) {
 	st, a := &w.st, w.src.abi
-	for w.steps < maxManner && st.pc >= lo && st.pc < hi {
+	for w.steps < maxTraitSteps && st.pc >= lo && st.pc < hi {
 		code := w.code(st.pc)
-		if len(code) == 0 || !w.mark(st.pc) {
+		if len(code) == 0 || !w.markVisited(st.pc) {
 			return
 		}
 		w.steps++
-		f := &w.fl
+		f := &w.lastFlow
 		a.step(st, code, f)
 		st.pc += uint64(f.size)
 		if f.kind == flowCall {
@@ -197,13 +194,13 @@ func (w *prologueAnalysis) followManner(m *manner, lo, hi uint64) {
 		}
 		if f.kind == flowIndirect && !st.madeCalls {
 			sp := st.regs[st.sp]
-			moved := sp.kind == initial && sp.base >= firstAnon && !st.foreignSP() // by an unknown amount
+			moved := sp.kind == initial && sp.base >= firstAnon && !st.isForeignSP() // by an unknown amount
 			m.dispatches = m.dispatches || moved || sp.isStart(st.sp)
-			m.switches = m.switches || !moved && !sp.isStart(st.sp)
+			m.jumpsWithin = m.jumpsWithin || !moved && !sp.isStart(st.sp)
 		}
 		fp := st.regs[a.fp]
-		m.begins = m.begins || w.steps <= frameSteps && fp.kind == initial && fp.base == a.sp && a.framesAt(st, fp)
-		m.odd = m.odd || !w.src.o.JIT && (st.readKept || !st.aligned(int32(a.entry)))
+		m.makesFrame = m.makesFrame || w.steps <= frameSteps && fp.kind == initial && fp.base == a.sp && a.framesAt(st, fp)
+		m.unlikeFunction = m.unlikeFunction || !w.src.opt.JIT && (st.readKept || !st.callsFit(int32(a.entry)))
 		if !w.follow(f) {
 			return
 		}

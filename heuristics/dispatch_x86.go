@@ -7,12 +7,12 @@ import (
 	"prywalk/internal/x86"
 )
 
-// V8's functions pop a number of arguments that is known only at run time. Between the pop and the push the return
-// address is in a register only:
+// V8's functions pop a number of arguments that is known only at run time. Between pop and push the return address is
+// only in a register:
 //
 //	leave; pop rcx; lea rsp, [rsp+rbx*8]; push rcx; ret
 //
-// A push and a return are also used to call another function, so they count only behind the drop of arguments.
+// Push and return also call other functions: they count only behind the drop of arguments.
 
 // argDropX86 is what is added to rsp: a scaled register and a constant.
 type argDropX86 struct {
@@ -21,14 +21,13 @@ type argDropX86 struct {
 	disp  int64
 }
 
-// Eval gives the stack pointer behind the arguments, which is the CFA.
+// Eval returns the stack pointer behind the arguments, which is the CFA.
 func (d argDropX86) Eval(regs *frames.Regs, _ frames.Memory, _ uint64) (uint64, bool) {
 	sp, ok := regs.Get(frames.X86RSP)
 	n, known := regs.Get(d.index)
 	return sp + n<<d.scale + uint64(d.disp), ok && known
 }
 
-// argumentDropX86 gives the row of code between the pop and the push.
 func argumentDropX86(w *interpreter, pc uint64) (*frames.Row, bool) {
 	code := w.code(pc)
 	drop, size := decodeDropX86(code)
@@ -56,7 +55,6 @@ func argumentDropX86(w *interpreter, pc uint64) (*frames.Row, bool) {
 	return row, true
 }
 
-// behindDropX86 reports whether the instruction that ends at pc drops arguments.
 func (w *interpreter) behindDropX86(pc uint64) bool {
 	for size := uint64(3); size <= 5 && size <= pc; size++ {
 		if _, n := decodeDropX86(w.code(pc - size)); n == int(size) {
@@ -69,12 +67,12 @@ func (w *interpreter) behindDropX86(pc uint64) bool {
 // decodeDropX86 decodes lea rsp, [rsp+r*s+d] and add rsp, r. size is 0 for other instructions.
 func decodeDropX86(code []byte) (d argDropX86, size int) {
 	i, ok := x86.Decode(code)
-	if !ok || i.VEX || i.Map != x86.MapOne || !i.W || i.Prefix != 0 || code[0]>>4 != 4 { // REX.W, no other prefix
+	if !ok || i.VEX || i.Map != x86.MapOne || !i.W || i.Prefix != 0 || code[0]>>4 != 4 { // REX.W is the only prefix
 		return d, 0
 	}
 	switch {
 	case i.Op == 0x8d && i.Reg == hwSP && i.Mod != 3 && i.Base == hwSP && i.Index != noReg:
-		// The scale is in the upper bits of the SIB byte, behind prefix, opcode and ModRM.
+		// The SIB byte, behind prefix, opcode and ModRM, has the scale in its upper bits.
 		return argDropX86{dwarfX86(i.Index), code[3] >> 6, int64(i.Disp)}, int(i.Size)
 	case i.Op == 0x03 && i.Mod == 3 && i.Reg == hwSP:
 		return argDropX86{index: dwarfX86(i.RM)}, int(i.Size)
@@ -84,8 +82,7 @@ func decodeDropX86(code []byte) (d argDropX86, size int) {
 	return d, 0
 }
 
-// loadsTableX86 gives the register that mov r, [table+r*8] loads, if a callee-saved register points to the table (V8's
-// r15), else noReg.
+// loadsTableX86 returns the register loaded by mov r, [table+r*8], where table is callee-saved (V8's r15), else noReg.
 func loadsTableX86(code []byte) uint8 {
 	i, ok := x86.Decode(code)
 	if !ok || i.VEX || i.Map != x86.MapOne || i.Op != 0x8b || !i.W || i.Mod == 3 || i.Index == noReg || i.Base == noReg ||

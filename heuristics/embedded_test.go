@@ -66,7 +66,7 @@ func TestProofsInV8sBuiltinsAgreeWithTheirStarts(t *testing.T) {
 				t.Fatalf("%#x: %+v, forward finds %+v", pc, got, f)
 			}
 			p := w.prologue(pc, true, false, fn, span{})
-			start, ok := p.express(s.abi, false, true)
+			start, ok := p.finding(s.abi, false, true)
 			if !p.found || p.weak || !ok {
 				continue // no way from the start leads there
 			}

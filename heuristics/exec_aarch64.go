@@ -4,7 +4,7 @@ package heuristics
 
 import "encoding/binary"
 
-// a64 is an instruction (Arm ARM, chapter C4.1).
+// a64 is an instruction (Arm ARM C4.1).
 type a64 uint32
 
 func (w a64) is(mask, bits uint32) bool { return uint32(w)&mask == bits }
@@ -29,7 +29,7 @@ func execAArch64(st *state, code []byte) flow {
 	st.pushedMem = st.pushedMem || w == pushA64
 	switch {
 	case w == 0xd4200000, w == 0xd43e0000:
-		// brk #0 and #0xf000 are those of a debugger, behind which the program goes on.
+		// brk #0 and #0xf000 are a debugger's: the program goes on behind.
 	case w.is(0xffff0000, 0), w.is(0xffe0001f, 0xd4200000), w.is(0xffe0001f, 0xd4400000):
 		f.kind = flowEnd // udf, brk (of traps), hlt
 	case w.is(0xfffff01f, 0xd503201f):
@@ -48,25 +48,24 @@ func execAArch64(st *state, code []byte) flow {
 	return f
 }
 
-// hintA64 interprets hints: nop, and the landing places bti c, bti jc, paciasp and pacibsp. The walker removes
-// signatures.
+// hintA64 interprets nop, and the landing places bti c, bti jc, paciasp and pacibsp. The walker removes signatures.
 func hintA64(w a64, f *flow) {
 	switch uint32(w) {
 	case 0xd503201f:
-		f.pad = true
+		f.padding = true
 	case 0xd503245f, 0xd50324df, 0xd503233f, 0xd503237f:
-		f.mark = true
+		f.landing = true
 	}
 }
 
-// 31: no register
+// putA64 writes a register; 31 is none.
 func putA64(st *state, reg uint8, v value) {
 	if reg != regSP {
 		st.set(reg, v)
 	}
 }
 
-// 31: the stack pointer
+// putSP writes a register; 31 is the stack pointer.
 func putSP(st *state, reg uint8, v value) {
 	if reg == regSP && (v.kind == unknown || v.kind == number) {
 		v = st.fresh()
@@ -96,7 +95,7 @@ func branchA64(st *state, w a64, f *flow) {
 }
 
 // indirectA64 interprets br, blr, ret and their signed forms. A jump by x16 or x17 is a tail call: PLT entries use
-// these, and with checked branch targets only these may jump to the start of a function.
+// these, and only these may jump to a function's start where branch targets are checked.
 func indirectA64(st *state, w a64, f *flow) {
 	switch {
 	case w.is(0xfffffbff, 0xd65f0bff): // retaa, retab
@@ -120,7 +119,7 @@ func indirectA64(st *state, w a64, f *flow) {
 	}
 }
 
-// blr, blraa, blrab, blraaz, blrabz
+// callA64 recognises blr and its signed forms.
 func callA64(w a64) bool {
 	return w.is(0xfffffc1f, 0xd63f0000) || w.is(0xfefff800, 0xd63f0800)
 }
@@ -142,8 +141,7 @@ func immediateA64(st *state, w a64) {
 	}
 }
 
-// addImmA64 interprets add and sub of an immediate. In 64 bits, register 31 is the stack pointer, or none if flags are
-// set.
+// addImmA64 interprets 64-bit add and sub of an immediate. Register 31 is the stack pointer, or none if flags are set.
 func addImmA64(st *state, w a64) {
 	n := int64(uint32(w) >> 10 & 0xfff)
 	if w.is(1<<22, 1<<22) {
@@ -158,7 +156,7 @@ func addImmA64(st *state, w a64) {
 	} else {
 		putSP(st, w.rd(), v)
 		if n == 0 && w.rn() != regSP { // mov sp, xn
-			st.loadedSP(w.rd())
+			st.noteLoadedSP(w.rd())
 		}
 	}
 }
@@ -212,8 +210,8 @@ func extendA64(st *state, w a64, m value) value {
 	return st.regs[w.rn()].plus(int64(m.off))
 }
 
-// vectorA64 interprets vector instructions. Only moves and conversions to general registers matter, and addvl and
-// addpl, which move the stack pointer.
+// vectorA64 interprets vector instructions: moves and conversions to general registers, and addvl and addpl, which
+// move the stack pointer.
 func vectorA64(st *state, w a64) {
 	switch {
 	case w.is(0x5f20fc00, 0x1e200000):

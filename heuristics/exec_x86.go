@@ -6,10 +6,9 @@ import "prywalk/internal/x86"
 
 // # The x86-64 interpreter
 //
-// It executes one instruction on symbolic values (value.go), exactly where stack pointer, frame pointer, saved
-// registers or control flow are concerned (this file and move_x86.go); of all others it notes only the registers that
-// they write (writes_x86.go). The analyses of packages golang and hotspot are apart, as they track other things: locks,
-// or fixed sequences of one compiler.
+// It executes one instruction on symbolic values (value.go): exactly if stack pointer, frame pointer, saved registers
+// or control flow are concerned (here and in move_x86.go), else it notes only the registers written (writes_x86.go).
+// Packages golang and hotspot have their own analyses, of locks and of fixed sequences.
 //
 // Sources: Intel SDM volume 2 (opcode maps of appendix A), System V ABI for x86-64 §3.2.
 
@@ -33,7 +32,7 @@ func execX86(st *state, code []byte) (f flow) {
 	return f
 }
 
-// stepX86 is execX86, but does not copy operands.
+// stepX86 is execX86 without a copy of the result.
 func stepX86(st *state, code []byte, f *flow) {
 	var i x86.Inst
 	if !x86.DecodeInto(code, &i) {
@@ -72,7 +71,7 @@ func oneByteX86(st *state, i *x86.Inst, f *flow, cmp uint8, mem bool) {
 	case op == 0xcc, op == 0xf4, op == 0xf1, op == 0xca, op == 0xcb, op == 0xcf, op == 0xcd && i.Imm != -0x80:
 		f.kind = flowEnd // int3, hlt, int1, retf, iret, int but 0x80
 	case op == 0x90 && !i.REXBit(): // nop; with F3: pause
-		f.pad = i.Prefix&x86.PrefixF3 == 0
+		f.padding = i.Prefix&x86.PrefixF3 == 0
 	case op == 0x89, op == 0x8b, op == 0x8d, op >= 0xb8 && op < 0xc0, op == 0xc7: // mov, lea
 		moveX86(st, i)
 	default:
@@ -108,7 +107,7 @@ func stackX86(st *state, i *x86.Inst, f *flow) {
 	}
 }
 
-// popX86 pops a word into a register, or drops it for noReg.
+// popX86 pops a word into a register; noReg drops it.
 func popX86(st *state, reg uint8) {
 	at := st.regs[hwSP]
 	st.regs[hwSP] = at.plus(8)
@@ -132,8 +131,8 @@ func frameX86(st *state, i *x86.Inst) {
 	st.regs[hwSP] = st.regs[hwSP].plus(-(i.Imm & 0xffff))
 }
 
-// branchX86 interprets conditional branches. If `cmp rsp, reg; jne` does not jump, both registers are equal: this ends
-// a loop that allocates stack page by page.
+// branchX86 interprets conditional branches. Where `cmp rsp, reg; jne` does not jump both are equal: the end of a loop
+// that allocates stack page by page.
 func branchX86(st *state, i *x86.Inst, f *flow, cmp uint8) {
 	f.kind, f.target = flowCond, uint64(i.Imm)
 	if i.Op&0xf == 5 && // jne
@@ -162,12 +161,12 @@ func controlX86(st *state, i *x86.Inst, f *flow, mem bool) {
 	}
 }
 
-// returnX86 finds the return address of ret. It may have been popped, and pushed again behind dropped arguments (V8).
-// One that was pushed from a context (swapcontext) is not the caller's.
+// returnX86 finds the return address of ret, which may have been popped, and pushed again behind dropped arguments
+// (V8). One pushed from a context (swapcontext) is not the caller's.
 func returnX86(st *state, f *flow) {
 	sp := st.regs[hwSP]
 	f.kind, f.ret = flowReturn, sp.plus(8)
-	if v := st.load(sp); sp.kind == initial && v.kind == loaded && v.add == 0 && (v.base == hwSP || v.base == hwBP) {
+	if v := st.load(sp); sp.kind == initial && v.kind == loaded && v.addend == 0 && (v.base == hwSP || v.base == hwBP) {
 		f.ret = value{kind: initial, base: v.base, off: v.off}.plus(8)
 	}
 }
@@ -197,18 +196,18 @@ func groupFF(st *state, i *x86.Inst, f *flow, mem bool) {
 	}
 }
 
-// indirectX86 interprets indirect jumps. A jump through a fixed word is a tail call (in a PLT entry; the first one has
-// pushed two more words). A jump to a popped return address is a return. So is a jump by r11 behind a release of stack,
-// by which the dynamic linker goes to the function that it has found. Others may be those of jump tables.
+// indirectX86 interprets indirect jumps. A jump through a fixed word is a tail call (PLT entry; the first one has
+// pushed two more words), and so is one by r11 behind a release of stack (the dynamic linker's, to the function that
+// it has found). A jump to a popped return address is a return. Others may be those of jump tables.
 func indirectX86(st *state, i *x86.Inst, f *flow, mem bool) {
 	f.kind = flowIndirect
 	sp := st.regs[hwSP]
 	if i.Mod == 3 {
 		v := st.regs[i.RM]
 		at := value{kind: initial, base: v.base, off: v.off}
-		if v.kind == loaded && v.add == 0 && sp == at.plus(8) {
+		if v.kind == loaded && v.addend == 0 && sp == at.plus(8) {
 			f.kind, f.ret = flowReturn, sp
-		} else if i.RM == 11 && st.raised {
+		} else if i.RM == 11 && st.releasedStack {
 			f.kind, f.ret = flowTail, sp.plus(8)
 		}
 		return
@@ -230,9 +229,9 @@ func twoByteX86(st *state, i *x86.Inst, f *flow, cmp uint8) {
 	case op == 0x0b || op == 0xb9 || op == 0xff || op == 0x07 || op == 0x35: // ud2, ud1, ud0, sysret, sysexit
 		f.kind = flowEnd
 	case op == 0x1f || op == 0x0d: // nop, prefetch
-		f.pad = true
+		f.padding = true
 	case op == 0x1e && i.Prefix&x86.PrefixF3 != 0 && i.Mod == 3 && i.RM == 2 && i.Reg == 7:
-		f.mark = true // endbr64
+		f.landing = true // endbr64
 	case op == 0xa0 || op == 0xa8: // push fs, gs
 		st.push(hwSP, value{})
 	case op == 0xa1 || op == 0xa9: // pop fs, gs
@@ -264,7 +263,6 @@ func readsKeptX86(st *state, i *x86.Inst) bool {
 	return false
 }
 
-// keptAtStart reports whether a register is callee-saved and unchanged, as the stack pointer always is.
 func keptAtStart(st *state, reg uint8) bool {
 	return (reg == hwBP || reg == hwBX || reg >= 12 && reg < 16) && st.regs[reg].isStart(reg)
 }

@@ -7,68 +7,62 @@ import (
 	"prywalk/internal/x86"
 )
 
-// flowKind is what an instruction does to control.
 type flowKind uint8
 
 const (
 	flowNext     flowKind = iota
-	flowCond              // to the target, or to the next instruction
+	flowCond              // to the target or the next instruction
 	flowJump              // to the target
 	flowIndirect          // to an unknown place in the function, or a tail call
-	flowTail              // to another function, as a tail call
+	flowTail              // to another function
 	flowCall              // to the next instruction, after a call
-	flowReturn            // to the caller
-	flowEnd               // nowhere: a trap, or not decodable
+	flowReturn
+	flowEnd // nowhere: a trap, or not decodable
 )
 
-// flow is the effect of an instruction on control.
 type flow struct {
-	kind   flowKind
-	size   uint8  // length of the instruction
-	pad    bool   // padding no-op
-	mark   bool   // landing place (endbr64, bti c)
-	target uint64 // relative to the next instruction
-	ret    value  // CFA, at a return or tail call
-	ra     value  // value of the return address register (arm64)
+	kind    flowKind
+	size    uint8  // length of the instruction
+	padding bool   // padding no-op
+	landing bool   // landing place (endbr64, bti c)
+	target  uint64 // relative to the next instruction
+	ret     value  // CFA, at a return or tail call
+	ra      value  // value of the return address register (arm64)
 }
 
 // abi describes an architecture. Registers have hardware numbers.
 type abi struct {
-	sp, fp uint8
-	ra     uint8   // the link register, noReg if a call pushes
-	kept   []uint8 // callee-saved registers, fp first
-	// scratch are the registers that a call may change.
-	scratch uint32
-	// entry is CFA − stack pointer at a function's entry.
-	entry int64
-	// exec interprets the first instruction of code.
-	exec func(st *state, code []byte) flow
-	// step is exec, with the result in f.
-	step func(st *state, code []byte, f *flow)
-	// tail gives what a tail call proves.
-	tail func(st *state) flow
+	sp, fp  uint8
+	ra      uint8                                 // link register; noReg: calls push
+	kept    []uint8                               // callee-saved registers, fp first
+	scratch uint32                                // registers that a call may change
+	entry   int64                                 // CFA − stack pointer at a function's entry
+	exec    func(st *state, code []byte) flow     // interprets the first instruction of code
+	step    func(st *state, code []byte, f *flow) // exec without a copy of the result
+	tail    func(st *state) flow                  // what a tail call proves
 	// isFrame reports whether a frame pointer with this value, and these two words at it, is that of the ABI.
 	isFrame func(fp, at, above value) bool
 	dwarf   func(reg uint8) uint8
-	// prove finds the frame that the first path from pc proves. It is nil if the architecture has no such shortcut.
-	prove func(w *interpreter, pc uint64, caller bool) (found, bool)
-	// argumentDrop gives the row of code whose return address is in a register while it drops arguments. It may be nil.
+	// prove finds the frame that the first path from pc proves. It may be nil.
+	prove func(w *interpreter, pc uint64, caller bool) (finding, bool)
+	// argumentDrop returns the row of code that has its return address in a register while it drops arguments. It
+	// may be nil.
 	argumentDrop func(w *interpreter, pc uint64) (*frames.Row, bool)
-	// loadsTable and jumpsBy serve [Source.boundless]. They may be nil.
+	// For [Source.unboundedHandlerFrame]; may be nil.
 	loadsTable func(code []byte) uint8
 	jumpsBy    func(code []byte, reg uint8) bool
 	// afterPush reports whether a word of memory was pushed just before pc, as in the first entry of a PLT.
 	afterPush  func(w *interpreter, pc uint64) bool
 	callBefore func(s *Source, ret uint64) (frames.Call, bool)
-	// popped serves [Source.Popped]. It may be nil.
+	// For [Source.Popped]; may be nil.
 	popped       func(s *Source, pc uint64, n int) (reg uint8, ok bool)
 	isThreadRoot func(w *interpreter, pc uint64) bool
-	// startsElsewhere reports whether pc begins a stack that was prepared by hand.
-	startsElsewhere func(w *interpreter, pc uint64) bool
-	// departs gives the target of an instruction that may continue on another stack ([Source.departure]).
-	departs func(st *state, code []byte) (value, bool)
-	// isTrap reports whether code begins with a trap.
-	isTrap func(code []byte) bool
+	// startsStack reports whether pc is in the first function of a stack that was prepared by hand. It may be
+	// nil.
+	startsStack func(w *interpreter, pc uint64) bool
+	// switchTarget returns the target of an instruction that may continue on another stack ([Source.frameSwitch]).
+	switchTarget func(st *state, code []byte) (value, bool)
+	isTrap       func(code []byte) bool
 }
 
 func (a *abi) framesAt(st *state, fp value) bool {
@@ -84,14 +78,14 @@ func (a *abi) keeps(reg uint8) bool {
 	return false
 }
 
-// leavesBytes bounds the size of a function that is read for jumps, in bytes.
+// leavesBytes bounds the functions that LeavesByJump reads, in bytes.
 const leavesBytes = 64 << 10
 
-// LeavesByJump implements [frames.Jumps]. It reads the whole function. It reports true if that is uncertain: the length
-// is unknown or great, or there is an indirect jump or an invalid instruction.
+// LeavesByJump implements [frames.Jumps]. It also reports true if the function's bounds are unknown or too far
+// apart, or there is an indirect jump or an invalid instruction.
 func (s *Source) LeavesByJump(start uint64) bool {
 	lo, hi, ok := s.bounds(start)
-	if s.abi == nil || s.o.Code == nil || !ok || lo != start || hi-lo > leavesBytes {
+	if s.abi == nil || s.opt.Code == nil || !ok || lo != start || hi-lo > leavesBytes {
 		return true
 	}
 	w := getInterpreter(s)

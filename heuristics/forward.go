@@ -2,43 +2,41 @@
 
 package heuristics
 
-// maxVotes bounds the different outcomes, and enoughVotes the returns that are examined.
+// maxVotes bounds the different outcomes, enoughVotes the strong votes.
 const (
 	maxVotes    = 6
 	enoughVotes = 3
 )
 
-// votes are the outcomes of the paths of a forward analysis. A vote is weak if the path may have run past a call that
-// does not return, or ends in a jump to the start of a function; else it is strong.
+// votes are the outcomes of a forward analysis. A vote is weak if the path may have run past a call that does not
+// return, or ends in a jump to the start of a function; else strong.
 type votes struct {
-	list   [maxVotes]found
-	strong [maxVotes]uint8
-	weak   [maxVotes]uint8
-	n      int
-	total  int
-	exact  int // number of strong votes
-	// odd is the outcome of a path whose calls are not aligned as the ABI demands. It is no vote, but can confirm the
-	// result of the prologue: compilers need not align the stack for a function of the same unit.
-	odd    found
-	hasOdd bool
-	// oddDiffers is set if there are several such outcomes. helpers are the targets of the calls on these paths.
-	oddDiffers bool
-	helpers    helpers
+	list      [maxVotes]finding
+	strong    [maxVotes]uint8
+	weak      [maxVotes]uint8
+	noutcomes int
+	exact     int // number of strong votes
+	// misaligned is the outcome of a path whose calls are not aligned as the ABI demands. It is no vote, but can confirm
+	// the prologue: compilers need not align the stack for a function of the same unit.
+	misaligned    finding
+	hasMisaligned bool
+	// misalignedDiffers is set if several such outcomes differ. helpers are the targets of the calls.
+	misalignedDiffers bool
+	helpers           helpers
 }
 
-func (v *votes) add(f *found, weak bool) {
+func (v *votes) add(f *finding, weak bool) {
 	i := 0
-	for i < v.n && v.list[i] != *f {
+	for i < v.noutcomes && v.list[i] != *f {
 		i++
 	}
 	if i == maxVotes {
 		return
 	}
-	if i == v.n {
+	if i == v.noutcomes {
 		v.list[i], v.strong[i], v.weak[i] = *f, 0, 0
-		v.n++
+		v.noutcomes++
 	}
-	v.total++
 	if weak {
 		v.weak[i]++
 		return
@@ -47,14 +45,14 @@ func (v *votes) add(f *found, weak bool) {
 	v.exact++
 }
 
-// winner gives the outcome with most strong votes, then with most votes, then the first one. sure is set if no other
-// contradicts it.
-func (v *votes) winner() (f *found, sure bool) {
-	if v.n == 0 {
+// winner returns the outcome with most strong votes, then most weak ones, then the first. sure is set if no strong
+// vote contradicts it.
+func (v *votes) winner() (f *finding, sure bool) {
+	if v.noutcomes == 0 {
 		return nil, false
 	}
 	best := 0
-	for i := range v.n {
+	for i := range v.noutcomes {
 		if v.strong[i] > v.strong[best] || v.strong[i] == v.strong[best] && v.weak[i] > v.weak[best] {
 			best = i
 		}
@@ -62,21 +60,20 @@ func (v *votes) winner() (f *found, sure bool) {
 	return &v.list[best], int(v.strong[best]) == v.exact && v.exact > 0
 }
 
-// forwardAnalysis follows paths to the function's returns.
 type forwardAnalysis struct {
 	*interpreter
-	inner    bool // the frame is the innermost one
+	inner    bool // innermost frame
 	dispatch dispatch
 	votes    votes
-	limit    int  // most instructions
-	turned   bool // a path has branched, jumped or called
+	limit    int  // in instructions
+	branched bool // a path has branched, jumped or called
 }
 
 func (w *interpreter) forward(pc uint64, caller bool, lo, hi uint64) votes {
 	return w.forwardTo(pc, caller, lo, hi, dispatchNone)
 }
 
-// forwardTo is forward, but also follows the jumps by which a handler is left.
+// forwardTo is forward, but indirect jumps of kind d also vote.
 func (w *interpreter) forwardTo(pc uint64, caller bool, lo, hi uint64, d dispatch) votes {
 	table := uint8(noReg)
 	if d == dispatchByTable {
@@ -97,7 +94,7 @@ func (w *interpreter) forwardTo(pc uint64, caller bool, lo, hi uint64, d dispatc
 	}
 	for {
 		a.followPath()
-		if v.exact >= enoughVotes || v.prove(w.src.abi) || w.steps >= a.limit {
+		if v.exact >= enoughVotes || v.proven(w.src.abi) || w.steps >= a.limit {
 			break
 		}
 		if !w.pop() && (v.exact > 0 || !w.resume()) {
@@ -107,23 +104,22 @@ func (w *interpreter) forwardTo(pc uint64, caller bool, lo, hi uint64, d dispatc
 	return a.votes
 }
 
-// prove reports whether a path has shown a whole frame: the frame pointer points to the caller's frame pointer, and the
-// return address is above. One such path suffices.
-func (v *votes) prove(a *abi) bool {
+// proven reports whether a path has shown a whole frame: the frame pointer points to the caller's frame pointer, the
+// return address is above.
+func (v *votes) proven(a *abi) bool {
 	return v.exact > 0 && v.list[0].cfa == start(a.fp).plus(16) && v.list[0].kept[0] == savedReg{inMemory, a.fp, 0}
 }
 
-// followPath follows a path to its end.
 func (w *forwardAnalysis) followPath() {
 	st := &w.st
 	for w.steps < w.limit && st.pc >= st.lo && st.pc < st.hi {
 		code := w.code(st.pc)
-		if len(code) == 0 || !w.mark(st.pc) {
+		if len(code) == 0 || !w.markVisited(st.pc) {
 			return
 		}
 		w.steps++
 		sp := st.regs[st.sp]
-		f := &w.fl
+		f := &w.lastFlow
 		w.src.abi.step(st, code, f)
 		if f.kind == flowEnd || w.makesFrame() {
 			return
@@ -133,8 +129,8 @@ func (w *forwardAnalysis) followPath() {
 			w.watchDispatch(code, f)
 		}
 		now := st.regs[st.sp]
-		st.raised = now.kind == initial && sp.kind == initial && now.base == sp.base && now.off > sp.off
-		st.doubt(f)
+		st.releasedStack = now.kind == initial && sp.kind == initial && now.base == sp.base && now.off > sp.off
+		st.noteNoReturn(f)
 		st.pc += uint64(f.size)
 		if !w.follow(f) {
 			return
@@ -142,31 +138,29 @@ func (w *forwardAnalysis) followPath() {
 	}
 }
 
-// extend raises the limit by the instructions before the first branch, up to maxSteps, as unrolled vector code has
-// 10,000.
+// extend raises the limit by the instructions before the first branch: unrolled vector code has 10,000.
 func (w *forwardAnalysis) extend(f *flow) {
-	if w.turned = w.turned || f.kind != flowNext; !w.turned {
+	if w.branched = w.branched || f.kind != flowNext; !w.branched {
 		w.limit = min(w.limit+1, maxSteps)
 	}
 }
 
-// doubt notes that the path may have run past a call that does not return: padding to an aligned address, or a landing
-// place, follows the call.
-func (st *state) doubt(f *flow) {
+// noteNoReturn notes that the path may have run past a call that does not return: padding to an aligned address, or a
+// landing place, follows the call.
+func (st *state) noteNoReturn(f *flow) {
 	if !st.afterCall {
 		return
 	}
-	if f.pad {
+	if f.padding {
 		st.padded = true
 		return
 	}
-	if st.padded && st.pc%16 == 0 || f.mark {
+	if st.padded && st.pc%16 == 0 || f.landing {
 		st.weak = true
 	}
 	st.afterCall, st.padded = false, false
 }
 
-// follow follows the control flow of an instruction; false at the end of the path.
 func (w *forwardAnalysis) follow(f *flow) bool {
 	st := &w.st
 	target := st.pc + f.target
@@ -200,8 +194,8 @@ func (w *forwardAnalysis) branch(target uint64) {
 	w.postpone(target, lo, hi)
 }
 
-// jump goes on at the target. Outside of the function this is a tail call, or a part that was split off. Neither
-// changes the stack depth at the return, so the target is read.
+// jump goes on at the target. A target outside of the function is postponed: a tail call, or a part split off, neither
+// of which changes the stack depth at the return.
 func (w *forwardAnalysis) jump(target uint64) bool {
 	st := &w.st
 	if target >= st.lo && target < st.hi {
@@ -224,30 +218,30 @@ func (w *interpreter) around(pc uint64) (lo, hi uint64) {
 }
 
 func (w *forwardAnalysis) vote(fl *flow) {
-	f, ok := w.src.atReturn(&w.st, fl, false)
+	f, ok := w.src.findingAtReturn(&w.st, fl, false)
 	if !ok {
 		return
 	}
 	if w.misaligned(&f) {
 		if v := &w.votes; !w.st.weak {
-			v.oddDiffers = v.oddDiffers || v.hasOdd && v.odd != f
-			v.odd, v.hasOdd = f, true
+			v.misalignedDiffers = v.misalignedDiffers || v.hasMisaligned && v.misaligned != f
+			v.misaligned, v.hasMisaligned = f, true
 		}
 		return
 	}
 	w.votes.add(&f, w.st.weak)
 }
 
-// voteTail counts a jump to the start of a function as a weak vote: that may be a part of this function.
+// voteTail votes weakly for a jump to the start of a function, which may be a part of this one.
 func (w *forwardAnalysis) voteTail() {
 	fl := w.src.abi.tail(&w.st)
-	if f, ok := w.src.atReturn(&w.st, &fl, false); ok && !w.misaligned(&f) {
+	if f, ok := w.src.findingAtReturn(&w.st, &fl, false); ok && !w.misaligned(&f) {
 		w.votes.add(&f, true)
 	}
 }
 
-// misaligned reports whether calls on the path contradict the CFA that its return shows. The path has then run past a
-// call that does not return, or the code does not follow the ABI.
-func (w *forwardAnalysis) misaligned(f *found) bool {
-	return !w.src.o.JIT && f.cfa.kind == initial && f.cfa.base == w.src.abi.sp && !w.st.aligned(f.cfa.off)
+// misaligned reports whether calls on the path contradict the CFA at its return. The path has then run past a call
+// that does not return, or the code does not follow the ABI.
+func (w *forwardAnalysis) misaligned(f *finding) bool {
+	return !w.src.opt.JIT && f.cfa.kind == initial && f.cfa.base == w.src.abi.sp && !w.st.callsFit(f.cfa.off)
 }

@@ -4,21 +4,20 @@ package heuristics
 
 // # Assembly that calls its own helpers
 //
-// Hand-written code of unknown bounds calls parts of itself without aligning the stack. Paths over such calls are no
-// votes, as a call might not return and the path then leads into the next function. The exception is that each such
-// call goes to a place that is also of unknown bounds, calls nothing and returns.
+// Hand-written code of unknown bounds calls parts of itself without aligning the stack. A path over such calls votes
+// only if each goes to a place that is also of unknown bounds, calls nothing and returns: else the call might not
+// return, and the path lead into the next function.
 
 const maxHelpers = 4
 
-// helpers are the targets of such calls.
 type helpers struct {
 	list [maxHelpers]uint64
 	n    int
-	// others is set if a call has a target of another kind, or an unknown one.
+	// a call has another kind of target, or an unknown one
 	others bool
 }
 
-// add adds the target of a call, which is 0 if unknown.
+// add adds the target of a call; 0: unknown.
 func (h *helpers) add(target uint64) {
 	for _, known := range h.list[:h.n] {
 		if known == target {
@@ -33,9 +32,9 @@ func (h *helpers) add(target uint64) {
 	h.n++
 }
 
-// helped reports whether such paths agree, and their helpers return.
-func (w *interpreter) helped(v *votes) bool {
-	if !v.hasOdd || v.oddDiffers || v.helpers.others || v.helpers.n == 0 {
+// helpersReturn reports whether the paths with misaligned calls agree, and their helpers return.
+func (w *interpreter) helpersReturn(v *votes) bool {
+	if !v.hasMisaligned || v.misalignedDiffers || v.helpers.others || v.helpers.n == 0 {
 		return false
 	}
 	for _, target := range v.helpers.list[:v.helpers.n] {
@@ -51,7 +50,7 @@ func (w *interpreter) helped(v *votes) bool {
 	return true
 }
 
-// calledBefore gives the target of the call that ends at pc, or 0 if unknown.
+// calledBefore returns the target of the call that ends at pc, 0 if unknown.
 func (s *Source) calledBefore(pc uint64) uint64 {
 	if c, ok := s.CallBefore(pc); ok && c.Direct {
 		return c.Target

@@ -4,22 +4,22 @@ package heuristics
 
 import "sync"
 
-// Bounds of one analysis, in instructions. Those of a forward analysis count from the first branch, jump or call on.
+// Bounds of one analysis, in instructions. maxForward counts from the first branch, jump or call on.
 const (
 	maxSteps   = 16000
 	maxForward = 3000
 )
 
-// interpreter runs instructions on symbolic registers and stack (abstract interpretation), one path at a time. Analyses
-// share it. It is kept from one analysis to the next.
+// interpreter runs instructions on symbolic registers and stack (abstract interpretation), one path at a time. It is
+// kept from one analysis to the next.
 type interpreter struct {
-	src     *Source
-	bytes   codeCache
-	visited visitedSet
-	paths   worklist
-	st      state // of the current path
-	fl      flow  // of the last instruction
-	steps   int
+	src      *Source
+	bytes    codeCache
+	visited  visitedSet
+	paths    worklist
+	st       state // current path
+	lastFlow flow  // last instruction
+	steps    int
 }
 
 var interpreters = sync.Pool{New: func() any { return new(interpreter) }}
@@ -27,7 +27,7 @@ var interpreters = sync.Pool{New: func() any { return new(interpreter) }}
 func getInterpreter(s *Source) *interpreter {
 	w := interpreters.Get().(*interpreter)
 	w.src = s
-	w.bytes.reset(s.o.Code)
+	w.bytes.reset(s.opt.Code)
 	return w
 }
 
@@ -44,21 +44,20 @@ func (w *interpreter) begin(pc, lo, hi uint64) {
 	w.st.reset(w.src.abi, pc, lo, hi)
 }
 
-// code gives the bytes at pc, at least those of one instruction if there is one.
 func (w *interpreter) code(pc uint64) []byte { return w.bytes.at(pc) }
 
-// mark notes a visited instruction; false if it was visited before.
-func (w *interpreter) mark(pc uint64) bool { return w.visited.add(pc) }
+// markVisited notes a visited instruction; false if it was visited before.
+func (w *interpreter) markVisited(pc uint64) bool { return w.visited.add(pc) }
 
-// straight interprets the instruction at w.st; false if the path ends there.
-func (w *interpreter) straight() bool {
+// stepStraight interprets the instruction at w.st; false if the path ends there.
+func (w *interpreter) stepStraight() bool {
 	code := w.code(w.st.pc)
 	if len(code) == 0 {
 		return false
 	}
-	w.src.abi.step(&w.st, code, &w.fl)
-	w.st.pc += uint64(w.fl.size)
-	return w.fl.kind == flowNext || w.fl.kind == flowCond || w.fl.kind == flowCall
+	w.src.abi.step(&w.st, code, &w.lastFlow)
+	w.st.pc += uint64(w.lastFlow.size)
+	return w.lastFlow.kind == flowNext || w.lastFlow.kind == flowCond || w.lastFlow.kind == flowCall
 }
 
 func (w *interpreter) push(pc uint64) {
@@ -76,11 +75,10 @@ func (w *interpreter) postpone(pc, lo, hi uint64) {
 
 func (w *interpreter) pop() bool { return w.paths.pop(&w.st) }
 
-// resume goes on with the path that was postponed last. It is for the case that no path within the function proved
-// anything.
+// resume goes on with the path postponed last, where no path within the function proved anything.
 func (w *interpreter) resume() bool { return w.paths.resume(&w.st) }
 
-// Code is read in chunks. Each is kept with the first bytes of the next one, so that no instruction is cut.
+// Code is read in chunks, each with the first bytes of the next, so that no instruction is cut.
 const (
 	chunkBits = 10
 	chunkSize = 1 << chunkBits
@@ -88,9 +86,8 @@ const (
 	numChunks = 16
 )
 
-// chunk is a piece of code that was read.
 type chunk struct {
-	tag  uint64 // address + 1, or 0 if it is empty
+	tag  uint64 // address + 1; 0: empty
 	n    int
 	data [chunkSize + chunkTail]byte
 }
@@ -107,7 +104,7 @@ func (c *codeCache) reset(code Code) {
 	}
 }
 
-// at gives the bytes at pc, at least those of one instruction if there is one.
+// at returns the bytes at pc: a whole instruction at least, if there is one.
 func (c *codeCache) at(pc uint64) []byte {
 	at := pc &^ (chunkSize - 1)
 	k := &c.chunks[pc>>chunkBits%numChunks]
@@ -137,14 +134,14 @@ func (c *codeCache) read(addr uint64, buf []byte) int {
 
 const visitBits = 15
 
-// visit is a visited instruction. It is valid in its generation only.
+// visit is a visited instruction, valid in its generation only.
 type visit struct {
 	pc  uint64
 	gen uint32
-	sp  uint32 // key of the stack pointer there (prologueAnalysis.arrive)
+	sp  uint32 // key of the stack pointer (prologueAnalysis.arrive)
 }
 
-// visitedSet is a hash table with linear probing of the visited instructions.
+// visitedSet is a hash table of visited instructions, with linear probing.
 type visitedSet struct {
 	entries [1 << visitBits]visit
 	gen     uint32
@@ -158,12 +155,11 @@ func (s *visitedSet) clear() {
 	}
 }
 
-// slot gives the place of an instruction. Those of 64 bytes are next to each other, in few cache lines.
+// slot keeps the instructions of 64 bytes adjacent, in few cache lines.
 func (s *visitedSet) slot(pc uint64) uint64 {
 	return pc>>6*0x9e3779b97f4a7c15>>(64-visitBits+4)<<4 | pc>>2&15
 }
 
-// add adds an instruction; false if it is in the set already.
 func (s *visitedSet) add(pc uint64) bool {
 	i := s.slot(pc)
 	for {
@@ -192,13 +188,12 @@ func (s *visitedSet) find(pc uint64) *visit {
 
 const maxPending = 192
 
-// worklist holds the paths to follow.
 type worklist struct {
 	pending    [maxPending]state
 	npending   int
-	postponed  [maxPending / 4]state // paths that have left the function
+	postponed  [maxPending / 4]state // have left the function
 	npostponed int
-	dropped    bool // some paths were dropped for lack of room
+	dropped    bool // paths were dropped for lack of room
 }
 
 func (l *worklist) clear() { l.npending, l.npostponed, l.dropped = 0, 0, false }
@@ -243,9 +238,9 @@ func (l *worklist) resume(st *state) bool {
 	return true
 }
 
-// otherwise reports whether a waiting path jumps to behind a call with another stack pointer. The call then does not
-// return.
-func (l *worklist) otherwise(st *state) bool {
+// hasOtherSP reports whether a pending path jumps to behind the call at st.pc with another stack pointer: the call does
+// not return.
+func (l *worklist) hasOtherSP(st *state) bool {
 	for i := range l.npending {
 		if p := &l.pending[i]; p.pc == st.pc && p.regs[st.sp] != st.regs[st.sp] {
 			return true

@@ -2,7 +2,7 @@
 
 package heuristics
 
-// Loads and stores: Arm ARM C4.1.94.
+// memoryA64 interprets loads and stores (Arm ARM C4.1.94).
 func memoryA64(st *state, w a64) {
 	switch {
 	case w.is(0x3a000000, 0x28000000):
@@ -24,7 +24,7 @@ func memoryA64(st *state, w a64) {
 	}
 }
 
-// sizeA64 gives log2 of the bytes of a single load or store.
+// sizeA64 returns log2 of the bytes of a single load or store.
 func sizeA64(w a64) uint8 {
 	if w.is(1<<26, 1<<26) && w.field(23, 1) == 1 {
 		return 4 // a whole vector register
@@ -56,7 +56,7 @@ func pairA64(st *state, w a64) {
 	}
 }
 
-// accessA64 loads or stores a register. whole is set if the access has all 64 bits.
+// accessA64 loads or stores a register. whole: all 64 bits.
 func accessA64(st *state, reg uint8, at value, load, whole bool) {
 	switch {
 	case load && reg == regSP:
@@ -82,7 +82,7 @@ func plainA64(st *state, w a64, off int64) {
 	accessA64(st, w.rd(), st.regs[w.rn()].plus(off), load, w.field(30, 2) == 3)
 }
 
-// indexedA64 interprets accesses with offsets of nine bits, which can move their base.
+// indexedA64 interprets accesses with 9-bit offsets, which can move their base.
 func indexedA64(st *state, w a64) {
 	off := w.signed(12, 9)
 	base := st.regs[w.rn()]

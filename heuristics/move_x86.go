@@ -6,11 +6,10 @@ import "prywalk/internal/x86"
 
 // # Moves and additions
 //
-// The part of the interpreter (exec_x86.go) whose results it tracks: mov, lea, add, sub and cmp.
-//
-// Source: Intel SDM volume 2, these instructions; table A-2.
+// The instructions whose results the interpreter (exec_x86.go) tracks: mov, lea, add, sub, cmp. Source: Intel SDM
+// volume 2, these instructions; table A-2.
 
-// addressX86 gives the address of a memory operand, if it is a tracked register plus a constant.
+// addressX86 returns the address of a memory operand, if it is a tracked register plus a constant.
 func addressX86(st *state, i *x86.Inst) value {
 	if i.Base == noReg || i.Index != noReg || i.Prefix&(x86.PrefixSeg|x86.Prefix67) != 0 {
 		return value{}
@@ -22,7 +21,7 @@ func addressX86(st *state, i *x86.Inst) value {
 	return v.plus(int64(i.Disp))
 }
 
-// setX86 writes a register. A stack pointer that becomes unknown is a new base, so that words pushed from there can be
+// setX86 writes a register. An unknown stack pointer becomes a new base, so that words pushed from there can be
 // popped.
 func setX86(st *state, reg uint8, v value) {
 	if reg == hwSP && (v.kind == unknown || v.kind == number) {
@@ -52,7 +51,7 @@ func moveX86(st *state, i *x86.Inst) {
 			v = st.regs[from]
 		}
 		setX86(st, to, v)
-		st.loadedSP(to)
+		st.noteLoadedSP(to)
 	case op == 0x89:
 		storeX86(st, i)
 	default:
@@ -87,13 +86,12 @@ func loadX86(st *state, i *x86.Inst) {
 	at := addressX86(st, i)
 	if !i.W || at.kind != initial || i.Reg == hwSP && at.base != hwSP && at.base != hwBP {
 		setX86(st, i.Reg, value{})
-		st.loadedSP(i.Reg)
+		st.noteLoadedSP(i.Reg)
 		return
 	}
 	st.restore(i.Reg, at)
 }
 
-// arithX86 interprets additions to tracked registers. Of other arithmetic it notes what it changes.
 func arithX86(st *state, i *x86.Inst) {
 	if !i.W || !i.HasRM {
 		dropX86(st, writesOne(i))
@@ -119,7 +117,6 @@ func arithX86(st *state, i *x86.Inst) {
 	}
 }
 
-// dropX86 makes registers unknown. The stack pointer gets a new base.
 func dropX86(st *state, mask uint32) {
 	st.clobber(mask)
 	if mask&(1<<hwSP) != 0 {
@@ -127,7 +124,6 @@ func dropX86(st *state, mask uint32) {
 	}
 }
 
-// sumX86 adds a register whose value is a number, or subtracts it.
 func sumX86(st *state, to, from uint8, negative bool) {
 	v := value{}
 	if n := st.regs[from]; n.kind == number {

@@ -228,9 +228,8 @@ func (c *tally) compare(arch frames.Arch, r frames.Rule, row *frames.Row, truth 
 	return ""
 }
 
-// samePlace: a place that readelf does not name holds the register itself. What
-// was popped already, and what was saved but not changed yet, can be said both
-// ways.
+// samePlace accepts both forms for a register that was popped already, or saved but not changed yet. A place that
+// readelf does not name is the register itself.
 func samePlace(p frames.RegRule, truth *cfiRow, name string) bool {
 	s := truth.places[name]
 	if !strings.HasPrefix(s, "c") {
@@ -308,9 +307,9 @@ func (f *cfiFunc) instructions(s *Source, code *elfCode, do func(pc, next uint64
 		case flowJump, flowReturn, flowEnd, flowTail, flowIndirect:
 			dead = true
 		default:
-			dead = dead && fl.pad
+			dead = dead && fl.padding
 		}
-		if !dead || !fl.pad {
+		if !dead || !fl.padding {
 			do(pc, f.lo+uint64(off), &fl)
 		}
 	}
@@ -332,13 +331,13 @@ func (c *tally) query(s *Source, q frames.Query, f *cfiFunc, truth *cfiRow) stri
 		c.wrong++
 		return "wrong"
 	}
-	if sp := s.o.Arch.SP(); regNumber(truth.reg) == sp && r.CFAReg != sp {
+	if sp := s.opt.Arch.SP(); regNumber(truth.reg) == sp && r.CFAReg != sp {
 		q.SPOnly = true
 		if r2, row2, ok := s.Rule(q); ok {
 			r, row = r2, row2
 		}
 	}
-	return c.compare(s.o.Arch, r, row, truth)
+	return c.compare(s.opt.Arch, r, row, truth)
 }
 
 // showClass lists the logged outcomes.

@@ -2,18 +2,14 @@
 
 package heuristics
 
-// prologue is the result of an analysis from the start of a function to pc.
+// prologue is the result of an analysis from a function's start to pc.
 type prologue struct {
-	st    state // at pc
-	found bool  // st is valid
-	// weak is set if no path led to pc. st is then that of most jump tables, or of most calls.
-	weak bool
-	// caller is set if pc is a return address.
-	caller bool
-	// mixed is set if paths lead to pc with different stack pointers.
-	mixed bool
-	// beforeCall has the registers before the call that ends at pc, if caller is set.
-	beforeCall [32]value
+	st          state     // at pc
+	found       bool      // st is valid
+	weak        bool      // no path led to pc: st is that of most jump tables, or of most calls
+	caller      bool      // pc is a return address
+	ambiguousSP bool      // paths lead to pc with different stack pointers
+	beforeCall  [32]value // registers before the call that ends at pc, if caller is set
 
 	tables, calls majority
 }
@@ -39,13 +35,12 @@ func (m *majority) add(st *state) {
 	}
 }
 
-// prologue follows the function fn from its start to pc, and into part, which was split off. If caller is set, pc is
-// reached behind the call that ends there. If spOnly is set, the result must hold for all paths, so these are all
-// followed where the stack pointer may differ.
+// prologue follows function fn from its start to pc, and into part, which was split off. With caller, pc is reached
+// behind the call that ends there. With spOnly the result must hold for all paths.
 func (w *interpreter) prologue(pc uint64, caller, spOnly bool, fn, part span) prologue {
 	p := w.prologueAlong(pc, caller, fn, part, false)
 	if fp := p.st.regs[w.src.abi.fp]; spOnly && p.found && !p.weak && fp.kind == initial && fp.base == w.src.abi.sp {
-		// Only in code with a frame pointer can the stack pointer depend on the path.
+		// Only code with a frame pointer may have a stack pointer that depends on the path.
 		p = w.prologueAlong(pc, caller, fn, part, true)
 	}
 	if !p.found {
@@ -54,19 +49,18 @@ func (w *interpreter) prologue(pc uint64, caller, spOnly bool, fn, part span) pr
 	return p
 }
 
-// prologueAnalysis follows paths from the start of a function.
 type prologueAnalysis struct {
 	*interpreter
 	spans        [2]span // the function, and the part split off
-	whole        bool    // follow all paths, even again with another stack pointer (arrive)
+	allPaths     bool    // follow all paths, again with another stack pointer (arrive)
 	movedUnknown bool    // a path moved the stack pointer by an unknown amount
 	to           prologue
 }
 
-// prologueAlong is prologue. If whole is set, it follows all paths, and not only until one reaches pc.
-func (w *interpreter) prologueAlong(pc uint64, caller bool, fn, part span, whole bool) prologue {
+// prologueAlong is prologue. With allPaths it follows all paths, not only until one reaches pc.
+func (w *interpreter) prologueAlong(pc uint64, caller bool, fn, part span, allPaths bool) prologue {
 	w.begin(fn.lo, fn.lo, fn.hi)
-	a := prologueAnalysis{interpreter: w, spans: [2]span{fn, part}, whole: whole}
+	a := prologueAnalysis{interpreter: w, spans: [2]span{fn, part}, allPaths: allPaths}
 	p := &a.to
 	p.caller = caller
 	for w.steps < maxSteps && !a.ended() {
@@ -75,22 +69,21 @@ func (w *interpreter) prologueAlong(pc uint64, caller bool, fn, part span, whole
 			break
 		}
 	}
-	p.mixed = p.mixed || whole && a.movedUnknown && (w.paths.dropped || w.steps >= maxSteps)
+	p.ambiguousSP = p.ambiguousSP || allPaths && a.movedUnknown && (w.paths.dropped || w.steps >= maxSteps)
 	return a.to
 }
 
-func (w *prologueAnalysis) ended() bool { return w.to.found && (!w.whole || w.to.mixed) }
+func (w *prologueAnalysis) ended() bool { return w.to.found && (!w.allPaths || w.to.ambiguousSP) }
 
-// push adds a path to pc, unless an earlier one came there. If all paths are followed, it may come there once more with
-// another stack pointer.
+// push adds a path to pc, unless one came there before. With allPaths, it may come again with another stack pointer.
 func (w *prologueAnalysis) push(pc uint64) {
-	if v := w.visited.find(pc); v != nil && (!w.whole || v.sp == mixedSP || v.sp == w.st.spKey()) {
+	if v := w.visited.find(pc); v != nil && (!w.allPaths || v.sp == mixedSP || v.sp == w.st.spKey()) {
 		return
 	}
 	w.paths.push(&w.st, pc)
 }
 
-// span is a range of code, without hi.
+// span is a range of code, hi excluded.
 type span struct{ lo, hi uint64 }
 
 func (w *prologueAnalysis) spanOf(pc uint64) span {
@@ -109,37 +102,36 @@ func (w *prologueAnalysis) pushInto(pc uint64, to span) {
 	}
 }
 
-// reach takes the state at pc.
 func (p *prologue) reach(st *state) {
 	if p.found {
-		p.mixed = p.mixed || p.st.regs[st.sp] != st.regs[st.sp]
+		p.ambiguousSP = p.ambiguousSP || p.st.regs[st.sp] != st.regs[st.sp]
 		return
 	}
 	p.st.copyFrom(st)
 	p.found = true
 }
 
-// mixedSP is the key for an instruction that paths reach with different stack pointers.
+// mixedSP is the key of an instruction that paths reach with different stack pointers.
 const mixedSP = ^uint32(0)
 
-// spKey gives a key of the stack pointer's value. It is never mixedSP.
+// spKey returns a key of the stack pointer's value, never mixedSP.
 func (st *state) spKey() uint32 {
 	v := st.regs[st.sp]
 	return (uint32(v.off)*0x9e3779b1 + uint32(v.base)<<8 + uint32(v.kind)) &^ 1
 }
 
-// arrive marks the instruction at pc, and reports whether the path goes on. If all paths are followed, a visited
-// instruction is visited once more by a path with another stack pointer, which is unknown from there on. A path that
-// arrives behind a call ends, if the place was visited with another stack pointer: the call does not return.
+// arrive marks the instruction at pc, and reports whether the path goes on. With allPaths, a path with another stack
+// pointer visits an instruction once more; its stack pointer is unknown from there on. Behind a call it ends instead:
+// the call does not return.
 func (w *prologueAnalysis) arrive() bool {
 	st := &w.st
 	w.movedUnknown = w.movedUnknown || st.regs[st.sp].base >= firstAnon
 	key := st.spKey()
-	if w.mark(st.pc) {
+	if w.markVisited(st.pc) {
 		w.visited.find(st.pc).sp = key
 		return true
 	}
-	if !w.whole {
+	if !w.allPaths {
 		return false
 	}
 	at := w.visited.find(st.pc)
@@ -151,8 +143,7 @@ func (w *prologueAnalysis) arrive() bool {
 	return true
 }
 
-// guess sets the state to that of most jump tables, else of most calls. It is for code to which only a jump table or an
-// exception leads.
+// guess takes the state of most jump tables, else of most calls: only a jump table or an exception leads to pc.
 func (p *prologue) guess() {
 	for _, m := range [...]*majority{&p.tables, &p.calls} {
 		if m.count > 0 {
@@ -165,11 +156,11 @@ func (p *prologue) guess() {
 func (w *prologueAnalysis) followPath(pc uint64) {
 	st, p := &w.st, &w.to
 	for w.steps < maxSteps && st.pc >= st.lo && st.pc < st.hi && !w.ended() {
-		if st.afterCall && w.paths.otherwise(st) {
+		if st.afterCall && w.paths.hasOtherSP(st) {
 			return
 		}
 		if st.afterCall && st.padded && st.pc%8 == 0 {
-			// The call may not return, so other paths to this place are followed first.
+			// The call may not return: other paths to this place go first.
 			w.postpone(st.pc, st.lo, st.hi)
 			return
 		}
@@ -184,9 +175,9 @@ func (w *prologueAnalysis) followPath(pc uint64) {
 		if p.caller && !p.found && pc-st.pc-1 < maxCallX86 {
 			p.beforeCall = st.regs
 		}
-		f := &w.fl
+		f := &w.lastFlow
 		w.src.abi.step(st, code, f)
-		st.doubt(f)
+		st.noteNoReturn(f)
 		st.pc += uint64(f.size)
 		if st.pc == pc && p.caller && f.kind == flowCall {
 			p.reach(st)
@@ -197,7 +188,6 @@ func (w *prologueAnalysis) followPath(pc uint64) {
 	}
 }
 
-// follow follows the control flow of an instruction; false at the end of the path.
 func (w *prologueAnalysis) follow(f *flow) bool {
 	st, p := &w.st, &w.to
 	target := st.pc + f.target
@@ -225,8 +215,8 @@ func (w *prologueAnalysis) follow(f *flow) bool {
 	return true
 }
 
-// indirect notes a jump to an unknown place. It is that of a jump table, unless the stack pointer is as at the start:
-// then it is a tail call, which counts as a call.
+// indirect notes a jump to an unknown place: by a jump table, or, with the stack pointer as at the start, a tail
+// call, which counts as a call.
 func (p *prologue) indirect(st *state) {
 	if st.regs[st.sp].isStart(st.sp) {
 		p.calls.add(st)

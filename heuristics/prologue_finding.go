@@ -4,24 +4,24 @@ package heuristics
 
 import "math"
 
-// express gives the state at pc as a finding; false if no register gives the CFA.
-func (p *prologue) express(a *abi, spOnly, caller bool) (f found, ok bool) {
-	if spOnly && p.mixed {
+// finding returns the state at pc as a finding; false if no register gives the CFA.
+func (p *prologue) finding(a *abi, spOnly, caller bool) (f finding, ok bool) {
+	if spOnly && p.ambiguousSP {
 		return f, false
 	}
-	reg, ok := p.base(a, spOnly, caller)
+	reg, ok := p.cfaRegister(a, spOnly, caller)
 	if !ok {
-		ok = p.aligned(a, &f, spOnly) || caller && !spOnly && p.assumePreserved(a, &f)
+		ok = p.realignedCFA(a, &f, spOnly) || caller && !spOnly && p.assumePreserved(a, &f)
 		return f, ok
 	}
 	f.cfa = value{kind: initial, base: reg, off: int32(a.entry) - p.st.regs[reg].off}
-	p.places(a, &f, reg)
+	p.fillPlaces(a, &f, reg)
 	return f, true
 }
 
-// base chooses the register of the CFA: the frame pointer, if it is one, the stack pointer, or in the innermost frame
-// any register.
-func (p *prologue) base(a *abi, spOnly, caller bool) (uint8, bool) {
+// cfaRegister chooses the register of the CFA: the frame pointer if it is one, the stack pointer, else any register
+// (in a caller: any callee-saved one).
+func (p *prologue) cfaRegister(a *abi, spOnly, caller bool) (uint8, bool) {
 	st := &p.st
 	if fp := st.regs[a.fp]; !spOnly && fp.kind == initial && fp.base == a.sp && a.framesAt(st, fp) {
 		return a.fp, true
@@ -43,16 +43,16 @@ func (p *prologue) base(a *abi, spOnly, caller bool) (uint8, bool) {
 	return 0, false
 }
 
-// aligned finds the CFA in a slot of a frame that was realigned: gcc's argument pointer, or OpenSSL's earlier stack
-// pointer. The slot must not be below the saved registers: lower ones are arguments, which callees may write.
-func (p *prologue) aligned(a *abi, f *found, spOnly bool) bool {
+// realignedCFA finds the CFA in a slot of a realigned frame: gcc's argument pointer, OpenSSL's earlier stack pointer.
+// Slots below the saved registers are arguments, which callees may write.
+func (p *prologue) realignedCFA(a *abi, f *finding, spOnly bool) bool {
 	best, lowest := int32(math.MaxInt32), p.st.lowestSave(a)
 	for i := range p.st.nslots {
 		s := &p.st.slots[i]
 		if s.base < firstAnon || s.val.kind != initial || s.val.base != a.sp || s.val.off < lowest {
 			continue
 		}
-		if s.off >= best || !p.st.live(s) {
+		if s.off >= best || !p.st.stillValid(s) {
 			continue
 		}
 		for _, reg := range [...]uint8{a.sp, a.fp} {
@@ -60,8 +60,8 @@ func (p *prologue) aligned(a *abi, f *found, spOnly bool) bool {
 			if v.kind == initial && v.base == s.base && (!spOnly || reg == a.sp) {
 				// The lowest copy moves along with the stack.
 				best = s.off
-				f.cfa = value{kind: loaded, base: reg, off: s.off - v.off, add: int32(a.entry) - s.val.off}
-				p.places(a, f, reg)
+				f.cfa = value{kind: loaded, base: reg, off: s.off - v.off, addend: int32(a.entry) - s.val.off}
+				p.fillPlaces(a, f, reg)
 				break
 			}
 		}
@@ -73,9 +73,9 @@ func (p *prologue) aligned(a *abi, f *found, spOnly bool) bool {
 	return true
 }
 
-// assumePreserved gives the CFA by a register that calls may change, if no other register has it. The walker requires
+// assumePreserved takes the CFA from a register that calls may change, if no other has it. The walker requires
 // proof.
-func (p *prologue) assumePreserved(a *abi, f *found) bool {
+func (p *prologue) assumePreserved(a *abi, f *finding) bool {
 	if p.weak || a.ra != noReg { // the link register would be needed, too
 		return false
 	}
@@ -92,8 +92,8 @@ func (p *prologue) assumePreserved(a *abi, f *found) bool {
 	return false
 }
 
-// savedAbove finds registers that were saved before the stack pointer was aligned. Their distance to the CFA is known.
-func (p *prologue) savedAbove(a *abi, f *found) {
+// savedAbove finds registers saved before the stack pointer was aligned, at a known distance to the CFA.
+func (p *prologue) savedAbove(a *abi, f *finding) {
 	for i, r := range a.kept {
 		if f.kept[i].kind == inMemory {
 			continue
@@ -106,20 +106,20 @@ func (p *prologue) savedAbove(a *abi, f *found) {
 	}
 }
 
-func (p *prologue) places(a *abi, f *found, reg uint8) {
+func (p *prologue) fillPlaces(a *abi, f *finding, reg uint8) {
 	for i, r := range a.kept {
 		f.kept[i] = p.saved(a, r, reg)
 	}
 	if a.ra != noReg {
 		if f.ra = p.saved(a, a.ra, reg); f.ra.kind == lost {
-			f.ra = p.elsewhere(a, a.ra)
+			f.ra = p.savedOutsideFrame(a, a.ra)
 		}
 	}
 }
 
-// elsewhere finds the initial value of a register in memory outside of the frame: swapcontext of arm64 has its return
+// savedOutsideFrame finds a register's initial value outside of the frame: swapcontext of arm64 has its return
 // address in the context only.
-func (p *prologue) elsewhere(a *abi, r uint8) savedReg {
+func (p *prologue) savedOutsideFrame(a *abi, r uint8) savedReg {
 	if p.caller { // the call may have changed it
 		for reg, v := range p.beforeCall {
 			if v.isStart(r) && !p.weak && a.scratch>>reg&1 != 0 && uint8(reg) != r {
@@ -138,8 +138,8 @@ func (p *prologue) elsewhere(a *abi, r uint8) savedReg {
 	return savedReg{kind: lost}
 }
 
-// saved gives where a register is saved. It prefers a slot, which can be read without other registers, to a register
-// that still has the value.
+// saved finds where a register is saved. It prefers a slot, which needs no other registers, to a register that still
+// has the value.
 func (p *prologue) saved(a *abi, r, reg uint8) savedReg {
 	st := &p.st
 	by, sp := st.regs[reg], st.regs[a.sp]

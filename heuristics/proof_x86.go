@@ -6,14 +6,14 @@ import "prywalk/internal/x86"
 
 // # The short analysis of JIT code
 //
-// JIT code has no known bounds, so it is only analysed forwards. The first path to a return mostly ends in the epilogue
-// of a frame with a frame pointer, which proves the frame. On such a path only writes to rbp, to callee-saved registers
-// and to the words at rbp matter. So paths are first read for these only, in the order of the forward analysis, at half
-// the cost. The result is that of the forward analysis, or none.
+// JIT code has no known bounds. The first path to a return mostly ends in the epilogue of a frame with a frame
+// pointer, which proves the frame. On such a path only writes to rbp, to callee-saved registers and to the words at
+// rbp matter. So paths are first read for these only, in the order of the forward analysis, at half the cost. The
+// result is that of the forward analysis, or none.
 //
-// Source: Intel SDM volume 2 (tables ); the registers that other instructions write: writes_x86.go.
+// Source: Intel SDM volume 2 (tables ).
 
-// maxProof bounds the instructions of a proof, maxRuns its jumps.
+// Bounds of a proof: instructions, and jumps.
 const (
 	maxProof = 1000
 	maxRuns  = 128 // V8's sort has 70
@@ -21,28 +21,27 @@ const (
 
 // proof follows paths that leave rbp alone.
 type proof struct {
-	w       *interpreter
-	path    way
-	loads   [16]savedReg // from where callee-saved registers were loaded
-	runs    [maxRuns]span
-	n       int
-	next    uint64 // lowest start of a run behind the current one
-	pending [maxRuns]way
-	npend   int
-	doubts  state // only path fields such as afterCall are used
+	w        *interpreter
+	path     proofPath
+	loads    [16]savedReg // from where callee-saved registers were loaded
+	runs     [maxRuns]span
+	nruns    int
+	next     uint64 // lowest start of a run behind the current one
+	pending  [maxRuns]proofPath
+	npending int
+	noReturn state // only path fields such as afterCall are used
 }
 
-// way is the state of a path.
-type way struct {
+type proofPath struct {
 	pc      uint64
-	changed uint32 // callee-saved registers that were written
+	changed uint32 // callee-saved registers written
 	stores  bool   // the words at rbp were written
 }
 
-// proveX86 gives the frame that the first return proves; false if it proves none.
-func (w *interpreter) proveX86(pc uint64, caller bool) (f found, ok bool) {
-	p := proof{w: w, path: way{pc: pc}}
-	p.doubts.afterCall = caller
+// proveX86 returns the frame that the first return proves; false if it proves none.
+func (w *interpreter) proveX86(pc uint64, caller bool) (f finding, ok bool) {
+	p := proof{w: w, path: proofPath{pc: pc}}
+	p.noReturn.afterCall = caller
 	p.run(pc)
 	var i x86.Inst
 	for range maxProof {
@@ -56,7 +55,7 @@ func (w *interpreter) proveX86(pc uint64, caller bool) (f found, ok bool) {
 			return f, false
 		}
 		p.path.pc += uint64(i.Size)
-		if p.doubt(&i); p.doubts.weak {
+		if p.noteNoReturn(&i); p.noReturn.weak {
 			return f, false
 		}
 		switch p.step(&i) {
@@ -73,7 +72,6 @@ func (w *interpreter) proveX86(pc uint64, caller bool) (f found, ok bool) {
 	return f, false
 }
 
-// proofStep is what an instruction means for a proof.
 type proofStep uint8
 
 const (
@@ -90,16 +88,16 @@ func goesOnIf(ok bool) proofStep {
 	return proofFails
 }
 
-// run begins a run of instructions; false if it was read before, or if there are too many.
+// run begins a run of instructions; false if it was read before, or there are too many.
 func (p *proof) run(pc uint64) bool {
-	if p.n > 0 && p.runs[p.n-1].hi == 0 {
-		p.runs[p.n-1].hi = p.path.pc
+	if p.nruns > 0 && p.runs[p.nruns-1].hi == 0 {
+		p.runs[p.nruns-1].hi = p.path.pc
 	}
-	if p.n == maxRuns {
+	if p.nruns == maxRuns {
 		return false
 	}
 	p.next = ^uint64(0)
-	for _, r := range p.runs[:p.n] {
+	for _, r := range p.runs[:p.nruns] {
 		if pc >= r.lo && pc < r.hi {
 			return false
 		}
@@ -107,18 +105,17 @@ func (p *proof) run(pc uint64) bool {
 			p.next = min(p.next, r.lo)
 		}
 	}
-	p.runs[p.n] = span{lo: pc}
-	p.n++
+	p.runs[p.nruns] = span{lo: pc}
+	p.nruns++
 	p.path.pc = pc
-	p.doubts.afterCall, p.doubts.padded = false, false
+	p.noReturn.afterCall, p.noReturn.padded = false, false
 	return true
 }
 
-// resume goes on with a path that was put off; false if there is none.
 func (p *proof) resume() bool {
-	for p.npend > 0 {
-		p.npend--
-		to := p.pending[p.npend]
+	for p.npending > 0 {
+		p.npending--
+		to := p.pending[p.npending]
 		from := p.path
 		p.path.changed, p.path.stores = to.changed, to.stores
 		if p.run(to.pc) {
@@ -132,35 +129,33 @@ func (p *proof) resume() bool {
 	return false
 }
 
-// postpone puts off the path to a jump's target.
 func (p *proof) postpone(to uint64) proofStep {
-	if p.npend == len(p.pending) {
+	if p.npending == len(p.pending) {
 		return proofFails
 	}
-	p.pending[p.npend] = way{to, p.path.changed, p.path.stores}
-	p.npend++
+	p.pending[p.npending] = proofPath{to, p.path.changed, p.path.stores}
+	p.npending++
 	return proofGoesOn
 }
 
-// doubt notes whether the last call may not return ([state.doubt]).
-func (p *proof) doubt(i *x86.Inst) {
-	if !p.doubts.afterCall {
+// noteNoReturn notes whether the last call may not return ([state.noteNoReturn]).
+func (p *proof) noteNoReturn(i *x86.Inst) {
+	if !p.noReturn.afterCall {
 		return
 	}
 	f := flow{
-		pad: i.Map == x86.MapOne && i.Op == 0x90 && !i.REXBit() && i.Prefix&x86.PrefixF3 == 0 ||
+		padding: i.Map == x86.MapOne && i.Op == 0x90 && !i.REXBit() && i.Prefix&x86.PrefixF3 == 0 ||
 			i.Map == x86.Map0F && (i.Op == 0x1f || i.Op == 0x0d),
-		mark: i.Map == x86.Map0F && i.Op == 0x1e && i.Prefix&x86.PrefixF3 != 0 && i.Mod == 3 && i.RM == 2 && i.Reg == 7,
+		landing: i.Map == x86.Map0F && i.Op == 0x1e && i.Prefix&x86.PrefixF3 != 0 && i.Mod == 3 && i.RM == 2 && i.Reg == 7,
 	}
 	if i.VEX {
 		f = flow{}
 	}
 	// As in followPath, pc is that of the instruction.
-	p.doubts.pc = p.path.pc - uint64(i.Size)
-	p.doubts.doubt(&f)
+	p.noReturn.pc = p.path.pc - uint64(i.Size)
+	p.noReturn.noteNoReturn(&f)
 }
 
-// step interprets one instruction.
 func (p *proof) step(i *x86.Inst) proofStep {
 	if i.HasRM && i.Mod != 3 && i.Base == hwBP && i.Disp > -8 && i.Disp < 16 && i.Index == noReg && i.Op != 0x8d {
 		return proofFails // it writes the words at rbp
@@ -183,7 +178,6 @@ func (p *proof) step(i *x86.Inst) proofStep {
 	return goesOnIf(p.write(mapWrites(i)))
 }
 
-// write notes changed registers; false if rbp is among them.
 func (p *proof) write(mask uint32) bool {
 	p.path.changed |= mask
 	if mask&(1<<hwBX|0xf<<12) != 0 {
@@ -196,7 +190,6 @@ func (p *proof) write(mask uint32) bool {
 	return mask&(1<<hwBP) == 0
 }
 
-// oneByte interprets an instruction of the one-byte map.
 func (p *proof) oneByte(i *x86.Inst) proofStep {
 	switch op := i.Op; {
 	case op == 0x89 && i.Mod == 3 && i.W && i.RM == hwSP && i.Reg == hwBP, op == 0x8b && i.Mod == 3 && i.W &&
@@ -228,14 +221,13 @@ func (p *proof) oneByte(i *x86.Inst) proofStep {
 	return goesOnIf(p.write(writesOne(i)))
 }
 
-// jump follows a call or jump.
 func (p *proof) jump(i *x86.Inst) proofStep {
 	switch {
 	case i.Op == 0xe8: // call
-		p.doubts.afterCall = i.Imm != 0
+		p.noReturn.afterCall = i.Imm != 0
 		return proofGoesOn
 	case i.Op == 0xe9 || i.Op == 0xeb: // jmp
-		if p.n == maxRuns {
+		if p.nruns == maxRuns {
 			return proofFails
 		}
 		if !p.run(p.path.pc + uint64(i.Imm)) {
@@ -243,7 +235,7 @@ func (p *proof) jump(i *x86.Inst) proofStep {
 		}
 		return proofGoesOn
 	case i.Op == 0xff && i.Reg&7 == 2: // call r/m
-		p.doubts.afterCall = true
+		p.noReturn.afterCall = true
 		return proofGoesOn
 	case i.Op == 0xff && i.Reg&7 == 6:
 		return proofGoesOn // push
@@ -291,7 +283,7 @@ const maxEpilogue = 8
 
 // epilogue follows the code to the return. V8 computes there how many arguments to drop, or pops the return address,
 // drops them and pushes it again.
-func (p *proof) epilogue() (f found, ok bool) {
+func (p *proof) epilogue() (f finding, ok bool) {
 	var i x86.Inst
 	popped, pushed := uint8(noReg), false
 	for range maxEpilogue {
@@ -326,8 +318,8 @@ func (p *proof) epilogue() (f found, ok bool) {
 	return f, false
 }
 
-func (p *proof) frame() found {
-	f := found{cfa: start(hwBP).plus(16)}
+func (p *proof) frame() finding {
+	f := finding{cfa: start(hwBP).plus(16)}
 	for i, reg := range p.w.src.abi.kept {
 		switch {
 		case reg == hwBP:

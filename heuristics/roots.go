@@ -4,28 +4,27 @@ package heuristics
 
 import "prywalk/frames"
 
-// entrySize bounds the code of the entry point where its end is unknown, in bytes. glibc's has 0x26, Free Pascal's
-// 0x51.
+// entrySize bounds the entry point's code where its end is unknown, in bytes. glibc's has 0x26, Free Pascal's 0x51.
 const entrySize = 0x200
 
-// isRoot reports whether q is in the program's entry point or a new thread's first function.
+// isRoot reports whether q is in the program's entry point, or the first function of a new thread or prepared stack.
 func (s *Source) isRoot(w *interpreter, q frames.Query) bool {
-	at := q.Lookup(s.o.Arch)
-	if s.o.Entry != 0 && at >= s.o.Entry && at < w.entryEnd() {
+	at := q.Lookup(s.opt.Arch)
+	if s.opt.Entry != 0 && at >= s.opt.Entry && at < w.entryEnd() {
 		return true
 	}
-	if s.abi.startsElsewhere != nil && s.abi.startsElsewhere(w, at) {
+	if s.abi.startsStack != nil && s.abi.startsStack(w, at) {
 		return true
 	}
 	return s.abi.isThreadRoot(w, q.PC)
 }
 
-// entryEnd gives the end of the code of the entry point: that of its function, or that of its first instruction without
-// a successor, such as a call before a landing pad or padding.
+// entryEnd returns the end of the entry point's code: that of its function, or of its first instruction without a
+// successor, such as a call before a landing place or padding.
 func (w *interpreter) entryEnd() uint64 {
 	s := w.src
 	if s.entryEnd == 0 {
-		s.entryEnd = w.findEntryEnd(s.o.Entry)
+		s.entryEnd = w.findEntryEnd(s.opt.Entry)
 	}
 	return s.entryEnd
 }
@@ -39,7 +38,7 @@ func (w *interpreter) findEntryEnd(entry uint64) uint64 {
 	st.reset(w.src.abi, entry, 0, ^uint64(0))
 	for st.pc < limit {
 		f := w.src.abi.exec(st, w.code(st.pc))
-		if st.doubt(&f); st.weak {
+		if st.noteNoReturn(&f); st.weak {
 			break
 		}
 		if start, _, ok := w.src.bounds(st.pc); ok && start == st.pc {

@@ -8,17 +8,17 @@ import (
 	"prywalk/internal/x86"
 )
 
-// maxRootX86 bounds the instructions from the first one of a new thread to its exit system call.
+// maxRootX86 bounds the instructions from a new thread's first one to its exit system call.
 const maxRootX86 = 16
 
-// Numbers of exit and exit_group (arch/x86/entry/syscalls).
+// arch/x86/entry/syscalls/syscall_64.tbl
 const (
 	exitX86      = 60
 	exitGroupX86 = 231
 )
 
-// isThreadRootX86 recognises the code of clone and clone3 that the new thread runs, for which glibc and musl have no
-// call frame information: a call by register, then exit. pc is before or behind the call.
+// isThreadRootX86 recognises a new thread's code in clone and clone3, for which glibc and musl have no call frame
+// information: a call by register, then exit. pc is before or behind the call.
 func isThreadRootX86(w *interpreter, pc uint64) bool {
 	if !w.mayMakeSyscall(pc) {
 		return false
@@ -50,8 +50,6 @@ func isThreadRootX86(w *interpreter, pc uint64) bool {
 	return false
 }
 
-// mayMakeSyscall reports whether there may be a system call near pc. It searches two bytes, which is faster than
-// decoding.
 func (w *interpreter) mayMakeSyscall(pc uint64) bool {
 	b := w.code(pc)
 	return len(b) < maxRootX86*15 || bytes.Contains(b[:maxRootX86*15], []byte{0x0f, 0x05})
@@ -68,10 +66,10 @@ func movAL(st *state, i *x86.Inst) {
 	}
 }
 
-// startsElsewhereX86 recognises the first function of a stack. It clears rbp (outermost frame, System V ABI §3.4.1) as
-// _start and Boost's fibers do, or sets rsp from a callee-saved register as glibc's __start_context does, and ends in
-// hlt.
-func startsElsewhereX86(w *interpreter, pc uint64) bool {
+// startsStackX86 recognises the first function of a stack: it clears rbp (outermost frame, System V ABI §3.4.1),
+// as _start and Boost's fibers do, or sets rsp from a callee-saved register, as glibc's __start_context does, and ends
+// in hlt.
+func startsStackX86(w *interpreter, pc uint64) bool {
 	lo, hi, ok := w.src.bounds(pc)
 	if !ok || hi-lo > 64 {
 		return false
@@ -83,7 +81,7 @@ func startsElsewhereX86(w *interpreter, pc uint64) bool {
 		if !ok {
 			return false
 		}
-		if marked := execX86(st, code).mark; first && !marked {
+		if marked := execX86(st, code).landing; first && !marked {
 			if !takesSPX86(&i) && !clearsBPX86(&i) {
 				return false
 			}
@@ -97,12 +95,12 @@ func startsElsewhereX86(w *interpreter, pc uint64) bool {
 	return false
 }
 
-// clearsBPX86 reports whether an instruction is xor ebp, ebp.
+// clearsBPX86 recognises xor ebp, ebp.
 func clearsBPX86(i *x86.Inst) bool {
 	return i.Map == x86.MapOne && !i.VEX && (i.Op == 0x31 || i.Op == 0x33) && i.Mod == 3 && i.RM == hwBP && i.Reg == hwBP
 }
 
-// takesSPX86 reports whether an instruction is a mov from a callee-saved register to rsp.
+// takesSPX86 recognises a mov from a callee-saved register to rsp.
 func takesSPX86(i *x86.Inst) bool {
 	from, to := i.Reg, i.RM
 	if i.Op == 0x8b {

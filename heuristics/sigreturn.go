@@ -8,17 +8,17 @@ import (
 	"prywalk/frames"
 )
 
-// sigreturn gives the row of a signal trampoline, which has two instructions (the system call rt_sigreturn). Its stack
-// pointer is at the registers of the interrupted thread. The row is nil for other code.
+// sigreturn returns the row of a signal trampoline: two instructions, which call rt_sigreturn. It is nil for other
+// code.
 func (s *Source) sigreturn(q frames.Query) *frames.Row {
-	code, second, row := sigreturnOf(s.o.Arch)
+	code, second, row := sigreturnOf(s.opt.Arch)
 	for _, c := range code {
 		for _, back := range [...]int{0, len(c) - second} {
 			if back > 0 && (q.Caller || q.PC < uint64(back)) {
 				continue
 			}
 			b := s.buf[:len(c)]
-			if s.o.Code.ReadCode(q.PC-uint64(back), b) == len(b) && bytes.Equal(b, c) {
+			if s.opt.Code.ReadCode(q.PC-uint64(back), b) == len(b) && bytes.Equal(b, c) {
 				return row
 			}
 		}
@@ -26,7 +26,6 @@ func (s *Source) sigreturn(q frames.Query) *frames.Row {
 	return nil
 }
 
-// sigreturnOf gives the forms of a trampoline on an architecture, the length of the second instruction, and the row.
 func sigreturnOf(arch frames.Arch) (code [][]byte, second int, row *frames.Row) {
 	if arch == frames.AArch64 {
 		return sigreturnCodeAArch64, 4, sigreturnAArch64
@@ -34,7 +33,7 @@ func sigreturnOf(arch frames.Arch) (code [][]byte, second int, row *frames.Row) 
 	return sigreturnCodeX86, 2, sigreturnX86
 }
 
-// signalRow makes a row of offsets from the stack pointer, by DWARF number.
+// signalRow makes a row whose registers, by DWARF number, are at offsets from the stack pointer.
 func signalRow(sp uint8, regs []int64, pc int64) *frames.Row {
 	row := &frames.Row{CFAReg: sp, CFAOff: regs[sp], CFADeref: true, RA: frames.RegRule{Kind: frames.RuleRegOffset,
 		Reg: sp, Off: pc}}

@@ -11,8 +11,8 @@ var sigreturnCodeX86 = [][]byte{
 	{0xb8, 15, 0, 0, 0, 0x0f, 0x05},
 }
 
-// sigreturnX86 is the row of a trampoline. rsp points to the ucontext, whose registers are at 40
-// (arch/x86/include/uapi/asm/sigcontext.h: r8–r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip).
+// sigreturnX86 is the row of a trampoline. rsp points to the ucontext, with the registers at 40 (r8–r15, rdi, rsi,
+// rbp, rbx, rdx, rax, rcx, rsp, rip: arch/x86/include/uapi/asm/sigcontext.h).
 var sigreturnX86 = signalRow(frames.X86RSP, []int64{
 	144, 136, 152, 128, 112, 104, 120, 160, // rax rdx rcx rbx rsi rdi rbp rsp
 	40, 48, 56, 64, 72, 80, 88, 96,

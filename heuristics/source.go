@@ -6,51 +6,46 @@ import "prywalk/frames"
 
 // Code reads the instructions of a module.
 type Code interface {
-	// ReadCode fills buf from addr, a module address, and gives the number of bytes. It is 0 if there is no code.
+	// ReadCode fills buf from addr, a module address, and returns the number of bytes, 0 if there is no code.
 	ReadCode(addr uint64, buf []byte) int
 }
 
-// Functions gives the bounds of the functions of a module.
+// Functions has the bounds of a module's functions.
 type Functions interface {
-	// FuncRange gives the bounds of the function that has pc, the end excluded.
+	// FuncRange returns the bounds of the function that has pc, the end excluded.
 	FuncRange(pc uint64) (start, end uint64, ok bool)
 }
 
 // Parts is a [Functions] that knows parts split off functions (GCC's and LLVM's NAME.cold).
 type Parts interface {
-	// Parent gives the function from which the part at start was split off; false if no part begins there.
+	// Parent returns the bounds of the function of which the part at start was split off; false if no part begins
+	// there.
 	Parent(start uint64) (lo, hi uint64, ok bool)
 }
 
-// Conventions is a [Functions] that knows code that keeps only the frame pointer, though it was not made at run time:
-// V8's builtins.
+// Conventions is a [Functions] that knows ahead-of-time code that keeps only the frame pointer: V8's builtins.
 type Conventions interface {
 	KeepsFPOnly(pc uint64) bool
 }
 
 // Options describe the module of a [Source].
 type Options struct {
-	Arch frames.Arch
-	// Code is required.
-	Code Code
-	// Funcs may be nil. Code is then only analysed forwards.
-	Funcs Functions
-	// Entry is e_entry of the ELF header, or 0.
-	Entry uint64
-	// JIT is set if the code keeps only the frame pointer, and may change while it is read.
-	JIT bool
+	Arch  frames.Arch
+	Code  Code      // required
+	Funcs Functions // if nil, code is only analysed forwards
+	Entry uint64    // e_entry of the ELF header, or 0
+	JIT   bool      // the code keeps only the frame pointer, and may change while it is read
 }
 
-// Source analyses the code of a module. It is a [frames.RuleSource] and [frames.CallSites]. It caches answers until
-// Forget, and is for one goroutine at a time.
+// Source analyses the code of a module, as a [frames.RuleSource] and [frames.CallSites]. It caches answers until
+// [Source.Forget]. It is for one goroutine at a time.
 type Source struct {
-	o    Options
-	abi  *abi
-	row  frames.Row
-	memo memo
-	// entryEnd is the end of the code of the entry point, or 0 if it was not determined yet.
-	entryEnd uint64
-	buf      [24]byte // a field, as a local variable would escape
+	opt      Options
+	abi      *abi
+	row      frames.Row
+	memo     memo
+	entryEnd uint64   // end of the entry point's code; 0: not determined
+	buf      [24]byte // not a local variable, which would escape
 }
 
 var (
@@ -61,9 +56,9 @@ var (
 	_ frames.Pops       = (*Source)(nil)
 )
 
-// New gives a source. For an unknown architecture it has no answers.
+// New returns a source. It has no answers for an unknown architecture.
 func New(o Options) *Source {
-	s := &Source{o: o}
+	s := &Source{opt: o}
 	switch o.Arch {
 	case frames.X86_64:
 		s.abi = &abiX86
@@ -73,10 +68,10 @@ func New(o Options) *Source {
 	return s
 }
 
-// Rule implements [frames.RuleSource]. The method is fp if the CFA is relative to a frame pointer that the instructions
-// of the function prove, else heuristic.
+// Rule implements [frames.RuleSource]. The method is fp if the CFA is relative to a frame pointer that the
+// function's instructions prove, else heuristic.
 func (s *Source) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
-	if s.abi == nil || s.o.Code == nil {
+	if s.abi == nil || s.opt.Code == nil {
 		return frames.Rule{}, nil, false
 	}
 	a, known := s.memo.rules[q]
@@ -87,7 +82,7 @@ func (s *Source) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	return a.rule, a.row, a.ok
 }
 
-// find is Rule without the cache: special code first, then the analysis.
+// find is Rule without the cache.
 func (s *Source) find(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if row := s.sigreturn(q); row != nil {
 		return frames.Rule{CFAReg: row.CFAReg, Flags: frames.FlagSignal, Method: frames.MethodHeuristic}, row, true
@@ -97,18 +92,18 @@ func (s *Source) find(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if s.isRoot(w, q) {
 		return frames.Rule{Flags: frames.FlagRoot, Method: frames.MethodHeuristic}, nil, true
 	}
-	if r, row, ok := s.departure(w, q); ok {
+	if r, row, ok := s.frameSwitch(w, q); ok {
 		return r, row, true
 	}
 	if s.abi.argumentDrop != nil && !q.Caller && !q.SPOnly {
 		if row, ok := s.abi.argumentDrop(w, q.PC); ok {
-			r, _ := row.Rule(s.o.Arch, frames.MethodHeuristic, 0)
+			r, _ := row.Rule(s.opt.Arch, frames.MethodHeuristic, 0)
 			return r, row, true
 		}
 	}
 	f, ok := s.analyse(w, q)
-	if !ok && s.o.JIT && !q.Caller && s.abi.ra == noReg && s.passing(w, q.PC) {
-		f, ok = s.passedOn(), true
+	if !ok && s.opt.JIT && !q.Caller && s.abi.ra == noReg && s.isThunk(w, q.PC) {
+		f, ok = s.thunkFrame(), true
 	}
 	if !ok {
 		return frames.Rule{}, nil, false
@@ -118,30 +113,30 @@ func (s *Source) find(q frames.Query) (frames.Rule, *frames.Row, bool) {
 
 // CallBefore implements [frames.CallSites].
 func (s *Source) CallBefore(ret frames.Addr) (frames.Call, bool) {
-	if s.abi == nil || s.o.Code == nil {
+	if s.abi == nil || s.opt.Code == nil {
 		return frames.Call{}, false
 	}
 	return s.abi.callBefore(s, ret)
 }
 
-// FuncStart implements [frames.CallSites], by Options.Funcs.
+// FuncStart implements [frames.CallSites].
 func (s *Source) FuncStart(pc frames.Addr) (frames.Addr, bool) {
 	start, _, ok := s.bounds(pc)
 	return start, ok
 }
 
 func (s *Source) bounds(pc uint64) (start, end uint64, ok bool) {
-	if s.o.Funcs == nil {
+	if s.opt.Funcs == nil {
 		return 0, 0, false
 	}
-	start, end, ok = s.o.Funcs.FuncRange(pc)
+	start, end, ok = s.opt.Funcs.FuncRange(pc)
 	if !ok || pc < start || pc >= end {
 		return 0, 0, false
 	}
 	return start, end, true
 }
 
-func (s *Source) rule(f *found, q frames.Query) (frames.Rule, *frames.Row, bool) {
+func (s *Source) rule(f *finding, q frames.Query) (frames.Rule, *frames.Row, bool) {
 	m := frames.MethodHeuristic
 	if f.cfa.base == s.abi.fp && f.kept[0] == (savedReg{inMemory, s.abi.fp, 0}) {
 		m = frames.MethodFP
@@ -149,7 +144,7 @@ func (s *Source) rule(f *found, q frames.Query) (frames.Rule, *frames.Row, bool)
 	if q.SPOnly && f.cfa.base != s.abi.sp || !f.fill(s.abi, &s.row) {
 		return frames.Rule{}, nil, false
 	}
-	r, more := s.row.Rule(s.o.Arch, m, 0)
+	r, more := s.row.Rule(s.opt.Arch, m, 0)
 	if !more {
 		return r, nil, true
 	}

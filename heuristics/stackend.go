@@ -8,21 +8,19 @@ import (
 	"prywalk/frames"
 )
 
-// maxStackEnd bounds the instructions of code at the end of a prepared stack: one clears a register, one calls, one
-// traps.
+// maxStackEnd bounds the instructions: clear a register, call, trap.
 const maxStackEnd = 6
 
-// EndsStack implements [frames.StackEnds]. It recognises code to which the first function of a fiber returns, to end
-// the process (Boost.Context's make_fcontext, which PHP has copied: xor edi, edi; call _exit; hlt). It is within a
-// function, behind a jump by register or a return, and leads straight to a call before a trap or the end of the
-// function.
+// EndsStack implements [frames.StackEnds]. It recognises the code to which a fiber's first function returns, to end
+// the process (Boost.Context's make_fcontext, and PHP's: xor edi, edi; call _exit; hlt): within a function, behind a
+// jump by register or a return, it leads straight to a call before a trap or the end of the function.
 func (s *Source) EndsStack(pc frames.Addr) bool {
-	if s.abi == nil || s.o.Code == nil {
+	if s.abi == nil || s.opt.Code == nil {
 		return false
 	}
 	w := getInterpreter(s)
 	defer putInterpreter(w)
-	if !w.behindDeparture(pc) {
+	if !w.behindJumpOrReturn(pc) {
 		return false
 	}
 	_, hi, known := s.bounds(pc)
@@ -47,31 +45,31 @@ func (s *Source) EndsStack(pc frames.Addr) bool {
 	return false
 }
 
-func (w *interpreter) behindDeparture(pc uint64) bool {
+func (w *interpreter) behindJumpOrReturn(pc uint64) bool {
 	if pc < 4 {
 		return false
 	}
 	var b [4]byte
-	if w.src.o.Code.ReadCode(pc-4, b[:]) != len(b) {
+	if w.src.opt.Code.ReadCode(pc-4, b[:]) != len(b) {
 		return false
 	}
-	if w.src.o.Arch == frames.AArch64 {
+	if w.src.opt.Arch == frames.AArch64 {
 		word := uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
 		return word&0xfffffc1f == 0xd61f0000 || word&0xfffffc1f == 0xd65f0000 // br, ret
 	}
 	return b[2] == 0xff && b[3]&0xf8 == 0xe0 || b[3] == 0xc3 // jmp reg, ret
 }
 
-// hlt, ud2
+// isTrapX86 recognises hlt and ud2.
 func isTrapX86(code []byte) bool {
 	return bytes.HasPrefix(code, []byte{0xf4}) || bytes.HasPrefix(code, []byte{0x0f, 0x0b})
 }
 
-// udf, brk, hlt
+// isTrapA64 recognises udf, brk and hlt.
 func isTrapA64(code []byte) bool {
 	if len(code) < 4 {
 		return false
 	}
-	exception := code[2] & 0xe0 // opc of the exception generating instructions: 1 is brk, 2 hlt
+	exception := code[2] & 0xe0 // opc of exception generating instructions: 1 brk, 2 hlt
 	return code[2] == 0 && code[3] == 0 || code[3] == 0xd4 && (exception == 0x20 || exception == 0x40)
 }

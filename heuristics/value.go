@@ -12,35 +12,35 @@ type valueKind uint8
 
 const (
 	unknown valueKind = iota
-	initial           // the start value of register base, plus off
-	loaded            // the word at (the start value of base plus off), plus add
-	number            // off itself
+	initial           // word at (start value of base plus off), plus add
+	loaded
+	number
 )
 
-// firstAnon is the first base that is no register. Such a base stands for a stack pointer that was aligned, or moved by
+// firstAnon is the first base that is no register. Anonymous bases are stack pointers that were aligned, or moved by
 // a variable amount.
 const firstAnon = 32
 
-// value is the value of a register or stack slot, by the values at the start of the path.
+// value is the content of a register or stack slot, by the values at the start of the path.
 type value struct {
-	kind valueKind
-	base uint8
-	off  int32
-	add  int32
+	kind   valueKind
+	base   uint8
+	off    int32
+	addend int32
 }
 
 func start(reg uint8) value { return value{kind: initial, base: reg} }
 
 func (v value) isStart(reg uint8) bool { return v == start(reg) }
 
-// plus gives v + n, which is unknown beyond 31 bits.
+// plus returns v + n; unknown beyond 31 bits.
 func (v value) plus(n int64) value {
 	p := &v.off
 	switch v.kind {
 	case unknown:
 		return v
 	case loaded:
-		p = &v.add
+		p = &v.addend
 	}
 	sum := int64(*p) + n
 	if sum != int64(int32(sum)) || sum > 1<<30 || sum < -1<<30 {
@@ -57,37 +57,35 @@ type slot struct {
 	val  value
 }
 
-// maxSlots is enough: at most twelve registers are saved, and twice where a frame is set up twice.
+// maxSlots suffices: at most twelve registers are saved, twice where a frame is set up twice.
 const maxSlots = 24
 
-// state is what is known on a path at an instruction.
 type state struct {
 	regs   [32]value
 	slots  [maxSlots]slot
 	nslots uint8
-	anon   uint8 // number of bases in use from firstAnon on
+	anon   uint8 // bases in use from firstAnon on
 	path
 }
 
-// path is the part of a state that is not registers and memory.
 type path struct {
-	pc, lo, hi uint64 // the next instruction, and the bounds of its function
+	pc, lo, hi uint64 // next instruction; bounds of its function
 
-	cmpReg    uint8 // register that the last instruction compared with the stack pointer
-	afterCall bool  // the last instruction was a call
-	padded    bool  // only padding followed that
-	weak      bool  // the path may have run past a call that does not return
-	pushedMem bool  // the last instruction pushed a word of memory (PLT)
-	raised    bool  // the last instruction released stack
-	readKept  bool  // the start value of a callee-saved register was used
-	madeCalls bool  // calls were made, so that memory below the stack pointer is unknown
-	taken     bool  // the word at the start's stack pointer was popped (only where tracked)
-	foreign   uint8 // base of the stack pointer since it was loaded (foreignSP)
-	table     uint8 // register that was last loaded from a table (only where tracked)
-	savedBase uint8 // base of savedSP, or 0 if there is none
-	savedSP   value // from where the stack pointer was last loaded (returnPath)
-	sp, fp    uint8
-	align     uint8 // alignEven and alignOdd of the calls so far
+	cmpReg          uint8 // register that the last instruction compared with the stack pointer
+	afterCall       bool
+	padded          bool  // only padding followed the call
+	weak            bool  // the path may have run past a call that does not return
+	pushedMem       bool  // the last instruction pushed a word of memory (PLT)
+	releasedStack   bool  // the last instruction released stack
+	readKept        bool  // the start value of a callee-saved register was read
+	madeCalls       bool  // words below the stack pointer are unknown
+	startWordPopped bool  // the word at the start's stack pointer was popped (reach)
+	loadedSPBase    uint8 // base of the stack pointer since it was loaded (isForeignSP)
+	table           uint8 // register last loaded from a table (watchDispatch)
+	savedBase       uint8 // base of savedSP; 0: none
+	savedSP         value // where the stack pointer was last loaded from (returnPath)
+	sp, fp          uint8
+	align           uint8 // alignEven and alignOdd of the calls so far
 }
 
 // copyFrom copies o without its unused slots, which are half of a state.
@@ -100,19 +98,18 @@ func (st *state) copyFrom(o *state) {
 
 const noReg = x86.NoReg
 
-// At each call the stack pointer is a multiple of 16 (System V ABI §3.2.2). So calls show how the stack pointer at the
-// start of the path is aligned.
+// Alignment that calls show: the stack pointer is a multiple of 16 at each (System V ABI §3.2.2).
 const (
-	alignEven = 1 << iota // a call was at a multiple of 16 from there
+	alignEven = 1 << iota // a call was at the start's stack pointer + a multiple of 16
 	alignOdd              // a call was 8 bytes off that
 )
 
 func (st *state) reset(a *abi, pc, lo, hi uint64) {
-	st.nslots, st.anon, st.align, st.foreign, st.savedBase = 0, 0, 0, 0, 0
-	st.sp, st.fp, st.readKept, st.madeCalls, st.taken = a.sp, a.fp, false, false, false
+	st.nslots, st.anon, st.align, st.loadedSPBase, st.savedBase = 0, 0, 0, 0, 0
+	st.sp, st.fp, st.readKept, st.madeCalls, st.startWordPopped = a.sp, a.fp, false, false, false
 	st.pc, st.lo, st.hi = pc, lo, hi
 	st.cmpReg, st.table = noReg, noReg
-	st.afterCall, st.padded, st.weak, st.pushedMem, st.raised = false, false, false, false, false
+	st.afterCall, st.padded, st.weak, st.pushedMem, st.releasedStack = false, false, false, false, false
 	for i := range st.regs {
 		st.regs[i] = start(uint8(i))
 	}
@@ -138,8 +135,7 @@ func (st *state) clobber(mask uint32) {
 	}
 }
 
-// store writes a word. Only words relative to the stack pointer, the frame pointer or an anonymous base are kept, and
-// if there is no room a new one is not: nothing depends on it.
+// store writes a word, unless its base is neither stack pointer, frame pointer nor anonymous, or there is no room.
 func (st *state) store(addr, v value) {
 	if addr.kind != initial || addr.base != st.sp && addr.base != st.fp && addr.base < firstAnon {
 		return
@@ -172,25 +168,25 @@ func (st *state) load(addr value) value {
 			return s.val
 		}
 	}
-	if addr.base >= firstAnon || st.fresher(addr) {
+	if addr.base >= firstAnon || st.allocatedOnPath(addr) {
 		return value{}
 	}
 	return value{kind: loaded, base: addr.base, off: addr.off}
 }
 
-// fresher reports whether a word was allocated on the path, so that its start value is gone.
-func (st *state) fresher(addr value) bool {
+// allocatedOnPath reports whether a word was allocated on the path, so that its start value is gone.
+func (st *state) allocatedOnPath(addr value) bool {
 	sp := st.regs[st.sp]
 	return addr.base == st.sp && addr.off < 0 && sp.kind == initial && sp.base == st.sp && addr.off >= sp.off
 }
 
-// live reports whether a slot was not popped since: otherwise a call could have written there.
-func (st *state) live(s *slot) bool {
+// stillValid reports whether no call can have overwritten a slot: it was not popped.
+func (st *state) stillValid(s *slot) bool {
 	sp := st.regs[st.sp]
 	return !st.madeCalls || sp.kind != initial || sp.base != s.base || s.off >= sp.off
 }
 
-// lowestSave gives the place of the lowest saved register below the stack pointer at the start.
+// lowestSave returns the offset of the lowest saved register, from the stack pointer at the start.
 func (st *state) lowestSave(a *abi) int32 {
 	lowest := int32(0)
 	for _, s := range st.slots[:st.nslots] {
@@ -201,8 +197,8 @@ func (st *state) lowestSave(a *abi) int32 {
 	return lowest
 }
 
-// restore loads a register. A word at an unknown place by the frame pointer is taken for the slot to which the path has
-// pushed the start value of the register, if there is one.
+// restore loads a register. An unknown word relative to the frame pointer counts as the slot to which the path has
+// pushed the register's start value, if there is one.
 func (st *state) restore(reg uint8, addr value) {
 	v := st.load(addr)
 	if v.kind == loaded && v.base == st.fp {
@@ -228,8 +224,8 @@ func (st *state) called() {
 	}
 }
 
-// aligned reports whether all calls so far fit a CFA at the start's stack pointer plus off.
-func (st *state) aligned(off int32) bool {
+// callsFit reports whether all calls so far fit a CFA at the start's stack pointer plus off.
+func (st *state) callsFit(off int32) bool {
 	if off&8 == 0 {
 		return st.align&alignOdd == 0
 	}

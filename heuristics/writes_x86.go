@@ -6,16 +6,15 @@ import "prywalk/internal/x86"
 
 // # Registers that instructions write
 //
-// Tables for all instructions that the interpreter (exec_x86.go) and the short one (proof_x86.go) do not treat
-// themselves: the set of general registers that an opcode may change, a bit for each hardware number. A set may be too
-// large, never too small.
+// Tables of the general registers that an opcode may change, a bit for each hardware number, for the instructions that
+// the interpreter (exec_x86.go) and proof_x86.go do not treat themselves. A set may be too large, never too small.
 //
 // Source: Intel SDM volume 2: opcode maps A-2 (one byte), A-3 (0F), A-4 (0F 38), A-5 (0F 3A), groups A-6 (by
 // ModRM.reg). An operand in column E or M is ModRM.rm, one in column G is ModRM.reg.
 
 func bit(reg uint8) uint32 { return 1 << (reg & 31) }
 
-// rmWritten gives the register that ModRM.rm names, none for memory.
+// rmWritten returns the register of ModRM.rm; none for memory.
 func rmWritten(i *x86.Inst) uint32 {
 	if i.Mod != 3 {
 		return 0
@@ -23,7 +22,7 @@ func rmWritten(i *x86.Inst) uint32 {
 	return bit(i.RM)
 }
 
-// byteReg gives the register of a byte operand. Without REX, 4 to 7 are ah, ch, dh and bh, which are parts of 0 to 3.
+// byteReg returns the register of a byte operand. Without REX, 4 to 7 are ah, ch, dh and bh, parts of 0 to 3.
 func byteReg(i *x86.Inst, reg uint8) uint8 {
 	if !i.REX && reg >= 4 && reg < 8 {
 		return reg - 4
@@ -31,7 +30,6 @@ func byteReg(i *x86.Inst, reg uint8) uint8 {
 	return reg
 }
 
-// byteRM is rmWritten for a byte operand.
 func byteRM(i *x86.Inst) uint32 {
 	if i.Mod != 3 {
 		return 0
@@ -39,7 +37,7 @@ func byteRM(i *x86.Inst) uint32 {
 	return bit(byteReg(i, i.RM))
 }
 
-// writesOne gives the general registers that a one-byte opcode changes.
+// writesOne returns the general registers that a one-byte opcode changes.
 func writesOne(i *x86.Inst) uint32 {
 	switch op := i.Op; {
 	case op < 0x40:
@@ -80,7 +78,7 @@ func writesALU(i *x86.Inst) uint32 {
 	return 1 << hwAX
 }
 
-// writesRest is writesOne for opcodes whose effect depends on ModRM.reg, and for those with implicit operands.
+// writesRest is writesOne for opcodes that depend on ModRM.reg, and for those with implicit operands.
 func writesRest(i *x86.Inst) uint32 {
 	switch op := i.Op; {
 	case op == 0x80 && i.Reg&7 != 7: // arithmetic with an immediate but cmp
@@ -117,7 +115,7 @@ func writesUnary(i *x86.Inst) uint32 {
 	return 1<<hwAX | 1<<hwDX
 }
 
-// mapWrites gives the general registers that an opcode of the 0F maps changes.
+// mapWrites returns the general registers that an opcode of the 0F maps changes.
 func mapWrites(i *x86.Inst) uint32 {
 	switch i.Map {
 	case x86.Map0F:
@@ -133,7 +131,6 @@ func mapWrites(i *x86.Inst) uint32 {
 	return 0
 }
 
-// writes3A is mapWrites for the map 0F 3A.
 func writes3A(i *x86.Inst) uint32 {
 	switch {
 	case i.Op >= 0x14 && i.Op <= 0x17: // pextr, extractps
@@ -144,7 +141,6 @@ func writes3A(i *x86.Inst) uint32 {
 	return 0
 }
 
-// writes0F is mapWrites for the map 0F.
 func writes0F(i *x86.Inst) uint32 {
 	switch op := i.Op; {
 	case op >= 0x40 && op < 0x50, op == 0xaf, op >= 0xb6 && op <= 0xb8, op >= 0xbc && op <= 0xbf,
@@ -178,7 +174,6 @@ func writes0F(i *x86.Inst) uint32 {
 	return 0
 }
 
-// writesRandom gives the register that rdrand, rdseed or rdpid writes.
 func writesRandom(i *x86.Inst) uint32 {
 	if i.Op == 0xc7 && i.Reg&7 >= 6 {
 		return rmWritten(i)
@@ -186,7 +181,7 @@ func writesRandom(i *x86.Inst) uint32 {
 	return 0
 }
 
-// vexWrites gives the general registers that a VEX or EVEX instruction changes.
+// vexWrites returns the general registers that a VEX or EVEX instruction changes.
 func vexWrites(i *x86.Inst) uint32 {
 	switch op := i.Op; i.Map {
 	case x86.Map0F:

@@ -4,36 +4,35 @@ package oracle
 
 import "prywalk/frames"
 
-// ahead is an answer that differs from the shadow stack, because call frame information describes the frame that the
-// code is about to jump to, whose registers are loaded already (longjmp, setcontext: glibc's __longjmp has CFA rdi,
-// return address in rdx). It is exact if the thread arrives there before it makes another call.
-type ahead struct {
+// pendingAnswer is an answer that differs from the shadow stack because call frame information describes the frame
+// that the code is about to jump to, with registers already loaded (longjmp, setcontext: glibc's __longjmp has CFA
+// rdi, return address in rdx). It is exact if the thread arrives there before it makes another call.
+type pendingAnswer struct {
 	j   *judge
 	row *row
 	out outcome
-	// chain and regs are those at the answer, for the report if it is wrong.
-	chain []want
-	regs  frames.Regs
-	// moving reports that the chain was not defined at the answer.
-	moving bool
+	// Chain and registers at the answer, for the report if it is wrong.
+	chain  []want
+	regs   frames.Regs
+	moving bool // the chain was not defined at the answer
 }
 
 // maxAhead bounds the steps until such an answer is judged.
 const maxAhead = 40
 
-// awaits makes an answer pending; false if it cannot be of the frame that is jumped to.
-func (o *run) awaits(j *judge, r *outcome) bool {
+// deferVerdict makes an answer pending; false if it cannot be of the frame that is jumped to.
+func (o *run) deferVerdict(j *judge, r *outcome) bool {
 	if r.verdict != wrong || r.at != 1 || r.got.Method != frames.MethodCFI && r.got.Method != frames.MethodHeuristic ||
 		len(o.pending) >= maxAhead*int(NumJudges) {
 		return false
 	}
-	o.pending = append(o.pending, ahead{j, o.tally.cur, *r, append([]want(nil), o.chain...), o.regs, o.moving})
+	o.pending = append(o.pending, pendingAnswer{j, o.tally.cur, *r, append([]want(nil), o.chain...), o.regs, o.moving})
 	return true
 }
 
-// popAhead judges the pending answers. jumped reports a jump that left frames behind: those that describe its target
-// are exact. At a call all are wrong.
-func (o *run) popAhead(jumped bool) {
+// judgePending judges the pending answers: after a jump that left frames behind (jumped) those that describe its target
+// are exact, at a call all are wrong.
+func (o *run) judgePending(jumped bool) {
 	for _, a := range o.pending {
 		unclaimed := a.out.got.SP == 0 && o.regs.Arch == frames.AArch64
 		arrived := jumped && a.out.got.PC == o.regs.PC && (a.out.got.SP == o.regs.SP() || unclaimed)
@@ -65,7 +64,7 @@ func (o *run) checkMoving() {
 	j := o.judges[WithCFI]
 	o.chain = append(o.chain[:0], want{o.regs.PC, o.regs.SP()}, want{})
 	r := j.compare(&o.regs, liveMemory(o.pid), o.chain, true, 0)
-	if !o.awaits(j, &r) {
+	if !o.deferVerdict(j, &r) {
 		o.tally.between(o, o.regs.PC)
 	}
 }

@@ -10,16 +10,16 @@ import (
 	"prywalk/internal/code"
 )
 
-// excused reports whether the call frame information is proven wrong at the frame whose caller was not found: it has no
-// instruction for a whole function, so that CFA = rsp+8 from its first to its last byte, while the observed stack
-// pointer was another. Hand-written assembly has such entries: in glibc 2.36 two multiplications of long numbers that
-// push rbx and rbp, and __start_context, which has no caller; readelf shows nothing but DW_CFA_nop there. They are left
-// out of the shares and counted by function. A new function in that list must be examined, since the reader of the call
-// frame information is the one under test.
+// excused reports whether the call frame information is proven wrong at the frame whose caller was not found: it has
+// no instruction for a whole function, so that CFA = rsp+8 throughout, while the observed stack pointer was another.
+// Hand-written assembly has such entries (glibc 2.36: two multiplications of long numbers that push rbx and rbp, and
+// __start_context, which has no caller); readelf shows only DW_CFA_nop. They are left out of the shares and counted by
+// function. A new function in that list must be examined: it is the reader of call frame information that is under
+// test.
 //
-// On arm64 such an entry says that the return address is in the link register throughout. That is proven wrong where
-// the link register has another value, and in a caller, whose link register the call has written: glibc's swapcontext
-// keeps the address in x22.
+// On arm64 such an entry says that the return address is in the link register throughout. That is wrong where the link
+// register has another value, and in a caller, whose link register the call has written: glibc's swapcontext keeps the
+// address in x22.
 func (o *run) excused(r *outcome) bool {
 	i := max(r.at-1, 0)
 	if r.verdict == exact || i >= len(o.chain) {
@@ -31,18 +31,18 @@ func (o *run) excused(r *outcome) bool {
 		pc -= o.regs.Arch.CallLen()
 	}
 	loading := i == 0 && r.verdict == short && o.files.loads(pc)
-	if !loading && (i+1 < len(o.chain) && o.entryFits(i) || !o.files.saysNothing(pc)) {
+	if !loading && (i+1 < len(o.chain) && o.entryFits(i) || !o.files.hasEmptyCFI(pc)) {
 		return false
 	}
 	m, f, _ := o.files.locate(pc)
 	o.tally.init()
-	o.tally.silent[m+" "+f]++
+	o.tally.emptyCFI[m+" "+f]++
 	return true
 }
 
 // loads reports whether arm64's call frame information at pc describes the frame whose registers are being loaded: its
-// CFA is relative to an argument. glibc's longjmp and setcontext have it before the return address is there: longjmp's
-// buffer has it mangled, setcontext's in another place. The walk ends there as incomplete.
+// CFA is relative to an argument. glibc's longjmp and setcontext have it before the return address is there (mangled
+// in longjmp's buffer, elsewhere in setcontext's). The walk ends there as incomplete.
 func (fs *files) loads(pc uint64) bool {
 	if fs.proc.Arch != frames.AArch64 {
 		return false
@@ -72,7 +72,6 @@ func (fs *files) table(pc uint64) (*dwarfunwind.Table, *frames.Module) {
 	return t, m
 }
 
-// entryFits reports whether the return address is where it is at a function's entry.
 func (o *run) entryFits(i int) bool {
 	at, caller := o.chain[i], o.chain[i+1]
 	if o.regs.Arch == frames.X86_64 {
@@ -82,17 +81,17 @@ func (o *run) entryFits(i int) bool {
 	return i == 0 && lr&^o.regs.PACMask == caller.pc && caller.sp == at.sp
 }
 
-// saysNothing reports whether the call frame information of the function at pc has no instruction.
-func (fs *files) saysNothing(pc uint64) bool {
-	if v, ok := fs.silent[pc]; ok {
+// hasEmptyCFI reports whether the function at pc has call frame information without instructions.
+func (fs *files) hasEmptyCFI(pc uint64) bool {
+	if v, ok := fs.emptyCFI[pc]; ok {
 		return v
 	}
-	v := fs.isSilent(pc)
-	fs.silent[pc] = v
+	v := fs.isEmptyCFI(pc)
+	fs.emptyCFI[pc] = v
 	return v
 }
 
-func (fs *files) isSilent(pc uint64) bool {
+func (fs *files) isEmptyCFI(pc uint64) bool {
 	t, m := fs.table(pc)
 	return t != nil && rows(t, pc-m.Bias) == 1
 }
@@ -113,9 +112,8 @@ func rows(t *dwarfunwind.Table, addr uint64) int {
 
 // overwritten reports whether the program has overwritten the chain up to the frame that was not found: a return
 // address where the call stored it, or the caller's frame pointer where the function's first instruction pushed it.
-// libgcc's uw_install_context does so when an exception has found its handler: it writes the registers of the frame
-// that it goes to over those that its own callers have saved, and never returns. These steps are counted by function,
-// for all ways of walking.
+// libgcc's uw_install_context writes the registers of the frame that it goes to over those that its callers have
+// saved, and never returns. These steps are counted by function, for all ways of walking.
 func (o *run) overwritten(r *outcome) bool {
 	if o.regs.Arch != frames.X86_64 {
 		return false
@@ -132,7 +130,7 @@ func (o *run) overwritten(r *outcome) bool {
 			}
 			m, f, _ := o.files.locate(o.chain[i-1].pc)
 			o.tally.init()
-			o.tally.gone[m+" "+f]++
+			o.tally.overwritten[m+" "+f]++
 			return true
 		}
 	}
@@ -151,7 +149,7 @@ func (o *run) pushed(pc uint64, a *activation) bool {
 		return false
 	}
 	var buf [maxInsn]byte
-	code := bytes.TrimPrefix(o.code.insn(start, &buf), endbr64)
+	code := bytes.TrimPrefix(o.code.instruction(start, &buf), endbr64)
 	v, read := liveMemory(o.pid).Word(a.slot - 8)
 	return len(code) > 0 && code[0] == pushRBP && read && v != a.fp
 }

@@ -4,8 +4,7 @@ package oracle
 
 const maxInsn = 15
 
-// kindX86 classifies an x86-64 instruction: E8 and FF /2 are calls, C3, C2 and CF returns, 0F 05 a
-// system call, CC a breakpoint (Intel SDM volume 2, appendix A).
+// kindX86 classifies an instruction (Intel SDM volume 2, appendix A).
 func kindX86(b []byte) kind {
 	for len(b) > 0 && prefixX86(b[0]) {
 		b = b[1:]

@@ -23,20 +23,15 @@ import (
 
 // JavaOptions select how a Java program is stepped.
 type JavaOptions struct {
-	// Warm is how long it runs before the first stretch.
-	Warm time.Duration
-	// Ran is the processor time that its main thread must have used before: a starting machine cannot be read yet.
-	Ran time.Duration
-	// Steps bounds the checked instructions, Until the time.
-	Steps int
-	Until time.Time
-	// Stretch is the number of instructions of a stretch; between two stretches the program runs freely.
-	Stretch int
-	// Seed is of the random lengths of the breaks.
-	Seed uint64
-	// Log, if set, gets the first wrong and the first short answers.
-	Log  func(format string, args ...any)
-	Show int
+	Warm time.Duration // how long it runs before the first stretch
+	// Ran is the CPU time that its main thread must have used before: a starting machine cannot be read yet.
+	Ran     time.Duration
+	Steps   int // bounds the checked instructions
+	Until   time.Time
+	Stretch int                              // instructions; between two stretches the program runs freely
+	Seed    uint64                           // of the random lengths of the breaks
+	Log     func(format string, args ...any) // if set, gets the first wrong and the first short answers
+	Show    int
 }
 
 // javaRun is a thread of a Java virtual machine that is stepped, while the machine's other threads run.
@@ -47,7 +42,7 @@ type javaRun struct {
 	proc   *code.Process
 	regs   frames.Regs
 	prev   frames.Regs
-	calls  []javaCall // the true callers, outermost first
+	calls  []javaCall // true callers, outermost first
 	base   int        // number of those before the stretch
 	pushed uint64     // where the last push instruction stored
 	insn   [maxInsn]byte
@@ -65,16 +60,16 @@ type javaRun struct {
 }
 
 type javaCall struct {
-	pc   uint64
-	slot uint64 // where the return address was stored first
-	kept uint64 // where it is now, as the callee may move it; 0: unknown
-	held bool   // it was popped, and not stored again yet
+	pc     uint64
+	slot   uint64 // where the return address was stored first
+	kept   uint64 // where it is now, as the callee may move it; 0: unknown
+	popped bool   // popped, and not stored again yet
 }
 
 // errLost ends a stretch whose true chain is no longer known: code was removed under the thread, or a signal came.
 var errLost = errors.New("lost")
 
-// RunJava starts a Java program and steps its first Java thread.
+// RunJava starts a Java program and steps its main thread.
 func RunJava(mode string, argv []string, opt JavaOptions, t *JavaTally) error {
 	runtime.LockOSThread() // only the thread that seized it may step it
 	defer runtime.UnlockOSThread()
@@ -130,7 +125,7 @@ func RunJava(mode string, argv []string, opt JavaOptions, t *JavaTally) error {
 	return nil
 }
 
-// awaitRun waits until one of a process's threads has used the given processor time, and gives how long that took.
+// awaitRun waits until one of a process's threads has used the given CPU time, and returns how long that took.
 func awaitRun(pid int, ran time.Duration) time.Duration {
 	begun := time.Now()
 	for time.Since(begun) < maxAwaitRun {
@@ -150,11 +145,11 @@ func awaitRun(pid int, ran time.Duration) time.Duration {
 
 const maxAwaitRun = time.Minute
 
-// leastStretches is the least number of stretches, even after the time is over, if nothing was checked.
+// leastStretches are made even after the time is over, if nothing was checked.
 const leastStretches = 200
 
-// mainJavaThread gives the thread that runs the program's main: of those with the launcher's name the one that has used
-// the most processor time.
+// mainJavaThread returns the thread that runs main: of those with the launcher's name the one that has used the most
+// CPU time.
 func mainJavaThread(p *code.Process) (int, error) {
 	tids, err := p.Threads(nil)
 	if err != nil {
@@ -265,8 +260,8 @@ func (o *javaRun) callers() frames.StopReason {
 	})
 }
 
-// found makes a caller from before the stretch. Its return address is where the call stored it, unless an exception has
-// ended the frame; or right above the callee's rbp, where the interpreter has moved it because the method has more
+// found makes a caller from before the stretch. Its return address is where the call stored it, unless an exception
+// has ended the frame, or right above the callee's rbp, where the interpreter has moved it because the method has more
 // local variables than arguments.
 func (o *javaRun) found(f *frames.Frame, callee *javaCallee) javaCall {
 	c := javaCall{pc: f.PC, slot: callee.returnSlot(f, o.word)}
@@ -284,9 +279,9 @@ type javaCallee struct {
 	innermost, interpreted bool
 }
 
-// returnSlot gives where the return address to a frame is: right below the caller's stack pointer at the call. An
-// adapter for method handles moves it up into the place of an argument that it removes; it is then at the innermost
-// frame's stack pointer, or, in the interpreter, above the frame pointer.
+// returnSlot returns where the return address to a frame is: right below the caller's stack pointer at the call. An
+// adapter for method handles moves it up into the place of an argument that it removes: it is at the innermost frame's
+// stack pointer, or, in the interpreter, above the frame pointer.
 func (c *javaCallee) returnSlot(f *frames.Frame, word func(uint64) uint64) uint64 {
 	moved := c.innermost && (c.sp == f.SP || c.sp == f.SP-8) || c.interpreted && c.fp+8 == f.SP
 	if moved && word(f.SP) == f.PC {
@@ -307,7 +302,7 @@ func (o *javaRun) walk(each func(*frames.Frame)) frames.StopReason {
 	return o.w.StopReason()
 }
 
-// single makes one step. A stop for an earlier interrupt does not count: the stop of the step, or of its signal, still
+// single makes one step. A stop for an earlier interrupt does not count: the stop of the step, or of its signal,
 // follows.
 func (o *javaRun) single() error {
 	o.prev = o.regs
@@ -394,7 +389,7 @@ func (o *javaRun) kind(pc uint64) string {
 	return k
 }
 
-// piece gives the start of the compiled method or stub of an address; 0: none.
+// piece returns the start of the compiled method or stub of an address; 0: none.
 func (o *javaRun) piece(pc uint64) uint64 {
 	begin, ok := o.pieces[pc]
 	if !ok {

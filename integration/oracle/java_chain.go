@@ -8,9 +8,8 @@ import (
 	"prywalk/frames"
 )
 
-// The interpreter calls by a push of the return address and a jump through a method's entry, and returns by a jump
-// (InterpreterMacroAssembler::jump_from_interpreted, TemplateTable::_return). This is all that the reference knows of
-// HotSpot.
+// All that the reference knows of HotSpot: the interpreter calls by a push of the return address and a jump through a
+// method's entry, and returns by a jump (InterpreterMacroAssembler::jump_from_interpreted, TemplateTable::_return).
 const interpreterName = "Interpreter"
 
 func (o *javaRun) follow(code []byte) error {
@@ -35,8 +34,8 @@ func (o *javaRun) follow(code []byte) error {
 		}
 	case pushes(code) && sp == o.prev.SP()-8:
 		o.pushed = sp
-		if n := len(o.calls); n > 0 && o.calls[n-1].held && o.word(sp) == o.calls[n-1].pc {
-			o.calls[n-1].kept, o.calls[n-1].held = sp, false
+		if n := len(o.calls); n > 0 && o.calls[n-1].popped && o.word(sp) == o.calls[n-1].pc {
+			o.calls[n-1].kept, o.calls[n-1].popped = sp, false
 		}
 	default:
 		form := jumps(code)
@@ -54,7 +53,7 @@ func (o *javaRun) follow(code []byte) error {
 	}
 	o.drop(sp)
 	if n := len(o.calls); n > 0 && sp == o.calls[n-1].kept+8 && o.prev.SP() < sp {
-		o.calls[n-1].held = true
+		o.calls[n-1].popped = true
 	}
 	if k := strings.ToLower(o.kind(pc)); strings.Contains(k, "deopt") || strings.Contains(k, "uncommon") ||
 		strings.Contains(k, "exception") {
@@ -64,31 +63,31 @@ func (o *javaRun) follow(code []byte) error {
 	return nil
 }
 
-// sure reports whether the return addresses of the n innermost callers are still on the stack where they were stored. A
-// frame that an exception has ended, or that the machine has replaced, is recognised by this alone.
-func (o *javaRun) sure(n int) bool {
+// callersOnStack reports whether the return addresses of the n innermost callers are still where they were stored.
+// Only this shows a frame that an exception has ended, or that the machine has replaced.
+func (o *javaRun) callersOnStack(n int) bool {
 	for i := 1; i <= min(n, len(o.calls)); i++ {
-		if c := &o.calls[len(o.calls)-i]; c.kept != 0 && !c.held && o.word(c.kept) != c.pc {
+		if c := &o.calls[len(o.calls)-i]; c.kept != 0 && !c.popped && o.word(c.kept) != c.pc {
 			return false
 		}
 	}
 	return true
 }
 
-// handedOn reports whether the return address at sp is that of the frame that is being left by a jump to another piece
-// of code: in the place of that frame's, or right below where the stack is aligned for the compiled code of a loop. A
-// frame of the interpreter is larger.
+// handedOn reports whether the return address at sp is that of the frame that a jump to another piece of code leaves:
+// in its place, or right below where the stack is aligned for the compiled code of a loop. A frame of the interpreter
+// is larger.
 func (o *javaRun) handedOn(sp, back uint64) bool {
 	n := len(o.calls)
 	if n == 0 {
 		return false
 	}
 	c := &o.calls[n-1]
-	return c.pc == back && (c.kept == sp && !c.held || sp <= c.slot && c.slot-sp <= 24)
+	return c.pc == back && (c.kept == sp && !c.popped || sp <= c.slot && c.slot-sp <= 24)
 }
 
 // drop removes the callers whose frames the stack pointer has passed. A callee may move its return address: an adapter
-// for method handles takes one argument away (MethodHandles:: generate_method_handle_dispatch, pop_reg).
+// for method handles takes one argument away (MethodHandles::generate_method_handle_dispatch, pop_reg).
 func (o *javaRun) drop(sp uint64) {
 	if n := len(o.calls); n > 0 && sp == o.calls[n-1].slot+16 && o.kind(o.prev.PC) == "MethodHandles adapters" {
 		o.calls[n-1].slot += 8
@@ -100,7 +99,7 @@ func (o *javaRun) drop(sp uint64) {
 	}
 }
 
-// alignment is by how much the stack pointer may be lower after a return than before the call. An adapter into
+// alignment bounds by how much the stack pointer may be lower after a return than before the call. An adapter into
 // compiled code aligns it, below the arguments that it has moved there.
 const alignment = 256
 
@@ -117,18 +116,18 @@ func (o *javaRun) back(pc, sp uint64) bool {
 	return true
 }
 
-// landed removes the innermost caller if control is in that caller's handler for exceptions. A stub has popped its own
-// return address, and has jumped into the piece of code that it would have returned to
-// (OptoRuntime::rethrow_stub, StubGenerator::generate_forward_exception). The interpreter gives up what an adapter has
-// put between the caller and its frame, too: then the stack pointer is the one before the call. It handles exceptions
-// of an interpreted caller at a place of its own.
+// landed removes the innermost caller if control is in that caller's handler for exceptions: a stub has popped its own
+// return address, and jumped into the piece of code that it would have returned to (OptoRuntime::rethrow_stub,
+// StubGenerator::generate_forward_exception). If the interpreter also gives up what an adapter has put between the
+// caller and its frame, the stack pointer is the one before the call. It handles exceptions of an interpreted caller
+// elsewhere.
 func (o *javaRun) landed(pc, sp uint64) bool {
 	n := len(o.calls)
 	if n == 0 {
 		return false
 	}
 	c := &o.calls[n-1]
-	if !c.held || sp != c.kept+8 && sp != c.slot+8 {
+	if !c.popped || sp != c.kept+8 && sp != c.slot+8 {
 		return false
 	}
 	within := o.kind(pc) == interpreterName && o.kind(c.pc) == interpreterName
@@ -175,7 +174,7 @@ func pushes(b []byte) bool {
 	return len(b) > 1 && (b[0]&^7 == 0x50 || b[0] == 0x68 || b[0] == 0x6a || b[0] == 0xff && b[1]>>3&7 == 6)
 }
 
-// check compares a walk from here with the true chain, if here is generated code or was called by it.
+// check compares a walk from here with the true chain.
 func (o *javaRun) check() error {
 	at, bad := 0, false
 	stop := o.walk(func(f *frames.Frame) {
@@ -201,7 +200,7 @@ func (o *javaRun) check() error {
 	if v == exact {
 		at = 1
 	}
-	if v == wrong && !o.sure(at) {
+	if v == wrong && !o.callersOnStack(at) {
 		o.tally.lost(o, "a caller's return address is gone")
 		return errLost
 	}
@@ -212,8 +211,8 @@ func (o *javaRun) check() error {
 	return nil
 }
 
-// patched reports whether the machine has replaced a return address by the entry for replacing a frame: another address
-// in the same piece of code, in the same place (frame::patch_pc).
+// patched reports whether the machine has replaced a return address by the entry for replacing a frame: another
+// address in the same piece of code, in the same place (frame::patch_pc).
 func (o *javaRun) patched(i int, pc uint64) bool {
 	if i == 0 || i > len(o.calls) {
 		return false

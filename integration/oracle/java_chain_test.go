@@ -30,7 +30,7 @@ func TestAnExceptionLandsInItsCaller(t *testing.T) {
 			pieces: map[uint64]uint64{method + 0x40: method, method + 0x90: method, other: other, 0x4040: 0x4000},
 			tally:  &JavaTally{},
 			calls: []javaCall{{pc: 0x4040, slot: sp + 0x40, kept: sp + 0x40}, {pc: method + 0x40, slot: sp,
-				kept: sp - c.more, held: c.held}},
+				kept: sp - c.more, popped: c.held}},
 			base: 2,
 		}
 		o.tally.init()
@@ -52,7 +52,7 @@ func TestAnExceptionLandsInAnInterpretedCaller(t *testing.T) {
 			prev: frames.Regs{PC: throws, Arch: frames.X86_64}, regs: frames.Regs{PC: handles, Arch: frames.X86_64},
 			kinds:  map[uint64]string{throws: interpreterName, handles: interpreterName, invokes: interpreterName, 0: ""},
 			pieces: map[uint64]uint64{invokes: 0, handles: 0}, tally: &JavaTally{},
-			calls: []javaCall{{pc: invokes, slot: sp, kept: sp - 8, held: held}},
+			calls: []javaCall{{pc: invokes, slot: sp, kept: sp - 8, popped: held}},
 		}
 		o.prev.Set(frames.X86RSP, sp+8)
 		o.regs.Set(frames.X86RSP, sp+8)

@@ -24,7 +24,7 @@ type JavaSampler struct {
 	Proc   *code.Process
 	TID    int
 	cmd    *exec.Cmd
-	said   *testtargets.Errors
+	stderr *testtargets.Errors
 	names  managed.Namer
 	known  map[managed.Ref][]managed.Frame
 	truths map[managed.Ref]managed.Truth
@@ -38,9 +38,8 @@ type JavaSampler struct {
 	// Unnamed and Freed count the frames of generated code without a name, and with one that is gone.
 	Unnamed, Freed, Native int
 	// Late is how long the thread runs before names are made; 0: they are made in the stop.
-	Late time.Duration
-	// Stopped, if set, is called in the stop.
-	Stopped func()
+	Late    time.Duration
+	Stopped func() // if set, is called in the stop
 	PCs     []frames.Frame
 	Stop    frames.StopReason
 	at      int64
@@ -61,7 +60,7 @@ func StartJava(argv []string, warm time.Duration) (*JavaSampler, error) {
 		return nil, fmt.Errorf("start %s: %w", argv[0], err)
 	}
 	s := &JavaSampler{
-		cmd: cmd, said: said, known: map[managed.Ref][]managed.Frame{}, truths: map[managed.Ref]managed.Truth{},
+		cmd: cmd, stderr: said, known: map[managed.Ref][]managed.Frame{}, truths: map[managed.Ref]managed.Truth{},
 	}
 	time.Sleep(warm)
 	if s.Proc, err = code.Open(cmd.Process.Pid); err != nil {
@@ -89,7 +88,7 @@ func StartJava(argv []string, warm time.Duration) (*JavaSampler, error) {
 
 const maxStarts = 30
 
-// Until samples until a function whose name begins so is on the stack.
+// Until samples until a function with this prefix is on the stack.
 func (s *JavaSampler) Until(function string) error {
 	for range 1000 * maxStarts {
 		if err := s.Sample(); err != nil {
@@ -107,8 +106,8 @@ func (s *JavaSampler) Until(function string) error {
 
 const virtual = "virtual"
 
-// busiest gives the thread that runs Java and has used the most time: a carrier of virtual threads, or one of the names
-// that the launcher gives. JDK 28 shortens names in their middle.
+// busiest returns the thread that runs Java and has used the most CPU time: a carrier of virtual threads, or one of
+// the launcher's names. JDK 28 shortens names in their middle.
 func busiest(p *code.Process, carrier bool) (int, error) {
 	tids, err := p.Threads(nil)
 	if err != nil {
@@ -137,19 +136,19 @@ func (s *JavaSampler) Close() {
 		_, _ = unix.Wait4(s.TID, nil, unix.WALL, nil)
 	}
 	_ = s.cmd.Wait()
-	s.said.Close()
+	s.stderr.Close()
 	if s.Proc != nil {
 		_ = s.Proc.Close()
 	}
 	runtime.UnlockOSThread()
 }
 
-// Sample stops the thread once. The error says that the program has ended, or what failed.
+// Sample stops the thread once. It fails if the program has ended.
 func (s *JavaSampler) Sample() error {
 	if err := s.stop(); err != nil {
 		return err
 	}
-	if err := s.see(); err != nil {
+	if err := s.observe(); err != nil {
 		return err
 	}
 	if s.Stopped != nil {
@@ -175,7 +174,7 @@ func (s *JavaSampler) Steps(n int, each func()) error {
 		return err
 	}
 	for range n {
-		if err := s.see(); err != nil {
+		if err := s.observe(); err != nil {
 			return err
 		}
 		s.name()
@@ -223,13 +222,13 @@ func (s *JavaSampler) wait() (unix.Signal, error) {
 			continue
 		}
 		if err != nil || ws.Exited() || ws.Signaled() {
-			return 0, fmt.Errorf("the program ended (status %#x, %v): %v", uint32(ws), err, s.said)
+			return 0, fmt.Errorf("the program ended (status %#x, %v): %v", uint32(ws), err, s.stderr)
 		}
 		return ws.StopSignal(), nil
 	}
 }
 
-func (s *JavaSampler) see() error {
+func (s *JavaSampler) observe() error {
 	s.at = procmem.Now()
 	if time.Since(s.since) > time.Second {
 		s.since = time.Now()
@@ -279,10 +278,10 @@ func (s *JavaSampler) blob(f *frames.Frame) string {
 	return "other code"
 }
 
-// Read implements managed.Live.
+// Read implements [managed.Live].
 func (s *JavaSampler) Read(addr uint64, b []byte) int { return s.Proc.Read(addr, b) }
 
-// Unchanged implements managed.Live.
+// Unchanged implements [managed.Live].
 func (s *JavaSampler) Unchanged() bool { return s.Late == 0 }
 
 func (s *JavaSampler) name() {

@@ -146,9 +146,9 @@ func javaSamples(few int) (n int, all bool) {
 	return few, false
 }
 
-// everyPlace is the option by which C2 keeps the place of each instruction, not of those that can be stopped at alone.
-// A clone of a node keeps the place of the original (opto/node.cpp, Node::clone: copy_node_notes_to). So code before a
-// branch can have the place of a call that is inlined behind it, and is not made: the likely cause of what was seen.
+// everyPlace makes C2 keep the place of each instruction, not only of those that can be stopped at. A clone of a node
+// keeps the place of the original (opto/node.cpp, Node::clone: copy_node_notes_to): code before a branch can have the
+// place of a call that is inlined behind it, and is not made.
 const everyPlace = "-XX:+DebugNonSafepoints"
 
 var before21 = regexp.MustCompile(`(^|\D)(8|11|17)\b`)

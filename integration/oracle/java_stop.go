@@ -20,7 +20,7 @@ func ranFor(pid, tid int) (ns uint64) {
 	return ns
 }
 
-// wait waits until the thread stops, and gives the signal. It sets o.asked to whether the stop is for an interrupt.
+// wait waits until the thread stops, and returns the signal. o.asked is set if the stop is for an interrupt.
 func (o *javaRun) wait() (unix.Signal, error) {
 	var ws unix.WaitStatus
 	for {
@@ -64,8 +64,8 @@ func (o *javaRun) signal(sig unix.Signal) error {
 	}
 }
 
-// The debug registers in struct user (arch/x86/include/asm/user_64.h, u_debugreg), and the bit in the last one that
-// makes the first a breakpoint for instructions (Intel SDM volume 3, 18.2.4).
+// struct user's debug registers (arch/x86/include/asm/user_64.h, u_debugreg), and the bit in the last one that makes
+// the first an instruction breakpoint (Intel SDM volume 3, 18.2.4).
 const (
 	debugRegs   = 848
 	debugEnable = 1
@@ -80,10 +80,10 @@ func (o *javaRun) debugReg(i int, v uint64) error {
 	return nil
 }
 
-// longCall is how long a call of code that is not generated may take: it may not return where it was called from.
+// longCall bounds a call of code that is not generated: it may not return where it was called from.
 const longCall = 500 * time.Millisecond
 
-// runTo lets the thread run until it is back at a caller, by a breakpoint of the processor.
+// runTo lets the thread run until it is back at a caller, by a hardware breakpoint.
 func (o *javaRun) runTo(back javaCall) error {
 	if err := o.debugReg(0, back.pc); err != nil {
 		return err

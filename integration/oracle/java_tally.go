@@ -35,7 +35,7 @@ func (t *JavaTally) init() {
 	}
 }
 
-// Checked gives the number of walks of a way to run, and of those that were exact, ended as incomplete, or were wrong.
+// Checked returns the number of walks of a way to run, and of those that were exact, incomplete, or wrong.
 func (t *JavaTally) Checked(mode string) (all, right, shorts, wrongs int) {
 	for k, r := range t.rows {
 		if k.mode == mode {
@@ -45,7 +45,7 @@ func (t *JavaTally) Checked(mode string) (all, right, shorts, wrongs int) {
 	return right + shorts + wrongs, right, shorts, wrongs
 }
 
-// Lost gives how many stretches ended before their end.
+// Lost returns how many stretches ended early.
 func (t *JavaTally) Lost() (n int) {
 	for _, k := range t.losts {
 		n += k
@@ -96,7 +96,7 @@ func (o *javaRun) explain(what string, at int, stop frames.StopReason) {
 		o.regs.SP(), b.String(), got, code[:min(n, 16)], code[min(n, 16):n])
 }
 
-// Write prints a table of the code in which anything was not right, and the rest of each way to run in a row.
+// Write prints a table of the code in which anything was not right, and a row for the rest of each way to run.
 func (t *JavaTally) Write(w io.Writer) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(tw, "mode\tcode\tplaces\tsteps\tright, %\tended honestly\twrong\t")

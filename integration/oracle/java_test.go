@@ -32,9 +32,9 @@ const (
 	manySteps  = 20_000
 )
 
-// TestJavaWalksAreExactAtEveryInstruction steps Work.java in every Java runtime that is here. No walk may give another
-// chain than the true one: in the code that the compilers make, in the interpreter, and in the routines written in
-// assembly. ORACLE_JAVA_ONLY names a runtime's directory, or a part of it.
+// TestJavaWalksAreExactAtEveryInstruction steps Work.java in every installed Java runtime. No walk may give another
+// chain than the true one: in compiled code, in the interpreter, and in the routines written in assembly.
+// ORACLE_JAVA_ONLY names a runtime's directory, or a part of it.
 func TestJavaWalksAreExactAtEveryInstruction(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("Java's code is known on amd64 only")

@@ -27,9 +27,9 @@ import (
 // deadlock.
 const waitThreads, ringThreads = 16, 3
 
-// TestJavaThreadsWaitForWhatTheProgramSays asks what threads wait for while objects are moved, and compares with what
-// the program says and with the machine's own dump of its threads. Each release is run with its own collector and with
-// one of the others.
+// TestJavaThreadsWaitForWhatTheProgramSays compares what threads wait for while objects are moved with the program's
+// own account and the machine's dump of its threads. Each release runs with its default collector and one of the
+// others.
 func TestJavaThreadsWaitForWhatTheProgramSays(t *testing.T) {
 	list := javas(t)
 	dir, _ := compileJava(t, "Waits")
@@ -120,9 +120,8 @@ func (p *waitsRun) one(tid int) (w saidWait, ok bool) {
 	return w, true
 }
 
-// Each thread is asked until it had so many answers, at most so often. An answer in part lacks the class or the
-// owner. That happens where objects are just being moved, and with ZGC, whose references are stale most of the
-// time, also that of a parked thread.
+// Per thread: answers wanted, and most queries. An answer in part lacks the class or the owner, as where objects are
+// just being moved, and mostly with ZGC, whose references are often stale.
 const answersEach, mostAsked = 20, 10000
 
 // ask compares the answers with what the program says: what is told must be right, and all must be told. It gives how

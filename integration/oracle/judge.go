@@ -16,17 +16,16 @@ import (
 // Judge is a way of walking that is compared with the true chain.
 type Judge uint8
 
-// The ways of walking.
 const (
 	WithCFI     Judge = iota // everything that is known of the process
-	WithCFISP                // the same, when only sp and pc are known
+	WithCFISP                // the same, with only sp and pc known
 	WithBounds               // instructions only, with the functions' bounds
-	WithBounds2              // the same, when only sp and pc are known
+	WithBounds2              // the same, with only sp and pc known
 	Bare
 	NumJudges
 )
 
-// String gives the name of the column.
+// String returns the name of the column.
 func (j Judge) String() string {
 	return [...]string{"cfi", "cfi, sp only", "code", "code, sp only", "code, no bounds"}[j]
 }
@@ -84,7 +83,7 @@ func (j *judge) renew(o *run) {
 
 type fileCode struct{ f *elffile.File }
 
-// ReadCode implements heuristics.Code.
+// ReadCode implements [heuristics.Code].
 func (c fileCode) ReadCode(addr uint64, buf []byte) int {
 	for i := range c.f.Segments {
 		s := &c.f.Segments[i]
@@ -95,8 +94,7 @@ func (c fileCode) ReadCode(addr uint64, buf []byte) int {
 	return 0
 }
 
-// bounds are the functions' bounds by the symbol table. For libraries without one they are those of the call frame
-// information, which are the same.
+// bounds are the functions' bounds by the symbol table, or, without one, by the call frame information.
 type bounds struct {
 	funcs  []span
 	byName map[string]*span
@@ -127,7 +125,7 @@ func section(w *elffile.Window) dwarfunwind.Section {
 	return dwarfunwind.Section{Addr: w.Addr(), Size: w.Size(), Data: w}
 }
 
-// FuncRange implements heuristics.Functions.
+// FuncRange implements [heuristics.Functions].
 func (b *bounds) FuncRange(pc uint64) (start, end uint64, ok bool) {
 	if s := findSpan(b.funcs, pc); s != nil {
 		return s.start, s.end, true
@@ -138,7 +136,7 @@ func (b *bounds) FuncRange(pc uint64) (start, end uint64, ok bool) {
 	return b.fdes.FuncRange(pc)
 }
 
-// Parent implements heuristics.Parts.
+// Parent implements [heuristics.Parts].
 func (b *bounds) Parent(start uint64) (lo, hi uint64, ok bool) {
 	s := findSpan(b.funcs, start)
 	if s == nil || s.start != start {
@@ -169,7 +167,7 @@ const (
 
 type outcome struct {
 	verdict verdict
-	at      int // index of the first frame that differs or is missing
+	at      int // first frame that differs or is missing
 	stop    frames.StopReason
 	got     frames.Frame
 }
@@ -235,14 +233,14 @@ func (o *run) check() {
 			o.cur.below != nil && j.kind <= WithCFISP) {
 			r = j.compare(&o.regs, liveMemory(o.pid), o.chain, whole, need)
 		}
-		if o.moves(j, &r) || o.inBothPlaces(&r) {
+		if o.acceptMoved(j, &r) || o.acceptUnmoved(&r) {
 			r = j.compare(&o.regs, snap, o.chain, whole, need)
 			o.chain = o.cur.chain(o.chain, &o.regs)
 		}
 		if r.verdict != exact && o.overwritten(&r) {
 			continue
 		}
-		if r.verdict != exact && (j.kind <= WithCFISP && o.excused(&r) || o.awaits(j, &r)) {
+		if r.verdict != exact && (j.kind <= WithCFISP && o.excused(&r) || o.deferVerdict(j, &r)) {
 			continue
 		}
 		o.tally.count(o, j, &r)

@@ -30,8 +30,8 @@ type codePages struct {
 	last  *[pageSize]byte
 }
 
-// insn gives the bytes at pc, as many as the longest instruction has or as can be read.
-func (c *codePages) insn(pc uint64, buf *[maxInsn]byte) []byte {
+// instruction returns the bytes at pc, as many as the longest instruction has or as can be read.
+func (c *codePages) instruction(pc uint64, buf *[maxInsn]byte) []byte {
 	n := 0
 	for n < len(buf) {
 		p := c.page((pc + uint64(n)) / pageSize)

@@ -4,18 +4,17 @@ package oracle
 
 import "prywalk/frames"
 
-// A function can move its return address. libffi's ffi_call_unix64 copies it to the far end of the room that its caller
-// has made, drops the stack below that, and returns from there. Its caller then has another stack pointer than at the
-// call, and restores its own by the frame pointer.
+// A function can move its return address: libffi's ffi_call_unix64 copies it to the far end of the room that its
+// caller has made, drops the stack below that, and returns from there. Its caller then has another stack pointer than
+// at the call, and restores its own by the frame pointer.
 //
-// The shadow stack cannot observe when an address that is in two places is moved from one to the other. So it follows
-// the call frame information, if the return address is at the new place. The return confirms it: it must come from
-// there, with that stack pointer. As long as the stack pointer has not passed the place of the call, that is right,
-// too.
+// The shadow stack cannot observe when an address in two places is moved from one to the other. So it follows the call
+// frame information, if the return address is at the new place. The return must confirm it: from there, with that
+// stack pointer. Until the stack pointer has passed the place of the call, that one is right, too.
 
-// moves notes an answer by which the caller has another stack pointer than at the call, and reports whether that is
-// possible.
-func (o *run) moves(j *judge, r *outcome) bool {
+// acceptMoved accepts an answer by which the caller has another stack pointer than at the call; false if that is
+// impossible.
+func (o *run) acceptMoved(j *judge, r *outcome) bool {
 	n := len(o.cur.calls)
 	if r.verdict != wrong || r.at != 1 || j.kind != WithCFI || r.got.Method != frames.MethodCFI || n == 0 ||
 		o.regs.Arch != frames.X86_64 {
@@ -34,9 +33,8 @@ func (o *run) moves(j *judge, r *outcome) bool {
 	return true
 }
 
-// inBothPlaces reports whether an answer has the place of the call, while a moved address is still there too. The true
-// chain is then that of the answer.
-func (o *run) inBothPlaces(r *outcome) bool {
+// acceptUnmoved accepts an answer with the place of the call, while a moved address is still there too.
+func (o *run) acceptUnmoved(r *outcome) bool {
 	n := len(o.cur.calls)
 	if r.verdict != wrong || r.at != 1 || n == 0 {
 		return false

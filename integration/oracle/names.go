@@ -14,17 +14,17 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// files has what the process's ELF files say of its code: names, bounds, call frame information.
+// files has names, bounds and call frame information from the process's ELF files.
 type files struct {
-	proc   *code.Process
-	names  map[*code.Image]*namer
-	tables map[*code.Image]*dwarfunwind.Table
-	silent map[uint64]bool // by address: answers of saysNothing
+	proc     *code.Process
+	names    map[*code.Image]*namer
+	tables   map[*code.Image]*dwarfunwind.Table
+	emptyCFI map[uint64]bool // answers of hasEmptyCFI, by address
 }
 
 func newFiles(p *code.Process) *files {
 	return &files{proc: p, names: map[*code.Image]*namer{}, tables: map[*code.Image]*dwarfunwind.Table{},
-		silent: map[uint64]bool{}}
+		emptyCFI: map[uint64]bool{}}
 }
 
 type namer struct{ funcs []span }

@@ -26,10 +26,10 @@ var floors = map[string][2]float64{
 	"go":   {99.5, 80},
 }
 
-// floorsAArch64 are those of arm64 where they differ. Go's morestack has its caller's return address in the
-// scheduler's words only, once it calls another function; glibc's swapcontext, while it calls setcontext, in the
-// context only. Without bounds its setcontext and longjmp are lost, too. They are a hundredth of libc's steps in a
-// whole run, and more of one that the time ended after them.
+// floorsAArch64 are those of arm64 where they differ. Go's morestack has its caller's return address only in the
+// scheduler's words once it calls another function, and glibc's swapcontext only in the context while it calls
+// setcontext. Without bounds setcontext and longjmp are lost, too: a hundredth of libc's steps in a whole run, more in
+// one cut short by time.
 var floorsAArch64 = map[string][2]float64{"go": {98, 80}, "libc": {97, 88}}
 
 func TestWalksAreExactAtEveryInstruction(t *testing.T) {

@@ -16,13 +16,12 @@ var sources embed.FS
 
 // Program is a program to be stepped.
 type Program struct {
-	Name string
-	// Share is its part of all steps.
-	Share float64
+	Name  string
+	Share float64  // part of all steps
 	build []string // SRC and OUT stand for the directory of the sources, and the result
 }
 
-// Programs are all of them.
+// Programs are all programs.
 var Programs = []Program{
 	{"libc", 0.35, []string{"cc", "-w", "-O2", "-fcommon", "-Wl,-z,lazy", "-fno-builtin", "-o", "OUT", "SRC/libc.c",
 		"-lm"}},
@@ -32,13 +31,13 @@ var Programs = []Program{
 	{"go", 0.15, []string{"go", "build", "-C", "SRC/goprog", "-trimpath", "-buildvcs=false", "-o", "OUT", "."}},
 }
 
-// Split is a program of functions with .cold parts and without call frame information. With everything that is
-// known of the process, its own code is walked by its instructions and symbols.
+// Split has functions with .cold parts and without call frame information: with everything that is known of the
+// process, its own code is walked by its instructions and symbols.
 var Split = Program{"split", 1, []string{"cc", "-w", "-O2", "-fomit-frame-pointer", "-fno-asynchronous-unwind-tables",
 	"-fno-unwind-tables",
 	"-freorder-blocks-and-partition", "-o", "OUT", "SRC/split.c"}}
 
-// Build compiles a program below dir, and gives its file. The error shows what the compiler said.
+// Build compiles a program below dir, and returns its file. The error has the compiler's output.
 func (p *Program) Build(dir string) (string, error) {
 	src, out := filepath.Join(dir, "src"), filepath.Join(dir, p.Name)
 	if err := unpack(src); err != nil {

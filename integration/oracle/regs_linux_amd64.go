@@ -12,8 +12,8 @@ import (
 	"prywalk/ptrace"
 )
 
-// readRegs reads the registers of a stopped thread by way of the product's own decoder. nr is the number
-// of the system call that it is about to make, if it is.
+// readRegs reads the registers of a stopped thread with the product's decoder. nr is the number of the system call
+// that it is about to make, if it is.
 func readRegs(tid int, out *frames.Regs) (nr uint64, err error) {
 	var r unix.PtraceRegs
 	if err := unix.PtraceGetRegs(tid, &r); err != nil {
@@ -30,7 +30,7 @@ func readRegs(tid int, out *frames.Regs) (nr uint64, err error) {
 	return r.Rax, nil
 }
 
-// skipTrap makes a thread that stopped at a mark go on after it: int3 leaves the program counter there.
+// skipTrap moves a thread past the mark that stopped it: int3 needs nothing.
 func skipTrap(int) error { return nil }
 
 // Registers of a mark: its name and its magic number.

@@ -12,15 +12,14 @@ import (
 	"prywalk/ptrace"
 )
 
-// The register sets of the general registers and of the bits that signatures of pointers
-// take (NT_PRSTATUS, NT_ARM_PAC_MASK).
+// Register sets: NT_PRSTATUS, and NT_ARM_PAC_MASK, the bits of pointer signatures.
 const (
 	ntPRStatus = 1
 	ntPACMask  = 0x406
 )
 
-// readRegs reads the registers of a stopped thread by way of the product's own decoder. nr is the number
-// of the system call that it is about to make, if it is.
+// readRegs reads the registers of a stopped thread with the product's decoder. nr is the number of the system call
+// that it is about to make, if it is.
 func readRegs(tid int, out *frames.Regs) (nr uint64, err error) {
 	var r unix.PtraceRegsArm64
 	if err := unix.PtraceGetRegSetArm64(tid, ntPRStatus, &r); err != nil {
@@ -43,7 +42,7 @@ var masked struct {
 	mask uint64
 }
 
-// pacMask gives the bits of a code pointer that a signature takes; 0 where there are none.
+// pacMask returns the bits of a code pointer that a signature takes; 0 without signatures.
 func pacMask(tid int) uint64 {
 	if masked.tid != tid {
 		var r unix.PtraceRegsArm64
@@ -55,7 +54,7 @@ func pacMask(tid int) uint64 {
 	return masked.mask
 }
 
-// skipTrap makes a thread that stopped at a mark go on after it: brk leaves the program counter at itself.
+// skipTrap moves a thread past the mark that stopped it: brk leaves the program counter at itself.
 func skipTrap(tid int) error {
 	var r unix.PtraceRegsArm64
 	if err := unix.PtraceGetRegSetArm64(tid, ntPRStatus, &r); err != nil {

@@ -22,23 +22,15 @@ import (
 
 // Options select what is stepped.
 type Options struct {
-	// Steps is the number of steps for the program, over all its sections.
-	Steps int
-	// Until, if set, is the time from which no further step is made.
-	Until time.Time
-	// Section is the largest number of steps between two marks; 0: Steps/40.
-	Section int
-	// Log, if set, gets the first wrong answers.
-	Log func(format string, args ...any)
-	// Show bounds what is logged.
-	Show int
-	// Only, if set, selects the sections whose name contains it; several are separated by commas.
-	Only string
-	// Each, if set, is called with the symbol of the function of each instruction.
-	Each func(function string)
+	Steps   int                              // for the program, over all its sections
+	Until   time.Time                        // if set, the end of stepping
+	Section int                              // most steps between two marks; 0: Steps/40
+	Log     func(format string, args ...any) // if set, gets the first wrong answers
+	Show    int                              // bounds what is logged
+	Only    string                           // if set, selects sections by parts of their names, separated by commas
+	Each    func(function string)            // if set, gets the symbol of each instruction's function
 }
 
-// run is a program that is stepped, with the reference and the ways of walking.
 type run struct {
 	opt    Options
 	pid    int
@@ -49,7 +41,7 @@ type run struct {
 	cur    *shadow
 	stacks map[uint64]*shadow
 	isGo   bool
-	top    uint64 // the outermost frame's stack pointer
+	top    uint64 // of the outermost frame
 	judges []*judge
 	files  *files
 	chain  []want
@@ -57,12 +49,11 @@ type run struct {
 	snap   frames.Snapshot
 	tally  *Tally
 	insn   [maxInsn]byte
-	// moving reports that the thread is between the instruction that loaded another stack's pointer and the return to
-	// that stack. The chain is not defined in between.
-	moving bool
-	ended  bool
-	// pending are answers that can be judged only later (ahead.go).
-	pending []ahead
+	// moving: the thread is between the load of another stack's pointer and the return to that stack. The chain is
+	// undefined.
+	moving  bool
+	ended   bool
+	pending []pendingAnswer // answers that can be judged only later (ahead.go)
 	goImage *code.Image
 	mcurg   int64 // Go: offset in m of the goroutine that it runs
 	schedSP int64 // Go: offset in g of the stack pointer at which it was left
@@ -70,7 +61,7 @@ type run struct {
 
 const markMagicValue = 0x656c6361726f
 
-// Run steps a program that is built and started by cmd, and counts into t.
+// Run starts and steps a program, and counts into t.
 func Run(name string, argv []string, opt Options, t *Tally) error {
 	runtime.LockOSThread() // only the thread that started it may trace it
 	defer runtime.UnlockOSThread()
@@ -191,17 +182,17 @@ func (o *run) mark() (string, bool, error) {
 	return name, true, nil
 }
 
-// section steps until a mark or the end of the budget, and then on until no answer is pending.
+// section steps until a mark or the end of the budget, and then until no answer is pending.
 func (o *run) section(budget int) error {
 	if err := o.begin(); err != nil {
 		return err
 	}
-	defer func() { o.popAhead(false) }()
+	defer func() { o.judgePending(false) }()
 	for i := 0; i < budget || len(o.pending) > 0 && i < budget+maxAhead; i++ {
 		if i%64 == 0 && o.late() {
 			return nil
 		}
-		k := insnKind(o.regs.Arch, o.code.insn(o.regs.PC, &o.insn))
+		k := insnKind(o.regs.Arch, o.code.instruction(o.regs.PC, &o.insn))
 		if k == trap {
 			return nil
 		}
@@ -274,7 +265,7 @@ func (o *run) refresh() error {
 	}
 	if changed {
 		o.code.forget()
-		clear(o.files.silent)
+		clear(o.files.emptyCFI)
 		for _, j := range o.judges {
 			j.renew(o)
 		}
@@ -292,8 +283,8 @@ func (o *run) learnGo(img *code.Image) {
 	}
 }
 
-// oneProcessor binds this thread, and the programs that it starts, to one processor: a step switches from one to the
-// other and back, which takes ten times as long between two processors. The result undoes it.
+// oneProcessor binds this thread, and the programs that it starts, to one processor, where a step takes a tenth of the
+// time. The result undoes it.
 func oneProcessor() func() {
 	var old, one unix.CPUSet
 	if unix.SchedGetaffinity(0, &old) != nil {

@@ -6,28 +6,26 @@ import "prywalk/frames"
 
 // activation is a call that has not returned.
 type activation struct {
-	pc   uint64 // the return address; after a signal, the interrupted instruction
+	pc   uint64 // return address; after a signal, the interrupted instruction
 	slot uint64 // where the return address was stored (x86-64), or the stack pointer at the call (arm64)
-	sp   uint64 // the caller's stack pointer when control is back there
-	fp   uint64 // its frame pointer then (x86-64; 0: not known), which every function keeps
+	sp   uint64 // caller's stack pointer when control is back there
+	fp   uint64 // caller's frame pointer then, which every function keeps (x86-64; 0: unknown)
 	was  uint64 // where it was stored before it was moved (moved.go); 0: it was not
 }
 
 // shadow is the shadow stack of one of the program's stacks.
 type shadow struct {
-	calls []activation
-	base  int     // how many of them were there when the stepping began
-	below *shadow // the stack that this one was entered from and returns to
-	id    uint64  // identity of this stack
-	// entered reports that code of Go's runtime has changed to this stack from another one.
-	entered bool
-	hi      uint64 // Go: the end of the stack's memory when it was left
+	calls   []activation
+	base    int     // calls when the stepping began
+	below   *shadow // the stack that this one was entered from and returns to
+	id      uint64  // stackID
+	entered bool    // code of Go's runtime has changed to this stack from another
+	hi      uint64  // Go: the end of the stack's memory when it was left
 }
 
 func (s *shadow) push(a activation) { s.calls = append(s.calls, a) }
 
-// popReturned removes the callers whose frames are gone now that the stack pointer is sp and the program
-// counter pc.
+// popReturned removes the callers whose frames are gone at this stack pointer and program counter.
 func (s *shadow) popReturned(pc, sp uint64, returned bool, onStack bool) {
 	for n := len(s.calls); n > 0; n-- {
 		a := &s.calls[n-1]

@@ -11,8 +11,8 @@ import (
 	"prywalk/frames"
 )
 
-// step executes one instruction and brings the shadow stack up to date. It reports true when the section
-// is over, because the program ended or a signal led elsewhere.
+// step executes one instruction and updates the shadow stack. It returns true at the end of the section: the program
+// ended or a signal led elsewhere.
 func (o *run) step(k kind) (bool, error) {
 	var nr uint64
 	o.prev = o.regs
@@ -55,7 +55,7 @@ func (o *run) follow(k kind) error {
 	}
 	onStack := o.regs.Arch == frames.X86_64
 	if k == call {
-		o.popAhead(false)
+		o.judgePending(false)
 		o.called(onStack)
 		return nil
 	}
@@ -70,15 +70,14 @@ func (o *run) follow(k kind) error {
 		o.landed()
 	}
 	if len(o.pending) > 0 && (k == ret || isJump(o.prev.PC, pc) && !o.files.sameFunction(o.prev.PC, pc)) {
-		o.popAhead(len(o.cur.calls) <= before)
+		o.judgePending(len(o.cur.calls) <= before)
 	}
 	return nil
 }
 
 // landed removes the callers whose frames a jump has left without moving the stack pointer beyond the place of their
-// call, which on arm64 is the stack pointer at that call. longjmp and the landing of an exception end in the caller's
-// own frame: the jump leads into the middle of the function that made the call, while that of a linkage table's stub
-// leads to a function's first instruction.
+// call, which on arm64 is the stack pointer at that call. longjmp and the landing of an exception lead into the middle
+// of the function that made the call, the jump of a linkage table's stub to a function's first instruction.
 func (o *run) landed() {
 	for n := len(o.cur.calls); n > 0; n-- {
 		a := &o.cur.calls[n-1]
@@ -125,14 +124,14 @@ func (o *run) stackID(sp uint64) uint64 {
 	return o.proc.StackEnd(sp - 1) // an empty stack's pointer is the end of its mapping
 }
 
-// Places in Go's runtime structures (runtime/runtime2.go: g.stack, g.m, m.g0).
+// runtime/runtime2.go: g.stack, g.m, m.g0.
 const (
 	goStackHi = 8
 	goM       = 48
 )
 
-// goStack gives the g whose stack sp is in: the current one, or that of the scheduler, to whose stack calls
-// into the vDSO change without changing g.
+// goStack returns the g whose stack sp is in: the current one, or the scheduler's, to whose stack calls into the vDSO
+// change without changing g.
 func (o *run) goStack(sp uint64) uint64 {
 	mem := liveMemory(o.pid)
 	g, _ := o.regs.Get(28)
@@ -166,8 +165,8 @@ func (o *run) followCopy() {
 	}
 }
 
-// left reports whether the scheduler, on whose stack the thread is, has left the goroutine that it came from. From then
-// on that goroutine's stack is not this thread's, and the chain ends.
+// left reports whether the scheduler, on whose stack the thread is, has left the goroutine that it came from. That
+// goroutine's stack is then not this thread's, and the chain ends.
 func (o *run) left() bool {
 	if !o.isGo || o.cur.below == nil {
 		return false
@@ -222,7 +221,7 @@ func (s *shadow) shift(by uint64) {
 // return address prepared.
 func (o *run) arrived(onStack bool) {
 	o.moving = false
-	o.popAhead(true)
+	o.judgePending(true)
 	o.cur.popReturned(o.regs.PC, o.regs.SP(), true, onStack)
 	if !onStack {
 		o.landed()
@@ -239,8 +238,7 @@ func (o *run) arrived(onStack bool) {
 	}
 }
 
-// signal delivers a signal. The handlers of the programs here begin with a mark, so that the tracer stops at their
-// first instruction.
+// signal delivers a signal. The programs' handlers begin with a mark, which stops them at their first instruction.
 func (o *run) signal(sig unix.Signal) (bool, error) {
 	if _, err := readRegs(o.pid, &o.regs); err != nil {
 		return false, err

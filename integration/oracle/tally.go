@@ -15,46 +15,38 @@ import (
 
 // Tally counts the answers. The zero value is ready.
 type Tally struct {
-	// Classes are the ways in which answers differed from the true chain.
-	Classes map[Class]*Count
+	Classes map[Class]*Count // ways in which answers differed from the true chain
 
-	program  string
-	steps    int
-	moving   int
-	ahead    int
-	moved    int // returns by an address that a function had moved, from the expected place
-	strayed  int // those from another place
-	betweens map[string]int
-	silent   map[string]int
-	gone     map[string]int
-	rows     map[rowKey]*row
-	order    []rowKey
-	cur      *row
-	shown    map[Judge]int
+	program       string
+	steps         int
+	moving        int
+	ahead         int
+	moved         int // returns by a moved address, from the expected place
+	strayed       int // from another place
+	betweenStacks map[string]int
+	emptyCFI      map[string]int
+	overwritten   map[string]int
+	rows          map[rowKey]*row
+	order         []rowKey
+	cur           *row
+	shown         map[Judge]int
 }
 
 // Class is one way in which answers differ.
 type Class struct {
-	Judge Judge
-	// Module and Function are where the frame is whose caller was not found.
-	Module, Function string
-	// Caller reports that this frame is itself a caller.
-	Caller bool
-	// Wrong reports that another caller was given; else the walk ended as incomplete.
-	Wrong bool
-	// Stop is the reason.
-	Stop frames.StopReason
-	// Method is how the wrong frame was found.
-	Method frames.Method
+	Judge            Judge
+	Module, Function string // of the frame whose caller was not found
+	Caller           bool   // this frame is itself a caller
+	Wrong            bool   // another caller was given; else the walk ended as incomplete
+	Stop             frames.StopReason
+	Method           frames.Method // how the wrong frame was found
 }
 
 // Count counts a class.
 type Count struct {
-	Steps int
-	// Addrs counts by address in the module's file.
-	Addrs map[uint64]int
-	// Programs are those in which it occurred.
-	Programs map[string]bool
+	Steps    int
+	Addrs    map[uint64]int  // by address in the module's file
+	Programs map[string]bool // in which it occurred
 }
 
 type rowKey struct{ program, module string }
@@ -64,11 +56,11 @@ type row struct {
 	by    [NumJudges][3]int
 }
 
-// Steps is the number of instructions that were stepped through.
+// Steps returns the number of instructions stepped through.
 func (t *Tally) Steps() int { return t.steps }
 
-// Checked gives the number of walks of a way to walk, of those that gave exactly the true chain, and of those that gave
-// another one.
+// Checked returns the number of walks of a way, of those that gave exactly the true chain, and of those that gave
+// another.
 func (t *Tally) Checked(j Judge) (checked, right, wrongs int) {
 	for _, r := range t.rows {
 		checked += r.walks(j)
@@ -87,14 +79,14 @@ func (t *Tally) Add(o *Tally) {
 	t.moved, t.strayed = t.moved+o.moved, t.strayed+o.strayed
 	t.order = append(t.order, o.order...)
 	maps.Copy(t.rows, o.rows)
-	for f, n := range o.betweens {
-		t.betweens[f] += n
+	for f, n := range o.betweenStacks {
+		t.betweenStacks[f] += n
 	}
-	for f, n := range o.silent {
-		t.silent[f] += n
+	for f, n := range o.emptyCFI {
+		t.emptyCFI[f] += n
 	}
-	for f, n := range o.gone {
-		t.gone[f] += n
+	for f, n := range o.overwritten {
+		t.overwritten[f] += n
 	}
 	for c, n := range o.Classes {
 		if old := t.Classes[c]; old != nil {
@@ -114,17 +106,17 @@ func (n *Count) add(o *Count) {
 }
 
 // between counts a step between two stacks at which the call frame information does not describe the frame that the
-// code goes to. In glibc's swapcontext it has the return address on top of the stack, where the other stack's pointer
-// is loaded but the address is not pushed yet.
+// code goes to. glibc's swapcontext has the return address on top of the stack where the other stack's pointer is
+// loaded but the address is not pushed yet.
 func (t *Tally) between(o *run, pc uint64) {
 	m, f, _ := o.files.locate(pc)
-	t.betweens[m+" "+f]++
+	t.betweenStacks[m+" "+f]++
 }
 
 func (t *Tally) init() {
 	if t.rows == nil {
 		t.rows, t.Classes, t.shown = map[rowKey]*row{}, map[Class]*Count{}, map[Judge]int{}
-		t.betweens, t.silent, t.gone = map[string]int{}, map[string]int{}, map[string]int{}
+		t.betweenStacks, t.emptyCFI, t.overwritten = map[string]int{}, map[string]int{}, map[string]int{}
 	}
 }
 
@@ -196,11 +188,11 @@ func (t *Tally) Write(w io.Writer, classes int) {
 	_ = tw.Flush()
 	fmt.Fprintf(w,
 		"%d steps between two stacks could not be compared: %v; at %d the call frame information rightly describes where "+
-			"a jump leads\n", t.moving, t.betweens, t.ahead)
+			"a jump leads\n", t.moving, t.betweenStacks, t.ahead)
 	fmt.Fprintf(w, "walks through functions whose call frame information is empty and was seen to be wrong: %v\n",
-		t.silent)
+		t.emptyCFI)
 	fmt.Fprintf(w, "returns by an address that a function had moved: %d as was said, %d not\n", t.moved, t.strayed)
-	fmt.Fprintf(w, "walks through functions that had overwritten their return address: %v\n", t.gone)
+	fmt.Fprintf(w, "walks through functions that had overwritten their return address: %v\n", t.overwritten)
 	t.writeClasses(w, classes)
 }
 

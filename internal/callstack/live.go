@@ -6,21 +6,18 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// Live is a process's memory while a sample of one of its threads is walked: managed.Live. It is reused for the next
-// sample.
+// Live is a process's memory while a sample of one of its threads is walked: [managed.Live]. It is reused for the
+// next.
 type Live struct {
-	// Mem reads memory and gives the number of bytes read.
-	Mem func(addr uint64, b []byte) int
-	// TID is the thread of process PID, Runs its run count at the copy, if it was off the processor.
+	Mem func(addr uint64, b []byte) int // returns the number of bytes read
+	// TID is the sampled thread, Runs its run count at the copy if it was off the processor.
 	PID, TID int
 	Runs     uint64
-	// RunsOn reports that the thread was stopped while running: it has run since.
-	RunsOn bool
-	// Counts, if not nil, keeps the files of threads' run counts open.
-	Counts *Counts
+	RunsOn   bool    // the thread was stopped while running: it has run since
+	Counts   *Counts // optional: keeps the files of run counts open
 }
 
-// Counts reads threads' run counts, and keeps the files of the last ones open. One goroutine at a time.
+// Counts reads threads' run counts, and keeps the files of the last ones open. It is for one goroutine at a time.
 type Counts struct {
 	budget *procmem.Budget
 	files  [keptCounts]*procmem.ThreadFiles
@@ -32,10 +29,10 @@ const (
 	leftOver   = 512
 )
 
-// NewCounts gives one that has nothing open.
+// NewCounts returns Counts without open files.
 func NewCounts() *Counts { return &Counts{budget: procmem.NewBudget(leftOver)} }
 
-func (c *Counts) runs(pid, tid int) (uint64, error) {
+func (c *Counts) runCount(pid, tid int) (uint64, error) {
 	kept := &c.files[tid%keptCounts]
 	f := *kept
 	if f == nil || f.PID() != pid || f.TID() != tid {
@@ -63,7 +60,7 @@ func (c *Counts) Close() {
 	}
 }
 
-// Read implements managed.Live.
+// Read implements [managed.Live].
 func (l *Live) Read(addr uint64, b []byte) int { return l.Mem(addr, b) }
 
 // Unchanged reports whether the run count is that of the copy. 0, of a kernel without counts, proves nothing.
@@ -72,7 +69,7 @@ func (l *Live) Unchanged() bool {
 		return false
 	}
 	if l.Counts != nil {
-		runs, err := l.Counts.runs(l.PID, l.TID)
+		runs, err := l.Counts.runCount(l.PID, l.TID)
 		return err == nil && runs == l.Runs && l.Runs != 0
 	}
 	f := procmem.OpenThread(l.PID, l.TID, nil)
@@ -81,11 +78,11 @@ func (l *Live) Unchanged() bool {
 	return err == nil && now.Runs == l.Runs && l.Runs != 0
 }
 
-// Still is the memory of a core: it never changes. It implements managed.Live.
+// Still is the memory of a core, which never changes, as a [managed.Live].
 type Still func(addr uint64, b []byte) int
 
-// Read implements managed.Live.
+// Read implements [managed.Live].
 func (s Still) Read(addr uint64, b []byte) int { return s(addr, b) }
 
-// Unchanged implements managed.Live.
+// Unchanged implements [managed.Live].
 func (Still) Unchanged() bool { return true }

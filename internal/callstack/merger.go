@@ -7,17 +7,16 @@ import (
 	"prywalk/internal/managed"
 )
 
-// Entry is one entry of a stack: a native frame, or a managed one.
+// Entry is a native or managed frame of a stack.
 type Entry struct {
-	// Frame is the native frame. Of a managed entry it is the one that runs it.
-	Frame frames.Frame
-	// Namer is the run-time system of a managed frame, nil for a native one; Ref is its identity.
+	Frame frames.Frame // native; of a managed entry the one that runs it
+	// Namer is the run-time system of a managed frame, nil for a native one.
 	Namer managed.Namer
 	Ref   managed.Ref
-	// Compiled reports that Frame.PC is in the managed frame's own code; the native frame has no entry.
+	// Compiled: Frame.PC is in the managed frame's own code, and the native frame has no entry.
 	Compiled bool
-	// Machinery reports a native frame that runs the managed ones before it, such as an interpreter's loop: it is shown
-	// on request.
+	// Machinery: a native frame that runs the managed ones before it, such as an interpreter's loop. It is shown on
+	// request.
 	Machinery bool
 }
 
@@ -34,10 +33,10 @@ type Merger struct {
 
 // native is a native frame with the end of its refs, all of one namer.
 type native struct {
-	frame   frames.Frame
-	namer   int  // index in Merger.namers; -1: none recognised the frame
-	end     int  // of its refs in Merger.refs; they begin where those of the frame before end
-	instead bool // the refs replace the frame
+	frame         frames.Frame
+	namer         int  // index in Merger.namers; -1: none recognised the frame
+	end           int  // in Merger.refs; they begin where those of the frame before end
+	replacesFrame bool // the refs replace the frame
 }
 
 // Begin begins a walk.
@@ -57,14 +56,13 @@ func (m *Merger) Add(f *frames.Frame) {
 	m.pending, m.hasPending = *f, true
 }
 
-// flushPending passes the pending frame, whose CFA is now known, to the run-time systems in order; the first that
-// recognises it owns it.
+// flushPending passes the pending frame to the run-time systems in order; the first that recognises it owns it.
 func (m *Merger) flushPending(cfa frames.Addr) {
 	n := native{frame: m.pending, namer: -1}
 	for i, namer := range m.namers {
 		before := len(m.refs)
-		m.refs, n.instead = namer.Native(&m.pending, cfa, m.refs)
-		if len(m.refs) > before || n.instead {
+		m.refs, n.replacesFrame = namer.Native(&m.pending, cfa, m.refs)
+		if len(m.refs) > before || n.replacesFrame {
 			n.namer = i
 			break
 		}
@@ -73,7 +71,7 @@ func (m *Merger) flushPending(cfa frames.Addr) {
 	m.natives = append(m.natives, n)
 }
 
-// End gives the whole stack, innermost first. complete reports that the last frame is the outermost.
+// End returns the whole stack, innermost first. complete: the last frame is the outermost.
 func (m *Merger) End(complete bool) []Entry {
 	if m.hasPending {
 		cfa := frames.Addr(0)
@@ -89,11 +87,11 @@ func (m *Merger) End(complete bool) []Entry {
 			broken |= 1 << i
 		}
 	}
-	return m.put(broken)
+	return m.merge(broken)
 }
 
-// put puts the managed frames among the native ones, without those of the run-time systems in broken.
-func (m *Merger) put(broken uint64) []Entry {
+// merge puts the managed frames among the native ones, without those of the run-time systems in broken.
+func (m *Merger) merge(broken uint64) []Entry {
 	m.entries = m.entries[:0]
 	begin := 0
 	for i := range m.natives {
@@ -104,13 +102,13 @@ func (m *Merger) put(broken uint64) []Entry {
 			m.entries = append(m.entries, Entry{Frame: n.frame})
 			continue
 		}
-		compiled := n.instead && len(refs) > 0 && n.frame.Module != nil && n.frame.Module.Generated
+		compiled := n.replacesFrame && len(refs) > 0 && n.frame.Module != nil && n.frame.Module.Generated
 		for _, r := range refs {
 			e := Entry{Frame: n.frame, Namer: m.namers[n.namer], Ref: r, Compiled: compiled}
 			m.entries = append(m.entries, e)
 		}
 		if !compiled {
-			m.entries = append(m.entries, Entry{Frame: n.frame, Machinery: n.instead})
+			m.entries = append(m.entries, Entry{Frame: n.frame, Machinery: n.replacesFrame})
 		}
 	}
 	return m.entries

@@ -43,9 +43,8 @@ func (f *fake) Symbolize(managed.Ref, managed.Live, []managed.Frame) ([]managed.
 	return nil, managed.Proven
 }
 
-// merged gives the stack of three frames, of which the second is in generated code. Native frames are given by
-// their pc, in braces if they are machinery, managed ones by who knows them, with a plus sign if they are compiled
-// code.
+// merged returns the stack of three frames, the second in generated code: native frames by their pc, in braces if they
+// are machinery, managed ones by their run-time system, with a plus sign if they are compiled code.
 func merged(complete bool, namers ...managed.Namer) string {
 	var m Merger
 	m.Begin(namers, &managed.Sample{})

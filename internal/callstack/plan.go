@@ -7,7 +7,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// FirstPlan gives what to copy of a thread before its first observation; nil: nothing.
+// FirstPlan returns what to copy of a thread before its first observation; nil: nothing.
 func FirstPlan(namers []managed.Namer) *managed.Plan {
 	for _, n := range namers {
 		if plan := n.Plan(); plan != nil && len(plan.Find) > 0 {
@@ -17,9 +17,9 @@ func FirstPlan(namers []managed.Namer) *managed.Plan {
 	return nil
 }
 
-// Plan gives what to copy besides a thread's stack, and the anchor: those of the first run-time system with a plan that
-// has the thread; nil: none. tid is the thread's ID in the process's own pid namespace, pthread the thread pointer, 0
-// if unknown.
+// Plan returns what to copy besides a thread's stack, and the anchor: those of the first run-time system with a plan
+// that has the thread; nil: none. tid is in the process's own pid namespace; pthread is the thread pointer, 0 if
+// unknown.
 func Plan(namers []managed.Namer, tid int, pthread uint64) (*managed.Plan, frames.Addr) {
 	for _, n := range namers {
 		if plan := n.Plan(); plan != nil {

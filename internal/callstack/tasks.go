@@ -4,7 +4,7 @@ package callstack
 
 import "prywalk/internal/managed"
 
-// Tasks gives the tasks without a thread of all run-time systems of a process.
+// Tasks returns the tasks without a thread of all run-time systems of a process.
 func Tasks(namers []managed.Namer, w managed.Watch) (all managed.TaskList) {
 	for _, n := range namers {
 		if l, is := n.(managed.Threads); is {
@@ -20,7 +20,7 @@ func Tasks(namers []managed.Namer, w managed.Watch) (all managed.TaskList) {
 	return all
 }
 
-// Dead is the watch of a core, in which nothing runs. It implements [managed.Watch].
+// Dead is the [managed.Watch] of a core, in which nothing runs.
 type Dead struct{}
 
 // Mark implements [managed.Watch].

@@ -4,7 +4,7 @@ package callstack
 
 import "prywalk/internal/managed"
 
-// ThreadName gives a run-time system's name of a thread, by its id in the process's own pid namespace.
+// ThreadName returns a run-time system's name of a thread. tid is in the process's own pid namespace.
 func ThreadName(namers []managed.Namer, tid int) (name string, ok bool) {
 	for _, n := range namers {
 		if t, is := n.(managed.Threads); is {
@@ -26,7 +26,7 @@ func Postponed(namers []managed.Namer) (some bool) {
 	return some
 }
 
-// Role gives the role of a thread by its id in the process's own pid namespace and its name; "" if unknown.
+// Role returns the role of a thread, "" if unknown. tid is in the process's own pid namespace.
 func Role(namers []managed.Namer, tid int, name string) string {
 	for _, n := range namers {
 		if t, is := n.(managed.Threads); is {

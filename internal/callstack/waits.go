@@ -7,14 +7,13 @@ import (
 	"prywalk/internal/waits"
 )
 
-// waitKinds are the kinds of waits by those of run-time systems.
 var waitKinds = map[managed.WaitKind]waits.Kind{
 	managed.WaitMonitor: waits.Monitor, managed.WaitObject: waits.ObjectWait, managed.WaitPark: waits.Park,
 	managed.WaitSleep: waits.Sleep, managed.WaitGIL: waits.GIL, managed.WaitLock: waits.Mutex,
 }
 
-// Waiting gives what a thread in futex(2) waits for, by the first run-time system that knows it. The owner is an id of
-// the process's own pid namespace. later reports that a later query may give more.
+// Waiting returns what a thread in futex(2) waits for, by the first run-time system that knows it. The owner's id is
+// in the process's own pid namespace. later: a later query may give more.
 func Waiting(namers []managed.Namer, s *managed.Sleeper) (w waits.For, ok, later bool) {
 	for _, n := range namers {
 		t, is := n.(managed.Threads)
@@ -34,7 +33,7 @@ func Waiting(namers []managed.Namer, s *managed.Sleeper) (w waits.For, ok, later
 	return w, false, later
 }
 
-// Holds gives the locks whose blocks the last walk's frames are inside of ([managed.Threads.Holds]).
+// Holds returns the locks whose blocks the last walk's frames are inside of ([managed.Threads.Holds]).
 func Holds(namers []managed.Namer) (out []managed.Held) {
 	for _, n := range namers {
 		if h, ok := n.(managed.Threads); ok {

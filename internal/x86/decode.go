@@ -7,13 +7,13 @@ import "encoding/binary"
 // NoReg is the number of a register that an operand does not have.
 const NoReg = 0xff
 
-// Prefixes of an x86-64 instruction, a bit each.
+// Prefixes of an instruction, a bit each.
 const (
 	Prefix66 = 1 << iota
 	Prefix67
 	PrefixF2
 	PrefixF3
-	PrefixSeg // FS or GS: the address is relative to the base of that segment
+	PrefixSeg // FS or GS: the address is relative to that segment's base
 	PrefixFS
 )
 
@@ -26,27 +26,27 @@ const (
 	MapAPX
 )
 
-// Inst is a decoded x86-64 instruction: all that following the stack needs.
+// Inst is a decoded x86-64 instruction.
 type Inst struct {
 	Size    uint8 // in bytes
 	Map     uint8 // one of the opcode maps
 	Op      byte
 	Prefix  uint8
 	W       bool // 64-bit operands (REX.W)
-	REX     bool // has a REX prefix: spl to dil in place of ah to bh
+	REX     bool // spl to dil in place of ah to bh
 	VEX     bool // VEX, EVEX or XOP
 	VVVV    uint8
 	HasRM   bool
 	Mod     uint8
-	Reg, RM uint8 // extended by REX; RM is a register if mod is 3
-	Base    uint8 // of the memory operand, NoReg if none or relative to rip
+	Reg, RM uint8 // extended by REX; RM is a register if Mod is 3
+	Base    uint8 // of the memory operand; NoReg if none or relative to rip
 	Index   uint8 // likewise
 	RIPRel  bool
 	Disp    int32
 	Imm     int64
 }
 
-// opsOne and ops0F give for each opcode what follows it (Intel SDM, tables ):
+// opsOne and ops0F have a letter for what follows each opcode (Intel SDM, tables ):
 //
 //   - M: ModRM; m, Z: ModRM and an immediate of 8 or 16/32 bits; G: ModRM, immediate if reg is 0 or 1
 //   - b, w, z, r, v: immediates of 8, 16, 16/32, 32, 16/32/64 bits; o: an address; e: enter's
@@ -72,7 +72,7 @@ type decoder struct {
 	i    Inst
 }
 
-// Decode decodes the first instruction of b; false if invalid or cut.
+// Decode decodes the first instruction of b; false if it is invalid or cut.
 func Decode(b []byte) (Inst, bool) {
 	d := decoder{b: b[:min(len(b), 15)]}
 	d.i.Base, d.i.Index = NoReg, NoReg
@@ -117,7 +117,7 @@ func (d *decoder) number(n int) int64 {
 	return int64(binary.LittleEndian.Uint64(b))
 }
 
-// prefixes reads legacy prefixes and REX, and gives the byte after them.
+// prefixes reads legacy prefixes and REX, and returns the byte after them.
 func (d *decoder) prefixes() byte {
 	for !d.bad {
 		op := d.byte()
@@ -164,8 +164,7 @@ func (d *decoder) setREX(b byte) {
 	d.rexR, d.rexX, d.rexB = b&4<<1, b&2<<2, b&1<<3
 }
 
-// opcode resolves escapes, sets map and opcode, and gives the letter that tells
-// what follows.
+// opcode resolves escapes, sets map and opcode, and returns the letter of what follows.
 func (d *decoder) opcode(op byte) byte {
 	switch op {
 	case 0x0f:
@@ -198,7 +197,7 @@ func (d *decoder) escape0F() byte {
 	return ops0F[d.i.Op]
 }
 
-// rex2 is the two-byte prefix of APX.
+// rex2 reads the two-byte prefix of APX.
 func (d *decoder) rex2() byte {
 	p := d.byte()
 	d.setREX(p & 0xf)
@@ -229,12 +228,12 @@ func (d *decoder) vex(op byte) byte {
 		d.i.W = p&0x80 != 0
 	}
 	d.i.VVVV = ^p >> 3 & 0xf
-	d.pp(p)
+	d.setPrefix(p)
 	return d.vexOp(m)
 }
 
-// pp sets the prefix that VEX and EVEX hold in two bits.
-func (d *decoder) pp(p byte) {
+// setPrefix sets the prefix that VEX and EVEX hold in two bits.
+func (d *decoder) setPrefix(p byte) {
 	d.i.Prefix |= [4]uint8{0, Prefix66, PrefixF3, PrefixF2}[p&3]
 }
 
@@ -255,7 +254,7 @@ func (d *decoder) vexOp(m byte) byte {
 	return 'x'
 }
 
-// evex reads the prefix of AVX-512 and of APX (SDM volume 2, 2.7.1).
+// evex reads the prefix of AVX-512 and APX (SDM volume 2, 2.7.1).
 func (d *decoder) evex() byte {
 	d.i.VEX = true
 	p0, p1 := d.byte(), d.byte()
@@ -263,11 +262,11 @@ func (d *decoder) evex() byte {
 	d.rexR, d.rexX, d.rexB = ^p0&0x80>>4, ^p0&0x40>>3, ^p0&0x20>>2
 	d.i.W = p1&0x80 != 0
 	d.i.VVVV = ^p1 >> 3 & 0xf
-	d.pp(p1)
+	d.setPrefix(p1)
 	return d.vexOp(p0 & 7)
 }
 
-// xop reads AMD's prefix, which nothing but old AMD processors know.
+// xop reads the prefix of old AMD processors.
 func (d *decoder) xop() byte {
 	d.i.VEX = true
 	m := d.byte() & 0x1f
@@ -328,7 +327,7 @@ func (d *decoder) immV() {
 	d.i.Imm = d.number(n)
 }
 
-// immGroup: of the group F6/F7 only test has an immediate.
+// immGroup reads the immediate of group F6/F7, which only test has.
 func (d *decoder) immGroup() {
 	if d.i.Reg&7 > 1 {
 		return

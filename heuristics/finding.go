@@ -4,10 +4,9 @@ package heuristics
 
 import "prywalk/frames"
 
-// maxKept is the largest number of callee-saved registers (x19–x29).
+// maxKept is the number of AArch64's callee-saved registers (x19–x29), x86-64 has fewer.
 const maxKept = 11
 
-// savedKind is the kind of a saved register's place.
 type savedKind uint8
 
 const (
@@ -18,23 +17,22 @@ const (
 	lost
 )
 
-// savedReg says where one of the caller's registers is, by the registers at pc.
+// savedReg is the place of a register of the caller, by the registers at pc.
 type savedReg struct {
 	kind savedKind
 	base uint8
 	off  int32
 }
 
-// found is the result of an analysis: the CFA, which is cfa.base + cfa.off or the word loaded from there, and the
-// places of the registers of abi.kept and of the link register.
-type found struct {
+// finding is the result of an analysis. The CFA is cfa.base + cfa.off, or the word loaded from there.
+type finding struct {
 	cfa  value
 	ra   savedReg
 	kept [maxKept]savedReg
 }
 
 // fill writes the finding into a row; false if a row cannot express it.
-func (f *found) fill(a *abi, row *frames.Row) bool {
+func (f *finding) fill(a *abi, row *frames.Row) bool {
 	if f.cfa.base >= firstAnon {
 		return false
 	}
@@ -44,9 +42,9 @@ func (f *found) fill(a *abi, row *frames.Row) bool {
 		CFADeref: f.cfa.kind == loaded,
 		RA:       frames.RegRule{Kind: frames.RuleOffset, Off: -8},
 	}
-	if f.cfa.kind == loaded && f.cfa.add != 0 {
+	if f.cfa.kind == loaded && f.cfa.addend != 0 {
 		row.CFADeref, row.CFAOff = false, 0
-		row.CFAExpr = savedSP{reg: row.CFAReg, off: int64(f.cfa.off), add: int64(f.cfa.add)}
+		row.CFAExpr = savedSP{reg: row.CFAReg, off: int64(f.cfa.off), add: int64(f.cfa.addend)}
 	}
 	for i, reg := range a.kept {
 		row.Regs[a.dwarf(reg)] = f.regRule(a, f.kept[i])
@@ -61,7 +59,7 @@ func (f *found) fill(a *abi, row *frames.Row) bool {
 	return true
 }
 
-func (f *found) regRule(a *abi, p savedReg) frames.RegRule {
+func (f *finding) regRule(a *abi, p savedReg) frames.RegRule {
 	switch {
 	case p.kind == inRegister:
 		return frames.RegRule{}
@@ -77,9 +75,8 @@ func (f *found) regRule(a *abi, p savedReg) frames.RegRule {
 	return frames.RegRule{Kind: frames.RuleRegOffset, Reg: a.dwarf(p.base), Off: int64(p.off)}
 }
 
-// atReturn gives the finding by the state at a return; false if that proves nothing. own is set if the code keeps no
-// register but the frame pointer.
-func (s *Source) atReturn(st *state, fl *flow, own bool) (f found, ok bool) {
+// findingAtReturn returns the finding that a return proves. own is set if the code keeps only the frame pointer.
+func (s *Source) findingAtReturn(st *state, fl *flow, own bool) (f finding, ok bool) {
 	a := s.abi
 	f.cfa = fl.ret
 	if fl.ret.kind != initial && fl.ret.kind != loaded || fl.ret.base >= firstAnon {
@@ -91,14 +88,14 @@ func (s *Source) atReturn(st *state, fl *flow, own bool) (f found, ok bool) {
 	if fl.ret.kind == initial && fl.ret.base == a.sp && int64(fl.ret.off) < a.entry {
 		return f, false
 	}
-	if a.ra != noReg && !s.savedAt(fl.ra, a.ra, &f.ra) && !s.raFromCallerSaved(fl.ra, &f.ra) {
+	if a.ra != noReg && !s.cameFrom(fl.ra, a.ra, &f.ra) && !s.raFromCallerSaved(fl.ra, &f.ra) {
 		return f, false
 	}
 	for i, reg := range a.kept {
-		if v := st.regs[reg]; s.onStack(v, fl.ret.base) && s.savedAt(v, reg, &f.kept[i]) {
+		if v := st.regs[reg]; s.onStack(v, fl.ret.base) && s.cameFrom(v, reg, &f.kept[i]) {
 			continue
 		}
-		if !s.o.JIT && !own || reg == a.fp {
+		if !s.opt.JIT && !own || reg == a.fp {
 			return f, false
 		}
 		f.kept[i] = savedReg{kind: lost}
@@ -112,12 +109,12 @@ func (s *Source) onStack(v value, cfa uint8) bool {
 	return v.kind != loaded || v.base == s.abi.sp || v.base == s.abi.fp || v.base == cfa
 }
 
-// savedAt gives the place from which the value of a register at a return came; false if it is not the caller's.
-func (s *Source) savedAt(v value, reg uint8, p *savedReg) bool {
+// cameFrom finds where a register's value at a return came from; false if that is not the caller's value.
+func (s *Source) cameFrom(v value, reg uint8, p *savedReg) bool {
 	switch {
 	case v.isStart(reg):
 		*p = savedReg{}
-	case v.kind == loaded && v.add == 0:
+	case v.kind == loaded && v.addend == 0:
 		*p = savedReg{inMemory, v.base, v.off}
 	default:
 		return false
@@ -125,9 +122,9 @@ func (s *Source) savedAt(v value, reg uint8, p *savedReg) bool {
 	return true
 }
 
-// raFromCallerSaved gives the place of a return address that the path took from a caller-saved register, as swapcontext
-// of arm64 takes x1 from setcontext. It gives none for callee-saved ones: code that uses these for itself, or runs past
-// a call that does not return, looks the same.
+// raFromCallerSaved finds a return address that the path took from a caller-saved register, as arm64's swapcontext
+// takes x1 from setcontext. Callee-saved ones do not count: code that uses these for itself, or runs past a call
+// that does not return, looks the same.
 func (s *Source) raFromCallerSaved(v value, p *savedReg) bool {
 	if v.kind != initial || v.off != 0 || v.base >= firstAnon || s.abi.scratch>>v.base&1 == 0 {
 		return false
@@ -136,7 +133,7 @@ func (s *Source) raFromCallerSaved(v value, p *savedReg) bool {
 	return true
 }
 
-// savedSP is a CFA by a stack pointer that was saved in the frame: the word at reg + off, plus add.
+// savedSP is a CFA by a stack pointer saved in the frame: the word at reg + off, plus add.
 type savedSP struct {
 	reg      uint8
 	off, add int64
@@ -152,19 +149,19 @@ func (e savedSP) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, b
 	return v + uint64(e.add), ok
 }
 
-// Intel SDM volume 2, PUSH
+// push rbp
 const opPushBP = 0x55
 
-// makesFrame counts an outcome where generated code makes its frame (push rbp; mov rbp, rsp), once, with the return
-// address on top. It serves the code before, which often has no other path to a return. It is for the innermost frame
-// only, and not for the code of other compilers, which may save rbp earlier.
+// makesFrame votes for the frame that JIT code makes at w.st (push rbp; mov rbp, rsp), with the return address on
+// top. The code before often has no other path to a return. Innermost frames only; other compilers may save rbp
+// earlier.
 func (w *forwardAnalysis) makesFrame() bool {
 	a, st := w.src.abi, &w.st
 	fp := st.regs[a.fp]
-	if !w.src.o.JIT || !w.inner || a.ra != noReg || fp.kind != initial || fp.base != a.sp || fp != st.regs[a.sp] {
+	if !w.src.opt.JIT || !w.inner || a.ra != noReg || fp.kind != initial || fp.base != a.sp || fp != st.regs[a.sp] {
 		return false
 	}
-	f := found{cfa: fp.plus(16)}
+	f := finding{cfa: fp.plus(16)}
 	for i := range f.kept {
 		f.kept[i] = savedReg{kind: lost}
 	}
