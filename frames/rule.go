@@ -54,7 +54,7 @@ const (
 	FlagSwitch
 	// FlagLoss: callee-saved registers are lost (Rule.lost). Only in the cache; a source gives a Row.
 	FlagLoss
-	// FlagNone: no source has a rule. Only in the cache.
+	// FlagNone: there is no rule. The cache has it where no source has one; a source gives it to end the search.
 	FlagNone
 )
 
