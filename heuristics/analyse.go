@@ -20,7 +20,7 @@ func (s *Source) analyse(w *interpreter, q frames.Query) (finding, bool) {
 	}
 	if !known {
 		v := w.forward(q.PC, q.Caller, 0, ^uint64(0))
-		if v.noutcomes == 0 {
+		if v.outcomeCount == 0 {
 			if w.helpersReturn(&v) {
 				return s.forwardOnly(&v.misaligned, q)
 			}

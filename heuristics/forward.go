@@ -11,11 +11,11 @@ const (
 // votes are the outcomes of a forward analysis. A vote is weak if the path may have run past a call that does not
 // return, or ends in a jump to the start of a function; else strong.
 type votes struct {
-	list      [maxVotes]finding
-	strong    [maxVotes]uint8
-	weak      [maxVotes]uint8
-	noutcomes int
-	exact     int // number of strong votes
+	list         [maxVotes]finding
+	strong       [maxVotes]uint8
+	weak         [maxVotes]uint8
+	outcomeCount int
+	exact        int // number of strong votes
 	// misaligned is the outcome of a path whose calls are not aligned as the ABI demands. It is no vote, but can confirm
 	// the prologue: compilers need not align the stack for a function of the same unit.
 	misaligned    finding
@@ -27,15 +27,15 @@ type votes struct {
 
 func (v *votes) add(f *finding, weak bool) {
 	i := 0
-	for i < v.noutcomes && v.list[i] != *f {
+	for i < v.outcomeCount && v.list[i] != *f {
 		i++
 	}
 	if i == maxVotes {
 		return
 	}
-	if i == v.noutcomes {
+	if i == v.outcomeCount {
 		v.list[i], v.strong[i], v.weak[i] = *f, 0, 0
-		v.noutcomes++
+		v.outcomeCount++
 	}
 	if weak {
 		v.weak[i]++
@@ -48,11 +48,11 @@ func (v *votes) add(f *finding, weak bool) {
 // winner returns the outcome with most strong votes, then most weak ones, then the first. sure is set if no strong
 // vote contradicts it.
 func (v *votes) winner() (f *finding, sure bool) {
-	if v.noutcomes == 0 {
+	if v.outcomeCount == 0 {
 		return nil, false
 	}
 	best := 0
-	for i := range v.noutcomes {
+	for i := range v.outcomeCount {
 		if v.strong[i] > v.strong[best] || v.strong[i] == v.strong[best] && v.weak[i] > v.weak[best] {
 			best = i
 		}
