@@ -2,7 +2,7 @@
 
 package hotspot
 
-// codeCache finds the blob at an address by heaps and segment maps, with a cache.
+// codeCache finds code blobs by heaps and segment maps, and caches them.
 type codeCache struct {
 	o         Options
 	layout    *layout
@@ -11,11 +11,11 @@ type codeCache struct {
 	buf       [maxEntry]byte
 	head      [maxHeader]byte
 	heaps     []heap
-	header    uint64              // bytes read from a block's start
+	header    uint64              // read from a block's start, in bytes
 	kinds     map[uint64]blobName // by address of the name
-	byCode    map[uint64]blob     // by code; blank: no blob
-	byRequest map[uint64]blob     // by requested address
-	whole     []blob              // permanent blobs
+	byCode    map[uint64]blob     // by start of code; blank: no blob at that address
+	byRequest map[uint64]blob
+	whole     []blob // permanent
 	pieces    codelets
 	proof     proof
 	doubts    int
@@ -37,7 +37,7 @@ const (
 	proofFails
 )
 
-// maxDoubts bounds failed proofs, possible while the machine starts.
+// maxDoubts bounds failed proofs, which are possible while the machine starts.
 const maxDoubts = 64
 
 // Unknown gives why the code cache is not read, nil if it is or may be later.
@@ -48,8 +48,8 @@ func (k *codeCache) Unknown() error {
 	return &UnknownError{Reason: "the place of its interpreter and the headers of its code do not agree"}
 }
 
-// proven reports whether two paths without common fields lead to the interpreter's code: its variable; and heaps,
-// segment map and blob header. Wrong offsets would not agree.
+// proven reports whether two paths without common fields lead to the interpreter's code: the interpreter's variable;
+// and heaps, segment map and blob header. With wrong offsets they would not agree.
 func (k *codeCache) proven() bool {
 	if k.proof != proofOpen {
 		return k.proof == proofHolds
@@ -74,7 +74,7 @@ func (k *codeCache) proven() bool {
 	return false
 }
 
-// starting reports whether the interpreter is not made yet.
+// starting reports whether the interpreter is not generated yet.
 func (k *codeCache) starting() bool { return k.proof == proofOpen && !k.proven() }
 
 // Reserved reports whether an address is in the code cache, proven or not.
@@ -98,10 +98,10 @@ func (k *codeCache) code(addr, n uint64) []byte {
 	return b[:k.o.ReadCode(addr, b)]
 }
 
-// Contains reports whether an address is in the code cache.
+// Contains is Reserved once the tables are proven.
 func (k *codeCache) Contains(addr uint64) bool { return k.heapOf(addr) != nil }
 
-// Symbolize gives the blob's name at pc, such as "nmethod" or "Interpreter", or "".
+// Symbolize gives the name of the blob at pc ("nmethod", "Interpreter"), or "".
 func (k *codeCache) Symbolize(pc uint64) string {
 	h := k.heapOf(pc)
 	if h == nil {
@@ -115,13 +115,13 @@ func (k *codeCache) Symbolize(pc uint64) string {
 	return ""
 }
 
-// FuncRange gives the bounds of a compiled method or of a stub with one frame; else false.
+// FuncRange gives the bounds of code with one frame size: a compiled method or stub.
 func (k *codeCache) FuncRange(pc uint64) (start, end uint64, ok bool) {
 	b, ok := k.find(pc)
 	return b.begin, b.end, ok && b.kind == kindMethod
 }
 
-// maxSeen bounds the cache, after which Changed reports true, maxWhole the permanent blobs (about five).
+// maxSeen bounds the cached blobs; beyond it Changed reports true. maxWhole bounds the permanent ones.
 const (
 	maxSeen  = 1 << 14
 	maxWhole = 16
@@ -162,7 +162,7 @@ func (k *codeCache) lasting(pc uint64) (blob, bool) {
 	return blob{}, false
 }
 
-// Changed reports whether a cached answer is out of date, and drops all if so.
+// Changed reports whether a cached answer is out of date, and if so drops all.
 func (k *codeCache) Changed() bool {
 	changed := len(k.byCode) > maxSeen
 	for pc, was := range k.byCode {

@@ -78,7 +78,7 @@ func (n *Names) describeCompiled(r managed.Ref, out []managed.Frame) ([]managed.
 	return out, true
 }
 
-// callsAt gives the methods common to the scopes on both sides, at least the compiled one.
+// callsAt sets n.calls to the methods common to the scopes before and after a position, at least the compiled one.
 func (n *compiledCode) callsAt(c *compiled, position uint64) {
 	next, prev := uint32(position>>32), uint32(position)
 	var ok bool
@@ -129,8 +129,8 @@ func (n *Names) stubName(r managed.Ref) string {
 	return n.vm.Symbolize(r.Object)
 }
 
-// readable converts a class name in place: dots between packages, no suffixes of hidden classes that vary between runs
-// (an address after "+" or "/", a lambda's number).
+// readable converts a class name in place: dots between packages, without the suffixes of hidden classes that vary
+// between runs (an address after "+" or "/", a lambda's number).
 func readable(class []byte) []byte {
 	if i := bytes.LastIndexAny(class, "+/"); i > 0 && isHash(class[i+1:]) {
 		class = class[:i]

@@ -4,7 +4,7 @@ package hotspot
 
 import "encoding/binary"
 
-// field gives the offset of a field in its objects, by name and type.
+// field gives the offset of a field in objects of klass, by name and type.
 func (t *threads) field(klass uint64, name, typ string) (uint64, bool) {
 	m, l := t.n.vm.memory(), t.l
 	pool := m.word(klass + l.offset("InstanceKlass::_constants"))
@@ -49,7 +49,7 @@ func (t *threads) field(klass uint64, name, typ string) (uint64, bool) {
 	return found, at
 }
 
-// fieldInfo has constant pool indexes, and the offset in objects.
+// fieldInfo has indexes into the constant pool, and the offset in objects.
 type fieldInfo struct{ name, typ, offset uint32 }
 
 // fieldTuple is the number of 16-bit values per field until JDK 20 (fieldInfo.hpp): flags, name, type, value, offset
@@ -68,7 +68,7 @@ func eachFieldTuple(b []byte, _ byte, _ int, f func(fieldInfo) bool) {
 	}
 }
 
-// Field flags since JDK 21 (fieldInfo.hpp), each with one more number. JDK 28 has three flags before them, for value
+// Field flags since JDK 21 (fieldInfo.hpp), each with one more number. JDK 28 has three flags below them, for value
 // classes.
 const (
 	fieldInitialized = 1 << 0
@@ -80,7 +80,7 @@ const (
 )
 
 // eachFieldInfo decodes the stream since JDK 21: counts of own and injected fields, then name, type, offset, access and
-// flags of each, up to a field of unknown form.
+// flags of each. A field of unknown form ends it.
 func eachFieldInfo(b []byte, least byte, major int, f func(fieldInfo) bool) {
 	s := &stream{b: b, least: least}
 	own := s.number()

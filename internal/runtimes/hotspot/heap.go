@@ -51,7 +51,7 @@ func (k *codeCache) readHeaps() []heap {
 	return out
 }
 
-// heapOf gives the heap of an address, or nil; heaps grow.
+// heapOf gives an address's heap; nil if none or unproven. Heaps grow, so a miss reads them again.
 func (k *codeCache) heapOf(addr uint64) *heap {
 	if h := k.inHeaps(addr); h != nil && k.proven() {
 		return h
@@ -123,7 +123,7 @@ const (
 	kindDispatch                // no frames
 )
 
-// kinds by blob name (codeBlob.cpp, nmethod.cpp, vtableStubs.cpp); others have their header's frame size.
+// kinds of code by blob name (codeBlob.cpp, nmethod.cpp, vtableStubs.cpp); others have their header's frame size.
 var kinds = map[string]kind{
 	"nmethod":                kindMethod,
 	"native nmethod":         kindMethod,
@@ -142,7 +142,6 @@ const routines = "StubRoutines"
 // assembly reports whether the frames have no common form.
 func (k kind) assembly() bool { return k == kindStub || k == kindRoutines }
 
-// lasts reports whether the blob is permanent.
 func (k kind) lasts() bool { return k == kindRoutines || k == kindInterpreter }
 
 // maxFrame bounds a frame's size, in words: 1 MiB.
@@ -172,7 +171,7 @@ func (k *codeCache) blobAt(addr uint64) (blob, bool) {
 	return b, b.frame <= maxFrame && addr >= b.begin && addr < b.end && b.begin >= h.low && b.end <= h.high
 }
 
-// boundsOf gives the bounds of a blob's code; at is the header's address.
+// boundsOf gives the bounds of a blob's code, from its header at an address.
 func (l *layout) boundsOf(header []byte, at uint64) (begin, end uint64) {
 	from, to := l.bounds[0], l.bounds[1]
 	if from == wantBounds[0][0] {
@@ -181,7 +180,7 @@ func (l *layout) boundsOf(header []byte, at uint64) (begin, end uint64) {
 	return at + uint64(max(l.number(header, from), 0)), at + uint64(max(l.number(header, to), 0))
 }
 
-// used gives the offset of the used flag in a block.
+// used gives the offset of a block's used flag.
 func (l *layout) used() uint64 {
 	return l.offset("HeapBlock::_header") + l.offset("HeapBlock::Header::_used")
 }

@@ -11,7 +11,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// Names implements [managed.Namer] for Java frames. Use it from the walking goroutine only.
+// Names implements [managed.Namer] for Java frames, for the walking goroutine.
 type Names struct {
 	*moments
 	*methodNames
@@ -46,7 +46,7 @@ var errNoNames = errors.New("the Java virtual machine's tables do not have")
 // Unknown gives why there are no names, nil if there are or may be later.
 func (n *Names) Unknown() error { return n.err }
 
-// ready reports whether the layout is known, and reads it at the machine's code.
+// ready reports whether the layout is known; it is read when pc is in the machine's code.
 func (n *Names) ready(pc uint64) bool {
 	if n.layout != nil || n.err != nil {
 		return n.layout != nil
@@ -95,7 +95,7 @@ func (n *Names) Forget() {
 	clear(n.recent[:])
 }
 
-// evictIdle drops what is unused for long; at is the copy's time.
+// evictIdle drops unused entries; at is the copy's time.
 func (n *Names) evictIdle(at int64) {
 	before, due := n.eviction.Due(at)
 	if !due {
@@ -154,14 +154,14 @@ type site struct {
 	caller bool
 }
 
-// codeInfo is what is known of an address in the code cache.
+// codeInfo describes an address in the code cache.
 type codeInfo struct {
 	ref    managed.Ref
 	code   *compiled // nil in stubs
 	interp interp
-	// replaces reports code that replaces a compiled frame, replaced such a frame.
+	// replaces: the code deoptimizes a compiled frame. replaced: it continues a deoptimized one.
 	replaces, replaced bool
-	// unread reports debugging information that could not be read; it may be newer than the mappings.
+	// unread: debugging information was unreadable, as it may be newer than the mappings.
 	unread bool
 }
 
@@ -175,7 +175,7 @@ const (
 
 const maxSites = 1 << 16
 
-// recentSite caches a site at a third of a map's cost.
+// recentSite is an entry of a small cache before the map of sites.
 type recentSite struct {
 	site
 	is *codeInfo
@@ -183,7 +183,7 @@ type recentSite struct {
 
 const recentBits = 10
 
-// infoAt gives an address's meaning, or nil. Compiled code read before the copy is checked.
+// infoAt describes a frame's address, or gives nil. Compiled code that was read before the copy is checked.
 func (n *Names) infoAt(f *frames.Frame) *codeInfo {
 	pc, caller := f.PC, f.Caller
 	recent := &n.recent[pc*0x9e3779b97f4a7c15>>(64-recentBits)] // Fibonacci hashing
@@ -247,7 +247,7 @@ func (n *Names) readInfo(pc uint64, caller bool) (p codeInfo, ok bool) {
 	return p, true
 }
 
-// Positions of stubs; codelets have their address.
+// Positions of a refStub; a codelet's is its address.
 const (
 	atBlob = iota
 	atCallStub

@@ -16,7 +16,7 @@ import (
 //	│                    bytecode, lines       └────────► Symbol (method, file)
 //	└► PcDesc, scopes, list of methods
 //
-// The first known name of a tag counts; "?" marks optional ones. Without the others frames have no names.
+// The first known name of a tag counts; "?" marks optional fields. Without one of the others frames have no names.
 type nameTable struct {
 	NMethod struct {
 		CompileID field `vm:"nmethod::_compile_id"`
@@ -110,9 +110,9 @@ var (
 type scopesIn int
 
 const (
-	scopesApart     scopesIn = iota // separate (since JDK 23)
-	scopesByAddress                 // at an address (9 to 22)
-	scopesByOffset                  // at offsets from the header (8)
+	scopesApart     scopesIn = iota // in separate memory (since JDK 23)
+	scopesByAddress                 // at an address (JDK 9 to 22)
+	scopesByOffset                  // at offsets from the header (JDK 8)
 )
 
 func alternatives() [][][]string {
@@ -141,7 +141,7 @@ func (t *nameTable) members() (all []tagged) {
 	return all
 }
 
-// fill reads fields and sizes. lacks names a missing one.
+// fill sets all fields and sizes; lacks names a missing one.
 func (t *nameTable) fill(l *layout) (lacks string) {
 	for _, m := range t.members() {
 		if m.size != nil {
@@ -220,10 +220,10 @@ const (
 	maxPool  = 240
 )
 
-// first5 is the first release with numbers without byte 0.
+// first5 is the first release in which no byte of a number is 0.
 const first5 = 20
 
-// readNameLayout chooses the alternatives; the tables must be complete.
+// readNameLayout chooses the alternatives of complete tables.
 func (v *VM) readNameLayout() (*nameLayout, bool) {
 	l := v.layout
 	n := &nameLayout{
@@ -287,7 +287,7 @@ func (f *field) in(b []byte) uint64 {
 	}
 }
 
-// sizeOf gives a type's size in bytes; 8 if no number.
+// sizeOf gives a number type's size in bytes; 8 for other types.
 func sizeOf(typ string) uint8 {
 	switch typ {
 	case "int", "jint", "u4", "unsigned int", "uint32_t", "OSThread::thread_id_t", "pid_t", "JavaThreadState",
@@ -301,8 +301,8 @@ func sizeOf(typ string) uint8 {
 	return 8
 }
 
-// Version gives name and release, such as "HotSpot 17.0.15" or "HotSpot 8u412"; "HotSpot" if unknown. JDK 8's own
-// version is 25.
+// Version gives name and release, "HotSpot 17.0.15" or "HotSpot 8u412"; "HotSpot" if unknown. JDK 8's own version is
+// 25.
 func (v *VM) Version() string {
 	if v.version == "" {
 		v.version = v.readVersion()

@@ -10,7 +10,7 @@ type ownerID struct {
 	from, to uint64 // stack bounds
 }
 
-// ownerAnonymous is the owner of a monitor that was inflated for a stack lock, until that is unlocked
+// ownerAnonymous is the owner of a monitor inflated for a stack lock, until that is unlocked
 // (runtime/objectMonitor.hpp).
 const ownerAnonymous = 1
 
@@ -21,7 +21,7 @@ const (
 
 const classOwnable = "java/util/concurrent/locks/AbstractOwnableSynchronizer"
 
-// ownerOf gives the id of the owning thread; 0: none or unknown.
+// ownerOf gives the owning thread's id; 0: none or unknown.
 func (t *waiters) ownerOf(w *waitState) int {
 	switch {
 	case w.kind == managed.WaitMonitor && t.owner != nil:
@@ -42,7 +42,7 @@ func (t *waiters) ownerOf(w *waitState) int {
 	return 0
 }
 
-// ownerBy finds the thread by a monitor's owner field. Cached data are checked.
+// ownerBy finds a thread by a monitor's owner field, and checks cached data.
 func (t *waiters) ownerBy(says uint64) int {
 	for range 2 {
 		for i := range t.owners {
@@ -88,7 +88,7 @@ func (t *waiters) readOwner(thread uint64) (o ownerID, ok bool) {
 	return o, !m.failed && o.from < o.to
 }
 
-// lockedBy gives the thread with an object on its lock stack: of the same address, or (led) with a mark that leads to
+// lockedBy gives the thread with an object on its lock stack: the same address, or (led) an object whose mark leads to
 // the monitor.
 func (t *waiters) lockedBy(monitor, object uint64) (tid int, led bool) {
 	if !t.n.vm.layout.has(wantLockStack) {
@@ -123,7 +123,7 @@ func (t *waiters) lockedBy(monitor, object uint64) (tid int, led bool) {
 	return 0, false
 }
 
-// exclusive gives the owner of an exclusive java.util.concurrent lock.
+// exclusive gives the owner's id of an exclusive java.util.concurrent lock.
 func (t *waiters) exclusive(object uint64) int {
 	f := &t.fields
 	if !t.ownable(t.klassOf(object, t.oops.header)) {

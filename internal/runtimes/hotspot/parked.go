@@ -22,7 +22,7 @@ func (t *waiters) status(id threadID) (object uint64, status uint32, ok bool) {
 	return object, status, !m.failed
 }
 
-// byStatus reports whether a thread sleeps or is parked, and for which object.
+// byStatus reports whether a thread sleeps or is parked, and the object that it is parked for.
 func (t *waiters) byStatus(id threadID) (w waitState, ok bool) {
 	object, status, ok := t.status(id)
 	if !ok {

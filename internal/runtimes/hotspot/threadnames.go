@@ -16,13 +16,13 @@ import (
 // stop-the-world collection. ZGC references must have the colour of objects in place; forwarded objects are rejected.
 // Each object must have the expected class.
 
-// oops is the layout of references and objects, found by trial and proven by classes reached.
+// oops is the layout of references and objects, found by trial and proven by the classes reached.
 type oops struct {
 	header  header
 	wide    bool // references have 8 bytes
 	known   bool
 	thread  uint64 // java.lang.Thread
-	name    uint64 // its offset
+	name    uint64 // offset
 	str     uint64 // java.lang.String
 	value   uint64
 	coder   uint64 // 0: none (JDK 8)
@@ -138,13 +138,13 @@ func (t *threads) colours() (bad, shift uint64, ok bool) {
 	return bad, shift, !m.failed && shift < 32
 }
 
-// address decodes a reference; false if the object may have been moved.
+// address decodes a reference; false if the object may have moved.
 func (w *namePath) address(ref uint64) (uint64, bool) {
 	at := ref >> w.shift
 	return at, ref&w.bad == 0 && at != 0 && at%8 == 0
 }
 
-// follow reads a reference of 4 or 8 bytes, whichever is proven.
+// follow reads a reference of 4 or 8 bytes, whichever leads to an object that is accepts.
 func (t *threads) follow(w *namePath, at uint64, is func(uint64) bool) (uint64, bool) {
 	o := &t.oops
 	if (!o.known || !o.wide) && w.bad == 0 {
@@ -205,7 +205,7 @@ func (t *threads) className(klass uint64) string {
 	return name
 }
 
-// isThread reports a java.lang.Thread or a subclass's object.
+// isThread reports whether object is a java.lang.Thread. The first one fixes the layout.
 func (t *threads) isThread(object uint64) bool {
 	o := &t.oops
 	for h := headerNarrow; h <= headerCompact; h++ {
@@ -226,7 +226,7 @@ func (t *threads) isThread(object uint64) bool {
 	return false
 }
 
-// threadClass gives java.lang.Thread if klass is a subclass, or that.
+// threadClass gives the address of java.lang.Thread if klass is that or a subclass, else 0.
 func (t *threads) threadClass(klass uint64) uint64 {
 	for range maxSupers {
 		if klass == 0 || klass%8 != 0 {
@@ -264,7 +264,7 @@ func (t *threads) isString(object uint64) bool {
 	return ok
 }
 
-// isText reports a String's array.
+// isText reports whether object is a String's array.
 func (t *threads) isText(object uint64) bool {
 	o := &t.oops
 	k := t.klassOf(object, o.header)
@@ -318,7 +318,7 @@ func (t *threads) content(w *namePath) (string, bool) {
 	return characters(b, o.unit == 2 || coder[0] == 1)
 }
 
-// characters decodes Latin 1 or UTF-16; false if not printable.
+// characters decodes Latin-1 or UTF-16 (wide); false if not printable.
 func characters(b []byte, wide bool) (string, bool) {
 	var s strings.Builder
 	if !wide {

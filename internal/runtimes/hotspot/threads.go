@@ -14,7 +14,7 @@ import (
 // Each thread in the machine's list leads to its kernel id and java.lang.Thread. Both can change during reads
 // (threadnames.go).
 
-// wantThread are the fields that are needed in all releases.
+// wantThread are the fields needed in all releases.
 var wantThread = []string{
 	"OSThread::_thread_id", "JavaThread::_threadObj", "Klass::_super", "Klass::_layout_helper",
 	"InstanceKlass::_constants",
@@ -65,7 +65,7 @@ type threadLayout struct {
 	osThread, active, klassAt      string
 }
 
-// maxThreadOffset bounds offsets; a JavaThread has about 2,000 bytes.
+// maxThreadOffset bounds the fields' offsets, in bytes.
 const maxThreadOffset = 1 << 15
 
 // threadLayout chooses the alternatives; false if incomplete.
@@ -101,10 +101,10 @@ type threads struct {
 	byTID      map[int]threadID
 	proven     map[int]proven // by thread id
 	oops       oops
-	heap       uint64   // its address
+	heap       uint64
 	also       []string // fields of a JavaThread for waits
 	prefetched []extent
-	// postponed reports that a requested name could not be proven.
+	// postponed: a requested name could not be proven.
 	postponed bool
 	buf       [8 * 128]byte
 }
@@ -129,8 +129,8 @@ func (n *Names) ThreadName(tid int) (name string, ok bool) {
 	return n.threads.name(tid)
 }
 
-// Role implements [managed.Threads]. Collectors are not Java threads: a listed thread with such a name is the
-// program's. Other Java threads of the machine are recognized by name. It uses the last name query's list.
+// Role implements [managed.Threads], with the list of the last name query. Collectors are not Java threads: a listed
+// thread with such a name is the program's. Other Java threads of the machine are recognized by name.
 func (n *Names) Role(tid int, name string) (string, bool) {
 	if !n.threadsReady() {
 		return "", false
@@ -159,7 +159,7 @@ func (n *Names) threadsReady() bool {
 	return true
 }
 
-// name gives a thread's name, the last proven one while unreadable.
+// name gives a thread's name, while it is unreadable the last proven one.
 func (t *threads) name(tid int) (string, bool) {
 	known, ok := t.begin(tid)
 	defer t.n.vm.cached.disable()
@@ -184,7 +184,7 @@ func (t *threads) name(tid int) (string, bool) {
 	return was.name, was.id == id
 }
 
-// begin begins a query for a thread; the count of collections is read first.
+// begin begins a query for a thread by reading the known places, the count of collections first.
 func (t *threads) begin(tid int) (id threadID, ok bool) {
 	k := t.n.vm.cached
 	k.disable()
@@ -236,7 +236,7 @@ func (t *threads) update() {
 	}
 }
 
-// readList reads a ThreadsList, replaced when threads start or end.
+// readList reads a ThreadsList. The machine replaces it when threads start or end.
 func (t *threads) readList(list uint64) {
 	m := t.n.vm.memory()
 	count := uint64(uint32(m.int32(list + t.l.offset(t.l.list[1]))))

@@ -10,10 +10,10 @@ import (
 
 // # Waits of threads
 //
-// A JavaThread has the monitor it enters or waits in; its java.lang.Thread has a status and the object it is parked
-// for. The thread itself writes these, so they are valid if it has not run until the read. As objects move, the path is
-// read twice (threadnames.go). A monitor's owner is as of the read. A woken thread stopped by a safepoint still has its
-// wait.
+// A JavaThread has the monitor that it enters or waits in; its java.lang.Thread has a status and the object that it is
+// parked for. The thread writes these itself, so they are valid if it has not run until the read. As objects move, the
+// path is read twice (threadnames.go). A monitor's owner is as of the read. A woken thread that a safepoint stops still
+// has its wait.
 
 // Needed for waits.
 var (
@@ -37,7 +37,7 @@ const (
 	statusParked   = 1 << 9
 )
 
-// handleMonitors is the first release with object handles in monitors.
+// handleMonitors is the first release whose monitors hold object handles.
 const handleMonitors = 16
 
 // markInflated is in bits 0 and 1 of the mark of an object with a monitor (markWord.hpp).
@@ -60,7 +60,7 @@ type waitFields struct {
 	sync, exclusive uint64 // of AbstractOwnableSynchronizer
 }
 
-// waitState is one reading of the path.
+// waitState is one reading of a wait.
 type waitState struct {
 	kind    managed.WaitKind
 	monitor uint64
@@ -68,7 +68,7 @@ type waitState struct {
 	class   string
 	timed   bool
 	owner   int
-	// anonymous reports that the owner was found by objects' addresses.
+	// anonymous: the owner was found by addresses of objects.
 	anonymous bool
 }
 
@@ -122,7 +122,7 @@ func (n *Names) Waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
 	return w, true
 }
 
-// prove reads the path twice. later reports that it is incomplete, as a collector was active.
+// prove reads the path twice. later reports that it is incomplete because a collector was active.
 func (t *waiters) prove(id threadID) (w waitState, later, ok bool) {
 	count, calm := t.collections()
 	first, ok := t.state(id, calm)
@@ -148,7 +148,7 @@ func (t *waiters) prove(id threadID) (w waitState, later, ok bool) {
 	return w, true, true
 }
 
-// state reads the path once; without calm, of objects only the status.
+// state reads the path once; while a collector is active (not calm) only the monitors.
 func (t *waiters) state(id threadID, calm bool) (w waitState, ok bool) {
 	m := t.n.vm.memory()
 	pending, waiting := m.word(id.thread+t.l.offset(t.pending[0])), m.word(id.thread+t.l.offset(t.pending[1]))
@@ -177,8 +177,8 @@ func (t *waiters) state(id threadID, calm bool) (w waitState, ok bool) {
 	return t.byStatus(id)
 }
 
-// monitorObject gives a monitor's object and its class; 0 if unproven. A reference may lead to an old copy (ZGC), of
-// the same class: its mark must lead to the monitor.
+// monitorObject gives a monitor's object and class; 0 and "" if unproven. A reference may lead to an old copy (ZGC) of
+// the same class, whose mark must lead to the monitor.
 func (t *waiters) monitorObject(monitor uint64) (object uint64, class string) {
 	m := t.n.vm.memory()
 	ref := m.word(monitor + t.l.offset("ObjectMonitor::_object"))
