@@ -4,8 +4,8 @@ package managed
 
 import "sync/atomic"
 
-// Known is a bounded set of addresses of objects that stops need not copy. The walking goroutine adds and drops,
-// the tracer queries; neither blocks. An address can evict another.
+// Known is a bounded set of addresses of objects that stops need not copy. The walking goroutine changes it, the tracer
+// queries it; neither blocks. Adding an address can evict another.
 type Known struct {
 	slots [1 << knownBits]atomic.Uint64
 }
@@ -19,7 +19,7 @@ func (k *Known) slot(addr uint64) *atomic.Uint64 {
 // Has reports whether an address is in the set. A nil set is empty.
 func (k *Known) Has(addr uint64) bool { return k != nil && k.slot(addr).Load() == addr }
 
-// Add adds an address.
+// Add adds an address, possibly in place of another.
 func (k *Known) Add(addr uint64) { k.slot(addr).Store(addr) }
 
 // Drop removes an address.
