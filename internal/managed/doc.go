@@ -15,5 +15,7 @@
 //
 // # Invariants
 //
-// Frames are symbolized during the walk, since the memory with their names may be reused later.
+// Frames are symbolized during the walk, since the memory with their names may be reused later. Times are
+// CLOCK_MONOTONIC in ns; 0: unknown, as in a core. Thread IDs are of the process's own pid namespace. Addresses are
+// run-time addresses, except in [FileTable] and [Builtins].
 package managed

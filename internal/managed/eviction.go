@@ -2,16 +2,15 @@
 
 package managed
 
-// restEvery is the period of eviction, ns.
+// restEvery is the period of eviction.
 const restEvery = 60e9
 
 // IdleEviction schedules the eviction of unused cache entries. The zero value is ready.
 type IdleEviction struct {
-	last int64 // CLOCK_MONOTONIC ns
+	last int64
 }
 
-// Due reports whether entries last used before since are to be evicted. at is the time of the walked copy,
-// CLOCK_MONOTONIC ns.
+// Due reports whether entries last used before since are to be evicted. at is the time of the walked copy.
 func (r *IdleEviction) Due(at int64) (since int64, due bool) {
 	if at-r.last < restEvery {
 		return 0, false

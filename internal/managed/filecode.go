@@ -11,7 +11,7 @@ import (
 // # Code in files
 //
 // Code that a compiler has put into an ELF file: functions listed in a table (Go), or with a convention of their own
-// (V8's builtins). All addresses are the file's.
+// (V8's builtins). Addresses are the file's.
 
 // FileTable is a table of one language's functions in an ELF file. Its rules come before call frame information, and
 // debug files are not searched for its functions. Not safe for concurrent use.

@@ -19,7 +19,7 @@ func (k *Known) slot(addr uint64) *atomic.Uint64 {
 // Has reports whether an address is in the set. A nil set is empty.
 func (k *Known) Has(addr uint64) bool { return k != nil && k.slot(addr).Load() == addr }
 
-// Add adds an address, possibly in place of another.
+// Add adds an address.
 func (k *Known) Add(addr uint64) { k.slot(addr).Store(addr) }
 
 // Drop removes an address.

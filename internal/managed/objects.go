@@ -2,7 +2,7 @@
 
 package managed
 
-// Life has the times of a cached object, CLOCK_MONOTONIC ns.
+// Life has the times of a cached object.
 type Life struct {
 	Serial  uint64 // unique, the Cookie of a [Ref]
 	Since   int64  // first read
@@ -73,8 +73,8 @@ func (o *Objects[E]) Forget() {
 	o.byAddr, o.bySerial = nil, nil
 }
 
-// Begin begins the walk of a copy made at a time (CLOCK_MONOTONIC ns; 0: a core). It evicts unused objects
-// ([IdleEviction]), and all if there are too many.
+// Begin begins the walk of a copy made at a time. It evicts unused objects ([IdleEviction]), and all if there are too
+// many.
 func (o *Objects[E]) Begin(at int64) {
 	if len(o.bySerial) > 2*mostObjects {
 		o.Forget()

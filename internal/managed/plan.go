@@ -6,8 +6,7 @@ package managed
 // count.
 type Plan struct {
 	Steps []Step
-	// Find has the steps that fill slot 0, which is 0 before, for a thread without a known anchor; empty if not
-	// supported.
+	// Find has the steps that fill slot 0 for a thread without a known anchor; empty if not supported.
 	Find []Step
 	// Known has the objects that Each skips; nil: none.
 	Known *Known
@@ -19,7 +18,7 @@ type Plan struct {
 // others are 0 until filled.
 type Step struct {
 	Op Op
-	// Base is the slot of the base address, to which Off is added.
+	// Base is the slot of the address to which Off is added.
 	Base uint8
 	Off  int64
 	// To is the slot written by Load, Seek and Sum.

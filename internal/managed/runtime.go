@@ -12,14 +12,12 @@ import (
 // Host is a runtime's access to its process or core, for the walking goroutine.
 type Host interface {
 	Arch() frames.Arch
-	// Modules gives the executable mappings, by address.
 	Modules() []*frames.Module
-	// Symbol gives a symbol's run-time address and size in bytes, from the file or its debug file; false if none. A
-	// thread-local symbol's address is its offset in the file's block plus the bias. A miss may open the debug file.
+	// Symbol gives a symbol's address and size in bytes, from the file or its debug file; false if none. A thread-local
+	// symbol's address is its offset in the file's block plus the bias. A miss may open the debug file.
 	Symbol(m *frames.Module, name string) (addr, size uint64, ok bool)
 	// Own gives all symbols with these names in the file's own tables; the answer is cached.
 	Own(m *frames.Module, names ...string) []Symbol
-	// Section gives a section's run-time address and content in the file; false if none.
 	Section(m *frames.Module, name string) (addr uint64, content []byte, ok bool)
 	// Read reads memory and gives the number of bytes read.
 	Read(addr uint64, b []byte) int
@@ -37,10 +35,8 @@ type Gatherer interface {
 
 // Symbol is a symbol of a file.
 type Symbol struct {
-	Name string
-	// Addr is a run-time address, Size in bytes.
-	Addr, Size uint64
-	// Function: a function, not an object. Exported: a dynamic symbol.
+	Name               string
+	Addr, Size         uint64
 	Function, Exported bool
 }
 
@@ -68,8 +64,8 @@ type Runtime interface {
 	// the runtime is gone.
 	Attach(h Host) bool
 	Changed() bool
-	// At sets the time (CLOCK_MONOTONIC ns) of the walked copy, for which rules must hold; ask permits reads from the
-	// process. It reports whether earlier rules are invalid.
+	// At sets the time of the walked copy, for which rules must hold; ask permits reads from the process. It reports
+	// whether earlier rules are invalid.
 	At(moment int64, ask bool) (changed bool)
 	// Dated reports whether At must be called.
 	Dated() bool
@@ -80,8 +76,7 @@ type Runtime interface {
 	Forget()
 }
 
-// PerModule is a Runtime that belongs to one module. Detection continues in the other modules, as a process can have
-// several of a kind.
+// PerModule is a Runtime of one module. Detection continues in the other modules.
 type PerModule interface {
 	Runtime
 	// Module is as of the last Attach.
@@ -120,8 +115,8 @@ type Namer interface {
 	Runtime
 	// Plan gives what the tracer copies besides the stack, or nil. A walk may change it.
 	Plan() *Plan
-	// Anchor gives the plan's start address for a thread, or false. tid is its ID in its own pid namespace, pthread the
-	// thread pointer (fs base, TPIDR_EL0), 0 if unknown.
+	// Anchor gives the plan's start address for a thread. pthread is the thread pointer (fs base, TPIDR_EL0), 0 if
+	// unknown.
 	Anchor(tid int, pthread uint64) (addr uint64, ok bool)
 	// Begin begins the walk of s, which is valid until the next Begin.
 	Begin(s *Sample)
@@ -154,12 +149,11 @@ const (
 
 // Sample is the input of a walk.
 type Sample struct {
-	// TID is the thread's ID in its own pid namespace.
 	TID int
 	// Mem is the copied memory: a [frames.Snapshot], or a core's.
 	Regs *frames.Regs
 	Mem  frames.Memory
-	// At is the time of the copy, CLOCK_MONOTONIC ns; 0: unknown, as in a core.
+	// At is the time of the copy.
 	At int64
 	// Asleep: the thread was not stopped, but did not run during the copy.
 	Asleep bool

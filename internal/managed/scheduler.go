@@ -14,9 +14,9 @@ type Scheduler interface {
 	Runtime
 	// Tasks gives the constant location of the stacks that threads have left; nil: unknown.
 	Tasks() *Tasks
-	// Parked counts the waiting tasks. The error is why they are unknown.
+	// Parked counts the waiting tasks.
 	Parked() (Parked, error)
-	// ParkedTasks lists all tasks, each read at its own time. The error is why they are unknown.
+	// ParkedTasks lists all tasks, each read at its own time.
 	ParkedTasks() ([]ParkedTask, error)
 	// Again reads a task again, and reports whether it is unchanged; an ended task is OnThread.
 	Again(t *ParkedTask) (same bool)
@@ -61,19 +61,19 @@ type Parked struct {
 	Waiting int
 	// Reasons counts by the runtime's wait reason; empty if unknown.
 	Reasons map[string]int
-	// Since is about the start of the longest wait, CLOCK_MONOTONIC ns; 0: unknown.
+	// Since is about the start of the longest wait.
 	Since uint64
 }
 
 // ParkedTask is one task and the location of its stack.
 type ParkedTask struct {
 	ID     uint64
-	Parent uint64 // creating task; 0: unknown
+	Parent uint64
 	// Status and Wait are the runtime's words; Wait is empty unless the task waits.
 	Status, Wait string
-	Since        uint64 // about the start of the wait, CLOCK_MONOTONIC ns; 0: unknown
+	Since        uint64 // about the start of the wait
 	Labels       map[string]string
-	CreatedBy    frames.Addr // return address of the creating call; 0: unknown
+	CreatedBy    frames.Addr // return address of the creating call
 	System       bool        // the runtime's own
 	// OnThread: the task is or was about to be on a thread, and Regs are invalid.
 	OnThread         bool
@@ -91,10 +91,9 @@ type ParkedTask struct {
 
 // TaskWait is one thing that a task waits for; a select has several.
 type TaskWait struct {
-	Address frames.Addr // of the semaphore's word, or of the channel
-	Channel bool
-	Send    bool
-	// Queued, Room and Closed describe the channel.
+	Address      frames.Addr // of the semaphore's word, or of the channel
+	Channel      bool
+	Send         bool
 	Queued, Room uint64
 	Closed       bool
 }

@@ -48,7 +48,7 @@ type Task struct {
 	Proven bool
 }
 
-// Watch reports whether threads sleep during a reading. IDs are of the process's own pid namespace.
+// Watch reports whether threads sleep during a reading.
 type Watch interface {
 	// Mark notes the threads' run counts, and reports whether all sleep.
 	Mark(tids []int) bool

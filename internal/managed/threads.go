@@ -4,7 +4,7 @@ package managed
 
 import "prywalk/internal/languages"
 
-// Threads is a Namer that knows more of its threads. IDs are of the process's own pid namespace.
+// Threads is a Namer that knows more of its threads.
 type Threads interface {
 	Namer
 	// ThreadName gives the program's name of a thread (the kernel's is cut at 15 bytes or unset), or false. It is
@@ -22,7 +22,7 @@ type Threads interface {
 	Coroutines(w Watch) TaskList
 }
 
-// NoThreads has the answers of Threads that know nothing more.
+// NoThreads has no answers.
 type NoThreads struct{}
 
 // ThreadName implements [Threads].

@@ -16,9 +16,7 @@ type Held struct {
 
 // Sleeper is a thread asleep in futex(2).
 type Sleeper struct {
-	// TID is the thread's ID in its own pid namespace.
-	TID int
-	// Word is the address at which it sleeps.
+	TID  int
 	Word uint64
 	// Mem is the copy of its memory; nil if gone.
 	Mem frames.Memory
@@ -31,7 +29,6 @@ type WaitKind uint8
 
 // Kinds of waits known to runtimes.
 const (
-	// WaitNone: unknown.
 	WaitNone WaitKind = iota
 	// WaitMonitor: for the lock of an object.
 	WaitMonitor
@@ -39,7 +36,6 @@ const (
 	WaitObject
 	// WaitPark: until another thread wakes it.
 	WaitPark
-	// WaitSleep: for a time.
 	WaitSleep
 	// WaitLock: for a lock with a stored owner.
 	WaitLock
@@ -49,14 +45,13 @@ const (
 
 // Wait is what a thread waits for. Unknown values are zero.
 type Wait struct {
-	Kind WaitKind
-	// Class is the object's class.
+	Kind  WaitKind
 	Class string
 	// Address identifies the object at that time.
 	Address uint64
-	// Owner is the owning thread's ID in the process's own pid namespace, at the query.
+	// Owner is the owning thread's ID at the query.
 	Owner int
-	// OwnerName is its name in the runtime.
+	// OwnerName is the owner's name in the runtime.
 	OwnerName string
 	// Timed: the wait has a time limit.
 	Timed bool
