@@ -8,13 +8,12 @@ func interpreted() (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{CFAReg: regFP, Method: frames.MethodCFI}, Interpreted, true
 }
 
-// maxEntry bounds a method's entry, in bytes.
 const maxEntry = 4096
 
 type entry struct {
 	setsFP       uint64 // of add x29, sp, #…
-	storesSender uint64 // of the caller's sp's store
-	sender       uint8  // its register
+	storesSender uint64 // of the store of the caller's sp
+	sender       uint8  // register of the caller's sp
 }
 
 // entryOf finds the code that makes the frame: add x29, sp, #n; …; stp xzr, sender, [sp, #n-16].
@@ -39,7 +38,7 @@ func (v window) entryOf() (e entry) {
 
 const maxStore = 8
 
-// LearnSender reads the register of the caller's sp from a method's entry.
+// LearnSender finds the register of the caller's sp in a method's entry, and reports whether it is known.
 func (r *Rules) LearnSender(p *Piece) bool {
 	if r.sender == 0 {
 		v := window{p.Begin, r.Code(p.Begin, min(p.End-p.Begin, maxEntry))}
@@ -71,7 +70,7 @@ func (r *Rules) Entry(p *Piece, pc uint64) (rule frames.Rule, row *frames.Row, o
 	return r.Interpreter(p, pc)
 }
 
-// callsBefore reports a call before an address, which changes x30.
+// callsBefore reports whether a call, which changes x30, may precede pc.
 func (v window) callsBefore(pc uint64) bool {
 	for q := v.low; q < pc; q += insnBytes {
 		if w, ok := v.at(q); !ok || w.calls() {
@@ -110,13 +109,13 @@ func (r *Rules) InterpreterCaller(p *Piece, pc uint64) (frames.Rule, *frames.Row
 	return v.inActivation(pc, true)
 }
 
-// Interpreter gives the rule in the interpreter, except in methods' entries.
+// Interpreter gives the rule in the interpreter, except in method entries.
 func (r *Rules) Interpreter(p *Piece, pc uint64) (frames.Rule, *frames.Row, bool) {
 	v := r.around(p, pc)
 	return v.inActivation(pc, false)
 }
 
-// inCall gives the rule after an intrinsic's call, if br reg follows directly
+// inCall gives the rule after an intrinsic's call that br reg directly follows
 // (TemplateInterpreterGenerator::generate_math_entry).
 func (v window) inCall(pc uint64) (rule frames.Rule, row *frames.Row, ok bool) {
 	last, _ := v.at(pc - insnBytes)
@@ -139,7 +138,7 @@ func (v window) inCall(pc uint64) (rule frames.Rule, row *frames.Row, ok bool) {
 //
 //	…; stp x0, x30, [sp, #-16]!; …; bl; …; ldp x0, x30, [sp], #16; …; br x1
 //
-// GC barriers make a C frame within it, and remove that without a change of sp after it.
+// GC barriers make a C frame within it.
 func (v window) inActivation(pc uint64, caller bool) (frames.Rule, *frames.Row, bool) {
 	at := pc
 	for n := 0; n < bytesBefore/insnBytes; n++ {
@@ -164,7 +163,7 @@ func (v window) inActivation(pc uint64, caller bool) (frames.Rule, *frames.Row, 
 	return interpreted()
 }
 
-// endsActivation reports whether a pop ends an interpreted frame.
+// endsActivation reports whether the pop at an address ends an interpreted frame.
 func (v window) endsActivation(at uint64) bool {
 	for i := uint64(1); i <= maxEnd; i++ {
 		w, _ := v.at(at + i*insnBytes)
@@ -181,13 +180,13 @@ func (v window) endsActivation(at uint64) bool {
 	return false
 }
 
-// maxEnd bounds the instructions to sp's restoration.
+// maxEnd bounds the instructions until sp is restored.
 const maxEnd = 6
 
-// ended gives the rule at pc after the end of a frame; the code continues at from.
+// ended gives the rule at pc after the pop that ends a frame; from is the instruction after the pop.
 func (v window) ended(from, pc uint64, caller bool) (frames.Rule, *frames.Row, bool) {
-	// back reports that sp was the caller's; since then pushed bytes were pushed, the return address first if stored.
-	// lost reports that x30 is no longer the return address.
+	// back: sp was the caller's; since then pushed bytes were pushed, the return address first if stored. lost: x30 no
+	// longer holds the return address.
 	back, stored, lost, pushed := false, false, false, int64(0)
 	for q := from; q < pc; q += insnBytes {
 		w, ok := v.at(q)
@@ -225,7 +224,7 @@ func (v window) ended(from, pc uint64, caller bool) (frames.Rule, *frames.Row, b
 	return inLR(bySender(v.givenTo(pc)))
 }
 
-// givenTo gives the register with the caller's sp after the pop: x20, or a later one (JDK 25).
+// givenTo gives the register with the caller's sp after the pop: x20, or one that is moved there later (JDK 25).
 func (v window) givenTo(pc uint64) uint8 {
 	for i := uint64(0); i < maxEnd; i++ {
 		w, _ := v.at(pc + i*insnBytes)

@@ -33,7 +33,7 @@ func (r *Rules) MethodCaller(p *Piece, pc uint64) (frames.Rule, *frames.Row, boo
 	}
 	v := r.around(p, pc)
 	if p.Assembly {
-		// As the machine walks it; the place may be pushed before a call of C (aarch64_enc_java_to_runtime).
+		// As the machine walks it. The return address may be pushed before a call of C (aarch64_enc_java_to_runtime).
 		if w, _ := v.at(pc); w == popCrumb && p.Frame > 2*wordBytes {
 			return framed(p.Frame + 2*wordBytes), nil, true
 		}
@@ -46,7 +46,7 @@ func (r *Rules) MethodCaller(p *Piece, pc uint64) (frames.Rule, *frames.Row, boo
 	return framed(size), nil, true
 }
 
-// maxPushed bounds the bytes below a frame: a barrier saves all registers.
+// maxPushed bounds the bytes pushed below a frame: a barrier saves all registers.
 const maxPushed = 4096
 
 // making gives the rule before the frame is complete.
@@ -102,12 +102,12 @@ func (v window) makesAt(p *Piece, pc uint64) manner {
 	return madeNot
 }
 
-// touches precede it, one per page: sub x9, sp; str xzr, [x9].
+// touches recognizes the instructions that precede it, one pair per page: sub x9, sp; str xzr, [x9].
 func touches(w insn) bool {
 	return w.is(0xff8003ff, 0xd10003e9) || w == 0xf900013f || w == nop
 }
 
-// makes gives the rule where the frame is about to be made, or partly is.
+// makes gives the rule directly before and while the frame is made.
 func (v window) makes(p *Piece, pc uint64) (rule frames.Rule, ok bool) {
 	q := pc
 	for range bytesBehind / insnBytes {
@@ -129,7 +129,7 @@ func (v window) makes(p *Piece, pc uint64) (rule frames.Rule, ok bool) {
 		for q := pc - i*insnBytes + insnBytes; q < pc; q += insnBytes {
 			if w, _ := v.at(q); w != setFP {
 				if c, _ := w.stack(); c != level {
-					return rule, false // complete
+					return rule, false // the frame is complete
 				}
 			}
 		}
@@ -138,7 +138,7 @@ func (v window) makes(p *Piece, pc uint64) (rule frames.Rule, ok bool) {
 	return rule, false
 }
 
-// frameAt gives CFA − sp after the frame is made. gone reports that it is removed, with the return address in x30.
+// frameAt gives CFA − sp after the frame is made. gone: the frame is removed, with the return address in x30.
 func (v window) frameAt(p *Piece, pc uint64) (size int64, gone bool) {
 	last, _ := v.at(pc - insnBytes)
 	loaded, called := last.is(pairMask, uint32(pairOfSP)), false
@@ -191,7 +191,7 @@ func (v window) pairNext(pc uint64) bool {
 	return w == popPair
 }
 
-// gaveUp reports whether the frame was removed right before an address, for a jump.
+// gaveUp reports whether the frame was removed directly before pc, for a jump.
 func (v window) gaveUp(p *Piece, pc uint64) bool {
 	for q := pc - insnBytes; q >= pc-maxGivenUp*insnBytes; q -= insnBytes {
 		w, ok := v.at(q)
@@ -213,7 +213,7 @@ func (v window) gaveUp(p *Piece, pc uint64) bool {
 
 const maxGivenUp = 8
 
-// Onward reports whether an address is in a call's stub after a method, which has no frame.
+// Onward reports whether pc is in a call's stub after a method, which has no frame.
 func (r *Rules) Onward(p *Piece, pc uint64) bool {
 	return pc%insnBytes == 0 && r.around(p, pc).onward(pc)
 }
@@ -256,7 +256,7 @@ const (
 	regScratch = 8
 )
 
-// leavesByPoll reports a frameless safepoint poll piece: adr x8, poll; str x8, [x28, #…]; and a jump.
+// leavesByPoll reports whether pc is in a frameless safepoint poll piece: adr x8, poll; str x8, [x28, #…]; jump.
 func (v window) leavesByPoll(p *Piece, pc uint64) bool {
 	for back := uint64(0); back <= 4; back++ {
 		q := pc - back*insnBytes
@@ -276,7 +276,7 @@ func (v window) leavesByPoll(p *Piece, pc uint64) bool {
 	return false
 }
 
-// jumpsOut reports a jump out of the method: b, or by x8.
+// jumpsOut reports whether code jumps out of the method, by b or x8.
 func (v window) jumpsOut(p *Piece, pc uint64) bool {
 	for range 4 {
 		w, _ := v.at(pc)
