@@ -9,17 +9,17 @@ import (
 	"prywalk/frames"
 )
 
-// beam finds the frame of Erlang's JIT code (since OTP 24), with sp in an Erlang process's heap.
+// beam finds the frame of Erlang's JIT code (since OTP 24), which runs with sp in an Erlang process's heap.
 //
-// rbx leads to the scheduler's registers on its C stack, placed there by the entry to which process_main jumps, once
-// per scheduler thread, keeping none of the caller's registers. Calls between Erlang functions are not found.
+// The entry, to which process_main jumps once per scheduler thread, puts the scheduler's registers on the C stack, with
+// rbx pointing to them, and keeps none of the caller's registers. Calls between Erlang functions are not found.
 //
 // Source: erts/emulator/beam/jit/x86/process_main.cpp (emit_process_main).
 type beam struct {
 	oneFrame
 	main  uint64
-	below uint64 // of the C stack below rbx
-	size  uint64 // at least, to the return address
+	below uint64 // C stack below rbx, in bytes
+	size  uint64 // of the frame up to the return address, without alignment
 	frame *proof
 	tries int
 }
@@ -31,8 +31,8 @@ var (
 )
 
 const (
-	beamEntry = 64 // bytes of process_main
-	beamWords = 8  // for alignment
+	beamEntry = 64 // searched bytes of the entry
+	beamWords = 8  // searched for the return address
 	beamMost  = 1 << 20
 	beamTries = 64 // per module
 )
@@ -48,7 +48,7 @@ func newBeam(p *process) Runtime {
 	return b
 }
 
-// learn finds the entry, which may be made after its mapping.
+// learn finds the entry, which may be generated after its module is mapped.
 func (b *beam) learn() bool {
 	for _, m := range b.o.Modules {
 		if b.size == 0 && m.Generated && b.tries < beamTries {

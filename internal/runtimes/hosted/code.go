@@ -12,22 +12,22 @@ import (
 // Options are the inputs of a [Runtime].
 type Options struct {
 	Arch frames.Arch
-	// Read fills b with memory at addr and gives the number of bytes.
+	// Read reads memory and gives the number of bytes read.
 	Read func(addr uint64, b []byte) int
 	// Entry is the run-time address of [Kind.Entry]'s function, or 0.
 	Entry uint64
-	// Modules are all modules, by address.
+	// Modules are by address.
 	Modules []*frames.Module
 }
 
 // Runtime finds the frames of one runtime's code, at run-time addresses.
 type Runtime interface {
-	// First has rules before the analysis of instructions, Last after it; nil: none.
+	// First has the rules before the analysis of instructions, Last those after it; nil: none.
 	First() frames.RuleSource
 	Last() frames.RuleSource
-	// Own has the runtime's own code where call frame information is wrong; nil: none.
+	// Own has rules for the runtime's own file, where call frame information is wrong; nil: none.
 	Own() frames.RuleSource
-	// Owns reports whether the runtime may have made that code.
+	// Owns reports whether the runtime may have generated m's code.
 	Owns(m *frames.Module) bool
 	// Update sets the current modules and invalidates earlier rules.
 	Update(mods []*frames.Module)
@@ -52,7 +52,7 @@ func (k Kind) String() string {
 	return [...]string{"none", "LuaJIT", "Guile", "Chez Scheme", "Erlang", "SBCL", "PyPy"}[k]
 }
 
-// markers are symbols exported by one runtime only.
+// markers are symbols that only one runtime exports.
 var markers = map[string]Kind{
 	"luaJIT_setmode":          LuaJIT,
 	"scm_with_guile":          Guile,
@@ -76,7 +76,7 @@ func (k Kind) Entry() string {
 	return ""
 }
 
-// New gives the [Runtime] for module lib; nil if there is none.
+// New gives the [Runtime] of module lib; nil if unknown.
 func New(k Kind, lib *frames.Module, o Options) Runtime {
 	if o.Arch != frames.X86_64 {
 		return nil
@@ -113,13 +113,12 @@ func (p *process) find(addr uint64) *frames.Module {
 	return mods[i]
 }
 
-// made reports generated code.
 func (p *process) made(addr uint64) bool {
 	m := p.find(addr)
 	return m != nil && m.Generated
 }
 
-// called reports an address after a call in a file's code.
+// called reports whether ret follows a call in a file's code.
 func (p *process) called(ret uint64) bool {
 	m := p.find(ret - 1)
 	if m == nil || m.Generated || m.Calls == nil {
@@ -129,7 +128,7 @@ func (p *process) called(ret uint64) bool {
 	return ok
 }
 
-// oneCall gives the CFA if exactly one of the words follows a direct call of target.
+// oneCall gives the CFA if exactly one of the words from an address on follows a direct call of target.
 func (p *process) oneCall(mem frames.Memory, from uint64, words int, target uint64) (cfa, unread uint64, ok bool) {
 	for i := range uint64(words) {
 		at := from + 8*i
@@ -165,13 +164,13 @@ func (p *process) word(addr uint64, size int) (uint64, bool) {
 	return binary.LittleEndian.Uint64(b[:]), true
 }
 
-// maxText bounds the code searched, textPart one read, in bytes.
+// maxText bounds the searched code, textPart one read, in bytes.
 const (
 	maxText  = 64 << 20
 	textPart = 64 << 10
 )
 
-// eachText calls f with overlapping parts of a module's code, until true.
+// eachText calls f with overlapping parts of a module's code until it returns true.
 func (p *process) eachText(m *frames.Module, overlap uint64, f func(addr uint64, code []byte) (enough bool)) {
 	b := make([]byte, textPart)
 	for at := m.Start; at < m.End && at-m.Start < maxText; at += textPart - overlap {
@@ -182,13 +181,13 @@ func (p *process) eachText(m *frames.Module, overlap uint64, f func(addr uint64,
 	}
 }
 
-// proof is a rule that searches and verifies its frame.
+// proof is a rule that searches its frame and verifies it.
 type proof struct {
 	prove func(regs *frames.Regs, mem frames.Memory, pc uint64) (cfa, unread uint64, ok bool)
 	row   frames.Row
 }
 
-// newProof has registers saved at these distances below the CFA.
+// newProof gives a proof whose registers are saved at these distances below the CFA.
 func newProof(saved map[uint8]int64) *proof {
 	p := &proof{}
 	p.row.CFAExpr = p

@@ -16,14 +16,15 @@ import (
 // haskell finds the frame of GHC's Haskell code, which has no call frame information.
 //
 // sp stays where the entry put it, apart from words pushed for calls of C. The scheduler calls the entry, StgRun,
-// directly; it saves registers above room of a fixed size with remains of ended frames, which is not searched.
+// directly; the entry saves registers above room of a fixed size, which holds remains of ended frames and is not
+// searched.
 //
 // Source: rts/StgCRun.c (StgRunIsImplementedInAssembler).
 type haskell struct {
 	*process
-	start, end uint64 // the entry, up to its return
-	left       uint64 // where only the registers remain
-	size       uint64 // without the return address
+	start, end uint64 // of the entry's code
+	left       uint64 // where only the saved registers remain
+	size       uint64 // of the frame without return address
 	frame      *proof
 }
 
@@ -47,10 +48,10 @@ const (
 	haskellEntry  = 192     // bytes of the entry
 	haskellMost   = 1 << 20 // of a frame
 	haskellKept   = 48      // of the registers
-	haskellPushed = 32      // words pushed for calls of C
-	haskellMakes  = 14      // end of sub rsp
-	haskellFirst  = 4       // of the registers' room
-	haskellSaves  = 14 + 23 // of saving them
+	haskellPushed = 32      // words, for calls of C
+	haskellMakes  = 14      // end of the second sub rsp
+	haskellFirst  = 4       // end of the first
+	haskellSaves  = 14 + 23 // end of the saves
 )
 
 func newHaskell(p *process, start uint64) *haskell {
@@ -81,7 +82,7 @@ func (h *haskell) readEntry(code []byte) bool {
 	return true
 }
 
-// entryRule is the rule in the entry; its call frame information is partly wrong.
+// entryRule is the rule in the entry, whose call frame information is partly wrong.
 func (h *haskell) entryRule(pc uint64) frames.Rule {
 	r := frames.Rule{Method: frames.MethodHeuristic, CFAReg: frames.X86RSP, CFAOff: 8}
 	switch {
@@ -101,7 +102,7 @@ func (h *haskell) entryRule(pc uint64) frames.Rule {
 	return r
 }
 
-// inFile is a module's source: call frame information, else the frame.
+// inFile is a module's rule source: call frame information, else the frame.
 func (h *haskell) inFile(m *frames.Module, sources []frames.RuleSource) frames.RuleSource {
 	return ruleFunc(func(q frames.Query) (frames.Rule, *frames.Row, bool) {
 		pc := q.PC + m.Bias
@@ -120,7 +121,7 @@ func (h *haskell) inFile(m *frames.Module, sources []frames.RuleSource) frames.R
 	})
 }
 
-// prove finds the only word above the entry's room that follows a call of it.
+// prove finds the only word above the entry's room that follows a call of the entry.
 func (h *haskell) prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, unread uint64, ok bool) {
 	sp, known := regs.Get(frames.X86RSP)
 	if !known {
@@ -129,14 +130,13 @@ func (h *haskell) prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, un
 	return h.oneCall(mem, sp+h.size, haskellPushed, h.start)
 }
 
-// Haskell is GHC's run-time system. It implements [managed.Runtime].
+// Haskell is GHC's runtime, a [managed.Runtime].
 type Haskell struct {
 	managed.Plain
 	lib *frames.Module
 	of  *haskell
 }
 
-// A section, and library names.
 const (
 	haskellSection = ".debug-ghc-link-info"
 	haskellLibrary = "libHS"

@@ -10,8 +10,8 @@ import (
 
 // pypy finds the frames of PyPy's JIT code.
 //
-// Loops and bridges have a machine frame of fixed size, in which the entry notes for vmprof the frame's own address and
-// kind, as proof. Routines called by compiled code have only their return address.
+// Loops and bridges have a frame of fixed size, in which the entry stores for vmprof the frame's own address and kind:
+// the proof. Routines called by compiled code have only their return address.
 //
 // Source: rpython/jit/backend/x86/arch.py (FRAME_FIXED_SIZE) and assembler.py (_call_header, _call_header_vmprof,
 // _call_footer).
@@ -52,9 +52,9 @@ const (
 )
 
 const (
-	pypyWords   = 32      // below a frame
-	pypyEntry   = 128     // bytes of an entry
-	pypyRoutine = 2 << 10 // of a routine
+	pypyWords   = 32      // searched below a frame
+	pypyEntry   = 128     // bytes
+	pypyRoutine = 2 << 10 // bytes
 	pypyLoad    = 128     // from a target's load to the call
 	pypyPlaces  = 1 << 12
 )
@@ -69,7 +69,7 @@ const (
 
 type pypyPlace struct {
 	stage pypyStage
-	kept  uint32 // saved registers, at pypyEnter
+	kept  uint32 // bits of the saved registers, at pypyEnter
 }
 
 func newPyPy(p *process) Runtime {
@@ -174,7 +174,7 @@ func (y *pypy) prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, unrea
 	return cfa, 0, y.follows(ret)
 }
 
-// ofBody gives the CFA after the entry, or in a routine called there.
+// ofBody gives the CFA after the entry, or in a routine called by compiled code.
 func (y *pypy) ofBody(pc, sp uint64, mem frames.Memory) (cfa, unread uint64, ok bool) {
 	called := false // a word is or was a return address
 	for at, last := sp, uint64(0); at <= sp+8*pypyWords; at += 8 {

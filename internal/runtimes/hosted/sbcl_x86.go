@@ -11,19 +11,19 @@ import (
 // sbcl finds the frames of SBCL's code, by frame pointer.
 //
 // The caller stores its frame pointer in the callee's frame, sets rbp, and calls; the callee moves the return address
-// there. Between, rbp's frame is the callee's or incomplete. Runtime routines have no frame.
+// there. In between, rbp's frame is the callee's or incomplete. Runtime routines have no frame.
 //
 // Source: src/compiler/x86-64/call.lisp (allocate-frame, xep-allocate-frame, return).
 type sbcl struct {
 	*process
 	frame   *proof
-	entered uint64 // of C's call of Lisp
+	entered uint64 // return address of C's call of Lisp
 }
 
-// lispSaved are call_into_lisp's saved registers, ordered as [frames.Rule.Saved].
+// lispSaved are call_into_lisp's saved registers, in the order of [frames.Rule.Saved].
 var lispSaved = [frames.NumCompact]uint8{2, 3, 4, 5, 6, 7}
 
-// lispEntryLen bounds call_into_lisp up to the call.
+// lispEntryLen bounds call_into_lisp up to the call, in bytes.
 const lispEntryLen = 128
 
 var (
@@ -93,12 +93,12 @@ type callerKind uint8
 
 const (
 	lispByFP    callerKind = iota
-	lispNext               // rbp is the next callee's frame
-	lispEntered            // called, return address at sp
+	lispNext               // rbp is already the next callee's frame
+	lispEntered            // just called, return address at sp
 	lispTop                // no frame, return address at sp
 )
 
-// callerOf classifies pc; regs.PC is a return address if different.
+// callerOf classifies pc, which is a return address if it differs from regs.PC.
 func (s *sbcl) callerOf(regs *frames.Regs, mem frames.Memory, pc uint64) callerKind {
 	if pc != regs.PC {
 		return lispByFP
@@ -133,7 +133,7 @@ func isCall(code []byte) bool {
 	return code[0] == 0xe8 || code[0] == 0xff && code[1]>>3&7 == 2
 }
 
-// inRoutine reports whether the word at sp follows a call of code shortly before pc.
+// inRoutine reports whether the word at sp follows a direct call of code shortly before pc.
 func (s *sbcl) inRoutine(mem frames.Memory, sp, pc uint64) bool {
 	ret, ok := mem.Word(sp)
 	m := s.find(ret - 1)
