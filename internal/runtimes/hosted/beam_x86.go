@@ -9,10 +9,9 @@ import (
 	"prywalk/frames"
 )
 
-// beam finds the frame of Erlang's JIT code (since OTP 24), which runs with sp in an Erlang process's heap.
-//
-// The entry, to which process_main jumps once per scheduler thread, puts the scheduler's registers on the C stack, with
-// rbx pointing to them, and keeps none of the caller's registers. Calls between Erlang functions are not found.
+// beam finds the frame of Erlang's JIT code (since OTP 24), which runs with sp in an Erlang process's heap. The entry,
+// to which process_main jumps once per scheduler thread, keeps none of the caller's registers; it puts the scheduler's
+// registers on the C stack, with rbx pointing to them. Calls between Erlang functions are not found.
 //
 // Source: erts/emulator/beam/jit/x86/process_main.cpp (emit_process_main).
 type beam struct {
@@ -48,7 +47,6 @@ func newBeam(p *process) Runtime {
 	return b
 }
 
-// learn finds the entry, which may be generated after its module is mapped.
 func (b *beam) learn() bool {
 	for _, m := range b.o.Modules {
 		if b.size == 0 && m.Generated && b.tries < beamTries {
@@ -59,7 +57,7 @@ func (b *beam) learn() bool {
 	return b.size != 0
 }
 
-// findEntry finds the code that makes BEAM's frame: sub rsp, size; and rsp, −64; …; lea rbx, [rsp + …].
+// findEntry finds sub rsp, size; and rsp, −64; …; lea rbx, [rsp + …].
 func (b *beam) findEntry(_ uint64, code []byte) bool {
 	for at := 0; ; at++ {
 		i := bytes.Index(code[at:], beamAlign)
@@ -91,7 +89,6 @@ func (b *beam) First() frames.RuleSource {
 	})
 }
 
-// prove finds the only word that follows a call of process_main.
 func (b *beam) prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, unread uint64, ok bool) {
 	rbx, known := regs.Get(frames.X86RBX)
 	if !known || rbx%8 != 0 || b.size == 0 && !b.learn() || rbx < b.below {

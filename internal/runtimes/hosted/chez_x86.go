@@ -4,8 +4,8 @@ package hosted
 
 import "prywalk/frames"
 
-// chez finds the frame of Chez Scheme's code, which keeps the entry's sp, apart from words pushed for calls.
-// S_generic_invoke jumps to the entry. The caller's registers are lost, and not needed (setjmp).
+// chez finds the frame of Chez Scheme's code, to whose entry S_generic_invoke jumps. The code keeps the entry's sp,
+// apart from words pushed for calls. The caller's registers are lost, and not needed (setjmp).
 //
 // Source: c/schsig.c and c/scheme.c (S_call_help, S_generic_invoke).
 type chez struct {

@@ -12,7 +12,6 @@ import (
 // Options are the inputs of a [Runtime].
 type Options struct {
 	Arch frames.Arch
-	// Read reads memory and gives the number of bytes read.
 	Read func(addr uint64, b []byte) int
 	// Entry is the run-time address of [Kind.Entry]'s function, or 0.
 	Entry uint64
@@ -20,12 +19,12 @@ type Options struct {
 	Modules []*frames.Module
 }
 
-// Runtime finds the frames of one runtime's code, at run-time addresses.
+// Runtime finds the frames of one runtime's code. Addresses are run-time addresses; a nil source has no rules.
 type Runtime interface {
-	// First has the rules before the analysis of instructions, Last those after it; nil: none.
+	// First has the rules before the analysis of instructions, Last those after it.
 	First() frames.RuleSource
 	Last() frames.RuleSource
-	// Own has rules for the runtime's own file, where call frame information is wrong; nil: none.
+	// Own has rules for the runtime's file, where call frame information is wrong.
 	Own() frames.RuleSource
 	// Owns reports whether the runtime may have generated m's code.
 	Owns(m *frames.Module) bool
@@ -36,7 +35,7 @@ type Runtime interface {
 // Kind identifies a runtime.
 type Kind uint8
 
-// The runtimes. None is the zero value.
+// The runtimes.
 const (
 	None Kind = iota
 	LuaJIT
@@ -187,7 +186,7 @@ type proof struct {
 	row   frames.Row
 }
 
-// newProof gives a proof whose registers are saved at these distances below the CFA.
+// newProof has registers saved at distances below the CFA.
 func newProof(saved map[uint8]int64) *proof {
 	p := &proof{}
 	p.row.CFAExpr = p

@@ -5,15 +5,8 @@
 // # Algorithm
 //
 // In such code functions have no machine frames: sp stays where an entry put it, and the program's stack is elsewhere.
-// The caller is the entry's, at a distance from sp that the entry's instructions show:
-//
-//   - LuaJIT: a trace runs in the interpreter's C frame, below two saved words and the trace's spill area.
-//   - Guile: the library calls a trampoline by a pointer; the trampoline makes the frame.
-//   - Chez Scheme: the library calls code by a register, which pushes and jumps to Scheme code.
-//   - BEAM (Erlang): the entry puts the scheduler's registers on the C stack; a register points to them.
-//   - PyPy: an entry makes a frame of fixed size, which contains its own address.
-//   - SBCL: as an exception, functions have frames by rbp.
-//   - Haskell (GHC): the scheduler calls an entry; its instructions give the frame's size.
+// The caller is the entry's, at a distance from sp that the entry's instructions show. Each runtime's type has its
+// layout and sources. SBCL is an exception: its functions have frames by rbp.
 //
 // # Invariants
 //

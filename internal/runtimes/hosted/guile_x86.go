@@ -46,7 +46,6 @@ func (g *guile) Last() frames.RuleSource { return nil }
 // Own implements [Runtime].
 func (g *guile) Own() frames.RuleSource { return nil }
 
-// rule gives the trampoline's frame, except in the trampoline.
 func (g *guile) rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if pc := q.Lookup(g.o.Arch); g.entry != nil && pc >= g.entry.start && pc < g.entry.end {
 		return frames.Rule{}, nil, false
@@ -67,7 +66,6 @@ func (g *guile) prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, unre
 	return cfa, 0, g.target(ret) == g.entry.start
 }
 
-// learn finds the trampoline by the return address at its frame's end.
 func (g *guile) learn(sp uint64, mem frames.Memory) bool {
 	for at := sp; at < sp+8*maxFrameWords; at += 8 {
 		ret, readable := mem.Word(at)
@@ -99,8 +97,8 @@ func (g *guile) target(ret uint64) uint64 {
 	return t
 }
 
-// findTarget gives the generated code that the call before ret leads to, by a pointer in the library's data; 0: none.
-// The call is FF /2, rip-relative (Intel SDM volume 2, CALL).
+// findTarget gives the generated code that the call before ret leads to, by a pointer in the library's data: FF /2,
+// rip-relative (Intel SDM volume 2, CALL); 0: none.
 func (g *guile) findTarget(ret uint64) uint64 {
 	var b [6]byte
 	if ret-g.lib.Start >= g.lib.End-g.lib.Start || g.o.Read(ret-6, b[:]) < len(b) || b[0] != 0xff || b[1] != 0x15 {

@@ -13,11 +13,9 @@ import (
 	"prywalk/internal/managed"
 )
 
-// haskell finds the frame of GHC's Haskell code, which has no call frame information.
-//
-// sp stays where the entry put it, apart from words pushed for calls of C. The scheduler calls the entry, StgRun,
-// directly; the entry saves registers above room of a fixed size, which holds remains of ended frames and is not
-// searched.
+// haskell finds the frame of GHC's Haskell code, which has no call frame information. The scheduler calls the entry,
+// StgRun, directly. The entry saves registers above room of a fixed size, where remains of ended frames are not
+// searched. sp stays where it put it, apart from words pushed for calls of C.
 //
 // Source: rts/StgCRun.c (StgRunIsImplementedInAssembler).
 type haskell struct {
@@ -121,7 +119,6 @@ func (h *haskell) inFile(m *frames.Module, sources []frames.RuleSource) frames.R
 	})
 }
 
-// prove finds the only word above the entry's room that follows a call of the entry.
 func (h *haskell) prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, unread uint64, ok bool) {
 	sp, known := regs.Get(frames.X86RSP)
 	if !known {

@@ -11,10 +11,9 @@ import (
 	"prywalk/frames"
 )
 
-// luaJIT finds the frames of LuaJIT's traces (64-bit references, the default on x86-64 since 2.1).
-//
-// The interpreter saves two registers and jumps to a trace (JLOOP), whose sp is lower by its spill area. The dispatch
-// table's register and the interpreter's instructions lead to the descriptions of traces.
+// luaJIT finds the frames of LuaJIT's traces (64-bit references, the default on x86-64 since 2.1). The interpreter
+// saves two registers and jumps to a trace (JLOOP), whose sp is lower by its spill area. The dispatch table's register
+// and the interpreter's instructions lead to the descriptions of traces.
 //
 // Sources: vm_x64.dasc ("rsp entering interpreter", SAVE_CFRAME, SAVE_L; JLOOP), lj_jit.h (GCtrace, jit_State),
 // lj_frame.h (CFRAME_RAWMASK).
@@ -66,7 +65,7 @@ var (
 
 const luaJLoop = 80
 
-// newLuaJIT gives nil if the interpreter's instructions are not the expected ones.
+// newLuaJIT gives nil if the interpreter's instructions are unknown.
 func newLuaJIT(p *process) Runtime {
 	l := &luaJIT{process: p}
 	var rule frames.Rule
@@ -105,7 +104,6 @@ func newLuaJIT(p *process) Runtime {
 	return l
 }
 
-// interpreter gives the C frame by its call frame information.
 func (l *luaJIT) interpreter(at uint64) frames.Rule {
 	for _, s := range l.lib.Sources {
 		r, row, ok := s.Rule(frames.Query{PC: at - l.lib.Bias})
@@ -160,7 +158,7 @@ func (l *luaJIT) Last() frames.RuleSource {
 	return ruleFunc(func(frames.Query) (frames.Rule, *frames.Row, bool) { return l.frame.rule() })
 }
 
-// prove finds a trace's C frame. If it fails it reads the descriptions again.
+// prove finds a trace's C frame, with descriptions read again if it fails.
 func (l *luaJIT) prove(regs *frames.Regs, mem frames.Memory, pc uint64) (cfa, unread uint64, ok bool) {
 	sp, ok := regs.Get(frames.X86RSP)
 	if !ok {
@@ -175,7 +173,6 @@ func (l *luaJIT) prove(regs *frames.Regs, mem frames.Memory, pc uint64) (cfa, un
 	return l.frameOf(sp, mem, pc)
 }
 
-// frameOf is prove by the known descriptions.
 func (l *luaJIT) frameOf(sp uint64, mem frames.Memory, pc uint64) (cfa, unread uint64, ok bool) {
 	t, ok := l.trace(pc)
 	if !ok {
@@ -212,7 +209,7 @@ func (l *luaJIT) trace(pc uint64) (luaTrace, bool) {
 	return luaTrace{}, false
 }
 
-// learn reads the traces of a dispatch table, and reports whether they changed.
+// learn reads a dispatch table's traces, and reports whether they changed.
 func (l *luaJIT) learn(dispatch uint64) bool {
 	i := slices.IndexFunc(l.vms, func(vm *luaVM) bool { return vm.dispatch == dispatch })
 	if i >= 0 {
@@ -229,7 +226,6 @@ func (l *luaJIT) learn(dispatch uint64) bool {
 	return true
 }
 
-// read reads the traces of a VM, and reports whether they changed.
 func (l *luaJIT) read(vm *luaVM) bool {
 	var head [16]byte
 	if l.o.Read(vm.dispatch+uint64(l.table), head[:]) < len(head) || head == vm.head {

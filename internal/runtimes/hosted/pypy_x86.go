@@ -8,10 +8,8 @@ import (
 	"prywalk/frames"
 )
 
-// pypy finds the frames of PyPy's JIT code.
-//
-// Loops and bridges have a frame of fixed size, in which the entry stores for vmprof the frame's own address and kind:
-// the proof. Routines called by compiled code have only their return address.
+// pypy finds the frames of PyPy's JIT code. Loops and bridges have a frame of fixed size, in which the entry stores for
+// vmprof the frame's own address and kind: the proof. Routines called by compiled code have only their return address.
 //
 // Source: rpython/jit/backend/x86/arch.py (FRAME_FIXED_SIZE) and assembler.py (_call_header, _call_header_vmprof,
 // _call_footer).

@@ -8,10 +8,9 @@ import (
 	"prywalk/frames"
 )
 
-// sbcl finds the frames of SBCL's code, by frame pointer.
-//
-// The caller stores its frame pointer in the callee's frame, sets rbp, and calls; the callee moves the return address
-// there. In between, rbp's frame is the callee's or incomplete. Runtime routines have no frame.
+// sbcl finds the frames of SBCL's code, by frame pointer. The caller stores its frame pointer in the callee's frame,
+// sets rbp, and calls; the callee moves the return address there. In between, rbp's frame is the callee's or
+// incomplete. Runtime routines have no frame.
 //
 // Source: src/compiler/x86-64/call.lisp (allocate-frame, xep-allocate-frame, return).
 type sbcl struct {
@@ -75,7 +74,7 @@ func (s *sbcl) Own() frames.RuleSource {
 	})
 }
 
-// findEntry finds the code that enters Lisp: push rbp; mov rbp, rsp; push rbx, r12, r13, r14, r15; …; call [rax − 3].
+// findEntry finds push rbp; mov rbp, rsp; push rbx, r12, r13, r14, r15; …; call [rax − 3].
 func (s *sbcl) findEntry(addr uint64, code []byte) bool {
 	i := bytes.Index(code, lispEntry)
 	if i < 0 || i+lispEntryLen > len(code) {
@@ -128,7 +127,6 @@ func (s *sbcl) callerOf(regs *frames.Regs, mem frames.Memory, pc uint64) callerK
 	return lispByFP
 }
 
-// isCall reports whether code begins with a call: E8, or FF /2 (Intel SDM volume 2, CALL).
 func isCall(code []byte) bool {
 	return code[0] == 0xe8 || code[0] == 0xff && code[1]>>3&7 == 2
 }

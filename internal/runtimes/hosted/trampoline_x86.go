@@ -7,7 +7,7 @@ import (
 	"prywalk/heuristics"
 )
 
-// trampoline is generated code that makes a frame and jumps to other generated code, which runs in it.
+// trampoline makes a frame and jumps to generated code, which runs in the frame.
 type trampoline struct {
 	start, end uint64
 	size       int64           // of the frame with return address
@@ -49,7 +49,7 @@ func (p *process) readTrampoline(start uint64) *trampoline {
 	return nil
 }
 
-// indirectJump gives the length of a jump by register, else 0: FF /4, possibly with a prefix (Intel SDM volume 2, JMP).
+// indirectJump gives the length of a jump by register, else 0: FF /4 (Intel SDM volume 2, JMP), possibly with a prefix.
 func indirectJump(code []byte) int {
 	n := 0
 	if code[0]&0xf0 == 0x40 {
