@@ -13,8 +13,8 @@ import (
 // AVX-512 registers.
 const maxPushed = 4096
 
-// byReturnPath gives the rule at pc in a method by the path to its return, else CFA = sp + usual, valid while no words
-// are pushed.
+// byReturnPath gives the rule at pc in a method by the path to its return, else CFA = sp + usual, valid while nothing
+// is pushed.
 func (v *VM) byReturnPath(b *blob, pc uint64, usual int32) (frames.Rule, *frames.Row, bool) {
 	if v.o.Flow == nil {
 		return framed(usual), nil, true
@@ -130,8 +130,8 @@ func (v *VM) inBarrier(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool
 	return frames.Rule{CFAReg: frames.X86RBP, CFAOff: 24, Method: frames.MethodCFI}, row, true
 }
 
-// restoresRegisters reports whether code, directly after barrierEnds, restores all registers and leaves, and pc is
-// within. at is pc's distance from the first path's leave.
+// restoresRegisters reports whether code, directly after barrierEnds, restores all registers and leaves, and pc, at
+// bytes after the first path's leave, is within.
 func restoresRegisters(code []byte, at int) bool {
 	if !bytes.HasPrefix(code, restoresAll) {
 		return false

@@ -18,7 +18,7 @@ const (
 	endPopped     // after it
 )
 
-// maxEnd bounds the recognized sequences, in bytes.
+// maxEnd bounds these sequences, in bytes.
 const maxEnd = 20
 
 const (
@@ -89,7 +89,6 @@ func jumpsToExceptionStub(before, code []byte, left uint64) bool {
 // reg.
 const opPopRDX = 0x5a
 
-// inExceptionStub gives the position in that stub; inRDX: rdx already holds the return address.
 func inExceptionStub(before, code []byte) (at end, inRDX bool) {
 	last2 := len(before) - 2
 	switch {
@@ -136,7 +135,7 @@ func isIntrinsicEnd(code []byte) bool {
 
 var movRBX = []byte{0x48, 0xbb}
 
-// leftBytes bounds the distance from a leave to pc, in bytes.
+// leftBytes bounds the bytes from a leave to pc.
 const leftBytes = 48
 
 // frameRemoval is the removal of an interpreter frame. The caller's sp is in rbx or r11
@@ -190,13 +189,12 @@ var (
 	}
 )
 
-// sender is a mov of the caller's sp from a register.
 type sender struct {
 	mov []byte
 	reg uint8
 }
 
-// parseRemoval parses the code behind a leave; since is the number of bytes from there to pc.
+// parseRemoval parses the code after a leave; since is the bytes from there to pc.
 func parseRemoval(code []byte, since int) (l frameRemoval, popped bool) {
 	at := 0
 	boundary := since == 0
@@ -338,7 +336,7 @@ const (
 	storeBytes = 7
 )
 
-// movedAt parses mov r10, imm64 at an offset and gives the operand and the code after it.
+// movedAt parses mov r10, imm64 at an offset, and gives the code after it.
 func movedAt(code []byte, at int) (imm uint64, rest []byte, ok bool) {
 	if at < 0 || at+movBytes > len(code) || !bytes.HasPrefix(code[at:], movR10) {
 		return 0, nil, false
@@ -391,7 +389,6 @@ var (
 	alignsBack  = []byte{0x48, 0x83, 0xc4, 8}
 )
 
-// exceptionState is the state of an interpreter frame while an exception removes it.
 type exceptionState struct {
 	sender uint8 // register with the caller's sp, at the pop and the mov
 	words  int   // pushed since; −1: unknown

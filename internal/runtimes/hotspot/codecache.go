@@ -37,7 +37,7 @@ const (
 	proofFails
 )
 
-// maxDoubts bounds failed proofs, which are possible while the machine starts.
+// maxDoubts bounds failed proofs, possible while the machine starts.
 const maxDoubts = 64
 
 // Unknown gives why the code cache is not read, nil if it is or may be later.
@@ -49,7 +49,7 @@ func (k *codeCache) Unknown() error {
 }
 
 // proven reports whether two paths without common fields lead to the interpreter's code: the interpreter's variable;
-// and heaps, segment map and blob header. With wrong offsets they would not agree.
+// and heaps, segment map and blob header. Wrong offsets would not agree.
 func (k *codeCache) proven() bool {
 	if k.proof != proofOpen {
 		return k.proof == proofHolds
@@ -74,7 +74,6 @@ func (k *codeCache) proven() bool {
 	return false
 }
 
-// starting reports whether the interpreter is not generated yet.
 func (k *codeCache) starting() bool { return k.proof == proofOpen && !k.proven() }
 
 // Reserved reports whether an address is in the code cache, proven or not.

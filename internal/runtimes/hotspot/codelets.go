@@ -49,7 +49,6 @@ func (k *codeCache) codeletAt(b *blob, addr uint64) (codelet, bool) {
 	return *c, c.described
 }
 
-// entryText is in the descriptions of method entries.
 const entryText = "method entry point"
 
 func (p *codelets) find(addr uint64) *codelet {
@@ -153,7 +152,6 @@ func (n *moments) cookieOf(m *method) uint64 {
 	return m.cookie
 }
 
-// noBytecode is the position of an unknown bytecode index.
 const noBytecode = 1 << 32
 
 // entered gives the method being entered, from the register that holds it until its frame is made. Its entry point must

@@ -78,7 +78,7 @@ func (n *Names) describeCompiled(r managed.Ref, out []managed.Frame) ([]managed.
 	return out, true
 }
 
-// callsAt sets n.calls to the methods common to the scopes before and after a position, at least the compiled one.
+// callsAt sets n.calls to the methods in the scopes on both sides of a position, at least the compiled one.
 func (n *compiledCode) callsAt(c *compiled, position uint64) {
 	next, prev := uint32(position>>32), uint32(position)
 	var ok bool
@@ -96,7 +96,6 @@ func (n *compiledCode) callsAt(c *compiled, position uint64) {
 	n.calls = n.calls[len(n.calls)-common:]
 }
 
-// commonCalls counts equal outer calls.
 func commonCalls(a, b []call) int {
 	i := 1
 	for i < min(len(a), len(b)) && a[len(a)-i] == b[len(b)-i] && a[len(a)-i-1].method == b[len(b)-i-1].method {

@@ -4,7 +4,7 @@ package hotspot
 
 import "encoding/binary"
 
-// field gives the offset of a field in objects of klass, by name and type.
+// field gives the offset of a field in klass's objects.
 func (t *threads) field(klass uint64, name, typ string) (uint64, bool) {
 	m, l := t.n.vm.memory(), t.l
 	pool := m.word(klass + l.offset("InstanceKlass::_constants"))

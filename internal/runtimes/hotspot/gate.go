@@ -12,7 +12,7 @@ import (
 // # Start-up
 //
 // The code cache is mapped before the tables lead to it, and the list of mappings may be older than Java's first code.
-// So a walk in code of unknown origin checks whether that is the machine's. Until the tables are proven, such code has
+// So a walk in code of unknown origin checks whether that is the machine's. Until the tables are proven such code has
 // no rules, and frame pointers are not used.
 
 // gate is the rule source of generated code of unknown origin.
@@ -70,7 +70,6 @@ func (g *gate) decide() {
 	}
 }
 
-// adopt gives the module the rule sources of the machine's code.
 func (g *gate) adopt() {
 	g.module.NoFP = true
 	g.module.Sources = g.runtime.sources()

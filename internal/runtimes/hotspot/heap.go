@@ -72,7 +72,7 @@ func (k *codeCache) inHeaps(addr uint64) *heap {
 	return nil
 }
 
-// block gives the address's block (CodeHeap::find_block_for).
+// block gives an address's block (CodeHeap::find_block_for).
 func (h *heap) block(m *memory, addr uint64) (uint64, bool) {
 	seg := (addr - h.low) >> h.log2
 	window, size := m.window[:], uint64(firstMap) // ends at addr's entry
@@ -97,7 +97,7 @@ func (h *heap) block(m *memory, addr uint64) (uint64, bool) {
 	return 0, false
 }
 
-// firstMap is the size of the map's first read, in bytes.
+// firstMap is the map's first read, in bytes.
 const firstMap = 256
 
 // blob is the header of a piece of code (CodeBlob).
@@ -171,7 +171,6 @@ func (k *codeCache) blobAt(addr uint64) (blob, bool) {
 	return b, b.frame <= maxFrame && addr >= b.begin && addr < b.end && b.begin >= h.low && b.end <= h.high
 }
 
-// boundsOf gives the bounds of a blob's code, from its header at an address.
 func (l *layout) boundsOf(header []byte, at uint64) (begin, end uint64) {
 	from, to := l.bounds[0], l.bounds[1]
 	if from == wantBounds[0][0] {
@@ -180,7 +179,6 @@ func (l *layout) boundsOf(header []byte, at uint64) (begin, end uint64) {
 	return at + uint64(max(l.number(header, from), 0)), at + uint64(max(l.number(header, to), 0))
 }
 
-// used gives the offset of a block's used flag.
 func (l *layout) used() uint64 {
 	return l.offset("HeapBlock::_header") + l.offset("HeapBlock::Header::_used")
 }

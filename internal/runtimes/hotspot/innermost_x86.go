@@ -20,7 +20,7 @@ func atEntry(cfa uint8, off int32, m frames.Method) (frames.Rule, *frames.Row, b
 	return r, row, true
 }
 
-// callerRow is a row with CFA = register + off and rbp unchanged.
+// callerRow keeps rbp and loses the other callee-saved registers.
 func callerRow(cfa uint8, off int32) *frames.Row {
 	row := &frames.Row{CFAReg: cfa, CFAOff: int64(off)}
 	for _, r := range [...]uint8{frames.X86RBX, frames.X86R12, frames.X86R13, frames.X86R14, frames.X86R15} {
@@ -164,7 +164,7 @@ func (v *VM) inInterpreter(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) 
 	}
 }
 
-// inExceptionRemoval gives the rule where an exception removes an interpreter frame. A nil row means no rule.
+// inExceptionRemoval gives the rule where an exception removes an interpreter frame; a nil row is no rule.
 func (v *VM) inExceptionRemoval(pc uint64) (rule frames.Rule, row *frames.Row, throws bool) {
 	t, throws := exceptionRemoval(v.code(pc-throwBytes, 2*throwBytes), throwBytes)
 	switch {
@@ -256,7 +256,7 @@ func (v *VM) inEntry(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{CFAReg: frames.X86RBP, Method: frames.MethodCFI}, &interpreted, true
 }
 
-// inIntrinsic gives the rule in an intrinsic: caller's sp in r13, at most a word of alignment on the stack.
+// inIntrinsic gives the rule in an intrinsic, with the caller's sp in r13.
 func (v *VM) inIntrinsic(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool) {
 	if v.o.Flow == nil {
 		return frames.Rule{}, nil, false
@@ -293,8 +293,7 @@ func (v *VM) inAdapter(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool
 	return frames.Rule{CFAReg: r.Reg, CFAOff: int32(r.Off), Method: frames.MethodCFI}, row, true
 }
 
-// regR11 is r11's DWARF number (System V ABI, figure 3.36).
-const regR11 = 11
+const regR11 = 11 // DWARF number
 
 func (v *VM) inForwardException(ret uint64) (frames.Rule, *frames.Row, bool) {
 	code := v.code(ret, maxForward)

@@ -77,7 +77,7 @@ func (n *methodNames) cookieFor(id *methodIdentity) uint64 {
 	return maphash.Bytes(hashSeed, n.cookie) | 1
 }
 
-// wantKnown requests the memory of a known method's identity.
+// wantKnown requests a known method's identity.
 func (n *methodNames) wantKnown(m *method) {
 	k, l := n.vm.cached, &n.layout.at
 	k.request(extent{m.at + l.Method.ConstMethod.offset, 8})
@@ -89,8 +89,8 @@ func (n *methodNames) wantKnown(m *method) {
 	k.request(n.symbolAt(m.found.class))
 }
 
-// identify reads the identity of the method at an address, in few reads. known is the method last read there, or nil.
-// cm has the start of the ConstMethod.
+// identify reads the identity of the method at an address, in few reads. known is the one last read there, or nil; cm
+// the start of the ConstMethod.
 func (n *methodNames) identify(at uint64, known *method) (id methodIdentity, cm []byte, ok bool) {
 	l, m, cache := &n.layout.at, n.vm.memory(), n.vm.cached
 	if at == 0 || at%8 != 0 {
@@ -208,7 +208,7 @@ func (n *methodNames) readMethod(at uint64, id *methodIdentity, cm []byte) *meth
 	return m
 }
 
-// isName reports whether a constant's tag is that of a name. n.pool must hold the pool's header.
+// isName reports whether a constant is a name. n.pool must hold the pool's header.
 func (n *methodNames) isName(id *methodIdentity, index uint16) bool {
 	l, m := &n.layout.at, n.vm.memory()
 	tags, count := l.ConstantPool.Tags.in(n.pool[:]), l.ConstantPool.Length.in(n.pool[:])
@@ -251,7 +251,7 @@ func (n *methodNames) sourceIndex(id *methodIdentity) uint16 {
 	return binary.LittleEndian.Uint16(b[:])
 }
 
-// sourceAt gives the place of the SourceFile index in the class, empty if the index is in the pool.
+// sourceAt gives the place of the SourceFile index in the class; empty if it is in the pool.
 func (n *methodNames) sourceAt(id *methodIdentity) extent {
 	if l := &n.layout.at; !n.layout.sourceInPool {
 		return extent{id.holder + l.ConstantPool.SourceFile.offset, 2}
@@ -313,7 +313,7 @@ func (n *methodNames) letters(symbol uint64) ([]byte, bool) {
 	return b, true
 }
 
-// shortSymbol is the size of a name's first read, in bytes.
+// shortSymbol is a name's first read, in bytes.
 const shortSymbol = 120
 
 // readLines copies the line table, which follows the bytecode.

@@ -13,7 +13,7 @@ import (
 // Names are read after the copy of the stack; until then a class may be unloaded and its memory reused. Data that are
 // equal before and after the copy are valid. Class memory is reused only for new class loaders, after a collection;
 // without these other data are valid too. The count of collections and the newest loader are read once per batch and
-// after new data. As a loader's address can be reused, a collection alone makes data doubtful while loaders are being
+// after new data. As a loader's address can be reused, a collection alone makes data doubtful while loaders are
 // created.
 
 // moments decides whether class memory may have been reused since a copy.
@@ -35,7 +35,6 @@ type moments struct {
 // newLoadersFor is how long after a new class loader more are expected, in nanoseconds.
 const newLoadersFor = 10e9
 
-// moment is a reading of the evidence of reused memory.
 type moment struct {
 	at          int64 // CLOCK_MONOTONIC ns
 	collections uint32
@@ -82,8 +81,8 @@ func (n *moments) moment() moment {
 	return out
 }
 
-// doubted reports whether memory may have been reused since the copy. What a thread's frames refer to stays if it has
-// not run since.
+// doubted reports whether memory may have been reused since the copy. What a thread's frames refer to stays while it
+// has not run.
 func (n *moments) doubted() bool {
 	if n.mayBeReused || n.at == 0 {
 		return n.mayBeReused

@@ -95,7 +95,6 @@ func (n *Names) Forget() {
 	clear(n.recent[:])
 }
 
-// evictIdle drops unused entries; at is the copy's time.
 func (n *Names) evictIdle(at int64) {
 	before, due := n.eviction.Due(at)
 	if !due {
@@ -154,7 +153,6 @@ type site struct {
 	caller bool
 }
 
-// codeInfo describes an address in the code cache.
 type codeInfo struct {
 	ref    managed.Ref
 	code   *compiled // nil in stubs
@@ -183,7 +181,7 @@ type recentSite struct {
 
 const recentBits = 10
 
-// infoAt describes a frame's address, or gives nil. Compiled code that was read before the copy is checked.
+// infoAt describes a frame's address, or gives nil; compiled code read before the copy is checked.
 func (n *Names) infoAt(f *frames.Frame) *codeInfo {
 	pc, caller := f.PC, f.Caller
 	recent := &n.recent[pc*0x9e3779b97f4a7c15>>(64-recentBits)] // Fibonacci hashing

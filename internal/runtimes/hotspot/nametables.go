@@ -141,7 +141,6 @@ func (t *nameTable) members() (all []tagged) {
 	return all
 }
 
-// fill sets all fields and sizes; lacks names a missing one.
 func (t *nameTable) fill(l *layout) (lacks string) {
 	for _, m := range t.members() {
 		if m.size != nil {
@@ -223,7 +222,6 @@ const (
 // first5 is the first release in which no byte of a number is 0.
 const first5 = 20
 
-// readNameLayout chooses the alternatives of complete tables.
 func (v *VM) readNameLayout() (*nameLayout, bool) {
 	l := v.layout
 	n := &nameLayout{

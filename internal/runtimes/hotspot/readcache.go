@@ -10,8 +10,7 @@ import (
 // # Few reads
 //
 // Reading another process costs a system call, and a page lookup that is dearer than the copy. So pages are cached
-// during a query or walk, and known places are read in one call. A query that must read memory twice calls rereadAll
-// before its second pass.
+// during a query or walk, and known places are read in one call. Before a second pass a query calls rereadAll.
 
 const (
 	cacheUnit = pageSize // bytes at most, within a page
@@ -76,7 +75,6 @@ func (k *readCache) enable(after int64) (since int64) {
 	return k.since
 }
 
-// disable disables the cache and keeps its content.
 func (k *readCache) disable() { k.enabled = false }
 
 func (k *readCache) drop() {
@@ -115,7 +113,6 @@ func (k *readCache) Read(addr uint64, b []byte) (done int) {
 
 func (k *readCache) unitBytes(i int) []byte { return k.following(i, i+1) }
 
-// following is the memory of the units [first, end) of one block.
 func (k *readCache) following(first, end int) []byte {
 	from := first % blockUnits
 	return k.blocks[first/blockUnits][from*cacheUnit : (from+end-first)*cacheUnit]
@@ -180,7 +177,7 @@ func (k *readCache) request(p extent) {
 	}
 }
 
-// readRequested reads the requested places in order, in few calls.
+// readRequested reads them in order, in few calls.
 func (k *readCache) readRequested() {
 	if k.gathers() {
 		k.gather(k.firstUnread)
@@ -195,7 +192,6 @@ func (k *readCache) fetch(places ...extent) {
 	k.readRequested()
 }
 
-// rereadAll reads all cached units again, in order.
 func (k *readCache) rereadAll() {
 	if k.v.o.Gather == nil {
 		k.drop()
@@ -228,7 +224,7 @@ func (k *readCache) gather(from int) {
 	}
 }
 
-// collect makes one call's parts of unread units, joining adjacent ones, and gives the next call's first unit.
+// collect makes one call's parts of unread units, joining adjacent ones; next is the next call's first unit.
 func (k *readCache) collect(from int) (n, next int) {
 	for i := from; i < k.count; i++ {
 		if k.size[i] != unread {

@@ -207,7 +207,7 @@ func (r *Runtime) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{}, nil, false
 }
 
-// Blob names the code blob at pc, for tests.
+// Blob names the code blob at pc.
 func (r *Runtime) Blob(pc uint64) string {
 	if r.vm == nil {
 		return ""

@@ -176,7 +176,6 @@ func readLayout(read func(uint64, []byte) int, symbol func(string) (uint64, bool
 	return l, nil
 }
 
-// lacks names a missing field or size, or "".
 func (l *layout) lacks() string {
 	for _, name := range wantFields {
 		if !l.has([]string{name}) {

@@ -14,7 +14,6 @@ import (
 // Each thread in the machine's list leads to its kernel id and java.lang.Thread. Both can change during reads
 // (threadnames.go).
 
-// wantThread are the fields needed in all releases.
 var wantThread = []string{
 	"OSThread::_thread_id", "JavaThread::_threadObj", "Klass::_super", "Klass::_layout_helper",
 	"InstanceKlass::_constants",
@@ -159,7 +158,7 @@ func (n *Names) threadsReady() bool {
 	return true
 }
 
-// name gives a thread's name, while it is unreadable the last proven one.
+// name proves a thread's name; while that fails it gives the last proven one.
 func (t *threads) name(tid int) (string, bool) {
 	known, ok := t.begin(tid)
 	defer t.n.vm.cached.disable()
@@ -184,7 +183,7 @@ func (t *threads) name(tid int) (string, bool) {
 	return was.name, was.id == id
 }
 
-// begin begins a query for a thread by reading the known places, the count of collections first.
+// begin begins a query for a thread by reading known places, the count of collections first.
 func (t *threads) begin(tid int) (id threadID, ok bool) {
 	k := t.n.vm.cached
 	k.disable()
@@ -236,7 +235,7 @@ func (t *threads) update() {
 	}
 }
 
-// readList reads a ThreadsList. The machine replaces it when threads start or end.
+// readList reads a ThreadsList, which the machine replaces when threads start or end.
 func (t *threads) readList(list uint64) {
 	m := t.n.vm.memory()
 	count := uint64(uint32(m.int32(list + t.l.offset(t.l.list[1]))))

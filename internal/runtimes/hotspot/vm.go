@@ -15,8 +15,7 @@ type Options struct {
 	Arch frames.Arch
 	// Symbol gives the run-time address of a symbol of libjvm.so; false if none.
 	Symbol func(name string) (uint64, bool)
-	// Read reads memory and gives the number of bytes.
-	Read func(addr uint64, b []byte) int
+	Read   func(addr uint64, b []byte) int
 	// ReadCode reads instructions likewise; changes to them are detected.
 	ReadCode func(addr uint64, b []byte) int
 	// Gather reads several regions in one call ([managed.Gatherer]); nil: none.
@@ -166,7 +165,7 @@ func framed(size int32) frames.Rule {
 	return r
 }
 
-// interpreted is the row of an interpreter frame, which holds the caller's rbp, return address, and sp without
+// interpreted is the row of an interpreter frame, which holds the caller's rbp, return address and sp without
 // arguments.
 var interpreted = frames.Row{
 	CFAReg: frames.X86RBP, CFAOff: -8, CFADeref: true,

@@ -60,7 +60,6 @@ type waitFields struct {
 	sync, exclusive uint64 // of AbstractOwnableSynchronizer
 }
 
-// waitState is one reading of a wait.
 type waitState struct {
 	kind    managed.WaitKind
 	monitor uint64
@@ -122,7 +121,7 @@ func (n *Names) Waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
 	return w, true
 }
 
-// prove reads the path twice. later reports that it is incomplete because a collector was active.
+// prove reads a wait twice. later reports that it is incomplete because a collector was active.
 func (t *waiters) prove(id threadID) (w waitState, later, ok bool) {
 	count, calm := t.collections()
 	first, ok := t.state(id, calm)
@@ -148,7 +147,7 @@ func (t *waiters) prove(id threadID) (w waitState, later, ok bool) {
 	return w, true, true
 }
 
-// state reads the path once; while a collector is active (not calm) only the monitors.
+// state reads a wait once; while a collector is active (not calm) only the monitors.
 func (t *waiters) state(id threadID, calm bool) (w waitState, ok bool) {
 	m := t.n.vm.memory()
 	pending, waiting := m.word(id.thread+t.l.offset(t.pending[0])), m.word(id.thread+t.l.offset(t.pending[1]))

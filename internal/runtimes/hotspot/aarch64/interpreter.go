@@ -138,7 +138,7 @@ func (v window) inCall(pc uint64) (rule frames.Rule, row *frames.Row, ok bool) {
 //
 //	…; stp x0, x30, [sp, #-16]!; …; bl; …; ldp x0, x30, [sp], #16; …; br x1
 //
-// GC barriers make a C frame within it.
+// GC barriers make a C frame within it, and remove that without a change of sp after it.
 func (v window) inActivation(pc uint64, caller bool) (frames.Rule, *frames.Row, bool) {
 	at := pc
 	for n := 0; n < bytesBefore/insnBytes; n++ {

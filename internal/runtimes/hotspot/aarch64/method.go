@@ -102,7 +102,7 @@ func (v window) makesAt(p *Piece, pc uint64) manner {
 	return madeNot
 }
 
-// touches recognizes the instructions that precede it, one pair per page: sub x9, sp; str xzr, [x9].
+// touches recognizes the instructions before the frame is made, one pair per page: sub x9, sp; str xzr, [x9].
 func touches(w insn) bool {
 	return w.is(0xff8003ff, 0xd10003e9) || w == 0xf900013f || w == nop
 }
