@@ -53,7 +53,7 @@ func leavingFrame(cfa *heuristics.CFA) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{CFAReg: frames.X86RSP, CFAOff: int32(cfa.Off), Method: frames.MethodCFI}, row, true
 }
 
-// Routine gives the rule in assembly by the path to its return. Only rbp is restored.
+// Routine gives the rule in assembly by the path to its return, which restores rbp only.
 func (v *VM) Routine(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	at := q.PC
 	if q.Caller {
@@ -144,7 +144,7 @@ func restoresRegisters(code []byte, at int) bool {
 	return restored >= 0 && leave < len(code) && code[leave] == opLeave && at-len(barrierEnds) <= leave
 }
 
-// raBelowCFA is the rule for CFA = sp + size, directly above the return address.
+// raBelowCFA is the rule for CFA = sp + size, with the return address directly below the CFA.
 func raBelowCFA(size int32, fp frames.RegRule) (frames.Rule, *frames.Row, bool) {
 	row := callerRow(frames.X86RSP, size)
 	row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -8}

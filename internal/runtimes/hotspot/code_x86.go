@@ -76,7 +76,7 @@ func ending(code []byte, before byte, left uint64) end {
 // jneOverReturn precedes the jump to the exception stub in SharedRuntime::generate_native_wrapper: jne over ret.
 var jneOverReturn = []byte{0x0f, 0x85, 1, 0, 0, 0, opRet}
 
-// jumpsToExceptionStub reports whether pc is at that jump. left is the bytes to the method's end.
+// jumpsToExceptionStub reports whether pc is at that jump; left is the bytes to the method's end.
 func jumpsToExceptionStub(before, code []byte, left uint64) bool {
 	if !bytes.HasSuffix(before, jneOverReturn) || len(code) < 5 || code[0] != opJump {
 		return false
@@ -395,7 +395,7 @@ type exceptionState struct {
 	stored bool  // return address in memory: at sp before the pop, later the second word below the CFA
 }
 
-// exceptionRemoval gives the state at pc, an offset in code. ended reports whether pc is in the removal.
+// exceptionRemoval gives the state at pc, an offset in code; ended: pc is in the removal.
 func exceptionRemoval(code []byte, pc int) (t exceptionState, ended bool) {
 	from := bytes.LastIndex(code[:min(pc, len(code))], throwsBegin[:1])
 	for from >= 0 && !bytes.HasPrefix(code[from:], throwsBegin) {
@@ -425,7 +425,7 @@ func exceptionRemoval(code []byte, pc int) (t exceptionState, ended bool) {
 	return exceptionStateAt(body, push, pc-moved), true
 }
 
-// exceptionStateAt gives the state at an offset after the mov; push is the offset of the first push.
+// exceptionStateAt gives the state at an offset after the mov; push is the first push's offset.
 func exceptionStateAt(body []byte, push, at int) exceptionState {
 	end := len(body) + len(throwsEnd) - len(jumpsRBX)
 	switch {

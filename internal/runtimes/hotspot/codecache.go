@@ -40,7 +40,7 @@ const (
 // maxDoubts bounds failed proofs, possible while the machine starts.
 const maxDoubts = 64
 
-// Unknown gives why the code cache is not read, nil if it is or may be later.
+// Unknown gives why the code cache is not read; nil if it is or may be later.
 func (k *codeCache) Unknown() error {
 	if k.proof != proofFails {
 		return nil

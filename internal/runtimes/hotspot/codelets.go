@@ -122,7 +122,7 @@ func (n *Names) interpreted(f *frames.Frame, how interp) (managed.Ref, bool) {
 	at, ok := n.word(f.FP - is.method)
 	m := n.methodAt(at)
 	if !ok || m == nil {
-		if f.Caller && at != 0 && n.doubted() { // freed since
+		if f.Caller && at != 0 && n.doubted() {
 			return managed.Ref{Object: at, Kind: refInterpreted}, true
 		}
 		return n.entered(f)
@@ -131,7 +131,7 @@ func (n *Names) interpreted(f *frames.Frame, how interp) (managed.Ref, bool) {
 	if f.Caller || f.SP <= f.FP-is.bytecode+less {
 		bcp, _ = n.word(f.FP - is.bytecode + less)
 		if pool, ok := n.word(f.FP - is.constants + less); !ok || pool != m.cache {
-			return managed.Ref{Object: at, Kind: refInterpreted}, true // another method
+			return managed.Ref{Object: at, Kind: refInterpreted}, true
 		}
 	}
 	if now, known := n.sample.Regs.Get(is.bytecodeReg); known && !f.Caller && now-m.code < m.size {

@@ -49,7 +49,7 @@ func (t *threads) field(klass uint64, name, typ string) (uint64, bool) {
 	return found, at
 }
 
-// fieldInfo has indexes into the constant pool, and the offset in objects.
+// fieldInfo has constant pool indexes, and the offset in objects.
 type fieldInfo struct{ name, typ, offset uint32 }
 
 // fieldTuple is the number of 16-bit values per field until JDK 20 (fieldInfo.hpp): flags, name, type, value, offset

@@ -22,7 +22,7 @@ type gate struct {
 	otherSources []frames.RuleSource
 }
 
-// closed reports whether the gate is still the only source of its module.
+// closed reports whether the gate is its module's only source.
 func (g *gate) closed() bool {
 	return len(g.module.Sources) == 1 && g.module.Sources[0] == frames.RuleSource(g)
 }

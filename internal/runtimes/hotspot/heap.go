@@ -72,7 +72,6 @@ func (k *codeCache) inHeaps(addr uint64) *heap {
 	return nil
 }
 
-// block gives an address's block (CodeHeap::find_block_for).
 func (h *heap) block(m *memory, addr uint64) (uint64, bool) {
 	seg := (addr - h.low) >> h.log2
 	window, size := m.window[:], uint64(firstMap) // ends at addr's entry
@@ -97,13 +96,12 @@ func (h *heap) block(m *memory, addr uint64) (uint64, bool) {
 	return 0, false
 }
 
-// firstMap is the map's first read, in bytes.
 const firstMap = 256
 
 // blob is the header of a piece of code (CodeBlob).
 type blob struct {
 	begin, end uint64 // of the code
-	frame      int32  // words; 0: none or several
+	frame      int32  // words; 0: none or several sizes
 	complete   int32  // offset where the frame is complete
 	kind       kind
 	stub       bool // assembly, one frame size
@@ -136,7 +134,7 @@ var kinds = map[string]kind{
 	"InlineCacheBuffer":      kindDispatch,
 }
 
-// routines prefixes names of [kindRoutines] (stubRoutines.cpp).
+// routines prefixes the names of [kindRoutines] (stubRoutines.cpp).
 const routines = "StubRoutines"
 
 // assembly reports whether the frames have no common form.

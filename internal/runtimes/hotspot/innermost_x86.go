@@ -29,7 +29,6 @@ func callerRow(cfa uint8, off int32) *frames.Row {
 	return row
 }
 
-// raInReg is the rule while the return address is in a register.
 func raInReg(reg, cfa uint8, off int32) (frames.Rule, *frames.Row, bool) {
 	row := callerRow(cfa, off)
 	if cfa != frames.X86RSP {

@@ -153,7 +153,6 @@ func (n *methodNames) constantAt(id *methodIdentity, index uint16) uint64 {
 	return id.constants + n.layout.at.ConstantPool.Bytes + 8*uint64(index)
 }
 
-// methodAt gives the method that is now at an address, or nil.
 func (n *methodNames) methodAt(at uint64) *method {
 	known := n.methods[at]
 	if known != nil && known.checked >= n.at {
@@ -184,7 +183,7 @@ func (n *methodNames) methodAt(at uint64) *method {
 	return m
 }
 
-// readMethod reads the rest of a method, validated by sizes, tags and printable names.
+// readMethod reads the rest of a method; sizes, tags and printable names validate it.
 func (n *methodNames) readMethod(at uint64, id *methodIdentity, cm []byte) *method {
 	l := &n.layout.at
 	whole := 8 * l.ConstMethod.Size.in(cm)
@@ -241,7 +240,6 @@ func (n *methodNames) sourceFile(id *methodIdentity) string {
 	return file
 }
 
-// sourceIndex gives the index of the file name's constant. n.pool must hold the pool's header.
 func (n *methodNames) sourceIndex(id *methodIdentity) uint16 {
 	if l := &n.layout.at; n.layout.sourceInPool {
 		return uint16(l.ConstantPool.SourceFile.in(n.pool[:]))
@@ -274,7 +272,7 @@ func (n *methodNames) text(symbol uint64) (string, bool) {
 	return string(b), ok
 }
 
-// letters is text in a buffer, valid until the next call.
+// letters is text in a buffer that the next call reuses.
 func (n *methodNames) letters(symbol uint64) ([]byte, bool) {
 	l, m := &n.layout.at, n.vm.memory()
 	body := l.Symbol.Body.offset
@@ -316,7 +314,6 @@ func (n *methodNames) letters(symbol uint64) ([]byte, bool) {
 // shortSymbol is a name's first read, in bytes.
 const shortSymbol = 120
 
-// readLines copies the line table, which follows the bytecode.
 func (n *methodNames) readLines(m *method, whole uint64) {
 	from := m.code + m.size
 	size := min(m.constMethod+whole-from, maxLines)

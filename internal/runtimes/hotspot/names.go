@@ -27,7 +27,6 @@ type Names struct {
 	callStub uint64 // return address in the call stub
 }
 
-// Names gives the namer of the machine's frames.
 func (v *VM) Names() *Names {
 	if v.names == nil {
 		m := &moments{vm: v}
@@ -137,7 +136,7 @@ func (n *Names) Native(f *frames.Frame, _ frames.Addr, out []managed.Ref) (refs 
 	switch {
 	case p.code != nil && p.code.since >= n.at && n.doubted(): // possibly replaced since the copy
 		ref = managed.Ref{Object: ref.Object, Kind: refCompiled}
-	case p.replaced && n.replace: // not filled in yet
+	case p.replaced && n.replace:
 	case p.code != nil && f.Caller && (f.PC == p.code.deopts[0] || f.PC == p.code.deopts[1]):
 		ref = n.deoptimized(f, p.code, ref)
 	case p.interp != interpNone:
@@ -230,7 +229,7 @@ func (n *Names) readInfo(pc uint64, caller bool) (p codeInfo, ok bool) {
 		if c == nil {
 			return p, false
 		}
-		if !caller && n.vm.inCallStub(&b, pc) { // the callee has begun
+		if !caller && n.vm.inCallStub(&b, pc) {
 			return codeInfo{ref: managed.Ref{Object: c.begin, Position: atOnward, Cookie: c.cookie(), Kind: refStub}, code: c},
 				true
 		}
@@ -257,7 +256,7 @@ func (n *Names) routine(pc uint64, caller bool) uint64 {
 	if !caller {
 		return atBlob
 	}
-	if n.callStub == 0 { // written once
+	if n.callStub == 0 {
 		n.callStub = n.vm.memory().word(n.layout.at.StubRoutines.CallStub.address)
 	}
 	if n.callStub == pc {

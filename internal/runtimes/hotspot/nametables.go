@@ -86,8 +86,7 @@ type nameTable struct {
 // Alternatives; the first complete set counts.
 var (
 	wantRelease = [][]string{{"JDK_Version::_current", "JDK_Version::_major"}, {"Abstract_VM_Version::_vm_major_version"}}
-	// Debugging information, see scopesIn.
-	wantScopes = [][]string{
+	wantScopes  = [][]string{
 		{"nmethod::_immutable_data", "nmethod::_immutable_data_size", "nmethod::_scopes_data_offset"},
 		{"CompiledMethod::_scopes_data_begin", "nmethod::_dependencies_offset"},
 		{"nmethod::_scopes_data_offset", "nmethod::_dependencies_offset"},
@@ -97,7 +96,6 @@ var (
 		{"CodeBlob::_mutable_data", "CodeBlob::_mutable_data_size", "CodeBlob::_relocation_size"},
 		{"nmethod::_metadata_offset"},
 	}
-	// Deoptimization handlers.
 	wantDeopt = [][]string{
 		{"nmethod::_deopt_handler_entry_offset"},
 		{"nmethod::_deopt_handler_offset", "nmethod::_deopt_mh_handler_offset"},
@@ -268,7 +266,7 @@ func isOf(field, typ string) bool {
 	return len(field) > len(typ)+2 && field[:len(typ)] == typ && field[len(typ):len(typ)+2] == "::"
 }
 
-// in reads the field, of up to 8 bytes, from its structure.
+// in reads the field, of up to 8 bytes.
 func (f *field) in(b []byte) uint64 {
 	if f.offset+8 > uint64(len(b)) {
 		return 0
@@ -325,7 +323,6 @@ func (v *VM) readVersion() string {
 		return ""
 	}
 	major, update, _ := strings.Cut(release, ".")
-	// JDK 8 only.
 	if is := l.static("JDK_Version::_current"); is != 0 && major == "25" {
 		var b [1]byte
 		if m.bytes(is+l.offset("JDK_Version::_major"), b[:]); b[0] == 8 {

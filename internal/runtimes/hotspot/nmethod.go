@@ -33,7 +33,7 @@ type compiledCode struct {
 	code   map[uint64]*compiled // by start of code
 	calls  []call
 	others []call
-	place  int32 // of the next scope
+	place  int32
 	unread bool
 	scope  [16]byte
 	buf    [window]byte
@@ -303,7 +303,7 @@ func (n *compiledCode) chain(c *compiled, scope uint32, out []call) ([]call, boo
 	return out, false
 }
 
-// scopeBytes reads a scope's numbers, valid until the next call.
+// scopeBytes reads a scope, valid until the next call.
 func (n *compiledCode) scopeBytes(c *compiled, scope uint32) []byte {
 	left := c.scopes.size() - min(uint64(scope), c.scopes.size())
 	b := n.scope[:min(left, uint64(len(n.scope)))]

@@ -21,7 +21,6 @@ const (
 
 const classOwnable = "java/util/concurrent/locks/AbstractOwnableSynchronizer"
 
-// ownerOf gives the owning thread's id; 0: none or unknown.
 func (t *waiters) ownerOf(w *waitState) int {
 	switch {
 	case w.kind == managed.WaitMonitor && t.owner != nil:
@@ -42,7 +41,6 @@ func (t *waiters) ownerOf(w *waitState) int {
 	return 0
 }
 
-// ownerBy finds a thread by a monitor's owner field.
 func (t *waiters) ownerBy(says uint64) int {
 	for range 2 {
 		for i := range t.owners {
@@ -123,7 +121,6 @@ func (t *waiters) lockedBy(monitor, object uint64) (tid int, led bool) {
 	return 0, false
 }
 
-// exclusive gives the owner of an exclusive java.util.concurrent lock.
 func (t *waiters) exclusive(object uint64) int {
 	f := &t.fields
 	if !t.ownable(t.klassOf(object, t.oops.header)) {

@@ -84,7 +84,7 @@ func (k *readCache) drop() {
 	}
 }
 
-// Read reads memory through the cache.
+// Read reads through the cache.
 func (k *readCache) Read(addr uint64, b []byte) (done int) {
 	if i := k.last; i < k.count {
 		if off := addr - k.at[i]; k.size[i] > 0 && off < uint64(k.size[i]) && uint64(len(b)) <= uint64(k.size[i])-off {
@@ -120,7 +120,6 @@ func (k *readCache) following(first, end int) []byte {
 
 func slotOf(at uint64) uint64 { return at * 0x9e3779b97f4a7c15 >> (64 - indexBits) } // Fibonacci hashing
 
-// find gives the index of the unit at an address, or −1.
 func (k *readCache) find(at uint64) int {
 	for p := slotOf(at); ; p = (p + 1) % uint64(len(k.index)) {
 		i := int(k.index[p]) - 1
@@ -162,7 +161,6 @@ func (k *readCache) load(at uint64) int {
 
 type extent struct{ addr, size uint64 }
 
-// gathers reports whether one call can read several places.
 func (k *readCache) gathers() bool { return k.enabled && k.v.o.Gather != nil }
 
 // request marks a place in user space for readRequested.

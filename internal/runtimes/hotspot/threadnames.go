@@ -264,7 +264,6 @@ func (t *threads) isString(object uint64) bool {
 	return ok
 }
 
-// isText reports whether object is a String's array.
 func (t *threads) isText(object uint64) bool {
 	o := &t.oops
 	k := t.klassOf(object, o.header)

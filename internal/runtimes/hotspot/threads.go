@@ -108,7 +108,7 @@ type threads struct {
 	buf       [8 * 128]byte
 }
 
-// proven is a thread's last proven name.
+// proven is a name as last proven.
 type proven struct {
 	id   threadID
 	name string

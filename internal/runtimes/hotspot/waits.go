@@ -15,7 +15,6 @@ import (
 // path is read twice (threadnames.go). A monitor's owner is as of the read. A woken thread that a safepoint stops still
 // has its wait.
 
-// Needed for waits.
 var (
 	wantMonitor = []string{"ObjectMonitor::_object", "ObjectMonitor::_owner"}
 	wantPending = [][]string{
