@@ -32,14 +32,14 @@ import (
 
 // heldChild has what the child needs between fork and exec.
 type heldChild struct {
-	hold, let, status int // pipe ends: a byte on hold starts the exec, let is its other end, status takes the error number
-	path, dir         *byte
-	argv, envv        []*byte
-	stdio             [3]int // −1: inherited
-	ignored, blocked  signalSet
-	deathSignal       int
-	subreaper         int
-	openFiles         unix.Rlimit // zero: unchanged
+	holdRead, holdWrite, statusWrite int // pipe ends: a byte on hold starts the exec, let is its other end, status takes the error number
+	path, dir                        *byte
+	argv, envv                       []*byte
+	stdio                            [3]int // −1: inherited
+	ignored, blocked                 signalSet
+	deathSignal                      int
+	subreaper                        int
+	openFiles                        unix.Rlimit // zero: unchanged
 }
 
 // deathSignal is PR_GET_PDEATHSIG of the process's first thread, on which packages are initialised; other threads have

@@ -40,7 +40,7 @@ func forkHeld(h *heldChild) (int, syscall.Errno) {
 //go:nosplit
 //go:norace
 func (h *heldChild) run() {
-	close1(h.let) // else the pipe would stay open when the parent ends
+	close1(h.holdWrite) // else the pipe would stay open when the parent ends
 	h.inherit()
 	if e := h.redirect(); e != 0 {
 		h.fail(e)
@@ -107,7 +107,7 @@ func (h *heldChild) redirect() syscall.Errno {
 func (h *heldChild) released() bool {
 	var b byte
 	for {
-		n, _, e := syscall.RawSyscall(unix.SYS_READ, uintptr(h.hold), uintptr(unsafe.Pointer(&b)), 1)
+		n, _, e := syscall.RawSyscall(unix.SYS_READ, uintptr(h.holdRead), uintptr(unsafe.Pointer(&b)), 1)
 		if e != unix.EINTR {
 			return e == 0 && n == 1
 		}
@@ -120,7 +120,7 @@ func (h *heldChild) released() bool {
 //go:norace
 func (h *heldChild) fail(e syscall.Errno) {
 	number := uint32(e) // little-endian, as Release reads it
-	_, _, _ = syscall.RawSyscall(unix.SYS_WRITE, uintptr(h.status), uintptr(unsafe.Pointer(&number)),
+	_, _, _ = syscall.RawSyscall(unix.SYS_WRITE, uintptr(h.statusWrite), uintptr(unsafe.Pointer(&number)),
 		unsafe.Sizeof(number))
 	exitNow(exitNotExecuted)
 }

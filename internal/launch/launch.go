@@ -101,7 +101,7 @@ func Start(cmd Command) (*Launched, error) {
 	}
 	defer statusW.Close()
 	l := &Launched{path: path, hold: holdW, status: statusR, pidfd: -1}
-	h := &heldChild{hold: int(holdR.Fd()), let: int(holdW.Fd()), status: int(statusW.Fd())}
+	h := &heldChild{holdRead: int(holdR.Fd()), holdWrite: int(holdW.Fd()), statusWrite: int(statusW.Fd())}
 	if err = h.prepare(cmd, path); err == nil {
 		l.PID, err = h.fork()
 	}

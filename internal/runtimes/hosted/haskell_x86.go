@@ -146,7 +146,7 @@ func DetectHaskell(h managed.Host) (managed.Runtime, error) {
 		return nil, nil
 	}
 	for _, m := range h.Modules() {
-		if !ofGHC(h, m) {
+		if !isFromGHC(h, m) {
 			continue
 		}
 		for _, s := range h.Own(m, haskellSymbol) {
@@ -159,7 +159,7 @@ func DetectHaskell(h managed.Host) (managed.Runtime, error) {
 	return nil, nil
 }
 
-func ofGHC(h managed.Host, m *frames.Module) bool {
+func isFromGHC(h managed.Host, m *frames.Module) bool {
 	if m.Generated || m.Calls == nil {
 		return false
 	}
@@ -179,7 +179,7 @@ func (s *Haskell) Attach(h managed.Host) bool {
 	attached := false
 	for _, m := range h.Modules() {
 		attached = attached || m == s.lib
-		if !m.NoFP && ofGHC(h, m) {
+		if !m.NoFP && isFromGHC(h, m) {
 			m.Sources = []frames.RuleSource{s.of.inFile(m, m.Sources)}
 			m.NoFP = true
 		}

@@ -135,8 +135,8 @@ func isIntrinsicEnd(code []byte) bool {
 
 var movRBX = []byte{0x48, 0xbb}
 
-// leftBytes bounds the bytes from a leave to pc.
-const leftBytes = 48
+// removalBytes bounds the bytes from a leave to pc.
+const removalBytes = 48
 
 // frameRemoval is the removal of an interpreter frame. The caller's sp is in rbx or r11
 // (InterpreterMacroAssembler::remove_activation, TemplateInterpreterGenerator::generate_native_entry):
@@ -161,11 +161,11 @@ type frameRemoval struct {
 
 func lastRemoval(code []byte) frameRemoval {
 	found := false
-	for i := leftBytes - 1; i >= 0; i-- {
+	for i := removalBytes - 1; i >= 0; i-- {
 		if code[i] != opLeave {
 			continue
 		}
-		l, popped := parseRemoval(code[i+1:], leftBytes-i-1)
+		l, popped := parseRemoval(code[i+1:], removalBytes-i-1)
 		if l.whole {
 			return l
 		}

@@ -4,21 +4,21 @@ package hotspot
 
 // codeCache finds code blobs by heaps and segment maps, and caches them.
 type codeCache struct {
-	o         Options
-	layout    *layout
-	cached    *readCache
-	mem       memory
-	buf       [maxEntry]byte
-	head      [maxHeader]byte
-	heaps     []heap
-	header    uint64              // read from a block's start, in bytes
-	kinds     map[uint64]blobName // by address of the name
-	byCode    map[uint64]blob     // by start of code; blank: no blob at that address
-	byRequest map[uint64]blob
-	whole     []blob // permanent
-	pieces    codelets
-	proof     proof
-	doubts    int
+	o            Options
+	layout       *layout
+	cached       *readCache
+	mem          memory
+	buf          [maxEntry]byte
+	head         [maxHeader]byte
+	heaps        []heap
+	header       uint64              // read from a block's start, in bytes
+	kinds        map[uint64]blobName // by address of the name
+	byCode       map[uint64]blob     // by start of code; blank: no blob at that address
+	byRequest    map[uint64]blob
+	permanent    []blob // permanent
+	pieces       codelets
+	proof        proof
+	failedProofs int
 }
 
 func newCodeCache(o Options, l *layout) *codeCache {
@@ -37,8 +37,8 @@ const (
 	proofFails
 )
 
-// maxDoubts bounds failed proofs, possible while the machine starts.
-const maxDoubts = 64
+// maxFailedProofs bounds failed proofs, possible while the machine starts.
+const maxFailedProofs = 64
 
 // Unknown gives why the code cache is not read; nil if it is or may be later.
 func (k *codeCache) Unknown() error {
@@ -68,7 +68,7 @@ func (k *codeCache) proven() bool {
 		return true
 	}
 	k.proof = proofOpen
-	if k.doubts++; k.doubts >= maxDoubts {
+	if k.failedProofs++; k.failedProofs >= maxFailedProofs {
 		k.proof = proofFails
 	}
 	return false
@@ -120,10 +120,10 @@ func (k *codeCache) FuncRange(pc uint64) (start, end uint64, ok bool) {
 	return b.begin, b.end, ok && b.kind == kindMethod
 }
 
-// maxSeen bounds the cached blobs; beyond it Changed reports true. maxWhole bounds the permanent ones.
+// maxSeen bounds the cached blobs; beyond it Changed reports true. maxPermanent bounds the permanent ones.
 const (
-	maxSeen  = 1 << 14
-	maxWhole = 16
+	maxSeen      = 1 << 14
+	maxPermanent = 16
 )
 
 // find is blobAt with a cache, valid until Changed reports true.
@@ -135,8 +135,8 @@ func (k *codeCache) find(pc uint64) (blob, bool) {
 		return b, true
 	}
 	b, ok := k.blobAt(pc)
-	if ok && b.kind.lasts() && len(k.whole) < maxWhole {
-		k.whole = append(k.whole, b)
+	if ok && b.kind.lasts() && len(k.permanent) < maxPermanent {
+		k.permanent = append(k.permanent, b)
 		return b, true
 	}
 	if ok && len(k.byRequest) < maxSeen {
@@ -153,7 +153,7 @@ func (k *codeCache) find(pc uint64) (blob, bool) {
 }
 
 func (k *codeCache) lasting(pc uint64) (blob, bool) {
-	for _, b := range k.whole {
+	for _, b := range k.permanent {
 		if pc >= b.begin && pc < b.end {
 			return b, true
 		}
@@ -171,9 +171,9 @@ func (k *codeCache) Changed() bool {
 		now, ok := k.blobAt(pc)
 		changed = ok != (was != blob{}) || ok && now != was
 	}
-	for _, was := range k.whole {
+	for _, was := range k.permanent {
 		if now, ok := k.blobAt(was.begin); !ok || now != was {
-			changed, k.whole = true, nil
+			changed, k.permanent = true, nil
 			break
 		}
 	}

@@ -12,11 +12,11 @@ import (
 
 // codelet is a piece of the interpreter (InterpreterCodelet).
 type codelet struct {
-	begin, end uint64
-	text       uint64 // address of the description
-	described  bool
-	entry      bool // a method entry
-	replaced   bool // continues deoptimized frames
+	begin, end     uint64
+	text           uint64 // address of the description
+	described      bool
+	entry          bool // a method entry
+	continuesDeopt bool // continues deoptimized frames
 }
 
 // codelets are the interpreter's pieces, constant once all are generated.
@@ -43,7 +43,7 @@ func (k *codeCache) codeletAt(b *blob, addr uint64) (codelet, bool) {
 	if !c.described {
 		m := k.memory()
 		text := m.name(c.text)
-		c.entry, c.replaced = strings.Contains(text, entryText), strings.Contains(text, "deoptimization")
+		c.entry, c.continuesDeopt = strings.Contains(text, entryText), strings.Contains(text, "deoptimization")
 		c.described = !m.failed
 	}
 	return *c, c.described
@@ -85,7 +85,7 @@ func (n *Names) inInterpreter(b *blob, pc uint64, caller bool) codeInfo {
 		return p
 	}
 	p.ref.Object, p.ref.Position = c.text, c.begin
-	p.replaced = caller && c.replaced
+	p.continuesDeopt = caller && c.continuesDeopt
 	q := frames.Query{PC: pc, Caller: caller}
 	if _, row, ok := n.vm.Rule(q); !ok || row != n.vm.interpretedRow() {
 		p.interp = interpNone

@@ -118,7 +118,7 @@ func (n *Names) stubName(r managed.Ref) string {
 	switch r.Position {
 	case atCallStub:
 		return "call_stub"
-	case atOnward:
+	case atStaticCallStub:
 		return "static_call_stub"
 	}
 	m := n.vm.memory()

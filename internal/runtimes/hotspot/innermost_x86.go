@@ -137,8 +137,8 @@ func (v *VM) inInterpreter(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) 
 	if !ok {
 		return frames.Rule{}, nil, false
 	}
-	code := v.code(pc-leftBytes, 2*leftBytes)
-	if len(code) < leftBytes+1 {
+	code := v.code(pc-removalBytes, 2*removalBytes)
+	if len(code) < removalBytes+1 {
 		return frames.Rule{}, nil, false
 	}
 	l := lastRemoval(code)

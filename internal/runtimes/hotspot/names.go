@@ -19,12 +19,12 @@ type Names struct {
 	threads threads
 	waiters waiters
 
-	err      error
-	replace  bool // a deoptimizing frame was walked
-	sites    map[site]*codeInfo
-	recent   [1 << recentBits]recentSite
-	eviction managed.IdleEviction
-	callStub uint64 // return address in the call stub
+	err          error
+	deoptimizing bool // a deoptimizing frame was walked
+	sites        map[site]*codeInfo
+	recent       [1 << recentBits]recentSite
+	eviction     managed.IdleEviction
+	callStub     uint64 // return address in the call stub
 }
 
 func (v *VM) Names() *Names {
@@ -78,7 +78,7 @@ const (
 
 // Begin implements [managed.Namer].
 func (n *Names) Begin(s *managed.Sample) {
-	n.sample, n.replace = s, false
+	n.sample, n.deoptimizing = s, false
 	n.evictIdle(s.At)
 	n.walk(s)
 }
@@ -132,11 +132,11 @@ func (n *Names) Native(f *frames.Frame, _ frames.Addr, out []managed.Ref) (refs 
 		return out, false
 	}
 	ref := p.ref
-	n.replace = n.replace || p.replaces
+	n.deoptimizing = n.deoptimizing || p.deoptimizes
 	switch {
 	case p.code != nil && p.code.since >= n.at && n.doubted(): // possibly replaced since the copy
 		ref = managed.Ref{Object: ref.Object, Kind: refCompiled}
-	case p.replaced && n.replace:
+	case p.continuesDeopt && n.deoptimizing:
 	case p.code != nil && f.Caller && (f.PC == p.code.deopts[0] || f.PC == p.code.deopts[1]):
 		ref = n.deoptimized(f, p.code, ref)
 	case p.interp != interpNone:
@@ -156,8 +156,8 @@ type codeInfo struct {
 	ref    managed.Ref
 	code   *compiled // nil in stubs
 	interp interp
-	// replaces: the code deoptimizes a compiled frame. replaced: it continues a deoptimized one.
-	replaces, replaced bool
+	// deoptimizes: the code deoptimizes a compiled frame. continuesDeopt: it continues a deoptimized one.
+	deoptimizes, continuesDeopt bool
 	// unread: debugging information was unreadable, as it may be newer than the mappings.
 	unread bool
 }
@@ -230,7 +230,7 @@ func (n *Names) readInfo(pc uint64, caller bool) (p codeInfo, ok bool) {
 			return p, false
 		}
 		if !caller && n.vm.inCallStub(&b, pc) {
-			return codeInfo{ref: managed.Ref{Object: c.begin, Position: atOnward, Cookie: c.cookie(), Kind: refStub}, code: c},
+			return codeInfo{ref: managed.Ref{Object: c.begin, Position: atStaticCallStub, Cookie: c.cookie(), Kind: refStub}, code: c},
 				true
 		}
 		ref, read := n.compiledRef(c, pc, caller)
@@ -239,7 +239,7 @@ func (n *Names) readInfo(pc uint64, caller bool) (p codeInfo, ok bool) {
 	p.ref = managed.Ref{Object: b.begin, Position: n.routine(pc, caller), Kind: refStub}
 	if b.kind != kindRoutines {
 		name := n.vm.Symbolize(b.begin)
-		p.replaces = strings.Contains(name, "Deoptimization") || strings.Contains(name, "UncommonTrap")
+		p.deoptimizes = strings.Contains(name, "Deoptimization") || strings.Contains(name, "UncommonTrap")
 	}
 	return p, true
 }
@@ -248,8 +248,8 @@ func (n *Names) readInfo(pc uint64, caller bool) (p codeInfo, ok bool) {
 const (
 	atBlob = iota
 	atCallStub
-	atOnward  // static call stub after a method
-	atCodelet // or above
+	atStaticCallStub // static call stub after a method
+	atCodelet        // or above
 )
 
 func (n *Names) routine(pc uint64, caller bool) uint64 {

@@ -217,8 +217,8 @@ const (
 	maxPool  = 240
 )
 
-// first5 is the first release in which no byte of a number is 0.
-const first5 = 20
+// firstWithoutZero is the first release in which no byte of a number is 0.
+const firstWithoutZero = 20
 
 func (v *VM) readNameLayout() (*nameLayout, bool) {
 	l := v.layout
@@ -232,7 +232,7 @@ func (v *VM) readNameLayout() (*nameLayout, bool) {
 	if !n.readMajor(v.memory()) {
 		return nil, false
 	}
-	if n.major >= first5 {
+	if n.major >= firstWithoutZero {
 		n.least = 1
 	}
 	if n.at.ConstMethod.Bytes > maxConst || n.at.ConstantPool.Bytes > maxPool || n.at.PcDesc.Bytes > 64 {

@@ -92,17 +92,17 @@ const (
 )
 
 type threads struct {
-	n          *Names
-	l          *threadLayout
-	lacks      bool
-	list       uint64
-	read       int64 // of the list
-	byTID      map[int]threadID
-	proven     map[int]proven // by thread id
-	oops       oops
-	heap       uint64
-	also       []string // fields of a JavaThread for waits
-	prefetched []extent
+	n           *Names
+	l           *threadLayout
+	incomplete  bool
+	list        uint64
+	read        int64 // of the list
+	byTID       map[int]threadID
+	proven      map[int]proven // by thread id
+	oops        oops
+	heap        uint64
+	extraFields []string // fields of a JavaThread for waits
+	prefetched  []extent
 	// postponed: a requested name could not be proven.
 	postponed bool
 	buf       [8 * 128]byte
@@ -143,7 +143,7 @@ func (n *Names) Role(tid int, name string) (string, bool) {
 
 func (n *Names) threadsReady() bool {
 	t := &n.threads
-	if n.layout == nil || t.lacks {
+	if n.layout == nil || t.incomplete {
 		return false
 	}
 	if t.l == nil {
@@ -151,7 +151,7 @@ func (n *Names) threadsReady() bool {
 		t.byTID, t.proven = map[int]threadID{}, map[int]proven{}
 		l, ok := n.vm.layout.threadLayout()
 		if t.l = l; !ok {
-			t.lacks = true
+			t.incomplete = true
 			return false
 		}
 	}
@@ -205,7 +205,7 @@ func (t *threads) begin(tid int) (id threadID, ok bool) {
 			t.prefetched = append(t.prefetched, at(set[0]))
 		}
 	}
-	for _, name := range t.also {
+	for _, name := range t.extraFields {
 		t.prefetched = append(t.prefetched, of(id.thread, name))
 	}
 	k.fetch(t.prefetched...)

@@ -83,9 +83,9 @@ func (n *Names) Waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
 			t.pending = nil
 		}
 		t.owner = l.first(wantOwner)
-		t.also = slices.Concat(t.pending, t.owner)
+		t.extraFields = slices.Concat(t.pending, t.owner)
 		if l.has(wantVirtual) {
-			t.also = append(t.also, wantVirtual...)
+			t.extraFields = append(t.extraFields, wantVirtual...)
 		}
 		for _, name := range slices.Concat(wantWaits...) {
 			if l.offset(name) > maxThreadOffset {

@@ -57,7 +57,7 @@ func (r *Rules) making(p *Piece, pc uint64) (frames.Rule, *frames.Row, bool) {
 	}
 	for q := p.Begin; q < p.Complete; q += insnBytes {
 		switch {
-		case v.makesAt(p, q) == madeNot:
+		case v.makesAt(p, q) == noPrologue:
 		case q < pc:
 			return framed(p.Frame), nil, true
 		default:
@@ -67,43 +67,43 @@ func (r *Rules) making(p *Piece, pc uint64) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{}, nil, false
 }
 
-type manner uint8
+type prologue uint8
 
 const (
-	madeNot    manner = iota
-	madeAtOnce        // sub sp; stp
-	madeInTwo         // stp; [mov x29, sp;] sub sp
+	noPrologue     prologue = iota
+	prologueAtOnce          // sub sp; stp
+	prologueInTwo           // stp; [mov x29, sp;] sub sp
 )
 
-func (v window) makesAt(p *Piece, pc uint64) manner {
+func (v window) makesAt(p *Piece, pc uint64) prologue {
 	first, _ := v.at(pc)
 	second, ok := v.at(pc + insnBytes)
 	switch c, n := first.stack(); {
 	case ok && c == lowers && n == p.Frame && first.is(0xff8003ff, 0xd10003ff) && second.is(pairMask, uint32(pairAtSP)) &&
 		8*second.signed(15, 7) == p.Frame-2*wordBytes:
-		return madeAtOnce
+		return prologueAtOnce
 	case first != pushPair:
-		return madeNot
+		return noPrologue
 	case p.Frame == 2*wordBytes:
-		return madeInTwo
+		return prologueInTwo
 	}
 	for i := uint64(1); i <= 4; i++ { // mov x29, sp; movz, movk of a large size
 		w, ok := v.at(pc + i*insnBytes)
 		c, n := w.stack()
 		switch {
 		case !ok:
-			return madeNot
+			return noPrologue
 		case c == lowers && n+2*wordBytes == p.Frame, w.is(0xffe0ffff, 0xcb2063ff):
-			return madeInTwo
+			return prologueInTwo
 		case c != level:
-			return madeNot
+			return noPrologue
 		}
 	}
-	return madeNot
+	return noPrologue
 }
 
-// touches recognizes the instructions before the frame is made, one pair per page: sub x9, sp; str xzr, [x9].
-func touches(w insn) bool {
+// touchesStack recognizes the instructions before the frame is made, one pair per page: sub x9, sp; str xzr, [x9].
+func touchesStack(w insn) bool {
 	return w.is(0xff8003ff, 0xd10003e9) || w == 0xf900013f || w == nop
 }
 
@@ -111,19 +111,19 @@ func touches(w insn) bool {
 func (v window) makes(p *Piece, pc uint64) (rule frames.Rule, ok bool) {
 	q := pc
 	for range bytesBehind / insnBytes {
-		if v.makesAt(p, q) != madeNot {
+		if v.makesAt(p, q) != noPrologue {
 			return leaf, true
 		}
-		if w, ok := v.at(q); !ok || !touches(w) {
+		if w, ok := v.at(q); !ok || !touchesStack(w) {
 			break
 		}
 		q += insnBytes
 	}
-	if v.makesAt(p, pc-insnBytes) == madeAtOnce {
+	if v.makesAt(p, pc-insnBytes) == prologueAtOnce {
 		return afterSub(p.Frame), true
 	}
 	for i := uint64(1); i <= 4; i++ {
-		if v.makesAt(p, pc-i*insnBytes) != madeInTwo {
+		if v.makesAt(p, pc-i*insnBytes) != prologueInTwo {
 			continue
 		}
 		for q := pc - i*insnBytes + insnBytes; q < pc; q += insnBytes {
@@ -193,7 +193,7 @@ func (v window) pairNext(pc uint64) bool {
 
 // gaveUp reports whether the frame was removed directly before pc, for a jump.
 func (v window) gaveUp(p *Piece, pc uint64) bool {
-	for q := pc - insnBytes; q >= pc-maxGivenUp*insnBytes; q -= insnBytes {
+	for q := pc - insnBytes; q >= pc-maxRemoval*insnBytes; q -= insnBytes {
 		w, ok := v.at(q)
 		if !ok {
 			return false
@@ -211,7 +211,7 @@ func (v window) gaveUp(p *Piece, pc uint64) bool {
 	return false
 }
 
-const maxGivenUp = 8
+const maxRemoval = 8
 
 // Onward reports whether pc is in a call's stub after a method, which has no frame.
 func (r *Rules) Onward(p *Piece, pc uint64) bool {
