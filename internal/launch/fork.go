@@ -32,7 +32,8 @@ import (
 
 // heldChild has what the child needs between fork and exec.
 type heldChild struct {
-	holdRead, holdWrite, statusWrite int // pipe ends: a byte on hold starts the exec, let is its other end, status takes the error number
+	// Pipe ends: a byte on holdRead starts the exec, statusWrite takes the error number.
+	holdRead, holdWrite, statusWrite int
 	path, dir                        *byte
 	argv, envv                       []*byte
 	stdio                            [3]int // −1: inherited

@@ -42,7 +42,7 @@ func newBeam(p *process) Runtime {
 		return nil
 	}
 	b.frame = newProof(nil)
-	b.frame.loses()
+	b.frame.setLost()
 	b.frame.prove = b.prove
 	return b
 }

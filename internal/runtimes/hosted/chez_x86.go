@@ -23,7 +23,7 @@ func newChez(p *process) Runtime {
 		return nil
 	}
 	c.frame = newProof(nil)
-	c.frame.loses()
+	c.frame.setLost()
 	c.frame.prove = c.prove
 	return c
 }

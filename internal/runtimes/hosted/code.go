@@ -103,7 +103,7 @@ type process struct {
 	lib *frames.Module
 }
 
-func (p *process) find(addr uint64) *frames.Module {
+func (p *process) moduleAt(addr uint64) *frames.Module {
 	mods := p.o.Modules
 	i := sort.Search(len(mods), func(i int) bool { return mods[i].End > addr })
 	if i == len(mods) || mods[i].Start > addr {
@@ -112,14 +112,14 @@ func (p *process) find(addr uint64) *frames.Module {
 	return mods[i]
 }
 
-func (p *process) made(addr uint64) bool {
-	m := p.find(addr)
+func (p *process) isGenerated(addr uint64) bool {
+	m := p.moduleAt(addr)
 	return m != nil && m.Generated
 }
 
-// called reports whether ret follows a call in a file's code.
-func (p *process) called(ret uint64) bool {
-	m := p.find(ret - 1)
+// followsFileCall reports whether ret follows a call in a file's code.
+func (p *process) followsFileCall(ret uint64) bool {
+	m := p.moduleAt(ret - 1)
 	if m == nil || m.Generated || m.Calls == nil {
 		return false
 	}
@@ -135,7 +135,7 @@ func (p *process) oneCall(mem frames.Memory, from uint64, words int, target uint
 		if !readable {
 			return 0, at, false
 		}
-		if !p.calls(ret, target) {
+		if !p.followsCallOf(ret, target) {
 			continue
 		}
 		if ok {
@@ -146,8 +146,8 @@ func (p *process) oneCall(mem frames.Memory, from uint64, words int, target uint
 	return cfa, 0, ok
 }
 
-func (p *process) calls(ret, target uint64) bool {
-	m := p.find(ret - 1)
+func (p *process) followsCallOf(ret, target uint64) bool {
+	m := p.moduleAt(ret - 1)
 	if m == nil || m.Generated || m.Calls == nil {
 		return false
 	}
@@ -191,17 +191,17 @@ func newProof(saved map[uint8]int64) *proof {
 	p := &proof{}
 	p.row.CFAExpr = p
 	p.row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -8}
-	p.keeps(saved)
+	p.setSaved(saved)
 	return p
 }
 
-func (p *proof) keeps(saved map[uint8]int64) {
+func (p *proof) setSaved(saved map[uint8]int64) {
 	for reg, below := range saved {
 		p.row.Regs[reg] = frames.RegRule{Kind: frames.RuleOffset, Off: -below}
 	}
 }
 
-func (p *proof) loses() {
+func (p *proof) setLost() {
 	for _, reg := range compactX86 {
 		p.row.Regs[reg] = frames.RegRule{Kind: frames.RuleUndefined}
 	}

@@ -78,7 +78,7 @@ func (g *guile) learn(sp uint64, mem frames.Memory) bool {
 		}
 		if t := g.readTrampoline(start); t != nil && sp+uint64(t.size) == at+8 {
 			g.entry = t
-			g.frame.keeps(t.saved)
+			g.frame.setSaved(t.saved)
 			return true
 		}
 	}
@@ -105,7 +105,7 @@ func (g *guile) findTarget(ret uint64) uint64 {
 		return 0
 	}
 	to, ok := g.word(ret+uint64(int64(int32(binary.LittleEndian.Uint32(b[2:])))), 8)
-	if !ok || !g.made(to) {
+	if !ok || !g.isGenerated(to) {
 		return 0
 	}
 	return to

@@ -72,7 +72,7 @@ func newLuaJIT(p *process) Runtime {
 	p.eachText(p.lib, luaHandler+luaJLoop, func(addr uint64, code []byte) bool {
 		if l.size == 0 {
 			if i := bytes.Index(code, luaEnters); i >= 0 {
-				rule = l.interpreter(addr + uint64(i))
+				rule = l.readInterpreterFrame(addr + uint64(i))
 			}
 		}
 		for i := 0; l.table == 0 && i < len(code); {
@@ -80,7 +80,7 @@ func newLuaJIT(p *process) Runtime {
 			if n < 0 {
 				break
 			}
-			l.jloop(code[i+n:])
+			l.readJLoop(code[i+n:])
 			i += n + 1
 		}
 		if l.exits.end == 0 {
@@ -104,7 +104,7 @@ func newLuaJIT(p *process) Runtime {
 	return l
 }
 
-func (l *luaJIT) interpreter(at uint64) frames.Rule {
+func (l *luaJIT) readInterpreterFrame(at uint64) frames.Rule {
 	for _, s := range l.lib.Sources {
 		r, row, ok := s.Rule(frames.Query{PC: at - l.lib.Bias})
 		if !ok {
@@ -120,7 +120,7 @@ func (l *luaJIT) interpreter(at uint64) frames.Rule {
 	return frames.Rule{}
 }
 
-func (l *luaJIT) jloop(code []byte) {
+func (l *luaJIT) readJLoop(code []byte) {
 	if len(code) < luaJLoop || !bytes.HasPrefix(code[7:], luaEntry) {
 		return
 	}
@@ -146,7 +146,7 @@ func (l *luaJIT) Update(mods []*frames.Module) {
 // First implements [Runtime], with the known traces.
 func (l *luaJIT) First() frames.RuleSource {
 	return ruleFunc(func(q frames.Query) (frames.Rule, *frames.Row, bool) {
-		if _, ok := l.trace(q.Lookup(frames.X86_64)); !ok {
+		if _, ok := l.traceAt(q.Lookup(frames.X86_64)); !ok {
 			return frames.Rule{}, nil, false
 		}
 		return l.frame.rule()
@@ -174,7 +174,7 @@ func (l *luaJIT) prove(regs *frames.Regs, mem frames.Memory, pc uint64) (cfa, un
 }
 
 func (l *luaJIT) frameOf(sp uint64, mem frames.Memory, pc uint64) (cfa, unread uint64, ok bool) {
-	t, ok := l.trace(pc)
+	t, ok := l.traceAt(pc)
 	if !ok {
 		return 0, 0, false
 	}
@@ -193,10 +193,10 @@ func (l *luaJIT) isFrame(mem frames.Memory, frame uint64) bool {
 	ret, ok := mem.Word(end - 8)
 	state, _ := mem.Word(frame + luaSaveL)
 	outer, _ := mem.Word(frame + luaSaveCFrame)
-	return ok && state != 0 && state%8 == 0 && (outer == 0 || outer&^luaFlags >= end) && l.called(ret)
+	return ok && state != 0 && state%8 == 0 && (outer == 0 || outer&^luaFlags >= end) && l.followsFileCall(ret)
 }
 
-func (l *luaJIT) trace(pc uint64) (luaTrace, bool) {
+func (l *luaJIT) traceAt(pc uint64) (luaTrace, bool) {
 	for _, vm := range l.vms {
 		if vm.head == ([16]byte{}) {
 			l.read(vm)
@@ -268,5 +268,5 @@ func (l *luaJIT) describe(at, number uint64) (luaTrace, bool) {
 	size := binary.LittleEndian.Uint32(b[:])
 	t.end = t.start + uint64(size)
 	own := uint64(binary.LittleEndian.Uint16(b[20:]))
-	return t, own == number && size <= maxLuaCode && t.spill%8 == 0 && t.end > t.start && l.made(t.start)
+	return t, own == number && size <= maxLuaCode && t.spill%8 == 0 && t.end > t.start && l.isGenerated(t.start)
 }

@@ -40,7 +40,7 @@ const lispRoutine = 2 << 10
 func newSBCL(p *process) Runtime {
 	s := &sbcl{process: p}
 	s.frame = newProof(nil)
-	s.frame.loses()
+	s.frame.setLost()
 	s.frame.prove = s.prove
 	p.eachText(p.lib, lispEntryLen, s.findEntry)
 	s.frame.row.Regs[frames.X86RBP] = frames.RegRule{Kind: frames.RuleValExpr, Expr: lispFP{s}}
@@ -134,7 +134,7 @@ func isCall(code []byte) bool {
 // inRoutine reports whether the word at sp follows a direct call of code shortly before pc.
 func (s *sbcl) inRoutine(mem frames.Memory, sp, pc uint64) bool {
 	ret, ok := mem.Word(sp)
-	m := s.find(ret - 1)
+	m := s.moduleAt(ret - 1)
 	if !ok || m == nil || m.Calls == nil {
 		return false
 	}
@@ -164,11 +164,11 @@ func (s *sbcl) prove(regs *frames.Regs, mem frames.Memory, pc uint64) (cfa, unre
 	if !readable {
 		return 0, cfa - 8, false
 	}
-	return cfa, 0, s.follows(ret)
+	return cfa, 0, s.followsCall(ret)
 }
 
-func (p *process) follows(ret uint64) bool {
-	m := p.find(ret - 1)
+func (p *process) followsCall(ret uint64) bool {
+	m := p.moduleAt(ret - 1)
 	if m == nil || m.Calls == nil {
 		return false
 	}

@@ -60,7 +60,7 @@ func (v *VM) Routine(q frames.Query) (frames.Rule, *frames.Row, bool) {
 		at--
 	}
 	b, ok := v.find(at)
-	if !ok || !b.kind.assembly() || v.o.Flow == nil {
+	if !ok || !b.kind.isAssembly() || v.o.Flow == nil {
 		return frames.Rule{}, nil, false
 	}
 	cfa, ok := v.o.Flow.ReturnCFA(q.PC, b.begin, b.end)

@@ -128,14 +128,14 @@ const (
 
 // find is blobAt with a cache, valid until Changed reports true.
 func (k *codeCache) find(pc uint64) (blob, bool) {
-	if b, ok := k.lasting(pc); ok {
+	if b, ok := k.permanentAt(pc); ok {
 		return b, true
 	}
 	if b, ok := k.byRequest[pc]; ok {
 		return b, true
 	}
 	b, ok := k.blobAt(pc)
-	if ok && b.kind.lasts() && len(k.permanent) < maxPermanent {
+	if ok && b.kind.isPermanent() && len(k.permanent) < maxPermanent {
 		k.permanent = append(k.permanent, b)
 		return b, true
 	}
@@ -152,7 +152,7 @@ func (k *codeCache) find(pc uint64) (blob, bool) {
 	return b, ok
 }
 
-func (k *codeCache) lasting(pc uint64) (blob, bool) {
+func (k *codeCache) permanentAt(pc uint64) (blob, bool) {
 	for _, b := range k.permanent {
 		if pc >= b.begin && pc < b.end {
 			return b, true

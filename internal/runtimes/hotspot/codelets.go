@@ -16,7 +16,7 @@ type codelet struct {
 	text           uint64 // address of the description
 	described      bool
 	entry          bool // a method entry
-	continuesDeopt bool // continues deoptimized frames
+	continuesDeopt bool
 }
 
 // codelets are the interpreter's pieces, constant once all are generated.

@@ -6,7 +6,7 @@ import "encoding/binary"
 
 // field gives the offset of a field in klass's objects.
 func (t *threads) field(klass uint64, name, typ string) (uint64, bool) {
-	m, l := t.n.vm.memory(), t.l
+	m, l := t.names.vm.memory(), t.layout
 	pool := m.word(klass + l.offset("InstanceKlass::_constants"))
 	list := m.word(klass + l.offset(l.fieldInfo[0]))
 	size := uint64(uint32(m.int32(list + l.offset("Array<int>::_length"))))
@@ -18,12 +18,12 @@ func (t *threads) field(klass uint64, name, typ string) (uint64, bool) {
 		if uint64(index) >= count {
 			return false
 		}
-		m := t.n.vm.memory()
+		m := t.names.vm.memory()
 		symbol := m.word(pool + l.sizes["ConstantPool"] + 8*uint64(index))
 		if m.failed {
 			return false
 		}
-		got, ok := t.n.text(symbol)
+		got, ok := t.names.symbolText(symbol)
 		return ok && got == want
 	}
 	found, at := uint64(0), false
@@ -39,7 +39,7 @@ func (t *threads) field(klass uint64, name, typ string) (uint64, bool) {
 	if !m.bytes(list+l.offset(data), b) {
 		return 0, false
 	}
-	each(b, t.n.layout.least, t.n.layout.major, func(f fieldInfo) bool {
+	each(b, t.names.layout.least, t.names.layout.major, func(f fieldInfo) bool {
 		if is(f.name, name) && is(f.typ, typ) {
 			found, at = uint64(f.offset), f.offset >= 8 && f.offset < maxInObject
 			return false

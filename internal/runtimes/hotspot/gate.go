@@ -39,8 +39,8 @@ func (r *Runtime) mayBeStarting() bool {
 
 func (r *Runtime) unproven() bool { return r.mayBeStarting() || r.vm != nil && r.vm.starting() }
 
-// began reports whether refused walks can now continue; it retries unreadable tables.
-func (r *Runtime) began() bool {
+// retryRefused reports whether refused walks can now continue; it retries unreadable tables.
+func (r *Runtime) retryRefused() bool {
 	was := r.mayBeStarting()
 	if r.vm == nil && r.host != nil {
 		r.tryOpen()
@@ -73,7 +73,7 @@ func (g *gate) decide() {
 func (g *gate) adopt() {
 	g.module.NoFP = true
 	g.module.Sources = g.runtime.sources()
-	g.runtime.vm.Names().begun(g.module.Start)
+	g.runtime.vm.Names().readFirstMoment(g.module.Start)
 }
 
 func (r *Runtime) sources() []frames.RuleSource {

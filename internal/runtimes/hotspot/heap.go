@@ -137,10 +137,10 @@ var kinds = map[string]kind{
 // routines prefixes the names of [kindRoutines] (stubRoutines.cpp).
 const routines = "StubRoutines"
 
-// assembly reports whether the frames have no common form.
-func (k kind) assembly() bool { return k == kindStub || k == kindRoutines }
+// isAssembly reports whether the frames have no common form.
+func (k kind) isAssembly() bool { return k == kindStub || k == kindRoutines }
 
-func (k kind) lasts() bool { return k == kindRoutines || k == kindInterpreter }
+func (k kind) isPermanent() bool { return k == kindRoutines || k == kindInterpreter }
 
 // maxFrame bounds a frame's size, in words: 1 MiB.
 const maxFrame = 1 << 17
@@ -162,7 +162,7 @@ func (k *codeCache) blobAt(addr uint64) (blob, bool) {
 		complete: l.number(cb, "CodeBlob::_frame_complete_offset"),
 	}
 	b.begin, b.end = l.boundsOf(cb, at+l.sizes["HeapBlock"])
-	b.kind = k.named(wordAt(cb[l.offset("CodeBlob::_name"):])).kind
+	b.kind = k.blobNameAt(wordAt(cb[l.offset("CodeBlob::_name"):])).kind
 	if b.kind == kindStub && b.frame > 0 {
 		b.kind, b.stub = kindMethod, true
 	}
@@ -204,7 +204,7 @@ type blobName struct {
 	native bool
 }
 
-func (k *codeCache) named(name uint64) blobName {
+func (k *codeCache) blobNameAt(name uint64) blobName {
 	b, ok := k.kinds[name]
 	if ok {
 		return b

@@ -97,7 +97,7 @@ func (v *VM) inMethod(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 
 func (v *VM) inCallStub(b *blob, pc uint64) bool {
 	if v.a64 != nil {
-		return v.a64.Onward(b.piece(), pc)
+		return v.a64.InCallStub(b.piece(), pc)
 	}
 	return b.frame > 0 && b.complete >= 0 && pc >= b.begin+uint64(b.complete) && v.inStaticCallStub(b, pc)
 }

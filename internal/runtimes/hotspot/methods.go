@@ -129,10 +129,10 @@ func (n *methodNames) identify(at uint64, known *method) (id methodIdentity, cm 
 		cache.fetch(n.symbolAt(class), n.tagOf(file), extent{n.constantAt(&id, file), 8})
 	}
 	id.found = places{id.constants, slot, name, id.holder, class}
-	text, ok := n.letters(name)
+	text, ok := n.symbolBytes(name)
 	n.spelled = append(n.spelled[:0], text...)
 	end := len(n.spelled)
-	text, ok2 := n.letters(class)
+	text, ok2 := n.symbolBytes(class)
 	n.spelled = append(n.spelled, text...)
 	id.name, id.class = n.spelled[:end], n.spelled[end:]
 	return id, cm, ok && ok2
@@ -228,7 +228,7 @@ func (n *methodNames) sourceFile(id *methodIdentity) string {
 	if !n.isName(id, index) {
 		return ""
 	}
-	b, _ := n.letters(n.vm.memory().word(n.constantAt(id, index)))
+	b, _ := n.symbolBytes(n.vm.memory().word(n.constantAt(id, index)))
 	file, known := n.files[string(b)]
 	if !known {
 		if len(n.files) >= maxMethods {
@@ -266,14 +266,14 @@ func (n *methodNames) tagOf(index uint16) extent {
 	return at
 }
 
-// text gives a Symbol (modified UTF-8); false if it is not printable.
-func (n *methodNames) text(symbol uint64) (string, bool) {
-	b, ok := n.letters(symbol)
+// symbolText gives a Symbol (modified UTF-8); false if it is not printable.
+func (n *methodNames) symbolText(symbol uint64) (string, bool) {
+	b, ok := n.symbolBytes(symbol)
 	return string(b), ok
 }
 
-// letters is text in a buffer that the next call reuses.
-func (n *methodNames) letters(symbol uint64) ([]byte, bool) {
+// symbolBytes is text in a buffer that the next call reuses.
+func (n *methodNames) symbolBytes(symbol uint64) ([]byte, bool) {
 	l, m := &n.layout.at, n.vm.memory()
 	body := l.Symbol.Body.offset
 	symbol &^= 1

@@ -64,7 +64,7 @@ func (n *Names) ready(pc uint64) bool {
 	return ok
 }
 
-func (n *Names) begun(pc uint64) {
+func (n *Names) readFirstMoment(pc uint64) {
 	if n.latest.at == 0 && n.ready(pc) {
 		n.latest = n.moment()
 	}
@@ -153,11 +153,10 @@ type site struct {
 }
 
 type codeInfo struct {
-	ref    managed.Ref
-	code   *compiled // nil in stubs
-	interp interp
-	// deoptimizes: the code deoptimizes a compiled frame. continuesDeopt: it continues a deoptimized one.
-	deoptimizes, continuesDeopt bool
+	ref                         managed.Ref
+	code                        *compiled // nil in stubs
+	interp                      interp
+	deoptimizes, continuesDeopt bool // a compiled frame; a deoptimized one
 	// unread: debugging information was unreadable, as it may be newer than the mappings.
 	unread bool
 }
@@ -230,8 +229,8 @@ func (n *Names) readInfo(pc uint64, caller bool) (p codeInfo, ok bool) {
 			return p, false
 		}
 		if !caller && n.vm.inCallStub(&b, pc) {
-			return codeInfo{ref: managed.Ref{Object: c.begin, Position: atStaticCallStub, Cookie: c.cookie(), Kind: refStub}, code: c},
-				true
+			ref := managed.Ref{Object: c.begin, Position: atStaticCallStub, Cookie: c.cookie(), Kind: refStub}
+			return codeInfo{ref: ref, code: c}, true
 		}
 		ref, read := n.compiledRef(c, pc, caller)
 		return codeInfo{ref: ref, code: c, unread: !read}, true

@@ -312,7 +312,7 @@ func TestWhatMayHaveBeenUsedAgainIsCalledFreed(t *testing.T) {
 		code, _, _ := cart(f, r)
 		n := f.open(t).Names()
 		n.vm.heapOf(code)
-		n.begun(code)
+		n.readFirstMoment(code)
 		fr := frames.Frame{PC: code + 40, Caller: true}
 		if c.before {
 			begin(n, nil).At = n.clock()
@@ -354,7 +354,7 @@ func TestAnInterpretedMethodThatHasGoneIsCalledFreed(t *testing.T) {
 			_, bytecode := interpreterAt(f.fake)
 			n := f.open(t).Names()
 			n.vm.heapOf(code)
-			n.begun(code)
+			n.readFirstMoment(code)
 			stack := make([]uint64, 12)
 			stack[7] = c.method
 			s := begin(n, nil, stack...)

@@ -70,7 +70,7 @@ func (n *compiledCode) compiledAt(b *blob, addr uint64) (c compiled, ok bool) {
 		method: l.NMethod.Method.in(head), id: uint32(l.NMethod.CompileID.in(head)),
 		level: uint8(l.NMethod.Level.in(head)), orig: l.NMethod.OrigPC.in(head),
 	}
-	name := v.named(l.CodeBlob.Name.in(head))
+	name := v.blobNameAt(l.CodeBlob.Name.in(head))
 	c.isMethod, c.native = name.kind == kindMethod, name.native
 	n.deoptsOf(&c, head)
 	n.spansOf(&c, head)
@@ -187,7 +187,7 @@ func (n *compiledCode) compiledOf(b *blob, pc uint64) *compiled {
 		return nil
 	}
 	now.since, now.checked = at, at
-	if c := n.code[b.begin]; c != nil && c.is(&now) {
+	if c := n.code[b.begin]; c != nil && c.same(&now) {
 		c.checked = at
 		return c
 	}
@@ -199,7 +199,7 @@ func (n *compiledCode) compiledOf(b *blob, pc uint64) *compiled {
 	return c
 }
 
-func (c *compiled) is(now *compiled) bool {
+func (c *compiled) same(now *compiled) bool {
 	a, b := *c, *now
 	a.since, a.checked, b.since, b.checked = 0, 0, 0, 0
 	return a == b

@@ -117,7 +117,7 @@ func (r *Runtime) Unknown() error {
 
 // Changed implements [managed.Runtime].
 func (r *Runtime) Changed() bool {
-	if r.began() {
+	if r.retryRefused() {
 		return true
 	}
 	return r.vm != nil && r.vm.Changed()
@@ -200,7 +200,7 @@ func (r *Runtime) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if rule, row, ok := r.vm.Rule(q); ok {
 		return rule, row, true
 	}
-	if pc, ok := r.vm.Behind(q); ok {
+	if pc, ok := r.vm.AfterRestore(q); ok {
 		rule, row, ok := r.code.Rule(frames.Query{PC: pc})
 		return rule, row, ok && row == nil && rule.CFAReg == frames.X86RBP
 	}

@@ -92,8 +92,8 @@ const (
 )
 
 type threads struct {
-	n           *Names
-	l           *threadLayout
+	names       *Names
+	layout      *threadLayout
 	incomplete  bool
 	list        uint64
 	read        int64 // of the list
@@ -146,11 +146,11 @@ func (n *Names) threadsReady() bool {
 	if n.layout == nil || t.incomplete {
 		return false
 	}
-	if t.l == nil {
-		t.n = n
+	if t.layout == nil {
+		t.names = n
 		t.byTID, t.proven = map[int]threadID{}, map[int]proven{}
 		l, ok := n.vm.layout.threadLayout()
-		if t.l = l; !ok {
+		if t.layout = l; !ok {
 			t.incomplete = true
 			return false
 		}
@@ -161,7 +161,7 @@ func (n *Names) threadsReady() bool {
 // name proves a thread's name; while that fails it gives the last proven one.
 func (t *threads) name(tid int) (string, bool) {
 	known, ok := t.begin(tid)
-	defer t.n.vm.cached.disable()
+	defer t.names.vm.cached.disable()
 	if !ok {
 		delete(t.proven, tid)
 		return "", false
@@ -185,7 +185,7 @@ func (t *threads) name(tid int) (string, bool) {
 
 // begin begins a query for a thread by reading known places, the count of collections first.
 func (t *threads) begin(tid int) (id threadID, ok bool) {
-	k := t.n.vm.cached
+	k := t.names.vm.cached
 	k.disable()
 	t.update()
 	k.drop()
@@ -193,7 +193,7 @@ func (t *threads) begin(tid int) (id threadID, ok bool) {
 	if id, ok = t.byTID[tid]; !ok {
 		return id, false
 	}
-	l := t.l
+	l := t.layout
 	at := func(name string) extent { return extent{l.static(name), 8} }
 	of := func(thread uint64, name string) extent { return extent{thread + l.offset(name), 8} }
 	t.prefetched = append(t.prefetched[:0], at("Universe::_collectedHeap"),
@@ -213,40 +213,40 @@ func (t *threads) begin(tid int) (id threadID, ok bool) {
 }
 
 func (t *threads) update() {
-	now := t.n.clock()
+	now := t.names.clock()
 	if t.read != 0 && now-t.read < listEvery {
 		return
 	}
-	m := t.n.vm.memory()
-	head := m.word(t.l.static(t.l.list[0]))
-	if m.failed || head == t.list && len(t.l.list) == 3 {
+	m := t.names.vm.memory()
+	head := m.word(t.layout.static(t.layout.list[0]))
+	if m.failed || head == t.list && len(t.layout.list) == 3 {
 		return
 	}
 	t.read, t.list = now, head
 	clear(t.byTID)
-	if len(t.l.list) == 3 {
+	if len(t.layout.list) == 3 {
 		t.readList(head)
 		return
 	}
-	next := t.l.offset(t.l.list[1])
+	next := t.layout.offset(t.layout.list[1])
 	for i := 0; i < maxThreads && head != 0; i++ {
 		t.add(head)
-		head = t.n.vm.memory().word(head + next)
+		head = t.names.vm.memory().word(head + next)
 	}
 }
 
 // readList reads a ThreadsList, which the machine replaces when threads start or end.
 func (t *threads) readList(list uint64) {
-	m := t.n.vm.memory()
-	count := uint64(uint32(m.int32(list + t.l.offset(t.l.list[1]))))
-	at := m.word(list + t.l.offset(t.l.list[2]))
+	m := t.names.vm.memory()
+	count := uint64(uint32(m.int32(list + t.layout.offset(t.layout.list[1]))))
+	at := m.word(list + t.layout.offset(t.layout.list[2]))
 	if m.failed || count > maxThreads {
 		t.list = 0
 		return
 	}
 	for done := uint64(0); done < count; {
 		b := t.buf[:min(8*(count-done), uint64(len(t.buf)))]
-		if !t.n.vm.memory().bytes(at+8*done, b) {
+		if !t.names.vm.memory().bytes(at+8*done, b) {
 			t.list = 0
 			return
 		}
@@ -267,12 +267,12 @@ func (t *threads) identify(thread uint64) (id threadID, ok bool) {
 	if thread == 0 || thread%8 != 0 {
 		return id, false
 	}
-	m := t.n.vm.memory()
-	id.thread, id.osThread = thread, m.word(thread+t.l.offset(t.l.osThread))
-	id.object = m.word(thread + t.l.offset("JavaThread::_threadObj"))
+	m := t.names.vm.memory()
+	id.thread, id.osThread = thread, m.word(thread+t.layout.offset(t.layout.osThread))
+	id.object = m.word(thread + t.layout.offset("JavaThread::_threadObj"))
 	if m.failed || id.osThread == 0 || id.osThread%8 != 0 {
 		return id, false
 	}
-	id.tid = int(m.int32(id.osThread + t.l.offset("OSThread::_thread_id")))
+	id.tid = int(m.int32(id.osThread + t.layout.offset("OSThread::_thread_id")))
 	return id, !m.failed && id.tid > 0
 }

@@ -123,7 +123,7 @@ func (v *VM) caller(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) {
 		return framed(usual), nil, true
 	case b.kind == kindException && b.frame > 0:
 		return framed(8 * b.frame), nil, true
-	case b.kind.assembly():
+	case b.kind.isAssembly():
 		if r, row, ok := v.inForwardException(q.PC); ok || b.kind != kindRoutines {
 			return r, row, ok
 		}
@@ -141,13 +141,13 @@ func (v *VM) caller(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{}, nil, false
 }
 
-// Behind gives, for a return address in a stub that saved all registers, the place after their restoration, where the
-// stub's own frame is valid with rbp as during the call.
-func (v *VM) Behind(q frames.Query) (pc uint64, ok bool) {
+// AfterRestore gives, for a return address in a stub that saved all registers, the place after their restoration, where
+// the stub's own frame is valid with rbp as during the call.
+func (v *VM) AfterRestore(q frames.Query) (pc uint64, ok bool) {
 	if !q.Caller || v.a64 != nil {
 		return 0, false
 	}
-	if b, ok := v.find(q.PC); !ok || !b.kind.assembly() {
+	if b, ok := v.find(q.PC); !ok || !b.kind.isAssembly() {
 		return 0, false
 	}
 	code := v.code(q.PC, maxRestores)

@@ -129,12 +129,12 @@ func (t *waiters) prove(id threadID) (w waitState, later, ok bool) {
 	}
 	w = first
 	w.owner = t.ownerOf(&w)
-	t.n.vm.cached.rereadAll()
+	t.names.vm.cached.rereadAll()
 	again, ok := t.state(id, calm)
 	if !ok || again.kind != first.kind || again.monitor != first.monitor || again.timed != first.timed {
 		return w, true, false
 	}
-	t.n.vm.cached.drop()
+	t.names.vm.cached.drop()
 	after, still := t.collections()
 	if later = !calm || !still || after != count || again != first; !later {
 		return w, false, true
@@ -148,8 +148,8 @@ func (t *waiters) prove(id threadID) (w waitState, later, ok bool) {
 
 // state reads a wait once; while a collector is active (not calm) only the monitors.
 func (t *waiters) state(id threadID, calm bool) (w waitState, ok bool) {
-	m := t.n.vm.memory()
-	pending, waiting := m.word(id.thread+t.l.offset(t.pending[0])), m.word(id.thread+t.l.offset(t.pending[1]))
+	m := t.names.vm.memory()
+	pending, waiting := m.word(id.thread+t.layout.offset(t.pending[0])), m.word(id.thread+t.layout.offset(t.pending[1]))
 	if m.failed {
 		return w, false
 	}
@@ -178,9 +178,9 @@ func (t *waiters) state(id threadID, calm bool) (w waitState, ok bool) {
 // monitorObject gives a monitor's object and class; 0 and "" if unproven. A reference may lead to an old copy (ZGC) of
 // the same class, whose mark must lead to the monitor.
 func (t *waiters) monitorObject(monitor uint64) (object uint64, class string) {
-	m := t.n.vm.memory()
-	ref := m.word(monitor + t.l.offset("ObjectMonitor::_object"))
-	if t.n.layout.major >= handleMonitors {
+	m := t.names.vm.memory()
+	ref := m.word(monitor + t.layout.offset("ObjectMonitor::_object"))
+	if t.names.layout.major >= handleMonitors {
 		ref = m.word(ref)
 	}
 	var w namePath
@@ -192,7 +192,7 @@ func (t *waiters) monitorObject(monitor uint64) (object uint64, class string) {
 	if object == 0 || object%8 != 0 {
 		return 0, ""
 	}
-	m = t.n.vm.memory()
+	m = t.names.vm.memory()
 	mark := m.word(object)
 	if m.failed || mark&3 != markInflated || !fresh && mark&^3 != monitor {
 		return 0, ""
@@ -214,13 +214,13 @@ func (t *waiters) plain(ref uint64) (uint64, bool) {
 }
 
 func (t *waiters) classOf(object uint64) string {
-	if t.oops.header == headerOpen && !t.learn() {
+	if t.oops.header == headerOpen && !t.learnOops() {
 		return ""
 	}
 	return string(readable([]byte(t.className(t.klassOf(object, t.oops.header)))))
 }
 
-func (t *waiters) learn() bool {
+func (t *waiters) learnOops() bool {
 	for _, id := range t.byTID {
 		if _, ok := t.walk(id.thread); ok {
 			return true

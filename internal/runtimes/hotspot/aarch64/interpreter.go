@@ -56,7 +56,7 @@ func (r *Rules) Entry(p *Piece, pc uint64) (rule frames.Rule, row *frames.Row, o
 	e := v.entryOf()
 	switch {
 	case e.setsFP == 0:
-		return r.inKnown(v, pc)
+		return r.inIntrinsic(v, pc)
 	case pc <= e.setsFP:
 		rule, row, ok = inLR(bySender(e.sender))
 		return rule, row, ok && !v.callsBefore(pc)
@@ -80,9 +80,9 @@ func (v window) callsBefore(pc uint64) bool {
 	return false
 }
 
-// inKnown gives the rule in an intrinsic, which has no frame.
-func (r *Rules) inKnown(v window, pc uint64) (frames.Rule, *frames.Row, bool) {
-	if rule, row, ok := v.inCall(pc); ok {
+// inIntrinsic gives the rule in an intrinsic, which has no frame.
+func (r *Rules) inIntrinsic(v window, pc uint64) (frames.Rule, *frames.Row, bool) {
+	if rule, row, ok := v.afterIntrinsicCall(pc); ok {
 		return rule, row, true
 	}
 	if r.sender == 0 || v.callsBefore(pc) {
@@ -103,7 +103,7 @@ func (r *Rules) inKnown(v window, pc uint64) (frames.Rule, *frames.Row, bool) {
 // InterpreterCaller gives the rule at a return address in the interpreter.
 func (r *Rules) InterpreterCaller(p *Piece, pc uint64) (frames.Rule, *frames.Row, bool) {
 	v := r.around(p, pc)
-	if rule, row, ok := v.inCall(pc); ok {
+	if rule, row, ok := v.afterIntrinsicCall(pc); ok {
 		return rule, row, true
 	}
 	return v.inActivation(pc, true)
@@ -115,9 +115,9 @@ func (r *Rules) Interpreter(p *Piece, pc uint64) (frames.Rule, *frames.Row, bool
 	return v.inActivation(pc, false)
 }
 
-// inCall gives the rule after an intrinsic's call that br reg directly follows
+// afterIntrinsicCall gives the rule after an intrinsic's call that br reg directly follows
 // (TemplateInterpreterGenerator::generate_math_entry).
-func (v window) inCall(pc uint64) (rule frames.Rule, row *frames.Row, ok bool) {
+func (v window) afterIntrinsicCall(pc uint64) (rule frames.Rule, row *frames.Row, ok bool) {
 	last, _ := v.at(pc - insnBytes)
 	w, _ := v.at(pc)
 	if !last.calls() || !w.is(0xfffffc1f, 0xd61f0000) || w.rn() < 19 || w.rn() >= regFP {
@@ -154,7 +154,7 @@ func (v window) inActivation(pc uint64, caller bool) (frames.Rule, *frames.Row, 
 			if !v.endsActivation(at) {
 				break
 			}
-			return v.ended(at+insnBytes, pc, caller)
+			return v.afterActivation(at+insnBytes, pc, caller)
 		}
 		if f, _ := w.flow(); f == flowJump || f == flowReturn || f == flowAway {
 			break
@@ -183,8 +183,8 @@ func (v window) endsActivation(at uint64) bool {
 // maxEnd bounds the instructions until sp is restored.
 const maxEnd = 6
 
-// ended gives the rule at pc after the pop that ends a frame; from is the instruction after the pop.
-func (v window) ended(from, pc uint64, caller bool) (frames.Rule, *frames.Row, bool) {
+// afterActivation gives the rule at pc after the pop that ends a frame; from is the instruction after the pop.
+func (v window) afterActivation(from, pc uint64, caller bool) (frames.Rule, *frames.Row, bool) {
 	// back: sp was the caller's; since then pushed bytes were pushed, the return address first if stored. lost: x30 no
 	// longer holds the return address.
 	back, stored, lost, pushed := false, false, false, int64(0)
@@ -221,11 +221,11 @@ func (v window) ended(from, pc uint64, caller bool) (frames.Rule, *frames.Row, b
 	case back:
 		return leaf, nil, true
 	}
-	return inLR(bySender(v.givenTo(pc)))
+	return inLR(bySender(v.senderAfterPop(pc)))
 }
 
-// givenTo gives the register with the caller's sp after the pop: x20, or one that is moved there later (JDK 25).
-func (v window) givenTo(pc uint64) uint8 {
+// senderAfterPop gives the register with the caller's sp after the pop: x20, or one that is moved there later (JDK 25).
+func (v window) senderAfterPop(pc uint64) uint8 {
 	for i := uint64(0); i < maxEnd; i++ {
 		w, _ := v.at(pc + i*insnBytes)
 		if w.is(0xffe0ffff, 0xaa0003e0|regESP) { // mov x20, reg

@@ -10,13 +10,13 @@ func (r *Rules) Method(p *Piece, pc uint64) (frames.Rule, *frames.Row, bool) {
 		return frames.Rule{}, nil, false
 	}
 	v := r.around(p, pc)
-	if v.onward(pc) || v.leavesByPoll(p, pc) {
+	if v.inCallStub(pc) || v.leavesByPoll(p, pc) {
 		return leaf, nil, true
 	}
 	if pc < p.Complete {
-		return r.making(p, pc)
+		return r.beforeComplete(p, pc)
 	}
-	if rule, ok := v.makes(p, pc); ok { // on-stack replacement
+	if rule, ok := v.duringPrologue(p, pc); ok { // on-stack replacement
 		return rule, nil, true
 	}
 	size, gone := v.frameAt(p, pc)
@@ -49,15 +49,15 @@ func (r *Rules) MethodCaller(p *Piece, pc uint64) (frames.Rule, *frames.Row, boo
 // maxPushed bounds the bytes pushed below a frame: a barrier saves all registers.
 const maxPushed = 4096
 
-// making gives the rule before the frame is complete.
-func (r *Rules) making(p *Piece, pc uint64) (frames.Rule, *frames.Row, bool) {
+// beforeComplete gives the rule before the frame is complete.
+func (r *Rules) beforeComplete(p *Piece, pc uint64) (frames.Rule, *frames.Row, bool) {
 	v := window{p.Begin, r.Code(p.Begin, p.Complete-p.Begin)}
-	if rule, ok := v.makes(p, pc); ok {
+	if rule, ok := v.duringPrologue(p, pc); ok {
 		return rule, nil, true
 	}
 	for q := p.Begin; q < p.Complete; q += insnBytes {
 		switch {
-		case v.makesAt(p, q) == noPrologue:
+		case v.prologueAt(p, q) == noPrologue:
 		case q < pc:
 			return framed(p.Frame), nil, true
 		default:
@@ -75,7 +75,7 @@ const (
 	prologueInTwo           // stp; [mov x29, sp;] sub sp
 )
 
-func (v window) makesAt(p *Piece, pc uint64) prologue {
+func (v window) prologueAt(p *Piece, pc uint64) prologue {
 	first, _ := v.at(pc)
 	second, ok := v.at(pc + insnBytes)
 	switch c, n := first.stack(); {
@@ -107,11 +107,11 @@ func touchesStack(w insn) bool {
 	return w.is(0xff8003ff, 0xd10003e9) || w == 0xf900013f || w == nop
 }
 
-// makes gives the rule directly before and while the frame is made.
-func (v window) makes(p *Piece, pc uint64) (rule frames.Rule, ok bool) {
+// duringPrologue gives the rule directly before and while the frame is made.
+func (v window) duringPrologue(p *Piece, pc uint64) (rule frames.Rule, ok bool) {
 	q := pc
 	for range bytesBehind / insnBytes {
-		if v.makesAt(p, q) != noPrologue {
+		if v.prologueAt(p, q) != noPrologue {
 			return leaf, true
 		}
 		if w, ok := v.at(q); !ok || !touchesStack(w) {
@@ -119,11 +119,11 @@ func (v window) makes(p *Piece, pc uint64) (rule frames.Rule, ok bool) {
 		}
 		q += insnBytes
 	}
-	if v.makesAt(p, pc-insnBytes) == prologueAtOnce {
+	if v.prologueAt(p, pc-insnBytes) == prologueAtOnce {
 		return afterSub(p.Frame), true
 	}
 	for i := uint64(1); i <= 4; i++ {
-		if v.makesAt(p, pc-i*insnBytes) != prologueInTwo {
+		if v.prologueAt(p, pc-i*insnBytes) != prologueInTwo {
 			continue
 		}
 		for q := pc - i*insnBytes + insnBytes; q < pc; q += insnBytes {
@@ -167,11 +167,11 @@ func (v window) frameAt(p *Piece, pc uint64) (size int64, gone bool) {
 		case flowReturn:
 			return p.Frame, !called && !loaded
 		case flowAway:
-			return p.Frame, v.gaveUp(p, pc)
+			return p.Frame, v.removedBefore(p, pc)
 		case flowJump:
 			next := q + uint64(to)
 			if next < p.Begin || next >= p.End {
-				return p.Frame, v.gaveUp(p, pc)
+				return p.Frame, v.removedBefore(p, pc)
 			}
 			if next <= q {
 				return p.Frame, false
@@ -191,8 +191,8 @@ func (v window) pairNext(pc uint64) bool {
 	return w == popPair
 }
 
-// gaveUp reports whether the frame was removed directly before pc, for a jump.
-func (v window) gaveUp(p *Piece, pc uint64) bool {
+// removedBefore reports whether the frame was removed directly before pc, for a jump.
+func (v window) removedBefore(p *Piece, pc uint64) bool {
 	for q := pc - insnBytes; q >= pc-maxRemoval*insnBytes; q -= insnBytes {
 		w, ok := v.at(q)
 		if !ok {
@@ -213,16 +213,16 @@ func (v window) gaveUp(p *Piece, pc uint64) bool {
 
 const maxRemoval = 8
 
-// Onward reports whether pc is in a call's stub after a method, which has no frame.
-func (r *Rules) Onward(p *Piece, pc uint64) bool {
-	return pc%insnBytes == 0 && r.around(p, pc).onward(pc)
+// InCallStub reports whether pc is in a call's stub after a method, which has no frame.
+func (r *Rules) InCallStub(p *Piece, pc uint64) bool {
+	return pc%insnBytes == 0 && r.around(p, pc).inCallStub(pc)
 }
 
-// onward recognizes CompiledDirectCall::emit_to_interp_stub and MacroAssembler::emit_trampoline_stub:
+// inCallStub recognizes CompiledDirectCall::emit_to_interp_stub and MacroAssembler::emit_trampoline_stub:
 //
 //	movz x12, #…; movk x12, …; movz x8, …; movk x8, …; br x8
 //	ldr x8, the word after; br x8
-func (v window) onward(pc uint64) bool {
+func (v window) inCallStub(pc uint64) bool {
 	w, _ := v.at(pc)
 	next, _ := v.at(pc + insnBytes)
 	last, _ := v.at(pc - insnBytes)
