@@ -17,11 +17,11 @@ import (
 
 // # Inheritance
 //
-// fork(2) and execve(2) pass on all but what the Go runtime and prywalk have changed in this process:
+// A command inherits by fork(2) and execve(2). These are set apart:
 //
-//   - ignored and blocked signals: [startSignals] has the original ones;
-//   - the soft limit of open files: package openfiles;
-//   - the environment: package os drops duplicate entries;
+//   - ignored and blocked signals, which the Go runtime changed: [startSignals] has the original ones;
+//   - the soft limit of open files, which the Go runtime raised: package openfiles;
+//   - the environment, of which package os drops duplicate entries;
 //   - PR_SET_PDEATHSIG and PR_SET_CHILD_SUBREAPER, which fork(2) does not pass on.
 //
 // The signal of PR_SET_PDEATHSIG is sent when the thread ends that forked the child, not the process (prctl(2)). So one

@@ -130,8 +130,8 @@ func (v *VM) inBarrier(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool
 	return frames.Rule{CFAReg: frames.X86RBP, CFAOff: 24, Method: frames.MethodCFI}, row, true
 }
 
-// restoresRegisters reports whether code, directly after barrierEnds, restores all registers and leaves, and pc, at
-// bytes after the first path's leave, is within.
+// restoresRegisters reports whether code, which follows barrierEnds, restores all registers up to a leave, and has pc. at
+// is the bytes from the first path's leave to pc.
 func restoresRegisters(code []byte, at int) bool {
 	if !bytes.HasPrefix(code, restoresAll) {
 		return false

@@ -25,26 +25,26 @@ func (t *waiters) ownerOf(w *waitState) int {
 	switch {
 	case w.kind == managed.WaitMonitor && t.owner != nil:
 		m := t.names.vm.memory()
-		says := m.word(w.monitor + t.layout.offset("ObjectMonitor::_owner"))
+		ownerWord := m.word(w.monitor + t.layout.offset("ObjectMonitor::_owner"))
 		switch {
-		case m.failed || says == 0:
+		case m.failed || ownerWord == 0:
 			return 0
-		case says == ownerAnonymous:
-			tid, led := t.lockedBy(w.monitor, w.object)
-			w.anonymous = !led
+		case ownerWord == ownerAnonymous:
+			tid, byMark := t.lockedBy(w.monitor, w.object)
+			w.anonymous = !byMark
 			return tid
 		}
-		return t.ownerBy(says)
+		return t.ownerBy(ownerWord)
 	case w.kind == managed.WaitPark && w.object != 0:
 		return t.exclusive(w.object)
 	}
 	return 0
 }
 
-func (t *waiters) ownerBy(says uint64) int {
+func (t *waiters) ownerBy(ownerWord uint64) int {
 	for range 2 {
 		for i := range t.owners {
-			if o := &t.owners[i]; t.denotes(o, says) {
+			if o := &t.owners[i]; t.denotes(o, ownerWord) {
 				if now, ok := t.readOwner(o.id.thread); ok && now == *o {
 					return o.id.tid
 				}
@@ -65,11 +65,11 @@ func (t *waiters) ownerBy(says uint64) int {
 	return 0
 }
 
-func (t *waiters) denotes(o *ownerID, says uint64) bool {
+func (t *waiters) denotes(o *ownerID, ownerWord uint64) bool {
 	if len(t.owner) == 1 {
-		return o.number == says
+		return o.number == ownerWord
 	}
-	return o.id.thread == says || says >= o.from && says < o.to
+	return o.id.thread == ownerWord || ownerWord >= o.from && ownerWord < o.to
 }
 
 func (t *waiters) readOwner(thread uint64) (o ownerID, ok bool) {
@@ -86,9 +86,9 @@ func (t *waiters) readOwner(thread uint64) (o ownerID, ok bool) {
 	return o, !m.failed && o.from < o.to
 }
 
-// lockedBy gives the thread with an object on its lock stack: the same address, or (led) an object whose mark leads to
-// the monitor.
-func (t *waiters) lockedBy(monitor, object uint64) (tid int, led bool) {
+// lockedBy gives the thread with an object on its lock stack: the same address, or (byMark) an object whose mark leads
+// to the monitor.
+func (t *waiters) lockedBy(monitor, object uint64) (tid int, byMark bool) {
 	if !t.names.vm.layout.has(wantLockStack) {
 		return 0, false
 	}
@@ -111,9 +111,9 @@ func (t *waiters) lockedBy(monitor, object uint64) (tid int, led bool) {
 			if at == 0 || at%8 != 0 {
 				continue
 			}
-			if led = m.word(at) == monitor|markInflated; led || at == object {
+			if byMark = m.word(at) == monitor|markInflated; byMark || at == object {
 				if id, ok := t.identify(thread); ok && id.tid == tid {
-					return tid, led
+					return tid, byMark
 				}
 			}
 		}

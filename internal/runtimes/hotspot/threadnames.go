@@ -58,8 +58,8 @@ type namePath struct {
 }
 
 func (t *threads) proveName(id threadID) (string, bool) {
-	count, calm := t.collections()
-	if !calm {
+	count, noPause := t.collections()
+	if !noPause {
 		return "", false
 	}
 	first, ok := t.walk(id.thread)
@@ -71,12 +71,12 @@ func (t *threads) proveName(id threadID) (string, bool) {
 		return "", false
 	}
 	t.names.vm.cached.drop()
-	after, calm := t.collections()
-	return first.name, calm && after == count
+	after, noPause := t.collections()
+	return first.name, noPause && after == count
 }
 
-// collections gives the number of collections that have begun. calm reports that none is stopping the threads.
-func (t *threads) collections() (n int32, calm bool) {
+// collections gives the number of collections that have begun. noPause reports that none is stopping the threads.
+func (t *threads) collections() (n int32, noPause bool) {
 	l := t.layout
 	static, total := l.static("Universe::_collectedHeap"), l.offset("CollectedHeap::_total_collections")
 	stops := l.offset(l.active)

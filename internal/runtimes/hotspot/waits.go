@@ -120,23 +120,23 @@ func (n *Names) Waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
 	return w, true
 }
 
-// prove reads a wait twice. later reports that it is incomplete because a collector was active.
+// prove reads a wait twice. later reports that it is incomplete because a collector stopped the threads.
 func (t *waiters) prove(id threadID) (w waitState, later, ok bool) {
-	count, calm := t.collections()
-	first, ok := t.state(id, calm)
+	count, noPause := t.collections()
+	first, ok := t.state(id, noPause)
 	if !ok {
-		return w, !calm, false
+		return w, !noPause, false
 	}
 	w = first
 	w.owner = t.ownerOf(&w)
 	t.names.vm.cached.rereadAll()
-	again, ok := t.state(id, calm)
+	again, ok := t.state(id, noPause)
 	if !ok || again.kind != first.kind || again.monitor != first.monitor || again.timed != first.timed {
 		return w, true, false
 	}
 	t.names.vm.cached.drop()
 	after, still := t.collections()
-	if later = !calm || !still || after != count || again != first; !later {
+	if later = !noPause || !still || after != count || again != first; !later {
 		return w, false, true
 	}
 	w.object, w.class = 0, "" // the kind remains valid
@@ -146,8 +146,8 @@ func (t *waiters) prove(id threadID) (w waitState, later, ok bool) {
 	return w, true, true
 }
 
-// state reads a wait once; while a collector is active (not calm) only the monitors.
-func (t *waiters) state(id threadID, calm bool) (w waitState, ok bool) {
+// state reads a wait once; while a collector stops the threads only the monitors.
+func (t *waiters) state(id threadID, noPause bool) (w waitState, ok bool) {
 	m := t.names.vm.memory()
 	pending, waiting := m.word(id.thread+t.layout.offset(t.pending[0])), m.word(id.thread+t.layout.offset(t.pending[1]))
 	if m.failed {
@@ -161,7 +161,7 @@ func (t *waiters) state(id threadID, calm bool) (w waitState, ok bool) {
 		if w.monitor%8 != 0 {
 			return w, false
 		}
-		if calm {
+		if noPause {
 			w.object, w.class = t.monitorObject(w.monitor)
 			if _, status, ok := t.status(id); ok && w.kind == managed.WaitObject {
 				w.timed = status&statusTimed != 0
@@ -169,7 +169,7 @@ func (t *waiters) state(id threadID, calm bool) (w waitState, ok bool) {
 		}
 		return w, true
 	}
-	if !calm {
+	if !noPause {
 		return w, false
 	}
 	return t.byStatus(id)
