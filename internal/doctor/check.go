@@ -33,8 +33,8 @@ type checkup struct {
 	refused bool
 	opened  *code.Process
 	out     []Finding
-	// useful are capabilities that only commands for other findings add.
-	useful uint64
+	// usefulCaps are capabilities that only commands for other findings add.
+	usefulCaps uint64
 }
 
 func (o Options) Check() []Finding {

@@ -46,10 +46,10 @@ type Finding struct {
 	Command string
 
 	denied bool // the failure is a missing right
-	// needs are the capabilities that Command adds with setcap; 0: another command. Each setcap replaces the one
+	// needsCaps are the capabilities that Command adds with setcap; 0: another command. Each setcap replaces the one
 	// before, so one command adds those of all findings.
-	needs  uint64
-	needed string // Command with only the capabilities that other users' processes need
+	needsCaps      uint64
+	minimalCommand string // Command with only the capabilities that other users' processes need
 }
 
 // finding makes a Finding without name and command.
@@ -65,7 +65,7 @@ func failure(err error) Finding {
 	f := finding(Fail, e.Cause, e.Next)
 	f.denied = errors.Is(err, refusal.Denied)
 	if e.Gate != nil {
-		f.Remedy, f.Command, f.needs = e.Gate.Remedy, e.Gate.Command, e.Gate.Needs
+		f.Remedy, f.Command, f.needsCaps = e.Gate.Remedy, e.Gate.Command, e.Gate.Needs
 	}
 	return f
 }

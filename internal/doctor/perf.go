@@ -23,7 +23,7 @@ func (c *checkup) perf() Finding {
 		err = perfevents.Try()
 	}
 	if errors.Is(err, perfevents.ErrDenied) && !c.self.Has(unix.CAP_PERFMON) {
-		c.useful |= 1 << unix.CAP_PERFMON
+		c.usefulCaps |= 1 << unix.CAP_PERFMON
 	}
 	switch {
 	case errors.Is(err, perfevents.ErrDenied) && perfevents.TryPerThread() == nil:

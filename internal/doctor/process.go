@@ -58,7 +58,7 @@ func (c *checkup) gates() (all []Finding) {
 		case g.Unknown:
 			f.Level = Warn
 		}
-		f.Name, f.Command, f.needs = "target: "+g.Name, g.Command, g.Needs
+		f.Name, f.Command, f.needsCaps = "target: "+g.Name, g.Command, g.Needs
 		all = append(all, f)
 	}
 	return all
@@ -100,11 +100,11 @@ func (c *checkup) open() Finding {
 	return Finding{}
 }
 
-const mostTried = 100
+const maxTried = 100
 
 func (c *checkup) tids() ([]int, error) {
 	tids, err := procmem.ListTasks(c.PID, nil)
-	return tids[:min(len(tids), mostTried)], err
+	return tids[:min(len(tids), maxTried)], err
 }
 
 // seizes seizes threads, for which the kernel makes all its checks; this stops nothing.

@@ -40,14 +40,14 @@ func Write(w io.Writer, fs []Finding, colour bool, columns int) error {
 				columns))
 		}
 		switch {
-		case f.needs != 0:
+		case f.needsCaps != 0:
 			grant = f
 		case f.Command != "": // not wrapped, to be pasted
 			printable.Fprintf(b, "      %-*s  → %s\n", width, "", f.Command)
 		}
 	}
-	if grant.needed != "" {
-		printable.Fprintf(b, "needed for other users' processes:\n      %s\nrecommended:\n", grant.needed)
+	if grant.minimalCommand != "" {
+		printable.Fprintf(b, "needed for other users' processes:\n      %s\nrecommended:\n", grant.minimalCommand)
 	}
 	if grant.Command != "" {
 		printable.Fprintf(b, "      %s\nWho may run the file has these rights then; restrict that: prywalk help rights\n",

@@ -2,8 +2,7 @@
 
 package managed
 
-// restEvery is the period of eviction.
-const restEvery = 60e9
+const evictionPeriod = 60e9 // ns
 
 // IdleEviction schedules the eviction of unused cache entries. The zero value is ready.
 type IdleEviction struct {
@@ -12,7 +11,7 @@ type IdleEviction struct {
 
 // Due reports whether entries last used before since are to be evicted. at is the time of the walked copy.
 func (r *IdleEviction) Due(at int64) (since int64, due bool) {
-	if at-r.last < restEvery {
+	if at-r.last < evictionPeriod {
 		return 0, false
 	}
 	since, r.last = r.last, at

@@ -19,7 +19,7 @@ type Lived interface {
 	Lives() *Life
 }
 
-const mostObjects = 1 << 16
+const maxObjects = 1 << 16
 
 // Objects caches named objects (code objects, iseqs, functions) by address, for verification after each stop, and by
 // serial number, for the Refs of a walk. A new object at an address replaces the old one, whose serial number stays
@@ -76,7 +76,7 @@ func (o *Objects[E]) Forget() {
 // Begin begins the walk of a copy made at a time. It evicts unused objects ([IdleEviction]), and all if there are too
 // many.
 func (o *Objects[E]) Begin(at int64) {
-	if len(o.bySerial) > 2*mostObjects {
+	if len(o.bySerial) > 2*maxObjects {
 		o.Forget()
 	}
 	before, due := o.eviction.Due(at)

@@ -130,8 +130,8 @@ func (v *VM) inBarrier(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool
 	return frames.Rule{CFAReg: frames.X86RBP, CFAOff: 24, Method: frames.MethodCFI}, row, true
 }
 
-// restoresRegisters reports whether code, which follows barrierEnds, restores all registers up to a leave, and has pc. at
-// is the bytes from the first path's leave to pc.
+// restoresRegisters reports whether code, which follows barrierEnds, restores all registers up to a leave, and has pc.
+// at is the bytes from the first path's leave to pc.
 func restoresRegisters(code []byte, at int) bool {
 	if !bytes.HasPrefix(code, restoresAll) {
 		return false
