@@ -12,11 +12,10 @@ import (
 	"prywalk/internal/process"
 )
 
-// Options selects the checks.
 type Options struct {
-	// Root is the file system's root, "" for "/". With another one nothing is tried on the running kernel.
+	// Root is the file system's root, "" for "/". With another nothing is tried on the running kernel.
 	Root string
-	// PID is a target, 0 for none.
+	// PID is a target; 0: none.
 	PID int
 	// Try seizes the target's threads and releases them, which stops nothing. Without it only /proc is read.
 	Try bool
@@ -26,20 +25,18 @@ type Options struct {
 	seize func(pid int) error
 }
 
-// checkup is one run.
 type checkup struct {
 	Options
 	system
-	target *process.Status // nil where there is none, or it cannot be read
-	// refused means that a check of the target has failed without which no later one of it applies.
+	target *process.Status // nil: none, or it cannot be read
+	// refused: a check of the target failed on which all later ones depend.
 	refused bool
 	opened  *code.Process
 	out     []Finding
-	// useful are capabilities without a command of their own: the command of others adds them.
-	useful uint64
+	// usefulCaps are capabilities that only commands for other findings add.
+	usefulCaps uint64
 }
 
-// Check does all checks that apply.
 func (o Options) Check() []Finding {
 	c := &checkup{Options: o, system: system{dir: cmp.Or(o.Root, "/"), live: o.Root == "" || o.Root == "/"}}
 	if c.seize == nil {
@@ -74,7 +71,7 @@ func (c *checkup) do(k *check) {
 	}
 }
 
-// has reports whether a failed check has found the same.
+// has reports whether a failed check has the same detail.
 func (c *checkup) has(detail string) bool {
 	return slices.ContainsFunc(c.out, func(f Finding) bool { return f.Level == Fail && f.Detail == detail })
 }
@@ -95,7 +92,6 @@ func (c *checkup) applies(w when) bool {
 	return true
 }
 
-// system is where prywalk runs.
 type system struct {
 	dir  string // the file system's root
 	live bool   // the running kernel may be tried
@@ -104,7 +100,7 @@ type system struct {
 
 func (s *system) proc() string { return filepath.Join(s.dir, "proc") }
 
-// read gives a file of the proc file system, "" if it cannot be read.
+// read gives a file of /proc, "" if it cannot be read.
 func (s *system) read(name string) string {
 	b, err := os.ReadFile(filepath.Join(s.proc(), name))
 	if err != nil {

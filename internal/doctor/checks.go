@@ -2,7 +2,6 @@
 
 package doctor
 
-// when is the condition of a check.
 type when uint8
 
 const (
@@ -21,7 +20,7 @@ type check struct {
 	how     func(*checkup) []Finding
 }
 
-// checks lists all checks in the order of their findings; one with nothing to report gives none.
+// checks lists all checks in the order of their findings. A check with nothing to report has an empty one.
 var checks = []check{
 	{"kernel", always, one((*checkup).kernel)},
 	{"process_vm_readv", live, one((*checkup).readMemory)},

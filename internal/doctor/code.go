@@ -18,16 +18,13 @@ type program struct {
 	system *system
 }
 
-// ofProgram makes an examination of such a target.
 func ofProgram(how func(*program) Finding) func(*checkup) []Finding {
 	return func(c *checkup) []Finding { return []Finding{how(&program{c.opened, &c.system})} }
 }
 
-// goroutines counts those that wait.
 func (p *program) goroutines() Finding { return finding(OK, p.Runtimes().ParkedText(), "") }
 
-// code reports which code of the target's run-time system has no names, and how to get them; nothing for unknown
-// systems.
+// code reports code of the target's runtime that has no names, and how to get names; nothing for unknown runtimes.
 func (p *program) code() Finding {
 	var files []string
 	for _, m := range p.Space().Modules() {
@@ -39,7 +36,7 @@ func (p *program) code() Finding {
 	if !known {
 		return Finding{}
 	}
-	why := p.Runtimes().Unknown() // the run-time system is there, and cannot be read
+	why := p.Runtimes().Unknown() // the runtime cannot be read
 	namers := p.Runtimes().Namers()
 	i := slices.IndexFunc(namers, func(n managed.Namer) bool { return hint.Named([]string{"[" + n.Name()}) })
 	if i >= 0 {
@@ -62,7 +59,7 @@ func (p *program) nameless(hint *namehints.Hint, detail string) Finding {
 	return finding(OK, detail, "to get names: "+hint.Remedy(p.PID, "record"))
 }
 
-// hasPerfMap reports whether the process has written names of its code.
+// hasPerfMap reports whether the process has written a perf map.
 func (p *program) hasPerfMap() bool {
 	f, err := (&code.Files{PID: p.PID}).PerfMap()
 	if err != nil {
@@ -112,7 +109,6 @@ func (p *program) debugFile(id string) bool {
 	return len(id) > 2 && p.system.exists(filepath.Join("usr/lib/debug/.build-id", id[:2], id[2:]+".debug"))
 }
 
-// unreadable counts the files that could not be opened.
 func (p *program) unreadable() Finding {
 	n := 0
 	for _, img := range p.images() {

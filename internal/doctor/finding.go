@@ -13,7 +13,7 @@ import (
 // Level is the weight of a [Finding].
 type Level uint8
 
-// The levels, in rising weight.
+// Levels, in rising weight.
 const (
 	OK   Level = iota
 	Info       // optional, and missing
@@ -21,7 +21,7 @@ const (
 	Fail       // prywalk does not work
 )
 
-// String gives the displayed word.
+// String gives the level as displayed.
 func (l Level) String() string {
 	switch l {
 	case OK:
@@ -40,19 +40,19 @@ type Finding struct {
 	Level Level
 	// Detail is the finding and its consequence.
 	Detail string
-	// Remedy is the smallest step that helps, "" if none.
+	// Remedy is the smallest step that helps; "": none.
 	Remedy string
-	// Command is a command line for that step, "" if none.
+	// Command is a command line for that step; "": none.
 	Command string
 
 	denied bool // the failure is a missing right
-	// needs are the capabilities that Command adds with setcap, 0 for another command. One command adds those of all
-	// findings, since each setcap replaces the one before.
-	needs  uint64
-	needed string // instead of Command: with fewer capabilities, those that other users' processes need
+	// needsCaps are the capabilities that Command adds with setcap; 0: another command. Each setcap replaces the one
+	// before, so one command adds those of all findings.
+	needsCaps      uint64
+	minimalCommand string // Command with only the capabilities that other users' processes need
 }
 
-// finding makes one without a command; the check names it.
+// finding makes a Finding without name and command.
 func finding(level Level, detail, remedy string) Finding {
 	return Finding{Level: level, Detail: detail, Remedy: remedy}
 }
@@ -65,12 +65,11 @@ func failure(err error) Finding {
 	f := finding(Fail, e.Cause, e.Next)
 	f.denied = errors.Is(err, refusal.Denied)
 	if e.Gate != nil {
-		f.Remedy, f.Command, f.needs = e.Gate.Remedy, e.Gate.Command, e.Gate.Needs
+		f.Remedy, f.Command, f.needsCaps = e.Gate.Remedy, e.Gate.Command, e.Gate.Needs
 	}
 	return f
 }
 
-// Worst gives the highest level.
 func Worst(fs []Finding) Level {
 	worst := OK
 	for _, f := range fs {
@@ -79,7 +78,7 @@ func Worst(fs []Finding) Level {
 	return worst
 }
 
-// Denied reports whether a right is missing that a failed check needs.
+// Denied reports whether a failed check lacks a right.
 func Denied(fs []Finding) bool {
 	return slices.ContainsFunc(fs, func(f Finding) bool { return f.denied })
 }

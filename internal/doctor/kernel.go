@@ -12,7 +12,7 @@ import (
 	"prywalk/internal/code"
 )
 
-// Linux 3.4 has PTRACE_SEIZE, 5.3 pidfd_open.
+// kernel: Linux 3.4 has PTRACE_SEIZE, 5.3 pidfd_open.
 func (c *checkup) kernel() Finding {
 	release := strings.TrimSpace(c.read("sys/kernel/osrelease"))
 	var major, minor int
@@ -38,7 +38,7 @@ func (c *checkup) readMemory() Finding {
 	return finding(OK, "works", "")
 }
 
-// Not by package procmem, which would read in another way if refused.
+// copyOwnByte does not use package procmem, which would read in another way if refused.
 func (c *checkup) copyOwnByte() error {
 	maps, err := code.ParseMaps([]byte(c.read("self/maps")))
 	if err != nil {
@@ -55,7 +55,7 @@ func (c *checkup) copyOwnByte() error {
 	return err
 }
 
-// pidfd: without it, reuse of a process number is noticed by the start time.
+// pidfd: without it a reused process ID is noticed by its start time.
 func (c *checkup) pidfd() Finding {
 	fd, err := unix.PidfdOpen(unix.Getpid(), 0)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"prywalk/internal/quota"
 )
 
-// priority raises that of a thread that then ends. With a raised one the tracer is not descheduled during a stop.
+// priority tries it on a thread that then ends. A tracer with a raised priority is not descheduled during a stop.
 func (c *checkup) priority() Finding {
 	got := c.estimate()
 	if c.live {
@@ -45,7 +45,6 @@ func raise() string {
 	return "normal"
 }
 
-// estimate goes by the capabilities.
 func (c *checkup) estimate() string {
 	if c.self.Has(unix.CAP_SYS_NICE) {
 		return "fifo"

@@ -11,7 +11,7 @@ import (
 	"prywalk/internal/perfevents"
 )
 
-// perf: if the kernel samples running threads they need not be stopped. ptrace does without it, so nothing is
+// perf: running threads that the kernel samples need no stop. Without it the ptrace engine is used, so nothing is
 // missing.
 func (c *checkup) perf() Finding {
 	paranoid := strings.TrimSpace(c.read("sys/kernel/perf_event_paranoid"))
@@ -23,7 +23,7 @@ func (c *checkup) perf() Finding {
 		err = perfevents.Try()
 	}
 	if errors.Is(err, perfevents.ErrDenied) && !c.self.Has(unix.CAP_PERFMON) {
-		c.useful |= 1 << unix.CAP_PERFMON
+		c.usefulCaps |= 1 << unix.CAP_PERFMON
 	}
 	switch {
 	case errors.Is(err, perfevents.ErrDenied) && perfevents.TryPerThread() == nil:

@@ -19,7 +19,7 @@ import (
 	"prywalk/internal/tabular"
 )
 
-// process reads the target's status, which the checks below it need.
+// process reads the target's status, which the later checks need.
 func (c *checkup) process() Finding {
 	s, err := process.Check(c.proc(), c.PID)
 	if err != nil {
@@ -29,7 +29,6 @@ func (c *checkup) process() Finding {
 	return finding(OK, fmt.Sprintf("%d (%s), %s", c.PID, s.Name, tabular.Plural(int64(s.Threads), "thread")), "")
 }
 
-// state: a stopped process can be sampled, and stays stopped.
 func (c *checkup) state() Finding {
 	switch c.target.State {
 	case 'T':
@@ -41,7 +40,7 @@ func (c *checkup) state() Finding {
 	return Finding{}
 }
 
-// gates are the kernel's checks for access to another process. If they cannot be read, no later check applies.
+// gates are the kernel's checks of access to the target. If they cannot be read, no later check applies.
 func (c *checkup) gates() (all []Finding) {
 	gates, err := process.Gates(c.proc(), c.PID)
 	if err != nil {
@@ -50,7 +49,7 @@ func (c *checkup) gates() (all []Finding) {
 	}
 	for _, g := range gates {
 		if g.Name == "seccomp" {
-			continue // prywalk's own: a check above
+			continue // prywalk's own, checked by seccomp
 		}
 		f := finding(OK, g.Detail, g.Remedy)
 		switch {
@@ -59,7 +58,7 @@ func (c *checkup) gates() (all []Finding) {
 		case g.Unknown:
 			f.Level = Warn
 		}
-		f.Name, f.Command, f.needs = "target: "+g.Name, g.Command, g.Needs
+		f.Name, f.Command, f.needsCaps = "target: "+g.Name, g.Command, g.Needs
 		all = append(all, f)
 	}
 	return all
@@ -88,7 +87,7 @@ func (c *checkup) namespaces() Finding {
 		"")
 }
 
-// open reads what a recording would read first; it reports a failure only.
+// open reads what a recording reads first, and reports failures only.
 func (c *checkup) open() Finding {
 	if !c.live {
 		return Finding{}
@@ -101,15 +100,14 @@ func (c *checkup) open() Finding {
 	return Finding{}
 }
 
-// mostTried bounds the threads that are tried.
-const mostTried = 100
+const maxTried = 100
 
 func (c *checkup) tids() ([]int, error) {
 	tids, err := procmem.ListTasks(c.PID, nil)
-	return tids[:min(len(tids), mostTried)], err
+	return tids[:min(len(tids), maxTried)], err
 }
 
-// seizes seizes threads, for which the kernel makes all its checks; nothing is stopped.
+// seizes seizes threads, for which the kernel makes all its checks; this stops nothing.
 func (c *checkup) seizes() Finding {
 	tids, err := c.tids()
 	for _, tid := range tids {
@@ -121,7 +119,7 @@ func (c *checkup) seizes() Finding {
 		}
 	}
 	if err != nil {
-		c.refused = true // threads that sleep are refused as well
+		c.refused = true // sleeping threads would be refused as well
 		return failure(process.Explain(c.PID, err))
 	}
 	return finding(OK, "the kernel lets prywalk trace its threads", "")

@@ -8,9 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// onThread runs f on an OS thread that ends afterwards, and with it all that f did
-// to that thread. The main thread of a Go program never ends, so f must not get it:
-// then this goroutine holds it while another runs f.
+// onThread runs f on an OS thread that ends afterwards, with all that f did to it. The main thread of a Go program
+// never ends, so this goroutine holds it while another runs f.
 func onThread(f func() error) error {
 	done := make(chan error, 1)
 	go func() {
@@ -20,7 +19,7 @@ func onThread(f func() error) error {
 			done <- onThread(f)
 			return
 		}
-		done <- f() // stays locked: the thread ends with the goroutine
+		done <- f() // still locked: the thread ends with the goroutine
 	}()
 	return <-done
 }

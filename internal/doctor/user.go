@@ -59,25 +59,25 @@ func (c *checkup) granting(f Finding, bits uint64) Finding {
 	case c.self.NoNewPrivs:
 		f.Remedy = "run prywalk outside of this sandbox (no_new_privs is set: sudo and setcap have no effect)"
 	default:
-		f.Remedy, f.needs = "run prywalk as root", bits
+		f.Remedy, f.needsCaps = "run prywalk as root", bits
 	}
 	return f
 }
 
 // nameCommands gives all findings that need capabilities the same command.
 func (c *checkup) nameCommands() {
-	all := c.useful
+	all := c.usefulCaps
 	for i := range c.out {
-		all |= c.out[i].needs
+		all |= c.out[i].needsCaps
 	}
 	for i := range c.out {
 		f := &c.out[i]
-		if f.needs == 0 {
+		if f.needsCaps == 0 {
 			continue
 		}
 		f.Command = c.self.Grant(all)
 		if all&process.OtherUsers != 0 && all != process.OtherUsers {
-			f.needed = c.self.Grant(process.OtherUsers)
+			f.minimalCommand = c.self.Grant(process.OtherUsers)
 		}
 	}
 }

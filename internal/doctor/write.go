@@ -17,8 +17,8 @@ import (
 // Escape sequences for the levels (ECMA-48, SGR).
 var colours = [...]string{OK: "\x1b[32m", Info: "\x1b[2m", Warn: "\x1b[33m", Fail: "\x1b[31;1m"}
 
-// Write prints findings in aligned columns, remedies below, equal ones once, and the command for capabilities at the
-// end. columns: of the terminal, 0 for unlimited.
+// Write prints findings in aligned columns, with equal remedies once, and the command for capabilities at the end.
+// columns is the terminal's width, 0: unlimited.
 func Write(w io.Writer, fs []Finding, colour bool, columns int) error {
 	width := 0
 	for _, f := range fs {
@@ -40,14 +40,14 @@ func Write(w io.Writer, fs []Finding, colour bool, columns int) error {
 				columns))
 		}
 		switch {
-		case f.needs != 0:
+		case f.needsCaps != 0:
 			grant = f
 		case f.Command != "": // not wrapped, to be pasted
 			printable.Fprintf(b, "      %-*s  → %s\n", width, "", f.Command)
 		}
 	}
-	if grant.needed != "" {
-		printable.Fprintf(b, "needed for other users' processes:\n      %s\nrecommended:\n", grant.needed)
+	if grant.minimalCommand != "" {
+		printable.Fprintf(b, "needed for other users' processes:\n      %s\nrecommended:\n", grant.minimalCommand)
 	}
 	if grant.Command != "" {
 		printable.Fprintf(b, "      %s\nWho may run the file has these rights then; restrict that: prywalk help rights\n",

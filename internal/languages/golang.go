@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// golang is Go. What its goroutines wait for is in package waits (idlegoroutines.go).
+// golang is Go. Waits of goroutines are in package waits (idlegoroutines.go).
 var golang = Language{
 	Systems: []string{"Go"}, Kind: "go", Native: true,
 	Task: GoroutineTask, Unoccupied: onlySchedules,
@@ -26,7 +26,7 @@ var golang = Language{
 var threadBegins = []string{"start_thread", "clone", "clone3", "__clone", "__clone3", "crosscall1", "crosscall_amd64",
 	"threadentry"}
 
-// onlySchedules reports whether a stack has functions of Go's run-time system alone: a goroutine has left it.
+// onlySchedules reports whether a stack has only the Go runtime's functions: its thread has no goroutine.
 func onlySchedules(functions []string) bool {
 	some := false
 	for _, name := range functions {

@@ -99,7 +99,7 @@ var (
 		`ForkJoinTask\.(get|join|invoke|quietlyJoin)|AbstractExecutorService\.invoke(All|Any))$`)
 )
 
-// javaOwn matches Java threads that the virtual machine starts, jvmOwn its native ones.
+// javaOwn matches the virtual machine's Java threads, jvmOwn its native ones.
 var (
 	javaOwn = regexp.MustCompile(`^(java\.lang\.ref\.Reference\.waitForReferencePendingList|` +
 		`java\.lang\.ref\.(Finalizer\$FinalizerThread\.run|NativeReferenceQueue\.\w+|ReferenceQueue\.\w+)|` +
@@ -120,11 +120,10 @@ func javaModule(function, file string) string {
 	return file
 }
 
-// javaPackage is the package of a method's class, "" if none.
 func javaPackage(method string) string {
 	method, _, _ = strings.Cut(method, "(")
-	method = method[strings.LastIndexByte(method, ' ')+1:] // behind the result's type
-	method, _, _ = strings.Cut(method, "/")                // a hidden class is followed by its number
+	method = method[strings.LastIndexByte(method, ' ')+1:] // after the result's type
+	method, _, _ = strings.Cut(method, "/")                // a hidden class has its number after it
 	parts := strings.Split(method, ".")
 	class := slices.IndexFunc(parts, func(s string) bool { return s != "" && s[0] >= 'A' && s[0] <= 'Z' })
 	if class < 0 {
@@ -133,7 +132,7 @@ func javaPackage(method string) string {
 	return strings.Join(parts[:class], ".")
 }
 
-// Roles of threads; a run-time system whose own threads all do the same has no others.
+// Roles of threads. A runtime whose own threads all do the same has no others.
 const (
 	RoleApplication = "application"
 	RoleGC          = "garbage collector"
@@ -141,11 +140,11 @@ const (
 	RoleMachine     = "virtual machine"
 )
 
-// kernelName is TASK_COMM_LEN − 1 (include/linux/sched.h), in bytes.
+// kernelName is the longest thread name: TASK_COMM_LEN − 1 (include/linux/sched.h).
 const kernelName = 15
 
-// jvmThreads are names in JDK 9 to 28; "*" stands for a number or word. Serial collects in "VM Thread"; JDK 8 gives the
-// kernel no names.
+// jvmThreads are names in JDK 9 to 28; "*" is a number or word. The Serial collector runs in "VM Thread"; JDK 8 gives
+// the kernel no names.
 var jvmThreads = map[string][]string{
 	RoleGC: {
 		"GC Thread#*", "G1 *", "ParGC Thread#*", "ZDirector", "ZDriver*", "ZStat", "ZWorker*", "ZUnmapper",

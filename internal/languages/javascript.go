@@ -7,7 +7,6 @@ import (
 	"strings"
 )
 
-// codeOfV8 is what V8 makes.
 const codeOfV8 = "JavaScript, compiled or interpreted by V8"
 
 var javaScript = Language{

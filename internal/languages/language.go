@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package languages has what readers of names know of each language: what its frames, threads and waits are called. A
-// new language is a file here and a line in [All], beside the folder of its run-time system in internal/runtimes.
+// Package languages has what each language calls its frames, threads and waits. A new language is a file here and a
+// line in [All], beside its runtime's folder in internal/runtimes.
 package languages
 
 import (
@@ -10,36 +10,35 @@ import (
 	"strings"
 )
 
-// All has the languages in the order in which their hints are tried: a program that embeds a language is known by that
-// language.
+// All has the languages in the order in which hints are tried: embedded ones before those that embed them.
 var All = []*Language{&java, &javaScript, &dotNet, &erlang, &python, &ruby, &php, &golang}
 
-// Language describes one language. All functions get the names of reports, and may be nil; file is the source file, ""
+// Language describes one language. Its functions take names as in reports, and may be nil; file is the source file, ""
 // if unknown.
 type Language struct {
-	// Systems are its run-time systems: first words of managed.Runtime.Name, and of the mappings of its frames,
-	// "[CPython 3.12.1]".
+	// Systems are the language's runtimes: first words of managed.Runtime.Name, and of the mappings of its frames
+	// ("[CPython 3.12.1]").
 	Systems []string
-	// Kind of its frames in dumps, and OpenTelemetry's profile.frame.type; "": its frames are not read.
+	// Kind is the kind of its frames in dumps, and OpenTelemetry's profile.frame.type; "": its frames are not read.
 	Kind string
-	// Native reports that its functions are those of an ELF file.
+	// Native: its functions are those of an ELF file.
 	Native bool
-	// Hints are about its code without names.
+	// Hints are for code without names.
 	Hints []Hint
 
-	// Stub reports whether a frame in its mapping is none of a program's.
+	// Stub reports whether a frame in its mapping is not a function of the program.
 	Stub func(function string) bool
-	// Library reports whether a function is of the language's own library.
+	// Library reports whether a function belongs to the language's own library.
 	Library func(function, file string) bool
-	// Package is what a function was installed with, else its source file, else "".
+	// Package gives the package that has a function, else its source file, else "".
 	Package func(function, file string) string
-	// ThreadFile matches base names of files; in processes with one Role gives a thread's role by its name.
+	// ThreadFile matches base names of files. In a process with such a file Role gives a thread's role by its name.
 	ThreadFile *regexp.Regexp
 	Role       func(thread string) string
 
-	// Task is how recordings call its tasks, whose waits have no thread; "" for a language without such tasks.
-	// Unoccupied reports whether a thread sleeps because it has no task to run, by its functions, innermost first,
-	// without the kernel's; "" stands for an unknown one.
+	// Task is what recordings call tasks whose waits have no thread; "": none. Unoccupied reports whether a thread
+	// sleeps because it has no task to run, by its functions without the kernel's, innermost first; "" is an unknown
+	// function.
 	Task       string
 	Unoccupied func(functions []string) bool
 
@@ -47,55 +46,54 @@ type Language struct {
 	System
 }
 
-// The values of [Language].Task.
+// Values of [Language].Task.
 const (
 	GoroutineTask = "goroutine"
 	CoroutineTask = "asyncio task"
 )
 
-// Waits are the language's functions in stacks of waiting threads.
+// Waits classifies functions in stacks of waiting threads.
 type Waits struct {
-	// Forwards reports whether a function only forwards a wait, Again whether one that calls inner is itself the waiting
-	// function all the same.
+	// Forwards reports whether a function only forwards a wait. Again reports whether it is the waiting function all
+	// the same, as it calls inner.
 	Forwards func(function, file string) bool
 	Again    func(function, file, inner string) bool
-	// Starts reports whether a function starts a thread, and calls its function.
+	// Starts reports whether a function runs a thread's function.
 	Starts func(function, file string) bool
 	// Main reports whether a function is the outermost one of the first thread.
 	Main func(function, file string) bool
 	// Takes reports whether a function takes the next task of a queue.
 	Takes func(function, file string) bool
-	// Pool gives the name of a pool's loop, "" for others. Pooled reports whether a worker waits for its next task in a
-	// function.
+	// Pool gives the name of a pool's loop, else "". Pooled reports whether a worker waits in a function for its next
+	// task.
 	Pool   func(function, file string) string
 	Pooled func(function, file string) bool
-	// Result names the wait for a task's result, "" for others. more reports that callers may be such, too.
+	// Result names the wait for a task's result, else "". more reports whether its callers may be such waits too.
 	Result func(function, file string) (name string, more bool)
-	// Lock and Condition match functions of locks, and of conditions, which use them.
+	// Lock matches functions of locks; Condition those of conditions, which use locks.
 	Lock, Condition *regexp.Regexp
-	// Acquires reports whether a function that only forwards a wait takes a lock. BareLocks reports that locks are taken
-	// without a frame of a function, that their native wait is that of a semaphore, and that no memory has their owner.
+	// Acquires reports whether a function that only forwards a wait takes a lock. BareLocks: locks are taken without a
+	// frame, natively as semaphores, and have no owner in memory.
 	Acquires  func(function string) bool
 	BareLocks bool
 	// Accepts reports whether a function waits for connections, Selects whether it waits in an event loop.
 	Accepts func(function, file string) bool
 	Selects func(function string) bool
-	// Own reports whether a thread of the run-time system waits in a function; caller is "" if there is none.
+	// Own reports whether a thread of the runtime waits in a function; caller is "" if there is none.
 	Own func(function, caller string) bool
-	// RuleFile reports whether the source file is needed for these rules.
+	// RuleFile reports whether these rules need the source file.
 	RuleFile func(file string) bool
 }
 
-// System is the native code of the run-time systems.
+// System describes a runtime's native code.
 type System struct {
-	// Files match base names of its files that are between a wait and managed code, LibraryFiles those without
-	// functions of applications, QueueFile one that takes from a queue.
+	// Files match base names of files between a wait and managed code; LibraryFiles those without functions of
+	// applications; QueueFile one that takes from a queue.
 	Files, LibraryFiles, QueueFile *regexp.Regexp
-	// QueueFunction matches native functions that take from a queue.
-	QueueFunction *regexp.Regexp
-	// LibraryFunctions match native functions that are no application's.
+	QueueFunction                  *regexp.Regexp
+	// LibraryFunctions match native functions that are not an application's.
 	LibraryFunctions *regexp.Regexp
-	// NativeForwards and NativeStarts match native functions like those of [Waits].
+	// NativeForwards and NativeStarts are for native functions as Forwards and Starts.
 	NativeForwards, NativeStarts *regexp.Regexp
 	// NativeOwn is [Waits].Own by file.
 	NativeOwn func(module, function string) bool
@@ -103,24 +101,24 @@ type System struct {
 	Launcher *regexp.Regexp
 }
 
-// Hint is about the code of one run-time system without names.
+// Hint is about one runtime's code without names.
 type Hint struct {
-	// Runtime is its name, Code what the code without names is.
+	// Runtime is its name; Code describes the code.
 	Runtime, Code string
-	// Remedy is what gives names, with PID for the process, and AGAIN for what shows them then.
+	// Remedy gives names. PID in it stands for the process, AGAIN for the command to run then.
 	Remedy string
-	// Live reports that the remedy is for a process that runs.
+	// Live: the remedy works on a running process.
 	Live bool
 	// Files match base names of the program's files.
 	Files *regexp.Regexp
-	// Eval are the functions in which it interprets; nil if its interpreter has no names either.
+	// Eval are the functions that interpret; nil: they have no names either.
 	Eval []string
-	// Since is the first version that the remedy works for, {0, 0} if all do; Version is that in a file's name.
+	// Since is the first version with the remedy, {0, 0}: all; Version matches it in a file's name.
 	Since   [2]int
 	Version *regexp.Regexp
 }
 
-// OfSystem gives the language of a managed.Runtime.Name, nil if unknown.
+// OfSystem gives the language of a managed.Runtime.Name, or nil.
 func OfSystem(name string) *Language {
 	word, _, _ := strings.Cut(name, " ")
 	for _, l := range All {
@@ -131,7 +129,7 @@ func OfSystem(name string) *Language {
 	return nil
 }
 
-// OfMapping gives the language whose frames are in a mapping, nil for none.
+// OfMapping gives the language of a mapping's frames, or nil.
 func OfMapping(mapping string) *Language {
 	name, ok := strings.CutPrefix(mapping, "[")
 	if !ok {
@@ -141,7 +139,7 @@ func OfMapping(mapping string) *Language {
 	return OfSystem(name)
 }
 
-// Matches reports whether a string matches the part of any language.
+// Matches reports whether s matches the part of any language.
 func Matches(s string, part func(*Language) *regexp.Regexp) bool {
 	for _, l := range All {
 		if re := part(l); re != nil && re.MatchString(s) {
@@ -151,7 +149,7 @@ func Matches(s string, part func(*Language) *regexp.Regexp) bool {
 	return false
 }
 
-// Last gives a function's name without its scope.
+// Last gives a function's name without scope.
 func Last(function string) string {
 	name := Plain(function)
 	if i := strings.LastIndexAny(name, ".:"); i >= 0 {

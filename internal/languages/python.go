@@ -67,10 +67,9 @@ var python = Language{
 	},
 }
 
-// pythonLibrary matches source files of Python's library.
 var pythonLibrary = regexp.MustCompile(`/lib(64)?/python\d[\d.]*t?/|^<(frozen|__)`)
 
-// pythonForwards are functions by source file.
+// pythonForwards match functions by source file.
 var pythonForwards = map[string]*regexp.Regexp{
 	"threading.py": regexp.MustCompile(`(^|\.)(wait|wait_for)$`),
 	"queue.py":     regexp.MustCompile(`(^|\.)get$`),
@@ -86,17 +85,16 @@ func pythonPooled(function, file string) bool {
 	return loop != "" && loop == Last(function)
 }
 
-// fileInDir gives the last two parts of a path.
 func fileInDir(file string) string {
 	dir, name := path.Split(file)
 	return path.Base(dir) + "/" + name
 }
 
-// pythonModules are folders of Python's packages and standard library.
+// pythonModules matches folders of packages and of the standard library.
 var pythonModules = regexp.MustCompile(`^.*/(?:(?:site|dist)-packages|python3\.\d+)/`)
 
-// pythonModule is the package of an installed file: "django.db" of "django/db/utils.py"; a module's own name outside
-// of packages.
+// pythonModule gives the package of an installed file: "django.db" for "django/db/utils.py"; the module's own name
+// outside of packages.
 func pythonModule(_, file string) string {
 	top := pythonModules.FindString(file)
 	if top == "" {
@@ -113,7 +111,7 @@ func pythonModule(_, file string) string {
 	return strings.ReplaceAll(strings.Trim(dir, "/"), "/", ".")
 }
 
-// SourceFile is the name of a source file, or what stands for one.
+// SourceFile gives a source file's base name, or what stands for a file.
 func SourceFile(_, file string) string {
 	if file == "" || strings.HasSuffix(file, "/") || strings.HasPrefix(file, "<") {
 		return file
@@ -121,8 +119,8 @@ func SourceFile(_, file string) string {
 	return path.Base(file)
 }
 
-// onlySelects reports whether asyncio's event loop waits in a stack: its selector has been called by one turn of the
-// loop (asyncio/base_events.py, selectors.py). Python before 3.11 has no names of classes.
+// onlySelects reports whether a stack waits in asyncio's event loop: a turn of the loop calls its selector
+// (asyncio/base_events.py, selectors.py). Before 3.11 Python has no names of classes.
 func onlySelects(functions []string) bool {
 	called := ""
 	for _, name := range functions {

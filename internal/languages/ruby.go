@@ -55,20 +55,20 @@ var ruby = Language{
 	},
 }
 
-// rubyForwards are methods of Ruby's classes. Those in C have no file.
+// rubyForwards are methods of Ruby's own classes; those in C have no file.
 var rubyForwards = map[string]bool{
 	"sleep": true, "wait": true, "select": true, "wait_for_cond": true, "pop": true, "shift": true,
 	"deq": true, "lock": true,
 	"synchronize": true, "mon_synchronize": true, "handle_interrupt": true,
 }
 
-// rubyPools are the methods, or their blocks, in which pools wait for work, by the last two parts of the path.
+// rubyPools are the methods, or their blocks, in which pools wait for work, by file.
 var rubyPools = map[string]string{
 	"puma/thread_pool.rb":                   "spawn_thread",
 	"executor/ruby_thread_pool_executor.rb": "create_worker", // concurrent-ruby
 }
 
-// rubyAccepts are methods in which servers wait for connections.
+// rubyAccepts are methods in which servers wait for connections, by file.
 var rubyAccepts = map[string]string{"puma/server.rb": "handle_servers"}
 
 // rubyMethod gives the method of a label: "block in Foo#bar".
@@ -82,7 +82,7 @@ func rubyMethod(label string) string {
 	return label
 }
 
-// installedIn gives the package of an installed file, which is the first group, else the file.
+// installedIn gives the package of an installed file, the first group of folder, else the file.
 func installedIn(folder *regexp.Regexp) func(function, file string) string {
 	return func(_, file string) string {
 		if m := folder.FindStringSubmatch(file); m != nil {

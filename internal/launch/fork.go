@@ -17,38 +17,37 @@ import (
 
 // # Inheritance
 //
-// A command inherits what it would inherit without prywalk. fork(2) and execve(2) do that, except for what the Go
-// runtime and prywalk have changed in this process:
+// A command inherits by fork(2) and execve(2). These are set apart:
 //
-//   - ignored and blocked signals: [startSignals] has the original ones;
-//   - the soft limit of open files: package openfiles;
-//   - the environment: package os drops duplicate entries;
+//   - ignored and blocked signals, which the Go runtime changed: [startSignals] has the original ones;
+//   - the soft limit of open files, which the Go runtime raised: package openfiles;
+//   - the environment, of which package os drops duplicate entries;
 //   - PR_SET_PDEATHSIG and PR_SET_CHILD_SUBREAPER, which fork(2) does not pass on.
 //
-// The kernel sends the signal of PR_SET_PDEATHSIG when the thread ends that forked the child, not the process
-// (prctl(2)). So all forks are done by one thread, which lives as long as the process, has no raised priority, and has
-// the attributes of the process's first thread.
+// The signal of PR_SET_PDEATHSIG is sent when the thread ends that forked the child, not the process (prctl(2)). So one
+// thread does all forks; it lives as long as the process, and has the first thread's priority and other attributes.
 //
-// The child runs no Go code but [heldChild.run] until its exec: a second Go runtime would make the same changes again,
+// Until its exec the child runs no Go code but [heldChild.run]: a second Go runtime would make the same changes again,
 // and needs threads that a limit may not allow.
 
-// heldChild is what the child needs between fork and exec, prepared before the fork.
+// heldChild has what the child needs between fork and exec.
 type heldChild struct {
-	hold, let, status int // one byte on hold starts the exec; let is its other end; status takes the error number
-	path, dir         *byte
-	argv, envv        []*byte
-	stdio             [3]int // −1: inherited
-	ignored, blocked  signalSet
-	deathSignal       int
-	subreaper         int
-	openFiles         unix.Rlimit // zero: unchanged
+	// Pipe ends: a byte on holdRead starts the exec, statusWrite takes the error number.
+	holdRead, holdWrite, statusWrite int
+	path, dir                        *byte
+	argv, envv                       []*byte
+	stdio                            [3]int // −1: inherited
+	ignored, blocked                 signalSet
+	deathSignal                      int
+	subreaper                        int
+	openFiles                        unix.Rlimit // zero: unchanged
 }
 
-// deathSignal is PR_GET_PDEATHSIG of the process's first thread, on which packages are initialised. Other threads have
+// deathSignal is PR_GET_PDEATHSIG of the process's first thread, on which packages are initialised; other threads have
 // none.
 var deathSignal = processOption(unix.PR_GET_PDEATHSIG)
 
-// prepare sets all but the pipes.
+// prepare sets all but the pipe ends.
 func (h *heldChild) prepare(cmd Command, path string) (err error) {
 	if h.path, err = syscall.BytePtrFromString(path); err != nil {
 		return err
@@ -80,7 +79,7 @@ func (h *heldChild) prepare(cmd Command, path string) (err error) {
 	return nil
 }
 
-// environment gives the environment that this process was started with: package os drops duplicate entries.
+// environment gives the environment at this process's start, with duplicate entries.
 func environment() []string {
 	text, err := os.ReadFile("/proc/self/environ")
 	if err != nil || len(text) == 0 {
@@ -93,7 +92,7 @@ func environment() []string {
 	return env
 }
 
-// forker runs functions on one thread, which lives as long as the process.
+// forker runs functions on one thread, which lives as long as the process (see Inheritance).
 var forker = sync.OnceValue(func() chan<- func() {
 	work := make(chan func())
 	go func() {
@@ -105,7 +104,6 @@ var forker = sync.OnceValue(func() chan<- func() {
 	return work
 })
 
-// fork starts the child.
 func (h *heldChild) fork() (pid int, err error) {
 	done := make(chan struct{})
 	forker() <- func() {
@@ -116,7 +114,7 @@ func (h *heldChild) fork() (pid int, err error) {
 	return pid, err
 }
 
-// forkHere forks the calling thread.
+// forkHere forks from the calling thread.
 func (h *heldChild) forkHere() (int, error) {
 	s := startSignals()
 	h.ignored, h.blocked = s.ignored, s.blocked
@@ -131,7 +129,7 @@ func (h *heldChild) forkHere() (int, error) {
 		if fd < 0 || fd > unix.Stderr {
 			continue
 		}
-		// Moved out of the range 0 to 2, where one may have to replace another.
+		// Above 2, so that no dup3 in the child replaces another's source.
 		high, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, unix.Stderr+1)
 		if err != nil {
 			return 0, err
@@ -139,7 +137,7 @@ func (h *heldChild) forkHere() (int, error) {
 		defer unix.Close(high)
 		h.stdio[i] = high
 	}
-	syscall.ForkLock.Lock() // descriptors that are being made without O_CLOEXEC
+	syscall.ForkLock.Lock() // excludes descriptors that do not have O_CLOEXEC yet
 	pid, e := forkHeld(h)
 	syscall.ForkLock.Unlock()
 	runtime.KeepAlive(h)

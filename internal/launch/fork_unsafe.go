@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The runtime blocks all signals around a fork, and a growth of the stack in the child crashes. These two functions are
-// kept for linkname (runtime/proc.go, syscall_runtime_BeforeFork; go.dev/issue/67401).
+// The first blocks all signals and lets a growth of the stack crash, the second ends both. They are kept for linkname
+// (runtime/proc.go, syscall_runtime_BeforeFork; go.dev/issue/67401).
 
 //go:linkname runtimeBeforeFork syscall.runtime_BeforeFork
 func runtimeBeforeFork()
@@ -18,7 +18,7 @@ func runtimeBeforeFork()
 //go:linkname runtimeAfterFork syscall.runtime_AfterFork
 func runtimeAfterFork()
 
-// forkHeld forks a child that runs h.run. The child's memory is a copy: it may change what it likes.
+// forkHeld forks a child that runs h.run on a copy of the memory.
 //
 // Precondition: the OS thread is locked.
 //
@@ -34,13 +34,13 @@ func forkHeld(h *heldChild) (int, syscall.Errno) {
 	return int(pid), e
 }
 
-// run is the child: it sets what is not inherited, waits for the byte, and executes the command. It does not return.
-// It may neither allocate nor call what grows the stack.
+// run is the child: it sets what is not inherited, waits for the byte, and executes the command. It does not return,
+// and may neither allocate nor grow the stack.
 //
 //go:nosplit
 //go:norace
 func (h *heldChild) run() {
-	close1(h.let) // else the parent's end would not close the pipe
+	close1(h.holdWrite) // else the pipe would stay open when the parent ends
 	h.inherit()
 	if e := h.redirect(); e != 0 {
 		h.fail(e)
@@ -59,8 +59,8 @@ type sigAction struct {
 	mask                     uint64
 }
 
-// inherit gives the child what it would have without prywalk. All signals are blocked until its end, so that none
-// comes while its action is another than the command's.
+// inherit sets what is not inherited. All signals stay blocked until its end, so that none arrives before its action is
+// set.
 //
 //go:nosplit
 //go:norace
@@ -81,8 +81,6 @@ func (h *heldChild) inherit() {
 		unsafe.Sizeof(h.blocked), 0, 0)
 }
 
-// redirect sets the child's directory and standard files.
-//
 //go:nosplit
 //go:norace
 func (h *heldChild) redirect() syscall.Errno {
@@ -109,20 +107,20 @@ func (h *heldChild) redirect() syscall.Errno {
 func (h *heldChild) released() bool {
 	var b byte
 	for {
-		n, _, e := syscall.RawSyscall(unix.SYS_READ, uintptr(h.hold), uintptr(unsafe.Pointer(&b)), 1)
+		n, _, e := syscall.RawSyscall(unix.SYS_READ, uintptr(h.holdRead), uintptr(unsafe.Pointer(&b)), 1)
 		if e != unix.EINTR {
 			return e == 0 && n == 1
 		}
 	}
 }
 
-// fail reports an error number to the parent, and ends.
+// fail sends an error number to the parent, and exits.
 //
 //go:nosplit
 //go:norace
 func (h *heldChild) fail(e syscall.Errno) {
-	number := uint32(e) // as Release reads it: both architectures are little-endian
-	_, _, _ = syscall.RawSyscall(unix.SYS_WRITE, uintptr(h.status), uintptr(unsafe.Pointer(&number)),
+	number := uint32(e) // little-endian, as Release reads it
+	_, _, _ = syscall.RawSyscall(unix.SYS_WRITE, uintptr(h.statusWrite), uintptr(unsafe.Pointer(&number)),
 		unsafe.Sizeof(number))
 	exitNow(exitNotExecuted)
 }
@@ -145,12 +143,11 @@ func setOption(option, value int) {
 	_, _, _ = syscall.RawSyscall6(unix.SYS_PRCTL, uintptr(option), uintptr(value), 0, 0, 0, 0)
 }
 
-// processOption reads an option of prctl(2) that the kernel stores as an int; 0 if it has none.
+// processOption reads an option of prctl(2) that the kernel stores as an int; 0 if unknown.
 func processOption(option int) int {
 	var value int32
 	_, _, _ = syscall.RawSyscall6(unix.SYS_PRCTL, uintptr(option), uintptr(unsafe.Pointer(&value)), 0, 0, 0, 0)
 	return int(value)
 }
 
-// anchorAddress is the address of anchor.
 func anchorAddress() uint64 { return uint64(uintptr(unsafe.Pointer(&anchor))) }

@@ -19,23 +19,21 @@ import (
 
 // Command is a program to start held.
 type Command struct {
-	// Args are the program, looked up in PATH if it has no slash, and its
-	// arguments.
+	// Args are the program, looked up in PATH if it has no slash, and its arguments.
 	Args []string
-	// Env is its environment, nil for that of this process; Dir its directory.
+	// Env is the environment, nil for this process's; Dir the directory.
 	Env []string
 	Dir string
-	// Stdin, Stdout and Stderr, nil for those of this process.
+	// nil: this process's.
 	Stdin, Stdout, Stderr *os.File
 }
 
-// ExecError is the error of a command that could not be started. Errors.Is sees Err.
+// ExecError is the error of a command that could not be started.
 type ExecError struct {
 	Path string
 	Err  error
 }
 
-// Error names the command, the cause and the next step.
 func (e *ExecError) Error() string {
 	why := e.Err.Error()
 	switch {
@@ -49,11 +47,10 @@ func (e *ExecError) Error() string {
 	return fmt.Sprintf("cannot run %s: %s", e.Path, why)
 }
 
-// Unwrap gives the cause, mostly a syscall.Errno.
 func (e *ExecError) Unwrap() error { return e.Err }
 
-// ExitCode gives a shell's exit code for the failure: 127 if the program does not exist, 126 if it cannot be executed
-// (POSIX.1-2024, Shell, §2.8.2).
+// ExitCode gives a shell's exit code for the failure: 127 if the program does not exist, else 126 (POSIX.1-2024, Shell,
+// §2.8.2).
 func (e *ExecError) ExitCode() int {
 	if errors.Is(e.Err, exec.ErrNotFound) || errors.Is(e.Err, os.ErrNotExist) {
 		return 127
@@ -66,13 +63,13 @@ const cldTrapped = 4
 
 // Launched is a child process that waits before its exec until Release.
 type Launched struct {
-	// PID is the process, before and after the exec.
+	// PID is the same before and after the exec.
 	PID int
 
 	path   string
 	hold   *os.File // one byte releases it, closing ends it
-	status *os.File // an error number, or the end of file at the exec
-	pidfd  int      // −1 if the kernel has none
+	status *os.File // an error number, or end of file at the exec
+	pidfd  int      // −1: none
 
 	wait  sync.Once
 	state unix.WaitStatus
@@ -82,9 +79,8 @@ type Launched struct {
 	gone bool       // waited for: the pid may be reused
 }
 
-// Start starts a command held, as a child of this process, with the inheritance of fork.go. The pid stays when Release
-// executes the command. If this process ends before Release, the child ends too. Error: [*ExecError] if the program
-// does not exist.
+// Start starts a command that waits for Release. If this process ends before, the command ends too. Error: [*ExecError]
+// if the program does not exist.
 func Start(cmd Command) (*Launched, error) {
 	if len(cmd.Args) == 0 {
 		return nil, &ExecError{Err: syscall.EINVAL}
@@ -105,7 +101,7 @@ func Start(cmd Command) (*Launched, error) {
 	}
 	defer statusW.Close()
 	l := &Launched{path: path, hold: holdW, status: statusR, pidfd: -1}
-	h := &heldChild{hold: int(holdR.Fd()), let: int(holdW.Fd()), status: int(statusW.Fd())}
+	h := &heldChild{holdRead: int(holdR.Fd()), holdWrite: int(holdW.Fd()), statusWrite: int(statusW.Fd())}
 	if err = h.prepare(cmd, path); err == nil {
 		l.PID, err = h.fork()
 	}
@@ -120,20 +116,19 @@ func Start(cmd Command) (*Launched, error) {
 	return l, nil
 }
 
-// lookPath finds the program. A path with a slash is relative to the command's directory; whether it is executable
-// shows at the exec.
+// lookPath finds the program. A path with a slash is relative to the command's directory, and is checked by the exec.
 func lookPath(cmd Command) (string, error) {
 	if strings.Contains(cmd.Args[0], "/") {
 		return cmd.Args[0], nil
 	}
 	path, err := exec.LookPath(cmd.Args[0])
 	if errors.Is(err, exec.ErrDot) {
-		err = nil // PATH names the current directory: a shell runs it, too
+		err = nil // PATH has the current directory: a shell runs it too
 	}
 	return path, err
 }
 
-// Release starts the exec, and waits for it. Error: [*ExecError] if it failed; the process was waited for then.
+// Release starts the exec and waits for it. Error: [*ExecError] if it failed; then the process has been waited for.
 func (l *Launched) Release() error {
 	_, werr := l.hold.Write([]byte{1})
 	l.hold.Close()
@@ -142,7 +137,7 @@ func (l *Launched) Release() error {
 	l.status.Close()
 	switch {
 	case n == len(b):
-		_, _ = l.Wait() // its failure is known
+		_, _ = l.Wait()
 		return &ExecError{Path: l.path, Err: syscall.Errno(binary.LittleEndian.Uint32(b[:]))}
 	case werr != nil:
 		_, _ = l.Wait()
@@ -151,15 +146,15 @@ func (l *Launched) Release() error {
 	return nil
 }
 
-// Abandon ends a command that was not released, and waits for it.
+// Abandon kills a command that was not released, and waits for it.
 func (l *Launched) Abandon() {
 	l.hold.Close()
 	l.status.Close()
-	_ = l.Signal(syscall.SIGKILL) // fails if it has ended
+	_ = l.Signal(syscall.SIGKILL)
 	_, _ = l.Wait()
 }
 
-// Signal sends a signal to the command; os.ErrProcessDone if it was waited for.
+// Signal sends a signal to the command; os.ErrProcessDone after the wait.
 func (l *Launched) Signal(sig syscall.Signal) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -169,9 +164,8 @@ func (l *Launched) Signal(sig syscall.Signal) error {
 	return syscall.Kill(l.PID, sig)
 }
 
-// Wait waits until the command has ended, and gives its status. Safe for concurrent use, repeatable, and possible while
-// threads of the command are traced. As a wait in the kernel would consume their stops, it polls a pidfd, and waits
-// only after the end.
+// Wait waits until the command has ended, and gives its status; safe for concurrent use, repeatable, and possible while
+// the command's threads are traced: it waits in the kernel only after the end.
 func (l *Launched) Wait() (unix.WaitStatus, error) {
 	l.wait.Do(l.reap)
 	return l.state, l.err
@@ -198,7 +192,7 @@ func (l *Launched) reap() {
 	}
 }
 
-// awaitExit returns after the process's end. Without pidfds (before Linux 5.3) it polls without consuming a status.
+// awaitExit returns when the process has ended. Without pidfds (before Linux 5.3) it polls, and leaves the status.
 func (l *Launched) awaitExit() {
 	if l.pidfd >= 0 {
 		fds := []unix.PollFd{{Fd: int32(l.pidfd), Events: unix.POLLIN}}
@@ -209,7 +203,7 @@ func (l *Launched) awaitExit() {
 		}
 	}
 	for {
-		var info unix.Siginfo // zero: not ended
+		var info unix.Siginfo
 		err := unix.Waitid(unix.P_PID, l.PID, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT|unix.WALL, nil)
 		if err != nil || info.Signo != 0 && info.Code != cldTrapped {
 			return

@@ -13,18 +13,17 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// signalState is the state at the start of this process.
+// signalState is the state at this process's start.
 type signalState struct {
 	ignored, blocked signalSet
-	// exact: both are known. Otherwise blocked is unknown, and ignored has only the signals that the runtime leaves
-	// alone.
+	// exact: both are complete. Else blocked is unknown, and ignored has only signals that the runtime does not handle.
 	exact bool
 }
 
-// startSignals gives the signals that were ignored and blocked at the start of this process. The Go runtime replaces
-// SIG_IGN by its handlers before any other code runs (runtime/signal_unix.go, initsig), and unblocks some signals. The
-// original state is in runtime.fwdSig and runtime.initSigmask, found by this program's symbol table. Without one
-// (stripped) only the signals are known that the runtime does not handle: SIGHUP, SIGINT, job control, 32 to 34.
+// startSignals gives the signals that were ignored and blocked at this process's start. The Go runtime replaces SIG_IGN
+// by its handlers before any other code runs (runtime/signal_unix.go, initsig), and unblocks some signals. The original
+// state is in runtime.fwdSig and runtime.initSigmask, found by this program's symbol table. A stripped program knows
+// only the signals that the runtime does not handle: SIGHUP, SIGINT, job control, 32 to 34.
 var startSignals = sync.OnceValue(func() signalState {
 	s := signalState{ignored: stillIgnored}
 	at, err := runtimeVariables("runtime.fwdSig", "runtime.initSigmask")
@@ -45,15 +44,14 @@ var startSignals = sync.OnceValue(func() signalState {
 	return s
 })
 
-// IgnoredAtStart reports whether a signal was ignored at the start of this process, also where the Go runtime now
-// catches it.
+// IgnoredAtStart reports whether a signal was ignored at this process's start.
 func IgnoredAtStart(sig syscall.Signal) bool { return startSignals().ignored&setOf(sig) != 0 }
 
-// stillIgnored are the signals that were ignored at the start and that the runtime left so. It is initialised before
-// any code of this program can ignore a signal. glibc's posix_spawn, which make uses, ignores signal 32.
+// stillIgnored are the signals ignored at the start and not handled by the runtime, read before other code of this
+// program can ignore signals.
 var stillIgnored = ignoredNow()
 
-// Ignored reports whether a signal is ignored now; package os/signal does not know it for stop signals.
+// Ignored reports whether a signal is ignored now; os/signal does not know it for stop signals.
 func Ignored(sig syscall.Signal) bool { return ignoredNow()&setOf(sig) != 0 }
 
 func ignoredNow() signalSet {
@@ -77,8 +75,8 @@ func readSelf(addr uint64, b []byte) bool {
 	return err == nil && n == len(b)
 }
 
-// anchor is a variable whose address is known both by the symbol table and in memory: the difference is the load bias
-// of a position-independent program.
+// anchor is known by the symbol table and in memory: the difference of its addresses is the load bias of a
+// position-independent program.
 var anchor [1]byte
 
 const anchorName = "prywalk/internal/launch.anchor"
@@ -121,8 +119,8 @@ func runtimeVariables(names ...string) ([]uint64, error) {
 	return found, nil
 }
 
-// symbolValue finds a symbol in a table of Elf64_Sym (System V ABI, figure 4-15) by searching its texts only: decoding
-// each symbol takes longer than the rest of a launch.
+// symbolValue finds a symbol in a table of Elf64_Sym (System V ABI, figure 4-15), without decoding all symbols, which
+// would dominate a launch.
 func symbolValue(symbols, texts []byte, name string) (uint64, bool) {
 	i := bytes.Index(texts, []byte("\x00"+name+"\x00"))
 	if i < 0 {

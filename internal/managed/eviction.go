@@ -2,18 +2,16 @@
 
 package managed
 
-// restEvery is the period of dropping unused entries, ns.
-const restEvery = 60e9
+const evictionPeriod = 60e9 // ns
 
-// IdleEviction schedules the dropping of entries unused for long. The zero value is ready.
+// IdleEviction schedules the eviction of unused cache entries. The zero value is ready.
 type IdleEviction struct {
-	last int64 // CLOCK_MONOTONIC ns
+	last int64
 }
 
-// Due reports whether unused entries are to be dropped, and since when used ones were in a walk. at is the moment
-// of the copy (CLOCK_MONOTONIC, ns).
+// Due reports whether entries last used before since are to be evicted. at is the time of the walked copy.
 func (r *IdleEviction) Due(at int64) (since int64, due bool) {
-	if at-r.last < restEvery {
+	if at-r.last < evictionPeriod {
 		return 0, false
 	}
 	since, r.last = r.last, at

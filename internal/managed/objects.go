@@ -2,12 +2,12 @@
 
 package managed
 
-// Life has the times at which a cached object was seen, CLOCK_MONOTONIC in ns.
+// Life has the times of a cached object.
 type Life struct {
-	Serial  uint64 // unique number, the Cookie of a [Ref]
-	Since   int64  // when it was read
-	Checked int64  // when it was last verified
-	Walked  int64  // moment of the last copy whose walk had it
+	Serial  uint64 // unique, the Cookie of a [Ref]
+	Since   int64  // first read
+	Checked int64  // last verified
+	Walked  int64  // last copy whose walk used it
 }
 
 // Lives implements [Lived].
@@ -19,13 +19,11 @@ type Lived interface {
 	Lives() *Life
 }
 
-// mostObjects bounds the cached objects.
-const mostObjects = 1 << 16
+const maxObjects = 1 << 16
 
-// Objects caches named objects (code objects, iseqs, functions) by address, for verification after each stop, and
-// by serial number, for the Refs of a walk. An object replaces another one at its address, whose serial number
-// stays valid for current walks. The zero value is empty. It belongs to the walking goroutine; Known is shared
-// with the tracer.
+// Objects caches named objects (code objects, iseqs, functions) by address, for verification after each stop, and by
+// serial number, for the Refs of a walk. A new object at an address replaces the old one, whose serial number stays
+// valid for current walks. The zero value is empty. For the walking goroutine; Known is shared with the tracer.
 type Objects[E Lived] struct {
 	Known    Known
 	byAddr   map[uint64]E
@@ -43,7 +41,7 @@ func (o *Objects[E]) Of(serial uint64) E { return o.bySerial[serial] }
 // Len gives the number of objects.
 func (o *Objects[E]) Len() int { return max(len(o.byAddr), len(o.bySerial)) }
 
-// Add caches the object at an address, and numbers it.
+// Add caches and numbers the object at an address.
 func (o *Objects[E]) Add(addr uint64, e E) {
 	if o.byAddr == nil {
 		o.byAddr, o.bySerial = map[uint64]E{}, map[uint64]E{}
@@ -54,20 +52,20 @@ func (o *Objects[E]) Add(addr uint64, e E) {
 	o.Known.Add(addr)
 }
 
-// Drop drops the object at an address, so that stops copy it.
+// Drop drops the object at an address, so that stops copy it again.
 func (o *Objects[E]) Drop(addr uint64) {
 	o.Known.Drop(addr)
 	delete(o.byAddr, addr)
 }
 
-// LeaveOut excludes an address from copies, without an object.
+// LeaveOut excludes an address that has no object from copies.
 func (o *Objects[E]) LeaveOut(addr uint64) {
 	if !o.Known.Has(addr) {
 		o.Known.Add(addr)
 	}
 }
 
-// Forget drops all.
+// Forget drops all objects.
 func (o *Objects[E]) Forget() {
 	for addr := range o.byAddr {
 		o.Known.Drop(addr)
@@ -75,10 +73,10 @@ func (o *Objects[E]) Forget() {
 	o.byAddr, o.bySerial = nil, nil
 }
 
-// Begin begins the walk of a copy made at a moment (CLOCK_MONOTONIC ns; 0: a core). It drops objects unused for
-// long ([IdleEviction]), and all if there are too many.
+// Begin begins the walk of a copy made at a time. It evicts unused objects ([IdleEviction]), and all if there are too
+// many.
 func (o *Objects[E]) Begin(at int64) {
-	if len(o.bySerial) > 2*mostObjects {
+	if len(o.bySerial) > 2*maxObjects {
 		o.Forget()
 	}
 	before, due := o.eviction.Due(at)

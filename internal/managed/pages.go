@@ -4,7 +4,7 @@ package managed
 
 import "encoding/binary"
 
-// LivePages caches pages of a process, for one goroutine.
+// LivePages caches pages of a process during a walk, for one goroutine.
 type LivePages struct {
 	pages [8]livePage
 	n     int
@@ -17,7 +17,7 @@ type livePage struct {
 	b     [4096]byte
 }
 
-// Reset empties the cache, before a walk.
+// Reset empties the cache.
 func (p *LivePages) Reset() { p.n = 0 }
 
 // Word gives the word at addr; false if it cannot be read.

@@ -2,49 +2,47 @@
 
 package managed
 
-// Plan is a program of reads, executed while a thread is stopped, or between two readings of a sleeper's run
+// Plan is a program of reads, executed while a thread is stopped, or between two reads of a sleeping thread's run
 // count.
 type Plan struct {
 	Steps []Step
-	// Find has the steps that fill slot 0 for a thread without a known anchor. Slot 0 is 0 before. Empty if not
-	// supported.
+	// Find has the steps that fill slot 0 for a thread without a known anchor; empty if not supported.
 	Find []Step
 	// Known has the objects that Each skips; nil: none.
 	Known *Known
-	// Lock is the address range of the run-time system's own lock; 0, 0: unknown.
+	// Lock is the address range of the runtime's global lock; 0, 0: unknown.
 	Lock [2]uint64
 }
 
-// Step is one read. Slots hold addresses: 0 the anchor, 1 the stack pointer, 2 the thread pointer, 3 the thread
-// ID; others are 0 until filled.
+// Step is one read. Slots hold addresses: 0 the anchor, 1 the stack pointer, 2 the thread pointer, 3 the thread ID;
+// others are 0 until filled.
 type Step struct {
 	Op Op
-	// Base is the slot of the base address; Off is added.
+	// Base is the slot of the address to which Off is added.
 	Base uint8
 	Off  int64
-	// To is the slot that Load, Seek and Sum write.
+	// To is the slot written by Load, Seek and Sum.
 	To uint8
 	// End is the slot with the end address of Copy and Row, or the value that Seek searches; 0: none.
 	End uint8
-	// Max bounds the bytes of Copy and Row, or the nodes, of Size bytes each.
+	// Max bounds the bytes of Copy and Row, or the number of nodes, of Size bytes each.
 	Max, Size uint32
 	// Next is the offset of the link in a node.
 	Next int32
-	// At is the offset of the word that Seek, Empty and Mask test.
+	// At is the offset of the word tested by Seek, Empty and Mask.
 	At int32
 	// Empty restricts Each to nodes whose word at At is 0.
 	Empty bool
-	// Mask restricts Each to nodes whose word at At has the bits Value under Mask, or, with Except, to the others. 0:
-	// all.
+	// Mask restricts Each to nodes whose word at At has the bits Value under Mask, with Except to the others; 0: all.
 	Mask, Value uint64
 	Except      bool
 	// Near lets Each copy the object's whole page.
 	Near bool
-	// Asleep marks a step for sleeping threads only.
+	// Asleep restricts the step to sleeping threads.
 	Asleep bool
 }
 
-// Op is the operation of a Step.
+// Op is a step's operation.
 type Op uint8
 
 // The operations of a plan.
@@ -55,13 +53,13 @@ const (
 	Copy
 	// Chain copies nodes of Size bytes from Base+Off on, linked by the word at Next, until 0 or Max nodes.
 	Chain
-	// Each copies, for each node of the last Chain or Each, Size bytes at Next beyond the address at the node's Off,
-	// at most Max times, except objects in [Plan.Known].
+	// Each copies, for each node of the last Chain or Each, Size bytes at Next beyond the address at the node's Off, at
+	// most Max times, except objects in [Plan.Known].
 	Each
 	// Again restores the nodes of the first Chain or the last Mark.
 	Again
-	// Seek copies nodes as Chain does, to the one whose word at At equals slot End, and stores its address. Without
-	// one, the plan ends.
+	// Seek copies nodes as Chain does, up to the one whose word at At equals slot End, and stores its address in To.
+	// Without such a node the plan ends.
 	Seek
 	// Sum adds the word at Base+Off, times Size, to To.
 	Sum
@@ -71,7 +69,7 @@ const (
 	Row
 )
 
-// SlotZero is a slot that is always 0: Off is an address.
+// SlotZero is always 0: Off is then an absolute address.
 const SlotZero = MaxSlots - 1
 
 // MaxSteps, MaxBytes, MaxNodes and MaxSlots bound a plan.

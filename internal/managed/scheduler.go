@@ -8,27 +8,26 @@ import (
 	"prywalk/frames"
 )
 
-// Scheduler is a Runtime whose tasks have stacks of their own, such as goroutines. From a scheduler's or signal
-// stack the walk continues on the task's; a waiting task has no thread. The place of a task's record is reused
-// after its end.
+// Scheduler is a Runtime whose tasks have stacks of their own, such as goroutines. A walk that begins on a scheduler's
+// or signal stack continues on the task's. A task's record, at a place, is reused after its end.
 type Scheduler interface {
 	Runtime
 	// Tasks gives the constant location of the stacks that threads have left; nil: unknown.
 	Tasks() *Tasks
-	// Parked counts the waiting tasks, or gives the reason why they are unknown.
+	// Parked counts the waiting tasks.
 	Parked() (Parked, error)
-	// ParkedTasks lists all tasks, each at its own moment, or gives the reason why they are unknown.
+	// ParkedTasks lists all tasks, each read at its own time.
 	ParkedTasks() ([]ParkedTask, error)
 	// Again reads a task again, and reports whether it is unchanged; an ended task is OnThread.
 	Again(t *ParkedTask) (same bool)
-	// Places gives the number of places. It never decreases.
+	// Places gives the number of places, which never decreases.
 	Places() (int, error)
-	// Poll reads the records at places [from, to), and appends those that have changed since [Scheduler.Task].
+	// Poll appends the places in [from, to) whose records have changed since [Scheduler.Task].
 	Poll(from, to int, changed []int) []int
-	// Task reads the record at a place, and the stack of a task without thread, valid until the next call; false if
-	// it changed at each try.
+	// Task reads the record at a place, and the stack of a task without thread, valid until the next call; false if it
+	// changed at each try.
 	Task(place int, t *ParkedTask) (stack []byte, ok bool)
-	// Labels gives the labels of the task that a stopped thread was running; LabelsAt those at [ParkedTask.LabelsAt].
+	// Labels gives the labels of the task that a stopped thread was running, LabelsAt those at [ParkedTask.LabelsAt].
 	Labels(regs *frames.Regs, mem frames.Memory) map[string]string
 	LabelsAt(addr frames.Addr) map[string]string
 	// WaitsAt gives what a parked task waits for, from the copy of its stack; nil if unproven.
@@ -38,51 +37,51 @@ type Scheduler interface {
 	Held(pc, sp frames.Addr) []TaskHeld
 }
 
-// Tasks describes the way from a stopped thread to its task's stack: running task, its worker (which runs tasks on
-// this thread), the worker's current task, its saved stack pointer. In Go a task is a g, a worker an m.
+// Tasks describes the way from a stopped thread to its task's stack: running task, its worker (which runs tasks on this
+// thread), the worker's current task, its saved stack pointer. In Go a task is a g, a worker an m.
 type Tasks struct {
-	// InRegister selects the register with this DWARF number for the running task's description, instead of the word
-	// at the thread pointer plus TLS. Other code may reuse the register.
+	// InRegister: the running task's address is in Register (a DWARF number), which other code may reuse, instead of in
+	// the word at the thread pointer plus TLS.
 	InRegister bool
 	Register   uint8
 	TLS        int64
-	// Offsets in a task: the bounds of its stack, its worker, and its saved stack pointer.
+	// Offsets in a task: stack bounds, worker, saved stack pointer.
 	StackLo, StackHi, Worker, SavedSP int64
-	// Offsets in a worker's: its scheduler task, signal handler task, and current task.
+	// Offsets in a worker: scheduler task, signal handler task, current task.
 	Scheduler, Signals, Current int64
 	// Labels is the offset of the labels' address in a task, 0: unknown; nil: none. Safe for concurrent use.
 	Labels *atomic.Int64
-	// TaskSize and WorkerSize are the copied bytes of each.
+	// TaskSize and WorkerSize are the bytes to copy of each.
 	TaskSize, WorkerSize int
 }
 
 // Parked counts the waiting tasks of a process.
 type Parked struct {
-	// Waiting excludes those of the run-time system itself.
+	// Waiting excludes the runtime's own tasks.
 	Waiting int
-	// Reasons are counts by the run-time system's wait reason; empty if unknown.
+	// Reasons counts by the runtime's wait reason; empty if unknown.
 	Reasons map[string]int
-	// Since is about the start of the longest wait, CLOCK_MONOTONIC in ns; 0: unknown.
+	// Since is about the start of the longest wait.
 	Since uint64
 }
 
 // ParkedTask is one task and the location of its stack.
 type ParkedTask struct {
 	ID     uint64
-	Parent uint64 // creating task, 0 if unknown
-	// Status and Wait are the run-time system's words; Wait is empty unless the task waits.
+	Parent uint64
+	// Status and Wait are the runtime's words; Wait is empty unless the task waits.
 	Status, Wait string
-	Since        uint64 // about the start of the wait, CLOCK_MONOTONIC in ns; 0: unknown
+	Since        uint64 // about the start of the wait
 	Labels       map[string]string
-	CreatedBy    frames.Addr // return address of the creating call, 0 if unknown
-	System       bool        // the run-time system's own
-	// OnThread reports that it is or was about to be on a thread; Regs are invalid.
+	CreatedBy    frames.Addr // return address of the creating call
+	System       bool        // the runtime's own
+	// OnThread: the task is or was about to be on a thread, and Regs are invalid.
 	OnThread         bool
 	Regs             frames.Regs // PC, SP and frame pointer
 	StackLo, StackHi frames.Addr
 
-	// Entry is its first function, LabelsAt the address of its labels. Only [Scheduler.Task] sets them, without
-	// Labels and an ended task's Status.
+	// Entry is the first function, LabelsAt the address of the labels. Only [Scheduler.Task] sets them, without Labels
+	// and an ended task's Status.
 	Entry    string
 	LabelsAt frames.Addr
 
@@ -90,12 +89,11 @@ type ParkedTask struct {
 	State  [6]uint64   // words of the record, to detect changes
 }
 
-// TaskWait is a thing that a task waits for; a select has several.
+// TaskWait is one thing that a task waits for; a select has several.
 type TaskWait struct {
-	Address frames.Addr // semaphore's word, or channel
-	Channel bool
-	Send    bool
-	// Queued, Room and Closed describe the channel.
+	Address      frames.Addr // of the semaphore's word, or of the channel
+	Channel      bool
+	Send         bool
 	Queued, Room uint64
 	Closed       bool
 }
@@ -104,5 +102,5 @@ type TaskWait struct {
 type TaskHeld struct {
 	Address frames.Addr
 	Read    bool
-	Taken   frames.Addr // of the locking instruction
+	Taken   frames.Addr // address of the locking instruction
 }

@@ -2,7 +2,7 @@
 
 package managed
 
-// TaskLister is Threads whose coroutines can be read one by one, by places.
+// TaskLister is Threads whose coroutines can be read one by one.
 type TaskLister interface {
 	Threads
 	// TaskPlaces gives the places of all current tasks.
@@ -12,17 +12,17 @@ type TaskLister interface {
 	TaskAt(place uint64, w Watch) (t Task, ok bool)
 }
 
-// MostTasks bounds the described tasks.
+// MostTasks bounds the tasks of a TaskList.
 const MostTasks = 1 << 14
 
 // TaskList is a reading of tasks.
 type TaskList struct {
 	Tasks []Task
-	// Changed counts those that changed at each reading, More those beyond [MostTasks].
+	// Changed counts the tasks that changed at each reading, More those beyond [MostTasks].
 	Changed, More int
 }
 
-// TaskState is the state of a task.
+// TaskState is a task's state.
 type TaskState uint8
 
 // The states of tasks. A running one has its frames on a thread's stack.
@@ -34,7 +34,7 @@ const (
 
 // Task is a task without a thread, or a thread's running task.
 type Task struct {
-	// Name is the program's name, Family the library: "asyncio". callstack.Tasks sets Runtime.
+	// Name is the program's name, Family the library: "asyncio". Runtime is set by callstack.Tasks.
 	Name, Family, Runtime string
 	State                 TaskState
 	// Wait is what it waits for in the program's words, as "asyncio.Queue.get"; "" if unknown.
@@ -44,13 +44,13 @@ type Task struct {
 	AwaitsTasks []string
 	// Frames are its coroutines, innermost first; of a running one only the outermost.
 	Frames []Frame
-	// Proven reports that no interpreter thread ran during the reading.
+	// Proven: no interpreter thread ran during the reading.
 	Proven bool
 }
 
-// Watch watches whether threads sleep during a reading. IDs are of the process's own pid namespace.
+// Watch reports whether threads sleep during a reading.
 type Watch interface {
-	// Mark notes the run counts of threads, and reports whether all sleep.
+	// Mark notes the threads' run counts, and reports whether all sleep.
 	Mark(tids []int) bool
 	// Slept reports whether none has run since the last Mark.
 	Slept() bool

@@ -4,27 +4,25 @@ package managed
 
 import "prywalk/internal/languages"
 
-// Threads is a Namer that knows more of its threads. IDs are of the process's own pid namespace. See [NoThreads].
+// Threads is a Namer that knows more of its threads.
 type Threads interface {
 	Namer
-	// ThreadName gives the program's name of a thread (the kernel's is cut at 15 characters or unset), or false. It
-	// is called about once a second for each thread, so lists should be cached.
+	// ThreadName gives the program's name of a thread (the kernel's is cut at 15 bytes or unset), or false. It is
+	// called about once a second per thread.
 	ThreadName(tid int) (name string, ok bool)
-	// Postponed reports whether a query since its last call may succeed later, as while objects are moved.
+	// Postponed reports whether a query since its last call may succeed later, as when objects were being moved.
 	Postponed() bool
-	// Role gives the role of a thread with a displayed name: "application", or one of the run-time system's; false if
-	// unknown.
+	// Role gives the role of a thread with a displayed name: "application", or one of the runtime's; false if unknown.
 	Role(tid int, name string) (role string, ok bool)
-	// Waiting gives what a thread in futex(2) waits for, or false if unproven. It is called for each new sleep.
+	// Waiting gives what a thread in futex(2) waits for; false if unproven. It is called once per sleep.
 	Waiting(s *Sleeper) (Wait, bool)
-	// Holds gives the locks whose blocks the last walk's frames are inside of. The thread must not have run since.
+	// Holds gives the locks in whose blocks the last walk's frames are. The thread must not have run since.
 	Holds() []Held
-	// Coroutines gives the current tasks without a thread, at most [MostTasks], each in a consistent reading
-	// ([Task.Proven]).
+	// Coroutines gives the current tasks without a thread, at most [MostTasks], each read consistently ([Task.Proven]).
 	Coroutines(w Watch) TaskList
 }
 
-// NoThreads is embedded by Threads without these answers.
+// NoThreads has no answers.
 type NoThreads struct{}
 
 // ThreadName implements [Threads].
@@ -45,7 +43,7 @@ func (NoThreads) Holds() []Held { return nil }
 // Coroutines implements [Threads].
 func (NoThreads) Coroutines(Watch) (list TaskList) { return list }
 
-// The roles of threads.
+// Roles of threads.
 const (
 	RoleApplication = languages.RoleApplication
 	RoleGC          = languages.RoleGC

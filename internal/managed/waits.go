@@ -4,11 +4,10 @@ package managed
 
 import "prywalk/frames"
 
-// Held is a lock whose block a frame is inside of.
+// Held is a lock in whose block a frame is.
 type Held struct {
-	// Word is the address that waiters sleep at.
-	Word uint64
-	// Class is the lock's class.
+	// Word is the address at which waiters sleep.
+	Word  uint64
 	Class string
 	// Function, File and Line are the frame's position.
 	Function, File string
@@ -17,50 +16,45 @@ type Held struct {
 
 // Sleeper is a thread asleep in futex(2).
 type Sleeper struct {
-	// TID is the thread's ID in its own pid namespace.
-	TID int
-	// Word is the address that it sleeps at.
+	TID  int
 	Word uint64
-	// Mem is the observation's copy of its memory; nil if it is gone.
+	// Mem is the copy of its memory; nil if gone.
 	Mem frames.Memory
-	// Live reads the process's memory. Unchanged reports whether the same sleep continues.
+	// Live reads the process's memory; Unchanged reports whether the same sleep continues.
 	Live Live
 }
 
 // WaitKind is the kind of a wait.
 type WaitKind uint8
 
-// Kinds of waits known to run-time systems.
+// Kinds of waits known to runtimes.
 const (
-	// WaitNone is an unknown wait.
 	WaitNone WaitKind = iota
-	// WaitMonitor is for the lock of an object.
+	// WaitMonitor: for the lock of an object.
 	WaitMonitor
-	// WaitObject is for a notification at an object.
+	// WaitObject: for a notification at an object.
 	WaitObject
-	// WaitPark is until another thread wakes it.
+	// WaitPark: until another thread wakes it.
 	WaitPark
-	// WaitSleep is for a time.
 	WaitSleep
-	// WaitLock is for a lock with a stored owner.
+	// WaitLock: for a lock with a stored owner.
 	WaitLock
-	// WaitGIL is for the interpreter lock.
+	// WaitGIL: for the interpreter lock.
 	WaitGIL
 )
 
 // Wait is what a thread waits for. Unknown values are zero.
 type Wait struct {
-	Kind WaitKind
-	// Class is the class of the object.
+	Kind  WaitKind
 	Class string
-	// Address identifies the object at that moment.
+	// Address identifies the object at that time.
 	Address uint64
-	// Owner is the owning thread's ID in the process's own pid namespace, at the query.
+	// Owner is the owning thread's ID at the query.
 	Owner int
-	// OwnerName is its name in the run-time system.
+	// OwnerName is the owner's name in the runtime.
 	OwnerName string
-	// Timed reports a time limit.
+	// Timed: the wait has a time limit.
 	Timed bool
-	// Later reports that the answer may be more complete later, as after objects were moved.
+	// Later: the answer may be more complete later, as when objects were being moved.
 	Later bool
 }

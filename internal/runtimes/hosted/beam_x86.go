@@ -9,17 +9,16 @@ import (
 	"prywalk/frames"
 )
 
-// beam finds the frame of Erlang's JIT code (since OTP 24), with sp in an Erlang process's heap.
-//
-// rbx leads to the scheduler's registers on its C stack, placed there by the entry to which process_main jumps, once
-// per scheduler thread, keeping none of the caller's registers. Calls between Erlang functions are not found.
+// beam finds the frame of Erlang's JIT code (since OTP 24), which runs with sp in an Erlang process's heap. The entry,
+// to which process_main jumps once per scheduler thread, keeps none of the caller's registers; it puts the scheduler's
+// registers on the C stack, with rbx pointing to them. Calls between Erlang functions are not found.
 //
 // Source: erts/emulator/beam/jit/x86/process_main.cpp (emit_process_main).
 type beam struct {
 	oneFrame
 	main  uint64
-	below uint64 // of the C stack below rbx
-	size  uint64 // at least, to the return address
+	below uint64 // C stack below rbx, in bytes
+	size  uint64 // of the frame up to the return address, without alignment
 	frame *proof
 	tries int
 }
@@ -31,8 +30,8 @@ var (
 )
 
 const (
-	beamEntry = 64 // bytes of process_main
-	beamWords = 8  // for alignment
+	beamEntry = 64 // searched bytes of the entry
+	beamWords = 8  // searched for the return address
 	beamMost  = 1 << 20
 	beamTries = 64 // per module
 )
@@ -43,12 +42,11 @@ func newBeam(p *process) Runtime {
 		return nil
 	}
 	b.frame = newProof(nil)
-	b.frame.loses()
+	b.frame.setLost()
 	b.frame.prove = b.prove
 	return b
 }
 
-// learn finds the entry, which may be made after its mapping.
 func (b *beam) learn() bool {
 	for _, m := range b.o.Modules {
 		if b.size == 0 && m.Generated && b.tries < beamTries {
@@ -59,7 +57,7 @@ func (b *beam) learn() bool {
 	return b.size != 0
 }
 
-// findEntry finds the code that makes BEAM's frame: sub rsp, size; and rsp, −64; …; lea rbx, [rsp + …].
+// findEntry finds sub rsp, size; and rsp, −64; …; lea rbx, [rsp + …].
 func (b *beam) findEntry(_ uint64, code []byte) bool {
 	for at := 0; ; at++ {
 		i := bytes.Index(code[at:], beamAlign)
@@ -91,7 +89,6 @@ func (b *beam) First() frames.RuleSource {
 	})
 }
 
-// prove finds the only word that follows a call of process_main.
 func (b *beam) prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, unread uint64, ok bool) {
 	rbx, known := regs.Get(frames.X86RBX)
 	if !known || rbx%8 != 0 || b.size == 0 && !b.learn() || rbx < b.below {

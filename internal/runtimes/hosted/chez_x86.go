@@ -4,10 +4,8 @@ package hosted
 
 import "prywalk/frames"
 
-// chez finds the frame of Chez Scheme's code.
-//
-// It leaves sp where the entry put it, apart from words pushed for calls. S_generic_invoke jumps to the entry; the
-// caller's registers are lost, and not needed (setjmp).
+// chez finds the frame of Chez Scheme's code, to whose entry S_generic_invoke jumps. The code keeps the entry's sp,
+// apart from words pushed for calls. The caller's registers are lost, and not needed (setjmp).
 //
 // Source: c/schsig.c and c/scheme.c (S_call_help, S_generic_invoke).
 type chez struct {
@@ -25,7 +23,7 @@ func newChez(p *process) Runtime {
 		return nil
 	}
 	c.frame = newProof(nil)
-	c.frame.loses()
+	c.frame.setLost()
 	c.frame.prove = c.prove
 	return c
 }

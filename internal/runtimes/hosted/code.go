@@ -12,22 +12,21 @@ import (
 // Options are the inputs of a [Runtime].
 type Options struct {
 	Arch frames.Arch
-	// Read fills b with memory at addr and gives the number of bytes.
 	Read func(addr uint64, b []byte) int
 	// Entry is the run-time address of [Kind.Entry]'s function, or 0.
 	Entry uint64
-	// Modules are all modules, by address.
+	// Modules are by address.
 	Modules []*frames.Module
 }
 
-// Runtime finds the frames of one runtime's code, at run-time addresses.
+// Runtime finds the frames of one runtime's code. Addresses are run-time addresses; a nil source has no rules.
 type Runtime interface {
-	// First has rules before the analysis of instructions, Last after it; nil: none.
+	// First has the rules before the analysis of instructions, Last those after it.
 	First() frames.RuleSource
 	Last() frames.RuleSource
-	// Own has the runtime's own code where call frame information is wrong; nil: none.
+	// Own has rules for the runtime's file, where call frame information is wrong.
 	Own() frames.RuleSource
-	// Owns reports whether the runtime may have made that code.
+	// Owns reports whether the runtime may have generated m's code.
 	Owns(m *frames.Module) bool
 	// Update sets the current modules and invalidates earlier rules.
 	Update(mods []*frames.Module)
@@ -36,7 +35,7 @@ type Runtime interface {
 // Kind identifies a runtime.
 type Kind uint8
 
-// The runtimes. None is the zero value.
+// The runtimes.
 const (
 	None Kind = iota
 	LuaJIT
@@ -52,7 +51,7 @@ func (k Kind) String() string {
 	return [...]string{"none", "LuaJIT", "Guile", "Chez Scheme", "Erlang", "SBCL", "PyPy"}[k]
 }
 
-// markers are symbols exported by one runtime only.
+// markers are symbols that only one runtime exports.
 var markers = map[string]Kind{
 	"luaJIT_setmode":          LuaJIT,
 	"scm_with_guile":          Guile,
@@ -76,7 +75,7 @@ func (k Kind) Entry() string {
 	return ""
 }
 
-// New gives the [Runtime] for module lib; nil if there is none.
+// New gives the [Runtime] of module lib; nil if unknown.
 func New(k Kind, lib *frames.Module, o Options) Runtime {
 	if o.Arch != frames.X86_64 {
 		return nil
@@ -104,7 +103,7 @@ type process struct {
 	lib *frames.Module
 }
 
-func (p *process) find(addr uint64) *frames.Module {
+func (p *process) moduleAt(addr uint64) *frames.Module {
 	mods := p.o.Modules
 	i := sort.Search(len(mods), func(i int) bool { return mods[i].End > addr })
 	if i == len(mods) || mods[i].Start > addr {
@@ -113,15 +112,14 @@ func (p *process) find(addr uint64) *frames.Module {
 	return mods[i]
 }
 
-// made reports generated code.
-func (p *process) made(addr uint64) bool {
-	m := p.find(addr)
+func (p *process) isGenerated(addr uint64) bool {
+	m := p.moduleAt(addr)
 	return m != nil && m.Generated
 }
 
-// called reports an address after a call in a file's code.
-func (p *process) called(ret uint64) bool {
-	m := p.find(ret - 1)
+// followsFileCall reports whether ret follows a call in a file's code.
+func (p *process) followsFileCall(ret uint64) bool {
+	m := p.moduleAt(ret - 1)
 	if m == nil || m.Generated || m.Calls == nil {
 		return false
 	}
@@ -129,7 +127,7 @@ func (p *process) called(ret uint64) bool {
 	return ok
 }
 
-// oneCall gives the CFA if exactly one of the words follows a direct call of target.
+// oneCall gives the CFA if exactly one of the words from an address on follows a direct call of target.
 func (p *process) oneCall(mem frames.Memory, from uint64, words int, target uint64) (cfa, unread uint64, ok bool) {
 	for i := range uint64(words) {
 		at := from + 8*i
@@ -137,7 +135,7 @@ func (p *process) oneCall(mem frames.Memory, from uint64, words int, target uint
 		if !readable {
 			return 0, at, false
 		}
-		if !p.calls(ret, target) {
+		if !p.followsCallOf(ret, target) {
 			continue
 		}
 		if ok {
@@ -148,8 +146,8 @@ func (p *process) oneCall(mem frames.Memory, from uint64, words int, target uint
 	return cfa, 0, ok
 }
 
-func (p *process) calls(ret, target uint64) bool {
-	m := p.find(ret - 1)
+func (p *process) followsCallOf(ret, target uint64) bool {
+	m := p.moduleAt(ret - 1)
 	if m == nil || m.Generated || m.Calls == nil {
 		return false
 	}
@@ -165,13 +163,13 @@ func (p *process) word(addr uint64, size int) (uint64, bool) {
 	return binary.LittleEndian.Uint64(b[:]), true
 }
 
-// maxText bounds the code searched, textPart one read, in bytes.
+// maxText bounds the searched code, textPart one read, in bytes.
 const (
 	maxText  = 64 << 20
 	textPart = 64 << 10
 )
 
-// eachText calls f with overlapping parts of a module's code, until true.
+// eachText calls f with overlapping parts of a module's code until it returns true.
 func (p *process) eachText(m *frames.Module, overlap uint64, f func(addr uint64, code []byte) (enough bool)) {
 	b := make([]byte, textPart)
 	for at := m.Start; at < m.End && at-m.Start < maxText; at += textPart - overlap {
@@ -182,28 +180,28 @@ func (p *process) eachText(m *frames.Module, overlap uint64, f func(addr uint64,
 	}
 }
 
-// proof is a rule that searches and verifies its frame.
+// proof is a rule that searches its frame and verifies it.
 type proof struct {
 	prove func(regs *frames.Regs, mem frames.Memory, pc uint64) (cfa, unread uint64, ok bool)
 	row   frames.Row
 }
 
-// newProof has registers saved at these distances below the CFA.
+// newProof has registers saved at distances below the CFA.
 func newProof(saved map[uint8]int64) *proof {
 	p := &proof{}
 	p.row.CFAExpr = p
 	p.row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -8}
-	p.keeps(saved)
+	p.setSaved(saved)
 	return p
 }
 
-func (p *proof) keeps(saved map[uint8]int64) {
+func (p *proof) setSaved(saved map[uint8]int64) {
 	for reg, below := range saved {
 		p.row.Regs[reg] = frames.RegRule{Kind: frames.RuleOffset, Off: -below}
 	}
 }
 
-func (p *proof) loses() {
+func (p *proof) setLost() {
 	for _, reg := range compactX86 {
 		p.row.Regs[reg] = frames.RegRule{Kind: frames.RuleUndefined}
 	}

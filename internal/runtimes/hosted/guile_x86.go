@@ -8,17 +8,15 @@ import (
 	"prywalk/frames"
 )
 
-// guile finds the frame of Guile's compiled procedures (since 3.0).
-//
-// The library calls a trampoline by a pointer in its data, which saves registers and jumps to compiled code. That is
-// the one frame; Scheme's stack is elsewhere.
+// guile finds the frame of Guile's compiled procedures (since 3.0). The library calls a trampoline by a pointer in its
+// data; the trampoline saves registers and jumps to compiled code. That is the one frame; Scheme's stack is elsewhere.
 //
 // Source: libguile/jit.c (emit_entry_trampoline, scm_jit_enter_mcode).
 type guile struct {
 	*process
 	frame *proof
 	entry *trampoline
-	calls map[uint64]uint64 // of target
+	calls map[uint64]uint64 // target by return address
 }
 
 const maxCalls = 1 << 12
@@ -48,7 +46,6 @@ func (g *guile) Last() frames.RuleSource { return nil }
 // Own implements [Runtime].
 func (g *guile) Own() frames.RuleSource { return nil }
 
-// rule gives the trampoline's frame, except in the trampoline.
 func (g *guile) rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if pc := q.Lookup(g.o.Arch); g.entry != nil && pc >= g.entry.start && pc < g.entry.end {
 		return frames.Rule{}, nil, false
@@ -69,7 +66,6 @@ func (g *guile) prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, unre
 	return cfa, 0, g.target(ret) == g.entry.start
 }
 
-// learn finds the return address of a trampoline at its frame's end.
 func (g *guile) learn(sp uint64, mem frames.Memory) bool {
 	for at := sp; at < sp+8*maxFrameWords; at += 8 {
 		ret, readable := mem.Word(at)
@@ -82,14 +78,13 @@ func (g *guile) learn(sp uint64, mem frames.Memory) bool {
 		}
 		if t := g.readTrampoline(start); t != nil && sp+uint64(t.size) == at+8 {
 			g.entry = t
-			g.frame.keeps(t.saved)
+			g.frame.setSaved(t.saved)
 			return true
 		}
 	}
 	return false
 }
 
-// target gives the generated code called before ret by a pointer in the library's data, or 0.
 func (g *guile) target(ret uint64) uint64 {
 	if t, ok := g.calls[ret]; ok {
 		return t
@@ -102,15 +97,15 @@ func (g *guile) target(ret uint64) uint64 {
 	return t
 }
 
-// findTarget gives the generated code that the call before ret leads to; 0: another call. The call is FF /2,
-// rip-relative (Intel SDM volume 2, CALL).
+// findTarget gives the generated code that the call before ret leads to, by a pointer in the library's data: FF /2,
+// rip-relative (Intel SDM volume 2, CALL); 0: none.
 func (g *guile) findTarget(ret uint64) uint64 {
 	var b [6]byte
 	if ret-g.lib.Start >= g.lib.End-g.lib.Start || g.o.Read(ret-6, b[:]) < len(b) || b[0] != 0xff || b[1] != 0x15 {
 		return 0
 	}
 	to, ok := g.word(ret+uint64(int64(int32(binary.LittleEndian.Uint32(b[2:])))), 8)
-	if !ok || !g.made(to) {
+	if !ok || !g.isGenerated(to) {
 		return 0
 	}
 	return to

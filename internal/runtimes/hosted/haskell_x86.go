@@ -13,17 +13,16 @@ import (
 	"prywalk/internal/managed"
 )
 
-// haskell finds the frame of GHC's Haskell code, which has no call frame information.
-//
-// sp stays where the entry put it, apart from words pushed for calls of C. The scheduler calls the entry, StgRun,
-// directly; it saves registers above room of a fixed size with remains of ended frames, which is not searched.
+// haskell finds the frame of GHC's Haskell code, which has no call frame information. The scheduler calls the entry,
+// StgRun, directly. The entry saves registers above room of a fixed size, where remains of ended frames are not
+// searched. sp stays where it put it, apart from words pushed for calls of C.
 //
 // Source: rts/StgCRun.c (StgRunIsImplementedInAssembler).
 type haskell struct {
 	*process
-	start, end uint64 // the entry, up to its return
-	left       uint64 // where only the registers remain
-	size       uint64 // without the return address
+	start, end uint64 // of the entry's code
+	left       uint64 // where only the saved registers remain
+	size       uint64 // of the frame without return address
 	frame      *proof
 }
 
@@ -47,10 +46,10 @@ const (
 	haskellEntry  = 192     // bytes of the entry
 	haskellMost   = 1 << 20 // of a frame
 	haskellKept   = 48      // of the registers
-	haskellPushed = 32      // words pushed for calls of C
-	haskellMakes  = 14      // end of sub rsp
-	haskellFirst  = 4       // of the registers' room
-	haskellSaves  = 14 + 23 // of saving them
+	haskellPushed = 32      // words, for calls of C
+	haskellMakes  = 14      // end of the second sub rsp
+	haskellFirst  = 4       // end of the first
+	haskellSaves  = 14 + 23 // end of the saves
 )
 
 func newHaskell(p *process, start uint64) *haskell {
@@ -81,7 +80,7 @@ func (h *haskell) readEntry(code []byte) bool {
 	return true
 }
 
-// entryRule is the rule in the entry; its call frame information is partly wrong.
+// entryRule is the rule in the entry, whose call frame information is partly wrong.
 func (h *haskell) entryRule(pc uint64) frames.Rule {
 	r := frames.Rule{Method: frames.MethodHeuristic, CFAReg: frames.X86RSP, CFAOff: 8}
 	switch {
@@ -101,7 +100,7 @@ func (h *haskell) entryRule(pc uint64) frames.Rule {
 	return r
 }
 
-// inFile is a module's source: call frame information, else the frame.
+// inFile is a module's rule source: call frame information, else the frame.
 func (h *haskell) inFile(m *frames.Module, sources []frames.RuleSource) frames.RuleSource {
 	return ruleFunc(func(q frames.Query) (frames.Rule, *frames.Row, bool) {
 		pc := q.PC + m.Bias
@@ -120,7 +119,6 @@ func (h *haskell) inFile(m *frames.Module, sources []frames.RuleSource) frames.R
 	})
 }
 
-// prove finds the only word above the entry's room that follows a call of it.
 func (h *haskell) prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, unread uint64, ok bool) {
 	sp, known := regs.Get(frames.X86RSP)
 	if !known {
@@ -129,14 +127,13 @@ func (h *haskell) prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, un
 	return h.oneCall(mem, sp+h.size, haskellPushed, h.start)
 }
 
-// Haskell is GHC's run-time system. It implements [managed.Runtime].
+// Haskell is GHC's runtime, a [managed.Runtime].
 type Haskell struct {
 	managed.Plain
 	lib *frames.Module
 	of  *haskell
 }
 
-// A section, and library names.
 const (
 	haskellSection = ".debug-ghc-link-info"
 	haskellLibrary = "libHS"
@@ -149,7 +146,7 @@ func DetectHaskell(h managed.Host) (managed.Runtime, error) {
 		return nil, nil
 	}
 	for _, m := range h.Modules() {
-		if !ofGHC(h, m) {
+		if !isFromGHC(h, m) {
 			continue
 		}
 		for _, s := range h.Own(m, haskellSymbol) {
@@ -162,7 +159,7 @@ func DetectHaskell(h managed.Host) (managed.Runtime, error) {
 	return nil, nil
 }
 
-func ofGHC(h managed.Host, m *frames.Module) bool {
+func isFromGHC(h managed.Host, m *frames.Module) bool {
 	if m.Generated || m.Calls == nil {
 		return false
 	}
@@ -182,7 +179,7 @@ func (s *Haskell) Attach(h managed.Host) bool {
 	attached := false
 	for _, m := range h.Modules() {
 		attached = attached || m == s.lib
-		if !m.NoFP && ofGHC(h, m) {
+		if !m.NoFP && isFromGHC(h, m) {
 			m.Sources = []frames.RuleSource{s.of.inFile(m, m.Sources)}
 			m.NoFP = true
 		}

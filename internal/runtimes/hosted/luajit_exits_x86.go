@@ -9,7 +9,7 @@ import (
 	"prywalk/frames"
 )
 
-// luaExits are the interpreter's places for ending traces, where sp is the trace's or below, and call frame information
+// luaExits are the places in the interpreter where traces end. sp is then the trace's or lower; call frame information
 // is wrong.
 //
 // Source: vm_x64.dasc, vm_exit_handler and vm_exit_interp.
@@ -32,12 +32,11 @@ var (
 )
 
 const (
-	luaHandler   = 320                   // bytes
-	luaExitState = 128 + 5*8 + 88        // pushed at its call
-	luaExitSP    = luaExitState - 88 - 8 // of the trace's sp
+	luaHandler   = 320
+	luaExitState = 128 + 5*8 + 88        // bytes pushed at the handler's call
+	luaExitSP    = luaExitState - 88 - 8 // offset of the trace's sp in these
 )
 
-// findExits finds the handler; size and rule are the interpreter's frame.
 func (l *luaJIT) findExits(addr uint64, code []byte) {
 	i := bytes.Index(code, luaInterp)
 	if i < luaHandler {
@@ -60,7 +59,6 @@ func (l *luaJIT) Own() frames.RuleSource {
 	return ruleFunc(l.ownRule)
 }
 
-// ownRule is the rule where a trace ends, or the frame is incomplete.
 func (l *luaJIT) ownRule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	pc, e := q.PC+l.lib.Bias, &l.exits
 	switch {
@@ -89,8 +87,8 @@ func (l *luaJIT) exitRow(reg uint8, off int64) frames.Rule {
 	return r
 }
 
-// proveExit finds the C frame in the handler's call. The trace is unknown, but the Lua thread has one frame, its
-// address in rbp, at a distance possible for a trace.
+// proveExit finds the C frame at the handler's call. The trace is unknown, but exactly one frame at a trace's distance
+// belongs to the Lua thread in rbp.
 func (l *luaJIT) proveExit(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, unread uint64, ok bool) {
 	sp, ok1 := regs.Get(frames.X86RSP)
 	state, ok2 := regs.Get(frames.X86RBP)
@@ -123,8 +121,8 @@ func (l *luaJIT) noteSpill(n int64) {
 // luaLeaves is add rsp, 40; pop r14, r15, rbx, rbp; ret.
 var luaLeaves = []byte{0x48, 0x83, 0xc4, 0x28, 0x41, 0x5e, 0x41, 0x5f, 0x5b, 0x5d, 0xc3}
 
-// luaEnterSteps and luaLeaveSteps are offsets of instructions, with the words of the frame there. Call frame
-// information has the whole frame only.
+// luaEnterSteps and luaLeaveSteps have the words of the frame by offset of an instruction; call frame information has
+// the whole frame only.
 var (
 	luaEnterSteps = map[int]int{0: 1, 1: 2, 2: 3, 4: 4, 6: 5}
 	luaLeaveSteps = map[int]int{4: 5, 6: 4, 8: 3, 9: 2, 10: 1}

@@ -11,22 +11,21 @@ import (
 	"prywalk/frames"
 )
 
-// luaJIT finds the frames of LuaJIT's traces (64-bit references, the default on x86-64 since 2.1).
-//
-// The interpreter jumps to a trace after saving two registers (JLOOP); the trace's sp is below that by its spill area.
-// The dispatch table's register and the interpreter's instructions lead to the descriptions of traces.
+// luaJIT finds the frames of LuaJIT's traces (64-bit references, the default on x86-64 since 2.1). The interpreter
+// saves two registers and jumps to a trace (JLOOP), whose sp is lower by its spill area. The dispatch table's register
+// and the interpreter's instructions lead to the descriptions of traces.
 //
 // Sources: vm_x64.dasc ("rsp entering interpreter", SAVE_CFRAME, SAVE_L; JLOOP), lj_jit.h (GCtrace, jit_State),
 // lj_frame.h (CFRAME_RAWMASK).
 type luaJIT struct {
 	*process
 	frame  *proof
-	size   int64 // of the C frame, with return address
-	table  int64 // of the trace array in the dispatch table
-	mcode  int64 // of the code in a GCtrace
+	size   int64 // of the C frame with return address
+	table  int64 // offset of the trace array in the dispatch table
+	mcode  int64 // offset of the code address in a GCtrace
 	below  int64 // bytes pushed by JLOOP
 	vms    []*luaVM
-	spills []int64 // known spill sizes
+	spills []int64 // of known traces, sorted
 	exits  luaExits
 }
 
@@ -51,7 +50,7 @@ const (
 const (
 	luaSaveL      = 16
 	luaSaveCFrame = 32
-	luaFlags      = 3 // low bits of its address
+	luaFlags      = 3 // low bits of a C frame's address
 )
 
 var (
@@ -66,14 +65,14 @@ var (
 
 const luaJLoop = 80
 
-// newLuaJIT gives nil if the interpreter's instructions differ.
+// newLuaJIT gives nil if the interpreter's instructions are unknown.
 func newLuaJIT(p *process) Runtime {
 	l := &luaJIT{process: p}
 	var rule frames.Rule
 	p.eachText(p.lib, luaHandler+luaJLoop, func(addr uint64, code []byte) bool {
 		if l.size == 0 {
 			if i := bytes.Index(code, luaEnters); i >= 0 {
-				rule = l.interpreter(addr + uint64(i))
+				rule = l.readInterpreterFrame(addr + uint64(i))
 			}
 		}
 		for i := 0; l.table == 0 && i < len(code); {
@@ -81,7 +80,7 @@ func newLuaJIT(p *process) Runtime {
 			if n < 0 {
 				break
 			}
-			l.jloop(code[i+n:])
+			l.readJLoop(code[i+n:])
 			i += n + 1
 		}
 		if l.exits.end == 0 {
@@ -105,8 +104,7 @@ func newLuaJIT(p *process) Runtime {
 	return l
 }
 
-// interpreter gives the C frame by the call frame information.
-func (l *luaJIT) interpreter(at uint64) frames.Rule {
+func (l *luaJIT) readInterpreterFrame(at uint64) frames.Rule {
 	for _, s := range l.lib.Sources {
 		r, row, ok := s.Rule(frames.Query{PC: at - l.lib.Bias})
 		if !ok {
@@ -122,7 +120,7 @@ func (l *luaJIT) interpreter(at uint64) frames.Rule {
 	return frames.Rule{}
 }
 
-func (l *luaJIT) jloop(code []byte) {
+func (l *luaJIT) readJLoop(code []byte) {
 	if len(code) < luaJLoop || !bytes.HasPrefix(code[7:], luaEntry) {
 		return
 	}
@@ -145,22 +143,22 @@ func (l *luaJIT) Update(mods []*frames.Module) {
 	}
 }
 
-// First implements [Runtime]: known traces.
+// First implements [Runtime], with the known traces.
 func (l *luaJIT) First() frames.RuleSource {
 	return ruleFunc(func(q frames.Query) (frames.Rule, *frames.Row, bool) {
-		if _, ok := l.trace(q.Lookup(frames.X86_64)); !ok {
+		if _, ok := l.traceAt(q.Lookup(frames.X86_64)); !ok {
 			return frames.Rule{}, nil, false
 		}
 		return l.frame.rule()
 	})
 }
 
-// Last implements [Runtime]: traces identified by registers.
+// Last implements [Runtime], with traces found by registers.
 func (l *luaJIT) Last() frames.RuleSource {
 	return ruleFunc(func(frames.Query) (frames.Rule, *frames.Row, bool) { return l.frame.rule() })
 }
 
-// prove finds a trace's C frame, and reads the descriptions again if it fails.
+// prove finds a trace's C frame, with descriptions read again if it fails.
 func (l *luaJIT) prove(regs *frames.Regs, mem frames.Memory, pc uint64) (cfa, unread uint64, ok bool) {
 	sp, ok := regs.Get(frames.X86RSP)
 	if !ok {
@@ -175,9 +173,8 @@ func (l *luaJIT) prove(regs *frames.Regs, mem frames.Memory, pc uint64) (cfa, un
 	return l.frameOf(sp, mem, pc)
 }
 
-// frameOf is prove by known descriptions.
 func (l *luaJIT) frameOf(sp uint64, mem frames.Memory, pc uint64) (cfa, unread uint64, ok bool) {
-	t, ok := l.trace(pc)
+	t, ok := l.traceAt(pc)
 	if !ok {
 		return 0, 0, false
 	}
@@ -189,17 +186,17 @@ func (l *luaJIT) frameOf(sp uint64, mem frames.Memory, pc uint64) (cfa, unread u
 	return cfa, 0, l.isFrame(mem, frame)
 }
 
-// isFrame reports a C frame of the interpreter: its return address follows a call, it has a Lua thread, and the
-// previous C frame is none or further out.
+// isFrame reports whether frame is a C frame of the interpreter: its return address follows a call, it has a Lua
+// thread, and its previous C frame is none or higher.
 func (l *luaJIT) isFrame(mem frames.Memory, frame uint64) bool {
 	end := frame + uint64(l.size)
 	ret, ok := mem.Word(end - 8)
 	state, _ := mem.Word(frame + luaSaveL)
 	outer, _ := mem.Word(frame + luaSaveCFrame)
-	return ok && state != 0 && state%8 == 0 && (outer == 0 || outer&^luaFlags >= end) && l.called(ret)
+	return ok && state != 0 && state%8 == 0 && (outer == 0 || outer&^luaFlags >= end) && l.followsFileCall(ret)
 }
 
-func (l *luaJIT) trace(pc uint64) (luaTrace, bool) {
+func (l *luaJIT) traceAt(pc uint64) (luaTrace, bool) {
 	for _, vm := range l.vms {
 		if vm.head == ([16]byte{}) {
 			l.read(vm)
@@ -212,7 +209,7 @@ func (l *luaJIT) trace(pc uint64) (luaTrace, bool) {
 	return luaTrace{}, false
 }
 
-// learn reads a dispatch table's traces.
+// learn reads a dispatch table's traces, and reports whether they changed.
 func (l *luaJIT) learn(dispatch uint64) bool {
 	i := slices.IndexFunc(l.vms, func(vm *luaVM) bool { return vm.dispatch == dispatch })
 	if i >= 0 {
@@ -229,7 +226,6 @@ func (l *luaJIT) learn(dispatch uint64) bool {
 	return true
 }
 
-// read reports whether a universe's traces changed, and reads them.
 func (l *luaJIT) read(vm *luaVM) bool {
 	var head [16]byte
 	if l.o.Read(vm.dispatch+uint64(l.table), head[:]) < len(head) || head == vm.head {
@@ -272,5 +268,5 @@ func (l *luaJIT) describe(at, number uint64) (luaTrace, bool) {
 	size := binary.LittleEndian.Uint32(b[:])
 	t.end = t.start + uint64(size)
 	own := uint64(binary.LittleEndian.Uint16(b[20:]))
-	return t, own == number && size <= maxLuaCode && t.spill%8 == 0 && t.end > t.start && l.made(t.start)
+	return t, own == number && size <= maxLuaCode && t.spill%8 == 0 && t.end > t.start && l.isGenerated(t.start)
 }

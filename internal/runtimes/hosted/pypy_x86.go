@@ -8,10 +8,8 @@ import (
 	"prywalk/frames"
 )
 
-// pypy finds the frames of PyPy's JIT code.
-//
-// Loops and bridges have a machine frame of fixed size, in which the entry notes for vmprof the frame's own address and
-// kind, as proof. Routines called by compiled code have only their return address.
+// pypy finds the frames of PyPy's JIT code. Loops and bridges have a frame of fixed size, in which the entry stores for
+// vmprof the frame's own address and kind: the proof. Routines called by compiled code have only their return address.
 //
 // Source: rpython/jit/backend/x86/arch.py (FRAME_FIXED_SIZE) and assembler.py (_call_header, _call_header_vmprof,
 // _call_footer).
@@ -52,9 +50,9 @@ const (
 )
 
 const (
-	pypyWords   = 32      // below a frame
-	pypyEntry   = 128     // bytes of an entry
-	pypyRoutine = 2 << 10 // of a routine
+	pypyWords   = 32      // searched below a frame
+	pypyEntry   = 128     // bytes
+	pypyRoutine = 2 << 10 // bytes
 	pypyLoad    = 128     // from a target's load to the call
 	pypyPlaces  = 1 << 12
 )
@@ -69,7 +67,7 @@ const (
 
 type pypyPlace struct {
 	stage pypyStage
-	kept  uint32 // saved registers, at pypyEnter
+	kept  uint32 // bits of the saved registers, at pypyEnter
 }
 
 func newPyPy(p *process) Runtime {
@@ -93,7 +91,7 @@ func (y *pypy) First() frames.RuleSource {
 	return ruleFunc(func(frames.Query) (frames.Rule, *frames.Row, bool) { return y.frame.rule() })
 }
 
-func (y *pypy) place(pc uint64) pypyPlace {
+func (y *pypy) placeAt(pc uint64) pypyPlace {
 	if at, ok := y.places[pc]; ok {
 		return at
 	}
@@ -106,7 +104,7 @@ func (y *pypy) place(pc uint64) pypyPlace {
 }
 
 func (y *pypy) readPlace(pc uint64) pypyPlace {
-	m := y.find(pc)
+	m := y.moduleAt(pc)
 	if m == nil {
 		return pypyPlace{}
 	}
@@ -157,13 +155,13 @@ func (y *pypy) prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, unrea
 	if !known {
 		return 0, 0, false
 	}
-	switch y.place(regs.PC).stage {
+	switch y.placeAt(regs.PC).stage {
 	case pypyTop:
 		cfa = sp + 8
 	case pypyEnter:
 		cfa = sp + pypyFrame + 8
 	default:
-		if cfa, unread, ok = y.ofBody(regs.PC, sp, mem); !ok {
+		if cfa, unread, ok = y.bodyCFA(regs.PC, sp, mem); !ok {
 			return 0, unread, false
 		}
 	}
@@ -171,11 +169,11 @@ func (y *pypy) prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, unrea
 	if !readable {
 		return 0, cfa - 8, false
 	}
-	return cfa, 0, y.follows(ret)
+	return cfa, 0, y.followsCall(ret)
 }
 
-// ofBody gives the CFA after the entry, or in a routine called there.
-func (y *pypy) ofBody(pc, sp uint64, mem frames.Memory) (cfa, unread uint64, ok bool) {
+// bodyCFA gives the CFA after the entry, or in a routine called by compiled code.
+func (y *pypy) bodyCFA(pc, sp uint64, mem frames.Memory) (cfa, unread uint64, ok bool) {
 	called := false // a word is or was a return address
 	for at, last := sp, uint64(0); at <= sp+8*pypyWords; at += 8 {
 		found, lacks := isFrame(mem, at)
@@ -190,7 +188,7 @@ func (y *pypy) ofBody(pc, sp uint64, mem frames.Memory) (cfa, unread uint64, ok 
 		if last, ok = mem.Word(at); !ok {
 			return 0, at, false
 		}
-		called = called || y.follows(last)
+		called = called || y.followsCall(last)
 	}
 	return 0, 0, false
 }
@@ -198,7 +196,7 @@ func (y *pypy) ofBody(pc, sp uint64, mem frames.Memory) (cfa, unread uint64, ok 
 // calledFrom reports whether ret follows a compiled call of the routine at pc. A call by r11 counts only if at most one
 // word is pushed: compiled code makes more room.
 func (y *pypy) calledFrom(ret, pc, pushed uint64) bool {
-	m := y.find(ret - 1)
+	m := y.moduleAt(ret - 1)
 	if m == nil || !m.Generated || m.Calls == nil {
 		return false
 	}
@@ -218,7 +216,7 @@ type pypyReg struct {
 // Eval implements [frames.Expr].
 func (r pypyReg) Eval(regs *frames.Regs, mem frames.Memory, cfa uint64) (uint64, bool) {
 	sp, _ := regs.Get(frames.X86RSP)
-	begin, place := cfa-8-pypyFrame, r.y.place(regs.PC)
+	begin, place := cfa-8-pypyFrame, r.y.placeAt(regs.PC)
 	whole := place.stage == pypyBody && begin >= sp && begin < cfa
 	if whole {
 		whole, _ = isFrame(mem, begin)

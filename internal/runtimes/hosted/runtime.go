@@ -10,10 +10,10 @@ import (
 	"prywalk/internal/managed"
 )
 
-// System is a runtime with code that does not describe itself. It implements [managed.Runtime].
+// System is a runtime with generated code, a [managed.Runtime].
 type System struct {
 	managed.Plain
-	lib     *frames.Module // or program
+	lib     *frames.Module // library or program
 	kind    Kind
 	runtime Runtime
 }

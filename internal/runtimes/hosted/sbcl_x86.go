@@ -8,22 +8,21 @@ import (
 	"prywalk/frames"
 )
 
-// sbcl finds the frames of SBCL's code, by frame pointer.
-//
-// The caller stores its frame pointer in the callee's frame, sets rbp, and calls; the callee moves the return address
-// there. Between, rbp's frame is the callee's or incomplete. Runtime routines have no frame.
+// sbcl finds the frames of SBCL's code, by frame pointer. The caller stores its frame pointer in the callee's frame,
+// sets rbp, and calls; the callee moves the return address there. In between, rbp's frame is the callee's or
+// incomplete. Runtime routines have no frame.
 //
 // Source: src/compiler/x86-64/call.lisp (allocate-frame, xep-allocate-frame, return).
 type sbcl struct {
 	*process
 	frame   *proof
-	entered uint64 // of C's call of Lisp
+	entered uint64 // return address of C's call of Lisp
 }
 
-// lispSaved are call_into_lisp's saved registers, ordered as [frames.Rule.Saved].
+// lispSaved are call_into_lisp's saved registers, in the order of [frames.Rule.Saved].
 var lispSaved = [frames.NumCompact]uint8{2, 3, 4, 5, 6, 7}
 
-// lispEntryLen bounds call_into_lisp up to the call.
+// lispEntryLen bounds call_into_lisp up to the call, in bytes.
 const lispEntryLen = 128
 
 var (
@@ -41,7 +40,7 @@ const lispRoutine = 2 << 10
 func newSBCL(p *process) Runtime {
 	s := &sbcl{process: p}
 	s.frame = newProof(nil)
-	s.frame.loses()
+	s.frame.setLost()
 	s.frame.prove = s.prove
 	p.eachText(p.lib, lispEntryLen, s.findEntry)
 	s.frame.row.Regs[frames.X86RBP] = frames.RegRule{Kind: frames.RuleValExpr, Expr: lispFP{s}}
@@ -75,7 +74,7 @@ func (s *sbcl) Own() frames.RuleSource {
 	})
 }
 
-// findEntry finds the code that enters Lisp: push rbp; mov rbp, rsp; push rbx, r12, r13, r14, r15; …; call [rax − 3].
+// findEntry finds push rbp; mov rbp, rsp; push rbx, r12, r13, r14, r15; …; call [rax − 3].
 func (s *sbcl) findEntry(addr uint64, code []byte) bool {
 	i := bytes.Index(code, lispEntry)
 	if i < 0 || i+lispEntryLen > len(code) {
@@ -93,12 +92,12 @@ type callerKind uint8
 
 const (
 	lispByFP    callerKind = iota
-	lispNext               // rbp is the next callee's frame
-	lispEntered            // called, return address at sp
+	lispNext               // rbp is already the next callee's frame
+	lispEntered            // just called, return address at sp
 	lispTop                // no frame, return address at sp
 )
 
-// callerOf classifies pc; regs.PC is a return address if different.
+// callerOf classifies pc, which is a return address if it differs from regs.PC.
 func (s *sbcl) callerOf(regs *frames.Regs, mem frames.Memory, pc uint64) callerKind {
 	if pc != regs.PC {
 		return lispByFP
@@ -128,15 +127,14 @@ func (s *sbcl) callerOf(regs *frames.Regs, mem frames.Memory, pc uint64) callerK
 	return lispByFP
 }
 
-// isCall reports whether code begins with a call: E8, or FF /2 (Intel SDM volume 2, CALL).
 func isCall(code []byte) bool {
 	return code[0] == 0xe8 || code[0] == 0xff && code[1]>>3&7 == 2
 }
 
-// inRoutine reports whether the word at sp follows a call of code shortly before pc.
+// inRoutine reports whether the word at sp follows a direct call of code shortly before pc.
 func (s *sbcl) inRoutine(mem frames.Memory, sp, pc uint64) bool {
 	ret, ok := mem.Word(sp)
-	m := s.find(ret - 1)
+	m := s.moduleAt(ret - 1)
 	if !ok || m == nil || m.Calls == nil {
 		return false
 	}
@@ -166,11 +164,11 @@ func (s *sbcl) prove(regs *frames.Regs, mem frames.Memory, pc uint64) (cfa, unre
 	if !readable {
 		return 0, cfa - 8, false
 	}
-	return cfa, 0, s.follows(ret)
+	return cfa, 0, s.followsCall(ret)
 }
 
-func (p *process) follows(ret uint64) bool {
-	m := p.find(ret - 1)
+func (p *process) followsCall(ret uint64) bool {
+	m := p.moduleAt(ret - 1)
 	if m == nil || m.Calls == nil {
 		return false
 	}

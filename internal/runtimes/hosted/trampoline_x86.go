@@ -7,20 +7,19 @@ import (
 	"prywalk/heuristics"
 )
 
-// trampoline is generated code that is called, makes a frame, and jumps to other such code, which runs in it.
+// trampoline makes a frame and jumps to generated code, which runs in the frame.
 type trampoline struct {
 	start, end uint64
-	size       int64           // with the return address
-	saved      map[uint8]int64 // below the frame's end
+	size       int64           // of the frame with return address
+	saved      map[uint8]int64 // distances below the CFA
 }
 
 const (
-	// Bounds, in bytes and words.
-	maxTrampoline = 160
+	maxTrampoline = 160 // bytes
 	maxFrameWords = 64
 )
 
-// readTrampoline reads to the first indirect jump; nil if invalid.
+// readTrampoline analyses code up to its first indirect jump; nil if its frame has no plain rule.
 func (p *process) readTrampoline(start uint64) *trampoline {
 	var code [maxTrampoline]byte
 	n := p.o.Read(start, code[:])
@@ -50,7 +49,7 @@ func (p *process) readTrampoline(start uint64) *trampoline {
 	return nil
 }
 
-// indirectJump gives the length of a jump by register, else 0: FF /4 with or without prefix (Intel SDM volume 2, JMP).
+// indirectJump gives the length of a jump by register, else 0: FF /4 (Intel SDM volume 2, JMP), possibly with a prefix.
 func indirectJump(code []byte) int {
 	n := 0
 	if code[0]&0xf0 == 0x40 {

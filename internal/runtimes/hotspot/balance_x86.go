@@ -9,19 +9,18 @@ import (
 	"prywalk/heuristics"
 )
 
-// Compiled methods also push words within their frame (C2 string loops, GC barriers).
-
-// maxPushed bounds the bytes below a method's frame: a barrier saves all AVX-512 registers.
+// maxPushed bounds the bytes pushed below a compiled method's frame by C2 string loops and GC barriers, which save all
+// AVX-512 registers.
 const maxPushed = 4096
 
-// byReturnPath gives the rule at pc in a method by the path to its return. Without one it is CFA = sp + usual, which
-// holds only while no words are pushed.
+// byReturnPath gives the rule at pc in a method by the path to its return, else CFA = sp + usual, valid while nothing
+// is pushed.
 func (v *VM) byReturnPath(b *blob, pc uint64, usual int32) (frames.Rule, *frames.Row, bool) {
 	if v.o.Flow == nil {
 		return framed(usual), nil, true
 	}
 	cfa, ok := v.o.Flow.ReturnCFA(pc, b.begin, b.end)
-	above := cfa.Off // highest CFA − sp so far
+	above := cfa.Off // CFA − register or saved sp
 	if cfa.Saved {
 		above = cfa.Add
 	}
@@ -54,14 +53,14 @@ func leavingFrame(cfa *heuristics.CFA) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{CFAReg: frames.X86RSP, CFAOff: int32(cfa.Off), Method: frames.MethodCFI}, row, true
 }
 
-// Routine gives the rule in assembly by the path to its return. Only rbp is restored.
+// Routine gives the rule in assembly by the path to its return, which restores rbp only.
 func (v *VM) Routine(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	at := q.PC
 	if q.Caller {
 		at--
 	}
 	b, ok := v.find(at)
-	if !ok || !b.kind.assembly() || v.o.Flow == nil {
+	if !ok || !b.kind.isAssembly() || v.o.Flow == nil {
 		return frames.Rule{}, nil, false
 	}
 	cfa, ok := v.o.Flow.ReturnCFA(q.PC, b.begin, b.end)
@@ -90,8 +89,8 @@ func (e savedSP) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, b
 	return saved + uint64(e.Add), ok
 }
 
-// Begin and end of StubGenerator::generate_method_entry_barrier, called at methods' starts: push -1; push rbp;
-// mov rbp, rsp; ...; leave; add rsp, 8; ret. A second path also restores registers up to its leave.
+// Method entry barrier (StubGenerator::generate_method_entry_barrier): push -1; push rbp; mov rbp, rsp; ...; leave; add
+// rsp, 8; ret. A second path restores all registers before its leave.
 var (
 	barrierBegins = []byte{0x68, 0xff, 0xff, 0xff, 0xff, 0x55, 0x48, 0x8b, 0xec}
 	barrierEnds   = []byte{opLeave, 0x48, 0x83, 0xc4, 8, opRet}
@@ -99,7 +98,6 @@ var (
 
 const maxBarrier = 768
 
-// inBarrier gives the rule in a method entry barrier.
 func (v *VM) inBarrier(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) {
 	from := max(b.begin, q.PC-min(q.PC, maxBarrier))
 	code := v.code(from, min(b.end-from, 2*maxBarrier))
@@ -132,8 +130,8 @@ func (v *VM) inBarrier(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool
 	return frames.Rule{CFAReg: frames.X86RBP, CFAOff: 24, Method: frames.MethodCFI}, row, true
 }
 
-// restoresRegisters reports whether code, which follows barrierEnds, restores all registers up to a leave, and pc, at
-// bytes behind the leave of barrierEnds, is in that.
+// restoresRegisters reports whether code, which follows barrierEnds, restores all registers up to a leave, and has pc.
+// at is the bytes from the first path's leave to pc.
 func restoresRegisters(code []byte, at int) bool {
 	if !bytes.HasPrefix(code, restoresAll) {
 		return false
@@ -146,7 +144,7 @@ func restoresRegisters(code []byte, at int) bool {
 	return restored >= 0 && leave < len(code) && code[leave] == opLeave && at-len(barrierEnds) <= leave
 }
 
-// raBelowCFA is the rule for CFA = sp + size, directly above the return address.
+// raBelowCFA is the rule for CFA = sp + size, with the return address directly below the CFA.
 func raBelowCFA(size int32, fp frames.RegRule) (frames.Rule, *frames.Row, bool) {
 	row := callerRow(frames.X86RSP, size)
 	row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -8}
@@ -155,7 +153,7 @@ func raBelowCFA(size int32, fp frames.RegRule) (frames.Rule, *frames.Row, bool) 
 }
 
 // interpreterCalls gives the rule at a return address in the interpreter. Intrinsics (Math.sin) have no frame, at most
-// a word of alignment; others are native methods with a frame (CRC32, JDK 8).
+// a word of alignment; native methods have one (CRC32, JDK 8).
 func (v *VM) interpreterCalls(b *blob, ret uint64) (frames.Rule, *frames.Row, bool) {
 	c, ok := v.codeletAt(b, ret)
 	prologue := 0
@@ -181,8 +179,8 @@ func (v *VM) interpreterCalls(b *blob, ret uint64) (frames.Rule, *frames.Row, bo
 	return frames.Rule{CFAReg: frames.X86RSP, Method: frames.MethodCFI}, row, true
 }
 
-// fromInterpreter computes the CFA of a frameless intrinsic called by the interpreter, [begin, end), with the return
-// address at sp + above. A compiled caller's sp is in r13 only, which the callee may change.
+// fromInterpreter computes the CFA of a frameless intrinsic of the interpreter [begin, end), with the return address at
+// sp + above. A compiled caller's sp is only in r13, which the callee may change.
 type fromInterpreter struct{ begin, end, above uint64 }
 
 // Eval implements [frames.Expr].
@@ -204,7 +202,7 @@ func (e fromInterpreter) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (u
 	return 0, false
 }
 
-// adapterMoves are the distances, in bytes, by which an adapter moves a compiled caller's return address down. Before
-// JDK 21 they are multiples of 16, and the original word stays (sharedRuntime_x86_64.cpp, gen_c2i_adapter). Too small a
-// distance ends in arguments, which are not code.
+// adapterMoves are the distances in bytes by which an adapter moves a compiled caller's return address down: before JDK
+// 21 multiples of 16, and the original word stays (sharedRuntime_x86_64.cpp, gen_c2i_adapter). Too small a distance
+// ends in arguments, which are not code.
 var adapterMoves = [...]uint64{32, 48}

@@ -18,7 +18,7 @@ const (
 	endPopped     // after it
 )
 
-// maxEnd bounds the recognized sequences, in bytes.
+// maxEnd bounds these sequences, in bytes.
 const maxEnd = 20
 
 const (
@@ -28,8 +28,8 @@ const (
 	opJump   = 0xe9
 )
 
-// Safepoint poll (MacroAssembler::safepoint_poll, since JDK 16): cmp rsp, [r15 + disp8 or disp32]; ja rel32. Exception
-// check is cmp qword [r15 + disp8], imm8 (imm32 in JDK 8); jne rel32.
+// Safepoint poll (MacroAssembler::safepoint_poll, since JDK 16): cmp rsp, [r15+disp]; ja rel32. Exception check: cmp
+// qword [r15+disp8], imm8 (imm32 in JDK 8); jne rel32.
 var (
 	pollShort    = []byte{0x49, 0x3b, 0x67}
 	pollLong     = []byte{0x49, 0x3b, 0xa7}
@@ -39,7 +39,7 @@ var (
 	jumpNotEqual = []byte{0x0f, 0x85}
 )
 
-// ending recognizes a method's end: [pop rbp], [check], ret, or pop rbp and a jump out. before is the byte before code,
+// ending recognizes a method's end: [pop rbp], [check], ret; or pop rbp and a jump out. before is the byte before code,
 // left the bytes to the method's end.
 func ending(code []byte, before byte, left uint64) end {
 	at := endPopped
@@ -73,10 +73,10 @@ func ending(code []byte, before byte, left uint64) end {
 	return endNone
 }
 
-// jneOverReturn precedes the jump of SharedRuntime::generate_native_wrapper to the exception stub: jne over ret.
+// jneOverReturn precedes the jump to the exception stub in SharedRuntime::generate_native_wrapper: jne over ret.
 var jneOverReturn = []byte{0x0f, 0x85, 1, 0, 0, 0, opRet}
 
-// jumpsToExceptionStub reports whether pc is at that jump. left is the number of bytes to the method's end.
+// jumpsToExceptionStub reports whether pc is at that jump; left is the bytes to the method's end.
 func jumpsToExceptionStub(before, code []byte, left uint64) bool {
 	if !bytes.HasSuffix(before, jneOverReturn) || len(code) < 5 || code[0] != opJump {
 		return false
@@ -85,10 +85,10 @@ func jumpsToExceptionStub(before, code []byte, left uint64) bool {
 	return to < 0 || to >= int64(left)
 }
 
-// opPopRDX is part of C2's exception stub, return address in rdx (x86_64.ad, tailjmpInd): pop rbp; pop rdx; jmp reg.
+// opPopRDX is in C2's exception stub, with the return address in rdx (x86_64.ad, tailjmpInd): pop rbp; pop rdx; jmp
+// reg.
 const opPopRDX = 0x5a
 
-// inExceptionStub gives the position in that stub. inRDX reports that the return address is in rdx.
 func inExceptionStub(before, code []byte) (at end, inRDX bool) {
 	last2 := len(before) - 2
 	switch {
@@ -108,7 +108,6 @@ func jumpsByAnyReg(code []byte) bool {
 
 func jumpsByReg(code []byte) bool { return len(code) > 1 && code[0] == 0xff && code[1]&^7 == 0xe0 }
 
-// maxMethod exceeds any method's size in bytes.
 const maxMethod = 1 << 20
 
 // interpreterPrologue makes the interpreter's frame (generate_fixed_frame): push rbp; mov rbp, rsp; push r13 (the
@@ -136,8 +135,8 @@ func isIntrinsicEnd(code []byte) bool {
 
 var movRBX = []byte{0x48, 0xbb}
 
-// leftBytes bounds the distance from a leave to pc, in bytes.
-const leftBytes = 48
+// removalBytes bounds the bytes from a leave to pc.
+const removalBytes = 48
 
 // frameRemoval is the removal of an interpreter frame. The caller's sp is in rbx or r11
 // (InterpreterMacroAssembler::remove_activation, TemplateInterpreterGenerator::generate_native_entry):
@@ -162,11 +161,11 @@ type frameRemoval struct {
 
 func lastRemoval(code []byte) frameRemoval {
 	found := false
-	for i := leftBytes - 1; i >= 0; i-- {
+	for i := removalBytes - 1; i >= 0; i-- {
 		if code[i] != opLeave {
 			continue
 		}
-		l, popped := parseRemoval(code[i+1:], leftBytes-i-1)
+		l, popped := parseRemoval(code[i+1:], removalBytes-i-1)
 		if l.whole {
 			return l
 		}
@@ -190,13 +189,12 @@ var (
 	}
 )
 
-// sender is a mov of the caller's sp from a register.
 type sender struct {
 	mov []byte
 	reg uint8
 }
 
-// parseRemoval parses the code behind a leave; since is the number of bytes from there to pc.
+// parseRemoval parses the code after a leave; since is the bytes from there to pc.
 func parseRemoval(code []byte, since int) (l frameRemoval, popped bool) {
 	at := 0
 	boundary := since == 0
@@ -252,8 +250,8 @@ func parseRemoval(code []byte, since int) (l frameRemoval, popped bool) {
 
 // # On-stack replacement
 //
-// The interpreter can enter a loop's compiled code, where a second entry makes the frame: mov [rsp-disp32], eax per
-// page needed; push rbp; sub rsp. Or, in a C2 loop without calls: sub rsp; mov [rsp+disp], rbp.
+// The interpreter can enter a loop's compiled code by a second entry, which makes the frame: mov [rsp-disp32], eax per
+// page needed; push rbp; sub rsp. In a C2 loop without calls: sub rsp; mov [rsp+disp], rbp.
 
 // aroundBytes bounds these sequences, and the pieces after a method.
 const aroundBytes = 32
@@ -338,7 +336,7 @@ const (
 	storeBytes = 7
 )
 
-// movedAt gives the operand of mov r10, imm64 at an offset, and the code after it.
+// movedAt parses mov r10, imm64 at an offset, and gives the code after it.
 func movedAt(code []byte, at int) (imm uint64, rest []byte, ok bool) {
 	if at < 0 || at+movBytes > len(code) || !bytes.HasPrefix(code[at:], movR10) {
 		return 0, nil, false
@@ -357,7 +355,7 @@ func inPollPiece(code []byte, pc int, b *blob) bool {
 	return false
 }
 
-// inDeoptPiece reports a deoptimization piece after the push; addr is pc's address.
+// inDeoptPiece reports whether pc, at addr, is in a deoptimization piece after its push.
 func inDeoptPiece(code []byte, pc int, addr uint64) bool {
 	const pushes = movBytes + 2
 	if here, rest, ok := movedAt(code, pc-pushes); ok && here == addr-pushes && bytes.HasPrefix(rest, pushesR10) {
@@ -391,14 +389,13 @@ var (
 	alignsBack  = []byte{0x48, 0x83, 0xc4, 8}
 )
 
-// exceptionState is the state of an interpreter frame while an exception removes it.
 type exceptionState struct {
 	sender uint8 // register with the caller's sp, at the pop and the mov
 	words  int   // pushed since; −1: unknown
 	stored bool  // return address in memory: at sp before the pop, later the second word below the CFA
 }
 
-// exceptionRemoval gives the state at pc, an offset in code. ended reports that the frame is removed.
+// exceptionRemoval gives the state at pc, an offset in code; ended: pc is in the removal.
 func exceptionRemoval(code []byte, pc int) (t exceptionState, ended bool) {
 	from := bytes.LastIndex(code[:min(pc, len(code))], throwsBegin[:1])
 	for from >= 0 && !bytes.HasPrefix(code[from:], throwsBegin) {
@@ -475,8 +472,8 @@ const (
 	maxForward = 24
 )
 
-// wordsPushed counts words pushed for a stub call (LIR_Assembler::emit_typecheck_helper), by the pops after it. code is
-// what follows the call, or push, call and pops.
+// wordsPushed counts the words pushed for a stub call (LIR_Assembler::emit_typecheck_helper) by the pops after it. code
+// begins after the call, or has push, call and pops.
 func wordsPushed(code []byte) (words int32) {
 	pop := func(op byte) int {
 		if len(code) > 1 && code[0] == rexB && code[1]&^7 == op {

@@ -2,23 +2,23 @@
 
 package hotspot
 
-// codeCache finds the blob at an address by heaps and segment maps, with a cache.
+// codeCache finds code blobs by heaps and segment maps, and caches them.
 type codeCache struct {
-	o         Options
-	layout    *layout
-	cached    *readCache
-	mem       memory
-	buf       [maxEntry]byte
-	head      [maxHeader]byte
-	heaps     []heap
-	header    uint64              // bytes read from a block's start
-	kinds     map[uint64]blobName // by address of the name
-	byCode    map[uint64]blob     // by code; blank: no blob
-	byRequest map[uint64]blob     // by requested address
-	whole     []blob              // permanent blobs
-	pieces    codelets
-	proof     proof
-	doubts    int
+	o            Options
+	layout       *layout
+	cached       *readCache
+	mem          memory
+	buf          [maxEntry]byte
+	head         [maxHeader]byte
+	heaps        []heap
+	header       uint64              // read from a block's start, in bytes
+	kinds        map[uint64]blobName // by address of the name
+	byCode       map[uint64]blob     // by start of code; blank: no blob at that address
+	byRequest    map[uint64]blob
+	permanent    []blob // permanent
+	pieces       codelets
+	proof        proof
+	failedProofs int
 }
 
 func newCodeCache(o Options, l *layout) *codeCache {
@@ -37,10 +37,10 @@ const (
 	proofFails
 )
 
-// maxDoubts bounds failed proofs, possible while the machine starts.
-const maxDoubts = 64
+// maxFailedProofs bounds failed proofs, possible while the machine starts.
+const maxFailedProofs = 64
 
-// Unknown gives why the code cache is not read, nil if it is or may be later.
+// Unknown gives why the code cache is not read; nil if it is or may be later.
 func (k *codeCache) Unknown() error {
 	if k.proof != proofFails {
 		return nil
@@ -48,8 +48,8 @@ func (k *codeCache) Unknown() error {
 	return &UnknownError{Reason: "the place of its interpreter and the headers of its code do not agree"}
 }
 
-// proven reports whether two paths without common fields lead to the interpreter's code: its variable; and heaps,
-// segment map and blob header. Wrong offsets would not agree.
+// proven reports whether two paths without common fields lead to the interpreter's code: the interpreter's variable;
+// and heaps, segment map and blob header. Wrong offsets would not agree.
 func (k *codeCache) proven() bool {
 	if k.proof != proofOpen {
 		return k.proof == proofHolds
@@ -68,13 +68,12 @@ func (k *codeCache) proven() bool {
 		return true
 	}
 	k.proof = proofOpen
-	if k.doubts++; k.doubts >= maxDoubts {
+	if k.failedProofs++; k.failedProofs >= maxFailedProofs {
 		k.proof = proofFails
 	}
 	return false
 }
 
-// starting reports whether the interpreter is not made yet.
 func (k *codeCache) starting() bool { return k.proof == proofOpen && !k.proven() }
 
 // Reserved reports whether an address is in the code cache, proven or not.
@@ -98,10 +97,10 @@ func (k *codeCache) code(addr, n uint64) []byte {
 	return b[:k.o.ReadCode(addr, b)]
 }
 
-// Contains reports whether an address is in the code cache.
+// Contains is Reserved once the tables are proven.
 func (k *codeCache) Contains(addr uint64) bool { return k.heapOf(addr) != nil }
 
-// Symbolize gives the blob's name at pc, such as "nmethod" or "Interpreter", or "".
+// Symbolize gives the name of the blob at pc ("nmethod", "Interpreter"), or "".
 func (k *codeCache) Symbolize(pc uint64) string {
 	h := k.heapOf(pc)
 	if h == nil {
@@ -115,29 +114,29 @@ func (k *codeCache) Symbolize(pc uint64) string {
 	return ""
 }
 
-// FuncRange gives the bounds of a compiled method or of a stub with one frame; else false.
+// FuncRange gives the bounds of code with one frame size: a compiled method or stub.
 func (k *codeCache) FuncRange(pc uint64) (start, end uint64, ok bool) {
 	b, ok := k.find(pc)
 	return b.begin, b.end, ok && b.kind == kindMethod
 }
 
-// maxSeen bounds the cache, after which Changed reports true, maxWhole the permanent blobs (about five).
+// maxSeen bounds the cached blobs; beyond it Changed reports true. maxPermanent bounds the permanent ones.
 const (
-	maxSeen  = 1 << 14
-	maxWhole = 16
+	maxSeen      = 1 << 14
+	maxPermanent = 16
 )
 
 // find is blobAt with a cache, valid until Changed reports true.
 func (k *codeCache) find(pc uint64) (blob, bool) {
-	if b, ok := k.lasting(pc); ok {
+	if b, ok := k.permanentAt(pc); ok {
 		return b, true
 	}
 	if b, ok := k.byRequest[pc]; ok {
 		return b, true
 	}
 	b, ok := k.blobAt(pc)
-	if ok && b.kind.lasts() && len(k.whole) < maxWhole {
-		k.whole = append(k.whole, b)
+	if ok && b.kind.isPermanent() && len(k.permanent) < maxPermanent {
+		k.permanent = append(k.permanent, b)
 		return b, true
 	}
 	if ok && len(k.byRequest) < maxSeen {
@@ -153,8 +152,8 @@ func (k *codeCache) find(pc uint64) (blob, bool) {
 	return b, ok
 }
 
-func (k *codeCache) lasting(pc uint64) (blob, bool) {
-	for _, b := range k.whole {
+func (k *codeCache) permanentAt(pc uint64) (blob, bool) {
+	for _, b := range k.permanent {
 		if pc >= b.begin && pc < b.end {
 			return b, true
 		}
@@ -162,7 +161,7 @@ func (k *codeCache) lasting(pc uint64) (blob, bool) {
 	return blob{}, false
 }
 
-// Changed reports whether a cached answer is out of date, and drops all if so.
+// Changed reports whether a cached answer is out of date, and if so drops all.
 func (k *codeCache) Changed() bool {
 	changed := len(k.byCode) > maxSeen
 	for pc, was := range k.byCode {
@@ -172,9 +171,9 @@ func (k *codeCache) Changed() bool {
 		now, ok := k.blobAt(pc)
 		changed = ok != (was != blob{}) || ok && now != was
 	}
-	for _, was := range k.whole {
+	for _, was := range k.permanent {
 		if now, ok := k.blobAt(was.begin); !ok || now != was {
-			changed, k.whole = true, nil
+			changed, k.permanent = true, nil
 			break
 		}
 	}

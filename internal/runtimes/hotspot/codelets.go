@@ -12,20 +12,19 @@ import (
 
 // codelet is a piece of the interpreter (InterpreterCodelet).
 type codelet struct {
-	begin, end uint64 // of the code
-	text       uint64 // of its description
-	described  bool
-	entry      bool // a method entry
-	replaced   bool // continues deoptimized frames
+	begin, end     uint64
+	text           uint64 // address of the description
+	described      bool
+	entry          bool // a method entry
+	continuesDeopt bool
 }
 
-// codelets are the interpreter's pieces, constant after start.
+// codelets are the interpreter's pieces, constant once all are generated.
 type codelets struct {
-	blob blob // larger until all pieces are made
+	blob blob // grows until then
 	list []codelet
 }
 
-// maxCodelets bounds the pieces; usually some hundred.
 const maxCodelets = 1 << 12
 
 func (k *codeCache) codeletAt(b *blob, addr uint64) (codelet, bool) {
@@ -44,13 +43,12 @@ func (k *codeCache) codeletAt(b *blob, addr uint64) (codelet, bool) {
 	if !c.described {
 		m := k.memory()
 		text := m.name(c.text)
-		c.entry, c.replaced = strings.Contains(text, entryText), strings.Contains(text, "deoptimization")
+		c.entry, c.continuesDeopt = strings.Contains(text, entryText), strings.Contains(text, "deoptimization")
 		c.described = !m.failed
 	}
 	return *c, c.described
 }
 
-// entryText is in descriptions of method entries, possibly after "native".
 const entryText = "method entry point"
 
 func (p *codelets) find(addr uint64) *codelet {
@@ -61,8 +59,7 @@ func (p *codelets) find(addr uint64) *codelet {
 	return &p.list[i]
 }
 
-// readCodelets lists the pieces by address (StubQueue::stubs_do), page by page: single reads took 0.1 to 0.5 ms per new
-// place.
+// readCodelets lists the pieces by address (StubQueue::stubs_do).
 func (k *codeCache) readCodelets() (list []codelet) {
 	m, l := memory{read: byPages(k.o.Read)}, k.layout
 	queue := m.word(l.static("AbstractInterpreter::_code"))
@@ -88,7 +85,7 @@ func (n *Names) inInterpreter(b *blob, pc uint64, caller bool) codeInfo {
 		return p
 	}
 	p.ref.Object, p.ref.Position = c.text, c.begin
-	p.replaced = caller && c.replaced
+	p.continuesDeopt = caller && c.continuesDeopt
 	q := frames.Query{PC: pc, Caller: caller}
 	if _, row, ok := n.vm.Rule(q); !ok || row != n.vm.interpretedRow() {
 		p.interp = interpNone
@@ -99,9 +96,9 @@ func (n *Names) inInterpreter(b *blob, pc uint64, caller bool) codeInfo {
 	return p
 }
 
-// interpretedFrame has the distances of method, constants and bytecode from the frame pointer (frame_x86.hpp,
-// frame_aarch64.hpp), the latter two nearer by before9 in JDK 8. Registers hold the innermost bytecode and the method
-// being entered.
+// interpretedFrame has the distances of method, constants and bytecode below the frame pointer (frame_x86.hpp,
+// frame_aarch64.hpp); in JDK 8 the latter two are nearer by before9. bytecodeReg holds the innermost frame's bytecode
+// pointer, methodReg the method being entered.
 type interpretedFrame struct {
 	method, constants, bytecode, before9 uint64
 	bytecodeReg, methodReg               uint8
@@ -112,7 +109,7 @@ var (
 	frameA64 = interpretedFrame{24, 56, 72, 16, 22, 12}
 )
 
-// interpreted gives the place of an interpreted frame; false if its method is invalid.
+// interpreted gives an interpreted frame's position; false if its method is invalid.
 func (n *Names) interpreted(f *frames.Frame, how interp) (managed.Ref, bool) {
 	is := n.vm.interpretedFrame()
 	if how == interpEnter || f.FP == 0 || !f.Caller && f.SP > f.FP-is.method {
@@ -125,7 +122,7 @@ func (n *Names) interpreted(f *frames.Frame, how interp) (managed.Ref, bool) {
 	at, ok := n.word(f.FP - is.method)
 	m := n.methodAt(at)
 	if !ok || m == nil {
-		if f.Caller && at != 0 && n.doubted() { // freed since
+		if f.Caller && at != 0 && n.doubted() {
 			return managed.Ref{Object: at, Kind: refInterpreted}, true
 		}
 		return n.entered(f)
@@ -134,7 +131,7 @@ func (n *Names) interpreted(f *frames.Frame, how interp) (managed.Ref, bool) {
 	if f.Caller || f.SP <= f.FP-is.bytecode+less {
 		bcp, _ = n.word(f.FP - is.bytecode + less)
 		if pool, ok := n.word(f.FP - is.constants + less); !ok || pool != m.cache {
-			return managed.Ref{Object: at, Kind: refInterpreted}, true // another method
+			return managed.Ref{Object: at, Kind: refInterpreted}, true
 		}
 	}
 	if now, known := n.sample.Regs.Get(is.bytecodeReg); known && !f.Caller && now-m.code < m.size {
@@ -147,7 +144,7 @@ func (n *Names) interpreted(f *frames.Frame, how interp) (managed.Ref, bool) {
 	return r, true
 }
 
-// cookieOf gives the method's identity, 0 if it may differ from that at the copy.
+// cookieOf gives the method's identity; 0 if it may have changed since the copy.
 func (n *moments) cookieOf(m *method) uint64 {
 	if m.since >= n.at && n.doubted() {
 		return 0
@@ -155,11 +152,10 @@ func (n *moments) cookieOf(m *method) uint64 {
 	return m.cookie
 }
 
-// noBytecode is the position without a bytecode index.
 const noBytecode = 1 << 32
 
-// entered gives the method being called, held in a register before its frame is made; its entry must be the thread's
-// codelet.
+// entered gives the method being entered, from the register that holds it until its frame is made. Its entry point must
+// be in pc's codelet.
 func (n *Names) entered(f *frames.Frame) (managed.Ref, bool) {
 	at, ok := n.sample.Regs.Get(n.vm.interpretedFrame().methodReg)
 	if !ok || f.Caller {

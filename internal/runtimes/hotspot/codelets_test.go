@@ -84,12 +84,12 @@ func TestRoutinesThatAreGoneAreNoticed(t *testing.T) {
 	f := newFake()
 	begin := f.blob("StubRoutines (2)", 0, 0, forwardCode)
 	v := f.open(t)
-	if v.Rule(frames.Query{PC: begin + 1, Caller: true}); v.Changed() || len(v.whole) != 1 {
-		t.Errorf("changed, and nothing was; %+v", v.whole)
+	if v.Rule(frames.Query{PC: begin + 1, Caller: true}); v.Changed() || len(v.permanent) != 1 {
+		t.Errorf("changed, and nothing was; %+v", v.permanent)
 	}
 	f.mem[begin-96+8] = 0
-	if !v.Changed() || len(v.whole) != 0 {
-		t.Errorf("not noticed: %+v", v.whole)
+	if !v.Changed() || len(v.permanent) != 0 {
+		t.Errorf("not noticed: %+v", v.permanent)
 	}
 	if _, _, ok := v.Rule(frames.Query{PC: begin + 1, Caller: true}); ok {
 		t.Error("there still is a rule")

@@ -78,7 +78,7 @@ func (n *Names) describeCompiled(r managed.Ref, out []managed.Frame) ([]managed.
 	return out, true
 }
 
-// callsAt gives the methods common to the scopes on both sides, at least the compiled one.
+// callsAt sets n.calls to the methods in the scopes on both sides of a position, at least the compiled one.
 func (n *compiledCode) callsAt(c *compiled, position uint64) {
 	next, prev := uint32(position>>32), uint32(position)
 	var ok bool
@@ -96,7 +96,6 @@ func (n *compiledCode) callsAt(c *compiled, position uint64) {
 	n.calls = n.calls[len(n.calls)-common:]
 }
 
-// commonCalls counts equal outer calls.
 func commonCalls(a, b []call) int {
 	i := 1
 	for i < min(len(a), len(b)) && a[len(a)-i] == b[len(b)-i] && a[len(a)-i-1].method == b[len(b)-i-1].method {
@@ -119,7 +118,7 @@ func (n *Names) stubName(r managed.Ref) string {
 	switch r.Position {
 	case atCallStub:
 		return "call_stub"
-	case atOnward:
+	case atStaticCallStub:
 		return "static_call_stub"
 	}
 	m := n.vm.memory()
@@ -129,8 +128,8 @@ func (n *Names) stubName(r managed.Ref) string {
 	return n.vm.Symbolize(r.Object)
 }
 
-// readable converts a class name in place: dots between packages, no suffixes of hidden classes that vary between runs
-// (an address after "+" or "/", a lambda's number).
+// readable converts a class name in place: dots between packages, without the suffixes of hidden classes that vary
+// between runs (an address after "+" or "/", a lambda's number).
 func readable(class []byte) []byte {
 	if i := bytes.LastIndexAny(class, "+/"); i > 0 && isHash(class[i+1:]) {
 		class = class[:i]

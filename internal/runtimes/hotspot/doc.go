@@ -19,11 +19,10 @@
 //	  CFA − 16             caller's rbp
 //	  sp                   …                 lower addresses
 //
-// The rules:
+// Rules, by kind of blob:
 //
-//   - The segment map leads from an address to its blob's header.
-//   - In the innermost frame the size holds from the header's frame-complete offset to the epilogue.
-//   - The interpreter keeps frames by rbp, with the caller's sp in the frame: a compiled caller's frame may have been
+//   - Compiled code: in the innermost frame the size holds from the header's frame-complete offset to the epilogue.
+//   - The interpreter's frames are linked by rbp and hold the caller's sp: a compiled caller's frame may have been
 //     extended for arguments.
 //   - Stubs that dispatch virtual calls have no frame.
 //   - Other code (assembly, prologues) is analysed by its instructions, within the blob's bounds.
@@ -35,6 +34,6 @@
 //
 // # Invariants
 //
-// The releases' differences are a table of alternatives (tables.go), used only if the interpreter's variable and the
-// heaps lead to the same code ([VM.Unknown]).
+// The differences between releases are a table of alternatives (tables.go), used only if the interpreter's variable and
+// the heaps lead to the same code ([VM.Unknown]).
 package hotspot

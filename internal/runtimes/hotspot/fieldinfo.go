@@ -4,9 +4,9 @@ package hotspot
 
 import "encoding/binary"
 
-// field gives the offset of a field in its objects, by name and type.
+// field gives the offset of a field in klass's objects.
 func (t *threads) field(klass uint64, name, typ string) (uint64, bool) {
-	m, l := t.n.vm.memory(), t.l
+	m, l := t.names.vm.memory(), t.layout
 	pool := m.word(klass + l.offset("InstanceKlass::_constants"))
 	list := m.word(klass + l.offset(l.fieldInfo[0]))
 	size := uint64(uint32(m.int32(list + l.offset("Array<int>::_length"))))
@@ -18,12 +18,12 @@ func (t *threads) field(klass uint64, name, typ string) (uint64, bool) {
 		if uint64(index) >= count {
 			return false
 		}
-		m := t.n.vm.memory()
+		m := t.names.vm.memory()
 		symbol := m.word(pool + l.sizes["ConstantPool"] + 8*uint64(index))
 		if m.failed {
 			return false
 		}
-		got, ok := t.n.text(symbol)
+		got, ok := t.names.symbolText(symbol)
 		return ok && got == want
 	}
 	found, at := uint64(0), false
@@ -39,7 +39,7 @@ func (t *threads) field(klass uint64, name, typ string) (uint64, bool) {
 	if !m.bytes(list+l.offset(data), b) {
 		return 0, false
 	}
-	each(b, t.n.layout.least, t.n.layout.major, func(f fieldInfo) bool {
+	each(b, t.names.layout.least, t.names.layout.major, func(f fieldInfo) bool {
 		if is(f.name, name) && is(f.typ, typ) {
 			found, at = uint64(f.offset), f.offset >= 8 && f.offset < maxInObject
 			return false
@@ -68,7 +68,7 @@ func eachFieldTuple(b []byte, _ byte, _ int, f func(fieldInfo) bool) {
 	}
 }
 
-// Field flags since JDK 21 (fieldInfo.hpp), each with one more number. JDK 28 has three flags before them, for value
+// Field flags since JDK 21 (fieldInfo.hpp), each with one more number. JDK 28 has three flags below them, for value
 // classes.
 const (
 	fieldInitialized = 1 << 0
@@ -80,7 +80,7 @@ const (
 )
 
 // eachFieldInfo decodes the stream since JDK 21: counts of own and injected fields, then name, type, offset, access and
-// flags of each, up to a field of unknown form.
+// flags of each. A field of unknown form ends it.
 func eachFieldInfo(b []byte, least byte, major int, f func(fieldInfo) bool) {
 	s := &stream{b: b, least: least}
 	own := s.number()

@@ -11,18 +11,18 @@ import (
 
 // # Start-up
 //
-// The code cache is mapped before the tables lead to it and Java runs, and the list of mappings may be older. So a walk
-// in code of unknown origin checks whether it is the machine's. Before the tables are proven, that code has no rule and
-// frame pointers are not used.
+// The code cache is mapped before the tables lead to it, and the list of mappings may be older than Java's first code.
+// So a walk in code of unknown origin checks whether that is the machine's. Until the tables are proven such code has
+// no rules, and frame pointers are not used.
 
-// gate is the source of generated code of unknown origin.
+// gate is the rule source of generated code of unknown origin.
 type gate struct {
 	runtime      *Runtime
 	module       *frames.Module
 	otherSources []frames.RuleSource
 }
 
-// closed reports whether the gate is still the only source of its module.
+// closed reports whether the gate is its module's only source.
 func (g *gate) closed() bool {
 	return len(g.module.Sources) == 1 && g.module.Sources[0] == frames.RuleSource(g)
 }
@@ -31,7 +31,7 @@ func (r *Runtime) gated(m *frames.Module) bool {
 	return slices.ContainsFunc(r.gates, func(g *gate) bool { return g.module == m && g.closed() })
 }
 
-// mayBeStarting reports that the tables could not be read, but may be later.
+// mayBeStarting reports whether the tables are unreadable, but may be readable later.
 func (r *Runtime) mayBeStarting() bool {
 	var e *UnknownError
 	return r.vm == nil && r.tries < maxTries && errors.As(r.openError, &e) && e.NotYet
@@ -39,8 +39,8 @@ func (r *Runtime) mayBeStarting() bool {
 
 func (r *Runtime) unproven() bool { return r.mayBeStarting() || r.vm != nil && r.vm.starting() }
 
-// began reports whether refused walks can continue. Unreadable tables are retried.
-func (r *Runtime) began() bool {
+// retryRefused reports whether refused walks can now continue; it retries unreadable tables.
+func (r *Runtime) retryRefused() bool {
 	was := r.mayBeStarting()
 	if r.vm == nil && r.host != nil {
 		r.tryOpen()
@@ -56,8 +56,7 @@ func (r *Runtime) began() bool {
 	return true
 }
 
-// decide gives the module the sources of the machine's code, forbids frame pointers while that is unknown, or permits
-// them in other code.
+// decide adopts a module of the machine's code, forbids frame pointers while the origin is unknown, else permits them.
 func (g *gate) decide() {
 	r := g.runtime
 	switch {
@@ -71,11 +70,10 @@ func (g *gate) decide() {
 	}
 }
 
-// adopt gives the module the sources of the machine's code.
 func (g *gate) adopt() {
 	g.module.NoFP = true
 	g.module.Sources = g.runtime.sources()
-	g.runtime.vm.Names().begun(g.module.Start)
+	g.runtime.vm.Names().readFirstMoment(g.module.Start)
 }
 
 func (r *Runtime) sources() []frames.RuleSource {

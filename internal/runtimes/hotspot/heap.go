@@ -51,7 +51,7 @@ func (k *codeCache) readHeaps() []heap {
 	return out
 }
 
-// heapOf gives the heap of an address, or nil; heaps grow.
+// heapOf gives an address's heap; nil if none or unproven. Heaps grow, so a miss reads them again.
 func (k *codeCache) heapOf(addr uint64) *heap {
 	if h := k.inHeaps(addr); h != nil && k.proven() {
 		return h
@@ -72,7 +72,6 @@ func (k *codeCache) inHeaps(addr uint64) *heap {
 	return nil
 }
 
-// block gives the address's block (CodeHeap::find_block_for).
 func (h *heap) block(m *memory, addr uint64) (uint64, bool) {
 	seg := (addr - h.low) >> h.log2
 	window, size := m.window[:], uint64(firstMap) // ends at addr's entry
@@ -97,13 +96,12 @@ func (h *heap) block(m *memory, addr uint64) (uint64, bool) {
 	return 0, false
 }
 
-// firstMap is the size of the map's first read, in bytes.
 const firstMap = 256
 
 // blob is the header of a piece of code (CodeBlob).
 type blob struct {
 	begin, end uint64 // of the code
-	frame      int32  // words; 0: none or several
+	frame      int32  // words; 0: none or several sizes
 	complete   int32  // offset where the frame is complete
 	kind       kind
 	stub       bool // assembly, one frame size
@@ -123,7 +121,7 @@ const (
 	kindDispatch                // no frames
 )
 
-// kinds by blob name (codeBlob.cpp, nmethod.cpp, vtableStubs.cpp); others have their header's frame size.
+// kinds of code by blob name (codeBlob.cpp, nmethod.cpp, vtableStubs.cpp); others have their header's frame size.
 var kinds = map[string]kind{
 	"nmethod":                kindMethod,
 	"native nmethod":         kindMethod,
@@ -136,14 +134,13 @@ var kinds = map[string]kind{
 	"InlineCacheBuffer":      kindDispatch,
 }
 
-// routines prefixes names of [kindRoutines] (stubRoutines.cpp).
+// routines prefixes the names of [kindRoutines] (stubRoutines.cpp).
 const routines = "StubRoutines"
 
-// assembly reports whether the frames have no common form.
-func (k kind) assembly() bool { return k == kindStub || k == kindRoutines }
+// isAssembly reports whether the frames have no common form.
+func (k kind) isAssembly() bool { return k == kindStub || k == kindRoutines }
 
-// lasts reports whether the blob is permanent.
-func (k kind) lasts() bool { return k == kindRoutines || k == kindInterpreter }
+func (k kind) isPermanent() bool { return k == kindRoutines || k == kindInterpreter }
 
 // maxFrame bounds a frame's size, in words: 1 MiB.
 const maxFrame = 1 << 17
@@ -165,14 +162,13 @@ func (k *codeCache) blobAt(addr uint64) (blob, bool) {
 		complete: l.number(cb, "CodeBlob::_frame_complete_offset"),
 	}
 	b.begin, b.end = l.boundsOf(cb, at+l.sizes["HeapBlock"])
-	b.kind = k.named(wordAt(cb[l.offset("CodeBlob::_name"):])).kind
+	b.kind = k.blobNameAt(wordAt(cb[l.offset("CodeBlob::_name"):])).kind
 	if b.kind == kindStub && b.frame > 0 {
 		b.kind, b.stub = kindMethod, true
 	}
 	return b, b.frame <= maxFrame && addr >= b.begin && addr < b.end && b.begin >= h.low && b.end <= h.high
 }
 
-// boundsOf gives the bounds of a blob's code; at is the header's address.
 func (l *layout) boundsOf(header []byte, at uint64) (begin, end uint64) {
 	from, to := l.bounds[0], l.bounds[1]
 	if from == wantBounds[0][0] {
@@ -181,7 +177,6 @@ func (l *layout) boundsOf(header []byte, at uint64) (begin, end uint64) {
 	return at + uint64(max(l.number(header, from), 0)), at + uint64(max(l.number(header, to), 0))
 }
 
-// used gives the offset of the used flag in a block.
 func (l *layout) used() uint64 {
 	return l.offset("HeapBlock::_header") + l.offset("HeapBlock::Header::_used")
 }
@@ -209,7 +204,7 @@ type blobName struct {
 	native bool
 }
 
-func (k *codeCache) named(name uint64) blobName {
+func (k *codeCache) blobNameAt(name uint64) blobName {
 	b, ok := k.kinds[name]
 	if ok {
 		return b

@@ -8,8 +8,8 @@ import (
 	"prywalk/frames"
 )
 
-// atEntry is the rule with the return address at sp and CFA = register + off; r13 has the caller's sp at the start of
-// interpreter and adapters.
+// atEntry is the rule with the return address at sp and CFA = register + off. r13 has the caller's sp at the start of
+// interpreter code and adapters.
 func atEntry(cfa uint8, off int32, m frames.Method) (frames.Rule, *frames.Row, bool) {
 	r := frames.Rule{CFAReg: cfa, CFAOff: off, Method: m}
 	if cfa == frames.X86RSP && off == 8 {
@@ -20,7 +20,7 @@ func atEntry(cfa uint8, off int32, m frames.Method) (frames.Rule, *frames.Row, b
 	return r, row, true
 }
 
-// callerRow is a row with that CFA and rbp unchanged.
+// callerRow keeps rbp and loses the other callee-saved registers.
 func callerRow(cfa uint8, off int32) *frames.Row {
 	row := &frames.Row{CFAReg: cfa, CFAOff: int64(off)}
 	for _, r := range [...]uint8{frames.X86RBX, frames.X86R12, frames.X86R13, frames.X86R14, frames.X86R15} {
@@ -29,7 +29,6 @@ func callerRow(cfa uint8, off int32) *frames.Row {
 	return row
 }
 
-// raInReg is the rule while the return address is in a register.
 func raInReg(reg, cfa uint8, off int32) (frames.Rule, *frames.Row, bool) {
 	row := callerRow(cfa, off)
 	if cfa != frames.X86RSP {
@@ -56,7 +55,7 @@ func (e sendersSP) Eval(regs *frames.Regs, _ frames.Memory, _ uint64) (uint64, b
 	return sender, ok && known
 }
 
-// inMethod gives the rule in a method, except where the frame is made.
+// inMethod gives the rule in a compiled method, except where its frame is made.
 func (v *VM) inMethod(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 	if b.frame <= 0 || b.complete < 0 || pc < b.begin+uint64(b.complete) {
 		return frames.Rule{}, nil, false
@@ -98,13 +97,13 @@ func (v *VM) inMethod(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 
 func (v *VM) inCallStub(b *blob, pc uint64) bool {
 	if v.a64 != nil {
-		return v.a64.Onward(b.piece(), pc)
+		return v.a64.InCallStub(b.piece(), pc)
 	}
 	return b.frame > 0 && b.complete >= 0 && pc >= b.begin+uint64(b.complete) && v.inStaticCallStub(b, pc)
 }
 
-// inStaticCallStub reports a static call stub after a method (CompiledStaticCall, to_interp_stub), frameless: mov rbx,
-// imm64; jmp.
+// inStaticCallStub reports whether pc is in a static call stub after a method (CompiledStaticCall, to_interp_stub),
+// frameless: mov rbx, imm64; jmp.
 func (v *VM) inStaticCallStub(b *blob, pc uint64) bool {
 	const load = 10
 	code := v.code(pc-load, 2*load+5)
@@ -133,14 +132,13 @@ func (v *VM) inMethodHandleAdapter(pc uint64) (frames.Rule, *frames.Row, bool) {
 	return atEntry(frames.X86R13, 0, frames.MethodHeuristic)
 }
 
-// inInterpreter gives the rule at an instruction of the interpreter.
 func (v *VM) inInterpreter(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 	c, ok := v.codeletAt(b, pc)
 	if !ok {
 		return frames.Rule{}, nil, false
 	}
-	code := v.code(pc-leftBytes, 2*leftBytes)
-	if len(code) < leftBytes+1 {
+	code := v.code(pc-removalBytes, 2*removalBytes)
+	if len(code) < removalBytes+1 {
 		return frames.Rule{}, nil, false
 	}
 	l := lastRemoval(code)
@@ -165,7 +163,7 @@ func (v *VM) inInterpreter(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) 
 	}
 }
 
-// inExceptionRemoval gives the rule where an exception removes an interpreter frame; row is nil if unknown.
+// inExceptionRemoval gives the rule where an exception removes an interpreter frame; a nil row is no rule.
 func (v *VM) inExceptionRemoval(pc uint64) (rule frames.Rule, row *frames.Row, throws bool) {
 	t, throws := exceptionRemoval(v.code(pc-throwBytes, 2*throwBytes), throwBytes)
 	switch {
@@ -257,7 +255,7 @@ func (v *VM) inEntry(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{CFAReg: frames.X86RBP, Method: frames.MethodCFI}, &interpreted, true
 }
 
-// inIntrinsic gives the rule in an intrinsic: the caller's sp in r13, at most a word of alignment on the stack.
+// inIntrinsic gives the rule in an intrinsic, with the caller's sp in r13.
 func (v *VM) inIntrinsic(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool) {
 	if v.o.Flow == nil {
 		return frames.Rule{}, nil, false
@@ -271,7 +269,7 @@ func (v *VM) inIntrinsic(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool)
 	return frames.Rule{CFAReg: frames.X86R13, Method: frames.MethodHeuristic}, row, true
 }
 
-// inAdapter gives the rule in an adapter, by the path from its entry. To compiled code (sharedRuntime_x86_64.cpp,
+// inAdapter gives the rule in an adapter by the path from its entry. To compiled code (sharedRuntime_x86_64.cpp,
 // gen_i2c_adapter):
 //
 //	mov rax, [rsp]; mov r11, rsp; sub rsp, ...; and rsp, -16; push rax; ...; jmp r11
@@ -294,8 +292,7 @@ func (v *VM) inAdapter(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool
 	return frames.Rule{CFAReg: r.Reg, CFAOff: int32(r.Off), Method: frames.MethodCFI}, row, true
 }
 
-// regR11 is r11's DWARF number (System V ABI, figure 3.36).
-const regR11 = 11
+const regR11 = 11 // DWARF number
 
 func (v *VM) inForwardException(ret uint64) (frames.Rule, *frames.Row, bool) {
 	code := v.code(ret, maxForward)

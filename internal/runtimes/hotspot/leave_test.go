@@ -32,9 +32,9 @@ func TestEveryWayOfLeavingTheInterpreterIsKnown(t *testing.T) {
 	} {
 		whole := slices.Concat(c.code...)
 		for i, at := 0, 0; i < len(c.code); i++ {
-			code := slices.Concat(bytes.Repeat([]byte{0x90}, leftBytes-1-at), []byte{opLeave}, whole,
-				bytes.Repeat([]byte{0x90}, leftBytes))
-			l := lastRemoval(code[:2*leftBytes])
+			code := slices.Concat(bytes.Repeat([]byte{0x90}, removalBytes-1-at), []byte{opLeave}, whole,
+				bytes.Repeat([]byte{0x90}, removalBytes))
+			l := lastRemoval(code[:2*removalBytes])
 			if before := at <= l.pops; !l.found || !l.whole || l.since != at || l.sender != c.sender || before != (i <= c.pops) {
 				t.Errorf("%s, instruction %d: %+v", c.name, i, l)
 			}
@@ -42,12 +42,12 @@ func TestEveryWayOfLeavingTheInterpreterIsKnown(t *testing.T) {
 				t.Errorf("%s, instruction %d: sp is the caller's: %v, %+v", c.name, i, moved, l)
 			}
 			if i+1 == len(c.code) && c.moved {
-				if l := lastRemoval(code[len(c.code[i]) : len(c.code[i])+2*leftBytes]); l.found {
+				if l := lastRemoval(code[len(c.code[i]) : len(c.code[i])+2*removalBytes]); l.found {
 					t.Errorf("%s, behind the jump: %+v", c.name, l)
 				}
 			}
 			if i+1 == len(c.code) {
-				if l := lastRemoval(code[1 : 1+2*leftBytes]); l.whole {
+				if l := lastRemoval(code[1 : 1+2*removalBytes]); l.whole {
 					t.Errorf("%s, within an instruction: %+v", c.name, l)
 				}
 			}
@@ -90,8 +90,8 @@ func TestAFrameThatAnExceptionEndsIsGone(t *testing.T) {
 func FuzzLeft(f *testing.F) {
 	f.Add(append(bytes.Repeat([]byte{0x90}, 47), 0xc9, 0x5e, 0x48, 0x8b, 0xe3, 0xff, 0xe6))
 	f.Fuzz(func(_ *testing.T, b []byte) {
-		for n := leftBytes + 1; n <= 2*leftBytes; n++ {
-			lastRemoval(append(b, make([]byte, 2*leftBytes)...)[:n])
+		for n := removalBytes + 1; n <= 2*removalBytes; n++ {
+			lastRemoval(append(b, make([]byte, 2*removalBytes)...)[:n])
 			exceptionRemoval(b, n)
 			osrFrameState(b, n, 48)
 			inPollPiece(b, n, &blob{begin: 1, end: 1 << 40})

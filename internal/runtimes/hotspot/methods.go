@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// method is a Method in the process; its memory is reused after class unloading.
+// method is a Method in the process, whose memory is reused after class unloading.
 type method struct {
 	at          uint64
 	constMethod uint64
@@ -22,7 +22,7 @@ type method struct {
 	name, file  string
 	lines       []byte // compressed
 	first       int    // first line
-	// First read, last check.
+	// Times of first read and last check, CLOCK_MONOTONIC ns.
 	since, checked int64
 }
 
@@ -89,7 +89,8 @@ func (n *methodNames) wantKnown(m *method) {
 	k.request(n.symbolAt(m.found.class))
 }
 
-// identify reads the identity of the method at an address, and a new one's names too, in few reads.
+// identify reads the identity of the method at an address, in few reads. known is the one last read there, or nil; cm
+// the start of the ConstMethod.
 func (n *methodNames) identify(at uint64, known *method) (id methodIdentity, cm []byte, ok bool) {
 	l, m, cache := &n.layout.at, n.vm.memory(), n.vm.cached
 	if at == 0 || at%8 != 0 {
@@ -128,10 +129,10 @@ func (n *methodNames) identify(at uint64, known *method) (id methodIdentity, cm 
 		cache.fetch(n.symbolAt(class), n.tagOf(file), extent{n.constantAt(&id, file), 8})
 	}
 	id.found = places{id.constants, slot, name, id.holder, class}
-	text, ok := n.letters(name)
+	text, ok := n.symbolBytes(name)
 	n.spelled = append(n.spelled[:0], text...)
 	end := len(n.spelled)
-	text, ok2 := n.letters(class)
+	text, ok2 := n.symbolBytes(class)
 	n.spelled = append(n.spelled, text...)
 	id.name, id.class = n.spelled[:end], n.spelled[end:]
 	return id, cm, ok && ok2
@@ -152,7 +153,6 @@ func (n *methodNames) constantAt(id *methodIdentity, index uint16) uint64 {
 	return id.constants + n.layout.at.ConstantPool.Bytes + 8*uint64(index)
 }
 
-// methodAt gives the method at an address as of now; nil if there is none.
 func (n *methodNames) methodAt(at uint64) *method {
 	known := n.methods[at]
 	if known != nil && known.checked >= n.at {
@@ -183,7 +183,7 @@ func (n *methodNames) methodAt(at uint64) *method {
 	return m
 }
 
-// readMethod reads the rest of a method, validated by sizes, tags and printable names.
+// readMethod reads the rest of a method; sizes, tags and printable names validate it.
 func (n *methodNames) readMethod(at uint64, id *methodIdentity, cm []byte) *method {
 	l := &n.layout.at
 	whole := 8 * l.ConstMethod.Size.in(cm)
@@ -207,7 +207,7 @@ func (n *methodNames) readMethod(at uint64, id *methodIdentity, cm []byte) *meth
 	return m
 }
 
-// isName reports a name's tag. n.pool holds the pool's header.
+// isName reports whether a constant is a name. n.pool must hold the pool's header.
 func (n *methodNames) isName(id *methodIdentity, index uint16) bool {
 	l, m := &n.layout.at, n.vm.memory()
 	tags, count := l.ConstantPool.Tags.in(n.pool[:]), l.ConstantPool.Length.in(n.pool[:])
@@ -215,7 +215,7 @@ func (n *methodNames) isName(id *methodIdentity, index uint16) bool {
 		return false
 	}
 	length, at := l.Array.Length.offset, l.Array.Data.offset+uint64(index)
-	if b := n.tags[:]; max(length+4, at+1) <= uint64(len(b)) { // mostly one read
+	if b := n.tags[:]; max(length+4, at+1) <= uint64(len(b)) { // usually one read
 		b = b[:max(length+4, at+1)]
 		return m.bytes(tags, b) && uint64(uint32(int32At(b[length:]))) == count && b[at] == constUTF8
 	}
@@ -228,7 +228,7 @@ func (n *methodNames) sourceFile(id *methodIdentity) string {
 	if !n.isName(id, index) {
 		return ""
 	}
-	b, _ := n.letters(n.vm.memory().word(n.constantAt(id, index)))
+	b, _ := n.symbolBytes(n.vm.memory().word(n.constantAt(id, index)))
 	file, known := n.files[string(b)]
 	if !known {
 		if len(n.files) >= maxMethods {
@@ -240,7 +240,6 @@ func (n *methodNames) sourceFile(id *methodIdentity) string {
 	return file
 }
 
-// sourceIndex gives the file name's constant. n.pool holds the pool's header.
 func (n *methodNames) sourceIndex(id *methodIdentity) uint16 {
 	if l := &n.layout.at; n.layout.sourceInPool {
 		return uint16(l.ConstantPool.SourceFile.in(n.pool[:]))
@@ -250,7 +249,7 @@ func (n *methodNames) sourceIndex(id *methodIdentity) uint16 {
 	return binary.LittleEndian.Uint16(b[:])
 }
 
-// sourceAt gives the class's SourceFile index, where the pool has none.
+// sourceAt gives the place of the SourceFile index in the class; empty if it is in the pool.
 func (n *methodNames) sourceAt(id *methodIdentity) extent {
 	if l := &n.layout.at; !n.layout.sourceInPool {
 		return extent{id.holder + l.ConstantPool.SourceFile.offset, 2}
@@ -258,7 +257,7 @@ func (n *methodNames) sourceAt(id *methodIdentity) extent {
 	return extent{}
 }
 
-// tagOf gives the place of a tag and of what precedes it.
+// tagOf gives the extent from the tags' start to a tag, or the tag alone if that is too long.
 func (n *methodNames) tagOf(index uint16) extent {
 	at := extent{n.layout.at.ConstantPool.Tags.in(n.pool[:]), n.layout.at.Array.Data.offset + uint64(index) + 1}
 	if at.size > uint64(len(n.tags)) {
@@ -267,14 +266,14 @@ func (n *methodNames) tagOf(index uint16) extent {
 	return at
 }
 
-// text gives a Symbol: modified UTF-8, accepted if printable.
-func (n *methodNames) text(symbol uint64) (string, bool) {
-	b, ok := n.letters(symbol)
+// symbolText gives a Symbol (modified UTF-8); false if it is not printable.
+func (n *methodNames) symbolText(symbol uint64) (string, bool) {
+	b, ok := n.symbolBytes(symbol)
 	return string(b), ok
 }
 
-// letters is text in a buffer, valid until the next call.
-func (n *methodNames) letters(symbol uint64) ([]byte, bool) {
+// symbolBytes is text in a buffer that the next call reuses.
+func (n *methodNames) symbolBytes(symbol uint64) ([]byte, bool) {
 	l, m := &n.layout.at, n.vm.memory()
 	body := l.Symbol.Body.offset
 	symbol &^= 1
@@ -312,10 +311,9 @@ func (n *methodNames) letters(symbol uint64) ([]byte, bool) {
 	return b, true
 }
 
-// shortSymbol is the size of a name's first read, in bytes.
+// shortSymbol is a name's first read, in bytes.
 const shortSymbol = 120
 
-// readLines copies the line table after the bytecode.
 func (n *methodNames) readLines(m *method, whole uint64) {
 	from := m.code + m.size
 	size := min(m.constMethod+whole-from, maxLines)

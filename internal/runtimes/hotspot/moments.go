@@ -10,12 +10,13 @@ import (
 
 // # Validity of names
 //
-// Names are read after the stack was copied; meanwhile a class may be unloaded and its memory reused. What is equal
-// before and after the copy is valid. Other data are valid unless class memory can be reused: for new class loaders,
-// after a collection. The machine's count of collections and newest loader are read once per batch and after new data.
-// As a loader's address can be reused, a collection alone is doubt while loaders are created.
+// Names are read after the copy of the stack; until then a class may be unloaded and its memory reused. Data that are
+// equal before and after the copy are valid. Class memory is reused only for new class loaders, after a collection;
+// without these other data are valid too. The count of collections and the newest loader are read once per batch and
+// after new data. As a loader's address can be reused, a collection alone makes data doubtful while loaders are
+// created.
 
-// moments decides whether memory may have been reused since a copy.
+// moments decides whether class memory may have been reused since a copy.
 type moments struct {
 	vm     *VM
 	layout *nameLayout
@@ -23,7 +24,7 @@ type moments struct {
 
 	at               int64 // of the copy; names checked later are valid
 	previous, latest moment
-	mayBeReused      bool  // memory may have been reused since
+	mayBeReused      bool
 	sure             int   // 1 + number of reads at the last check without reuse; 0: never
 	newLoadersUntil  int64 // end of the time with new loaders, CLOCK_MONOTONIC ns
 	heap             uint64
@@ -31,10 +32,9 @@ type moments struct {
 	words            [3][8]byte
 }
 
-// newLoadersFor is the period after a new class loader, in nanoseconds.
+// newLoadersFor is how long after a new class loader more are expected, in nanoseconds.
 const newLoadersFor = 10e9
 
-// moment is a reading of what shows that memory may have been reused.
 type moment struct {
 	at          int64 // CLOCK_MONOTONIC ns
 	collections uint32
@@ -81,8 +81,8 @@ func (n *moments) moment() moment {
 	return out
 }
 
-// doubted reports whether memory may have been reused since the copy. A thread that has not run since keeps what its
-// frames refer to.
+// doubted reports whether memory may have been reused since the copy. What a thread's frames refer to stays while it
+// has not run.
 func (n *moments) doubted() bool {
 	if n.mayBeReused || n.at == 0 {
 		return n.mayBeReused

@@ -11,7 +11,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// Names implements [managed.Namer] for Java frames. Use it from the walking goroutine only.
+// Names implements [managed.Namer] for Java frames, for the walking goroutine.
 type Names struct {
 	*moments
 	*methodNames
@@ -19,15 +19,14 @@ type Names struct {
 	threads threads
 	waiters waiters
 
-	err      error
-	replace  bool // a deoptimizing frame was walked
-	sites    map[site]*codeInfo
-	recent   [1 << recentBits]recentSite
-	eviction managed.IdleEviction
-	callStub uint64 // return address in the call stub
+	err          error
+	deoptimizing bool // a deoptimizing frame was walked
+	sites        map[site]*codeInfo
+	recent       [1 << recentBits]recentSite
+	eviction     managed.IdleEviction
+	callStub     uint64 // return address in the call stub
 }
 
-// Names gives the namer of the machine's frames.
 func (v *VM) Names() *Names {
 	if v.names == nil {
 		m := &moments{vm: v}
@@ -46,7 +45,7 @@ var errNoNames = errors.New("the Java virtual machine's tables do not have")
 // Unknown gives why there are no names, nil if there are or may be later.
 func (n *Names) Unknown() error { return n.err }
 
-// ready reports whether the layout is known, and reads it at the machine's code.
+// ready reports whether the layout is known; it is read when pc is in the machine's code.
 func (n *Names) ready(pc uint64) bool {
 	if n.layout != nil || n.err != nil {
 		return n.layout != nil
@@ -65,7 +64,7 @@ func (n *Names) ready(pc uint64) bool {
 	return ok
 }
 
-func (n *Names) begun(pc uint64) {
+func (n *Names) readFirstMoment(pc uint64) {
 	if n.latest.at == 0 && n.ready(pc) {
 		n.latest = n.moment()
 	}
@@ -79,7 +78,7 @@ const (
 
 // Begin implements [managed.Namer].
 func (n *Names) Begin(s *managed.Sample) {
-	n.sample, n.replace = s, false
+	n.sample, n.deoptimizing = s, false
 	n.evictIdle(s.At)
 	n.walk(s)
 }
@@ -95,7 +94,6 @@ func (n *Names) Forget() {
 	clear(n.recent[:])
 }
 
-// evictIdle drops what is unused for long; at is the copy's time.
 func (n *Names) evictIdle(at int64) {
 	before, due := n.eviction.Due(at)
 	if !due {
@@ -134,11 +132,11 @@ func (n *Names) Native(f *frames.Frame, _ frames.Addr, out []managed.Ref) (refs 
 		return out, false
 	}
 	ref := p.ref
-	n.replace = n.replace || p.replaces
+	n.deoptimizing = n.deoptimizing || p.deoptimizes
 	switch {
 	case p.code != nil && p.code.since >= n.at && n.doubted(): // possibly replaced since the copy
 		ref = managed.Ref{Object: ref.Object, Kind: refCompiled}
-	case p.replaced && n.replace: // not filled in yet
+	case p.continuesDeopt && n.deoptimizing:
 	case p.code != nil && f.Caller && (f.PC == p.code.deopts[0] || f.PC == p.code.deopts[1]):
 		ref = n.deoptimized(f, p.code, ref)
 	case p.interp != interpNone:
@@ -154,14 +152,12 @@ type site struct {
 	caller bool
 }
 
-// codeInfo is what is known of an address in the code cache.
 type codeInfo struct {
-	ref    managed.Ref
-	code   *compiled // nil in stubs
-	interp interp
-	// replaces reports code that replaces a compiled frame, replaced such a frame.
-	replaces, replaced bool
-	// unread reports debugging information that could not be read; it may be newer than the mappings.
+	ref                         managed.Ref
+	code                        *compiled // nil in stubs
+	interp                      interp
+	deoptimizes, continuesDeopt bool // a compiled frame; a deoptimized one
+	// unread: debugging information was unreadable, as it may be newer than the mappings.
 	unread bool
 }
 
@@ -175,7 +171,7 @@ const (
 
 const maxSites = 1 << 16
 
-// recentSite caches a site at a third of a map's cost.
+// recentSite is an entry of a small cache before the map of sites.
 type recentSite struct {
 	site
 	is *codeInfo
@@ -183,7 +179,7 @@ type recentSite struct {
 
 const recentBits = 10
 
-// infoAt gives an address's meaning, or nil. Compiled code read before the copy is checked.
+// infoAt describes a frame's address, or gives nil; compiled code read before the copy is checked.
 func (n *Names) infoAt(f *frames.Frame) *codeInfo {
 	pc, caller := f.PC, f.Caller
 	recent := &n.recent[pc*0x9e3779b97f4a7c15>>(64-recentBits)] // Fibonacci hashing
@@ -232,9 +228,9 @@ func (n *Names) readInfo(pc uint64, caller bool) (p codeInfo, ok bool) {
 		if c == nil {
 			return p, false
 		}
-		if !caller && n.vm.inCallStub(&b, pc) { // the callee has begun
-			return codeInfo{ref: managed.Ref{Object: c.begin, Position: atOnward, Cookie: c.cookie(), Kind: refStub}, code: c},
-				true
+		if !caller && n.vm.inCallStub(&b, pc) {
+			ref := managed.Ref{Object: c.begin, Position: atStaticCallStub, Cookie: c.cookie(), Kind: refStub}
+			return codeInfo{ref: ref, code: c}, true
 		}
 		ref, read := n.compiledRef(c, pc, caller)
 		return codeInfo{ref: ref, code: c, unread: !read}, true
@@ -242,24 +238,24 @@ func (n *Names) readInfo(pc uint64, caller bool) (p codeInfo, ok bool) {
 	p.ref = managed.Ref{Object: b.begin, Position: n.routine(pc, caller), Kind: refStub}
 	if b.kind != kindRoutines {
 		name := n.vm.Symbolize(b.begin)
-		p.replaces = strings.Contains(name, "Deoptimization") || strings.Contains(name, "UncommonTrap")
+		p.deoptimizes = strings.Contains(name, "Deoptimization") || strings.Contains(name, "UncommonTrap")
 	}
 	return p, true
 }
 
-// Positions of stubs; codelets have their address.
+// Positions of a refStub; a codelet's is its address.
 const (
 	atBlob = iota
 	atCallStub
-	atOnward  // static call stub after a method
-	atCodelet // or above
+	atStaticCallStub // static call stub after a method
+	atCodelet        // or above
 )
 
 func (n *Names) routine(pc uint64, caller bool) uint64 {
 	if !caller {
 		return atBlob
 	}
-	if n.callStub == 0 { // written once
+	if n.callStub == 0 {
 		n.callStub = n.vm.memory().word(n.layout.at.StubRoutines.CallStub.address)
 	}
 	if n.callStub == pc {

@@ -40,7 +40,7 @@ func cart(f *named, r namedRelease) (code, total, item uint64) {
 	item = f.newMethod(c, 2, "item", 20, 0<<3|7, 5<<3|2) // bytecode 0: line 7, 5: line 9
 	total = f.newMethod(c, 3, "total", 30, 0<<3|5, 10<<3|3)
 	least := byte(0)
-	if r.major >= first5 {
+	if r.major >= firstWithoutZero {
 		least = 1
 	}
 	scopes := append([]byte{0}, number5(least, 0, 2, 13)...) // 1: total at 12
@@ -312,7 +312,7 @@ func TestWhatMayHaveBeenUsedAgainIsCalledFreed(t *testing.T) {
 		code, _, _ := cart(f, r)
 		n := f.open(t).Names()
 		n.vm.heapOf(code)
-		n.begun(code)
+		n.readFirstMoment(code)
 		fr := frames.Frame{PC: code + 40, Caller: true}
 		if c.before {
 			begin(n, nil).At = n.clock()
@@ -354,7 +354,7 @@ func TestAnInterpretedMethodThatHasGoneIsCalledFreed(t *testing.T) {
 			_, bytecode := interpreterAt(f.fake)
 			n := f.open(t).Names()
 			n.vm.heapOf(code)
-			n.begun(code)
+			n.readFirstMoment(code)
 			stack := make([]uint64, 12)
 			stack[7] = c.method
 			s := begin(n, nil, stack...)

@@ -16,7 +16,7 @@ import (
 //	│                    bytecode, lines       └────────► Symbol (method, file)
 //	└► PcDesc, scopes, list of methods
 //
-// The first known name of a tag counts; "?" marks optional ones. Without the others frames have no names.
+// The first known name of a tag counts; "?" marks optional fields. Without one of the others frames have no names.
 type nameTable struct {
 	NMethod struct {
 		CompileID field `vm:"nmethod::_compile_id"`
@@ -86,8 +86,7 @@ type nameTable struct {
 // Alternatives; the first complete set counts.
 var (
 	wantRelease = [][]string{{"JDK_Version::_current", "JDK_Version::_major"}, {"Abstract_VM_Version::_vm_major_version"}}
-	// Debugging information, see scopesIn.
-	wantScopes = [][]string{
+	wantScopes  = [][]string{
 		{"nmethod::_immutable_data", "nmethod::_immutable_data_size", "nmethod::_scopes_data_offset"},
 		{"CompiledMethod::_scopes_data_begin", "nmethod::_dependencies_offset"},
 		{"nmethod::_scopes_data_offset", "nmethod::_dependencies_offset"},
@@ -97,7 +96,6 @@ var (
 		{"CodeBlob::_mutable_data", "CodeBlob::_mutable_data_size", "CodeBlob::_relocation_size"},
 		{"nmethod::_metadata_offset"},
 	}
-	// Deoptimization handlers.
 	wantDeopt = [][]string{
 		{"nmethod::_deopt_handler_entry_offset"},
 		{"nmethod::_deopt_handler_offset", "nmethod::_deopt_mh_handler_offset"},
@@ -110,9 +108,9 @@ var (
 type scopesIn int
 
 const (
-	scopesApart     scopesIn = iota // separate (since JDK 23)
-	scopesByAddress                 // at an address (9 to 22)
-	scopesByOffset                  // at offsets from the header (8)
+	scopesApart     scopesIn = iota // in separate memory (since JDK 23)
+	scopesByAddress                 // at an address (JDK 9 to 22)
+	scopesByOffset                  // at offsets from the header (JDK 8)
 )
 
 func alternatives() [][][]string {
@@ -141,7 +139,6 @@ func (t *nameTable) members() (all []tagged) {
 	return all
 }
 
-// fill reads fields and sizes. lacks names a missing one.
 func (t *nameTable) fill(l *layout) (lacks string) {
 	for _, m := range t.members() {
 		if m.size != nil {
@@ -220,10 +217,9 @@ const (
 	maxPool  = 240
 )
 
-// first5 is the first release with numbers without byte 0.
-const first5 = 20
+// firstWithoutZero is the first release in which no byte of a number is 0.
+const firstWithoutZero = 20
 
-// readNameLayout chooses the alternatives; the tables must be complete.
 func (v *VM) readNameLayout() (*nameLayout, bool) {
 	l := v.layout
 	n := &nameLayout{
@@ -236,7 +232,7 @@ func (v *VM) readNameLayout() (*nameLayout, bool) {
 	if !n.readMajor(v.memory()) {
 		return nil, false
 	}
-	if n.major >= first5 {
+	if n.major >= firstWithoutZero {
 		n.least = 1
 	}
 	if n.at.ConstMethod.Bytes > maxConst || n.at.ConstantPool.Bytes > maxPool || n.at.PcDesc.Bytes > 64 {
@@ -270,7 +266,7 @@ func isOf(field, typ string) bool {
 	return len(field) > len(typ)+2 && field[:len(typ)] == typ && field[len(typ):len(typ)+2] == "::"
 }
 
-// in reads the field, of up to 8 bytes, from its structure.
+// in reads the field, of up to 8 bytes.
 func (f *field) in(b []byte) uint64 {
 	if f.offset+8 > uint64(len(b)) {
 		return 0
@@ -287,7 +283,7 @@ func (f *field) in(b []byte) uint64 {
 	}
 }
 
-// sizeOf gives a type's size in bytes; 8 if no number.
+// sizeOf gives a number type's size in bytes; 8 for other types.
 func sizeOf(typ string) uint8 {
 	switch typ {
 	case "int", "jint", "u4", "unsigned int", "uint32_t", "OSThread::thread_id_t", "pid_t", "JavaThreadState",
@@ -301,8 +297,8 @@ func sizeOf(typ string) uint8 {
 	return 8
 }
 
-// Version gives name and release, such as "HotSpot 17.0.15" or "HotSpot 8u412"; "HotSpot" if unknown. JDK 8's own
-// version is 25.
+// Version gives name and release, "HotSpot 17.0.15" or "HotSpot 8u412"; "HotSpot" if unknown. JDK 8's own version is
+// 25.
 func (v *VM) Version() string {
 	if v.version == "" {
 		v.version = v.readVersion()
@@ -327,7 +323,6 @@ func (v *VM) readVersion() string {
 		return ""
 	}
 	major, update, _ := strings.Cut(release, ".")
-	// JDK 8 only.
 	if is := l.static("JDK_Version::_current"); is != 0 && major == "25" {
 		var b [1]byte
 		if m.bytes(is+l.offset("JDK_Version::_major"), b[:]); b[0] == 8 {

@@ -13,9 +13,9 @@ import (
 type compiled struct {
 	at         uint64 // of the header
 	begin, end uint64 // of the code
-	complete   uint64 // of the frame
+	complete   uint64 // offset at which the frame is complete
 	method     uint64
-	id         uint32 // unique compilation id
+	id         uint32 // compilation id
 	level      uint8
 	isMethod   bool
 	native     bool // a native wrapper
@@ -24,7 +24,7 @@ type compiled struct {
 	pcs        span
 	scopes     span
 	metas      span // methods and others
-	// First read, last check.
+	// Times of first read and last check, CLOCK_MONOTONIC ns.
 	since, checked int64
 }
 
@@ -33,7 +33,7 @@ type compiledCode struct {
 	code   map[uint64]*compiled // by start of code
 	calls  []call
 	others []call
-	place  int32 // of the next scope
+	place  int32
 	unread bool
 	scope  [16]byte
 	buf    [window]byte
@@ -48,7 +48,7 @@ func (s span) size() uint64 {
 	return s.high - s.low
 }
 
-// compiledAt reads the header; false if b is no method.
+// compiledAt reads the header; false if b is no compiled method.
 func (n *compiledCode) compiledAt(b *blob, addr uint64) (c compiled, ok bool) {
 	v, l := n.vm, &n.layout.at
 	h := v.heapOf(addr)
@@ -70,7 +70,7 @@ func (n *compiledCode) compiledAt(b *blob, addr uint64) (c compiled, ok bool) {
 		method: l.NMethod.Method.in(head), id: uint32(l.NMethod.CompileID.in(head)),
 		level: uint8(l.NMethod.Level.in(head)), orig: l.NMethod.OrigPC.in(head),
 	}
-	name := v.named(l.CodeBlob.Name.in(head))
+	name := v.blobNameAt(l.CodeBlob.Name.in(head))
 	c.isMethod, c.native = name.kind == kindMethod, name.native
 	n.deoptsOf(&c, head)
 	n.spansOf(&c, head)
@@ -178,7 +178,7 @@ func (n *compiledCode) scopesAt(c *compiled, off int32) (prev, next uint32, ok b
 
 func (n *compiledCode) pcOf(b []byte) int32 { return int32At(b[n.layout.at.PcDesc.PCOffset.offset:]) }
 
-// compiledOf reads a compiled method. The caller ends the caching of reads.
+// compiledOf reads a compiled method. It enables the read cache; the caller disables it.
 func (n *compiledCode) compiledOf(b *blob, pc uint64) *compiled {
 	at := n.vm.cached.enable(n.at)
 	now, ok := n.compiledAt(b, pc)
@@ -187,7 +187,7 @@ func (n *compiledCode) compiledOf(b *blob, pc uint64) *compiled {
 		return nil
 	}
 	now.since, now.checked = at, at
-	if c := n.code[b.begin]; c != nil && c.is(&now) {
+	if c := n.code[b.begin]; c != nil && c.same(&now) {
 		c.checked = at
 		return c
 	}
@@ -199,16 +199,16 @@ func (n *compiledCode) compiledOf(b *blob, pc uint64) *compiled {
 	return c
 }
 
-func (c *compiled) is(now *compiled) bool {
+func (c *compiled) same(now *compiled) bool {
 	a, b := *c, *now
 	a.since, a.checked, b.since, b.checked = 0, 0, 0, 0
 	return a == b
 }
 
-// cookie gives the Cookie of a compiled method's Refs, by its compilation id, which starts at 1.
+// cookie gives the Cookie of a compiled method's Refs, never 0.
 func (c *compiled) cookie() uint64 { return uint64(c.id)<<32 | uint64(uint32(c.method>>3)) | 1 }
 
-// isUnchanged reports whether the compilation id is unchanged.
+// isUnchanged reports whether compilation id and method are unchanged.
 func (n *compiledCode) isUnchanged(c *compiled) bool {
 	at := n.vm.cached.enable(n.at)
 	defer n.vm.cached.disable()
@@ -227,8 +227,7 @@ func (n *compiledCode) idOf(c *compiled) (id, method extent) {
 	return extent{c.at + n.layout.at.NMethod.CompileID.offset, 4}, extent{c.at + n.layout.at.NMethod.Method.offset, 8}
 }
 
-// compiledRef identifies a place in a compiled method; as freed, if its debugging information, and so inlined calls,
-// are unreadable.
+// compiledRef identifies a place in a compiled method, as freed (Cookie 0) if its debugging information is unreadable.
 func (n *compiledCode) compiledRef(c *compiled, pc uint64, caller bool) (r managed.Ref, read bool) {
 	r = managed.Ref{Object: c.begin, Kind: refCompiled, Cookie: c.cookie()}
 	off := pc - c.begin
@@ -251,7 +250,7 @@ func (n *compiledCode) compiledRef(c *compiled, pc uint64, caller bool) (r manag
 	return r, ok
 }
 
-// deoptimized gives the place of a deoptimized frame by the original return address in it (nmethod::orig_pc_addr).
+// deoptimized gives a deoptimized frame's position, by the original return address in it (nmethod::orig_pc_addr).
 func (n *compiledCode) deoptimized(f *frames.Frame, c *compiled, r managed.Ref) managed.Ref {
 	pc, ok := n.sample.Mem.Word(f.SP + c.orig)
 	if !ok || f.SP == 0 || pc <= c.begin || pc > c.end {
@@ -263,7 +262,7 @@ func (n *compiledCode) deoptimized(f *frames.Frame, c *compiled, r managed.Ref) 
 
 const maxCode = 1 << 30
 
-// call is a method at a place; its bytecode index is −1 before the first.
+// call is a method at a bytecode index; −1: before the first.
 type call struct {
 	method uint64
 	bci    int32
@@ -304,7 +303,7 @@ func (n *compiledCode) chain(c *compiled, scope uint32, out []call) ([]call, boo
 	return out, false
 }
 
-// scopeBytes reads a scope's three numbers, valid until the next call.
+// scopeBytes reads a scope, valid until the next call.
 func (n *compiledCode) scopeBytes(c *compiled, scope uint32) []byte {
 	left := c.scopes.size() - min(uint64(scope), c.scopes.size())
 	b := n.scope[:min(left, uint64(len(n.scope)))]
@@ -326,7 +325,7 @@ const (
 	maxBytes5 = 5
 )
 
-// stream decodes such numbers; after an unterminated one it gives 0.
+// stream decodes these numbers, and gives 0 after an incomplete one.
 type stream struct {
 	b      []byte
 	least  byte

@@ -10,7 +10,7 @@ type ownerID struct {
 	from, to uint64 // stack bounds
 }
 
-// ownerAnonymous is the owner of a monitor that was inflated for a stack lock, until that is unlocked
+// ownerAnonymous is the owner of a monitor inflated for a stack lock, until that is unlocked
 // (runtime/objectMonitor.hpp).
 const ownerAnonymous = 1
 
@@ -21,38 +21,36 @@ const (
 
 const classOwnable = "java/util/concurrent/locks/AbstractOwnableSynchronizer"
 
-// ownerOf gives the id of the owning thread; 0: none or unknown.
 func (t *waiters) ownerOf(w *waitState) int {
 	switch {
 	case w.kind == managed.WaitMonitor && t.owner != nil:
-		m := t.n.vm.memory()
-		says := m.word(w.monitor + t.l.offset("ObjectMonitor::_owner"))
+		m := t.names.vm.memory()
+		ownerWord := m.word(w.monitor + t.layout.offset("ObjectMonitor::_owner"))
 		switch {
-		case m.failed || says == 0:
+		case m.failed || ownerWord == 0:
 			return 0
-		case says == ownerAnonymous:
-			tid, led := t.lockedBy(w.monitor, w.object)
-			w.anonymous = !led
+		case ownerWord == ownerAnonymous:
+			tid, byMark := t.lockedBy(w.monitor, w.object)
+			w.anonymous = !byMark
 			return tid
 		}
-		return t.ownerBy(says)
+		return t.ownerBy(ownerWord)
 	case w.kind == managed.WaitPark && w.object != 0:
 		return t.exclusive(w.object)
 	}
 	return 0
 }
 
-// ownerBy finds the thread by a monitor's owner field. Cached data are checked.
-func (t *waiters) ownerBy(says uint64) int {
+func (t *waiters) ownerBy(ownerWord uint64) int {
 	for range 2 {
 		for i := range t.owners {
-			if o := &t.owners[i]; t.is(o, says) {
+			if o := &t.owners[i]; t.denotes(o, ownerWord) {
 				if now, ok := t.readOwner(o.id.thread); ok && now == *o {
 					return o.id.tid
 				}
 			}
 		}
-		now := t.n.clock()
+		now := t.names.clock()
 		if t.lastOwners != 0 && now-t.lastOwners < listEvery {
 			break
 		}
@@ -67,42 +65,42 @@ func (t *waiters) ownerBy(says uint64) int {
 	return 0
 }
 
-func (t *waiters) is(o *ownerID, says uint64) bool {
+func (t *waiters) denotes(o *ownerID, ownerWord uint64) bool {
 	if len(t.owner) == 1 {
-		return o.number == says
+		return o.number == ownerWord
 	}
-	return o.id.thread == says || says >= o.from && says < o.to
+	return o.id.thread == ownerWord || ownerWord >= o.from && ownerWord < o.to
 }
 
 func (t *waiters) readOwner(thread uint64) (o ownerID, ok bool) {
 	if o.id, ok = t.identify(thread); !ok || t.byTID[o.id.tid].thread != thread {
 		return o, false
 	}
-	m := t.n.vm.memory()
+	m := t.names.vm.memory()
 	if len(t.owner) == 1 {
-		o.number = m.word(thread + t.l.offset(t.owner[0]))
+		o.number = m.word(thread + t.layout.offset(t.owner[0]))
 		return o, !m.failed && o.number > ownerAnonymous
 	}
-	o.to = m.word(thread + t.l.offset(t.owner[0]))
-	o.from = o.to - m.word(thread+t.l.offset(t.owner[1]))
+	o.to = m.word(thread + t.layout.offset(t.owner[0]))
+	o.from = o.to - m.word(thread+t.layout.offset(t.owner[1]))
 	return o, !m.failed && o.from < o.to
 }
 
-// lockedBy gives the thread with an object on its lock stack: of the same address, or (led) with a mark that leads to
-// the monitor.
-func (t *waiters) lockedBy(monitor, object uint64) (tid int, led bool) {
-	if !t.n.vm.layout.has(wantLockStack) {
+// lockedBy gives the thread with an object on its lock stack: the same address, or (byMark) an object whose mark leads
+// to the monitor.
+func (t *waiters) lockedBy(monitor, object uint64) (tid int, byMark bool) {
+	if !t.names.vm.layout.has(wantLockStack) {
 		return 0, false
 	}
-	at, first := t.l.offset(wantLockStack[0]), t.l.offset(wantLockStack[0])+t.l.offset(wantLockStack[2])
+	at, first := t.layout.offset(wantLockStack[0]), t.layout.offset(wantLockStack[0])+t.layout.offset(wantLockStack[2])
 	asked := 0
 	for tid, known := range t.byTID {
 		thread := known.thread
 		if asked++; asked > maxOwners {
 			break
 		}
-		m := t.n.vm.memory()
-		top := uint64(uint32(m.int32(thread + at + t.l.offset(wantLockStack[1]))))
+		m := t.names.vm.memory()
+		top := uint64(uint32(m.int32(thread + at + t.layout.offset(wantLockStack[1]))))
 		if m.failed || top <= first || top-first > 8*maxLockStack {
 			continue
 		}
@@ -113,9 +111,9 @@ func (t *waiters) lockedBy(monitor, object uint64) (tid int, led bool) {
 			if at == 0 || at%8 != 0 {
 				continue
 			}
-			if led = m.word(at) == monitor|markInflated; led || at == object {
+			if byMark = m.word(at) == monitor|markInflated; byMark || at == object {
 				if id, ok := t.identify(thread); ok && id.tid == tid {
-					return tid, led
+					return tid, byMark
 				}
 			}
 		}
@@ -123,7 +121,6 @@ func (t *waiters) lockedBy(monitor, object uint64) (tid int, led bool) {
 	return 0, false
 }
 
-// exclusive gives the owner of an exclusive java.util.concurrent lock.
 func (t *waiters) exclusive(object uint64) int {
 	f := &t.fields
 	if !t.ownable(t.klassOf(object, t.oops.header)) {
@@ -133,7 +130,7 @@ func (t *waiters) exclusive(object uint64) int {
 	if !ok || owner == 0 || !t.isThread(owner) {
 		return 0
 	}
-	m := t.n.vm.memory()
+	m := t.names.vm.memory()
 	id, ok := t.identify(m.word(owner + f.thread))
 	if !ok || m.failed || t.byTID[id.tid].thread != id.thread {
 		return 0
@@ -160,8 +157,8 @@ func (t *waiters) ownable(klass uint64) bool {
 		if klass == f.sync {
 			return true
 		}
-		m := t.n.vm.memory()
-		if klass = m.word(klass + t.l.offset("Klass::_super")); m.failed {
+		m := t.names.vm.memory()
+		if klass = m.word(klass + t.layout.offset("Klass::_super")); m.failed {
 			return false
 		}
 	}

@@ -6,7 +6,7 @@ import "prywalk/internal/managed"
 
 func (t *waiters) status(id threadID) (object uint64, status uint32, ok bool) {
 	object, ok = t.threadObject(id)
-	if !ok || !t.know(object) {
+	if !ok || !t.learnFields(object) {
 		return 0, 0, false
 	}
 	at := object + t.fields.status
@@ -17,12 +17,12 @@ func (t *waiters) status(id threadID) (object uint64, status uint32, ok bool) {
 		}
 		at = holder + t.fields.status
 	}
-	m := t.n.vm.memory()
+	m := t.names.vm.memory()
 	status = uint32(m.int32(at))
 	return object, status, !m.failed
 }
 
-// byStatus reports whether a thread sleeps or is parked, and for which object.
+// byStatus reports whether a thread sleeps or is parked, and the object that it is parked for.
 func (t *waiters) byStatus(id threadID) (w waitState, ok bool) {
 	object, status, ok := t.status(id)
 	if !ok {
@@ -46,12 +46,12 @@ func (t *waiters) byStatus(id threadID) (w waitState, ok bool) {
 // threadObject gives a thread's java.lang.Thread; false while it runs a virtual thread.
 func (t *waiters) threadObject(id threadID) (uint64, bool) {
 	ref := id.object
-	m := t.n.vm.memory()
-	if t.l.fields["JavaThread::_threadObj"].handle {
+	m := t.names.vm.memory()
+	if t.layout.fields["JavaThread::_threadObj"].handle {
 		ref = m.word(ref)
 	}
-	if t.l.has(wantVirtual) {
-		if at := m.word(id.thread + t.l.offset(wantVirtual[0])); at != 0 && m.word(at) != ref {
+	if t.layout.has(wantVirtual) {
+		if at := m.word(id.thread + t.layout.offset(wantVirtual[0])); at != 0 && m.word(at) != ref {
 			return 0, false
 		}
 	}
@@ -59,12 +59,12 @@ func (t *waiters) threadObject(id threadID) (uint64, bool) {
 	return object, ok && !m.failed && t.isThread(object)
 }
 
-func (t *waiters) know(object uint64) bool {
+func (t *waiters) learnFields(object uint64) bool {
 	f := &t.fields
 	if f.found {
 		return f.status != 0
 	}
-	if !t.oops.known && !t.learn() {
+	if !t.oops.known && !t.learnOops() {
 		return false
 	}
 	var ok1, ok2 bool
@@ -91,10 +91,10 @@ func (t *waiters) know(object uint64) bool {
 
 // reference reads a reference, 0 if null; false if it may be stale.
 func (t *waiters) reference(at uint64) (uint64, bool) {
-	if !t.oops.known && !t.learn() {
+	if !t.oops.known && !t.learnOops() {
 		return 0, false
 	}
-	m := t.n.vm.memory()
+	m := t.names.vm.memory()
 	if t.oops.wide {
 		ref := m.word(at)
 		if m.failed || ref == 0 {
@@ -111,7 +111,7 @@ func (t *waiters) reference(at uint64) (uint64, bool) {
 	if m.failed || narrow == 0 {
 		return 0, !m.failed
 	}
-	base, shift := m.word(t.l.static(t.l.oops[0])), m.int32(t.l.static(t.l.oops[1]))
+	base, shift := m.word(t.layout.static(t.layout.oops[0])), m.int32(t.layout.static(t.layout.oops[1]))
 	to := base + narrow<<(shift&31)
 	return to, !m.failed && to%8 == 0
 }

@@ -9,9 +9,8 @@ import (
 
 // # Few reads
 //
-// A read of another process is a system call with a lookup per page, five times as expensive as copying the page. So
-// reads are cached in pages during a query or walk, and known places are read in one call. A query that reads memory
-// twice marks where its second pass begins.
+// Reading another process costs a system call, and a page lookup that is dearer than the copy. So pages are cached
+// during a query or walk, and known places are read in one call. Before a second pass a query calls rereadAll.
 
 const (
 	cacheUnit = pageSize // bytes at most, within a page
@@ -25,7 +24,7 @@ const (
 	endOfMemory    = 1 << 47
 	endOfMemoryA64 = 1 << 48
 
-	indexBits = 10 // of a hash table with room for twice the places of one cache
+	indexBits = 10 // of a hash table with at least twice maxCached entries
 	unread    = -1
 
 	// Places per call (procmem.MaxParts), and failures after which reads are on demand.
@@ -64,7 +63,7 @@ func newReadCache(v *codeCache) *readCache {
 	return k
 }
 
-// enable enables the cache, drops reads before after, and gives the time since which it is valid.
+// enable enables the cache, drops reads before after, and gives the time of the oldest read.
 func (k *readCache) enable(after int64) (since int64) {
 	k.enabled = true
 	if k.since < after {
@@ -76,7 +75,6 @@ func (k *readCache) enable(after int64) (since int64) {
 	return k.since
 }
 
-// disable disables the cache, keeping its content.
 func (k *readCache) disable() { k.enabled = false }
 
 func (k *readCache) drop() {
@@ -86,7 +84,7 @@ func (k *readCache) drop() {
 	}
 }
 
-// Read reads memory through the cache.
+// Read reads through the cache.
 func (k *readCache) Read(addr uint64, b []byte) (done int) {
 	if i := k.last; i < k.count {
 		if off := addr - k.at[i]; k.size[i] > 0 && off < uint64(k.size[i]) && uint64(len(b)) <= uint64(k.size[i])-off {
@@ -115,7 +113,6 @@ func (k *readCache) Read(addr uint64, b []byte) (done int) {
 
 func (k *readCache) unitBytes(i int) []byte { return k.following(i, i+1) }
 
-// following is the memory of several units in a block.
 func (k *readCache) following(first, end int) []byte {
 	from := first % blockUnits
 	return k.blocks[first/blockUnits][from*cacheUnit : (from+end-first)*cacheUnit]
@@ -123,7 +120,6 @@ func (k *readCache) following(first, end int) []byte {
 
 func slotOf(at uint64) uint64 { return at * 0x9e3779b97f4a7c15 >> (64 - indexBits) } // Fibonacci hashing
 
-// find gives the unit at an address, or −1.
 func (k *readCache) find(at uint64) int {
 	for p := slotOf(at); ; p = (p + 1) % uint64(len(k.index)) {
 		i := int(k.index[p]) - 1
@@ -133,7 +129,7 @@ func (k *readCache) find(at uint64) int {
 	}
 }
 
-// slot makes room for a unit; a full cache is cleared.
+// slot adds a unit that is to be read; a full cache is cleared.
 func (k *readCache) slot(at uint64) int {
 	if k.count == maxCached {
 		k.drop()
@@ -165,10 +161,9 @@ func (k *readCache) load(at uint64) int {
 
 type extent struct{ addr, size uint64 }
 
-// gathers reports whether one call can read several places.
 func (k *readCache) gathers() bool { return k.enabled && k.v.o.Gather != nil }
 
-// request requests a place in user space.
+// request marks a place in user space for readRequested.
 func (k *readCache) request(p extent) {
 	if p.addr < cacheUnit || p.addr >= k.end || p.size == 0 || p.size > maxTogether*k.unit || !k.gathers() {
 		return
@@ -180,7 +175,7 @@ func (k *readCache) request(p extent) {
 	}
 }
 
-// readRequested reads the requested places in order, in few calls.
+// readRequested reads them in order, in few calls.
 func (k *readCache) readRequested() {
 	if k.gathers() {
 		k.gather(k.firstUnread)
@@ -195,7 +190,6 @@ func (k *readCache) fetch(places ...extent) {
 	k.readRequested()
 }
 
-// rereadAll reads all cached units again, in order.
 func (k *readCache) rereadAll() {
 	if k.v.o.Gather == nil {
 		k.drop()
@@ -207,7 +201,7 @@ func (k *readCache) rereadAll() {
 	k.gather(0)
 }
 
-// gather reads the units from one on, failed ones on demand.
+// gather reads the units from index from on; failed ones are read on demand.
 func (k *readCache) gather(from int) {
 	for failed := 0; from < k.count && failed < maxFailed; {
 		n, next := k.collect(from)
@@ -228,7 +222,7 @@ func (k *readCache) gather(from int) {
 	}
 }
 
-// collect makes one call's parts of unread units, adjacent ones joined, and gives the next call's first unit.
+// collect makes one call's parts of unread units, joining adjacent ones; next is the next call's first unit.
 func (k *readCache) collect(from int) (n, next int) {
 	for i := from; i < k.count; i++ {
 		if k.size[i] != unread {

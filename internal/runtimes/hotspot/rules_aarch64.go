@@ -64,7 +64,7 @@ func (v *VM) interpreterA64(b *blob, q *frames.Query) (frames.Rule, *frames.Row,
 // maxSenderTries bounds searches of an interpreter that may be incomplete.
 const maxSenderTries = 16
 
-// knowsSender finds how the interpreter's methods get the caller's sp.
+// knowsSender finds how the interpreter's methods get the caller's sp; false if unknown.
 func (v *VM) knowsSender() bool {
 	if v.a64.KnowsSender() || v.senderTries >= maxSenderTries {
 		return v.a64.KnowsSender()

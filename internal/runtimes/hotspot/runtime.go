@@ -17,12 +17,12 @@ type Runtime struct {
 	managed.NoThreads
 	lib       *frames.Module
 	host      managed.Host
-	vm        *VM // or not yet
+	vm        *VM // nil: not readable yet
 	code      *heuristics.Source
 	tries     int
 	openError error
 	gates     []*gate
-	// refused reports that a walk ended because the machine was starting.
+	// refused: a walk ended because the machine was starting.
 	refused bool
 }
 
@@ -48,8 +48,8 @@ func findJVM(mods []*frames.Module) *frames.Module {
 	return nil
 }
 
-// Attach implements [managed.Runtime]. In the machine's code its rules come first; the origin of other code is decided
-// by a [gate].
+// Attach implements [managed.Runtime]. In the machine's code its rules come first; a [gate] decides on code of unknown
+// origin.
 func (r *Runtime) Attach(h managed.Host) bool {
 	mods := h.Modules()
 	if lib := findJVM(mods); lib != r.lib {
@@ -104,7 +104,7 @@ func (r *Runtime) Name() string {
 	return r.vm.Version()
 }
 
-// Unknown gives why the machine's code is not read, or has no names; nil if neither.
+// Unknown gives why the machine's code is not read or has no names; nil if neither.
 func (r *Runtime) Unknown() error {
 	if r.vm == nil {
 		return r.openError
@@ -117,7 +117,7 @@ func (r *Runtime) Unknown() error {
 
 // Changed implements [managed.Runtime].
 func (r *Runtime) Changed() bool {
-	if r.began() {
+	if r.retryRefused() {
 		return true
 	}
 	return r.vm != nil && r.vm.Changed()
@@ -200,14 +200,14 @@ func (r *Runtime) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if rule, row, ok := r.vm.Rule(q); ok {
 		return rule, row, true
 	}
-	if pc, ok := r.vm.Behind(q); ok {
+	if pc, ok := r.vm.AfterRestore(q); ok {
 		rule, row, ok := r.code.Rule(frames.Query{PC: pc})
 		return rule, row, ok && row == nil && rule.CFAReg == frames.X86RBP
 	}
 	return frames.Rule{}, nil, false
 }
 
-// Blob names the code blob at pc, for tests and measurements.
+// Blob names the code blob at pc.
 func (r *Runtime) Blob(pc uint64) string {
 	if r.vm == nil {
 		return ""

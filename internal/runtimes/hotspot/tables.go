@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	maxEntries = 1 << 14 // JDK 17 has 1,500 fields
+	maxEntries = 1 << 14
 	maxStride  = 256
 	maxName    = 64
 	maxHeaps   = 16
@@ -65,7 +65,7 @@ func (m *memory) name(addr uint64) string {
 type field struct {
 	offset, address uint64
 	short           bool
-	size            uint8 // of a number; else 8
+	size            uint8 // bytes of a number; else 8
 	handle          bool  // an OopHandle: the address of a reference
 }
 
@@ -108,7 +108,7 @@ const (
 	maxPages = 1024
 )
 
-// byPages caches read by pages: the tables have thousands of entries with three names each.
+// byPages caches read by pages.
 func byPages(read func(uint64, []byte) int) func(uint64, []byte) int {
 	pages := map[uint64][]byte{}
 	return func(addr uint64, b []byte) (done int) {
@@ -176,7 +176,6 @@ func readLayout(read func(uint64, []byte) int, symbol func(string) (uint64, bool
 	return l, nil
 }
 
-// lacks names something missing, or "".
 func (l *layout) lacks() string {
 	for _, name := range wantFields {
 		if !l.has([]string{name}) {
@@ -220,7 +219,7 @@ func (l *layout) number(b []byte, name string) int32 {
 	return int32At(b[f.offset:])
 }
 
-// eachEntry calls f for the entries up to one without a name. A table at 0 is empty.
+// eachEntry calls f for each entry, up to one without a name.
 func (m *memory) eachEntry(table, stride, nameAt uint64, f func(entry uint64, name string)) {
 	if table == 0 || stride == 0 || stride > maxStride {
 		m.failed = true

@@ -16,13 +16,13 @@ import (
 // stop-the-world collection. ZGC references must have the colour of objects in place; forwarded objects are rejected.
 // Each object must have the expected class.
 
-// oops is the layout of references and objects, found by trial and proven by classes reached.
+// oops is the layout of references and objects, found by trial and proven by the classes reached.
 type oops struct {
 	header  header
 	wide    bool // references have 8 bytes
 	known   bool
 	thread  uint64 // java.lang.Thread
-	name    uint64 // its offset
+	name    uint64 // offset
 	str     uint64 // java.lang.String
 	value   uint64
 	coder   uint64 // 0: none (JDK 8)
@@ -58,30 +58,30 @@ type namePath struct {
 }
 
 func (t *threads) proveName(id threadID) (string, bool) {
-	count, calm := t.collections()
-	if !calm {
+	count, noPause := t.collections()
+	if !noPause {
 		return "", false
 	}
 	first, ok := t.walk(id.thread)
 	if !ok || first.id != id {
 		return "", false
 	}
-	t.n.vm.cached.rereadAll()
+	t.names.vm.cached.rereadAll()
 	if again, ok := t.walk(id.thread); !ok || again != first {
 		return "", false
 	}
-	t.n.vm.cached.drop()
-	after, calm := t.collections()
-	return first.name, calm && after == count
+	t.names.vm.cached.drop()
+	after, noPause := t.collections()
+	return first.name, noPause && after == count
 }
 
-// collections gives the number of collections that have begun. calm reports that none is stopping the threads.
-func (t *threads) collections() (n int32, calm bool) {
-	l := t.l
+// collections gives the number of collections that have begun. noPause reports that none is stopping the threads.
+func (t *threads) collections() (n int32, noPause bool) {
+	l := t.layout
 	static, total := l.static("Universe::_collectedHeap"), l.offset("CollectedHeap::_total_collections")
 	stops := l.offset(l.active)
-	t.n.vm.cached.fetch(extent{static, 8}, extent{t.heap + total, 4}, extent{t.heap + stops, 1})
-	m := t.n.vm.memory()
+	t.names.vm.cached.fetch(extent{static, 8}, extent{t.heap + total, 4}, extent{t.heap + stops, 1})
+	m := t.names.vm.memory()
 	heap := m.word(static)
 	n = m.int32(heap + total)
 	var active [1]byte
@@ -98,8 +98,8 @@ func (t *threads) walk(thread uint64) (w namePath, ok bool) {
 		return w, false
 	}
 	ref := w.id.object
-	if t.l.fields["JavaThread::_threadObj"].handle { // since 16
-		m := t.n.vm.memory()
+	if t.layout.fields["JavaThread::_threadObj"].handle { // since 16
+		m := t.names.vm.memory()
 		if ref = m.word(ref); m.failed {
 			return w, false
 		}
@@ -119,7 +119,7 @@ func (t *threads) walk(thread uint64) (w namePath, ok bool) {
 
 // colours gives ZGC's masks, 0 for other collectors.
 func (t *threads) colours() (bad, shift uint64, ok bool) {
-	m, l := t.n.vm.memory(), t.l
+	m, l := t.names.vm.memory(), t.layout
 	for _, set := range wantColours {
 		if !l.has(set) {
 			continue
@@ -138,26 +138,26 @@ func (t *threads) colours() (bad, shift uint64, ok bool) {
 	return bad, shift, !m.failed && shift < 32
 }
 
-// address decodes a reference; false if the object may have been moved.
+// address decodes a reference; false if the object may have moved.
 func (w *namePath) address(ref uint64) (uint64, bool) {
 	at := ref >> w.shift
 	return at, ref&w.bad == 0 && at != 0 && at%8 == 0
 }
 
-// follow reads a reference of 4 or 8 bytes, whichever is proven.
+// follow reads a reference of 4 or 8 bytes, whichever leads to an object that is accepts.
 func (t *threads) follow(w *namePath, at uint64, is func(uint64) bool) (uint64, bool) {
 	o := &t.oops
 	if (!o.known || !o.wide) && w.bad == 0 {
-		m := t.n.vm.memory()
+		m := t.names.vm.memory()
 		narrow := uint64(uint32(m.int32(at)))
-		base, shift := m.word(t.l.static(t.l.oops[0])), m.int32(t.l.static(t.l.oops[1]))
+		base, shift := m.word(t.layout.static(t.layout.oops[0])), m.int32(t.layout.static(t.layout.oops[1]))
 		if to, ok := w.address(base + narrow<<(shift&31)); !m.failed && narrow != 0 && ok && is(to) {
 			o.known, o.wide = true, false
 			return to, true
 		}
 	}
 	if !o.known || o.wide {
-		m := t.n.vm.memory()
+		m := t.names.vm.memory()
 		if to, ok := w.address(m.word(at)); !m.failed && ok && is(to) {
 			o.known, o.wide = true, true
 			return to, true
@@ -167,12 +167,12 @@ func (t *threads) follow(w *namePath, at uint64, is func(uint64) bool) (uint64, 
 }
 
 func (t *threads) klassOf(object uint64, h header) uint64 {
-	m := t.n.vm.memory()
+	m := t.names.vm.memory()
 	mark := m.word(object)
 	if m.failed || mark&markMoved == markMoved {
 		return 0
 	}
-	at := object + t.l.offset(t.l.klassAt)
+	at := object + t.layout.offset(t.layout.klassAt)
 	var narrow uint64
 	switch h {
 	case headerWide:
@@ -185,7 +185,7 @@ func (t *threads) klassOf(object uint64, h header) uint64 {
 	default:
 		narrow = mark >> compactShift
 	}
-	base, shift := m.word(t.l.static(t.l.klasses[0])), m.int32(t.l.static(t.l.klasses[1]))
+	base, shift := m.word(t.layout.static(t.layout.klasses[0])), m.int32(t.layout.static(t.layout.klasses[1]))
 	if m.failed || narrow == 0 {
 		return 0
 	}
@@ -196,16 +196,16 @@ func (t *threads) className(klass uint64) string {
 	if klass == 0 || klass%8 != 0 {
 		return ""
 	}
-	m := t.n.vm.memory()
-	symbol := m.word(klass + t.l.offset("Klass::_name"))
+	m := t.names.vm.memory()
+	symbol := m.word(klass + t.layout.offset("Klass::_name"))
 	if m.failed {
 		return ""
 	}
-	name, _ := t.n.text(symbol)
+	name, _ := t.names.symbolText(symbol)
 	return name
 }
 
-// isThread reports a java.lang.Thread or a subclass's object.
+// isThread reports whether object is a java.lang.Thread. The first one fixes the layout.
 func (t *threads) isThread(object uint64) bool {
 	o := &t.oops
 	for h := headerNarrow; h <= headerCompact; h++ {
@@ -226,7 +226,7 @@ func (t *threads) isThread(object uint64) bool {
 	return false
 }
 
-// threadClass gives java.lang.Thread if klass is a subclass, or that.
+// threadClass gives the address of java.lang.Thread if klass is that or a subclass, else 0.
 func (t *threads) threadClass(klass uint64) uint64 {
 	for range maxSupers {
 		if klass == 0 || klass%8 != 0 {
@@ -235,8 +235,8 @@ func (t *threads) threadClass(klass uint64) uint64 {
 		if known := t.oops.thread; known == klass || known == 0 && t.className(klass) == "java/lang/Thread" {
 			return klass
 		}
-		m := t.n.vm.memory()
-		if klass = m.word(klass + t.l.offset("Klass::_super")); m.failed {
+		m := t.names.vm.memory()
+		if klass = m.word(klass + t.layout.offset("Klass::_super")); m.failed {
 			return 0
 		}
 	}
@@ -264,7 +264,6 @@ func (t *threads) isString(object uint64) bool {
 	return ok
 }
 
-// isText reports a String's array.
 func (t *threads) isText(object uint64) bool {
 	o := &t.oops
 	k := t.klassOf(object, o.header)
@@ -279,8 +278,8 @@ func (t *threads) isText(object uint64) bool {
 		return false
 	}
 	// klass.hpp: 0xc0, header size, element type, log2 of its size
-	m := t.n.vm.memory()
-	helper := uint32(m.int32(k + t.l.offset("Klass::_layout_helper")))
+	m := t.names.vm.memory()
+	helper := uint32(m.int32(k + t.layout.offset("Klass::_layout_helper")))
 	content := uint64(helper >> 16 & 0xff)
 	if m.failed || helper>>24 != 0xc0 || helper>>8&0xff != element || uint64(1)<<(helper&0xff) != unit ||
 		content < o.lengthAt()+4 {
@@ -302,7 +301,7 @@ func (o *oops) lengthAt() uint64 {
 }
 
 func (t *threads) content(w *namePath) (string, bool) {
-	o, m := &t.oops, t.n.vm.memory()
+	o, m := &t.oops, t.names.vm.memory()
 	size := uint64(uint32(m.int32(w.text+o.lengthAt()))) * o.unit
 	var coder [1]byte
 	if o.coder != 0 {
@@ -318,7 +317,7 @@ func (t *threads) content(w *namePath) (string, bool) {
 	return characters(b, o.unit == 2 || coder[0] == 1)
 }
 
-// characters decodes Latin 1 or UTF-16; false if not printable.
+// characters decodes Latin-1 or UTF-16 (wide); false if not printable.
 func characters(b []byte, wide bool) (string, bool) {
 	var s strings.Builder
 	if !wide {

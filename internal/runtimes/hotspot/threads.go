@@ -14,7 +14,6 @@ import (
 // Each thread in the machine's list leads to its kernel id and java.lang.Thread. Both can change during reads
 // (threadnames.go).
 
-// wantThread are the fields that are needed in all releases.
 var wantThread = []string{
 	"OSThread::_thread_id", "JavaThread::_threadObj", "Klass::_super", "Klass::_layout_helper",
 	"InstanceKlass::_constants",
@@ -65,7 +64,7 @@ type threadLayout struct {
 	osThread, active, klassAt      string
 }
 
-// maxThreadOffset bounds offsets; a JavaThread has about 2,000 bytes.
+// maxThreadOffset bounds the fields' offsets, in bytes.
 const maxThreadOffset = 1 << 15
 
 // threadLayout chooses the alternatives; false if incomplete.
@@ -93,23 +92,23 @@ const (
 )
 
 type threads struct {
-	n          *Names
-	l          *threadLayout
-	lacks      bool
-	list       uint64
-	read       int64 // of the list
-	byTID      map[int]threadID
-	proven     map[int]proven // by thread id
-	oops       oops
-	heap       uint64   // its address
-	also       []string // fields of a JavaThread for waits
-	prefetched []extent
-	// postponed reports that a requested name could not be proven.
+	names       *Names
+	layout      *threadLayout
+	incomplete  bool
+	list        uint64
+	read        int64 // of the list
+	byTID       map[int]threadID
+	proven      map[int]proven // by thread id
+	oops        oops
+	heap        uint64
+	extraFields []string // fields of a JavaThread for waits
+	prefetched  []extent
+	// postponed: a requested name could not be proven.
 	postponed bool
 	buf       [8 * 128]byte
 }
 
-// proven is a thread's last proven name.
+// proven is a name as last proven.
 type proven struct {
 	id   threadID
 	name string
@@ -129,8 +128,8 @@ func (n *Names) ThreadName(tid int) (name string, ok bool) {
 	return n.threads.name(tid)
 }
 
-// Role implements [managed.Threads]. Collectors are not Java threads: a listed thread with such a name is the
-// program's. Other Java threads of the machine are recognized by name. It uses the last name query's list.
+// Role implements [managed.Threads], with the list of the last name query. Collectors are not Java threads: a listed
+// thread with such a name is the program's. Other Java threads of the machine are recognized by name.
 func (n *Names) Role(tid int, name string) (string, bool) {
 	if !n.threadsReady() {
 		return "", false
@@ -144,25 +143,25 @@ func (n *Names) Role(tid int, name string) (string, bool) {
 
 func (n *Names) threadsReady() bool {
 	t := &n.threads
-	if n.layout == nil || t.lacks {
+	if n.layout == nil || t.incomplete {
 		return false
 	}
-	if t.l == nil {
-		t.n = n
+	if t.layout == nil {
+		t.names = n
 		t.byTID, t.proven = map[int]threadID{}, map[int]proven{}
 		l, ok := n.vm.layout.threadLayout()
-		if t.l = l; !ok {
-			t.lacks = true
+		if t.layout = l; !ok {
+			t.incomplete = true
 			return false
 		}
 	}
 	return true
 }
 
-// name gives a thread's name, the last proven one while unreadable.
+// name proves a thread's name; while that fails it gives the last proven one.
 func (t *threads) name(tid int) (string, bool) {
 	known, ok := t.begin(tid)
-	defer t.n.vm.cached.disable()
+	defer t.names.vm.cached.disable()
 	if !ok {
 		delete(t.proven, tid)
 		return "", false
@@ -184,9 +183,9 @@ func (t *threads) name(tid int) (string, bool) {
 	return was.name, was.id == id
 }
 
-// begin begins a query for a thread; the count of collections is read first.
+// begin begins a query for a thread by reading known places, the count of collections first.
 func (t *threads) begin(tid int) (id threadID, ok bool) {
-	k := t.n.vm.cached
+	k := t.names.vm.cached
 	k.disable()
 	t.update()
 	k.drop()
@@ -194,7 +193,7 @@ func (t *threads) begin(tid int) (id threadID, ok bool) {
 	if id, ok = t.byTID[tid]; !ok {
 		return id, false
 	}
-	l := t.l
+	l := t.layout
 	at := func(name string) extent { return extent{l.static(name), 8} }
 	of := func(thread uint64, name string) extent { return extent{thread + l.offset(name), 8} }
 	t.prefetched = append(t.prefetched[:0], at("Universe::_collectedHeap"),
@@ -206,7 +205,7 @@ func (t *threads) begin(tid int) (id threadID, ok bool) {
 			t.prefetched = append(t.prefetched, at(set[0]))
 		}
 	}
-	for _, name := range t.also {
+	for _, name := range t.extraFields {
 		t.prefetched = append(t.prefetched, of(id.thread, name))
 	}
 	k.fetch(t.prefetched...)
@@ -214,40 +213,40 @@ func (t *threads) begin(tid int) (id threadID, ok bool) {
 }
 
 func (t *threads) update() {
-	now := t.n.clock()
+	now := t.names.clock()
 	if t.read != 0 && now-t.read < listEvery {
 		return
 	}
-	m := t.n.vm.memory()
-	head := m.word(t.l.static(t.l.list[0]))
-	if m.failed || head == t.list && len(t.l.list) == 3 {
+	m := t.names.vm.memory()
+	head := m.word(t.layout.static(t.layout.list[0]))
+	if m.failed || head == t.list && len(t.layout.list) == 3 {
 		return
 	}
 	t.read, t.list = now, head
 	clear(t.byTID)
-	if len(t.l.list) == 3 {
+	if len(t.layout.list) == 3 {
 		t.readList(head)
 		return
 	}
-	next := t.l.offset(t.l.list[1])
+	next := t.layout.offset(t.layout.list[1])
 	for i := 0; i < maxThreads && head != 0; i++ {
 		t.add(head)
-		head = t.n.vm.memory().word(head + next)
+		head = t.names.vm.memory().word(head + next)
 	}
 }
 
-// readList reads a ThreadsList, replaced when threads start or end.
+// readList reads a ThreadsList, which the machine replaces when threads start or end.
 func (t *threads) readList(list uint64) {
-	m := t.n.vm.memory()
-	count := uint64(uint32(m.int32(list + t.l.offset(t.l.list[1]))))
-	at := m.word(list + t.l.offset(t.l.list[2]))
+	m := t.names.vm.memory()
+	count := uint64(uint32(m.int32(list + t.layout.offset(t.layout.list[1]))))
+	at := m.word(list + t.layout.offset(t.layout.list[2]))
 	if m.failed || count > maxThreads {
 		t.list = 0
 		return
 	}
 	for done := uint64(0); done < count; {
 		b := t.buf[:min(8*(count-done), uint64(len(t.buf)))]
-		if !t.n.vm.memory().bytes(at+8*done, b) {
+		if !t.names.vm.memory().bytes(at+8*done, b) {
 			t.list = 0
 			return
 		}
@@ -268,12 +267,12 @@ func (t *threads) identify(thread uint64) (id threadID, ok bool) {
 	if thread == 0 || thread%8 != 0 {
 		return id, false
 	}
-	m := t.n.vm.memory()
-	id.thread, id.osThread = thread, m.word(thread+t.l.offset(t.l.osThread))
-	id.object = m.word(thread + t.l.offset("JavaThread::_threadObj"))
+	m := t.names.vm.memory()
+	id.thread, id.osThread = thread, m.word(thread+t.layout.offset(t.layout.osThread))
+	id.object = m.word(thread + t.layout.offset("JavaThread::_threadObj"))
 	if m.failed || id.osThread == 0 || id.osThread%8 != 0 {
 		return id, false
 	}
-	id.tid = int(m.int32(id.osThread + t.l.offset("OSThread::_thread_id")))
+	id.tid = int(m.int32(id.osThread + t.layout.offset("OSThread::_thread_id")))
 	return id, !m.failed && id.tid > 0
 }

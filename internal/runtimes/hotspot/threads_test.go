@@ -74,7 +74,7 @@ func newThreaded(t testing.TB, release string) *threaded {
 	m.put(m.list, list)
 	m.n = v.Names()
 	v.heapOf(code)
-	m.n.begun(code)
+	m.n.readFirstMoment(code)
 	return m
 }
 

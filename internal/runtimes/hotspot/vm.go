@@ -12,21 +12,19 @@ import (
 
 // Options are the inputs of a [VM].
 type Options struct {
-	// Arch is the process's architecture.
 	Arch frames.Arch
 	// Symbol gives the run-time address of a symbol of libjvm.so; false if none.
 	Symbol func(name string) (uint64, bool)
-	// Read reads memory and gives the number of bytes.
-	Read func(addr uint64, b []byte) int
-	// ReadCode reads instructions likewise, and records them to detect changes.
+	Read   func(addr uint64, b []byte) int
+	// ReadCode reads instructions likewise; changes to them are detected.
 	ReadCode func(addr uint64, b []byte) int
-	// Gather reads several regions in one call ([managed.Gatherer]); nil: single reads.
+	// Gather reads several regions in one call ([managed.Gatherer]); nil: none.
 	Gather func(parts []frames.Region) int
-	// Flow follows instructions; nil: pushes in compiled code mostly go undetected.
+	// Flow follows instructions; nil: most pushes in compiled code go undetected.
 	Flow Flow
 }
 
-// Flow follows instructions, as [prywalk/heuristics.Source].
+// Flow follows instructions, as [prywalk/heuristics.Source] does.
 type Flow interface {
 	// ReturnCFA gives the CFA at pc by the path to a return within [lo, hi); false if none.
 	ReturnCFA(pc, lo, hi uint64) (heuristics.CFA, bool)
@@ -37,14 +35,12 @@ type Flow interface {
 	LevelAfter(pc uint64) bool
 }
 
-// VM is the virtual machine of one process. It implements [frames.RuleSource] for run-time addresses, for one goroutine
-// at a time.
+// VM is the virtual machine of one process, a [frames.RuleSource] for run-time addresses, for one goroutine at a time.
 type VM struct {
 	*codeCache
-	names   *Names
-	version string
-	a64     *aarch64.Rules // nil on x86-64
-	// Searches of the interpreter.
+	names       *Names
+	version     string
+	a64         *aarch64.Rules // nil on x86-64
 	senderTries int
 }
 
@@ -127,7 +123,7 @@ func (v *VM) caller(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) {
 		return framed(usual), nil, true
 	case b.kind == kindException && b.frame > 0:
 		return framed(8 * b.frame), nil, true
-	case b.kind.assembly():
+	case b.kind.isAssembly():
 		if r, row, ok := v.inForwardException(q.PC); ok || b.kind != kindRoutines {
 			return r, row, ok
 		}
@@ -145,13 +141,13 @@ func (v *VM) caller(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{}, nil, false
 }
 
-// Behind gives, for a return address in a stub that saved all registers, the place after their restoration, where the
-// stub's own frame shows, with rbp as during the call.
-func (v *VM) Behind(q frames.Query) (pc uint64, ok bool) {
+// AfterRestore gives, for a return address in a stub that saved all registers, the place after their restoration, where
+// the stub's own frame is valid with rbp as during the call.
+func (v *VM) AfterRestore(q frames.Query) (pc uint64, ok bool) {
 	if !q.Caller || v.a64 != nil {
 		return 0, false
 	}
-	if b, ok := v.find(q.PC); !ok || !b.kind.assembly() {
+	if b, ok := v.find(q.PC); !ok || !b.kind.isAssembly() {
 		return 0, false
 	}
 	code := v.code(q.PC, maxRestores)
@@ -169,7 +165,8 @@ func framed(size int32) frames.Rule {
 	return r
 }
 
-// interpreted is the interpreter's frame, with the caller's rbp, return address, and sp without arguments.
+// interpreted is the row of an interpreter frame, which holds the caller's rbp, return address and sp without
+// arguments.
 var interpreted = frames.Row{
 	CFAReg: frames.X86RBP, CFAOff: -8, CFADeref: true,
 	RA: frames.RegRule{Kind: frames.RuleRegOffset, Reg: frames.X86RBP, Off: 8},

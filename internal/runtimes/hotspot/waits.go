@@ -10,12 +10,11 @@ import (
 
 // # Waits of threads
 //
-// A JavaThread has the monitor it enters or waits in; its java.lang.Thread has a status and the object it is parked
-// for. The thread itself writes these, so they are valid if it has not run until the read. As objects move, the path is
-// read twice (threadnames.go). A monitor's owner is as of the read. A woken thread stopped by a safepoint still has its
-// wait.
+// A JavaThread has the monitor that it enters or waits in; its java.lang.Thread has a status and the object that it is
+// parked for. The thread writes these itself, so they are valid if it has not run until the read. As objects move, the
+// path is read twice (threadnames.go). A monitor's owner is as of the read. A woken thread that a safepoint stops still
+// has its wait.
 
-// Needed for waits.
 var (
 	wantMonitor = []string{"ObjectMonitor::_object", "ObjectMonitor::_owner"}
 	wantPending = [][]string{
@@ -37,7 +36,7 @@ const (
 	statusParked   = 1 << 9
 )
 
-// handleMonitors is the first release with object handles in monitors.
+// handleMonitors is the first release whose monitors hold object handles.
 const handleMonitors = 16
 
 // markInflated is in bits 0 and 1 of the mark of an object with a monitor (markWord.hpp).
@@ -60,7 +59,6 @@ type waitFields struct {
 	sync, exclusive uint64 // of AbstractOwnableSynchronizer
 }
 
-// waitState is one reading of the path.
 type waitState struct {
 	kind    managed.WaitKind
 	monitor uint64
@@ -68,7 +66,7 @@ type waitState struct {
 	class   string
 	timed   bool
 	owner   int
-	// anonymous reports that the owner was found by objects' addresses.
+	// anonymous: the owner was found by addresses of objects.
 	anonymous bool
 }
 
@@ -85,9 +83,9 @@ func (n *Names) Waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
 			t.pending = nil
 		}
 		t.owner = l.first(wantOwner)
-		t.also = slices.Concat(t.pending, t.owner)
+		t.extraFields = slices.Concat(t.pending, t.owner)
 		if l.has(wantVirtual) {
-			t.also = append(t.also, wantVirtual...)
+			t.extraFields = append(t.extraFields, wantVirtual...)
 		}
 		for _, name := range slices.Concat(wantWaits...) {
 			if l.offset(name) > maxThreadOffset {
@@ -122,23 +120,23 @@ func (n *Names) Waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
 	return w, true
 }
 
-// prove reads the path twice. later reports that it is incomplete, as a collector was active.
+// prove reads a wait twice. later reports that it is incomplete because a collector stopped the threads.
 func (t *waiters) prove(id threadID) (w waitState, later, ok bool) {
-	count, calm := t.collections()
-	first, ok := t.state(id, calm)
+	count, noPause := t.collections()
+	first, ok := t.state(id, noPause)
 	if !ok {
-		return w, !calm, false
+		return w, !noPause, false
 	}
 	w = first
 	w.owner = t.ownerOf(&w)
-	t.n.vm.cached.rereadAll()
-	again, ok := t.state(id, calm)
+	t.names.vm.cached.rereadAll()
+	again, ok := t.state(id, noPause)
 	if !ok || again.kind != first.kind || again.monitor != first.monitor || again.timed != first.timed {
 		return w, true, false
 	}
-	t.n.vm.cached.drop()
+	t.names.vm.cached.drop()
 	after, still := t.collections()
-	if later = !calm || !still || after != count || again != first; !later {
+	if later = !noPause || !still || after != count || again != first; !later {
 		return w, false, true
 	}
 	w.object, w.class = 0, "" // the kind remains valid
@@ -148,10 +146,10 @@ func (t *waiters) prove(id threadID) (w waitState, later, ok bool) {
 	return w, true, true
 }
 
-// state reads the path once; without calm, of objects only the status.
-func (t *waiters) state(id threadID, calm bool) (w waitState, ok bool) {
-	m := t.n.vm.memory()
-	pending, waiting := m.word(id.thread+t.l.offset(t.pending[0])), m.word(id.thread+t.l.offset(t.pending[1]))
+// state reads a wait once; while a collector stops the threads only the monitors.
+func (t *waiters) state(id threadID, noPause bool) (w waitState, ok bool) {
+	m := t.names.vm.memory()
+	pending, waiting := m.word(id.thread+t.layout.offset(t.pending[0])), m.word(id.thread+t.layout.offset(t.pending[1]))
 	if m.failed {
 		return w, false
 	}
@@ -163,7 +161,7 @@ func (t *waiters) state(id threadID, calm bool) (w waitState, ok bool) {
 		if w.monitor%8 != 0 {
 			return w, false
 		}
-		if calm {
+		if noPause {
 			w.object, w.class = t.monitorObject(w.monitor)
 			if _, status, ok := t.status(id); ok && w.kind == managed.WaitObject {
 				w.timed = status&statusTimed != 0
@@ -171,18 +169,18 @@ func (t *waiters) state(id threadID, calm bool) (w waitState, ok bool) {
 		}
 		return w, true
 	}
-	if !calm {
+	if !noPause {
 		return w, false
 	}
 	return t.byStatus(id)
 }
 
-// monitorObject gives a monitor's object and its class; 0 if unproven. A reference may lead to an old copy (ZGC), of
-// the same class: its mark must lead to the monitor.
+// monitorObject gives a monitor's object and class; 0 and "" if unproven. A reference may lead to an old copy (ZGC) of
+// the same class, whose mark must lead to the monitor.
 func (t *waiters) monitorObject(monitor uint64) (object uint64, class string) {
-	m := t.n.vm.memory()
-	ref := m.word(monitor + t.l.offset("ObjectMonitor::_object"))
-	if t.n.layout.major >= handleMonitors {
+	m := t.names.vm.memory()
+	ref := m.word(monitor + t.layout.offset("ObjectMonitor::_object"))
+	if t.names.layout.major >= handleMonitors {
 		ref = m.word(ref)
 	}
 	var w namePath
@@ -194,7 +192,7 @@ func (t *waiters) monitorObject(monitor uint64) (object uint64, class string) {
 	if object == 0 || object%8 != 0 {
 		return 0, ""
 	}
-	m = t.n.vm.memory()
+	m = t.names.vm.memory()
 	mark := m.word(object)
 	if m.failed || mark&3 != markInflated || !fresh && mark&^3 != monitor {
 		return 0, ""
@@ -216,13 +214,13 @@ func (t *waiters) plain(ref uint64) (uint64, bool) {
 }
 
 func (t *waiters) classOf(object uint64) string {
-	if t.oops.header == headerOpen && !t.learn() {
+	if t.oops.header == headerOpen && !t.learnOops() {
 		return ""
 	}
 	return string(readable([]byte(t.className(t.klassOf(object, t.oops.header)))))
 }
 
-func (t *waiters) learn() bool {
+func (t *waiters) learnOops() bool {
 	for _, id := range t.byTID {
 		if _, ok := t.walk(id.thread); ok {
 			return true

@@ -4,8 +4,8 @@ package aarch64
 
 import "prywalk/frames"
 
-// Adapter gives the rule in an adapter between interpreted and compiled code, at an instruction or return address; the
-// return address is in x30. From the interpreter (gen_i2c_adapter):
+// Adapter gives the rule in an adapter between interpreted and compiled code, with the return address in x30. From the
+// interpreter (gen_i2c_adapter):
 //
 //	[sub x8, sp, #…; and sp, x8, #-16;] …; br x8
 //

@@ -16,10 +16,10 @@
 //	sp ───────────────► └───────────┘
 //
 // CFA − sp is the frame size in the code's header, plus words pushed within the frame, which the next change of sp on
-// the path gives. Before and after the frame's life the return address is in x30 and the CFA is sp.
+// the path shows. Before the frame is made and after it is removed, the return address is in x30 and the CFA is sp.
 //
 // The interpreter's x29 points to the pair, above the caller's sp. While that frame is made, the caller's sp is in a
-// register, which differs between releases and is read from the interpreter's code.
+// register that differs between releases, and is read from the interpreter's code.
 //
 // # Sources
 //

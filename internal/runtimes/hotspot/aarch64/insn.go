@@ -20,7 +20,7 @@ func (w insn) rn() uint8  { return uint8(w >> 5 & 31) }
 func (w insn) rt2() uint8 { return uint8(w >> 10 & 31) }
 
 const (
-	regSP = frames.ARM64SP // or no register
+	regSP = frames.ARM64SP // or no register (xzr)
 	regFP = frames.ARM64FP
 	regLR = frames.ARM64LR
 )
@@ -36,11 +36,11 @@ const (
 	pushX0LR  insn = 0xa9bf7be0 // stp x0, x30, [sp, #-16]!
 	popX0LR   insn = 0xa8c17be0 // ldp x0, x30, [sp], #16
 	popCrumb  insn = 0x910043ff // add sp, sp, #16
-	loadNext  insn = 0x58000048 // ldr x8, the word after the next instruction
+	loadNext  insn = 0x58000048 // ldr x8, literal after the next instruction
 	jumpX8    insn = 0xd61f0100 // br x8
 	nop       insn = 0xd503201f
 	isb       insn = 0xd5033fdf
-	pairAtSP  insn = 0xa9007bfd // stp x29, x30, [sp, #…], offset 0
+	pairAtSP  insn = 0xa9007bfd // stp x29, x30, [sp, #0]
 	pairOfSP  insn = 0xa9407bfd // ldp likewise
 	pairMask       = 0xffc07fff
 	wordBytes      = 8
@@ -51,11 +51,11 @@ type flow uint8
 
 const (
 	flowNext flow = iota
-	flowCond      // on or elsewhere
-	flowJump      // elsewhere
+	flowCond      // conditional
+	flowJump
 	flowCall
 	flowReturn
-	flowAway // to a register's address, or nowhere
+	flowAway // to a register's address; or a trap
 )
 
 type change uint8
@@ -67,7 +67,7 @@ const (
 	sets
 )
 
-// flow also gives a jump's distance from the instruction.
+// flow gives the kind of control flow, and a jump's distance in bytes from the instruction.
 func (w insn) flow() (f flow, to int64) {
 	switch {
 	case w.is(0xfc000000, 0x14000000): // b
@@ -92,7 +92,7 @@ func (w insn) flow() (f flow, to int64) {
 	return flowNext, 0
 }
 
-// stack gives the effect on sp, in bytes if it raises or lowers it.
+// stack gives the effect on sp, with the number of bytes if it raises or lowers sp.
 func (w insn) stack() (c change, n int64) {
 	switch {
 	case w.is(0x1f800000, 0x11000000): // add, sub of a constant
@@ -150,7 +150,7 @@ func (w insn) addsImmediate() (change, int64) {
 	return changeBy(n)
 }
 
-// pairScale is the size of a register of a pair, in bytes.
+// pairScale is the size in bytes of each register of a pair.
 func (w insn) pairScale() int64 {
 	opc := uint32(w) >> 30
 	if w.is(1<<26, 1<<26) {

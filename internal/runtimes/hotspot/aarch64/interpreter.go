@@ -8,13 +8,12 @@ func interpreted() (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{CFAReg: regFP, Method: frames.MethodCFI}, Interpreted, true
 }
 
-// maxEntry bounds a method's entry, in bytes.
 const maxEntry = 4096
 
 type entry struct {
 	setsFP       uint64 // of add x29, sp, #…
-	storesSender uint64 // of the caller's sp's store
-	sender       uint8  // its register
+	storesSender uint64 // of the store of the caller's sp
+	sender       uint8  // register of the caller's sp
 }
 
 // entryOf finds the code that makes the frame: add x29, sp, #n; …; stp xzr, sender, [sp, #n-16].
@@ -39,7 +38,7 @@ func (v window) entryOf() (e entry) {
 
 const maxStore = 8
 
-// LearnSender reads the register of the caller's sp from a method's entry.
+// LearnSender finds the register of the caller's sp in a method's entry, and reports whether it is known.
 func (r *Rules) LearnSender(p *Piece) bool {
 	if r.sender == 0 {
 		v := window{p.Begin, r.Code(p.Begin, min(p.End-p.Begin, maxEntry))}
@@ -57,7 +56,7 @@ func (r *Rules) Entry(p *Piece, pc uint64) (rule frames.Rule, row *frames.Row, o
 	e := v.entryOf()
 	switch {
 	case e.setsFP == 0:
-		return r.inKnown(v, pc)
+		return r.inIntrinsic(v, pc)
 	case pc <= e.setsFP:
 		rule, row, ok = inLR(bySender(e.sender))
 		return rule, row, ok && !v.callsBefore(pc)
@@ -71,7 +70,7 @@ func (r *Rules) Entry(p *Piece, pc uint64) (rule frames.Rule, row *frames.Row, o
 	return r.Interpreter(p, pc)
 }
 
-// callsBefore reports a call before an address, which changes x30.
+// callsBefore reports whether a call, which changes x30, may precede pc.
 func (v window) callsBefore(pc uint64) bool {
 	for q := v.low; q < pc; q += insnBytes {
 		if w, ok := v.at(q); !ok || w.calls() {
@@ -81,9 +80,9 @@ func (v window) callsBefore(pc uint64) bool {
 	return false
 }
 
-// inKnown gives the rule in an intrinsic, which has no frame.
-func (r *Rules) inKnown(v window, pc uint64) (frames.Rule, *frames.Row, bool) {
-	if rule, row, ok := v.inCall(pc); ok {
+// inIntrinsic gives the rule in an intrinsic, which has no frame.
+func (r *Rules) inIntrinsic(v window, pc uint64) (frames.Rule, *frames.Row, bool) {
+	if rule, row, ok := v.afterIntrinsicCall(pc); ok {
 		return rule, row, true
 	}
 	if r.sender == 0 || v.callsBefore(pc) {
@@ -104,21 +103,21 @@ func (r *Rules) inKnown(v window, pc uint64) (frames.Rule, *frames.Row, bool) {
 // InterpreterCaller gives the rule at a return address in the interpreter.
 func (r *Rules) InterpreterCaller(p *Piece, pc uint64) (frames.Rule, *frames.Row, bool) {
 	v := r.around(p, pc)
-	if rule, row, ok := v.inCall(pc); ok {
+	if rule, row, ok := v.afterIntrinsicCall(pc); ok {
 		return rule, row, true
 	}
 	return v.inActivation(pc, true)
 }
 
-// Interpreter gives the rule in the interpreter, except in methods' entries.
+// Interpreter gives the rule in the interpreter, except in method entries.
 func (r *Rules) Interpreter(p *Piece, pc uint64) (frames.Rule, *frames.Row, bool) {
 	v := r.around(p, pc)
 	return v.inActivation(pc, false)
 }
 
-// inCall gives the rule after an intrinsic's call, if br reg follows directly
+// afterIntrinsicCall gives the rule after an intrinsic's call that br reg directly follows
 // (TemplateInterpreterGenerator::generate_math_entry).
-func (v window) inCall(pc uint64) (rule frames.Rule, row *frames.Row, ok bool) {
+func (v window) afterIntrinsicCall(pc uint64) (rule frames.Rule, row *frames.Row, ok bool) {
 	last, _ := v.at(pc - insnBytes)
 	w, _ := v.at(pc)
 	if !last.calls() || !w.is(0xfffffc1f, 0xd61f0000) || w.rn() < 19 || w.rn() >= regFP {
@@ -155,7 +154,7 @@ func (v window) inActivation(pc uint64, caller bool) (frames.Rule, *frames.Row, 
 			if !v.endsActivation(at) {
 				break
 			}
-			return v.ended(at+insnBytes, pc, caller)
+			return v.afterActivation(at+insnBytes, pc, caller)
 		}
 		if f, _ := w.flow(); f == flowJump || f == flowReturn || f == flowAway {
 			break
@@ -164,7 +163,7 @@ func (v window) inActivation(pc uint64, caller bool) (frames.Rule, *frames.Row, 
 	return interpreted()
 }
 
-// endsActivation reports whether a pop ends an interpreted frame.
+// endsActivation reports whether the pop at an address ends an interpreted frame.
 func (v window) endsActivation(at uint64) bool {
 	for i := uint64(1); i <= maxEnd; i++ {
 		w, _ := v.at(at + i*insnBytes)
@@ -181,13 +180,13 @@ func (v window) endsActivation(at uint64) bool {
 	return false
 }
 
-// maxEnd bounds the instructions to sp's restoration.
+// maxEnd bounds the instructions until sp is restored.
 const maxEnd = 6
 
-// ended gives the rule at pc after the end of a frame; the code continues at from.
-func (v window) ended(from, pc uint64, caller bool) (frames.Rule, *frames.Row, bool) {
-	// back reports that sp was the caller's; since then pushed bytes were pushed, the return address first if stored.
-	// lost reports that x30 is no longer the return address.
+// afterActivation gives the rule at pc after the pop that ends a frame; from is the instruction after the pop.
+func (v window) afterActivation(from, pc uint64, caller bool) (frames.Rule, *frames.Row, bool) {
+	// back: sp was the caller's; since then pushed bytes were pushed, the return address first if stored. lost: x30 no
+	// longer holds the return address.
 	back, stored, lost, pushed := false, false, false, int64(0)
 	for q := from; q < pc; q += insnBytes {
 		w, ok := v.at(q)
@@ -222,11 +221,11 @@ func (v window) ended(from, pc uint64, caller bool) (frames.Rule, *frames.Row, b
 	case back:
 		return leaf, nil, true
 	}
-	return inLR(bySender(v.givenTo(pc)))
+	return inLR(bySender(v.senderAfterPop(pc)))
 }
 
-// givenTo gives the register with the caller's sp after the pop: x20, or a later one (JDK 25).
-func (v window) givenTo(pc uint64) uint8 {
+// senderAfterPop gives the register with the caller's sp after the pop: x20, or one that is moved there later (JDK 25).
+func (v window) senderAfterPop(pc uint64) uint8 {
 	for i := uint64(0); i < maxEnd; i++ {
 		w, _ := v.at(pc + i*insnBytes)
 		if w.is(0xffe0ffff, 0xaa0003e0|regESP) { // mov x20, reg

@@ -10,13 +10,13 @@ func (r *Rules) Method(p *Piece, pc uint64) (frames.Rule, *frames.Row, bool) {
 		return frames.Rule{}, nil, false
 	}
 	v := r.around(p, pc)
-	if v.onward(pc) || v.leavesByPoll(p, pc) {
+	if v.inCallStub(pc) || v.leavesByPoll(p, pc) {
 		return leaf, nil, true
 	}
 	if pc < p.Complete {
-		return r.making(p, pc)
+		return r.beforeComplete(p, pc)
 	}
-	if rule, ok := v.makes(p, pc); ok { // on-stack replacement
+	if rule, ok := v.duringPrologue(p, pc); ok { // on-stack replacement
 		return rule, nil, true
 	}
 	size, gone := v.frameAt(p, pc)
@@ -33,7 +33,7 @@ func (r *Rules) MethodCaller(p *Piece, pc uint64) (frames.Rule, *frames.Row, boo
 	}
 	v := r.around(p, pc)
 	if p.Assembly {
-		// As the machine walks it; the place may be pushed before a call of C (aarch64_enc_java_to_runtime).
+		// As the machine walks it. The return address may be pushed before a call of C (aarch64_enc_java_to_runtime).
 		if w, _ := v.at(pc); w == popCrumb && p.Frame > 2*wordBytes {
 			return framed(p.Frame + 2*wordBytes), nil, true
 		}
@@ -46,18 +46,18 @@ func (r *Rules) MethodCaller(p *Piece, pc uint64) (frames.Rule, *frames.Row, boo
 	return framed(size), nil, true
 }
 
-// maxPushed bounds the bytes below a frame: a barrier saves all registers.
+// maxPushed bounds the bytes pushed below a frame: a barrier saves all registers.
 const maxPushed = 4096
 
-// making gives the rule before the frame is complete.
-func (r *Rules) making(p *Piece, pc uint64) (frames.Rule, *frames.Row, bool) {
+// beforeComplete gives the rule before the frame is complete.
+func (r *Rules) beforeComplete(p *Piece, pc uint64) (frames.Rule, *frames.Row, bool) {
 	v := window{p.Begin, r.Code(p.Begin, p.Complete-p.Begin)}
-	if rule, ok := v.makes(p, pc); ok {
+	if rule, ok := v.duringPrologue(p, pc); ok {
 		return rule, nil, true
 	}
 	for q := p.Begin; q < p.Complete; q += insnBytes {
 		switch {
-		case v.makesAt(p, q) == madeNot:
+		case v.prologueAt(p, q) == noPrologue:
 		case q < pc:
 			return framed(p.Frame), nil, true
 		default:
@@ -67,69 +67,69 @@ func (r *Rules) making(p *Piece, pc uint64) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{}, nil, false
 }
 
-type manner uint8
+type prologue uint8
 
 const (
-	madeNot    manner = iota
-	madeAtOnce        // sub sp; stp
-	madeInTwo         // stp; [mov x29, sp;] sub sp
+	noPrologue     prologue = iota
+	prologueAtOnce          // sub sp; stp
+	prologueInTwo           // stp; [mov x29, sp;] sub sp
 )
 
-func (v window) makesAt(p *Piece, pc uint64) manner {
+func (v window) prologueAt(p *Piece, pc uint64) prologue {
 	first, _ := v.at(pc)
 	second, ok := v.at(pc + insnBytes)
 	switch c, n := first.stack(); {
 	case ok && c == lowers && n == p.Frame && first.is(0xff8003ff, 0xd10003ff) && second.is(pairMask, uint32(pairAtSP)) &&
 		8*second.signed(15, 7) == p.Frame-2*wordBytes:
-		return madeAtOnce
+		return prologueAtOnce
 	case first != pushPair:
-		return madeNot
+		return noPrologue
 	case p.Frame == 2*wordBytes:
-		return madeInTwo
+		return prologueInTwo
 	}
 	for i := uint64(1); i <= 4; i++ { // mov x29, sp; movz, movk of a large size
 		w, ok := v.at(pc + i*insnBytes)
 		c, n := w.stack()
 		switch {
 		case !ok:
-			return madeNot
+			return noPrologue
 		case c == lowers && n+2*wordBytes == p.Frame, w.is(0xffe0ffff, 0xcb2063ff):
-			return madeInTwo
+			return prologueInTwo
 		case c != level:
-			return madeNot
+			return noPrologue
 		}
 	}
-	return madeNot
+	return noPrologue
 }
 
-// touches precede it, one per page: sub x9, sp; str xzr, [x9].
-func touches(w insn) bool {
+// touchesStack recognizes the instructions before the frame is made, one pair per page: sub x9, sp; str xzr, [x9].
+func touchesStack(w insn) bool {
 	return w.is(0xff8003ff, 0xd10003e9) || w == 0xf900013f || w == nop
 }
 
-// makes gives the rule where the frame is about to be made, or partly is.
-func (v window) makes(p *Piece, pc uint64) (rule frames.Rule, ok bool) {
+// duringPrologue gives the rule directly before and while the frame is made.
+func (v window) duringPrologue(p *Piece, pc uint64) (rule frames.Rule, ok bool) {
 	q := pc
 	for range bytesBehind / insnBytes {
-		if v.makesAt(p, q) != madeNot {
+		if v.prologueAt(p, q) != noPrologue {
 			return leaf, true
 		}
-		if w, ok := v.at(q); !ok || !touches(w) {
+		if w, ok := v.at(q); !ok || !touchesStack(w) {
 			break
 		}
 		q += insnBytes
 	}
-	if v.makesAt(p, pc-insnBytes) == madeAtOnce {
+	if v.prologueAt(p, pc-insnBytes) == prologueAtOnce {
 		return afterSub(p.Frame), true
 	}
 	for i := uint64(1); i <= 4; i++ {
-		if v.makesAt(p, pc-i*insnBytes) != madeInTwo {
+		if v.prologueAt(p, pc-i*insnBytes) != prologueInTwo {
 			continue
 		}
 		for q := pc - i*insnBytes + insnBytes; q < pc; q += insnBytes {
 			if w, _ := v.at(q); w != setFP {
 				if c, _ := w.stack(); c != level {
-					return rule, false // complete
+					return rule, false // the frame is complete
 				}
 			}
 		}
@@ -138,7 +138,7 @@ func (v window) makes(p *Piece, pc uint64) (rule frames.Rule, ok bool) {
 	return rule, false
 }
 
-// frameAt gives CFA − sp after the frame is made. gone reports that it is removed, with the return address in x30.
+// frameAt gives CFA − sp after the frame is made. gone: the frame is removed, with the return address in x30.
 func (v window) frameAt(p *Piece, pc uint64) (size int64, gone bool) {
 	last, _ := v.at(pc - insnBytes)
 	loaded, called := last.is(pairMask, uint32(pairOfSP)), false
@@ -167,11 +167,11 @@ func (v window) frameAt(p *Piece, pc uint64) (size int64, gone bool) {
 		case flowReturn:
 			return p.Frame, !called && !loaded
 		case flowAway:
-			return p.Frame, v.gaveUp(p, pc)
+			return p.Frame, v.removedBefore(p, pc)
 		case flowJump:
 			next := q + uint64(to)
 			if next < p.Begin || next >= p.End {
-				return p.Frame, v.gaveUp(p, pc)
+				return p.Frame, v.removedBefore(p, pc)
 			}
 			if next <= q {
 				return p.Frame, false
@@ -191,9 +191,9 @@ func (v window) pairNext(pc uint64) bool {
 	return w == popPair
 }
 
-// gaveUp reports whether the frame was removed right before an address, for a jump.
-func (v window) gaveUp(p *Piece, pc uint64) bool {
-	for q := pc - insnBytes; q >= pc-maxGivenUp*insnBytes; q -= insnBytes {
+// removedBefore reports whether the frame was removed directly before pc, for a jump.
+func (v window) removedBefore(p *Piece, pc uint64) bool {
+	for q := pc - insnBytes; q >= pc-maxRemoval*insnBytes; q -= insnBytes {
 		w, ok := v.at(q)
 		if !ok {
 			return false
@@ -211,18 +211,18 @@ func (v window) gaveUp(p *Piece, pc uint64) bool {
 	return false
 }
 
-const maxGivenUp = 8
+const maxRemoval = 8
 
-// Onward reports whether an address is in a call's stub after a method, which has no frame.
-func (r *Rules) Onward(p *Piece, pc uint64) bool {
-	return pc%insnBytes == 0 && r.around(p, pc).onward(pc)
+// InCallStub reports whether pc is in a call's stub after a method, which has no frame.
+func (r *Rules) InCallStub(p *Piece, pc uint64) bool {
+	return pc%insnBytes == 0 && r.around(p, pc).inCallStub(pc)
 }
 
-// onward recognizes CompiledDirectCall::emit_to_interp_stub and MacroAssembler::emit_trampoline_stub:
+// inCallStub recognizes CompiledDirectCall::emit_to_interp_stub and MacroAssembler::emit_trampoline_stub:
 //
 //	movz x12, #…; movk x12, …; movz x8, …; movk x8, …; br x8
 //	ldr x8, the word after; br x8
-func (v window) onward(pc uint64) bool {
+func (v window) inCallStub(pc uint64) bool {
 	w, _ := v.at(pc)
 	next, _ := v.at(pc + insnBytes)
 	last, _ := v.at(pc - insnBytes)
@@ -256,7 +256,7 @@ const (
 	regScratch = 8
 )
 
-// leavesByPoll reports a frameless safepoint poll piece: adr x8, poll; str x8, [x28, #…]; and a jump.
+// leavesByPoll reports whether pc is in a frameless safepoint poll piece: adr x8, poll; str x8, [x28, #…]; jump.
 func (v window) leavesByPoll(p *Piece, pc uint64) bool {
 	for back := uint64(0); back <= 4; back++ {
 		q := pc - back*insnBytes
@@ -276,7 +276,7 @@ func (v window) leavesByPoll(p *Piece, pc uint64) bool {
 	return false
 }
 
-// jumpsOut reports a jump out of the method: b, or by x8.
+// jumpsOut reports whether code jumps out of the method, by b or x8.
 func (v window) jumpsOut(p *Piece, pc uint64) bool {
 	for range 4 {
 		w, _ := v.at(pc)

@@ -4,21 +4,21 @@ package aarch64
 
 import "prywalk/frames"
 
-// Rules gives the rules of code. It is for one goroutine at a time.
+// Rules gives the rules of HotSpot's code, for one goroutine at a time.
 type Rules struct {
 	// Code reads at most n bytes of instructions, valid until the next call.
 	Code func(addr, n uint64) []byte
-	// sender is the register of the caller's sp in an interpreted method; 0: unknown.
+	// sender is the register with the caller's sp in an interpreted method; 0: unknown.
 	sender uint8
 }
 
 // Piece is a compiled method, a stub, or a part of the interpreter.
 type Piece struct {
 	Begin, End uint64
-	// Frame is the frame size in bytes, Complete the address where frames are complete.
+	// Frame is the frame size in bytes, Complete the address where the frame is complete.
 	Frame    int64
 	Complete uint64
-	// Assembly removes its frame in parts.
+	// Assembly: a stub, which removes its frame in parts.
 	Assembly bool
 }
 
@@ -45,7 +45,7 @@ func byRecord() frames.Rule {
 	return r
 }
 
-// clobbered is a row without callee-saved registers except x29.
+// clobbered is a row that loses all callee-saved registers except x29.
 func clobbered() *frames.Row {
 	row := &frames.Row{}
 	for reg := uint8(19); reg < regFP; reg++ {
@@ -67,8 +67,8 @@ var Interpreted = func() *frames.Row {
 	return row
 }()
 
-// sendersSP computes that frame's CFA. An interpreted caller's sp may be further in than this frame, as its callee
-// begins within its room; it uses x29 instead. A compiled caller's sp is exact.
+// sendersSP computes the CFA of an interpreter frame. An interpreted caller's stored sp may be below the CFA, as a
+// callee begins within the caller's room; it uses x29 instead. A compiled caller's sp is exact.
 type sendersSP struct{}
 
 // Prove implements [frames.Prover].
@@ -90,7 +90,7 @@ func (e sendersSP) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64,
 	return cfa, ok
 }
 
-// inLR is a row with the return address in x30, and the CFA the outer of two registers.
+// inLR is the rule with the return address in x30.
 func inLR(cfa atLeast) (frames.Rule, *frames.Row, bool) {
 	row := clobbered()
 	row.CFAReg, row.CFAExpr, row.RA = cfa.reg, cfa, frames.RegRule{Kind: frames.RuleReg, Reg: regLR}
@@ -98,7 +98,7 @@ func inLR(cfa atLeast) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{CFAReg: cfa.reg, Method: frames.MethodCFI}, row, true
 }
 
-// atLeast computes the CFA from the caller's aligned sp, at least a distance above another register (see [sendersSP]).
+// atLeast computes the CFA: reg aligned to 16, but at least other + above (see [sendersSP]).
 type atLeast struct {
 	reg, other uint8
 	above      uint64
@@ -111,7 +111,7 @@ func (a atLeast) Eval(regs *frames.Regs, _ frames.Memory, _ uint64) (uint64, boo
 	return max(v&^15, other+a.above), ok && known
 }
 
-// bySender is atLeast while sp is below the frame.
+// bySender is for code with sp below the frame.
 func bySender(reg uint8) atLeast { return atLeast{reg: reg, other: regSP} }
 
 const (
@@ -131,7 +131,7 @@ func (r *Rules) Dispatch() (frames.Rule, *frames.Row, bool) { return leaf, nil, 
 // Record gives the rule at a return address in code with a C frame.
 func (r *Rules) Record() (frames.Rule, *frames.Row, bool) { return byRecord(), nil, true }
 
-// Handles gives the rule in a frameless method handle adapter, with the caller's sp as in an interpreted method.
+// Handles gives the rule in a frameless method handle adapter, where the caller's sp is in the sender register.
 func (r *Rules) Handles() (frames.Rule, *frames.Row, bool) {
 	if r.sender == 0 {
 		return frames.Rule{}, nil, false

@@ -129,7 +129,7 @@ func TestPiecesBehindAMethodHaveNoFrame(t *testing.T) {
 			rule, row, ok := r.Method(p, base+4*uint64(len(begin)+i))
 			check(t, name, i, rule, row, ok, want{0, true})
 		}
-		if c.n > 2 && name != "a poll" && !r.Onward(p, base+4*uint64(len(begin))) {
+		if c.n > 2 && name != "a poll" && !r.InCallStub(p, base+4*uint64(len(begin))) {
 			t.Errorf("%s: it is not known", name)
 		}
 	}
@@ -247,7 +247,7 @@ func FuzzAnyCode(f *testing.F) {
 				t.Errorf("%s: %+v", name, got)
 			}
 		}
-		r.Onward(p, pc)
+		r.InCallStub(p, pc)
 	})
 }
 
