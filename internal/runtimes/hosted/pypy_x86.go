@@ -53,7 +53,6 @@ const (
 	pypyWords   = 32      // searched below a frame
 	pypyEntry   = 128     // bytes
 	pypyRoutine = 2 << 10 // bytes
-	pypyLoad    = 128     // from a target's load to the call
 	pypyPlaces  = 1 << 12
 )
 
