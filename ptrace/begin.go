@@ -10,18 +10,17 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// Begin attaches to a thread and interrupts it, without waiting: [Controller.WaitAny] or [Controller.Poll]
-// reports the stop. An abandoned Tracee at the thread is reused. Errors: [ErrGone], [ErrDenied], [ErrTraced],
-// [ErrZombie], [ErrKernelThread], [ErrSelf], [ErrBusy], [ErrPending] (with that Tracee), or an errno.
+// Begin attaches to a thread and interrupts it without waiting; [Controller.WaitAny] or [Controller.Poll] reports
+// the stop. An abandoned Tracee of the thread is reused. Errors: [ErrGone], [ErrDenied], [ErrTraced], [ErrZombie],
+// [ErrKernelThread], [ErrSelf], [ErrBusy], [ErrPending] (with the Tracee), or an errno.
 func (c *Controller) Begin(tid int) (*Tracee, error) { return c.BeginWith(tid, nil) }
 
-// BeginWith is Begin that reads the thread's clocks from files just before the interrupt ([Tracee.Before]).
+// BeginWith is Begin, and reads the thread's clocks from files just before the interrupt ([Tracee.Before]).
 func (c *Controller) BeginWith(tid int, files *ThreadFiles) (*Tracee, error) {
 	return c.begin(tid, files, nil)
 }
 
-// BeginSince is BeginWith with clocks that were read a few µs ago. A thread that has arrived on a processor since then
-// counts as queued.
+// BeginSince is BeginWith with clocks read a few µs ago. If the thread has got a CPU since, it counts as queued.
 func (c *Controller) BeginSince(tid int, before *SchedStat) (*Tracee, error) {
 	return c.begin(tid, nil, before)
 }
@@ -50,7 +49,6 @@ func (c *Controller) begin(tid int, files *ThreadFiles, before *SchedStat) (*Tra
 	return tracee, nil
 }
 
-// reuseAbandoned gives the Tracee that a thread has already, if it is abandoned.
 func (c *Controller) reuseAbandoned(tracee *Tracee) (*Tracee, error) {
 	if !tracee.abandoned {
 		return tracee, ErrPending
@@ -77,7 +75,7 @@ func (c *Controller) spinFrom(now int64) {
 	}
 }
 
-// Cancel gives a Tracee up. A stopped thread is detached at once, another one by a later WaitAny when it stops.
+// Cancel gives a Tracee up. A stopped thread is detached now, any other by a later WaitAny when it stops.
 func (c *Controller) Cancel(tracee *Tracee) {
 	switch tracee.state {
 	case traceeStopped:

@@ -10,7 +10,7 @@ import (
 
 const (
 	rawRegsLen = RegsLenX86
-	// System V ABI for x86-64, §3.2.2.
+	// redZone: System V ABI for x86-64, §3.2.2.
 	redZone = 128
 
 	codeSegment32 = 0x23 // __USER32_CS, arch/x86/include/asm/segment.h
@@ -32,7 +32,7 @@ func rawSyscall(w *rawRegs) (bool, int64) {
 	return nr >= 0, nr
 }
 
-// foreign reports whether the code is 32-bit or x32.
+// foreign reports whether the thread runs 32-bit or x32 code.
 func foreign(w *rawRegs) bool {
 	nr := int64(w[x86OrigRax])
 	return w[x86Cs] == codeSegment32 || nr >= 0 && nr&x32Bit != 0
@@ -41,21 +41,22 @@ func foreign(w *rawRegs) bool {
 //go:nosplit
 func (r *registers) readArchRegs(int) {}
 
-// givesEINTR reports whether the call is about to give EINTR.
+// givesEINTR reports whether the thread's call is about to return EINTR.
 //
 //go:nosplit
 func givesEINTR(w *rawRegs) bool {
 	return w[x86Rax] == resultEINTR && int64(w[x86OrigRax]) >= 0
 }
 
-// traceMeRefused reports whether PTRACE_TRACEME is about to give EPERM, because of this tracer.
+// traceMeRefused reports whether PTRACE_TRACEME is about to return EPERM, because of this tracer.
 //
 //go:nosplit
 func traceMeRefused(w *rawRegs) bool {
 	return w[x86Rax] == resultEPERM && w[x86OrigRax] == unix.SYS_PTRACE && w[x86Rdi] == unix.PTRACE_TRACEME
 }
 
-// traceMe restarts PTRACE_TRACEME, which has done nothing (kernel/ptrace.c, ptrace_traceme), and which no signal ends.
+// traceMe restarts PTRACE_TRACEME, which has done nothing (kernel/ptrace.c, ptrace_traceme) and which no signal
+// ends.
 //
 //go:nosplit
 func (r *repairer) traceMe(tracee *Tracee) bool {
@@ -91,8 +92,8 @@ func (r *repairer) needed(int) repairKind {
 	})
 }
 
-// beginAgain restarts a call that gave up. One that gave EAGAIN is restarted even after a signal handler, as it never
-// gives EINTR.
+// beginAgain restarts a call that gave up. One that gave EAGAIN never gives EINTR, so it is restarted even after a
+// signal handler.
 //
 //go:nosplit
 func (r *repairer) beginAgain(tracee *Tracee) bool {

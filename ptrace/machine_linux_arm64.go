@@ -10,11 +10,11 @@ import (
 
 const (
 	rawRegsLen = RegsLenAArch64
-	// redZone is where Go saves the frame pointer; AAPCS64 §6.4.5.1 has none.
+	// redZone is where Go saves the frame pointer; AAPCS64 §6.4.5.1 has no red zone.
 	redZone = 16
 )
 
-// procFiles also has the buffers of seccompInfo.
+// procFiles has the buffers of reads of /proc and of seccompInfo.
 type procFiles struct {
 	buf      [2048]byte
 	path     [48]byte
@@ -27,14 +27,14 @@ func decodeNative(w *rawRegs) frames.Regs { return regsAArch64((*[34]uint64)(w))
 //go:nosplit
 func rawSP(w *rawRegs) uint64 { return w[armSP] }
 
-// The kernel has forgotten the number (arch/arm64/kernel/signal.c, do_signal).
+// rawSyscall: the kernel has forgotten the number at a stop (arch/arm64/kernel/signal.c, do_signal).
 func rawSyscall(*rawRegs) (bool, int64) { return false, -1 }
 
-// 32-bit tasks have a shorter register set.
+// foreign: 32-bit tasks have a shorter register set.
 func foreign(*rawRegs) bool { return false }
 
-// readArchRegs reads the thread pointer, and once the pointer authentication mask, which depends only on the size of
-// the address space.
+// readArchRegs reads the thread pointer and, once, the pointer authentication mask, which depends only on the size
+// of the address space.
 //
 //go:nosplit
 func (r *registers) readArchRegs(tid int) {
@@ -51,8 +51,8 @@ func (r *registers) readArchRegs(tid int) {
 	}
 }
 
-// needed recognizes a call that gave up, by its number and result. The call cannot be restarted, as its first argument
-// is overwritten.
+// needed recognizes a call that gave up by its number and result. Its first argument is overwritten, so it cannot
+// be restarted.
 //
 //go:nosplit
 func (r *repairer) needed(tid int) repairKind {
@@ -74,7 +74,7 @@ func (r *repairer) needed(tid int) repairKind {
 //go:nosplit
 func (r *repairer) beginAgain(*Tracee) bool { return false }
 
-// after gives the offset behind what in text, or −1 if text does not have it.
+// after returns the offset just behind what in text, or −1.
 //
 //go:nosplit
 func after(text []byte, what string) int {

@@ -50,7 +50,7 @@ func regsX86(w *[27]uint64) frames.Regs {
 	return r
 }
 
-// Numbers: arch/x86/entry/syscalls/syscall_64.tbl.
+// restartableX86: numbers from arch/x86/entry/syscalls/syscall_64.tbl.
 //
 //go:nosplit
 func restartableX86(nr int64, flags uint64) bool {
@@ -79,9 +79,9 @@ func restartableX86(nr int64, flags uint64) bool {
 	return false
 }
 
-// onSockets reports whether a call is restarted on sockets only, where a time-out gives EINTR if nothing was
-// transferred (include/net/sock.h, sock_intr_errno). Elsewhere EINTR can follow work (FUSE; mm/memcontrol.c,
-// memory_reclaim).
+// onSockets reports whether a call is restarted on sockets only: there EINTR means that a time-out passed and
+// nothing was transferred (include/net/sock.h, sock_intr_errno). Elsewhere EINTR can follow work (FUSE;
+// mm/memcontrol.c, memory_reclaim).
 //
 //go:nosplit
 func onSockets(nr int64) bool {
@@ -92,7 +92,7 @@ func onSockets(nr int64) bool {
 	return false
 }
 
-// sendFlagsX86 gives the number of the argument with send flags: 3 (rdx) or 4 (r10), or 0 if there is none.
+// sendFlagsX86 returns the number of the argument with send flags, 3 (rdx) or 4 (r10), or 0.
 //
 //go:nosplit
 func sendFlagsX86(nr int64) int {
@@ -105,7 +105,7 @@ func sendFlagsX86(nr int64) int {
 	return 0
 }
 
-// Numbers: arch/x86/entry/syscalls/syscall_64.tbl.
+// repairKindX86: numbers from arch/x86/entry/syscalls/syscall_64.tbl.
 //
 //go:nosplit
 func repairKindX86(c *call) repairKind {
@@ -135,7 +135,7 @@ func repairKindX86(c *call) repairKind {
 	return repairNever
 }
 
-// looksUpX86 reports whether a call is a query of a file system, which can be repeated.
+// looksUpX86 reports whether a call is a file system query, which can be repeated.
 //
 //go:nosplit
 func looksUpX86(c *call) bool {
@@ -156,8 +156,8 @@ func looksUpX86(c *call) bool {
 	return true
 }
 
-// changesNamesX86 reports whether a call changes a file system without waiting. If the kernel restarts such a call, a
-// supervisor makes it (kernel/seccomp.c, seccomp_do_user_notification).
+// changesNamesX86 reports whether a call changes a file system without waiting. If the kernel restarts such a
+// call, a seccomp supervisor makes it (kernel/seccomp.c, seccomp_do_user_notification).
 //
 //go:nosplit
 func changesNamesX86(nr int64) bool {

@@ -11,10 +11,10 @@ import (
 // registers are the raw general registers of a stopped thread.
 type registers struct {
 	raw rawRegs
-	// n is the number of bytes in raw: 0 if the thread is gone, less than rawRegsLen for a 32-bit one.
+	// n is the number of bytes in raw: 0 for a thread that is gone, less than rawRegsLen for a 32-bit one.
 	n       int
 	tls     uint64 // arm64: thread pointer
-	pacMask uint64 // arm64: pointer authentication bits of code pointers; 0 if not read yet
+	pacMask uint64 // arm64: pointer authentication bits of code pointers; 0 if not read
 }
 
 //go:nosplit
@@ -28,7 +28,7 @@ func (r *registers) read(tid int) (e syscall.Errno) {
 	return 0
 }
 
-// whole reports whether the set is that of a 64-bit thread.
+// whole reports whether raw is the set of a 64-bit thread.
 //
 //go:nosplit
 func (r *registers) whole() bool { return r.n == rawRegsLen }

@@ -16,10 +16,10 @@ const (
 	resultAgain   = ^uint64(513 - 1) // −ERESTARTNOINTR
 )
 
-// Restartable reports whether a system call that gave EINTR at a stop can be restarted unseen, having done
-// nothing. That holds for waits for events, and for transfers, which give a count once they have begun; not for
-// connect, which goes on, or close. flags is the flags argument of sendto, sendmsg and sendmmsg, which connect
-// with MSG_FASTOPEN. Reads and writes are restarted on sockets only, which nr does not show.
+// Restartable reports whether a system call that gave EINTR at a stop has done nothing, and can be restarted
+// unseen: waits for events, and transfers, which give a count once begun; not connect, which goes on, or close.
+// flags is the flags argument of sendto, sendmsg and sendmmsg, which connect with MSG_FASTOPEN. Reads and writes
+// are restarted on sockets only, which nr does not show.
 func Restartable(arch frames.Arch, nr int64, flags uint64) bool {
 	switch arch {
 	case frames.X86_64:
@@ -35,16 +35,14 @@ const msgFastOpen = 0x20000000
 
 // Repair is the effect of a stop on the system call.
 type Repair struct {
-	// Restarted means that the call is restarted instead of giving EINTR.
-	Restarted bool
-	// Broken means that the program gets EINTR or EAGAIN, as a restart is not sound, not possible, or not allowed
+	Restarted bool // the call is restarted instead of giving EINTR
+	// Broken: the program gets EINTR or EAGAIN, as a restart is unsound, impossible or forbidden
 	// (Options.ReadOnly).
 	Broken bool
-	// GaveUp means that the call has lost its work, or that of its supervisor, and repeats it. If it is stopped at each
-	// tick, it never ends.
-	GaveUp bool
-	// ReportedTwice means that a supervisor gets the call twice (seccomp user notification).
-	ReportedTwice bool
+	// GaveUp: the call, or its seccomp supervisor, lost its work and repeats it. Stopped at each tick, it never
+	// ends.
+	GaveUp        bool
+	ReportedTwice bool // a supervisor gets the call twice (seccomp user notification)
 }
 
 type repairer struct {
@@ -53,9 +51,9 @@ type repairer struct {
 	files    procFiles
 }
 
-// repair restarts a call that this stop interrupted, by ERESTARTNOHAND: the kernel restarts it unless a signal
-// handler is to run. An ignored signal has none, though it ends a tracee's wait (kernel/signal.c, sig_ignored).
-// Stop signals are left alone: these calls give EINTR after SIGCONT (signal(7)).
+// repair makes the kernel restart an interrupted call by ERESTARTNOHAND, which restarts unless a signal handler is
+// to run. An ignored signal has no handler, though it ends a tracee's wait (kernel/signal.c, sig_ignored). At stop
+// signals nothing is done: these calls give EINTR after SIGCONT (signal(7)).
 //
 //go:nosplit
 func (r *repairer) repair(tracee *Tracee) {
@@ -76,8 +74,6 @@ func (r *repairer) repair(tracee *Tracee) {
 	}
 }
 
-// stops reports whether a signal is a stop signal.
-//
 //go:nosplit
 func stops(sig int32) bool {
 	s := unix.Signal(sig)
@@ -86,17 +82,17 @@ func stops(sig int32) bool {
 
 // # Calls that give up work
 //
-// Some calls work long, and give up at a signal or stop. Restarting one that left nothing behind is sound, but
-// repeats its work. So the caller must not stop the thread again before the call is over ([Repair.GaveUp]).
+// Some calls work long, and give up at a signal or stop. A restart of one that left nothing behind is sound but
+// repeats its work, so the caller must not stop the thread again before the call ends ([Repair.GaveUp]).
 
 type repairKind uint8
 
 const (
 	repairNone          repairKind = iota // not given up
-	repairGoOn                            // restart it: it continues
-	repairRepeats                         // restart it: it repeats its work
+	repairGoOn                            // restart: it continues
+	repairRepeats                         // restart: it repeats its work
 	repairNever                           // the error stays
-	repairReportedTwice                   // restarted by the kernel; a supervisor gets it twice
+	repairReportedTwice                   // the kernel restarts it; a supervisor gets it twice
 )
 
 type call struct {
@@ -116,8 +112,8 @@ const (
 	resultLowest  = ^uint64(4095 - 1) // −MAX_ERRNO, include/linux/err.h
 )
 
-// Repairs reports whether a system call that gave up with EINTR, or EAGAIN, can be restarted unseen, and
-// whether it then continues where it was. For tests and tables.
+// Repairs reports whether a system call that gave up with EINTR (or EAGAIN) can be restarted unseen, and whether
+// it then continues its work.
 func Repairs(arch frames.Arch, nr int64, args [3]uint64, eagain bool) (again, goesOn bool) {
 	c := call{nr: nr, arg0: args[0], arg1: args[1], arg2: args[2], result: resultEINTR}
 	if eagain {
@@ -130,7 +126,7 @@ func Repairs(arch frames.Arch, nr int64, args [3]uint64, eagain bool) (again, go
 	return a == repairGoOn || a == repairRepeats, a == repairGoOn
 }
 
-// givenUp restarts a call that gave up, or records that it cannot, and reports whether one gave up.
+// givenUp restarts a call that gave up, or records that it cannot. It reports whether a call gave up.
 //
 //go:nosplit
 func (r *repairer) givenUp(tracee *Tracee) bool {
@@ -150,7 +146,7 @@ func (r *repairer) givenUp(tracee *Tracee) bool {
 	return true
 }
 
-// ignores reports whether the process ignores a signal; false if unknown.
+// ignores reports whether the process is known to ignore a signal.
 func ignores(tid int, signal int32) bool {
 	var st procmem.Status
 	if procmem.ReadStatus(tid, &st) != nil {

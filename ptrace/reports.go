@@ -23,19 +23,19 @@ type waitReport uint8
 
 const (
 	reportStop waitReport = iota // stopped
-	reportExit                   // exited, and to be reaped
-	// reportNone means that the thread is no tracee: another thread has reaped it, or its id has changed at an exec.
+	reportExit                   // exited, to be reaped
+	// reportNone: the thread is no tracee, as another thread has reaped it or an exec has changed its id.
 	reportNone
 	numReports
 )
 
-// traceeClass is a state of a thread in the table of transitions.
+// traceeClass is a row of transitions.
 type traceeClass uint8
 
 const (
 	classOther   traceeClass = iota // its Tracee needs nothing
 	classPending                    // its Tracee waits for the stop
-	classGivenUp                    // pending, but abandoned by the caller
+	classGivenUp                    // pending, and abandoned
 	classHeld                       // stopped for its Tracee
 	classUnknown                    // no Tracee
 	numClasses
@@ -55,7 +55,7 @@ func classOf(tracee *Tracee) traceeClass {
 	return classOther
 }
 
-// actions is the set of actions at a report, in their order.
+// actions is a set of actions, taken in this order.
 type actions uint16
 
 const (
@@ -76,11 +76,11 @@ var transitions = [numClasses][numReports]actions{
 	},
 	classGivenUp: {reportStop: doHold | doDetach, reportExit: doReap | doFree, reportNone: doSeek | doFree},
 	classHeld:    {reportStop: doConsume, reportExit: doConsume},
-	// A tracee whose id changed at exec; else a child.
+	// A tracee renumbered by exec, or a child.
 	classUnknown: {reportStop: doDetach, reportExit: doReapOwn},
 }
 
-// handleReport acts on the report in c.info, and gives the Tracee if it is to be returned to the caller.
+// handleReport acts on the report in c.info. It returns the Tracee if the caller of the wait gets it.
 func (c *Controller) handleReport(tracee *Tracee, tid int) *Tracee {
 	switch code := c.info.code; {
 	case code == cldTrapped:
@@ -126,7 +126,7 @@ func (c *Controller) releaseUnknown(tid int, status int32) {
 	l := Tracee{tid: tid}
 	l.times.Stop = procmem.Now()
 	l.stop(status)
-	_ = c.release(&l) // fails if it was killed
+	_ = c.release(&l) // ESRCH if it was killed
 }
 
 func isTracer(tracer, tid int) bool {
@@ -134,7 +134,7 @@ func isTracer(tracer, tid int) bool {
 	return procmem.ReadStatus(tid, &st) == nil && st.TracerPid == tracer
 }
 
-// stop sets the kind of the stop by a wait's status, which has the signal in bits 0 to 7 and the event above.
+// stop sets the kind of stop from a wait's status: bits 0 to 7 are the signal, those above the event.
 func (tracee *Tracee) stop(status int32) {
 	tracee.state, tracee.signal = traceeStopped, 0
 	switch sig := status & 0xff; {
@@ -147,7 +147,7 @@ func (tracee *Tracee) stop(status int32) {
 	}
 }
 
-// stolenStatus gives the status of a wait whose report is lost. It is the si_code of an event stop (kernel/signal.c,
+// stolenStatus returns the status of a stop whose report is lost: the si_code of an event stop (kernel/signal.c,
 // ptrace_do_notify).
 func stolenStatus(info *sigInfo) int32 {
 	if info.code>>8 == eventStop {
@@ -156,7 +156,8 @@ func stolenStatus(info *sigInfo) int32 {
 	return info.signo
 }
 
-// reap waits for an exited tracee; its parent cannot do so before. Children of this process are left to their own wait.
+// reap waits for an exited tracee, without which its parent cannot. A child of this process is left to its own
+// wait.
 func reap(tid int) {
 	var st procmem.Status
 	if procmem.ReadStatus(tid, &st) == nil && st.Tgid == tid && st.PPid == os.Getpid() {
