@@ -11,19 +11,20 @@ import (
 
 // # Descendants of an ordinary user's processes
 //
-// An inherited event reports forks, execs, exits and switches of a thread's descendants. From these follows the CPU
-// time of each, by program. With kernel.perf_event_paranoid 2 it is permitted where ptrace_may_access permits.
+// An inherited event reports forks, execs, exits and switches of a thread's descendants, which give each one's CPU
+// time by program. With kernel.perf_event_paranoid 2 it is permitted where ptrace_may_access permits.
 
 // Bytes of a processor's ring. A user has 512 KiB for each processor (kernel.perf_event_mlock_kb).
 const (
+	// Bytes of a CPU's ring. A user has 512 KiB per CPU (kernel.perf_event_mlock_kb).
 	descendantsRing      = 64 << 10
 	leastDescendantsRing = 16 << 10
-	// mostDescendantsProcessors bounds the events of a new thread, and so the cost of its creation.
+	// mostDescendantsProcessors bounds the events per new thread, which make its creation slower.
 	mostDescendantsProcessors = 64
 )
 
-// OpenDescendants prepares records of forks, programs, switches and ends of the threads of [Reader.OpenThread] and
-// their descendants. The error is [ErrDenied] or [ErrUnsupported].
+// OpenDescendants prepares records of forks, programs, switches and exits of the threads of [Reader.OpenThread]
+// and their descendants. Errors: [ErrDenied], [ErrUnsupported].
 func OpenDescendants() (*Reader, error) {
 	for size := descendantsRing; ; size /= 2 {
 		r := &Reader{opts: Options{Freq: 1, NoKernel: true}, threads: map[int][]int{}, ringBytes: size}
@@ -79,7 +80,7 @@ func (r *Reader) ringBytesWanted() int {
 	return ringSize(r.opts.Stack)
 }
 
-// ProcessorsChanged reports whether processors were added or removed.
+// ProcessorsChanged reports whether CPUs were added or removed.
 func (r *Reader) ProcessorsChanged() bool {
 	online, err := r.processors()
 	return err != nil || online != r.online

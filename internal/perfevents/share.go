@@ -6,12 +6,12 @@ import "math"
 
 // # Lost samples of the targets
 //
-// A record of lost samples does not name their processes. The targets' share is taken to be that of the ring's latest
-// samples, shareOf to twice as many.
+// A record of lost samples does not name their processes. The targets' share is assumed to be that of the ring's
+// latest shareOf to 2·shareOf samples.
 
 const shareOf = 256
 
-// share counts the latest samples of a ring, and those of the targets.
+// share counts the latest samples of a ring: all, and those of the targets.
 type share struct{ all, own float64 }
 
 func (s *share) sampled(own bool) {
@@ -23,7 +23,7 @@ func (s *share) sampled(own bool) {
 	}
 }
 
-// missed counts lost samples: the targets' estimated part, and those of rings without a known share.
+// missed counts lost samples: the targets' estimated part, and those of rings with unknown share.
 type missed struct {
 	own     float64
 	unknown int64
@@ -37,7 +37,7 @@ func (m *missed) add(s *share, lost int64) {
 	m.own += float64(lost) * s.own / s.all
 }
 
-// SetTargets selects the processes that LostOfTargets counts. nil: all.
+// SetTargets selects the processes of LostOfTargets; nil: all.
 func (r *Reader) SetTargets(pid func(pid int) bool) { r.isTarget = pid }
 
 // LostOfTargets estimates the lost samples of the targets.

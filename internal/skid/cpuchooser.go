@@ -8,49 +8,47 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A real-time thread wakes up on the processor that it slept on, even if others are idle (kernel/sched/rt.c,
-// select_task_rq_rt). The tracer chooses that processor:
+// A real-time thread wakes up on the CPU that it slept on, even if others are idle (kernel/sched/rt.c,
+// select_task_rq_rt). The tracer chooses that CPU:
 //
 //   - If threads with many system calls run: that of one of them, drawn at random, for exact samples ([Calls]). Each
 //     move preempts a thread, so the tracer stays for a while.
-//   - If a thread computes much but is always found asleep ([Hidden]): its processor. It may wait for a thread that the
-//     tracer's wake-up has preempted, as a server for its client where both use all processors. From its own processor
-//     it is found running.
-//   - Otherwise one where the tracer's wake-up preempts no thread of a target: that thread would not run for the whole
-//     tick. Where threads run on all processors a move does not help, and moves become rarer.
+//   - If a thread computes much but is always found asleep ([Hidden]): its CPU. Such a thread may wait for one that the
+//     tracer's wake-up has preempted, as a server for its client. From its own CPU it is found running.
+//   - Otherwise one where the tracer preempts no target thread, which would not run for the whole tick. If all CPUs are
+//     busy, a move does not help, and moves become rarer.
 const (
-	// leastStay and mostStay bound how long the tracer stays on a processor where it preempts threads before it tries
-	// another, in nanoseconds.
+	// leastStay and mostStay bound how long the tracer stays on a CPU where it preempts threads, in ns.
 	leastStay = 20e6
 	mostStay  = 2e9
-	// calmTicks is the number of ticks without preemption after which the next move is soon again.
+	// calmTicks is the number of ticks without preemption after which the stay is leastStay again.
 	calmTicks = 32
-	// preferFor is how long the tracer stays after the last preferred thread was seen running, in nanoseconds.
+	// preferFor is how long the tracer stays after the last preferred thread was seen running, in ns.
 	preferFor = 1e9
-	// preferStay is the least time on a thread's processor before the tracer moves to another's, in nanoseconds.
+	// preferStay is the least time between moves to a thread's CPU, in ns.
 	preferStay = 8e6
-	// A thread is hidden ([Hidden]) if it has computed for one part in hiddenShare of a tick.
+	// hiddenShare: a thread is hidden ([Hidden]) if it has computed for 1/hiddenShare of a tick.
 	hiddenShare = 2
 )
 
-// CPUChooser chooses the tracer's processor. Its methods run on the tracer's OS thread.
+// CPUChooser chooses the tracer's CPU. Its methods must be called on the tracer's OS thread.
 type CPUChooser struct {
 	allowed unix.CPUSet
 	known   bool  // allowed is valid
-	stay    int64 // least time until the next move, ns
+	stay    int64 // least time from the next move to the one after, ns
 	next    int64 // earliest next move, CLOCK_MONOTONIC ns
 	calm    int   // ticks since the last preemption
 	move    func(*unix.CPUSet) error
 
 	seen        int   // calls of Prefer in this tick
-	drawn       int   // processor of one of them
-	at          int   // the thread's processor on which the tracer sleeps, −1: none
+	drawn       int   // CPU of one of them
+	at          int   // preferred thread's CPU on which the tracer sleeps, −1: none
 	preferredAt int64 // last tick with a preferred thread, CLOCK_MONOTONIC ns
-	nextPrefer  int64 // earliest next move to a thread's processor, CLOCK_MONOTONIC ns
+	nextPrefer  int64 // earliest next move to a thread's CPU, CLOCK_MONOTONIC ns
 	rng         *rand.Rand
 }
 
-// NewCPUChooser makes one for the calling thread; moved is called after each move.
+// NewCPUChooser makes a chooser for the calling thread. It calls moved after each move.
 func NewCPUChooser(moved func()) *CPUChooser {
 	p := &CPUChooser{stay: leastStay, at: -1, rng: rand.New(rand.NewPCG(uint64(unix.Gettid()), 3))}
 	p.move = func(set *unix.CPUSet) error {
@@ -61,16 +59,15 @@ func NewCPUChooser(moved func()) *CPUChooser {
 	return p
 }
 
-// MayShareTargetCPU reports whether the tracer sleeps on the processor of a thread with many system calls, or of a
-// hidden one.
+// MayShareTargetCPU reports whether the tracer sleeps, or may sleep, on a preferred thread's CPU.
 func (p *CPUChooser) MayShareTargetCPU() bool { return p.at >= 0 || !p.known }
 
-// Moves reports whether the tracer sleeps on the processor of a target's thread, and may move to another's at the end
-// of a tick.
+// Moves reports whether the tracer sleeps on a preferred thread's CPU, and may move to another's at the end of a
+// tick.
 func (p *CPUChooser) Moves() bool { return p.known && p.at >= 0 }
 
-// Prefer records the processor of a running thread with many system calls, or of a hidden one. One of those of a tick
-// is drawn.
+// Prefer records the CPU of a running thread with many system calls, or of a hidden one. One CPU per tick is
+// drawn.
 func (p *CPUChooser) Prefer(cpu int) {
 	if !p.known || cpu < 0 || !p.allowed.IsSet(cpu) {
 		return
@@ -80,8 +77,7 @@ func (p *CPUChooser) Prefer(cpu int) {
 	}
 }
 
-// Ticked ends a tick, and moves the tracer if needed. inTheWay reports that the tracer has preempted a target's thread
-// on processor cpu.
+// Ticked ends a tick, and moves the tracer if needed. inTheWay: the tracer has preempted a target's thread on cpu.
 func (p *CPUChooser) Ticked(now int64, inTheWay bool, cpu int) {
 	switch {
 	case !p.known:
@@ -104,7 +100,6 @@ func (p *CPUChooser) Ticked(now int64, inTheWay bool, cpu int) {
 	}
 }
 
-// avoidPreemption leaves a processor on which the tracer preempts threads.
 func (p *CPUChooser) avoidPreemption(now int64, inTheWay bool, cpu int) {
 	if !inTheWay {
 		if p.calm++; p.calm >= calmTicks {
@@ -123,8 +118,8 @@ func (p *CPUChooser) avoidPreemption(now int64, inTheWay bool, cpu int) {
 	p.stay = min(2*p.stay, mostStay)
 }
 
-// moveTo restricts the tracer to these processors. If that fails, the allowed set has changed, and the kernel chooses
-// from now on.
+// moveTo restricts the tracer to set. If that fails, the allowed set has changed, and the kernel chooses from now
+// on.
 func (p *CPUChooser) moveTo(set *unix.CPUSet) {
 	if p.move(set) != nil {
 		p.known = false
@@ -132,14 +127,14 @@ func (p *CPUChooser) moveTo(set *unix.CPUSet) {
 	}
 }
 
-// Hidden detects a thread that computes but is found asleep. The zero value is for a thread without samples.
+// Hidden detects a thread that computes but is found asleep. The zero value is ready.
 type Hidden struct {
-	cpu   int64 // its CPU time when it was last found running, ns
+	cpu   int64 // CPU time when last found running, ns
 	valid bool
 }
 
-// Update records a sample with the thread's CPU time (ns) and state. It reports whether the thread is asleep though it
-// has computed for a good part of a tick since it was last found running.
+// Update records a sample with the thread's CPU time (ns) and state. It reports whether a thread found asleep has
+// computed for 1/hiddenShare of a period (ns) since it was last found running.
 func (h *Hidden) Update(cpu int64, onCPU, running bool, period int64) bool {
 	if onCPU || !h.valid {
 		h.cpu, h.valid = cpu, true
