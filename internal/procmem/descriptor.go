@@ -9,11 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// descriptor is a file of /proc/PID that is kept open. Opening it again keeps its number, so that concurrent reads are
+// descriptor is a file of /proc/PID that is kept open. A reopened file keeps its number, so concurrent reads are
 // safe.
-type descriptor struct{ held atomic.Int32 } // its number plus one; 0 if there is none
+type descriptor struct{ held atomic.Int32 } // the number + 1; 0: none
 
-// get gives the descriptor's number, or −1 if there is none.
+// get returns the descriptor's number, −1 if there is none.
 //
 //go:nosplit
 func (d *descriptor) get() int { return int(d.held.Load()) - 1 }
@@ -38,7 +38,7 @@ func (d *descriptor) open(pid int, name string) {
 	}
 }
 
-// close closes the file. Precondition: no read is concurrent.
+// close closes the file. Precondition: no concurrent read.
 func (d *descriptor) close() {
 	if fd := d.held.Swap(0); fd > 0 {
 		closeFD(int(fd) - 1)
@@ -46,7 +46,7 @@ func (d *descriptor) close() {
 	}
 }
 
-// memoryBudget is the budget of all [Memory]: a quarter of the limit of open files.
+// memoryBudget is a quarter of the limit of open files, for all [Memory].
 var memoryBudget = sync.OnceValue(func() *Budget {
 	b := NewBudget(0)
 	b.left.Store(b.left.Load() / 4)

@@ -13,17 +13,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// PathOpener opens paths of /proc on ordinary threads, for a thread with a real-time priority. open and Readlink use
-// it.
+// PathOpener opens paths of /proc on ordinary threads, for a real-time thread. open and Readlink use it.
 //
-// A lookup in an ended process's directory drops its dentries, and repeats until other threads have freed
-// theirs (fs/dcache.c, shrink_dcache_parent). A real-time thread that has pre-empted such a thread loops until
-// throttled, 1 s later. Files in a held directory ([ThreadFiles.Hold]) have no dentries below, and need no
-// PathOpener.
+// A lookup in an ended process's directory drops its dentries, and repeats until other threads have freed theirs
+// (fs/dcache.c, shrink_dcache_parent). A real-time thread that has pre-empted such a thread loops until throttled,
+// 1 s later. Files in a held directory ([ThreadFiles.Hold]) have no dentries below, and need no PathOpener.
 type PathOpener struct {
 	tid     int
 	todo    chan *Job
-	paths   *relayThread // makes the calls, outside the Go scheduler
+	paths   *relayThread // makes the calls
 	lookups int
 }
 
@@ -33,10 +31,10 @@ type Job struct {
 	done atomic.Bool
 }
 
-// Done reports whether the function has ended, so that its results may be read.
+// Done reports whether the function has returned, so that its results may be read.
 func (o *Job) Done() bool { return o.done.Load() }
 
-// pathOpeners has all open ones. A published list is immutable, so that its readers never wait.
+// pathOpeners has all open ones. A published list is immutable, so readers never wait.
 var pathOpeners struct {
 	change sync.Mutex
 	all    atomic.Pointer[[]*PathOpener]
@@ -56,8 +54,8 @@ func setPathOpeners(change func([]*PathOpener) []*PathOpener) {
 	pathOpeners.all.Store(&next)
 }
 
-// NewPathOpener makes the calling OS thread's PathOpener, until [PathOpener.Close]; nil on error. Precondition: the
-// goroutine is locked to it, and not pinned.
+// NewPathOpener makes the calling OS thread's PathOpener, until [PathOpener.Close]; nil on error. Precondition:
+// the goroutine is locked to its thread, and not pinned.
 func NewPathOpener() *PathOpener {
 	w := &PathOpener{tid: unix.Gettid(), todo: make(chan *Job, 4), paths: startRelay()}
 	if w.paths == nil {
@@ -78,8 +76,8 @@ func (w *PathOpener) runJobs() {
 	}
 }
 
-// ordinary gives a thread an ordinary priority by which it gets a processor soon. The fair scheduler still runs an
-// ending process.
+// ordinary gives a thread an ordinary priority that gets a CPU soon. The fair scheduler still runs an ending
+// process.
 func ordinary(tid int) {
 	const soon = -10
 	attr := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_NORMAL, Nice: soon, Runtime: shortSlice}
@@ -89,7 +87,7 @@ func ordinary(tid int) {
 	}
 }
 
-// Close ends w. Its thread makes later calls itself.
+// Close ends w. Its owner then makes calls itself.
 func (w *PathOpener) Close() {
 	setPathOpeners(func(all []*PathOpener) []*PathOpener {
 		return slices.DeleteFunc(all, func(other *PathOpener) bool { return other == w })
@@ -98,14 +96,14 @@ func (w *PathOpener) Close() {
 	w.paths.ask(unix.SYS_EXIT, [6]uintptr{})
 }
 
-// Start makes an ordinary thread run f, after earlier jobs.
+// Start runs f on an ordinary thread, after earlier jobs.
 func (w *PathOpener) Start(f func()) *Job {
 	o := &Job{do: f}
 	w.todo <- o
 	return o
 }
 
-// pathOpener gives the calling thread's PathOpener for a path of /proc/PID, or nil.
+// pathOpener returns the calling thread's PathOpener if path is in /proc/PID, else nil.
 func pathOpener(path []byte) *PathOpener {
 	const of = "/proc/"
 	all := pathOpeners.all.Load()
@@ -123,7 +121,7 @@ func pathOpener(path []byte) *PathOpener {
 
 const atCwd = ^uintptr(99)
 
-// lookUp makes a system call with a path on the ordinary thread. args gets the addresses of the path and of a buffer.
+// lookUp makes a system call with a path. args gets the addresses of the path and of a buffer.
 func (w *PathOpener) lookUp(path []byte, nr uintptr, args func(path, at uintptr) [6]uintptr) (int, syscall.Errno) {
 	if len(path) > longestPath+1 {
 		return -1, syscall.ENAMETOOLONG

@@ -7,18 +7,18 @@ import (
 	"strconv"
 )
 
-// PIDCounter detects new tasks on the machine by the last id that the kernel gave in this pid namespace. It misses
-// tasks with chosen ids (clone3(2), set_tid). It is not safe for concurrent use.
+// PIDCounter detects new tasks by the last id that the kernel gave in this pid namespace. It misses tasks with
+// chosen ids (clone3(2), set_tid). Not safe for concurrent use.
 type PIDCounter struct {
 	fd   int
 	last [24]byte
 	n    int
 }
 
-// pidCounterFiles have the last id as their last field. ns_last_pid needs CONFIG_CHECKPOINT_RESTORE; loadavg is slower.
+// pidCounterFiles end in the last id. ns_last_pid needs CONFIG_CHECKPOINT_RESTORE; loadavg is slower.
 var pidCounterFiles = [...]string{"/proc/sys/kernel/ns_last_pid\x00", "/proc/loadavg\x00"}
 
-// OpenPIDCounter opens a file with the last id. Errors: as of open(2).
+// OpenPIDCounter opens a file with the last id. Errors: those of open(2).
 func OpenPIDCounter() (*PIDCounter, error) {
 	var last error
 	for _, name := range pidCounterFiles {
@@ -40,7 +40,7 @@ func OpenPIDCounter() (*PIDCounter, error) {
 // Close closes the file.
 func (b *PIDCounter) Close() { closeFD(b.fd) }
 
-// Last gives the last id as of the last call of Advanced, or 0 if unknown.
+// Last returns the last id as of the last call of Advanced, or 0 if unknown.
 func (b *PIDCounter) Last() int {
 	n, err := strconv.Atoi(string(b.last[:b.n]))
 	if err != nil {
@@ -49,7 +49,7 @@ func (b *PIDCounter) Last() int {
 	return n
 }
 
-// Advanced reports whether tasks were created since the last call. It reports true if that is unknown.
+// Advanced reports whether tasks were, or may have been, created since the last call.
 func (b *PIDCounter) Advanced() bool {
 	var buf [64]byte
 	n, e := pread(b.fd, buf[:], 0)

@@ -11,11 +11,11 @@ import (
 // # Reads by another thread
 //
 // A read of another process's memory takes the lock of its mappings (mm/memory.c, __access_remote_vm:
-// mmap_read_lock_killable). Its holder may wait for a processor; only SIGKILL ends the reader's wait, and no system
-// call tests the lock. So where it is often held another thread of this process reads. The tracer waits for it as long
-// as a stop may last, and then drops the result.
+// mmap_read_lock_killable). Its holder may wait for a CPU; only SIGKILL ends the reader's wait, and no system call
+// tests the lock. So where it is often held another thread of this process reads; the tracer waits as long as a
+// stop may last, and then drops the result.
 
-// Relays are threads that make reads for the OS thread of one tracer.
+// Relays are threads that read for one tracer.
 type Relays struct {
 	all [mostRelays]*relayThread
 	n   int
@@ -55,7 +55,7 @@ func (r *Relays) Close() {
 	r.n = 0
 }
 
-// Hold blocks each thread in a read of a byte of fd, and gives their number. For tests.
+// Hold blocks each idle thread in a read of a byte of fd, and returns their number. For tests.
 func (r *Relays) Hold(fd int) (n int) {
 	for t := r.idle(); t != nil; t = r.idle() {
 		t.ask(unix.SYS_READ, [6]uintptr{uintptr(fd), t.at(), 1})
@@ -66,23 +66,23 @@ func (r *Relays) Hold(fd int) (n int) {
 
 // relayed is the state of the reads of one Memory by relays.
 type relayed struct {
-	relays *Relays      // nil if the calling thread reads
+	relays *Relays      // nil: the calling thread reads
 	by     *relayThread // the thread that reads
-	stuck  bool         // its last call was late, and may be pending still
-	left   int64        // ns that reads of this observation may still wait
-	until  int64        // deadline of the reads, CLOCK_MONOTONIC ns; 0 if there is none
+	stuck  bool         // its last call was late, and may be pending
+	left   int64        // ns that this observation's reads may still wait
+	until  int64        // deadline of the reads, CLOCK_MONOTONIC ns; 0: none
 	late   bool         // a read of this observation was late
-	waited bool         // a read of this observation has waited
-	stops  int          // number of stops for which the lock is watched
+	waited bool         // a read of this observation waited
+	stops  int          // stops for which the lock is still watched
 	begun  bool         // WatchFirst was called
 	held   bool         // WatchHeld is in effect
 }
 
-// usualRead is the time of the longest read that does not wait for the lock, in ns: a relay takes 5 µs, on a virtual
-// machine 30, and more where its processor is busy.
+// usualRead is the longest read that does not wait for the lock, in ns: 5 µs for a relay, 30 µs on a virtual
+// machine, more on a busy CPU.
 const usualRead = 200e3
 
-// Watch makes the lock of the mappings watched for at least n more stops.
+// Watch watches the lock of the mappings for at least n more stops.
 func (m *Memory) Watch(n int) { m.relayed.stops = max(m.relayed.stops, n) }
 
 // WatchHeld is Watch after the lock was found held.
@@ -91,7 +91,7 @@ func (m *Memory) WatchHeld(n int) {
 	m.Watch(n)
 }
 
-// WatchFirst is Watch at its first call, and later does nothing.
+// WatchFirst is Watch at its first call; later calls do nothing.
 func (m *Memory) WatchFirst(n int) {
 	if !m.relayed.begun {
 		m.relayed.begun = true
@@ -112,7 +112,7 @@ func (m *Memory) Watched() bool { return m.relayed.stops > 0 }
 // OftenHeld reports whether WatchHeld is in effect.
 func (m *Memory) OftenHeld() bool { return m.relayed.held }
 
-// Relay sets the threads that read for one goroutine. With nil the calling thread reads, once no call is pending.
+// Relay sets the threads that read for one goroutine. nil: the calling thread reads, once no call is pending.
 func (m *Memory) Relay(r *Relays) {
 	if r != m.relayed.relays && !(r == nil && m.Stuck()) {
 		m.relayed.relays, m.relayed.by, m.relayed.stuck, m.relayed.late = r, nil, false, false
@@ -155,18 +155,18 @@ func (m *Memory) Within(ns int64) bool {
 	return !r.late
 }
 
-// Until sets the deadline of the reads of this observation, too (CLOCK_MONOTONIC, ns; 0 if there is none).
+// Until sets the deadline of this observation's reads (CLOCK_MONOTONIC, ns; 0: none).
 //
 //go:nosplit
 func (m *Memory) Until(at int64) { m.relayed.until = at }
 
-// Late reports whether a read of this observation was late. All its reads are then void.
+// Late reports whether a read of this observation was late, which voids all its reads.
 func (m *Memory) Late() bool { return m.relayed.late }
 
-// Waited reports whether a read of this observation has waited for the lock.
+// Waited reports whether a read of this observation waited for the lock.
 func (m *Memory) Waited() bool { return m.relayed.waited }
 
-// do makes a system call in the relay thread, and gives its result. It returns false if that is late.
+// do makes a system call in the relay thread, and returns its result. It returns false if that is late.
 func (r *relayed) do(nr uintptr, args [6]uintptr) (int, bool) {
 	if r.late || r.by == nil {
 		return 0, false
