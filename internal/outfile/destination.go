@@ -12,40 +12,34 @@ import (
 
 // Reasons not to write to a place.
 var (
-	// ErrForeignLink means another user's link in a world-writable directory.
 	ErrForeignLink = errors.New("it is another user's symbolic link in a directory that all users can write to")
-	// ErrForeignFile means another user's pipe or device in such a directory.
 	ErrForeignFile = errors.New("it is another user's pipe or device in a directory that all users can write to")
-	// ErrBlockDevice means that a disk's contents would be lost.
-	ErrBlockDevice = errors.New("it is a block device")
-	// ErrChanged means that the name was given to another file meanwhile.
-	ErrChanged = errors.New("it was replaced while being opened")
+	ErrBlockDevice = errors.New("it is a block device") // a disk's contents would be lost
+	ErrChanged     = errors.New("it was replaced while being opened")
 )
 
-// maxLinks bounds the followed links, as in the kernel (MAXSYMLINKS, include/linux/namei.h).
+// maxLinks is the kernel's MAXSYMLINKS (include/linux/namei.h).
 const maxLinks = 40
 
-// destination is the place of an output: a name in an open directory. The file of that name was checked through the
-// directory, so that it cannot be replaced unnoticed.
+// destination is a name in an open directory. Its file is checked through the directory, and so cannot be replaced
+// unnoticed.
 type destination struct {
 	dir    int // O_PATH
 	name   string
 	st     unix.Stat_t // of the existing file
 	exists bool
-	// magic: a directory of a proc file system, where links lead to open files.
-	magic bool
+	magic  bool // dir is in a proc file system, where links lead to open files
 }
 
 func (p *destination) close() { unix.Close(p.dir) }
 
-// regular reports whether the output is, or will be, a regular file.
+// regular reports whether the output is or will be a regular file.
 func (p *destination) regular() bool {
 	return !p.magic && (!p.exists || p.st.Mode&unix.S_IFMT == unix.S_IFREG)
 }
 
-// find follows path to its place. Links of the last part are followed here, by the kernel's rule for sticky
-// world-writable directories (fs/namei.c, may_follow_link), whatever fs.protected_symlinks is. The caller closes the
-// place.
+// find follows path, links of the last part by the kernel's rule for sticky world-writable directories
+// (fs/namei.c, may_follow_link) whatever fs.protected_symlinks is. The caller closes the destination.
 func find(path string) (*destination, error) {
 	at := unix.AT_FDCWD
 	for range maxLinks {
@@ -69,7 +63,7 @@ func find(path string) (*destination, error) {
 	return nil, unix.ELOOP
 }
 
-// enter opens the directory of path, and examines the file of its last part's name.
+// enter opens the directory of path and examines its last part.
 func enter(at int, path string) (*destination, error) {
 	dir, name := filepath.Split(path)
 	if dir == "" {
@@ -98,7 +92,7 @@ func enter(at int, path string) (*destination, error) {
 	return p, nil
 }
 
-// follow reads the link through an open descriptor, so that the checked link is the one read.
+// follow reads the link through an open descriptor: the checked link is the one read.
 func (p *destination) follow() (string, error) {
 	fd, err := unix.Openat(p.dir, p.name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -123,7 +117,7 @@ func (p *destination) follow() (string, error) {
 	return string(buf[:n]), nil
 }
 
-// foreign reports whether an entry in a sticky world-writable directory belongs to neither prywalk's user nor the
+// foreign reports whether an entry of a sticky world-writable directory belongs to neither prywalk's user nor the
 // directory's owner.
 func (p *destination) foreign(st *unix.Stat_t) (bool, error) {
 	var dir unix.Stat_t

@@ -14,11 +14,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mode is that of new files: their contents are for the user only.
-const mode = 0o600
+const mode = 0o600 // of new files: for the user only
 
-// Replaceable reports whether path is, or will be, a regular file, which a write replaces as a whole. A pipe, a device,
-// an open file of prywalk's own (/dev/stdout) and "-" are not.
+// Replaceable reports whether path is or will be a regular file, which a write replaces. A pipe, a device, an open
+// file of prywalk's own (/dev/stdout) and "-" are not.
 func Replaceable(path string) bool {
 	if path == "-" {
 		return false
@@ -31,7 +30,7 @@ func Replaceable(path string) bool {
 	return p.regular()
 }
 
-// Check gives the known reasons against writing to path. A nil error is no promise.
+// Check returns the known reasons against writing to path. nil is no promise.
 func Check(path string) error {
 	if path == "-" {
 		return nil
@@ -53,7 +52,7 @@ func Check(path string) error {
 	return nil
 }
 
-// refused gives the reason against writing to an existing file that is not regular; nil if it is permitted.
+// refused returns the reason against writing to an existing file that is not regular, or nil.
 func (p *destination) refused() error {
 	if p.magic {
 		return nil // an open file of a process: the kernel decides
@@ -71,9 +70,9 @@ func (p *destination) refused() error {
 	return err
 }
 
-// Write replaces the contents of the file at path by what write writes. A regular file is replaced in one step, with
-// mode 0600: at any moment the old or the new one is complete, also if the disk is full or the machine stops. "-" is
-// the standard output. Pipes and character devices are written to.
+// Write replaces the contents of the file at path by what write writes. A regular file is replaced in one step: at
+// any moment the old or the new one is complete, even if the disk is full or the machine stops. "-" is the
+// standard output. Pipes and character devices are written to.
 func Write(path string, write func(io.Writer) error) error {
 	if path == "-" {
 		return write(os.Stdout)
@@ -113,8 +112,8 @@ func (p *destination) into(path string, write func(io.Writer) error) error {
 	return errors.Join(err, f.Close())
 }
 
-// replace writes a new file in the directory, and then gives it the name. The kernel has no single call that does both
-// for a nameless file: if prywalk is killed between the two, the file's temporary name stays.
+// replace writes a new file in the directory, then gives it the name. No single system call does both for a
+// nameless file: if prywalk is killed between the two, a temporary name stays.
 func (p *destination) replace(path string, write func(io.Writer) error) error {
 	f, name, err := create(p.dir, path)
 	if err != nil {
@@ -123,7 +122,7 @@ func (p *destination) replace(path string, write func(io.Writer) error) error {
 	defer f.Close()
 	err = write(f)
 	if err == nil {
-		err = f.Sync() // what it stores, a close cannot lose
+		err = f.Sync() // a close cannot lose what it stores
 	}
 	if err == nil && name == "" {
 		name, err = link(f, p.dir)
@@ -141,7 +140,7 @@ func (p *destination) replace(path string, write func(io.Writer) error) error {
 	return nil
 }
 
-// create opens a new file in a directory: without a name where the file system supports it, so that nothing is left if
+// create opens a new file in a directory: nameless where the file system supports it, so that nothing is left if
 // prywalk is killed; else with an unguessable name.
 func create(dir int, path string) (f *os.File, name string, err error) {
 	fd, err := unix.Openat(dir, ".", unix.O_TMPFILE|unix.O_WRONLY|unix.O_CLOEXEC, mode)
@@ -166,15 +165,15 @@ func link(f *os.File, dir int) (string, error) {
 	return name, nil
 }
 
-// unguessable gives a name of 128 random bits.
+// unguessable returns a name with 128 random bits.
 func unguessable() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails
 	return ".prywalk-" + hex.EncodeToString(b[:]) + ".tmp"
 }
 
-// syncDir makes the rename durable. Some file systems cannot; the file is complete in any case, so a failure is not the
-// write's.
+// syncDir makes the rename durable. Some file systems cannot; the file is complete in any case, so that is no
+// error.
 func syncDir(dir int) {
 	if fd, err := unix.Openat(dir, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err == nil {
 		_ = unix.Fsync(fd)
