@@ -13,7 +13,7 @@ import (
 
 // Reasons not to open a file.
 var (
-	ErrNotRegular = errors.New("not a regular file") // also in a kernel file system
+	ErrNotRegular = errors.New("not a regular file") // or in a kernel file system
 	ErrNotTrusted = errors.New("other users may have written it")
 	ErrOutdated   = errors.New("it is older than the process it describes") // than Request.Since
 	ErrTooLarge   = errors.New("the file is too large")                     // than Request.MaxSize
