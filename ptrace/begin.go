@@ -44,7 +44,7 @@ func (c *Controller) begin(tid int, files *ThreadFiles, before *SchedStat) (*Tra
 		tracee.abandoned = true // until its end is reported
 		return nil, ErrGone
 	}
-	tracee.began = c.counters.begin()
+	tracee.atInterrupt = c.counters.begin()
 	c.spinFrom(tracee.times.Interrupt)
 	return tracee, nil
 }
@@ -69,7 +69,7 @@ func (tracee *Tracee) setBefore(files *ThreadFiles, before *SchedStat) {
 }
 
 func (c *Controller) spinFrom(now int64) {
-	c.wakeup = now + int64(c.opts.SpinFor)
+	c.spinUntil = now + int64(c.opts.SpinFor)
 	if c.nextAudit < now {
 		c.nextAudit = now + auditEvery
 	}
@@ -105,7 +105,7 @@ func (c *Controller) StopThread(tid int, deadline int64, req *Request, out *Stop
 			c.Cancel(tracee)
 			return ErrTimeout
 		}
-		if now >= c.wakeup {
+		if now >= c.spinUntil {
 			c.nanosleep(min(sleep, deadline-now))
 			sleep = min(sleep*2, sleepMax)
 		}

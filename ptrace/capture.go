@@ -35,7 +35,7 @@ func (c *capture) begin(running int64, req *Request) {
 func (c *capture) readState(tracee *Tracee, req *Request) syscall.Errno {
 	c.schedLen = -1
 	c.stack.reset()
-	if e := c.regs.read(tracee.tid); e != 0 || !c.regs.whole() {
+	if e := c.regs.read(tracee.tid); e != 0 || !c.regs.complete() {
 		return e
 	}
 	if req.Files != nil {
@@ -46,7 +46,7 @@ func (c *capture) readState(tracee *Tracee, req *Request) syscall.Errno {
 }
 
 //go:nosplit
-func (c *capture) copied(tracee *Tracee) {
+func (c *capture) noteCopied(tracee *Tracee) {
 	tracee.times.Copied, c.copiedCalls = procmem.Now(), procmem.Calls()
 }
 

@@ -72,14 +72,14 @@ type evidence struct {
 }
 
 const (
-	perFault    = 1000 // assumed ns per page fault
-	perByte     = 4    // most ns per byte of a large copy (usual: 0.5)
-	mostWaiting = 2    // a cause takes at least 1/mostWaiting of the stop
+	perFault   = 1000 // assumed ns per page fault
+	perByte    = 4    // most ns per byte of a large copy (usual: 0.5)
+	leastShare = 2    // a cause takes at least 1/leastShare of the stop
 )
 
 func (e *evidence) cause() Cause {
 	total := e.unseen + e.inside
-	if e.offProcessor >= total/mostWaiting {
+	if e.offProcessor >= total/leastShare {
 		switch {
 		case e.fromDisk > 0:
 			return CauseFault
@@ -93,7 +93,7 @@ func (e *evidence) cause() Cause {
 	switch {
 	case e.unseen >= e.inside:
 		return CauseTurn
-	case e.copying < e.inside/mostWaiting:
+	case e.copying < e.inside/leastShare:
 		return CauseOther
 	case e.fromDisk > 0 || e.faulted():
 		return CauseFault
@@ -104,7 +104,7 @@ func (e *evidence) cause() Cause {
 }
 
 func (e *evidence) faulted() bool {
-	return e.faults*perFault >= e.copying/mostWaiting || e.faults > 0 && e.faults*pageSize >= e.bytes/mostWaiting
+	return e.faults*perFault >= e.copying/leastShare || e.faults > 0 && e.faults*pageSize >= e.bytes/leastShare
 }
 
 var pageSize = int64(os.Getpagesize())
@@ -112,7 +112,7 @@ var pageSize = int64(os.Getpagesize())
 // Why returns the cause of the stop that the last Finish returned in out; copied is its number of bytes.
 // Precondition: called directly after Finish, as it reads the tracer's counters since the interrupt.
 func (c *Controller) Why(out *Stop, copied int64) Cause {
-	now, began := c.counters.now(), &c.began
+	now, began := c.counters.now(), &c.lastAtInterrupt
 	procmem.CountWait()
 	procmem.CountWait()
 	e := evidence{

@@ -40,25 +40,25 @@ type Stats struct {
 // [Run]).
 type Controller struct {
 	Sleeper
-	opts          Options
-	tid           int
-	priority      priority
-	rescue        *rescue
-	tracees       table
-	stats         Stats
-	unknownTracee bool // a tracee may have an unknown id, since an exec
-	leaves        bool // Leave was called
-	seized        bool // a seizure has succeeded, so no seccomp filter refuses it
+	opts            Options
+	tid             int
+	priority        priority
+	rescue          *rescue
+	tracees         table
+	stats           Stats
+	mayTraceUnknown bool // a tracee may have an unknown id, since an exec
+	leaving         bool // Leave was called
+	seized          bool // a seizure has succeeded, so no seccomp filter refuses it
 
 	// On the clock of Now:
-	wakeup        int64 // end of spinning in waits
+	spinUntil     int64 // of waits
 	lastEmptyPoll int64 // begin of the last poll without a stop
 	nextAudit     int64 // next check of all pending Tracees
 	info          sigInfo
 
-	captured capture
-	repairs  repairer
-	began    threadCounters // of the last finished Tracee
+	captured        capture
+	repairs         repairer
+	lastAtInterrupt threadCounters // of the last finished Tracee
 }
 
 // NewController makes a controller for the calling OS thread. Precondition: the goroutine is locked to that
@@ -131,7 +131,7 @@ func (c *Controller) Close() int {
 	for i := range c.tracees.inUse() {
 		c.Cancel(&c.tracees.tracees[i])
 	}
-	for end := procmem.Now() + int64(closeWait); (c.tracees.live > 0 || c.unknownTracee) && procmem.Now() < end; {
+	for end := procmem.Now() + int64(closeWait); (c.tracees.live > 0 || c.mayTraceUnknown) && procmem.Now() < end; {
 		if c.WaitAny(procmem.Now()+int64(time.Millisecond)) == nil {
 			c.eachPending((*Controller).checkOne)
 		}
@@ -139,6 +139,6 @@ func (c *Controller) Close() int {
 	c.rescue.close()
 	c.endSleeps()
 	c.priority.restore()
-	tracers.left(c)
+	tracers.leave(c)
 	return c.tracees.live
 }

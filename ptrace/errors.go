@@ -15,15 +15,15 @@ import (
 
 // Errors, returned unwrapped.
 var (
-	ErrGone         error = refusal.Gone         // the thread has ended
-	ErrDenied       error = refusal.Denied       // permission is missing (uid, Yama, not dumpable, seccomp)
-	ErrTraced       error = refusal.Traced       // another tracer is, or was just, attached
-	ErrZombie       error = refusal.Zombie       // the thread has exited and is not reaped
-	ErrKernelThread error = refusal.KernelThread // it has no user space
-	ErrSelf         error = refusal.Self         // it belongs to this process
-	Err32Bit        error = refusal.Not64Bit     // it executes 32-bit or x32 code
-	ErrTimeout      error = refusal.Timeout      // it did not stop in time
-	ErrBusy         error = refusal.Busy         // Options.MaxPending Tracees are in use
+	ErrGone         error = refusal.Gone
+	ErrDenied       error = refusal.Denied // permission is missing (uid, Yama, not dumpable, seccomp)
+	ErrTraced       error = refusal.Traced // another tracer is, or was just, attached
+	ErrZombie       error = refusal.Zombie // the thread has exited and is not reaped
+	ErrKernelThread error = refusal.KernelThread
+	ErrSelf         error = refusal.Self
+	Err32Bit        error = refusal.Not64Bit // it executes 32-bit or x32 code
+	ErrTimeout      error = refusal.Timeout
+	ErrBusy         error = refusal.Busy // Options.MaxPending Tracees are in use
 	ErrPending            = errors.New("a stop of this thread is already pending")
 	ErrNotStopped         = errors.New("the thread has not stopped")
 )
@@ -57,7 +57,7 @@ func seizeRefused(tid int, e syscall.Errno, sure bool) error {
 	if err := refusedByState(tid, &st); !errors.Is(err, ErrDenied) || !sure {
 		return err
 	}
-	return heldOrDenied(tid)
+	return tracedOrDenied(tid)
 }
 
 // filtered reports whether this process may have a seccomp filter (PR_GET_SECCOMP).
@@ -66,9 +66,9 @@ func filtered() bool {
 	return err != nil && err != unix.EINVAL || mode != 0 // EINVAL: no seccomp
 }
 
-// heldOrDenied tells ErrTraced from ErrDenied by a read of memory, which needs the same permission (kernel/fork.c,
+// tracedOrDenied tells ErrTraced from ErrDenied by a read of memory, which needs the same permission (kernel/fork.c,
 // mm_access; kernel/ptrace.c, ptrace_may_access) but is not exclusive.
-func heldOrDenied(tid int) error {
+func tracedOrDenied(tid int) error {
 	var b [1]byte
 	switch _, err := procmem.ReadVM(tid, 0, b[:]); {
 	case errors.Is(err, ErrGone):

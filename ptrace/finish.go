@@ -82,7 +82,7 @@ func (c *Controller) Finish(tracee *Tracee, req *Request, out *Stop) error {
 	if req.Extra == nil {
 		read, detached = c.readAndDetach(tracee, req)
 	} else {
-		read = c.readMore(tracee, req, out)
+		read = c.readWithExtra(tracee, req, out)
 		detached = c.detach(tracee)
 	}
 	err := c.captured.regs.usable(read)
@@ -99,7 +99,7 @@ func (r *registers) usable(e syscall.Errno) error {
 	switch {
 	case e != 0:
 		return ErrGone
-	case !r.whole() || foreign(&r.raw):
+	case !r.complete() || not64Bit(&r.raw):
 		return Err32Bit
 	}
 	return nil
@@ -111,18 +111,18 @@ func (r *registers) usable(e syscall.Errno) error {
 func (c *Controller) readAndDetach(tracee *Tracee, req *Request) (read, detached syscall.Errno) {
 	got := &c.captured // its methods are inlined: nosplit stack is short on arm64
 	read = got.readState(tracee, req)
-	if read == 0 && got.regs.whole() {
+	if read == 0 && got.regs.complete() {
 		got.stack.read(tracee.tid, req, rawSP(&got.regs.raw))
 		got.stack.readTail(tracee.tid, req)
 	}
-	got.copied(tracee)
+	got.noteCopied(tracee)
 	return read, c.detach(tracee)
 }
 
-// readMore reads what req asks for, Extra included. It detaches the thread if Extra panics.
-func (c *Controller) readMore(tracee *Tracee, req *Request, out *Stop) syscall.Errno {
+// readWithExtra reads what req asks for. It detaches the thread if Extra panics.
+func (c *Controller) readWithExtra(tracee *Tracee, req *Request, out *Stop) syscall.Errno {
 	e := c.captured.readState(tracee, req)
-	if e == 0 && c.captured.regs.whole() {
+	if e == 0 && c.captured.regs.complete() {
 		ok := false
 		defer func() {
 			if !ok {
@@ -132,7 +132,7 @@ func (c *Controller) readMore(tracee *Tracee, req *Request, out *Stop) syscall.E
 		out.Regions = c.captured.readExtra(tracee, req, out)
 		ok = true
 	}
-	c.captured.copied(tracee)
+	c.captured.noteCopied(tracee)
 	return e
 }
 
@@ -141,7 +141,7 @@ func (c *Controller) readMore(tracee *Tracee, req *Request, out *Stop) syscall.E
 //
 //go:nosplit
 func (c *Controller) detach(tracee *Tracee) syscall.Errno {
-	if c.captured.regs.whole() {
+	if c.captured.regs.complete() {
 		c.repairs.repair(tracee)
 	}
 	e := ptrace(unix.PTRACE_DETACH, tracee.tid, 0, uintptr(tracee.signal))
@@ -162,7 +162,7 @@ func (c *Controller) detachAndFree(tracee *Tracee) { c.endTracee(tracee, c.relea
 // endTracee frees the Tracee after the detach. That of a killed thread stays until its end is reported.
 func (c *Controller) endTracee(tracee *Tracee, detached syscall.Errno) {
 	c.stats.count(tracee)
-	c.began = tracee.began
+	c.lastAtInterrupt = tracee.atInterrupt
 	if detached == 0 {
 		c.tracees.free(tracee)
 		return

@@ -41,9 +41,9 @@ func newRegistry() *registry {
 func Leaving() bool { return tracers.leaving.Load() }
 
 // Leave acknowledges [Leaving], so that WaitAny waits for pending Tracees again.
-func (c *Controller) Leave() { c.leaves = true }
+func (c *Controller) Leave() { c.leaving = true }
 
-func (c *Controller) mustLeave() bool { return !c.leaves && Leaving() }
+func (c *Controller) mustLeave() bool { return !c.leaving && Leaving() }
 
 func (r *registry) enter(c *Controller) {
 	r.mu.Lock()
@@ -54,13 +54,13 @@ func (r *registry) enter(c *Controller) {
 	r.open[c] = true
 }
 
-func (r *registry) left(c *Controller) {
+func (r *registry) leave(c *Controller) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if _, ok := r.open[c]; !ok {
 		return
 	}
-	if c.tracees.live > 0 || c.unknownTracee {
+	if c.tracees.live > 0 || c.mayTraceUnknown {
 		r.open[c] = false
 		return
 	}

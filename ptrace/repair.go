@@ -57,25 +57,25 @@ type repairer struct {
 //
 //go:nosplit
 func (r *repairer) repair(tracee *Tracee) {
-	if tracee.kind == KindGroup || tracee.kind == KindSignal && stops(tracee.signal) && !ignores(tracee.tid,
+	if tracee.kind == KindGroup || tracee.kind == KindSignal && isStopSignal(tracee.signal) && !ignores(tracee.tid,
 		tracee.signal) {
 		return
 	}
 	if traceMeRefused(&r.regs.raw) {
-		tracee.repair.Restarted = !r.readOnly && r.traceMe(tracee)
+		tracee.repair.Restarted = !r.readOnly && r.restartTraceMe(tracee)
 		return
 	}
 	switch {
 	case givesEINTR(&r.regs.raw) && !r.readOnly && r.restart(tracee):
 		tracee.repair.Restarted = true
-	case r.givenUp(tracee):
+	case r.repairGivenUp(tracee):
 	case givesEINTR(&r.regs.raw):
 		tracee.repair.Broken = tracee.kind != KindSignal || ignores(tracee.tid, tracee.signal) // else the signal caused it
 	}
 }
 
 //go:nosplit
-func stops(sig int32) bool {
+func isStopSignal(sig int32) bool {
 	s := unix.Signal(sig)
 	return s == unix.SIGSTOP || s == unix.SIGTSTP || s == unix.SIGTTIN || s == unix.SIGTTOU
 }
@@ -89,7 +89,7 @@ type repairKind uint8
 
 const (
 	repairNone          repairKind = iota // not given up
-	repairGoOn                            // restart: it continues
+	repairContinues                       // restart: it continues
 	repairRepeats                         // restart: it repeats its work
 	repairNever                           // the error stays
 	repairReportedTwice                   // the kernel restarts it; a supervisor gets it twice
@@ -123,22 +123,22 @@ func Repairs(arch frames.Arch, nr int64, args [3]uint64, eagain bool) (again, go
 		return false, false // its first argument is lost
 	}
 	a := repairKindX86(&c)
-	return a == repairGoOn || a == repairRepeats, a == repairGoOn
+	return a == repairContinues || a == repairRepeats, a == repairContinues
 }
 
-// givenUp restarts a call that gave up, or records that it cannot. It reports whether a call gave up.
+// repairGivenUp restarts a call that gave up, or records that it cannot. It reports whether a call gave up.
 //
 //go:nosplit
-func (r *repairer) givenUp(tracee *Tracee) bool {
-	a := r.needed(tracee.tid)
+func (r *repairer) repairGivenUp(tracee *Tracee) bool {
+	a := r.givenUpKind(tracee.tid)
 	if a == repairNone || tracee.kind == KindSignal && !ignores(tracee.tid, tracee.signal) {
 		return false // the signal alone would have ended it
 	}
-	tracee.repair.GaveUp = a != repairGoOn
+	tracee.repair.GaveUp = a != repairContinues
 	switch {
 	case a == repairReportedTwice:
 		tracee.repair.ReportedTwice = true
-	case a == repairNever || r.readOnly || !r.beginAgain(tracee):
+	case a == repairNever || r.readOnly || !r.restartGivenUp(tracee):
 		tracee.repair.Broken, tracee.repair.GaveUp = true, true
 	default:
 		tracee.repair.Restarted = true

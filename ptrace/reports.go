@@ -22,8 +22,8 @@ const (
 type waitReport uint8
 
 const (
-	reportStop waitReport = iota // stopped
-	reportExit                   // exited, to be reaped
+	reportStop waitReport = iota
+	reportExit            // exited, to be reaped
 	// reportNone: the thread is no tracee, as another thread has reaped it or an exec has changed its id.
 	reportNone
 	numReports
@@ -33,11 +33,11 @@ const (
 type traceeClass uint8
 
 const (
-	classOther   traceeClass = iota // its Tracee needs nothing
-	classPending                    // its Tracee waits for the stop
-	classGivenUp                    // pending, and abandoned
-	classHeld                       // stopped for its Tracee
-	classUnknown                    // no Tracee
+	classOther     traceeClass = iota // its Tracee needs nothing
+	classPending                      // its Tracee waits for the stop
+	classAbandoned                    // pending, and abandoned
+	classHeld                         // stopped for its Tracee
+	classUnknown                      // no Tracee
 	numClasses
 )
 
@@ -46,7 +46,7 @@ func classOf(tracee *Tracee) traceeClass {
 	case tracee == nil:
 		return classUnknown
 	case tracee.state == traceePending && tracee.abandoned:
-		return classGivenUp
+		return classAbandoned
 	case tracee.state == traceePending:
 		return classPending
 	case tracee.state == traceeStopped:
@@ -59,23 +59,23 @@ func classOf(tracee *Tracee) traceeClass {
 type actions uint16
 
 const (
-	doSeek    actions = 1 << iota // expect its stop under an unknown id
-	doReap                        // reap it
-	doReapOwn                     // reap it, if this thread traces it
-	doConsume                     // consume the report
-	doHold                        // mark its Tracee as stopped
-	doEnd                         // mark its Tracee as ended
-	doDetach                      // detach
-	doFree                        // free its Tracee
-	doDeliver                     // return the Tracee to the caller
+	doSeek actions = 1 << iota // expect its stop under an unknown id
+	doReap
+	doReapOwn // reap it if this thread traces it
+	doConsume
+	doHold // mark its Tracee as stopped
+	doEnd  // mark its Tracee as ended
+	doDetach
+	doFree
+	doDeliver // return the Tracee to the caller
 )
 
 var transitions = [numClasses][numReports]actions{
 	classPending: {
 		reportStop: doHold | doDeliver, reportExit: doReap | doEnd | doDeliver, reportNone: doSeek | doEnd | doDeliver,
 	},
-	classGivenUp: {reportStop: doHold | doDetach, reportExit: doReap | doFree, reportNone: doSeek | doFree},
-	classHeld:    {reportStop: doConsume, reportExit: doConsume},
+	classAbandoned: {reportStop: doHold | doDetach, reportExit: doReap | doFree, reportNone: doSeek | doFree},
+	classHeld:      {reportStop: doConsume, reportExit: doConsume},
 	// A tracee renumbered by exec, or a child.
 	classUnknown: {reportStop: doDetach, reportExit: doReapOwn},
 }
@@ -93,7 +93,7 @@ func (c *Controller) handleReport(tracee *Tracee, tid int) *Tracee {
 
 func (c *Controller) transit(tracee *Tracee, tid int, r waitReport, status int32) *Tracee {
 	do := transitions[classOf(tracee)][r]
-	c.unknownTracee = c.unknownTracee || do&doSeek != 0
+	c.mayTraceUnknown = c.mayTraceUnknown || do&doSeek != 0
 	if do&doReap != 0 || do&doReapOwn != 0 && isTracer(c.tid, tid) {
 		reap(tid)
 	}

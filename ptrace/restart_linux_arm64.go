@@ -21,7 +21,7 @@ func givesEINTR(w *rawRegs) bool {
 func traceMeRefused(*rawRegs) bool { return false }
 
 //go:nosplit
-func (r *repairer) traceMe(*Tracee) bool { return false }
+func (r *repairer) restartTraceMe(*Tracee) bool { return false }
 
 // restart sets pc back to the svc instruction, and x0, which has the result, to the first argument.
 //
@@ -33,7 +33,7 @@ func (r *repairer) traceMe(*Tracee) bool { return false }
 //go:nosplit
 func (r *repairer) restart(tracee *Tracee) bool {
 	nr := int64(r.regs.raw[armX8])
-	if tracee.kind == KindSignal && !r.ignored(tracee) || signalsPending(tracee.tid) {
+	if tracee.kind == KindSignal && !r.ignoresSignal(tracee) || signalsPending(tracee.tid) {
 		return false
 	}
 	var flags uint64
@@ -46,7 +46,7 @@ func (r *repairer) restart(tracee *Tracee) bool {
 		return false
 	}
 	asleep := r.sameSleep(tracee, nr)
-	m := r.masked(tracee.tid, nr)
+	m := r.maskState(tracee.tid, nr)
 	if m == maskOther && !asleep {
 		return false
 	}
@@ -106,17 +106,17 @@ const (
 	maskOther                  // possibly one
 )
 
-// masked compares SigBlk in /proc/TID/status with PTRACE_GETSIGMASK, which in a call with a mask gives the mask to
+// maskState compares SigBlk in /proc/TID/status with PTRACE_GETSIGMASK, which in a call with a mask gives the mask to
 // be restored (kernel/ptrace.c).
 //
 //go:nosplit
-func (r *repairer) masked(tid int, nr int64) callMask {
+func (r *repairer) maskState(tid int, nr int64) callMask {
 	arg := maskAArch64(nr)
 	if arg == 0 || r.regs.raw[arg-1] == 0 {
 		return maskNone
 	}
 	text := r.files.text(tid, "/status\x00")
-	blocked, ok := digits(text, after(text, "SigBlk:\t"), 16)
+	blocked, ok := parseDigits(text, indexAfter(text, "SigBlk:\t"), 16)
 	if !ok {
 		return maskOther
 	}
@@ -143,10 +143,10 @@ func (r *repairer) argumentOf(tid int, nr int64) (uint64, bool) {
 		return 0, false
 	}
 	// "NUMBER 0xARGUMENT ..."
-	if got, ok := digits(text, 0, 10); !ok || int64(got) != nr {
+	if got, ok := parseDigits(text, 0, 10); !ok || int64(got) != nr {
 		return 0, false
 	}
-	arg0, ok := digits(text, after(text, "0x"), 16)
+	arg0, ok := parseDigits(text, indexAfter(text, "0x"), 16)
 	return arg0, ok && arg0 != resultEINTR
 }
 
@@ -155,30 +155,30 @@ func (r *repairer) argumentOf(tid int, nr int64) (uint64, bool) {
 //go:nosplit
 func (r *repairer) runs(tid int) uint64 {
 	text := r.files.text(tid, "/schedstat\x00")
-	at := after(text, " ")
+	at := indexAfter(text, " ")
 	if at < 0 {
 		return 0
 	}
-	next := after(text[at:], " ")
+	next := indexAfter(text[at:], " ")
 	if next < 0 {
 		return 0
 	}
-	n, _ := digits(text, at+next, 10)
+	n, _ := parseDigits(text, at+next, 10)
 	return n
 }
 
-// ignored reports whether the process ignores the stop's signal.
+// ignoresSignal reports whether the process ignores the stop's signal.
 //
 //go:nosplit
-func (r *repairer) ignored(tracee *Tracee) bool {
+func (r *repairer) ignoresSignal(tracee *Tracee) bool {
 	text := r.files.text(tracee.tid, "/status\x00")
 	bit := uint64(1) << (uint32(tracee.signal-1) & 63)
-	if ign, ok := digits(text, after(text, "SigIgn:\t"), 16); ok && ign&bit != 0 {
+	if ign, ok := parseDigits(text, indexAfter(text, "SigIgn:\t"), 16); ok && ign&bit != 0 {
 		return true
 	}
 	switch unix.Signal(tracee.signal) {
 	case unix.SIGCHLD, unix.SIGURG, unix.SIGWINCH, unix.SIGCONT: // unless caught
-		caught, ok := digits(text, after(text, "SigCgt:\t"), 16)
+		caught, ok := parseDigits(text, indexAfter(text, "SigCgt:\t"), 16)
 		return ok && caught&bit == 0
 	}
 	return false

@@ -16,7 +16,7 @@ type Sleeper struct {
 	watchdog *watchdog // nil without real-time priority
 	counters sleepCounters
 	woken    int64 // end of the last wait's sleep, or 0
-	rang     bool  // the last sleep ended by its timer
+	byTimer  bool  // the last sleep ended by its timer
 }
 
 // Woken returns when this thread last woke from a wait, and so displaced another, on the clock of [Now]; 0: never.
@@ -24,14 +24,14 @@ func (s *Sleeper) Woken() int64 { return s.woken }
 
 // ByTimer reports whether this thread's timer on its current CPU ended the last sleep. After a wakeup from another
 // CPU, or a move, the displaced thread may run on for some µs, mostly to the end of a system call.
-func (s *Sleeper) ByTimer() bool { return s.rang }
+func (s *Sleeper) ByTimer() bool { return s.byTimer }
 
 // ForgetWake clears ByTimer.
-func (s *Sleeper) ForgetWake() { s.rang = false }
+func (s *Sleeper) ForgetWake() { s.byTimer = false }
 
 // Moved records a move to another CPU. The alarm is then set again there: a timer on another CPU interrupts a
 // thread that leaves a system call too late (kernel/entry/common.c).
-func (s *Sleeper) Moved() { s.alarm.ringsAt, s.rang = 0, false }
+func (s *Sleeper) Moved() { s.alarm.ringsAt, s.byTimer = 0, false }
 
 // Nap sleeps until a time on the clock of [Now], without the alarm.
 func (s *Sleeper) Nap(until int64) {
@@ -49,14 +49,14 @@ func (s *Sleeper) SleepUntil(at int64) {
 	if !s.alarm.sleep(at) {
 		procmem.SleepUntil(at)
 	}
-	s.rang = true
+	s.byTimer = true
 	s.counters.sleptSince(began, procmem.Now())
 }
 
 func (s *Sleeper) nanosleep(ns int64) {
 	began := procmem.Now()
 	nanosleep(ns)
-	s.woken, s.rang = procmem.Now(), true
+	s.woken, s.byTimer = procmem.Now(), true
 	s.counters.sleptSince(began, s.woken)
 }
 
@@ -68,7 +68,7 @@ func (s *Sleeper) awaitStop(until int64, info *sigInfo) (e syscall.Errno, ok boo
 		return 0, false
 	}
 	s.woken = procmem.Now()
-	s.rang = slept && e == unix.EINTR
+	s.byTimer = slept && e == unix.EINTR
 	s.counters.sleptSince(began, s.woken)
 	return e, true
 }

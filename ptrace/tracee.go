@@ -7,21 +7,21 @@ type Tracee struct {
 	// Tag is the caller's. Begin zeroes it.
 	Tag uint64
 
-	tid       int
-	index     int // in the table
-	state     traceeState
-	abandoned bool
-	sleeping  bool  // call and runs are set
-	queued    bool  // see MarkQueued
-	kind      Kind  // valid once stopped
-	signal    int32 // to deliver at the detach
-	call      SyscallInfo
-	runs      uint64
-	before    SchedStat
-	beforeOK  bool
-	began     threadCounters // just after the interrupt
-	times     Times
-	repair    Repair
+	tid         int
+	index       int // in the table
+	state       traceeState
+	abandoned   bool
+	sleeping    bool  // call and runs are set
+	queued      bool  // see MarkQueued
+	kind        Kind  // valid once stopped
+	signal      int32 // to deliver at the detach
+	call        SyscallInfo
+	runs        uint64
+	before      SchedStat
+	beforeOK    bool
+	atInterrupt threadCounters // just after the interrupt
+	times       Times
+	repair      Repair
 }
 
 type traceeState uint8

@@ -34,9 +34,9 @@ const (
 func (c *Controller) WaitAny(deadline int64) *Tracee {
 	sleep, spin := int64(sleepQueued), int64(0)
 	if c.tracees.stopsSoon() {
-		sleep, spin = sleepMin, c.wakeup
+		sleep, spin = sleepMin, c.spinUntil
 	}
-	for until := int64(0); c.tracees.live > 0 || c.unknownTracee; {
+	for until := int64(0); c.tracees.live > 0 || c.mayTraceUnknown; {
 		tracee, now := c.findStopped()
 		switch {
 		case tracee != nil:
@@ -66,8 +66,8 @@ func (c *Controller) SpinAny(deadline int64) *Tracee {
 	if !c.tracees.stopsSoon() {
 		deadline = 0
 	}
-	deadline = min(deadline, c.wakeup)
-	for c.tracees.live > 0 || c.unknownTracee {
+	deadline = min(deadline, c.spinUntil)
+	for c.tracees.live > 0 || c.mayTraceUnknown {
 		tracee, now := c.findStopped()
 		if tracee != nil || now >= deadline {
 			return tracee
@@ -128,7 +128,7 @@ func (c *Controller) waitAll() *Tracee {
 // Tracee would hide those of others, so each pending Tracee is then polled.
 func (c *Controller) reported(e syscall.Errno) *Tracee {
 	if e == unix.ECHILD {
-		c.unknownTracee = false // no tracee at all
+		c.mayTraceUnknown = false // no tracee at all
 	}
 	if e != 0 || c.info.pid == 0 {
 		return nil
@@ -182,10 +182,10 @@ func (c *Controller) checkOne(tracee *Tracee) *Tracee {
 
 // awaitUnknown waits shortly for the stop of a tracee renumbered by exec, to detach it.
 func (c *Controller) awaitUnknown() {
-	for end := procmem.Now() + unknownFor; c.unknownTracee && procmem.Now() < end; nanosleep(sleepMin) {
+	for end := procmem.Now() + unknownFor; c.mayTraceUnknown && procmem.Now() < end; nanosleep(sleepMin) {
 		switch e := waitid(unix.P_ALL, 0, waitFlags, &c.info); {
 		case e == unix.ECHILD:
-			c.unknownTracee = false
+			c.mayTraceUnknown = false
 		case e == 0 && c.info.pid != 0 && c.tracees.find(int(c.info.pid)) == nil:
 			c.handleReport(nil, int(c.info.pid))
 		}
