@@ -28,14 +28,14 @@ type destination struct {
 	name   string
 	st     unix.Stat_t // of the existing file
 	exists bool
-	magic  bool // dir is in a proc file system, where links lead to open files
+	inProc bool // dir is in a proc file system, where links lead to open files
 }
 
-func (p *destination) close() { unix.Close(p.dir) }
+func (d *destination) close() { unix.Close(d.dir) }
 
 // regular reports whether the output is or will be a regular file.
-func (p *destination) regular() bool {
-	return !p.magic && (!p.exists || p.st.Mode&unix.S_IFMT == unix.S_IFREG)
+func (d *destination) regular() bool {
+	return !d.inProc && (!d.exists || d.st.Mode&unix.S_IFMT == unix.S_IFREG)
 }
 
 // find follows path, links of the last part by the kernel's rule for sticky world-writable directories
@@ -43,21 +43,21 @@ func (p *destination) regular() bool {
 func find(path string) (*destination, error) {
 	at := unix.AT_FDCWD
 	for range maxLinks {
-		p, err := enter(at, path)
+		d, err := enter(at, path)
 		if at != unix.AT_FDCWD {
 			unix.Close(at)
 		}
 		if err != nil {
 			return nil, err
 		}
-		if !p.exists || p.magic || p.st.Mode&unix.S_IFMT != unix.S_IFLNK {
-			return p, nil
+		if !d.exists || d.inProc || d.st.Mode&unix.S_IFMT != unix.S_IFLNK {
+			return d, nil
 		}
-		if path, err = p.follow(); err != nil {
-			p.close()
+		if path, err = d.follow(); err != nil {
+			d.close()
 			return nil, err
 		}
-		at = p.dir
+		at = d.dir
 	}
 	unix.Close(at)
 	return nil, unix.ELOOP
@@ -76,25 +76,25 @@ func enter(at int, path string) (*destination, error) {
 	if err != nil {
 		return nil, &os.PathError{Op: "open", Path: filepath.Clean(dir), Err: err}
 	}
-	p := &destination{dir: fd, name: name}
+	d := &destination{dir: fd, name: name}
 	var fs unix.Statfs_t
 	if err := unix.Fstatfs(fd, &fs); err == nil {
-		p.magic = fs.Type == unix.PROC_SUPER_MAGIC
+		d.inProc = fs.Type == unix.PROC_SUPER_MAGIC
 	}
-	switch err := unix.Fstatat(fd, name, &p.st, unix.AT_SYMLINK_NOFOLLOW); err {
+	switch err := unix.Fstatat(fd, name, &d.st, unix.AT_SYMLINK_NOFOLLOW); err {
 	case nil:
-		p.exists = true
+		d.exists = true
 	case unix.ENOENT:
 	default:
-		p.close()
+		d.close()
 		return nil, err
 	}
-	return p, nil
+	return d, nil
 }
 
 // follow reads the link through an open descriptor: the checked link is the one read.
-func (p *destination) follow() (string, error) {
-	fd, err := unix.Openat(p.dir, p.name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+func (d *destination) follow() (string, error) {
+	fd, err := unix.Openat(d.dir, d.name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return "", err
 	}
@@ -106,7 +106,7 @@ func (p *destination) follow() (string, error) {
 	if st.Mode&unix.S_IFMT != unix.S_IFLNK {
 		return "", ErrChanged
 	}
-	if foreign, err := p.foreign(&st); err != nil || foreign {
+	if foreign, err := d.foreign(&st); err != nil || foreign {
 		return "", errors.Join(err, ErrForeignLink)
 	}
 	var buf [unix.PathMax]byte
@@ -119,9 +119,9 @@ func (p *destination) follow() (string, error) {
 
 // foreign reports whether an entry of a sticky world-writable directory belongs to neither prywalk's user nor the
 // directory's owner.
-func (p *destination) foreign(st *unix.Stat_t) (bool, error) {
+func (d *destination) foreign(st *unix.Stat_t) (bool, error) {
 	var dir unix.Stat_t
-	if err := unix.Fstat(p.dir, &dir); err != nil {
+	if err := unix.Fstat(d.dir, &dir); err != nil {
 		return false, err
 	}
 	const open = unix.S_ISVTX | unix.S_IWOTH

@@ -22,12 +22,12 @@ func Replaceable(path string) bool {
 	if path == "-" {
 		return false
 	}
-	p, err := find(path)
+	d, err := find(path)
 	if err != nil {
 		return true // the write gives the error
 	}
-	defer p.close()
-	return p.regular()
+	defer d.close()
+	return d.regular()
 }
 
 // Check returns the known reasons against writing to path. nil is no promise.
@@ -35,35 +35,35 @@ func Check(path string) error {
 	if path == "-" {
 		return nil
 	}
-	p, err := find(path)
+	d, err := find(path)
 	if err != nil {
 		return fmt.Errorf("cannot write %s: %w", path, err)
 	}
-	defer p.close()
-	if p.regular() {
-		if err := unix.Faccessat(p.dir, ".", unix.W_OK|unix.X_OK, 0); err != nil {
+	defer d.close()
+	if d.regular() {
+		if err := unix.Faccessat(d.dir, ".", unix.W_OK|unix.X_OK, 0); err != nil {
 			return fmt.Errorf("cannot write %s: %w", path, &os.PathError{Op: "access", Path: filepath.Dir(path), Err: err})
 		}
 		return nil
 	}
-	if err := p.refused(); err != nil {
+	if err := d.refused(); err != nil {
 		return fmt.Errorf("cannot write %s: %w", path, err)
 	}
 	return nil
 }
 
 // refused returns the reason against writing to an existing file that is not regular, or nil.
-func (p *destination) refused() error {
-	if p.magic {
+func (d *destination) refused() error {
+	if d.inProc {
 		return nil // an open file of a process: the kernel decides
 	}
-	switch p.st.Mode & unix.S_IFMT {
+	switch d.st.Mode & unix.S_IFMT {
 	case unix.S_IFDIR:
 		return unix.EISDIR
 	case unix.S_IFBLK:
 		return ErrBlockDevice
 	}
-	foreign, err := p.foreign(&p.st)
+	foreign, err := d.foreign(&d.st)
 	if foreign {
 		err = ErrForeignFile
 	}
@@ -77,33 +77,33 @@ func Write(path string, write func(io.Writer) error) error {
 	if path == "-" {
 		return write(os.Stdout)
 	}
-	p, err := find(path)
+	d, err := find(path)
 	if err != nil {
 		return err
 	}
-	defer p.close()
-	if p.regular() {
-		return p.replace(path, write)
+	defer d.close()
+	if d.regular() {
+		return d.replace(path, write)
 	}
-	return p.into(path, write)
+	return d.into(path, write)
 }
 
 // into writes to a file that is not regular.
-func (p *destination) into(path string, write func(io.Writer) error) error {
-	if err := p.refused(); err != nil {
+func (d *destination) into(path string, write func(io.Writer) error) error {
+	if err := d.refused(); err != nil {
 		return err
 	}
 	flags := unix.O_WRONLY | unix.O_CLOEXEC | unix.O_NOCTTY
-	if !p.magic {
+	if !d.inProc {
 		flags |= unix.O_NOFOLLOW
 	}
-	fd, err := unix.Openat(p.dir, p.name, flags, 0)
+	fd, err := unix.Openat(d.dir, d.name, flags, 0)
 	if err != nil {
 		return &os.PathError{Op: "open", Path: path, Err: err}
 	}
 	f := os.NewFile(uintptr(fd), path)
 	var st unix.Stat_t
-	if err = unix.Fstat(fd, &st); err == nil && !p.magic && (st.Dev != p.st.Dev || st.Ino != p.st.Ino) {
+	if err = unix.Fstat(fd, &st); err == nil && !d.inProc && (st.Dev != d.st.Dev || st.Ino != d.st.Ino) {
 		err = ErrChanged
 	}
 	if err == nil {
@@ -114,8 +114,8 @@ func (p *destination) into(path string, write func(io.Writer) error) error {
 
 // replace writes a new file in the directory, then gives it the name. No single system call does both for a
 // nameless file: if prywalk is killed between the two, a temporary name stays.
-func (p *destination) replace(path string, write func(io.Writer) error) error {
-	f, name, err := create(p.dir, path)
+func (d *destination) replace(path string, write func(io.Writer) error) error {
+	f, name, err := create(d.dir, path)
 	if err != nil {
 		return err
 	}
@@ -125,18 +125,18 @@ func (p *destination) replace(path string, write func(io.Writer) error) error {
 		err = f.Sync() // a close cannot lose what it stores
 	}
 	if err == nil && name == "" {
-		name, err = link(f, p.dir)
+		name, err = link(f, d.dir)
 	}
 	if err == nil {
-		err = unix.Renameat(p.dir, name, p.dir, p.name)
+		err = unix.Renameat(d.dir, name, d.dir, d.name)
 	}
 	if err != nil {
 		if name != "" {
-			_ = unix.Unlinkat(p.dir, name, 0)
+			_ = unix.Unlinkat(d.dir, name, 0)
 		}
 		return err
 	}
-	syncDir(p.dir)
+	syncDir(d.dir)
 	return nil
 }
 

@@ -52,15 +52,15 @@ func TryDescendants() error {
 	return nil
 }
 
-func (o *Options) descendantsHolder() unix.PerfEventAttr {
-	a := o.holder()
+func (o *Options) descendantsRingOwner() unix.PerfEventAttr {
+	a := o.ringOwner()
 	a.Sample, a.Sample_regs_user, a.Sample_stack_user = 0, 0, 0
 	a.Sample_type = unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_CPU
 	return a
 }
 
-func (o *Options) ofDescendants() unix.PerfEventAttr {
-	a := o.descendantsHolder()
+func (o *Options) descendants() unix.PerfEventAttr {
+	a := o.descendantsRingOwner()
 	a.Bits |= unix.PerfBitInherit | unix.PerfBitTask | unix.PerfBitComm | unix.PerfBitCommExec |
 		unix.PerfBitContextSwitch
 	return a
@@ -68,7 +68,7 @@ func (o *Options) ofDescendants() unix.PerfEventAttr {
 
 func (r *Reader) threadAttr() unix.PerfEventAttr {
 	if r.ringBytes != 0 {
-		return r.opts.ofDescendants()
+		return r.opts.descendants()
 	}
 	return r.opts.perThread()
 }

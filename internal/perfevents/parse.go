@@ -98,7 +98,7 @@ const (
 )
 
 func word(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
-func half(b []byte) int    { return int(int32(binary.LittleEndian.Uint32(b))) }
+func int32At(b []byte) int { return int(int32(binary.LittleEndian.Uint32(b))) }
 
 // parse returns false if the body is malformed.
 func parse(typ uint32, misc uint16, body []byte, r *Record) bool {
@@ -111,7 +111,7 @@ func parse(typ uint32, misc uint16, body []byte, r *Record) bool {
 	}
 	id := body[len(body)-idLen:]
 	body = body[:len(body)-idLen]
-	r.PID, r.TID, r.Time, r.CPU = half(id), half(id[4:]), int64(word(id[8:])), half(id[16:])
+	r.PID, r.TID, r.Time, r.CPU = int32At(id), int32At(id[4:]), int64(word(id[8:])), int32At(id[16:])
 	switch typ {
 	case typeLost:
 		r.Kind = Lost
@@ -150,7 +150,7 @@ func parseTask(typ uint32, body []byte, r *Record) bool {
 	if r.Kind = Forked; typ == typeExit {
 		r.Kind = Exited
 	}
-	r.PID, r.PPID, r.TID, r.PTID = half(body), half(body[4:]), half(body[8:]), half(body[12:])
+	r.PID, r.PPID, r.TID, r.PTID = int32At(body), int32At(body[4:]), int32At(body[8:]), int32At(body[12:])
 	r.Time = int64(word(body[16:]))
 	return true
 }
@@ -160,7 +160,7 @@ func parseComm(misc uint16, body []byte, r *Record) bool {
 		return false
 	}
 	r.Kind, r.Exec = Named, misc&miscCommExec != 0
-	r.PID, r.TID = half(body), half(body[4:])
+	r.PID, r.TID = int32At(body), int32At(body[4:])
 	r.Name = untilNUL(body[8:])
 	return true
 }
@@ -172,10 +172,10 @@ func parseMmap2(misc uint16, body []byte, r *Record) bool {
 		return false
 	}
 	r.Kind = Mapped
-	r.PID, r.TID = half(body), half(body[4:])
+	r.PID, r.TID = int32At(body), int32At(body[4:])
 	r.Addr, r.Len, r.Off = word(body[8:]), word(body[16:]), word(body[24:])
 	if misc&miscBuildID == 0 {
-		r.Dev = uint64(uint32(half(body[32:])))<<32 | uint64(uint32(half(body[36:])))
+		r.Dev = uint64(uint32(int32At(body[32:])))<<32 | uint64(uint32(int32At(body[36:])))
 		r.Inode = word(body[40:])
 	}
 	r.Name = untilNUL(body[fixed:])
@@ -193,7 +193,7 @@ func parseSample(b []byte, r *Record) bool {
 		return false
 	}
 	r.Kind = Sampled
-	r.PID, r.TID, r.Time, r.CPU = half(b), half(b[4:]), int64(word(b[8:])), half(b[16:])
+	r.PID, r.TID, r.Time, r.CPU = int32At(b), int32At(b[4:]), int64(word(b[8:])), int32At(b[16:])
 	if r.want != nil && !r.want(r.PID) {
 		return true
 	}

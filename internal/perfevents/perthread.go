@@ -73,8 +73,8 @@ func (o *Options) perThread() unix.PerfEventAttr {
 	return a
 }
 
-// holder returns the attributes of the event that owns a ring.
-func (o *Options) holder() unix.PerfEventAttr {
+// ringOwner returns the attributes of the event that owns a ring.
+func (o *Options) ringOwner() unix.PerfEventAttr {
 	a := o.perThread()
 	a.Config = unix.PERF_COUNT_SW_DUMMY
 	return a

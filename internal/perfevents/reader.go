@@ -69,8 +69,8 @@ type Reader struct {
 	paused    bool
 	shorter   int // copied stack bytes; 0: the most
 
-	changed, periodBefore int64 // time of the last SetFreq, CLOCK_MONOTONIC ns; earlier period, ns
-	varied                int64 // last change of the periods, CLOCK_MONOTONIC ns
+	freqSetAt, periodBefore int64 // time of the last SetFreq, CLOCK_MONOTONIC ns; earlier period, ns
+	variedAt                int64 // last change of the periods, CLOCK_MONOTONIC ns
 }
 
 // Open begins to sample. Errors: [ErrDenied] or [ErrUnsupported], with its cause.
@@ -103,7 +103,7 @@ func (r *Reader) Freq() float64 { return r.opts.Freq }
 
 // PeriodAt is [Reader.Period] at an earlier time, CLOCK_MONOTONIC ns. It knows only the last SetFreq.
 func (r *Reader) PeriodAt(at int64) int64 {
-	if at < r.changed {
+	if at < r.freqSetAt {
 		return r.periodBefore
 	}
 	return r.Period()
@@ -118,7 +118,7 @@ func (r *Reader) SetFreq(hz float64) bool {
 		_ = r.setPeriods() // no further remedy
 		return false
 	}
-	r.periodBefore, r.changed = before.periodNS(), procmem.Now()
+	r.periodBefore, r.freqSetAt = before.periodNS(), procmem.Now()
 	return true
 }
 
@@ -133,11 +133,11 @@ const (
 // kernel's timer has a constant period, in a software clock's frequency mode too (kernel/events/core.c,
 // perf_swevent_init_hrtimer). [Reader.Period] remains the mean.
 func (r *Reader) VaryPeriods(now int64) {
-	if now-r.varied < varyEvery {
+	if now-r.variedAt < varyEvery {
 		return
 	}
 	_ = r.setPeriods() // an event that refuses keeps its period
-	r.varied = now
+	r.variedAt = now
 }
 
 func (r *Reader) setPeriods() bool {
@@ -145,8 +145,8 @@ func (r *Reader) setPeriods() bool {
 	for _, g := range r.rings {
 		switch {
 		case r.PerThread():
-		case g.short >= 0:
-			ok = procmem.SetPeriod(g.short, r.opts.drawnPeriod()) == nil && ok
+		case g.shortEvent >= 0:
+			ok = procmem.SetPeriod(g.shortEvent, r.opts.drawnPeriod()) == nil && ok
 		default:
 			ok = procmem.SetPeriod(g.fd, r.opts.drawnPeriod()) == nil && ok
 		}
@@ -276,8 +276,8 @@ func (r *Reader) control(request uint) {
 	r.paused = request == unix.PERF_EVENT_IOC_DISABLE
 	for _, g := range r.rings {
 		_ = unix.IoctlSetInt(g.fd, request, 0)
-		if g.short >= 0 {
-			_ = unix.IoctlSetInt(g.short, request, 0)
+		if g.shortEvent >= 0 {
+			_ = unix.IoctlSetInt(g.shortEvent, request, 0)
 		}
 	}
 	for _, fds := range r.threads {
@@ -306,9 +306,9 @@ func (r *Reader) openAll() error {
 	attr, pid := r.opts.attr(), -1
 	switch {
 	case r.ringBytes != 0:
-		attr, pid = r.opts.descendantsHolder(), os.Getpid()
+		attr, pid = r.opts.descendantsRingOwner(), os.Getpid()
 	case r.PerThread():
-		attr, pid = r.opts.holder(), os.Getpid()
+		attr, pid = r.opts.ringOwner(), os.Getpid()
 	}
 	for _, cpu := range parseCPUs(online) {
 		g, err := openRing(&attr, pid, cpu, r.ringBytesWanted())

@@ -19,13 +19,13 @@ const (
 )
 
 type ring struct {
-	fd    int
-	short int // event of [Reader.CopyShorter], −1: none
-	cpu   int
-	mem   []byte // mapping, with its first page; nil: closed
-	data  []byte // ring, a power of two
-	wrap  []byte // copy of a record that wraps
-	share share
+	fd         int
+	shortEvent int // event of [Reader.CopyShorter], −1: none
+	cpu        int
+	mem        []byte // mapping, with its first page; nil: closed
+	data       []byte // ring, a power of two
+	wrap       []byte // copy of a record that wraps
+	share      share
 }
 
 // openRing opens an event on a CPU and maps its ring of size bytes, a power of two. pid −1: all threads.
@@ -40,7 +40,7 @@ func openRing(attr *unix.PerfEventAttr, pid, cpu, size int) (*ring, error) {
 		_ = unix.Close(fd)
 		return nil, fmt.Errorf("%w: %d KiB for processor %d: %w", errNoRoom, size>>10, cpu, err)
 	}
-	return &ring{fd: fd, short: -1, cpu: cpu, mem: mem, data: mem[page:], wrap: make([]byte, largest)}, nil
+	return &ring{fd: fd, shortEvent: -1, cpu: cpu, mem: mem, data: mem[page:], wrap: make([]byte, largest)}, nil
 }
 
 func (g *ring) close() {

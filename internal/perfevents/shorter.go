@@ -65,7 +65,7 @@ func (g *ring) copyShorter(o *Options, n int, paused bool) bool {
 	if err != nil {
 		return false
 	}
-	g.short = fd
+	g.shortEvent = fd
 	if unix.IoctlSetInt(fd, unix.PERF_EVENT_IOC_SET_OUTPUT, g.fd) != nil || procmem.SetPeriod(g.fd, never) != nil {
 		return false
 	}
@@ -73,9 +73,9 @@ func (g *ring) copyShorter(o *Options, n int, paused bool) bool {
 }
 
 func (g *ring) dropShorter() {
-	if g.short >= 0 {
-		_ = unix.Close(g.short)
-		g.short = -1
+	if g.shortEvent >= 0 {
+		_ = unix.Close(g.shortEvent)
+		g.shortEvent = -1
 	}
 }
 

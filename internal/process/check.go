@@ -25,7 +25,7 @@ func (p proc) check(pid int) (*Status, error) {
 	}
 	s, err := p.status(pid)
 	if err != nil {
-		return nil, p.hidden(pid, err)
+		return nil, p.hiddenOrGone(pid, err)
 	}
 	switch {
 	case s.Tgid != pid:
@@ -41,8 +41,8 @@ func (p proc) check(pid int) (*Status, error) {
 	return s, nil
 }
 
-// hidden tells a process that /proc hides (mount option hidepid) from a missing one.
-func (p proc) hidden(pid int, err error) error {
+// hiddenOrGone tells a process that /proc hides (mount option hidepid) from a missing one.
+func (p proc) hiddenOrGone(pid int, err error) error {
 	if p != procFS || !errors.Is(err, refusal.Gone) {
 		return err
 	}
@@ -111,11 +111,11 @@ func (p proc) machine(pid, tid int) (uint16, error) {
 		return 0, fmt.Errorf("process %d: its program is not an ELF file; is another loader at work?", pid)
 	}
 	m := binary.LittleEndian.Uint16(h[18:])
-	return m, supported(pid, h[4], m)
+	return m, checkSupported(pid, h[4], m)
 }
 
-// supported returns an error for 32-bit and x32 programs and for other architectures.
-func supported(pid int, class byte, machine uint16) error {
+// checkSupported returns an error for 32-bit and x32 programs and for other architectures.
+func checkSupported(pid int, class byte, machine uint16) error {
 	if class == elfClass64 && (machine == machX86_64 || machine == machARM64) {
 		return nil
 	}

@@ -11,12 +11,12 @@ import (
 
 // descriptor is a file of /proc/PID that is kept open. A reopened file keeps its number, so concurrent reads are
 // safe.
-type descriptor struct{ held atomic.Int32 } // the number + 1; 0: none
+type descriptor struct{ numberPlusOne atomic.Int32 } // 0: none
 
 // get returns the descriptor's number, −1 if there is none.
 //
 //go:nosplit
-func (d *descriptor) get() int { return int(d.held.Load()) - 1 }
+func (d *descriptor) get() int { return int(d.numberPlusOne.Load()) - 1 }
 
 func (d *descriptor) open(pid int, name string) {
 	old := d.get()
@@ -30,7 +30,7 @@ func (d *descriptor) open(pid int, name string) {
 		memoryBudget().Give(1)
 	case e != 0:
 	case old < 0:
-		d.held.Store(int32(fd) + 1)
+		d.numberPlusOne.Store(int32(fd) + 1)
 	default:
 		CountCall()
 		_ = unix.Dup3(fd, old, unix.O_CLOEXEC)
@@ -40,7 +40,7 @@ func (d *descriptor) open(pid int, name string) {
 
 // close closes the file. Precondition: no concurrent read.
 func (d *descriptor) close() {
-	if fd := d.held.Swap(0); fd > 0 {
+	if fd := d.numberPlusOne.Swap(0); fd > 0 {
 		closeFD(int(fd) - 1)
 		memoryBudget().Give(1)
 	}

@@ -29,11 +29,11 @@ type Memory struct {
 	noQueries          atomic.Bool   // the kernel has no PROCMAP_QUERY
 	updates            atomic.Uint64 // readings of the mappings
 
-	recent  answers
-	own     ownPages
-	checked checkedRange
-	seen    uint64 // address of the last copy of anonymous memory, or 0
-	relayed relayed
+	recent        answers
+	own           ownPages
+	checked       checkedRange
+	lastAnonymous uint64 // address of the last copy of anonymous memory, or 0
+	relayed       relayed
 }
 
 // Span is a mapping.
@@ -146,7 +146,7 @@ func (m *Memory) Copy(tid int, addr uint64, buf []byte) int {
 	if s.Kind != Anonymous || m.swapped.Load() {
 		return m.copyPresent(tid, addr, buf, s.Kind)
 	}
-	m.seen = addr
+	m.lastAnonymous = addr
 	return m.readAnonymous(m.by(), tid, addr, buf)
 }
 
@@ -155,13 +155,14 @@ func (m *Memory) Copy(tid int, addr uint64, buf []byte) int {
 func (m *Memory) AwaitMappings() int64 {
 	var s Span
 	fd := m.mem.get()
-	if fd < 0 || m.seen == 0 || m.swapped.Load() || !find(m.table.Load(), m.seen, &s) || s.Kind != Anonymous {
+	if fd < 0 || m.lastAnonymous == 0 || m.swapped.Load() || !find(m.table.Load(), m.lastAnonymous, &s) ||
+		s.Kind != Anonymous {
 		return 0
 	}
 	began := Now()
 	var b [1]byte
-	if n := preadBy(m.by(), fd, b[:], m.seen); n <= 0 && !m.Late() {
-		m.seen = 0
+	if n := preadBy(m.by(), fd, b[:], m.lastAnonymous); n <= 0 && !m.Late() {
+		m.lastAnonymous = 0
 	}
 	return Now() - began
 }

@@ -32,7 +32,7 @@ type Job struct {
 }
 
 // Done reports whether the function has returned, so that its results may be read.
-func (o *Job) Done() bool { return o.done.Load() }
+func (j *Job) Done() bool { return j.done.Load() }
 
 // pathOpeners has all open ones. A published list is immutable, so readers never wait.
 var pathOpeners struct {
@@ -57,22 +57,22 @@ func setPathOpeners(change func([]*PathOpener) []*PathOpener) {
 // NewPathOpener makes the calling OS thread's PathOpener, until [PathOpener.Close]; nil on error. Precondition:
 // the goroutine is locked to its thread, and not pinned.
 func NewPathOpener() *PathOpener {
-	w := &PathOpener{tid: unix.Gettid(), todo: make(chan *Job, 4), paths: startRelay()}
-	if w.paths == nil {
+	o := &PathOpener{tid: unix.Gettid(), todo: make(chan *Job, 4), paths: startRelay()}
+	if o.paths == nil {
 		return nil
 	}
-	ordinary(w.paths.tid)
-	setPathOpeners(func(all []*PathOpener) []*PathOpener { return append(all, w) })
-	go w.runJobs()
-	return w
+	ordinary(o.paths.tid)
+	setPathOpeners(func(all []*PathOpener) []*PathOpener { return append(all, o) })
+	go o.runJobs()
+	return o
 }
 
-func (w *PathOpener) runJobs() {
+func (o *PathOpener) runJobs() {
 	runtime.LockOSThread()
 	ordinary(0)
-	for o := range w.todo {
-		o.do()
-		o.done.Store(true)
+	for job := range o.todo {
+		job.do()
+		job.done.Store(true)
 	}
 }
 
@@ -88,19 +88,19 @@ func ordinary(tid int) {
 }
 
 // Close ends w. Its owner then makes calls itself.
-func (w *PathOpener) Close() {
+func (o *PathOpener) Close() {
 	setPathOpeners(func(all []*PathOpener) []*PathOpener {
-		return slices.DeleteFunc(all, func(other *PathOpener) bool { return other == w })
+		return slices.DeleteFunc(all, func(other *PathOpener) bool { return other == o })
 	})
-	close(w.todo)
-	w.paths.ask(unix.SYS_EXIT, [6]uintptr{})
+	close(o.todo)
+	o.paths.ask(unix.SYS_EXIT, [6]uintptr{})
 }
 
 // Start runs f on an ordinary thread, after earlier jobs.
-func (w *PathOpener) Start(f func()) *Job {
-	o := &Job{do: f}
-	w.todo <- o
-	return o
+func (o *PathOpener) Start(f func()) *Job {
+	job := &Job{do: f}
+	o.todo <- job
+	return job
 }
 
 // pathOpener returns the calling thread's PathOpener if path is in /proc/PID, else nil.
@@ -122,34 +122,34 @@ func pathOpener(path []byte) *PathOpener {
 const atCwd = ^uintptr(99)
 
 // lookUp makes a system call with a path. args gets the addresses of the path and of a buffer.
-func (w *PathOpener) lookUp(path []byte, nr uintptr, args func(path, at uintptr) [6]uintptr) (int, syscall.Errno) {
+func (o *PathOpener) lookUp(path []byte, nr uintptr, args func(path, at uintptr) [6]uintptr) (int, syscall.Errno) {
 	if len(path) > longestPath+1 {
 		return -1, syscall.ENAMETOOLONG
 	}
-	copy(w.paths.buf, path)
-	w.lookups++
+	copy(o.paths.buf, path)
+	o.lookups++
 	CountCall()
-	w.paths.ask(nr, args(w.paths.at(), w.paths.at()+longestPath+1))
-	for !w.paths.await(math.MaxInt64 / 2) {
+	o.paths.ask(nr, args(o.paths.at(), o.paths.at()+longestPath+1))
+	for !o.paths.await(math.MaxInt64 / 2) {
 	}
-	if got := w.paths.result(); got < 0 {
+	if got := o.paths.result(); got < 0 {
 		return -1, syscall.Errno(-got)
 	}
-	return w.paths.result(), 0
+	return o.paths.result(), 0
 }
 
-func (w *PathOpener) open(path []byte, flags uintptr) (int, syscall.Errno) {
-	return w.lookUp(path, unix.SYS_OPENAT, func(path, _ uintptr) [6]uintptr {
+func (o *PathOpener) open(path []byte, flags uintptr) (int, syscall.Errno) {
+	return o.lookUp(path, unix.SYS_OPENAT, func(path, _ uintptr) [6]uintptr {
 		return [6]uintptr{atCwd, path, flags | unix.O_CLOEXEC | unix.O_RDONLY}
 	})
 }
 
-func (w *PathOpener) readlink(path, buf []byte) (int, syscall.Errno) {
-	n, e := w.lookUp(path, unix.SYS_READLINKAT, func(path, at uintptr) [6]uintptr {
+func (o *PathOpener) readlink(path, buf []byte) (int, syscall.Errno) {
+	n, e := o.lookUp(path, unix.SYS_READLINKAT, func(path, at uintptr) [6]uintptr {
 		return [6]uintptr{atCwd, path, at, uintptr(min(len(buf), relayBytes-longestPath-1))}
 	})
 	if e != 0 {
 		return 0, e
 	}
-	return copy(buf, w.paths.buf[longestPath+1:longestPath+1+n]), 0
+	return copy(buf, o.paths.buf[longestPath+1:longestPath+1+n]), 0
 }

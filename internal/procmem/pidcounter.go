@@ -27,22 +27,22 @@ func OpenPIDCounter() (*PIDCounter, error) {
 			last = classify(e)
 			continue
 		}
-		b := &PIDCounter{fd: fd}
-		if b.Advanced(); b.Last() > 0 {
-			return b, nil
+		c := &PIDCounter{fd: fd}
+		if c.Advanced(); c.Last() > 0 {
+			return c, nil
 		}
-		b.Close()
+		c.Close()
 		last = ErrFormat
 	}
 	return nil, last
 }
 
 // Close closes the file.
-func (b *PIDCounter) Close() { closeFD(b.fd) }
+func (c *PIDCounter) Close() { closeFD(c.fd) }
 
 // Last returns the last id as of the last call of Advanced, or 0 if unknown.
-func (b *PIDCounter) Last() int {
-	n, err := strconv.Atoi(string(b.last[:b.n]))
+func (c *PIDCounter) Last() int {
+	n, err := strconv.Atoi(string(c.last[:c.n]))
 	if err != nil {
 		return 0
 	}
@@ -50,17 +50,17 @@ func (b *PIDCounter) Last() int {
 }
 
 // Advanced reports whether tasks were, or may have been, created since the last call.
-func (b *PIDCounter) Advanced() bool {
+func (c *PIDCounter) Advanced() bool {
 	var buf [64]byte
-	n, e := pread(b.fd, buf[:], 0)
+	n, e := pread(c.fd, buf[:], 0)
 	if e != 0 || n == 0 {
 		return true
 	}
 	line := bytes.TrimRight(buf[:n], "\n")
 	field := line[bytes.LastIndexByte(line, ' ')+1:]
-	if len(field) > len(b.last) || bytes.Equal(field, b.last[:b.n]) {
-		return len(field) > len(b.last)
+	if len(field) > len(c.last) || bytes.Equal(field, c.last[:c.n]) {
+		return len(field) > len(c.last)
 	}
-	b.n = copy(b.last[:], field)
+	c.n = copy(c.last[:], field)
 	return true
 }

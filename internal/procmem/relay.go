@@ -67,7 +67,7 @@ func (r *Relays) Hold(fd int) (n int) {
 // relayed is the state of the reads of one Memory by relays.
 type relayed struct {
 	relays *Relays      // nil: the calling thread reads
-	by     *relayThread // the thread that reads
+	thread *relayThread // the thread that reads
 	stuck  bool         // its last call was late, and may be pending
 	left   int64        // ns that this observation's reads may still wait
 	until  int64        // deadline of the reads, CLOCK_MONOTONIC ns; 0: none
@@ -115,13 +115,13 @@ func (m *Memory) OftenHeld() bool { return m.relayed.held }
 // Relay sets the threads that read for one goroutine. nil: the calling thread reads, once no call is pending.
 func (m *Memory) Relay(r *Relays) {
 	if r != m.relayed.relays && !(r == nil && m.Stuck()) {
-		m.relayed.relays, m.relayed.by, m.relayed.stuck, m.relayed.late = r, nil, false, false
+		m.relayed.relays, m.relayed.thread, m.relayed.stuck, m.relayed.late = r, nil, false, false
 	}
 }
 
 // Stuck reports whether a late call is still pending.
 func (m *Memory) Stuck() bool {
-	m.relayed.stuck = m.relayed.stuck && !m.relayed.by.idle()
+	m.relayed.stuck = m.relayed.stuck && !m.relayed.thread.idle()
 	return m.relayed.stuck
 }
 
@@ -142,15 +142,15 @@ func (m *Memory) Within(ns int64) bool {
 	if r.left, r.until, r.late, r.waited = ns, 0, false, false; r.relays == nil {
 		return true
 	}
-	if r.late = m.Stuck(); !r.late && (r.by == nil || !r.by.idle()) {
-		r.by = r.relays.idle()
-		if r.late = r.by == nil; r.late && r.relays.n == 0 {
+	if r.late = m.Stuck(); !r.late && (r.thread == nil || !r.thread.idle()) {
+		r.thread = r.relays.idle()
+		if r.late = r.thread == nil; r.late && r.relays.n == 0 {
 			r.relays, r.late = nil, false
 			return true
 		}
 	}
 	if !r.late {
-		r.by.follow(CPU())
+		r.thread.follow(CPU())
 	}
 	return !r.late
 }
@@ -168,7 +168,7 @@ func (m *Memory) Waited() bool { return m.relayed.waited }
 
 // do makes a system call in the relay thread, and returns its result. It returns false if that is late.
 func (r *relayed) do(nr uintptr, args [6]uintptr) (int, bool) {
-	if r.late || r.by == nil {
+	if r.late || r.thread == nil {
 		return 0, false
 	}
 	began := Now()
@@ -180,8 +180,8 @@ func (r *relayed) do(nr uintptr, args [6]uintptr) (int, bool) {
 		r.late = true
 		return 0, false
 	}
-	r.by.ask(nr, args)
-	if !r.by.await(left) {
+	r.thread.ask(nr, args)
+	if !r.thread.await(left) {
 		r.stuck, r.late, r.waited = true, true, true
 		return 0, false
 	}
@@ -189,7 +189,7 @@ func (r *relayed) do(nr uintptr, args [6]uintptr) (int, bool) {
 		r.left -= waited
 		r.waited = true
 	}
-	return r.by.result(), true
+	return r.thread.result(), true
 }
 
 func (r *relayed) pread(fd int, buf []byte, off uint64) (done int) {
@@ -199,12 +199,12 @@ func (r *relayed) pread(fd int, buf []byte, off uint64) (done int) {
 			return -int(syscall.EAGAIN)
 		}
 		CountCall()
-		got, ok := r.do(unix.SYS_PREAD64, [6]uintptr{uintptr(fd), r.by.at(), uintptr(n), uintptr(off) + uintptr(done)})
+		got, ok := r.do(unix.SYS_PREAD64, [6]uintptr{uintptr(fd), r.thread.at(), uintptr(n), uintptr(off) + uintptr(done)})
 		switch {
 		case !ok:
 			got = -int(syscall.EAGAIN)
 		case got > 0:
-			copy(buf[done:], r.by.buf[:got])
+			copy(buf[done:], r.thread.buf[:got])
 		}
 		if got <= 0 && done == 0 {
 			return got
@@ -222,13 +222,13 @@ func (r *relayed) vmRead(tid int, addr uint64, buf []byte) (done int) {
 		if r.late {
 			break
 		}
-		local, remote := r.by.vectors(addr+uint64(done), n)
+		local, remote := r.thread.vectors(addr+uint64(done), n)
 		CountCall()
 		got, ok := r.do(unix.SYS_PROCESS_VM_READV, [6]uintptr{uintptr(tid), local, 1, remote, 1})
 		if !ok || got <= 0 {
 			break
 		}
-		CountCopied(copy(buf[done:], r.by.buf[:got]))
+		CountCopied(copy(buf[done:], r.thread.buf[:got]))
 		if done += got; got < n {
 			break
 		}
@@ -240,10 +240,10 @@ func (r *relayed) query(fd int, q *mapQuery) syscall.Errno {
 	if r.late {
 		return syscall.EAGAIN
 	}
-	in := r.by.query()
+	in := r.thread.query()
 	*in = *q
 	CountCall()
-	got, ok := r.do(unix.SYS_IOCTL, [6]uintptr{uintptr(fd), procmapQuery, r.by.at()})
+	got, ok := r.do(unix.SYS_IOCTL, [6]uintptr{uintptr(fd), procmapQuery, r.thread.at()})
 	if !ok {
 		return syscall.EAGAIN
 	}

@@ -72,13 +72,13 @@ type arrivals struct {
 
 // on reports whether the thread is on a CPU, by its clocks and number of departures. It may be wrong for a thread
 // on a CPU until that was seen off it, or twice without a departure in between.
-func (t *arrivals) on(now SchedStat, left uint64) bool {
+func (a *arrivals) on(now SchedStat, left uint64) bool {
 	missing := int64(left - now.Runs)
 	off := missing
-	if now.Runs == t.runs && left == t.left && now.CPU > t.cpu { // it has run without a departure
+	if now.Runs == a.runs && left == a.left && now.CPU > a.cpu { // it has run without a departure
 		off++
 	}
-	t.runs, t.left, t.cpu = now.Runs, left, now.CPU
-	t.missing = max(t.missing, off)
-	return missing < t.missing
+	a.runs, a.left, a.cpu = now.Runs, left, now.CPU
+	a.missing = max(a.missing, off)
+	return missing < a.missing
 }

@@ -39,7 +39,7 @@ const mostGuard = 64 << 10
 func (m *Memory) lookup(addr, want uint64, out *Span) bool {
 	t := m.table.Load()
 	known := find(t, addr, out)
-	if known && out.Kind != NotMemory && (out.End-addr >= want || follows(t, out) == fixed) {
+	if known && out.Kind != NotMemory && (out.End-addr >= want || follows(t, out) == cannotGrow) {
 		return true
 	}
 	table := *out
@@ -69,9 +69,9 @@ func (m *Memory) lookup(addr, want uint64, out *Span) bool {
 type neighbour uint8
 
 const (
-	nothing  neighbour = iota // the mapping may grow
-	reserved                  // unreadable memory, which may become readable
-	fixed                     // the mapping cannot grow
+	mayGrow  neighbour = iota
+	reserved           // unreadable memory, which may become readable
+	cannotGrow
 )
 
 //go:nosplit
@@ -79,11 +79,11 @@ func follows(t *[]Span, s *Span) neighbour {
 	var next Span
 	switch {
 	case !find(t, s.End, &next):
-		return nothing
+		return mayGrow
 	case next.Kind == NotMemory && next.End-next.Start > mostGuard:
 		return reserved
 	}
-	return fixed
+	return cannotGrow
 }
 
 // answers are the mappings of recent queries, in addition to the table of.
@@ -191,8 +191,8 @@ func (m *Memory) CheckPresent(addr uint64, n int) {
 	}
 }
 
-func (f *checkedRange) has(addr, n uint64) bool {
-	return f.until != 0 && addr >= f.addr && addr-f.addr <= f.n && n <= f.n-(addr-f.addr) && Now() < f.until
+func (r *checkedRange) has(addr, n uint64) bool {
+	return r.until != 0 && addr >= r.addr && addr-r.addr <= r.n && n <= r.n-(addr-r.addr) && Now() < r.until
 }
 
 // MostPlaces bounds the places of [Memory.CheckPlaces].

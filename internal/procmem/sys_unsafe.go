@@ -15,8 +15,8 @@ import (
 
 // open opens a path, which ends in NUL, by the calling thread's [PathOpener] if any.
 func open(path []byte, flags uintptr) (int, syscall.Errno) {
-	if w := pathOpener(path); w != nil {
-		return w.open(path, flags)
+	if o := pathOpener(path); o != nil {
+		return o.open(path, flags)
 	}
 	return openAt(unix.AT_FDCWD, path, flags)
 }
@@ -55,8 +55,8 @@ func Readlink(path string, buf []byte) ([]byte, error) {
 		return nil, syscall.EINVAL
 	}
 	read := readlink
-	if w := pathOpener(name); w != nil {
-		read = w.readlink
+	if o := pathOpener(name); o != nil {
+		read = o.readlink
 	}
 	n, e := read(name, buf)
 	if e != 0 {

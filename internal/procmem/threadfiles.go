@@ -36,9 +36,9 @@ type ThreadFiles struct {
 	budget        *Budget
 	dir           int32    // descriptor of the thread's directory + 1; 0: none
 	tasks         *TaskDir // opens files if dir is 0; nil: by path
-	fd            [numFiles]int32
-	who           identity
-	turns         arrivals
+	fds           [numFiles]int32
+	identity      identity
+	arrivals      arrivals
 	schedstatKept bool // open by KeepSchedstatOpen
 	stackRead     bool
 }
@@ -110,19 +110,19 @@ func (f *ThreadFiles) Close() {
 		f.dir = 0
 	}
 	f.CloseKeptSchedstat()
-	for i, fd := range f.fd {
+	for i, fd := range f.fds {
 		if fd != 0 {
 			closeFD(int(fd) - 1)
 			f.budget.Give(1)
-			f.fd[i] = 0
+			f.fds[i] = 0
 		}
 	}
 }
 
 func (f *ThreadFiles) read(which file, buf []byte) ([]byte, error) {
-	if fd := f.fd[which]; fd != 0 {
+	if fd := f.fds[which]; fd != 0 {
 		n, e := pread(int(fd)-1, buf, 0)
-		return ended(buf[:n], e)
+		return checkNotEmpty(buf[:n], e)
 	}
 	fd, e := f.open(which)
 	if e != 0 {
@@ -130,23 +130,23 @@ func (f *ThreadFiles) read(which file, buf []byte) ([]byte, error) {
 	}
 	kept := f.budget.Take(1)
 	n := 0
-	if which == fileSchedStat && f.dir == 0 && !(kept && f.who.inode == 0) && !f.who.same(fd, f) {
+	if which == fileSchedStat && f.dir == 0 && !(kept && f.identity.inode == 0) && !f.identity.same(fd, f) {
 		e = syscall.ESRCH
 	} else {
 		n, e = pread(fd, buf, 0)
 	}
 	if kept && e == 0 {
-		f.fd[which] = int32(fd) + 1
-		return ended(buf[:n], e)
+		f.fds[which] = int32(fd) + 1
+		return checkNotEmpty(buf[:n], e)
 	}
 	closeFD(fd)
 	if kept {
 		f.budget.Give(1)
 	}
-	return ended(buf[:n], e)
+	return checkNotEmpty(buf[:n], e)
 }
 
-func ended(b []byte, e syscall.Errno) ([]byte, error) {
+func checkNotEmpty(b []byte, e syscall.Errno) ([]byte, error) {
 	if e == 0 && len(b) == 0 {
 		return nil, refusal.Gone
 	}
@@ -168,35 +168,35 @@ func (f *ThreadFiles) SchedStat() (SchedStat, error) {
 //
 //go:nosplit
 func (f *ThreadFiles) RawSchedStat(buf []byte) int {
-	if f.fd[fileSchedStat] == 0 {
+	if f.fds[fileSchedStat] == 0 {
 		return -1
 	}
-	return preadRaw(int(f.fd[fileSchedStat])-1, buf)
+	return preadRaw(int(f.fds[fileSchedStat])-1, buf)
 }
 
 // KeepSchedstatOpen opens schedstat beyond the budget, for [ThreadFiles.RawSchedStat]; the caller bounds the
 // number of such files. It returns false if the file is already open, or cannot be opened.
 func (f *ThreadFiles) KeepSchedstatOpen() bool {
-	if f.fd[fileSchedStat] != 0 {
+	if f.fds[fileSchedStat] != 0 {
 		return false
 	}
 	fd, e := f.open(fileSchedStat)
 	if e != 0 {
 		return false
 	}
-	if f.dir == 0 && !f.who.same(fd, f) {
+	if f.dir == 0 && !f.identity.same(fd, f) {
 		closeFD(fd)
 		return false
 	}
-	f.fd[fileSchedStat], f.schedstatKept = int32(fd)+1, true
+	f.fds[fileSchedStat], f.schedstatKept = int32(fd)+1, true
 	return true
 }
 
 // CloseKeptSchedstat closes the file of [ThreadFiles.KeepSchedstatOpen].
 func (f *ThreadFiles) CloseKeptSchedstat() {
 	if f.schedstatKept {
-		closeFD(int(f.fd[fileSchedStat]) - 1)
-		f.fd[fileSchedStat], f.schedstatKept = 0, false
+		closeFD(int(f.fds[fileSchedStat]) - 1)
+		f.fds[fileSchedStat], f.schedstatKept = 0, false
 	}
 }
 
@@ -298,7 +298,7 @@ func (f *ThreadFiles) OnProcessor() (on, known bool) {
 	if !ok || err != nil {
 		return false, false
 	}
-	return before.Runs == after.Runs && f.turns.on(after, left), true
+	return before.Runs == after.Runs && f.arrivals.on(after, left), true
 }
 
 // ReadStatus reads a thread's status once.
@@ -377,7 +377,7 @@ func readAndClose(fd int, e syscall.Errno, buf []byte) ([]byte, error) {
 	}
 	n, e := pread(fd, buf, 0)
 	closeFD(fd)
-	return ended(buf[:n], e)
+	return checkNotEmpty(buf[:n], e)
 }
 
 // KernelStack reads the thread's kernel stack, for [NextKernelFrame], which needs CAP_SYS_ADMIN (fs/proc/base.c,

@@ -145,12 +145,12 @@ func (o *Opener) await(p *os.Process, to *os.File, ended chan exit) error {
 		_ = p.Kill() // takes effect when the server answers or ends
 		o.account.late.Add(1)
 		o.account.stuck.Add(1)
-		all.stuck.Add(1)
-		all.spent.Add(int64(limit))
+		total.stuck.Add(1)
+		total.spent.Add(int64(limit))
 		go func() {
 			<-ended
 			o.account.stuck.Add(-1)
-			all.stuck.Add(-1)
+			total.stuck.Add(-1)
 		}()
 		return ErrStuck
 	}

@@ -17,16 +17,16 @@ var errFUSE = errors.New("a FUSE file system is on the way")
 
 // mounts are the mounts on a path: by id, whether they are FUSE.
 type mounts struct {
-	own  map[uint64]bool // this process's; shared
-	fuse map[uint64]bool // those of other lists
-	any  bool            // some are FUSE
-	more []string        // lists to read for an unknown id; ids are unique
+	own     map[uint64]bool // this process's; shared
+	fuse    map[uint64]bool // those of other lists
+	anyFUSE bool            // some are FUSE
+	unread  []string        // lists to read for an unknown id; ids are unique
 }
 
 // mountsFor reads the mounts of this process and of the one whose root has the path.
 func mountsFor(r *Request) *mounts {
 	m := &mounts{fuse: map[uint64]bool{}}
-	own.addTo(m)
+	ownMountList.addTo(m)
 	at := r.Root
 	if r.Kernel {
 		at = r.Path
@@ -35,13 +35,13 @@ func mountsFor(r *Request) *mounts {
 		switch file := at + "/mountinfo"; {
 		case filepath.Dir(at) != "/proc":
 		case r.Kernel: // only the file's own mount is checked, mostly this process's
-			m.more = append(m.more, file)
+			m.unread = append(m.unread, file)
 		case !sharesMounts(at):
 			m.read(file)
 		}
 	}
 	// A process's list omits mounts above its root: the one that contains a chroot directory.
-	m.more = append(m.more, "/proc/1/mountinfo")
+	m.unread = append(m.unread, "/proc/1/mountinfo")
 	return m
 }
 
@@ -52,14 +52,14 @@ func sharesMounts(process string) bool {
 		its.Ino == ours.Ino && its.Dev == ours.Dev
 }
 
-var own ownMounts
+var ownMountList ownMounts
 
 // ownMounts are this process's mounts, read again after a change.
 type ownMounts struct {
 	sync.Mutex
-	fd   int             // of mountinfo, 0: not open
-	fuse map[uint64]bool // immutable, as mounts share it
-	any  bool
+	fd      int             // of mountinfo, 0: not open
+	fuse    map[uint64]bool // immutable, as mounts share it
+	anyFUSE bool
 }
 
 func (o *ownMounts) addTo(m *mounts) {
@@ -68,9 +68,9 @@ func (o *ownMounts) addTo(m *mounts) {
 	if !o.unchanged() {
 		list := mounts{fuse: map[uint64]bool{}}
 		list.read(selfMounts)
-		o.fuse, o.any = list.fuse, list.any
+		o.fuse, o.anyFUSE = list.fuse, list.anyFUSE
 	}
-	m.own, m.any = o.fuse, o.any
+	m.own, m.anyFUSE = o.fuse, o.anyFUSE
 }
 
 const selfMounts = "/proc/self/mountinfo"
@@ -98,9 +98,9 @@ func (m *mounts) read(file string) {
 		if err != nil || !ok {
 			continue
 		}
-		is := bytes.HasPrefix(kind, []byte("fuse")) && !bytes.HasPrefix(kind, []byte("fusectl "))
-		m.fuse[n] = is
-		m.any = m.any || is
+		isFUSE := bytes.HasPrefix(kind, []byte("fuse")) && !bytes.HasPrefix(kind, []byte("fusectl "))
+		m.fuse[n] = isFUSE
+		m.anyFUSE = m.anyFUSE || isFUSE
 	}
 }
 
@@ -115,18 +115,18 @@ func (m *mounts) check(fd int) error {
 		return nil
 	}
 	for err == nil {
-		is, known := m.own[st.Mnt_id]
+		isFUSE, known := m.own[st.Mnt_id]
 		if !known {
-			is, known = m.fuse[st.Mnt_id]
+			isFUSE, known = m.fuse[st.Mnt_id]
 		}
 		switch {
-		case known && !is:
+		case known && !isFUSE:
 			return nil
-		case known || len(m.more) == 0:
+		case known || len(m.unread) == 0:
 			return errFUSE
 		}
-		m.read(m.more[0])
-		m.more = m.more[1:]
+		m.read(m.unread[0])
+		m.unread = m.unread[1:]
 	}
 	return errFUSE
 }

@@ -81,7 +81,7 @@ func open(o *Opener, r Request, m *mounts) (*File, error) {
 		return nil, err
 	}
 	switch {
-	case f.st.Mode&unix.S_IFMT != unix.S_IFREG, kernels[fs.Type]:
+	case f.st.Mode&unix.S_IFMT != unix.S_IFREG, kernelFileSystems[fs.Type]:
 		return nil, ErrNotRegular
 	case r.MaxSize > 0 && f.st.Size > r.MaxSize:
 		return nil, ErrTooLarge
@@ -92,7 +92,7 @@ func open(o *Opener, r Request, m *mounts) (*File, error) {
 	if f.st.Mtim.Nano() < r.Since {
 		return nil, ErrOutdated
 	}
-	f.slow = !local[fs.Type]
+	f.slow = !localFileSystems[fs.Type]
 	if f.f, err = reopen(fd, r.name()); err != nil {
 		return nil, err
 	}
@@ -115,17 +115,17 @@ func reopen(fd int, name string) (*os.File, error) {
 	return os.NewFile(uintptr(n), name), nil
 }
 
-// kernels are the kernel's own file systems (include/uapi/linux/magic.h).
-var kernels = map[int64]bool{
+// kernelFileSystems are the kernel's own (include/uapi/linux/magic.h).
+var kernelFileSystems = map[int64]bool{
 	unix.PROC_SUPER_MAGIC: true, unix.SYSFS_MAGIC: true, unix.DEBUGFS_MAGIC: true, unix.TRACEFS_MAGIC: true,
 	unix.SECURITYFS_MAGIC: true, unix.CGROUP_SUPER_MAGIC: true, unix.CGROUP2_SUPER_MAGIC: true,
 	unix.BPF_FS_MAGIC: true, unix.SELINUX_MAGIC: true, unix.EFIVARFS_MAGIC: true, unix.BINFMTFS_MAGIC: true,
 	unix.PSTOREFS_MAGIC: true, unix.DEVPTS_SUPER_MAGIC: true, unix.NSFS_MAGIC: true, 0x62656570: true, // configfs
 }
 
-// local are file systems that wait for a disk at most. Others (FUSE, network, overlays over those) can wait for
-// another program.
-var local = map[int64]bool{
+// localFileSystems wait for a disk at most. Others (FUSE, network, overlays over those) can wait for another
+// program.
+var localFileSystems = map[int64]bool{
 	unix.EXT4_SUPER_MAGIC: true, unix.XFS_SUPER_MAGIC: true, unix.BTRFS_SUPER_MAGIC: true, unix.TMPFS_MAGIC: true,
 	unix.RAMFS_MAGIC: true, unix.SQUASHFS_MAGIC: true, unix.EROFS_SUPER_MAGIC_V1: true, unix.F2FS_SUPER_MAGIC: true,
 	unix.HUGETLBFS_MAGIC: true, unix.MSDOS_SUPER_MAGIC: true, unix.ISOFS_SUPER_MAGIC: true,

@@ -31,7 +31,7 @@ func resolve(r *Request, m *mounts) (int, error) {
 		return -1, err
 	}
 	defer unix.Close(dir)
-	if m != nil && m.any {
+	if m != nil && m.anyFUSE {
 		return walk(dir, r, m)
 	}
 	how := unix.OpenHow{Flags: flags, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS}

@@ -31,7 +31,7 @@ const (
 // account counts the pending and the late answers of one Opener.
 type account struct{ stuck, late atomic.Int32 }
 
-var all struct {
+var total struct {
 	stuck atomic.Int32
 	spent atomic.Int64 // vain waiting, ns
 }
@@ -39,9 +39,9 @@ var all struct {
 // patience returns the next answer's time limit; 0: do not access the file.
 func (a *account) patience() time.Duration {
 	switch {
-	case a.stuck.Load() >= maxStuck || all.stuck.Load() >= maxStuckAll:
+	case a.stuck.Load() >= maxStuck || total.stuck.Load() >= maxStuckAll:
 		return 0
-	case all.spent.Load() > int64(allPatience):
+	case total.spent.Load() > int64(allPatience):
 		return lastPatience
 	case a.late.Load() > 0:
 		return nextPatience
@@ -95,7 +95,7 @@ func wait[T any](a *account, do func() (T, error), discard func(T)) (T, error) {
 			return
 		}
 		a.stuck.Add(-1)
-		all.stuck.Add(-1)
+		total.stuck.Add(-1)
 		if err == nil && discard != nil {
 			discard(v)
 		}
@@ -111,15 +111,15 @@ func wait[T any](a *account, do func() (T, error), discard func(T)) (T, error) {
 		}
 	}
 	a.stuck.Add(1)
-	all.stuck.Add(1)
+	total.stuck.Add(1)
 	if !over.CompareAndSwap(false, true) { // answered at this moment
 		a.stuck.Add(-1)
-		all.stuck.Add(-1)
+		total.stuck.Add(-1)
 		r := <-done
 		return r.value, r.err
 	}
 	a.late.Add(1)
-	all.spent.Add(int64(limit))
+	total.spent.Add(int64(limit))
 	return none, ErrStuck
 }
 

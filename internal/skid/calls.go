@@ -12,9 +12,9 @@ const (
 	// exactFor is how long CPU time is carried to the next exact sample, in ns: less than the limit after which it
 	// counts as not observed.
 	exactFor = 4e9
-	// recent is the number of stops over which the share is averaged. At first one stop at the end of a call
+	// recentStops is the number of stops over which the share is averaged. At first one stop at the end of a call
 	// suffices: its time is carried until the next stops decide.
-	recent       = 32
+	recentStops  = 32
 	decidedAfter = 8 // stops until a thread is taken not to make many calls
 )
 
@@ -32,7 +32,7 @@ func (c *Calls) noteStop(now int64, inSyscall bool) {
 	if inSyscall {
 		at = 1
 	}
-	c.stops = min(c.stops+1, recent)
+	c.stops = min(c.stops+1, recentStops)
 	c.share += (at - c.share) / c.stops
 	many := c.share > manyFrom || c.many && c.share >= manyTo
 	if many && !c.many {

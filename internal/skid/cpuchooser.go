@@ -33,97 +33,97 @@ const (
 
 // CPUChooser chooses the tracer's CPU. Its methods must be called on the tracer's OS thread.
 type CPUChooser struct {
-	allowed unix.CPUSet
-	known   bool  // allowed is valid
-	stay    int64 // least time from the next move to the one after, ns
-	next    int64 // earliest next move, CLOCK_MONOTONIC ns
-	calm    int   // ticks since the last preemption
-	move    func(*unix.CPUSet) error
+	allowed      unix.CPUSet
+	allowedKnown bool
+	stay         int64 // least time from the next move to the one after, ns
+	nextMove     int64 // earliest, CLOCK_MONOTONIC ns
+	calm         int   // ticks since the last preemption
+	move         func(*unix.CPUSet) error
 
-	seen        int   // calls of Prefer in this tick
-	drawn       int   // CPU of one of them
-	at          int   // preferred thread's CPU on which the tracer sleeps, −1: none
-	preferredAt int64 // last tick with a preferred thread, CLOCK_MONOTONIC ns
-	nextPrefer  int64 // earliest next move to a thread's CPU, CLOCK_MONOTONIC ns
-	rng         *rand.Rand
+	preferCalls  int   // calls of Prefer in this tick
+	drawnCPU     int   // that of one of them
+	preferredCPU int   // preferred thread's CPU on which the tracer sleeps, −1: none
+	preferredAt  int64 // last tick with a preferred thread, CLOCK_MONOTONIC ns
+	nextPrefer   int64 // earliest next move to a thread's CPU, CLOCK_MONOTONIC ns
+	rng          *rand.Rand
 }
 
 // NewCPUChooser makes a chooser for the calling thread. It calls moved after each move.
 func NewCPUChooser(moved func()) *CPUChooser {
-	p := &CPUChooser{stay: leastStay, at: -1, rng: rand.New(rand.NewPCG(uint64(unix.Gettid()), 3))}
-	p.move = func(set *unix.CPUSet) error {
+	c := &CPUChooser{stay: leastStay, preferredCPU: -1, rng: rand.New(rand.NewPCG(uint64(unix.Gettid()), 3))}
+	c.move = func(set *unix.CPUSet) error {
 		defer moved()
 		return unix.SchedSetaffinity(0, set)
 	}
-	p.known = unix.SchedGetaffinity(0, &p.allowed) == nil && p.allowed.Count() > 1
-	return p
+	c.allowedKnown = unix.SchedGetaffinity(0, &c.allowed) == nil && c.allowed.Count() > 1
+	return c
 }
 
 // MayShareTargetCPU reports whether the tracer sleeps, or may sleep, on a preferred thread's CPU.
-func (p *CPUChooser) MayShareTargetCPU() bool { return p.at >= 0 || !p.known }
+func (c *CPUChooser) MayShareTargetCPU() bool { return c.preferredCPU >= 0 || !c.allowedKnown }
 
 // Moves reports whether the tracer sleeps on a preferred thread's CPU, and may move to another's at the end of a
 // tick.
-func (p *CPUChooser) Moves() bool { return p.known && p.at >= 0 }
+func (c *CPUChooser) Moves() bool { return c.allowedKnown && c.preferredCPU >= 0 }
 
 // Prefer records the CPU of a running thread with many system calls, or of a hidden one. One CPU per tick is
 // drawn.
-func (p *CPUChooser) Prefer(cpu int) {
-	if !p.known || cpu < 0 || !p.allowed.IsSet(cpu) {
+func (c *CPUChooser) Prefer(cpu int) {
+	if !c.allowedKnown || cpu < 0 || !c.allowed.IsSet(cpu) {
 		return
 	}
-	if p.seen++; p.rng.IntN(p.seen) == 0 {
-		p.drawn = cpu
+	if c.preferCalls++; c.rng.IntN(c.preferCalls) == 0 {
+		c.drawnCPU = cpu
 	}
 }
 
 // Ticked ends a tick, and moves the tracer if needed. inTheWay: the tracer has preempted a target's thread on cpu.
-func (p *CPUChooser) Ticked(now int64, inTheWay bool, cpu int) {
+func (c *CPUChooser) Ticked(now int64, inTheWay bool, cpu int) {
 	switch {
-	case !p.known:
-	case p.seen > 0:
-		p.seen, p.preferredAt = 0, now
-		if p.at != p.drawn && now >= p.nextPrefer {
-			p.nextPrefer = now + preferStay
+	case !c.allowedKnown:
+	case c.preferCalls > 0:
+		c.preferCalls, c.preferredAt = 0, now
+		if c.preferredCPU != c.drawnCPU && now >= c.nextPrefer {
+			c.nextPrefer = now + preferStay
 			var one unix.CPUSet
-			one.Set(p.drawn)
-			p.at = p.drawn
-			p.moveTo(&one)
+			one.Set(c.drawnCPU)
+			c.preferredCPU = c.drawnCPU
+			c.moveTo(&one)
 		}
-	case p.at >= 0:
-		if now-p.preferredAt > preferFor {
-			p.at = -1
-			p.moveTo(&p.allowed)
+	case c.preferredCPU >= 0:
+		if now-c.preferredAt > preferFor {
+			c.preferredCPU = -1
+			c.moveTo(&c.allowed)
 		}
 	default:
-		p.avoidPreemption(now, inTheWay, cpu)
+		c.avoidPreemption(now, inTheWay, cpu)
 	}
 }
 
-func (p *CPUChooser) avoidPreemption(now int64, inTheWay bool, cpu int) {
+func (c *CPUChooser) avoidPreemption(now int64, inTheWay bool, cpu int) {
 	if !inTheWay {
-		if p.calm++; p.calm >= calmTicks {
-			p.stay = leastStay
+		if c.calm++; c.calm >= calmTicks {
+			c.stay = leastStay
 		}
 		return
 	}
-	p.calm = 0
-	if now < p.next || cpu < 0 {
+	c.calm = 0
+	if now < c.nextMove || cpu < 0 {
 		return
 	}
-	others := p.allowed
+	others := c.allowed
 	others.Clear(cpu)
-	p.moveTo(&others)
-	p.next = now + p.stay
-	p.stay = min(2*p.stay, mostStay)
+	c.moveTo(&others)
+	c.nextMove = now + c.stay
+	c.stay = min(2*c.stay, mostStay)
 }
 
 // moveTo restricts the tracer to set. If that fails, the allowed set has changed, and the kernel chooses from now
 // on.
-func (p *CPUChooser) moveTo(set *unix.CPUSet) {
-	if p.move(set) != nil {
-		p.known = false
-		_ = p.move(&p.allowed) // or it stays
+func (c *CPUChooser) moveTo(set *unix.CPUSet) {
+	if c.move(set) != nil {
+		c.allowedKnown = false
+		_ = c.move(&c.allowed) // or it stays
 	}
 }
 

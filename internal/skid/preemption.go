@@ -19,15 +19,15 @@ import (
 // it.) The scheduler's values identify it: the kernel reads the clock once for both the thread that leaves a CPU
 // and the one that arrives.
 type PreemptionDetector struct {
-	self    *procmem.ThreadFiles
-	at      int64 // the tracer's arrival on its CPU, scheduler clock
-	ok      bool  // at is valid
-	woken   int64 // wake-up of at ([Wake.At])
-	cpu     int   // the tracer's CPU
-	here    int64 // wake-up of cpu
-	found   bool  // a thread was preempted at this tick
-	known   int64 // last wake-up whose preempted thread is known
-	queried int   // number of wake-ups for which at is still read early
+	self         *procmem.ThreadFiles
+	arrival      int64 // the tracer's arrival on its CPU, scheduler clock
+	arrivalKnown bool
+	arrivalWake  int64 // wake-up of arrival ([Wake.At])
+	cpu          int   // the tracer's CPU
+	cpuWake      int64 // wake-up of cpu
+	hasPreempted bool  // in this tick
+	knownWake    int64 // last wake-up whose preempted thread is known
+	queriesLeft  int   // wake-ups for which arrival is still read early
 }
 
 // Wake is a wake-up of the tracer.
@@ -44,34 +44,34 @@ const queriedFor = 16
 // Woken begins a tick's samples. If a query is likely, it reads the tracer's arrival at once: the kernel updates
 // the value at each of its ticks, and the tracer would seem to have arrived later than the other thread left.
 func (d *PreemptionDetector) Woken(at int64) {
-	d.found = false
-	if d.queried > 0 {
-		d.queried--
-		d.start(at)
+	d.hasPreempted = false
+	if d.queriesLeft > 0 {
+		d.queriesLeft--
+		d.readArrival(at)
 	}
 }
 
 // HasPreempted reports whether the tracer has preempted a thread sampled in this tick.
-func (d *PreemptionDetector) HasPreempted() bool { return d.found }
+func (d *PreemptionDetector) HasPreempted() bool { return d.hasPreempted }
 
 // Processor returns the tracer's CPU since a wake-up.
 func (d *PreemptionDetector) Processor(woken int64) int {
-	if d.here != woken || woken == 0 {
-		d.here, d.cpu = woken, procmem.CPU()
+	if d.cpuWake != woken || woken == 0 {
+		d.cpuWake, d.cpu = woken, procmem.CPU()
 	}
 	return d.cpu
 }
 
-// start reads, once per wake-up, when the tracer arrived on its CPU.
-func (d *PreemptionDetector) start(woken int64) bool {
+// readArrival reads, once per wake-up, when the tracer arrived on its CPU.
+func (d *PreemptionDetector) readArrival(woken int64) bool {
 	if d.self == nil {
 		d.self = procmem.OpenThread(os.Getpid(), unix.Gettid(), procmem.NewBudget(0))
 	}
-	if d.woken != woken || woken == 0 {
-		d.woken = woken
-		d.at, d.ok = d.self.LastRun()
+	if d.arrivalWake != woken || woken == 0 {
+		d.arrivalWake = woken
+		d.arrival, d.arrivalKnown = d.self.LastRun()
 	}
-	return d.ok
+	return d.arrivalKnown
 }
 
 // Close closes the file of the tracer's thread.
@@ -85,24 +85,24 @@ func (d *PreemptionDetector) Close() {
 // Preempted reports, by the scheduler's value, whether a wake-up of the tracer preempted the thread with these
 // files.
 func (d *PreemptionDetector) Preempted(files *procmem.ThreadFiles, woken int64) bool {
-	if d.queried = queriedFor; d.isKnown(woken) || !d.start(woken) {
+	if d.queriesLeft = queriedFor; d.isKnown(woken) || !d.readArrival(woken) {
 		return false
 	}
 	at, ok := files.LastRun()
-	return ok && at == d.at && d.noteKnown(woken)
+	return ok && at == d.arrival && d.noteKnown(woken)
 }
 
 // byClock is Preempted by the thread's own clock; false also means inconclusive.
 func (d *PreemptionDetector) byClock(run Run, woken int64) bool {
-	return d.known != woken && run.LastedUntil(woken) && d.noteKnown(woken)
+	return d.knownWake != woken && run.LastedUntil(woken) && d.noteKnown(woken)
 }
 
 // isKnown reports whether the one thread preempted by a wake-up is known.
-func (d *PreemptionDetector) isKnown(woken int64) bool { return d.known == woken && woken != 0 }
+func (d *PreemptionDetector) isKnown(woken int64) bool { return d.knownWake == woken && woken != 0 }
 
 // noteKnown records that the thread preempted by a wake-up is known. It returns true.
 func (d *PreemptionDetector) noteKnown(woken int64) bool {
-	d.known, d.found = woken, true
+	d.knownWake, d.hasPreempted = woken, true
 	return true
 }
 
@@ -111,11 +111,11 @@ func (d *PreemptionDetector) noteKnown(woken int64) bool {
 // the tracer, and an idle CPU may take it. A thread in a system call, which sleeps or soon will, is taken less
 // often; without the order, calls would get more than their share.
 func (d *PreemptionDetector) Find(t *Thread, files *procmem.ThreadFiles, runs uint64, woken int64) bool {
-	if d.queried = queriedFor; d.isKnown(woken) || !d.start(woken) {
+	if d.queriesLeft = queriedFor; d.isKnown(woken) || !d.readArrival(woken) {
 		return false
 	}
 	at, ok := files.LastRun()
-	if !ok || at != d.at {
+	if !ok || at != d.arrival {
 		return false
 	}
 	t.foundAt, t.foundRuns, t.cpu = woken, runs, d.Processor(woken)
@@ -131,7 +131,7 @@ func (d *PreemptionDetector) Decide(t *Thread, files *procmem.ThreadFiles, run R
 	if t.decided {
 		return t.preempted
 	}
-	t.decided, t.late, t.cpu = true, !wake.ByTimer, d.Processor(wake.At)
+	t.decided, t.fromOtherCPU, t.cpu = true, !wake.ByTimer, d.Processor(wake.At)
 	if t.preempted = t.Basis() == sample.FewCalls && d.byClock(run, wake.At); t.preempted {
 		return true
 	}

@@ -7,11 +7,11 @@ import "prywalk/internal/sample"
 // Thread is the skid state of one thread. The zero value is ready. For the tracer's goroutine only.
 type Thread struct {
 	Calls
-	preempted bool // the tracer's wake-up preempted it
-	decided   bool // preempted is decided for the current sample
-	late      bool // preempted, but from another CPU: it ran on for some µs
-	cpu       int  // the tracer's CPU when that was decided
-	moved     bool // it ran between the tick and its last stop: it may be preempted again
+	preempted    bool // the tracer's wake-up preempted it
+	decided      bool // preempted is decided for the current sample
+	fromOtherCPU bool // preempted, but from another CPU: it ran on for some µs
+	cpu          int  // the tracer's CPU when that was decided
+	ranSinceTick bool // it ran between the tick and its last stop: it may be preempted again
 
 	foundAt   int64  // tracer's wake-up found to have preempted it, CLOCK_MONOTONIC ns; 0: none
 	foundRuns uint64 // its count of arrivals then
@@ -21,7 +21,7 @@ type Thread struct {
 // thread next arrives on a CPU.
 func (t *Thread) BeginSample(woken int64, runs uint64) {
 	t.preempted = t.foundAt != 0 && t.foundAt == woken && t.foundRuns == runs
-	t.decided, t.late = t.preempted, false // late preemptions are not searched for
+	t.decided, t.fromOtherCPU = t.preempted, false // preemptions from another CPU are not searched for
 	t.foundAt = 0
 }
 
@@ -41,7 +41,7 @@ func (t *Thread) ShowsPlaceAsleep(wake Wake, now int64) bool { return wake.ByTim
 
 // MayWait reports whether the thread is likely queued behind the tracer, or needs an exact sample:
 // [PreemptionDetector.Decide] is then called at once.
-func (t *Thread) MayWait() bool { return t.moved || t.Basis() != sample.FewCalls }
+func (t *Thread) MayWait() bool { return t.ranSinceTick || t.Basis() != sample.FewCalls }
 
 // ExactAt records an exact sample of a preempted thread that sleeps.
 func (t *Thread) ExactAt(at int64) { t.exactAt = at }
@@ -50,12 +50,12 @@ func (t *Thread) ExactAt(at int64) { t.exactAt = at }
 // the sample shows where. stayed: it has not arrived on a CPU since before the interrupt, so it was on one;
 // otherwise it was queued, and counts only if the tracer preempted it.
 func (t *Thread) Stopped(at int64, stayed, inSyscall bool) (onCPU bool, basis sample.Basis) {
-	t.moved = !stayed
+	t.ranSinceTick = !stayed
 	if !stayed && !t.preempted {
 		return false, t.Basis()
 	}
 	t.noteStop(at, inSyscall)
-	if t.preempted && !t.late {
+	if t.preempted && !t.fromOtherCPU {
 		t.exactAt = at
 		return true, sample.Exact
 	}
