@@ -12,8 +12,8 @@ import (
 )
 
 // alarm ends sleeps of the tracer's thread by a kernel timer (timer_create(2), SIGEV_THREAD_ID). Its signal is
-// blocked except in waits for stops; one that arrives just before a wait is lost, and [rescue] sends it again. The
-// timer is kept across sleeps, as setting it costs some µs in a virtual machine.
+// blocked except in waits for stops; one just before a wait is lost, and [rescue] sends it again. The timer is
+// kept across sleeps, as setting it costs some µs in a virtual machine.
 type alarm struct {
 	ok      bool
 	id      int32

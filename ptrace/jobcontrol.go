@@ -36,8 +36,8 @@ func newRegistry() *registry {
 }
 
 // Leaving reports whether this process is about to stop. The owner of a controller then calls [Controller.Leave],
-// begins no stop, and closes it soon; if [Controller.Close] returns more than 0, the OS thread must end. New
-// controllers wait until the process continues. WaitAny returns early.
+// begins no stop, and closes it soon; if [Controller.Close] returns more than 0, the OS thread must end. WaitAny
+// returns early.
 func Leaving() bool { return tracers.leaving.Load() }
 
 // Leave acknowledges [Leaving], so that WaitAny waits for pending Tracees again.
@@ -109,8 +109,8 @@ const (
 
 // StopAs takes the default action of a caught stop signal after all threads are detached, and returns when this
 // process continues. The parent sees that signal; an earlier SIGCONT cancels it; an orphaned process group is not
-// stopped. settled is called just before the stop, when stop signals are no longer caught. It returns false if a
-// thread could not be detached in time.
+// stopped. settled is called just before the stop, when stop signals are no longer caught. False: a thread was not
+// detached in time.
 func StopAs(sig syscall.Signal, settled func()) bool {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -5,11 +5,11 @@ package ptrace
 import _ "unsafe" // for go:linkname
 
 // The Go runtime asks goroutines to yield after 10 ms and for garbage collections. A goroutine locked to its
-// thread then waits for another thread to hand its P back, while the target is stopped. A pinned one ignores such
-// requests until its next allocation or ordinary system call after the pin (runtime/runtime1.go, releasem;
+// thread then waits for another thread to hand its P back, while the target is stopped. A pinned one ignores the
+// request until its next allocation or ordinary system call after the pin (runtime/runtime1.go, releasem;
 // runtime/proc.go, exitsyscall).
 //
-// Package sync uses the same functions, which are kept for linkname (runtime/proc.go, procPin;
+// Package sync uses these functions, too; they are kept for linkname (runtime/proc.go, procPin;
 // go.dev/issue/67401).
 
 //go:linkname runtimePin runtime.procPin

@@ -16,10 +16,10 @@ const (
 	resultAgain   = ^uint64(513 - 1) // −ERESTARTNOINTR
 )
 
-// Restartable reports whether a system call that gave EINTR at a stop has done nothing, and can be restarted
-// unseen: waits for events, and transfers, which give a count once begun; not connect, which goes on, or close.
+// Restartable reports whether a system call that gave EINTR at a stop can be restarted unseen, having done
+// nothing: waits for events, and transfers, which give a count once begun; not connect, which goes on, or close.
 // flags is the flags argument of sendto, sendmsg and sendmmsg, which connect with MSG_FASTOPEN. Reads and writes
-// are restarted on sockets only, which nr does not show.
+// are restarted only on sockets, which nr does not show.
 func Restartable(arch frames.Arch, nr int64, flags uint64) bool {
 	switch arch {
 	case frames.X86_64:
@@ -51,9 +51,9 @@ type repairer struct {
 	files    procFiles
 }
 
-// repair makes the kernel restart an interrupted call by ERESTARTNOHAND, which restarts unless a signal handler is
-// to run. An ignored signal has no handler, though it ends a tracee's wait (kernel/signal.c, sig_ignored). At stop
-// signals nothing is done: these calls give EINTR after SIGCONT (signal(7)).
+// repair makes the kernel restart an interrupted call by ERESTARTNOHAND, which restarts unless a handler is to
+// run. An ignored signal has none, though it ends a tracee's wait (kernel/signal.c, sig_ignored). At stop signals
+// nothing is done: these calls give EINTR after SIGCONT (signal(7)).
 //
 //go:nosplit
 func (r *repairer) repair(tracee *Tracee) {
@@ -82,8 +82,8 @@ func isStopSignal(sig int32) bool {
 
 // # Calls that give up work
 //
-// Some calls work long, and give up at a signal or stop. A restart of one that left nothing behind is sound but
-// repeats its work, so the caller must not stop the thread again before the call ends ([Repair.GaveUp]).
+// Some long calls give up at a signal or stop. A restart is sound if nothing was left behind, but repeats the
+// work: the caller must not stop the thread again before the call ends ([Repair.GaveUp]).
 
 type repairKind uint8
 

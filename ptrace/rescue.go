@@ -15,10 +15,9 @@ import (
 
 // # Seizures that block
 //
-// A thread in exec waits until the other threads of its process are gone, and traced ones are reaped. Meanwhile it
-// holds cred_guard_mutex, which PTRACE_SEIZE takes (fs/exec.c, de_thread; kernel/ptrace.c, ptrace_attach). A
-// tracer that seizes another thread of that process can deadlock, unless another thread of the tracer's process
-// reaps.
+// A thread in exec waits until the other threads of its process are gone, and traced ones reaped, holding
+// cred_guard_mutex, which PTRACE_SEIZE takes (fs/exec.c, de_thread; kernel/ptrace.c, ptrace_attach). A tracer that
+// seizes another thread of that process can deadlock, unless another thread of the tracer's process reaps.
 
 // rescue reaps, on another OS thread than the tracer's, the threads for which a seizure waits.
 type rescue struct {

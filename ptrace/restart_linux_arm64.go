@@ -27,7 +27,7 @@ func (r *repairer) restartTraceMe(*Tracee) bool { return false }
 //
 // The kernel's own restart comes before the stop (arch/arm64/kernel/signal.c, do_signal): if a handler is to run,
 // EINTR would be lost, so nothing is done. If the thread instead returns from a handler to behind an interrupted
-// call, a restart is as if the signal came just before the call, unless the call has its own signal mask. x0 must
+// call, a restart is as if the signal came just before the call, unless the call has its own signal mask; x0 must
 // then fit the call.
 //
 //go:nosplit

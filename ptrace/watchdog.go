@@ -15,8 +15,8 @@ import (
 
 // # A tracer that does not sleep
 //
-// A real-time thread displaces ordinary ones until it is throttled after 0.95 s (sched(7), sched_rt_runtime_us).
-// The watchdog, one priority higher, makes a tracer ordinary after CPU time runsOn without a voluntary switch. The
+// A real-time thread displaces ordinary ones until throttled after 0.95 s (sched(7), sched_rt_runtime_us). The
+// watchdog, one priority higher, makes a tracer ordinary after CPU time runsOn without a voluntary switch. The
 // tracer raises itself again at a later sleep.
 
 const (

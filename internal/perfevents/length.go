@@ -9,8 +9,8 @@ import (
 )
 
 // Length decides how many bytes of a stack the kernel copies. Copies become shorter once many walks have used
-// less, if enough samples got all bytes asked for (were not cut by the end of the mapped stack). They become
-// longest again once a walk needed more; each time, the wait until the next try doubles.
+// less, if enough samples were not cut by the end of the mapped stack. They become longest again once a walk
+// needed more; each time, the wait until the next try doubles.
 type Length struct {
 	begun, least      int64 // begin of the counts, CLOCK_MONOTONIC ns; their least duration, ns
 	samples, complete int64 // samples; those with all bytes asked for

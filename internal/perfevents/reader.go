@@ -22,9 +22,9 @@ import (
 )
 
 var (
-	// ErrDenied: the user may not sample all CPUs; see [Remedy].
+	// ErrDenied means that the user may not sample all CPUs; see [Remedy].
 	ErrDenied = errors.New("this user may not have the kernel sample all processors")
-	// ErrUnsupported: the kernel has no perf events, or a filter refuses them.
+	// ErrUnsupported means that the kernel has no perf events, or a filter refuses them.
 	ErrUnsupported = errors.New("the kernel gives no perf events")
 	errNoRoom      = errors.New("no room for samples")
 )

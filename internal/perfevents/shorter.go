@@ -12,9 +12,9 @@ import (
 
 // # Shorter copies
 //
-// A copy ends at the latest where the mapped stack ends. A stack in a heap, such as a goroutine's, has no such
-// end, so all bytes are copied. Where less suffices, a second event with shorter copies samples into the ring of
-// the first. The first then has a period of a year, but still reports creations and mappings.
+// A copy ends at the latest at the end of the mapped stack. A stack in a heap, such as a goroutine's, has none
+// near, so all bytes are copied. Where less suffices, a second event with shorter copies samples into the first
+// one's ring. The first then has a period of a year, but still reports creations and mappings.
 
 const never = 365 * 24 * 3600 * 1e9 // a period of a year, ns
 

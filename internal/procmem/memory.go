@@ -47,6 +47,7 @@ type Span struct {
 // Kind is how a mapping is read.
 type Kind uint8
 
+// Kinds of mappings.
 const (
 	NotMemory Kind = iota // a device, or not readable
 	Anonymous             // private, without a file
@@ -150,7 +151,7 @@ func (m *Memory) Copy(tid int, addr uint64, buf []byte) int {
 	return m.readAnonymous(m.by(), tid, addr, buf)
 }
 
-// AwaitMappings, before a stop, waits for the lock of the mappings by reading a byte at the last copy. It returns
+// AwaitMappings waits for the lock of the mappings, before a stop, by reading a byte at the last copy. It returns
 // the time in ns: about 1 µs if the lock was free, 0 if nothing was read.
 func (m *Memory) AwaitMappings() int64 {
 	var s Span
@@ -167,8 +168,8 @@ func (m *Memory) AwaitMappings() int64 {
 	return Now() - began
 }
 
-// CopyKnown is [Memory.Copy] for repeated passive reads: it does not check again pages known to be the process's
-// own. If the process has given one up since (madvise(2), MADV_DONTNEED), the read may wait. Precondition: no
+// CopyKnown is [Memory.Copy] for repeated passive reads: pages known to be the process's own are not checked
+// again. If the process has given one up since (madvise(2), MADV_DONTNEED), the read may wait. Precondition: no
 // thread is stopped or about to be.
 func (m *Memory) CopyKnown(tid int, addr uint64, buf []byte) int {
 	if m.isOwn(addr, len(buf)) {

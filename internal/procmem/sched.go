@@ -62,16 +62,16 @@ func ParseSwitches(b []byte) (n uint64, ok bool) {
 	return 0, false
 }
 
-// arrivals finds whether a thread is on a CPU: its arrivals are then one more than its departures. But the kernel
-// does not count about 0.4 % of the arrivals, those of threads pre-empted on their way to sleep
-// (kernel/sched/stats.h, sched_info_depart, sched_info_arrive).
+// arrivals finds whether a thread is on a CPU: its arrivals then exceed its departures by one. But the kernel does
+// not count about 0.4 % of the arrivals: threads pre-empted on their way to sleep (kernel/sched/stats.h,
+// sched_info_depart, sched_info_arrive).
 type arrivals struct {
 	runs, left, cpu uint64
 	missing         int64 // arrivals known to be uncounted
 }
 
-// on reports whether the thread is on a CPU, by its clocks and number of departures. It may be wrong for a thread
-// on a CPU until that was seen off it, or twice without a departure in between.
+// on reports whether the thread is on a CPU, by its clocks and number of departures. It may be wrong until the
+// thread was seen off a CPU, or twice on one without a departure in between.
 func (a *arrivals) on(now SchedStat, left uint64) bool {
 	missing := int64(left - now.Runs)
 	off := missing

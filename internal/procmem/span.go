@@ -121,9 +121,9 @@ func (a *answers) keep(s *Span) {
 
 // # Pages of its own
 //
-// A written page of a private file mapping (a static variable) is the process's own copy. Until it is given up or
-// swapped out, reading it is as safe as reading anonymous memory. Outside of stops it is checked once per reading
-// of the mappings. Pages of files can be evicted, and shared ones removed: these are always checked.
+// A written page of a private file mapping (a static variable) is the process's own copy. Until given up or
+// swapped out, it is as safe to read as anonymous memory. Outside of stops it is checked once per reading of the
+// mappings. Other pages of files can be evicted, and shared ones removed: these are always checked.
 
 // ownPages has pages known to be the process's own. For one goroutine.
 type ownPages struct {

@@ -11,11 +11,11 @@ import (
 // A real-time thread wakes up on the CPU that it slept on, even if others are idle (kernel/sched/rt.c,
 // select_task_rq_rt). The tracer chooses that CPU:
 //
-//   - If threads with many system calls run: that of one of them, drawn at random, for exact samples ([Calls]). Each
-//     move preempts a thread, so the tracer stays for a while.
-//   - If a thread computes much but is always found asleep ([Hidden]): its CPU. Such a thread may wait for one that the
-//     tracer's wake-up has preempted, as a server for its client. From its own CPU it is found running.
-//   - Otherwise one where the tracer preempts no target thread, which would not run for the whole tick. If all CPUs are
+//   - That of a thread with many system calls, drawn at random, for exact samples ([Calls]). Each move preempts a
+//     thread, so the tracer stays for a while.
+//   - That of a thread that computes much but is always found asleep ([Hidden]): it may wait for one that the tracer's
+//     wake-up has preempted, as a server for its client. From its own CPU it is found running.
+//   - Else one where the tracer preempts no target thread, which would not run for the whole tick. If all CPUs are
 //     busy, a move does not help, and moves become rarer.
 const (
 	// leastStay and mostStay bound how long the tracer stays on a CPU where it preempts threads, in ns.

@@ -13,11 +13,10 @@ import (
 
 // PreemptionDetector finds the thread that the tracer's own wake-up preempted. For the tracer's OS thread only.
 //
-// A sample finds whether a thread is on a CPU, except on the tracer's own: there the thread that ran when the tick
-// was due is preempted. Without its sample, other threads' work would be favoured. Its user stack is as it was at
-// the tick. (On a non-preemptible kernel, a thread in a system call goes on to the end of the call, or sleeps in
-// it.) The scheduler's values identify it: the kernel reads the clock once for both the thread that leaves a CPU
-// and the one that arrives.
+// A sample finds whether a thread is on a CPU, except on the tracer's own, where the thread that ran at the tick
+// is preempted. Without its sample, other threads' work would be favoured. Its user stack is as it was at the tick
+// (on a non-preemptible kernel, a system call first ends or sleeps). The scheduler's values identify it: the
+// kernel reads the clock once for the thread that leaves a CPU and the one that arrives.
 type PreemptionDetector struct {
 	self         *procmem.ThreadFiles
 	arrival      int64 // the tracer's arrival on its CPU, scheduler clock
@@ -107,9 +106,9 @@ func (d *PreemptionDetector) noteKnown(woken int64) bool {
 }
 
 // Find reports, before a thread is sampled, whether a wake-up of the tracer preempted it, and records it in t.
-// runs is the thread's count of arrivals, read before. The preempted thread is sampled first: it is queued behind
-// the tracer, and an idle CPU may take it. A thread in a system call, which sleeps or soon will, is taken less
-// often; without the order, calls would get more than their share.
+// runs is the thread's count of arrivals, read before. The preempted thread is sampled first, as an idle CPU may
+// take it from the tracer's queue. One in a system call, which sleeps or soon will, is taken less often: without
+// the order, calls would get more than their share.
 func (d *PreemptionDetector) Find(t *Thread, files *procmem.ThreadFiles, runs uint64, woken int64) bool {
 	if d.queriesLeft = queriedFor; d.isKnown(woken) || !d.readArrival(woken) {
 		return false
@@ -125,8 +124,8 @@ func (d *PreemptionDetector) Find(t *Thread, files *procmem.ThreadFiles, runs ui
 // Decide finds, once per sample, whether the tracer's wake-up preempted a thread; run is what the thread did since
 // its last stop. waits: the thread is queued on the tracer's CPU and cannot stop before the tracer sleeps.
 //
-// Precondition: the tracer has not slept since; when the thread runs again, the kernel's value is overwritten. As
-// it takes some µs, it is called at once only if [Thread.MayWait], otherwise for threads that do not stop in time.
+// Precondition: the tracer has not slept since its wake-up, as the thread's next run overwrites the kernel's
+// value. It takes some µs: called at once only if [Thread.MayWait], else for threads that do not stop in time.
 func (d *PreemptionDetector) Decide(t *Thread, files *procmem.ThreadFiles, run Run, wake Wake) (waits bool) {
 	if t.decided {
 		return t.preempted
@@ -158,12 +157,11 @@ type Run struct {
 const justNow = 60e3
 
 // LastedUntil reports whether a thread has run from the end of its last stop up to a time, CLOCK_MONOTONIC ns: its
-// clock, which the kernel updates when the thread leaves its CPU, has then grown by as much. The clock is already
-// known, while the scheduler's value ([procmem.ThreadFiles.LastRun]) takes 5 µs to read.
+// clock, updated when it leaves its CPU, has then grown by as much. The clock is already known; the scheduler's
+// value ([procmem.ThreadFiles.LastRun]) takes 5 µs to read.
 //
-// It is also true of a thread on another CPU whose clock was just updated, as every 4 ms. That sample is of a
-// running thread too, but not exact: for threads with many system calls, or unclassified ones, the scheduler's
-// value is read.
+// It is also true of a thread on another CPU whose clock was just updated, as every 4 ms. Its sample is not exact:
+// for threads with many system calls, or unclassified ones, the scheduler's value is read.
 func (r Run) LastedUntil(moment int64) bool {
 	return r.DetachedAt != 0 && r.CPU >= moment-r.DetachedAt-justNow
 }

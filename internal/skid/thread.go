@@ -47,8 +47,8 @@ func (t *Thread) MayWait() bool { return t.ranSinceTick || t.Basis() != sample.F
 func (t *Thread) ExactAt(at int64) { t.exactAt = at }
 
 // Stopped decides whether CPU time goes to the stack of a stop. onCPU: the thread was on a CPU at the tick, and
-// the sample shows where. stayed: it has not arrived on a CPU since before the interrupt, so it was on one;
-// otherwise it was queued, and counts only if the tracer preempted it.
+// the sample shows where. stayed: no arrival on a CPU since before the interrupt, so it was on one; otherwise it
+// was queued, and counts only if the tracer preempted it.
 func (t *Thread) Stopped(at int64, stayed, inSyscall bool) (onCPU bool, basis sample.Basis) {
 	t.ranSinceTick = !stayed
 	if !stayed && !t.preempted {
