@@ -11,7 +11,7 @@ import (
 )
 
 // Begin attaches to a thread and interrupts it without waiting; [Controller.WaitAny] or [Controller.Poll] reports
-// the stop. An abandoned Tracee of the thread is reused. Errors: [ErrGone], [ErrDenied], [ErrTraced], [ErrZombie],
+// the stop. An abandoned Tracee is reused. Errors: [ErrGone], [ErrDenied], [ErrTraced], [ErrZombie],
 // [ErrKernelThread], [ErrSelf], [ErrBusy], [ErrPending] (with the Tracee), or an errno.
 func (c *Controller) Begin(tid int) (*Tracee, error) { return c.BeginWith(tid, nil) }
 

@@ -89,8 +89,8 @@ func (c *capture) readExtra(tracee *Tracee, req *Request, out *Stop) int {
 	return min(max(n, 0), len(req.Regions))
 }
 
-// prefetchAndStack reads the places of a [Prefetcher] and the stack. It returns false unless all places could be
-// read; the caller then reads the stack.
+// prefetchAndStack reads the places of a [Prefetcher] and the stack. False: places were unreadable, and the stack
+// is not read.
 func (c *capture) prefetchAndStack(tid int, req *Request, out *Stop) bool {
 	f, ok := req.Extra.(Prefetcher)
 	if !ok {
@@ -119,7 +119,7 @@ func (c *capture) prefetchAndStack(tid int, req *Request, out *Stop) bool {
 	return true
 }
 
-// prefetchThenStack reads the n places (want bytes), then the stack up to the end that f finds in them.
+// prefetchThenStack reads the n places (want bytes), then the stack up to the end that f finds.
 func (c *capture) prefetchThenStack(tid int, f Prefetcher, req *Request, regs *frames.Regs, n, want int) bool {
 	if !c.readPresent(tid, f, n, want) && copyParts(req.Memory, tid, c.parts[:n], &c.stack.allowed) != want {
 		return false

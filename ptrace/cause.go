@@ -66,8 +66,7 @@ type evidence struct {
 	unseen, inside int64
 	copying        int64 // reading memory
 	bytes          int64
-	// Of the tracer's thread since the interrupt: time off its CPU beyond intended sleeps, and growth of its
-	// counters.
+	// Of the tracer's thread since the interrupt: time off its CPU beyond intended sleeps; growth of its counters.
 	offProcessor, waited, preempted, faults, fromDisk int64
 }
 
@@ -110,7 +109,7 @@ func (e *evidence) faulted() bool {
 var pageSize = int64(os.Getpagesize())
 
 // Why returns the cause of the stop that the last Finish returned in out; copied is its number of bytes.
-// Precondition: called directly after Finish, as it reads the tracer's counters since the interrupt.
+// Precondition: called directly after Finish.
 func (c *Controller) Why(out *Stop, copied int64) Cause {
 	now, began := c.counters.now(), &c.lastAtInterrupt
 	procmem.CountWait()

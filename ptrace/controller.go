@@ -21,8 +21,8 @@ type Options struct {
 	// GOMAXPROCS is at least 2. PTRACE_SEIZE then bypasses the Go scheduler.
 	NoCollector  bool
 	KeepPriority bool // leave the scheduling priority unchanged
-	// Frugal, with NoCollector, lets a wait sleep until a stop without real-time priority too, instead of polling:
-	// less CPU time, longer pauses.
+	// Frugal, with NoCollector, lets waits sleep until a stop without real-time priority too: less CPU time than
+	// polling, longer pauses.
 	Frugal bool
 }
 
@@ -86,8 +86,8 @@ func NewController(opts Options) *Controller {
 	return c
 }
 
-// Run calls body with a controller on an OS thread of its own, and closes it. The OS thread then ends, which
-// detaches any tracee left.
+// Run calls body with a controller on a new OS thread, closes it, and ends the thread, which detaches any tracee
+// left.
 func Run(opts Options, body func(*Controller) error) error {
 	done := make(chan error, 1)
 	go func() {
@@ -124,8 +124,8 @@ func (c *Controller) Pending() int { return c.tracees.live }
 
 const closeWait = 50 * time.Millisecond
 
-// Close detaches all threads and restores the priority. It returns the number of threads that did not stop in
-// time: they stay attached until the OS thread ends. It may be called again.
+// Close detaches all threads and restores the priority. It returns the number of threads that did not stop in time
+// and stay attached until the OS thread ends. It may be called again.
 func (c *Controller) Close() int {
 	c.Leave()
 	for i := range c.tracees.inUse() {

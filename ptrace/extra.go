@@ -9,37 +9,37 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// Extra reads further memory while a thread is stopped, such as a goroutine's stack.
+// Extra reads further memory while a thread is stopped, such as a goroutine's stack. Its methods, and those of the
+// optional interfaces below, are called in the stop: they must not allocate or block.
 type Extra interface {
-	// Regions reads with rd into its own buffers, sets Addr and Bytes in out, and returns the number set. It must
-	// not allocate or block.
+	// Regions reads with rd into its own buffers, sets Addr and Bytes in out, and returns the number set.
 	Regions(regs *frames.Regs, rd *Reader, out []frames.Region) int
 }
 
-// Prefetcher is an Extra that knows some places beforehand.
+// Prefetcher is an Extra with places known beforehand.
 type Prefetcher interface {
-	// Prefetch returns at most [MaxPrefetch] places, with Bytes to fill, to be read together with the stack
-	// ([Reader.Prefetched]). It is called in the stop.
+	// Prefetch returns at most [MaxPrefetch] places, with Bytes to fill together with the stack
+	// ([Reader.Prefetched]).
 	Prefetch(regs *frames.Regs) []frames.Region
 }
 
 // StackEnder is a Prefetcher whose places show where the stack ends.
 type StackEnder interface {
-	// StackEnd returns the address at which to end the copy of the stack, 0 if unknown. It is called in the stop,
-	// after the places of Prefetch were read, and may read more.
+	// StackEnd, called when the places were read, returns the end of the copy of the stack, 0 if unknown. It may
+	// read more.
 	StackEnd(regs *frames.Regs, rd *Reader) uint64
 }
 
 // PresentPrefetcher is a Prefetcher whose places are checked before the stop.
 type PresentPrefetcher interface {
 	// PresentUntil returns until when (CLOCK_MONOTONIC, ns; 0 if unknown) all places are present, so that one
-	// system call can read them. It is called in the stop, after Prefetch.
+	// system call can read them.
 	PresentUntil() int64
 }
 
 // ManyReads is an Extra that may need more than maxReads reads.
 type ManyReads interface {
-	// Reads returns its number of reads, at most [MostReads]; 0 means the default.
+	// Reads returns the number, at most [MostReads]; 0: the default.
 	Reads() int
 }
 
@@ -80,7 +80,7 @@ func (r *Reader) Prefetched() bool { return r.prefetched }
 // Left returns the number of reads left.
 func (r *Reader) Left() int { return r.left }
 
-// Read reads memory at addr. It returns the number of bytes: 0 if unreadable or no reads are left.
+// Read reads memory at addr. It returns the number of bytes: 0 if unreadable or without reads left.
 func (r *Reader) Read(addr uint64, buf []byte) int {
 	if r.left <= 0 {
 		return 0
@@ -120,8 +120,8 @@ const maxParts = 64
 // MaxPrefetch is the largest number of places of a [Prefetcher].
 const MaxPrefetch = maxParts - 1
 
-// ReadAll reads at most 64 parts, len(Bytes) bytes at each Addr, as one read. It returns the number of bytes
-// before the first part that is not wholly readable.
+// ReadAll reads len(Bytes) bytes at each Addr of at most 64 parts, as one read. It returns the number of bytes
+// before the first incomplete part.
 func (r *Reader) ReadAll(parts []frames.Region) int {
 	if r.left <= 0 {
 		return 0
@@ -138,8 +138,8 @@ func (r *Reader) ReadAll(parts []frames.Region) int {
 	return readParts(r.tid, parts, r.vectors)
 }
 
-// ReadPresent is ReadAll in one system call, for places that [procmem.Memory.CheckPlaces] found present until a
-// time. After that time it reads nothing.
+// ReadPresent is ReadAll in one system call, of places that [procmem.Memory.CheckPlaces] found present until a
+// time; later it reads nothing.
 func (r *Reader) ReadPresent(parts []frames.Region, until int64) int {
 	if r.left <= 0 || len(parts) == 0 || procmem.Now() >= until {
 		return 0

@@ -17,15 +17,13 @@ type Request struct {
 	// arm64: 16). Empty: none.
 	Stack []byte
 	// Larger, if longer than Stack, replaces it for a stack that (by Top) fits only into Larger
-	// ([StackCopy.InLarger]). For a stack that exceeds Larger too, it receives len(Larger)/2 bytes if Tail
-	// receives the end.
+	// ([StackCopy.InLarger]). With Tail, it receives len(Larger)/2 bytes of a still larger stack.
 	Larger []byte
 	Top    uint64 // end of the copy, if above the stack pointer
 	ToEnd  bool   // set Top to the end of the stack's mapping, if Memory knows one near enough
-	// Tail, with Memory, receives the last bytes below Top, the outermost frames ([StackCopy.TailAddr]). Empty:
-	// none.
+	// Tail, with Memory, receives the last bytes below Top, the outermost frames ([StackCopy.TailAddr]).
 	Tail []byte
-	// Memory, if not nil, is the process's: reads then end with the mapping and skip missing pages.
+	// Memory, if not nil, is the process's: reads end with the mapping and skip missing pages.
 	Memory *Memory
 	// Files, if not nil, are the thread's: an open schedstat is read in the stop, else just after.
 	Files *ThreadFiles
@@ -58,15 +56,15 @@ type Stop struct {
 //	    │ queued, or leaves the kernel │  │       │        │
 //	    └─────────┴─────────┴── registers, clocks ┴ memory ┴ repair
 type Times struct {
-	// Stop is when a poll found the stop. Running ≥ Interrupt is when the thread was last seen not stopped: the
-	// stop takes at most Detach − Running.
+	// Stop is when a poll found the stop, Running ≥ Interrupt when the thread was last seen not stopped: the stop
+	// takes at most Detach − Running.
 	Interrupt, Running, Stop, Detach int64
 	// Taken is when registers and clocks were read, Copied when memory was read.
 	Taken, Copied int64
 }
 
-// Finish reads what req asks for, detaches the thread, and fills out. It ends the Tracee, except with
-// [ErrNotStopped]. Other errors: [ErrGone], [Err32Bit]. It does not allocate.
+// Finish reads what req asks for, detaches the thread, fills out and ends the Tracee, without allocation. Errors:
+// [ErrNotStopped], which keeps the Tracee, [ErrGone], [Err32Bit].
 func (c *Controller) Finish(tracee *Tracee, req *Request, out *Stop) error {
 	switch tracee.state {
 	case traceeStopped:
@@ -105,7 +103,7 @@ func (r *registers) usable(e syscall.Errno) error {
 	return nil
 }
 
-// readAndDetach reads what req asks for except Extra, and detaches. It has no safe point of the Go runtime.
+// readAndDetach is readWithExtra and detach without Extra, and without a safe point of the Go runtime.
 //
 //go:nosplit
 func (c *Controller) readAndDetach(tracee *Tracee, req *Request) (read, detached syscall.Errno) {
@@ -149,7 +147,7 @@ func (c *Controller) detach(tracee *Tracee) syscall.Errno {
 	return e
 }
 
-// release detaches a thread of which nothing was read, after reading the registers for the repair.
+// release detaches a thread of which nothing was read. It reads the registers for the repair.
 //
 //go:nosplit
 func (c *Controller) release(tracee *Tracee) syscall.Errno {

@@ -24,7 +24,7 @@ type waitReport uint8
 const (
 	reportStop waitReport = iota
 	reportExit            // exited, to be reaped
-	// reportNone: the thread is no tracee, as another thread has reaped it or an exec has changed its id.
+	// reportNone: no tracee, as another thread has reaped it or an exec has changed its id.
 	reportNone
 	numReports
 )
@@ -80,7 +80,7 @@ var transitions = [numClasses][numReports]actions{
 	classUnknown: {reportStop: doDetach, reportExit: doReapOwn},
 }
 
-// handleReport acts on the report in c.info. It returns the Tracee if the caller of the wait gets it.
+// handleReport acts on the report in c.info. It returns the Tracee to deliver, or nil.
 func (c *Controller) handleReport(tracee *Tracee, tid int) *Tracee {
 	switch code := c.info.code; {
 	case code == cldTrapped:

@@ -57,8 +57,7 @@ func (tracee *Tracee) Before() (SchedStat, bool) { return tracee.before, tracee.
 func (tracee *Tracee) Ended() bool { return tracee.state == traceeGone }
 
 // Sleeping sets the call in which the thread slept before Begin, and its run count from before call was read. On
-// arm64 some calls can be restarted only with these, as the result overwrites the first argument. Precondition:
-// before Finish.
+// arm64 some restarts need them, as the result overwrites the first argument. Precondition: before Finish.
 func (tracee *Tracee) Sleeping(call *SyscallInfo, runs uint64) {
 	tracee.sleeping, tracee.call, tracee.runs = true, *call, runs
 }

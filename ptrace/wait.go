@@ -26,11 +26,10 @@ const (
 	auditShare  = 16         // these checks take at most 1/auditShare of the time
 )
 
-// WaitAny returns a Tracee whose thread has stopped or ended ([Tracee.Ended]), each once; the caller then calls
-// Finish or Cancel. It returns nil at the deadline (on the clock of [Now]; 0: at once), if nothing is pending, or
-// when [Leaving]. It spins for Options.SpinFor after the last interrupt; then it sleeps until a stop, given
-// Options.NoCollector and real-time priority (or Options.Frugal), else for short times. It also detaches abandoned
-// threads.
+// WaitAny returns a Tracee whose thread has stopped or ended ([Tracee.Ended]), each once, for Finish or Cancel;
+// nil at the deadline (on the clock of [Now]; 0: at once), if nothing is pending, or when [Leaving]. It spins for
+// Options.SpinFor after the last interrupt, then sleeps until a stop, given Options.NoCollector and real-time
+// priority (or Options.Frugal), else for short times. It also detaches abandoned threads.
 func (c *Controller) WaitAny(deadline int64) *Tracee {
 	sleep, spin := int64(sleepQueued), int64(0)
 	if c.tracees.stopsSoon() {
@@ -97,8 +96,7 @@ func (c *Controller) findStopped() (tracee *Tracee, now int64) {
 	return tracee, now
 }
 
-// block blocks in waitid until a report or a time. It returns false without an alarm: the caller must poll with
-// short sleeps.
+// block blocks in waitid until a report or a time. Without an alarm it returns false: the caller must poll.
 func (c *Controller) block(until int64) (*Tracee, bool) {
 	e, ok := c.awaitStop(until, &c.info)
 	if !ok {
@@ -124,8 +122,8 @@ func (c *Controller) waitAll() *Tracee {
 	return c.reported(waitid(unix.P_ALL, 0, waitFlags, &c.info))
 }
 
-// reported returns the Tracee for the caller of a wait for any tracee. A report of a thread without a pending
-// Tracee would hide those of others, so each pending Tracee is then polled.
+// reported returns the Tracee for the caller of a wait. A report of a thread without a pending Tracee hides those
+// of others: each pending Tracee is then polled.
 func (c *Controller) reported(e syscall.Errno) *Tracee {
 	if e == unix.ECHILD {
 		c.mayTraceUnknown = false // no tracee at all
