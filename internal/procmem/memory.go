@@ -32,7 +32,7 @@ type Memory struct {
 	recent        answers
 	own           ownPages
 	checked       checkedRange
-	lastAnonymous uint64 // address of the last copy of anonymous memory, or 0
+	lastAnonymous uint64 // address of the last copy, or 0
 	relayed       relayed
 }
 

@@ -87,7 +87,7 @@ func ordinary(tid int) {
 	}
 }
 
-// Close ends w. Its owner then makes calls itself.
+// Close ends the PathOpener. Its owner then makes calls itself.
 func (o *PathOpener) Close() {
 	setPathOpeners(func(all []*PathOpener) []*PathOpener {
 		return slices.DeleteFunc(all, func(other *PathOpener) bool { return other == o })

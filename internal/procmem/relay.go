@@ -68,14 +68,14 @@ func (r *Relays) Hold(fd int) (n int) {
 type relayed struct {
 	relays *Relays      // nil: the calling thread reads
 	thread *relayThread // the thread that reads
-	stuck  bool         // its last call was late, and may be pending
-	left   int64        // ns that this observation's reads may still wait
+	stuck  bool         // the last call was late, and may be pending
+	left   int64        // ns that reads may still wait in this observation
 	until  int64        // deadline of the reads, CLOCK_MONOTONIC ns; 0: none
-	late   bool         // a read of this observation was late
-	waited bool         // a read of this observation waited
+	late   bool         // see Late
+	waited bool         // see Waited
 	stops  int          // stops for which the lock is still watched
-	begun  bool         // WatchFirst was called
-	held   bool         // WatchHeld is in effect
+	begun  bool         // see WatchFirst
+	held   bool         // see OftenHeld
 }
 
 // usualRead is the longest read that does not wait for the lock, in ns: 5 µs for a relay, 30 µs on a virtual

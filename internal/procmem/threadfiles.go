@@ -380,7 +380,7 @@ func readAndClose(fd int, e syscall.Errno, buf []byte) ([]byte, error) {
 	return checkNotEmpty(buf[:n], e)
 }
 
-// KernelStack reads the thread's kernel stack, for [NextKernelFrame], which needs CAP_SYS_ADMIN (fs/proc/base.c,
+// KernelStack reads the thread's kernel stack, for [NextKernelFrame]. It needs CAP_SYS_ADMIN (fs/proc/base.c,
 // proc_pid_stack). From the second read on the file stays open.
 func (f *ThreadFiles) KernelStack(buf []byte) ([]byte, error) {
 	if f.stackRead {
