@@ -11,29 +11,30 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// alarm ends sleeps of the tracer's thread by a kernel timer (timer_create(2), SIGEV_THREAD_ID), set once a
-// tick: a timer set for each short sleep costs some µs in a virtual machine. Its signal is blocked except in
-// waits for stops. A signal that comes just before a wait is lost; [rescue] sends it again.
+// alarm ends sleeps of the tracer's thread by a kernel timer (timer_create(2), SIGEV_THREAD_ID). Its signal is
+// blocked except in waits for stops; one just before a wait is lost, and [rescue] sends it again. The timer is
+// kept across sleeps, as setting it costs some µs in a virtual machine.
 type alarm struct {
 	ok      bool
 	id      int32
 	tid     int
-	ringsAt int64 // when it rings, on the clock of [Now]; 0 if not set
+	ringsAt int64 // expiry on the clock of [Now]; 0 if not set
 	oldMask signalSet
-	// until is the end of the current sleep, or 0 if there is none.
+	// until is the end of the current sleep, 0 if none.
 	until atomic.Int64
 }
 
-// alarmSignal is unused otherwise; the Go runtime's handler does nothing.
+// alarmSignal has no other use. The Go runtime's handler ignores it.
 const alarmSignal = syscall.Signal(63)
 
 // saRestart is SA_RESTART (include/uapi/asm-generic/signal-defs.h).
 const saRestart = 0x10000000
 
-// overslept is how long after its end a sleep is ended by ringAgain, in ns.
+// overslept is the delay in ns after which ringAgain ends a sleep.
 const overslept = 10e6
 
-// open makes the timer. It also blocks SIGURG, by which the Go runtime pre-empts, as it would end sleeps.
+// open makes the timer and blocks its signal. It also blocks SIGURG, the Go runtime's pre-emption signal, which
+// would end sleeps.
 func (a *alarm) open(tid int) {
 	sa, e := actionOf(alarmSignal)
 	if e != 0 || sa.handler <= 1 { // SIG_DFL would kill, SIG_IGN would not wake
@@ -64,7 +65,7 @@ func (a *alarm) close() {
 	_, _ = maskSignals(unix.SIG_SETMASK, a.oldMask)
 }
 
-// set sets the moment at which the alarm rings; false without a timer.
+// set sets the timer's expiry. It returns false without a timer.
 func (a *alarm) set(at int64) bool {
 	if !a.ok {
 		return false
@@ -78,7 +79,7 @@ func (a *alarm) set(at int64) bool {
 	return true
 }
 
-// sleep sleeps until a moment or a signal; false without a timer.
+// sleep sleeps until a time or a signal. It returns false without a timer.
 func (a *alarm) sleep(until int64) bool {
 	if !a.set(until) {
 		return false
@@ -90,7 +91,7 @@ func (a *alarm) sleep(until int64) bool {
 	return e == 0 || e == unix.EINTR || e == unix.EAGAIN
 }
 
-// wait blocks until a stop is reported in info, or until a moment (EINTR). slept is false if the moment had passed, and
+// wait blocks until a stop is reported in info, or until a time (EINTR). slept is false if that time had passed;
 // ok is false without a timer.
 func (a *alarm) wait(until int64, info *sigInfo) (e syscall.Errno, slept, ok bool) {
 	if !a.set(until) {
@@ -109,7 +110,7 @@ func (a *alarm) wait(until int64, info *sigInfo) (e syscall.Errno, slept, ok boo
 	return e, slept, true
 }
 
-// ringAgain ends a sleep that is overdue. Any goroutine may call it.
+// ringAgain ends an overdue sleep. Safe for concurrent use.
 func (a *alarm) ringAgain(now int64) {
 	if until := a.until.Load(); until != 0 && now-until > overslept {
 		_ = unix.Tgkill(unix.Getpid(), a.tid, alarmSignal)

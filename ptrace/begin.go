@@ -10,18 +10,17 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// Begin attaches to a thread and interrupts it, without waiting: [Controller.WaitAny] or [Controller.Poll]
-// reports the stop. An abandoned Tracee at the thread is reused. Errors: [ErrGone], [ErrDenied], [ErrTraced],
-// [ErrZombie], [ErrKernelThread], [ErrSelf], [ErrBusy], [ErrPending] (with that Tracee), or an errno.
+// Begin attaches to a thread and interrupts it without waiting; [Controller.WaitAny] or [Controller.Poll] reports
+// the stop. An abandoned Tracee is reused. Errors: [ErrGone], [ErrDenied], [ErrTraced], [ErrZombie],
+// [ErrKernelThread], [ErrSelf], [ErrBusy], [ErrPending] (with the Tracee), or an errno.
 func (c *Controller) Begin(tid int) (*Tracee, error) { return c.BeginWith(tid, nil) }
 
-// BeginWith is Begin that reads the thread's clocks from files just before the interrupt ([Tracee.Before]).
+// BeginWith is Begin, and reads the thread's clocks from files just before the interrupt ([Tracee.Before]).
 func (c *Controller) BeginWith(tid int, files *ThreadFiles) (*Tracee, error) {
 	return c.begin(tid, files, nil)
 }
 
-// BeginSince is BeginWith with clocks that were read a few µs ago. A thread that has arrived on a processor since then
-// counts as queued.
+// BeginSince is BeginWith with clocks read a few µs ago. If the thread has got a CPU since, it counts as queued.
 func (c *Controller) BeginSince(tid int, before *SchedStat) (*Tracee, error) {
 	return c.begin(tid, nil, before)
 }
@@ -45,12 +44,11 @@ func (c *Controller) begin(tid int, files *ThreadFiles, before *SchedStat) (*Tra
 		tracee.abandoned = true // until its end is reported
 		return nil, ErrGone
 	}
-	tracee.began = c.counters.begin()
+	tracee.atInterrupt = c.counters.begin()
 	c.spinFrom(tracee.times.Interrupt)
 	return tracee, nil
 }
 
-// reuseAbandoned gives the Tracee that a thread has already, if it is abandoned.
 func (c *Controller) reuseAbandoned(tracee *Tracee) (*Tracee, error) {
 	if !tracee.abandoned {
 		return tracee, ErrPending
@@ -71,13 +69,13 @@ func (tracee *Tracee) setBefore(files *ThreadFiles, before *SchedStat) {
 }
 
 func (c *Controller) spinFrom(now int64) {
-	c.wakeup = now + int64(c.opts.SpinFor)
+	c.spinUntil = now + int64(c.opts.SpinFor)
 	if c.nextAudit < now {
 		c.nextAudit = now + auditEvery
 	}
 }
 
-// Cancel gives a Tracee up. A stopped thread is detached at once, another one by a later WaitAny when it stops.
+// Cancel gives a Tracee up. A stopped thread is detached now, any other by a later WaitAny when it stops.
 func (c *Controller) Cancel(tracee *Tracee) {
 	switch tracee.state {
 	case traceeStopped:
@@ -107,7 +105,7 @@ func (c *Controller) StopThread(tid int, deadline int64, req *Request, out *Stop
 			c.Cancel(tracee)
 			return ErrTimeout
 		}
-		if now >= c.wakeup {
+		if now >= c.spinUntil {
 			c.nanosleep(min(sleep, deadline-now))
 			sleep = min(sleep*2, sleepMax)
 		}

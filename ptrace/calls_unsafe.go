@@ -26,8 +26,8 @@ func ptrace(req int, tid int, addr, data uintptr) syscall.Errno {
 	return e
 }
 
-// ptraceMayWait is ptrace for requests that may wait. It notifies the Go scheduler, so that garbage collections do not
-// wait for the call.
+// ptraceMayWait is ptrace for requests that may block. It releases the P, so that garbage collections need not
+// wait.
 func ptraceMayWait(req int, tid int) syscall.Errno {
 	procmem.CountCall()
 	_, _, e := syscall.Syscall6(unix.SYS_PTRACE, uintptr(req), uintptr(tid), 0, 0, 0, 0)
@@ -63,8 +63,8 @@ func readVM(tid int, addr uint64, buf []byte) int {
 	return int(n)
 }
 
-// readParts reads at most maxParts ranges in one call, and gives the number of bytes up to the first range that cannot
-// be read.
+// readParts reads at most maxParts ranges in one call. It returns the number of bytes before the first unreadable
+// range.
 //
 //go:nosplit
 func readParts(tid int, parts []frames.Region, v *vectors) int {
@@ -86,8 +86,8 @@ func readParts(tid int, parts []frames.Region, v *vectors) int {
 	return int(n)
 }
 
-// link gives the text of the link /proc/TID/fd/FD, which is of the thread's own table (fs/proc/fd.c). It is valid until
-// the next call.
+// link reads the link /proc/TID/fd/FD in the thread's own descriptor table (fs/proc/fd.c). The result is valid
+// until the next call.
 //
 //go:nosplit
 func (f *procFiles) link(tid int, fd uint64) []byte {
@@ -115,7 +115,7 @@ type sigInfo struct {
 	_                     [100]byte
 }
 
-// waitid calls waitid(2) with WNOHANG. info.pid is 0 if there is nothing to report.
+// waitid calls waitid(2) with WNOHANG. info.pid is 0 if there is no report.
 //
 //go:nosplit
 func waitid(idType, id, options int, info *sigInfo) syscall.Errno {
@@ -129,7 +129,7 @@ func waitid(idType, id, options int, info *sigInfo) syscall.Errno {
 	return e
 }
 
-// waitidBlocking waits for a report or a signal (EINTR).
+// waitidBlocking calls waitid(2). A signal ends it (EINTR).
 func waitidBlocking(idType, id, options int, info *sigInfo) syscall.Errno {
 	info.pid = 0
 	procmem.CountCall()
@@ -153,8 +153,8 @@ func nanosleep(ns int64) {
 	_, _, _ = syscall.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&ts)), 0, 0)
 }
 
-// readCounters reads the counters of the calling thread. Page faults in reads of another process are counted for the
-// reader (mm/memory.c, mm_account_fault). Processor time has no steal time with CONFIG_PARAVIRT_TIME_ACCOUNTING.
+// readCounters reads the calling thread's counters. Faults in reads of another process's memory count for the
+// reader (mm/memory.c, mm_account_fault). With CONFIG_PARAVIRT_TIME_ACCOUNTING, CPU time excludes steal time.
 func readCounters() (a threadCounters) {
 	var ru unix.Rusage
 	var cpu unix.Timespec
@@ -186,7 +186,7 @@ func setAction(sig syscall.Signal, sa *sigAction) syscall.Errno {
 	return e
 }
 
-// quietChildStops sets SA_NOCLDSTOP for SIGCHLD, and keeps the handler of the Go runtime.
+// quietChildStops sets SA_NOCLDSTOP for SIGCHLD and keeps the Go runtime's handler.
 func quietChildStops() {
 	const noCldStop = 1
 	sa, e := actionOf(unix.SIGCHLD)
@@ -222,7 +222,8 @@ func isPending(sig syscall.Signal) bool {
 	return e == 0 && set&setOf(sig) != 0
 }
 
-// awaitSignal sleeps until a blocked signal of set is pending, and takes it, or another is handled (EINTR).
+// awaitSignal sleeps until a blocked signal of set is pending, which it takes, or another signal is handled
+// (EINTR).
 func awaitSignal(set signalSet) syscall.Errno {
 	procmem.CountCall()
 	procmem.CountWait()
@@ -246,7 +247,7 @@ func timerCreate(sig syscall.Signal, tid int) (id int32, e syscall.Errno) {
 	return id, e
 }
 
-// timerSet makes the timer fire once, at an absolute time in ns.
+// timerSet arms the timer once, at an absolute time in ns.
 //
 //go:nosplit
 func timerSet(id int32, at int64) syscall.Errno {

@@ -9,11 +9,11 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// capture is what is read of a stopped thread. It is decoded after the detach, and reused.
+// capture is the raw data of a stopped thread, decoded after the detach. It is reused.
 type capture struct {
 	regs  registers
 	stack stackReader
-	// sched has the first schedLen bytes of schedstat. schedLen is 0 or negative if it was not read.
+	// sched holds the first schedLen bytes of schedstat; schedLen ≤ 0: not read.
 	sched    [96]byte
 	schedLen int
 	// takenCalls and copiedCalls are procmem.Calls at Times.Taken and Times.Copied.
@@ -35,7 +35,7 @@ func (c *capture) begin(running int64, req *Request) {
 func (c *capture) readState(tracee *Tracee, req *Request) syscall.Errno {
 	c.schedLen = -1
 	c.stack.reset()
-	if e := c.regs.read(tracee.tid); e != 0 || !c.regs.whole() {
+	if e := c.regs.read(tracee.tid); e != 0 || !c.regs.complete() {
 		return e
 	}
 	if req.Files != nil {
@@ -46,11 +46,11 @@ func (c *capture) readState(tracee *Tracee, req *Request) syscall.Errno {
 }
 
 //go:nosplit
-func (c *capture) copied(tracee *Tracee) {
+func (c *capture) noteCopied(tracee *Tracee) {
 	tracee.times.Copied, c.copiedCalls = procmem.Now(), procmem.Calls()
 }
 
-// decode sets out. Precondition: the thread was detached.
+// decode fills out. Precondition: the thread is detached.
 func (c *capture) decode(req *Request, out *Stop) {
 	out.Regs = c.regs.decode()
 	out.StackCopy = c.stack.result()
@@ -59,7 +59,7 @@ func (c *capture) decode(req *Request, out *Stop) {
 	out.Sched, out.SchedOK = c.clocks(req.Files)
 }
 
-// clocks gives the clocks that were read in the stop, else reads them now.
+// clocks returns the clocks read in the stop, else reads them now.
 func (c *capture) clocks(files *ThreadFiles) (sched SchedStat, ok bool) {
 	if files == nil {
 		return SchedStat{}, false
@@ -89,8 +89,8 @@ func (c *capture) readExtra(tracee *Tracee, req *Request, out *Stop) int {
 	return min(max(n, 0), len(req.Regions))
 }
 
-// prefetchAndStack reads the places of a [Prefetcher] and the stack. It returns false if not all places could be read;
-// the stack is then to be read by itself.
+// prefetchAndStack reads the places of a [Prefetcher] and the stack. False: places were unreadable, and the stack
+// is not read.
 func (c *capture) prefetchAndStack(tid int, req *Request, out *Stop) bool {
 	f, ok := req.Extra.(Prefetcher)
 	if !ok {
@@ -119,7 +119,7 @@ func (c *capture) prefetchAndStack(tid int, req *Request, out *Stop) bool {
 	return true
 }
 
-// prefetchThenStack reads the n places, which have want bytes, then the stack up to the end that f finds in them.
+// prefetchThenStack reads the n places (want bytes), then the stack up to the end that f finds.
 func (c *capture) prefetchThenStack(tid int, f Prefetcher, req *Request, regs *frames.Regs, n, want int) bool {
 	if !c.readPresent(tid, f, n, want) && copyParts(req.Memory, tid, c.parts[:n], &c.stack.allowed) != want {
 		return false
@@ -135,7 +135,7 @@ func (c *capture) prefetchThenStack(tid int, f Prefetcher, req *Request, regs *f
 	return true
 }
 
-// readPresent reads the n places, which have want bytes, in one call if they are known to be present.
+// readPresent reads the n places (want bytes) in one call if they are known to be present.
 func (c *capture) readPresent(tid int, f Prefetcher, n, want int) bool {
 	s, ok := f.(PresentPrefetcher)
 	if !ok || procmem.Now() >= s.PresentUntil() {

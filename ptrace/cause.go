@@ -11,45 +11,38 @@ import (
 // Cause is why a stop was long.
 type Cause uint8
 
-// Of several causes, the longest counts.
+// Causes; of several, the longest one counts.
 const (
-	// CauseCopy means that much memory was copied.
-	CauseCopy Cause = iota
-	// CauseFault means that pages of the target had to be provided.
-	CauseFault
-	// CauseLock means that the tracer's thread waited for a kernel lock, such as that of the mappings.
-	CauseLock
-	// CausePreempted means that another thread took the tracer's processor.
-	CausePreempted
-	// CauseStolen means that the hypervisor took the tracer's processor (steal time).
-	CauseStolen
-	// CauseTurn means that the tracer was busy with other threads.
-	CauseTurn
-	// CauseOther is the rest: interrupts, cold caches, unreported steal time.
-	CauseOther
+	CauseCopy      Cause = iota // much memory was copied
+	CauseFault                  // pages of the target were faulted in
+	CauseLock                   // the tracer waited for a kernel lock, such as mmap_lock
+	CausePreempted              // another thread took the tracer's CPU
+	CauseStolen                 // the hypervisor took the tracer's CPU (steal time)
+	CauseTurn                   // the tracer was busy with other threads
+	CauseOther                  // the rest: interrupts, cold caches, unreported steal time
 
 	NumCauses
 )
 
-// String gives the name that JSON uses.
+// String returns the name used in JSON.
 func (c Cause) String() string {
 	return [...]string{"copy", "fault", "lock", "preempted", "stolen", "turn", "other", "?"}[min(c, NumCauses)]
 }
 
-// threadCounters are the kernel's counts of the tracer's thread, and its sleeps.
+// threadCounters are the kernel's counts for the tracer's thread, and its intended sleeps.
 type threadCounters struct {
-	at, cpu           int64 // CLOCK_MONOTONIC and processor time, ns
+	at, cpu           int64 // CLOCK_MONOTONIC and CPU time, ns
 	faults, fromDisk  int64 // minor and major faults, in any memory
 	waited, preempted int64 // voluntary and involuntary context switches
 	sleeps, slept     int64
 }
 
-// sleepCounters count the intended sleeps of the tracer's thread, and their length in ns.
+// sleepCounters count the tracer's intended sleeps and their length in ns.
 type sleepCounters struct {
 	sleeps, slept int64
 }
 
-// begin reads the counters after an interrupt, while the thread is on its way into the stop.
+// begin reads the counters just after an interrupt, while the target enters the stop.
 func (c *sleepCounters) begin() threadCounters {
 	procmem.CountWait()
 	procmem.CountWait()
@@ -67,26 +60,25 @@ func (c *sleepCounters) sleptSince(began, ended int64) {
 	c.slept += max(ended-began, 0)
 }
 
-// evidence is what is known of a stop. Times are in ns.
+// evidence is the data on which cause decides. Times are in ns.
 type evidence struct {
-	// unseen is the time from last seen running to seen stopped, inside that from seen stopped to the detach.
+	// unseen is from last seen running to seen stopped, inside from then to the detach.
 	unseen, inside int64
 	copying        int64 // reading memory
 	bytes          int64
-	// What happened to the tracer's thread since the interrupt: the time off its processor beyond intended sleeps, and the
-	// growth of its counters.
+	// Of the tracer's thread since the interrupt: time off its CPU beyond intended sleeps; growth of its counters.
 	offProcessor, waited, preempted, faults, fromDisk int64
 }
 
 const (
-	perFault    = 1000 // ns, assumed time of a page fault
-	perByte     = 4    // ns, longest time of a byte in a large copy (usual: 0.5)
-	mostWaiting = 2    // a cause takes at least 1/mostWaiting of the whole
+	perFault   = 1000 // assumed ns per page fault
+	perByte    = 4    // most ns per byte of a large copy (usual: 0.5)
+	leastShare = 2    // a cause takes at least 1/leastShare of the stop
 )
 
 func (e *evidence) cause() Cause {
 	total := e.unseen + e.inside
-	if e.offProcessor >= total/mostWaiting {
+	if e.offProcessor >= total/leastShare {
 		switch {
 		case e.fromDisk > 0:
 			return CauseFault
@@ -100,7 +92,7 @@ func (e *evidence) cause() Cause {
 	switch {
 	case e.unseen >= e.inside:
 		return CauseTurn
-	case e.copying < e.inside/mostWaiting:
+	case e.copying < e.inside/leastShare:
 		return CauseOther
 	case e.fromDisk > 0 || e.faulted():
 		return CauseFault
@@ -111,15 +103,15 @@ func (e *evidence) cause() Cause {
 }
 
 func (e *evidence) faulted() bool {
-	return e.faults*perFault >= e.copying/mostWaiting || e.faults > 0 && e.faults*pageSize >= e.bytes/mostWaiting
+	return e.faults*perFault >= e.copying/leastShare || e.faults > 0 && e.faults*pageSize >= e.bytes/leastShare
 }
 
 var pageSize = int64(os.Getpagesize())
 
-// Why gives the cause of the stop that the last Finish returned in out, with the bytes copied. Call it at once:
-// it reads the kernel's counts since the interrupt.
+// Why returns the cause of the stop that the last Finish returned in out; copied is its number of bytes.
+// Precondition: called directly after Finish.
 func (c *Controller) Why(out *Stop, copied int64) Cause {
-	now, began := c.counters.now(), &c.began
+	now, began := c.counters.now(), &c.lastAtInterrupt
 	procmem.CountWait()
 	procmem.CountWait()
 	e := evidence{

@@ -11,67 +11,58 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// Options of a [Controller]. The zero value has sensible defaults.
+// Options configures a [Controller]. The zero value has sensible defaults.
 type Options struct {
-	// MaxPending is the most Tracees at once, abandoned ones included; default 256.
-	MaxPending int
-	// SpinFor bounds the spinning of a wait before it sleeps; default 40 µs. It halves the target's pause.
-	SpinFor time.Duration
+	MaxPending int           // most Tracees in use, abandoned ones included; default 256
+	SpinFor    time.Duration // time that a wait spins before it sleeps; default 40 µs
 	// ReadOnly forbids writes of registers: interrupted calls then give EINTR ([Stats.Broken]).
 	ReadOnly bool
-	// NoCollector means that the caller prevents garbage collections while a Tracee is pending, and sets GOMAXPROCS
-	// to two or more. Seizures then bypass the Go scheduler.
-	NoCollector bool
-	// KeepPriority means that the controller does not change the scheduling priority.
-	KeepPriority bool
-	// Frugal, with NoCollector, lets waits sleep until a stop also without a real-time priority. Pauses are
-	// longer, but a late stop does not cost thousands of short sleeps.
+	// NoCollector states that the caller prevents garbage collections while a Tracee is pending, and that
+	// GOMAXPROCS is at least 2. PTRACE_SEIZE then bypasses the Go scheduler.
+	NoCollector  bool
+	KeepPriority bool // leave the scheduling priority unchanged
+	// Frugal, with NoCollector, lets waits sleep until a stop without real-time priority too: less CPU time than
+	// polling, longer pauses.
 	Frugal bool
 }
 
-// Stats counts what a controller did.
+// Stats are a controller's counts.
 type Stats struct {
-	// Begun counts Tracees, Finished those with registers.
-	Begun, Finished uint64
-	// Signals counts signal-delivery-stops, Groups group stops.
-	Signals, Groups uint64
-	// Restarted counts restarted system calls, Broken those left with EINTR or EAGAIN. ReportedTwice counts those
-	// described at [Repair.ReportedTwice].
-	Restarted, Broken, ReportedTwice uint64
-	// Stolen counts stops that another thread's wait consumed.
-	Stolen uint64
-	// Abandoned counts Tracees given up.
-	Abandoned uint64
-	// Lowered counts how often the watchdog took the real-time priority from a thread that did not sleep.
-	Lowered uint64
+	Begun, Finished                  uint64 // Tracees; those of which registers were read
+	Signals, Groups                  uint64 // signal-delivery-stops, group stops
+	Restarted, Broken, ReportedTwice uint64 // system calls, see [Repair]
+	Stolen                           uint64 // stops whose report another thread's wait consumed
+	Abandoned                        uint64 // cancelled Tracees whose thread had not stopped
+	Lowered                          uint64 // times that the watchdog took the tracer's real-time priority
 }
 
-// Controller stops threads. Its methods are for the OS thread that made it ([runtime.LockOSThread], or [Run]).
+// Controller stops threads. Its methods must be called on the OS thread that made it ([runtime.LockOSThread], or
+// [Run]).
 type Controller struct {
 	Sleeper
-	opts          Options
-	tid           int
-	priority      priority
-	rescue        *rescue
-	tracees       table
-	stats         Stats
-	unknownTracee bool // there may be a tracee with an unknown id
-	leaves        bool // Leave was called
-	seized        bool // a seizure has succeeded: no seccomp filter refuses it
+	opts            Options
+	tid             int
+	priority        priority
+	rescue          *rescue
+	tracees         table
+	stats           Stats
+	mayTraceUnknown bool // a tracee may have an unknown id, since an exec
+	leaving         bool // Leave was called
+	seized          bool // a seizure has succeeded, so no seccomp filter refuses it
 
-	// Moments on the clock of Now.
-	wakeup        int64 // end of spinning in waits
-	lastEmptyPoll int64 // begin of the last poll that found no stop
+	// On the clock of Now:
+	spinUntil     int64 // of waits
+	lastEmptyPoll int64 // begin of the last poll without a stop
 	nextAudit     int64 // next check of all pending Tracees
 	info          sigInfo
 
-	captured capture
-	repairs  repairer
-	began    threadCounters // of the last finished Tracee
+	captured        capture
+	repairs         repairer
+	lastAtInterrupt threadCounters // of the last finished Tracee
 }
 
-// NewController makes a controller for the calling OS thread, to which the goroutine must be locked. It raises
-// that thread's priority, sets SA_NOCLDSTOP for SIGCHLD, and waits while [Leaving].
+// NewController makes a controller for the calling OS thread. Precondition: the goroutine is locked to that
+// thread. It raises the thread's priority, sets SA_NOCLDSTOP for SIGCHLD, and blocks while [Leaving].
 func NewController(opts Options) *Controller {
 	if opts.MaxPending <= 0 {
 		opts.MaxPending = 256
@@ -95,8 +86,8 @@ func NewController(opts Options) *Controller {
 	return c
 }
 
-// Run calls body with a controller on an OS thread of its own, and detaches from all threads in the end. That
-// OS thread then ends, so that the kernel detaches the rest.
+// Run calls body with a controller on a new OS thread, closes it, and ends the thread, which detaches any tracee
+// left.
 func Run(opts Options, body func(*Controller) error) error {
 	done := make(chan error, 1)
 	go func() {
@@ -113,13 +104,13 @@ func runBody(c *Controller, body func(*Controller) error) error {
 	return body(c)
 }
 
-// Scheduling gives the thread's priority: "fifo" (real-time), "nice" (better than normal) or "normal".
+// Scheduling returns the priority's name: "fifo" (real-time), "nice" (better than normal) or "normal".
 func (c *Controller) Scheduling() string { return c.priority.name }
 
-// ReadOnly reports Options.ReadOnly.
+// ReadOnly returns Options.ReadOnly.
 func (c *Controller) ReadOnly() bool { return c.opts.ReadOnly }
 
-// Stats gives the counts.
+// Stats returns the counts.
 func (c *Controller) Stats() Stats {
 	s := c.stats
 	if c.watchdog != nil {
@@ -128,19 +119,19 @@ func (c *Controller) Stats() Stats {
 	return s
 }
 
-// Pending gives the number of Tracees that are not finished, abandoned ones included.
+// Pending returns the number of Tracees in use, abandoned ones included.
 func (c *Controller) Pending() int { return c.tracees.live }
 
 const closeWait = 50 * time.Millisecond
 
-// Close detaches from all threads and restores the priority. It gives the number of threads that did not stop
-// in time and stay attached until the OS thread ends. It may be repeated.
+// Close detaches all threads and restores the priority. It returns the number of threads that did not stop in time
+// and stay attached until the OS thread ends. It may be called again.
 func (c *Controller) Close() int {
 	c.Leave()
 	for i := range c.tracees.inUse() {
 		c.Cancel(&c.tracees.tracees[i])
 	}
-	for end := procmem.Now() + int64(closeWait); (c.tracees.live > 0 || c.unknownTracee) && procmem.Now() < end; {
+	for end := procmem.Now() + int64(closeWait); (c.tracees.live > 0 || c.mayTraceUnknown) && procmem.Now() < end; {
 		if c.WaitAny(procmem.Now()+int64(time.Millisecond)) == nil {
 			c.eachPending((*Controller).checkOne)
 		}
@@ -148,6 +139,6 @@ func (c *Controller) Close() int {
 	c.rescue.close()
 	c.endSleeps()
 	c.priority.restore()
-	tracers.left(c)
+	tracers.leave(c)
 	return c.tracees.live
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ptrace stops running threads of other processes, each for tens of microseconds, and takes their
+// Package ptrace stops running threads of other processes, each for tens of microseconds, and reads their
 // registers, a copy of the stack and the scheduler's clocks.
 //
 //	err := ptrace.Run(ptrace.Options{}, func(c *ptrace.Controller) error {
@@ -12,8 +12,8 @@
 //
 // # Algorithm
 //
-// A stop has four steps. Those of many threads can be interleaved: a thread that is queued for a processor
-// stops only when it gets one.
+// A stop has four steps. The stops of many threads can be interleaved, as a thread queued for a CPU stops only
+// when it gets one. [Controller.StopThread] does all four for one thread.
 //
 //	begin    begin.go            PTRACE_SEIZE (no stop, no signal); clocks; PTRACE_INTERRUPT
 //	poll     wait.go, reports.go waitid(WNOWAIT) for any tracee: spin for 40 µs, then sleep
@@ -21,28 +21,27 @@
 //	                             Request.Memory), Request.Extra (extra.go): all into one capture (capture.go)
 //	repair   repair.go           rewrite the result of an interrupted system call; PTRACE_DETACH
 //
-// Decoding comes after the detach. No thread stays attached between stops, because a tracee stops in its tracer
-// for every signal. [Controller.StopThread] is all four steps for one thread.
+// The capture is decoded after the detach. No thread stays attached between stops, because each signal stops a
+// tracee.
 //
 // # Invariants
 //
 // The target must not notice (ptrace(2), kernel/signal.c, kernel/ptrace.c):
 //
-//   - The stop may be a signal-delivery-stop. Detaching with the signal's number
-//     delivers it, siginfo unchanged, and clears the pending interrupt.
+//   - The stop may be a signal-delivery-stop. Detaching with the signal's number delivers it, siginfo unchanged, and
+//     clears the pending interrupt.
 //   - A thread stopped by SIGSTOP shows a group stop; detaching leaves it stopped.
-//   - A few system calls give EINTR after any stop. Then the result is rewritten
-//     so that the kernel restarts the call, see [Restartable].
-//   - Stops are seen with WNOWAIT and not consumed: a signal in flight is delivered even if this process is killed.
+//   - A few system calls give EINTR after any stop. Their result is rewritten so that the kernel restarts them
+//     ([Restartable]).
+//   - Reports are read with WNOWAIT and not consumed: a signal in flight is delivered even if this process is killed.
 //     The exit of a child of this process is left to its own wait.
 //
-// From the stop to the detach no Go code can be pre-empted: these functions are nosplit, and the compiler marks
-// no safe point in such. They do not allocate, and use raw system calls, which keep the P. The garbage
-// collector waits for them.
+// From the stop to the detach no Go code can be pre-empted: these functions are nosplit, in which the compiler
+// marks no safe point. They do not allocate, and use raw system calls, which keep the P. The garbage collector
+// waits for them.
 //
-// PTRACE_SEIZE can wait for a thread in exec that waits for this tracer: another OS thread then reaps
-// (rescue.go).
+// PTRACE_SEIZE can block on a thread in exec that waits for this tracer: another OS thread then reaps (rescue.go).
 //
-// Methods of a [Controller] must be called on the OS thread that made it, because the kernel binds tracing to a
-// thread; [Run] does so.
+// The kernel binds tracing to an OS thread: the methods of a [Controller] must be called on the thread that made
+// it. [Run] ensures that.
 package ptrace

@@ -15,32 +15,20 @@ import (
 
 // Errors, returned unwrapped.
 var (
-	// ErrGone means that the thread has ended.
-	ErrGone error = refusal.Gone
-	// ErrDenied means that permission is missing (uid, Yama, not dumpable, seccomp).
-	ErrDenied error = refusal.Denied
-	// ErrTraced means that another tracer is or was just attached.
-	ErrTraced error = refusal.Traced
-	// ErrZombie means that the thread has exited, and is not reaped.
-	ErrZombie error = refusal.Zombie
-	// ErrKernelThread means that the thread has no user space.
+	ErrGone         error = refusal.Gone
+	ErrDenied       error = refusal.Denied // permission is missing (uid, Yama, not dumpable, seccomp)
+	ErrTraced       error = refusal.Traced // another tracer is, or was just, attached
+	ErrZombie       error = refusal.Zombie // the thread has exited and is not reaped
 	ErrKernelThread error = refusal.KernelThread
-	// ErrSelf means that the thread is one of this process.
-	ErrSelf error = refusal.Self
-	// Err32Bit means that the thread executes 32-bit or x32 code.
-	Err32Bit error = refusal.Not64Bit
-	// ErrTimeout means that the thread did not stop in time.
-	ErrTimeout error = refusal.Timeout
-	// ErrBusy means that Options.MaxPending Tracees are pending.
-	ErrBusy error = refusal.Busy
-	// ErrPending means that this thread has a pending Tracee.
-	ErrPending = errors.New("a stop of this thread is already pending")
-	// ErrNotStopped means that Finish came before the stop.
-	ErrNotStopped = errors.New("the thread has not stopped")
+	ErrSelf         error = refusal.Self
+	Err32Bit        error = refusal.Not64Bit // it executes 32-bit or x32 code
+	ErrTimeout      error = refusal.Timeout
+	ErrBusy         error = refusal.Busy // Options.MaxPending Tracees are in use
+	ErrPending            = errors.New("a stop of this thread is already pending")
+	ErrNotStopped         = errors.New("the thread has not stopped")
 )
 
-// Reason gives an error's word in recordings and --stats: "exited", "traced", "denied", "timeout",
-// "kernel-thread", "zombie", "32-bit", "self", "busy" or "other".
+// Reason returns an error's word in recordings and --stats, "other" for unknown ones.
 func Reason(err error) string {
 	if errors.Is(err, ErrPending) {
 		return refusal.Busy.Word()
@@ -48,8 +36,8 @@ func Reason(err error) string {
 	return refusal.Of(err).Word()
 }
 
-// seizeRefused finds in /proc why PTRACE_SEIZE failed, mostly with EPERM (kernel/ptrace.c, ptrace_attach). sure is set
-// if no seccomp filter refuses it.
+// seizeRefused finds in /proc why PTRACE_SEIZE failed, mostly with EPERM (kernel/ptrace.c, ptrace_attach). sure
+// means that no seccomp filter refuses it.
 func seizeRefused(tid int, e syscall.Errno, sure bool) error {
 	switch e {
 	case syscall.ESRCH:
@@ -69,18 +57,18 @@ func seizeRefused(tid int, e syscall.Errno, sure bool) error {
 	if err := refusedByState(tid, &st); !errors.Is(err, ErrDenied) || !sure {
 		return err
 	}
-	return heldOrDenied(tid)
+	return tracedOrDenied(tid)
 }
 
-// filtered reports a possible seccomp filter (PR_GET_SECCOMP).
+// filtered reports whether this process may have a seccomp filter (PR_GET_SECCOMP).
 func filtered() bool {
 	mode, err := unix.PrctlRetInt(unix.PR_GET_SECCOMP, 0, 0, 0, 0)
 	return err != nil && err != unix.EINVAL || mode != 0 // EINVAL: no seccomp
 }
 
-// heldOrDenied distinguishes ErrTraced from ErrDenied by a read of memory, which needs the same permission
-// (kernel/fork.c, mm_access; kernel/ptrace.c, ptrace_may_access), but is not exclusive.
-func heldOrDenied(tid int) error {
+// tracedOrDenied tells ErrTraced from ErrDenied by a read of memory, which needs the same permission (kernel/fork.c,
+// mm_access; kernel/ptrace.c, ptrace_may_access) but is not exclusive.
+func tracedOrDenied(tid int) error {
 	var b [1]byte
 	switch _, err := procmem.ReadVM(tid, 0, b[:]); {
 	case errors.Is(err, ErrGone):

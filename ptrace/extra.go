@@ -9,41 +9,41 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// Extra reads further memory while a thread is stopped, such as a goroutine's stack.
+// Extra reads further memory while a thread is stopped, such as a goroutine's stack. Its methods, and those of the
+// optional interfaces below, are called in the stop: they must not allocate or block.
 type Extra interface {
-	// Regions reads with rd into its own buffers, sets Addr and Bytes in out, and gives the number set. It must
-	// not allocate or block.
+	// Regions reads with rd into its own buffers, sets Addr and Bytes in out, and returns the number set.
 	Regions(regs *frames.Regs, rd *Reader, out []frames.Region) int
 }
 
 // Prefetcher is an Extra with places known beforehand.
 type Prefetcher interface {
-	// Prefetch gives at most [MaxPrefetch] places, with Bytes to fill, to be read with the stack
-	// ([Reader.Prefetched]). It is called in the stop.
+	// Prefetch returns at most [MaxPrefetch] places, with Bytes to fill together with the stack
+	// ([Reader.Prefetched]).
 	Prefetch(regs *frames.Regs) []frames.Region
 }
 
-// StackEnder is a Prefetcher that finds the end of the stack in its places.
+// StackEnder is a Prefetcher whose places show where the stack ends.
 type StackEnder interface {
-	// StackEnd gives the address at which the copy of the stack is to end, 0 if unknown. It is called in the stop, when
-	// the places of Prefetch were read, and may read more.
+	// StackEnd, called when the places were read, returns the end of the copy of the stack, 0 if unknown. It may
+	// read more.
 	StackEnd(regs *frames.Regs, rd *Reader) uint64
 }
 
-// PresentPrefetcher is a Prefetcher whose places were checked before the stop.
+// PresentPrefetcher is a Prefetcher whose places are checked before the stop.
 type PresentPrefetcher interface {
-	// PresentUntil gives until when all places are known to be present (CLOCK_MONOTONIC, ns; 0 if unknown), so that one
-	// system call can read them. It is called in the stop, after Prefetch.
+	// PresentUntil returns until when (CLOCK_MONOTONIC, ns; 0 if unknown) all places are present, so that one
+	// system call can read them.
 	PresentUntil() int64
 }
 
-// ManyReads is an Extra that may make more reads than usual.
+// ManyReads is an Extra that may need more than maxReads reads.
 type ManyReads interface {
-	// Reads gives the number of reads that it may make, at most [MostReads]. 0 means the usual number.
+	// Reads returns the number, at most [MostReads]; 0: the default.
 	Reads() int
 }
 
-// maxReads is the usual number of reads of an Extra, and MostReads the most of [ManyReads]. A read takes about 3 µs.
+// maxReads is the default number of reads of an Extra, MostReads the largest. A read takes about 3 µs.
 const (
 	maxReads  = 32
 	MostReads = 256
@@ -56,7 +56,7 @@ func readsOf(e Extra) int {
 	return maxReads
 }
 
-// Reader reads memory of the process of a stopped thread. It is valid during the call that gets it.
+// Reader reads memory of a stopped thread's process. It is valid during the call that gets it.
 type Reader struct {
 	tid        int
 	memory     *Memory
@@ -65,22 +65,22 @@ type Reader struct {
 	stackAt    uint64
 	stack      []byte
 	vectors    *vectors
-	allowed    *allowance // nil if there is no limit
+	allowed    *allowance // nil: no limit
 }
 
-// Stack gives the address and size of the copy of the stack.
+// Stack returns the address and size of the copy of the stack.
 func (r *Reader) Stack() (addr uint64, n int) { return r.stackAt, len(r.stack) }
 
-// StackBytes gives the bytes of the copy of the stack.
+// StackBytes returns the copy of the stack.
 func (r *Reader) StackBytes() []byte { return r.stack }
 
 // Prefetched reports whether a [Prefetcher]'s places were read.
 func (r *Reader) Prefetched() bool { return r.prefetched }
 
-// Left gives the number of reads left.
+// Left returns the number of reads left.
 func (r *Reader) Left() int { return r.left }
 
-// Read reads memory at addr, and gives the number of bytes: 0 if it is not readable, or no reads are left.
+// Read reads memory at addr. It returns the number of bytes: 0 if unreadable or without reads left.
 func (r *Reader) Read(addr uint64, buf []byte) int {
 	if r.left <= 0 {
 		return 0
@@ -106,7 +106,7 @@ func (r *Reader) Prefetch(f Prefetcher, regs *frames.Regs) {
 	r.prefetched = want > 0 && len(places) <= MaxPrefetch && r.ReadAll(places) == want
 }
 
-// Start gives the start of addr's mapping, 0 if unknown.
+// Start returns the start of addr's mapping, 0 if unknown.
 func (r *Reader) Start(addr uint64) uint64 {
 	if r.memory == nil {
 		return 0
@@ -114,14 +114,14 @@ func (r *Reader) Start(addr uint64) uint64 {
 	return r.memory.Start(addr)
 }
 
-// maxParts is the most places of one read. So many small places take about as long as two reads.
+// maxParts is the largest number of places in one read, which then takes about as long as two.
 const maxParts = 64
 
-// MaxPrefetch is the most places of a [Prefetcher].
+// MaxPrefetch is the largest number of places of a [Prefetcher].
 const MaxPrefetch = maxParts - 1
 
-// ReadAll reads len(Bytes) bytes at each Addr of at most 64 parts, as one read. It gives the number of bytes up to the
-// first part that cannot be read as a whole.
+// ReadAll reads len(Bytes) bytes at each Addr of at most 64 parts, as one read. It returns the number of bytes
+// before the first incomplete part.
 func (r *Reader) ReadAll(parts []frames.Region) int {
 	if r.left <= 0 {
 		return 0
@@ -138,8 +138,8 @@ func (r *Reader) ReadAll(parts []frames.Region) int {
 	return readParts(r.tid, parts, r.vectors)
 }
 
-// ReadPresent is ReadAll in one system call, of places that [procmem.Memory.CheckPlaces] found present until a moment.
-// Later it reads nothing.
+// ReadPresent is ReadAll in one system call, of places that [procmem.Memory.CheckPlaces] found present until a
+// time; later it reads nothing.
 func (r *Reader) ReadPresent(parts []frames.Region, until int64) int {
 	if r.left <= 0 || len(parts) == 0 || procmem.Now() >= until {
 		return 0
@@ -153,7 +153,7 @@ func (r *Reader) ReadPresent(parts []frames.Region, until int64) int {
 	return readParts(r.tid, parts, r.vectors)
 }
 
-// copyParts reads the parts one by one, as process_vm_readv(2) of all would wait for missing pages.
+// copyParts reads the parts one by one: process_vm_readv(2) of all would wait for missing pages.
 func copyParts(m *Memory, tid int, parts []frames.Region, a *allowance) (n int) {
 	for i := range parts {
 		var got int
@@ -178,14 +178,14 @@ func (r *Reader) Word(addr uint64) (uint64, bool) {
 	return binary.LittleEndian.Uint64(b[:]), true
 }
 
-// ReaderOf gives a reader of a process that is not stopped. tid is any of its threads, and memory may be nil.
+// ReaderOf returns a reader of a process that is not stopped. tid is any of its threads; memory may be nil.
 func ReaderOf(tid int, memory *Memory) Reader {
 	var r Reader
 	r.ReadFrom(tid, memory)
 	return r
 }
 
-// ReadFrom sets r to what [ReaderOf] gives, without allocation if r is reused.
+// ReadFrom sets r as [ReaderOf] does. It does not allocate if r is reused.
 func (r *Reader) ReadFrom(tid int, memory *Memory) {
 	if r.vectors == nil {
 		r.vectors = &vectors{}
@@ -193,7 +193,7 @@ func (r *Reader) ReadFrom(tid int, memory *Memory) {
 	*r = Reader{tid: tid, memory: memory, left: maxReads, vectors: r.vectors}
 }
 
-// Allow raises the number of reads left to n, at most to [MostReads].
+// Allow raises the number of reads left to n, at most [MostReads].
 func (r *Reader) Allow(n int) { r.left = min(max(n, r.left), MostReads) }
 
 // Copied sets the copy of the stack ([Reader.Stack], [Reader.StackBytes]).

@@ -15,14 +15,15 @@ import (
 
 // # Ctrl-Z
 //
-// A stopped tracer would hold its threads. So a catchable stop signal (SIGTSTP, SIGTTIN, SIGTTOU) takes two
-// steps: all controllers detach ([Leaving]), then the default action is taken ([StopAs]). New controllers wait.
+// A stopped tracer would hold its tracees. So a caught stop signal (SIGTSTP, SIGTTIN, SIGTTOU) takes two steps:
+// all controllers detach ([Leaving]), then the default action is taken ([StopAs]). New controllers wait meanwhile.
 
 type registry struct {
 	leaving atomic.Bool // all controllers must detach
 	mu      sync.Mutex
 	changed *sync.Cond
-	// open has all controllers that are open, and with false closed ones that have tracees until their OS thread ends.
+	// open maps each open controller to true, and each closed one with tracees left to false, until its OS thread
+	// ends.
 	open map[*Controller]bool
 }
 
@@ -34,16 +35,15 @@ func newRegistry() *registry {
 	return r
 }
 
-// Leaving reports whether this process is about to be stopped. Owners of controllers then call
-// [Controller.Leave], begin no more stops, and close soon; if [Controller.Close] gives more than 0, the OS
-// thread must end. New controllers wait until the process continues. It also ends WaitAny early.
+// Leaving reports whether this process is about to stop. The owner of a controller then calls [Controller.Leave],
+// begins no stop, and closes it soon; if [Controller.Close] returns more than 0, the OS thread must end. WaitAny
+// returns early.
 func Leaving() bool { return tracers.leaving.Load() }
 
-// Leave acknowledges [Leaving], so that pending Tracees can be waited for.
-func (c *Controller) Leave() { c.leaves = true }
+// Leave acknowledges [Leaving], so that WaitAny waits for pending Tracees again.
+func (c *Controller) Leave() { c.leaving = true }
 
-// mustLeave reports whether the controller is to be left.
-func (c *Controller) mustLeave() bool { return !c.leaves && Leaving() }
+func (c *Controller) mustLeave() bool { return !c.leaving && Leaving() }
 
 func (r *registry) enter(c *Controller) {
 	r.mu.Lock()
@@ -54,13 +54,13 @@ func (r *registry) enter(c *Controller) {
 	r.open[c] = true
 }
 
-func (r *registry) left(c *Controller) {
+func (r *registry) leave(c *Controller) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if _, ok := r.open[c]; !ok {
 		return
 	}
-	if c.tracees.live > 0 || c.unknownTracee {
+	if c.tracees.live > 0 || c.mayTraceUnknown {
 		r.open[c] = false
 		return
 	}
@@ -81,7 +81,7 @@ func (r *registry) allLeft() bool {
 	return true
 }
 
-// detachAll makes all controllers detach, and waits until they have while goOn gives true. It reports whether they
+// detachAll makes all controllers detach, and waits for it as long as goOn returns true. It reports whether they
 // have.
 func detachAll(goOn func() bool) bool {
 	tracers.leaving.Store(true)
@@ -94,7 +94,6 @@ func detachAll(goOn func() bool) bool {
 	return true
 }
 
-// allowControllers lets new controllers begin.
 func allowControllers() {
 	tracers.mu.Lock()
 	defer tracers.mu.Unlock()
@@ -104,15 +103,14 @@ func allowControllers() {
 
 const (
 	detachPoll = time.Millisecond
-	sigIgn     = 1 // SIG_IGN; SIG_DFL is 0 (include/uapi/asm-generic/signal-defs.h)
-	// detachFor is the longest wait for the detach. Stops of all threads at once may take some seconds.
-	detachFor = 10 * time.Second
+	sigIgn     = 1                // SIG_IGN; SIG_DFL is 0 (include/uapi/asm-generic/signal-defs.h)
+	detachFor  = 10 * time.Second // bounds detachAll; stops of all threads at once may take some seconds
 )
 
-// StopAs takes the default action of a caught stop signal once all threads are detached, and returns when this
-// process continues. The parent sees that signal; an earlier SIGCONT cancels it; an orphaned process group is
-// not stopped. settled is called just before the stop, when stop signals are no longer caught. It returns false
-// if a thread could not be detached in time.
+// StopAs takes the default action of a caught stop signal after all threads are detached, and returns when this
+// process continues. The parent sees that signal; an earlier SIGCONT cancels it; an orphaned process group is not
+// stopped. settled is called just before the stop, when stop signals are no longer caught. False: a thread was not
+// detached in time.
 func StopAs(sig syscall.Signal, settled func()) bool {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -122,7 +120,7 @@ func StopAs(sig syscall.Signal, settled func()) bool {
 		return false
 	}
 	defer func() { _, _ = maskSignals(unix.SIG_SETMASK, was) }()
-	// The kernel drops the pending stop signal at a SIGCONT (kernel/signal.c, prepare_signal).
+	// SIGCONT discards a pending stop signal (kernel/signal.c, prepare_signal).
 	if unix.Tgkill(os.Getpid(), unix.Gettid(), sig) != nil {
 		return false
 	}
@@ -141,7 +139,8 @@ func StopAs(sig syscall.Signal, settled func()) bool {
 	return true
 }
 
-// discardPending ignores a pending signal for a moment, so that the kernel discards it (kernel/signal.c, do_sigaction).
+// discardPending ignores a pending signal for a moment: the kernel then discards it (kernel/signal.c,
+// do_sigaction).
 func discardPending(sig syscall.Signal) {
 	if was, e := actionOf(sig); e == 0 {
 		ignore := was

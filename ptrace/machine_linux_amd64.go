@@ -10,7 +10,7 @@ import (
 
 const (
 	rawRegsLen = RegsLenX86
-	// System V ABI for x86-64, §3.2.2.
+	// redZone: System V ABI for x86-64, §3.2.2.
 	redZone = 128
 
 	codeSegment32 = 0x23 // __USER32_CS, arch/x86/include/asm/segment.h
@@ -32,8 +32,8 @@ func rawSyscall(w *rawRegs) (bool, int64) {
 	return nr >= 0, nr
 }
 
-// foreign reports whether the code is 32-bit or x32.
-func foreign(w *rawRegs) bool {
+// not64Bit reports whether the thread runs 32-bit or x32 code.
+func not64Bit(w *rawRegs) bool {
 	nr := int64(w[x86OrigRax])
 	return w[x86Cs] == codeSegment32 || nr >= 0 && nr&x32Bit != 0
 }
@@ -41,24 +41,25 @@ func foreign(w *rawRegs) bool {
 //go:nosplit
 func (r *registers) readArchRegs(int) {}
 
-// givesEINTR reports whether the call is about to give EINTR.
+// givesEINTR reports whether the thread's call is about to return EINTR.
 //
 //go:nosplit
 func givesEINTR(w *rawRegs) bool {
 	return w[x86Rax] == resultEINTR && int64(w[x86OrigRax]) >= 0
 }
 
-// traceMeRefused reports whether PTRACE_TRACEME is about to give EPERM, because of this tracer.
+// traceMeRefused reports whether PTRACE_TRACEME is about to return EPERM, because of this tracer.
 //
 //go:nosplit
 func traceMeRefused(w *rawRegs) bool {
 	return w[x86Rax] == resultEPERM && w[x86OrigRax] == unix.SYS_PTRACE && w[x86Rdi] == unix.PTRACE_TRACEME
 }
 
-// traceMe restarts PTRACE_TRACEME, which has done nothing (kernel/ptrace.c, ptrace_traceme), and which no signal ends.
+// restartTraceMe restarts PTRACE_TRACEME, which has done nothing (kernel/ptrace.c, ptrace_traceme) and which no signal
+// ends.
 //
 //go:nosplit
-func (r *repairer) traceMe(tracee *Tracee) bool {
+func (r *repairer) restartTraceMe(tracee *Tracee) bool {
 	res := resultAgain
 	return ptrace(unix.PTRACE_POKEUSR, tracee.tid, x86Rax*8, uintptr(res)) == 0
 }
@@ -73,7 +74,7 @@ func (r *repairer) restart(tracee *Tracee) bool {
 	case 4:
 		flags = r.regs.raw[x86R10]
 	}
-	if !restartableX86(nr, flags) || onSockets(nr) && !r.files.isOpen(tracee.tid, r.regs.raw[x86Rdi], "socket:[") {
+	if !restartableX86(nr, flags) || onSocketsOnly(nr) && !r.files.isOpen(tracee.tid, r.regs.raw[x86Rdi], "socket:[") {
 		return false
 	}
 	res := resultRestart
@@ -81,7 +82,7 @@ func (r *repairer) restart(tracee *Tracee) bool {
 }
 
 //go:nosplit
-func (r *repairer) needed(int) repairKind {
+func (r *repairer) givenUpKind(int) repairKind {
 	w := &r.regs.raw
 	if int64(w[x86OrigRax]) < 0 || w[x86Rax] < resultLowest {
 		return repairNone
@@ -91,11 +92,11 @@ func (r *repairer) needed(int) repairKind {
 	})
 }
 
-// beginAgain restarts a call that gave up. One that gave EAGAIN is restarted even after a signal handler, as it never
-// gives EINTR.
+// restartGivenUp restarts a call that gave up. One that gave EAGAIN never gives EINTR, so it is restarted even after a
+// signal handler.
 //
 //go:nosplit
-func (r *repairer) beginAgain(tracee *Tracee) bool {
+func (r *repairer) restartGivenUp(tracee *Tracee) bool {
 	res := resultRestart
 	if r.regs.raw[x86Rax] == resultEAGAIN {
 		res = resultAgain

@@ -10,11 +10,11 @@ import (
 
 const (
 	rawRegsLen = RegsLenAArch64
-	// redZone is where Go saves the frame pointer; AAPCS64 §6.4.5.1 has none.
+	// redZone is where Go saves the frame pointer; AAPCS64 §6.4.5.1 has no red zone.
 	redZone = 16
 )
 
-// procFiles also has the buffers of seccompInfo.
+// procFiles has the buffers of reads of /proc and of seccompInfo.
 type procFiles struct {
 	buf      [2048]byte
 	path     [48]byte
@@ -27,14 +27,14 @@ func decodeNative(w *rawRegs) frames.Regs { return regsAArch64((*[34]uint64)(w))
 //go:nosplit
 func rawSP(w *rawRegs) uint64 { return w[armSP] }
 
-// The kernel has forgotten the number (arch/arm64/kernel/signal.c, do_signal).
+// rawSyscall: the kernel has forgotten the number at a stop (arch/arm64/kernel/signal.c, do_signal).
 func rawSyscall(*rawRegs) (bool, int64) { return false, -1 }
 
-// 32-bit tasks have a shorter register set.
-func foreign(*rawRegs) bool { return false }
+// not64Bit is always false: 32-bit tasks have a shorter register set ([registers.complete]).
+func not64Bit(*rawRegs) bool { return false }
 
-// readArchRegs reads the thread pointer, and once the pointer authentication mask, which depends only on the size of
-// the address space.
+// readArchRegs reads the thread pointer and, once, the pointer authentication mask, which depends only on the size
+// of the address space.
 //
 //go:nosplit
 func (r *registers) readArchRegs(tid int) {
@@ -51,11 +51,11 @@ func (r *registers) readArchRegs(tid int) {
 	}
 }
 
-// needed recognizes a call that gave up, by its number and result. The call cannot be restarted, as its first argument
-// is overwritten.
+// givenUpKind recognizes a call that gave up by its number and result. Its first argument is overwritten, so it cannot
+// be restarted.
 //
 //go:nosplit
-func (r *repairer) needed(tid int) repairKind {
+func (r *repairer) givenUpKind(tid int) repairKind {
 	w := &r.regs.raw
 	nr := int64(w[armX8])
 	switch {
@@ -72,12 +72,12 @@ func (r *repairer) needed(tid int) repairKind {
 }
 
 //go:nosplit
-func (r *repairer) beginAgain(*Tracee) bool { return false }
+func (r *repairer) restartGivenUp(*Tracee) bool { return false }
 
-// after gives the offset behind what in text, or −1 if text does not have it.
+// indexAfter returns the offset just behind what in text, or −1.
 //
 //go:nosplit
-func after(text []byte, what string) int {
+func indexAfter(text []byte, what string) int {
 	for i := 0; i+len(what) <= len(text); i++ {
 		n := 0
 		for n < len(what) && text[i+n] == what[n] {
@@ -91,7 +91,7 @@ func after(text []byte, what string) int {
 }
 
 //go:nosplit
-func digits(text []byte, at int, base uint64) (v uint64, ok bool) {
+func parseDigits(text []byte, at int, base uint64) (v uint64, ok bool) {
 	for at >= 0 && at < len(text) {
 		d := uint64(text[at])
 		switch {

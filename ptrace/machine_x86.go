@@ -50,7 +50,7 @@ func regsX86(w *[27]uint64) frames.Regs {
 	return r
 }
 
-// Numbers: arch/x86/entry/syscalls/syscall_64.tbl.
+// restartableX86: numbers from arch/x86/entry/syscalls/syscall_64.tbl.
 //
 //go:nosplit
 func restartableX86(nr int64, flags uint64) bool {
@@ -79,12 +79,12 @@ func restartableX86(nr int64, flags uint64) bool {
 	return false
 }
 
-// onSockets reports whether a call is restarted on sockets only, where a time-out gives EINTR if nothing was
-// transferred (include/net/sock.h, sock_intr_errno). Elsewhere EINTR can follow work (FUSE; mm/memcontrol.c,
-// memory_reclaim).
+// onSocketsOnly reports whether a call is restarted on sockets only: there EINTR means that a time-out passed and
+// nothing was transferred (include/net/sock.h, sock_intr_errno). Elsewhere EINTR can follow work (FUSE;
+// mm/memcontrol.c, memory_reclaim).
 //
 //go:nosplit
-func onSockets(nr int64) bool {
+func onSocketsOnly(nr int64) bool {
 	switch nr {
 	case 0, 1, 19, 20:
 		return true
@@ -92,7 +92,7 @@ func onSockets(nr int64) bool {
 	return false
 }
 
-// sendFlagsX86 gives the number of the argument with send flags: 3 (rdx) or 4 (r10), or 0 if there is none.
+// sendFlagsX86 returns the number of the argument with send flags, 3 (rdx) or 4 (r10), or 0.
 //
 //go:nosplit
 func sendFlagsX86(nr int64) int {
@@ -105,7 +105,7 @@ func sendFlagsX86(nr int64) int {
 	return 0
 }
 
-// Numbers: arch/x86/entry/syscalls/syscall_64.tbl.
+// repairKindX86: numbers from arch/x86/entry/syscalls/syscall_64.tbl.
 //
 //go:nosplit
 func repairKindX86(c *call) repairKind {
@@ -117,28 +117,28 @@ func repairKindX86(c *call) repairKind {
 		}
 		return repairNone
 	case c.result != resultEINTR:
-		if c.result <= resultErrSys && c.result >= resultErrMost && (looksUpX86(c) || changesNamesX86(c.nr)) {
+		if c.result <= resultErrSys && c.result >= resultErrMost && (isQueryX86(c) || changesNamesX86(c.nr)) {
 			return repairReportedTwice
 		}
 		return repairNone
 	}
 	switch {
 	case c.nr == 285 && c.arg1&^fallocKeep == 0: // fallocate; what exists is kept (fs/hugetlbfs/inode.c)
-		return repairGoOn
+		return repairContinues
 	case c.nr == 168: // swapoff; what was read in stays (mm/swapfile.c, try_to_unuse)
-		return repairGoOn
+		return repairContinues
 	case c.nr == 16 && c.arg1 == kvmRun: // the guest continues (virt/kvm/kvm_main.c)
-		return repairGoOn
-	case looksUpX86(c): // a FUSE request was aborted (fs/fuse/dev.c, request_wait_answer)
+		return repairContinues
+	case isQueryX86(c): // a FUSE request was aborted (fs/fuse/dev.c, request_wait_answer)
 		return repairRepeats
 	}
 	return repairNever
 }
 
-// looksUpX86 reports whether a call is a query of a file system, which can be repeated.
+// isQueryX86 reports whether a call is a file system query, which can be repeated.
 //
 //go:nosplit
-func looksUpX86(c *call) bool {
+func isQueryX86(c *call) bool {
 	switch c.nr {
 	case 4, 5, 6, 262, 332: // stat, fstat, lstat, newfstatat, statx
 	case 21, 269, 439: // access, faccessat, faccessat2
@@ -156,8 +156,8 @@ func looksUpX86(c *call) bool {
 	return true
 }
 
-// changesNamesX86 reports whether a call changes a file system without waiting. If the kernel restarts such a call, a
-// supervisor makes it (kernel/seccomp.c, seccomp_do_user_notification).
+// changesNamesX86 reports whether a call changes a file system without waiting. If the kernel restarts such a
+// call, a seccomp supervisor makes it (kernel/seccomp.c, seccomp_do_user_notification).
 //
 //go:nosplit
 func changesNamesX86(nr int64) bool {

@@ -4,21 +4,21 @@ package ptrace
 
 import "prywalk/internal/procmem"
 
-// allowance is the time that reads of memory may still take in a stop. With a limit, memory is read in pieces, and a
-// piece is omitted if it would probably end too late.
+// allowance is the time left for reads of memory in a stop. With a limit, memory is read in pieces, and a piece
+// that would probably end too late is omitted.
 type allowance struct {
-	until int64 // end of the time, on the clock of [Now]; 0 if there is no limit
-	took  int64 // time of a piece, ns, moving average
-	short bool  // a piece was omitted
+	until     int64 // on the clock of [Now]; 0: no limit
+	pieceTime int64 // moving average of the time of a piece, ns
+	short     bool  // a piece was omitted
 }
 
 const (
 	pauseStep   = 16 << 10 // bytes of a piece
-	firstStep   = 8_000    // first estimate of took, ns
-	detachTakes = 8_000    // time of the detach, ns
+	firstStep   = 8_000    // initial pieceTime, ns
+	detachTakes = 8_000    // ns
 )
 
-// begin starts the allowance of a stop that began at a moment; longest is in ns, and 0 means no limit.
+// begin starts the allowance of a stop begun at a time. longest is in ns, 0: no limit.
 //
 //go:nosplit
 func (a *allowance) begin(at, longest int64) {
@@ -26,8 +26,8 @@ func (a *allowance) begin(at, longest int64) {
 	if a.until = 0; longest > 0 {
 		a.until = at + longest - detachTakes
 	}
-	if a.took == 0 {
-		a.took = firstStep
+	if a.pieceTime == 0 {
+		a.pieceTime = firstStep
 	}
 }
 
@@ -39,7 +39,7 @@ func (a *allowance) copy(m *Memory, tid int, addr uint64, buf []byte) (done int)
 			break
 		}
 		got := m.Copy(tid, addr+uint64(done), buf[done:done+n])
-		a.stepped(n, began)
+		a.noteStep(n, began)
 		if done += got; got < n {
 			break
 		}
@@ -55,7 +55,7 @@ func (a *allowance) readVM(tid int, addr uint64, buf []byte) (done int) {
 			break
 		}
 		got := readVM(tid, addr+uint64(done), buf[done:done+n])
-		a.stepped(n, began)
+		a.noteStep(n, began)
 		if done += got; got < n {
 			break
 		}
@@ -63,7 +63,7 @@ func (a *allowance) readVM(tid int, addr uint64, buf []byte) (done int) {
 	return done
 }
 
-// step gives the size of the next of n bytes, 0 if the time is over, and the time of its begin.
+// step returns the size of the next piece of n bytes, 0 if the time is over, and its begin.
 //
 //go:nosplit
 func (a *allowance) step(n int) (int, int64) {
@@ -71,7 +71,7 @@ func (a *allowance) step(n int) (int, int64) {
 		return n, 0
 	}
 	now := procmem.Now()
-	if now+a.took > a.until {
+	if now+a.pieceTime > a.until {
 		a.short = true
 		return 0, now
 	}
@@ -79,8 +79,8 @@ func (a *allowance) step(n int) (int, int64) {
 }
 
 //go:nosplit
-func (a *allowance) stepped(n int, began int64) {
+func (a *allowance) noteStep(n int, began int64) {
 	if a.until != 0 && n == pauseStep {
-		a.took += (procmem.Now() - began - a.took) / 2
+		a.pieceTime += (procmem.Now() - began - a.pieceTime) / 2
 	}
 }

@@ -17,7 +17,7 @@ func TestNoPieceIsBegunThatWouldNotEndInTime(t *testing.T) {
 		var a allowance
 		a.begin(procmem.Now(), longest)
 		if took > 0 {
-			a.took = took
+			a.pieceTime = took
 		}
 		return a.readVM(os.Getpid(), addressOf(from), to), a.short
 	}

@@ -4,12 +4,12 @@ package ptrace
 
 import _ "unsafe" // for go:linkname
 
-// The Go runtime asks goroutines to yield after 10 ms and for garbage collections. A locked one then waits for an
-// ordinary thread to hand its P back, while the target is stopped. A pinned one ignores such requests; after the pin
-// they take effect at its next allocation or ordinary system call (runtime/runtime1.go, releasem; runtime/proc.go,
-// exitsyscall).
+// The Go runtime asks goroutines to yield after 10 ms and for garbage collections. A goroutine locked to its
+// thread then waits for another thread to hand its P back, while the target is stopped. A pinned one ignores the
+// request until its next allocation or ordinary system call after the pin (runtime/runtime1.go, releasem;
+// runtime/proc.go, exitsyscall).
 //
-// Package sync uses the same functions; they are kept for linkname (runtime/proc.go, procPin;
+// Package sync uses these functions, too; they are kept for linkname (runtime/proc.go, procPin;
 // go.dev/issue/67401).
 
 //go:linkname runtimePin runtime.procPin
@@ -18,9 +18,8 @@ func runtimePin() int
 //go:linkname runtimeUnpin runtime.procUnpin
 func runtimeUnpin()
 
-// Pin prevents pre-emption of the calling goroutine until [Unpin]; pairs nest. Meanwhile it must not block or
-// make ordinary system calls: the runtime would abort. Collections wait: pin for milliseconds at most, or where
-// none can begin.
+// Pin prevents pre-emption of the calling goroutine until [Unpin]; pairs nest. Meanwhile blocking and ordinary
+// system calls abort the runtime, and garbage collections wait: pin for some ms at most, or where none can begin.
 func Pin() { _ = runtimePin() }
 
 // Unpin ends [Pin].
@@ -29,7 +28,7 @@ func Unpin() {
 	runtimeUnpin()
 }
 
-// absorb runs a stack check, so that a preemption request made while pinned is consumed here.
+// absorb runs a stack check, which consumes a pre-emption request made while pinned.
 //
 //go:noinline
 func absorb() {

@@ -9,11 +9,11 @@ const fifoPriority = 5
 
 type priority struct {
 	name      string          // see Controller.Scheduling
-	restoreTo *unix.SchedAttr // to be restored; nil if unchanged
+	restoreTo *unix.SchedAttr // nil if unchanged
 }
 
-// raise sets SCHED_FIFO, or else a better nice value, as CAP_SYS_NICE, RLIMIT_RTPRIO and RLIMIT_NICE allow
-// (sched(7)). It starts a watchdog of SCHED_FIFO if watched.
+// raise sets SCHED_FIFO, else a better nice value, as CAP_SYS_NICE, RLIMIT_RTPRIO and RLIMIT_NICE allow
+// (sched(7)). SCHED_FIFO gets a watchdog if watched.
 func (p *priority) raise(tid int, watched bool) *watchdog {
 	was, err := unix.SchedGetAttr(0, 0)
 	if err != nil {

@@ -4,10 +4,8 @@ package ptrace
 
 import "math"
 
-// Raw system calls, so that a tracer with a stopped thread keeps its P.
-
-// isOpen reports whether the thread's descriptor has a /proc link that begins with kind. No file system is
-// asked.
+// isOpen reports whether the /proc link of the thread's descriptor begins with kind. It uses raw system calls,
+// which keep the P, and asks no file system.
 //
 //go:nosplit
 func (f *procFiles) isOpen(tid int, fd uint64, kind string) bool {
@@ -22,7 +20,7 @@ func (f *procFiles) isOpen(tid int, fd uint64, kind string) bool {
 	return n == len(kind)
 }
 
-// procPath gives the offset behind what it writes, as do putNumber and put.
+// procPath returns the offset behind what it writes, as do putNumber and put.
 //
 //go:nosplit
 func procPath(tid int, name string, buf *[48]byte) int {

@@ -64,7 +64,7 @@ func TestTracerThatIsGoneByNow(t *testing.T) {
 	})
 	p.Signal(syscall.SIGKILL)
 	p.Wait()
-	if err := heldOrDenied(p.PID); err != ErrGone {
+	if err := tracedOrDenied(p.PID); err != ErrGone {
 		t.Errorf("ended: %v", err)
 	}
 }
@@ -109,7 +109,7 @@ func TestAsUnprivilegedUser(t *testing.T) {
 	if err := isRefused(t, other); err != ErrDenied {
 		t.Errorf("another user's: %v", err)
 	}
-	if err := heldOrDenied(other); err != ErrDenied {
+	if err := tracedOrDenied(other); err != ErrDenied {
 		t.Errorf("another user's, when ptrace is allowed otherwise: %v", err)
 	}
 	l, err := launch.Start(launch.Command{Args: []string{"sleep", "1000"}})

@@ -11,27 +11,27 @@ import (
 // registers are the raw general registers of a stopped thread.
 type registers struct {
 	raw rawRegs
-	// n is the number of bytes in raw: 0 if the thread is gone, less than rawRegsLen for a 32-bit one.
-	n       int
+	// size is the number of bytes in raw: 0 for a thread that is gone, less than rawRegsLen for a 32-bit one.
+	size    int
 	tls     uint64 // arm64: thread pointer
-	pacMask uint64 // arm64: pointer authentication bits of code pointers; 0 if not read yet
+	pacMask uint64 // arm64: pointer authentication bits of code pointers; 0 if not read
 }
 
 //go:nosplit
 func (r *registers) read(tid int) (e syscall.Errno) {
-	r.n, e = getRegSet(tid, regSetGeneral, &r.raw)
+	r.size, e = getRegSet(tid, regSetGeneral, &r.raw)
 	if e != 0 {
-		r.n = 0
+		r.size = 0
 		return e
 	}
 	r.readArchRegs(tid)
 	return 0
 }
 
-// whole reports whether the set is that of a 64-bit thread.
+// complete reports whether raw is the set of a 64-bit thread.
 //
 //go:nosplit
-func (r *registers) whole() bool { return r.n == rawRegsLen }
+func (r *registers) complete() bool { return r.size == rawRegsLen }
 
 func (r *registers) decode() frames.Regs {
 	regs := decodeNative(&r.raw)

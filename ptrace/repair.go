@@ -17,9 +17,9 @@ const (
 )
 
 // Restartable reports whether a system call that gave EINTR at a stop can be restarted unseen, having done
-// nothing. That holds for waits for events, and for transfers, which give a count once they have begun; not for
-// connect, which goes on, or close. flags is the flags argument of sendto, sendmsg and sendmmsg, which connect
-// with MSG_FASTOPEN. Reads and writes are restarted on sockets only, which nr does not show.
+// nothing: waits for events, and transfers, which give a count once begun; not connect, which goes on, or close.
+// flags is the flags argument of sendto, sendmsg and sendmmsg, which connect with MSG_FASTOPEN. Reads and writes
+// are restarted only on sockets, which nr does not show.
 func Restartable(arch frames.Arch, nr int64, flags uint64) bool {
 	switch arch {
 	case frames.X86_64:
@@ -35,16 +35,14 @@ const msgFastOpen = 0x20000000
 
 // Repair is the effect of a stop on the system call.
 type Repair struct {
-	// Restarted means that the call is restarted instead of giving EINTR.
-	Restarted bool
-	// Broken means that the program gets EINTR or EAGAIN, as a restart is not sound, not possible, or not allowed
+	Restarted bool // the call is restarted instead of giving EINTR
+	// Broken: the program gets EINTR or EAGAIN, as a restart is unsound, impossible or forbidden
 	// (Options.ReadOnly).
 	Broken bool
-	// GaveUp means that the call has lost its work, or that of its supervisor, and repeats it. If it is stopped at each
-	// tick, it never ends.
-	GaveUp bool
-	// ReportedTwice means that a supervisor gets the call twice (seccomp user notification).
-	ReportedTwice bool
+	// GaveUp: the call, or its seccomp supervisor, lost its work and repeats it. Stopped at each tick, it never
+	// ends.
+	GaveUp        bool
+	ReportedTwice bool // a supervisor gets the call twice (seccomp user notification)
 }
 
 type repairer struct {
@@ -53,50 +51,48 @@ type repairer struct {
 	files    procFiles
 }
 
-// repair restarts a call that this stop interrupted, by ERESTARTNOHAND: the kernel restarts it unless a signal
-// handler is to run. An ignored signal has none, though it ends a tracee's wait (kernel/signal.c, sig_ignored).
-// Stop signals are left alone: these calls give EINTR after SIGCONT (signal(7)).
+// repair makes the kernel restart an interrupted call by ERESTARTNOHAND, which restarts unless a handler is to
+// run. An ignored signal has none, though it ends a tracee's wait (kernel/signal.c, sig_ignored). At stop signals
+// nothing is done: these calls give EINTR after SIGCONT (signal(7)).
 //
 //go:nosplit
 func (r *repairer) repair(tracee *Tracee) {
-	if tracee.kind == KindGroup || tracee.kind == KindSignal && stops(tracee.signal) && !ignores(tracee.tid,
+	if tracee.kind == KindGroup || tracee.kind == KindSignal && isStopSignal(tracee.signal) && !ignores(tracee.tid,
 		tracee.signal) {
 		return
 	}
 	if traceMeRefused(&r.regs.raw) {
-		tracee.repair.Restarted = !r.readOnly && r.traceMe(tracee)
+		tracee.repair.Restarted = !r.readOnly && r.restartTraceMe(tracee)
 		return
 	}
 	switch {
 	case givesEINTR(&r.regs.raw) && !r.readOnly && r.restart(tracee):
 		tracee.repair.Restarted = true
-	case r.givenUp(tracee):
+	case r.repairGivenUp(tracee):
 	case givesEINTR(&r.regs.raw):
 		tracee.repair.Broken = tracee.kind != KindSignal || ignores(tracee.tid, tracee.signal) // else the signal caused it
 	}
 }
 
-// stops reports whether a signal is a stop signal.
-//
 //go:nosplit
-func stops(sig int32) bool {
+func isStopSignal(sig int32) bool {
 	s := unix.Signal(sig)
 	return s == unix.SIGSTOP || s == unix.SIGTSTP || s == unix.SIGTTIN || s == unix.SIGTTOU
 }
 
 // # Calls that give up work
 //
-// Some calls work long, and give up at a signal or stop. Restarting one that left nothing behind is sound, but
-// repeats its work. So the caller must not stop the thread again before the call is over ([Repair.GaveUp]).
+// Some long calls give up at a signal or stop. A restart is sound if nothing was left behind, but repeats the
+// work: the caller must not stop the thread again before the call ends ([Repair.GaveUp]).
 
 type repairKind uint8
 
 const (
 	repairNone          repairKind = iota // not given up
-	repairGoOn                            // restart it: it continues
-	repairRepeats                         // restart it: it repeats its work
+	repairContinues                       // restart: it continues
+	repairRepeats                         // restart: it repeats its work
 	repairNever                           // the error stays
-	repairReportedTwice                   // restarted by the kernel; a supervisor gets it twice
+	repairReportedTwice                   // the kernel restarts it; a supervisor gets it twice
 )
 
 type call struct {
@@ -116,8 +112,8 @@ const (
 	resultLowest  = ^uint64(4095 - 1) // −MAX_ERRNO, include/linux/err.h
 )
 
-// Repairs reports whether a system call that gave up with EINTR, or EAGAIN, can be restarted unseen, and
-// whether it then continues where it was. For tests and tables.
+// Repairs reports whether a system call that gave up with EINTR (or EAGAIN) can be restarted unseen, and whether
+// it then continues its work.
 func Repairs(arch frames.Arch, nr int64, args [3]uint64, eagain bool) (again, goesOn bool) {
 	c := call{nr: nr, arg0: args[0], arg1: args[1], arg2: args[2], result: resultEINTR}
 	if eagain {
@@ -127,22 +123,22 @@ func Repairs(arch frames.Arch, nr int64, args [3]uint64, eagain bool) (again, go
 		return false, false // its first argument is lost
 	}
 	a := repairKindX86(&c)
-	return a == repairGoOn || a == repairRepeats, a == repairGoOn
+	return a == repairContinues || a == repairRepeats, a == repairContinues
 }
 
-// givenUp restarts a call that gave up, or records that it cannot, and reports whether one gave up.
+// repairGivenUp restarts a call that gave up, or records that it cannot. It reports whether a call gave up.
 //
 //go:nosplit
-func (r *repairer) givenUp(tracee *Tracee) bool {
-	a := r.needed(tracee.tid)
+func (r *repairer) repairGivenUp(tracee *Tracee) bool {
+	a := r.givenUpKind(tracee.tid)
 	if a == repairNone || tracee.kind == KindSignal && !ignores(tracee.tid, tracee.signal) {
 		return false // the signal alone would have ended it
 	}
-	tracee.repair.GaveUp = a != repairGoOn
+	tracee.repair.GaveUp = a != repairContinues
 	switch {
 	case a == repairReportedTwice:
 		tracee.repair.ReportedTwice = true
-	case a == repairNever || r.readOnly || !r.beginAgain(tracee):
+	case a == repairNever || r.readOnly || !r.restartGivenUp(tracee):
 		tracee.repair.Broken, tracee.repair.GaveUp = true, true
 	default:
 		tracee.repair.Restarted = true
@@ -150,7 +146,7 @@ func (r *repairer) givenUp(tracee *Tracee) bool {
 	return true
 }
 
-// ignores reports whether the process ignores a signal; false if unknown.
+// ignores reports whether the process is known to ignore a signal.
 func ignores(tid int, signal int32) bool {
 	var st procmem.Status
 	if procmem.ReadStatus(tid, &st) != nil {

@@ -22,22 +22,22 @@ const (
 type waitReport uint8
 
 const (
-	reportStop waitReport = iota // stopped
-	reportExit                   // exited, and to be reaped
-	// reportNone means that the thread is no tracee: another thread has reaped it, or its id has changed at an exec.
+	reportStop waitReport = iota
+	reportExit            // exited, to be reaped
+	// reportNone: no tracee, as another thread has reaped it or an exec has changed its id.
 	reportNone
 	numReports
 )
 
-// traceeClass is a state of a thread in the table of transitions.
+// traceeClass is a row of transitions.
 type traceeClass uint8
 
 const (
-	classOther   traceeClass = iota // its Tracee needs nothing
-	classPending                    // its Tracee waits for the stop
-	classGivenUp                    // pending, but abandoned by the caller
-	classHeld                       // stopped for its Tracee
-	classUnknown                    // no Tracee
+	classOther     traceeClass = iota // its Tracee needs nothing
+	classPending                      // its Tracee waits for the stop
+	classAbandoned                    // pending, and abandoned
+	classHeld                         // stopped for its Tracee
+	classUnknown                      // no Tracee
 	numClasses
 )
 
@@ -46,7 +46,7 @@ func classOf(tracee *Tracee) traceeClass {
 	case tracee == nil:
 		return classUnknown
 	case tracee.state == traceePending && tracee.abandoned:
-		return classGivenUp
+		return classAbandoned
 	case tracee.state == traceePending:
 		return classPending
 	case tracee.state == traceeStopped:
@@ -55,32 +55,32 @@ func classOf(tracee *Tracee) traceeClass {
 	return classOther
 }
 
-// actions is the set of actions at a report, in their order.
+// actions is a set of actions, taken in this order.
 type actions uint16
 
 const (
-	doSeek    actions = 1 << iota // expect its stop under an unknown id
-	doReap                        // reap it
-	doReapOwn                     // reap it, if this thread traces it
-	doConsume                     // consume the report
-	doHold                        // mark its Tracee as stopped
-	doEnd                         // mark its Tracee as ended
-	doDetach                      // detach
-	doFree                        // free its Tracee
-	doDeliver                     // return the Tracee to the caller
+	doSeek actions = 1 << iota // expect its stop under an unknown id
+	doReap
+	doReapOwn // reap it if this thread traces it
+	doConsume
+	doHold // mark its Tracee as stopped
+	doEnd  // mark its Tracee as ended
+	doDetach
+	doFree
+	doDeliver // return the Tracee to the caller
 )
 
 var transitions = [numClasses][numReports]actions{
 	classPending: {
 		reportStop: doHold | doDeliver, reportExit: doReap | doEnd | doDeliver, reportNone: doSeek | doEnd | doDeliver,
 	},
-	classGivenUp: {reportStop: doHold | doDetach, reportExit: doReap | doFree, reportNone: doSeek | doFree},
-	classHeld:    {reportStop: doConsume, reportExit: doConsume},
-	// A tracee whose id changed at exec; else a child.
+	classAbandoned: {reportStop: doHold | doDetach, reportExit: doReap | doFree, reportNone: doSeek | doFree},
+	classHeld:      {reportStop: doConsume, reportExit: doConsume},
+	// A tracee renumbered by exec, or a child.
 	classUnknown: {reportStop: doDetach, reportExit: doReapOwn},
 }
 
-// handleReport acts on the report in c.info, and gives the Tracee if it is to be returned to the caller.
+// handleReport acts on the report in c.info. It returns the Tracee to deliver, or nil.
 func (c *Controller) handleReport(tracee *Tracee, tid int) *Tracee {
 	switch code := c.info.code; {
 	case code == cldTrapped:
@@ -93,7 +93,7 @@ func (c *Controller) handleReport(tracee *Tracee, tid int) *Tracee {
 
 func (c *Controller) transit(tracee *Tracee, tid int, r waitReport, status int32) *Tracee {
 	do := transitions[classOf(tracee)][r]
-	c.unknownTracee = c.unknownTracee || do&doSeek != 0
+	c.mayTraceUnknown = c.mayTraceUnknown || do&doSeek != 0
 	if do&doReap != 0 || do&doReapOwn != 0 && isTracer(c.tid, tid) {
 		reap(tid)
 	}
@@ -126,7 +126,7 @@ func (c *Controller) releaseUnknown(tid int, status int32) {
 	l := Tracee{tid: tid}
 	l.times.Stop = procmem.Now()
 	l.stop(status)
-	_ = c.release(&l) // fails if it was killed
+	_ = c.release(&l) // ESRCH if it was killed
 }
 
 func isTracer(tracer, tid int) bool {
@@ -134,7 +134,7 @@ func isTracer(tracer, tid int) bool {
 	return procmem.ReadStatus(tid, &st) == nil && st.TracerPid == tracer
 }
 
-// stop sets the kind of the stop by a wait's status, which has the signal in bits 0 to 7 and the event above.
+// stop sets the kind of stop from a wait's status: bits 0 to 7 are the signal, those above the event.
 func (tracee *Tracee) stop(status int32) {
 	tracee.state, tracee.signal = traceeStopped, 0
 	switch sig := status & 0xff; {
@@ -147,7 +147,7 @@ func (tracee *Tracee) stop(status int32) {
 	}
 }
 
-// stolenStatus gives the status of a wait whose report is lost. It is the si_code of an event stop (kernel/signal.c,
+// stolenStatus returns the status of a stop whose report is lost: the si_code of an event stop (kernel/signal.c,
 // ptrace_do_notify).
 func stolenStatus(info *sigInfo) int32 {
 	if info.code>>8 == eventStop {
@@ -156,7 +156,8 @@ func stolenStatus(info *sigInfo) int32 {
 	return info.signo
 }
 
-// reap waits for an exited tracee; its parent cannot do so before. Children of this process are left to their own wait.
+// reap waits for an exited tracee, without which its parent cannot. A child of this process is left to its own
+// wait.
 func reap(tid int) {
 	var st procmem.Status
 	if procmem.ReadStatus(tid, &st) == nil && st.Tgid == tid && st.PPid == os.Getpid() {

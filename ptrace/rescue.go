@@ -13,23 +13,22 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// # Seizures that wait
+// # Seizures that block
 //
-// A thread in exec waits until its process's other threads are gone, and traced ones until reaped. Meanwhile it
-// holds the lock that PTRACE_SEIZE takes (cred_guard_mutex; fs/exec.c, de_thread; kernel/ptrace.c,
-// ptrace_attach). A tracer that seizes another thread of that process can deadlock; another thread of the
-// tracer's process reaps instead.
+// A thread in exec waits until the other threads of its process are gone, and traced ones reaped, holding
+// cred_guard_mutex, which PTRACE_SEIZE takes (fs/exec.c, de_thread; kernel/ptrace.c, ptrace_attach). A tracer that
+// seizes another thread of that process can deadlock, unless another thread of the tracer's process reaps.
 
-// rescue reaps threads on which a seizure waits, on another OS thread than the tracer's.
+// rescue reaps, on another OS thread than the tracer's, the threads for which a seizure waits.
 type rescue struct {
-	since atomic.Int64   // begin of the current seizure, on the clock of Now; 0 if there is none
-	used  atomic.Bool    // there was a seizure since the last check
-	tids  []atomic.Int32 // threads of the Tracees in use, by index
+	since atomic.Int64   // begin of the current seizure, on the clock of Now; 0: none
+	used  atomic.Bool    // a seizure began since the last check
+	tids  []atomic.Int32 // of the Tracees in use, by index
 	end   chan struct{}
 	once  sync.Once
 }
 
-// Checks are rarer without seizures, as each wakes a processor.
+// Checks are rarer without seizures, as each wakes a CPU.
 const (
 	rescueEvery  = 50 * time.Millisecond
 	rescueSeldom = 8 * rescueEvery
@@ -64,8 +63,8 @@ func (r *rescue) run(a *alarm) {
 	}
 }
 
-// reap reaps the exited threads of pending Tracees, but for first threads: exec does not wait for these, and their
-// status may belong to another wait.
+// reap reaps the exited threads of Tracees, except first threads: exec does not wait for these, and their status
+// may belong to another wait.
 func (r *rescue) reap() {
 	for i := range r.tids {
 		tid := int(r.tids[i].Load())
@@ -77,12 +76,12 @@ func (r *rescue) reap() {
 			continue
 		}
 		var info sigInfo
-		_ = waitid(unix.P_PID, tid, unix.WEXITED|unix.WALL, &info) // another wait may have taken it
+		_ = waitid(unix.P_PID, tid, unix.WEXITED|unix.WALL, &info) // fails if another wait took it
 	}
 }
 
-// seize attaches to a thread. It may have to wait for the rescue, so it notifies the Go scheduler if a garbage
-// collection can begin.
+// seize attaches to a thread. It may block until the rescue, so it releases the P if a garbage collection can
+// begin.
 func (c *Controller) seize(tid int) error {
 	c.rescue.since.Store(procmem.Now())
 	c.rescue.used.Store(true)

@@ -8,32 +8,32 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// givesEINTR reports a possible, restartable EINTR.
+// givesEINTR reports a restartable call that may give EINTR.
 //
 //go:nosplit
 func givesEINTR(w *rawRegs) bool {
 	return w[0] == resultEINTR && restartableAArch64(int64(w[armX8]), 0)
 }
 
-// traceMeRefused reports false: the argument of the call is overwritten.
+// traceMeRefused is always false: the call's first argument is overwritten.
 //
 //go:nosplit
 func traceMeRefused(*rawRegs) bool { return false }
 
 //go:nosplit
-func (r *repairer) traceMe(*Tracee) bool { return false }
+func (r *repairer) restartTraceMe(*Tracee) bool { return false }
 
 // restart sets pc back to the svc instruction, and x0, which has the result, to the first argument.
 //
-// The kernel's own restart comes before the stop (arch/arm64/kernel/signal.c, do_signal): with a handler to
-// run, EINTR would be lost, so nothing is done. If the thread instead returns from a handler to behind an
-// interrupted call, a restart is as if the signal came just before the call, unless the call has its own signal
-// mask. x0 must then fit the call.
+// The kernel's own restart comes before the stop (arch/arm64/kernel/signal.c, do_signal): if a handler is to run,
+// EINTR would be lost, so nothing is done. If the thread instead returns from a handler to behind an interrupted
+// call, a restart is as if the signal came just before the call, unless the call has its own signal mask; x0 must
+// then fit the call.
 //
 //go:nosplit
 func (r *repairer) restart(tracee *Tracee) bool {
 	nr := int64(r.regs.raw[armX8])
-	if tracee.kind == KindSignal && !r.ignored(tracee) || signalsPending(tracee.tid) {
+	if tracee.kind == KindSignal && !r.ignoresSignal(tracee) || signalsPending(tracee.tid) {
 		return false
 	}
 	var flags uint64
@@ -46,7 +46,7 @@ func (r *repairer) restart(tracee *Tracee) bool {
 		return false
 	}
 	asleep := r.sameSleep(tracee, nr)
-	m := r.masked(tracee.tid, nr)
+	m := r.maskState(tracee.tid, nr)
 	if m == maskOther && !asleep {
 		return false
 	}
@@ -62,9 +62,9 @@ func (r *repairer) restart(tracee *Tracee) bool {
 	return setRegSet(tracee.tid, &r.regs.raw, rawRegsLen) == 0
 }
 
-// sameSleep reports whether an epoll call is that of [Tracee.Sleeping]: it has the same place and further arguments,
-// and the thread has run at most twice since. The first argument may be another one, if the thread has made another
-// call in between. So it is used only where a wrong one is harmless.
+// sameSleep reports whether an epoll call is that of [Tracee.Sleeping]: same place, same further arguments, and at
+// most two runs since. The first argument may still differ, if another call was made in between, so it is used
+// only where a wrong one is harmless.
 //
 //go:nosplit
 func (r *repairer) sameSleep(tracee *Tracee, nr int64) bool {
@@ -81,9 +81,9 @@ func (r *repairer) sameSleep(tracee *Tracee, nr int64) bool {
 	return n == tracee.runs+1 || n == tracee.runs+2
 }
 
-// firstArgument gives orig_x0, which the kernel shows at seccomp stops (arch/arm64/include/asm/syscall.h,
-// syscall_get_arguments; seccompInfo), but not for a signal's stop. Unless inCall, it may be another call's,
-// and must be a descriptor of the right kind.
+// firstArgument returns orig_x0, which the kernel shows at seccomp stops (arch/arm64/include/asm/syscall.h,
+// syscall_get_arguments) but not at signal stops. Unless inCall, it may be another call's, and must be a
+// descriptor of the right kind.
 //
 //go:nosplit
 func (r *repairer) firstArgument(tracee *Tracee, nr int64, inCall bool) (uint64, bool) {
@@ -97,6 +97,7 @@ func (r *repairer) firstArgument(tracee *Tracee, nr int64, inCall bool) (uint64,
 	return v, ok && (inCall || fd == "" || r.files.isOpen(tracee.tid, v, fd))
 }
 
+// callMask is the relation of the thread's signal mask to its call's own.
 type callMask uint8
 
 const (
@@ -105,17 +106,17 @@ const (
 	maskOther                  // possibly one
 )
 
-// masked compares SigBlk in /proc/TID/status with PTRACE_GETSIGMASK, which in such a call gives the mask to be
-// restored (kernel/ptrace.c).
+// maskState compares SigBlk in /proc/TID/status with PTRACE_GETSIGMASK, which in a call with a mask gives the mask to
+// be restored (kernel/ptrace.c).
 //
 //go:nosplit
-func (r *repairer) masked(tid int, nr int64) callMask {
+func (r *repairer) maskState(tid int, nr int64) callMask {
 	arg := maskAArch64(nr)
 	if arg == 0 || r.regs.raw[arg-1] == 0 {
 		return maskNone
 	}
 	text := r.files.text(tid, "/status\x00")
-	blocked, ok := digits(text, after(text, "SigBlk:\t"), 16)
+	blocked, ok := parseDigits(text, indexAfter(text, "SigBlk:\t"), 16)
 	if !ok {
 		return maskOther
 	}
@@ -129,8 +130,8 @@ func (r *repairer) masked(tid int, nr int64) callMask {
 	return maskOther
 }
 
-// argumentOf reads /proc/TID/syscall, for which the forgotten number is set (NT_ARM_SYSTEM_CALL). Newer
-// kernels (Debian 6.1.192) show the result instead.
+// argumentOf reads /proc/TID/syscall, for which it sets the forgotten number (NT_ARM_SYSTEM_CALL). Newer kernels
+// (Debian 6.1.192) show the result instead.
 //
 //go:nosplit
 func (r *repairer) argumentOf(tid int, nr int64) (uint64, bool) {
@@ -142,48 +143,48 @@ func (r *repairer) argumentOf(tid int, nr int64) (uint64, bool) {
 		return 0, false
 	}
 	// "NUMBER 0xARGUMENT ..."
-	if got, ok := digits(text, 0, 10); !ok || int64(got) != nr {
+	if got, ok := parseDigits(text, 0, 10); !ok || int64(got) != nr {
 		return 0, false
 	}
-	arg0, ok := digits(text, after(text, "0x"), 16)
+	arg0, ok := parseDigits(text, indexAfter(text, "0x"), 16)
 	return arg0, ok && arg0 != resultEINTR
 }
 
-// runs gives the thread's run count, field 3 of schedstat, or 0 if unknown.
+// runs returns the thread's run count, field 3 of schedstat, 0 if unknown.
 //
 //go:nosplit
 func (r *repairer) runs(tid int) uint64 {
 	text := r.files.text(tid, "/schedstat\x00")
-	at := after(text, " ")
+	at := indexAfter(text, " ")
 	if at < 0 {
 		return 0
 	}
-	next := after(text[at:], " ")
+	next := indexAfter(text[at:], " ")
 	if next < 0 {
 		return 0
 	}
-	n, _ := digits(text, at+next, 10)
+	n, _ := parseDigits(text, at+next, 10)
 	return n
 }
 
-// ignored reports whether the process ignores the stop's signal.
+// ignoresSignal reports whether the process ignores the stop's signal.
 //
 //go:nosplit
-func (r *repairer) ignored(tracee *Tracee) bool {
+func (r *repairer) ignoresSignal(tracee *Tracee) bool {
 	text := r.files.text(tracee.tid, "/status\x00")
 	bit := uint64(1) << (uint32(tracee.signal-1) & 63)
-	if ign, ok := digits(text, after(text, "SigIgn:\t"), 16); ok && ign&bit != 0 {
+	if ign, ok := parseDigits(text, indexAfter(text, "SigIgn:\t"), 16); ok && ign&bit != 0 {
 		return true
 	}
 	switch unix.Signal(tracee.signal) {
 	case unix.SIGCHLD, unix.SIGURG, unix.SIGWINCH, unix.SIGCONT: // unless caught
-		caught, ok := digits(text, after(text, "SigCgt:\t"), 16)
+		caught, ok := parseDigits(text, indexAfter(text, "SigCgt:\t"), 16)
 		return ok && caught&bit == 0
 	}
 	return false
 }
 
-// sendFlagsAArch64 gives the number of the argument with send flags, from 1, or 0 if there is none.
+// sendFlagsAArch64 returns the number of the argument with send flags, from 1, or 0.
 //
 //go:nosplit
 func sendFlagsAArch64(nr int64) int {
@@ -196,7 +197,7 @@ func sendFlagsAArch64(nr int64) int {
 	return 0
 }
 
-// maskAArch64 gives the number of the argument with a signal mask, from 1, or 0 if there is none.
+// maskAArch64 returns the number of the argument with a signal mask, from 1, or 0.
 //
 //go:nosplit
 func maskAArch64(nr int64) int {
@@ -209,8 +210,8 @@ func maskAArch64(nr int64) int {
 	return 0
 }
 
-// descriptorAArch64 gives how the /proc link of the first argument begins, or "" if that is no descriptor. Reads and
-// writes give EINTR on sockets with a time-out only.
+// descriptorAArch64 returns the prefix of the /proc link of the first argument, "" if that is no descriptor. Reads
+// and writes give EINTR only on sockets with a time-out.
 //
 //go:nosplit
 func descriptorAArch64(nr int64) string {

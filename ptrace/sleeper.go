@@ -13,36 +13,34 @@ import (
 // Sleeper makes a [Controller]'s sleeps, on its OS thread.
 type Sleeper struct {
 	alarm    alarm
-	watchdog *watchdog // of a real-time priority, else nil
+	watchdog *watchdog // nil without real-time priority
 	counters sleepCounters
-	woken    int64 // end of the sleep in the last wait, or 0
-	rang     bool  // its timer ended the last sleep
+	woken    int64 // end of the last wait's sleep, or 0
+	byTimer  bool  // the last sleep ended by its timer
 }
 
-// Woken gives the moment when this thread last woke from a wait, and so displaced another, on the clock of [Now]; 0 if
-// it never did.
+// Woken returns when this thread last woke from a wait, and so displaced another, on the clock of [Now]; 0: never.
 func (s *Sleeper) Woken() int64 { return s.woken }
 
-// ByTimer reports whether this thread's timer on its current processor ended the last sleep. After a wakeup
-// from another processor, or a move, the displaced thread may run on for some µs, mostly to the end of a system
-// call.
-func (s *Sleeper) ByTimer() bool { return s.rang }
+// ByTimer reports whether this thread's timer on its current CPU ended the last sleep. After a wakeup from another
+// CPU, or a move, the displaced thread may run on for some µs, mostly to the end of a system call.
+func (s *Sleeper) ByTimer() bool { return s.byTimer }
 
 // ForgetWake clears ByTimer.
-func (s *Sleeper) ForgetWake() { s.rang = false }
+func (s *Sleeper) ForgetWake() { s.byTimer = false }
 
-// Moved records that the thread was moved to another processor. The alarm is then set again there: set on another one,
-// it interrupts a thread that leaves a system call too late (kernel/entry/common.c).
-func (s *Sleeper) Moved() { s.alarm.ringsAt, s.rang = 0, false }
+// Moved records a move to another CPU. The alarm is then set again there: a timer on another CPU interrupts a
+// thread that leaves a system call too late (kernel/entry/common.c).
+func (s *Sleeper) Moved() { s.alarm.ringsAt, s.byTimer = 0, false }
 
-// Nap sleeps until a moment on the clock of [Now], without the alarm.
+// Nap sleeps until a time on the clock of [Now], without the alarm.
 func (s *Sleeper) Nap(until int64) {
 	if left := until - procmem.Now(); left > 0 {
 		s.nanosleep(left)
 	}
 }
 
-// SleepUntil sleeps until a moment on the clock of [Now] or a signal, outside the Go scheduler.
+// SleepUntil sleeps until a time on the clock of [Now] or a signal, outside the Go scheduler.
 func (s *Sleeper) SleepUntil(at int64) {
 	began := procmem.Now()
 	if s.watchdog.raiseAgain(began); began >= at {
@@ -51,18 +49,18 @@ func (s *Sleeper) SleepUntil(at int64) {
 	if !s.alarm.sleep(at) {
 		procmem.SleepUntil(at)
 	}
-	s.rang = true
+	s.byTimer = true
 	s.counters.sleptSince(began, procmem.Now())
 }
 
 func (s *Sleeper) nanosleep(ns int64) {
 	began := procmem.Now()
 	nanosleep(ns)
-	s.woken, s.rang = procmem.Now(), true
+	s.woken, s.byTimer = procmem.Now(), true
 	s.counters.sleptSince(began, s.woken)
 }
 
-// awaitStop waits until a report, which is then in info, or until a moment (EINTR). ok is false without an alarm.
+// awaitStop waits until a report, which is then in info, or a time (EINTR). ok is false without an alarm.
 func (s *Sleeper) awaitStop(until int64, info *sigInfo) (e syscall.Errno, ok bool) {
 	began := procmem.Now()
 	e, slept, ok := s.alarm.wait(until, info)
@@ -70,7 +68,7 @@ func (s *Sleeper) awaitStop(until int64, info *sigInfo) (e syscall.Errno, ok boo
 		return 0, false
 	}
 	s.woken = procmem.Now()
-	s.rang = slept && e == unix.EINTR
+	s.byTimer = slept && e == unix.EINTR
 	s.counters.sleptSince(began, s.woken)
 	return e, true
 }

@@ -9,30 +9,24 @@ package ptrace
 //	│ red zone       │ inner frames …        ┆ left out ┆ │ outermost frames …│
 //	└── StackLen bytes, in Stack or Larger ──┘            └── TailLen, in Tail ┘
 type StackCopy struct {
-	// StackAddr is the address of the StackLen bytes in Request.Stack. They are fewer than StackAsked at the end of the
+	// StackAddr is the address of StackLen bytes in Request.Stack, fewer than StackAsked at the end of the
 	// mapping.
 	StackAddr            uint64
 	StackLen, StackAsked int
-	// InLarger means that these bytes are in Request.Larger.
-	InLarger bool
-	// TailAddr is the address of the TailLen bytes in Request.Tail.
-	TailAddr uint64
-	TailLen  int
-	// StackEnd is the end of the mapping, if Request.ToEnd is set and it is known, else 0.
-	StackEnd uint64
-	// Short means that Request.Longest ended the reading; StackAsked is StackLen.
-	Short bool
+	InLarger             bool   // they are in Request.Larger instead
+	TailAddr             uint64 // address of TailLen bytes in Request.Tail
+	TailLen              int
+	StackEnd             uint64 // end of the mapping if Request.ToEnd is set and it is known, else 0
+	Short                bool   // Request.Longest ended the reading; StackAsked is StackLen
 }
 
-// stackReader reads the stack in a stop.
 type stackReader struct {
 	copied  StackCopy
-	top     uint64 // end of the copy, or 0 if unknown
+	top     uint64 // end of the copy, 0 if unknown
 	allowed allowance
 }
 
-// mostStack is somewhat more than the usual RLIMIT_STACK, in bytes. An end that is further away belongs to another
-// mapping.
+// mostStack slightly exceeds the usual RLIMIT_STACK, in bytes. An end farther away is another mapping's.
 const mostStack = 9 << 20
 
 //go:nosplit

@@ -5,7 +5,7 @@ package ptrace
 // table holds the Tracees of a controller.
 type table struct {
 	tracees []Tracee
-	used    int // number of the first ones that may be in use; all others are free
+	used    int // all from this index on are free
 	live    int // number in use
 	rescue  *rescue
 }
@@ -47,7 +47,7 @@ func (t *table) free(tracee *Tracee) {
 	}
 }
 
-// stopsSoon reports whether a pending thread is not marked ([Tracee.MarkQueued]).
+// stopsSoon reports whether any pending thread is not queued ([Tracee.MarkQueued]).
 func (t *table) stopsSoon() bool {
 	for i := range t.inUse() {
 		if tracee := &t.tracees[i]; tracee.state == traceePending && !tracee.queued {

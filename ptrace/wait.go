@@ -11,32 +11,31 @@ import (
 )
 
 const (
-	// waitFlags consumes nothing. WSTOPPED would add other children's stops; tracees' are always reported
+	// waitFlags consumes nothing. WSTOPPED would add the stops of untraced children; tracees' are always reported
 	// (kernel/exit.c, wait_task_stopped).
 	waitFlags = unix.WEXITED | unix.WNOWAIT | unix.WALL | unix.WNOTHREAD
 
-	pollEvery   = 1_000      // ns between polls: each takes a lock that the stop needs, too
+	pollEvery   = 1_000      // ns between polls: each takes a lock that the stop needs
 	sleepQueued = 8_000      // ns, first sleep for a queued thread
 	sleepMin    = 20_000     // ns, first sleep otherwise
 	sleepMax    = 200_000    // ns, longest sleep
-	unknownFor  = 1_000_000  // ns that awaitUnknown waits
+	unknownFor  = 1_000_000  // ns, limit of awaitUnknown
 	auditEvery  = 2_000_000  // ns between checks of all Tracees
 	blockMax    = 20_000_000 // ns, longest sleep that a stop ends
 	wakeTakes   = 20_000     // ns, longest wake-up at real-time priority
-	auditShare  = 16         // checks of all Tracees take at most 1/auditShare of the time
+	auditShare  = 16         // these checks take at most 1/auditShare of the time
 )
 
-// WaitAny gives a Tracee whose thread has stopped or ended ([Tracee.Ended]), each once; the caller then calls Finish or
-// Cancel. It gives nil at the deadline (on the clock of [Now]; 0 means no wait), if nothing is pending, or at
-// [Leaving]. It spins for Options.SpinFor after the last interrupt. Then it sleeps until a stop, if the thread has a
-// real-time priority and Options.NoCollector is set, else repeatedly for a short time. It also detaches abandoned
-// threads.
+// WaitAny returns a Tracee whose thread has stopped or ended ([Tracee.Ended]), each once, for Finish or Cancel;
+// nil at the deadline (on the clock of [Now]; 0: at once), if nothing is pending, or when [Leaving]. It spins for
+// Options.SpinFor after the last interrupt, then sleeps until a stop, given Options.NoCollector and real-time
+// priority (or Options.Frugal), else for short times. It also detaches abandoned threads.
 func (c *Controller) WaitAny(deadline int64) *Tracee {
 	sleep, spin := int64(sleepQueued), int64(0)
 	if c.tracees.stopsSoon() {
-		sleep, spin = sleepMin, c.wakeup
+		sleep, spin = sleepMin, c.spinUntil
 	}
-	for until := int64(0); c.tracees.live > 0 || c.unknownTracee; {
+	for until := int64(0); c.tracees.live > 0 || c.mayTraceUnknown; {
 		tracee, now := c.findStopped()
 		switch {
 		case tracee != nil:
@@ -46,7 +45,7 @@ func (c *Controller) WaitAny(deadline int64) *Tracee {
 		case now < spin:
 			spinPause(now)
 			continue
-		case now >= until: // setting the alarm takes long: ask again
+		case now >= until: // setting the alarm takes long: poll again
 			until = min(deadline, now+blockMax)
 			c.alarm.set(until)
 			continue
@@ -61,13 +60,13 @@ func (c *Controller) WaitAny(deadline int64) *Tracee {
 	return nil
 }
 
-// SpinAny is WaitAny, but gives nil where that would sleep.
+// SpinAny is WaitAny, but returns nil where that would sleep.
 func (c *Controller) SpinAny(deadline int64) *Tracee {
 	if !c.tracees.stopsSoon() {
 		deadline = 0
 	}
-	deadline = min(deadline, c.wakeup)
-	for c.tracees.live > 0 || c.unknownTracee {
+	deadline = min(deadline, c.spinUntil)
+	for c.tracees.live > 0 || c.mayTraceUnknown {
 		tracee, now := c.findStopped()
 		if tracee != nil || now >= deadline {
 			return tracee
@@ -82,9 +81,9 @@ func spinPause(since int64) {
 	}
 }
 
-// findStopped gives the Tracee of a stopped or ended thread, else nil and the time.
+// findStopped returns the Tracee of a stopped or ended thread, else nil and the time.
 func (c *Controller) findStopped() (tracee *Tracee, now int64) {
-	pollBegan := procmem.Now() // stops after this moment may not be seen
+	pollBegan := procmem.Now() // later stops may not be seen
 	if tracee = c.waitAll(); tracee != nil {
 		return tracee, 0
 	}
@@ -97,8 +96,7 @@ func (c *Controller) findStopped() (tracee *Tracee, now int64) {
 	return tracee, now
 }
 
-// block blocks in waitid until a report or a moment. It returns false if there is no alarm and the caller must poll
-// with short sleeps.
+// block blocks in waitid until a report or a time. Without an alarm it returns false: the caller must poll.
 func (c *Controller) block(until int64) (*Tracee, bool) {
 	e, ok := c.awaitStop(until, &c.info)
 	if !ok {
@@ -124,11 +122,11 @@ func (c *Controller) waitAll() *Tracee {
 	return c.reported(waitid(unix.P_ALL, 0, waitFlags, &c.info))
 }
 
-// reported gives the Tracee for the caller after a wait for any tracee. A report of a thread without a pending Tracee
-// would hide those of others, so each pending Tracee is then polled.
+// reported returns the Tracee for the caller of a wait. A report of a thread without a pending Tracee hides those
+// of others: each pending Tracee is then polled.
 func (c *Controller) reported(e syscall.Errno) *Tracee {
 	if e == unix.ECHILD {
-		c.unknownTracee = false // no tracee at all
+		c.mayTraceUnknown = false // no tracee at all
 	}
 	if e != 0 || c.info.pid == 0 {
 		return nil
@@ -164,7 +162,7 @@ func (c *Controller) poll(tracee *Tracee) *Tracee {
 	return nil
 }
 
-// checkOne checks a pending Tracee for a changed thread id, and for a stop whose report another thread has consumed.
+// checkOne checks a pending Tracee for a changed thread id, and for a report that another thread has consumed.
 func (c *Controller) checkOne(tracee *Tracee) *Tracee {
 	if got := c.poll(tracee); got != nil || tracee.state != traceePending {
 		return got
@@ -180,12 +178,12 @@ func (c *Controller) checkOne(tracee *Tracee) *Tracee {
 	return c.transit(tracee, tracee.tid, reportStop, stolenStatus(&info))
 }
 
-// awaitUnknown waits shortly for the stop of a tracee whose id has changed at an exec, to detach it.
+// awaitUnknown waits shortly for the stop of a tracee renumbered by exec, to detach it.
 func (c *Controller) awaitUnknown() {
-	for end := procmem.Now() + unknownFor; c.unknownTracee && procmem.Now() < end; nanosleep(sleepMin) {
+	for end := procmem.Now() + unknownFor; c.mayTraceUnknown && procmem.Now() < end; nanosleep(sleepMin) {
 		switch e := waitid(unix.P_ALL, 0, waitFlags, &c.info); {
 		case e == unix.ECHILD:
-			c.unknownTracee = false
+			c.mayTraceUnknown = false
 		case e == 0 && c.info.pid != 0 && c.tracees.find(int(c.info.pid)) == nil:
 			c.handleReport(nil, int(c.info.pid))
 		}

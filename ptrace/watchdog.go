@@ -15,15 +15,15 @@ import (
 
 // # A tracer that does not sleep
 //
-// A real-time thread displaces ordinary ones until it is throttled after 0.95 s (sched(7),
-// sched_rt_runtime_us). The watchdog, of the next higher priority, makes a tracer ordinary that has run for
-// runsOn without a voluntary switch. The tracer raises itself again at a later sleep.
+// A real-time thread displaces ordinary ones until throttled after 0.95 s (sched(7), sched_rt_runtime_us). The
+// watchdog, one priority higher, makes a tracer ordinary after CPU time runsOn without a voluntary switch. The
+// tracer raises itself again at a later sleep.
 
 const (
-	runsOn       = 20e6                  // processor time without a sleep, ns
+	runsOn       = 20e6                  // CPU time without a sleep, ns
 	watchFor     = 20 * time.Millisecond // time between checks
-	suspectAfter = 5e6                   // processor time since the last known sleep, ns, before sleeps are read
-	ordinaryFor  = 1e9                   // least time without real-time priority, ns
+	suspectAfter = 5e6                   // CPU time since the last known sleep after which sleeps are read, ns
+	ordinaryFor  = 1e9                   // least time at ordinary priority, ns
 )
 
 type watchdog struct {
@@ -31,10 +31,10 @@ type watchdog struct {
 	priority uint32
 	ordinary unix.SchedAttr
 	files    *procmem.ThreadFiles
-	cpu      uint64       // processor time at the last known sleep, ns
+	cpu      uint64       // CPU time at the last known sleep, ns
 	slept    uint64       // number of sleeps then
-	lowered  atomic.Int64 // when the tracer was made ordinary, on the clock of Now; 0 if it is not
-	times    atomic.Int64 // how often
+	lowered  atomic.Int64 // time on the clock of Now; 0 at real-time priority
+	times    atomic.Int64 // how often lowered
 	end      atomic.Bool
 }
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package openfiles gives the limit of open files that prywalk was started with, for commands that it starts.
+// Package openfiles records the limit of open files that prywalk was started with, for commands that it starts.
 //
-// # Algorithm
-//
-// Package syscall raises the soft limit when it is initialised (syscall/rlimit.go). Packages are initialised in the
-// order of their import paths as far as imports allow (Go specification, "Program initialization"): this one imports
-// nothing, and its path sorts before "syscall". [TestTheLimitIsTheOneThatTheProcessWasStartedWith] holds that.
+// Package syscall raises the soft limit at its initialization (syscall/rlimit.go). Packages are initialized in the
+// order of their import paths as far as imports allow (Go specification, "Program initialization"): this one
+// imports nothing, and its path sorts before "syscall". [TestTheLimitIsTheOneThatTheProcessWasStartedWith] holds
+// that.
 package openfiles
 
 import "unsafe"
@@ -14,13 +13,11 @@ import "unsafe"
 // Limit is a soft and a hard limit.
 type Limit struct{ Soft, Hard uint64 }
 
-// started is the limit before package syscall has raised it.
-var started Limit
+var started Limit // before package syscall raised it
 
-// known: it could be read.
 var known bool
 
-// AtStart gives the limit that prywalk was started with, false if it is not known.
+// AtStart returns the limit that prywalk was started with; false if it is unknown.
 func AtStart() (Limit, bool) { return started, known }
 
 //go:linkname rawSyscall6 syscall.RawSyscall6

@@ -12,64 +12,58 @@ import (
 
 // Reasons not to write to a place.
 var (
-	// ErrForeignLink means another user's link in a world-writable directory.
 	ErrForeignLink = errors.New("it is another user's symbolic link in a directory that all users can write to")
-	// ErrForeignFile means another user's pipe or device in such a directory.
 	ErrForeignFile = errors.New("it is another user's pipe or device in a directory that all users can write to")
-	// ErrBlockDevice means that a disk's contents would be lost.
-	ErrBlockDevice = errors.New("it is a block device")
-	// ErrChanged means that the name was given to another file meanwhile.
-	ErrChanged = errors.New("it was replaced while being opened")
+	ErrBlockDevice = errors.New("it is a block device") // a disk's contents would be lost
+	ErrChanged     = errors.New("it was replaced while being opened")
 )
 
-// maxLinks bounds the followed links, as in the kernel (MAXSYMLINKS, include/linux/namei.h).
+// maxLinks is the kernel's MAXSYMLINKS (include/linux/namei.h).
 const maxLinks = 40
 
-// destination is the place of an output: a name in an open directory. The file of that name was checked through the
-// directory, so that it cannot be replaced unnoticed.
+// destination is a name in an open directory. Its file is checked through the directory, and so cannot be replaced
+// unnoticed.
 type destination struct {
 	dir    int // O_PATH
 	name   string
 	st     unix.Stat_t // of the existing file
 	exists bool
-	// magic: a directory of a proc file system, where links lead to open files.
-	magic bool
+	inProc bool // dir is in a proc file system, where links lead to open files
 }
 
-func (p *destination) close() { unix.Close(p.dir) }
+func (d *destination) close() { unix.Close(d.dir) }
 
-// regular reports whether the output is, or will be, a regular file.
-func (p *destination) regular() bool {
-	return !p.magic && (!p.exists || p.st.Mode&unix.S_IFMT == unix.S_IFREG)
+// regular reports whether the output is or will be a regular file.
+func (d *destination) regular() bool {
+	return !d.inProc && (!d.exists || d.st.Mode&unix.S_IFMT == unix.S_IFREG)
 }
 
-// find follows path to its place. Links of the last part are followed here, by the kernel's rule for sticky
-// world-writable directories (fs/namei.c, may_follow_link), whatever fs.protected_symlinks is. The caller closes the
-// place.
+// find follows path, links of the last part by the kernel's rule for sticky world-writable directories
+// (fs/namei.c, may_follow_link) whatever fs.protected_symlinks is. The caller closes the destination.
 func find(path string) (*destination, error) {
 	at := unix.AT_FDCWD
 	for range maxLinks {
-		p, err := enter(at, path)
+		d, err := enter(at, path)
 		if at != unix.AT_FDCWD {
 			unix.Close(at)
 		}
 		if err != nil {
 			return nil, err
 		}
-		if !p.exists || p.magic || p.st.Mode&unix.S_IFMT != unix.S_IFLNK {
-			return p, nil
+		if !d.exists || d.inProc || d.st.Mode&unix.S_IFMT != unix.S_IFLNK {
+			return d, nil
 		}
-		if path, err = p.follow(); err != nil {
-			p.close()
+		if path, err = d.follow(); err != nil {
+			d.close()
 			return nil, err
 		}
-		at = p.dir
+		at = d.dir
 	}
 	unix.Close(at)
 	return nil, unix.ELOOP
 }
 
-// enter opens the directory of path, and examines the file of its last part's name.
+// enter opens the directory of path and examines its last part.
 func enter(at int, path string) (*destination, error) {
 	dir, name := filepath.Split(path)
 	if dir == "" {
@@ -82,25 +76,25 @@ func enter(at int, path string) (*destination, error) {
 	if err != nil {
 		return nil, &os.PathError{Op: "open", Path: filepath.Clean(dir), Err: err}
 	}
-	p := &destination{dir: fd, name: name}
+	d := &destination{dir: fd, name: name}
 	var fs unix.Statfs_t
 	if err := unix.Fstatfs(fd, &fs); err == nil {
-		p.magic = fs.Type == unix.PROC_SUPER_MAGIC
+		d.inProc = fs.Type == unix.PROC_SUPER_MAGIC
 	}
-	switch err := unix.Fstatat(fd, name, &p.st, unix.AT_SYMLINK_NOFOLLOW); err {
+	switch err := unix.Fstatat(fd, name, &d.st, unix.AT_SYMLINK_NOFOLLOW); err {
 	case nil:
-		p.exists = true
+		d.exists = true
 	case unix.ENOENT:
 	default:
-		p.close()
+		d.close()
 		return nil, err
 	}
-	return p, nil
+	return d, nil
 }
 
-// follow reads the link through an open descriptor, so that the checked link is the one read.
-func (p *destination) follow() (string, error) {
-	fd, err := unix.Openat(p.dir, p.name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+// follow reads the link through an open descriptor: the checked link is the one read.
+func (d *destination) follow() (string, error) {
+	fd, err := unix.Openat(d.dir, d.name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return "", err
 	}
@@ -112,7 +106,7 @@ func (p *destination) follow() (string, error) {
 	if st.Mode&unix.S_IFMT != unix.S_IFLNK {
 		return "", ErrChanged
 	}
-	if foreign, err := p.foreign(&st); err != nil || foreign {
+	if foreign, err := d.foreign(&st); err != nil || foreign {
 		return "", errors.Join(err, ErrForeignLink)
 	}
 	var buf [unix.PathMax]byte
@@ -123,11 +117,11 @@ func (p *destination) follow() (string, error) {
 	return string(buf[:n]), nil
 }
 
-// foreign reports whether an entry in a sticky world-writable directory belongs to neither prywalk's user nor the
+// foreign reports whether an entry of a sticky world-writable directory belongs to neither prywalk's user nor the
 // directory's owner.
-func (p *destination) foreign(st *unix.Stat_t) (bool, error) {
+func (d *destination) foreign(st *unix.Stat_t) (bool, error) {
 	var dir unix.Stat_t
-	if err := unix.Fstat(p.dir, &dir); err != nil {
+	if err := unix.Fstat(d.dir, &dir); err != nil {
 		return false, err
 	}
 	const open = unix.S_ISVTX | unix.S_IWOTH

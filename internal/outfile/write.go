@@ -14,97 +14,96 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mode is that of new files: their contents are for the user only.
-const mode = 0o600
+const mode = 0o600 // of new files: for the user only
 
-// Replaceable reports whether path is, or will be, a regular file, which a write replaces as a whole. A pipe, a device,
-// an open file of prywalk's own (/dev/stdout) and "-" are not.
+// Replaceable reports whether path is or will be a regular file, which a write replaces. A pipe, a device, an open
+// file of prywalk's own (/dev/stdout) and "-" are not.
 func Replaceable(path string) bool {
 	if path == "-" {
 		return false
 	}
-	p, err := find(path)
+	d, err := find(path)
 	if err != nil {
 		return true // the write gives the error
 	}
-	defer p.close()
-	return p.regular()
+	defer d.close()
+	return d.regular()
 }
 
-// Check gives the known reasons against writing to path. A nil error is no promise.
+// Check returns the known reasons against writing to path. nil is no promise.
 func Check(path string) error {
 	if path == "-" {
 		return nil
 	}
-	p, err := find(path)
+	d, err := find(path)
 	if err != nil {
 		return fmt.Errorf("cannot write %s: %w", path, err)
 	}
-	defer p.close()
-	if p.regular() {
-		if err := unix.Faccessat(p.dir, ".", unix.W_OK|unix.X_OK, 0); err != nil {
+	defer d.close()
+	if d.regular() {
+		if err := unix.Faccessat(d.dir, ".", unix.W_OK|unix.X_OK, 0); err != nil {
 			return fmt.Errorf("cannot write %s: %w", path, &os.PathError{Op: "access", Path: filepath.Dir(path), Err: err})
 		}
 		return nil
 	}
-	if err := p.refused(); err != nil {
+	if err := d.refused(); err != nil {
 		return fmt.Errorf("cannot write %s: %w", path, err)
 	}
 	return nil
 }
 
-// refused gives the reason against writing to an existing file that is not regular; nil if it is permitted.
-func (p *destination) refused() error {
-	if p.magic {
+// refused returns the reason against writing to an existing file that is not regular, or nil.
+func (d *destination) refused() error {
+	if d.inProc {
 		return nil // an open file of a process: the kernel decides
 	}
-	switch p.st.Mode & unix.S_IFMT {
+	switch d.st.Mode & unix.S_IFMT {
 	case unix.S_IFDIR:
 		return unix.EISDIR
 	case unix.S_IFBLK:
 		return ErrBlockDevice
 	}
-	foreign, err := p.foreign(&p.st)
+	foreign, err := d.foreign(&d.st)
 	if foreign {
 		err = ErrForeignFile
 	}
 	return err
 }
 
-// Write replaces the contents of the file at path by what write writes. A regular file is replaced in one step, with
-// mode 0600: at any moment the old or the new one is complete, also if the disk is full or the machine stops. "-" is
-// the standard output. Pipes and character devices are written to.
+// Write replaces the contents of the file at path by what write writes. A regular file is replaced in one step: at
+// any moment the old or the new one is complete, even if the disk is full or the machine stops. "-" is the
+// standard output. Pipes and character devices are written to.
 func Write(path string, write func(io.Writer) error) error {
 	if path == "-" {
 		return write(os.Stdout)
 	}
-	p, err := find(path)
+	d, err := find(path)
 	if err != nil {
 		return err
 	}
-	defer p.close()
-	if p.regular() {
-		return p.replace(path, write)
+	defer d.close()
+	if d.regular() {
+		return d.replace(path, write)
 	}
-	return p.into(path, write)
+	return d.into(path, write)
 }
 
 // into writes to a file that is not regular.
-func (p *destination) into(path string, write func(io.Writer) error) error {
-	if err := p.refused(); err != nil {
+func (d *destination) into(path string, write func(io.Writer) error) error {
+	if err := d.refused(); err != nil {
 		return err
 	}
 	flags := unix.O_WRONLY | unix.O_CLOEXEC | unix.O_NOCTTY
-	if !p.magic {
+	if !d.inProc {
 		flags |= unix.O_NOFOLLOW
 	}
-	fd, err := unix.Openat(p.dir, p.name, flags, 0)
+	fd, err := unix.Openat(d.dir, d.name, flags, 0)
 	if err != nil {
 		return &os.PathError{Op: "open", Path: path, Err: err}
 	}
 	f := os.NewFile(uintptr(fd), path)
 	var st unix.Stat_t
-	if err = unix.Fstat(fd, &st); err == nil && !p.magic && (st.Dev != p.st.Dev || st.Ino != p.st.Ino) {
+	if err = unix.Fstat(fd, &st); err == nil && !d.inProc && (st.Dev != d.st.Dev || st.Ino != d.st.Ino) {
 		err = ErrChanged
 	}
 	if err == nil {
@@ -113,35 +112,35 @@ func (p *destination) into(path string, write func(io.Writer) error) error {
 	return errors.Join(err, f.Close())
 }
 
-// replace writes a new file in the directory, and then gives it the name. The kernel has no single call that does both
-// for a nameless file: if prywalk is killed between the two, the file's temporary name stays.
-func (p *destination) replace(path string, write func(io.Writer) error) error {
-	f, name, err := create(p.dir, path)
+// replace writes a new file in the directory, then gives it the name. No single system call does both for a
+// nameless file: if prywalk is killed between the two, a temporary name stays.
+func (d *destination) replace(path string, write func(io.Writer) error) error {
+	f, name, err := create(d.dir, path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
 	err = write(f)
 	if err == nil {
-		err = f.Sync() // what it stores, a close cannot lose
+		err = f.Sync() // a close cannot lose what it stores
 	}
 	if err == nil && name == "" {
-		name, err = link(f, p.dir)
+		name, err = link(f, d.dir)
 	}
 	if err == nil {
-		err = unix.Renameat(p.dir, name, p.dir, p.name)
+		err = unix.Renameat(d.dir, name, d.dir, d.name)
 	}
 	if err != nil {
 		if name != "" {
-			_ = unix.Unlinkat(p.dir, name, 0)
+			_ = unix.Unlinkat(d.dir, name, 0)
 		}
 		return err
 	}
-	syncDir(p.dir)
+	syncDir(d.dir)
 	return nil
 }
 
-// create opens a new file in a directory: without a name where the file system supports it, so that nothing is left if
+// create opens a new file in a directory: nameless where the file system supports it, so that nothing is left if
 // prywalk is killed; else with an unguessable name.
 func create(dir int, path string) (f *os.File, name string, err error) {
 	fd, err := unix.Openat(dir, ".", unix.O_TMPFILE|unix.O_WRONLY|unix.O_CLOEXEC, mode)
@@ -166,15 +165,15 @@ func link(f *os.File, dir int) (string, error) {
 	return name, nil
 }
 
-// unguessable gives a name of 128 random bits.
+// unguessable returns a name with 128 random bits.
 func unguessable() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails
 	return ".prywalk-" + hex.EncodeToString(b[:]) + ".tmp"
 }
 
-// syncDir makes the rename durable. Some file systems cannot; the file is complete in any case, so a failure is not the
-// write's.
+// syncDir makes the rename durable. Some file systems cannot; the file is complete in any case, so that is no
+// error.
 func syncDir(dir int) {
 	if fd, err := unix.Openat(dir, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err == nil {
 		_ = unix.Fsync(fd)

@@ -13,13 +13,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Some seccomp filters kill the thread or process that calls perf_event_open. So under a filter a child calls it first.
-
-// childFor bounds the child's run: if one of its threads is killed, the others wait for ever.
+// childFor bounds the child's run: if a filter kills one of its threads, the others wait for ever.
 const childFor = 2 * time.Second
 
-// Survivable gives an error ([ErrUnsupported]) if a seccomp filter kills who calls perf_event_open. child makes a
-// command that calls [Ask] and exits with 0.
+// Survivable returns an error ([ErrUnsupported]) if a seccomp filter kills callers of perf_event_open. Under a
+// filter it tries in a child: child makes a command that calls [Ask] and exits with 0.
 func Survivable(child func(context.Context) *exec.Cmd) error {
 	if !filtered() {
 		return nil
@@ -40,7 +38,7 @@ func Ask() {
 		Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_DUMMY, Size: unix.PERF_ATTR_SIZE_VER5,
 	}
 	if fd, err := unix.PerfEventOpen(&a, 0, -1, -1, unix.PERF_FLAG_FD_CLOEXEC); err == nil {
-		_ = unix.Close(fd) // unwritten
+		_ = unix.Close(fd)
 	}
 }
 

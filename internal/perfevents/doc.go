@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package perfevents samples running threads by the kernel: registers, the top of the user stack and kernel frames, at
-// a fixed rate on each processor, without stops (perf_event_open(2), a software clock).
+// Package perfevents samples running threads without stops: the kernel copies registers, the top of the user stack
+// and kernel frames at a fixed rate on each CPU (perf_event_open(2), a software clock).
 //
 // # Algorithm
 //
-// There is one event per processor, for all threads. So a thread is sampled from its first instruction on, and young
-// threads as often as old ones. It takes CAP_PERFMON, or kernel.perf_event_paranoid at most 0. Without that right,
-// perthread.go samples a user's own threads one by one.
+// There is one event per CPU, for all threads: a thread is sampled from its first instruction on. This takes
+// CAP_PERFMON, or kernel.perf_event_paranoid ≤ 0. Without that right, perthread.go samples a user's own threads
+// one by one.
 //
-//	processor 0: event ──► ring ─┐    one record (struct perf_event_header, then the body; multiples of 8 bytes)
-//	processor 1: event ──► ring ─┼─► Reader.Drain ─► Record
-//	processor n: event ──► ring ─┘    sample: pid tid time cpu │ kernel frames │ user registers │ stack bytes
+//	CPU 0: event ──► ring ─┐    one record (struct perf_event_header, then the body; multiples of 8 bytes)
+//	CPU 1: event ──► ring ─┼─► Reader.Drain ─► Record
+//	CPU n: event ──► ring ─┘    sample: pid tid time cpu │ kernel frames │ user registers │ stack bytes
 //
-// A [Record] points into a ring and is valid until the callback returns. A malformed record ends the reading of its
-// ring ([Reader.Broken]).
+// A [Record] points into a ring and is valid until the callback returns. A malformed record ends the reading of
+// its ring ([Reader.Broken]).
 //
 // Sources: perf_event_open(2); include/uapi/linux/perf_event.h; kernel/events/core.c.
 package perfevents

@@ -11,19 +11,20 @@ import (
 
 // # Descendants of an ordinary user's processes
 //
-// An inherited event reports forks, execs, exits and switches of a thread's descendants. From these follows the CPU
-// time of each, by program. With kernel.perf_event_paranoid 2 it is permitted where ptrace_may_access permits.
+// An inherited event reports forks, execs, exits and switches of a thread's descendants, which give each one's CPU
+// time by program. With kernel.perf_event_paranoid 2 it is permitted where ptrace_may_access permits.
 
 // Bytes of a processor's ring. A user has 512 KiB for each processor (kernel.perf_event_mlock_kb).
 const (
+	// Bytes of a CPU's ring. A user has 512 KiB per CPU (kernel.perf_event_mlock_kb).
 	descendantsRing      = 64 << 10
 	leastDescendantsRing = 16 << 10
-	// mostDescendantsProcessors bounds the events of a new thread, and so the cost of its creation.
+	// mostDescendantsProcessors bounds the events per new thread, which make its creation slower.
 	mostDescendantsProcessors = 64
 )
 
-// OpenDescendants prepares records of forks, programs, switches and ends of the threads of [Reader.OpenThread] and
-// their descendants. The error is [ErrDenied] or [ErrUnsupported].
+// OpenDescendants prepares records of forks, programs, switches and exits of the threads of [Reader.OpenThread]
+// and their descendants. Errors: [ErrDenied], [ErrUnsupported].
 func OpenDescendants() (*Reader, error) {
 	for size := descendantsRing; ; size /= 2 {
 		r := &Reader{opts: Options{Freq: 1, NoKernel: true}, threads: map[int][]int{}, ringBytes: size}
@@ -51,15 +52,15 @@ func TryDescendants() error {
 	return nil
 }
 
-func (o *Options) descendantsHolder() unix.PerfEventAttr {
-	a := o.holder()
+func (o *Options) descendantsRingOwner() unix.PerfEventAttr {
+	a := o.ringOwner()
 	a.Sample, a.Sample_regs_user, a.Sample_stack_user = 0, 0, 0
 	a.Sample_type = unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_CPU
 	return a
 }
 
-func (o *Options) ofDescendants() unix.PerfEventAttr {
-	a := o.descendantsHolder()
+func (o *Options) descendants() unix.PerfEventAttr {
+	a := o.descendantsRingOwner()
 	a.Bits |= unix.PerfBitInherit | unix.PerfBitTask | unix.PerfBitComm | unix.PerfBitCommExec |
 		unix.PerfBitContextSwitch
 	return a
@@ -67,7 +68,7 @@ func (o *Options) ofDescendants() unix.PerfEventAttr {
 
 func (r *Reader) threadAttr() unix.PerfEventAttr {
 	if r.ringBytes != 0 {
-		return r.opts.ofDescendants()
+		return r.opts.descendants()
 	}
 	return r.opts.perThread()
 }
@@ -79,7 +80,7 @@ func (r *Reader) ringBytesWanted() int {
 	return ringSize(r.opts.Stack)
 }
 
-// ProcessorsChanged reports whether processors were added or removed.
+// ProcessorsChanged reports whether CPUs were added or removed.
 func (r *Reader) ProcessorsChanged() bool {
 	online, err := r.processors()
 	return err != nil || online != r.online

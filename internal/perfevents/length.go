@@ -8,47 +8,46 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// Length decides how much of a stack the kernel copies. Copies become shorter once many walks have used less, if enough
-// samples got all bytes asked for (the end of the mapped stack did not cut them). They are the longest again once a
-// walk needed more; each time, the wait until the next try doubles.
+// Length decides how many bytes of a stack the kernel copies. Copies become shorter once many walks have used
+// less, if enough samples were not cut by the end of the mapped stack. They become longest again once a walk
+// needed more; each time, the wait until the next try doubles.
 type Length struct {
-	since, after int64 // begin of the counts, CLOCK_MONOTONIC ns; least length of the counts, ns
-	all, unended int64 // samples; of them those with all bytes asked for
-	Deepest      int64 // most bytes used by a walk
+	begun, least      int64 // begin of the counts, CLOCK_MONOTONIC ns; their least duration, ns
+	samples, complete int64 // samples; those with all bytes asked for
+	Deepest           int64 // most bytes used by a walk
 }
 
 const (
-	// A decision needs fitSamples samples in fitAfter ns at least.
-	fitSamples = 256
-	fitAfter   = 1e9
-	// mostFitAfter bounds the doubled time, ns.
-	mostFitAfter = 1 << 10 * fitAfter
-	// Copies become shorter if at least one sample in unendedShare got all bytes asked for.
-	unendedShare = 8
+	// A decision needs at least fitSamples samples in at least fitAfter ns.
+	fitSamples   = 256
+	fitAfter     = 1e9
+	mostFitAfter = 1 << 10 * fitAfter // bound of the doubled time, ns
+	// Copies become shorter if at least 1/completeShare of the samples got all bytes asked for.
+	completeShare = 8
 )
 
-func (l *Length) begin(now int64) { *l = Length{since: now, after: max(l.after, fitAfter)} }
+func (l *Length) begin(now int64) { *l = Length{begun: now, least: max(l.least, fitAfter)} }
 
 // Sampled counts a sample of the targets.
 func (l *Length) Sampled(r *Record) {
-	if l.all++; len(r.Stack) == r.Asked {
-		l.unended++
+	if l.samples++; len(r.Stack) == r.Asked {
+		l.complete++
 	}
 }
 
-// decide gives the bytes to copy from now (CLOCK_MONOTONIC ns) on; 0: the most. shorter is the present number. fit
-// gives the shortest possible copy of at least so many bytes; 0: none.
+// decide returns the bytes to copy from now (CLOCK_MONOTONIC ns) on; shorter is the present number; 0 in both: the
+// most. fit returns the shortest possible copy of at least so many bytes; 0: none.
 func (l *Length) decide(now int64, shorter int, fit func(int) int) int {
 	switch {
-	case l.since == 0:
+	case l.begun == 0:
 		l.begin(now)
 	case shorter != 0 && l.Deepest > int64(shorter)*7/8:
-		l.after = min(2*l.after, mostFitAfter)
+		l.least = min(2*l.least, mostFitAfter)
 		l.begin(now)
 		return 0
-	case shorter == 0 && now-l.since >= l.after && l.all >= fitSamples:
+	case shorter == 0 && now-l.begun >= l.least && l.samples >= fitSamples:
 		n := 0
-		if l.unended*unendedShare >= l.all && l.Deepest > 0 {
+		if l.complete*completeShare >= l.samples && l.Deepest > 0 {
 			n = fit(2 * int(l.Deepest))
 		}
 		l.begin(now)
@@ -57,11 +56,11 @@ func (l *Length) decide(now int64, shorter int, fit func(int) int) int {
 	return shorter
 }
 
-// FitStack sets the copied length by the counted samples. Preconditions: not PerThread; Deepest is known for all
-// sampled processes.
+// FitStack sets the copied length by the counted samples. Preconditions: not PerThread; Deepest covers all sampled
+// processes.
 func (r *Reader) FitStack(l *Length, now int64) {
 	if !r.CopyShorter(l.decide(now, r.shorter, r.LengthFor)) {
-		l.since = math.MaxInt64
+		l.begun = math.MaxInt64
 	}
 }
 

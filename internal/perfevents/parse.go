@@ -12,52 +12,46 @@ import (
 // Kind is the kind of a record.
 type Kind uint8
 
-// The kinds. Other records are skipped.
+// Kinds of records. Others are skipped.
 const (
 	Other Kind = iota
 	Sampled
 	Lost // the ring was full
 	Forked
 	Exited
-	Named // a thread has a new name, also by exec
+	Named // a thread's new name, also by exec
 	Mapped
-	Throttled // there are no samples until the next scheduler tick
+	Throttled // no samples until the next scheduler tick
 	SwitchedIn
 	SwitchedOut
 )
 
-// Record is one record. Slices point into the ring.
+// Record is one record. Its slices point into the ring.
 type Record struct {
 	Kind Kind
-	// PID and TID are the ids of the thread's process and of the thread, PPID and PTID those of its creator (Forked).
+	// PID and TID are the process and thread, PPID and PTID those of the creator (Forked).
 	PID, TID, PPID, PTID int
-	// CPU is the processor.
-	CPU int
-	// Time is CLOCK_MONOTONIC ns.
-	Time int64
-	// Lost is the number of lost records.
-	Lost int64
+	CPU                  int
+	Time                 int64 // CLOCK_MONOTONIC ns
+	Lost                 int64 // number of lost records
 
-	// Name is the name of the thread or of the mapped file. Exec reports that an exec gave it.
+	// Name is that of the thread or the mapped file. Exec: an exec gave it.
 	Name []byte
 	Exec bool
-	// Addr, Len and Off describe the mapping, in bytes; Dev (major in the upper, minor in the lower 32 bits) and Inode
-	// its file.
+	// Addr, Len and Off are the mapping, in bytes; Dev (major<<32 | minor) and Inode are its file.
 	Addr, Len, Off, Dev, Inode uint64
 
-	// Regs are the user registers. HasRegs reports that there are some: the program is a 64-bit one.
+	// Regs are the user registers, if HasRegs: the program is 64-bit.
 	Regs    frames.Regs
 	HasRegs bool
-	// NoUser reports that the thread has no user registers: it never runs in user space.
-	NoUser bool
-	// Stack holds the bytes from the stack pointer on that could be read, of Asked ones.
-	Stack []byte
-	Asked int
-	// Longest reports that Asked is the most that a sample can have.
-	Longest bool
+	NoUser  bool // the thread never runs in user space
+	// Stack holds the readable ones of the Asked bytes from the stack pointer on.
+	Stack   []byte
+	Asked   int
+	Longest bool // Asked is the most that a sample can have
 
-	// Chain has the user's program counter and the return addresses that the kernel found by frame pointers, innermost
-	// first, 8 bytes each ([Record.ChainAt]).
+	// Chain has the user's program counter and the return addresses that the kernel found by frame pointers,
+	// innermost first, 8 bytes each ([Record.ChainAt]).
 	Chain []byte
 
 	kernel []byte
@@ -65,13 +59,13 @@ type Record struct {
 	want func(pid int) bool
 }
 
-// Kernel gives the number of kernel frames.
+// Kernel returns the number of kernel frames.
 func (r *Record) Kernel() int { return len(r.kernel) / 8 }
 
-// KernelFrame gives the address of a kernel frame, innermost first.
+// KernelFrame returns the address of a kernel frame; 0 is the innermost.
 func (r *Record) KernelFrame(i int) uint64 { return word(r.kernel[8*i:]) }
 
-// ChainAt gives a word of Chain.
+// ChainAt returns a word of Chain.
 func (r *Record) ChainAt(i int) uint64 { return word(r.Chain[8*i:]) }
 
 // include/uapi/linux/perf_event.h, enum perf_event_type.
@@ -95,7 +89,7 @@ const (
 const (
 	// idLen is the trailer of records other than samples (sample_id_all).
 	idLen = 8 + 8 + 8
-	// contextFrom is the least marker of frames (PERF_CONTEXT_MAX).
+	// contextFrom is the lowest marker (PERF_CONTEXT_MAX).
 	contextFrom   = ^uint64(4095) + 1
 	contextKernel = ^uint64(128) + 1
 	contextUser   = ^uint64(512) + 1
@@ -104,9 +98,9 @@ const (
 )
 
 func word(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
-func half(b []byte) int    { return int(int32(binary.LittleEndian.Uint32(b))) }
+func int32At(b []byte) int { return int(int32(binary.LittleEndian.Uint32(b))) }
 
-// parse reports false if the body is malformed.
+// parse returns false if the body is malformed.
 func parse(typ uint32, misc uint16, body []byte, r *Record) bool {
 	*r = Record{want: r.want}
 	if typ == typeSample {
@@ -117,7 +111,7 @@ func parse(typ uint32, misc uint16, body []byte, r *Record) bool {
 	}
 	id := body[len(body)-idLen:]
 	body = body[:len(body)-idLen]
-	r.PID, r.TID, r.Time, r.CPU = half(id), half(id[4:]), int64(word(id[8:])), half(id[16:])
+	r.PID, r.TID, r.Time, r.CPU = int32At(id), int32At(id[4:]), int64(word(id[8:])), int32At(id[16:])
 	switch typ {
 	case typeLost:
 		r.Kind = Lost
@@ -156,7 +150,7 @@ func parseTask(typ uint32, body []byte, r *Record) bool {
 	if r.Kind = Forked; typ == typeExit {
 		r.Kind = Exited
 	}
-	r.PID, r.PPID, r.TID, r.PTID = half(body), half(body[4:]), half(body[8:]), half(body[12:])
+	r.PID, r.PPID, r.TID, r.PTID = int32At(body), int32At(body[4:]), int32At(body[8:]), int32At(body[12:])
 	r.Time = int64(word(body[16:]))
 	return true
 }
@@ -166,22 +160,22 @@ func parseComm(misc uint16, body []byte, r *Record) bool {
 		return false
 	}
 	r.Kind, r.Exec = Named, misc&miscCommExec != 0
-	r.PID, r.TID = half(body), half(body[4:])
+	r.PID, r.TID = int32At(body), int32At(body[4:])
 	r.Name = untilNUL(body[8:])
 	return true
 }
 
-// The body has pid, tid, address, length, offset, device, inode, generation, protection, flags, name.
+// The body: pid, tid, address, length, offset, device, inode, generation, protection, flags, name.
 func parseMmap2(misc uint16, body []byte, r *Record) bool {
 	const fixed = 64
 	if len(body) < fixed {
 		return false
 	}
 	r.Kind = Mapped
-	r.PID, r.TID = half(body), half(body[4:])
+	r.PID, r.TID = int32At(body), int32At(body[4:])
 	r.Addr, r.Len, r.Off = word(body[8:]), word(body[16:]), word(body[24:])
 	if misc&miscBuildID == 0 {
-		r.Dev = uint64(uint32(half(body[32:])))<<32 | uint64(uint32(half(body[36:])))
+		r.Dev = uint64(uint32(int32At(body[32:])))<<32 | uint64(uint32(int32At(body[36:])))
 		r.Inode = word(body[40:])
 	}
 	r.Name = untilNUL(body[fixed:])
@@ -193,13 +187,13 @@ func untilNUL(b []byte) []byte {
 	return name
 }
 
-// The body has ids, time, processor, kernel frames, registers, stack (kernel/events/core.c, perf_output_sample).
+// The body: ids, time, CPU, kernel frames, registers, stack (kernel/events/core.c, perf_output_sample).
 func parseSample(b []byte, r *Record) bool {
 	if len(b) < 32 {
 		return false
 	}
 	r.Kind = Sampled
-	r.PID, r.TID, r.Time, r.CPU = half(b), half(b[4:]), int64(word(b[8:])), half(b[16:])
+	r.PID, r.TID, r.Time, r.CPU = int32At(b), int32At(b[4:]), int64(word(b[8:])), int32At(b[16:])
 	if r.want != nil && !r.want(r.PID) {
 		return true
 	}
@@ -226,7 +220,7 @@ func parseSample(b []byte, r *Record) bool {
 	return parseStack(b, r)
 }
 
-// The part has the size, the bytes, and the number of valid ones.
+// The part: size, bytes, number of valid bytes.
 func parseStack(b []byte, r *Record) bool {
 	if len(b) < 8 {
 		return false
@@ -246,8 +240,8 @@ func parseStack(b []byte, r *Record) bool {
 	return true
 }
 
-// callchain separates the frames of kernel and user: each list follows its marker (PERF_CONTEXT_KERNEL,
-// PERF_CONTEXT_USER). Without markers, all are the kernel's.
+// callchain separates kernel and user frames, each list after its marker (PERF_CONTEXT_KERNEL, PERF_CONTEXT_USER).
+// Without markers, all are the kernel's.
 func callchain(b []byte) (kernel, user []byte) {
 	if len(b) >= 8 && word(b) == contextKernel {
 		b = b[8:]

@@ -10,11 +10,11 @@ import (
 
 // # Samples of an ordinary user's threads
 //
-// With kernel.perf_event_paranoid 2 a user may sample own threads in user space (kernel/events/core.c, perf_event_open
-// and find_get_context). Each processor has a ring, owned by an event that counts nothing. Each sampled thread has
-// one event per processor, which writes to its ring (PERF_EVENT_IOC_SET_OUTPUT).
+// With kernel.perf_event_paranoid 2 a user may sample own threads in user space (kernel/events/core.c,
+// perf_event_open and find_get_context). Each CPU has a ring, owned by an event that counts nothing. Each sampled
+// thread has one event per CPU, which writes to that CPU's ring (PERF_EVENT_IOC_SET_OUTPUT).
 
-// OpenPerThread prepares samples of the user's own threads ([Reader.OpenThread]). The error is [ErrDenied] or
+// OpenPerThread prepares samples of the user's own threads ([Reader.OpenThread]). Errors: [ErrDenied],
 // [ErrUnsupported].
 func OpenPerThread(o Options) (*Reader, error) {
 	o.NoKernel, o.Tasks, o.Programs, o.Switches = true, false, false, false
@@ -24,7 +24,7 @@ func OpenPerThread(o Options) (*Reader, error) {
 // PerThread reports whether threads are sampled one by one.
 func (r *Reader) PerThread() bool { return r.threads != nil }
 
-// Events gives the number of descriptors per thread.
+// Events returns the number of descriptors per thread.
 func (r *Reader) Events() int { return len(r.rings) }
 
 // OpenThreads gives the number of threads with events.
@@ -55,7 +55,7 @@ func (r *Reader) OpenThread(tid int) error {
 	return nil
 }
 
-// CloseThread ends samples of a thread.
+// CloseThread ends a thread's samples.
 func (r *Reader) CloseThread(tid int) {
 	closeAll(r.threads[tid])
 	delete(r.threads, tid)
@@ -63,7 +63,7 @@ func (r *Reader) CloseThread(tid int) {
 
 func closeAll(fds []int) {
 	for _, fd := range fds {
-		_ = unix.Close(fd) // unwritten
+		_ = unix.Close(fd)
 	}
 }
 
@@ -73,8 +73,8 @@ func (o *Options) perThread() unix.PerfEventAttr {
 	return a
 }
 
-// holder describes the event that owns a ring.
-func (o *Options) holder() unix.PerfEventAttr {
+// ringOwner returns the attributes of the event that owns a ring.
+func (o *Options) ringOwner() unix.PerfEventAttr {
 	a := o.perThread()
 	a.Config = unix.PERF_COUNT_SW_DUMMY
 	return a

@@ -22,39 +22,36 @@ import (
 )
 
 var (
-	// ErrDenied means that the user may not sample all processors; see [Remedy].
+	// ErrDenied means that the user may not sample all CPUs; see [Remedy].
 	ErrDenied = errors.New("this user may not have the kernel sample all processors")
-	// ErrUnsupported means a kernel without perf events, or a filter.
+	// ErrUnsupported means that the kernel has no perf events, or a filter refuses them.
 	ErrUnsupported = errors.New("the kernel gives no perf events")
 	errNoRoom      = errors.New("no room for samples")
 )
 
-// Bounds of the copied stack, in bytes: multiples of eight (kernel/events/core.c, perf_sample_ustack_size).
+// Bounds of the copied stack in bytes, multiples of 8 (kernel/events/core.c, perf_sample_ustack_size).
 const (
 	LeastStack = 8<<10 - besideStack
 	MostStack  = 1<<16 - besideStack
 )
 
-// Remedy describes how a user gets the right.
+// Remedy states how a user gets the right.
 const Remedy = "run as root, or with CAP_PERFMON, or: sudo sysctl kernel.perf_event_paranoid=0"
 
 // Options select what is sampled.
 type Options struct {
-	// Freq is in samples a second on each processor.
-	Freq float64
-	// Stack is the number of copied stack bytes; 0: MostStack, if memory permits.
-	Stack int
-	// Rings bounds the locked bytes of all processors' buffers; 0: 128 MiB.
-	Rings int
-	// NoKernel omits kernel frames.
-	NoKernel bool
-	// UserChains requests the return addresses that the kernel finds along the frame pointers ([Record.Chain]).
+	Freq     float64 // samples per second on each CPU
+	Stack    int     // copied stack bytes; 0: MostStack if memory permits
+	Rings    int     // bound of the locked bytes of all rings; 0: 128 MiB
+	NoKernel bool    // omit kernel frames
+	// UserChains adds return addresses that the kernel finds by frame pointers ([Record.Chain]).
 	UserChains bool
-	// Tasks requests records of creation and end of threads; Programs, of names and mapped code; Switches, of switches.
+	// Tasks adds records of creations and exits of threads, Programs of names and mapped code, Switches of
+	// switches.
 	Tasks, Programs, Switches bool
 }
 
-// Reader samples all online processors. Not safe for concurrent use.
+// Reader samples all online CPUs. Not safe for concurrent use.
 type Reader struct {
 	opts                  Options
 	rings                 []*ring
@@ -64,19 +61,19 @@ type Reader struct {
 	missed                missed
 	throttled             int64
 	isTarget              func(pid int) bool
-	online                string                 // processors, as the kernel lists them
+	online                string                 // CPUs, as the kernel lists them
 	listProcessors        func() (string, error) // for tests
 
-	threads   map[int][]int // events by thread; nil: all threads of each processor are sampled
-	ringBytes int           // bytes of a ring where descendants are recorded; 0: samples are taken
+	threads   map[int][]int // events by thread; nil: sampling by CPU
+	ringBytes int           // bytes of a ring of descendants' records; 0: samples are taken
 	paused    bool
 	shorter   int // copied stack bytes; 0: the most
 
-	changed, periodBefore int64 // time of the last SetFreq, CLOCK_MONOTONIC ns; the period until then, ns
-	varied                int64 // time of the last change of the periods, CLOCK_MONOTONIC ns
+	freqSetAt, periodBefore int64 // time of the last SetFreq, CLOCK_MONOTONIC ns; earlier period, ns
+	variedAt                int64 // last change of the periods, CLOCK_MONOTONIC ns
 }
 
-// Open begins to sample. The error is [ErrDenied] or [ErrUnsupported] with its cause.
+// Open begins to sample. Errors: [ErrDenied] or [ErrUnsupported], with its cause.
 func Open(o Options) (*Reader, error) {
 	return openWithin(&Reader{opts: o})
 }
@@ -98,21 +95,21 @@ func openWithin(r *Reader) (*Reader, error) {
 	}
 }
 
-// Period gives the CPU time of each sample, ns.
+// Period returns the CPU time per sample, ns.
 func (r *Reader) Period() int64 { return r.opts.periodNS() }
 
-// Freq gives the samples a second on each processor.
+// Freq returns the samples per second on each CPU.
 func (r *Reader) Freq() float64 { return r.opts.Freq }
 
 // PeriodAt is [Reader.Period] at an earlier time, CLOCK_MONOTONIC ns. It knows only the last SetFreq.
 func (r *Reader) PeriodAt(at int64) int64 {
-	if at < r.changed {
+	if at < r.freqSetAt {
 		return r.periodBefore
 	}
 	return r.Period()
 }
 
-// SetFreq changes the samples a second, and begins a period on each processor. It reports false if the kernel refuses.
+// SetFreq sets the samples per second, and begins a period on each CPU. It returns false if the kernel refuses.
 func (r *Reader) SetFreq(hz float64) bool {
 	before := r.opts
 	r.opts.Freq = hz
@@ -121,26 +118,26 @@ func (r *Reader) SetFreq(hz float64) bool {
 		_ = r.setPeriods() // no further remedy
 		return false
 	}
-	r.periodBefore, r.changed = before.periodNS(), procmem.Now()
+	r.periodBefore, r.freqSetAt = before.periodNS(), procmem.Now()
 	return true
 }
 
-// A period is drawn every varyEvery ns, at most 1/varyShare from the nominal one. A drawing costs one system call and,
-// on average, half a sample of each processor.
+// A period is drawn every varyEvery ns, at most 1/varyShare from the nominal one. A drawing costs one system call
+// and, on average, half a sample per CPU.
 const (
 	varyEvery = 1e9
 	varyShare = 8
 )
 
-// VaryPeriods draws new periods of sampling if it is time, so that samples do not keep step with a program that
-// repeats itself: the kernel's timer has a constant period, in the frequency mode of a software clock as well
-// (kernel/events/core.c, perf_swevent_init_hrtimer). [Reader.Period] remains the mean.
+// VaryPeriods draws new periods if it is time, so that samples do not keep step with a periodic program: the
+// kernel's timer has a constant period, in a software clock's frequency mode too (kernel/events/core.c,
+// perf_swevent_init_hrtimer). [Reader.Period] remains the mean.
 func (r *Reader) VaryPeriods(now int64) {
-	if now-r.varied < varyEvery {
+	if now-r.variedAt < varyEvery {
 		return
 	}
-	_ = r.setPeriods() // what is refused keeps its period
-	r.varied = now
+	_ = r.setPeriods() // an event that refuses keeps its period
+	r.variedAt = now
 }
 
 func (r *Reader) setPeriods() bool {
@@ -148,8 +145,8 @@ func (r *Reader) setPeriods() bool {
 	for _, g := range r.rings {
 		switch {
 		case r.PerThread():
-		case g.short >= 0:
-			ok = procmem.SetPeriod(g.short, r.opts.drawnPeriod()) == nil && ok
+		case g.shortEvent >= 0:
+			ok = procmem.SetPeriod(g.shortEvent, r.opts.drawnPeriod()) == nil && ok
 		default:
 			ok = procmem.SetPeriod(g.fd, r.opts.drawnPeriod()) == nil && ok
 		}
@@ -171,28 +168,28 @@ func (o *Options) drawnPeriod() uint64 {
 	return nominal - nominal/varyShare + rand.Uint64N(nominal/(varyShare/2)+1)
 }
 
-// TimeToFull gives the least time until a ring is full, ns.
+// TimeToFull returns the least time until a ring is full, ns.
 func (r *Reader) TimeToFull() int64 { return ringRecords * (r.Period() - r.Period()/varyShare) }
 
-// Stack gives the greatest number of copied stack bytes.
+// Stack returns the most stack bytes copied.
 func (r *Reader) Stack() int { return r.opts.Stack }
 
-// Samples gives the number of samples.
+// Samples returns the number of samples.
 func (r *Reader) Samples() int64 { return r.samples }
 
-// ParseOnly selects the processes whose samples are parsed. nil: all.
+// ParseOnly selects the processes whose samples are parsed; nil: all.
 func (r *Reader) ParseOnly(pid func(pid int) bool) { r.rec.want = pid }
 
-// Lost gives the number of lost records.
+// Lost returns the number of lost records.
 func (r *Reader) Lost() int64 { return r.lost }
 
-// Broken gives the number of malformed records.
+// Broken returns the number of malformed records.
 func (r *Reader) Broken() int64 { return r.broken }
 
-// Throttled gives how often the kernel throttled sampling.
+// Throttled returns how often the kernel throttled sampling.
 func (r *Reader) Throttled() int64 { return r.throttled }
 
-// Drain passes the records since the last call, each processor's in order. A record is valid until take returns.
+// Drain passes the records since the last call, in order per CPU. A record is valid until take returns.
 func (r *Reader) Drain(take func(*Record)) {
 	for _, g := range r.rings {
 		if !g.drain(&r.rec, g.head(), func(rec *Record) { r.count(g, rec, take) }) {
@@ -201,8 +198,8 @@ func (r *Reader) Drain(take func(*Record)) {
 	}
 }
 
-// DrainTasksFirst is Drain that first passes creations, ends, names and mappings of all processors to tasks, then the
-// other records to take.
+// DrainTasksFirst first passes creations, exits, names and mappings of all CPUs to tasks, then the other records
+// to take.
 func (r *Reader) DrainTasksFirst(tasks, take func(*Record)) {
 	heads := r.heads[:0]
 	for _, g := range r.rings {
@@ -243,7 +240,7 @@ func (r *Reader) count(g *ring, rec *Record, take func(*Record)) {
 	take(rec)
 }
 
-// Check opens rings again after processors were added or removed. It reports whether all are sampled.
+// Check reopens the rings after CPUs were added or removed. It reports whether all are sampled.
 func (r *Reader) Check() bool {
 	if r.listProcessors == nil && r.sameProcessors() {
 		return true
@@ -253,7 +250,7 @@ func (r *Reader) Check() bool {
 		return err == nil
 	}
 	tids, shorter := slices.Collect(maps.Keys(r.threads)), r.shorter
-	r.Close() // first: both would take twice the locked memory
+	r.Close() // before openAll: both would take twice the locked memory
 	if r.openAll() != nil {
 		return false
 	}
@@ -269,7 +266,7 @@ func (r *Reader) Check() bool {
 // Pause stops sampling until Resume.
 func (r *Reader) Pause() { r.control(unix.PERF_EVENT_IOC_DISABLE) }
 
-// Resume ends a pause. Earlier records are dropped.
+// Resume ends a pause and drops earlier records.
 func (r *Reader) Resume() {
 	r.Drain(func(*Record) {})
 	r.control(unix.PERF_EVENT_IOC_ENABLE)
@@ -278,9 +275,9 @@ func (r *Reader) Resume() {
 func (r *Reader) control(request uint) {
 	r.paused = request == unix.PERF_EVENT_IOC_DISABLE
 	for _, g := range r.rings {
-		_ = unix.IoctlSetInt(g.fd, request, 0) // own event
-		if g.short >= 0 {
-			_ = unix.IoctlSetInt(g.short, request, 0)
+		_ = unix.IoctlSetInt(g.fd, request, 0)
+		if g.shortEvent >= 0 {
+			_ = unix.IoctlSetInt(g.shortEvent, request, 0)
 		}
 	}
 	for _, fds := range r.threads {
@@ -309,9 +306,9 @@ func (r *Reader) openAll() error {
 	attr, pid := r.opts.attr(), -1
 	switch {
 	case r.ringBytes != 0:
-		attr, pid = r.opts.descendantsHolder(), os.Getpid()
+		attr, pid = r.opts.descendantsRingOwner(), os.Getpid()
 	case r.PerThread():
-		attr, pid = r.opts.holder(), os.Getpid()
+		attr, pid = r.opts.ringOwner(), os.Getpid()
 	}
 	for _, cpu := range parseCPUs(online) {
 		g, err := openRing(&attr, pid, cpu, r.ringBytesWanted())
@@ -331,16 +328,13 @@ func (r *Reader) openAll() error {
 	return nil
 }
 
-// besideStack bounds the rest of a sample's record, in bytes.
-const besideStack = 2 << 10
+const besideStack = 2 << 10 // bound of the rest of a sample's record, bytes
 
-// ringRecords is the least number of samples in a ring.
-const ringRecords = 32
+const ringRecords = 32 // least number of samples in a ring
 
-// mostRings bounds the locked bytes of all rings.
-const mostRings = 128 << 20
+const mostRings = 128 << 20 // default bound of the locked bytes of all rings
 
-// stackWithin gives the most stack bytes of a sample such that the rings of all processors need at most memory bytes.
+// stackWithin returns the most stack bytes per sample with which the rings of all CPUs fit into memory bytes.
 func stackWithin(processors, memory int) int {
 	n := MostStack
 	for n > LeastStack && ringSize(n)*processors > memory {
@@ -353,7 +347,7 @@ func ringSize(stack int) int {
 	return 1 << bits.Len(uint((stack+besideStack)*ringRecords-1))
 }
 
-// A period, unlike a frequency, is not adjusted by the kernel.
+// attr sets a period: unlike a frequency, the kernel does not adjust it.
 func (o *Options) attr() unix.PerfEventAttr {
 	a := unix.PerfEventAttr{
 		Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_CPU_CLOCK, Sample: o.drawnPeriod(),
@@ -399,7 +393,7 @@ func (r *Reader) processors() (string, error) {
 	return onlineCPUs()
 }
 
-// online has a list of processors, such as 0-3,6.
+// online lists CPUs, such as 0-3,6.
 const online = "/sys/devices/system/cpu/online"
 
 func onlineCPUs() (string, error) {
@@ -407,15 +401,15 @@ func onlineCPUs() (string, error) {
 	return strings.TrimSpace(string(b)), err
 }
 
-// sameProcessors reports whether the list of processors is unchanged; false also if it is long. It does not enter the
-// Go scheduler.
+// sameProcessors reports whether the list of CPUs is unchanged; false also if it is long. It does not enter the Go
+// scheduler.
 func (r *Reader) sameProcessors() bool {
 	var buf [128]byte
 	b, err := procmem.ReadSmall(online, buf[:])
 	return err == nil && len(b) < len(buf) && string(bytes.TrimSpace(b)) == r.online
 }
 
-// mostCPUs bounds processor ids (CONFIG_NR_CPUS ≤ 8,192).
+// mostCPUs bounds CPU ids (CONFIG_NR_CPUS ≤ 8,192).
 const mostCPUs = 1 << 13
 
 func parseCPUs(list string) []int {
@@ -434,7 +428,7 @@ func parseCPUs(list string) []int {
 	return cpus
 }
 
-// Usable reports whether the sample can be walked: it has user registers.
+// Usable reports whether the sample has user registers, so that it can be walked.
 func (r *Record) Usable() bool {
 	return r.HasRegs && r.Regs.Arch != frames.ArchUnknown && r.Regs.SP() != 0
 }

@@ -10,10 +10,10 @@ import (
 
 // Registers by perf's numbers (arch/{x86,arm64}/include/uapi/asm/perf_regs.h).
 const (
-	// ax, bx, cx, dx, si, di, bp, sp, ip, and r8 to r15.
+	// x86Mask: ax, bx, cx, dx, si, di, bp, sp, ip, and r8 to r15.
 	x86Mask = 1<<9 - 1 | 0xff<<16
 	x86Regs = 17
-	// x0 to x30, sp, pc.
+	// arm64Mask: x0 to x30, sp, pc.
 	arm64Mask = 1<<33 - 1
 	arm64Regs = 33
 )
@@ -27,13 +27,13 @@ func hostRegs(arch string) (mask uint64, n int) {
 	return x86Mask, x86Regs
 }
 
-// x86Order gives the DWARF numbers: ax to sp, then r8 to r15.
+// x86Order has the DWARF numbers of ax to sp, then r8 to r15.
 var x86Order = [...]uint8{
 	frames.X86RAX, frames.X86RBX, frames.X86RCX, frames.X86RDX, frames.X86RSI, frames.X86RDI, frames.X86RBP, frames.X86RSP,
 	8, 9, 10, 11, 12, 13, 14, 15,
 }
 
-// setRegs sets registers. Precondition: b has numRegs of them.
+// setRegs sets registers. Precondition: b has numRegs words.
 func setRegs(to *frames.Regs, b []byte) {
 	if numRegs == arm64Regs {
 		setARM64(to, b)
@@ -52,7 +52,7 @@ func setX86(to *frames.Regs, b []byte) {
 	}
 }
 
-// signatureBits is where pointer authentication signs a code pointer
+// signatureBits are the bits of a code pointer used by pointer authentication
 // (Documentation/arch/arm64/pointer-authentication.rst).
 const signatureBits = 0x7f << 48
 

@@ -19,16 +19,16 @@ const (
 )
 
 type ring struct {
-	fd    int
-	short int // event of [Reader.CopyShorter]; -1: none
-	cpu   int
-	mem   []byte // the mapping, with its first page; nil: closed
-	data  []byte // the ring, a power of two
-	wrap  []byte // a record that wraps at the end of the ring
-	share share
+	fd         int
+	shortEvent int // event of [Reader.CopyShorter], −1: none
+	cpu        int
+	mem        []byte // mapping, with its first page; nil: closed
+	data       []byte // ring, a power of two
+	wrap       []byte // copy of a record that wraps
+	share      share
 }
 
-// openRing opens an event on a processor, and maps its ring of size bytes, a power of two. pid −1: of all threads.
+// openRing opens an event on a CPU and maps its ring of size bytes, a power of two. pid −1: all threads.
 func openRing(attr *unix.PerfEventAttr, pid, cpu, size int) (*ring, error) {
 	fd, err := unix.PerfEventOpen(attr, pid, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
 	if err != nil {
@@ -37,10 +37,10 @@ func openRing(attr *unix.PerfEventAttr, pid, cpu, size int) (*ring, error) {
 	page := unix.Getpagesize()
 	mem, err := unix.Mmap(fd, 0, page+size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	if err != nil {
-		_ = unix.Close(fd) // unwritten
+		_ = unix.Close(fd)
 		return nil, fmt.Errorf("%w: %d KiB for processor %d: %w", errNoRoom, size>>10, cpu, err)
 	}
-	return &ring{fd: fd, short: -1, cpu: cpu, mem: mem, data: mem[page:], wrap: make([]byte, largest)}, nil
+	return &ring{fd: fd, shortEvent: -1, cpu: cpu, mem: mem, data: mem[page:], wrap: make([]byte, largest)}, nil
 }
 
 func (g *ring) close() {
@@ -54,7 +54,8 @@ func (g *ring) close() {
 
 func (g *ring) head() uint64 { return procmem.LoadShared(g.mem, offHead) }
 
-// drain passes the records up to head, and releases their room; false if one was malformed: then the rest is dropped.
+// drain passes the records up to head and releases their room. At a malformed record it drops the rest and returns
+// false.
 func (g *ring) drain(r *Record, head uint64, take func(*Record)) (ok bool) {
 	tail := procmem.LoadShared(g.mem, offTail)
 	tail, ok = walkRing(g.data, g.wrap, head, tail, allTypes, r, take)
@@ -72,7 +73,7 @@ const (
 	taskTypes = 1<<typeComm | 1<<typeExit | 1<<typeFork | 1<<typeMmap2
 )
 
-// walkRing passes the records between tail and head whose type is in the set types, and gives where it ended.
+// walkRing passes the records from tail to head whose type is in the set types. It returns where it ended.
 func walkRing(data, wrap []byte, head, tail, types uint64, r *Record, take func(*Record)) (end uint64, ok bool) {
 	size := uint64(len(data))
 	if head-tail > size || head%headerLen != 0 || tail%headerLen != 0 {
@@ -80,7 +81,7 @@ func walkRing(data, wrap []byte, head, tail, types uint64, r *Record, take func(
 	}
 	for tail != head {
 		at := tail & (size - 1)
-		h := word(data[at:]) // aligned to eight: a header does not wrap
+		h := word(data[at:]) // 8-aligned: a header does not wrap
 		n := h >> 48
 		if n < headerLen || n%headerLen != 0 || n > head-tail {
 			return head, false

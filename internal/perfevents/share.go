@@ -6,26 +6,26 @@ import "math"
 
 // # Lost samples of the targets
 //
-// A record of lost samples does not name their processes. The targets' share is taken to be that of the ring's latest
-// samples, shareOf to twice as many.
+// A record of lost samples does not name their processes. The targets' share is assumed to be that of the ring's
+// latest shareOf to 2·shareOf samples.
 
 const shareOf = 256
 
-// share counts the latest samples of a ring, and those of the targets.
-type share struct{ all, own float64 }
+// share counts the latest samples of a ring: all, and those of the targets.
+type share struct{ all, targets float64 }
 
-func (s *share) sampled(own bool) {
-	if s.all++; own {
-		s.own++
+func (s *share) sampled(target bool) {
+	if s.all++; target {
+		s.targets++
 	}
 	if s.all >= 2*shareOf {
-		s.all, s.own = s.all/2, s.own/2
+		s.all, s.targets = s.all/2, s.targets/2
 	}
 }
 
-// missed counts lost samples: the targets' estimated part, and those of rings without a known share.
+// missed counts lost samples: the targets' estimated part, and those of rings with unknown share.
 type missed struct {
-	own     float64
+	targets float64
 	unknown int64
 }
 
@@ -34,10 +34,10 @@ func (m *missed) add(s *share, lost int64) {
 		m.unknown += lost
 		return
 	}
-	m.own += float64(lost) * s.own / s.all
+	m.targets += float64(lost) * s.targets / s.all
 }
 
-// SetTargets selects the processes that LostOfTargets counts. nil: all.
+// SetTargets selects the processes of LostOfTargets; nil: all.
 func (r *Reader) SetTargets(pid func(pid int) bool) { r.isTarget = pid }
 
 // LostOfTargets estimates the lost samples of the targets.
@@ -46,5 +46,5 @@ func (r *Reader) LostOfTargets() int64 {
 	if known == 0 {
 		return r.lost
 	}
-	return int64(math.Round(r.missed.own / float64(known) * float64(r.lost)))
+	return int64(math.Round(r.missed.targets / float64(known) * float64(r.lost)))
 }

@@ -12,17 +12,16 @@ import (
 
 // # Shorter copies
 //
-// A copy of a stack ends at the latest where the mapped stack ends. A stack in a heap, such as a goroutine's, has no
-// such end, so that all bytes are copied. Where less suffices, a second event samples with shorter copies into the ring
-// of the first. The first then has a period of a year, but still reports creations and mappings.
+// A copy ends at the latest at the end of the mapped stack. A stack in a heap, such as a goroutine's, has none
+// near, so all bytes are copied. Where less suffices, a second event with shorter copies samples into the first
+// one's ring. The first then has a period of a year, but still reports creations and mappings.
 
-// never is a period of a year, ns.
-const never = 365 * 24 * 3600 * 1e9
+const never = 365 * 24 * 3600 * 1e9 // a period of a year, ns
 
-// lengths are the possible shorter copies, in bytes: with each, a record takes a power of two.
+// lengths are the shorter copies, in bytes: each makes a record a power of two.
 var lengths = [...]int{LeastStack, 16<<10 - besideStack, 32<<10 - besideStack}
 
-// LengthFor gives the shortest possible copy of at least n bytes; 0: the longest.
+// LengthFor returns the shortest copy of at least n bytes; 0: the longest.
 func (r *Reader) LengthFor(n int) int {
 	for _, length := range lengths {
 		if n <= length && length < r.opts.Stack {
@@ -32,11 +31,11 @@ func (r *Reader) LengthFor(n int) int {
 	return 0
 }
 
-// Shorter gives the number of copied stack bytes; 0: the longest, [Reader.Stack].
+// Shorter returns the copied stack bytes; 0: the longest, [Reader.Stack].
 func (r *Reader) Shorter() int { return r.shorter }
 
-// CopyShorter sets the number of copied stack bytes; 0: the longest. It reports false if the kernel refuses.
-// Preconditions: not PerThread; n is 0 or a result of LengthFor.
+// CopyShorter sets the copied stack bytes; 0: the longest. It returns false if the kernel refuses. Preconditions:
+// not PerThread; n is 0 or a result of LengthFor.
 func (r *Reader) CopyShorter(n int) bool {
 	if n == r.shorter {
 		return true
@@ -48,13 +47,13 @@ func (r *Reader) CopyShorter(n int) bool {
 	if r.shorter = n; !ok {
 		r.shorter = 0
 		for _, g := range r.rings {
-			_ = g.copyShorter(&r.opts, 0, r.paused) // no further remedy
+			_ = g.copyShorter(&r.opts, 0, r.paused)
 		}
 	}
 	return ok
 }
 
-// copyShorter is [Reader.CopyShorter] for a ring. paused reports that sampling is paused.
+// copyShorter is [Reader.CopyShorter] for a ring.
 func (g *ring) copyShorter(o *Options, n int, paused bool) bool {
 	if g.dropShorter(); n == 0 {
 		return procmem.SetPeriod(g.fd, o.drawnPeriod()) == nil
@@ -66,7 +65,7 @@ func (g *ring) copyShorter(o *Options, n int, paused bool) bool {
 	if err != nil {
 		return false
 	}
-	g.short = fd
+	g.shortEvent = fd
 	if unix.IoctlSetInt(fd, unix.PERF_EVENT_IOC_SET_OUTPUT, g.fd) != nil || procmem.SetPeriod(g.fd, never) != nil {
 		return false
 	}
@@ -74,14 +73,14 @@ func (g *ring) copyShorter(o *Options, n int, paused bool) bool {
 }
 
 func (g *ring) dropShorter() {
-	if g.short >= 0 {
-		_ = unix.Close(g.short) // unwritten
-		g.short = -1
+	if g.shortEvent >= 0 {
+		_ = unix.Close(g.shortEvent)
+		g.shortEvent = -1
 	}
 }
 
-// longest reports whether a sample has the most stack bytes. The kernel asks for less at the end of the user address
-// space, too.
+// longest reports whether a sample has the most stack bytes. At the end of the user address space, too, the kernel
+// asks for less.
 func (r *Reader) longest(asked int) bool {
 	return asked >= r.opts.Stack || asked > 0 && !slices.Contains(lengths[:], asked)
 }

@@ -94,7 +94,7 @@ func TestShorterCopiesStayShortOnNewProcessors(t *testing.T) {
 	rings := r.rings
 	r.Close()
 	for _, g := range rings {
-		if g.short >= 0 {
+		if g.shortEvent >= 0 {
 			t.Errorf("processor %d: an event is open", g.cpu)
 		}
 	}

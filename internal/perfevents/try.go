@@ -10,17 +10,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrSilent means that events are permitted, but give no samples.
+// ErrSilent means that events are permitted but give no samples.
 var ErrSilent = errors.New("perf events are allowed, but no samples came")
 
-// tryFor bounds the CPU time of the trial, ns: some periods of a timer of 10 ms.
+// tryFor bounds the trial's CPU time, ns: some periods of a timer of 10 ms.
 const (
 	tryFreq = 9973
 	tryFor  = 30e6
 )
 
-// Try reports whether the kernel gives samples that can be walked, mostly in 0.1 ms. The error is [ErrDenied],
-// [ErrUnsupported] or [ErrSilent].
+// Try reports whether the kernel gives samples that can be walked, mostly in 0.1 ms. Errors: [ErrDenied],
+// [ErrUnsupported], [ErrSilent].
 func Try() error {
 	r, err := Open(Options{Freq: tryFreq, NoKernel: true, Stack: LeastStack}) // the kernel clears all of a larger ring
 	if err != nil {
@@ -59,6 +59,6 @@ func try(r *Reader) error {
 
 func threadCPU() int64 {
 	var ts unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts) // since Linux 2.6.12
+	_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts)
 	return ts.Nano()
 }

@@ -15,18 +15,17 @@ import (
 	"prywalk/internal/safeopen"
 )
 
-// Check reports whether pid is a process whose threads have user-space stacks; permission is not checked. root is the
-// mount point of the proc file system ("/proc"). The error is an [*Error].
+// Check reports whether pid is a process with user-space stacks; permission is not checked. root is the mount
+// point of the proc file system ("/proc"). The error is an [*Error].
 func Check(root string, pid int) (*Status, error) { return proc(root).check(pid) }
 
-// check is [Check] for one proc file system.
 func (p proc) check(pid int) (*Status, error) {
 	if pid <= 0 {
 		return nil, &Error{PID: pid, Kind: refusal.Gone, Cause: "not a process number", Next: "give a number above 0"}
 	}
 	s, err := p.status(pid)
 	if err != nil {
-		return nil, p.hidden(pid, err)
+		return nil, p.hiddenOrGone(pid, err)
 	}
 	switch {
 	case s.Tgid != pid:
@@ -42,8 +41,8 @@ func (p proc) check(pid int) (*Status, error) {
 	return s, nil
 }
 
-// hidden distinguishes a process that /proc hides (mount option hidepid) from one that does not exist.
-func (p proc) hidden(pid int, err error) error {
+// hiddenOrGone tells a process that /proc hides (mount option hidepid) from a missing one.
+func (p proc) hiddenOrGone(pid int, err error) error {
 	if p != procFS || !errors.Is(err, refusal.Gone) {
 		return err
 	}
@@ -56,7 +55,7 @@ func (p proc) hidden(pid int, err error) error {
 	return err
 }
 
-// comm gives a process's name as ps shows it.
+// comm returns a process's name as ps shows it, "?" if it has ended.
 func (p proc) comm(pid int) string {
 	text, err := os.ReadFile(p.path(pid, "comm"))
 	if err != nil {
@@ -72,8 +71,7 @@ func trimNewline(b []byte) []byte {
 	return b
 }
 
-// liveThread gives a thread that has not ended in a process whose first thread has (by pthread_exit); 0 if there is
-// none.
+// liveThread returns a live thread of a process whose first thread has ended (by pthread_exit); 0: none.
 func (p proc) liveThread(pid int) int {
 	entries, err := os.ReadDir(p.path(pid, "task"))
 	if err != nil {
@@ -91,7 +89,7 @@ func (p proc) liveThread(pid int) int {
 	return 0
 }
 
-// ELF identification, System V ABI, figure 4-4 and 4-5.
+// System V ABI, figures 4-4 and 4-5.
 const (
 	elfMagic   = "\x7fELF"
 	elfClass64 = 2
@@ -99,25 +97,25 @@ const (
 	machARM64  = 183
 )
 
-// machine reads e_machine of a process's program. The error is an [*Error] of [refusal.Not64Bit] if it is not
-// supported.
+// machine returns e_machine of a process's program. If it is unsupported, the error is an [*Error] of
+// [refusal.Not64Bit].
 func (p proc) machine(pid, tid int) (uint16, error) {
 	var o safeopen.Opener
 	f, err := o.Open(safeopen.Request{Path: p.path(tid, "exe"), Kernel: true})
 	if err != nil {
 		return 0, p.explain(pid, err)
 	}
-	defer func() { _ = f.Close() }() // only read
+	defer func() { _ = f.Close() }()
 	var h [20]byte
 	if _, err := f.ReadAt(h[:], 0); err != nil || string(h[:4]) != elfMagic {
 		return 0, fmt.Errorf("process %d: its program is not an ELF file; is another loader at work?", pid)
 	}
 	m := binary.LittleEndian.Uint16(h[18:])
-	return m, supported(pid, h[4], m)
+	return m, checkSupported(pid, h[4], m)
 }
 
-// supported gives an error for 32-bit and x32 programs and other architectures.
-func supported(pid int, class byte, machine uint16) error {
+// checkSupported returns an error for 32-bit and x32 programs and for other architectures.
+func checkSupported(pid int, class byte, machine uint16) error {
 	if class == elfClass64 && (machine == machX86_64 || machine == machARM64) {
 		return nil
 	}

@@ -70,12 +70,12 @@ func TestProgramsOf32BitsAreRefused(t *testing.T) {
 	}{
 		{1, 3, "32-bit"}, {1, 40, "32-bit"}, {1, machX86_64, "x32"}, {2, 243, "machine 243"},
 	} {
-		e := wantKind(t, supported(1, c.class, c.machine), refusal.Not64Bit)
+		e := wantKind(t, checkSupported(1, c.class, c.machine), refusal.Not64Bit)
 		if !strings.Contains(e.Cause, c.want) {
 			t.Errorf("%d/%d: %s", c.class, c.machine, e.Cause)
 		}
 	}
-	if err := supported(1, elfClass64, machARM64); err != nil {
+	if err := checkSupported(1, elfClass64, machARM64); err != nil {
 		t.Error(err)
 	}
 }

@@ -8,17 +8,17 @@ import (
 	"prywalk/internal/refusal"
 )
 
-// Error is the reason why a process cannot be sampled, with the next step. Its text is one line.
+// Error is why a process cannot be sampled, with the next step. Its text is one line.
 type Error struct {
 	PID   int
 	Kind  refusal.Reason
-	Cause string // what prevents it
-	Next  string // smallest step that helps; "" if there is none
-	Err   error  // the kernel's error, if any
-	Gate  *Gate  // the check that failed; nil: inferred
+	Cause string // the obstacle
+	Next  string // smallest step that helps, or ""
+	Err   error  // the kernel's error, or nil
+	Gate  *Gate  // the failed check; nil: inferred
 }
 
-// Error gives cause and next step in one line.
+// Error returns cause and next step in one line.
 func (e *Error) Error() string {
 	if e.Next == "" {
 		return fmt.Sprintf("process %d: %s", e.PID, e.Cause)
@@ -26,7 +26,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("process %d: %s; %s", e.PID, e.Cause, e.Next)
 }
 
-// Unwrap gives the reason, for [errors.Is], and the kernel's error.
+// Unwrap returns the reason, for [errors.Is], and the kernel's error.
 func (e *Error) Unwrap() []error {
 	if e.Err == nil {
 		return []error{e.Kind}

@@ -13,9 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Explain gives the reason for the kernel's refusal: err is an error of ptrace, process_vm_readv or a file below
-// /proc/PID (EPERM, EACCES, ESRCH, ENOENT). The result is an [*Error] with cause and next step, or err if it is about
-// something else.
+// Explain returns the reason of the kernel's refusal. err is from ptrace, process_vm_readv or a file below
+// /proc/PID (EPERM, EACCES, ESRCH, ENOENT). The result is an [*Error], or err if it has another cause.
 func Explain(pid int, err error) error { return procFS.explain(pid, err) }
 
 func (p proc) explain(pid int, err error) error {
@@ -46,7 +45,7 @@ func (p proc) explain(pid int, err error) error {
 	return g.denied(err)
 }
 
-// denied gives the first failed gate as an error.
+// denied returns the first failed gate as an error.
 func (g *gatekeeper) denied(err error) *Error {
 	for _, gate := range g.all() {
 		if !gate.OK {
@@ -69,7 +68,7 @@ func (g *gatekeeper) denied(err error) *Error {
 	return e
 }
 
-// label gives the target's label of the security module (AppArmor, SELinux).
+// label returns the target's security label (AppArmor, SELinux).
 func (g *gatekeeper) label() string {
 	text, err := os.ReadFile(g.proc.path(g.pid, "attr/current"))
 	label := strings.Trim(string(text), "\x00\n ")
@@ -79,7 +78,7 @@ func (g *gatekeeper) label() string {
 	return fmt.Sprintf(" (label %.100q)", label)
 }
 
-// IsDenied reports whether the kernel refused: for a missing right, or a missing system call.
+// IsDenied reports whether a right or a system call is missing.
 func IsDenied(err error) bool {
 	return errors.Is(err, os.ErrPermission) || errors.Is(err, refusal.Denied) || errors.Is(err, unix.ENOSYS)
 }

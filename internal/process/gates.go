@@ -16,19 +16,17 @@ import (
 
 // Gate is one of the kernel's checks for access to another process (ptrace(2), "Ptrace access mode checking").
 type Gate struct {
-	Name string // one or two words, such as "user" or "yama"
-	// OK: the check passes, as far as can be seen.
-	OK      bool
-	Unknown bool   // OK is a guess: the check's input cannot be read
+	Name    string // such as "user" or "yama"
+	OK      bool   // the check passes, as far as can be seen
+	Unknown bool   // OK is a guess, as the check's input is unreadable
 	Detail  string // finding
-	Remedy  string // smallest step that helps, if not OK
-	// Command is a command for that step; "" if there is none.
-	Command string
-	// Needs are the capabilities that Command adds with setcap, 0 for another command.
+	Remedy  string // smallest step that helps
+	Command string // a command for that step, or ""
+	// Needs are the capabilities that Command adds by setcap; 0: it does something else.
 	Needs uint64
 }
 
-// Next gives remedy and command in one text.
+// Next returns remedy and command in one text.
 func (g *Gate) Next() string {
 	command := g.Command
 	if g.Needs != 0 {
@@ -43,7 +41,7 @@ func (g *Gate) Next() string {
 	return g.Remedy + ", or: " + command
 }
 
-// gatekeeper holds the input of the gates: the two processes and the proc file system.
+// gatekeeper holds the input of the gates.
 type gatekeeper struct {
 	proc   proc
 	pid    int
@@ -51,8 +49,8 @@ type gatekeeper struct {
 	target *Status
 }
 
-// Gates evaluates the kernel's checks for access by prywalk to a process, in the kernel's order. root is the mount
-// point of the proc file system ("/proc"). The error is an [*Error] if there is no such process.
+// Gates evaluates the kernel's checks for access to a process, in the kernel's order. root is the mount point of
+// the proc file system ("/proc"). The error is an [*Error] if there is no such process.
 func Gates(root string, pid int) ([]Gate, error) {
 	g, err := newGatekeeper(proc(root), pid)
 	if err != nil {
@@ -79,7 +77,7 @@ func (g *gatekeeper) all() []Gate {
 	}
 }
 
-// privileged reports whether prywalk has CAP_SYS_PTRACE, which overrides most checks.
+// privileged reports CAP_SYS_PTRACE, which overrides most checks.
 func (g *gatekeeper) privileged() bool { return g.self.Has(unix.CAP_SYS_PTRACE) }
 
 // withCapabilities adds the step that gives prywalk the capabilities for other users' processes.
@@ -104,8 +102,8 @@ func (g *gatekeeper) withCapabilities(gate Gate) Gate {
 	return gate
 }
 
-// files: /proc/PID/syscall and mem belong to the process's user, and CAP_SYS_PTRACE does not override their mode.
-// Determined by opening one.
+// files opens /proc/PID/syscall: it and mem belong to the process's user, and CAP_SYS_PTRACE does not override
+// their mode.
 func (g *gatekeeper) files() Gate {
 	gate := Gate{Name: "proc files", OK: true, Detail: "no restriction"}
 	f, err := os.Open(g.proc.path(g.pid, "syscall"))
@@ -229,8 +227,8 @@ func (g *gatekeeper) initialNamespace() bool {
 	return err != nil || len(f) == 3 && f[0] == "0" && f[1] == "0" && f[2] == "4294967295"
 }
 
-// YamaScope reads kernel.yama.ptrace_scope; false, meaning 0, if it does not exist or is unreadable. root is the mount
-// point of the proc file system.
+// YamaScope reads kernel.yama.ptrace_scope; false, meaning 0, if it does not exist or is unreadable. root is the
+// mount point of the proc file system.
 func YamaScope(root string) (int, bool) {
 	text, err := os.ReadFile(filepath.Join(root, "sys/kernel/yama/ptrace_scope"))
 	if err != nil {

@@ -13,10 +13,10 @@ import (
 // Capability is a capability that prywalk uses (capabilities(7)).
 type Capability struct {
 	Bit  int
-	Name string // as for setcap and container engines, without cap_
+	Name string // without cap_, as for setcap and container engines
 }
 
-// Capabilities lists them in the order of a remedy.
+// Capabilities are in the order of a remedy.
 var Capabilities = []Capability{
 	{unix.CAP_SYS_PTRACE, "sys_ptrace"},
 	{unix.CAP_DAC_READ_SEARCH, "dac_read_search"},
@@ -27,13 +27,12 @@ var Capabilities = []Capability{
 	{unix.CAP_BPF, "bpf"},
 }
 
-// OtherUsers are the capabilities for processes of other users: CAP_SYS_PTRACE overrides the ptrace access check,
-// CAP_DAC_READ_SEARCH the mode of files below /proc that belong to the process's user (/proc/PID/syscall,
-// /proc/PID/mem).
+// OtherUsers are the capabilities for other users' processes: CAP_SYS_PTRACE overrides the ptrace access check,
+// CAP_DAC_READ_SEARCH the mode of the user's /proc files (/proc/PID/syscall, /proc/PID/mem).
 const OtherUsers = uint64(1<<unix.CAP_SYS_PTRACE | 1<<unix.CAP_DAC_READ_SEARCH)
 
-// Grant gives the command that adds capabilities to prywalk's file. setcap replaces the file's capabilities, so the
-// command lists those too.
+// Grant returns the command that adds capabilities to prywalk's file. It repeats the present ones, which setcap
+// replaces.
 func (s *Status) Grant(bits uint64) string {
 	var names []string
 	for _, c := range Capabilities {
@@ -48,7 +47,6 @@ func (s *Status) Grant(bits uint64) string {
 	return "sudo setcap " + strings.Join(names, ",") + "+ep " + quoted(self)
 }
 
-// plainWord matches words that need no quotes in a shell.
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_.+:@/-]+$`)
 
 // quoted quotes a word for a shell, if needed.

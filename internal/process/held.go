@@ -11,15 +11,15 @@ import (
 	"prywalk/internal/refusal"
 )
 
-// StopResults counts stops of running threads by result.
+// StopResults counts stops of running threads.
 type StopResults struct {
 	Denied    int64 // refused by the kernel
 	Traced    int64 // held by another tracer
-	Succeeded int64 // succeeded
+	Succeeded int64
 }
 
-// ExplainFailures gives the reason why stops of running threads of these processes failed; nil if none did. A debugger,
-// strace or another prywalk holds a thread for a moment only, and may be gone by now.
+// ExplainFailures returns why stops of running threads failed; nil if none did. A tracer (debugger, strace,
+// another prywalk) may hold a thread for a moment only, and be gone by now.
 func ExplainFailures(pids []int, r StopResults) error { return procFS.explainFailures(pids, r) }
 
 func (p proc) explainFailures(pids []int, r StopResults) error {
@@ -48,7 +48,6 @@ func (p proc) explainFailures(pids []int, r StopResults) error {
 		Next:  "if its children run as another user, run prywalk as root"}
 }
 
-// heldByTracer names a tracer of one of the processes' threads.
 func (p proc) heldByTracer(pids []int, r StopResults) *Error {
 	e := &Error{PID: pids[0], Kind: refusal.Traced,
 		Next: "try again"}
@@ -63,8 +62,7 @@ func (p proc) heldByTracer(pids []int, r StopResults) *Error {
 	return e
 }
 
-// tracerOf gives the process that traces any thread of a process, and its name; 0 if there is none other than this
-// one.
+// tracerOf returns the process that traces any thread of pid, and its name; 0 if there is none or only this one.
 func (p proc) tracerOf(pid int) (by int, name string) {
 	self, err := ReadSelf(string(p))
 	if err != nil {

@@ -10,16 +10,15 @@ import (
 	"prywalk/internal/refusal"
 )
 
-// The least limits for prywalk. The Go runtime crashes without an error if it gets no descriptor for its poller, no
-// thread or no memory, so the limits are checked before.
+// Least limits. Without a descriptor for its poller, a thread or memory the Go runtime crashes without an error.
 const (
 	leastFiles   = 64      // one process with a few threads takes about 40
-	leastRuntime = 16      // of these, without a process to sample
+	leastRuntime = 16      // files, without a process to sample
 	leastThreads = 16      // prywalk has 8 to 12
-	leastSpace   = 2 << 30 // address space; the Go runtime reserves about 1.2 GB at the start
+	leastSpace   = 2 << 30 // address space, bytes; the Go runtime reserves about 1.2 GB
 )
 
-// CheckRuntime reports an error if the Go runtime would crash for lack of threads, descriptors or address space. To be
+// CheckRuntime reports a lack of threads, descriptors or address space that would crash the Go runtime. To be
 // called before any goroutine is started.
 func CheckRuntime() error {
 	var r unix.Rlimit
@@ -48,8 +47,8 @@ func limitedThreads() bool {
 	return data[0].Effective&(1<<unix.CAP_SYS_RESOURCE|1<<unix.CAP_SYS_ADMIN) == 0
 }
 
-// CheckFiles reports an error if the limit of open files is too low to sample one process. Package syscall has raised
-// the soft limit to the hard one.
+// CheckFiles reports too low a limit of open files to sample one process. Package syscall has raised the soft
+// limit to the hard one.
 func CheckFiles() error { return checkFiles(leastFiles) }
 
 func checkFiles(least uint64) error {
@@ -60,7 +59,7 @@ func checkFiles(least uint64) error {
 	return fmt.Errorf("the limit of open files is %d, and prywalk needs %d; raise it: ulimit -n 1024", r.Cur, leastFiles)
 }
 
-// noFiles is the error of a file of a process that was not opened because prywalk's limit is reached.
+// noFiles is the error for a file not opened because of prywalk's limit.
 func noFiles(pid int, err error) *Error {
 	return &Error{PID: pid, Kind: refusal.NoFiles, Cause: "too many open files in prywalk",
 		Next: "raise its limit: ulimit -n 4096", Err: err}

@@ -13,12 +13,12 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// Process is an observed process: id, threads and memory. Not safe for concurrent use.
+// Process is an observed process. Not safe for concurrent use.
 type Process struct {
 	PID int
-	// StartTime is the start in clock ticks after boot. It differs if the id is reused.
+	// StartTime, in clock ticks after boot, tells processes with a reused id apart.
 	StartTime uint64
-	// Comm is the name at [Open], or as later set by the caller from [Process.Name].
+	// Comm is the name at [Open], or as set by the caller from [Process.Name].
 	Comm string
 	Arch frames.Arch
 
@@ -28,8 +28,8 @@ type Process struct {
 	memory *procmem.Memory
 }
 
-// Open opens process pid. The error is an [*Error] if there is no such process or it cannot be sampled. Permission to
-// read its memory is not checked.
+// Open opens process pid. The error is an [*Error] if it does not exist or cannot be sampled. Permission to read
+// its memory is not checked.
 func Open(pid int) (*Process, error) {
 	s, err := procFS.check(pid)
 	if err != nil {
@@ -52,7 +52,7 @@ func Open(pid int) (*Process, error) {
 	return p, nil
 }
 
-// archOf gives the architecture of a machine accepted by supported.
+// archOf returns the architecture of a supported machine.
 func archOf(machine uint16) frames.Arch {
 	if machine == machARM64 {
 		return frames.AArch64
@@ -77,7 +77,7 @@ func (p *Process) Close() error {
 	return errors.Join(errs...)
 }
 
-// PidFD gives a descriptor that polls readable after the process has ended (pidfd_open(2)); −1 before Linux 5.3. The
+// PidFD returns a descriptor that polls readable after the process's end (pidfd_open(2)); −1 before Linux 5.3. The
 // Process owns it.
 func (p *Process) PidFD() int { return p.pidfd }
 
@@ -90,7 +90,7 @@ func (p *Process) Alive() bool {
 	return err == nil && s.Start == p.StartTime && (s.State != 'Z' && s.State != 'X' || s.Threads > 1)
 }
 
-// Exe gives the path of the program in the process's mount namespace.
+// Exe returns the program's path in the process's mount namespace.
 func (p *Process) Exe() (string, error) {
 	path, err := os.Readlink(procFS.path(p.tid, "exe"))
 	if err != nil {
@@ -99,25 +99,25 @@ func (p *Process) Exe() (string, error) {
 	return path, nil
 }
 
-// Name reads its current name; "?" if it has ended.
+// Name reads the current name; "?" if the process has ended.
 func (p *Process) Name() string { return procFS.comm(p.PID) }
 
-// Children gives its child processes; see [Children].
+// Children returns the child processes; see [Children].
 func (p *Process) Children() []int { return procFS.children(p.PID) }
 
-// Tree gives its descendants, parents before children.
+// Tree returns the descendants, parents before children.
 func (p *Process) Tree() []int { return procFS.tree(p.PID) }
 
-// Status reads its current state.
+// Status reads the current state.
 func (p *Process) Status() (*Status, error) { return procFS.status(p.PID) }
 
-// MemoryTID gives the thread id for reads of its memory: PID, unless the first thread has ended.
+// MemoryTID returns the thread id for reads of memory: PID, unless the first thread has ended.
 func (p *Process) MemoryTID() int { return p.tid }
 
-// Memory gives access to its memory, the same for as long as the Process is open.
+// Memory returns the process's memory, the same while the Process is open.
 func (p *Process) Memory() *procmem.Memory { return p.memory }
 
-// NextThread chooses another live thread for MemoryTID after that one has ended. False if there is none.
+// NextThread chooses another live thread for MemoryTID after that one's end; false if there is none.
 func (p *Process) NextThread() bool {
 	tid := procFS.liveThread(p.PID)
 	if tid == 0 || tid == p.tid {
@@ -128,8 +128,8 @@ func (p *Process) NextThread() bool {
 	return true
 }
 
-// AfterExec handles an exec: the memory is reopened. The error reports a program that cannot be sampled, or one for
-// another architecture.
+// AfterExec reopens the memory after an exec. The error reports a program that cannot be sampled, or of another
+// architecture.
 func (p *Process) AfterExec() error {
 	p.memory.Reopen(p.tid)
 	machine, err := procFS.machine(p.PID, p.tid)

@@ -17,29 +17,24 @@ import (
 	"prywalk/internal/refusal"
 )
 
-// Status holds the fields of /proc/PID/status that decide whether a process can be sampled (proc_pid_status(5)), and
+// Status holds fields of /proc/PID/status that decide whether a process can be sampled (proc_pid_status(5)), and
 // some of /proc/PID/stat.
 type Status struct {
-	Name   string
-	State  byte // R, S, D, T, t, Z, X, I
-	Tgid   int  // the thread's process
-	PID    int
-	PPID   int
-	Tracer int // 0 if none
-	// UID and GID: real, effective, saved, file system.
-	UID, GID [4]int
+	Name     string
+	State    byte // R, S, D, T, t, Z, X, I
+	Tgid     int  // the thread's process
+	PID      int
+	PPID     int
+	Tracer   int    // 0 if none
+	UID, GID [4]int // real, effective, saved, file system
 	Threads  int
 	// CapEff and CapPrm are bit sets by capability number (capabilities(7)).
 	CapEff, CapPrm uint64
 	NoNewPrivs     bool
-	// Seccomp is 0 (off), 1 (strict) or 2 (filter).
-	Seccomp int
-	// NSPids lists the thread's ids from the outer to its own pid namespace.
-	NSPids []int
-	// Kernel: a kernel thread, without user space.
-	Kernel bool
-	// Start is the process's start, in clock ticks after boot.
-	Start uint64
+	Seccomp        int    // 0 (off), 1 (strict), 2 (filter)
+	NSPids         []int  // the thread's ids from the outer to its own pid namespace
+	Kernel         bool   // a kernel thread
+	Start          uint64 // of the process, clock ticks after boot
 }
 
 // Has reports whether capability c (such as unix.CAP_SYS_PTRACE) is effective.
@@ -50,21 +45,20 @@ type proc string
 
 const procFS proc = "/proc"
 
-// Path gives the path of a file below /proc/PID, of a process or a thread.
+// Path returns the path of a file below /proc/PID, of a process or thread.
 func Path(pid int, name string) string { return procFS.path(pid, name) }
 
-// path joins a pid and a name below it.
 func (p proc) path(pid int, name string) string {
 	return filepath.Join(string(p), strconv.Itoa(pid), name)
 }
 
-// ReadStatus reads the state of a process or thread from a proc file system mounted at root ("/proc"). The error is an
+// ReadStatus reads the state of a process or thread from the proc file system at root ("/proc"). The error is an
 // [*Error] of [refusal.Gone] if there is none, of [refusal.Denied] if /proc hides it.
 func ReadStatus(root string, pid int) (*Status, error) {
 	return proc(root).status(pid)
 }
 
-// ReadSelf reads prywalk's own state from a proc file system mounted at root.
+// ReadSelf reads prywalk's own state from the proc file system at root.
 func ReadSelf(root string) (*Status, error) {
 	text, err := os.ReadFile(filepath.Join(root, "self/status"))
 	if err != nil {
@@ -73,7 +67,7 @@ func ReadSelf(root string) (*Status, error) {
 	return parseStatus(text), nil
 }
 
-// CheckProc reports an error if /proc is that of another pid namespace: its ids differ from those of system calls.
+// CheckProc returns an error if /proc is another pid namespace's: its ids differ from those of system calls.
 func CheckProc() error {
 	to, err := os.Readlink("/proc/self")
 	if err != nil {
@@ -106,7 +100,7 @@ func (p proc) status(pid int) (*Status, error) {
 	return s, nil
 }
 
-// gone turns an error of a file below /proc/PID into a typed one.
+// gone makes the error of a file below /proc/PID a typed one.
 func gone(pid int, err error) error {
 	switch {
 	case errors.Is(err, os.ErrNotExist), errors.Is(err, unix.ESRCH), errors.Is(err, refusal.Gone):
@@ -163,7 +157,6 @@ func (s *Status) set(key, value string) {
 	}
 }
 
-// setNumber stores a field that is one decimal number.
 func (s *Status) setNumber(key, value string) {
 	n, err := strconv.Atoi(value)
 	if err != nil {
@@ -195,7 +188,7 @@ func ids(out *[4]int, value string) {
 	}
 }
 
-// unescape reverts the kernel's escapes of line feed and backslash in names (fs/proc/array.c, proc_task_name).
+// unescape reverts the kernel's escapes in names (fs/proc/array.c, proc_task_name).
 func unescape(s string) string {
 	if !strings.Contains(s, `\`) {
 		return s

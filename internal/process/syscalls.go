@@ -10,9 +10,9 @@ import (
 
 //go:generate go run gensyscalls.go
 
-// SyscallName gives the name of a system call, such as "epoll_wait"; "syscall_N" for an unknown number; "" for a
-// negative one, as /proc/PID/task/TID/syscall shows for a thread blocked outside of a call
-// (include/asm-generic/syscall.h, syscall_get_nr).
+// SyscallName returns a system call's name, such as "epoll_wait"; "syscall_N" if it is unknown; "" for a negative
+// number, which /proc/PID/task/TID/syscall shows outside of a call (include/asm-generic/syscall.h,
+// syscall_get_nr).
 func SyscallName(arch frames.Arch, nr int64) string {
 	names := syscallsX86[:]
 	if arch == frames.AArch64 {

@@ -7,15 +7,15 @@ import (
 	"prywalk/internal/refusal"
 )
 
-// Threads appends the ids of the process's threads to buf[:0] in the kernel's order. A thread may have ended since.
-// The error is an [*Error] of [refusal.Gone] after the process has ended.
+// Threads appends the ids of the threads to buf[:0] in the kernel's order; some may have ended since. The error is
+// an [*Error] of [refusal.Gone] after the process's end.
 func (p *Process) Threads(buf []int) ([]int, error) {
 	if p.tasks == nil {
 		d, err := procmem.OpenTasks(p.PID, nil)
 		if err != nil {
 			return buf[:0], procFS.explain(p.PID, err)
 		}
-		p.tasks = d // stays with this process, even if the id is reused
+		p.tasks = d // stays this process's, even if the id is reused
 	}
 	out, err := p.tasks.List(buf[:0])
 	if err == nil && len(out) == 0 {
@@ -24,7 +24,7 @@ func (p *Process) Threads(buf []int) ([]int, error) {
 	return out, procFS.explain(p.PID, err)
 }
 
-// ThreadName gives a thread's name (prctl PR_SET_NAME); "" if it has ended.
+// ThreadName returns a thread's name (prctl PR_SET_NAME); "" if it has ended.
 func (p *Process) ThreadName(tid int) string {
 	var name procmem.Comm
 	if procmem.ReadComm(tid, &name) != nil {

@@ -14,9 +14,8 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// Children gives a process's children in ascending order, without those that were reparented. They may have ended
-// since. It reads /proc/PID/task/TID/children (CONFIG_PROC_CHILDREN) or, without it, the parent of every process. An
-// empty result is no error.
+// Children returns a process's children in ascending order, except reparented ones; they may have ended since. It
+// reads /proc/PID/task/TID/children (CONFIG_PROC_CHILDREN), else the parent of every process.
 func Children(pid int) []int { return procFS.children(pid) }
 
 func (p proc) children(pid int) []int {
@@ -28,7 +27,7 @@ func (p proc) children(pid int) []int {
 	return kids
 }
 
-// Descendants gives a process's children, their children, and so on. They may have ended since.
+// Descendants returns a process's children, their children, and so on; they may have ended since.
 func Descendants(pid int) []int { return procFS.tree(pid) }
 
 const maxTree = 1 << 16
@@ -56,7 +55,7 @@ func (p proc) tree(pid int) []int {
 	return out[1:]
 }
 
-// listedChildren reads the kernel's lists; false if there are none.
+// listedChildren reads the kernel's lists; false if it has none.
 func (p proc) listedChildren(pid int) ([]int, bool) {
 	entries, err := os.ReadDir(p.path(pid, "task"))
 	if err != nil {
@@ -80,8 +79,7 @@ func (p proc) listedChildren(pid int) ([]int, bool) {
 	return kids, listed || len(entries) == 0
 }
 
-// readWhole appends a file of /proc to buf, without the overhead of package os: there is one for each thread, read
-// repeatedly.
+// readWhole appends a file of /proc to buf, without the overhead of package os.
 func readWhole(path string, buf []byte) ([]byte, error) {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"prywalk/frames"
 )
 
-// WaitLabel names what a thread off the processor waits for. state is its letter in /proc/PID/stat, nr its system call
-// (procmem.SyscallInfo; −1 for none or unknown), wchan the text of its wchan file (empty if unreadable). The label is
-// the call's name; outside of a call, as in a page fault, the kernel function; "stopped" for a stopped thread; "" if
+// WaitLabel names what a thread off the CPU waits for. state is its letter in /proc/PID/stat, nr its system call
+// (procmem.SyscallInfo; −1 for none or unknown), wchan its wchan file's text (empty if unreadable). The label is
+// the call's name; outside of a call, as in a page fault, the kernel function; "stopped" or "traced"; "" if
 // unknown, and for a running thread.
 func WaitLabel(arch frames.Arch, state byte, nr int64, wchan []byte) string {
 	switch state {
@@ -27,7 +27,7 @@ func WaitLabel(arch frames.Arch, state byte, nr int64, wchan []byte) string {
 	return kernelReason(wchan)
 }
 
-// kernelReason converts a wchan text to a label: "0" is unknown, and functions of page faults get one name.
+// kernelReason makes a label of a wchan text: "" for "0" (unknown), one name for all functions of page faults.
 func kernelReason(wchan []byte) string {
 	s := strings.TrimSpace(string(wchan))
 	switch {

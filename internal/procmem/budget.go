@@ -9,13 +9,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Budget is the number of descriptors that [ThreadFiles] and [TaskDir] may keep open. A nil Budget is empty. It is safe
+// Budget is the number of descriptors that [ThreadFiles] and [TaskDir] may keep open. A nil Budget is empty. Safe
 // for concurrent use.
 type Budget struct {
 	left atomic.Int64
 }
 
-// NewBudget gives a budget of the soft RLIMIT_NOFILE less reserve, which is left for other files.
+// NewBudget returns a budget of the soft RLIMIT_NOFILE less reserve.
 func NewBudget(reserve int) *Budget {
 	b := new(Budget)
 	var lim unix.Rlimit
@@ -25,7 +25,7 @@ func NewBudget(reserve int) *Budget {
 	return b
 }
 
-// Take takes n descriptors, and reports whether there were so many. If not, it takes none.
+// Take takes n descriptors, or none if fewer are left. It reports whether it did.
 func (b *Budget) Take(n int) bool {
 	if b == nil {
 		return false
@@ -44,7 +44,7 @@ func (b *Budget) Give(n int) {
 	}
 }
 
-// Left gives the number of descriptors left.
+// Left returns the number of descriptors left.
 func (b *Budget) Left() int {
 	if b == nil {
 		return 0
@@ -52,8 +52,8 @@ func (b *Budget) Left() int {
 	return int(max(b.left.Load(), 0))
 }
 
-// RaiseFileLimit raises the soft RLIMIT_NOFILE to the hard one, and gives it. As the limit was then set explicitly, the
-// Go runtime does not restore it for children.
+// RaiseFileLimit raises the soft RLIMIT_NOFILE to the hard one, and returns it. The Go runtime does not restore a
+// limit set explicitly for children.
 func RaiseFileLimit() (uint64, error) {
 	var lim syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &lim); err != nil {

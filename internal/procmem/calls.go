@@ -11,8 +11,8 @@ var calls atomic.Int64
 //go:nosplit
 func CountCall() { calls.Add(1) }
 
-// Calls gives the number of system calls of this package and package ptrace: a measure of cost that does not depend on
-// the machine's load, but for [Waits].
+// Calls returns the number of system calls of this package and package ptrace: a measure of cost that, except for
+// [Waits], does not depend on the machine's load.
 //
 //go:nosplit
 func Calls() int64 { return calls.Load() }
@@ -24,7 +24,7 @@ var waits atomic.Int64
 //go:nosplit
 func CountWait() { waits.Add(1) }
 
-// Waits gives the number of [Calls] that only waited. It depends on the machine's load.
+// Waits returns the number of [Calls] that only waited, which depends on the load.
 func Waits() int64 { return waits.Load() }
 
 var copied atomic.Int64
@@ -34,5 +34,5 @@ var copied atomic.Int64
 //go:nosplit
 func CountCopied(n int) { copied.Add(int64(n)) }
 
-// Copied gives the number of bytes read from other processes.
+// Copied returns the number of bytes read from other processes.
 func Copied() int64 { return copied.Load() }

@@ -17,12 +17,12 @@ const (
 	pidMax = 1 << 22 // PID_MAX_LIMIT, include/linux/threads.h
 )
 
-// Now gives CLOCK_MONOTONIC in ns, without a system call.
+// Now returns CLOCK_MONOTONIC in ns, without a system call.
 //
 //go:nosplit
 func Now() int64 { return nanotime() }
 
-// ProcessCPU gives a process's CPU time, ended threads included, in ns. It needs no permission. Error:
+// ProcessCPU returns a process's CPU time in ns, ended threads included. It needs no permission. Error:
 // [refusal.Gone], also if pid is not a first thread.
 func ProcessCPU(pid int) (uint64, error) {
 	if pid <= 0 || pid > pidMax {
@@ -35,22 +35,22 @@ func ProcessCPU(pid int) (uint64, error) {
 	return ns, classify(e)
 }
 
-// ThreadCPU gives the calling thread's CPU time in ns, outside the Go scheduler.
+// ThreadCPU returns the calling thread's CPU time in ns, outside the Go scheduler.
 func ThreadCPU() uint64 {
-	ns, _ := clock(unix.CLOCK_THREAD_CPUTIME_ID) // since Linux 2.6.12
+	ns, _ := clock(unix.CLOCK_THREAD_CPUTIME_ID)
 	return ns
 }
 
-// SinceBoot gives CLOCK_BOOTTIME in ns, outside the Go scheduler.
+// SinceBoot returns CLOCK_BOOTTIME in ns, outside the Go scheduler.
 func SinceBoot() int64 {
-	ns, _ := clock(unix.CLOCK_BOOTTIME) // since Linux 2.6.39
+	ns, _ := clock(unix.CLOCK_BOOTTIME)
 	return int64(ns)
 }
 
-// Suspended gives CLOCK_BOOTTIME − CLOCK_MONOTONIC in ns (clock_gettime(2)), or 0 if unknown.
+// Suspended returns CLOCK_BOOTTIME − CLOCK_MONOTONIC in ns (clock_gettime(2)), or 0 if unknown.
 func Suspended() int64 {
 	suspended, shortest := int64(0), int64(1<<62)
-	for range 3 { // the shortest of three, as pre-emption prolongs one
+	for range 3 { // the shortest, as pre-emption prolongs one
 		before := Now()
 		boot, e := clock(unix.CLOCK_BOOTTIME)
 		if took := Now() - before; e == 0 && took < shortest {

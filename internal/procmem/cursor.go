@@ -2,7 +2,7 @@
 
 package procmem
 
-// cursor parses text field by field. After a malformed field bad stays set, and all values are zero.
+// cursor parses text by fields. After a malformed field bad stays set, and all values are zero.
 type cursor struct {
 	b   []byte
 	bad bool

@@ -9,14 +9,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// descriptor is a file of /proc/PID that is kept open. Opening it again keeps its number, so that concurrent reads are
+// descriptor is a file of /proc/PID that is kept open. A reopened file keeps its number, so concurrent reads are
 // safe.
-type descriptor struct{ held atomic.Int32 } // its number plus one; 0 if there is none
+type descriptor struct{ numberPlusOne atomic.Int32 } // 0: none
 
-// get gives the descriptor's number, or −1 if there is none.
+// get returns the descriptor's number, −1 if there is none.
 //
 //go:nosplit
-func (d *descriptor) get() int { return int(d.held.Load()) - 1 }
+func (d *descriptor) get() int { return int(d.numberPlusOne.Load()) - 1 }
 
 func (d *descriptor) open(pid int, name string) {
 	old := d.get()
@@ -30,7 +30,7 @@ func (d *descriptor) open(pid int, name string) {
 		memoryBudget().Give(1)
 	case e != 0:
 	case old < 0:
-		d.held.Store(int32(fd) + 1)
+		d.numberPlusOne.Store(int32(fd) + 1)
 	default:
 		CountCall()
 		_ = unix.Dup3(fd, old, unix.O_CLOEXEC)
@@ -38,15 +38,15 @@ func (d *descriptor) open(pid int, name string) {
 	}
 }
 
-// close closes the file. Precondition: no read is concurrent.
+// close closes the file. Precondition: no concurrent read.
 func (d *descriptor) close() {
-	if fd := d.held.Swap(0); fd > 0 {
+	if fd := d.numberPlusOne.Swap(0); fd > 0 {
 		closeFD(int(fd) - 1)
 		memoryBudget().Give(1)
 	}
 }
 
-// memoryBudget is the budget of all [Memory]: a quarter of the limit of open files.
+// memoryBudget is a quarter of the limit of open files, for all [Memory].
 var memoryBudget = sync.OnceValue(func() *Budget {
 	b := NewBudget(0)
 	b.left.Store(b.left.Load() / 4)

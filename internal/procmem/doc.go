@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package procmem reads other processes: their memory, and their small files under /proc.
+// Package procmem reads other processes' memory and small files under /proc.
 //
 // # Algorithm
 //
@@ -9,12 +9,12 @@
 // pages.
 //
 // [ThreadFiles] keeps a thread's files open and reads them by pread at offset 0, at a fifth of the cost of
-// opening. All readers share a [Budget] of descriptors. A kept descriptor belongs to its thread: after its end
-// reads give [refusal.Gone], even if the id is reused.
+// opening. All readers share a [Budget] of descriptors. A kept descriptor belongs to its thread: after the
+// thread's end reads return [refusal.Gone], even if the id is reused.
 //
 // # Calls by other threads
 //
-// A tracer with a real-time priority, or with a stopped thread, must not make two kinds of calls:
+// A tracer with real-time priority, or with a stopped thread, must not make two kinds of calls:
 //
 //	                        ┌─ Relays (relay.go): reads of memory while a thread is stopped. They wait for the lock
 //	                        │    of its mappings; the tracer waits 1 ms at most. Priority: above the tracer's
@@ -25,11 +25,7 @@
 //
 // Relays and PathOpener.paths are threads unknown to the Go runtime (relay_unsafe.go).
 //
-// # Sources
-//
-// proc(5); fs/proc/array.c, fs/proc/base.c.
-//
-// # Invariants
-//
 // Parsers are pure functions. Nothing allocates once the descriptors are open.
+//
+// Sources: proc(5); fs/proc/array.c, fs/proc/base.c.
 package procmem

@@ -11,10 +11,8 @@ import (
 
 // Errors besides [refusal.Gone] (ESRCH, ENOENT) and [refusal.Denied] (EACCES, EPERM), unwrapped.
 var (
-	// ErrFormat means that a file is not as in proc(5).
-	ErrFormat = errors.New("unexpected format of a file in /proc")
-	// ErrFault means that the address cannot be read (EFAULT, EIO).
-	ErrFault = errors.New("address is not mapped or not readable in the process")
+	ErrFormat = errors.New("unexpected format of a file in /proc")                 // a file is not as in proc(5)
+	ErrFault  = errors.New("address is not mapped or not readable in the process") // unreadable address (EFAULT, EIO)
 )
 
 func classify(e syscall.Errno) error {

@@ -22,58 +22,53 @@ import (
 type Memory struct {
 	mem, maps, pagemap descriptor
 	table              atomic.Pointer[[]Span] // sorted by address
-	stale              atomic.Bool            // an address is in no mapping: there may be another address space
+	stale              atomic.Bool            // an address is in no mapping: the address space may be another one
 	gone               atomic.Bool            // the address space has ended
-	reopened           atomic.Int64           // last effective ReopenIfGone, CLOCK_MONOTONIC, ns
+	reopened           atomic.Int64           // last reopening by ReopenIfGone, CLOCK_MONOTONIC, ns
 	swapped            atomic.Bool
 	noQueries          atomic.Bool   // the kernel has no PROCMAP_QUERY
-	updates            atomic.Uint64 // number of readings of the mappings
+	updates            atomic.Uint64 // readings of the mappings
 
-	recent  answers
-	own     ownPages
-	checked checkedRange
-	seen    uint64 // address of the last copy of anonymous memory; 0 if none
-	relayed relayed
+	recent        answers
+	own           ownPages
+	checked       checkedRange
+	lastAnonymous uint64 // address of the last copy, or 0
+	relayed       relayed
 }
 
 // Span is a mapping.
 type Span struct {
 	Start, End uint64
 	Kind       Kind
-	// Writable is set if the process may write to the mapping.
-	Writable bool
-	// Grows marks the first thread's stack.
-	Grows bool
+	Writable   bool // by the process
+	Grows      bool // the first thread's stack
 }
 
 // Kind is how a mapping is read.
 type Kind uint8
 
+// Kinds of mappings.
 const (
-	// NotMemory is a device, or not readable.
-	NotMemory Kind = iota
-	// Anonymous is private, without a file.
-	Anonymous
-	// OfFile is a file's, or shared.
-	OfFile
+	NotMemory Kind = iota // a device, or not readable
+	Anonymous             // private, without a file
+	OfFile                // a file's, or shared
 )
 
-// mostGrowth is the usual stack limit, in bytes: a stack pointer may be that far below the mapping of the first
-// thread's stack.
+// mostGrowth is the usual stack limit in bytes: the first thread's stack pointer may be that far below the
+// mapping.
 const mostGrowth = 8 << 20
 
 var pageSize = uint64(os.Getpagesize())
 
-// OpenMemory opens the memory of a thread's process, without mappings ([Memory.SetSpans]). Files that cannot be
-// opened are not used.
+// OpenMemory opens the memory of a thread's process, without mappings ([Memory.SetSpans]). A file that cannot be
+// opened is not used.
 func OpenMemory(tid int) *Memory {
 	m := &Memory{}
 	m.Reopen(tid)
 	return m
 }
 
-// Reopen opens the files again, for a new address space after an exec ([Memory.Stale]). tid is any thread of the
-// process.
+// Reopen opens the files again, for a new address space after an exec ([Memory.Stale]). tid is any thread.
 func (m *Memory) Reopen(tid int) {
 	m.stale.Store(false)
 	m.gone.Store(false)
@@ -88,13 +83,12 @@ func (m *Memory) Reopen(tid int) {
 	m.pagemap.open(tid, "pagemap")
 }
 
-// reopenEvery, in ns, limits reopenings by [Memory.ReopenIfGone].
-const reopenEvery = 2e6
+const reopenEvery = 2e6 // ns between reopenings by [Memory.ReopenIfGone]
 
-// ReopenIfGone opens the files again and drops the mappings if the address space has ended in an exec, and reports
-// whether it did. It does so at most every 2 ms. Precondition: no thread is stopped.
+// ReopenIfGone opens the files again and drops the mappings if an exec has ended the address space, at most every
+// 2 ms. It reports whether it did. Precondition: no thread is stopped.
 func (m *Memory) ReopenIfGone(tid int) bool {
-	// Without queries the kernel does not report the end of an address space.
+	// Without PROCMAP_QUERY the kernel does not report the end of an address space.
 	if !m.gone.Load() && !(m.stale.Load() && m.noQueries.Load()) {
 		return false
 	}
@@ -114,23 +108,23 @@ func (m *Memory) ReopenIfGone(tid int) bool {
 // Stale reports whether the address space may have changed.
 func (m *Memory) Stale() bool { return m.stale.Load() }
 
-// Close closes the files. Precondition: no read is concurrent.
+// Close closes the files. Precondition: no concurrent read.
 func (m *Memory) Close() {
 	m.mem.close()
 	m.maps.close()
 	m.pagemap.close()
 }
 
-// SetSpans sets the mappings, which ascend. It keeps the slice.
+// SetSpans sets the mappings, in ascending order. It keeps the slice.
 func (m *Memory) SetSpans(spans []Span) { m.table.Store(&spans) }
 
-// SetSwapped sets whether pages of the process are in swap. It is to be called at each reading of the mappings.
+// SetSwapped states whether the process has pages in swap. To be called at each reading of the mappings.
 func (m *Memory) SetSwapped(swapped bool) {
 	m.swapped.Store(swapped)
 	m.updates.Add(1)
 }
 
-// Spans gives the mappings. The caller must not modify them.
+// Spans returns the mappings, not to be modified.
 func (m *Memory) Spans() []Span {
 	if t := m.table.Load(); t != nil {
 		return *t
@@ -138,8 +132,8 @@ func (m *Memory) Spans() []Span {
 	return nil
 }
 
-// Copy copies memory at addr, at most up to the end of the mapping, without waiting for pages, and gives the number of
-// bytes. tid is any thread of the process.
+// Copy copies memory at addr up to the end of the mapping at most, without waiting for pages. It returns the
+// number of bytes. tid is any thread of the process.
 //
 //go:nosplit
 func (m *Memory) Copy(tid int, addr uint64, buf []byte) int {
@@ -153,29 +147,30 @@ func (m *Memory) Copy(tid int, addr uint64, buf []byte) int {
 	if s.Kind != Anonymous || m.swapped.Load() {
 		return m.copyPresent(tid, addr, buf, s.Kind)
 	}
-	m.seen = addr
+	m.lastAnonymous = addr
 	return m.readAnonymous(m.by(), tid, addr, buf)
 }
 
-// AwaitMappings waits for the lock of the mappings by reading a byte at the last copy. It gives the time in ns: about
-// 1 µs if the lock was free, and 0 if nothing was read. It is called before a stop.
+// AwaitMappings waits for the lock of the mappings, before a stop, by reading a byte at the last copy. It returns
+// the time in ns: about 1 µs if the lock was free, 0 if nothing was read.
 func (m *Memory) AwaitMappings() int64 {
 	var s Span
 	fd := m.mem.get()
-	if fd < 0 || m.seen == 0 || m.swapped.Load() || !find(m.table.Load(), m.seen, &s) || s.Kind != Anonymous {
+	if fd < 0 || m.lastAnonymous == 0 || m.swapped.Load() || !find(m.table.Load(), m.lastAnonymous, &s) ||
+		s.Kind != Anonymous {
 		return 0
 	}
 	began := Now()
 	var b [1]byte
-	if n := preadBy(m.by(), fd, b[:], m.seen); n <= 0 && !m.Late() {
-		m.seen = 0
+	if n := preadBy(m.by(), fd, b[:], m.lastAnonymous); n <= 0 && !m.Late() {
+		m.lastAnonymous = 0
 	}
 	return Now() - began
 }
 
-// CopyKnown is [Memory.Copy] for repeated passive reads. It does not check pages again that are known to be the
-// process's own. If the process has given one up since (madvise(2), MADV_DONTNEED), the read may wait for it.
-// Precondition: no thread is stopped or about to be.
+// CopyKnown is [Memory.Copy] for repeated passive reads: pages known to be the process's own are not checked
+// again. If the process has given one up since (madvise(2), MADV_DONTNEED), the read may wait. Precondition: no
+// thread is stopped or about to be.
 func (m *Memory) CopyKnown(tid int, addr uint64, buf []byte) int {
 	if m.isOwn(addr, len(buf)) {
 		return vmReadAll(m.by(), tid, addr, buf)
@@ -183,7 +178,7 @@ func (m *Memory) CopyKnown(tid int, addr uint64, buf []byte) int {
 	return m.Copy(tid, addr, buf)
 }
 
-// Start gives the start of the mapping of addr, or 0 if unknown.
+// Start returns the start of addr's mapping, or 0 if unknown.
 //
 //go:nosplit
 func (m *Memory) Start(addr uint64) uint64 {
@@ -194,7 +189,7 @@ func (m *Memory) Start(addr uint64) uint64 {
 	return s.Start
 }
 
-// End gives the end of the mapping of addr, or 0 if unknown.
+// End returns the end of addr's mapping, or 0 if unknown.
 //
 //go:nosplit
 func (m *Memory) End(addr uint64) uint64 {
@@ -225,8 +220,8 @@ func (m *Memory) readAnonymous(by *relayed, tid int, addr uint64, buf []byte) in
 	return done + max(n, 0)
 }
 
-// manyPages is the number of present pages from which on they are read by process_vm_readv(2), which takes the lock of
-// the mappings once; /proc/PID/mem takes it for each page.
+// manyPages is the number of present pages from which process_vm_readv(2) reads them: it takes the lock of the
+// mappings once, /proc/PID/mem once per page.
 const manyPages = 8
 
 func (m *Memory) readPresent(by *relayed, tid int, addr uint64, buf []byte) int {
@@ -258,7 +253,7 @@ func (m *Memory) copyPresent(tid int, addr uint64, buf []byte, kind Kind) int {
 	if kind == Anonymous {
 		return m.readAnonymous(m.by(), tid, addr, buf)
 	}
-	// /proc/PID/mem would read devices, too.
+	// /proc/PID/mem would read devices too.
 	return vmReadAll(m.by(), tid, addr, buf)
 }
 
@@ -277,10 +272,10 @@ func vmReadAll(by *relayed, tid int, addr uint64, buf []byte) int {
 const (
 	pagePresent = 1 << 63
 	pageSwapped = 1 << 62
-	pageOfFile  = 1 << 61 // or of shared memory
+	pageOfFile  = 1 << 61 // or shared memory's
 )
 
-// present gives the number of bytes at addr that need no provider, of n.
+// present returns how many of n bytes at addr need no provider.
 func (m *Memory) present(by *relayed, addr uint64, n int, kind Kind) int {
 	fd := m.pagemap.get()
 	if fd < 0 {
@@ -307,7 +302,7 @@ func (m *Memory) present(by *relayed, addr uint64, n int, kind Kind) int {
 	return n
 }
 
-// isPresent reports whether a page needs no provider. Unwritten anonymous memory has none.
+// isPresent reports whether a page needs no provider; unwritten anonymous memory has none.
 func isPresent(entry uint64, kind Kind) bool {
 	if kind == Anonymous {
 		return entry&pageSwapped == 0
@@ -322,8 +317,8 @@ func le64(b []byte) (v uint64) {
 	return v
 }
 
-// Read reads mapped memory at addr, and may wait for a file. Errors: those of [ReadVM]. Preconditions: no thread is
-// stopped, and the goroutine is not pinned.
+// Read reads mapped memory at addr, and may wait for a file. Errors: those of [ReadVM]. Preconditions: no thread
+// is stopped, and the goroutine is not pinned.
 func (m *Memory) Read(tid int, addr uint64, buf []byte) (int, error) {
 	done := 0
 	for done < len(buf) {

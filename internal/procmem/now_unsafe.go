@@ -4,7 +4,7 @@ package procmem
 
 import _ "unsafe" // for linkname
 
-// nanotime may be called without safe points. Kept for linkname (go.dev/issue/67401).
+// nanotime has no safe points. It is kept for linkname (go.dev/issue/67401).
 //
 //go:linkname nanotime runtime.nanotime
 //go:nosplit

@@ -4,7 +4,7 @@ package procmem
 
 import "strconv"
 
-// pathBuf is a buffer for a path below /proc, which ends in NUL.
+// pathBuf is a buffer for a path below /proc, with a final NUL.
 type pathBuf [64]byte
 
 func (p *pathBuf) process(pid int, name string) []byte {

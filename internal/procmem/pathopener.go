@@ -13,17 +13,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// PathOpener opens paths of /proc on ordinary threads, for a thread with a real-time priority. open and Readlink use
-// it.
+// PathOpener opens paths of /proc on ordinary threads, for a real-time thread. open and Readlink use it.
 //
-// A lookup in an ended process's directory drops its dentries, and repeats until other threads have freed
-// theirs (fs/dcache.c, shrink_dcache_parent). A real-time thread that has pre-empted such a thread loops until
-// throttled, 1 s later. Files in a held directory ([ThreadFiles.Hold]) have no dentries below, and need no
-// PathOpener.
+// A lookup in an ended process's directory drops its dentries, and repeats until other threads have freed theirs
+// (fs/dcache.c, shrink_dcache_parent). A real-time thread that has pre-empted such a thread loops until throttled,
+// 1 s later. Files in a held directory ([ThreadFiles.Hold]) have no dentries below, and need no PathOpener.
 type PathOpener struct {
 	tid     int
 	todo    chan *Job
-	paths   *relayThread // makes the calls, outside the Go scheduler
+	paths   *relayThread // makes the calls
 	lookups int
 }
 
@@ -33,10 +31,10 @@ type Job struct {
 	done atomic.Bool
 }
 
-// Done reports whether the function has ended, so that its results may be read.
-func (o *Job) Done() bool { return o.done.Load() }
+// Done reports whether the function has returned, so that its results may be read.
+func (j *Job) Done() bool { return j.done.Load() }
 
-// pathOpeners has all open ones. A published list is immutable, so that its readers never wait.
+// pathOpeners has all open ones. A published list is immutable, so readers never wait.
 var pathOpeners struct {
 	change sync.Mutex
 	all    atomic.Pointer[[]*PathOpener]
@@ -56,30 +54,30 @@ func setPathOpeners(change func([]*PathOpener) []*PathOpener) {
 	pathOpeners.all.Store(&next)
 }
 
-// NewPathOpener makes the calling OS thread's PathOpener, until [PathOpener.Close]; nil on error. Precondition: the
-// goroutine is locked to it, and not pinned.
+// NewPathOpener makes the calling OS thread's PathOpener, until [PathOpener.Close]; nil on error. Precondition:
+// the goroutine is locked to its thread, and not pinned.
 func NewPathOpener() *PathOpener {
-	w := &PathOpener{tid: unix.Gettid(), todo: make(chan *Job, 4), paths: startRelay()}
-	if w.paths == nil {
+	o := &PathOpener{tid: unix.Gettid(), todo: make(chan *Job, 4), paths: startRelay()}
+	if o.paths == nil {
 		return nil
 	}
-	ordinary(w.paths.tid)
-	setPathOpeners(func(all []*PathOpener) []*PathOpener { return append(all, w) })
-	go w.runJobs()
-	return w
+	ordinary(o.paths.tid)
+	setPathOpeners(func(all []*PathOpener) []*PathOpener { return append(all, o) })
+	go o.runJobs()
+	return o
 }
 
-func (w *PathOpener) runJobs() {
+func (o *PathOpener) runJobs() {
 	runtime.LockOSThread()
 	ordinary(0)
-	for o := range w.todo {
-		o.do()
-		o.done.Store(true)
+	for job := range o.todo {
+		job.do()
+		job.done.Store(true)
 	}
 }
 
-// ordinary gives a thread an ordinary priority by which it gets a processor soon. The fair scheduler still runs an
-// ending process.
+// ordinary gives a thread an ordinary priority that gets a CPU soon. The fair scheduler still runs an ending
+// process.
 func ordinary(tid int) {
 	const soon = -10
 	attr := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_NORMAL, Nice: soon, Runtime: shortSlice}
@@ -89,23 +87,23 @@ func ordinary(tid int) {
 	}
 }
 
-// Close ends w. Its thread makes later calls itself.
-func (w *PathOpener) Close() {
+// Close ends the PathOpener. Its owner then makes calls itself.
+func (o *PathOpener) Close() {
 	setPathOpeners(func(all []*PathOpener) []*PathOpener {
-		return slices.DeleteFunc(all, func(other *PathOpener) bool { return other == w })
+		return slices.DeleteFunc(all, func(other *PathOpener) bool { return other == o })
 	})
-	close(w.todo)
-	w.paths.ask(unix.SYS_EXIT, [6]uintptr{})
+	close(o.todo)
+	o.paths.ask(unix.SYS_EXIT, [6]uintptr{})
 }
 
-// Start makes an ordinary thread run f, after earlier jobs.
-func (w *PathOpener) Start(f func()) *Job {
-	o := &Job{do: f}
-	w.todo <- o
-	return o
+// Start runs f on an ordinary thread, after earlier jobs.
+func (o *PathOpener) Start(f func()) *Job {
+	job := &Job{do: f}
+	o.todo <- job
+	return job
 }
 
-// pathOpener gives the calling thread's PathOpener for a path of /proc/PID, or nil.
+// pathOpener returns the calling thread's PathOpener if path is in /proc/PID, else nil.
 func pathOpener(path []byte) *PathOpener {
 	const of = "/proc/"
 	all := pathOpeners.all.Load()
@@ -123,35 +121,35 @@ func pathOpener(path []byte) *PathOpener {
 
 const atCwd = ^uintptr(99)
 
-// lookUp makes a system call with a path on the ordinary thread. args gets the addresses of the path and of a buffer.
-func (w *PathOpener) lookUp(path []byte, nr uintptr, args func(path, at uintptr) [6]uintptr) (int, syscall.Errno) {
+// lookUp makes a system call with a path. args gets the addresses of the path and of a buffer.
+func (o *PathOpener) lookUp(path []byte, nr uintptr, args func(path, at uintptr) [6]uintptr) (int, syscall.Errno) {
 	if len(path) > longestPath+1 {
 		return -1, syscall.ENAMETOOLONG
 	}
-	copy(w.paths.buf, path)
-	w.lookups++
+	copy(o.paths.buf, path)
+	o.lookups++
 	CountCall()
-	w.paths.ask(nr, args(w.paths.at(), w.paths.at()+longestPath+1))
-	for !w.paths.await(math.MaxInt64 / 2) {
+	o.paths.ask(nr, args(o.paths.at(), o.paths.at()+longestPath+1))
+	for !o.paths.await(math.MaxInt64 / 2) {
 	}
-	if got := w.paths.result(); got < 0 {
+	if got := o.paths.result(); got < 0 {
 		return -1, syscall.Errno(-got)
 	}
-	return w.paths.result(), 0
+	return o.paths.result(), 0
 }
 
-func (w *PathOpener) open(path []byte, flags uintptr) (int, syscall.Errno) {
-	return w.lookUp(path, unix.SYS_OPENAT, func(path, _ uintptr) [6]uintptr {
+func (o *PathOpener) open(path []byte, flags uintptr) (int, syscall.Errno) {
+	return o.lookUp(path, unix.SYS_OPENAT, func(path, _ uintptr) [6]uintptr {
 		return [6]uintptr{atCwd, path, flags | unix.O_CLOEXEC | unix.O_RDONLY}
 	})
 }
 
-func (w *PathOpener) readlink(path, buf []byte) (int, syscall.Errno) {
-	n, e := w.lookUp(path, unix.SYS_READLINKAT, func(path, at uintptr) [6]uintptr {
+func (o *PathOpener) readlink(path, buf []byte) (int, syscall.Errno) {
+	n, e := o.lookUp(path, unix.SYS_READLINKAT, func(path, at uintptr) [6]uintptr {
 		return [6]uintptr{atCwd, path, at, uintptr(min(len(buf), relayBytes-longestPath-1))}
 	})
 	if e != 0 {
 		return 0, e
 	}
-	return copy(buf, w.paths.buf[longestPath+1:longestPath+1+n]), 0
+	return copy(buf, o.paths.buf[longestPath+1:longestPath+1+n]), 0
 }

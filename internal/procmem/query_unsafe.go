@@ -27,7 +27,7 @@ const (
 	mapShared    = 8
 )
 
-// ask asks the kernel for the mapping of addr, which takes 0.6 µs, and reports whether there is one.
+// ask asks the kernel for addr's mapping (0.6 µs), and reports whether there is one.
 //
 //go:nosplit
 func (m *Memory) ask(by *relayed, addr uint64, out *Span) bool {
@@ -58,12 +58,11 @@ func (m *Memory) ask(by *relayed, addr uint64, out *Span) bool {
 	return true
 }
 
-// nameOf takes names, which are not used.
+// nameOf receives names, which are not used.
 var nameOf [64]byte
 
-// MadeAt asks the kernel for the mapping of addr, which takes 0.6 µs. ok is set if it was made at run time: it is
-// readable, and has neither a file nor a name, as the kernel's own mappings have. code is set if it is executable.
-// MadeAt is safe for concurrent use.
+// MadeAt asks the kernel for addr's mapping (0.6 µs). ok: it was made at run time, being readable without file and
+// name (the kernel's own mappings have a name). code: it is executable. Safe for concurrent use.
 func (m *Memory) MadeAt(addr uint64) (s Span, code, ok bool) {
 	fd := m.maps.get()
 	if fd < 0 || m.noQueries.Load() {
@@ -81,7 +80,7 @@ func (m *Memory) MadeAt(addr uint64) (s Span, code, ok bool) {
 	return s, q.perm&mapExec != 0, true
 }
 
-// kind gives how the mapping is read. The kernel's own mappings have no file, and are not writable.
+// kind returns how the mapping is read. The kernel's own mappings have no file, and are not writable.
 //
 //go:nosplit
 func (q *mapQuery) kind() Kind {
@@ -96,7 +95,7 @@ func (q *mapQuery) kind() Kind {
 	return Anonymous
 }
 
-// preadMem reads without growth of the goroutine's stack, and gives the number of bytes or a negative errno.
+// preadMem reads without growth of the goroutine's stack. It returns the number of bytes or a negative errno.
 //
 //go:nosplit
 func preadMem(fd int, buf []byte, off uint64) int {

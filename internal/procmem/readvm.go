@@ -9,8 +9,8 @@ import (
 	"prywalk/internal/refusal"
 )
 
-// ReadVM copies a process's memory at addr, and gives the number of bytes, which is less at the end of mapped memory.
-// It waits for missing pages. Errors: [refusal.Gone], [refusal.Denied], [ErrFault]. Where process_vm_readv(2) is
+// ReadVM copies a process's memory at addr. It returns the number of bytes, fewer at the end of mapped memory. It
+// waits for missing pages. Errors: [refusal.Gone], [refusal.Denied], [ErrFault]. Where process_vm_readv(2) is
 // refused, it reads /proc/PID/mem.
 func ReadVM(pid int, addr uint64, buf []byte) (int, error) {
 	return readVMBy(vmRead, pid, addr, buf)
@@ -54,11 +54,11 @@ func readMem(pid int, addr uint64, buf []byte) (int, error) {
 	return total, nil
 }
 
-// MaxParts is the most regions of [Memory.ReadParts].
+// MaxParts bounds the regions of [Memory.ReadParts].
 const MaxParts = 32
 
-// ReadParts reads len(Bytes) bytes at each Addr in one system call, at most [MaxParts] parts. It gives the number of
-// parts before the first one that is not known or not read as a whole. It may wait for a file.
+// ReadParts reads len(Bytes) bytes at each Addr of at most [MaxParts] parts in one system call. It returns the
+// number of parts before the first one that is unknown or incomplete. It may wait for a file.
 func (m *Memory) ReadParts(tid int, parts []frames.Region) (whole int) {
 	k := 0
 	for k < min(len(parts), MaxParts) {

@@ -11,11 +11,11 @@ import (
 // # Reads by another thread
 //
 // A read of another process's memory takes the lock of its mappings (mm/memory.c, __access_remote_vm:
-// mmap_read_lock_killable). Its holder may wait for a processor; only SIGKILL ends the reader's wait, and no system
-// call tests the lock. So where it is often held another thread of this process reads. The tracer waits for it as long
-// as a stop may last, and then drops the result.
+// mmap_read_lock_killable), whose holder may wait for a CPU. Only SIGKILL ends the reader's wait, and no system
+// call tests the lock. Where it is often held, another thread of this process reads; the tracer waits as long as a
+// stop may last, and then drops the result.
 
-// Relays are threads that make reads for the OS thread of one tracer.
+// Relays are threads that read for one tracer.
 type Relays struct {
 	all [mostRelays]*relayThread
 	n   int
@@ -55,7 +55,7 @@ func (r *Relays) Close() {
 	r.n = 0
 }
 
-// Hold blocks each thread in a read of a byte of fd, and gives their number. For tests.
+// Hold blocks each idle thread in a read of a byte of fd, and returns their number. For tests.
 func (r *Relays) Hold(fd int) (n int) {
 	for t := r.idle(); t != nil; t = r.idle() {
 		t.ask(unix.SYS_READ, [6]uintptr{uintptr(fd), t.at(), 1})
@@ -66,23 +66,23 @@ func (r *Relays) Hold(fd int) (n int) {
 
 // relayed is the state of the reads of one Memory by relays.
 type relayed struct {
-	relays *Relays      // nil if the calling thread reads
-	by     *relayThread // the thread that reads
-	stuck  bool         // its last call was late, and may be pending still
-	left   int64        // ns that reads of this observation may still wait
-	until  int64        // deadline of the reads, CLOCK_MONOTONIC ns; 0 if there is none
-	late   bool         // a read of this observation was late
-	waited bool         // a read of this observation has waited
-	stops  int          // number of stops for which the lock is watched
-	begun  bool         // WatchFirst was called
-	held   bool         // WatchHeld is in effect
+	relays *Relays      // nil: the calling thread reads
+	thread *relayThread // the thread that reads
+	stuck  bool         // the last call was late, and may be pending
+	left   int64        // ns that reads may still wait in this observation
+	until  int64        // deadline of the reads, CLOCK_MONOTONIC ns; 0: none
+	late   bool         // see Late
+	waited bool         // see Waited
+	stops  int          // stops for which the lock is still watched
+	begun  bool         // see WatchFirst
+	held   bool         // see OftenHeld
 }
 
-// usualRead is the time of the longest read that does not wait for the lock, in ns: a relay takes 5 µs, on a virtual
-// machine 30, and more where its processor is busy.
+// usualRead is the longest read that does not wait for the lock, in ns: 5 µs for a relay, 30 µs on a virtual
+// machine, more on a busy CPU.
 const usualRead = 200e3
 
-// Watch makes the lock of the mappings watched for at least n more stops.
+// Watch watches the lock of the mappings for at least n more stops.
 func (m *Memory) Watch(n int) { m.relayed.stops = max(m.relayed.stops, n) }
 
 // WatchHeld is Watch after the lock was found held.
@@ -91,7 +91,7 @@ func (m *Memory) WatchHeld(n int) {
 	m.Watch(n)
 }
 
-// WatchFirst is Watch at its first call, and later does nothing.
+// WatchFirst is Watch at its first call; later calls do nothing.
 func (m *Memory) WatchFirst(n int) {
 	if !m.relayed.begun {
 		m.relayed.begun = true
@@ -112,16 +112,16 @@ func (m *Memory) Watched() bool { return m.relayed.stops > 0 }
 // OftenHeld reports whether WatchHeld is in effect.
 func (m *Memory) OftenHeld() bool { return m.relayed.held }
 
-// Relay sets the threads that read for one goroutine. With nil the calling thread reads, once no call is pending.
+// Relay sets the threads that read for one goroutine. nil: the calling thread reads, once no call is pending.
 func (m *Memory) Relay(r *Relays) {
 	if r != m.relayed.relays && !(r == nil && m.Stuck()) {
-		m.relayed.relays, m.relayed.by, m.relayed.stuck, m.relayed.late = r, nil, false, false
+		m.relayed.relays, m.relayed.thread, m.relayed.stuck, m.relayed.late = r, nil, false, false
 	}
 }
 
 // Stuck reports whether a late call is still pending.
 func (m *Memory) Stuck() bool {
-	m.relayed.stuck = m.relayed.stuck && !m.relayed.by.idle()
+	m.relayed.stuck = m.relayed.stuck && !m.relayed.thread.idle()
 	return m.relayed.stuck
 }
 
@@ -142,33 +142,33 @@ func (m *Memory) Within(ns int64) bool {
 	if r.left, r.until, r.late, r.waited = ns, 0, false, false; r.relays == nil {
 		return true
 	}
-	if r.late = m.Stuck(); !r.late && (r.by == nil || !r.by.idle()) {
-		r.by = r.relays.idle()
-		if r.late = r.by == nil; r.late && r.relays.n == 0 {
+	if r.late = m.Stuck(); !r.late && (r.thread == nil || !r.thread.idle()) {
+		r.thread = r.relays.idle()
+		if r.late = r.thread == nil; r.late && r.relays.n == 0 {
 			r.relays, r.late = nil, false
 			return true
 		}
 	}
 	if !r.late {
-		r.by.follow(CPU())
+		r.thread.follow(CPU())
 	}
 	return !r.late
 }
 
-// Until sets the deadline of the reads of this observation, too (CLOCK_MONOTONIC, ns; 0 if there is none).
+// Until sets the deadline of this observation's reads (CLOCK_MONOTONIC, ns; 0: none).
 //
 //go:nosplit
 func (m *Memory) Until(at int64) { m.relayed.until = at }
 
-// Late reports whether a read of this observation was late. All its reads are then void.
+// Late reports whether a read of this observation was late, which voids all its reads.
 func (m *Memory) Late() bool { return m.relayed.late }
 
-// Waited reports whether a read of this observation has waited for the lock.
+// Waited reports whether a read of this observation waited for the lock.
 func (m *Memory) Waited() bool { return m.relayed.waited }
 
-// do makes a system call in the relay thread, and gives its result. It returns false if that is late.
+// do makes a system call in the relay thread, and returns its result. It returns false if that is late.
 func (r *relayed) do(nr uintptr, args [6]uintptr) (int, bool) {
-	if r.late || r.by == nil {
+	if r.late || r.thread == nil {
 		return 0, false
 	}
 	began := Now()
@@ -180,8 +180,8 @@ func (r *relayed) do(nr uintptr, args [6]uintptr) (int, bool) {
 		r.late = true
 		return 0, false
 	}
-	r.by.ask(nr, args)
-	if !r.by.await(left) {
+	r.thread.ask(nr, args)
+	if !r.thread.await(left) {
 		r.stuck, r.late, r.waited = true, true, true
 		return 0, false
 	}
@@ -189,7 +189,7 @@ func (r *relayed) do(nr uintptr, args [6]uintptr) (int, bool) {
 		r.left -= waited
 		r.waited = true
 	}
-	return r.by.result(), true
+	return r.thread.result(), true
 }
 
 func (r *relayed) pread(fd int, buf []byte, off uint64) (done int) {
@@ -199,12 +199,12 @@ func (r *relayed) pread(fd int, buf []byte, off uint64) (done int) {
 			return -int(syscall.EAGAIN)
 		}
 		CountCall()
-		got, ok := r.do(unix.SYS_PREAD64, [6]uintptr{uintptr(fd), r.by.at(), uintptr(n), uintptr(off) + uintptr(done)})
+		got, ok := r.do(unix.SYS_PREAD64, [6]uintptr{uintptr(fd), r.thread.at(), uintptr(n), uintptr(off) + uintptr(done)})
 		switch {
 		case !ok:
 			got = -int(syscall.EAGAIN)
 		case got > 0:
-			copy(buf[done:], r.by.buf[:got])
+			copy(buf[done:], r.thread.buf[:got])
 		}
 		if got <= 0 && done == 0 {
 			return got
@@ -222,13 +222,13 @@ func (r *relayed) vmRead(tid int, addr uint64, buf []byte) (done int) {
 		if r.late {
 			break
 		}
-		local, remote := r.by.vectors(addr+uint64(done), n)
+		local, remote := r.thread.vectors(addr+uint64(done), n)
 		CountCall()
 		got, ok := r.do(unix.SYS_PROCESS_VM_READV, [6]uintptr{uintptr(tid), local, 1, remote, 1})
 		if !ok || got <= 0 {
 			break
 		}
-		CountCopied(copy(buf[done:], r.by.buf[:got]))
+		CountCopied(copy(buf[done:], r.thread.buf[:got]))
 		if done += got; got < n {
 			break
 		}
@@ -240,10 +240,10 @@ func (r *relayed) query(fd int, q *mapQuery) syscall.Errno {
 	if r.late {
 		return syscall.EAGAIN
 	}
-	in := r.by.query()
+	in := r.thread.query()
 	*in = *q
 	CountCall()
-	got, ok := r.do(unix.SYS_IOCTL, [6]uintptr{uintptr(fd), procmapQuery, r.by.at()})
+	got, ok := r.do(unix.SYS_IOCTL, [6]uintptr{uintptr(fd), procmapQuery, r.thread.at()})
 	if !ok {
 		return syscall.EAGAIN
 	}

@@ -63,7 +63,7 @@ func TestAReadThatDoesNotComeBackIsGivenUp(t *testing.T) {
 	if !m.Within(1e6) {
 		t.Fatal("no thread reads")
 	}
-	if n, ok := m.relayed.do(unix.SYS_READ, [6]uintptr{r.Fd(), m.relayed.by.at(), 8}); ok || !m.Late() || !m.Waited() {
+	if n, ok := m.relayed.do(unix.SYS_READ, [6]uintptr{r.Fd(), m.relayed.thread.at(), 8}); ok || !m.Late() || !m.Waited() {
 		t.Errorf("a read of an empty pipe gave %d, late %v, waited %v", n, m.Late(), m.Waited())
 	}
 	if n := m.Copy(pid, at, got); n != 0 || m.Stale() || m.Within(1e6) || m.Copy(pid, at, got) != 0 {

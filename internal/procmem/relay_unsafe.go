@@ -10,19 +10,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// relayCall is a system call of a relay thread. The assembly uses the offsets of its fields.
+// relayCall is a system call of a relay thread. The assembly uses the fields' offsets.
 type relayCall struct {
-	asked, done uint32 // number of calls asked for, and made
+	asked, done uint32 // number of calls
 	nr          uintptr
 	args        [6]uintptr
 	result      uintptr
 }
 
-// relayThread is a thread that makes system calls and is unknown to the Go runtime. It blocks all signals, runs no Go
+// relayThread is a thread that makes system calls, unknown to the Go runtime: it blocks all signals, runs no Go
 // code, and garbage collections do not wait for it.
 type relayThread struct {
 	call     *relayCall
-	buf      []byte // takes what it reads, as a call may end late
+	buf      []byte // receives what it reads, as a call may end late
 	tid      int
 	cpu      int
 	realtime bool
@@ -40,16 +40,16 @@ const (
 	futexWake = 1 | 128
 )
 
-// As in runtime/os_linux.go.
+// cloneFlags are those of runtime/os_linux.go.
 const cloneFlags = unix.CLONE_VM | unix.CLONE_FS | unix.CLONE_FILES | unix.CLONE_SIGHAND | unix.CLONE_SYSVSEM |
 	unix.CLONE_THREAD
 
-// cloneRelay gives the id of a new thread, or a negative errno.
+// cloneRelay returns the id of a new thread, or a negative errno.
 //
 //go:noescape
 func cloneRelay(flags uintptr, c *relayCall, stack uintptr) (tid int)
 
-// startRelay starts a thread, and gives nil on error. Its memory is never freed.
+// startRelay starts a thread, nil on error. Its memory is never freed.
 func startRelay() *relayThread {
 	const head = int(unsafe.Sizeof(relayCall{}))
 	b, err := unix.Mmap(-1, 0, relayStack+relayBytes+relayEnd, unix.PROT_READ|unix.PROT_WRITE,
@@ -78,7 +78,7 @@ var (
 	relaysMade atomic.Int32
 )
 
-// IsRelay reports whether a thread is one of [Relays]. If it hangs, it holds up no other thread.
+// IsRelay reports whether a thread is one of [Relays]. A hanging one holds up no other thread.
 func IsRelay(tid int) bool {
 	for i := range relayTIDs {
 		if int(relayTIDs[i].Load()) == tid {
@@ -99,14 +99,14 @@ func (r *relayThread) idle() bool {
 	return atomic.LoadUint32(&r.call.done) == atomic.LoadUint32(&r.call.asked)
 }
 
-// ask begins a system call. Precondition: the thread is idle.
+// ask begins a system call. Precondition: idle.
 func (r *relayThread) ask(nr uintptr, args [6]uintptr) {
 	r.call.nr, r.call.args = nr, args
 	atomic.AddUint32(&r.call.asked, 1)
 	futex(&r.call.asked, futexWake, 1, 0)
 }
 
-// await waits for the end of the call for at most ns, outside the Go scheduler, and reports whether it has ended.
+// await waits at most ns for the end of the call, outside the Go scheduler. It reports whether the call has ended.
 func (r *relayThread) await(ns int64) bool {
 	for end := Now() + ns; ; {
 		done := atomic.LoadUint32(&r.call.done)
@@ -123,7 +123,7 @@ func (r *relayThread) await(ns int64) bool {
 
 func (r *relayThread) result() int { return int(r.call.result) }
 
-// futex wakes a waiter at word, or waits for at most ns while word is val.
+// futex wakes a waiter at word, or waits at most ns while word is val.
 func futex(word *uint32, op uintptr, val uint32, ns int64) {
 	ts := unix.NsecToTimespec(ns)
 	CountCall()
@@ -142,8 +142,8 @@ func (r *relayThread) vectors(addr uint64, n int) (local, remote uintptr) {
 
 func (r *relayThread) query() *mapQuery { return (*mapQuery)(unsafe.Pointer(&r.buf[0])) }
 
-// follow moves the thread to the caller's processor, and binds a real-time caller to it, so that no inter-processor
-// interrupts are needed.
+// follow moves the thread to the caller's CPU, and binds a real-time caller to it, which avoids inter-processor
+// interrupts.
 func (r *relayThread) follow(cpu int) {
 	if cpu < 0 || cpu == r.cpu {
 		return
@@ -155,8 +155,7 @@ func (r *relayThread) follow(cpu int) {
 	}
 }
 
-// prioritize gives the thread a priority above that of a real-time caller, else a short time slice (sched_setattr(2),
-// Linux 6.12).
+// prioritize sets a priority above a real-time caller's, else a short time slice (sched_setattr(2), Linux 6.12).
 func (r *relayThread) prioritize() {
 	own, err := unix.SchedGetAttr(0, 0)
 	if err != nil {
@@ -175,5 +174,5 @@ func (r *relayThread) prioritize() {
 	}
 }
 
-// shortSlice is the shortest time slice of the kernel, in ns (kernel/sched/syscalls.c).
+// shortSlice is the kernel's shortest time slice, in ns (kernel/sched/syscalls.c).
 const shortSlice = 100_000

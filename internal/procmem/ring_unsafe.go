@@ -14,8 +14,7 @@ import (
 //
 // These are data_head and data_tail of perf ring buffers (perf_event_open(2)).
 
-// LoadShared loads the 64-bit word at off, a multiple of 8, with acquire order. Precondition: mem is aligned to
-// 8.
+// LoadShared loads the 64-bit word at off, a multiple of 8, with acquire order. Precondition: mem is aligned to 8.
 func LoadShared(mem []byte, off int) uint64 {
 	return atomic.LoadUint64((*uint64)(unsafe.Pointer(&mem[off : off+8][0])))
 }
@@ -25,7 +24,7 @@ func StoreShared(mem []byte, off int, v uint64) {
 	atomic.StoreUint64((*uint64)(unsafe.Pointer(&mem[off : off+8][0])), v)
 }
 
-// SetPeriod sets the period of a perf event, in the unit of the event, and ends the current one.
+// SetPeriod sets the period of a perf event, in the event's unit, and ends the current one.
 func SetPeriod(fd int, period uint64) error {
 	CountCall()
 	_, _, e := syscall.RawSyscall(unix.SYS_IOCTL, uintptr(fd), unix.PERF_EVENT_IOC_PERIOD,

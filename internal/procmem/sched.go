@@ -4,8 +4,8 @@ package procmem
 
 import "bytes"
 
-// ParseLastRun gives se.exec_start of a sched file (kernel/sched/debug.c, proc_sched_show_task) in ns. The file has ms
-// with six decimals. It returns false if the field is missing.
+// ParseLastRun returns se.exec_start of a sched file (kernel/sched/debug.c, proc_sched_show_task) in ns; the file
+// has ms with six decimals. ok is false if it is missing.
 func ParseLastRun(b []byte) (int64, bool) {
 	i := bytes.Index(b, []byte("se.exec_start"))
 	if i < 0 {
@@ -38,7 +38,7 @@ func ParseLastRun(b []byte) (int64, bool) {
 	return 0, false
 }
 
-// ParseSwitches gives nr_switches of a sched file, the number of departures from a processor. ok is false if it is
+// ParseSwitches returns nr_switches of a sched file, the number of departures from a CPU. ok is false if it is
 // missing.
 func ParseSwitches(b []byte) (n uint64, ok bool) {
 	i := bytes.LastIndex(b, []byte("\nnr_switches")) // after the thread's name, any bytes
@@ -62,23 +62,23 @@ func ParseSwitches(b []byte) (n uint64, ok bool) {
 	return 0, false
 }
 
-// arrivals decides whether a thread is on a processor. Then its arrivals are one more than its departures. But the
-// kernel does not count about 0.4 % of the arrivals, those of threads that were pre-empted on their way to sleep
-// (kernel/sched/stats.h, sched_info_depart, sched_info_arrive).
+// arrivals finds whether a thread is on a CPU: its arrivals then exceed its departures by one. But the kernel does
+// not count about 0.4 % of the arrivals: threads pre-empted on their way to sleep (kernel/sched/stats.h,
+// sched_info_depart, sched_info_arrive).
 type arrivals struct {
 	runs, left, cpu uint64
-	missing         int64 // arrivals known not to be counted
+	missing         int64 // arrivals known to be uncounted
 }
 
-// on reports whether the thread is on a processor, by its clocks and its number of departures. It may be wrong for a
-// thread on a processor until that was seen off it, or twice without a departure in between.
-func (t *arrivals) on(now SchedStat, left uint64) bool {
+// on reports whether the thread is on a CPU, by its clocks and number of departures. It may be wrong until the
+// thread was seen off a CPU, or twice on one without a departure in between.
+func (a *arrivals) on(now SchedStat, left uint64) bool {
 	missing := int64(left - now.Runs)
 	off := missing
-	if now.Runs == t.runs && left == t.left && now.CPU > t.cpu { // it has run without a departure
+	if now.Runs == a.runs && left == a.left && now.CPU > a.cpu { // it has run without a departure
 		off++
 	}
-	t.runs, t.left, t.cpu = now.Runs, left, now.CPU
-	t.missing = max(t.missing, off)
-	return missing < t.missing
+	a.runs, a.left, a.cpu = now.Runs, left, now.CPU
+	a.missing = max(a.missing, off)
+	return missing < a.missing
 }

@@ -4,18 +4,15 @@ package procmem
 
 import "prywalk/internal/sample"
 
-// SchedStat is /proc/PID/schedstat (Documentation/scheduler/sched-stats.rst). While the thread is on a processor, it
+// SchedStat is /proc/PID/schedstat (Documentation/scheduler/sched-stats.rst). While the thread is on a CPU, it
 // changes at the kernel's ticks only.
 type SchedStat struct {
-	// CPU is the time on processors, in ns.
-	CPU uint64
-	// RunQueue is the time queued for a processor, in ns. It grows when the thread arrives on one.
-	RunQueue uint64
-	// Runs is the number of arrivals on a processor.
-	Runs uint64
+	CPU      uint64 // time on CPUs, ns
+	RunQueue uint64 // time queued for a CPU, ns; grows when the thread arrives on one
+	Runs     uint64 // arrivals on a CPU
 }
 
-// ReadingAt gives the clocks as a reading at a moment (CLOCK_MONOTONIC, ns).
+// ReadingAt returns the clocks as a reading at a time (CLOCK_MONOTONIC, ns).
 func ReadingAt(s SchedStat, at int64) sample.Reading {
 	return sample.Reading{Wall: at, CPU: int64(s.CPU), RunQueue: int64(s.RunQueue)}
 }

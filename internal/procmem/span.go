@@ -4,7 +4,8 @@ package procmem
 
 import "slices"
 
-// find gives the span of a sorted table that has addr, or the next one, and reports whether it has addr. t may be nil.
+// find returns the span of a sorted table that has addr, or the next one, and reports whether it has addr. t may
+// be nil.
 //
 //go:nosplit
 func find(t *[]Span, addr uint64, out *Span) bool {
@@ -27,18 +28,18 @@ func find(t *[]Span, addr uint64, out *Span) bool {
 	return out.Start <= addr
 }
 
-// mostGuard is the size of the largest guard below a stack, in bytes. A guard stays unreadable.
+// mostGuard is the largest guard below a stack, in bytes; guards stay unreadable.
 const mostGuard = 64 << 10
 
-// lookup gives the mapping of addr, of which want bytes are to be read, and reports whether there is one. The table may
-// be 2 s old: if it has no readable mapping, or one whose end may have grown, the kernel is asked. Reserved memory
+// lookup returns addr's mapping, of which want bytes are to be read, and reports whether there is one. The table
+// may be 2 s old: if it has no readable mapping, or one that may have grown, the kernel is asked. Reserved memory
 // becomes readable piece by piece (Go, malloc).
 //
 //go:nosplit
 func (m *Memory) lookup(addr, want uint64, out *Span) bool {
 	t := m.table.Load()
 	known := find(t, addr, out)
-	if known && out.Kind != NotMemory && (out.End-addr >= want || follows(t, out) == fixed) {
+	if known && out.Kind != NotMemory && (out.End-addr >= want || follows(t, out) == cannotGrow) {
 		return true
 	}
 	table := *out
@@ -68,26 +69,24 @@ func (m *Memory) lookup(addr, want uint64, out *Span) bool {
 type neighbour uint8
 
 const (
-	nothing  neighbour = iota // the mapping may grow
-	reserved                  // memory that may become readable
-	fixed                     // the mapping cannot grow
+	mayGrow  neighbour = iota
+	reserved           // unreadable memory, which may become readable
+	cannotGrow
 )
 
-// follows gives what follows a span.
-//
 //go:nosplit
 func follows(t *[]Span, s *Span) neighbour {
 	var next Span
 	switch {
 	case !find(t, s.End, &next):
-		return nothing
+		return mayGrow
 	case next.Kind == NotMemory && next.End-next.Start > mostGuard:
 		return reserved
 	}
-	return fixed
+	return cannotGrow
 }
 
-// answers are the mappings of recent queries, in addition to a table.
+// answers are the mappings of recent queries, in addition to the table of.
 type answers struct {
 	spans [8]Span
 	of    *[]Span
@@ -122,11 +121,11 @@ func (a *answers) keep(s *Span) {
 
 // # Pages of its own
 //
-// A written page of a private file mapping (a static variable) is the process's own copy. Until it is given up or
-// swapped out, reading it is as safe as reading anonymous memory. Outside of stops it is checked only once between two
-// readings of the mappings. Pages of files can be evicted, and shared ones removed, so these are always checked.
+// A written page of a private file mapping (a static variable) is the process's own copy. Until given up or
+// swapped out, it is as safe to read as anonymous memory. Outside of stops it is checked once per reading of the
+// mappings. Other pages of files can be evicted, and shared ones removed: these are always checked.
 
-// ownPages has pages that are known to be the process's own. It is for one goroutine.
+// ownPages has pages known to be the process's own. For one goroutine.
 type ownPages struct {
 	pages   [8]uint64
 	end     uint8
@@ -154,7 +153,7 @@ func (o *ownPages) has(page uint64) bool {
 	return false
 }
 
-// notePage notes a page that was found to be the process's own.
+// notePage records a page that is the process's own.
 func (m *Memory) notePage(page, entry uint64, kind Kind) {
 	if kind != OfFile || entry&pagePresent == 0 || entry&pageOfFile != 0 {
 		return
@@ -173,17 +172,16 @@ func (m *Memory) notePage(page, entry uint64, kind Kind) {
 //
 // Places that a stop will probably copy are checked before it.
 
-// checkedRange is a range that was found to be readable without waiting.
+// checkedRange is a range found to be readable without waiting.
 type checkedRange struct {
 	addr, n uint64
 	until   int64 // CLOCK_MONOTONIC, ns
 }
 
-// checkedFor is how long a check holds, in ns.
-const checkedFor = 2e6
+const checkedFor = 2e6 // validity of a check, ns
 
-// CheckPresent checks before a stop whether a range in a file's mapping, of at most a page, is in present pages of the
-// process's own. A [Memory.Copy] soon after does then not check it.
+// CheckPresent checks before a stop whether a range of a file's mapping, at most a page, is in present pages of
+// the process's own. A [Memory.Copy] soon after then omits the check.
 func (m *Memory) CheckPresent(addr uint64, n int) {
 	var s Span
 	m.checked = checkedRange{}
@@ -193,15 +191,16 @@ func (m *Memory) CheckPresent(addr uint64, n int) {
 	}
 }
 
-func (f *checkedRange) has(addr, n uint64) bool {
-	return f.until != 0 && addr >= f.addr && addr-f.addr <= f.n && n <= f.n-(addr-f.addr) && Now() < f.until
+func (r *checkedRange) has(addr, n uint64) bool {
+	return r.until != 0 && addr >= r.addr && addr-r.addr <= r.n && n <= r.n-(addr-r.addr) && Now() < r.until
 }
 
-// MostPlaces is the most places of [Memory.CheckPlaces].
+// MostPlaces bounds the places of [Memory.CheckPlaces].
 const MostPlaces = 62
 
-// CheckPlaces checks before a stop which of at most [MostPlaces] places, of size bytes each, are in present anonymous
-// memory, and sets present for these. It gives until when that holds (CLOCK_MONOTONIC, ns), or 0 if none is.
+// CheckPlaces checks before a stop which of at most [MostPlaces] places, of size bytes each, are in present
+// anonymous memory, and sets present for these. It returns until when that holds (CLOCK_MONOTONIC, ns); 0: none
+// is.
 func (m *Memory) CheckPlaces(places []uint64, size uint64, present []bool) (until int64) {
 	clear(present)
 	fd := m.pagemap.get()
@@ -235,7 +234,7 @@ func (m *Memory) CheckPlaces(places []uint64, size uint64, present []bool) (unti
 	return Now() + checkedFor
 }
 
-// addPage adds a page to the n sorted ones, and gives their new number.
+// addPage adds a page to the n sorted ones. It returns their new number.
 func addPage(pages *[2 * MostPlaces]uint64, n int, page uint64) int {
 	i, known := slices.BinarySearch(pages[:n], page)
 	if known {
@@ -246,7 +245,7 @@ func addPage(pages *[2 * MostPlaces]uint64, n int, page uint64) int {
 	return n + 1
 }
 
-// presentPages moves the present ones of the sorted pages to the front, and gives their number.
+// presentPages moves the present ones of the sorted pages to the front. It returns their number.
 func presentPages(fd int, pages []uint64) (n int) {
 	const most = 64
 	var entries [most * 8]byte

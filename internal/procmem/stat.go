@@ -10,47 +10,38 @@ type Comm struct {
 	n   uint8
 }
 
-// Bytes gives the name, which is valid as long as c is.
+// Bytes returns the name, valid as long as c.
 func (c *Comm) Bytes() []byte { return c.buf[:c.n] }
 
-// String gives a copy of the name.
+// String returns a copy of the name.
 func (c *Comm) String() string { return string(c.Bytes()) }
 
 func (c *Comm) set(b []byte) { c.n = uint8(copy(c.buf[:], b)) }
 
-// Stat is a part of /proc/PID/stat (proc(5)).
+// Stat is part of /proc/PID/stat (proc(5)).
 type Stat struct {
-	// PID is the thread's id.
-	PID int
-	// PPID is the id of the parent process.
-	PPID int
-	// Flags are the kernel's PF_* flags.
-	Flags uint64
-	// UTime and STime are user and kernel time in clock ticks (1/100 s).
-	UTime, STime uint64
-	// ChildUTime and ChildSTime are those of descendants that were waited for.
-	ChildUTime, ChildSTime uint64
-	// Threads is the process's number of threads.
-	Threads int
+	PID                    int    // of the thread
+	PPID                   int    // of the parent process
+	Flags                  uint64 // the kernel's PF_*
+	UTime, STime           uint64 // user and kernel time, clock ticks (1/100 s)
+	ChildUTime, ChildSTime uint64 // of descendants that were waited for
+	Threads                int    // of the process
 	// StartTime, in clock ticks since boot, and PID identify a thread.
 	StartTime uint64
-	// Comm is the name.
-	Comm Comm
-	// State is one of R S D T t Z X I.
-	State byte
-	// Processor is the last processor, or −1 if unknown.
-	Processor int
+	Comm      Comm
+	State     byte // one of R S D T t Z X I
+	Processor int  // last CPU, −1 if unknown
 }
 
 const flagKernelThread = 0x00200000
 
-// KernelThread reports whether the thread is one of the kernel.
+// KernelThread reports whether the thread is the kernel's.
 func (s *Stat) KernelThread() bool { return s.Flags&flagKernelThread != 0 }
 
 // flagsUserWorker are PF_IO_WORKER and PF_USER_WORKER.
 const flagsUserWorker = 0x10 | 0x4000
 
-// UserWorker reports whether the thread belongs to a process but has no user space (io_uring, vhost).
+// UserWorker reports whether the thread is a process's but has no user space (io_uring, vhost).
 func (s *Stat) UserWorker() bool { return s.Flags&flagsUserWorker != 0 && !s.KernelThread() }
 
 // ParseStat parses stat. The name ends at the last ")". Error: [ErrFormat]; s is then zero.

@@ -11,36 +11,25 @@ import (
 // maxNesting is MAX_PID_NS_LEVEL (32) + 1.
 const maxNesting = 33
 
-// Status is a part of /proc/PID/status (proc(5)). Missing fields are zero.
+// Status is part of /proc/PID/status (proc(5)). Missing fields are zero.
 type Status struct {
-	// Tgid is the id of the process, PPid that of its parent, and TracerPid that of the thread's tracer, or 0.
+	// Tgid is the process, PPid its parent; TracerPid is the thread's tracer, or 0.
 	Tgid, PPid, TracerPid int
-	// Threads is the process's number of threads.
-	Threads int
-	// UID has the real, effective, saved and file system user ids.
-	UID [4]uint32
+	Threads               int       // of the process
+	UID                   [4]uint32 // real, effective, saved, file system
 	// NSpid has NSpidN ids, from the /proc mount's pid namespace inwards.
 	NSpid  [maxNesting]int
 	NSpidN int
-	// CapEff are the effective capabilities.
-	CapEff uint64
-	// SigPnd and ShdPnd are the pending signals of the thread and of the process; SigBlk, SigIgn and SigCgt are the
-	// blocked, ignored and caught ones. Bit n−1 is signal n.
+	CapEff uint64 // effective capabilities
+	// Signal sets; bit n−1 is signal n: pending for the thread, for the process; blocked, ignored, caught.
 	SigPnd, ShdPnd, SigBlk, SigIgn, SigCgt uint64
-	// Switches is the number of departures from a processor.
-	Switches uint64
-	// Sleeps is the number of voluntary departures.
-	Sleeps uint64
-	// Swap is the process's memory in swap, in KiB.
-	Swap uint64
-	// Seccomp is 0 (none), 1 (strict), 2 (filter).
-	Seccomp int
-	// NoNewPrivs is the no_new_privs bit.
-	NoNewPrivs bool
-	// KernelThread is set for a thread of the kernel. Before Linux 6.8 it is never set.
-	KernelThread bool
-	// State is one of R S D T t Z X I.
-	State byte
+	Switches                               uint64 // departures from a CPU
+	Sleeps                                 uint64 // voluntary ones
+	Swap                                   uint64 // the process's memory in swap, KiB
+	Seccomp                                int    // 0 (none), 1 (strict), 2 (filter)
+	NoNewPrivs                             bool
+	KernelThread                           bool // never set before Linux 6.8
+	State                                  byte // one of R S D T t Z X I
 }
 
 // ParseStatus parses status, and skips unknown lines. Errors: [ErrFormat]; [refusal.Gone] without Tgid, as for a thread
@@ -138,7 +127,7 @@ func (s *Status) parseNSpid(c *cursor) {
 	}
 }
 
-// InnerID gives the id that a thread has in its innermost pid namespace, or 0 if it is the same or unknown.
+// InnerID returns a thread's id in its innermost pid namespace, or 0 if that is the same or unknown.
 func InnerID(id int) int {
 	var s Status
 	if ReadStatus(id, &s) != nil || s.NSpidN < 2 {

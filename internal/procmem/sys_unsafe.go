@@ -13,10 +13,10 @@ import (
 
 // Raw system calls neither allocate for paths nor enter the Go scheduler.
 
-// open opens a path, which ends in NUL, by the [PathOpener] of the calling thread if it has one.
+// open opens a path, which ends in NUL, by the calling thread's [PathOpener] if any.
 func open(path []byte, flags uintptr) (int, syscall.Errno) {
-	if w := pathOpener(path); w != nil {
-		return w.open(path, flags)
+	if o := pathOpener(path); o != nil {
+		return o.open(path, flags)
 	}
 	return openAt(unix.AT_FDCWD, path, flags)
 }
@@ -47,7 +47,7 @@ func ReadSmall(path string, buf []byte) ([]byte, error) {
 	return readOnce(name[:copy(name[:], path)+1], buf)
 }
 
-// Readlink reads a link below /proc into buf, and cuts it to that. Errors: [refusal.Gone], [refusal.Denied], or an
+// Readlink reads a link below /proc into buf, truncated to fit. Errors: [refusal.Gone], [refusal.Denied], or an
 // errno.
 func Readlink(path string, buf []byte) ([]byte, error) {
 	name := append([]byte(path), 0)
@@ -55,8 +55,8 @@ func Readlink(path string, buf []byte) ([]byte, error) {
 		return nil, syscall.EINVAL
 	}
 	read := readlink
-	if w := pathOpener(name); w != nil {
-		read = w.readlink
+	if o := pathOpener(name); o != nil {
+		read = o.readlink
 	}
 	n, e := read(name, buf)
 	if e != 0 {
@@ -92,8 +92,8 @@ func pread(fd int, buf []byte, off uint64) (int, syscall.Errno) {
 	}
 }
 
-// preadRaw reads at offset 0, without growth of the goroutine's stack, and gives the number of bytes or a negative
-// errno.
+// preadRaw reads at offset 0, without growth of the goroutine's stack. It returns the number of bytes or a
+// negative errno.
 //
 //go:nosplit
 func preadRaw(fd int, buf []byte) int {
@@ -133,7 +133,8 @@ func clock(id int32) (uint64, syscall.Errno) {
 	return uint64(ts.Sec)*1e9 + uint64(ts.Nsec), e
 }
 
-// Readable reports whether a read of fd would not wait. A pidfd is readable when its process has ended (pidfd_open(2)).
+// Readable reports whether a read of fd would not wait. A pidfd becomes readable at its process's end
+// (pidfd_open(2)).
 func Readable(fd int) bool {
 	p := unix.PollFd{Fd: int32(fd), Events: unix.POLLIN}
 	var now unix.Timespec
@@ -147,7 +148,7 @@ func Readable(fd int) bool {
 	}
 }
 
-// SleepUntil sleeps until at on the clock of [Now], or a signal, outside the Go scheduler.
+// SleepUntil sleeps until a time on the clock of [Now], or a signal, outside the Go scheduler.
 func SleepUntil(at int64) {
 	ts := unix.NsecToTimespec(at)
 	CountCall()
@@ -155,7 +156,7 @@ func SleepUntil(at int64) {
 		uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
 }
 
-// CPU gives the processor of the calling OS thread, or −1 if unknown. Precondition: the goroutine is locked to it.
+// CPU returns the calling OS thread's CPU, −1 if unknown. Precondition: the goroutine is locked to the thread.
 func CPU() int {
 	var cpu uint32
 	CountCall()
@@ -166,7 +167,7 @@ func CPU() int {
 	return int(cpu)
 }
 
-// vmReadMayWait is vmRead, but notifies the Go scheduler.
+// vmReadMayWait is vmRead, but enters the Go scheduler.
 func vmReadMayWait(pid int, addr uint64, buf []byte) (int, syscall.Errno) {
 	local := unix.Iovec{Base: &buf[0], Len: uint64(len(buf))}
 	remote := unix.RemoteIovec{Base: uintptr(addr), Len: len(buf)}

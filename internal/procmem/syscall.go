@@ -4,14 +4,10 @@ package procmem
 
 // SyscallInfo is /proc/PID/syscall (fs/proc/base.c, proc_pid_syscall).
 type SyscallInfo struct {
-	// Nr is the number of the system call, or −1 if the thread is in none.
-	Nr int64
-	// Args are the arguments of the call, or zero.
-	Args [6]uint64
-	// SP and PC are the stack pointer and program counter in user space.
-	SP, PC uint64
-	// Running is set if the thread is on a processor or queued for one. All else is then unknown.
-	Running bool
+	Nr      int64     // number of the system call, −1: none
+	Args    [6]uint64 // zero outside a call
+	SP, PC  uint64    // in user space
+	Running bool      // on a CPU or queued for one; all else is then unknown
 }
 
 // ParseSyscall parses syscall: "running"; "-1 SP PC"; or a number, six arguments, SP and PC. Error: [ErrFormat].

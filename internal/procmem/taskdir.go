@@ -8,10 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// direntBuf is the size of a buffer for about 1,000 threads, in bytes.
-const direntBuf = 32 << 10
+const direntBuf = 32 << 10 // bytes, for about 1,000 threads
 
-// TaskDir lists the threads of a process by its open /proc/PID/task. It is not safe for concurrent use.
+// TaskDir lists the threads of a process by its open /proc/PID/task. Not safe for concurrent use.
 type TaskDir struct {
 	fd     int
 	budget *Budget
@@ -19,7 +18,7 @@ type TaskDir struct {
 	buf    [direntBuf]byte
 }
 
-// OpenTasks opens the directory of a process, and takes its descriptor from budget if possible. Errors: [refusal.Gone],
+// OpenTasks opens a process's directory, and takes its descriptor from budget if possible. Errors: [refusal.Gone],
 // [refusal.Denied].
 func OpenTasks(pid int, budget *Budget) (*TaskDir, error) {
 	var p pathBuf
@@ -30,14 +29,14 @@ func OpenTasks(pid int, budget *Budget) (*TaskDir, error) {
 	return &TaskDir{fd: fd, budget: budget, kept: budget.Take(1)}, nil
 }
 
-// KeepWithin takes the descriptor from budget, if possible and not done yet.
+// KeepWithin takes the descriptor from budget if possible, once.
 func (d *TaskDir) KeepWithin(budget *Budget) {
 	if !d.kept {
 		d.budget, d.kept = budget, budget.Take(1)
 	}
 }
 
-// Close closes the directory, once.
+// Close closes the directory. It must be called once.
 func (d *TaskDir) Close() {
 	closeFD(d.fd)
 	d.fd = -1
@@ -46,7 +45,7 @@ func (d *TaskDir) Close() {
 	}
 }
 
-// List appends the ids of the threads, in the kernel's order. Threads that start or end meanwhile may be missing. A
+// List appends the threads' ids, in the kernel's order. Threads that start or end meanwhile may be missing. A
 // zombie has its first thread. Error: [refusal.Gone].
 func (d *TaskDir) List(tids []int) ([]int, error) { return d.ListFrom(0, tids) }
 
@@ -72,8 +71,8 @@ func (d *TaskDir) ListFrom(n int, tids []int) ([]int, error) {
 	}
 }
 
-// Count gives the number of threads in less than 1 µs, by the directory's links − 2 (fs/proc/base.c,
-// proc_task_getattr). It gives 0 if the process has ended.
+// Count returns the number of threads: the directory's links − 2 (fs/proc/base.c, proc_task_getattr), 0 after the
+// process's end. It takes less than 1 µs.
 func (d *TaskDir) Count() (int, error) {
 	st, e := fstat(d.fd)
 	if e != 0 {

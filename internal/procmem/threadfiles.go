@@ -29,34 +29,33 @@ const (
 
 var fileNames = [numFiles]string{"schedstat", "syscall", "stat", "status", "comm", "wchan", "sched", "stack"}
 
-// ThreadFiles are the files of /proc/PID/task/TID. They are opened at their first use, and kept open within the budget.
-// They are not safe for concurrent use. Errors of all methods: [refusal.Gone], [refusal.Denied], [ErrFormat].
+// ThreadFiles are the files of /proc/PID/task/TID, opened at their first use and kept open within the budget. Not
+// safe for concurrent use. Errors of all methods: [refusal.Gone], [refusal.Denied], [ErrFormat].
 type ThreadFiles struct {
-	pid, tid int
-	budget   *Budget
-	dir      int32    // descriptor of the thread's directory + 1; 0 if there is none
-	tasks    *TaskDir // by which files are opened without dir; nil if by path
-	fd       [numFiles]int32
-	who      identity
-	turns    arrivals
-	// schedstatKept: schedstat is open by KeepSchedstatOpen.
-	schedstatKept bool
+	pid, tid      int
+	budget        *Budget
+	dir           int32    // descriptor of the thread's directory + 1; 0: none
+	tasks         *TaskDir // opens files if dir is 0; nil: by path
+	fds           [numFiles]int32
+	identity      identity
+	arrivals      arrivals
+	schedstatKept bool // open by KeepSchedstatOpen
 	stackRead     bool
 }
 
-// OpenThread gives the files of a thread, and opens none: a missing thread shows at the first read. With a nil budget
-// no file is kept open.
+// OpenThread returns a thread's files, none open: a missing thread shows at the first read. With a nil budget none
+// stays open.
 func OpenThread(pid, tid int, budget *Budget) *ThreadFiles {
 	return &ThreadFiles{pid: pid, tid: tid, budget: budget}
 }
 
-// PID gives the process.
+// PID returns the process.
 func (f *ThreadFiles) PID() int { return f.pid }
 
-// TID gives the thread.
+// TID returns the thread.
 func (f *ThreadFiles) TID() int { return f.tid }
 
-// Hold keeps the thread's directory and stat open, within the budget, so that files need no path lookup
+// Hold keeps the thread's directory and stat open, within the budget: files then need no path lookup
 // ([PathOpener]).
 func (f *ThreadFiles) Hold() error {
 	if f.dir == 0 && f.budget.Take(1) {
@@ -73,7 +72,7 @@ func (f *ThreadFiles) Hold() error {
 	return err
 }
 
-// HoldIn keeps the thread's directory open as [ThreadFiles.Hold] does, by the open directory of all threads.
+// HoldIn keeps the thread's directory open as [ThreadFiles.Hold] does, opened in the directory of all threads.
 func (f *ThreadFiles) HoldIn(tasks *TaskDir) {
 	f.tasks = tasks
 	if f.dir != 0 || !f.budget.Take(1) {
@@ -111,19 +110,19 @@ func (f *ThreadFiles) Close() {
 		f.dir = 0
 	}
 	f.CloseKeptSchedstat()
-	for i, fd := range f.fd {
+	for i, fd := range f.fds {
 		if fd != 0 {
 			closeFD(int(fd) - 1)
 			f.budget.Give(1)
-			f.fd[i] = 0
+			f.fds[i] = 0
 		}
 	}
 }
 
 func (f *ThreadFiles) read(which file, buf []byte) ([]byte, error) {
-	if fd := f.fd[which]; fd != 0 {
+	if fd := f.fds[which]; fd != 0 {
 		n, e := pread(int(fd)-1, buf, 0)
-		return ended(buf[:n], e)
+		return checkNotEmpty(buf[:n], e)
 	}
 	fd, e := f.open(which)
 	if e != 0 {
@@ -131,30 +130,30 @@ func (f *ThreadFiles) read(which file, buf []byte) ([]byte, error) {
 	}
 	kept := f.budget.Take(1)
 	n := 0
-	if which == fileSchedStat && f.dir == 0 && !(kept && f.who.inode == 0) && !f.who.same(fd, f) {
+	if which == fileSchedStat && f.dir == 0 && !(kept && f.identity.inode == 0) && !f.identity.same(fd, f) {
 		e = syscall.ESRCH
 	} else {
 		n, e = pread(fd, buf, 0)
 	}
 	if kept && e == 0 {
-		f.fd[which] = int32(fd) + 1
-		return ended(buf[:n], e)
+		f.fds[which] = int32(fd) + 1
+		return checkNotEmpty(buf[:n], e)
 	}
 	closeFD(fd)
 	if kept {
 		f.budget.Give(1)
 	}
-	return ended(buf[:n], e)
+	return checkNotEmpty(buf[:n], e)
 }
 
-func ended(b []byte, e syscall.Errno) ([]byte, error) {
+func checkNotEmpty(b []byte, e syscall.Errno) ([]byte, error) {
 	if e == 0 && len(b) == 0 {
 		return nil, refusal.Gone
 	}
 	return b, classify(e)
 }
 
-// SchedStat reads schedstat, which takes 0.6 µs if it is open.
+// SchedStat reads schedstat (0.6 µs if it is open).
 func (f *ThreadFiles) SchedStat() (SchedStat, error) {
 	var buf [96]byte
 	b, err := f.read(fileSchedStat, buf[:])
@@ -164,40 +163,40 @@ func (f *ThreadFiles) SchedStat() (SchedStat, error) {
 	return ParseSchedStat(b)
 }
 
-// RawSchedStat reads schedstat in a stop, and gives the number of bytes for [ParseSchedStat]. It is negative on error,
-// and if the file is not open.
+// RawSchedStat reads schedstat in a stop, for [ParseSchedStat]. It returns the number of bytes, negative on error
+// or if the file is not open.
 //
 //go:nosplit
 func (f *ThreadFiles) RawSchedStat(buf []byte) int {
-	if f.fd[fileSchedStat] == 0 {
+	if f.fds[fileSchedStat] == 0 {
 		return -1
 	}
-	return preadRaw(int(f.fd[fileSchedStat])-1, buf)
+	return preadRaw(int(f.fds[fileSchedStat])-1, buf)
 }
 
-// KeepSchedstatOpen opens schedstat beyond the budget, for [ThreadFiles.RawSchedStat]. The caller bounds the number of
-// such files. It returns false if the file is open already, or cannot be opened.
+// KeepSchedstatOpen opens schedstat beyond the budget, for [ThreadFiles.RawSchedStat]; the caller bounds the
+// number of such files. It returns false if the file is already open, or cannot be opened.
 func (f *ThreadFiles) KeepSchedstatOpen() bool {
-	if f.fd[fileSchedStat] != 0 {
+	if f.fds[fileSchedStat] != 0 {
 		return false
 	}
 	fd, e := f.open(fileSchedStat)
 	if e != 0 {
 		return false
 	}
-	if f.dir == 0 && !f.who.same(fd, f) {
+	if f.dir == 0 && !f.identity.same(fd, f) {
 		closeFD(fd)
 		return false
 	}
-	f.fd[fileSchedStat], f.schedstatKept = int32(fd)+1, true
+	f.fds[fileSchedStat], f.schedstatKept = int32(fd)+1, true
 	return true
 }
 
 // CloseKeptSchedstat closes the file of [ThreadFiles.KeepSchedstatOpen].
 func (f *ThreadFiles) CloseKeptSchedstat() {
 	if f.schedstatKept {
-		closeFD(int(f.fd[fileSchedStat]) - 1)
-		f.fd[fileSchedStat], f.schedstatKept = 0, false
+		closeFD(int(f.fds[fileSchedStat]) - 1)
+		f.fds[fileSchedStat], f.schedstatKept = 0, false
 	}
 }
 
@@ -252,8 +251,7 @@ func trimLine(b []byte) []byte {
 	return b
 }
 
-// Wchan reads the kernel function that the thread sleeps in into buf, for which 64 bytes suffice. It is empty if there
-// is none.
+// Wchan reads into buf (64 bytes suffice) the kernel function that the thread sleeps in, empty if none.
 func (f *ThreadFiles) Wchan(buf []byte) ([]byte, error) {
 	b, err := f.read(fileWchan, buf)
 	return wchan(b), err
@@ -272,10 +270,9 @@ func wchan(b []byte) []byte {
 	return b
 }
 
-// LastRun gives when the scheduler last charged the thread, in ns of its processor's scheduler clock: its
-// departure or, if just arrived, its arrival. Equal values of two threads mean that one replaced the other
-// (kernel/sched/core.c, __schedule). It returns false without a sched
-// file (before Linux 6.15 it needs CONFIG_SCHED_DEBUG).
+// LastRun returns when the scheduler last charged the thread, in ns of its CPU's scheduler clock: its departure
+// or, if just arrived, its arrival. Equal values of two threads mean that one replaced the other
+// (kernel/sched/core.c, __schedule). It returns false without a sched file (CONFIG_SCHED_DEBUG before Linux 6.15).
 func (f *ThreadFiles) LastRun() (int64, bool) {
 	var buf [256]byte
 	b, err := f.read(fileSched, buf[:])
@@ -285,8 +282,7 @@ func (f *ThreadFiles) LastRun() (int64, bool) {
 	return ParseLastRun(b)
 }
 
-// OnProcessor reports whether the thread is on a processor, by schedstat and sched. known is false without a sched
-// file.
+// OnProcessor reports whether the thread is on a CPU, by schedstat and sched. known is false without a sched file.
 func (f *ThreadFiles) OnProcessor() (on, known bool) {
 	before, err := f.SchedStat()
 	if err != nil {
@@ -302,7 +298,7 @@ func (f *ThreadFiles) OnProcessor() (on, known bool) {
 	if !ok || err != nil {
 		return false, false
 	}
-	return before.Runs == after.Runs && f.turns.on(after, left), true
+	return before.Runs == after.Runs && f.arrivals.on(after, left), true
 }
 
 // ReadStatus reads a thread's status once.
@@ -381,11 +377,11 @@ func readAndClose(fd int, e syscall.Errno, buf []byte) ([]byte, error) {
 	}
 	n, e := pread(fd, buf, 0)
 	closeFD(fd)
-	return ended(buf[:n], e)
+	return checkNotEmpty(buf[:n], e)
 }
 
-// KernelStack reads the thread's stack in the kernel, for [NextKernelFrame]. The file is kept open from the second read
-// on. It needs CAP_SYS_ADMIN (fs/proc/base.c, proc_pid_stack).
+// KernelStack reads the thread's kernel stack, for [NextKernelFrame]. It needs CAP_SYS_ADMIN (fs/proc/base.c,
+// proc_pid_stack). From the second read on the file stays open.
 func (f *ThreadFiles) KernelStack(buf []byte) ([]byte, error) {
 	if f.stackRead {
 		return f.read(fileStack, buf)
@@ -394,8 +390,8 @@ func (f *ThreadFiles) KernelStack(buf []byte) ([]byte, error) {
 	return f.readOnce(fileStack, buf)
 }
 
-// NextKernelFrame gives the innermost function of a [ThreadFiles.KernelStack], and the rest of the text. The name is
-// empty at the end. A line is "[<0>] do_wait+0x53/0x120 [module]"; an incomplete last one is ignored.
+// NextKernelFrame returns the innermost function of a [ThreadFiles.KernelStack], and the rest of the text; "" at
+// the end. A line is "[<0>] do_wait+0x53/0x120 [module]"; an incomplete last one is ignored.
 func NextKernelFrame(text []byte) (name, rest []byte) {
 	for {
 		line, after, whole := bytes.Cut(text, []byte{'\n'})

@@ -198,8 +198,8 @@ func TestBudgetThatIsUsedUpReadsWithoutKeeping(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if f.fd[fileSchedStat] == 0 || f.fd[fileStat] != 0 || b.Left() != 0 || b.Take(1) {
-		t.Errorf("kept %v, left %d", f.fd, b.Left())
+	if f.fds[fileSchedStat] == 0 || f.fds[fileStat] != 0 || b.Left() != 0 || b.Take(1) {
+		t.Errorf("kept %v, left %d", f.fds, b.Left())
 	}
 }
 

@@ -16,23 +16,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Copier is the command that runs [Copy] in another process, for files on FUSE: a process that waits for a FUSE server
-// cannot be killed once the server has the request (fs/fuse/dev.c, request_wait_answer). To be set before the first
-// file is opened.
+// Copier is the command that runs [Copy] in another process, for files on FUSE: a process that waits for a FUSE
+// server cannot be killed once the server has the request (fs/fuse/dev.c, request_wait_answer). To be set before
+// the first Open.
 var Copier []string
 
 const (
-	// copyPatience is how long a copy may make no progress, including the start of the process.
+	// copyPatience is the longest time without progress, including the start of the process.
 	copyPatience = time.Second
-	// maxCopy bounds a copied file, maxCopies all open copies, in bytes: they are in memory.
+	// maxCopy bounds a copied file, maxCopies all open copies, in bytes of memory.
 	maxCopy   = 256 << 20
 	maxCopies = 512 << 20
 )
 
-// copies is the number of bytes in open copies.
-var copies atomic.Int64
+var copies atomic.Int64 // bytes of the open copies
 
-// copyReply is the output of Copy.
 type copyReply struct {
 	Stat  unix.Stat_t
 	Error string
@@ -42,7 +40,8 @@ type copyReply struct {
 // failures are the errors that Copy reports by their text.
 var failures = []error{ErrNotRegular, ErrNotTrusted, ErrOutdated, ErrTooLarge}
 
-// Copy opens the file of the request in in, and copies it to to, in a process that is abandoned if it hangs.
+// Copy opens the file of the request in in, and copies it to to. It runs in a process that is abandoned if it
+// hangs.
 func Copy(in io.Reader, to *os.File, out io.Writer) error {
 	var r Request
 	if err := json.NewDecoder(in).Decode(&r); err != nil {
@@ -85,7 +84,6 @@ func (o *Opener) fetch(r Request) (*File, error) {
 	return &File{f: to, st: reply.Stat, copied: true, by: o, req: r}, nil
 }
 
-// runCopier runs the copying process while it makes progress.
 func (o *Opener) runCopier(r Request, to *os.File) (copyReply, error) {
 	var reply copyReply
 	ask, err := json.Marshal(r)
@@ -121,10 +119,9 @@ func (o *Opener) runCopier(r Request, to *os.File) (copyReply, error) {
 	return reply, nil
 }
 
-// exit is the result of the process.
 type exit struct{ err error }
 
-// await waits for the end of the process, and kills it if it makes no progress.
+// await waits for the end of the process. Without progress it kills the process.
 func (o *Opener) await(p *os.Process, to *os.File, ended chan exit) error {
 	limit := copyPatience
 	if o.account.late.Load() > 0 {
@@ -145,15 +142,15 @@ func (o *Opener) await(p *os.Process, to *os.File, ended chan exit) error {
 			had = has
 			continue
 		}
-		_ = p.Kill() // it ends when the server answers or ends
+		_ = p.Kill() // takes effect when the server answers or ends
 		o.account.late.Add(1)
 		o.account.stuck.Add(1)
-		all.stuck.Add(1)
-		all.spent.Add(int64(limit))
+		total.stuck.Add(1)
+		total.spent.Add(int64(limit))
 		go func() {
 			<-ended
 			o.account.stuck.Add(-1)
-			all.stuck.Add(-1)
+			total.stuck.Add(-1)
 		}()
 		return ErrStuck
 	}

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package safeopen opens files that other programs name: a target's program and libraries, their debug files, perf
-// maps, sources.
+// Package safeopen opens files that other programs name: a target's program and libraries, debug files, perf maps,
+// sources.
 //
 // # Invariants
 //
-// The names may be hostile, and so may the file system. So there is one way for all:
+// The names may be hostile, and so may the file system. So all are opened in one way:
 //
 //   - A path is resolved below its root directory, and no link leads out of it.
 //   - Only a regular file is opened, and the one that was checked: it cannot be replaced in between.

@@ -14,19 +14,19 @@ type File struct {
 	f      *os.File
 	st     unix.Stat_t // when it was opened
 	slow   bool        // may wait for another program
-	copied bool        // f is a copy in memory
+	copied bool        // f is a memfd
 	by     *Opener
 	req    Request
 }
 
-// ID identifies a file in one state.
+// ID identifies one state of a file.
 type ID struct {
 	Dev, Inode uint64
 	Size       int64
-	MTime      int64 // nanoseconds
+	MTime      int64 // ns
 }
 
-// ID gives the file's identity when it was opened. Dev has the major number in the upper half.
+// ID returns the file's identity when opened. Dev has the major number in the upper half.
 func (f *File) ID() ID {
 	return ID{
 		Dev:   uint64(unix.Major(f.st.Dev))<<32 | uint64(unix.Minor(f.st.Dev)),
@@ -34,16 +34,16 @@ func (f *File) ID() ID {
 	}
 }
 
-// Size gives the size in bytes when it was opened.
+// Size returns the size in bytes when opened.
 func (f *File) Size() int64 { return f.st.Size }
 
-// UID gives the file's owner.
+// UID returns the owner.
 func (f *File) UID() uint32 { return f.st.Uid }
 
-// Name gives the name for messages.
+// Name returns the name for messages.
 func (f *File) Name() string { return f.f.Name() }
 
-// Stat gives the file's current state; ErrStuck for a file that may wait for another program.
+// Stat returns the current state; ErrStuck for a file that may wait for another program.
 func (f *File) Stat() (os.FileInfo, error) {
 	if f.slow {
 		return nil, ErrStuck
@@ -51,8 +51,8 @@ func (f *File) Stat() (os.FileInfo, error) {
 	return f.f.Stat()
 }
 
-// NextData gives the next written place from off on; the error is unix.ENXIO if there is none (lseek(2), SEEK_DATA).
-// In a file that may wait for another program all counts as written.
+// NextData returns the next written place from off on (lseek(2), SEEK_DATA); without one, unix.ENXIO. In a file
+// that may wait for another program all counts as written.
 func (f *File) NextData(off int64) (int64, error) {
 	if f.slow {
 		return off, nil
@@ -72,15 +72,15 @@ func (f *File) ReadAt(b []byte, off int64) (int, error) {
 		return f.f.ReadAt(b, off)
 	}
 	got, err := f.by.Read(f.Name(), func() ([]byte, error) {
-		buf := make([]byte, len(b)) // its own: a late read may write to it after b is reused
+		buf := make([]byte, len(b)) // a late read may write to it after b is reused
 		n, err := f.f.ReadAt(buf, off)
 		return buf[:n], err
 	})
 	return copy(b, got), err
 }
 
-// Read calls read, which may never return; name is for messages. read must return its own buffer. The error is
-// ErrStuck, or read's.
+// Read calls read, which may never return and must return its own buffer; name is for messages. The error is
+// ErrStuck or read's.
 func (o *Opener) Read(name string, read func() ([]byte, error)) ([]byte, error) {
 	b, err := wait(&o.account, read, nil)
 	if err != nil {
@@ -89,10 +89,10 @@ func (o *Opener) Read(name string, read func() ([]byte, error)) ([]byte, error) 
 	return b, err
 }
 
-// Reader reads the file up to its size when it was opened.
+// Reader reads the file up to its size when opened.
 func (f *File) Reader() io.Reader { return io.NewSectionReader(f, 0, f.st.Size) }
 
-// Close closes the file, without waiting for a file system of another program.
+// Close closes the file, without waiting for another program's file system.
 func (f *File) Close() error {
 	if f.copied {
 		copies.Add(-f.st.Size)

@@ -13,21 +13,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// errFUSE: a FUSE file system is on the path.
 var errFUSE = errors.New("a FUSE file system is on the way")
 
-// mounts are the mounts on a path, by id.
+// mounts are the mounts on a path: by id, whether they are FUSE.
 type mounts struct {
-	own  map[uint64]bool // this process's, as fuse; shared
-	fuse map[uint64]bool // false: another file system
-	any  bool            // there is a FUSE file system
-	more []string        // lists to read if an id is unknown so far; ids are unique
+	own     map[uint64]bool // this process's; shared
+	fuse    map[uint64]bool // those of other lists
+	anyFUSE bool            // some are FUSE
+	unread  []string        // lists to read for an unknown id; ids are unique
 }
 
-// mountsFor reads the mounts of this process and of the one in whose root the path is.
+// mountsFor reads the mounts of this process and of the one whose root has the path.
 func mountsFor(r *Request) *mounts {
 	m := &mounts{fuse: map[uint64]bool{}}
-	own.addTo(m)
+	ownMountList.addTo(m)
 	at := r.Root
 	if r.Kernel {
 		at = r.Path
@@ -35,33 +34,32 @@ func mountsFor(r *Request) *mounts {
 	for ; len(at) > len("/proc/"); at = filepath.Dir(at) {
 		switch file := at + "/mountinfo"; {
 		case filepath.Dir(at) != "/proc":
-		case r.Kernel: // only the file's own mount is checked, mostly one of this process's
-			m.more = append(m.more, file)
+		case r.Kernel: // only the file's own mount is checked, mostly this process's
+			m.unread = append(m.unread, file)
 		case !sharesMounts(at):
 			m.read(file)
 		}
 	}
-	// A process's list shows mounts below its root: not the one that contains a chroot directory.
-	m.more = append(m.more, "/proc/1/mountinfo")
+	// A process's list omits mounts above its root: the one that contains a chroot directory.
+	m.unread = append(m.unread, "/proc/1/mountinfo")
 	return m
 }
 
-// sharesMounts reports whether a process, by its directory in /proc, is in the mount namespace of this one.
+// sharesMounts reports whether a process (its directory in /proc) is in this one's mount namespace.
 func sharesMounts(process string) bool {
 	var its, ours unix.Stat_t
 	return unix.Stat(process+"/ns/mnt", &its) == nil && unix.Stat("/proc/self/ns/mnt", &ours) == nil &&
 		its.Ino == ours.Ino && its.Dev == ours.Dev
 }
 
-// own is the list of this process's mounts.
-var own ownMounts
+var ownMountList ownMounts
 
-// ownMounts is read again if the kernel reports a change.
+// ownMounts are this process's mounts, read again after a change.
 type ownMounts struct {
 	sync.Mutex
-	fd   int             // of mountinfo, 0: not open
-	fuse map[uint64]bool // not written once it is made
-	any  bool
+	fd      int             // of mountinfo, 0: not open
+	fuse    map[uint64]bool // immutable, as mounts share it
+	anyFUSE bool
 }
 
 func (o *ownMounts) addTo(m *mounts) {
@@ -70,15 +68,15 @@ func (o *ownMounts) addTo(m *mounts) {
 	if !o.unchanged() {
 		list := mounts{fuse: map[uint64]bool{}}
 		list.read(selfMounts)
-		o.fuse, o.any = list.fuse, list.any
+		o.fuse, o.anyFUSE = list.fuse, list.anyFUSE
 	}
-	m.own, m.any = o.fuse, o.any
+	m.own, m.anyFUSE = o.fuse, o.anyFUSE
 }
 
 const selfMounts = "/proc/self/mountinfo"
 
-// unchanged reports whether the list is as it was when this was called last (proc_pid_mounts(5): POLLERR and POLLPRI).
-// The descriptor is not an os.File: the Go runtime's own poll would take the event.
+// unchanged reports whether the list has not changed since the last call (proc_pid_mounts(5): POLLERR and
+// POLLPRI). The descriptor is no os.File: the Go runtime's poll would take the event.
 func (o *ownMounts) unchanged() bool {
 	if o.fd == 0 {
 		if fd, err := unix.Open(selfMounts, unix.O_RDONLY|unix.O_CLOEXEC, 0); err == nil {
@@ -100,14 +98,13 @@ func (m *mounts) read(file string) {
 		if err != nil || !ok {
 			continue
 		}
-		is := bytes.HasPrefix(kind, []byte("fuse")) && !bytes.HasPrefix(kind, []byte("fusectl "))
-		m.fuse[n] = is
-		m.any = m.any || is
+		isFUSE := bytes.HasPrefix(kind, []byte("fuse")) && !bytes.HasPrefix(kind, []byte("fusectl "))
+		m.fuse[n] = isFUSE
+		m.anyFUSE = m.anyFUSE || isFUSE
 	}
 }
 
-// check gives errFUSE for an O_PATH descriptor on a FUSE file system, or on an unknown mount. No file system is
-// accessed.
+// check returns errFUSE for an O_PATH descriptor on FUSE, or on an unknown mount. It accesses no file system.
 func (m *mounts) check(fd int) error {
 	if m == nil {
 		return nil
@@ -118,18 +115,18 @@ func (m *mounts) check(fd int) error {
 		return nil
 	}
 	for err == nil {
-		is, known := m.own[st.Mnt_id]
+		isFUSE, known := m.own[st.Mnt_id]
 		if !known {
-			is, known = m.fuse[st.Mnt_id]
+			isFUSE, known = m.fuse[st.Mnt_id]
 		}
 		switch {
-		case known && !is:
+		case known && !isFUSE:
 			return nil
-		case known || len(m.more) == 0:
+		case known || len(m.unread) == 0:
 			return errFUSE
 		}
-		m.read(m.more[0])
-		m.more = m.more[1:]
+		m.read(m.unread[0])
+		m.unread = m.unread[1:]
 	}
 	return errFUSE
 }

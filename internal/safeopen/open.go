@@ -13,36 +13,28 @@ import (
 
 // Reasons not to open a file.
 var (
-	// ErrNotRegular means a pipe, device or directory, or a file of a kernel file system.
-	ErrNotRegular = errors.New("not a regular file")
-	// ErrNotTrusted means that an untrusted user owns it or can write to it.
+	ErrNotRegular = errors.New("not a regular file") // or in a kernel file system
 	ErrNotTrusted = errors.New("other users may have written it")
-	// ErrOutdated means a file that was last written before Request.Since.
-	ErrOutdated = errors.New("it is older than the process it describes")
-	// ErrTooLarge means a file larger than Request.MaxSize.
-	ErrTooLarge = errors.New("the file is too large")
-	// ErrStuck means that it did not respond in time, or too many before it did not.
-	ErrStuck = errors.New("the file system does not answer")
+	ErrOutdated   = errors.New("it is older than the process it describes") // than Request.Since
+	ErrTooLarge   = errors.New("the file is too large")                     // than Request.MaxSize
+	ErrStuck      = errors.New("the file system does not answer")           // or too many answers are pending
 )
 
 // Request is a file to open.
 type Request struct {
-	// Root is the directory that is "/" for Path and all links in it; "" is "/".
+	// Root is "/" for Path and all links in it; "" is "/".
 	Root string
-	// Path is the path below Root.
-	Path string
-	// Beneath: a path that leads out of Root is an error, instead of ending at Root.
+	Path string // below Root
+	// Beneath makes a path that leads out of Root an error, instead of ending at Root.
 	Beneath bool
-	// Kernel: Path is a kernel link to an open or mapped file (/proc/PID/exe), and is followed. Root is not used.
+	// Kernel: Path is a kernel link to an open or mapped file (/proc/PID/exe), to be followed. Root is not used.
 	Kernel bool
-	// NoLink: the last element of Path must not be a symbolic link.
+	// NoLink refuses a symbolic link as the last element.
 	NoLink bool
-	// Trust gives the trusted owners; nil: any, because the caller checks the contents.
-	Trust *Trust
-	// Since is the earliest permitted time of the last write, in nanoseconds of CLOCK_REALTIME; 0: any.
-	Since int64
-	// MaxSize is the greatest size in bytes; 0: any.
-	MaxSize int64
+	// Trust has the permitted owners; nil: any, as the caller checks the contents.
+	Trust   *Trust
+	Since   int64 // earliest permitted last write, ns of CLOCK_REALTIME; 0: any
+	MaxSize int64 // bytes; 0: any
 }
 
 func (r *Request) name() string {
@@ -52,13 +44,13 @@ func (r *Request) name() string {
 	return r.Root + "/" + strings.TrimPrefix(r.Path, "/")
 }
 
-// Opener opens files for one process or one user request. The zero value is ready. Safe for concurrent use.
+// Opener opens files for one process or user request. The zero value is ready. Safe for concurrent use.
 type Opener struct{ account account }
 
 // Open opens a file for reading. The error wraps one of those above or the kernel's.
 func (o *Opener) Open(r Request) (*File, error) {
 	f, err := wait(&o.account, func() (*File, error) {
-		var m *mounts // nil: no distinction of FUSE
+		var m *mounts // nil: FUSE is not distinguished
 		if len(Copier) > 0 {
 			m = mountsFor(&r)
 		}
@@ -89,7 +81,7 @@ func open(o *Opener, r Request, m *mounts) (*File, error) {
 		return nil, err
 	}
 	switch {
-	case f.st.Mode&unix.S_IFMT != unix.S_IFREG, kernels[fs.Type]:
+	case f.st.Mode&unix.S_IFMT != unix.S_IFREG, kernelFileSystems[fs.Type]:
 		return nil, ErrNotRegular
 	case r.MaxSize > 0 && f.st.Size > r.MaxSize:
 		return nil, ErrTooLarge
@@ -100,16 +92,16 @@ func open(o *Opener, r Request, m *mounts) (*File, error) {
 	if f.st.Mtim.Nano() < r.Since {
 		return nil, ErrOutdated
 	}
-	f.slow = !local[fs.Type]
+	f.slow = !localFileSystems[fs.Type]
 	if f.f, err = reopen(fd, r.name()); err != nil {
 		return nil, err
 	}
 	return f, nil
 }
 
-// reopen turns an O_PATH descriptor into a readable file, the same inode. O_NONBLOCK avoids waiting for a lease that
-// its owner does not release (fcntl(2), F_SETLEASE). It is cleared afterwards: the runtime would add the file to
-// epoll, where FUSE could block all of it.
+// reopen opens the inode of an O_PATH descriptor for reading. O_NONBLOCK avoids waiting for a lease that its owner
+// keeps (fcntl(2), F_SETLEASE). It is cleared afterwards: the runtime would add the file to epoll, where FUSE
+// could block all of it.
 func reopen(fd int, name string) (*os.File, error) {
 	const flags = unix.O_RDONLY | unix.O_NONBLOCK | unix.O_CLOEXEC | unix.O_NOCTTY
 	n, err := unix.Open(fmt.Sprintf("/proc/self/fd/%d", fd), flags, 0)
@@ -123,17 +115,17 @@ func reopen(fd int, name string) (*os.File, error) {
 	return os.NewFile(uintptr(n), name), nil
 }
 
-// kernels are file systems of the kernel itself (include/uapi/linux/magic.h).
-var kernels = map[int64]bool{
+// kernelFileSystems are the kernel's own (include/uapi/linux/magic.h).
+var kernelFileSystems = map[int64]bool{
 	unix.PROC_SUPER_MAGIC: true, unix.SYSFS_MAGIC: true, unix.DEBUGFS_MAGIC: true, unix.TRACEFS_MAGIC: true,
 	unix.SECURITYFS_MAGIC: true, unix.CGROUP_SUPER_MAGIC: true, unix.CGROUP2_SUPER_MAGIC: true,
 	unix.BPF_FS_MAGIC: true, unix.SELINUX_MAGIC: true, unix.EFIVARFS_MAGIC: true, unix.BINFMTFS_MAGIC: true,
 	unix.PSTOREFS_MAGIC: true, unix.DEVPTS_SUPER_MAGIC: true, unix.NSFS_MAGIC: true, 0x62656570: true, // configfs
 }
 
-// local are file systems that wait for a disk at most. Others (FUSE, network file systems, and overlays over those)
-// can wait for another program.
-var local = map[int64]bool{
+// localFileSystems wait for a disk at most. Others (FUSE, network, overlays over those) can wait for another
+// program.
+var localFileSystems = map[int64]bool{
 	unix.EXT4_SUPER_MAGIC: true, unix.XFS_SUPER_MAGIC: true, unix.BTRFS_SUPER_MAGIC: true, unix.TMPFS_MAGIC: true,
 	unix.RAMFS_MAGIC: true, unix.SQUASHFS_MAGIC: true, unix.EROFS_SUPER_MAGIC_V1: true, unix.F2FS_SUPER_MAGIC: true,
 	unix.HUGETLBFS_MAGIC: true, unix.MSDOS_SUPER_MAGIC: true, unix.ISOFS_SUPER_MAGIC: true,

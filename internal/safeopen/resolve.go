@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// resolve opens the file of a request with O_PATH, which has no effect on the file. The error is errFUSE where that
-// would access a FUSE file system among the mounts.
+// resolve opens a request's file with O_PATH, which has no effect on the file. The error is errFUSE instead of an
+// access to a FUSE file system among the mounts.
 func resolve(r *Request, m *mounts) (int, error) {
 	flags := uint64(unix.O_PATH | unix.O_CLOEXEC)
 	if r.Kernel {
@@ -31,7 +31,7 @@ func resolve(r *Request, m *mounts) (int, error) {
 		return -1, err
 	}
 	defer unix.Close(dir)
-	if m != nil && m.any {
+	if m != nil && m.anyFUSE {
 		return walk(dir, r, m)
 	}
 	how := unix.OpenHow{Flags: flags, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS}
@@ -39,7 +39,7 @@ func resolve(r *Request, m *mounts) (int, error) {
 		how.Resolve = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_MAGICLINKS
 	}
 	if r.NoLink {
-		how.Flags |= unix.O_NOFOLLOW // opens the link itself, which is not a regular file
+		how.Flags |= unix.O_NOFOLLOW // opens the link itself, which open refuses
 	}
 	for range 8 { // EAGAIN: a ".." raced with a rename (openat2(2))
 		fd, err := unix.Openat2(dir, r.Path, &how)
@@ -53,11 +53,11 @@ func resolve(r *Request, m *mounts) (int, error) {
 	return -1, unix.EAGAIN
 }
 
-// maxLinks bounds the followed links, as in the kernel (MAXSYMLINKS).
+// maxLinks is the kernel's MAXSYMLINKS.
 const maxLinks = 40
 
-// walk does what openat2 does in single steps, without following a link in the kernel. ".." returns to the open
-// directory from which the walk came: a concurrent rename has no effect.
+// walk does openat2's work in single steps, without following a link in the kernel. ".." returns to the open
+// directory from which it came: a concurrent rename has no effect.
 func walk(root int, r *Request, m *mounts) (int, error) {
 	name, beneath := r.Path, r.Beneath
 	if beneath && path.IsAbs(name) {
@@ -103,7 +103,7 @@ func walk(root int, r *Request, m *mounts) (int, error) {
 	return unix.FcntlInt(uintptr(w.at()), unix.F_DUPFD_CLOEXEC, 0)
 }
 
-// walker is the state of a walk: the directories from the root, as O_PATH descriptors; the last may be the file.
+// walker has the directories from the root, as O_PATH descriptors; the last may be the file.
 type walker struct {
 	root   int
 	dirs   []int
@@ -125,7 +125,7 @@ func (w *walker) close(n int) {
 	w.dirs = w.dirs[:n]
 }
 
-// enter takes one step; the target of a link is returned instead.
+// enter takes one step, or returns the target of a link.
 func (w *walker) enter(part string, last bool) (link string, err error) {
 	fd, err := unix.Openat(w.at(), part, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {

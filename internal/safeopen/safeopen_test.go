@@ -256,7 +256,7 @@ func TestWaitsAreBounded(t *testing.T) {
 		t.Errorf("others are not served: %d %v", v, err)
 	}
 	end()
-	for a.stuck.Load() > 0 || all.stuck.Load() > 0 {
+	for a.stuck.Load() > 0 || total.stuck.Load() > 0 {
 		time.Sleep(time.Millisecond)
 	}
 	if a.patience() == 0 {

@@ -9,13 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Trust is the set of users whose files may name a process's frames: root, prywalk's user, and the users listed here.
-// A file that others can write to is untrusted.
+// Trust is the set of users whose files may name a process's frames: root, prywalk's user, and those listed. A
+// file that others can write to is untrusted.
 type Trust struct {
-	// UIDs are user ids in this process's user namespace.
-	UIDs []uint32
-	// GIDs are groups that may have write permission: with umask 002 a user's files are writable by the user's own
-	// group.
+	UIDs []uint32 // in this process's user namespace
+	// GIDs may have write permission: with umask 002 the user's own group has it.
 	GIDs []uint32
 }
 

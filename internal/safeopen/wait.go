@@ -16,35 +16,32 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Time limits of a file system's answer. Local ones take microseconds, a sleeping disk or a network some ten
-// milliseconds.
+// Time limits of a file system's answer: local ones take µs, a sleeping disk or a network some ten ms.
 const (
 	firstPatience = 500 * time.Millisecond
-	// nextPatience applies to an Opener after its first timeout.
-	nextPatience = 50 * time.Millisecond
-	// lastPatience applies to all after allPatience of vain waiting.
-	lastPatience = 20 * time.Millisecond
-	allPatience  = 4 * time.Second
-	// maxStuck bounds the pending answers of one Opener, maxStuckAll all: each holds a thread of prywalk. With more,
-	// no file is opened.
+	nextPatience  = 50 * time.Millisecond // of an Opener after its first timeout
+	lastPatience  = 20 * time.Millisecond // of all, after vain waits of allPatience
+	allPatience   = 4 * time.Second
+	// maxStuck bounds an Opener's pending answers, maxStuckAll all: each holds a thread. With more, no file is
+	// opened.
 	maxStuck    = 4
 	maxStuckAll = 64
 )
 
-// account counts the pending answers of one Opener.
+// account counts the pending and the late answers of one Opener.
 type account struct{ stuck, late atomic.Int32 }
 
-var all struct {
+var total struct {
 	stuck atomic.Int32
 	spent atomic.Int64 // vain waiting, ns
 }
 
-// patience gives the time limit of the next answer; 0: do not access the file.
+// patience returns the next answer's time limit; 0: do not access the file.
 func (a *account) patience() time.Duration {
 	switch {
-	case a.stuck.Load() >= maxStuck || all.stuck.Load() >= maxStuckAll:
+	case a.stuck.Load() >= maxStuck || total.stuck.Load() >= maxStuckAll:
 		return 0
-	case all.spent.Load() > int64(allPatience):
+	case total.spent.Load() > int64(allPatience):
 		return lastPatience
 	case a.late.Load() > 0:
 		return nextPatience
@@ -52,11 +49,11 @@ func (a *account) patience() time.Duration {
 	return firstPatience
 }
 
-// moreTurns is how often the time limit restarts for a thread that computes or waits for a processor.
+// moreTurns is how often the limit restarts for a thread that computes or is queued.
 const moreTurns = 20
 
-// waitsForTurn reports whether a thread of prywalk runs, is queued, or waits for other threads of prywalk (in futex). A
-// thread that waits for a file system sleeps elsewhere (proc_pid_stat(5): S, D). 0: not started yet.
+// waitsForTurn reports whether a thread of prywalk runs, is queued, or waits for other threads of prywalk (futex).
+// One that waits for a file system sleeps elsewhere (proc_pid_stat(5): S, D). 0: not started yet.
 func waitsForTurn(tid int64) bool {
 	if tid == 0 {
 		return true
@@ -74,7 +71,7 @@ func waitsForTurn(tid int64) bool {
 	return err == nil && string(number) == strconv.Itoa(unix.SYS_FUTEX)
 }
 
-// wait calls do with a time limit. A late result is passed to discard.
+// wait calls do with a time limit. A late result goes to discard.
 func wait[T any](a *account, do func() (T, error), discard func(T)) (T, error) {
 	var none T
 	limit := a.patience()
@@ -89,7 +86,7 @@ func wait[T any](a *account, do func() (T, error), discard func(T)) (T, error) {
 	var over atomic.Bool // the first to set it decides: answered or given up
 	var tid atomic.Int64
 	go func() {
-		runtime.LockOSThread() // do runs on the thread with that id
+		runtime.LockOSThread() // tid is do's thread
 		defer runtime.UnlockOSThread()
 		tid.Store(int64(unix.Gettid()))
 		v, err := do()
@@ -98,7 +95,7 @@ func wait[T any](a *account, do func() (T, error), discard func(T)) (T, error) {
 			return
 		}
 		a.stuck.Add(-1)
-		all.stuck.Add(-1)
+		total.stuck.Add(-1)
 		if err == nil && discard != nil {
 			discard(v)
 		}
@@ -114,26 +111,25 @@ func wait[T any](a *account, do func() (T, error), discard func(T)) (T, error) {
 		}
 	}
 	a.stuck.Add(1)
-	all.stuck.Add(1)
+	total.stuck.Add(1)
 	if !over.CompareAndSwap(false, true) { // answered at this moment
 		a.stuck.Add(-1)
-		all.stuck.Add(-1)
+		total.stuck.Add(-1)
 		r := <-done
 		return r.value, r.err
 	}
 	a.late.Add(1)
-	all.spent.Add(int64(limit))
+	total.spent.Add(int64(limit))
 	return none, ErrStuck
 }
 
-// remarks are notes for the user about files that were not used.
+// remarks are notes on unused files.
 var remarks struct {
 	sync.Mutex
 	stuck, foreign, outdated                int
 	firstStuck, firstForeign, firstOutdated string
 }
 
-// remark notes an unusual reason for not using a file.
 func remark(name string, err error) {
 	remarks.Lock()
 	defer remarks.Unlock()
@@ -153,7 +149,7 @@ func remark(name string, err error) {
 	}
 }
 
-// Remarks gives one line for each kind of file that exists but was not used, with the reason. Names are quoted.
+// Remarks returns one line for each kind of existing file that was not used, with the reason. Names are quoted.
 func Remarks() []string {
 	remarks.Lock()
 	defer remarks.Unlock()

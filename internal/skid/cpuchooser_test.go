@@ -17,7 +17,7 @@ func TestTracerLeavesAProcessorWhereItPreemptsThreads(t *testing.T) {
 	cpus.Set(1)
 	cpus.Set(2)
 	var got []unix.CPUSet
-	p := &CPUChooser{allowed: cpus, known: true, at: -1, stay: leastStay,
+	p := &CPUChooser{allowed: cpus, allowedKnown: true, preferredCPU: -1, stay: leastStay,
 		move: func(s *unix.CPUSet) error { got = append(got, *s); return nil }}
 	p.Ticked(1, false, 0)
 	if len(got) != 0 {
@@ -46,7 +46,8 @@ func TestTracerLeavesAProcessorWhereItPreemptsThreads(t *testing.T) {
 
 func TestTracerStaysWhereMovingIsRefused(t *testing.T) {
 	n := 0
-	p := &CPUChooser{known: true, at: -1, stay: leastStay, move: func(*unix.CPUSet) error { n++; return errors.New("no") }}
+	refuse := func(*unix.CPUSet) error { n++; return errors.New("no") }
+	p := &CPUChooser{allowedKnown: true, preferredCPU: -1, stay: leastStay, move: refuse}
 	p.Ticked(1, true, 0)
 	p.Ticked(9e9, true, 0)
 	if n != 2 { // one move, and one back
@@ -60,7 +61,8 @@ func TestTracerPrefersProcessorsOfThreadsWithManySystemCalls(t *testing.T) {
 		cpus.Set(c)
 	}
 	at := -1
-	p := &CPUChooser{allowed: cpus, known: true, at: -1, stay: leastStay, rng: rand.New(rand.NewPCG(1, 2)),
+	p := &CPUChooser{allowed: cpus, allowedKnown: true, preferredCPU: -1, stay: leastStay,
+		rng: rand.New(rand.NewPCG(1, 2)),
 		move: func(s *unix.CPUSet) error {
 			for at = 0; s.Count() == 1 && !s.IsSet(at); at++ {
 			}
@@ -82,7 +84,7 @@ func TestTracerPrefersProcessorsOfThreadsWithManySystemCalls(t *testing.T) {
 		t.Errorf("%v", n)
 	}
 	p.Ticked(4000*10e6+preferFor, false, at)
-	if at != -1 || p.at != -1 {
+	if at != -1 || p.preferredCPU != -1 {
 		t.Errorf("still on %d", at)
 	}
 }
@@ -119,7 +121,7 @@ func TestAlarmIsSetAgainWhereTheTracerIsMoved(t *testing.T) {
 		runtime.LockOSThread() // never unlocked: it is moved
 		moved := 0
 		p := NewCPUChooser(func() { moved++ })
-		if !p.known {
+		if !p.allowedKnown {
 			return // there is only one processor
 		}
 		p.moveTo(&p.allowed)

@@ -13,69 +13,67 @@ import (
 
 // PreemptionDetector finds the thread that the tracer's own wake-up preempted. For the tracer's OS thread only.
 //
-// A sample at a tick finds whether a thread is on a processor, except on the tracer's own: the thread that was there
-// when the tick was due has been preempted. It must not be left out, as that would favour what other threads do. Its
-// user stack is as it was at the tick. (On a non-preemptible kernel, a thread in a system call goes on to the end of
-// the call, or sleeps in it.) The kernel identifies the thread: it reads the clock once for both the thread that leaves
-// a processor and the one that arrives.
+// A sample finds whether a thread is on a CPU, except on the tracer's own, where the thread that ran at the tick
+// is preempted. Without its sample, other threads' work would be favoured. Its user stack is as it was at the tick
+// (on a non-preemptible kernel, a system call first ends or sleeps). The scheduler's values identify it: the
+// kernel reads the clock once for the thread that leaves a CPU and the one that arrives.
 type PreemptionDetector struct {
-	self    *procmem.ThreadFiles
-	at      int64 // the tracer's arrival on its processor, scheduler clock
-	ok      bool  // at is valid
-	woken   int64 // the wake-up of at ([Wake.At])
-	cpu     int   // the tracer's processor
-	here    int64 // the wake-up of cpu
-	found   bool  // a thread was preempted at this tick
-	known   int64 // the wake-up whose preempted thread is known
-	queried int   // wake-ups for which at is still read early
+	self         *procmem.ThreadFiles
+	arrival      int64 // the tracer's arrival on its CPU, scheduler clock
+	arrivalKnown bool
+	arrivalWake  int64 // wake-up of arrival ([Wake.At])
+	cpu          int   // the tracer's CPU
+	cpuWake      int64 // wake-up of cpu
+	hasPreempted bool  // in this tick
+	knownWake    int64 // last wake-up whose preempted thread is known
+	queriesLeft  int   // wake-ups for which arrival is still read early
 }
 
 // Wake is a wake-up of the tracer.
 type Wake struct {
-	At int64 // its time identifies it, CLOCK_MONOTONIC ns
-	// ByTimer reports that the tracer's own timer woke it, on its processor. Otherwise the preempted thread was
-	// interrupted from another processor, and skids.
+	At int64 // its time, which identifies it, CLOCK_MONOTONIC ns
+	// ByTimer: the tracer's own timer on its CPU woke it. Otherwise the preempted thread was interrupted from
+	// another CPU, and skids.
 	ByTimer bool
 }
 
-// queriedFor is the number of wake-ups after one with a query for which a query is likely again.
+// queriedFor is the number of wake-ups after a query in which another query is likely.
 const queriedFor = 16
 
-// Woken begins a tick's samples. If a query is likely, the scheduler's value for the tracer is read at once: the
-// kernel updates it at each of its ticks, and the tracer would then seem to have arrived later than the other thread
-// left.
+// Woken begins a tick's samples. If a query is likely, it reads the tracer's arrival at once: the kernel updates
+// the value at each of its ticks, and the tracer would seem to have arrived later than the other thread left.
 func (d *PreemptionDetector) Woken(at int64) {
-	d.found = false
-	if d.queried > 0 {
-		d.queried--
-		d.start(at)
+	d.hasPreempted = false
+	if d.queriesLeft > 0 {
+		d.queriesLeft--
+		d.readArrival(at)
 	}
 }
 
 // HasPreempted reports whether the tracer has preempted a thread sampled in this tick.
-func (d *PreemptionDetector) HasPreempted() bool { return d.found }
+func (d *PreemptionDetector) HasPreempted() bool { return d.hasPreempted }
 
-// Processor gives the tracer's processor since a wake-up.
+// Processor returns the tracer's CPU since a wake-up.
 func (d *PreemptionDetector) Processor(woken int64) int {
-	if d.here != woken || woken == 0 {
-		d.here, d.cpu = woken, procmem.CPU()
+	if d.cpuWake != woken || woken == 0 {
+		d.cpuWake, d.cpu = woken, procmem.CPU()
 	}
 	return d.cpu
 }
 
-// start reads, once for each wake-up, when the tracer arrived on its processor.
-func (d *PreemptionDetector) start(woken int64) bool {
+// readArrival reads, once per wake-up, when the tracer arrived on its CPU.
+func (d *PreemptionDetector) readArrival(woken int64) bool {
 	if d.self == nil {
 		d.self = procmem.OpenThread(os.Getpid(), unix.Gettid(), procmem.NewBudget(0))
 	}
-	if d.woken != woken || woken == 0 {
-		d.woken = woken
-		d.at, d.ok = d.self.LastRun()
+	if d.arrivalWake != woken || woken == 0 {
+		d.arrivalWake = woken
+		d.arrival, d.arrivalKnown = d.self.LastRun()
 	}
-	return d.ok
+	return d.arrivalKnown
 }
 
-// Close closes the tracer's own file.
+// Close closes the file of the tracer's thread.
 func (d *PreemptionDetector) Close() {
 	if d.self != nil {
 		d.self.Close()
@@ -83,60 +81,60 @@ func (d *PreemptionDetector) Close() {
 	}
 }
 
-// Preempted reports, by the scheduler's value, whether a wake-up of the tracer preempted the thread with these files.
+// Preempted reports, by the scheduler's value, whether a wake-up of the tracer preempted the thread with these
+// files.
 func (d *PreemptionDetector) Preempted(files *procmem.ThreadFiles, woken int64) bool {
-	if d.queried = queriedFor; d.isKnown(woken) || !d.start(woken) { // another thread was
+	if d.queriesLeft = queriedFor; d.isKnown(woken) || !d.readArrival(woken) {
 		return false
 	}
 	at, ok := files.LastRun()
-	return ok && at == d.at && d.noteKnown(woken)
+	return ok && at == d.arrival && d.noteKnown(woken)
 }
 
-// byClock is Preempted by the thread's own clock; false if that is inconclusive.
+// byClock is Preempted by the thread's own clock; false also means inconclusive.
 func (d *PreemptionDetector) byClock(run Run, woken int64) bool {
-	return d.known != woken && run.LastedUntil(woken) && d.noteKnown(woken)
+	return d.knownWake != woken && run.LastedUntil(woken) && d.noteKnown(woken)
 }
 
-// isKnown reports whether the thread preempted by a wake-up is known: at most one.
-func (d *PreemptionDetector) isKnown(woken int64) bool { return d.known == woken && woken != 0 }
+// isKnown reports whether the one thread preempted by a wake-up is known.
+func (d *PreemptionDetector) isKnown(woken int64) bool { return d.knownWake == woken && woken != 0 }
 
-// noteKnown records that the preempted thread of a wake-up is known.
+// noteKnown records that the thread preempted by a wake-up is known. It returns true.
 func (d *PreemptionDetector) noteKnown(woken int64) bool {
-	d.known, d.found = woken, true
+	d.knownWake, d.hasPreempted = woken, true
 	return true
 }
 
-// Find decides, before a thread is sampled, whether a wake-up of the tracer preempted it, and records it in t. runs is
-// the thread's count of arrivals, read before. The preempted thread is sampled first: it is queued behind the tracer,
-// and an idle processor may take it, so that it runs on. That happens less often to a thread in a system call, which
-// sleeps or soon will: without an order, calls would get more than their share.
+// Find reports, before a thread is sampled, whether a wake-up of the tracer preempted it, and records it in t.
+// runs is the thread's count of arrivals, read before. The preempted thread is sampled first, as an idle CPU may
+// take it from the tracer's queue. One in a system call, which sleeps or soon will, is taken less often: without
+// the order, calls would get more than their share.
 func (d *PreemptionDetector) Find(t *Thread, files *procmem.ThreadFiles, runs uint64, woken int64) bool {
-	if d.queried = queriedFor; d.isKnown(woken) || !d.start(woken) {
+	if d.queriesLeft = queriedFor; d.isKnown(woken) || !d.readArrival(woken) {
 		return false
 	}
 	at, ok := files.LastRun()
-	if !ok || at != d.at {
+	if !ok || at != d.arrival {
 		return false
 	}
 	t.foundAt, t.foundRuns, t.cpu = woken, runs, d.Processor(woken)
 	return d.noteKnown(woken)
 }
 
-// Decide decides, once for each sample, whether the tracer's wake-up preempted a thread; run is what the thread did
-// since its last stop. waits reports that the thread is queued on the tracer's processor: it cannot stop before the
-// tracer sleeps.
+// Decide finds, once per sample, whether the tracer's wake-up preempted a thread; run is what the thread did since
+// its last stop. waits: the thread is queued on the tracer's CPU and cannot stop before the tracer sleeps.
 //
-// It must be called before the tracer sleeps: when the thread runs again, the kernel's value is overwritten. As it
-// takes some µs, it is called at once only if [Thread.MayWait], and otherwise for threads that do not stop in time.
+// Precondition: the tracer has not slept since its wake-up, as the thread's next run overwrites the kernel's
+// value. It takes some µs: called at once only if [Thread.MayWait], else for threads that do not stop in time.
 func (d *PreemptionDetector) Decide(t *Thread, files *procmem.ThreadFiles, run Run, wake Wake) (waits bool) {
 	if t.decided {
 		return t.preempted
 	}
-	t.decided, t.late, t.cpu = true, !wake.ByTimer, d.Processor(wake.At)
+	t.decided, t.fromOtherCPU, t.cpu = true, !wake.ByTimer, d.Processor(wake.At)
 	if t.preempted = t.Basis() == sample.FewCalls && d.byClock(run, wake.At); t.preempted {
 		return true
 	}
-	if d.isKnown(wake.At) { // another one
+	if d.isKnown(wake.At) { // another thread
 		return false
 	}
 	var st procmem.Stat
@@ -149,24 +147,21 @@ func (d *PreemptionDetector) Decide(t *Thread, files *procmem.ThreadFiles, run R
 
 // Run is what a thread did since the end of its last stop.
 type Run struct {
-	// DetachedAt is the end of that stop, CLOCK_MONOTONIC in nanoseconds; 0 if the thread was not stopped, or did not
-	// arrive on a processor exactly once since.
+	// DetachedAt is the end of that stop, CLOCK_MONOTONIC ns; 0 if the thread was not stopped, or did not arrive
+	// on a CPU exactly once since.
 	DetachedAt int64
-	// CPU is its CPU time since then, in nanoseconds.
-	CPU int64
+	CPU        int64 // CPU time since then, ns
 }
 
-// justNow is the longest time before the tracer's wake-up at which a preempted thread can have left its processor, in
-// nanoseconds.
+// justNow is the longest time, in ns, from a preempted thread's departure to the tracer's wake-up.
 const justNow = 60e3
 
-// LastedUntil reports whether a thread has run from the end of its last stop up to a moment, CLOCK_MONOTONIC ns: its
-// clock has then grown by as much. The kernel updates the clock when the thread leaves its processor. The clock is
-// known already, while reading the scheduler's value ([procmem.ThreadFiles.LastRun]) takes 5 µs.
+// LastedUntil reports whether a thread has run from the end of its last stop up to a time, CLOCK_MONOTONIC ns: its
+// clock, updated when it leaves its CPU, has then grown by as much. The clock is already known; the scheduler's
+// value ([procmem.ThreadFiles.LastRun]) takes 5 µs to read.
 //
-// It is also true of a thread on another processor whose clock was just updated, as every 4 ms. That thread was on a
-// processor too, but its sample is not exact. So for threads with many system calls, or unclassified ones, the
-// scheduler's value is read.
+// It is also true of a thread on another CPU whose clock was just updated, as every 4 ms. Its sample is not exact:
+// for threads with many system calls, or unclassified ones, the scheduler's value is read.
 func (r Run) LastedUntil(moment int64) bool {
 	return r.DetachedAt != 0 && r.CPU >= moment-r.DetachedAt-justNow
 }

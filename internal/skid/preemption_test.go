@@ -87,7 +87,7 @@ func TestThreadPreemptedFromAnotherProcessorSkids(t *testing.T) {
 		for range decidedAfter {
 			th.Stopped(at-1, true, c.calls)
 		}
-		th.preempted, th.decided, th.late = true, true, c.late
+		th.preempted, th.decided, th.fromOtherCPU = true, true, c.late
 		if onCPU, basis := th.Stopped(at, false, c.calls); onCPU != c.onCPU || basis != c.basis {
 			t.Errorf("%+v: %v, %v", c, onCPU, basis)
 		}

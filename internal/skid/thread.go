@@ -4,59 +4,58 @@ package skid
 
 import "prywalk/internal/sample"
 
-// Thread is the skid-related state of one thread. The zero value knows nothing. For the tracer's goroutine only.
+// Thread is the skid state of one thread. The zero value is ready. For the tracer's goroutine only.
 type Thread struct {
 	Calls
-	preempted bool // the tracer's wake-up preempted it
-	decided   bool // preempted is decided for the current sample
-	late      bool // preempted, but from another processor: it ran on for some microseconds
-	cpu       int  // the tracer's processor when that was decided
-	moved     bool // it ran between the tick and its last stop: it may be preempted again
+	preempted    bool // the tracer's wake-up preempted it
+	decided      bool // preempted is decided for the current sample
+	fromOtherCPU bool // preempted, but from another CPU: it ran on for some µs
+	cpu          int  // the tracer's CPU when that was decided
+	ranSinceTick bool // it ran between the tick and its last stop: it may be preempted again
 
-	foundAt   int64  // the tracer's wake-up known to have preempted it, CLOCK_MONOTONIC ns; 0: none
+	foundAt   int64  // tracer's wake-up found to have preempted it, CLOCK_MONOTONIC ns; 0: none
 	foundRuns uint64 // its count of arrivals then
 }
 
-// BeginSample resets the state of the last sample. A known preemption ([PreemptionDetector.Find]) is kept as long as
-// the thread has not arrived on a processor since.
+// BeginSample resets the last sample's state. A preemption found ([PreemptionDetector.Find]) stays valid until the
+// thread next arrives on a CPU.
 func (t *Thread) BeginSample(woken int64, runs uint64) {
 	t.preempted = t.foundAt != 0 && t.foundAt == woken && t.foundRuns == runs
-	t.decided, t.late = t.preempted, false // late preemptions are not searched for
+	t.decided, t.fromOtherCPU = t.preempted, false // preemptions from another CPU are not searched for
 	t.foundAt = 0
 }
 
-// NoteRunOn records that the thread arrived on a processor between the decision and the interrupt: the sample does not
+// NoteRunOn records that the thread arrived on a CPU between the decision and the interrupt: the sample does not
 // show where the tracer preempted it.
 func (t *Thread) NoteRunOn() { t.preempted = false }
 
 // Decided reports whether the current sample's preemption is decided.
 func (t *Thread) Decided() bool { return t.decided }
 
-// Preempted reports whether the tracer is known to have preempted the thread, and on which processor.
+// Preempted reports whether the tracer is known to have preempted the thread, and on which CPU.
 func (t *Thread) Preempted() (cpu int, ok bool) { return t.cpu, t.preempted }
 
-// ShowsPlaceAsleep reports whether a sample of a thread that the tracer preempted, and that sleeps now, shows where it
-// was preempted. A thread with many system calls that was interrupted from another processor may have gone on to sleep
-// since.
+// ShowsPlaceAsleep reports whether a sample of a preempted thread that sleeps now shows where it was preempted. A
+// thread with many system calls, interrupted from another CPU, may have run on and then slept.
 func (t *Thread) ShowsPlaceAsleep(wake Wake, now int64) bool { return wake.ByTimer || !t.skids(now) }
 
-// MayWait reports whether the thread is likely queued behind the tracer, or needs an exact sample. Then
-// [PreemptionDetector.Decide] is called at once.
-func (t *Thread) MayWait() bool { return t.moved || t.Basis() != sample.FewCalls }
+// MayWait reports whether the thread is likely queued behind the tracer, or needs an exact sample:
+// [PreemptionDetector.Decide] is then called at once.
+func (t *Thread) MayWait() bool { return t.ranSinceTick || t.Basis() != sample.FewCalls }
 
-// ExactAt records a sample of a sleeping thread that the tracer preempted.
+// ExactAt records an exact sample of a preempted thread that sleeps.
 func (t *Thread) ExactAt(at int64) { t.exactAt = at }
 
-// Stopped decides whether CPU time goes to the stack of a stop. onCPU reports that the thread was on a processor at the
-// tick, and that the sample shows where. stayed reports that it has not arrived on a processor since before the
-// interrupt, so that it was on one; otherwise it was queued, and counts only if the tracer preempted it.
+// Stopped decides whether CPU time goes to the stack of a stop. onCPU: the thread was on a CPU at the tick, and
+// the sample shows where. stayed: no arrival on a CPU since before the interrupt, so it was on one; otherwise it
+// was queued, and counts only if the tracer preempted it.
 func (t *Thread) Stopped(at int64, stayed, inSyscall bool) (onCPU bool, basis sample.Basis) {
-	t.moved = !stayed
+	t.ranSinceTick = !stayed
 	if !stayed && !t.preempted {
 		return false, t.Basis()
 	}
 	t.noteStop(at, inSyscall)
-	if t.preempted && !t.late {
+	if t.preempted && !t.fromOtherCPU {
 		t.exactAt = at
 		return true, sample.Exact
 	}
