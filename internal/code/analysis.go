@@ -10,8 +10,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// analysis is the analysis of a file's instructions, with the builtins of run-time systems in it. It implements
-// [frames.RuleSource], [frames.CallSites] and the other parts of the analysis.
+// analysis is the analysis of a file's instructions together with the builtins of run-time systems.
 type analysis struct {
 	*heuristics.Source
 	builtins []managed.Builtins
@@ -30,7 +29,7 @@ func (a *analysis) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	return a.Source.Rule(q)
 }
 
-// CallBefore implements [frames.CallSites]. Functions that others return into count as called.
+// CallBefore implements [frames.CallSites]. Functions that are returned into without a call count as called.
 func (a *analysis) CallBefore(ret frames.Addr) (frames.Call, bool) {
 	if call, ok := a.Source.CallBefore(ret); ok {
 		return call, ok
@@ -38,8 +37,8 @@ func (a *analysis) CallBefore(ret frames.Addr) (frames.Call, bool) {
 	return frames.Call{}, a.continued(ret) != nil
 }
 
-// continued gives the builtins of a function at pc that others return into; nil if none begins there. Symbols are read
-// only if a function begins there.
+// continued returns the builtins with a function at pc that is returned into without a call; nil for none.
+// FuncStart comes first because Continues reads symbols.
 func (a *analysis) continued(pc frames.Addr) managed.Builtins {
 	start, ok := a.FuncStart(pc)
 	if !ok || start != pc {

@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// funcIndex is built from a file's symbols on first use.
+// funcIndex finds functions by a file's symbols. Built on first use.
 type funcIndex struct {
 	elf   *elffile.File
 	from  *separate
@@ -17,13 +17,13 @@ type funcIndex struct {
 	funcs []funcRange
 }
 
-// funcRange is a function in file addresses, end excluded; end is 0 for a symbol without size.
+// funcRange is a function's [start, end) in file addresses; end is 0 for a symbol without size.
 type funcRange struct{ start, end uint64 }
 
-// funcCost is the memory of an entry while the index is built, bytes.
+// funcCost is the memory of a function while the index is built, bytes.
 const funcCost = 2 * 16
 
-// FuncRange gives the bounds of the function at pc, a file address.
+// FuncRange returns the bounds of the function at pc, a file address.
 func (x *funcIndex) FuncRange(pc uint64) (start, end uint64, ok bool) {
 	if !x.built {
 		x.build()

@@ -15,11 +15,11 @@ import (
 	"prywalk/internal/safeopen"
 )
 
-// Image is an ELF file whose code runs. ELF is not safe for concurrent use; the rule sources are.
+// Image is an ELF file with code. ELF is not safe for concurrent use; the rule sources are.
 type Image struct {
-	// ID is unique in this process and never 0.
+	// ID is not 0, and unique in this run of prywalk.
 	ID uint64
-	// Path is the first known name, or [vdso].
+	// Path is the first known path, or [vdso].
 	Path string
 	// BuildID is the GNU build id in hex; "" for none.
 	BuildID string
@@ -51,7 +51,7 @@ func newImage(r io.ReaderAt, size int64, m *Mapping) (*Image, error) {
 	return img, nil
 }
 
-// DebugFiles sets how the debug file of an image (may be nil) is opened by path. The cache closes the file.
+// DebugFiles sets how the debug file of img (may be nil) is opened by path. The cache closes that file.
 func (c *ImageCache) DebugFiles(img *Image, open func(path string) (*safeopen.File, error)) {
 	if img != nil && img.more.open == nil {
 		img.more.open, img.more.files = open, c.files
@@ -95,7 +95,7 @@ func (l lazySource) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	return r, row, ok
 }
 
-// fixEpilogue corrects a row of call frame information that is by the frame pointer where the function's epilogue has
+// fixEpilogue corrects a row of call frame information that uses the frame pointer at a pc where the epilogue has
 // already restored it ([frames.Returns]).
 func fixEpilogue(
 	r frames.Rule, row *frames.Row, q frames.Query, arch frames.Arch, calls frames.CallSites,
@@ -215,8 +215,8 @@ func (img *Image) release() {
 	}
 }
 
-// Clone gives the same file with separate tables, for another goroutine. The open file is shared. Precondition: the
-// clone is closed before the cache of the first image.
+// Clone returns the same file with separate tables, for another goroutine. The open file is shared. Precondition:
+// the clone is closed before the cache of the first image.
 func (img *Image) Clone() (*Image, error) {
 	f, err := img.ELF.Again()
 	if err != nil {
@@ -239,8 +239,8 @@ type fileKey struct {
 	path       string
 }
 
-// ImageCache holds one image per file until Close; unused ones hold headers only ([ImageCache.CloseUnused]). Not safe
-// for concurrent use.
+// ImageCache holds one image per file until Close; unused ones hold headers only ([ImageCache.CloseUnused]). Not
+// safe for concurrent use.
 type ImageCache struct {
 	files  *filePool
 	byName map[fileKey]*Image // nil: not ELF or unreadable
@@ -295,7 +295,7 @@ func (p *Process) Image(m *Mapping) *Image {
 	return img
 }
 
-// Load gives the image of an open file, which it owns; nil if not ELF of a supported architecture.
+// Load returns the image of an open file, which the cache then owns; nil if not ELF of a supported architecture.
 func (c *ImageCache) Load(f *safeopen.File, m *Mapping) (*Image, error) {
 	id := f.ID()
 	if img, ok := c.byFile[id]; ok {
@@ -329,7 +329,7 @@ func MemoryImage(r *MemFile, m *Mapping) *Image {
 
 const maxVDSO = 1 << 20
 
-// vdso gives the image of the vDSO, whose mapping holds a whole ELF file; nil if it cannot be read.
+// vdso returns the image of the vDSO, whose mapping holds a whole ELF file; nil if unreadable.
 func (c *ImageCache) vdso(o AddressSpace, m *Mapping) *Image {
 	if m.End-m.Start > maxVDSO {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// NewModule makes the module of an executable mapping from its ELF headers. Code made at run time has no sources yet;
-// see [Runtimes.SetSources].
+// NewModule makes the module of an executable mapping. Code made at run time has no sources yet; see
+// [Runtimes.SetSources].
 func NewModule(o AddressSpace, m *Mapping) *frames.Module {
 	mod := &frames.Module{Start: m.Start, End: m.End, Name: moduleName(m), Origin: m}
 	switch {
@@ -26,7 +26,7 @@ func NewModule(o AddressSpace, m *Mapping) *frames.Module {
 	return mod
 }
 
-// bind sets the sources of a module to those of an image; without one the code counts as made at run time.
+// bind gives a module the sources of an image. Without a usable image the code counts as made at run time.
 func bind(mod *frames.Module, m *Mapping, img *Image) {
 	if img == nil {
 		m.JIT = true
@@ -51,8 +51,8 @@ func moduleName(m *Mapping) string {
 	return m.Path
 }
 
-// FindCopies finds copies of a file's text at its addresses: Node moves one on huge pages over the original. The
-// mapping before is the file's.
+// FindCopies finds anonymous copies of a file's text at the file's addresses: Node moves its text to huge pages.
+// The file is that of the mapping before.
 func FindCopies(o AddressSpace, bare []*frames.Module) {
 	if len(bare) == 0 {
 		return
@@ -99,7 +99,7 @@ func (img *Image) executable(addr uint64) bool {
 	return false
 }
 
-// copyOf reports whether a mapping has the bytes of a file, by its start and its middle.
+// copyOf compares start and middle of a mapping with a file.
 func copyOf(o AddressSpace, img *Image, m *Mapping, bias uint64) bool {
 	for _, at := range []uint64{m.Start, m.Start + (m.End-m.Start)/2&^0xfff} {
 		var mem, file [256]byte

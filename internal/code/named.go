@@ -11,7 +11,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// symbolRange is a symbol in file addresses.
+// symbolRange is in file addresses.
 type symbolRange struct {
 	addr, size uint64
 	ok         bool
@@ -20,7 +20,7 @@ type symbolRange struct {
 // maxNames bounds the cached queries.
 const maxNames = 1 << 10
 
-// symbol gives the first symbol of a name, in the file, else in its debug files. It is cached.
+// symbol returns the first symbol of a name in the file, else in its debug files. Cached.
 func (img *Image) symbol(name string) symbolRange {
 	img.mu.Lock()
 	defer img.mu.Unlock()
@@ -57,7 +57,7 @@ func findSymbol(f *elffile.File, kind elffile.SymbolKind, name string) (found sy
 	return found
 }
 
-// ownSymbols gives the symbols of names in the file's own tables, at most maxOwned. It is cached.
+// ownSymbols returns the symbols of these names in the file's own tables, at most maxOwned. Cached.
 func (img *Image) ownSymbols(names []string) []managed.Symbol {
 	img.mu.Lock()
 	defer img.mu.Unlock()
@@ -107,8 +107,8 @@ func (img *Image) section(name string) (addr uint64, content []byte, ok bool) {
 	return s.Addr, slices.Clone(data), true
 }
 
-// ImageAt gives the image and file address of an address; nil outside of modules. Memory mapped over a file's mapping
-// counts as the file's.
+// ImageAt returns the image at an address and the file address; nil outside of modules. Memory mapped over a part
+// of a file's segment counts as the file's.
 func ImageAt(space *frames.Space, addr uint64) (*Image, uint64) {
 	for _, m := range space.Modules() {
 		at := MappingOf(m)

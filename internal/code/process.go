@@ -19,8 +19,8 @@ import (
 // Process is an observed process with its code. Not safe for concurrent use.
 type Process struct {
 	*process.Process
-	// JITFuncs gives bounds of functions made at run time, at run-time addresses; nil if unknown. Set it before the
-	// first walk.
+	// JITFuncs returns bounds of functions made at run time, at run-time addresses; nil if unknown. Set it before
+	// the first walk.
 	JITFuncs FuncBounds
 
 	cache    *ImageCache
@@ -37,14 +37,14 @@ type Process struct {
 	over     *atomic.Bool // the process is closed
 }
 
-// mapped is an executable mapping with its module, which may not be made yet.
+// mapped is an executable mapping with its module; nil: not made yet.
 type mapped struct {
 	at  *Mapping
 	mod *frames.Module
 }
 
-// Open opens process pid. The error is a [*process.Error] if there is no such process, if it cannot be sampled, or if
-// access is denied. A traced process can be read passively.
+// Open opens process pid. The error is a [*process.Error] if there is no such process, if it cannot be sampled, or
+// if access is denied. A traced process can be read passively.
 func Open(pid int) (*Process, error) {
 	cache := NewImageCache(0)
 	p, err := cache.Open(pid)
@@ -59,7 +59,7 @@ func Open(pid int) (*Process, error) {
 func (c *ImageCache) Open(pid int) (*Process, error) {
 	for try := 0; ; try++ {
 		p, err := c.open(pid)
-		// During exec by a later thread, /proc has no files, or the id is of the ended first thread.
+		// During exec by a thread other than the first, /proc has no files, or the id is the ended first thread's.
 		seemsGone := errors.Is(err, refusal.Gone) || errors.Is(err, refusal.Zombie)
 		if !seemsGone || try == openTries || unix.Kill(pid, 0) == unix.ESRCH {
 			return p, err
@@ -68,7 +68,7 @@ func (c *ImageCache) Open(pid int) (*Process, error) {
 	}
 }
 
-// openTries bounds the attempts of Open, with openPause in between.
+// openTries bounds the attempts of Open, openPause apart.
 const (
 	openTries = 10
 	openPause = 2 * time.Millisecond
@@ -98,8 +98,8 @@ func (p *Process) start() error {
 	return p.readable()
 }
 
-// readable reports, as an error, that the process's memory must not be read: reading a byte requires the permission of
-// ptrace.
+// readable returns an error if the process's memory cannot be read: the first byte read shows whether ptrace's
+// access check allows it.
 func (p *Process) readable() error {
 	for _, c := range p.code {
 		if c.at.Perm&PermRead == 0 || c.at.Withheld {
@@ -124,7 +124,7 @@ func (p *Process) Close() error {
 	return err
 }
 
-// release drops all but the images and the code that describes itself, which names still need.
+// release drops all but the images and self-described code, which names still need.
 func (p *Process) release() {
 	countUsers(p.code, -1)
 	p.over.Store(true)
@@ -132,13 +132,13 @@ func (p *Process) release() {
 	p.text, p.code, p.spans = nil, nil, nil
 }
 
-// Space gives the executable part of the address space, as of the last Refresh.
+// Space returns the executable part of the address space, as of the last Refresh.
 func (p *Process) Space() *frames.Space { return p.space }
 
-// Runtimes gives the process's run-time systems, as of the last Refresh.
+// Runtimes returns the process's run-time systems, as of the last Refresh.
 func (p *Process) Runtimes() *Runtimes { return p.runtimes }
 
-// CodeMappings gives the number of executable mappings, as of the last Refresh.
+// CodeMappings returns the number of executable mappings, as of the last Refresh.
 func (p *Process) CodeMappings() int { return len(p.code) }
 
 // ProgramFile identifies the file that a process runs.
@@ -147,7 +147,7 @@ type ProgramFile struct {
 	BuildID    string
 }
 
-// Program gives the file that the process runs, as of the last Refresh; false if unknown.
+// Program returns the file that the process runs, as of the last Refresh; false if unknown.
 func (p *Process) Program() (f ProgramFile, ok bool) {
 	main := p.Main()
 	for i := range p.code {
@@ -158,7 +158,7 @@ func (p *Process) Program() (f ProgramFile, ok bool) {
 	return ProgramFile{}, false
 }
 
-// Main gives the program's own module, as of the last Refresh; nil if unknown.
+// Main returns the program's own module, as of the last Refresh; nil if unknown.
 func (p *Process) Main() *frames.Module {
 	exe, err := p.Exe()
 	if err != nil || p.space == nil {

@@ -6,12 +6,12 @@ import "sync/atomic"
 
 // # Unused files
 //
-// A recording keeps each image for names. To bound memory and descriptors, unused files are dropped and closed, and
-// restored on demand.
+// A recording keeps each image for names. To bound memory and descriptors, unused images are reduced to headers and
+// their files closed, both undone on demand.
 
 type use struct {
-	// users counts mappings in live processes, modules all modules ever made, swept those at the last sweep: a
-	// repeatedly started program often has no user.
+	// users counts mappings in live processes; modules counts all modules ever made, swept is that count at the
+	// last sweep. The counts of modules show use of a program that is started repeatedly and often has no user.
 	users, modules, swept atomic.Int64
 	idle                  atomic.Bool // no user and no new module at the last sweep
 }
@@ -22,8 +22,8 @@ func (img *Image) Unused() bool {
 	return u.users.Load() == 0 && (img.FromMemory || u.idle.Load() && u.modules.Load() == u.swept.Load())
 }
 
-// CloseUnused drops data of files unused since the call before the last, and deletes unused images whose name is of
-// another file. It is called periodically. Precondition: no concurrent use of the images.
+// CloseUnused drops the data of files unused since the call before the last, and deletes unused images whose name
+// is now another file's. Called periodically. Precondition: no concurrent use of the images.
 func (c *ImageCache) CloseUnused() {
 	for id, img := range c.byFile {
 		if img == nil {
@@ -48,7 +48,7 @@ func (c *ImageCache) forget(img *Image) {
 	}
 }
 
-// drop drops data and closes the file. It reports whether its name is still of this file.
+// drop drops data and closes the file. named: its name still leads to it.
 func (img *Image) drop() (named bool) {
 	img.mu.Lock()
 	defer img.mu.Unlock()
@@ -65,7 +65,6 @@ func (img *Image) dropHeaders() {
 	img.ELF.Forget()
 }
 
-// countUsers adds n users to the images of mappings.
 func countUsers(code []mapped, n int64) {
 	for i := range code {
 		if img := code[i].at.Image; img != nil {
