@@ -17,33 +17,30 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// MaxData is the limit of a section's size in bytes, after decompression, that
-// Data reads. The largest DWARF sections of browsers are below it.
+// MaxData is the limit of a section's size after decompression, bytes: above the largest DWARF sections of
+// browsers.
 const MaxData = 1 << 30
 
 // Compression types of SHF_COMPRESSED sections (gABI, ch_type).
 const (
 	compressZlib = 1
 	compressZstd = 2
-	// zdebugHeader is "ZLIB" and the size, big-endian (an old GNU convention).
+	// zdebugHeader is the size of "ZLIB" and a big-endian size (GNU, before SHF_COMPRESSED).
 	zdebugHeader = 12
 )
 
-// compressed reports whether the contents in the file are compressed.
 func (s *Section) compressed() bool {
 	return s.Flags&SecCompressed != 0 || strings.HasPrefix(s.Name, ".zdebug_")
 }
 
-// Data gives a section's contents, decompressed. The error is ErrNoSection (s is
-// nil), ErrNoBits, ErrTooBig (over MaxData), a *budget.Error or a *FormatError, perhaps
-// wrapped, or comes from reading or decompressing. The memory is the file's until
-// [File.Free].
+// Data returns a section's contents, decompressed. The error is ErrNoSection (s is nil), ErrNoBits, ErrTooBig (over
+// MaxData), a *budget.Error or a *FormatError, perhaps wrapped, or comes from reading or decompressing. [File.Free]
+// returns the memory.
 func (f *sectionReader) Data(s *Section) ([]byte, error) { return f.data(s, MaxData) }
 
-// Free returns the memory of contents from Data that are not used any more.
+// Free returns the memory of contents that [File.Data] returned.
 func (f *sectionReader) Free(data []byte) { f.memory.Give(int64(cap(data))) }
 
-// data is Data with a limit of its own.
 func (f *sectionReader) data(s *Section, limit uint64) ([]byte, error) {
 	if s == nil {
 		return nil, ErrNoSection
@@ -68,15 +65,15 @@ func (f *sectionReader) data(s *Section, limit uint64) ([]byte, error) {
 	return out, nil
 }
 
-// contents is a decompressed section: a stream and its claimed size.
+// contents is a stream of a section's decompressed contents, and its claimed size.
 type contents struct {
 	io.Reader
 	size    uint64
-	scratch int64  // memory of decompression, in bytes
-	close   func() // nil: nothing is to be closed
+	scratch int64  // memory of decompression, bytes; 0: not compressed
+	close   func() // may be nil
 }
 
-// contents opens a section, in either of the two conventions if it is compressed.
+// contents opens a section, compressed in either convention or not.
 func (f *input) contents(s *Section, limit uint64) (contents, error) {
 	raw := func(skip uint64) io.Reader {
 		return bufio.NewReaderSize(io.NewSectionReader(f.r, int64(s.Off+skip), int64(s.Size-skip)), inflateChunk)
@@ -92,7 +89,7 @@ func (f *input) contents(s *Section, limit uint64) (contents, error) {
 	}
 	if s.Flags&SecCompressed == 0 {
 		if n < zdebugHeader || string(head[:4]) != "ZLIB" {
-			return plain, nil // by the convention, not compressed after all
+			return plain, nil // not compressed after all
 		}
 		return unzlib(raw(zdebugHeader), s.Size, binary.BigEndian.Uint64(head[4:]), limit)
 	}
@@ -113,19 +110,19 @@ func (f *input) contents(s *Section, limit uint64) (contents, error) {
 }
 
 const (
-	// chdrSize is the size of an Elf64_Chdr (gABI, ch_type and following).
+	// chdrSize is the size of Elf64_Chdr (gABI), bytes.
 	chdrSize = 24
-	// inflateChunk is how much compressed data are read at a time, in bytes.
+	// inflateChunk is the size of one read of compressed data, bytes.
 	inflateChunk = 64 << 10
-	// zlibScratch is more than the history and tables of a zlib reader, in bytes.
+	// zlibScratch is above a zlib reader's history and tables, bytes.
 	zlibScratch = 128 << 10
-	// anyRatio is the size up to which any compression ratio is accepted, maxRatio the limit beyond it. Debug
-	// information is compressed three to six times, tables of equal numbers some dozen times.
+	// Sizes over anyRatio must not exceed maxRatio times the compressed size. Debug information has ratios of 3 to
+	// 6, tables of equal numbers some dozen.
 	anyRatio = 16 << 20
 	maxRatio = 256
 )
 
-// plausible reports an announced size over the limit, or with an implausible compression ratio.
+// plausible returns an error for an announced size over the limit, or with an implausible compression ratio.
 func plausible(compressed, size, limit uint64) error {
 	if size > limit || size > anyRatio && size/maxRatio > compressed {
 		return fmt.Errorf("%d bytes decompressed to %d: %w", compressed, size, ErrTooBig)
@@ -144,8 +141,8 @@ func unzlib(raw io.Reader, compressed, size, limit uint64) (contents, error) {
 	return contents{Reader: z, size: size, scratch: zlibScratch}, nil
 }
 
-// maxZstdWindow bounds the history that a zstd frame makes its reader keep, in
-// bytes. Level 19, the highest without --ultra, uses 8 MiB.
+// maxZstdWindow bounds the history that a zstd frame requires, bytes. Level 19, the highest without --ultra, uses 8
+// MiB.
 const maxZstdWindow = 64 << 20
 
 func unzstd(raw io.Reader, compressed, size, limit uint64) (contents, error) {
@@ -163,10 +160,10 @@ func unzstd(raw io.Reader, compressed, size, limit uint64) (contents, error) {
 	return contents{Reader: z, size: size, scratch: 2*int64(min(window, max(size, 1<<20))) + 1<<20, close: z.Close}, nil
 }
 
-// errSize: the contents do not have the size that the header says.
+// errSize means contents of another size than announced.
 var errSize = errors.New("decompressing: size is not as announced")
 
-// readAll reads contents of exactly the claimed size, for which memory is charged.
+// readAll reads contents and takes memory for them. Their size must be as claimed.
 func (f *input) readAll(c contents, what string) ([]byte, error) {
 	if c.close != nil {
 		defer c.close()

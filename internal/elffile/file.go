@@ -15,7 +15,7 @@ import (
 // Type is the kind of an ELF file (gABI, e_type).
 type Type uint16
 
-// The kinds of ELF files that callers tell apart.
+// The kinds of ELF files in use here.
 const (
 	TypeRel  Type = 1 // relocatable object
 	TypeExec Type = 2 // executable with fixed addresses
@@ -32,7 +32,7 @@ const (
 	machAArch64 = 183
 )
 
-// input reads the bytes of a file, within its size and budget.
+// input is the bytes of a file and the memory account of what is made of them.
 type input struct {
 	r      io.ReaderAt
 	size   uint64
@@ -41,19 +41,18 @@ type input struct {
 
 // File is an open ELF file. The exported fields must not be changed.
 type File struct {
-	// Type is the kind of the file.
 	Type Type
-	// Entry is the address that execution starts at, 0 if none.
+	// Entry is the address of the first instruction; 0 if none.
 	Entry uint64
 	segmentTable
 	sectionReader
 
-	headers int64 // memory of the headers
+	headers int64 // their memory, bytes
 	arch    frames.Arch
 	symbols [2]symbolSource
 }
 
-// header is the part of the ELF header that locates the others.
+// header locates the program and section headers (gABI, Elf64_Ehdr).
 type header struct {
 	phoff, shoff     uint64
 	phentsize, phnum uint16
@@ -61,12 +60,11 @@ type header struct {
 	shstrndx         uint16
 }
 
-// Open reads the headers of the size bytes in r. The error is ErrNotELF,
-// ErrClass32, ErrMachine or a *FormatError, perhaps wrapped, or comes from r.
-// r must stay usable as long as the File is. Memory is taken from the process's budget.
+// Open reads the headers of the size bytes in r, which must stay usable. The error is ErrNotELF, ErrClass32,
+// ErrMachine or a *FormatError, perhaps wrapped, or comes from r. Memory is taken from prywalk's budget.
 func Open(r io.ReaderAt, size int64) (*File, error) { return OpenIn(nil, r, size) }
 
-// OpenIn is Open with a memory budget; nil is the process's. What exceeds it is left out, with a [*budget.Error].
+// OpenIn is Open with a memory budget; nil means prywalk's. What exceeds it is left out, with a [*budget.Error].
 // [File.Release] returns all memory.
 func OpenIn(mem *budget.Budget, r io.ReaderAt, size int64) (*File, error) {
 	f := &File{}
@@ -78,7 +76,6 @@ func OpenIn(mem *budget.Budget, r io.ReaderAt, size int64) (*File, error) {
 	return f, nil
 }
 
-// open reads the headers.
 func (f *File) open() error {
 	h, err := f.readHeader()
 	if err != nil {
@@ -93,10 +90,10 @@ func (f *File) open() error {
 	return nil
 }
 
-// Memory is the account of the file's memory, for tables made of it.
+// Memory is the memory account of the file, also for tables made of it.
 func (f *File) Memory() *budget.Account { return f.memory }
 
-// Again gives the same file for another goroutine; only the underlying reader is shared.
+// Again opens the same file for another goroutine; only the underlying reader is shared.
 func (f *File) Again() (*File, error) { return OpenIn(f.memory.Budget(), f.r, int64(f.size)) }
 
 // Release returns the file's memory. The file is invalid afterwards.
@@ -106,23 +103,23 @@ func (f *File) Release() {
 	}
 }
 
-// Rest drops everything but the headers, and returns its memory. Tables made of the file are invalid afterwards. The
-// file is read again on demand.
+// Rest drops everything but the headers and returns that memory. What is needed again is read again. Tables made of
+// the file are invalid afterwards.
 func (f *File) Rest() {
 	f.symbols = [len(f.symbols)]symbolSource{}
 	f.memory.Give(f.memory.Used() - f.headers)
 }
 
-// Forget is Rest that drops the headers too, for a file that is not read again. It then has no segments and sections.
+// Forget is Rest for a file that is not read again: it drops the headers, too.
 func (f *File) Forget() {
 	f.Sections, f.Segments, f.headers = nil, nil, 0
 	f.Rest()
 }
 
-// Arch gives the processor architecture that the file is for.
+// Arch returns the processor architecture of the file.
 func (f *File) Arch() frames.Arch { return f.arch }
 
-// Size gives the size of the file in bytes.
+// Size returns the size of the file in bytes.
 func (f *File) Size() uint64 { return f.size }
 
 func (f *File) readHeader() (*header, error) {
@@ -173,13 +170,14 @@ func (f *input) inFile(off, n uint64) bool {
 	return off <= f.size && n <= f.size-off
 }
 
-// readChunk is the size of one read and allocation, so that a claimed size costs no more.
+// readChunk is the size of the first read and allocation, bytes; later ones double, so that a false claim of a size
+// costs little.
 const readChunk = 1 << 20
 
-// headerCost is how much a header is in memory, beside its bytes in the file.
+// headerCost is the memory of a header per byte in the file.
 const headerCost = 4
 
-// readHeaders gives a copy of the headers at [off, off+n), for which memory is taken.
+// readHeaders is read with memory taken.
 func (f *input) readHeaders(off, n uint64, what string) ([]byte, error) {
 	if !f.inFile(off, n) {
 		return nil, &FormatError{what + " beyond the end of the file", off}
@@ -190,7 +188,7 @@ func (f *input) readHeaders(off, n uint64, what string) ([]byte, error) {
 	return f.read(off, n, what)
 }
 
-// read gives a copy of [off, off+n).
+// read returns a copy of [off, off+n).
 func (f *input) read(off, n uint64, what string) ([]byte, error) {
 	if !f.inFile(off, n) {
 		return nil, &FormatError{what + " beyond the end of the file", off}
@@ -207,7 +205,7 @@ func (f *input) read(off, n uint64, what string) ([]byte, error) {
 	return out, nil
 }
 
-// notNil stands in for the error of a short read.
+// notNil returns err, or ErrUnexpectedEOF for a short read.
 func notNil(err error) error {
 	if err == nil || errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF

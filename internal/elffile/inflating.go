@@ -8,7 +8,7 @@ import (
 	"io"
 )
 
-// inflating is a compressed section that is decompressed on demand.
+// inflating is a compressed section, decompressed on demand from its beginning.
 type inflating struct {
 	c    contents
 	f    *sectionReader
@@ -17,11 +17,11 @@ type inflating struct {
 	err  error
 }
 
-// inflateStep is the size of one decompression step, in bytes.
+// inflateStep is the size of one decompression step, bytes.
 const inflateStep = 64 << 10
 
-// Beginning is [File.Window] for a section that is read from its beginning: a compressed one is decompressed up to the
-// last read, later damage unnoticed. Memory is charged for all of it.
+// Beginning is [File.Window] for reading a section from its beginning: a compressed one is decompressed up to the
+// last read, so that damage after that is not noticed. Memory is taken for the whole section.
 func (f *sectionReader) Beginning(s *Section) (*Window, error) {
 	if s == nil || !s.compressed() || s.Type == SecNoBits || !f.inFile(s.Off, s.Size) {
 		return f.Window(s)
@@ -30,7 +30,7 @@ func (f *sectionReader) Beginning(s *Section) (*Window, error) {
 	if err != nil {
 		return nil, fmt.Errorf("section %s: %w", s.Name, err)
 	}
-	if c.scratch == 0 || c.size == 0 { // not compressed after all, or nothing
+	if c.scratch == 0 || c.size == 0 { // not compressed after all
 		return f.Window(s)
 	}
 	if err := f.memory.Take(int64(c.size)+c.scratch, "section "+s.Name); err != nil {
@@ -43,7 +43,7 @@ func (f *sectionReader) Beginning(s *Section) (*Window, error) {
 	return &Window{addr: s.Addr, size: c.size, whole: r.out, rest: r}, nil
 }
 
-// Err gives the error of decompression so far, if any.
+// Err returns the error of decompression so far.
 func (w *Window) Err() error {
 	if w.rest == nil {
 		return nil
@@ -51,7 +51,6 @@ func (w *Window) Err() error {
 	return w.rest.err
 }
 
-// upTo decompresses the first n bytes.
 func (r *inflating) upTo(n uint64) error {
 	if r == nil || n <= r.have {
 		return nil

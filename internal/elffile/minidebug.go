@@ -13,10 +13,9 @@ import (
 	"prywalk/internal/budget"
 )
 
-// MiniDebug opens the ELF file, with a symbol table, that distributions embed
-// xz-compressed in .gnu_debugdata (GDB manual, "MiniDebugInfo"). The error is
-// ErrNoSection if there is none; it is limited to 256 MiB, and by the budget. Its
-// memory is of the same account as f's.
+// MiniDebug opens the xz-compressed ELF file in .gnu_debugdata, with a symbol table (GDB manual, "MiniDebugInfo").
+// The error is ErrNoSection if there is none, ErrTooBig over 256 MiB, or a *budget.Error, all wrapped. Memory is of
+// f's account.
 func (f *File) MiniDebug() (*File, error) {
 	raw, err := f.Data(f.Section(".gnu_debugdata"))
 	if err != nil {
@@ -37,7 +36,7 @@ func (f *File) MiniDebug() (*File, error) {
 	return mini, nil
 }
 
-// grower is a buffer for which memory is taken as it grows.
+// grower is a buffer that takes memory as it grows.
 type grower struct {
 	memory *budget.Account
 	data   []byte
@@ -58,28 +57,25 @@ func (g *grower) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// drop gives the memory back.
 func (g *grower) drop() {
 	g.memory.Give(int64(cap(g.data)))
 	g.data = nil
 }
 
-// The xz file format 1.2.0, §2 and §3. The container is read here and not by the
-// xz package, because that allocates the dictionary size that each block claims,
-// up to 4 GiB.
+// The xz file format 1.2.0, §2 and §3. The xz package's own reader of containers would allocate the dictionary size
+// that a block claims, up to 4 GiB.
 const (
 	xzMagic      = "\xfd7zXZ\x00"
 	xzHeaderSize = 12
 	xzLZMA2      = 0x21
 	maxMiniDebug = 256 << 20
 	maxXZDict    = 64 << 20
-	// maxXZBlocks bounds the number of blocks, and maxXZDicts the dictionaries that are allocated for all of them:
-	// xz -9 makes one, of 64 MiB.
+	// maxXZBlocks bounds the blocks, maxXZDicts the sum of their dictionaries in bytes: xz -9 makes one of 64 MiB.
 	maxXZBlocks = 64
 	maxXZDicts  = 80 << 20
 )
 
-// xzCheckSize gives the size of the check after each block by its type (§2.1.1.2).
+// xzCheckSize is the size of the check after each block by its type (§2.1.1.2), bytes.
 var xzCheckSize = [16]int{0, 4, 4, 4, 8, 8, 8, 16, 16, 16, 32, 32, 32, 64, 64, 64}
 
 func unxz(out *grower, raw []byte) error {
@@ -114,8 +110,8 @@ func unxz(out *grower, raw []byte) error {
 	return fmt.Errorf("number of xz blocks: %w", ErrTooBig)
 }
 
-// xzBlockHeader reads a block header (§3.1) and gives the dictionary size; last
-// says that the index is there instead.
+// xzBlockHeader reads a block header (§3.1) and returns the dictionary size in bytes; last: the index begins
+// instead.
 func xzBlockHeader(r *bytes.Reader) (dict int, last bool, err error) {
 	size, err := r.ReadByte()
 	if err != nil || size == 0 {
@@ -126,7 +122,7 @@ func xzBlockHeader(r *bytes.Reader) (dict int, last bool, err error) {
 		return 0, false, fmt.Errorf("xz block header: %w", err)
 	}
 	c := bytes.NewReader(head[1:])
-	for bit := byte(0x40); bit != 0; bit <<= 1 { // the two optional sizes
+	for bit := byte(0x40); bit != 0; bit <<= 1 { // compressed and uncompressed size, both optional
 		if head[0]&bit != 0 {
 			if _, err := binary.ReadUvarint(c); err != nil {
 				return 0, false, fmt.Errorf("xz block header: %w", err)
@@ -143,8 +139,8 @@ func xzBlockHeader(r *bytes.Reader) (dict int, last bool, err error) {
 	return xzDictSize(filter[2]), false, nil
 }
 
-// xzDictSize decodes the size of the dictionary (§5.3.1), limited: a stream with
-// longer distances fails to decode.
+// xzDictSize decodes the dictionary's size (§5.3.1) up to maxXZDict; a stream with longer distances fails to
+// decode.
 func xzDictSize(b byte) int {
 	if b > 40 {
 		return maxXZDict

@@ -12,16 +12,15 @@ import (
 const (
 	blockBits = 16
 	blockSize = 1 << blockBits
-	// overlap is how far a block reaches into the next one, so that a view of
-	// up to this many bytes never has to be pieced together.
+	// overlap is how far a block reaches into the next, so that a view of that size is within one block, bytes.
 	overlap = 4 << 10
 	// windowBlocks bounds the blocks that a Window keeps: 4.3 MiB.
 	windowBlocks = 64
-	// maxView bounds a view that is larger than the overlap, in bytes.
+	// maxView bounds a view, bytes.
 	maxView = 64 << 20
 )
 
-// Window reads a piece of a file, such as a section, on demand, with at most 64 blocks of 64 KiB cached
+// Window reads a part of a file, such as a section, on demand, with at most 64 blocks of 64 KiB cached
 // (direct-mapped).
 type Window struct {
 	addr, off, size uint64
@@ -30,24 +29,24 @@ type Window struct {
 	rest            *inflating // nil: whole has everything
 	memory          *budget.Account
 	blocks          [windowBlocks]block
-	// spare is the only block, beside those that were there, when no memory is left.
+	// spare is the only further block when the memory budget is exhausted.
 	spare block
 }
 
-// block is a cached piece; num counts from 1, so that the zero block is none.
+// block is a cached block; num counts from 1, 0 is none.
 type block struct {
 	num  uint64
 	data []byte
 }
 
-// Addr gives the address in memory, before the load bias, of the first byte; 0 if
-// the piece is not loaded.
+// Addr returns the first byte's address before the load bias; 0 if not loaded.
 func (w *Window) Addr() uint64 { return w.addr }
 
-// Size gives the number of bytes.
+// Size returns the number of bytes.
 func (w *Window) Size() uint64 { return w.size }
 
-// View gives the n bytes at off, not to be changed, valid for ever; no copy within a 64 KiB block and 4 KiB beyond it.
+// View returns the n bytes at off, not to be changed, valid for ever. They are copied only beyond a 64 KiB block
+// and its 4 KiB overlap.
 func (w *Window) View(off uint64, n int) ([]byte, error) {
 	if n < 0 || off > w.size || uint64(n) > w.size-off {
 		return nil, &FormatError{"reference beyond the end of a section", w.off + off}
@@ -77,7 +76,7 @@ func (w *Window) View(off uint64, n int) ([]byte, error) {
 	return b.data[in : in+uint64(n) : in+uint64(n)], nil
 }
 
-// block gives the place of a block, which may hold another.
+// block returns the slot of a block, which may hold another.
 func (w *Window) block(num uint64) *block {
 	b := &w.blocks[num%windowBlocks]
 	if b.num == 0 && (w.spare.num == num+1 || !w.memory.TakeSpare(blockSize+overlap)) {
@@ -86,7 +85,8 @@ func (w *Window) block(num uint64) *block {
 	return b
 }
 
-// Around gives what a block has around the n bytes at off, and its first byte's offset; nil if that takes a copy.
+// Around returns what a block holds around the n bytes at off, and the offset of its first byte; nil if View would
+// copy.
 func (w *Window) Around(off uint64, n int) (from uint64, b []byte) {
 	in := off & (blockSize - 1)
 	if n < 0 || in+uint64(n) > blockSize+overlap {
@@ -116,7 +116,6 @@ func (w *Window) load(b *block, num uint64) error {
 	return nil
 }
 
-// copy reads a view that no block holds.
 func (w *Window) copy(off uint64, n int) ([]byte, error) {
 	if n > maxView {
 		return nil, fmt.Errorf("view of %d bytes: %w", n, ErrTooBig)
@@ -128,11 +127,10 @@ func (w *Window) copy(off uint64, n int) ([]byte, error) {
 	return buf, nil
 }
 
-// Window gives lazy access to a section's contents, decompressed (then they are
-// read whole). Errors as for Data.
+// Window returns a section's contents: read on demand, or decompressed as a whole. Errors as of Data.
 func (f *sectionReader) Window(s *Section) (*Window, error) { return f.WindowUpTo(s, MaxData) }
 
-// WindowUpTo is Window for at most limit bytes; larger compressed sections give ErrTooBig before they are read.
+// WindowUpTo is Window for at most limit bytes; larger compressed sections are ErrTooBig before they are read.
 func (f *sectionReader) WindowUpTo(s *Section, limit uint64) (*Window, error) {
 	if s == nil {
 		return nil, ErrNoSection
@@ -153,8 +151,8 @@ func (f *sectionReader) WindowUpTo(s *Section, limit uint64) (*Window, error) {
 	return &Window{addr: s.Addr, off: s.Off, size: s.Size, r: f.r, memory: f.memory}, nil
 }
 
-// WindowAt gives at most n bytes of the loaded segments' file contents from vaddr, lazily. ErrNoSection if there are
-// none.
+// WindowAt returns at most n bytes of the loaded segments' file contents from vaddr, read on demand. ErrNoSection
+// if there are none.
 func (f *File) WindowAt(vaddr, n uint64) (*Window, error) {
 	off, left, ok := f.locate(vaddr)
 	if !ok {
