@@ -10,23 +10,23 @@ import (
 	"prywalk/internal/managed"
 )
 
-// jitCode is the JIT compiler's code. execute_ex jumps to it, and it jumps back (ZEND_VM_KIND_HYBRID,
-// Zend/zend_vm_opcodes.h), so that its frame is that of execute_ex. Room for arguments can lie below.
+// jitCode is the rule source of JIT code. execute_ex jumps to it and back (ZEND_VM_KIND_HYBRID,
+// Zend/zend_vm_opcodes.h), so its frame is that of execute_ex, perhaps with room for arguments below.
 type jitCode struct {
 	spans       []span
-	followsCall func(ret uint64) bool // follows a call of PHP's own code
+	followsCall func(ret uint64) bool // ret follows a call in PHP's own code
 	provenRow   frames.Row            // on x86-64
 	frame       frames.Rule           // of execute_ex
 	row         *frames.Row
-	frameSize   uint64 // in bytes, with the return address
-	known       bool   // frame and row are set
+	frameSize   uint64 // bytes, with the return address
+	known       bool   // frame and row are valid
 	isX86       bool
 }
 
 // mostArguments bounds the words below the frame of execute_ex.
 const mostArguments = 8
 
-// adoptCode gives the JIT compiler's code its rules.
+// adoptCode makes c the first rule source of JIT modules.
 func (r *Runtime) adoptCode(h managed.Host) {
 	c := &r.jit
 	c.spans = c.spans[:0]
@@ -45,8 +45,8 @@ func (r *Runtime) adoptCode(h managed.Host) {
 	}
 }
 
-// isPrivate reports code in private memory, as PCRE's for regular expressions. Opcache's memory is shared, with the
-// name of a file (zend_shared_alloc_startup, ext/opcache/zend_shared_alloc.c).
+// isPrivate reports code in private memory, such as PCRE's. Opcache's memory is shared and has a file name
+// (zend_shared_alloc_startup, ext/opcache/zend_shared_alloc.c).
 func isPrivate(m *frames.Module) bool {
 	if m.Origin == nil {
 		return false
@@ -58,7 +58,7 @@ func isPrivate(m *frames.Module) bool {
 // compactX86 is the order of [frames.Rule.Saved].
 var compactX86 = [...]uint8{frames.X86RBP, frames.X86RBX, frames.X86R12, frames.X86R13, frames.X86R14, frames.X86R15}
 
-// learnFrame reads the frame's layout from the call frame information in the middle of execute_ex.
+// learnFrame takes the frame's layout from the call frame information in the middle of execute_ex.
 func (c *jitCode) learnFrame(r *Runtime, arch frames.Arch) {
 	m := r.module
 	q := frames.Query{PC: (r.executeEx.start+r.executeEx.end)/2 - m.Bias}
@@ -95,14 +95,15 @@ func (c *jitCode) learnFrame(r *Runtime, arch frames.Arch) {
 	}
 }
 
-// subRSPImm32 and subRSPImm8 are sub rsp with a number of four bytes or one.
+// subRSPImm32 and subRSPImm8 are sub rsp, imm32 and imm8 (opcode and ModRM).
 var subRSPImm32, subRSPImm8 = []byte{0x48, 0x81, 0xec}, []byte{0x48, 0x83, 0xec}
 
-// mostPrologue bounds the search for them, in bytes.
+// mostPrologue bounds the prologue of execute_ex, bytes.
 const mostPrologue = 64
 
-// findFrameSize finds the distance from the stack pointer to the CFA in execute_ex. With a frame pointer, which made
-// code uses otherwise, it is what the prologue saves, and the room that it makes.
+// findFrameSize finds the distance from the stack pointer to the CFA in execute_ex. JIT code uses rbp for other
+// values; so if execute_ex has a frame pointer, the size is computed from the registers that the prologue saves and
+// its sub rsp.
 func (c *jitCode) findFrameSize(r *Runtime) bool {
 	switch c.frame.CFAReg {
 	case frames.X86RSP:
@@ -113,7 +114,7 @@ func (c *jitCode) findFrameSize(r *Runtime) bool {
 		return false
 	}
 	var b [mostPrologue]byte
-	n := r.host.Read(r.executeEx.start, b[:]) // in a core, too
+	n := r.host.Read(r.executeEx.start, b[:]) // also in a core
 	c.frameSize = 8
 	for _, saved := range c.frame.Saved {
 		if saved != 0 {
@@ -132,7 +133,7 @@ func (c *jitCode) findFrameSize(r *Runtime) bool {
 	return true
 }
 
-// mostFrame bounds it, in bytes.
+// mostFrame bounds a frame, bytes.
 const mostFrame = 64 << 10
 
 // Rule implements [frames.RuleSource].

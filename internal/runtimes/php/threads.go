@@ -12,20 +12,20 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// threads finds the thread pointer of a thread by its ID, for a thread that was not stopped. It reads the C library's
-// lists of threads, by what glibc (2.34 on) exports to debuggers: the list heads in _rtld_global, and descriptors of
-// its structures (nptl_db/structs.def, nptl_db/db_info.c; list_t in include/list_t.h).
+// threads finds thread pointers by thread ID, for threads that were not stopped. It reads the C library's lists of
+// threads with what glibc (2.34 on) exports to debuggers: the list heads in _rtld_global, and descriptors of its
+// structures (nptl_db/structs.def, nptl_db/db_info.c; list_t in include/list_t.h).
 //
 //	_rtld_global            struct pthread
 //	_dl_stack_used ───────► list next, prev ──► the next one's list
 //	_dl_stack_user          tid
 type threads struct {
-	heads   [2]uint64 // addresses of the lists' heads; 0: not known
-	list    int64     // of struct pthread
+	heads   [2]uint64 // of the lists; 0: unknown
+	list    int64     // in struct pthread
 	tid     int64
-	pointer uint64         // from a struct pthread to the thread pointer
-	byTID   map[int]uint64 // struct pthread
-	next    int64          // when the lists may be read again, CLOCK_MONOTONIC ns
+	pointer uint64         // from struct pthread to the thread pointer
+	byTID   map[int]uint64 // address of struct pthread
+	next    int64          // the lists are not read before, CLOCK_MONOTONIC ns
 }
 
 // Exported symbols.
@@ -42,11 +42,11 @@ const (
 var hasThreads = regexp.MustCompile(`^(libc|ld)([-.][-.\w]*)?\.so(\.\d+)?$`)
 
 const (
-	mostThreads = 1 << 15  // of a list
-	mostPthread = 64 << 10 // bytes of a struct pthread
-	mostApart   = 256      // bytes that have its list and tid
-	readAgain   = 15e6     // ns, for an unknown thread
-	shareOfTime = 50       // of the time goes to readings, at most one part
+	mostThreads = 1 << 15  // in a list
+	mostPthread = 64 << 10 // bytes of struct pthread
+	mostApart   = 256      // bytes with its list and tid
+	readAgain   = 15e6     // pause of reading the lists, ns
+	shareOfTime = 50       // pause ÷ time of a reading, at least
 )
 
 // find finds the lists. Without them, only stopped threads have a known thread pointer.
@@ -61,7 +61,7 @@ func (t *threads) find(h managed.Host) {
 			at[s.Name] = s.Addr
 		}
 	}
-	// A descriptor has bits, number of elements, offset.
+	// A descriptor is bits, number of elements, offset.
 	offset := func(name string) (int64, bool) {
 		var b [12]byte
 		if at[name] == 0 || h.Read(at[name], b[:]) != len(b) {
@@ -85,7 +85,7 @@ func (t *threads) find(h managed.Host) {
 	t.heads = [2]uint64{at[symRtld] + uint64(used), at[symRtld] + uint64(user)}
 }
 
-// pointerOf gives the thread pointer of a thread by its ID.
+// pointerOf returns the thread pointer of a thread.
 func (t *threads) pointerOf(h managed.Host, tid int) (uint64, bool) {
 	if t.heads[0] == 0 || tid <= 0 {
 		return 0, false
@@ -107,7 +107,7 @@ func (t *threads) pointerOf(h managed.Host, tid int) (uint64, bool) {
 	return p + t.pointer, ok
 }
 
-// readLists reads all threads. A list that changes meanwhile is read up to the change.
+// readLists reads all threads, and a list that changes meanwhile up to the change.
 func (t *threads) readLists(h managed.Host) {
 	t.byTID = map[int]uint64{}
 	from := min(t.list, t.tid)
