@@ -13,8 +13,8 @@ type objectKind uint8
 
 const (
 	isCode   objectKind = iota
-	isMethod            // entry of a C method
-	isOwner             // entry of another method, for its class
+	isMethod            // method entry of a C method
+	isOwner             // method entry of another method, for its class
 )
 
 // codes caches iseqs and method entries.
@@ -27,9 +27,9 @@ type codes struct {
 	bySerial map[uint64]*function
 	byText   map[functionText]*function
 	serial   uint64
-	known    managed.Known // not copied
+	known    managed.Known // not copied by stops
 	eviction managed.IdleEviction
-	depth    int // nesting of resolved iseqs
+	depth    int // nesting of enclosing iseqs
 	batch    verifyBatch
 }
 
@@ -37,15 +37,15 @@ type codes struct {
 type object struct {
 	*function
 	id         identity
-	code, size uint64 // instructions, their number of words
+	code, size uint64 // address and number of the words of instructions
 	places     places
-	asked      int64 // last readBatch
+	asked      int64 // the last [codes.readBatch] with it
 	since      int64
 	checked    int64 // last verification, CLOCK_MONOTONIC ns
-	seen       int64 // last copy
+	seen       int64 // last copy with it
 }
 
-// function is shared by equal objects, as of repeated eval.
+// function is shared by objects of equal description, as from repeated eval.
 type function struct {
 	serial uint64
 	object uint64
@@ -57,7 +57,7 @@ type function struct {
 	seen   int64
 }
 
-// functionText is equal for functions that are described equally.
+// functionText is what functions are compared by.
 type functionText struct {
 	kind   objectKind
 	label  label
@@ -93,7 +93,6 @@ func (c *codes) forget() {
 	c.byAddr, c.bySerial, c.byText = nil, nil, nil
 }
 
-// evictIdle drops unused objects.
 func (c *codes) evictIdle(at int64) {
 	before, due := c.eviction.Due(at)
 	if !due {
@@ -117,7 +116,7 @@ func (c *codes) evictIdle(at int64) {
 	}
 }
 
-// add adds an object, with the function of an equal one.
+// add adds an object, with the function of an equal one if there is one.
 func (c *codes) add(addr uint64, o *object) {
 	if c.byAddr == nil {
 		c.byAddr, c.bySerial, c.byText = map[uint64]*object{}, map[uint64]*function{}, map[functionText]*function{}
@@ -143,7 +142,7 @@ const (
 	notObject
 )
 
-// resolve gives the object that a frame provably led to.
+// resolve returns the object that a frame provably led to in the sample.
 func (c *codes) resolve(addr uint64, kind objectKind, f *frame) (*object, objectStatus) {
 	o, status := c.prove(addr, kind, f)
 	if o != nil {
@@ -153,9 +152,9 @@ func (c *codes) resolve(addr uint64, kind objectKind, f *frame) (*object, object
 	return o, status
 }
 
-// prove is resolve but for the record of use. Proofs are tried in this order: the identity that was copied in the
-// stop; for what was known before the stop, an unchanged identity after it; current memory, if the thread has slept
-// since.
+// prove is resolve without the record of use. It accepts, in this order: the identity copied in the stop; for what
+// was known before the stop, an unchanged identity after it; current memory, if the thread has not run since the
+// copy.
 func (c *codes) prove(addr uint64, kind objectKind, f *frame) (*object, objectStatus) {
 	w := c.walk
 	o := c.byAddr[addr]
@@ -175,7 +174,7 @@ func (c *codes) prove(addr uint64, kind objectKind, f *frame) (*object, objectSt
 	case o != nil && w.sample.At != 0 && o.since <= w.sample.At && o.checked >= w.sample.At:
 		return o, objectKnown
 	case o == nil && !w.isLive():
-		c.known.Drop(addr) // not copied, as it was known
+		c.known.Drop(addr) // the next stop copies it
 		return nil, objectFreed
 	}
 	knownBefore := o != nil && w.sample.At != 0 && o.since <= w.sample.At
@@ -214,7 +213,7 @@ func (c *codes) prove(addr uint64, kind objectKind, f *frame) (*object, objectSt
 	return o, objectKnown
 }
 
-// leadsTo reports whether a sleeper's frame leads to an object.
+// leadsTo reports whether the frame of a thread that has not run leads to the object at addr.
 func (c *codes) leadsTo(f *frame, addr uint64, kind objectKind) bool {
 	if f == nil {
 		return false
@@ -224,16 +223,16 @@ func (c *codes) leadsTo(f *frame, addr uint64, kind objectKind) bool {
 	case isMethod:
 		at = f.env - 16
 	case isOwner:
-		return true // pinned or updated by the frame
+		return true // pinned, or updated in the frame
 	}
 	v, ok := c.currentHeap.Word(at)
 	return ok && v == addr
 }
 
-// lastingAge is a lasting object's age, ns.
+// lastingAge is the age from which an object counts as lasting, ns.
 const lastingAge = 500e6
 
-// skipCopies stops copying an old or lasting object.
+// skipCopies excepts an object from copies if it is old or lasting.
 func (c *codes) skipCopies(addr uint64, o *object) {
 	if c.known.Has(addr) {
 		return
@@ -244,7 +243,8 @@ func (c *codes) skipCopies(addr uint64, o *object) {
 	}
 }
 
-// readIdentified reads an object with a copied identity; if that has changed, from the copy, perhaps without all lines.
+// readIdentified reads an object with a copied identity. If the identity has changed, it reads the copy, perhaps
+// without all lines.
 func (c *codes) readIdentified(addr uint64, kind objectKind, id *identity) (*object, objectStatus) {
 	o, whole := c.readCopied(addr, kind, id)
 	if !whole {
@@ -259,8 +259,8 @@ func (c *codes) readIdentified(addr uint64, kind objectKind, id *identity) (*obj
 	return o, objectKnown
 }
 
-// readCopied reads an object from the copy; nil: incomplete; whole: with all lines. Precondition for iseqs: the
-// thread has the interpreter lock.
+// readCopied reads an object from the copy; nil: incomplete; whole: with all lines. An iseq is read only if the
+// thread had the interpreter lock.
 func (c *codes) readCopied(addr uint64, kind objectKind, id *identity) (o *object, whole bool) {
 	at := c.walk.sample.At
 	o = &object{function: &function{kind: kind}, id: *id, since: at, checked: at, seen: at}
@@ -304,8 +304,8 @@ func (c *codes) enclosingCurrent(iseq uint64) (l label, ok bool) {
 	return c.currentHeap.readLabel(c.currentHeap.word(iseq+iseqBody), c.enclosingCurrent)
 }
 
-// read reads an object from current memory, between two equal readings of its identity. want, if not nil, is the
-// identity that it must have.
+// read reads an object from current memory, between two equal readings of its identity, which must be want if not
+// nil.
 func (c *codes) read(addr uint64, kind objectKind, want *identity) (*object, objectStatus) {
 	readAt := procmem.Now()
 	id, status := c.currentHeap.identify(addr, kind)

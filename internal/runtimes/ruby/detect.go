@@ -70,10 +70,10 @@ func readVersion(h managed.Host, at uint64) string {
 	return string(text)
 }
 
-// ownFile matches files of the interpreter alone.
+// ownFile matches files that contain only the interpreter.
 var ownFile = regexp.MustCompile(`^(lib)?ruby[-\d.]*(\.so.*)?$`)
 
-// find makes the Runtime of a module. It proves the layout of the release by the threads, and finds symbol table and
+// find makes the Runtime of a module: it verifies the release's layout by the threads, and finds symbol table and
 // tags.
 func find(h managed.Host, m *frames.Module, version string, object uint64) (*Runtime, error) {
 	release := versionForm.FindStringSubmatch(version)[1]
@@ -113,7 +113,7 @@ func find(h managed.Host, m *frames.Module, version string, object uint64) (*Run
 	return r, nil
 }
 
-// proofs is the number of tries, as the process runs.
+// proofs is the number of tries: the process runs meanwhile.
 const proofs = 4
 
 func tryAgain(proof func() bool) bool {

@@ -8,7 +8,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// machine is a process's virtual machine.
+// machine is the virtual machine of a process.
 type machine struct {
 	heap
 	host       managed.Host
@@ -35,10 +35,10 @@ func (m *machine) listHead(vm uint64) uint64 {
 	return m.word(vm + uint64(m.vmRactors))
 }
 
-// scanned bounds the distance of variables, in bytes.
+// scanned bounds the distance of variables from rb_cObject, bytes.
 const scanned = 256 << 10
 
-// find searches for the virtual machine, whose symbol is hidden.
+// find searches the virtual machine, whose symbol is hidden.
 func (m *machine) find() bool {
 	seen := map[uint64]bool{}
 	found := false
@@ -54,7 +54,7 @@ func (m *machine) find() bool {
 	return found
 }
 
-// scan calls take along the variables until it returns true.
+// scan calls take for each word near rb_cObject, with the 32 bytes from there, until it returns true.
 func (m *machine) scan(take func(at uint64, b []byte) bool) {
 	const piece, overlap = 4 << 10, 32
 	b := make([]byte, piece+overlap)
@@ -70,7 +70,7 @@ func (m *machine) scan(take func(at uint64, b []byte) bool) {
 
 func isPointer(v uint64) bool { return v >= 1<<12 && v < 1<<47 && v&7 == 0 }
 
-// prove verifies that threads and contexts link back, and have frames.
+// prove verifies that a thread and its context point to vm and to each other, and have frames.
 func (m *machine) prove(vm uint64) bool {
 	next := m.listHead(vm)
 	if !isPointer(next) {
@@ -104,10 +104,10 @@ func (m *machine) proveThread(th uint64) bool {
 		isMagic(m.word(m.word(end-uint64(m.frameSize)+frameEnv)))
 }
 
-// mostStack bounds a VM stack, in words.
+// mostStack bounds a VM stack, words.
 const mostStack = 1 << 27
 
-// findSymbols gives the symbol table; 0: none.
+// findSymbols returns the address of the symbol table; 0: none.
 func (m *machine) findSymbols() (table uint64) {
 	m.scan(func(at uint64, b []byte) bool {
 		last := binary.LittleEndian.Uint64(b) & (1<<32 - 1)

@@ -7,7 +7,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// Kinds of refs.
+// Values of [managed.Ref.Kind].
 const (
 	kindCode = iota
 	kindFreed
@@ -25,7 +25,7 @@ func (r *Runtime) isInterpreter(m *frames.Module) bool {
 	return m != nil && (m == r.module || m.Bias == r.module.Bias && m.Name == r.name)
 }
 
-// appendRuns appends the Ruby frames of a native frame. instead reports that these replace it.
+// appendRuns appends the Ruby frames of a native frame; instead: they replace it.
 func (r *Runtime) appendRuns(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (refs []managed.Ref, instead bool) {
 	w := &r.walk
 	if w.unfinished = cfa == 0; w.unfinished || w.broken || f.SP == 0 {
@@ -47,7 +47,8 @@ func (r *Runtime) appendRuns(f *frames.Frame, cfa frames.Addr, out []managed.Ref
 	return out, instead
 }
 
-// confirm reports whether a native frame can be rb_vm_exec's, after an unclear election: near Ruby's instructions.
+// confirm reports whether a native frame can be rb_vm_exec's: after an unclear election, whether it is near the
+// code of Ruby's instructions.
 func (info *tagInfo) confirm(f *frames.Frame) bool {
 	if info.confirmed || info.vmExec.end != 0 {
 		return true
@@ -59,10 +60,9 @@ func (info *tagInfo) confirm(f *frames.Frame) bool {
 	return info.confirmed
 }
 
-// nearLoop bounds one source file's code, in bytes.
+// nearLoop bounds the code of one source file, bytes.
 const nearLoop = 256 << 10
 
-// appendRefs appends the Refs of a range of frames, innermost first.
 func (r *Runtime) appendRefs(from, to int, out []managed.Ref) []managed.Ref {
 	w := &r.walk
 	skip := false
@@ -85,7 +85,7 @@ func (r *Runtime) appendRefs(from, to int, out []managed.Ref) []managed.Ref {
 	return out
 }
 
-// appendRef appends a frame's Ref. skip reports that it also stands for the frame around it.
+// appendRef appends a frame's Ref; skip: it also stands for the next frame outwards.
 func (r *Runtime) appendRef(f *frame, object uint64, kind objectKind, pc uint64, out []managed.Ref) (refs []managed.Ref,
 	skip bool) {
 	c, status := r.codes.resolve(object, kind, f)
@@ -109,7 +109,7 @@ func (r *Runtime) appendRef(f *frame, object uint64, kind objectKind, pc uint64,
 	return out, skip
 }
 
-// ownerSerial gives a frame's class; 0: unknown.
+// ownerSerial returns the serial of a frame's class; 0: unknown.
 func (c *codes) ownerSerial(f *frame, o *object) uint64 {
 	if !c.currentHeap.qualified || !o.label.owned {
 		return 0

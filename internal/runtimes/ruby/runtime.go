@@ -9,14 +9,14 @@ import (
 	"prywalk/internal/managed"
 )
 
-// Runtime implements [managed.Namer].
+// Runtime is Ruby in a process. It implements [managed.Namer].
 type Runtime struct {
 	managed.Plain
 	managed.NoThreads
 	version     string
 	module      *frames.Module
 	name        string
-	hidesModule bool // its module has no code of an embedding program
+	hidesModule bool // its module is the interpreter's alone
 	plan        *managed.Plan
 
 	machine machine
@@ -74,7 +74,7 @@ func (r *Runtime) Anchor(tid int, pthread uint64) (uint64, bool) {
 // Plan implements [managed.Namer].
 func (r *Runtime) Plan() *managed.Plan { return r.plan }
 
-// Bounds, in bytes but mostNew.
+// Bounds in bytes, mostNew in objects.
 const (
 	mostFrameBytes = 64 << 10
 	mostValues     = 128 << 10
@@ -159,7 +159,7 @@ func except(s managed.Step, mask, value uint64) managed.Step {
 	return only(s, mask, value)
 }
 
-// Copied of an iseq that may be freed soon, as of eval: number, bytes.
+// Bounds of what is copied of iseqs that may be freed soon, as of eval: their number, then bytes.
 const (
 	mostYoung    = 6
 	pathCopied   = 256
@@ -167,7 +167,7 @@ const (
 	placesCopied = 1 << 10
 )
 
-// young copies names and lines of the innermost young ones of the marked iseqs.
+// young copies names and lines of the innermost young ones among the marked iseqs.
 func young(l *layout) []managed.Step {
 	each := func(off int64, size uint32) managed.Step {
 		return managed.Step{Op: managed.Each, Off: off, Size: size, Max: mostYoung}

@@ -12,12 +12,12 @@ type tag struct{ at, pc uint64 }
 
 const mostTags = 1 << 13
 
-// guardAt is glibc's pointer guard in tcbhead_t (x86-64).
+// guardAt is the offset of glibc's pointer guard in tcbhead_t (x86-64).
 const guardAt = 0x30
 
 type words func(addr uint64) (uint64, bool)
 
-// appendTags appends tags, innermost first; false: incomplete. Each lies further out.
+// appendTags appends a list of tags, innermost first; false: incomplete. Each lies further out than the one before.
 func (j *jumpLayout) appendTags(tags []tag, at uint64, get words) ([]tag, bool) {
 	for at != 0 {
 		pc, ok := get(at + j.pc)
@@ -37,9 +37,9 @@ type tagInfo struct {
 	code        span // the interpreter's module
 	vmExec      span // rb_vm_exec, by symbol
 	guard       uint64
-	pc          uint64 // rb_vm_exec's; 0: unknown
-	confirmed   bool   // by a walk
-	handlerCode uint64 // code of an instruction of Ruby's
+	pc          uint64 // rb_vm_exec's, as saved; 0: unknown
+	confirmed   bool   // pc is certain
+	handlerCode uint64 // address of some Ruby instruction's code
 }
 
 func (info *tagInfo) address(pc uint64) uint64 {
@@ -49,8 +49,8 @@ func (info *tagInfo) address(pc uint64) uint64 {
 	return pc
 }
 
-// find determines the tags from current threads, else a walk does. The threads may run: a list counts if its first tag
-// is still the first one afterwards.
+// find determines layout and program counter from all threads; if it cannot, a walk does. The threads may run: a
+// list counts if its first tag is the same afterwards.
 func (info *tagInfo) find(m *machine) {
 	list := m.threads.list[:min(len(m.threads.list), mostVoters)]
 	for i := range list {
@@ -81,7 +81,7 @@ func (info *tagInfo) find(m *machine) {
 	}
 }
 
-// learn is find for one thread that does not run.
+// learn finds the layout by one thread, which does not run.
 func (info *tagInfo) learn(first uint64, get words) {
 	fits := info.fits(first, get)
 	for k := range jumpLayouts {
@@ -92,7 +92,7 @@ func (info *tagInfo) learn(first uint64, get words) {
 	}
 }
 
-// fits reports in which of the layouts the tags are whole and jump into the interpreter's code.
+// fits reports for which layouts all tags are readable and jump into the interpreter's code.
 func (info *tagInfo) fits(first uint64, get words) (fits [len(jumpLayouts)]bool) {
 	for k := range jumpLayouts {
 		tags, whole := jumpLayouts[k].appendTags(nil, first, get)
@@ -101,13 +101,13 @@ func (info *tagInfo) fits(first uint64, get words) (fits [len(jumpLayouts)]bool)
 	return fits
 }
 
-// isTarget reports whether a tag's word is an address in the interpreter's code. Without a guard (musl), it is never
+// isTarget reports whether a saved word is an address in the interpreter's code. Without a guard (musl) it is not
 // mangled.
 func (info *tagInfo) isTarget(pc uint64) bool {
 	return info.code.has(pc) || info.guard != 0 && info.code.has(bits.RotateLeft64(pc, -17)^info.guard)
 }
 
-// mostApart bounds a stack, in bytes.
+// mostApart bounds a stack, bytes.
 const mostApart = 1 << 30
 
 func isStack(tags []tag) bool {
@@ -121,7 +121,7 @@ func isStack(tags []tag) bool {
 
 const mostVoters = 64
 
-// vote finds rb_vm_exec's tags: as many as frames entered from C.
+// vote finds the program counter of rb_vm_exec's tags, which are as many as frames entered from C.
 func (info *tagInfo) vote(m *machine, list []thread) {
 	votes := map[uint64]int{}
 	handler := uint64(0)
@@ -157,7 +157,7 @@ func (info *tagInfo) count(votes map[uint64]int, tags []tag, entered int) {
 	}
 }
 
-// elect chooses the program counter with most votes, then the nearest to instruction code.
+// elect chooses the program counter with most votes; of several, the nearest to an instruction's code.
 func (info *tagInfo) elect(votes map[uint64]int, handler uint64) {
 	best, ties := 0, 0
 	for pc, n := range votes {
@@ -173,7 +173,7 @@ func (info *tagInfo) elect(votes map[uint64]int, handler uint64) {
 
 func distance(a, b uint64) uint64 { return max(a, b) - min(a, b) }
 
-// anyHandler gives some instruction's code, 0: none.
+// anyHandler returns the address of some instruction's code; 0: none.
 func (m *machine) anyHandler(frames []frame) uint64 {
 	for i := range frames {
 		if f := &frames[i]; f.pc != 0 {

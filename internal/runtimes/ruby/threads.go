@@ -21,10 +21,9 @@ type thread struct {
 const (
 	mostRactors        = 1 << 10
 	mostThreads        = 1 << 15
-	rereadThreadsAfter = 15e6 // ns, for an unknown thread
+	rereadThreadsAfter = 15e6 // pause of reading the lists for unknown threads, ns
 )
 
-// readThreads reads all ractors' threads.
 func (m *machine) readThreads() {
 	t := &m.threads
 	t.list, t.read = t.list[:0], procmem.Now()
@@ -40,7 +39,6 @@ func (m *machine) readThreads() {
 	}
 }
 
-// readList adds a list's threads.
 func (m *machine) readList(head uint64) {
 	t := &m.threads
 	for at := m.word(head); at != 0 && at != head && len(t.list) < mostThreads; at = m.word(at) {
@@ -62,8 +60,8 @@ func (m *machine) readList(head uint64) {
 	}
 }
 
-// pthreadTID is the thread ID in glibc's struct pthread (x86-64, nptl/descr.h). With another C library, 2.7 to 3.1
-// have pthread_t only.
+// pthreadTID is the offset of the thread ID in glibc's struct pthread (x86-64, nptl/descr.h). With another C
+// library, 2.7 to 3.1 have pthread_t only.
 const pthreadTID = 720
 
 func (m *machine) anchor(tid int, pthread uint64) (uint64, bool) {
@@ -80,7 +78,7 @@ func (m *machine) anchor(tid int, pthread uint64) (uint64, bool) {
 	return 0, false
 }
 
-// findThread searches by pthread_t if known, else by thread ID.
+// findThread searches by pthread_t if it is known, else by thread ID.
 func (m *machine) findThread(tid int, pthread uint64) *thread {
 	for i := range m.threads.list {
 		th := &m.threads.list[i]

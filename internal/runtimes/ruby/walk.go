@@ -6,12 +6,12 @@ import (
 	"prywalk/internal/managed"
 )
 
-// walk is the Ruby side of one walk.
+// walk is the state of one walk.
 type walk struct {
 	sample    *managed.Sample
 	liveAsked bool
-	live      bool // current memory is valid
-	usedLive  bool // memory was read so
+	live      bool // the thread has not run since the copy
+	usedLive  bool // current memory was read
 	verified  bool // readBatch was called
 	pages     *managed.LivePages
 
@@ -25,7 +25,7 @@ type walk struct {
 	allTags []tag
 	runs    []run
 	nextRun int // innermost run without a native frame
-	outside int // first frame outside of all runs
+	outside int // first frame after all runs
 
 	unfinished bool // the native walk may be incomplete
 	incomplete bool
@@ -39,7 +39,7 @@ type frame struct {
 	method            uint64 // of a C method
 }
 
-// run has the frames of one native frame of rb_vm_exec, which has the tag.
+// run is the control frames of one native frame of rb_vm_exec, which contains the tag.
 type run struct {
 	tag      uint64
 	from, to int
@@ -113,7 +113,7 @@ func (w *walk) hasLock() bool {
 	return copied(m.lockOf(w.thread, copied)+uint64(m.lock.owner)) == w.thread
 }
 
-// appendFrames appends control frames without the initial one; false: invalid.
+// appendFrames appends the control frames except the initial one; false: invalid.
 func (l *layout) appendFrames(list []frame, ec uint64, get words) ([]frame, bool) {
 	stack, ok := get(ec + ecStack)
 	size, ok2 := get(ec + ecSize)
@@ -164,7 +164,7 @@ func (w *walk) split(pc uint64) {
 		}
 	}
 	n := entries(w.frames)
-	extra := len(w.tags) - n // native frames at their start or end
+	extra := len(w.tags) - n // native frames at the begin or end of a call
 	if extra > 1 {
 		w.broken = true
 		return
@@ -191,7 +191,7 @@ func (w *walk) word(addr uint64) uint64 {
 	return v
 }
 
-// get gives the word at addr as of the sample.
+// get returns the word at addr as of the sample.
 func (w *walk) get(addr uint64) (uint64, bool) {
 	if v, ok := w.sample.Mem.Word(addr); ok {
 		return v, true
@@ -203,7 +203,7 @@ func (w *walk) get(addr uint64) (uint64, bool) {
 	return w.pages.Word(w.sample.Live, addr)
 }
 
-// isLive reports whether the thread has slept since. It asks the kernel once.
+// isLive reports whether the thread has not run since the copy. It asks the kernel once.
 func (w *walk) isLive() bool {
 	if !w.liveAsked {
 		w.liveAsked, w.live = true, w.sample.Live != nil && w.sample.Live.Unchanged()
