@@ -11,25 +11,25 @@ import (
 
 // # Units found by .debug_aranges
 //
-// If .debug_aranges (DWARF 5 §6.1.2) names one unit for an address, and that unit's own ranges do not differ, only that
-// unit is read. Otherwise the index of all units is needed.
+// If .debug_aranges (DWARF 5 §6.1.2) has one unit for an address, and the unit's own ranges agree, only that unit
+// is read. Otherwise the index of all units is needed.
 
-// arange says that the unit at an offset in .debug_info has code at [lo, hi).
+// arange is code of the unit at an offset in .debug_info, at [lo, hi).
 type arange struct {
 	lo, hi, unit uint64
-	max          uint64 // the largest hi up to here
+	max          uint64 // largest hi up to here
 }
 
-// listedUnits holds .debug_aranges, and the units read because of it.
+// listedUnits is .debug_aranges and the units read because of it.
 type listedUnits struct {
-	list []arange // sorted by address
+	list []arange // by address
 	read []*unit
 }
 
-// maxListed is the number of such units beyond which the index of all is cheaper than a search in these.
+// maxListed bounds these units; with more, the index of all is cheaper than a search.
 const maxListed = 256
 
-// callsOfListed gives the calls at an address with one unit; false if that is not known.
+// callsOfListed returns the calls at an address of one unit; false if there may be more.
 func (d *Data) callsOfListed(addr uint64, out []Call) ([]Call, bool) {
 	if d.ready {
 		return out, false
@@ -54,7 +54,7 @@ func (d *Data) callsOfListed(addr uint64, out []Call) ([]Call, bool) {
 	return got, len(got) > len(out)
 }
 
-// claims gives the offset of the only unit with an address; false otherwise.
+// claims returns the offset of the only unit with an address; false otherwise.
 func (t *listedUnits) claims(addr uint64) (unit uint64, ok bool) {
 	i, _ := slices.BinarySearchFunc(t.list, addr, func(a arange, at uint64) int {
 		if a.lo <= at {
@@ -95,12 +95,12 @@ func (d *Data) readListed(off uint64) *unit {
 	return u
 }
 
-// has reports whether a unit's own ranges have an address, if it has any.
+// has reports whether the unit's own ranges contain an address, or are missing.
 func (u *unit) has(addr uint64) bool {
 	return len(u.listed) == 0 || slices.ContainsFunc(u.listed, func(s span) bool { return addr >= s.lo && addr < s.hi })
 }
 
-// unitFrom gives the unit at an offset, nil if it was not read.
+// unitFrom returns the unit that begins at an offset; nil if it was not read.
 func (t *listedUnits) unitFrom(off uint64) *unit {
 	if t != nil {
 		for _, u := range t.read {
@@ -112,7 +112,7 @@ func (t *listedUnits) unitFrom(off uint64) *unit {
 	return nil
 }
 
-// unitAround gives the unit with an offset, nil if it is not read.
+// unitAround returns the unit that contains an offset; nil if it was not read.
 func (t *listedUnits) unitAround(off uint64) *unit {
 	if t != nil {
 		for _, u := range t.read {
@@ -124,7 +124,7 @@ func (t *listedUnits) unitAround(off uint64) *unit {
 	return nil
 }
 
-// aranges gives the ranges of .debug_aranges, sorted by address.
+// aranges returns the ranges of .debug_aranges, by address.
 func (d *Data) aranges() []arange {
 	var out []arange
 	c := wire.At(d.s.Aranges, 0)

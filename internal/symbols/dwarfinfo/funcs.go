@@ -9,24 +9,24 @@ import (
 	"prywalk/internal/wire"
 )
 
-// scope is a subprogram or an inlined call that has code.
+// scope is a subprogram or an inlined call with code.
 type scope struct {
-	die      uint64 // offset of its entry
+	die      uint64 // offset of the entry
 	fn       *Func  // resolved on first use
-	parent   int32  // the call that it was inlined into, -1 for a subprogram
+	parent   int32  // what it was inlined into; -1: a subprogram
 	depth    int32
 	root     int32 // the subprogram
 	callFile uint32
 	callLine uint32
 }
 
-// seg: from addr on, scope is the innermost call; -1: none.
+// seg is addresses from addr up to the next seg; scope is the innermost call there, -1: none.
 type seg struct {
 	addr  uint64
 	scope int32
 }
 
-// funcTable holds the calls of one unit.
+// funcTable is the calls of one unit.
 type funcTable struct {
 	scopes []scope
 	segs   []seg
@@ -37,7 +37,7 @@ const (
 	maxInline  = 256  // depth of inlined calls
 )
 
-// find gives the innermost scope at addr, -1 if none.
+// find returns the innermost scope at addr; -1 if none.
 func (t *funcTable) find(addr uint64) int32 {
 	i, _ := slices.BinarySearchFunc(t.segs, addr, func(s seg, a uint64) int {
 		if s.addr <= a {
@@ -51,12 +51,12 @@ func (t *funcTable) find(addr uint64) int32 {
 	return t.segs[i-1].scope
 }
 
-// funcReader goes through the entries of one unit.
+// funcReader reads the entries of one unit.
 type funcReader struct {
 	u     *unit
 	t     *funcTable
 	spans []span
-	stack []int32 // for each open entry, the scope that its children are in
+	stack []int32 // by open entry: the scope of its children
 }
 
 func (u *unit) funcsOf() *funcTable {
@@ -69,7 +69,7 @@ func (u *unit) funcsOf() *funcTable {
 	return u.funcs
 }
 
-// run visits each entry (DWARF 5 §7.5.2).
+// run reads all entries (DWARF 5 §7.5.2).
 func (r *funcReader) run() {
 	table := r.u.abbrevsOf()
 	c := r.u.cursorAt(r.u.dies)
@@ -96,7 +96,7 @@ func (r *funcReader) run() {
 	}
 }
 
-// visit reads or passes over one entry and gives the scope of its children.
+// visit reads or skips one entry and returns the scope of its children.
 func (r *funcReader) visit(c *wire.Cursor, a *abbrev, die uint64) int32 {
 	parent := int32(-1)
 	if n := len(r.stack); n > 0 {
@@ -119,7 +119,7 @@ func (r *funcReader) visit(c *wire.Cursor, a *abbrev, die uint64) int32 {
 	return parent
 }
 
-// skipTree skips a type's children by DW_AT_sibling (C and C++ methods have their code elsewhere), up to their end.
+// skipTree skips a type's children by DW_AT_sibling, up to their end: C and C++ methods have their code elsewhere.
 func (r *funcReader) skipTree(c *wire.Cursor, a *abbrev) {
 	var to uint64
 	for _, s := range a.specs {
@@ -145,7 +145,7 @@ func (u *unit) skipEntry(c *wire.Cursor, a *abbrev) {
 	}
 }
 
-// scope reads a subprogram or an inlined call; one without code gives parent.
+// scope reads a subprogram or an inlined call and returns its scope; parent if it has no code.
 func (r *funcReader) scope(c *wire.Cursor, a *abbrev, die uint64, parent int32) int32 {
 	s := scope{die: die, parent: parent}
 	var low, high, ranges value
@@ -183,15 +183,14 @@ func (r *funcReader) scope(c *wire.Cursor, a *abbrev, die uint64, parent int32) 
 	return id
 }
 
-// flattener turns nested spans into segments.
 type flattener struct {
 	scopes []scope
 	open   []span
 	out    []seg
 }
 
-// flatten gives the innermost scope of each address. Of overlapping subprograms (identical code folding) the first is
-// kept; a call is cut at its parent's bounds.
+// flatten returns the innermost scope of each address. Of overlapping subprograms (identical code folding) the
+// first is kept; a call is cut at its parent's bounds.
 func flatten(spans []span, scopes []scope) []seg {
 	slices.SortStableFunc(spans, func(a, b span) int {
 		return cmp.Or(cmp.Compare(a.lo, b.lo), cmp.Compare(a.depth, b.depth))
@@ -215,7 +214,7 @@ func flatten(spans []span, scopes []scope) []seg {
 	return slices.Clip(f.out)
 }
 
-// closeUpTo ends the open spans that do not reach addr.
+// closeUpTo ends the open spans up to addr.
 func (f *flattener) closeUpTo(addr uint64) {
 	for n := len(f.open); n > 0 && f.open[n-1].hi <= addr; n-- {
 		hi := f.open[n-1].hi

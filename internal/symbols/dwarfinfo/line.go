@@ -9,26 +9,26 @@ import (
 	"prywalk/internal/wire"
 )
 
-// row: from addr on, instructions belong to this line.
+// row is the line of the instructions from addr up to the next row.
 type row struct {
 	addr       uint64
 	file, line uint32
 }
 
-// sequence is a run of rows for contiguous code (DWARF 5 §6.2.5.1).
+// sequence is the rows of contiguous code (DWARF 5 §6.2.5.1).
 type sequence struct {
 	lo, hi      uint64
-	first, last int // rows
+	first, last int // [first, last) of the rows
 }
 
-// lineTable is the outcome of one line number program.
+// lineTable is the result of one line number program.
 type lineTable struct {
 	rows  []row
 	seqs  []sequence
 	files fileNames
 }
 
-// find gives file and line of addr, by the last of rows with one address: the others are empty.
+// find returns file and line of addr. Of several rows with one address the last counts: the others are empty.
 func (t *lineTable) find(addr uint64) (file, line uint32, ok bool) {
 	i, _ := slices.BinarySearchFunc(t.seqs, addr, func(s sequence, a uint64) int {
 		if s.lo <= a {
@@ -52,7 +52,7 @@ func (t *lineTable) find(addr uint64) (file, line uint32, ok bool) {
 	return rows[j-1].file, rows[j-1].line, true
 }
 
-// path gives the path of a file by the number that rows and calls use.
+// path returns the path of a file by its number in rows and calls.
 func (t *lineTable) path(u *unit, file uint32) string { return t.files.path(u, file) }
 
 // linesOf runs the unit's line number program, once for all units that share it.
@@ -91,7 +91,7 @@ type lineProgram struct {
 
 	row     row
 	opIndex uint64
-	first   int // row that began the sequence
+	first   int // first row of the sequence
 }
 
 func (p *lineProgram) run() {
@@ -114,14 +114,14 @@ func (p *lineProgram) run() {
 	t.rows = slices.Clip(t.rows)
 }
 
-// reset starts a sequence (§6.2.2, table 6.4).
+// reset begins a sequence (§6.2.2, table 6.4).
 func (p *lineProgram) reset() {
 	p.row = row{file: 1, line: 1}
 	p.opIndex = 0
 	p.first = len(p.t.rows)
 }
 
-// emit omits rows with falling addresses, which only malformed programs have.
+// emit appends the row. Falling addresses, which only malformed programs have, are omitted.
 func (p *lineProgram) emit() {
 	n := len(p.t.rows)
 	if n > p.first && p.row.addr < p.t.rows[n-1].addr {
@@ -155,7 +155,7 @@ func (p *lineProgram) special(adj uint8) {
 	p.emit()
 }
 
-// standard runs an opcode of §6.2.5.2.
+// standard executes an opcode of §6.2.5.2.
 func (p *lineProgram) standard(op uint8) {
 	c := &p.c
 	switch op {
@@ -182,7 +182,7 @@ func (p *lineProgram) standard(op uint8) {
 	}
 }
 
-// extended runs an opcode of §6.2.5.3.
+// extended executes an opcode of §6.2.5.3.
 func (p *lineProgram) extended() {
 	n := p.c.ULEB()
 	end := uint64(p.c.Pos) + n

@@ -8,11 +8,11 @@ import (
 	"prywalk/internal/wire"
 )
 
-// maxHops bounds the references that are followed for one name.
+// maxHops bounds the references followed for one name.
 const maxHops = 16
 
-// resolve collects a function's description from the entry at off and its DW_AT_abstract_origin and DW_AT_specification
-// (DWARF 5 §2.13.2, §3.3.8.1).
+// resolve describes a function by the entry at off, its DW_AT_abstract_origin and DW_AT_specification (DWARF 5
+// §2.13.2, §3.3.8.1).
 func (d *Data) resolve(off uint64) *Func {
 	if f := d.names[off]; f != nil {
 		return f
@@ -31,12 +31,12 @@ func (d *Data) resolve(off uint64) *Func {
 	return f
 }
 
-// nameReader gathers the parts of a function's identity.
+// nameReader collects the description of a function.
 type nameReader struct {
 	name, linkage []byte
 	line          int
-	unit          *unit  // where the name was last found
-	die           uint64 // and the entry
+	unit          *unit  // of the last name found
+	die           uint64 // its entry
 }
 
 // follow reads the entry at off in d and those that it refers to.
@@ -58,7 +58,7 @@ func (r *nameReader) follow(d *Data, off uint64) {
 	}
 }
 
-// read takes what one entry has, and gives its reference to another.
+// read reads one entry and returns its reference to another.
 func (r *nameReader) read(u *unit, off uint64) (next value) {
 	c := u.cursorAt(off)
 	a := u.abbrevsOf().find(c.ULEB())
@@ -94,14 +94,14 @@ func first(a, b []byte) []byte {
 	return b
 }
 
-// nameScope is a namespace, module or type that qualifies the names in it.
+// nameScope is a namespace, module or type, which qualifies names.
 type nameScope struct {
 	off, end uint64
 	parent   int32
 	name     []byte
 }
 
-// qualify puts the names of the enclosing namespaces and types before a name.
+// qualify prefixes the names of the enclosing scopes.
 func (u *unit) qualify(name string, die uint64) string {
 	if u.scopes == nil {
 		u.readScopes()
@@ -127,12 +127,12 @@ func (u *unit) qualify(name string, die uint64) string {
 
 const maxName = 4096
 
-// readScopes lists the scopes of the unit, in order of their offsets.
+// readScopes lists the scopes of the unit by offset.
 func (u *unit) readScopes() {
 	u.scopes = []nameScope{}
 	table := u.abbrevsOf()
 	c := u.cursorAt(u.dies)
-	var open []int32 // for each open entry, its scope
+	var open []int32 // by open entry: its scope
 	for !c.Done() && u.d.pay(1) && len(open) < maxNesting {
 		die := u.dieAt(&c)
 		code := c.ULEB()
@@ -176,7 +176,6 @@ func (u *unit) closeScope(id int32, end uint64) {
 	}
 }
 
-// qualifies reports whether entries of a tag put their name before those inside.
 func qualifies(tag uint32) bool {
 	switch tag {
 	case tagNamespace, tagModule, tagClassType, tagStructureType, tagUnionType, tagEnumerationType:
@@ -185,7 +184,7 @@ func qualifies(tag uint32) bool {
 	return false
 }
 
-// scopeName reads the DW_AT_name of an entry and passes over the rest.
+// scopeName reads an entry's DW_AT_name.
 func (u *unit) scopeName(c *wire.Cursor, a *abbrev) (name []byte) {
 	for _, s := range a.specs {
 		if s.attr == attrName {

@@ -4,17 +4,17 @@ package dwarfinfo
 
 import "prywalk/internal/wire"
 
-// span is a run of addresses that a scope has code at, hi excluded.
+// span is addresses of a scope's code, hi excluded.
 type span struct {
 	lo, hi uint64
 	scope  int32
 	depth  int32
 }
 
-// isCode excludes ranges of discarded sections, whose addresses linkers set to 0, 1 or the largest.
+// isCode excludes discarded sections, whose addresses linkers set to 0, 1 or the largest.
 func isCode(lo, hi uint64) bool { return lo > 1 && lo < hi && lo < ^uint64(1) }
 
-// spans appends the ranges that an entry's attributes give (DWARF 5 §2.17).
+// spans appends an entry's address ranges (DWARF 5 §2.17).
 func (u *unit) spans(low, high, ranges value, out []span) []span {
 	if ranges.kind != kindNone {
 		return u.readRanges(ranges, out)
@@ -30,7 +30,7 @@ func (u *unit) spans(low, high, ranges value, out []span) []span {
 	return u.d.span(out, lo, hi)
 }
 
-// span appends a range, if there is code at it.
+// span appends a range with code.
 func (d *Data) span(out []span, lo, hi uint64) []span {
 	if !isCode(lo, hi) || !d.grow(spanCost) {
 		return out
@@ -56,7 +56,7 @@ func (u *unit) readRanges(v value, out []span) []span {
 	return u.readRanges5(off, out)
 }
 
-// readRanges4 reads from .debug_ranges (DWARF 4 §2.17.3).
+// readRanges4 reads .debug_ranges (DWARF 4 §2.17.3).
 func (u *unit) readRanges4(off uint64, out []span) []span {
 	c := wire.At(u.d.s.Ranges, off)
 	base := u.lowPC
@@ -74,7 +74,7 @@ func (u *unit) readRanges4(off uint64, out []span) []span {
 	return out
 }
 
-// readRanges5 reads from .debug_rnglists (DWARF 5 §7.25, table 7.30).
+// readRanges5 reads .debug_rnglists (DWARF 5 §7.25, table 7.30).
 func (u *unit) readRanges5(off uint64, out []span) []span {
 	c := wire.At(u.d.s.Rnglists, off)
 	base := u.lowPC
@@ -103,7 +103,7 @@ func (u *unit) readRanges5(off uint64, out []span) []span {
 		case 7: // start_length
 			lo = c.Sized(u.addrSize)
 			hi = lo + c.ULEB()
-		default: // end_of_list, and what is unknown
+		default: // end_of_list, unknown
 			return out
 		}
 		if c.Bad {
