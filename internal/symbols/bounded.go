@@ -11,19 +11,19 @@ import (
 	"prywalk/internal/namehints"
 )
 
-// bounded names the functions of a stripped file by their start in its call frame information.
+// bounded is the call frame information of a stripped file, which shows where functions start.
 type bounded struct {
 	cfi   *dwarfunwind.Table
 	tried bool
 }
 
-// bounded gives the frame of an address without symbol: file name + function's file address ("prog+0x1600").
-// Distributions' files have debug packages instead, and stay one row.
+// bounded names the function of an address without symbol by its file address: "prog+0x1600". Files of
+// distributions are left out: debug packages have their names.
 func (t *Table) bounded(addr uint64) (Frame, bool) {
 	if t.opt.File == nil || t.opt.Path == "" || t.opt.Path[0] == '[' || namehints.Distribution(t.opt.Path) {
 		return Frame{}, false
 	}
-	if t.opt.File.Section(".symtab") != nil { // not stripped: what has no symbol is no function
+	if t.opt.File.Section(".symtab") != nil { // not stripped: without a symbol it is no function
 		return Frame{}, false
 	}
 	b := &t.bounds
@@ -49,7 +49,6 @@ func (t *Table) bounded(addr uint64) (Frame, bool) {
 	return Frame{Name: fmt.Sprintf("%s+%#x", path.Base(t.opt.Path), start)}, true
 }
 
-// windowOf gives a part of a file as dwarfunwind takes it.
 func windowOf(w *elffile.Window) dwarfunwind.Section {
 	if w == nil {
 		return dwarfunwind.Section{}

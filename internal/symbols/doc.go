@@ -19,13 +19,11 @@
 //
 // # Choice of a name
 //
-// Several ELF symbols can have one address. Preferred are, in order: a function to a label, a symbol with a size, an
-// exported one, fewer leading underscores, the default version, the shorter name: so "write" and not "__libc_write". A
-// symbol without a size extends to the next symbol or the end of its section. Entries of the procedure linkage table
-// are named as by objdump: "malloc@plt".
-//
-// Debug information has the source's names. If the function's symbol is better by these rules, it is used instead, so
-// that a function has the same name with and without debug information.
+// Of several ELF symbols with one address these are preferred, in order: a function to a label, one with a size, an
+// exported one, fewer leading underscores, the default version, the shorter name: "write", not "__libc_write". A
+// symbol without a size extends to the next symbol or the end of its section. Entries of the procedure linkage
+// table are named as by objdump: "malloc@plt". If the symbol is better than the name in debug information by these
+// rules, it is used: a function has the same name with and without debug information.
 //
 // A [Frame] has two names. System is the linkage name in the file. Name is for display: C++ and Rust demangled,
 // without parameters but with template arguments, without Rust's hash. Suffixes of compilers' copies (.part.0,

@@ -19,8 +19,8 @@ type stub struct {
 
 const maxStubs = 1 << 18
 
-// stubsOf names the entries of .plt, .plt.sec and .plt.got, by decoding each one's jump and finding its slot of the
-// global offset table among the relocations: layouts differ between linkers.
+// stubsOf names the entries of .plt, .plt.sec, .plt.got and .iplt. Layouts differ between linkers, so each entry's
+// jump is decoded, and its slot of the global offset table searched in the relocations.
 func stubsOf(f *elffile.File, resolve func(addr uint64) string) []stub {
 	target, header := decodeStubX86, uint64(16)
 	if f.Arch() == frames.AArch64 {
@@ -47,7 +47,7 @@ func stubsOf(f *elffile.File, resolve func(addr uint64) string) []stub {
 		}
 		for off := uint64(0); off+size <= uint64(len(code)) && len(out) < maxStubs; off += size {
 			if off == 0 && s.Name == ".plt" && f.Arch() == frames.AArch64 {
-				off = header // the header's jump goes through a slot, too
+				off = header // the header jumps through a slot, too
 			}
 			if off+size > uint64(len(code)) {
 				break
@@ -60,11 +60,10 @@ func stubsOf(f *elffile.File, resolve func(addr uint64) string) []stub {
 	return out
 }
 
-// relocSize is the size of an Elf64_Rela (gABI, "Relocation").
+// relocSize is the size of Elf64_Rela (gABI, "Relocation"), bytes.
 const relocSize = 24
 
-// slotsOf maps slots of the global offset table to the names of the functions
-// that they point to.
+// slotsOf returns the names of functions by their slots of the global offset table.
 func slotsOf(f *elffile.File, resolve func(addr uint64) string) map[uint64]string {
 	syms, _ := f.Symbols(elffile.DynSym)
 	defer f.FreeSymbols(syms)
@@ -91,10 +90,10 @@ func slotsOf(f *elffile.File, resolve func(addr uint64) string) map[uint64]strin
 	return slots
 }
 
-// relocsAtOnce is how many relocations are read at a time: a library has up to some 100,000.
+// relocsAtOnce is the number of relocations per read.
 const relocsAtOnce = 2048
 
-// eachReloc calls each for the relocations of a section, until it gives false.
+// eachReloc calls each for the relocations of a section until it returns false.
 func eachReloc(f *elffile.File, s *elffile.Section, each func([]byte) bool) {
 	buf := make([]byte, min(s.Size, relocsAtOnce*relocSize))
 	for at := uint64(0); at+relocSize <= s.Size; {
@@ -111,8 +110,7 @@ func eachReloc(f *elffile.File, s *elffile.Section, each func([]byte) bool) {
 	}
 }
 
-// isFunc reports whether a symbol of the dynamic table can be called. Undefined
-// ones need not have a type.
+// isFunc reports whether a dynamic symbol may be a function. Undefined ones need not have a type.
 func isFunc(s *elffile.Symbol) bool {
 	return s.Type() == elffile.SymFunc || s.Type() == elffile.SymIFunc || s.Type() == elffile.SymNoType
 }
