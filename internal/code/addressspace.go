@@ -19,13 +19,12 @@ type AddressSpace interface {
 	ReadMapped(addr uint64, b []byte) (int, error)
 	// Mappings calls f for each mapping, ascending.
 	Mappings(f func(*RawMapping)) error
-	// MappingsOf calls f at least for the mappings of m's file, ascending.
+	// MappingsOf is Mappings for at least those of m's file.
 	MappingsOf(m *Mapping, f func(*RawMapping)) error
 	// Image returns the image of m's file; nil for none.
 	Image(m *Mapping) *Image
-	// Images returns the shared images.
 	Images() *ImageCache
-	// ReadCode reads code made at run time and returns the number of bytes.
+	// ReadCode is Read for code made at run time.
 	ReadCode(addr uint64, b []byte) int
 }
 

@@ -38,11 +38,11 @@ func section(w *elffile.Window) dwarfunwind.Section {
 	return dwarfunwind.Section{Addr: w.Addr(), Size: w.Size(), Data: w}
 }
 
-// maxDebugFrame bounds a decompressed .debug_frame, bytes.
+// maxDebugFrame is in bytes, decompressed.
 const maxDebugFrame = 64 << 20
 
 // debugCFI is call frame information of debug files and .gnu_debugdata, opened on first use. In a file with a
-// language's table it describes only code outside of the table, from the file's .debug_frame too.
+// language's table it is for code outside of the table, and has the file's .debug_frame, too.
 type debugCFI struct {
 	elf    *elffile.File
 	from   *separate

@@ -11,8 +11,8 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// coldParts maps the cold parts of functions to the functions, by name: NAME.cold (GCC, LLVM), NAME.cold.N (older
-// GCCs, BOLT). Built on first use.
+// coldParts maps cold parts to their functions by name: NAME.cold (GCC, LLVM), NAME.cold.N (older GCCs, BOLT).
+// Built on first use.
 type coldParts struct {
 	elf   *elffile.File
 	from  *separate
@@ -25,7 +25,7 @@ type coldPart struct {
 	parent funcRange
 }
 
-// Parent returns the bounds of the function whose cold part begins at start.
+// Parent returns the function of the cold part that begins at start.
 func (c *coldParts) Parent(start uint64) (lo, hi uint64, ok bool) {
 	if !c.built {
 		c.built = true
@@ -78,11 +78,11 @@ func (c *coldParts) build() {
 	sort.Slice(c.parts, func(i, j int) bool { return c.parts[i].start < c.parts[j].start })
 }
 
-// coldCost is the memory of a symbol without its name, bytes.
+// coldCost is a symbol's memory without its name, bytes.
 const coldCost = 4 * 64
 
-// collect returns the function symbols whose names take accepts, by the name that take returns. Names are cut after
-// 4 KiB.
+// collect returns function symbols by the name that take returns for theirs (cut after 4 KiB); nil skips the
+// symbol.
 func collect(f *elffile.File, take func([]byte) []byte) []named {
 	var out []named
 	unit, i := 0, 0

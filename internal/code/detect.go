@@ -29,8 +29,8 @@ type slot struct {
 	skipped int             // refreshes until the next attempt
 }
 
-// maxDetections bounds attempts to read a system that is still loading: at the next refresh, then after 2, 4, 8.
-// New files or run-time code restart the count.
+// maxDetections bounds attempts to read a system that is still loading: at the next refresh, then after 2, 4, 8
+// more.
 const maxDetections = 8
 
 // detect attaches found systems to the new mappings; new files or new run-time code start a search for others.
@@ -69,10 +69,9 @@ func (f *foundSystems) newImages(mods []*frames.Module) (fresh bool) {
 	return fresh
 }
 
-// maxPerModule bounds the systems of a kind.
 const maxPerModule = 16
 
-// detectKind searches the modules that have no system of slot i's kind, and adds a slot for the next such system.
+// detectKind searches modules that have no system of slot i's kind, and adds a slot for the next one.
 func (f *foundSystems) detectKind(i int, h *host) {
 	s := &f.slots[i]
 	s.tries++
@@ -111,7 +110,7 @@ func (f *foundSystems) withoutKind(kind int, h *host) *host {
 	return left
 }
 
-// retry repeats failed detections that are due. changed: a system was found, so that rules can differ.
+// retry repeats failed detections that are due. changed: a system was found.
 func (f *foundSystems) retry(h *host) (changed bool) {
 	for i := 0; i < len(f.slots); i++ {
 		s := &f.slots[i]

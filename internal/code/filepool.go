@@ -14,7 +14,7 @@ import (
 	"prywalk/internal/safeopen"
 )
 
-// filePool bounds the open files: the least recently used one is closed, and reopened by its next read.
+// filePool bounds open files: it closes the least recently used one, which its next read reopens.
 type filePool struct {
 	mu    sync.Mutex
 	limit int
@@ -82,7 +82,7 @@ func (p *filePool) drop(h *pooledFile) {
 	}
 }
 
-// closeUntilRead closes a file until its next read. named: its name still leads to it; otherwise that read fails.
+// closeUntilRead closes a file until its next read, which fails unless named: its name still leads to it.
 func (h *pooledFile) closeUntilRead() (named bool) {
 	h.pool.mu.Lock()
 	defer h.pool.mu.Unlock()

@@ -62,7 +62,7 @@ func (f *Files) Debug(name string) (*safeopen.File, error) {
 
 type opener func(path string) (*safeopen.File, error)
 
-// separate holds an image's debug file (by build id or .gnu_debuglink) and .gnu_debugdata, opened on first use.
+// separate is an image's debug file (build id or .gnu_debuglink) and .gnu_debugdata, opened on first use.
 type separate struct {
 	elf    *elffile.File
 	path   string
@@ -93,7 +93,7 @@ func (s *separate) all() []*elffile.File {
 	return s.found
 }
 
-// drop closes the files until the next call of all.
+// drop closes the files until the next use.
 func (s *separate) drop() {
 	for _, f := range s.found {
 		if f.Memory() != s.elf.Memory() { // embedded ones share the image's

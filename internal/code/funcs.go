@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// funcIndex finds functions by a file's symbols. Built on first use.
+// funcIndex is built from a file's symbols on first use.
 type funcIndex struct {
 	elf   *elffile.File
 	from  *separate
@@ -20,7 +20,7 @@ type funcIndex struct {
 // funcRange is a function's [start, end) in file addresses; end is 0 for a symbol without size.
 type funcRange struct{ start, end uint64 }
 
-// funcCost is the memory of a function while the index is built, bytes.
+// funcCost is a function's memory while the index is built, bytes.
 const funcCost = 2 * 16
 
 // FuncRange returns the bounds of the function at pc, a file address.

@@ -32,8 +32,7 @@ type WaitingGoroutines struct {
 	Longest float64 `json:"longest_s,omitempty"`
 }
 
-// WaitingGoroutines counts the waiting goroutines without a stop; the text is a line for users. Nil if the program
-// is not Go's or the number is unknown.
+// WaitingGoroutines counts waiting goroutines without a stop; the text is for users. Nil if not Go, or unknown.
 func (r *Runtimes) WaitingGoroutines() (*WaitingGoroutines, string) {
 	if r == nil || r.pid == 0 {
 		return r.countGoroutines(0, howToSeeThemInACore)
@@ -66,8 +65,7 @@ func (r *Runtimes) ParkedText() string {
 	return text
 }
 
-// countGoroutines counts waiting goroutines. now is CLOCK_MONOTONIC in nanoseconds, 0 in a core; remedy is the
-// advice how to see their stacks.
+// countGoroutines is for a moment (CLOCK_MONOTONIC ns; 0 in a core); remedy says how to see the stacks.
 func (r *Runtimes) countGoroutines(now int64, remedy string) (*WaitingGoroutines, string) {
 	n, counted, file, err := r.parked()
 	unknown := ""
@@ -99,8 +97,8 @@ func FileOf(s managed.Scheduler) string {
 	return ""
 }
 
-// parked sums all schedulers. counted is how many could be counted; err is the error of one that could not, file
-// its file if there are several schedulers.
+// parked sums all schedulers. counted is how many could be counted; err is another one's error, with its file if
+// there are several schedulers.
 func (r *Runtimes) parked() (sum managed.Parked, counted int, file string, err error) {
 	all := r.Schedulers()
 	sum.Reasons = map[string]int{}

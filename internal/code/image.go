@@ -17,16 +17,16 @@ import (
 
 // Image is an ELF file with code. ELF is not safe for concurrent use; the rule sources are.
 type Image struct {
-	// ID is not 0, and unique in this run of prywalk.
+	// ID is unique in this run of prywalk, and not 0.
 	ID uint64
 	// Path is the first known path, or [vdso].
 	Path string
 	// BuildID is the GNU build id in hex; "" for none.
 	BuildID string
 	ELF     *elffile.File
-	// FromMemory means an unreadable file: only loaded sections, and none after the process has ended.
+	// FromMemory: the file is unreadable; only loaded sections are, while the process lives.
 	FromMemory bool
-	// Deleted means that the file is unlinked.
+	// Deleted: the file is unlinked.
 	Deleted bool
 
 	use    use
@@ -51,7 +51,7 @@ func newImage(r io.ReaderAt, size int64, m *Mapping) (*Image, error) {
 	return img, nil
 }
 
-// DebugFiles sets how the debug file of img (may be nil) is opened by path. The cache closes that file.
+// DebugFiles sets how to open img's debug file by path; the cache closes it. img may be nil.
 func (c *ImageCache) DebugFiles(img *Image, open func(path string) (*safeopen.File, error)) {
 	if img != nil && img.more.open == nil {
 		img.more.open, img.more.files = open, c.files
@@ -95,8 +95,8 @@ func (l lazySource) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	return r, row, ok
 }
 
-// fixEpilogue corrects a row of call frame information that uses the frame pointer at a pc where the epilogue has
-// already restored it ([frames.Returns]).
+// fixEpilogue corrects a row that uses the frame pointer at a pc where the epilogue has restored it
+// ([frames.Returns]).
 func fixEpilogue(
 	r frames.Rule, row *frames.Row, q frames.Query, arch frames.Arch, calls frames.CallSites,
 ) (frames.Rule, *frames.Row) {
@@ -295,7 +295,7 @@ func (p *Process) Image(m *Mapping) *Image {
 	return img
 }
 
-// Load returns the image of an open file, which the cache then owns; nil if not ELF of a supported architecture.
+// Load returns the image of a file, and takes the file over; nil if not ELF of a supported architecture.
 func (c *ImageCache) Load(f *safeopen.File, m *Mapping) (*Image, error) {
 	id := f.ID()
 	if img, ok := c.byFile[id]; ok {
@@ -329,7 +329,7 @@ func MemoryImage(r *MemFile, m *Mapping) *Image {
 
 const maxVDSO = 1 << 20
 
-// vdso returns the image of the vDSO, whose mapping holds a whole ELF file; nil if unreadable.
+// vdso returns the image of the vDSO, whose mapping is a whole ELF file; nil if unreadable.
 func (c *ImageCache) vdso(o AddressSpace, m *Mapping) *Image {
 	if m.End-m.Start > maxVDSO {
 		return nil

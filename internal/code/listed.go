@@ -12,11 +12,11 @@ import (
 	"prywalk/internal/safeopen"
 )
 
-// Listed is an address space from a list of executable mappings (PERF_RECORD_MMAP2), for processes that may have
-// ended. Not safe for concurrent use.
+// Listed is an address space from a list of executable mappings (PERF_RECORD_MMAP2), also of an ended process. Not
+// safe for concurrent use.
 type Listed struct {
 	maps  []Mapping
-	first uint64 // start of the first mapping listed: after an exec the program's own
+	first uint64 // of the first mapping listed: after an exec the program's
 	cache *ImageCache
 	files *Files
 	space *frames.Space
@@ -136,7 +136,7 @@ func (l *Listed) MappingsOf(_ *Mapping, f func(*RawMapping)) error { return l.Ma
 // Images implements AddressSpace.
 func (l *Listed) Images() *ImageCache { return l.cache }
 
-// Image implements AddressSpace. Device and inode are compared, as the path may lead to another file by now.
+// Image implements AddressSpace. The path may lead to another file by now: device and inode are compared.
 func (l *Listed) Image(m *Mapping) *Image {
 	key := fileKey{m.Dev, m.Inode, m.Path}
 	if img, ok := l.cache.byName[key]; ok {

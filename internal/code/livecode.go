@@ -14,7 +14,7 @@ const (
 	maxLivePages = 1024
 )
 
-// liveCode reads code that a JIT compiler writes, and keeps the pages read to detect changes.
+// liveCode reads code of a JIT compiler, and keeps the pages to detect changes.
 type liveCode struct {
 	tid    int
 	memory *procmem.Memory

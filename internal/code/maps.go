@@ -36,15 +36,15 @@ type Mapping struct {
 	Perm  Perm
 	// Path is the file, a name such as [heap], or empty.
 	Path string
-	// Deleted means that the file is unlinked.
+	// Deleted: the file is unlinked.
 	Deleted bool
 	// StartedAs is the path given to execve if it is another name of this file; see [NameOf].
 	StartedAs string
 	// Image is the ELF file; nil for JIT code and unreadable files.
 	Image *Image
-	// Withheld means that the file system did not respond: the file's memory is not read.
+	// Withheld: the file system did not respond; the file's memory is not read.
 	Withheld bool
-	// JIT means code made at run time, with the process's addresses in its module.
+	// JIT: code made at run time; its module has the process's addresses.
 	JIT bool
 	// Names names JIT code that describes itself; else nil.
 	Names Names
@@ -98,7 +98,7 @@ func ParseMaps(text []byte) ([]Mapping, error) {
 	return out, err
 }
 
-// eachMapping calls f for each line up to the first malformed one, which is the error.
+// eachMapping calls f for each line. It fails at a malformed one.
 func eachMapping(text []byte, f func(*RawMapping)) error {
 	var m RawMapping
 	for n := 1; len(text) > 0; n++ {
@@ -126,7 +126,7 @@ func (m *RawMapping) parse(line []byte) bool {
 	return !c.bad && m.Start < m.End
 }
 
-// lineCursor reads the fields of a line. After a malformed one, all are zero.
+// lineCursor reads a line's fields: zeros after a malformed one.
 type lineCursor struct {
 	rest []byte
 	bad  bool
@@ -200,7 +200,7 @@ type Listing struct {
 	Spans []procmem.Span
 }
 
-// Read reads the mappings of a process that need not be opened.
+// Read reads the mappings of a process.
 func (l *Listing) Read(pid int) error {
 	var err error
 	if l.text, err = procmem.ReadMaps(pid, l.text); err != nil {

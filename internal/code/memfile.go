@@ -13,8 +13,7 @@ type piece struct {
 	addr      uint64
 }
 
-// MemFile reads a file's contents from a process's mappings of it while the process lives. Sections that are not
-// loaded, such as .symtab, are missing.
+// MemFile reads a file from a process's mappings of it, without sections that are not loaded (.symtab).
 type MemFile struct {
 	of     AddressSpace
 	pieces []piece
@@ -53,7 +52,7 @@ var errNotMapped = errors.New("reading a file's contents in a process's memory")
 
 const maxPieces = 4096
 
-// NewMemFile finds the mapped pieces of m's file; of a file loaded twice, the ascending run that contains m.
+// NewMemFile finds the mapped parts of m's file; of a file loaded twice, the ascending run with m.
 func NewMemFile(o AddressSpace, m *Mapping) *MemFile {
 	f := &MemFile{of: o}
 	found, last := false, uint64(0)

@@ -26,7 +26,7 @@ func NewModule(o AddressSpace, m *Mapping) *frames.Module {
 	return mod
 }
 
-// bind gives a module the sources of an image. Without a usable image the code counts as made at run time.
+// bind gives a module the sources of an image. Without a usable one the code counts as made at run time.
 func bind(mod *frames.Module, m *Mapping, img *Image) {
 	if img == nil {
 		m.JIT = true
@@ -51,8 +51,8 @@ func moduleName(m *Mapping) string {
 	return m.Path
 }
 
-// FindCopies finds anonymous copies of a file's text at the file's addresses: Node moves its text to huge pages.
-// The file is that of the mapping before.
+// FindCopies finds anonymous copies of a file's text at its addresses (Node's huge pages). The mapping before is
+// the file's.
 func FindCopies(o AddressSpace, bare []*frames.Module) {
 	if len(bare) == 0 {
 		return

@@ -57,7 +57,7 @@ func findSymbol(f *elffile.File, kind elffile.SymbolKind, name string) (found sy
 	return found
 }
 
-// ownSymbols returns the symbols of these names in the file's own tables, at most maxOwned. Cached.
+// ownSymbols returns the file's own symbols of these names, at most maxOwned. Cached.
 func (img *Image) ownSymbols(names []string) []managed.Symbol {
 	img.mu.Lock()
 	defer img.mu.Unlock()
@@ -89,7 +89,6 @@ func (img *Image) ownSymbols(names []string) []managed.Symbol {
 	return list
 }
 
-// maxOwned bounds the symbols of a query.
 const maxOwned = 1 << 10
 
 func (img *Image) section(name string) (addr uint64, content []byte, ok bool) {

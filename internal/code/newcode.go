@@ -10,9 +10,9 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// AddMappingAt adds the mapping with code at pc if it is newer than the last Refresh and has neither file nor name:
-// JIT compilers map code within milliseconds, and asking the kernel for one mapping is cheaper than the list. It
-// reports whether a walk can give another stack. Modules at other addresses stay.
+// AddMappingAt adds the mapping with code at pc if it is newer than the last Refresh and has neither file nor name.
+// It reports whether a walk can give another stack. JIT compilers map code within milliseconds, and asking for one
+// mapping is cheaper than reading the list.
 func (p *Process) AddMappingAt(pc uint64) bool {
 	if p.space == nil || pc == 0 || p.space.Find(pc) != nil {
 		return false
@@ -79,7 +79,7 @@ func withSpan(spans []procmem.Span, s procmem.Span) []procmem.Span {
 	return out
 }
 
-// makeModules makes missing modules and returns those of them that are anonymous JIT code.
+// makeModules makes missing modules and returns those of anonymous JIT code.
 func (p *Process) makeModules() (bare []*frames.Module) {
 	p.nameProgram()
 	for i := range p.code {

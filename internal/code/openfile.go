@@ -16,7 +16,7 @@ import (
 	"prywalk/internal/safeopen"
 )
 
-// openMapped opens a mapping's file: by its map_files link (also if unlinked), else by /proc/PID/exe or the path in
+// openMapped opens a mapping's file by its map_files link (also if unlinked), else by /proc/PID/exe or the path in
 // the process's root or prywalk's, compared with the mapping.
 func (p *Process) openMapped(m *Mapping) (*safeopen.File, error) {
 	f, err := p.openLink(m)
@@ -67,8 +67,7 @@ func (p *Process) accept(f *safeopen.File, m *Mapping) bool {
 	return false
 }
 
-// SameContents compares the file's first KiB (ELF header, usually the build id) and start and middle of the
-// mapping.
+// SameContents compares the first KiB (ELF header, usually the build id) and start and middle of the mapping.
 func SameContents(o AddressSpace, f io.ReaderAt, m *Mapping) bool {
 	mem := NewMemFile(o, m)
 	if mem == nil {

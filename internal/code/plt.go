@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// stubs are procedure linkage tables: call frame information describes a whole table as one function.
+// stubs are procedure linkage tables, each of which has one entry of call frame information.
 type stubs []stubTable
 
 // stubTable has entries of size bytes after a head of first bytes.

@@ -16,15 +16,15 @@ import (
 	"prywalk/internal/refusal"
 )
 
-// Process is an observed process with its code. Not safe for concurrent use.
+// Process is an observed process with its code, as of the last Refresh. Not safe for concurrent use.
 type Process struct {
 	*process.Process
-	// JITFuncs returns bounds of functions made at run time, at run-time addresses; nil if unknown. Set it before
-	// the first walk.
+	// JITFuncs returns bounds of functions made at run time, at run-time addresses; nil: unknown. Set it before the
+	// first walk.
 	JITFuncs FuncBounds
 
 	cache    *ImageCache
-	ownCache bool // no other process uses it
+	ownCache bool // not shared
 	space    *frames.Space
 
 	text     []byte
@@ -98,8 +98,7 @@ func (p *Process) start() error {
 	return p.readable()
 }
 
-// readable returns an error if the process's memory cannot be read: the first byte read shows whether ptrace's
-// access check allows it.
+// readable reads one byte: an error means that ptrace's access check denies reading the process.
 func (p *Process) readable() error {
 	for _, c := range p.code {
 		if c.at.Perm&PermRead == 0 || c.at.Withheld {
@@ -124,7 +123,7 @@ func (p *Process) Close() error {
 	return err
 }
 
-// release drops all but the images and self-described code, which names still need.
+// release keeps only the images and self-described code, which names still need.
 func (p *Process) release() {
 	countUsers(p.code, -1)
 	p.over.Store(true)
@@ -132,13 +131,13 @@ func (p *Process) release() {
 	p.text, p.code, p.spans = nil, nil, nil
 }
 
-// Space returns the executable part of the address space, as of the last Refresh.
+// Space returns the executable part of the address space.
 func (p *Process) Space() *frames.Space { return p.space }
 
-// Runtimes returns the process's run-time systems, as of the last Refresh.
+// Runtimes returns the process's run-time systems.
 func (p *Process) Runtimes() *Runtimes { return p.runtimes }
 
-// CodeMappings returns the number of executable mappings, as of the last Refresh.
+// CodeMappings returns the number of executable mappings.
 func (p *Process) CodeMappings() int { return len(p.code) }
 
 // ProgramFile identifies the file that a process runs.
@@ -147,7 +146,7 @@ type ProgramFile struct {
 	BuildID    string
 }
 
-// Program returns the file that the process runs, as of the last Refresh; false if unknown.
+// Program returns the file that the process runs; false if unknown.
 func (p *Process) Program() (f ProgramFile, ok bool) {
 	main := p.Main()
 	for i := range p.code {
@@ -158,7 +157,7 @@ func (p *Process) Program() (f ProgramFile, ok bool) {
 	return ProgramFile{}, false
 }
 
-// Main returns the program's own module, as of the last Refresh; nil if unknown.
+// Main returns the program's own module; nil if unknown.
 func (p *Process) Main() *frames.Module {
 	exe, err := p.Exe()
 	if err != nil || p.space == nil {

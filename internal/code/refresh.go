@@ -13,7 +13,7 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// mainStack is the usual limit of the first thread's stack, bytes. The stack grows to a stack pointer that is less
+// mainStack is the usual limit of the first thread's stack, bytes: it grows to a stack pointer that is less far
 // below.
 const mainStack = 8 << 20
 
@@ -170,7 +170,7 @@ func (p *Process) setMappings(next []mapped) {
 	p.useModules()
 }
 
-// StackEnd returns the end of the mapping that contains sp, as of the last Refresh; 0 for none.
+// StackEnd returns the end of the mapping that contains sp; 0 for none.
 func (p *Process) StackEnd(sp uint64) uint64 {
 	i := sort.Search(len(p.spans), func(i int) bool { return p.spans[i].End > sp })
 	for i < len(p.spans) && !p.spans[i].Writable { // below a growing stack
@@ -189,7 +189,7 @@ func (p *Process) StackEnd(sp uint64) uint64 {
 	return 0
 }
 
-// FirstStackEnd returns the end of the first thread's initial stack, as of the last Refresh; 0 for none.
+// FirstStackEnd returns the end of the first thread's initial stack; 0 for none.
 func (p *Process) FirstStackEnd() uint64 {
 	for i := range p.spans {
 		if p.spans[i].Grows {

@@ -8,8 +8,8 @@ import (
 	"prywalk/internal/managed"
 )
 
-// Runtimes are a process's run-time systems, and the rules for code made at run time, from its instructions and
-// from the systems. A nil one has no systems. Not safe for concurrent use.
+// Runtimes are a process's run-time systems and the rules for code made at run time, by its instructions and by
+// them. A nil one is empty. Not safe for concurrent use.
 type Runtimes struct {
 	arch  frames.Arch
 	pid   int // 0: a core
@@ -21,15 +21,14 @@ type Runtimes struct {
 // FuncBounds returns the bounds of a function at a run-time address.
 type FuncBounds = func(pc uint64) (start, end uint64, ok bool)
 
-// NewRuntimes makes Runtimes for instructions read by code. *ask may be set later to a further source of function
-// bounds.
+// NewRuntimes makes Runtimes for instructions read by code. *ask may be set later to another source of bounds.
 func NewRuntimes(arch frames.Arch, code heuristics.Code, ask *FuncBounds) *Runtimes {
 	r := &Runtimes{arch: arch}
 	r.code = heuristics.New(heuristics.Options{Arch: arch, Code: code, Funcs: jitBounds{&r.found, ask}, JIT: true})
 	return r
 }
 
-// SetSources gives a module made at run time its sources, which all such modules share: addresses are the
+// SetSources gives a module made at run time its sources; all such modules share them, as addresses are the
 // process's.
 func (r *Runtimes) SetSources(mod *frames.Module) {
 	mod.Generated = true
@@ -56,14 +55,13 @@ func nameBy(m *frames.Module) {
 	}
 }
 
-// Starting reports whether a run-time system is present but not ready, so that a [Process.Refresh] soon is
-// worthwhile.
+// Starting reports whether a run-time system is present but not ready: [Process.Refresh] is worthwhile soon.
 func (r *Runtimes) Starting() bool { return r != nil && r.found.starting() }
 
 // Unknown returns why a present run-time system is not read; nil for none.
 func (r *Runtimes) Unknown() error { return r.found.unknown() }
 
-// Dated reports whether a run-time system dates its code, as of the last Refresh.
+// Dated reports whether a run-time system dates its code.
 func (r *Runtimes) Dated() bool { return r != nil && len(r.found.dated) > 0 }
 
 // Namers returns the run-time systems with managed frames.
@@ -87,7 +85,7 @@ func (r *Runtimes) Schedulers() (out []managed.Scheduler) {
 	return out
 }
 
-// Tasks returns, for each scheduler, the stacks of tasks without a thread, as of the last Refresh.
+// Tasks returns, for each scheduler, the stacks of tasks without a thread.
 func (r *Runtimes) Tasks() (out []*managed.Tasks) {
 	for _, s := range r.Schedulers() {
 		if t := s.Tasks(); t != nil {
@@ -97,7 +95,7 @@ func (r *Runtimes) Tasks() (out []*managed.Tasks) {
 	return out
 }
 
-// NextRecords is [managed.Chained.NextRecords] of the first system that knows record; none if there are no tasks.
+// NextRecords is [managed.Chained.NextRecords] of the system that knows record; none if there are no tasks.
 func (r *Runtimes) NextRecords(record frames.Addr, returns []uint64, out []frames.Addr) []frames.Addr {
 	n := len(out)
 	for _, s := range r.Schedulers() {

@@ -23,7 +23,6 @@ import (
 // atExecFn is AT_EXECFN of include/uapi/linux/auxvec.h.
 const atExecFn = 31
 
-// maxExecFn and maxAuxv bound reads, bytes.
 const (
 	maxExecFn = 4096
 	maxAuxv   = 4096
@@ -64,7 +63,7 @@ func (p *Process) nameProgram() {
 	}
 }
 
-// startedAs returns the name under which at's file was started; "" if the file's own name is as good.
+// startedAs returns the name under which at's file was started; "" if the file's own is as good.
 func (p *Process) startedAs(at *Mapping) string {
 	name := p.execFn()
 	if name == "" || strings.HasPrefix(path.Base(at.Path), path.Base(name)) {

@@ -6,12 +6,12 @@ import "sync/atomic"
 
 // # Unused files
 //
-// A recording keeps each image for names. To bound memory and descriptors, unused images are reduced to headers and
-// their files closed, both undone on demand.
+// A recording keeps each image for names. To bound memory and descriptors, unused files are closed and their data
+// dropped, until they are needed again.
 
 type use struct {
-	// users counts mappings in live processes; modules counts all modules ever made, swept is that count at the
-	// last sweep. The counts of modules show use of a program that is started repeatedly and often has no user.
+	// users counts mappings in live processes, modules all modules ever made, swept those at the last sweep: a
+	// program that is started repeatedly often has no user.
 	users, modules, swept atomic.Int64
 	idle                  atomic.Bool // no user and no new module at the last sweep
 }
