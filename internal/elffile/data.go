@@ -17,8 +17,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// MaxData is the limit of a section's size after decompression, bytes: above the largest DWARF sections of
-// browsers.
+// MaxData bounds a section's decompressed size, bytes: above the largest DWARF sections of browsers.
 const MaxData = 1 << 30
 
 // Compression types of SHF_COMPRESSED sections (gABI, ch_type).
@@ -33,12 +32,11 @@ func (s *Section) compressed() bool {
 	return s.Flags&SecCompressed != 0 || strings.HasPrefix(s.Name, ".zdebug_")
 }
 
-// Data returns a section's contents, decompressed. The error is ErrNoSection (s is nil), ErrNoBits, ErrTooBig (over
-// MaxData), a *budget.Error or a *FormatError, perhaps wrapped, or comes from reading or decompressing. [File.Free]
-// returns the memory.
+// Data returns a section's contents, decompressed, until [File.Free]. The error is ErrNoSection (s is nil),
+// ErrNoBits, ErrTooBig, a *budget.Error or a *FormatError, perhaps wrapped, or comes from reading or decompressing.
 func (f *sectionReader) Data(s *Section) ([]byte, error) { return f.data(s, MaxData) }
 
-// Free returns the memory of contents that [File.Data] returned.
+// Free releases contents from [File.Data].
 func (f *sectionReader) Free(data []byte) { f.memory.Give(int64(cap(data))) }
 
 func (f *sectionReader) data(s *Section, limit uint64) ([]byte, error) {
@@ -65,7 +63,7 @@ func (f *sectionReader) data(s *Section, limit uint64) ([]byte, error) {
 	return out, nil
 }
 
-// contents is a stream of a section's decompressed contents, and its claimed size.
+// contents is a section's decompressed contents and their claimed size.
 type contents struct {
 	io.Reader
 	size    uint64
@@ -73,7 +71,6 @@ type contents struct {
 	close   func() // may be nil
 }
 
-// contents opens a section, compressed in either convention or not.
 func (f *input) contents(s *Section, limit uint64) (contents, error) {
 	raw := func(skip uint64) io.Reader {
 		return bufio.NewReaderSize(io.NewSectionReader(f.r, int64(s.Off+skip), int64(s.Size-skip)), inflateChunk)
@@ -110,19 +107,18 @@ func (f *input) contents(s *Section, limit uint64) (contents, error) {
 }
 
 const (
-	// chdrSize is the size of Elf64_Chdr (gABI), bytes.
-	chdrSize = 24
-	// inflateChunk is the size of one read of compressed data, bytes.
+	// chdrSize is the size of Elf64_Chdr (gABI).
+	chdrSize     = 24
 	inflateChunk = 64 << 10
-	// zlibScratch is above a zlib reader's history and tables, bytes.
+	// zlibScratch is above the memory of a zlib reader, bytes.
 	zlibScratch = 128 << 10
-	// Sizes over anyRatio must not exceed maxRatio times the compressed size. Debug information has ratios of 3 to
-	// 6, tables of equal numbers some dozen.
+	// Sizes over anyRatio must be below maxRatio times the compressed size. Debug information has ratios of 3 to 6,
+	// tables of equal numbers some dozen.
 	anyRatio = 16 << 20
 	maxRatio = 256
 )
 
-// plausible returns an error for an announced size over the limit, or with an implausible compression ratio.
+// plausible rejects an announced size over the limit, or with an implausible compression ratio.
 func plausible(compressed, size, limit uint64) error {
 	if size > limit || size > anyRatio && size/maxRatio > compressed {
 		return fmt.Errorf("%d bytes decompressed to %d: %w", compressed, size, ErrTooBig)
@@ -141,8 +137,7 @@ func unzlib(raw io.Reader, compressed, size, limit uint64) (contents, error) {
 	return contents{Reader: z, size: size, scratch: zlibScratch}, nil
 }
 
-// maxZstdWindow bounds the history that a zstd frame requires, bytes. Level 19, the highest without --ultra, uses 8
-// MiB.
+// maxZstdWindow bounds the history of a zstd frame, bytes. Level 19, the highest without --ultra, needs 8 MiB.
 const maxZstdWindow = 64 << 20
 
 func unzstd(raw io.Reader, compressed, size, limit uint64) (contents, error) {
@@ -160,10 +155,9 @@ func unzstd(raw io.Reader, compressed, size, limit uint64) (contents, error) {
 	return contents{Reader: z, size: size, scratch: 2*int64(min(window, max(size, 1<<20))) + 1<<20, close: z.Close}, nil
 }
 
-// errSize means contents of another size than announced.
 var errSize = errors.New("decompressing: size is not as announced")
 
-// readAll reads contents and takes memory for them. Their size must be as claimed.
+// readAll reads contents, which must be as long as claimed, and takes memory for them.
 func (f *input) readAll(c contents, what string) ([]byte, error) {
 	if c.close != nil {
 		defer c.close()

@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/wire"
 )
 
-// maxLink bounds a section with a link (a path and a hash), bytes.
+// maxLink bounds a section with a path and a hash, bytes.
 const maxLink = 8 << 10
 
 // DebugLink returns the name, without directory, and the CRC-32 (IEEE) of the file with this file's debug
@@ -37,7 +37,6 @@ func (f *sectionReader) DebugAltLink() (path, buildID string, ok bool) {
 	return path, hex.EncodeToString(c.Rest()), true
 }
 
-// linkData returns a small section's contents, nil if unreadable.
 func (f *sectionReader) linkData(name string) []byte {
 	s := f.Section(name)
 	if s == nil || s.Size > maxLink || s.compressed() {

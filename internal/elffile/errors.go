@@ -7,9 +7,9 @@ import (
 	"fmt"
 )
 
-// Errors that callers branch on; compare with [errors.Is].
+// Errors for [errors.Is].
 var (
-	// ErrNotELF means that the first bytes are not those of an ELF file.
+	// ErrNotELF means that the file does not begin as ELF files do.
 	ErrNotELF = errors.New("not an ELF file")
 	// ErrClass32 means a 32-bit file, x32 included.
 	ErrClass32 = errors.New("32-bit ELF files are not supported")
@@ -17,7 +17,7 @@ var (
 	ErrMachine = errors.New("ELF file for an unsupported processor")
 	// ErrNoSection means that there is no such section.
 	ErrNoSection = errors.New("no such section")
-	// ErrNoBits means a section whose contents are in another file: the one that debug information was split from.
+	// ErrNoBits means that the contents are in another file, from which debug information was split.
 	ErrNoBits = errors.New("section without contents in this file")
 	// ErrTooBig means a size over a limit of this package.
 	ErrTooBig = errors.New("larger than the limit")
@@ -25,7 +25,7 @@ var (
 
 // FormatError is a violation of the ELF format.
 type FormatError struct {
-	// What is the part, and what is wrong with it.
+	// What names the part and the violation.
 	What string
 	// Off is the part's file offset.
 	Off uint64

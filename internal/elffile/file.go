@@ -23,7 +23,7 @@ const (
 	TypeCore Type = 4 // memory image of a process
 )
 
-// Values of the ELF header (gABI, figure 4-4 and following).
+// Values of the ELF header (gABI, figure 4-4).
 const (
 	headerSize  = 64
 	class64     = 2
@@ -32,7 +32,7 @@ const (
 	machAArch64 = 183
 )
 
-// input is the bytes of a file and the memory account of what is made of them.
+// input is a file's bytes, and the memory account of what is made of them.
 type input struct {
 	r      io.ReaderAt
 	size   uint64
@@ -64,8 +64,8 @@ type header struct {
 // ErrMachine or a *FormatError, perhaps wrapped, or comes from r. Memory is taken from prywalk's budget.
 func Open(r io.ReaderAt, size int64) (*File, error) { return OpenIn(nil, r, size) }
 
-// OpenIn is Open with a memory budget; nil means prywalk's. What exceeds it is left out, with a [*budget.Error].
-// [File.Release] returns all memory.
+// OpenIn is Open with a memory budget; nil means prywalk's. What exceeds it is missing, with a [*budget.Error].
+// [File.Release] frees all memory.
 func OpenIn(mem *budget.Budget, r io.ReaderAt, size int64) (*File, error) {
 	f := &File{}
 	f.input = input{r, uint64(max(size, 0)), mem.Account("a file")}
@@ -90,36 +90,36 @@ func (f *File) open() error {
 	return nil
 }
 
-// Memory is the memory account of the file, also for tables made of it.
+// Memory is the account of the file and of tables made of it.
 func (f *File) Memory() *budget.Account { return f.memory }
 
 // Again opens the same file for another goroutine; only the underlying reader is shared.
 func (f *File) Again() (*File, error) { return OpenIn(f.memory.Budget(), f.r, int64(f.size)) }
 
-// Release returns the file's memory. The file is invalid afterwards.
+// Release frees the file's memory. The file is invalid afterwards.
 func (f *File) Release() {
 	if f != nil {
 		f.memory.Close()
 	}
 }
 
-// Rest drops everything but the headers and returns that memory. What is needed again is read again. Tables made of
-// the file are invalid afterwards.
+// Rest frees everything but the headers, to be read again on demand. Tables made of the file are invalid
+// afterwards.
 func (f *File) Rest() {
 	f.symbols = [len(f.symbols)]symbolSource{}
 	f.memory.Give(f.memory.Used() - f.headers)
 }
 
-// Forget is Rest for a file that is not read again: it drops the headers, too.
+// Forget is Rest for a file that is not used again: it frees the headers, too.
 func (f *File) Forget() {
 	f.Sections, f.Segments, f.headers = nil, nil, 0
 	f.Rest()
 }
 
-// Arch returns the processor architecture of the file.
+// Arch returns the file's processor architecture.
 func (f *File) Arch() frames.Arch { return f.arch }
 
-// Size returns the size of the file in bytes.
+// Size returns the file's size in bytes.
 func (f *File) Size() uint64 { return f.size }
 
 func (f *File) readHeader() (*header, error) {
@@ -165,19 +165,17 @@ func (f *File) parseHeader(c *wire.Cursor) (*header, error) {
 	return h, nil
 }
 
-// inFile reports whether [off, off+n) lies in the file.
 func (f *input) inFile(off, n uint64) bool {
 	return off <= f.size && n <= f.size-off
 }
 
-// readChunk is the size of the first read and allocation, bytes; later ones double, so that a false claim of a size
-// costs little.
+// readChunk is the size of the first read and allocation, bytes; later ones double. A false claim of size costs
+// little.
 const readChunk = 1 << 20
 
-// headerCost is the memory of a header per byte in the file.
+// headerCost is the memory per byte of headers.
 const headerCost = 4
 
-// readHeaders is read with memory taken.
 func (f *input) readHeaders(off, n uint64, what string) ([]byte, error) {
 	if !f.inFile(off, n) {
 		return nil, &FormatError{what + " beyond the end of the file", off}
@@ -188,7 +186,6 @@ func (f *input) readHeaders(off, n uint64, what string) ([]byte, error) {
 	return f.read(off, n, what)
 }
 
-// read returns a copy of [off, off+n).
 func (f *input) read(off, n uint64, what string) ([]byte, error) {
 	if !f.inFile(off, n) {
 		return nil, &FormatError{what + " beyond the end of the file", off}

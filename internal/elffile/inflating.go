@@ -8,7 +8,7 @@ import (
 	"io"
 )
 
-// inflating is a compressed section, decompressed on demand from its beginning.
+// inflating is a compressed section, decompressed from its beginning on demand.
 type inflating struct {
 	c    contents
 	f    *sectionReader
@@ -17,11 +17,10 @@ type inflating struct {
 	err  error
 }
 
-// inflateStep is the size of one decompression step, bytes.
 const inflateStep = 64 << 10
 
-// Beginning is [File.Window] for reading a section from its beginning: a compressed one is decompressed up to the
-// last read, so that damage after that is not noticed. Memory is taken for the whole section.
+// Beginning is [File.Window] for reading from the beginning: a compressed section is decompressed up to the last
+// read, and damage after that is not noticed. Memory is taken for the whole section.
 func (f *sectionReader) Beginning(s *Section) (*Window, error) {
 	if s == nil || !s.compressed() || s.Type == SecNoBits || !f.inFile(s.Off, s.Size) {
 		return f.Window(s)

@@ -3,8 +3,8 @@
 package elffile
 
 // ReadAddr reads the file contents of loaded segments at vaddr, an address before the load bias, and returns the
-// number of bytes: fewer than len(buf) if no segment continues there. Not for a file with debug information only,
-// whose segments have no contents.
+// number of bytes: fewer than len(buf) if no segment continues there. In a file with debug information only,
+// segments have no contents.
 func (f *File) ReadAddr(vaddr uint64, buf []byte) int {
 	done := 0
 	for done < len(buf) {
@@ -26,8 +26,7 @@ func (f *File) readSegment(vaddr uint64, buf []byte) int {
 	return got
 }
 
-// locate returns the file offset of an address, and the number of bytes from there to the end of the segment's file
-// contents.
+// locate returns an address's file offset, and the bytes from there to the end of the segment's contents.
 func (f *File) locate(vaddr uint64) (off, n uint64, ok bool) {
 	for i := range f.Segments {
 		s := &f.Segments[i]

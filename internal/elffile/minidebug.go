@@ -13,9 +13,8 @@ import (
 	"prywalk/internal/budget"
 )
 
-// MiniDebug opens the xz-compressed ELF file in .gnu_debugdata, with a symbol table (GDB manual, "MiniDebugInfo").
-// The error is ErrNoSection if there is none, ErrTooBig over 256 MiB, or a *budget.Error, all wrapped. Memory is of
-// f's account.
+// MiniDebug opens the xz-compressed ELF file with a symbol table in .gnu_debugdata (GDB manual, "MiniDebugInfo").
+// The error is ErrNoSection, ErrTooBig (over 256 MiB), or a *budget.Error, all wrapped. Memory is of f's account.
 func (f *File) MiniDebug() (*File, error) {
 	raw, err := f.Data(f.Section(".gnu_debugdata"))
 	if err != nil {
@@ -62,8 +61,8 @@ func (g *grower) drop() {
 	g.data = nil
 }
 
-// The xz file format 1.2.0, §2 and §3. The xz package's own reader of containers would allocate the dictionary size
-// that a block claims, up to 4 GiB.
+// The xz file format 1.2.0, §2 and §3. The xz package would allocate the dictionary that a block claims, up to 4
+// GiB.
 const (
 	xzMagic      = "\xfd7zXZ\x00"
 	xzHeaderSize = 12
@@ -75,7 +74,7 @@ const (
 	maxXZDicts  = 80 << 20
 )
 
-// xzCheckSize is the size of the check after each block by its type (§2.1.1.2), bytes.
+// xzCheckSize is the size of a block's check by its type (§2.1.1.2).
 var xzCheckSize = [16]int{0, 4, 4, 4, 8, 8, 8, 16, 16, 16, 32, 32, 32, 64, 64, 64}
 
 func unxz(out *grower, raw []byte) error {
@@ -110,8 +109,7 @@ func unxz(out *grower, raw []byte) error {
 	return fmt.Errorf("number of xz blocks: %w", ErrTooBig)
 }
 
-// xzBlockHeader reads a block header (§3.1) and returns the dictionary size in bytes; last: the index begins
-// instead.
+// xzBlockHeader reads a block header (§3.1) and returns the dictionary's size; last: the index begins instead.
 func xzBlockHeader(r *bytes.Reader) (dict int, last bool, err error) {
 	size, err := r.ReadByte()
 	if err != nil || size == 0 {
@@ -139,8 +137,7 @@ func xzBlockHeader(r *bytes.Reader) (dict int, last bool, err error) {
 	return xzDictSize(filter[2]), false, nil
 }
 
-// xzDictSize decodes the dictionary's size (§5.3.1) up to maxXZDict; a stream with longer distances fails to
-// decode.
+// xzDictSize decodes the dictionary's size (§5.3.1), at most maxXZDict; longer distances fail to decode.
 func xzDictSize(b byte) int {
 	if b > 40 {
 		return maxXZDict
@@ -148,7 +145,6 @@ func xzDictSize(b byte) int {
 	return min((2|int(b&1))<<(b/2+11), maxXZDict)
 }
 
-// unlzma2 appends the contents of one block.
 func unlzma2(out *grower, r *bytes.Reader, dict int) error {
 	z, err := lzma.Reader2Config{DictCap: dict}.NewReader2(r)
 	if err != nil {

@@ -13,14 +13,14 @@ import (
 // Most files have none of the names sought. Searching the string table shows that; only otherwise symbols are read.
 
 const (
-	// searchStep is the size of one search step in a string table, bytes; mostPlaces bounds the occurrences of
-	// names. Beyond that, each symbol's name is compared.
+	// searchStep is the bytes searched at a time, mostPlaces the occurrences of names beyond which each symbol's
+	// name is compared.
 	searchStep = 64 << 10
 	mostPlaces = 1 << 10
 )
 
-// EachNamed calls each, in the file's order, for the symbols with one of these names (by index) until it returns
-// false. Precondition: names are not empty, and shorter than 1 KiB. Unreadable entries are skipped.
+// EachNamed calls each for the symbols with one of these names (by index), in the file's order, until it returns
+// false. Precondition: names have 1 to 1023 bytes. Unreadable entries are skipped.
 func (f *File) EachNamed(kind SymbolKind, names []string, each func(name int, s *Symbol) bool) {
 	t, _ := f.symbolTable(kind)
 	if t.n <= 1 {
@@ -44,8 +44,8 @@ func (f *File) EachNamed(kind SymbolKind, names []string, each func(name int, s 
 	_ = t.each(places, is) // a damaged table: as far as readable
 }
 
-// placesOf returns the sorted offsets at which one of the names ends a string, which may begin earlier (linkers
-// merge tails); false if there are too many, or on error.
+// placesOf returns the sorted offsets of names at the end of a string, which may begin earlier (linkers merge
+// tails); false if there are too many, or on error.
 func (w *Window) placesOf(names []string) (places []uint32, ok bool) {
 	longest := 0
 	for _, name := range names {
@@ -89,7 +89,7 @@ func (w *Window) placesOf(names []string) (places []uint32, ok bool) {
 	return places, true
 }
 
-// endings finds names by their last two bytes; a name of one byte is there with each possible byte before it.
+// endings finds names by their last two bytes, one of a single byte by each possible byte before it.
 type endings struct {
 	names  map[uint16][]string
 	filter [1 << 16 / 64]uint64
@@ -108,7 +108,7 @@ func endingsOf(names []string) *endings {
 	return e
 }
 
-// ends returns the last two bytes of a name, all possible ones if it has one.
+// ends returns the possible last two bytes of a string that ends with name.
 func ends(name string) iter.Seq[uint16] {
 	return func(yield func(uint16) bool) {
 		n := len(name)

@@ -12,7 +12,7 @@ import (
 const (
 	noteGNUBuildID = 3 // NT_GNU_BUILD_ID, name "GNU"
 	noteHeader     = 12
-	// maxNote bounds a note's contents, bytes; the longest in use is a core's list of mapped files.
+	// maxNote bounds a note's contents, bytes; the longest are a core's mapped files.
 	maxNote = 16 << 20
 	// maxBuildID is twice the longest hash in use, bytes.
 	maxBuildID = 128
@@ -26,8 +26,7 @@ type Note struct {
 	Desc []byte
 }
 
-// Notes returns the notes of all note segments, or of the note sections if there are no such segments. Damage ends
-// a segment.
+// Notes returns the notes of all note segments; without any, of the note sections. Damage ends a segment.
 func (f *File) Notes() iter.Seq[Note] {
 	return func(yield func(Note) bool) {
 		seen := false
@@ -53,7 +52,7 @@ func (f *File) Notes() iter.Seq[Note] {
 	}
 }
 
-// notesIn yields the notes in a part of the file; false if yield did.
+// notesIn yields the notes in a part of the file; false if yield returned false.
 func (f *File) notesIn(off, size, align uint64, yield func(Note) bool) bool {
 	if off > f.size {
 		return true

@@ -51,7 +51,7 @@ type Section struct {
 
 const (
 	sectionSize = 64
-	// maxSections is above the number in objects with a section per function.
+	// maxSections is above objects with a section per function.
 	maxSections = 1 << 18
 	// extendedIndex (SHN_XINDEX) in e_shstrndx: the index is sh_link of section 0.
 	extendedIndex = 0xffff
@@ -62,7 +62,7 @@ const (
 
 type sectionReader struct {
 	input
-	// Sections are the section headers by index; 0 is the null section. Empty if there are none, or on error.
+	// Sections are the section headers by index, 0 the null section. Empty on error.
 	Sections []Section
 	// SectionsErr is why Sections is incomplete.
 	SectionsErr error
@@ -131,7 +131,7 @@ func (f *sectionReader) nameSections(h *header) {
 	}
 }
 
-// stringAt returns the NUL-terminated string at off; "" if there is none.
+// stringAt returns the NUL-terminated string at off; "" if none.
 func stringAt(tab []byte, off uint32) string {
 	if uint64(off) >= uint64(len(tab)) {
 		return ""
@@ -144,7 +144,7 @@ func stringAt(tab []byte, off uint32) string {
 	return ""
 }
 
-// Section returns the first section of that name; nil if there is none.
+// Section returns the first section of that name; nil if none.
 func (f *sectionReader) Section(name string) *Section {
 	for i := range f.Sections {
 		if f.Sections[i].Name == name {

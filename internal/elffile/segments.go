@@ -35,22 +35,20 @@ type Segment struct {
 	Off, FileSize uint64
 	// VAddr and MemSize delimit the segment in memory, before the load bias.
 	VAddr, MemSize uint64
-	// Align is the alignment in memory, bytes.
+	// Align is in bytes.
 	Align uint64
 }
 
 const (
 	segmentSize = 56
-	// extendedNum (PN_XNUM) in e_phnum: the number is sh_info of section 0, as in cores of processes with many
-	// mappings.
+	// extendedNum (PN_XNUM) in e_phnum: the number is sh_info of section 0, as in large cores.
 	extendedNum = 0xffff
 	// maxSegments is above the mappings that a kernel allows (vm.max_map_count).
 	maxSegments = 1 << 20
 )
 
-// segmentTable maps between addresses and file offsets.
 type segmentTable struct {
-	// Segments are the program headers, in the file's order.
+	// Segments are in the file's order.
 	Segments []Segment
 }
 
@@ -87,7 +85,7 @@ func parseSegment(c *wire.Cursor) (s Segment) {
 	return s
 }
 
-// segment returns the first program header of a type; nil if there is none.
+// segment returns the first program header of a type; nil if none.
 func (f *segmentTable) segment(t SegmentType) *Segment {
 	for i := range f.Segments {
 		if f.Segments[i].Type == t {

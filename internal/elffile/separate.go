@@ -23,8 +23,8 @@ func BuildIDPath(id string) string {
 	return path.Join(debugRoot, ".build-id", id[:2], id[2:]+".debug")
 }
 
-// DebugPaths lists the possible paths of the debug file of the file at that path, in GDB's order: by build id, then
-// by .gnu_debuglink if the path is absolute. The file's own path is left out.
+// DebugPaths lists where the debug file of the file at that path may be, in GDB's order: by build id, then, for an
+// absolute path, by .gnu_debuglink. The path itself is left out.
 func (f *File) DebugPaths(file string) []string {
 	var out []string
 	add := func(p string) {
@@ -55,8 +55,8 @@ func (f *File) DebugPaths(file string) []string {
 // ErrOtherBuild means a debug file of another build.
 var ErrOtherBuild = errors.New("it belongs to another build of the file; install the one that fits")
 
-// CheckDebug checks that debug, the size bytes in r, is the debug file of f: of the same build id, or, if one has
-// none, of the checksum in f's .gnu_debuglink. The error is ErrOtherBuild, or comes from reading r.
+// CheckDebug checks that debug, the size bytes in r, is f's debug file: by build id, or, if one has none, by the
+// checksum in f's .gnu_debuglink. The error is ErrOtherBuild, or comes from reading r.
 func (f *File) CheckDebug(debug *File, r io.ReaderAt, size int64) error {
 	if id, other := f.BuildID(), debug.BuildID(); id != "" && other != "" {
 		if id != other {

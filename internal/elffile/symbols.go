@@ -44,7 +44,7 @@ const (
 // SectionUndef is the section index of a symbol that another file defines.
 const SectionUndef = 0
 
-// Symbol is an entry of a symbol table, 24 bytes; [File.SymbolName] returns its name.
+// Symbol is an entry of a symbol table, 24 bytes.
 type Symbol struct {
 	// Value is the address before the load bias (ET_EXEC and ET_DYN).
 	Value uint64
@@ -67,9 +67,8 @@ func (s *Symbol) Bind() SymbolBind { return SymbolBind(s.info >> 4) }
 
 const (
 	symbolSize = 24
-	// maxSymbols bounds a table: 16 times the symbols of a large browser.
-	maxSymbols = 8 << 20
-	// symbolChunk is the number of entries per read.
+	// maxSymbols is 16 times the symbols of a large browser.
+	maxSymbols  = 8 << 20
 	symbolChunk = 4096
 )
 
@@ -97,9 +96,8 @@ func (f *File) HasSymbols(kind SymbolKind) bool {
 	return s != nil && s.Type != SecNoBits && s.Size > symbolSize
 }
 
-// Symbols returns the entries of a symbol table in the file's order, without the null symbol. The error is
-// ErrNoSection, ErrTooBig, a *budget.Error or a *FormatError, perhaps wrapped, or comes from reading.
-// [File.FreeSymbols] returns the memory.
+// Symbols returns a symbol table in the file's order, without the null symbol, until [File.FreeSymbols]. The error
+// is ErrNoSection, ErrTooBig, a *budget.Error or a *FormatError, perhaps wrapped, or comes from reading.
 func (f *File) Symbols(kind SymbolKind) ([]Symbol, error) {
 	t, err := f.symbolTable(kind)
 	if t.n <= 1 {
@@ -116,8 +114,7 @@ func (f *File) Symbols(kind SymbolKind) ([]Symbol, error) {
 	return syms, err
 }
 
-// EachSymbol calls each for every symbol until it returns false; a *Symbol is valid during the call. Errors as of
-// Symbols.
+// EachSymbol calls each for every symbol until it returns false; s is valid during the call. Errors as of Symbols.
 func (f *File) EachSymbol(kind SymbolKind, each func(*Symbol) bool) error {
 	t, err := f.symbolTable(kind)
 	if t.n <= 1 {
@@ -126,7 +123,7 @@ func (f *File) EachSymbol(kind SymbolKind, each func(*Symbol) bool) error {
 	return t.each(nil, each)
 }
 
-// CountSymbols returns the number of Symbols by the table's size.
+// CountSymbols returns the number of symbols that the table's size allows.
 func (f *File) CountSymbols(kind SymbolKind) int {
 	t, _ := f.symbolTable(kind) // 0 entries on error
 	return int(max(t.n, 1) - 1)
@@ -155,7 +152,7 @@ func (f *File) symbolTable(kind SymbolKind) (symbolTable, error) {
 	return symbolTable{f, w, n}, nil
 }
 
-// each calls f for each entry after the null symbol; with names, only for those whose NameOff is in it (sorted).
+// each calls f for the entries after the null symbol; with names, for those whose NameOff is in it (sorted).
 func (t *symbolTable) each(names []uint32, f func(*Symbol) bool) error {
 	var buf []byte
 	for i := uint64(1); i < t.n; i += symbolChunk {
@@ -179,7 +176,7 @@ func (t *symbolTable) each(names []uint32, f func(*Symbol) bool) error {
 	return nil
 }
 
-// read returns n bytes of the table, valid until the next call.
+// read returns n bytes, valid until the next call.
 func (t *symbolTable) read(buf *[]byte, off, n uint64) ([]byte, error) {
 	if t.w.whole != nil {
 		return t.w.View(off, int(n))
@@ -202,10 +199,10 @@ func parseSymbol(b []byte) Symbol {
 	}
 }
 
-// FreeSymbols returns the memory of a table from Symbols.
+// FreeSymbols releases a table from Symbols.
 func (f *File) FreeSymbols(syms []Symbol) { f.memory.Give(int64(cap(syms)) * symbolSize) }
 
-// SymbolName returns the name of a symbol of that table, cut after 64 KiB; "" if it has none.
+// SymbolName returns the name of a symbol of that table, cut after 64 KiB; "" if none.
 func (f *File) SymbolName(kind SymbolKind, s *Symbol) string {
 	if w := f.names(kind); w != nil {
 		return w.stringAt(uint64(s.NameOff))
@@ -213,7 +210,6 @@ func (f *File) SymbolName(kind SymbolKind, s *Symbol) string {
 	return ""
 }
 
-// maxNameBytes bounds a name from NameBytes, bytes.
 const maxNameBytes = overlap
 
 // NameBytes is SymbolName without a copy, cut after 4 KiB, valid until the next call.
@@ -232,7 +228,7 @@ func (f *File) NameBytes(kind SymbolKind, s *Symbol) []byte {
 	return nil
 }
 
-// KeepName is SymbolName, cut as by NameBytes, with memory taken from the budget; "" if that is exhausted.
+// KeepName is SymbolName, cut after 4 KiB, with memory taken; "" if the budget is exhausted.
 func (f *File) KeepName(kind SymbolKind, s *Symbol) string {
 	name := f.NameBytes(kind, s)
 	if f.memory.Take(int64(len(name))+stringCost, "symbol names") != nil {
@@ -241,10 +237,10 @@ func (f *File) KeepName(kind SymbolKind, s *Symbol) string {
 	return string(name)
 }
 
-// stringCost is the memory of a kept string beside its bytes: its header and its place in a map or list.
+// stringCost is the memory of a kept string beside its bytes, with its place in a map or list.
 const stringCost = 48
 
-// names returns the string table of a symbol table; nil if there is none.
+// names returns a symbol table's string table; nil if none.
 func (f *File) names(kind SymbolKind) *Window {
 	src := &f.symbols[kind&1]
 	if !src.tried {

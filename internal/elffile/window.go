@@ -12,12 +12,11 @@ import (
 const (
 	blockBits = 16
 	blockSize = 1 << blockBits
-	// overlap is how far a block reaches into the next, so that a view of that size is within one block, bytes.
+	// overlap is how far a block reaches into the next, bytes: a view of that size is within one block.
 	overlap = 4 << 10
-	// windowBlocks bounds the blocks that a Window keeps: 4.3 MiB.
+	// windowBlocks is 4.3 MiB.
 	windowBlocks = 64
-	// maxView bounds a view, bytes.
-	maxView = 64 << 20
+	maxView      = 64 << 20
 )
 
 // Window reads a part of a file, such as a section, on demand, with at most 64 blocks of 64 KiB cached
@@ -45,8 +44,8 @@ func (w *Window) Addr() uint64 { return w.addr }
 // Size returns the number of bytes.
 func (w *Window) Size() uint64 { return w.size }
 
-// View returns the n bytes at off, not to be changed, valid for ever. They are copied only beyond a 64 KiB block
-// and its 4 KiB overlap.
+// View returns the n bytes at off, not to be changed, valid for ever. Only views beyond a block and its overlap are
+// copies.
 func (w *Window) View(off uint64, n int) ([]byte, error) {
 	if n < 0 || off > w.size || uint64(n) > w.size-off {
 		return nil, &FormatError{"reference beyond the end of a section", w.off + off}
@@ -85,8 +84,7 @@ func (w *Window) block(num uint64) *block {
 	return b
 }
 
-// Around returns what a block holds around the n bytes at off, and the offset of its first byte; nil if View would
-// copy.
+// Around returns the cached bytes around the n bytes at off, and their offset; nil if View would copy.
 func (w *Window) Around(off uint64, n int) (from uint64, b []byte) {
 	in := off & (blockSize - 1)
 	if n < 0 || in+uint64(n) > blockSize+overlap {
@@ -127,10 +125,10 @@ func (w *Window) copy(off uint64, n int) ([]byte, error) {
 	return buf, nil
 }
 
-// Window returns a section's contents: read on demand, or decompressed as a whole. Errors as of Data.
+// Window returns a section's contents, read on demand or decompressed as a whole. Errors as of Data.
 func (f *sectionReader) Window(s *Section) (*Window, error) { return f.WindowUpTo(s, MaxData) }
 
-// WindowUpTo is Window for at most limit bytes; larger compressed sections are ErrTooBig before they are read.
+// WindowUpTo is Window for at most limit bytes, checked before decompression (ErrTooBig).
 func (f *sectionReader) WindowUpTo(s *Section, limit uint64) (*Window, error) {
 	if s == nil {
 		return nil, ErrNoSection
@@ -151,8 +149,7 @@ func (f *sectionReader) WindowUpTo(s *Section, limit uint64) (*Window, error) {
 	return &Window{addr: s.Addr, off: s.Off, size: s.Size, r: f.r, memory: f.memory}, nil
 }
 
-// WindowAt returns at most n bytes of the loaded segments' file contents from vaddr, read on demand. ErrNoSection
-// if there are none.
+// WindowAt returns at most n bytes of the loaded segments' contents from vaddr. ErrNoSection if there are none.
 func (f *File) WindowAt(vaddr, n uint64) (*Window, error) {
 	off, left, ok := f.locate(vaddr)
 	if !ok {
