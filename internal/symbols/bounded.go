@@ -11,19 +11,19 @@ import (
 	"prywalk/internal/namehints"
 )
 
-// bounded is the call frame information of a stripped file, which shows where functions start.
+// bounded is the call frame information of a stripped file.
 type bounded struct {
 	cfi   *dwarfunwind.Table
 	tried bool
 }
 
-// bounded names the function of an address without symbol by its file address: "prog+0x1600". Files of
-// distributions are left out: debug packages have their names.
+// bounded names a function without symbol by its file address, "prog+0x1600". Files of distributions have debug
+// packages instead.
 func (t *Table) bounded(addr uint64) (Frame, bool) {
 	if t.opt.File == nil || t.opt.Path == "" || t.opt.Path[0] == '[' || namehints.Distribution(t.opt.Path) {
 		return Frame{}, false
 	}
-	if t.opt.File.Section(".symtab") != nil { // not stripped: without a symbol it is no function
+	if t.opt.File.Section(".symtab") != nil { // not stripped: no function
 		return Frame{}, false
 	}
 	b := &t.bounds
@@ -37,7 +37,7 @@ func (t *Table) bounded(addr uint64) (Frame, bool) {
 		if s := t.opt.File.Section(".got"); s != nil {
 			cfg.GOT = s.Addr
 		}
-		b.cfi, _ = dwarfunwind.New(cfg) // nil without call frame information
+		b.cfi, _ = dwarfunwind.New(cfg) // nil: none
 	}
 	if b.cfi == nil {
 		return Frame{}, false

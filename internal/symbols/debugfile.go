@@ -12,13 +12,12 @@ import (
 	"prywalk/internal/symbols/dwarfinfo"
 )
 
-// debugFiles are the separate debug files of one table.
 type debugFiles struct {
 	tried bool
 	file  *elffile.File
 	path  string
 	open  []io.Closer
-	files []*elffile.File // all that were opened
+	files []*elffile.File
 }
 
 func (d *debugFiles) close() error {
@@ -33,7 +32,7 @@ func (d *debugFiles) close() error {
 	return errors.Join(errs...)
 }
 
-// debugFile returns the matching separate debug file; nil if there is none.
+// debugFile returns the matching debug file; nil if none.
 func (t *Table) debugFile() *elffile.File {
 	if t.debug.tried {
 		return t.debug.file
@@ -55,7 +54,7 @@ func (t *Table) debugFile() *elffile.File {
 	return nil
 }
 
-// openELF opens a file with Options.Open; nil if it is missing or not accepted by keep. Table.Close closes it.
+// openELF opens a file until Table.Close; nil if it is missing or keep rejects it.
 func (t *Table) openELF(p string, keep func(f *elffile.File, r io.ReaderAt, size int64) error) *elffile.File {
 	r, size, err := t.opt.Open(p)
 	if err != nil || r == nil {
@@ -82,7 +81,6 @@ func (t *Table) openELF(p string, keep func(f *elffile.File, r io.ReaderAt, size
 	return f
 }
 
-// loadDwarf opens the debug information of the file or of its debug file.
 func (t *Table) loadDwarf() {
 	f, where := t.opt.File, t.opt.Path
 	if f == nil {
@@ -102,7 +100,7 @@ func (t *Table) loadDwarf() {
 	t.dwarf, t.dwarfInfo, t.dwarfPath = dwarfinfo.New(s, t.supplement(f, where)), s.Info, where
 }
 
-// dropDamagedDwarf drops debug information whose decompression has failed.
+// dropDamagedDwarf drops debug information that could not be decompressed.
 func (t *Table) dropDamagedDwarf() {
 	w, ok := t.dwarfInfo.(*elffile.Window)
 	if !ok || w.Err() == nil {
@@ -117,7 +115,7 @@ func hasDwarf(f *elffile.File) bool {
 	return s != nil && s.Type != elffile.SecNoBits && s.Size > 0
 }
 
-// sectionsOf opens the sections that dwarfinfo uses; all but .debug_info and .debug_abbrev may be missing.
+// sectionsOf opens dwarfinfo's sections. Only .debug_info and .debug_abbrev are necessary.
 func sectionsOf(f *elffile.File) (s dwarfinfo.Sections, err error) {
 	info, err := f.Beginning(f.DebugSection("info"))
 	if err != nil {
@@ -138,7 +136,7 @@ func sectionsOf(f *elffile.File) (s dwarfinfo.Sections, err error) {
 		"aranges": &s.Aranges, "line_str": &s.LineStr, "str_offsets": &s.StrOffsets,
 		"addr": &s.Addr, "ranges": &s.Ranges, "rnglists": &s.Rnglists,
 	} {
-		*to, _ = f.Data(f.DebugSection(name)) // may be missing
+		*to, _ = f.Data(f.DebugSection(name)) // not necessary
 	}
 	return s, nil
 }

@@ -40,7 +40,6 @@ type symIndex struct {
 	code    []extent
 }
 
-// extent is an address range, hi excluded.
 type extent struct{ lo, hi uint64 }
 
 // candidate is one of the symbols at an address.
@@ -61,7 +60,7 @@ type builder struct {
 	candidates []candidate
 }
 
-// codeOf returns the executable sections; without section headers the executable segments.
+// codeOf returns the executable sections, or without section headers segments.
 func codeOf(f *elffile.File) []extent {
 	var out []extent
 	for i := range f.Sections {
@@ -80,7 +79,7 @@ func codeOf(f *elffile.File) []extent {
 	return out
 }
 
-// codeEnd returns the end of the extent with addr; 0 if there is none.
+// codeEnd returns the end of the extent with addr; 0 if none.
 func (x *symIndex) codeEnd(addr uint64) uint64 {
 	i, _ := slices.BinarySearchFunc(x.code, addr, func(e extent, a uint64) int {
 		if e.lo <= a {
@@ -97,10 +96,10 @@ func (x *symIndex) codeEnd(addr uint64) uint64 {
 // symbolCost is the memory of a symbol, bytes: a candidate and its place in the index.
 const symbolCost = 24 + 16
 
-// mostAtOnce bounds the candidates allocated before symbols are read: a file's count is not trusted.
+// mostAtOnce bounds the candidates allocated before symbols are read, whose claimed number is not trusted.
 const mostAtOnce = 1 << 17
 
-// addTable adds the functions and labels of a symbol table; false if there are none.
+// addTable adds a symbol table; false if it has no functions or labels.
 func (b *builder) addTable(f *elffile.File, kind elffile.SymbolKind) bool {
 	if len(b.x.sources) == maxSources {
 		return false
@@ -169,7 +168,7 @@ func (x *symIndex) plain(addr uint64) string {
 	return ""
 }
 
-// finish sorts the candidates and keeps one for each address.
+// finish keeps one candidate for each address.
 func (b *builder) finish() {
 	slices.SortFunc(b.candidates, func(p, q candidate) int {
 		if p.addr != q.addr {
@@ -208,7 +207,6 @@ func (b *builder) finish() {
 // maxNames bounds a string table that is read whole, bytes.
 const maxNames = 128 << 20
 
-// namesOf reads a symbol table's string table; nil if it is too large.
 func namesOf(f *elffile.File, kind elffile.SymbolKind) []byte {
 	name := ".strtab"
 	if kind == elffile.DynSym {
@@ -226,7 +224,7 @@ func namesOf(f *elffile.File, kind elffile.SymbolKind) []byte {
 	return data
 }
 
-// extend gives symbols without a size one: up to the next symbol, or the section's end.
+// extend sizes symbols without a size.
 func (x *symIndex) extend() {
 	for i := range x.syms {
 		s := &x.syms[i]
@@ -241,7 +239,7 @@ func (x *symIndex) extend() {
 	}
 }
 
-// choose returns the best of several candidates for one address, sorted by falling rank.
+// choose returns the best of candidates for one address, which are sorted by falling rank.
 func (b *builder) choose(same []candidate) candidate {
 	best := same[0]
 	if len(same) == 1 || same[1].rank < best.rank {
@@ -286,7 +284,6 @@ func (x *symIndex) bytesAt(at uint32) []byte {
 	return src.file.NameBytes(src.kind, &elffile.Symbol{NameOff: off})
 }
 
-// name returns a name by a symbol's name field.
 func (x *symIndex) name(at uint32) string {
 	src := &x.sources[at>>sourceShift]
 	if src.list != nil {
@@ -295,7 +292,7 @@ func (x *symIndex) name(at uint32) string {
 	return src.file.SymbolName(src.kind, &elffile.Symbol{NameOff: at & nameMask})
 }
 
-// maxNested bounds the search for a symbol that encloses an address, symbols.
+// maxNested bounds the symbols searched for one around an address.
 const maxNested = 16
 
 // find returns the innermost symbol around addr; nil if none.

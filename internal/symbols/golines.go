@@ -4,7 +4,6 @@ package symbols
 
 import "prywalk/internal/runtimes/golang"
 
-// goLines makes Go's table a [LineSource].
 type goLines struct {
 	table *golang.Table
 	buf   []golang.Line

@@ -14,7 +14,7 @@ import (
 	"sync"
 )
 
-// ErrKernelHidden means that the kernel hides addresses of its functions from this user (kernel.kptr_restrict).
+// ErrKernelHidden means that kernel.kptr_restrict hides the kernel's addresses from this user.
 var ErrKernelHidden = errors.New("kernel symbol addresses are hidden from this user (kernel.kptr_restrict)")
 
 // KernelNames are the kernel's functions by address, some 100,000.
@@ -28,8 +28,7 @@ type kernelFunc struct {
 	from, to uint32 // its name in text
 }
 
-// OfKernel returns the result of the first [ReadKernelNames], which takes some 0.1 s. Modules loaded later have no
-// names.
+// OfKernel is [ReadKernelNames], read once (some 0.1 s): modules loaded later have no names.
 var OfKernel = sync.OnceValues(ReadKernelNames)
 
 // ReadKernelNames reads /proc/kallsyms. The error is [ErrKernelHidden], or comes from reading.
@@ -69,8 +68,8 @@ func ParseKernelNames(b []byte) (*KernelNames, error) {
 	return k, nil
 }
 
-// Name returns the function at an address; "" below the first. Of several names at one address it is the last: the
-// first are labels such as _stext.
+// Name returns the function at an address; "" below the first. Of several names the last counts: the first are
+// labels such as _stext.
 func (k *KernelNames) Name(addr uint64) string {
 	i, _ := slices.BinarySearchFunc(k.funcs, addr, func(f kernelFunc, addr uint64) int {
 		if f.addr <= addr {
@@ -85,7 +84,7 @@ func (k *KernelNames) Name(addr uint64) string {
 	return string(k.text[f.from:f.to])
 }
 
-// Span returns the addresses from a function's start to the next one's; 0, 0 if there is none.
+// Span returns the addresses from a function's start to the next one's; 0, 0 if none.
 func (k *KernelNames) Span(name string) (from, to uint64) {
 	i := slices.IndexFunc(k.funcs, func(f kernelFunc) bool { return string(k.text[f.from:f.to]) == name })
 	if i < 0 {
@@ -99,7 +98,7 @@ func (k *KernelNames) Span(name string) (from, to uint64) {
 	return 0, 0
 }
 
-// KernelShown reports whether this user sees addresses of the kernel's functions. It reads only the first line.
+// KernelShown reports whether this user sees addresses of the kernel's functions, by the first line.
 func KernelShown() bool {
 	f, err := os.Open("/proc/kallsyms")
 	if err != nil {

@@ -19,8 +19,7 @@ import (
 	"prywalk/internal/safeopen"
 )
 
-// Namer symbolizes addresses of live processes' modules, by their files' tables, perf maps, or the mapping's name.
-// Not safe for concurrent use.
+// Namer symbolizes addresses in modules of live processes. Not safe for concurrent use.
 type Namer struct {
 	tables map[*code.Image]*Table
 	maps   map[int]*perfmap.Growing
@@ -30,7 +29,7 @@ type Namer struct {
 	// mapFile opens a process's perf map; nil if it has none.
 	mapFile func(pid int) (io.ReadCloser, int64)
 	memory  *budget.Budget // nil: prywalk's
-	// inSteps: function bounds are taken from a perf map that is read in steps.
+	// inSteps: function bounds use perf maps that are read in steps.
 	inSteps bool
 	// between is called between the steps of reading a whole map; nil: none.
 	between func()
@@ -43,8 +42,7 @@ func NewNamer() *Namer {
 	return n
 }
 
-// NewCoreNamer makes a namer for a process of a core. open opens its files by path; perfMaps: perf maps there are
-// of that process.
+// NewCoreNamer makes a namer for a core's process. open opens files by path; perfMaps: also its perf map.
 func NewCoreNamer(open func(string) (io.ReaderAt, int64, error), perfMaps bool) *Namer {
 	n := NewNamer()
 	n.open = open
@@ -62,8 +60,8 @@ func NewCoreNamer(open func(string) (io.ReaderAt, int64, error), perfMaps bool) 
 	return n
 }
 
-// Frames appends the calls at addr of process pid's module, innermost inlined first. addr is a module address
-// within the instruction.
+// Frames appends the calls at addr in process pid's module, innermost inlined first, by the file's table, perf map,
+// or the mapping's name. addr is a module address within the instruction.
 func (n *Namer) Frames(m *frames.Module, pid int, addr uint64, out []Frame) []Frame {
 	at := code.MappingOf(m)
 	if at == nil {
@@ -88,7 +86,7 @@ func (n *Namer) Frames(m *frames.Module, pid int, addr uint64, out []Frame) []Fr
 	return append(out, Frame{Name: m.Name})
 }
 
-// table returns an image's table; debug files are searched for in the root directory of pid, which runs the image.
+// table returns an image's table; debug files are searched for below the root directory of pid.
 func (n *Namer) table(img *code.Image, pid int) *Table {
 	if t := n.tables[img]; t != nil {
 		return t
@@ -105,14 +103,14 @@ func (n *Namer) table(img *code.Image, pid int) *Table {
 	return t
 }
 
-// Refresh permits perf maps that have grown to be read again, however recently they were read.
+// Refresh permits to read perf maps again that have grown, however recently they were read.
 func (n *Namer) Refresh() {
 	for _, j := range n.maps {
 		j.Again()
 	}
 }
 
-// JITFuncs returns a function that returns the bounds of functions compiled by process pid, at run-time addresses.
+// JITFuncs returns the bounds of functions compiled by process pid, at run-time addresses.
 func (n *Namer) JITFuncs(pid int) func(pc uint64) (start, end uint64, ok bool) {
 	return func(pc uint64) (start, end uint64, ok bool) {
 		pm := n.perfMap(pid, !n.inSteps)
@@ -133,7 +131,7 @@ func (n *Namer) Warnings() []error {
 	return out
 }
 
-// Close closes the debug files and returns the memory of perf maps.
+// Close closes the debug files and frees the perf maps.
 func (n *Namer) Close() error {
 	var errs []error
 	for _, j := range n.maps {
@@ -162,7 +160,6 @@ func (n *Namer) openPerfMap(pid int) (io.ReadCloser, int64) {
 	return mapReader{io.NewSectionReader(f, 0, f.Size()), f}, f.Size()
 }
 
-// mapReader reads the perf map of a live process.
 type mapReader struct {
 	section *io.SectionReader
 	f       *safeopen.File

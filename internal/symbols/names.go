@@ -8,8 +8,7 @@ import (
 	"github.com/ianlancetaylor/demangle"
 )
 
-// maxMangled bounds mangled names, 1<<demangledBits their demangled forms, bytes: nested templates grow
-// exponentially.
+// maxMangled bounds a mangled name, 1<<demangledBits a demangled one, bytes: nested templates grow exponentially.
 const (
 	maxMangled    = 16 << 10
 	demangledBits = 15
@@ -48,13 +47,13 @@ func demangleSafely(name string) (out string) {
 	return demangle.Filter(name, demangle.NoParams, demangle.MaxLength(demangledBits))
 }
 
-// mangled reports whether a name may be mangled: Itanium C++ or Rust.
+// mangled reports whether a name looks like Itanium C++ or Rust.
 func mangled(name string) bool {
 	return strings.HasPrefix(name, "_Z") || strings.HasPrefix(name, "_R") ||
 		strings.HasPrefix(name, "__Z") || strings.HasPrefix(name, "___Z")
 }
 
-// clones are the suffixes of copies of a function by GCC and LLVM.
+// clones are suffixes of copies of a function by GCC and LLVM.
 var clones = [...]string{".part", ".constprop", ".isra", ".lto_priv", ".llvm", ".cold"}
 
 // cutClones removes the suffixes of copies; cold is ".cold" if that was one.

@@ -10,7 +10,6 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// object is a variable of a file.
 type object struct {
 	addr, size uint64
 	name       uint32
@@ -49,7 +48,6 @@ func (t *Table) Object(addr uint64) (name string, offset uint64, ok bool) {
 	return name, addr - v.addr, true
 }
 
-// readObjects reads the variables of the file or its debug file.
 func (t *Table) readObjects() *objects {
 	f := t.opt.File
 	if f == nil {
@@ -69,7 +67,7 @@ func (t *Table) readObjects() *objects {
 	return &objects{}
 }
 
-// objectsOf reads the variables of one table; nil if there are none.
+// objectsOf reads one table's variables; nil if none.
 func objectsOf(f *elffile.File, kind elffile.SymbolKind) *objects {
 	syms, _ := f.Symbols(kind) // a damaged table: as far as readable
 	defer f.FreeSymbols(syms)
@@ -109,7 +107,6 @@ func (n *Namer) Symbol(img *code.Image, pid int, addr uint64) string {
 	return n.table(img, pid).symbols().plainDisplay(addr)
 }
 
-// plainDisplay returns the display name of the function at addr; "" if none.
 func (x *symIndex) plainDisplay(addr uint64) string {
 	name, _ := display(x.plain(addr))
 	return name

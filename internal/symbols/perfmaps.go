@@ -9,13 +9,13 @@ import (
 	"prywalk/internal/runtimes/perfmap"
 )
 
-// ReadInSteps makes function bounds use perf maps that are read in steps. Names need whole maps.
+// ReadInSteps makes function bounds use perf maps read in steps; names need whole ones.
 func (n *Namer) ReadInSteps() { n.inSteps = true }
 
-// SetBetween sets a function that is called at intervals while a perf map is read whole; nil: none.
+// SetBetween sets a function to call repeatedly while a perf map is read whole; nil: none.
 func (n *Namer) SetBetween(f func()) { n.between = f }
 
-// perfMap returns the perf map of a process; nil if it has none. whole: it must be complete.
+// perfMap returns the perf map of a process; nil if none. whole: it must be complete.
 func (n *Namer) perfMap(pid int, whole bool) *perfmap.Map {
 	j := n.maps[pid]
 	if j == nil {

@@ -19,8 +19,8 @@ type stub struct {
 
 const maxStubs = 1 << 18
 
-// stubsOf names the entries of .plt, .plt.sec, .plt.got and .iplt. Layouts differ between linkers, so each entry's
-// jump is decoded, and its slot of the global offset table searched in the relocations.
+// stubsOf names PLT entries. Layouts differ between linkers: each entry's jump is decoded, and the relocation of
+// its slot in the global offset table found.
 func stubsOf(f *elffile.File, resolve func(addr uint64) string) []stub {
 	target, header := decodeStubX86, uint64(16)
 	if f.Arch() == frames.AArch64 {
@@ -63,7 +63,7 @@ func stubsOf(f *elffile.File, resolve func(addr uint64) string) []stub {
 // relocSize is the size of Elf64_Rela (gABI, "Relocation"), bytes.
 const relocSize = 24
 
-// slotsOf returns the names of functions by their slots of the global offset table.
+// slotsOf maps slots of the global offset table to functions.
 func slotsOf(f *elffile.File, resolve func(addr uint64) string) map[uint64]string {
 	syms, _ := f.Symbols(elffile.DynSym)
 	defer f.FreeSymbols(syms)
@@ -90,10 +90,9 @@ func slotsOf(f *elffile.File, resolve func(addr uint64) string) map[uint64]strin
 	return slots
 }
 
-// relocsAtOnce is the number of relocations per read.
 const relocsAtOnce = 2048
 
-// eachReloc calls each for the relocations of a section until it returns false.
+// eachReloc calls each for a section's relocations until it returns false.
 func eachReloc(f *elffile.File, s *elffile.Section, each func([]byte) bool) {
 	buf := make([]byte, min(s.Size, relocsAtOnce*relocSize))
 	for at := uint64(0); at+relocSize <= s.Size; {
@@ -110,7 +109,7 @@ func eachReloc(f *elffile.File, s *elffile.Section, each func([]byte) bool) {
 	}
 }
 
-// isFunc reports whether a dynamic symbol may be a function. Undefined ones need not have a type.
+// isFunc reports whether a dynamic symbol may be a function: undefined ones need no type.
 func isFunc(s *elffile.Symbol) bool {
 	return s.Type() == elffile.SymFunc || s.Type() == elffile.SymIFunc || s.Type() == elffile.SymNoType
 }

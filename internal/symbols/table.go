@@ -16,10 +16,10 @@ import (
 type Options struct {
 	// File is the ELF file; nil: Go's functions only.
 	File *elffile.File
-	// Path is the file's path in the process, for the search of debug files; may be "".
+	// Path is the file's path in the process, to find debug files; may be "".
 	Path string
-	// Open opens a debug file by its path in the process, below its own root; nil: no search. Table.Close closes
-	// readers that are [io.Closer].
+	// Open opens a debug file by its path below the process's root; nil: no search. Table.Close closes an
+	// [io.Closer].
 	Open func(path string) (r io.ReaderAt, size int64, err error)
 	// Go is Go's table; nil if the file is not a Go program.
 	Go LineSource
@@ -90,10 +90,10 @@ func (t *Table) FuncRange(addr uint64) (start, end uint64, ok bool) {
 // Warnings lists damaged or unfitting debug files; missing ones are no fault.
 func (t *Table) Warnings() []error { return t.warnings }
 
-// Close closes the debug files. The table must not be used afterwards.
+// Close closes the debug files. The table is invalid afterwards.
 func (t *Table) Close() error { return t.debug.close() }
 
-// dwarfCalls goes on without debug information after a panic of its reader (a defect of package dwarfinfo).
+// dwarfCalls goes on without debug information after a panic, a defect of its reader.
 func (t *Table) dwarfCalls(addr uint64, out []dwarfinfo.Call) (calls []dwarfinfo.Call) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -133,7 +133,6 @@ func (t *Table) frame(c *dwarfinfo.Call, addr uint64) (Frame, bool) {
 	return f, true
 }
 
-// fromSymbol sets the names by the ELF symbol around addr.
 func (t *Table) fromSymbol(f *Frame, addr uint64) bool {
 	s := t.symbols().find(addr)
 	if s == nil {
@@ -144,7 +143,7 @@ func (t *Table) fromSymbol(f *Frame, addr uint64) bool {
 	return f.Name != ""
 }
 
-// nameFunc chooses the demangled linkage name, else the source's name unless the symbol table has a better one.
+// nameFunc prefers a demangled linkage name, then a better ELF symbol, then the source's name.
 func (t *Table) nameFunc(c *dwarfinfo.Call, addr uint64) *funcName {
 	fn := c.Func
 	n := &funcName{fn.Name, fn.Name}
@@ -164,8 +163,8 @@ func (t *Table) nameFunc(c *dwarfinfo.Call, addr uint64) *funcName {
 	return n
 }
 
-// preferSymbol prefers the ELF symbol's name if debug information has none that is mangled (GCC's copies of C++
-// functions) or an internal one (__libc_malloc).
+// preferSymbol takes the ELF symbol's name if debug information has none mangled (GCC's copies of C++ functions) or
+// an internal one (__libc_malloc).
 func (t *Table) preferSymbol(n *funcName, addr uint64) {
 	s := t.symbols().find(addr)
 	if s == nil {
@@ -185,7 +184,6 @@ func (t *Table) preferSymbol(n *funcName, addr uint64) {
 
 func underscores(name string) int { return len(name) - len(strings.TrimLeft(name, "_")) }
 
-// demangled returns the display name of an ELF symbol.
 func (t *Table) demangled(system string) string {
 	if n, ok := t.names[system]; ok {
 		return n
@@ -195,7 +193,7 @@ func (t *Table) demangled(system string) string {
 	return n
 }
 
-// symbols returns the index of the ELF symbols, built once.
+// symbols returns the index of ELF symbols, built once.
 func (t *Table) symbols() *symIndex {
 	if t.syms != nil {
 		return t.syms

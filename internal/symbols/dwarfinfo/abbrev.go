@@ -30,7 +30,6 @@ type abbrevTable struct {
 	sparse map[uint64]abbrev // the rest
 }
 
-// find returns the abbreviation of a code; nil if there is none.
 func (t *abbrevTable) find(code uint64) *abbrev {
 	if code-1 < uint64(len(t.dense)) {
 		return &t.dense[code-1]
@@ -75,7 +74,7 @@ func (d *Data) readAbbrev(c *wire.Cursor) (abbrev, bool) {
 	return a, !c.Bad
 }
 
-// clip16 narrows a number; one out of range becomes an unknown one.
+// clip16 makes a number out of range an unknown one.
 func clip16(v uint64) uint16 {
 	if v > 0xffff {
 		return 0xffff
@@ -108,15 +107,15 @@ func (u *unit) abbrevsOf() *abbrevTable {
 	return t
 }
 
-// abbrevKey is a table and what the sizes of its forms depend on.
+// abbrevKey is a table, and what the sizes of forms depend on.
 type abbrevKey struct {
 	off               uint64
 	addrSize, offSize uint8
 	v2                bool
 }
 
-// rootAbbrev returns the abbreviation of the unit's first entry, valid until the next is read. It does not read the
-// whole table: LLVM's begin with it (GCC's are sorted by use).
+// rootAbbrev returns the abbreviation of the unit's first entry, valid until the next is read. It is the first of
+// LLVM's tables, which need not be read whole; GCC sorts by use.
 func (u *unit) rootAbbrev(code uint64) *abbrev {
 	if u.abbrevs != nil {
 		return u.abbrevs.find(code)

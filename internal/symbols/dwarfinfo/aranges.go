@@ -14,7 +14,7 @@ import (
 // If .debug_aranges (DWARF 5 §6.1.2) has one unit for an address, and the unit's own ranges agree, only that unit
 // is read. Otherwise the index of all units is needed.
 
-// arange is code of the unit at an offset in .debug_info, at [lo, hi).
+// arange is code at [lo, hi) of the unit at an offset in .debug_info.
 type arange struct {
 	lo, hi, unit uint64
 	max          uint64 // largest hi up to here
@@ -26,7 +26,7 @@ type listedUnits struct {
 	read []*unit
 }
 
-// maxListed bounds these units; with more, the index of all is cheaper than a search.
+// maxListed bounds these units; with more, the index of all is cheaper.
 const maxListed = 256
 
 // callsOfListed returns the calls at an address of one unit; false if there may be more.
@@ -54,7 +54,7 @@ func (d *Data) callsOfListed(addr uint64, out []Call) ([]Call, bool) {
 	return got, len(got) > len(out)
 }
 
-// claims returns the offset of the only unit with an address; false otherwise.
+// claims returns the offset of the only unit that lists an address.
 func (t *listedUnits) claims(addr uint64) (unit uint64, ok bool) {
 	i, _ := slices.BinarySearchFunc(t.list, addr, func(a arange, at uint64) int {
 		if a.lo <= at {
@@ -78,7 +78,7 @@ func (t *listedUnits) claims(addr uint64) (unit uint64, ok bool) {
 	return unit, ok
 }
 
-// readListed reads the unit at an offset; nil if there is none with code.
+// readListed reads the unit at an offset; nil if it has no code.
 func (d *Data) readListed(off uint64) *unit {
 	if len(d.listed.read) == maxListed || off >= size(d.s.Info) || !d.pay(1) || !d.grow(unitCost) {
 		return nil
@@ -95,12 +95,12 @@ func (d *Data) readListed(off uint64) *unit {
 	return u
 }
 
-// has reports whether the unit's own ranges contain an address, or are missing.
+// has reports whether the unit's own ranges contain an address or are missing.
 func (u *unit) has(addr uint64) bool {
 	return len(u.listed) == 0 || slices.ContainsFunc(u.listed, func(s span) bool { return addr >= s.lo && addr < s.hi })
 }
 
-// unitFrom returns the unit that begins at an offset; nil if it was not read.
+// unitFrom returns the unit that begins at an offset; nil: not read.
 func (t *listedUnits) unitFrom(off uint64) *unit {
 	if t != nil {
 		for _, u := range t.read {
@@ -112,7 +112,7 @@ func (t *listedUnits) unitFrom(off uint64) *unit {
 	return nil
 }
 
-// unitAround returns the unit that contains an offset; nil if it was not read.
+// unitAround returns the unit that contains an offset; nil: not read.
 func (t *listedUnits) unitAround(off uint64) *unit {
 	if t != nil {
 		for _, u := range t.read {
@@ -124,7 +124,7 @@ func (t *listedUnits) unitAround(off uint64) *unit {
 	return nil
 }
 
-// aranges returns the ranges of .debug_aranges, by address.
+// aranges reads .debug_aranges, sorted by address.
 func (d *Data) aranges() []arange {
 	var out []arange
 	c := wire.At(d.s.Aranges, 0)

@@ -101,7 +101,6 @@ const (
 	langRust      = 0x1c
 )
 
-// isCPlusPlus reports whether lang is a version of C++.
 func isCPlusPlus(lang uint64) bool {
 	switch lang {
 	case langCPlusPlus, 0x1a, 0x21, 0x2b, 0x3a:
@@ -110,7 +109,6 @@ func isCPlusPlus(lang uint64) bool {
 	return false
 }
 
-// isC reports whether lang is a version of C.
 func isC(lang uint64) bool {
 	switch lang {
 	case 0x01, 0x02, 0x0c, 0x1d, 0x2c, 0x3e:

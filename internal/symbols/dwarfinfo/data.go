@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/budget"
 )
 
-// Sections are a file's .debug_* sections, uncompressed; any may be missing. They are kept, and not changed.
+// Sections are a file's .debug_* sections, uncompressed; any may be missing. They are kept.
 type Sections struct {
 	// The large ones are read in parts.
 	Info, Line, Str Section
@@ -67,7 +67,7 @@ type unitRange struct {
 	unit   *unit
 }
 
-// stepsFloor is the number of steps allowed for the smallest file.
+// stepsFloor is the number of steps for the smallest file.
 const stepsFloor = 1 << 18
 
 // New returns the debug information in s; alt is the supplementary file's (.gnu_debugaltlink, DWARF 5 §7.3.6), or
@@ -83,7 +83,7 @@ func New(s Sections, alt *Data) *Data {
 	return d
 }
 
-// pay takes n of the remaining steps; false if they are used up.
+// pay takes n steps; false if they are used up.
 func (d *Data) pay(n int) bool {
 	d.steps -= int64(n)
 	return d.steps > 0
@@ -92,7 +92,7 @@ func (d *Data) pay(n int) bool {
 // atOnce is the least taken from the account at a time, bytes.
 const atOnce = 64 << 10
 
-// grow takes n bytes of memory; false, and the end of all reading, if the budget is exhausted.
+// grow takes n bytes of memory; without, reading ends.
 func (d *Data) grow(n int) bool {
 	if d.taken -= int64(n); d.taken >= 0 {
 		return true
@@ -106,7 +106,7 @@ func (d *Data) grow(n int) bool {
 	return true
 }
 
-// Memory in bytes; twice the size for elements of lists, which double.
+// Memory, bytes; twice the size for list elements, as lists double.
 const (
 	unitCost   = 400
 	rangeCost  = 2 * 32
@@ -205,7 +205,7 @@ func (d *Data) sortIndex() {
 	}
 }
 
-// unitAt returns the unit that contains an offset in .debug_info; nil if none.
+// unitAt returns the unit around an offset in .debug_info; nil if none.
 func (d *Data) unitAt(off uint64) *unit {
 	if u := d.listed.unitAround(off); u != nil {
 		return u

@@ -60,7 +60,7 @@ func (u *unit) formSize(form uint16) int {
 	return -1
 }
 
-// fixedSize returns the bytes of all forms; -1: depends on the entry.
+// fixedSize is the sum of formSize; -1 if one is not fixed.
 func (u *unit) fixedSize(specs []spec) int {
 	n := 0
 	for _, s := range specs {
@@ -104,7 +104,7 @@ func (u *unit) skipForm(c *wire.Cursor, form uint16) {
 	}
 }
 
-// readForm reads a value. Kinds not in use here become kindNone.
+// readForm reads a value; kindNone for kinds not in use.
 func (u *unit) readForm(c *wire.Cursor, s spec) value {
 	switch s.form {
 	case formData1, formData2, formData4, formData8:
@@ -179,7 +179,6 @@ func (u *unit) readRef(c *wire.Cursor, form uint16) (value, bool) {
 	return value{}, false
 }
 
-// str returns a string; nil if there is none.
 func (u *unit) str(v value) []byte {
 	switch v.kind {
 	case kindInline:

@@ -20,7 +20,7 @@ type scope struct {
 	callLine uint32
 }
 
-// seg is addresses from addr up to the next seg; scope is the innermost call there, -1: none.
+// seg: from addr on, scope is the innermost call; -1: none.
 type seg struct {
 	addr  uint64
 	scope int32
@@ -51,7 +51,6 @@ func (t *funcTable) find(addr uint64) int32 {
 	return t.segs[i-1].scope
 }
 
-// funcReader reads the entries of one unit.
 type funcReader struct {
 	u     *unit
 	t     *funcTable
@@ -189,8 +188,8 @@ type flattener struct {
 	out    []seg
 }
 
-// flatten returns the innermost scope of each address. Of overlapping subprograms (identical code folding) the
-// first is kept; a call is cut at its parent's bounds.
+// flatten returns the innermost scope by address. Of overlapping subprograms (identical code folding) the first
+// counts; a call is cut at its parent's bounds.
 func flatten(spans []span, scopes []scope) []seg {
 	slices.SortStableFunc(spans, func(a, b span) int {
 		return cmp.Or(cmp.Compare(a.lo, b.lo), cmp.Compare(a.depth, b.depth))
@@ -214,7 +213,6 @@ func flatten(spans []span, scopes []scope) []seg {
 	return slices.Clip(f.out)
 }
 
-// closeUpTo ends the open spans up to addr.
 func (f *flattener) closeUpTo(addr uint64) {
 	for n := len(f.open); n > 0 && f.open[n-1].hi <= addr; n-- {
 		hi := f.open[n-1].hi

@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/wire"
 )
 
-// row is the line of the instructions from addr up to the next row.
+// row: from addr on, instructions are of this line.
 type row struct {
 	addr       uint64
 	file, line uint32
@@ -21,14 +21,13 @@ type sequence struct {
 	first, last int // [first, last) of the rows
 }
 
-// lineTable is the result of one line number program.
 type lineTable struct {
 	rows  []row
 	seqs  []sequence
 	files fileNames
 }
 
-// find returns file and line of addr. Of several rows with one address the last counts: the others are empty.
+// find returns file and line of addr. Of rows with one address the last counts: the others are empty.
 func (t *lineTable) find(addr uint64) (file, line uint32, ok bool) {
 	i, _ := slices.BinarySearchFunc(t.seqs, addr, func(s sequence, a uint64) int {
 		if s.lo <= a {
@@ -121,7 +120,7 @@ func (p *lineProgram) reset() {
 	p.first = len(p.t.rows)
 }
 
-// emit appends the row. Falling addresses, which only malformed programs have, are omitted.
+// emit omits falling addresses, which only malformed programs have.
 func (p *lineProgram) emit() {
 	n := len(p.t.rows)
 	if n > p.first && p.row.addr < p.t.rows[n-1].addr {

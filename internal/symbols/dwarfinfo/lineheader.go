@@ -57,7 +57,6 @@ func (p *lineProgram) header() bool {
 	return !c.Bad
 }
 
-// fileNames is the directories and files of a line number program.
 type fileNames struct {
 	v5    bool
 	dirs  [][]byte
@@ -85,7 +84,7 @@ func (p *lineProgram) names4(c *wire.Cursor) {
 	}
 }
 
-// define reads a file entry of versions 2 to 4.
+// define reads a file of versions 2 to 4.
 func (f *fileNames) define(c *wire.Cursor) bool {
 	name := c.CString()
 	if len(name) == 0 {
@@ -154,7 +153,7 @@ func (f *fileNames) path(u *unit, i uint32) string {
 	return file.path
 }
 
-// dir returns a directory; "" if unknown, or for the compilation directory up to version 4.
+// dir returns a directory; "": unknown, or up to version 4 the compilation directory.
 func (f *fileNames) dir(i uint64) string {
 	if !f.v5 {
 		i--

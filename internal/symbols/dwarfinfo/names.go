@@ -31,7 +31,6 @@ func (d *Data) resolve(off uint64) *Func {
 	return f
 }
 
-// nameReader collects the description of a function.
 type nameReader struct {
 	name, linkage []byte
 	line          int
@@ -94,7 +93,7 @@ func first(a, b []byte) []byte {
 	return b
 }
 
-// nameScope is a namespace, module or type, which qualifies names.
+// nameScope is a namespace, module or type around names.
 type nameScope struct {
 	off, end uint64
 	parent   int32
@@ -127,7 +126,6 @@ func (u *unit) qualify(name string, die uint64) string {
 
 const maxName = 4096
 
-// readScopes lists the scopes of the unit by offset.
 func (u *unit) readScopes() {
 	u.scopes = []nameScope{}
 	table := u.abbrevsOf()
@@ -184,7 +182,6 @@ func qualifies(tag uint32) bool {
 	return false
 }
 
-// scopeName reads an entry's DW_AT_name.
 func (u *unit) scopeName(c *wire.Cursor, a *abbrev) (name []byte) {
 	for _, s := range a.specs {
 		if s.attr == attrName {

@@ -27,7 +27,7 @@ func (b Bytes) View(off uint64, n int) ([]byte, error) {
 // chunk bounds one View, bytes: implementations may have a limit.
 const chunk = 16 << 20
 
-// size returns the bytes of a section; 0 if it is missing.
+// size is 0 for a missing section.
 func size(s Section) uint64 {
 	if s == nil {
 		return 0
@@ -35,7 +35,7 @@ func size(s Section) uint64 {
 	return s.Size()
 }
 
-// view returns the n bytes at off, or fewer, where the section ends or is unreadable.
+// view returns n bytes at off, or fewer at the end or if unreadable.
 func view(s Section, off, n uint64) []byte {
 	total := size(s)
 	if off >= total {
@@ -62,7 +62,7 @@ func view(s Section, off, n uint64) []byte {
 // smallView is the size up to which views are seldom copies, bytes.
 const smallView = 64 << 10
 
-// growCopy takes memory for a view of n bytes that is kept, in case that it is a copy.
+// growCopy takes memory for n bytes of view, which may be a copy.
 func (d *Data) growCopy(n uint64) bool {
 	if n > chunk { // made of several
 		n *= 2
@@ -73,7 +73,7 @@ func (d *Data) growCopy(n uint64) bool {
 // maxString bounds strings in .debug_str and the like, bytes: mangled names of templates reach some thousands.
 const maxString = 16 << 10
 
-// stringIn returns the string at an offset; nil if it is outside or too long.
+// stringIn returns the string at an offset; nil if outside or too long.
 func stringIn(s Section, off uint64) []byte {
 	for n := uint64(128); n <= maxString; n *= 8 {
 		b := view(s, off, n)

@@ -70,7 +70,7 @@ func (d *Data) readHeader(off uint64) *unit {
 	return u
 }
 
-// cursorAt returns a cursor over the unit, at an offset in .debug_info.
+// cursorAt returns a cursor over the unit at an offset in .debug_info.
 func (u *unit) cursorAt(off uint64) wire.Cursor {
 	if uint64(len(u.data)) < u.end-u.off && u.d.growCopy(u.end-u.off) {
 		u.data = view(u.d.s.Info, u.off, u.end-u.off)
@@ -78,10 +78,10 @@ func (u *unit) cursorAt(off uint64) wire.Cursor {
 	return wire.At(u.data, off-u.off)
 }
 
-// dieAt returns a cursor's offset in .debug_info.
+// dieAt returns c's offset in .debug_info.
 func (u *unit) dieAt(c *wire.Cursor) uint64 { return u.off + uint64(c.Pos) }
 
-// beyond reports whether an entry's attributes end outside of c.
+// beyond reports whether an entry ends outside of c.
 func (u *unit) beyond(c wire.Cursor, a *abbrev) bool {
 	u.skipEntry(&c, &abbrev{specs: a.specs, fixed: -1})
 	return c.Bad
