@@ -24,10 +24,9 @@ const (
 	symModule  = "sapi_module"
 )
 
-// hasPHP matches files that may contain PHP.
 var hasPHP = regexp.MustCompile(`^(php|php-fpm|php-cgi|phpdbg)[\d.]*$|^libphp[\d.]*\.so|php.*\.so$|frankenphp`)
 
-// poweredBy precedes the version in the text of PHP's HTTP header.
+// poweredBy precedes the version in PHP's HTTP header.
 var poweredBy = []byte("X-Powered-By: PHP/")
 
 var versionText = regexp.MustCompile(`^(\d{1,2})\.(\d{1,2})\.\d{1,3}`)
@@ -112,7 +111,7 @@ func findCopies(h managed.Host, symbols map[string]managed.Symbol) {
 	}
 }
 
-// findGlobals finds the executor globals; in a thread-safe build how to find each thread's.
+// findGlobals finds the executor globals, or in a thread-safe build how to find each thread's.
 func (r *Runtime) findGlobals(symbols map[string]managed.Symbol) error {
 	if s, ok := symbols[symGlobals]; ok {
 		r.globals = s.Addr
@@ -149,8 +148,8 @@ func (r *Runtime) findGlobals(symbols map[string]managed.Symbol) error {
 	return nil
 }
 
-// findProgram sets oneRequest for a command line program: its functions are not freed, except with threads of PHP
-// (parallel). False if PHP has not begun.
+// findProgram sets oneRequest for a command line program: unless it has threads of PHP (parallel), its functions
+// are not freed. False if PHP has not begun.
 func (r *Runtime) findProgram(symbols map[string]managed.Symbol) bool {
 	s, ok := symbols[symModule]
 	if !ok {
@@ -164,7 +163,6 @@ func (r *Runtime) findProgram(symbols map[string]managed.Symbol) bool {
 	return at != 0
 }
 
-// mostData bounds the search for the version, bytes.
 const mostData = 64 << 20
 
 // versionOf returns PHP's version in a module; "" for none.

@@ -12,7 +12,6 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// functions is a cache.
 type functions struct {
 	byAddr     map[uint64]*function
 	byID       map[identity]*function // closures move
@@ -24,7 +23,6 @@ type functions struct {
 	eviction   managed.IdleEviction
 }
 
-// function is a user function or one of the engine.
 type function struct {
 	serial     uint64 // unique
 	id         identity
@@ -40,8 +38,8 @@ type function struct {
 	seen       int64 // last copy with it
 }
 
-// identity distinguishes functions that have the same address at different times. Their pointers can be equal, too:
-// hence the hashes of the texts.
+// identity distinguishes functions that have one address at different times. Pointers can be equal, too, so it has
+// the hashes of texts.
 type identity struct {
 	flags              uint64 // type; closure, trampoline
 	name, scope        uint64
@@ -62,7 +60,6 @@ func (c *functions) forget() {
 	c.byAddr, c.byID, c.bySerial, c.byContent, c.classes = nil, nil, nil, nil, nil
 }
 
-// evictIdle drops what no copy had for long. at is the time of this walk's copy.
 func (c *functions) evictIdle(at int64) {
 	if len(c.bySerial) > 2*mostKnown {
 		c.forget()
@@ -90,7 +87,6 @@ func (c *functions) evictIdle(at int64) {
 	}
 }
 
-// words reads memory as of one moment.
 type words func(addr uint64) (uint64, bool)
 
 // identify reads the identity of the function at addr, without hashes.
@@ -112,13 +108,12 @@ func (r *Runtime) identify(addr uint64, get words) (id identity, ok bool) {
 	return id, ok
 }
 
-// isPermanent reports whether the function is never freed, so that its pointers identify it: the engine's
-// functions, and those in opcache's memory. Closures are objects, and a trampoline is made for one call.
+// isPermanent reports whether the function is never freed, and its pointers identify it: the engine's functions,
+// and those in opcache's memory. Closures are objects, and a trampoline is made for one call.
 func (id *identity) isPermanent() bool {
 	return (id.immutable || id.kind() == typeInternal) && id.flags>>32 == 0
 }
 
-// addHashes adds the hashes, except to a permanent identity.
 func (id *identity) addHashes(get words) (ok bool) {
 	if id.isPermanent() {
 		return true
@@ -135,8 +130,8 @@ const (
 	mostFile = 232
 )
 
-// hashIn returns the hash of a text; 0 for no text. The engine's own hash stays valid in a freed text. A text
-// without it, as of evaluated code, is hashed here unless it is freed: the allocator writes into free memory.
+// hashIn returns the hash of a text; 0 for no text. The engine's own hash stays valid in a freed text; a text
+// without it, as of evaluated code, is hashed here unless freed (the allocator writes into free memory).
 func hashIn(addr, most uint64, get words) (uint64, bool) {
 	if addr == 0 {
 		return 0, true
@@ -160,8 +155,8 @@ func hashIn(addr, most uint64, get words) (uint64, bool) {
 	return hashOf(b[:n]), true
 }
 
-// isText reports whether head, a text's first word (reference count, type and flags), is of a text that is not
-// freed. In free memory the allocator has a pointer there, whose upper half is no text's type.
+// isText reports whether head, a text's first word (references, type, flags), is of a text that is not freed: there
+// the allocator has a pointer, whose upper half is no text's type.
 func isText(head uint64) bool {
 	return uint32(head>>32)&^textFlags == typeText && (uint32(head) != 0 || head>>32&textImmutable != 0)
 }
@@ -169,8 +164,7 @@ func isText(head uint64) bool {
 // nameless reports whether this is the engine's function at the bottom of a fiber.
 func (id *identity) nameless() bool { return id.name == 0 && id.kind() == typeInternal }
 
-// resolve sets the function that a call had in the sample, if proven, and its kind even if not. False: it is no
-// function.
+// resolve sets a call's function as of the sample, if proven, and its kind even if not. False: it is no function.
 func (r *Runtime) resolve(c *call) bool {
 	w := &r.walk
 	id, copied := r.identify(c.functionAt, w.sample.Mem.Word)
@@ -226,7 +220,6 @@ func (r *Runtime) stillThere(f *function, addr uint64) bool {
 	return true
 }
 
-// readAgain returns the function that is at an address now.
 func (r *Runtime) readAgain(addr uint64, known *function) *function {
 	id, ok := r.identify(addr, r.currentWord)
 	switch {
@@ -246,7 +239,7 @@ func readWord(l managed.Live, addr uint64) (uint64, bool) {
 	return binary.LittleEndian.Uint64(b[:]), ok
 }
 
-// read reads a function; nil if its identity now is not want.
+// read reads a function; nil if its identity is not want.
 func (r *Runtime) read(addr uint64, want *identity) *function {
 	moment := procmem.Now()
 	if r.sample.Live == nil || !r.hasIdentity(addr, want) {
@@ -270,7 +263,7 @@ func (id *identity) content() content {
 	return content{id.flags, id.nameHash, id.fileHash, id.lines, id.last}
 }
 
-// withSameLines returns a function without a class as a copy of a known one with the same content, or nil.
+// withSameLines returns a copy of a known function of the same content, without a class; nil if none.
 func (c *functions) withSameLines(id *identity) *function {
 	known := c.byContent[id.content()]
 	if known == nil || id.scope != 0 || id.fileHash == 0 {
@@ -284,8 +277,8 @@ func (c *functions) withSameLines(id *identity) *function {
 	return &f
 }
 
-// readTexts reads a function that is no longer at its address, as a closure that was made again. The texts must
-// have the copied hashes, and class and lines be at their addresses, else nil.
+// readTexts reads a function that is no longer at its address, such as a closure made again; nil unless the texts
+// have the copied hashes, and class and lines are at their addresses.
 func (r *Runtime) readTexts(id *identity) *function {
 	class, known := r.functions.classes[id.scope]
 	if r.sample.Live == nil || id.kind() == typeInternal || id.isPermanent() || id.scope != 0 && !known {
@@ -364,10 +357,9 @@ func (r *Runtime) readName(f *function) bool {
 	return ok
 }
 
-// mostText bounds a text, bytes.
 const mostText = 4 << 10
 
-// text reads a text; false if its hash is another one (0: any).
+// text reads a text; false for another hash (0: any).
 func (r *Runtime) text(addr, hash uint64) (string, bool) {
 	var head [textContent]byte
 	if addr == 0 || r.sample.Live.Read(addr, head[:]) != len(head) {
@@ -390,7 +382,7 @@ func (r *Runtime) text(addr, hash uint64) (string, bool) {
 			return "", false
 		}
 	}
-	if i := bytes.IndexByte(b, 0); i >= 0 { // the place of declaration of an anonymous class follows
+	if i := bytes.IndexByte(b, 0); i >= 0 { // the place of declaration follows
 		b = b[:i]
 	}
 	return string(b), true
@@ -405,11 +397,10 @@ func hashOf(b []byte) uint64 {
 	return h | 1<<63
 }
 
-// mostOpcodes bounds a function's opcodes.
 const mostOpcodes = 1 << 17
 
-// readLines reads the line of each opcode. It fails for a line outside of the function: its opcodes can be freed
-// and their memory used again before its record is (destroy_op_array, Zend/zend_opcode.c).
+// readLines reads each opcode's line. It fails for one outside of the function: opcodes can be freed and their
+// memory used again before the function's record (destroy_op_array, Zend/zend_opcode.c).
 func (r *Runtime) readLines(f *function) bool {
 	if f.id.last > mostOpcodes {
 		return f.id.last < 1<<28 // named, without lines

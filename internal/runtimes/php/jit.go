@@ -98,12 +98,12 @@ func (c *jitCode) learnFrame(r *Runtime, arch frames.Arch) {
 // subRSPImm32 and subRSPImm8 are sub rsp, imm32 and imm8 (opcode and ModRM).
 var subRSPImm32, subRSPImm8 = []byte{0x48, 0x81, 0xec}, []byte{0x48, 0x83, 0xec}
 
-// mostPrologue bounds the prologue of execute_ex, bytes.
+// mostPrologue is in bytes.
 const mostPrologue = 64
 
-// findFrameSize finds the distance from the stack pointer to the CFA in execute_ex. JIT code uses rbp for other
-// values; so if execute_ex has a frame pointer, the size is computed from the registers that the prologue saves and
-// its sub rsp.
+// findFrameSize finds the distance from the stack pointer to the CFA in execute_ex. A frame pointer of execute_ex
+// is of no use in JIT code, which uses rbp otherwise; then the size is that of the registers saved by the prologue
+// and of its sub rsp.
 func (c *jitCode) findFrameSize(r *Runtime) bool {
 	switch c.frame.CFAReg {
 	case frames.X86RSP:
@@ -114,7 +114,7 @@ func (c *jitCode) findFrameSize(r *Runtime) bool {
 		return false
 	}
 	var b [mostPrologue]byte
-	n := r.host.Read(r.executeEx.start, b[:]) // also in a core
+	n := r.host.Read(r.executeEx.start, b[:]) // in a core, too
 	c.frameSize = 8
 	for _, saved := range c.frame.Saved {
 		if saved != 0 {
@@ -133,7 +133,6 @@ func (c *jitCode) findFrameSize(r *Runtime) bool {
 	return true
 }
 
-// mostFrame bounds a frame, bytes.
 const mostFrame = 64 << 10
 
 // Rule implements [frames.RuleSource].

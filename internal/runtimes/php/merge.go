@@ -46,10 +46,10 @@ func (r *Runtime) Native(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (r
 	return out, instead || (r.isEngine(f.Module) || r.isExpression(f)) && !lost
 }
 
-// farApart is above the distance of neighbouring frames of a stack, bytes.
+// farApart is above the distance of neighbouring frames, bytes.
 const farApart = 1 << 20
 
-// isExpression reports whether f is PCRE's code of a regular expression, called by the innermost call.
+// isExpression reports whether f is PCRE's code, called by the innermost call.
 func (r *Runtime) isExpression(f *frames.Frame) bool {
 	return f.Module != nil && f.Module.Generated && r.nextRun == 0 && isPrivate(f.Module)
 }
@@ -58,7 +58,7 @@ func (r *Runtime) isEngine(m *frames.Module) bool {
 	return m != nil && (m == r.module || m.Bias == r.module.Bias && m.Name == r.name)
 }
 
-// appendRunsOf appends the calls of f, a native frame of execute_ex.
+// appendRunsOf appends the runs of f, a native frame of execute_ex.
 func (r *Runtime) appendRunsOf(f *frames.Frame, leaf bool, out []managed.Ref) []managed.Ref {
 	w := &r.walk
 	from := w.executeSP
@@ -100,15 +100,14 @@ func (r *Runtime) appendRunsOf(f *frames.Frame, leaf bool, out []managed.Ref) []
 	return r.appendRun(this, out)
 }
 
-// noteEmptyFrame notes a frame of execute_ex without a run: only the innermost can be one.
+// noteEmptyFrame notes a frame of execute_ex without a run, which only the innermost can be.
 func (w *walk) noteEmptyFrame() {
 	w.broken = w.broken || w.emptyFrame || w.nextRun > 0
 	w.emptyFrame = true
 }
 
-// isEntering reports whether the innermost run may be a single call that is being entered from C and has no frame
-// of execute_ex yet: its opline is after the opcodes that take its arguments (i_init_func_execute_data,
-// Zend/zend_execute.c).
+// isEntering reports whether the innermost run may be one call that is being entered from C and has no frame of
+// execute_ex yet: its opline is after the opcodes of its arguments (i_init_func_execute_data, Zend/zend_execute.c).
 func (r *Runtime) isEntering(this *run) bool {
 	w := &r.walk
 	if this.to != 1 || w.ownRuns < 2 || w.calls[0].function == nil {
@@ -124,7 +123,7 @@ func (r *Runtime) isEntering(this *run) bool {
 }
 
 // runsInnermost reports whether the innermost native frame, with data in its register, runs the innermost run. A
-// call that begins or ends, or was inlined by the JIT compiler, is in the register or in the globals only.
+// call that begins or ends, or was inlined by the JIT compiler, is only in the register or only in the globals.
 func (r *Runtime) runsInnermost(data uint64, this *run) bool {
 	w := &r.walk
 	switch {
@@ -137,7 +136,6 @@ func (r *Runtime) runsInnermost(data uint64, this *run) bool {
 	return ok && prev == data && w.topFlag(this.user) == 0
 }
 
-// mostInner bounds the calls missing in the globals.
 const mostInner = 16
 
 // leadsTo reports whether data is a call further in than user, of the same run.
@@ -160,7 +158,7 @@ func (w *walk) leadsTo(data, user uint64) bool {
 // mostAbove bounds the distance to execute data further in, bytes.
 const mostAbove = 16 << 10
 
-// hasInnerOnStack reports whether the innermost native frames keep execute data further in than the globals do.
+// hasInnerOnStack reports whether the innermost native frames keep execute data further in than the globals.
 func (r *Runtime) hasInnerOnStack(this *run, from, to uint64) bool {
 	w := &r.walk
 	if this.user == 0 {

@@ -33,7 +33,6 @@ type Runtime struct {
 	walk
 }
 
-// span is an address range, end excluded.
 type span struct{ start, end uint64 }
 
 func (s span) has(addr uint64) bool { return addr >= s.start && addr < s.end }
@@ -97,7 +96,7 @@ const (
 	slotCall
 )
 
-// makePlan sets what is copied in a stop: the used part of the newest page of the engine's stack, the calls, the
+// makePlan sets what a stop copies: the used part of the newest page of the engine's stack, the calls, the
 // identities of their functions, and the texts of those that can be freed.
 func (r *Runtime) makePlan() {
 	load := func(off int64, to uint8) managed.Step { return managed.Step{Op: managed.Load, Off: off, To: to} }
@@ -137,7 +136,7 @@ func (r *Runtime) makePlan() {
 	}}
 }
 
-// read64 reads a word of the process now; 0 if unreadable.
+// read64 reads a word now; 0 if unreadable.
 func (r *Runtime) read64(addr uint64) uint64 {
 	var b [8]byte
 	if r.host.Read(addr, b[:]) != len(b) {

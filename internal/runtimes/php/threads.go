@@ -12,9 +12,9 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// threads finds thread pointers by thread ID, for threads that were not stopped. It reads the C library's lists of
-// threads with what glibc (2.34 on) exports to debuggers: the list heads in _rtld_global, and descriptors of its
-// structures (nptl_db/structs.def, nptl_db/db_info.c; list_t in include/list_t.h).
+// threads finds thread pointers by thread ID, for threads that were not stopped, in the C library's lists of
+// threads. glibc (2.34 on) exports to debuggers: the list heads in _rtld_global, and descriptors of its structures
+// (nptl_db/structs.def, nptl_db/db_info.c; list_t in include/list_t.h).
 //
 //	_rtld_global            struct pthread
 //	_dl_stack_used ───────► list next, prev ──► the next one's list
@@ -38,7 +38,6 @@ const (
 	symSize = "_thread_db_sizeof_pthread"
 )
 
-// hasThreads matches the C library and its loader.
 var hasThreads = regexp.MustCompile(`^(libc|ld)([-.][-.\w]*)?\.so(\.\d+)?$`)
 
 const (
@@ -85,7 +84,6 @@ func (t *threads) find(h managed.Host) {
 	t.heads = [2]uint64{at[symRtld] + uint64(used), at[symRtld] + uint64(user)}
 }
 
-// pointerOf returns the thread pointer of a thread.
 func (t *threads) pointerOf(h managed.Host, tid int) (uint64, bool) {
 	if t.heads[0] == 0 || tid <= 0 {
 		return 0, false
@@ -107,7 +105,7 @@ func (t *threads) pointerOf(h managed.Host, tid int) (uint64, bool) {
 	return p + t.pointer, ok
 }
 
-// readLists reads all threads, and a list that changes meanwhile up to the change.
+// readLists reads all threads; of a list that changes meanwhile, those up to the change.
 func (t *threads) readLists(h managed.Host) {
 	t.byTID = map[int]uint64{}
 	from := min(t.list, t.tid)

@@ -40,7 +40,7 @@ type call struct {
 	function       *function
 }
 
-// run is the calls of one native frame of execute_ex: user functions, and internal ones that the innermost called.
+// run is the calls of one native frame of execute_ex: user functions, and internal ones called by the innermost.
 type run struct {
 	from, to int    // in calls
 	user     uint64 // innermost user call's address; 0: none
@@ -73,7 +73,7 @@ func (r *Runtime) globalsOf() (uint64, bool) {
 	return r.globals, r.thread == w.sample.TID
 }
 
-// mostExamined bounds the search of hasExecuteEx, words of the stack.
+// mostExamined bounds hasExecuteEx, words.
 const mostExamined = 8 << 10
 
 // hasExecuteEx reports whether execute_ex is on the thread's stack.
@@ -162,12 +162,11 @@ func (r *Runtime) readCalls(at uint64) {
 	end()
 }
 
-// mostDelegating bounds waiting generators.
 const mostDelegating = 1 << 10
 
 // appendDelegating appends the calls of generators that wait for the running one (yield from). The chain has one
-// record for all of them, in the outermost generator; each leads to the one that it waits for. From an unreadable
-// one on, one call stands for the rest.
+// record for all, in the outermost; each leads to the one that it waits for. After an unreadable one, one call
+// stands for the rest.
 func (r *Runtime) appendDelegating(at, info uint64) {
 	w := &r.walk
 	gen := at - uint64(r.generatorFake)

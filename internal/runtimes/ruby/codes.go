@@ -17,7 +17,6 @@ const (
 	isOwner             // method entry of another method, for its class
 )
 
-// codes caches iseqs and method entries.
 type codes struct {
 	walk                    *walk
 	currentHeap, copiedHeap heap
@@ -57,7 +56,6 @@ type function struct {
 	seen   int64
 }
 
-// functionText is what functions are compared by.
 type functionText struct {
 	kind   objectKind
 	label  label
@@ -116,7 +114,7 @@ func (c *codes) evictIdle(at int64) {
 	}
 }
 
-// add adds an object, with the function of an equal one if there is one.
+// add adds an object, with the function of an equal one.
 func (c *codes) add(addr uint64, o *object) {
 	if c.byAddr == nil {
 		c.byAddr, c.bySerial, c.byText = map[uint64]*object{}, map[uint64]*function{}, map[functionText]*function{}
@@ -152,9 +150,8 @@ func (c *codes) resolve(addr uint64, kind objectKind, f *frame) (*object, object
 	return o, status
 }
 
-// prove is resolve without the record of use. It accepts, in this order: the identity copied in the stop; for what
-// was known before the stop, an unchanged identity after it; current memory, if the thread has not run since the
-// copy.
+// prove is resolve without the record of use. It accepts the identity copied in the stop; then, for what was known
+// before the stop, an unchanged identity after it; then current memory, if the thread has not run since the copy.
 func (c *codes) prove(addr uint64, kind objectKind, f *frame) (*object, objectStatus) {
 	w := c.walk
 	o := c.byAddr[addr]
@@ -213,7 +210,7 @@ func (c *codes) prove(addr uint64, kind objectKind, f *frame) (*object, objectSt
 	return o, objectKnown
 }
 
-// leadsTo reports whether the frame of a thread that has not run leads to the object at addr.
+// leadsTo reports whether the frame of a thread that has not run leads to addr.
 func (c *codes) leadsTo(f *frame, addr uint64, kind objectKind) bool {
 	if f == nil {
 		return false
@@ -229,7 +226,7 @@ func (c *codes) leadsTo(f *frame, addr uint64, kind objectKind) bool {
 	return ok && v == addr
 }
 
-// lastingAge is the age from which an object counts as lasting, ns.
+// lastingAge is in ns.
 const lastingAge = 500e6
 
 // skipCopies excepts an object from copies if it is old or lasting.
@@ -243,8 +240,8 @@ func (c *codes) skipCopies(addr uint64, o *object) {
 	}
 }
 
-// readIdentified reads an object with a copied identity. If the identity has changed, it reads the copy, perhaps
-// without all lines.
+// readIdentified reads an object with a copied identity; if that has changed, from the copy, perhaps without all
+// lines.
 func (c *codes) readIdentified(addr uint64, kind objectKind, id *identity) (*object, objectStatus) {
 	o, whole := c.readCopied(addr, kind, id)
 	if !whole {
@@ -259,8 +256,8 @@ func (c *codes) readIdentified(addr uint64, kind objectKind, id *identity) (*obj
 	return o, objectKnown
 }
 
-// readCopied reads an object from the copy; nil: incomplete; whole: with all lines. An iseq is read only if the
-// thread had the interpreter lock.
+// readCopied reads an object from the copy; nil: incomplete; whole: with all lines. For an iseq the thread must
+// have had the interpreter lock.
 func (c *codes) readCopied(addr uint64, kind objectKind, id *identity) (o *object, whole bool) {
 	at := c.walk.sample.At
 	o = &object{function: &function{kind: kind}, id: *id, since: at, checked: at, seen: at}
@@ -304,8 +301,7 @@ func (c *codes) enclosingCurrent(iseq uint64) (l label, ok bool) {
 	return c.currentHeap.readLabel(c.currentHeap.word(iseq+iseqBody), c.enclosingCurrent)
 }
 
-// read reads an object from current memory, between two equal readings of its identity, which must be want if not
-// nil.
+// read reads an object from current memory, between two equal readings of its identity (want if not nil).
 func (c *codes) read(addr uint64, kind objectKind, want *identity) (*object, objectStatus) {
 	readAt := procmem.Now()
 	id, status := c.currentHeap.identify(addr, kind)

@@ -57,10 +57,10 @@ func (c *yjitCode) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64,
 	return cfa, ok
 }
 
-// mostPushed bounds what is below the return address, words: three, the argument registers, alignment.
+// mostPushed bounds words below the return address: three, the argument registers, alignment.
 const mostPushed = 24
 
-// Prove implements [frames.Prover]: the frame ends at the innermost return address after an indirect call of the
+// Prove implements [frames.Prover]: the frame ends at the innermost return address of an indirect call of the
 // interpreter.
 func (c *yjitCode) Prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, unread uint64, ok bool) {
 	for i := range uint64(mostPushed) {

@@ -70,11 +70,10 @@ func readVersion(h managed.Host, at uint64) string {
 	return string(text)
 }
 
-// ownFile matches files that contain only the interpreter.
+// ownFile matches the interpreter's own files.
 var ownFile = regexp.MustCompile(`^(lib)?ruby[-\d.]*(\.so.*)?$`)
 
-// find makes the Runtime of a module: it verifies the release's layout by the threads, and finds symbol table and
-// tags.
+// find makes a module's Runtime: it verifies the layout by the threads, and finds symbol table and tags.
 func find(h managed.Host, m *frames.Module, version string, object uint64) (*Runtime, error) {
 	release := versionForm.FindStringSubmatch(version)[1]
 	l, ok := layouts[release]
@@ -113,7 +112,7 @@ func find(h managed.Host, m *frames.Module, version string, object uint64) (*Run
 	return r, nil
 }
 
-// proofs is the number of tries: the process runs meanwhile.
+// proofs is the number of tries: the process runs.
 const proofs = 4
 
 func tryAgain(proof func() bool) bool {

@@ -67,7 +67,7 @@ const (
 	lockCopied   = 88
 )
 
-// moment reads the copy, and current memory where there is none.
+// moment is the copy, and current memory outside of it.
 type moment struct {
 	machine *machine
 	sleeper *managed.Sleeper
@@ -109,7 +109,6 @@ func (m *moment) isQueued(head, node uint64) bool {
 	return false
 }
 
-// queueNodes are the links of the threads' nodes, read in one call.
 type queueNodes struct {
 	parts [procmem.MaxParts]frames.Region
 	bytes [procmem.MaxParts][8]byte

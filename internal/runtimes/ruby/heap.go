@@ -11,13 +11,11 @@ type memory interface {
 	Read(addr uint64, b []byte) int
 }
 
-// heap reads objects of Ruby's heap.
 type heap struct {
 	*layout
 	memory
 }
 
-// word returns a word; 0 if unreadable.
 func (h heap) word(addr uint64) uint64 {
 	v, _ := h.Word(addr)
 	return v
@@ -87,10 +85,9 @@ func mix(key, v uint64) uint64 {
 	return key ^ key>>29
 }
 
-// mostText bounds strings, bytes.
 const mostText = 1 << 12
 
-// text reads a string; false: it is none, or incomplete.
+// text reads a string; false: none, or incomplete.
 func (h heap) text(addr uint64) (string, bool) {
 	at, n, ok := h.textAt(addr)
 	if !ok || n > mostText {
@@ -124,7 +121,7 @@ func (h heap) elements(addr uint64) (at, n uint64, ok bool) {
 	return at, n, ok && ok2
 }
 
-// path reads a string, or the first of an array of path and real path.
+// path reads a string, or the first of path and real path.
 func (h heap) path(addr uint64) (string, bool) {
 	if at, n, ok := h.elements(addr); ok && n > 0 {
 		addr = h.word(at)
@@ -150,7 +147,7 @@ const (
 	mostSymbols = 1 << 28
 )
 
-// isSymbols reports whether the symbol table is at an address. Nearly all addresses fail at the first reads.
+// isSymbols reports whether the symbol table is at an address. Nearly all fail at the first reads.
 func (h heap) isSymbols(at uint64) bool {
 	last := h.word(at) & (1<<32 - 1)
 	if last < fewSymbols || last > mostSymbols {
@@ -202,7 +199,7 @@ func (h heap) nameOf(table, id uint64) (string, bool) {
 
 // # Identities
 
-// identity distinguishes objects that have the same address at different times: pointers and the label's content; a
+// identity distinguishes objects that have one address at different times, by pointers and the label's content; a
 // method has a unique number.
 type identity struct {
 	words [9]uint64
@@ -283,7 +280,6 @@ func (l *layout) oldMask() uint64 {
 	return 3 << 5
 }
 
-// currentMemory is the process's memory now.
 type currentMemory struct{ w *walk }
 
 // Word implements memory.
@@ -301,7 +297,6 @@ func (p *currentMemory) Read(addr uint64, b []byte) int {
 	return p.w.sample.Live.Read(addr, b)
 }
 
-// copiedMemory is the memory copied in the stop.
 type copiedMemory struct{ w *walk }
 
 // Word implements memory.

@@ -9,7 +9,6 @@ const (
 	mostCode    = 1 << 20
 )
 
-// enclosingLabel returns the label of the enclosing iseq.
 type enclosingLabel func(iseq uint64) (label, bool)
 
 // readISeq reads label, file and lines; whole: all lines.

@@ -22,7 +22,6 @@ const (
 	iseqPlain
 )
 
-// label is a name in parts.
 type label struct {
 	levels int
 	owner  string
@@ -46,10 +45,8 @@ func (l *label) with(owner string) string {
 	return name
 }
 
-// mostLevels bounds nested blocks.
 const mostLevels = 64
 
-// readLabel reads the label of an iseq by its body.
 func (h heap) readLabel(body uint64, enclosing enclosingLabel) (l label, ok bool) {
 	if !h.qualified {
 		l.name, ok = h.text(h.word(body + bodyLabel))

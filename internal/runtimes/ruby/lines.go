@@ -29,7 +29,6 @@ const (
 	rankBits                    = 9
 )
 
-// succSize returns the set's size in bytes.
 func succSize(positions uint64) uint64 {
 	n := uint64(immWords * 8)
 	if positions > immPositions {
@@ -38,7 +37,7 @@ func succSize(positions uint64) uint64 {
 	return n
 }
 
-// lineAt returns the line of the instruction before a position: the program counter is the next one's.
+// lineAt returns the line before a position: the program counter is the next instruction's.
 func (l *lines) lineAt(position uint64) int {
 	if position > 0 {
 		position--

@@ -8,7 +8,6 @@ import (
 	"prywalk/internal/managed"
 )
 
-// machine is the virtual machine of a process.
 type machine struct {
 	heap
 	host       managed.Host
@@ -54,7 +53,7 @@ func (m *machine) find() bool {
 	return found
 }
 
-// scan calls take for each word near rb_cObject, with the 32 bytes from there, until it returns true.
+// scan calls take for the words near rb_cObject until it returns true; b has 32 bytes.
 func (m *machine) scan(take func(at uint64, b []byte) bool) {
 	const piece, overlap = 4 << 10, 32
 	b := make([]byte, piece+overlap)
@@ -70,7 +69,7 @@ func (m *machine) scan(take func(at uint64, b []byte) bool) {
 
 func isPointer(v uint64) bool { return v >= 1<<12 && v < 1<<47 && v&7 == 0 }
 
-// prove verifies that a thread and its context point to vm and to each other, and have frames.
+// prove verifies that threads and contexts link back, and have frames.
 func (m *machine) prove(vm uint64) bool {
 	next := m.listHead(vm)
 	if !isPointer(next) {
@@ -104,10 +103,9 @@ func (m *machine) proveThread(th uint64) bool {
 		isMagic(m.word(m.word(end-uint64(m.frameSize)+frameEnv)))
 }
 
-// mostStack bounds a VM stack, words.
+// mostStack is in words.
 const mostStack = 1 << 27
 
-// findSymbols returns the address of the symbol table; 0: none.
 func (m *machine) findSymbols() (table uint64) {
 	m.scan(func(at uint64, b []byte) bool {
 		last := binary.LittleEndian.Uint64(b) & (1<<32 - 1)

@@ -47,8 +47,7 @@ func (r *Runtime) appendRuns(f *frames.Frame, cfa frames.Addr, out []managed.Ref
 	return out, instead
 }
 
-// confirm reports whether a native frame can be rb_vm_exec's: after an unclear election, whether it is near the
-// code of Ruby's instructions.
+// confirm reports whether a native frame can be rb_vm_exec's: after an unclear election, near Ruby's instructions.
 func (info *tagInfo) confirm(f *frames.Frame) bool {
 	if info.confirmed || info.vmExec.end != 0 {
 		return true
@@ -60,7 +59,7 @@ func (info *tagInfo) confirm(f *frames.Frame) bool {
 	return info.confirmed
 }
 
-// nearLoop bounds the code of one source file, bytes.
+// nearLoop bounds a source file's code, bytes.
 const nearLoop = 256 << 10
 
 func (r *Runtime) appendRefs(from, to int, out []managed.Ref) []managed.Ref {

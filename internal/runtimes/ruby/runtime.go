@@ -148,7 +148,6 @@ func (r *Runtime) makePlan() {
 	r.plan = &managed.Plan{Steps: steps, Known: &r.codes.known}
 }
 
-// only restricts a step to nodes with a value under a mask.
 func only(s managed.Step, mask, value uint64) managed.Step {
 	s.Mask, s.Value = mask, value
 	return s
@@ -159,7 +158,7 @@ func except(s managed.Step, mask, value uint64) managed.Step {
 	return only(s, mask, value)
 }
 
-// Bounds of what is copied of iseqs that may be freed soon, as of eval: their number, then bytes.
+// Bounds for iseqs that may be freed soon, as of eval: their number, bytes.
 const (
 	mostYoung    = 6
 	pathCopied   = 256
@@ -167,7 +166,7 @@ const (
 	placesCopied = 1 << 10
 )
 
-// young copies names and lines of the innermost young ones among the marked iseqs.
+// young copies names and lines of the innermost young ones of the marked iseqs.
 func young(l *layout) []managed.Step {
 	each := func(off int64, size uint32) managed.Step {
 		return managed.Step{Op: managed.Each, Off: off, Size: size, Max: mostYoung}

@@ -31,7 +31,6 @@ func (j *jumpLayout) appendTags(tags []tag, at uint64, get words) ([]tag, bool) 
 	return tags, true
 }
 
-// tagInfo describes a build's tags.
 type tagInfo struct {
 	jumpLayout
 	code        span // the interpreter's module
@@ -49,8 +48,8 @@ func (info *tagInfo) address(pc uint64) uint64 {
 	return pc
 }
 
-// find determines layout and program counter from all threads; if it cannot, a walk does. The threads may run: a
-// list counts if its first tag is the same afterwards.
+// find determines layout and program counter from all threads, else a walk does. The threads may run: a list counts
+// if its first tag is the same afterwards.
 func (info *tagInfo) find(m *machine) {
 	list := m.threads.list[:min(len(m.threads.list), mostVoters)]
 	for i := range list {
@@ -101,13 +100,12 @@ func (info *tagInfo) fits(first uint64, get words) (fits [len(jumpLayouts)]bool)
 	return fits
 }
 
-// isTarget reports whether a saved word is an address in the interpreter's code. Without a guard (musl) it is not
-// mangled.
+// isTarget reports whether a saved word is an address in the interpreter. Without a guard (musl) it is not mangled.
 func (info *tagInfo) isTarget(pc uint64) bool {
 	return info.code.has(pc) || info.guard != 0 && info.code.has(bits.RotateLeft64(pc, -17)^info.guard)
 }
 
-// mostApart bounds a stack, bytes.
+// mostApart is in bytes.
 const mostApart = 1 << 30
 
 func isStack(tags []tag) bool {
@@ -121,7 +119,7 @@ func isStack(tags []tag) bool {
 
 const mostVoters = 64
 
-// vote finds the program counter of rb_vm_exec's tags, which are as many as frames entered from C.
+// vote finds rb_vm_exec's tags: as many as frames entered from C.
 func (info *tagInfo) vote(m *machine, list []thread) {
 	votes := map[uint64]int{}
 	handler := uint64(0)
@@ -157,7 +155,7 @@ func (info *tagInfo) count(votes map[uint64]int, tags []tag, entered int) {
 	}
 }
 
-// elect chooses the program counter with most votes; of several, the nearest to an instruction's code.
+// elect chooses the program counter with most votes, then the nearest to an instruction's code.
 func (info *tagInfo) elect(votes map[uint64]int, handler uint64) {
 	best, ties := 0, 0
 	for pc, n := range votes {
@@ -173,7 +171,6 @@ func (info *tagInfo) elect(votes map[uint64]int, handler uint64) {
 
 func distance(a, b uint64) uint64 { return max(a, b) - min(a, b) }
 
-// anyHandler returns the address of some instruction's code; 0: none.
 func (m *machine) anyHandler(frames []frame) uint64 {
 	for i := range frames {
 		if f := &frames[i]; f.pc != 0 {

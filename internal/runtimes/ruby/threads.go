@@ -11,7 +11,7 @@ type threads struct {
 	read int64 // CLOCK_MONOTONIC ns
 }
 
-// thread is a thread of the list as last read.
+// thread is as last read.
 type thread struct {
 	at      uint64 // rb_thread_t
 	pthread uint64

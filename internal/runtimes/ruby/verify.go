@@ -14,7 +14,6 @@ import (
 // Known objects are verified after each stop, once for all samples that are walked together: the first request
 // reads the places of all of them.
 
-// places are the memory that identifies an object.
 type places [4]place
 
 type place struct {
@@ -113,7 +112,7 @@ func (c *codes) readBatch() {
 	}
 }
 
-// placesOf returns the places whose bytes show whether an object is still the same.
+// placesOf returns the memory that shows whether an object is still the same.
 func (h heap) placesOf(addr uint64, o *object) (all places) {
 	if o.kind != isCode {
 		all[0] = place{addr, methodSize}

@@ -146,7 +146,6 @@ func (l *layout) appendFrames(list []frame, ec uint64, get words) ([]frame, bool
 	return list, true
 }
 
-// entries counts frames entered from C.
 func entries(frames []frame) (n int) {
 	for i := range frames {
 		if frames[i].flags&flagFinish != 0 {
@@ -203,7 +202,7 @@ func (w *walk) get(addr uint64) (uint64, bool) {
 	return w.pages.Word(w.sample.Live, addr)
 }
 
-// isLive reports whether the thread has not run since the copy. It asks the kernel once.
+// isLive reports whether the thread has not run since the copy. It asks once.
 func (w *walk) isLive() bool {
 	if !w.liveAsked {
 		w.liveAsked, w.live = true, w.sample.Live != nil && w.sample.Live.Unchanged()
