@@ -14,7 +14,7 @@ import (
 	"prywalk/internal/procmem"
 )
 
-const mostReasons = 3
+const maxReasons = 3
 
 const howToSeeGoroutines = "to see their stacks: prywalk dump -p %d"
 
@@ -147,12 +147,12 @@ func (w *WaitingGoroutines) reasons() string {
 		return cmp.Or(w.ByReason[b]-w.ByReason[a], strings.Compare(a, b))
 	})
 	var why []string
-	for _, name := range names[:min(len(names), mostReasons)] {
+	for _, name := range names[:min(len(names), maxReasons)] {
 		why = append(why, fmt.Sprintf("%d %s", w.ByReason[name], name))
 	}
 	text := ""
 	if len(why) > 0 {
-		text = " (" + strings.Join(why, ", ") + map[bool]string{true: ", …"}[len(names) > mostReasons] + ")"
+		text = " (" + strings.Join(why, ", ") + map[bool]string{true: ", …"}[len(names) > maxReasons] + ")"
 	}
 	if w.Longest >= 1 {
 		text += fmt.Sprintf(", the longest for about %v", time.Duration(w.Longest)*time.Second)

@@ -13,10 +13,10 @@ import (
 // Most files have none of the names sought. Searching the string table shows that; only otherwise symbols are read.
 
 const (
-	// searchStep is the bytes searched at a time, mostPlaces the occurrences of names beyond which each symbol's
+	// searchStep is the bytes searched at a time, maxPlaces the occurrences of names beyond which each symbol's
 	// name is compared.
 	searchStep = 64 << 10
-	mostPlaces = 1 << 10
+	maxPlaces  = 1 << 10
 )
 
 // EachNamed calls each for the symbols with one of these names (by index), in the file's order, until it returns
@@ -78,7 +78,7 @@ func (w *Window) placesOf(names []string) (places []uint32, ok bool) {
 				if from < 0 || from >= searchStep || string(b[from:end]) != name {
 					continue
 				}
-				if len(places) == mostPlaces || at+uint64(from) > 1<<32-1 {
+				if len(places) == maxPlaces || at+uint64(from) > 1<<32-1 {
 					return nil, false
 				}
 				places = append(places, uint32(at)+uint32(from))

@@ -23,12 +23,12 @@ import (
 )
 
 const (
-	// mostBytes bounds a source file.
-	mostBytes = 16 << 20
-	// mostFunctions bounds the result of [Functions].
-	mostFunctions = 50
-	// mostParts bounds the parts of a path, each of which costs a look-up.
-	mostParts = 64
+	// maxBytes bounds a source file.
+	maxBytes = 16 << 20
+	// maxFunctions bounds the result of [Functions].
+	maxFunctions = 50
+	// maxParts bounds the parts of a path, each of which costs a look-up.
+	maxParts = 64
 )
 
 // Line is the value of line N itself, and with all calls that it made.
@@ -92,7 +92,7 @@ func Functions(p *profile.Profile, want *regexp.Regexp, column int) []*Function 
 	slices.SortFunc(out, func(a, b *Function) int {
 		return cmp.Or(cmp.Compare(b.Total, a.Total), strings.Compare(a.Name, b.Name), strings.Compare(a.File, b.File))
 	})
-	return out[:min(len(out), mostFunctions)]
+	return out[:min(len(out), maxFunctions)]
 }
 
 // Files finds source files.
@@ -127,7 +127,7 @@ func (f *Files) Read(name string) ([]string, error) {
 
 // own reads the file at a recorded path if it is the user's.
 func (f *Files) own(name string) ([]string, error) {
-	file, err := f.opener.Open(safeopen.Request{Path: path.Clean(name), MaxSize: mostBytes})
+	file, err := f.opener.Open(safeopen.Request{Path: path.Clean(name), MaxSize: maxBytes})
 	if err != nil {
 		return nil, err
 	}
@@ -143,9 +143,9 @@ func (f *Files) own(name string) ([]string, error) {
 func (f *Files) below(name string) ([]string, error) {
 	parts := strings.Split(strings.TrimPrefix(path.Clean("/"+name), "/"), "/")
 	var failed error
-	for i := max(0, len(parts)-mostParts); i < len(parts); i++ {
+	for i := max(0, len(parts)-maxParts); i < len(parts); i++ {
 		file, err := f.opener.Open(safeopen.Request{
-			Root: f.Dir, Path: strings.Join(parts[i:], "/"), Beneath: true, MaxSize: mostBytes,
+			Root: f.Dir, Path: strings.Join(parts[i:], "/"), Beneath: true, MaxSize: maxBytes,
 		})
 		if err != nil {
 			failed = err

@@ -96,8 +96,8 @@ func (x *symIndex) codeEnd(addr uint64) uint64 {
 // symbolCost is the memory of a symbol, bytes: a candidate and its place in the index.
 const symbolCost = 24 + 16
 
-// mostAtOnce bounds the candidates allocated before symbols are read, whose claimed number is not trusted.
-const mostAtOnce = 1 << 17
+// maxAtOnce bounds the candidates allocated before symbols are read, whose claimed number is not trusted.
+const maxAtOnce = 1 << 17
 
 // addTable adds a symbol table; false if it has no functions or labels.
 func (b *builder) addTable(f *elffile.File, kind elffile.SymbolKind) bool {
@@ -111,7 +111,7 @@ func (b *builder) addTable(f *elffile.File, kind elffile.SymbolKind) bool {
 	src := uint32(len(b.x.sources)) << sourceShift
 	b.x.sources = append(b.x.sources, nameSource{file: f, kind: kind, whole: namesOf(f, kind)})
 	before := len(b.candidates)
-	b.candidates = slices.Grow(b.candidates, min(count, mostAtOnce))
+	b.candidates = slices.Grow(b.candidates, min(count, maxAtOnce))
 	_ = f.EachSymbol(kind, func(s *elffile.Symbol) bool { // a damaged table: as far as readable
 		rank, ok := rankOf(s)
 		if ok && s.NameOff <= nameMask && b.x.codeEnd(s.Value) != 0 {

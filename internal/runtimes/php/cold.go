@@ -10,8 +10,8 @@ import (
 
 // Bounds of [Runtime.findCold].
 const (
-	mostLoop = 256 << 10 // of execute_ex, bytes
-	fewJumps = 16        // jumps to the part
+	maxLoop  = 256 << 10 // of execute_ex, bytes
+	minJumps = 16        // jumps to the part
 )
 
 // findCold finds execute_ex.cold, which has no exported symbol: the target of most conditional jumps out of
@@ -19,7 +19,7 @@ const (
 func (r *Runtime) findCold() {
 	m, size := r.module, r.executeEx.end-r.executeEx.start
 	bounds, ok := m.Calls.(frames.Extents)
-	if !ok || size > mostLoop {
+	if !ok || size > maxLoop {
 		return
 	}
 	code := make([]byte, size)
@@ -37,7 +37,7 @@ func (r *Runtime) findCold() {
 			jumps[span{start + m.Bias, end + m.Bias}]++
 		}
 	}
-	most := fewJumps
+	most := minJumps
 	for part, n := range jumps {
 		if n > most {
 			r.cold, most = part, n

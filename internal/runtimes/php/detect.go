@@ -163,7 +163,7 @@ func (r *Runtime) findProgram(symbols map[string]managed.Symbol) bool {
 	return at != 0
 }
 
-const mostData = 64 << 20
+const maxData = 64 << 20
 
 // versionOf returns PHP's version in a module; "" for none.
 func versionOf(h managed.Host, m *frames.Module) string {
@@ -171,7 +171,7 @@ func versionOf(h managed.Host, m *frames.Module) string {
 	if !ok {
 		return ""
 	}
-	data = data[:min(len(data), mostData)]
+	data = data[:min(len(data), maxData)]
 	for {
 		i := bytes.Index(data, poweredBy)
 		if i < 0 {

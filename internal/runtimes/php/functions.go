@@ -51,7 +51,7 @@ type identity struct {
 
 func (id *identity) kind() uint8 { return uint8(id.flags) }
 
-const mostKnown = 1 << 16
+const maxKnown = 1 << 16
 
 func (c *functions) forget() {
 	for addr := range c.byAddr {
@@ -61,7 +61,7 @@ func (c *functions) forget() {
 }
 
 func (c *functions) evictIdle(at int64) {
-	if len(c.bySerial) > 2*mostKnown {
+	if len(c.bySerial) > 2*maxKnown {
 		c.forget()
 	}
 	before, due := c.eviction.Due(at)
@@ -118,16 +118,16 @@ func (id *identity) addHashes(get words) (ok bool) {
 	if id.isPermanent() {
 		return true
 	}
-	if id.nameHash, ok = hashIn(id.name, mostName, get); ok {
-		id.fileHash, ok = hashIn(id.file, mostFile, get)
+	if id.nameHash, ok = hashIn(id.name, maxName, get); ok {
+		id.fileHash, ok = hashIn(id.file, maxFile, get)
 	}
 	return ok
 }
 
 // Bounds of copied texts, bytes, multiples of 8.
 const (
-	mostName = 104
-	mostFile = 232
+	maxName = 104
+	maxFile = 232
 )
 
 // hashIn returns the hash of a text; 0 for no text. The engine's own hash stays valid in a freed text; a text
@@ -144,7 +144,7 @@ func hashIn(addr, most uint64, get words) (uint64, bool) {
 	if !ok || !ok2 || n > most || !isText(head) {
 		return 0, false
 	}
-	var b [mostFile]byte
+	var b [maxFile]byte
 	for i := uint64(0); i < n; i += 8 {
 		v, ok := get(addr + textContent + i)
 		if !ok {
@@ -306,7 +306,7 @@ func (c *functions) add(addr uint64, f *function) {
 		return
 	}
 	c.neverFreed.Add(addr)
-	if class, _, ok := strings.Cut(f.name, "::"); ok && f.id.immutable && len(c.classes) < mostKnown {
+	if class, _, ok := strings.Cut(f.name, "::"); ok && f.id.immutable && len(c.classes) < maxKnown {
 		c.classes[f.id.scope] = class
 	}
 }
@@ -357,7 +357,7 @@ func (r *Runtime) readName(f *function) bool {
 	return ok
 }
 
-const mostText = 4 << 10
+const maxText = 4 << 10
 
 // text reads a text; false for another hash (0: any).
 func (r *Runtime) text(addr, hash uint64) (string, bool) {
@@ -366,7 +366,7 @@ func (r *Runtime) text(addr, hash uint64) (string, bool) {
 		return "", false
 	}
 	n, has := binary.LittleEndian.Uint64(head[textLength:]), binary.LittleEndian.Uint64(head[textHash:])
-	if n > mostText || hash != 0 && has != 0 && has != hash {
+	if n > maxText || hash != 0 && has != 0 && has != hash {
 		return "", false
 	}
 	b := make([]byte, n)
@@ -397,12 +397,12 @@ func hashOf(b []byte) uint64 {
 	return h | 1<<63
 }
 
-const mostOpcodes = 1 << 17
+const maxOpcodes = 1 << 17
 
 // readLines reads each opcode's line. It fails for one outside of the function: opcodes can be freed and their
 // memory used again before the function's record (destroy_op_array, Zend/zend_opcode.c).
 func (r *Runtime) readLines(f *function) bool {
-	if f.id.last > mostOpcodes {
+	if f.id.last > maxOpcodes {
 		return f.id.last < 1<<28 // named, without lines
 	}
 	b := make([]byte, f.id.last*opSize)

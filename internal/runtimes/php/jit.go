@@ -23,8 +23,8 @@ type jitCode struct {
 	isX86       bool
 }
 
-// mostArguments bounds the words below the frame of execute_ex.
-const mostArguments = 8
+// maxArguments bounds the words below the frame of execute_ex.
+const maxArguments = 8
 
 // adoptCode makes c the first rule source of JIT modules.
 func (r *Runtime) adoptCode(h managed.Host) {
@@ -98,8 +98,8 @@ func (c *jitCode) learnFrame(r *Runtime, arch frames.Arch) {
 // subRSPImm32 and subRSPImm8 are sub rsp, imm32 and imm8 (opcode and ModRM).
 var subRSPImm32, subRSPImm8 = []byte{0x48, 0x81, 0xec}, []byte{0x48, 0x83, 0xec}
 
-// mostPrologue is in bytes.
-const mostPrologue = 64
+// maxPrologue is in bytes.
+const maxPrologue = 64
 
 // findFrameSize finds the distance from the stack pointer to the CFA in execute_ex. A frame pointer of execute_ex
 // is of no use in JIT code, which uses rbp otherwise; then the size is that of the registers saved by the prologue
@@ -113,7 +113,7 @@ func (c *jitCode) findFrameSize(r *Runtime) bool {
 	default:
 		return false
 	}
-	var b [mostPrologue]byte
+	var b [maxPrologue]byte
 	n := r.host.Read(r.executeEx.start, b[:]) // in a core, too
 	c.frameSize = 8
 	for _, saved := range c.frame.Saved {
@@ -123,7 +123,7 @@ func (c *jitCode) findFrameSize(r *Runtime) bool {
 	}
 	if i := bytes.Index(b[:n], subRSPImm32); i >= 0 && i+7 <= n {
 		c.frameSize += uint64(binary.LittleEndian.Uint32(b[i+3:]))
-		return c.frameSize < mostFrame
+		return c.frameSize < maxFrame
 	}
 	i := bytes.Index(b[:n], subRSPImm8)
 	if i < 0 || i+4 > n {
@@ -133,7 +133,7 @@ func (c *jitCode) findFrameSize(r *Runtime) bool {
 	return true
 }
 
-const mostFrame = 64 << 10
+const maxFrame = 64 << 10
 
 // Rule implements [frames.RuleSource].
 func (c *jitCode) Rule(frames.Query) (frames.Rule, *frames.Row, bool) {
@@ -151,7 +151,7 @@ func (c *jitCode) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, 
 
 // Prove implements [frames.Prover].
 func (c *jitCode) Prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, unread uint64, ok bool) {
-	for i := range uint64(mostArguments) {
+	for i := range uint64(maxArguments) {
 		cfa = regs.SP() + c.frameSize + 8*i
 		ret, readable := mem.Word(cfa - 8)
 		if !readable {

@@ -26,7 +26,7 @@ func (r *Runtime) Native(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (r
 	if w.broken || f.SP == 0 {
 		return out, false
 	}
-	if f.SP < w.lastSP || f.SP-w.lastSP > farApart { // another stack: outside of a signal handler, or Go
+	if f.SP < w.lastSP || f.SP-w.lastSP > maxFrameDistance { // another stack: outside of a signal handler, or Go
 		w.executeSP = f.SP
 	}
 	w.lastSP = f.SP
@@ -46,8 +46,8 @@ func (r *Runtime) Native(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (r
 	return out, instead || (r.isEngine(f.Module) || r.isExpression(f)) && !lost
 }
 
-// farApart is above the distance of neighbouring frames, bytes.
-const farApart = 1 << 20
+// maxFrameDistance is above the distance of neighbouring frames, bytes.
+const maxFrameDistance = 1 << 20
 
 // isExpression reports whether f is PCRE's code, called by the innermost call.
 func (r *Runtime) isExpression(f *frames.Frame) bool {
@@ -71,7 +71,7 @@ func (r *Runtime) appendRunsOf(f *frames.Frame, leaf bool, out []managed.Ref) []
 	this := &w.runs[w.nextRun]
 	if leaf {
 		if data, ok := w.sample.Regs.Get(r.dataReg); ok {
-			begins := f.PC-r.executeEx.start < mostPrologue && w.inRegs(this.user)
+			begins := f.PC-r.executeEx.start < maxPrologue && w.inRegs(this.user)
 			if !begins && !r.runsInnermost(data, this) {
 				w.noteEmptyFrame()
 				return out
@@ -136,11 +136,11 @@ func (r *Runtime) runsInnermost(data uint64, this *run) bool {
 	return ok && prev == data && w.topFlag(this.user) == 0
 }
 
-const mostInner = 16
+const maxInner = 16
 
 // leadsTo reports whether data is a call further in than user, of the same run.
 func (w *walk) leadsTo(data, user uint64) bool {
-	for range mostInner {
+	for range maxInner {
 		if data%8 != 0 || w.topFlag(data) != 0 {
 			return false
 		}
@@ -155,8 +155,8 @@ func (w *walk) leadsTo(data, user uint64) bool {
 	return false
 }
 
-// mostAbove bounds the distance to execute data further in, bytes.
-const mostAbove = 16 << 10
+// maxAbove bounds the distance to execute data further in, bytes.
+const maxAbove = 16 << 10
 
 // hasInnerOnStack reports whether the innermost native frames keep execute data further in than the globals.
 func (r *Runtime) hasInnerOnStack(this *run, from, to uint64) bool {
@@ -165,7 +165,7 @@ func (r *Runtime) hasInnerOnStack(this *run, from, to uint64) bool {
 		return false
 	}
 	inner := func(v uint64) bool {
-		return v-this.user < mostAbove && v != this.user && w.leadsTo(v, this.user)
+		return v-this.user < maxAbove && v != this.user && w.leadsTo(v, this.user)
 	}
 	for i := range frames.NumRegs {
 		if v, ok := w.sample.Regs.Get(uint8(i)); ok && inner(v) {

@@ -84,9 +84,9 @@ func (r *Runtime) Anchor(tid int, pthread uint64) (uint64, bool) {
 
 // Bounds of the plan.
 const (
-	mostStack     = 32 << 10 // bytes of the newest page of the engine's stack
-	mostFunctions = 64
-	mostWaiting   = 8
+	maxStack     = 32 << 10 // bytes of the newest page of the engine's stack
+	maxFunctions = 64
+	maxWaiting   = 8
 )
 
 // Slots of the plan.
@@ -101,7 +101,7 @@ const (
 func (r *Runtime) makePlan() {
 	load := func(off int64, to uint8) managed.Step { return managed.Step{Op: managed.Load, Off: off, To: to} }
 	each := func(off int64, next int32, size uint32) managed.Step {
-		return managed.Step{Op: managed.Each, Off: off, Next: next, Max: mostFunctions, Size: size}
+		return managed.Step{Op: managed.Each, Off: off, Next: next, Max: maxFunctions, Size: size}
 	}
 	again := managed.Step{Op: managed.Again}
 	// Functions that can be freed are neither internal (bit 0 of the type) nor in opcache's memory.
@@ -110,20 +110,20 @@ func (r *Runtime) makePlan() {
 		s.At, s.Mask = funcType, 1|flagImmutable<<32
 		return s
 	}
-	waiting := managed.Step{Op: managed.Each, Off: callThis, Size: uint32(r.generatorFake), Max: mostWaiting, Empty: true,
+	waiting := managed.Step{Op: managed.Each, Off: callThis, Size: uint32(r.generatorFake), Max: maxWaiting, Empty: true,
 		At: callFunc}
 	r.plan = &managed.Plan{Known: &r.functions.neverFreed, Steps: []managed.Step{
 		{Op: managed.Copy, Off: r.current + globalsTop, Max: 8 - globalsTop},
 		load(r.current, slotCall),
 		load(r.current+globalsStack, slotPage),
 		load(r.current+globalsTop, slotTop),
-		{Op: managed.Copy, Base: slotPage, End: slotTop, Max: mostStack},
+		{Op: managed.Copy, Base: slotPage, End: slotTop, Max: maxStack},
 		{Op: managed.Chain, Base: slotCall, Max: managed.MaxNodes, Size: callSize, Next: callPrev},
 		each(callFunc, 0, uint32(r.headSize)),
-		text(funcName, mostName),
+		text(funcName, maxName),
 		again,
 		each(callFunc, 0, uint32(r.headSize)), // copied above
-		text(r.file, mostFile),
+		text(r.file, maxFile),
 		// The record for waiting generators leads to the outermost, each to the next.
 		again,
 		waiting,
@@ -132,7 +132,7 @@ func (r *Runtime) makePlan() {
 		waiting,
 		each(r.generatorData, 0, callSize),
 		each(callFunc, 0, uint32(r.headSize)),
-		text(funcName, mostName),
+		text(funcName, maxName),
 	}}
 }
 

@@ -41,9 +41,9 @@ const (
 var hasThreads = regexp.MustCompile(`^(libc|ld)([-.][-.\w]*)?\.so(\.\d+)?$`)
 
 const (
-	mostThreads = 1 << 15  // in a list
-	mostPthread = 64 << 10 // bytes of struct pthread
-	mostApart   = 256      // bytes with its list and tid
+	maxThreads  = 1 << 15  // in a list
+	maxPthread  = 64 << 10 // bytes of struct pthread
+	maxListSpan = 256      // bytes with its list and tid
 	readAgain   = 15e6     // pause of reading the lists, ns
 	shareOfTime = 50       // pause ÷ time of a reading, at least
 )
@@ -73,8 +73,8 @@ func (t *threads) find(h managed.Host) {
 	list, ok3 := offset(symList)
 	tid, ok4 := offset(symTID)
 	var size [4]byte
-	if !ok || !ok2 || !ok3 || !ok4 || at[symRtld] == 0 || list > mostPthread || tid > mostPthread ||
-		max(list+16, tid+4)-min(list, tid) > mostApart || at[symSize] == 0 || h.Read(at[symSize], size[:]) != len(size) {
+	if !ok || !ok2 || !ok3 || !ok4 || at[symRtld] == 0 || list > maxPthread || tid > maxPthread ||
+		max(list+16, tid+4)-min(list, tid) > maxListSpan || at[symSize] == 0 || h.Read(at[symSize], size[:]) != len(size) {
 		return
 	}
 	t.list, t.tid = list, tid
@@ -109,7 +109,7 @@ func (t *threads) pointerOf(h managed.Host, tid int) (uint64, bool) {
 func (t *threads) readLists(h managed.Host) {
 	t.byTID = map[int]uint64{}
 	from := min(t.list, t.tid)
-	var buf [mostApart]byte
+	var buf [maxListSpan]byte
 	b := buf[:max(t.list+16, t.tid+4)-from]
 	for _, head := range t.heads {
 		var first [8]byte
@@ -118,7 +118,7 @@ func (t *threads) readLists(h managed.Host) {
 		}
 		last := head
 		at := binary.LittleEndian.Uint64(first[:])
-		for n := 0; at != head && n < mostThreads; n++ {
+		for n := 0; at != head && n < maxThreads; n++ {
 			pthread := at - uint64(t.list)
 			if h.Read(pthread+uint64(from), b) != len(b) {
 				break

@@ -46,7 +46,7 @@ type run struct {
 	user     uint64 // innermost user call's address; 0: none
 }
 
-const mostCalls = 1 << 15
+const maxCalls = 1 << 15
 
 // Begin implements [managed.Namer].
 func (r *Runtime) Begin(s *managed.Sample) {
@@ -73,8 +73,8 @@ func (r *Runtime) globalsOf() (uint64, bool) {
 	return r.globals, r.thread == w.sample.TID
 }
 
-// mostExamined bounds hasExecuteEx, words.
-const mostExamined = 8 << 10
+// maxExamined bounds hasExecuteEx, words.
+const maxExamined = 8 << 10
 
 // hasExecuteEx reports whether execute_ex is on the thread's stack.
 func (r *Runtime) hasExecuteEx() bool {
@@ -83,7 +83,7 @@ func (r *Runtime) hasExecuteEx() bool {
 		return true
 	}
 	sp := w.sample.Regs.SP() &^ 7
-	for at := sp; at < sp+8*mostExamined; at += 8 {
+	for at := sp; at < sp+8*maxExamined; at += 8 {
 		v, ok := w.sample.Mem.Word(at)
 		if !ok {
 			return false
@@ -122,7 +122,7 @@ func (r *Runtime) readCalls(at uint64) {
 			w.incomplete, w.calls = true, w.calls[:from] // the whole run is unknown
 			return
 		}
-		if n == mostCalls || len(w.calls) > mostCalls || at&7 != 0 || at == seen {
+		if n == maxCalls || len(w.calls) > maxCalls || at&7 != 0 || at == seen {
 			w.broken = true
 			return
 		}
@@ -162,7 +162,7 @@ func (r *Runtime) readCalls(at uint64) {
 	end()
 }
 
-const mostDelegating = 1 << 10
+const maxDelegating = 1 << 10
 
 // appendDelegating appends the calls of generators that wait for the running one (yield from). The chain has one
 // record for all, in the outermost; each leads to the one that it waits for. After an unreadable one, one call
@@ -184,7 +184,7 @@ func (r *Runtime) appendDelegating(at, info uint64) {
 		opline, ok3 := w.get(data + callOpline)
 		fn, ok4 := w.get(data + callFunc)
 		c.opline, c.functionAt = opline-opSize, fn // the record has the next opline
-		if !ok || !ok2 || !ok3 || !ok4 || n == mostDelegating || !r.resolve(&c) {
+		if !ok || !ok2 || !ok3 || !ok4 || n == maxDelegating || !r.resolve(&c) {
 			w.calls = append(w.calls, call{kind: typeUser})
 			break
 		}

@@ -75,10 +75,10 @@ func (f *function) text() functionText {
 	return functionText{f.kind, f.label, f.file, f.first, h.Sum64()}
 }
 
-const mostCodes = 1 << 16
+const maxCodes = 1 << 16
 
 func (c *codes) begin(at int64) {
-	if len(c.byAddr) > mostCodes || len(c.bySerial) > mostCodes {
+	if len(c.byAddr) > maxCodes || len(c.bySerial) > maxCodes {
 		c.forget()
 	}
 	c.evictIdle(at)
@@ -278,7 +278,7 @@ func (c *codes) readCopied(addr uint64, kind objectKind, id *identity) (o *objec
 
 // enclosingCopied is an [enclosingLabel] as of the stop.
 func (c *codes) enclosingCopied(iseq uint64) (label, bool) {
-	if c.depth == mostLevels {
+	if c.depth == maxLevels {
 		return label{}, false
 	}
 	c.depth++
@@ -293,7 +293,7 @@ func (c *codes) enclosingCopied(iseq uint64) (label, bool) {
 
 // enclosingCurrent is an [enclosingLabel] of current memory.
 func (c *codes) enclosingCurrent(iseq uint64) (l label, ok bool) {
-	if c.depth == mostLevels {
+	if c.depth == maxLevels {
 		return l, false
 	}
 	c.depth++

@@ -57,13 +57,13 @@ func (c *yjitCode) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64,
 	return cfa, ok
 }
 
-// mostPushed bounds words below the return address: three, the argument registers, alignment.
-const mostPushed = 24
+// maxPushed bounds words below the return address: three, the argument registers, alignment.
+const maxPushed = 24
 
 // Prove implements [frames.Prover]: the frame ends at the innermost return address of an indirect call of the
 // interpreter.
 func (c *yjitCode) Prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, unread uint64, ok bool) {
-	for i := range uint64(mostPushed) {
+	for i := range uint64(maxPushed) {
 		at := regs.SP() + 8*i
 		ret, readable := mem.Word(at)
 		if !readable {

@@ -23,7 +23,7 @@ type lockLayout struct {
 	node         int64 // in a thread
 }
 
-const mostWaiting = 1 << 12
+const maxWaiting = 1 << 12
 
 // Waiting implements [managed.Threads], from the copy: the lock changes every few milliseconds.
 func (r *Runtime) Waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
@@ -96,7 +96,7 @@ func (m *moment) isQueued(head, node uint64) bool {
 	m.machine.queue.read(m.machine)
 	m.later = true
 	at := m.word(head)
-	for n := 0; at != 0 && at != head && n < mostWaiting; n++ {
+	for n := 0; at != 0 && at != head && n < maxWaiting; n++ {
 		if at == node {
 			return true
 		}

@@ -85,12 +85,12 @@ func mix(key, v uint64) uint64 {
 	return key ^ key>>29
 }
 
-const mostText = 1 << 12
+const maxText = 1 << 12
 
 // text reads a string; false: none, or incomplete.
 func (h heap) text(addr uint64) (string, bool) {
 	at, n, ok := h.textAt(addr)
-	if !ok || n > mostText {
+	if !ok || n > maxText {
 		return "", false
 	}
 	b := make([]byte, n)
@@ -143,14 +143,14 @@ const (
 	lastOp      = 1 << 9 // IDs below are operators, without scope
 	symbolShift = 8
 	symbolMark  = 0xc
-	fewSymbols  = 500 // least number in a program
-	mostSymbols = 1 << 28
+	minSymbols  = 500 // least number in a program
+	maxSymbols  = 1 << 28
 )
 
 // isSymbols reports whether the symbol table is at an address. Nearly all fail at the first reads.
 func (h heap) isSymbols(at uint64) bool {
 	last := h.word(at) & (1<<32 - 1)
-	if last < fewSymbols || last > mostSymbols {
+	if last < minSymbols || last > maxSymbols {
 		return false
 	}
 	const some = 300

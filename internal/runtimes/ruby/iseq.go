@@ -5,8 +5,8 @@ package ruby
 import "encoding/binary"
 
 const (
-	mostEntries = 1 << 18
-	mostCode    = 1 << 20
+	maxEntries = 1 << 18
+	maxCode    = 1 << 20
 )
 
 type enclosingLabel func(iseq uint64) (label, bool)
@@ -37,7 +37,7 @@ func (h heap) readISeq(addr uint64, o *object, enclosing enclosingLabel) (whole,
 // readLines reads the lines of a struct iseq_insn_info as far as readable.
 func (h heap) readLines(l *lines, info []byte, positions uint64) (whole bool) {
 	n := uint64(binary.LittleEndian.Uint32(info[infoCount:]))
-	if n > mostEntries || positions > mostCode {
+	if n > maxEntries || positions > maxCode {
 		l.cut = true
 		return false
 	}

@@ -45,7 +45,7 @@ func (l *label) with(owner string) string {
 	return name
 }
 
-const mostLevels = 64
+const maxLevels = 64
 
 func (h heap) readLabel(body uint64, enclosing enclosingLabel) (l label, ok bool) {
 	if !h.qualified {
@@ -97,8 +97,8 @@ func (h heap) ownerOf(entry uint64) string {
 	return name + mark
 }
 
-// mostEnvs bounds nested environments.
-const mostEnvs = 32
+// maxEnvs bounds nested environments.
+const maxEnvs = 32
 
 // flagLocal marks a method's own environment.
 const flagLocal = 2
@@ -107,7 +107,7 @@ const flagLocal = 2
 func (c *codes) entryOf(f *frame) uint64 {
 	w := c.walk
 	env, flags := f.env, f.flags
-	for range mostEnvs {
+	for range maxEnvs {
 		entry := w.word(env - 16)
 		switch head := w.word(entry); {
 		case head == 0 && c.has(entry):

@@ -99,17 +99,17 @@ func (m *machine) proveThread(th uint64) bool {
 	}
 	stack, size, cfp := m.word(ec+ecStack), m.word(ec+ecSize), m.word(ec+ecFrame)
 	end := stack + size*8
-	return isPointer(stack) && size < mostStack && cfp >= stack && cfp < end && (end-cfp)%uint64(m.frameSize) == 0 &&
+	return isPointer(stack) && size < maxStack && cfp >= stack && cfp < end && (end-cfp)%uint64(m.frameSize) == 0 &&
 		isMagic(m.word(m.word(end-uint64(m.frameSize)+frameEnv)))
 }
 
-// mostStack is in words.
-const mostStack = 1 << 27
+// maxStack is in words.
+const maxStack = 1 << 27
 
 func (m *machine) findSymbols() (table uint64) {
 	m.scan(func(at uint64, b []byte) bool {
 		last := binary.LittleEndian.Uint64(b) & (1<<32 - 1)
-		if last < fewSymbols || last > mostSymbols || !isPointer(binary.LittleEndian.Uint64(b[symbolIDs:])) ||
+		if last < minSymbols || last > maxSymbols || !isPointer(binary.LittleEndian.Uint64(b[symbolIDs:])) ||
 			!m.isSymbols(at) {
 			return false
 		}

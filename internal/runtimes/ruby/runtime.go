@@ -74,13 +74,13 @@ func (r *Runtime) Anchor(tid int, pthread uint64) (uint64, bool) {
 // Plan implements [managed.Namer].
 func (r *Runtime) Plan() *managed.Plan { return r.plan }
 
-// Bounds in bytes, mostNew in objects.
+// Bounds in bytes, maxNew in objects.
 const (
-	mostFrameBytes = 64 << 10
-	mostValues     = 128 << 10
-	mostNew        = 128
-	labelCopied    = 80
-	textCopied     = 96
+	maxFrameBytes = 64 << 10
+	maxValues     = 128 << 10
+	maxNew        = 128
+	labelCopied   = 80
+	textCopied    = 96
 )
 
 // Slots of the plan.
@@ -103,9 +103,9 @@ func (r *Runtime) makePlan() {
 		return managed.Step{Op: managed.Each, Off: off, Next: next, Size: size, Max: most}
 	}
 	object := func(off int64, size uint32) managed.Step {
-		return managed.Step{Op: managed.Each, Off: off, Size: size, Max: mostNew, Near: true}
+		return managed.Step{Op: managed.Each, Off: off, Size: size, Max: maxNew, Near: true}
 	}
-	row := managed.Step{Op: managed.Row, Base: slotFrame, End: slotEnd, Max: mostFrameBytes, Size: uint32(l.frameSize)}
+	row := managed.Step{Op: managed.Row, Base: slotFrame, End: slotEnd, Max: maxFrameBytes, Size: uint32(l.frameSize)}
 	steps := []managed.Step{
 		{Op: managed.Copy, Max: uint32(l.threadSize)},
 		load(0, l.threadEC, slotEC),
@@ -116,22 +116,22 @@ func (r *Runtime) makePlan() {
 		load(slotEC, ecFrame, slotFrame),
 		row,
 		load(slotFrame, frameSP, slotSP),
-		{Op: managed.Copy, Base: slotStack, End: slotSP, Max: mostValues},
+		{Op: managed.Copy, Base: slotStack, End: slotSP, Max: maxValues},
 		each(frameEnv, envMethod, 24, managed.MaxNodes),
 		only(object(envMethod, methodSize), magicMask, magicCFunc),
-		each(methodDef, 0, defSize, mostNew),
+		each(methodDef, 0, defSize, maxNew),
 		row,
 		object(frameISeq, 24),
 		{Op: managed.Mark},
-		only(each(iseqBody, 0, bodyCopied, mostNew), imemoBits, imemoBitsISeq),
+		only(each(iseqBody, 0, bodyCopied, maxNew), imemoBits, imemoBitsISeq),
 		object(bodyLabel, labelCopied),
-		each(textAddr, 0, textCopied, mostNew),
+		each(textAddr, 0, textCopied, maxNew),
 	}
 	steps = append(steps, young(l)...)
 	if l.qualified {
 		steps = append(steps, row, each(frameEnv, envMethod, 24, managed.MaxNodes),
 			managed.Step{Op: managed.Mark}, object(envMethod, methodSize), managed.Step{Op: managed.Again},
-			each(-8, envMethod, 24, mostNew), each(envMethod, 0, methodSize, mostNew))
+			each(-8, envMethod, 24, maxNew), each(envMethod, 0, methodSize, maxNew))
 	}
 	if l.nativeID != 0 {
 		steps = append(steps, load(0, l.threadNative, slotNative),
@@ -160,7 +160,7 @@ func except(s managed.Step, mask, value uint64) managed.Step {
 
 // Bounds for iseqs that may be freed soon, as of eval: their number, bytes.
 const (
-	mostYoung    = 6
+	maxYoung     = 6
 	pathCopied   = 256
 	linesCopied  = 4 << 10
 	placesCopied = 1 << 10
@@ -169,7 +169,7 @@ const (
 // young copies names and lines of the innermost young ones of the marked iseqs.
 func young(l *layout) []managed.Step {
 	each := func(off int64, size uint32) managed.Step {
-		return managed.Step{Op: managed.Each, Off: off, Size: size, Max: mostYoung}
+		return managed.Step{Op: managed.Each, Off: off, Size: size, Max: maxYoung}
 	}
 	again := managed.Step{Op: managed.Again}
 	return []managed.Step{

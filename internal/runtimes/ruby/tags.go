@@ -10,7 +10,7 @@ import (
 // tag is a struct rb_vm_tag, and the target of its jump.
 type tag struct{ at, pc uint64 }
 
-const mostTags = 1 << 13
+const maxTags = 1 << 13
 
 // guardAt is the offset of glibc's pointer guard in tcbhead_t (x86-64).
 const guardAt = 0x30
@@ -22,7 +22,7 @@ func (j *jumpLayout) appendTags(tags []tag, at uint64, get words) ([]tag, bool) 
 	for at != 0 {
 		pc, ok := get(at + j.pc)
 		prev, ok2 := get(at + j.prev)
-		if !ok || !ok2 || len(tags) == mostTags || prev != 0 && prev <= at {
+		if !ok || !ok2 || len(tags) == maxTags || prev != 0 && prev <= at {
 			return tags, false
 		}
 		tags = append(tags, tag{at, pc})
@@ -51,7 +51,7 @@ func (info *tagInfo) address(pc uint64) uint64 {
 // find determines layout and program counter from all threads, else a walk does. The threads may run: a list counts
 // if its first tag is the same afterwards.
 func (info *tagInfo) find(m *machine) {
-	list := m.threads.list[:min(len(m.threads.list), mostVoters)]
+	list := m.threads.list[:min(len(m.threads.list), maxVoters)]
 	for i := range list {
 		if p := list[i].pthread; p != 0 && info.guard == 0 {
 			info.guard = m.word(p + guardAt)
@@ -105,19 +105,19 @@ func (info *tagInfo) isTarget(pc uint64) bool {
 	return info.code.has(pc) || info.guard != 0 && info.code.has(bits.RotateLeft64(pc, -17)^info.guard)
 }
 
-// mostApart is in bytes.
-const mostApart = 1 << 30
+// maxNativeStack is in bytes.
+const maxNativeStack = 1 << 30
 
 func isStack(tags []tag) bool {
 	for i := 1; i < len(tags); i++ {
-		if tags[i].at-tags[i-1].at > mostApart {
+		if tags[i].at-tags[i-1].at > maxNativeStack {
 			return false
 		}
 	}
 	return len(tags) > 0
 }
 
-const mostVoters = 64
+const maxVoters = 64
 
 // vote finds rb_vm_exec's tags: as many as frames entered from C.
 func (info *tagInfo) vote(m *machine, list []thread) {

@@ -19,8 +19,8 @@ type thread struct {
 }
 
 const (
-	mostRactors        = 1 << 10
-	mostThreads        = 1 << 15
+	maxRactors         = 1 << 10
+	maxThreads         = 1 << 15
 	rereadThreadsAfter = 15e6 // pause of reading the lists for unknown threads, ns
 )
 
@@ -33,7 +33,7 @@ func (m *machine) readThreads() {
 	}
 	head := m.vm + uint64(m.vmRactors)
 	at := m.word(head)
-	for n := 0; at != 0 && at != head && n < mostRactors; n++ {
+	for n := 0; at != 0 && at != head && n < maxRactors; n++ {
 		m.readList(at - uint64(m.ractorNode) + uint64(m.ractorThreads))
 		at = m.word(at)
 	}
@@ -41,7 +41,7 @@ func (m *machine) readThreads() {
 
 func (m *machine) readList(head uint64) {
 	t := &m.threads
-	for at := m.word(head); at != 0 && at != head && len(t.list) < mostThreads; at = m.word(at) {
+	for at := m.word(head); at != 0 && at != head && len(t.list) < maxThreads; at = m.word(at) {
 		if m.word(at+uint64(m.threadVM)) != m.vm {
 			return
 		}

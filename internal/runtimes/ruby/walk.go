@@ -45,7 +45,7 @@ type run struct {
 	from, to int
 }
 
-const mostFrames = 1 << 15
+const maxFrames = 1 << 15
 
 // Begin implements [managed.Namer].
 func (r *Runtime) Begin(s *managed.Sample) {
@@ -120,8 +120,8 @@ func (l *layout) appendFrames(list []frame, ec uint64, get words) ([]frame, bool
 	at, ok3 := get(ec + ecFrame)
 	end := stack + size*8
 	step := uint64(l.frameSize)
-	if !ok || !ok2 || !ok3 || size >= mostStack || at < stack || at > end || (end-at)%step != 0 ||
-		(end-at)/step > mostFrames {
+	if !ok || !ok2 || !ok3 || size >= maxStack || at < stack || at > end || (end-at)%step != 0 ||
+		(end-at)/step > maxFrames {
 		return list, false
 	}
 	for ; at < end; at += step {
