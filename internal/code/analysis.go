@@ -20,7 +20,7 @@ type analysis struct {
 // Rule implements [frames.RuleSource].
 func (a *analysis) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if q.Caller && !q.SPOnly {
-		if b := a.continued(q.PC); b != nil {
+		if b := a.builtinsAt(q.PC); b != nil {
 			if _, called := a.Source.CallBefore(q.PC); !called {
 				return b.Rule(a.arch)
 			}
@@ -34,12 +34,12 @@ func (a *analysis) CallBefore(ret frames.Addr) (frames.Call, bool) {
 	if call, ok := a.Source.CallBefore(ret); ok {
 		return call, ok
 	}
-	return frames.Call{}, a.continued(ret) != nil
+	return frames.Call{}, a.builtinsAt(ret) != nil
 }
 
-// continued returns the builtins with a function at pc that is returned into without a call; nil for none.
+// builtinsAt returns the builtins with a function at pc that is returned into without a call; nil for none.
 // FuncStart comes first because Continues reads symbols.
-func (a *analysis) continued(pc frames.Addr) managed.Builtins {
+func (a *analysis) builtinsAt(pc frames.Addr) managed.Builtins {
 	start, ok := a.FuncStart(pc)
 	if !ok || start != pc {
 		return nil

@@ -45,7 +45,7 @@ const maxDebugFrame = 64 << 20
 // language's table it is for code outside of the table, and has the file's .debug_frame, too.
 type debugCFI struct {
 	elf    *elffile.File
-	from   *separate
+	from   *debugFiles
 	table  managed.FileTable // nil: none
 	tried  bool
 	tables []*dwarfunwind.Table

@@ -15,7 +15,7 @@ import (
 // Built on first use.
 type coldParts struct {
 	elf   *elffile.File
-	from  *separate
+	from  *debugFiles
 	built bool
 	parts []coldPart
 }
@@ -41,8 +41,8 @@ func (c *coldParts) Parent(start uint64) (lo, hi uint64, ok bool) {
 	return c.parts[i].parent.start, c.parts[i].parent.end, true
 }
 
-// named is a function symbol. unit is the number of its STT_FILE symbol (gABI) if it is local, else none.
-type named struct {
+// funcSymbol is a function symbol. unit is the number of its STT_FILE symbol (gABI) if it is local, else none.
+type funcSymbol struct {
 	funcRange
 	name string
 	unit int
@@ -83,8 +83,8 @@ const coldCost = 4 * 64
 
 // collect returns function symbols by the name that take returns for theirs (cut after 4 KiB); nil skips the
 // symbol.
-func collect(f *elffile.File, take func([]byte) []byte) []named {
-	var out []named
+func collect(f *elffile.File, take func([]byte) []byte) []funcSymbol {
+	var out []funcSymbol
 	unit, i := 0, 0
 	_ = f.EachSymbol(elffile.SymTab, func(s *elffile.Symbol) bool {
 		i++
@@ -104,7 +104,7 @@ func collect(f *elffile.File, take func([]byte) []byte) []named {
 		if f.Memory().Take(coldCost+int64(len(name)), "parts of functions") != nil {
 			return false
 		}
-		n := named{funcRange{s.Value, end}, string(name), unit}
+		n := funcSymbol{funcRange{s.Value, end}, string(name), unit}
 		if s.Bind() != elffile.BindLocal {
 			n.unit = 0
 		}
@@ -115,7 +115,7 @@ func collect(f *elffile.File, take func([]byte) []byte) []named {
 }
 
 // match finds each cold part's function: of the same name and unit, else the global one.
-func (c *coldParts) match(cold, whole []named) {
+func (c *coldParts) match(cold, whole []funcSymbol) {
 	type key struct {
 		name string
 		unit int

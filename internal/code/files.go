@@ -62,8 +62,8 @@ func (f *Files) Debug(name string) (*safeopen.File, error) {
 
 type opener func(path string) (*safeopen.File, error)
 
-// separate is an image's debug file (build id or .gnu_debuglink) and .gnu_debugdata, opened on first use.
-type separate struct {
+// debugFiles is an image's debug file (build id or .gnu_debuglink) and .gnu_debugdata, opened on first use.
+type debugFiles struct {
 	elf    *elffile.File
 	path   string
 	open   opener // nil: no search
@@ -74,7 +74,7 @@ type separate struct {
 }
 
 // all returns the debug file, if there is one, then .gnu_debugdata.
-func (s *separate) all() []*elffile.File {
+func (s *debugFiles) all() []*elffile.File {
 	if s == nil || s.elf == nil || s.tried {
 		return s.list()
 	}
@@ -94,7 +94,7 @@ func (s *separate) all() []*elffile.File {
 }
 
 // drop closes the files until the next use.
-func (s *separate) drop() {
+func (s *debugFiles) drop() {
 	for _, f := range s.found {
 		if f.Memory() != s.elf.Memory() { // embedded ones share the image's
 			f.Release()
@@ -106,14 +106,14 @@ func (s *separate) drop() {
 	s.tried, s.found, s.opened = false, nil, nil
 }
 
-func (s *separate) list() []*elffile.File {
+func (s *debugFiles) list() []*elffile.File {
 	if s == nil {
 		return nil
 	}
 	return s.found
 }
 
-func (s *separate) openDebug(path string) *elffile.File {
+func (s *debugFiles) openDebug(path string) *elffile.File {
 	f, err := s.open(path)
 	if err != nil {
 		return nil

@@ -12,7 +12,7 @@ import (
 // funcIndex is built from a file's symbols on first use.
 type funcIndex struct {
 	elf   *elffile.File
-	from  *separate
+	from  *debugFiles
 	built bool
 	funcs []funcRange
 }
@@ -54,15 +54,15 @@ func (x *funcIndex) build() {
 }
 
 // eachTable calls yield for .symtab, else for .dynsym and the symbol tables of debug files.
-func eachTable(f *elffile.File, from *separate, yield func(*elffile.File, elffile.SymbolKind)) {
+func eachTable(f *elffile.File, from *debugFiles, yield func(*elffile.File, elffile.SymbolKind)) {
 	if f.HasSymbols(elffile.SymTab) {
 		yield(f, elffile.SymTab)
 		return
 	}
 	yield(f, elffile.DynSym)
-	for _, more := range from.all() {
-		if more.HasSymbols(elffile.SymTab) {
-			yield(more, elffile.SymTab)
+	for _, debugFile := range from.all() {
+		if debugFile.HasSymbols(elffile.SymTab) {
+			yield(debugFile, elffile.SymTab)
 		}
 	}
 }

@@ -29,13 +29,13 @@ type Image struct {
 	// Deleted: the file is unlinked.
 	Deleted bool
 
-	use    use
-	file   *pooledFile // nil: not in a pool
-	mu     sync.Mutex
-	parts  atomic.Pointer[parts] // nil: not made
-	more   separate
-	places map[string]symbolRange
-	owned  map[string][]managed.Symbol
+	usage            usage
+	file             *pooledFile // nil: not in a pool
+	mu               sync.Mutex
+	parts            atomic.Pointer[parts] // nil: not made
+	debug            debugFiles
+	symbolsByName    map[string]symbolRange
+	ownSymbolsByName map[string][]managed.Symbol
 }
 
 var lastImage atomic.Uint64
@@ -47,14 +47,14 @@ func newImage(r io.ReaderAt, size int64, m *Mapping) (*Image, error) {
 	}
 	f.Memory().Rename(m.Path)
 	img := &Image{ID: lastImage.Add(1), Path: m.Path, BuildID: f.BuildID(), ELF: f, Deleted: m.Deleted}
-	img.more.elf, img.more.path = f, m.Path
+	img.debug.elf, img.debug.path = f, m.Path
 	return img, nil
 }
 
 // DebugFiles sets how to open img's debug file by path; the cache closes it. img may be nil.
 func (c *ImageCache) DebugFiles(img *Image, open func(path string) (*safeopen.File, error)) {
-	if img != nil && img.more.open == nil {
-		img.more.open, img.more.files = open, c.files
+	if img != nil && img.debug.open == nil {
+		img.debug.open, img.debug.files = open, c.files
 	}
 }
 
@@ -67,7 +67,7 @@ func (img *Image) ReadAddr(addr uint64, b []byte) int {
 
 const maxSources = 4
 
-func (img *Image) lazy() ([]frames.RuleSource, frames.CallSites) {
+func (img *Image) lazySources() ([]frames.RuleSource, frames.CallSites) {
 	out := make([]frames.RuleSource, maxSources)
 	for i := range out {
 		out[i] = lazySource{img, i}
@@ -192,7 +192,7 @@ func (img *Image) prepared() *parts {
 	p := img.parts.Load()
 	if p == nil {
 		p = &parts{}
-		p.prepare(img.ELF, &img.more)
+		p.prepare(img.ELF, &img.debug)
 		img.parts.Store(p)
 	}
 	return p
@@ -210,7 +210,7 @@ func (img *Image) release() {
 		return
 	}
 	img.ELF.Release()
-	for _, f := range img.more.found {
+	for _, f := range img.debug.found {
 		f.Release()
 	}
 }
@@ -218,7 +218,7 @@ func (img *Image) release() {
 // Clone returns the same file with separate tables, for another goroutine. The open file is shared. Precondition:
 // the clone is closed before the cache of the first image.
 func (img *Image) Clone() (*Image, error) {
-	f, err := img.ELF.Again()
+	f, err := img.ELF.Reopen()
 	if err != nil {
 		return nil, err
 	}
@@ -227,7 +227,7 @@ func (img *Image) Clone() (*Image, error) {
 		ID: lastImage.Add(1), Path: img.Path, BuildID: img.BuildID, ELF: f, FromMemory: img.FromMemory,
 		Deleted: img.Deleted,
 	}
-	t.more.elf, t.more.path = f, img.Path
+	t.debug.elf, t.debug.path = f, img.Path
 	return t, nil
 }
 

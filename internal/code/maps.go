@@ -48,8 +48,8 @@ type Mapping struct {
 	JIT bool
 	// Names names JIT code that describes itself; else nil.
 	Names Names
-	// over is set when the process is closed; nil if that is not known.
-	over *atomic.Bool
+	// closed is set when the process is closed; nil if that is not known.
+	closed *atomic.Bool
 }
 
 // Place implements [frames.Origin].
@@ -61,8 +61,8 @@ func MappingOf(m *frames.Module) *Mapping {
 	return at
 }
 
-// Over reports whether the process is closed: its code is not walked.
-func (m *Mapping) Over() bool { return m.over != nil && m.over.Load() }
+// ProcessClosed reports whether the process is closed: its code is not walked.
+func (m *Mapping) ProcessClosed() bool { return m.closed != nil && m.closed.Load() }
 
 // Names names functions made at run time.
 type Names interface {

@@ -38,10 +38,10 @@ func bind(mod *frames.Module, m *Mapping, img *Image) {
 		return
 	}
 	m.Image = img
-	img.use.modules.Add(1)
+	img.usage.modules.Add(1)
 	mod.Bias = bias
 	mod.BuildID = img.BuildID
-	mod.Sources, mod.Calls = img.lazy()
+	mod.Sources, mod.Calls = img.lazySources()
 }
 
 func moduleName(m *Mapping) string {
@@ -84,9 +84,9 @@ func adoptCopy(o AddressSpace, mod *frames.Module, before *RawMapping) {
 		return
 	}
 	at.JIT, at.Image = false, img
-	img.use.modules.Add(1)
+	img.usage.modules.Add(1)
 	mod.Name, mod.BuildID, mod.Bias = file.Path, img.BuildID, bias
-	mod.Sources, mod.Calls = img.lazy()
+	mod.Sources, mod.Calls = img.lazySources()
 }
 
 func (img *Image) executable(addr uint64) bool {

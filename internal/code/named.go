@@ -24,7 +24,7 @@ const maxNames = 1 << 10
 func (img *Image) symbol(name string) symbolRange {
 	img.mu.Lock()
 	defer img.mu.Unlock()
-	if s, ok := img.places[name]; ok {
+	if s, ok := img.symbolsByName[name]; ok {
 		return s
 	}
 	var found symbolRange
@@ -34,16 +34,16 @@ func (img *Image) symbol(name string) symbolRange {
 		}
 	}
 	if !found.ok && !img.ELF.HasSymbols(elffile.SymTab) {
-		for _, more := range img.more.all() {
-			if found = findSymbol(more, elffile.SymTab, name); found.ok {
+		for _, debugFile := range img.debug.all() {
+			if found = findSymbol(debugFile, elffile.SymTab, name); found.ok {
 				break
 			}
 		}
 	}
-	if img.places == nil || len(img.places) >= maxNames {
-		img.places = map[string]symbolRange{}
+	if img.symbolsByName == nil || len(img.symbolsByName) >= maxNames {
+		img.symbolsByName = map[string]symbolRange{}
 	}
-	img.places[name] = found
+	img.symbolsByName[name] = found
 	return found
 }
 
@@ -62,7 +62,7 @@ func (img *Image) ownSymbols(names []string) []managed.Symbol {
 	img.mu.Lock()
 	defer img.mu.Unlock()
 	key := strings.Join(names, " ")
-	if s, ok := img.owned[key]; ok {
+	if s, ok := img.ownSymbolsByName[key]; ok {
 		return s
 	}
 	found := map[managed.Symbol]bool{}
@@ -82,10 +82,10 @@ func (img *Image) ownSymbols(names []string) []managed.Symbol {
 			return true
 		})
 	}
-	if img.owned == nil || len(img.owned) >= maxNames {
-		img.owned = map[string][]managed.Symbol{}
+	if img.ownSymbolsByName == nil || len(img.ownSymbolsByName) >= maxNames {
+		img.ownSymbolsByName = map[string][]managed.Symbol{}
 	}
-	img.owned[key] = list
+	img.ownSymbolsByName[key] = list
 	return list
 }
 

@@ -21,7 +21,7 @@ func (p *Process) AddMappingAt(pc uint64) bool {
 	if !ok || !code {
 		return false
 	}
-	next, ok := withCode(p.code, &s, p.over)
+	next, ok := withCode(p.code, &s, p.closed)
 	if !ok {
 		return false
 	}
@@ -36,7 +36,7 @@ func (p *Process) AddMappingAt(pc uint64) bool {
 }
 
 // withCode adds s in place of the mappings that it overlaps; false if one of these has a file or a name.
-func withCode(list []mapped, s *procmem.Span, over *atomic.Bool) ([]mapped, bool) {
+func withCode(list []mapped, s *procmem.Span, closed *atomic.Bool) ([]mapped, bool) {
 	from, _ := slices.BinarySearchFunc(list, s.Start, func(m mapped, start uint64) int {
 		if m.at.End > start {
 			return 1
@@ -49,7 +49,7 @@ func withCode(list []mapped, s *procmem.Span, over *atomic.Bool) ([]mapped, bool
 			return nil, false
 		}
 	}
-	at := &Mapping{Start: s.Start, End: s.End, Perm: PermRead | PermExec, over: over}
+	at := &Mapping{Start: s.Start, End: s.End, Perm: PermRead | PermExec, closed: closed}
 	if s.Writable {
 		at.Perm |= PermWrite
 	}

@@ -23,7 +23,7 @@ type parts struct {
 	builtins []managed.Builtins
 }
 
-func (p *parts) prepare(f *elffile.File, more *separate) {
+func (p *parts) prepare(f *elffile.File, debug *debugFiles) {
 	stubs := newStubs(f)
 	p.bounds = append(p.bounds, stubs)
 	if p.table = readTable(f); p.table != nil {
@@ -31,12 +31,12 @@ func (p *parts) prepare(f *elffile.File, more *separate) {
 		p.bounds = append(p.bounds, p.table)
 	}
 	p.addCFI(f)
-	cfi := &debugCFI{elf: f, from: more, table: p.table}
+	cfi := &debugCFI{elf: f, from: debug, table: p.table}
 	p.sources = append(p.sources, cfi)
-	p.bounds = append(p.bounds, cfi, &funcIndex{elf: f, from: more})
-	p.cold = coldParts{elf: f, from: more}
+	p.bounds = append(p.bounds, cfi, &funcIndex{elf: f, from: debug})
+	p.cold = coldParts{elf: f, from: debug}
 	for _, builtinsOf := range runtimes.Builtins {
-		symbols := func(yield func(*elffile.File, elffile.SymbolKind)) { eachTable(f, more, yield) }
+		symbols := func(yield func(*elffile.File, elffile.SymbolKind)) { eachTable(f, debug, yield) }
 		p.builtins = append(p.builtins, builtinsOf(f, symbols))
 	}
 	h := heuristics.New(heuristics.Options{Arch: f.Arch(), Code: &fileCode{f: f}, Funcs: p, Entry: f.Entry})

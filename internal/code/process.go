@@ -34,7 +34,7 @@ type Process struct {
 	files    *Files
 	runtimes *Runtimes
 	noLinks  bool         // map_files cannot be followed
-	over     *atomic.Bool // the process is closed
+	closed   *atomic.Bool // the process is closed
 }
 
 // mapped is an executable mapping with its module; nil: not made yet.
@@ -79,7 +79,7 @@ func (c *ImageCache) open(pid int) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Process{Process: of, cache: c, files: &Files{PID: pid, tid: of.MemoryTID()}, over: new(atomic.Bool)}
+	p := &Process{Process: of, cache: c, files: &Files{PID: pid, tid: of.MemoryTID()}, closed: new(atomic.Bool)}
 	if err := p.start(); err != nil {
 		p.Close()
 		return nil, err
@@ -126,7 +126,7 @@ func (p *Process) Close() error {
 // release keeps only the images and self-described code, which names still need.
 func (p *Process) release() {
 	countUsers(p.code, -1)
-	p.over.Store(true)
+	p.closed.Store(true)
 	p.space, p.runtimes, p.JITFuncs, p.jit = nil, nil, nil, nil
 	p.text, p.code, p.spans = nil, nil, nil
 }

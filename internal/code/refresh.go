@@ -114,7 +114,7 @@ func (p *Process) scan() ([]mapped, error) {
 		}
 		at := m.Mapping
 		at.Path, at.Deleted = m.name()
-		at.over = p.over
+		at.closed = p.closed
 		next = append(next, mapped{at: &at})
 	})
 	p.passSpans()

@@ -128,8 +128,8 @@ func (r *Runtimes) forget() {
 }
 
 type jitBounds struct {
-	found *foundSystems
-	more  *FuncBounds
+	found    *foundSystems
+	fallback *FuncBounds
 }
 
 // FuncRange implements heuristics.Functions.
@@ -137,8 +137,8 @@ func (b jitBounds) FuncRange(pc uint64) (start, end uint64, ok bool) {
 	if start, end, ok = b.found.funcRange(pc); ok {
 		return start, end, ok
 	}
-	if *b.more == nil {
+	if *b.fallback == nil {
 		return 0, 0, false
 	}
-	return (*b.more)(pc)
+	return (*b.fallback)(pc)
 }

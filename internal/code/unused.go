@@ -9,7 +9,7 @@ import "sync/atomic"
 // A recording keeps each image for names. To bound memory and descriptors, unused files are closed and their data
 // dropped, until they are needed again.
 
-type use struct {
+type usage struct {
 	// users counts mappings in live processes, modules all modules ever made, swept those at the last sweep: a
 	// program that is started repeatedly often has no user.
 	users, modules, swept atomic.Int64
@@ -18,7 +18,7 @@ type use struct {
 
 // Unused reports whether the file has had no user for some time. Safe for concurrent use.
 func (img *Image) Unused() bool {
-	u := &img.use
+	u := &img.usage
 	return u.users.Load() == 0 && (img.FromMemory || u.idle.Load() && u.modules.Load() == u.swept.Load())
 }
 
@@ -34,9 +34,9 @@ func (c *ImageCache) CloseUnused() {
 			c.forget(img)
 			img.dropHeaders()
 		}
-		known := img.use.modules.Load()
-		img.use.idle.Store(img.use.users.Load() == 0 && known == img.use.swept.Load())
-		img.use.swept.Store(known)
+		known := img.usage.modules.Load()
+		img.usage.idle.Store(img.usage.users.Load() == 0 && known == img.usage.swept.Load())
+		img.usage.swept.Store(known)
 	}
 }
 
@@ -52,23 +52,23 @@ func (c *ImageCache) forget(img *Image) {
 func (img *Image) drop() (named bool) {
 	img.mu.Lock()
 	defer img.mu.Unlock()
-	img.more.drop()
+	img.debug.drop()
 	img.parts.Store(nil)
-	img.ELF.Rest()
+	img.ELF.FreeContents()
 	return img.file == nil || img.file.closeUntilRead()
 }
 
 func (img *Image) dropHeaders() {
 	img.mu.Lock()
 	defer img.mu.Unlock()
-	img.places, img.owned = nil, nil
-	img.ELF.Forget()
+	img.symbolsByName, img.ownSymbolsByName = nil, nil
+	img.ELF.FreeAll()
 }
 
 func countUsers(code []mapped, n int64) {
 	for i := range code {
 		if img := code[i].at.Image; img != nil {
-			img.use.users.Add(n)
+			img.usage.users.Add(n)
 		}
 	}
 }

@@ -146,7 +146,7 @@ func TestDictionariesOfManyBlocksAreBounded(t *testing.T) {
 			b[i+2] = 40 // claims the largest
 		}
 	}
-	var out grower
+	var out growingBuffer
 	got := allocated(func() {
 		if err := unxz(&out, b); !errors.Is(err, ErrTooBig) {
 			t.Errorf("%v", err)

@@ -82,7 +82,7 @@ func (f *input) contents(s *Section, limit uint64) (contents, error) {
 		return plain, nil
 	}
 	if got, err := f.r.ReadAt(head[:n], int64(s.Off)); uint64(got) < n {
-		return plain, fmt.Errorf("reading: %w", notNil(err))
+		return plain, fmt.Errorf("reading: %w", shortRead(err))
 	}
 	if s.Flags&SecCompressed == 0 {
 		if n < zdebugHeader || string(head[:4]) != "ZLIB" {
@@ -118,8 +118,8 @@ const (
 	maxRatio = 256
 )
 
-// plausible rejects an announced size over the limit, or with an implausible compression ratio.
-func plausible(compressed, size, limit uint64) error {
+// checkSize rejects an announced size over the limit, or with an implausible compression ratio.
+func checkSize(compressed, size, limit uint64) error {
 	if size > limit || size > anyRatio && size/maxRatio > compressed {
 		return fmt.Errorf("%d bytes decompressed to %d: %w", compressed, size, ErrTooBig)
 	}
@@ -127,7 +127,7 @@ func plausible(compressed, size, limit uint64) error {
 }
 
 func unzlib(raw io.Reader, compressed, size, limit uint64) (contents, error) {
-	if err := plausible(compressed, size, limit); err != nil {
+	if err := checkSize(compressed, size, limit); err != nil {
 		return contents{}, err
 	}
 	z, err := zlib.NewReader(raw)
@@ -141,7 +141,7 @@ func unzlib(raw io.Reader, compressed, size, limit uint64) (contents, error) {
 const maxZstdWindow = 64 << 20
 
 func unzstd(raw io.Reader, compressed, size, limit uint64) (contents, error) {
-	if err := plausible(compressed, size, limit); err != nil {
+	if err := checkSize(compressed, size, limit); err != nil {
 		return contents{}, err
 	}
 	// No distance is longer than the contents.
@@ -174,7 +174,7 @@ func (f *input) readAll(c contents, what string) ([]byte, error) {
 	f.memory.Give(int64(c.size))
 	switch {
 	case c.scratch == 0:
-		return nil, fmt.Errorf("reading: %w", notNil(err))
+		return nil, fmt.Errorf("reading: %w", shortRead(err))
 	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) && uint64(n) < c.size:
 		return nil, errSize
 	}

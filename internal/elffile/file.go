@@ -47,9 +47,9 @@ type File struct {
 	segmentTable
 	sectionReader
 
-	headers int64 // their memory, bytes
-	arch    frames.Arch
-	symbols [2]symbolSource
+	headerMemory int64 // bytes
+	arch         frames.Arch
+	symbols      [2]symbolSource
 }
 
 // header locates the program and section headers (gABI, Elf64_Ehdr).
@@ -86,15 +86,15 @@ func (f *File) open() error {
 		return err
 	}
 	f.nameSections(h)
-	f.headers = f.memory.Used()
+	f.headerMemory = f.memory.Used()
 	return nil
 }
 
 // Memory is the account of the file and of tables made of it.
 func (f *File) Memory() *budget.Account { return f.memory }
 
-// Again opens the same file for another goroutine; only the underlying reader is shared.
-func (f *File) Again() (*File, error) { return OpenIn(f.memory.Budget(), f.r, int64(f.size)) }
+// Reopen opens the same file for another goroutine; only the underlying reader is shared.
+func (f *File) Reopen() (*File, error) { return OpenIn(f.memory.Budget(), f.r, int64(f.size)) }
 
 // Release frees the file's memory. The file is invalid afterwards.
 func (f *File) Release() {
@@ -103,17 +103,17 @@ func (f *File) Release() {
 	}
 }
 
-// Rest frees everything but the headers, to be read again on demand. Tables made of the file are invalid
+// FreeContents frees everything but the headers, to be read again on demand. Tables made of the file are invalid
 // afterwards.
-func (f *File) Rest() {
+func (f *File) FreeContents() {
 	f.symbols = [len(f.symbols)]symbolSource{}
-	f.memory.Give(f.memory.Used() - f.headers)
+	f.memory.Give(f.memory.Used() - f.headerMemory)
 }
 
-// Forget is Rest for a file that is not used again: it frees the headers, too.
-func (f *File) Forget() {
-	f.Sections, f.Segments, f.headers = nil, nil, 0
-	f.Rest()
+// FreeAll is FreeContents for a file that is not used again: it frees the headers, too.
+func (f *File) FreeAll() {
+	f.Sections, f.Segments, f.headerMemory = nil, nil, 0
+	f.FreeContents()
 }
 
 // Arch returns the file's processor architecture.
@@ -196,14 +196,14 @@ func (f *input) read(off, n uint64, what string) ([]byte, error) {
 		step := int(min(n-uint64(have), max(readChunk, uint64(have))))
 		out = append(out, make([]byte, step)...)
 		if got, err := f.r.ReadAt(out[have:], int64(off)+int64(have)); got < step {
-			return nil, fmt.Errorf("reading %s: %w", what, notNil(err))
+			return nil, fmt.Errorf("reading %s: %w", what, shortRead(err))
 		}
 	}
 	return out, nil
 }
 
-// notNil returns err, or ErrUnexpectedEOF for a short read.
-func notNil(err error) error {
+// shortRead returns err, or ErrUnexpectedEOF for a short read.
+func shortRead(err error) error {
 	if err == nil || errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
 	}

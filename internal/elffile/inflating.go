@@ -8,8 +8,8 @@ import (
 	"io"
 )
 
-// inflating is a compressed section, decompressed from its beginning on demand.
-type inflating struct {
+// inflater is a compressed section, decompressed from its beginning on demand.
+type inflater struct {
 	c    contents
 	f    *sectionReader
 	out  []byte
@@ -19,9 +19,9 @@ type inflating struct {
 
 const inflateStep = 64 << 10
 
-// Beginning is [File.Window] for reading from the beginning: a compressed section is decompressed up to the last
+// WindowFromStart is [File.Window] for reading from the beginning: a compressed section is decompressed up to the last
 // read, and damage after that is not noticed. Memory is taken for the whole section.
-func (f *sectionReader) Beginning(s *Section) (*Window, error) {
+func (f *sectionReader) WindowFromStart(s *Section) (*Window, error) {
 	if s == nil || !s.compressed() || s.Type == SecNoBits || !f.inFile(s.Off, s.Size) {
 		return f.Window(s)
 	}
@@ -38,19 +38,19 @@ func (f *sectionReader) Beginning(s *Section) (*Window, error) {
 		}
 		return nil, err
 	}
-	r := &inflating{c: c, f: f, out: make([]byte, c.size)}
-	return &Window{addr: s.Addr, size: c.size, whole: r.out, rest: r}, nil
+	r := &inflater{c: c, f: f, out: make([]byte, c.size)}
+	return &Window{addr: s.Addr, size: c.size, whole: r.out, inflater: r}, nil
 }
 
 // Err returns the error of decompression so far.
 func (w *Window) Err() error {
-	if w.rest == nil {
+	if w.inflater == nil {
 		return nil
 	}
-	return w.rest.err
+	return w.inflater.err
 }
 
-func (r *inflating) upTo(n uint64) error {
+func (r *inflater) upTo(n uint64) error {
 	if r == nil || n <= r.have {
 		return nil
 	}

@@ -21,7 +21,7 @@ func (f *File) MiniDebug() (*File, error) {
 		return nil, fmt.Errorf(".gnu_debugdata: %w", err)
 	}
 	defer f.Free(raw)
-	out := grower{memory: f.memory}
+	out := growingBuffer{memory: f.memory}
 	if err := unxz(&out, raw); err != nil {
 		out.drop()
 		return nil, fmt.Errorf(".gnu_debugdata: %w", err)
@@ -35,14 +35,14 @@ func (f *File) MiniDebug() (*File, error) {
 	return mini, nil
 }
 
-// grower is a buffer that takes memory as it grows.
-type grower struct {
+// growingBuffer is a buffer that takes memory as it grows.
+type growingBuffer struct {
 	memory *budget.Account
 	data   []byte
 }
 
 // Write implements io.Writer.
-func (g *grower) Write(b []byte) (int, error) {
+func (g *growingBuffer) Write(b []byte) (int, error) {
 	if need := len(g.data) + len(b); need > cap(g.data) {
 		old := cap(g.data)
 		next := max(need, 2*old, readChunk)
@@ -56,7 +56,7 @@ func (g *grower) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func (g *grower) drop() {
+func (g *growingBuffer) drop() {
 	g.memory.Give(int64(cap(g.data)))
 	g.data = nil
 }
@@ -77,7 +77,7 @@ const (
 // xzCheckSize is the size of a block's check by its type (§2.1.1.2).
 var xzCheckSize = [16]int{0, 4, 4, 4, 8, 8, 8, 16, 16, 16, 32, 32, 32, 64, 64, 64}
 
-func unxz(out *grower, raw []byte) error {
+func unxz(out *growingBuffer, raw []byte) error {
 	if len(raw) < xzHeaderSize || string(raw[:6]) != xzMagic {
 		return &FormatError{"not xz data", 0}
 	}
@@ -145,7 +145,7 @@ func xzDictSize(b byte) int {
 	return min((2|int(b&1))<<(b/2+11), maxXZDict)
 }
 
-func unlzma2(out *grower, r *bytes.Reader, dict int) error {
+func unlzma2(out *growingBuffer, r *bytes.Reader, dict int) error {
 	z, err := lzma.Reader2Config{DictCap: dict}.NewReader2(r)
 	if err != nil {
 		return fmt.Errorf("xz block: %w", err)

@@ -186,7 +186,7 @@ func (t *symbolTable) read(buf *[]byte, off, n uint64) ([]byte, error) {
 	}
 	b := (*buf)[:n]
 	if got, err := t.f.r.ReadAt(b, int64(t.w.off+off)); got < len(b) {
-		return nil, fmt.Errorf("reading symbols: %w", notNil(err))
+		return nil, fmt.Errorf("reading symbols: %w", shortRead(err))
 	}
 	return b, nil
 }

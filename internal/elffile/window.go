@@ -25,7 +25,7 @@ type Window struct {
 	addr, off, size uint64
 	r               io.ReaderAt
 	whole           []byte
-	rest            *inflating // nil: whole has everything
+	inflater        *inflater // nil: whole has everything
 	memory          *budget.Account
 	blocks          [windowBlocks]block
 	// spare is the only further block when the memory budget is exhausted.
@@ -54,7 +54,7 @@ func (w *Window) View(off uint64, n int) ([]byte, error) {
 		return []byte{}, nil
 	}
 	if w.whole != nil {
-		if err := w.rest.upTo(off + uint64(n)); err != nil {
+		if err := w.inflater.upTo(off + uint64(n)); err != nil {
 			return nil, err
 		}
 		return w.whole[off : off+uint64(n) : off+uint64(n)], nil
@@ -94,8 +94,8 @@ func (w *Window) Around(off uint64, n int) (from uint64, b []byte) {
 		return 0, nil
 	}
 	switch {
-	case w.rest != nil:
-		return 0, w.whole[:w.rest.have]
+	case w.inflater != nil:
+		return 0, w.whole[:w.inflater.have]
 	case w.whole != nil:
 		return 0, w.whole
 	}
@@ -120,7 +120,7 @@ func (w *Window) copy(off uint64, n int) ([]byte, error) {
 	}
 	buf := make([]byte, n)
 	if got, err := w.r.ReadAt(buf, int64(w.off+off)); got < n {
-		return nil, fmt.Errorf("reading a section: %w", notNil(err))
+		return nil, fmt.Errorf("reading a section: %w", shortRead(err))
 	}
 	return buf, nil
 }

@@ -18,7 +18,7 @@ func (n *Namer) Settled(m *frames.Module) bool {
 	if at.Image != nil {
 		return at.Image.Unused()
 	}
-	return at.Over()
+	return at.ProcessClosed()
 }
 
 // DropUnused drops the tables of unused files, and the perf maps of processes that had ended at the last call. They

@@ -117,7 +117,7 @@ func hasDwarf(f *elffile.File) bool {
 
 // sectionsOf opens dwarfinfo's sections. Only .debug_info and .debug_abbrev are necessary.
 func sectionsOf(f *elffile.File) (s dwarfinfo.Sections, err error) {
-	info, err := f.Beginning(f.DebugSection("info"))
+	info, err := f.WindowFromStart(f.DebugSection("info"))
 	if err != nil {
 		return s, err
 	}
@@ -126,7 +126,7 @@ func sectionsOf(f *elffile.File) (s dwarfinfo.Sections, err error) {
 		return s, err
 	}
 	s.Memory = f.Memory()
-	if w, err := f.Beginning(f.DebugSection("line")); err == nil {
+	if w, err := f.WindowFromStart(f.DebugSection("line")); err == nil {
 		s.Line = w
 	}
 	if w, err := f.Window(f.DebugSection("str")); err == nil {
