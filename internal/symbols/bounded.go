@@ -11,15 +11,15 @@ import (
 	"prywalk/internal/namehints"
 )
 
-// bounded is the call frame information of a stripped file.
-type bounded struct {
+// functionBounds is the call frame information of a stripped file.
+type functionBounds struct {
 	cfi   *dwarfunwind.Table
 	tried bool
 }
 
-// bounded names a function without symbol by its file address, "prog+0x1600". Files of distributions have debug
+// boundedFrame names a function without symbol by its file address, "prog+0x1600". Files of distributions have debug
 // packages instead.
-func (t *Table) bounded(addr uint64) (Frame, bool) {
+func (t *Table) boundedFrame(addr uint64) (Frame, bool) {
 	if t.opt.File == nil || t.opt.Path == "" || t.opt.Path[0] == '[' || namehints.Distribution(t.opt.Path) {
 		return Frame{}, false
 	}

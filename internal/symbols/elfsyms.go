@@ -144,8 +144,8 @@ func rankOf(s *elffile.Symbol) (rank uint8, ok bool) {
 	return rank, true
 }
 
-// addOwn adds PLT entries at addresses without a symbol.
-func (x *symIndex) addOwn(stubs []stub) {
+// addStubs adds PLT entries at addresses without a symbol.
+func (x *symIndex) addStubs(stubs []stub) {
 	if len(stubs) == 0 || len(x.sources) == maxSources {
 		return
 	}
@@ -160,8 +160,8 @@ func (x *symIndex) addOwn(stubs []stub) {
 	x.syms = slices.CompactFunc(x.syms, func(p, q symbol) bool { return p.addr == q.addr })
 }
 
-// plain returns the linkage name of the function at addr; "" if none.
-func (x *symIndex) plain(addr uint64) string {
+// linkageName returns the linkage name of the function at addr; "" if none.
+func (x *symIndex) linkageName(addr uint64) string {
 	if s := x.find(addr); s != nil {
 		return x.name(s.name)
 	}
@@ -201,7 +201,7 @@ func (b *builder) finish() {
 			s.whole = nil
 		}
 	}
-	x.extend()
+	x.setMissingSizes()
 }
 
 // maxNames bounds a string table that is read whole, bytes.
@@ -224,8 +224,7 @@ func namesOf(f *elffile.File, kind elffile.SymbolKind) []byte {
 	return data
 }
 
-// extend sizes symbols without a size.
-func (x *symIndex) extend() {
+func (x *symIndex) setMissingSizes() {
 	for i := range x.syms {
 		s := &x.syms[i]
 		if s.size != 0 {

@@ -104,10 +104,10 @@ func (n *Namer) Object(img *code.Image, pid int, addr uint64) (name string, offs
 
 // Symbol returns the function at addr by symbol tables only; "" if none.
 func (n *Namer) Symbol(img *code.Image, pid int, addr uint64) string {
-	return n.table(img, pid).symbols().plainDisplay(addr)
+	return n.table(img, pid).symbols().displayName(addr)
 }
 
-func (x *symIndex) plainDisplay(addr uint64) string {
-	name, _ := display(x.plain(addr))
+func (x *symIndex) displayName(addr uint64) string {
+	name, _ := display(x.linkageName(addr))
 	return name
 }

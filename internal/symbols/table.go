@@ -39,7 +39,7 @@ type Table struct {
 	funcs   map[*dwarfinfo.Func]*funcName
 	calls   []dwarfinfo.Call
 	objects *objects // nil until first used
-	bounds  bounded
+	bounds  functionBounds
 
 	dwarfTried bool
 	warnings   []error
@@ -71,7 +71,7 @@ func (t *Table) Frames(addr uint64, out []Frame) []Frame {
 		out = append(out, f)
 	}
 	if len(out) == start {
-		if f, ok := t.bounded(addr); ok {
+		if f, ok := t.boundedFrame(addr); ok {
 			out = append(out, f)
 		}
 	}
@@ -217,7 +217,7 @@ func (t *Table) symbols() *symIndex {
 		}
 	}
 	b.finish()
-	t.syms.addOwn(stubsOf(f, t.syms.plain))
+	t.syms.addStubs(stubsOf(f, t.syms.linkageName))
 	return t.syms
 }
 

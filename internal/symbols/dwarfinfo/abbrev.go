@@ -59,7 +59,7 @@ func (d *Data) readAbbrev(c *wire.Cursor) (abbrev, bool) {
 	}
 	a.tag = uint32(c.ULEB())
 	a.children = c.U8() != 0
-	for d.pay(1) {
+	for d.spendSteps(1) {
 		s := spec{attr: clip16(c.ULEB()), form: clip16(c.ULEB())}
 		if s.form == formImplicit {
 			s.implicit = c.SLEB()
@@ -94,7 +94,7 @@ func (u *unit) abbrevsOf() *abbrevTable {
 		c := wire.At(u.d.s.Abbrev, u.abbrevOff)
 		for {
 			a, ok := u.d.readAbbrev(&c)
-			if !ok || !u.d.grow(abbrevCost+specCost*len(a.specs)) {
+			if !ok || !u.d.takeMemory(abbrevCost+specCost*len(a.specs)) {
 				break
 			}
 			a.specs = slices.Clone(a.specs)

@@ -37,7 +37,7 @@ func (d *Data) callsOfListed(addr uint64, out []Call) ([]Call, bool) {
 	if d.listed == nil {
 		d.listed = &listedUnits{list: d.aranges()}
 	}
-	off, ok := d.listed.claims(addr)
+	off, ok := d.listed.soleUnitAt(addr)
 	if !ok {
 		return out, false
 	}
@@ -54,8 +54,8 @@ func (d *Data) callsOfListed(addr uint64, out []Call) ([]Call, bool) {
 	return got, len(got) > len(out)
 }
 
-// claims returns the offset of the only unit that lists an address.
-func (t *listedUnits) claims(addr uint64) (unit uint64, ok bool) {
+// soleUnitAt returns the offset of the only unit that lists an address.
+func (t *listedUnits) soleUnitAt(addr uint64) (unit uint64, ok bool) {
 	i, _ := slices.BinarySearchFunc(t.list, addr, func(a arange, at uint64) int {
 		if a.lo <= at {
 			return -1
@@ -80,7 +80,7 @@ func (t *listedUnits) claims(addr uint64) (unit uint64, ok bool) {
 
 // readListed reads the unit at an offset; nil if it has no code.
 func (d *Data) readListed(off uint64) *unit {
-	if len(d.listed.read) == maxListed || off >= size(d.s.Info) || !d.pay(1) || !d.grow(unitCost) {
+	if len(d.listed.read) == maxListed || off >= size(d.s.Info) || !d.spendSteps(1) || !d.takeMemory(unitCost) {
 		return nil
 	}
 	u := d.readHeader(off)
@@ -139,7 +139,7 @@ func (d *Data) aranges() []arange {
 		h.U16()
 		unit := h.Sized(offSize)
 		size, seg := h.U8(), h.U8()
-		if !d.pay(1) || !d.grow(funcCost) {
+		if !d.spendSteps(1) || !d.takeMemory(funcCost) {
 			break
 		}
 		if size != 8 && size != 4 || seg != 0 {
@@ -148,9 +148,9 @@ func (d *Data) aranges() []arange {
 		if rest := (h.Pos - start) % (2 * int(size)); rest != 0 {
 			h.Skip(uint64(2*int(size) - rest))
 		}
-		for !h.Done() && d.pay(1) {
+		for !h.Done() && d.spendSteps(1) {
 			lo := h.Sized(size)
-			if n := h.Sized(size); !h.Bad && isCode(lo, lo+n) && d.grow(spanCost) {
+			if n := h.Sized(size); !h.Bad && isCode(lo, lo+n) && d.takeMemory(spanCost) {
 				out = append(out, arange{lo: lo, hi: lo + n, unit: unit})
 			}
 		}

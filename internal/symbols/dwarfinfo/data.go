@@ -27,7 +27,7 @@ type Data struct {
 	s       Sections
 	alt     *Data
 	steps   int64 // left
-	taken   int64 // bytes taken from the account and not yet used
+	reserve int64 // bytes taken from the account and not yet used
 	units   []*unit
 	index   []unitRange
 	ready   bool
@@ -83,26 +83,26 @@ func New(s Sections, alt *Data) *Data {
 	return d
 }
 
-// pay takes n steps; false if they are used up.
-func (d *Data) pay(n int) bool {
+// spendSteps takes n steps; false if they are used up.
+func (d *Data) spendSteps(n int) bool {
 	d.steps -= int64(n)
 	return d.steps > 0
 }
 
-// atOnce is the least taken from the account at a time, bytes.
-const atOnce = 64 << 10
+// reserveStep is the least taken from the account at a time, bytes.
+const reserveStep = 64 << 10
 
-// grow takes n bytes of memory; without, reading ends.
-func (d *Data) grow(n int) bool {
-	if d.taken -= int64(n); d.taken >= 0 {
+// takeMemory takes n bytes of memory; without, reading ends.
+func (d *Data) takeMemory(n int) bool {
+	if d.reserve -= int64(n); d.reserve >= 0 {
 		return true
 	}
-	more := max(atOnce, -d.taken)
+	more := max(reserveStep, -d.reserve)
 	if d.s.Memory.Take(more, "debug information") != nil {
-		d.taken, d.steps = 0, 0
+		d.reserve, d.steps = 0, 0
 		return false
 	}
-	d.taken += more
+	d.reserve += more
 	return true
 }
 
@@ -161,12 +161,12 @@ func (d *Data) load() {
 		return
 	}
 	d.ready = true
-	for off, end := uint64(0), size(d.s.Info); off < end && d.pay(1); {
+	for off, end := uint64(0), size(d.s.Info); off < end && d.spendSteps(1); {
 		u := d.listed.unitFrom(off)
 		if u == nil {
 			u = d.readHeader(off)
 		}
-		if u == nil || !d.grow(unitCost) {
+		if u == nil || !d.takeMemory(unitCost) {
 			break
 		}
 		off = u.end
@@ -186,7 +186,7 @@ func (d *Data) load() {
 			}
 			spans = aranges[u.off]
 		}
-		if !d.grow(len(spans) * rangeCost) {
+		if !d.takeMemory(len(spans) * rangeCost) {
 			break
 		}
 		for _, s := range spans {

@@ -179,7 +179,7 @@ func (u *unit) readRef(c *wire.Cursor, form uint16) (value, bool) {
 	return value{}, false
 }
 
-func (u *unit) str(v value) []byte {
+func (u *unit) stringOf(v value) []byte {
 	switch v.kind {
 	case kindInline:
 		return v.b

@@ -20,16 +20,16 @@ type scope struct {
 	callLine uint32
 }
 
-// seg: from addr on, scope is the innermost call; -1: none.
-type seg struct {
+// segment: from addr on, scope is the innermost call; -1: none.
+type segment struct {
 	addr  uint64
 	scope int32
 }
 
 // funcTable is the calls of one unit.
 type funcTable struct {
-	scopes []scope
-	segs   []seg
+	scopes   []scope
+	segments []segment
 }
 
 const (
@@ -39,7 +39,7 @@ const (
 
 // find returns the innermost scope at addr; -1 if none.
 func (t *funcTable) find(addr uint64) int32 {
-	i, _ := slices.BinarySearchFunc(t.segs, addr, func(s seg, a uint64) int {
+	i, _ := slices.BinarySearchFunc(t.segments, addr, func(s segment, a uint64) int {
 		if s.addr <= a {
 			return -1
 		}
@@ -48,7 +48,7 @@ func (t *funcTable) find(addr uint64) int32 {
 	if i == 0 {
 		return -1
 	}
-	return t.segs[i-1].scope
+	return t.segments[i-1].scope
 }
 
 type funcReader struct {
@@ -63,7 +63,7 @@ func (u *unit) funcsOf() *funcTable {
 		u.funcs = new(funcTable)
 		r := funcReader{u: u, t: u.funcs}
 		r.run()
-		u.funcs.segs = flatten(r.spans, u.funcs.scopes)
+		u.funcs.segments = flatten(r.spans, u.funcs.scopes)
 	}
 	return u.funcs
 }
@@ -72,7 +72,7 @@ func (u *unit) funcsOf() *funcTable {
 func (r *funcReader) run() {
 	table := r.u.abbrevsOf()
 	c := r.u.cursorAt(r.u.dies)
-	for !c.Done() && r.u.d.pay(1) {
+	for !c.Done() && r.u.d.spendSteps(1) {
 		die := r.u.dieAt(&c)
 		code := c.ULEB()
 		if code == 0 {
@@ -103,10 +103,10 @@ func (r *funcReader) visit(c *wire.Cursor, a *abbrev, die uint64) int32 {
 	}
 	switch a.tag {
 	case tagSubprogram:
-		return r.scope(c, a, die, -1)
+		return r.readScope(c, a, die, -1)
 	case tagInlinedSubroutine:
 		if parent >= 0 && r.t.scopes[parent].depth < maxInline {
-			return r.scope(c, a, die, parent)
+			return r.readScope(c, a, die, parent)
 		}
 	case tagStructureType, tagClassType, tagUnionType, tagEnumerationType:
 		if a.sibling && a.children && (isC(r.u.lang) || isCPlusPlus(r.u.lang)) {
@@ -144,8 +144,8 @@ func (u *unit) skipEntry(c *wire.Cursor, a *abbrev) {
 	}
 }
 
-// scope reads a subprogram or an inlined call and returns its scope; parent if it has no code.
-func (r *funcReader) scope(c *wire.Cursor, a *abbrev, die uint64, parent int32) int32 {
+// readScope reads a subprogram or an inlined call and returns its scope; parent if it has no code.
+func (r *funcReader) readScope(c *wire.Cursor, a *abbrev, die uint64, parent int32) int32 {
 	s := scope{die: die, parent: parent}
 	var low, high, ranges value
 	for _, sp := range a.specs {
@@ -165,8 +165,8 @@ func (r *funcReader) scope(c *wire.Cursor, a *abbrev, die uint64, parent int32) 
 		}
 	}
 	first := len(r.spans)
-	r.spans = r.u.spans(low, high, ranges, r.spans)
-	if len(r.spans) == first || !r.u.d.grow(scopeCost) {
+	r.spans = r.u.appendSpans(low, high, ranges, r.spans)
+	if len(r.spans) == first || !r.u.d.takeMemory(scopeCost) {
 		r.spans = r.spans[:first]
 		return parent
 	}
@@ -185,12 +185,12 @@ func (r *funcReader) scope(c *wire.Cursor, a *abbrev, die uint64, parent int32) 
 type flattener struct {
 	scopes []scope
 	open   []span
-	out    []seg
+	out    []segment
 }
 
 // flatten returns the innermost scope by address. Of overlapping subprograms (identical code folding) the first
 // counts; a call is cut at its parent's bounds.
-func flatten(spans []span, scopes []scope) []seg {
+func flatten(spans []span, scopes []scope) []segment {
 	slices.SortStableFunc(spans, func(a, b span) int {
 		return cmp.Or(cmp.Compare(a.lo, b.lo), cmp.Compare(a.depth, b.depth))
 	})
@@ -230,5 +230,5 @@ func (f *flattener) emit(addr uint64, scope int32) {
 		f.out[n-1].scope = scope
 		return
 	}
-	f.out = append(f.out, seg{addr, scope})
+	f.out = append(f.out, segment{addr, scope})
 }

@@ -98,7 +98,7 @@ func (p *lineProgram) run() {
 		return
 	}
 	p.reset()
-	for !p.c.Done() && p.u.d.pay(1) {
+	for !p.c.Done() && p.u.d.spendSteps(1) {
 		switch op := p.c.U8(); {
 		case op >= p.opBase:
 			p.special(op - p.opBase)
@@ -133,7 +133,7 @@ func (p *lineProgram) emit() {
 	if n > p.first && p.t.rows[n-1].file == p.row.file && p.t.rows[n-1].line == p.row.line {
 		return
 	}
-	if p.u.d.grow(rowCost) {
+	if p.u.d.takeMemory(rowCost) {
 		p.t.rows = append(p.t.rows, p.row)
 	}
 }
@@ -200,7 +200,7 @@ func (p *lineProgram) extended() {
 			p.opIndex = 0
 		}
 	case 3: // define_file
-		if p.u.d.grow(fileCost) {
+		if p.u.d.takeMemory(fileCost) {
 			p.t.files.define(&p.c)
 		}
 	}
@@ -209,7 +209,7 @@ func (p *lineProgram) extended() {
 
 func (p *lineProgram) endSequence() {
 	t := p.t
-	if n := len(t.rows); n > p.first && isCode(t.rows[p.first].addr, p.row.addr) && p.u.d.grow(seqCost) {
+	if n := len(t.rows); n > p.first && isCode(t.rows[p.first].addr, p.row.addr) && p.u.d.takeMemory(seqCost) {
 		t.seqs = append(t.seqs, sequence{lo: t.rows[p.first].addr, hi: p.row.addr, first: p.first, last: n})
 	} else {
 		t.rows = t.rows[:p.first]

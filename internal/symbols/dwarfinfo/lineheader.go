@@ -17,7 +17,7 @@ func (p *lineProgram) header() bool {
 		return false
 	}
 	whole := uint64(c.Pos) + length
-	if !p.u.d.growCopy(whole) {
+	if !p.u.d.takeViewMemory(whole) {
 		return false
 	}
 	if c.Bytes = view(p.u.d.s.Line, p.u.stmtList, whole); uint64(len(c.Bytes)) < whole {
@@ -73,14 +73,14 @@ type fileName struct {
 // names4 reads the tables of versions 2 to 4 (DWARF 4 §6.2.4).
 func (p *lineProgram) names4(c *wire.Cursor) {
 	f := &p.t.files
-	for p.u.d.pay(1) {
+	for p.u.d.spendSteps(1) {
 		dir := c.CString()
-		if len(dir) == 0 || !p.u.d.grow(dirCost) {
+		if len(dir) == 0 || !p.u.d.takeMemory(dirCost) {
 			break
 		}
 		f.dirs = append(f.dirs, dir)
 	}
-	for !c.Done() && p.u.d.pay(1) && p.u.d.grow(fileCost) && f.define(c) {
+	for !c.Done() && p.u.d.spendSteps(1) && p.u.d.takeMemory(fileCost) && f.define(c) {
 	}
 }
 
@@ -119,19 +119,19 @@ func (p *lineProgram) entries5(c *wire.Cursor, add func(name []byte, dir uint64)
 	}
 	u := *p.u
 	u.offSize, u.addrSize, u.version = p.offSize, p.addrSize, 5
-	for n := c.ULEB(); n > 0 && len(formats) > 0 && !c.Done() && u.d.pay(len(formats)); n-- {
+	for n := c.ULEB(); n > 0 && len(formats) > 0 && !c.Done() && u.d.spendSteps(len(formats)); n-- {
 		var name []byte
 		var dir uint64
 		for _, s := range formats {
 			v := u.readForm(c, s)
 			switch s.attr {
 			case contentPath:
-				name = u.str(v)
+				name = u.stringOf(v)
 			case contentDir:
 				dir = v.u
 			}
 		}
-		if !c.Bad && u.d.grow(fileCost) {
+		if !c.Bad && u.d.takeMemory(fileCost) {
 			add(name, dir)
 		}
 	}

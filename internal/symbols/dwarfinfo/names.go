@@ -21,7 +21,7 @@ func (d *Data) resolve(off uint64) *Func {
 	r.follow(d, off)
 	f := &Func{Line: r.line}
 	d.names[off] = f
-	if n := len(r.name) + len(r.linkage); !d.pay(1+n/16) || !d.grow(funcCost+n) {
+	if n := len(r.name) + len(r.linkage); !d.spendSteps(1+n/16) || !d.takeMemory(funcCost+n) {
 		return f
 	}
 	f.Name, f.Linkage = string(r.name), string(r.linkage)
@@ -67,12 +67,12 @@ func (r *nameReader) read(u *unit, off uint64) (next value) {
 	for _, s := range a.specs {
 		switch s.attr {
 		case attrName:
-			if v := u.str(u.readForm(&c, s)); v != nil {
-				r.name = first(r.name, v)
+			if v := u.stringOf(u.readForm(&c, s)); v != nil {
+				r.name = firstNonNil(r.name, v)
 				r.unit, r.die = u, off
 			}
 		case attrLinkageName, attrMIPSLinkage:
-			r.linkage = first(r.linkage, u.str(u.readForm(&c, s)))
+			r.linkage = firstNonNil(r.linkage, u.stringOf(u.readForm(&c, s)))
 		case attrDeclLine:
 			if v := u.readForm(&c, s); r.line == 0 && v.u < 1<<31 {
 				r.line = int(v.u)
@@ -86,7 +86,7 @@ func (r *nameReader) read(u *unit, off uint64) (next value) {
 	return next
 }
 
-func first(a, b []byte) []byte {
+func firstNonNil(a, b []byte) []byte {
 	if a != nil {
 		return a
 	}
@@ -131,7 +131,7 @@ func (u *unit) readScopes() {
 	table := u.abbrevsOf()
 	c := u.cursorAt(u.dies)
 	var open []int32 // by open entry: its scope
-	for !c.Done() && u.d.pay(1) && len(open) < maxNesting {
+	for !c.Done() && u.d.spendSteps(1) && len(open) < maxNesting {
 		die := u.dieAt(&c)
 		code := c.ULEB()
 		if code == 0 {
@@ -154,7 +154,7 @@ func (u *unit) readScopes() {
 			id = open[len(open)-1]
 		}
 		if a.children && qualifies(a.tag) {
-			if !u.d.grow(scopeCost) {
+			if !u.d.takeMemory(scopeCost) {
 				break
 			}
 			u.scopes = append(u.scopes, nameScope{off: die, end: u.end, parent: id, name: u.scopeName(&c, a)})
@@ -185,7 +185,7 @@ func qualifies(tag uint32) bool {
 func (u *unit) scopeName(c *wire.Cursor, a *abbrev) (name []byte) {
 	for _, s := range a.specs {
 		if s.attr == attrName {
-			name = u.str(u.readForm(c, s))
+			name = u.stringOf(u.readForm(c, s))
 		} else {
 			u.skipForm(c, s.form)
 		}

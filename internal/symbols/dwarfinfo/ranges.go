@@ -14,8 +14,8 @@ type span struct {
 // isCode excludes discarded sections, whose addresses linkers set to 0, 1 or the largest.
 func isCode(lo, hi uint64) bool { return lo > 1 && lo < hi && lo < ^uint64(1) }
 
-// spans appends an entry's address ranges (DWARF 5 §2.17).
-func (u *unit) spans(low, high, ranges value, out []span) []span {
+// appendSpans appends an entry's address ranges (DWARF 5 §2.17).
+func (u *unit) appendSpans(low, high, ranges value, out []span) []span {
 	if ranges.kind != kindNone {
 		return u.readRanges(ranges, out)
 	}
@@ -27,12 +27,12 @@ func (u *unit) spans(low, high, ranges value, out []span) []span {
 	if !ok {
 		hi = lo + high.u
 	}
-	return u.d.span(out, lo, hi)
+	return u.d.appendSpan(out, lo, hi)
 }
 
-// span appends a range with code.
-func (d *Data) span(out []span, lo, hi uint64) []span {
-	if !isCode(lo, hi) || !d.grow(spanCost) {
+// appendSpan appends a range with code.
+func (d *Data) appendSpan(out []span, lo, hi uint64) []span {
+	if !isCode(lo, hi) || !d.takeMemory(spanCost) {
 		return out
 	}
 	return append(out, span{lo: lo, hi: hi})
@@ -60,7 +60,7 @@ func (u *unit) readRanges(v value, out []span) []span {
 func (u *unit) readRanges4(off uint64, out []span) []span {
 	c := wire.At(u.d.s.Ranges, off)
 	base := u.lowPC
-	for u.d.pay(1) {
+	for u.d.spendSteps(1) {
 		lo, hi := c.Sized(u.addrSize), c.Sized(u.addrSize)
 		switch {
 		case c.Bad || lo == 0 && hi == 0:
@@ -68,7 +68,7 @@ func (u *unit) readRanges4(off uint64, out []span) []span {
 		case lo == ^uint64(0) || u.addrSize == 4 && lo == 0xffffffff:
 			base = hi
 		default:
-			out = u.d.span(out, base+lo, base+hi)
+			out = u.d.appendSpan(out, base+lo, base+hi)
 		}
 	}
 	return out
@@ -78,7 +78,7 @@ func (u *unit) readRanges4(off uint64, out []span) []span {
 func (u *unit) readRanges5(off uint64, out []span) []span {
 	c := wire.At(u.d.s.Rnglists, off)
 	base := u.lowPC
-	for u.d.pay(1) {
+	for u.d.spendSteps(1) {
 		var lo, hi uint64
 		switch op := c.U8(); op {
 		case 1: // base_addressx
@@ -109,7 +109,7 @@ func (u *unit) readRanges5(off uint64, out []span) []span {
 		if c.Bad {
 			return out
 		}
-		out = u.d.span(out, lo, hi)
+		out = u.d.appendSpan(out, lo, hi)
 	}
 	return out
 }

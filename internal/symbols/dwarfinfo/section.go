@@ -62,12 +62,12 @@ func view(s Section, off, n uint64) []byte {
 // smallView is the size up to which views are seldom copies, bytes.
 const smallView = 64 << 10
 
-// growCopy takes memory for n bytes of view, which may be a copy.
-func (d *Data) growCopy(n uint64) bool {
+// takeViewMemory takes memory for n bytes of view, which may be a copy.
+func (d *Data) takeViewMemory(n uint64) bool {
 	if n > chunk { // made of several
 		n *= 2
 	}
-	return n <= smallView || n < 1<<40 && d.grow(int(n))
+	return n <= smallView || n < 1<<40 && d.takeMemory(int(n))
 }
 
 // maxString bounds strings in .debug_str and the like, bytes: mangled names of templates reach some thousands.

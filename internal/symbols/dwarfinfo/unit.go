@@ -72,7 +72,7 @@ func (d *Data) readHeader(off uint64) *unit {
 
 // cursorAt returns a cursor over the unit at an offset in .debug_info.
 func (u *unit) cursorAt(off uint64) wire.Cursor {
-	if uint64(len(u.data)) < u.end-u.off && u.d.growCopy(u.end-u.off) {
+	if uint64(len(u.data)) < u.end-u.off && u.d.takeViewMemory(u.end-u.off) {
 		u.data = view(u.d.s.Info, u.off, u.end-u.off)
 	}
 	return wire.At(u.data, off-u.off)
@@ -81,8 +81,8 @@ func (u *unit) cursorAt(off uint64) wire.Cursor {
 // dieAt returns c's offset in .debug_info.
 func (u *unit) dieAt(c *wire.Cursor) uint64 { return u.off + uint64(c.Pos) }
 
-// beyond reports whether an entry ends outside of c.
-func (u *unit) beyond(c wire.Cursor, a *abbrev) bool {
+// endsOutside reports whether an entry ends outside of c.
+func (u *unit) endsOutside(c wire.Cursor, a *abbrev) bool {
 	u.skipEntry(&c, &abbrev{specs: a.specs, fixed: -1})
 	return c.Bad
 }
@@ -91,10 +91,10 @@ func (u *unit) beyond(c wire.Cursor, a *abbrev) bool {
 func (u *unit) readRoot() []span {
 	c := wire.At(view(u.d.s.Info, u.off, min(u.end-u.off, rootSize)), u.dies-u.off)
 	a := u.rootAbbrev(c.ULEB())
-	if a == nil || !u.d.pay(1+len(a.specs)) {
+	if a == nil || !u.d.spendSteps(1+len(a.specs)) {
 		return nil
 	}
-	if u.beyond(c, a) {
+	if u.endsOutside(c, a) {
 		c = u.cursorAt(u.dies)
 		c.ULEB()
 	}
@@ -131,7 +131,7 @@ func (u *unit) readRoot() []span {
 		}
 	}
 	// The bases apply to attributes before them, too.
-	u.name, u.compDir = u.str(name), u.str(dir)
+	u.name, u.compDir = u.stringOf(name), u.stringOf(dir)
 	u.lowPC, _ = u.addr(low)
-	return u.spans(low, high, ranges, nil)
+	return u.appendSpans(low, high, ranges, nil)
 }
