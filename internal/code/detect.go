@@ -21,12 +21,12 @@ type foundSystems struct {
 }
 
 type slot struct {
-	detect  managed.Detector
-	kind    int             // of the detector
-	system  managed.Runtime // nil: not found
-	reason  error           // why not
-	tries   int             // since new files or run-time code appeared
-	skipped int             // refreshes until the next attempt
+	detect        managed.Detector
+	kind          int             // of the detector
+	system        managed.Runtime // nil: not found
+	reason        error           // why not
+	tries         int             // since new files or run-time code appeared
+	refreshesLeft int             // refreshes until the next attempt
 }
 
 // maxDetections bounds attempts to read a system that is still loading: at the next refresh, then after 2, 4, 8
@@ -48,7 +48,7 @@ func (f *foundSystems) detect(h *host) {
 	fresh := f.newImages(h.mods) || !f.unowned && len(managed.Unowned(h)) > 0
 	for i := 0; i < len(f.slots); i++ {
 		if s := &f.slots[i]; s.system == nil && (fresh || s.tries == 0) {
-			s.tries, s.skipped = 0, 0
+			s.tries, s.refreshesLeft = 0, 0
 			f.detectKind(i, h)
 		}
 	}
@@ -75,7 +75,7 @@ const maxPerModule = 16
 func (f *foundSystems) detectKind(i int, h *host) {
 	s := &f.slots[i]
 	s.tries++
-	s.skipped = 1 << (s.tries - 1)
+	s.refreshesLeft = 1 << (s.tries - 1)
 	if s.system, s.reason = s.detect(f.withoutKind(s.kind, h)); s.system != nil && !s.system.Attach(h) {
 		s.system = nil
 	}
@@ -117,7 +117,7 @@ func (f *foundSystems) retry(h *host) (changed bool) {
 		if s.system != nil || s.tries > 0 && s.reason == nil || s.tries >= maxDetections {
 			continue
 		}
-		if s.skipped--; s.skipped <= 0 {
+		if s.refreshesLeft--; s.refreshesLeft <= 0 {
 			f.detectKind(i, h)
 			changed = changed || f.slots[i].system != nil
 		}

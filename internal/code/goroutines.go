@@ -16,11 +16,11 @@ import (
 
 const maxReasons = 3
 
-const howToSeeGoroutines = "to see their stacks: prywalk dump -p %d"
+const dumpAdvice = "to see their stacks: prywalk dump -p %d"
 
-const howToSeeThemInACore = "to see their stacks: prywalk dump --core"
+const coreDumpAdvice = "to see their stacks: prywalk dump --core"
 
-const howElseToSee = "to see them: net/http/pprof's /debug/pprof/goroutine?debug=2, dlv attach (stops the process), " +
+const otherAdvice = "to see them: net/http/pprof's /debug/pprof/goroutine?debug=2, dlv attach (stops the process), " +
 	"or kill -QUIT (ends the process)"
 
 // WaitingGoroutines is the number of waiting goroutines of a Go program; no thread runs them.
@@ -35,9 +35,9 @@ type WaitingGoroutines struct {
 // WaitingGoroutines counts waiting goroutines without a stop; the text is for users. Nil if not Go, or unknown.
 func (r *Runtimes) WaitingGoroutines() (*WaitingGoroutines, string) {
 	if r == nil || r.pid == 0 {
-		return r.countGoroutines(0, howToSeeThemInACore)
+		return r.countGoroutines(0, coreDumpAdvice)
 	}
-	return r.countGoroutines(procmem.Now(), fmt.Sprintf(howToSeeGoroutines, r.pid))
+	return r.countGoroutines(procmem.Now(), fmt.Sprintf(dumpAdvice, r.pid))
 }
 
 // ParkedAtEnd returns a line on the goroutines that wait at the end of a recording; empty for none.
@@ -70,10 +70,10 @@ func (r *Runtimes) countGoroutines(now int64, remedy string) (*WaitingGoroutines
 	n, counted, file, err := r.parked()
 	unknown := ""
 	if err != nil {
-		unknown = fmt.Sprintf("goroutines that wait are not shown; their number is not known: %v; %s", err, howElseToSee)
+		unknown = fmt.Sprintf("goroutines that wait are not shown; their number is not known: %v; %s", err, otherAdvice)
 		if file != "" {
 			unknown = fmt.Sprintf("goroutines of %s are not shown; their number is not known: %v; %s",
-				file, err, howElseToSee)
+				file, err, otherAdvice)
 		}
 	}
 	if counted == 0 {

@@ -53,8 +53,8 @@ func moduleName(m *Mapping) string {
 
 // FindCopies finds anonymous copies of a file's text at its addresses (Node's huge pages). The mapping before is
 // the file's.
-func FindCopies(o AddressSpace, bare []*frames.Module) {
-	if len(bare) == 0 {
+func FindCopies(o AddressSpace, anonymous []*frames.Module) {
+	if len(anonymous) == 0 {
 		return
 	}
 	var before RawMapping
@@ -62,11 +62,11 @@ func FindCopies(o AddressSpace, bare []*frames.Module) {
 		if m.Inode != 0 {
 			before = *m
 		}
-		if len(bare) > 0 && m.Start == bare[0].Start {
+		if len(anonymous) > 0 && m.Start == anonymous[0].Start {
 			if before.Inode != 0 {
-				adoptCopy(o, bare[0], &before)
+				adoptCopy(o, anonymous[0], &before)
 			}
-			bare = bare[1:]
+			anonymous = anonymous[1:]
 		}
 	})
 }

@@ -80,7 +80,7 @@ func withSpan(spans []procmem.Span, s procmem.Span) []procmem.Span {
 }
 
 // makeModules makes missing modules and returns those of anonymous JIT code.
-func (p *Process) makeModules() (bare []*frames.Module) {
+func (p *Process) makeModules() (anonymous []*frames.Module) {
 	p.nameProgram()
 	for i := range p.code {
 		c := &p.code[i]
@@ -92,10 +92,10 @@ func (p *Process) makeModules() (bare []*frames.Module) {
 			p.runtimes.SetSources(c.mod)
 		}
 		if c.at.JIT && c.at.Inode == 0 {
-			bare = append(bare, c.mod)
+			anonymous = append(anonymous, c.mod)
 		}
 	}
-	return bare
+	return anonymous
 }
 
 func (p *Process) useModules() {

@@ -95,11 +95,11 @@ func (p *Process) start() error {
 	if _, err := p.Refresh(); err != nil {
 		return err
 	}
-	return p.readable()
+	return p.checkReadable()
 }
 
-// readable reads one byte: an error means that ptrace's access check denies reading the process.
-func (p *Process) readable() error {
+// checkReadable reads one byte: an error means that ptrace's access check denies reading the process.
+func (p *Process) checkReadable() error {
 	for _, c := range p.code {
 		if c.at.Perm&PermRead == 0 || c.at.Withheld {
 			continue

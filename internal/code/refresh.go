@@ -48,7 +48,7 @@ func (p *Process) Refresh() (changed bool, err error) {
 		return rewritten, nil
 	}
 	if !slices.ContainsFunc(next, func(m mapped) bool { return m.mod != nil }) {
-		if err := p.exec(); err != nil {
+		if err := p.resetAfterExec(); err != nil {
 			return false, err
 		}
 	}
@@ -56,9 +56,9 @@ func (p *Process) Refresh() (changed bool, err error) {
 	return true, nil
 }
 
-// exec prepares for another program in the process.
-func (p *Process) exec() error {
-	p.runtimes.exec()
+// resetAfterExec prepares for another program in the process.
+func (p *Process) resetAfterExec() error {
+	p.runtimes.reset()
 	return p.AfterExec()
 }
 
@@ -164,9 +164,9 @@ func (p *Process) setMappings(next []mapped) {
 		countUsers(p.code, 1)
 		countUsers(before, -1)
 	}()
-	bare := p.makeModules()
+	anonymous := p.makeModules()
 	p.Comm = p.Name()
-	FindCopies(p, bare)
+	FindCopies(p, anonymous)
 	p.useModules()
 }
 

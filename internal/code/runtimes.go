@@ -24,7 +24,7 @@ type FuncBounds = func(pc uint64) (start, end uint64, ok bool)
 // NewRuntimes makes Runtimes for instructions read by code. *ask may be set later to another source of bounds.
 func NewRuntimes(arch frames.Arch, code heuristics.Code, ask *FuncBounds) *Runtimes {
 	r := &Runtimes{arch: arch}
-	r.code = heuristics.New(heuristics.Options{Arch: arch, Code: code, Funcs: jitBounds{&r.found, ask}, JIT: true})
+	r.code = heuristics.New(heuristics.Options{Arch: arch, Code: code, Funcs: jitFuncs{&r.found, ask}, JIT: true})
 	return r
 }
 
@@ -120,20 +120,20 @@ func (r *Runtimes) changed() bool { return r.found.changed() }
 
 func (r *Runtimes) retry() bool { return r.found.retry(&r.host) }
 
-func (r *Runtimes) exec() { r.found = foundSystems{} }
+func (r *Runtimes) reset() { r.found = foundSystems{} }
 
 func (r *Runtimes) forget() {
 	r.code.Forget()
 	r.found.forget()
 }
 
-type jitBounds struct {
+type jitFuncs struct {
 	found    *foundSystems
 	fallback *FuncBounds
 }
 
 // FuncRange implements heuristics.Functions.
-func (b jitBounds) FuncRange(pc uint64) (start, end uint64, ok bool) {
+func (b jitFuncs) FuncRange(pc uint64) (start, end uint64, ok bool) {
 	if start, end, ok = b.found.funcRange(pc); ok {
 		return start, end, ok
 	}

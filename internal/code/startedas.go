@@ -77,7 +77,7 @@ func (p *Process) startedAs(at *Mapping) string {
 		name = path.Join(dir, name)
 	}
 	f, err := p.files.opener.Open(p.files.inRoot(name))
-	if err != nil || !p.accept(f, at) {
+	if err != nil || !p.keepIfSame(f, at) {
 		return ""
 	}
 	_ = f.Close()

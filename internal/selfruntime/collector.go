@@ -16,7 +16,7 @@ import (
 // A collection waits for all goroutines while a target's thread may be stopped, and its threads may wait for a CPU.
 // So the Go runtime does not collect by itself during sampling. The aggregator, which makes most of the garbage,
 // measures it and asks for a collection; then the tracer begins no stops, and collects when none is pending. The
-// missed ticks are counted; [hurry] shortens the collection.
+// missed ticks are counted; [raisePriority] shortens the collection.
 
 const (
 	// leastHeap is the heap at the first collection, bytes.
@@ -104,7 +104,7 @@ func (g *Collector) Collect(now int64, waiting int) {
 		return
 	}
 	done := make(chan struct{})
-	undo := hurry() // before it begins
+	undo := raisePriority() // before it begins
 	go func() {
 		defer close(done)
 		if g.Thrifty {
@@ -116,7 +116,7 @@ func (g *Collector) Collect(now int64, waiting int) {
 		if g.Thrifty {
 			debug.SetMemoryLimit(max(thriftyTotal, left+max(left/4, 2*thriftyHeap)))
 		}
-		g.limit.Store(g.nextAt(left, quiet.memory.Load()))
+		g.limit.Store(g.nextAt(left, gcState.memory.Load()))
 	}()
 	if g.Await != nil {
 		g.Await(done)
@@ -140,8 +140,8 @@ func (g *Collector) nextAt(left, total int64) int64 {
 	return max(leastHeap, next)
 }
 
-// quiet is the Go runtime's state before the first of the running samplers.
-var quiet struct {
+// gcState is the Go runtime's state before the first of the running samplers.
+var gcState struct {
 	sync.Mutex
 	samplers, percent, procs int
 	memory                   atomic.Int64 // memory limit, bytes
@@ -151,25 +151,25 @@ var quiet struct {
 // back its own. If thrifty, the runtime still collects above thriftyTotal, when memory grows sooner than the tracer
 // can collect, as at the start. undo restores the former state.
 func KeepQuiet(thrifty bool) (undo func()) {
-	quiet.Lock()
-	defer quiet.Unlock()
-	if quiet.samplers++; quiet.samplers == 1 {
-		quiet.percent = debug.SetGCPercent(-1)
+	gcState.Lock()
+	defer gcState.Unlock()
+	if gcState.samplers++; gcState.samplers == 1 {
+		gcState.percent = debug.SetGCPercent(-1)
 		limit := int64(math.MaxInt64)
 		if thrifty {
 			limit = thriftyTotal
 		}
-		quiet.memory.Store(debug.SetMemoryLimit(limit))
-		quiet.procs = runtime.GOMAXPROCS(0)
-		runtime.GOMAXPROCS(quiet.procs + 1)
+		gcState.memory.Store(debug.SetMemoryLimit(limit))
+		gcState.procs = runtime.GOMAXPROCS(0)
+		runtime.GOMAXPROCS(gcState.procs + 1)
 	}
 	return func() {
-		quiet.Lock()
-		defer quiet.Unlock()
-		if quiet.samplers--; quiet.samplers == 0 {
-			debug.SetGCPercent(quiet.percent)
-			debug.SetMemoryLimit(quiet.memory.Load())
-			runtime.GOMAXPROCS(quiet.procs)
+		gcState.Lock()
+		defer gcState.Unlock()
+		if gcState.samplers--; gcState.samplers == 0 {
+			debug.SetGCPercent(gcState.percent)
+			debug.SetMemoryLimit(gcState.memory.Load())
+			runtime.GOMAXPROCS(gcState.procs)
 		}
 	}
 }

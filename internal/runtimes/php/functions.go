@@ -12,7 +12,7 @@ import (
 	"prywalk/internal/procmem"
 )
 
-type functions struct {
+type functionCache struct {
 	byAddr     map[uint64]*function
 	byID       map[identity]*function // closures move
 	bySerial   map[uint64]*function
@@ -53,14 +53,14 @@ func (id *identity) kind() uint8 { return uint8(id.flags) }
 
 const maxKnown = 1 << 16
 
-func (c *functions) forget() {
+func (c *functionCache) forget() {
 	for addr := range c.byAddr {
 		c.neverFreed.Drop(addr)
 	}
 	c.byAddr, c.byID, c.bySerial, c.byContent, c.classes = nil, nil, nil, nil, nil
 }
 
-func (c *functions) evictIdle(at int64) {
+func (c *functionCache) evictIdle(at int64) {
 	if len(c.bySerial) > 2*maxKnown {
 		c.forget()
 	}
@@ -87,10 +87,10 @@ func (c *functions) evictIdle(at int64) {
 	}
 }
 
-type words func(addr uint64) (uint64, bool)
+type wordReader func(addr uint64) (uint64, bool)
 
 // identify reads the identity of the function at addr, without hashes.
-func (r *Runtime) identify(addr uint64, get words) (id identity, ok bool) {
+func (r *Runtime) identify(addr uint64, get wordReader) (id identity, ok bool) {
 	word := func(off int64) uint64 {
 		v, here := get(addr + uint64(off&^7))
 		ok = ok && here
@@ -114,7 +114,7 @@ func (id *identity) isPermanent() bool {
 	return (id.immutable || id.kind() == typeInternal) && id.flags>>32 == 0
 }
 
-func (id *identity) addHashes(get words) (ok bool) {
+func (id *identity) addHashes(get wordReader) (ok bool) {
 	if id.isPermanent() {
 		return true
 	}
@@ -132,7 +132,7 @@ const (
 
 // hashIn returns the hash of a text; 0 for no text. The engine's own hash stays valid in a freed text; a text
 // without it, as of evaluated code, is hashed here unless freed (the allocator writes into free memory).
-func hashIn(addr, most uint64, get words) (uint64, bool) {
+func hashIn(addr, most uint64, get wordReader) (uint64, bool) {
 	if addr == 0 {
 		return 0, true
 	}
@@ -264,7 +264,7 @@ func (id *identity) content() content {
 }
 
 // withSameLines returns a copy of a known function of the same content, without a class; nil if none.
-func (c *functions) withSameLines(id *identity) *function {
+func (c *functionCache) withSameLines(id *identity) *function {
 	known := c.byContent[id.content()]
 	if known == nil || id.scope != 0 || id.fileHash == 0 {
 		return nil
@@ -299,7 +299,7 @@ func (r *Runtime) hasIdentity(addr uint64, want *identity) bool {
 	return ok && id.addHashes(r.currentWord) && id == *want
 }
 
-func (c *functions) add(addr uint64, f *function) {
+func (c *functionCache) add(addr uint64, f *function) {
 	c.keep(f)
 	c.byAddr[addr] = f
 	if !f.stable {
@@ -311,7 +311,7 @@ func (c *functions) add(addr uint64, f *function) {
 	}
 }
 
-func (c *functions) keep(f *function) {
+func (c *functionCache) keep(f *function) {
 	if c.byAddr == nil {
 		c.byAddr, c.byID, c.bySerial = map[uint64]*function{}, map[identity]*function{}, map[uint64]*function{}
 		c.classes, c.byContent = map[uint64]string{}, map[content]*function{}

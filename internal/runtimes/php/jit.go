@@ -32,7 +32,7 @@ func (r *Runtime) adoptCode(h managed.Host) {
 	c.spans = c.spans[:0]
 	for _, m := range h.Modules() {
 		adopted := len(m.Sources) > 0 && m.Sources[0] == frames.RuleSource(c)
-		if !m.Generated || m.NoFP && !adopted || isPrivate(m) {
+		if !m.Generated || m.NoFP && !adopted || isPrivateMemory(m) {
 			continue
 		}
 		if !c.known {
@@ -45,9 +45,9 @@ func (r *Runtime) adoptCode(h managed.Host) {
 	}
 }
 
-// isPrivate reports code in private memory, such as PCRE's. Opcache's memory is shared and has a file name
+// isPrivateMemory reports code in private memory, such as PCRE's. Opcache's memory is shared and has a file name
 // (zend_shared_alloc_startup, ext/opcache/zend_shared_alloc.c).
-func isPrivate(m *frames.Module) bool {
+func isPrivateMemory(m *frames.Module) bool {
 	if m.Origin == nil {
 		return false
 	}

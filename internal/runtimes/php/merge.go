@@ -43,15 +43,15 @@ func (r *Runtime) Native(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (r
 			instead = true
 		}
 	}
-	return out, instead || (r.isEngine(f.Module) || r.isExpression(f)) && !lost
+	return out, instead || (r.isEngine(f.Module) || r.isRegexCode(f)) && !lost
 }
 
 // maxFrameDistance is above the distance of neighbouring frames, bytes.
 const maxFrameDistance = 1 << 20
 
-// isExpression reports whether f is PCRE's code, called by the innermost call.
-func (r *Runtime) isExpression(f *frames.Frame) bool {
-	return f.Module != nil && f.Module.Generated && r.nextRun == 0 && isPrivate(f.Module)
+// isRegexCode reports whether f is PCRE's code, called by the innermost call.
+func (r *Runtime) isRegexCode(f *frames.Frame) bool {
+	return f.Module != nil && f.Module.Generated && r.nextRun == 0 && isPrivateMemory(f.Module)
 }
 
 func (r *Runtime) isEngine(m *frames.Module) bool {

@@ -29,7 +29,7 @@ type Runtime struct {
 	jit                jitCode
 	thread             int // that runs PHP, unless threadSafe; 0: unknown
 
-	functions functions
+	functions functionCache
 	walk
 }
 

@@ -35,7 +35,7 @@ func (r *Runtime) Waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
 	if !ok {
 		return w, false
 	}
-	read := moment{machine: machine, sleeper: s}
+	read := copyReader{machine: machine, sleeper: s}
 	lock := machine.lockOf(at, read.word)
 	queued := read.isQueued(lock+uint64(machine.lock.queue), at+uint64(machine.lock.node))
 	owner := read.word(lock + uint64(machine.lock.owner))
@@ -67,14 +67,14 @@ const (
 	lockCopied   = 88
 )
 
-// moment is the copy, and current memory outside of it.
-type moment struct {
+// copyReader reads the copy, and current memory outside of it.
+type copyReader struct {
 	machine *machine
 	sleeper *managed.Sleeper
 	later   bool // current memory was read
 }
 
-func (m *moment) word(addr uint64) uint64 {
+func (m *copyReader) word(addr uint64) uint64 {
 	if m.sleeper.Mem != nil {
 		if v, ok := m.sleeper.Mem.Word(addr); ok {
 			return v
@@ -85,7 +85,7 @@ func (m *moment) word(addr uint64) uint64 {
 }
 
 // isQueued reports whether a node {next, prev} is in the list of a head.
-func (m *moment) isQueued(head, node uint64) bool {
+func (m *copyReader) isQueued(head, node uint64) bool {
 	next := m.word(node)
 	switch {
 	case next == 0 || next == node: // in no list

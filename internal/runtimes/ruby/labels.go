@@ -104,7 +104,7 @@ const maxEnvs = 32
 const flagLocal = 2
 
 // entryOf returns a frame's method entry; 0: none (vm_insnhelper.c, rb_vm_frame_method_entry).
-func (c *codes) entryOf(f *frame) uint64 {
+func (c *objectCache) entryOf(f *frame) uint64 {
 	w := c.walk
 	env, flags := f.env, f.flags
 	for range maxEnvs {
@@ -135,7 +135,7 @@ func (c *codes) entryOf(f *frame) uint64 {
 
 func isMagicEnv(flags uint64) bool { return flags>>32 == 0 && flags&1 != 0 }
 
-func (c *codes) has(addr uint64) bool {
+func (c *objectCache) has(addr uint64) bool {
 	o := c.byAddr[addr]
 	return o != nil && o.kind == isOwner
 }

@@ -18,10 +18,10 @@ type machine struct {
 	queue      queueNodes
 }
 
-type hosted struct{ managed.Host }
+type hostMemory struct{ managed.Host }
 
 // Word implements memory.
-func (h hosted) Word(addr uint64) (uint64, bool) {
+func (h hostMemory) Word(addr uint64) (uint64, bool) {
 	var b [8]byte
 	ok := h.Read(addr, b[:]) == len(b)
 	return binary.LittleEndian.Uint64(b[:]), ok
@@ -34,8 +34,8 @@ func (m *machine) listHead(vm uint64) uint64 {
 	return m.word(vm + uint64(m.vmRactors))
 }
 
-// scanned bounds the distance of variables from rb_cObject, bytes.
-const scanned = 256 << 10
+// scanDistance bounds the distance of variables from rb_cObject, bytes.
+const scanDistance = 256 << 10
 
 // find searches the virtual machine, whose symbol is hidden.
 func (m *machine) find() bool {
@@ -57,7 +57,7 @@ func (m *machine) find() bool {
 func (m *machine) scan(take func(at uint64, b []byte) bool) {
 	const piece, overlap = 4 << 10, 32
 	b := make([]byte, piece+overlap)
-	for at := (m.cObjectAt - scanned) &^ (piece - 1); at < m.cObjectAt+scanned; at += piece {
+	for at := (m.cObjectAt - scanDistance) &^ (piece - 1); at < m.cObjectAt+scanDistance; at += piece {
 		n := m.host.Read(at, b)
 		for i := 0; i < piece && i+overlap <= n; i += 8 {
 			if take(at+uint64(i), b[i:i+overlap]) {

@@ -87,7 +87,7 @@ func (r *Runtime) appendRefs(from, to int, out []managed.Ref) []managed.Ref {
 // appendRef appends a frame's Ref; skip: it also stands for the next frame outwards.
 func (r *Runtime) appendRef(f *frame, object uint64, kind objectKind, pc uint64, out []managed.Ref) (refs []managed.Ref,
 	skip bool) {
-	c, status := r.codes.resolve(object, kind, f)
+	c, status := r.objects.resolve(object, kind, f)
 	switch status {
 	case notObject:
 		r.walk.broken = true
@@ -101,7 +101,7 @@ func (r *Runtime) appendRef(f *frame, object uint64, kind objectKind, pc uint64,
 				return out, false // not filled in yet
 			}
 			ref.Position = (pc - c.code) / 8 & (1<<32 - 1)
-			ref.Position |= r.codes.ownerSerial(f, c) << 32
+			ref.Position |= r.objects.ownerSerial(f, c) << 32
 		}
 		out, skip = append(out, ref), c.label.handler
 	}
@@ -109,7 +109,7 @@ func (r *Runtime) appendRef(f *frame, object uint64, kind objectKind, pc uint64,
 }
 
 // ownerSerial returns the serial of a frame's class; 0: unknown.
-func (c *codes) ownerSerial(f *frame, o *object) uint64 {
+func (c *objectCache) ownerSerial(f *frame, o *object) uint64 {
 	if !c.currentHeap.qualified || !o.label.owned {
 		return 0
 	}
@@ -138,7 +138,7 @@ func (r *Runtime) End() managed.Health {
 
 // Symbolize implements [managed.Namer].
 func (r *Runtime) Symbolize(ref managed.Ref, _ managed.Live, out []managed.Frame) ([]managed.Frame, managed.Truth) {
-	c := r.codes.bySerial[ref.Cookie]
+	c := r.objects.bySerial[ref.Cookie]
 	if ref.Kind != kindCode || c == nil {
 		return append(out, managed.Frame{}), managed.Freed
 	}
@@ -148,7 +148,7 @@ func (r *Runtime) Symbolize(ref managed.Ref, _ managed.Live, out []managed.Frame
 		f.Type = typeC
 	} else {
 		f.Line = c.lines.lineAt(ref.Position & (1<<32 - 1))
-		if o := r.codes.bySerial[ref.Position>>32]; o != nil && o.kind == isOwner {
+		if o := r.objects.bySerial[ref.Position>>32]; o != nil && o.kind == isOwner {
 			owner = o.label.name
 		}
 	}

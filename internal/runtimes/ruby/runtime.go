@@ -22,16 +22,16 @@ type Runtime struct {
 	machine machine
 	tagged  tagInfo
 	yjit    yjitCode
-	codes   codes
+	objects objectCache
 	pages   managed.LivePages
 	walk    walk
 }
 
 func newRuntime(h managed.Host, m *frames.Module, l *layout) *Runtime {
 	r := &Runtime{module: m, name: m.Name, hidesModule: ownFile.MatchString(path.Base(m.Name))}
-	r.machine = machine{heap: heap{l, hosted{h}}, host: h}
-	r.codes.walk = &r.walk
-	r.codes.currentHeap, r.codes.copiedHeap = heap{l, &currentMemory{&r.walk}}, heap{l, &copiedMemory{&r.walk}}
+	r.machine = machine{heap: heap{l, hostMemory{h}}, host: h}
+	r.objects.walk = &r.walk
+	r.objects.currentHeap, r.objects.copiedHeap = heap{l, &currentMemory{&r.walk}}, heap{l, &copiedMemory{&r.walk}}
 	return r
 }
 
@@ -46,7 +46,7 @@ func (r *Runtime) Name() string { return "Ruby " + r.version }
 
 // Attach implements [managed.Runtime].
 func (r *Runtime) Attach(h managed.Host) bool {
-	r.machine.host, r.machine.memory = h, hosted{h}
+	r.machine.host, r.machine.memory = h, hostMemory{h}
 	for _, m := range h.Modules() {
 		if m.Name == r.name && m.Bias == r.module.Bias {
 			r.module = m
@@ -62,7 +62,7 @@ func (r *Runtime) Changed() bool { return false }
 
 // Forget implements [managed.Runtime].
 func (r *Runtime) Forget() {
-	r.codes.forget()
+	r.objects.forget()
 	r.machine.threads = threads{}
 }
 
@@ -127,7 +127,7 @@ func (r *Runtime) makePlan() {
 		object(bodyLabel, labelCopied),
 		each(textAddr, 0, textCopied, maxNew),
 	}
-	steps = append(steps, young(l)...)
+	steps = append(steps, youngSteps(l)...)
 	if l.qualified {
 		steps = append(steps, row, each(frameEnv, envMethod, 24, managed.MaxNodes),
 			managed.Step{Op: managed.Mark}, object(envMethod, methodSize), managed.Step{Op: managed.Again},
@@ -145,7 +145,7 @@ func (r *Runtime) makePlan() {
 	if l.lock.queue != 0 {
 		steps = append(steps, lock)
 	}
-	r.plan = &managed.Plan{Steps: steps, Known: &r.codes.known}
+	r.plan = &managed.Plan{Steps: steps, Known: &r.objects.known}
 }
 
 func only(s managed.Step, mask, value uint64) managed.Step {
@@ -166,8 +166,8 @@ const (
 	placesCopied = 1 << 10
 )
 
-// young copies names and lines of the innermost young ones of the marked iseqs.
-func young(l *layout) []managed.Step {
+// youngSteps copies names and lines of the innermost young ones of the marked iseqs.
+func youngSteps(l *layout) []managed.Step {
 	each := func(off int64, size uint32) managed.Step {
 		return managed.Step{Op: managed.Each, Off: off, Size: size, Max: maxYoung}
 	}

@@ -15,10 +15,10 @@ const maxTags = 1 << 13
 // guardAt is the offset of glibc's pointer guard in tcbhead_t (x86-64).
 const guardAt = 0x30
 
-type words func(addr uint64) (uint64, bool)
+type wordReader func(addr uint64) (uint64, bool)
 
 // appendTags appends a list of tags, innermost first; false: incomplete. Each lies further out than the one before.
-func (j *jumpLayout) appendTags(tags []tag, at uint64, get words) ([]tag, bool) {
+func (j *jumpLayout) appendTags(tags []tag, at uint64, get wordReader) ([]tag, bool) {
 	for at != 0 {
 		pc, ok := get(at + j.pc)
 		prev, ok2 := get(at + j.prev)
@@ -80,8 +80,8 @@ func (info *tagInfo) find(m *machine) {
 	}
 }
 
-// learn finds the layout by one thread, which does not run.
-func (info *tagInfo) learn(first uint64, get words) {
+// findLayout finds the layout by one thread, which does not run.
+func (info *tagInfo) findLayout(first uint64, get wordReader) {
 	fits := info.fits(first, get)
 	for k := range jumpLayouts {
 		if fits[k] {
@@ -92,7 +92,7 @@ func (info *tagInfo) learn(first uint64, get words) {
 }
 
 // fits reports for which layouts all tags are readable and jump into the interpreter's code.
-func (info *tagInfo) fits(first uint64, get words) (fits [len(jumpLayouts)]bool) {
+func (info *tagInfo) fits(first uint64, get wordReader) (fits [len(jumpLayouts)]bool) {
 	for k := range jumpLayouts {
 		tags, whole := jumpLayouts[k].appendTags(nil, first, get)
 		fits[k] = whole && isStack(tags) && !slices.ContainsFunc(tags, func(t tag) bool { return !info.isTarget(t.pc) })

@@ -40,7 +40,7 @@ type verifyBatch struct {
 }
 
 // identifyInBatch returns an object's current identity and the time as of which it was read.
-func (c *codes) identifyInBatch(addr uint64, o *object) (id identity, status objectStatus, at int64) {
+func (c *objectCache) identifyInBatch(addr uint64, o *object) (id identity, status objectStatus, at int64) {
 	a := &c.batch
 	if !c.walk.verified {
 		c.walk.verified = true
@@ -73,7 +73,7 @@ func (a *verifyBatch) Word(addr uint64) (uint64, bool) {
 func (a *verifyBatch) Read(addr uint64, b []byte) int { return a.fallback.Read(addr, b) }
 
 // readBatch reads the walk's objects that were not verified since the sample.
-func (c *codes) readBatch() {
+func (c *objectCache) readBatch() {
 	a, w := &c.batch, c.walk
 	a.n, a.filled, a.readAt, a.fallback = 0, 0, procmem.Now(), c.currentHeap.memory
 	if w.gather == nil || w.sample.Live == nil {

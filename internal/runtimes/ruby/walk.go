@@ -50,7 +50,7 @@ const maxFrames = 1 << 15
 // Begin implements [managed.Namer].
 func (r *Runtime) Begin(s *managed.Sample) {
 	w := &r.walk
-	r.codes.begin(s.At)
+	r.objects.begin(s.At)
 	gather, _ := r.machine.host.(managed.Gatherer)
 	*w = walk{sample: s, frames: w.frames[:0], tags: w.tags[:0], allTags: w.allTags[:0], runs: w.runs[:0],
 		pages: &r.pages, machine: &r.machine, gather: gather}
@@ -66,7 +66,7 @@ func (r *Runtime) Begin(s *managed.Sample) {
 	r.skipInitialISeq()
 	first, _ := w.get(w.ec + ecTag)
 	if r.tagged.prev == 0 {
-		if r.tagged.learn(first, w.get); r.tagged.prev == 0 {
+		if r.tagged.findLayout(first, w.get); r.tagged.prev == 0 {
 			w.incomplete = true
 			return
 		}
@@ -114,7 +114,7 @@ func (w *walk) hasLock() bool {
 }
 
 // appendFrames appends the control frames except the initial one; false: invalid.
-func (l *layout) appendFrames(list []frame, ec uint64, get words) ([]frame, bool) {
+func (l *layout) appendFrames(list []frame, ec uint64, get wordReader) ([]frame, bool) {
 	stack, ok := get(ec + ecStack)
 	size, ok2 := get(ec + ecSize)
 	at, ok3 := get(ec + ecFrame)
@@ -215,6 +215,6 @@ func (r *Runtime) skipInitialISeq() {
 	w := &r.walk
 	end := w.word(w.ec+ecStack) + 8*w.word(w.ec+ecSize)
 	if iseq := w.word(end - uint64(r.machine.frameSize) + frameISeq); iseq != 0 {
-		r.codes.known.Add(iseq)
+		r.objects.known.Add(iseq)
 	}
 }
