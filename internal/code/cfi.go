@@ -42,7 +42,7 @@ func section(w *elffile.Window) dwarfunwind.Section {
 const maxDebugFrame = 64 << 20
 
 // debugCFI is call frame information of debug files and .gnu_debugdata, opened on first use. In a file with a
-// language's table it is for code outside of the table, and has the file's .debug_frame, too.
+// language's table it describes only code outside of the table, and includes the file's .debug_frame.
 type debugCFI struct {
 	elf    *elffile.File
 	from   *debugFiles

@@ -97,8 +97,8 @@ func FileOf(s managed.Scheduler) string {
 	return ""
 }
 
-// parked sums all schedulers. counted is how many could be counted; err is another one's error, with its file if
-// there are several schedulers.
+// parked sums all schedulers. counted is how many could be counted; err is the error of one that could not, file
+// its file if there are several.
 func (r *Runtimes) parked() (sum managed.Parked, counted int, file string, err error) {
 	all := r.Schedulers()
 	sum.Reasons = map[string]int{}

@@ -107,7 +107,7 @@ func (p *Process) useModules() {
 	p.space.SetModules(mods)
 }
 
-// At prepares walks of stacks copied at a moment (CLOCK_MONOTONIC, ns), if a run-time system dates its code. It
+// At prepares walks of stacks copied at a moment (CLOCK_MONOTONIC, ns) if a run-time system dates its code. It
 // reports whether a walk can give another stack. ask permits reads from the process (microseconds).
 func (p *Process) At(moment int64, ask bool) (changed bool) {
 	if p.runtimes == nil {

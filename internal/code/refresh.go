@@ -13,8 +13,8 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// mainStack is the usual limit of the first thread's stack, bytes: it grows to a stack pointer that is less far
-// below.
+// mainStack is the usual limit of the first thread's stack, bytes: up to that far below the mapping, a stack
+// pointer is in the stack, which grows.
 const mainStack = 8 << 20
 
 // Refresh reads the mappings again and reports whether code was added, removed or rewritten, so that a walk can

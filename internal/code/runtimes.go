@@ -8,8 +8,8 @@ import (
 	"prywalk/internal/managed"
 )
 
-// Runtimes are a process's run-time systems and the rules for code made at run time, by its instructions and by
-// them. A nil one is empty. Not safe for concurrent use.
+// Runtimes are a process's run-time systems, with the rules for code made at run time. A nil one is empty. Not safe
+// for concurrent use.
 type Runtimes struct {
 	arch  frames.Arch
 	pid   int // 0: a core
