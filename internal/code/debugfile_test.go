@@ -54,7 +54,7 @@ func build(t *testing.T, flags ...string) string {
 	return exe
 }
 
-// methods gives the frame methods, innermost first.
+// methods returns the frame methods, innermost first.
 func methods(t *testing.T, exe string) (string, frames.StopReason) {
 	t.Helper()
 	cmd := exec.Command(exe)

@@ -20,7 +20,7 @@ import (
 	"prywalk/internal/testtargets/observed"
 )
 
-// threadSafe gives the programs of testdata/threads.c with the libraries of thread-safe releases, by release.
+// threadSafe returns the programs of testdata/threads.c with the libraries of thread-safe releases, by release.
 func threadSafe(t *testing.T) map[string]string {
 	t.Helper()
 	configs, _ := filepath.Glob(releases + "/*/bin/php-config") // the pattern is a good one
@@ -135,7 +135,7 @@ func isAsleep(pid, tid int) bool {
 	return err == nil && strings.HasPrefix(string(b), "230 ")
 }
 
-// allThreads gives the stacks of a process, or of its core.
+// allThreads returns the stacks of a process, or of its core.
 func allThreads(t *testing.T, how string, pid int) []dump.Thread {
 	t.Helper()
 	if how == "core" {
