@@ -14,7 +14,7 @@ const (
 	maxLivePages = 1024
 )
 
-// liveCode reads code of a JIT compiler, and keeps the pages to detect changes.
+// liveCode reads code of a JIT compiler, in pages kept to detect changes.
 type liveCode struct {
 	tid    int
 	memory *procmem.Memory

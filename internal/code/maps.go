@@ -98,7 +98,6 @@ func ParseMaps(text []byte) ([]Mapping, error) {
 	return out, err
 }
 
-// eachMapping calls f for each line. It fails at a malformed one.
 func eachMapping(text []byte, f func(*RawMapping)) error {
 	var m RawMapping
 	for n := 1; len(text) > 0; n++ {

@@ -17,7 +17,6 @@ type symbolRange struct {
 	ok         bool
 }
 
-// maxNames bounds the cached queries.
 const maxNames = 1 << 10
 
 // symbol returns the first symbol of a name in the file, else in its debug files. Cached.

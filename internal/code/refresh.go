@@ -56,7 +56,6 @@ func (p *Process) Refresh() (changed bool, err error) {
 	return true, nil
 }
 
-// resetAfterExec prepares for another program in the process.
 func (p *Process) resetAfterExec() error {
 	p.runtimes.reset()
 	return p.AfterExec()

@@ -9,7 +9,6 @@ import (
 	"prywalk/internal/wire"
 )
 
-// maxLink bounds a section with a path and a hash, bytes.
 const maxLink = 8 << 10
 
 // DebugLink returns the name, without directory, and the CRC-32 (IEEE) of the file with this file's debug

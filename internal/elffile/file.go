@@ -173,7 +173,6 @@ func (f *input) inFile(off, n uint64) bool {
 // little.
 const readChunk = 1 << 20
 
-// headerCost is the memory per byte of headers.
 const headerCost = 4
 
 func (f *input) readHeaders(off, n uint64, what string) ([]byte, error) {

@@ -43,7 +43,6 @@ func (f *File) locate(vaddr uint64) (off, n uint64, ok bool) {
 	return 0, 0, false
 }
 
-// pageSizes are the page sizes of kernels, smallest first.
 var pageSizes = [...]uint64{4 << 10, 16 << 10, 64 << 10}
 
 // Bias returns run-time address − file address, modulo 2⁶⁴, of a mapping at start with file offset off; exec

@@ -35,7 +35,6 @@ func (f *File) MiniDebug() (*File, error) {
 	return mini, nil
 }
 
-// growingBuffer is a buffer that takes memory as it grows.
 type growingBuffer struct {
 	memory *budget.Account
 	data   []byte

@@ -131,7 +131,6 @@ func (f *sectionReader) nameSections(h *header) {
 	}
 }
 
-// stringAt returns the NUL-terminated string at off; "" if none.
 func stringAt(tab []byte, off uint32) string {
 	if uint64(off) >= uint64(len(tab)) {
 		return ""

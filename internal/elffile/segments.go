@@ -85,7 +85,7 @@ func parseSegment(c *wire.Cursor) (s Segment) {
 	return s
 }
 
-// segment returns the first program header of a type; nil if none.
+// segment returns the first one of a type; nil if none.
 func (f *segmentTable) segment(t SegmentType) *Segment {
 	for i := range f.Segments {
 		if f.Segments[i].Type == t {

@@ -32,7 +32,6 @@ func (d *debugFiles) close() error {
 	return errors.Join(errs...)
 }
 
-// debugFile returns the matching debug file; nil if none.
 func (t *Table) debugFile() *elffile.File {
 	if t.debug.tried {
 		return t.debug.file

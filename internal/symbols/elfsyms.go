@@ -33,7 +33,6 @@ type nameSource struct {
 	whole []byte
 }
 
-// symIndex is the functions of a file, by address.
 type symIndex struct {
 	syms    []symbol
 	sources []nameSource
@@ -42,7 +41,6 @@ type symIndex struct {
 
 type extent struct{ lo, hi uint64 }
 
-// candidate is one of the symbols at an address.
 type candidate struct {
 	symbol
 	rank uint8
@@ -79,7 +77,7 @@ func codeOf(f *elffile.File) []extent {
 	return out
 }
 
-// codeEnd returns the end of the extent with addr; 0 if none.
+// codeEnd returns the end of addr's extent; 0 if none.
 func (x *symIndex) codeEnd(addr uint64) uint64 {
 	i, _ := slices.BinarySearchFunc(x.code, addr, func(e extent, a uint64) int {
 		if e.lo <= a {
@@ -204,7 +202,7 @@ func (b *builder) finish() {
 	x.setMissingSizes()
 }
 
-// maxNames bounds a string table that is read whole, bytes.
+// maxNames bounds string tables read whole, bytes.
 const maxNames = 128 << 20
 
 func namesOf(f *elffile.File, kind elffile.SymbolKind) []byte {
@@ -291,7 +289,6 @@ func (x *symIndex) name(at uint32) string {
 	return src.file.SymbolName(src.kind, &elffile.Symbol{NameOff: at & nameMask})
 }
 
-// maxNested bounds the symbols searched for one around an address.
 const maxNested = 16
 
 // find returns the innermost symbol around addr; nil if none.

@@ -192,7 +192,6 @@ func (n *Namer) openDebug(pid int) func(string) (io.ReaderAt, int64, error) {
 	}
 }
 
-// sectionCloser reads a file from its beginning.
 type sectionCloser struct {
 	*io.SectionReader
 	c io.Closer // may be nil

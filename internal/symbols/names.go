@@ -29,7 +29,6 @@ func display(system string) (name string, demangled bool) {
 	return name + cold, demangled
 }
 
-// cutVersion removes "@VERSION" or "@@VERSION".
 func cutVersion(name string) string {
 	if i := strings.IndexByte(name, '@'); i > 0 && name[i:] != "@plt" {
 		return name[:i]

@@ -15,14 +15,13 @@ type object struct {
 	name       uint32
 }
 
-// objects are a file's variables, by address.
 type objects struct {
 	file *elffile.File
 	kind elffile.SymbolKind
 	list []object
 }
 
-// objectCost is the memory of a variable, bytes.
+// objectCost is a variable's memory, bytes.
 const objectCost = 24
 
 // Object returns the display name of the static variable at addr, a file address, and the offset in it.

@@ -10,7 +10,6 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// stub is an entry of the procedure linkage table.
 type stub struct {
 	addr uint64
 	size uint32
@@ -92,7 +91,6 @@ func slotsOf(f *elffile.File, resolve func(addr uint64) string) map[uint64]strin
 
 const relocsAtOnce = 2048
 
-// eachReloc calls each for a section's relocations until it returns false.
 func eachReloc(f *elffile.File, s *elffile.Section, each func([]byte) bool) {
 	buf := make([]byte, min(s.Size, relocsAtOnce*relocSize))
 	for at := uint64(0); at+relocSize <= s.Size; {

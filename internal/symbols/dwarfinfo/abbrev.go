@@ -8,7 +8,6 @@ import (
 	"prywalk/internal/wire"
 )
 
-// spec is one attribute of an abbreviation.
 type spec struct {
 	attr, form uint16
 	implicit   int64 // value of DW_FORM_implicit_const
@@ -82,7 +81,6 @@ func clip16(v uint64) uint16 {
 	return uint16(v)
 }
 
-// abbrevsOf returns the unit's table, read once for all units that share it.
 func (u *unit) abbrevsOf() *abbrevTable {
 	if u.abbrevs != nil {
 		return u.abbrevs

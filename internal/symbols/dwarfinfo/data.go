@@ -152,10 +152,8 @@ func (d *Data) Calls(addr uint64, out []Call) []Call {
 	return out
 }
 
-// maxOverlap bounds the units searched for an address.
 const maxOverlap = 16
 
-// load reads the unit headers and builds the index, once.
 func (d *Data) load() {
 	if d.ready {
 		return

@@ -4,7 +4,6 @@ package dwarfinfo
 
 import "prywalk/internal/wire"
 
-// kind classifies the value of an attribute.
 type kind uint8
 
 const (

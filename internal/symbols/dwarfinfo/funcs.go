@@ -26,7 +26,6 @@ type segment struct {
 	scope int32
 }
 
-// funcTable is the calls of one unit.
 type funcTable struct {
 	scopes   []scope
 	segments []segment
@@ -68,7 +67,6 @@ func (u *unit) funcsOf() *funcTable {
 	return u.funcs
 }
 
-// run reads all entries (DWARF 5 §7.5.2).
 func (r *funcReader) run() {
 	table := r.u.abbrevsOf()
 	c := r.u.cursorAt(r.u.dies)

@@ -51,10 +51,9 @@ func (t *lineTable) find(addr uint64) (file, line uint32, ok bool) {
 	return rows[j-1].file, rows[j-1].line, true
 }
 
-// path returns the path of a file by its number in rows and calls.
 func (t *lineTable) path(u *unit, file uint32) string { return t.files.path(u, file) }
 
-// linesOf runs the unit's line number program, once for all units that share it.
+// linesOf returns the line table, which units can share.
 func (u *unit) linesOf() *lineTable {
 	if u.lines != nil {
 		return u.lines

@@ -84,7 +84,6 @@ func (p *lineProgram) names4(c *wire.Cursor) {
 	}
 }
 
-// define reads a file of versions 2 to 4.
 func (f *fileNames) define(c *wire.Cursor) bool {
 	name := c.CString()
 	if len(name) == 0 {

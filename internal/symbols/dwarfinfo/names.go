@@ -8,7 +8,6 @@ import (
 	"prywalk/internal/wire"
 )
 
-// maxHops bounds the references followed for one name.
 const maxHops = 16
 
 // resolve describes a function by the entry at off, its DW_AT_abstract_origin and DW_AT_specification (DWARF 5
@@ -38,7 +37,6 @@ type nameReader struct {
 	die           uint64 // its entry
 }
 
-// follow reads the entry at off in d and those that it refers to.
 func (r *nameReader) follow(d *Data, off uint64) {
 	for range maxHops {
 		u := d.unitAt(off)

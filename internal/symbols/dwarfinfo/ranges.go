@@ -30,7 +30,6 @@ func (u *unit) appendSpans(low, high, ranges value, out []span) []span {
 	return u.d.appendSpan(out, lo, hi)
 }
 
-// appendSpan appends a range with code.
 func (d *Data) appendSpan(out []span, lo, hi uint64) []span {
 	if !isCode(lo, hi) || !d.takeMemory(spanCost) {
 		return out

@@ -4,7 +4,6 @@ package dwarfinfo
 
 import "prywalk/internal/wire"
 
-// unit is a unit of .debug_info.
 type unit struct {
 	d                 *Data
 	off, dies, end    uint64 // offsets in .debug_info: header, first entry, end
@@ -78,7 +77,6 @@ func (u *unit) cursorAt(off uint64) wire.Cursor {
 	return wire.At(u.data, off-u.off)
 }
 
-// dieAt returns c's offset in .debug_info.
 func (u *unit) dieAt(c *wire.Cursor) uint64 { return u.off + uint64(c.Pos) }
 
 // endsOutside reports whether an entry ends outside of c.
