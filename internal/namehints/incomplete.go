@@ -18,8 +18,8 @@ func IncompleteReason(name string) (string, bool) {
 	return strings.TrimSuffix(reason, "]"), true
 }
 
-// incomplete has, by reason, why walks ended and what to do. MODULE is the file in which the stacks end.
-var incomplete = map[string]string{
+// incompleteTexts has, by reason, why walks ended and what to do. MODULE is the file in which the stacks end.
+var incompleteTexts = map[string]string{
 	"no-rule": "neither the call frame information nor the instructions of MODULE lead to the caller; " +
 		"SYMBOLS see prywalk help names",
 	"bad-memory": "the return address is in memory that could not be read; compare with record --engine ptrace, " +
@@ -51,7 +51,7 @@ func IncompleteCure(reason, module string) string {
 	case strings.HasPrefix(module, "["): // generated at run time
 		symbols = "for code generated at run time"
 	}
-	return strings.NewReplacer("MODULE", module, "SYMBOLS", symbols).Replace(incomplete[reason])
+	return strings.NewReplacer("MODULE", module, "SYMBOLS", symbols).Replace(incompleteTexts[reason])
 }
 
 // muchIncomplete is the share of the total above which a row of incomplete stacks is among the first firstRows.

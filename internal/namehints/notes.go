@@ -60,9 +60,9 @@ func (p *Program) Notes(rows []Row) (notes []string) {
 		notes = append(notes, strings.Join(made, ", ")+
 			": code generated at run time that the program's perf map does not name.")
 	case len(made) > 0:
-		notes = append(notes, fmt.Sprintf("%s: %s, without symbols.%s", strings.Join(made, ", "), hint.Code, p.toGet(&hint)))
+		notes = append(notes, fmt.Sprintf("%s: %s, without symbols.%s", strings.Join(made, ", "), hint.Code, p.remedy(&hint)))
 	case interpreted && known && !printed:
-		notes = append(notes, fmt.Sprintf("%s: %s, without names here.%s", hint.Runtime, hint.Code, p.toGet(&hint)))
+		notes = append(notes, fmt.Sprintf("%s: %s, without names here.%s", hint.Runtime, hint.Code, p.remedy(&hint)))
 	}
 	if gone {
 		notes = append(notes, freedNote)
@@ -70,8 +70,8 @@ func (p *Program) Notes(rows []Row) (notes []string) {
 	return append(notes, p.ofLibraries(libraries, bounded)...)
 }
 
-// toGet returns how to get names for a run-time system's code, after a space; "" if there is no way.
-func (p *Program) toGet(h *Hint) string {
+// remedy returns how to get names for a run-time system's code, after a space; "" if there is no way.
+func (p *Program) remedy(h *Hint) string {
 	if h.Live && p.Ended {
 		return ""
 	}

@@ -113,20 +113,20 @@ var ErrNotOwn = errors.New("the file is another user's: name its directory with 
 func (f *Files) Read(name string) ([]string, error) {
 	failed := os.ErrNotExist
 	if f.Dir != "" {
-		lines, err := f.below(name)
+		lines, err := f.readBelow(name)
 		if err == nil {
 			return lines, nil
 		}
 		failed = err
 	}
 	if f.Own && path.IsAbs(name) {
-		return f.own(name)
+		return f.readOwn(name)
 	}
 	return nil, failed
 }
 
-// own reads the file at a recorded path if it is the user's.
-func (f *Files) own(name string) ([]string, error) {
+// readOwn reads the file at a recorded path if it is the user's.
+func (f *Files) readOwn(name string) ([]string, error) {
 	file, err := f.opener.Open(safeopen.Request{Path: path.Clean(name), MaxSize: maxBytes})
 	if err != nil {
 		return nil, err
@@ -139,8 +139,8 @@ func (f *Files) own(name string) ([]string, error) {
 	return strings.Split(string(b), "\n"), err
 }
 
-// below reads the longest end of a path that exists below Dir.
-func (f *Files) below(name string) ([]string, error) {
+// readBelow reads the longest end of a path that exists below Dir.
+func (f *Files) readBelow(name string) ([]string, error) {
 	parts := strings.Split(strings.TrimPrefix(path.Clean("/"+name), "/"), "/")
 	var failed error
 	for i := max(0, len(parts)-maxParts); i < len(parts); i++ {

@@ -155,8 +155,8 @@ func (w *walk) leadsTo(data, user uint64) bool {
 	return false
 }
 
-// maxAbove bounds the distance to execute data further in, bytes.
-const maxAbove = 16 << 10
+// maxInnerDistance bounds the distance to execute data further in, bytes.
+const maxInnerDistance = 16 << 10
 
 // hasInnerOnStack reports whether the innermost native frames keep execute data further in than the globals.
 func (r *Runtime) hasInnerOnStack(this *run, from, to uint64) bool {
@@ -165,7 +165,7 @@ func (r *Runtime) hasInnerOnStack(this *run, from, to uint64) bool {
 		return false
 	}
 	inner := func(v uint64) bool {
-		return v-this.user < maxAbove && v != this.user && w.leadsTo(v, this.user)
+		return v-this.user < maxInnerDistance && v != this.user && w.leadsTo(v, this.user)
 	}
 	for i := range frames.NumRegs {
 		if v, ok := w.sample.Regs.Get(uint8(i)); ok && inner(v) {

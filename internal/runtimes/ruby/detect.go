@@ -91,7 +91,7 @@ func find(h managed.Host, m *frames.Module, version string, object uint64) (*Run
 		if vm == 0 || machine.listHead(vm) == 0 {
 			return nil, managed.ErrNotYet
 		}
-		if !anyTry(func() bool { return machine.prove(vm) }) {
+		if !anyTry(func() bool { return machine.verify(vm) }) {
 			return nil, layoutError(release)
 		}
 	} else if !anyTry(machine.find) {

@@ -47,7 +47,7 @@ func (m *machine) find() bool {
 			return false
 		}
 		seen[vm] = true
-		found = m.prove(vm)
+		found = m.verify(vm)
 		return found
 	})
 	return found
@@ -69,8 +69,8 @@ func (m *machine) scan(take func(at uint64, b []byte) bool) {
 
 func isPointer(v uint64) bool { return v >= 1<<12 && v < 1<<47 && v&7 == 0 }
 
-// prove verifies that threads and contexts link back, and have frames.
-func (m *machine) prove(vm uint64) bool {
+// verify verifies that threads and contexts link back, and have frames.
+func (m *machine) verify(vm uint64) bool {
 	next := m.listHead(vm)
 	if !isPointer(next) {
 		return false
@@ -84,7 +84,7 @@ func (m *machine) prove(vm uint64) bool {
 		if m.vmThreads == 0 {
 			th = m.word(next - uint64(node) + uint64(m.ractorThreads))
 		}
-		if isPointer(th) && m.word(th+uint64(m.threadVM)) == vm && m.proveThread(th) {
+		if isPointer(th) && m.word(th+uint64(m.threadVM)) == vm && m.verifyThread(th) {
 			m.vm, m.ractorNode = vm, node
 			return true
 		}
@@ -92,7 +92,7 @@ func (m *machine) prove(vm uint64) bool {
 	return false
 }
 
-func (m *machine) proveThread(th uint64) bool {
+func (m *machine) verifyThread(th uint64) bool {
 	ec := m.word(th + uint64(m.threadEC))
 	if !isPointer(ec) || m.word(ec+uint64(m.ecThread)) != th {
 		return false

@@ -36,7 +36,7 @@ func (r *Runtime) appendRuns(f *frames.Frame, cfa frames.Addr, out []managed.Ref
 	}
 	for w.nextRun < len(w.runs) && w.runs[w.nextRun].tag >= f.SP && w.runs[w.nextRun].tag < cfa {
 		run := &w.runs[w.nextRun]
-		if !r.tagged.confirm(f) {
+		if !r.tagged.confirmExecPC(f) {
 			w.broken = true
 			return out, false
 		}
@@ -47,20 +47,20 @@ func (r *Runtime) appendRuns(f *frames.Frame, cfa frames.Addr, out []managed.Ref
 	return out, instead
 }
 
-// confirm reports whether a native frame can be rb_vm_exec's: after an unclear election, near Ruby's instructions.
-func (info *tagInfo) confirm(f *frames.Frame) bool {
+// confirmExecPC reports whether a native frame can be rb_vm_exec's: near Ruby's instructions if the choice was unclear.
+func (info *tagInfo) confirmExecPC(f *frames.Frame) bool {
 	if info.confirmed || info.vmExec.end != 0 {
 		return true
 	}
-	info.confirmed = distance(f.Lookup(frames.X86_64), info.handlerCode) < nearLoop
+	info.confirmed = distance(f.Lookup(frames.X86_64), info.handlerCode) < maxExecDistance
 	if !info.confirmed {
 		info.pc = 0
 	}
 	return info.confirmed
 }
 
-// nearLoop bounds a source file's code, bytes.
-const nearLoop = 256 << 10
+// maxExecDistance bounds a source file's code, bytes.
+const maxExecDistance = 256 << 10
 
 func (r *Runtime) appendRefs(from, to int, out []managed.Ref) []managed.Ref {
 	w := &r.walk

@@ -76,7 +76,7 @@ func (info *tagInfo) find(m *machine) {
 	}
 	if fit[best] > 0 {
 		info.jumpLayout = jumpLayouts[best]
-		info.vote(m, list)
+		info.findExecPC(m, list)
 	}
 }
 
@@ -119,8 +119,8 @@ func isStack(tags []tag) bool {
 
 const maxVoters = 64
 
-// vote finds rb_vm_exec's tags: as many as frames entered from C.
-func (info *tagInfo) vote(m *machine, list []thread) {
+// findExecPC finds rb_vm_exec's tags: as many as frames entered from C.
+func (info *tagInfo) findExecPC(m *machine, list []thread) {
 	votes := map[uint64]int{}
 	handler := uint64(0)
 	for i := range list {
@@ -133,12 +133,12 @@ func (info *tagInfo) vote(m *machine, list []thread) {
 		if handler == 0 {
 			handler = m.anyHandler(frames)
 		}
-		info.count(votes, tags, entries(frames))
+		info.countPCs(votes, tags, entries(frames))
 	}
-	info.elect(votes, handler)
+	info.chooseExecPC(votes, handler)
 }
 
-func (info *tagInfo) count(votes map[uint64]int, tags []tag, entered int) {
+func (info *tagInfo) countPCs(votes map[uint64]int, tags []tag, entered int) {
 	n := map[uint64]int{}
 	for _, t := range tags {
 		n[t.pc]++
@@ -155,8 +155,8 @@ func (info *tagInfo) count(votes map[uint64]int, tags []tag, entered int) {
 	}
 }
 
-// elect chooses the program counter with most votes, then the nearest to an instruction's code.
-func (info *tagInfo) elect(votes map[uint64]int, handler uint64) {
+// chooseExecPC chooses the program counter with most votes, then the nearest to an instruction's code.
+func (info *tagInfo) chooseExecPC(votes map[uint64]int, handler uint64) {
 	best, ties := 0, 0
 	for pc, n := range votes {
 		if n > 0 {

@@ -77,8 +77,8 @@ func (r *Runtime) Begin(s *managed.Sample) {
 	}
 	if r.tagged.pc == 0 {
 		votes := map[uint64]int{}
-		r.tagged.count(votes, w.allTags, entries(w.frames))
-		r.tagged.elect(votes, r.machine.anyHandler(w.frames))
+		r.tagged.countPCs(votes, w.allTags, entries(w.frames))
+		r.tagged.chooseExecPC(votes, r.machine.anyHandler(w.frames))
 	}
 	w.split(r.tagged.pc)
 }
