@@ -13,19 +13,18 @@ import (
 type AddressSpace interface {
 	// ReadMem reads memory; fewer than len(b) bytes come with an error.
 	ReadMem(addr uint64, b []byte) (int, error)
-	// Read reads memory, in a core also mapped files, and gives the number of bytes.
+	// Read reads memory, in a core also mapped files, and returns the number of bytes.
 	Read(addr uint64, b []byte) int
-	// ReadMapped is ReadMem for a mapped file, whose file system may not respond.
+	// ReadMapped is ReadMem for a mapped file, with a time limit: its file system may not respond.
 	ReadMapped(addr uint64, b []byte) (int, error)
 	// Mappings calls f for each mapping, ascending.
 	Mappings(f func(*RawMapping)) error
-	// MappingsOf calls f at least for the mappings of m's file, ascending.
+	// MappingsOf is Mappings for at least those of m's file.
 	MappingsOf(m *Mapping, f func(*RawMapping)) error
-	// Image gives the image of m's file; nil for none.
+	// Image returns the image of m's file; nil for none.
 	Image(m *Mapping) *Image
-	// Images gives the shared images.
 	Images() *ImageCache
-	// ReadCode reads code made at run time and gives the number of bytes.
+	// ReadCode is Read for code made at run time.
 	ReadCode(addr uint64, b []byte) int
 }
 
@@ -40,12 +39,12 @@ func (p *Process) Read(addr uint64, b []byte) int {
 	return n
 }
 
-// ReadParts reads regions in order with one call and gives the number read whole. See [procmem.Memory.ReadParts].
+// ReadParts is [procmem.Memory.ReadParts].
 func (p *Process) ReadParts(parts []frames.Region) int {
 	return p.Memory().ReadParts(p.MemoryTID(), parts)
 }
 
-// ReadMapped implements AddressSpace. It copies twice: a late answer must not write to b.
+// ReadMapped implements AddressSpace. A read that ends after the time limit must not write to b: hence the copy.
 func (p *Process) ReadMapped(addr uint64, b []byte) (int, error) {
 	memory, tid, size := p.Memory(), p.MemoryTID(), len(b)
 	got, err := p.files.opener.Read(fmt.Sprintf("memory of process %d", p.PID), func() ([]byte, error) {

@@ -10,8 +10,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// analysis is the analysis of a file's instructions, with the builtins of run-time systems in it. It implements
-// [frames.RuleSource], [frames.CallSites] and the other parts of the analysis.
+// analysis is the analysis of a file's instructions together with the builtins of run-time systems.
 type analysis struct {
 	*heuristics.Source
 	builtins []managed.Builtins
@@ -21,7 +20,7 @@ type analysis struct {
 // Rule implements [frames.RuleSource].
 func (a *analysis) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if q.Caller && !q.SPOnly {
-		if b := a.continued(q.PC); b != nil {
+		if b := a.builtinsAt(q.PC); b != nil {
 			if _, called := a.Source.CallBefore(q.PC); !called {
 				return b.Rule(a.arch)
 			}
@@ -30,17 +29,17 @@ func (a *analysis) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	return a.Source.Rule(q)
 }
 
-// CallBefore implements [frames.CallSites]. Functions that others return into count as called.
+// CallBefore implements [frames.CallSites]. Functions that are returned into without a call count as called.
 func (a *analysis) CallBefore(ret frames.Addr) (frames.Call, bool) {
 	if call, ok := a.Source.CallBefore(ret); ok {
 		return call, ok
 	}
-	return frames.Call{}, a.continued(ret) != nil
+	return frames.Call{}, a.builtinsAt(ret) != nil
 }
 
-// continued gives the builtins of a function at pc that others return into; nil if none begins there. Symbols are read
-// only if a function begins there.
-func (a *analysis) continued(pc frames.Addr) managed.Builtins {
+// builtinsAt returns the builtins with a function at pc that is returned into without a call; nil for none.
+// FuncStart comes first because Continues reads symbols.
+func (a *analysis) builtinsAt(pc frames.Addr) managed.Builtins {
 	start, ok := a.FuncStart(pc)
 	if !ok || start != pc {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// addCFI adds .eh_frame, and .debug_frame if it is the only source.
+// addCFI adds .eh_frame and .debug_frame; with a language's table, .debug_frame is left to [debugCFI].
 func (p *parts) addCFI(f *elffile.File) {
 	hdr, frame := f.EhFrame()
 	cfg := dwarfunwind.Config{Arch: f.Arch(), EhFrameHdr: section(hdr), EhFrame: section(frame)}
@@ -38,14 +38,14 @@ func section(w *elffile.Window) dwarfunwind.Section {
 	return dwarfunwind.Section{Addr: w.Addr(), Size: w.Size(), Data: w}
 }
 
-// maxDebugFrame bounds a .debug_frame, bytes after decompression.
+// maxDebugFrame is in bytes, decompressed.
 const maxDebugFrame = 64 << 20
 
-// debugCFI is call frame information of debug files and .gnu_debugdata, opened when no other source describes code; in
-// a file with a table, for code of other languages.
+// debugCFI is call frame information of debug files and .gnu_debugdata, opened on first use. In a file with a
+// language's table it describes only code outside of the table, and includes the file's .debug_frame.
 type debugCFI struct {
 	elf    *elffile.File
-	from   *separate
+	from   *debugFiles
 	table  managed.FileTable // nil: none
 	tried  bool
 	tables []*dwarfunwind.Table

@@ -11,11 +11,11 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// coldParts maps cold parts to their functions, by name: .cold (GCC, LLVM) or .cold.N (older GCCs, BOLT). Built on
-// first use.
+// coldParts maps cold parts to their functions by name: NAME.cold (GCC, LLVM), NAME.cold.N (older GCCs, BOLT).
+// Built on first use.
 type coldParts struct {
 	elf   *elffile.File
-	from  *separate
+	from  *debugFiles
 	built bool
 	parts []coldPart
 }
@@ -25,7 +25,7 @@ type coldPart struct {
 	parent funcRange
 }
 
-// Parent gives the function of the part at start.
+// Parent returns the function of the cold part that begins at start.
 func (c *coldParts) Parent(start uint64) (lo, hi uint64, ok bool) {
 	if !c.built {
 		c.built = true
@@ -41,8 +41,8 @@ func (c *coldParts) Parent(start uint64) (lo, hi uint64, ok bool) {
 	return c.parts[i].parent.start, c.parts[i].parent.end, true
 }
 
-// named is a function symbol. unit is the number of its STT_FILE symbol (gABI) if it is local, else none.
-type named struct {
+// funcSymbol is a function symbol. unit is the number of its STT_FILE symbol (gABI) if it is local, else none.
+type funcSymbol struct {
 	funcRange
 	name string
 	unit int
@@ -78,13 +78,13 @@ func (c *coldParts) build() {
 	sort.Slice(c.parts, func(i, j int) bool { return c.parts[i].start < c.parts[j].start })
 }
 
-// coldCost is the memory of an entry without its name, bytes.
+// coldCost is a symbol's memory without its name, bytes.
 const coldCost = 4 * 64
 
-// collect gives the function symbols whose names take accepts, with the name that take gives. Names are cut after 4
-// KiB.
-func collect(f *elffile.File, take func([]byte) []byte) []named {
-	var out []named
+// collect returns function symbols by the name that take returns for theirs (cut after 4 KiB); nil skips the
+// symbol.
+func collect(f *elffile.File, take func([]byte) []byte) []funcSymbol {
+	var out []funcSymbol
 	unit, i := 0, 0
 	_ = f.EachSymbol(elffile.SymTab, func(s *elffile.Symbol) bool {
 		i++
@@ -104,7 +104,7 @@ func collect(f *elffile.File, take func([]byte) []byte) []named {
 		if f.Memory().Take(coldCost+int64(len(name)), "parts of functions") != nil {
 			return false
 		}
-		n := named{funcRange{s.Value, end}, string(name), unit}
+		n := funcSymbol{funcRange{s.Value, end}, string(name), unit}
 		if s.Bind() != elffile.BindLocal {
 			n.unit = 0
 		}
@@ -114,8 +114,8 @@ func collect(f *elffile.File, take func([]byte) []byte) []named {
 	return out
 }
 
-// match finds the function of each cold part: of that name in the same unit, else the only global one.
-func (c *coldParts) match(cold, whole []named) {
+// match finds each cold part's function: of the same name and unit, else the global one.
+func (c *coldParts) match(cold, whole []funcSymbol) {
 	type key struct {
 		name string
 		unit int

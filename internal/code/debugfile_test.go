@@ -54,7 +54,7 @@ func build(t *testing.T, flags ...string) string {
 	return exe
 }
 
-// methods gives the frame methods, innermost first.
+// methods returns the frame methods, innermost first.
 func methods(t *testing.T, exe string) (string, frames.StopReason) {
 	t.Helper()
 	cmd := exec.Command(exe)
@@ -166,7 +166,7 @@ func TestBoundsOfStrippedFunctionsComeFromEmbeddedDebugData(t *testing.T) {
 	embed(t, exe, "-S", "--keep-symbol=inner", "--keep-symbol=outer")
 	f := openELF(t, exe)
 	var p, bare parts
-	p.prepare(f, &separate{elf: f, path: exe})
+	p.prepare(f, &debugFiles{elf: f, path: exe})
 	bare.prepare(f, nil)
 	syms, err := whole.Symbols(elffile.SymTab)
 	if err != nil {
@@ -195,12 +195,12 @@ func TestDebugFilesAreOnlyOpenedForCodeThatNothingElseDescribes(t *testing.T) {
 	exe := build(t, "-O2", "-g")
 	f := openELF(t, exe)
 	asked := 0
-	more := &separate{elf: f, path: exe, open: func(string) (*safeopen.File, error) {
+	debug := &debugFiles{elf: f, path: exe, open: func(string) (*safeopen.File, error) {
 		asked++
 		return nil, os.ErrNotExist
 	}}
 	var p parts
-	p.prepare(f, more)
+	p.prepare(f, debug)
 	ask := func(pc uint64) {
 		for _, s := range p.sources {
 			if _, _, ok := s.Rule(frames.Query{PC: pc}); ok {

@@ -12,29 +12,28 @@ import (
 	"prywalk/internal/runtimes"
 )
 
-// foundSystems are the run-time systems that were found in a process.
 type foundSystems struct {
-	slots   []slot // one per detector; several of a kind that is [managed.PerModule]
+	slots   []slot // one per detector, for a [managed.PerModule] kind one more than found
 	namers  []managed.Namer
-	dated   []managed.Runtime   // rules valid at a moment
+	dated   []managed.Runtime   // those with rules valid at a moment only
 	images  map[*Image]struct{} // at the last detection
-	unowned bool                // there is run-time code without a system
+	unowned bool                // some run-time code belongs to no system
 }
 
 type slot struct {
-	detect  managed.Detector
-	kind    int             // of the detector
-	system  managed.Runtime // nil: not found
-	reason  error           // why it is not read
-	tries   int             // since new files or run-time code appeared
-	skipped int             // refreshes until the next attempt
+	detect        managed.Detector
+	kind          int             // of the detector
+	system        managed.Runtime // nil: not found
+	reason        error           // why not
+	tries         int             // since new files or run-time code appeared
+	refreshesLeft int             // refreshes until the next attempt
 }
 
-// maxDetections bounds attempts to read a system that is still loading: at the next refresh, then after 2, 4, 8. New
-// files or run-time code restart the count.
+// maxDetections bounds attempts to read a system that is still loading: at the next refresh, then after 2, 4, 8
+// more.
 const maxDetections = 8
 
-// detect attaches the systems to new mappings, and searches for others if there are new files or new run-time code.
+// detect attaches found systems to the new mappings; new files or new run-time code start a search for others.
 func (f *foundSystems) detect(h *host) {
 	if f.slots == nil {
 		for i, d := range runtimes.List {
@@ -49,7 +48,7 @@ func (f *foundSystems) detect(h *host) {
 	fresh := f.newImages(h.mods) || !f.unowned && len(managed.Unowned(h)) > 0
 	for i := 0; i < len(f.slots); i++ {
 		if s := &f.slots[i]; s.system == nil && (fresh || s.tries == 0) {
-			s.tries, s.skipped = 0, 0
+			s.tries, s.refreshesLeft = 0, 0
 			f.detectKind(i, h)
 		}
 	}
@@ -70,14 +69,13 @@ func (f *foundSystems) newImages(mods []*frames.Module) (fresh bool) {
 	return fresh
 }
 
-// maxPerModule bounds the systems of a kind.
 const maxPerModule = 16
 
-// detectKind detects a system in the modules without one of its kind. It adds a slot for the next one.
+// detectKind searches modules that have no system of slot i's kind, and adds a slot for the next one.
 func (f *foundSystems) detectKind(i int, h *host) {
 	s := &f.slots[i]
 	s.tries++
-	s.skipped = 1 << (s.tries - 1)
+	s.refreshesLeft = 1 << (s.tries - 1)
 	if s.system, s.reason = s.detect(f.withoutKind(s.kind, h)); s.system != nil && !s.system.Attach(h) {
 		s.system = nil
 	}
@@ -96,7 +94,6 @@ func (f *foundSystems) detectKind(i int, h *host) {
 	}
 }
 
-// withoutKind gives h without the modules that have a system of that kind.
 func (f *foundSystems) withoutKind(kind int, h *host) *host {
 	left := h
 	for i := range f.slots {
@@ -113,14 +110,14 @@ func (f *foundSystems) withoutKind(kind int, h *host) *host {
 	return left
 }
 
-// retry repeats detections that failed and are due. changed reports that a system was found, so that rules can differ.
+// retry repeats failed detections that are due. changed: a system was found.
 func (f *foundSystems) retry(h *host) (changed bool) {
 	for i := 0; i < len(f.slots); i++ {
 		s := &f.slots[i]
 		if s.system != nil || s.tries > 0 && s.reason == nil || s.tries >= maxDetections {
 			continue
 		}
-		if s.skipped--; s.skipped <= 0 {
+		if s.refreshesLeft--; s.refreshesLeft <= 0 {
 			f.detectKind(i, h)
 			changed = changed || f.slots[i].system != nil
 		}

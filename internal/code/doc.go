@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package code gives the code that a process runs as modules of package frames.
+// Package code represents the code that a process runs as modules of package frames.
 //
 // # Modules
 //
-// A [Process] is a process.Process with its modules. [Process.Refresh] reads /proc/PID/maps; each executable mapping is
-// a module, kept while unchanged. Code has one of three origins:
+// A [Process] is a process.Process with its modules. [Process.Refresh] reads /proc/PID/maps; each executable
+// mapping is a module, kept while unchanged. Code has one of three origins:
 //
 //   - A file. It is opened through /proc/PID/map_files, else below /proc/PID/root and compared with the mapping. A
 //     replaced or unreadable file is read from the process's memory.
@@ -13,22 +13,19 @@
 //   - The process. Code without an ELF file was made by a JIT compiler and is read from memory; cached results are
 //     dropped when it changes. A copy of a file's text at its addresses (Node uses huge pages) counts as the file.
 //
-// Package core makes the same modules from an [AddressSpace].
+// Package core makes the same modules from an [AddressSpace]. [Runtimes] finds the run-time systems (package
+// runtimes), which provide rules for their code.
 //
 // # Images
 //
 // An [Image] is an ELF file with its rule sources: the table of a language ([managed.FileTable]: Go's), call frame
-// information, that of debug files, and the analysis of instructions. An [ImageCache] shares images among processes.
-// Opening reads headers only; sources are made with the first rule.
+// information, that of debug files, and the analysis of instructions. An [ImageCache] shares images among
+// processes. Opening reads headers only; sources are made with the first rule.
 //
 //	/proc/PID/maps ──► Mapping ──► frames.Module ──► Sources (frames.Rule by pc)
 //	                      │                             ▲
 //	                      └──► Image (ELF file) ────────┤ by file
 //	                      └──► liveCode, Runtimes ──────┘ code made at run time
-//
-// # Run-time systems
-//
-// [Runtimes] finds the systems of internal/runtimes (detect.go), which provide rules for their code.
 //
 // # Sources
 //

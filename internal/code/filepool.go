@@ -14,7 +14,7 @@ import (
 	"prywalk/internal/safeopen"
 )
 
-// filePool closes the least recently used file, and reopens on demand.
+// filePool bounds open files: it closes the least recently used one, which its next read reopens.
 type filePool struct {
 	mu    sync.Mutex
 	limit int
@@ -25,13 +25,13 @@ type filePool struct {
 type pooledFile struct {
 	pool     *filePool
 	f        *safeopen.File
-	path     string // another name of the file in this mount namespace; "" for none
+	path     string // the file's path in this mount namespace, used when its link is gone; "" for none
 	closed   bool
 	nameLost bool
 	used     uint64
 }
 
-// newFilePool makes a pool of at most limit open files; 0: half of RLIMIT_NOFILE, at most 512.
+// newFilePool makes a pool of at most limit open files; 0 means half of RLIMIT_NOFILE, at most 512.
 func newFilePool(limit int) *filePool {
 	if limit <= 0 {
 		limit = 512
@@ -82,8 +82,7 @@ func (p *filePool) drop(h *pooledFile) {
 	}
 }
 
-// closeUntilRead closes a file until the next read. It reports whether its name is still of this file; if not, that
-// read fails.
+// closeUntilRead closes a file until its next read, which fails unless named: its name still leads to it.
 func (h *pooledFile) closeUntilRead() (named bool) {
 	h.pool.mu.Lock()
 	defer h.pool.mu.Unlock()
@@ -135,7 +134,7 @@ func (h *pooledFile) reopen() error {
 	return nil
 }
 
-// openAgain opens the file by its link in map_files, which ends with its process, else by its path.
+// openAgain opens the file by its link in map_files, which exists while its process does, else by its path.
 func (h *pooledFile) openAgain() (*safeopen.File, error) {
 	f, err := h.checkSame(h.f.Again())
 	if err != nil && strings.HasPrefix(h.path, "/") {

@@ -14,11 +14,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Files opens debug files and perf maps of trusted owners: root, prywalk's user, the process's user, the owner of its
-// program.
+// Files opens debug files and perf maps of trusted owners: root, prywalk's user, the process's user, the owner of
+// its program.
 type Files struct {
 	PID    int
-	tid    int // a live thread; 0: the first
+	tid    int // a live thread's; 0: PID
 	opener safeopen.Opener
 	trust  *safeopen.Trust
 }
@@ -48,8 +48,8 @@ func (f *Files) trusted() *safeopen.Trust {
 	return f.trust
 }
 
-// Debug opens a debug file below the process's root directory, else on this machine. The caller compares build id or
-// checksum.
+// Debug opens a debug file below the process's root directory, else below prywalk's. The caller compares build id
+// or checksum.
 func (f *Files) Debug(name string) (*safeopen.File, error) {
 	r := f.inRoot(name)
 	r.Trust = f.trusted()
@@ -62,8 +62,8 @@ func (f *Files) Debug(name string) (*safeopen.File, error) {
 
 type opener func(path string) (*safeopen.File, error)
 
-// separate holds an image's debug file (build id or .gnu_debuglink) and .gnu_debugdata.
-type separate struct {
+// debugFiles is an image's debug file (build id or .gnu_debuglink) and .gnu_debugdata, opened on first use.
+type debugFiles struct {
 	elf    *elffile.File
 	path   string
 	open   opener // nil: no search
@@ -73,8 +73,8 @@ type separate struct {
 	opened []*pooledFile
 }
 
-// all gives the debug file, if there is one, and then .gnu_debugdata.
-func (s *separate) all() []*elffile.File {
+// all returns the debug file, if there is one, then .gnu_debugdata.
+func (s *debugFiles) all() []*elffile.File {
 	if s == nil || s.elf == nil || s.tried {
 		return s.list()
 	}
@@ -93,8 +93,8 @@ func (s *separate) all() []*elffile.File {
 	return s.found
 }
 
-// drop drops the files until the next call of all.
-func (s *separate) drop() {
+// drop closes the files until the next use.
+func (s *debugFiles) drop() {
 	for _, f := range s.found {
 		if f.Memory() != s.elf.Memory() { // embedded ones share the image's
 			f.Release()
@@ -106,14 +106,14 @@ func (s *separate) drop() {
 	s.tried, s.found, s.opened = false, nil, nil
 }
 
-func (s *separate) list() []*elffile.File {
+func (s *debugFiles) list() []*elffile.File {
 	if s == nil {
 		return nil
 	}
 	return s.found
 }
 
-func (s *separate) openDebug(path string) *elffile.File {
+func (s *debugFiles) openDebug(path string) *elffile.File {
 	f, err := s.open(path)
 	if err != nil {
 		return nil
@@ -133,8 +133,8 @@ func (s *separate) openDebug(path string) *elffile.File {
 	return debug
 }
 
-// PerfMap opens /tmp/perf-PID.map below the process's root, by the id in its pid namespace, without following symbolic
-// links. A file older than the process is refused: ids are reused.
+// PerfMap opens /tmp/perf-PID.map, PID as in the process's pid namespace, below the process's root; symbolic links
+// are not followed. A file older than the process is refused, as ids are reused.
 func (f *Files) PerfMap() (*safeopen.File, error) {
 	inside, since := f.PID, int64(0)
 	if st, err := process.ReadStatus("/proc", f.PID); err == nil {
@@ -154,7 +154,8 @@ func (f *Files) PerfMap() (*safeopen.File, error) {
 	return f.opener.Open(r)
 }
 
-// startedAt converts clock ticks after boot to CLOCK_REALTIME nanoseconds, less one second of tolerance; 0: unknown.
+// startedAt converts clock ticks since boot to CLOCK_REALTIME nanoseconds, less one second of tolerance; 0:
+// unknown.
 func startedAt(ticks uint64) int64 {
 	var boot, now unix.Timespec
 	if ticks == 0 || unix.ClockGettime(unix.CLOCK_BOOTTIME, &boot) != nil ||

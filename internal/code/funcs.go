@@ -12,18 +12,18 @@ import (
 // funcIndex is built from a file's symbols on first use.
 type funcIndex struct {
 	elf   *elffile.File
-	from  *separate
+	from  *debugFiles
 	built bool
 	funcs []funcRange
 }
 
-// funcRange is a function in file addresses, end excluded; end is 0 for a symbol without size.
+// funcRange is a function's [start, end) in file addresses; end is 0 for a symbol without size.
 type funcRange struct{ start, end uint64 }
 
-// funcCost is the memory of an entry while the index is built, bytes.
+// funcCost is a function's memory while the index is built, bytes.
 const funcCost = 2 * 16
 
-// FuncRange gives the bounds of the function at pc, a file address.
+// FuncRange returns the bounds of the function at pc, a file address.
 func (x *funcIndex) FuncRange(pc uint64) (start, end uint64, ok bool) {
 	if !x.built {
 		x.build()
@@ -54,15 +54,15 @@ func (x *funcIndex) build() {
 }
 
 // eachTable calls yield for .symtab, else for .dynsym and the symbol tables of debug files.
-func eachTable(f *elffile.File, from *separate, yield func(*elffile.File, elffile.SymbolKind)) {
+func eachTable(f *elffile.File, from *debugFiles, yield func(*elffile.File, elffile.SymbolKind)) {
 	if f.HasSymbols(elffile.SymTab) {
 		yield(f, elffile.SymTab)
 		return
 	}
 	yield(f, elffile.DynSym)
-	for _, more := range from.all() {
-		if more.HasSymbols(elffile.SymTab) {
-			yield(more, elffile.SymTab)
+	for _, debugFile := range from.all() {
+		if debugFile.HasSymbols(elffile.SymTab) {
+			yield(debugFile, elffile.SymTab)
 		}
 	}
 }

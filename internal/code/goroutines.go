@@ -14,33 +14,33 @@ import (
 	"prywalk/internal/procmem"
 )
 
-const mostReasons = 3
+const maxReasons = 3
 
-const howToSeeGoroutines = "to see their stacks: prywalk dump -p %d"
+const dumpAdvice = "to see their stacks: prywalk dump -p %d"
 
-const howToSeeThemInACore = "to see their stacks: prywalk dump --core"
+const coreDumpAdvice = "to see their stacks: prywalk dump --core"
 
-const howElseToSee = "to see them: net/http/pprof's /debug/pprof/goroutine?debug=2, dlv attach (stops the process), " +
+const otherAdvice = "to see them: net/http/pprof's /debug/pprof/goroutine?debug=2, dlv attach (stops the process), " +
 	"or kill -QUIT (ends the process)"
 
-// WaitingGoroutines counts the waiting goroutines of a Go program, which have no thread.
+// WaitingGoroutines is the number of waiting goroutines of a Go program; no thread runs them.
 type WaitingGoroutines struct {
 	Count    int            `json:"count"`
 	ByReason map[string]int `json:"by_reason,omitempty"` // in the words of Go's run-time system
-	// Longest is the longest wait in seconds, by Go's own record: a wait begins at the start of the garbage collection
-	// before the first that found it. 0: unknown (fewer than two collections, or a core).
+	// Longest is the longest wait in seconds, by Go's own record: a wait begins at the start of the garbage
+	// collection before the first that found it. 0: unknown (fewer than two collections, or a core).
 	Longest float64 `json:"longest_s,omitempty"`
 }
 
-// WaitingGoroutines counts waiting goroutines without a stop, with a line of text. Nil if not Go or unknown.
+// WaitingGoroutines counts waiting goroutines without a stop; the text is for users. Nil if not Go, or unknown.
 func (r *Runtimes) WaitingGoroutines() (*WaitingGoroutines, string) {
 	if r == nil || r.pid == 0 {
-		return r.countGoroutines(0, howToSeeThemInACore)
+		return r.countGoroutines(0, coreDumpAdvice)
 	}
-	return r.countGoroutines(procmem.Now(), fmt.Sprintf(howToSeeGoroutines, r.pid))
+	return r.countGoroutines(procmem.Now(), fmt.Sprintf(dumpAdvice, r.pid))
 }
 
-// ParkedAtEnd gives a line on goroutines that wait at the end of a recording; empty for none.
+// ParkedAtEnd returns a line on the goroutines that wait at the end of a recording; empty for none.
 func (r *Runtimes) ParkedAtEnd() string {
 	w, text := r.WaitingGoroutines()
 	if w == nil || w.Count == 0 {
@@ -49,7 +49,8 @@ func (r *Runtimes) ParkedAtEnd() string {
 	return w.sentence(" at the end") + "; what they waited for: prywalk report --by wait FILE"
 }
 
-// ParkedNow gives the number of waiting goroutines and a line for a table that has their time. The process is live.
+// ParkedNow returns the number of waiting goroutines and a line for a table that has their time. The process is
+// live.
 func (r *Runtimes) ParkedNow() (*WaitingGoroutines, string) {
 	w, text := r.WaitingGoroutines()
 	if w == nil || w.Count == 0 {
@@ -58,22 +59,21 @@ func (r *Runtimes) ParkedNow() (*WaitingGoroutines, string) {
 	return w, w.sentence("") + "; to see their stacks: " + fmt.Sprintf("prywalk dump -p %d", r.pid)
 }
 
-// ParkedText gives the line of text of [Runtimes.WaitingGoroutines].
+// ParkedText returns the text of [Runtimes.WaitingGoroutines].
 func (r *Runtimes) ParkedText() string {
 	_, text := r.WaitingGoroutines()
 	return text
 }
 
-// countGoroutines counts waiting goroutines. now is CLOCK_MONOTONIC in nanoseconds, 0 if unknown; remedy is the
-// command for their stacks.
+// countGoroutines is for a moment (CLOCK_MONOTONIC ns; 0 in a core); remedy says how to see the stacks.
 func (r *Runtimes) countGoroutines(now int64, remedy string) (*WaitingGoroutines, string) {
 	n, counted, file, err := r.parked()
 	unknown := ""
 	if err != nil {
-		unknown = fmt.Sprintf("goroutines that wait are not shown; their number is not known: %v; %s", err, howElseToSee)
+		unknown = fmt.Sprintf("goroutines that wait are not shown; their number is not known: %v; %s", err, otherAdvice)
 		if file != "" {
 			unknown = fmt.Sprintf("goroutines of %s are not shown; their number is not known: %v; %s",
-				file, err, howElseToSee)
+				file, err, otherAdvice)
 		}
 	}
 	if counted == 0 {
@@ -89,7 +89,7 @@ func (r *Runtimes) countGoroutines(now int64, remedy string) (*WaitingGoroutines
 	return w, w.text() + "; " + remedy
 }
 
-// FileOf gives the path of the file that a scheduler belongs to; "" for none.
+// FileOf returns the path of the file that a scheduler belongs to; "" for none.
 func FileOf(s managed.Scheduler) string {
 	if own, is := s.(managed.PerModule); is && own.Module() != nil {
 		return own.Module().Name
@@ -97,8 +97,8 @@ func FileOf(s managed.Scheduler) string {
 	return ""
 }
 
-// parked adds up the counts of all schedulers. counted is the number of those that could be counted; err is the error
-// of another one, file its file if there are several.
+// parked sums all schedulers. counted is how many could be counted; err is the error of one that could not, file
+// its file if there are several.
 func (r *Runtimes) parked() (sum managed.Parked, counted int, file string, err error) {
 	all := r.Schedulers()
 	sum.Reasons = map[string]int{}
@@ -147,12 +147,12 @@ func (w *WaitingGoroutines) reasons() string {
 		return cmp.Or(w.ByReason[b]-w.ByReason[a], strings.Compare(a, b))
 	})
 	var why []string
-	for _, name := range names[:min(len(names), mostReasons)] {
+	for _, name := range names[:min(len(names), maxReasons)] {
 		why = append(why, fmt.Sprintf("%d %s", w.ByReason[name], name))
 	}
 	text := ""
 	if len(why) > 0 {
-		text = " (" + strings.Join(why, ", ") + map[bool]string{true: ", …"}[len(names) > mostReasons] + ")"
+		text = " (" + strings.Join(why, ", ") + map[bool]string{true: ", …"}[len(names) > maxReasons] + ")"
 	}
 	if w.Longest >= 1 {
 		text += fmt.Sprintf(", the longest for about %v", time.Duration(w.Longest)*time.Second)

@@ -15,27 +15,27 @@ import (
 	"prywalk/internal/safeopen"
 )
 
-// Image is an ELF file whose code runs. ELF is not safe for concurrent use; the rule sources are.
+// Image is an ELF file with code. ELF is not safe for concurrent use; the rule sources are.
 type Image struct {
-	// ID is unique in this process and never 0.
+	// ID is unique in this run of prywalk, and not 0.
 	ID uint64
-	// Path is the first known name, or [vdso].
+	// Path is the first known path, or [vdso].
 	Path string
 	// BuildID is the GNU build id in hex; "" for none.
 	BuildID string
 	ELF     *elffile.File
-	// FromMemory means an unreadable file: only loaded sections, and none after the process has ended.
+	// FromMemory: the file is unreadable; only loaded sections are, while the process lives.
 	FromMemory bool
-	// Deleted means that the file is unlinked.
+	// Deleted: the file is unlinked.
 	Deleted bool
 
-	use    use
-	file   *pooledFile // nil: not in a pool
-	mu     sync.Mutex
-	parts  atomic.Pointer[parts] // nil: not made
-	more   separate
-	places map[string]symbolRange
-	owned  map[string][]managed.Symbol
+	usage            usage
+	file             *pooledFile // nil: not in a pool
+	mu               sync.Mutex
+	parts            atomic.Pointer[parts] // nil: not made
+	debug            debugFiles
+	symbolsByName    map[string]symbolRange
+	ownSymbolsByName map[string][]managed.Symbol
 }
 
 var lastImage atomic.Uint64
@@ -47,14 +47,14 @@ func newImage(r io.ReaderAt, size int64, m *Mapping) (*Image, error) {
 	}
 	f.Memory().Rename(m.Path)
 	img := &Image{ID: lastImage.Add(1), Path: m.Path, BuildID: f.BuildID(), ELF: f, Deleted: m.Deleted}
-	img.more.elf, img.more.path = f, m.Path
+	img.debug.elf, img.debug.path = f, m.Path
 	return img, nil
 }
 
-// DebugFiles sets how the debug file of an image (may be nil) is opened by path. The cache closes the file.
+// DebugFiles sets how to open img's debug file by path; the cache closes it. img may be nil.
 func (c *ImageCache) DebugFiles(img *Image, open func(path string) (*safeopen.File, error)) {
-	if img != nil && img.more.open == nil {
-		img.more.open, img.more.files = open, c.files
+	if img != nil && img.debug.open == nil {
+		img.debug.open, img.debug.files = open, c.files
 	}
 }
 
@@ -67,7 +67,7 @@ func (img *Image) ReadAddr(addr uint64, b []byte) int {
 
 const maxSources = 4
 
-func (img *Image) lazy() ([]frames.RuleSource, frames.CallSites) {
+func (img *Image) lazySources() ([]frames.RuleSource, frames.CallSites) {
 	out := make([]frames.RuleSource, maxSources)
 	for i := range out {
 		out[i] = lazySource{img, i}
@@ -95,8 +95,8 @@ func (l lazySource) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	return r, row, ok
 }
 
-// fixEpilogue corrects a row of call frame information that is by the frame pointer where the function's epilogue has
-// already restored it ([frames.Returns]).
+// fixEpilogue corrects a row that uses the frame pointer at a pc where the epilogue has restored it
+// ([frames.Returns]).
 func fixEpilogue(
 	r frames.Rule, row *frames.Row, q frames.Query, arch frames.Arch, calls frames.CallSites,
 ) (frames.Rule, *frames.Row) {
@@ -192,7 +192,7 @@ func (img *Image) prepared() *parts {
 	p := img.parts.Load()
 	if p == nil {
 		p = &parts{}
-		p.prepare(img.ELF, &img.more)
+		p.prepare(img.ELF, &img.debug)
 		img.parts.Store(p)
 	}
 	return p
@@ -210,15 +210,15 @@ func (img *Image) release() {
 		return
 	}
 	img.ELF.Release()
-	for _, f := range img.more.found {
+	for _, f := range img.debug.found {
 		f.Release()
 	}
 }
 
-// Clone gives the same file with separate tables, for another goroutine. The open file is shared. Precondition: the
-// clone is closed before the cache of the first image.
+// Clone returns the same file with separate tables, for another goroutine. The open file is shared. Precondition:
+// the clone is closed before the cache of the first image.
 func (img *Image) Clone() (*Image, error) {
-	f, err := img.ELF.Again()
+	f, err := img.ELF.Reopen()
 	if err != nil {
 		return nil, err
 	}
@@ -227,7 +227,7 @@ func (img *Image) Clone() (*Image, error) {
 		ID: lastImage.Add(1), Path: img.Path, BuildID: img.BuildID, ELF: f, FromMemory: img.FromMemory,
 		Deleted: img.Deleted,
 	}
-	t.more.elf, t.more.path = f, img.Path
+	t.debug.elf, t.debug.path = f, img.Path
 	return t, nil
 }
 
@@ -239,8 +239,8 @@ type fileKey struct {
 	path       string
 }
 
-// ImageCache holds one image per file until Close; unused ones hold headers only ([ImageCache.CloseUnused]). Not safe
-// for concurrent use.
+// ImageCache holds one image per file until Close; unused ones hold headers only ([ImageCache.CloseUnused]). Not
+// safe for concurrent use.
 type ImageCache struct {
 	files  *filePool
 	byName map[fileKey]*Image // nil: not ELF or unreadable
@@ -295,7 +295,7 @@ func (p *Process) Image(m *Mapping) *Image {
 	return img
 }
 
-// Load gives the image of an open file, which it owns; nil if not ELF of a supported architecture.
+// Load returns the image of a file, and takes the file over; nil if not ELF of a supported architecture.
 func (c *ImageCache) Load(f *safeopen.File, m *Mapping) (*Image, error) {
 	id := f.ID()
 	if img, ok := c.byFile[id]; ok {
@@ -329,7 +329,7 @@ func MemoryImage(r *MemFile, m *Mapping) *Image {
 
 const maxVDSO = 1 << 20
 
-// vdso gives the image of the vDSO, whose mapping holds a whole ELF file; nil if it cannot be read.
+// vdso returns the image of the vDSO, whose mapping is a whole ELF file; nil if unreadable.
 func (c *ImageCache) vdso(o AddressSpace, m *Mapping) *Image {
 	if m.End-m.Start > maxVDSO {
 		return nil

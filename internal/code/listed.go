@@ -12,21 +12,18 @@ import (
 	"prywalk/internal/safeopen"
 )
 
-// # Processes known by their mappings only
-//
-// PERF_RECORD_MMAP2 lists executable mappings also of ended processes.
-
-// Listed is an address space from a list of executable mappings. Not safe for concurrent use.
+// Listed is an address space from a list of executable mappings (PERF_RECORD_MMAP2), also of an ended process. Not
+// safe for concurrent use.
 type Listed struct {
 	maps  []Mapping
-	first uint64 // the program's own, after an exec
+	first uint64 // of the first mapping listed: after an exec the program's
 	cache *ImageCache
 	files *Files
 	space *frames.Space
 }
 
-// Listed makes a Listed. Later mappings replace overlapped ones. Paths are resolved in the mount namespace of process
-// pid. A link called name beside the program's file becomes the program's name ([NameOf]).
+// Listed makes a Listed. A later mapping replaces those that it overlaps. Paths are resolved in the mount namespace
+// of process pid. A link called name beside the program's file becomes the program's name ([NameOf]).
 func (c *ImageCache) Listed(arch frames.Arch, maps []Mapping, pid int, name string) *Listed {
 	l := &Listed{cache: c, files: &Files{PID: pid}, space: frames.NewSpace(arch)}
 	for _, m := range maps {
@@ -86,8 +83,8 @@ func (l *Listed) nameProgram(name string) {
 	}
 }
 
-// Program gives the file that the process runs; false if unknown. Precondition: the list is complete since an exec, in
-// order.
+// Program returns the file that the process runs; false if unknown. Precondition: the list is complete since an
+// exec, in order.
 func (l *Listed) Program() (f ProgramFile, ok bool) {
 	for i := range l.maps {
 		if m := &l.maps[i]; m.Start == l.first && m.Image != nil && m.Inode != 0 {
@@ -97,7 +94,7 @@ func (l *Listed) Program() (f ProgramFile, ok bool) {
 	return ProgramFile{}, false
 }
 
-// Space gives the executable part of the address space.
+// Space returns the executable part of the address space.
 func (l *Listed) Space() *frames.Space { return l.space }
 
 // ReadMem implements AddressSpace for the vDSO, which is the same in all processes.
@@ -139,7 +136,7 @@ func (l *Listed) MappingsOf(_ *Mapping, f func(*RawMapping)) error { return l.Ma
 // Images implements AddressSpace.
 func (l *Listed) Images() *ImageCache { return l.cache }
 
-// Image implements AddressSpace. Device and inode must agree: the path can be of another file now.
+// Image implements AddressSpace. The path may lead to another file by now: device and inode are compared.
 func (l *Listed) Image(m *Mapping) *Image {
 	key := fileKey{m.Dev, m.Inode, m.Path}
 	if img, ok := l.cache.byName[key]; ok {
@@ -167,7 +164,7 @@ func (l *Listed) Image(m *Mapping) *Image {
 	return nil
 }
 
-// Blind ends the walk (bad-memory) in a module with unknown instructions: a scan would skip the module's frames.
+// Blind ends the walk (bad-memory) in a module with unknown instructions; a scan would skip the module's frames.
 type Blind struct{}
 
 // Rule implements frames.RuleSource.

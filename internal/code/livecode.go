@@ -14,12 +14,12 @@ const (
 	maxLivePages = 1024
 )
 
-// liveCode reads code that the process writes (JIT compilers), and keeps pages to detect changes.
+// liveCode reads code of a JIT compiler, in pages kept to detect changes.
 type liveCode struct {
 	tid    int
 	memory *procmem.Memory
-	pages  map[uint64][]byte // by address / livePage; nil: unreadable
-	// lost reports that pages were dropped, so that changes there go undetected.
+	pages  map[uint64][]byte // by address ÷ livePage; nil: unreadable
+	// lost: pages were dropped, so that refresh must assume a change.
 	lost bool
 }
 
@@ -57,7 +57,6 @@ func (l *liveCode) page(num uint64) []byte {
 	return b
 }
 
-// drop forgets the pages of an address range.
 func (l *liveCode) drop(start, end uint64) {
 	for num := range l.pages {
 		if num >= start/livePage && num*livePage < end {

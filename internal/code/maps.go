@@ -31,55 +31,55 @@ type Mapping struct {
 	Offset uint64
 	// Dev has the major number in the upper 32 bits, the minor in the lower.
 	Dev uint64
-	// Inode is 0 for memory without a file.
+	// Inode is 0 without a file.
 	Inode uint64
 	Perm  Perm
 	// Path is the file, a name such as [heap], or empty.
 	Path string
-	// Deleted means that the file is unlinked.
+	// Deleted: the file is unlinked.
 	Deleted bool
-	// StartedAs is another name of this file, given to execve.
+	// StartedAs is the path given to execve if it is another name of this file; see [NameOf].
 	StartedAs string
-	// Image is the ELF file, in the Origin of a [frames.Module]; nil for JIT code and unreadable files.
+	// Image is the ELF file; nil for JIT code and unreadable files.
 	Image *Image
-	// Withheld means that the file system did not respond: the file's memory is not read.
+	// Withheld: the file system did not respond; the file's memory is not read.
 	Withheld bool
-	// JIT means code made at run time, with the process's addresses in its module.
+	// JIT: code made at run time; its module has the process's addresses.
 	JIT bool
-	// Names names self-described JIT code; else nil.
+	// Names names JIT code that describes itself; else nil.
 	Names Names
-	// over is set when the process is closed; nil if unknown.
-	over *atomic.Bool
+	// closed is set when the process is closed; nil if that is not known.
+	closed *atomic.Bool
 }
 
 // Place implements [frames.Origin].
 func (m *Mapping) Place() (file string, offset uint64) { return m.Path, m.Offset }
 
-// MappingOf gives the mapping of a module; nil for a foreign module.
+// MappingOf returns the mapping of a module; nil for one of another package.
 func MappingOf(m *frames.Module) *Mapping {
 	at, _ := m.Origin.(*Mapping)
 	return at
 }
 
-// Over reports whether the process is closed: its code is not walked.
-func (m *Mapping) Over() bool { return m.over != nil && m.over.Load() }
+// ProcessClosed reports whether the process is closed: its code is not walked.
+func (m *Mapping) ProcessClosed() bool { return m.closed != nil && m.closed.Load() }
 
-// Names gives the names of functions made at run time.
+// Names names functions made at run time.
 type Names interface {
-	// Name gives the function at a run-time address.
+	// Name returns the function at a run-time address.
 	Name(pc uint64) (name string, ok bool)
 }
 
 // ErrMaps means that the text is not a list of mappings.
 var ErrMaps = errors.New("malformed maps")
 
-// RawMapping is a Mapping with an unparsed path, which saves allocations.
+// RawMapping is a Mapping with an unparsed path, which needs no allocation.
 type RawMapping struct {
 	Mapping
 	RawPath []byte
 }
 
-// name unescapes line feeds (\012, seq_file_path) and recognises unlinked files.
+// name unescapes line feeds (\012, seq_file_path) and recognizes unlinked files.
 func (m *RawMapping) name() (string, bool) {
 	path, deleted := bytes.CutSuffix(m.RawPath, []byte(" (deleted)"))
 	if bytes.Contains(path, []byte(`\012`)) {
@@ -98,7 +98,6 @@ func ParseMaps(text []byte) ([]Mapping, error) {
 	return out, err
 }
 
-// eachMapping calls f for each line. It fails at the first malformed one.
 func eachMapping(text []byte, f func(*RawMapping)) error {
 	var m RawMapping
 	for n := 1; len(text) > 0; n++ {
@@ -126,7 +125,7 @@ func (m *RawMapping) parse(line []byte) bool {
 	return !c.bad && m.Start < m.End
 }
 
-// lineCursor reads the fields of a line. After a malformed one, all are zero.
+// lineCursor reads a line's fields: zeros after a malformed one.
 type lineCursor struct {
 	rest []byte
 	bad  bool
@@ -200,7 +199,7 @@ type Listing struct {
 	Spans []procmem.Span
 }
 
-// Read reads the mappings of a process that is not opened.
+// Read reads the mappings of a process.
 func (l *Listing) Read(pid int) error {
 	var err error
 	if l.text, err = procmem.ReadMaps(pid, l.text); err != nil {

@@ -13,14 +13,13 @@ type piece struct {
 	addr      uint64
 }
 
-// MemFile reads a file from a process's mapping of it: call frame information, but no symbols. It ends with the
-// process.
+// MemFile reads a file from a process's mappings of it, without sections that are not loaded (.symtab).
 type MemFile struct {
 	of     AddressSpace
 	pieces []piece
 }
 
-// Size gives the end of the last piece.
+// Size returns the end of the last piece.
 func (f *MemFile) Size() int64 {
 	end := uint64(0)
 	for _, p := range f.pieces {
@@ -29,7 +28,7 @@ func (f *MemFile) Size() int64 {
 	return int64(end)
 }
 
-// ReadAt implements io.ReaderAt. Unmapped bytes are an error.
+// ReadAt implements io.ReaderAt. Bytes that are not mapped are an error.
 func (f *MemFile) ReadAt(b []byte, off int64) (int, error) {
 	done := 0
 	for done < len(b) {
@@ -53,7 +52,7 @@ var errNotMapped = errors.New("reading a file's contents in a process's memory")
 
 const maxPieces = 4096
 
-// NewMemFile finds the pieces of m's file: of one loaded twice, the ascending run with m.
+// NewMemFile finds the mapped parts of m's file; of a file loaded twice, the ascending run with m.
 func NewMemFile(o AddressSpace, m *Mapping) *MemFile {
 	f := &MemFile{of: o}
 	found, last := false, uint64(0)

@@ -9,8 +9,8 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// NewModule makes the module of an executable mapping from its ELF headers. Code made at run time has no sources yet;
-// see [Runtimes.SetSources].
+// NewModule makes the module of an executable mapping. Code made at run time has no sources yet; see
+// [Runtimes.SetSources].
 func NewModule(o AddressSpace, m *Mapping) *frames.Module {
 	mod := &frames.Module{Start: m.Start, End: m.End, Name: moduleName(m), Origin: m}
 	switch {
@@ -26,7 +26,7 @@ func NewModule(o AddressSpace, m *Mapping) *frames.Module {
 	return mod
 }
 
-// bind sets the sources of a module to those of an image; without one the code counts as made at run time.
+// bind gives a module the sources of an image. Without a usable one the code counts as made at run time.
 func bind(mod *frames.Module, m *Mapping, img *Image) {
 	if img == nil {
 		m.JIT = true
@@ -38,10 +38,10 @@ func bind(mod *frames.Module, m *Mapping, img *Image) {
 		return
 	}
 	m.Image = img
-	img.use.modules.Add(1)
+	img.usage.modules.Add(1)
 	mod.Bias = bias
 	mod.BuildID = img.BuildID
-	mod.Sources, mod.Calls = img.lazy()
+	mod.Sources, mod.Calls = img.lazySources()
 }
 
 func moduleName(m *Mapping) string {
@@ -51,10 +51,10 @@ func moduleName(m *Mapping) string {
 	return m.Path
 }
 
-// FindCopies finds copies of a file's text at its addresses: Node moves one on huge pages over the original. The
-// mapping before is the file's.
-func FindCopies(o AddressSpace, bare []*frames.Module) {
-	if len(bare) == 0 {
+// FindCopies finds anonymous copies of a file's text at its addresses (Node's huge pages). The mapping before is
+// the file's.
+func FindCopies(o AddressSpace, anonymous []*frames.Module) {
+	if len(anonymous) == 0 {
 		return
 	}
 	var before RawMapping
@@ -62,11 +62,11 @@ func FindCopies(o AddressSpace, bare []*frames.Module) {
 		if m.Inode != 0 {
 			before = *m
 		}
-		if len(bare) > 0 && m.Start == bare[0].Start {
+		if len(anonymous) > 0 && m.Start == anonymous[0].Start {
 			if before.Inode != 0 {
-				adoptCopy(o, bare[0], &before)
+				adoptCopy(o, anonymous[0], &before)
 			}
-			bare = bare[1:]
+			anonymous = anonymous[1:]
 		}
 	})
 }
@@ -84,9 +84,9 @@ func adoptCopy(o AddressSpace, mod *frames.Module, before *RawMapping) {
 		return
 	}
 	at.JIT, at.Image = false, img
-	img.use.modules.Add(1)
+	img.usage.modules.Add(1)
 	mod.Name, mod.BuildID, mod.Bias = file.Path, img.BuildID, bias
-	mod.Sources, mod.Calls = img.lazy()
+	mod.Sources, mod.Calls = img.lazySources()
 }
 
 func (img *Image) executable(addr uint64) bool {
@@ -99,7 +99,7 @@ func (img *Image) executable(addr uint64) bool {
 	return false
 }
 
-// copyOf reports whether a mapping has the bytes of a file, by its start and its middle.
+// copyOf compares start and middle of a mapping with a file.
 func copyOf(o AddressSpace, img *Image, m *Mapping, bias uint64) bool {
 	for _, at := range []uint64{m.Start, m.Start + (m.End-m.Start)/2&^0xfff} {
 		var mem, file [256]byte

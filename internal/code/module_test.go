@@ -67,7 +67,7 @@ func TestModulesOfAProgram(t *testing.T) {
 	}
 }
 
-// stackPointer gives an address just below the first thread's stack.
+// stackPointer returns an address just below the first thread's stack.
 func stackPointer(t *testing.T, pid int) uint64 {
 	t.Helper()
 	text, err := os.ReadFile(process.Path(pid, "maps"))

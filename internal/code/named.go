@@ -11,20 +11,19 @@ import (
 	"prywalk/internal/managed"
 )
 
-// symbolRange is a symbol in file addresses.
+// symbolRange is in file addresses.
 type symbolRange struct {
 	addr, size uint64
 	ok         bool
 }
 
-// maxNames bounds the cached queries.
 const maxNames = 1 << 10
 
-// symbol gives the first symbol of a name, in the file, else in its debug files. It is cached.
+// symbol returns the first symbol of a name in the file, else in its debug files. Cached.
 func (img *Image) symbol(name string) symbolRange {
 	img.mu.Lock()
 	defer img.mu.Unlock()
-	if s, ok := img.places[name]; ok {
+	if s, ok := img.symbolsByName[name]; ok {
 		return s
 	}
 	var found symbolRange
@@ -34,16 +33,16 @@ func (img *Image) symbol(name string) symbolRange {
 		}
 	}
 	if !found.ok && !img.ELF.HasSymbols(elffile.SymTab) {
-		for _, more := range img.more.all() {
-			if found = findSymbol(more, elffile.SymTab, name); found.ok {
+		for _, debugFile := range img.debug.all() {
+			if found = findSymbol(debugFile, elffile.SymTab, name); found.ok {
 				break
 			}
 		}
 	}
-	if img.places == nil || len(img.places) >= maxNames {
-		img.places = map[string]symbolRange{}
+	if img.symbolsByName == nil || len(img.symbolsByName) >= maxNames {
+		img.symbolsByName = map[string]symbolRange{}
 	}
-	img.places[name] = found
+	img.symbolsByName[name] = found
 	return found
 }
 
@@ -57,12 +56,12 @@ func findSymbol(f *elffile.File, kind elffile.SymbolKind, name string) (found sy
 	return found
 }
 
-// ownSymbols gives the symbols of names in the file's own tables, at most maxOwned. It is cached.
+// ownSymbols returns the file's own symbols of these names, at most maxOwned. Cached.
 func (img *Image) ownSymbols(names []string) []managed.Symbol {
 	img.mu.Lock()
 	defer img.mu.Unlock()
 	key := strings.Join(names, " ")
-	if s, ok := img.owned[key]; ok {
+	if s, ok := img.ownSymbolsByName[key]; ok {
 		return s
 	}
 	found := map[managed.Symbol]bool{}
@@ -82,14 +81,13 @@ func (img *Image) ownSymbols(names []string) []managed.Symbol {
 			return true
 		})
 	}
-	if img.owned == nil || len(img.owned) >= maxNames {
-		img.owned = map[string][]managed.Symbol{}
+	if img.ownSymbolsByName == nil || len(img.ownSymbolsByName) >= maxNames {
+		img.ownSymbolsByName = map[string][]managed.Symbol{}
 	}
-	img.owned[key] = list
+	img.ownSymbolsByName[key] = list
 	return list
 }
 
-// maxOwned bounds the symbols of a query.
 const maxOwned = 1 << 10
 
 func (img *Image) section(name string) (addr uint64, content []byte, ok bool) {
@@ -107,8 +105,8 @@ func (img *Image) section(name string) (addr uint64, content []byte, ok bool) {
 	return s.Addr, slices.Clone(data), true
 }
 
-// ImageAt gives the image and file address of an address; nil outside of modules. Memory mapped over a file's mapping
-// counts as the file's.
+// ImageAt returns the image at an address and the file address; nil outside of modules. Memory mapped over a part
+// of a file's segment counts as the file's.
 func ImageAt(space *frames.Space, addr uint64) (*Image, uint64) {
 	for _, m := range space.Modules() {
 		at := MappingOf(m)

@@ -10,13 +10,9 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// # Code newer than the list of mappings
-//
-// JIT compilers may map and unmap code within milliseconds. The list takes 0.5 ms, so the kernel is asked for one
-// mapping.
-
-// AddMappingAt adds the mapping with code at pc if it is newer than the last Refresh and has neither file nor name. It
-// reports whether a walk can give another stack. Modules at other addresses stay.
+// AddMappingAt adds the mapping with code at pc if it is newer than the last Refresh and has neither file nor name.
+// It reports whether a walk can give another stack. JIT compilers map code within milliseconds, and asking for one
+// mapping is cheaper than reading the list.
 func (p *Process) AddMappingAt(pc uint64) bool {
 	if p.space == nil || pc == 0 || p.space.Find(pc) != nil {
 		return false
@@ -25,7 +21,7 @@ func (p *Process) AddMappingAt(pc uint64) bool {
 	if !ok || !code {
 		return false
 	}
-	next, ok := withCode(p.code, &s, p.over)
+	next, ok := withCode(p.code, &s, p.closed)
 	if !ok {
 		return false
 	}
@@ -39,8 +35,8 @@ func (p *Process) AddMappingAt(pc uint64) bool {
 	return true
 }
 
-// withCode replaces overlapped mappings, if these have neither file nor name.
-func withCode(list []mapped, s *procmem.Span, over *atomic.Bool) ([]mapped, bool) {
+// withCode adds s in place of the mappings that it overlaps; false if one of these has a file or a name.
+func withCode(list []mapped, s *procmem.Span, closed *atomic.Bool) ([]mapped, bool) {
 	from, _ := slices.BinarySearchFunc(list, s.Start, func(m mapped, start uint64) int {
 		if m.at.End > start {
 			return 1
@@ -53,14 +49,13 @@ func withCode(list []mapped, s *procmem.Span, over *atomic.Bool) ([]mapped, bool
 			return nil, false
 		}
 	}
-	at := &Mapping{Start: s.Start, End: s.End, Perm: PermRead | PermExec, over: over}
+	at := &Mapping{Start: s.Start, End: s.End, Perm: PermRead | PermExec, closed: closed}
 	if s.Writable {
 		at.Perm |= PermWrite
 	}
 	return slices.Concat(list[:from], []mapped{{at: at}}, list[to:]), true
 }
 
-// withSpan gives spans with s in place of what it overlaps.
 func withSpan(spans []procmem.Span, s procmem.Span) []procmem.Span {
 	out := make([]procmem.Span, 0, len(spans)+2)
 	done := false
@@ -84,8 +79,8 @@ func withSpan(spans []procmem.Span, s procmem.Span) []procmem.Span {
 	return out
 }
 
-// makeModules makes missing modules and gives those without a file.
-func (p *Process) makeModules() (bare []*frames.Module) {
+// makeModules makes missing modules and returns those of anonymous JIT code.
+func (p *Process) makeModules() (anonymous []*frames.Module) {
 	p.nameProgram()
 	for i := range p.code {
 		c := &p.code[i]
@@ -97,13 +92,12 @@ func (p *Process) makeModules() (bare []*frames.Module) {
 			p.runtimes.SetSources(c.mod)
 		}
 		if c.at.JIT && c.at.Inode == 0 {
-			bare = append(bare, c.mod)
+			anonymous = append(anonymous, c.mod)
 		}
 	}
-	return bare
+	return anonymous
 }
 
-// useModules passes the modules to the run-time systems and to the rule cache.
 func (p *Process) useModules() {
 	mods := make([]*frames.Module, len(p.code))
 	for i := range p.code {
@@ -113,7 +107,7 @@ func (p *Process) useModules() {
 	p.space.SetModules(mods)
 }
 
-// At prepares for walks of stacks copied at a moment (CLOCK_MONOTONIC, ns), if a run-time system dates its code. It
+// At prepares walks of stacks copied at a moment (CLOCK_MONOTONIC, ns) if a run-time system dates its code. It
 // reports whether a walk can give another stack. ask permits reads from the process (microseconds).
 func (p *Process) At(moment int64, ask bool) (changed bool) {
 	if p.runtimes == nil {

@@ -16,8 +16,8 @@ import (
 	"prywalk/internal/safeopen"
 )
 
-// openMapped opens a mapping's file by map_files link (also unlinked), /proc/PID/exe, or the path in the process's root
-// or ours, which is checked.
+// openMapped opens a mapping's file by its map_files link (also if unlinked), else by /proc/PID/exe or the path in
+// the process's root or prywalk's, compared with the mapping.
 func (p *Process) openMapped(m *Mapping) (*safeopen.File, error) {
 	f, err := p.openLink(m)
 	if err == nil || errors.Is(err, safeopen.ErrStuck) {
@@ -35,7 +35,7 @@ func (p *Process) openMapped(m *Mapping) (*safeopen.File, error) {
 	err = fmt.Errorf("%s: %w", path, errFileGone)
 	for _, way := range ways {
 		f, failed := p.files.opener.Open(way)
-		if failed == nil && p.accept(f, m) {
+		if failed == nil && p.keepIfSame(f, m) {
 			return f, nil
 		}
 		if err = errors.Join(err, failed); errors.Is(failed, safeopen.ErrStuck) {
@@ -56,9 +56,9 @@ func (p *Process) openLink(m *Mapping) (*safeopen.File, error) {
 	return f, err
 }
 
-// accept reports whether f is m's file, else closes it. Overlay file systems and btrfs can show different devices and
-// inodes; then the contents decide.
-func (p *Process) accept(f *safeopen.File, m *Mapping) bool {
+// keepIfSame reports whether f is m's file, and closes any other. Overlay file systems and btrfs can show different
+// devices and inodes; then the contents decide.
+func (p *Process) keepIfSame(f *safeopen.File, m *Mapping) bool {
 	id := f.ID()
 	if id.Dev == m.Dev && id.Inode == m.Inode || SameContents(p, f, m) {
 		return true
@@ -67,8 +67,7 @@ func (p *Process) accept(f *safeopen.File, m *Mapping) bool {
 	return false
 }
 
-// SameContents compares ELF and program headers, the build id that usually follows, and start and middle of the
-// mapping.
+// SameContents compares the first KiB (ELF header, usually the build id) and start and middle of the mapping.
 func SameContents(o AddressSpace, f io.ReaderAt, m *Mapping) bool {
 	mem := NewMemFile(o, m)
 	if mem == nil {

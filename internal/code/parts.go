@@ -12,7 +12,7 @@ import (
 	"prywalk/internal/runtimes"
 )
 
-// parts are the rule sources of a file.
+// parts are the rule sources of a file and its debug files.
 type parts struct {
 	table    managed.FileTable   // nil: none
 	sources  []frames.RuleSource // best first
@@ -23,8 +23,7 @@ type parts struct {
 	builtins []managed.Builtins
 }
 
-// prepare makes the sources. more are the debug files.
-func (p *parts) prepare(f *elffile.File, more *separate) {
+func (p *parts) prepare(f *elffile.File, debug *debugFiles) {
 	stubs := newStubs(f)
 	p.bounds = append(p.bounds, stubs)
 	if p.table = readTable(f); p.table != nil {
@@ -32,12 +31,12 @@ func (p *parts) prepare(f *elffile.File, more *separate) {
 		p.bounds = append(p.bounds, p.table)
 	}
 	p.addCFI(f)
-	cfi := &debugCFI{elf: f, from: more, table: p.table}
+	cfi := &debugCFI{elf: f, from: debug, table: p.table}
 	p.sources = append(p.sources, cfi)
-	p.bounds = append(p.bounds, cfi, &funcIndex{elf: f, from: more})
-	p.cold = coldParts{elf: f, from: more}
+	p.bounds = append(p.bounds, cfi, &funcIndex{elf: f, from: debug})
+	p.cold = coldParts{elf: f, from: debug}
 	for _, builtinsOf := range runtimes.Builtins {
-		symbols := func(yield func(*elffile.File, elffile.SymbolKind)) { eachTable(f, more, yield) }
+		symbols := func(yield func(*elffile.File, elffile.SymbolKind)) { eachTable(f, debug, yield) }
 		p.builtins = append(p.builtins, builtinsOf(f, symbols))
 	}
 	h := heuristics.New(heuristics.Options{Arch: f.Arch(), Code: &fileCode{f: f}, Funcs: p, Entry: f.Entry})
@@ -46,7 +45,6 @@ func (p *parts) prepare(f *elffile.File, more *separate) {
 	p.calls, p.code = a, h
 }
 
-// readTable gives the table of the first language that has one in a file; nil for none.
 func readTable(f *elffile.File) managed.FileTable {
 	for _, r := range runtimes.Tables {
 		if t := r.Read(f); t != nil {
@@ -56,10 +54,10 @@ func readTable(f *elffile.File) managed.FileTable {
 	return nil
 }
 
-// Table gives the table of a language's functions; nil for none. Not safe for concurrent use.
+// Table returns the table of a language's functions; nil for none. Not safe for concurrent use.
 func (img *Image) Table() managed.FileTable { return img.prepared().table }
 
-// preparedTable gives the table for concurrent use. Files without one are not prepared.
+// preparedTable returns the table for concurrent use; nil for none. A file without a table is not prepared.
 func (img *Image) preparedTable() managed.FileTable {
 	if !img.mayHaveTable() {
 		return nil

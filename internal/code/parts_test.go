@@ -32,7 +32,7 @@ func FuzzParts(f *testing.F) {
 			return
 		}
 		var p parts
-		p.prepare(e, &separate{elf: e, path: "/seed"})
+		p.prepare(e, &debugFiles{elf: e, path: "/seed"})
 		for _, at := range []uint64{pc, e.Entry, 0} {
 			for _, s := range p.sources {
 				s.Rule(frames.Query{PC: at})

@@ -9,13 +9,13 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// stubs are procedure linkage tables, which have one entry of call frame information each.
+// stubs are procedure linkage tables, each of which has one entry of call frame information.
 type stubs []stubTable
 
-// stubTable has entries of size bytes each, after a head of first bytes.
+// stubTable has entries of size bytes after a head of first bytes.
 type stubTable struct{ start, end, first, size uint64 }
 
-// pltHead is the size of .plt's first entry on arm64 (binutils bfd/elfnn-aarch64.c), bytes.
+// pltHead is the size of .plt's head on arm64 (binutils bfd/elfnn-aarch64.c), bytes.
 const pltHead = 32
 
 func newStubs(f *elffile.File) stubs {

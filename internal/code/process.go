@@ -16,15 +16,15 @@ import (
 	"prywalk/internal/refusal"
 )
 
-// Process is an observed process with its code. Not safe for concurrent use.
+// Process is an observed process with its code, as of the last Refresh. Not safe for concurrent use.
 type Process struct {
 	*process.Process
-	// JITFuncs gives bounds of functions made at run time, at run-time addresses; nil if unknown. Set it before the
+	// JITFuncs returns bounds of functions made at run time, at run-time addresses; nil: unknown. Set it before the
 	// first walk.
 	JITFuncs FuncBounds
 
 	cache    *ImageCache
-	ownCache bool // no other process uses it
+	ownCache bool // not shared
 	space    *frames.Space
 
 	text     []byte
@@ -34,17 +34,17 @@ type Process struct {
 	files    *Files
 	runtimes *Runtimes
 	noLinks  bool         // map_files cannot be followed
-	over     *atomic.Bool // the process is closed
+	closed   *atomic.Bool // the process is closed
 }
 
-// mapped is an executable mapping with its module, which may not be made yet.
+// mapped is an executable mapping with its module; nil: not made yet.
 type mapped struct {
 	at  *Mapping
 	mod *frames.Module
 }
 
-// Open opens process pid. The error is a [*process.Error] if there is no such process, if it cannot be sampled, or if
-// access is denied. A traced process can be read passively.
+// Open opens process pid. The error is a [*process.Error] if there is no such process, if it cannot be sampled, or
+// if access is denied. A traced process can be read passively.
 func Open(pid int) (*Process, error) {
 	cache := NewImageCache(0)
 	p, err := cache.Open(pid)
@@ -59,7 +59,7 @@ func Open(pid int) (*Process, error) {
 func (c *ImageCache) Open(pid int) (*Process, error) {
 	for try := 0; ; try++ {
 		p, err := c.open(pid)
-		// During exec by a later thread, /proc has no files, or the id is of the ended first thread.
+		// During exec by a thread other than the first, /proc has no files, or the id is the ended first thread's.
 		seemsGone := errors.Is(err, refusal.Gone) || errors.Is(err, refusal.Zombie)
 		if !seemsGone || try == openTries || unix.Kill(pid, 0) == unix.ESRCH {
 			return p, err
@@ -68,7 +68,7 @@ func (c *ImageCache) Open(pid int) (*Process, error) {
 	}
 }
 
-// openTries bounds the attempts of Open, with openPause in between.
+// openTries bounds the attempts of Open, openPause apart.
 const (
 	openTries = 10
 	openPause = 2 * time.Millisecond
@@ -79,7 +79,7 @@ func (c *ImageCache) open(pid int) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Process{Process: of, cache: c, files: &Files{PID: pid, tid: of.MemoryTID()}, over: new(atomic.Bool)}
+	p := &Process{Process: of, cache: c, files: &Files{PID: pid, tid: of.MemoryTID()}, closed: new(atomic.Bool)}
 	if err := p.start(); err != nil {
 		p.Close()
 		return nil, err
@@ -95,12 +95,11 @@ func (p *Process) start() error {
 	if _, err := p.Refresh(); err != nil {
 		return err
 	}
-	return p.readable()
+	return p.checkReadable()
 }
 
-// readable reports, as an error, that the process's memory must not be read: reading a byte requires the permission of
-// ptrace.
-func (p *Process) readable() error {
+// checkReadable reads one byte: an error means that ptrace's access check denies reading the process.
+func (p *Process) checkReadable() error {
 	for _, c := range p.code {
 		if c.at.Perm&PermRead == 0 || c.at.Withheld {
 			continue
@@ -124,21 +123,21 @@ func (p *Process) Close() error {
 	return err
 }
 
-// release drops all but the images and the code that describes itself, which names still need.
+// release keeps only the images and self-described code, which names still need.
 func (p *Process) release() {
 	countUsers(p.code, -1)
-	p.over.Store(true)
+	p.closed.Store(true)
 	p.space, p.runtimes, p.JITFuncs, p.jit = nil, nil, nil, nil
 	p.text, p.code, p.spans = nil, nil, nil
 }
 
-// Space gives the executable part of the address space, as of the last Refresh.
+// Space returns the executable part of the address space.
 func (p *Process) Space() *frames.Space { return p.space }
 
-// Runtimes gives the process's run-time systems, as of the last Refresh.
+// Runtimes returns the process's run-time systems.
 func (p *Process) Runtimes() *Runtimes { return p.runtimes }
 
-// CodeMappings gives the number of executable mappings, as of the last Refresh.
+// CodeMappings returns the number of executable mappings.
 func (p *Process) CodeMappings() int { return len(p.code) }
 
 // ProgramFile identifies the file that a process runs.
@@ -147,7 +146,7 @@ type ProgramFile struct {
 	BuildID    string
 }
 
-// Program gives the file that the process runs, as of the last Refresh; false if unknown.
+// Program returns the file that the process runs; false if unknown.
 func (p *Process) Program() (f ProgramFile, ok bool) {
 	main := p.Main()
 	for i := range p.code {
@@ -158,7 +157,7 @@ func (p *Process) Program() (f ProgramFile, ok bool) {
 	return ProgramFile{}, false
 }
 
-// Main gives the program's own module, as of the last Refresh; nil if unknown.
+// Main returns the program's own module; nil if unknown.
 func (p *Process) Main() *frames.Module {
 	exe, err := p.Exe()
 	if err != nil || p.space == nil {

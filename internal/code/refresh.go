@@ -13,12 +13,13 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// mainStack is the usual limit of the first thread's stack, bytes: a stack pointer so far below it is in it.
+// mainStack is the usual limit of the first thread's stack, bytes: up to that far below the mapping, a stack
+// pointer is in the stack, which grows.
 const mainStack = 8 << 20
 
-// Refresh reads the mappings again and reports whether code was added, removed or rewritten, so that a walk can give
-// another stack. Unchanged mappings keep their modules. After the process has ended, the error is a [*process.Error] of
-// [refusal.Gone].
+// Refresh reads the mappings again and reports whether code was added, removed or rewritten, so that a walk can
+// give another stack. Unchanged mappings keep their modules. After the process has ended, the error is a
+// [*process.Error] of [refusal.Gone].
 func (p *Process) Refresh() (changed bool, err error) {
 	if !p.Alive() {
 		return false, process.Explain(p.PID, os.ErrNotExist)
@@ -47,7 +48,7 @@ func (p *Process) Refresh() (changed bool, err error) {
 		return rewritten, nil
 	}
 	if !slices.ContainsFunc(next, func(m mapped) bool { return m.mod != nil }) {
-		if err := p.exec(); err != nil {
+		if err := p.resetAfterExec(); err != nil {
 			return false, err
 		}
 	}
@@ -55,9 +56,8 @@ func (p *Process) Refresh() (changed bool, err error) {
 	return true, nil
 }
 
-// exec prepares for another program in the process.
-func (p *Process) exec() error {
-	p.runtimes.exec()
+func (p *Process) resetAfterExec() error {
+	p.runtimes.reset()
 	return p.AfterExec()
 }
 
@@ -85,7 +85,7 @@ func (p *Process) readMaps() error {
 	return nil
 }
 
-// useOtherThread goes on with another thread's files: the list of a thread that has ended is empty.
+// useOtherThread reads another thread's files: the list of an ended thread is empty.
 func (p *Process) useOtherThread() error {
 	if !p.NextThread() {
 		return process.Explain(p.PID, os.ErrNotExist)
@@ -94,7 +94,7 @@ func (p *Process) useOtherThread() error {
 	return p.readMaps()
 }
 
-// scan parses the list, and gives the executable mappings; unchanged ones with their modules.
+// scan parses the list and returns the executable mappings; unchanged ones keep their modules.
 func (p *Process) scan() ([]mapped, error) {
 	p.spans = p.spans[:0]
 	var next []mapped
@@ -113,14 +113,13 @@ func (p *Process) scan() ([]mapped, error) {
 		}
 		at := m.Mapping
 		at.Path, at.Deleted = m.name()
-		at.over = p.over
+		at.closed = p.closed
 		next = append(next, mapped{at: &at})
 	})
 	p.passSpans()
 	return next, err
 }
 
-// passSpans passes the mappings to the reader of memory.
 func (p *Process) passSpans() {
 	var st procmem.Status
 	_ = procmem.ReadStatus(p.MemoryTID(), &st)
@@ -146,7 +145,6 @@ func (m *RawMapping) span() procmem.Span {
 	return s
 }
 
-// isUnchanged reports whether the line is of this mapping, unchanged.
 func (m *Mapping) isUnchanged(r *RawMapping) bool {
 	if m.Start != r.Start || m.End != r.End || m.Offset != r.Offset || m.Dev != r.Dev || m.Inode != r.Inode {
 		return false
@@ -158,7 +156,6 @@ func (m *Mapping) isUnchanged(r *RawMapping) bool {
 	return path == m.Path
 }
 
-// setMappings makes next the current mappings.
 func (p *Process) setMappings(next []mapped) {
 	before := p.code
 	p.code = next
@@ -166,13 +163,13 @@ func (p *Process) setMappings(next []mapped) {
 		countUsers(p.code, 1)
 		countUsers(before, -1)
 	}()
-	bare := p.makeModules()
+	anonymous := p.makeModules()
 	p.Comm = p.Name()
-	FindCopies(p, bare)
+	FindCopies(p, anonymous)
 	p.useModules()
 }
 
-// StackEnd gives the end of the mapping that contains sp, as of the last Refresh; 0 for none.
+// StackEnd returns the end of the mapping that contains sp; 0 for none.
 func (p *Process) StackEnd(sp uint64) uint64 {
 	i := sort.Search(len(p.spans), func(i int) bool { return p.spans[i].End > sp })
 	for i < len(p.spans) && !p.spans[i].Writable { // below a growing stack
@@ -191,7 +188,7 @@ func (p *Process) StackEnd(sp uint64) uint64 {
 	return 0
 }
 
-// FirstStackEnd gives the end of the first thread's initial stack, as of the last Refresh; 0 for none.
+// FirstStackEnd returns the end of the first thread's initial stack; 0 for none.
 func (p *Process) FirstStackEnd() uint64 {
 	for i := range p.spans {
 		if p.spans[i].Grows {
@@ -201,7 +198,7 @@ func (p *Process) FirstStackEnd() uint64 {
 	return 0
 }
 
-// Forget drops cached rules and analysed instructions, also of shared files, for measurements.
+// Forget drops cached rules and analysed instructions, also of shared files. For measurements.
 func (p *Process) Forget() {
 	p.space.Forget()
 	p.runtimes.forget()

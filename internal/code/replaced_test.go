@@ -114,7 +114,7 @@ func TestContentsDecideWhereDevicesDiffer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.accept(other, &m) {
+	if p.keepIfSame(other, &m) {
 		t.Error("another file is accepted")
 	}
 	if err := self.Close(); err != nil {

@@ -8,8 +8,8 @@ import (
 	"prywalk/internal/managed"
 )
 
-// Runtimes has the run-time systems of internal/runtimes that are in a process, and gives the rules for code made at
-// run time, from its instructions and from them. A nil one has none. Not safe for concurrent use.
+// Runtimes are a process's run-time systems, with the rules for code made at run time. A nil one is empty. Not safe
+// for concurrent use.
 type Runtimes struct {
 	arch  frames.Arch
 	pid   int // 0: a core
@@ -18,17 +18,18 @@ type Runtimes struct {
 	host  host
 }
 
-// FuncBounds gives the bounds of a function at a run-time address.
+// FuncBounds returns the bounds of a function at a run-time address.
 type FuncBounds = func(pc uint64) (start, end uint64, ok bool)
 
-// NewRuntimes analyses instructions read by code. *ask may be set to a further source of function bounds.
+// NewRuntimes makes Runtimes for instructions read by code. *ask may be set later to another source of bounds.
 func NewRuntimes(arch frames.Arch, code heuristics.Code, ask *FuncBounds) *Runtimes {
 	r := &Runtimes{arch: arch}
-	r.code = heuristics.New(heuristics.Options{Arch: arch, Code: code, Funcs: jitBounds{&r.found, ask}, JIT: true})
+	r.code = heuristics.New(heuristics.Options{Arch: arch, Code: code, Funcs: jitFuncs{&r.found, ask}, JIT: true})
 	return r
 }
 
-// SetSources sets the sources of a module made at run time. They are shared: addresses are the process's.
+// SetSources gives a module made at run time its sources; all such modules share them, as addresses are the
+// process's.
 func (r *Runtimes) SetSources(mod *frames.Module) {
 	mod.Generated = true
 	mod.Sources = []frames.RuleSource{r.code}
@@ -57,13 +58,13 @@ func nameBy(m *frames.Module) {
 // Starting reports whether a run-time system is present but not ready: [Process.Refresh] is worthwhile soon.
 func (r *Runtimes) Starting() bool { return r != nil && r.found.starting() }
 
-// Unknown gives why a present run-time system is not read; nil for none.
+// Unknown returns why a present run-time system is not read; nil for none.
 func (r *Runtimes) Unknown() error { return r.found.unknown() }
 
-// Dated reports whether a run-time system dates its code, as of the last Refresh.
+// Dated reports whether a run-time system dates its code.
 func (r *Runtimes) Dated() bool { return r != nil && len(r.found.dated) > 0 }
 
-// Namers gives the run-time systems with managed frames.
+// Namers returns the run-time systems with managed frames.
 func (r *Runtimes) Namers() []managed.Namer {
 	if r == nil {
 		return nil
@@ -71,7 +72,7 @@ func (r *Runtimes) Namers() []managed.Namer {
 	return r.found.namers
 }
 
-// Schedulers gives the run-time systems with tasks on separate stacks.
+// Schedulers returns the run-time systems with tasks on separate stacks.
 func (r *Runtimes) Schedulers() (out []managed.Scheduler) {
 	if r == nil {
 		return nil
@@ -84,7 +85,7 @@ func (r *Runtimes) Schedulers() (out []managed.Scheduler) {
 	return out
 }
 
-// Tasks gives, for each scheduler, the stacks of tasks without a thread, as of the last Refresh.
+// Tasks returns, for each scheduler, the stacks of tasks without a thread.
 func (r *Runtimes) Tasks() (out []*managed.Tasks) {
 	for _, s := range r.Schedulers() {
 		if t := s.Tasks(); t != nil {
@@ -94,7 +95,7 @@ func (r *Runtimes) Tasks() (out []*managed.Tasks) {
 	return out
 }
 
-// NextRecords is [managed.Chained.NextRecords]; none if there are no tasks.
+// NextRecords is [managed.Chained.NextRecords] of the system that knows record; none if there are no tasks.
 func (r *Runtimes) NextRecords(record frames.Addr, returns []uint64, out []frames.Addr) []frames.Addr {
 	n := len(out)
 	for _, s := range r.Schedulers() {
@@ -105,7 +106,7 @@ func (r *Runtimes) NextRecords(record frames.Addr, returns []uint64, out []frame
 	return out
 }
 
-// Labels gives the labels of the task that a stopped thread was running; nil for none.
+// Labels returns the labels of the task that a stopped thread ran; nil for none.
 func (r *Runtimes) Labels(regs *frames.Regs, mem frames.Memory) map[string]string {
 	for _, s := range r.Schedulers() {
 		if l := s.Labels(regs, mem); l != nil {
@@ -119,25 +120,25 @@ func (r *Runtimes) changed() bool { return r.found.changed() }
 
 func (r *Runtimes) retry() bool { return r.found.retry(&r.host) }
 
-func (r *Runtimes) exec() { r.found = foundSystems{} }
+func (r *Runtimes) reset() { r.found = foundSystems{} }
 
 func (r *Runtimes) forget() {
 	r.code.Forget()
 	r.found.forget()
 }
 
-type jitBounds struct {
-	found *foundSystems
-	more  *FuncBounds
+type jitFuncs struct {
+	found    *foundSystems
+	fallback *FuncBounds
 }
 
 // FuncRange implements heuristics.Functions.
-func (b jitBounds) FuncRange(pc uint64) (start, end uint64, ok bool) {
+func (b jitFuncs) FuncRange(pc uint64) (start, end uint64, ok bool) {
 	if start, end, ok = b.found.funcRange(pc); ok {
 		return start, end, ok
 	}
-	if *b.more == nil {
+	if *b.fallback == nil {
 		return 0, 0, false
 	}
-	return (*b.more)(pc)
+	return (*b.fallback)(pc)
 }

@@ -17,19 +17,18 @@ import (
 
 // # Name of the program
 //
-// Programs can be links: awk to gawk, commands of busybox. The name passed to execve (AT_EXECFN, fs/binfmt_elf.c) is
-// used if it leads to the same file, unless the file's name is more specific (python3.11 for python3).
+// A program may be a link: awk to gawk, commands of busybox. The name passed to execve (AT_EXECFN, fs/binfmt_elf.c)
+// is displayed if it leads to the same file, unless the file's name is more specific (python3.11 for python3).
 
 // atExecFn is AT_EXECFN of include/uapi/linux/auxvec.h.
 const atExecFn = 31
 
-// maxExecFn and maxAuxv bound what is read, bytes.
 const (
 	maxExecFn = 4096
 	maxAuxv   = 4096
 )
 
-// NameOf gives the displayed name of a module: the path by which the program was started, else the file's.
+// NameOf returns the displayed name of a module: the path by which the program was started, else the file's.
 func NameOf(m *frames.Module) string {
 	if at := MappingOf(m); at != nil && at.StartedAs != "" {
 		return at.StartedAs
@@ -37,7 +36,7 @@ func NameOf(m *frames.Module) string {
 	return m.Name
 }
 
-// nameProgram sets the name under which the program was started in new mappings of its file.
+// nameProgram sets StartedAs in new mappings of the program's file.
 func (p *Process) nameProgram() {
 	if !slices.ContainsFunc(p.code, func(c mapped) bool { return c.mod == nil && c.at.Inode != 0 }) {
 		return
@@ -64,7 +63,7 @@ func (p *Process) nameProgram() {
 	}
 }
 
-// startedAs gives the name under which a file was started; "" if the file's own name is as good.
+// startedAs returns the name under which at's file was started; "" if the file's own is as good.
 func (p *Process) startedAs(at *Mapping) string {
 	name := p.execFn()
 	if name == "" || strings.HasPrefix(path.Base(at.Path), path.Base(name)) {
@@ -78,7 +77,7 @@ func (p *Process) startedAs(at *Mapping) string {
 		name = path.Join(dir, name)
 	}
 	f, err := p.files.opener.Open(p.files.inRoot(name))
-	if err != nil || !p.accept(f, at) {
+	if err != nil || !p.keepIfSame(f, at) {
 		return ""
 	}
 	_ = f.Close()

@@ -7,11 +7,11 @@ import "prywalk/internal/procmem"
 // ThreadWatch reports whether threads of a live process sleep. It implements [managed.Watch].
 type ThreadWatch struct {
 	of    *Process
-	files map[int]*procmem.ThreadFiles // by number in their pid namespace
+	files map[int]*procmem.ThreadFiles // by id in their pid namespace
 	runs  map[int]uint64
 }
 
-// WatchThreads gives a watch, to be closed. It opens files on first use.
+// WatchThreads returns a watch, to be closed. Files are opened on first use.
 func (p *Process) WatchThreads() *ThreadWatch { return &ThreadWatch{of: p, runs: map[int]uint64{}} }
 
 func (w *ThreadWatch) open() {
@@ -33,8 +33,8 @@ func (w *ThreadWatch) Close() {
 	}
 }
 
-// Mark implements [managed.Watch]. A thread asleep after its run count was read, with the same count at the end, has
-// slept in between.
+// Mark implements [managed.Watch]. A thread that sleeps after its run count was read, and has the same count at the
+// end, has slept in between.
 func (w *ThreadWatch) Mark(tids []int) bool {
 	if w.files == nil {
 		w.open()

@@ -6,24 +6,24 @@ import "sync/atomic"
 
 // # Unused files
 //
-// A recording keeps each image for names. To bound memory and descriptors, unused files are dropped and closed, and
-// restored on demand.
+// A recording keeps each image for names. To bound memory and descriptors, unused files are closed and their data
+// dropped, until they are needed again.
 
-type use struct {
+type usage struct {
 	// users counts mappings in live processes, modules all modules ever made, swept those at the last sweep: a
-	// repeatedly started program often has no user.
+	// program that is started repeatedly often has no user.
 	users, modules, swept atomic.Int64
 	idle                  atomic.Bool // no user and no new module at the last sweep
 }
 
 // Unused reports whether the file has had no user for some time. Safe for concurrent use.
 func (img *Image) Unused() bool {
-	u := &img.use
+	u := &img.usage
 	return u.users.Load() == 0 && (img.FromMemory || u.idle.Load() && u.modules.Load() == u.swept.Load())
 }
 
-// CloseUnused drops data of files unused since the call before the last, and deletes unused images whose name is of
-// another file. It is called periodically. Precondition: no concurrent use of the images.
+// CloseUnused drops the data of files unused since the call before the last, and deletes unused images whose name
+// is now another file's. Called periodically. Precondition: no concurrent use of the images.
 func (c *ImageCache) CloseUnused() {
 	for id, img := range c.byFile {
 		if img == nil {
@@ -34,9 +34,9 @@ func (c *ImageCache) CloseUnused() {
 			c.forget(img)
 			img.dropHeaders()
 		}
-		known := img.use.modules.Load()
-		img.use.idle.Store(img.use.users.Load() == 0 && known == img.use.swept.Load())
-		img.use.swept.Store(known)
+		known := img.usage.modules.Load()
+		img.usage.idle.Store(img.usage.users.Load() == 0 && known == img.usage.swept.Load())
+		img.usage.swept.Store(known)
 	}
 }
 
@@ -48,28 +48,27 @@ func (c *ImageCache) forget(img *Image) {
 	}
 }
 
-// drop drops data and closes the file. It reports whether its name is still of this file.
+// drop drops data and closes the file. named: its name still leads to it.
 func (img *Image) drop() (named bool) {
 	img.mu.Lock()
 	defer img.mu.Unlock()
-	img.more.drop()
+	img.debug.drop()
 	img.parts.Store(nil)
-	img.ELF.Rest()
+	img.ELF.FreeContents()
 	return img.file == nil || img.file.closeUntilRead()
 }
 
 func (img *Image) dropHeaders() {
 	img.mu.Lock()
 	defer img.mu.Unlock()
-	img.places, img.owned = nil, nil
-	img.ELF.Forget()
+	img.symbolsByName, img.ownSymbolsByName = nil, nil
+	img.ELF.FreeAll()
 }
 
-// countUsers adds n users to the images of mappings.
 func countUsers(code []mapped, n int64) {
 	for i := range code {
 		if img := code[i].at.Image; img != nil {
-			img.use.users.Add(n)
+			img.usage.users.Add(n)
 		}
 	}
 }

@@ -130,13 +130,13 @@ func TestMappingsOfAProcessThatIsClosedAreOver(t *testing.T) {
 	defer c.Close()
 	p, _ := started(t, c, copyProgram(t, "sleep"))
 	at := MappingOf(p.Main())
-	if at.Over() {
+	if at.ProcessClosed() {
 		t.Error("over while it is open")
 	}
 	if err := p.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if !at.Over() {
+	if !at.ProcessClosed() {
 		t.Error("not over when it is closed")
 	}
 }

@@ -32,7 +32,7 @@ func openWith(t *testing.T, mem *budget.Budget, b []byte) *File {
 	return f
 }
 
-// allocated gives the bytes that f allocates.
+// allocated returns the bytes that f allocates.
 func allocated(f func()) int64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -146,7 +146,7 @@ func TestDictionariesOfManyBlocksAreBounded(t *testing.T) {
 			b[i+2] = 40 // claims the largest
 		}
 	}
-	var out grower
+	var out growingBuffer
 	got := allocated(func() {
 		if err := unxz(&out, b); !errors.Is(err, ErrTooBig) {
 			t.Errorf("%v", err)

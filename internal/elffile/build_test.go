@@ -20,7 +20,7 @@ func newImage() *image {
 	return &image{typ: uint16(TypeDyn), machine: machX86_64, secs: make([]Section, 1), data: make([][]byte, 1)}
 }
 
-// add appends a section and gives its index.
+// add appends a section and returns its index.
 func (m *image) add(s Section, data []byte) int {
 	m.secs = append(m.secs, s)
 	m.data = append(m.data, data)

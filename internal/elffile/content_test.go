@@ -87,7 +87,7 @@ func TestOnlyTheBeginningIsDecompressed(t *testing.T) {
 	m.add(Section{Name: ".bss", Type: SecNoBits, Flags: SecCompressed}, nil)
 	f := openBytes(t, m.bytes())
 	for _, name := range []string{".plain", ".zlib", ".zstd", ".cut", ".longer"} {
-		w, err := f.Beginning(f.Section(name))
+		w, err := f.WindowFromStart(f.Section(name))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,8 +96,8 @@ func TestOnlyTheBeginningIsDecompressed(t *testing.T) {
 				t.Errorf("%s at %d: %v, %v, %v", name, at, b, err, w.Err())
 			}
 		}
-		if w.rest != nil && w.rest.have > 3*inflateStep {
-			t.Errorf("%s: %d bytes were decompressed", name, w.rest.have)
+		if w.inflater != nil && w.inflater.have > 3*inflateStep {
+			t.Errorf("%s: %d bytes were decompressed", name, w.inflater.have)
 		}
 		whole := name != ".cut" && name != ".longer"
 		b, err := w.View(w.Size()-9, 9)
@@ -109,7 +109,7 @@ func TestOnlyTheBeginningIsDecompressed(t *testing.T) {
 		}
 	}
 	for _, name := range []string{".bss", ".absent"} {
-		if _, err := f.Beginning(f.Section(name)); err == nil {
+		if _, err := f.WindowFromStart(f.Section(name)); err == nil {
 			t.Errorf("%s has a beginning", name)
 		}
 	}
@@ -339,7 +339,7 @@ func TestXZDictionaryIsLimited(t *testing.T) {
 	if n := xzDictSize(b[dictByte]); n != maxXZDict {
 		t.Errorf("size %d", n)
 	}
-	var got grower
+	var got growingBuffer
 	if err := unxz(&got, b); err != nil || !bytes.Equal(got.data, sample) {
 		t.Errorf("%v", err)
 	}

@@ -17,33 +17,28 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// MaxData is the limit of a section's size in bytes, after decompression, that
-// Data reads. The largest DWARF sections of browsers are below it.
+// MaxData bounds a section's decompressed size, bytes: above the largest DWARF sections of browsers.
 const MaxData = 1 << 30
 
 // Compression types of SHF_COMPRESSED sections (gABI, ch_type).
 const (
 	compressZlib = 1
 	compressZstd = 2
-	// zdebugHeader is "ZLIB" and the size, big-endian (an old GNU convention).
+	// zdebugHeader is the size of "ZLIB" and a big-endian size (GNU, before SHF_COMPRESSED).
 	zdebugHeader = 12
 )
 
-// compressed reports whether the contents in the file are compressed.
 func (s *Section) compressed() bool {
 	return s.Flags&SecCompressed != 0 || strings.HasPrefix(s.Name, ".zdebug_")
 }
 
-// Data gives a section's contents, decompressed. The error is ErrNoSection (s is
-// nil), ErrNoBits, ErrTooBig (over MaxData), a *budget.Error or a *FormatError, perhaps
-// wrapped, or comes from reading or decompressing. The memory is the file's until
-// [File.Free].
+// Data returns a section's contents, decompressed, until [File.Free]. The error is ErrNoSection (s is nil),
+// ErrNoBits, ErrTooBig, a *budget.Error or a *FormatError, perhaps wrapped, or comes from reading or decompressing.
 func (f *sectionReader) Data(s *Section) ([]byte, error) { return f.data(s, MaxData) }
 
-// Free returns the memory of contents from Data that are not used any more.
+// Free releases contents from [File.Data].
 func (f *sectionReader) Free(data []byte) { f.memory.Give(int64(cap(data))) }
 
-// data is Data with a limit of its own.
 func (f *sectionReader) data(s *Section, limit uint64) ([]byte, error) {
 	if s == nil {
 		return nil, ErrNoSection
@@ -68,15 +63,14 @@ func (f *sectionReader) data(s *Section, limit uint64) ([]byte, error) {
 	return out, nil
 }
 
-// contents is a decompressed section: a stream and its claimed size.
+// contents is a section's decompressed contents and their claimed size.
 type contents struct {
 	io.Reader
 	size    uint64
-	scratch int64  // memory of decompression, in bytes
-	close   func() // nil: nothing is to be closed
+	scratch int64  // memory of decompression, bytes; 0: not compressed
+	close   func() // may be nil
 }
 
-// contents opens a section, in either of the two conventions if it is compressed.
 func (f *input) contents(s *Section, limit uint64) (contents, error) {
 	raw := func(skip uint64) io.Reader {
 		return bufio.NewReaderSize(io.NewSectionReader(f.r, int64(s.Off+skip), int64(s.Size-skip)), inflateChunk)
@@ -88,11 +82,11 @@ func (f *input) contents(s *Section, limit uint64) (contents, error) {
 		return plain, nil
 	}
 	if got, err := f.r.ReadAt(head[:n], int64(s.Off)); uint64(got) < n {
-		return plain, fmt.Errorf("reading: %w", notNil(err))
+		return plain, fmt.Errorf("reading: %w", shortRead(err))
 	}
 	if s.Flags&SecCompressed == 0 {
 		if n < zdebugHeader || string(head[:4]) != "ZLIB" {
-			return plain, nil // by the convention, not compressed after all
+			return plain, nil // not compressed after all
 		}
 		return unzlib(raw(zdebugHeader), s.Size, binary.BigEndian.Uint64(head[4:]), limit)
 	}
@@ -113,20 +107,19 @@ func (f *input) contents(s *Section, limit uint64) (contents, error) {
 }
 
 const (
-	// chdrSize is the size of an Elf64_Chdr (gABI, ch_type and following).
-	chdrSize = 24
-	// inflateChunk is how much compressed data are read at a time, in bytes.
+	// chdrSize is the size of Elf64_Chdr (gABI).
+	chdrSize     = 24
 	inflateChunk = 64 << 10
-	// zlibScratch is more than the history and tables of a zlib reader, in bytes.
+	// zlibScratch is above the memory of a zlib reader, bytes.
 	zlibScratch = 128 << 10
-	// anyRatio is the size up to which any compression ratio is accepted, maxRatio the limit beyond it. Debug
-	// information is compressed three to six times, tables of equal numbers some dozen times.
+	// Sizes over anyRatio must be below maxRatio times the compressed size. Debug information has ratios of 3 to 6,
+	// tables of equal numbers some dozen.
 	anyRatio = 16 << 20
 	maxRatio = 256
 )
 
-// plausible reports an announced size over the limit, or with an implausible compression ratio.
-func plausible(compressed, size, limit uint64) error {
+// checkSize rejects an announced size over the limit, or with an implausible compression ratio.
+func checkSize(compressed, size, limit uint64) error {
 	if size > limit || size > anyRatio && size/maxRatio > compressed {
 		return fmt.Errorf("%d bytes decompressed to %d: %w", compressed, size, ErrTooBig)
 	}
@@ -134,7 +127,7 @@ func plausible(compressed, size, limit uint64) error {
 }
 
 func unzlib(raw io.Reader, compressed, size, limit uint64) (contents, error) {
-	if err := plausible(compressed, size, limit); err != nil {
+	if err := checkSize(compressed, size, limit); err != nil {
 		return contents{}, err
 	}
 	z, err := zlib.NewReader(raw)
@@ -144,12 +137,11 @@ func unzlib(raw io.Reader, compressed, size, limit uint64) (contents, error) {
 	return contents{Reader: z, size: size, scratch: zlibScratch}, nil
 }
 
-// maxZstdWindow bounds the history that a zstd frame makes its reader keep, in
-// bytes. Level 19, the highest without --ultra, uses 8 MiB.
+// maxZstdWindow bounds the history of a zstd frame, bytes. Level 19, the highest without --ultra, needs 8 MiB.
 const maxZstdWindow = 64 << 20
 
 func unzstd(raw io.Reader, compressed, size, limit uint64) (contents, error) {
-	if err := plausible(compressed, size, limit); err != nil {
+	if err := checkSize(compressed, size, limit); err != nil {
 		return contents{}, err
 	}
 	// No distance is longer than the contents.
@@ -163,10 +155,9 @@ func unzstd(raw io.Reader, compressed, size, limit uint64) (contents, error) {
 	return contents{Reader: z, size: size, scratch: 2*int64(min(window, max(size, 1<<20))) + 1<<20, close: z.Close}, nil
 }
 
-// errSize: the contents do not have the size that the header says.
 var errSize = errors.New("decompressing: size is not as announced")
 
-// readAll reads contents of exactly the claimed size, for which memory is charged.
+// readAll reads contents, which must be as long as claimed, and takes memory for them.
 func (f *input) readAll(c contents, what string) ([]byte, error) {
 	if c.close != nil {
 		defer c.close()
@@ -183,7 +174,7 @@ func (f *input) readAll(c contents, what string) ([]byte, error) {
 	f.memory.Give(int64(c.size))
 	switch {
 	case c.scratch == 0:
-		return nil, fmt.Errorf("reading: %w", notNil(err))
+		return nil, fmt.Errorf("reading: %w", shortRead(err))
 	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) && uint64(n) < c.size:
 		return nil, errSize
 	}

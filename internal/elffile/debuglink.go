@@ -9,12 +9,10 @@ import (
 	"prywalk/internal/wire"
 )
 
-// maxLink bounds a section that names another file, in bytes: a path and a hash.
 const maxLink = 8 << 10
 
-// DebugLink gives the name, without directory, of the file that has this file's
-// debug information, and the CRC-32 (IEEE) of that file's contents (GDB manual,
-// "Debugging Information in Separate Files"). False if the file has no link.
+// DebugLink returns the name, without directory, and the CRC-32 (IEEE) of the file with this file's debug
+// information (GDB manual, "Debugging Information in Separate Files"). False if there is no link.
 func (f *sectionReader) DebugLink() (name string, crc uint32, ok bool) {
 	data := f.linkData(".gnu_debuglink")
 	c := &wire.Cursor{Bytes: data}
@@ -27,9 +25,8 @@ func (f *sectionReader) DebugLink() (name string, crc uint32, ok bool) {
 	return name, crc, true
 }
 
-// DebugAltLink gives the path and the build id (hex) of the file that has the
-// debug information which several files share (made by dwz). False if the file
-// has no such link.
+// DebugAltLink returns path and build id (hex) of the file with debug information shared by several files (dwz).
+// False if there is no link.
 func (f *sectionReader) DebugAltLink() (path, buildID string, ok bool) {
 	c := &wire.Cursor{Bytes: f.linkData(".gnu_debugaltlink")}
 	path = string(c.CString())
@@ -39,7 +36,6 @@ func (f *sectionReader) DebugAltLink() (path, buildID string, ok bool) {
 	return path, hex.EncodeToString(c.Rest()), true
 }
 
-// linkData gives the contents of a small section, nil if it cannot.
 func (f *sectionReader) linkData(name string) []byte {
 	s := f.Section(name)
 	if s == nil || s.Size > maxLink || s.compressed() {

@@ -4,14 +4,13 @@ package elffile
 
 import "prywalk/internal/wire"
 
-// ehPtrPCRel4 is the encoding of the pointer to .eh_frame that linkers write
-// into .eh_frame_hdr: DW_EH_PE_pcrel | DW_EH_PE_sdata4 (LSB 5.0, §10.5).
+// ehPtrPCRel4 is DW_EH_PE_pcrel | DW_EH_PE_sdata4: how linkers encode .eh_frame_hdr's pointer to .eh_frame (LSB
+// 5.0, §10.5).
 const ehPtrPCRel4 = 0x1b
 
-// EhFrame gives the .eh_frame_hdr and .eh_frame of the file, each nil if it is not there. Where section headers are
-// missing they are found by the program headers. Then the end of .eh_frame is not known, and its window reaches to
-// the end of the segment (the section itself may end in a zero length). In a file with debug information only, the
-// sections are there without contents, and both are nil.
+// EhFrame returns .eh_frame_hdr and .eh_frame, nil if missing or without contents (a file with debug information
+// only). Without section headers they are found by the program headers, .eh_frame with all that follows it in its
+// segment.
 func (f *File) EhFrame() (hdr, frame *Window) {
 	hdr, _ = f.Window(f.Section(".eh_frame_hdr"))
 	frame, _ = f.Window(f.Section(".eh_frame"))

@@ -7,29 +7,27 @@ import (
 	"fmt"
 )
 
-// Errors that callers branch on; compare with [errors.Is].
+// Errors for [errors.Is].
 var (
-	// ErrNotELF means that the first bytes are not those of an ELF file.
+	// ErrNotELF means that the file does not begin as ELF files do.
 	ErrNotELF = errors.New("not an ELF file")
-	// ErrClass32: a 32-bit file, x32 included, which prywalk does not read.
+	// ErrClass32 means a 32-bit file, x32 included.
 	ErrClass32 = errors.New("32-bit ELF files are not supported")
-	// ErrMachine means a file that is made for a processor that prywalk does not know, or
-	// big-endian.
+	// ErrMachine means another processor, or big-endian.
 	ErrMachine = errors.New("ELF file for an unsupported processor")
-	// ErrNoSection means that the file has no such section.
+	// ErrNoSection means that there is no such section.
 	ErrNoSection = errors.New("no such section")
-	// ErrNoBits means that the section takes no space in this file; its contents are
-	// elsewhere (the file that debug information was split from).
+	// ErrNoBits means that the contents are in another file, from which debug information was split.
 	ErrNoBits = errors.New("section without contents in this file")
-	// ErrTooBig means that a size is over the limit of this package.
+	// ErrTooBig means a size over a limit of this package.
 	ErrTooBig = errors.New("larger than the limit")
 )
 
-// FormatError reports a place where a file breaks the ELF format.
+// FormatError is a violation of the ELF format.
 type FormatError struct {
-	// What names the part and what is wrong with it.
+	// What names the part and the violation.
 	What string
-	// Off is the file offset of the part.
+	// Off is the part's file offset.
 	Off uint64
 }
 

@@ -15,7 +15,7 @@ import (
 // Type is the kind of an ELF file (gABI, e_type).
 type Type uint16
 
-// The kinds of ELF files that callers tell apart.
+// The kinds of ELF files in use here.
 const (
 	TypeRel  Type = 1 // relocatable object
 	TypeExec Type = 2 // executable with fixed addresses
@@ -23,7 +23,7 @@ const (
 	TypeCore Type = 4 // memory image of a process
 )
 
-// Values of the ELF header (gABI, figure 4-4 and following).
+// Values of the ELF header (gABI, figure 4-4).
 const (
 	headerSize  = 64
 	class64     = 2
@@ -32,7 +32,7 @@ const (
 	machAArch64 = 183
 )
 
-// input reads the bytes of a file, within its size and budget.
+// input is a file's bytes, and the memory account of what is made of them.
 type input struct {
 	r      io.ReaderAt
 	size   uint64
@@ -41,19 +41,18 @@ type input struct {
 
 // File is an open ELF file. The exported fields must not be changed.
 type File struct {
-	// Type is the kind of the file.
 	Type Type
-	// Entry is the address that execution starts at, 0 if none.
+	// Entry is the address of the first instruction; 0 if none.
 	Entry uint64
 	segmentTable
 	sectionReader
 
-	headers int64 // memory of the headers
-	arch    frames.Arch
-	symbols [2]symbolSource
+	headerMemory int64 // bytes
+	arch         frames.Arch
+	symbols      [2]symbolSource
 }
 
-// header is the part of the ELF header that locates the others.
+// header locates the program and section headers (gABI, Elf64_Ehdr).
 type header struct {
 	phoff, shoff     uint64
 	phentsize, phnum uint16
@@ -61,13 +60,12 @@ type header struct {
 	shstrndx         uint16
 }
 
-// Open reads the headers of the size bytes in r. The error is ErrNotELF,
-// ErrClass32, ErrMachine or a *FormatError, perhaps wrapped, or comes from r.
-// r must stay usable as long as the File is. Memory is taken from the process's budget.
+// Open reads the headers of the size bytes in r, which must stay usable. The error is ErrNotELF, ErrClass32,
+// ErrMachine or a *FormatError, perhaps wrapped, or comes from r. Memory is taken from prywalk's budget.
 func Open(r io.ReaderAt, size int64) (*File, error) { return OpenIn(nil, r, size) }
 
-// OpenIn is Open with a memory budget; nil is the process's. What exceeds it is left out, with a [*budget.Error].
-// [File.Release] returns all memory.
+// OpenIn is Open with a memory budget; nil means prywalk's. What exceeds it is missing, with a [*budget.Error].
+// [File.Release] frees all memory.
 func OpenIn(mem *budget.Budget, r io.ReaderAt, size int64) (*File, error) {
 	f := &File{}
 	f.input = input{r, uint64(max(size, 0)), mem.Account("a file")}
@@ -78,7 +76,6 @@ func OpenIn(mem *budget.Budget, r io.ReaderAt, size int64) (*File, error) {
 	return f, nil
 }
 
-// open reads the headers.
 func (f *File) open() error {
 	h, err := f.readHeader()
 	if err != nil {
@@ -89,40 +86,40 @@ func (f *File) open() error {
 		return err
 	}
 	f.nameSections(h)
-	f.headers = f.memory.Used()
+	f.headerMemory = f.memory.Used()
 	return nil
 }
 
-// Memory is the account of the file's memory, for tables made of it.
+// Memory is the account of the file and of tables made of it.
 func (f *File) Memory() *budget.Account { return f.memory }
 
-// Again gives the same file for another goroutine; only the underlying reader is shared.
-func (f *File) Again() (*File, error) { return OpenIn(f.memory.Budget(), f.r, int64(f.size)) }
+// Reopen opens the same file for another goroutine; only the underlying reader is shared.
+func (f *File) Reopen() (*File, error) { return OpenIn(f.memory.Budget(), f.r, int64(f.size)) }
 
-// Release returns the file's memory. The file is invalid afterwards.
+// Release frees the file's memory. The file is invalid afterwards.
 func (f *File) Release() {
 	if f != nil {
 		f.memory.Close()
 	}
 }
 
-// Rest drops everything but the headers, and returns its memory. Tables made of the file are invalid afterwards. The
-// file is read again on demand.
-func (f *File) Rest() {
+// FreeContents frees everything but the headers, to be read again on demand. Tables made of the file are invalid
+// afterwards.
+func (f *File) FreeContents() {
 	f.symbols = [len(f.symbols)]symbolSource{}
-	f.memory.Give(f.memory.Used() - f.headers)
+	f.memory.Give(f.memory.Used() - f.headerMemory)
 }
 
-// Forget is Rest that drops the headers too, for a file that is not read again. It then has no segments and sections.
-func (f *File) Forget() {
-	f.Sections, f.Segments, f.headers = nil, nil, 0
-	f.Rest()
+// FreeAll is FreeContents for a file that is not used again: it frees the headers, too.
+func (f *File) FreeAll() {
+	f.Sections, f.Segments, f.headerMemory = nil, nil, 0
+	f.FreeContents()
 }
 
-// Arch gives the processor architecture that the file is for.
+// Arch returns the file's processor architecture.
 func (f *File) Arch() frames.Arch { return f.arch }
 
-// Size gives the size of the file in bytes.
+// Size returns the file's size in bytes.
 func (f *File) Size() uint64 { return f.size }
 
 func (f *File) readHeader() (*header, error) {
@@ -168,18 +165,16 @@ func (f *File) parseHeader(c *wire.Cursor) (*header, error) {
 	return h, nil
 }
 
-// inFile reports whether [off, off+n) lies in the file.
 func (f *input) inFile(off, n uint64) bool {
 	return off <= f.size && n <= f.size-off
 }
 
-// readChunk is the size of one read and allocation, so that a claimed size costs no more.
+// readChunk is the size of the first read and allocation, bytes; later ones double. A false claim of size costs
+// little.
 const readChunk = 1 << 20
 
-// headerCost is how much a header is in memory, beside its bytes in the file.
 const headerCost = 4
 
-// readHeaders gives a copy of the headers at [off, off+n), for which memory is taken.
 func (f *input) readHeaders(off, n uint64, what string) ([]byte, error) {
 	if !f.inFile(off, n) {
 		return nil, &FormatError{what + " beyond the end of the file", off}
@@ -190,7 +185,6 @@ func (f *input) readHeaders(off, n uint64, what string) ([]byte, error) {
 	return f.read(off, n, what)
 }
 
-// read gives a copy of [off, off+n).
 func (f *input) read(off, n uint64, what string) ([]byte, error) {
 	if !f.inFile(off, n) {
 		return nil, &FormatError{what + " beyond the end of the file", off}
@@ -201,14 +195,14 @@ func (f *input) read(off, n uint64, what string) ([]byte, error) {
 		step := int(min(n-uint64(have), max(readChunk, uint64(have))))
 		out = append(out, make([]byte, step)...)
 		if got, err := f.r.ReadAt(out[have:], int64(off)+int64(have)); got < step {
-			return nil, fmt.Errorf("reading %s: %w", what, notNil(err))
+			return nil, fmt.Errorf("reading %s: %w", what, shortRead(err))
 		}
 	}
 	return out, nil
 }
 
-// notNil stands in for the error of a short read.
-func notNil(err error) error {
+// shortRead returns err, or ErrUnexpectedEOF for a short read.
+func shortRead(err error) error {
 	if err == nil || errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
 	}

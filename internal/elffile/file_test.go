@@ -83,7 +83,7 @@ func TestReadErrorsComeThrough(t *testing.T) {
 	}
 }
 
-// The size of a file is only where it ended when it was opened.
+// The size is that of the file when it was opened.
 func TestTruncationAfterOpenIsAnError(t *testing.T) {
 	m := newImage()
 	m.add(Section{Name: ".big", Type: SecProgBits}, make([]byte, 100<<10))
@@ -110,7 +110,7 @@ func TestTruncationAfterOpenIsAnError(t *testing.T) {
 	}
 }
 
-// openShort gives a File whose contents ended up shorter than at Open.
+// openShort returns a File whose contents ended up shorter than at Open.
 func openShort(t *testing.T, b []byte) *File {
 	f := openBytes(t, b)
 	f.r = bytes.NewReader(b[:500])

@@ -47,7 +47,7 @@ func exercise(f *File) {
 			_, _ = w.View(0, int(min(w.Size(), 100)))
 			_, _ = w.View(w.Size()/2, int(min(w.Size()/2, 9000)))
 		}
-		if w, err := f.Beginning(s); err == nil {
+		if w, err := f.WindowFromStart(s); err == nil {
 			_, _ = w.View(w.Size()/2, int(min(w.Size()/2, 9000)))
 			w.Around(0, int(min(w.Size(), 8)))
 		}
@@ -81,7 +81,7 @@ func FuzzXZ(f *testing.F) {
 	f.Add(xzOf(f, []byte("hello"), xz.WriterConfig{}))
 	f.Add(xzOf(f, sample, xz.WriterConfig{BlockSize: 100_000, CheckSum: xz.CRC32}))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		var got grower
+		var got growingBuffer
 		if err := unxz(&got, data); err == nil && len(got.data) > maxMiniDebug {
 			t.Errorf("%d bytes", len(got.data))
 		}

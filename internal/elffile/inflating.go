@@ -8,8 +8,8 @@ import (
 	"io"
 )
 
-// inflating is a compressed section that is decompressed on demand.
-type inflating struct {
+// inflater is a compressed section, decompressed from its beginning on demand.
+type inflater struct {
 	c    contents
 	f    *sectionReader
 	out  []byte
@@ -17,12 +17,11 @@ type inflating struct {
 	err  error
 }
 
-// inflateStep is the size of one decompression step, in bytes.
 const inflateStep = 64 << 10
 
-// Beginning is [File.Window] for a section that is read from its beginning: a compressed one is decompressed up to the
-// last read, later damage unnoticed. Memory is charged for all of it.
-func (f *sectionReader) Beginning(s *Section) (*Window, error) {
+// WindowFromStart is [File.Window] for reading from the beginning: a compressed section is decompressed up to the last
+// read, and damage after that is not noticed. Memory is taken for the whole section.
+func (f *sectionReader) WindowFromStart(s *Section) (*Window, error) {
 	if s == nil || !s.compressed() || s.Type == SecNoBits || !f.inFile(s.Off, s.Size) {
 		return f.Window(s)
 	}
@@ -30,7 +29,7 @@ func (f *sectionReader) Beginning(s *Section) (*Window, error) {
 	if err != nil {
 		return nil, fmt.Errorf("section %s: %w", s.Name, err)
 	}
-	if c.scratch == 0 || c.size == 0 { // not compressed after all, or nothing
+	if c.scratch == 0 || c.size == 0 { // not compressed after all
 		return f.Window(s)
 	}
 	if err := f.memory.Take(int64(c.size)+c.scratch, "section "+s.Name); err != nil {
@@ -39,20 +38,19 @@ func (f *sectionReader) Beginning(s *Section) (*Window, error) {
 		}
 		return nil, err
 	}
-	r := &inflating{c: c, f: f, out: make([]byte, c.size)}
-	return &Window{addr: s.Addr, size: c.size, whole: r.out, rest: r}, nil
+	r := &inflater{c: c, f: f, out: make([]byte, c.size)}
+	return &Window{addr: s.Addr, size: c.size, whole: r.out, inflater: r}, nil
 }
 
-// Err gives the error of decompression so far, if any.
+// Err returns the error of decompression so far.
 func (w *Window) Err() error {
-	if w.rest == nil {
+	if w.inflater == nil {
 		return nil
 	}
-	return w.rest.err
+	return w.inflater.err
 }
 
-// upTo decompresses the first n bytes.
-func (r *inflating) upTo(n uint64) error {
+func (r *inflater) upTo(n uint64) error {
 	if r == nil || n <= r.have {
 		return nil
 	}

@@ -2,9 +2,9 @@
 
 package elffile
 
-// ReadAddr reads the loaded segments' contents at vaddr, an address before the load bias, and gives the number of
-// bytes: fewer than len(buf) at the end of a segment's contents if no other continues there. Not for a file with debug
-// information only, whose segments lack their contents.
+// ReadAddr reads the file contents of loaded segments at vaddr, an address before the load bias, and returns the
+// number of bytes: fewer than len(buf) if no segment continues there. In a file with debug information only,
+// segments have no contents.
 func (f *File) ReadAddr(vaddr uint64, buf []byte) int {
 	done := 0
 	for done < len(buf) {
@@ -17,7 +17,6 @@ func (f *File) ReadAddr(vaddr uint64, buf []byte) int {
 	return done
 }
 
-// readSegment is ReadAddr within one segment.
 func (f *File) readSegment(vaddr uint64, buf []byte) int {
 	off, n, ok := f.locate(vaddr)
 	if !ok {
@@ -27,7 +26,7 @@ func (f *File) readSegment(vaddr uint64, buf []byte) int {
 	return got
 }
 
-// locate gives the file offset of an address, and the bytes from there to the end of the segment's file contents.
+// locate returns an address's file offset, and the bytes from there to the end of the segment's contents.
 func (f *File) locate(vaddr uint64) (off, n uint64, ok bool) {
 	for i := range f.Segments {
 		s := &f.Segments[i]
@@ -44,11 +43,10 @@ func (f *File) locate(vaddr uint64) (off, n uint64, ok bool) {
 	return 0, 0, false
 }
 
-// pageSizes are the units in which kernels map files, smallest first.
 var pageSizes = [...]uint64{4 << 10, 16 << 10, 64 << 10}
 
-// Bias gives run-time address − file address, modulo 2⁶⁴, of a mapping at start with file offset off; exec selects
-// between two segments that share a page. False if no loaded segment is at off.
+// Bias returns run-time address − file address, modulo 2⁶⁴, of a mapping at start with file offset off; exec
+// selects between two segments that share a page. False if no loaded segment is at off.
 func (f *segmentTable) Bias(start, off uint64, exec bool) (uint64, bool) {
 	for _, sameRights := range [...]bool{true, false} {
 		for _, page := range pageSizes {
@@ -60,8 +58,7 @@ func (f *segmentTable) Bias(start, off uint64, exec bool) (uint64, bool) {
 	return 0, false
 }
 
-// mappedBy gives the segment mapped by a mapping at file offset off, preferably one whose own mapping would start
-// there.
+// mappedBy returns the segment in a mapping at file offset off, preferably one whose own mapping begins there.
 func (f *segmentTable) mappedBy(off, page uint64, exec, sameRights bool) *Segment {
 	var found *Segment
 	for i := range f.Segments {

@@ -13,17 +13,15 @@ import (
 	"prywalk/internal/budget"
 )
 
-// MiniDebug opens the ELF file, with a symbol table, that distributions embed
-// xz-compressed in .gnu_debugdata (GDB manual, "MiniDebugInfo"). The error is
-// ErrNoSection if there is none; it is limited to 256 MiB, and by the budget. Its
-// memory is of the same account as f's.
+// MiniDebug opens the xz-compressed ELF file with a symbol table in .gnu_debugdata (GDB manual, "MiniDebugInfo").
+// The error is ErrNoSection, ErrTooBig (over 256 MiB), or a *budget.Error, all wrapped. Memory is of f's account.
 func (f *File) MiniDebug() (*File, error) {
 	raw, err := f.Data(f.Section(".gnu_debugdata"))
 	if err != nil {
 		return nil, fmt.Errorf(".gnu_debugdata: %w", err)
 	}
 	defer f.Free(raw)
-	out := grower{memory: f.memory}
+	out := growingBuffer{memory: f.memory}
 	if err := unxz(&out, raw); err != nil {
 		out.drop()
 		return nil, fmt.Errorf(".gnu_debugdata: %w", err)
@@ -37,14 +35,13 @@ func (f *File) MiniDebug() (*File, error) {
 	return mini, nil
 }
 
-// grower is a buffer for which memory is taken as it grows.
-type grower struct {
+type growingBuffer struct {
 	memory *budget.Account
 	data   []byte
 }
 
 // Write implements io.Writer.
-func (g *grower) Write(b []byte) (int, error) {
+func (g *growingBuffer) Write(b []byte) (int, error) {
 	if need := len(g.data) + len(b); need > cap(g.data) {
 		old := cap(g.data)
 		next := max(need, 2*old, readChunk)
@@ -58,31 +55,28 @@ func (g *grower) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// drop gives the memory back.
-func (g *grower) drop() {
+func (g *growingBuffer) drop() {
 	g.memory.Give(int64(cap(g.data)))
 	g.data = nil
 }
 
-// The xz file format 1.2.0, §2 and §3. The container is read here and not by the
-// xz package, because that allocates the dictionary size that each block claims,
-// up to 4 GiB.
+// The xz file format 1.2.0, §2 and §3. The xz package would allocate the dictionary that a block claims, up to 4
+// GiB.
 const (
 	xzMagic      = "\xfd7zXZ\x00"
 	xzHeaderSize = 12
 	xzLZMA2      = 0x21
 	maxMiniDebug = 256 << 20
 	maxXZDict    = 64 << 20
-	// maxXZBlocks bounds the number of blocks, and maxXZDicts the dictionaries that are allocated for all of them:
-	// xz -9 makes one, of 64 MiB.
+	// maxXZBlocks bounds the blocks, maxXZDicts the sum of their dictionaries in bytes: xz -9 makes one of 64 MiB.
 	maxXZBlocks = 64
 	maxXZDicts  = 80 << 20
 )
 
-// xzCheckSize gives the size of the check after each block by its type (§2.1.1.2).
+// xzCheckSize is the size of a block's check by its type (§2.1.1.2).
 var xzCheckSize = [16]int{0, 4, 4, 4, 8, 8, 8, 16, 16, 16, 32, 32, 32, 64, 64, 64}
 
-func unxz(out *grower, raw []byte) error {
+func unxz(out *growingBuffer, raw []byte) error {
 	if len(raw) < xzHeaderSize || string(raw[:6]) != xzMagic {
 		return &FormatError{"not xz data", 0}
 	}
@@ -114,8 +108,7 @@ func unxz(out *grower, raw []byte) error {
 	return fmt.Errorf("number of xz blocks: %w", ErrTooBig)
 }
 
-// xzBlockHeader reads a block header (§3.1) and gives the dictionary size; last
-// says that the index is there instead.
+// xzBlockHeader reads a block header (§3.1) and returns the dictionary's size; last: the index begins instead.
 func xzBlockHeader(r *bytes.Reader) (dict int, last bool, err error) {
 	size, err := r.ReadByte()
 	if err != nil || size == 0 {
@@ -126,7 +119,7 @@ func xzBlockHeader(r *bytes.Reader) (dict int, last bool, err error) {
 		return 0, false, fmt.Errorf("xz block header: %w", err)
 	}
 	c := bytes.NewReader(head[1:])
-	for bit := byte(0x40); bit != 0; bit <<= 1 { // the two optional sizes
+	for bit := byte(0x40); bit != 0; bit <<= 1 { // compressed and uncompressed size, both optional
 		if head[0]&bit != 0 {
 			if _, err := binary.ReadUvarint(c); err != nil {
 				return 0, false, fmt.Errorf("xz block header: %w", err)
@@ -143,8 +136,7 @@ func xzBlockHeader(r *bytes.Reader) (dict int, last bool, err error) {
 	return xzDictSize(filter[2]), false, nil
 }
 
-// xzDictSize decodes the size of the dictionary (§5.3.1), limited: a stream with
-// longer distances fails to decode.
+// xzDictSize decodes the dictionary's size (§5.3.1), at most maxXZDict; longer distances fail to decode.
 func xzDictSize(b byte) int {
 	if b > 40 {
 		return maxXZDict
@@ -152,8 +144,7 @@ func xzDictSize(b byte) int {
 	return min((2|int(b&1))<<(b/2+11), maxXZDict)
 }
 
-// unlzma2 appends the contents of one block.
-func unlzma2(out *grower, r *bytes.Reader, dict int) error {
+func unlzma2(out *growingBuffer, r *bytes.Reader, dict int) error {
 	z, err := lzma.Reader2Config{DictCap: dict}.NewReader2(r)
 	if err != nil {
 		return fmt.Errorf("xz block: %w", err)

@@ -10,18 +10,17 @@ import (
 
 // # Symbols by name
 //
-// Most files have none of the names. The table of names, read page by page, shows that; only otherwise symbols are
-// read.
+// Most files have none of the names sought. Searching the string table shows that; only otherwise symbols are read.
 
 const (
-	// searchStep is the size of one search step in a table of names, in bytes; mostPlaces bounds the occurrences of
-	// names. Beyond that, each symbol's name is compared.
+	// searchStep is the bytes searched at a time, maxPlaces the occurrences of names beyond which each symbol's
+	// name is compared.
 	searchStep = 64 << 10
-	mostPlaces = 1 << 10
+	maxPlaces  = 1 << 10
 )
 
-// EachNamed calls each for the entries of a symbol table with one of these names, in the file's order, until it gives
-// false. Precondition: names are not empty, and shorter than 1 KiB. Unreadable entries are skipped.
+// EachNamed calls each for the symbols with one of these names (by index), in the file's order, until it returns
+// false. Precondition: names have 1 to 1023 bytes. Unreadable entries are skipped.
 func (f *File) EachNamed(kind SymbolKind, names []string, each func(name int, s *Symbol) bool) {
 	t, _ := f.symbolTable(kind)
 	if t.n <= 1 {
@@ -42,11 +41,11 @@ func (f *File) EachNamed(kind SymbolKind, names []string, each func(name int, s 
 	} else if len(places) == 0 {
 		return
 	}
-	_ = t.each(places, is) // what can be read of a damaged table
+	_ = t.each(places, is) // a damaged table: as far as readable
 }
 
-// placesOf gives the sorted offsets of strings that equal one of the names; false if there are too many, or on error.
-// A name may begin within a longer one (tail merging by linkers).
+// placesOf returns the sorted offsets of names at the end of a string, which may begin earlier (linkers merge
+// tails); false if there are too many, or on error.
 func (w *Window) placesOf(names []string) (places []uint32, ok bool) {
 	longest := 0
 	for _, name := range names {
@@ -79,7 +78,7 @@ func (w *Window) placesOf(names []string) (places []uint32, ok bool) {
 				if from < 0 || from >= searchStep || string(b[from:end]) != name {
 					continue
 				}
-				if len(places) == mostPlaces || at+uint64(from) > 1<<32-1 {
+				if len(places) == maxPlaces || at+uint64(from) > 1<<32-1 {
 					return nil, false
 				}
 				places = append(places, uint32(at)+uint32(from))
@@ -90,7 +89,7 @@ func (w *Window) placesOf(names []string) (places []uint32, ok bool) {
 	return places, true
 }
 
-// endings are names by their last two bytes; a name of one byte has all that can precede it.
+// endings finds names by their last two bytes, one of a single byte by each possible byte before it.
 type endings struct {
 	names  map[uint16][]string
 	filter [1 << 16 / 64]uint64
@@ -109,7 +108,7 @@ func endingsOf(names []string) *endings {
 	return e
 }
 
-// ends gives the last two bytes before a name's end, all that are possible if it has one.
+// ends returns the possible last two bytes of a string that ends with name.
 func ends(name string) iter.Seq[uint16] {
 	return func(yield func(uint16) bool) {
 		n := len(name)
@@ -125,7 +124,7 @@ func ends(name string) iter.Seq[uint16] {
 	}
 }
 
-// of gives the names that text may end with.
+// of returns the names that text may end with.
 func (e *endings) of(text []byte) []string {
 	n := len(text)
 	if n == 0 {

@@ -12,10 +12,9 @@ import (
 const (
 	noteGNUBuildID = 3 // NT_GNU_BUILD_ID, name "GNU"
 	noteHeader     = 12
-	// maxNote bounds a note's contents in bytes: the list of mapped files in a
-	// core is the largest that occurs.
+	// maxNote bounds a note's contents, bytes; the longest are a core's mapped files.
 	maxNote = 16 << 20
-	// maxBuildID is twice the longest hash in use, in bytes.
+	// maxBuildID is twice the longest hash in use, bytes.
 	maxBuildID = 128
 )
 
@@ -23,12 +22,11 @@ const (
 type Note struct {
 	Name string
 	Type uint32
-	// Desc is the contents; it must not be changed.
+	// Desc must not be changed.
 	Desc []byte
 }
 
-// Notes gives all notes of the file's note segments, or of its note sections if
-// it has no such segments. Damage ends the segment that it is in.
+// Notes returns the notes of all note segments; without any, of the note sections. Damage ends a segment.
 func (f *File) Notes() iter.Seq[Note] {
 	return func(yield func(Note) bool) {
 		seen := false
@@ -54,14 +52,14 @@ func (f *File) Notes() iter.Seq[Note] {
 	}
 }
 
-// notesIn gives the notes of a piece of the file; false if yield ended it.
+// notesIn yields the notes in a part of the file; false if yield returned false.
 func (f *File) notesIn(off, size, align uint64, yield func(Note) bool) bool {
 	if off > f.size {
 		return true
 	}
 	w := &Window{off: off, size: min(size, f.size-off), r: f.r}
 	if align != 8 {
-		align = 4 // the gABI says 8 for all of ELF64; practice is 4 unless said
+		align = 4 // the gABI says 8 for ELF64; in practice it is 4 unless stated
 	}
 	for pos := uint64(0); pos < w.size; {
 		n, next, ok := w.note(pos, align)
@@ -76,7 +74,6 @@ func (f *File) notesIn(off, size, align uint64, yield func(Note) bool) bool {
 	return true
 }
 
-// note reads the note at pos.
 func (w *Window) note(pos, align uint64) (n Note, next uint64, ok bool) {
 	head, err := w.View(pos, noteHeader)
 	if err != nil {
@@ -100,7 +97,7 @@ func (w *Window) note(pos, align uint64) (n Note, next uint64, ok bool) {
 
 func roundUp(n, align uint64) uint64 { return (n + align - 1) / align * align }
 
-// BuildID gives the GNU build id in lower-case hex, "" if the file has none.
+// BuildID returns the GNU build id in lower-case hex; "" if there is none.
 func (f *File) BuildID() string {
 	for n := range f.Notes() {
 		if id := buildID(n); id != "" {

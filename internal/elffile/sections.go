@@ -11,7 +11,7 @@ import (
 // SectionType is the type of a section (gABI, sh_type).
 type SectionType uint32
 
-// The section types that prywalk uses.
+// The section types in use here.
 const (
 	SecNull     SectionType = 0
 	SecProgBits SectionType = 1
@@ -25,7 +25,7 @@ const (
 // SectionFlags are the attributes of a section (gABI, sh_flags).
 type SectionFlags uint64
 
-// The attributes that prywalk uses.
+// The attributes in use here.
 const (
 	SecWrite      SectionFlags = 1
 	SecAlloc      SectionFlags = 2
@@ -38,13 +38,12 @@ type Section struct {
 	Name  string
 	Type  SectionType
 	Flags SectionFlags
-	// Addr is the address in memory before the load bias, 0 if the section is
-	// not loaded.
+	// Addr is the address before the load bias; 0 if not loaded.
 	Addr uint64
 	// Off and Size delimit the contents in the file, compressed or not.
 	Off, Size  uint64
 	Link, Info uint32
-	// Align is the alignment in bytes, EntSize the size of an entry of a table.
+	// Align is in bytes; EntSize is the size of a table's entry.
 	Align, EntSize uint64
 
 	nameOff uint32
@@ -52,19 +51,18 @@ type Section struct {
 
 const (
 	sectionSize = 64
-	// maxSections is what a linker of one function to a section could reach.
+	// maxSections is above objects with a section per function.
 	maxSections = 1 << 18
-	// extendedIndex in e_shstrndx says that section 0's sh_link has the index.
+	// extendedIndex (SHN_XINDEX) in e_shstrndx: the index is sh_link of section 0.
 	extendedIndex = 0xffff
-	// maxNameTable and maxName bound the names of sections, in bytes.
+	// maxNameTable and maxName bound the names of sections, bytes.
 	maxNameTable = 1 << 24
 	maxName      = 1 << 12
 )
 
-// sectionReader reads the contents of sections.
 type sectionReader struct {
 	input
-	// Sections are the section headers by index, 0 the null section. Empty if there are none, or on error.
+	// Sections are the section headers by index, 0 the null section. Empty on error.
 	Sections []Section
 	// SectionsErr is why Sections is incomplete.
 	SectionsErr error
@@ -110,7 +108,6 @@ func parseSection(c *wire.Cursor) (s Section) {
 	return s
 }
 
-// nameSections looks the names of the sections up.
 func (f *sectionReader) nameSections(h *header) {
 	i := uint32(h.shstrndx)
 	if i == extendedIndex && len(f.Sections) > 0 {
@@ -134,7 +131,6 @@ func (f *sectionReader) nameSections(h *header) {
 	}
 }
 
-// stringAt gives the NUL-terminated string at off, "" if there is none.
 func stringAt(tab []byte, off uint32) string {
 	if uint64(off) >= uint64(len(tab)) {
 		return ""
@@ -147,7 +143,7 @@ func stringAt(tab []byte, off uint32) string {
 	return ""
 }
 
-// Section gives the first section of that name, nil if there is none.
+// Section returns the first section of that name; nil if none.
 func (f *sectionReader) Section(name string) *Section {
 	for i := range f.Sections {
 		if f.Sections[i].Name == name {
@@ -157,8 +153,7 @@ func (f *sectionReader) Section(name string) *Section {
 	return nil
 }
 
-// DebugSection is Section for a DWARF section whose name is given without
-// ".debug_" or ".zdebug_": the old way of marking a compressed one.
+// DebugSection returns .debug_NAME, or .zdebug_NAME (an older compressed form).
 func (f *sectionReader) DebugSection(name string) *Section {
 	if s := f.Section(".debug_" + name); s != nil {
 		return s

@@ -7,7 +7,7 @@ import "prywalk/internal/wire"
 // SegmentType is the type of a program header (gABI, p_type).
 type SegmentType uint32
 
-// The segment types that prywalk uses.
+// The segment types in use here.
 const (
 	SegLoad    SegmentType = 1          // PT_LOAD
 	SegDynamic SegmentType = 2          // PT_DYNAMIC
@@ -31,28 +31,24 @@ const (
 type Segment struct {
 	Type  SegmentType
 	Flags SegmentFlags
-	// Off and FileSize delimit the contents in the file; the file may be
-	// shorter (a truncated core).
+	// Off and FileSize delimit the contents in the file, which may be shorter (a truncated core).
 	Off, FileSize uint64
 	// VAddr and MemSize delimit the segment in memory, before the load bias.
 	VAddr, MemSize uint64
-	// Align is the alignment in bytes that the loader keeps to.
+	// Align is in bytes.
 	Align uint64
 }
 
 const (
 	segmentSize = 56
-	// extendedNum in e_phnum says that section 0's sh_info has the number
-	// (PN_XNUM; cores of processes with many mappings).
+	// extendedNum (PN_XNUM) in e_phnum: the number is sh_info of section 0, as in large cores.
 	extendedNum = 0xffff
-	// maxSegments is above what a kernel can write: vm.max_map_count is at
-	// most of this order.
+	// maxSegments is above the mappings that a kernel allows (vm.max_map_count).
 	maxSegments = 1 << 20
 )
 
-// segmentTable maps between addresses and file offsets.
 type segmentTable struct {
-	// Segments are the program headers, in the file's order.
+	// Segments are in the file's order.
 	Segments []Segment
 }
 
@@ -89,7 +85,7 @@ func parseSegment(c *wire.Cursor) (s Segment) {
 	return s
 }
 
-// segment gives the first program header of a type.
+// segment returns the first one of a type; nil if none.
 func (f *segmentTable) segment(t SegmentType) *Segment {
 	for i := range f.Segments {
 		if f.Segments[i].Type == t {

@@ -11,11 +11,11 @@ import (
 	"strings"
 )
 
-// debugRoot is where distributions keep debug files (GDB's debug-file-directory).
+// debugRoot is the directory of debug files in distributions (GDB's debug-file-directory).
 const debugRoot = "/usr/lib/debug"
 
-// BuildIDPath gives the place of the debug file with a build id (hex), empty if the
-// id is too short to be one (GDB manual, "Debugging Information in Separate Files").
+// BuildIDPath returns the path of the debug file with a build id (hex); "" for an id that is too short (GDB manual,
+// "Debugging Information in Separate Files").
 func BuildIDPath(id string) string {
 	if len(id) < 6 {
 		return ""
@@ -23,9 +23,8 @@ func BuildIDPath(id string) string {
 	return path.Join(debugRoot, ".build-id", id[:2], id[2:]+".debug")
 }
 
-// DebugPaths lists where the separate debug file of the file at that path may be, the
-// best place first, as GDB looks for it: by build id, then by .gnu_debuglink. file is
-// never among them, and may be empty or relative: then only the build id counts.
+// DebugPaths lists where the debug file of the file at that path may be, in GDB's order: by build id, then, for an
+// absolute path, by .gnu_debuglink. The path itself is left out.
 func (f *File) DebugPaths(file string) []string {
 	var out []string
 	add := func(p string) {
@@ -53,12 +52,11 @@ func (f *File) DebugPaths(file string) []string {
 	return out
 }
 
-// ErrOtherBuild reports a debug file of another build.
+// ErrOtherBuild means a debug file of another build.
 var ErrOtherBuild = errors.New("it belongs to another build of the file; install the one that fits")
 
-// CheckDebug reports whether debug, the size bytes in r, is the separate debug file of f. Both have the same build
-// id, or, where one has none, debug has the checksum that f's .gnu_debuglink wants. The error is ErrOtherBuild, or
-// comes from reading r.
+// CheckDebug checks that debug, the size bytes in r, is f's debug file: by build id, or, if one has none, by the
+// checksum in f's .gnu_debuglink. The error is ErrOtherBuild, or comes from reading r.
 func (f *File) CheckDebug(debug *File, r io.ReaderAt, size int64) error {
 	if id, other := f.BuildID(), debug.BuildID(); id != "" && other != "" {
 		if id != other {

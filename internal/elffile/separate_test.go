@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// linked gives a file with a link to a debug file.
+// linked returns a file with a link to a debug file.
 func linked(t *testing.T, name string, crc uint32) *File {
 	t.Helper()
 	m := newImage()

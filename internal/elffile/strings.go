@@ -4,11 +4,10 @@ package elffile
 
 import "bytes"
 
-// maxString bounds a symbol's name; C++ templates reach tens of kilobytes.
+// maxString bounds a symbol's name, bytes; C++ templates reach tens of kilobytes.
 const maxString = 64 << 10
 
-// stringAt gives the NUL-terminated string at off, "" if it cannot be read, cut
-// after maxString bytes.
+// stringAt returns the NUL-terminated string at off, cut after maxString bytes; "" if unreadable.
 func (w *Window) stringAt(off uint64) string {
 	if off >= w.size {
 		return ""

@@ -9,24 +9,24 @@ import (
 	"slices"
 )
 
-// SymbolKind says which of the two symbol tables is meant.
+// SymbolKind selects a symbol table.
 type SymbolKind uint8
 
 // The symbol tables.
 const (
 	SymTab SymbolKind = iota // .symtab: all symbols; strip removes it
-	DynSym                   // .dynsym: those that the dynamic linker needs
+	DynSym                   // .dynsym: for the dynamic linker
 )
 
 // SymbolType is the type of a symbol (gABI, st_info).
 type SymbolType uint8
 
-// The symbol types that prywalk uses.
+// The symbol types in use here.
 const (
 	SymNoType SymbolType = 0
 	SymObject SymbolType = 1
 	SymFunc   SymbolType = 2
-	SymFile   SymbolType = 4 // names the compilation unit of the local symbols after it
+	SymFile   SymbolType = 4 // STT_FILE: the compilation unit of the local symbols after it
 	SymTLS    SymbolType = 6
 	SymIFunc  SymbolType = 10 // STT_GNU_IFUNC: a function that selects one
 )
@@ -44,37 +44,34 @@ const (
 // SectionUndef is the section index of a symbol that another file defines.
 const SectionUndef = 0
 
-// Symbol is an entry of a symbol table, 24 bytes. SymbolName gives its name.
+// Symbol is an entry of a symbol table, 24 bytes.
 type Symbol struct {
-	// Value is the address before the load bias (in ET_EXEC and ET_DYN files).
+	// Value is the address before the load bias (ET_EXEC and ET_DYN).
 	Value uint64
-	// Size is the number of bytes, 0 if it is not known.
+	// Size is in bytes, 0 if unknown.
 	Size uint64
-	// NameOff is where the name starts in the table of names.
+	// NameOff is the name's offset in the string table.
 	NameOff uint32
-	// Section is the index of the section that it lies in, SectionUndef if it
-	// is not defined here, from 0xff00 on special.
+	// Section is a section index, SectionUndef, or special (from 0xff00 on).
 	Section uint16
 	info    uint8
-	// Other has the visibility, and processor-specific marks.
+	// Other is st_other: visibility and processor-specific flags.
 	Other uint8
 }
 
-// Type gives the symbol's type.
+// Type returns the symbol's type.
 func (s *Symbol) Type() SymbolType { return SymbolType(s.info & 15) }
 
-// Bind gives the symbol's binding.
+// Bind returns the symbol's binding.
 func (s *Symbol) Bind() SymbolBind { return SymbolBind(s.info >> 4) }
 
 const (
 	symbolSize = 24
-	// maxSymbols bounds a table: 16 times the symbols of a large browser.
-	maxSymbols = 8 << 20
-	// symbolChunk is how many entries are read at a time.
+	// maxSymbols is 16 times the symbols of a large browser.
+	maxSymbols  = 8 << 20
 	symbolChunk = 4096
 )
 
-// symbolSource is where the names of a table are.
 type symbolSource struct {
 	tried bool
 	names *Window
@@ -99,10 +96,8 @@ func (f *File) HasSymbols(kind SymbolKind) bool {
 	return s != nil && s.Type != SecNoBits && s.Size > symbolSize
 }
 
-// Symbols gives the entries of a symbol table in the file's order, without the
-// null symbol. The error is ErrNoSection if the file has no such table,
-// ErrTooBig, a *budget.Error or a *FormatError, perhaps wrapped, or comes from reading.
-// [File.FreeSymbols] gives their memory back.
+// Symbols returns a symbol table in the file's order, without the null symbol, until [File.FreeSymbols]. The error
+// is ErrNoSection, ErrTooBig, a *budget.Error or a *FormatError, perhaps wrapped, or comes from reading.
 func (f *File) Symbols(kind SymbolKind) ([]Symbol, error) {
 	t, err := f.symbolTable(kind)
 	if t.n <= 1 {
@@ -119,8 +114,7 @@ func (f *File) Symbols(kind SymbolKind) ([]Symbol, error) {
 	return syms, err
 }
 
-// EachSymbol calls each for every symbol until it gives false; a *Symbol is valid during the call. Errors as for
-// Symbols.
+// EachSymbol calls each for every symbol until it returns false; s is valid during the call. Errors as of Symbols.
 func (f *File) EachSymbol(kind SymbolKind, each func(*Symbol) bool) error {
 	t, err := f.symbolTable(kind)
 	if t.n <= 1 {
@@ -129,20 +123,19 @@ func (f *File) EachSymbol(kind SymbolKind, each func(*Symbol) bool) error {
 	return t.each(nil, each)
 }
 
-// CountSymbols gives how many Symbols there are by the table's size.
+// CountSymbols returns the number of symbols that the table's size allows.
 func (f *File) CountSymbols(kind SymbolKind) int {
-	t, _ := f.symbolTable(kind) // 0 if there is none
+	t, _ := f.symbolTable(kind) // 0 entries on error
 	return int(max(t.n, 1) - 1)
 }
 
-// symbolTable is a table of symbols; n counts the null symbol, too.
+// symbolTable has n entries with the null symbol.
 type symbolTable struct {
 	f *File
 	w *Window
 	n uint64
 }
 
-// symbolTable opens a table.
 func (f *File) symbolTable(kind SymbolKind) (symbolTable, error) {
 	s := kind.section(f)
 	w, err := f.Window(s)
@@ -159,8 +152,7 @@ func (f *File) symbolTable(kind SymbolKind) (symbolTable, error) {
 	return symbolTable{f, w, n}, nil
 }
 
-// each calls f for each entry behind the null symbol, or for those whose name begins at one of some places: sorted,
-// none of them 0.
+// each calls f for the entries after the null symbol; with names, for those whose NameOff is in it (sorted).
 func (t *symbolTable) each(names []uint32, f func(*Symbol) bool) error {
 	var buf []byte
 	for i := uint64(1); i < t.n; i += symbolChunk {
@@ -184,7 +176,7 @@ func (t *symbolTable) each(names []uint32, f func(*Symbol) bool) error {
 	return nil
 }
 
-// read gives n bytes of the table, valid until the next call.
+// read returns n bytes, valid until the next call.
 func (t *symbolTable) read(buf *[]byte, off, n uint64) ([]byte, error) {
 	if t.w.whole != nil {
 		return t.w.View(off, int(n))
@@ -194,12 +186,11 @@ func (t *symbolTable) read(buf *[]byte, off, n uint64) ([]byte, error) {
 	}
 	b := (*buf)[:n]
 	if got, err := t.f.r.ReadAt(b, int64(t.w.off+off)); got < len(b) {
-		return nil, fmt.Errorf("reading symbols: %w", notNil(err))
+		return nil, fmt.Errorf("reading symbols: %w", shortRead(err))
 	}
 	return b, nil
 }
 
-// parseSymbol reads an entry.
 func parseSymbol(b []byte) Symbol {
 	le := binary.LittleEndian
 	return Symbol{
@@ -208,11 +199,10 @@ func parseSymbol(b []byte) Symbol {
 	}
 }
 
-// FreeSymbols returns the memory of a table that Symbols gave.
+// FreeSymbols releases a table from Symbols.
 func (f *File) FreeSymbols(syms []Symbol) { f.memory.Give(int64(cap(syms)) * symbolSize) }
 
-// SymbolName gives the name of a symbol of that table, "" if it has none. Names
-// are cut after 64 KiB.
+// SymbolName returns the name of a symbol of that table, cut after 64 KiB; "" if none.
 func (f *File) SymbolName(kind SymbolKind, s *Symbol) string {
 	if w := f.names(kind); w != nil {
 		return w.stringAt(uint64(s.NameOff))
@@ -220,10 +210,9 @@ func (f *File) SymbolName(kind SymbolKind, s *Symbol) string {
 	return ""
 }
 
-// maxNameBytes is the most of a name that NameBytes gives, in bytes.
 const maxNameBytes = overlap
 
-// NameBytes is SymbolName without copy, cut after 4 KiB, valid until the next call.
+// NameBytes is SymbolName without a copy, cut after 4 KiB, valid until the next call.
 func (f *File) NameBytes(kind SymbolKind, s *Symbol) []byte {
 	w := f.names(kind)
 	if off := uint64(s.NameOff); w != nil && off < w.size {
@@ -239,7 +228,7 @@ func (f *File) NameBytes(kind SymbolKind, s *Symbol) []byte {
 	return nil
 }
 
-// KeepName is SymbolName with memory taken from the budget; "" if that is exhausted.
+// KeepName is SymbolName, cut after 4 KiB, with memory taken; "" if the budget is exhausted.
 func (f *File) KeepName(kind SymbolKind, s *Symbol) string {
 	name := f.NameBytes(kind, s)
 	if f.memory.Take(int64(len(name))+stringCost, "symbol names") != nil {
@@ -248,10 +237,10 @@ func (f *File) KeepName(kind SymbolKind, s *Symbol) string {
 	return string(name)
 }
 
-// stringCost is what a string that is kept takes beside its bytes: its header, and its place in a map or list.
+// stringCost is the memory of a kept string beside its bytes, with its place in a map or list.
 const stringCost = 48
 
-// names gives the table of names that belongs to a symbol table, nil if there is none.
+// names returns a symbol table's string table; nil if none.
 func (f *File) names(kind SymbolKind) *Window {
 	src := &f.symbols[kind&1]
 	if !src.tried {
@@ -261,7 +250,6 @@ func (f *File) names(kind SymbolKind) *Window {
 	return src.names
 }
 
-// nameTable opens the table of names that belongs to a symbol table.
 func (f *File) nameTable(kind SymbolKind) *Window {
 	s := kind.section(f)
 	if s == nil || uint64(s.Link) >= uint64(len(f.Sections)) {

@@ -12,42 +12,40 @@ import (
 const (
 	blockBits = 16
 	blockSize = 1 << blockBits
-	// overlap is how far a block reaches into the next one, so that a view of
-	// up to this many bytes never has to be pieced together.
+	// overlap is how far a block reaches into the next, bytes: a view of that size is within one block.
 	overlap = 4 << 10
-	// windowBlocks bounds the blocks that a Window keeps: 4.3 MiB.
+	// windowBlocks is 4.3 MiB.
 	windowBlocks = 64
-	// maxView bounds a view that is larger than the overlap, in bytes.
-	maxView = 64 << 20
+	maxView      = 64 << 20
 )
 
-// Window reads a piece of a file, such as a section, on demand, with at most 64 blocks of 64 KiB cached
+// Window reads a part of a file, such as a section, on demand, with at most 64 blocks of 64 KiB cached
 // (direct-mapped).
 type Window struct {
 	addr, off, size uint64
 	r               io.ReaderAt
 	whole           []byte
-	rest            *inflating // nil: whole has everything
+	inflater        *inflater // nil: whole has everything
 	memory          *budget.Account
 	blocks          [windowBlocks]block
-	// spare is the only block, beside those that were there, when no memory is left.
+	// spare is the only further block when the memory budget is exhausted.
 	spare block
 }
 
-// block is a cached piece; num counts from 1, so that the zero block is none.
+// block is a cached block; num counts from 1, 0 is none.
 type block struct {
 	num  uint64
 	data []byte
 }
 
-// Addr gives the address in memory, before the load bias, of the first byte; 0 if
-// the piece is not loaded.
+// Addr returns the first byte's address before the load bias; 0 if not loaded.
 func (w *Window) Addr() uint64 { return w.addr }
 
-// Size gives the number of bytes.
+// Size returns the number of bytes.
 func (w *Window) Size() uint64 { return w.size }
 
-// View gives the n bytes at off, not to be changed, valid for ever; no copy within a 64 KiB block and 4 KiB beyond it.
+// View returns the n bytes at off, not to be changed, valid for ever. Only views beyond a block and its overlap are
+// copies.
 func (w *Window) View(off uint64, n int) ([]byte, error) {
 	if n < 0 || off > w.size || uint64(n) > w.size-off {
 		return nil, &FormatError{"reference beyond the end of a section", w.off + off}
@@ -56,7 +54,7 @@ func (w *Window) View(off uint64, n int) ([]byte, error) {
 		return []byte{}, nil
 	}
 	if w.whole != nil {
-		if err := w.rest.upTo(off + uint64(n)); err != nil {
+		if err := w.inflater.upTo(off + uint64(n)); err != nil {
 			return nil, err
 		}
 		return w.whole[off : off+uint64(n) : off+uint64(n)], nil
@@ -77,7 +75,7 @@ func (w *Window) View(off uint64, n int) ([]byte, error) {
 	return b.data[in : in+uint64(n) : in+uint64(n)], nil
 }
 
-// block gives the place of a block, which may hold another.
+// block returns the slot of a block, which may hold another.
 func (w *Window) block(num uint64) *block {
 	b := &w.blocks[num%windowBlocks]
 	if b.num == 0 && (w.spare.num == num+1 || !w.memory.TakeSpare(blockSize+overlap)) {
@@ -86,7 +84,7 @@ func (w *Window) block(num uint64) *block {
 	return b
 }
 
-// Around gives what a block has around the n bytes at off, and its first byte's offset; nil if that takes a copy.
+// Around returns the cached bytes around the n bytes at off, and their offset; nil if View would copy.
 func (w *Window) Around(off uint64, n int) (from uint64, b []byte) {
 	in := off & (blockSize - 1)
 	if n < 0 || in+uint64(n) > blockSize+overlap {
@@ -96,8 +94,8 @@ func (w *Window) Around(off uint64, n int) (from uint64, b []byte) {
 		return 0, nil
 	}
 	switch {
-	case w.rest != nil:
-		return 0, w.whole[:w.rest.have]
+	case w.inflater != nil:
+		return 0, w.whole[:w.inflater.have]
 	case w.whole != nil:
 		return 0, w.whole
 	}
@@ -116,23 +114,21 @@ func (w *Window) load(b *block, num uint64) error {
 	return nil
 }
 
-// copy reads a view that no block holds.
 func (w *Window) copy(off uint64, n int) ([]byte, error) {
 	if n > maxView {
 		return nil, fmt.Errorf("view of %d bytes: %w", n, ErrTooBig)
 	}
 	buf := make([]byte, n)
 	if got, err := w.r.ReadAt(buf, int64(w.off+off)); got < n {
-		return nil, fmt.Errorf("reading a section: %w", notNil(err))
+		return nil, fmt.Errorf("reading a section: %w", shortRead(err))
 	}
 	return buf, nil
 }
 
-// Window gives lazy access to a section's contents, decompressed (then they are
-// read whole). Errors as for Data.
+// Window returns a section's contents, read on demand or decompressed as a whole. Errors as of Data.
 func (f *sectionReader) Window(s *Section) (*Window, error) { return f.WindowUpTo(s, MaxData) }
 
-// WindowUpTo is Window for at most limit bytes; larger compressed sections give ErrTooBig before they are read.
+// WindowUpTo is Window for at most limit bytes, checked before decompression (ErrTooBig).
 func (f *sectionReader) WindowUpTo(s *Section, limit uint64) (*Window, error) {
 	if s == nil {
 		return nil, ErrNoSection
@@ -153,8 +149,7 @@ func (f *sectionReader) WindowUpTo(s *Section, limit uint64) (*Window, error) {
 	return &Window{addr: s.Addr, off: s.Off, size: s.Size, r: f.r, memory: f.memory}, nil
 }
 
-// WindowAt gives at most n bytes of the loaded segments' file contents from vaddr, lazily. ErrNoSection if there are
-// none.
+// WindowAt returns at most n bytes of the loaded segments' contents from vaddr. ErrNoSection if there are none.
 func (f *File) WindowAt(vaddr, n uint64) (*Window, error) {
 	off, left, ok := f.locate(vaddr)
 	if !ok {

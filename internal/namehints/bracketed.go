@@ -4,7 +4,7 @@ package namehints
 
 import "strings"
 
-// Bracketed is what is shown for the functions of a module that have no names.
+// Bracketed is the name displayed for all unnamed functions of a module.
 func Bracketed(module string) string {
 	switch {
 	case module == "":

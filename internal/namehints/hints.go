@@ -19,13 +19,12 @@ type Hint struct {
 	language *languages.Language // nil: unknown
 }
 
-// other is for code of unknown origin.
 var other = Hint{Hint: languages.Hint{
 	Runtime: "unknown", Code: "machine code generated at run time",
 	Remedy: "have its runtime write /tmp/perf-PID.map, if it can",
 }}
 
-// Of gives the hint for a process that maps these files, by their paths. False: none of the known ones.
+// Of returns the hint for a process that maps these files (paths). False: no known run-time system.
 func Of(files []string) (Hint, bool) {
 	for _, l := range languages.All {
 		for _, known := range l.Hints {
@@ -41,7 +40,7 @@ func Of(files []string) (Hint, bool) {
 	return other, false
 }
 
-// outdated replaces a remedy that the version in a file's name is too old for by what that version lacks.
+// outdated replaces the remedy if the version in a file's name is too old for it.
 func (h *Hint) outdated(files []string) {
 	if h.Version == nil {
 		return
@@ -51,7 +50,7 @@ func (h *Hint) outdated(files []string) {
 		if m == nil {
 			continue
 		}
-		major, _ := strconv.Atoi(m[1]) // of digits; one out of range is a large number
+		major, _ := strconv.Atoi(m[1]) // digits; an overflow is a large number
 		minor, _ := strconv.Atoi(m[2])
 		if major > h.Since[0] || major == h.Since[0] && minor >= h.Since[1] {
 			continue
@@ -62,24 +61,24 @@ func (h *Hint) outdated(files []string) {
 	}
 }
 
-// Named reports whether the mappings of a recording have the language's own names already.
+// Named reports whether a recording's mappings already have the language's own names.
 func (h *Hint) Named(mappings []string) bool {
 	return slices.ContainsFunc(mappings, func(m string) bool {
 		return h.language != nil && languages.OfMapping(m) == h.language
 	})
 }
 
-// Script reports whether a mapping's functions are those of a script or of code that a run-time system compiled: of a
-// language's own names, or named by a perf map.
+// Script reports whether a mapping's functions are a script's, or were compiled by a run-time system: named by the
+// language or by a perf map.
 func Script(mapping string) bool {
 	l := languages.OfMapping(mapping)
 	return l != nil && !l.Native || mapping == "[anon]"
 }
 
-// Interprets reports whether a function is the one in which the language's code is interpreted.
+// Interprets reports whether a function is the one that interprets the language's code.
 func (h *Hint) Interprets(function string) bool { return slices.Contains(h.Eval, function) }
 
-// Remedy is what gives names, for a process; 0 if its number is not known. again is what shows them then, such as
+// Remedy returns how to get names. pid is 0 if unknown; again is the action that displays them then, such as
 // "record again".
 func (h *Hint) Remedy(pid int, again string) string {
 	text := strings.ReplaceAll(h.Hint.Remedy, "AGAIN", again)
@@ -89,8 +88,8 @@ func (h *Hint) Remedy(pid int, again string) string {
 	return strings.ReplaceAll(text, "PID", strconv.Itoa(pid))
 }
 
-// LibraryRemedy is what gives names to the functions of a file that has been stripped, by its path. again is what
-// shows them then, such as "record again".
+// LibraryRemedy returns how to get names for the functions of a stripped file, by its path; again as in
+// [Hint.Remedy].
 func LibraryRemedy(file, again string) string {
 	return strings.ReplaceAll(libraryRemedy(file), "AGAIN", again)
 }
@@ -111,27 +110,27 @@ func libraryRemedy(file string) string {
 		"(pip, npm, conda), build it from its source with symbols and AGAIN"
 }
 
-// packagedRemedy is for a program that came in a package of a language: building that package strips the program, too.
+// packagedRemedy is for a program from a package of a language: building that package strips the program, too.
 const packagedRemedy = "it came without symbols in a package of a language (pip, npm, conda), and is stripped when " +
 	"that package is built, too: build the program itself from its source with symbols (Rust: " +
 	"CARGO_PROFILE_RELEASE_STRIP=none CARGO_PROFILE_RELEASE_DEBUG=1 cargo build --release; CMake: " +
 	"-DCMAKE_BUILD_TYPE=RelWithDebInfo; Go: without -ldflags=-s), then AGAIN"
 
-// Distribution reports whether a path is one at which packages of a distribution install files.
+// Distribution reports whether distributions install files at such a path.
 func Distribution(file string) bool { return distributionFile.MatchString(file) }
 
-// Bounded reports whether a name is that of a function known by its bounds only: its file's and its address.
+// Bounded reports whether a name is only a file and an address: "prog+0x1600".
 func Bounded(name, module string) bool {
 	rest, ok := strings.CutPrefix(name, module+"+0x")
 	return ok && module != "" && rest != "" && strings.Trim(rest, "0123456789abcdef") == ""
 }
 
 var (
-	// distributionFile matches what packages of a distribution install.
+	// distributionFile matches paths of a distribution's packages.
 	distributionFile = regexp.MustCompile(`^(/usr)?/(bin|sbin|lib|lib32|lib64|libexec|games|share)/`)
-	// pythonPackage matches what pip installs as a package's own files.
+	// pythonPackage matches files of Python packages.
 	pythonPackage = regexp.MustCompile(`/(site|dist)-packages/`)
-	// packagedProgram matches programs that package managers of languages install, as a wheel's into an environment.
+	// packagedProgram matches programs installed by package managers of languages.
 	packagedProgram = regexp.MustCompile(`/(node_modules|[^/]*venv[^/]*/bin|\.local/bin|site-packages|` +
 		`[^/]*conda[^/]*(/envs/[^/]+)?/bin|virtualenvs/[^/]+/bin|pipx/.*/bin)/`)
 )

@@ -4,12 +4,12 @@ package namehints
 
 import "strings"
 
-// IncompleteName is the name of the frame at the outer end of a stack whose walk ended early, for a reason.
+// IncompleteName is the name of the outermost frame of a stack whose walk ended early, for a reason.
 func IncompleteName(reason string) string { return incompleteBegin + reason + "]" }
 
 const incompleteBegin = "[incomplete: "
 
-// IncompleteReason gives the reason that such a name holds, false for other names.
+// IncompleteReason returns the reason in such a name; false for other names.
 func IncompleteReason(name string) (string, bool) {
 	reason, ok := strings.CutPrefix(name, incompleteBegin)
 	if !ok {
@@ -18,8 +18,8 @@ func IncompleteReason(name string) (string, bool) {
 	return strings.TrimSuffix(reason, "]"), true
 }
 
-// incomplete says for each reason what ended the walks and what to do; MODULE is the file that the stacks end in.
-var incomplete = map[string]string{
+// incompleteTexts has, by reason, why walks ended and what to do. MODULE is the file in which the stacks end.
+var incompleteTexts = map[string]string{
 	"no-rule": "neither the call frame information nor the instructions of MODULE lead to the caller; " +
 		"SYMBOLS see prywalk help names",
 	"bad-memory": "the return address is in memory that could not be read; compare with record --engine ptrace, " +
@@ -32,14 +32,14 @@ var incomplete = map[string]string{
 	"unproven": "a register was needed that a passive read cannot see; record without --read-only",
 }
 
-// AnyCode stands for the file of stacks that end in several, and Unmapped for that of addresses in no known mapping.
+// AnyCode stands for several files, Unmapped for addresses in no known mapping.
 const (
 	AnyCode  = "the code that these stacks end in"
 	Unmapped = ""
 )
 
-// IncompleteCure says what ended the walks of stacks that are incomplete for a reason, and what to do. Module is the
-// file that they end in, [AnyCode] or [Unmapped]. "": the reason is not known.
+// IncompleteCure returns why walks ended for a reason, and what to do; "" for an unknown reason. module is the file
+// in which the stacks end, [AnyCode] or [Unmapped].
 func IncompleteCure(reason, module string) string {
 	symbols := "record it before strip (Haskell's stacks need the symbol table), or install its debug symbols, or"
 	switch {
@@ -48,21 +48,21 @@ func IncompleteCure(reason, module string) string {
 	case module == Unmapped && (reason == "no-rule" || reason == "loop"):
 		return "the stacks end at addresses in no known mapping, mostly of processes that ended before their " +
 			"mappings were read"
-	case strings.HasPrefix(module, "["): // the program made it while it ran
+	case strings.HasPrefix(module, "["): // generated at run time
 		symbols = "for code generated at run time"
 	}
-	return strings.NewReplacer("MODULE", module, "SYMBOLS", symbols).Replace(incomplete[reason])
+	return strings.NewReplacer("MODULE", module, "SYMBOLS", symbols).Replace(incompleteTexts[reason])
 }
 
-// muchIncomplete is the share from which on a row of incomplete stacks is among the first firstRows.
+// muchIncomplete is the share of the total above which a row of incomplete stacks is among the first firstRows.
 const (
 	muchIncomplete = 0.02
 	firstRows      = 5
 )
 
-// RaiseIncomplete puts the rows of incomplete stacks, which have nothing of their own, among the first of a table that
-// is sorted by own values, where they have much of the total: what these stacks lack changes every total. The row
-// stands where its total would, or higher.
+// RaiseIncomplete moves rows of incomplete stacks, which have no own value, up in a table sorted by own values:
+// what these stacks lack makes totals wrong. A row with more than muchIncomplete of all values goes to the place of
+// its total, or among the first firstRows.
 func RaiseIncomplete[R any](rows []R, values func(*R) (name string, self, total int64)) {
 	var all int64
 	for i := range rows {

@@ -9,28 +9,28 @@ import (
 	"strings"
 )
 
-// Row is a function as a table or a stack shows it.
+// Row is a function in a table or stack.
 type Row struct {
-	Name, Module string // Module is the file's base name, or in brackets what is no file
-	Nameless     bool   // Name says where the code is: no function is known of it
-	Large        bool   // its part is worth a note
+	Name, Module string // Module is the file's base name, or a name in brackets
+	Nameless     bool   // Name is the place of code without a known function
+	Large        bool   // its share is worth a note
 }
 
-// Program is what runs the functions.
+// Program is the process with the functions.
 type Program struct {
-	Files    []string // that it maps, by their paths
-	Mappings []string // the names of all mappings, those in brackets as well
-	PID      int      // 0: several processes, or not known
-	Ended    bool     // it is a core's: what takes a process that runs is no remedy
-	Again    string   // what shows the names then, such as "record again"
-	OneRow   bool     // a file's functions without names are one row of a table
+	Files    []string // mapped files (paths)
+	Mappings []string // names of all mappings, those in brackets too
+	PID      int      // 0: several processes, or unknown
+	Ended    bool     // a core's: remedies for a live process do not apply
+	Again    string   // the action that displays names then, such as "record again"
+	OneRow   bool     // unnamed functions of a file are one row of a table
 }
 
-// freedNote says what the functions are that were freed before they were named.
+// freedNote explains frames [freed].
 const freedNote = "[freed]: functions whose code was freed before prywalk read their names: the program unloads code " +
 	"soon after it has run, or prywalk got no processor in time."
 
-// Notes say what the functions without names are, and what gives names: each way once.
+// Notes explain the unnamed functions and how to get their names, each way once.
 func (p *Program) Notes(rows []Row) (notes []string) {
 	hint, known := Of(p.Files)
 	interpreted, gone := false, false
@@ -60,9 +60,9 @@ func (p *Program) Notes(rows []Row) (notes []string) {
 		notes = append(notes, strings.Join(made, ", ")+
 			": code generated at run time that the program's perf map does not name.")
 	case len(made) > 0:
-		notes = append(notes, fmt.Sprintf("%s: %s, without symbols.%s", strings.Join(made, ", "), hint.Code, p.toGet(&hint)))
+		notes = append(notes, fmt.Sprintf("%s: %s, without symbols.%s", strings.Join(made, ", "), hint.Code, p.remedy(&hint)))
 	case interpreted && known && !printed:
-		notes = append(notes, fmt.Sprintf("%s: %s, without names here.%s", hint.Runtime, hint.Code, p.toGet(&hint)))
+		notes = append(notes, fmt.Sprintf("%s: %s, without names here.%s", hint.Runtime, hint.Code, p.remedy(&hint)))
 	}
 	if gone {
 		notes = append(notes, freedNote)
@@ -70,15 +70,16 @@ func (p *Program) Notes(rows []Row) (notes []string) {
 	return append(notes, p.ofLibraries(libraries, bounded)...)
 }
 
-// toGet says after a space what gives names to a run-time system's code, "" where nothing does.
-func (p *Program) toGet(h *Hint) string {
+// remedy returns how to get names for a run-time system's code, after a space; "" if there is no way.
+func (p *Program) remedy(h *Hint) string {
 	if h.Live && p.Ended {
 		return ""
 	}
 	return " To get names: " + h.Remedy(p.PID, p.Again) + "."
 }
 
-// ofLibraries say what gives names to files without: once for each way. The functions of bounded are shown by address.
+// ofLibraries explains how to get names for files, each way once. The functions of bounded are displayed by
+// address.
 func (p *Program) ofLibraries(libraries, bounded []string) (notes []string) {
 	var remedies []string
 	of := map[string][]string{}

@@ -13,43 +13,43 @@ import (
 
 // # Garbage
 //
-// A collection waits for all goroutines, and its threads may be queued for a processor, while a target's thread
-// stands stopped. So the Go runtime does not collect by itself during sampling. The aggregator, which makes most of
-// the garbage, measures it and asks for a collection; the tracer then begins no stops and has it made when none is
-// pending. The ticks it takes are missed and counted; hurry.go shortens it.
+// A collection waits for all goroutines while a target's thread may be stopped, and its threads may wait for a CPU.
+// So the Go runtime does not collect by itself during sampling. The aggregator, which makes most of the garbage,
+// measures it and asks for a collection; then the tracer begins no stops, and collects when none is pending. The
+// missed ticks are counted; [raisePriority] shortens the collection.
 
 const (
-	// leastHeap, bytes: the first collection; later ones at twice what the last left.
+	// leastHeap is the heap at the first collection, bytes.
 	leastHeap = 32 << 20
-	// thriftyHeap is how much garbage there is at least, for a thrifty collector.
+	// thriftyHeap is the least garbage collected if Thrifty, bytes.
 	thriftyHeap = 8 << 20
-	// thriftyTotal is how much memory a thrifty process has before the Go runtime collects by itself all the same.
+	// thriftyTotal is the memory above which the Go runtime collects by itself if Thrifty, bytes.
 	thriftyTotal = 72 << 20
-	// measureEvery is how often the aggregator asks how much there is, in nanoseconds.
+	// measureEvery is the interval of measurements, ns.
 	measureEvery = 20e6
-	// DrainFor bounds the wait for pending stops, ns: longer than any stays pending.
+	// DrainFor bounds the wait for pending stops, ns: longer than any is pending.
 	DrainFor = 3e9
 )
 
 // Collector decides when garbage is collected.
 type Collector struct {
-	want  atomic.Bool  // by the aggregator
-	limit atomic.Int64 // bytes
+	want  atomic.Bool  // a collection was asked for
+	limit atomic.Int64 // of the heap, bytes
 
-	measured int64            // the aggregator's: when it asked last, CLOCK_MONOTONIC ns
-	sample   []metrics.Sample // all objects, dead ones that were not yet found so included
-	live     []metrics.Sample // objects that the last collection has left
+	measured int64            // the aggregator's: last measurement, CLOCK_MONOTONIC ns
+	sample   []metrics.Sample // all objects, with dead ones not yet found
+	live     []metrics.Sample // objects left by the last collection
 
-	asked int64 // the tracer's: since when it has begun no observations; 0: it does
-	// Thrifty: the process runs for days beside others. A collection is asked for when a quarter of the heap is garbage,
-	// and free memory goes back to the kernel. Else it stays: the Go runtime's own scavenger follows a goal that there is
-	// not while it does not collect by itself.
+	asked int64 // the tracer's: when it stopped beginning observations, ns; 0: it has not
+	// Thrifty is for a process that runs for days beside others: a collection is asked for when a quarter of the
+	// heap is garbage, and returns free memory to the kernel. (The runtime's scavenger follows a goal that does not
+	// exist while the runtime does not collect by itself.)
 	Thrifty bool
-	// Await waits for the end of a collection, nil if there are no stops to serve meanwhile.
+	// Await serves stops until a collection has ended; nil: none to serve.
 	Await func(done <-chan struct{})
 }
 
-// NewCollector makes one for a sampler.
+// NewCollector returns a Collector for a sampler.
 func NewCollector() *Collector {
 	g := &Collector{
 		sample: []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}},
@@ -59,10 +59,10 @@ func NewCollector() *Collector {
 	return g
 }
 
-// Ask asks for a collection, from any goroutine.
+// Ask asks for a collection. Safe for concurrent use.
 func (g *Collector) Ask() { g.want.Store(true) }
 
-// Measure asks for one if there is enough garbage. For the aggregator.
+// Measure asks for a collection if there is enough garbage. For the aggregator.
 func (g *Collector) Measure(now int64) {
 	if now-g.measured < measureEvery || g.want.Load() {
 		return
@@ -77,7 +77,7 @@ func (g *Collector) Measure(now int64) {
 	}
 }
 
-// read gives a metric in bytes.
+// read returns a metric in bytes.
 func read(sample []metrics.Sample) int64 {
 	metrics.Read(sample)
 	if sample[0].Value.Kind() != metrics.KindUint64 {
@@ -86,7 +86,7 @@ func read(sample []metrics.Sample) int64 {
 	return int64(sample[0].Value.Uint64())
 }
 
-// Draining reports whether no stops are to be begun.
+// Draining reports whether no stops must begin.
 func (g *Collector) Draining(now int64) bool {
 	if !g.want.Load() {
 		return false
@@ -97,18 +97,18 @@ func (g *Collector) Draining(now int64) bool {
 	return true
 }
 
-// Collect collects if asked for and no stop is pending. A given-up stop, whose thread may be in a call for hours,
-// does not count.
+// Collect collects if asked for and no stop is pending. A pending stop is ignored after DrainFor: its thread may be
+// in a call for hours.
 func (g *Collector) Collect(now int64, waiting int) {
 	if g.asked == 0 || waiting > 0 && now-g.asked < DrainFor {
 		return
 	}
 	done := make(chan struct{})
-	undo := hurry() // before it begins
+	undo := raisePriority() // before it begins
 	go func() {
 		defer close(done)
 		if g.Thrifty {
-			debug.FreeOSMemory() // it collects, too
+			debug.FreeOSMemory() // collects, too
 		} else {
 			runtime.GC()
 		}
@@ -116,7 +116,7 @@ func (g *Collector) Collect(now int64, waiting int) {
 		if g.Thrifty {
 			debug.SetMemoryLimit(max(thriftyTotal, left+max(left/4, 2*thriftyHeap)))
 		}
-		g.limit.Store(g.nextAt(left, quiet.memory.Load()))
+		g.limit.Store(g.nextAt(left, gcState.memory.Load()))
 	}()
 	if g.Await != nil {
 		g.Await(done)
@@ -127,8 +127,8 @@ func (g *Collector) Collect(now int64, waiting int) {
 	g.want.Store(false)
 }
 
-// nextAt gives at how many bytes the next collection is asked for, where the last one left so many. That is at twice
-// as many, or sooner where twice as many is most of what the process is to keep within.
+// nextAt returns the heap at which the next collection is asked for, bytes: twice what the last one left, or less
+// if that is most of total, the process's memory limit.
 func (g *Collector) nextAt(left, total int64) int64 {
 	if g.Thrifty {
 		return max(left+max(left/4, thriftyHeap), leastHeap)
@@ -140,37 +140,36 @@ func (g *Collector) nextAt(left, total int64) int64 {
 	return max(leastHeap, next)
 }
 
-// quiet is the runtime's state while samplers run.
-var quiet struct {
+// gcState is the Go runtime's state before the first of the running samplers.
+var gcState struct {
 	sync.Mutex
 	samplers, percent, procs int
-	memory                   atomic.Int64 // limit, bytes
+	memory                   atomic.Int64 // memory limit, bytes
 }
 
-// KeepQuiet keeps the runtime from collecting garbage by itself, also where memory gets scarce, and gives it a
-// processor more: the tracer never hands back its own. With thrifty it collects where a busy moment, such as the
-// beginning, takes much memory sooner than the tracer can have a collection made. The function that it returns undoes
-// all of it.
+// KeepQuiet stops the Go runtime from collecting by itself, and adds a CPU to GOMAXPROCS: the tracer never hands
+// back its own. If thrifty, the runtime still collects above thriftyTotal, when memory grows sooner than the tracer
+// can collect, as at the start. undo restores the former state.
 func KeepQuiet(thrifty bool) (undo func()) {
-	quiet.Lock()
-	defer quiet.Unlock()
-	if quiet.samplers++; quiet.samplers == 1 {
-		quiet.percent = debug.SetGCPercent(-1)
+	gcState.Lock()
+	defer gcState.Unlock()
+	if gcState.samplers++; gcState.samplers == 1 {
+		gcState.percent = debug.SetGCPercent(-1)
 		limit := int64(math.MaxInt64)
 		if thrifty {
 			limit = thriftyTotal
 		}
-		quiet.memory.Store(debug.SetMemoryLimit(limit))
-		quiet.procs = runtime.GOMAXPROCS(0)
-		runtime.GOMAXPROCS(quiet.procs + 1)
+		gcState.memory.Store(debug.SetMemoryLimit(limit))
+		gcState.procs = runtime.GOMAXPROCS(0)
+		runtime.GOMAXPROCS(gcState.procs + 1)
 	}
 	return func() {
-		quiet.Lock()
-		defer quiet.Unlock()
-		if quiet.samplers--; quiet.samplers == 0 {
-			debug.SetGCPercent(quiet.percent)
-			debug.SetMemoryLimit(quiet.memory.Load())
-			runtime.GOMAXPROCS(quiet.procs)
+		gcState.Lock()
+		defer gcState.Unlock()
+		if gcState.samplers--; gcState.samplers == 0 {
+			debug.SetGCPercent(gcState.percent)
+			debug.SetMemoryLimit(gcState.memory.Load())
+			runtime.GOMAXPROCS(gcState.procs)
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// CPUOf gives the processor time of f without its waits: budgets are shares of it.
+// CPUOf returns the CPU time of f.
 func CPUOf(f func()) time.Duration {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -18,5 +18,5 @@ func CPUOf(f func()) time.Duration {
 	return CPUTime() - began
 }
 
-// CPUTime gives this OS thread's processor time.
+// CPUTime returns the CPU time of this OS thread.
 func CPUTime() time.Duration { return time.Duration(procmem.ThreadCPU()) }

@@ -10,13 +10,13 @@ import (
 	"sync"
 )
 
-// Failure keeps the first panic of several goroutines as an error; safe for concurrent use.
+// Failure keeps the first panic of several goroutines as an error. Safe for concurrent use.
 type Failure struct {
 	mu  sync.Mutex
 	err error
 }
 
-// Guard is deferred: it recovers a panic, keeps it, and calls stop unless that is nil.
+// Guard, when deferred, recovers a panic, keeps it, and calls stop unless that is nil.
 func (f *Failure) Guard(stop func()) {
 	r := recover()
 	if r == nil {
@@ -33,7 +33,7 @@ func (f *Failure) Guard(stop func()) {
 	}
 }
 
-// Get gives the error.
+// Get returns the error, or nil.
 func (f *Failure) Get() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -9,15 +9,13 @@ import (
 	"strings"
 )
 
-// The Go runtime's sysmon (runtime/proc.go) sleeps 20 µs at a time until it has been idle for a millisecond; ticks
-// keep it awake, at 2 to 3 % of a processor. Its work (taking back processors from system calls, pre-emption after 10
-// ms) can wait, so its timer slack is raised (PR_SET_TIMERSLACK; proc_pid_timerslack_ns(5), Linux 4.6). That takes
-// CAP_SYS_NICE; without, nothing changes.
-
-// ns
+// monitorSlack is in ns.
 const monitorSlack = 40e6
 
-// RelaxMonitor raises the slack, and gives its undo.
+// RelaxMonitor raises the timer slack of the Go runtime's sysmon (PR_SET_TIMERSLACK; proc_pid_timerslack_ns(5),
+// Linux 4.6). sysmon (runtime/proc.go) sleeps 20 µs at a time until it has been idle for 1 ms; ticks keep it awake,
+// at 2 to 3 % of a CPU, and its work (taking back processors from system calls, pre-emption after 10 ms) can wait.
+// Without CAP_SYS_NICE nothing changes.
 func RelaxMonitor() (undo func()) {
 	undo = func() {}
 	tid := monitorThread()
@@ -42,8 +40,8 @@ func setSlack(path, ns string) error {
 	return err
 }
 
-// monitorThread gives sysmon's thread, 0 if unknown: the first that the runtime starts (runtime.main), so the second
-// that the kernel lists (fs/proc/base.c, proc_task_readdir).
+// monitorThread returns sysmon's thread: the first that the runtime starts (runtime.main), so the second that the
+// kernel lists (fs/proc/base.c, proc_task_readdir). 0: unknown.
 func monitorThread() int {
 	dir, err := os.Open("/proc/self/task")
 	if err != nil {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sourcelines sums a profile's values by source lines, and reads their text.
+// Package sourcelines sums a profile's values by source lines, and reads the lines' text.
 //
-// Paths are the profile's, possibly of another machine and user: they are searched for below one directory that the
-// user has named, and never lead out of it. With [Files].Own, a recorded path is read too, if the file is the user's
-// own: for text that is shown to the user only.
+// A profile's paths may be of another machine and user. Files are searched for below one directory that the user
+// has named, and never outside of it. With [Files].Own, the file at a recorded path is read, too, if it is the
+// user's own: for text that only the user sees.
 package sourcelines
 
 import (
@@ -23,28 +23,28 @@ import (
 )
 
 const (
-	// mostBytes is the size above which a file is no source.
-	mostBytes = 16 << 20
-	// mostFunctions bounds those that [Functions] gives.
-	mostFunctions = 50
-	// mostParts bounds the parts of a path, for each of which a file is looked for.
-	mostParts = 64
+	// maxBytes bounds a source file.
+	maxBytes = 16 << 20
+	// maxFunctions bounds the result of [Functions].
+	maxFunctions = 50
+	// maxParts bounds the parts of a path, each of which costs a look-up.
+	maxParts = 64
 )
 
-// Line is a line's own value, and that with all that it called.
+// Line is the value of line N itself, and with all calls that it made.
 type Line struct {
 	N           int64
 	Self, Total int64
 }
 
-// Function is a function with the lines that have values, by their numbers.
+// Function is a function with the lines that have values, by number.
 type Function struct {
 	Name, File string
 	ByLine     map[int64]*Line
 	Total      int64
 }
 
-// Functions adds up the lines of the functions that match, the most expensive first.
+// Functions sums the lines of the functions that match, most expensive first.
 func Functions(p *profile.Profile, want *regexp.Regexp, column int) []*Function {
 	all := map[*profile.Function]*Function{}
 	matches := map[*profile.Function]bool{}
@@ -53,7 +53,7 @@ func Functions(p *profile.Profile, want *regexp.Regexp, column int) []*Function 
 	}
 	for _, sample := range p.Sample {
 		v, leaf := sample.Value[column], true
-		seenLine, seenFunc := map[*Line]bool{}, map[*Function]bool{} // once in recursion
+		seenLine, seenFunc := map[*Line]bool{}, map[*Function]bool{} // recursion counts once
 		for _, loc := range sample.Location {
 			for _, l := range loc.Line {
 				if !matches[l.Function] {
@@ -92,42 +92,42 @@ func Functions(p *profile.Profile, want *regexp.Regexp, column int) []*Function 
 	slices.SortFunc(out, func(a, b *Function) int {
 		return cmp.Or(cmp.Compare(b.Total, a.Total), strings.Compare(a.Name, b.Name), strings.Compare(a.File, b.File))
 	})
-	return out[:min(len(out), mostFunctions)]
+	return out[:min(len(out), maxFunctions)]
 }
 
 // Files finds source files.
 type Files struct {
-	// Dir is the directory below which they are, "" if none was named.
+	// Dir is the directory of sources; "": none.
 	Dir string
-	// Own: missing files are read at the recorded absolute path, if the user's own.
+	// Own: files missing there are read at the recorded absolute path if they are the user's own.
 	Own bool
 
 	opener safeopen.Opener
 }
 
-// ErrNotOwn reports that the file at the recorded path is another user's.
+// ErrNotOwn means that the file at the recorded path is another user's.
 var ErrNotOwn = errors.New("the file is another user's: name its directory with --source-dir")
 
-// Read gives a file's lines: of the longest end of its path below the directory, else of the user's own file at the
-// path.
+// Read returns a file's lines: from the longest end of its path that exists below Dir, else from the user's own
+// file at the path.
 func (f *Files) Read(name string) ([]string, error) {
 	failed := os.ErrNotExist
 	if f.Dir != "" {
-		lines, err := f.below(name)
+		lines, err := f.readBelow(name)
 		if err == nil {
 			return lines, nil
 		}
 		failed = err
 	}
 	if f.Own && path.IsAbs(name) {
-		return f.own(name)
+		return f.readOwn(name)
 	}
 	return nil, failed
 }
 
-// own reads the file at a recorded path, if it is the user's.
-func (f *Files) own(name string) ([]string, error) {
-	file, err := f.opener.Open(safeopen.Request{Path: path.Clean(name), MaxSize: mostBytes})
+// readOwn reads the file at a recorded path if it is the user's.
+func (f *Files) readOwn(name string) ([]string, error) {
+	file, err := f.opener.Open(safeopen.Request{Path: path.Clean(name), MaxSize: maxBytes})
 	if err != nil {
 		return nil, err
 	}
@@ -139,13 +139,13 @@ func (f *Files) own(name string) ([]string, error) {
 	return strings.Split(string(b), "\n"), err
 }
 
-// below reads the longest end of a path that exists below the directory.
-func (f *Files) below(name string) ([]string, error) {
+// readBelow reads the longest end of a path that exists below Dir.
+func (f *Files) readBelow(name string) ([]string, error) {
 	parts := strings.Split(strings.TrimPrefix(path.Clean("/"+name), "/"), "/")
 	var failed error
-	for i := max(0, len(parts)-mostParts); i < len(parts); i++ {
+	for i := max(0, len(parts)-maxParts); i < len(parts); i++ {
 		file, err := f.opener.Open(safeopen.Request{
-			Root: f.Dir, Path: strings.Join(parts[i:], "/"), Beneath: true, MaxSize: mostBytes,
+			Root: f.Dir, Path: strings.Join(parts[i:], "/"), Beneath: true, MaxSize: maxBytes,
 		})
 		if err != nil {
 			failed = err

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package symbolize names the locations of a finished profile from ELF files: programs, libraries or their debug
-// files, where the recording machine had stripped ones.
+// Package symbolize names the locations of a finished profile from ELF files: unstripped programs and libraries, or
+// their debug files.
 //
 // # Algorithm
 //
 // A file belongs to the mappings with its GNU build id; another file is refused, because addresses of another build
-// give wrong names. A location's address in the file's own terms is its address less the mapping's load bias. The bias
-// follows from the segment that the mapping shows (System V gABI, "Program Header"). In a file with debug information
-// only, the segments have lost their offsets (objcopy --only-keep-debug), and the mapping is compared with their
-// addresses. Names, lines and inlined calls come from package symbols, as in a recording.
+// give wrong names. A location's file address is its address less the mapping's load bias, which follows from the
+// segment that is mapped (System V gABI, "Program Header"). In a file with debug information only, segments have
+// lost their offsets (objcopy --only-keep-debug), and the mapping is compared with their addresses. Names, lines
+// and inlined calls come from package symbols, as in a recording.
 package symbolize
 
 import (
@@ -31,10 +31,10 @@ import (
 	"prywalk/internal/symbols"
 )
 
-// ErrNoMatch reports a file that is of no mapping of the profile.
+// ErrNoMatch means a file of no mapping of the profile.
 var ErrNoMatch = errors.New("no mapping of the recording has its build id")
 
-// File names the locations of the mappings that show the file at path.
+// File names the locations in mappings of the ELF file at path.
 func File(p *profile.Profile, path string) error {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -45,7 +45,7 @@ func File(p *profile.Profile, path string) error {
 	if err != nil {
 		return fmt.Errorf("%w; give an ELF file, the program with its symbols or its debug file", err)
 	}
-	defer func() { _ = r.Close() }() // it was only read
+	defer func() { _ = r.Close() }() // only read
 	f, err := elffile.Open(r, r.Size())
 	if err != nil {
 		return fmt.Errorf("%s: %w; give an ELF file, the program with its symbols or its debug file", path, err)
@@ -77,8 +77,8 @@ func File(p *profile.Profile, path string) error {
 	return err
 }
 
-// nameLocations names the locations of the mappings that show f, by its table, and gives their number. It is
-// [ErrNoMatch] if there is no such mapping; path is the file's name in that message.
+// nameLocations names the locations in mappings of f and returns their number. The error is [ErrNoMatch] if there
+// is no such mapping; path is for its text.
 func nameLocations(p *profile.Profile, path string, f *elffile.File, t *symbols.Table) (named int, err error) {
 	id := f.BuildID()
 	if id == "" {
@@ -107,8 +107,8 @@ func nameLocations(p *profile.Profile, path string, f *elffile.File, t *symbols.
 	return named, nil
 }
 
-// noMatchError is the error for a file of no mapping. It names the id of the mapping that the file was likely meant
-// for: the one with its name, else the program's.
+// noMatchError is the error for a file of no mapping. It shows the build id of the mapping that was likely meant:
+// the one with the file's name, else the program's.
 func noMatchError(p *profile.Profile, path, id string) error {
 	base := strings.TrimSuffix(filepath.Base(path), ".debug")
 	at := slices.IndexFunc(p.Mapping, func(m *profile.Mapping) bool { return filepath.Base(m.File) == base })
@@ -126,13 +126,13 @@ func noMatchError(p *profile.Profile, path, id string) error {
 // namer replaces the functions of locations.
 type namer struct {
 	profile   *profile.Profile
-	file      string // the base name of the ELF file
+	file      string // base name of the ELF file
 	functions map[profile.Function]*profile.Function
 	frames    []symbols.Frame
-	last      uint64 // the highest number of a function
+	last      uint64 // highest id of a function
 }
 
-// name names a location by what the table has at addr; false if it has nothing.
+// name names a location by the table's frames at addr; false if there are none.
 func (n *namer) name(l *profile.Location, t *symbols.Table, addr uint64) bool {
 	n.frames = t.Frames(addr, n.frames[:0])
 	if len(n.frames) == 0 || namehints.Bounded(n.frames[0].Name, n.file) {
@@ -158,7 +158,7 @@ func (n *namer) name(l *profile.Location, t *symbols.Table, addr uint64) bool {
 	return true
 }
 
-// function gives the profile's function that is like f, a new one if there is none.
+// function returns the profile's function equal to f except for the id; a new one if there is none.
 func (n *namer) function(f profile.Function) *profile.Function {
 	if known := n.functions[f]; known != nil {
 		return known
@@ -176,10 +176,10 @@ func (n *namer) function(f profile.Function) *profile.Function {
 	return &made
 }
 
-// page is the unit in which segments are mapped.
+// page is the unit of mapped segments, bytes.
 const page = 4 << 10
 
-// biasOf gives what to subtract from addresses of a mapping of the file.
+// biasOf returns the load bias of a mapping of the file.
 func biasOf(f *elffile.File, m *profile.Mapping) (uint64, bool) {
 	if bias, ok := f.Bias(m.Start, m.Offset, true); ok {
 		return bias, true
@@ -195,7 +195,7 @@ func biasOf(f *elffile.File, m *profile.Mapping) (uint64, bool) {
 			return m.Start - first, true
 		}
 		if m.Offset >= first && m.Offset < end {
-			within = s // where files have offsets that equal addresses, as GNU ld's
+			within = s // offsets equal addresses in the original file, as with GNU ld
 		}
 	}
 	if within == nil {

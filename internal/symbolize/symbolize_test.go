@@ -24,7 +24,7 @@ __attribute__((noinline)) int inner(int n) { return mix(n) + 1; }
 int main(int argc, char **argv) { return inner(argc) + inner(2); }
 `
 
-// tool gives the path of a tool that the test set-up installs.
+// tool returns the path of a tool that the test set-up installs.
 func tool(t *testing.T, name string) string {
 	t.Helper()
 	p, err := exec.LookPath(name)
@@ -34,7 +34,7 @@ func tool(t *testing.T, name string) string {
 	return p
 }
 
-// run runs a command in dir and gives its output.
+// run runs a command in dir and returns its output.
 func run(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(args[0], args[1:]...)
@@ -101,7 +101,7 @@ func recorded(t *testing.T, dir string, addrs []uint64) *profile.Profile {
 	return p
 }
 
-// idOf gives a file's GNU build id.
+// idOf returns a file's GNU build id.
 func idOf(t *testing.T, f *elf.File) string {
 	t.Helper()
 	const header = 16 // of a note with the name "GNU"
@@ -179,7 +179,7 @@ func TestAStrippedProgramsRecordingIsNamedByItsFile(t *testing.T) {
 	}
 }
 
-// inOneLine gives addr2line's answer for an address without the address: function, file and line of each call.
+// inOneLine returns addr2line's answer for an address without the address: function, file and line of each call.
 func inOneLine(answer string) (out string) {
 	lines := strings.Split(strings.TrimSpace(answer), "\n")[1:]
 	for i := 0; i+1 < len(lines); i += 2 {

@@ -76,7 +76,7 @@ func BenchmarkRepeatedLookup(b *testing.B) {
 	}
 }
 
-// spread gives n addresses evenly spread over the largest executable section.
+// spread returns n addresses evenly spread over the largest executable section.
 func spread(t *Table, n int) []uint64 {
 	var big extent
 	for _, e := range t.symbols().code {

@@ -11,19 +11,19 @@ import (
 	"prywalk/internal/namehints"
 )
 
-// bounded names the functions of a stripped file by their start in its call frame information.
-type bounded struct {
+// functionBounds is the call frame information of a stripped file.
+type functionBounds struct {
 	cfi   *dwarfunwind.Table
 	tried bool
 }
 
-// bounded gives the frame of an address without symbol: file name + function's file address ("prog+0x1600").
-// Distributions' files have debug packages instead, and stay one row.
-func (t *Table) bounded(addr uint64) (Frame, bool) {
+// boundedFrame names a function without symbol by its file address, "prog+0x1600". Files of distributions have debug
+// packages instead.
+func (t *Table) boundedFrame(addr uint64) (Frame, bool) {
 	if t.opt.File == nil || t.opt.Path == "" || t.opt.Path[0] == '[' || namehints.Distribution(t.opt.Path) {
 		return Frame{}, false
 	}
-	if t.opt.File.Section(".symtab") != nil { // not stripped: what has no symbol is no function
+	if t.opt.File.Section(".symtab") != nil { // not stripped: no function
 		return Frame{}, false
 	}
 	b := &t.bounds
@@ -37,7 +37,7 @@ func (t *Table) bounded(addr uint64) (Frame, bool) {
 		if s := t.opt.File.Section(".got"); s != nil {
 			cfg.GOT = s.Addr
 		}
-		b.cfi, _ = dwarfunwind.New(cfg) // nil without call frame information
+		b.cfi, _ = dwarfunwind.New(cfg) // nil: none
 	}
 	if b.cfi == nil {
 		return Frame{}, false
@@ -49,7 +49,6 @@ func (t *Table) bounded(addr uint64) (Frame, bool) {
 	return Frame{Name: fmt.Sprintf("%s+%#x", path.Base(t.opt.Path), start)}, true
 }
 
-// windowOf gives a part of a file as dwarfunwind takes it.
 func windowOf(w *elffile.Window) dwarfunwind.Section {
 	if w == nil {
 		return dwarfunwind.Section{}

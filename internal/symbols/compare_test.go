@@ -67,17 +67,16 @@ func compare(t *testing.T, tool string, table *Table, addrs []uint64, want [][]r
 	}
 }
 
-// explained lists the kinds of answers that are right:
+// explained lists the accepted kinds of answers:
 //
 //   - same: names (see sameName), depth, files and lines are equal;
-//   - plt: the tools name no PLT entries, or after the symbol before them;
-//   - only here: the tools know nothing;
-//   - none: nothing is known here, and the tools know nothing either, or name the
-//     symbol before the address although it ended there (padding), or know a line
-//     only.
+//   - plt: the tools name no PLT entries, or by the symbol before them;
+//   - only here: the tools have no answer;
+//   - none: no answer here, and none of the tools, or only a line, or the symbol before the address although it
+//     ended there (padding).
 var explained = []string{"same", "plt", "only here", "none"}
 
-// symbolExtents gives the place of each symbol of a file.
+// symbolExtents returns the place of each symbol of a file.
 func symbolExtents(table *Table) map[string][]extent {
 	at := make(map[string][]extent)
 	for _, f := range []*elffile.File{table.opt.File, table.debugFile()} {
@@ -131,10 +130,10 @@ func classify(addr uint64, got []Frame, want []refFrame, at map[string][]extent)
 	return "same"
 }
 
-// sameName compares names, except for the suffixes of copies, other names of the same address, and the scopes and
-// template arguments of functions without linkage name. Of those the tools leave out or write otherwise. (addr2line
-// sometimes gives an inlined call the name of the function around it, so that the caller looks at all frames of the
-// address.)
+// sameName compares names without suffixes of copies, and without the scopes and template arguments of functions
+// that have no linkage name, which the tools leave out or write otherwise; other names of the same address count as
+// equal. (addr2line sometimes names an inlined call by the function around it: the caller compares all frames of
+// the address.)
 func sameName(got Frame, want string, at map[string][]extent) bool {
 	base, _ := cutClones(want)
 	mine, _ := cutClones(got.System)

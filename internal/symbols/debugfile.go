@@ -12,13 +12,12 @@ import (
 	"prywalk/internal/symbols/dwarfinfo"
 )
 
-// debugFiles are the separate debug files of one table.
 type debugFiles struct {
 	tried bool
 	file  *elffile.File
 	path  string
 	open  []io.Closer
-	files []*elffile.File // all that were opened
+	files []*elffile.File
 }
 
 func (d *debugFiles) close() error {
@@ -33,7 +32,6 @@ func (d *debugFiles) close() error {
 	return errors.Join(errs...)
 }
 
-// debugFile gives the matching separate debug file, nil if there is none.
 func (t *Table) debugFile() *elffile.File {
 	if t.debug.tried {
 		return t.debug.file
@@ -55,7 +53,7 @@ func (t *Table) debugFile() *elffile.File {
 	return nil
 }
 
-// openELF opens a file by the caller's opener; nil if missing. Close closes the reader if keep accepts the file.
+// openELF opens a file until Table.Close; nil if it is missing or keep rejects it.
 func (t *Table) openELF(p string, keep func(f *elffile.File, r io.ReaderAt, size int64) error) *elffile.File {
 	r, size, err := t.opt.Open(p)
 	if err != nil || r == nil {
@@ -82,7 +80,6 @@ func (t *Table) openELF(p string, keep func(f *elffile.File, r io.ReaderAt, size
 	return f
 }
 
-// loadDwarf finds the debug information, in the file or in its debug file.
 func (t *Table) loadDwarf() {
 	f, where := t.opt.File, t.opt.Path
 	if f == nil {
@@ -102,7 +99,7 @@ func (t *Table) loadDwarf() {
 	t.dwarf, t.dwarfInfo, t.dwarfPath = dwarfinfo.New(s, t.supplement(f, where)), s.Info, where
 }
 
-// dropDamagedDwarf drops debug information that turns out to be damaged.
+// dropDamagedDwarf drops debug information that could not be decompressed.
 func (t *Table) dropDamagedDwarf() {
 	w, ok := t.dwarfInfo.(*elffile.Window)
 	if !ok || w.Err() == nil {
@@ -112,16 +109,14 @@ func (t *Table) dropDamagedDwarf() {
 	t.dwarf, t.dwarfInfo = nil, nil
 }
 
-// hasDwarf reports whether a file has debug information with contents.
 func hasDwarf(f *elffile.File) bool {
 	s := f.DebugSection("info")
 	return s != nil && s.Type != elffile.SecNoBits && s.Size > 0
 }
 
-// sectionsOf opens the sections that dwarfinfo uses. Only .debug_info and
-// .debug_abbrev are indispensable.
+// sectionsOf opens dwarfinfo's sections. Only .debug_info and .debug_abbrev are necessary.
 func sectionsOf(f *elffile.File) (s dwarfinfo.Sections, err error) {
-	info, err := f.Beginning(f.DebugSection("info"))
+	info, err := f.WindowFromStart(f.DebugSection("info"))
 	if err != nil {
 		return s, err
 	}
@@ -130,7 +125,7 @@ func sectionsOf(f *elffile.File) (s dwarfinfo.Sections, err error) {
 		return s, err
 	}
 	s.Memory = f.Memory()
-	if w, err := f.Beginning(f.DebugSection("line")); err == nil {
+	if w, err := f.WindowFromStart(f.DebugSection("line")); err == nil {
 		s.Line = w
 	}
 	if w, err := f.Window(f.DebugSection("str")); err == nil {
@@ -140,12 +135,12 @@ func sectionsOf(f *elffile.File) (s dwarfinfo.Sections, err error) {
 		"aranges": &s.Aranges, "line_str": &s.LineStr, "str_offsets": &s.StrOffsets,
 		"addr": &s.Addr, "ranges": &s.Ranges, "rnglists": &s.Rnglists,
 	} {
-		*to, _ = f.Data(f.DebugSection(name)) // without it, less is known
+		*to, _ = f.Data(f.DebugSection(name)) // not necessary
 	}
 	return s, nil
 }
 
-// supplement opens the file that dwz moved shared debug information to.
+// supplement opens the file with debug information shared by several files (dwz).
 func (t *Table) supplement(f *elffile.File, where string) *dwarfinfo.Data {
 	link, id, ok := f.DebugAltLink()
 	if !ok || t.opt.Open == nil {

@@ -13,22 +13,20 @@
 //
 // Package perfmap (of internal/runtimes) serves code of JIT compilers.
 //
-// Separate debug files are searched for as by GDB (GDB manual, "Debugging Information in Separate Files"): by build
-// id, then by .gnu_debuglink. A file must have the same build id, or else the CRC-32 of the link. Shared parts are
-// found through .gnu_debugaltlink.
+// Separate debug files are searched for as by GDB (GDB manual, "Debugging Information in Separate Files"), by build
+// id, then by .gnu_debuglink, and verified by build id, else by the link's CRC-32. Shared parts are found through
+// .gnu_debugaltlink.
 //
 // # Choice of a name
 //
-// Several ELF symbols can have one address. Preferred are, in order: a function to a label, a symbol with a size, an
-// exported one, fewer leading underscores, the default version, the shorter name: so "write" and not "__libc_write". A
-// symbol without a size extends to the next symbol or the end of its section. Entries of the procedure linkage table
-// are named as by objdump: "malloc@plt".
-//
-// Debug information has the source's names. If the function's symbol is better by these rules, it is used instead, so
-// that a function has the same name with and without debug information.
+// Of several ELF symbols with one address these are preferred, in order: a function to a label, one with a size, an
+// exported one, fewer leading underscores, the default version, the shorter name: "write", not "__libc_write". A
+// symbol that is better than the name in debug information is used instead of it: a function has the same name with
+// and without debug information. PLT entries are named as by objdump: "malloc@plt". A symbol without a size extends
+// to the next symbol or the end of its section.
 //
 // A [Frame] has two names. System is the linkage name in the file. Name is for display: C++ and Rust demangled,
-// without parameters but with template arguments, without Rust's hash. Suffixes of compilers' copies (.part.0,
-// .constprop.0, .isra.0, .lto_priv.0, .llvm.123) are dropped. .cold is kept if only the symbol is known; with DWARF
+// without parameters but with template arguments, without Rust's hash and without the suffixes of compilers' copies
+// (.part.0, .constprop.0, .isra.0, .lto_priv.0, .llvm.123). .cold is kept if only the symbol is known; with DWARF
 // such a part belongs to its function.
 package symbols

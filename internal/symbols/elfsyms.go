@@ -14,7 +14,7 @@ import (
 type symbol struct {
 	addr uint64
 	size uint32
-	// name is an offset in the names of a source, given by its two upper bits.
+	// name is an offset in a source's names; the two upper bits select the source.
 	name uint32
 }
 
@@ -24,45 +24,41 @@ const (
 	maxSources  = 4
 )
 
-// nameSource is a source of names: a symbol table, or a list of our own.
+// nameSource is a symbol table with its names, or a list of names.
 type nameSource struct {
 	file *elffile.File
 	kind elffile.SymbolKind
 	list []string
-	// whole is the table of names while the index is built.
+	// whole is the string table while the index is built.
 	whole []byte
 }
 
-// symIndex holds the functions of a file, sorted by address.
 type symIndex struct {
 	syms    []symbol
 	sources []nameSource
 	code    []extent
 }
 
-// extent is a run of addresses, hi excluded.
 type extent struct{ lo, hi uint64 }
 
-// candidate is a symbol before the choice among those with the same address.
 type candidate struct {
 	symbol
 	rank uint8
 }
 
-// The parts of a rank; more is better.
+// The parts of a rank, least important first.
 const (
-	rankGlobal = 1 << iota // weak counts as global, as libraries export so
+	rankGlobal = 1 << iota // or weak: libraries export so
 	rankSized
 	rankFunc
 )
 
-// builder collects symbols for an index.
 type builder struct {
 	x          *symIndex
 	candidates []candidate
 }
 
-// codeOf lists executable sections, or without section headers executable segments.
+// codeOf returns the executable sections, or without section headers segments.
 func codeOf(f *elffile.File) []extent {
 	var out []extent
 	for i := range f.Sections {
@@ -81,7 +77,7 @@ func codeOf(f *elffile.File) []extent {
 	return out
 }
 
-// codeEnd gives the end of the extent that addr is in, 0 if it is in none.
+// codeEnd returns the end of addr's extent; 0 if none.
 func (x *symIndex) codeEnd(addr uint64) uint64 {
 	i, _ := slices.BinarySearchFunc(x.code, addr, func(e extent, a uint64) int {
 		if e.lo <= a {
@@ -95,13 +91,13 @@ func (x *symIndex) codeEnd(addr uint64) uint64 {
 	return x.code[i-1].hi
 }
 
-// symbolCost is what a symbol can take here, in bytes: a candidate, and its place in the index.
+// symbolCost is the memory of a symbol, bytes: a candidate and its place in the index.
 const symbolCost = 24 + 16
 
-// mostAtOnce is the number of symbols that are allocated before they are read: a file's claim is not trusted.
-const mostAtOnce = 1 << 17
+// maxAtOnce bounds the candidates allocated before symbols are read, whose claimed number is not trusted.
+const maxAtOnce = 1 << 17
 
-// addTable adds the functions and labels of a symbol table.
+// addTable adds a symbol table; false if it has no functions or labels.
 func (b *builder) addTable(f *elffile.File, kind elffile.SymbolKind) bool {
 	if len(b.x.sources) == maxSources {
 		return false
@@ -113,8 +109,8 @@ func (b *builder) addTable(f *elffile.File, kind elffile.SymbolKind) bool {
 	src := uint32(len(b.x.sources)) << sourceShift
 	b.x.sources = append(b.x.sources, nameSource{file: f, kind: kind, whole: namesOf(f, kind)})
 	before := len(b.candidates)
-	b.candidates = slices.Grow(b.candidates, min(count, mostAtOnce))
-	_ = f.EachSymbol(kind, func(s *elffile.Symbol) bool { // damaged: what could be read
+	b.candidates = slices.Grow(b.candidates, min(count, maxAtOnce))
+	_ = f.EachSymbol(kind, func(s *elffile.Symbol) bool { // a damaged table: as far as readable
 		rank, ok := rankOf(s)
 		if ok && s.NameOff <= nameMask && b.x.codeEnd(s.Value) != 0 {
 			size := uint32(min(s.Size, 1<<32-1))
@@ -125,7 +121,7 @@ func (b *builder) addTable(f *elffile.File, kind elffile.SymbolKind) bool {
 	return len(b.candidates) > before
 }
 
-// rankOf rates a symbol; false if it does not stand for code.
+// rankOf returns a symbol's rank; false if it is not code.
 func rankOf(s *elffile.Symbol) (rank uint8, ok bool) {
 	if s.Section == elffile.SectionUndef || s.NameOff == 0 {
 		return 0, false
@@ -146,8 +142,8 @@ func rankOf(s *elffile.Symbol) (rank uint8, ok bool) {
 	return rank, true
 }
 
-// addOwn adds symbols of no table (PLT entries), where no other is.
-func (x *symIndex) addOwn(stubs []stub) {
+// addStubs adds PLT entries at addresses without a symbol.
+func (x *symIndex) addStubs(stubs []stub) {
 	if len(stubs) == 0 || len(x.sources) == maxSources {
 		return
 	}
@@ -162,15 +158,15 @@ func (x *symIndex) addOwn(stubs []stub) {
 	x.syms = slices.CompactFunc(x.syms, func(p, q symbol) bool { return p.addr == q.addr })
 }
 
-// plain gives the name for people of the function at addr, "" if none.
-func (x *symIndex) plain(addr uint64) string {
+// linkageName returns the linkage name of the function at addr; "" if none.
+func (x *symIndex) linkageName(addr uint64) string {
 	if s := x.find(addr); s != nil {
 		return x.name(s.name)
 	}
 	return ""
 }
 
-// finish sorts, and keeps one symbol for each address.
+// finish keeps one candidate for each address.
 func (b *builder) finish() {
 	slices.SortFunc(b.candidates, func(p, q candidate) int {
 		if p.addr != q.addr {
@@ -180,7 +176,7 @@ func (b *builder) finish() {
 	})
 	x := b.x
 	x.syms = make([]symbol, 0, len(b.candidates))
-	var covered uint64 // up to here a function with a size reaches
+	var covered uint64 // end of the functions with a size so far
 	for i := 0; i < len(b.candidates); {
 		j := i + 1
 		for j < len(b.candidates) && b.candidates[j].addr == b.candidates[i].addr {
@@ -203,13 +199,12 @@ func (b *builder) finish() {
 			s.whole = nil
 		}
 	}
-	x.extend()
+	x.setMissingSizes()
 }
 
-// maxNames bounds a table of names that is read whole, in bytes.
+// maxNames bounds string tables read whole, bytes.
 const maxNames = 128 << 20
 
-// namesOf reads the table of names of a symbol table; nil if it is too large.
 func namesOf(f *elffile.File, kind elffile.SymbolKind) []byte {
 	name := ".strtab"
 	if kind == elffile.DynSym {
@@ -227,8 +222,7 @@ func namesOf(f *elffile.File, kind elffile.SymbolKind) []byte {
 	return data
 }
 
-// extend gives symbols without a size one: up to the next, or the section's end.
-func (x *symIndex) extend() {
+func (x *symIndex) setMissingSizes() {
 	for i := range x.syms {
 		s := &x.syms[i]
 		if s.size != 0 {
@@ -242,8 +236,7 @@ func (x *symIndex) extend() {
 	}
 }
 
-// choose takes the best of several candidates for one address, which are sorted
-// by falling rank.
+// choose returns the best of candidates for one address, which are sorted by falling rank.
 func (b *builder) choose(same []candidate) candidate {
 	best := same[0]
 	if len(same) == 1 || same[1].rank < best.rank {
@@ -263,10 +256,10 @@ func (b *builder) choose(same []candidate) candidate {
 
 const maxAliases = 64
 
-// nameRank rates a name as a name for people; less is better.
+// nameRank rates a name for display; less is better.
 func nameRank(name []byte) int {
 	rank := len(name)
-	if !mangled(string(name[:min(len(name), 4)])) { // its beginning shows that
+	if !mangled(string(name[:min(len(name), 4)])) { // the first 4 bytes decide
 		rank += 1000 * (len(name) - len(bytes.TrimLeft(name, "_")))
 	}
 	if i := bytes.IndexByte(name, '@'); i > 0 && !bytes.HasPrefix(name[i:], []byte("@@")) {
@@ -275,7 +268,7 @@ func nameRank(name []byte) int {
 	return rank
 }
 
-// bytesAt gives a name while the index is built: not copied, and cut after 4 KiB if the table was not read whole.
+// bytesAt returns a name while the index is built: not copied, and cut after 4 KiB if the table was not read whole.
 func (x *symIndex) bytesAt(at uint32) []byte {
 	src := &x.sources[at>>sourceShift]
 	off := at & nameMask
@@ -288,7 +281,6 @@ func (x *symIndex) bytesAt(at uint32) []byte {
 	return src.file.NameBytes(src.kind, &elffile.Symbol{NameOff: off})
 }
 
-// name gives a name by a symbol's name field.
 func (x *symIndex) name(at uint32) string {
 	src := &x.sources[at>>sourceShift]
 	if src.list != nil {
@@ -297,10 +289,9 @@ func (x *symIndex) name(at uint32) string {
 	return src.file.SymbolName(src.kind, &elffile.Symbol{NameOff: at & nameMask})
 }
 
-// maxNested bounds the symbols passed over in search of one that encloses an address.
 const maxNested = 16
 
-// find gives the innermost symbol around addr, nil if none.
+// find returns the innermost symbol around addr; nil if none.
 func (x *symIndex) find(addr uint64) *symbol {
 	i, _ := slices.BinarySearchFunc(x.syms, addr, func(s symbol, a uint64) int {
 		if s.addr <= a {

@@ -4,14 +4,12 @@ package symbols
 
 import "prywalk/internal/runtimes/golang"
 
-// goLines gives Go's table the form of a [LineSource].
 type goLines struct {
 	table *golang.Table
 	buf   []golang.Line
 }
 
-// GoLines makes Go's table of functions and lines a [LineSource]. Names stay as
-// they are: they need no demangling.
+// GoLines makes Go's table a [LineSource]. Go's names are not mangled.
 func GoLines(t *golang.Table) LineSource { return &goLines{table: t} }
 
 // Lines implements [LineSource].

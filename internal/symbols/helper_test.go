@@ -26,7 +26,7 @@ func openFile(path string) (io.ReaderAt, int64, error) {
 	return f, st.Size(), nil
 }
 
-// openTable gives the table of a file on disk.
+// openTable returns the table of a file on disk.
 func openTable(tb testing.TB, path string) *Table {
 	tb.Helper()
 	r, size, err := openFile(path)
@@ -45,7 +45,7 @@ func openTable(tb testing.TB, path string) *Table {
 	return t
 }
 
-// need gives the path of a tool that the test set-up installs.
+// need returns the path of a tool that the test set-up installs.
 func need(tb testing.TB, tool string) string {
 	tb.Helper()
 	p, err := exec.LookPath(tool)
@@ -55,7 +55,7 @@ func need(tb testing.TB, tool string) string {
 	return p
 }
 
-// run runs a command in dir and gives its output.
+// run runs a command in dir and returns its output.
 func run(tb testing.TB, dir string, args ...string) string {
 	tb.Helper()
 	cmd := exec.Command(args[0], args[1:]...)

@@ -14,10 +14,10 @@ import (
 	"sync"
 )
 
-// ErrKernelHidden reports that the kernel shows this user no addresses of its functions (kernel.kptr_restrict).
+// ErrKernelHidden means that kernel.kptr_restrict hides the kernel's addresses from this user.
 var ErrKernelHidden = errors.New("kernel symbol addresses are hidden from this user (kernel.kptr_restrict)")
 
-// KernelNames are the kernel's functions by address. There are some 100,000: their names lie in one piece of memory.
+// KernelNames are the kernel's functions by address, some 100,000.
 type KernelNames struct {
 	funcs []kernelFunc // by address
 	text  []byte       // names, concatenated
@@ -25,14 +25,13 @@ type KernelNames struct {
 
 type kernelFunc struct {
 	addr     uint64
-	from, to uint32 // of its name, in text
+	from, to uint32 // its name in text
 }
 
-// OfKernel gives the result of the first [ReadKernelNames], which takes some 0.1 s. Later modules have no names.
+// OfKernel is [ReadKernelNames], read once (some 0.1 s): modules loaded later have no names.
 var OfKernel = sync.OnceValues(ReadKernelNames)
 
-// ReadKernelNames reads /proc/kallsyms. It takes some tens of milliseconds. Error: [ErrKernelHidden], or that of
-// reading.
+// ReadKernelNames reads /proc/kallsyms. The error is [ErrKernelHidden], or comes from reading.
 func ReadKernelNames() (*KernelNames, error) {
 	b, err := os.ReadFile("/proc/kallsyms")
 	if err != nil {
@@ -41,8 +40,8 @@ func ReadKernelNames() (*KernelNames, error) {
 	return ParseKernelNames(b)
 }
 
-// ParseKernelNames parses lines of address, kind, name, [module]; others are skipped. [ErrKernelHidden] if no function
-// has an address.
+// ParseKernelNames parses lines of address, kind, name, [module]; others are skipped. The error is
+// [ErrKernelHidden] if no function has an address.
 func ParseKernelNames(b []byte) (*KernelNames, error) {
 	k := &KernelNames{}
 	for line := range bytes.Lines(b) {
@@ -69,8 +68,8 @@ func ParseKernelNames(b []byte) (*KernelNames, error) {
 	return k, nil
 }
 
-// Name gives the function at an address, "" below all. Of several names at one address the last: the first are labels
-// such as _stext.
+// Name returns the function at an address; "" below the first. Of several names the last counts: the first are
+// labels such as _stext.
 func (k *KernelNames) Name(addr uint64) string {
 	i, _ := slices.BinarySearchFunc(k.funcs, addr, func(f kernelFunc, addr uint64) int {
 		if f.addr <= addr {
@@ -85,7 +84,7 @@ func (k *KernelNames) Name(addr uint64) string {
 	return string(k.text[f.from:f.to])
 }
 
-// Span gives the addresses from a function's start to the next one's; 0, 0 if there is none.
+// Span returns the addresses from a function's start to the next one's; 0, 0 if none.
 func (k *KernelNames) Span(name string) (from, to uint64) {
 	i := slices.IndexFunc(k.funcs, func(f kernelFunc) bool { return string(k.text[f.from:f.to]) == name })
 	if i < 0 {
@@ -99,7 +98,7 @@ func (k *KernelNames) Span(name string) (from, to uint64) {
 	return 0, 0
 }
 
-// KernelShown reports whether this user is shown the addresses of the kernel's functions. It reads one line only.
+// KernelShown reports whether this user sees addresses of the kernel's functions, by the first line.
 func KernelShown() bool {
 	f, err := os.Open("/proc/kallsyms")
 	if err != nil {
@@ -107,7 +106,7 @@ func KernelShown() bool {
 	}
 	defer f.Close()
 	var b [256]byte
-	n, _ := f.Read(b[:]) // nothing: nothing is shown
+	n, _ := f.Read(b[:]) // an empty line is no address
 	line, _, _ := bytes.Cut(b[:n], []byte(" "))
 	addr, err := strconv.ParseUint(string(line), 16, 64)
 	return err == nil && addr != 0

@@ -19,31 +19,30 @@ import (
 	"prywalk/internal/safeopen"
 )
 
-// Namer symbolizes addresses of live processes' modules, by their files' tables, perf maps, or the mapping's name. One
-// goroutine at a time.
+// Namer symbolizes addresses in modules of live processes. Not safe for concurrent use.
 type Namer struct {
 	tables map[*code.Image]*Table
 	maps   map[int]*perfmap.Growing
 	files  map[int]*code.Files
-	ended  map[int]bool                             // processes ended at the last [Namer.DropUnused]
-	open   func(string) (io.ReaderAt, int64, error) // nil: of live processes
+	ended  map[int]bool                             // processes that had ended at the last [Namer.DropUnused]
+	open   func(string) (io.ReaderAt, int64, error) // opens debug files of a core; nil: of live processes
 	// mapFile opens a process's perf map; nil if it has none.
 	mapFile func(pid int) (io.ReadCloser, int64)
-	memory  *budget.Budget // nil: the process's
-	// inSteps: perf maps are read step by step while their names are not needed.
+	memory  *budget.Budget // nil: prywalk's
+	// inSteps: function bounds use perf maps that are read in steps.
 	inSteps bool
 	// between is called between the steps of reading a whole map; nil: none.
 	between func()
 }
 
-// NewNamer gives a namer that has read nothing yet.
+// NewNamer returns a namer that has read nothing yet.
 func NewNamer() *Namer {
 	n := &Namer{tables: map[*code.Image]*Table{}, maps: map[int]*perfmap.Growing{}, files: map[int]*code.Files{}}
 	n.mapFile = n.openPerfMap
 	return n
 }
 
-// NewCoreNamer makes a namer for a process of a core: open opens its files by path. perfMaps: they are of that process.
+// NewCoreNamer makes a namer for a core's process. open opens files by path; perfMaps: also its perf map.
 func NewCoreNamer(open func(string) (io.ReaderAt, int64, error), perfMaps bool) *Namer {
 	n := NewNamer()
 	n.open = open
@@ -61,8 +60,8 @@ func NewCoreNamer(open func(string) (io.ReaderAt, int64, error), perfMaps bool) 
 	return n
 }
 
-// Frames appends the calls at addr of process pid's module, innermost inlined first. addr is a module address within
-// the instruction.
+// Frames appends the calls at addr in process pid's module, innermost inlined first, by the file's table, perf map,
+// or the mapping's name. addr is a module address within the instruction.
 func (n *Namer) Frames(m *frames.Module, pid int, addr uint64, out []Frame) []Frame {
 	at := code.MappingOf(m)
 	if at == nil {
@@ -87,7 +86,7 @@ func (n *Namer) Frames(m *frames.Module, pid int, addr uint64, out []Frame) []Fr
 	return append(out, Frame{Name: m.Name})
 }
 
-// table gives an image's table; debug files are searched for in the root directory of pid, which runs it.
+// table returns an image's table; debug files are searched for below the root directory of pid.
 func (n *Namer) table(img *code.Image, pid int) *Table {
 	if t := n.tables[img]; t != nil {
 		return t
@@ -104,14 +103,14 @@ func (n *Namer) table(img *code.Image, pid int) *Table {
 	return t
 }
 
-// Refresh permits perf maps that have grown to be read again, however recently they were read.
+// Refresh permits to read perf maps again that have grown, however recently they were read.
 func (n *Namer) Refresh() {
 	for _, j := range n.maps {
 		j.Again()
 	}
 }
 
-// JITFuncs gives a function with the bounds of functions compiled by process pid, at run-time addresses.
+// JITFuncs returns the bounds of functions compiled by process pid, at run-time addresses.
 func (n *Namer) JITFuncs(pid int) func(pc uint64) (start, end uint64, ok bool) {
 	return func(pc uint64) (start, end uint64, ok bool) {
 		pm := n.perfMap(pid, !n.inSteps)
@@ -123,7 +122,7 @@ func (n *Namer) JITFuncs(pid int) func(pc uint64) (start, end uint64, ok bool) {
 	}
 }
 
-// Warnings gives what was found damaged in the files read so far.
+// Warnings lists damaged files among those read so far.
 func (n *Namer) Warnings() []error {
 	var out []error
 	for _, t := range n.tables {
@@ -132,7 +131,7 @@ func (n *Namer) Warnings() []error {
 	return out
 }
 
-// Close closes the debug files, and returns the memory of perf maps.
+// Close closes the debug files and frees the perf maps.
 func (n *Namer) Close() error {
 	var errs []error
 	for _, j := range n.maps {
@@ -153,7 +152,6 @@ func (n *Namer) filesOf(pid int) *code.Files {
 	return f
 }
 
-// openPerfMap opens the perf map of a live process.
 func (n *Namer) openPerfMap(pid int) (io.ReadCloser, int64) {
 	f, err := n.filesOf(pid).PerfMap()
 	if err != nil {
@@ -162,7 +160,6 @@ func (n *Namer) openPerfMap(pid int) (io.ReadCloser, int64) {
 	return mapReader{io.NewSectionReader(f, 0, f.Size()), f}, f.Size()
 }
 
-// mapReader reads the perf map of a live process.
 type mapReader struct {
 	section *io.SectionReader
 	f       *safeopen.File
@@ -171,7 +168,7 @@ type mapReader struct {
 // Read implements io.Reader.
 func (m mapReader) Read(b []byte) (int, error) { return m.section.Read(b) }
 
-// Seek implements io.Seeker, and finds the next part of the file that was written (unix.SEEK_DATA).
+// Seek implements io.Seeker, with unix.SEEK_DATA.
 func (m mapReader) Seek(off int64, whence int) (int64, error) {
 	if whence == unix.SEEK_DATA {
 		return m.f.NextData(off)
@@ -195,10 +192,9 @@ func (n *Namer) openDebug(pid int) func(string) (io.ReaderAt, int64, error) {
 	}
 }
 
-// sectionCloser reads a file from its beginning on.
 type sectionCloser struct {
 	*io.SectionReader
-	c io.Closer // nil: nothing to close
+	c io.Closer // may be nil
 }
 
 // Close implements io.Closer.

@@ -8,14 +8,13 @@ import (
 	"github.com/ianlancetaylor/demangle"
 )
 
-// maxMangled bounds the names that are demangled, in bytes, and 1<<demangledBits
-// the result: templates nest without end.
+// maxMangled bounds a mangled name, 1<<demangledBits a demangled one, bytes: nested templates grow exponentially.
 const (
 	maxMangled    = 16 << 10
 	demangledBits = 15
 )
 
-// display gives the display name of a linkage name; demangled reports whether it was mangled.
+// display returns the display name of a linkage name; demangled: it was mangled.
 func display(system string) (name string, demangled bool) {
 	base, plt := strings.CutSuffix(system, "@plt")
 	base, cold := cutClones(cutVersion(base))
@@ -30,7 +29,6 @@ func display(system string) (name string, demangled bool) {
 	return name + cold, demangled
 }
 
-// cutVersion takes "@VERSION" or "@@VERSION" off a symbol's name.
 func cutVersion(name string) string {
 	if i := strings.IndexByte(name, '@'); i > 0 && name[i:] != "@plt" {
 		return name[:i]
@@ -38,8 +36,7 @@ func cutVersion(name string) string {
 	return name
 }
 
-// demangleSafely gives the name back if the demangler does not cope with it, or
-// leaves nothing of it.
+// demangleSafely returns name itself if the demangler panics or returns nothing.
 func demangleSafely(name string) (out string) {
 	defer func() {
 		if recover() != nil || out == "" {
@@ -49,17 +46,16 @@ func demangleSafely(name string) (out string) {
 	return demangle.Filter(name, demangle.NoParams, demangle.MaxLength(demangledBits))
 }
 
-// mangled reports whether a name looks like an Itanium C++ or a Rust one.
+// mangled reports whether a name looks like Itanium C++ or Rust.
 func mangled(name string) bool {
 	return strings.HasPrefix(name, "_Z") || strings.HasPrefix(name, "_R") ||
 		strings.HasPrefix(name, "__Z") || strings.HasPrefix(name, "___Z")
 }
 
-// clones are the suffixes that GCC and LLVM give to copies of a function.
+// clones are suffixes of copies of a function by GCC and LLVM.
 var clones = [...]string{".part", ".constprop", ".isra", ".lto_priv", ".llvm", ".cold"}
 
-// cutClones takes the suffixes of copies off a name, and gives ".cold" back if it
-// was among them.
+// cutClones removes the suffixes of copies; cold is ".cold" if that was one.
 func cutClones(name string) (base, cold string) {
 	for {
 		s := strings.TrimRight(name, "0123456789")

@@ -10,23 +10,21 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// object is a variable of a file.
 type object struct {
 	addr, size uint64
 	name       uint32
 }
 
-// objects are a file's variables, sorted by address.
 type objects struct {
 	file *elffile.File
 	kind elffile.SymbolKind
 	list []object
 }
 
-// objectCost is what a variable takes in the index, in bytes.
+// objectCost is a variable's memory, bytes.
 const objectCost = 24
 
-// Object gives the static variable at addr, a file address, by its display name, and the offset in it.
+// Object returns the display name of the static variable at addr, a file address, and the offset in it.
 func (t *Table) Object(addr uint64) (name string, offset uint64, ok bool) {
 	if t.objects == nil {
 		t.objects = t.readObjects()
@@ -49,7 +47,6 @@ func (t *Table) Object(addr uint64) (name string, offset uint64, ok bool) {
 	return name, addr - v.addr, true
 }
 
-// readObjects reads the variables from the file, or from its debug file.
 func (t *Table) readObjects() *objects {
 	f := t.opt.File
 	if f == nil {
@@ -69,9 +66,9 @@ func (t *Table) readObjects() *objects {
 	return &objects{}
 }
 
-// objectsOf reads the variables in one table; nil if there are none.
+// objectsOf reads one table's variables; nil if none.
 func objectsOf(f *elffile.File, kind elffile.SymbolKind) *objects {
-	syms, _ := f.Symbols(kind) // damaged: what could be read
+	syms, _ := f.Symbols(kind) // a damaged table: as far as readable
 	defer f.FreeSymbols(syms)
 	n := int64(0)
 	for i := range syms {
@@ -104,13 +101,12 @@ func (n *Namer) Object(img *code.Image, pid int, addr uint64) (name string, offs
 	return n.table(img, pid).Object(addr)
 }
 
-// Symbol gives the function at addr by symbol tables only; "" if none.
+// Symbol returns the function at addr by symbol tables only; "" if none.
 func (n *Namer) Symbol(img *code.Image, pid int, addr uint64) string {
-	return n.table(img, pid).symbols().plainDisplay(addr)
+	return n.table(img, pid).symbols().displayName(addr)
 }
 
-// plainDisplay gives the name for people of the function at addr, demangled; "" if none.
-func (x *symIndex) plainDisplay(addr uint64) string {
-	name, _ := display(x.plain(addr))
+func (x *symIndex) displayName(addr uint64) string {
+	name, _ := display(x.linkageName(addr))
 	return name
 }

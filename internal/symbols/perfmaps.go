@@ -9,13 +9,13 @@ import (
 	"prywalk/internal/runtimes/perfmap"
 )
 
-// ReadInSteps has perf maps read in steps for function bounds. Names use whole maps.
+// ReadInSteps makes function bounds use perf maps read in steps; names need whole ones.
 func (n *Namer) ReadInSteps() { n.inSteps = true }
 
-// SetBetween gives a function that is called now and then while a perf map is read whole; nil: none.
+// SetBetween sets a function to call repeatedly while a perf map is read whole; nil: none.
 func (n *Namer) SetBetween(f func()) { n.between = f }
 
-// perfMap gives the perf map of a process, nil if it has none; whole: it must be complete.
+// perfMap returns the perf map of a process; nil if none. whole: it must be complete.
 func (n *Namer) perfMap(pid int, whole bool) *perfmap.Map {
 	j := n.maps[pid]
 	if j == nil {

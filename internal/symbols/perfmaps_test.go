@@ -15,7 +15,7 @@ import (
 	"prywalk/internal/runtimes/perfmap"
 )
 
-// allocated gives the bytes that f allocates.
+// allocated returns the bytes that f allocates.
 func allocated(f func()) int64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -24,7 +24,7 @@ func allocated(f func()) int64 {
 	return int64(after.TotalAlloc - before.TotalAlloc)
 }
 
-// mapsOf gives a namer whose processes have these files as perf maps.
+// mapsOf returns a namer whose processes have these files as perf maps.
 func mapsOf(t *testing.T, mem *budget.Budget, files ...string) *Namer {
 	t.Helper()
 	n := NewNamer()

@@ -10,7 +10,6 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// stub is an entry of the procedure linkage table.
 type stub struct {
 	addr uint64
 	size uint32
@@ -19,8 +18,8 @@ type stub struct {
 
 const maxStubs = 1 << 18
 
-// stubsOf names the entries of .plt, .plt.sec and .plt.got, by decoding each one's jump and finding its slot of the
-// global offset table among the relocations: layouts differ between linkers.
+// stubsOf names PLT entries. Layouts differ between linkers: each entry's jump is decoded, and the relocation of
+// its slot in the global offset table found.
 func stubsOf(f *elffile.File, resolve func(addr uint64) string) []stub {
 	target, header := decodeStubX86, uint64(16)
 	if f.Arch() == frames.AArch64 {
@@ -47,7 +46,7 @@ func stubsOf(f *elffile.File, resolve func(addr uint64) string) []stub {
 		}
 		for off := uint64(0); off+size <= uint64(len(code)) && len(out) < maxStubs; off += size {
 			if off == 0 && s.Name == ".plt" && f.Arch() == frames.AArch64 {
-				off = header // the header's jump goes through a slot, too
+				off = header // the header jumps through a slot, too
 			}
 			if off+size > uint64(len(code)) {
 				break
@@ -60,11 +59,10 @@ func stubsOf(f *elffile.File, resolve func(addr uint64) string) []stub {
 	return out
 }
 
-// relocSize is the size of an Elf64_Rela (gABI, "Relocation").
+// relocSize is the size of Elf64_Rela (gABI, "Relocation"), bytes.
 const relocSize = 24
 
-// slotsOf maps slots of the global offset table to the names of the functions
-// that they point to.
+// slotsOf maps slots of the global offset table to functions.
 func slotsOf(f *elffile.File, resolve func(addr uint64) string) map[uint64]string {
 	syms, _ := f.Symbols(elffile.DynSym)
 	defer f.FreeSymbols(syms)
@@ -91,10 +89,8 @@ func slotsOf(f *elffile.File, resolve func(addr uint64) string) map[uint64]strin
 	return slots
 }
 
-// relocsAtOnce is how many relocations are read at a time: a library has up to some 100,000.
 const relocsAtOnce = 2048
 
-// eachReloc calls each for the relocations of a section, until it gives false.
 func eachReloc(f *elffile.File, s *elffile.Section, each func([]byte) bool) {
 	buf := make([]byte, min(s.Size, relocsAtOnce*relocSize))
 	for at := uint64(0); at+relocSize <= s.Size; {
@@ -111,8 +107,7 @@ func eachReloc(f *elffile.File, s *elffile.Section, each func([]byte) bool) {
 	}
 }
 
-// isFunc reports whether a symbol of the dynamic table can be called. Undefined
-// ones need not have a type.
+// isFunc reports whether a dynamic symbol may be a function: undefined ones need no type.
 func isFunc(s *elffile.Symbol) bool {
 	return s.Type() == elffile.SymFunc || s.Type() == elffile.SymIFunc || s.Type() == elffile.SymNoType
 }

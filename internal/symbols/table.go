@@ -14,41 +14,40 @@ import (
 
 // Options are the inputs of a [Table].
 type Options struct {
-	// File is the ELF file; nil gives a table of Go's functions only.
+	// File is the ELF file; nil: Go's functions only.
 	File *elffile.File
-	// Path is the file's path in the process, for the search of debug files; may be "".
+	// Path is the file's path in the process, to find debug files; may be "".
 	Path string
-	// Open opens a debug file by its path in the process, below its own root. Table.Close closes readers that are
-	// [io.Closer]. nil: no search.
+	// Open opens a debug file by its path below the process's root; nil: no search. Table.Close closes an
+	// [io.Closer].
 	Open func(path string) (r io.ReaderAt, size int64, err error)
 	// Go is Go's table; nil if the file is not a Go program.
 	Go LineSource
 }
 
-// Table symbolizes addresses of one file. Not safe for concurrent use. Its sources are read on first use.
+// Table symbolizes addresses of one file. Sources are read on first use. Not safe for concurrent use.
 type Table struct {
 	opt   Options
 	syms  *symIndex
 	debug debugFiles
 	dwarf *dwarfinfo.Data
-	// dwarfInfo is what it reads first, of the file at dwarfPath.
+	// dwarfInfo is .debug_info of the file at dwarfPath.
 	dwarfInfo dwarfinfo.Section
 	dwarfPath string
-	// names keeps what was demangled, by linkage name or function.
+	// names caches demangled names by linkage name, funcs those of functions.
 	names   map[string]string
 	funcs   map[*dwarfinfo.Func]*funcName
 	calls   []dwarfinfo.Call
 	objects *objects // nil until first used
-	bounds  bounded
+	bounds  functionBounds
 
 	dwarfTried bool
 	warnings   []error
 }
 
-// funcName is a function's two names.
 type funcName struct{ name, system string }
 
-// New gives the table of a file. Nothing is read yet.
+// New returns the table of a file. Nothing is read yet.
 func New(o Options) *Table {
 	return &Table{opt: o, names: make(map[string]string), funcs: make(map[*dwarfinfo.Func]*funcName)}
 }
@@ -72,14 +71,14 @@ func (t *Table) Frames(addr uint64, out []Frame) []Frame {
 		out = append(out, f)
 	}
 	if len(out) == start {
-		if f, ok := t.bounded(addr); ok {
+		if f, ok := t.boundedFrame(addr); ok {
 			out = append(out, f)
 		}
 	}
 	return out
 }
 
-// FuncRange gives the addresses of the function around addr, from the ELF symbols.
+// FuncRange returns the bounds of the function around addr by ELF symbols.
 func (t *Table) FuncRange(addr uint64) (start, end uint64, ok bool) {
 	s := t.symbols().find(addr)
 	if s == nil {
@@ -91,11 +90,10 @@ func (t *Table) FuncRange(addr uint64) (start, end uint64, ok bool) {
 // Warnings lists damaged or unfitting debug files; missing ones are no fault.
 func (t *Table) Warnings() []error { return t.warnings }
 
-// Close closes the separate debug files that were opened. The table must not be
-// used after it.
+// Close closes the debug files. The table is invalid afterwards.
 func (t *Table) Close() error { return t.debug.close() }
 
-// dwarfCalls continues without debug information after a panic of its reader, which is a defect.
+// dwarfCalls goes on without debug information after a panic, a defect of its reader.
 func (t *Table) dwarfCalls(addr uint64, out []dwarfinfo.Call) (calls []dwarfinfo.Call) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -135,7 +133,6 @@ func (t *Table) frame(c *dwarfinfo.Call, addr uint64) (Frame, bool) {
 	return f, true
 }
 
-// fromSymbol takes the names of the ELF symbol around addr.
 func (t *Table) fromSymbol(f *Frame, addr uint64) bool {
 	s := t.symbols().find(addr)
 	if s == nil {
@@ -146,7 +143,7 @@ func (t *Table) fromSymbol(f *Frame, addr uint64) bool {
 	return f.Name != ""
 }
 
-// nameFunc chooses a demangled linkage name, else the source's unless the symbol table has a better one.
+// nameFunc prefers a demangled linkage name, then a better ELF symbol, then the source's name.
 func (t *Table) nameFunc(c *dwarfinfo.Call, addr uint64) *funcName {
 	fn := c.Func
 	n := &funcName{fn.Name, fn.Name}
@@ -166,8 +163,8 @@ func (t *Table) nameFunc(c *dwarfinfo.Call, addr uint64) *funcName {
 	return n
 }
 
-// preferSymbol prefers the ELF symbol's name where debug information has none mangled (GCC's copies of C++ functions)
-// or an internal one (__libc_malloc).
+// preferSymbol takes the ELF symbol's name if debug information has none mangled (GCC's copies of C++ functions) or
+// an internal one (__libc_malloc).
 func (t *Table) preferSymbol(n *funcName, addr uint64) {
 	s := t.symbols().find(addr)
 	if s == nil {
@@ -187,7 +184,6 @@ func (t *Table) preferSymbol(n *funcName, addr uint64) {
 
 func underscores(name string) int { return len(name) - len(strings.TrimLeft(name, "_")) }
 
-// demangled gives the name for people of an ELF symbol.
 func (t *Table) demangled(system string) string {
 	if n, ok := t.names[system]; ok {
 		return n
@@ -197,7 +193,7 @@ func (t *Table) demangled(system string) string {
 	return n
 }
 
-// symbols gives the index of the ELF symbols, built once.
+// symbols returns the index of ELF symbols, built once.
 func (t *Table) symbols() *symIndex {
 	if t.syms != nil {
 		return t.syms
@@ -221,7 +217,7 @@ func (t *Table) symbols() *symIndex {
 		}
 	}
 	b.finish()
-	t.syms.addOwn(stubsOf(f, t.syms.plain))
+	t.syms.addStubs(stubsOf(f, t.syms.linkageName))
 	return t.syms
 }
 

@@ -8,24 +8,25 @@ import (
 	"prywalk/frames"
 )
 
-// Bounds of the search for the split-off part of execute_ex.
+// Bounds of [Runtime.findCold].
 const (
-	mostLoop = 256 << 10 // of the function's code, in bytes
-	fewJumps = 16        // that lead to the part
+	maxLoop  = 256 << 10 // of execute_ex, bytes
+	minJumps = 16        // jumps to the part
 )
 
-// findCold finds execute_ex.cold, which has no exported symbol: the target of most conditional jumps out of execute_ex.
+// findCold finds execute_ex.cold, which has no exported symbol: the target of most conditional jumps out of
+// execute_ex.
 func (r *Runtime) findCold() {
 	m, size := r.module, r.executeEx.end-r.executeEx.start
 	bounds, ok := m.Calls.(frames.Extents)
-	if !ok || size > mostLoop {
+	if !ok || size > maxLoop {
 		return
 	}
 	code := make([]byte, size)
 	code = code[:r.host.Read(r.executeEx.start, code)]
 	jumps := map[span]int{}
 	for i := 0; i+6 <= len(code); i++ {
-		if code[i] != 0x0f || code[i+1]&0xf0 != 0x80 { // jcc, with a distance of four bytes
+		if code[i] != 0x0f || code[i+1]&0xf0 != 0x80 { // jcc rel32
 			continue
 		}
 		to := r.executeEx.start + uint64(i) + 6 + uint64(int64(int32(binary.LittleEndian.Uint32(code[i+2:]))))
@@ -36,7 +37,7 @@ func (r *Runtime) findCold() {
 			jumps[span{start + m.Bias, end + m.Bias}]++
 		}
 	}
-	most := fewJumps
+	most := minJumps
 	for part, n := range jumps {
 		if n > most {
 			r.cold, most = part, n

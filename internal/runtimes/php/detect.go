@@ -24,7 +24,6 @@ const (
 	symModule  = "sapi_module"
 )
 
-// hasPHP matches files that can contain PHP.
 var hasPHP = regexp.MustCompile(`^(php|php-fpm|php-cgi|phpdbg)[\d.]*$|^libphp[\d.]*\.so|php.*\.so$|frankenphp`)
 
 // poweredBy precedes the version in PHP's HTTP header.
@@ -37,7 +36,7 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 	if h.Arch() != frames.X86_64 && h.Arch() != frames.AArch64 {
 		return nil, nil
 	}
-	var why error // FrankenPHP's program has the version, its library the rest
+	var why error // FrankenPHP: the program has the version, a library the rest
 	for _, m := range h.Modules() {
 		if m == nil || m.Generated || !hasPHP.MatchString(path.Base(m.Name)) {
 			continue
@@ -55,7 +54,7 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 	return nil, why
 }
 
-// detectIn gives nil for a module without PHP.
+// detectIn returns nil for a module without PHP.
 func detectIn(h managed.Host, m *frames.Module) (*Runtime, error) {
 	version := versionOf(h, m)
 	if version == "" {
@@ -97,8 +96,8 @@ func detectIn(h managed.Host, m *frames.Module) (*Runtime, error) {
 	return r, nil
 }
 
-// findCopies finds a library's data in the program: where a program itself uses such data, it has a copy of it, in
-// place of the library's (R_X86_64_COPY, System V ABI).
+// findCopies replaces a library's data by the program's copies, which are used instead of them (R_X86_64_COPY,
+// System V ABI).
 func findCopies(h managed.Host, symbols map[string]managed.Symbol) {
 	for _, m := range h.Modules() {
 		if m == nil || m.Generated || strings.Contains(path.Base(m.Name), ".so") {
@@ -112,14 +111,14 @@ func findCopies(h managed.Host, symbols map[string]managed.Symbol) {
 	}
 }
 
-// findGlobals finds the executor's globals, or a thread-safe build's way to each thread's.
+// findGlobals finds the executor globals, or in a thread-safe build how to find each thread's.
 func (r *Runtime) findGlobals(symbols map[string]managed.Symbol) error {
 	if s, ok := symbols[symGlobals]; ok {
 		r.globals = s.Addr
 		if s.Size != 0 && s.Size < uint64(r.current)+8 {
 			return fmt.Errorf("its globals have %d bytes, which is not PHP %s", s.Size, r.version)
 		}
-		return nil // before the first request they are empty, as in an idle worker of php-fpm
+		return nil // before the first request they are empty: an idle worker of php-fpm
 	}
 	offset, ok := symbols[symOffset]
 	cache, ok2 := symbols[symCache]
@@ -149,8 +148,8 @@ func (r *Runtime) findGlobals(symbols map[string]managed.Symbol) error {
 	return nil
 }
 
-// findProgram sets oneRequest for a program on the command line, whose functions stay unless threads of PHP come and go
-// (parallel); false if PHP has not begun.
+// findProgram sets oneRequest for a command line program: unless it has threads of PHP (parallel), its functions
+// are not freed. False if PHP has not begun.
 func (r *Runtime) findProgram(symbols map[string]managed.Symbol) bool {
 	s, ok := symbols[symModule]
 	if !ok {
@@ -164,16 +163,15 @@ func (r *Runtime) findProgram(symbols map[string]managed.Symbol) bool {
 	return at != 0
 }
 
-// mostData bounds the search for the version, in bytes.
-const mostData = 64 << 20
+const maxData = 64 << 20
 
-// versionOf gives PHP's version in a module, or "".
+// versionOf returns PHP's version in a module; "" for none.
 func versionOf(h managed.Host, m *frames.Module) string {
 	_, data, ok := h.Section(m, ".rodata")
 	if !ok {
 		return ""
 	}
-	data = data[:min(len(data), mostData)]
+	data = data[:min(len(data), maxData)]
 	for {
 		i := bytes.Index(data, poweredBy)
 		if i < 0 {

@@ -13,7 +13,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// starting is a program of PHP whose globals are still empty, as before its first request.
+// starting is a PHP program before its first request: its globals are empty.
 type starting struct {
 	image
 	module uint64 // what sapi_module has
@@ -69,7 +69,7 @@ func TestTheCompilersCodeStaysKnownWhenCodeIsAdded(t *testing.T) {
 	}
 }
 
-// embedding is a program with PHP's thread-safe library, of whose data it has copies. The program has the text with the
+// embedding is a program with PHP's thread-safe library and copies of its data. The program has the text with the
 // version, too, as FrankenPHP.
 type embedding struct {
 	words  map[uint64]uint64

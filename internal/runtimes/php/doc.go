@@ -2,26 +2,28 @@
 
 // Package php names the frames of PHP 7.4 to 8.5, for [prywalk/internal/managed].
 //
-// The engine has a record of each call, its execute data, on a stack of its own. Each leads to the one before, the
-// executor's globals to the innermost. A plan copies, in the stop of the native stack, the used part of that stack,
+// The engine keeps its calls as records (execute data) on a stack of its own, linked from the innermost, to which
+// the executor globals point. During a stop of the native stack, a plan copies the used part of the engine's stack,
 // records elsewhere (generators), and the identities of functions.
 //
 // # Merging
 //
-// A native frame of execute_ex, or of the JIT compiler's code, which runs in its frame, runs the calls of user
-// functions up to one entered from C (ZEND_CALL_TOP). Its register r14 (x27 on arm64; ZEND_VM_FP_GLOBAL_REG,
-// Zend/zend_execute.c) has the execute data, and the functions that it calls keep it. So the address of a run's
-// innermost user call is in the registers, or on the stack further in. A contradiction invalidates the walk's PHP
-// frames. Internal functions have execute data, too. A fiber has a C stack of its own, at whose end the calls that
-// resumed it follow.
+// A native frame of execute_ex, or of JIT code, which runs in the frame of execute_ex, runs the user calls up to
+// the one entered from C (ZEND_CALL_TOP): a run. Internal functions have records, too. Register r14 (x27 on arm64;
+// ZEND_VM_FP_GLOBAL_REG, Zend/zend_execute.c) has the address of the innermost record and is preserved across
+// calls, so each run's innermost user call is in the registers, or saved on the stack by a native frame further in.
+// A contradiction invalidates the walk's PHP frames. A fiber has its own C stack; the runs that resumed it follow
+// its last frame.
 //
 // # Names
 //
-// Closures are freed at any time; what no cache keeps, at the request's end. A name is given if the thread has slept
-// since, or if the identity copied in the stop is the function's now, with the hashes of its texts, which the engine
-// keeps with them; else the frame is [freed]. Not copied: functions of the engine, of opcache's memory, and of a
-// program that is one request long.
+// Closures are freed at any time, other functions outside of opcache's memory at the end of a request. A function
+// is named if the thread has not run since the copy, or if the copied identity, which includes the hashes that the
+// engine keeps in its texts, is still in memory; else the frame is [freed]. Identities of functions that are never
+// freed are not copied: the engine's, those in opcache's memory, and those of a command line program, which is one
+// request.
 //
 // Sources: php-src, Zend/zend_compile.h (_zend_execute_data, _zend_op_array, _zend_op), Zend/zend_globals.h
-// (_zend_executor_globals), Zend/zend_types.h (_zend_string), Zend/zend_generators.h, Zend/zend_fibers.c, TSRM/TSRM.c.
+// (_zend_executor_globals), Zend/zend_types.h (_zend_string), Zend/zend_generators.h, Zend/zend_fibers.c,
+// TSRM/TSRM.c.
 package php

@@ -12,8 +12,7 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// functions caches functions.
-type functions struct {
+type functionCache struct {
 	byAddr     map[uint64]*function
 	byID       map[identity]*function // closures move
 	bySerial   map[uint64]*function
@@ -24,24 +23,23 @@ type functions struct {
 	eviction   managed.IdleEviction
 }
 
-// function is one of the program's or the engine's.
 type function struct {
 	serial     uint64 // unique
 	id         identity
 	name, file string
-	frameType  string // its type
+	frameType  string // [managed.Frame.Type]
 	first      int
 	opcodes    uint64
-	lines      []uint32 // of each opcode
+	lines      []uint32 // by opcode
 	nameless   bool
 	stable     bool  // never freed
-	since      int64 // known since, CLOCK_MONOTONIC ns
-	checked    int64 // last seen there
-	seen       int64 // time of the last copy with it
+	since      int64 // when it was read, CLOCK_MONOTONIC ns
+	checked    int64 // when its identity was last verified
+	seen       int64 // last copy with it
 }
 
-// identity distinguishes a function from another one at its address, where an allocator can give equal pointers. The
-// hashes are those of the texts' content.
+// identity distinguishes functions that have one address at different times. Pointers can be equal, too, so it has
+// the hashes of texts.
 type identity struct {
 	flags              uint64 // type; closure, trampoline
 	name, scope        uint64
@@ -53,18 +51,17 @@ type identity struct {
 
 func (id *identity) kind() uint8 { return uint8(id.flags) }
 
-const mostKnown = 1 << 16
+const maxKnown = 1 << 16
 
-func (c *functions) forget() {
+func (c *functionCache) forget() {
 	for addr := range c.byAddr {
 		c.neverFreed.Drop(addr)
 	}
 	c.byAddr, c.byID, c.bySerial, c.byContent, c.classes = nil, nil, nil, nil, nil
 }
 
-// evictIdle drops what no copy had for long. at is the time of this walk's copy.
-func (c *functions) evictIdle(at int64) {
-	if len(c.bySerial) > 2*mostKnown {
+func (c *functionCache) evictIdle(at int64) {
+	if len(c.bySerial) > 2*maxKnown {
 		c.forget()
 	}
 	before, due := c.eviction.Due(at)
@@ -90,11 +87,10 @@ func (c *functions) evictIdle(at int64) {
 	}
 }
 
-// words reads words of one time.
-type words func(addr uint64) (uint64, bool)
+type wordReader func(addr uint64) (uint64, bool)
 
-// identify reads the identity of a function, without hashes.
-func (r *Runtime) identify(addr uint64, get words) (id identity, ok bool) {
+// identify reads the identity of the function at addr, without hashes.
+func (r *Runtime) identify(addr uint64, get wordReader) (id identity, ok bool) {
 	word := func(off int64) uint64 {
 		v, here := get(addr + uint64(off&^7))
 		ok = ok && here
@@ -112,32 +108,31 @@ func (r *Runtime) identify(addr uint64, get words) (id identity, ok bool) {
 	return id, ok
 }
 
-// isPermanent reports whether the function is never freed, so that its pointers are its identity: the engine's, or in
-// opcache's memory. Closures are objects, and a trampoline is made for a call.
+// isPermanent reports whether the function is never freed, and its pointers identify it: the engine's functions,
+// and those in opcache's memory. Closures are objects, and a trampoline is made for one call.
 func (id *identity) isPermanent() bool {
 	return (id.immutable || id.kind() == typeInternal) && id.flags>>32 == 0
 }
 
-// addHashes adds the hashes to the identity of a function that can be freed.
-func (id *identity) addHashes(get words) (ok bool) {
+func (id *identity) addHashes(get wordReader) (ok bool) {
 	if id.isPermanent() {
 		return true
 	}
-	if id.nameHash, ok = hashIn(id.name, mostName, get); ok {
-		id.fileHash, ok = hashIn(id.file, mostFile, get)
+	if id.nameHash, ok = hashIn(id.name, maxName, get); ok {
+		id.fileHash, ok = hashIn(id.file, maxFile, get)
 	}
 	return ok
 }
 
-// Bounds of copied texts, in bytes, multiples of 8.
+// Bounds of copied texts, bytes, multiples of 8.
 const (
-	mostName = 104
-	mostFile = 232
+	maxName = 104
+	maxFile = 232
 )
 
-// hashIn gives the hash of a text, 0 for no text. The engine's own hash remains when the text is freed. Where there is
-// none, as of evaluated code, it is computed, unless the text is freed: the allocator writes into free memory.
-func hashIn(addr, most uint64, get words) (uint64, bool) {
+// hashIn returns the hash of a text; 0 for no text. The engine's own hash stays valid in a freed text; a text
+// without it, as of evaluated code, is hashed here unless freed (the allocator writes into free memory).
+func hashIn(addr, most uint64, get wordReader) (uint64, bool) {
 	if addr == 0 {
 		return 0, true
 	}
@@ -149,7 +144,7 @@ func hashIn(addr, most uint64, get words) (uint64, bool) {
 	if !ok || !ok2 || n > most || !isText(head) {
 		return 0, false
 	}
-	var b [mostFile]byte
+	var b [maxFile]byte
 	for i := uint64(0); i < n; i += 8 {
 		v, ok := get(addr + textContent + i)
 		if !ok {
@@ -160,17 +155,16 @@ func hashIn(addr, most uint64, get words) (uint64, bool) {
 	return hashOf(b[:n]), true
 }
 
-// isText reports whether a text's first word shows that it is not freed: references (0 once released) and type. The
-// allocator writes a pointer there, whose upper half is no such type.
+// isText reports whether head, a text's first word (references, type, flags), is of a text that is not freed: there
+// the allocator has a pointer, whose upper half is no text's type.
 func isText(head uint64) bool {
 	return uint32(head>>32)&^textFlags == typeText && (uint32(head) != 0 || head>>32&textImmutable != 0)
 }
 
-// nameless reports the engine's function at the bottom of a fiber.
+// nameless reports whether this is the engine's function at the bottom of a fiber.
 func (id *identity) nameless() bool { return id.name == 0 && id.kind() == typeInternal }
 
-// resolve finds the function that a call had in the sample, if proven, and its kind also if not. false: it is no
-// function.
+// resolve sets a call's function as of the sample, if proven, and its kind even if not. False: it is no function.
 func (r *Runtime) resolve(c *call) bool {
 	w := &r.walk
 	id, copied := r.identify(c.functionAt, w.sample.Mem.Word)
@@ -199,7 +193,7 @@ func (r *Runtime) resolve(c *call) bool {
 			c.function = nil
 		}
 	default:
-		r.functions.neverFreed.Drop(c.functionAt) // the stop has left it out as the former one
+		r.functions.neverFreed.Drop(c.functionAt) // the next stop copies it
 	}
 	if c.function != nil {
 		c.kind = c.function.id.kind()
@@ -208,7 +202,8 @@ func (r *Runtime) resolve(c *call) bool {
 	return true
 }
 
-// stillThere reports whether a stable function was known before the sample, and is there after it: opcache can restart.
+// stillThere reports whether a stable function was known before the sample and is there after it: opcache can
+// restart.
 func (r *Runtime) stillThere(f *function, addr uint64) bool {
 	at := r.sample.At
 	if at == 0 || f.since > at {
@@ -225,7 +220,6 @@ func (r *Runtime) stillThere(f *function, addr uint64) bool {
 	return true
 }
 
-// readAgain gives the function at an address now.
 func (r *Runtime) readAgain(addr uint64, known *function) *function {
 	id, ok := r.identify(addr, r.currentWord)
 	switch {
@@ -237,7 +231,6 @@ func (r *Runtime) readAgain(addr uint64, known *function) *function {
 	return r.read(addr, &id)
 }
 
-// currentWord reads a word of the process now.
 func (r *Runtime) currentWord(addr uint64) (uint64, bool) { return readWord(r.sample.Live, addr) }
 
 func readWord(l managed.Live, addr uint64) (uint64, bool) {
@@ -246,7 +239,7 @@ func readWord(l managed.Live, addr uint64) (uint64, bool) {
 	return binary.LittleEndian.Uint64(b[:]), ok
 }
 
-// read reads a function; nil if it does not have the identity now.
+// read reads a function; nil if its identity is not want.
 func (r *Runtime) read(addr uint64, want *identity) *function {
 	moment := procmem.Now()
 	if r.sample.Live == nil || !r.hasIdentity(addr, want) {
@@ -263,15 +256,15 @@ func (r *Runtime) read(addr uint64, want *identity) *function {
 	return f
 }
 
-// content is equal for functions made of the same lines of a file, as for each request without a cache.
+// content is equal for functions made from the same lines of a file, as in each request without opcache.
 type content struct{ flags, nameHash, fileHash, lines, last uint64 }
 
 func (id *identity) content() content {
 	return content{id.flags, id.nameHash, id.fileHash, id.lines, id.last}
 }
 
-// withSameLines gives a function outside of classes by a known one of the same lines, or nil.
-func (c *functions) withSameLines(id *identity) *function {
+// withSameLines returns a copy of a known function of the same content, without a class; nil if none.
+func (c *functionCache) withSameLines(id *identity) *function {
 	known := c.byContent[id.content()]
 	if known == nil || id.scope != 0 || id.fileHash == 0 {
 		return nil
@@ -284,8 +277,8 @@ func (c *functions) withSameLines(id *identity) *function {
 	return &f
 }
 
-// readTexts reads a function that has left its address, as a closure that is made again. Its texts must have the copied
-// hashes, and its class and lines be where they were, else nil.
+// readTexts reads a function that is no longer at its address, such as a closure made again; nil unless the texts
+// have the copied hashes, and class and lines are at their addresses.
 func (r *Runtime) readTexts(id *identity) *function {
 	class, known := r.functions.classes[id.scope]
 	if r.sample.Live == nil || id.kind() == typeInternal || id.isPermanent() || id.scope != 0 && !known {
@@ -301,25 +294,24 @@ func (r *Runtime) readTexts(id *identity) *function {
 	return f
 }
 
-// hasIdentity reports whether the function at an address has the identity now.
 func (r *Runtime) hasIdentity(addr uint64, want *identity) bool {
 	id, ok := r.identify(addr, r.currentWord)
 	return ok && id.addHashes(r.currentWord) && id == *want
 }
 
-func (c *functions) add(addr uint64, f *function) {
+func (c *functionCache) add(addr uint64, f *function) {
 	c.keep(f)
 	c.byAddr[addr] = f
 	if !f.stable {
 		return
 	}
 	c.neverFreed.Add(addr)
-	if class, _, ok := strings.Cut(f.name, "::"); ok && f.id.immutable && len(c.classes) < mostKnown {
+	if class, _, ok := strings.Cut(f.name, "::"); ok && f.id.immutable && len(c.classes) < maxKnown {
 		c.classes[f.id.scope] = class
 	}
 }
 
-func (c *functions) keep(f *function) {
+func (c *functionCache) keep(f *function) {
 	if c.byAddr == nil {
 		c.byAddr, c.byID, c.bySerial = map[uint64]*function{}, map[identity]*function{}, map[uint64]*function{}
 		c.classes, c.byContent = map[uint64]string{}, map[content]*function{}
@@ -332,7 +324,7 @@ func (c *functions) keep(f *function) {
 	}
 }
 
-// readName reads the file, and the name as PHP writes it.
+// readName reads the file, and the name in PHP's notation.
 func (r *Runtime) readName(f *function) bool {
 	id := &f.id
 	if f.frameType = "internal"; id.kind() != typeInternal {
@@ -365,17 +357,16 @@ func (r *Runtime) readName(f *function) bool {
 	return ok
 }
 
-// mostText bounds a text, in bytes.
-const mostText = 4 << 10
+const maxText = 4 << 10
 
-// text reads a text with a hash (0: any); false for another one.
+// text reads a text; false for another hash (0: any).
 func (r *Runtime) text(addr, hash uint64) (string, bool) {
 	var head [textContent]byte
 	if addr == 0 || r.sample.Live.Read(addr, head[:]) != len(head) {
 		return "", false
 	}
 	n, has := binary.LittleEndian.Uint64(head[textLength:]), binary.LittleEndian.Uint64(head[textHash:])
-	if n > mostText || hash != 0 && has != 0 && has != hash {
+	if n > maxText || hash != 0 && has != 0 && has != hash {
 		return "", false
 	}
 	b := make([]byte, n)
@@ -391,7 +382,7 @@ func (r *Runtime) text(addr, hash uint64) (string, bool) {
 			return "", false
 		}
 	}
-	if i := bytes.IndexByte(b, 0); i >= 0 { // an anonymous class's place of declaration follows
+	if i := bytes.IndexByte(b, 0); i >= 0 { // the place of declaration follows
 		b = b[:i]
 	}
 	return string(b), true
@@ -406,14 +397,13 @@ func hashOf(b []byte) uint64 {
 	return h | 1<<63
 }
 
-// mostOpcodes bounds the opcodes read of a function.
-const mostOpcodes = 1 << 17
+const maxOpcodes = 1 << 17
 
-// readLines reads the lines of the opcodes. It fails if one is none of the function's: the opcodes are freed, and their
-// memory used again, while the function's record is still there (destroy_op_array, Zend/zend_opcode.c).
+// readLines reads each opcode's line. It fails for one outside of the function: opcodes can be freed and their
+// memory used again before the function's record (destroy_op_array, Zend/zend_opcode.c).
 func (r *Runtime) readLines(f *function) bool {
-	if f.id.last > mostOpcodes {
-		return f.id.last < 1<<28 // its lines are not known
+	if f.id.last > maxOpcodes {
+		return f.id.last < 1<<28 // named, without lines
 	}
 	b := make([]byte, f.id.last*opSize)
 	if len(b) == 0 || r.sample.Live.Read(f.opcodes, b) != len(b) {
@@ -429,7 +419,7 @@ func (r *Runtime) readLines(f *function) bool {
 	return true
 }
 
-// position gives an opcode's number by its address, from 1; 0 if it is none of the function's.
+// position returns an opcode's number by its address, from 1; 0 if it is not the function's.
 func (f *function) position(opline uint64) uint64 {
 	off := opline - f.opcodes
 	if f.opcodes == 0 || off%opSize != 0 || off/opSize >= f.id.last {
@@ -438,7 +428,7 @@ func (f *function) position(opline uint64) uint64 {
 	return off/opSize + 1
 }
 
-// line gives a position's line, 0 if unknown.
+// line returns the line of a position; 0 if unknown.
 func (f *function) line(position uint64) int {
 	if position == 0 || position > uint64(len(f.lines)) {
 		return 0

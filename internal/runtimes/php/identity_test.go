@@ -89,7 +89,7 @@ func oneCall(name string) (memory, *Runtime) {
 	return m, r
 }
 
-// named gives the name of the only call of a sample, "[freed]", or "" for no call.
+// named returns the name of the only call of a sample, "[freed]", or "" for no call.
 func named(t *testing.T, r *Runtime, copied, now memory) string {
 	t.Helper()
 	r.thread = 7

@@ -10,29 +10,29 @@ import (
 	"prywalk/internal/managed"
 )
 
-// jitCode is the JIT compiler's code. execute_ex jumps to it, and it jumps back (ZEND_VM_KIND_HYBRID,
-// Zend/zend_vm_opcodes.h), so that its frame is that of execute_ex. Room for arguments can lie below.
+// jitCode is the rule source of JIT code. execute_ex jumps to it and back (ZEND_VM_KIND_HYBRID,
+// Zend/zend_vm_opcodes.h), so its frame is that of execute_ex, perhaps with room for arguments below.
 type jitCode struct {
 	spans       []span
-	followsCall func(ret uint64) bool // follows a call of PHP's own code
+	followsCall func(ret uint64) bool // ret follows a call in PHP's own code
 	provenRow   frames.Row            // on x86-64
 	frame       frames.Rule           // of execute_ex
 	row         *frames.Row
-	frameSize   uint64 // in bytes, with the return address
-	known       bool   // frame and row are set
+	frameSize   uint64 // bytes, with the return address
+	known       bool   // frame and row are valid
 	isX86       bool
 }
 
-// mostArguments bounds the words below the frame of execute_ex.
-const mostArguments = 8
+// maxArguments bounds the words below the frame of execute_ex.
+const maxArguments = 8
 
-// adoptCode gives the JIT compiler's code its rules.
+// adoptCode makes c the first rule source of JIT modules.
 func (r *Runtime) adoptCode(h managed.Host) {
 	c := &r.jit
 	c.spans = c.spans[:0]
 	for _, m := range h.Modules() {
 		adopted := len(m.Sources) > 0 && m.Sources[0] == frames.RuleSource(c)
-		if !m.Generated || m.NoFP && !adopted || isPrivate(m) {
+		if !m.Generated || m.NoFP && !adopted || isPrivateMemory(m) {
 			continue
 		}
 		if !c.known {
@@ -45,9 +45,9 @@ func (r *Runtime) adoptCode(h managed.Host) {
 	}
 }
 
-// isPrivate reports code in private memory, as PCRE's for regular expressions. Opcache's memory is shared, with the
-// name of a file (zend_shared_alloc_startup, ext/opcache/zend_shared_alloc.c).
-func isPrivate(m *frames.Module) bool {
+// isPrivateMemory reports code in private memory, such as PCRE's. Opcache's memory is shared and has a file name
+// (zend_shared_alloc_startup, ext/opcache/zend_shared_alloc.c).
+func isPrivateMemory(m *frames.Module) bool {
 	if m.Origin == nil {
 		return false
 	}
@@ -58,7 +58,7 @@ func isPrivate(m *frames.Module) bool {
 // compactX86 is the order of [frames.Rule.Saved].
 var compactX86 = [...]uint8{frames.X86RBP, frames.X86RBX, frames.X86R12, frames.X86R13, frames.X86R14, frames.X86R15}
 
-// learnFrame reads the frame's layout from the call frame information in the middle of execute_ex.
+// learnFrame takes the frame's layout from the call frame information in the middle of execute_ex.
 func (c *jitCode) learnFrame(r *Runtime, arch frames.Arch) {
 	m := r.module
 	q := frames.Query{PC: (r.executeEx.start+r.executeEx.end)/2 - m.Bias}
@@ -95,14 +95,15 @@ func (c *jitCode) learnFrame(r *Runtime, arch frames.Arch) {
 	}
 }
 
-// subRSPImm32 and subRSPImm8 are sub rsp with a number of four bytes or one.
+// subRSPImm32 and subRSPImm8 are sub rsp, imm32 and imm8 (opcode and ModRM).
 var subRSPImm32, subRSPImm8 = []byte{0x48, 0x81, 0xec}, []byte{0x48, 0x83, 0xec}
 
-// mostPrologue bounds the search for them, in bytes.
-const mostPrologue = 64
+// maxPrologue is in bytes.
+const maxPrologue = 64
 
-// findFrameSize finds the distance from the stack pointer to the CFA in execute_ex. With a frame pointer, which made
-// code uses otherwise, it is what the prologue saves, and the room that it makes.
+// findFrameSize finds the distance from the stack pointer to the CFA in execute_ex. A frame pointer of execute_ex
+// is of no use in JIT code, which uses rbp otherwise; then the size is that of the registers saved by the prologue
+// and of its sub rsp.
 func (c *jitCode) findFrameSize(r *Runtime) bool {
 	switch c.frame.CFAReg {
 	case frames.X86RSP:
@@ -112,7 +113,7 @@ func (c *jitCode) findFrameSize(r *Runtime) bool {
 	default:
 		return false
 	}
-	var b [mostPrologue]byte
+	var b [maxPrologue]byte
 	n := r.host.Read(r.executeEx.start, b[:]) // in a core, too
 	c.frameSize = 8
 	for _, saved := range c.frame.Saved {
@@ -122,7 +123,7 @@ func (c *jitCode) findFrameSize(r *Runtime) bool {
 	}
 	if i := bytes.Index(b[:n], subRSPImm32); i >= 0 && i+7 <= n {
 		c.frameSize += uint64(binary.LittleEndian.Uint32(b[i+3:]))
-		return c.frameSize < mostFrame
+		return c.frameSize < maxFrame
 	}
 	i := bytes.Index(b[:n], subRSPImm8)
 	if i < 0 || i+4 > n {
@@ -132,8 +133,7 @@ func (c *jitCode) findFrameSize(r *Runtime) bool {
 	return true
 }
 
-// mostFrame bounds it, in bytes.
-const mostFrame = 64 << 10
+const maxFrame = 64 << 10
 
 // Rule implements [frames.RuleSource].
 func (c *jitCode) Rule(frames.Query) (frames.Rule, *frames.Row, bool) {
@@ -151,7 +151,7 @@ func (c *jitCode) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, 
 
 // Prove implements [frames.Prover].
 func (c *jitCode) Prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, unread uint64, ok bool) {
-	for i := range uint64(mostArguments) {
+	for i := range uint64(maxArguments) {
 		cfa = regs.SP() + c.frameSize + 8*i
 		ret, readable := mem.Word(cfa - 8)
 		if !readable {

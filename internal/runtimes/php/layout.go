@@ -2,7 +2,7 @@
 
 package php
 
-// layout has the offsets of a release, in bytes.
+// layout has the offsets of a release, bytes.
 //
 //	executor globals        execute data          function                zend_op
 //	+current ─────────────► 0  opline ──────┐  ┌► 0  type, 4 flags   ┌──► 0
@@ -12,13 +12,13 @@ package php
 //	                                           └──────────────────►  (one of them)
 type layout struct {
 	minor                    int   // 704 is 7.4
-	current                  int64 // of the executor globals, EG(current_execute_data)
-	opcodes, last            int64 // of an op array
+	current                  int64 // in executor globals: EG(current_execute_data)
+	opcodes, last            int64 // in an op array
 	file, lines              int64
-	headSize                 int64 // of an op array, for its identity
+	headSize                 int64 // of an op array: bytes of its identity
 	closure                  uint32
-	generatorData, generator int64 // of a generator: its execute data, the generator that it waits for
-	generatorFake            int64 // its execute data for those that wait
+	generatorData, generator int64 // in a generator: its execute data, the generator that it waits for
+	generatorFake            int64 // in a generator: the record for those that wait for it
 }
 
 // Offsets of all releases.
@@ -48,7 +48,7 @@ const (
 	opSize = 32
 )
 
-// Types and flags of texts (GC_TYPE_INFO, Zend/zend_types.h), in the upper half of their first word.
+// Types and flags of texts (GC_TYPE_INFO, Zend/zend_types.h), in the upper half of the first word.
 const (
 	typeText      = 6     // IS_STRING
 	textFlags     = 0x3f0 // GC_FLAGS_MASK
@@ -76,7 +76,7 @@ const (
 	isObject = 8 // type of This
 )
 
-// layouts are ascending by minor; each holds from there on.
+// layouts are ascending; each is valid up to the next one's release.
 var layouts = []layout{
 	{
 		minor: 704, current: 488, opcodes: 64, last: 60, file: 136, lines: 144, headSize: 152, closure: 1<<20 | 1<<21,
@@ -104,7 +104,6 @@ var layouts = []layout{
 	},
 }
 
-// newest is the last known release.
 const newest = 805
 
 func layoutOf(minor int) (l layout, ok bool) {

@@ -7,13 +7,13 @@ import (
 	"prywalk/internal/managed"
 )
 
-// Kinds of refs.
+// Values of [managed.Ref.Kind].
 const (
 	kindFunction = iota
 	kindFreed
 )
 
-// Native implements [managed.Namer]. With PHP calls all of the engine's code is machinery.
+// Native implements [managed.Namer]. If there are PHP calls, all other code of the engine is hidden.
 func (r *Runtime) Native(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (refs []managed.Ref, instead bool) {
 	w := &r.walk
 	if len(w.runs) == 0 {
@@ -22,11 +22,11 @@ func (r *Runtime) Native(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (r
 	w.unfinished = cfa == 0
 	leaf := w.frames == 0
 	w.frames++
-	lost := w.incomplete && w.nextRun == len(w.runs) // of outer machinery
+	lost := w.incomplete && w.nextRun == len(w.runs) // native frames of unread calls
 	if w.broken || f.SP == 0 {
 		return out, false
 	}
-	if f.SP < w.lastSP || f.SP-w.lastSP > farApart { // another stack, as behind a signal's, or a call back into Go
+	if f.SP < w.lastSP || f.SP-w.lastSP > maxFrameDistance { // another stack: outside of a signal handler, or Go
 		w.executeSP = f.SP
 	}
 	w.lastSP = f.SP
@@ -37,28 +37,28 @@ func (r *Runtime) Native(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (r
 		return r.appendRunsOf(f, leaf, out), true
 	}
 	if cfa == managed.Outermost && !w.incomplete && (w.nextRun == w.ownRuns || w.executeFrames == 0) {
-		for w.nextRun < len(w.runs) { // of what resumes or starts a fiber
+		for w.nextRun < len(w.runs) { // of what resumes or starts the fiber
 			out = r.appendRun(&w.runs[w.nextRun], out)
 			w.nextRun++
 			instead = true
 		}
 	}
-	return out, instead || (r.isEngine(f.Module) || r.isExpression(f)) && !lost
+	return out, instead || (r.isEngine(f.Module) || r.isRegexCode(f)) && !lost
 }
 
-// farApart is more than frames of one stack are apart, in bytes.
-const farApart = 1 << 20
+// maxFrameDistance is above the distance of neighbouring frames, bytes.
+const maxFrameDistance = 1 << 20
 
-// isExpression reports PCRE's code of a regular expression that the innermost call matches.
-func (r *Runtime) isExpression(f *frames.Frame) bool {
-	return f.Module != nil && f.Module.Generated && r.nextRun == 0 && isPrivate(f.Module)
+// isRegexCode reports whether f is PCRE's code, called by the innermost call.
+func (r *Runtime) isRegexCode(f *frames.Frame) bool {
+	return f.Module != nil && f.Module.Generated && r.nextRun == 0 && isPrivateMemory(f.Module)
 }
 
 func (r *Runtime) isEngine(m *frames.Module) bool {
 	return m != nil && (m == r.module || m.Bias == r.module.Bias && m.Name == r.name)
 }
 
-// appendRunsOf appends the calls of a native frame of execute_ex.
+// appendRunsOf appends the runs of f, a native frame of execute_ex.
 func (r *Runtime) appendRunsOf(f *frames.Frame, leaf bool, out []managed.Ref) []managed.Ref {
 	w := &r.walk
 	from := w.executeSP
@@ -71,7 +71,7 @@ func (r *Runtime) appendRunsOf(f *frames.Frame, leaf bool, out []managed.Ref) []
 	this := &w.runs[w.nextRun]
 	if leaf {
 		if data, ok := w.sample.Regs.Get(r.dataReg); ok {
-			begins := f.PC-r.executeEx.start < mostPrologue && w.inRegs(this.user)
+			begins := f.PC-r.executeEx.start < maxPrologue && w.inRegs(this.user)
 			if !begins && !r.runsInnermost(data, this) {
 				w.noteEmptyFrame()
 				return out
@@ -90,7 +90,7 @@ func (r *Runtime) appendRunsOf(f *frames.Frame, leaf bool, out []managed.Ref) []
 	}
 	switch {
 	case kept, w.executeFrames == 1 && r.hasInnerOnStack(this, from, f.SP):
-	case w.sample.Regs.Known>>r.dataReg&1 == 0: // not stopped, and saved by no function
+	case w.sample.Regs.Known>>r.dataReg&1 == 0: // not in a stop, and saved by no function
 		w.byOrder = true
 	default:
 		w.noteEmptyFrame()
@@ -100,14 +100,14 @@ func (r *Runtime) appendRunsOf(f *frames.Frame, leaf bool, out []managed.Ref) []
 	return r.appendRun(this, out)
 }
 
-// noteEmptyFrame notes a frame of execute_ex that runs nothing, which only the innermost can be.
+// noteEmptyFrame notes a frame of execute_ex without a run, which only the innermost can be.
 func (w *walk) noteEmptyFrame() {
 	w.broken = w.broken || w.emptyFrame || w.nextRun > 0
 	w.emptyFrame = true
 }
 
-// isEntering reports whether the innermost run can be one call being entered from C, without a frame of execute_ex yet:
-// it is behind the opcodes that take its arguments (i_init_func_execute_data, Zend/zend_execute.c).
+// isEntering reports whether the innermost run may be one call that is being entered from C and has no frame of
+// execute_ex yet: its opline is after the opcodes of its arguments (i_init_func_execute_data, Zend/zend_execute.c).
 func (r *Runtime) isEntering(this *run) bool {
 	w := &r.walk
 	if this.to != 1 || w.ownRuns < 2 || w.calls[0].function == nil {
@@ -122,8 +122,8 @@ func (r *Runtime) isEntering(this *run) bool {
 	return at > 0 && at <= arguments+1
 }
 
-// runsInnermost reports whether the innermost native frame, with data in its register, runs the innermost calls. A call
-// that begins or ends, or was inlined by the JIT compiler, is in the register or the globals only.
+// runsInnermost reports whether the innermost native frame, with data in its register, runs the innermost run. A
+// call that begins or ends, or was inlined by the JIT compiler, is only in the register or only in the globals.
 func (r *Runtime) runsInnermost(data uint64, this *run) bool {
 	w := &r.walk
 	switch {
@@ -136,12 +136,11 @@ func (r *Runtime) runsInnermost(data uint64, this *run) bool {
 	return ok && prev == data && w.topFlag(this.user) == 0
 }
 
-// mostInner bounds the calls that the globals lack.
-const mostInner = 16
+const maxInner = 16
 
-// leadsTo reports whether execute data is of a call further in, of the same run.
+// leadsTo reports whether data is a call further in than user, of the same run.
 func (w *walk) leadsTo(data, user uint64) bool {
-	for range mostInner {
+	for range maxInner {
 		if data%8 != 0 || w.topFlag(data) != 0 {
 			return false
 		}
@@ -156,17 +155,17 @@ func (w *walk) leadsTo(data, user uint64) bool {
 	return false
 }
 
-// mostAbove bounds the distance to execute data further in, in bytes.
-const mostAbove = 16 << 10
+// maxInnerDistance bounds the distance to execute data further in, bytes.
+const maxInnerDistance = 16 << 10
 
-// hasInnerOnStack reports whether the innermost native frames keep execute data further in than the globals'.
+// hasInnerOnStack reports whether the innermost native frames keep execute data further in than the globals.
 func (r *Runtime) hasInnerOnStack(this *run, from, to uint64) bool {
 	w := &r.walk
 	if this.user == 0 {
 		return false
 	}
 	inner := func(v uint64) bool {
-		return v-this.user < mostAbove && v != this.user && w.leadsTo(v, this.user)
+		return v-this.user < maxInnerDistance && v != this.user && w.leadsTo(v, this.user)
 	}
 	for i := range frames.NumRegs {
 		if v, ok := w.sample.Regs.Get(uint8(i)); ok && inner(v) {
@@ -181,7 +180,7 @@ func (r *Runtime) hasInnerOnStack(this *run, from, to uint64) bool {
 	return false
 }
 
-// topFlag gives ZEND_CALL_TOP of a call; set if unreadable.
+// topFlag returns ZEND_CALL_TOP of a call; set if unreadable.
 func (w *walk) topFlag(data uint64) uint64 {
 	info, ok := w.sample.Mem.Word(data + callInfo)
 	if !ok {
@@ -190,8 +189,7 @@ func (w *walk) topFlag(data uint64) uint64 {
 	return info & infoTop
 }
 
-// hasOnStack reports whether execute data's address lies between two stack pointers, or, for the first frame, in a
-// register.
+// hasOnStack reports whether the word data is between two stack pointers or, for the first frame, in a register.
 func (w *walk) hasOnStack(data, from, to uint64, first bool) bool {
 	if data == 0 {
 		return false
@@ -224,7 +222,7 @@ func (r *Runtime) appendRun(this *run, out []managed.Ref) []managed.Ref {
 	return out
 }
 
-// oplineOf gives a call's opline, of the innermost call by register if that is one of its function's.
+// oplineOf returns a call's opline; for the innermost the register's if it is in the function.
 func (r *Runtime) oplineOf(c *call, i int) uint64 {
 	if i == 0 {
 		if ip, ok := r.sample.Regs.Get(r.oplineReg); ok && c.function.position(ip) != 0 {

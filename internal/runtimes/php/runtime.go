@@ -15,25 +15,24 @@ type Runtime struct {
 	layout
 	version            string
 	module             *frames.Module
-	name               string // of the module
-	executeEx, cold    span   // execute_ex and its split-off part
-	globals            uint64 // the executor's; 0 in a thread-safe build
+	name               string // of module
+	executeEx, cold    span   // execute_ex and execute_ex.cold
+	globals            uint64 // executor globals; 0 in a thread-safe build
 	threadSafe         bool
-	tls                int64  // thread-safe: from the thread pointer to the word that leads to a thread's globals
-	executorOffset     uint64 // thread-safe: the executor's in these
+	tls                int64  // from the thread pointer to the pointer to a thread's globals; thread-safe builds
+	executorOffset     uint64 // of the executor globals in these
 	threads            threads
-	oneRequest         bool  // declared functions stay
-	dataReg, oplineReg uint8 // DWARF numbers of the registers of execute data and opline
+	oneRequest         bool  // declared functions are not freed
+	dataReg, oplineReg uint8 // of execute data and opline (DWARF numbers)
 	host               managed.Host
 	plan               *managed.Plan
-	jit                jitCode // of the JIT compiler
-	thread             int     // the one that runs PHP, if not thread-safe; 0: unknown
+	jit                jitCode
+	thread             int // that runs PHP, unless threadSafe; 0: unknown
 
-	functions functions
+	functions functionCache
 	walk
 }
 
-// span is a range of addresses, end excluded.
 type span struct{ start, end uint64 }
 
 func (s span) has(addr uint64) bool { return addr >= s.start && addr < s.end }
@@ -85,9 +84,9 @@ func (r *Runtime) Anchor(tid int, pthread uint64) (uint64, bool) {
 
 // Bounds of the plan.
 const (
-	mostStack     = 32 << 10 // of the newest page of the engine's stack
-	mostFunctions = 64
-	mostWaiting   = 8
+	maxStack     = 32 << 10 // bytes of the newest page of the engine's stack
+	maxFunctions = 64
+	maxWaiting   = 8
 )
 
 // Slots of the plan.
@@ -97,35 +96,35 @@ const (
 	slotCall
 )
 
-// makePlan makes the plan of what is copied in a stop: the used part of the newest page of the engine's stack, the
-// calls, and the identities of their functions with the texts of those that can be freed.
+// makePlan sets what a stop copies: the used part of the newest page of the engine's stack, the calls, the
+// identities of their functions, and the texts of those that can be freed.
 func (r *Runtime) makePlan() {
 	load := func(off int64, to uint8) managed.Step { return managed.Step{Op: managed.Load, Off: off, To: to} }
 	each := func(off int64, next int32, size uint32) managed.Step {
-		return managed.Step{Op: managed.Each, Off: off, Next: next, Max: mostFunctions, Size: size}
+		return managed.Step{Op: managed.Each, Off: off, Next: next, Max: maxFunctions, Size: size}
 	}
 	again := managed.Step{Op: managed.Again}
-	// Texts of functions that can be freed: neither internal (bit 0 of the type) nor in opcache's memory.
+	// Functions that can be freed are neither internal (bit 0 of the type) nor in opcache's memory.
 	text := func(off int64, most uint32) managed.Step {
 		s := each(off, 0, textContent+most)
 		s.At, s.Mask = funcType, 1|flagImmutable<<32
 		return s
 	}
-	waiting := managed.Step{Op: managed.Each, Off: callThis, Size: uint32(r.generatorFake), Max: mostWaiting, Empty: true,
+	waiting := managed.Step{Op: managed.Each, Off: callThis, Size: uint32(r.generatorFake), Max: maxWaiting, Empty: true,
 		At: callFunc}
 	r.plan = &managed.Plan{Known: &r.functions.neverFreed, Steps: []managed.Step{
 		{Op: managed.Copy, Off: r.current + globalsTop, Max: 8 - globalsTop},
 		load(r.current, slotCall),
 		load(r.current+globalsStack, slotPage),
 		load(r.current+globalsTop, slotTop),
-		{Op: managed.Copy, Base: slotPage, End: slotTop, Max: mostStack},
+		{Op: managed.Copy, Base: slotPage, End: slotTop, Max: maxStack},
 		{Op: managed.Chain, Base: slotCall, Max: managed.MaxNodes, Size: callSize, Next: callPrev},
 		each(callFunc, 0, uint32(r.headSize)),
-		text(funcName, mostName),
+		text(funcName, maxName),
 		again,
 		each(callFunc, 0, uint32(r.headSize)), // copied above
-		text(r.file, mostFile),
-		// The record of waiting generators leads to the outermost, that to the next.
+		text(r.file, maxFile),
+		// The record for waiting generators leads to the outermost, each to the next.
 		again,
 		waiting,
 		each(r.generator, 0, uint32(r.generatorFake)),
@@ -133,11 +132,11 @@ func (r *Runtime) makePlan() {
 		waiting,
 		each(r.generatorData, 0, callSize),
 		each(callFunc, 0, uint32(r.headSize)),
-		text(funcName, mostName),
+		text(funcName, maxName),
 	}}
 }
 
-// read64 reads a word of the process now, 0 if unreadable.
+// read64 reads a word now; 0 if unreadable.
 func (r *Runtime) read64(addr uint64) uint64 {
 	var b [8]byte
 	if r.host.Read(addr, b[:]) != len(b) {

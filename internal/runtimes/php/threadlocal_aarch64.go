@@ -4,7 +4,7 @@ package php
 
 import "encoding/binary"
 
-// threadLocalAArch64 is threadLocalX86 for arm64: two adds in a program; adrp, and ldr of a word of the GOT, in a
+// threadLocalAArch64 is threadLocalX86 for arm64: two adds in a program; adrp and ldr of a word of the GOT in a
 // library (Arm ARM C6: ADRP, ADD, LDR, ORR, RET).
 func threadLocalAArch64(read func(uint64) uint64, at uint64, code []byte) (offset int64, ok bool) {
 	var regs [32]uint64
@@ -18,7 +18,7 @@ func threadLocalAArch64(read func(uint64) uint64, at uint64, code []byte) (offse
 		case op&0x9f000000 == 0x90000000: // adrp
 			pages := int64(int32(op<<8)>>13)<<2 | int64(op>>29&3)
 			*to = at&^0xfff + uint64(pages<<12)
-		case op&0xff800000 == 0x91000000: // add, the number shifted by 12 or not
+		case op&0xff800000 == 0x91000000: // add; bit 22: shifted by 12
 			*to = from + number<<(op>>22&1*12)
 		case op&0xffc00000 == 0xf9400000: // ldr
 			*to = read(from + 8*number)

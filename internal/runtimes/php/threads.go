@@ -12,20 +12,20 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// threads finds the thread pointer of a thread by its ID, for a thread that was not stopped. It reads the C library's
-// lists of threads, by what glibc (2.34 on) exports to debuggers: the list heads in _rtld_global, and descriptors of
-// its structures (nptl_db/structs.def, nptl_db/db_info.c; list_t in include/list_t.h).
+// threads finds thread pointers by thread ID, for threads that were not stopped, in the C library's lists of
+// threads. glibc (2.34 on) exports to debuggers: the list heads in _rtld_global, and descriptors of its structures
+// (nptl_db/structs.def, nptl_db/db_info.c; list_t in include/list_t.h).
 //
 //	_rtld_global            struct pthread
 //	_dl_stack_used ───────► list next, prev ──► the next one's list
 //	_dl_stack_user          tid
 type threads struct {
-	heads   [2]uint64 // addresses of the lists' heads; 0: not known
-	list    int64     // of struct pthread
+	heads   [2]uint64 // of the lists; 0: unknown
+	list    int64     // in struct pthread
 	tid     int64
-	pointer uint64         // from a struct pthread to the thread pointer
-	byTID   map[int]uint64 // struct pthread
-	next    int64          // when the lists may be read again, CLOCK_MONOTONIC ns
+	pointer uint64         // from struct pthread to the thread pointer
+	byTID   map[int]uint64 // address of struct pthread
+	next    int64          // the lists are not read before, CLOCK_MONOTONIC ns
 }
 
 // Exported symbols.
@@ -38,15 +38,14 @@ const (
 	symSize = "_thread_db_sizeof_pthread"
 )
 
-// hasThreads matches the C library and its loader.
 var hasThreads = regexp.MustCompile(`^(libc|ld)([-.][-.\w]*)?\.so(\.\d+)?$`)
 
 const (
-	mostThreads = 1 << 15  // of a list
-	mostPthread = 64 << 10 // bytes of a struct pthread
-	mostApart   = 256      // bytes that have its list and tid
-	readAgain   = 15e6     // ns, for an unknown thread
-	shareOfTime = 50       // of the time goes to readings, at most one part
+	maxThreads  = 1 << 15  // in a list
+	maxPthread  = 64 << 10 // bytes of struct pthread
+	maxListSpan = 256      // bytes with its list and tid
+	readAgain   = 15e6     // pause of reading the lists, ns
+	shareOfTime = 50       // pause ÷ time of a reading, at least
 )
 
 // find finds the lists. Without them, only stopped threads have a known thread pointer.
@@ -61,7 +60,7 @@ func (t *threads) find(h managed.Host) {
 			at[s.Name] = s.Addr
 		}
 	}
-	// A descriptor has bits, number of elements, offset.
+	// A descriptor is bits, number of elements, offset.
 	offset := func(name string) (int64, bool) {
 		var b [12]byte
 		if at[name] == 0 || h.Read(at[name], b[:]) != len(b) {
@@ -74,8 +73,8 @@ func (t *threads) find(h managed.Host) {
 	list, ok3 := offset(symList)
 	tid, ok4 := offset(symTID)
 	var size [4]byte
-	if !ok || !ok2 || !ok3 || !ok4 || at[symRtld] == 0 || list > mostPthread || tid > mostPthread ||
-		max(list+16, tid+4)-min(list, tid) > mostApart || at[symSize] == 0 || h.Read(at[symSize], size[:]) != len(size) {
+	if !ok || !ok2 || !ok3 || !ok4 || at[symRtld] == 0 || list > maxPthread || tid > maxPthread ||
+		max(list+16, tid+4)-min(list, tid) > maxListSpan || at[symSize] == 0 || h.Read(at[symSize], size[:]) != len(size) {
 		return
 	}
 	t.list, t.tid = list, tid
@@ -85,7 +84,6 @@ func (t *threads) find(h managed.Host) {
 	t.heads = [2]uint64{at[symRtld] + uint64(used), at[symRtld] + uint64(user)}
 }
 
-// pointerOf gives the thread pointer of a thread by its ID.
 func (t *threads) pointerOf(h managed.Host, tid int) (uint64, bool) {
 	if t.heads[0] == 0 || tid <= 0 {
 		return 0, false
@@ -107,11 +105,11 @@ func (t *threads) pointerOf(h managed.Host, tid int) (uint64, bool) {
 	return p + t.pointer, ok
 }
 
-// readLists reads all threads. A list that changes meanwhile is read up to the change.
+// readLists reads all threads; of a list that changes meanwhile, those up to the change.
 func (t *threads) readLists(h managed.Host) {
 	t.byTID = map[int]uint64{}
 	from := min(t.list, t.tid)
-	var buf [mostApart]byte
+	var buf [maxListSpan]byte
 	b := buf[:max(t.list+16, t.tid+4)-from]
 	for _, head := range t.heads {
 		var first [8]byte
@@ -120,7 +118,7 @@ func (t *threads) readLists(h managed.Host) {
 		}
 		last := head
 		at := binary.LittleEndian.Uint64(first[:])
-		for n := 0; at != head && n < mostThreads; n++ {
+		for n := 0; at != head && n < maxThreads; n++ {
 			pthread := at - uint64(t.list)
 			if h.Read(pthread+uint64(from), b) != len(b) {
 				break

@@ -51,7 +51,7 @@ func (l *listed) Own(m *frames.Module, _ ...string) (list []managed.Symbol) {
 
 func (l *listed) put(at, v uint64) { binary.LittleEndian.PutUint64(l.bytes[at-listedAt:], v) }
 
-// pthread gives the address of a structure by its number.
+// pthread returns the address of a structure by its number.
 func pthread(i uint64) uint64 { return listedAt + 0x1000*i }
 
 // link makes a list of structures.
@@ -83,7 +83,7 @@ func newListed() *listed {
 	return l
 }
 
-// pointers gives the thread pointers of the threads 101 to 103, 0 for those that are not found.
+// pointers returns the thread pointers of the threads 101 to 103, 0 for those that are not found.
 func (t *threads) pointers(h managed.Host) (at [3]uint64) {
 	for i := range at {
 		at[i], _ = t.pointerOf(h, 101+i)

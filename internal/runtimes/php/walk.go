@@ -9,30 +9,30 @@ import (
 	"prywalk/internal/managed"
 )
 
-// walk is the PHP side of one walk.
+// walk is the state of one walk.
 type walk struct {
 	sample    *managed.Sample
 	liveAsked bool
-	live      bool // the thread has slept since: uncopied memory can be read now
-	usedLive  bool // memory was read so
+	live      bool // the thread has not run since the copy: memory can be read now
+	usedLive  bool // memory was read then
 
 	calls   []call
 	runs    []run
-	ownRuns int // runs on this C stack; those behind have resumed a fiber
-	nextRun int // of runs: the innermost without a native frame
+	ownRuns int // on this C stack; the others resumed a fiber
+	nextRun int // the innermost run without a native frame
 
 	frames        int    // native frames so far
 	executeFrames int    // of execute_ex
-	executeSP     uint64 // the stack pointer of the last one, or of the first frame behind it on the same stack
-	lastSP        uint64 // the stack pointer of the last native frame
-	emptyFrame    bool   // one had no run: just entered, or about to be left
-	byOrder       bool   // one was assigned by order only
-	unfinished    bool   // the native walk may lack its root
-	incomplete    bool   // the chain was not read to its end
+	executeSP     uint64 // stack pointer of the last one, or of the first frame after it on the same stack
+	lastSP        uint64 // stack pointer of the last native frame
+	emptyFrame    bool   // a frame of execute_ex had no run: just entered, or about to be left
+	byOrder       bool   // a run was assigned by order only
+	unfinished    bool   // the native walk may not have reached its root
+	incomplete    bool   // the chain of calls was not read to its end
 	broken        bool
 }
 
-// call is one record of the engine's chain.
+// call is one execute data.
 type call struct {
 	at, functionAt uint64
 	opline         uint64
@@ -40,13 +40,13 @@ type call struct {
 	function       *function
 }
 
-// run has the calls of one native frame of execute_ex: user functions, and the internal ones that the innermost called.
+// run is the calls of one native frame of execute_ex: user functions, and internal ones called by the innermost.
 type run struct {
-	from, to int    // of calls
-	user     uint64 // address of the innermost user call; 0: none
+	from, to int    // in calls
+	user     uint64 // innermost user call's address; 0: none
 }
 
-const mostCalls = 1 << 15
+const maxCalls = 1 << 15
 
 // Begin implements [managed.Namer].
 func (r *Runtime) Begin(s *managed.Sample) {
@@ -61,7 +61,7 @@ func (r *Runtime) Begin(s *managed.Sample) {
 	r.readCalls(w.word(globals + uint64(r.current)))
 }
 
-// globalsOf gives the executor globals of the sample's thread.
+// globalsOf returns the executor globals of the sample's thread.
 func (r *Runtime) globalsOf() (uint64, bool) {
 	w := &r.walk
 	if r.threadSafe {
@@ -73,8 +73,8 @@ func (r *Runtime) globalsOf() (uint64, bool) {
 	return r.globals, r.thread == w.sample.TID
 }
 
-// mostExamined bounds the words of the stack in which hasExecuteEx searches.
-const mostExamined = 8 << 10
+// maxExamined bounds hasExecuteEx, words.
+const maxExamined = 8 << 10
 
 // hasExecuteEx reports whether execute_ex is on the thread's stack.
 func (r *Runtime) hasExecuteEx() bool {
@@ -83,7 +83,7 @@ func (r *Runtime) hasExecuteEx() bool {
 		return true
 	}
 	sp := w.sample.Regs.SP() &^ 7
-	for at := sp; at < sp+8*mostExamined; at += 8 {
+	for at := sp; at < sp+8*maxExamined; at += 8 {
 		v, ok := w.sample.Mem.Word(at)
 		if !ok {
 			return false
@@ -95,12 +95,12 @@ func (r *Runtime) hasExecuteEx() bool {
 	return false
 }
 
-// inExecuteEx reports code of execute_ex, or in its frame.
+// inExecuteEx reports whether pc is in execute_ex, or in code that runs in its frame.
 func (r *Runtime) inExecuteEx(pc uint64) bool {
 	return r.executeEx.has(pc) || r.cold.has(pc) || r.jit.has(pc)
 }
 
-// readCalls reads the calls from the innermost on.
+// readCalls reads the calls, innermost first, and divides them into runs.
 func (r *Runtime) readCalls(at uint64) {
 	w, from := &r.walk, 0
 	user, seen, fiber := uint64(0), uint64(0), false
@@ -122,11 +122,11 @@ func (r *Runtime) readCalls(at uint64) {
 			w.incomplete, w.calls = true, w.calls[:from] // the whole run is unknown
 			return
 		}
-		if n == mostCalls || len(w.calls) > mostCalls || at&7 != 0 || at == seen {
+		if n == maxCalls || len(w.calls) > maxCalls || at&7 != 0 || at == seen {
 			w.broken = true
 			return
 		}
-		if n&(n-1) == 0 { // finds circles (Brent)
+		if n&(n-1) == 0 { // cycles (Brent)
 			seen = at
 		}
 		c := call{at: at, functionAt: fn, opline: opline}
@@ -162,12 +162,11 @@ func (r *Runtime) readCalls(at uint64) {
 	end()
 }
 
-// mostDelegating bounds waiting generators.
-const mostDelegating = 1 << 10
+const maxDelegating = 1 << 10
 
-// appendDelegating adds the calls of generators that wait for the running one (yield from). One record stands for all,
-// in the outermost; each leads to the one that it waits for. One call stands for those from the first unreadable one
-// on.
+// appendDelegating appends the calls of generators that wait for the running one (yield from). The chain has one
+// record for all, in the outermost; each leads to the one that it waits for. After an unreadable one, one call
+// stands for the rest.
 func (r *Runtime) appendDelegating(at, info uint64) {
 	w := &r.walk
 	gen := at - uint64(r.generatorFake)
@@ -184,8 +183,8 @@ func (r *Runtime) appendDelegating(at, info uint64) {
 		c := call{at: data, kind: typeUser}
 		opline, ok3 := w.get(data + callOpline)
 		fn, ok4 := w.get(data + callFunc)
-		c.opline, c.functionAt = opline-opSize, fn // the record has the next one
-		if !ok || !ok2 || !ok3 || !ok4 || n == mostDelegating || !r.resolve(&c) {
+		c.opline, c.functionAt = opline-opSize, fn // the record has the next opline
+		if !ok || !ok2 || !ok3 || !ok4 || n == maxDelegating || !r.resolve(&c) {
 			w.calls = append(w.calls, call{kind: typeUser})
 			break
 		}
@@ -200,13 +199,13 @@ func (r *Runtime) appendDelegating(at, info uint64) {
 	}
 }
 
-// word is get, 0 if unreadable.
+// word is get; 0 if unreadable.
 func (w *walk) word(addr uint64) uint64 {
 	v, _ := w.get(addr)
 	return v
 }
 
-// get gives the word at addr as of the sample: copied, or read now if unchanged.
+// get returns the word at addr as of the sample: copied, or read now if the thread has not run since.
 func (w *walk) get(addr uint64) (uint64, bool) {
 	if v, ok := w.sample.Mem.Word(addr); ok {
 		return v, true
@@ -218,7 +217,6 @@ func (w *walk) get(addr uint64) (uint64, bool) {
 	return readWord(w.sample.Live, addr)
 }
 
-// isLive reports whether the thread has slept since the sample.
 func (w *walk) isLive() bool {
 	if !w.liveAsked {
 		w.liveAsked, w.live = true, w.sample.Live != nil && w.sample.Live.Unchanged()
@@ -226,13 +224,12 @@ func (w *walk) isLive() bool {
 	return w.live
 }
 
-// stillLive reports whether what was just read holds.
+// stillLive reports whether what was just read is as of the sample.
 func (w *walk) stillLive() bool {
 	w.live = w.live && w.sample.Live.Unchanged()
 	return w.live
 }
 
-// inRegs reports whether a register has the word.
 func (w *walk) inRegs(word uint64) bool {
 	regs := w.sample.Regs
 	for i := range frames.NumRegs {

@@ -7,15 +7,14 @@ import (
 	"prywalk/internal/managed"
 )
 
-// yjitCode is YJIT's code, called by address, in one native frame (yjit/src/codegen.rs, gen_entry_prologue):
+// yjitCode is the rule source of YJIT's code: all of it runs in one native frame (yjit/src/codegen.rs,
+// gen_entry_prologue), and calls among Ruby functions have control frames only.
 //
 //	CFA-8   return address, into the interpreter
 //	CFA-16  its cfp (r13)
 //	CFA-24  its ec (r12)
 //	CFA-32  its sp (rbx)
 //	…       a trampoline's, while it calls the compiler
-//
-// Ruby's calls have control frames only.
 type yjitCode struct {
 	spans       []span
 	calls       frames.CallSites
@@ -58,13 +57,13 @@ func (c *yjitCode) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64,
 	return cfa, ok
 }
 
-// mostPushed bounds what is pushed, in words: three, the argument registers, alignment.
-const mostPushed = 24
+// maxPushed bounds words below the return address: three, the argument registers, alignment.
+const maxPushed = 24
 
-// Prove implements [frames.Prover]: the frame ends at the innermost return address of the interpreter's indirect
-// calls.
+// Prove implements [frames.Prover]: the frame ends at the innermost return address of an indirect call of the
+// interpreter.
 func (c *yjitCode) Prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, unread uint64, ok bool) {
-	for i := range uint64(mostPushed) {
+	for i := range uint64(maxPushed) {
 		at := regs.SP() + 8*i
 		ret, readable := mem.Word(at)
 		if !readable {

@@ -70,11 +70,10 @@ func readVersion(h managed.Host, at uint64) string {
 	return string(text)
 }
 
-// ownFile matches files of the interpreter alone.
+// ownFile matches the interpreter's own files.
 var ownFile = regexp.MustCompile(`^(lib)?ruby[-\d.]*(\.so.*)?$`)
 
-// find makes the Runtime of a module. It proves the layout of the release by the threads, and finds symbol table and
-// tags.
+// find makes a module's Runtime: it verifies the layout by the threads, and finds symbol table and tags.
 func find(h managed.Host, m *frames.Module, version string, object uint64) (*Runtime, error) {
 	release := versionForm.FindStringSubmatch(version)[1]
 	l, ok := layouts[release]
@@ -92,19 +91,19 @@ func find(h managed.Host, m *frames.Module, version string, object uint64) (*Run
 		if vm == 0 || machine.listHead(vm) == 0 {
 			return nil, managed.ErrNotYet
 		}
-		if !tryAgain(func() bool { return machine.prove(vm) }) {
-			return nil, unfit(release)
+		if !anyTry(func() bool { return machine.verify(vm) }) {
+			return nil, layoutError(release)
 		}
-	} else if !tryAgain(machine.find) {
-		return nil, unfit(release)
+	} else if !anyTry(machine.find) {
+		return nil, layoutError(release)
 	}
 	if at, size, ok := h.Symbol(m, symExec); ok && size > 0 {
 		r.tagged.vmExec = span{at, at + size}
 	}
 	if at, _, ok := h.Symbol(m, symSymbols); ok && machine.isSymbols(at) {
-		r.codes.symbols = at
+		r.objects.symbols = at
 	} else {
-		r.codes.symbols = machine.findSymbols()
+		r.objects.symbols = machine.findSymbols()
 	}
 	machine.readThreads()
 	r.tagged.code = span{m.Start, m.End}
@@ -113,11 +112,11 @@ func find(h managed.Host, m *frames.Module, version string, object uint64) (*Run
 	return r, nil
 }
 
-// proofs is the number of tries, as the process runs.
-const proofs = 4
+// maxTries is more than one because the process runs.
+const maxTries = 4
 
-func tryAgain(proof func() bool) bool {
-	for range proofs {
+func anyTry(proof func() bool) bool {
+	for range maxTries {
 		if proof() {
 			return true
 		}
@@ -125,6 +124,6 @@ func tryAgain(proof func() bool) bool {
 	return false
 }
 
-func unfit(release string) error {
+func layoutError(release string) error {
 	return fmt.Errorf("its threads are not laid out as those of Ruby %s on x86-64", release)
 }

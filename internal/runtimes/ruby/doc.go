@@ -10,24 +10,28 @@
 //	| values, environments → ...      ... ← control frames |
 //	                        sp         cfp: the innermost
 //
-// A control frame has program counter, instruction sequence (iseq), and environment: its last word are the flags,
-// the last but two is the method entry. A frame with iseq and without program counter is of a block in C, omitted in
+// A control frame has program counter, instruction sequence (iseq), and environment, whose last word has the flags
+// and last but two the method entry. A frame with iseq but without program counter is a block in C, omitted in
 // backtraces.
 //
 // # Merging
 //
-// A frame with the flag FINISH was entered from C: a native frame of rb_vm_exec runs it, and its callees up to the
-// next one. rb_vm_exec keeps a struct rb_vm_tag in its frame. Tags are linked; their saved program counter
-// identifies the function. FINISH frames and rb_vm_exec's tags are paired from the outermost on; at a call's start or
-// end the innermost lacks a partner.
+// A control frame with the flag FINISH was entered from C: a native frame of rb_vm_exec runs it and its callees up
+// to the next such frame. rb_vm_exec keeps a struct rb_vm_tag in its native frame; tags are linked, and the saved
+// program counter identifies their function. FINISH frames and rb_vm_exec's tags are paired from the outermost on;
+// at the begin or end of a call the innermost lacks a partner.
 //
-// Without a symbol, rb_vm_exec's saved program counter is the one as frequent as FINISH frames in all threads; of
-// several the nearest to the code of Ruby's instructions, whose addresses iseqs contain (direct threaded code).
+// Without a symbol, rb_vm_exec's saved program counter is the one that is as frequent as FINISH frames in all
+// threads; of several, the nearest to the code of Ruby's instructions, whose addresses iseqs contain (direct
+// threaded code).
 //
 // # Invariants
 //
-// Iseqs and method entries are freed, moved and reused. A name has a proof: the thread has slept since, and its
-// frame still leads there; or the identity was copied in the stop and is unchanged; or the thread had the interpreter
-// lock, and all of the name was copied; or an old object was known before the stop and is unchanged. Otherwise the
-// frame is [freed].
+// Iseqs and method entries are freed, moved and reused. A frame is named with one of these proofs, else it is
+// [freed]:
+//
+//   - The thread has not run since the copy, and its frame still leads to the object.
+//   - The identity was copied in the stop and is unchanged.
+//   - The thread had the interpreter lock, and everything that the name needs was copied.
+//   - The object was known before the stop and is unchanged.
 package ruby

@@ -80,7 +80,7 @@ func walkAll(r *Runtime, m *image) {
 	r.Anchor(7, m.at)
 	r.Waiting(&managed.Sleeper{TID: 7, Word: m.at + 8, Mem: m, Live: m})
 	for _, kind := range []objectKind{isCode, isMethod, isOwner} {
-		r.codes.read(m.at, kind, nil)
+		r.objects.read(m.at, kind, nil)
 	}
 	r.machine.findSymbols()
 }
@@ -150,7 +150,7 @@ func FuzzWalk(f *testing.F) {
 		}
 		l := layouts[releases[int(release)%len(releases)]]
 		r := newRuntime(m, library[0], &l)
-		r.machine.vm, r.machine.cObjectAt, r.codes.symbols, r.tagged.jumpLayout = at, at, at, jumpLayouts[release%2]
+		r.machine.vm, r.machine.cObjectAt, r.objects.symbols, r.tagged.jumpLayout = at, at, at, jumpLayouts[release%2]
 		r.machine.threads.list = []thread{{at: at, pthread: at, tid: 7}, {at: at + 1024, pthread: at, tid: 7}}
 		walkAll(r, m)
 	})

@@ -12,9 +12,9 @@ import (
 
 // # The interpreter lock
 //
-// One thread of a ractor runs. The lock is in the virtual machine (2.7) or the ractor (3.0 on), as struct
-// rb_global_vm_lock_struct, from 3.2 rb_thread_sched (thread_pthread.h). It has the running thread and the list of
-// waiters, each with a condition variable of its own.
+// One thread of a ractor runs. The lock is in the virtual machine (2.7) or the ractor (3.0 on): struct
+// rb_global_vm_lock_struct, from 3.2 on rb_thread_sched (thread_pthread.h). It has the running thread and the list
+// of waiting ones, each with its own condition variable.
 
 // lockLayout has offsets in bytes.
 type lockLayout struct {
@@ -23,9 +23,9 @@ type lockLayout struct {
 	node         int64 // in a thread
 }
 
-const mostWaiting = 1 << 12
+const maxWaiting = 1 << 12
 
-// Waiting implements [managed.Threads], by the copy: the lock changes every few milliseconds.
+// Waiting implements [managed.Threads], from the copy: the lock changes every few milliseconds.
 func (r *Runtime) Waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
 	machine := &r.machine
 	if machine.lock.queue == 0 {
@@ -35,7 +35,7 @@ func (r *Runtime) Waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
 	if !ok {
 		return w, false
 	}
-	read := moment{machine: machine, sleeper: s}
+	read := copyReader{machine: machine, sleeper: s}
 	lock := machine.lockOf(at, read.word)
 	queued := read.isQueued(lock+uint64(machine.lock.queue), at+uint64(machine.lock.node))
 	owner := read.word(lock + uint64(machine.lock.owner))
@@ -67,14 +67,14 @@ const (
 	lockCopied   = 88
 )
 
-// moment reads a copy, and current memory beyond.
-type moment struct {
+// copyReader reads the copy, and current memory outside of it.
+type copyReader struct {
 	machine *machine
 	sleeper *managed.Sleeper
-	later   bool // beyond the copy
+	later   bool // current memory was read
 }
 
-func (m *moment) word(addr uint64) uint64 {
+func (m *copyReader) word(addr uint64) uint64 {
 	if m.sleeper.Mem != nil {
 		if v, ok := m.sleeper.Mem.Word(addr); ok {
 			return v
@@ -84,8 +84,8 @@ func (m *moment) word(addr uint64) uint64 {
 	return m.machine.word(addr)
 }
 
-// isQueued reports whether a node {next, prev} is in the list with a head.
-func (m *moment) isQueued(head, node uint64) bool {
+// isQueued reports whether a node {next, prev} is in the list of a head.
+func (m *copyReader) isQueued(head, node uint64) bool {
 	next := m.word(node)
 	switch {
 	case next == 0 || next == node: // in no list
@@ -96,7 +96,7 @@ func (m *moment) isQueued(head, node uint64) bool {
 	m.machine.queue.read(m.machine)
 	m.later = true
 	at := m.word(head)
-	for n := 0; at != 0 && at != head && n < mostWaiting; n++ {
+	for n := 0; at != 0 && at != head && n < maxWaiting; n++ {
 		if at == node {
 			return true
 		}
@@ -109,7 +109,6 @@ func (m *moment) isQueued(head, node uint64) bool {
 	return false
 }
 
-// queueNodes are the threads' nodes, read in one call.
 type queueNodes struct {
 	parts [procmem.MaxParts]frames.Region
 	bytes [procmem.MaxParts][8]byte
@@ -129,7 +128,7 @@ func (q *queueNodes) read(m *machine) {
 	q.n = gather.ReadParts(q.parts[:len(some)])
 }
 
-// next gives the next node; false: not read.
+// next returns the next node; false: not read.
 func (q *queueNodes) next(node uint64) (uint64, bool) {
 	for i := range q.parts[:q.n] {
 		if q.parts[i].Addr == node {

@@ -4,20 +4,18 @@ package ruby
 
 import "encoding/binary"
 
-// memory is memory of one moment: a copy, or the current process.
+// memory is memory as of one moment: a copy, or the current process.
 type memory interface {
 	Word(addr uint64) (uint64, bool)
-	// Read gives the bytes read.
+	// Read returns the number of bytes read.
 	Read(addr uint64, b []byte) int
 }
 
-// heap reads objects of Ruby's heap.
 type heap struct {
 	*layout
 	memory
 }
 
-// word gives a word, 0 if unreadable.
 func (h heap) word(addr uint64) uint64 {
 	v, _ := h.Word(addr)
 	return v
@@ -38,7 +36,7 @@ const (
 	textAddr   = 24
 )
 
-// textAt gives a string's bytes.
+// textAt returns the place of a string's bytes.
 func (h heap) textAt(addr uint64) (at, n uint64, ok bool) {
 	flags, ok := h.Word(addr)
 	if !ok || flags&typeMask != typeString {
@@ -56,7 +54,7 @@ func (h heap) textAt(addr uint64) (at, n uint64, ok bool) {
 	return at, n, ok
 }
 
-// textKey hashes address, length, and copied bytes.
+// textKey hashes the address, length, and copied bytes of a string.
 func (h heap) textKey(addr uint64) (key uint64, ok bool) {
 	at, n, ok := h.textAt(addr)
 	if !ok {
@@ -87,13 +85,12 @@ func mix(key, v uint64) uint64 {
 	return key ^ key>>29
 }
 
-// mostText bounds strings, in bytes.
-const mostText = 1 << 12
+const maxText = 1 << 12
 
 // text reads a string; false: none, or incomplete.
 func (h heap) text(addr uint64) (string, bool) {
 	at, n, ok := h.textAt(addr)
-	if !ok || n > mostText {
+	if !ok || n > maxText {
 		return "", false
 	}
 	b := make([]byte, n)
@@ -110,7 +107,7 @@ const (
 	arrayAddr  = 32
 )
 
-// elements gives an array's elements and their largest number.
+// elements returns the address and (largest) number of an array's elements.
 func (h heap) elements(addr uint64) (at, n uint64, ok bool) {
 	flags, ok := h.Word(addr)
 	if !ok || flags&typeMask != typeArray {
@@ -124,7 +121,7 @@ func (h heap) elements(addr uint64) (at, n uint64, ok bool) {
 	return at, n, ok && ok2
 }
 
-// path reads a string, or an array of path and real path.
+// path reads a string, or the first of path and real path.
 func (h heap) path(addr uint64) (string, bool) {
 	if at, n, ok := h.elements(addr); ok && n > 0 {
 		addr = h.word(at)
@@ -134,26 +131,26 @@ func (h heap) path(addr uint64) (string, bool) {
 
 // # Names of methods
 //
-// A C method's ID is named by the symbol table (symbol.c, struct rb_symbols_t):
+// The symbol table names a C method's ID (symbol.c, struct rb_symbols_t). Names are permanent.
 //
 //	0 last number (4 bytes)  8 …  16 ids: an array of arrays, each with name and symbol of 512 numbers
 //
-// A symbol, its ID with a mark, verifies the table. Names are permanent.
+// A symbol is its ID with a mark, which shows that this is the table.
 const (
 	symbolIDs   = 16
 	idsOfUnit   = 512
 	scopeShift  = 4
-	lastOp      = 1 << 9 // operators below, without scope
+	lastOp      = 1 << 9 // IDs below are operators, without scope
 	symbolShift = 8
 	symbolMark  = 0xc
-	fewSymbols  = 500 // least number of symbols
-	mostSymbols = 1 << 28
+	minSymbols  = 500 // least number in a program
+	maxSymbols  = 1 << 28
 )
 
-// isSymbols reports whether the symbol table is at an address. Nearly all addresses fail at the first reads.
+// isSymbols reports whether the symbol table is at an address. Nearly all fail at the first reads.
 func (h heap) isSymbols(at uint64) bool {
 	last := h.word(at) & (1<<32 - 1)
-	if last < fewSymbols || last > mostSymbols {
+	if last < minSymbols || last > maxSymbols {
 		return false
 	}
 	const some = 300
@@ -171,7 +168,7 @@ func (h heap) isSymbols(at uint64) bool {
 	return false
 }
 
-// unit gives the names and symbols of 512 numbers: address and number of words.
+// unit returns the array with the i-th 512 names and symbols: address and number of words.
 func (h heap) unit(table, i uint64) (at, n uint64, ok bool) {
 	units, n, ok := h.elements(h.word(table + symbolIDs))
 	if !ok || i >= n {
@@ -188,7 +185,7 @@ func (h heap) symbol(table, serial uint64) (name, symbol uint64) {
 	return 0, 0
 }
 
-// nameOf names an ID; "?" without table.
+// nameOf names an ID; "?" without a table.
 func (h heap) nameOf(table, id uint64) (string, bool) {
 	if table == 0 {
 		return "?", true
@@ -202,7 +199,8 @@ func (h heap) nameOf(table, id uint64) (string, bool) {
 
 // # Identities
 
-// identity distinguishes objects at one address: pointers and content of the label; a method has a unique number.
+// identity distinguishes objects that have one address at different times, by pointers and the label's content; a
+// method has a unique number.
 type identity struct {
 	words [9]uint64
 	text  uint64
@@ -216,7 +214,7 @@ const (
 	wordID    = 4
 )
 
-// identify reads an identity. notObject: there is none; objectFreed: it could not be read.
+// identify reads an identity. notObject: there is none; objectFreed: unreadable.
 func (h heap) identify(addr uint64, kind objectKind) (id identity, status objectStatus) {
 	flags, ok := h.Word(addr)
 	if !ok {
@@ -282,7 +280,6 @@ func (l *layout) oldMask() uint64 {
 	return 3 << 5
 }
 
-// currentMemory is the process's memory while the thread does not run.
 type currentMemory struct{ w *walk }
 
 // Word implements memory.
@@ -300,13 +297,12 @@ func (p *currentMemory) Read(addr uint64, b []byte) int {
 	return p.w.sample.Live.Read(addr, b)
 }
 
-// copiedMemory is the memory that was copied in the stop.
 type copiedMemory struct{ w *walk }
 
 // Word implements memory.
 func (p *copiedMemory) Word(addr uint64) (uint64, bool) { return p.w.sample.Mem.Word(addr) }
 
-// Read implements memory; it reads whole words.
+// Read implements memory, in whole words.
 func (p *copiedMemory) Read(addr uint64, b []byte) int {
 	var word [8]byte
 	for n := 0; n < len(b); n += 8 {

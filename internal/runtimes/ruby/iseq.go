@@ -5,14 +5,13 @@ package ruby
 import "encoding/binary"
 
 const (
-	mostEntries = 1 << 18
-	mostCode    = 1 << 20
+	maxEntries = 1 << 18
+	maxCode    = 1 << 20
 )
 
-// enclosingLabel gives the label of the enclosing iseq.
 type enclosingLabel func(iseq uint64) (label, bool)
 
-// readISeq reads label, file and lines. whole reports that all lines were read.
+// readISeq reads label, file and lines; whole: all lines.
 func (h heap) readISeq(addr uint64, o *object, enclosing enclosingLabel) (whole, ok bool) {
 	body := h.word(addr + iseqBody)
 	var b [bodyCopied]byte
@@ -35,10 +34,10 @@ func (h heap) readISeq(addr uint64, o *object, enclosing enclosingLabel) (whole,
 	return h.readLines(&f.lines, b[h.bodyInfo:], o.size), true
 }
 
-// readLines reads line tables, if possible whole, of a struct iseq_insn_info.
+// readLines reads the lines of a struct iseq_insn_info as far as readable.
 func (h heap) readLines(l *lines, info []byte, positions uint64) (whole bool) {
 	n := uint64(binary.LittleEndian.Uint32(info[infoCount:]))
-	if n > mostEntries || positions > mostCode {
+	if n > maxEntries || positions > maxCode {
 		l.cut = true
 		return false
 	}

@@ -6,9 +6,9 @@ import "strconv"
 
 // # Labels
 //
-// Up to 3.3 a backtrace has the iseq's label: "block in run"; from 3.4 on also the method's class: "block in
-// Server#run" (vm_backtrace.c, calculate_iseq_label), by the method entry of the frame or around its block. An iseq has
-// a name for each class.
+// Up to 3.3 a backtrace has the iseq's label, "block in run"; from 3.4 on also the method's class, "block in
+// Server#run" (vm_backtrace.c, calculate_iseq_label). An iseq can be of several classes; the frame's method entry
+// tells which.
 
 const (
 	iseqTop = iota
@@ -22,13 +22,12 @@ const (
 	iseqPlain
 )
 
-// label is a name without class.
 type label struct {
 	levels int
 	owner  string
 	name   string
-	owned  bool // class from its frame
-	// handler reports a rescue or ensure clause, which is part of the frame around it.
+	owned  bool // its class depends on the frame
+	// handler means a rescue or ensure clause, whose frame is shown with the one around it.
 	handler bool
 }
 
@@ -46,10 +45,8 @@ func (l *label) with(owner string) string {
 	return name
 }
 
-// mostLevels bounds nested blocks.
-const mostLevels = 64
+const maxLevels = 64
 
-// readLabel reads the label of an iseq by its body; enclosing gives that of the iseq around it.
 func (h heap) readLabel(body uint64, enclosing enclosingLabel) (l label, ok bool) {
 	if !h.qualified {
 		l.name, ok = h.text(h.word(body + bodyLabel))
@@ -79,7 +76,7 @@ const (
 	typeModule = 3
 )
 
-// ownerOf gives the prefix of a method's name: "Server#", "Server.", "" of an unnamed class.
+// ownerOf returns the prefix of a method's name: "Server#", "Server.", "" for an unnamed class.
 func (h heap) ownerOf(entry uint64) string {
 	if h.class.path == 0 {
 		return ""
@@ -95,22 +92,22 @@ func (h heap) ownerOf(entry uint64) string {
 	}
 	name, ok := h.text(h.word(class + uint64(h.class.path)))
 	if !ok || name == "" || name[0] == '#' || name[0] >= 'a' && name[0] <= 'z' {
-		return "" // not a constant
+		return "" // no constant's name
 	}
 	return name + mark
 }
 
-// mostEnvs bounds nested environments.
-const mostEnvs = 32
+// maxEnvs bounds nested environments.
+const maxEnvs = 32
 
 // flagLocal marks a method's own environment.
 const flagLocal = 2
 
-// entryOf gives a frame's method entry; 0: none (vm_insnhelper.c, rb_vm_frame_method_entry).
-func (c *codes) entryOf(f *frame) uint64 {
+// entryOf returns a frame's method entry; 0: none (vm_insnhelper.c, rb_vm_frame_method_entry).
+func (c *objectCache) entryOf(f *frame) uint64 {
 	w := c.walk
 	env, flags := f.env, f.flags
-	for range mostEnvs {
+	for range maxEnvs {
 		entry := w.word(env - 16)
 		switch head := w.word(entry); {
 		case head == 0 && c.has(entry):
@@ -138,7 +135,7 @@ func (c *codes) entryOf(f *frame) uint64 {
 
 func isMagicEnv(flags uint64) bool { return flags>>32 == 0 && flags&1 != 0 }
 
-func (c *codes) has(addr uint64) bool {
+func (c *objectCache) has(addr uint64) bool {
 	o := c.byAddr[addr]
 	return o != nil && o.kind == isOwner
 }

@@ -2,20 +2,22 @@
 
 package ruby
 
-// layout has a release's offsets in bytes, on x86-64 (vm_core.h, ractor_core.h, thread_pthread.h, method.h, iseq.h).
+// layout has a release's offsets on x86-64, bytes (vm_core.h, ractor_core.h, thread_pthread.h, method.h, iseq.h).
 type layout struct {
 	threadVM, threadEC int64
-	// threadNative is pthread_t, or, with nativeID, a struct with pthread_t there and the thread ID at nativeTID.
+	// threadNative is at pthread_t, or, with nativeID, at a pointer to pthread_t (nativeID) and thread ID
+	// (nativeTID).
 	threadNative        int64
 	nativeID, nativeTID int64
-	threadSize          int64 // copied size, with the node of the lock's queue
+	threadSize          int64 // bytes copied, with the node of the lock's queue
 
 	ecThread int64
 
-	// vmThreads is 2.7's thread list. Threads are linked by their first words, ractors (3.0 on) by ractorNodes.
+	// vmThreads is at 2.7's list of threads, linked by their first words; vmRactors (3.0 on) at that of ractors,
+	// linked by ractorNodes.
 	vmThreads, vmRactors      int64
-	ractorNodes               []int64 // the first that fits
-	ractorThreads, ractorExec int64   // list; ec with the lock
+	ractorNodes               []int64 // the first that fits is used
+	ractorThreads, ractorExec int64   // list of threads; ec with the lock
 
 	frameSize int64
 
@@ -24,8 +26,8 @@ type layout struct {
 	tagged              bool  // first line is a Ruby integer
 	entrySize           int64 // of iseq_insn_info_entry
 
-	embedAt    int64 // bytes of short strings
-	lenInFlags bool  // their length
+	embedAt    int64 // of a short string's bytes
+	lenInFlags bool  // the flags have a short string's length
 
 	lock lockLayout
 
@@ -33,9 +35,9 @@ type layout struct {
 	class     classLayout
 }
 
-// classLayout has offsets in bytes (internal/class.h).
+// classLayout has offsets, bytes (internal/class.h).
 type classLayout struct {
-	path, attached int64  // name; of a singleton class
+	path, attached int64  // name; in a singleton class: its object
 	singleton      uint64 // flag
 }
 
@@ -132,7 +134,7 @@ func isMagic(flags uint64) bool {
 	return false
 }
 
-// jumpLayout has offsets in a tag. The compiler's setjmp has five words; the C library's 200 bytes, mangled.
+// jumpLayout has offsets in a tag. The compiler's setjmp saves five words, the C library's 200 bytes, mangled.
 type jumpLayout struct {
 	pc, prev uint64
 	mangled  bool

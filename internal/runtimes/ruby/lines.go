@@ -7,7 +7,8 @@ import (
 	"math/bits"
 )
 
-// lines has lines by the rank of instructions, which a succinct set gives (iseq.c, struct succ_index_table):
+// lines has an iseq's lines by the rank of instructions, which is in a succinct set (iseq.c, struct
+// succ_index_table):
 //
 //	imm_part  6 words, each of 9 ranks of 7 bits: those of positions 0 to 53
 //	succ_part blocks of 512 positions: rank before the block (4 bytes, 8 with padding), eight ranks of 9 bits of the
@@ -28,7 +29,6 @@ const (
 	rankBits                    = 9
 )
 
-// succSize gives the set's bytes.
 func succSize(positions uint64) uint64 {
 	n := uint64(immWords * 8)
 	if positions > immPositions {
@@ -37,7 +37,7 @@ func succSize(positions uint64) uint64 {
 	return n
 }
 
-// lineAt gives the line before a position: the program counter is the next instruction's.
+// lineAt returns the line before a position: the program counter is the next instruction's.
 func (l *lines) lineAt(position uint64) int {
 	if position > 0 {
 		position--
@@ -61,7 +61,7 @@ func (l *lines) lineAt(position uint64) int {
 	return int(l.entries[rank-1])
 }
 
-// rank counts positions up to one; 0: unknown.
+// rank returns the number of instructions up to a position; 0: unknown.
 func (l *lines) rank(position uint64) uint64 {
 	missing := false
 	word := func(off uint64) uint64 {

@@ -8,7 +8,6 @@ import (
 	"prywalk/internal/managed"
 )
 
-// machine is a process's virtual machine.
 type machine struct {
 	heap
 	host       managed.Host
@@ -19,10 +18,10 @@ type machine struct {
 	queue      queueNodes
 }
 
-type hosted struct{ managed.Host }
+type hostMemory struct{ managed.Host }
 
 // Word implements memory.
-func (h hosted) Word(addr uint64) (uint64, bool) {
+func (h hostMemory) Word(addr uint64) (uint64, bool) {
 	var b [8]byte
 	ok := h.Read(addr, b[:]) == len(b)
 	return binary.LittleEndian.Uint64(b[:]), ok
@@ -35,10 +34,10 @@ func (m *machine) listHead(vm uint64) uint64 {
 	return m.word(vm + uint64(m.vmRactors))
 }
 
-// scanned bounds the distance of variables, in bytes.
-const scanned = 256 << 10
+// scanDistance bounds the distance of variables from rb_cObject, bytes.
+const scanDistance = 256 << 10
 
-// find searches for the virtual machine, whose symbol is hidden.
+// find searches the virtual machine, whose symbol is hidden.
 func (m *machine) find() bool {
 	seen := map[uint64]bool{}
 	found := false
@@ -48,17 +47,17 @@ func (m *machine) find() bool {
 			return false
 		}
 		seen[vm] = true
-		found = m.prove(vm)
+		found = m.verify(vm)
 		return found
 	})
 	return found
 }
 
-// scan calls take along the variables until it returns true.
+// scan calls take for the words near rb_cObject until it returns true; b has 32 bytes.
 func (m *machine) scan(take func(at uint64, b []byte) bool) {
 	const piece, overlap = 4 << 10, 32
 	b := make([]byte, piece+overlap)
-	for at := (m.cObjectAt - scanned) &^ (piece - 1); at < m.cObjectAt+scanned; at += piece {
+	for at := (m.cObjectAt - scanDistance) &^ (piece - 1); at < m.cObjectAt+scanDistance; at += piece {
 		n := m.host.Read(at, b)
 		for i := 0; i < piece && i+overlap <= n; i += 8 {
 			if take(at+uint64(i), b[i:i+overlap]) {
@@ -70,8 +69,8 @@ func (m *machine) scan(take func(at uint64, b []byte) bool) {
 
 func isPointer(v uint64) bool { return v >= 1<<12 && v < 1<<47 && v&7 == 0 }
 
-// prove verifies that threads and contexts link back, and have frames.
-func (m *machine) prove(vm uint64) bool {
+// verify verifies that threads and contexts link back, and have frames.
+func (m *machine) verify(vm uint64) bool {
 	next := m.listHead(vm)
 	if !isPointer(next) {
 		return false
@@ -85,7 +84,7 @@ func (m *machine) prove(vm uint64) bool {
 		if m.vmThreads == 0 {
 			th = m.word(next - uint64(node) + uint64(m.ractorThreads))
 		}
-		if isPointer(th) && m.word(th+uint64(m.threadVM)) == vm && m.proveThread(th) {
+		if isPointer(th) && m.word(th+uint64(m.threadVM)) == vm && m.verifyThread(th) {
 			m.vm, m.ractorNode = vm, node
 			return true
 		}
@@ -93,25 +92,24 @@ func (m *machine) prove(vm uint64) bool {
 	return false
 }
 
-func (m *machine) proveThread(th uint64) bool {
+func (m *machine) verifyThread(th uint64) bool {
 	ec := m.word(th + uint64(m.threadEC))
 	if !isPointer(ec) || m.word(ec+uint64(m.ecThread)) != th {
 		return false
 	}
 	stack, size, cfp := m.word(ec+ecStack), m.word(ec+ecSize), m.word(ec+ecFrame)
 	end := stack + size*8
-	return isPointer(stack) && size < mostStack && cfp >= stack && cfp < end && (end-cfp)%uint64(m.frameSize) == 0 &&
+	return isPointer(stack) && size < maxStack && cfp >= stack && cfp < end && (end-cfp)%uint64(m.frameSize) == 0 &&
 		isMagic(m.word(m.word(end-uint64(m.frameSize)+frameEnv)))
 }
 
-// mostStack bounds a VM stack, in words.
-const mostStack = 1 << 27
+// maxStack is in words.
+const maxStack = 1 << 27
 
-// findSymbols gives the symbol table; 0: none.
 func (m *machine) findSymbols() (table uint64) {
 	m.scan(func(at uint64, b []byte) bool {
 		last := binary.LittleEndian.Uint64(b) & (1<<32 - 1)
-		if last < fewSymbols || last > mostSymbols || !isPointer(binary.LittleEndian.Uint64(b[symbolIDs:])) ||
+		if last < minSymbols || last > maxSymbols || !isPointer(binary.LittleEndian.Uint64(b[symbolIDs:])) ||
 			!m.isSymbols(at) {
 			return false
 		}

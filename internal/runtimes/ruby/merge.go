@@ -7,7 +7,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// Kinds of refs.
+// Values of [managed.Ref.Kind].
 const (
 	kindCode = iota
 	kindFreed
@@ -25,7 +25,7 @@ func (r *Runtime) isInterpreter(m *frames.Module) bool {
 	return m != nil && (m == r.module || m.Bias == r.module.Bias && m.Name == r.name)
 }
 
-// appendRuns appends the Ruby frames of a native frame. instead reports that these replace it.
+// appendRuns appends the Ruby frames of a native frame; instead: they replace it.
 func (r *Runtime) appendRuns(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (refs []managed.Ref, instead bool) {
 	w := &r.walk
 	if w.unfinished = cfa == 0; w.unfinished || w.broken || f.SP == 0 {
@@ -36,7 +36,7 @@ func (r *Runtime) appendRuns(f *frames.Frame, cfa frames.Addr, out []managed.Ref
 	}
 	for w.nextRun < len(w.runs) && w.runs[w.nextRun].tag >= f.SP && w.runs[w.nextRun].tag < cfa {
 		run := &w.runs[w.nextRun]
-		if !r.tagged.confirm(f) {
+		if !r.tagged.confirmExecPC(f) {
 			w.broken = true
 			return out, false
 		}
@@ -47,22 +47,21 @@ func (r *Runtime) appendRuns(f *frames.Frame, cfa frames.Addr, out []managed.Ref
 	return out, instead
 }
 
-// confirm reports whether a native frame can be rb_vm_exec's, after an unclear election: near Ruby's instructions.
-func (info *tagInfo) confirm(f *frames.Frame) bool {
+// confirmExecPC reports whether a native frame can be rb_vm_exec's: near Ruby's instructions if the choice was unclear.
+func (info *tagInfo) confirmExecPC(f *frames.Frame) bool {
 	if info.confirmed || info.vmExec.end != 0 {
 		return true
 	}
-	info.confirmed = distance(f.Lookup(frames.X86_64), info.handlerCode) < nearLoop
+	info.confirmed = distance(f.Lookup(frames.X86_64), info.handlerCode) < maxExecDistance
 	if !info.confirmed {
 		info.pc = 0
 	}
 	return info.confirmed
 }
 
-// nearLoop bounds one source file's code, in bytes.
-const nearLoop = 256 << 10
+// maxExecDistance bounds a source file's code, bytes.
+const maxExecDistance = 256 << 10
 
-// appendRefs appends the Refs of a range of frames, innermost first.
 func (r *Runtime) appendRefs(from, to int, out []managed.Ref) []managed.Ref {
 	w := &r.walk
 	skip := false
@@ -85,10 +84,10 @@ func (r *Runtime) appendRefs(from, to int, out []managed.Ref) []managed.Ref {
 	return out
 }
 
-// appendRef appends a frame's Ref. skip reports that it also stands for the frame around it.
+// appendRef appends a frame's Ref; skip: it also stands for the next frame outwards.
 func (r *Runtime) appendRef(f *frame, object uint64, kind objectKind, pc uint64, out []managed.Ref) (refs []managed.Ref,
 	skip bool) {
-	c, status := r.codes.resolve(object, kind, f)
+	c, status := r.objects.resolve(object, kind, f)
 	switch status {
 	case notObject:
 		r.walk.broken = true
@@ -102,15 +101,15 @@ func (r *Runtime) appendRef(f *frame, object uint64, kind objectKind, pc uint64,
 				return out, false // not filled in yet
 			}
 			ref.Position = (pc - c.code) / 8 & (1<<32 - 1)
-			ref.Position |= r.codes.ownerSerial(f, c) << 32
+			ref.Position |= r.objects.ownerSerial(f, c) << 32
 		}
 		out, skip = append(out, ref), c.label.handler
 	}
 	return out, skip
 }
 
-// ownerSerial gives a frame's class; 0: unknown.
-func (c *codes) ownerSerial(f *frame, o *object) uint64 {
+// ownerSerial returns the serial of a frame's class; 0: unknown.
+func (c *objectCache) ownerSerial(f *frame, o *object) uint64 {
 	if !c.currentHeap.qualified || !o.label.owned {
 		return 0
 	}
@@ -139,7 +138,7 @@ func (r *Runtime) End() managed.Health {
 
 // Symbolize implements [managed.Namer].
 func (r *Runtime) Symbolize(ref managed.Ref, _ managed.Live, out []managed.Frame) ([]managed.Frame, managed.Truth) {
-	c := r.codes.bySerial[ref.Cookie]
+	c := r.objects.bySerial[ref.Cookie]
 	if ref.Kind != kindCode || c == nil {
 		return append(out, managed.Frame{}), managed.Freed
 	}
@@ -149,7 +148,7 @@ func (r *Runtime) Symbolize(ref managed.Ref, _ managed.Live, out []managed.Frame
 		f.Type = typeC
 	} else {
 		f.Line = c.lines.lineAt(ref.Position & (1<<32 - 1))
-		if o := r.codes.bySerial[ref.Position>>32]; o != nil && o.kind == isOwner {
+		if o := r.objects.bySerial[ref.Position>>32]; o != nil && o.kind == isOwner {
 			owner = o.label.name
 		}
 	}

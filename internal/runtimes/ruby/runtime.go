@@ -9,29 +9,29 @@ import (
 	"prywalk/internal/managed"
 )
 
-// Runtime implements [managed.Namer].
+// Runtime is Ruby in a process. It implements [managed.Namer].
 type Runtime struct {
 	managed.Plain
 	managed.NoThreads
 	version     string
 	module      *frames.Module
 	name        string
-	hidesModule bool // its module has no code of an embedding program
+	hidesModule bool // its module is the interpreter's alone
 	plan        *managed.Plan
 
 	machine machine
 	tagged  tagInfo
 	yjit    yjitCode
-	codes   codes
+	objects objectCache
 	pages   managed.LivePages
 	walk    walk
 }
 
 func newRuntime(h managed.Host, m *frames.Module, l *layout) *Runtime {
 	r := &Runtime{module: m, name: m.Name, hidesModule: ownFile.MatchString(path.Base(m.Name))}
-	r.machine = machine{heap: heap{l, hosted{h}}, host: h}
-	r.codes.walk = &r.walk
-	r.codes.currentHeap, r.codes.copiedHeap = heap{l, &currentMemory{&r.walk}}, heap{l, &copiedMemory{&r.walk}}
+	r.machine = machine{heap: heap{l, hostMemory{h}}, host: h}
+	r.objects.walk = &r.walk
+	r.objects.currentHeap, r.objects.copiedHeap = heap{l, &currentMemory{&r.walk}}, heap{l, &copiedMemory{&r.walk}}
 	return r
 }
 
@@ -46,7 +46,7 @@ func (r *Runtime) Name() string { return "Ruby " + r.version }
 
 // Attach implements [managed.Runtime].
 func (r *Runtime) Attach(h managed.Host) bool {
-	r.machine.host, r.machine.memory = h, hosted{h}
+	r.machine.host, r.machine.memory = h, hostMemory{h}
 	for _, m := range h.Modules() {
 		if m.Name == r.name && m.Bias == r.module.Bias {
 			r.module = m
@@ -62,7 +62,7 @@ func (r *Runtime) Changed() bool { return false }
 
 // Forget implements [managed.Runtime].
 func (r *Runtime) Forget() {
-	r.codes.forget()
+	r.objects.forget()
 	r.machine.threads = threads{}
 }
 
@@ -74,13 +74,13 @@ func (r *Runtime) Anchor(tid int, pthread uint64) (uint64, bool) {
 // Plan implements [managed.Namer].
 func (r *Runtime) Plan() *managed.Plan { return r.plan }
 
-// Bounds, in bytes but mostNew.
+// Bounds in bytes, maxNew in objects.
 const (
-	mostFrameBytes = 64 << 10
-	mostValues     = 128 << 10
-	mostNew        = 128
-	labelCopied    = 80
-	textCopied     = 96
+	maxFrameBytes = 64 << 10
+	maxValues     = 128 << 10
+	maxNew        = 128
+	labelCopied   = 80
+	textCopied    = 96
 )
 
 // Slots of the plan.
@@ -103,9 +103,9 @@ func (r *Runtime) makePlan() {
 		return managed.Step{Op: managed.Each, Off: off, Next: next, Size: size, Max: most}
 	}
 	object := func(off int64, size uint32) managed.Step {
-		return managed.Step{Op: managed.Each, Off: off, Size: size, Max: mostNew, Near: true}
+		return managed.Step{Op: managed.Each, Off: off, Size: size, Max: maxNew, Near: true}
 	}
-	row := managed.Step{Op: managed.Row, Base: slotFrame, End: slotEnd, Max: mostFrameBytes, Size: uint32(l.frameSize)}
+	row := managed.Step{Op: managed.Row, Base: slotFrame, End: slotEnd, Max: maxFrameBytes, Size: uint32(l.frameSize)}
 	steps := []managed.Step{
 		{Op: managed.Copy, Max: uint32(l.threadSize)},
 		load(0, l.threadEC, slotEC),
@@ -116,22 +116,22 @@ func (r *Runtime) makePlan() {
 		load(slotEC, ecFrame, slotFrame),
 		row,
 		load(slotFrame, frameSP, slotSP),
-		{Op: managed.Copy, Base: slotStack, End: slotSP, Max: mostValues},
+		{Op: managed.Copy, Base: slotStack, End: slotSP, Max: maxValues},
 		each(frameEnv, envMethod, 24, managed.MaxNodes),
 		only(object(envMethod, methodSize), magicMask, magicCFunc),
-		each(methodDef, 0, defSize, mostNew),
+		each(methodDef, 0, defSize, maxNew),
 		row,
 		object(frameISeq, 24),
 		{Op: managed.Mark},
-		only(each(iseqBody, 0, bodyCopied, mostNew), imemoBits, imemoBitsISeq),
+		only(each(iseqBody, 0, bodyCopied, maxNew), imemoBits, imemoBitsISeq),
 		object(bodyLabel, labelCopied),
-		each(textAddr, 0, textCopied, mostNew),
+		each(textAddr, 0, textCopied, maxNew),
 	}
-	steps = append(steps, young(l)...)
+	steps = append(steps, youngSteps(l)...)
 	if l.qualified {
 		steps = append(steps, row, each(frameEnv, envMethod, 24, managed.MaxNodes),
 			managed.Step{Op: managed.Mark}, object(envMethod, methodSize), managed.Step{Op: managed.Again},
-			each(-8, envMethod, 24, mostNew), each(envMethod, 0, methodSize, mostNew))
+			each(-8, envMethod, 24, maxNew), each(envMethod, 0, methodSize, maxNew))
 	}
 	if l.nativeID != 0 {
 		steps = append(steps, load(0, l.threadNative, slotNative),
@@ -145,10 +145,9 @@ func (r *Runtime) makePlan() {
 	if l.lock.queue != 0 {
 		steps = append(steps, lock)
 	}
-	r.plan = &managed.Plan{Steps: steps, Known: &r.codes.known}
+	r.plan = &managed.Plan{Steps: steps, Known: &r.objects.known}
 }
 
-// only restricts a step to nodes with a value under a mask.
 func only(s managed.Step, mask, value uint64) managed.Step {
 	s.Mask, s.Value = mask, value
 	return s
@@ -159,18 +158,18 @@ func except(s managed.Step, mask, value uint64) managed.Step {
 	return only(s, mask, value)
 }
 
-// Copied of an iseq that may be freed soon, as of eval: number, bytes.
+// Bounds for iseqs that may be freed soon, as of eval: their number, bytes.
 const (
-	mostYoung    = 6
+	maxYoung     = 6
 	pathCopied   = 256
 	linesCopied  = 4 << 10
 	placesCopied = 1 << 10
 )
 
-// young copies names and lines of the innermost young ones of the marked iseqs.
-func young(l *layout) []managed.Step {
+// youngSteps copies names and lines of the innermost young ones of the marked iseqs.
+func youngSteps(l *layout) []managed.Step {
 	each := func(off int64, size uint32) managed.Step {
-		return managed.Step{Op: managed.Each, Off: off, Size: size, Max: mostYoung}
+		return managed.Step{Op: managed.Each, Off: off, Size: size, Max: maxYoung}
 	}
 	again := managed.Step{Op: managed.Again}
 	return []managed.Step{

@@ -10,19 +10,19 @@ import (
 // tag is a struct rb_vm_tag, and the target of its jump.
 type tag struct{ at, pc uint64 }
 
-const mostTags = 1 << 13
+const maxTags = 1 << 13
 
-// guardAt is glibc's pointer guard in tcbhead_t (x86-64).
+// guardAt is the offset of glibc's pointer guard in tcbhead_t (x86-64).
 const guardAt = 0x30
 
-type words func(addr uint64) (uint64, bool)
+type wordReader func(addr uint64) (uint64, bool)
 
-// appendTags appends tags, innermost first; false: incomplete. Each lies further out.
-func (j *jumpLayout) appendTags(tags []tag, at uint64, get words) ([]tag, bool) {
+// appendTags appends a list of tags, innermost first; false: incomplete. Each lies further out than the one before.
+func (j *jumpLayout) appendTags(tags []tag, at uint64, get wordReader) ([]tag, bool) {
 	for at != 0 {
 		pc, ok := get(at + j.pc)
 		prev, ok2 := get(at + j.prev)
-		if !ok || !ok2 || len(tags) == mostTags || prev != 0 && prev <= at {
+		if !ok || !ok2 || len(tags) == maxTags || prev != 0 && prev <= at {
 			return tags, false
 		}
 		tags = append(tags, tag{at, pc})
@@ -31,15 +31,14 @@ func (j *jumpLayout) appendTags(tags []tag, at uint64, get words) ([]tag, bool) 
 	return tags, true
 }
 
-// tagInfo describes a build's tags.
 type tagInfo struct {
 	jumpLayout
 	code        span // the interpreter's module
 	vmExec      span // rb_vm_exec, by symbol
 	guard       uint64
-	pc          uint64 // rb_vm_exec's; 0: unknown
-	confirmed   bool   // by a walk
-	handlerCode uint64 // code of an instruction of Ruby's
+	pc          uint64 // rb_vm_exec's, as saved; 0: unknown
+	confirmed   bool   // pc is certain
+	handlerCode uint64 // address of some Ruby instruction's code
 }
 
 func (info *tagInfo) address(pc uint64) uint64 {
@@ -49,10 +48,10 @@ func (info *tagInfo) address(pc uint64) uint64 {
 	return pc
 }
 
-// find determines the tags from current threads, else a walk does. The threads may run: a list counts if its first tag
-// is still the first one afterwards.
+// find determines layout and program counter from all threads, else a walk does. The threads may run: a list counts
+// if its first tag is the same afterwards.
 func (info *tagInfo) find(m *machine) {
-	list := m.threads.list[:min(len(m.threads.list), mostVoters)]
+	list := m.threads.list[:min(len(m.threads.list), maxVoters)]
 	for i := range list {
 		if p := list[i].pthread; p != 0 && info.guard == 0 {
 			info.guard = m.word(p + guardAt)
@@ -77,12 +76,12 @@ func (info *tagInfo) find(m *machine) {
 	}
 	if fit[best] > 0 {
 		info.jumpLayout = jumpLayouts[best]
-		info.vote(m, list)
+		info.findExecPC(m, list)
 	}
 }
 
-// learn is find for one thread that does not run.
-func (info *tagInfo) learn(first uint64, get words) {
+// findLayout finds the layout by one thread, which does not run.
+func (info *tagInfo) findLayout(first uint64, get wordReader) {
 	fits := info.fits(first, get)
 	for k := range jumpLayouts {
 		if fits[k] {
@@ -92,8 +91,8 @@ func (info *tagInfo) learn(first uint64, get words) {
 	}
 }
 
-// fits reports in which of the layouts the tags are whole and jump into the interpreter's code.
-func (info *tagInfo) fits(first uint64, get words) (fits [len(jumpLayouts)]bool) {
+// fits reports for which layouts all tags are readable and jump into the interpreter's code.
+func (info *tagInfo) fits(first uint64, get wordReader) (fits [len(jumpLayouts)]bool) {
 	for k := range jumpLayouts {
 		tags, whole := jumpLayouts[k].appendTags(nil, first, get)
 		fits[k] = whole && isStack(tags) && !slices.ContainsFunc(tags, func(t tag) bool { return !info.isTarget(t.pc) })
@@ -101,28 +100,27 @@ func (info *tagInfo) fits(first uint64, get words) (fits [len(jumpLayouts)]bool)
 	return fits
 }
 
-// isTarget reports whether a tag's word is an address in the interpreter's code. Without a guard (musl), it is never
-// mangled.
+// isTarget reports whether a saved word is an address in the interpreter. Without a guard (musl) it is not mangled.
 func (info *tagInfo) isTarget(pc uint64) bool {
 	return info.code.has(pc) || info.guard != 0 && info.code.has(bits.RotateLeft64(pc, -17)^info.guard)
 }
 
-// mostApart bounds a stack, in bytes.
-const mostApart = 1 << 30
+// maxNativeStack is in bytes.
+const maxNativeStack = 1 << 30
 
 func isStack(tags []tag) bool {
 	for i := 1; i < len(tags); i++ {
-		if tags[i].at-tags[i-1].at > mostApart {
+		if tags[i].at-tags[i-1].at > maxNativeStack {
 			return false
 		}
 	}
 	return len(tags) > 0
 }
 
-const mostVoters = 64
+const maxVoters = 64
 
-// vote finds rb_vm_exec's tags: as many as frames entered from C.
-func (info *tagInfo) vote(m *machine, list []thread) {
+// findExecPC finds rb_vm_exec's tags: as many as frames entered from C.
+func (info *tagInfo) findExecPC(m *machine, list []thread) {
 	votes := map[uint64]int{}
 	handler := uint64(0)
 	for i := range list {
@@ -135,12 +133,12 @@ func (info *tagInfo) vote(m *machine, list []thread) {
 		if handler == 0 {
 			handler = m.anyHandler(frames)
 		}
-		info.count(votes, tags, entries(frames))
+		info.countPCs(votes, tags, entries(frames))
 	}
-	info.elect(votes, handler)
+	info.chooseExecPC(votes, handler)
 }
 
-func (info *tagInfo) count(votes map[uint64]int, tags []tag, entered int) {
+func (info *tagInfo) countPCs(votes map[uint64]int, tags []tag, entered int) {
 	n := map[uint64]int{}
 	for _, t := range tags {
 		n[t.pc]++
@@ -157,8 +155,8 @@ func (info *tagInfo) count(votes map[uint64]int, tags []tag, entered int) {
 	}
 }
 
-// elect chooses the program counter with most votes, then the nearest to instruction code.
-func (info *tagInfo) elect(votes map[uint64]int, handler uint64) {
+// chooseExecPC chooses the program counter with most votes, then the nearest to an instruction's code.
+func (info *tagInfo) chooseExecPC(votes map[uint64]int, handler uint64) {
 	best, ties := 0, 0
 	for pc, n := range votes {
 		if n > 0 {
@@ -173,7 +171,6 @@ func (info *tagInfo) elect(votes map[uint64]int, handler uint64) {
 
 func distance(a, b uint64) uint64 { return max(a, b) - min(a, b) }
 
-// anyHandler gives some instruction's code, 0: none.
 func (m *machine) anyHandler(frames []frame) uint64 {
 	for i := range frames {
 		if f := &frames[i]; f.pc != 0 {

@@ -16,7 +16,7 @@ func TestTagsAreThoseThatJumpIntoTheInterpreter(t *testing.T) {
 		memory := map[uint64]uint64{first + l.pc: target, first + l.prev: outer, outer + l.pc: target, outer + l.prev: 0}
 		get := func(addr uint64) (uint64, bool) { return memory[addr], true }
 		j := tagInfo{code: span{1 << 20, 1<<20 + 4096}, guard: guard}
-		if j.learn(first, get); j.jumpLayout != l {
+		if j.findLayout(first, get); j.jumpLayout != l {
 			t.Errorf("layout %+v, not %+v", j.jumpLayout, l)
 		}
 		memory[first+l.pc] = first // the frame of the tag is gone

@@ -11,7 +11,7 @@ type threads struct {
 	read int64 // CLOCK_MONOTONIC ns
 }
 
-// thread is a thread of the list as last read.
+// thread is as last read.
 type thread struct {
 	at      uint64 // rb_thread_t
 	pthread uint64
@@ -19,12 +19,11 @@ type thread struct {
 }
 
 const (
-	mostRactors        = 1 << 10
-	mostThreads        = 1 << 15
-	rereadThreadsAfter = 15e6 // ns, for an unknown thread
+	maxRactors         = 1 << 10
+	maxThreads         = 1 << 15
+	rereadThreadsAfter = 15e6 // pause of reading the lists for unknown threads, ns
 )
 
-// readThreads reads all ractors' threads.
 func (m *machine) readThreads() {
 	t := &m.threads
 	t.list, t.read = t.list[:0], procmem.Now()
@@ -34,16 +33,15 @@ func (m *machine) readThreads() {
 	}
 	head := m.vm + uint64(m.vmRactors)
 	at := m.word(head)
-	for n := 0; at != 0 && at != head && n < mostRactors; n++ {
+	for n := 0; at != 0 && at != head && n < maxRactors; n++ {
 		m.readList(at - uint64(m.ractorNode) + uint64(m.ractorThreads))
 		at = m.word(at)
 	}
 }
 
-// readList adds a list's threads.
 func (m *machine) readList(head uint64) {
 	t := &m.threads
-	for at := m.word(head); at != 0 && at != head && len(t.list) < mostThreads; at = m.word(at) {
+	for at := m.word(head); at != 0 && at != head && len(t.list) < maxThreads; at = m.word(at) {
 		if m.word(at+uint64(m.threadVM)) != m.vm {
 			return
 		}
@@ -62,8 +60,8 @@ func (m *machine) readList(head uint64) {
 	}
 }
 
-// pthreadTID is the thread ID in glibc's struct pthread (x86-64, nptl/descr.h). With another C library, 2.7 to 3.1
-// have pthread_t only.
+// pthreadTID is the offset of the thread ID in glibc's struct pthread (x86-64, nptl/descr.h). With another C
+// library, 2.7 to 3.1 have pthread_t only.
 const pthreadTID = 720
 
 func (m *machine) anchor(tid int, pthread uint64) (uint64, bool) {
@@ -80,7 +78,7 @@ func (m *machine) anchor(tid int, pthread uint64) (uint64, bool) {
 	return 0, false
 }
 
-// findThread searches by pthread_t if known, else by thread ID.
+// findThread searches by pthread_t if it is known, else by thread ID.
 func (m *machine) findThread(tid int, pthread uint64) *thread {
 	for i := range m.threads.list {
 		th := &m.threads.list[i]

@@ -11,10 +11,9 @@ import (
 
 // # Verification of known objects
 //
-// Known objects are verified after each stop, once for all observations that are walked together: the first request
-// reads the places of all.
+// Known objects are verified after each stop, once for all samples that are walked together: the first request
+// reads the places of all of them.
 
-// places identify an object.
 type places [4]place
 
 type place struct {
@@ -23,13 +22,13 @@ type place struct {
 }
 
 const (
-	maxBatch        = 256 // objects read together
+	maxBatch        = 256 // objects
 	batchObjectSize = 24 + bodyCopied + labelCopied + textCopied
 )
 
-// verifyBatch has the bytes of the places of several objects, read together.
+// verifyBatch has the places of several objects, read together.
 type verifyBatch struct {
-	readAt   int64 // before the read, CLOCK_MONOTONIC ns
+	readAt   int64 // before reading, CLOCK_MONOTONIC ns
 	n        int
 	objects  [maxBatch]*object
 	bytes    [maxBatch][batchObjectSize]byte
@@ -40,8 +39,8 @@ type verifyBatch struct {
 	fallback memory
 }
 
-// identifyInBatch gives an object's current identity, and a moment of it.
-func (c *codes) identifyInBatch(addr uint64, o *object) (id identity, status objectStatus, at int64) {
+// identifyInBatch returns an object's current identity and the time as of which it was read.
+func (c *objectCache) identifyInBatch(addr uint64, o *object) (id identity, status objectStatus, at int64) {
 	a := &c.batch
 	if !c.walk.verified {
 		c.walk.verified = true
@@ -73,8 +72,8 @@ func (a *verifyBatch) Word(addr uint64) (uint64, bool) {
 // Read implements memory.
 func (a *verifyBatch) Read(addr uint64, b []byte) int { return a.fallback.Read(addr, b) }
 
-// readBatch reads objects not verified since the sample.
-func (c *codes) readBatch() {
+// readBatch reads the walk's objects that were not verified since the sample.
+func (c *objectCache) readBatch() {
 	a, w := &c.batch, c.walk
 	a.n, a.filled, a.readAt, a.fallback = 0, 0, procmem.Now(), c.currentHeap.memory
 	if w.gather == nil || w.sample.Live == nil {
@@ -113,7 +112,7 @@ func (c *codes) readBatch() {
 	}
 }
 
-// placesOf gives the places whose bytes show whether an object is still the same.
+// placesOf returns the memory that shows whether an object is still the same.
 func (h heap) placesOf(addr uint64, o *object) (all places) {
 	if o.kind != isCode {
 		all[0] = place{addr, methodSize}

@@ -6,12 +6,12 @@ import (
 	"prywalk/internal/managed"
 )
 
-// walk is the Ruby side of one walk.
+// walk is the state of one walk.
 type walk struct {
 	sample    *managed.Sample
 	liveAsked bool
-	live      bool // current memory is valid
-	usedLive  bool // memory was read so
+	live      bool // the thread has not run since the copy
+	usedLive  bool // current memory was read
 	verified  bool // readBatch was called
 	pages     *managed.LivePages
 
@@ -25,7 +25,7 @@ type walk struct {
 	allTags []tag
 	runs    []run
 	nextRun int // innermost run without a native frame
-	outside int // first frame outside of all runs
+	outside int // first frame after all runs
 
 	unfinished bool // the native walk may be incomplete
 	incomplete bool
@@ -39,18 +39,18 @@ type frame struct {
 	method            uint64 // of a C method
 }
 
-// run has the frames of one native frame of rb_vm_exec, which has the tag.
+// run is the control frames of one native frame of rb_vm_exec, which contains the tag.
 type run struct {
 	tag      uint64
 	from, to int
 }
 
-const mostFrames = 1 << 15
+const maxFrames = 1 << 15
 
 // Begin implements [managed.Namer].
 func (r *Runtime) Begin(s *managed.Sample) {
 	w := &r.walk
-	r.codes.begin(s.At)
+	r.objects.begin(s.At)
 	gather, _ := r.machine.host.(managed.Gatherer)
 	*w = walk{sample: s, frames: w.frames[:0], tags: w.tags[:0], allTags: w.allTags[:0], runs: w.runs[:0],
 		pages: &r.pages, machine: &r.machine, gather: gather}
@@ -66,7 +66,7 @@ func (r *Runtime) Begin(s *managed.Sample) {
 	r.skipInitialISeq()
 	first, _ := w.get(w.ec + ecTag)
 	if r.tagged.prev == 0 {
-		if r.tagged.learn(first, w.get); r.tagged.prev == 0 {
+		if r.tagged.findLayout(first, w.get); r.tagged.prev == 0 {
 			w.incomplete = true
 			return
 		}
@@ -77,8 +77,8 @@ func (r *Runtime) Begin(s *managed.Sample) {
 	}
 	if r.tagged.pc == 0 {
 		votes := map[uint64]int{}
-		r.tagged.count(votes, w.allTags, entries(w.frames))
-		r.tagged.elect(votes, r.machine.anyHandler(w.frames))
+		r.tagged.countPCs(votes, w.allTags, entries(w.frames))
+		r.tagged.chooseExecPC(votes, r.machine.anyHandler(w.frames))
 	}
 	w.split(r.tagged.pc)
 }
@@ -113,15 +113,15 @@ func (w *walk) hasLock() bool {
 	return copied(m.lockOf(w.thread, copied)+uint64(m.lock.owner)) == w.thread
 }
 
-// appendFrames appends control frames without the initial one; false: invalid.
-func (l *layout) appendFrames(list []frame, ec uint64, get words) ([]frame, bool) {
+// appendFrames appends the control frames except the initial one; false: invalid.
+func (l *layout) appendFrames(list []frame, ec uint64, get wordReader) ([]frame, bool) {
 	stack, ok := get(ec + ecStack)
 	size, ok2 := get(ec + ecSize)
 	at, ok3 := get(ec + ecFrame)
 	end := stack + size*8
 	step := uint64(l.frameSize)
-	if !ok || !ok2 || !ok3 || size >= mostStack || at < stack || at > end || (end-at)%step != 0 ||
-		(end-at)/step > mostFrames {
+	if !ok || !ok2 || !ok3 || size >= maxStack || at < stack || at > end || (end-at)%step != 0 ||
+		(end-at)/step > maxFrames {
 		return list, false
 	}
 	for ; at < end; at += step {
@@ -146,7 +146,6 @@ func (l *layout) appendFrames(list []frame, ec uint64, get words) ([]frame, bool
 	return list, true
 }
 
-// entries counts frames entered from C.
 func entries(frames []frame) (n int) {
 	for i := range frames {
 		if frames[i].flags&flagFinish != 0 {
@@ -164,7 +163,7 @@ func (w *walk) split(pc uint64) {
 		}
 	}
 	n := entries(w.frames)
-	extra := len(w.tags) - n // native frames at their start or end
+	extra := len(w.tags) - n // native frames at the begin or end of a call
 	if extra > 1 {
 		w.broken = true
 		return
@@ -191,7 +190,7 @@ func (w *walk) word(addr uint64) uint64 {
 	return v
 }
 
-// get gives the word at addr as of the sample.
+// get returns the word at addr as of the sample.
 func (w *walk) get(addr uint64) (uint64, bool) {
 	if v, ok := w.sample.Mem.Word(addr); ok {
 		return v, true
@@ -203,7 +202,7 @@ func (w *walk) get(addr uint64) (uint64, bool) {
 	return w.pages.Word(w.sample.Live, addr)
 }
 
-// isLive reports whether the thread has slept since. It asks the kernel once.
+// isLive reports whether the thread has not run since the copy. It asks once.
 func (w *walk) isLive() bool {
 	if !w.liveAsked {
 		w.liveAsked, w.live = true, w.sample.Live != nil && w.sample.Live.Unchanged()
@@ -216,6 +215,6 @@ func (r *Runtime) skipInitialISeq() {
 	w := &r.walk
 	end := w.word(w.ec+ecStack) + 8*w.word(w.ec+ecSize)
 	if iseq := w.word(end - uint64(r.machine.frameSize) + frameISeq); iseq != 0 {
-		r.codes.known.Add(iseq)
+		r.objects.known.Add(iseq)
 	}
 }

@@ -8,29 +8,27 @@ import (
 	"prywalk/internal/wire"
 )
 
-// spec is one attribute of an abbreviation.
 type spec struct {
 	attr, form uint16
-	implicit   int64 // the value, with DW_FORM_implicit_const
+	implicit   int64 // value of DW_FORM_implicit_const
 }
 
-// abbrev describes the entries that use one code (DWARF 5 §7.5.3).
+// abbrev is an abbreviation declaration (DWARF 5 §7.5.3).
 type abbrev struct {
 	code     uint64
 	tag      uint32
 	children bool
 	sibling  bool // has DW_AT_sibling
-	fixed    int  // bytes of all attributes, -1 if that depends on the entry
+	fixed    int  // bytes of all attributes; -1: depends on the entry
 	specs    []spec
 }
 
-// abbrevTable holds the abbreviations of one or more units.
+// abbrevTable is one table of .debug_abbrev, which units may share.
 type abbrevTable struct {
-	dense  []abbrev          // code i at index i-1, as all compilers number them
+	dense  []abbrev          // code i at index i-1, as compilers number them
 	sparse map[uint64]abbrev // the rest
 }
 
-// find gives the abbreviation for a code, nil if there is none.
 func (t *abbrevTable) find(code uint64) *abbrev {
 	if code-1 < uint64(len(t.dense)) {
 		return &t.dense[code-1]
@@ -41,7 +39,6 @@ func (t *abbrevTable) find(code uint64) *abbrev {
 	return nil
 }
 
-// add puts an abbreviation where find looks for it.
 func (t *abbrevTable) add(a abbrev) {
 	if a.code == uint64(len(t.dense))+1 {
 		t.dense = append(t.dense, a)
@@ -53,8 +50,7 @@ func (t *abbrevTable) add(a abbrev) {
 	t.sparse[a.code] = a
 }
 
-// readAbbrev decodes one abbreviation; false at the table's end. Its specs are
-// valid until the next call.
+// readAbbrev decodes one abbreviation; false at the table's end. Its specs are valid until the next call.
 func (d *Data) readAbbrev(c *wire.Cursor) (abbrev, bool) {
 	a := abbrev{code: c.ULEB(), specs: d.specs[:0]}
 	if a.code == 0 || c.Bad {
@@ -62,7 +58,7 @@ func (d *Data) readAbbrev(c *wire.Cursor) (abbrev, bool) {
 	}
 	a.tag = uint32(c.ULEB())
 	a.children = c.U8() != 0
-	for d.pay(1) {
+	for d.spendSteps(1) {
 		s := spec{attr: clip16(c.ULEB()), form: clip16(c.ULEB())}
 		if s.form == formImplicit {
 			s.implicit = c.SLEB()
@@ -77,7 +73,7 @@ func (d *Data) readAbbrev(c *wire.Cursor) (abbrev, bool) {
 	return a, !c.Bad
 }
 
-// clip16 narrows a number, so that one that is out of range stays unknown.
+// clip16 makes a number out of range an unknown one.
 func clip16(v uint64) uint16 {
 	if v > 0xffff {
 		return 0xffff
@@ -85,7 +81,6 @@ func clip16(v uint64) uint16 {
 	return uint16(v)
 }
 
-// abbrevsOf gives the unit's table, read once for all units that share it.
 func (u *unit) abbrevsOf() *abbrevTable {
 	if u.abbrevs != nil {
 		return u.abbrevs
@@ -97,7 +92,7 @@ func (u *unit) abbrevsOf() *abbrevTable {
 		c := wire.At(u.d.s.Abbrev, u.abbrevOff)
 		for {
 			a, ok := u.d.readAbbrev(&c)
-			if !ok || !u.d.grow(abbrevCost+specCost*len(a.specs)) {
+			if !ok || !u.d.takeMemory(abbrevCost+specCost*len(a.specs)) {
 				break
 			}
 			a.specs = slices.Clone(a.specs)
@@ -110,15 +105,15 @@ func (u *unit) abbrevsOf() *abbrevTable {
 	return t
 }
 
-// abbrevKey names a table together with what the sizes of forms depend on.
+// abbrevKey is a table, and what the sizes of forms depend on.
 type abbrevKey struct {
 	off               uint64
 	addrSize, offSize uint8
 	v2                bool
 }
 
-// rootAbbrev gives the abbreviation of the unit's first entry, valid until the next is read: the first one in LLVM's
-// tables; GCC sorts by use.
+// rootAbbrev returns the abbreviation of the unit's first entry, valid until the next is read. It is the first of
+// LLVM's tables, which need not be read whole; GCC sorts by use.
 func (u *unit) rootAbbrev(code uint64) *abbrev {
 	if u.abbrevs != nil {
 		return u.abbrevs.find(code)

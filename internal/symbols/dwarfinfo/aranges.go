@@ -11,25 +11,25 @@ import (
 
 // # Units found by .debug_aranges
 //
-// If .debug_aranges (DWARF 5 §6.1.2) names one unit for an address, and that unit's own ranges do not differ, only that
-// unit is read. Otherwise the index of all units is needed.
+// If .debug_aranges (DWARF 5 §6.1.2) has one unit for an address, and the unit's own ranges agree, only that unit
+// is read. Otherwise the index of all units is needed.
 
-// arange says that the unit at an offset in .debug_info has code at [lo, hi).
+// arange is code at [lo, hi) of the unit at an offset in .debug_info.
 type arange struct {
 	lo, hi, unit uint64
-	max          uint64 // the largest hi up to here
+	max          uint64 // largest hi up to here
 }
 
-// listedUnits holds .debug_aranges, and the units read because of it.
+// listedUnits is .debug_aranges and the units read because of it.
 type listedUnits struct {
-	list []arange // sorted by address
+	list []arange // by address
 	read []*unit
 }
 
-// maxListed is the number of such units beyond which the index of all is cheaper than a search in these.
+// maxListed bounds these units; with more, the index of all is cheaper.
 const maxListed = 256
 
-// callsOfListed gives the calls at an address with one unit; false if that is not known.
+// callsOfListed returns the calls at an address of one unit; false if there may be more.
 func (d *Data) callsOfListed(addr uint64, out []Call) ([]Call, bool) {
 	if d.ready {
 		return out, false
@@ -37,7 +37,7 @@ func (d *Data) callsOfListed(addr uint64, out []Call) ([]Call, bool) {
 	if d.listed == nil {
 		d.listed = &listedUnits{list: d.aranges()}
 	}
-	off, ok := d.listed.claims(addr)
+	off, ok := d.listed.soleUnitAt(addr)
 	if !ok {
 		return out, false
 	}
@@ -54,8 +54,8 @@ func (d *Data) callsOfListed(addr uint64, out []Call) ([]Call, bool) {
 	return got, len(got) > len(out)
 }
 
-// claims gives the offset of the only unit with an address; false otherwise.
-func (t *listedUnits) claims(addr uint64) (unit uint64, ok bool) {
+// soleUnitAt returns the offset of the only unit that lists an address.
+func (t *listedUnits) soleUnitAt(addr uint64) (unit uint64, ok bool) {
 	i, _ := slices.BinarySearchFunc(t.list, addr, func(a arange, at uint64) int {
 		if a.lo <= at {
 			return -1
@@ -78,9 +78,9 @@ func (t *listedUnits) claims(addr uint64) (unit uint64, ok bool) {
 	return unit, ok
 }
 
-// readListed reads the unit at an offset; nil if there is none with code.
+// readListed reads the unit at an offset; nil if it has no code.
 func (d *Data) readListed(off uint64) *unit {
-	if len(d.listed.read) == maxListed || off >= size(d.s.Info) || !d.pay(1) || !d.grow(unitCost) {
+	if len(d.listed.read) == maxListed || off >= size(d.s.Info) || !d.spendSteps(1) || !d.takeMemory(unitCost) {
 		return nil
 	}
 	u := d.readHeader(off)
@@ -95,12 +95,12 @@ func (d *Data) readListed(off uint64) *unit {
 	return u
 }
 
-// has reports whether a unit's own ranges have an address, if it has any.
+// has reports whether the unit's own ranges contain an address or are missing.
 func (u *unit) has(addr uint64) bool {
 	return len(u.listed) == 0 || slices.ContainsFunc(u.listed, func(s span) bool { return addr >= s.lo && addr < s.hi })
 }
 
-// unitFrom gives the unit at an offset, nil if it was not read.
+// unitFrom returns the unit that begins at an offset; nil: not read.
 func (t *listedUnits) unitFrom(off uint64) *unit {
 	if t != nil {
 		for _, u := range t.read {
@@ -112,7 +112,7 @@ func (t *listedUnits) unitFrom(off uint64) *unit {
 	return nil
 }
 
-// unitAround gives the unit with an offset, nil if it is not read.
+// unitAround returns the unit that contains an offset; nil: not read.
 func (t *listedUnits) unitAround(off uint64) *unit {
 	if t != nil {
 		for _, u := range t.read {
@@ -124,7 +124,7 @@ func (t *listedUnits) unitAround(off uint64) *unit {
 	return nil
 }
 
-// aranges gives the ranges of .debug_aranges, sorted by address.
+// aranges reads .debug_aranges, sorted by address.
 func (d *Data) aranges() []arange {
 	var out []arange
 	c := wire.At(d.s.Aranges, 0)
@@ -139,7 +139,7 @@ func (d *Data) aranges() []arange {
 		h.U16()
 		unit := h.Sized(offSize)
 		size, seg := h.U8(), h.U8()
-		if !d.pay(1) || !d.grow(funcCost) {
+		if !d.spendSteps(1) || !d.takeMemory(funcCost) {
 			break
 		}
 		if size != 8 && size != 4 || seg != 0 {
@@ -148,9 +148,9 @@ func (d *Data) aranges() []arange {
 		if rest := (h.Pos - start) % (2 * int(size)); rest != 0 {
 			h.Skip(uint64(2*int(size) - rest))
 		}
-		for !h.Done() && d.pay(1) {
+		for !h.Done() && d.spendSteps(1) {
 			lo := h.Sized(size)
-			if n := h.Sized(size); !h.Bad && isCode(lo, lo+n) && d.grow(spanCost) {
+			if n := h.Sized(size); !h.Bad && isCode(lo, lo+n) && d.takeMemory(spanCost) {
 				out = append(out, arange{lo: lo, hi: lo + n, unit: unit})
 			}
 		}

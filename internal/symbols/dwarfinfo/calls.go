@@ -2,7 +2,6 @@
 
 package dwarfinfo
 
-// calls appends the calls at addr in this unit, innermost first.
 func (u *unit) calls(addr uint64, out []Call) []Call {
 	t := u.funcsOf()
 	lines := u.linesOf()

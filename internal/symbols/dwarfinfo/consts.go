@@ -2,7 +2,7 @@
 
 package dwarfinfo
 
-// Tags (DWARF 5 §7.5.3, table 7.3), those that matter here.
+// Tags in use (DWARF 5 §7.5.3, table 7.3).
 const (
 	tagCompileUnit       = 0x11
 	tagClassType         = 0x02
@@ -101,7 +101,6 @@ const (
 	langRust      = 0x1c
 )
 
-// isCPlusPlus reports whether lang is any version of C++.
 func isCPlusPlus(lang uint64) bool {
 	switch lang {
 	case langCPlusPlus, 0x1a, 0x21, 0x2b, 0x3a:
@@ -110,7 +109,6 @@ func isCPlusPlus(lang uint64) bool {
 	return false
 }
 
-// isC reports whether lang is any version of C.
 func isC(lang uint64) bool {
 	switch lang {
 	case 0x01, 0x02, 0x0c, 0x1d, 0x2c, 0x3e:

@@ -9,32 +9,30 @@ import (
 	"prywalk/internal/budget"
 )
 
-// Sections are a file's .debug_* sections, uncompressed; any may be missing. They are kept, and not changed.
+// Sections are a file's .debug_* sections, uncompressed; any may be missing. They are kept.
 type Sections struct {
-	// The large ones are read piece by piece: units that are not asked for
-	// are not read.
+	// The large ones are read in parts.
 	Info, Line, Str Section
 
 	Abbrev, Aranges     []byte
 	LineStr, StrOffsets []byte
 	Addr                []byte
 	Ranges, Rnglists    []byte
-	// Memory is taken for what is made of them; nil: without bound.
+	// Memory is the account for what is made of them; nil: no bound.
 	Memory *budget.Account
 }
 
-// Data is the debug information of one file. It is not safe for use by several
-// goroutines at once.
+// Data is the debug information of one file. Not safe for concurrent use.
 type Data struct {
 	s       Sections
 	alt     *Data
 	steps   int64 // left
-	taken   int64 // of the account, and not yet used
+	reserve int64 // bytes taken from the account and not yet used
 	units   []*unit
 	index   []unitRange
 	ready   bool
-	listed  *listedUnits // nil: .debug_aranges is not read yet
-	specs   []spec       // scratch of readAbbrev
+	listed  *listedUnits // nil: not read
+	specs   []spec       // buffer of readAbbrev
 	abbrevs map[abbrevKey]*abbrevTable
 	lines   map[uint64]*lineTable
 	names   map[uint64]*Func
@@ -42,39 +40,38 @@ type Data struct {
 
 // Func is a function's description in debug information.
 type Func struct {
-	// Name is DW_AT_name; in C++ and Rust qualified by namespaces and types
-	// where there is no linkage name.
+	// Name is DW_AT_name; without a linkage name qualified by namespaces and types (C++, Rust).
 	Name string
-	// Linkage is DW_AT_linkage_name, empty where there is none (C).
+	// Linkage is DW_AT_linkage_name; "" if there is none (C).
 	Linkage string
 	// Line is DW_AT_decl_line, 0 if unknown.
 	Line int
 }
 
-// Call is a function that an address belongs to.
+// Call is a function at an address.
 type Call struct {
-	// Func is nil where only the line is known (assembly).
+	// Func is nil if only the line is known (assembly).
 	Func *Func
 	// File is the recorded path, absolute if the compilation directory is known; "" if unknown.
 	File string
 	// Line is 0 if unknown.
 	Line int
-	// Inlined: the next Call is the function that this one was inlined into.
+	// Inlined means that the next Call is the function that it was inlined into.
 	Inlined bool
 }
 
-// unitRange: a unit has code at [lo, hi).
+// unitRange is code of a unit at [lo, hi).
 type unitRange struct {
 	lo, hi uint64
-	max    uint64 // the largest hi up to here in the index
+	max    uint64 // largest hi up to here in the index
 	unit   *unit
 }
 
-// stepsFloor is what even the smallest file may cost, in steps.
+// stepsFloor is the number of steps for the smallest file.
 const stepsFloor = 1 << 18
 
-// New gives the debug information in s; alt is the supplementary file's (.gnu_debugaltlink, DWARF 5 §7.3.6), or nil.
-// Nothing is read yet.
+// New returns the debug information in s; alt is the supplementary file's (.gnu_debugaltlink, DWARF 5 §7.3.6), or
+// nil. Nothing is read yet.
 func New(s Sections, alt *Data) *Data {
 	d := &Data{s: s, alt: alt, abbrevs: make(map[abbrevKey]*abbrevTable), lines: make(map[uint64]*lineTable),
 		names: make(map[uint64]*Func)}
@@ -86,30 +83,30 @@ func New(s Sections, alt *Data) *Data {
 	return d
 }
 
-// pay takes n of the steps that are left; false if they are spent.
-func (d *Data) pay(n int) bool {
+// spendSteps takes n steps; false if they are used up.
+func (d *Data) spendSteps(n int) bool {
 	d.steps -= int64(n)
 	return d.steps > 0
 }
 
-// atOnce is how much is taken of the account at a time, in bytes.
-const atOnce = 64 << 10
+// reserveStep is the least taken from the account at a time, bytes.
+const reserveStep = 64 << 10
 
-// grow charges n bytes; reading ends where the budget does.
-func (d *Data) grow(n int) bool {
-	if d.taken -= int64(n); d.taken >= 0 {
+// takeMemory takes n bytes of memory; without, reading ends.
+func (d *Data) takeMemory(n int) bool {
+	if d.reserve -= int64(n); d.reserve >= 0 {
 		return true
 	}
-	more := max(atOnce, -d.taken)
+	more := max(reserveStep, -d.reserve)
 	if d.s.Memory.Take(more, "debug information") != nil {
-		d.taken, d.steps = 0, 0
+		d.reserve, d.steps = 0, 0
 		return false
 	}
-	d.taken += more
+	d.reserve += more
 	return true
 }
 
-// Bytes charged, twice the size for elements of lists, which double.
+// Memory, bytes; twice the size for list elements, as lists double.
 const (
 	unitCost   = 400
 	rangeCost  = 2 * 32
@@ -120,12 +117,12 @@ const (
 	fileCost   = 2 * 48
 	dirCost    = 2 * 24
 	scopeCost  = 2 * 48
-	spanCost   = 2*24 + 4*16 // and the two segments that come of it
+	spanCost   = 2*24 + 4*16 // and two segments
 	funcCost   = 48 + 100
 )
 
-// Calls appends the calls at addr, a file address: innermost inlined first, the function last; nothing outside of all
-// units. Answers share Funcs.
+// Calls appends the calls at addr, a file address: innermost inlined first, the function last; nothing outside of
+// all units. Results share Funcs.
 func (d *Data) Calls(addr uint64, out []Call) []Call {
 	start := len(out)
 	if got, ok := d.callsOfListed(addr, out); ok {
@@ -155,22 +152,19 @@ func (d *Data) Calls(addr uint64, out []Call) []Call {
 	return out
 }
 
-// maxOverlap is the number of units that may claim an address before the search
-// gives up.
 const maxOverlap = 16
 
-// load chains through the unit headers and builds the index, once.
 func (d *Data) load() {
 	if d.ready {
 		return
 	}
 	d.ready = true
-	for off, end := uint64(0), size(d.s.Info); off < end && d.pay(1); {
+	for off, end := uint64(0), size(d.s.Info); off < end && d.spendSteps(1); {
 		u := d.listed.unitFrom(off)
 		if u == nil {
 			u = d.readHeader(off)
 		}
-		if u == nil || !d.grow(unitCost) {
+		if u == nil || !d.takeMemory(unitCost) {
 			break
 		}
 		off = u.end
@@ -190,7 +184,7 @@ func (d *Data) load() {
 			}
 			spans = aranges[u.off]
 		}
-		if !d.grow(len(spans) * rangeCost) {
+		if !d.takeMemory(len(spans) * rangeCost) {
 			break
 		}
 		for _, s := range spans {
@@ -200,7 +194,6 @@ func (d *Data) load() {
 	d.sortIndex()
 }
 
-// sortIndex orders the ranges by address and notes how far each prefix reaches.
 func (d *Data) sortIndex() {
 	slices.SortStableFunc(d.index, func(a, b unitRange) int { return cmp.Compare(a.lo, b.lo) })
 	var reach uint64
@@ -210,7 +203,7 @@ func (d *Data) sortIndex() {
 	}
 }
 
-// unitAt gives the unit that an offset in .debug_info is in, nil if none.
+// unitAt returns the unit around an offset in .debug_info; nil if none.
 func (d *Data) unitAt(off uint64) *unit {
 	if u := d.listed.unitAround(off); u != nil {
 		return u

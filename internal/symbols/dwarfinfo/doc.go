@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package dwarfinfo maps an address to its function, inlined calls, file and line by DWARF debug information.
+// Package dwarfinfo maps an address to its function, inlined calls, file and line by DWARF debug information:
+// versions 2 to 5, 32-bit and 64-bit format, little-endian. Of split DWARF (.dwo files), the skeleton units give
+// lines only.
 //
 // # Algorithm
 //
-// Nothing is read before the first query. Then the unit headers of .debug_info (DWARF 5 §7.5.1) are traversed, and of
-// each unit only the first entry is decoded, for its address ranges; without any, .debug_aranges is used (§6.1.2). The
-// sorted ranges give an address's unit. A unit is read once, on first use:
+// The first query traverses the unit headers of .debug_info (DWARF 5 §7.5.1) and decodes the first entry of each
+// unit for its address ranges; without any, .debug_aranges is used (§6.1.2). The sorted ranges give an address's
+// unit. A unit is read once, on first use:
 //
 //   - its entries, of which only subprograms and inlined calls with code are kept (§3.3). Their nested ranges are
-//     flattened into one sorted list: from this address on, this is the innermost call. A lookup is a bisection and a
-//     climb to the parents;
+//     flattened into one list, sorted by address, of the innermost calls; outer ones are found by links to parents;
 //   - its line number program (§6.2), run into rows sorted by address.
 //
 // Nested and flattened ranges of a unit:
@@ -19,18 +20,15 @@
 //	                │      │ inlined f ────│       │
 //	flattened       │ main │ f             │ main  │
 //
-// Names are resolved on first use, through DW_AT_abstract_origin and DW_AT_specification, across units and into dwz's
-// supplementary file. The innermost call's line is that of the line table; each caller's is DW_AT_call_line of the
-// call inlined into it.
-//
-// DWARF 2 to 5, 32-bit and 64-bit formats, little-endian, are supported. Of split DWARF (.dwo files) the skeleton
-// units give lines only.
+// Names are resolved on first use, through DW_AT_abstract_origin and DW_AT_specification, across units and into
+// dwz's supplementary file. The innermost call's line is that of the line table; each caller's is DW_AT_call_line
+// of the call inlined into it.
 //
 // # Hostile input
 //
-// All reads use a cursor that cannot leave its section, and references are followed a bounded number of times. Every
-// step is charged to a budget in proportion to the size of the sections, so that overlapping tables cost bounded time
-// and memory. When it is spent, only parsed data are used.
+// All reads use a cursor that cannot leave its section, and references are followed a bounded number of times.
+// Every step is charged to a budget in proportion to the size of the sections, so that overlapping tables cost
+// bounded time and memory. When it is used up, reading ends, and what was read remains in use.
 //
 // The standard library's debug/dwarf decodes all abbreviation tables up front and allocates for each entry.
 package dwarfinfo

@@ -4,7 +4,6 @@ package dwarfinfo
 
 import "prywalk/internal/wire"
 
-// kind classifies the value of an attribute.
 type kind uint8
 
 const (
@@ -23,15 +22,14 @@ const (
 	kindRnglistx      // u: index into .debug_rnglists
 )
 
-// value is the value of an attribute, not yet looked up where it is an index or
-// an offset.
+// value is an attribute's value; indexes and offsets are not looked up.
 type value struct {
 	u    uint64
 	b    []byte
 	kind kind
 }
 
-// formSize gives the bytes that a form takes, -1 if that depends on the entry.
+// formSize returns the bytes of a form; -1: depends on the entry.
 func (u *unit) formSize(form uint16) int {
 	switch form {
 	case formImplicit, formFlagPresent:
@@ -61,7 +59,7 @@ func (u *unit) formSize(form uint16) int {
 	return -1
 }
 
-// fixedSize sums the sizes of all forms, -1 if one is not fixed.
+// fixedSize is the sum of formSize; -1 if one is not fixed.
 func (u *unit) fixedSize(specs []spec) int {
 	n := 0
 	for _, s := range specs {
@@ -74,7 +72,7 @@ func (u *unit) fixedSize(specs []spec) int {
 	return n
 }
 
-// skipForm passes over a value (DWARF 5 §7.5.5). An unknown form ends the reading.
+// skipForm skips a value (DWARF 5 §7.5.5). An unknown form fails the cursor.
 func (u *unit) skipForm(c *wire.Cursor, form uint16) {
 	if n := u.formSize(form); n >= 0 {
 		c.Skip(uint64(n))
@@ -105,7 +103,7 @@ func (u *unit) skipForm(c *wire.Cursor, form uint16) {
 	}
 }
 
-// readForm reads a value. Kinds that nothing here asks for come back as kindNone.
+// readForm reads a value; kindNone for kinds not in use.
 func (u *unit) readForm(c *wire.Cursor, s spec) value {
 	switch s.form {
 	case formData1, formData2, formData4, formData8:
@@ -139,7 +137,7 @@ func (u *unit) readForm(c *wire.Cursor, s spec) value {
 	return value{}
 }
 
-// readIndex reads the forms of strings, and of addresses given by index.
+// readIndex reads strings, and addresses given by index.
 func (u *unit) readIndex(c *wire.Cursor, form uint16) (value, bool) {
 	switch form {
 	case formString:
@@ -180,8 +178,7 @@ func (u *unit) readRef(c *wire.Cursor, form uint16) (value, bool) {
 	return value{}, false
 }
 
-// str looks a string up; nil if there is none.
-func (u *unit) str(v value) []byte {
+func (u *unit) stringOf(v value) []byte {
 	switch v.kind {
 	case kindInline:
 		return v.b
@@ -215,7 +212,7 @@ func (u *unit) addr(v value) (uint64, bool) {
 	return 0, false
 }
 
-// addrx gives an address from .debug_addr (DWARF 5 §7.27).
+// addrx returns an address in .debug_addr (DWARF 5 §7.27).
 func (u *unit) addrx(i uint64) (uint64, bool) {
 	if i > uint64(len(u.d.s.Addr)) {
 		return 0, false

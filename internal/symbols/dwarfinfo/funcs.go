@@ -9,27 +9,26 @@ import (
 	"prywalk/internal/wire"
 )
 
-// scope is a subprogram or an inlined call that has code.
+// scope is a subprogram or an inlined call with code.
 type scope struct {
-	die      uint64 // offset of its entry
+	die      uint64 // offset of the entry
 	fn       *Func  // resolved on first use
-	parent   int32  // the call that it was inlined into, -1 for a subprogram
+	parent   int32  // what it was inlined into; -1: a subprogram
 	depth    int32
 	root     int32 // the subprogram
 	callFile uint32
 	callLine uint32
 }
 
-// seg: from addr on, scope is the innermost call; -1: none.
-type seg struct {
+// segment: from addr on, scope is the innermost call; -1: none.
+type segment struct {
 	addr  uint64
 	scope int32
 }
 
-// funcTable holds the calls of one unit.
 type funcTable struct {
-	scopes []scope
-	segs   []seg
+	scopes   []scope
+	segments []segment
 }
 
 const (
@@ -37,9 +36,9 @@ const (
 	maxInline  = 256  // depth of inlined calls
 )
 
-// find gives the innermost scope at addr, -1 if none.
+// find returns the innermost scope at addr; -1 if none.
 func (t *funcTable) find(addr uint64) int32 {
-	i, _ := slices.BinarySearchFunc(t.segs, addr, func(s seg, a uint64) int {
+	i, _ := slices.BinarySearchFunc(t.segments, addr, func(s segment, a uint64) int {
 		if s.addr <= a {
 			return -1
 		}
@@ -48,15 +47,14 @@ func (t *funcTable) find(addr uint64) int32 {
 	if i == 0 {
 		return -1
 	}
-	return t.segs[i-1].scope
+	return t.segments[i-1].scope
 }
 
-// funcReader goes through the entries of one unit.
 type funcReader struct {
 	u     *unit
 	t     *funcTable
 	spans []span
-	stack []int32 // for each open entry, the scope that its children are in
+	stack []int32 // by open entry: the scope of its children
 }
 
 func (u *unit) funcsOf() *funcTable {
@@ -64,16 +62,15 @@ func (u *unit) funcsOf() *funcTable {
 		u.funcs = new(funcTable)
 		r := funcReader{u: u, t: u.funcs}
 		r.run()
-		u.funcs.segs = flatten(r.spans, u.funcs.scopes)
+		u.funcs.segments = flatten(r.spans, u.funcs.scopes)
 	}
 	return u.funcs
 }
 
-// run visits each entry (DWARF 5 §7.5.2).
 func (r *funcReader) run() {
 	table := r.u.abbrevsOf()
 	c := r.u.cursorAt(r.u.dies)
-	for !c.Done() && r.u.d.pay(1) {
+	for !c.Done() && r.u.d.spendSteps(1) {
 		die := r.u.dieAt(&c)
 		code := c.ULEB()
 		if code == 0 {
@@ -96,7 +93,7 @@ func (r *funcReader) run() {
 	}
 }
 
-// visit reads or passes over one entry and gives the scope of its children.
+// visit reads or skips one entry and returns the scope of its children.
 func (r *funcReader) visit(c *wire.Cursor, a *abbrev, die uint64) int32 {
 	parent := int32(-1)
 	if n := len(r.stack); n > 0 {
@@ -104,10 +101,10 @@ func (r *funcReader) visit(c *wire.Cursor, a *abbrev, die uint64) int32 {
 	}
 	switch a.tag {
 	case tagSubprogram:
-		return r.scope(c, a, die, -1)
+		return r.readScope(c, a, die, -1)
 	case tagInlinedSubroutine:
 		if parent >= 0 && r.t.scopes[parent].depth < maxInline {
-			return r.scope(c, a, die, parent)
+			return r.readScope(c, a, die, parent)
 		}
 	case tagStructureType, tagClassType, tagUnionType, tagEnumerationType:
 		if a.sibling && a.children && (isC(r.u.lang) || isCPlusPlus(r.u.lang)) {
@@ -119,7 +116,7 @@ func (r *funcReader) visit(c *wire.Cursor, a *abbrev, die uint64) int32 {
 	return parent
 }
 
-// skipTree skips a type's children by DW_AT_sibling (C and C++ methods have their code elsewhere), up to their end.
+// skipTree skips a type's children by DW_AT_sibling, up to their end: C and C++ methods have their code elsewhere.
 func (r *funcReader) skipTree(c *wire.Cursor, a *abbrev) {
 	var to uint64
 	for _, s := range a.specs {
@@ -145,8 +142,8 @@ func (u *unit) skipEntry(c *wire.Cursor, a *abbrev) {
 	}
 }
 
-// scope reads a subprogram or an inlined call; one without code gives parent.
-func (r *funcReader) scope(c *wire.Cursor, a *abbrev, die uint64, parent int32) int32 {
+// readScope reads a subprogram or an inlined call and returns its scope; parent if it has no code.
+func (r *funcReader) readScope(c *wire.Cursor, a *abbrev, die uint64, parent int32) int32 {
 	s := scope{die: die, parent: parent}
 	var low, high, ranges value
 	for _, sp := range a.specs {
@@ -166,8 +163,8 @@ func (r *funcReader) scope(c *wire.Cursor, a *abbrev, die uint64, parent int32) 
 		}
 	}
 	first := len(r.spans)
-	r.spans = r.u.spans(low, high, ranges, r.spans)
-	if len(r.spans) == first || !r.u.d.grow(scopeCost) {
+	r.spans = r.u.appendSpans(low, high, ranges, r.spans)
+	if len(r.spans) == first || !r.u.d.takeMemory(scopeCost) {
 		r.spans = r.spans[:first]
 		return parent
 	}
@@ -183,16 +180,15 @@ func (r *funcReader) scope(c *wire.Cursor, a *abbrev, die uint64, parent int32) 
 	return id
 }
 
-// flattener turns nested spans into segments.
 type flattener struct {
 	scopes []scope
 	open   []span
-	out    []seg
+	out    []segment
 }
 
-// flatten gives the innermost scope of each address. Of overlapping subprograms (identical code folding) the first is
-// kept; a call is cut at its parent's bounds.
-func flatten(spans []span, scopes []scope) []seg {
+// flatten returns the innermost scope by address. Of overlapping subprograms (identical code folding) the first
+// counts; a call is cut at its parent's bounds.
+func flatten(spans []span, scopes []scope) []segment {
 	slices.SortStableFunc(spans, func(a, b span) int {
 		return cmp.Or(cmp.Compare(a.lo, b.lo), cmp.Compare(a.depth, b.depth))
 	})
@@ -215,7 +211,6 @@ func flatten(spans []span, scopes []scope) []seg {
 	return slices.Clip(f.out)
 }
 
-// closeUpTo ends the open spans that do not reach addr.
 func (f *flattener) closeUpTo(addr uint64) {
 	for n := len(f.open); n > 0 && f.open[n-1].hi <= addr; n-- {
 		hi := f.open[n-1].hi
@@ -233,5 +228,5 @@ func (f *flattener) emit(addr uint64, scope int32) {
 		f.out[n-1].scope = scope
 		return
 	}
-	f.out = append(f.out, seg{addr, scope})
+	f.out = append(f.out, segment{addr, scope})
 }

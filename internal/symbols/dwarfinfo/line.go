@@ -9,26 +9,25 @@ import (
 	"prywalk/internal/wire"
 )
 
-// row: from addr on, instructions belong to this line.
+// row: from addr on, instructions are of this line.
 type row struct {
 	addr       uint64
 	file, line uint32
 }
 
-// sequence is a run of rows for contiguous code (DWARF 5 §6.2.5.1).
+// sequence is the rows of contiguous code (DWARF 5 §6.2.5.1).
 type sequence struct {
 	lo, hi      uint64
-	first, last int // rows
+	first, last int // [first, last) of the rows
 }
 
-// lineTable is the outcome of one line number program.
 type lineTable struct {
 	rows  []row
 	seqs  []sequence
 	files fileNames
 }
 
-// find gives file and line of addr, by the last of rows with one address: the others are empty.
+// find returns file and line of addr. Of rows with one address the last counts: the others are empty.
 func (t *lineTable) find(addr uint64) (file, line uint32, ok bool) {
 	i, _ := slices.BinarySearchFunc(t.seqs, addr, func(s sequence, a uint64) int {
 		if s.lo <= a {
@@ -52,10 +51,9 @@ func (t *lineTable) find(addr uint64) (file, line uint32, ok bool) {
 	return rows[j-1].file, rows[j-1].line, true
 }
 
-// path gives the path of a file by the number that rows and calls use.
 func (t *lineTable) path(u *unit, file uint32) string { return t.files.path(u, file) }
 
-// linesOf runs the unit's line number program, once for all units that share it.
+// linesOf returns the line table, which units can share.
 func (u *unit) linesOf() *lineTable {
 	if u.lines != nil {
 		return u.lines
@@ -91,7 +89,7 @@ type lineProgram struct {
 
 	row     row
 	opIndex uint64
-	first   int // row that began the sequence
+	first   int // first row of the sequence
 }
 
 func (p *lineProgram) run() {
@@ -99,7 +97,7 @@ func (p *lineProgram) run() {
 		return
 	}
 	p.reset()
-	for !p.c.Done() && p.u.d.pay(1) {
+	for !p.c.Done() && p.u.d.spendSteps(1) {
 		switch op := p.c.U8(); {
 		case op >= p.opBase:
 			p.special(op - p.opBase)
@@ -114,14 +112,14 @@ func (p *lineProgram) run() {
 	t.rows = slices.Clip(t.rows)
 }
 
-// reset starts a sequence (§6.2.2, table 6.4).
+// reset begins a sequence (§6.2.2, table 6.4).
 func (p *lineProgram) reset() {
 	p.row = row{file: 1, line: 1}
 	p.opIndex = 0
 	p.first = len(p.t.rows)
 }
 
-// emit omits rows with falling addresses, which only malformed programs have.
+// emit omits falling addresses, which only malformed programs have.
 func (p *lineProgram) emit() {
 	n := len(p.t.rows)
 	if n > p.first && p.row.addr < p.t.rows[n-1].addr {
@@ -134,7 +132,7 @@ func (p *lineProgram) emit() {
 	if n > p.first && p.t.rows[n-1].file == p.row.file && p.t.rows[n-1].line == p.row.line {
 		return
 	}
-	if p.u.d.grow(rowCost) {
+	if p.u.d.takeMemory(rowCost) {
 		p.t.rows = append(p.t.rows, p.row)
 	}
 }
@@ -155,7 +153,7 @@ func (p *lineProgram) special(adj uint8) {
 	p.emit()
 }
 
-// standard runs an opcode of §6.2.5.2.
+// standard executes an opcode of §6.2.5.2.
 func (p *lineProgram) standard(op uint8) {
 	c := &p.c
 	switch op {
@@ -182,7 +180,7 @@ func (p *lineProgram) standard(op uint8) {
 	}
 }
 
-// extended runs an opcode of §6.2.5.3.
+// extended executes an opcode of §6.2.5.3.
 func (p *lineProgram) extended() {
 	n := p.c.ULEB()
 	end := uint64(p.c.Pos) + n
@@ -201,7 +199,7 @@ func (p *lineProgram) extended() {
 			p.opIndex = 0
 		}
 	case 3: // define_file
-		if p.u.d.grow(fileCost) {
+		if p.u.d.takeMemory(fileCost) {
 			p.t.files.define(&p.c)
 		}
 	}
@@ -210,7 +208,7 @@ func (p *lineProgram) extended() {
 
 func (p *lineProgram) endSequence() {
 	t := p.t
-	if n := len(t.rows); n > p.first && isCode(t.rows[p.first].addr, p.row.addr) && p.u.d.grow(seqCost) {
+	if n := len(t.rows); n > p.first && isCode(t.rows[p.first].addr, p.row.addr) && p.u.d.takeMemory(seqCost) {
 		t.seqs = append(t.seqs, sequence{lo: t.rows[p.first].addr, hi: p.row.addr, first: p.first, last: n})
 	} else {
 		t.rows = t.rows[:p.first]

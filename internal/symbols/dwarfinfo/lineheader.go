@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/wire"
 )
 
-// header reads a line number program's header (DWARF 5 §6.2.4).
+// header reads the header (DWARF 5 §6.2.4).
 func (p *lineProgram) header() bool {
 	c := wire.Cursor{Bytes: view(p.u.d.s.Line, p.u.stmtList, 12)}
 	length, offSize := initialLength(&c)
@@ -17,7 +17,7 @@ func (p *lineProgram) header() bool {
 		return false
 	}
 	whole := uint64(c.Pos) + length
-	if !p.u.d.growCopy(whole) {
+	if !p.u.d.takeViewMemory(whole) {
 		return false
 	}
 	if c.Bytes = view(p.u.d.s.Line, p.u.stmtList, whole); uint64(len(c.Bytes)) < whole {
@@ -41,7 +41,7 @@ func (p *lineProgram) header() bool {
 	if p.version >= 4 {
 		p.maxOps = uint64(c.U8())
 	}
-	c.U8() // default_is_stmt: every row counts here
+	c.U8() // default_is_stmt: not used
 	p.lineBase, p.lineRange, p.opBase = int8(c.U8()), c.U8(), c.U8()
 	if p.lineRange == 0 || p.opBase == 0 {
 		return false
@@ -57,14 +57,13 @@ func (p *lineProgram) header() bool {
 	return !c.Bad
 }
 
-// fileNames holds the directories and files of a line number program.
 type fileNames struct {
 	v5    bool
 	dirs  [][]byte
 	files []fileName
 }
 
-// fileName is one file; its path is put together when first asked for.
+// fileName is a file; path is made on first use.
 type fileName struct {
 	name []byte
 	dir  uint64
@@ -74,18 +73,17 @@ type fileName struct {
 // names4 reads the tables of versions 2 to 4 (DWARF 4 §6.2.4).
 func (p *lineProgram) names4(c *wire.Cursor) {
 	f := &p.t.files
-	for p.u.d.pay(1) {
+	for p.u.d.spendSteps(1) {
 		dir := c.CString()
-		if len(dir) == 0 || !p.u.d.grow(dirCost) {
+		if len(dir) == 0 || !p.u.d.takeMemory(dirCost) {
 			break
 		}
 		f.dirs = append(f.dirs, dir)
 	}
-	for !c.Done() && p.u.d.pay(1) && p.u.d.grow(fileCost) && f.define(c) {
+	for !c.Done() && p.u.d.spendSteps(1) && p.u.d.takeMemory(fileCost) && f.define(c) {
 	}
 }
 
-// define reads one entry of the file table of versions 2 to 4.
 func (f *fileNames) define(c *wire.Cursor) bool {
 	name := c.CString()
 	if len(name) == 0 {
@@ -113,7 +111,6 @@ const (
 	contentDir  = 2
 )
 
-// entries5 reads one table of version 5.
 func (p *lineProgram) entries5(c *wire.Cursor, add func(name []byte, dir uint64)) {
 	formats := make([]spec, c.U8())
 	for i := range formats {
@@ -121,26 +118,26 @@ func (p *lineProgram) entries5(c *wire.Cursor, add func(name []byte, dir uint64)
 	}
 	u := *p.u
 	u.offSize, u.addrSize, u.version = p.offSize, p.addrSize, 5
-	for n := c.ULEB(); n > 0 && len(formats) > 0 && !c.Done() && u.d.pay(len(formats)); n-- {
+	for n := c.ULEB(); n > 0 && len(formats) > 0 && !c.Done() && u.d.spendSteps(len(formats)); n-- {
 		var name []byte
 		var dir uint64
 		for _, s := range formats {
 			v := u.readForm(c, s)
 			switch s.attr {
 			case contentPath:
-				name = u.str(v)
+				name = u.stringOf(v)
 			case contentDir:
 				dir = v.u
 			}
 		}
-		if !c.Bad && u.d.grow(fileCost) {
+		if !c.Bad && u.d.takeMemory(fileCost) {
 			add(name, dir)
 		}
 	}
 }
 
-// path gives file i's path, as absolute as possible. Numbers begin at 1 up to version 4; at 0 in version 5, where
-// directory 0 is the compilation directory.
+// path returns the path of file i, absolute if possible. Files are numbered from 1 up to version 4; from 0 in
+// version 5, where directory 0 is the compilation directory.
 func (f *fileNames) path(u *unit, i uint32) string {
 	if !f.v5 {
 		i--
@@ -155,7 +152,7 @@ func (f *fileNames) path(u *unit, i uint32) string {
 	return file.path
 }
 
-// dir gives a directory, "" if unknown, or versions 2 to 4's compilation directory.
+// dir returns a directory; "": unknown, or up to version 4 the compilation directory.
 func (f *fileNames) dir(i uint64) string {
 	if !f.v5 {
 		i--
@@ -166,7 +163,7 @@ func (f *fileNames) dir(i uint64) string {
 	return string(f.dirs[i])
 }
 
-// joinPath joins a path's parts from the last absolute one on, without "./"; ".." stays, as it may follow a link.
+// joinPath joins parts from the last absolute one on, without "./"; ".." stays, as it may follow a link.
 func joinPath(parts ...string) string {
 	var s string
 	for _, p := range parts {

@@ -25,7 +25,7 @@ __attribute__((noinline)) int work(int n) {
 int main(int argc, char **) { return work(argc); }
 `
 
-// compile gives the sections of a small C++ program, and the addresses of its code.
+// compile returns the sections of a small C++ program, and the addresses of its code.
 func compile(tb testing.TB, flags ...string) (s Sections, lo, hi uint64) {
 	tb.Helper()
 	gxx, err := exec.LookPath("g++")

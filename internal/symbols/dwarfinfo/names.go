@@ -8,11 +8,10 @@ import (
 	"prywalk/internal/wire"
 )
 
-// maxHops bounds the references that are followed for one name.
 const maxHops = 16
 
-// resolve collects a function's description from the entry at off and its DW_AT_abstract_origin and DW_AT_specification
-// (DWARF 5 §2.13.2, §3.3.8.1).
+// resolve describes a function by the entry at off, its DW_AT_abstract_origin and DW_AT_specification (DWARF 5
+// §2.13.2, §3.3.8.1).
 func (d *Data) resolve(off uint64) *Func {
 	if f := d.names[off]; f != nil {
 		return f
@@ -21,7 +20,7 @@ func (d *Data) resolve(off uint64) *Func {
 	r.follow(d, off)
 	f := &Func{Line: r.line}
 	d.names[off] = f
-	if n := len(r.name) + len(r.linkage); !d.pay(1+n/16) || !d.grow(funcCost+n) {
+	if n := len(r.name) + len(r.linkage); !d.spendSteps(1+n/16) || !d.takeMemory(funcCost+n) {
 		return f
 	}
 	f.Name, f.Linkage = string(r.name), string(r.linkage)
@@ -31,15 +30,13 @@ func (d *Data) resolve(off uint64) *Func {
 	return f
 }
 
-// nameReader gathers the parts of a function's identity.
 type nameReader struct {
 	name, linkage []byte
 	line          int
-	unit          *unit  // where the name was last found
-	die           uint64 // and the entry
+	unit          *unit  // of the last name found
+	die           uint64 // its entry
 }
 
-// follow reads the entry at off in d and those that it refers to.
 func (r *nameReader) follow(d *Data, off uint64) {
 	for range maxHops {
 		u := d.unitAt(off)
@@ -58,7 +55,7 @@ func (r *nameReader) follow(d *Data, off uint64) {
 	}
 }
 
-// read takes what one entry has, and gives its reference to another.
+// read reads one entry and returns its reference to another.
 func (r *nameReader) read(u *unit, off uint64) (next value) {
 	c := u.cursorAt(off)
 	a := u.abbrevsOf().find(c.ULEB())
@@ -68,12 +65,12 @@ func (r *nameReader) read(u *unit, off uint64) (next value) {
 	for _, s := range a.specs {
 		switch s.attr {
 		case attrName:
-			if v := u.str(u.readForm(&c, s)); v != nil {
-				r.name = first(r.name, v)
+			if v := u.stringOf(u.readForm(&c, s)); v != nil {
+				r.name = firstNonNil(r.name, v)
 				r.unit, r.die = u, off
 			}
 		case attrLinkageName, attrMIPSLinkage:
-			r.linkage = first(r.linkage, u.str(u.readForm(&c, s)))
+			r.linkage = firstNonNil(r.linkage, u.stringOf(u.readForm(&c, s)))
 		case attrDeclLine:
 			if v := u.readForm(&c, s); r.line == 0 && v.u < 1<<31 {
 				r.line = int(v.u)
@@ -87,21 +84,21 @@ func (r *nameReader) read(u *unit, off uint64) (next value) {
 	return next
 }
 
-func first(a, b []byte) []byte {
+func firstNonNil(a, b []byte) []byte {
 	if a != nil {
 		return a
 	}
 	return b
 }
 
-// nameScope is a namespace, module or type that qualifies the names in it.
+// nameScope is a namespace, module or type around names.
 type nameScope struct {
 	off, end uint64
 	parent   int32
 	name     []byte
 }
 
-// qualify puts the names of the enclosing namespaces and types before a name.
+// qualify prefixes the names of the enclosing scopes.
 func (u *unit) qualify(name string, die uint64) string {
 	if u.scopes == nil {
 		u.readScopes()
@@ -127,13 +124,12 @@ func (u *unit) qualify(name string, die uint64) string {
 
 const maxName = 4096
 
-// readScopes lists the scopes of the unit, in order of their offsets.
 func (u *unit) readScopes() {
 	u.scopes = []nameScope{}
 	table := u.abbrevsOf()
 	c := u.cursorAt(u.dies)
-	var open []int32 // for each open entry, its scope
-	for !c.Done() && u.d.pay(1) && len(open) < maxNesting {
+	var open []int32 // by open entry: its scope
+	for !c.Done() && u.d.spendSteps(1) && len(open) < maxNesting {
 		die := u.dieAt(&c)
 		code := c.ULEB()
 		if code == 0 {
@@ -156,7 +152,7 @@ func (u *unit) readScopes() {
 			id = open[len(open)-1]
 		}
 		if a.children && qualifies(a.tag) {
-			if !u.d.grow(scopeCost) {
+			if !u.d.takeMemory(scopeCost) {
 				break
 			}
 			u.scopes = append(u.scopes, nameScope{off: die, end: u.end, parent: id, name: u.scopeName(&c, a)})
@@ -176,7 +172,6 @@ func (u *unit) closeScope(id int32, end uint64) {
 	}
 }
 
-// qualifies reports whether entries of a tag put their name before those inside.
 func qualifies(tag uint32) bool {
 	switch tag {
 	case tagNamespace, tagModule, tagClassType, tagStructureType, tagUnionType, tagEnumerationType:
@@ -185,11 +180,10 @@ func qualifies(tag uint32) bool {
 	return false
 }
 
-// scopeName reads the DW_AT_name of an entry and passes over the rest.
 func (u *unit) scopeName(c *wire.Cursor, a *abbrev) (name []byte) {
 	for _, s := range a.specs {
 		if s.attr == attrName {
-			name = u.str(u.readForm(c, s))
+			name = u.stringOf(u.readForm(c, s))
 		} else {
 			u.skipForm(c, s.form)
 		}

@@ -4,18 +4,18 @@ package dwarfinfo
 
 import "prywalk/internal/wire"
 
-// span is a run of addresses that a scope has code at, hi excluded.
+// span is addresses of a scope's code, hi excluded.
 type span struct {
 	lo, hi uint64
 	scope  int32
 	depth  int32
 }
 
-// isCode excludes ranges of discarded sections, whose addresses linkers set to 0, 1 or the largest.
+// isCode excludes discarded sections, whose addresses linkers set to 0, 1 or the largest.
 func isCode(lo, hi uint64) bool { return lo > 1 && lo < hi && lo < ^uint64(1) }
 
-// spans appends the ranges that an entry's attributes give (DWARF 5 §2.17).
-func (u *unit) spans(low, high, ranges value, out []span) []span {
+// appendSpans appends an entry's address ranges (DWARF 5 §2.17).
+func (u *unit) appendSpans(low, high, ranges value, out []span) []span {
 	if ranges.kind != kindNone {
 		return u.readRanges(ranges, out)
 	}
@@ -27,12 +27,11 @@ func (u *unit) spans(low, high, ranges value, out []span) []span {
 	if !ok {
 		hi = lo + high.u
 	}
-	return u.d.span(out, lo, hi)
+	return u.d.appendSpan(out, lo, hi)
 }
 
-// span appends a range, if there is code at it.
-func (d *Data) span(out []span, lo, hi uint64) []span {
-	if !isCode(lo, hi) || !d.grow(spanCost) {
+func (d *Data) appendSpan(out []span, lo, hi uint64) []span {
+	if !isCode(lo, hi) || !d.takeMemory(spanCost) {
 		return out
 	}
 	return append(out, span{lo: lo, hi: hi})
@@ -56,11 +55,11 @@ func (u *unit) readRanges(v value, out []span) []span {
 	return u.readRanges5(off, out)
 }
 
-// readRanges4 reads from .debug_ranges (DWARF 4 §2.17.3).
+// readRanges4 reads .debug_ranges (DWARF 4 §2.17.3).
 func (u *unit) readRanges4(off uint64, out []span) []span {
 	c := wire.At(u.d.s.Ranges, off)
 	base := u.lowPC
-	for u.d.pay(1) {
+	for u.d.spendSteps(1) {
 		lo, hi := c.Sized(u.addrSize), c.Sized(u.addrSize)
 		switch {
 		case c.Bad || lo == 0 && hi == 0:
@@ -68,17 +67,17 @@ func (u *unit) readRanges4(off uint64, out []span) []span {
 		case lo == ^uint64(0) || u.addrSize == 4 && lo == 0xffffffff:
 			base = hi
 		default:
-			out = u.d.span(out, base+lo, base+hi)
+			out = u.d.appendSpan(out, base+lo, base+hi)
 		}
 	}
 	return out
 }
 
-// readRanges5 reads from .debug_rnglists (DWARF 5 §7.25, table 7.30).
+// readRanges5 reads .debug_rnglists (DWARF 5 §7.25, table 7.30).
 func (u *unit) readRanges5(off uint64, out []span) []span {
 	c := wire.At(u.d.s.Rnglists, off)
 	base := u.lowPC
-	for u.d.pay(1) {
+	for u.d.spendSteps(1) {
 		var lo, hi uint64
 		switch op := c.U8(); op {
 		case 1: // base_addressx
@@ -103,13 +102,13 @@ func (u *unit) readRanges5(off uint64, out []span) []span {
 		case 7: // start_length
 			lo = c.Sized(u.addrSize)
 			hi = lo + c.ULEB()
-		default: // end_of_list, and what is unknown
+		default: // end_of_list, unknown
 			return out
 		}
 		if c.Bad {
 			return out
 		}
-		out = u.d.span(out, lo, hi)
+		out = u.d.appendSpan(out, lo, hi)
 	}
 	return out
 }

@@ -4,12 +4,11 @@ package dwarfinfo
 
 import "bytes"
 
-// Section gives views of a section's contents, uncompressed. Views stay valid and
-// are not changed.
+// Section is the contents of a section, uncompressed. Views stay valid and are not changed.
 type Section interface {
 	// Size is the number of bytes.
 	Size() uint64
-	// View gives the n bytes at off.
+	// View returns the n bytes at off.
 	View(off uint64, n int) ([]byte, error)
 }
 
@@ -19,17 +18,16 @@ type Bytes []byte
 // Size implements [Section].
 func (b Bytes) Size() uint64 { return uint64(len(b)) }
 
-// View implements [Section]. It gives fewer than n bytes at the end.
+// View implements [Section]. It returns fewer than n bytes at the end.
 func (b Bytes) View(off uint64, n int) ([]byte, error) {
 	off = min(off, uint64(len(b)))
 	return b[off:min(off+uint64(n), uint64(len(b)))], nil
 }
 
-// chunk is the most that is viewed at a time, in bytes: an implementation may
-// have a limit.
+// chunk bounds one View, bytes: implementations may have a limit.
 const chunk = 16 << 20
 
-// size gives the bytes in a section that may be missing.
+// size is 0 for a missing section.
 func size(s Section) uint64 {
 	if s == nil {
 		return 0
@@ -37,7 +35,7 @@ func size(s Section) uint64 {
 	return s.Size()
 }
 
-// view gives up to n bytes at off: fewer where the section ends, or cannot be read.
+// view returns n bytes at off, or fewer at the end or if unreadable.
 func view(s Section, off, n uint64) []byte {
 	total := size(s)
 	if off >= total {
@@ -61,22 +59,21 @@ func view(s Section, off, n uint64) []byte {
 	return out
 }
 
-// smallView is up to which size views are seldom copies, in bytes.
+// smallView is the size up to which views are seldom copies, bytes.
 const smallView = 64 << 10
 
-// growCopy takes memory for a view of n bytes that is kept: a large one may be a copy.
-func (d *Data) growCopy(n uint64) bool {
-	if n > chunk { // put together from several
+// takeViewMemory takes memory for n bytes of view, which may be a copy.
+func (d *Data) takeViewMemory(n uint64) bool {
+	if n > chunk { // made of several
 		n *= 2
 	}
-	return n <= smallView || n < 1<<40 && d.grow(int(n))
+	return n <= smallView || n < 1<<40 && d.takeMemory(int(n))
 }
 
-// maxString bounds the strings in .debug_str and its like, in bytes: the mangled
-// names of templates reach some thousands.
+// maxString bounds strings in .debug_str and the like, bytes: mangled names of templates reach some thousands.
 const maxString = 16 << 10
 
-// stringIn gives the string at an offset, nil if it is outside or too long.
+// stringIn returns the string at an offset; nil if outside or too long.
 func stringIn(s Section, off uint64) []byte {
 	for n := uint64(128); n <= maxString; n *= 8 {
 		b := view(s, off, n)

@@ -4,11 +4,10 @@ package dwarfinfo
 
 import "prywalk/internal/wire"
 
-// unit is one unit of .debug_info.
 type unit struct {
 	d                 *Data
-	off, dies, end    uint64 // header, first entry, end: offsets in .debug_info
-	data              []byte // from off on: all of it, or its beginning
+	off, dies, end    uint64 // offsets in .debug_info: header, first entry, end
+	data              []byte // from off on, as a whole or its beginning
 	abbrevOff         uint64
 	version           uint16
 	addrSize, offSize uint8
@@ -27,17 +26,16 @@ type unit struct {
 	funcs  *funcTable
 	scopes []nameScope
 	lines  *lineTable
-	listed []span // its own ranges, of one that .debug_aranges led to
+	listed []span // its own ranges, if found by .debug_aranges
 }
 
-// maxHeader is the size of the largest unit header, in bytes, and rootSize how
-// much of a unit is read at first.
+// maxHeader is the size of the largest unit header, rootSize what is first read of a unit, bytes.
 const (
 	maxHeader = 40
 	rootSize  = 512
 )
 
-// readHeader reads the unit header (DWARF 5 §7.5.1) at off.
+// readHeader reads the unit header at off (DWARF 5 §7.5.1).
 func (d *Data) readHeader(off uint64) *unit {
 	u := &unit{d: d, off: off}
 	h := wire.Cursor{Bytes: view(d.s.Info, off, maxHeader)}
@@ -66,43 +64,41 @@ func (d *Data) readHeader(off uint64) *unit {
 	}
 	u.dies = off + uint64(h.Pos)
 	if h.Bad || u.version < 2 || u.version > 5 || u.addrSize != 8 && u.addrSize != 4 {
-		u.kind, u.dies = unitType, u.end // not understood: passed over
+		u.kind, u.dies = unitType, u.end // unknown: skipped
 	}
 	return u
 }
 
-// cursorAt gives a cursor at an offset in .debug_info, over the whole unit.
+// cursorAt returns a cursor over the unit at an offset in .debug_info.
 func (u *unit) cursorAt(off uint64) wire.Cursor {
-	if uint64(len(u.data)) < u.end-u.off && u.d.growCopy(u.end-u.off) {
+	if uint64(len(u.data)) < u.end-u.off && u.d.takeViewMemory(u.end-u.off) {
 		u.data = view(u.d.s.Info, u.off, u.end-u.off)
 	}
 	return wire.At(u.data, off-u.off)
 }
 
-// dieAt gives the offset in .debug_info that a cursor of cursorAt is at.
 func (u *unit) dieAt(c *wire.Cursor) uint64 { return u.off + uint64(c.Pos) }
 
-// beyond reports whether an entry's attributes go beyond what c has.
-func (u *unit) beyond(c wire.Cursor, a *abbrev) bool {
+// endsOutside reports whether an entry ends outside of c.
+func (u *unit) endsOutside(c wire.Cursor, a *abbrev) bool {
 	u.skipEntry(&c, &abbrev{specs: a.specs, fixed: -1})
 	return c.Bad
 }
 
-// readRoot decodes the unit's first entry and gives its address ranges.
+// readRoot decodes the unit's first entry and returns its address ranges.
 func (u *unit) readRoot() []span {
 	c := wire.At(view(u.d.s.Info, u.off, min(u.end-u.off, rootSize)), u.dies-u.off)
 	a := u.rootAbbrev(c.ULEB())
-	if a == nil || !u.d.pay(1+len(a.specs)) {
+	if a == nil || !u.d.spendSteps(1+len(a.specs)) {
 		return nil
 	}
-	if u.beyond(c, a) {
+	if u.endsOutside(c, a) {
 		c = u.cursorAt(u.dies)
 		c.ULEB()
 	}
 	u.hasCode = a.tag == tagCompileUnit || a.tag == 0x4a // DW_TAG_skeleton_unit
 	if u.version >= 5 {
-		// Without a base attribute the first table of the section holds,
-		// just after its header (§7.26, §7.27, §7.28).
+		// Without a base attribute: the section's first table, after its header (§7.26, §7.27, §7.28).
 		u.strOffBase, u.addrBase = uint64(u.offSize)*2, uint64(u.offSize)*2
 		u.rngBase = uint64(u.offSize)*2 + 4
 	}
@@ -132,8 +128,8 @@ func (u *unit) readRoot() []span {
 			u.rngBase = v.u
 		}
 	}
-	// The bases hold for the attributes before them, too.
-	u.name, u.compDir = u.str(name), u.str(dir)
+	// The bases apply to attributes before them, too.
+	u.name, u.compDir = u.stringOf(name), u.stringOf(dir)
 	u.lowPC, _ = u.addr(low)
-	return u.spans(low, high, ranges, nil)
+	return u.appendSpans(low, high, ranges, nil)
 }

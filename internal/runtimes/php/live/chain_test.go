@@ -13,8 +13,8 @@ import (
 	"prywalk/internal/dump"
 )
 
-// callers has what may call a function of chain.php. "" is the end of the stack. A function of PHP's own is called by
-// any function of the program.
+// callers lists the possible callers of each function of chain.php; "" is the end of the stack. PHP's own functions
+// are called by any function of the program.
 var callers = map[string][]string{
 	"chain.php":     {""},
 	"Chain::mapped": {"chain.php"},
@@ -54,7 +54,7 @@ var callers = map[string][]string{
 	"Made":                      {"evals.php : eval()'d code"},
 }
 
-// name gives a frame's function as callers has it.
+// name returns a frame's function as callers has it.
 func name(f *dump.Frame) string {
 	n := f.Function
 	if strings.HasPrefix(n, "Chain::{closure") || strings.HasPrefix(n, "{closure") {
@@ -75,7 +75,7 @@ var anyCaller = map[string]bool{
 	"call_user_func": true, "Fiber::suspend": true, "Fiber::isTerminated": true, "Fiber::__construct": true,
 }
 
-// wrong says what is wrong with a stack's PHP frames; "" if nothing is. unknown frames may stand for any.
+// wrong returns the fault of a stack's PHP frames; "" if there is none. Unknown frames may stand for any.
 func wrong(list []*dump.Frame) string {
 	for i, f := range list {
 		n, caller := name(f), ""
@@ -103,7 +103,7 @@ func wrong(list []*dump.Frame) string {
 	return ""
 }
 
-// looks is how often a test looks at a program: PRYWALK_LOOKS, else a few.
+// looks is the number of samples per program: PRYWALK_LOOKS, else a few.
 func looks(few int) int {
 	if n, err := strconv.Atoi(os.Getenv("PRYWALK_LOOKS")); err == nil {
 		return n
@@ -111,8 +111,8 @@ func looks(few int) int {
 	return few
 }
 
-// TestChainsAreTheCallsOfTheProgram: each function has the caller that it has, through callbacks, generators, fibers,
-// included and evaluated code, and nothing is left out or made up, with the JIT compiler and without.
+// TestChainsAreTheCallsOfTheProgram: each function has its caller, through callbacks, generators, fibers, included
+// and evaluated code; no call is missing or extra, with the JIT compiler and without.
 func TestChainsAreTheCallsOfTheProgram(t *testing.T) {
 	for _, php := range interpreters(t) {
 		t.Run(php.name, func(t *testing.T) {

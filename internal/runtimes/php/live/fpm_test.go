@@ -17,7 +17,7 @@ import (
 	"prywalk/internal/dump"
 )
 
-// startFPM starts PHP's server with one worker, and gives the worker and the socket that it waits at.
+// startFPM starts PHP's server with one worker, and returns the worker and the socket that it waits at.
 func startFPM(t *testing.T) (worker int, socket string) {
 	t.Helper()
 	programs, _ := filepath.Glob("/usr/sbin/php-fpm*") // the pattern is a good one

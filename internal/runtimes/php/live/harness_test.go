@@ -23,7 +23,7 @@ type interpreter struct {
 // releases is where scripts/setup-phps.sh puts releases.
 const releases = "/usr/local/lib/php-releases"
 
-// interpreters gives the system's PHP, with the JIT compiler and without, and all releases that setup-phps.sh has
+// interpreters returns the system's PHP, with the JIT compiler and without, and all releases that setup-phps.sh has
 // fetched.
 func interpreters(t *testing.T) (list []interpreter) {
 	t.Helper()
@@ -81,7 +81,7 @@ func open(t *testing.T, pid int) *code.Process {
 	return p
 }
 
-// sample gives the main thread's stack.
+// sample returns the main thread's stack.
 func sample(t *testing.T, p *code.Process, pid int) *dump.Thread {
 	t.Helper()
 	d, err := dump.Sample(p, dump.Options{MaxDepth: -1})
@@ -97,7 +97,7 @@ func sample(t *testing.T, p *code.Process, pid int) *dump.Thread {
 	return nil
 }
 
-// managedFrames gives the PHP frames of a stack, innermost first.
+// managedFrames returns the PHP frames of a stack, innermost first.
 func managedFrames(th *dump.Thread) (list []*dump.Frame) {
 	for i := range th.Frames {
 		if th.Frames[i].Kind == "php" {

@@ -26,7 +26,7 @@ func record(t *testing.T, pid int, stops int64) *pprof.Profile {
 	})
 }
 
-// ofSample gives the PHP frames of a sample, innermost first.
+// ofSample returns the PHP frames of a sample, innermost first.
 func ofSample(s *pprof.Sample) (list []*dump.Frame) {
 	for _, l := range s.Location {
 		if l.Mapping == nil || !strings.HasPrefix(l.Mapping.File, "[PHP ") {
@@ -40,7 +40,7 @@ func ofSample(s *pprof.Sample) (list []*dump.Frame) {
 	return list
 }
 
-// settled gives the samples after the first quarter of a recording, in which functions are first read, and after the
+// settled returns the samples after the first quarter of a recording, in which functions are first read, and after the
 // first one with frames: on a busy machine the first walk comes late.
 func settled(prof *pprof.Profile) []*pprof.Sample {
 	end := func(s *pprof.Sample) int64 { return s.NumLabel[rec.LabelEnd][0] }
@@ -59,7 +59,7 @@ func settled(prof *pprof.Profile) []*pprof.Sample {
 // tally counts the samples of a recording.
 type tally struct{ samples, frames, without, cut, freed, wrong int64 }
 
-// add counts a sample, and gives what is wrong with its frames. Calls that could not be read are cut off at the outer
+// add counts a sample, and returns what is wrong with its frames. Calls that could not be read are cut off at the outer
 // end: native frames of the interpreter stand there.
 func (c *tally) add(s *pprof.Sample) (wrongs string) {
 	list, n := ofSample(s), s.Value[0]

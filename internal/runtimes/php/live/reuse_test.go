@@ -47,7 +47,7 @@ func TestMemoryThatIsUsedAgainGetsNoWrongName(t *testing.T) {
 	}
 }
 
-// numberOf gives the number that a function of reuse.php has, "" if it has none.
+// numberOf returns the number that a function of reuse.php has, "" if it has none.
 func numberOf(f *dump.Frame) string {
 	if strings.HasPrefix(f.Function, "{closure") {
 		return fmt.Sprint(f.Line)

@@ -31,7 +31,7 @@ type stepped struct {
 	said   []managed.Frame
 }
 
-// stepCounts has what the stacks of single steps were.
+// stepCounts counts the results of single steps.
 type stepCounts struct {
 	steps, frames             int
 	wrong, freed              int
@@ -44,8 +44,8 @@ type stepCounts struct {
 // segment is how many instructions are stepped at one place.
 const segment = 400
 
-// TestEveryInstructionHasTheCallsOfTheProgram steps from instruction to instruction, at several places of each program.
-// At each the functions must be those of the program, or native. PRYWALK_STEPS is how many instructions.
+// TestEveryInstructionHasTheCallsOfTheProgram single-steps several places of each program (PRYWALK_STEPS
+// instructions). At each instruction the functions must be the program's, or native.
 func TestEveryInstructionHasTheCallsOfTheProgram(t *testing.T) {
 	steps := 2 * segment
 	if n, err := strconv.Atoi(os.Getenv("PRYWALK_STEPS")); err == nil {
@@ -104,7 +104,7 @@ func (s *stepped) runOn(t *testing.T) {
 	}
 }
 
-// check looks at the stack after a step.
+// check compares the stack after a step.
 func (s *stepped) check(t *testing.T, regs *frames.Regs, n *stepCounts) {
 	list, complete := s.stack(regs)
 	n.steps++
@@ -156,7 +156,7 @@ func (s *stepped) beginsFiber(pc uint64) bool {
 	return bytes.Contains(code[:max(n, 0)], []byte{0x0f, 0xae, 0x14, 0x24, 0xd9, 0x6c, 0x24, 0x04})
 }
 
-// place gives the module of an address, and the offset in it.
+// place returns the module of an address, and the offset in it.
 func (s *stepped) place(pc uint64) string {
 	m := s.p.Space().Find(pc)
 	if m == nil {
@@ -165,7 +165,7 @@ func (s *stepped) place(pc uint64) string {
 	return path.Base(m.Name) + "+" + strconv.FormatUint(pc-m.Bias, 16)
 }
 
-// stack gives the PHP frames of the process, innermost first.
+// stack returns the PHP frames of the process, innermost first.
 func (s *stepped) stack(regs *frames.Regs) (list []*dump.Frame, complete bool) {
 	live, mem := callstack.Still(s.p.Read), observed.Still(s.p.Read)
 	s.merger.Begin(s.p.Runtimes().Namers(),

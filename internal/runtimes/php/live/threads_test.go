@@ -20,7 +20,7 @@ import (
 	"prywalk/internal/testtargets/observed"
 )
 
-// threadSafe gives the programs of testdata/threads.c with the libraries of thread-safe releases, by release.
+// threadSafe returns the programs of testdata/threads.c with the libraries of thread-safe releases, by release.
 func threadSafe(t *testing.T) map[string]string {
 	t.Helper()
 	configs, _ := filepath.Glob(releases + "/*/bin/php-config") // the pattern is a good one
@@ -56,7 +56,7 @@ type threads struct {
 	calls  map[int][]string // PHP's own traceback, by thread ID
 }
 
-const mostNumbers = 8
+const maxNumbers = 8
 
 // startThreads starts threads that sleep for a time in µs again and again, and waits until each has done so.
 func startThreads(t *testing.T, program, pause string) *threads {
@@ -66,14 +66,14 @@ func startThreads(t *testing.T, program, pause string) *threads {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	cmd := exec.Command(program, script, dir, strconv.Itoa(mostNumbers), pause)
+	cmd := exec.Command(program, script, dir, strconv.Itoa(maxNumbers), pause)
 	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { testtargets.Kill(cmd) })
 	th := &threads{pid: cmd.Process.Pid, number: map[int]int{}, calls: map[int][]string{}}
-	for i := range mostNumbers {
+	for i := range maxNumbers {
 		name := filepath.Join(dir, strconv.Itoa(i))
 		var text []byte
 		testtargets.Eventually(t, "each thread sleeps", func() bool {
@@ -120,7 +120,7 @@ func TestSleepingThreadsHaveTheTracebackOfPHP(t *testing.T) {
 						t.Errorf("%s:\n%s\nPHP:\n%s", how, strings.Join(got, "\n"), strings.Join(want, "\n"))
 					}
 				}
-				if seen != mostNumbers {
+				if seen != maxNumbers {
 					t.Errorf("%s: %d threads", how, seen)
 				}
 				t.Logf("%s: %d threads, %d frames", how, seen, n)
@@ -135,7 +135,7 @@ func isAsleep(pid, tid int) bool {
 	return err == nil && strings.HasPrefix(string(b), "230 ")
 }
 
-// allThreads gives the stacks of a process, or of its core.
+// allThreads returns the stacks of a process, or of its core.
 func allThreads(t *testing.T, how string, pid int) []dump.Thread {
 	t.Helper()
 	if how == "core" {

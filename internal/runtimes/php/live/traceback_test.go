@@ -16,8 +16,8 @@ import (
 	"prywalk/internal/testtargets/observed"
 )
 
-// startSleeping starts chain.php, which sleeps in its innermost call, and gives how PHP itself sees its calls: function
-// and line of each, the innermost first.
+// startSleeping starts chain.php, which sleeps in its innermost call, and returns PHP's own traceback: function and
+// line of each call, innermost first.
 func startSleeping(t *testing.T, php interpreter) (pid int, calls []string) {
 	t.Helper()
 	cmd := exec.Command(php.command[0], append(php.command[1:len(php.command):len(php.command)],
@@ -37,8 +37,8 @@ func startSleeping(t *testing.T, php interpreter) (pid int, calls []string) {
 	return cmd.Process.Pid, calls[1:] // without traceback itself
 }
 
-// asPHP gives a stack as PHP's traceback has it: a function, and the line of its caller. PHP shows include, require and
-// eval as functions, and the script not at all.
+// asPHP returns a stack in the form of PHP's traceback: a function and the line of its caller. PHP shows include,
+// require and eval as functions, and the script not at all.
 func asPHP(list []*dump.Frame) (calls []string) {
 	for i, f := range list[1:] { // without usleep
 		n := f.Function
@@ -59,8 +59,8 @@ func asPHP(list []*dump.Frame) (calls []string) {
 	return calls
 }
 
-// TestSleepersHaveTheTracebackOfPHP: function and line of each call are those that PHP says itself, in a look, in one
-// with all threads stopped, and in a core.
+// TestSleepersHaveTheTracebackOfPHP: function and line of each call are those of PHP's traceback, in a passive
+// read, with all threads stopped, and in a core.
 func TestSleepersHaveTheTracebackOfPHP(t *testing.T) {
 	for _, php := range interpreters(t) {
 		t.Run(php.name, func(t *testing.T) {
@@ -79,7 +79,7 @@ func TestSleepersHaveTheTracebackOfPHP(t *testing.T) {
 	}
 }
 
-// sampleHow gives the main thread's stack of a process, or of its core.
+// sampleHow returns the main thread's stack of a process, or of its core.
 func sampleHow(t *testing.T, how string, pid int) *dump.Thread {
 	t.Helper()
 	var d *dump.Process

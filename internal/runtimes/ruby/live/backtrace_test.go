@@ -12,8 +12,8 @@ import (
 	"prywalk/internal/testtargets/observed"
 )
 
-// TestStacksAreRubysOwnBacktraces: names are written as the release writes them, and frames are at its lines. What
-// waits inside of the method that has written the backtrace is left out, and so are its own lines.
+// TestStacksAreRubysOwnBacktraces: names are in the release's notation, and frames at Ruby's lines. Left out are
+// calls inside of the method that has written the backtrace, and its own lines.
 func TestStacksAreRubysOwnBacktraces(t *testing.T) {
 	for version, ruby := range rubies(t) {
 		t.Run(version, func(t *testing.T) {

@@ -15,8 +15,8 @@ import (
 	"prywalk/internal/testtargets/observed"
 )
 
-// between are the frames between a function of testdata/chain.rb and the one that it calls, by its number modulo 10.
-// %s is the function.
+// between are the frames from a function of testdata/chain.rb to the one that it calls, by its number modulo 10; %s
+// is the function.
 var between = [][]string{
 	{},
 	{"each", "block in %s"},
@@ -30,7 +30,7 @@ var between = [][]string{
 	{"catch", "block in %s"},
 }
 
-// pattern gives the frames between function k and the one that it calls.
+// pattern returns the frames between function k and the one that it calls.
 func pattern(k int, qualified bool) (list []string) {
 	for _, s := range between[k%len(between)] {
 		s = strings.Replace(s, "%s", "f_"+strconv.Itoa(k), 1)
@@ -56,7 +56,7 @@ func plain(name string) string {
 	return before + name
 }
 
-// record is what the program has written down: the numbers of the functions that run, outermost first.
+// record is written by the program: the numbers of the running functions, outermost first.
 func record(mem frames.Memory, at uint64) (list []int, ok bool) {
 	var b []byte
 	for i := uint64(0); i < 64; i += 8 {
@@ -75,9 +75,8 @@ func record(mem frames.Memory, at uint64) (list []int, ok bool) {
 	return list, true
 }
 
-// check says what is wrong with a stack, "" if nothing. The program's functions must be those of its record. There can
-// be one more, which has just begun or is about to return. Between two of them is what belongs there, at the line of
-// the call.
+// check returns the fault of a stack; "" if there is none. The program's functions must be those of its record, or
+// one more that has just begun or is about to return, with the frames of between at the line of the call.
 func check(stack []observed.Frame, list []int, qualified bool) string {
 	var got []string
 	first := -1
@@ -125,8 +124,8 @@ func check(stack []observed.Frame, list []int, qualified bool) string {
 
 func isFunction(name string) bool { return strings.HasPrefix(name, "f_") }
 
-// TestChainsAreTheProgramsOwnRecord: two threads call functions through C, and write down which ones run. In one run a
-// third thread moves all of Ruby's objects, in another the second thread is that of a ractor.
+// TestChainsAreTheProgramsOwnRecord: two threads call functions through C and record which ones run. In one run a
+// third thread moves all of Ruby's objects; in another the second thread is a ractor's.
 func TestChainsAreTheProgramsOwnRecord(t *testing.T) {
 	for version, ruby := range rubies(t) {
 		for _, how := range []string{"spin", "compact", "ractor"} {

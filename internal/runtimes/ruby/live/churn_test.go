@@ -21,8 +21,8 @@ var (
 	fileOf   = regexp.MustCompile(`^<(\d+)>$`)
 )
 
-// linesOf gives the lines that a function of testdata/churn.rb can be at. A block that is being entered is at the line
-// where it begins.
+// linesOf returns the possible lines of a function of testdata/churn.rb. A block that is being entered is at its
+// first line.
 func linesOf(function string) []int {
 	switch {
 	case strings.HasPrefix(function, "block (2 levels)"):
@@ -33,9 +33,9 @@ func linesOf(function string) []int {
 	return []int{1, 2, 3, 4, 7}
 }
 
-// TestFreedFunctionsHaveNoOtherOnesNames: the program makes and frees methods faster than they can be named. The names
-// are read some milliseconds after the look, as in a recording. Then a name is that of the method which ran at the
-// look, by the program's own counter, or there is none.
+// TestFreedFunctionsHaveNoOtherOnesNames: the program makes and frees methods faster than they can be named; names
+// are read some milliseconds after the sample, as in a recording. A name is that of the method that ran in the
+// sample, by the program's own counter, or there is none.
 func TestFreedFunctionsHaveNoOtherOnesNames(t *testing.T) {
 	for version, ruby := range rubies(t) {
 		t.Run(version, func(t *testing.T) {

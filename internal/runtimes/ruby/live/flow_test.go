@@ -80,8 +80,9 @@ func TestDumpsAndCoresHaveRubyFrames(t *testing.T) {
 	}
 }
 
-// checkFirst wants the program's functions in a core of one thread. The C library of Debian's development release keeps
-// a guard page inside of the mapping of each further thread's stack. Debian 12's gcore leaves such a mapping out.
+// checkFirst checks for the program's functions in a core of one thread. The C library of Debian's development
+// release has a guard page inside of the mapping of each further thread's stack, and Debian 12's gcore leaves such
+// a mapping out.
 func checkFirst(t *testing.T, ruby program) {
 	t.Helper()
 	cmd, _ := launch(t, ruby, "testdata/chain.rb", "alone")

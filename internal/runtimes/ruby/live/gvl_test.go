@@ -13,8 +13,8 @@ import (
 	"prywalk/internal/testtargets/observed"
 )
 
-// TestThreadsThatComputeWaitForTheInterpreterLock: of five threads that only compute, each is at times in the queue of
-// the lock, and another of them has it. The first thread does not wait for it once it sleeps.
+// TestThreadsThatComputeWaitForTheInterpreterLock: each of five computing threads is at times in the lock's queue
+// while another has it. The first thread, which sleeps, does not wait for it.
 func TestThreadsThatComputeWaitForTheInterpreterLock(t *testing.T) {
 	for version, ruby := range rubies(t) {
 		t.Run(version, func(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 	"prywalk/internal/testtargets/observed"
 )
 
-// program is a program of Ruby with its options.
+// program is a Ruby program with its options.
 type program []string
 
 // yjit are the options for compiled code: all that is called twice.
@@ -24,8 +24,8 @@ var yjit = []string{"--yjit", "--yjit-call-threshold=2"}
 // withYJIT ends the names of releases that compile.
 const withYJIT = " YJIT"
 
-// rubies gives the releases of this machine, and once more with YJIT those that have it. RUBY_RELEASES is a directory
-// that scripts/setup-rubies.sh was given.
+// rubies returns the installed releases, those with YJIT once more with it. RUBY_RELEASES is the directory given to
+// scripts/setup-rubies.sh.
 func rubies(t *testing.T) map[string]program {
 	t.Helper()
 	all := map[string]program{}
@@ -51,7 +51,7 @@ func rubies(t *testing.T) map[string]program {
 	return all
 }
 
-// launch starts a program, and gives the first line that it writes.
+// launch starts a program, and returns the first line that it writes.
 func launch(t *testing.T, ruby program, args ...string) (*exec.Cmd, string) {
 	t.Helper()
 	return observed.Launch(t, ruby[0], slices.Concat(ruby[1:], args)...)
@@ -71,7 +71,7 @@ func qualified(p *observed.Process) bool {
 	return strings.HasPrefix(name, "Ruby 3.4") || strings.HasPrefix(name, "Ruby 4")
 }
 
-// samplesOf is how many looks a test makes at each thread. RUBY_LOOKS is another number.
+// samplesOf is the number of samples of each thread: RUBY_LOOKS, else def.
 func samplesOf(def int) int {
 	if n, err := strconv.Atoi(os.Getenv("RUBY_LOOKS")); err == nil {
 		return n

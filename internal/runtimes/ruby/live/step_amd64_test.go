@@ -16,9 +16,9 @@ import (
 	"prywalk/internal/testtargets/observed"
 )
 
-// TestEveryInstructionHasTheChainOfItsNeighbours steps a thread from instruction to instruction through calls, returns
-// and entries from C. At each the functions must be those of the program's record. From one to the next at most a
-// method and what C has called it by may come or go. RUBY_STEPS is how many instructions.
+// TestEveryInstructionHasTheChainOfItsNeighbours single-steps a thread through calls, returns and entries from C
+// (RUBY_STEPS instructions). The functions must be those of the program's record; from one instruction to the next,
+// at most a method and the C function that called it come or go.
 func TestEveryInstructionHasTheChainOfItsNeighbours(t *testing.T) {
 	for version, ruby := range rubies(t) {
 		t.Run(version, func(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/code"
 )
 
-// Settled reports whether a module's names are final: its file is unused, or the process that made the code has ended.
+// Settled reports whether a module's names are final: its file is unused, or the process with the code has ended.
 func (n *Namer) Settled(m *frames.Module) bool {
 	at := code.MappingOf(m)
 	if at == nil {
@@ -18,11 +18,11 @@ func (n *Namer) Settled(m *frames.Module) bool {
 	if at.Image != nil {
 		return at.Image.Unused()
 	}
-	return at.Over()
+	return at.ProcessClosed()
 }
 
-// DropUnused drops tables of unused files, and perf maps of processes that had ended at the last call; they are read
-// again on demand.
+// DropUnused drops the tables of unused files, and the perf maps of processes that had ended at the last call. They
+// are read again on demand.
 func (n *Namer) DropUnused() {
 	for img := range n.tables {
 		if img.Unused() {
@@ -49,7 +49,7 @@ func (n *Namer) DropUnused() {
 // Forget drops the tables of a file.
 func (n *Namer) Forget(img *code.Image) {
 	if t := n.tables[img]; t != nil {
-		_ = t.Close() // of files that were only read
+		_ = t.Close() // only read
 		delete(n.tables, img)
 	}
 }

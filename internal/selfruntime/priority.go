@@ -10,15 +10,13 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// Nothing is observed during a collection. With five threads per processor 20 ms of work take 100 to 250, so
-// prywalk's threads get the best nice value meanwhile.
-
-// sched(7)
+// bestNice is of sched(7).
 const bestNice = -20
 
-// hurry sets the best nice value for ordinary threads of this process, and gives its undo. Children start as usual
+// raisePriority sets the best nice value for ordinary threads of this process during a collection, in which nothing is
+// observed: with five threads per CPU, 20 ms of work would take 100 to 250. Children start as usual
 // (SCHED_FLAG_RESET_ON_FORK). Without CAP_SYS_NICE nothing changes.
-func hurry() (undo func()) {
+func raisePriority() (undo func()) {
 	was := map[int]*unix.SchedAttr{}
 	tids, _ := procmem.ListTasks(os.Getpid(), nil)
 	for _, tid := range tids {
@@ -34,7 +32,7 @@ func hurry() (undo func()) {
 	}
 	return func() {
 		for tid, a := range was {
-			if unix.Tgkill(os.Getpid(), tid, 0) == nil { // else the number may be reused
+			if unix.Tgkill(os.Getpid(), tid, 0) == nil { // else the id may be reused
 				a.Size = unix.SizeofSchedAttr
 				_ = unix.SchedSetAttr(tid, a, 0)
 			}

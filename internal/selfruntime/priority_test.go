@@ -18,8 +18,8 @@ func attributes(t *testing.T, tid int) unix.SchedAttr {
 	return *a
 }
 
-// mayHurry: this user may set the best nice value and undo it.
-func mayHurry(t *testing.T) bool {
+// mayRaisePriority: this user may set the best nice value and undo it.
+func mayRaisePriority(t *testing.T) bool {
 	was := attributes(t, 0)
 	defer func() { _ = unix.SchedSetAttr(0, &was, 0) }()
 	a := unix.SchedAttr{
@@ -31,13 +31,13 @@ func mayHurry(t *testing.T) bool {
 func TestThreadsHurryUntilThatIsUndone(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	may := mayHurry(t)
+	may := mayRaisePriority(t)
 	tids := []int{unix.Gettid(), os.Getpid()}
 	var before [2]unix.SchedAttr
 	for i, tid := range tids {
 		before[i] = attributes(t, tid)
 	}
-	undo := hurry()
+	undo := raisePriority()
 	for _, tid := range tids {
 		if now := attributes(t, tid); may && now.Nice != bestNice {
 			t.Errorf("thread %d has the nice value %d", tid, now.Nice)
@@ -60,7 +60,7 @@ func TestAThreadOfAnotherPolicyStaysAsItIs(t *testing.T) {
 	if err := unix.SchedSetAttr(0, &batch, 0); err != nil {
 		t.Fatal(err)
 	}
-	undo := hurry()
+	undo := raisePriority()
 	if a := attributes(t, 0); a.Policy != unix.SCHED_BATCH || a.Nice != was.Nice {
 		t.Errorf("%+v", a)
 	}

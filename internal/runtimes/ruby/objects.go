@@ -13,23 +13,22 @@ type objectKind uint8
 
 const (
 	isCode   objectKind = iota
-	isMethod            // entry of a C method
-	isOwner             // entry of another method, for its class
+	isMethod            // method entry of a C method
+	isOwner             // method entry of another method, for its class
 )
 
-// codes caches iseqs and method entries.
-type codes struct {
+type objectCache struct {
 	walk                    *walk
 	currentHeap, copiedHeap heap
 	symbols                 uint64 // ruby_global_symbols, 0: unknown
 
 	byAddr   map[uint64]*object
 	bySerial map[uint64]*function
-	byText   map[functionText]*function
+	byKey    map[functionKey]*function
 	serial   uint64
-	known    managed.Known // not copied
+	known    managed.Known // not copied by stops
 	eviction managed.IdleEviction
-	depth    int // nesting of resolved iseqs
+	depth    int // nesting of enclosing iseqs
 	batch    verifyBatch
 }
 
@@ -37,15 +36,15 @@ type codes struct {
 type object struct {
 	*function
 	id         identity
-	code, size uint64 // instructions, their number of words
+	code, size uint64 // address and number of the words of instructions
 	places     places
-	asked      int64 // last readBatch
+	asked      int64 // the last [objectCache.readBatch] with it
 	since      int64
 	checked    int64 // last verification, CLOCK_MONOTONIC ns
-	seen       int64 // last copy
+	seen       int64 // last copy with it
 }
 
-// function is shared by equal objects, as of repeated eval.
+// function is shared by objects of equal description, as from repeated eval.
 type function struct {
 	serial uint64
 	object uint64
@@ -57,8 +56,7 @@ type function struct {
 	seen   int64
 }
 
-// functionText is equal for functions that are described equally.
-type functionText struct {
+type functionKey struct {
 	kind   objectKind
 	label  label
 	file   string
@@ -66,7 +64,7 @@ type functionText struct {
 	tables uint64 // hash of lines
 }
 
-func (f *function) text() functionText {
+func (f *function) key() functionKey {
 	h := fnv.New64a()
 	var b [4]byte
 	for _, line := range f.lines.entries {
@@ -74,27 +72,26 @@ func (f *function) text() functionText {
 		h.Write(b[:])
 	}
 	h.Write(f.lines.succ)
-	return functionText{f.kind, f.label, f.file, f.first, h.Sum64()}
+	return functionKey{f.kind, f.label, f.file, f.first, h.Sum64()}
 }
 
-const mostCodes = 1 << 16
+const maxCodes = 1 << 16
 
-func (c *codes) begin(at int64) {
-	if len(c.byAddr) > mostCodes || len(c.bySerial) > mostCodes {
+func (c *objectCache) begin(at int64) {
+	if len(c.byAddr) > maxCodes || len(c.bySerial) > maxCodes {
 		c.forget()
 	}
 	c.evictIdle(at)
 }
 
-func (c *codes) forget() {
+func (c *objectCache) forget() {
 	for addr := range c.byAddr {
 		c.known.Drop(addr)
 	}
-	c.byAddr, c.bySerial, c.byText = nil, nil, nil
+	c.byAddr, c.bySerial, c.byKey = nil, nil, nil
 }
 
-// evictIdle drops unused objects.
-func (c *codes) evictIdle(at int64) {
+func (c *objectCache) evictIdle(at int64) {
 	before, due := c.eviction.Due(at)
 	if !due {
 		return
@@ -110,27 +107,27 @@ func (c *codes) evictIdle(at int64) {
 			delete(c.bySerial, serial)
 		}
 	}
-	for text, f := range c.byText {
+	for key, f := range c.byKey {
 		if f.seen < before {
-			delete(c.byText, text)
+			delete(c.byKey, key)
 		}
 	}
 }
 
 // add adds an object, with the function of an equal one.
-func (c *codes) add(addr uint64, o *object) {
+func (c *objectCache) add(addr uint64, o *object) {
 	if c.byAddr == nil {
-		c.byAddr, c.bySerial, c.byText = map[uint64]*object{}, map[uint64]*function{}, map[functionText]*function{}
+		c.byAddr, c.bySerial, c.byKey = map[uint64]*object{}, map[uint64]*function{}, map[functionKey]*function{}
 	}
-	text := o.text()
-	if same := c.byText[text]; same != nil {
+	key := o.key()
+	if same := c.byKey[key]; same != nil {
 		same.seen = max(same.seen, o.seen)
 		o.function = same
 	} else {
 		c.serial++
 		f := o.function
 		f.serial, f.object, f.seen = c.serial, addr, o.seen
-		c.byText[text], c.bySerial[c.serial] = o.function, o.function
+		c.byKey[key], c.bySerial[c.serial] = o.function, o.function
 	}
 	c.byAddr[addr] = o
 }
@@ -143,8 +140,8 @@ const (
 	notObject
 )
 
-// resolve gives the object that a frame provably led to.
-func (c *codes) resolve(addr uint64, kind objectKind, f *frame) (*object, objectStatus) {
+// resolve returns the object that a frame provably led to in the sample.
+func (c *objectCache) resolve(addr uint64, kind objectKind, f *frame) (*object, objectStatus) {
 	o, status := c.prove(addr, kind, f)
 	if o != nil {
 		o.seen = max(o.seen, c.walk.sample.At)
@@ -153,10 +150,9 @@ func (c *codes) resolve(addr uint64, kind objectKind, f *frame) (*object, object
 	return o, status
 }
 
-// prove is resolve but for the record of use. Proofs are tried in this order: the identity that was copied in the
-// stop; for what was known before the stop, an unchanged identity after it; current memory, if the thread has slept
-// since.
-func (c *codes) prove(addr uint64, kind objectKind, f *frame) (*object, objectStatus) {
+// prove is resolve without the record of use. It accepts the identity copied in the stop; then, for what was known
+// before the stop, an unchanged identity after it; then current memory, if the thread has not run since the copy.
+func (c *objectCache) prove(addr uint64, kind objectKind, f *frame) (*object, objectStatus) {
 	w := c.walk
 	o := c.byAddr[addr]
 	if o != nil && o.kind != kind {
@@ -175,7 +171,7 @@ func (c *codes) prove(addr uint64, kind objectKind, f *frame) (*object, objectSt
 	case o != nil && w.sample.At != 0 && o.since <= w.sample.At && o.checked >= w.sample.At:
 		return o, objectKnown
 	case o == nil && !w.isLive():
-		c.known.Drop(addr) // not copied, as it was known
+		c.known.Drop(addr) // the next stop copies it
 		return nil, objectFreed
 	}
 	knownBefore := o != nil && w.sample.At != 0 && o.since <= w.sample.At
@@ -214,8 +210,8 @@ func (c *codes) prove(addr uint64, kind objectKind, f *frame) (*object, objectSt
 	return o, objectKnown
 }
 
-// leadsTo reports whether a sleeper's frame leads to an object.
-func (c *codes) leadsTo(f *frame, addr uint64, kind objectKind) bool {
+// leadsTo reports whether the frame of a thread that has not run leads to addr.
+func (c *objectCache) leadsTo(f *frame, addr uint64, kind objectKind) bool {
 	if f == nil {
 		return false
 	}
@@ -224,17 +220,17 @@ func (c *codes) leadsTo(f *frame, addr uint64, kind objectKind) bool {
 	case isMethod:
 		at = f.env - 16
 	case isOwner:
-		return true // pinned or updated by the frame
+		return true // pinned, or updated in the frame
 	}
 	v, ok := c.currentHeap.Word(at)
 	return ok && v == addr
 }
 
-// lastingAge is a lasting object's age, ns.
+// lastingAge is in ns.
 const lastingAge = 500e6
 
-// skipCopies stops copying an old or lasting object.
-func (c *codes) skipCopies(addr uint64, o *object) {
+// skipCopies excepts an object from copies if it is old or lasting.
+func (c *objectCache) skipCopies(addr uint64, o *object) {
 	if c.known.Has(addr) {
 		return
 	}
@@ -244,8 +240,9 @@ func (c *codes) skipCopies(addr uint64, o *object) {
 	}
 }
 
-// readIdentified reads an object with a copied identity; if that has changed, from the copy, perhaps without all lines.
-func (c *codes) readIdentified(addr uint64, kind objectKind, id *identity) (*object, objectStatus) {
+// readIdentified reads an object with a copied identity; if that has changed, from the copy, perhaps without all
+// lines.
+func (c *objectCache) readIdentified(addr uint64, kind objectKind, id *identity) (*object, objectStatus) {
 	o, whole := c.readCopied(addr, kind, id)
 	if !whole {
 		if now, status := c.read(addr, kind, id); status == objectKnown {
@@ -259,9 +256,9 @@ func (c *codes) readIdentified(addr uint64, kind objectKind, id *identity) (*obj
 	return o, objectKnown
 }
 
-// readCopied reads an object from the copy; nil: incomplete; whole: with all lines. Precondition for iseqs: the
-// thread has the interpreter lock.
-func (c *codes) readCopied(addr uint64, kind objectKind, id *identity) (o *object, whole bool) {
+// readCopied reads an object from the copy; nil: incomplete; whole: with all lines. For an iseq the thread must
+// have had the interpreter lock.
+func (c *objectCache) readCopied(addr uint64, kind objectKind, id *identity) (o *object, whole bool) {
 	at := c.walk.sample.At
 	o = &object{function: &function{kind: kind}, id: *id, since: at, checked: at, seen: at}
 	ok := false
@@ -280,8 +277,8 @@ func (c *codes) readCopied(addr uint64, kind objectKind, id *identity) (o *objec
 }
 
 // enclosingCopied is an [enclosingLabel] as of the stop.
-func (c *codes) enclosingCopied(iseq uint64) (label, bool) {
-	if c.depth == mostLevels {
+func (c *objectCache) enclosingCopied(iseq uint64) (label, bool) {
+	if c.depth == maxLevels {
 		return label{}, false
 	}
 	c.depth++
@@ -295,8 +292,8 @@ func (c *codes) enclosingCopied(iseq uint64) (label, bool) {
 }
 
 // enclosingCurrent is an [enclosingLabel] of current memory.
-func (c *codes) enclosingCurrent(iseq uint64) (l label, ok bool) {
-	if c.depth == mostLevels {
+func (c *objectCache) enclosingCurrent(iseq uint64) (l label, ok bool) {
+	if c.depth == maxLevels {
 		return l, false
 	}
 	c.depth++
@@ -304,9 +301,8 @@ func (c *codes) enclosingCurrent(iseq uint64) (l label, ok bool) {
 	return c.currentHeap.readLabel(c.currentHeap.word(iseq+iseqBody), c.enclosingCurrent)
 }
 
-// read reads an object from current memory, between two equal readings of its identity. want, if not nil, is the
-// identity that it must have.
-func (c *codes) read(addr uint64, kind objectKind, want *identity) (*object, objectStatus) {
+// read reads an object from current memory, between two equal readings of its identity (want if not nil).
+func (c *objectCache) read(addr uint64, kind objectKind, want *identity) (*object, objectStatus) {
 	readAt := procmem.Now()
 	id, status := c.currentHeap.identify(addr, kind)
 	if status != objectKnown || want != nil && id != *want {
