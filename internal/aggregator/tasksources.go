@@ -22,8 +22,7 @@ type taskSource interface {
 	width() int
 	task() string
 	totals(*totals) *taskTotals
-	// same reports whether both are of one run-time system.
-	same(taskSource) bool
+	same(taskSource) bool // both are of one run-time system
 }
 
 // taskSeen is the result of an observation of a task.
@@ -91,7 +90,7 @@ func (g *goroutines) readTask(place int) (taskSeen, taskKind, frames.StopReason)
 	return taskWaits, taskKind{t.Entry, cmp.Or(t.Wait, t.Status), labels}, stop
 }
 
-// walkTask fills u.stack with the frames of a parked task. beyond reports that it has read more than the copy: the
+// walkTask fills u.stack with the frames of a parked task. beyond reports that it read more than the copy: the
 // stack is then true only if the task has not run since.
 func (u *unwinder) walkTask(p *processAccount, t *managed.ParkedTask, stack []byte) (
 	stop frames.StopReason, beyond bool,
@@ -115,7 +114,7 @@ func (u *unwinder) walkIn(p *processAccount, t *managed.ParkedTask, mem frames.M
 	return w.StopReason()
 }
 
-// coroutines are the tasks of an event loop, described by name by the run-time system.
+// coroutines are the tasks of an event loop; the run-time system names their frames.
 type coroutines struct {
 	lister   managed.TaskLister
 	namer    managed.Namer
@@ -129,7 +128,6 @@ type coroutines struct {
 	free     []int
 }
 
-// mostCoroutines bounds the observed tasks.
 const mostCoroutines = managed.MostTasks
 
 func (c *coroutines) width() int                   { return 1 << 4 }
@@ -141,7 +139,7 @@ func (c *coroutines) same(other taskSource) bool {
 	return is && o.lister == c.lister
 }
 
-// Places implements [taskSource]. The place of an ended task is reused.
+// Places implements [taskSource]. The places of ended tasks are reused.
 func (c *coroutines) Places() (int, error) {
 	now := c.lister.TaskPlaces()
 	there := make(map[uint64]bool, len(now))
@@ -216,7 +214,6 @@ func (c *coroutines) readTask(place int) (taskSeen, taskKind, frames.StopReason)
 // waitsForLoop is the wait of a task that waits only for its event loop.
 const waitsForLoop = "ready"
 
-// waitOf names what a task waits for.
 func waitOf(t *managed.Task) string {
 	if t.State == managed.TaskReady {
 		return waitsForLoop

@@ -15,39 +15,36 @@ import (
 
 // unwinder converts raw samples to stacks of the recording. It belongs to one goroutine.
 type unwinder struct {
-	builder   *profile.Builder
-	walker    frames.Walker
-	stack     []profile.LocID
-	leaves    map[leafKey]sample.StackID
-	methods   [frames.NumMethods]int64
-	locations [1 << locationBits]cachedLocation
-	kernel    map[uint64]profile.LocID // by kernel address
-	// functions are kernel functions of sleepers, by name.
-	functions  map[string]profile.LocID
-	images     *code.ImageCache // for processes that were never opened
-	last       listedProgram    // last walked of these
+	builder    *profile.Builder
+	walker     frames.Walker
+	stack      []profile.LocID
+	leaves     map[leafKey]sample.StackID
+	methods    [frames.NumMethods]int64
+	locations  [1 << locationBits]cachedLocation
+	kernel     map[uint64]profile.LocID // by kernel address
+	functions  map[string]profile.LocID // kernel functions of sleepers, by name
+	images     *code.ImageCache         // for processes that were never opened
+	last       listedProgram            // last walked of these
 	lock       recordingLock
 	managed    managedWalk
 	outline    observe.WalkedFrames // frames of this walk
 	records    []frames.Addr        // that a walk lacked ([managed.Chained])
-	noCode     frames.Addr          // first address in no module in this walk; 0: none
+	noCode     frames.Addr          // first address of this walk in no module; 0: none
 	taskMemory callstack.TaskMemory
-	// walked is called for each walk, for tests; else nil.
+	// walked is called for each walk, for tests.
 	walked func(*handover.Process, *observe.RawSample, sample.StackID, *frames.Walker)
 }
 
 type cachedLocation struct {
 	module *frames.Module
 	addr   frames.Addr
-	runs   bool // it runs managed frames
+	runs   bool // runs managed frames
 	loc    profile.LocID
 }
 
-// locationBits is log2 of the cache size.
-const locationBits = 12
+const locationBits = 12 // log2 of the cache size
 
-// maxLeaves bounds the cached stacks with a leaf.
-const maxLeaves = 1 << 14
+const maxLeaves = 1 << 14 // cached stacks with a leaf
 
 type leafKey struct {
 	stack sample.StackID
@@ -63,7 +60,7 @@ func newUnwinder(b *profile.Builder, maxDepth int) *unwinder {
 	return u
 }
 
-// unwind walks a raw sample, and gives its stack and why the walk ended.
+// unwind walks a raw sample, and returns its stack and why the walk ended.
 func (u *unwinder) unwind(thr *threadAccount, s *observe.RawSample) (sample.StackID, frames.StopReason) {
 	p := thr.proc
 	u.lock.beginRead()
@@ -127,10 +124,9 @@ func (u *unwinder) walkChained(thr *threadAccount, s *observe.RawSample) frames.
 	return u.walk(thr, s)
 }
 
-// mostFound bounds the new mappings of one stack.
-const mostFound = 4
+const mostFound = 4 // new mappings of one stack
 
-// lacksCode gives an address of the walk that is in no module; 0: none.
+// lacksCode returns an address of the walk that is in no module; 0: none.
 func (u *unwinder) lacksCode() frames.Addr {
 	if u.noCode != 0 {
 		return u.noCode
@@ -163,8 +159,7 @@ func (u *unwinder) walk(thr *threadAccount, s *observe.RawSample) frames.StopRea
 	return w.StopReason()
 }
 
-// location gives the location of an address in a module, cached by address. machinery reports a frame that runs
-// managed ones.
+// location returns the location of an address in a module. machinery reports a frame that runs managed ones.
 func (u *unwinder) location(p *processAccount, m *frames.Module, addr frames.Addr, machinery bool) profile.LocID {
 	n := &u.locations[addr*0x9e3779b97f4a7c15>>(64-locationBits)] // Fibonacci hashing
 	if m == nil || n.module != m || n.addr != addr || n.runs != machinery {
@@ -174,7 +169,7 @@ func (u *unwinder) location(p *processAccount, m *frames.Module, addr frames.Add
 	return n.loc
 }
 
-// withLeaf gives a stack with an innermost synthetic frame.
+// withLeaf returns a stack with an innermost synthetic frame.
 func (u *unwinder) withLeaf(id sample.StackID, leaf string) sample.StackID {
 	if leaf == "" {
 		return id

@@ -10,20 +10,19 @@ import (
 
 // # CPU time of unattached descendants
 //
-// Records of context switches give the time between a thread's arrival on a processor and its departure, and the
-// program that it ran: the CPU time of each process by program, however short its life. The time after the record of
-// its end is missing: from Linux 6.16 on that is all of exit but its beginning.
+// Records of context switches give the time between a thread's arrival on a processor and its departure, and its
+// program: the CPU time of each process by program, however short its life. The time after the record of its end
+// is missing: from Linux 6.16 on, all of exit but its beginning.
 
-// mostSpent bounds the programs of a process.
-const mostSpent = 16
+const mostSpent = 16 // programs of a process
 
-// Spent is a process's CPU time in one program, in nanoseconds.
+// Spent is a process's CPU time in one program, ns.
 type Spent[O comparable] struct {
 	Program *Program[O]
 	NS      int64
 }
 
-// onProcessor is the thread on a processor, and its arrival (CLOCK_MONOTONIC, ns).
+// onProcessor is the thread on a processor since a moment, CLOCK_MONOTONIC ns.
 type onProcessor struct {
 	pid, tid int
 	since    int64
@@ -32,11 +31,11 @@ type onProcessor struct {
 // clocks is the state of the records of switches.
 type clocks[O comparable, S any] struct {
 	on       map[int]onProcessor      // by processor
-	attached map[int]*Untracked[O, S] // attached processes, since their creation
+	attached map[int]*Untracked[O, S] // since their creation
 	lost     int64                    // records lost so far
 }
 
-// TrackClocks is [Table.Track] where switches are recorded. The process's time goes on being counted.
+// TrackClocks is [Table.Track] where switches are recorded. The process's time is still counted.
 func (u *Table[O, S]) TrackClocks(pid int, as O) {
 	delete(u.clocks.attached, pid)
 	if before := u.Track(pid, as); before != nil {
@@ -47,8 +46,8 @@ func (u *Table[O, S]) TrackClocks(pid int, as O) {
 	}
 }
 
-// ForgetClocks is [Table.Forget] where switches are recorded. It gives the CPU time of the process's whole life, ns; 0
-// if unknown or not complete.
+// ForgetClocks is [Table.Forget] where switches are recorded. It returns the CPU time of the process's whole life,
+// ns; 0: not completely known.
 func (u *Table[O, S]) ForgetClocks(pid int, as O) (ns int64) {
 	if u.tracked[pid] != as {
 		return 0
@@ -64,7 +63,7 @@ func (u *Table[O, S]) ForgetClocks(pid int, as O) (ns int64) {
 	return ns
 }
 
-// DrainClocks drains the kernel's records, including switches, and gives their number.
+// DrainClocks drains the kernel's records, including switches, and returns their number.
 func (u *Table[O, S]) DrainClocks(r *perfevents.Reader) (n int) {
 	if u.clocks.on == nil {
 		u.clocks.on = map[int]onProcessor{}
@@ -80,7 +79,6 @@ func (u *Table[O, S]) DrainClocks(r *perfevents.Reader) (n int) {
 	return n
 }
 
-// noteSwitch is note for records that concern clocks.
 func (u *Table[O, S]) noteSwitch(r *perfevents.Record) {
 	switch r.Kind {
 	case perfevents.SwitchedIn, perfevents.SwitchedOut, perfevents.Exited:
@@ -90,7 +88,8 @@ func (u *Table[O, S]) noteSwitch(r *perfevents.Record) {
 	}
 }
 
-// forgetSwitches drops the switches since the last drain: if one of a pair is lost, time would go to another process.
+// forgetSwitches drops the switches since the last drain: with one of a pair lost, time would go to another
+// process.
 func (u *Table[O, S]) forgetSwitches() {
 	clear(u.clocks.on)
 	for i := range u.records {
@@ -103,7 +102,7 @@ func (u *Table[O, S]) forgetSwitches() {
 // Interrupted notes a gap in the records.
 func (u *Table[O, S]) Interrupted() { clear(u.clocks.on) }
 
-// clock updates the clocks by a record, before its other effects.
+// clock updates the clocks by a record. It must run before the record's other effects.
 func (u *Table[O, S]) clock(r *record) {
 	switch {
 	case u.clocks.on == nil:
@@ -121,7 +120,7 @@ func (u *Table[O, S]) clock(r *record) {
 	}
 }
 
-// ran counts the time up to a record of the thread on the processor, and ends it; false if that is another thread.
+// ran counts and ends the time of the thread on the processor up to its record; false: another thread is there.
 func (u *Table[O, S]) ran(r *record) bool {
 	on, ok := u.clocks.on[r.CPU]
 	if !ok || on.tid != r.TID {

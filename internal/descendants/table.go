@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package descendants accounts for child processes that end before they can be attached: their ancestors, programs and
-// mappings. Sources: the kernel's records of creation, end, name and mapping (package perfevents, [Table]), or process
-// numbers ([NewChildren]).
+// Package descendants accounts for child processes that end before they can be attached: their ancestors, programs
+// and mappings. Sources: the kernel's records of creation, end, name and mapping (package perfevents, [Table]), or
+// process numbers ([NewChildren]).
 package descendants
 
 import (
@@ -19,12 +19,11 @@ const (
 	// mostUntracked bounds the processes known by records alone, mostMappings the mappings of each.
 	mostUntracked = 1 << 14
 	mostMappings  = 1 << 12
-	// mostFormer bounds the earlier programs of a process.
-	mostFormer = 16
+	mostFormer    = 16 // earlier programs of a process
 )
 
 // Table is the unattached descendants of attached processes, with their samples S. O is the caller's value for an
-// attached process, not the zero value. Not safe for concurrent use.
+// attached process, never zero. Not safe for concurrent use.
 type Table[O comparable, S any] struct {
 	untracked map[int]*Untracked[O, S]
 	tracked   map[int]O
@@ -36,14 +35,10 @@ type Table[O comparable, S any] struct {
 
 // Untracked is a process that is not attached.
 type Untracked[O comparable, S any] struct {
-	// Waiter is the nearest attached ancestor.
-	Waiter O
-	// Kept is the caller's.
-	Kept []S
-	// Ended is set after the process's end.
-	Ended bool
-	// Spent is its CPU time where switches are recorded ([Table.DrainClocks]).
-	Spent []Spent[O]
+	Waiter O          // nearest attached ancestor
+	Kept   []S        // the caller's
+	Ended  bool       // the process has ended
+	Spent  []Spent[O] // where switches are recorded ([Table.DrainClocks])
 
 	runs *Program[O]
 	ran  []formerly[O] // earlier programs
@@ -52,10 +47,9 @@ type Untracked[O comparable, S any] struct {
 // Program is a process's program. After [Program.Keep] another goroutine may read it.
 type Program[O comparable] struct {
 	// Of is the attached process that it was forked from and still runs the code of; zero: it has called exec.
-	Of O
-	// Name is the program's name, Maps its mappings of code.
+	Of   O
 	Name string
-	Maps []code.Mapping
+	Maps []code.Mapping // of code
 
 	kept bool // immutable
 }
@@ -66,10 +60,10 @@ func (g *Program[O]) Keep() { g.kept = true }
 // formerly is a program before an exec.
 type formerly[O comparable] struct {
 	program *Program[O]
-	until   int64 // CLOCK_MONOTONIC, ns
+	until   int64 // CLOCK_MONOTONIC ns
 }
 
-// record is the needed part of a [perfevents.Record], with its name in names.
+// record is the needed part of a [perfevents.Record]; its name is in names.
 type record struct {
 	Kind                       perfevents.Kind
 	Exec                       bool
@@ -80,7 +74,6 @@ type record struct {
 	from, to int
 }
 
-// add keeps a record.
 func (u *Table[O, S]) add(r *perfevents.Record) {
 	from := len(u.names)
 	u.names = append(u.names, r.Name...)
@@ -90,13 +83,13 @@ func (u *Table[O, S]) add(r *perfevents.Record) {
 	})
 }
 
-// New makes an empty table.
+// New returns an empty table.
 func New[O comparable, S any]() *Table[O, S] {
 	return &Table[O, S]{untracked: map[int]*Untracked[O, S]{}, tracked: map[int]O{}}
 }
 
-// Drain drains the kernel's records. Creations and programs are handled first; then take gets the others, and can query
-// the table.
+// Drain drains the kernel's records: first creations and programs, then take gets the others, and may query the
+// table.
 func (u *Table[O, S]) Drain(r *perfevents.Reader, take func(*perfevents.Record)) {
 	u.records, u.names = u.records[:0], u.names[:0]
 	handled := false
@@ -110,7 +103,7 @@ func (u *Table[O, S]) Drain(r *perfevents.Reader, take func(*perfevents.Record))
 	u.handleAll()
 }
 
-// note keeps a record until those of all processors are there, as order holds for each processor only.
+// note keeps a record until those of all processors are read, as order holds for each processor only.
 func (u *Table[O, S]) note(r *perfevents.Record) {
 	if r.Kind == perfevents.Forked && r.PID == r.PPID || r.Kind == perfevents.Exited && r.PID != r.TID {
 		return // a thread of a process
@@ -118,7 +111,6 @@ func (u *Table[O, S]) note(r *perfevents.Record) {
 	u.add(r)
 }
 
-// handleAll handles the records in order of time.
 func (u *Table[O, S]) handleAll() {
 	slices.SortStableFunc(u.records, byTime)
 	for i := range u.records {
@@ -158,7 +150,7 @@ func (u *Table[O, S]) handle(r *record) {
 	}
 }
 
-// created adds a child of a process. An earlier process with its number has ended, if that record was lost.
+// created adds a child of a process. An earlier process with its number has ended, its record lost.
 func (u *Table[O, S]) created(r *record) {
 	if before := u.untracked[r.PID]; before != nil {
 		before.Ended = true
@@ -176,7 +168,7 @@ func (u *Table[O, S]) created(r *record) {
 	}
 }
 
-// own gives a program that may be written.
+// own returns a program that may be written.
 func (g *Program[O]) own() *Program[O] {
 	if !g.kept {
 		return g
@@ -184,7 +176,7 @@ func (g *Program[O]) own() *Program[O] {
 	return &Program[O]{Of: g.Of, Name: g.Name, Maps: slices.Clone(g.Maps)}
 }
 
-// At gives the program at a moment, CLOCK_MONOTONIC in nanoseconds.
+// At returns the program at a moment, CLOCK_MONOTONIC ns.
 func (p *Untracked[O, S]) At(t int64) *Program[O] {
 	for i := range p.ran {
 		if t < p.ran[i].until {
@@ -194,7 +186,7 @@ func (p *Untracked[O, S]) At(t int64) *Program[O] {
 	return p.runs
 }
 
-// Find gives a process by number, nil if it is unknown.
+// Find returns a process by number; nil: unknown.
 func (u *Table[O, S]) Find(pid int) *Untracked[O, S] {
 	if _, attached := u.tracked[pid]; attached {
 		return nil
@@ -202,7 +194,7 @@ func (u *Table[O, S]) Find(pid int) *Untracked[O, S] {
 	return u.untracked[pid]
 }
 
-// Track removes a process that was attached, and gives its entry; nil if there is none.
+// Track removes a process that was attached, and returns its entry; nil: none.
 func (u *Table[O, S]) Track(pid int, as O) *Untracked[O, S] {
 	before := u.untracked[pid]
 	delete(u.untracked, pid)
@@ -210,21 +202,21 @@ func (u *Table[O, S]) Track(pid int, as O) *Untracked[O, S] {
 	return before
 }
 
-// Forget notes that an attached process has ended. Its number may be reused by now.
+// Forget notes the end of an attached process. Its number may be reused by now.
 func (u *Table[O, S]) Forget(pid int, as O) {
 	if u.tracked[pid] == as {
 		delete(u.tracked, pid)
 	}
 }
 
-// Sweep finds processes that ended without a record, which may have been lost.
+// Sweep finds processes that ended without a record, as records can be lost.
 func (u *Table[O, S]) Sweep() {
 	for pid, p := range u.untracked {
 		p.Ended = p.Ended || unix.Kill(pid, 0) == unix.ESRCH
 	}
 }
 
-// All gives the unattached processes, and drops those that have ended.
+// All yields the unattached processes, and drops those that have ended.
 func (u *Table[O, S]) All() iter.Seq[*Untracked[O, S]] {
 	return func(yield func(*Untracked[O, S]) bool) {
 		for n := len(u.ended); n > 0; n = len(u.ended) {
@@ -244,5 +236,5 @@ func (u *Table[O, S]) All() iter.Seq[*Untracked[O, S]] {
 	}
 }
 
-// Last gives the current program.
+// Last returns the current program.
 func (p *Untracked[O, S]) Last() *Program[O] { return p.runs }
