@@ -11,7 +11,7 @@ import (
 	"prywalk/internal/bench/tools"
 )
 
-// measurement gathers a row's pairs.
+// measurement collects a row's pairs.
 type measurement struct {
 	*run
 	subject *subject
@@ -24,8 +24,7 @@ type measurement struct {
 	stolen  stolen
 }
 
-// leastPairs for a median
-const leastPairs = 3
+const leastPairs = 3 // for a median
 
 func (m *measurement) pairs(ch choice) error {
 	if err := m.warmUp(); err != nil {
@@ -46,10 +45,9 @@ func (m *measurement) pairs(ch choice) error {
 	return nil
 }
 
-// checkPairs between checks of the interval
-const checkPairs = 10
+const checkPairs = 10 // between checks of the interval
 
-// narrow: enough pairs, and the interval narrow enough or the row's time over.
+// narrow reports that there are enough pairs, and the interval is narrow enough or the row's time over.
 func (m *measurement) narrow(enough time.Time) bool {
 	n := len(m.ratios)
 	switch {
@@ -131,7 +129,7 @@ func (m *measurement) sampled(waits *json.RawMessage) (float64, error) {
 	return work, err
 }
 
-// window gives work per second, and waits.
+// window returns the work per second and the waits.
 func (m *measurement) window(waits *json.RawMessage) (float64, error) {
 	before, err := m.subject.report()
 	if err == nil {
@@ -170,7 +168,7 @@ func (m *measurement) row(ch choice, j *tools.Job, t *tools.Totals) Row {
 	}
 	if r.Pairs > 0 {
 		r.Low, r.High = interval(m.ratios)
-		r.Ratio = median(m.ratios) // sorted from here
+		r.Ratio = median(m.ratios) // sorts
 		r.Wide, r.Ratios, r.Others, r.Stolen = m.wide(), m.ratios, m.others.share(), m.stolen.share()
 	}
 	r.count(t)

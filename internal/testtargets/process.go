@@ -24,7 +24,8 @@ type process struct {
 	out  string
 }
 
-// startThread forks on one OS thread of this process's life: PR_SET_PDEATHSIG follows the forking thread (prctl(2)).
+// startThread forks on one OS thread of this process's life: PR_SET_PDEATHSIG follows the forking thread
+// (prctl(2)).
 var startThread = sync.OnceValue(func() chan<- func() {
 	jobs := make(chan func())
 	go func() {
@@ -36,7 +37,6 @@ var startThread = sync.OnceValue(func() chan<- func() {
 	return jobs
 })
 
-// spawn starts a command in t.Dir, its output in a file.
 func (t *Target) spawn(user *User, args ...string) (*process, error) {
 	if _, err := exec.LookPath(args[0]); err != nil {
 		return nil, missing(args[0], err)
@@ -71,7 +71,7 @@ func (t *Target) spawn(user *User, args ...string) (*process, error) {
 	return p, p.findChild()
 }
 
-// patience bounds waits for what must come.
+// patience bounds waits.
 const patience = 4 * time.Minute
 
 func (p *process) findChild() error {
@@ -87,7 +87,7 @@ func (p *process) findChild() error {
 
 var errEnded = errors.New("it ended")
 
-// until polls a condition, until the process ends or patience is over.
+// until polls a condition until the process ends or patience is over.
 func (p *process) until(what string, ok func() bool) error {
 	for end := time.Now().Add(patience); ; {
 		if ok() {
@@ -190,7 +190,7 @@ func threadName(tid int) string {
 	return strings.TrimSpace(string(text))
 }
 
-// parents first
+// tree returns descendants, parents first.
 func tree(pid int) []int {
 	if pid <= 0 {
 		return nil
@@ -202,7 +202,7 @@ func tree(pid int) []int {
 	return all
 }
 
-// stat, field 4 (proc(5))
+// parentOf reads field 4 of stat (proc_pid_stat(5)).
 func parentOf(pid int) int {
 	fields := statFields(pid)
 	if len(fields) < 2 {
@@ -212,14 +212,14 @@ func parentOf(pid int) int {
 	return n
 }
 
-// from the third on
+// statFields returns the fields of stat from the third on.
 func statFields(pid int) []string {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	_, rest, _ := strings.Cut(string(text), ") ")
 	return strings.Fields(rest)
 }
 
-// stat, fields 14 and 15, in clock ticks
+// cpuTicks sums fields 14 and 15 of stat, in clock ticks.
 func cpuTicks(pids []int) int {
 	sum := 0
 	for _, pid := range pids {

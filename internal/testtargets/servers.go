@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// freePort gives a free TCP port below ip_local_port_range, from which clients get theirs.
+// freePort returns a free TCP port below ip_local_port_range, which clients use.
 func freePort() (string, error) {
 	var err error
 	for range 100 {
@@ -29,7 +29,7 @@ func freePort() (string, error) {
 	return "", err
 }
 
-// servePort tries further ports if another program was faster.
+// servePort tries further ports if another program took one.
 func (t *Target) servePort(args func(port string) []string) (port string, err error) {
 	for range 5 {
 		if port, err = freePort(); err != nil {
@@ -59,7 +59,7 @@ func (t *Target) serve(user *User, network, address string, args ...string) erro
 	})
 }
 
-// One command all the time, for a constant load; 16 at a time, so that redis does more than read and write.
+// startRedis keeps redis under one command, 16 at a time, so that it does more than read and write.
 func startRedis(t *Target) error {
 	port, err := t.servePort(func(port string) []string {
 		return []string{"redis-server", "--bind", "127.0.0.1", "--port", port, "--save", "", "--appendonly", "no", "--dir",
@@ -176,7 +176,7 @@ func (t *Target) startPostgres(options []string, clients int, load ...string) er
 	return t.processes[0].until("serve its clients and nobody else", func() bool { return backends(t.PID) == clients })
 }
 
-// backends counts PostgreSQL's serving processes by title, −1 while one lacks it.
+// backends counts PostgreSQL's serving processes by title; −1 while one has none.
 func backends(pid int) (n int) {
 	for _, kid := range children(pid) {
 		title, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", kid))

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Orders are lines to a program's standard input, each answered by a line.
+// Orders is a program that answers each line of its standard input with a line.
 type Orders struct {
 	*Program
 	in  *os.File
