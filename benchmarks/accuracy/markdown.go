@@ -147,7 +147,7 @@ func (f *figures) failures() string {
 	return b.String()
 }
 
-// failure is the line of a program in a list of what went wrong, "" if nothing did.
+// failure is a program's line in a list of failures; "": none.
 func failure(name, text string) string {
 	if text == "" {
 		return ""

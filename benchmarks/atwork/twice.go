@@ -21,18 +21,18 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// scripts are the programs of -twice: shell scripts that prepare a program and run it without end. The first line of
-// each names the packages that it needs.
+// scripts are the programs of -twice: shell scripts that prepare a program and run it endlessly. Their first lines
+// name the packages that they need.
 const scripts = "src/more"
 
-// nobody is the ordinary user that runs the programs of -twice, and one of their two recordings.
+// nobody is the ordinary user that runs the programs of -twice, and makes one of their two recordings.
 const nobody = 65534
 
 var asNobody = []string{"setpriv", "--reuid", strconv.Itoa(nobody), "--regid", strconv.Itoa(nobody), "--clear-groups"}
 
 const twiceTime = 4 * time.Second
 
-// as is a recording of a program: by root with the engine that prywalk chooses, or by the program's user with ptrace.
+// as is a recording of a program: by root with prywalk's choice of engine, or by the program's user with ptrace.
 type as struct {
 	user string
 	args []string
@@ -151,7 +151,7 @@ func (f *figures) twiceRow(name, user string) string {
 		s.CPUProfiledS, s.CPUTargetS, s.overMS(), f.commonest(), strings.Join(unobserved, ", "), machine.Load())
 }
 
-// overMS counts the freezes, and those of more than a millisecond with the causes of long freezes.
+// overMS counts the freezes, and those above 1 ms with the causes of long freezes.
 func (s *runStats) overMS() string {
 	var n int64
 	for _, b := range s.Freezes {
@@ -176,7 +176,8 @@ func counts(long map[string]longFreezesOf) map[string]int64 {
 	return m
 }
 
-// commonest names the two commonest kinds of incomplete stacks, by their shares of the samples of running threads.
+// commonest names the two commonest kinds of incomplete stacks, with their shares of the samples of running
+// threads.
 func (f *figures) commonest() string {
 	var all []string
 	for i, c := range f.Classes {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Deadlocks reads the locks of contended servers repeatedly, as dump --locks does. It counts the waits
-// that it sees, the owners that are named, and the deadlocks that are found: there are none.
+// Deadlocks reads the locks of contended servers repeatedly, as dump --locks does. It counts the waits, the named
+// owners, and the deadlocks found: there are none.
 package main
 
 import (
@@ -52,7 +52,7 @@ func run(ctx context.Context, args []string) error {
 	return nil
 }
 
-// lookAtEach looks at the programs, one after the other or together, and gives what was found, in their order.
+// lookAtEach observes the programs, in sequence or together, and returns the results in their order.
 func lookAtEach(ctx context.Context, names []string, length time.Duration, together bool) ([]*tally, error) {
 	all, errs := make([]*tally, len(names)), make([]error, len(names))
 	var running sync.WaitGroup

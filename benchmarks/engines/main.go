@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Engines records a running process alternately with prywalk's two engines and with perf record. It prints whose
-// functions have which share of the processor time, by the innermost function outside of the kernel.
+// Engines records a running process alternately with prywalk's two engines and with perf record. It prints the
+// functions' shares of the CPU time, by the innermost function outside of the kernel.
 //
 //	go -C benchmarks run ./engines -prywalk bin/prywalk -p PID -F 499 -d 5 -n 3
 //
-// perf samples all processors and is filtered by the process afterwards: an inherited event would miss threads that
-// live shortly. It needs root, or CAP_PERFMON.
+// perf samples all processors, and the process is selected afterwards: an inherited event would miss short-lived
+// threads. It needs root or CAP_PERFMON.
 //
-// With -known locks, pairs or brief it starts a program that adds up itself what its functions use. These sums are
-// printed beside each tool: no sampler has a part in them.
+// With -known locks, pairs or brief it starts a program that measures its functions itself. These sums are printed
+// beside each tool's: no sampler has a part in them.
 //
 //	go -C benchmarks run ./engines -prywalk bin/prywalk -known locks -threads 8
 package main
@@ -47,10 +47,9 @@ type job struct {
 }
 
 type run struct {
-	shares map[string]float64
-	named  float64 // share of the time that has a function
-	// samples is how many there were, of perf record.
-	samples float64
+	shares  map[string]float64
+	named   float64 // share of the time with a function
+	samples float64 // of perf record
 	extra   string
 }
 
@@ -131,7 +130,7 @@ func (j *job) main(n int) error {
 	return nil
 }
 
-// add adds a recording of a tool, and of perf record at the same time, if that is asked for.
+// add adds a recording of a tool, and of perf record at the same time if requested.
 func (j *job) add(runs map[string][]run, tool string) error {
 	beside := make(chan error, 1)
 	if with := besideOf(tool); slices.Contains(tools, with) {

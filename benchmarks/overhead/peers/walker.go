@@ -42,7 +42,7 @@ func walkerTool(name string, flags ...string) tools.Tool {
 	}
 }
 
-// Compile makes a program of a source in C, unless it is there.
+// Compile makes a program of a C source, unless it exists.
 func Compile(binary string, code []byte, flags ...string) error {
 	if _, err := os.Stat(binary); err == nil {
 		return nil
