@@ -147,7 +147,6 @@ func (f *figures) failures() string {
 	return b.String()
 }
 
-// failure is a program's line in a list of failures; "": none.
 func failure(name, text string) string {
 	if text == "" {
 		return ""

@@ -83,7 +83,7 @@ func (s *settings) both(ctx context.Context, p *program, r *row) error {
 	return err
 }
 
-// length returns the length of a recording with enough stacks, if one of length d had n.
+// length returns how long a recording with enough stacks takes, if one of length d had n.
 func (s *settings) length(n int64, d time.Duration) time.Duration {
 	if n == 0 {
 		return min(4*d, s.longest)

@@ -249,7 +249,6 @@ func ask(addr string) (c counts, err error) {
 	return c, json.Unmarshal([]byte(text.String()), &c)
 }
 
-// share returns a function's share of the CPU time of a recording, in percent.
 func share(prywalk, file string) (float64, error) {
 	//nolint:noctx // it ends with its input, a file
 	out, err := exec.Command(prywalk, "report", "-q", "--json", "-n", "-1", file).Output()

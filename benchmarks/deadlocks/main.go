@@ -52,7 +52,6 @@ func run(ctx context.Context, args []string) error {
 	return nil
 }
 
-// lookAtEach observes the programs, in sequence or together, and returns the results in their order.
 func lookAtEach(ctx context.Context, names []string, length time.Duration, together bool) ([]*tally, error) {
 	all, errs := make([]*tally, len(names)), make([]error, len(names))
 	var running sync.WaitGroup

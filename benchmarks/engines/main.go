@@ -130,7 +130,6 @@ func (j *job) main(n int) error {
 	return nil
 }
 
-// add adds a recording of a tool, and of perf record at the same time if requested.
 func (j *job) add(runs map[string][]run, tool string) error {
 	beside := make(chan error, 1)
 	if with := besideOf(tool); slices.Contains(tools, with) {

@@ -39,7 +39,7 @@ func (f *fleet) counts() counts {
 	return c
 }
 
-// agentOf finds the agent, the child of unshare, which ip becomes. 0: it has ended.
+// agentOf finds the agent: ip becomes unshare, which starts it as a child. 0: it has ended.
 func agentOf(pid int) int {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
 	first, _, _ := strings.Cut(string(text), " ")
@@ -81,7 +81,6 @@ func number(path string) float64 {
 	return n
 }
 
-// print writes a table with median, least and greatest of the hosts.
 func (f *fleet) print(before, after counts, seconds float64) {
 	fmt.Printf("%d hosts with %d threads, %.0f s; load averages %s before, %s after; %d processors\n\n",
 		f.hosts, f.threads, seconds, before.load, after.load, runtime.NumCPU())

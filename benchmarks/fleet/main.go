@@ -129,7 +129,6 @@ func (f *fleet) link(name string, args ...string) error {
 	return all([][]string{append([]string{"ip", "link", "add", name}, args...)})
 }
 
-// collect starts the Collector.
 func (f *fleet) collect() error {
 	text := "receivers:\n  otlp:\n    protocols:\n      grpc:\n        endpoint: " + address + ":" + port + `
 exporters:
@@ -172,7 +171,6 @@ service:
 
 func name(i int) string { return "prywalk" + strconv.Itoa(i) }
 
-// host starts a host.
 func (f *fleet) host(i int, exe, load string) error {
 	ns, peer := name(i), "eth0"
 	f.undo = append(f.undo, func() { _ = exec.Command("ip", "netns", "delete", ns).Run() })
@@ -234,7 +232,6 @@ func (f *fleet) endAgents() {
 	}
 }
 
-// end ends a program that was started here, and waits for it.
 func end(c *exec.Cmd) {
 	_ = c.Process.Signal(syscall.SIGTERM)
 	t := time.AfterFunc(20*time.Second, func() { _ = c.Process.Kill() })
@@ -251,7 +248,6 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// all runs commands until one fails.
 func all(list [][]string) error {
 	for _, c := range list {
 		if text, err := exec.Command(c[0], c[1:]...).CombinedOutput(); err != nil {

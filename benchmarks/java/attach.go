@@ -72,8 +72,7 @@ func measureAttach(ctx context.Context, s *shop, dir string) error {
 	return nil
 }
 
-// untilNamed records, and returns the time from the start of the command to the first stack with a Java function,
-// ms.
+// untilNamed returns the time from the start of a recording to the first stack with a Java function, ms.
 func untilNamed(ctx context.Context, pid int, file string) (float64, error) {
 	began := time.Now()
 	cmd := exec.CommandContext(ctx, *binary, "record", "-F", strconv.Itoa(*freq), "-d", attachFor.String(), "-p",

@@ -10,7 +10,6 @@ import (
 
 const sectionName = "ladder"
 
-// putPart replaces or adds a part with its title in the section of a page.
 func putPart(path, title, text string) error {
 	return markdown.Replace(path, sectionName, func(old string) string { return replacePart(old, title, text) })
 }

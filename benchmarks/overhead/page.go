@@ -140,7 +140,6 @@ func markdownOf(r *bench.Row, processors int) string {
 		bench.Figure(r.Complete, 100, "%.2f %%"), freeze)
 }
 
-// target describes the target's number of threads, and the depth of its stacks where that matters.
 func target(r *bench.Row) string {
 	if r.Depth > 0 {
 		return fmt.Sprintf("%d, depth %d", r.Threads, r.Depth)

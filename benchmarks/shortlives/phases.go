@@ -39,7 +39,6 @@ func (s *shares) add(seconds float64, stack ...string) {
 	s[len(phases)] += seconds
 }
 
-// fourPhases measures lives of 2 to 100 ms at two rates with all tools, and prints a table.
 func (b *bench) fourPhases(ctx context.Context, tools func() ([]tool, error), n int) error {
 	exe, err := testtargets.Compile("phases.c")
 	if err != nil {

@@ -200,7 +200,6 @@ func memory() float64 {
 	return 0
 }
 
-// writeHeld writes a heap profile, and the link of each descriptor.
 func writeHeld(dir string, at time.Duration) error {
 	runtime.GC() // the profile is of the last collection
 	heap, err := os.Create(filepath.Join(dir, at.String()+".heap"))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package account describes a run of the sampler: in a line, in a recording's comment, and as the object of
-// --stats.
+// --stats. A function for a part of a text returns "" if there is nothing to report.
 package account
 
 import (
@@ -23,7 +23,6 @@ func brief(s *runstats.Stats) string {
 		shortRuns(s) + harm(s) + lost(s)
 }
 
-// overhead is the longest pause of a thread and prywalk's CPU time.
 func overhead(s *runstats.Stats) string {
 	return fmt.Sprintf("%s, prywalk used %.2f s CPU", pauses(s), s.SelfCPU)
 }
@@ -31,7 +30,6 @@ func overhead(s *runstats.Stats) string {
 // fairShare is the part of the rate below which a thread's rate is reported.
 const fairShare = 0.8
 
-// slowest reports the lowest sampling rate of a thread if it is low; else "".
 func slowest(s *runstats.Stats) string {
 	if s.SlowestThread <= 0 || s.SlowestThread > fairShare*s.Freq {
 		return ""
@@ -41,7 +39,6 @@ func slowest(s *runstats.Stats) string {
 
 const muchStack = 256 << 10 // bytes copied from which a copy explains a long pause
 
-// pauses reports the longest pause of a thread and the 99th percentile.
 func pauses(s *runstats.Stats) string {
 	if s.Stops == 0 {
 		return "no thread was stopped"
@@ -53,7 +50,6 @@ func pauses(s *runstats.Stats) string {
 	return text
 }
 
-// longest describes the longest pause: its thread, and its cause if known.
 func longest(s *runstats.Stats) string {
 	if s.Stops == 0 {
 		return "no thread was stopped"
@@ -72,7 +68,7 @@ func longest(s *runstats.Stats) string {
 // longStop is the pause from which on record adds a note, ns.
 const longStop = 50e6
 
-// longStopped notes the longest pause with its cause and cure; "" if it is short.
+// longStopped adds cause and cure of the longest pause.
 func longStopped(s *runstats.Stats) string {
 	if s.Stops == 0 || s.StopTime.Max < longStop {
 		return ""
@@ -109,7 +105,6 @@ func threeDigits(ns int64) time.Duration {
 	return time.Duration((ns + unit/2) / unit * unit)
 }
 
-// failures reports unexpected failures of samples, and processes that were not opened.
 func failures(s *runstats.Stats) (text string) {
 	if failed := remarkable(s.Failed); len(failed) > 0 {
 		text = fmt.Sprintf(", %s failed%s", Plural(Sum(failed), "sample"), Reasons(failed))
@@ -124,7 +119,6 @@ func failures(s *runstats.Stats) (text string) {
 	return text
 }
 
-// unobserved reports the time without observations; "" if negligible.
 func unobserved(s *runstats.Stats, before string) string {
 	var b strings.Builder
 	if s.NotObserved >= leastToTell {
@@ -137,7 +131,7 @@ func unobserved(s *runstats.Stats, before string) string {
 	return b.String()
 }
 
-// underQuota reports a rate lowered for prywalk's own CPU quota; else "".
+// underQuota reports a rate lowered for prywalk's own CPU quota.
 func underQuota(s *runstats.Stats, before string) string {
 	if s.Quota == 0 || s.TicksWithheldByQuota == 0 && s.Freq > 0.9*s.FreqAsked {
 		return ""
@@ -225,7 +219,7 @@ func Notes(s *runstats.Stats) (notes []string) {
 	return notes
 }
 
-// byBoth reports what was stopped in a recording by kernel samples, and why; else "".
+// byBoth reports what ptrace stopped in a recording by kernel samples, and why.
 func byBoth(s *runstats.Stats) string {
 	if s.EngineNote == "" || s.Engine == "ptrace" {
 		return ""
@@ -236,7 +230,7 @@ func byBoth(s *runstats.Stats) string {
 // leastUndiscovered is the least reported share of CPU time of unobserved processes.
 const leastUndiscovered = 0.02
 
-// undiscovered reports CPU time of processes and threads that started and ended unobserved; "" if negligible.
+// undiscovered reports CPU time of processes and threads that started and ended unobserved.
 func undiscovered(s *runstats.Stats, before string) string {
 	lost := s.ShortLivedCPU + s.ExitedUnseenCPU
 	if lost < leastToTell || lost < leastUndiscovered*s.ProfiledCPU {
@@ -270,7 +264,6 @@ func TooShort(s *runstats.Stats, path string) string {
 // quickRate is the rate, 1/s, proposed for short commands.
 const quickRate = 1000
 
-// harm lists the system calls that stops disturbed; "" if none.
 func harm(s *runstats.Stats) string {
 	var b strings.Builder
 	if s.Broken > 0 {

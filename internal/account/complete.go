@@ -45,8 +45,7 @@ func completeCPU(s *runstats.Stats) string {
 // percentOf formats a share with one digit; only 1 is 100%.
 func percentOf(share float64) string { return Percent(int64(share*1e9), 1e9) }
 
-// whyIncomplete reports the main reason of incomplete stacks and its cure, if they have much of the CPU time; else
-// "".
+// whyIncomplete reports the main reason of incomplete stacks and its cure, if they have much of the CPU time.
 func whyIncomplete(s *runstats.Stats) string {
 	sum, most := incompleteCPU(s)
 	if s.ProfiledCPU <= 0 || 1-sum/s.ProfiledCPU >= wellComplete {

@@ -17,7 +17,7 @@ const (
 	mostUnsampled = 0.5
 )
 
-// shortRuns reports the error of shares for threads that run in short bursts; "" if negligible.
+// shortRuns reports the error of shares for threads that run in short bursts.
 func shortRuns(s *runstats.Stats) string {
 	off := s.Unsampled()
 	if off < leastUnsampled || s.ProfiledCPU < leastToTell {

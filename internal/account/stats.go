@@ -38,7 +38,6 @@ var engines = map[string]string{
 	"perf, then ptrace": "sampled by the kernel (perf events), then by stopping threads", "": "not sampled",
 }
 
-// engine reports how running threads were sampled, why, and how many samples were lost.
 func engine(s *runstats.Stats) string {
 	text := engines[s.Engine]
 	if s.EngineNote != "" {
@@ -47,7 +46,7 @@ func engine(s *runstats.Stats) string {
 	return text + lost(s)
 }
 
-// lost reports the kernel's dropped samples; "" if none. All programs share its buffers.
+// lost reports the kernel's dropped samples. All programs share its buffers.
 func lost(s *runstats.Stats) string {
 	switch {
 	case s.LostSamples == 0:

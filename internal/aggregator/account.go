@@ -45,7 +45,6 @@ func newAccounts() *accounts {
 	return &accounts{map[sample.ThreadID]*threadAccount{}, map[sample.ProcessID]*processAccount{}, programs{}}
 }
 
-// process returns the account of a process, which its first event creates.
 func (a *accounts) process(p *handover.Process) *processAccount {
 	if known := a.procs[p.ID]; known != nil {
 		return known
@@ -127,7 +126,6 @@ type threadAccount struct {
 	lock lastLock
 }
 
-// thread returns the account of a thread, which its first event creates.
 func (a *accounts) thread(th *handover.Thread) *threadAccount {
 	if known := a.threads[th.ID]; known != nil {
 		return known

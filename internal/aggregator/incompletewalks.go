@@ -65,7 +65,6 @@ func (s *samplesWalked) note(incomplete bool) {
 	}
 }
 
-// tooMany reports whether the share of incomplete walks requires ptrace.
 func (s *samplesWalked) tooMany() bool {
 	return s.incomplete >= leastIncomplete && s.incomplete*incompleteShare >= s.all ||
 		s.incomplete >= fewIncomplete && s.incomplete*fewShare >= s.all

@@ -80,7 +80,6 @@ func (u *unwinder) listed(payer *handover.Process, g *handover.Program) *listedP
 	return &u.last
 }
 
-// unwindKernel returns the stack of a sample's kernel frames.
 func (u *unwinder) unwindKernel(s *observe.RawSample, stop frames.StopReason) (sample.StackID, frames.StopReason) {
 	u.stack = u.stack[:0]
 	u.kernelFrames(s)

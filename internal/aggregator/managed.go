@@ -178,7 +178,6 @@ func (u *unwinder) managedModule(p *processAccount, namer managed.Namer, m *fram
 	return info
 }
 
-// forgetManaged empties a process's cache after a change of modules or run-time systems.
 func (u *unwinder) forgetManaged(p *processAccount) {
 	for _, info := range p.managed.modules {
 		u.builder.Released(info)

@@ -92,7 +92,6 @@ func (u *unwinder) kernelFrames(s *observe.RawSample) {
 	}
 }
 
-// kernelFunction returns the location of a kernel function known by name only.
 func (u *unwinder) kernelFunction(name []byte) profile.LocID {
 	id, ok := u.functions[string(name)]
 	if !ok {

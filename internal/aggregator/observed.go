@@ -22,7 +22,6 @@ func (a *Aggregator) beginProcess(p *processAccount) {
 	})
 }
 
-// attributeSample walks a raw sample, and attributes the interval that it ends.
 func (a *Aggregator) attributeSample(e *handover.Event) {
 	th, s := a.thread(e.Thread), e.RawSample
 	a.openAccount(th)
@@ -126,7 +125,6 @@ const unknownProgram = "?"
 
 func orUnknown(program string) string { return cmp.Or(program, unknownProgram) }
 
-// foundRunning begins the account of a thread without a stack.
 func (a *Aggregator) foundRunning(e *handover.Event) {
 	th := a.thread(e.Thread)
 	a.openAccount(th)

@@ -30,7 +30,6 @@ func (p *program) applyTo(proc *handover.Process) {
 	proc.CopyFirst(p.deepestStack)
 }
 
-// noteDeepest notes the stack bytes used by a complete walk of a process's first thread.
 func (p *program) noteDeepest(thr *threadAccount, s *observe.RawSample, w *frames.Walker) {
 	from, reach := s.Mem.Stack.Addr, w.Reach()
 	inStack := !w.Away() && reach > from && reach <= s.Mem.StackEnd

@@ -29,7 +29,6 @@ type refreshes struct {
 	asked   int64 // last update of asking, CLOCK_MONOTONIC ns
 }
 
-// mayHelp reports whether the list may be read for an incomplete stack.
 func (r *refreshes) mayHelp(at int64) bool { return at-r.last > max(refreshAfter, refreshShare*r.cost) }
 
 // due reports whether a reading is due whatever the stacks.
@@ -56,5 +55,4 @@ func (r *refreshes) mayAsk(at int64) bool {
 	return r.asking < askCredit
 }
 
-// hasAsked adds the processor time of queries, ns.
 func (r *refreshes) hasAsked(cost int64) { r.asking += cost }

@@ -102,7 +102,6 @@ func (a *Aggregator) Stats(s *runstats.Stats) {
 	s.EstimatedCPU, s.ProgramCPU = seconds(times.Estimated), seconds(t.ofProgram)
 }
 
-// named returns the nonzero counts by name.
 func named(counts []int64, name func(int) string) map[string]int64 {
 	m := map[string]int64{}
 	for i, n := range counts {

@@ -26,7 +26,6 @@ type suspects struct {
 // leastUnowned is the least number of unowned for a deadlock.
 const leastUnowned = 2
 
-// noteAlive adds a thread that is alive at the end.
 func (s *suspects) noteAlive(th *threadAccount) {
 	if s.pids == nil {
 		s.waitsFor, s.pids, s.unowned = map[int]int{}, map[int]int{}, map[int]int{}

@@ -43,7 +43,6 @@ type taskPlace struct {
 	parked     bool
 }
 
-// newTaskPoller returns a taskPoller with its first round due.
 func newTaskPoller(a *Aggregator, p *processAccount, of taskSource) *taskPoller {
 	return &taskPoller{aggregator: a, process: p, source: of, totals: of.totals(&a.totals),
 		kinds: taskKinds{by: map[taskKind]uint32{}}}
@@ -183,7 +182,6 @@ func (t *taskPoller) addInterval(s *taskPlace) {
 	s.from = s.seen
 }
 
-// addIntervals adds the intervals of all parked tasks, which stay parked.
 func (t *taskPoller) addIntervals() {
 	for i := range t.places {
 		t.addInterval(&t.places[i])

@@ -74,7 +74,6 @@ func (a *Aggregator) PollTasks() (rest int64) {
 	return max(next, a.pollDue) - now
 }
 
-// dueTasks returns the poller that is due first; nil: none.
 func (a *Aggregator) dueTasks(now int64) (due *taskPoller) {
 	for _, p := range a.procs {
 		if p.Ended {

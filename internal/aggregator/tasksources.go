@@ -68,7 +68,6 @@ func (g *goroutines) Poll(from, to int, changed []int) []int {
 	return g.Scheduler.Poll(from, to, changed)
 }
 
-// readTask implements [taskSource].
 func (g *goroutines) readTask(place int) (taskSeen, taskKind, frames.StopReason) {
 	var t managed.ParkedTask
 	stack, ok := g.Task(place, &t)
@@ -188,7 +187,6 @@ func (c *coroutines) Poll(from, to int, changed []int) []int {
 	return changed
 }
 
-// readTask implements [taskSource].
 func (c *coroutines) readTask(place int) (taskSeen, taskKind, frames.StopReason) {
 	t := &c.last[place]
 	switch {

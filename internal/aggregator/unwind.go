@@ -60,7 +60,6 @@ func newUnwinder(b *profile.Builder, maxDepth int) *unwinder {
 	return u
 }
 
-// unwind walks a raw sample, and returns its stack and why the walk ended.
 func (u *unwinder) unwind(thr *threadAccount, s *observe.RawSample) (sample.StackID, frames.StopReason) {
 	p := thr.proc
 	u.lock.beginRead()
@@ -169,7 +168,6 @@ func (u *unwinder) location(p *processAccount, m *frames.Module, addr frames.Add
 	return n.loc
 }
 
-// withLeaf returns a stack with an innermost synthetic frame.
 func (u *unwinder) withLeaf(id sample.StackID, leaf string) sample.StackID {
 	if leaf == "" {
 		return id

@@ -30,7 +30,6 @@ type explainer struct {
 	peers     map[string]*waits.Peers // by network namespace
 }
 
-// peersOf returns what the processes of a network namespace share.
 func (e *explainer) peersOf(files *waits.Files) *waits.Peers {
 	network := files.Network()
 	if e.peers == nil {
@@ -192,7 +191,6 @@ func (e *explainer) innermost(p *processAccount, s *observe.RawSample, id sample
 	return names
 }
 
-// name returns a frame's function from the symbol tables.
 func (e *explainer) name(p *processAccount, f *frames.Frame, arch frames.Arch) (n waits.Name) {
 	if f.Module == nil {
 		return n
@@ -211,7 +209,6 @@ func (e *explainer) namer() *symbols.Namer {
 	return e.names
 }
 
-// variable returns the static variable at an address.
 func (e *explainer) variable(p *processAccount, addr waits.Address) waits.Variable {
 	v, ok := p.waits.variables[addr]
 	if ok {

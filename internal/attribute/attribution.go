@@ -159,7 +159,7 @@ func (a *Attribution) threadEmitter(t *thread) func(Span) {
 	return a.emit
 }
 
-// processEmitter returns an emitter for spans of a process that belong to no thread.
+// processEmitter returns an emitter for spans of no thread.
 func (a *Attribution) processEmitter(p *process) func(Span) {
 	return func(s Span) {
 		if s.Leaf == "" {

@@ -105,7 +105,7 @@ func (c *Clock) begin(r sample.Reading, emit func(Span)) times {
 	return t
 }
 
-// splitCPU divides CPU time, including the carried one, into at most the given time and the rest.
+// splitCPU divides CPU time and carried CPU time into at most the given time and the rest.
 func (c *Clock) splitCPU(cpu, most int64) (got, rest int64) {
 	cpu += c.carried.cpu
 	c.carried.cpu = 0

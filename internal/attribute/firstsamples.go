@@ -15,8 +15,8 @@ const (
 	longestDeferred = 1e9
 )
 
-// decideFirst reports whether the deferred samples are attributed before the next one, and whether as those of a
-// thread with many calls. since is the age of the first of them, ns.
+// decideFirst reports whether the deferred samples are due before the next one, and whether with many calls. since
+// is the age of the first, ns.
 func decideFirst(waiting int, since int64, next sample.Basis) (now, manyCalls bool) {
 	switch {
 	case waiting == 0:

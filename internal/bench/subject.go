@@ -32,7 +32,7 @@ var ErrAbsent = errors.New("not installed")
 
 const stopWithin = 10 * time.Second
 
-// startSubject starts a target, which ends when its standard input closes, so with prywalk.
+// startSubject starts a target. It ends when its standard input closes, so with this process.
 func startSubject(ctx context.Context, dir string, c cell) (*subject, error) {
 	cmd, err := c.Command(ctx, dir, c.Target)
 	if err != nil {

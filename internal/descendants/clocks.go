@@ -135,7 +135,6 @@ func (u *Table[O, S]) ran(r *record) bool {
 	return true
 }
 
-// spends counts CPU time for the current program.
 func (p *Untracked[O, S]) spends(ns int64) {
 	if ns <= 0 {
 		return

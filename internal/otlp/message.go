@@ -70,7 +70,6 @@ func (m *Message) Fixeds(field int, list []uint64) {
 	m.Bytes(field, packed)
 }
 
-// anyValue encodes a string or an int64 as an AnyValue.
 func anyValue(v any) (m Message) {
 	switch v := v.(type) {
 	case string:

@@ -168,7 +168,6 @@ func parseMounts(text string) (all []mount) {
 	return all
 }
 
-// unescape decodes \ooo in paths.
 func unescape(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {

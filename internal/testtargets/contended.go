@@ -12,8 +12,8 @@ import (
 //
 // Threads and processes wait for each other all the time, which must not look like a deadlock.
 
-// startContendedRedis starts a redis that holds a lock for each I/O thread without work: idle with three clients,
-// busy with many.
+// startContendedRedis starts a redis that holds a lock per idle I/O thread: idle with three clients, busy with
+// many.
 func startContendedRedis(t *Target) error {
 	port, err := t.servePort(func(port string) []string {
 		return []string{"redis-server", "--bind", "127.0.0.1", "--port", port, "--save", "", "--appendonly", "no", "--dir",

@@ -115,7 +115,6 @@ func (p *process) output() string {
 	return string(text)
 }
 
-// stop ends the process and its group: by sig, then by force.
 func (p *process) stop(sig syscall.Signal) {
 	var left []int
 	if p.pid > 0 { // 0 would be the caller's group

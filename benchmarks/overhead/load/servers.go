@@ -87,7 +87,7 @@ func (p *program) client(w *worker, c client, seed uint64) {
 	}
 }
 
-// launch starts a server's program in its own directory, and waits until ready. It always ends with this program.
+// launch starts a server in its own directory, waits until it is ready, and ends it with this program.
 func launch(cmd *exec.Cmd, dir string, quit syscall.Signal, ready func() bool) (*server, error) {
 	s := &server{cmd: cmd, dir: dir, quit: quit, gone: make(chan struct{})}
 	if cmd.SysProcAttr == nil {
