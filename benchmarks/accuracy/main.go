@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command accuracy makes the figures of benchmarks/results/completeness.md and shares.md. See the package comment
-// of benchmarks.
+// Command accuracy makes the figures of benchmarks/results/completeness.md and shares.md: how many stacks are
+// complete, whether the shares of the most expensive functions agree with perf's, whether the CPU time adds up to
+// the kernel's, how soon the first sample comes, how long naming takes.
 //
-// It records each test target and compares the recording with other accounts of the same processes: the kernel's
-// clocks, perf, go tool pprof. Targets are measured in sequence; a failure of one is in its row and does not end
-// the run.
+//	go -C benchmarks run ./accuracy                               all programs, a table on standard output
+//	go -C benchmarks run ./accuracy -only cpp,redis -d 3s -pairs 8    a short trial
+//	go -C benchmarks run ./accuracy -json figures.json -markdown benchmarks/results/shares.md
+//
+// Targets are measured in sequence; a failure of one is in its row and does not end the run. With -json, figures
+// in the file are kept for programs that are not measured again, so an interrupted run can be resumed with -only.
 package main
 
 import (

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command ladder makes the figures of benchmarks/results/ladder.md: what a target loses by prywalk, and what
-// prywalk costs, against the number of threads. See the package comment of benchmarks. Its parts:
+// prywalk costs, against the number of threads.
+//
+//	go -C benchmarks run ./ladder -docs benchmarks/results/ladder.md
+//	go -C benchmarks run ./ladder -only stops -rounds 2 -window 1s -warmup 1s    a short trial
+//
+// Its parts:
 //
 //   - stops: stops per second of running and of sleeping threads, by prywalk and by the kernel. A running thread
 //     of the target (c/target.c) never blocks: each voluntary context switch is a stop (kernel/signal.c,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command python measures prywalk beside py-spy, austin, Tachyon (Python's own sampler, from 3.15 on) and perf
-// with the interpreter's trampoline, on real Python programs. See the package comment of benchmarks.
+// Command python makes the tables of benchmarks/results/python.md: prywalk beside py-spy, austin, Tachyon
+// (Python's own sampler, from 3.15 on) and perf with the interpreter's trampoline, on real Python programs.
 //
 //	go -C benchmarks run ./python                              all programs, tables on standard output
 //	go -C benchmarks run ./python -only flask -limit 40s       a short trial

@@ -22,13 +22,8 @@
 //
 //	unobserved = growth of the process's clock − Σ cpu of its threads
 //
-// It is distributed among samples of ended threads ([Process.Exited]) by weight: a sample stands for the time T
-// between two ticks; if it ended an interval of x < T, its weight is T − x. A [ProcessTree] has the time of
-// processes that are not sampled:
-//
-//	CPU time of unobserved children = growth of cutime + cstime − CPU time of the observed children
-//
-// [Gaps] are the times in which no thread was sampled.
+// It is distributed among samples of ended threads by weight (shortlives.go). A [ProcessTree] has the time of
+// processes that are not sampled. [Gaps] are the times in which no thread was sampled.
 //
 // # Sources
 //
