@@ -47,7 +47,7 @@ func (p *places) inFile(path string, offset uint64) string {
 	case f.Name == "":
 		return fmt.Sprintf("%s+%#x", base, f.Start)
 	}
-	return plain(demangle.Filter(f.Name, demangle.NoParams)) + " (" + base + ")"
+	return normalizedName(demangle.Filter(f.Name, demangle.NoParams)) + " (" + base + ")"
 }
 
 // Names of code without a file.
@@ -64,7 +64,7 @@ func inMemory(module, name string) string {
 	case name == "" || strings.HasPrefix(name, "["):
 		return generated
 	}
-	return plain(name)
+	return normalizedName(name)
 }
 
 func (p *places) ofRecording(s *profile.Sample) string {
@@ -109,9 +109,9 @@ var (
 	jsMark  = regexp.MustCompile(`^(JS:|LazyCompile:|Script:)?[*~^+]*`)
 )
 
-// plain removes what tools write differently in a name: versions, marks of copies, parameters, the tier of a
+// normalizedName removes what tools write differently in a name: versions, marks of copies, parameters, the tier of a
 // JavaScript function.
-func plain(name string) string {
+func normalizedName(name string) string {
 	name = clones.ReplaceAllString(name, "")
 	name = version.ReplaceAllString(name, "")
 	if strings.HasPrefix(name, "JS:") {
@@ -128,7 +128,7 @@ func sameName(a, b string) bool {
 var aliases = strings.NewReplacer("__GI_", "", "__libc_", "", ".abi0", "")
 
 func undecorated(name string) string {
-	name = plain(name)
+	name = normalizedName(name)
 	if strings.HasPrefix(name, "JS:") {
 		return name
 	}

@@ -39,9 +39,9 @@ func save(path string, all []row) error {
 	return os.WriteFile(path, append(text, '\n'), 0o644)
 }
 
-// with replaces the program's older row, in the order of the programs. Figures of another build stay unless
+// replaceRow replaces the program's older row, in the order of the programs. Figures of another build stay unless
 // measured again.
-func with(all []row, r row) []row {
+func replaceRow(all []row, r row) []row {
 	if i := slices.IndexFunc(all, func(old row) bool { return old.Name == r.Name }); i >= 0 && r.Before == nil {
 		r.Before = all[i].Before
 	}

@@ -132,7 +132,7 @@ func (s *settings) run(ctx context.Context, out io.Writer) error {
 		}
 		r := s.measure(ctx, &s.programs[i])
 		fmt.Fprintln(os.Stderr, r.brief())
-		all = with(all, r)
+		all = replaceRow(all, r)
 		if err := save(s.json, all); err != nil {
 			return err
 		}

@@ -148,11 +148,11 @@ func (f *figures) twiceRow(name, user string) string {
 		}
 	}
 	return fmt.Sprintf("| %s | %s | %.2f | %.2f; %.2f | %s | %s | %s | %.0f |\n", name, user, 100*f.Report.CompleteCPU,
-		s.CPUProfiledS, s.CPUTargetS, s.overMS(), f.commonest(), strings.Join(unobserved, ", "), machine.Load())
+		s.CPUProfiledS, s.CPUTargetS, s.freezesOverMS(), f.commonestClasses(), strings.Join(unobserved, ", "), machine.Load())
 }
 
-// overMS counts the freezes, and those above 1 ms with the causes of long freezes.
-func (s *runStats) overMS() string {
+// freezesOverMS counts the freezes, and those above 1 ms with the causes of long freezes.
+func (s *runStats) freezesOverMS() string {
 	var n int64
 	for _, b := range s.Freezes {
 		if b.BelowUS > 1100 { // the class that ends at 2^20 ns is below
@@ -176,9 +176,9 @@ func counts(long map[string]longFreezesOf) map[string]int64 {
 	return m
 }
 
-// commonest names the two commonest kinds of incomplete stacks, with their shares of the samples of running
+// commonestClasses names the two commonest kinds of incomplete stacks, with their shares of the samples of running
 // threads.
-func (f *figures) commonest() string {
+func (f *figures) commonestClasses() string {
 	var all []string
 	for i, c := range f.Classes {
 		if i == 2 {

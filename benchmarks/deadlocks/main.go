@@ -42,7 +42,7 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	all, err := lookAtEach(ctx, names, *length, *together)
+	all, err := observeEach(ctx, names, *length, *together)
 	write(os.Stdout, all)
 	if err != nil {
 		return err
@@ -55,7 +55,7 @@ func run(ctx context.Context, args []string) error {
 	return nil
 }
 
-func lookAtEach(ctx context.Context, names []string, length time.Duration, together bool) ([]*tally, error) {
+func observeEach(ctx context.Context, names []string, length time.Duration, together bool) ([]*tally, error) {
 	all, errs := make([]*tally, len(names)), make([]error, len(names))
 	var running sync.WaitGroup
 	for i, name := range names {

@@ -80,7 +80,7 @@ func main() {
 	if *mode != "" {
 		var with []string
 		for _, tool := range tools {
-			with = append(with, tool, itself(tool))
+			with = append(with, tool, truthColumn(tool))
 		}
 		tools = with
 		k, err := startKnown(*mode, *threads)
@@ -114,7 +114,7 @@ func (j *job) main(n int) error {
 	runs := map[string][]run{}
 	for range n {
 		for _, tool := range tools {
-			if strings.HasPrefix(tool, besideOf("")) || strings.HasPrefix(tool, itself("")) {
+			if strings.HasPrefix(tool, besideOf("")) || strings.HasPrefix(tool, truthColumn("")) {
 				continue // it comes with that tool
 			}
 			if err := j.add(runs, tool); err != nil {
@@ -145,7 +145,7 @@ func (j *job) add(runs map[string][]run, tool string) error {
 	var err error
 	if j.known != nil {
 		r, truth, err = j.known.during(func() (run, error) { return j.record(tool) })
-		runs[itself(tool)] = append(runs[itself(tool)], truth)
+		runs[truthColumn(tool)] = append(runs[truthColumn(tool)], truth)
 	} else {
 		r, err = j.record(tool)
 	}
@@ -256,7 +256,7 @@ func (j *job) print(runs map[string][]run) {
 	for _, tool := range tools {
 		for _, r := range runs[tool] {
 			for name, v := range r.shares {
-				if strings.HasPrefix(tool, itself("")) {
+				if strings.HasPrefix(tool, truthColumn("")) {
 					mean[name] += 1 + v
 				} else {
 					mean[name] += v / 100

@@ -24,7 +24,7 @@ type Beside struct {
 func besides(rows []bench.Row) (out []Beside) {
 	for i := range rows {
 		peer := &rows[i]
-		if own := beforeIt(rows, i); own != nil && peer.Peer != "" && len(peer.Ratios) > 0 {
+		if own := prywalkRowFor(rows, i); own != nil && peer.Peer != "" && len(peer.Ratios) > 0 {
 			b := Beside{Own: own, Peer: peer}
 			b.compare()
 			out = append(out, b)
@@ -33,9 +33,9 @@ func besides(rows []bench.Row) (out []Beside) {
 	return out
 }
 
-// beforeIt finds prywalk's row to compare a peer's with: the last one of that target before it, which is of the
+// prywalkRowFor finds prywalk's row to compare a peer's with: the last one of that target before it, which is of the
 // same run also in merged results, else the first one after it.
-func beforeIt(rows []bench.Row, i int) *bench.Row {
+func prywalkRowFor(rows []bench.Row, i int) *bench.Row {
 	match := func(r *bench.Row) bool {
 		p := &rows[i]
 		return r.Peer == "" && len(r.Ratios) > 0 && r.WorkloadName() == p.WorkloadName() && r.Threads == p.Threads &&
@@ -61,9 +61,9 @@ func (b *Beside) compare() {
 	own, peer := b.Own.SamplesPerS/1000, b.Peer.SamplesPerS/1000
 	rate := func(a, p float64) float64 { return a - p }
 	equal := func(a, p float64) float64 { return (1-p)/peer - (1-a)/own }
-	b.Rate = bench.Drawn(b.Own.Ratios, b.Peer.Ratios, rate)
+	b.Rate = bench.CompareMedians(b.Own.Ratios, b.Peer.Ratios, rate)
 	if own > 0 && peer > 0 {
-		b.Equal = bench.Drawn(b.Own.Ratios, b.Peer.Ratios, equal)
+		b.Equal = bench.CompareMedians(b.Own.Ratios, b.Peer.Ratios, equal)
 	}
 }
 

@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	// disturbed is the share of one processor, taken by others, from which a row is no measure of the tool.
-	disturbed = 0.1
-	// robbed is the same for the hypervisor in windows with the tool: it is missing in these alone, and the
+	// mostOthers is the share of one processor, taken by others, from which a row is no measure of the tool.
+	mostOthers = 0.1
+	// mostStolen is the same for the hypervisor in windows with the tool: it is missing in these alone, and the
 	// promises are of 1 to 7 %.
-	robbed = 0.03
+	mostStolen = 0.03
 )
 
 // promise is the least ratio that prywalk promises for a row: with a spare processor, and with all busy.
@@ -101,9 +101,9 @@ func broken(r, known *bench.Result) (missed, unjudged []string) {
 // disturbance reports what took so much of the processors that a row is no measure; "": nothing.
 func disturbance(r *bench.Row) string {
 	switch {
-	case r.Others != nil && *r.Others > disturbed:
+	case r.Others != nil && *r.Others > mostOthers:
 		return fmt.Sprintf("other programs used %.0f%% of a processor", 100**r.Others)
-	case r.Stolen != nil && *r.Stolen > robbed:
+	case r.Stolen != nil && *r.Stolen > mostStolen:
 		return fmt.Sprintf("the hypervisor took %.0f%% of a processor meanwhile", 100**r.Stolen)
 	}
 	return ""

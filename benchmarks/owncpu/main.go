@@ -113,8 +113,8 @@ func run(ctx context.Context, s *settings) error {
 	return err
 }
 
-// chosen returns prywalk and the requested peers that are installed; notes has a line for each that is not.
-func (s *settings) chosen(dir string) (list []tools.Tool, notes string, err error) {
+// selectTools returns prywalk and the requested peers that are installed; notes has a line for each that is not.
+func (s *settings) selectTools(dir string) (list []tools.Tool, notes string, err error) {
 	list = []tools.Tool{tools.Prywalk()}
 	all := peers.All()
 	for _, name := range s.peers {

@@ -26,7 +26,7 @@ type cell struct {
 }
 
 func (s *settings) measure(ctx context.Context, dir string) (cells []cell, notes string, err error) {
-	list, notes, err := s.chosen(dir)
+	list, notes, err := s.selectTools(dir)
 	if err != nil {
 		return nil, "", err
 	}

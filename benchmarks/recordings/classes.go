@@ -84,9 +84,9 @@ func generatedCode(m *profile.Mapping) bool {
 	return m.File == "" || strings.HasPrefix(m.File, "[anon")
 }
 
-// whose lists the libraries and programs that generate code, by prefixes of their file names. If a process has
+// codeMakers lists the libraries and programs that generate code, by prefixes of their file names. If a process has
 // several, the last one is named.
-var whose = []struct{ file, maker string }{
+var codeMakers = []struct{ file, maker string }{
 	{"libffi", "libffi"}, {"node", "V8"}, {"chrom", "V8"}, {"php", "PHP"}, {"luajit", "LuaJIT"}, {"libluajit", "LuaJIT"},
 	{"qemu-", "QEMU"},
 	{"mono", "Mono"}, {"libguile", "Guile"}, {"sbcl", "SBCL"}, {"chezscheme", "Chez"}, {"scheme", "Chez"},
@@ -112,14 +112,14 @@ func makersOf(p *profile.Profile) map[int64]string {
 	makers := map[int64]string{}
 	for pid, i := range found {
 		if i > 0 {
-			makers[pid] = whose[i-1].maker
+			makers[pid] = codeMakers[i-1].maker
 		}
 	}
 	return makers
 }
 
 func placeOf(m *profile.Mapping) int {
-	return slices.IndexFunc(whose, func(w struct {
+	return slices.IndexFunc(codeMakers, func(w struct {
 		file,
 		maker string
 	}) bool {

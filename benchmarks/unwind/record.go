@@ -56,7 +56,7 @@ func recordProcess(name string, n, pid int, pids func() []int, end func()) (r *r
 	stop = func() { p.Close(); end() }
 	r = &recording{name: name, process: p}
 	for try := 1; ; try++ {
-		err = r.standing(n, pids)
+		err = r.takeAndStop(n, pids)
 		if try == tries || !errors.Is(err, errOverwritten) {
 			break
 		}
@@ -77,8 +77,8 @@ const tries = 5
 // patience bounds waits.
 const patience = 2 * time.Minute
 
-// standing takes n stacks of a process, stops all of pids, and drops stacks that cannot be walked any more.
-func (r *recording) standing(n int, pids func() []int) error {
+// takeAndStop takes n stacks of a process, stops all of pids, and drops stacks that cannot be walked any more.
+func (r *recording) takeAndStop(n int, pids func() []int) error {
 	if err := r.take(n); err != nil {
 		return err
 	}

@@ -19,8 +19,8 @@ import (
 
 // brief heads each report of a recording.
 func brief(s *runstats.Stats) string {
-	return "overhead: " + overhead(s) + slowest(s) + failures(s) + underQuota(s, ", ") + unobserved(s, ", ") +
-		shortRuns(s) + harm(s) + lost(s)
+	return "overhead: " + overhead(s) + slowestThread(s) + failures(s) + underQuota(s, ", ") + unobserved(s, ", ") +
+		shortRuns(s) + disturbedCalls(s) + lost(s)
 }
 
 func overhead(s *runstats.Stats) string {
@@ -30,46 +30,46 @@ func overhead(s *runstats.Stats) string {
 // fairShare is the part of the rate below which a thread's rate is reported.
 const fairShare = 0.8
 
-func slowest(s *runstats.Stats) string {
+func slowestThread(s *runstats.Stats) string {
 	if s.SlowestThread <= 0 || s.SlowestThread > fairShare*s.Freq {
 		return ""
 	}
 	return fmt.Sprintf(", the thread that was sampled least got %.1f samples/s", s.SlowestThread)
 }
 
-const muchStack = 256 << 10 // bytes copied from which a copy explains a long pause
+const longCopy = 256 << 10 // bytes copied from which a copy explains a long pause
 
 func pauses(s *runstats.Stats) string {
 	if s.Stops == 0 {
 		return "no thread was stopped"
 	}
-	text := "pauses ≤ " + micros(int64(s.StopTime.Max))
+	text := "pauses ≤ " + formatTime(int64(s.StopTime.Max))
 	if s.Stops >= 100 {
-		text += " (p99 " + micros(int64(s.StopTime.P99)) + ")"
+		text += " (p99 " + formatTime(int64(s.StopTime.P99)) + ")"
 	}
 	return text
 }
 
-func longest(s *runstats.Stats) string {
+func longestPause(s *runstats.Stats) string {
 	if s.Stops == 0 {
 		return "no thread was stopped"
 	}
 	what := fmt.Sprintf("thread %d", s.LongestStop.TID)
 	switch {
-	case s.LongestStop.Copied >= muchStack:
+	case s.LongestStop.Copied >= longCopy:
 		what += fmt.Sprintf(", %d KiB of stack copied", s.LongestStop.Copied>>10)
 	case s.Stops > 1 && s.StopTime.Max > 8*s.StopTime.P99:
 		what += ", probably delayed by the scheduler"
 	}
-	return fmt.Sprintf("longest pause %s (%s), p99 %s, p50 %s", micros(int64(s.StopTime.Max)), what,
-		micros(int64(s.StopTime.P99)), micros(int64(s.StopTime.P50)))
+	return fmt.Sprintf("longest pause %s (%s), p99 %s, p50 %s", formatTime(int64(s.StopTime.Max)), what,
+		formatTime(int64(s.StopTime.P99)), formatTime(int64(s.StopTime.P50)))
 }
 
 // longStop is the pause from which on record adds a note, ns.
 const longStop = 50e6
 
-// longStopped adds cause and cure of the longest pause.
-func longStopped(s *runstats.Stats) string {
+// longStopNote adds cause and cure of the longest pause.
+func longStopNote(s *runstats.Stats) string {
 	if s.Stops == 0 || s.StopTime.Max < longStop {
 		return ""
 	}
@@ -86,12 +86,12 @@ func longStopped(s *runstats.Stats) string {
 			next = "root or CAP_SYS_NICE gives prywalk a real-time priority"
 		}
 	}
-	return fmt.Sprintf(", longest stop %s (thread %d, cause: %s); %s", micros(int64(s.StopTime.Max)), s.LongestStop.TID,
-		why, next)
+	return fmt.Sprintf(", longest stop %s (thread %d, cause: %s); %s", formatTime(int64(s.StopTime.Max)),
+		s.LongestStop.TID, why, next)
 }
 
-// micros formats ns in its largest unit, three digits, with a space before the unit.
-func micros(ns int64) string {
+// formatTime formats ns in its largest unit, three digits, with a space before the unit.
+func formatTime(ns int64) string {
 	text := threeDigits(ns).String()
 	at := strings.LastIndexAny(text, "0123456789") + 1
 	return text[:at] + " " + text[at:]
@@ -106,7 +106,7 @@ func threeDigits(ns int64) time.Duration {
 }
 
 func failures(s *runstats.Stats) (text string) {
-	if failed := remarkable(s.Failed); len(failed) > 0 {
+	if failed := unexpectedFailures(s.Failed); len(failed) > 0 {
 		text = fmt.Sprintf(", %s failed%s", Plural(Sum(failed), "sample"), Reasons(failed))
 	}
 	if n := s.Unopened; n > 0 {
@@ -121,11 +121,11 @@ func failures(s *runstats.Stats) (text string) {
 
 func unobserved(s *runstats.Stats, before string) string {
 	var b strings.Builder
-	if s.NotObserved >= leastToTell {
+	if s.NotObserved >= leastReported {
 		fmt.Fprintf(&b, "%s%.1f s not observed (prywalk was stopped or got no processor: %s, longest %.1f s)",
 			before, s.NotObserved, Plural(s.Gaps, "gap"), s.LongestGap)
 	}
-	if s.Suspended >= leastToTell {
+	if s.Suspended >= leastReported {
 		fmt.Fprintf(&b, "%s%.1f s not observed (the machine was suspended)", before, s.Suspended)
 	}
 	return b.String()
@@ -140,8 +140,8 @@ func underQuota(s *runstats.Stats, before string) string {
 		before, percentage(s.Quota), Plural(s.TicksWithheldByQuota, "sampling tick"))
 }
 
-// leastToTell is the shortest reported time without observations, s.
-const leastToTell = 0.05
+// leastReported is the shortest reported time without observations, s.
+const leastReported = 0.05
 
 func lengths(s *runstats.Stats) string {
 	var b strings.Builder
@@ -209,8 +209,8 @@ func Closing(s *runstats.Stats, path string) string {
 // Notes are record's remarks before its closing line, the most important first.
 func Notes(s *runstats.Stats) (notes []string) {
 	for _, text := range []string{
-		unobserved(s, ""), failures(s), harm(s), longStopped(s), underQuota(s, ""), undiscovered(s, ""),
-		whyIncomplete(s), lost(s), byBoth(s), slowest(s), shortRuns(s),
+		unobserved(s, ""), failures(s), disturbedCalls(s), longStopNote(s), underQuota(s, ""), undiscovered(s, ""),
+		whyIncomplete(s), lost(s), engineNote(s), slowestThread(s), shortRuns(s),
 	} {
 		if text != "" {
 			notes = append(notes, "note: "+strings.TrimPrefix(text, ", "))
@@ -219,8 +219,8 @@ func Notes(s *runstats.Stats) (notes []string) {
 	return notes
 }
 
-// byBoth reports what ptrace stopped in a recording by kernel samples, and why.
-func byBoth(s *runstats.Stats) string {
+// engineNote reports what ptrace stopped in a recording by kernel samples, and why.
+func engineNote(s *runstats.Stats) string {
 	if s.EngineNote == "" || s.Engine == "ptrace" {
 		return ""
 	}
@@ -233,7 +233,7 @@ const leastUndiscovered = 0.02
 // undiscovered reports CPU time of processes and threads that started and ended unobserved.
 func undiscovered(s *runstats.Stats, before string) string {
 	lost := s.ShortLivedCPU + s.ExitedUnseenCPU
-	if lost < leastToTell || lost < leastUndiscovered*s.ProfiledCPU {
+	if lost < leastReported || lost < leastUndiscovered*s.ProfiledCPU {
 		return ""
 	}
 	programs := ""
@@ -249,7 +249,7 @@ func undiscovered(s *runstats.Stats, before string) string {
 func TooShort(s *runstats.Stats, path string) string {
 	after := ""
 	if s.ProfiledCPU > 0 {
-		after = fmt.Sprintf(" after %s of CPU,", micros(int64(s.ProfiledCPU*1e9)))
+		after = fmt.Sprintf(" after %s of CPU,", formatTime(int64(s.ProfiledCPU*1e9)))
 	}
 	if why, next := whyFailed(s); why != "" {
 		return fmt.Sprintf("command exited%s without a sample: %s%s; %s → %s", after, why, Reasons(s.Failed), next, path)
@@ -264,7 +264,7 @@ func TooShort(s *runstats.Stats, path string) string {
 // quickRate is the rate, 1/s, proposed for short commands.
 const quickRate = 1000
 
-func harm(s *runstats.Stats) string {
+func disturbedCalls(s *runstats.Stats) string {
 	var b strings.Builder
 	if s.Broken > 0 {
 		fmt.Fprintf(&b, ", %s interrupted by a stop%s", Plural(s.Broken, "system call"), Reasons(s.BrokenCalls))
@@ -275,8 +275,8 @@ func harm(s *runstats.Stats) string {
 	return b.String()
 }
 
-// remarkable leaves out expected failures: of ended threads.
-func remarkable(failed map[string]int64) map[string]int64 {
+// unexpectedFailures leaves out expected failures: of ended threads.
+func unexpectedFailures(failed map[string]int64) map[string]int64 {
 	out := maps.Clone(failed)
 	delete(out, "exited")
 	delete(out, "zombie")

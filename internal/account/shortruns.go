@@ -20,7 +20,7 @@ const (
 // shortRuns reports the error of shares for threads that run in short bursts.
 func shortRuns(s *runstats.Stats) string {
 	off := s.Unsampled()
-	if off < leastUnsampled || s.ProfiledCPU < leastToTell {
+	if off < leastUnsampled || s.ProfiledCPU < leastReported {
 		return ""
 	}
 	mean := s.ShortRunsCPU / float64(s.ShortRuns)

@@ -27,9 +27,9 @@ func Full(s *runstats.Stats) string {
 		Reasons(s.Failed),
 		s.Sampled,
 		completeCPU(s), Percent(s.Complete, s.Samples), s.Samples, Reasons(s.Incomplete),
-		longest(s), lengths(s)+longCauses(s), rates(s), withheld(s),
+		longestPause(s), lengths(s)+longCauses(s), rates(s), withheld(s),
 		s.TargetCPU, s.ProfiledCPU, s.UnobservedCPU,
-		underQuota(s, "; ")+unobserved(s, "; ")+undiscovered(s, "; ")+harm(s), s.Scheduling, engine(s))
+		underQuota(s, "; ")+unobserved(s, "; ")+undiscovered(s, "; ")+disturbedCalls(s), s.Scheduling, engine(s))
 }
 
 // engines describes the engines of --stats.

@@ -88,9 +88,9 @@ func (p *processAccount) at(moment int64) {
 	if !p.Target.Runtimes().Dated() {
 		return
 	}
-	changed, ask := false, p.refreshes.mayAsk(moment)
+	changed, ask := false, p.refreshes.mayQuery(moment)
 	cost := selfruntime.CPUOf(func() { changed = p.Target.At(moment, ask) })
-	if p.refreshes.hasAsked(int64(cost)); changed {
+	if p.refreshes.addQueries(int64(cost)); changed {
 		p.CodeChanged(moment)
 	}
 }
@@ -98,11 +98,11 @@ func (p *processAccount) at(moment int64) {
 // addMappingAt reads the mapping of code at pc if it is newer than the list; true: another walk may give another
 // stack.
 func (p *processAccount) addMappingAt(pc frames.Addr, moment int64) (found bool) {
-	if pc == 0 || !p.refreshes.mayAsk(moment) {
+	if pc == 0 || !p.refreshes.mayQuery(moment) {
 		return false
 	}
 	cost := selfruntime.CPUOf(func() { found = p.Target.AddMappingAt(pc) })
-	if p.refreshes.hasAsked(int64(cost)); found {
+	if p.refreshes.addQueries(int64(cost)); found {
 		p.remapped = true
 		p.NewMappings()
 		p.CodeChanged(moment)

@@ -11,25 +11,27 @@ package aggregator
 //
 // Readings that find new code do not delay the next, as each library of a starting program must be read. Beyond
 // the share they may use a credit of loadCredit ns. Queries of single mappings and of code descriptions have a
-// share of their own, with a credit of askCredit ns.
+// share of their own, with a credit of queryCredit ns.
 const (
 	refreshAfter = 1e6
 	refreshShare = 20
 	refreshEvery = 2e9
 	refreshStart = 5e6
 	loadCredit   = 500e6
-	askCredit    = 20e6
+	queryCredit  = 20e6
 )
 
 type refreshes struct {
-	last    int64 // CLOCK_MONOTONIC ns
-	cost    int64 // processor time that delays the next reading, ns
-	loading int64 // processor time of readings with new code, less the share since, ns
-	asking  int64 // processor time of queries, less the share since, ns
-	asked   int64 // last update of asking, CLOCK_MONOTONIC ns
+	last      int64 // CLOCK_MONOTONIC ns
+	cost      int64 // processor time that delays the next reading, ns
+	loadCost  int64 // processor time of readings with new code, less the share since, ns
+	queryCost int64 // processor time of queries, less the share since, ns
+	queriedAt int64 // last update of queryCost, CLOCK_MONOTONIC ns
 }
 
-func (r *refreshes) mayHelp(at int64) bool { return at-r.last > max(refreshAfter, refreshShare*r.cost) }
+func (r *refreshes) mayRefresh(at int64) bool {
+	return at-r.last > max(refreshAfter, refreshShare*r.cost)
+}
 
 // due reports whether a reading is due whatever the stacks.
 func (r *refreshes) due(at int64, starting bool) bool {
@@ -39,20 +41,20 @@ func (r *refreshes) due(at int64, starting bool) bool {
 
 // done notes a reading and its processor time, ns. loaded reports that it found new code.
 func (r *refreshes) done(at, cost int64, loaded bool) {
-	r.loading = max(r.loading-(at-r.last)/refreshShare, 0)
+	r.loadCost = max(r.loadCost-(at-r.last)/refreshShare, 0)
 	r.last = at
-	if loaded && r.loading < loadCredit {
-		r.loading += cost
+	if loaded && r.loadCost < loadCredit {
+		r.loadCost += cost
 		return
 	}
 	r.cost = cost
 }
 
-func (r *refreshes) mayAsk(at int64) bool {
-	if at > r.asked {
-		r.asking, r.asked = max(r.asking-(at-r.asked)/refreshShare, 0), at
+func (r *refreshes) mayQuery(at int64) bool {
+	if at > r.queriedAt {
+		r.queryCost, r.queriedAt = max(r.queryCost-(at-r.queriedAt)/refreshShare, 0), at
 	}
-	return r.asking < askCredit
+	return r.queryCost < queryCredit
 }
 
-func (r *refreshes) hasAsked(cost int64) { r.asking += cost }
+func (r *refreshes) addQueries(cost int64) { r.queryCost += cost }

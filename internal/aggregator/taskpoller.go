@@ -50,16 +50,16 @@ func newTaskPoller(a *Aggregator, p *processAccount, of taskSource) *taskPoller 
 
 // readSlice reads a slice of the tasks and returns the pause that must follow, ns.
 func (t *taskPoller) readSlice(now int64) (rest int64) {
-	took := int64(selfruntime.CPUOf(func() { t.slice(now, pollFor) }))
+	took := int64(selfruntime.CPUOf(func() { t.slice(now, sliceCPU) }))
 	t.totals.CPU += took
 	t.cpu += took
 	switch {
 	case t.round == 0:
-		rest = pollRestsAtFirst * took
-	case t.cpu*(pollRests+1) > now-t.firstBegan: // compensates for the first round
-		rest = max(pollRestsAfter*took, t.walked*walkRests)
+		rest = firstRestRatio * took
+	case t.cpu*(restRatio+1) > now-t.firstBegan: // compensates for the first round
+		rest = max(laterRestRatio*took, t.walked*restPerWalk)
 	default:
-		rest = max(pollRests*took, t.walked*walkRests)
+		rest = max(restRatio*took, t.walked*restPerWalk)
 	}
 	switch {
 	case t.failures > 0:
@@ -83,7 +83,7 @@ func (t *taskPoller) slice(now, most int64) {
 	if len(t.pending) == 0 {
 		t.findChanged(now)
 	}
-	for n := 1; len(t.pending) > 0 && (n%clockEvery != 0 || int64(selfruntime.CPUTime()-began) <= most); n++ {
+	for n := 1; len(t.pending) > 0 && (n%tasksPerClockRead != 0 || int64(selfruntime.CPUTime()-began) <= most); n++ {
 		i := t.pending[0]
 		t.pending = t.pending[1:]
 		t.readTask(i, now)
@@ -208,9 +208,9 @@ func (t *taskPoller) finish(now int64) {
 // lastRound reads all tasks once more, within a limit; it is larger if the first round is incomplete, as unread
 // tasks are in no sum.
 func (t *taskPoller) lastRound(now int64) {
-	most := int64(pollLast)
+	most := int64(lastRoundCPU)
 	if t.round == 0 {
-		most = pollFirst
+		most = firstRoundCPU
 	}
 	began := selfruntime.CPUTime()
 	if !t.countPlaces(now) {

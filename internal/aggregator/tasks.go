@@ -31,18 +31,18 @@ const (
 	// pollEvery is the mean of the shortest time between two readings of a task, ns; drawn from half to one and a
 	// half of it, against aliasing.
 	pollEvery = 100e6
-	// pollRests is the ratio of rest to slice: lower in the first round, then higher until the share since the
-	// start is that of pollRests.
-	pollRests, pollRestsAtFirst, pollRestsAfter = 99, 9, 199
-	// walkRests is the rest after each walk, ns: each adds to the recording.
-	walkRests   = 1e6
-	pollFor     = 1e6   // bounds a slice, ns of processor time
-	clockEvery  = 16    // changed tasks between two clock readings (system calls)
-	pollLast    = 100e6 // bounds the last reading of a process, ns of processor time
-	pollFirst   = 1e9   // pollLast if the first round is incomplete: enough for 200,000 goroutines
-	searchEvery = 500e6 // between searches for run-time systems with tasks, ns
-	// cutPlaces bounds the open intervals that checkpoints add to a recording, per second on average.
-	cutPlaces = 1000
+	// restRatio is the ratio of rest to slice. It is lower in the first round, then higher until the share since the
+	// start equals it.
+	restRatio, firstRestRatio, laterRestRatio = 99, 9, 199
+	// restPerWalk is the rest after each walk, ns: each adds to the recording.
+	restPerWalk       = 1e6
+	sliceCPU          = 1e6   // bounds a slice, ns of processor time
+	tasksPerClockRead = 16    // changed tasks between two clock readings (system calls)
+	lastRoundCPU      = 100e6 // bounds the last reading of a process, ns of processor time
+	firstRoundCPU     = 1e9   // lastRoundCPU if the first round is incomplete: enough for 200,000 goroutines
+	searchEvery       = 500e6 // between searches for run-time systems with tasks, ns
+	// checkpointIntervals bounds the open intervals that checkpoints add to a recording, per second on average.
+	checkpointIntervals = 1000
 )
 
 // taskPollers observe the tasks of a process, one per run-time system.
@@ -126,7 +126,7 @@ func (a *Aggregator) eachPoller(f func(*taskPoller)) {
 func (a *Aggregator) checkpointTasks() {
 	now := procmem.Now()
 	a.eachPoller(func(t *taskPoller) {
-		if now-t.lastAdded >= int64(len(t.places))*1e9/cutPlaces {
+		if now-t.lastAdded >= int64(len(t.places))*1e9/checkpointIntervals {
 			t.lastAdded = now
 			t.addIntervals()
 		}

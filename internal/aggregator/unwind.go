@@ -95,14 +95,14 @@ func (u *unwinder) unwind(thr *threadAccount, s *observe.RawSample) (sample.Stac
 func (u *unwinder) walkAgain(thr *threadAccount, s *observe.RawSample) frames.StopReason {
 	p, methods := thr.proc, u.methods
 	stop := u.walkChained(thr, s)
-	for range mostFound {
+	for range mostNewMappings {
 		if !p.addMappingAt(u.lacksCode(), s.At) {
 			break
 		}
 		u.methods = methods
 		stop = u.walkChained(thr, s)
 	}
-	if stop.Complete() || !p.refreshes.mayHelp(s.At) || !p.refresh(s.At) {
+	if stop.Complete() || !p.refreshes.mayRefresh(s.At) || !p.refresh(s.At) {
 		return stop
 	}
 	u.methods = methods
@@ -123,7 +123,7 @@ func (u *unwinder) walkChained(thr *threadAccount, s *observe.RawSample) frames.
 	return u.walk(thr, s)
 }
 
-const mostFound = 4 // new mappings of one stack
+const mostNewMappings = 4 // new mappings of one stack
 
 // lacksCode returns an address of the walk that is in no module; 0: none.
 func (u *unwinder) lacksCode() frames.Addr {

@@ -55,9 +55,9 @@ func (e *explainer) close() {
 }
 
 const (
-	mostLocations   = 1 << 14 // cached stacks and addresses
-	fileEvery       = 1e9     // lifetime of a descriptor's name, ns
-	innermostFrames = 8       // walked for names
+	mostLocations    = 1 << 14 // cached stacks and addresses
+	fileNameLifetime = 1e9     // lifetime of a descriptor's name, ns
+	innermostFrames  = 8       // walked for names
 )
 
 type waitState struct {
@@ -119,7 +119,7 @@ func (w *waitState) Thread(inner int, _ bool) (int, bool) {
 		return th.TID, true
 	}
 	tid, ok := w.others.Thread(inner, false)
-	if now := procmem.Now(); !ok && now-w.listed > fileEvery {
+	if now := procmem.Now(); !ok && now-w.listed > fileNameLifetime {
 		w.listed = now
 		w.others.Forget()
 		return w.others.Thread(inner, false)
@@ -228,7 +228,7 @@ func (e *explainer) variable(p *processAccount, addr waits.Address) waits.Variab
 
 func (e *explainer) file(th *threadAccount, fd int, now int64) string {
 	f, w := &th.file, th.proc.waits
-	if f.text == "" || f.fd != fd || now-f.at > fileEvery {
+	if f.text == "" || f.fd != fd || now-f.at > fileNameLifetime {
 		text := w.files.Link(fd)
 		if text, ok := strings.CutPrefix(text, "anon_inode:"); ok {
 			*f = lastFile{fd, strings.Trim(text, "[]"), now}

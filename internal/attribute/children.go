@@ -109,21 +109,21 @@ func (p *Process) PassTo(to *Process, unseen, period int64, program string) bool
 // Children attributes ns of unobserved children: to counted programs, to samples, to programs with known time, the
 // rest to [ShortLivedChildren].
 func (p *Process) Children(ns, now int64, emit func(Span)) {
-	c, book := &p.children, p.childEmitter(now, emit)
-	rest := c.distributeCounted(ns+c.fromChildren, now, true, book)
-	rest = c.weights.distribute(rest, c.unplaced+c.weights.samplingError(), book)
-	rest = c.distributeKnown(rest, now, book)
+	c, emitWeight := &p.children, p.childEmitter(now, emit)
+	rest := c.distributeCounted(ns+c.fromChildren, now, true, emitWeight)
+	rest = c.weights.distribute(rest, c.unplaced+c.weights.samplingError(), emitWeight)
+	rest = c.distributeKnown(rest, now, emitWeight)
 	*c = childPool{}
 	p.emitEnded(Span{Seen: Seen{State: sample.Running}, Leaf: ShortLivedChildren, End: now}, rest, emit)
 }
 
 // ChildrenSoFar attributes ns more of unobserved children, up to the weights of samples; more can follow.
 func (p *Process) ChildrenSoFar(ns, now int64, emit func(Span)) {
-	c, book := &p.children, p.childEmitter(now, emit)
+	c, emitWeight := &p.children, p.childEmitter(now, emit)
 	if c.fromChildren += ns; c.counted {
-		c.fromChildren = c.distributeCounted(c.fromChildren, now, false, book)
+		c.fromChildren = c.distributeCounted(c.fromChildren, now, false, emitWeight)
 	} else {
-		c.fromChildren = c.weights.distribute(c.fromChildren, 0, book)
+		c.fromChildren = c.weights.distribute(c.fromChildren, 0, emitWeight)
 	}
 }
 
@@ -138,7 +138,7 @@ func (p *Process) childEmitter(now int64, emit func(Span)) func(weightKey, int64
 }
 
 // distributeKnown attributes the known time of programs, up to total ns, and returns the rest of total.
-func (c *childPool) distributeKnown(total, now int64, book func(weightKey, int64)) (left int64) {
+func (c *childPool) distributeKnown(total, now int64, emitWeight func(weightKey, int64)) (left int64) {
 	var sum, passed, given int64
 	for _, t := range c.programs {
 		sum += max(t.used, 0)
@@ -151,7 +151,7 @@ func (c *childPool) distributeKnown(total, now int64, book func(weightKey, int64
 		passed += max(c.used(program), 0)
 		if share := portion(gives, passed, sum) - given; share > 0 {
 			given += share
-			book(programKey(program, now), share)
+			emitWeight(programKey(program, now), share)
 		}
 	}
 	return total - gives

@@ -36,7 +36,7 @@ func (c *childPool) addEnded(program string, n int64) {
 
 // distributeCounted attributes total ns by program, if the times of programs are complete, and returns the rest.
 // last reports that no more follows.
-func (c *childPool) distributeCounted(total, now int64, last bool, book func(weightKey, int64)) (left int64) {
+func (c *childPool) distributeCounted(total, now int64, last bool, emitWeight func(weightKey, int64)) (left int64) {
 	if !c.counted || total <= 0 {
 		return total
 	}
@@ -53,11 +53,11 @@ func (c *childPool) distributeCounted(total, now int64, last bool, book func(wei
 		if pool.sampleCount < shortProcess {
 			slack = min(slack, pool.samplingError()+c.unplaced)
 		}
-		rest := pool.distribute(ns, slack, book)
+		rest := pool.distribute(ns, slack, emitWeight)
 		if last {
 			delete(pools, program)
 			if rest > 0 {
-				book(programKey(program, now), rest)
+				emitWeight(programKey(program, now), rest)
 			}
 			rest = 0
 		}

@@ -43,13 +43,13 @@ type Node struct {
 	settledSum   int64 // last at settledAt, ns
 	settledAt    int64 // CLOCK_MONOTONIC ns
 	attributed   int64 // ns
-	book         func(ns, at int64, last bool)
+	charge       func(ns, at int64, last bool)
 }
 
 // ProcessTree accounts for the CPU time of unobserved children. Not safe for concurrent use.
 type ProcessTree struct {
 	living  map[int]*Node // by process id; also ended ones with open accounts
-	leaving []*Node       // ended ones with open accounts
+	ended   []*Node       // ended ones with open accounts
 	next    int64         // time of the next read, CLOCK_MONOTONIC ns
 	pause   int64         // between two reads, ns
 	settled int64         // time of the last settlement, CLOCK_MONOTONIC ns
@@ -80,12 +80,12 @@ func NewProcessTree(kernel ProcSource) *ProcessTree {
 }
 
 // Join opens the account of a process. parent is its parent at discovery, 0 if unknown. fromStart reports that all
-// CPU time of its children lies within the recording. book takes CPU time of its unobserved children, ns: what is
+// CPU time of its children lies within the recording. charge takes CPU time of its unobserved children, ns: what is
 // certain while the account is open, and the rest once, with last, even if 0.
 func (t *ProcessTree) Join(
-	pid int, start uint64, parent int, fromStart bool, book func(ns, at int64, last bool),
+	pid int, start uint64, parent int, fromStart bool, charge func(ns, at int64, last bool),
 ) *Node {
-	n := &Node{pid: pid, start: start, book: book}
+	n := &Node{pid: pid, start: start, charge: charge}
 	t.setParent(n, parent)
 	if t.read(n) && !fromStart {
 		n.first = n.last
@@ -150,7 +150,7 @@ func (n *Node) Parent() *Node { return n.parent }
 func (t *ProcessTree) Leave(n *Node, own, now int64) {
 	t.read(n) // before its parent waits for it
 	n.ownCPU, n.leftAt = own, max(now, 1)
-	t.leaving = append(t.leaving, n)
+	t.ended = append(t.ended, n)
 }
 
 // Tick reads cutime when due, and closes accounts that ended closeAfter ago.
@@ -176,7 +176,7 @@ func (t *ProcessTree) Tick(now int64) {
 // process with a child that is gone, its end not reported, is settled later.
 func (t *ProcessTree) settle(now int64) {
 	open, unsure := map[*Node]int64{}, map[*Node]bool{}
-	for _, n := range t.leaving {
+	for _, n := range t.ended {
 		if p := n.parent; p != nil && n.leftAt < p.settledAt+closeAfter {
 			open[p] += n.ownCPU + n.total()
 			unsure[p] = unsure[p] || n.openChildren > 0
@@ -193,7 +193,7 @@ func (t *ProcessTree) settle(now int64) {
 		}
 		if ns := n.settledSum - n.first - n.fromObserved - n.attributed - open[n]; ns > 0 {
 			n.attributed += ns
-			n.book(ns, now, false)
+			n.charge(ns, now, false)
 		}
 		n.settledSum, n.settledAt = n.last, now
 	}
@@ -204,10 +204,10 @@ func (n *Node) total() int64 { return max(n.last, n.first+n.fromObserved+n.attri
 
 // Close closes all accounts. Precondition: all processes have left.
 func (t *ProcessTree) Close() {
-	for len(t.leaving) > 0 {
-		n := len(t.leaving)
+	for len(t.ended) > 0 {
+		n := len(t.ended)
 		t.closeEnded(func(n *Node) bool { return n.openChildren == 0 })
-		if len(t.leaving) == n {
+		if len(t.ended) == n {
 			return
 		}
 	}
@@ -217,8 +217,8 @@ func (t *ProcessTree) Close() {
 func (t *ProcessTree) closeEnded(ready func(*Node) bool) {
 	for again := true; again; {
 		again = false
-		left := t.leaving[:0]
-		for _, n := range t.leaving {
+		left := t.ended[:0]
+		for _, n := range t.ended {
 			if !ready(n) {
 				left = append(left, n)
 				continue
@@ -226,8 +226,8 @@ func (t *ProcessTree) closeEnded(ready func(*Node) bool) {
 			t.closeNode(n)
 			again = true
 		}
-		clear(t.leaving[len(left):])
-		t.leaving = left
+		clear(t.ended[len(left):])
+		t.ended = left
 	}
 }
 
@@ -240,7 +240,7 @@ func (t *ProcessTree) exists(n *Node) bool {
 func (t *ProcessTree) closeNode(n *Node) {
 	t.read(n)
 	total := n.total()
-	n.book(total-n.first-n.fromObserved-n.attributed, n.leftAt, true)
+	n.charge(total-n.first-n.fromObserved-n.attributed, n.leftAt, true)
 	if t.living[n.pid] == n {
 		delete(t.living, n.pid)
 	}

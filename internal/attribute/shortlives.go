@@ -157,27 +157,27 @@ func (p *Process) threadEmitter(now int64, emit func(Span)) func(weightKey, int6
 }
 
 const (
-	// A pool has many skids if at least one sample in manySkid skids.
-	manySkid = 5
+	// A pool has many skids if at least one sample in skidShare skids.
+	skidShare = 5
 	// leastProven is the least number of samples known not to skid that take the weights of others.
 	leastProven = 16
 )
 
-func (t *threadPool) manySkid() bool {
-	return t.skidded.count > 0 && t.skidded.count*manySkid >= t.unproven.sampleCount+t.classified+t.skidded.count &&
+func (t *threadPool) hasManySkids() bool {
+	return t.skidded.count > 0 && t.skidded.count*skidShare >= t.unproven.sampleCount+t.classified+t.skidded.count &&
 		t.weights.sampleCount-t.classified >= leastProven
 }
 
 // Decide attributes the deferred samples of an ended thread; where many samples skid, as unobserved time.
 func (p *Process) Decide(t *Thread, gaps Gaps, emit func(Span)) {
-	t.attributeDeferred(t.CreatedAt != 0 && t.Samples < longLife && p.threads.manySkid(), gaps, emit)
+	t.attributeDeferred(t.CreatedAt != 0 && t.Samples < longLife && p.threads.hasManySkids(), gaps, emit)
 }
 
 // distribute emits up to total ns of unobserved time and returns the rest. Weights of samples that skid are spread
 // over the proven ones; before the last call, only over at least leastProven.
 func (t *threadPool) distribute(total int64, last bool, emit func(weightKey, int64)) (left int64) {
 	slack := int64(0)
-	if t.manySkid() {
+	if t.hasManySkids() {
 		slack += t.unproven.takeTotal()
 	} else {
 		t.classified += t.unproven.sampleCount

@@ -10,8 +10,8 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// others sums what other programs and the hypervisor took of the processors in windows without a tool.
-type others struct {
+// otherUse sums what other programs and the hypervisor took of the processors in windows without a tool.
+type otherUse struct {
 	pid         int // 0: the target's share is unknown
 	busy0       float64
 	target0     uint64
@@ -19,12 +19,12 @@ type others struct {
 	seconds     float64
 }
 
-func (o *others) begin() {
+func (o *otherUse) begin() {
 	o.busy0 = busySeconds()
 	o.target0, _ = procmem.ProcessCPU(o.pid)
 }
 
-func (o *others) end(seconds float64) {
+func (o *otherUse) end(seconds float64) {
 	target, err := procmem.ProcessCPU(o.pid)
 	busy := busySeconds()
 	if err != nil || busy < o.busy0 {
@@ -36,7 +36,7 @@ func (o *others) end(seconds float64) {
 }
 
 // share is of one processor; nil: unknown.
-func (o *others) share() *float64 {
+func (o *otherUse) share() *float64 {
 	if o.seconds == 0 || o.pid == 0 {
 		return nil
 	}
@@ -44,21 +44,21 @@ func (o *others) share() *float64 {
 	return &x
 }
 
-// stolen sums the hypervisor's time in windows with a tool: a sampled guest runs on more processors and loses
+// stolenUse sums the hypervisor's time in windows with a tool: a sampled guest runs on more processors and loses
 // more.
-type stolen struct {
+type stolenUse struct {
 	before, spent, seconds float64
 }
 
-func (s *stolen) begin() { s.before = stolenSeconds() }
+func (s *stolenUse) begin() { s.before = stolenSeconds() }
 
-func (s *stolen) end(seconds float64) {
+func (s *stolenUse) end(seconds float64) {
 	s.spent += max(0, stolenSeconds()-s.before)
 	s.seconds += seconds
 }
 
 // share is of one processor; nil: not measured.
-func (s *stolen) share() *float64 {
+func (s *stolenUse) share() *float64 {
 	if s.seconds == 0 {
 		return nil
 	}

@@ -20,8 +20,8 @@ type measurement struct {
 	precise float64 // Plan.Precision
 	ratios  []float64
 	waits   []Waited
-	others  others
-	stolen  stolen
+	others  otherUse
+	stolen  stolenUse
 }
 
 const leastPairs = 3 // for a median
@@ -33,7 +33,7 @@ func (m *measurement) pairs(ch choice) error {
 	rng := rand.New(rand.NewPCG(uint64(m.subject.Threads), uint64(ch.freq)))
 	until := time.Now().Add(time.Until(m.end) / time.Duration(max(m.left, 1)))
 	enough := time.Now().Add(m.RowLimit)
-	for !m.narrow(enough) {
+	for !m.hasEnoughPairs(enough) {
 		began := time.Now()
 		if m.Limit > 0 && len(m.ratios) >= leastPairs && began.After(until) {
 			break
@@ -47,8 +47,8 @@ func (m *measurement) pairs(ch choice) error {
 
 const checkPairs = 10 // between checks of the interval
 
-// narrow reports that there are enough pairs, and the interval is narrow enough or the row's time over.
-func (m *measurement) narrow(enough time.Time) bool {
+// hasEnoughPairs reports that there are enough pairs, and the interval is narrow enough or the row's time over.
+func (m *measurement) hasEnoughPairs(enough time.Time) bool {
 	n := len(m.ratios)
 	switch {
 	case n < m.most:
@@ -56,10 +56,10 @@ func (m *measurement) narrow(enough time.Time) bool {
 	case m.precise <= 0 || time.Now().After(enough):
 		return true
 	}
-	return (n-m.most)%checkPairs == 0 && !m.wide()
+	return (n-m.most)%checkPairs == 0 && !m.tooWide()
 }
 
-func (m *measurement) wide() bool {
+func (m *measurement) tooWide() bool {
 	low, high := interval(m.ratios)
 	return m.precise > 0 && high-low > 2*m.precise
 }
@@ -163,13 +163,13 @@ func (m *measurement) row(ch choice, j *tools.Job, t *tools.Totals) Row {
 	if r.Workload == load.Busy {
 		r.Workload = ""
 	}
-	if ch.Everybody {
+	if ch.AllThreads {
 		r.AskedPerS = ch.freq * float64(j.Threads)
 	}
 	if r.Pairs > 0 {
 		r.Low, r.High = interval(m.ratios)
 		r.Ratio = median(m.ratios) // sorts
-		r.Wide, r.Ratios, r.Others, r.Stolen = m.wide(), m.ratios, m.others.share(), m.stolen.share()
+		r.Wide, r.Ratios, r.Others, r.Stolen = m.tooWide(), m.ratios, m.others.share(), m.stolen.share()
 	}
 	r.count(t)
 	if m.subject.Latency != nil {

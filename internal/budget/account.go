@@ -29,7 +29,7 @@ func (b *Budget) Whole(name string) *Account {
 	return a
 }
 
-func (a *Account) most() int64 {
+func (a *Account) maxBytes() int64 {
 	if a.whole {
 		return a.budget.Limit()
 	}
@@ -38,7 +38,7 @@ func (a *Account) most() int64 {
 
 // Left returns how many bytes the account may still take.
 func (a *Account) Left() int64 {
-	return max(0, min(a.most()-a.Used(), a.budget.Limit()-a.budget.Used()))
+	return max(0, min(a.maxBytes()-a.Used(), a.budget.Limit()-a.budget.Used()))
 }
 
 // Budget returns the account's budget.
@@ -58,7 +58,7 @@ func (a *Account) Rename(name string) {
 
 // Take takes n bytes for a part of the account's file, before they are allocated. The error is an [*Error].
 func (a *Account) Take(n int64, part string) error {
-	if a == nil || n <= 0 || a.fits(n) {
+	if a == nil || n <= 0 || a.tryTake(n) {
 		return nil
 	}
 	what := *a.name.Load()
@@ -72,12 +72,12 @@ func (a *Account) Take(n int64, part string) error {
 // TakeSpare takes n bytes for a cache or the like: false if less than half of the budget would be left. A refusal
 // is not reported.
 func (a *Account) TakeSpare(n int64) bool {
-	return a == nil || a.budget.Used()+n <= a.budget.Limit()/2 && a.fits(n)
+	return a == nil || a.budget.Used()+n <= a.budget.Limit()/2 && a.tryTake(n)
 }
 
-// fits takes n bytes if they are left.
-func (a *Account) fits(n int64) bool {
-	if used := a.used.Add(n); used <= a.most() && a.budget.take(n) {
+// tryTake takes n bytes if they are left.
+func (a *Account) tryTake(n int64) bool {
+	if used := a.used.Add(n); used <= a.maxBytes() && a.budget.take(n) {
 		return true
 	}
 	a.used.Add(-n)

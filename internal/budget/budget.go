@@ -14,8 +14,8 @@ import (
 const (
 	// DefaultTotal is prywalk's memory limit unless set by the user, bytes.
 	DefaultTotal = 512 << 20
-	// share is the total ÷ the part for untrusted files; the rest is for prywalk itself, and for garbage.
-	share = 2
+	// totalPerBudget is the total ÷ the budget; the rest of the total is for prywalk itself, and for garbage.
+	totalPerBudget = 2
 	// An account has at most mostNum/mostDen of the budget, so that one hostile file leaves room for others.
 	mostNum, mostDen = 3, 4
 )
@@ -38,14 +38,14 @@ func New(limit int64) *Budget {
 	return b
 }
 
-var process = New(DefaultTotal / share)
+var process = New(DefaultTotal / totalPerBudget)
 
 // Process is the budget of this process, the default.
 func Process() *Budget { return process }
 
 // SetTotal sets the limit for a process that must keep within bytes in all, by the user's wish.
 func (b *Budget) SetTotal(bytes int64) {
-	b.limit.Store(bytes / share)
+	b.limit.Store(bytes / totalPerBudget)
 	b.asked.Store(true)
 }
 
@@ -61,7 +61,7 @@ func (b *Budget) Allow(n int64) {
 }
 
 // Total is the limit of the process, bytes.
-func (b *Budget) Total() int64 { return share * b.limit.Load() }
+func (b *Budget) Total() int64 { return totalPerBudget * b.limit.Load() }
 
 // Limit is the size of the budget, bytes.
 func (b *Budget) Limit() int64 { return b.limit.Load() }
@@ -133,7 +133,7 @@ func (e *Error) Error() string {
 
 // enough returns a total with room for what was left out: the next power of two.
 func (e *Error) enough() int64 {
-	need := max(e.Total, share*e.Need/mostNum*mostDen)
+	need := max(e.Total, totalPerBudget*e.Need/mostNum*mostDen)
 	return 1 << bits.Len64(uint64(need))
 }
 

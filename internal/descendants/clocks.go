@@ -109,33 +109,33 @@ func (u *Table[O, S]) clock(r *record) {
 	case r.Kind == perfevents.SwitchedIn:
 		u.clocks.on[r.CPU] = onProcessor{r.PID, r.TID, r.Time}
 	case r.Kind == perfevents.SwitchedOut:
-		u.ran(r)
+		u.endRun(r)
 	case r.Kind == perfevents.Exited:
-		u.ran(r)
+		u.endRun(r)
 		if p := u.clocks.attached[r.PID]; p != nil && r.PID == r.TID {
 			p.Ended = true
 		}
-	case r.Kind == perfevents.Named && r.Exec && u.ran(r):
+	case r.Kind == perfevents.Named && r.Exec && u.endRun(r):
 		u.clocks.on[r.CPU] = onProcessor{r.PID, r.TID, r.Time}
 	}
 }
 
-// ran counts and ends the time of the thread on the processor up to its record; false: another thread is there.
-func (u *Table[O, S]) ran(r *record) bool {
+// endRun counts and ends the time of the thread on the processor up to its record; false: another thread is there.
+func (u *Table[O, S]) endRun(r *record) bool {
 	on, ok := u.clocks.on[r.CPU]
 	if !ok || on.tid != r.TID {
 		return false
 	}
 	delete(u.clocks.on, r.CPU)
 	if p := u.clocks.attached[on.pid]; p != nil {
-		p.spends(r.Time - on.since)
+		p.addCPU(r.Time - on.since)
 	} else if p := u.untracked[on.pid]; p != nil {
-		p.spends(r.Time - on.since)
+		p.addCPU(r.Time - on.since)
 	}
 	return true
 }
 
-func (p *Untracked[O, S]) spends(ns int64) {
+func (p *Untracked[O, S]) addCPU(ns int64) {
 	if ns <= 0 {
 		return
 	}
@@ -149,10 +149,10 @@ func (p *Untracked[O, S]) spends(ns int64) {
 
 // byTime orders records. Of equal times, an arrival comes after the departure from the same processor.
 func byTime(a, b record) int {
-	return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(arrives(&a), arrives(&b)))
+	return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(arrivalRank(&a), arrivalRank(&b)))
 }
 
-func arrives(r *record) int {
+func arrivalRank(r *record) int {
 	if r.Kind == perfevents.SwitchedIn {
 		return 1
 	}

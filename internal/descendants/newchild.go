@@ -52,13 +52,13 @@ type NewChild[O comparable, K any] struct {
 	Kept   K                    // the caller's value
 	Used   []Use                // CPU time by program name, at the last read
 
-	parent int
-	judged bool // whether it calls exec is known
-	start  uint64
-	since  int64 // discovery, CLOCK_MONOTONIC ns
-	asked  int64 // last read, CLOCK_MONOTONIC ns
-	cpu    int64 // CPU time then, ns
-	comm   procmem.Comm
+	parent    int
+	execKnown bool // whether it calls exec is known
+	start     uint64
+	since     int64 // discovery, CLOCK_MONOTONIC ns
+	asked     int64 // last read, CLOCK_MONOTONIC ns
+	cpu       int64 // CPU time then, ns
+	comm      procmem.Comm
 }
 
 // Use is a process's CPU time under one name, ns.
@@ -130,12 +130,12 @@ func (n *NewChildren[O, K]) Created(last int, now int64) {
 	}
 	step := (last-before-1)/mostNumbers + 1
 	for pid := before + 1 + (last-before-1)%step; pid <= last; pid += step {
-		n.ask(pid, now)
+		n.examine(pid, now)
 	}
 }
 
-// ask adds a process if it is a descendant of an attached one.
-func (n *NewChildren[O, K]) ask(pid int, now int64) {
+// examine adds a process if it is a descendant of an attached one.
+func (n *NewChildren[O, K]) examine(pid int, now int64) {
 	if _, attached := n.attached[pid]; attached || len(n.young) >= mostNewChildren {
 		return
 	}
@@ -190,8 +190,8 @@ func (n *NewChildren[O, K]) Tick(
 				}
 				continue
 			}
-			n.learn(y, &s)
-			if y.uses(&s.Comm, int64(cpu)); age <= markedFor && s.State == 'R' {
+			n.noteExec(y, &s)
+			if y.addUse(&s.Comm, int64(cpu)); age <= markedFor && s.State == 'R' {
 				runs(y, &s)
 			}
 		}
@@ -217,10 +217,10 @@ const (
 	beforeExec = 0x40 // PF_FORKNOEXEC: forked, no exec since
 )
 
-// learn notes whether a process calls exec.
-func (n *NewChildren[O, K]) learn(y *NewChild[O, K], s *procmem.Stat) {
+// noteExec notes whether a process calls exec.
+func (n *NewChildren[O, K]) noteExec(y *NewChild[O, K], s *procmem.Stat) {
 	before := s.Flags&beforeExec != 0
-	if _, attached := n.attached[y.parent]; y.judged || !attached || before && s.Flags&exiting == 0 && s.State != 'Z' {
+	if _, attached := n.attached[y.parent]; y.execKnown || !attached || before && s.Flags&exiting == 0 && s.State != 'Z' {
 		return
 	}
 	f := n.forks[y.parent]
@@ -228,7 +228,7 @@ func (n *NewChildren[O, K]) learn(y *NewChild[O, K], s *procmem.Stat) {
 		f = &forks{}
 		n.forks[y.parent] = f
 	}
-	if y.judged = true; before {
+	if y.execKnown = true; before {
 		f.never++
 	} else {
 		f.exec = true
@@ -247,7 +247,7 @@ func (n *NewChildren[O, K]) Execed(pid int) { delete(n.forks, pid) }
 
 const mostNames = 8 // names of a process
 
-func (y *NewChild[O, K]) uses(name *procmem.Comm, cpu int64) {
+func (y *NewChild[O, K]) addUse(name *procmem.Comm, cpu int64) {
 	ns := cpu - y.cpu
 	if ns <= 0 {
 		return

@@ -40,8 +40,8 @@ type Untracked[O comparable, S any] struct {
 	Ended  bool       // the process has ended
 	Spent  []Spent[O] // where switches are recorded ([Table.DrainClocks])
 
-	runs *Program[O]
-	ran  []formerly[O] // earlier programs
+	runs   *Program[O]
+	former []formerProgram[O] // earlier programs
 }
 
 // Program is a process's program. After [Program.Keep] another goroutine may read it.
@@ -57,8 +57,8 @@ type Program[O comparable] struct {
 // Keep makes it immutable: a later change makes a copy.
 func (g *Program[O]) Keep() { g.kept = true }
 
-// formerly is a program before an exec.
-type formerly[O comparable] struct {
+// formerProgram is a program before an exec.
+type formerProgram[O comparable] struct {
 	program *Program[O]
 	until   int64 // CLOCK_MONOTONIC ns
 }
@@ -137,12 +137,12 @@ func (u *Table[O, S]) handle(r *record) {
 	case r.Kind == perfevents.Exited:
 		p.Ended = true
 	case r.Kind == perfevents.Named && r.Exec:
-		if p.ran = append(p.ran, formerly[O]{p.runs, r.Time}); len(p.ran) > mostFormer {
-			p.ran = slices.Delete(p.ran, 0, 1)
+		if p.former = append(p.former, formerProgram[O]{p.runs, r.Time}); len(p.former) > mostFormer {
+			p.former = slices.Delete(p.former, 0, 1)
 		}
 		p.runs = &Program[O]{Name: string(name)}
 	case r.Kind == perfevents.Mapped && p.runs.Of == none && len(p.runs.Maps) < mostMappings:
-		p.runs = p.runs.own()
+		p.runs = p.runs.unshared()
 		p.runs.Maps = append(p.runs.Maps, code.Mapping{
 			Start: r.Addr, End: r.Addr + r.Len, Offset: r.Off, Dev: r.Dev, Inode: r.Inode, Path: string(name),
 			Perm: code.PermRead | code.PermExec,
@@ -168,8 +168,8 @@ func (u *Table[O, S]) created(r *record) {
 	}
 }
 
-// own returns a program that may be written.
-func (g *Program[O]) own() *Program[O] {
+// unshared returns g, or a copy if g is kept.
+func (g *Program[O]) unshared() *Program[O] {
 	if !g.kept {
 		return g
 	}
@@ -178,9 +178,9 @@ func (g *Program[O]) own() *Program[O] {
 
 // At returns the program at a moment, CLOCK_MONOTONIC ns.
 func (p *Untracked[O, S]) At(t int64) *Program[O] {
-	for i := range p.ran {
-		if t < p.ran[i].until {
-			return p.ran[i].program
+	for i := range p.former {
+		if t < p.former[i].until {
+			return p.former[i].program
 		}
 	}
 	return p.runs

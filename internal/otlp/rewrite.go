@@ -30,10 +30,10 @@ var (
 
 // rewriter copies parts of a message with a dictionary of the entries that they use.
 type rewriter struct {
-	source *source
-	out    *Dictionary
-	moved  [tableStacks + 1]map[uint64]int64
-	err    error // the first one
+	source   *source
+	out      *Dictionary
+	newIndex [tableStacks + 1]map[uint64]int64
+	err      error // the first one
 }
 
 func (w *rewriter) check(err error) {
@@ -70,7 +70,7 @@ func (w *rewriter) entry(table int, i uint64) int64 {
 	if i == 0 || w.err != nil {
 		return 0
 	}
-	if n, ok := w.moved[table][i]; ok {
+	if n, ok := w.newIndex[table][i]; ok {
 		return n
 	}
 	if i >= uint64(len(w.source.tables[table])) {
@@ -82,10 +82,10 @@ func (w *rewriter) entry(table int, i uint64) int64 {
 		entry = w.message(entry, of)
 	}
 	n := w.out.add(table, entry)
-	if w.moved[table] == nil {
-		w.moved[table] = map[uint64]int64{}
+	if w.newIndex[table] == nil {
+		w.newIndex[table] = map[uint64]int64{}
 	}
-	w.moved[table][i] = n
+	w.newIndex[table][i] = n
 	return n
 }
 

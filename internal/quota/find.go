@@ -41,7 +41,7 @@ func (r Root) Limits() []Limit {
 		if !m.v2 && !slices.Contains(m.controllers, "cpu") {
 			continue
 		}
-		all = append(all, r.along(&m, groups.of(&m), accounts(mounts, groups))...)
+		all = append(all, r.limitsUpFrom(&m, groups.of(&m), accounts(mounts, groups))...)
 	}
 	slices.SortStableFunc(all, func(a, b Limit) int {
 		switch {
@@ -70,8 +70,8 @@ func (r Root) hierarchies() (groups, []mount) {
 
 func (r Root) path(name string) string { return filepath.Join(string(r), name) }
 
-// along returns the limits from a group up to the mount's root.
-func (r Root) along(m *mount, group string, acct func(string) string) (all []Limit) {
+// limitsUpFrom returns the limits from a group up to the mount's root.
+func (r Root) limitsUpFrom(m *mount, group string, acct func(string) string) (all []Limit) {
 	below, ok := m.below(group)
 	for own := true; ok; own = false {
 		dir := r.path(filepath.Join(m.at, below))
@@ -192,21 +192,21 @@ func read(dir string, v2 bool) (Limit, bool) {
 		if err != nil || len(f) != 2 {
 			return l, false
 		}
-		l.Quota, l.Period = micros(f[0]), micros(f[1])
+		l.Quota, l.Period = parseMicros(f[0]), parseMicros(f[1])
 	} else {
-		l.Quota, l.Period = micros(word(dir, "cpu.cfs_quota_us")), micros(word(dir, "cpu.cfs_period_us"))
+		l.Quota, l.Period = parseMicros(readWord(dir, "cpu.cfs_quota_us")), parseMicros(readWord(dir, "cpu.cfs_period_us"))
 	}
 	return l, l.Quota > 0 && l.Period > 0
 }
 
-// word reads a file of one word; "": there is none.
-func word(dir, name string) string {
+// readWord reads a file of one word; "": there is none.
+func readWord(dir, name string) string {
 	text, _ := os.ReadFile(filepath.Join(dir, name)) // an unreadable file: no quota
 	return strings.TrimSpace(string(text))
 }
 
-// micros converts µs to ns; 0 for "max" and other text.
-func micros(s string) int64 {
+// parseMicros converts µs to ns; 0 for "max" and other text.
+func parseMicros(s string) int64 {
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || n <= 0 || n > 1<<50 {
 		return 0

@@ -17,8 +17,8 @@ type Guard struct {
 }
 
 const (
-	slice  = 5e6
-	keptBy = 1e6
+	slice     = 5e6
+	idleKeeps = 1e6
 )
 
 // NewGuard returns a guard. processors is the number on which the group's threads can run at a time, kept the
@@ -27,7 +27,7 @@ func NewGuard(l Limit, processors, kept int, now Sample, used int64) *Guard {
 	g := &Guard{limit: l, periods: now.Periods, before: used - l.Quota, seen: used} // nothing is known of this period
 	if processors > 1 || kept > 0 {
 		// At most half, or no tick would ever begin.
-		g.elsewhere = min(int64(processors-1)*slice+keptBy, l.Quota/2)
+		g.elsewhere = min(int64(processors-1)*slice+idleKeeps, l.Quota/2)
 	}
 	return g
 }

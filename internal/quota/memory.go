@@ -23,7 +23,7 @@ func (r Root) Memory() (least int64) {
 		below, ok := m.below(groups.of(&m))
 		for ; ok; below = filepath.Dir(below) {
 			for _, name := range names {
-				if n := limit(word(r.path(filepath.Join(m.at, below)), name)); n > 0 && (least == 0 || n < least) {
+				if n := limit(readWord(r.path(filepath.Join(m.at, below)), name)); n > 0 && (least == 0 || n < least) {
 					least = n
 				}
 			}

@@ -57,7 +57,7 @@ func (m *Meter) Read() (Sample, error) {
 		return s, nil
 	}
 	if n, _ := m.acct.ReadAt(m.buf[:], 0); n > 0 {
-		s.Used = number(bytes.TrimSpace(m.buf[:n]))
+		s.Used = parseNumber(bytes.TrimSpace(m.buf[:n]))
 	}
 	return s, nil
 }
@@ -72,7 +72,7 @@ func parseStat(text []byte) Sample {
 		if !ok {
 			continue
 		}
-		n := number(value)
+		n := parseNumber(value)
 		switch string(name) {
 		case "nr_periods":
 			s.Periods = n
@@ -89,8 +89,8 @@ func parseStat(text []byte) Sample {
 	return s
 }
 
-// number parses digits without allocation; 0 for anything else.
-func number(b []byte) (n int64) {
+// parseNumber parses digits without allocation; 0 for anything else.
+func parseNumber(b []byte) (n int64) {
 	for _, c := range b {
 		if c < '0' || c > '9' || n > (1<<63-1-9)/10 {
 			return 0

@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	// young is the age, in clock ticks of 10 ms (USER_HZ), up to which a process is read at each call: its first
+	// youngTicks is the age, in clock ticks of 10 ms (USER_HZ), up to which a process is read at each call: its first
 	// program, user and group are often not its own.
-	young = 1000
-	// mature is the number of calls in which one of the others is read once.
-	mature = 16
+	youngTicks = 1000
+	// rereadTurns is the number of calls in which one of the others is read once.
+	rereadTurns = 16
 )
 
 // Finder finds the processes that a rule selects. Not safe for concurrent use.
@@ -65,7 +65,7 @@ func (f *Finder) Find(now uint64) (pids []int) {
 		}
 		there[pid] = true
 		c, known := f.seen[pid]
-		old := now-c.start > young && (pid+f.turn)%mature != 0
+		old := now-c.start > youngTicks && (pid+f.turn)%rereadTurns != 0
 		if !known || !old && !c.selected {
 			if c, known = f.read(pid); !known {
 				delete(f.seen, pid)

@@ -106,7 +106,7 @@ func (p *program) key(text []byte) (string, error) {
 	if len(p.command) > 0 {
 		tool, err := exec.LookPath(p.command[0])
 		if err != nil {
-			return "", missing(p.command[0], err)
+			return "", notInstalled(p.command[0], err)
 		}
 		info, err := os.Stat(tool)
 		if err != nil {
@@ -171,7 +171,7 @@ func run(dir string, args ...string) error {
 	return nil
 }
 
-func missing(name string, err error) error {
+func notInstalled(name string, err error) error {
 	return fmt.Errorf("%s is not installed (run scripts/setup-tests.sh as root): %w", name, err)
 }
 

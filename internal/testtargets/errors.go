@@ -38,8 +38,8 @@ func (e *Errors) String() string {
 // Close closes the file.
 func (e *Errors) Close() { _ = e.file.Close() }
 
-// tellErrors prints a command's errors if the test fails. Call it before the program's end is registered.
-func tellErrors(tb TB, cmd *exec.Cmd) {
+// logErrors prints a command's errors if the test fails. Call it before the program's end is registered.
+func logErrors(tb TB, cmd *exec.Cmd) {
 	tb.Helper()
 	if cmd.Stderr != nil {
 		return

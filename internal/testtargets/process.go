@@ -39,7 +39,7 @@ var startThread = sync.OnceValue(func() chan<- func() {
 
 func (t *Target) spawn(user *User, args ...string) (*process, error) {
 	if _, err := exec.LookPath(args[0]); err != nil {
-		return nil, missing(args[0], err)
+		return nil, notInstalled(args[0], err)
 	}
 	limit := strconv.Itoa(int(t.limit.Seconds()) + 1)
 	p := &process{
@@ -75,7 +75,7 @@ func (t *Target) spawn(user *User, args ...string) (*process, error) {
 const patience = 4 * time.Minute
 
 func (p *process) findChild() error {
-	return p.until("start", func() bool {
+	return p.waitFor("start", func() bool {
 		kids := children(p.cmd.Process.Pid)
 		if len(kids) == 0 {
 			return false
@@ -87,8 +87,8 @@ func (p *process) findChild() error {
 
 var errEnded = errors.New("it ended")
 
-// until polls a condition until the process ends or patience is over.
-func (p *process) until(what string, ok func() bool) error {
+// waitFor polls a condition until the process ends or patience is over.
+func (p *process) waitFor(what string, ok func() bool) error {
 	for end := time.Now().Add(patience); ; {
 		if ok() {
 			return nil
@@ -105,7 +105,7 @@ func (p *process) until(what string, ok func() bool) error {
 }
 
 func (p *process) ready() error {
-	return p.until("get ready", func() bool {
+	return p.waitFor("get ready", func() bool {
 		return strings.Contains(p.output(), "ready\n")
 	})
 }

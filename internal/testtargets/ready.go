@@ -19,7 +19,7 @@ func Ready(tb TB, cmd *exec.Cmd) *bufio.Reader {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	tellErrors(tb, cmd)
+	logErrors(tb, cmd)
 	if err := cmd.Start(); err != nil {
 		tb.Fatal(err)
 	}

@@ -50,7 +50,7 @@ func (t *Target) serve(user *User, network, address string, args ...string) erro
 		return err
 	}
 	t.PID = p.pid
-	return p.until("listen on "+address, func() bool {
+	return p.waitFor("listen on "+address, func() bool {
 		c, err := net.Dial(network, address)
 		if err == nil {
 			c.Close()
@@ -173,7 +173,7 @@ func (t *Target) startPostgres(options []string, clients int, load ...string) er
 	if err != nil {
 		return err
 	}
-	return t.processes[0].until("serve its clients and nobody else", func() bool { return backends(t.PID) == clients })
+	return t.processes[0].waitFor("serve its clients and nobody else", func() bool { return backends(t.PID) == clients })
 }
 
 // backends counts PostgreSQL's serving processes by title; −1 while one has none.
@@ -213,7 +213,7 @@ func (t *Target) postgresUser() (*User, error) {
 	}
 	u, err := user.Lookup("postgres")
 	if err != nil {
-		return nil, missing("postgresql", err)
+		return nil, notInstalled("postgresql", err)
 	}
 	uid, err := strconv.ParseUint(u.Uid, 10, 32)
 	if err != nil {
@@ -233,7 +233,7 @@ func postgresBin() (string, error) {
 	}
 	file, err := exec.LookPath("initdb")
 	if err != nil {
-		return "", missing("postgresql", err)
+		return "", notInstalled("postgresql", err)
 	}
 	return filepath.Dir(file), nil
 }

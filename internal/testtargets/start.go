@@ -75,7 +75,7 @@ func (t *Target) start() error {
 	if err := t.busy(); err != nil {
 		return err
 	}
-	return t.processes[0].until("put its sleepers to sleep", t.asleep)
+	return t.processes[0].waitFor("put its sleepers to sleep", t.asleep)
 }
 
 func (t *Target) asleep() bool {
@@ -96,7 +96,7 @@ func (t *Target) asleep() bool {
 // busy waits until the target has used CPU time after its start.
 func (t *Target) busy() error {
 	before := cpuTicks(t.PIDs())
-	return t.processes[0].until("get busy", func() bool {
+	return t.processes[0].waitFor("get busy", func() bool {
 		return cpuTicks(t.PIDs()) >= before+5
 	})
 }

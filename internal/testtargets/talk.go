@@ -20,7 +20,7 @@ func Talk(tb TB, cmd *exec.Cmd) (in io.Writer, says *bufio.Reader) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	tellErrors(tb, cmd)
+	logErrors(tb, cmd)
 	if err := cmd.Start(); err != nil {
 		tb.Fatal(err)
 	}

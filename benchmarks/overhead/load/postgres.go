@@ -34,7 +34,7 @@ func startPostgres() (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	as, err := notRoot(dir)
+	as, err := unprivilegedUser(dir)
 	data := filepath.Join(dir, "data")
 	if err == nil {
 		cmd := exec.Command(filepath.Join(bin, "initdb"), "-D", data, "-A", "trust", "-U", postgresUser, "--no-sync")
@@ -80,8 +80,8 @@ func postgresBin() (string, error) {
 	return filepath.Dir(path), err
 }
 
-// notRoot returns the user to run as, and gives it the directory; nil unless this is root.
-func notRoot(dir string) (*syscall.SysProcAttr, error) {
+// unprivilegedUser returns the user to run as, and gives it the directory; nil unless this is root.
+func unprivilegedUser(dir string) (*syscall.SysProcAttr, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil
 	}

@@ -14,7 +14,7 @@ import (
 
 func austin() tools.Tool {
 	return tools.Tool{
-		Name: "austin", Kinds: []string{tools.Python}, Everybody: true,
+		Name: "austin", Kinds: []string{tools.Python}, AllThreads: true,
 		Check: tools.Runs("austin", "pip install austin-dist"),
 		Start: func(ctx context.Context, j *tools.Job) (tools.Session, error) {
 			return tools.Restarted{

@@ -13,7 +13,7 @@ import (
 
 func pySpy() tools.Tool {
 	return tools.Tool{
-		Name: "py-spy", Kinds: []string{tools.Python}, Everybody: true, Check: tools.Runs("py-spy", "pip install py-spy"),
+		Name: "py-spy", Kinds: []string{tools.Python}, AllThreads: true, Check: tools.Runs("py-spy", "pip install py-spy"),
 		Start: func(ctx context.Context, j *tools.Job) (tools.Session, error) {
 			pid := strconv.Itoa(j.PID)
 			return tools.Restarted{

@@ -39,7 +39,7 @@ func startPrywalk(ctx context.Context, j *Job) (Session, error) {
 		args = append(args, "--engine", j.Engine)
 	}
 	var err error
-	if p.Orders, err = Obey(ctx, j.Self, args...); err != nil {
+	if p.Orders, err = StartOrders(ctx, j.Self, args...); err != nil {
 		return nil, err
 	}
 	p.spent.PID = p.PID()
@@ -61,7 +61,7 @@ func startPrywalk(ctx context.Context, j *Job) (Session, error) {
 }
 
 func (p *prywalk) ask(order string) (got sampler.Counts, err error) {
-	line, err := p.Say(order)
+	line, err := p.Send(order)
 	if err == nil {
 		err = json.Unmarshal(line, &got)
 	}

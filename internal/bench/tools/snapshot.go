@@ -50,7 +50,7 @@ func snapshotTool(program string, args func(*Job) []string, perStack string,
 		remedy = "Debian: " + program
 	}
 	return Tool{
-		Name: program, Kinds: []string{Native}, Everybody: true, Unpaced: true, Check: Installed(program, remedy),
+		Name: program, Kinds: []string{Native}, AllThreads: true, Unpaced: true, Check: Installed(program, remedy),
 		Start: func(ctx context.Context, j *Job) (Session, error) {
 			s := &snapshots{ctx: ctx, job: j, program: program, args: args, perStack: perStack, complete: complete}
 			s.totals = Totals{Ticks: 0, Calls: -1, Copied: -1}

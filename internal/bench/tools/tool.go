@@ -78,10 +78,10 @@ const (
 
 // Tool is a profiler.
 type Tool struct {
-	Name      string   // "": prywalk
-	Kinds     []string // of process that it can sample
-	Everybody bool     // samples sleeping threads too
-	Unpaced   bool     // as often as possible, up to the rate
+	Name       string   // "": prywalk
+	Kinds      []string // of process that it can sample
+	AllThreads bool     // samples sleeping threads too
+	Unpaced    bool     // as often as possible, up to the rate
 
 	// Check reports why the tool is unavailable; it may compile it.
 	Check func(*Job) error
@@ -91,7 +91,7 @@ type Tool struct {
 
 // Prywalk is the tool of a Job's Self.
 func Prywalk() Tool {
-	return Tool{Kinds: []string{Native, Python, JVM, Several}, Everybody: true,
+	return Tool{Kinds: []string{Native, Python, JVM, Several}, AllThreads: true,
 		Check: func(*Job) error { return nil }, Start: startPrywalk}
 }
 
