@@ -77,13 +77,13 @@ func New(o Options, with *handover.Common) *Aggregator {
 		accounts: a.accounts, stacks: a.unwind, recording: o.Builder, sinks: o.Sinks, unix: newUnixTime(procmem.Now),
 	}
 	a.waits = explainer{runs: a.unwind.managed.runCounts, explained: o.Explained}
-	of := attribute.Options{Selected: o.Selected, Children: o.Children, Period: o.Period, Sampled: o.Sampled}
+	options := attribute.Options{Selected: o.Selected, Children: o.Children, Period: o.Period, Sampled: o.Sampled}
 	var relatives attribute.ProcSource = kernel{}
 	if o.Events != nil {
-		a.events = attribute.NewRecorder(o.Events, of, relatives)
+		a.events = attribute.NewRecorder(o.Events, options, relatives)
 		relatives = a.events
 	}
-	a.attribution = attribute.New(of, relatives, a.ledger)
+	a.attribution = attribute.New(options, relatives, a.ledger)
 	return a
 }
 

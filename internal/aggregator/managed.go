@@ -123,8 +123,9 @@ func (u *unwinder) entryLocation(p *processAccount, e *callstack.Entry, arch fra
 	if id, ok := p.managed.locations[at]; ok {
 		return id
 	}
-	said, keep := u.describe(p, at.managedRef)
-	id := u.builder.Loc(&profile.Loc{Module: u.managedModule(p, at.namer, at.module), Addr: at.addr, Described: said})
+	description, keep := u.describe(p, at.managedRef)
+	module := u.managedModule(p, at.namer, at.module)
+	id := u.builder.Loc(&profile.Loc{Module: module, Addr: at.addr, Described: description})
 	if keep {
 		if len(p.managed.locations) >= maxManaged {
 			clear(p.managed.locations)
@@ -135,9 +136,9 @@ func (u *unwinder) entryLocation(p *processAccount, e *callstack.Entry, arch fra
 }
 
 // describe returns the functions of a managed frame. A freed function is not cached.
-func (u *unwinder) describe(p *processAccount, r managedRef) (said profile.DescriptionID, keep bool) {
-	if said, ok := p.managed.descriptions[r]; ok {
-		return said, true
+func (u *unwinder) describe(p *processAccount, r managedRef) (description profile.DescriptionID, keep bool) {
+	if description, ok := p.managed.descriptions[r]; ok {
+		return description, true
 	}
 	m := &u.managed
 	var truth managed.Truth
@@ -152,15 +153,15 @@ func (u *unwinder) describe(p *processAccount, r managedRef) (said profile.Descr
 			Inlined: f.Inlined,
 		})
 	}
-	said = u.builder.Describe(m.frames)
+	description = u.builder.Describe(m.frames)
 	if truth == managed.Freed {
-		return said, false
+		return description, false
 	}
 	if len(p.managed.descriptions) >= maxManaged {
 		clear(p.managed.descriptions)
 	}
-	p.managed.descriptions[r] = said
-	return said, true
+	p.managed.descriptions[r] = description
+	return description, true
 }
 
 // managedModule returns the module of a managed frame: the run-time system's name, and the addresses of compiled

@@ -43,8 +43,8 @@ type taskPlace struct {
 	parked     bool
 }
 
-func newTaskPoller(a *Aggregator, p *processAccount, of taskSource) *taskPoller {
-	return &taskPoller{aggregator: a, process: p, source: of, totals: of.totals(&a.totals),
+func newTaskPoller(a *Aggregator, p *processAccount, source taskSource) *taskPoller {
+	return &taskPoller{aggregator: a, process: p, source: source, totals: source.totals(&a.totals),
 		kinds: taskKinds{by: map[taskKind]uint32{}}}
 }
 

@@ -95,15 +95,15 @@ func (a *Aggregator) dueTasks(now int64) (due *taskPoller) {
 
 // findTasks finds the run-time systems of a process that have tasks, and drops those of an earlier program.
 func (a *Aggregator) findTasks(p *processAccount) {
-	of := sourcesOf(a, p)
+	sources := sourcesOf(a, p)
 	p.tasks.all = slices.DeleteFunc(p.tasks.all, func(t *taskPoller) bool {
-		gone := !slices.ContainsFunc(of, t.source.same)
+		gone := !slices.ContainsFunc(sources, t.source.same)
 		if gone {
 			t.addLast()
 		}
 		return gone
 	})
-	for _, s := range of {
+	for _, s := range sources {
 		if !slices.ContainsFunc(p.tasks.all, func(t *taskPoller) bool { return t.source.same(s) }) {
 			p.tasks.all = append(p.tasks.all, newTaskPoller(a, p, s))
 		}
@@ -115,8 +115,8 @@ func (a *Aggregator) TaskObservations() int64 { return a.taskObservations.Load()
 
 func (a *Aggregator) eachPoller(f func(*taskPoller)) {
 	for _, p := range a.procs {
-		for _, of := range p.tasks.all {
-			f(of)
+		for _, poller := range p.tasks.all {
+			f(poller)
 		}
 	}
 }

@@ -35,12 +35,12 @@ const (
 )
 
 func sourcesOf(a *Aggregator, p *processAccount) (out []taskSource) {
-	for _, of := range p.Target.Runtimes().Schedulers() {
-		out = append(out, &goroutines{Scheduler: of, unwinder: a.unwind, process: p})
+	for _, scheduler := range p.Target.Runtimes().Schedulers() {
+		out = append(out, &goroutines{Scheduler: scheduler, unwinder: a.unwind, process: p})
 	}
 	for _, n := range p.Target.Runtimes().Namers() {
-		if of, is := n.(managed.TaskLister); is {
-			out = append(out, &coroutines{lister: of, namer: n, unwinder: a.unwind, process: p, places: map[uint64]int{}})
+		if lister, is := n.(managed.TaskLister); is {
+			out = append(out, &coroutines{lister: lister, namer: n, unwinder: a.unwind, process: p, places: map[uint64]int{}})
 		}
 	}
 	return out
@@ -202,9 +202,11 @@ func (c *coroutines) readTask(place int) (taskSeen, taskKind, frames.StopReason)
 	c.unwinder.stack = c.unwinder.stack[:0]
 	for i := range t.Frames {
 		f := &t.Frames[i]
-		said := c.unwinder.builder.Describe([]profile.Frame{{Name: f.Function, System: profile.Typed(f.Function, f.Type),
-			File: f.File, Line: f.Line, StartLine: f.StartLine}})
-		c.unwinder.stack = append(c.unwinder.stack, c.unwinder.builder.Loc(&profile.Loc{Module: module, Described: said}))
+		description := c.unwinder.builder.Describe([]profile.Frame{{
+			Name: f.Function, System: profile.Typed(f.Function, f.Type), File: f.File, Line: f.Line, StartLine: f.StartLine,
+		}})
+		id := c.unwinder.builder.Loc(&profile.Loc{Module: module, Described: description})
+		c.unwinder.stack = append(c.unwinder.stack, id)
 	}
 	return taskWaits, taskKind{entry: t.Frames[len(t.Frames)-1].Function, wait: waitOf(t)}, frames.StopRoot
 }

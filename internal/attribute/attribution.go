@@ -133,10 +133,10 @@ func (a *Attribution) Handle(event Event) {
 	}
 }
 
-func (a *Attribution) thread(id sample.ThreadID, of sample.ProcessID, createdAt int64) *thread {
+func (a *Attribution) thread(id sample.ThreadID, processID sample.ProcessID, createdAt int64) *thread {
 	t := a.threads[id]
 	if t == nil {
-		t = &thread{id: id, proc: a.process(of)}
+		t = &thread{id: id, proc: a.process(processID)}
 		t.account.CreatedAt = createdAt
 		a.threads[id] = t
 	}

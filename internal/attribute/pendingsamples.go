@@ -79,20 +79,20 @@ func (c *Clock) attributePending(emit func(Span)) {
 // emitPending emits the CPU time of the pending samples. No part starts before the account: the excess goes to
 // later samples, finally to a span without samples.
 func (c *Clock) emitPending(emit func(Span)) {
-	of, rest := c.pending.list, c.pending.cpu
+	samples, rest := c.pending.list, c.pending.cpu
 	periods := int64(0)
-	for i := range of {
-		periods += of[i].weight()
+	for i := range samples {
+		periods += samples[i].weight()
 	}
-	for i := range of {
-		s := &of[i]
+	for i := range samples {
+		s := &samples[i]
 		part := min(proportion(rest, s.weight(), periods), max(s.at-c.first.Wall-s.queue, 0))
 		periods -= s.weight()
 		rest -= part
 		emit(Span{Seen: s.seen(), End: s.at, Samples: 1, Wall: part + s.queue, RunQueue: s.queue, CPU: part})
 	}
 	if rest > 0 {
-		emit(Span{Seen: of[len(of)-1].seen(), End: c.last.Wall, Wall: rest, CPU: rest})
+		emit(Span{Seen: samples[len(samples)-1].seen(), End: c.last.Wall, Wall: rest, CPU: rest})
 	}
 }
 

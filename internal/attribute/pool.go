@@ -130,14 +130,14 @@ func (p *timePool) distribute(total, slack int64, emit func(weightKey, int64)) (
 }
 
 // inOrder returns the keys in an order that depends on the map's content only.
-func inOrder(of map[weightKey]int64) []weightKey {
-	order := make([]weightKey, 0, len(of))
-	for k := range of {
+func inOrder(weights map[weightKey]int64) []weightKey {
+	order := make([]weightKey, 0, len(weights))
+	for k := range weights {
 		order = append(order, k)
 	}
 	slices.SortFunc(order, func(a, b weightKey) int {
 		order := cmp.Or(cmp.Compare(a.second, b.second), cmp.Compare(a.place.Stack, b.place.Stack),
-			cmp.Compare(a.place.Program, b.place.Program), cmp.Compare(of[a], of[b]))
+			cmp.Compare(a.place.Program, b.place.Program), cmp.Compare(weights[a], weights[b]))
 		if order == 0 {
 			order = a.place.compare(&b.place)
 		}
@@ -205,7 +205,7 @@ func (p *timePool) withProgram(program string) timePool {
 // byProgram moves all into one pool per program.
 func (p *timePool) byProgram() map[string]*timePool {
 	parts := map[string]*timePool{}
-	of := func(program string) *timePool {
+	partOf := func(program string) *timePool {
 		part := parts[program]
 		if part == nil {
 			part = &timePool{weights: map[weightKey]int64{}, samples: map[weightKey]int64{}, width: p.width,
@@ -215,12 +215,12 @@ func (p *timePool) byProgram() map[string]*timePool {
 		return part
 	}
 	for k, ns := range p.weights {
-		part := of(k.place.Program)
+		part := partOf(k.place.Program)
 		part.weights[k] = ns
 		part.total += ns
 	}
 	for k, n := range p.samples {
-		part := of(k.place.Program)
+		part := partOf(k.place.Program)
 		part.samples[k] = n
 		part.sampleCount += n
 	}
@@ -244,24 +244,24 @@ type missed struct {
 // divideMissed divides the weights of missed samples among samples of the same program: to be missed does not
 // depend on what the child does.
 func (p *timePool) divideMissed() {
-	of := p.takeMissed()
-	if of == nil {
+	byProgram := p.takeMissed()
+	if byProgram == nil {
 		return
 	}
 	for k, n := range p.samples {
-		if m := of[k.place.Program]; m != nil && k.place.Found.sampled() {
+		if m := byProgram[k.place.Program]; m != nil && k.place.Found.sampled() {
 			m.samples += n
 		}
 	}
 	for _, k := range inOrder(p.samples) {
-		if m := of[k.place.Program]; m != nil && k.place.Found.sampled() {
+		if m := byProgram[k.place.Program]; m != nil && k.place.Found.sampled() {
 			before, weight, n := m.placed, portion(m.weight, m.placed, m.samples), portion(m.count, m.placed, m.samples)
 			m.placed = before + p.samples[k]
 			p.weights[k] += portion(m.weight, m.placed, m.samples) - weight
 			p.samples[k] += portion(m.count, m.placed, m.samples) - n
 		}
 	}
-	for program, m := range of {
+	for program, m := range byProgram {
 		if m.samples == 0 {
 			k := p.keyAt(Seen{State: sample.Running, Program: program, Found: FoundUnseen}, m.second)
 			p.weights[k] += m.weight
@@ -271,22 +271,22 @@ func (p *timePool) divideMissed() {
 }
 
 // takeMissed removes the missed samples and returns them by program; nil: none.
-func (p *timePool) takeMissed() (of map[string]*missed) {
+func (p *timePool) takeMissed() (byProgram map[string]*missed) {
 	for k, n := range p.samples {
 		if k.place.Found != FoundMissed {
 			continue
 		}
-		if of == nil {
-			of = map[string]*missed{}
+		if byProgram == nil {
+			byProgram = map[string]*missed{}
 		}
-		m := of[k.place.Program]
+		m := byProgram[k.place.Program]
 		if m == nil {
 			m = &missed{}
-			of[k.place.Program] = m
+			byProgram[k.place.Program] = m
 		}
 		m.weight, m.count, m.second = m.weight+p.weights[k], m.count+n, max(m.second, k.second)
 		delete(p.weights, k)
 		delete(p.samples, k)
 	}
-	return of
+	return byProgram
 }

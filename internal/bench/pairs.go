@@ -196,10 +196,10 @@ func (r *Row) count(t *tools.Totals) {
 	}
 }
 
-func share(n int64, of float64) *float64 {
-	if n < 0 || of <= 0 {
+func share(n int64, whole float64) *float64 {
+	if n < 0 || whole <= 0 {
 		return nil
 	}
-	x := float64(n) / of
+	x := float64(n) / whole
 	return &x
 }

@@ -22,14 +22,14 @@ const cumulative = 2 // AGGREGATION_TEMPORALITY_CUMULATIVE
 // Metrics returns an ExportMetricsServiceRequest (opentelemetry/proto/metrics/v1/metrics.proto, release 1.9) of
 // one resource. start and now are Unix times, ns.
 func Metrics(resource, scope Message, list []Metric, start, now int64) (m Message) {
-	var of, in Message
-	of.Bytes(1, resource)
-	in.Bytes(1, scope)
+	var resourceMetrics, scopeMetrics Message
+	resourceMetrics.Bytes(1, resource)
+	scopeMetrics.Bytes(1, scope)
 	for i := range list {
-		in.Bytes(2, list[i].message(start, now))
+		scopeMetrics.Bytes(2, list[i].message(start, now))
 	}
-	of.Bytes(2, in)
-	m.Bytes(1, of)
+	resourceMetrics.Bytes(2, scopeMetrics)
+	m.Bytes(1, resourceMetrics)
 	return m
 }
 

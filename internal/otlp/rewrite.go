@@ -43,9 +43,9 @@ func (w *rewriter) check(err error) {
 }
 
 // message copies a message with the indices of the new dictionary.
-func (w *rewriter) message(m []byte, of refs) (out Message) {
+func (w *rewriter) message(m []byte, indices refs) (out Message) {
 	w.check(fields(m, func(f field) error {
-		r, ok := of[f.number]
+		r, ok := indices[f.number]
 		switch {
 		case !ok:
 			out = append(out, f.raw...)
@@ -78,8 +78,8 @@ func (w *rewriter) entry(table int, i uint64) int64 {
 		return 0
 	}
 	entry := w.source.tables[table][i]
-	if of := tableRefs[table]; of != nil { // nil: strings and links refer to nothing
-		entry = w.message(entry, of)
+	if indices := tableRefs[table]; indices != nil { // nil: strings and links refer to nothing
+		entry = w.message(entry, indices)
 	}
 	n := w.out.add(table, entry)
 	if w.newIndex[table] == nil {

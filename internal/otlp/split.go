@@ -185,17 +185,17 @@ func (s *source) write(parts []part, half byte) (m Message, err error) {
 	w := &rewriter{source: s, out: NewDictionary(nil)}
 	for len(parts) > 0 {
 		r := parts[0].resource
-		of := s.resources[r]
-		out := Message(append([]byte(nil), of.rest...))
+		resource := s.resources[r]
+		out := Message(append([]byte(nil), resource.rest...))
 		for len(parts) > 0 && parts[0].resource == r {
 			sc := parts[0].scope
-			scope := Message(append([]byte(nil), of.scopes[sc].rest...))
+			scope := Message(append([]byte(nil), resource.scopes[sc].rest...))
 			for len(parts) > 0 && parts[0].resource == r && parts[0].scope == sc {
 				n := 0
 				for n < len(parts) && parts[n].resource == r && parts[n].scope == sc && parts[n].profile == parts[0].profile {
 					n++
 				}
-				scope.Bytes(2, w.profile(of.scopes[sc].profiles[parts[0].profile], parts[:n], half))
+				scope.Bytes(2, w.profile(resource.scopes[sc].profiles[parts[0].profile], parts[:n], half))
 				parts = parts[n:]
 			}
 			out.Bytes(2, scope)

@@ -41,7 +41,7 @@ func (r Root) Limits() []Limit {
 		if !m.v2 && !slices.Contains(m.controllers, "cpu") {
 			continue
 		}
-		all = append(all, r.limitsUpFrom(&m, groups.of(&m), accounts(mounts, groups))...)
+		all = append(all, r.limitsUpFrom(&m, groups.pathIn(&m), accounts(mounts, groups))...)
 	}
 	slices.SortStableFunc(all, func(a, b Limit) int {
 		switch {
@@ -109,10 +109,10 @@ func (m *mount) below(group string) (string, bool) {
 func accounts(mounts []mount, g groups) func(group string) string {
 	return func(group string) string {
 		for _, m := range mounts {
-			if m.v2 || !slices.Contains(m.controllers, "cpuacct") || g.of(&m) == "" {
+			if m.v2 || !slices.Contains(m.controllers, "cpuacct") || g.pathIn(&m) == "" {
 				continue
 			}
-			if own := g.of(&m); own != group && !strings.HasPrefix(own, strings.TrimSuffix(group, "/")+"/") {
+			if own := g.pathIn(&m); own != group && !strings.HasPrefix(own, strings.TrimSuffix(group, "/")+"/") {
 				return ""
 			}
 			if below, ok := m.below(group); ok {
@@ -126,8 +126,8 @@ func accounts(mounts []mount, g groups) func(group string) string {
 // groups are the lines of /proc/PID/cgroup: controllers and path, cgroups(7).
 type groups map[string]string // by controller; v2: ""
 
-// of returns the group's path in a hierarchy; "": none.
-func (g groups) of(m *mount) string {
+// pathIn returns the group's path in a hierarchy; "": none.
+func (g groups) pathIn(m *mount) string {
 	if m.v2 {
 		return g[""]
 	}
