@@ -63,7 +63,7 @@ func (p *processAccount) refresh(now int64) bool {
 	var err error
 	before := p.Target.CodeMappings()
 	cost := selfruntime.CPUOf(func() { changed, err = p.Target.Refresh() })
-	p.refreshes.done(now, int64(cost), p.Target.CodeMappings() > before)
+	p.refreshes.noteRefresh(now, int64(cost), p.Target.CodeMappings() > before)
 	if err != nil || !changed {
 		return false
 	}
@@ -83,8 +83,8 @@ func (p *processAccount) refresh(now int64) bool {
 	return true
 }
 
-// at prepares the walk of a copy made at moment, CLOCK_MONOTONIC ns.
-func (p *processAccount) at(moment int64) {
+// prepareWalk prepares the walk of a copy made at moment, CLOCK_MONOTONIC ns.
+func (p *processAccount) prepareWalk(moment int64) {
 	if !p.Target.Runtimes().Dated() {
 		return
 	}

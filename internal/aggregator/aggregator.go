@@ -106,9 +106,9 @@ func (a *Aggregator) handleEvent(e *handover.Event) {
 	case handover.Sampled:
 		a.attributeSample(e)
 	case handover.SampledUntracked:
-		a.claim(e)
+		a.attributeClaim(e)
 	case handover.ChildSampled:
-		a.claimOfChild(e)
+		a.attributeChildClaim(e)
 	case handover.ChildTime:
 		a.attribute(&attribute.ChildCounted{
 			Process: e.Proc.ID, Program: programOf(e.Program), Length: e.Length, Exact: e.Exact, Ended: e.Last,

@@ -64,8 +64,8 @@ func (u *unwinder) rename(th *threadAccount, now int64) {
 	u.lock.endRead()
 }
 
-// claim walks a sample of an ended thread, and passes it to the attribution as a claim of e.Length.
-func (a *Aggregator) claim(e *handover.Event) {
+// attributeClaim walks a sample of an ended thread, and passes it to the attribution as a claim of e.Length.
+func (a *Aggregator) attributeClaim(e *handover.Event) {
 	p := a.process(e.Proc)
 	th := p.undiscovered()
 	if e.Thread != nil {
@@ -81,8 +81,9 @@ func (a *Aggregator) claim(e *handover.Event) {
 	e.RawSample = nil
 }
 
-// claimOfChild is claim for a sample of an undiscovered child. Without a raw sample only its program is known.
-func (a *Aggregator) claimOfChild(e *handover.Event) {
+// attributeChildClaim is attributeClaim for a sample of an undiscovered child. Without a raw sample only its
+// program is known.
+func (a *Aggregator) attributeChildClaim(e *handover.Event) {
 	p, name := a.process(e.Proc), programOf(e.Program)
 	if e.RawSample == nil {
 		where := attribute.Seen{State: sample.Running, Program: name, Found: e.Found}

@@ -26,7 +26,7 @@ type ledger struct {
 // Add implements [attribute.Sink].
 func (l *ledger) Add(i *attribute.Interval) {
 	if p := l.accounts.procs[i.Process]; p != nil {
-		l.add(p, l.accounts.threads[i.Thread], &i.Span)
+		l.addSpan(p, l.accounts.threads[i.Thread], &i.Span)
 	}
 }
 
@@ -45,13 +45,13 @@ func (l *ledger) ProcessDone(id sample.ProcessID) { delete(l.accounts.procs, id)
 // UnixOf converts CLOCK_MONOTONIC to Unix time, ns.
 func (l *ledger) UnixOf(at int64) int64 { return l.unix.Of(at) }
 
-// add adds a span to the recording. All time of threads passes here; th is nil for time of the process.
-func (l *ledger) add(p *processAccount, th *threadAccount, s *attribute.Span) {
+// addSpan adds a span to the recording. All time of threads passes here; th is nil for time of the process.
+func (l *ledger) addSpan(p *processAccount, th *threadAccount, s *attribute.Span) {
 	l.totals.book(s)
-	l.put(l.interval(p, th, s))
+	l.addInterval(l.interval(p, th, s))
 }
 
-func (l *ledger) put(i profile.Interval) {
+func (l *ledger) addInterval(i profile.Interval) {
 	l.recording.Add(i)
 	for _, s := range l.sinks {
 		s.Add(i)

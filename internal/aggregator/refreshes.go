@@ -39,8 +39,8 @@ func (r *refreshes) due(at int64, starting bool) bool {
 	return age > refreshEvery || starting && age > max(refreshStart, refreshShare*r.cost)
 }
 
-// done notes a reading and its processor time, ns. loaded reports that it found new code.
-func (r *refreshes) done(at, cost int64, loaded bool) {
+// noteRefresh notes a reading and its processor time, ns. loaded reports that it found new code.
+func (r *refreshes) noteRefresh(at, cost int64, loaded bool) {
 	r.loadCost = max(r.loadCost-(at-r.last)/refreshShare, 0)
 	r.last = at
 	if loaded && r.loadCost < loadCredit {

@@ -7,12 +7,12 @@ import "testing"
 func TestLibrariesThatAreLoadedOneAfterTheOtherAreFoundAtOnce(t *testing.T) {
 	var r refreshes
 	now := int64(1e9)
-	r.done(now, 200e3, false)
+	r.noteRefresh(now, 200e3, false)
 	for range 20 { // libraries with 8 ms of call frame information
 		if now += 5e6; !r.mayRefresh(now) {
 			t.Fatalf("the list is not read again %d ms after it was", (now-r.last)/1e6)
 		}
-		r.done(now, 8e6, true)
+		r.noteRefresh(now, 8e6, true)
 	}
 }
 
@@ -23,7 +23,7 @@ func TestReadingMappingsTakesItsShareAtMost(t *testing.T) {
 		for now := int64(1e9); now < 61e9; now += 1e6 { // a minute of incomplete stacks
 			if r.mayRefresh(now) {
 				spent, readings = spent+3e6, readings+1
-				r.done(now, 3e6, loaded)
+				r.noteRefresh(now, 3e6, loaded)
 			}
 		}
 		most := int64(60e9/refreshShare + 3e6)

@@ -177,7 +177,7 @@ func (t *taskPoller) addInterval(s *taskPlace) {
 	if s.parked && s.seen > s.from {
 		i := t.interval(s)
 		t.totals.Blocked += i.Wall
-		t.aggregator.put(i)
+		t.aggregator.addInterval(i)
 	}
 	s.from = s.seen
 }

@@ -141,12 +141,12 @@ func (c *coroutines) same(other taskSource) bool {
 // Places implements [taskSource]. The places of ended tasks are reused.
 func (c *coroutines) Places() (int, error) {
 	now := c.lister.TaskPlaces()
-	there := make(map[uint64]bool, len(now))
+	living := make(map[uint64]bool, len(now))
 	for _, at := range now {
-		there[at] = true
+		living[at] = true
 	}
 	for at, i := range c.places {
-		if !there[at] {
+		if !living[at] {
 			delete(c.places, at)
 			c.at[i] = 0
 			c.free = append(c.free, i)

@@ -69,7 +69,7 @@ func (u *unwinder) unwind(thr *threadAccount, s *observe.RawSample) (sample.Stac
 	if end := p.Target.StackEnd(s.Mem.Stack.Addr); end != 0 {
 		s.Mem.StackEnd = end
 	}
-	p.at(s.At)
+	p.prepareWalk(s.At)
 	methods := u.methods
 	stop := u.walkAgain(thr, s)
 	exec := !stop.Complete() && inExec(s)
@@ -96,7 +96,7 @@ func (u *unwinder) walkAgain(thr *threadAccount, s *observe.RawSample) frames.St
 	p, methods := thr.proc, u.methods
 	stop := u.walkChained(thr, s)
 	for range mostNewMappings {
-		if !p.addMappingAt(u.lacksCode(), s.At) {
+		if !p.addMappingAt(u.addressWithoutCode(), s.At) {
 			break
 		}
 		u.methods = methods
@@ -125,8 +125,8 @@ func (u *unwinder) walkChained(thr *threadAccount, s *observe.RawSample) frames.
 
 const mostNewMappings = 4 // new mappings of one stack
 
-// lacksCode returns an address of the walk that is in no module; 0: none.
-func (u *unwinder) lacksCode() frames.Addr {
+// addressWithoutCode returns an address of the walk that is in no module; 0: none.
+func (u *unwinder) addressWithoutCode() frames.Addr {
 	if u.noCode != 0 {
 		return u.noCode
 	}

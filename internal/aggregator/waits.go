@@ -139,7 +139,7 @@ func (e *explainer) explain(th *threadAccount, s *observe.RawSample, id sample.S
 		sl.Stack = e.innermost(p, s, id)
 	}
 	if word, ok := waits.Sleeps(&sl.Args); ok && sl.Wait == "futex" && len(p.Target.Runtimes().Namers()) > 0 {
-		sl.Managed = func() (waits.For, bool) { return e.managed(th, s, word) }
+		sl.Managed = func() (waits.For, bool) { return e.managedWait(th, s, word) }
 	}
 	w := waits.Of(&sl)
 	switch {
@@ -162,7 +162,7 @@ func (e *explainer) explain(th *threadAccount, s *observe.RawSample, id sample.S
 	return "", 0
 }
 
-func (e *explainer) managed(th *threadAccount, s *observe.RawSample, word uint64) (waits.For, bool) {
+func (e *explainer) managedWait(th *threadAccount, s *observe.RawSample, word uint64) (waits.For, bool) {
 	p := th.proc
 	live := &callstack.Live{
 		Mem: p.Target.Read, PID: p.Target.PID, TID: th.TID, Runs: s.Sched.Runs, Counts: e.runs(),

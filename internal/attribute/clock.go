@@ -71,7 +71,7 @@ func (c *Clock) observeUpTo(most int64, r sample.Reading, s Seen, onCPU bool, em
 	if onCPU {
 		c.attributePending(emit)
 	}
-	t := c.begin(r, emit)
+	t := c.beginInterval(r, emit)
 	if s.State == sample.Running {
 		return c.observeRunning(most, r, s, onCPU, t, emit)
 	}
@@ -94,7 +94,7 @@ func (c *Clock) observeUpTo(most int64, r sample.Reading, s Seen, onCPU bool, em
 	return got, rest
 }
 
-func (c *Clock) begin(r sample.Reading, emit func(Span)) times {
+func (c *Clock) beginInterval(r sample.Reading, emit func(Span)) times {
 	if !c.started {
 		c.Begin(r)
 	}

@@ -38,7 +38,7 @@ type pendingSamples struct {
 
 // AddKernelSample adds a kernel sample of a thread on a processor; it stands for period ns.
 func (c *Clock) AddKernelSample(r sample.Reading, s Seen, period int64, emit func(Span)) {
-	t := c.begin(r, emit)
+	t := c.beginInterval(r, emit)
 	c.endSleep(r, t, emit)
 	t.cpu += c.carried.cpu
 	t.runQueue += c.carried.runQueue

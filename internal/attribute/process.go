@@ -43,7 +43,7 @@ func (p *Process) EndThread(t *Thread, e *End, emit func(Span)) {
 	case e.Rest.CPU > e.Before.CPU:
 		t.begun = true
 		if t.clock.Begin(e.Before); t.CreatedAt != 0 {
-			t.clock.Begin(t.birth(e.Rest))
+			t.clock.Begin(t.clocksAtCreation(e.Rest))
 		}
 		t.clock.EndWithoutSample(e.Rest, 0, emit)
 	}

@@ -67,7 +67,7 @@ func (t *Thread) addSample(s *Sample, emit func(Span)) {
 		t.skidded.ns += s.Apart // its CPU time goes to the next usable sample
 	}
 	switch {
-	case !young && s.sampled():
+	case !young && s.sharesCPU():
 		t.clock.AddKernelSample(s.At, s.Seen, s.Apart, emit)
 		return
 	case !young || !s.OnCPU:

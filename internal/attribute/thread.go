@@ -17,8 +17,8 @@ type Sample struct {
 	Sampled bool             // taken by the kernel (perf_event_open)
 }
 
-// sampled reports a kernel sample that shares CPU time with others (pendingsamples.go).
-func (s *Sample) sampled() bool {
+// sharesCPU reports a kernel sample that shares CPU time with others (pendingsamples.go).
+func (s *Sample) sharesCPU() bool {
 	where := &s.Seen
 	return s.Sampled && s.OnCPU && *where == Seen{Stack: where.Stack, State: sample.Running, Stop: where.Stop}
 }
@@ -52,12 +52,12 @@ func (t *Thread) Observed() int64 { return t.lastAt - t.firstAt }
 func (t *Thread) Begin(r sample.Reading) {
 	t.begun, t.firstAt = true, r.Wall
 	if t.CreatedAt != 0 {
-		t.clock.Begin(t.birth(r))
+		t.clock.Begin(t.clocksAtCreation(r))
 	}
 }
 
-// birth returns the clocks at the creation of a thread with first reading r.
-func (t *Thread) birth(r sample.Reading) sample.Reading {
+// clocksAtCreation returns the clocks at the creation of a thread with first reading r.
+func (t *Thread) clocksAtCreation(r sample.Reading) sample.Reading {
 	return sample.Reading{Wall: min(t.CreatedAt, r.Wall-r.CPU-r.RunQueue)}
 }
 

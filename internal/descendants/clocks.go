@@ -36,25 +36,25 @@ type clocks[O comparable, S any] struct {
 }
 
 // TrackClocks is [Table.Track] where switches are recorded. The process's time is still counted.
-func (u *Table[O, S]) TrackClocks(pid int, as O) {
-	delete(u.clocks.attached, pid)
-	if before := u.Track(pid, as); before != nil {
-		if u.clocks.attached == nil {
-			u.clocks.attached = map[int]*Untracked[O, S]{}
+func (t *Table[O, S]) TrackClocks(pid int, as O) {
+	delete(t.clocks.attached, pid)
+	if before := t.Track(pid, as); before != nil {
+		if t.clocks.attached == nil {
+			t.clocks.attached = map[int]*Untracked[O, S]{}
 		}
-		u.clocks.attached[pid] = before
+		t.clocks.attached[pid] = before
 	}
 }
 
 // ForgetClocks is [Table.Forget] where switches are recorded. It returns the CPU time of the process's whole life,
 // ns; 0: not completely known.
-func (u *Table[O, S]) ForgetClocks(pid int, as O) (ns int64) {
-	if u.tracked[pid] != as {
+func (t *Table[O, S]) ForgetClocks(pid int, as O) (ns int64) {
+	if t.tracked[pid] != as {
 		return 0
 	}
-	u.Forget(pid, as)
-	p := u.clocks.attached[pid]
-	if delete(u.clocks.attached, pid); p == nil || !p.Ended {
+	t.Forget(pid, as)
+	p := t.clocks.attached[pid]
+	if delete(t.clocks.attached, pid); p == nil || !p.Ended {
 		return 0
 	}
 	for _, s := range p.Spent {
@@ -64,72 +64,72 @@ func (u *Table[O, S]) ForgetClocks(pid int, as O) (ns int64) {
 }
 
 // DrainClocks drains the kernel's records, including switches, and returns their number.
-func (u *Table[O, S]) DrainClocks(r *perfevents.Reader) (n int) {
-	if u.clocks.on == nil {
-		u.clocks.on = map[int]onProcessor{}
+func (t *Table[O, S]) DrainClocks(r *perfevents.Reader) (n int) {
+	if t.clocks.on == nil {
+		t.clocks.on = map[int]onProcessor{}
 	}
-	u.records, u.names = u.records[:0], u.names[:0]
-	r.Drain(u.noteSwitch)
-	if lost := r.Lost() + r.Broken(); lost != u.clocks.lost {
-		u.clocks.lost = lost
-		u.forgetSwitches()
+	t.records, t.names = t.records[:0], t.names[:0]
+	r.Drain(t.noteSwitch)
+	if lost := r.Lost() + r.Broken(); lost != t.clocks.lost {
+		t.clocks.lost = lost
+		t.forgetSwitches()
 	}
-	n = len(u.records)
-	u.handleAll()
+	n = len(t.records)
+	t.handleAll()
 	return n
 }
 
-func (u *Table[O, S]) noteSwitch(r *perfevents.Record) {
+func (t *Table[O, S]) noteSwitch(r *perfevents.Record) {
 	switch r.Kind {
 	case perfevents.SwitchedIn, perfevents.SwitchedOut, perfevents.Exited:
-		u.add(r)
+		t.add(r)
 	default:
-		u.note(r)
+		t.note(r)
 	}
 }
 
 // forgetSwitches drops the switches since the last drain: with one of a pair lost, time would go to another
 // process.
-func (u *Table[O, S]) forgetSwitches() {
-	clear(u.clocks.on)
-	for i := range u.records {
-		if k := &u.records[i].Kind; *k == perfevents.SwitchedIn || *k == perfevents.SwitchedOut {
+func (t *Table[O, S]) forgetSwitches() {
+	clear(t.clocks.on)
+	for i := range t.records {
+		if k := &t.records[i].Kind; *k == perfevents.SwitchedIn || *k == perfevents.SwitchedOut {
 			*k = perfevents.Other
 		}
 	}
 }
 
 // Interrupted notes a gap in the records.
-func (u *Table[O, S]) Interrupted() { clear(u.clocks.on) }
+func (t *Table[O, S]) Interrupted() { clear(t.clocks.on) }
 
 // clock updates the clocks by a record. It must run before the record's other effects.
-func (u *Table[O, S]) clock(r *record) {
+func (t *Table[O, S]) clock(r *record) {
 	switch {
-	case u.clocks.on == nil:
+	case t.clocks.on == nil:
 	case r.Kind == perfevents.SwitchedIn:
-		u.clocks.on[r.CPU] = onProcessor{r.PID, r.TID, r.Time}
+		t.clocks.on[r.CPU] = onProcessor{r.PID, r.TID, r.Time}
 	case r.Kind == perfevents.SwitchedOut:
-		u.endRun(r)
+		t.endRun(r)
 	case r.Kind == perfevents.Exited:
-		u.endRun(r)
-		if p := u.clocks.attached[r.PID]; p != nil && r.PID == r.TID {
+		t.endRun(r)
+		if p := t.clocks.attached[r.PID]; p != nil && r.PID == r.TID {
 			p.Ended = true
 		}
-	case r.Kind == perfevents.Named && r.Exec && u.endRun(r):
-		u.clocks.on[r.CPU] = onProcessor{r.PID, r.TID, r.Time}
+	case r.Kind == perfevents.Named && r.Exec && t.endRun(r):
+		t.clocks.on[r.CPU] = onProcessor{r.PID, r.TID, r.Time}
 	}
 }
 
 // endRun counts and ends the time of the thread on the processor up to its record; false: another thread is there.
-func (u *Table[O, S]) endRun(r *record) bool {
-	on, ok := u.clocks.on[r.CPU]
+func (t *Table[O, S]) endRun(r *record) bool {
+	on, ok := t.clocks.on[r.CPU]
 	if !ok || on.tid != r.TID {
 		return false
 	}
-	delete(u.clocks.on, r.CPU)
-	if p := u.clocks.attached[on.pid]; p != nil {
+	delete(t.clocks.on, r.CPU)
+	if p := t.clocks.attached[on.pid]; p != nil {
 		p.addCPU(r.Time - on.since)
-	} else if p := u.untracked[on.pid]; p != nil {
+	} else if p := t.untracked[on.pid]; p != nil {
 		p.addCPU(r.Time - on.since)
 	}
 	return true

@@ -74,12 +74,12 @@ type record struct {
 	from, to int
 }
 
-func (u *Table[O, S]) add(r *perfevents.Record) {
-	from := len(u.names)
-	u.names = append(u.names, r.Name...)
-	u.records = append(u.records, record{
+func (t *Table[O, S]) add(r *perfevents.Record) {
+	from := len(t.names)
+	t.names = append(t.names, r.Name...)
+	t.records = append(t.records, record{
 		Kind: r.Kind, Exec: r.Exec, PID: r.PID, TID: r.TID, PPID: r.PPID, CPU: r.CPU, Time: r.Time,
-		Addr: r.Addr, Len: r.Len, Off: r.Off, Dev: r.Dev, Inode: r.Inode, from: from, to: len(u.names),
+		Addr: r.Addr, Len: r.Len, Off: r.Off, Dev: r.Dev, Inode: r.Inode, from: from, to: len(t.names),
 	})
 }
 
@@ -90,49 +90,49 @@ func New[O comparable, S any]() *Table[O, S] {
 
 // Drain drains the kernel's records: first creations and programs, then take gets the others, and may query the
 // table.
-func (u *Table[O, S]) Drain(r *perfevents.Reader, take func(*perfevents.Record)) {
-	u.records, u.names = u.records[:0], u.names[:0]
+func (t *Table[O, S]) Drain(r *perfevents.Reader, take func(*perfevents.Record)) {
+	t.records, t.names = t.records[:0], t.names[:0]
 	handled := false
-	r.DrainTasksFirst(u.note, func(rec *perfevents.Record) {
+	r.DrainTasksFirst(t.note, func(rec *perfevents.Record) {
 		if !handled {
 			handled = true
-			u.handleAll()
+			t.handleAll()
 		}
 		take(rec)
 	})
-	u.handleAll()
+	t.handleAll()
 }
 
 // note keeps a record until those of all processors are read, as order holds for each processor only.
-func (u *Table[O, S]) note(r *perfevents.Record) {
+func (t *Table[O, S]) note(r *perfevents.Record) {
 	if r.Kind == perfevents.Forked && r.PID == r.PPID || r.Kind == perfevents.Exited && r.PID != r.TID {
 		return // a thread of a process
 	}
-	u.add(r)
+	t.add(r)
 }
 
-func (u *Table[O, S]) handleAll() {
-	slices.SortStableFunc(u.records, byTime)
-	for i := range u.records {
-		u.handle(&u.records[i])
+func (t *Table[O, S]) handleAll() {
+	slices.SortStableFunc(t.records, byTime)
+	for i := range t.records {
+		t.handle(&t.records[i])
 	}
-	u.records = u.records[:0]
+	t.records = t.records[:0]
 }
 
-func (u *Table[O, S]) handle(r *record) {
-	if u.clock(r); r.Kind == perfevents.Exited && r.PID != r.TID {
+func (t *Table[O, S]) handle(r *record) {
+	if t.clock(r); r.Kind == perfevents.Exited && r.PID != r.TID {
 		return // a thread
 	}
 	if r.Kind == perfevents.Forked {
-		u.created(r)
+		t.created(r)
 		return
 	}
-	p := u.untracked[r.PID]
+	p := t.untracked[r.PID]
 	if p == nil {
 		return
 	}
 	var none O
-	name := u.names[r.from:r.to]
+	name := t.names[r.from:r.to]
 	switch {
 	case r.Kind == perfevents.Exited:
 		p.Ended = true
@@ -151,20 +151,20 @@ func (u *Table[O, S]) handle(r *record) {
 }
 
 // created adds a child of a process. An earlier process with its number has ended, its record lost.
-func (u *Table[O, S]) created(r *record) {
-	if before := u.untracked[r.PID]; before != nil {
+func (t *Table[O, S]) created(r *record) {
+	if before := t.untracked[r.PID]; before != nil {
 		before.Ended = true
-		u.ended = append(u.ended, before)
-		delete(u.untracked, r.PID)
+		t.ended = append(t.ended, before)
+		delete(t.untracked, r.PID)
 	}
-	if _, attached := u.tracked[r.PID]; attached || len(u.untracked) >= mostUntracked {
+	if _, attached := t.tracked[r.PID]; attached || len(t.untracked) >= mostUntracked {
 		return
 	}
-	if p, ok := u.tracked[r.PPID]; ok {
-		u.untracked[r.PID] = &Untracked[O, S]{Waiter: p, runs: &Program[O]{Of: p}}
-	} else if p := u.untracked[r.PPID]; p != nil {
+	if p, ok := t.tracked[r.PPID]; ok {
+		t.untracked[r.PID] = &Untracked[O, S]{Waiter: p, runs: &Program[O]{Of: p}}
+	} else if p := t.untracked[r.PPID]; p != nil {
 		p.runs.Keep() // shared with the parent
-		u.untracked[r.PID] = &Untracked[O, S]{Waiter: p.Waiter, runs: p.runs}
+		t.untracked[r.PID] = &Untracked[O, S]{Waiter: p.Waiter, runs: p.runs}
 	}
 }
 
@@ -187,47 +187,47 @@ func (p *Untracked[O, S]) At(t int64) *Program[O] {
 }
 
 // Find returns a process by number; nil: unknown.
-func (u *Table[O, S]) Find(pid int) *Untracked[O, S] {
-	if _, attached := u.tracked[pid]; attached {
+func (t *Table[O, S]) Find(pid int) *Untracked[O, S] {
+	if _, attached := t.tracked[pid]; attached {
 		return nil
 	}
-	return u.untracked[pid]
+	return t.untracked[pid]
 }
 
 // Track removes a process that was attached, and returns its entry; nil: none.
-func (u *Table[O, S]) Track(pid int, as O) *Untracked[O, S] {
-	before := u.untracked[pid]
-	delete(u.untracked, pid)
-	u.tracked[pid] = as
+func (t *Table[O, S]) Track(pid int, as O) *Untracked[O, S] {
+	before := t.untracked[pid]
+	delete(t.untracked, pid)
+	t.tracked[pid] = as
 	return before
 }
 
 // Forget notes the end of an attached process. Its number may be reused by now.
-func (u *Table[O, S]) Forget(pid int, as O) {
-	if u.tracked[pid] == as {
-		delete(u.tracked, pid)
+func (t *Table[O, S]) Forget(pid int, as O) {
+	if t.tracked[pid] == as {
+		delete(t.tracked, pid)
 	}
 }
 
 // Sweep finds processes that ended without a record, as records can be lost.
-func (u *Table[O, S]) Sweep() {
-	for pid, p := range u.untracked {
+func (t *Table[O, S]) Sweep() {
+	for pid, p := range t.untracked {
 		p.Ended = p.Ended || unix.Kill(pid, 0) == unix.ESRCH
 	}
 }
 
 // All yields the unattached processes, and drops those that have ended.
-func (u *Table[O, S]) All() iter.Seq[*Untracked[O, S]] {
+func (t *Table[O, S]) All() iter.Seq[*Untracked[O, S]] {
 	return func(yield func(*Untracked[O, S]) bool) {
-		for n := len(u.ended); n > 0; n = len(u.ended) {
-			p := u.ended[n-1]
-			if u.ended = u.ended[:n-1]; !yield(p) {
+		for n := len(t.ended); n > 0; n = len(t.ended) {
+			p := t.ended[n-1]
+			if t.ended = t.ended[:n-1]; !yield(p) {
 				return
 			}
 		}
-		for pid, p := range u.untracked {
+		for pid, p := range t.untracked {
 			if p.Ended {
-				delete(u.untracked, pid)
+				delete(t.untracked, pid)
 			}
 			if !yield(p) {
 				return

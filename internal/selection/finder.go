@@ -57,13 +57,13 @@ func (f *Finder) Find(now uint64) (pids []int) {
 	if err != nil {
 		return nil
 	}
-	there := make(map[int]bool, len(dirs))
+	listed := make(map[int]bool, len(dirs))
 	for _, d := range dirs {
 		pid, err := strconv.Atoi(d.Name())
 		if err != nil || pid == f.self {
 			continue
 		}
-		there[pid] = true
+		listed[pid] = true
 		c, known := f.seen[pid]
 		old := now-c.start > youngTicks && (pid+f.turn)%rereadTurns != 0
 		if !known || !old && !c.selected {
@@ -78,7 +78,7 @@ func (f *Finder) Find(now uint64) (pids []int) {
 		}
 	}
 	for pid := range f.seen {
-		if !there[pid] {
+		if !listed[pid] {
 			delete(f.seen, pid)
 		}
 	}

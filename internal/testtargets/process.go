@@ -76,11 +76,11 @@ const patience = 4 * time.Minute
 
 func (p *process) findChild() error {
 	return p.waitFor("start", func() bool {
-		kids := children(p.cmd.Process.Pid)
-		if len(kids) == 0 {
+		childPIDs := children(p.cmd.Process.Pid)
+		if len(childPIDs) == 0 {
 			return false
 		}
-		p.pid = kids[0]
+		p.pid = childPIDs[0]
 		return true
 	})
 }

@@ -178,8 +178,8 @@ func (t *Target) startPostgres(options []string, clients int, load ...string) er
 
 // backends counts PostgreSQL's serving processes by title; −1 while one has none.
 func backends(pid int) (n int) {
-	for _, kid := range children(pid) {
-		title, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", kid))
+	for _, child := range children(pid) {
+		title, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", child))
 		switch {
 		case !strings.HasPrefix(string(title), "postgres: "):
 			return -1
