@@ -4,12 +4,12 @@
 // with its usage in the package comment. Paths of flags start at the top of the repository.
 //
 //   - accuracy: complete stacks, shares compared with perf's, CPU time, start-up, naming
-//   - ladder: stops per second, prywalk's cost, freezes, and the target's loss, against the number of threads
+//   - ladder: rate and length of stops, prywalk's cost, and the target's loss, against the number of threads
 //   - overhead: a target's loss by sampling, with all workloads and beside other tools; prywalk bench is a part of
 //     it (make bench-quick, make bench-full)
 //   - owncpu: prywalk's CPU time from start to end, beside perf record with perf script and other tools
 //   - memory, soak, fleet: growth of memory; of all resources; cost of agents and a Collector
-//   - peeks: peeks at sleeping threads, compared with freezes in the same sleep
+//   - peeks: passive reads of sleeping threads, compared with stops in the same sleep
 //   - atwork: some 40 programs in their hot loops
 //   - java, python: prywalk and the profilers of a language
 //   - shortlives, bursts, engines: what is found of short-lived processes and threads; errors of shares

@@ -56,7 +56,7 @@ type runStats struct {
 	CPUShortLivedS float64 `json:"cpu_short_lived_s"`
 }
 
-// longUS is where the class of the histogram begins from which a freeze is long, next to 256 µs (2^18 ns).
+// longUS is where the class of the histogram begins from which a stop is long, next to 256 µs (2^18 ns).
 const longUS = 262.144
 
 func (s *runStats) long() (n int64) {

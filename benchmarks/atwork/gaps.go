@@ -17,7 +17,7 @@ import (
 
 // Gaps are what the machine itself takes: on each processor a thread of real-time priority reads its clock
 // continuously. Where the clock jumps, the thread did not run, nor would a thread of prywalk or its target.
-// Freezes meet such gaps whatever prywalk does.
+// Stops meet such gaps whatever prywalk does.
 const (
 	gapPriority = 5
 	gapTurn     = 4 * time.Millisecond
@@ -40,7 +40,7 @@ func (g *gaps) add(other *gaps) {
 	g.watched += other.watched
 }
 
-// String reports how often there is a gap, its length, and how many freezes of usual length meet one.
+// String reports how often there is a gap, its length, and how many stops of usual length meet one.
 func (g *gaps) String() string {
 	if g.watched == 0 {
 		return "no processor could be watched"

@@ -151,7 +151,7 @@ func (f *figures) twiceRow(name, user string) string {
 		s.CPUProfiledS, s.CPUTargetS, s.freezesOverMS(), f.commonestClasses(), strings.Join(unobserved, ", "), machine.Load())
 }
 
-// freezesOverMS counts the freezes, and those above 1 ms with the causes of long freezes.
+// freezesOverMS counts the stops, and those above 1 ms with the causes of long stops.
 func (s *runStats) freezesOverMS() string {
 	var n int64
 	for _, b := range s.Freezes {

@@ -13,7 +13,7 @@
 //     ptrace_stop, yields the processor), each other one a preemption.
 //   - cost: system calls and CPU time of prywalk record, a process of its own that has run for some seconds,
 //     against the number of sleepers.
-//   - freeze: the length of a freeze as the target sees it in a loop that reads the clock, and as prywalk sees it;
+//   - freeze: the length of a stop as the target sees it in a loop that reads the clock, and as prywalk sees it;
 //     beside a C program with the same five calls (c/walker.c).
 //   - throughput: work with and without sampling, in neighbouring windows in random order; beside that C program,
 //     stopping all threads in sequence.

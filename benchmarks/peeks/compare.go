@@ -16,14 +16,14 @@ import (
 )
 
 type same struct {
-	sleeps int64 // proven to be the same sleep at the peek and the freeze
+	sleeps int64 // proven to be the same sleep at the passive read and the stop
 	equal  int64
-	short  int64    // the peek's stack is incomplete, its part is equal
-	again  int64    // seen by the second peek in the same sleep
+	short  int64    // the passive stack is incomplete, its part is equal
+	again  int64    // seen by the second passive read in the same sleep
 	moved  int64    // the thread ran meanwhile: nothing is compared
 	unsafe int64    // in a call that a stop would harm
-	differ []string // each stack of a peek that differs from the freeze's, as text
-	// where has the peeks' incomplete stacks as text, calls what the threads slept in.
+	differ []string // each passive stack that differs from the stop's, as text
+	// where has incomplete passive stacks as text, calls what the threads slept in.
 	where map[string]int64
 	calls map[string]int64
 }
@@ -101,13 +101,14 @@ func (p *pair) freezeAfter(th *thread, s *observe.RawSample, peeked *chain) {
 	p.judge(th, peeked, &frozen, again)
 }
 
-// stayed reports whether a thread was frozen in the sleep of the peek: it arrived on a processor once in between,
-// to stop, and is in the same place. The kernel may have set it back to the instruction of the system call.
+// stayed reports whether a thread was stopped in the sleep of the passive read: it arrived on a processor once in
+// between, to stop, and is in the same place. The kernel may have set it back to the instruction of the system
+// call.
 func stayed(s, f *observe.RawSample) bool {
 	return f.Sched.Runs == s.Sched.Runs+1 && f.Regs.SP() == s.Regs.SP() && s.Regs.PC-f.Regs.PC <= 4
 }
 
-// peekAgain peeks at a thread that goes back to sleep after a freeze, with nothing remembered of it; false: it
+// peekAgain passively reads a thread that goes back to sleep after a stop, with nothing remembered of it; false: it
 // does not, or has done something else meanwhile.
 func (p *pair) peekAgain(th *thread, s, f *observe.RawSample) (*chain, bool) {
 	t := th.proc.newLook(th.look.TID)
@@ -158,7 +159,7 @@ func (p *pair) judge(th *thread, peeked, frozen, again *chain) {
 	}
 }
 
-// sameFrames compares the first n frames of two stacks. The innermost program counter of a frozen thread may be
+// sameFrames compares the first n frames of two stacks. The innermost program counter of a stopped thread may be
 // that of the instruction that repeats the system call.
 func sameFrames(a, b *chain, n int) bool {
 	return n <= 1 || slices.Equal(a.pcs[1:n], b.pcs[1:n]) && slices.Equal(a.sps[:n], b.sps[:n])

@@ -8,9 +8,9 @@
 //
 // Each program runs under load and is observed twice for some seconds. First as prywalk does, counting complete
 // stacks of all observations of sleepers but repetitions (reuses). Then each sleep is observed three times: by a
-// peek, by a freeze, and by a peek. The stacks must be equal. That it was the same sleep is proven by the thread's
-// run count: between peek and freeze it arrived on a processor once, to stop. Sleepers are only frozen in calls
-// that a stop does not harm.
+// passive read, by a stop, and by a passive read. The stacks must be equal. That it was the same sleep is proven
+// by the thread's run count: between the first two it arrived on a processor once, to stop. Sleepers are only
+// stopped in calls that a stop does not harm.
 //
 // The counts do not depend on the speed of the machine.
 package main

@@ -9,7 +9,7 @@
 //
 // # What is measured
 //
-// Programs of internal/testtargets are frozen under load, thread by thread, until there are 200 stacks of each;
+// Programs of internal/testtargets are stopped under load, thread by thread, until there are 200 stacks of each;
 // their registers and bytes go into a file (package snapshot). Each round walks all stacks with each unwinder in
 // turn: warm with the caches of earlier walks, cold with empty ones; emptying them does not count. Times are of
 // the thread's CPU clock, per frame of the unwinder itself. The table shows median and range of the rounds.
