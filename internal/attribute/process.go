@@ -49,6 +49,7 @@ func (p *Process) EndThread(t *Thread, e *End, emit func(Span)) {
 	}
 }
 
+// FinishThread attributes all that is left of a thread.
 func (p *Process) FinishThread(t *Thread, gaps Gaps, emit func(Span)) {
 	t.Finish(gaps, emit)
 	p.used += t.clock.last.CPU - t.clock.first.CPU

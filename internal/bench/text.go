@@ -16,6 +16,7 @@ func Header(w io.Writer) {
 		"stop µs p50 p99 max")
 }
 
+// Line writes one row.
 func Line(w io.Writer, r Row) {
 	freeze := "-"
 	if r.Freeze != nil {

@@ -68,6 +68,7 @@ func Run(ctx context.Context, o Options, in io.Reader, out io.Writer) error {
 	})
 }
 
+// Answer answers each line with a report.
 func Answer(in io.Reader, out io.Writer, report func() Report) error {
 	answers := json.NewEncoder(out)
 	for lines := bufio.NewScanner(in); lines.Scan(); {

@@ -24,6 +24,7 @@ import (
 	"prywalk/ptrace"
 )
 
+// Frame is a managed frame as found.
 type Frame struct {
 	managed.Frame
 	Truth managed.Truth
