@@ -31,7 +31,7 @@ type agreement struct {
 
 type function struct {
 	Place string `json:"place"`
-	// Name and PerfName are what the tools call it most often, where they do not mean the same.
+	// Name and PerfName are the tools' most frequent names for it, where they differ in meaning.
 	Name     string `json:"prywalk_name,omitempty"`
 	PerfName string `json:"perf_name,omitempty"`
 
@@ -39,11 +39,11 @@ type function struct {
 	SE        float64 `json:"prywalk_se"`
 	PerfShare float64 `json:"perf_share"`
 	PerfSE    float64 `json:"perf_se"`
-	// SEDiff is the standard error of the difference, pair by pair.
+	// SEDiff is the standard error of the difference between pairs.
 	SEDiff float64 `json:"se_of_difference"`
 	T      float64 `json:"t"`
 	PValue float64 `json:"p_value"`
-	// Differs is what Holm's procedure says over all functions of all programs.
+	// Differs is the result of Holm's procedure over all functions of all programs.
 	Differs bool `json:"differs"`
 }
 
@@ -106,8 +106,8 @@ func (t *tally) slices(place string) []stats.Slice {
 	return s
 }
 
-// agree lets prywalk and perf look at a target in turns. Each pair of slices is in the other order than
-// the one before (A B, B A), so that a load that rises or falls favours neither.
+// agree lets prywalk and perf sample a target in turns, each pair in the reverse order of the one before (A B, B
+// A), so that a rising or falling load favours neither.
 func (b *bench) agree(ctx context.Context, t *testtargets.Target) (*agreement, error) {
 	pids := t.PIDs()
 	p, err := b.startPerf(ctx, pids)

@@ -40,14 +40,14 @@ requestAnimationFrame(draw);
 //go:embed page.html
 var work string
 
-// browserAtWork starts a browser whose page does many kinds of things: as root without its own sandbox, which it
-// refuses to root, or as an ordinary user with it. WebGL is drawn by the processor.
+// browserAtWork starts a browser with a page of various work, drawn by the processor (WebGL): as root without the
+// browser's sandbox, which it refuses to root, or as an ordinary user with it.
 func (b *bench) browserAtWork(ctx context.Context, sandboxed bool) (*chromium, error) {
 	flags := []string{"--use-angle=swiftshader", "--enable-unsafe-swiftshader"}
 	if !sandboxed {
 		return launchChromium(ctx, b.dir, work, nil, append(flags, "--no-sandbox")...)
 	}
-	if err := os.Chmod(b.dir, 0o755); err != nil { // the user gets a directory of its own in it
+	if err := os.Chmod(b.dir, 0o755); err != nil { // the user gets a directory in it
 		return nil, err
 	}
 	return launchChromium(ctx, b.dir, work, testtargets.Nobody, flags...)
@@ -57,7 +57,7 @@ func startChromium(ctx context.Context, dir string) (*chromium, error) {
 	return launchChromium(ctx, dir, animation, nil, "--no-sandbox", "--disable-gpu")
 }
 
-// launchChromium starts a browser of a new, empty user, without any service that would use the network.
+// launchChromium starts a browser with an empty profile and without services that use the network.
 func launchChromium(ctx context.Context, dir, text string, user *testtargets.User, flags ...string) (*chromium, error) {
 	data, err := os.MkdirTemp(dir, "chromium-")
 	if err != nil {

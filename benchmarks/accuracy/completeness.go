@@ -7,8 +7,8 @@ import (
 	"prywalk/benchmarks/stats"
 )
 
-// complete says how many stacks reach the thread's first function. Samples are ticks at which a stack was
-// seen, so that a thread that sleeps all the time counts as often as one that runs.
+// complete counts the stacks that reach the thread's first function. Samples are ticks with a stack, so that a
+// thread that always sleeps counts as often as one that runs.
 type complete struct {
 	Samples int64 `json:"samples"`
 	Whole   int64 `json:"complete"`
@@ -20,16 +20,16 @@ type complete struct {
 	RunningWhole int64   `json:"running_complete"`
 	RunningLow   float64 `json:"running_low"`
 	RunningHigh  float64 `json:"running_high"`
-	// CPU is the share of the observed CPU time whose stacks are complete.
+	// CPU is the share of the observed CPU time with complete stacks.
 	CPU float64 `json:"cpu_complete"`
-	// Stops counts the samples that are not complete by reason; StopsCPU has their CPU time in ns.
+	// Stops counts the incomplete samples by reason; StopsCPU is their CPU time, ns.
 	Stops    map[string]int64 `json:"stops,omitempty"`
 	StopsCPU map[string]int64 `json:"stops_cpu_ns,omitempty"`
-	// Looks and Frames count how threads were looked at, and how the frames of walked stacks were found.
+	// Looks counts methods of observation, Frames how the frames of walked stacks were found.
 	Looks  map[string]int64 `json:"looks"`
 	Frames map[string]int64 `json:"frames_by_method"`
-	// ByLook counts the complete ones among Looks: those of threads reused are samples, with those that were
-	// not looked at since they cannot have run.
+	// ByLook counts the complete ones among Looks. "reused" includes ticks without observation, inferred
+	// afterwards.
 	ByLook map[string]int64 `json:"complete_by_look,omitempty"`
 	// Classes are the incomplete ones by reason and place.
 	Classes   []recordings.Class `json:"classes,omitempty"`
@@ -37,7 +37,7 @@ type complete struct {
 	Frequency float64            `json:"frequency_got"`
 }
 
-// Share is the part of samples that is complete.
+// Share is the complete part of the samples.
 func (c *complete) Share() float64 { return stats.Ratio(c.Whole, c.Samples) }
 
 func completeness(r *recording) *complete {
@@ -74,7 +74,7 @@ func completeness(r *recording) *complete {
 	c.CPU = stats.Ratio(cpuWhole, cpu)
 	c.ByLook, c.Classes = r.stats.CompleteByLook, recordings.Classify(r.Profile)
 	if c.ByLook != nil {
-		// Every look but those that failed, and every tick that was inferred, is a sample of the recording.
+		// Each observation that did not fail, and each inferred tick, is a sample of the recording.
 		c.Looks["reused"] = c.Samples - c.Looks["frozen"] - c.Looks["peeked"]
 		c.ByLook["reused"] = c.Whole - c.ByLook["frozen"] - c.ByLook["peeked"]
 	}

@@ -19,7 +19,7 @@ type figures struct {
 	Settings settings  `json:"settings"`
 	Test     *verdict  `json:"test,omitempty"`
 	Programs []program `json:"programs"`
-	// Stacks are what -completeness counts.
+	// Stacks are the rows of -completeness.
 	Stacks  []stackRow `json:"stacks,omitempty"`
 	Startup []timing   `json:"startup,omitempty"`
 	Naming  []timing   `json:"naming,omitempty"`

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command accuracy makes the figures of benchmarks/results/completeness.md and shares.md. See the package comment of
-// benchmarks.
+// Command accuracy makes the figures of benchmarks/results/completeness.md and shares.md: how many stacks are
+// complete, whether the shares of the most expensive functions agree with perf's, whether the CPU time adds up to
+// the kernel's, how soon the first sample comes, how long naming takes.
 //
-// It starts each test target, records it, and compares the recording with what others say of the same
-// processes: the kernel's clocks, perf, go tool pprof. Targets are measured one after the other; a failure
-// of one is in its row and does not end the run.
+//	go -C benchmarks run ./accuracy                               all programs, a table on standard output
+//	go -C benchmarks run ./accuracy -only cpp,redis -d 3s -pairs 8    a short trial
+//	go -C benchmarks run ./accuracy -json figures.json -markdown benchmarks/results/shares.md
+//
+// Targets are measured in sequence; a failure of one is in its row and does not end the run. With -json, figures
+// in the file are kept for programs that are not measured again, so an interrupted run can be resumed with -only.
 package main
 
 import (
@@ -32,15 +36,15 @@ type settings struct {
 	// Runs is how often start-up is measured; naming half as often.
 	Runs  int           `json:"runs"`
 	Limit time.Duration `json:"-"`
-	// Binary is the prywalk to measure, "" for one built from this checkout.
+	// Binary is the prywalk to measure; "": built from this checkout.
 	Binary string `json:"-"`
 	JSON   string `json:"-"`
-	// Completeness: only complete stacks are counted, of more programs.
+	// Completeness: only count complete stacks, of more programs.
 	Completeness bool   `json:"-"`
 	Page         string `json:"-"`
 }
 
-// The figures that are not of one target.
+// Figures that are not of one target.
 const (
 	startupName = "startup"
 	namingName  = "naming"
@@ -125,8 +129,8 @@ func run(ctx context.Context, s *settings, out io.Writer) error {
 	return err
 }
 
-// each measures one after the other until the time limit, prints for each what measure says in brief, and writes the
-// figures after each. So nothing is lost by an end midway.
+// each measures the targets in sequence until the time limit, prints the brief result of each, and writes the
+// figures after each, so that an interrupted run loses nothing.
 func (s *settings) each(ctx context.Context, fig *figures, measure func(name string) (brief string)) error {
 	end := time.Now().Add(s.Limit)
 	for _, name := range s.Only {

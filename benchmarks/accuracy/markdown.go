@@ -147,7 +147,6 @@ func (f *figures) failures() string {
 	return b.String()
 }
 
-// failure is the line of a program in a list of what went wrong, "" if nothing did.
 func failure(name, text string) string {
 	if text == "" {
 		return ""

@@ -22,8 +22,8 @@ type meter struct {
 	pids       []int
 	times      []time.Time
 	accounts   []account
-	last       map[int]account       // of processes, so that a sum does not fall when one ends
-	threads    map[int]time.Duration // schedstat of every thread that was seen
+	last       map[int]account       // of processes; keeps ended ones, so that a sum does not fall
+	threads    map[int]time.Duration // schedstat of every thread so far
 }
 
 const meterEvery = 10 * time.Millisecond
@@ -73,12 +73,12 @@ func (m *meter) read() {
 	m.times, m.accounts = append(m.times, time.Now()), append(m.accounts, sum)
 }
 
-// readThreads reads the schedstat of the threads of a process: its first field is the time on a processor.
+// readThreads reads the schedstat of a process's threads: the first field is the time on a processor.
 func (m *meter) readThreads(pid int) {
 	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
 	for _, file := range files {
 		tid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
-		text, _ := os.ReadFile(file) // it may have ended: what was read before stands
+		text, _ := os.ReadFile(file) // an ended thread keeps its last value
 		field, _, _ := strings.Cut(string(text), " ")
 		if ns, err := strconv.ParseInt(field, 10, 64); err == nil {
 			m.threads[tid] = max(m.threads[tid], time.Duration(ns))
@@ -97,8 +97,8 @@ func (m *meter) at(t time.Time) account {
 	return account{between(a.clock, b.clock), between(a.ticks, b.ticks), between(a.sched, b.sched)}
 }
 
-// processClock reads a process's own clock, which has the time of all its threads, ended ones too
-// (clock_getcpuclockid(3); MAKE_PROCESS_CPUCLOCK in include/linux/posix-timers_types.h). 0 if it is gone.
+// processClock reads a process's own clock, which includes ended threads (clock_getcpuclockid(3);
+// MAKE_PROCESS_CPUCLOCK in include/linux/posix-timers_types.h). 0: it is gone.
 func processClock(pid int) time.Duration {
 	var ts unix.Timespec
 	if unix.ClockGettime(int32(^pid<<3|2), &ts) != nil {
@@ -107,7 +107,7 @@ func processClock(pid int) time.Duration {
 	return time.Duration(ts.Nano())
 }
 
-// statTime reads utime and stime of /proc/PID/stat (proc(5), fields 14 and 15). 0 if it is gone.
+// statTime reads utime and stime of /proc/PID/stat (proc_pid_stat(5), fields 14 and 15). 0: it is gone.
 func statTime(pid int) time.Duration {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	i := strings.LastIndexByte(string(text), ')')

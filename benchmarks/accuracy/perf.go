@@ -20,8 +20,8 @@ import (
 	"prywalk/benchmarks/perfscript"
 )
 
-// perf is one perf record that is switched on and off through its control file, so that it sees the same
-// process in many slices and starts only once.
+// perf is one perf record, switched on and off by its control file, so that it samples a process in many slices
+// but starts once.
 type perf struct {
 	cmd      *exec.Cmd
 	stderr   bytes.Buffer
@@ -48,7 +48,7 @@ func (b *bench) startPerf(ctx context.Context, pids []int) (*perf, error) {
 		if err := unix.Mkfifo(path, 0o600); err != nil {
 			return nil, err
 		}
-		// Open for both ways, so that neither end waits for the other; not blocking, so that reads can time out.
+		// For both ways, so that neither end waits for the other; non-blocking, so that reads time out.
 		if *file, err = os.OpenFile(path, os.O_RDWR|unix.O_NONBLOCK, 0); err != nil {
 			return nil, err
 		}
@@ -73,16 +73,16 @@ func (b *bench) startPerf(ctx context.Context, pids []int) (*perf, error) {
 	return p, nil
 }
 
-// target chooses what perf samples. Its timer for a process is set again whenever a thread is put on a processor,
-// and then goes off in the switch itself. Of a redis that sleeps 20,000 times a second it booked 18 % to
-// finish_task_switch, ten times what a timer that runs on all processors' time sees (n = 1,435 and 2,174 samples).
-// So as root all processors are sampled, and the target's samples chosen afterwards.
+// target chooses what perf samples. perf's timer for a process is set whenever a thread gets a processor, and then
+// expires in the switch itself: of a redis that sleeps 20,000 times a second it attributed 18 % to
+// finish_task_switch, ten times as much as a timer on all processors. So root samples all processors, and filters
+// afterwards.
 func (p *perf) target(pids []int) []string {
 	if os.Geteuid() != 0 {
 		return []string{"-p", list(pids)}
 	}
 	p.filter = []string{"--pid", list(pids)}
-	return []string{"-a", "-m", "16M"} // for others the limit on locked memory holds
+	return []string{"-a", "-m", "16M"} // others are limited by their locked memory
 }
 
 func (p *perf) say(order string) error {
@@ -139,8 +139,8 @@ func (p *perf) closeFiles() {
 	p.ack.Close()
 }
 
-// samples gives each of perf's samples with the number of the slice that it lies in. The target must
-// still be there: names of generated code are read from files that go with it.
+// samples calls each with perf's samples and the number of their slice. Precondition: the target lives, as files
+// with names of generated code go with it.
 func (p *perf) samples(ctx context.Context, each func(slice int, s *perfscript.Sample)) error {
 	var errs bytes.Buffer
 	cmd := exec.CommandContext(ctx, "perf", "script", "-i", p.data, "--no-inline", "--show-lost-events", "-F",
@@ -173,7 +173,7 @@ func (p *perf) samples(ctx context.Context, each func(slice int, s *perfscript.S
 	return nil
 }
 
-// window gives the number of the slice that a time lies in, −1 if in none. perf prints whole microseconds.
+// window returns the number of the slice around a time; −1: none. perf prints whole microseconds.
 func (p *perf) window(at int64) int {
 	for i, w := range p.windows {
 		if at >= w.from-1000 && at <= w.to {

@@ -18,7 +18,7 @@ import (
 )
 
 type places struct {
-	tables map[string]*elfnames.Table // by file; nil for what is no ELF file
+	tables map[string]*elfnames.Table // by file; nil: no ELF file
 	twins  map[string]string          // a stripped file → the same with symbols
 }
 
@@ -33,7 +33,7 @@ func newPlaces(t *testtargets.Target) *places {
 func (p *places) inFile(path string, offset uint64) string {
 	t, known := p.tables[path]
 	if !known {
-		t, _ = elfnames.Open(path, p.twins[path]) // nil if it cannot be read: one place for all of it
+		t, _ = elfnames.Open(path, p.twins[path]) // nil, unreadable: one place for all of it
 		p.tables[path] = t
 	}
 	base := filepath.Base(path)
@@ -47,10 +47,10 @@ func (p *places) inFile(path string, offset uint64) string {
 	case f.Name == "":
 		return fmt.Sprintf("%s+%#x", base, f.Start)
 	}
-	return plain(demangle.Filter(f.Name, demangle.NoParams)) + " (" + base + ")"
+	return normalizedName(demangle.Filter(f.Name, demangle.NoParams)) + " (" + base + ")"
 }
 
-// Names of code that is in no file.
+// Names of code without a file.
 const (
 	vdso      = "[vdso]"
 	generated = "[generated code]"
@@ -64,7 +64,7 @@ func inMemory(module, name string) string {
 	case name == "" || strings.HasPrefix(name, "["):
 		return generated
 	}
-	return plain(name)
+	return normalizedName(name)
 }
 
 func (p *places) ofRecording(s *profile.Sample) string {
@@ -82,8 +82,8 @@ func (p *places) ofRecording(s *profile.Sample) string {
 	return p.inFile(l.Mapping.File, l.Address-l.Mapping.Start+l.Mapping.Offset)
 }
 
-// ofPerf names the innermost user function of one of perf's stacks: prywalk shows a system call under the
-// function that made it.
+// ofPerf names the innermost user function of a perf stack: prywalk shows a system call under the function that
+// made it.
 func (p *places) ofPerf(s *perfscript.Sample) string {
 	f := s.User()
 	switch {
@@ -97,8 +97,7 @@ func (p *places) ofPerf(s *perfscript.Sample) string {
 
 var perfMap = regexp.MustCompile(`/perf-\d+\.map$`)
 
-// isGenerated: perf gives generated code the name of the map file as its file, and to anonymous memory
-// "//anon".
+// isGenerated reports generated code, for which perf gives the map file, and anonymous memory, "//anon".
 func isGenerated(file string) bool {
 	return strings.HasPrefix(file, "//") || perfMap.MatchString(file) || strings.HasPrefix(file, "/memfd:") ||
 		strings.HasPrefix(file, "/dev/")
@@ -110,9 +109,9 @@ var (
 	jsMark  = regexp.MustCompile(`^(JS:|LazyCompile:|Script:)?[*~^+]*`)
 )
 
-// plain takes off a name what tools differ in: versions, marks of copies, parameters, the mark of a
-// JavaScript function's tier.
-func plain(name string) string {
+// normalizedName removes what tools write differently in a name: versions, marks of copies, parameters, the tier of a
+// JavaScript function.
+func normalizedName(name string) string {
 	name = clones.ReplaceAllString(name, "")
 	name = version.ReplaceAllString(name, "")
 	if strings.HasPrefix(name, "JS:") {
@@ -129,7 +128,7 @@ func sameName(a, b string) bool {
 var aliases = strings.NewReplacer("__GI_", "", "__libc_", "", ".abi0", "")
 
 func undecorated(name string) string {
-	name = plain(name)
+	name = normalizedName(name)
 	if strings.HasPrefix(name, "JS:") {
 		return name
 	}

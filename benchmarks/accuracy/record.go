@@ -32,7 +32,7 @@ type recording struct {
 		FramesByMethod map[string]int64 `json:"frames_by_method"`
 		CompleteByLook map[string]int64 `json:"complete_by_look"`
 	}
-	began time.Time // just before it was started
+	began time.Time // just before its start
 }
 
 type recorder struct {

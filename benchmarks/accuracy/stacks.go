@@ -21,14 +21,13 @@ type stackRow struct {
 	Complete *complete `json:"complete,omitempty"`
 }
 
-// The browser: as root without its own sandbox, and as an ordinary user with it.
+// The browser as root without its own sandbox, and as an ordinary user with it.
 const (
 	browserName   = "chromium"
 	sandboxedName = "chromium-sandbox"
 )
 
-// stackNames are the programs whose stacks are counted with -completeness: all targets, variants that are
-// harder to walk, and the browser.
+// stackNames are the programs of -completeness: all targets, variants that are harder to walk, and the browser.
 func stackNames() []string {
 	return append(testtargets.Names(), "c-O0", "python-mixed", "node-mixed", "java-mixed", "java-chain", "java-chain-c1",
 		"postgres-jit", browserName, sandboxedName)
@@ -67,7 +66,7 @@ func (b *bench) recordWhole(ctx context.Context, name string) (*recording, error
 		return nil, err
 	}
 	defer t.Stop()
-	if !strings.HasSuffix(name, "-mixed") { // of those the first seconds are of interest, too
+	if !strings.HasSuffix(name, "-mixed") { // of those the first seconds matter, too
 		testtargets.Settle(ctx, name)
 	}
 	r, err := b.record(ctx, t.PIDs(), "-d", b.Duration.String())

@@ -4,20 +4,20 @@ package main
 
 import "prywalk/benchmarks/stats"
 
-// errorRate is the probability that one or more of all comparisons is called a difference by chance.
+// errorRate is the probability that chance alone makes any of all comparisons differ.
 const errorRate = 0.01
 
 type verdict struct {
 	ErrorRate float64 `json:"error_rate"`
 	Tests     int     `json:"tests"`
 	Differ    int     `json:"differ"`
-	// Largest is the greatest |t| of all, Needed about what one must exceed to differ.
+	// Largest is the greatest |t| of all, Needed about the value that differs.
 	Largest float64 `json:"largest_t"`
 	Needed  float64 `json:"needed_t"`
 	DF      int     `json:"degrees_of_freedom"`
 	// MaxDifference is the greatest difference between two shares.
 	MaxDifference float64 `json:"largest_difference"`
-	// Names counts the functions that the tools call by names that do not mean the same.
+	// Names counts functions for which the tools' names differ in meaning.
 	Names int `json:"names_differ"`
 }
 

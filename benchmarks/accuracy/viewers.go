@@ -19,11 +19,10 @@ type viewers struct {
 	Profile int64 `json:"profile_ns"`
 	Report  int64 `json:"report_ns"`
 	Raw     int64 `json:"pprof_raw_ns"`
-	// Top is rounded by pprof.
-	Top int64 `json:"pprof_top_ns"`
+	Top     int64 `json:"pprof_top_ns"` // rounded by pprof
 }
 
-// OK reports whether all are the same.
+// OK reports whether all are equal.
 func (v *viewers) OK() bool {
 	return v.Report == v.Profile && v.Raw == v.Profile && math.Abs(float64(v.Top-v.Profile)) <= 0.005*float64(v.Profile)
 }
@@ -54,7 +53,7 @@ func (b *bench) viewers(ctx context.Context, r *recording) (*viewers, error) {
 	return v, nil
 }
 
-// rawTotal sums a column of the samples that pprof -raw lists: lines of numbers up to a colon.
+// rawTotal sums a column of pprof -raw: lines of numbers up to a colon.
 func rawTotal(text string, column int) int64 {
 	_, text, _ = strings.Cut(text, "\nSamples:\n")
 	text, _, _ = strings.Cut(text, "\nLocations\n")

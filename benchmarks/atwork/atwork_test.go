@@ -188,7 +188,7 @@ func TestRowsOfOtherProgramsAreKept(t *testing.T) {
 	}
 	anew := made("luajit", generators, 2, 2)
 	anew.Before = nil
-	all = with(with(all, anew), made("gcc", compiled, 2, 2))
+	all = replaceRow(replaceRow(all, anew), made("gcc", compiled, 2, 2))
 	if len(all) != 3 || all[2].Before == nil || all[0].Name != "gcc" || all[2].Name != "luajit" || all[2].Now.Whole != 2 ||
 		all[1].Before.Running != 2 {
 		t.Errorf("%+v", all)

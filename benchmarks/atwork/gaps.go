@@ -15,9 +15,9 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// What the machine itself takes away: on each processor a thread of real-time priority reads its clock without a pause.
-// Where the clock jumps, the thread stood still, and so does a thread of prywalk's, or one that is asked to stop. A
-// freeze of some length meets such a gap as often as gaps come, whatever prywalk does.
+// Gaps are what the machine itself takes: on each processor a thread of real-time priority reads its clock
+// continuously. Where the clock jumps, the thread did not run, nor would a thread of prywalk or its target.
+// Stops meet such gaps whatever prywalk does.
 const (
 	gapPriority = 5
 	gapTurn     = 4 * time.Millisecond
@@ -40,7 +40,7 @@ func (g *gaps) add(other *gaps) {
 	g.watched += other.watched
 }
 
-// String gives how often there is a gap, for how long, and how many freezes of a usual length meet one.
+// String reports how often there is a gap, its length, and how many stops of usual length meet one.
 func (g *gaps) String() string {
 	if g.watched == 0 {
 		return "no processor could be watched"
@@ -65,7 +65,7 @@ func watchGaps(d time.Duration) *gaps {
 	var done sync.WaitGroup
 	for cpu := range runtime.NumCPU() {
 		done.Go(func() {
-			runtime.LockOSThread() // and the OS thread ends with it, as its priority is its own
+			runtime.LockOSThread() // the OS thread, which has its own priority, ends with the goroutine
 			var set unix.CPUSet
 			set.Set(cpu)
 			fifo := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Flags: unix.SCHED_FLAG_RESET_ON_FORK,

@@ -39,9 +39,9 @@ func save(path string, all []row) error {
 	return os.WriteFile(path, append(text, '\n'), 0o644)
 }
 
-// with puts a row in the place of the program's older one, in the order of the programs. What another build did is
-// kept if it was not measured again.
-func with(all []row, r row) []row {
+// replaceRow replaces the program's older row, in the order of the programs. Figures of another build stay unless
+// measured again.
+func replaceRow(all []row, r row) []row {
 	if i := slices.IndexFunc(all, func(old row) bool { return old.Name == r.Name }); i >= 0 && r.Before == nil {
 		r.Before = all[i].Before
 	}

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command atwork records programs in the middle of their work. It prints for each how many stacks are complete, how
-// much is copied, how long it is stopped, and what prywalk takes itself:
+// Command atwork records programs in the middle of their work, and prints for each how many stacks are complete,
+// how much is copied, how long it is stopped, and what prywalk uses itself:
 //
 //	scripts/setup-atwork.sh                     installs the programs (as root, Debian)
 //	go -C benchmarks run ./atwork -docs            all of them, tables into the pages (an hour)
 //	go -C benchmarks run ./atwork -quick           a tenth of the stacks
-//	go -C benchmarks run ./atwork -docs -json rows.json -missing    goes on where such a run was ended
+//	go -C benchmarks run ./atwork -docs -json rows.json -missing    resumes such a run
 //	go -C benchmarks run ./atwork -gaps 10s        how often the machine itself takes a processor away
 //	go -C benchmarks run ./atwork -twice           other programs, recorded by root and by their own user
 //	go -C benchmarks run ./atwork -only vp9,r -before ./prywalk-old     two programs, beside another build
 //
-// Each program is started, recorded until so many stacks of running threads were seen as are asked for, and stopped.
-// With -before another build of prywalk records the same process for as long. One that is not installed has a row
-// that says so. With -json the figures of programs that are not measured again are kept, each with the commit that was
-// measured. So a table can be made in pieces.
+// Each program is recorded until it has enough stacks of running threads. With -before another build of prywalk
+// records the same process for as long. The row of a program that is not installed says so. With -json the figures
+// of programs that are not measured again are kept, each with its commit, so a table can be made in pieces.
 package main
 
 import (
@@ -133,7 +132,7 @@ func (s *settings) run(ctx context.Context, out io.Writer) error {
 		}
 		r := s.measure(ctx, &s.programs[i])
 		fmt.Fprintln(os.Stderr, r.brief())
-		all = with(all, r)
+		all = replaceRow(all, r)
 		if err := save(s.json, all); err != nil {
 			return err
 		}

@@ -26,18 +26,18 @@ type row struct {
 	Group string  `json:"group"`
 	Error string  `json:"error,omitempty"`
 	Load  float64 `json:"load"` // the machine's load average behind it
-	// Revision is the commit that was measured.
+	// Revision is the measured commit.
 	Revision string `json:"revision,omitempty"`
-	// Now is what this build did, Before what the build of -before did with the same process.
+	// Now has the figures of this build, Before those of the build of -before on the same process.
 	Now    *figures `json:"now,omitempty"`
 	Before *figures `json:"before,omitempty"`
 }
 
-// The first look at a program gives how long it takes to see as many stacks as are asked for.
+// The first recording of a program shows how long it takes to get enough stacks.
 const (
 	firstLook   = time.Second
 	shortest    = 2 * time.Second
-	rounds      = 3 // at most so many recordings, each longer than the one before
+	rounds      = 3 // at most, each longer than the one before
 	programTime = 10 * time.Minute
 )
 
@@ -83,7 +83,7 @@ func (s *settings) both(ctx context.Context, p *program, r *row) error {
 	return err
 }
 
-// length is how long a recording must be that has all the stacks, if one of length d had n.
+// length returns how long a recording with enough stacks takes, if one of length d had n.
 func (s *settings) length(n int64, d time.Duration) time.Duration {
 	if n == 0 {
 		return min(4*d, s.longest)

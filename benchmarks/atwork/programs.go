@@ -10,17 +10,13 @@ import (
 
 type program struct {
 	name, group string
-	// sources are copied into the directory that all else runs in.
-	sources []string
-	// build are the commands that make it.
-	build [][]string
-	// run is its command. Processes that it starts are looked at, too.
-	run []string
-	// debian are the packages that have its commands.
-	debian string
+	sources     []string   // copied into the working directory
+	build       [][]string // commands that make it
+	run         []string   // command; its children are recorded too
+	debian      string     // packages of its commands
 }
 
-// The groups, in the order of the tables.
+// Groups, in the order of the tables.
 const (
 	compiled     = "compiled"
 	javaVM       = "Java"
@@ -49,8 +45,8 @@ const goBuild = `rm -rf cache && mkdir cache && GO111MODULE=off GOFLAGS= CGO_ENA
 const redis = `redis-server --port 0 --unixsocket "$PWD/s" --save "" >/dev/null & sleep 1; redis-benchmark -s ` +
 	`"$PWD/s" -l -q -t get,set,lpush,lrange_300 >/dev/null`
 
-// postgres is a server whose queries are compiled (LLVM), and one that asks it. It refuses to run as root: then it runs
-// as the user of its package.
+// postgres is a server with compiled queries (LLVM) and a client. It refuses to run as root: then it runs as the
+// user of its package.
 const postgres = `PATH="$PATH:$(ls -d /usr/lib/postgresql/*/bin | tail -n 1)"; as=; mkdir d; ` +
 	`if [ "$(id -u)" -eq 0 ]; then chmod 711 .; chown postgres d; as="setpriv --reuid postgres --regid postgres ` +
 	`--clear-groups"; fi; $as initdb -D d -A trust -U postgres --no-sync >/dev/null || exit; ` +
@@ -179,17 +175,15 @@ func generating() []program {
 	}
 }
 
-// javaRuntimes are the patterns of where Java runtimes lie: Debian's own, and what scripts/setup-jdks.sh puts beside
-// them.
+// javaRuntimes are the patterns of Debian's Java runtimes and those of scripts/setup-jdks.sh.
 var javaRuntimes = []string{"/usr/lib/jvm/*/bin/java", "/usr/local/lib/jvm/java-*/bin/java"}
 
-// javas are the programs of each Java runtime: the server compiler, the client compiler, the interpreter. The class is
-// one for all of them.
+// javas are the programs of each Java runtime: server compiler, client compiler, interpreter. All use one class.
 func javas() []program {
 	var list []program
 	seen := map[string]bool{}
 	for _, pattern := range javaRuntimes {
-		found, _ := filepath.Glob(pattern) // the patterns are good ones
+		found, _ := filepath.Glob(pattern) // no error: the patterns are valid
 		for _, java := range found {
 			file, err := filepath.EvalSymlinks(java)
 			if err != nil || seen[file] {

@@ -13,7 +13,7 @@ import (
 	"prywalk/internal/markdown"
 )
 
-// Where -docs writes, from the repository's root, and the section's name.
+// The page of -docs, from the repository's root, and its section.
 const (
 	page        = "benchmarks/results/atwork.md"
 	summaryPage = "docs/performance.md"
@@ -153,7 +153,7 @@ func reasons(all []row) string {
 			continue
 		}
 		for _, c := range r.Now.Classes {
-			if c.Samples == 0 { // of looks that were no samples
+			if c.Samples == 0 { // of observations without samples
 				continue
 			}
 			t.Row(r.Name, fmt.Sprint(c.Samples), fmt.Sprintf("%.2f", per(float64(c.Samples), float64(r.Now.Running))), c.Reason,
@@ -163,8 +163,8 @@ func reasons(all []row) string {
 	return t.String()
 }
 
-// summary has a line for each group: the mean of its programs, of which each counts as much as another. The column
-// "before" is there if another build was measured.
+// summary has a line per group: the mean of its programs, each of equal weight. It has a column "before" if
+// another build was measured.
 func summary(all []row) string {
 	heads := []string{"programs", "stacks of running threads", "complete, mean of the programs, %", "least"}
 	compared := slices.ContainsFunc(all, func(r row) bool { return r.Before != nil })

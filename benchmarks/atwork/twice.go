@@ -21,18 +21,18 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// scripts are the programs of -twice: shell scripts that prepare a program and run it without end. The first line of
-// each names the packages that it needs.
+// scripts are the programs of -twice: shell scripts that prepare a program and run it endlessly. Their first lines
+// name the packages that they need.
 const scripts = "src/more"
 
-// nobody is the ordinary user that runs the programs of -twice, and one of their two recordings.
+// nobody is the ordinary user that runs the programs of -twice, and makes one of their two recordings.
 const nobody = 65534
 
 var asNobody = []string{"setpriv", "--reuid", strconv.Itoa(nobody), "--regid", strconv.Itoa(nobody), "--clear-groups"}
 
 const twiceTime = 4 * time.Second
 
-// as is a recording of a program: by root with the engine that prywalk chooses, or by the program's user with ptrace.
+// as is a recording of a program: by root with prywalk's choice of engine, or by the program's user with ptrace.
 type as struct {
 	user string
 	args []string
@@ -148,11 +148,11 @@ func (f *figures) twiceRow(name, user string) string {
 		}
 	}
 	return fmt.Sprintf("| %s | %s | %.2f | %.2f; %.2f | %s | %s | %s | %.0f |\n", name, user, 100*f.Report.CompleteCPU,
-		s.CPUProfiledS, s.CPUTargetS, s.overMS(), f.commonest(), strings.Join(unobserved, ", "), machine.Load())
+		s.CPUProfiledS, s.CPUTargetS, s.freezesOverMS(), f.commonestClasses(), strings.Join(unobserved, ", "), machine.Load())
 }
 
-// overMS counts the freezes, and those of more than a millisecond with the causes of long freezes.
-func (s *runStats) overMS() string {
+// freezesOverMS counts the stops, and those above 1 ms with the causes of long stops.
+func (s *runStats) freezesOverMS() string {
 	var n int64
 	for _, b := range s.Freezes {
 		if b.BelowUS > 1100 { // the class that ends at 2^20 ns is below
@@ -176,8 +176,9 @@ func counts(long map[string]longFreezesOf) map[string]int64 {
 	return m
 }
 
-// commonest names the two commonest kinds of incomplete stacks, by their shares of the samples of running threads.
-func (f *figures) commonest() string {
+// commonestClasses names the two commonest kinds of incomplete stacks, with their shares of the samples of running
+// threads.
+func (f *figures) commonestClasses() string {
 	var all []string
 	for i, c := range f.Classes {
 		if i == 2 {

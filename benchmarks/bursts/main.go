@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Bursts measures by how much shares are off where threads run in short bursts. A server counts by the clock of its
-// threads how much of its CPU time one function takes; prywalk records it meanwhile. The table has both, and the bound
-// that prywalk gives.
+// Bursts measures the error of shares where threads run in short bursts. A server measures by its threads' clocks
+// how much of its CPU time one function takes, while prywalk records it. The table has both, and prywalk's own
+// bound of the error.
 //
 //	go -C benchmarks run ./bursts -prywalk bin/prywalk -n 10
 package main
@@ -69,7 +69,7 @@ var spent atomic.Int64
 
 func clock(id int32) int64 {
 	var ts unix.Timespec
-	_ = unix.ClockGettime(id, &ts) // these clocks are always there
+	_ = unix.ClockGettime(id, &ts) // these clocks always exist
 	return ts.Nano()
 }
 
@@ -249,7 +249,6 @@ func ask(addr string) (c counts, err error) {
 	return c, json.Unmarshal([]byte(text.String()), &c)
 }
 
-// share gives the share of the CPU time that a recording has in stacks with the function, in percent.
 func share(prywalk, file string) (float64, error) {
 	//nolint:noctx // it ends with its input, a file
 	out, err := exec.Command(prywalk, "report", "-q", "--json", "-n", "-1", file).Output()

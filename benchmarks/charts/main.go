@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command charts draws the charts of docs/performance.md from the tables of benchmarks/results/overhead.md: one
-// chart for each question that a reader has.
+// Command charts draws the charts of docs/performance.md from the tables of benchmarks/results/overhead.md, one
+// for each question of a reader.
 //
 //	go -C benchmarks run ./charts        from the root of the repository
 package main
@@ -17,12 +17,12 @@ import (
 
 const results = "benchmarks/results/overhead.md"
 
-// chart is a picture: which rows of the tables it shows, and how a row is called in it.
+// chart is a picture: its rows of the tables, and their names in it.
 type chart struct {
 	file, title string
 	rows        func(r row) bool
 	label       func(r row) string
-	order       func(a, b row) int // of the rows; equal ones stand as in the tables
+	order       func(a, b row) int // of the rows; equal ones as in the tables
 }
 
 func asTheyAre(_, _ row) int { return 0 }

@@ -11,10 +11,10 @@ import (
 type row struct {
 	workload, tool, threads string
 	running, hz             int
-	ratio, low, high        float64 // of the target's throughput, with the tool to without; 95 % interval
+	ratio, low, high        float64 // throughput with the tool ÷ without; 95 % interval
 }
 
-// processors says whether one was left to spare on the machine of the tables, which has two.
+// processors describes whether one processor was spare; the machine of the tables has two.
 func (r row) processors() string {
 	if r.running >= 2 {
 		return "none to spare"
@@ -22,7 +22,7 @@ func (r row) processors() string {
 	return "a processor to spare"
 }
 
-// Places of the columns of a table of ratios, as internal/bench writes it.
+// Columns of a table of ratios, as internal/bench writes it.
 const (
 	colTool = iota
 	colThreads
@@ -33,8 +33,8 @@ const (
 	colInterval
 )
 
-// parse reads the tables of ratios of a page. The workload is what the heading above a table says. Other tables are
-// passed over; a line of a table of ratios that cannot be read is an error.
+// parse reads the tables of ratios of a page. The heading above a table is its workload. Other tables are skipped;
+// an unreadable line in a table of ratios is an error.
 func parse(page string) ([]row, error) {
 	var rows []row
 	workload, inside := "", false

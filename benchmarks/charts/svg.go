@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// Sizes in the picture's own units: a line for each row, the names to the left of the axis, the figures to the right.
+// Sizes in the picture's units: a line per row, names to the left of the axis, figures to the right.
 const (
 	width, left, right = 760, 280, 60
 	top, step, bottom  = 44, 22, 34
 )
 
-// axis gives the ends of an axis that holds low and high, and the distance of its marks: at most eight, at round
+// axis returns the ends of an axis that holds low and high, and the distance of its marks: at most eight, at round
 // numbers.
 func axis(low, high float64) (from, to, mark float64) {
 	for _, mark = range []float64{0.01, 0.02, 0.05, 0.1, 0.2, 0.5} {
@@ -28,7 +28,7 @@ func axis(low, high float64) (from, to, mark float64) {
 	return from, to, mark
 }
 
-// svg draws the rows of a chart as dots with their intervals, on an axis that ends at the largest of them.
+// svg draws the rows of a chart as dots with intervals, on an axis that ends at the largest.
 func (c *chart) svg(all []row) (string, error) {
 	var rows []row
 	least, most := 1.0, 1.0

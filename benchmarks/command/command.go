@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package command is what the measuring programs have in common as commands.
+// Package command is the common part of the measuring commands.
 package command
 
 import (
@@ -13,8 +13,8 @@ import (
 	"syscall"
 )
 
-// Main runs a program with its arguments at the repository's top until it ends, or Ctrl-C or SIGTERM end its
-// context, and exits with 1 if it failed.
+// Main runs a program in the repository's top directory, with a context that Ctrl-C or SIGTERM ends, and exits
+// with 1 if it failed.
 func Main(name string, run func(ctx context.Context, args []string) error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := AtRoot()

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Only gives the names that the value of a flag -only has, separated by commas; all that are known if it is empty.
+// Only returns the comma-separated names of a flag -only; all known ones if it is empty.
 func Only(value string, known []string) ([]string, error) {
 	if value == "" {
 		return known, nil

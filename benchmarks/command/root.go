@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// AtRoot makes the repository's top directory, which has benchmarks in it, the working directory: there all paths of
-// flags and pages begin. go -C benchmarks run begins one below.
+// AtRoot changes to the repository's top directory, from which all paths of flags and pages start; go -C
+// benchmarks run starts one below.
 func AtRoot() error {
 	dir, err := os.Getwd()
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"slices"
 )
 
-// runs is how many values the baseline has of each count, and how often a count is measured before it has
+// runs is how many values the baseline has of each count, and how often a count is measured before it counts as
 // risen.
 const runs = 12
 
@@ -32,8 +32,7 @@ func (b baseline) limit(name string) (float64, bool) {
 	return high + (high - low), true
 }
 
-// risen lists the counts that are above their limits, in the order of their names, and those that the
-// baseline has not got.
+// risen returns the counts above their limits, by name, and those that the baseline lacks.
 func (b baseline) risen(v values) (out []string) {
 	for _, name := range slices.Sorted(maps.Keys(v)) {
 		limit, ok := b.limit(name)

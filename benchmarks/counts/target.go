@@ -14,7 +14,7 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// crowd is a target that runs: threads that compute, and threads that sleep. It ends with this process.
+// crowd is a running target of computing and sleeping threads. It ends with this process.
 type crowd struct {
 	pid               int
 	burners, sleepers []int

@@ -14,11 +14,10 @@ import (
 
 const (
 	freq = 100
-	// settled is how long a sampler runs before the first window: sleepers are then looked at as
-	// seldom as they ever are.
+	// settled is how long a sampler runs before the first window: back-off has then reached its limit.
 	settled = 3 * time.Second
-	// window is the length of the windows, of which each gives a value.
-	// It is as long as the longest time between two looks at a sleeper.
+	// window is the length of a window, of which each gives a value: the longest time between two observations of
+	// a sleeper.
 	window = time.Second
 )
 
@@ -51,8 +50,8 @@ func sample(c *crowd) (*session, error) {
 	}}, nil
 }
 
-// ticks measures one window. A tick here is a 1/freq of its time. Some of what is done is bound to time and not to
-// ticks. The ticks that a busy machine misses would make it more for each of those that are left.
+// ticks measures one window. A tick here is 1/freq of its time, not a real one: some work is per time, and missed
+// ticks would make it more for each of the others.
 func (s *session) ticks() values {
 	before, p, began := readCalls(), s.sampler.Progress(), time.Now()
 	time.Sleep(window)
@@ -63,9 +62,9 @@ func (s *session) ticks() values {
 	}
 }
 
-// allocations gives how many objects are allocated a tick, of a while that begins with first looks at all threads. The
-// Go runtime counts them with the world stopped. The tracer keeps its processor, also while it sleeps, and so seldom
-// lets it stop. So it is held meanwhile.
+// allocations returns the objects allocated per tick, from the first observations of all threads on. The Go
+// runtime counts them with the world stopped, which the tracer, on its own processor even asleep, seldom allows.
+// So it is held meanwhile.
 func (s *session) allocations() values {
 	before, began := s.mallocs(), time.Now()
 	time.Sleep(settled)

@@ -13,8 +13,8 @@ import (
 
 const patience = 4 * time.Minute
 
-// TestContendedServersHaveNoDeadlock: locks are passed on between any two readings of them. Each is looked at until
-// many threads were seen to wait, so that it is known that there was something to find.
+// TestContendedServersHaveNoDeadlock: locks are passed on between two readings. Each server is observed until many
+// threads were seen to wait, so that there was something to find.
 func TestContendedServersHaveNoDeadlock(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts four servers")

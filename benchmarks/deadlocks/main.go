@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Deadlocks reads the locks of contended servers repeatedly, as dump --locks does. It counts the waits
-// that it sees, the owners that are named, and the deadlocks that are found: there are none.
+// Deadlocks reads the locks of contended servers (redis, PostgreSQL, MariaDB, a JVM) repeatedly, as dump --locks
+// does. It counts the waits, the named owners, and the deadlocks found: there are none.
+//
+//	go -C benchmarks run ./deadlocks                ten minutes of each
+//	go -C benchmarks run ./deadlocks -d 30s -only mariadb-contended    a short trial
 package main
 
 import (
@@ -39,7 +42,7 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	all, err := lookAtEach(ctx, names, *length, *together)
+	all, err := observeEach(ctx, names, *length, *together)
 	write(os.Stdout, all)
 	if err != nil {
 		return err
@@ -52,8 +55,7 @@ func run(ctx context.Context, args []string) error {
 	return nil
 }
 
-// lookAtEach looks at the programs, one after the other or together, and gives what was found, in their order.
-func lookAtEach(ctx context.Context, names []string, length time.Duration, together bool) ([]*tally, error) {
+func observeEach(ctx context.Context, names []string, length time.Duration, together bool) ([]*tally, error) {
 	all, errs := make([]*tally, len(names)), make([]error, len(names))
 	var running sync.WaitGroup
 	for i, name := range names {

@@ -18,17 +18,16 @@ import (
 type tally struct {
 	Program string
 	Looks   int
-	// Waits are waiters seen at locks, by the lock's kind; those that are idle by a rule are left out.
+	// Waits are waiters at locks, by the lock's kind, without those that are idle by a rule.
 	Waits map[waits.Kind]int
-	// Ownable are those of them at locks that can have an owner. Named are those whose own look names it, and Free those
+	// Ownable are those at locks that can have an owner; Named those with an owner by their own sample, Free those
 	// that found the lock free.
 	Ownable, Named, Free int
-	// Owned are those at locks whose owner was looked at while it had the lock.
+	// Owned are those at locks whose owner was observed while it had the lock.
 	Owned int
-	// Cycles were seen in one look, and Deadlocks stood in the two after it.
+	// Cycles were seen once, Deadlocks also in the two observations after.
 	Cycles, Deadlocks int
-	// Seconds is how long it was looked at.
-	Seconds float64
+	Seconds           float64 // length of the observation
 }
 
 func (t *tally) all() (n int) {
@@ -69,7 +68,7 @@ func (t *tally) add(l *dump.Locks) {
 	t.Deadlocks += len(l.Deadlocks)
 }
 
-// waitsFor gives for each thread the one that it waits for, by its own sample.
+// waitsFor returns for each thread the one that it waits for, by its own sample.
 func waitsFor(l *dump.Locks) map[int]int {
 	g := map[int]int{}
 	for _, p := range l.Processes {
@@ -116,7 +115,7 @@ func locksOf(images *code.ImageCache, names *symbols.Namer, pids []int) (*dump.L
 	}
 	l, err := dump.ExamineLocks(targets, dump.Options{MaxDepth: -1, Names: names})
 	if len(l.Processes) > 0 && !errors.Is(err, dump.ErrHung) {
-		err = nil // a thread or process that ended is none of our business
+		err = nil // of an ended thread or process
 	}
 	return l, err
 }

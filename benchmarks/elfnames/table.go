@@ -17,10 +17,9 @@ const debugDir = "/usr/lib/debug/.build-id"
 
 // Func is a function of a file.
 type Func struct {
-	// Start and End delimit it, as addresses of the ELF file.
+	// Start and End are addresses of the ELF file.
 	Start, End uint64
-	// Name is the linkage name; "" where only its place is known.
-	Name string
+	Name       string // linkage name; "": only the place is known
 }
 
 // Table has the functions of one file.
@@ -30,8 +29,7 @@ type Table struct {
 	unnamed  []Func
 }
 
-// Open reads the file's tables. names is another file at the same addresses that has its symbols (what it
-// was before strip), "" if there is none.
+// Open reads the file's tables. names is the same file with symbols (before strip), "": none.
 func Open(path, names string) (*Table, error) {
 	f, err := elf.Open(path)
 	if err != nil {
@@ -69,7 +67,7 @@ func before(a, b Func) int {
 func underscores(s string) int { return len(s) - len(strings.TrimLeft(s, "_")) }
 
 func (t *Table) add(f *elf.File) {
-	static, _ := f.Symbols() // a file without symbols is none the worse
+	static, _ := f.Symbols() // a file without symbols is no error
 	dynamic, _ := f.DynamicSymbols()
 	for _, s := range append(static, dynamic...) {
 		kind := elf.ST_TYPE(s.Info)
@@ -80,7 +78,7 @@ func (t *Table) add(f *elf.File) {
 	}
 }
 
-// debugFile gives the separate debug file's path, "" if the file has no build id or there is none.
+// debugFile returns the path of the separate debug file; "": none, or no build id.
 func debugFile(f *elf.File) string {
 	s := f.Section(".note.gnu.build-id")
 	if s == nil {
@@ -98,10 +96,10 @@ func debugFile(f *elf.File) string {
 	return path
 }
 
-// Address gives the ELF file's address of what lies at an offset in it.
+// Address returns the ELF file's address of an offset in it.
 func (t *Table) Address(offset uint64) (uint64, bool) {
 	for _, p := range t.segments {
-		// A mapping shows whole pages, so that a little before and after a segment is seen too.
+		// Mappings are of whole pages, so a little before and after a segment is mapped too.
 		if start := p.Off &^ 0xfff; offset >= start && offset < p.Off+p.Filesz {
 			return p.Vaddr - (p.Off - start) + (offset - start), true
 		}
@@ -109,7 +107,7 @@ func (t *Table) Address(offset uint64) (uint64, bool) {
 	return 0, false
 }
 
-// At gives the function at an offset in the file.
+// At returns the function at an offset in the file.
 func (t *Table) At(offset uint64) (Func, bool) {
 	addr, ok := t.Address(offset)
 	if !ok {
@@ -121,7 +119,7 @@ func (t *Table) At(offset uint64) (Func, bool) {
 	return innermost(t.unnamed, addr)
 }
 
-// nested is how many functions that begin before an address are looked at: symbols can lie within others.
+// nested bounds the search among functions that begin before an address: symbols can lie within others.
 const nested = 32
 
 func innermost(funcs []Func, addr uint64) (Func, bool) {
@@ -139,7 +137,7 @@ func innermost(funcs []Func, addr uint64) (Func, bool) {
 	return Func{}, false
 }
 
-// firstOf gives the preferred one of the functions that begin where funcs[j] does and are as long.
+// firstOf returns the preferred one of the functions with start and length of funcs[j].
 func firstOf(funcs []Func, j int) Func {
 	for j > 0 && funcs[j-1].Start == funcs[j].Start && funcs[j-1].End == funcs[j].End {
 		j--

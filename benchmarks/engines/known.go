@@ -15,7 +15,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// known is a program that knows which of its functions have which share of its processor time: turns.c.
+// known is a program that measures its functions' shares of its CPU time: turns.c.
 type known struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
@@ -73,8 +73,8 @@ func (k *known) sums() (map[string]float64, error) {
 	return sums, nil
 }
 
-// itself names the column of what the program knows of the time in which a tool recorded.
-func itself(tool string) string { return "truth beside " + tool }
+// truthColumn is the column of the program's own measurement beside a tool.
+func truthColumn(tool string) string { return "truth beside " + tool }
 
 func (k *known) during(do func() (run, error)) (r, truth run, err error) {
 	before, err := k.sums()

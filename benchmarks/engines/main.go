@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Engines records a running process alternately with prywalk's two engines and with perf record. It prints whose
-// functions have which share of the processor time, by the innermost function outside of the kernel.
+// Engines records a running process alternately with prywalk's two engines and with perf record. It prints the
+// functions' shares of the CPU time, by the innermost function outside of the kernel.
 //
 //	go -C benchmarks run ./engines -prywalk bin/prywalk -p PID -F 499 -d 5 -n 3
 //
-// perf samples all processors and is filtered by the process afterwards: an inherited event would miss threads that
-// live shortly. It needs root, or CAP_PERFMON.
+// perf samples all processors, and the process is selected afterwards: an inherited event would miss short-lived
+// threads. It needs root or CAP_PERFMON.
 //
-// With -known locks, pairs or brief it starts a program that adds up itself what its functions use. These sums are
-// printed beside each tool: no sampler has a part in them.
+// With -known locks, pairs or brief it starts a program that measures its functions itself. These sums are printed
+// beside each tool's: no sampler has a part in them.
 //
 //	go -C benchmarks run ./engines -prywalk bin/prywalk -known locks -threads 8
 package main
@@ -47,10 +47,9 @@ type job struct {
 }
 
 type run struct {
-	shares map[string]float64
-	named  float64 // share of the time that has a function
-	// samples is how many there were, of perf record.
-	samples float64
+	shares  map[string]float64
+	named   float64 // share of the time with a function
+	samples float64 // of perf record
 	extra   string
 }
 
@@ -81,7 +80,7 @@ func main() {
 	if *mode != "" {
 		var with []string
 		for _, tool := range tools {
-			with = append(with, tool, itself(tool))
+			with = append(with, tool, truthColumn(tool))
 		}
 		tools = with
 		k, err := startKnown(*mode, *threads)
@@ -115,7 +114,7 @@ func (j *job) main(n int) error {
 	runs := map[string][]run{}
 	for range n {
 		for _, tool := range tools {
-			if strings.HasPrefix(tool, besideOf("")) || strings.HasPrefix(tool, itself("")) {
+			if strings.HasPrefix(tool, besideOf("")) || strings.HasPrefix(tool, truthColumn("")) {
 				continue // it comes with that tool
 			}
 			if err := j.add(runs, tool); err != nil {
@@ -131,7 +130,6 @@ func (j *job) main(n int) error {
 	return nil
 }
 
-// add adds a recording of a tool, and of perf record at the same time, if that is asked for.
 func (j *job) add(runs map[string][]run, tool string) error {
 	beside := make(chan error, 1)
 	if with := besideOf(tool); slices.Contains(tools, with) {
@@ -147,7 +145,7 @@ func (j *job) add(runs map[string][]run, tool string) error {
 	var err error
 	if j.known != nil {
 		r, truth, err = j.known.during(func() (run, error) { return j.record(tool) })
-		runs[itself(tool)] = append(runs[itself(tool)], truth)
+		runs[truthColumn(tool)] = append(runs[truthColumn(tool)], truth)
 	} else {
 		r, err = j.record(tool)
 	}
@@ -258,7 +256,7 @@ func (j *job) print(runs map[string][]run) {
 	for _, tool := range tools {
 		for _, r := range runs[tool] {
 			for name, v := range r.shares {
-				if strings.HasPrefix(tool, itself("")) {
+				if strings.HasPrefix(tool, truthColumn("")) {
 					mean[name] += 1 + v
 				} else {
 					mean[name] += v / 100

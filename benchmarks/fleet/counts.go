@@ -15,20 +15,20 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// counts are what has been used so far, by host.
+// counts are totals so far, by host.
 type counts struct {
 	sent, received []float64 // bytes from and to the host
 	cpu            []float64 // of the agent, seconds
 	memory         []float64 // resident, bytes
 	collector      float64   // seconds
-	load           string    // the machine's load averages
+	load           string    // load averages of the machine
 }
 
 func (f *fleet) counts() counts {
 	c := counts{collector: cpuOf(f.collector.Process.Pid)}
 	for i, a := range f.agents {
 		dir := filepath.Join("/sys/class/net", name(i), "statistics")
-		c.sent = append(c.sent, number(dir+"/rx_bytes")) // what this end receives the host has sent
+		c.sent = append(c.sent, number(dir+"/rx_bytes")) // received at this end, sent by the host
 		c.received = append(c.received, number(dir+"/tx_bytes"))
 		pid := agentOf(a.Process.Pid)
 		c.cpu = append(c.cpu, cpuOf(pid))
@@ -39,7 +39,7 @@ func (f *fleet) counts() counts {
 	return c
 }
 
-// agentOf finds the agent below ip, which becomes unshare, whose child it is. 0: it has ended.
+// agentOf finds the agent: ip becomes unshare, which starts it as a child. 0: it has ended.
 func agentOf(pid int) int {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
 	first, _, _ := strings.Cut(string(text), " ")
@@ -81,7 +81,6 @@ func number(path string) float64 {
 	return n
 }
 
-// print writes a table: for a host the median, the least and the greatest.
 func (f *fleet) print(before, after counts, seconds float64) {
 	fmt.Printf("%d hosts with %d threads, %.0f s; load averages %s before, %s after; %d processors\n\n",
 		f.hosts, f.threads, seconds, before.load, after.load, runtime.NumCPU())

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command fleet measures what agents cost that send to one OpenTelemetry Collector: bytes on the wire, processor
-// time for a host, processor time and memory of the Collector. A host is a network namespace and a PID namespace with
-// a load of its own, an agent that samples all of it, and a veth pair to a bridge, at which the Collector listens.
-// Bytes are those of the veth's counters: all packets, with headers and acknowledgements. It takes root and iproute2.
+// Command fleet measures the cost of agents that send to one OpenTelemetry Collector: bytes on the wire, CPU time
+// per host, CPU time and memory of the Collector. A host is a network and a PID namespace with a load, an agent
+// that samples all of it, and a veth pair to a bridge on which the Collector listens. Bytes are the veth's
+// counters: all packets, with headers and acknowledgements. It needs root and iproute2.
 //
 //	go -C benchmarks run ./fleet --hosts 100 --for 60s
 package main
@@ -90,7 +90,6 @@ func (f *fleet) run(ctx context.Context) (err error) {
 	return nil
 }
 
-// start builds the programs and starts the Collector and the hosts.
 func (f *fleet) start(ctx context.Context) error {
 	exe := filepath.Join(f.dir, "prywalk")
 	if err := testtargets.BuildPrywalk(exe); err != nil {
@@ -126,11 +125,10 @@ func (f *fleet) start(ctx context.Context) error {
 
 // link adds a network interface, which is removed at the end.
 func (f *fleet) link(name string, args ...string) error {
-	f.undo = append(f.undo, func() { _ = exec.Command("ip", "link", "delete", name).Run() }) // gone with its peer
+	f.undo = append(f.undo, func() { _ = exec.Command("ip", "link", "delete", name).Run() }) // may be gone with its peer
 	return all([][]string{append([]string{"ip", "link", "add", name}, args...)})
 }
 
-// collect starts the Collector.
 func (f *fleet) collect() error {
 	text := "receivers:\n  otlp:\n    protocols:\n      grpc:\n        endpoint: " + address + ":" + port + `
 exporters:
@@ -173,7 +171,6 @@ service:
 
 func name(i int) string { return "prywalk" + strconv.Itoa(i) }
 
-// host starts a host.
 func (f *fleet) host(i int, exe, load string) error {
 	ns, peer := name(i), "eth0"
 	f.undo = append(f.undo, func() { _ = exec.Command("ip", "netns", "delete", ns).Run() })
@@ -196,7 +193,7 @@ func (f *fleet) host(i int, exe, load string) error {
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		return err
 	}
-	// Opened for both, so that neither side waits. The load ends when it is closed.
+	// Opened for both ways, so that neither side waits. The load ends when it is closed.
 	hold, err := os.OpenFile(fifo, os.O_RDWR, 0)
 	if err != nil {
 		return err
@@ -217,7 +214,7 @@ func (f *fleet) host(i int, exe, load string) error {
 	return nil
 }
 
-// endAgents ends all agents. unshare ignores SIGTERM: its child, the agent, gets it, and the namespace ends with that.
+// endAgents ends all agents. unshare ignores SIGTERM: its child, the agent, gets it, and ends the namespace.
 func (f *fleet) endAgents() {
 	for _, a := range f.agents {
 		if pid := agentOf(a.Process.Pid); pid > 0 {
@@ -231,16 +228,15 @@ func (f *fleet) endAgents() {
 	})
 	defer late.Stop()
 	for _, a := range f.agents {
-		_ = a.Wait() // a status of the signal
+		_ = a.Wait() // the status reports the signal
 	}
 }
 
-// end ends a program that was started here, and waits for it.
 func end(c *exec.Cmd) {
 	_ = c.Process.Signal(syscall.SIGTERM)
 	t := time.AfterFunc(20*time.Second, func() { _ = c.Process.Kill() })
 	defer t.Stop()
-	_ = c.Wait() // a status of the signal
+	_ = c.Wait() // the status reports the signal
 }
 
 func sleep(ctx context.Context, d time.Duration) bool {
@@ -252,7 +248,6 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// all runs commands until one fails.
 func all(list [][]string) error {
 	for _, c := range list {
 		if text, err := exec.Command(c[0], c[1:]...).CombinedOutput(); err != nil {

@@ -20,15 +20,14 @@ import (
 	"prywalk/benchmarks/stats"
 )
 
-// recordFor is the length of the recording whose memory is measured, attachFor of those whose start is.
+// recordFor is the length of recordings for memory, attachFor of those for the start.
 const (
 	recordFor = 10 * time.Second
 	attachFor = time.Second
 )
 
-// measureAttach measures how long a recording takes from the start of its command to the first stack with a function of
-// Java. It also measures how long a dump takes, from the start of the command to its end: it has named the stacks of
-// all threads by then. And how much memory a recording takes.
+// measureAttach measures the time from the start of a recording to the first stack with a Java function, that of a
+// dump of all named stacks, and a recording's memory.
 func measureAttach(ctx context.Context, s *shop, dir string) error {
 	list, err := exec.CommandContext(ctx, "jcmd", strconv.Itoa(s.pid()), "Compiler.codelist").Output()
 	if err != nil {
@@ -73,8 +72,7 @@ func measureAttach(ctx context.Context, s *shop, dir string) error {
 	return nil
 }
 
-// untilNamed records, and gives how long it took from the start of the command to the first stack with a function of
-// Java, in milliseconds.
+// untilNamed returns the time from the start of a recording to the first stack with a Java function, ms.
 func untilNamed(ctx context.Context, pid int, file string) (float64, error) {
 	began := time.Now()
 	cmd := exec.CommandContext(ctx, *binary, "record", "-F", strconv.Itoa(*freq), "-d", attachFor.String(), "-p",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command java measures what profilers take of a Java program at work, and whether their shares are true:
+// Command java measures the cost of profilers on a Java program, and whether their shares are true:
 //
 //	scripts/setup-java-load.sh bin/java-load        libraries and async-profiler, from Maven's repository
 //	make build
@@ -11,14 +11,14 @@
 //
 //	go -C benchmarks run ./java -reuse 20s -freq 1000 -warm 2s
 //
-// The last but one measures how soon a machine with 20,000 compiled methods is read, and the memory that a recording
-// takes. The last counts the wrong names of methods whose memory is used again.
+// The last but one measures how soon a machine with 20,000 compiled methods is read, and a recording's memory. The
+// last counts wrong names of methods with reused memory.
 //
-// The program (src/Shop.java) serves orders with Jackson, H2 and Lucene. A round has one window for each tool and one
-// without any, in random order. A tool's ratio is the work in its window by the work in the round's window without. It
-// prints the work in a second. It also prints the work for each second of processor time that the working
-// threads got, which others on the machine change less. The program measures the processor time of its five stages
-// itself, which is the truth for the shares that the tools see. Windows of all tools are of one process.
+// The program (src/Shop.java) serves orders with Jackson, H2 and Lucene. A round has one window for each tool and
+// one without, in random order. A tool's ratio is the work in its window ÷ the work in the round's window without:
+// per second, and per second of CPU time of the working threads, which others on the machine change less. The
+// program measures the CPU time of its five stages, the truth for the tools' shares. Windows of all tools are of
+// one process.
 package main
 
 import (
@@ -116,11 +116,11 @@ func target(ctx context.Context, dir string, names []string, sleeping int, end t
 	return nil
 }
 
-// recompiled is how long the program needs until what the first start of JFR has dropped is compiled again.
+// recompiled is the time until the code that the first start of JFR dropped is compiled again.
 const recompiled = 40 * time.Second
 
-// firstJFR starts JFR once, if it is one of the tools. Its first start puts events into classes, whose compiled code
-// is dropped. The program then runs at a twentieth of its speed. That would be the next window's, whosever that is.
+// firstJFR starts JFR once if it is one of the tools. Its first start puts events into classes and drops their
+// compiled code: the program would run at a twentieth of its speed in the next window.
 func firstJFR(ctx context.Context, s *shop, tools []*tool) error {
 	for i, t := range tools {
 		if t.name != "jfr" {

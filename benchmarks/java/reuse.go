@@ -23,14 +23,13 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// # Names of methods whose memory is used again
+// # Names of methods with reused memory
 //
-// Reuse.java of the test programs makes classes and drops them. Their methods have numbers, and while one is called its
-// number is in a file, which is looked at all the time. A name is wrong if that method was not called within
-// reuseTolerance of the sample: the tools' clocks may differ a little.
+// Reuse.java makes classes and drops them. Their methods have numbers; the number of the one that is called is in
+// a file, which is read continuously. A name is wrong if its method was not called within reuseTolerance of the
+// sample, as the tools' clocks may differ.
 
-// reuseTolerance is far more than one of the methods is called for, and less than it takes until memory is used again,
-// mostly.
+// reuseTolerance is far longer than a method is called, and mostly shorter than the time until memory is reused.
 const reuseTolerance = 10 * time.Millisecond
 
 type numbers struct {
@@ -57,8 +56,8 @@ func (n *numbers) watch(ctx context.Context, file []byte) {
 	}
 }
 
-// called reports whether a method can have been called in an interval: not surely before, nor surely after. Where this
-// program was not on a processor it has seen no number.
+// called reports whether a method may have been called in an interval: not surely before, nor surely after. While
+// this program was off the processor it read no number.
 func (n *numbers) called(number int, from, to time.Time) bool {
 	n.Lock()
 	defer n.Unlock()
@@ -74,8 +73,8 @@ func (n *numbers) called(number int, from, to time.Time) bool {
 
 type judged struct {
 	samples, right, wrong int
-	between               int            // right ones: called in the interval, but neither at its beginning nor end
-	other                 map[string]int // names of what is called where a number belongs
+	between               int            // right ones: called in the interval, but neither at its start nor end
+	other                 map[string]int // names of other code in the place of a number
 }
 
 var reuseTools = []struct{ name, event string }{
@@ -188,7 +187,7 @@ func (t *tool) async(ctx context.Context, event, file string) error {
 
 var reuseNumber = regexp.MustCompile(`^[mk](\d{8})$`)
 
-// add judges a sample of some time in an interval: its methods, innermost first, without their classes.
+// add judges a sample from an interval: its methods, innermost first, without their classes.
 func (j *judged) add(methods []string, n *numbers, from, to time.Time) {
 	j.samples++
 	for i, name := range methods {
@@ -199,7 +198,7 @@ func (j *judged) add(methods []string, n *numbers, from, to time.Time) {
 			}
 			continue
 		}
-		number, _ := strconv.Atoi(m[1]) // the expression leaves digits only
+		number, _ := strconv.Atoi(m[1]) // the expression matches digits only
 		if n.called(number, from, to) {
 			j.right++
 			if !n.called(number, from, from) && !n.called(number, to, to) {

@@ -95,7 +95,7 @@ type report struct {
 	bare.Report
 	// Waits has the lengths of orders.
 	Waits *load.Histogram `json:"waits"`
-	// Used has the processor time of each stage since the beginning, ns.
+	// Used has the CPU time of each stage so far, ns.
 	Used []int64 `json:"used"`
 }
 
@@ -117,7 +117,7 @@ func (s *shop) ask() (r report, err error) {
 
 type stretch struct {
 	rate  float64
-	each  float64 // orders for each second of processor time of the threads that work
+	each  float64 // orders per second of CPU time of the working threads
 	used  [len(stages)]float64
 	waits *load.Histogram
 }

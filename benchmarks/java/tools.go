@@ -22,13 +22,13 @@ type tool struct {
 	pid     int
 	dir     string
 	windows int
-	ratios  []float64      // orders a second, with the tool and without
-	each    []float64      // the same for each second of processor time of the threads that work
-	without load.Histogram // lengths of orders in windows without any tool
+	ratios  []float64      // orders per second, with the tool ÷ without
+	each    []float64      // the same per second of CPU time of the working threads
+	without load.Histogram // lengths of orders in windows without a tool
 	with    load.Histogram
 	truth   [len(stages)]float64
 	cpu     time.Duration
-	memory  float64 // prywalk's largest resident size, 10^6 bytes
+	memory  float64 // prywalk's peak resident size, 10^6 bytes
 	stacks  stacks
 }
 
@@ -89,7 +89,7 @@ func (t *tool) on(ctx context.Context, file string) (off func() error, err error
 	return func() error { return tell("stop,collapsed,threads,ann,file=" + file) }, err
 }
 
-// onlySamples are settings of the flight recorder by which it samples running threads, and does nothing else.
+// onlySamples are settings with which the flight recorder only samples running threads.
 const onlySamples = `<?xml version="1.0" encoding="UTF-8"?>
 <configuration version="2.0"><event name="jdk.ExecutionSample">
 <setting name="enabled">true</setting><setting name="period">%d ms</setting>

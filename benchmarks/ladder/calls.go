@@ -30,8 +30,7 @@ var counting struct {
 	works bool
 }
 
-// callsPerSecond counts the system calls of all threads of a process. They are counted in the kernel: no thread is
-// stopped.
+// callsPerSecond counts the system calls of all threads of a process, in the kernel: no thread is stopped.
 func callsPerSecond(ctx context.Context, pid int, window time.Duration) (float64, error) {
 	seconds := fmt.Sprintf("%.3f", window.Seconds())
 	out, err := exec.CommandContext(ctx, "perf", "stat", "-x,", "-e", callsEvent, "-p", strconv.Itoa(pid), "--", "sleep",
@@ -43,8 +42,8 @@ func callsPerSecond(ctx context.Context, pid int, window time.Duration) (float64
 	return float64(n) / window.Seconds(), err
 }
 
-// callsOfARun counts the system calls of a whole run of prywalk, by the kernel and by prywalk itself. That knows
-// only of those that it makes to look, and not of the Go runtime's.
+// callsOfARun counts the system calls of a whole run of prywalk, by the kernel and by prywalk, which counts only
+// those of its observations, not the Go runtime's.
 func (b *bench) callsOfARun(ctx context.Context, s *subject, freq int) (kernel, own int64, err error) {
 	count, w := filepath.Join(b.dir, "count"), &watcher{stats: filepath.Join(b.dir, "stats.json")}
 	cmd := exec.CommandContext(ctx, "perf", "stat", "-x,", "-o", count, "-e", callsEvent, "--",
@@ -68,7 +67,7 @@ func (b *bench) callsOfARun(ctx context.Context, s *subject, freq int) (kernel, 
 	return kernel, did.Syscalls, nil
 }
 
-// parseCount reads a count of perf stat -x,: the first field of the line that names the event.
+// parseCount parses perf stat -x,: the first field of the line with the event.
 func parseCount(text string) (int64, error) {
 	for line := range strings.Lines(text) {
 		count, rest, _ := strings.Cut(line, ",")

@@ -16,8 +16,7 @@ import (
 
 const (
 	gapThreshold = 5000
-	// freezeBytes is how much stack prywalk asks for of a thread whose stack is not deep; what is mapped is
-	// less.
+	// freezeBytes is how much stack prywalk copies of a shallow thread; less is mapped.
 	freezeBytes = 64 << 10
 )
 
@@ -25,8 +24,8 @@ var freezeFreqs = []int{100, 1000}
 
 type gap struct {
 	length    float64
-	stopped   bool // it was stopped in it
-	preempted bool // another took its processor in it
+	stopped   bool // the target was stopped in it
+	preempted bool // another thread took its processor in it
 }
 
 func (s *subject) gaps(ctx context.Context, window time.Duration) ([]gap, error) {
@@ -48,8 +47,8 @@ func (s *subject) gaps(ctx context.Context, window time.Duration) ([]gap, error)
 	return gapsBetween(ring, first[0], end[0]), nil
 }
 
-// gapsBetween reads the ring of gaps from one number to another. Of the first it is not known whether the target was
-// stopped in it, as that is counted in the one before: it is left out.
+// gapsBetween reads the ring of gaps from one number to another. The first is left out: whether the target was
+// stopped in it is counted in the one before.
 func gapsBetween(ring []uint64, from, to uint64) []gap {
 	n := uint64(len(ring) / 4)
 	if to > n/2 {
@@ -86,9 +85,9 @@ func (s *subject) setThreshold(ns byte, more byte) error {
 type freezeView struct {
 	name     string
 	seen     []float64 // µs, by the target, of all rounds
-	pure     []float64 // those in which its processor was not taken
-	p50s     []float64 // of these, of each round
-	own      []float64 // p50 by the tool, of each round
+	pure     []float64 // of these, without preemption
+	p50s     []float64 // of pure, for each round
+	own      []float64 // p50 by the tool, for each round
 	ownP99   []float64
 	ownMax   float64
 	ownCount int64

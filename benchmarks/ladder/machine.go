@@ -10,7 +10,7 @@ import (
 	"prywalk/internal/machine"
 )
 
-// head says when, where and with what a part was measured; how adds what is the part's own.
+// head is when, where and with what a part was measured; how is the part's own text.
 func head(began time.Time, loadBefore float64, how string) string {
 	prywalk := machine.Revision()
 	if prywalk != "" {

@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command ladder makes the figures of the benchmarks/results/ladder.md: what a target feels of
-// prywalk, and what prywalk costs, against the number of threads. See the package comment of benchmarks.
+// Command ladder makes the figures of benchmarks/results/ladder.md: what a target loses by prywalk, and what
+// prywalk costs, against the number of threads.
 //
-// What is measured, each part by itself:
+//	go -C benchmarks run ./ladder -docs benchmarks/results/ladder.md
+//	go -C benchmarks run ./ladder -only stops -rounds 2 -window 1s -warmup 1s    a short trial
 //
-//   - stops: stops a second of running and of sleeping threads, counted by prywalk and by the kernel. A running
-//     thread of the target (c/target.c) never blocks. So each of its voluntary context switches is a stop
-//     (kernel/signal.c, ptrace_stop, gives the processor up), and each other one a pre-emption.
-//   - cost: system calls and processor time of prywalk record, as a process of its own that has run for some
-//     seconds, against the number of sleepers.
-//   - freeze: how long a freeze is, as the target sees it in a loop that reads the clock, and as prywalk sees it.
-//     Beside it stands a C program that does the same five calls (c/walker.c).
-//   - throughput: work done with and without sampling, in windows that are neighbours, in random order;
-//     beside that C program, stopping all threads one by one.
+// Its parts:
 //
-// Everything is measured from outside, with the target identified by memory that it shares: it makes no
-// system call in a window.
+//   - stops: stops per second of running and of sleeping threads, by prywalk and by the kernel. A running thread
+//     of the target (c/target.c) never blocks: each voluntary context switch is a stop (kernel/signal.c,
+//     ptrace_stop, yields the processor), each other one a preemption.
+//   - cost: system calls and CPU time of prywalk record, a process of its own that has run for some seconds,
+//     against the number of sleepers.
+//   - freeze: the length of a stop as the target sees it in a loop that reads the clock, and as prywalk sees it;
+//     beside a C program with the same five calls (c/walker.c).
+//   - throughput: work with and without sampling, in neighbouring windows in random order; beside that C program,
+//     stopping all threads in sequence.
+//
+// All is measured from outside, through memory that the target shares: it makes no system call in a window.
 package main
 
 import (
@@ -40,9 +42,9 @@ type settings struct {
 	// Rounds is how often each thing is measured, Window for how long, after a Warmup.
 	Rounds         int
 	Window, Warmup time.Duration
-	// Binary is the prywalk to measure, "" for one built from this checkout.
+	// Binary is the prywalk to measure; "": built from this checkout.
 	Binary string
-	// Docs is the page whose section is replaced, "" for none.
+	// Docs is the page with the section to replace; "": none.
 	Docs string
 }
 
@@ -97,7 +99,7 @@ func parse(args []string) (*settings, error) {
 	return s, nil
 }
 
-// run measures what is asked for, and writes after each part, so that nothing is lost by an end midway.
+// run measures the selected parts, and writes after each, so that an interrupted run loses nothing.
 func run(ctx context.Context, s *settings, out io.Writer) error {
 	b, err := newBench(s)
 	if err != nil {

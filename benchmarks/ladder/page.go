@@ -10,13 +10,12 @@ import (
 
 const sectionName = "ladder"
 
-// putPart puts a part into the section of a page, in the place of what it had under that title.
 func putPart(path, title, text string) error {
 	return markdown.Replace(path, sectionName, func(old string) string { return replacePart(old, title, text) })
 }
 
-// replacePart gives a section with one part replaced. Parts begin with their title as a heading, and stand in
-// the order of parts.
+// replacePart returns a section with one part replaced. Parts begin with their titles as headings, in the order of
+// parts.
 func replacePart(section, title, text string) string {
 	known := map[string]string{}
 	for piece := range strings.SplitSeq("\n"+section, "\n### ") {

@@ -11,12 +11,11 @@ import (
 
 type placement struct {
 	name   string
-	cpu    int      // of the target, −1: any
+	cpu    int      // of the target; −1: any
 	before []string // words before the sampler's command
 }
 
-// placements are those that are measured: as the scheduler likes, and, with more than one processor, each on one of
-// its own.
+// placements are the measured ones: by the scheduler, and, with more than one processor, each on its own.
 func placements() []placement {
 	all := []placement{{"freely", -1, nil}}
 	if last := runtime.NumCPU() - 1; last > 0 {

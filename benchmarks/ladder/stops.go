@@ -12,7 +12,7 @@ import (
 	"prywalk/internal/markdown"
 )
 
-// The stops are counted at this frequency, with that many running threads.
+// The frequency at which stops are counted, and the number of running threads.
 const (
 	stopsFreq    = 100
 	stopsRunning = 2
@@ -20,7 +20,7 @@ const (
 
 type stopsRound struct {
 	bare, steady span // windows without, and with sampling after the warm-up
-	whole        span // from before prywalk started until after it ended
+	whole        span // from before prywalk's start until after its end
 	did          *outcome
 }
 
@@ -94,7 +94,7 @@ func (r *stopsRow) each(f func(*stopsRound) float64) []float64 {
 
 func (r *stopsRound) frozenPerS() float64 { return float64(r.did.Frozen) / r.did.DurationS }
 
-// stoppedPerS is the kernel's: voluntary switches of the running threads in the steady window, less those of the
+// stoppedPerS is by the kernel: voluntary switches of the running threads in the steady window, less those in the
 // window without sampling.
 func (r *stopsRound) stoppedPerS() float64 {
 	return r.steady.perSecond(r.steady.runners.Voluntary) - r.bare.perSecond(r.bare.runners.Voluntary)
@@ -104,7 +104,7 @@ func (r *stopsRound) preemptedPerS() float64 {
 	return r.steady.perSecond(r.steady.runners.Preempted) - r.bare.perSecond(r.bare.runners.Preempted)
 }
 
-// uncounted is how many stops the kernel saw in the whole run, and prywalk does not tell of.
+// uncounted is the number of stops in the whole run that the kernel counted and prywalk did not.
 func (r *stopsRound) uncounted() int64 { return r.whole.runners.Voluntary - r.did.Frozen }
 
 func (r *stopsRound) sleepersSwitched() int64 { return r.whole.sleepers.sum() }

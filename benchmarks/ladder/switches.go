@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// switches counts how often threads left a processor (proc_pid_status(5)): of their own accord, because they
-// slept or were stopped, or because another took it.
+// switches counts how often threads left a processor (proc_pid_status(5)): because they slept or were stopped, or
+// because another thread took it.
 type switches struct{ Voluntary, Preempted int64 }
 
 func (s switches) sum() int64 { return s.Voluntary + s.Preempted }

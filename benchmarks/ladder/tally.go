@@ -12,11 +12,11 @@ import (
 )
 
 type tally struct {
-	at                int64 // CLOCK_MONOTONIC, ns: when the runners were counted
+	at                int64 // when the runners were counted, CLOCK_MONOTONIC ns
 	runners, sleepers switches
 }
 
-// tally counts: the runners first, which is done in no time, so that their window is known well.
+// tally counts, the runners first: that is fast, so that their window is known well.
 func (s *subject) tally() (t tally, err error) {
 	if t.runners, err = switchesOf(s.pid, s.runners); err != nil {
 		return t, err
@@ -39,8 +39,8 @@ func (s span) perSecond(n int64) float64 { return float64(n) / s.seconds }
 
 const firstStopLimit = time.Minute
 
-// sampling waits until a watcher has stopped a runner for the first time, and then for the warm-up: since gives
-// from where to count.
+// sampling waits until a watcher has stopped a runner for the first time, and then for the warm-up. since is the
+// count before.
 func (s *subject) sampling(ctx context.Context, since tally, warmup time.Duration) error {
 	limit, cancel := context.WithTimeout(ctx, firstStopLimit)
 	defer cancel()

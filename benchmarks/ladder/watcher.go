@@ -20,7 +20,7 @@ import (
 type watcher struct {
 	cmd      *exec.Cmd
 	out, err bytes.Buffer
-	stats    string // file that it writes, "" if it prints
+	stats    string // file of statistics; "": printed
 }
 
 type outcome struct {
@@ -33,8 +33,7 @@ type outcome struct {
 	DurationS float64     `json:"duration_s"`
 	Scheduled string      `json:"scheduling"`
 	FreezeUS  *freezeTime `json:"freeze_us"`
-	// Ending is how long it took from the request to end, and EndingCPU its processor time then, in
-	// seconds.
+	// Ending is the time from the request to the end, EndingCPU its CPU time, s.
 	Ending, EndingCPU float64 `json:"-"`
 }
 
@@ -45,7 +44,7 @@ type tool struct {
 	start func(ctx context.Context, s *subject, freq int) (*watcher, error)
 }
 
-// prywalkTool is prywalk record -p, as users run it. Words before it, such as those of taskset, come first.
+// prywalkTool is prywalk record -p, after words such as those of taskset.
 func (b *bench) prywalkTool(before ...string) tool {
 	return tool{"prywalk", func(ctx context.Context, s *subject, freq int) (*watcher, error) {
 		w := &watcher{stats: filepath.Join(b.dir, "stats.json")}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command memory measures whether a recording takes more memory the longer it lasts:
+// Command memory measures whether the memory of a recording grows with its length:
 //
 //	go -C benchmarks run ./memory                        an hour's worth of ticks at 100 Hz, 360,000 (3 minutes)
 //	go -C benchmarks run ./memory -threads 5000 -ticks 36000
@@ -8,10 +8,10 @@
 //
 // The last puts the table into the page's section memory-20 (its threads).
 //
-// The ticks are real ones, only sooner: prywalk record runs at 2,000 Hz (-freq) on a workload of prywalk bench. At
-// each tenth of the ticks its resident size is read (VmRSS, and in the end VmHWM, of proc_pid_status(5)). The table
-// says how often the running threads were seen until then, which is how many intervals the recording holds at
-// least. Flat is told from the second half: start-up, and the first collections of garbage, are over by then.
+// The ticks are real ones at 2,000 Hz (-freq), of prywalk record on a workload of prywalk bench. At each tenth of
+// the ticks its resident size is read (VmRSS, in the end VmHWM, of proc_pid_status(5)). The table has the
+// observations of running threads until then: the least number of intervals of the recording. Whether the size is
+// flat is judged by the second half, after start-up and the first garbage collections.
 package main
 
 import (

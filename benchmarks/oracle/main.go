@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command oracle steps real programs instruction by instruction and holds the unwinder to the true caller
+// Command oracle steps real programs instruction by instruction and compares the unwinder with the true caller
 // chain; see package prywalk/integration/oracle.
 //
 //	go -C benchmarks run ./oracle -steps 10000000

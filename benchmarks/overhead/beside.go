@@ -13,18 +13,18 @@ import (
 // Beside compares prywalk's row with a peer's on the same target at the same frequency.
 type Beside struct {
 	Own, Peer *bench.Row
-	// Rate has the difference of the ratios as they were measured, prywalk's less the peer's: at the same rate.
+	// Rate is the difference of the ratios at the same rate, prywalk's less the peer's.
 	Rate bench.Difference
-	// Equal is the same at equal delivered stacks. It is what the peer loses for a thousand stacks a second less what
-	// prywalk does. It is a fraction of the throughput without a tool, if each lost as much for each stack at any
-	// rate. Beyond 1 the peer cannot deliver as many.
+	// Equal is the difference at equal delivered stacks: the peer's loss for 1,000 stacks per second less
+	// prywalk's, as a fraction of the throughput without a tool, if the loss per stack is the same at any rate.
+	// Beyond 1 the peer cannot deliver as many.
 	Equal bench.Difference
 }
 
 func besides(rows []bench.Row) (out []Beside) {
 	for i := range rows {
 		peer := &rows[i]
-		if own := beforeIt(rows, i); own != nil && peer.Peer != "" && len(peer.Ratios) > 0 {
+		if own := prywalkRowFor(rows, i); own != nil && peer.Peer != "" && len(peer.Ratios) > 0 {
 			b := Beside{Own: own, Peer: peer}
 			b.compare()
 			out = append(out, b)
@@ -33,9 +33,9 @@ func besides(rows []bench.Row) (out []Beside) {
 	return out
 }
 
-// beforeIt finds prywalk's row that a peer's is to be compared with. It is the last one of that target before it,
-// which is of the same run also where results of several were put together. Else the first one after it.
-func beforeIt(rows []bench.Row, i int) *bench.Row {
+// prywalkRowFor finds prywalk's row to compare a peer's with: the last one of that target before it, which is of the
+// same run also in merged results, else the first one after it.
+func prywalkRowFor(rows []bench.Row, i int) *bench.Row {
 	match := func(r *bench.Row) bool {
 		p := &rows[i]
 		return r.Peer == "" && len(r.Ratios) > 0 && r.WorkloadName() == p.WorkloadName() && r.Threads == p.Threads &&
@@ -55,15 +55,15 @@ func beforeIt(rows []bench.Row, i int) *bench.Row {
 	return nil
 }
 
-// compare gives both differences, by the bootstrap: both rows' pairs are drawn again. How many stacks there were
-// is taken as known: it varies much less than the ratios do.
+// compare sets both differences by the bootstrap over both rows' pairs. The numbers of stacks count as known: they
+// vary much less than the ratios.
 func (b *Beside) compare() {
 	own, peer := b.Own.SamplesPerS/1000, b.Peer.SamplesPerS/1000
 	rate := func(a, p float64) float64 { return a - p }
 	equal := func(a, p float64) float64 { return (1-p)/peer - (1-a)/own }
-	b.Rate = bench.Drawn(b.Own.Ratios, b.Peer.Ratios, rate)
+	b.Rate = bench.CompareMedians(b.Own.Ratios, b.Peer.Ratios, rate)
 	if own > 0 && peer > 0 {
-		b.Equal = bench.Drawn(b.Own.Ratios, b.Peer.Ratios, equal)
+		b.Equal = bench.CompareMedians(b.Own.Ratios, b.Peer.Ratios, equal)
 	}
 }
 
@@ -89,8 +89,7 @@ func (b *Beside) completer() string {
 	return "as many"
 }
 
-// cpu is the processor time that a tool takes in all, as a share of one processor: while it samples and
-// in the end.
+// cpu is a tool's CPU time in all, as a share of one processor: while it samples and at the end.
 func cpu(r *bench.Row) *float64 {
 	if r.CPUSelf == nil || r.CPUAfter == nil {
 		return nil

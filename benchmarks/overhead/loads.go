@@ -20,7 +20,7 @@ import (
 	"prywalk/internal/bench/tools"
 )
 
-// The loads that are sources of package load.
+// Loads that are sources of package load.
 const (
 	cLoad      = "c" // busy threads below 20 calls, without frame pointers
 	pythonLoad = tools.Python
@@ -62,8 +62,7 @@ func usual(kind string) (threads, running []int) {
 	return []int{2, 100, 1000}, []int{bench.Spare()}
 }
 
-// loadOf gives a kind of work by its name. prywalk is the program that is measured, depths are those of the load that
-// is deep.
+// loadOf returns a kind of work by name. prywalk is the measured program, depths are for the deep load.
 func loadOf(name, prywalk string, depths []int) bench.Load {
 	l := bench.Load{Name: name, Kind: tools.Native, Usual: func() (threads, running []int) { return usual(name) }}
 	switch name {

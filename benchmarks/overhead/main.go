@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command overhead measures what prywalk bench does, with all loads and all tools: servers, C, Python and Java besides
-// busy threads, and the tools of single languages besides those of any program. It makes the tables of
-// benchmarks/results/overhead.md, and judges a result by what is promised.
+// Command overhead is prywalk bench with all loads and all tools: servers, C, Python and Java besides busy
+// threads, and tools of single languages besides those of any program. It makes the tables of
+// benchmarks/results/overhead.md, and judges a result by the promises.
 //
 //	go -C benchmarks run ./overhead -quick -check
 //	go -C benchmarks run ./overhead -peers -workload all -limit 90m
@@ -90,7 +90,7 @@ func runLoad(ctx context.Context, args []string) error {
 	return load.Run(ctx, o, os.Stdin, os.Stdout)
 }
 
-// run measures or reads, and writes. What was measured before a failure or Ctrl-C is written, too.
+// run measures or reads results, and writes them, also after a failure or Ctrl-C.
 func (s *settings) run(ctx context.Context) error {
 	res, failure := s.result(ctx)
 	if res == nil || failure != nil && len(res.Rows) == 0 {

@@ -15,8 +15,8 @@ import (
 	"prywalk/internal/markdown"
 )
 
-// read reads results that were written as JSON, and puts them together, in their order. They are of one kind of
-// machine; where builds of prywalk differ, all are named, and the load is the highest.
+// read reads and merges results in JSON, in order. They are of one kind of machine; different builds of prywalk
+// are all named, and the load is the highest.
 func read(paths []string) (*bench.Result, error) {
 	var all *bench.Result
 	for _, path := range paths {
@@ -75,8 +75,7 @@ func add(r, more *bench.Result) {
 
 const sectionName = "bench"
 
-// writePage puts the tables of a result into their section of a page, and above them
-// the chart, if that is not "".
+// writePage puts the tables of a result into their section of a page, below the chart, if not "".
 func writePage(path, chart string, r *bench.Result) error {
 	text := tables(r)
 	if rel, err := filepath.Rel(filepath.Dir(path), chart); chart != "" && err == nil {
@@ -141,7 +140,6 @@ func markdownOf(r *bench.Row, processors int) string {
 		bench.Figure(r.Complete, 100, "%.2f %%"), freeze)
 }
 
-// target says how many threads the target has, and how deep its stacks are where that matters.
 func target(r *bench.Row) string {
 	if r.Depth > 0 {
 		return fmt.Sprintf("%d, depth %d", r.Threads, r.Depth)

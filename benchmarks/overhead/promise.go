@@ -10,16 +10,14 @@ import (
 )
 
 const (
-	// disturbed is the share of one processor from which on what others took makes a row no
-	// measure of the tool.
-	disturbed = 0.1
-	// robbed is the same of what the hypervisor took in the windows with the tool: that is missing in these alone,
-	// and the promises are of 1 to 7 %.
-	robbed = 0.03
+	// mostOthers is the share of one processor, taken by others, from which a row is no measure of the tool.
+	mostOthers = 0.1
+	// mostStolen is the same for the hypervisor in windows with the tool: it is missing in these alone, and the
+	// promises are of 1 to 7 %.
+	mostStolen = 0.03
 )
 
-// promise is the least ratio that prywalk is to reach in a row: with a processor to
-// spare, and with every processor busy.
+// promise is the least ratio that prywalk promises for a row: with a spare processor, and with all busy.
 func promise(r *bench.Row, processors int) float64 {
 	spare := r.Running < processors
 	switch {
@@ -33,7 +31,7 @@ func promise(r *bench.Row, processors int) float64 {
 	return 0.93
 }
 
-// promised reports whether something is promised for a row: for prywalk on busy threads up to 1,000 Hz.
+// promised reports whether a row has a promise: prywalk's on busy threads up to 1,000 Hz.
 func promised(r *bench.Row) bool { return r.Peer == "" && r.Workload == "" && r.Freq <= 1000 }
 
 func aim(r *bench.Row, processors int) string {
@@ -50,8 +48,8 @@ func aim(r *bench.Row, processors int) string {
 	return fmt.Sprintf("%v: open", least)
 }
 
-// knownOf keeps of a result what the argument known of [broken] needs: prywalk's rows for which something is promised,
-// in which others took little. It fails if none is left. The file is small then, and says nothing that is not used.
+// knownOf reduces a result to what argument known of [broken] needs: prywalk's rows with a promise and without
+// disturbance. It fails if none is left.
 func knownOf(r *bench.Result) (*bench.Result, error) {
 	out := &bench.Result{Machine: r.Machine, Rows: []bench.Row{}}
 	for i := range r.Rows {
@@ -71,11 +69,10 @@ func knownOf(r *bench.Result) (*bench.Result, error) {
 	return out, nil
 }
 
-// broken lists the rows of busy threads up to 1,000 Hz in which prywalk surely does not reach what is promised: the
-// whole interval is below it. known, if not nil, is an earlier result of the same kind of machine. Where it did not
-// reach the promise either, the lower end of its intervals takes the promise's place. Rows in which others or the
-// hypervisor took a good part of a processor say nothing of prywalk, and none does where nothing is known of the
-// kind of machine. They are in unjudged.
+// broken returns the rows in which prywalk surely breaks its promise: the whole interval is below it. known, if
+// not nil, is an earlier result of the same kind of machine; where it did not keep the promise either, the lower
+// ends of its intervals replace the promise. unjudged are rows with a disturbance, and all rows if nothing is
+// known of the kind of machine.
 func broken(r, known *bench.Result) (missed, unjudged []string) {
 	for i := range r.Rows {
 		row := &r.Rows[i]
@@ -101,26 +98,25 @@ func broken(r, known *bench.Result) (missed, unjudged []string) {
 	return missed, unjudged
 }
 
-// disturbance says what took so much of the processors that a row says nothing of the tool, "" if nothing did.
+// disturbance reports what took so much of the processors that a row is no measure; "": nothing.
 func disturbance(r *bench.Row) string {
 	switch {
-	case r.Others != nil && *r.Others > disturbed:
+	case r.Others != nil && *r.Others > mostOthers:
 		return fmt.Sprintf("other programs used %.0f%% of a processor", 100**r.Others)
-	case r.Stolen != nil && *r.Stolen > robbed:
+	case r.Stolen != nil && *r.Stolen > mostStolen:
 		return fmt.Sprintf("the hypervisor took %.0f%% of a processor meanwhile", 100**r.Stolen)
 	}
 	return ""
 }
 
-// alike reports whether two machines are of one kind: what a stop costs depends on the processor, and on
-// how many there are.
+// alike reports whether two machines are of one kind: the cost of a stop depends on the processor and on how many
+// there are.
 func alike(m, other *bench.Machine) bool {
 	return m.Model == other.Model && m.Processors == other.Processors
 }
 
-// lowest gives the lowest end of the intervals of rows that are like one of another result. Both have the same
-// frequency, and a processor to spare or none. It is 1 if there is none. The number of threads does not matter:
-// that is the promise.
+// lowest returns the lowest end of the intervals of rows in r with the same frequency, and a spare processor or
+// none; 1: no such row. The number of threads does not matter: that is the promise.
 func lowest(r *bench.Result, like *bench.Row, processors int) float64 {
 	least := 1.0
 	for i := range r.Rows {

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command owncpu measures how much processor time prywalk takes for itself, beside perf and other tools that
-// unwind the stacks of a program without frame pointers:
+// Command owncpu measures prywalk's own CPU time beside perf and other tools that unwind stacks without frame
+// pointers:
 //
 //	go -C benchmarks run ./owncpu -docs benchmarks/results/own-cpu.md
 //	go -C benchmarks run ./owncpu -rounds 2 -d 2s -threads 2 -freq 100    a short trial
 //
-// Everything counts, from a tool's start to its end: recording, unwinding, names (for perf, perf record and perf
-// script). The target is the C program of prywalk bench's workload c. Each tool looks at it for the same time at the
-// same rate, one after the other, in random order, round by round. A round gives the ratio of prywalk's time to each
-// other tool's; told are the median of the rounds' ratios and its 95 % interval (bootstrap).
+// All from a tool's start to its end counts: recording, unwinding, names (for perf, perf record and perf script).
+// The target is the C program of prywalk bench's workload c. Each round runs the tools in random order, for the
+// same time at the same rate, and gives the ratio of prywalk's time to each other tool's. The table has the median
+// of the rounds' ratios with its 95 % interval (bootstrap).
 //
-// Equal samples are meant in two ways. All tools give as many stacks of the threads that run: so the ratio at the
-// same rate is one of equal samples of those. prywalk gives the threads that sleep as well: so there is also the ratio
-// for each delivered stack.
+// Samples are equal in two ways. All tools deliver as many stacks of running threads: the ratio at the same rate
+// is one of equal samples of these. prywalk delivers sleeping threads as well: so there is also the ratio per
+// delivered stack.
 package main
 
 import (
@@ -113,8 +113,8 @@ func run(ctx context.Context, s *settings) error {
 	return err
 }
 
-// chosen gives prywalk and the peers that were asked for and are here; notes has a line for each that is not.
-func (s *settings) chosen(dir string) (list []tools.Tool, notes string, err error) {
+// selectTools returns prywalk and the requested peers that are installed; notes has a line for each that is not.
+func (s *settings) selectTools(dir string) (list []tools.Tool, notes string, err error) {
 	list = []tools.Tool{tools.Prywalk()}
 	all := peers.All()
 	for _, name := range s.peers {

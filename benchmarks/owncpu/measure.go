@@ -21,12 +21,12 @@ import (
 
 type cell struct {
 	threads, running, freq int
-	order                  []string // the tools, prywalk ("") first
+	order                  []string // tools; prywalk ("") first
 	runs                   map[string][]tools.Totals
 }
 
 func (s *settings) measure(ctx context.Context, dir string) (cells []cell, notes string, err error) {
-	list, notes, err := s.chosen(dir)
+	list, notes, err := s.selectTools(dir)
 	if err != nil {
 		return nil, "", err
 	}

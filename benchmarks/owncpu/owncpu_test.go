@@ -76,7 +76,7 @@ func TestACommandLineIsRefusedForWhatItDoesNotMean(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := s.chosen(t.TempDir()); err == nil {
+	if _, _, err := s.selectTools(t.TempDir()); err == nil {
 		t.Error("an unknown tool was taken")
 	}
 }

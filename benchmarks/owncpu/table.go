@@ -47,8 +47,7 @@ func (c *cell) row(name string) []string {
 		c.compared(name, func(t *tools.Totals) float64 { _, _, x := figures(t); return x })...)
 }
 
-// figures are the processor time for each second of looking in milliseconds, stacks a second, and µs a stack, 0 if
-// there is none.
+// figures returns CPU time per second of sampling in ms, stacks per second, and µs per stack; 0: no stack.
 func figures(t *tools.Totals) (cpu, stacks, each float64) {
 	seconds := max(t.Seconds, 1e-9)
 	cpu, stacks = 1e3*t.Whole/seconds, float64(t.Samples)/seconds
@@ -68,7 +67,7 @@ func span(xs []float64) (low, high float64) {
 	return low, high
 }
 
-// share shows how many stacks are complete; -1 for each run means that the tool does not tell.
+// share formats the share of complete stacks; −1 for each run: not known.
 func share(complete, all int64) string {
 	if complete < 0 || all <= 0 {
 		return "-"
@@ -76,7 +75,8 @@ func share(complete, all int64) string {
 	return fmt.Sprintf("%.1f %%", 100*float64(complete)/float64(all))
 }
 
-// compared gives the median of the rounds' ratios of prywalk's figure to a tool's with its interval, and what follows.
+// compared formats the median of the rounds' ratios of prywalk's figure to a tool's with its interval, and its
+// meaning.
 func (c *cell) compared(name string, figure func(*tools.Totals) float64) []string {
 	var ratios []float64
 	own, other := c.runs[""], c.runs[name]

@@ -16,15 +16,14 @@ import (
 )
 
 type same struct {
-	sleeps int64 // proven to be the same sleep at the peek and the freeze
+	sleeps int64 // proven to be the same sleep at the passive read and the stop
 	equal  int64
-	short  int64 // a peek's stack is incomplete, and what there is of it is equal
-	again  int64 // seen by the second peek in the same sleep
-	moved  int64 // the thread ran meanwhile: nothing is compared
-	unsafe int64 // it sleeps in a call that a stop would harm
-	// differ has each stack of a peek that is not the freeze's, both in words.
-	differ []string
-	// where has the peeks' incomplete stacks, in words; calls what the threads slept in.
+	short  int64    // the passive stack is incomplete, its part is equal
+	again  int64    // seen by the second passive read in the same sleep
+	moved  int64    // the thread ran meanwhile: nothing is compared
+	unsafe int64    // in a call that a stop would harm
+	differ []string // each passive stack that differs from the stop's, as text
+	// where has incomplete passive stacks as text, calls what the threads slept in.
 	where map[string]int64
 	calls map[string]int64
 }
@@ -55,7 +54,7 @@ type pair struct {
 	pool            *observe.Pool
 }
 
-// compare compares the looks at one thread, if it sleeps and this sleep was not compared before.
+// compare compares the observations of one thread, if it sleeps and this sleep was not compared before.
 func (p *pair) compare(th *thread) {
 	outcome, s, err := p.peeker.Begin(th.look)
 	switch {
@@ -102,15 +101,15 @@ func (p *pair) freezeAfter(th *thread, s *observe.RawSample, peeked *chain) {
 	p.judge(th, peeked, &frozen, again)
 }
 
-// stayed reports whether a thread was frozen in the sleep in which it was peeked at. It arrived on a processor once
-// in between, to stop, and is where it was. The kernel may have set it back onto the instruction that makes the
-// system call.
+// stayed reports whether a thread was stopped in the sleep of the passive read: it arrived on a processor once in
+// between, to stop, and is in the same place. The kernel may have set it back to the instruction of the system
+// call.
 func stayed(s, f *observe.RawSample) bool {
 	return f.Sched.Runs == s.Sched.Runs+1 && f.Regs.SP() == s.Regs.SP() && s.Regs.PC-f.Regs.PC <= 4
 }
 
-// peekAgain peeks at a thread that goes back to sleep after a freeze, without what was remembered of
-// it; false if it does not, or has done something else meanwhile.
+// peekAgain passively reads a thread that goes back to sleep after a stop, with nothing remembered of it; false: it
+// does not, or has done something else meanwhile.
 func (p *pair) peekAgain(th *thread, s, f *observe.RawSample) (*chain, bool) {
 	t := th.proc.newLook(th.look.TID)
 	defer t.Close()
@@ -160,8 +159,8 @@ func (p *pair) judge(th *thread, peeked, frozen, again *chain) {
 	}
 }
 
-// sameFrames compares the first n frames of two stacks. The innermost program counter of a
-// frozen thread may be that of the instruction that makes the system call again.
+// sameFrames compares the first n frames of two stacks. The innermost program counter of a stopped thread may be
+// that of the instruction that repeats the system call.
 func sameFrames(a, b *chain, n int) bool {
 	return n <= 1 || slices.Equal(a.pcs[1:n], b.pcs[1:n]) && slices.Equal(a.sps[:n], b.sps[:n])
 }

@@ -6,15 +6,13 @@
 //	go -C benchmarks run ./peeks -only c-O0 -d 2s   a short trial
 //	go -C benchmarks run ./peeks -docs              the tables go into benchmarks/results/sleepers.md
 //
-// Each program runs under load and is watched twice for some seconds. The first time it is
-// looked at as prywalk does, and every look at a sleeper that is not a repetition
-// (a reuse) counts: was its stack complete? The second time each sleep is looked at three
-// times: by a peek, by a freeze, and by a peek again. The stacks must be equal. That it
-// was the same sleep is proven by the thread's count of arrivals on a processor: between the
-// peek and the freeze it arrived once, to stop. Sleepers are only frozen in calls that a
-// stop does not harm.
+// Each program runs under load and is observed twice for some seconds. First as prywalk does, counting complete
+// stacks of all observations of sleepers but repetitions (reuses). Then each sleep is observed three times: by a
+// passive read, by a stop, and by a passive read. The stacks must be equal. That it was the same sleep is proven
+// by the thread's run count: between the first two it arrived on a processor once, to stop. Sleepers are only
+// stopped in calls that a stop does not harm.
 //
-// What is counted does not depend on how fast the machine is.
+// The counts do not depend on the speed of the machine.
 package main
 
 import (

@@ -23,7 +23,7 @@ type process struct {
 type thread struct {
 	proc *process
 	look *observe.Thread
-	done uint64 // arrivals on a processor up to which its sleep was compared
+	done uint64 // run count up to which its sleeps were compared
 }
 
 type processes struct {
@@ -52,8 +52,7 @@ func (p *process) end() {
 	_ = p.Close()
 }
 
-// each gives every thread that there is now, those of new processes too, to f. Threads whose look
-// is pending are left out.
+// each calls f with every current thread, also of new processes, unless its observation is pending.
 func (ps *processes) each(pids []int, f func(*thread)) {
 	for _, pid := range pids {
 		p := ps.list[pid]

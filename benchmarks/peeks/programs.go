@@ -18,8 +18,8 @@ type running struct {
 	stop func()
 }
 
-// arrays are the programs whose sleepers have their frames at a distance from the stack pointer that is nowhere in
-// the code. They have their names in the tables, and how they are compiled.
+// arrays are programs whose sleepers have frames at a distance from the stack pointer that is not in the code,
+// with their names in the tables and their compiler flags.
 var arrays = []struct {
 	name  string
 	flags []string
@@ -50,8 +50,8 @@ func start(name string, limit time.Duration) (*running, error) {
 	return &running{pids: t.PIDs, stop: t.Stop}, nil
 }
 
-// The sleepers of the programs with arrays: the calls that they sleep in, and what old
-// frames lie in their arrays (src/sleepers.c of package testtargets).
+// The sleepers of the programs with arrays: the calls in which they sleep, and the old frames in their arrays
+// (src/sleepers.c of package testtargets).
 var (
 	arrayCalls  = []string{"epoll", "epoll50", "read", "futex", "recv"}
 	arrayShapes = []string{"plain", "stale", "recursive", "pointer"}
@@ -59,8 +59,7 @@ var (
 
 const wakeEvery = 25 * time.Millisecond
 
-// startArrays starts one process for each call and shape, and wakes their sleepers from
-// time to time.
+// startArrays starts one process for each call and shape, and wakes their sleepers at intervals.
 func startArrays(flags []string) (*running, error) {
 	exe, err := testtargets.Compile("sleepers.c", flags...)
 	if err != nil {
@@ -104,7 +103,7 @@ func startSleeper(exe, call, shape string) (pid int, end func(), err error) {
 	done := make(chan struct{})
 	end = func() {
 		close(done)
-		_ = cmd.Process.Kill() // its end is what Wait gives
+		_ = cmd.Process.Kill() // Wait reports the end
 		wg.Wait()
 		_ = cmd.Wait()
 	}

@@ -18,14 +18,13 @@ const period = time.Second / 99
 
 type asleep struct {
 	threads map[int]bool
-	// peeks gave the stack without a stop. whole of them were complete, proven of those by a register that was found
-	// on the stack, recalled by one that an earlier freeze saw.
+	// peeks gave a stack without a stop: whole complete ones, proven of these by a register found on the stack,
+	// recalled by one from an earlier stop.
 	peeks, whole, proven, recalled int64
-	// frozen in their sleep, after a peek that lacked a register; wholeFrozen complete.
+	// frozen counts sleepers stopped after a passive read that lacked a register, wholeFrozen the complete ones.
 	frozen, wholeFrozen int64
 	reused              int64
-	// reasons why peeks were incomplete, and where: the innermost functions and what
-	// the walk ended in.
+	// reasons and places of incomplete passive reads: the innermost functions and what the walk ended in.
 	reasons map[string]int64
 	where   map[string]int64
 }

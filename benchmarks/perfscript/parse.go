@@ -12,29 +12,27 @@ import (
 	"strings"
 )
 
-// Fields are the columns to ask for with perf script -F.
+// Fields are the columns for perf script -F.
 const Fields = "pid,tid,time,ip,sym,dso"
 
-// Bounds on input: a line's length in bytes, and the frames of a sample that are kept.
+// Bounds: a line's length in bytes, and the kept frames of a sample.
 const (
 	maxLine   = 1 << 20
 	maxFrames = 4096
 )
 
-// ErrSyntax is the error for text that is not perf script's.
+// ErrSyntax reports text that is not perf script's.
 var ErrSyntax = errors.New("not the output of perf script -F " + Fields)
 
 // Frame is one line of a stack.
 type Frame struct {
-	// Addr is an offset in File, or an address if there is no file.
+	// Addr is an offset in File; without a file, an address.
 	Addr uint64
-	// Name is the function, "[unknown]" if perf knows none.
-	Name string
-	// File is the file's path, or a name in square brackets.
-	File string
+	Name string // "[unknown]" if perf knows none
+	File string // path, or a name in square brackets
 }
 
-// Kernel reports whether the frame is the kernel's or one of its modules'.
+// Kernel reports whether the frame is of the kernel or one of its modules.
 func (f *Frame) Kernel() bool {
 	if f.Addr>>63 != 0 {
 		return true
@@ -50,13 +48,12 @@ func (f *Frame) Kernel() bool {
 // Sample is one stack.
 type Sample struct {
 	PID, TID int
-	// Time is in nanoseconds of the clock that perf record was given; perf prints it in microseconds.
-	Time int64
-	// Frames has the innermost first, the kernel's before the user's.
-	Frames []Frame
+	// Time is by the clock of perf record, ns; perf prints µs.
+	Time   int64
+	Frames []Frame // innermost first, the kernel's before the user's
 }
 
-// User gives the innermost frame outside of the kernel, nil if there is none.
+// User returns the innermost frame outside of the kernel; nil: none.
 func (s *Sample) User() *Frame {
 	for i := range s.Frames {
 		if !s.Frames[i].Kernel() {
@@ -66,8 +63,8 @@ func (s *Sample) User() *Frame {
 	return nil
 }
 
-// Parse calls each for every sample; the sample is valid until each returns. It gives the number of
-// samples that perf says it lost (with --show-lost-events).
+// Parse calls each for every sample, which is valid until each returns. It returns the number of samples that perf
+// reports as lost (with --show-lost-events).
 func Parse(r io.Reader, each func(*Sample) error) (lost int64, err error) {
 	in := bufio.NewScanner(r)
 	in.Buffer(make([]byte, 64<<10), maxLine)

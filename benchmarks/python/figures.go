@@ -20,7 +20,7 @@ import (
 type figures struct {
 	Name string `json:"name"`
 	What string `json:"what"`
-	// Answers are those of a server in the windows without a tool, P999 how long they took, in milliseconds.
+	// Answers are those of a server in windows without a tool, P999 their 99.9 % length, ms.
 	Answers int     `json:"answers,omitempty"`
 	P999    float64 `json:"p999_ms,omitempty"`
 	Rows    []row   `json:"rows"`
@@ -32,21 +32,21 @@ type row struct {
 	// N windows, the median of their ratios of throughput, and its 95 % interval.
 	N                int `json:"n"`
 	Ratio, Low, High float64
-	// Stacks with a function of Python, those of them that are cut or wrong, and looks without one.
+	// Stacks with a Python function, the cut and wrong ones of them, and observations without a stack.
 	Stacks, Cut, Wrong, Freed, Failed float64
 	Unsaid                            bool               `json:",omitempty"` // how many samples failed is not said
 	Silent                            int                `json:",omitempty"` // windows of which there is no file
 	Calls                             map[string]float64 `json:",omitempty"`
-	// CPU is the tool's own processor time in the windows, as a share of one processor. Start and End are what it used
-	// before a window and after it, in seconds: medians.
+	// CPU is the tool's own CPU time in the windows, as a share of one processor. Start and End are medians of its
+	// CPU time before and after a window, s.
 	CPU        float64
 	Start, End float64
-	// Interpreter and Named are prywalk's processor time with the interpreter on the stack, and with names.
+	// Interpreter and Named are prywalk's CPU time with the interpreter on the stack, and with names.
 	Interpreter float64 `json:",omitempty"`
 	Named       float64 `json:",omitempty"`
 	Answers     int     `json:",omitempty"`
 	P999        float64 `json:",omitempty"`
-	// Lines are the shares of the top lines; Differ is of how many of them prywalk's share is another one.
+	// Lines are the shares of the top lines; Differ counts those for which prywalk's share differs.
 	Lines  []lineShare `json:",omitempty"`
 	Differ int
 }

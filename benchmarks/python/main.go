@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command python measures prywalk beside py-spy, austin, Tachyon (Python's own sampler, from 3.15 on) and perf with
-// the interpreter's trampoline, on real Python programs. See the package comment of benchmarks.
+// Command python makes the tables of benchmarks/results/python.md: prywalk beside py-spy, austin, Tachyon
+// (Python's own sampler, from 3.15 on) and perf with the interpreter's trampoline, on real Python programs.
 //
 //	go -C benchmarks run ./python                              all programs, tables on standard output
 //	go -C benchmarks run ./python -only flask -limit 40s       a short trial
 //	go -C benchmarks run ./python -settle 2s -window 6s        windows without the start of a recording
 //	go -C benchmarks run ./python -attach 15                   how soon prywalk names a stack, and what that costs
 //
-// For each program it prints what its throughput is under each tool, how long a server's answers take, and what each
-// tool's stacks are worth. A program is run once with sys.monitoring first, which notes who calls whom. A stack with a
-// call that never happened is wrong, one that does not begin where a thread begins is cut.
+// For each program it prints the throughput under each tool, the length of a server's answers, and the quality of
+// each tool's stacks. A program first runs with sys.monitoring, which notes all pairs of caller and callee. A
+// stack with a call that never happened is wrong, one that does not begin where a thread begins is cut.
 //
-// What is needed of PyPI is installed in a temporary folder, or that of -dir, which is kept. What is missing is
+// Packages of PyPI are installed in a temporary folder, or that of -dir, which is kept. What is missing is
 // reported.
 package main
 
@@ -35,7 +35,7 @@ type settings struct {
 	dir            string
 	python, newest string
 	prywalk        string
-	before         string // another build, that takes turns with it; "": none
+	before         string // another build, in turns with it; "": none
 	window, limit  time.Duration
 	settle         time.Duration
 	attach         int

@@ -21,7 +21,7 @@ type window struct{ from, to int64 }
 type look struct {
 	before, with, after window
 	profile             *profile
-	// Processor time of the tool, in seconds: before the window, in it, and after it.
+	// CPU time of the tool before the window, in it, and after it, s.
 	start, cpu, end float64
 }
 
@@ -111,7 +111,7 @@ func (s *settings) look(ctx context.Context, e *environment, t *tool, plain, tra
 		return nil, err
 	}
 	if l.profile, err = t.read(out, said); errors.Is(err, os.ErrNotExist) {
-		l.profile = &profile{silent: true} // it has ended without a word: one look fewer, not the end of all
+		l.profile = &profile{silent: true} // it ended without output: one observation fewer, not a failure of all
 		err = nil
 	}
 	if err != nil {

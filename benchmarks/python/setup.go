@@ -19,12 +19,12 @@ import (
 type environment struct {
 	dir, src string
 	python   string
-	newest   string // "" if there is none
+	newest   string // "": none
 	modules  string
 	missing  map[string]string
 }
 
-// packages of PyPI: those of the virtual environment, and those of pure Python for the newest interpreter.
+// Packages of PyPI: for the virtual environment, and pure Python ones for the newest interpreter.
 var (
 	packages = []string{"py-spy", "austin-dist<4", "flask", "mypy", "pytest", "trio", "numpy", "pandas"}
 	uncoded  = []string{"black"}
@@ -47,7 +47,7 @@ func (s *settings) install(ctx context.Context) (*environment, error) {
 		}
 		for _, list := range [][]string{packages, append([]string{"--no-binary", "black"}, uncoded...)} {
 			if err := run(ctx, append([]string{e.python, "-m", "pip", "-q", "install"}, list...)...); err != nil {
-				fmt.Fprintln(os.Stderr, "python:", err) // lacks reports what is missing then
+				fmt.Fprintln(os.Stderr, "python:", err) // lacks reports what is missing
 			}
 		}
 	}
@@ -71,8 +71,8 @@ func (s *settings) install(ctx context.Context) (*environment, error) {
 
 const suite = "suite"
 
-// fetchSuite fetches the tests of the Jinja that is installed, unless the folder has them: only its source
-// distribution has some.
+// fetchSuite fetches the tests of the installed Jinja unless the folder has them: only its source distribution
+// contains some.
 func (e *environment) fetchSuite(ctx context.Context) error {
 	dir := filepath.Join(e.dir, suite)
 	if _, err := os.Stat(dir); err == nil {

@@ -17,7 +17,7 @@ import (
 	"prywalk/benchmarks/perfscript"
 )
 
-// frame is a Python function that runs: the name of its file without folders, its own without those that it is in.
+// frame is a running Python function: the base name of its file, and its own name without enclosing ones.
 type frame struct {
 	file, function string
 	line           int
@@ -32,13 +32,13 @@ type stack struct {
 
 type profile struct {
 	stacks []stack
-	failed float64 // looks that gave no stack, by the tool's own count; −1 if it does not say
-	// Of prywalk: seconds of processor time in which the interpreter is on the stack, and as many with Python's names.
+	failed float64 // observations without a stack, by the tool's count; −1: unknown
+	// prywalk's CPU time with the interpreter on the stack, and that with Python names, s.
 	interpreter, named float64
-	silent             bool // the tool has written nothing
+	silent             bool // the tool wrote nothing
 }
 
-// known says which function is called by which, as "file:function"; the caller of the first is "".
+// known has the pairs of caller and callee, as "file:function"; the caller of the first is "".
 type known map[[2]string]bool
 
 func (f *frame) key() string { return f.file + ":" + f.function }
@@ -47,8 +47,8 @@ type verdict int
 
 const (
 	right verdict = iota
-	cut           // it does not begin where a thread begins
-	wrong         // it has a call that never happened
+	cut           // does not begin where a thread begins
+	wrong         // has a call that never happened
 )
 
 func (k known) judge(s *stack) (v verdict, caller, callee string) {
@@ -69,7 +69,7 @@ func short(name string) string {
 	return name[strings.LastIndexByte(name, '.')+1:]
 }
 
-// folded reads the stacks of a text with one in each line, and how many looks failed in what the tool has said.
+// folded reads the stacks of a text, one per line, and the number of failed observations from the tool's output.
 func folded(line func(string) (stack, bool), failed func(said, text []byte) float64) func(string, []byte) (*profile,
 	error) {
 	return func(out string, said []byte) (*profile, error) {
@@ -185,7 +185,7 @@ func austinFailed(said, _ []byte) float64 {
 	return n
 }
 
-// What Tachyon says of itself: how many looks there were, and the share that failed, in percent.
+// Tachyon's own count of observations, and the failed share in percent.
 var (
 	tachyonLooks  = regexp.MustCompile(`Captured (\d[\d,]*) samples`)
 	tachyonErrors = regexp.MustCompile(`Error rate: ([\d.]+)`)
@@ -220,7 +220,7 @@ func readPerf(out string, _ []byte) (*profile, error) {
 			}
 		}
 		if len(s.frames) == 0 {
-			p.failed++ // no function of Python on a stack of a Python program
+			p.failed++ // no Python function on the stack
 			return nil
 		}
 		p.stacks = append(p.stacks, s)

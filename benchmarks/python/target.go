@@ -27,8 +27,8 @@ type target struct {
 
 	mu      sync.Mutex
 	paused  bool
-	ends    []int64 // of answers, in nanoseconds of CLOCK_MONOTONIC
-	lengths []int64 // of the same, in nanoseconds
+	ends    []int64 // of answers, CLOCK_MONOTONIC ns
+	lengths []int64 // of the same, ns
 	over    chan struct{}
 	clients sync.WaitGroup
 }
@@ -203,12 +203,12 @@ func (t *target) between(from, to int64) (lengths []float64) {
 	return lengths
 }
 
-// rate gives the pieces a second in a window. Of a piece that is only in part in it, that part counts.
+// rate returns the pieces per second in a window. A piece that is partly in it counts in part.
 func rate(ends []int64, from, to int64) float64 {
 	return (done(ends, to) - done(ends, from)) / (float64(to-from) / 1e9)
 }
 
-// done gives how many pieces have been done at a moment, with the part of the one that is being done.
+// done returns the number of pieces done at a moment, with the part of the current one.
 func done(ends []int64, at int64) float64 {
 	i, _ := slices.BinarySearch(ends, at)
 	if i == 0 || i == len(ends) {

@@ -19,12 +19,12 @@ type tool struct {
 	name       string
 	freq       int
 	trampoline bool          // the program runs with the interpreter's trampoline for perf
-	settle     time.Duration // how long it has at least until it looks
+	settle     time.Duration // its least time before the window
 	args       func(e *environment, s *settings, pid int, out string) []string
 	read       func(out string, said []byte) (*profile, error)
 }
 
-// String names it for people.
+// String formats it for a table.
 func (t *tool) String() string { return fmt.Sprintf("%s, %d Hz", t.name, t.freq) }
 
 func (s *settings) toolsFor(p *program) (list []tool) {
@@ -106,7 +106,7 @@ func (e *environment) lacksTool(s *settings, t *tool) string {
 type runningTool struct {
 	cmd *exec.Cmd
 	out string
-	cpu float64 // seconds of processor time, at the end
+	cpu float64 // CPU time at the end, s
 }
 
 const tachyonSettle = 1800 * time.Millisecond

@@ -11,17 +11,17 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// Class counts the incomplete stacks whose walk ended for one reason at one place.
+// Class counts incomplete stacks whose walks ended for one reason at one place.
 type Class struct {
 	Reason  string `json:"reason"`
 	Place   string `json:"place"`
 	Samples int64  `json:"samples"`
 }
 
-// MaxClasses is how many are kept of a program, the largest; the others are summed up.
+// MaxClasses is how many are kept of a program, the largest; the others are summed.
 const MaxClasses = 8
 
-// Classify finds the classes of a recording's incomplete stacks.
+// Classify returns the classes of a recording's incomplete stacks.
 func Classify(p *profile.Profile) []Class {
 	counts := map[Class]int64{}
 	makers := makersOf(p)
@@ -48,8 +48,8 @@ func Classify(p *profile.Profile) []Class {
 	return append(all[:MaxClasses], rest)
 }
 
-// endOf describes the outermost frame that was found: its function, or whose generated code it is, and
-// whether it is the innermost one or a caller, and of what.
+// endOf describes the outermost frame that was found: its function or the maker of its generated code, and whether
+// it is the innermost frame or a caller, and of what.
 func endOf(s *profile.Sample, makers map[int64]string) string {
 	walked := slices.DeleteFunc(slices.Clone(s.Location), Synthetic)
 	if len(walked) == 0 {
@@ -84,9 +84,9 @@ func generatedCode(m *profile.Mapping) bool {
 	return m.File == "" || strings.HasPrefix(m.File, "[anon")
 }
 
-// whose are the libraries and programs that make code, by how their files' names begin. Where a process has several of
-// them, the last in this list is named.
-var whose = []struct{ file, maker string }{
+// codeMakers lists the libraries and programs that generate code, by prefixes of their file names. If a process has
+// several, the last one is named.
+var codeMakers = []struct{ file, maker string }{
 	{"libffi", "libffi"}, {"node", "V8"}, {"chrom", "V8"}, {"php", "PHP"}, {"luajit", "LuaJIT"}, {"libluajit", "LuaJIT"},
 	{"qemu-", "QEMU"},
 	{"mono", "Mono"}, {"libguile", "Guile"}, {"sbcl", "SBCL"}, {"chezscheme", "Chez"}, {"scheme", "Chez"},
@@ -94,10 +94,10 @@ var whose = []struct{ file, maker string }{
 	{"libLLVM", "LLVM"}, {"libvk_swiftshader", "SwiftShader"},
 }
 
-// makersOf gives by process who made the code that has no file. A process of the browser's that draws has
-// V8's name in it, too, but runs no scripts.
+// makersOf returns by process the maker of code without a file. The browser's GPU process maps V8 too, but runs no
+// scripts.
 func makersOf(p *profile.Profile) map[int64]string {
-	found := map[int64]int{} // places in whose, plus one
+	found := map[int64]int{} // index in whose, plus one
 	for _, s := range p.Sample {
 		pid := s.NumLabel["pid"]
 		if len(pid) == 0 {
@@ -112,14 +112,14 @@ func makersOf(p *profile.Profile) map[int64]string {
 	makers := map[int64]string{}
 	for pid, i := range found {
 		if i > 0 {
-			makers[pid] = whose[i-1].maker
+			makers[pid] = codeMakers[i-1].maker
 		}
 	}
 	return makers
 }
 
 func placeOf(m *profile.Mapping) int {
-	return slices.IndexFunc(whose, func(w struct {
+	return slices.IndexFunc(codeMakers, func(w struct {
 		file,
 		maker string
 	}) bool {

@@ -9,9 +9,8 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// FirstNamed gives the moment of the first look in a recording whose stack has a named function of a run-time system,
-// in nanoseconds of Unix time. system is what the names of that system's modules begin with: "[HotSpot ". False if
-// there is none.
+// FirstNamed returns the time, Unix ns, of the first stack in a recording with a named function of a run-time
+// system. system is the prefix of the names of its modules, such as "[HotSpot ". False: none.
 func FirstNamed(p *profile.Profile, system string) (ns int64, ok bool) {
 	isNamed := func(l *profile.Location) bool {
 		return l.Mapping != nil && strings.HasPrefix(l.Mapping.File, system) && len(l.Line) > 0 &&

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package recordings reads what a profile of prywalk says about its stacks: which are complete, and where the others
-// end.
+// Package recordings finds in a profile of prywalk which stacks are complete, and where the others end.
 package recordings
 
 import (
@@ -10,7 +9,7 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// The columns of a recording: ticks, and three clocks in nanoseconds.
+// Columns of a recording: ticks, and three clocks, ns.
 const (
 	SamplesColumn = iota
 	WallColumn
@@ -19,7 +18,7 @@ const (
 	Columns
 )
 
-// Leaves of samples whose CPU time no look observed.
+// Leaves of samples with CPU time that no observation stands for.
 const (
 	ranBetweenTicks = "[ran between ticks]"
 	exitedUnseen    = "[exited unseen]"
@@ -27,7 +26,7 @@ const (
 	notObserved     = "[not observed]"
 )
 
-// Outermost gives the function at an address that is no inlined call, "" if it has no name.
+// Outermost returns the function at an address, without inlined calls; "": no name.
 func Outermost(l *profile.Location) string {
 	if n := len(l.Line); n > 0 && l.Line[n-1].Function != nil {
 		return l.Line[n-1].Function.Name
@@ -40,14 +39,14 @@ func Synthetic(l *profile.Location) bool {
 	return l.Mapping == nil && l.Address == 0 && strings.HasPrefix(Outermost(l), "[")
 }
 
-// Unobserved reports whether a sample holds CPU time that no look observed.
+// Unobserved reports whether a sample has CPU time that no observation stands for.
 func Unobserved(s *profile.Sample) bool {
 	name := Outermost(s.Location[0])
 	return Synthetic(s.Location[0]) && (name == ranBetweenTicks || name == exitedUnseen || name == shortLived ||
 		name == notObserved)
 }
 
-// StopReason gives why a stack is not complete, "" if it is.
+// StopReason returns why a stack is incomplete; "": it is complete.
 func StopReason(s *profile.Sample) string {
 	last := s.Location[len(s.Location)-1]
 	rest, cut := strings.CutPrefix(Outermost(last), "[incomplete: ")

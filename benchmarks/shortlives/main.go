@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command shortlives records programs whose processes and threads live shortly with prywalk, perf record, samply and
-// py-spy, one after the other. It prints how much of the processor time by wait4 stands in each recording. That is
-// divided into what has a function with a name, only a place in a file, only a program, or nothing.
+// Command shortlives makes the table of benchmarks/results/short-lives.md. It records programs with short-lived
+// processes and threads with prywalk, perf record, samply and py-spy in turn, and prints how much of their CPU
+// time by wait4 has a named function in each recording, only a place in a file, only a program, or nothing.
 //
 //	go -C benchmarks run ./shortlives                          all that is installed, a table on standard output
 //	go -C benchmarks run ./shortlives -only shell -n 1         a short trial
@@ -37,9 +37,9 @@ func main() { command.Main("shortlives", compare) }
 
 type bench struct {
 	dir, prywalk, samply, pyspy string
-	source                      string // of a C program with a configure script; "": those that build it are left out
+	source                      string // of a C program with a configure script; "": no programs that build it
 	missing                     bool
-	rate                        int // how often all are asked to look, in Hz
+	rate                        int // of all tools, Hz
 }
 
 func compare(ctx context.Context, args []string) error {
@@ -149,7 +149,7 @@ func (b *bench) row(ctx context.Context, p *program, tools []tool, n int) error 
 	return nil
 }
 
-// printMissing prints what the last of some recordings has no function for, the largest first, in percent of all.
+// printMissing prints what the last recordings have no function for, largest first, in percent of all.
 func printMissing(has []found) {
 	last := has[len(has)-1]
 	where := slices.SortedFunc(maps.Keys(last.missing), func(a, b string) int {
@@ -173,8 +173,8 @@ func spread(format string, values []float64) string {
 
 const settle = 2 * time.Second
 
-// once runs a program under a tool. It gives the processor time of the program and of all that it has waited for, and
-// how much of it the tool's recording has, in seconds.
+// once runs a program under a tool. It returns the CPU time of the program and all waited-for children, and the
+// recording's, s.
 func (b *bench) once(ctx context.Context, p *program, t *tool) (used float64, has found, err error) {
 	if p.prepare != nil {
 		if text, err := exec.CommandContext(ctx, "sh", "-c", p.prepare(b), "shortlives").CombinedOutput(); err != nil {

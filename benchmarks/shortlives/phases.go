@@ -21,7 +21,7 @@ import (
 
 // # Four phases
 //
-// Threads that live shortly and spend a quarter of their lives in each of four functions. Two run at a time.
+// Short-lived threads that spend a quarter of their lives in each of four functions. Two run at a time.
 
 var phases = [4]string{"phase_a", "phase_b", "phase_c", "phase_d"}
 
@@ -39,7 +39,6 @@ func (s *shares) add(seconds float64, stack ...string) {
 	s[len(phases)] += seconds
 }
 
-// fourPhases measures lives of 2 to 100 ms at two rates with all tools, and prints a table.
 func (b *bench) fourPhases(ctx context.Context, tools func() ([]tool, error), n int) error {
 	exe, err := testtargets.Compile("phases.c")
 	if err != nil {
@@ -65,8 +64,8 @@ func (b *bench) fourPhases(ctx context.Context, tools func() ([]tool, error), n 
 	return nil
 }
 
-// phaseRow measures lives of some milliseconds with one tool, some times, and prints the mean shares. The standard
-// error is that of a share of all samples, as far as each is of a life of its own.
+// phaseRow measures lives of life ms with one tool n times, and prints the mean shares. The standard error is that
+// of a share of all samples, with at most one per life.
 func (b *bench) phaseRow(ctx context.Context, exe string, life int, t *tool, n int) error {
 	var sum shares
 	for range n {

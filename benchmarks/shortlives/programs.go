@@ -6,11 +6,11 @@ import "os"
 
 type program struct {
 	name, what, language string
-	waits                bool // it says that it is ready and waits for a line, as others do below a shell
-	source               bool // it builds a C program's source
-	// prepare is a shell's command before each run, outside of what is measured; nil: none.
+	waits                bool // prints that it is ready and waits for a line, as others do below a shell
+	source               bool // builds a C program's source
+	// prepare returns a shell's command before each run, which is not measured; nil: none.
 	prepare func(b *bench) string
-	// args is the command; dir is a directory of its own.
+	// args returns the command; dir is a directory of its own.
 	args func(dir string) []string
 }
 

@@ -18,19 +18,18 @@ import (
 type tool struct {
 	short   string
 	name    string
-	program string // "": it is not installed
-	only    string // the language that it is for; "" for all
-	stop    bool   // it goes on when the program has ended
+	program string // "": not installed
+	only    string // its only language; "": all
+	stop    bool   // runs on after the program's end
 	args    func(pid int, out string) []string
-	// read gives what a recording has.
-	read func(out string, pid int) (found, error)
-	// shares gives what it has of four phases; nil: it cannot be asked.
+	read    func(out string, pid int) (found, error) // times of a recording
+	// shares returns the times of the four phases; nil: not supported.
 	shares func(out string, pid int) (shares, error)
 }
 
-// found is the processor time that a recording has, in seconds. named has a function with a name; placed has at least a
-// place in a program's code, whose file may have no symbols. program is of neither, but of a program that is known, at
-// least as an estimate. missing is what has no name, by where it is.
+// found is a recording's CPU time, s: named with a function's name; placed at least with a place in a program's
+// code, perhaps without symbols; program only with a known or estimated program. missing is the time without a
+// name, by place.
 type found struct {
 	all, named, placed, program float64
 	missing                     map[string]float64
@@ -87,7 +86,7 @@ func (b *bench) record(engine string) func(int, string) []string {
 	}
 }
 
-// readPprof sums up the samples whose innermost entry is a function, or a place in a file.
+// readPprof sums samples by whether the innermost entry is a function, or a place in a file.
 func readPprof(out string, _ int) (sum found, err error) {
 	text, err := os.ReadFile(out)
 	if err != nil {
@@ -102,7 +101,7 @@ func readPprof(out string, _ int) (sum found, err error) {
 		if len(l.Line) > 0 {
 			name = l.Line[0].Function.Name
 		}
-		named := name != "" && !strings.ContainsRune("[/", rune(name[0])) // else what it is in
+		named := name != "" && !strings.ContainsRune("[/", rune(name[0])) // else the place
 		inFile := l.Mapping != nil && strings.HasPrefix(l.Mapping.File, "/")
 		sum.add(cpu, named, named || inFile)
 		if !named && !inFile && ofProgram(s) {
@@ -118,15 +117,15 @@ func readPprof(out string, _ int) (sum found, err error) {
 	return sum, nil
 }
 
-// ofProgram reports whether it is known which program used a time without a function: the sample's process itself, or
-// children of it whose program has a name.
+// ofProgram reports whether the program of a time without function is known: the sample's process, or a named
+// program of its children.
 func ofProgram(s *profile.Sample) bool {
 	return len(s.Label["thread"]) == 0 || s.Label["thread"][0] != "[children]"
 }
 
 var fork = regexp.MustCompile(`PERF_RECORD_FORK\((\d+):\d+\):\((\d+):\d+\)`)
 
-// readPerf sums up the samples of a process and its descendants that have a symbol, or a file.
+// readPerf sums the samples of a process and its descendants that have a symbol, or a file.
 func readPerf(out string, pid int) (sum found, err error) {
 	text, err := exec.Command("perf", "script", "-i", out, "-F", "pid,period,ip,sym,dso", "--show-task-events").Output()
 	if err != nil {
@@ -175,7 +174,7 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return "", s, false
 }
 
-// readSamply counts samples with a stack: their functions are looked up only when the recording is shown.
+// readSamply counts samples with a stack: functions are looked up only when the recording is shown.
 func (b *bench) readSamply(out string, _ int) (found, error) {
 	text, err := os.ReadFile(out)
 	if err != nil {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command soak records a program whose processes and threads start and end all the time. It prints each minute what
-// prywalk holds: descriptors, memory, ticks kept, processor time a tick, and the entries of the recording's tables.
-// What grows without end shows. The program is internal/testtargets/src/churn.c: processes, threads, libraries, code
-// made at run time, names.
+// Command soak records a program whose processes and threads start and end all the time. Each minute it prints
+// what prywalk holds, so that endless growth shows: descriptors, memory, kept ticks, CPU time per tick, entries of
+// the recording's tables. The program is internal/testtargets/src/churn.c: processes, threads, libraries, run-time
+// code, names.
 //
 //	go -C benchmarks run ./soak --for 10m --births 80 --engine perf
 package main
@@ -41,7 +41,7 @@ func main() {
 	heaps := flag.String("heaps", "", "a directory for a heap profile and a list of descriptors with each row")
 	flag.Parse()
 	if *heaps != "" {
-		runtime.MemProfileRate = 1 << 12 // small things that are many show too
+		runtime.MemProfileRate = 1 << 12 // small but numerous things show too
 	}
 	if err := soak(*length, *every, *births, *freq, *engine, *heaps); err != nil {
 		fmt.Fprintln(os.Stderr, "soak:", err)
@@ -95,7 +95,7 @@ type run struct {
 }
 
 func newRun(pid int, freq float64, dir, engine string) (*run, error) {
-	_, _ = procmem.RaiseFileLimit() // without it files are opened again
+	_, _ = procmem.RaiseFileLimit() // without it files are opened repeatedly
 	r := &run{images: code.NewImageCache(0), namer: symbols.NewNamer(), file: dir + "/soak.pb.gz"}
 	p, err := r.images.Open(pid)
 	if err != nil {
@@ -200,7 +200,6 @@ func memory() float64 {
 	return 0
 }
 
-// writeHeld writes what is held at a moment: a heap profile, and what each descriptor leads to.
 func writeHeld(dir string, at time.Duration) error {
 	runtime.GC() // the profile is of the last collection
 	heap, err := os.Create(filepath.Join(dir, at.String()+".heap"))

@@ -9,8 +9,7 @@ import (
 
 const resamples = 10000
 
-// Median gives the middle of xs, which stays as it is, the mean of the two in the middle if there are two. 0 for
-// none.
+// Median returns the median of xs, which it does not change; 0 for none.
 func Median(xs []float64) float64 { return sortedMedian(slices.Sorted(slices.Values(xs))) }
 
 func sortedMedian(xs []float64) float64 {
@@ -21,9 +20,8 @@ func sortedMedian(xs []float64) float64 {
 	return (xs[(n-1)/2] + xs[n/2]) / 2
 }
 
-// MedianInterval gives the 95 % percentile bootstrap interval of the median of xs (Efron and Tibshirani, An
-// Introduction to the Bootstrap, chapter 13). The seed is fixed, so that the same measurements give the same
-// interval. 0 to 0 for none.
+// MedianInterval returns the 95 % percentile bootstrap interval of the median of xs (Efron and Tibshirani, An
+// Introduction to the Bootstrap, chapter 13), with a fixed seed; 0 to 0 for none.
 func MedianInterval(xs []float64) (low, high float64) {
 	if len(xs) == 0 {
 		return 0, 0

@@ -4,8 +4,8 @@ package stats
 
 import "math"
 
-// Wilson gives the score interval of a proportion of k in n at z standard deviations (1.96 for 95 %), both
-// ends between 0 and 1 (Wilson 1927). For n ≤ 0 it knows nothing: 0 to 1.
+// Wilson returns the score interval of a proportion of k in n at z standard deviations (1.96: 95 %), within 0 to 1
+// (Wilson 1927); for n ≤ 0, 0 to 1.
 func Wilson(k, n int64, z float64) (low, high float64) {
 	if n <= 0 {
 		return 0, 1
@@ -15,7 +15,7 @@ func Wilson(k, n int64, z float64) (low, high float64) {
 	half := z * math.Sqrt(p*(1-p)/m+z*z/(4*m*m))
 	scale := 1 + z*z/m
 	low, high = max(0, (centre-half)/scale), min(1, (centre+half)/scale)
-	// At the ends the exact values are 0 and 1, which rounding misses.
+	// The exact values at the ends are 0 and 1; rounding would miss them.
 	if k <= 0 {
 		low = 0
 	}
@@ -25,7 +25,7 @@ func Wilson(k, n int64, z float64) (low, high float64) {
 	return low, high
 }
 
-// Ratio is a part of a count, 0 to 1; 0 of nothing.
+// Ratio is part ÷ whole; 0 of nothing.
 func Ratio(part, whole int64) float64 {
 	if whole == 0 {
 		return 0
@@ -33,8 +33,8 @@ func Ratio(part, whole int64) float64 {
 	return float64(part) / float64(whole)
 }
 
-// Quantile gives the q-quantile (0 to 1) of values that are sorted: the smallest value that at least that
-// part of them does not exceed. 0 for none.
+// Quantile returns the q-quantile (0 to 1) of sorted values: the smallest that at least the part q of them does
+// not exceed. 0 for none.
 func Quantile(sorted []float64, q float64) float64 {
 	if len(sorted) == 0 {
 		return 0

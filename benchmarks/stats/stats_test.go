@@ -86,8 +86,8 @@ func slicesOf(r *rand.Rand, n, samples int, p []float64, wobble float64) []Slice
 	return s
 }
 
-// The error rate is at most the one that is asked for. It is so with independent samples, with slices that differ
-// by more than chance, with a load that changes in time, and for rare functions.
+// The error rate is at most the requested one: with independent samples, with slices that differ by more than
+// chance, with a changing load, and for rare functions.
 func TestComparingTheSameFindsNoDifference(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	const runs, n = 3000, 16

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cpuTime gives the processor time that the calling OS thread has used. The goroutine must be locked to it. What else
-// runs on the machine delays a walk, but is not counted; the peers are timed by the same clock.
+// cpuTime returns the CPU time of the calling OS thread, to which the goroutine must be locked. Delays by other
+// programs do not count; the peers use the same clock.
 func cpuTime() time.Duration {
 	var ts unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts) != nil {
@@ -19,7 +19,7 @@ func cpuTime() time.Duration {
 	return time.Duration(ts.Nano())
 }
 
-// clockCost gives what is measured when nothing happens between two readings: it is taken off short measurements.
+// clockCost returns the time between two successive readings, to subtract from short measurements.
 func clockCost() time.Duration {
 	least := time.Duration(math.MaxInt64)
 	for range 1000 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command unwind measures how fast stacks are walked: by prywalk's walker, and by framehop, libunwind and elfutils, on
-// the same recorded stacks in one run.
+// Command unwind measures the speed of prywalk's walker, framehop, libunwind and elfutils, on the same recorded
+// stacks in one run.
 //
 //	go -C benchmarks run ./unwind                              all programs, a table in Markdown on standard output
 //	go -C benchmarks run ./unwind -programs redis -rounds 2    a short trial
@@ -9,20 +9,18 @@
 //
 // # What is measured
 //
-// Programs of internal/testtargets are frozen under load, thread by thread, until there are 200 stacks of each; their
-// registers and bytes go into a file (package snapshot). Each round then walks all stacks with each unwinder in turn.
-// A warm walk finds in the caches what earlier walks left there; a cold one begins with empty caches, and what it takes
-// to empty them does not count. Times are those of the thread's processor clock, divided by the number of frames that
-// the unwinder itself gave. The table shows the median of the rounds and their range.
+// Programs of internal/testtargets are stopped under load, thread by thread, until there are 200 stacks of each;
+// their registers and bytes go into a file (package snapshot). Each round walks all stacks with each unwinder in
+// turn: warm with the caches of earlier walks, cold with empty ones; emptying them does not count. Times are of
+// the thread's CPU clock, per frame of the unwinder itself. The table shows median and range of the rounds.
 //
-// prywalk walks by the modules of the live, stopped process, as it does in use; the others by the same files. That a
-// chain is right means that it equals the one that prywalk gave when the stack was recorded. Where all stacks are in
-// code with call frame information, all unwinders agree. In generated code they end early, or give frames that are
-// none.
+// prywalk walks by the modules of the live, stopped process, as in use; the others by the same files. A chain is
+// right if it equals prywalk's at the recording. In code with call frame information all unwinders agree. In
+// generated code the others end early, or give false frames.
 //
 // # What the peers need
 //
-// Debian's libunwind-dev, libdw-dev and gcc; cargo, which gets framehop from crates.io. A peer whose parts are
-// missing is left out, and a line says so. Sources are in peers; elfutils keeps no rules, so that its cold figure is
-// that of a first pass with a new session.
+// Debian's libunwind-dev, libdw-dev and gcc; cargo, which gets framehop from crates.io. A peer without its parts
+// is left out with a message. Sources are in peers; elfutils keeps no rules: its cold figure is the first pass of
+// a new session.
 package main

@@ -21,19 +21,19 @@ import (
 	"prywalk/ptrace"
 )
 
-// recording is a process that was looked at and now stands still, with the stacks that were taken of it.
+// recording is a stopped process with the stacks that were taken of it.
 type recording struct {
 	name    string
 	process *code.Process
 	file    snapshot.File
-	// left counts the stacks that were left out: incomplete, not on one stack, or in code that was overwritten.
+	// left counts stacks left out: incomplete, not on one stack, or in overwritten code.
 	left int
 }
 
 const interval = 5 * time.Millisecond
 
-// record takes n stacks of a program under load. The program is stopped when the stacks are taken, so that it disturbs
-// no measurement; stop ends it.
+// record takes n stacks of a program under load, and leaves it stopped, so that it disturbs no measurement; stop
+// ends it.
 func record(name string, n int, limit time.Duration) (r *recording, stop func(), err error) {
 	t, err := testtargets.Start(name, testtargets.Options{Limit: limit})
 	if err != nil {
@@ -46,7 +46,7 @@ func record(name string, n int, limit time.Duration) (r *recording, stop func(),
 	return recordProcess(name, n, pid, t.PIDs, t.Stop)
 }
 
-// recordProcess takes n stacks of a process that runs. Then all that pids lists are stopped; end ends them.
+// recordProcess takes n stacks of a running process and stops all of pids; end ends them.
 func recordProcess(name string, n, pid int, pids func() []int, end func()) (r *recording, stop func(), err error) {
 	p, err := code.Open(pid)
 	if err != nil {
@@ -56,11 +56,11 @@ func recordProcess(name string, n, pid int, pids func() []int, end func()) (r *r
 	stop = func() { p.Close(); end() }
 	r = &recording{name: name, process: p}
 	for try := 1; ; try++ {
-		err = r.standing(n, pids)
+		err = r.takeAndStop(n, pids)
 		if try == tries || !errors.Is(err, errOverwritten) {
 			break
 		}
-		signal(pids, syscall.SIGCONT) // a JIT compiler was at work: on a slow machine it takes longer until it has done most
+		signal(pids, syscall.SIGCONT) // let a JIT compiler do most of its work
 		r.file.Stacks, r.left = nil, 0
 	}
 	if err != nil {
@@ -74,11 +74,11 @@ func recordProcess(name string, n, pid int, pids func() []int, end func()) (r *r
 // tries is how often stacks are taken of a program that overwrites too much of its code meanwhile.
 const tries = 5
 
-// patience bounds the waits for what must come. How soon it comes is up to the machine.
+// patience bounds waits.
 const patience = 2 * time.Minute
 
-// standing takes n stacks of a process, stops all that pids lists, and drops what cannot be walked any more.
-func (r *recording) standing(n int, pids func() []int) error {
+// takeAndStop takes n stacks of a process, stops all of pids, and drops stacks that cannot be walked any more.
+func (r *recording) takeAndStop(n int, pids func() []int) error {
 	if err := r.take(n); err != nil {
 		return err
 	}
@@ -95,9 +95,8 @@ func signal(pids func() []int, sig syscall.Signal) {
 	}
 }
 
-// waitUntilStill waits until the process stands still, and then lets it be read again. While the stacks were taken,
-// JIT compilers have written code into pages that had been read before. Without this, what is there would be
-// analysed as zeros, up to the bound of the analysis.
+// waitUntilStill waits until the process is stopped, and then has its memory read again: JIT compilers have
+// meanwhile written code into pages that had been read, which would be analysed as zeros.
 func (r *recording) waitUntilStill() error {
 	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
 		s, err := r.process.Status()
@@ -115,14 +114,14 @@ func (r *recording) waitUntilStill() error {
 	return err
 }
 
-// errOverwritten is the error for a program that has overwritten much of the code that its stacks stand in.
+// errOverwritten reports a program that has overwritten much of the code of its stacks.
 var errOverwritten = errors.New("its code was overwritten")
 
 const mostOverwritten = 20
 
-// dropOverwritten drops the stacks that are not walked any more as they were when they were taken. The reason is
-// that generated code that they stand in has been moved or thrown away since. A stack without generated code is walked
-// as before; if one is not, both walks are printed, so that the cause can be looked for.
+// dropOverwritten drops the stacks that are not walked as when they were taken, as their generated code has been
+// moved or freed since. If a stack without generated code is walked differently, both walks are printed for
+// analysis.
 func (r *recording) dropOverwritten() error {
 	var w frames.Walker
 	space, kept, dropped := r.process.Space(), r.file.Stacks[:0], 0
@@ -153,8 +152,7 @@ func (r *recording) modules() {
 	}
 }
 
-// take looks at all threads until there are n stacks. A thread that has not moved since its last look is not kept
-// again.
+// take observes all threads until there are n stacks. A thread that has not moved since is not kept again.
 func (r *recording) take(n int) error {
 	return ptrace.Run(ptrace.Options{}, func(c *ptrace.Controller) error {
 		l := observe.New(c, observe.NewPool(0), observe.ModeAlwaysStop)
@@ -224,14 +222,14 @@ func (r *recording) add(s *observe.RawSample) {
 		r.left++
 		return
 	}
-	// Beyond the last frame the other unwinders read a few words before they see that it has no caller.
+	// Beyond the last frame the other unwinders read some words before they find that it has no caller.
 	used := min(uint64(len(mem.Bytes)), last.SP-mem.Addr+beyond)
 	r.file.Stacks = append(r.file.Stacks, snapshot.Stack{
 		Regs: s.Regs, Addr: mem.Addr, Bytes: append([]byte(nil), mem.Bytes[:used]...), PCs: pcs,
 	})
 }
 
-// beyond is how much of the stack is kept that lies further out than the last frame, in bytes.
+// beyond is how much of the stack is kept outside of the last frame, bytes.
 const beyond = 1024
 
 func (r *recording) save(path string) error {

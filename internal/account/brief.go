@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package account describes what a run of the sampler did: in a line for people, in a recording's comment, and as the
-// object of --stats.
+// Package account describes a run of the sampler: in a line, in a recording's comment, and as the object of
+// --stats. A function for a part of a text returns "" if there is nothing to report.
 package account
 
 import (
@@ -17,64 +17,59 @@ import (
 	"prywalk/internal/tabular"
 )
 
-// brief is what heads each report of a recording.
+// brief heads each report of a recording.
 func brief(s *runstats.Stats) string {
-	return "overhead: " + overhead(s) + slowest(s) + failures(s) + underQuota(s, ", ") + unobserved(s, ", ") +
-		shortRuns(s) + harm(s) + lost(s)
+	return "overhead: " + overhead(s) + slowestThread(s) + failures(s) + underQuota(s, ", ") + unobserved(s, ", ") +
+		shortRuns(s) + disturbedCalls(s) + lost(s)
 }
 
-// overhead gives the run's cost: the longest pause of a thread, and prywalk's CPU time.
 func overhead(s *runstats.Stats) string {
 	return fmt.Sprintf("%s, prywalk used %.2f s CPU", pauses(s), s.SelfCPU)
 }
 
-// fairShare is the part of the rate that every thread should get.
+// fairShare is the part of the rate below which a thread's rate is reported.
 const fairShare = 0.8
 
-// slowest gives the least sampling rate of a thread, if below the run's.
-func slowest(s *runstats.Stats) string {
+func slowestThread(s *runstats.Stats) string {
 	if s.SlowestThread <= 0 || s.SlowestThread > fairShare*s.Freq {
 		return ""
 	}
 	return fmt.Sprintf(", the thread that was sampled least got %.1f samples/s", s.SlowestThread)
 }
 
-// bytes of stack copy from which it is what makes a pause long
-const muchStack = 256 << 10
+const longCopy = 256 << 10 // bytes copied from which a copy explains a long pause
 
-// pauses gives the longest pause of a thread, and what 99% of the pauses stay below.
 func pauses(s *runstats.Stats) string {
 	if s.Stops == 0 {
 		return "no thread was stopped"
 	}
-	text := "pauses ≤ " + micros(int64(s.StopTime.Max))
+	text := "pauses ≤ " + formatTime(int64(s.StopTime.Max))
 	if s.Stops >= 100 {
-		text += " (p99 " + micros(int64(s.StopTime.P99)) + ")"
+		text += " (p99 " + formatTime(int64(s.StopTime.P99)) + ")"
 	}
 	return text
 }
 
-// longest describes the longest pause: the thread, and the cause where it is known.
-func longest(s *runstats.Stats) string {
+func longestPause(s *runstats.Stats) string {
 	if s.Stops == 0 {
 		return "no thread was stopped"
 	}
 	what := fmt.Sprintf("thread %d", s.LongestStop.TID)
 	switch {
-	case s.LongestStop.Copied >= muchStack:
+	case s.LongestStop.Copied >= longCopy:
 		what += fmt.Sprintf(", %d KiB of stack copied", s.LongestStop.Copied>>10)
 	case s.Stops > 1 && s.StopTime.Max > 8*s.StopTime.P99:
 		what += ", probably delayed by the scheduler"
 	}
-	return fmt.Sprintf("longest pause %s (%s), p99 %s, p50 %s", micros(int64(s.StopTime.Max)), what,
-		micros(int64(s.StopTime.P99)), micros(int64(s.StopTime.P50)))
+	return fmt.Sprintf("longest pause %s (%s), p99 %s, p50 %s", formatTime(int64(s.StopTime.Max)), what,
+		formatTime(int64(s.StopTime.P99)), formatTime(int64(s.StopTime.P50)))
 }
 
-// longStop is the pause from which on record has a note, in nanoseconds.
+// longStop is the pause from which on record adds a note, ns.
 const longStop = 50e6
 
-// longStopped notes the longest pause with its cause and what shortens it; "" if it is short.
-func longStopped(s *runstats.Stats) string {
+// longStopNote adds cause and cure of the longest pause.
+func longStopNote(s *runstats.Stats) string {
 	if s.Stops == 0 || s.StopTime.Max < longStop {
 		return ""
 	}
@@ -91,12 +86,12 @@ func longStopped(s *runstats.Stats) string {
 			next = "root or CAP_SYS_NICE gives prywalk a real-time priority"
 		}
 	}
-	return fmt.Sprintf(", longest stop %s (thread %d, cause: %s); %s", micros(int64(s.StopTime.Max)), s.LongestStop.TID,
-		why, next)
+	return fmt.Sprintf(", longest stop %s (thread %d, cause: %s); %s", formatTime(int64(s.StopTime.Max)),
+		s.LongestStop.TID, why, next)
 }
 
-// micros writes a time in nanoseconds with a space before its unit.
-func micros(ns int64) string {
+// formatTime formats ns in its largest unit, three digits, with a space before the unit.
+func formatTime(ns int64) string {
 	text := threeDigits(ns).String()
 	at := strings.LastIndexAny(text, "0123456789") + 1
 	return text[:at] + " " + text[at:]
@@ -110,9 +105,8 @@ func threeDigits(ns int64) time.Duration {
 	return time.Duration((ns + unit/2) / unit * unit)
 }
 
-// failures gives the unexpected failures of samples, and the processes that were not opened.
 func failures(s *runstats.Stats) (text string) {
-	if failed := remarkable(s.Failed); len(failed) > 0 {
+	if failed := unexpectedFailures(s.Failed); len(failed) > 0 {
 		text = fmt.Sprintf(", %s failed%s", Plural(Sum(failed), "sample"), Reasons(failed))
 	}
 	if n := s.Unopened; n > 0 {
@@ -125,20 +119,19 @@ func failures(s *runstats.Stats) (text string) {
 	return text
 }
 
-// unobserved gives the time without observations, "" if negligible.
 func unobserved(s *runstats.Stats, before string) string {
 	var b strings.Builder
-	if s.NotObserved >= leastToTell {
+	if s.NotObserved >= leastReported {
 		fmt.Fprintf(&b, "%s%.1f s not observed (prywalk was stopped or got no processor: %s, longest %.1f s)",
 			before, s.NotObserved, Plural(s.Gaps, "gap"), s.LongestGap)
 	}
-	if s.Suspended >= leastToTell {
+	if s.Suspended >= leastReported {
 		fmt.Fprintf(&b, "%s%.1f s not observed (the machine was suspended)", before, s.Suspended)
 	}
 	return b.String()
 }
 
-// underQuota reports a rate lowered for prywalk's own CPU quota, "" if it was not.
+// underQuota reports a rate lowered for prywalk's own CPU quota.
 func underQuota(s *runstats.Stats, before string) string {
 	if s.Quota == 0 || s.TicksWithheldByQuota == 0 && s.Freq > 0.9*s.FreqAsked {
 		return ""
@@ -147,8 +140,8 @@ func underQuota(s *runstats.Stats, before string) string {
 		before, percentage(s.Quota), Plural(s.TicksWithheldByQuota, "sampling tick"))
 }
 
-// leastToTell is the shortest reported time without observations, in seconds.
-const leastToTell = 0.05
+// leastReported is the shortest reported time without observations, s.
+const leastReported = 0.05
 
 func lengths(s *runstats.Stats) string {
 	var b strings.Builder
@@ -171,7 +164,6 @@ func longCauses(s *runstats.Stats) string {
 	return ", long pauses by cause" + Reasons(counts)
 }
 
-// rates gives the observation rates of the threads that lived for at least a second.
 func rates(s *runstats.Stats) string {
 	if len(s.Rates) == 0 {
 		return "not known"
@@ -185,7 +177,7 @@ func rates(s *runstats.Stats) string {
 		all[len(all)-1])
 }
 
-// withheld says what was done for --max-overhead, --max-pause and --subset.
+// withheld reports the effects of --max-overhead, --max-pause and --subset.
 func withheld(s *runstats.Stats) string {
 	var b strings.Builder
 	if s.MaxOverhead > 0 {
@@ -204,11 +196,11 @@ func withheld(s *runstats.Stats) string {
 	return b.String()
 }
 
-// Closing is the line that record ends with. What there is to note besides, [Notes] has.
+// Closing is record's last line; [Notes] has its remarks.
 func Closing(s *runstats.Stats, path string) string {
 	threads := Plural(s.ThreadsMax, "thread")
 	if s.ThreadsMax > 1 {
-		threads = "up to " + threads // they come and go
+		threads = "up to " + threads // not all at the same time
 	}
 	return fmt.Sprintf("%s of %s in %.1f s at %.1f/s, %s; overhead: %s → %s",
 		Plural(s.Samples, "sample"), threads, s.Seconds, s.Freq, completeCPU(s), overhead(s), path)
@@ -217,8 +209,8 @@ func Closing(s *runstats.Stats, path string) string {
 // Notes are record's remarks before its closing line, the most important first.
 func Notes(s *runstats.Stats) (notes []string) {
 	for _, text := range []string{
-		unobserved(s, ""), failures(s), harm(s), longStopped(s), underQuota(s, ""), undiscovered(s, ""),
-		whyIncomplete(s), lost(s), byBoth(s), slowest(s), shortRuns(s),
+		unobserved(s, ""), failures(s), disturbedCalls(s), longStopNote(s), underQuota(s, ""), undiscovered(s, ""),
+		whyIncomplete(s), lost(s), engineNote(s), slowestThread(s), shortRuns(s),
 	} {
 		if text != "" {
 			notes = append(notes, "note: "+strings.TrimPrefix(text, ", "))
@@ -227,8 +219,8 @@ func Notes(s *runstats.Stats) (notes []string) {
 	return notes
 }
 
-// byBoth lists what was stopped in a recording by kernel samples, and why; "" if nothing was.
-func byBoth(s *runstats.Stats) string {
+// engineNote reports what ptrace stopped in a recording by kernel samples, and why.
+func engineNote(s *runstats.Stats) string {
 	if s.EngineNote == "" || s.Engine == "ptrace" {
 		return ""
 	}
@@ -238,10 +230,10 @@ func byBoth(s *runstats.Stats) string {
 // leastUndiscovered is the least reported share of CPU time of unobserved processes.
 const leastUndiscovered = 0.02
 
-// undiscovered reports CPU time without functions, of processes that started and ended unobserved; "" if negligible.
+// undiscovered reports CPU time of processes and threads that started and ended unobserved.
 func undiscovered(s *runstats.Stats, before string) string {
 	lost := s.ShortLivedCPU + s.ExitedUnseenCPU
-	if lost < leastToTell || lost < leastUndiscovered*s.ProfiledCPU {
+	if lost < leastReported || lost < leastUndiscovered*s.ProfiledCPU {
 		return ""
 	}
 	programs := ""
@@ -253,11 +245,11 @@ func undiscovered(s *runstats.Stats, before string) string {
 		s.ExitedUnseenCPU)
 }
 
-// TooShort is the closing line of a command that exited before its first sample.
+// TooShort is record's last line for a command that exited before its first sample.
 func TooShort(s *runstats.Stats, path string) string {
 	after := ""
 	if s.ProfiledCPU > 0 {
-		after = fmt.Sprintf(" after %s of CPU,", micros(int64(s.ProfiledCPU*1e9)))
+		after = fmt.Sprintf(" after %s of CPU,", formatTime(int64(s.ProfiledCPU*1e9)))
 	}
 	if why, next := whyFailed(s); why != "" {
 		return fmt.Sprintf("command exited%s without a sample: %s%s; %s → %s", after, why, Reasons(s.Failed), next, path)
@@ -269,11 +261,10 @@ func TooShort(s *runstats.Stats, path string) string {
 	return fmt.Sprintf("command exited%s before the first sample; %s → %s", after, next, path)
 }
 
-// quickRate is the rate that the closing line proposes for short commands.
+// quickRate is the rate, 1/s, proposed for short commands.
 const quickRate = 1000
 
-// harm lists the system calls that stops disturbed; "" if none.
-func harm(s *runstats.Stats) string {
+func disturbedCalls(s *runstats.Stats) string {
 	var b strings.Builder
 	if s.Broken > 0 {
 		fmt.Fprintf(&b, ", %s interrupted by a stop%s", Plural(s.Broken, "system call"), Reasons(s.BrokenCalls))
@@ -284,16 +275,15 @@ func harm(s *runstats.Stats) string {
 	return b.String()
 }
 
-// remarkable leaves out the failures that are in the nature of things: a thread that
-// has ended.
-func remarkable(failed map[string]int64) map[string]int64 {
+// unexpectedFailures leaves out expected failures: of ended threads.
+func unexpectedFailures(failed map[string]int64) map[string]int64 {
 	out := maps.Clone(failed)
 	delete(out, "exited")
 	delete(out, "zombie")
 	return out
 }
 
-// Plural counts things, with the digits of a number not grouped.
+// Plural formats a count with its noun.
 func Plural(n int64, what string) string { return fmt.Sprintf("%d %s", n, tabular.Noun(n, what)) }
 
 // Sum adds up counts.
@@ -304,7 +294,7 @@ func Sum(m map[string]int64) (n int64) {
 	return n
 }
 
-// Reasons lists counts by name, most first, in brackets.
+// Reasons lists counts by name, largest first, in parentheses.
 func Reasons(m map[string]int64) string {
 	if len(m) == 0 {
 		return ""
@@ -316,7 +306,7 @@ func Reasons(m map[string]int64) string {
 	return " (" + strings.Join(names, ", ") + ")"
 }
 
-// NoSamples explains an empty recording of the threads that a regular expression chose, "" for all.
+// NoSamples explains a recording without samples. threads is the regular expression that chose threads; "": none.
 func NoSamples(s *runstats.Stats, threads string) error {
 	if why, next := whyFailed(s); why != "" {
 		return exit.With(exit.NoSamples, "no samples: %s%s; %s", why, Reasons(s.Failed), next)
@@ -334,7 +324,7 @@ func NoSamples(s *runstats.Stats, threads string) error {
 	return exit.With(exit.NoSamples, "no samples: %s%s; %s", why, Reasons(s.Failed), next)
 }
 
-// whyFailed explains why no observation succeeded, with the next step; "" if none was refused.
+// whyFailed explains why all observations failed, with the next step; "" if unknown.
 func whyFailed(s *runstats.Stats) (why, next string) {
 	switch {
 	case s.Failed["traced"] > 0:
@@ -349,7 +339,7 @@ func whyFailed(s *runstats.Stats) (why, next string) {
 	return "", ""
 }
 
-// Percent gives a share of the whole. It never rounds up to all of it.
+// Percent formats part of whole; only the whole is 100%.
 func Percent(part, whole int64) string {
 	if whole == 0 {
 		return "0%"
@@ -360,5 +350,5 @@ func Percent(part, whole int64) string {
 	return fmt.Sprintf("%.1f%%", float64(part*1000/whole)/10)
 }
 
-// percentage writes a share as the flag takes it.
+// percentage formats a share like a flag's value.
 func percentage(v float64) string { return strconv.FormatFloat(100*v, 'g', -1, 64) + "%" }

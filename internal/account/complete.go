@@ -11,13 +11,13 @@ import (
 	"prywalk/internal/runstats"
 )
 
-// wellComplete is the share of CPU time with complete stacks from which on record gives no reason.
+// wellComplete is the share of CPU time with complete stacks from which on no reason is reported.
 const wellComplete = 0.99
 
-// unsampled is the share of CPU time without a sample from which on no share of complete stacks is given.
+// unsampled is the share of CPU time without a sample from which on no share of complete stacks is reported.
 const unsampled = 0.999
 
-// incompleteCPU is the CPU time under incomplete stacks in seconds, and its most frequent reason.
+// incompleteCPU returns the CPU time under incomplete stacks, s, and its most frequent reason.
 func incompleteCPU(s *runstats.Stats) (sum float64, most string) {
 	for _, reason := range slices.Sorted(maps.Keys(s.IncompleteCPU)) {
 		v := s.IncompleteCPU[reason]
@@ -29,8 +29,8 @@ func incompleteCPU(s *runstats.Stats) (sum float64, most string) {
 	return sum, most
 }
 
-// completeCPU is the share of CPU time with complete stacks; of samples, without CPU time. CPU time that no sample
-// stands for counts as complete (the line reports it apart), unless that is all of it.
+// completeCPU reports the share of CPU time with complete stacks; without CPU time, that of samples. CPU time
+// without a sample counts as complete (it is reported apart), unless that is all.
 func completeCPU(s *runstats.Stats) string {
 	if s.ProfiledCPU <= 0 {
 		return Percent(s.Complete, s.Samples) + " of samples with complete stacks"
@@ -42,10 +42,10 @@ func completeCPU(s *runstats.Stats) string {
 	return percentOf(1-sum/s.ProfiledCPU) + " of CPU time with complete stacks"
 }
 
-// percentOf writes a share with one digit. It never rounds up to 100 %.
+// percentOf formats a share with one digit; only 1 is 100%.
 func percentOf(share float64) string { return Percent(int64(share*1e9), 1e9) }
 
-// whyIncomplete gives the reason of incomplete stacks and the next step, if they have much of the CPU time; else "".
+// whyIncomplete reports the main reason of incomplete stacks and its cure, if they have much of the CPU time.
 func whyIncomplete(s *runstats.Stats) string {
 	sum, most := incompleteCPU(s)
 	if s.ProfiledCPU <= 0 || 1-sum/s.ProfiledCPU >= wellComplete {

@@ -13,14 +13,14 @@ import (
 const (
 	// leastUnsampled is the least reported share of CPU time in switches that samples may miss.
 	leastUnsampled = 0.05
-	// mostUnsampled is the share from which on a bound of the error would say nothing.
+	// mostUnsampled is the share from which on a bound of the error means nothing.
 	mostUnsampled = 0.5
 )
 
-// shortRuns gives the error of shares for threads that run in short bursts, "" if negligible.
+// shortRuns reports the error of shares for threads that run in short bursts.
 func shortRuns(s *runstats.Stats) string {
 	off := s.Unsampled()
-	if off < leastUnsampled || s.ProfiledCPU < leastToTell {
+	if off < leastUnsampled || s.ProfiledCPU < leastReported {
 		return ""
 	}
 	mean := s.ShortRunsCPU / float64(s.ShortRuns)

@@ -17,7 +17,7 @@ func WriteJSON(w io.Writer, s *runstats.Stats) error {
 	return e.Encode(s)
 }
 
-// Full is the recording's line: a report's head, a bar, the rest.
+// Full is the comment of a recording: a report's head, a bar, the rest.
 func Full(s *runstats.Stats) string {
 	return fmt.Sprintf("prywalk: %s | %d ticks (%d missed, %.1f/s), %d attempted = %d stopped + %d read passively + "+
 		"%d unchanged + %d failed%s, and %d sampled by the kernel; "+
@@ -27,18 +27,17 @@ func Full(s *runstats.Stats) string {
 		Reasons(s.Failed),
 		s.Sampled,
 		completeCPU(s), Percent(s.Complete, s.Samples), s.Samples, Reasons(s.Incomplete),
-		longest(s), lengths(s)+longCauses(s), rates(s), withheld(s),
+		longestPause(s), lengths(s)+longCauses(s), rates(s), withheld(s),
 		s.TargetCPU, s.ProfiledCPU, s.UnobservedCPU,
-		underQuota(s, "; ")+unobserved(s, "; ")+undiscovered(s, "; ")+harm(s), s.Scheduling, engine(s))
+		underQuota(s, "; ")+unobserved(s, "; ")+undiscovered(s, "; ")+disturbedCalls(s), s.Scheduling, engine(s))
 }
 
-// engines are the words for the engines of --stats.
+// engines describes the engines of --stats.
 var engines = map[string]string{
 	"perf": "sampled by the kernel (perf events)", "ptrace": "sampled by stopping threads",
 	"perf, then ptrace": "sampled by the kernel (perf events), then by stopping threads", "": "not sampled",
 }
 
-// engine says how running threads were sampled, why, and how many samples were lost.
 func engine(s *runstats.Stats) string {
 	text := engines[s.Engine]
 	if s.EngineNote != "" {
@@ -47,7 +46,7 @@ func engine(s *runstats.Stats) string {
 	return text + lost(s)
 }
 
-// lost gives the number of the kernel's dropped samples, "" if none. All programs share its buffers.
+// lost reports the kernel's dropped samples. All programs share its buffers.
 func lost(s *runstats.Stats) string {
 	switch {
 	case s.LostSamples == 0:

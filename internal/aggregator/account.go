@@ -16,9 +16,9 @@ import (
 // processAccount is the aggregator's state of one process.
 type processAccount struct {
 	*handover.Process
-	nsPID int // in its own pid namespace, 0 if the same
+	nsPID int // in its own pid namespace; 0: the same
 	main  *frames.Module
-	// modules are the recording's descriptions of walked modules. remapped reports that some may be unmapped.
+	// modules are the recording's descriptions of walked modules; remapped: some may be unmapped.
 	modules  map[*frames.Module]*profile.ModuleInfo
 	remapped bool
 	managed  managedNames
@@ -26,16 +26,15 @@ type processAccount struct {
 	programs programs
 	program  *program // nil: file unknown
 
-	// undiscoveredThreads is the account of samples of threads that were not discovered; nil before the first.
+	// undiscoveredThreads takes samples of threads that were not discovered; nil before the first.
 	undiscoveredThreads *threadAccount
 
 	refreshes refreshes
 
 	tasks taskPollers
-	waits *waitState // nil until the first thread's account
+	waits *waitState // nil before the first thread
 }
 
-// accounts are the open accounts of threads and processes, and the state of programs.
 type accounts struct {
 	threads  map[sample.ThreadID]*threadAccount
 	procs    map[sample.ProcessID]*processAccount
@@ -46,7 +45,6 @@ func newAccounts() *accounts {
 	return &accounts{map[sample.ThreadID]*threadAccount{}, map[sample.ProcessID]*processAccount{}, programs{}}
 }
 
-// process gives the account of a process, and makes it at its first event.
 func (a *accounts) process(p *handover.Process) *processAccount {
 	if known := a.procs[p.ID]; known != nil {
 		return known
@@ -59,14 +57,13 @@ func (a *accounts) process(p *handover.Process) *processAccount {
 	return made
 }
 
-// refresh reads the mappings and the run-time code again, and reports whether either changed. now is CLOCK_MONOTONIC,
-// ns.
+// refresh reads the mappings and the run-time code again, and reports a change. now is CLOCK_MONOTONIC ns.
 func (p *processAccount) refresh(now int64) bool {
 	var changed bool
 	var err error
 	before := p.Target.CodeMappings()
 	cost := selfruntime.CPUOf(func() { changed, err = p.Target.Refresh() })
-	p.refreshes.done(now, int64(cost), p.Target.CodeMappings() > before)
+	p.refreshes.noteRefresh(now, int64(cost), p.Target.CodeMappings() > before)
 	if err != nil || !changed {
 		return false
 	}
@@ -86,26 +83,26 @@ func (p *processAccount) refresh(now int64) bool {
 	return true
 }
 
-// at prepares for the walk of a copy made at a moment, CLOCK_MONOTONIC in ns.
-func (p *processAccount) at(moment int64) {
+// prepareWalk prepares the walk of a copy made at moment, CLOCK_MONOTONIC ns.
+func (p *processAccount) prepareWalk(moment int64) {
 	if !p.Target.Runtimes().Dated() {
 		return
 	}
-	changed, ask := false, p.refreshes.mayAsk(moment)
+	changed, ask := false, p.refreshes.mayQuery(moment)
 	cost := selfruntime.CPUOf(func() { changed = p.Target.At(moment, ask) })
-	if p.refreshes.hasAsked(int64(cost)); changed {
+	if p.refreshes.addQueries(int64(cost)); changed {
 		p.CodeChanged(moment)
 	}
 }
 
-// addMappingAt reads the mapping with code at pc if it is newer than the list of mappings; true if a walk may now give
-// another stack.
+// addMappingAt reads the mapping of code at pc if it is newer than the list; true: another walk may give another
+// stack.
 func (p *processAccount) addMappingAt(pc frames.Addr, moment int64) (found bool) {
-	if pc == 0 || !p.refreshes.mayAsk(moment) {
+	if pc == 0 || !p.refreshes.mayQuery(moment) {
 		return false
 	}
 	cost := selfruntime.CPUOf(func() { found = p.Target.AddMappingAt(pc) })
-	if p.refreshes.hasAsked(int64(cost)); found {
+	if p.refreshes.addQueries(int64(cost)); found {
 		p.remapped = true
 		p.MappingsChanged()
 		p.CodeChanged(moment)
@@ -120,16 +117,15 @@ type threadAccount struct {
 	open bool // sampled, or found running
 
 	name           string
-	nsTID          int    // in its own pid namespace, 0 if the same
-	nameReadAt     int64  // when the name was read, ns
-	namedByRuntime bool   // by a run-time system
-	role           string // its role, "" if unknown
+	nsTID          int   // in its own pid namespace; 0: the same
+	nameReadAt     int64 // CLOCK_MONOTONIC ns
+	namedByRuntime bool
+	role           string // "": unknown
 
 	file lastFile
 	lock lastLock
 }
 
-// thread gives the account of a thread, and makes it at its first event.
 func (a *accounts) thread(th *handover.Thread) *threadAccount {
 	if known := a.threads[th.ID]; known != nil {
 		return known
@@ -139,7 +135,6 @@ func (a *accounts) thread(th *handover.Thread) *threadAccount {
 	return made
 }
 
-// undiscovered gives the account of the undiscovered threads of the process.
 func (p *processAccount) undiscovered() *threadAccount {
 	if p.undiscoveredThreads == nil {
 		p.undiscoveredThreads = &threadAccount{
@@ -152,9 +147,9 @@ func (p *processAccount) undiscovered() *threadAccount {
 	return p.undiscoveredThreads
 }
 
-// rename reads the thread's name every [handover.NameEvery]: from a run-time system, else from the kernel. When a
-// run-time system no longer has a name, the old one stays for one more period, as a thread leaves its list before it
-// ends. A new thread's name is read at each sample until a run-time system has one.
+// rename reads the thread's name every [handover.NameEvery]: from a run-time system, else from the kernel. A name
+// that a run-time system no longer has stays for one more period, as a thread leaves its list before it ends. A
+// new thread's name is read at each sample until a run-time system has one.
 func (th *threadAccount) rename(now int64) {
 	namers := th.proc.Target.Runtimes().Namers()
 	due := now-th.nameReadAt >= handover.NameEvery
@@ -178,7 +173,6 @@ func (th *threadAccount) rename(now int64) {
 	}
 }
 
-// assumeRole sets the thread's role by its name and its run-time system.
 func (th *threadAccount) assumeRole(namers []managed.Namer) {
 	th.role = callstack.Role(namers, th.innerTID(), th.name)
 }

@@ -17,37 +17,33 @@ import (
 	"prywalk/internal/waits"
 )
 
-// Options configure the recording.
+// Options configure an [Aggregator].
 type Options struct {
 	Builder  *profile.Builder
 	Images   *code.ImageCache // for processes that were never opened
 	MaxDepth int              // of a stack; 0 means frames.DefaultMaxDepth
-	// Selected reports whether only some threads are sampled; the time of others is not attributed.
-	Selected bool
-	// Children reports whether the time of undiscovered children is attributed, Launched whether the first process was
-	// launched for the recording.
+	Selected bool             // only some threads are sampled; the time of others is not attributed
+	// Children: attribute the time of undiscovered children; Launched: the first process was launched for the
+	// recording.
 	Children, Launched bool
-	// Period is the time that each observation or sample stands for, ns; 0: unknown. Sampled reports whether the kernel
-	// takes samples.
+	// Period is the time that an observation or sample stands for, ns; 0: unknown.
 	Period  int64
-	Sampled bool
-	// Tasks reports whether waiting tasks without a thread are observed, and labels of tasks read.
-	Tasks bool
-	// Kernel keeps kernel functions in stacks.
-	Kernel bool
+	Sampled bool // the kernel takes samples
+	Tasks   bool // observe waiting tasks without a thread, and read labels of tasks
+	Kernel  bool // keep kernel functions in stacks
 	// Save writes a checkpoint; nil: none.
 	Save  func(between func())
 	Sinks []profile.Sink // beside the Builder
-	// Close releases a process that has ended.
+	// Close releases an ended process.
 	Close func(*code.Process)
-	// Events receives the attribution events ([attribute.Recorder]); nil: not recorded.
+	// Events receives the events of the attribution ([attribute.Recorder]); nil: not recorded.
 	Events io.Writer
-	// Walked is called for each walk, Explained for each explained wait; for tests, else nil.
+	// Walked is called for each walk, Explained for each explained wait; for tests.
 	Walked    func(*handover.Process, *observe.RawSample, sample.StackID, *frames.Walker)
 	Explained func(*observe.RawSample, *waits.For)
 }
 
-// Aggregator walks raw samples, and attributes the threads' time. It belongs to one goroutine.
+// Aggregator walks raw samples and attributes the threads' time. It belongs to one goroutine.
 type Aggregator struct {
 	Options
 	*handover.Common
@@ -63,17 +59,17 @@ type Aggregator struct {
 	observed     attribute.Observed  // reused for each sample
 	events       *attribute.Recorder // nil: not recorded
 
-	checkpointAsked bool  // a checkpoint was requested, and all time up to it is attributed
+	checkpointAsked bool  // and all time up to the request is attributed
 	pollDue         int64 // next observation of tasks, CLOCK_MONOTONIC ns
 }
 
 // published can be read by any goroutine.
 type published struct{ stacks, complete, taskObservations atomic.Int64 }
 
-// Stacks gives the numbers of walked and of complete stacks.
+// Stacks returns the numbers of walked and of complete stacks.
 func (p *published) Stacks() (all, whole int64) { return p.stacks.Load(), p.complete.Load() }
 
-// New makes an aggregator.
+// New returns an aggregator without processes.
 func New(o Options, with *handover.Common) *Aggregator {
 	a := &Aggregator{Options: o, Common: with, unwind: newUnwinder(o.Builder, o.MaxDepth), accounts: newAccounts()}
 	a.unwind.images, a.unwind.walked = o.Images, o.Walked
@@ -81,13 +77,13 @@ func New(o Options, with *handover.Common) *Aggregator {
 		accounts: a.accounts, stacks: a.unwind, recording: o.Builder, sinks: o.Sinks, unix: newUnixTime(procmem.Now),
 	}
 	a.waits = explainer{runs: a.unwind.managed.runCounts, explained: o.Explained}
-	of := attribute.Options{Selected: o.Selected, Children: o.Children, Period: o.Period, Sampled: o.Sampled}
+	options := attribute.Options{Selected: o.Selected, Children: o.Children, Period: o.Period, Sampled: o.Sampled}
 	var relatives attribute.ProcSource = kernel{}
 	if o.Events != nil {
-		a.events = attribute.NewRecorder(o.Events, of, relatives)
+		a.events = attribute.NewRecorder(o.Events, options, relatives)
 		relatives = a.events
 	}
-	a.attribution = attribute.New(of, relatives, a.ledger)
+	a.attribution = attribute.New(options, relatives, a.ledger)
 	return a
 }
 
@@ -110,9 +106,9 @@ func (a *Aggregator) handleEvent(e *handover.Event) {
 	case handover.Sampled:
 		a.attributeSample(e)
 	case handover.SampledUntracked:
-		a.claim(e)
+		a.attributeClaim(e)
 	case handover.ChildSampled:
-		a.claimOfChild(e)
+		a.attributeChildClaim(e)
 	case handover.ChildTime:
 		a.attribute(&attribute.ChildCounted{
 			Process: e.Proc.ID, Program: programOf(e.Program), Length: e.Length, Exact: e.Exact, Ended: e.Last,
@@ -152,8 +148,8 @@ func (a *Aggregator) attribute(e attribute.Event) {
 	a.attribution.Handle(e)
 }
 
-// SaveIfAsked writes a requested checkpoint. While a long recording is written, it calls between repeatedly, which
-// handles the raw samples that arrive meanwhile.
+// SaveIfAsked writes a requested checkpoint. During a long write it calls between repeatedly, to handle raw
+// samples.
 func (a *Aggregator) SaveIfAsked(between func()) {
 	for r := &a.Requests.Checkpoint; a.checkpointAsked; {
 		a.checkpointAsked = false
@@ -169,7 +165,7 @@ func (a *Aggregator) SaveIfAsked(between func()) {
 	}
 }
 
-// releaseUnused releases unused files, whose names the recording has, and idle buffers.
+// releaseUnused releases idle buffers and unused files; the recording has their names.
 func (a *Aggregator) releaseUnused() {
 	a.Pool.Trim()
 	a.waits.closeUnused()
@@ -178,13 +174,13 @@ func (a *Aggregator) releaseUnused() {
 	}
 }
 
-// WhileReading calls f, which reads files of targets. If it hangs, another goroutine can take over the recording.
+// WhileReading calls f, which reads files of targets. If f hangs, [Aggregator.TakeOver] succeeds.
 func (a *Aggregator) WhileReading(f func()) {
 	a.unwind.lock.beginRead()
 	f()
 	a.unwind.lock.endRead()
 }
 
-// TakeOver takes the recording from an aggregator that hangs in a read; false if it does not. After that only the
-// calling goroutine may call methods.
+// TakeOver takes the recording from an aggregator that hangs in a read; false: it does not hang. After that only
+// the calling goroutine may call methods.
 func (a *Aggregator) TakeOver() bool { return a.unwind.lock.takeOver() }

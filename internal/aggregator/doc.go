@@ -6,6 +6,6 @@
 //	                ├─ asleep ──────► waits.go: what it waits for
 //	                └─ clocks ──────► package attribute: intervals ──► recording.go ──► profile.Builder, sinks
 //
-// It runs on one goroutine, and takes the tracer's events (package handover) in order. All intervals pass through
+// It runs on one goroutine and takes the tracer's events (package handover) in order. All intervals pass through
 // recording.go.
 package aggregator

@@ -7,13 +7,13 @@ import (
 	"prywalk/internal/handover"
 )
 
-// endThread ends a thread's account. The kernel has no name of an ended thread except a process's first.
+// endThread ends a thread's account. Of ended threads the kernel has only the name of a process's first.
 func (a *Aggregator) endThread(e *handover.Event) {
 	th := a.thread(e.Thread)
 	if e.ThreadEnd.Alive { // it may never have been observed
 		a.openAccount(th)
 	}
-	// no read after this can hang
+	// No read after this can hang.
 	if th.open && !th.namedByRuntime && (e.ThreadEnd.Alive || th.TID == th.proc.Target.PID) {
 		th.renameByKernel()
 	}
@@ -28,8 +28,8 @@ func (a *Aggregator) endThread(e *handover.Event) {
 	th.proc.waits.forget(th)
 }
 
-// handleExec handles a process whose first thread changed its name, perhaps by an exec: time up to now is attributed
-// under the old name, and the mappings are read again.
+// handleExec handles a changed name of a first thread, perhaps by an exec: time up to now is attributed under the
+// old name, and the mappings are read again.
 func (a *Aggregator) handleExec(e *handover.Event) {
 	th, p := a.thread(e.Thread), a.process(e.Proc)
 	a.attribute(&attribute.Cut{Thread: th.ID})
@@ -42,7 +42,6 @@ func (a *Aggregator) handleExec(e *handover.Event) {
 	p.waits.afterExec()
 }
 
-// endProcess ends a process's account, and releases the process.
 func (a *Aggregator) endProcess(p *processAccount, end *attribute.ProcessEnd, now int64) {
 	if p.Ended {
 		return
@@ -54,7 +53,7 @@ func (a *Aggregator) endProcess(p *processAccount, end *attribute.ProcessEnd, no
 	a.Close(p.Target)
 }
 
-// CloseAccounts attributes all that is open after the last event; that is nothing, unless the tracer failed.
+// CloseAccounts attributes all that is open after the last event: nothing, unless the tracer failed.
 func (a *Aggregator) CloseAccounts(now int64) {
 	for _, th := range a.threads {
 		if th.open && !th.namedByRuntime {

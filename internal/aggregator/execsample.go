@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/symbols"
 )
 
-// execSpan is the address range of load_elf_binary (fs/binfmt_elf.c); empty where kernel symbols are hidden.
+// execSpan is the address range of load_elf_binary (fs/binfmt_elf.c); empty without kernel symbols.
 var execSpan = sync.OnceValues(func() (from, to uint64) {
 	names, err := symbols.OfKernel()
 	if err != nil {
@@ -18,9 +18,8 @@ var execSpan = sync.OnceValues(func() (from, to uint64) {
 	return names.Span("load_elf_binary")
 })
 
-// inExec reports whether a sample was taken while the kernel replaced the program. The old stack is gone, but the
-// user registers are still the old ones: begin_new_exec drops the memory first, start_thread sets the registers
-// last.
+// inExec reports whether a sample was taken while the kernel replaced the program. The old stack is gone, the user
+// registers are not: begin_new_exec drops the memory first, start_thread sets the registers last.
 func inExec(s *observe.RawSample) bool {
 	if len(s.Kernel) == 0 {
 		return false

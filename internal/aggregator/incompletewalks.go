@@ -10,17 +10,15 @@ import (
 
 const (
 	// A process is switched to ptrace if at least leastIncomplete of its samples, and one in incompleteShare, were
-	// incomplete: below eight the share has an error above a third. A larger share needs fewIncomplete, and one in
-	// fewShare.
+	// incomplete (below eight the share's error exceeds a third), or fewIncomplete, and one in fewShare.
 	leastIncomplete, incompleteShare = 8, 100
 	fewIncomplete, fewShare          = 3, 4
 )
 
-// samplesWalked counts the walks of samples, of a process or of a program.
 type samplesWalked struct{ all, incomplete int64 }
 
-// countWalk counts the walk of a sample. If too many are incomplete, it notes that the process's samples lack roots
-// ([handover.SampleLack]): the engine then leaves its threads to ptrace. A copy that was too short does not count if
+// countWalk counts the walk of a sample. If too many are incomplete, the process's samples lack roots
+// ([handover.SampleLack]): the engine leaves its threads to ptrace. A copy that was too short does not count if
 // the next can be longer.
 func (p *processAccount) countWalk(s *observe.RawSample, stop frames.StopReason, away bool) {
 	if s.How != observe.BySample {
@@ -40,7 +38,7 @@ func (p *processAccount) countWalk(s *observe.RawSample, stop frames.StopReason,
 }
 
 // countUndiscoveredWalk counts the walk of a sample of an undiscovered process, for its program and for all such
-// processes, if it ended beyond the copied stack.
+// processes. A walk that ended beyond the copied stack is incomplete.
 func (a *Aggregator) countUndiscoveredWalk(e *handover.Event, stop frames.StopReason) {
 	raw := e.RawSample
 	if raw.How != observe.BySample || e.Program == nil || e.Program.Of != nil || raw.Regs.Arch == frames.ArchUnknown {
@@ -61,20 +59,18 @@ func (a *Aggregator) countUndiscoveredWalk(e *handover.Event, stop frames.StopRe
 	}
 }
 
-// note counts a walk. incomplete reports that it did not reach the root.
 func (s *samplesWalked) note(incomplete bool) {
 	if s.all++; incomplete {
 		s.incomplete++
 	}
 }
 
-// tooMany reports whether the share of incomplete walks requires ptrace.
 func (s *samplesWalked) tooMany() bool {
 	return s.incomplete >= leastIncomplete && s.incomplete*incompleteShare >= s.all ||
 		s.incomplete >= fewIncomplete && s.incomplete*fewShare >= s.all
 }
 
-// measure passes the number of stack bytes that a walk used, for the size of the next copies.
+// measure passes on the stack bytes that a walk used, for the size of the next copies.
 func (p *processAccount) measure(s *observe.RawSample, stop frames.StopReason, w *frames.Walker) {
 	if s.How != observe.BySample {
 		return

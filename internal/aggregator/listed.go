@@ -13,14 +13,14 @@ import (
 	"prywalk/internal/sample"
 )
 
-// listedProgram is the code of a process that was never opened, from the kernel's records.
+// listedProgram is the code of a process that was never opened, by the kernel's records.
 type listedProgram struct {
 	program *handover.Program
 	code    *code.Listed
 	modules map[*frames.Module]*profile.ModuleInfo
 }
 
-// unwindSample walks a sample of a program; g nil: that of the thread's process.
+// unwindSample walks a sample of program g; nil: of the thread's process.
 func (u *unwinder) unwindSample(th *threadAccount, g *handover.Program, s *observe.RawSample) (
 	sample.StackID, frames.StopReason,
 ) {
@@ -35,7 +35,7 @@ func (u *unwinder) unwindSample(th *threadAccount, g *handover.Program, s *obser
 	return u.unwindListed(th.proc.Process, g, s)
 }
 
-// unwindListed walks a sample of a process with known mappings only.
+// unwindListed walks a sample of a process of which only the mappings are known.
 func (u *unwinder) unwindListed(payer *handover.Process, g *handover.Program, s *observe.RawSample) (
 	sample.StackID, frames.StopReason,
 ) {
@@ -65,7 +65,7 @@ func (u *unwinder) unwindListed(payer *handover.Process, g *handover.Program, s 
 	return u.unwindKernel(s, frames.StopRoot)
 }
 
-// listed gives a program's code, and caches the last one.
+// listed returns a program's code, and caches the last one.
 func (u *unwinder) listed(payer *handover.Process, g *handover.Program) *listedProgram {
 	if u.last.program != g {
 		for _, info := range u.last.modules {
@@ -80,7 +80,6 @@ func (u *unwinder) listed(payer *handover.Process, g *handover.Program) *listedP
 	return &u.last
 }
 
-// unwindKernel gives the stack of a sample with kernel frames only, which may be left out.
 func (u *unwinder) unwindKernel(s *observe.RawSample, stop frames.StopReason) (sample.StackID, frames.StopReason) {
 	u.stack = u.stack[:0]
 	u.kernelFrames(s)
@@ -90,8 +89,8 @@ func (u *unwinder) unwindKernel(s *observe.RawSample, stop frames.StopReason) (s
 	return u.endStack(stop)
 }
 
-// inKernel gives the stack of a child observed in exec or exit: one function. wanted reports that it is the kernel's,
-// else it is [attribute.ExecOrExit].
+// inKernel returns the stack of a child in exec or exit: one kernel function if wanted, else
+// [attribute.ExecOrExit].
 func (u *unwinder) inKernel(found attribute.Found, wanted bool) sample.StackID {
 	loc := u.builder.Loc(&profile.Loc{Synthetic: attribute.ExecOrExit})
 	switch {
@@ -104,7 +103,7 @@ func (u *unwinder) inKernel(found attribute.Found, wanted bool) sample.StackID {
 	return u.builder.InternLocs([]profile.LocID{loc})
 }
 
-// endStack marks an incomplete stack, and gives its number.
+// endStack marks an incomplete stack and interns it.
 func (u *unwinder) endStack(stop frames.StopReason) (sample.StackID, frames.StopReason) {
 	if !stop.Complete() {
 		u.stack = append(u.stack, u.builder.Loc(&profile.Loc{Synthetic: namehints.IncompleteName(stop.String())}))

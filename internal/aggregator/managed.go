@@ -14,16 +14,14 @@ import (
 
 // # Managed frames
 //
-// Run-time systems name their frames during the walk, since the memory with the names can change. Each new frame
-// is queried once; the answer is cached by the frame's identity.
+// Run-time systems name their frames during the walk, as the memory with the names can change. The answer for each
+// frame is cached by its identity.
 
-// maxManaged bounds the cache of a process, which is then emptied.
-const maxManaged = 1 << 14
+const maxManaged = 1 << 14 // in the cache of a process, which is then emptied
 
-// freedFrame is the name of a managed frame whose function was freed.
+// freedFrame names a managed frame whose function was freed.
 const freedFrame = "[freed]"
 
-// managedWalk is the state of walks with managed frames.
 type managedWalk struct {
 	merger    callstack.Merger
 	sample    managed.Sample
@@ -46,13 +44,13 @@ type managedRef struct {
 	ref   managed.Ref
 }
 
-// managedCode is compiled code of a run-time system in a module, or, without module, frames without code.
+// managedCode is compiled code of a run-time system in a module; module nil: frames without code.
 type managedCode struct {
 	namer  managed.Namer
 	module *frames.Module
 }
 
-// managedFrame is a managed frame, with its address in compiled code if it has one.
+// managedFrame is a managed frame; with an address if in compiled code.
 type managedFrame struct {
 	managedRef
 	module *frames.Module
@@ -91,7 +89,6 @@ func (u *unwinder) walkManaged(thr *threadAccount, s *observe.RawSample, namers 
 	return stop
 }
 
-// runCounts gives the reader of threads' run counts.
 func (m *managedWalk) runCounts() *callstack.Counts {
 	if m.counts == nil {
 		m.counts = callstack.NewCounts()
@@ -126,8 +123,9 @@ func (u *unwinder) entryLocation(p *processAccount, e *callstack.Entry, arch fra
 	if id, ok := p.managed.locations[at]; ok {
 		return id
 	}
-	said, keep := u.describe(p, at.managedRef)
-	id := u.builder.Loc(&profile.Loc{Module: u.managedModule(p, at.namer, at.module), Addr: at.addr, Described: said})
+	description, keep := u.describe(p, at.managedRef)
+	module := u.managedModule(p, at.namer, at.module)
+	id := u.builder.Loc(&profile.Loc{Module: module, Addr: at.addr, Described: description})
 	if keep {
 		if len(p.managed.locations) >= maxManaged {
 			clear(p.managed.locations)
@@ -137,10 +135,10 @@ func (u *unwinder) entryLocation(p *processAccount, e *callstack.Entry, arch fra
 	return id
 }
 
-// describe gives the functions of a managed frame. A freed function is not cached.
-func (u *unwinder) describe(p *processAccount, r managedRef) (said profile.DescriptionID, keep bool) {
-	if said, ok := p.managed.descriptions[r]; ok {
-		return said, true
+// describe returns the functions of a managed frame. A freed function is not cached.
+func (u *unwinder) describe(p *processAccount, r managedRef) (description profile.DescriptionID, keep bool) {
+	if description, ok := p.managed.descriptions[r]; ok {
+		return description, true
 	}
 	m := &u.managed
 	var truth managed.Truth
@@ -155,19 +153,19 @@ func (u *unwinder) describe(p *processAccount, r managedRef) (said profile.Descr
 			Inlined: f.Inlined,
 		})
 	}
-	said = u.builder.Describe(m.frames)
+	description = u.builder.Describe(m.frames)
 	if truth == managed.Freed {
-		return said, false
+		return description, false
 	}
 	if len(p.managed.descriptions) >= maxManaged {
 		clear(p.managed.descriptions)
 	}
-	p.managed.descriptions[r] = said
-	return said, true
+	p.managed.descriptions[r] = description
+	return description, true
 }
 
-// managedModule gives the description of a managed frame's module: the run-time system's name, and the addresses
-// of compiled code.
+// managedModule returns the module of a managed frame: the run-time system's name, and the addresses of compiled
+// code.
 func (u *unwinder) managedModule(p *processAccount, namer managed.Namer, m *frames.Module) *profile.ModuleInfo {
 	k := managedCode{namer, m}
 	info := p.managed.modules[k]
@@ -181,7 +179,6 @@ func (u *unwinder) managedModule(p *processAccount, namer managed.Namer, m *fram
 	return info
 }
 
-// forgetManaged empties the cache of a process, as after a change of modules or run-time systems.
 func (u *unwinder) forgetManaged(p *processAccount) {
 	for _, info := range p.managed.modules {
 		u.builder.Released(info)

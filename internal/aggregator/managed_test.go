@@ -17,9 +17,9 @@ import (
 type interpreter struct {
 	managed.Plain
 
-	object uint64
-	freed  bool
-	asked  int
+	object  uint64
+	freed   bool
+	queries int
 }
 
 func (*interpreter) Name() string             { return "Fake 1" }
@@ -32,7 +32,7 @@ func (f *interpreter) Native(n *frames.Frame, _ frames.Addr, out []managed.Ref) 
 }
 
 func (f *interpreter) Symbolize(r managed.Ref, _ managed.Live, out []managed.Frame) ([]managed.Frame, managed.Truth) {
-	f.asked++
+	f.queries++
 	if f.freed {
 		return out, managed.Freed
 	}
@@ -66,8 +66,8 @@ func TestManagedFramesAreDescribedOnce(t *testing.T) {
 	for range 5 {
 		walk()
 	}
-	if f.asked != 10 {
-		t.Errorf("asked %d times of 10 frames", f.asked)
+	if f.queries != 10 {
+		t.Errorf("asked %d times of 10 frames", f.queries)
 	}
 	if n := testing.AllocsPerRun(20, walk); n > 0 {
 		t.Errorf("%v allocations in a walk whose frames are known", n)
@@ -85,7 +85,7 @@ func TestAFreedFunctionIsAskedForAgain(t *testing.T) {
 	f.freed = true
 	walk()
 	walk()
-	if f.asked != 20 || len(p.managed.locations) != 0 {
-		t.Errorf("asked %d times, %d locations are kept", f.asked, len(p.managed.locations))
+	if f.queries != 20 || len(p.managed.locations) != 0 {
+		t.Errorf("asked %d times, %d locations are kept", f.queries, len(p.managed.locations))
 	}
 }

@@ -14,11 +14,10 @@ import (
 
 // # Modules of a recording
 //
-// A recording needs a module's addresses, names and file until it is written, but not the rule sources, which hold
-// the process, its rule cache and copies of its code. It gets a copy without them; the map from a walked module to
-// its copy lasts as long as the mapping.
+// A recording needs a module's addresses, names and file until it is written, but not its rule sources, which hold
+// the process, its rule cache and copies of its code: it gets a copy without them.
 
-// module gives the recording's description of a module.
+// module returns the recording's description of a module; it lasts as long as the mapping.
 func (u *unwinder) module(p *processAccount, m *frames.Module) *profile.ModuleInfo {
 	if m == nil {
 		return nil
@@ -37,7 +36,7 @@ func (u *unwinder) module(p *processAccount, m *frames.Module) *profile.ModuleIn
 	return info
 }
 
-// forgetModules drops the descriptions of all but some modules of a process.
+// forgetModules drops a process's descriptions of modules not in but.
 func (u *unwinder) forgetModules(p *processAccount, but []*frames.Module) {
 	p.remapped = false
 	before := len(p.modules)
@@ -53,7 +52,7 @@ func (u *unwinder) forgetModules(p *processAccount, but []*frames.Module) {
 	u.forgetManaged(p)
 }
 
-// ModuleInfo gives the recording's description of a module of a process.
+// ModuleInfo returns the recording's description of a module of a process.
 func ModuleInfo(pid int, m *frames.Module) *profile.ModuleInfo {
 	named := *m
 	named.Sources, named.Calls = nil, nil
@@ -78,7 +77,7 @@ var kernelModule = &profile.ModuleInfo{
 	Start: 1 << 63, End: ^uint64(0), Path: "[kernel]", Origin: profile.Origin{Kernel: true},
 }
 
-// kernelFrames adds a raw sample's kernel frames inside of the user's.
+// kernelFrames adds a raw sample's kernel frames, which come before the user's.
 func (u *unwinder) kernelFrames(s *observe.RawSample) {
 	for i, addr := range s.Kernel {
 		if i > 0 {
@@ -93,7 +92,6 @@ func (u *unwinder) kernelFrames(s *observe.RawSample) {
 	}
 }
 
-// kernelFunction gives the location of a kernel function known by name only.
 func (u *unwinder) kernelFunction(name []byte) profile.LocID {
 	id, ok := u.functions[string(name)]
 	if !ok {
@@ -107,7 +105,6 @@ func (u *unwinder) kernelFunction(name []byte) profile.LocID {
 	return id
 }
 
-// kernelLocation gives the location of a kernel address.
 func (u *unwinder) kernelLocation(addr uint64) profile.LocID {
 	id, ok := u.kernel[addr]
 	if !ok {
@@ -120,5 +117,4 @@ func (u *unwinder) kernelLocation(addr uint64) profile.LocID {
 	return id
 }
 
-// maxKernel bounds the cached kernel addresses.
-const maxKernel = 1 << 14
+const maxKernel = 1 << 14 // cached kernel addresses

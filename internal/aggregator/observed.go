@@ -22,7 +22,6 @@ func (a *Aggregator) beginProcess(p *processAccount) {
 	})
 }
 
-// attributeSample walks a raw sample, and attributes the interval that it ends.
 func (a *Aggregator) attributeSample(e *handover.Event) {
 	th, s := a.thread(e.Thread), e.RawSample
 	a.openAccount(th)
@@ -50,7 +49,7 @@ func (a *Aggregator) attributeSample(e *handover.Event) {
 	e.RawSample = nil
 }
 
-// unwindObserved walks a raw sample; Event.Program is that of a process that was not opened yet.
+// unwindObserved walks a raw sample; Event.Program is that of a process not opened yet.
 func (u *unwinder) unwindObserved(th *threadAccount, e *handover.Event) (sample.StackID, frames.StopReason) {
 	if e.Program != nil {
 		return u.unwindSample(th, e.Program, e.RawSample)
@@ -58,15 +57,15 @@ func (u *unwinder) unwindObserved(th *threadAccount, e *handover.Event) (sample.
 	return u.unwind(th, e.RawSample)
 }
 
-// rename reads a thread's name if due; a run-time system may read memory.
+// rename reads a thread's name if due. A run-time system may read memory for it.
 func (u *unwinder) rename(th *threadAccount, now int64) {
 	u.lock.beginRead()
 	th.rename(now)
 	u.lock.endRead()
 }
 
-// claim walks a sample of an ended thread, and passes it to the attribution as a claim of e.Length.
-func (a *Aggregator) claim(e *handover.Event) {
+// attributeClaim walks a sample of an ended thread, and passes it to the attribution as a claim of e.Length.
+func (a *Aggregator) attributeClaim(e *handover.Event) {
 	p := a.process(e.Proc)
 	th := p.undiscovered()
 	if e.Thread != nil {
@@ -82,8 +81,9 @@ func (a *Aggregator) claim(e *handover.Event) {
 	e.RawSample = nil
 }
 
-// claimOfChild does the same for a sample of an undiscovered child. Without a raw sample only the program is known.
-func (a *Aggregator) claimOfChild(e *handover.Event) {
+// attributeChildClaim is attributeClaim for a sample of an undiscovered child. Without a raw sample only its
+// program is known.
+func (a *Aggregator) attributeChildClaim(e *handover.Event) {
 	p, name := a.process(e.Proc), programOf(e.Program)
 	if e.RawSample == nil {
 		where := attribute.Seen{State: sample.Running, Program: name, Found: e.Found}
@@ -103,7 +103,7 @@ func (a *Aggregator) claimOfChild(e *handover.Event) {
 	e.RawSample = nil
 }
 
-// unwindSample walks a sample of a thread, or of the program g of an undiscovered process.
+// unwindSample walks a sample of a thread, or of program g of an undiscovered process.
 func (a *Aggregator) unwindSample(th *threadAccount, g *handover.Program, s *observe.RawSample) (sample.StackID,
 	frames.StopReason) {
 	if g != nil && g.Of != nil {
@@ -122,12 +122,10 @@ func programOf(g *handover.Program) string {
 	return orUnknown(g.Name)
 }
 
-// unknownProgram is the name of an unknown program.
 const unknownProgram = "?"
 
 func orUnknown(program string) string { return cmp.Or(program, unknownProgram) }
 
-// foundRunning begins the account of a thread without a stack yet.
 func (a *Aggregator) foundRunning(e *handover.Event) {
 	th := a.thread(e.Thread)
 	a.openAccount(th)

@@ -10,13 +10,11 @@ import (
 )
 
 const (
-	// clockTick is the unit of times in /proc/PID/stat, ns.
-	clockTick = 1e9 / 100
-	// sigChild is the bit of SIGCHLD in a signal set.
-	sigChild = 1 << (17 - 1)
+	clockTick = 1e9 / 100     // unit of times in /proc/PID/stat, ns
+	sigChild  = 1 << (17 - 1) // SIGCHLD in a signal set
 )
 
-// kernel reads /proc for the attribution.
+// kernel is an [attribute.ProcSource] that reads /proc.
 type kernel struct{}
 
 // State implements [attribute.ProcSource].
@@ -37,8 +35,8 @@ func (kernel) IgnoresChildren(pid int) bool {
 	return procmem.ReadStatus(pid, &s) == nil && s.SigIgn&sigChild != 0
 }
 
-// ExactChildrenCPU implements [attribute.ProcSource] for children of this process: waitid with WNOWAIT gives time
-// in µs, /proc in hundredths of a second.
+// ExactChildrenCPU implements [attribute.ProcSource] for children of prywalk: waitid with WNOWAIT gives µs, /proc
+// hundredths of a second.
 func (kernel) ExactChildrenCPU(pid int) int64 {
 	var both unix.Rusage
 	if unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, &both) != nil {

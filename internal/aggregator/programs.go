@@ -11,11 +11,10 @@ import (
 
 // # Programs that run again
 //
-// Whether the kernel's samples suffice for a program is judged for all processes of its file together, and remembered
-// for the next one.
+// Whether kernel samples suffice for a program is judged for all processes of its file together, and kept for the
+// next one.
 
-// mostPrograms bounds the remembered files.
-const mostPrograms = 4096
+const mostPrograms = 4096 // remembered files
 
 // programs is the state by file. It belongs to the aggregator.
 type programs map[code.ProgramFile]*program
@@ -23,16 +22,14 @@ type programs map[code.ProgramFile]*program
 type program struct {
 	walked       samplesWalked
 	lack         handover.SampleLack
-	deepestStack int64 // most bytes of stack used by a walk of a first thread
+	deepestStack int64 // most stack bytes used by a walk of a first thread
 }
 
-// applyTo copies the state of a program to a process that runs it.
 func (p *program) applyTo(proc *handover.Process) {
 	proc.NoteLack(p.lack)
 	proc.SetFirstCopy(p.deepestStack)
 }
 
-// noteDeepest notes the stack bytes used by a complete walk of a process's first thread.
 func (p *program) noteDeepest(thr *threadAccount, s *observe.RawSample, w *frames.Walker) {
 	from, reach := s.Mem.Stack.Addr, w.Reach()
 	inStack := !w.Away() && reach > from && reach <= s.Mem.StackEnd
@@ -41,10 +38,10 @@ func (p *program) noteDeepest(thr *threadAccount, s *observe.RawSample, w *frame
 	}
 }
 
-// walkBeyond is added to the first copy of the next process, in bytes, as environments differ in size.
+// walkBeyond is added to the first copy of the next process, bytes: environments differ in size.
 const walkBeyond = 16 << 10
 
-// stateOf gives the state of a process's file; nil if unknown.
+// stateOf returns the state of a process's file; nil: unknown.
 func (p programs) stateOf(proc interface {
 	Program() (code.ProgramFile, bool)
 },
@@ -61,7 +58,7 @@ func (p programs) stateOf(proc interface {
 	return known
 }
 
-// Recall applies what is known of a new process's file to it. It is called on the aggregator's goroutine.
+// Recall applies what is known of a new process's file to it. It runs on the aggregator's goroutine.
 func (a *accounts) Recall(p *handover.Process) {
 	if known := a.programs.stateOf(p.Target); known != nil {
 		known.applyTo(p)

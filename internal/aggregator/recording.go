@@ -26,7 +26,7 @@ type ledger struct {
 // Add implements [attribute.Sink].
 func (l *ledger) Add(i *attribute.Interval) {
 	if p := l.accounts.procs[i.Process]; p != nil {
-		l.add(p, l.accounts.threads[i.Thread], &i.Span)
+		l.addSpan(p, l.accounts.threads[i.Thread], &i.Span)
 	}
 }
 
@@ -42,16 +42,16 @@ func (l *ledger) ThreadDone(id sample.ThreadID, ticks, observed int64) {
 // ProcessDone implements [attribute.Sink].
 func (l *ledger) ProcessDone(id sample.ProcessID) { delete(l.accounts.procs, id) }
 
-// UnixOf converts CLOCK_MONOTONIC to Unix time, in ns.
+// UnixOf converts CLOCK_MONOTONIC to Unix time, ns.
 func (l *ledger) UnixOf(at int64) int64 { return l.unix.Of(at) }
 
-// add adds a span to the recording; all time of threads passes here. th is nil for time of the process.
-func (l *ledger) add(p *processAccount, th *threadAccount, s *attribute.Span) {
+// addSpan adds a span to the recording. All time of threads passes here; th is nil for time of the process.
+func (l *ledger) addSpan(p *processAccount, th *threadAccount, s *attribute.Span) {
 	l.totals.book(s)
-	l.put(l.interval(p, th, s))
+	l.addInterval(l.interval(p, th, s))
 }
 
-func (l *ledger) put(i profile.Interval) {
+func (l *ledger) addInterval(i profile.Interval) {
 	l.recording.Add(i)
 	for _, s := range l.sinks {
 		s.Add(i)
@@ -86,8 +86,8 @@ func (l *ledger) stackOf(s *attribute.Span) sample.StackID {
 
 // # Sinks
 //
-// A sink gets each interval when it is final. A [profile.Watcher] also gets the open ones, as a thread that is found
-// unchanged has one interval for days. The recording does not depend on the other sinks.
+// A sink gets each interval when it is final; a [profile.Watcher] also gets the open ones, as an unchanged thread
+// can have one interval for days. The recording does not depend on the other sinks.
 
 func (a *Aggregator) refresh(at int64) {
 	took := selfruntime.CPUOf(func() { a.refreshSinks(at) })
@@ -109,7 +109,7 @@ func (a *Aggregator) refreshSinks(at int64) {
 	a.evict()
 }
 
-// openIntervals gives the open spans as intervals, without a change of the accounts.
+// openIntervals yields the open spans as intervals, without a change of the accounts.
 func (a *Aggregator) openIntervals(yield func(profile.Interval) bool) {
 	if !a.openTasks(yield) {
 		return
@@ -120,7 +120,7 @@ func (a *Aggregator) openIntervals(yield func(profile.Interval) bool) {
 	})
 }
 
-// evict drops the stacks that neither a kept interval, an open one nor a sink needs, if there are many.
+// evict drops the stacks that no kept interval, no open one and no sink needs, if there are many.
 func (a *Aggregator) evict() {
 	if !a.recording.Surplus() {
 		return
@@ -147,7 +147,6 @@ func (a *Aggregator) evict() {
 	a.forgetEvicted()
 }
 
-// forgetEvicted drops cached numbers of locations and stacks.
 func (l *ledger) forgetEvicted() {
 	u := l.stacks
 	clear(u.leaves)

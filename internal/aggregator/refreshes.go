@@ -4,61 +4,57 @@ package aggregator
 
 // # Refreshes of a process's mappings
 //
-// An incomplete stack often ends in code newer than the list of mappings, which is then read again: not within
-// refreshAfter ns, nor for more than one part in refreshShare of a processor. It is read every refreshEvery ns in
-// any case, as remapped memory shows in no stack, and every refreshStart ns while a run-time system starts, as its
-// frames have no names before.
+// An incomplete stack often ends in code newer than the list of mappings, which is then read again: at least
+// refreshAfter ns after the last time, and for at most one part in refreshShare of a processor. In any case it is
+// read every refreshEvery ns, as remapped memory shows in no stack, and every refreshStart ns while a run-time
+// system starts, as its frames have no names before.
 //
-// Readings that find new code do not delay the next one, as each library of a starting program must be read once.
-// Beyond the share they may use a credit of loadCredit ns.
-//
-// Queries of single mappings and of code descriptions take some ten µs. They have their own share, with a credit
-// of askCredit ns.
+// Readings that find new code do not delay the next, as each library of a starting program must be read. Beyond
+// the share they may use a credit of loadCredit ns. Queries of single mappings and of code descriptions have a
+// share of their own, with a credit of queryCredit ns.
 const (
 	refreshAfter = 1e6
 	refreshShare = 20
 	refreshEvery = 2e9
 	refreshStart = 5e6
 	loadCredit   = 500e6
-	askCredit    = 20e6
+	queryCredit  = 20e6
 )
 
-// refreshes is the state of the readings of one process's mappings.
 type refreshes struct {
-	last    int64 // CLOCK_MONOTONIC ns
-	cost    int64 // processor time that sets the next, ns
-	loading int64 // processor time of readings with new code, less the share since, ns
-	asking  int64 // processor time of queries, less the share since, ns
-	asked   int64 // when asking was updated, CLOCK_MONOTONIC ns
+	last      int64 // CLOCK_MONOTONIC ns
+	cost      int64 // processor time that delays the next reading, ns
+	loadCost  int64 // processor time of readings with new code, less the share since, ns
+	queryCost int64 // processor time of queries, less the share since, ns
+	queriedAt int64 // last update of queryCost, CLOCK_MONOTONIC ns
 }
 
-// mayHelp reports whether the list may be read for an incomplete stack.
-func (r *refreshes) mayHelp(at int64) bool { return at-r.last > max(refreshAfter, refreshShare*r.cost) }
+func (r *refreshes) mayRefresh(at int64) bool {
+	return at-r.last > max(refreshAfter, refreshShare*r.cost)
+}
 
-// due reports whether a reading is due independent of stacks.
+// due reports whether a reading is due whatever the stacks.
 func (r *refreshes) due(at int64, starting bool) bool {
 	age := at - r.last
 	return age > refreshEvery || starting && age > max(refreshStart, refreshShare*r.cost)
 }
 
-// done notes a reading and its processor time, ns. loaded reports that it found new code.
-func (r *refreshes) done(at, cost int64, loaded bool) {
-	r.loading = max(r.loading-(at-r.last)/refreshShare, 0)
+// noteRefresh notes a reading and its processor time, ns. loaded reports that it found new code.
+func (r *refreshes) noteRefresh(at, cost int64, loaded bool) {
+	r.loadCost = max(r.loadCost-(at-r.last)/refreshShare, 0)
 	r.last = at
-	if loaded && r.loading < loadCredit {
-		r.loading += cost
+	if loaded && r.loadCost < loadCredit {
+		r.loadCost += cost
 		return
 	}
 	r.cost = cost
 }
 
-// mayAsk reports whether queries are allowed.
-func (r *refreshes) mayAsk(at int64) bool {
-	if at > r.asked {
-		r.asking, r.asked = max(r.asking-(at-r.asked)/refreshShare, 0), at
+func (r *refreshes) mayQuery(at int64) bool {
+	if at > r.queriedAt {
+		r.queryCost, r.queriedAt = max(r.queryCost-(at-r.queriedAt)/refreshShare, 0), at
 	}
-	return r.asking < askCredit
+	return r.queryCost < queryCredit
 }
 
-// hasAsked adds the processor time of queries, ns.
-func (r *refreshes) hasAsked(cost int64) { r.asking += cost }
+func (r *refreshes) addQueries(cost int64) { r.queryCost += cost }

@@ -7,12 +7,12 @@ import "testing"
 func TestLibrariesThatAreLoadedOneAfterTheOtherAreFoundAtOnce(t *testing.T) {
 	var r refreshes
 	now := int64(1e9)
-	r.done(now, 200e3, false)
+	r.noteRefresh(now, 200e3, false)
 	for range 20 { // libraries with 8 ms of call frame information
-		if now += 5e6; !r.mayHelp(now) {
+		if now += 5e6; !r.mayRefresh(now) {
 			t.Fatalf("the list is not read again %d ms after it was", (now-r.last)/1e6)
 		}
-		r.done(now, 8e6, true)
+		r.noteRefresh(now, 8e6, true)
 	}
 }
 
@@ -21,9 +21,9 @@ func TestReadingMappingsTakesItsShareAtMost(t *testing.T) {
 		var r refreshes
 		spent, readings := int64(0), 0
 		for now := int64(1e9); now < 61e9; now += 1e6 { // a minute of incomplete stacks
-			if r.mayHelp(now) {
+			if r.mayRefresh(now) {
 				spent, readings = spent+3e6, readings+1
-				r.done(now, 3e6, loaded)
+				r.noteRefresh(now, 3e6, loaded)
 			}
 		}
 		most := int64(60e9/refreshShare + 3e6)
@@ -59,15 +59,15 @@ func TestSingleQuestionsTakeTheirShareAtMost(t *testing.T) {
 	var r refreshes
 	spent := int64(0)
 	for now := int64(1e9); now < 61e9; now += 1e6 { // a minute of stacks, one query each
-		if r.mayAsk(now) {
+		if r.mayQuery(now) {
 			spent += 300e3
-			r.hasAsked(300e3)
+			r.addQueries(300e3)
 		}
 	}
-	if most := int64(60e9/refreshShare + askCredit + 300e3); spent > most || spent < most/2 {
+	if most := int64(60e9/refreshShare + queryCredit + 300e3); spent > most || spent < most/2 {
 		t.Errorf("%d ms of a minute, at most %d", spent/1e6, most/1e6)
 	}
-	if !r.mayAsk(63e9) || !r.mayAsk(62e9) {
+	if !r.mayQuery(63e9) || !r.mayQuery(62e9) {
 		t.Error("after two seconds nothing may be asked, or a moment that is earlier counts")
 	}
 }

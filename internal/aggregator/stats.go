@@ -13,16 +13,15 @@ type totals struct {
 	goroutines, coroutines taskTotals
 	stacks                 int64
 	stops                  [frames.NumStopReasons]int64
-	wholeByMethod          [observe.FromCore + 1]int64 // complete stacks, by method of observation
+	wholeByMethod          [observe.FromCore + 1]int64 // by method of observation
 	samples                int64
 	complete               int64 // samples with a complete stack
 	profiled               int64
-	// incomplete is the CPU time under incomplete stacks, by stop reason, ns.
-	incomplete   [frames.NumStopReasons]int64
-	unobserved   int64 // CPU time under [ran between ticks] and [not observed], ns
-	exitedUnseen int64 // CPU time under [exited unseen], ns
-	shortLived   int64 // CPU time under [short-lived children], ns
-	ofProgram    int64 // part of shortLived with a known program, ns
+	incomplete             [frames.NumStopReasons]int64 // CPU time by stop reason, ns
+	unobserved             int64                        // CPU time under [ran between ticks] and [not observed], ns
+	exitedUnseen           int64                        // CPU time under [exited unseen], ns
+	shortLived             int64                        // CPU time under [short-lived children], ns
+	ofProgram              int64                        // of shortLived, with a known program, ns
 }
 
 func (t *totals) book(s *attribute.Span) {
@@ -47,7 +46,6 @@ func (t *totals) book(s *attribute.Span) {
 	}
 }
 
-// stack counts a stack by stop reason and method of observation.
 func (t *totals) stack(stop frames.StopReason, how observe.How) {
 	t.stacks++
 	t.stops[stop]++
@@ -56,8 +54,7 @@ func (t *totals) stack(stop frames.StopReason, how observe.How) {
 	}
 }
 
-// maxRates bounds the threads with rates.
-const maxRates = 10_000
+const maxRates = 10_000 // threads with rates
 
 // rates are the observation rates of threads.
 type rates struct {
@@ -65,7 +62,7 @@ type rates struct {
 	slowest float64 // lowest rate of a thread, 1/s
 }
 
-// add notes a thread's rate, if it lived for a second.
+// add notes a thread's rate if it lived for a second.
 func (r *rates) add(t runstats.ThreadRate) {
 	if t.Seconds < 1 || t.Samples == 0 {
 		return
@@ -105,7 +102,6 @@ func (a *Aggregator) Stats(s *runstats.Stats) {
 	s.EstimatedCPU, s.ProgramCPU = seconds(times.Estimated), seconds(t.ofProgram)
 }
 
-// named gives the counts that are not zero by name.
 func named(counts []int64, name func(int) string) map[string]int64 {
 	m := map[string]int64{}
 	for i, n := range counts {

@@ -23,10 +23,9 @@ type suspects struct {
 	unowned  map[int]int // by process: threads at a language's locks without a stored owner
 }
 
-// leastUnowned is the least number of such threads for a deadlock.
+// leastUnowned is the least number of unowned for a deadlock.
 const leastUnowned = 2
 
-// noteAlive adds a thread that is alive at the end.
 func (s *suspects) noteAlive(th *threadAccount) {
 	if s.pids == nil {
 		s.waitsFor, s.pids, s.unowned = map[int]int{}, map[int]int{}, map[int]int{}
@@ -45,7 +44,7 @@ func (s *suspects) noteAlive(th *threadAccount) {
 	}
 }
 
-// Suspects gives the processes with possible deadlocks at the end of the recording: cycles of read owners, or
+// Suspects returns the processes with possible deadlocks at the end of the recording: cycles of read owners, or
 // several waiters at locks whose owner only stacks show. A further observation must prove them.
 func (s *suspects) Suspects() (pids []int) {
 	for _, cycle := range waits.Cycles(s.waitsFor) {

@@ -17,26 +17,25 @@ type taskPoller struct {
 	process    *processAccount
 	source     taskSource
 	totals     *taskTotals
-	places     []taskPlace // by the task source's number
+	places     []taskPlace // by number of the source
 	kinds      taskKinds
 
 	next    int   // next place of the round
 	polled  int   // first unpolled place
 	changed []int // changed places
-	pending []int // remaining part of changed
+	pending []int // part of changed still to read
 
 	round      int   // completed rounds
-	firstBegan int64 // start of the first, CLOCK_MONOTONIC ns
-	roundBegan int64 // start of the current one
+	firstBegan int64 // start of the first round, CLOCK_MONOTONIC ns
+	roundBegan int64 // start of the current round
 	due        int64 // start of the next slice
-	lastAdded  int64 // last time that all intervals were added, CLOCK_MONOTONIC ns
+	lastAdded  int64 // when all intervals were last added, CLOCK_MONOTONIC ns
 	pauseEnd   int64 // end of the last pause
-	failures   int   // consecutive failures
+	failures   int   // consecutive
 	cpu        int64 // processor time, ns
 	walked     int64 // stacks of this slice
 }
 
-// taskPlace is a record of a task.
 type taskPlace struct {
 	from, seen int64 // first and last observation of its state
 	stack      sample.StackID
@@ -44,24 +43,23 @@ type taskPlace struct {
 	parked     bool
 }
 
-// newTaskPoller makes a taskPoller whose first round is due.
-func newTaskPoller(a *Aggregator, p *processAccount, of taskSource) *taskPoller {
-	return &taskPoller{aggregator: a, process: p, source: of, totals: of.totals(&a.totals),
+func newTaskPoller(a *Aggregator, p *processAccount, source taskSource) *taskPoller {
+	return &taskPoller{aggregator: a, process: p, source: source, totals: source.totals(&a.totals),
 		kinds: taskKinds{by: map[taskKind]uint32{}}}
 }
 
-// readSlice reads a slice of the tasks, and gives the pause that must follow, in ns.
+// readSlice reads a slice of the tasks and returns the pause that must follow, ns.
 func (t *taskPoller) readSlice(now int64) (rest int64) {
-	took := int64(selfruntime.CPUOf(func() { t.slice(now, pollFor) }))
+	took := int64(selfruntime.CPUOf(func() { t.slice(now, sliceCPU) }))
 	t.totals.CPU += took
 	t.cpu += took
 	switch {
 	case t.round == 0:
-		rest = pollRestsAtFirst * took
-	case t.cpu*(pollRests+1) > now-t.firstBegan: // compensates for the first round
-		rest = max(pollRestsAfter*took, t.walked*walkRests)
+		rest = firstRestRatio * took
+	case t.cpu*(restRatio+1) > now-t.firstBegan: // compensates for the first round
+		rest = max(laterRestRatio*took, t.walked*restPerWalk)
 	default:
-		rest = max(pollRests*took, t.walked*walkRests)
+		rest = max(restRatio*took, t.walked*restPerWalk)
 	}
 	switch {
 	case t.failures > 0:
@@ -75,7 +73,7 @@ func (t *taskPoller) readSlice(now int64) (rest int64) {
 	return rest
 }
 
-// slice reads tasks for at most the given ns of processor time.
+// slice reads tasks for at most most ns of processor time.
 func (t *taskPoller) slice(now, most int64) {
 	t.walked = 0
 	if !t.countPlaces(now) {
@@ -85,7 +83,7 @@ func (t *taskPoller) slice(now, most int64) {
 	if len(t.pending) == 0 {
 		t.findChanged(now)
 	}
-	for n := 1; len(t.pending) > 0 && (n%clockEvery != 0 || int64(selfruntime.CPUTime()-began) <= most); n++ {
+	for n := 1; len(t.pending) > 0 && (n%tasksPerClockRead != 0 || int64(selfruntime.CPUTime()-began) <= most); n++ {
 		i := t.pending[0]
 		t.pending = t.pending[1:]
 		t.readTask(i, now)
@@ -97,7 +95,7 @@ func (t *taskPoller) slice(now, most int64) {
 	t.aggregator.taskObservations.Store(all.goroutines.Observations + all.coroutines.Observations)
 }
 
-// countPlaces reads the number of places at the start of a round; false if that fails.
+// countPlaces reads the number of places at the start of a round; false: that failed.
 func (t *taskPoller) countPlaces(now int64) bool {
 	if t.next > 0 || len(t.pending) > 0 {
 		return true
@@ -121,7 +119,7 @@ func (t *taskPoller) countPlaces(now int64) bool {
 	return true
 }
 
-// stateStart gives the start of the state at a new place. Tasks of the first round are taken as unchanged before.
+// stateStart returns the start of the state at a new place. Tasks of the first round count as unchanged before.
 func (t *taskPoller) stateStart() int64 {
 	if t.round == 0 {
 		return max(t.process.Since, 0)
@@ -129,7 +127,6 @@ func (t *taskPoller) stateStart() int64 {
 	return t.roundBegan
 }
 
-// findChanged finds the changed among the next tasks.
 func (t *taskPoller) findChanged(now int64) {
 	t.polled = min(t.next+t.source.width(), len(t.places))
 	t.aggregator.unwind.lock.beginRead()
@@ -149,7 +146,6 @@ func (t *taskPoller) findChanged(now int64) {
 	}
 }
 
-// readTask reads a changed task.
 func (t *taskPoller) readTask(i int, now int64) {
 	s := &t.places[i]
 	t.addInterval(s)
@@ -181,12 +177,11 @@ func (t *taskPoller) addInterval(s *taskPlace) {
 	if s.parked && s.seen > s.from {
 		i := t.interval(s)
 		t.totals.Blocked += i.Wall
-		t.aggregator.put(i)
+		t.aggregator.addInterval(i)
 	}
 	s.from = s.seen
 }
 
-// addIntervals adds the intervals of all parked tasks, which go on.
 func (t *taskPoller) addIntervals() {
 	for i := range t.places {
 		t.addInterval(&t.places[i])
@@ -210,12 +205,12 @@ func (t *taskPoller) finish(now int64) {
 	}
 }
 
-// lastRound reads all tasks once more, within a limit. It is larger if the first round is incomplete: unread tasks
-// are in no sum.
+// lastRound reads all tasks once more, within a limit; it is larger if the first round is incomplete, as unread
+// tasks are in no sum.
 func (t *taskPoller) lastRound(now int64) {
-	most := int64(pollLast)
+	most := int64(lastRoundCPU)
 	if t.round == 0 {
-		most = pollFirst
+		most = firstRoundCPU
 	}
 	began := selfruntime.CPUTime()
 	if !t.countPlaces(now) {
@@ -251,7 +246,6 @@ func (t *taskPoller) addLast() {
 // taskKind is the entry function, wait and labels that many tasks share.
 type taskKind struct{ entry, wait, labels string }
 
-// taskKinds numbers kinds.
 type taskKinds struct {
 	list []taskKind
 	by   map[taskKind]uint32

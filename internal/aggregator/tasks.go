@@ -23,41 +23,35 @@ import (
 //	            ├─────────────┤             │       ├──
 //	intervals:  A ────────────────┤          none    B ──────
 //
-// An observation stands for the time since the last one: exact if nothing changed, else a sample that is right on
-// average. A task on a thread, in a system call too, has no interval: its thread has one.
-//
-// This is blocked time, outside of the threads' sums, without samples.
+// An observation stands for the time since the last one: exact if nothing changed, else right on average. A task
+// on a thread, also in a system call, has no interval: its thread has one. This is blocked time outside of the
+// threads' sums, without samples.
 
 const (
-	// pollEvery is the mean of the shortest time between two readings of a task, ns. It is drawn from half to one
-	// and a half of that, against aliasing.
+	// pollEvery is the mean of the shortest time between two readings of a task, ns; drawn from half to one and a
+	// half of it, against aliasing.
 	pollEvery = 100e6
-	// pollRests is the ratio of rest to slice. It is lower in the first round, then higher, until the share since
-	// the start is that of pollRests.
-	pollRests, pollRestsAtFirst, pollRestsAfter = 99, 9, 199
-	// walkRests is the rest after each walk, ns: each adds to the recording.
-	walkRests = 1e6
-	// pollFor bounds a slice, ns of processor time.
-	pollFor = 1e6
-	// clockEvery is the number of changed tasks between two clock readings (system calls).
-	clockEvery = 16
-	// pollLast bounds the last reading of a process, ns of processor time.
-	pollLast = 100e6
-	// pollFirst is pollLast if the first round is incomplete: enough for 200,000 goroutines.
-	pollFirst = 1e9
-	// searchEvery is the period of the search for run-time systems with tasks, ns.
-	searchEvery = 500e6
-	// cutPlaces bounds the open intervals that checkpoints add to a recording, per second on average.
-	cutPlaces = 1000
+	// restRatio is the ratio of rest to slice. It is lower in the first round, then higher until the share since the
+	// start equals it.
+	restRatio, firstRestRatio, laterRestRatio = 99, 9, 199
+	// restPerWalk is the rest after each walk, ns: each adds to the recording.
+	restPerWalk       = 1e6
+	sliceCPU          = 1e6   // bounds a slice, ns of processor time
+	tasksPerClockRead = 16    // changed tasks between two clock readings (system calls)
+	lastRoundCPU      = 100e6 // bounds the last reading of a process, ns of processor time
+	firstRoundCPU     = 1e9   // lastRoundCPU if the first round is incomplete: enough for 200,000 goroutines
+	searchEvery       = 500e6 // between searches for run-time systems with tasks, ns
+	// checkpointIntervals bounds the open intervals that checkpoints add to a recording, per second on average.
+	checkpointIntervals = 1000
 )
 
-// taskPollers observe the tasks of a process, one for each run-time system.
+// taskPollers observe the tasks of a process, one per run-time system.
 type taskPollers struct {
 	all []*taskPoller
 	due int64 // next search, CLOCK_MONOTONIC ns
 }
 
-// PollTasks reads tasks that are due. It gives the time until the next call, ns.
+// PollTasks reads tasks that are due and returns the time until the next call, ns.
 func (a *Aggregator) PollTasks() (rest int64) {
 	if !a.Tasks {
 		return searchEvery
@@ -80,7 +74,6 @@ func (a *Aggregator) PollTasks() (rest int64) {
 	return max(next, a.pollDue) - now
 }
 
-// dueTasks gives the poller that is due first; nil if none is.
 func (a *Aggregator) dueTasks(now int64) (due *taskPoller) {
 	for _, p := range a.procs {
 		if p.Ended {
@@ -102,46 +95,46 @@ func (a *Aggregator) dueTasks(now int64) (due *taskPoller) {
 
 // findTasks finds the run-time systems of a process that have tasks, and drops those of an earlier program.
 func (a *Aggregator) findTasks(p *processAccount) {
-	of := sourcesOf(a, p)
+	sources := sourcesOf(a, p)
 	p.tasks.all = slices.DeleteFunc(p.tasks.all, func(t *taskPoller) bool {
-		gone := !slices.ContainsFunc(of, t.source.same)
+		gone := !slices.ContainsFunc(sources, t.source.same)
 		if gone {
 			t.addLast()
 		}
 		return gone
 	})
-	for _, s := range of {
+	for _, s := range sources {
 		if !slices.ContainsFunc(p.tasks.all, func(t *taskPoller) bool { return t.source.same(s) }) {
 			p.tasks.all = append(p.tasks.all, newTaskPoller(a, p, s))
 		}
 	}
 }
 
-// TaskObservations gives the number of observations of waiting tasks. It is safe for any goroutine.
+// TaskObservations returns the number of observations of waiting tasks. Any goroutine may call it.
 func (a *Aggregator) TaskObservations() int64 { return a.taskObservations.Load() }
 
 func (a *Aggregator) eachPoller(f func(*taskPoller)) {
 	for _, p := range a.procs {
-		for _, of := range p.tasks.all {
-			f(of)
+		for _, poller := range p.tasks.all {
+			f(poller)
 		}
 	}
 }
 
-// checkpointTasks adds the intervals of all tasks before a checkpoint; for many tasks more rarely, to limit the
+// checkpointTasks adds the intervals of all tasks before a checkpoint; of many tasks more rarely, for the
 // recording's size.
 func (a *Aggregator) checkpointTasks() {
 	now := procmem.Now()
 	a.eachPoller(func(t *taskPoller) {
-		if now-t.lastAdded >= int64(len(t.places))*1e9/cutPlaces {
+		if now-t.lastAdded >= int64(len(t.places))*1e9/checkpointIntervals {
 			t.lastAdded = now
 			t.addIntervals()
 		}
 	})
 }
 
-// gapInTasks notes a pause of observations. A task that changed gets only the time after it; an unchanged
-// one has waited throughout.
+// gapInTasks notes a pause of observations. A task that changed gets only the time after it; an unchanged one has
+// waited throughout.
 func (a *Aggregator) gapInTasks(until int64) {
 	a.eachPoller(func(t *taskPoller) { t.pauseEnd = until })
 }
@@ -149,11 +142,11 @@ func (a *Aggregator) gapInTasks(until int64) {
 // addTaskIntervals adds the intervals of all tasks before a jump of the recording's clock.
 func (a *Aggregator) addTaskIntervals() { a.eachPoller((*taskPoller).addIntervals) }
 
-// finishTasks reads the tasks of a process a last time, and adds their intervals. Tasks not read in time are taken as
+// finishTasks reads the tasks of a process a last time, and adds their intervals. Tasks not read in time count as
 // unchanged.
 func (a *Aggregator) finishTasks(p *processAccount, now int64) {
 	alive := p.Target.Alive()
-	if a.Tasks && alive { // too short a recording for the first round
+	if a.Tasks && alive { // the recording may be too short for the first round
 		a.findTasks(p)
 	}
 	for _, t := range p.tasks.all {
@@ -165,7 +158,6 @@ func (a *Aggregator) finishTasks(p *processAccount, now int64) {
 	p.tasks.all = nil
 }
 
-// openTasks gives the open intervals of tasks.
 func (a *Aggregator) openTasks(yield func(profile.Interval) bool) bool {
 	for _, p := range a.procs {
 		for _, t := range p.tasks.all {
@@ -179,7 +171,7 @@ func (a *Aggregator) openTasks(yield func(profile.Interval) bool) bool {
 	return true
 }
 
-// labelsOf gives the labels of the task that a stopped thread was running.
+// labelsOf returns the labels of the task that a stopped thread was running.
 func (a *Aggregator) labelsOf(th *threadAccount, s *observe.RawSample) string {
 	if !a.Tasks || s.How != observe.ByStop {
 		return ""
@@ -198,7 +190,6 @@ func (a *Aggregator) taskStats(s *runstats.Stats) {
 	}
 }
 
-// taskTotals are the sums of observed tasks.
 type taskTotals struct{ MostAtOnce, Unread, Observations, Walked, Incomplete, ChangedInVain, Blocked, CPU int64 }
 
 func (t *taskTotals) stats() *runstats.WaitingTasks {

@@ -22,8 +22,7 @@ type taskSource interface {
 	width() int
 	task() string
 	totals(*totals) *taskTotals
-	// same reports whether both are of one run-time system.
-	same(taskSource) bool
+	same(taskSource) bool // both are of one run-time system
 }
 
 // taskSeen is the result of an observation of a task.
@@ -36,12 +35,12 @@ const (
 )
 
 func sourcesOf(a *Aggregator, p *processAccount) (out []taskSource) {
-	for _, of := range p.Target.Runtimes().Schedulers() {
-		out = append(out, &goroutines{Scheduler: of, unwinder: a.unwind, process: p})
+	for _, scheduler := range p.Target.Runtimes().Schedulers() {
+		out = append(out, &goroutines{Scheduler: scheduler, unwinder: a.unwind, process: p})
 	}
 	for _, n := range p.Target.Runtimes().Namers() {
-		if of, is := n.(managed.TaskLister); is {
-			out = append(out, &coroutines{lister: of, namer: n, unwinder: a.unwind, process: p, places: map[uint64]int{}})
+		if lister, is := n.(managed.TaskLister); is {
+			out = append(out, &coroutines{lister: lister, namer: n, unwinder: a.unwind, process: p, places: map[uint64]int{}})
 		}
 	}
 	return out
@@ -69,7 +68,6 @@ func (g *goroutines) Poll(from, to int, changed []int) []int {
 	return g.Scheduler.Poll(from, to, changed)
 }
 
-// readTask implements [taskSource].
 func (g *goroutines) readTask(place int) (taskSeen, taskKind, frames.StopReason) {
 	var t managed.ParkedTask
 	stack, ok := g.Task(place, &t)
@@ -91,7 +89,7 @@ func (g *goroutines) readTask(place int) (taskSeen, taskKind, frames.StopReason)
 	return taskWaits, taskKind{t.Entry, cmp.Or(t.Wait, t.Status), labels}, stop
 }
 
-// walkTask fills u.stack with the frames of a parked task. beyond reports that it has read more than the copy: the
+// walkTask fills u.stack with the frames of a parked task. beyond reports that it read more than the copy: the
 // stack is then true only if the task has not run since.
 func (u *unwinder) walkTask(p *processAccount, t *managed.ParkedTask, stack []byte) (
 	stop frames.StopReason, beyond bool,
@@ -115,7 +113,7 @@ func (u *unwinder) walkIn(p *processAccount, t *managed.ParkedTask, mem frames.M
 	return w.StopReason()
 }
 
-// coroutines are the tasks of an event loop, described by name by the run-time system.
+// coroutines are the tasks of an event loop; the run-time system names their frames.
 type coroutines struct {
 	lister   managed.TaskLister
 	namer    managed.Namer
@@ -129,7 +127,6 @@ type coroutines struct {
 	free     []int
 }
 
-// mostCoroutines bounds the observed tasks.
 const mostCoroutines = managed.MostTasks
 
 func (c *coroutines) width() int                   { return 1 << 4 }
@@ -141,15 +138,15 @@ func (c *coroutines) same(other taskSource) bool {
 	return is && o.lister == c.lister
 }
 
-// Places implements [taskSource]. The place of an ended task is reused.
+// Places implements [taskSource]. The places of ended tasks are reused.
 func (c *coroutines) Places() (int, error) {
 	now := c.lister.TaskPlaces()
-	there := make(map[uint64]bool, len(now))
+	living := make(map[uint64]bool, len(now))
 	for _, at := range now {
-		there[at] = true
+		living[at] = true
 	}
 	for at, i := range c.places {
-		if !there[at] {
+		if !living[at] {
 			delete(c.places, at)
 			c.at[i] = 0
 			c.free = append(c.free, i)
@@ -190,7 +187,6 @@ func (c *coroutines) Poll(from, to int, changed []int) []int {
 	return changed
 }
 
-// readTask implements [taskSource].
 func (c *coroutines) readTask(place int) (taskSeen, taskKind, frames.StopReason) {
 	t := &c.last[place]
 	switch {
@@ -206,9 +202,11 @@ func (c *coroutines) readTask(place int) (taskSeen, taskKind, frames.StopReason)
 	c.unwinder.stack = c.unwinder.stack[:0]
 	for i := range t.Frames {
 		f := &t.Frames[i]
-		said := c.unwinder.builder.Describe([]profile.Frame{{Name: f.Function, System: profile.Typed(f.Function, f.Type),
-			File: f.File, Line: f.Line, StartLine: f.StartLine}})
-		c.unwinder.stack = append(c.unwinder.stack, c.unwinder.builder.Loc(&profile.Loc{Module: module, Described: said}))
+		description := c.unwinder.builder.Describe([]profile.Frame{{
+			Name: f.Function, System: profile.Typed(f.Function, f.Type), File: f.File, Line: f.Line, StartLine: f.StartLine,
+		}})
+		id := c.unwinder.builder.Loc(&profile.Loc{Module: module, Described: description})
+		c.unwinder.stack = append(c.unwinder.stack, id)
 	}
 	return taskWaits, taskKind{entry: t.Frames[len(t.Frames)-1].Function, wait: waitOf(t)}, frames.StopRoot
 }
@@ -216,7 +214,6 @@ func (c *coroutines) readTask(place int) (taskSeen, taskKind, frames.StopReason)
 // waitsForLoop is the wait of a task that waits only for its event loop.
 const waitsForLoop = "ready"
 
-// waitOf names what a task waits for.
 func waitOf(t *managed.Task) string {
 	if t.State == managed.TaskReady {
 		return waitsForLoop

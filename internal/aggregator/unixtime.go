@@ -13,13 +13,13 @@ type unixTime struct {
 // wakeUp is the end of a suspension, CLOCK_MONOTONIC ns, and its length.
 type wakeUp struct{ at, length int64 }
 
-// newUnixTime reads both clocks; now is CLOCK_MONOTONIC in ns.
+// newUnixTime reads both clocks; now is CLOCK_MONOTONIC ns.
 func newUnixTime(now func() int64) unixTime { return unixTime{epoch: monotonicEpoch(now)} }
 
-// Resumed notes a suspension of that length until at. Earlier moments keep their Unix time.
+// Resumed notes a suspension of length ns until at. Earlier moments keep their Unix time.
 func (u *unixTime) Resumed(at, length int64) { u.slept = append(u.slept, wakeUp{at, length}) }
 
-// Of converts CLOCK_MONOTONIC to Unix time, both in ns.
+// Of converts CLOCK_MONOTONIC to Unix time, ns.
 func (u *unixTime) Of(at int64) int64 {
 	unix := at + u.epoch
 	for i := range u.slept {
@@ -30,11 +30,10 @@ func (u *unixTime) Of(at int64) int64 {
 	return unix
 }
 
-// epochTries is the number of readings of the two clocks.
-const epochTries = 20
+const epochTries = 20 // readings of the two clocks
 
-// monotonicEpoch gives the difference between Unix time and CLOCK_MONOTONIC, from the shortest of several
-// readings: preemption between the clocks can take seconds.
+// monotonicEpoch returns Unix time − CLOCK_MONOTONIC, by the shortest of several readings: preemption between the
+// clocks can take seconds.
 func monotonicEpoch(now func() int64) (epoch int64) {
 	shortest := int64(1 << 62)
 	for range epochTries {

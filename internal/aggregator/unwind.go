@@ -15,39 +15,36 @@ import (
 
 // unwinder converts raw samples to stacks of the recording. It belongs to one goroutine.
 type unwinder struct {
-	builder   *profile.Builder
-	walker    frames.Walker
-	stack     []profile.LocID
-	leaves    map[leafKey]sample.StackID
-	methods   [frames.NumMethods]int64
-	locations [1 << locationBits]cachedLocation
-	kernel    map[uint64]profile.LocID // by kernel address
-	// functions are kernel functions of sleepers, by name.
-	functions  map[string]profile.LocID
-	images     *code.ImageCache // for processes that were never opened
-	last       listedProgram    // last walked of these
+	builder    *profile.Builder
+	walker     frames.Walker
+	stack      []profile.LocID
+	leaves     map[leafKey]sample.StackID
+	methods    [frames.NumMethods]int64
+	locations  [1 << locationBits]cachedLocation
+	kernel     map[uint64]profile.LocID // by kernel address
+	functions  map[string]profile.LocID // kernel functions of sleepers, by name
+	images     *code.ImageCache         // for processes that were never opened
+	last       listedProgram            // last walked of these
 	lock       recordingLock
 	managed    managedWalk
 	outline    observe.WalkedFrames // frames of this walk
 	records    []frames.Addr        // that a walk lacked ([managed.Chained])
-	noCode     frames.Addr          // first address in no module in this walk; 0: none
+	noCode     frames.Addr          // first address of this walk in no module; 0: none
 	taskMemory callstack.TaskMemory
-	// walked is called for each walk, for tests; else nil.
+	// walked is called for each walk, for tests.
 	walked func(*handover.Process, *observe.RawSample, sample.StackID, *frames.Walker)
 }
 
 type cachedLocation struct {
 	module *frames.Module
 	addr   frames.Addr
-	runs   bool // it runs managed frames
+	runs   bool // runs managed frames
 	loc    profile.LocID
 }
 
-// locationBits is log2 of the cache size.
-const locationBits = 12
+const locationBits = 12 // log2 of the cache size
 
-// maxLeaves bounds the cached stacks with a leaf.
-const maxLeaves = 1 << 14
+const maxLeaves = 1 << 14 // cached stacks with a leaf
 
 type leafKey struct {
 	stack sample.StackID
@@ -63,7 +60,6 @@ func newUnwinder(b *profile.Builder, maxDepth int) *unwinder {
 	return u
 }
 
-// unwind walks a raw sample, and gives its stack and why the walk ended.
 func (u *unwinder) unwind(thr *threadAccount, s *observe.RawSample) (sample.StackID, frames.StopReason) {
 	p := thr.proc
 	u.lock.beginRead()
@@ -73,7 +69,7 @@ func (u *unwinder) unwind(thr *threadAccount, s *observe.RawSample) (sample.Stac
 	if end := p.Target.StackEnd(s.Mem.Stack.Addr); end != 0 {
 		s.Mem.StackEnd = end
 	}
-	p.at(s.At)
+	p.prepareWalk(s.At)
 	methods := u.methods
 	stop := u.walkAgain(thr, s)
 	exec := !stop.Complete() && inExec(s)
@@ -99,14 +95,14 @@ func (u *unwinder) unwind(thr *threadAccount, s *observe.RawSample) (sample.Stac
 func (u *unwinder) walkAgain(thr *threadAccount, s *observe.RawSample) frames.StopReason {
 	p, methods := thr.proc, u.methods
 	stop := u.walkChained(thr, s)
-	for range mostFound {
-		if !p.addMappingAt(u.lacksCode(), s.At) {
+	for range mostNewMappings {
+		if !p.addMappingAt(u.addressWithoutCode(), s.At) {
 			break
 		}
 		u.methods = methods
 		stop = u.walkChained(thr, s)
 	}
-	if stop.Complete() || !p.refreshes.mayHelp(s.At) || !p.refresh(s.At) {
+	if stop.Complete() || !p.refreshes.mayRefresh(s.At) || !p.refresh(s.At) {
 		return stop
 	}
 	u.methods = methods
@@ -127,11 +123,10 @@ func (u *unwinder) walkChained(thr *threadAccount, s *observe.RawSample) frames.
 	return u.walk(thr, s)
 }
 
-// mostFound bounds the new mappings of one stack.
-const mostFound = 4
+const mostNewMappings = 4 // new mappings of one stack
 
-// lacksCode gives an address of the walk that is in no module; 0: none.
-func (u *unwinder) lacksCode() frames.Addr {
+// addressWithoutCode returns an address of the walk that is in no module; 0: none.
+func (u *unwinder) addressWithoutCode() frames.Addr {
 	if u.noCode != 0 {
 		return u.noCode
 	}
@@ -163,8 +158,7 @@ func (u *unwinder) walk(thr *threadAccount, s *observe.RawSample) frames.StopRea
 	return w.StopReason()
 }
 
-// location gives the location of an address in a module, cached by address. machinery reports a frame that runs
-// managed ones.
+// location returns the location of an address in a module. machinery reports a frame that runs managed ones.
 func (u *unwinder) location(p *processAccount, m *frames.Module, addr frames.Addr, machinery bool) profile.LocID {
 	n := &u.locations[addr*0x9e3779b97f4a7c15>>(64-locationBits)] // Fibonacci hashing
 	if m == nil || n.module != m || n.addr != addr || n.runs != machinery {
@@ -174,7 +168,6 @@ func (u *unwinder) location(p *processAccount, m *frames.Module, addr frames.Add
 	return n.loc
 }
 
-// withLeaf gives a stack with an innermost synthetic frame.
 func (u *unwinder) withLeaf(id sample.StackID, leaf string) sample.StackID {
 	if leaf == "" {
 		return id

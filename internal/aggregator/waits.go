@@ -19,8 +19,8 @@ import (
 
 // # Waits of sleepers
 //
-// Each new sleep is labelled. The kind of a lock follows from the names of the innermost functions, read once for
-// each stack; its owner from the copied bytes. Names of descriptors are read from /proc, and cached for a second.
+// The names of the innermost functions, read once per stack, give the kind of a lock; the copied bytes its owner.
+// Names of descriptors are read from /proc and cached for a second.
 
 // explainer finds what sleeping threads wait for, and which threads hold that.
 type explainer struct {
@@ -30,7 +30,6 @@ type explainer struct {
 	peers     map[string]*waits.Peers // by network namespace
 }
 
-// peersOf gives what the processes of a network namespace share.
 func (e *explainer) peersOf(files *waits.Files) *waits.Peers {
 	network := files.Network()
 	if e.peers == nil {
@@ -42,7 +41,6 @@ func (e *explainer) peersOf(files *waits.Files) *waits.Peers {
 	return e.peers[network]
 }
 
-// closeUnused closes files that are no longer run.
 func (e *explainer) closeUnused() {
 	if e.names != nil {
 		e.names.DropUnused()
@@ -57,15 +55,11 @@ func (e *explainer) close() {
 }
 
 const (
-	// mostLocations bounds the cached stacks and addresses.
-	mostLocations = 1 << 14
-	// fileEvery is the lifetime of a descriptor's name, ns.
-	fileEvery = 1e9
-	// innermostFrames is the number of frames that are walked for names.
-	innermostFrames = 8
+	mostLocations    = 1 << 14 // cached stacks and addresses
+	fileNameLifetime = 1e9     // lifetime of a descriptor's name, ns
+	innermostFrames  = 8       // walked for names
 )
 
-// waitState is the state of the waits of one process's threads.
 type waitState struct {
 	byInner   map[int]*threadAccount // by thread ID in its own pid namespace
 	names     map[sample.StackID][]waits.Name
@@ -125,7 +119,7 @@ func (w *waitState) Thread(inner int, _ bool) (int, bool) {
 		return th.TID, true
 	}
 	tid, ok := w.others.Thread(inner, false)
-	if now := procmem.Now(); !ok && now-w.listed > fileEvery {
+	if now := procmem.Now(); !ok && now-w.listed > fileNameLifetime {
 		w.listed = now
 		w.others.Forget()
 		return w.others.Thread(inner, false)
@@ -133,7 +127,7 @@ func (w *waitState) Thread(inner int, _ bool) (int, bool) {
 	return tid, ok
 }
 
-// explain gives what a thread waits for, and the thread that holds it ([profile.Interval]); nothing for a running
+// explain returns what a thread waits for and the thread that holds it ([profile.Interval]); nothing for a running
 // one.
 func (e *explainer) explain(th *threadAccount, s *observe.RawSample, id sample.StackID) (waitsFor string, owner int) {
 	if s.State == sample.Running || s.Call.Nr < 0 {
@@ -145,7 +139,7 @@ func (e *explainer) explain(th *threadAccount, s *observe.RawSample, id sample.S
 		sl.Stack = e.innermost(p, s, id)
 	}
 	if word, ok := waits.Sleeps(&sl.Args); ok && sl.Wait == "futex" && len(p.Target.Runtimes().Namers()) > 0 {
-		sl.Managed = func() (waits.For, bool) { return e.managed(th, s, word) }
+		sl.Managed = func() (waits.For, bool) { return e.managedWait(th, s, word) }
 	}
 	w := waits.Of(&sl)
 	switch {
@@ -168,8 +162,7 @@ func (e *explainer) explain(th *threadAccount, s *observe.RawSample, id sample.S
 	return "", 0
 }
 
-// managed queries the run-time systems for a sleeper's wait.
-func (e *explainer) managed(th *threadAccount, s *observe.RawSample, word uint64) (waits.For, bool) {
+func (e *explainer) managedWait(th *threadAccount, s *observe.RawSample, word uint64) (waits.For, bool) {
 	p := th.proc
 	live := &callstack.Live{
 		Mem: p.Target.Read, PID: p.Target.PID, TID: th.TID, Runs: s.Sched.Runs, Counts: e.runs(),
@@ -180,7 +173,7 @@ func (e *explainer) managed(th *threadAccount, s *observe.RawSample, word uint64
 	return w, ok
 }
 
-// innermost gives the relevant names of a stack's innermost functions.
+// innermost returns the names of a stack's innermost functions, as many as decide the kind of the lock.
 func (e *explainer) innermost(p *processAccount, s *observe.RawSample, id sample.StackID) []waits.Name {
 	w := p.waits
 	if names, ok := w.names[id]; ok {
@@ -198,7 +191,6 @@ func (e *explainer) innermost(p *processAccount, s *observe.RawSample, id sample
 	return names
 }
 
-// name gives a frame's function from the symbol tables.
 func (e *explainer) name(p *processAccount, f *frames.Frame, arch frames.Arch) (n waits.Name) {
 	if f.Module == nil {
 		return n
@@ -210,7 +202,6 @@ func (e *explainer) name(p *processAccount, f *frames.Frame, arch frames.Arch) (
 	return n
 }
 
-// namer reads symbol tables during the recording, mostly of libraries.
 func (e *explainer) namer() *symbols.Namer {
 	if e.names == nil {
 		e.names = symbols.NewNamer()
@@ -218,7 +209,6 @@ func (e *explainer) namer() *symbols.Namer {
 	return e.names
 }
 
-// variable gives the static variable at an address.
 func (e *explainer) variable(p *processAccount, addr waits.Address) waits.Variable {
 	v, ok := p.waits.variables[addr]
 	if ok {
@@ -238,7 +228,7 @@ func (e *explainer) variable(p *processAccount, addr waits.Address) waits.Variab
 
 func (e *explainer) file(th *threadAccount, fd int, now int64) string {
 	f, w := &th.file, th.proc.waits
-	if f.text == "" || f.fd != fd || now-f.at > fileEvery {
+	if f.text == "" || f.fd != fd || now-f.at > fileNameLifetime {
 		text := w.files.Link(fd)
 		if text, ok := strings.CutPrefix(text, "anon_inode:"); ok {
 			*f = lastFile{fd, strings.Trim(text, "[]"), now}

@@ -10,14 +10,11 @@ import (
 
 // Options select the time that is attributed.
 type Options struct {
-	// Selected reports whether only some threads are sampled.
-	Selected bool
-	// Children reports whether the time of unobserved children is attributed.
-	Children bool
-	// Period is the CPU time that each sample stands for, ns; 0: unknown. Sampled reports whether the kernel takes the
-	// samples.
+	Selected bool // only some threads are sampled
+	Children bool // attribute the time of unobserved children
+	// Period is the CPU time that a sample stands for, ns; 0: unknown.
 	Period  int64
-	Sampled bool
+	Sampled bool // the kernel takes the samples
 }
 
 // Interval is a final piece of time: of a thread, or of a process if Thread is 0.
@@ -29,24 +26,23 @@ type Interval struct {
 
 // Sink takes the results of an [Attribution], in the order in which they become final.
 type Sink interface {
-	// Add takes an interval. The pointer is invalid after the call.
+	// Add takes an interval; the pointer is invalid after the call.
 	Add(*Interval)
-	// ThreadDone ends the intervals of a thread. ticks is the number of its samples with a known stack, observed the time
-	// from the first to the last, ns.
+	// ThreadDone ends the intervals of a thread. ticks is the number of its samples with a known stack, observed
+	// the time from the first to the last, ns.
 	ThreadDone(task sample.ThreadID, ticks, observed int64)
 	// ProcessDone ends the intervals of a process.
 	ProcessDone(sample.ProcessID)
 }
 
-// Totals are sums over all intervals, in nanoseconds of CPU time.
+// Totals are sums over all intervals, CPU time in ns.
 type Totals struct {
-	Target int64 // charged by the kernel to the processes
-	// Estimated is the part that was distributed among samples ([timePool]).
-	Estimated int64
+	Target    int64 // charged by the kernel to the processes
+	Estimated int64 // distributed among samples ([timePool])
 }
 
-// Attribution turns events into intervals. It depends on the events and the answers of [ProcSource] only. Not safe for
-// concurrent use.
+// Attribution turns events into intervals. Its only inputs are the events and the answers of [ProcSource]. Not
+// safe for concurrent use.
 type Attribution struct {
 	opts    Options
 	sink    Sink
@@ -73,8 +69,8 @@ type process struct {
 	account   Process
 	fromStart bool
 	closed    bool
-	node      *Node // nil if tree is
-	// waiter is the parent that got its unobserved time, and gets that of its children; nil: none.
+	node      *Node // nil if Attribution.tree is
+	// waiter is the parent that takes its unobserved time and that of its children; nil: none.
 	waiter *process
 }
 
@@ -93,7 +89,7 @@ func New(o Options, kernel ProcSource, sink Sink) *Attribution {
 	return a
 }
 
-// Totals gives the sums so far.
+// Totals returns the sums so far.
 func (a *Attribution) Totals() Totals { return a.totals }
 
 // Handle attributes the time of one event.
@@ -137,10 +133,10 @@ func (a *Attribution) Handle(event Event) {
 	}
 }
 
-func (a *Attribution) thread(id sample.ThreadID, of sample.ProcessID, createdAt int64) *thread {
+func (a *Attribution) thread(id sample.ThreadID, processID sample.ProcessID, createdAt int64) *thread {
 	t := a.threads[id]
 	if t == nil {
-		t = &thread{id: id, proc: a.process(of)}
+		t = &thread{id: id, proc: a.process(processID)}
 		t.account.CreatedAt = createdAt
 		a.threads[id] = t
 	}
@@ -157,13 +153,13 @@ func (a *Attribution) process(id sample.ProcessID) *process {
 	return p
 }
 
-// threadEmitter gives the emitter for spans of a thread. It is valid until the next call.
+// threadEmitter returns an emitter for spans of a thread, valid until the next call.
 func (a *Attribution) threadEmitter(t *thread) func(Span) {
 	a.out.Process, a.out.Thread = t.proc.id, t.id
 	return a.emit
 }
 
-// processEmitter gives the emitter for spans of a process that belong to no thread.
+// processEmitter returns an emitter for spans of no thread.
 func (a *Attribution) processEmitter(p *process) func(Span) {
 	return func(s Span) {
 		if s.Leaf == "" {
@@ -200,7 +196,7 @@ func (a *Attribution) extend(t *thread, u sample.Unchanged) {
 	t.account.Extend(u, a.gaps, emit)
 }
 
-// cutOpen emits the open spans of a thread, or of all if id is 0.
+// cutOpen emits the open spans of a thread; id 0: of all.
 func (a *Attribution) cutOpen(id sample.ThreadID) {
 	if id == 0 {
 		for _, t := range a.threads {
@@ -231,7 +227,6 @@ func (a *Attribution) finishThread(t *thread) {
 	delete(a.threads, t.id)
 }
 
-// unknownProgram is the name of an unknown program.
 const unknownProgram = "?"
 
 func (a *Attribution) endProcess(e *ProcessEnded) {
@@ -256,7 +251,7 @@ func (a *Attribution) attributeExited(p *process, e *ProcessEnded) {
 	unseen := p.account.Unseen(e.Ended)
 	a.totals.Target += p.account.Used() + unseen
 	to, program := a.waiterOf(p), cmp.Or(e.Program, unknownProgram)
-	// The time of its exit, after its threads' last clocks, is in its parent's cutime.
+	// The time of the exit itself, after the last clocks of the threads, is in the parent's cutime.
 	if more := e.Counted - p.account.Used() - unseen; to != nil && more > 0 {
 		to.account.ChildCounted(program, more, true, true)
 	}
@@ -275,7 +270,7 @@ func (a *Attribution) closeProcess(p *process) {
 	a.sink.ProcessDone(p.id)
 }
 
-// waiterOf gives the parent that may distribute p's unobserved time with that of its other children; nil: none.
+// waiterOf returns the parent that may distribute p's unobserved time with that of its other children; nil: none.
 func (a *Attribution) waiterOf(p *process) *process {
 	if a.opts.Period == 0 || p.node == nil || !p.fromStart {
 		return nil
@@ -283,7 +278,7 @@ func (a *Attribution) waiterOf(p *process) *process {
 	return a.byNode[p.node.Parent()]
 }
 
-// passedTo gives the process that gets the time of p's children; nil: p itself.
+// passedTo returns the process that takes the time of p's children; nil: p itself.
 func (a *Attribution) passedTo(p *process) *process {
 	if to := p.waiter; to != nil && a.byNode[to.node] == to {
 		return to
@@ -291,7 +286,7 @@ func (a *Attribution) passedTo(p *process) *process {
 	return nil
 }
 
-// children attributes ns of the unobserved children of p. last reports that no more follows.
+// children attributes ns of CPU time of the unobserved children of p. last reports that no more follows.
 func (a *Attribution) children(p *process, ns, now int64, last bool) {
 	a.totals.Target += ns
 	emit := a.processEmitter(p)
@@ -315,7 +310,7 @@ func (a *Attribution) Settle() {
 	}
 }
 
-// Open gives the open intervals so far, and keeps them open.
+// Open yields the open intervals so far, and keeps them open.
 func (a *Attribution) Open(yield func(*Interval) bool) {
 	for _, t := range a.threads {
 		more := true

@@ -11,35 +11,34 @@ import (
 
 // # Kernel samples of unobserved children
 //
-// The kernel also samples children that end before discovery. Their CPU time, known when the parent has waited
-// for them ([ProcessTree]), is distributed among these samples ([timePool]). An excess beyond the error of sampling is
+// The kernel also samples children that end before discovery. Their CPU time, known once the parent has waited for
+// them ([ProcessTree]), is distributed among these samples ([timePool]); what exceeds the sampling error is
 // [ShortLivedChildren].
 
 // # Children found by ticks
 //
-// Without the kernel's samples, a tick can find an unobserved child on a processor: it stands for the time between two
-// ticks. Mostly its stack is sampled too; else only its program is known ([Seen.Found]).
+// Without kernel samples, an unobserved child that a tick finds on a processor stands for the time between two
+// ticks. Of some only the program is known, not the stack ([Seen.Found]).
 
-// childPool is the CPU time of a process's unobserved children, and the samples that it is distributed among.
+// childPool is the CPU time of a process's unobserved children, and the samples among which it is distributed.
 type childPool struct {
 	weights      timePool
-	fromChildren int64 // time that observed children have passed on, ns
+	fromChildren int64 // passed on by observed children, ns
 	unplaced     int64 // sum of weights without a usable place, ns
 	programs     map[string]*programTime
-	counted      bool  // the time by program includes all children (counted.go)
-	countedSum   int64 // of the time by program, ns
+	counted      bool  // programs has the time of all children (counted.go)
+	countedSum   int64 // sum of the counted time, ns
 }
 
-// programTime is what is known of the children that ran one program.
+// programTime is the time of the children that ran one program.
 type programTime struct {
-	used  int64 // lower bound of their time that is not attributed yet, ns
-	ended int64 // number of those that have ended; 0: not counted
+	used  int64 // lower bound of what is not attributed yet, ns
+	ended int64 // number of ended children; 0: not counted
 }
 
-// mostPrograms bounds the programs of a childPool.
-const mostPrograms = 1 << 10
+const mostPrograms = 1 << 10 // in a childPool
 
-// ChildUsed adds CPU time of unobserved children that ran a program, ns: a lower bound.
+// ChildUsed adds CPU time of unobserved children in a program, ns: a lower bound.
 func (p *Process) ChildUsed(program string, ns int64) { p.children.addUsed(program, ns) }
 
 func (c *childPool) addUsed(program string, ns int64) {
@@ -60,7 +59,6 @@ func (c *childPool) program(program string) *programTime {
 	return t
 }
 
-// used gives the known time of a program, ns.
 func (c *childPool) used(program string) int64 {
 	if t := c.programs[program]; t != nil {
 		return t.used
@@ -68,7 +66,7 @@ func (c *childPool) used(program string) int64 {
 	return 0
 }
 
-// ClaimOfChild adds a sample of an unobserved child that was found on a processor, with a weight of period ns.
+// ClaimOfChild adds a sample of an unobserved child on a processor, with weight period, ns.
 func (p *Process) ClaimOfChild(where Seen, at, period int64) {
 	p.children.weights.add(where, at, period)
 }
@@ -91,8 +89,8 @@ func (p *Process) PassChildrenTo(to *Process, ns int64) {
 // shortProcess is the CPU time, in periods, from which a process's own samples suffice.
 const shortProcess = 16
 
-// PassTo passes unobserved time ([Process.Unseen], ns) and samples of a short observed child to its waiter. It reports
-// false, without effect, from [shortProcess] periods on.
+// PassTo passes unobserved time ([Process.Unseen], ns) and samples of a short observed child to its waiter. From
+// [shortProcess] periods on it has no effect and returns false.
 func (p *Process) PassTo(to *Process, unseen, period int64, program string) bool {
 	if p.used+unseen >= shortProcess*period {
 		return false
@@ -108,24 +106,24 @@ func (p *Process) PassTo(to *Process, unseen, period int64, program string) bool
 	return true
 }
 
-// Children attributes the time of unobserved children, ns: to counted programs, samples, programs with known time, and
-// [ShortLivedChildren].
+// Children attributes ns of unobserved children: to counted programs, to samples, to programs with known time, the
+// rest to [ShortLivedChildren].
 func (p *Process) Children(ns, now int64, emit func(Span)) {
-	c, book := &p.children, p.childEmitter(now, emit)
-	rest := c.distributeCounted(ns+c.fromChildren, now, true, book)
-	rest = c.weights.distribute(rest, c.unplaced+c.weights.samplingError(), book)
-	rest = c.distributeKnown(rest, now, book)
+	c, emitWeight := &p.children, p.childEmitter(now, emit)
+	rest := c.distributeCounted(ns+c.fromChildren, now, true, emitWeight)
+	rest = c.weights.distribute(rest, c.unplaced+c.weights.samplingError(), emitWeight)
+	rest = c.distributeKnown(rest, now, emitWeight)
 	*c = childPool{}
 	p.emitEnded(Span{Seen: Seen{State: sample.Running}, Leaf: ShortLivedChildren, End: now}, rest, emit)
 }
 
-// ChildrenSoFar attributes ns more of unobserved children, as far as samples have weights, while more can follow.
+// ChildrenSoFar attributes ns more of unobserved children, up to the weights of samples; more can follow.
 func (p *Process) ChildrenSoFar(ns, now int64, emit func(Span)) {
-	c, book := &p.children, p.childEmitter(now, emit)
+	c, emitWeight := &p.children, p.childEmitter(now, emit)
 	if c.fromChildren += ns; c.counted {
-		c.fromChildren = c.distributeCounted(c.fromChildren, now, false, book)
+		c.fromChildren = c.distributeCounted(c.fromChildren, now, false, emitWeight)
 	} else {
-		c.fromChildren = c.weights.distribute(c.fromChildren, 0, book)
+		c.fromChildren = c.weights.distribute(c.fromChildren, 0, emitWeight)
 	}
 }
 
@@ -139,8 +137,8 @@ func (p *Process) childEmitter(now int64, emit func(Span)) func(weightKey, int64
 	}
 }
 
-// distributeKnown attributes the known time of programs, at most total ns, and gives the rest of total.
-func (c *childPool) distributeKnown(total, now int64, book func(weightKey, int64)) (left int64) {
+// distributeKnown attributes the known time of programs, up to total ns, and returns the rest of total.
+func (c *childPool) distributeKnown(total, now int64, emitWeight func(weightKey, int64)) (left int64) {
 	var sum, passed, given int64
 	for _, t := range c.programs {
 		sum += max(t.used, 0)
@@ -153,13 +151,13 @@ func (c *childPool) distributeKnown(total, now int64, book func(weightKey, int64
 		passed += max(c.used(program), 0)
 		if share := portion(gives, passed, sum) - given; share > 0 {
 			given += share
-			book(programKey(program, now), share)
+			emitWeight(programKey(program, now), share)
 		}
 	}
 	return total - gives
 }
 
-// programKey is the place of time that is known by program alone.
+// programKey is the place of time of which only the program is known.
 func programKey(program string, now int64) weightKey {
 	return weightKey{Seen{State: sample.Running, Program: program, Found: FoundUnseen}, now / 1e9}
 }

@@ -8,70 +8,70 @@ import (
 	"prywalk/internal/sample"
 )
 
-// carryLimit is how long unobserved CPU time waits for an on-CPU sample, ns. At 99 ticks/s, a thread that runs 2 % of
-// the time has a seventh of it as not observed at 1 s, almost none at 5 s.
+// carryLimit is how long CPU time waits for an on-CPU sample, ns. At 99 ticks/s and 1 s, a thread on CPU for 2 %
+// of the time would have a seventh of it as not observed; at 5 s almost none.
 const carryLimit = 5e9
 
-// mergeLimit is the greatest length of a span of sleep in one place in which the thread also ran, ns.
+// mergeLimit bounds a span of sleep in one place in which the thread also ran, ns.
 const mergeLimit = 1e9
 
-// times are the parts of a thread's wall time, ns.
+// times are parts of a thread's wall time, ns.
 type times struct{ cpu, runQueue, blocked int64 }
 
-// ran gives the CPU and run queue time: what is not blocked.
+// ran returns the time that is not blocked.
 func (t times) ran() int64 { return t.cpu + t.runQueue }
 
-// Clock divides a thread's time into spans. Invariants: the sums of CPU, run queue and blocked time are the kernel's,
-// and CPU + run queue + blocked = wall.
+// Clock divides a thread's time into spans. Invariants: the sums of CPU, run queue and blocked time are the
+// kernel's, and CPU + run queue + blocked = wall.
 //
 // Between two samples:
 //
-//   - CPU time goes to the stack at the end, if that is on a processor.
+//   - CPU time goes to the stack at the end, if on a processor.
 //   - Run queue time goes there too, also to a queued stack (CPU time would favour blocking calls).
 //   - Blocked time goes to the stack that sleeps at the end, else at the beginning.
 //
-// The rest is carried to the next sample: CPU and run queue time for at most carryLimit, then it goes to the current
-// stack under [RanBetweenTicks]; blocked time until a sample asleep or the end, under [BlockedBetweenTicks].
-// Negative blocked time (late charges of the kernel) is subtracted from the next.
+// The rest is carried to the next sample: CPU and run queue time for at most carryLimit, then to the current stack
+// under [RanBetweenTicks]; blocked time until a sample asleep or the end, under [BlockedBetweenTicks]. Negative
+// blocked time (the kernel charges late) is subtracted from the next.
 type Clock struct {
-	last    sample.Reading // up to which time is attributed or carried
+	last    sample.Reading // end of the attributed or carried time
 	first   sample.Reading
 	started bool
 	used    int64 // CPU and run queue time since first, ns
 
 	open    Span // the current sleep, if isOpen
 	isOpen  bool
-	openRan bool // the thread ran during it
+	openRan bool // during open
 
 	carried      times // to the next sample
-	carriedSince int64 // of carried.cpu and carried.runQueue, CLOCK_MONOTONIC ns
+	carriedSince int64 // of CPU and run queue time, CLOCK_MONOTONIC ns
 	blockedDebt  int64 // negative blocked time to subtract, ns
-	sampled      bool  // false before the first sample of the thread
+	sampled      bool  // the thread has a sample
 	lastRunning  Seen  // last sample found running
 	lastOnCPU    Seen  // last on-CPU sample, at lastOnCPUAt
 	lastOnCPUAt  int64
 	pending      pendingSamples
 
-	// queuedFor is how long the thread has been queued in the same place since a stop, ns, queuedTicks at how many ticks.
+	// queuedFor is the time queued in the same place since the last stop, ns; queuedTicks the ticks in it.
 	queuedFor, queuedTicks int64
 }
 
 // Begin sets the reading from which time counts.
 func (c *Clock) Begin(r sample.Reading) { c.last, c.first, c.started = r, r, true }
 
-// Observe attributes the time since the last sample. onCPU reports whether this stack takes the CPU time; that of a
-// thread found asleep does if it ran in this call.
+// Observe attributes the time since the last sample. onCPU reports that this stack takes the CPU time; that of a
+// sleeping thread does if it ran in this call.
 func (c *Clock) Observe(r sample.Reading, s Seen, onCPU bool, emit func(Span)) {
 	c.observeUpTo(math.MaxInt64, r, s, onCPU, emit)
 }
 
-// observeUpTo is Observe, but attributes at most the given CPU time, ns. It gives that and the rest, which the caller
-// attributes.
+// observeUpTo is Observe for at most the given CPU time, ns. It returns the attributed time and the rest, which
+// the caller attributes.
 func (c *Clock) observeUpTo(most int64, r sample.Reading, s Seen, onCPU bool, emit func(Span)) (got, rest int64) {
 	if onCPU {
 		c.attributePending(emit)
 	}
-	t := c.begin(r, emit)
+	t := c.beginInterval(r, emit)
 	if s.State == sample.Running {
 		return c.observeRunning(most, r, s, onCPU, t, emit)
 	}
@@ -94,8 +94,7 @@ func (c *Clock) observeUpTo(most int64, r sample.Reading, s Seen, onCPU bool, em
 	return got, rest
 }
 
-// begin advances to a reading, and gives the time since the last one.
-func (c *Clock) begin(r sample.Reading, emit func(Span)) times {
+func (c *Clock) beginInterval(r sample.Reading, emit func(Span)) times {
 	if !c.started {
 		c.Begin(r)
 	}
@@ -106,14 +105,13 @@ func (c *Clock) begin(r sample.Reading, emit func(Span)) times {
 	return t
 }
 
-// splitCPU divides CPU time, with what is carried, into at most the given time and the rest.
+// splitCPU divides CPU time and carried CPU time into at most the given time and the rest.
 func (c *Clock) splitCPU(cpu, most int64) (got, rest int64) {
 	cpu += c.carried.cpu
 	c.carried.cpu = 0
 	return min(cpu, most), max(cpu-most, 0)
 }
 
-// addSleep extends the open span of sleep, or begins another one.
 func (c *Clock) addSleep(r sample.Reading, s Seen, ran bool, blocked, samples int64, emit func(Span)) {
 	if c.isOpen && c.open.Seen == s && (!ran && !c.openRan || c.open.Wall+blocked < mergeLimit) {
 		c.open.Samples += samples
@@ -144,10 +142,10 @@ func (c *Clock) observeRunning(
 	return got, rest
 }
 
-// endSleep ends the open span of sleep where the thread began to be queued or to run.
+// endSleep ends the open span of sleep at the time when the thread was queued or ran.
 func (c *Clock) endSleep(r sample.Reading, t times, emit func(Span)) {
 	if c.isOpen {
-		// Queue time is charged late: what was taken for blocked is taken back.
+		// Queue time is charged late: it was taken for blocked time.
 		late := min(-c.blockedDebt, c.open.Wall)
 		c.blockedDebt += late
 		c.open.Wall += t.blocked - late
@@ -161,7 +159,7 @@ func (c *Clock) endSleep(r sample.Reading, t times, emit func(Span)) {
 	}
 }
 
-// attributeQueued emits the queue time that unchanged ticks have proven, at most runQueue, and gives it.
+// attributeQueued emits and returns the queue time that unchanged ticks have proven, at most runQueue.
 func (c *Clock) attributeQueued(from, runQueue int64, emit func(Span)) int64 {
 	if c.queuedTicks == 0 {
 		return 0
@@ -176,15 +174,15 @@ func (c *Clock) attributeQueued(from, runQueue int64, emit func(Span)) int64 {
 	return q
 }
 
-// growth gives the growth of the clocks since the last reading: CPU and run queue time.
+// growth returns the CPU and run queue time since the last reading.
 func (c *Clock) growth(r sample.Reading) (t times) {
 	t.cpu = max(r.CPU-c.last.CPU, 0)
-	// The kernel charges queue time at its end: part of it may lie before first.
+	// Queue time is charged at its end: part of it may lie before first.
 	t.runQueue = min(max(r.RunQueue-c.last.RunQueue, 0), max(r.Wall-c.first.Wall-c.used-t.cpu, 0))
 	return t
 }
 
-// advance makes r the last reading, and gives the time since the one before.
+// advance makes r the last reading and returns the time since the one before.
 func (c *Clock) advance(r sample.Reading) times {
 	t := c.growth(r)
 	c.used += t.ran()
@@ -194,7 +192,7 @@ func (c *Clock) advance(r sample.Reading) times {
 	return t
 }
 
-// carryOver carries time to the next sample, after what has waited too long is attributed.
+// carryOver carries time to the next sample, and attributes carried time older than carryLimit.
 func (c *Clock) carryOver(r sample.Reading, cpu, runQueue int64, emit func(Span)) {
 	if c.carried.ran() > 0 && r.Wall-c.carriedSince > carryLimit {
 		c.attributeCarried(r.Wall, emit)
@@ -208,14 +206,13 @@ func (c *Clock) carryOver(r sample.Reading, cpu, runQueue int64, emit func(Span)
 	}
 }
 
-// Settle attributes carried time of a sleeping thread that has waited too long.
+// Settle attributes carried time of a sleeping thread that is older than carryLimit.
 func (c *Clock) Settle(emit func(Span)) {
 	if c.isOpen && c.carried.ran() > 0 && c.last.Wall-c.carriedSince > carryLimit {
 		c.attributeCarried(c.last.Wall, emit)
 	}
 }
 
-// attributeCarried emits carried time below a synthetic frame.
 func (c *Clock) attributeCarried(now int64, emit func(Span)) {
 	if c.carried.ran() > 0 {
 		where := c.lastRunning
@@ -242,7 +239,7 @@ func (c *Clock) syntheticFrame(leaf string) string {
 	return leaf
 }
 
-// Unchanged extends the open span to r, the last of some ticks at which the thread was unchanged.
+// Unchanged extends the open span to r, the last of reuses ticks at which the thread was unchanged.
 func (c *Clock) Unchanged(r sample.Reading, reuses int64, emit func(Span)) {
 	if reuses == 0 {
 		return
@@ -275,7 +272,6 @@ func (c *Clock) Open(emit func(Span)) {
 	}
 }
 
-// close emits the open span, and ends it.
 func (c *Clock) close(emit func(Span)) {
 	if c.isOpen && (c.open.Samples > 0 || c.open.Wall > 0) {
 		emit(c.open)
@@ -283,7 +279,7 @@ func (c *Clock) close(emit func(Span)) {
 	c.isOpen = false
 }
 
-// Finish attributes the rest: to the last on-CPU sample, if younger than carryLimit.
+// Finish attributes the rest: to the last on-CPU sample if that is younger than carryLimit.
 func (c *Clock) Finish(emit func(Span)) {
 	c.attributePendingAndCarried(emit)
 	if c.carried.cpu > 0 && c.lastOnCPUAt > 0 && c.last.Wall-c.lastOnCPUAt < carryLimit {

@@ -10,12 +10,12 @@ import (
 // # Children with counted time
 //
 // Where the kernel records switches (package descendants), the CPU time of unobserved children is known by program
-// ([Process.ChildCounted]). Within a program it is distributed among samples, if there are at least [shortProcess]. The
-// growth of cutime beyond the counted time is mostly the time of exits, after a child's last record: it is divided
-// among the programs by their number of exits.
+// ([Process.ChildCounted]). It is distributed among the program's samples if there are at least [shortProcess].
+// Growth of cutime beyond it is mostly time of exits, after a child's last record: it is divided among programs by
+// their exits.
 
-// ChildCounted adds CPU time of an unobserved child in a program, ns. ended reports that the child has ended, exact
-// that the counts now include all children.
+// ChildCounted adds CPU time of an unobserved child in a program, ns. ended reports that the child has ended,
+// exact that the counts now include all children.
 func (p *Process) ChildCounted(program string, ns int64, ended, exact bool) {
 	c := &p.children
 	c.addUsed(program, ns)
@@ -34,9 +34,9 @@ func (c *childPool) addEnded(program string, n int64) {
 	}
 }
 
-// distributeCounted attributes total ns by program, if times by program are complete, and gives the rest of total.
+// distributeCounted attributes total ns by program, if the times of programs are complete, and returns the rest.
 // last reports that no more follows.
-func (c *childPool) distributeCounted(total, now int64, last bool, book func(weightKey, int64)) (left int64) {
+func (c *childPool) distributeCounted(total, now int64, last bool, emitWeight func(weightKey, int64)) (left int64) {
 	if !c.counted || total <= 0 {
 		return total
 	}
@@ -53,11 +53,11 @@ func (c *childPool) distributeCounted(total, now int64, last bool, book func(wei
 		if pool.sampleCount < shortProcess {
 			slack = min(slack, pool.samplingError()+c.unplaced)
 		}
-		rest := pool.distribute(ns, slack, book)
+		rest := pool.distribute(ns, slack, emitWeight)
 		if last {
 			delete(pools, program)
 			if rest > 0 {
-				book(programKey(program, now), rest)
+				emitWeight(programKey(program, now), rest)
 			}
 			rest = 0
 		}
@@ -69,8 +69,8 @@ func (c *childPool) distributeCounted(total, now int64, last bool, book func(wei
 	return left
 }
 
-// duePerProgram gives the part of total that belongs to each program, ns. The excess over the counted time is divided
-// by exits in the last call.
+// duePerProgram returns each program's part of total, ns. The last call divides the excess over the counted time
+// by exits.
 func (c *childPool) duePerProgram(total int64, last bool, pools map[string]*timePool) map[string]int64 {
 	due := map[string]int64{}
 	var sum, ends int64

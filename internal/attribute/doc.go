@@ -1,34 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package attribute divides the time of threads among the stacks in which they were sampled: events in, intervals out.
-// Answers of the kernel ([ProcSource]) are input as well, so a recorded stream gives the same intervals again
+// Package attribute divides the time of threads among the stacks in which they were sampled: events in, intervals
+// out. Answers of the kernel ([ProcSource]) are input too, so a recorded stream gives the same intervals again
 // (replay_test.go).
 //
 // # Algorithm
 //
-// For each thread the kernel counts time on a processor (cpu) and time queued for one (runqueue):
+// The kernel counts each thread's time on a processor (cpu) and queued for one (runqueue):
 // /proc/PID/task/TID/schedstat (CONFIG_SCHED_INFO). Between two samples of a thread
 //
 //	wall    ├──────────────────────── Δwall ─────────────────────────┤
 //	        │ blocked = Δwall − Δcpu − Δrunqueue │ runqueue │  cpu   │
 //	goes to   the stack that slept                 queued     on CPU at the end
 //
-// A [Clock] gives each part to one stack. Time that fits no stack is carried to the next sample, or goes to a synthetic
-// frame. Invariant, for each thread:
+// A [Clock] gives each part to one stack. Time that fits no stack is carried to the next sample, or goes to a
+// synthetic frame. Invariant, for each thread:
 //
 //	Σ cpu of intervals = cpu at the last sample − cpu at the first
 //
-// A [Process] has the time that belongs to no sample of a living thread:
+// A [Process] has the time of no sample of a living thread:
 //
 //	unobserved = growth of the process's clock − Σ cpu of its threads
 //
-// It is distributed among the samples of ended threads ([Process.Exited]), in proportion to their weights: a sample
-// stands for the time T between two ticks; if it ended an interval of x < T, its weight is T − x. A [ProcessTree] has
-// the processes that are not sampled:
-//
-//	CPU time of unobserved children = growth of cutime + cstime − CPU time of the observed children
-//
-// [Gaps] are the times in which no thread was sampled.
+// It is distributed among samples of ended threads by weight (shortlives.go). A [ProcessTree] has the time of
+// processes that are not sampled. [Gaps] are the times in which no thread was sampled.
 //
 // # Sources
 //

@@ -4,11 +4,9 @@ package attribute
 
 import "prywalk/internal/sample"
 
-// Event is one input of an [Attribution]. Moments are CLOCK_MONOTONIC, lengths ns. It may be reused after
-// [Attribution.Handle].
+// Event is one input of an [Attribution], which does not keep it. Moments are CLOCK_MONOTONIC, lengths ns.
 type Event interface {
-	// streamName gives the event's name in recorded streams (recorder.go).
-	streamName() string
+	streamName() string // in recorded streams (recorder.go)
 }
 
 // ProcessStarted reports that sampling of a process begins, at Since.
@@ -18,11 +16,12 @@ type ProcessStarted struct {
 	Start   uint64 // clock ticks after boot (proc_pid_stat(5), field 22)
 	Parent  int    // process id at discovery; 0: unknown
 	Since   int64
-	// FromStart reports whether all its CPU time lies within the recording; Childless, all that of its children.
+	// FromStart reports that all its CPU time lies within the recording, Childless that all of its children's
+	// does.
 	FromStart, Childless bool
 }
 
-// Observed reports that a thread was sampled and its stack walked.
+// Observed reports a sample of a thread, its stack walked.
 type Observed struct {
 	Process    sample.ProcessID
 	Thread     sample.ThreadID   `json:"Task"`
@@ -31,7 +30,7 @@ type Observed struct {
 	Sample
 }
 
-// FoundRunning reports that a thread without a known stack runs.
+// FoundRunning reports a running thread without a known stack.
 type FoundRunning struct {
 	Process   sample.ProcessID
 	Thread    sample.ThreadID `json:"Task"`
@@ -39,13 +38,13 @@ type FoundRunning struct {
 	Now       sample.Reading
 }
 
-// FoundUnchanged reports that a thread has not changed since its last sample.
+// FoundUnchanged reports that a thread is unchanged since its last sample.
 type FoundUnchanged struct {
 	Thread sample.ThreadID `json:"Task"`
 	Before sample.Unchanged
 }
 
-// ThreadEnded reports that a thread or the recording has ended.
+// ThreadEnded reports the end of a thread or of the recording.
 type ThreadEnded struct {
 	Process    sample.ProcessID
 	Thread     sample.ThreadID `json:"Task"`
@@ -55,7 +54,7 @@ type ThreadEnded struct {
 	End        End
 }
 
-// ProcessEnded reports that a process or the recording has ended, after all its threads.
+// ProcessEnded reports the end of a process or of the recording, after all its threads.
 type ProcessEnded struct {
 	Process sample.ProcessID
 	Program string
@@ -63,50 +62,48 @@ type ProcessEnded struct {
 	ProcessEnd
 }
 
-// ProcessEnd holds the kernel's counts for a process, ns of CPU time.
+// ProcessEnd holds the kernel's counts of a process's CPU time, ns.
 type ProcessEnd struct {
 	Charged int64 // while it was sampled
 	Before  int64 // before that
-	// Ended is the lifetime CPU time of threads that ended during sampling; negative values are possible while the process
+	// Ended is the lifetime CPU time of threads that ended during sampling; it can be negative while the process
 	// lives.
-	Ended int64
-	// Counted is the CPU time of its life by records of switches; 0: unknown.
-	Counted int64
+	Ended   int64
+	Counted int64 // in its life, by records of switches; 0: unknown
 }
 
-// EndedSoFar is [ProcessEnd.Ended] of a living process.
+// EndedSoFar reports [ProcessEnd.Ended] of a living process.
 type EndedSoFar struct {
 	Process    sample.ProcessID
 	Length, At int64
 }
 
-// Claimed reports that a sample of an ended thread stands for Length of CPU time.
+// Claimed reports a sample of an ended thread, which stands for Length of CPU time.
 type Claimed struct {
 	Process    sample.ProcessID
 	Seen       Seen
 	Length, At int64
-	// OfChild reports whether the sample is of an unobserved child of the process.
-	OfChild bool
+	OfChild    bool // of an unobserved child of the process
 }
 
-// ChildCounted reports that an unobserved child has used Length while it ran Program.
+// ChildCounted reports that an unobserved child has used Length of CPU time in Program.
 type ChildCounted struct {
 	Process sample.ProcessID
 	Program string
 	Length  int64
-	// Exact reports whether the time of each child is known; Ended, whether the child has ended.
+	// Exact reports that the time of each child is known, Ended that the child has ended.
 	Exact, Ended bool
 }
 
-// NotObservedFor reports that no thread was sampled for Length, beginning at At.
+// NotObservedFor reports that no thread was sampled for Length from At on.
 type NotObservedFor struct{ At, Length int64 }
 
-// Cut requests that open time up to now is attributed: of a thread, or of all if Thread is 0.
+// Cut requests the attribution of open time: of a thread, or of all if Thread is 0.
 type Cut struct {
 	Thread sample.ThreadID `json:"Task"`
 }
 
-// Tick reports that the current time is At.
+// Tick reports the current time.
 type Tick struct{ At int64 }
 
 func (*ProcessStarted) streamName() string { return "ProcessStarted" }

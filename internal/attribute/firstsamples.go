@@ -6,18 +6,17 @@ import "prywalk/internal/sample"
 
 // # First samples
 //
-// Whether a thread makes many system calls, so that stops skid to their ends (package skid), is known after some stops.
-// Until then samples are deferred.
+// Some stops show whether a thread makes many system calls, so that stops skid to the ends of calls (package
+// skid). Until then its samples are deferred.
 
 const (
-	// mostDeferred and longestDeferred bound the number and the age (ns) of deferred samples; beyond, few calls are
-	// assumed.
+	// Bounds of the number and the age (ns) of deferred samples; beyond, few calls are assumed.
 	mostDeferred    = 64
 	longestDeferred = 1e9
 )
 
-// decideFirst reports whether deferred samples are attributed before the next one, and as those of a thread with many
-// calls. since is the age of the first of them, ns.
+// decideFirst reports whether the deferred samples are due before the next one, and whether with many calls. since
+// is the age of the first, ns.
 func decideFirst(waiting int, since int64, next sample.Basis) (now, manyCalls bool) {
 	switch {
 	case waiting == 0:

@@ -7,13 +7,12 @@ import "slices"
 // gap is a range of CLOCK_MONOTONIC of which length ns were not observed.
 type gap struct{ from, to, length int64 }
 
-// mostGaps bounds the kept gaps.
 const mostGaps = 1024
 
-// Gaps are the times without samples, in ascending order.
+// Gaps are the times without samples, ascending.
 type Gaps []gap
 
-// Add appends a gap. At [mostGaps], neighbours in the older half are merged.
+// Add appends a gap. At mostGaps, neighbours in the older half are merged.
 func (g *Gaps) Add(from, length int64) {
 	if len(*g) >= mostGaps {
 		g.merge(len(*g) / 4)
@@ -30,7 +29,7 @@ func (g *Gaps) merge(n int) {
 	*g = slices.Delete(list, n, 2*n)
 }
 
-// Within gives how much of an interval was not observed, ns.
+// Within returns how much of an interval was not observed, ns.
 func (g Gaps) Within(from, to int64) (length int64) {
 	for i := len(g) - 1; i >= 0 && g[i].to > from; i-- {
 		e := &g[i]

@@ -4,8 +4,8 @@ package attribute
 
 import "prywalk/internal/sample"
 
-// NotStopped attributes the time up to r, in which the thread was not stopped. inCall reports that it was in the call
-// of the last sample all the time.
+// NotStopped attributes the time up to r, in which the thread was not stopped. inCall reports that it was in the
+// call of the last sample throughout.
 func (c *Clock) NotStopped(r sample.Reading, inCall bool, emit func(Span)) {
 	if !c.started || r.Wall <= c.last.Wall {
 		return

@@ -11,16 +11,15 @@ import (
 
 // # Equal parts for samples of bursts
 //
-// The clock of a running thread is up to a kernel tick old, so clock differences favour places within a burst. But each
-// kernel sample stands for one period of CPU time. So samples are deferred until the thread sleeps, where its clock is
-// exact, and get parts in proportion to their periods: equal ones unless the rate was changed.
+// A running thread's clock is up to a kernel tick old: clock differences would favour places within a burst. But
+// each kernel sample stands for one period of CPU time. So samples wait until the thread sleeps, where its clock
+// is exact, and share the time by their periods: equally unless the rate changed.
 
 const (
 	// enoughPending samples are attributed once the thread sleeps, mostPending in any case.
-	enoughPending = 32
-	mostPending   = 64
-	// longestPending is the greatest age of a pending sample, ns.
-	longestPending = 5e9
+	enoughPending  = 32
+	mostPending    = 64
+	longestPending = 5e9 // age of a pending sample, ns
 )
 
 // pendingSample is a kernel sample whose CPU time is not attributed yet.
@@ -28,18 +27,18 @@ type pendingSample struct {
 	stack     sample.StackID
 	stop      frames.StopReason
 	at, queue int64 // moment, CLOCK_MONOTONIC; run queue time before it; ns
-	period    int64 // ns; 0: unknown, as all others
+	period    int64 // ns; 0: unknown, for all
 }
 
-// pendingSamples share their CPU time.
+// pendingSamples share cpu.
 type pendingSamples struct {
 	list []pendingSample
 	cpu  int64 // of all, ns
 }
 
-// AddKernelSample adds a kernel sample of a thread on a processor, which stands for period ns.
+// AddKernelSample adds a kernel sample of a thread on a processor; it stands for period ns.
 func (c *Clock) AddKernelSample(r sample.Reading, s Seen, period int64, emit func(Span)) {
-	t := c.begin(r, emit)
+	t := c.beginInterval(r, emit)
 	c.endSleep(r, t, emit)
 	t.cpu += c.carried.cpu
 	t.runQueue += c.carried.runQueue
@@ -50,8 +49,8 @@ func (c *Clock) AddKernelSample(r sample.Reading, s Seen, period int64, emit fun
 	c.attributePendingIfDue(r.Wall, false, emit)
 }
 
-// attributePendingIfDue attributes the pending samples if there are enough. asleep reports that the thread sleeps at
-// now.
+// attributePendingIfDue attributes the pending samples if there are enough. asleep reports that the thread sleeps
+// at now.
 func (c *Clock) attributePendingIfDue(now int64, asleep bool, emit func(Span)) {
 	n := len(c.pending.list)
 	if n == 0 || n < enoughPending && now-c.pending.list[0].at < longestPending || n < mostPending && !asleep {
@@ -64,7 +63,6 @@ func (c *Clock) attributePendingIfDue(now int64, asleep bool, emit func(Span)) {
 	c.attributePending(emit)
 }
 
-// attributePendingAndCarried attributes the pending samples with the carried CPU time.
 func (c *Clock) attributePendingAndCarried(emit func(Span)) {
 	if len(c.pending.list) > 0 {
 		c.pending.cpu += c.carried.cpu
@@ -73,38 +71,36 @@ func (c *Clock) attributePendingAndCarried(emit func(Span)) {
 	c.attributePending(emit)
 }
 
-// attributePending attributes the pending samples.
 func (c *Clock) attributePending(emit func(Span)) {
 	c.emitPending(emit)
 	c.pending = pendingSamples{list: c.pending.list[:0]}
 }
 
-// emitPending emits the CPU time of the pending samples. No part starts before the account; the excess goes to later
-// samples, finally to a span without sample.
+// emitPending emits the CPU time of the pending samples. No part starts before the account: the excess goes to
+// later samples, finally to a span without samples.
 func (c *Clock) emitPending(emit func(Span)) {
-	of, rest := c.pending.list, c.pending.cpu
+	samples, rest := c.pending.list, c.pending.cpu
 	periods := int64(0)
-	for i := range of {
-		periods += of[i].weight()
+	for i := range samples {
+		periods += samples[i].weight()
 	}
-	for i := range of {
-		s := &of[i]
+	for i := range samples {
+		s := &samples[i]
 		part := min(proportion(rest, s.weight(), periods), max(s.at-c.first.Wall-s.queue, 0))
 		periods -= s.weight()
 		rest -= part
 		emit(Span{Seen: s.seen(), End: s.at, Samples: 1, Wall: part + s.queue, RunQueue: s.queue, CPU: part})
 	}
 	if rest > 0 {
-		emit(Span{Seen: of[len(of)-1].seen(), End: c.last.Wall, Wall: rest, CPU: rest})
+		emit(Span{Seen: samples[len(samples)-1].seen(), End: c.last.Wall, Wall: rest, CPU: rest})
 	}
 }
 
-// mostPeriod bounds a period, ns: a day.
-const mostPeriod = 24 * 3600 * 1e9
+const mostPeriod = 24 * 3600 * 1e9 // ns: a day
 
 func (s *pendingSample) weight() int64 { return min(max(s.period, 1), mostPeriod) }
 
-// proportion gives n × part / all, rounded down. Precondition: 0 < part ≤ all.
+// proportion returns n × part / all, rounded down. Precondition: 0 < part ≤ all.
 func proportion(n, part, all int64) int64 {
 	if n < 0 {
 		return -proportion(-n, part, all)

@@ -10,30 +10,28 @@ import (
 	"prywalk/internal/sample"
 )
 
-// timePool divides CPU time that belongs to no sample among samples, in proportion to their weights: a weight is the
-// CPU time, in ns, that a sample stands for beyond its own interval. The zero value is empty.
+// timePool divides CPU time among samples by weight: the CPU time, ns, that a sample stands for beyond its own
+// interval. The zero value is empty.
 type timePool struct {
 	weights     map[weightKey]int64
-	samples     map[weightKey]int64 // number of samples, also of those without a weight
+	samples     map[weightKey]int64 // number, also of samples without a weight
 	total       int64               // of the weights
 	distributed int64               // ns
 	sampleCount int64               // of the samples
 
 	width   int64 // of a key's time, seconds, a power of two; 0: one
-	mergeAt int   // number of keys from which neighbours are merged; 0: mostWeights
+	mergeAt int   // number of keys from which neighbours in time are merged; 0: mostWeights
 }
 
-// weightKey is a place in some seconds of the recording.
+// weightKey is a place in width seconds of the recording.
 type weightKey struct {
 	place  Seen
 	second int64 // the last one, CLOCK_MONOTONIC
 }
 
-// Neighbours in time are merged in pairs where keys are many.
 const (
 	mostWeights = 1 << 12
-	// widest is three days, s.
-	widest = 1 << 18
+	widest      = 1 << 18 // s: three days
 )
 
 func (p *timePool) keyAt(where Seen, second int64) weightKey {
@@ -41,7 +39,7 @@ func (p *timePool) keyAt(where Seen, second int64) weightKey {
 	return weightKey{where, second - second%w + w - 1}
 }
 
-// note adds a sample at a moment (CLOCK_MONOTONIC, ns) with a weight of ns; not positive: none.
+// note adds a sample at a moment (CLOCK_MONOTONIC ns) with a weight of ns; ≤ 0: none.
 func (p *timePool) note(where Seen, at, ns int64) {
 	if p.weights == nil {
 		p.weights, p.samples = map[weightKey]int64{}, map[weightKey]int64{}
@@ -56,7 +54,6 @@ func (p *timePool) note(where Seen, at, ns int64) {
 	p.mergeMany()
 }
 
-// add is note for samples with a weight only.
 func (p *timePool) add(where Seen, at, ns int64) {
 	if ns > 0 {
 		p.note(where, at, ns)
@@ -94,7 +91,7 @@ func (p *timePool) widen(width int64) {
 	p.weights, p.samples = weights, samples
 }
 
-// spread raises the weights by more ns in all, each sample's by the same amount.
+// spread raises the weights by more ns in all, each sample's by the same.
 func (p *timePool) spread(more int64) {
 	if p.sampleCount == 0 || more <= 0 {
 		return
@@ -106,8 +103,8 @@ func (p *timePool) spread(more int64) {
 	}
 }
 
-// distribute emits total ns, at most the sum of the weights after these were raised by slack ns, and reduces the
-// weights by that. It gives the rest of total.
+// distribute raises the weights by slack ns, emits up to total ns, reduces the weights by that, and returns the
+// rest of total.
 func (p *timePool) distribute(total, slack int64, emit func(weightKey, int64)) (left int64) {
 	p.divideMissed()
 	p.spread(slack)
@@ -132,15 +129,15 @@ func (p *timePool) distribute(total, slack int64, emit func(weightKey, int64)) (
 	return left
 }
 
-// inOrder gives the keys in an order that depends on nothing but the map's content.
-func inOrder(of map[weightKey]int64) []weightKey {
-	order := make([]weightKey, 0, len(of))
-	for k := range of {
+// inOrder returns the keys in an order that depends on the map's content only.
+func inOrder(weights map[weightKey]int64) []weightKey {
+	order := make([]weightKey, 0, len(weights))
+	for k := range weights {
 		order = append(order, k)
 	}
 	slices.SortFunc(order, func(a, b weightKey) int {
 		order := cmp.Or(cmp.Compare(a.second, b.second), cmp.Compare(a.place.Stack, b.place.Stack),
-			cmp.Compare(a.place.Program, b.place.Program), cmp.Compare(of[a], of[b]))
+			cmp.Compare(a.place.Program, b.place.Program), cmp.Compare(weights[a], weights[b]))
 		if order == 0 {
 			order = a.place.compare(&b.place)
 		}
@@ -149,18 +146,18 @@ func inOrder(of map[weightKey]int64) []weightKey {
 	return order
 }
 
-// takeTotal removes the weights, but not the number of samples, and gives the sum of the weights.
+// takeTotal removes the weights, not the number of samples, and returns their sum.
 func (p *timePool) takeTotal() int64 {
 	ns := p.total
 	*p = timePool{sampleCount: p.sampleCount}
 	return ns
 }
 
-// errorLimit is the largest difference between the time of samples and their weights that counts as chance, in
-// standard errors.
+// errorLimit is the largest difference, in standard errors, between samples' time and weights that counts as
+// chance.
 const errorLimit = 2
 
-// samplingError gives that difference, ns.
+// samplingError returns that difference, ns.
 func (p *timePool) samplingError() int64 {
 	if p.sampleCount == 0 {
 		return 0
@@ -168,7 +165,6 @@ func (p *timePool) samplingError() int64 {
 	return int64(errorLimit * float64(p.total+p.distributed) / math.Sqrt(float64(p.sampleCount)))
 }
 
-// merge moves all of another pool.
 func (p *timePool) merge(from *timePool) {
 	if p.weights == nil {
 		*p, *from = *from, timePool{}
@@ -189,7 +185,7 @@ func (p *timePool) merge(from *timePool) {
 	p.mergeMany()
 }
 
-// withProgram gives a copy in which places without a program have the given one.
+// withProgram returns a copy in which places without a program have the given one.
 func (p *timePool) withProgram(program string) timePool {
 	out := *p
 	out.weights, out.samples = map[weightKey]int64{}, map[weightKey]int64{}
@@ -206,10 +202,10 @@ func (p *timePool) withProgram(program string) timePool {
 	return out
 }
 
-// byProgram moves all into a pool for each program.
+// byProgram moves all into one pool per program.
 func (p *timePool) byProgram() map[string]*timePool {
 	parts := map[string]*timePool{}
-	of := func(program string) *timePool {
+	partOf := func(program string) *timePool {
 		part := parts[program]
 		if part == nil {
 			part = &timePool{weights: map[weightKey]int64{}, samples: map[weightKey]int64{}, width: p.width,
@@ -219,12 +215,12 @@ func (p *timePool) byProgram() map[string]*timePool {
 		return part
 	}
 	for k, ns := range p.weights {
-		part := of(k.place.Program)
+		part := partOf(k.place.Program)
 		part.weights[k] = ns
 		part.total += ns
 	}
 	for k, n := range p.samples {
-		part := of(k.place.Program)
+		part := partOf(k.place.Program)
 		part.samples[k] = n
 		part.sampleCount += n
 	}
@@ -237,35 +233,35 @@ func (p *timePool) byProgram() map[string]*timePool {
 	return parts
 }
 
-// missed are the samples of one program whose place was not found.
+// missed are the samples of one program without a place.
 type missed struct {
 	weight, count int64
-	samples       int64 // with a place
+	samples       int64 // samples with a place
 	placed        int64 // those of them that have their part
 	second        int64
 }
 
-// divideMissed divides the weights of missed samples among samples of the same program: whether a sample is missed does
-// not depend on what the child does.
+// divideMissed divides the weights of missed samples among samples of the same program: to be missed does not
+// depend on what the child does.
 func (p *timePool) divideMissed() {
-	of := p.takeMissed()
-	if of == nil {
+	byProgram := p.takeMissed()
+	if byProgram == nil {
 		return
 	}
 	for k, n := range p.samples {
-		if m := of[k.place.Program]; m != nil && k.place.Found.sampled() {
+		if m := byProgram[k.place.Program]; m != nil && k.place.Found.sampled() {
 			m.samples += n
 		}
 	}
 	for _, k := range inOrder(p.samples) {
-		if m := of[k.place.Program]; m != nil && k.place.Found.sampled() {
+		if m := byProgram[k.place.Program]; m != nil && k.place.Found.sampled() {
 			before, weight, n := m.placed, portion(m.weight, m.placed, m.samples), portion(m.count, m.placed, m.samples)
 			m.placed = before + p.samples[k]
 			p.weights[k] += portion(m.weight, m.placed, m.samples) - weight
 			p.samples[k] += portion(m.count, m.placed, m.samples) - n
 		}
 	}
-	for program, m := range of {
+	for program, m := range byProgram {
 		if m.samples == 0 {
 			k := p.keyAt(Seen{State: sample.Running, Program: program, Found: FoundUnseen}, m.second)
 			p.weights[k] += m.weight
@@ -274,23 +270,23 @@ func (p *timePool) divideMissed() {
 	}
 }
 
-// takeMissed removes the missed samples and gives them by program; nil: none.
-func (p *timePool) takeMissed() (of map[string]*missed) {
+// takeMissed removes the missed samples and returns them by program; nil: none.
+func (p *timePool) takeMissed() (byProgram map[string]*missed) {
 	for k, n := range p.samples {
 		if k.place.Found != FoundMissed {
 			continue
 		}
-		if of == nil {
-			of = map[string]*missed{}
+		if byProgram == nil {
+			byProgram = map[string]*missed{}
 		}
-		m := of[k.place.Program]
+		m := byProgram[k.place.Program]
 		if m == nil {
 			m = &missed{}
-			of[k.place.Program] = m
+			byProgram[k.place.Program] = m
 		}
 		m.weight, m.count, m.second = m.weight+p.weights[k], m.count+n, max(m.second, k.second)
 		delete(p.weights, k)
 		delete(p.samples, k)
 	}
-	return of
+	return byProgram
 }

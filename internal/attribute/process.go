@@ -4,15 +4,12 @@ package attribute
 
 import "prywalk/internal/sample"
 
-// Process is the account of one process: the CPU time of its threads by their own clocks, and the rest of the process's
-// clock.
+// Process is the account of one process: the CPU time of its threads by their own clocks, and the rest of the
+// process's clock.
 type Process struct {
-	// Since is the start of sampling, CLOCK_MONOTONIC ns.
-	Since int64
-	// Selected reports whether only some threads are sampled.
-	Selected bool
-	// Sampled reports whether the kernel takes the samples: each then stands for one period.
-	Sampled bool
+	Since    int64 // start of sampling, CLOCK_MONOTONIC ns
+	Selected bool  // only some threads are sampled
+	Sampled  bool  // by the kernel: each sample stands for one period
 
 	used     int64 // CPU time of its threads, ns
 	threads  threadPool
@@ -21,13 +18,10 @@ type Process struct {
 
 // End is the end of a thread's account.
 type End struct {
-	// Alive reports whether the thread lives, and the recording ends.
-	Alive bool
-	// Before holds the clocks before the first sample, if older than the recording.
-	Before sample.Reading
-	// Rest holds the clocks at the end, if later than the last sample.
-	Rest sample.Reading
-	// Patience is the greatest age of the last sample that gets the time since then, ns.
+	Alive  bool           // the recording ends before the thread
+	Before sample.Reading // clocks before the first sample, if older than the recording
+	Rest   sample.Reading // clocks at the end, if later than the last sample
+	// Patience bounds the age of a last sample that takes the time since then, ns.
 	Patience int64
 }
 
@@ -49,7 +43,7 @@ func (p *Process) EndThread(t *Thread, e *End, emit func(Span)) {
 	case e.Rest.CPU > e.Before.CPU:
 		t.begun = true
 		if t.clock.Begin(e.Before); t.CreatedAt != 0 {
-			t.clock.Begin(t.birth(e.Rest))
+			t.clock.Begin(t.clocksAtCreation(e.Rest))
 		}
 		t.clock.EndWithoutSample(e.Rest, 0, emit)
 	}
@@ -61,10 +55,10 @@ func (p *Process) FinishThread(t *Thread, gaps Gaps, emit func(Span)) {
 	p.used += t.clock.last.CPU - t.clock.first.CPU
 }
 
-// Used gives the CPU time of all threads up to their last samples, and that of [Process.ExitedSoFar], ns.
+// Used returns the CPU time of all threads up to their last samples, and that of [Process.ExitedSoFar], ns.
 func (p *Process) Used() int64 { return p.used }
 
-// Unseen gives the CPU time of ended threads that is not attributed, ns. ended is as for [ProcessEnd.Ended].
+// Unseen returns the CPU time of ended threads that is not attributed, ns. ended is [ProcessEnd.Ended].
 func (p *Process) Unseen(ended int64) int64 {
 	return max(ended-p.threads.sampled-p.threads.distributed, 0)
 }

@@ -4,29 +4,27 @@ package attribute
 
 // # CPU time of unobserved children
 //
-// When a parent waits for a child, the kernel adds the child's time, and that of the child's children, to the parent's
-// cutime and cstime (kernel/exit.c, wait_task_zombie; fields 16 and 17 of /proc/PID/stat). So
+// When a parent waits for a child, the kernel adds the time of the child and its children to the parent's cutime
+// and cstime (kernel/exit.c, wait_task_zombie; fields 16 and 17 of /proc/PID/stat). So
 //
 //	CPU time of unobserved children = growth of cutime + cstime − CPU time of the observed children
 //
-// An observed child adds its own time as attributed, its time before the recording, and that of its children: as last
-// read or as its observed children have added, whichever is more. So nothing is counted twice.
+// An observed child counts with its own time as attributed, its time before the recording, and that of its
+// children: as last read or as observed children have added, whichever is more. So nothing is counted twice.
 //
-// A child that is not waited for adds nothing: a zombie, a child of a process that ignores SIGCHLD, an orphan.
+// A child that is not waited for adds nothing: a zombie, an orphan, a child of a process that ignores SIGCHLD.
 
 const (
-	// cutime is read every cutimeEvery while it grows, else every cutimeRarely, plus cutimePause for each process (a read
-	// takes some 10 µs), ns.
+	// cutime is read every cutimeEvery while it grows, else every cutimeRarely, plus cutimePause per process, ns.
 	cutimeEvery  = 10e6
 	cutimeRarely = 100e6
 	cutimePause  = 2e6
 	// closeAfter is how long an ended process's account stays open for late ends of children, ns.
 	closeAfter = 200e6
-	// settleEvery is the time between two settlements of an open account, settleAgain that of a retry, ns.
-	settleEvery = 1e9
-	settleAgain = 50e6
-	// mostAncestors bounds the search for a waiter.
-	mostAncestors = 64
+	// settleEvery is the time between two settlements of an open account, settleAgain between retries, ns.
+	settleEvery   = 1e9
+	settleAgain   = 50e6
+	mostAncestors = 64 // in the search for a waiter
 )
 
 // Node is a process of a [ProcessTree].
@@ -35,36 +33,36 @@ type Node struct {
 	start        uint64 // clock ticks after boot
 	ppid         int
 	parent       *Node
-	openChildren int // number of children with open accounts
+	openChildren int // with open accounts
 
 	first        int64 // cutime + cstime when its account began, ns
 	last         int64 // cutime + cstime as last read, ns
-	fromObserved int64 // part of its growth that observed children have added, ns
-	ownCPU       int64 // its own CPU time in its life; 0 while the account is open; ns
+	fromObserved int64 // part of their growth that observed children have added, ns
+	ownCPU       int64 // in its life; 0 while the account is open; ns
 	leftAt       int64 // its end, CLOCK_MONOTONIC ns; 0: open
-	settledSum   int64 // value of last at settledAt, ns
+	settledSum   int64 // last at settledAt, ns
 	settledAt    int64 // CLOCK_MONOTONIC ns
 	attributed   int64 // ns
-	book         func(ns, at int64, last bool)
+	charge       func(ns, at int64, last bool)
 }
 
 // ProcessTree accounts for the CPU time of unobserved children. Not safe for concurrent use.
 type ProcessTree struct {
-	living  map[int]*Node // by process id; with ended ones until their accounts are closed
-	leaving []*Node       // ended ones with open accounts
+	living  map[int]*Node // by process id; also ended ones with open accounts
+	ended   []*Node       // ended ones with open accounts
 	next    int64         // time of the next read, CLOCK_MONOTONIC ns
 	pause   int64         // between two reads, ns
 	settled int64         // time of the last settlement, CLOCK_MONOTONIC ns
 	kernel  ProcSource
 }
 
-// ProcSource answers questions about processes and their children, from /proc.
+// ProcSource answers questions about processes from /proc.
 type ProcSource interface {
-	// State gives the state of a process; false if it is gone.
+	// State returns the state of a process; false: it is gone.
 	State(pid int) (ProcState, bool)
 	// IgnoresChildren reports whether the process ignores SIGCHLD.
 	IgnoresChildren(pid int) bool
-	// ExactChildrenCPU gives the CPU time of a zombie's children, ns; 0 if not known to the µs.
+	// ExactChildrenCPU returns the CPU time of a zombie's children, ns; 0 if not known to the µs.
 	ExactChildrenCPU(pid int) int64
 }
 
@@ -76,18 +74,18 @@ type ProcState struct {
 	Zombie      bool
 }
 
-// NewProcessTree gives a tree without processes.
+// NewProcessTree returns a tree without processes.
 func NewProcessTree(kernel ProcSource) *ProcessTree {
 	return &ProcessTree{living: map[int]*Node{}, kernel: kernel}
 }
 
-// Join opens the account of a process. parent is its parent at discovery, 0 if unknown. fromStart reports that all CPU
-// time of its children lies within the recording. book takes CPU time of its unobserved children, ns: what is certain
-// while the account is open, and once the rest, with last, even if that is 0.
+// Join opens the account of a process. parent is its parent at discovery, 0 if unknown. fromStart reports that all
+// CPU time of its children lies within the recording. charge takes CPU time of its unobserved children, ns: what is
+// certain while the account is open, and the rest once, with last, even if 0.
 func (t *ProcessTree) Join(
-	pid int, start uint64, parent int, fromStart bool, book func(ns, at int64, last bool),
+	pid int, start uint64, parent int, fromStart bool, charge func(ns, at int64, last bool),
 ) *Node {
-	n := &Node{pid: pid, start: start, book: book}
+	n := &Node{pid: pid, start: start, charge: charge}
 	t.setParent(n, parent)
 	if t.read(n) && !fromStart {
 		n.first = n.last
@@ -97,7 +95,7 @@ func (t *ProcessTree) Join(
 	return n
 }
 
-// read reads the state of a process; false if it is gone.
+// read reads the state of a process; false: it is gone.
 func (t *ProcessTree) read(n *Node) bool {
 	r, ok := t.kernel.State(n.pid)
 	if !ok || r.Start != n.start {
@@ -121,7 +119,6 @@ func (t *ProcessTree) setParent(n *Node, ppid int) {
 	}
 }
 
-// moveTo changes the parent; nil: to none.
 func (n *Node) moveTo(p *Node) {
 	if n.parent != nil {
 		n.parent.openChildren--
@@ -131,7 +128,7 @@ func (n *Node) moveTo(p *Node) {
 	}
 }
 
-// waiter gives the process pid, or its nearest ancestor in the tree; nil: none.
+// waiter returns process pid or its nearest ancestor in the tree; nil: none.
 func (t *ProcessTree) waiter(pid int) *Node {
 	for range mostAncestors {
 		if n := t.living[pid]; n != nil || pid <= 1 {
@@ -146,14 +143,14 @@ func (t *ProcessTree) waiter(pid int) *Node {
 	return nil
 }
 
-// Parent gives the process that gets this one's time; nil: none.
+// Parent returns the process that takes this one's time; nil: none.
 func (n *Node) Parent() *Node { return n.parent }
 
 // Leave ends an account. own is its CPU time, attributed or before the recording, ns.
 func (t *ProcessTree) Leave(n *Node, own, now int64) {
 	t.read(n) // before its parent waits for it
 	n.ownCPU, n.leftAt = own, max(now, 1)
-	t.leaving = append(t.leaving, n)
+	t.ended = append(t.ended, n)
 }
 
 // Tick reads cutime when due, and closes accounts that ended closeAfter ago.
@@ -175,11 +172,11 @@ func (t *ProcessTree) Tick(now int64) {
 	}
 }
 
-// settle attributes growth up to the previous settlement, less what children with open accounts can have added. It is
-// retried if a child is gone whose end is not reported.
+// settle attributes growth up to the previous settlement, less what children with open accounts can have added. A
+// process with a child that is gone, its end not reported, is settled later.
 func (t *ProcessTree) settle(now int64) {
 	open, unsure := map[*Node]int64{}, map[*Node]bool{}
-	for _, n := range t.leaving {
+	for _, n := range t.ended {
 		if p := n.parent; p != nil && n.leftAt < p.settledAt+closeAfter {
 			open[p] += n.ownCPU + n.total()
 			unsure[p] = unsure[p] || n.openChildren > 0
@@ -196,21 +193,21 @@ func (t *ProcessTree) settle(now int64) {
 		}
 		if ns := n.settledSum - n.first - n.fromObserved - n.attributed - open[n]; ns > 0 {
 			n.attributed += ns
-			n.book(ns, now, false)
+			n.charge(ns, now, false)
 		}
 		n.settledSum, n.settledAt = n.last, now
 	}
 }
 
-// total gives the CPU time of its children so far: as last read, or as attributed, whichever is more.
+// total returns the CPU time of its children so far: as last read or as attributed, whichever is more.
 func (n *Node) total() int64 { return max(n.last, n.first+n.fromObserved+n.attributed) }
 
 // Close closes all accounts. Precondition: all processes have left.
 func (t *ProcessTree) Close() {
-	for len(t.leaving) > 0 {
-		n := len(t.leaving)
+	for len(t.ended) > 0 {
+		n := len(t.ended)
 		t.closeEnded(func(n *Node) bool { return n.openChildren == 0 })
-		if len(t.leaving) == n {
+		if len(t.ended) == n {
 			return
 		}
 	}
@@ -220,8 +217,8 @@ func (t *ProcessTree) Close() {
 func (t *ProcessTree) closeEnded(ready func(*Node) bool) {
 	for again := true; again; {
 		again = false
-		left := t.leaving[:0]
-		for _, n := range t.leaving {
+		left := t.ended[:0]
+		for _, n := range t.ended {
 			if !ready(n) {
 				left = append(left, n)
 				continue
@@ -229,12 +226,12 @@ func (t *ProcessTree) closeEnded(ready func(*Node) bool) {
 			t.closeNode(n)
 			again = true
 		}
-		clear(t.leaving[len(left):])
-		t.leaving = left
+		clear(t.ended[len(left):])
+		t.ended = left
 	}
 }
 
-// exists reports whether the kernel still has the process, perhaps as a zombie.
+// exists reports whether the kernel still has the process, also as a zombie.
 func (t *ProcessTree) exists(n *Node) bool {
 	r, ok := t.kernel.State(n.pid)
 	return ok && r.Start == n.start
@@ -243,7 +240,7 @@ func (t *ProcessTree) exists(n *Node) bool {
 func (t *ProcessTree) closeNode(n *Node) {
 	t.read(n)
 	total := n.total()
-	n.book(total-n.first-n.fromObserved-n.attributed, n.leftAt, true)
+	n.charge(total-n.first-n.fromObserved-n.attributed, n.leftAt, true)
 	if t.living[n.pid] == n {
 		delete(t.living, n.pid)
 	}

@@ -210,8 +210,8 @@ func TestTimeOfChildrenIsBookedOnce(t *testing.T) {
 			if !maps.Equal(v.booked, p.want) {
 				t.Errorf("booked %v, want %v", v.booked, p.want)
 			}
-			if len(v.living)+len(v.leaving) != 0 {
-				t.Errorf("%d living, %d leaving", len(v.living), len(v.leaving))
+			if len(v.living)+len(v.ended) != 0 {
+				t.Errorf("%d living, %d ended", len(v.living), len(v.ended))
 			}
 		})
 	}
@@ -258,7 +258,7 @@ func TestFamilyDoesNotGrow(t *testing.T) {
 		v.join(pid, true)
 		v.ends(pid, 1, now, true)
 		v.Tick(now + 5e8)
-		if n := len(v.living) + len(v.leaving); n > 2 {
+		if n := len(v.living) + len(v.ended); n > 2 {
 			t.Fatalf("%d members after %d births", n, i)
 		}
 	}

@@ -9,9 +9,9 @@ import (
 
 // # Recorded streams
 //
-// JSON, one object a line. The first has the options. Each other has a single member: an event's name, or
-// "relative", "ignores" or "children" for an answer of the kernel ([ProcSource]), which follows its event. Stacks are
-// numbers: neither names nor memory are recorded. A stream is a test case without processes (streams_test.go).
+// JSON, one object a line: first the options, then one per event, under the event's name. Answers of the kernel
+// ([ProcSource]) follow their event under "relative", "ignores" or "children". Stacks are numbers: neither names
+// nor memory are recorded. A stream is a test case without processes (streams_test.go).
 
 // Recorder writes events and answers of the kernel.
 type Recorder struct {
@@ -34,7 +34,7 @@ func NewRecorder(w io.Writer, o Options, kernel ProcSource) *Recorder {
 	return r
 }
 
-// Err gives the first write error; nothing is written after it.
+// Err returns the first write error; nothing is written after it.
 func (r *Recorder) Err() error { return r.err }
 
 func (r *Recorder) write(line any) {

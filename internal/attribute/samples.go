@@ -11,7 +11,7 @@ func (t *Thread) BeginAt(r sample.Reading) {
 	}
 }
 
-// Claim adds a sample of a thread that ended before its clocks were read again, with a weight of period ns.
+// Claim adds a sample of a thread that ended before its clocks were read again, with weight period, ns.
 func (p *Process) Claim(where Seen, at, period int64) {
 	if !p.Selected {
 		where.State, where.Wait = sample.Running, ""

@@ -6,40 +6,40 @@ import "prywalk/internal/sample"
 
 // # Short-lived threads
 //
-// A sample at a random moment stands for the time between two ticks, T. The first on-CPU sample of a new thread has
-// only x, the CPU time used so far; x alone would favour what threads do late. The missing T − x is time of ended
-// threads: after their last sample, or of threads that no tick found. In expectation it is that much in each place, if
+// A sample at a random moment stands for the time between two ticks, T. The first on-CPU sample of a new thread
+// has only x, the CPU time so far, which would favour what threads do late. The missing T − x is time of ended
+// threads: after their last sample, or of threads without one. In expectation each place misses that much, if
 // ticks are independent of thread creation (docs/design.md).
 //
 //	created      sample                sample       end
 //	   ├─── x ─────┤├───────── T ─────────┤├─ unobserved ─┤
 //	weight: T − x      weight: T − CPU time since the one before
 //
-// So the unobserved time of a process is distributed among these samples, with T − x as weights ([timePool]), and at
-// most that much. If x exceeds T (after a wait), the rest is withheld until the thread has ended (then it is unobserved
-// time) or has lived long (then it is the sample's). Only threads created and ended while their process was sampled
-// have weights.
+// So a process's unobserved time is distributed among these samples by the weights T − x ([timePool]), up to their
+// sum. If x exceeds T (after a wait), the rest is withheld until the thread has ended (then it is unobserved time)
+// or has lived long (then it is the sample's). Only threads created and ended while their process was sampled have
+// weights.
 //
-// A sample of a thread with many system calls shows its place only if taken on its own processor (package skid). The
-// weights of the others are divided among those.
+// A sample of a thread with many system calls shows its place only if taken on its own processor (package skid).
+// The weights of the others are divided among those.
 
-// threadPool is the CPU time of ended threads that belongs to no sample, and the samples that it is distributed among.
+// threadPool is the CPU time of ended threads that belongs to no sample, and the samples among which it is
+// distributed.
 type threadPool struct {
-	sampled  int64    // CPU time of ended threads up to their last samples, ns
-	weights  timePool // samples with a proven place
-	unproven timePool // samples of which it is unknown whether they skid
-	skidded  skidded
-	// classified is the number of unproven samples that were counted as proven.
-	classified  int64
-	carriedBack int64 // CPU time of short-lived threads that no sample had taken, ns
-	distributed int64 // ns of the unobserved time so far
+	sampled     int64    // of ended threads up to their last samples, ns
+	weights     timePool // of samples with a proven place
+	unproven    timePool // of samples that may skid
+	skidded     skidded
+	classified  int64 // unproven samples that were counted as proven
+	carriedBack int64 // CPU time of short-lived threads that no sample took, ns
+	distributed int64 // unobserved time so far, ns
 }
 
-// skidded has the samples without a usable place.
+// skidded sums samples without a usable place.
 type skidded struct {
 	count       int64
 	ns          int64 // sum of their weights
-	firstWeight int64 // weight of a thread's first sample, ns; 0: that has a place
+	firstWeight int64 // of a thread's first sample, ns; 0: it has a place
 }
 
 // sampleWeight is the weight of one sample of a living thread, ns.
@@ -67,7 +67,7 @@ func (t *Thread) addSample(s *Sample, emit func(Span)) {
 		t.skidded.ns += s.Apart // its CPU time goes to the next usable sample
 	}
 	switch {
-	case !young && s.sampled():
+	case !young && s.sharesCPU():
 		t.clock.AddKernelSample(s.At, s.Seen, s.Apart, emit)
 		return
 	case !young || !s.OnCPU:
@@ -84,7 +84,6 @@ func (t *Thread) addSample(s *Sample, emit func(Span)) {
 	}
 }
 
-// release attributes withheld time to its samples.
 func (t *Thread) release(emit func(Span)) {
 	for i := range t.weights {
 		if c := &t.weights[i]; c.withheld > 0 {
@@ -94,8 +93,8 @@ func (t *Thread) release(emit func(Span)) {
 	}
 }
 
-// addWeights adds the weights of an ended thread. After a long life only the first sample has one. With kernel samples
-// a life of few samples is short.
+// addWeights adds the weights of an ended thread: after a long life only the first sample's. With kernel samples a
+// life of few samples is short.
 func (p *Process) addWeights(t *Thread) {
 	if t.CreatedAt == 0 {
 		return
@@ -128,21 +127,20 @@ func (p *Process) addWeights(t *Thread) {
 	}
 }
 
-// takeCarried removes the carried CPU time, ns.
 func (c *Clock) takeCarried() int64 {
 	ns := c.carried.cpu
 	c.carried.cpu = 0
 	return ns
 }
 
-// Exited attributes the rest of the CPU time of a process: to weighted samples, then to [ExitedUnseen].
+// Exited attributes the rest of a process's CPU time: to weighted samples, then to [ExitedUnseen].
 func (p *Process) Exited(unseen, now int64, emit func(Span)) {
 	rest := p.threads.distribute(unseen+p.threads.carriedBack, true, p.threadEmitter(now, emit))
 	p.emitEnded(Span{Seen: Seen{State: sample.Running}, Leaf: ExitedUnseen, End: now}, rest, emit)
 }
 
-// ExitedSoFar attributes unobserved time, as far as samples have weights, while more can follow. ended is as for
-// [Process.Unseen]. Precondition: EndThread was called for all ended threads.
+// ExitedSoFar attributes unobserved time up to the weights of samples; more can follow. ended is
+// [ProcessEnd.Ended]. Precondition: EndThread was called for all ended threads.
 func (p *Process) ExitedSoFar(ended, now int64, emit func(Span)) {
 	total := p.Unseen(ended) + p.threads.carriedBack
 	booked := total - p.threads.distribute(total, false, p.threadEmitter(now, emit))
@@ -159,27 +157,27 @@ func (p *Process) threadEmitter(now int64, emit func(Span)) func(weightKey, int6
 }
 
 const (
-	// Threads make many system calls if at least one sample in manySkid skids.
-	manySkid = 5
-	// leastProven is the least number of samples known not to skid among which the weights of others are divided.
+	// A pool has many skids if at least one sample in skidShare skids.
+	skidShare = 5
+	// leastProven is the least number of samples known not to skid that take the weights of others.
 	leastProven = 16
 )
 
-func (t *threadPool) manySkid() bool {
-	return t.skidded.count > 0 && t.skidded.count*manySkid >= t.unproven.sampleCount+t.classified+t.skidded.count &&
+func (t *threadPool) hasManySkids() bool {
+	return t.skidded.count > 0 && t.skidded.count*skidShare >= t.unproven.sampleCount+t.classified+t.skidded.count &&
 		t.weights.sampleCount-t.classified >= leastProven
 }
 
 // Decide attributes the deferred samples of an ended thread; where many samples skid, as unobserved time.
 func (p *Process) Decide(t *Thread, gaps Gaps, emit func(Span)) {
-	t.attributeDeferred(t.CreatedAt != 0 && t.Samples < longLife && p.threads.manySkid(), gaps, emit)
+	t.attributeDeferred(t.CreatedAt != 0 && t.Samples < longLife && p.threads.hasManySkids(), gaps, emit)
 }
 
-// distribute emits total ns of unobserved time, and gives the rest. Weights of samples with skid are spread over the
-// proven ones, before the last call only if these are leastProven.
+// distribute emits up to total ns of unobserved time and returns the rest. Weights of samples that skid are spread
+// over the proven ones; before the last call, only over at least leastProven.
 func (t *threadPool) distribute(total int64, last bool, emit func(weightKey, int64)) (left int64) {
 	slack := int64(0)
-	if t.manySkid() {
+	if t.hasManySkids() {
 		slack += t.unproven.takeTotal()
 	} else {
 		t.classified += t.unproven.sampleCount
@@ -195,8 +193,7 @@ func (t *threadPool) distribute(total int64, last bool, emit func(weightKey, int
 	return t.weights.distribute(total, slack, emit)
 }
 
-// mostSpans bounds the spans of one emitEnded.
-const mostSpans = 1024
+const mostSpans = 1024 // of one emitEnded
 
 // emitEnded emits ns of CPU time that end at s.End, in several spans if one would begin before sampling did.
 func (p *Process) emitEnded(s Span, ns int64, emit func(Span)) {

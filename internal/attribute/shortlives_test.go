@@ -44,7 +44,7 @@ func simulated(rng *rand.Rand, life, period int64, samples int, part float64, ea
 				OnCPU: true, Apart: int64(float64(now-last) / part),
 			}
 			if !th.clock.started {
-				th.clock.Begin(th.birth(b.At))
+				th.clock.Begin(th.clocksAtCreation(b.At))
 			}
 			th.addSample(&b, book)
 		}
@@ -83,7 +83,7 @@ func queued(rng *rand.Rand, life, period int64, samples int) (booked [phases]int
 				}
 				l.Seen.Stack = sample.StackID(min(at*phases/life, phases-1)*places + rng.Int64N(places))
 				if !th.clock.started {
-					th.clock.Begin(th.birth(l.At))
+					th.clock.Begin(th.clocksAtCreation(l.At))
 				}
 				th.Samples++
 				th.addSample(&l, book)

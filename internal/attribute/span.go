@@ -9,21 +9,18 @@ import (
 	"prywalk/internal/sample"
 )
 
-// Seen is the place and state of a thread at a sample.
+// Seen is the place and the state of a thread in a sample.
 type Seen struct {
 	Stack sample.StackID
 	State sample.State
 	Wait  string
-	// WaitsFor and Owner are as in [prywalk/internal/profile.Interval].
+	// WaitsFor, Owner and Labels are as in [prywalk/internal/profile.Interval].
 	WaitsFor string
 	Owner    int
-	// Labels are those of the program, as in [prywalk/internal/profile.Interval].
-	Labels string
-	// Stop is why the walk ended: [frames.StopRoot] if the stack is complete.
-	Stop frames.StopReason
-	// Program is the program of an unobserved child; "" for the process's own.
-	Program string
-	Found   Found
+	Labels   string
+	Stop     frames.StopReason // why the walk ended; [frames.StopRoot]: complete
+	Program  string            // of an unobserved child; "": the process's own
+	Found    Found
 }
 
 // compare orders places by all fields but Stack and Program.
@@ -33,14 +30,14 @@ func (s *Seen) compare(o *Seen) int {
 		cmp.Compare(s.Owner, o.Owner))
 }
 
-// Found is how a tick found an unobserved child that was on a processor.
+// Found is how a tick found an unobserved child on a processor.
 type Found uint8
 
-// The ways to find an unobserved child.
+// Values of [Found].
 const (
 	FoundWalked Found = iota // stack known
 	FoundUnseen              // only the program
-	FoundMissed              // neither; its time goes to walked samples of the program
+	FoundMissed              // neither; its time goes to walked samples of its program
 	FoundInExec              // in exec: no user stack
 	FoundInExit              // in exit, so not stopped
 )
@@ -54,7 +51,7 @@ func (f Found) leaf() string {
 
 func (f Found) sampled() bool { return f == FoundWalked || f == FoundInExec }
 
-// Span is a piece of a thread's time, attributed to a stack, ns.
+// Span is a piece of a thread's time in one place; times in ns.
 type Span struct {
 	Seen
 	Leaf                string // synthetic innermost frame, or ""
@@ -68,22 +65,22 @@ const (
 	RanBetweenTicks = "[ran between ticks]"
 	// BlockedBetweenTicks is blocked time of a thread that ran at both ends of an interval.
 	BlockedBetweenTicks = "[blocked between ticks]"
-	// NotObserved is time without samples: prywalk was stopped, had no processor, or no permission.
+	// NotObserved is time in which prywalk was stopped, or had no processor or no permission.
 	NotObserved = "[not observed]"
-	// ExitedUnseen is CPU time of ended threads for which no sample stands.
+	// ExitedUnseen is CPU time of ended threads beyond what their samples stand for.
 	ExitedUnseen = "[exited unseen]"
-	// ShortLivedChildren is CPU time of children that ended before discovery, and of the last moments of others, in the
-	// process that waited.
+	// ShortLivedChildren is CPU time, in the process that waited, of children that ended before discovery and of
+	// the end of others.
 	ShortLivedChildren = "[short-lived children]"
-	// NoUserSpace is the frame of a thread without user space, such as a worker of io_uring.
+	// NoUserSpace is the frame of a thread without user space, as of io_uring.
 	NoUserSpace = "[kernel's own thread]"
 	// ExecOrExit is the frame of a child in exec or exit without kernel frames.
 	ExecOrExit = "[exec or exit]"
-	// Children is the name of threads of [ShortLivedChildren].
+	// Children names threads of [ShortLivedChildren].
 	Children = "[children]"
-	// Exited is the name of ended threads without samples.
+	// Exited names ended threads without samples.
 	Exited = "[exited]"
 )
 
-// ChildrenOf gives the name of threads of unobserved children in a program.
+// ChildrenOf returns the name of threads of unobserved children in a program.
 func ChildrenOf(program string) string { return "[children: " + program + "]" }

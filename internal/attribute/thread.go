@@ -8,61 +8,56 @@ import (
 
 // Sample is one sample of a thread.
 type Sample struct {
-	At    sample.Reading
-	Seen  Seen
-	OnCPU bool
-	Basis sample.Basis
-	// Before holds the earlier ticks at which the thread was unchanged.
-	Before sample.Unchanged
-	// Apart is the time since the tick before, ns.
-	Apart int64
-	// Sampled reports whether the kernel took it (perf_event_open).
-	Sampled bool
+	At      sample.Reading
+	Seen    Seen
+	OnCPU   bool
+	Basis   sample.Basis
+	Before  sample.Unchanged // earlier ticks at which the thread was unchanged
+	Apart   int64            // time since the tick before, ns
+	Sampled bool             // taken by the kernel (perf_event_open)
 }
 
-// sampled reports a kernel sample whose CPU time is shared with others (pendingsamples.go).
-func (s *Sample) sampled() bool {
+// sharesCPU reports a kernel sample that shares CPU time with others (pendingsamples.go).
+func (s *Sample) sharesCPU() bool {
 	where := &s.Seen
 	return s.Sampled && s.OnCPU && *where == Seen{Stack: where.Stack, State: sample.Running, Stop: where.Stop}
 }
 
-// Thread is the account of one thread. The zero value is of a thread older than the recording.
+// Thread is the account of one thread. The zero value: a thread older than the recording.
 type Thread struct {
-	// CreatedAt is the first listing, CLOCK_MONOTONIC ns; 0: creation not observed.
+	// CreatedAt is when it was first listed, CLOCK_MONOTONIC ns; 0: its creation was not observed.
 	CreatedAt int64
-	// Samples is the number of ticks with a known stack.
-	Samples int64
+	Samples   int64 // ticks with a known stack
 
 	clock         Clock
-	deferred      []Sample // first samples (firstsamples.go)
+	deferred      []Sample // (firstsamples.go)
 	begun         bool
 	weights       []sampleWeight
 	skidded       skidded
-	queuedSamples int64 // number of samples found queued
+	queuedSamples int64 // samples found in the run queue
 	firstAt       int64
 	lastAt        int64
 }
 
-// Begun reports whether the account has begun.
+// Begun reports whether [Thread.Begin] was called.
 func (t *Thread) Begun() bool { return t.begun }
 
-// LastAt gives the time of the last sample, CLOCK_MONOTONIC ns.
+// LastAt returns the time of the last sample, CLOCK_MONOTONIC ns.
 func (t *Thread) LastAt() int64 { return t.lastAt }
 
-// Observed gives the time from the first sample to the last, ns.
+// Observed returns the time from the first sample to the last, ns.
 func (t *Thread) Observed() int64 { return t.lastAt - t.firstAt }
 
-// Begin begins the account with the clocks of the thread's first sample.
+// Begin begins the account with the clocks at the thread's first sample.
 func (t *Thread) Begin(r sample.Reading) {
 	t.begun, t.firstAt = true, r.Wall
 	if t.CreatedAt != 0 {
-		t.clock.Begin(t.birth(r))
+		t.clock.Begin(t.clocksAtCreation(r))
 	}
 }
 
-// birth gives the clocks at the creation of a thread whose first reading is r: no later than CreatedAt, when it was
-// first listed.
-func (t *Thread) birth(r sample.Reading) sample.Reading {
+// clocksAtCreation returns the clocks at the creation of a thread with first reading r.
+func (t *Thread) clocksAtCreation(r sample.Reading) sample.Reading {
 	return sample.Reading{Wall: min(t.CreatedAt, r.Wall-r.CPU-r.RunQueue)}
 }
 
@@ -105,7 +100,6 @@ func (t *Thread) attribute(s *Sample, gaps Gaps, emit func(Span)) {
 	t.addSample(s, emit)
 }
 
-// skipGaps attributes times without samples as not observed.
 func (t *Thread) skipGaps(at sample.Reading, s sample.State, gaps Gaps, emit func(Span)) {
 	if length := gaps.Within(t.clock.Observed(), at.Wall); length > 0 {
 		t.clock.Skip(length, at, s, emit)
@@ -136,14 +130,14 @@ func (t *Thread) NotStopped(left *sample.NotStopped, gaps Gaps, emit func(Span))
 	}
 }
 
-// Cut attributes open time for a checkpoint, and goes on.
+// Cut attributes open time for a checkpoint.
 func (t *Thread) Cut(gaps Gaps, emit func(Span)) {
 	t.Decide(gaps, emit)
 	t.release(emit)
 	t.clock.Cut(emit)
 }
 
-// Settle attributes carried time that has waited too long.
+// Settle attributes carried time older than [carryLimit].
 func (t *Thread) Settle(emit func(Span)) { t.clock.Settle(emit) }
 
 // Open emits the open time so far, and keeps it open.

@@ -8,10 +8,10 @@ import (
 	"prywalk/internal/sample"
 )
 
-// Observed gives the time up to which the place of the thread is known, CLOCK_MONOTONIC ns.
+// Observed returns the time up to which the thread's place is known, CLOCK_MONOTONIC ns.
 func (c *Clock) Observed() int64 { return c.last.Wall + c.queuedFor }
 
-// Skip attributes length ns of the time up to r as not observed, with that fraction of the CPU and run queue time.
+// Skip attributes length ns of the time up to r, with its fraction of CPU and run queue time, as not observed.
 // Proven sleep or queue time keeps its place.
 func (c *Clock) Skip(length int64, r sample.Reading, state sample.State, emit func(Span)) {
 	t := c.growth(r)
@@ -38,8 +38,8 @@ func (c *Clock) Skip(length int64, r sample.Reading, state sample.State, emit fu
 	}
 }
 
-// within gives the parts of CPU and run queue time that lie in length ns of whole, rounded so that
-// what remains of both is no longer than whole − length.
+// within returns the CPU and run queue time in length ns of whole, rounded so that the rest of both fits whole −
+// length.
 func (t times) within(length, whole int64) times {
 	cpu := min(portion(t.cpu, length, whole), length)
 	runQueue := min(portion(t.runQueue, length, whole), length-cpu)
@@ -50,7 +50,7 @@ func (t times) within(length, whole int64) times {
 	return times{cpu: cpu, runQueue: runQueue}
 }
 
-// skipTo advances the last reading by wall ns, of which t.cpu and t.runQueue are CPU and run queue time.
+// skipTo advances the last reading by wall ns, with CPU and run queue time t.
 func (c *Clock) skipTo(wall int64, t times) {
 	c.used += t.ran()
 	c.last.Wall += wall
@@ -58,8 +58,8 @@ func (c *Clock) skipTo(wall int64, t times) {
 	c.last.RunQueue += t.runQueue
 }
 
-// EndWithoutSample takes the clocks at the thread's end without a last sample. If that is older than patience ns, the
-// time since is not observed; else it is carried.
+// EndWithoutSample takes the clocks at the thread's end. If the last sample is older than patience ns, the time
+// since is not observed; else it is carried.
 func (c *Clock) EndWithoutSample(r sample.Reading, patience int64, emit func(Span)) {
 	if alone := r.Wall - c.Observed(); alone > patience {
 		c.Skip(alone, r, sample.Running, emit)
@@ -77,7 +77,7 @@ func (c *Clock) EndWithoutSample(r sample.Reading, patience int64, emit func(Spa
 	}
 }
 
-// portion gives v × part / whole, rounded down. Preconditions: none is negative, part ≤ whole, whole > 0.
+// portion returns v × part / whole, rounded down. Preconditions: none is negative, part ≤ whole, whole > 0.
 func portion(v, part, whole int64) int64 {
 	hi, lo := bits.Mul64(uint64(v), uint64(part))
 	q, _ := bits.Div64(hi, lo, uint64(whole))

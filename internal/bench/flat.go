@@ -7,13 +7,13 @@ import (
 	"slices"
 )
 
-// Flatness compares the rows with most and fewest threads, two at least, of prywalk's otherwise equal rows.
+// Flatness compares the rows with most and fewest threads, at least two, of prywalk's otherwise equal rows.
 type Flatness struct {
 	Few, Most *Row
 	Difference
 }
 
-// Flat finds comparable rows: of one workload, with pairs; the first of equal thread counts.
+// Flat compares rows of one workload, with pairs; of equal thread counts the first.
 func Flat(rows []Row) (out []Flatness) {
 	type same struct {
 		running int
@@ -42,20 +42,20 @@ func Flat(rows []Row) (out []Flatness) {
 	}
 	for _, k := range order {
 		if f := ends[k]; f.Few != f.Most {
-			f.Difference = Drawn(f.Most.Ratios, f.Few.Ratios, func(most, few float64) float64 { return most - few })
+			f.Difference = CompareMedians(f.Most.Ratios, f.Few.Ratios, func(most, few float64) float64 { return most - few })
 			out = append(out, *f)
 		}
 	}
 	return out
 }
 
-// tellable is the widest interval that shows no difference; two rows of ±0.01 have less.
-const tellable = 0.04
+// widestEqual is the widest interval that shows no difference; that of two rows of ±0.01 is narrower.
+const widestEqual = 0.04
 
-// Verdict reports whether many threads cost more, where the whole interval agrees.
+// Verdict reports whether many threads cost more; only if the whole interval agrees.
 func (f *Flatness) Verdict() string {
 	switch {
-	case f.Low <= 0 && f.High >= 0 && f.High-f.Low > tellable:
+	case f.Low <= 0 && f.High >= 0 && f.High-f.Low > widestEqual:
 		return "not distinguishable from"
 	case f.High < 0:
 		return "worse than"
@@ -68,8 +68,8 @@ func (f *Flatness) Verdict() string {
 // Difference is a difference with its 95 % interval.
 type Difference struct{ Middle, Low, High float64 }
 
-// Drawn gives a figure of two medians with its bootstrap interval.
-func Drawn(own, peer []float64, figure func(own, peer float64) float64) (d Difference) {
+// CompareMedians returns a figure of two medians with its bootstrap interval.
+func CompareMedians(own, peer []float64, figure func(own, peer float64) float64) (d Difference) {
 	d.Middle = figure(median(slices.Clone(own)), median(slices.Clone(peer)))
 	rng := rand.New(rand.NewPCG(3, 4))
 	a, b := make([]float64, len(own)), make([]float64, len(peer))

@@ -49,19 +49,19 @@ func TestPairsAreAddedUntilTheIntervalIsNarrowOrTheTimeIsOver(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	later, past := time.Now().Add(time.Hour), time.Now().Add(-time.Second)
 	m := &measurement{run: &run{}, precise: 0.01, most: 5, ratios: noisy(rng, 1, 4)}
-	if m.narrow(past) {
+	if m.hasEnoughPairs(past) {
 		t.Error("fewer pairs than asked for")
 	}
 	m.ratios = []float64{0.9, 0.95, 1, 1.05, 1.1}
-	if m.narrow(later) || !m.wide() || !m.narrow(past) {
+	if m.hasEnoughPairs(later) || !m.tooWide() || !m.hasEnoughPairs(past) {
 		t.Error("a wide interval")
 	}
 	m.ratios = noisy(rng, 1, 205)
-	if !m.narrow(later) || m.wide() {
+	if !m.hasEnoughPairs(later) || m.tooWide() {
 		t.Error("a narrow interval")
 	}
 	m.precise, m.ratios = 0, m.ratios[:5]
-	if !m.narrow(later) || m.wide() {
+	if !m.hasEnoughPairs(later) || m.tooWide() {
 		t.Error("nothing was asked for")
 	}
 }

@@ -10,21 +10,21 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// others adds up what other programs and the hypervisor took of the processors in windows without a tool.
-type others struct {
+// otherUse sums what other programs and the hypervisor took of the processors in windows without a tool.
+type otherUse struct {
 	pid         int // 0: the target's share is unknown
 	busy0       float64
 	target0     uint64
-	busy, spent float64 // seconds of all processors, and of the target
+	busy, spent float64 // CPU time of all processors, and of the target, s
 	seconds     float64
 }
 
-func (o *others) begin() {
+func (o *otherUse) begin() {
 	o.busy0 = busySeconds()
 	o.target0, _ = procmem.ProcessCPU(o.pid)
 }
 
-func (o *others) end(seconds float64) {
+func (o *otherUse) end(seconds float64) {
 	target, err := procmem.ProcessCPU(o.pid)
 	busy := busySeconds()
 	if err != nil || busy < o.busy0 {
@@ -35,8 +35,8 @@ func (o *others) end(seconds float64) {
 	o.seconds += seconds
 }
 
-// share is of one processor; nil if unknown.
-func (o *others) share() *float64 {
+// share is of one processor; nil: unknown.
+func (o *otherUse) share() *float64 {
 	if o.seconds == 0 || o.pid == 0 {
 		return nil
 	}
@@ -44,21 +44,21 @@ func (o *others) share() *float64 {
 	return &x
 }
 
-// stolen adds up the hypervisor's time in windows with a tool: a sampled guest runs on more processors and loses
+// stolenUse sums the hypervisor's time in windows with a tool: a sampled guest runs on more processors and loses
 // more.
-type stolen struct {
+type stolenUse struct {
 	before, spent, seconds float64
 }
 
-func (s *stolen) begin() { s.before = stolenSeconds() }
+func (s *stolenUse) begin() { s.before = stolenSeconds() }
 
-func (s *stolen) end(seconds float64) {
+func (s *stolenUse) end(seconds float64) {
 	s.spent += max(0, stolenSeconds()-s.before)
 	s.seconds += seconds
 }
 
-// share is of one processor; nil if unmeasured.
-func (s *stolen) share() *float64 {
+// share is of one processor; nil: not measured.
+func (s *stolenUse) share() *float64 {
 	if s.seconds == 0 {
 		return nil
 	}
@@ -66,7 +66,7 @@ func (s *stolen) share() *float64 {
 	return &x
 }
 
-// busySeconds is all fields but idle and iowait; guest time is in user and nice.
+// busySeconds sums all fields but idle and iowait; guest time is in user and nice.
 func busySeconds() float64 {
 	sum := 0.0
 	for i, x := range processorSeconds() {
@@ -84,7 +84,7 @@ func stolenSeconds() float64 {
 	return 0
 }
 
-// /proc/stat, "cpu" (proc_stat(5)), in hundredths of a second.
+// processorSeconds reads line "cpu" of /proc/stat (proc_stat(5)), s.
 func processorSeconds() []float64 {
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {

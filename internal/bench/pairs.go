@@ -11,7 +11,7 @@ import (
 	"prywalk/internal/bench/tools"
 )
 
-// measurement gathers a row's pairs.
+// measurement collects a row's pairs.
 type measurement struct {
 	*run
 	subject *subject
@@ -20,12 +20,11 @@ type measurement struct {
 	precise float64 // Plan.Precision
 	ratios  []float64
 	waits   []Waited
-	others  others
-	stolen  stolen
+	others  otherUse
+	stolen  stolenUse
 }
 
-// leastPairs for a median
-const leastPairs = 3
+const leastPairs = 3 // for a median
 
 func (m *measurement) pairs(ch choice) error {
 	if err := m.warmUp(); err != nil {
@@ -34,7 +33,7 @@ func (m *measurement) pairs(ch choice) error {
 	rng := rand.New(rand.NewPCG(uint64(m.subject.Threads), uint64(ch.freq)))
 	until := time.Now().Add(time.Until(m.end) / time.Duration(max(m.left, 1)))
 	enough := time.Now().Add(m.RowLimit)
-	for !m.narrow(enough) {
+	for !m.hasEnoughPairs(enough) {
 		began := time.Now()
 		if m.Limit > 0 && len(m.ratios) >= leastPairs && began.After(until) {
 			break
@@ -46,11 +45,10 @@ func (m *measurement) pairs(ch choice) error {
 	return nil
 }
 
-// checkPairs between checks of the interval
-const checkPairs = 10
+const checkPairs = 10 // between checks of the interval
 
-// narrow: enough pairs, and the interval narrow enough or the row's time over.
-func (m *measurement) narrow(enough time.Time) bool {
+// hasEnoughPairs reports that there are enough pairs, and the interval is narrow enough or the row's time over.
+func (m *measurement) hasEnoughPairs(enough time.Time) bool {
 	n := len(m.ratios)
 	switch {
 	case n < m.most:
@@ -58,10 +56,10 @@ func (m *measurement) narrow(enough time.Time) bool {
 	case m.precise <= 0 || time.Now().After(enough):
 		return true
 	}
-	return (n-m.most)%checkPairs == 0 && !m.wide()
+	return (n-m.most)%checkPairs == 0 && !m.tooWide()
 }
 
-func (m *measurement) wide() bool {
+func (m *measurement) tooWide() bool {
 	low, high := interval(m.ratios)
 	return m.precise > 0 && high-low > 2*m.precise
 }
@@ -131,7 +129,7 @@ func (m *measurement) sampled(waits *json.RawMessage) (float64, error) {
 	return work, err
 }
 
-// window gives work per second, and waits.
+// window returns the work per second and the waits.
 func (m *measurement) window(waits *json.RawMessage) (float64, error) {
 	before, err := m.subject.report()
 	if err == nil {
@@ -165,13 +163,13 @@ func (m *measurement) row(ch choice, j *tools.Job, t *tools.Totals) Row {
 	if r.Workload == load.Busy {
 		r.Workload = ""
 	}
-	if ch.Everybody {
+	if ch.AllThreads {
 		r.AskedPerS = ch.freq * float64(j.Threads)
 	}
 	if r.Pairs > 0 {
 		r.Low, r.High = interval(m.ratios)
-		r.Ratio = median(m.ratios) // sorted from here
-		r.Wide, r.Ratios, r.Others, r.Stolen = m.wide(), m.ratios, m.others.share(), m.stolen.share()
+		r.Ratio = median(m.ratios) // sorts
+		r.Wide, r.Ratios, r.Others, r.Stolen = m.tooWide(), m.ratios, m.others.share(), m.stolen.share()
 	}
 	r.count(t)
 	if m.subject.Latency != nil {
@@ -198,10 +196,10 @@ func (r *Row) count(t *tools.Totals) {
 	}
 }
 
-func share(n int64, of float64) *float64 {
-	if n < 0 || of <= 0 {
+func share(n int64, whole float64) *float64 {
+	if n < 0 || whole <= 0 {
 		return nil
 	}
-	x := float64(n) / of
+	x := float64(n) / whole
 	return &x
 }

@@ -14,50 +14,43 @@ import (
 	"prywalk/internal/bench/tools"
 )
 
-// Plan says what to measure.
+// Plan is what to measure.
 type Plan struct {
-	// Loads are the kinds of work.
-	Loads []Load
-	// Threads in all, and Running of them; nil for the load's usual ones.
+	Loads []Load // kinds of work
+	// Threads is the numbers of threads, Running of them; nil: the load's usual ones.
 	Threads, Running []int
 	Freqs            []float64
 	Pairs            int
-	// Precision, if positive, is half of the 95 % interval for which pairs are added to prywalk's rows, for RowLimit
-	// at most.
+	// Precision, if positive, is half the width of the 95 % interval for which prywalk's rows get more pairs, up
+	// to RowLimit.
 	Precision float64
 	RowLimit  time.Duration
-	// Window is half of a pair.
-	Window time.Duration
-	// Settle is the time between switching on and the window, Warm that before the first pair.
+	Window    time.Duration // half of a pair
+	// Settle is the time between switching on and the window, Warm the time before the first pair.
 	Settle, Warm time.Duration
-	// Peers are further tools, if installed, with PeerPairs pairs each, for PeerThreads or the requested numbers of
-	// threads.
+	// Peers are further tools, used if installed, with PeerPairs pairs each, for PeerThreads or the requested
+	// numbers of threads.
 	Peers       []tools.Tool
 	PeerPairs   int
 	PeerThreads []int
 	// Limit, if positive, bounds the run: rows get fewer pairs, but at least 3.
-	Limit time.Duration
-	// Engine is record's flag.
-	Engine string
-	// Self is prywalk's file.
-	Self string
+	Limit  time.Duration
+	Engine string // flag of record
+	Self   string // prywalk's file
 }
 
 // Load is a kind of work.
 type Load struct {
 	Name string
-	// Kind of process, by which tools are chosen.
-	Kind string
-	// Usual gives suitable numbers of threads and running ones.
-	Usual func() (threads, running []int)
-	// Depths are numbers of frames below the work, or nil.
-	Depths []int
-	// Command gives the load's command, which speaks as package load. dir is for its files. [ErrAbsent]: not
-	// available here.
+	Kind string // of process, selects tools
+	// Usual returns the default numbers of threads and of running ones.
+	Usual  func() (threads, running []int)
+	Depths []int // numbers of frames below the work; nil: one
+	// Command returns the load's command, which speaks the protocol of package load. dir is for its files.
+	// [ErrAbsent]: not available here.
 	Command func(ctx context.Context, dir string, t Target) (*exec.Cmd, error)
-	// Warm is its own start.
-	Warm time.Duration
-	// Latency evaluates the waits of pairs; nil for loads without.
+	Warm    time.Duration // time after Ready
+	// Latency evaluates the waits of pairs; nil: without.
 	Latency func([]Waited) *Latency
 }
 
@@ -67,7 +60,7 @@ type Target struct{ Threads, Running, Depth int }
 // Waited has the waits of a pair's windows.
 type Waited struct{ Without, With json.RawMessage }
 
-// Busy is prywalk bench's load, by prywalk's own program.
+// Busy is prywalk bench's own load, run by prywalk's file self.
 func Busy(self string) Load {
 	return Load{
 		Name: load.Busy, Kind: tools.Native,
@@ -91,7 +84,7 @@ func Quick(self string) Plan {
 	}
 }
 
-// Full is the plan of the documents: with a processor to spare, and with none.
+// Full is the plan of the documents: with a spare processor and without.
 func Full(self string) Plan {
 	return Plan{
 		Self: self, Loads: []Load{Busy(self)}, Freqs: []float64{100, 1000},

@@ -7,7 +7,7 @@ import (
 	"prywalk/internal/schema"
 )
 
-// Result is the contract's JSON.
+// Result is the output of --json.
 type Result struct {
 	schema.Head
 	Machine Machine `json:"machine"`
@@ -27,7 +27,7 @@ type Machine struct {
 	Load float64 `json:"load"`
 }
 
-// Row is one tool on one target at one frequency; nil is unknown.
+// Row is one tool on one target at one frequency; nil: unknown.
 type Row struct {
 	// Workload is the kind of work, "" for busy threads among sleeping ones.
 	Workload string  `json:"workload,omitempty"`
@@ -44,24 +44,22 @@ type Row struct {
 	Wide bool `json:"interval_wide,omitempty"`
 	// Ratios are those of the pairs, ascending.
 	Ratios []float64 `json:"ratios,omitempty"`
-	// Others is what other programs and the hypervisor took in the windows without the tool, as a share of one
-	// processor.
+	// Others is what other programs and the hypervisor took in windows without the tool, in processors.
 	Others *float64 `json:"others,omitempty"`
-	// Stolen is what the hypervisor took in the windows with the tool, as a share of one processor.
+	// Stolen is what the hypervisor took in windows with the tool, in processors.
 	Stolen *float64 `json:"stolen,omitempty"`
 
 	StopsPerS       *float64 `json:"stops_per_s,omitempty"`
 	SyscallsPerTick *float64 `json:"syscalls_per_tick,omitempty"`
 	BytesPerTick    *float64 `json:"bytes_per_tick,omitempty"`
-	// CPUSelf is the tool's share of one processor while it sampled, CPUAfter at its end, for each second of
-	// sampling.
+	// CPUSelf is the tool's CPU time while it sampled, CPUAfter that at its end, for each second of sampling.
 	CPUSelf  *float64 `json:"cpu_self,omitempty"`
 	CPUAfter *float64 `json:"cpu_after,omitempty"`
 	MemoryMB *float64 `json:"memory_mb,omitempty"`
 	// RecordingMB is the size of a minute of the recording.
 	RecordingMB *float64 `json:"recording_mb_per_minute,omitempty"`
-	// SamplesPerS are stacks delivered a second, AskedPerS those asked for: of all threads, or of running ones where
-	// the tool samples no others.
+	// SamplesPerS are stacks delivered a second, AskedPerS those asked for: of all threads, or of running ones
+	// where the tool samples no others.
 	SamplesPerS float64       `json:"samples_per_s"`
 	AskedPerS   float64       `json:"asked_per_s"`
 	Complete    *float64      `json:"complete,omitempty"`
@@ -79,14 +77,14 @@ type Latency struct {
 	P999 *Change `json:"p999_change,omitempty"`
 }
 
-// Change is a figure with sampling divided by the same without, with its 95 % interval.
+// Change is a figure with sampling divided by that without, with its 95 % interval.
 type Change struct {
 	Ratio float64 `json:"ratio"`
 	Low   float64 `json:"low"`
 	High  float64 `json:"high"`
 }
 
-// Waits has lengths of waits in microseconds.
+// Waits are lengths of waits in microseconds.
 type Waits struct {
 	N    uint64  `json:"n"`
 	P50  float64 `json:"p50"`
@@ -94,7 +92,7 @@ type Waits struct {
 	P999 float64 `json:"p999"`
 }
 
-// ByWorkload groups rows, in the order of first appearance.
+// ByWorkload groups rows in the order of first appearance.
 func (r *Result) ByWorkload() (names []string, byName map[string][]Row) {
 	byName = map[string][]Row{}
 	for _, row := range r.Rows {

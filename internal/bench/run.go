@@ -30,7 +30,7 @@ type run struct {
 	report Report
 	jobs   int
 	end    time.Time // with a limit
-	left   int       // rows to come
+	left   int       // rows still to measure
 	absent map[string]bool
 }
 
@@ -146,7 +146,7 @@ func (r *run) row(s *subject, ch choice) (Row, error) {
 		session.Kill()
 		return Row{}, err
 	}
-	j.Threads = max(j.Threads, s.tasks()) // Go's runtime starts threads as needed
+	j.Threads = max(j.Threads, s.tasks()) // the target may have started threads since
 	t, err := session.Finish()
 	if err != nil {
 		session.Kill()

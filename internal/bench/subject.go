@@ -22,17 +22,17 @@ import (
 type subject struct {
 	cell
 	cmd  *exec.Cmd
-	pids []int // that do the work
+	pids []int // those that work
 	in   io.WriteCloser
 	out  *bufio.Reader
 }
 
-// ErrAbsent reports that a load is not available on this machine.
+// ErrAbsent reports a load that is not available on this machine.
 var ErrAbsent = errors.New("not installed")
 
 const stopWithin = 10 * time.Second
 
-// startSubject starts a target, which ends with its standard input, so with this process.
+// startSubject starts a target. It ends when its standard input closes, so with this process.
 func startSubject(ctx context.Context, dir string, c cell) (*subject, error) {
 	cmd, err := c.Command(ctx, dir, c.Target)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/printable"
 )
 
-// Header writes the heads of the table's columns.
+// Header writes the column heads of the table.
 func Header(w io.Writer) {
 	printable.Fprintf(w, "%8s %8s %6s %6s  %-23s %8s %10s %8s %9s %8s %8s  %s\n", "threads", "running", "Hz", "pairs",
 		"throughput with/without", "stops/s", "calls/tick", "own cpu", "samples/s", "complete", "memory",
@@ -54,12 +54,12 @@ func Summary(w io.Writer, r *Result) {
 	}
 }
 
-// Text shows a difference with its interval.
+// Text formats a difference with its interval.
 func (d *Difference) Text() string {
 	return fmt.Sprintf("%+.4f [%+.4f, %+.4f]", d.Middle, d.Low, d.High)
 }
 
-// Figure shows a figure times a factor, or "-" if unknown.
+// Figure formats x times a factor; "-" if unknown.
 func Figure(x *float64, factor float64, format string) string {
 	if x == nil {
 		return "-"

@@ -4,16 +4,15 @@ package budget
 
 import "sync/atomic"
 
-// Account is what one file, or one map, has taken of a budget. It may be used by several goroutines. Nil refuses
-// nothing.
+// Account is what one file or map has taken of a [Budget]. Safe for concurrent use. A nil Account refuses nothing.
 type Account struct {
 	budget *Budget
 	name   atomic.Pointer[string]
 	used   atomic.Int64
-	whole  bool // nobody else needs much
+	whole  bool // see Budget.Whole
 }
 
-// Account opens an account in a budget; of the process's where b is nil.
+// Account opens an account in b; nil: in that of the process.
 func (b *Budget) Account(name string) *Account {
 	if b == nil {
 		b = process
@@ -23,27 +22,26 @@ func (b *Budget) Account(name string) *Account {
 	return a
 }
 
-// Whole is Account for what may take all of the budget, and is of no use without all of its parts.
+// Whole is Account for what may take the whole budget and is of no use in part.
 func (b *Budget) Whole(name string) *Account {
 	a := b.Account(name)
 	a.whole = true
 	return a
 }
 
-// most is how many bytes the account may take.
-func (a *Account) most() int64 {
+func (a *Account) maxBytes() int64 {
 	if a.whole {
 		return a.budget.Limit()
 	}
 	return a.budget.Limit() / mostDen * mostNum
 }
 
-// Left gives how many bytes the account may still take.
+// Left returns how many bytes the account may still take.
 func (a *Account) Left() int64 {
-	return max(0, min(a.most()-a.Used(), a.budget.Limit()-a.budget.Used()))
+	return max(0, min(a.maxBytes()-a.Used(), a.budget.Limit()-a.budget.Used()))
 }
 
-// Budget gives the budget that the account is in.
+// Budget returns the account's budget.
 func (a *Account) Budget() *Budget {
 	if a == nil {
 		return process
@@ -51,16 +49,16 @@ func (a *Account) Budget() *Budget {
 	return a.budget
 }
 
-// Rename says what the account is of, such as a file's path, for messages.
+// Rename sets the name for messages, such as a file's path.
 func (a *Account) Rename(name string) {
 	if a != nil {
 		a.name.Store(&name)
 	}
 }
 
-// Take takes n bytes, before they are allocated, for a part of what the account is of. The error is an [*Error].
+// Take takes n bytes for a part of the account's file, before they are allocated. The error is an [*Error].
 func (a *Account) Take(n int64, part string) error {
-	if a == nil || n <= 0 || a.fits(n) {
+	if a == nil || n <= 0 || a.tryTake(n) {
 		return nil
 	}
 	what := *a.name.Load()
@@ -71,22 +69,22 @@ func (a *Account) Take(n int64, part string) error {
 	return &Error{What: what, Need: a.Used() + n, Total: a.budget.Total()}
 }
 
-// TakeSpare takes n bytes for what is only faster with it, such as a cache: false if less than half of the budget is
-// left. Nothing is noted as left out.
+// TakeSpare takes n bytes for a cache or the like: false if less than half of the budget would be left. A refusal
+// is not reported.
 func (a *Account) TakeSpare(n int64) bool {
-	return a == nil || a.budget.Used()+n <= a.budget.Limit()/2 && a.fits(n)
+	return a == nil || a.budget.Used()+n <= a.budget.Limit()/2 && a.tryTake(n)
 }
 
-// fits takes n bytes if they are there.
-func (a *Account) fits(n int64) bool {
-	if used := a.used.Add(n); used <= a.most() && a.budget.take(n) {
+// tryTake takes n bytes if they are left.
+func (a *Account) tryTake(n int64) bool {
+	if used := a.used.Add(n); used <= a.maxBytes() && a.budget.take(n) {
 		return true
 	}
 	a.used.Add(-n)
 	return false
 }
 
-// Give gives n bytes back.
+// Give returns n bytes to the budget.
 func (a *Account) Give(n int64) {
 	if a != nil && n > 0 {
 		a.used.Add(-n)
@@ -94,7 +92,7 @@ func (a *Account) Give(n int64) {
 	}
 }
 
-// Used gives the bytes that the account has taken.
+// Used returns the bytes that the account has taken.
 func (a *Account) Used() int64 {
 	if a == nil {
 		return 0
@@ -102,7 +100,7 @@ func (a *Account) Used() int64 {
 	return a.used.Load()
 }
 
-// Close gives everything back.
+// Close returns all bytes to the budget.
 func (a *Account) Close() {
 	if a != nil {
 		a.budget.used.Add(-a.used.Swap(0))

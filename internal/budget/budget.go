@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// DefaultTotal is what prywalk as a whole is to keep within unless asked for more, in bytes.
+	// DefaultTotal is prywalk's memory limit unless set by the user, bytes.
 	DefaultTotal = 512 << 20
-	// share of the total is for strangers' files: the rest is for prywalk itself, and for garbage.
-	share = 2
-	// A single account has at most mostNum/mostDen of the budget: one hostile file leaves room for the others.
+	// totalPerBudget is the total ÷ the budget; the rest of the total is for prywalk itself, and for garbage.
+	totalPerBudget = 2
+	// An account has at most mostNum/mostDen of the budget, so that one hostile file leaves room for others.
 	mostNum, mostDen = 3, 4
 )
 
-// Budget is how much memory strangers' files may take together. It may be used by several goroutines.
+// Budget limits the memory that untrusted files take together. Safe for concurrent use.
 type Budget struct {
 	limit, used, peak atomic.Int64
 	asked             atomic.Bool
@@ -31,26 +31,26 @@ type Budget struct {
 	more    int
 }
 
-// New gives a budget of limit bytes.
+// New returns a budget of limit bytes.
 func New(limit int64) *Budget {
 	b := &Budget{}
 	b.limit.Store(limit)
 	return b
 }
 
-var process = New(DefaultTotal / share)
+var process = New(DefaultTotal / totalPerBudget)
 
-// Process is the budget of this process, for whoever is given no other.
+// Process is the budget of this process, the default.
 func Process() *Budget { return process }
 
-// SetTotal sets the limit so that a process with this budget is to keep within so many bytes, as its user asks.
+// SetTotal sets the limit for a process that must keep within bytes in all, by the user's wish.
 func (b *Budget) SetTotal(bytes int64) {
-	b.limit.Store(bytes / share)
+	b.limit.Store(bytes / totalPerBudget)
 	b.asked.Store(true)
 }
 
-// Allow makes room for n bytes that are in proportion to a file of the user's own: the limit is at least the sum of
-// these, unless a limit was asked for.
+// Allow raises the limit to at least the sum of all n bytes that the user's own files need in proportion to their
+// size, unless the user set a limit.
 func (b *Budget) Allow(n int64) {
 	sum := b.allowed.Add(n)
 	for now := b.Limit(); sum > now && !b.asked.Load(); now = b.Limit() {
@@ -60,16 +60,16 @@ func (b *Budget) Allow(n int64) {
 	}
 }
 
-// Total is what the process is to keep within, in bytes.
-func (b *Budget) Total() int64 { return share * b.limit.Load() }
+// Total is the limit of the process, bytes.
+func (b *Budget) Total() int64 { return totalPerBudget * b.limit.Load() }
 
-// Limit gives the size of the budget, in bytes.
+// Limit is the size of the budget, bytes.
 func (b *Budget) Limit() int64 { return b.limit.Load() }
 
-// Used gives the bytes that are taken now.
+// Used is the bytes taken now.
 func (b *Budget) Used() int64 { return b.used.Load() }
 
-// Peak gives the most bytes that were taken at a time.
+// Peak is the most bytes taken at a time.
 func (b *Budget) Peak() int64 { return b.peak.Load() }
 
 // take adds n bytes if they fit.
@@ -86,10 +86,9 @@ func (b *Budget) take(n int64) bool {
 	}
 }
 
-// maxRefused is how many things that were left out are told by name.
-const maxRefused = 4
+const maxRefused = 4 // refusals listed by name
 
-// refuse notes what was left out, once.
+// refuse notes a refusal, once for each name.
 func (b *Budget) refuse(what string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -102,7 +101,7 @@ func (b *Budget) refuse(what string) {
 	}
 }
 
-// LeftOut says in one line what was left out for lack of memory, "" if nothing was.
+// LeftOut lists in one line what was refused; "" if nothing was.
 func (b *Budget) LeftOut() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -117,13 +116,12 @@ func (b *Budget) LeftOut() string {
 		Size(2*b.Total()))
 }
 
-// Error reports that something was left out because it would take more memory than there is for it.
+// Error reports that something was left out for lack of memory.
 type Error struct {
-	// What was left out.
-	What string
-	// Need is the bytes that it would take, at least, with what its account has taken before.
+	What string // what was left out
+	// Need is the bytes that it would take at least, including those of its account.
 	Need int64
-	// Total is what the process is to keep within, in bytes.
+	// Total is the limit of the process, bytes.
 	Total int64
 }
 
@@ -133,13 +131,13 @@ func (e *Error) Error() string {
 		Size(e.Need), Size(e.Total), Size(e.enough()))
 }
 
-// enough gives a total that has room for what was left out, as far as is known: the next power of two.
+// enough returns a total with room for what was left out: the next power of two.
 func (e *Error) enough() int64 {
-	need := max(e.Total, share*e.Need/mostNum*mostDen)
+	need := max(e.Total, totalPerBudget*e.Need/mostNum*mostDen)
 	return 1 << bits.Len64(uint64(need))
 }
 
-// Size writes a number of bytes for people, in the form that --max-memory takes.
+// Size formats a number of bytes in the form of --max-memory.
 func Size(n int64) string {
 	for _, u := range []struct {
 		bytes int64

@@ -10,20 +10,19 @@ import (
 
 // # CPU time of unattached descendants
 //
-// Records of context switches give the time between a thread's arrival on a processor and its departure, and the
-// program that it ran: the CPU time of each process by program, however short its life. The time after the record of
-// its end is missing: from Linux 6.16 on that is all of exit but its beginning.
+// Records of context switches give the time between a thread's arrival on a processor and its departure, and its
+// program: the CPU time of each process by program, however short its life. The time after the record of its end
+// is missing: from Linux 6.16 on, all of exit but its beginning.
 
-// mostSpent bounds the programs of a process.
-const mostSpent = 16
+const mostSpent = 16 // programs of a process
 
-// Spent is a process's CPU time in one program, in nanoseconds.
+// Spent is a process's CPU time in one program, ns.
 type Spent[O comparable] struct {
 	Program *Program[O]
 	NS      int64
 }
 
-// onProcessor is the thread on a processor, and its arrival (CLOCK_MONOTONIC, ns).
+// onProcessor is the thread on a processor since a moment, CLOCK_MONOTONIC ns.
 type onProcessor struct {
 	pid, tid int
 	since    int64
@@ -32,30 +31,30 @@ type onProcessor struct {
 // clocks is the state of the records of switches.
 type clocks[O comparable, S any] struct {
 	on       map[int]onProcessor      // by processor
-	attached map[int]*Untracked[O, S] // attached processes, since their creation
+	attached map[int]*Untracked[O, S] // since their creation
 	lost     int64                    // records lost so far
 }
 
-// TrackClocks is [Table.Track] where switches are recorded. The process's time goes on being counted.
-func (u *Table[O, S]) TrackClocks(pid int, as O) {
-	delete(u.clocks.attached, pid)
-	if before := u.Track(pid, as); before != nil {
-		if u.clocks.attached == nil {
-			u.clocks.attached = map[int]*Untracked[O, S]{}
+// TrackClocks is [Table.Track] where switches are recorded. The process's time is still counted.
+func (t *Table[O, S]) TrackClocks(pid int, as O) {
+	delete(t.clocks.attached, pid)
+	if before := t.Track(pid, as); before != nil {
+		if t.clocks.attached == nil {
+			t.clocks.attached = map[int]*Untracked[O, S]{}
 		}
-		u.clocks.attached[pid] = before
+		t.clocks.attached[pid] = before
 	}
 }
 
-// ForgetClocks is [Table.Forget] where switches are recorded. It gives the CPU time of the process's whole life, ns; 0
-// if unknown or not complete.
-func (u *Table[O, S]) ForgetClocks(pid int, as O) (ns int64) {
-	if u.tracked[pid] != as {
+// ForgetClocks is [Table.Forget] where switches are recorded. It returns the CPU time of the process's whole life,
+// ns; 0: not completely known.
+func (t *Table[O, S]) ForgetClocks(pid int, as O) (ns int64) {
+	if t.tracked[pid] != as {
 		return 0
 	}
-	u.Forget(pid, as)
-	p := u.clocks.attached[pid]
-	if delete(u.clocks.attached, pid); p == nil || !p.Ended {
+	t.Forget(pid, as)
+	p := t.clocks.attached[pid]
+	if delete(t.clocks.attached, pid); p == nil || !p.Ended {
 		return 0
 	}
 	for _, s := range p.Spent {
@@ -64,80 +63,79 @@ func (u *Table[O, S]) ForgetClocks(pid int, as O) (ns int64) {
 	return ns
 }
 
-// DrainClocks drains the kernel's records, including switches, and gives their number.
-func (u *Table[O, S]) DrainClocks(r *perfevents.Reader) (n int) {
-	if u.clocks.on == nil {
-		u.clocks.on = map[int]onProcessor{}
+// DrainClocks drains the kernel's records, including switches, and returns their number.
+func (t *Table[O, S]) DrainClocks(r *perfevents.Reader) (n int) {
+	if t.clocks.on == nil {
+		t.clocks.on = map[int]onProcessor{}
 	}
-	u.records, u.names = u.records[:0], u.names[:0]
-	r.Drain(u.noteSwitch)
-	if lost := r.Lost() + r.Broken(); lost != u.clocks.lost {
-		u.clocks.lost = lost
-		u.forgetSwitches()
+	t.records, t.names = t.records[:0], t.names[:0]
+	r.Drain(t.noteSwitch)
+	if lost := r.Lost() + r.Broken(); lost != t.clocks.lost {
+		t.clocks.lost = lost
+		t.forgetSwitches()
 	}
-	n = len(u.records)
-	u.handleAll()
+	n = len(t.records)
+	t.handleAll()
 	return n
 }
 
-// noteSwitch is note for records that concern clocks.
-func (u *Table[O, S]) noteSwitch(r *perfevents.Record) {
+func (t *Table[O, S]) noteSwitch(r *perfevents.Record) {
 	switch r.Kind {
 	case perfevents.SwitchedIn, perfevents.SwitchedOut, perfevents.Exited:
-		u.add(r)
+		t.add(r)
 	default:
-		u.note(r)
+		t.note(r)
 	}
 }
 
-// forgetSwitches drops the switches since the last drain: if one of a pair is lost, time would go to another process.
-func (u *Table[O, S]) forgetSwitches() {
-	clear(u.clocks.on)
-	for i := range u.records {
-		if k := &u.records[i].Kind; *k == perfevents.SwitchedIn || *k == perfevents.SwitchedOut {
+// forgetSwitches drops the switches since the last drain: with one of a pair lost, time would go to another
+// process.
+func (t *Table[O, S]) forgetSwitches() {
+	clear(t.clocks.on)
+	for i := range t.records {
+		if k := &t.records[i].Kind; *k == perfevents.SwitchedIn || *k == perfevents.SwitchedOut {
 			*k = perfevents.Other
 		}
 	}
 }
 
 // Interrupted notes a gap in the records.
-func (u *Table[O, S]) Interrupted() { clear(u.clocks.on) }
+func (t *Table[O, S]) Interrupted() { clear(t.clocks.on) }
 
-// clock updates the clocks by a record, before its other effects.
-func (u *Table[O, S]) clock(r *record) {
+// clock updates the clocks by a record. It must run before the record's other effects.
+func (t *Table[O, S]) clock(r *record) {
 	switch {
-	case u.clocks.on == nil:
+	case t.clocks.on == nil:
 	case r.Kind == perfevents.SwitchedIn:
-		u.clocks.on[r.CPU] = onProcessor{r.PID, r.TID, r.Time}
+		t.clocks.on[r.CPU] = onProcessor{r.PID, r.TID, r.Time}
 	case r.Kind == perfevents.SwitchedOut:
-		u.ran(r)
+		t.endRun(r)
 	case r.Kind == perfevents.Exited:
-		u.ran(r)
-		if p := u.clocks.attached[r.PID]; p != nil && r.PID == r.TID {
+		t.endRun(r)
+		if p := t.clocks.attached[r.PID]; p != nil && r.PID == r.TID {
 			p.Ended = true
 		}
-	case r.Kind == perfevents.Named && r.Exec && u.ran(r):
-		u.clocks.on[r.CPU] = onProcessor{r.PID, r.TID, r.Time}
+	case r.Kind == perfevents.Named && r.Exec && t.endRun(r):
+		t.clocks.on[r.CPU] = onProcessor{r.PID, r.TID, r.Time}
 	}
 }
 
-// ran counts the time up to a record of the thread on the processor, and ends it; false if that is another thread.
-func (u *Table[O, S]) ran(r *record) bool {
-	on, ok := u.clocks.on[r.CPU]
+// endRun counts and ends the time of the thread on the processor up to its record; false: another thread is there.
+func (t *Table[O, S]) endRun(r *record) bool {
+	on, ok := t.clocks.on[r.CPU]
 	if !ok || on.tid != r.TID {
 		return false
 	}
-	delete(u.clocks.on, r.CPU)
-	if p := u.clocks.attached[on.pid]; p != nil {
-		p.spends(r.Time - on.since)
-	} else if p := u.untracked[on.pid]; p != nil {
-		p.spends(r.Time - on.since)
+	delete(t.clocks.on, r.CPU)
+	if p := t.clocks.attached[on.pid]; p != nil {
+		p.addCPU(r.Time - on.since)
+	} else if p := t.untracked[on.pid]; p != nil {
+		p.addCPU(r.Time - on.since)
 	}
 	return true
 }
 
-// spends counts CPU time for the current program.
-func (p *Untracked[O, S]) spends(ns int64) {
+func (p *Untracked[O, S]) addCPU(ns int64) {
 	if ns <= 0 {
 		return
 	}
@@ -151,10 +149,10 @@ func (p *Untracked[O, S]) spends(ns int64) {
 
 // byTime orders records. Of equal times, an arrival comes after the departure from the same processor.
 func byTime(a, b record) int {
-	return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(arrives(&a), arrives(&b)))
+	return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(arrivalRank(&a), arrivalRank(&b)))
 }
 
-func arrives(r *record) int {
+func arrivalRank(r *record) int {
 	if r.Kind == perfevents.SwitchedIn {
 		return 1
 	}

@@ -11,18 +11,15 @@ import (
 
 // # New processes by their numbers
 //
-// Without the kernel's records, new processes are found by number: the kernel assigns process numbers in order, and
-// shows the last one. The numbers since the previous tick are those of all new tasks; one read of /proc gives the
-// parent of each.
+// Without the kernel's records, new processes are found by number: the kernel assigns numbers in order and shows
+// the last one. The numbers since the previous tick are all new tasks; one read of /proc gives the parent of each.
 
 const (
-	// mostNumbers bounds the numbers read at a tick. Of more, equally spaced ones are read.
-	mostNumbers = 64
-	// mostNewChildren bounds the known new processes.
-	mostNewChildren = 128
-	// markedFor is how long a process counts as new, in nanoseconds. After that the search for children has found it,
-	// or it cannot be opened: it is read every lastingEvery until it is attached or has ended, and forgotten after
-	// lastingFor.
+	// mostNumbers bounds the numbers read at a tick; of more, equally spaced ones are read.
+	mostNumbers     = 64
+	mostNewChildren = 128 // known new processes
+	// markedFor is how long a process counts as new, ns. After that the search for children has found it, or it
+	// cannot be opened: it is read every lastingEvery until it is attached or has ended, at most for lastingFor.
 	markedFor    = 200e6
 	lastingEvery = 50e6
 	lastingFor   = 10e9
@@ -30,51 +27,47 @@ const (
 	firstNumber = 300
 )
 
-// NewChildren finds new processes by number. O is the caller's value for an attached process, not the zero value; K is
-// its value for an unattached one. Not safe for concurrent use.
+// NewChildren finds new processes by number. O is the caller's value for an attached process, never zero; K its
+// value for an unattached one. Not safe for concurrent use.
 type NewChildren[O comparable, K any] struct {
 	attached map[int]O
 	forks    map[int]*forks // of attached processes
 	young    map[int]*NewChild[O, K]
-	last     int // last assigned number, 0: unknown
+	last     int // last assigned number; 0: unknown
 
 	budget  *procmem.Budget
 	stat    func(f *procmem.ThreadFiles, s *procmem.Stat) error
 	parent  func(pid int) (parent int, ok bool)
 	clock   func(pid int) (uint64, error)
-	between func() // called before each read of /proc
+	between func() // before each read of /proc
 
-	pin, unpin func() // called around reads of known processes
+	pin, unpin func() // around reads of known processes
 }
 
 // NewChild is a new process that is not attached yet.
 type NewChild[O comparable, K any] struct {
-	PID int
-	// Waiter is the nearest attached ancestor.
-	Waiter O
-	// Files are those of its first thread.
-	Files *procmem.ThreadFiles
-	// Kept is the caller's value.
-	Kept K
-	// Used is its CPU time by program name, as of the last read.
-	Used []Use
+	PID    int
+	Waiter O                    // nearest attached ancestor
+	Files  *procmem.ThreadFiles // of its first thread
+	Kept   K                    // the caller's value
+	Used   []Use                // CPU time by program name, at the last read
 
-	parent int
-	judged bool // whether it calls exec is known
-	start  uint64
-	since  int64 // discovery, CLOCK_MONOTONIC ns
-	asked  int64 // last read, CLOCK_MONOTONIC ns
-	cpu    int64 // CPU time then, ns
-	comm   procmem.Comm
+	parent    int
+	execKnown bool // whether it calls exec is known
+	start     uint64
+	since     int64 // discovery, CLOCK_MONOTONIC ns
+	asked     int64 // last read, CLOCK_MONOTONIC ns
+	cpu       int64 // CPU time then, ns
+	comm      procmem.Comm
 }
 
-// Use is the CPU time of a process under one name, in nanoseconds.
+// Use is a process's CPU time under one name, ns.
 type Use struct {
 	Name string
 	NS   int64
 }
 
-// MakeNewChildren makes an empty set. It keeps files open within the budget.
+// MakeNewChildren returns an empty set, which keeps files open within the budget.
 func MakeNewChildren[O comparable, K any](budget *procmem.Budget) *NewChildren[O, K] {
 	return &NewChildren[O, K]{
 		attached: map[int]O{}, forks: map[int]*forks{}, young: map[int]*NewChild[O, K]{}, budget: budget,
@@ -89,15 +82,15 @@ func (n *NewChildren[O, K]) Between(f func()) { n.between = f }
 // Pinned sets functions called around reads of a known process, during which the caller must not yield.
 func (n *NewChildren[O, K]) Pinned(pin, unpin func()) { n.pin, n.unpin = pin, unpin }
 
-// parent gives a process's parent; false if it has ended, or the number is another thread's, which /proc shows as well.
-// It reads status, as a read of stat waits for an exec (fs/proc/array.c, do_task_stat).
+// parent returns a process's parent; false: it has ended, or the number is a thread's. It reads status, as a read
+// of stat waits for an exec (fs/proc/array.c, do_task_stat).
 func parent(pid int) (int, bool) {
 	var s procmem.Status
 	err := procmem.ReadStatus(pid, &s)
 	return s.PPid, err == nil && s.Tgid == pid && s.State != 'Z'
 }
 
-// Attach removes a process that was attached, and gives its entry; nil if there is none.
+// Attach removes a process that was attached, and returns its entry; nil: none.
 func (n *NewChildren[O, K]) Attach(pid int, as O) *NewChild[O, K] {
 	before := n.young[pid]
 	if before != nil {
@@ -114,7 +107,7 @@ func (n *NewChildren[O, K]) Attach(pid int, as O) *NewChild[O, K] {
 	return before
 }
 
-// Forget notes that an attached process has ended. Its number may be reused by now.
+// Forget notes the end of an attached process. Its number may be reused by now.
 func (n *NewChildren[O, K]) Forget(pid int, as O) {
 	if n.attached[pid] == as {
 		delete(n.attached, pid)
@@ -125,8 +118,8 @@ func (n *NewChildren[O, K]) Forget(pid int, as O) {
 // Any reports whether there are numbers since the last call of Created.
 func (n *NewChildren[O, K]) Any(last int) bool { return last != n.last }
 
-// Created searches the numbers since the last call for descendants of attached processes. last is the last assigned
-// number, 0 if unknown.
+// Created searches the numbers since the last call for descendants of attached processes. last is the last
+// assigned number; 0: unknown.
 func (n *NewChildren[O, K]) Created(last int, now int64) {
 	before := n.last
 	if n.last = last; before == 0 || last == 0 || before == last || len(n.attached) == 0 {
@@ -137,12 +130,12 @@ func (n *NewChildren[O, K]) Created(last int, now int64) {
 	}
 	step := (last-before-1)/mostNumbers + 1
 	for pid := before + 1 + (last-before-1)%step; pid <= last; pid += step {
-		n.ask(pid, now)
+		n.examine(pid, now)
 	}
 }
 
-// ask adds a process if it is a descendant of an attached one.
-func (n *NewChildren[O, K]) ask(pid int, now int64) {
+// examine adds a process if it is a descendant of an attached one.
+func (n *NewChildren[O, K]) examine(pid int, now int64) {
 	if _, attached := n.attached[pid]; attached || len(n.young) >= mostNewChildren {
 		return
 	}
@@ -170,8 +163,8 @@ func (n *NewChildren[O, K]) ask(pid int, now int64) {
 	}
 }
 
-// Tick calls runs for new processes with a first thread that runs or waits for a processor, with its stat. It gives
-// those that have ended or (over) are not read any more, and forgets them.
+// Tick calls runs with each new process whose first thread runs or waits for a processor. It yields, and forgets,
+// those that have ended or (over) are not read any more.
 func (n *NewChildren[O, K]) Tick(
 	now int64, runs func(*NewChild[O, K], *procmem.Stat),
 ) iter.Seq2[*NewChild[O, K], bool] {
@@ -184,7 +177,7 @@ func (n *NewChildren[O, K]) Tick(
 			y.asked = now
 			n.between()
 			n.pin()
-			cpu, _ := n.clock(pid) // gone, else
+			cpu, _ := n.clock(pid) // fails if it is gone
 			var s procmem.Stat
 			err := n.stat(y.Files, &s)
 			n.unpin()
@@ -197,8 +190,8 @@ func (n *NewChildren[O, K]) Tick(
 				}
 				continue
 			}
-			n.learn(y, &s)
-			if y.uses(&s.Comm, int64(cpu)); age <= markedFor && s.State == 'R' {
+			n.noteExec(y, &s)
+			if y.addUse(&s.Comm, int64(cpu)); age <= markedFor && s.State == 'R' {
 				runs(y, &s)
 			}
 		}
@@ -209,13 +202,13 @@ func (n *NewChildren[O, K]) Tick(
 //
 // Children of a shell mostly do, children of a server mostly do not. PF_FORKNOEXEC shows it for each process.
 
-// forks is what is known of a process's children.
+// forks counts a process's children.
 type forks struct {
 	never int  // children that ended without exec
 	exec  bool // one has called exec
 }
 
-// leastForks is the number of children without exec from which on the others are taken to be alike.
+// leastForks is the number of children without exec from which on the others count as alike.
 const leastForks = 8
 
 // Flags of include/linux/sched.h.
@@ -224,10 +217,10 @@ const (
 	beforeExec = 0x40 // PF_FORKNOEXEC: forked, no exec since
 )
 
-// learn notes whether a process calls exec.
-func (n *NewChildren[O, K]) learn(y *NewChild[O, K], s *procmem.Stat) {
+// noteExec notes whether a process calls exec.
+func (n *NewChildren[O, K]) noteExec(y *NewChild[O, K], s *procmem.Stat) {
 	before := s.Flags&beforeExec != 0
-	if _, attached := n.attached[y.parent]; y.judged || !attached || before && s.Flags&exiting == 0 && s.State != 'Z' {
+	if _, attached := n.attached[y.parent]; y.execKnown || !attached || before && s.Flags&exiting == 0 && s.State != 'Z' {
 		return
 	}
 	f := n.forks[y.parent]
@@ -235,15 +228,15 @@ func (n *NewChildren[O, K]) learn(y *NewChild[O, K], s *procmem.Stat) {
 		f = &forks{}
 		n.forks[y.parent] = f
 	}
-	if y.judged = true; before {
+	if y.execKnown = true; before {
 		f.never++
 	} else {
 		f.exec = true
 	}
 }
 
-// MayExec reports whether a process may be about to call exec: it has not, and its siblings are not known never to do
-// so.
+// MayExec reports whether a process may be about to call exec: it has not yet, and its siblings are not known
+// never to.
 func (n *NewChildren[O, K]) MayExec(y *NewChild[O, K], s *procmem.Stat) bool {
 	f := n.forks[y.parent]
 	return s.Flags&beforeExec != 0 && (f == nil || f.exec || f.never < leastForks)
@@ -252,11 +245,9 @@ func (n *NewChildren[O, K]) MayExec(y *NewChild[O, K], s *procmem.Stat) bool {
 // Execed notes that an attached process runs another program: its children may behave differently.
 func (n *NewChildren[O, K]) Execed(pid int) { delete(n.forks, pid) }
 
-// mostNames bounds the names of a process.
-const mostNames = 8
+const mostNames = 8 // names of a process
 
-// uses notes a process's clock.
-func (y *NewChild[O, K]) uses(name *procmem.Comm, cpu int64) {
+func (y *NewChild[O, K]) addUse(name *procmem.Comm, cpu int64) {
 	ns := cpu - y.cpu
 	if ns <= 0 {
 		return
@@ -272,5 +263,5 @@ func (y *NewChild[O, K]) uses(name *procmem.Comm, cpu int64) {
 // None reports whether there are no new processes.
 func (n *NewChildren[O, K]) None() bool { return len(n.young) == 0 }
 
-// All gives all new processes.
+// All returns all new processes.
 func (n *NewChildren[O, K]) All() iter.Seq[*NewChild[O, K]] { return maps.Values(n.young) }

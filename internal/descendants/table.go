@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package descendants accounts for child processes that end before they can be attached: their ancestors, programs and
-// mappings. Sources: the kernel's records of creation, end, name and mapping (package perfevents, [Table]), or process
-// numbers ([NewChildren]).
+// Package descendants accounts for child processes that end before they can be attached: their ancestors, programs
+// and mappings. Sources: the kernel's records of creation, end, name and mapping (package perfevents, [Table]), or
+// process numbers ([NewChildren]).
 package descendants
 
 import (
@@ -19,12 +19,11 @@ const (
 	// mostUntracked bounds the processes known by records alone, mostMappings the mappings of each.
 	mostUntracked = 1 << 14
 	mostMappings  = 1 << 12
-	// mostFormer bounds the earlier programs of a process.
-	mostFormer = 16
+	mostFormer    = 16 // earlier programs of a process
 )
 
 // Table is the unattached descendants of attached processes, with their samples S. O is the caller's value for an
-// attached process, not the zero value. Not safe for concurrent use.
+// attached process, never zero. Not safe for concurrent use.
 type Table[O comparable, S any] struct {
 	untracked map[int]*Untracked[O, S]
 	tracked   map[int]O
@@ -36,26 +35,21 @@ type Table[O comparable, S any] struct {
 
 // Untracked is a process that is not attached.
 type Untracked[O comparable, S any] struct {
-	// Waiter is the nearest attached ancestor.
-	Waiter O
-	// Kept is the caller's.
-	Kept []S
-	// Ended is set after the process's end.
-	Ended bool
-	// Spent is its CPU time where switches are recorded ([Table.DrainClocks]).
-	Spent []Spent[O]
+	Waiter O          // nearest attached ancestor
+	Kept   []S        // the caller's
+	Ended  bool       // the process has ended
+	Spent  []Spent[O] // where switches are recorded ([Table.DrainClocks])
 
-	runs *Program[O]
-	ran  []formerly[O] // earlier programs
+	runs   *Program[O]
+	former []formerProgram[O] // earlier programs
 }
 
 // Program is a process's program. After [Program.Keep] another goroutine may read it.
 type Program[O comparable] struct {
 	// Of is the attached process that it was forked from and still runs the code of; zero: it has called exec.
-	Of O
-	// Name is the program's name, Maps its mappings of code.
+	Of   O
 	Name string
-	Maps []code.Mapping
+	Maps []code.Mapping // of code
 
 	kept bool // immutable
 }
@@ -63,13 +57,13 @@ type Program[O comparable] struct {
 // Keep makes it immutable: a later change makes a copy.
 func (g *Program[O]) Keep() { g.kept = true }
 
-// formerly is a program before an exec.
-type formerly[O comparable] struct {
+// formerProgram is a program before an exec.
+type formerProgram[O comparable] struct {
 	program *Program[O]
-	until   int64 // CLOCK_MONOTONIC, ns
+	until   int64 // CLOCK_MONOTONIC ns
 }
 
-// record is the needed part of a [perfevents.Record], with its name in names.
+// record is the needed part of a [perfevents.Record]; its name is in names.
 type record struct {
 	Kind                       perfevents.Kind
 	Exec                       bool
@@ -80,77 +74,75 @@ type record struct {
 	from, to int
 }
 
-// add keeps a record.
-func (u *Table[O, S]) add(r *perfevents.Record) {
-	from := len(u.names)
-	u.names = append(u.names, r.Name...)
-	u.records = append(u.records, record{
+func (t *Table[O, S]) add(r *perfevents.Record) {
+	from := len(t.names)
+	t.names = append(t.names, r.Name...)
+	t.records = append(t.records, record{
 		Kind: r.Kind, Exec: r.Exec, PID: r.PID, TID: r.TID, PPID: r.PPID, CPU: r.CPU, Time: r.Time,
-		Addr: r.Addr, Len: r.Len, Off: r.Off, Dev: r.Dev, Inode: r.Inode, from: from, to: len(u.names),
+		Addr: r.Addr, Len: r.Len, Off: r.Off, Dev: r.Dev, Inode: r.Inode, from: from, to: len(t.names),
 	})
 }
 
-// New makes an empty table.
+// New returns an empty table.
 func New[O comparable, S any]() *Table[O, S] {
 	return &Table[O, S]{untracked: map[int]*Untracked[O, S]{}, tracked: map[int]O{}}
 }
 
-// Drain drains the kernel's records. Creations and programs are handled first; then take gets the others, and can query
-// the table.
-func (u *Table[O, S]) Drain(r *perfevents.Reader, take func(*perfevents.Record)) {
-	u.records, u.names = u.records[:0], u.names[:0]
+// Drain drains the kernel's records: first creations and programs, then take gets the others, and may query the
+// table.
+func (t *Table[O, S]) Drain(r *perfevents.Reader, take func(*perfevents.Record)) {
+	t.records, t.names = t.records[:0], t.names[:0]
 	handled := false
-	r.DrainTasksFirst(u.note, func(rec *perfevents.Record) {
+	r.DrainTasksFirst(t.note, func(rec *perfevents.Record) {
 		if !handled {
 			handled = true
-			u.handleAll()
+			t.handleAll()
 		}
 		take(rec)
 	})
-	u.handleAll()
+	t.handleAll()
 }
 
-// note keeps a record until those of all processors are there, as order holds for each processor only.
-func (u *Table[O, S]) note(r *perfevents.Record) {
+// note keeps a record until those of all processors are read, as order holds for each processor only.
+func (t *Table[O, S]) note(r *perfevents.Record) {
 	if r.Kind == perfevents.Forked && r.PID == r.PPID || r.Kind == perfevents.Exited && r.PID != r.TID {
 		return // a thread of a process
 	}
-	u.add(r)
+	t.add(r)
 }
 
-// handleAll handles the records in order of time.
-func (u *Table[O, S]) handleAll() {
-	slices.SortStableFunc(u.records, byTime)
-	for i := range u.records {
-		u.handle(&u.records[i])
+func (t *Table[O, S]) handleAll() {
+	slices.SortStableFunc(t.records, byTime)
+	for i := range t.records {
+		t.handle(&t.records[i])
 	}
-	u.records = u.records[:0]
+	t.records = t.records[:0]
 }
 
-func (u *Table[O, S]) handle(r *record) {
-	if u.clock(r); r.Kind == perfevents.Exited && r.PID != r.TID {
+func (t *Table[O, S]) handle(r *record) {
+	if t.clock(r); r.Kind == perfevents.Exited && r.PID != r.TID {
 		return // a thread
 	}
 	if r.Kind == perfevents.Forked {
-		u.created(r)
+		t.created(r)
 		return
 	}
-	p := u.untracked[r.PID]
+	p := t.untracked[r.PID]
 	if p == nil {
 		return
 	}
 	var none O
-	name := u.names[r.from:r.to]
+	name := t.names[r.from:r.to]
 	switch {
 	case r.Kind == perfevents.Exited:
 		p.Ended = true
 	case r.Kind == perfevents.Named && r.Exec:
-		if p.ran = append(p.ran, formerly[O]{p.runs, r.Time}); len(p.ran) > mostFormer {
-			p.ran = slices.Delete(p.ran, 0, 1)
+		if p.former = append(p.former, formerProgram[O]{p.runs, r.Time}); len(p.former) > mostFormer {
+			p.former = slices.Delete(p.former, 0, 1)
 		}
 		p.runs = &Program[O]{Name: string(name)}
 	case r.Kind == perfevents.Mapped && p.runs.Of == none && len(p.runs.Maps) < mostMappings:
-		p.runs = p.runs.own()
+		p.runs = p.runs.unshared()
 		p.runs.Maps = append(p.runs.Maps, code.Mapping{
 			Start: r.Addr, End: r.Addr + r.Len, Offset: r.Off, Dev: r.Dev, Inode: r.Inode, Path: string(name),
 			Perm: code.PermRead | code.PermExec,
@@ -158,84 +150,84 @@ func (u *Table[O, S]) handle(r *record) {
 	}
 }
 
-// created adds a child of a process. An earlier process with its number has ended, if that record was lost.
-func (u *Table[O, S]) created(r *record) {
-	if before := u.untracked[r.PID]; before != nil {
+// created adds a child of a process. An earlier process with its number has ended, its record lost.
+func (t *Table[O, S]) created(r *record) {
+	if before := t.untracked[r.PID]; before != nil {
 		before.Ended = true
-		u.ended = append(u.ended, before)
-		delete(u.untracked, r.PID)
+		t.ended = append(t.ended, before)
+		delete(t.untracked, r.PID)
 	}
-	if _, attached := u.tracked[r.PID]; attached || len(u.untracked) >= mostUntracked {
+	if _, attached := t.tracked[r.PID]; attached || len(t.untracked) >= mostUntracked {
 		return
 	}
-	if p, ok := u.tracked[r.PPID]; ok {
-		u.untracked[r.PID] = &Untracked[O, S]{Waiter: p, runs: &Program[O]{Of: p}}
-	} else if p := u.untracked[r.PPID]; p != nil {
+	if p, ok := t.tracked[r.PPID]; ok {
+		t.untracked[r.PID] = &Untracked[O, S]{Waiter: p, runs: &Program[O]{Of: p}}
+	} else if p := t.untracked[r.PPID]; p != nil {
 		p.runs.Keep() // shared with the parent
-		u.untracked[r.PID] = &Untracked[O, S]{Waiter: p.Waiter, runs: p.runs}
+		t.untracked[r.PID] = &Untracked[O, S]{Waiter: p.Waiter, runs: p.runs}
 	}
 }
 
-// own gives a program that may be written.
-func (g *Program[O]) own() *Program[O] {
+// unshared returns g, or a copy if g is kept.
+func (g *Program[O]) unshared() *Program[O] {
 	if !g.kept {
 		return g
 	}
 	return &Program[O]{Of: g.Of, Name: g.Name, Maps: slices.Clone(g.Maps)}
 }
 
-// At gives the program at a moment, CLOCK_MONOTONIC in nanoseconds.
+// At returns the program at a moment, CLOCK_MONOTONIC ns.
 func (p *Untracked[O, S]) At(t int64) *Program[O] {
-	for i := range p.ran {
-		if t < p.ran[i].until {
-			return p.ran[i].program
+	for i := range p.former {
+		if t < p.former[i].until {
+			return p.former[i].program
 		}
 	}
 	return p.runs
 }
 
-// Find gives a process by number, nil if it is unknown.
-func (u *Table[O, S]) Find(pid int) *Untracked[O, S] {
-	if _, attached := u.tracked[pid]; attached {
+// Find returns a process by number; nil: unknown.
+func (t *Table[O, S]) Find(pid int) *Untracked[O, S] {
+	if _, attached := t.tracked[pid]; attached {
 		return nil
 	}
-	return u.untracked[pid]
+	return t.untracked[pid]
 }
 
-// Track removes a process that was attached, and gives its entry; nil if there is none.
-func (u *Table[O, S]) Track(pid int, as O) *Untracked[O, S] {
-	before := u.untracked[pid]
-	delete(u.untracked, pid)
-	u.tracked[pid] = as
+// Track removes a process that was attached, and returns its entry; nil: none.
+func (t *Table[O, S]) Track(pid int, as O) *Untracked[O, S] {
+	before := t.untracked[pid]
+	delete(t.untracked, pid)
+	t.tracked[pid] = as
 	return before
 }
 
-// Forget notes that an attached process has ended. Its number may be reused by now.
-func (u *Table[O, S]) Forget(pid int, as O) {
-	if u.tracked[pid] == as {
-		delete(u.tracked, pid)
+// Forget notes the end of an attached process. Its number may be reused by now.
+func (t *Table[O, S]) Forget(pid int, as O) {
+	if t.tracked[pid] == as {
+		delete(t.tracked, pid)
 	}
 }
 
-// Sweep finds processes that ended without a record, which may have been lost.
-func (u *Table[O, S]) Sweep() {
-	for pid, p := range u.untracked {
+// Sweep finds processes that ended without a record, as records can be lost.
+func (t *Table[O, S]) Sweep() {
+	for pid, p := range t.untracked {
 		p.Ended = p.Ended || unix.Kill(pid, 0) == unix.ESRCH
 	}
 }
 
-// All gives the unattached processes, and drops those that have ended.
-func (u *Table[O, S]) All() iter.Seq[*Untracked[O, S]] {
+// All yields the unattached processes, and drops those that have ended.
+func (t *Table[O, S]) All() iter.Seq[*Untracked[O, S]] {
 	return func(yield func(*Untracked[O, S]) bool) {
-		for n := len(u.ended); n > 0; n = len(u.ended) {
-			p := u.ended[n-1]
-			if u.ended = u.ended[:n-1]; !yield(p) {
+		for n := len(t.ended); n > 0; n = len(t.ended) {
+			p := t.ended[n-1]
+			if t.ended = t.ended[:n-1]; !yield(p) {
 				return
 			}
 		}
-		for pid, p := range u.untracked {
+		for pid, p := range t.untracked {
 			if p.Ended {
-				delete(u.untracked, pid)
+				delete(t.untracked, pid)
 			}
 			if !yield(p) {
 				return
@@ -244,5 +236,5 @@ func (u *Table[O, S]) All() iter.Seq[*Untracked[O, S]] {
 	}
 }
 
-// Last gives the current program.
+// Last returns the current program.
 func (p *Untracked[O, S]) Last() *Program[O] { return p.runs }

@@ -163,7 +163,7 @@ func TestProgramsThatAProcessRanAreBounded(t *testing.T) {
 		u.tell(execed)
 	}
 	p := u.Find(20)
-	if len(p.ran) != mostFormer || p.Last() != p.At(1000) || p.At(200+3*mostFormer-2).Name == p.Last().Name {
-		t.Errorf("%d programs", len(p.ran))
+	if len(p.former) != mostFormer || p.Last() != p.At(1000) || p.At(200+3*mostFormer-2).Name == p.Last().Name {
+		t.Errorf("%d programs", len(p.former))
 	}
 }

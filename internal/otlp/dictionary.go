@@ -2,7 +2,7 @@
 
 package otlp
 
-// The tables of ProfilesDictionary, by their field numbers. The first entry of each is the zero value.
+// The tables of ProfilesDictionary by field number. The first entry of each is the zero value.
 const (
 	tableMappings   = 1
 	tableLocations  = 2
@@ -13,18 +13,17 @@ const (
 	tableStacks     = 7
 )
 
-// Cost is the memory of an entry besides its bytes, which are held twice: in the table, and in the map that finds it
-// again.
+// Cost is the memory of an entry besides its bytes, which are held twice: in the table and as a key of the map.
 const Cost = 160
 
 // Dictionary holds what the profiles of a message have in common.
 type Dictionary struct {
-	tables  [tableStacks + 1]Message // written, entry after entry
+	tables  [tableStacks + 1]Message // encoded, entry after entry
 	numbers [tableStacks + 1]map[string]int64
-	take    func(int64) bool // bytes of memory
+	take    func(int64) bool // counts bytes of memory; may be nil
 }
 
-// NewDictionary makes one. It calls take, if that is not nil, with the memory that each entry takes.
+// NewDictionary returns an empty one. It calls take, if not nil, with the memory of each entry, bytes.
 func NewDictionary(take func(int64) bool) *Dictionary {
 	d := &Dictionary{take: take}
 	for table := tableMappings; table <= tableStacks; table++ {
@@ -34,7 +33,7 @@ func NewDictionary(take func(int64) bool) *Dictionary {
 	return d
 }
 
-// add gives the number of an entry, and adds it if it is new.
+// add returns the number of an entry, adding it if new.
 func (d *Dictionary) add(table int, entry []byte) int64 {
 	if i, ok := d.numbers[table][string(entry)]; ok {
 		return i
@@ -48,10 +47,10 @@ func (d *Dictionary) add(table int, entry []byte) int64 {
 	return i
 }
 
-// Text gives the number of a string.
+// Text returns the number of a string.
 func (d *Dictionary) Text(s string) int64 { return d.add(tableStrings, []byte(valid(s))) }
 
-// Attribute gives the number of an attribute. The value is a string or an int64.
+// Attribute returns the number of an attribute. The value is a string or an int64.
 func (d *Dictionary) Attribute(key string, value any) int64 {
 	var m Message
 	m.Int(1, d.Text(key))
@@ -65,7 +64,7 @@ type Mapping struct {
 	File, BuildID        string
 }
 
-// Mapping gives the number of a mapping.
+// Mapping returns the number of a mapping.
 func (d *Dictionary) Mapping(p *Mapping) int64 {
 	var m Message
 	m.Int(1, int64(p.Start))
@@ -78,7 +77,7 @@ func (d *Dictionary) Mapping(p *Mapping) int64 {
 	return d.add(tableMappings, m)
 }
 
-// Function gives the number of a function.
+// Function returns the number of a function.
 func (d *Dictionary) Function(name, system, file string, startLine int64) int64 {
 	var m Message
 	m.Int(1, d.Text(name))
@@ -88,11 +87,11 @@ func (d *Dictionary) Function(name, system, file string, startLine int64) int64 
 	return d.add(tableFunctions, m)
 }
 
-// Line is a line of a function; the function is a number of the dictionary, or 0.
+// Line is a line of a function; Function is a number of the dictionary, or 0.
 type Line struct{ Function, Line, Column int64 }
 
-// Location gives the number of a location. The mapping is a number of the dictionary, or 0. frameType is the value of
-// profile.frame.type; "" for none. Lines have the innermost inlined call first.
+// Location returns the number of a location. mapping is a number of the dictionary, or 0; frameType the value of
+// profile.frame.type, "": none. The innermost inlined call is the first line.
 func (d *Dictionary) Location(mapping int64, addr uint64, lines []Line, frameType string) int64 {
 	var m Message
 	m.Int(1, mapping)
@@ -110,21 +109,21 @@ func (d *Dictionary) Location(mapping int64, addr uint64, lines []Line, frameTyp
 	return d.add(tableLocations, m)
 }
 
-// Stack gives the number of a stack of locations, the innermost first.
+// Stack returns the number of a stack of locations, innermost first.
 func (d *Dictionary) Stack(locations []int64) int64 {
 	var m Message
 	m.Ints(1, locations)
 	return d.add(tableStacks, m)
 }
 
-// ValueType gives a ValueType message.
+// ValueType returns a ValueType message.
 func (d *Dictionary) ValueType(typ, unit string) (m Message) {
 	m.Int(1, d.Text(typ))
 	m.Int(2, d.Text(unit))
 	return m
 }
 
-// Message gives the ProfilesDictionary message.
+// Message returns the ProfilesDictionary message.
 func (d *Dictionary) Message() (m Message) {
 	for _, t := range d.tables {
 		m = append(m, t...)

@@ -4,16 +4,14 @@
 //
 // # Algorithm
 //
-// A [Dictionary] holds what the profiles of a message have in common. Its entries are kept as they are written, and
-// found again by their bytes: equal entries are one. Entries refer to each other by number, so that an entry is added
-// after those that it refers to.
+// A [Dictionary] holds what the profiles of a message have in common. Its entries are stored encoded and found by
+// their bytes: equal entries are one. An entry is added after those to which it refers by number.
 //
-// [Split] decodes a message into samples, and writes it as two, each with half of the samples and with the entries of
-// the dictionary that these use.
+// [Split] decodes a message into samples and writes two, each with half of the samples and the dictionary entries
+// that they use.
 //
 // # Source
 //
-// opentelemetry/proto/profiles/v1development/profiles.proto of github.com/open-telemetry/opentelemetry-proto, release
-// 1.9 and later. Its rules that matter here: entry 0 of each table is the zero value, entries are not repeated, and
-// each index leads to an entry.
+// opentelemetry/proto/profiles/v1development/profiles.proto of github.com/open-telemetry/opentelemetry-proto,
+// release 1.9 and later: entry 0 of each table is the zero value, entries are unique, each index has an entry.
 package otlp

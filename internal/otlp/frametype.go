@@ -4,8 +4,8 @@ package otlp
 
 import "prywalk/internal/languages"
 
-// FrameType gives the value of profile.frame.type (OpenTelemetry's semantic conventions, profile) by the name of a
-// frame's mapping. Frames of no mapping have none.
+// FrameType returns the value of profile.frame.type (OpenTelemetry's semantic conventions, profile) by the name of
+// a frame's mapping.
 func FrameType(mapping string) string {
 	if mapping == "[kernel]" {
 		return "kernel"

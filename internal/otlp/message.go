@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// Message is a protocol buffer's message as it is written (protobuf.dev/programming-guides/encoding). Fields with the
-// value zero are left out, but for those of bytes.
+// Message is an encoded protocol buffer message (protobuf.dev/programming-guides/encoding). Zero numbers and empty
+// lists are left out.
 type Message []byte
 
-// The wire types.
+// Wire types.
 const (
 	wireVarint = 0
 	wireI64    = 1
@@ -21,7 +21,7 @@ const (
 
 func (m *Message) key(field, wire int) { *m = binary.AppendUvarint(*m, uint64(field)<<3|uint64(wire)) }
 
-// Int writes a number that is no fixed64.
+// Int writes a varint.
 func (m *Message) Int(field int, v int64) {
 	if v != 0 {
 		m.key(field, wireVarint)
@@ -46,7 +46,7 @@ func (m *Message) Bytes(field int, v []byte) {
 	*m = append(*m, v...)
 }
 
-// Ints writes a list of numbers, packed.
+// Ints writes a packed list of varints.
 func (m *Message) Ints(field int, list []int64) {
 	if len(list) == 0 {
 		return
@@ -58,7 +58,7 @@ func (m *Message) Ints(field int, list []int64) {
 	m.Bytes(field, packed)
 }
 
-// Fixeds writes a list of fixed64, packed.
+// Fixeds writes a packed list of fixed64.
 func (m *Message) Fixeds(field int, list []uint64) {
 	if len(list) == 0 {
 		return
@@ -70,12 +70,11 @@ func (m *Message) Fixeds(field int, list []uint64) {
 	m.Bytes(field, packed)
 }
 
-// anyValue gives a string or an int64 as an AnyValue.
 func anyValue(v any) (m Message) {
 	switch v := v.(type) {
 	case string:
 		m.Bytes(1, []byte(valid(v)))
-	case int64: // of 0, too: it is one of several kinds
+	case int64: // also 0: a member of a oneof
 		m.key(3, wireVarint)
 		m = binary.AppendUvarint(m, uint64(v))
 	}
@@ -90,5 +89,4 @@ func (m *Message) KeyValue(field int, key string, value any) {
 	m.Bytes(field, pair)
 }
 
-// valid gives a string as protocol buffers want it: UTF-8.
-func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") } // protocol buffers require UTF-8

@@ -4,38 +4,36 @@ package otlp
 
 import "math"
 
-// Metric is a number with its meaning, or several that an attribute tells apart.
+// Metric is a number with its meaning, or several with different attributes.
 type Metric struct {
 	Name, Help, Unit string
-	// Counter: it only grows, from the start of the process. Else it is the present value.
-	Counter bool
-	Points  []MetricPoint
+	Counter          bool // only grows, from the start of the process; else a current value
+	Points           []MetricPoint
 }
 
-// MetricPoint is one value. Key and Value are its attribute; "" for none.
+// MetricPoint is one value. Key and Value are its attribute; "": none.
 type MetricPoint struct {
 	Key, Value string
 	Number     float64
 }
 
-// cumulative is AGGREGATION_TEMPORALITY_CUMULATIVE.
-const cumulative = 2
+const cumulative = 2 // AGGREGATION_TEMPORALITY_CUMULATIVE
 
-// Metrics gives an ExportMetricsServiceRequest (opentelemetry/proto/metrics/v1/metrics.proto, release 1.9) of one
-// resource. start and now are nanoseconds of the Unix epoch.
+// Metrics returns an ExportMetricsServiceRequest (opentelemetry/proto/metrics/v1/metrics.proto, release 1.9) of
+// one resource. start and now are Unix times, ns.
 func Metrics(resource, scope Message, list []Metric, start, now int64) (m Message) {
-	var of, in Message
-	of.Bytes(1, resource)
-	in.Bytes(1, scope)
+	var resourceMetrics, scopeMetrics Message
+	resourceMetrics.Bytes(1, resource)
+	scopeMetrics.Bytes(1, scope)
 	for i := range list {
-		in.Bytes(2, list[i].message(start, now))
+		scopeMetrics.Bytes(2, list[i].message(start, now))
 	}
-	of.Bytes(2, in)
-	m.Bytes(1, of)
+	resourceMetrics.Bytes(2, scopeMetrics)
+	m.Bytes(1, resourceMetrics)
 	return m
 }
 
-// The fields of a Metric for its kinds.
+// Fields of a Metric, by kind.
 const (
 	fieldGauge = 5
 	fieldSum   = 7
@@ -55,7 +53,7 @@ func (a *Metric) message(start, now int64) (m Message) {
 			point.Fixed(2, uint64(start))
 		}
 		point.Fixed(3, uint64(now))
-		point.key(4, wireI64) // of 0, too: it is one of several kinds
+		point.key(4, wireI64) // also 0: a member of a oneof
 		point.fixed(math.Float64bits(p.Number))
 		data.Bytes(1, point)
 	}

@@ -4,7 +4,7 @@ package otlp
 
 import "strconv"
 
-// edit changes the fields of a message that have these numbers, and leaves the others.
+// edit changes the fields of a message that have these numbers, and copies the others.
 type edit map[int]func(f field, out *Message) error
 
 func (e edit) apply(m []byte) (out Message, err error) {
@@ -18,7 +18,7 @@ func (e edit) apply(m []byte) (out Message, err error) {
 	return out, err
 }
 
-// within changes a field that is a message.
+// within edits a field that is a message.
 func within(e edit) func(field, *Message) error {
 	return func(f field, out *Message) error {
 		if f.wire != wireBytes {
@@ -30,10 +30,10 @@ func within(e edit) func(field, *Message) error {
 	}
 }
 
-// ForParca gives an ExportProfilesServiceRequest as Parca 0.28 has to get it. Parca takes the function before the one
-// that a line refers to, as if the table had no zero entry (pkg/profile/encode.go, EncodeOtelLocation), and drops
-// attributes that are no strings (pkg/normalizer/otel.go, addOtelAttributes). So each function is there twice, one
-// after the other, and a line refers to the second: either reading gives its name. Numbers are text.
+// ForParca returns an ExportProfilesServiceRequest for Parca 0.28. Parca takes the function before the one that a
+// line refers to, as if the table had no zero entry (pkg/profile/encode.go, EncodeOtelLocation), and drops
+// attributes that are not strings (pkg/normalizer/otel.go, addOtelAttributes). So each function is written twice
+// in sequence and lines refer to the second: both readings give its name. Numbers become text.
 func ForParca(message []byte) (Message, error) {
 	functions := 0
 	attribute := edit{2: within(edit{3: func(f field, out *Message) error { // AnyValue.int_value

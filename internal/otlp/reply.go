@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Rejected reads an ExportProfilesServiceResponse: how many profiles the receiver has not taken, and why.
+// Rejected reads an ExportProfilesServiceResponse: how many profiles the receiver rejected, and why.
 func Rejected(reply []byte) (profiles int64, why string, err error) {
 	err = fields(reply, func(f field) error {
 		if f.number != 1 || f.wire != wireBytes {
@@ -27,13 +27,12 @@ func Rejected(reply []byte) (profiles int64, why string, err error) {
 	return profiles, why, err
 }
 
-// retryInfo is the type of the detail that says when to try again (google/rpc/error_details.proto).
+// retryInfo is the type of the detail with the delay (google/rpc/error_details.proto).
 const retryInfo = "google.rpc.RetryInfo"
 
-// RetryDelay reads a google.rpc.Status: after which time its RetryInfo allows the request to be sent again. 0: the
-// status has none.
+// RetryDelay returns the delay of the RetryInfo of a google.rpc.Status; 0: none.
 func RetryDelay(status []byte) (after time.Duration) {
-	_ = fields(status, func(detail field) error { // damaged: it says nothing
+	_ = fields(status, func(detail field) error { // a damaged status has none
 		if detail.number != 3 || detail.wire != wireBytes {
 			return nil
 		}
@@ -56,9 +55,8 @@ func RetryDelay(status []byte) (after time.Duration) {
 	return after
 }
 
-// retryDelay reads a google.rpc.RetryInfo.
 func retryDelay(info []byte) (after time.Duration) {
-	_ = fields(info, func(f field) error { // damaged: it says nothing
+	_ = fields(info, func(f field) error { // a damaged one has none
 		if f.number != 1 || f.wire != wireBytes {
 			return nil
 		}

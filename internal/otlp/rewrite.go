@@ -4,11 +4,11 @@ package otlp
 
 import "encoding/binary"
 
-// refs say which fields of a message are indices of a table, and which are messages that have such.
+// refs are the fields of a message that are indices of a table, or messages with such fields.
 type refs map[int]ref
 
 type ref struct {
-	table int  // of which the field is an index, or a packed list of such; 0: it is a message
+	table int  // of the index, or packed list of indices; 0: the field is a message
 	in    refs // of that message
 }
 
@@ -18,7 +18,7 @@ var (
 	sampleRefs    = refs{1: {table: tableStacks}, 2: {table: tableAttributes}, 3: {table: tableLinks}}
 	profileRefs   = refs{1: {in: valueTypeRefs}, 5: {in: valueTypeRefs}, 11: {table: tableAttributes}}
 
-	// tableRefs are those of the entries of each table. They do not lead around: a table's refer to those after it here.
+	// tableRefs are the refs of each table's entries. They have no cycle: a table's refer to tables after it here.
 	tableRefs = [tableStacks + 1]refs{
 		tableStacks:     {1: {table: tableLocations}},
 		tableLocations:  {1: {table: tableMappings}, 3: {in: lineRefs}, 4: {table: tableAttributes}},
@@ -28,12 +28,12 @@ var (
 	}
 )
 
-// rewriter writes parts of a message with a dictionary that has what they use.
+// rewriter copies parts of a message with a dictionary of the entries that they use.
 type rewriter struct {
-	source *source
-	out    *Dictionary
-	moved  [tableStacks + 1]map[uint64]int64
-	err    error // the first one
+	source   *source
+	out      *Dictionary
+	newIndex [tableStacks + 1]map[uint64]int64
+	err      error // the first one
 }
 
 func (w *rewriter) check(err error) {
@@ -42,10 +42,10 @@ func (w *rewriter) check(err error) {
 	}
 }
 
-// message writes a message with the indices of the new dictionary.
-func (w *rewriter) message(m []byte, of refs) (out Message) {
+// message copies a message with the indices of the new dictionary.
+func (w *rewriter) message(m []byte, indices refs) (out Message) {
 	w.check(fields(m, func(f field) error {
-		r, ok := of[f.number]
+		r, ok := indices[f.number]
 		switch {
 		case !ok:
 			out = append(out, f.raw...)
@@ -65,12 +65,12 @@ func (w *rewriter) message(m []byte, of refs) (out Message) {
 	return out
 }
 
-// entry gives the new index of an entry.
+// entry returns the new index of an entry.
 func (w *rewriter) entry(table int, i uint64) int64 {
 	if i == 0 || w.err != nil {
 		return 0
 	}
-	if n, ok := w.moved[table][i]; ok {
+	if n, ok := w.newIndex[table][i]; ok {
 		return n
 	}
 	if i >= uint64(len(w.source.tables[table])) {
@@ -78,26 +78,25 @@ func (w *rewriter) entry(table int, i uint64) int64 {
 		return 0
 	}
 	entry := w.source.tables[table][i]
-	if of := tableRefs[table]; of != nil { // else it is a string or a link, which refer to nothing
-		entry = w.message(entry, of)
+	if indices := tableRefs[table]; indices != nil { // nil: strings and links refer to nothing
+		entry = w.message(entry, indices)
 	}
 	n := w.out.add(table, entry)
-	if w.moved[table] == nil {
-		w.moved[table] = map[uint64]int64{}
+	if w.newIndex[table] == nil {
+		w.newIndex[table] = map[uint64]int64{}
 	}
-	w.moved[table][i] = n
+	w.newIndex[table][i] = n
 	return n
 }
 
-// field is a field of a message.
 type field struct {
 	number, wire int
 	value        uint64 // of a varint
 	body         []byte // of bytes
-	raw          []byte // all of it
+	raw          []byte // with its key
 }
 
-// fields calls f for each field of a message until it reports an error.
+// fields calls f for each field of a message until it returns an error.
 func fields(m []byte, f func(field) error) error {
 	for len(m) > 0 {
 		key, n := binary.Uvarint(m)
@@ -139,7 +138,7 @@ func fields(m []byte, f func(field) error) error {
 	return nil
 }
 
-// numbers calls f for each number of a packed list, or for the only one.
+// numbers calls each for each number of a packed list, or for a single number.
 func (f *field) numbers(each func(uint64)) error {
 	if f.wire == wireVarint {
 		each(f.value)

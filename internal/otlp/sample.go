@@ -2,16 +2,15 @@
 
 package otlp
 
-// Sample is a Sample message (profiles.proto). Stack and Attributes are numbers of the dictionary's entries.
+// Sample is a Sample message (profiles.proto). Stack and Attributes are numbers of the dictionary.
 type Sample struct {
 	Stack      int64
 	Attributes []int64
 	Values     []int64
-	// Times are one for each value, in nanoseconds of the Unix epoch; nil: none.
-	Times []uint64
+	Times      []uint64 // one for each value, Unix ns; nil: none
 }
 
-// Message gives it as it is written.
+// Message returns the encoded sample.
 func (s *Sample) Message() (m Message) {
 	m.Int(1, s.Stack)
 	m.Ints(2, s.Attributes)
@@ -20,14 +19,14 @@ func (s *Sample) Message() (m Message) {
 	return m
 }
 
-// ThreadAttributes are what is known of a sample's thread and its state. Zero values are left out.
+// ThreadAttributes describe a sample's thread and its state. Zero values are left out.
 type ThreadAttributes struct {
 	TID                                            int64
 	Name, State, Wait, WaitsFor, Owner, Role, Task string
 }
 
-// ThreadAttributes gives the numbers of a thread's attributes, named by OpenTelemetry's semantic conventions where they
-// have a name.
+// ThreadAttributes returns the numbers of a thread's attributes, named by OpenTelemetry's semantic conventions
+// where these have a name.
 func (d *Dictionary) ThreadAttributes(t *ThreadAttributes) (list []int64) {
 	if t.TID != 0 {
 		list = append(list, d.Attribute("thread.id", t.TID))

@@ -9,24 +9,23 @@ import (
 	"fmt"
 )
 
-// ErrOne says that a message has one point, and cannot be divided.
+// ErrOne reports a message with one point, which cannot be divided.
 var ErrOne = errors.New("a message of one sample cannot be divided")
 
-// errDamaged reports a message that is not one of profiles.
 func errDamaged(what string) error { return fmt.Errorf("not a message of profiles: %s", what) }
 
-// part is a sample with what it lies in.
+// part is a sample and the indices of its resource, scope and profile.
 type part struct {
 	resource, scope, profile int
 	sample                   []byte
 }
 
-// source is a message that is divided.
+// source is a decoded message.
 type source struct {
 	resources []sourceResource
 	tables    [tableStacks + 1][][]byte
 	parts     []part
-	size      int // of the samples
+	size      int // of the samples, bytes
 }
 
 type sourceResource struct {
@@ -39,8 +38,8 @@ type sourceScope struct {
 	profiles [][]byte // all fields but samples
 }
 
-// Split divides a ProfilesData message into two with about half of the samples each. All points of the message are in
-// one of them. Profiles that are divided get new ids.
+// Split divides a ProfilesData message into two with about half of the samples each; a single sample is divided by
+// its points. Divided profiles get new ids.
 func Split(message []byte) (a, b Message, err error) {
 	s, err := decode(message)
 	if err != nil {
@@ -160,7 +159,7 @@ func (s *source) dividePoints() error {
 	return nil
 }
 
-// points reads the values and times of a sample; rest is what else it has.
+// points reads the values and times of a sample; rest is its other fields.
 func points(sample []byte) (values []int64, times []uint64, rest []byte, err error) {
 	err = fields(sample, func(f field) error {
 		switch f.number {
@@ -181,22 +180,22 @@ func points(sample []byte) (values []int64, times []uint64, rest []byte, err err
 	return values, times, rest, err
 }
 
-// write writes a message of parts, which are in the order in which they were read.
+// write writes a message of parts, which must be in the order of the source.
 func (s *source) write(parts []part, half byte) (m Message, err error) {
 	w := &rewriter{source: s, out: NewDictionary(nil)}
 	for len(parts) > 0 {
 		r := parts[0].resource
-		of := s.resources[r]
-		out := Message(append([]byte(nil), of.rest...))
+		resource := s.resources[r]
+		out := Message(append([]byte(nil), resource.rest...))
 		for len(parts) > 0 && parts[0].resource == r {
 			sc := parts[0].scope
-			scope := Message(append([]byte(nil), of.scopes[sc].rest...))
+			scope := Message(append([]byte(nil), resource.scopes[sc].rest...))
 			for len(parts) > 0 && parts[0].resource == r && parts[0].scope == sc {
 				n := 0
 				for n < len(parts) && parts[n].resource == r && parts[n].scope == sc && parts[n].profile == parts[0].profile {
 					n++
 				}
-				scope.Bytes(2, w.profile(of.scopes[sc].profiles[parts[0].profile], parts[:n], half))
+				scope.Bytes(2, w.profile(resource.scopes[sc].profiles[parts[0].profile], parts[:n], half))
 				parts = parts[n:]
 			}
 			out.Bytes(2, scope)
@@ -207,7 +206,7 @@ func (s *source) write(parts []part, half byte) (m Message, err error) {
 	return m, w.err
 }
 
-// profile writes a profile with some of its samples, and another id.
+// profile writes a profile with some of its samples and a new id.
 func (w *rewriter) profile(rest []byte, parts []part, half byte) (m Message) {
 	var id []byte
 	var others Message

@@ -3,8 +3,8 @@
 // Package quota finds the CPU quotas and the memory limit of this process's control groups, and what is left of a
 // quota.
 //
-// A group may use so much CPU time per period (cgroup v2: cpu.max; v1: cpu.cfs_quota_us, cpu.cfs_period_us). Beyond it,
-// all its threads are throttled until the period ends: also a tracer, and with it the thread that it has stopped. The
-// kernel counts periods, throttled periods and throttled time (cpu.stat; kernel/sched/core.c, cpu_cfs_stat_show;
-// Documentation/scheduler/sched-bwc.rst). Threads with a real-time priority are exempt.
+// A group may use its quota of CPU time per period (cgroup v2: cpu.max; v1: cpu.cfs_quota_us, cpu.cfs_period_us).
+// Beyond it, all its threads are throttled until the period ends: also a tracer, and with it the thread that it
+// has stopped. The kernel counts periods, throttled periods and throttled time (cpu.stat; kernel/sched/core.c,
+// cpu_cfs_stat_show; Documentation/scheduler/sched-bwc.rst). Threads with a real-time priority are exempt.
 package quota

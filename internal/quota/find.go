@@ -12,19 +12,15 @@ import (
 
 // Limit is a control group's quota.
 type Limit struct {
-	// Dir is the group's directory.
-	Dir string
-	// Quota is the CPU time per Period, in nanoseconds; over Period on several processors.
+	Dir string // of the group
+	// Quota is the CPU time per Period, ns; it exceeds Period on several processors.
 	Quota, Period int64
-	// V2 is set for cgroup v2.
-	V2 bool
-	// Own is set for the process's own group, not an ancestor.
-	Own bool
-	// acct is the usage file of v1; "" if there is none.
-	acct string
+	V2            bool   // cgroup v2
+	Own           bool   // the process's own group, not an ancestor
+	acct          string // usage file of v1; "": none
 }
 
-// Share gives Quota in processors.
+// Share returns Quota in processors.
 func (l *Limit) Share() float64 { return float64(l.Quota) / float64(l.Period) }
 
 // Root is the parent directory of /proc: "/", but in tests.
@@ -37,7 +33,7 @@ type mount struct {
 	controllers []string
 }
 
-// Limits gives the visible quotas of this process's control groups and their ancestors, tightest first.
+// Limits returns the visible quotas of this process's control groups and their ancestors, tightest first.
 func (r Root) Limits() []Limit {
 	groups, mounts := r.hierarchies()
 	var all []Limit
@@ -45,7 +41,7 @@ func (r Root) Limits() []Limit {
 		if !m.v2 && !slices.Contains(m.controllers, "cpu") {
 			continue
 		}
-		all = append(all, r.along(&m, groups.of(&m), accounts(mounts, groups))...)
+		all = append(all, r.limitsUpFrom(&m, groups.pathIn(&m), accounts(mounts, groups))...)
 	}
 	slices.SortStableFunc(all, func(a, b Limit) int {
 		switch {
@@ -59,7 +55,7 @@ func (r Root) Limits() []Limit {
 	return all
 }
 
-// hierarchies gives this process's groups and the mounts; none without /proc.
+// hierarchies returns this process's groups and the mounts; none without /proc.
 func (r Root) hierarchies() (groups, []mount) {
 	text, err := os.ReadFile(r.path("/proc/self/cgroup"))
 	if err != nil {
@@ -74,8 +70,8 @@ func (r Root) hierarchies() (groups, []mount) {
 
 func (r Root) path(name string) string { return filepath.Join(string(r), name) }
 
-// along gives the limits from a group up to the mount's root.
-func (r Root) along(m *mount, group string, acct func(string) string) (all []Limit) {
+// limitsUpFrom returns the limits from a group up to the mount's root.
+func (r Root) limitsUpFrom(m *mount, group string, acct func(string) string) (all []Limit) {
 	below, ok := m.below(group)
 	for own := true; ok; own = false {
 		dir := r.path(filepath.Join(m.at, below))
@@ -96,7 +92,7 @@ func (r Root) along(m *mount, group string, acct func(string) string) (all []Lim
 	return all
 }
 
-// below gives a group's path below the mount; false if it is not visible.
+// below returns a group's path below the mount; false: the process has none.
 func (m *mount) below(group string) (string, bool) {
 	if group == "" {
 		return "", false
@@ -108,15 +104,15 @@ func (m *mount) below(group string) (string, bool) {
 	return filepath.Clean("/" + rel), true
 }
 
-// accounts gives the function that finds v1's usage file of a group by its path in the cpu hierarchy; none where the
-// process's group has another path in the cpuacct hierarchy.
+// accounts returns a function from a group's path in the cpu hierarchy to v1's usage file; "" where the process's
+// group has another path in the cpuacct hierarchy.
 func accounts(mounts []mount, g groups) func(group string) string {
 	return func(group string) string {
 		for _, m := range mounts {
-			if m.v2 || !slices.Contains(m.controllers, "cpuacct") || g.of(&m) == "" {
+			if m.v2 || !slices.Contains(m.controllers, "cpuacct") || g.pathIn(&m) == "" {
 				continue
 			}
-			if own := g.of(&m); own != group && !strings.HasPrefix(own, strings.TrimSuffix(group, "/")+"/") {
+			if own := g.pathIn(&m); own != group && !strings.HasPrefix(own, strings.TrimSuffix(group, "/")+"/") {
 				return ""
 			}
 			if below, ok := m.below(group); ok {
@@ -128,10 +124,10 @@ func accounts(mounts []mount, g groups) func(group string) string {
 }
 
 // groups are the lines of /proc/PID/cgroup: controllers and path, cgroups(7).
-type groups map[string]string // by controller; "" is v2's
+type groups map[string]string // by controller; v2: ""
 
-// of gives the group's path in a hierarchy, "" if there is none.
-func (g groups) of(m *mount) string {
+// pathIn returns the group's path in a hierarchy; "": none.
+func (g groups) pathIn(m *mount) string {
 	if m.v2 {
 		return g[""]
 	}
@@ -172,7 +168,6 @@ func parseMounts(text string) (all []mount) {
 	return all
 }
 
-// unescape decodes blanks in paths: three octal digits.
 func unescape(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
@@ -188,7 +183,7 @@ func unescape(s string) string {
 	return b.String()
 }
 
-// read reads the quota of a directory's group; false if it has none.
+// read reads the quota of a directory's group; false: none.
 func read(dir string, v2 bool) (Limit, bool) {
 	l := Limit{Dir: dir, V2: v2}
 	if v2 {
@@ -197,21 +192,21 @@ func read(dir string, v2 bool) (Limit, bool) {
 		if err != nil || len(f) != 2 {
 			return l, false
 		}
-		l.Quota, l.Period = micros(f[0]), micros(f[1])
+		l.Quota, l.Period = parseMicros(f[0]), parseMicros(f[1])
 	} else {
-		l.Quota, l.Period = micros(word(dir, "cpu.cfs_quota_us")), micros(word(dir, "cpu.cfs_period_us"))
+		l.Quota, l.Period = parseMicros(readWord(dir, "cpu.cfs_quota_us")), parseMicros(readWord(dir, "cpu.cfs_period_us"))
 	}
 	return l, l.Quota > 0 && l.Period > 0
 }
 
-// word reads a file of one word, "" if there is none.
-func word(dir, name string) string {
+// readWord reads a file of one word; "": there is none.
+func readWord(dir, name string) string {
 	text, _ := os.ReadFile(filepath.Join(dir, name)) // an unreadable file: no quota
 	return strings.TrimSpace(string(text))
 }
 
-// micros converts microseconds to nanoseconds; 0 for text that is no number, such as "max".
-func micros(s string) int64 {
+// parseMicros converts µs to ns; 0 for "max" and other text.
+func parseMicros(s string) int64 {
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || n <= 0 || n > 1<<50 {
 		return 0

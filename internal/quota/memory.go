@@ -8,8 +8,8 @@ import (
 	"strconv"
 )
 
-// Memory gives the least visible memory limit of this process's control groups and their ancestors, in bytes (cgroup
-// v2: memory.max and memory.high; v1: memory.limit_in_bytes); 0 if there is none.
+// Memory returns the least visible memory limit of this process's control groups and their ancestors, bytes
+// (cgroup v2: memory.max and memory.high; v1: memory.limit_in_bytes); 0: none.
 func (r Root) Memory() (least int64) {
 	groups, mounts := r.hierarchies()
 	for _, m := range mounts {
@@ -20,10 +20,10 @@ func (r Root) Memory() (least int64) {
 			}
 			names = []string{"memory.limit_in_bytes"}
 		}
-		below, ok := m.below(groups.of(&m))
+		below, ok := m.below(groups.pathIn(&m))
 		for ; ok; below = filepath.Dir(below) {
 			for _, name := range names {
-				if n := limit(word(r.path(filepath.Join(m.at, below)), name)); n > 0 && (least == 0 || n < least) {
+				if n := limit(readWord(r.path(filepath.Join(m.at, below)), name)); n > 0 && (least == 0 || n < least) {
 					least = n
 				}
 			}
@@ -35,10 +35,10 @@ func (r Root) Memory() (least int64) {
 	return least
 }
 
-// unlimited is the least value that v1 shows without a limit: the largest number of whole pages.
+// unlimited is the least value of v1 without a limit: the largest number of whole pages.
 const unlimited = 1 << 62
 
-// limit reads a number of bytes; 0 for text that is no limit, such as "max".
+// limit parses a number of bytes; 0 for "max" and other text.
 func limit(s string) int64 {
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || n <= 0 || n >= unlimited {

@@ -12,11 +12,10 @@ import (
 
 // Sample is the kernel's statistics of a group.
 type Sample struct {
-	// Periods is the number of periods in which the group ran, Throttled that of those in which it was throttled.
+	// Periods counts those in which the group ran, Throttled those in which it was throttled.
 	Periods, Throttled int64
-	// ThrottledFor is the throttled time in nanoseconds, summed over processors.
-	ThrottledFor int64
-	// Used is the group's CPU time in nanoseconds, less the part not accounted yet; −1 if unknown.
+	ThrottledFor       int64 // ns, summed over processors
+	// Used is the group's CPU time, ns, less the part not accounted yet; −1: unknown.
 	Used int64
 }
 
@@ -58,12 +57,12 @@ func (m *Meter) Read() (Sample, error) {
 		return s, nil
 	}
 	if n, _ := m.acct.ReadAt(m.buf[:], 0); n > 0 {
-		s.Used = number(bytes.TrimSpace(m.buf[:n]))
+		s.Used = parseNumber(bytes.TrimSpace(m.buf[:n]))
 	}
 	return s, nil
 }
 
-// parseStat reads cpu.stat of v2 (times in microseconds) and of v1 (nanoseconds).
+// parseStat parses cpu.stat of v2 (times in µs) and of v1 (ns).
 func parseStat(text []byte) Sample {
 	s := Sample{Used: -1}
 	for len(text) > 0 {
@@ -73,7 +72,7 @@ func parseStat(text []byte) Sample {
 		if !ok {
 			continue
 		}
-		n := number(value)
+		n := parseNumber(value)
 		switch string(name) {
 		case "nr_periods":
 			s.Periods = n
@@ -90,8 +89,8 @@ func parseStat(text []byte) Sample {
 	return s
 }
 
-// number reads digits without allocation; 0 for anything else.
-func number(b []byte) (n int64) {
+// parseNumber parses digits without allocation; 0 for anything else.
+func parseNumber(b []byte) (n int64) {
 	for _, c := range b {
 		if c < '0' || c > '9' || n > (1<<63-1-9)/10 {
 			return 0

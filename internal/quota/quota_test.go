@@ -149,7 +149,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, groups, mounts, stat string) {
 		g := parseGroups(groups)
 		for _, m := range parseMounts(mounts) {
-			m.below(g.of(&m))
+			m.below(g.pathIn(&m))
 		}
 		if s := parseStat([]byte(stat)); s.Periods < 0 || s.Throttled < 0 || s.ThrottledFor < 0 || s.Used < -1 {
 			t.Errorf("%+v", s)

@@ -13,8 +13,7 @@ type Histogram struct {
 	Max     int64
 }
 
-// per power of two
-const subClasses = 16
+const subClasses = 16 // per power of two
 
 func class(v int64) int {
 	if v < subClasses {
@@ -24,7 +23,6 @@ func class(v int64) int {
 	return (top-3)*subClasses + int(v>>(top-4))&(subClasses-1)
 }
 
-// floor is the least value of a class.
 func floor(c int) int64 {
 	if c < subClasses {
 		return int64(c)
@@ -40,7 +38,7 @@ func (h *Histogram) Add(v int64) {
 	h.Max = max(h.Max, v)
 }
 
-// Quantile gives the value at q, to a sixteenth.
+// Quantile returns the value at q, exact to a sixteenth.
 func (h *Histogram) Quantile(q float64) int64 {
 	if h.N == 0 {
 		return 0
@@ -54,7 +52,7 @@ func (h *Histogram) Quantile(q float64) int64 {
 	return h.Max
 }
 
-// Buckets gives classes by powers of two, without empty ones at the ends.
+// Buckets returns the counts by powers of two, without empty ones at the ends.
 func (h *Histogram) Buckets() []Bucket {
 	var out []Bucket
 	for c, n := range h.classes {

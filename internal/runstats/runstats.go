@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package runstats declares what a run of the sampler counts. Each figure stands once: its name, its meaning, and its
-// field of --stats, in order. Tracer, aggregator and sampler fill in their parts.
+// Package runstats declares the counts of a run of the sampler: each with its name, its meaning and its field of
+// --stats, in order. Tracer, aggregator and sampler fill in their parts.
 package runstats
 
 import (
@@ -27,11 +27,11 @@ type Stats struct {
 	ObservationGaps
 	Attributed
 	OwnQuota
-	// Goroutines are those that wait without a thread; nil if there were none.
+	// Goroutines are those that wait without a thread; nil: none.
 	Goroutines *WaitingTasks `json:"goroutines,omitempty"`
 	// Tasks is the same of tasks of asyncio.
 	Tasks *WaitingTasks `json:"tasks,omitempty"`
-	// Syscalls are those that prywalk itself knows of, the Go runtime's not among them.
+	// Syscalls are those that prywalk counts; the Go runtime's are not among them.
 	Syscalls int64 `json:"syscalls"`
 }
 
@@ -44,7 +44,7 @@ type Observations struct {
 	Stops        int64 `json:"frozen"`
 	PassiveReads int64 `json:"peeked"`
 	Reused       int64 `json:"reused"`
-	// SleptAgain is 0; earlier versions counted here those of PassiveReads that found the last stack again.
+	// SleptAgain is 0; earlier versions counted PassiveReads that found the last stack again.
 	SleptAgain int64 `json:"slept_again"`
 }
 
@@ -56,12 +56,12 @@ type Observed struct {
 	WhyEngine string `json:"engine_note,omitempty"`
 	// EngineNote names the processes that ptrace sampled though perf events work.
 	EngineNote string `json:"-"`
-	// Sampled are the kernel's samples of running threads, not in Attempted. Claimed are those of threads that ended
-	// before their clocks were read again, and marks of newborn processes that were never opened: no samples of the
-	// profile, but a claim on unobserved time.
+	// Sampled are the kernel's samples of running threads, not in Attempted. Claimed are those of threads that
+	// ended before their clocks were read again, and marks of newborn processes that were never opened: no samples
+	// of the profile, but claims on unobserved time.
 	Sampled int64 `json:"sampled"`
 	Claimed int64 `json:"claimed"`
-	// LostSamples found no room in buffers, of all programs. LostOfTargets estimates the targets' part.
+	// LostSamples found no room in buffers, of all programs; LostOfTargets estimates the targets' part.
 	// ThrottledSamples is how often the kernel sampled less than asked for.
 	LostSamples      int64 `json:"lost_samples"`
 	LostOfTargets    int64 `json:"lost_samples_of_targets"`
@@ -72,16 +72,16 @@ type Observed struct {
 
 // Unobserved count ticks at which a thread was not observed, or in vain.
 type Unobserved struct {
-	// Inferred are ticks at which a backed-off thread was not observed, and its next observation proved that it had
+	// Inferred are ticks at which a backed-off thread was not observed, its next observation proving that it had
 	// not run; Unseen, that it had.
 	Inferred int64 `json:"inferred"`
 	Unseen   int64 `json:"unseen"`
-	// Queued are ticks at which a thread's last stop was still pending. They are not Attempted.
+	// Queued are ticks at which a thread's last stop was still pending; not Attempted.
 	Queued int64 `json:"queued"`
 	// TicksWithheld are ticks omitted while targets had lost more than MaxOverhead allows.
 	TicksWithheld int64 `json:"ticks_withheld"`
-	// TicksLeftOut are those of Ticks without observations: the kernel samples what runs, and no thread changed. Sleeping
-	// threads count as Inferred or Unseen.
+	// TicksLeftOut are those of Ticks without observations: the kernel samples what runs, and no thread changed.
+	// Sleeping threads count as Inferred or Unseen.
 	TicksLeftOut int64 `json:"ticks_left_out"`
 	// Failed are observations that gave nothing, by reason.
 	Failed map[string]int64 `json:"failed"`
@@ -109,8 +109,7 @@ type WholeByMethod struct {
 type Calls struct {
 	// Restarted are system calls that a stop interrupted and prywalk restarted.
 	Restarted int64 `json:"syscalls_restarted"`
-	// Broken are those that gave EINTR or EAGAIN, because a restart would not be sound or is not allowed; BrokenCalls
-	// by name.
+	// Broken are those that gave EINTR or EAGAIN, as a restart is not sound or not allowed; BrokenCalls by name.
 	Broken      int64            `json:"syscalls_broken"`
 	BrokenCalls map[string]int64 `json:"broken_calls"`
 	// ReportedTwice are those that a supervisor saw twice (seccomp user notification).
@@ -122,7 +121,8 @@ type Calls struct {
 type Stopped struct {
 	// FramesByMethod are the frames of all stacks by how they were found.
 	FramesByMethod map[string]int64 `json:"frames_by_method"`
-	// StopTime is the length of stops, from interrupt to detach, less the time queued or in the kernel before the stop.
+	// StopTime is the length of stops, from interrupt to detach, less the time queued or in the kernel before the
+	// stop.
 	StopTime Quantiles[Nanos] `json:"freeze_us,omitzero"`
 	// LongestStop is the longest.
 	LongestStop Stop `json:"-"`
@@ -214,7 +214,7 @@ type Requested struct {
 	MaxOverhead float64 `json:"max_overhead,omitempty"`
 	MaxPause    Nanos   `json:"max_pause_us,omitempty"`
 	Subset      int     `json:"subset,omitempty"`
-	// NotDrawn are due observations that were left out at random, for Subset or MaxOverhead.
+	// NotDrawn are due observations left out at random, for Subset or MaxOverhead.
 	NotDrawn int64 `json:"not_drawn,omitempty"`
 }
 
@@ -252,19 +252,19 @@ type CPU struct {
 	// EstimatedCPU is the profile's of ended threads that no sample stands for, shared among the stacks of newborn
 	// threads.
 	EstimatedCPU float64 `json:"cpu_estimated_s"`
-	// ShortLivedCPU is that of unobserved children. ProgramCPU is its part with a known program, an estimate.
+	// ShortLivedCPU is that of unobserved children; ProgramCPU its part with a known program, an estimate.
 	ShortLivedCPU float64 `json:"cpu_short_lived_s"`
 	ProgramCPU    float64 `json:"cpu_program_estimated_s"`
-	// ShortRuns are runs on a processor of threads whose runs take less than 1 ms on average, ShortRunsCPU their CPU
-	// time. SwitchCost is what a timed sleep costs a thread of prywalk: the most that samples miss of a run; 0: not
-	// measured, as it has no weight.
+	// ShortRuns are runs on a processor of threads whose runs take less than 1 ms on average, ShortRunsCPU their
+	// CPU time. SwitchCost is what a timed sleep costs a thread of prywalk: the most that samples miss of a run;
+	// 0: not measured, as it has no weight.
 	ShortRuns    int64   `json:"short_runs"`
 	ShortRunsCPU float64 `json:"cpu_short_runs_s"`
 	SwitchCost   Nanos   `json:"switch_us,omitempty"`
 }
 
-// Unsampled bounds the profile's CPU time that samples miss at switches to and from threads with short runs, and so
-// the error of any share.
+// Unsampled bounds the profile's CPU time that samples miss at switches of threads with short runs, and so the
+// error of any share.
 func (c *CPU) Unsampled() float64 {
 	if c.ProfiledCPU <= 0 {
 		return 0
@@ -284,8 +284,8 @@ type ObservationGaps struct {
 
 // Attributed is the sum of what was attributed.
 type Attributed struct {
-	// Samples is the sum of the profile's samples: ticks at which a stack was seen, Complete of them with a complete
-	// one.
+	// Samples is the sum of the profile's samples: ticks at which a stack was seen, Complete of them with a
+	// complete one.
 	Samples  int64 `json:"samples"`
 	Complete int64 `json:"complete"`
 	// Stacks were walked.
@@ -308,17 +308,17 @@ type OwnQuota struct {
 	StopsThrottled int64   `json:"freezes_throttled"`
 }
 
-// WaitingTasks are tasks without a thread while they wait, observed on a clock of their own; not in [Observations] and
-// [Attributed].
+// WaitingTasks are tasks without a thread while they wait, observed on a clock of their own; not in [Observations]
+// and [Attributed].
 type WaitingTasks struct {
 	// MostAtOnce is the most records in a process at once, ended ones included.
 	MostAtOnce int64 `json:"most"`
-	// Unread is how many records were not read before their process's account ended: of more tasks than could be read in
-	// that time. What they did is not in the profile.
+	// Unread is how many records were not read before their process's account ended: too many for that time. What
+	// they did is not in the profile.
 	Unread int64 `json:"unread,omitempty"`
-	// Observations is how often one was found that waited. Walked are those of Observations whose stacks were walked, as
-	// they had run since; Incomplete of these did not end at a goroutine's first function. ChangedInVain are attempts, of
-	// those that ran each time.
+	// Observations is how often one was found that waited; Walked those of them with a walked stack, as the task
+	// had run since; Incomplete of these did not end at a goroutine's first function. ChangedInVain are attempts
+	// on tasks that ran each time.
 	Observations  int64 `json:"seen"`
 	Walked        int64 `json:"walked"`
 	Incomplete    int64 `json:"incomplete"`

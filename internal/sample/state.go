@@ -5,8 +5,7 @@ package sample
 // State is what a thread did when it was observed.
 type State uint8
 
-// The states. Running covers a thread that is on a processor and one that is queued for one: the kernel reports both
-// as R.
+// Values of [State]. Running: on a processor or queued for one (the kernel's R).
 const (
 	Running State = iota
 	Sleeping
@@ -14,7 +13,7 @@ const (
 	Stopped
 )
 
-// String gives the name that recordings use.
+// String returns the name in recordings.
 func (s State) String() string {
 	switch s {
 	case Running:
@@ -27,7 +26,7 @@ func (s State) String() string {
 	return "sleeping"
 }
 
-// Letter gives the kernel's letter for the state (proc_pid_stat(5)).
+// Letter returns the kernel's letter (proc_pid_stat(5)).
 func (s State) Letter() string {
 	switch s {
 	case Running:
@@ -40,8 +39,7 @@ func (s State) Letter() string {
 	return "S"
 }
 
-// StateOf translates the kernel's letter. Idle (I) and parked (P) belong to kernel threads; t is a thread that a
-// debugger holds.
+// StateOf converts the kernel's letter. I and P are of kernel threads, t is a thread stopped by a debugger.
 func StateOf(letter byte) State {
 	switch letter {
 	case 'R':

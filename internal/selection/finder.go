@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	// young is how long a process is read again each time, in clock ticks of 10 ms (USER_HZ): its first program, user and
-	// group are often not its own.
-	young = 1000
-	// mature is how often one of the others is read: at every so manieth question.
-	mature = 16
+	// youngTicks is the age, in clock ticks of 10 ms (USER_HZ), up to which a process is read at each call: its first
+	// program, user and group are often not its own.
+	youngTicks = 1000
+	// rereadTurns is the number of calls in which one of the others is read once.
+	rereadTurns = 16
 )
 
-// Finder finds the processes that a rule selects. It is for one goroutine.
+// Finder finds the processes that a rule selects. Not safe for concurrent use.
 type Finder struct {
 	rule Rule
 	root string // /proc
@@ -30,45 +30,42 @@ type Finder struct {
 	turn int
 }
 
-// candidate is a process that was read.
 type candidate struct {
 	start    uint64 // clock ticks after boot
 	selected bool
 }
 
-// Process is a process with the names that it is known by.
+// Process is a process with its names.
 type Process struct {
 	PID int
-	// Name is the kernel's, Others that of its program's file and that of its first argument.
-	Name   string
-	Others []string
-	// Command is its command line.
-	Command string
+	// Name is the kernel's (comm); Others are those of its executable and of its first argument.
+	Name    string
+	Others  []string
+	Command string // line
 }
 
-// NewFinder gives one for a rule.
+// NewFinder returns a finder for a rule.
 func NewFinder(r Rule) *Finder {
 	return &Finder{rule: r, root: "/proc", self: os.Getpid(), seen: map[int]candidate{}}
 }
 
-// Find gives the processes that are selected now, in rising order, without this one. One that was selected stays so.
-// now is the present moment in clock ticks after boot. Processes without a command line are left out: they are kernel
-// threads, or have ended.
+// Find returns the selected processes in ascending order, without prywalk. A selected process stays selected. now
+// is in clock ticks after boot. Processes without a command line are left out: kernel threads and ended ones.
 func (f *Finder) Find(now uint64) (pids []int) {
 	f.turn++
 	dirs, err := os.ReadDir(f.root)
 	if err != nil {
 		return nil
 	}
-	there := make(map[int]bool, len(dirs))
+	listed := make(map[int]bool, len(dirs))
 	for _, d := range dirs {
 		pid, err := strconv.Atoi(d.Name())
 		if err != nil || pid == f.self {
 			continue
 		}
-		there[pid] = true
+		listed[pid] = true
 		c, known := f.seen[pid]
-		old := now-c.start > young && (pid+f.turn)%mature != 0
+		old := now-c.start > youngTicks && (pid+f.turn)%rereadTurns != 0
 		if !known || !old && !c.selected {
 			if c, known = f.read(pid); !known {
 				delete(f.seen, pid)
@@ -81,7 +78,7 @@ func (f *Finder) Find(now uint64) (pids []int) {
 		}
 	}
 	for pid := range f.seen {
-		if !there[pid] {
+		if !listed[pid] {
 			delete(f.seen, pid)
 		}
 	}
@@ -89,7 +86,7 @@ func (f *Finder) Find(now uint64) (pids []int) {
 	return pids
 }
 
-// read decides whether a process is selected. ok is false if the process has ended.
+// read decides whether a process is selected; ok false: it has ended.
 func (f *Finder) read(pid int) (c candidate, ok bool) {
 	s, err := process.ReadStatus(f.root, pid)
 	if err != nil {
@@ -111,8 +108,8 @@ func (f *Finder) read(pid int) (c candidate, ok bool) {
 	return c, true
 }
 
-// ReadProcess reads the names of a process below root, where the proc file system is. False for the kernel's threads
-// and for processes that have ended: they have no command line.
+// ReadProcess reads the names of a process from root, a mounted proc. False: it has no command line, as kernel
+// threads and ended processes.
 func ReadProcess(root string, pid int) (p Process, ok bool) {
 	dir := filepath.Join(root, strconv.Itoa(pid))
 	comm, err := os.ReadFile(dir + "/comm")
@@ -126,7 +123,7 @@ func ReadProcess(root string, pid int) (p Process, ok bool) {
 	args := strings.Split(strings.TrimRight(string(line), "\x00"), "\x00")
 	p = Process{PID: pid, Name: strings.TrimRight(string(comm), "\n"), Command: strings.Join(args, " ")}
 	p.Others = append(p.Others, path.Base(args[0]))
-	if exe, err := os.Readlink(dir + "/exe"); err == nil { // of others' processes it may be refused
+	if exe, err := os.Readlink(dir + "/exe"); err == nil { // may be denied
 		p.Others = append(p.Others, path.Base(exe))
 	}
 	return p, true

@@ -11,23 +11,20 @@ import (
 	"strings"
 )
 
-// Rule says which processes are selected: those for which all that is set holds.
+// Rule selects the processes for which all that is set holds.
 type Rule struct {
-	// All selects every process.
-	All bool
-	// Cgroup is the path of a control group below the root of its hierarchy, or a pattern of [path.Match]. It selects
-	// the processes in that group and in those below it.
+	All bool // every process
+	// Cgroup is a path of a control group below the root of its hierarchy, or a pattern of [path.Match]. It
+	// selects the processes in the group and below.
 	Cgroup string
 	// Unit is the name of a systemd unit, or a pattern. It selects the processes in control groups of that name.
 	Unit string
-	// UID is the number of a user, by whose rights the processes run (the effective user); −1: any user's.
-	UID int
-	// Match is matched with the names of a process: the kernel's, that of its program's file, and that of its first
-	// argument; nil: any name.
+	UID  int // effective user; −1: any
+	// Match selects by the names of [Process]; nil: any.
 	Match *regexp.Regexp
 }
 
-// New makes a rule from what a user gives; what is empty selects any process. The error says which value is none.
+// New parses a user's options; empty ones select any process. The error names the invalid option.
 func New(all bool, cgroup, unit, owner, match string) (r Rule, err error) {
 	r = Rule{All: all, UID: -1}
 	if cgroup != "" {
@@ -59,7 +56,7 @@ func New(all bool, cgroup, unit, owner, match string) (r Rule, err error) {
 // mount is where control groups are mounted.
 const mount = "/sys/fs/cgroup"
 
-// cgroupPattern checks a path of a control group. It may begin with the place where the groups are mounted.
+// cgroupPattern checks and cleans a path of a control group, with or without mount.
 func cgroupPattern(p string) (string, error) {
 	if p == mount || strings.HasPrefix(p, mount+"/") {
 		p = strings.TrimPrefix(p, mount)
@@ -71,7 +68,7 @@ func cgroupPattern(p string) (string, error) {
 	return p, nil
 }
 
-// userID gives the number of a user of that name, or with that number.
+// userID returns the number of a user, given by name or number.
 func userID(name string) (int, error) {
 	if n, err := strconv.ParseUint(name, 10, 31); err == nil {
 		return int(n), nil
@@ -87,12 +84,12 @@ func userID(name string) (int, error) {
 	return n, nil
 }
 
-// Empty reports whether the rule says nothing.
+// Empty reports whether nothing is set.
 func (r *Rule) Empty() bool {
 	return !r.All && r.Cgroup == "" && r.Unit == "" && r.UID < 0 && r.Match == nil
 }
 
-// String gives the rule as flags of the command line.
+// String returns the rule as flags of the command line.
 func (r Rule) String() string {
 	var parts []string
 	add := func(set bool, text string) {
@@ -110,8 +107,8 @@ func (r Rule) String() string {
 	return strings.Join(parts, " ")
 }
 
-// inGroups reports whether the text of /proc/PID/cgroup (cgroups(7)) says that a process is in the rule's groups. A
-// line is number:controllers:path; version 2 has no controllers.
+// inGroups reports whether text, /proc/PID/cgroup (cgroups(7)), is of a process in the rule's groups. A line is
+// number:controllers:path; version 2 has no controllers.
 func (r *Rule) inGroups(text string) bool {
 	if r.Cgroup == "" && r.Unit == "" {
 		return true
@@ -136,7 +133,7 @@ func (r *Rule) inGroups(text string) bool {
 	return group && unit
 }
 
-// below reports whether a path is what a pattern says, or lies below it.
+// below reports whether a path matches a pattern or lies below a match.
 func below(pattern, at string) bool {
 	if pattern == "/" {
 		return true

@@ -118,23 +118,23 @@ func TestProcessesAreReadAgainWhileTheyAreYoung(t *testing.T) {
 		t.Errorf("after exec: %v", got)
 	}
 	fake(t, root, 20, 100, "main-thread", "redis-2", v2, 0)
-	if got := f.Find(200 + young); !slices.Equal(got, []int{20}) {
+	if got := f.Find(200 + youngTicks); !slices.Equal(got, []int{20}) {
 		t.Errorf("renamed: %v", got)
 	}
 	fake(t, root, 21, 100, "sh", "sh", v2, 0)
-	f.Find(200 + young)
+	f.Find(200 + youngTicks)
 	fake(t, root, 21, 100, "redis", "redis", v2, 0)
 	later := false
-	for range mature {
-		later = later || slices.Contains(f.Find(300+young), 21)
+	for range rereadTurns {
+		later = later || slices.Contains(f.Find(300+youngTicks), 21)
 	}
 	if !later {
-		t.Errorf("an old process that has become another one was not found in %d questions", mature)
+		t.Errorf("an old process that has become another one was not found in %d questions", rereadTurns)
 	}
 	if err := os.RemoveAll(filepath.Join(root, "20")); err != nil {
 		t.Fatal(err)
 	}
-	if got := f.Find(400 + young); slices.Contains(got, 20) {
+	if got := f.Find(400 + youngTicks); slices.Contains(got, 20) {
 		t.Errorf("after its end: %v", got)
 	}
 }
@@ -149,7 +149,7 @@ func TestProcessesWithoutACommandLineAreRememberedAsWell(t *testing.T) {
 	f := NewFinder(r)
 	f.root = root
 	fake(t, root, 2, 1, "kthreadd", "", v2, 0)
-	if got := f.Find(200 + young); got != nil {
+	if got := f.Find(200 + youngTicks); got != nil {
 		t.Errorf("selected: %v", got)
 	}
 	if c, known := f.seen[2]; !known || c.selected || c.start != 1 {
@@ -157,11 +157,11 @@ func TestProcessesWithoutACommandLineAreRememberedAsWell(t *testing.T) {
 	}
 	fake(t, root, 2, 1, "init", "init", v2, 0)
 	later := false
-	for range mature {
-		later = later || slices.Contains(f.Find(300+young), 2)
+	for range rereadTurns {
+		later = later || slices.Contains(f.Find(300+youngTicks), 2)
 	}
 	if !later {
-		t.Errorf("a command line that came later was not found in %d questions", mature)
+		t.Errorf("a command line that came later was not found in %d questions", rereadTurns)
 	}
 }
 

@@ -17,16 +17,13 @@ import (
 //go:embed src
 var sources embed.FS
 
-// program is compiled, or a script.
+// program is a compiled program or a script.
 type program struct {
-	// source is below src.
-	source string
+	source string // below src
 	// command compiles it (SRC, OUT, DIR are replaced); empty: the source is the result.
 	command []string
-	// strip makes a second result without symbols.
-	strip bool
-	// result is its name in DIR; without command the source's.
-	result string
+	strip   bool   // makes a second result without symbols
+	result  string // file name in DIR; without command the source's
 }
 
 func cProgram(flags ...string) *program {
@@ -39,7 +36,7 @@ func stripped(p *program) *program {
 	return p
 }
 
-// Compile gives a compiled C source of src, from the cache if possible; flags follow "-g -pthread".
+// Compile returns a compiled C source of src, cached; flags follow "-g -pthread".
 func Compile(source string, flags ...string) (string, error) {
 	p := &program{source: source, result: strings.TrimSuffix(source, ".c")}
 	p.command = append([]string{"cc", "-g", "-pthread", "-o", "OUT", "SRC"}, flags...)
@@ -102,14 +99,14 @@ func (p *program) build() (built, error) {
 	return b, nil
 }
 
-// key identifies results by all inputs.
+// key is a hash of all inputs.
 func (p *program) key(text []byte) (string, error) {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\n%q\n%v\n%s", p.source, p.command, p.strip, text)
 	if len(p.command) > 0 {
 		tool, err := exec.LookPath(p.command[0])
 		if err != nil {
-			return "", missing(p.command[0], err)
+			return "", notInstalled(p.command[0], err)
 		}
 		info, err := os.Stat(tool)
 		if err != nil {
@@ -120,7 +117,7 @@ func (p *program) key(text []byte) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)[:10]), nil
 }
 
-// make renames a new directory: concurrent builds are safe.
+// make renames a new directory, so concurrent builds are safe.
 func (p *program) make(text []byte, dir string) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return err
@@ -142,7 +139,7 @@ func (p *program) make(text []byte, dir string) error {
 	}
 	err = os.Rename(tmp, dir)
 	if _, statErr := os.Stat(filepath.Join(dir, p.result)); statErr == nil {
-		return nil // equal results
+		return nil // an equal result
 	}
 	return err
 }
@@ -174,7 +171,7 @@ func run(dir string, args ...string) error {
 	return nil
 }
 
-func missing(name string, err error) error {
+func notInstalled(name string, err error) error {
 	return fmt.Errorf("%s is not installed (run scripts/setup-tests.sh as root): %w", name, err)
 }
 

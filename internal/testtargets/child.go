@@ -11,7 +11,7 @@ import (
 // Child starts a program and kills it at the test's end.
 func Child(tb TB, cmd *exec.Cmd) *exec.Cmd {
 	tb.Helper()
-	tellErrors(tb, cmd)
+	logErrors(tb, cmd)
 	if err := cmd.Start(); err != nil {
 		tb.Fatal(err)
 	}

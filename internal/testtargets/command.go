@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Command starts a target in a directory that Stop removes, and returns once it used CPU time. "./" is that
-// directory. Killed after limit, with children.
+// Command starts a target in a directory that Stop removes, and returns once it has used CPU time. "./" is that
+// directory. After limit it is killed, with its children.
 func Command(dir string, limit time.Duration, args ...string) (*Target, error) {
 	if len(args) == 0 || limit <= 0 {
 		return nil, errors.New("no command to start, or no time for it")
@@ -33,7 +33,7 @@ func Command(dir string, limit time.Duration, args ...string) (*Target, error) {
 	return t, nil
 }
 
-// Source gives a program's text below src.
+// Source returns a program's text below src.
 func Source(name string) ([]byte, error) {
 	text, err := sources.ReadFile("src/" + name)
 	if errors.Is(err, os.ErrNotExist) {

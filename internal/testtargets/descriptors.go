@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Descriptors counts this process's open ones.
+// Descriptors counts this process's open descriptors.
 func Descriptors(t testing.TB) int {
 	t.Helper()
 	list, err := os.ReadDir("/proc/self/fd")

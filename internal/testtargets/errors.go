@@ -8,13 +8,12 @@ import (
 	"strings"
 )
 
-// Errors is a program's standard error, in a file, so that children that outlive it block no reader.
+// Errors is a program's standard error in a file, so that children that outlive it block no reader.
 type Errors struct{ file *os.File }
 
-// bytes, the last ones
-const mostErrors = 4 << 10
+const mostErrors = 4 << 10 // the last bytes
 
-// KeepErrors redirects a command's errors before its start; the caller closes it.
+// KeepErrors redirects a command's errors. Call it before the command's start; the caller closes it.
 func KeepErrors(cmd *exec.Cmd) (*Errors, error) {
 	file, err := os.CreateTemp("", "prywalk-errors-")
 	if err != nil {
@@ -25,7 +24,7 @@ func KeepErrors(cmd *exec.Cmd) (*Errors, error) {
 	return &Errors{file}, nil
 }
 
-// String gives the end of what was written.
+// String returns the end of the errors.
 func (e *Errors) String() string {
 	info, err := e.file.Stat()
 	if err != nil {
@@ -36,11 +35,11 @@ func (e *Errors) String() string {
 	return strings.TrimSpace(string(text[:n]))
 }
 
-// Close ends the keeping.
+// Close closes the file.
 func (e *Errors) Close() { _ = e.file.Close() }
 
-// tellErrors prints a command's errors if the test fails. Call it before the program's end is registered.
-func tellErrors(tb TB, cmd *exec.Cmd) {
+// logErrors prints a command's errors if the test fails. Call it before the program's end is registered.
+func logErrors(tb TB, cmd *exec.Cmd) {
 	tb.Helper()
 	if cmd.Stderr != nil {
 		return

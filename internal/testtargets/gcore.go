@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Core writes a core by gcore, and gives its path.
+// Core writes a core with gcore and returns its path.
 func Core(t testing.TB, pid int) string {
 	t.Helper()
 	gcore, err := exec.LookPath("gcore")

@@ -7,11 +7,10 @@ import (
 	"testing"
 )
 
-// set by make go-releases
-const allGoReleases = "PRYWALK_GO_RELEASES"
+const allGoReleases = "PRYWALK_GO_RELEASES" // set by make go-releases
 
-// GoReleases gives older Go releases: always 1.15 and 1.20, with their own tables and systemstack, and 1.19 of Debian
-// 12; five more with make go-releases, as each is 100 MB to fetch.
+// GoReleases returns older Go releases: 1.15 and 1.20, with their own tables and systemstack, and 1.19 of Debian
+// 12; five more with make go-releases, as each is a download of 100 MB.
 func GoReleases(t testing.TB) []string {
 	if os.Getenv(allGoReleases) != "" {
 		return []string{"1.13.15", "1.14.15", "1.15.15", "1.16.15", "1.17.13", "1.18.10", "1.19", "1.20.14"}
@@ -20,7 +19,7 @@ func GoReleases(t testing.TB) []string {
 	return []string{"1.15.15", "1.19", "1.20.14"}
 }
 
-// LaterGoReleases gives releases from 1.21 on: 1.27 with its other moduledata, more with make go-releases.
+// LaterGoReleases returns releases from 1.21 on: 1.27 with its other moduledata, more with make go-releases.
 func LaterGoReleases(t testing.TB) []string {
 	if os.Getenv(allGoReleases) != "" {
 		return []string{"1.21.13", "1.22.12", "1.23.12", "1.24.13", "1.25.14", "1.27.4"}
@@ -29,7 +28,7 @@ func LaterGoReleases(t testing.TB) []string {
 	return []string{"1.27.4"}
 }
 
-// GoRelease gives the Go command's environment for a release. 1.19 is Debian's package.
+// GoRelease returns the Go command's environment for a release. 1.19 is Debian's package.
 func GoRelease(release string, more ...string) []string {
 	if release == "1.19" {
 		return append([]string{"GOROOT=/usr/lib/go-1.19", "GOTOOLCHAIN=local", "GOFLAGS=-trimpath"}, more...)
@@ -37,7 +36,7 @@ func GoRelease(release string, more ...string) []string {
 	return append([]string{"GOTOOLCHAIN=go" + release, "GOFLAGS=-trimpath"}, more...)
 }
 
-// GoCommand gives the Go command for it, and its language version.
+// GoCommand returns the Go command for a release and its language version; "": the current one.
 func GoCommand(release string) (command, language string) {
 	switch release {
 	case "":

@@ -17,10 +17,10 @@ func startPython(t *Target) error {
 	return t.launch("python3", file)
 }
 
-// Without inlining, which perf maps do not show.
+// startNode disables inlining, which perf maps do not show.
 func startNode(t *Target) error { return startNodeWith("--no-turbo-inlining")(t) }
 
-// Node writes perf maps to /tmp, whatever TMPDIR.
+// startNodeWith starts Node with a perf map, always in /tmp.
 func startNodeWith(options ...string) func(*Target) error {
 	return func(t *Target) error {
 		file, err := t.place()
@@ -32,12 +32,12 @@ func startNodeWith(options ...string) func(*Target) error {
 	}
 }
 
-// with a perf map of interpreted functions too
+// startNodeChain writes a perf map of interpreted functions too.
 func startNodeChain(options ...string) func(*Target) error {
 	return startNodeWith(append([]string{"--interpreted-frames-native-stack"}, options...)...)
 }
 
-// without a perf map
+// startMixedNode writes no perf map.
 func startMixedNode(t *Target) error {
 	file, err := t.place()
 	if err != nil {
@@ -46,7 +46,7 @@ func startMixedNode(t *Target) error {
 	return t.launch("node", file)
 }
 
-// Names: [Target.WritePerfMap].
+// startJavaClass runs a class; for names call [Target.WritePerfMap].
 func startJavaClass(class string, options ...string) func(*Target) error {
 	return func(t *Target) error {
 		file, err := t.place()
@@ -71,7 +71,7 @@ func startJava(t *Target) error {
 	return t.WritePerfMap()
 }
 
-// WritePerfMap has a JVM write a perf map of the methods compiled now.
+// WritePerfMap has a JVM write a perf map of the methods compiled so far.
 func (t *Target) WritePerfMap() error {
 	if err := run(t.Dir, "jcmd", strconv.Itoa(t.PID), "Compiler.perfmap"); err != nil {
 		return fmt.Errorf("the perf map needs a JDK, 17 or later: %w", err)

@@ -4,8 +4,7 @@ package testtargets
 
 import "strings"
 
-// Matches reports whether want stands in a function's name as whole words; template and type arguments after it do not
-// matter.
+// Matches reports whether want occurs in a function's name as whole words, as before type arguments.
 func Matches(name, want string) bool {
 	for from := 0; ; {
 		i := strings.Index(name[from:], want)
@@ -24,7 +23,8 @@ func wordByte(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-// HasChain reports whether the chain's functions are on the stack in order, innermost first; others may lie between.
+// HasChain reports whether the chain's functions are on the stack in order, innermost first; others may lie
+// between.
 func HasChain(stack, chain []string) bool {
 	for _, name := range stack {
 		if len(chain) == 0 {

@@ -12,13 +12,13 @@ import (
 	"strconv"
 )
 
-// Passing is src/passing.c: threads pass a lock on, and log who has it.
+// Passing is src/passing.c: threads pass a lock on and log its holder.
 type Passing struct {
 	PID  int
 	file string
 }
 
-// Holding says that a thread had the lock from Got to Gone at least, CLOCK_MONOTONIC, ns.
+// Holding reports that a thread held the lock at least from Got to Gone, CLOCK_MONOTONIC ns.
 type Holding struct{ TID, Got, Gone int64 }
 
 // Holdings are all of them, in order.
@@ -55,10 +55,10 @@ func (p *Passing) Holdings() (out Holdings, err error) {
 	return out[:max(0, len(out)-1)], nil
 }
 
-// During gives the thread that had the lock throughout, or 0, and which can have had it in between. ok: the log
-// covers it.
+// During returns the thread that held the lock throughout (0: none) and a predicate for those that may have held
+// it in between. ok reports that the log covers the time.
 func (h Holdings) During(from, to int64) (all int, can func(tid int) bool, ok bool) {
-	// entries that can overlap
+	// Entries that can overlap.
 	i := sort.Search(len(h), func(i int) bool { return i+1 >= len(h) || h[i+1].Got > from })
 	if i+2 >= len(h) {
 		return 0, nil, false

@@ -24,7 +24,8 @@ type process struct {
 	out  string
 }
 
-// startThread forks on one OS thread of this process's life: PR_SET_PDEATHSIG follows the forking thread (prctl(2)).
+// startThread forks on one OS thread of this process's life: PR_SET_PDEATHSIG follows the forking thread
+// (prctl(2)).
 var startThread = sync.OnceValue(func() chan<- func() {
 	jobs := make(chan func())
 	go func() {
@@ -36,10 +37,9 @@ var startThread = sync.OnceValue(func() chan<- func() {
 	return jobs
 })
 
-// spawn starts a command in t.Dir, its output in a file.
 func (t *Target) spawn(user *User, args ...string) (*process, error) {
 	if _, err := exec.LookPath(args[0]); err != nil {
-		return nil, missing(args[0], err)
+		return nil, notInstalled(args[0], err)
 	}
 	limit := strconv.Itoa(int(t.limit.Seconds()) + 1)
 	p := &process{
@@ -71,24 +71,24 @@ func (t *Target) spawn(user *User, args ...string) (*process, error) {
 	return p, p.findChild()
 }
 
-// patience bounds waits for what must come.
+// patience bounds waits.
 const patience = 4 * time.Minute
 
 func (p *process) findChild() error {
-	return p.until("start", func() bool {
-		kids := children(p.cmd.Process.Pid)
-		if len(kids) == 0 {
+	return p.waitFor("start", func() bool {
+		childPIDs := children(p.cmd.Process.Pid)
+		if len(childPIDs) == 0 {
 			return false
 		}
-		p.pid = kids[0]
+		p.pid = childPIDs[0]
 		return true
 	})
 }
 
 var errEnded = errors.New("it ended")
 
-// until polls a condition, until the process ends or patience is over.
-func (p *process) until(what string, ok func() bool) error {
+// waitFor polls a condition until the process ends or patience is over.
+func (p *process) waitFor(what string, ok func() bool) error {
 	for end := time.Now().Add(patience); ; {
 		if ok() {
 			return nil
@@ -105,7 +105,7 @@ func (p *process) until(what string, ok func() bool) error {
 }
 
 func (p *process) ready() error {
-	return p.until("get ready", func() bool {
+	return p.waitFor("get ready", func() bool {
 		return strings.Contains(p.output(), "ready\n")
 	})
 }
@@ -115,7 +115,6 @@ func (p *process) output() string {
 	return string(text)
 }
 
-// stop ends the process and its group: by sig, then by force.
 func (p *process) stop(sig syscall.Signal) {
 	var left []int
 	if p.pid > 0 { // 0 would be the caller's group
@@ -190,7 +189,7 @@ func threadName(tid int) string {
 	return strings.TrimSpace(string(text))
 }
 
-// parents first
+// tree returns descendants, parents first.
 func tree(pid int) []int {
 	if pid <= 0 {
 		return nil
@@ -202,7 +201,7 @@ func tree(pid int) []int {
 	return all
 }
 
-// stat, field 4 (proc(5))
+// parentOf reads field 4 of stat (proc_pid_stat(5)).
 func parentOf(pid int) int {
 	fields := statFields(pid)
 	if len(fields) < 2 {
@@ -212,14 +211,14 @@ func parentOf(pid int) int {
 	return n
 }
 
-// from the third on
+// statFields returns the fields of stat from the third on.
 func statFields(pid int) []string {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	_, rest, _ := strings.Cut(string(text), ") ")
 	return strings.Fields(rest)
 }
 
-// stat, fields 14 and 15, in clock ticks
+// cpuTicks sums fields 14 and 15 of stat, in clock ticks.
 func cpuTicks(pids []int) int {
 	sum := 0
 	for _, pid := range pids {

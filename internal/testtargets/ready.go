@@ -11,15 +11,15 @@ import (
 	"time"
 )
 
-// Ready starts a program, waits for its line "ready", and kills it at the test's end. The program must end by itself
-// if the test is killed.
+// Ready starts a program, waits for its line "ready", and kills it at the test's end. The program must end by
+// itself if the test is killed.
 func Ready(tb TB, cmd *exec.Cmd) *bufio.Reader {
 	tb.Helper()
 	pipe, err := cmd.StdoutPipe()
 	if err != nil {
 		tb.Fatal(err)
 	}
-	tellErrors(tb, cmd)
+	logErrors(tb, cmd)
 	if err := cmd.Start(); err != nil {
 		tb.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// freePort gives a free TCP port below ip_local_port_range, from which clients get theirs.
+// freePort returns a free TCP port below ip_local_port_range, which clients use.
 func freePort() (string, error) {
 	var err error
 	for range 100 {
@@ -29,7 +29,7 @@ func freePort() (string, error) {
 	return "", err
 }
 
-// servePort tries further ports if another program was faster.
+// servePort tries further ports if another program took one.
 func (t *Target) servePort(args func(port string) []string) (port string, err error) {
 	for range 5 {
 		if port, err = freePort(); err != nil {
@@ -50,7 +50,7 @@ func (t *Target) serve(user *User, network, address string, args ...string) erro
 		return err
 	}
 	t.PID = p.pid
-	return p.until("listen on "+address, func() bool {
+	return p.waitFor("listen on "+address, func() bool {
 		c, err := net.Dial(network, address)
 		if err == nil {
 			c.Close()
@@ -59,7 +59,7 @@ func (t *Target) serve(user *User, network, address string, args ...string) erro
 	})
 }
 
-// One command all the time, for a constant load; 16 at a time, so that redis does more than read and write.
+// startRedis keeps redis under one command, 16 at a time, so that it does more than read and write.
 func startRedis(t *Target) error {
 	port, err := t.servePort(func(port string) []string {
 		return []string{"redis-server", "--bind", "127.0.0.1", "--port", port, "--save", "", "--appendonly", "no", "--dir",
@@ -173,13 +173,13 @@ func (t *Target) startPostgres(options []string, clients int, load ...string) er
 	if err != nil {
 		return err
 	}
-	return t.processes[0].until("serve its clients and nobody else", func() bool { return backends(t.PID) == clients })
+	return t.processes[0].waitFor("serve its clients and nobody else", func() bool { return backends(t.PID) == clients })
 }
 
-// backends counts PostgreSQL's serving processes by title, −1 while one lacks it.
+// backends counts PostgreSQL's serving processes by title; −1 while one has none.
 func backends(pid int) (n int) {
-	for _, kid := range children(pid) {
-		title, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", kid))
+	for _, child := range children(pid) {
+		title, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", child))
 		switch {
 		case !strings.HasPrefix(string(title), "postgres: "):
 			return -1
@@ -213,7 +213,7 @@ func (t *Target) postgresUser() (*User, error) {
 	}
 	u, err := user.Lookup("postgres")
 	if err != nil {
-		return nil, missing("postgresql", err)
+		return nil, notInstalled("postgresql", err)
 	}
 	uid, err := strconv.ParseUint(u.Uid, 10, 32)
 	if err != nil {
@@ -233,7 +233,7 @@ func postgresBin() (string, error) {
 	}
 	file, err := exec.LookPath("initdb")
 	if err != nil {
-		return "", missing("postgresql", err)
+		return "", notInstalled("postgresql", err)
 	}
 	return filepath.Dir(file), nil
 }

@@ -12,29 +12,24 @@ import (
 
 // Options change how a target is started.
 type Options struct {
-	// Limit ends the target; 0 is fifteen minutes.
-	Limit time.Duration
-	// User, for root: programs of src, and interpreters that it can read. PostgreSQL always runs as postgres.
+	Limit time.Duration // ends the target; 0: 15 minutes
+	// User, for root: for programs of src and interpreters that it can read. PostgreSQL always runs as postgres.
 	User *User
 }
 
 // User is an identity to run as.
 type User struct{ UID, GID uint32 }
 
-// Nobody is the user nobody, which has no rights.
+// Nobody is the user nobody, without privileges.
 var Nobody = &User{65534, 65534}
 
 // Target is a running program under load.
 type Target struct {
-	Name string
-	// PID of the target; with Expect.Tree its children too.
-	PID int
-	// Dir has program, data and output; Stop removes it.
-	Dir string
-	// Exe is the copy in Dir of a program of src, else "".
-	Exe string
-	// Unstripped is the same program with symbols, else "".
-	Unstripped string
+	Name       string
+	PID        int    // with Expect.Tree its children are targets too
+	Dir        string // program, data and output; Stop removes it
+	Exe        string // copy in Dir of a program of src; else ""
+	Unstripped string // same program with symbols; else ""
 	Expect     Expect
 
 	limit     time.Duration
@@ -80,7 +75,7 @@ func (t *Target) start() error {
 	if err := t.busy(); err != nil {
 		return err
 	}
-	return t.processes[0].until("put its sleepers to sleep", t.asleep)
+	return t.processes[0].waitFor("put its sleepers to sleep", t.asleep)
 }
 
 func (t *Target) asleep() bool {
@@ -98,15 +93,15 @@ func (t *Target) asleep() bool {
 	return true
 }
 
-// busy waits until the target has used some CPU time after its start.
+// busy waits until the target has used CPU time after its start.
 func (t *Target) busy() error {
 	before := cpuTicks(t.PIDs())
-	return t.processes[0].until("get busy", func() bool {
+	return t.processes[0].waitFor("get busy", func() bool {
 		return cpuTicks(t.PIDs()) >= before+5
 	})
 }
 
-// PIDs lists the target's process and, for one with Expect.Tree, its live descendants.
+// PIDs returns the target's process and, with Expect.Tree, its live descendants.
 func (t *Target) PIDs() []int {
 	pids := []int{t.PID}
 	if t.Expect.Tree {
@@ -115,10 +110,10 @@ func (t *Target) PIDs() []int {
 	return pids
 }
 
-// Exited gives a channel that is closed when the target's first process has ended.
+// Exited returns a channel that is closed when the target's first process has ended.
 func (t *Target) Exited() <-chan struct{} { return t.processes[0].done }
 
-// Stop ends the load and the target and removes Dir. It may be called more than once.
+// Stop ends the load and the target and removes Dir. Further calls have no effect.
 func (t *Target) Stop() {
 	for i := len(t.processes) - 1; i > 0; i-- {
 		t.processes[i].stop(0)
@@ -134,7 +129,7 @@ func (t *Target) Stop() {
 	_ = os.RemoveAll(t.Dir)
 }
 
-// place puts the program's result into t.Dir.
+// place copies the program into t.Dir.
 func (t *Target) place() (string, error) {
 	b, err := t.spec.program.build()
 	if err != nil {
@@ -155,10 +150,9 @@ func (t *Target) launch(args ...string) error {
 	return p.ready()
 }
 
-// seconds is the limit as the programs of src take it.
+// seconds is the limit, as an argument of programs of src.
 func (t *Target) seconds() string { return strconv.Itoa(int(t.limit.Seconds())) }
 
-// startProgram runs a compiled program.
 func startProgram(t *Target) error {
 	file, err := t.place()
 	if err != nil {

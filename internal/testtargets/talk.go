@@ -8,8 +8,8 @@ import (
 	"os/exec"
 )
 
-// Talk starts a small program of a test's own that is told what to do by its standard input, and kills it at the test's
-// end. It gives both ends.
+// Talk starts a program that takes commands from its standard input, and kills it at the test's end. It returns
+// both ends.
 func Talk(tb TB, cmd *exec.Cmd) (in io.Writer, says *bufio.Reader) {
 	tb.Helper()
 	to, err := cmd.StdinPipe()
@@ -20,12 +20,12 @@ func Talk(tb TB, cmd *exec.Cmd) (in io.Writer, says *bufio.Reader) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	tellErrors(tb, cmd)
+	logErrors(tb, cmd)
 	if err := cmd.Start(); err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() {
-		_ = to.Close() // children of the program's may end with it
+		_ = to.Close() // its children may end with it
 		Kill(cmd)
 	})
 	return to, bufio.NewReader(from)

@@ -8,23 +8,22 @@ import (
 	"syscall"
 )
 
-// spec tells how a target is made and started.
+// spec is how a target is made and started.
 type spec struct {
-	name   string
-	expect Expect
-	// program makes what is run, nil if it is installed.
-	program *program
+	name    string
+	expect  Expect
+	program *program // nil: installed
 	// start runs the target and its load in t.Dir.
 	start func(t *Target) error
-	// stop is the signal that ends it tidily; 0 stands for SIGKILL.
+	// stop is the signal that ends it tidily; 0: SIGKILL.
 	stop syscall.Signal
 }
 
-// specs lists the targets in the order of Names.
+// specs are the targets of Names, in order.
 var specs = []spec{
 	{name: "c", expect: native, program: cProgram("-g", "-fomit-frame-pointer"), start: startProgram},
 	{name: "c-nocfi", expect: native, program: cProgram(
-		// Not with -g: call frame information would come back in .debug_frame.
+		// Without -g, which would bring call frame information back in .debug_frame.
 		"-fomit-frame-pointer", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables"), start: startProgram},
 	{name: "c-static-pie", expect: native, program: cProgram("-static-pie"), start: startProgram},
 	{name: "c-stripped", expect: native.stripped(), program: stripped(cProgram()), start: startProgram},
@@ -40,8 +39,7 @@ var specs = []spec{
 	{name: "postgres", expect: postgres, start: startPostgres, stop: syscall.SIGQUIT},
 }
 
-// unlisted are targets that Start knows and Names does not list: they are variants of
-// others, of use to single tests and benchmarks.
+// unlisted are targets that Start knows and Names does not return: variants for single tests and benchmarks.
 var unlisted = []spec{
 	{name: "c-O0", expect: native, program: cProgram("-g", "-O0"), start: startProgram},
 	{name: "python-mixed", expect: mixed, program: script("mixed.py"), start: startPython},
@@ -73,11 +71,11 @@ var unlisted = []spec{
 	{name: "java-contended", program: javaClass("Contended"), start: startJavaClass("Contended"), stop: syscall.SIGTERM},
 }
 
-// keepWork keeps the chain of Work.java from being inlined, and its code from being thrown away.
+// keepWork keeps the chain of Work.java from being inlined, and its code from being freed.
 var keepWork = []string{"-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,Work::c*", "-XX:-MethodFlushing",
 	"-XX:CompileThresholdScaling=0.01"}
 
-// Names lists the targets.
+// Names returns the names of the targets.
 func Names() []string {
 	var names []string
 	for _, s := range specs {
@@ -86,7 +84,6 @@ func Names() []string {
 	return names
 }
 
-// find gives the spec of a name.
 func find(name string) (*spec, error) {
 	for _, list := range [][]spec{specs, unlisted} {
 		if i := slices.IndexFunc(list, func(s spec) bool { return s.name == name }); i >= 0 {

@@ -26,7 +26,7 @@ func TestEachTargetGetsBusyAndLeavesNothingBehind(t *testing.T) {
 				t.Errorf("a process tree of %d", len(pids))
 			}
 			before := cpuTicks(pids)
-			if err := target.processes[0].until("go on", func() bool { return cpuTicks(pids) > before }); err != nil {
+			if err := target.processes[0].waitFor("go on", func() bool { return cpuTicks(pids) > before }); err != nil {
 				t.Error(err)
 			}
 			target.Stop()

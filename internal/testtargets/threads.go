@@ -7,8 +7,8 @@ import (
 	"os/exec"
 )
 
-// Threads starts src/threads.c, of which the arguments say what its threads do, and waits until it is ready. It gives
-// the process's number, and what the program says after that. The program is killed at the test's end.
+// Threads starts src/threads.c, its arguments being what its threads do, and waits until it is ready. It returns
+// the pid and the program's later output, and kills the program at the test's end.
 func Threads(tb TB, args ...string) (pid int, says *bufio.Reader) {
 	tb.Helper()
 	exe, err := Compile("threads.c", "-O1", "-g0") // names are those of the symbol table

@@ -16,10 +16,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Patience bounds how long tests wait for what must come. How soon it comes is up to the machine.
+// Patience bounds waits in tests.
 const Patience = 2 * time.Minute
 
-// Terminal is a pseudo-terminal: what is written to it is kept in Out.
+// Terminal is a pseudo-terminal that keeps what is written to it.
 type Terminal struct {
 	Slave  *os.File
 	Out    Lines
@@ -27,7 +27,7 @@ type Terminal struct {
 	done   chan struct{}
 }
 
-// NewTerminal opens one of so many columns (pty(7)).
+// NewTerminal opens a terminal of so many columns (pty(7)).
 func NewTerminal(t *testing.T, columns int) *Terminal {
 	t.Helper()
 	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
@@ -65,7 +65,7 @@ func NewTerminal(t *testing.T, columns int) *Terminal {
 	return tty
 }
 
-// Type sends keys to the program that reads the terminal.
+// Type sends keys to the terminal's reader.
 func (tty *Terminal) Type(t *testing.T, keys string) {
 	t.Helper()
 	if _, err := tty.master.WriteString(keys); err != nil {
@@ -73,7 +73,7 @@ func (tty *Terminal) Type(t *testing.T, keys string) {
 	}
 }
 
-// Text gives what was written, once nobody has the terminal open any more.
+// Text returns what was written, once the terminal is closed everywhere.
 func (tty *Terminal) Text() string {
 	_ = tty.Slave.Close()
 	<-tty.done
@@ -93,14 +93,14 @@ func (l *Lines) Write(p []byte) (int, error) {
 	return l.b.Write(p)
 }
 
-// String gives what was written so far.
+// String returns what was written so far.
 func (l *Lines) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.String()
 }
 
-// Says waits until a text was written to a stream.
+// Says waits until a stream contains a text.
 func Says(t *testing.T, l *Lines, text string) {
 	t.Helper()
 	for end := time.Now().Add(Patience); !strings.Contains(l.String(), text); time.Sleep(5 * time.Millisecond) {
@@ -110,7 +110,7 @@ func Says(t *testing.T, l *Lines, text string) {
 	}
 }
 
-// ReadRecording waits until a recording is there and reads it.
+// ReadRecording waits until a recording exists and reads it.
 func ReadRecording(t *testing.T, file string) *pprof.Profile {
 	t.Helper()
 	f, err := os.Open(file)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command goprogram computes in one goroutine, while another one sleeps in a system call. A goroutine that is parked
-// has no thread, and is not seen.
+// Command goprogram computes in one goroutine while another sleeps in a system call. (A parked goroutine has no
+// thread, and would not be sampled.)
 package main
 
 import "syscall"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package load has the programs whose throughput benchmarks/overhead measures beside the one of prywalk bench:
-// Go code that is run in processes of its own, servers, and sources in C, Python and Java.
+// Package load has the programs whose throughput benchmarks/overhead measures besides that of prywalk bench: Go
+// code in processes of its own, servers, and sources in C, Python and Java.
 //
-// Each has threads that work and threads that sleep all the time, counts pieces of work, and where it
-// waits for something, how long that took. It prints a line when it has begun, answers each line on its
-// standard input with a [load.Report], and ends when its standard input does.
+// Each has working and sleeping threads, counts pieces of work, and the lengths of waits if it waits for
+// something. It prints a line when it has started, answers each line of standard input with a [load.Report], and
+// ends with its standard input.
 package load

@@ -11,10 +11,9 @@ import (
 	"prywalk/internal/bench/load"
 )
 
-// startGoServer is a server as Go programs are: a goroutine for each connection, which the
-// runtime's poller wakes, and a table of all under a lock. Running clients ask all the time, each
-// from a goroutine of its own; Sleeping further connections are open and idle. A wait is the
-// time from a request to its answer.
+// startGoServer is a typical Go server: a goroutine for each connection, woken by the runtime's poller, and a
+// table under a lock. Running clients send requests continuously, each from its own goroutine; Sleeping further
+// connections are idle. A wait is the time from a request to its answer.
 func (p *program) startGoServer() error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 )
 
-// Lengths are counted in buckets: exact below 64 ns, and 32 buckets for each doubling above, so that a
-// bucket's ends are at most 3.2 % apart (the arrangement of HdrHistogram). The last takes all from 137 s.
+// Buckets are exact below 64 ns, then 32 per doubling, so that a bucket's ends are at most 3.2 % apart (the
+// arrangement of HdrHistogram). The last is open from 137 s.
 const (
 	subBits = 5
 	buckets = (38 - subBits) << subBits
@@ -46,7 +46,7 @@ func (h *Histogram) Add(o *Histogram) {
 // N is the number of lengths.
 func (h *Histogram) N() uint64 { return h.n }
 
-// Quantile gives the q-quantile (0 to 1) in nanoseconds: the middle of the bucket that it lies in; 0 of nothing.
+// Quantile returns the q-quantile (0 to 1), ns: the middle of its bucket; 0 if empty.
 func (h *Histogram) Quantile(q float64) float64 {
 	rank, sum := q*float64(h.n), uint64(0)
 	for b, n := range h.counts {
@@ -57,7 +57,7 @@ func (h *Histogram) Quantile(q float64) float64 {
 	return 0
 }
 
-// MarshalJSON writes pairs of bucket and count, for those that are not 0.
+// MarshalJSON writes pairs of bucket and count, for nonzero counts.
 func (h *Histogram) MarshalJSON() ([]byte, error) {
 	pairs := [][2]uint64{}
 	for b, n := range h.counts {
@@ -68,7 +68,7 @@ func (h *Histogram) MarshalJSON() ([]byte, error) {
 	return json.Marshal(pairs)
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
+// UnmarshalJSON reads the output of MarshalJSON.
 func (h *Histogram) UnmarshalJSON(text []byte) error {
 	var pairs [][2]uint64
 	if err := json.Unmarshal(text, &pairs); err != nil {

@@ -14,27 +14,25 @@ import (
 	"prywalk/internal/bench/load"
 )
 
-// Options say what to run.
+// Options select a load.
 type Options struct {
-	// Kind is one of [Kinds].
-	Kind string
+	Kind string // one of [Kinds]
 	// Running threads work, Sleeping ones sleep in a read that never returns.
 	Running, Sleeping int
-	// Depth is the number of frames below the work, for the kind Deep.
-	Depth int
+	Depth             int // frames below the work, for the kind Deep
 }
 
-// The kinds of work.
+// Kinds of work.
 const (
 	Wake       = "wake" // wakes up 1,000 times a second, for some microseconds of work
 	Deep       = "deep"
-	Locks      = "locks"      // takes and releases mutexes that all want
-	Requests   = "requests"   // asks a server over a loopback connection, and waits for the answer
+	Locks      = "locks"      // takes and releases contended mutexes
+	Requests   = "requests"   // sends requests over a loopback connection
 	Goroutines = "goroutines" // passes messages between goroutines that share the processors
 	GoServer   = "goserver"   // a server with a goroutine for each connection, and its clients
 )
 
-// Kinds lists the kinds of work.
+// Kinds returns the kinds of work.
 func Kinds() []string { return []string{Wake, Deep, Locks, Requests, Goroutines, GoServer} }
 
 type worker struct {

@@ -23,8 +23,8 @@ const (
 	postgresRows   = 10000
 )
 
-// startPostgres makes a database and starts its server. It does not run as root: then it
-// becomes the user postgres.
+// startPostgres makes a database and starts its server, which refuses to run as root: then it runs as the user
+// postgres.
 func startPostgres() (*server, error) {
 	bin, err := postgresBin()
 	if err != nil {
@@ -34,7 +34,7 @@ func startPostgres() (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	as, err := notRoot(dir)
+	as, err := unprivilegedUser(dir)
 	data := filepath.Join(dir, "data")
 	if err == nil {
 		cmd := exec.Command(filepath.Join(bin, "initdb"), "-D", data, "-A", "trust", "-U", postgresUser, "--no-sync")
@@ -80,9 +80,8 @@ func postgresBin() (string, error) {
 	return filepath.Dir(path), err
 }
 
-// notRoot gives the user to run as, who gets the directory; nobody else than now if that is not
-// root.
-func notRoot(dir string) (*syscall.SysProcAttr, error) {
+// unprivilegedUser returns the user to run as, and gives it the directory; nil unless this is root.
+func unprivilegedUser(dir string) (*syscall.SysProcAttr, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil
 	}

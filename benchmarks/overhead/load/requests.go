@@ -19,8 +19,8 @@ const (
 	requestWork = 64
 )
 
-// requests is one client and its connection of a server, each a thread that blocks in its calls. The client sends a
-// request when it has got the answer to the last. A wait is the time from the request to the answer.
+// requests is one client and its server connection, each a thread that blocks in its calls. The client sends a
+// request after the answer to the last. A wait is the time from request to answer.
 func (p *program) requests(w *worker) error {
 	client, server, err := connection()
 	if err != nil {

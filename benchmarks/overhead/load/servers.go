@@ -19,14 +19,14 @@ import (
 	"prywalk/internal/bench/load"
 )
 
-// Kinds of work that are done by a server which is not prywalk's: this program starts it, asks it as
-// many clients at once, and tells its processes. They need what may not be installed.
+// Kinds of work of another program's server: this program starts it and its clients, and reports its processes.
+// They may not be installed.
 const (
-	Redis    = "redis"    // redis-server, asked to set and get
+	Redis    = "redis"    // redis-server, set and get
 	Postgres = "postgres" // PostgreSQL, small transactions that change a row
 )
 
-// Servers lists these kinds.
+// Servers returns these kinds.
 func Servers() []string { return []string{Redis, Postgres} }
 
 var errAbsent = errors.New("not installed")
@@ -41,12 +41,12 @@ type server struct {
 }
 
 type client interface {
-	// ask makes one request, the n-th, and takes its answer.
+	// ask makes the n-th request and reads its answer.
 	ask(n uint64) error
 }
 
-// serve starts the server of this kind and its clients, and gives the server: for PostgreSQL
-// Running clients, for redis redisClients for each running thread, which is one.
+// serve starts the server of this kind and its clients: for PostgreSQL Running ones, for redis redisClients for
+// each running thread, which is one.
 func (p *program) serve() (s *server, err error) {
 	var dial func(dir string) (client, error)
 	clients := 1
@@ -87,8 +87,7 @@ func (p *program) client(w *worker, c client, seed uint64) {
 	}
 }
 
-// launch starts a server's program in a directory of its own, and waits until ready. It ends
-// with this program, whatever ends it.
+// launch starts a server in its own directory, waits until it is ready, and ends it with this program.
 func launch(cmd *exec.Cmd, dir string, quit syscall.Signal, ready func() bool) (*server, error) {
 	s := &server{cmd: cmd, dir: dir, quit: quit, gone: make(chan struct{})}
 	if cmd.SysProcAttr == nil {
@@ -97,7 +96,7 @@ func launch(cmd *exec.Cmd, dir string, quit syscall.Signal, ready func() bool) (
 	cmd.SysProcAttr.Pdeathsig = quit
 	started := make(chan error, 1)
 	go func() {
-		runtime.LockOSThread() // the signal comes when the thread ends that has started it
+		runtime.LockOSThread() // the signal is bound to the thread that started it
 		err := cmd.Start()
 		started <- err
 		if err == nil {

@@ -4,18 +4,18 @@ package load
 
 import _ "embed"
 
-// CLoad is a program whose throughput can be measured, as compilers make them by default: without frame
-// pointers. It speaks as [prywalk/internal/bench/load] does.
+// CLoad is a program as compilers make them by default, without frame pointers. It has the protocol of
+// [prywalk/internal/bench/load].
 //
 //go:embed src/load.c
 var CLoad []byte
 
-// PythonLoad is the like for the tools that look into Python's interpreter only.
+// PythonLoad is the same for tools of Python only.
 //
 //go:embed src/load.py
 var PythonLoad []byte
 
-// JavaLoad is the like for the tools that look into a JVM only.
+// JavaLoad is the same for tools of JVMs only.
 //
 //go:embed src/Load.java
 var JavaLoad []byte

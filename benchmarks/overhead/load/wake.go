@@ -15,8 +15,8 @@ const (
 	wakeWork  = 16
 )
 
-// wake sleeps until each whole wakeEvery, and counts the work after it. How late it wakes up is the wait;
-// wake-ups that it is too late for are left out, and so is their work.
+// wake sleeps until each whole wakeEvery, and counts the work after it. The delay of the wake-up is the wait;
+// wake-ups that are missed are left out, with their work.
 func (p *program) wake(w *worker) error {
 	go func() {
 		runtime.LockOSThread()

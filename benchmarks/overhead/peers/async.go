@@ -16,8 +16,8 @@ import (
 	"prywalk/internal/bench/tools"
 )
 
-// async is async-profiler, a library that is loaded into the JVM and samples from signal handlers. Its
-// processor time is its target's own, and cannot be told.
+// async is async-profiler, a library that is loaded into the JVM and samples from signal handlers. Its CPU time is
+// part of its target's.
 type async struct {
 	job     *tools.Job
 	library string
@@ -103,8 +103,8 @@ func (a *async) Finish() (tools.Totals, error) {
 }
 
 // asyncStacks counts the stacks in async-profiler's collapsed output, and those that reach the thread's first
-// function. Of threads that run Java it shows nothing outside of their first method. What it could not walk begins
-// with a word in brackets, or with the function that it came to.
+// function. Threads that run Java have nothing outside of their first method. Stacks that could not be walked
+// begin with a word in brackets, or with the last function reached.
 func asyncStacks(text []byte) (samples, complete int64) {
 	for stack, n := range folded(text) {
 		samples += n

@@ -14,7 +14,7 @@ import (
 
 func austin() tools.Tool {
 	return tools.Tool{
-		Name: "austin", Kinds: []string{tools.Python}, Everybody: true,
+		Name: "austin", Kinds: []string{tools.Python}, AllThreads: true,
 		Check: tools.Runs("austin", "pip install austin-dist"),
 		Start: func(ctx context.Context, j *tools.Job) (tools.Session, error) {
 			return tools.Restarted{
@@ -32,12 +32,12 @@ func austin() tools.Tool {
 	}
 }
 
-// austinStacks counts the stacks in austin's output, and those that reach the first Python function of their thread:
+// austinStacks counts the stacks in austin's output, and those that reach the thread's first Python function:
 // austin shows the interpreter's frames only. A line is
 //
 //	P<process>;T<interpreter>:<thread>;<file>:<function>:<line>;… <microseconds>
 //
-// with the outermost frame first, which is ":INVALID:" where the stack could not be read to its end.
+// outermost frame first, which is ":INVALID:" if the stack could not be read to its end.
 func austinStacks(text []byte) (samples, complete int64) {
 	for line := range bytes.Lines(text) {
 		if !bytes.HasPrefix(line, []byte("P")) {

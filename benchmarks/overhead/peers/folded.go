@@ -8,11 +8,10 @@ import (
 	"strconv"
 )
 
-// maxCount bounds the count of one stack: 14 years at 10,000 Hz. A larger one is no count.
+// maxCount bounds the count of one stack: 14 years at 10,000 Hz. A larger number is no count.
 const maxCount = 1 << 32
 
-// folded gives the lines "OUTERMOST;…;INNERMOST COUNT" of a text: the stack and its count. What is not of that form
-// is passed over.
+// folded yields the lines "OUTERMOST;…;INNERMOST COUNT" of a text as stack and count. Other lines are skipped.
 func folded(text []byte) iter.Seq2[string, int64] {
 	return func(yield func(string, int64) bool) {
 		for line := range bytes.Lines(text) {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package peers adds to the tools of prywalk bench those that look at one language only (py-spy, austin,
-// async-profiler), and two plain walkers in C. They run as package [tools] says: async-profiler and the walkers obey
-// orders, py-spy and austin are restarted for each window.
+// Package peers adds to the tools of prywalk bench those of one language only (py-spy, austin, async-profiler),
+// and two plain walkers in C. As in package [tools], async-profiler and the walkers take orders, py-spy and austin
+// are restarted for each window.
 package peers
 
 import "prywalk/internal/bench/tools"
 
-// All lists all tools but prywalk, whether or not they are here.
+// All returns all tools but prywalk, installed or not.
 func All() []tools.Tool {
 	return append(tools.Peers(), walkerTool("naive-walker", "-DWITH_LIBUNWIND", "-lunwind-ptrace", "-lunwind-generic",
 		"-lunwind"), walkerTool("plain-walker"), pySpy(), austin(), asyncProfiler())

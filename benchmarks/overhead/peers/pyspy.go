@@ -13,7 +13,7 @@ import (
 
 func pySpy() tools.Tool {
 	return tools.Tool{
-		Name: "py-spy", Kinds: []string{tools.Python}, Everybody: true, Check: tools.Runs("py-spy", "pip install py-spy"),
+		Name: "py-spy", Kinds: []string{tools.Python}, AllThreads: true, Check: tools.Runs("py-spy", "pip install py-spy"),
 		Start: func(ctx context.Context, j *tools.Job) (tools.Session, error) {
 			pid := strconv.Itoa(j.PID)
 			return tools.Restarted{
@@ -30,7 +30,7 @@ func pySpy() tools.Tool {
 	}
 }
 
-// pySpyStacks counts the stacks in py-spy's raw output, and those that reach the first Python function of their thread:
+// pySpyStacks counts the stacks in py-spy's raw output, and those that reach the thread's first Python function:
 // py-spy shows the interpreter's frames only.
 func pySpyStacks(text []byte, pid string) (samples, complete int64) {
 	for stack, n := range folded(text) {
@@ -45,8 +45,8 @@ func pySpyStacks(text []byte, pid string) (samples, complete int64) {
 	return samples, complete
 }
 
-// pySpyMain reports whether "thread (TID): NAME" is the main thread. The TID is hexadecimal, and not the kernel's,
-// where py-spy could not find out; the name is that which Python gives.
+// pySpyMain reports whether "thread (TID): NAME" is the main thread. Where py-spy could not find the kernel's TID,
+// it is hexadecimal; the name is Python's.
 func pySpyMain(thread, pid string) bool {
 	tid, name, _ := strings.Cut(strings.TrimPrefix(thread, "thread ("), ")")
 	return tid == pid || name == ": MainThread"

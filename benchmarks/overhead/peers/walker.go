@@ -28,10 +28,10 @@ type walker struct {
 func walkerTool(name string, flags ...string) tools.Tool {
 	binary := func(j *tools.Job) string { return filepath.Join(filepath.Dir(j.Dir), name) }
 	return tools.Tool{
-		Name: name, Kinds: []string{tools.Native}, Everybody: true,
+		Name: name, Kinds: []string{tools.Native}, AllThreads: true,
 		Check: func(j *tools.Job) error { return Compile(binary(j), walkerSource, flags...) },
 		Start: func(ctx context.Context, j *tools.Job) (tools.Session, error) {
-			o, err := tools.Obey(ctx, binary(j), strconv.Itoa(j.PID), strconv.FormatFloat(j.Freq, 'g', -1, 64))
+			o, err := tools.StartOrders(ctx, binary(j), strconv.Itoa(j.PID), strconv.FormatFloat(j.Freq, 'g', -1, 64))
 			if err != nil {
 				return nil, err
 			}
@@ -42,7 +42,7 @@ func walkerTool(name string, flags ...string) tools.Tool {
 	}
 }
 
-// Compile makes a program of a source in C, unless it is there.
+// Compile makes a program of a C source, unless it exists.
 func Compile(binary string, code []byte, flags ...string) error {
 	if _, err := os.Stat(binary); err == nil {
 		return nil
@@ -62,7 +62,7 @@ func Compile(binary string, code []byte, flags ...string) error {
 
 // Go implements Session.
 func (w *walker) Go() error {
-	_, err := w.Say("go")
+	_, err := w.Send("go")
 	w.spent.Begin()
 	return err
 }
@@ -72,7 +72,7 @@ func (w *walker) Mark() error { return nil }
 
 // Hold implements Session.
 func (w *walker) Hold() error {
-	_, err := w.Say("hold")
+	_, err := w.Send("hold")
 	w.spent.End()
 	return err
 }
@@ -80,7 +80,7 @@ func (w *walker) Hold() error {
 // Finish implements Session.
 func (w *walker) Finish() (t tools.Totals, err error) {
 	defer w.Close()
-	line, err := w.Say("tell")
+	line, err := w.Send("tell")
 	if err != nil {
 		return t, err
 	}

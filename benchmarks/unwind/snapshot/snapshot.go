@@ -20,10 +20,9 @@ const (
 
 // Module is a mapping of executable code from a file.
 type Module struct {
-	// Start and End delimit the run-time addresses, End excluded; Bias is what is added to the file's own.
+	// Start and End are run-time addresses, End excluded; Bias is added to the file's own.
 	Start, End, Bias uint64
-	// Path is the file.
-	Path string
+	Path             string
 }
 
 // Stack is a thread's registers and stack at one moment.
@@ -32,8 +31,7 @@ type Stack struct {
 	// Addr is the address of the first of Bytes, at or somewhat below the stack pointer.
 	Addr  uint64
 	Bytes []byte
-	// PCs is the chain that is right, innermost first.
-	PCs []uint64
+	PCs   []uint64 // true chain, innermost first
 }
 
 // File is the stacks of one process.
@@ -42,7 +40,7 @@ type File struct {
 	Stacks  []Stack
 }
 
-// Frames gives the number of frames of all stacks.
+// Frames returns the number of frames of all stacks.
 func (f *File) Frames() int {
 	n := 0
 	for i := range f.Stacks {
@@ -83,7 +81,7 @@ func words(b []byte, ws ...uint64) []byte {
 	return b
 }
 
-// ErrFormat reports a file that is none, or is cut off.
+// ErrFormat reports a file of another format, or a truncated one.
 var ErrFormat = errors.New("not a file of recorded stacks, or a damaged one")
 
 // Read reads a file.

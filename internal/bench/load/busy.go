@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 )
 
-// Compute counts pieces of work of some hundred nanoseconds until ctx ends.
+// Compute counts pieces of work, some 100 ns each, until ctx ends.
 func Compute(ctx context.Context, n *atomic.Uint64) {
 	x := uint64(1)
 	for ctx.Err() == nil {
@@ -21,7 +21,7 @@ func Compute(ctx context.Context, n *atomic.Uint64) {
 
 var sink atomic.Uint64
 
-// Mix is a piece of work, each step of which depends on the last.
+// Mix is a piece of work in which each step depends on the last.
 //
 //go:noinline
 func Mix(x uint64) uint64 {

@@ -17,33 +17,30 @@ import (
 // Busy is the load of computing and sleeping threads.
 const Busy = "busy"
 
-// Options say what to run.
+// Options are the numbers of threads.
 type Options struct {
-	// Running threads compute, Sleeping ones sleep in a read.
-	Running, Sleeping int
+	Running, Sleeping int // threads that compute, and that sleep in a read
 }
 
-// Report is what was done.
+// Report is the work done so far.
 type Report struct {
-	// Work is the number of pieces of work since the beginning.
-	Work uint64 `json:"work"`
-	// At is when they were counted, CLOCK_MONOTONIC, nanoseconds.
-	At int64 `json:"at"`
+	Work uint64 `json:"work"` // pieces since the start
+	At   int64  `json:"at"`   // CLOCK_MONOTONIC ns
 	// Waits has the lengths of waits since the last report, in the load's own form; absent without waits.
 	Waits json.RawMessage `json:"waits,omitempty"`
 }
 
 const (
-	// Ready is printed when all threads are there, followed by the working processes, separated by commas, if others.
+	// Ready is printed once all threads run; the pids of the working processes follow, separated by commas, if
+	// others.
 	Ready = "ready"
-	// Absent is printed instead of Ready if something is not installed; the reason follows.
+	// Absent is printed instead if something is not installed; the reason follows.
 	Absent = "absent:"
 )
 
-// on cache lines of its own
 type worker struct {
 	n atomic.Uint64
-	_ [120]byte
+	_ [120]byte // a cache line of its own
 }
 
 // Run runs the load until in ends.
@@ -82,7 +79,7 @@ func Answer(in io.Reader, out io.Writer, report func() Report) error {
 	return nil
 }
 
-// Now gives CLOCK_MONOTONIC in nanoseconds.
+// Now returns CLOCK_MONOTONIC, ns.
 func Now() int64 {
 	var ts unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts)

@@ -7,13 +7,12 @@ import (
 	"strconv"
 )
 
-// firefoxProfile is Firefox's processed format as samply writes it: tables are lists of equal length, entries refer
-// by position.
+// firefoxProfile is Firefox's processed format as samply writes it: tables are columns, entries refer by index.
 type firefoxProfile struct {
 	Libs []struct {
 		Path string
 	}
-	// Shared has the tables in later versions, which are not read.
+	// Shared has the tables in later versions, which are not supported.
 	Shared  json.RawMessage
 	Threads []firefoxThread
 }
@@ -26,8 +25,7 @@ type firefoxThread struct {
 	ResourceTable struct{ Lib []firefoxIndex }
 }
 
-// −1 for null
-type firefoxIndex int64
+type firefoxIndex int64 // −1: null
 
 // UnmarshalJSON implements [json.Unmarshaler].
 func (i *firefoxIndex) UnmarshalJSON(text []byte) error {
@@ -49,12 +47,11 @@ func (i firefoxIndex) at(table []firefoxIndex) firefoxIndex {
 	return table[i]
 }
 
-// firstAt: the code at an offset from a file's mapping is a thread's first function. caller: the offset is inside of
-// a call.
+// firstAt reports whether the code at an offset from a file's mapping is a thread's first function. caller reports
+// that the offset is inside of a call.
 type firstAt func(path string, offset uint64, caller bool) bool
 
-// firefoxStacks counts stacks, and those whose outermost frame is a thread's first function; complete is −1 if
-// unknown.
+// firefoxStacks counts stacks, and those whose outermost frame is a thread's first function; complete −1: unknown.
 func firefoxStacks(text []byte, first firstAt) (samples, complete int64) {
 	var p firefoxProfile
 	if err := json.Unmarshal(text, &p); err != nil {
@@ -77,7 +74,7 @@ func firefoxStacks(text []byte, first firstAt) (samples, complete int64) {
 	return samples, complete
 }
 
-// outermost gives each stack's outermost frame. A caller precedes its callee, so there are no cycles.
+// outermost returns each stack's outermost frame. Callers precede callees, so there are no cycles.
 func (t *firefoxThread) outermost() []firefoxIndex {
 	out := make([]firefoxIndex, 0, len(t.StackTable.Prefix))
 	for i, prefix := range t.StackTable.Prefix {

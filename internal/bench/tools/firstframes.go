@@ -59,7 +59,7 @@ func (f *firstFrames) find(p place) bool {
 	return false
 }
 
-// lowest is the address of a file's first mapping in its own terms (gABI chapter 5, "Base Address").
+// lowest is the file's own address of its first mapping (gABI chapter 5, "Base Address").
 func lowest(file *elffile.File) uint64 {
 	low := ^uint64(0)
 	for i := range file.Segments {
@@ -70,14 +70,14 @@ func lowest(file *elffile.File) uint64 {
 	return low
 }
 
-// first goes by name; without one by the rule that ends prywalk's walk.
+// first decides by the function's name; without one by the rule that ends prywalk's walk.
 func (f *firstFrames) first(m *frames.Module, pc uint64, caller bool) bool {
 	if functions := f.namer.Frames(m, f.proc.PID, pc, nil); len(functions) > 0 {
 		return IsRoot(functions[len(functions)-1].System)
 	}
 	q := frames.Query{PC: pc, Caller: caller}
 	if caller {
-		q.PC++ // tools take one off return addresses
+		q.PC++ // tools subtract one from return addresses
 	}
 	for _, source := range m.Sources {
 		if rule, _, ok := source.Rule(q); ok {

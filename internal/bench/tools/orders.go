@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Orders are lines to a program's standard input, each answered by a line.
+// Orders is a program that answers each line of its standard input with a line.
 type Orders struct {
 	*Program
 	in  *os.File
@@ -20,8 +20,8 @@ type Orders struct {
 	buf *bufio.Reader
 }
 
-// Obey starts a program that takes orders.
-func Obey(ctx context.Context, program string, args ...string) (*Orders, error) {
+// StartOrders starts a program that takes orders.
+func StartOrders(ctx context.Context, program string, args ...string) (*Orders, error) {
 	o := &Orders{}
 	inR, inW, err := os.Pipe()
 	if err != nil {
@@ -42,8 +42,8 @@ func Obey(ctx context.Context, program string, args ...string) (*Orders, error) 
 	return o, nil
 }
 
-// Say sends an order and returns the answer.
-func (o *Orders) Say(order string) ([]byte, error) {
+// Send sends an order and returns the answer.
+func (o *Orders) Send(order string) ([]byte, error) {
 	if _, err := io.WriteString(o.in, order+"\n"); err != nil {
 		return nil, fmt.Errorf("%w: %w", err, o.alive())
 	}

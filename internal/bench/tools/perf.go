@@ -21,7 +21,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// perf is a perf record with control files.
 type perf struct {
 	*Program
 	spent    Stretch
@@ -29,7 +28,7 @@ type perf struct {
 	data     string
 }
 
-// perfTool is perf record with a way of making stacks, of running threads.
+// perfTool is perf record with a kind of call graph. It samples running threads only.
 func perfTool(name, stacks string) Tool {
 	return Tool{
 		Name: name, Kinds: []string{Native, Python, JVM, Several}, Check: Installed("perf", "Debian: linux-perf"),
@@ -43,7 +42,7 @@ func startPerf(ctx context.Context, j *Job, stacks string) (Session, error) {
 	for path, file := range map[string]**os.File{ctl: &p.ctl, ack: &p.ack} {
 		err := unix.Mkfifo(path, 0o600)
 		if err == nil {
-			// Open for both ways, so that no end waits; not blocking, so that reads time out.
+			// For both ways, so that no end waits; non-blocking, so that reads time out.
 			*file, err = os.OpenFile(path, os.O_RDWR|unix.O_NONBLOCK, 0)
 		}
 		if err != nil {
@@ -122,7 +121,7 @@ func (p *perf) Finish() (Totals, error) {
 	return t, err
 }
 
-// script has perf unwind, and counts.
+// script counts the stacks of perf script, which unwinds.
 func (p *perf) script(t *Totals) error {
 	cmd := exec.Command("perf", "script", "-i", p.data, "--no-inline", "-F", "tid,ip,sym")
 	var errs bytes.Buffer
@@ -142,7 +141,7 @@ func (p *perf) script(t *Totals) error {
 	return nil
 }
 
-// countStacks: stacks are separated by empty lines, frames indented, outermost last.
+// countStacks counts stacks, separated by empty lines: frames are indented, the outermost is last.
 func countStacks(r io.Reader) (samples, complete int64) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, 1<<20)

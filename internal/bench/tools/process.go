@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// patience bounds an answer or end of a tool: large symbol tables take long on a busy machine.
+// patience bounds an answer or the end of a tool: large symbol tables take long on a busy machine.
 const patience = 120 * time.Second
 
 // Program is a running program of a tool.
@@ -21,11 +21,10 @@ type Program struct {
 	cmd    *exec.Cmd
 	stderr bytes.Buffer
 	done   chan error
-	// CPU is its processor time in seconds, once it has ended.
-	CPU float64
+	CPU    float64 // s, once it has ended
 }
 
-// launch starts a program. Standard error is kept for errors.
+// launch starts a program and keeps its standard error.
 func launch(ctx context.Context, setUp func(*exec.Cmd), program string, args ...string) (*Program, error) {
 	p := &Program{cmd: exec.CommandContext(ctx, program, args...), done: make(chan error, 1)}
 	p.cmd.Stderr = &p.stderr
@@ -41,7 +40,7 @@ func launch(ctx context.Context, setUp func(*exec.Cmd), program string, args ...
 	return p, nil
 }
 
-// PID is its process.
+// PID is the number of its process.
 func (p *Program) PID() int { return p.cmd.Process.Pid }
 
 // End sends a signal and waits; the exit status may report the signal.
@@ -77,7 +76,7 @@ func (p *Program) alive() error {
 // Kill ends the program at once.
 func (p *Program) Kill() { _ = p.cmd.Process.Kill() }
 
-// said is the last line of standard error, once it has ended.
+// said is the last line of standard error of an ended program.
 func (p *Program) said() string {
 	return LastLine(p.stderr.Bytes())
 }

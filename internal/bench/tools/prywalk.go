@@ -19,9 +19,9 @@ type prywalk struct {
 	*Orders
 	spent Stretch
 	stats string
-	file  string         // the recording
-	on    time.Time      // last switched on
-	whole time.Duration  // switched on, in all
+	file  string         // recording
+	on    time.Time      // when last switched on
+	whole time.Duration  // sum of the times switched on
 	base  sampler.Counts // at the last begin
 	sum   sampler.Counts
 }
@@ -39,11 +39,11 @@ func startPrywalk(ctx context.Context, j *Job) (Session, error) {
 		args = append(args, "--engine", j.Engine)
 	}
 	var err error
-	if p.Orders, err = Obey(ctx, j.Self, args...); err != nil {
+	if p.Orders, err = StartOrders(ctx, j.Self, args...); err != nil {
 		return nil, err
 	}
 	p.spent.PID = p.PID()
-	// It is ready when all threads were observed.
+	// It is ready once all threads were observed.
 	for n := int64(0); n < 2; time.Sleep(time.Millisecond) {
 		got, err := p.ask("tell")
 		if err != nil {
@@ -61,7 +61,7 @@ func startPrywalk(ctx context.Context, j *Job) (Session, error) {
 }
 
 func (p *prywalk) ask(order string) (got sampler.Counts, err error) {
-	line, err := p.Say(order)
+	line, err := p.Send(order)
 	if err == nil {
 		err = json.Unmarshal(line, &got)
 	}
@@ -129,7 +129,7 @@ func (p *prywalk) Finish() (t Totals, err error) {
 	if err != nil {
 		return t, fmt.Errorf("prywalk record left no statistics: %w: %s", err, p.said())
 	}
-	// The whole run's samples belong to all ticks; these are the counted ticks' only.
+	// The samples of the whole run, in proportion to the counted ticks.
 	t.Samples, t.Complete, t.Freeze, t.Scheduling = -1, -1, st.Freeze, st.Scheduling
 	if st.Ticks > 0 {
 		t.Samples = st.Samples * p.sum.Ticks / st.Ticks

@@ -14,24 +14,24 @@ import (
 	"time"
 )
 
-// Restarted is a tool without commands, started at each switching on. (py-spy after SIGSTOP catches up on missed
-// samples.)
+// Restarted is a tool without commands, started at each switching on: after SIGSTOP py-spy would catch up on
+// missed samples.
 type Restarted struct {
 	spent Stretch
 	job   *Job
 	ctx   context.Context
-	// Command is the command line for an output file.
+	// Command returns the command line for an output file.
 	Command func(file string) []string
-	// Sampling recognises by output and file that sampling has begun.
+	// Sampling reports from output and file whether sampling has begun.
 	Sampling func(said []byte, file string) bool
-	// Count counts the stacks of the file, and complete ones; −1 if unknown.
+	// Count counts the stacks of the file, and complete ones; −1: unknown.
 	Count  func(text []byte) (samples, complete int64)
 	runs   int
 	now    *Program
 	totals Totals
 }
 
-// Start makes a session.
+// Start returns a session.
 func (r Restarted) Start(ctx context.Context, j *Job) (Session, error) {
 	r.ctx, r.job = ctx, j
 	r.totals = Totals{Stops: -1, Ticks: -1, Calls: -1, Copied: -1}
@@ -121,7 +121,7 @@ func (r *Restarted) Kill() {
 	}
 }
 
-// LastLine gives the last line of a text.
+// LastLine returns the last line of a text.
 func LastLine(text []byte) string {
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 	return lines[len(lines)-1]

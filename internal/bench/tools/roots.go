@@ -9,7 +9,7 @@ var roots = []string{
 	"__clone3", "start_thread", "runtime.goexit", "runtime.mstart", "runtime.rt0_go", "runtime.clone",
 }
 
-// IsRoot reports whether the name is that of a thread's first function.
+// IsRoot reports whether a function is one in which threads begin.
 func IsRoot(name string) bool {
 	for _, root := range roots {
 		if name == root || strings.HasPrefix(name, root+".") || strings.HasPrefix(name, root+"@") {

@@ -24,7 +24,7 @@ type snapshots struct {
 	program  string
 	args     func(*Job) []string
 	perStack string
-	complete func(text, said []byte, stacks int64) int64 // complete stacks
+	complete func(text, said []byte, stacks int64) int64 // counts complete stacks
 	stop     context.CancelFunc
 	loop     sync.WaitGroup
 	began    time.Time
@@ -42,7 +42,7 @@ func gdbArgs(j *Job) []string {
 
 func euStackArgs(j *Job) []string { return []string{"-q", "-n", "0", "-p", strconv.Itoa(j.PID)} }
 
-// snapshotTool prints all stacks once, each beginning with perStack.
+// snapshotTool is a tool that prints all stacks once, each beginning with perStack.
 func snapshotTool(program string, args func(*Job) []string, perStack string,
 	complete func(text, said []byte, stacks int64) int64) Tool {
 	remedy := map[string]string{"eu-stack": "Debian: elfutils"}[program]
@@ -50,7 +50,7 @@ func snapshotTool(program string, args func(*Job) []string, perStack string,
 		remedy = "Debian: " + program
 	}
 	return Tool{
-		Name: program, Kinds: []string{Native}, Everybody: true, Unpaced: true, Check: Installed(program, remedy),
+		Name: program, Kinds: []string{Native}, AllThreads: true, Unpaced: true, Check: Installed(program, remedy),
 		Start: func(ctx context.Context, j *Job) (Session, error) {
 			s := &snapshots{ctx: ctx, job: j, program: program, args: args, perStack: perStack, complete: complete}
 			s.totals = Totals{Ticks: 0, Calls: -1, Copied: -1}
@@ -81,7 +81,7 @@ func (s *snapshots) Go() error {
 	return nil
 }
 
-// once is never cut short: a killed debugger may leave threads stopped.
+// once is not cancelled: a killed debugger may leave threads stopped.
 func (s *snapshots) once() error {
 	out, err := os.Create(filepath.Join(s.job.Dir, "stacks.txt"))
 	if err != nil {
@@ -115,7 +115,7 @@ func (s *snapshots) once() error {
 	return nil
 }
 
-// gdbComplete: a first function occurs in the stack; gdb may invent frames beyond.
+// gdbComplete counts stacks with a first function in them; gdb may invent frames beyond.
 func gdbComplete(text, _ []byte, _ int64) (n int64) {
 	found := false
 	for line := range strings.Lines(string(text)) {
@@ -130,8 +130,8 @@ func gdbComplete(text, _ []byte, _ int64) (n int64) {
 	return n
 }
 
-// euStackComplete counts stacks without complaint, except of places in no module, where it ends beyond Go's first
-// functions.
+// euStackComplete counts stacks without an error. Errors of places in no module do not count: eu-stack continues
+// beyond Go's first functions.
 func euStackComplete(_, said []byte, stacks int64) int64 {
 	for line := range strings.Lines(string(said)) {
 		if strings.Contains(line, "dwfl_thread_getframes") && !strings.Contains(line, "<unknown>") {

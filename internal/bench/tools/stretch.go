@@ -13,7 +13,7 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// Stretch adds up a process's time and processor time between Begin and End.
+// Stretch sums a process's time and CPU time, s, between Begin and End.
 type Stretch struct {
 	PID          int
 	Seconds, CPU float64
@@ -21,22 +21,22 @@ type Stretch struct {
 	cpu0         float64
 }
 
-// Begin begins to count.
+// Begin begins a stretch.
 func (s *Stretch) Begin() { s.on, s.cpu0 = time.Now(), ProcessCPU(s.PID) }
 
-// End ends what Begin began.
+// End ends it.
 func (s *Stretch) End() {
 	s.Seconds += time.Since(s.on).Seconds()
 	s.CPU += ProcessCPU(s.PID) - s.cpu0
 }
 
-// ProcessCPU gives a process's processor time in seconds, 0 if gone.
+// ProcessCPU returns a process's CPU time, s; 0: it is gone.
 func ProcessCPU(pid int) float64 {
 	ns, _ := procmem.ProcessCPU(pid)
 	return float64(ns) / 1e9
 }
 
-// PeakMB gives VmHWM (proc_pid_status(5)) in 10^6 bytes, 0 if gone.
+// PeakMB returns VmHWM (proc_pid_status(5)), 10^6 bytes; 0: it is gone.
 func PeakMB(pid int) float64 {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

@@ -12,23 +12,19 @@ import (
 	"strings"
 )
 
-// Job is what a tool is to do.
+// Job is what a tool has to do.
 type Job struct {
-	// PID is the target; it has Threads threads.
+	// PID is the target, with Threads threads.
 	PID, Threads int
-	// Others are further targets, for the kind Several.
-	Others []int
-	// Freq is samples a second.
-	Freq float64
-	// MaxDepth in frames, 0 for the tool's default.
-	MaxDepth int
-	// Dir is for files, removed afterwards.
-	Dir string
+	Others       []int   // further targets, of kind Several
+	Freq         float64 // samples per second
+	MaxDepth     int     // in frames; 0: the tool's default
+	Dir          string  // for files, removed afterwards
 	// Self is prywalk's file, Engine its flag.
 	Self, Engine string
 }
 
-// PIDs gives all processes, separated by commas.
+// PIDs returns all processes, separated by commas.
 func (j *Job) PIDs() string {
 	list := strconv.Itoa(j.PID)
 	for _, pid := range j.Others {
@@ -39,41 +35,33 @@ func (j *Job) PIDs() string {
 
 // Session is a running tool, switched off at first.
 type Session interface {
-	// Go switches it on; after Hold returns the process is left alone.
+	// Go switches it on; after Hold returns, the process is undisturbed.
 	Go() error
 	Hold() error
-	// Mark forgets counts since Go, for tools that know them.
+	// Mark drops counts since Go, if the tool has any.
 	Mark() error
-	// Finish ends the tool and gives its totals.
+	// Finish ends the tool and returns its totals.
 	Finish() (Totals, error)
 	// Kill ends it at once, if it runs.
 	Kill()
 }
 
-// Totals are of the time switched on; −1 is unknown.
+// Totals are of the time switched on; −1: unknown. Times are in s, sizes in 10^6 bytes.
 type Totals struct {
-	// Seconds on, and processor time in them.
-	Seconds, CPU float64
-	// After is the processor time, in seconds, of making stacks, names and files at the end.
-	After float64
-	// Whole is the processor time from start to end, in seconds; 0: unknown.
-	Whole float64
-	// Samples are stacks delivered, Complete of them complete.
-	Samples, Complete int64
+	Seconds, CPU      float64 // time switched on, and CPU time in it
+	After             float64 // CPU time of stacks, names and files at the end
+	Whole             float64 // CPU time from start to end; 0: unknown
+	Samples, Complete int64   // delivered stacks, complete ones
 	Stops             int64
-	// Ticks, system calls and bytes copied; prywalk only.
+	// Ticks, system calls and bytes copied: prywalk only.
 	Ticks, Calls, Copied int64
-	// MemoryMB is the peak resident size in 10^6 bytes.
-	MemoryMB float64
-	// RecordingMB is that of a minute, in 10^6 bytes; prywalk only.
-	RecordingMB float64
-	// Freeze has the lengths of stops, if known.
-	Freeze *Freeze
-	// Scheduling is prywalk's priority.
-	Scheduling string
+	MemoryMB             float64 // peak resident size
+	RecordingMB          float64 // of a minute; prywalk only
+	Freeze               *Freeze // lengths of stops; nil: unknown
+	Scheduling           string  // prywalk's priority
 }
 
-// Freeze has lengths of stops in microseconds.
+// Freeze is lengths of stops, µs.
 type Freeze struct {
 	P50 float64 `json:"p50"`
 	P99 float64 `json:"p99"`
@@ -82,23 +70,18 @@ type Freeze struct {
 
 // Kinds of process.
 const (
-	Native = "native"
-	Python = "python"
-	JVM    = "jvm"
-	// Several processes are the target.
-	Several = "several"
+	Native  = "native"
+	Python  = "python"
+	JVM     = "jvm"
+	Several = "several" // several processes
 )
 
 // Tool is a profiler.
 type Tool struct {
-	// Name is "" for prywalk.
-	Name string
-	// Kinds of process that it is for.
-	Kinds []string
-	// Everybody: it samples sleeping threads too.
-	Everybody bool
-	// Unpaced: as often as possible, up to the rate.
-	Unpaced bool
+	Name       string   // "": prywalk
+	Kinds      []string // of process that it can sample
+	AllThreads bool     // samples sleeping threads too
+	Unpaced    bool     // as often as possible, up to the rate
 
 	// Check reports why the tool is unavailable; it may compile it.
 	Check func(*Job) error
@@ -106,13 +89,13 @@ type Tool struct {
 	Start func(context.Context, *Job) (Session, error)
 }
 
-// Prywalk is this program.
+// Prywalk is the tool of a Job's Self.
 func Prywalk() Tool {
-	return Tool{Kinds: []string{Native, Python, JVM, Several}, Everybody: true,
+	return Tool{Kinds: []string{Native, Python, JVM, Several}, AllThreads: true,
 		Check: func(*Job) error { return nil }, Start: startPrywalk}
 }
 
-// Peers lists other tools for any program, installed or not.
+// Peers returns other tools for any program, installed or not.
 func Peers() []Tool {
 	return []Tool{
 		perfTool("perf-fp", "fp"), perfTool("perf-dwarf", "dwarf,8192"), perfTool("perf-dwarf64", "dwarf,65528"), samply(),
@@ -123,7 +106,7 @@ func Peers() []Tool {
 // For reports whether the tool is for a kind of process.
 func (t *Tool) For(kind string) bool { return slices.Contains(t.Kinds, kind) }
 
-// Installed checks for a program in PATH.
+// Installed returns a check for a program in PATH.
 func Installed(program, remedy string) func(*Job) error {
 	return func(*Job) error {
 		if _, err := exec.LookPath(program); err != nil {
@@ -133,7 +116,7 @@ func Installed(program, remedy string) func(*Job) error {
 	}
 }
 
-// Runs checks that a program in PATH runs on this system.
+// Runs returns a check that a program in PATH runs on this system.
 func Runs(program, remedy string) func(*Job) error {
 	return func(j *Job) error {
 		if err := Installed(program, remedy)(j); err != nil {

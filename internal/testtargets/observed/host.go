@@ -12,7 +12,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// Host is a process as a run-time system sees it, with symbols read by the standard library.
+// Host is a process as run-time systems get it, with symbols read by the standard library.
 type Host struct {
 	p    *code.Process
 	syms map[string]map[string]elf.Symbol // by file
@@ -76,7 +76,7 @@ func (h *Host) symbols(m *frames.Module) map[string]elf.Symbol {
 	return table
 }
 
-// Function gives the last symbol at or before an address, and the distance; "?" if there is none.
+// Function returns the last function symbol at or before an address, and the distance; "?": none.
 func (h *Host) Function(pc uint64) string {
 	m := h.p.Space().Find(pc)
 	if m == nil {

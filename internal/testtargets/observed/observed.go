@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package observed tests run-time systems on live processes: their threads are observed as in a recording
-// ([Process.Observe]), or stepped from instruction to instruction ([Hold], [Step], [Process.Stopped]). The stacks are
-// merged by the [managed.Namer] under test alone, with symbols that the standard library reads. [Record] and [DumpCore]
-// take the whole way, with prywalk's own names.
+// ([Process.Observe]), or single-stepped ([Hold], [Step], [Process.Stopped]). The stacks are merged by the
+// [managed.Namer] under test alone, with symbols read by the standard library. [Record] and [DumpCore] use all of
+// prywalk, with its own names.
 package observed
 
 import (
@@ -34,13 +34,13 @@ type Frame struct {
 type Stack struct {
 	Frames []Frame // managed, outermost first
 	Health managed.Health
-	// Natives are the native frames, innermost first: the addresses that their functions are looked up by.
+	// Natives are the native frames, innermost first: the addresses by which their functions are found.
 	Natives []uint64
 	// Runs are the numbers of managed frames that each of them runs.
 	Runs []int
 }
 
-// Names gives the functions of the managed frames, outermost first.
+// Names returns the functions of the managed frames, outermost first.
 func (s *Stack) Names() (list []string) {
 	for i := range s.Frames {
 		list = append(list, s.Frames[i].Function)
@@ -48,7 +48,7 @@ func (s *Stack) Names() (list []string) {
 	return list
 }
 
-// HasFreed reports whether a frame has no name, because its memory may have been reused.
+// HasFreed reports whether a frame has no name, as its memory may have been reused.
 func (s *Stack) HasFreed() bool {
 	return slices.ContainsFunc(s.Frames, func(f Frame) bool { return f.Truth == managed.Freed })
 }
@@ -61,8 +61,7 @@ type Process struct {
 	Names managed.Namer
 	// Before is called before each observation, After before its walk; nil: not.
 	Before, After func()
-	// MayEnd: threads may end during [Process.Observe].
-	MayEnd bool
+	MayEnd        bool // threads may end during [Process.Observe]
 	// Thread changes a thread before its first observation; nil: not.
 	Thread func(*observe.Thread)
 
@@ -75,7 +74,7 @@ type Process struct {
 // ErrNone is the error of [Open] for a process without the run-time system.
 var ErrNone = errors.New("the process has no such run-time system")
 
-// Attach opens a process, and fails the test if there is no run-time system. also are addresses of 64 bytes that each
+// Attach opens a process; without a run-time system the test fails. also are addresses of 64 bytes that each
 // observation copies.
 func Attach(t *testing.T, pid int, detect managed.Detector, also ...uint64) *Process {
 	t.Helper()
@@ -86,7 +85,7 @@ func Attach(t *testing.T, pid int, detect managed.Detector, also ...uint64) *Pro
 	return p
 }
 
-// Open is Attach that gives the detector's error.
+// Open is Attach with an error for a process without the run-time system.
 func Open(t *testing.T, pid int, detect managed.Detector, also ...uint64) (*Process, error) {
 	t.Helper()
 	c, err := code.Open(pid)
@@ -117,7 +116,7 @@ func Open(t *testing.T, pid int, detect managed.Detector, also ...uint64) (*Proc
 	return p, nil
 }
 
-// Launch starts a program until the end of the test, and gives the first line that it writes.
+// Launch starts a program until the end of the test, and returns its first line of output.
 func Launch(t *testing.T, exe string, args ...string) (*exec.Cmd, string) {
 	t.Helper()
 	cmd := exec.Command(exe, args...)
@@ -137,14 +136,14 @@ func Launch(t *testing.T, exe string, args ...string) (*exec.Cmd, string) {
 	return cmd, line[:len(line)-1]
 }
 
-// Observe observes each thread n times, sleepers by passive reads, and gives each stack.
+// Observe observes each thread n times, sleepers by passive reads, and passes each stack to got.
 func (p *Process) Observe(t *testing.T, n int, got func(tid int, s *observe.RawSample, stack Stack)) {
 	t.Helper()
 	tids, err := p.Code.Threads(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	runtime.LockOSThread() // ptrace is the thread's
+	runtime.LockOSThread() // ptrace is bound to the OS thread
 	defer runtime.UnlockOSThread()
 	ctl := ptrace.NewController(ptrace.Options{})
 	defer ctl.Close()
@@ -223,7 +222,7 @@ func (p *Process) walk(th *observe.Thread, s *observe.RawSample) Stack {
 	})
 }
 
-// Live gives the process as it is, while a thread has slept since it was observed.
+// Live returns the process's memory, valid while the thread has slept since its observation.
 func (p *Process) Live(tid int, s *observe.RawSample) managed.Live {
 	files := p.threads[tid].Files()
 	return live{p.Code, func() bool {
@@ -235,8 +234,7 @@ func (p *Process) Live(tid int, s *observe.RawSample) managed.Live {
 	}}
 }
 
-// Merge walks a copy of a thread. If the walk ends in code that was made since the mappings were read, they are read
-// again.
+// Merge walks a copy of a thread. If the walk ends in code newer than the mappings, they are read again.
 func (p *Process) Merge(s *managed.Sample) Stack {
 	stack, whole := p.merge(s)
 	if whole {
@@ -252,7 +250,7 @@ func (p *Process) Merge(s *managed.Sample) Stack {
 	return stack
 }
 
-// merge is Merge with the known mappings; whole: all code had a rule.
+// merge is Merge with the known mappings; whole reports that all code had a rule.
 func (p *Process) merge(s *managed.Sample) (stack Stack, whole bool) {
 	var refs []managed.Ref
 	p.Names.Begin(s)
@@ -286,7 +284,7 @@ func (p *Process) merge(s *managed.Sample) (stack Stack, whole bool) {
 	return stack, w.StopReason() != frames.StopNoRule
 }
 
-// live reads the process as it is.
+// live is [managed.Live] of a process.
 type live struct {
 	p         *code.Process
 	unchanged func() bool

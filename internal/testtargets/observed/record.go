@@ -21,7 +21,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// DumpCore dumps a core that gcore makes of a process.
+// DumpCore dumps a core of a process, made by gcore.
 func DumpCore(t *testing.T, pid int) *dump.Process {
 	t.Helper()
 	f, err := os.Open(testtargets.Core(t, pid))
@@ -41,20 +41,17 @@ func DumpCore(t *testing.T, pid int) *dump.Process {
 	return dump.Core(c, dump.Options{MaxDepth: -1}, false)
 }
 
-// Recording selects how a process is recorded.
+// Recording is how a process is recorded.
 type Recording struct {
 	sampler.Options
-	// Stops is the number of stops after which the recording ends.
-	Stops int64
-	// Stamped keeps each sample with its time; else equal ones are added up.
-	Stamped bool
+	Stops   int64 // number after which the recording ends
+	Stamped bool  // keep each sample with its time; else equal ones are summed
 	// Kill ends the process before names are looked up, so that none is read from its memory.
-	Kill bool
-	// Images has the files of earlier recordings; nil: none.
-	Images *code.ImageCache
+	Kill   bool
+	Images *code.ImageCache // files of earlier recordings; nil: none
 }
 
-// Record records a process, and names what it has recorded.
+// Record records a process and names its frames.
 func Record(t *testing.T, pid int, r Recording) *pprof.Profile {
 	t.Helper()
 	images := r.Images
@@ -101,7 +98,7 @@ func Record(t *testing.T, pid int, r Recording) *pprof.Profile {
 	return prof
 }
 
-// namer gives the names of native frames.
+// namer resolves native frames.
 type namer struct{ *symbols.Namer }
 
 // Resolve implements [profile.Resolver].

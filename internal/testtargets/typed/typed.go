@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package typed gives tests the types of the module's packages, as the compiler has them.
+// Package typed loads the types of the module's packages, for tests.
 package typed
 
 import (
@@ -19,21 +19,20 @@ import (
 	"path/filepath"
 )
 
-// Packages are packages of the module, checked from their sources, and what they import, from the build cache.
+// Packages are packages of the module, checked from their sources, and their imports, from the build cache.
 type Packages struct {
-	Fset *token.FileSet
-	// ByPath has the packages that were asked for.
-	ByPath map[string]*types.Package
+	Fset   *token.FileSet
+	ByPath map[string]*types.Package // the requested packages
 	lines  map[string]map[int]string // comments of a file, by the line below
 }
 
-// listed is what "go list" says of a package.
+// listed is a package in the output of "go list".
 type listed struct {
 	ImportPath, Dir, Export string
 	GoFiles                 []string
 }
 
-// Load checks packages, by their import paths, and what they import.
+// Load checks packages, by their import paths, and loads their imports.
 func Load(paths ...string) (*Packages, error) {
 	args := append([]string{"list", "-deps", "-export", "-json=ImportPath,Dir,Export,GoFiles"}, paths...)
 	cmd := exec.Command("go", args...)
@@ -71,7 +70,7 @@ func Load(paths ...string) (*Packages, error) {
 	return p, nil
 }
 
-// Comment gives the comment above, or at the end of, the line on which an object is declared.
+// Comment returns the comment above, or at the end of, the line on which an object is declared.
 func (p *Packages) Comment(o types.Object) string {
 	at := p.Fset.Position(o.Pos())
 	if p.lines[at.Filename] == nil {
