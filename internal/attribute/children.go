@@ -149,7 +149,7 @@ func (c *childPool) distributeKnown(total, now int64, emitWeight func(weightKey,
 	gives := min(total, sum)
 	for _, program := range slices.Sorted(maps.Keys(c.programs)) {
 		passed += max(c.used(program), 0)
-		if share := portion(gives, passed, sum) - given; share > 0 {
+		if share := sample.Portion(gives, passed, sum) - given; share > 0 {
 			given += share
 			emitWeight(programKey(program, now), share)
 		}

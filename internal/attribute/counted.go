@@ -5,6 +5,8 @@ package attribute
 import (
 	"maps"
 	"slices"
+
+	"prywalk/internal/sample"
 )
 
 // # Children with counted time
@@ -96,10 +98,10 @@ func (c *childPool) duePerProgram(total int64, last bool, pools map[string]*time
 			continue
 		}
 		passed += t.used
-		due[program] = portion(gives, passed, sum) - given
+		due[program] = sample.Portion(gives, passed, sum) - given
 		given += due[program]
 		if last && excess > 0 && ends > 0 {
-			due[program] += portion(excess, t.ended, ends)
+			due[program] += sample.Portion(excess, t.ended, ends)
 		}
 	}
 	return due

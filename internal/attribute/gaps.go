@@ -2,7 +2,11 @@
 
 package attribute
 
-import "slices"
+import (
+	"slices"
+
+	"prywalk/internal/sample"
+)
 
 // gap is a range of CLOCK_MONOTONIC of which length ns were not observed.
 type gap struct{ from, to, length int64 }
@@ -34,7 +38,7 @@ func (g Gaps) Within(from, to int64) (length int64) {
 	for i := len(g) - 1; i >= 0 && g[i].to > from; i-- {
 		e := &g[i]
 		if part := min(e.to, to) - max(e.from, from); part > 0 {
-			length += portion(e.length, part, e.to-e.from)
+			length += sample.Portion(e.length, part, e.to-e.from)
 		}
 	}
 	return length

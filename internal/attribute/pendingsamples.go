@@ -3,8 +3,6 @@
 package attribute
 
 import (
-	"math/bits"
-
 	"prywalk/frames"
 	"prywalk/internal/sample"
 )
@@ -86,7 +84,7 @@ func (c *Clock) emitPending(emit func(Span)) {
 	}
 	for i := range samples {
 		s := &samples[i]
-		part := min(proportion(rest, s.weight(), periods), max(s.at-c.first.Wall-s.queue, 0))
+		part := min(sample.Portion(rest, s.weight(), periods), max(s.at-c.first.Wall-s.queue, 0))
 		periods -= s.weight()
 		rest -= part
 		emit(Span{Seen: s.seen(), End: s.at, Samples: 1, Wall: part + s.queue, RunQueue: s.queue, CPU: part})
@@ -99,15 +97,5 @@ func (c *Clock) emitPending(emit func(Span)) {
 const mostPeriod = 24 * 3600 * 1e9 // ns: a day
 
 func (s *pendingSample) weight() int64 { return min(max(s.period, 1), mostPeriod) }
-
-// proportion returns n × part / all, rounded down. Precondition: 0 < part ≤ all.
-func proportion(n, part, all int64) int64 {
-	if n < 0 {
-		return -proportion(-n, part, all)
-	}
-	hi, lo := bits.Mul64(uint64(n), uint64(part))
-	quotient, _ := bits.Div64(hi, lo, uint64(all))
-	return int64(quotient)
-}
 
 func (s *pendingSample) seen() Seen { return Seen{Stack: s.stack, State: sample.Running, Stop: s.stop} }

@@ -97,7 +97,7 @@ func (p *timePool) spread(more int64) {
 		return
 	}
 	for k, n := range p.samples {
-		share := portion(more, n, p.sampleCount)
+		share := sample.Portion(more, n, p.sampleCount)
 		p.weights[k] += share
 		p.total += share
 	}
@@ -117,7 +117,7 @@ func (p *timePool) distribute(total, slack int64, emit func(weightKey, int64)) (
 	var passed, given int64
 	for _, k := range inOrder(p.weights) {
 		passed += p.weights[k]
-		if share := portion(total, passed, p.total) - given; share > 0 {
+		if share := sample.Portion(total, passed, p.total) - given; share > 0 {
 			given += share
 			if p.weights[k] -= share; p.weights[k] == 0 {
 				delete(p.weights, k)
@@ -226,7 +226,7 @@ func (p *timePool) byProgram() map[string]*timePool {
 	}
 	for _, part := range parts {
 		if p.sampleCount > 0 {
-			part.distributed = portion(p.distributed, part.sampleCount, p.sampleCount)
+			part.distributed = sample.Portion(p.distributed, part.sampleCount, p.sampleCount)
 		}
 	}
 	*p = timePool{}
@@ -255,10 +255,10 @@ func (p *timePool) divideMissed() {
 	}
 	for _, k := range inOrder(p.samples) {
 		if m := byProgram[k.place.Program]; m != nil && k.place.Found.sampled() {
-			before, weight, n := m.placed, portion(m.weight, m.placed, m.samples), portion(m.count, m.placed, m.samples)
-			m.placed = before + p.samples[k]
-			p.weights[k] += portion(m.weight, m.placed, m.samples) - weight
-			p.samples[k] += portion(m.count, m.placed, m.samples) - n
+			weight, count := sample.Portion(m.weight, m.placed, m.samples), sample.Portion(m.count, m.placed, m.samples)
+			m.placed += p.samples[k]
+			p.weights[k] += sample.Portion(m.weight, m.placed, m.samples) - weight
+			p.samples[k] += sample.Portion(m.count, m.placed, m.samples) - count
 		}
 	}
 	for program, m := range byProgram {

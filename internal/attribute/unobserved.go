@@ -3,8 +3,6 @@
 package attribute
 
 import (
-	"math/bits"
-
 	"prywalk/internal/sample"
 )
 
@@ -41,8 +39,8 @@ func (c *Clock) Skip(length int64, r sample.Reading, state sample.State, emit fu
 // within returns the CPU and run queue time in length ns of whole, rounded so that the rest of both fits whole −
 // length.
 func (t times) within(length, whole int64) times {
-	cpu := min(portion(t.cpu, length, whole), length)
-	runQueue := min(portion(t.runQueue, length, whole), length-cpu)
+	cpu := min(sample.Portion(t.cpu, length, whole), length)
+	runQueue := min(sample.Portion(t.runQueue, length, whole), length-cpu)
 	rounded := t.ran() - (whole - length) - (cpu + runQueue)
 	cpu += max(min(rounded, t.cpu-cpu, length-cpu-runQueue), 0)
 	rounded = t.ran() - (whole - length) - (cpu + runQueue)
@@ -77,9 +75,3 @@ func (c *Clock) EndWithoutSample(r sample.Reading, patience int64, emit func(Spa
 	}
 }
 
-// portion returns v × part / whole, rounded down. Preconditions: none is negative, part ≤ whole, whole > 0.
-func portion(v, part, whole int64) int64 {
-	hi, lo := bits.Mul64(uint64(v), uint64(part))
-	q, _ := bits.Div64(hi, lo, uint64(whole))
-	return int64(q)
-}

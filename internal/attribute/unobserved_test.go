@@ -173,7 +173,7 @@ func TestClocksAddUpWithGaps(t *testing.T) {
 func TestPortionIsExactForLongTimes(t *testing.T) {
 	for _, c := range [][4]int64{{1 << 62, 1 << 62, 1 << 62, 1 << 62}, {1 << 60, 1, 1 << 30, 1 << 30}, {7, 2, 3, 4},
 		{0, 1, 1, 0}} {
-		if got := portion(c[0], c[1], c[2]); got != c[3] {
+		if got := sample.Portion(c[0], c[1], c[2]); got != c[3] {
 			t.Errorf("%d of %d parts of %d: %d, want %d", c[1], c[2], c[0], got, c[3])
 		}
 	}

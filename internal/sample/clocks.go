@@ -47,10 +47,10 @@ func (from Reading) Between(to Reading, at int64) Reading {
 		return Reading{Wall: max(at, from.Wall), CPU: to.CPU, RunQueue: to.RunQueue}
 	}
 	past, left := at-from.Wall, to.Wall-at
-	cpu := portion(max(to.CPU-from.CPU, 0), past, whole)
+	cpu := Portion(max(to.CPU-from.CPU, 0), past, whole)
 	cpu = max(min(cpu, past), to.CPU-from.CPU-left)
 	return Reading{
-		Wall: at, CPU: from.CPU + cpu, RunQueue: from.RunQueue + portion(max(to.RunQueue-from.RunQueue, 0), past, whole),
+		Wall: at, CPU: from.CPU + cpu, RunQueue: from.RunQueue + Portion(max(to.RunQueue-from.RunQueue, 0), past, whole),
 	}
 }
 
@@ -62,8 +62,11 @@ func (from Reading) UntilAsleep(to Reading) Reading {
 	return to
 }
 
-// portion returns v × part / whole, rounded down. Preconditions: none is negative, part ≤ whole, whole > 0.
-func portion(v, part, whole int64) int64 {
+// Portion returns v × part / whole, rounded towards 0, without overflow. Precondition: 0 ≤ part ≤ whole, whole > 0.
+func Portion(v, part, whole int64) int64 {
+	if v < 0 {
+		return -Portion(-v, part, whole)
+	}
 	hi, lo := bits.Mul64(uint64(v), uint64(part))
 	q, _ := bits.Div64(hi, lo, uint64(whole))
 	return int64(q)
