@@ -10,28 +10,26 @@ import (
 
 const chunkSize = 1 << 16
 
-// seven integers
 const maxRecord = 7 * binary.MaxVarintLen64
 
-// record is an interval as numbers. The journal has its end less the one before in the chunk.
+// record is an interval as numbers. In the journal, end is less the previous end in the chunk.
 type record struct {
 	stack                             sample.StackID
 	labels                            uint32
 	end, samples, wall, runqueue, cpu int64
 }
 
-// journal is an append-only list of records in independent chunks.
+// journal is an append-only list of records, in chunks that are decoded independently.
 type journal struct {
 	chunks  []chunk
-	last    int64 // of the chunk's last record
+	last    int64 // end of the last record
 	eras    eras
 	spill   spill
-	spilled int // chunks in the file, the oldest
+	spilled int // number of chunks in the file: the oldest
 }
 
 func newJournal(spillTo string) journal { return journal{spill: spill{dir: spillTo}} }
 
-// intervals calls f for every record.
 func (j *journal) intervals(f func(sample.StackID, *Interval)) error {
 	era, labels := -1, []labelSet(nil)
 	begin := func(n int) (err error) {
@@ -70,7 +68,7 @@ func (j *journal) append(stack sample.StackID, iv *Interval) {
 	j.last = iv.End
 }
 
-// ease spills the oldest chunk if there are many.
+// ease spills the oldest chunk in memory if there are many.
 func (j *journal) ease() {
 	if j.spill.on() && len(j.chunks)-j.spilled >= keepChunks {
 		j.spill.put(&j.chunks[j.spilled])
@@ -80,7 +78,8 @@ func (j *journal) ease() {
 	}
 }
 
-// each calls f for all records until an error; begin before each chunk with its era, between after it, if not nil.
+// each calls f for each record until an error. If not nil, begin is called before each chunk with its era, between
+// after each chunk.
 func each(chunks []chunk, between func(), begin func(era int) error, f func(*record) error) error {
 	var r record
 	var buf []byte
@@ -114,7 +113,7 @@ func each(chunks []chunk, between func(), begin func(era int) error, f func(*rec
 	return nil
 }
 
-// The journal is trusted.
+// takeUvarint decodes and removes a number; the journal is trusted.
 func takeUvarint(c *[]byte) uint64 {
 	v, n := binary.Uvarint(*c)
 	*c = (*c)[n:]
@@ -162,7 +161,6 @@ func (s *sums) record(a *record) {
 	r.cpu += a.cpu
 }
 
-// reindex makes the index after labels got other numbers.
 func (s *sums) reindex() {
 	s.index = make(map[sumKey]int, len(s.rows))
 	for i := range s.rows {

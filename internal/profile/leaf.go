@@ -4,7 +4,7 @@ package profile
 
 import "prywalk/internal/sample"
 
-// InternLeaf numbers a known stack with a synthetic innermost entry added, such as "[ran between ticks]".
+// InternLeaf numbers a stack with a synthetic innermost entry added, such as "[ran between ticks]".
 func (b *Builder) InternLeaf(id sample.StackID, leaf string) sample.StackID {
 	b.mu.Lock()
 	defer b.mu.Unlock()

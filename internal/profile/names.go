@@ -11,9 +11,8 @@ import (
 	"prywalk/internal/sample"
 )
 
-// Names gives the frames of a Builder's stacks to sinks, while these are recorded. Each location is resolved once: by
-// the goroutine that asks, or, as reading a file can take seconds, by one of its own ([Names.Run]). Safe for
-// concurrent use.
+// Names gives sinks the frames of a Builder's stacks during the recording. Each location is resolved once: by the
+// calling goroutine, or, since reading a file can take seconds, by that of [Names.Run]. Safe for concurrent use.
 type Names struct {
 	of    *Builder
 	named func() // called after new names; nil: none
@@ -21,10 +20,10 @@ type Names struct {
 	mu               sync.Mutex
 	known            map[LocID][]Frame
 	queue            []LocID
-	asked            map[LocID]bool // queued or in work
-	late             []LocID        // code made at run time, without a name yet
+	asked            map[LocID]bool // in queue or in work
+	late             []LocID        // generated code without a name yet
 	changes, renamed int64
-	evictions        int // of the Builder, when known was emptied
+	evictions        int // of the Builder, when known was last emptied
 	wake             chan struct{}
 	buf              []LocID
 }
@@ -33,31 +32,30 @@ type Names struct {
 type Named struct {
 	Loc
 	ID LocID
-	// Frames are the functions, innermost inlined call first; none: without a name (yet).
+	// Frames are the functions, innermost inlined call first; empty: no name (yet).
 	Frames []Frame
-	// Final: no Resolver is still to be asked.
+	// Final is false while it is queued.
 	Final bool
 }
 
 const (
-	// mostNames bounds the locations with kept names; beyond, they are resolved again.
+	// Number of kept names; then all are forgotten.
 	mostNames = 1 << 17
-	// mostLate bounds the locations to be asked for again, lateAtATime those of one [Names.NameLate].
+	// Generated code to name again, and how much of it per [Names.NameLate].
 	mostLate, lateAtATime = 1 << 12, 256
-	// namedEvery is the least time between two calls of named.
+	// Shortest time between two calls of named.
 	namedEvery = 200 * time.Millisecond
-	// restEvery is the period of releasing unused files.
-	restEvery = 10 * time.Second
+	restEvery  = 10 * time.Second
 )
 
-// NewNames makes the Names of a recording. named is called after new names, if not nil, and must not block.
+// NewNames returns the Names of a recording. named, if not nil, is called after new names, and must not block.
 func NewNames(of *Builder, named func()) *Names {
 	return &Names{of: of, named: named, known: map[LocID][]Frame{}, asked: map[LocID]bool{},
 		wake: make(chan struct{}, 1), evictions: of.Evictions()}
 }
 
-// Stack appends the locations of a stack, innermost first; none if it was evicted. What is not known yet is asked of r,
-// or, if r is nil, queued.
+// Stack appends the locations of a stack, innermost first; none if it was evicted. Unknown ones are resolved by r,
+// or queued if r is nil.
 func (n *Names) Stack(id sample.StackID, r Resolver, out []Named) []Named {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -79,7 +77,7 @@ func (n *Names) location(id LocID, r Resolver) Named {
 		at.Frames = []Frame{{Name: at.Synthetic}}
 	case at.Described != 0:
 		at.Frames = n.of.Described(at.Described)
-	case at.Module == nil, ok && (r == nil || len(fs) > 0 || at.Module.File != 0): // else its compiler may say it now
+	case at.Module == nil, ok && (r == nil || len(fs) > 0 || at.Module.File != 0): // generated code may have a name by now
 		at.Frames = fs
 	case r != nil:
 		at.Frames = n.resolve(r, id, at.Loc)
@@ -102,7 +100,7 @@ func (n *Names) enqueue(id LocID) {
 	}
 }
 
-// resolve asks r, without the lock. Precondition: n.mu is held.
+// resolve calls r without the lock. Precondition: n.mu is held.
 func (n *Names) resolve(r Resolver, id LocID, l Loc) []Frame {
 	evictions := n.evictions
 	n.mu.Unlock()
@@ -130,7 +128,7 @@ func (n *Names) resolve(r Resolver, id LocID, l Loc) []Frame {
 	return fs
 }
 
-// forgetEvicted drops names of locations that have other numbers now. Precondition: n.mu is held.
+// forgetEvicted drops the names if locations were renumbered. Precondition: n.mu is held.
 func (n *Names) forgetEvicted() {
 	if now := n.of.Evictions(); now != n.evictions {
 		n.evictions, n.queue, n.late = now, nil, nil
@@ -139,7 +137,7 @@ func (n *Names) forgetEvicted() {
 	}
 }
 
-// Run resolves what is queued until quit is closed, and calls r's DropUnused method, if any, periodically.
+// Run resolves queued locations until quit is closed, and periodically calls r's DropUnused method, if it has one.
 func (n *Names) Run(r Resolver, quit <-chan struct{}) {
 	every := time.NewTicker(restEvery)
 	defer every.Stop()
@@ -161,7 +159,7 @@ func (n *Names) Run(r Resolver, quit <-chan struct{}) {
 	}
 }
 
-// Now resolves what is queued, and asks again for code without a name.
+// Now resolves queued locations, and again generated code without a name.
 func (n *Names) Now(r Resolver) {
 	n.mu.Lock()
 	for _, id := range n.late {
@@ -173,7 +171,7 @@ func (n *Names) Now(r Resolver) {
 	}
 }
 
-// some resolves what is queued for a while; false if nothing was.
+// some resolves queued locations for at most namedEvery, and reports whether it resolved any.
 func (n *Names) some(r Resolver, quit <-chan struct{}) bool {
 	began, resolved := time.Now(), false
 	n.mu.Lock()
@@ -196,8 +194,7 @@ func (n *Names) some(r Resolver, quit <-chan struct{}) bool {
 	return true
 }
 
-// NameLate asks again for some code made at run time that has no name. Brief, for the goroutine that r's tables belong
-// to.
+// NameLate resolves some generated code without a name again. It is brief, for the goroutine that owns r's tables.
 func (n *Names) NameLate(r Resolver) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -209,8 +206,7 @@ func (n *Names) NameLate(r Resolver) {
 	}
 }
 
-// NameGenerated names code of these stacks whose modules are selected by is: that describes itself, so that its names
-// belong to the caller's goroutine.
+// NameGenerated names the code of stacks in modules selected by is, on the goroutine that owns their tables.
 func (n *Names) NameGenerated(stacks iter.Seq[sample.StackID], r Resolver, is func(*ModuleInfo) bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -236,14 +232,14 @@ func (n *Names) NameGenerated(stacks iter.Seq[sample.StackID], r Resolver, is fu
 	}
 }
 
-// Waiting gives the number of locations that are queued.
+// Waiting returns the number of locations to be resolved.
 func (n *Names) Waiting() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return len(n.asked)
 }
 
-// Changes counts new names, and those of them that replaced final ones.
+// Changes counts new names, and those among them that replaced earlier ones.
 func (n *Names) Changes() (named, renamed int64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

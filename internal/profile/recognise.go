@@ -8,7 +8,6 @@ import (
 	"fmt"
 )
 
-// others are beginnings of files that are mistaken for profiles.
 var others = []struct{ magic, what string }{
 	{"PERFILE2", "it is perf's perf.data; convert it with perf_to_profile, or record with prywalk"},
 	{"2ELIFREP", "it is perf's perf.data; convert it with perf_to_profile, or record with prywalk"},
@@ -31,19 +30,19 @@ func recognise(data []byte) error {
 	return nil
 }
 
-// plausible: data is one protocol buffer, which may begin as one of others.
+// plausible reports whether data is one protocol buffer; that may begin like one of others.
 func plausible(data []byte) bool {
 	ok, err := scan(data)
 	return ok && err == nil
 }
 
-// scan reports whether the fields of a Profile fill the data exactly, or ErrTooLarge, ErrTruncated.
+// scan reports whether the fields of a Profile fill the data exactly. Errors: ErrTooLarge, ErrTruncated.
 func scan(data []byte) (bool, error) {
 	c := counter{left: maxMessages}
 	for first := true; len(data) > 0; first = false {
 		field, body, rest, state := next(data)
 		switch {
-		case state == fieldCut && !first: // after some good fields
+		case state == fieldCut && !first: // after good fields
 			return false, ErrTruncated
 		case state != fieldWhole || field > fieldDocURL:
 			return false, nil
@@ -56,7 +55,7 @@ func scan(data []byte) (bool, error) {
 	return true, nil
 }
 
-// counter counts down the entries of a decoder.
+// counter counts down the entries that a decoder makes.
 type counter struct{ left int }
 
 func (c *counter) count(field int, body []byte) {
@@ -80,7 +79,6 @@ const (
 	fieldBad
 )
 
-// next splits off a field.
 func next(data []byte) (field int, body, rest []byte, state int) {
 	tag, n := binary.Uvarint(data)
 	if n <= 0 || tag>>3 == 0 || tag>>3 > 1<<29 {

@@ -12,16 +12,16 @@ import (
 	"prywalk/internal/budget"
 )
 
-// The library makes a list and three maps per sample, 2 KB for 50 bytes of the file. Stacks and labels are few: they
-// are cut out before decoding and added afterwards, shared and read-only.
-
+// slimmer decodes with little memory. The pprof library makes a list and three maps per sample: 2 KB for 50 bytes
+// of the file. Stacks and labels repeat: they are cut out before decoding, and added afterwards, shared and
+// read-only.
 type slimmer struct {
 	memory  *budget.Account
 	samples [][]byte
 	strings []string
 
 	locations map[uint64]*profile.Location
-	stacks    map[string][]*profile.Location // by identifiers
+	stacks    map[string][]*profile.Location // by their identifiers
 	texts     map[string]map[string][]string // by their messages
 	units     map[string]map[string][]string
 	buf       []byte
@@ -53,11 +53,10 @@ func decode(data []byte, c *cost, memory *budget.Account) (*profile.Profile, err
 	return p, nil
 }
 
-// takeApart removes samples' stacks and labels.
 func (s *slimmer) takeApart(data []byte) []byte {
 	out := make([]byte, 0, len(data))
 	for len(data) > 0 {
-		f, rest, _ := nextField(data) // it was read before
+		f, rest, _ := nextField(data) // checked by costOf
 		data = rest
 		switch f.number {
 		case fieldString:
@@ -107,7 +106,6 @@ func (s *slimmer) complete(sample *profile.Sample, body []byte) error {
 	return s.numberLabels(sample, number)
 }
 
-// errDamaged: a dangling reference.
 func errDamaged(what string) error { return fmt.Errorf("a sample with a %s that is not there", what) }
 
 func (s *slimmer) stack(ids []byte) ([]*profile.Location, error) {
@@ -132,7 +130,7 @@ func (s *slimmer) stack(ids []byte) ([]*profile.Location, error) {
 	return st, nil
 }
 
-// as numbers of strings
+// label is a Label, with indices of strings.
 type label struct{ key, text, number, unit uint64 }
 
 func readLabel(body []byte) (l label) {
@@ -179,7 +177,7 @@ func (s *slimmer) textLabels(sample *profile.Sample, list []byte) error {
 		f, more, _ := nextField(rest)
 		rest = more
 		n := int64(textCost + len(f.raw))
-		if len(m)%8 == 0 { // new or growing map
+		if len(m)%8 == 0 { // a new or growing map
 			n += labelCost
 		}
 		if err := s.memory.Take(n, "labels"); err != nil {
@@ -201,10 +199,10 @@ func (s *slimmer) textLabels(sample *profile.Sample, list []byte) error {
 	return nil
 }
 
-// labels with neither string nor number are none
+// numberLabels sets labels of numbers; those with neither number nor unit are dropped.
 func (s *slimmer) numberLabels(sample *profile.Sample, list []byte) error {
 	var values map[string][]int64
-	s.buf = s.buf[:0] // what units depend on
+	s.buf = s.buf[:0] // keys and units, which select the shared map of units
 	for rest := list; len(rest) > 0; {
 		f, more, _ := nextField(rest)
 		rest = more
@@ -244,7 +242,7 @@ func (s *slimmer) numberLabels(sample *profile.Sample, list []byte) error {
 	return nil
 }
 
-// unitsOf gives as many units as a key has numbers, none if all are empty.
+// unitsOf returns one unit per number of each key, none for keys without units.
 func (s *slimmer) unitsOf(list []byte) (map[string][]string, error) {
 	out, count := map[string][]string{}, map[string]int{}
 	for len(list) > 0 {

@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/sample"
 )
 
-// location is a numbered Loc. synthetic is a name's index plus one, 0 for code.
+// location is a Loc with numbers. synthetic is the name's index plus one; 0 for code.
 type location struct {
 	addr      uint64
 	module    uint32 // index plus one; 0: none
@@ -18,7 +18,7 @@ type location struct {
 	machinery bool
 }
 
-// labelSet is shared by the samples of a thread in a state.
+// labelSet is the labels of a thread in one state.
 type labelSet struct {
 	pid, tid, nsPID, nsTID    int
 	comm, thread, state, wait string
@@ -27,8 +27,8 @@ type labelSet struct {
 	owner                     int
 }
 
-// moduleKey identifies a ModuleInfo. A file's code is the same at any address: start is 0, bias relative to it; else
-// each process would add modules, locations and stacks.
+// moduleKey identifies a ModuleInfo. Code of a file is the same at any address (start is 0, bias is relative to
+// it), so that processes share modules, locations and stacks.
 type moduleKey struct {
 	start, size, offset, bias uint64
 	path, buildID             string
@@ -47,22 +47,22 @@ func (m *ModuleInfo) key() moduleKey {
 	return k
 }
 
-// maxPointers bounds the cache from pointers to numbers.
+// maxPointers limits the map from pointers to numbers.
 const maxPointers = 1 << 16
 
-// tables number repeated values. Slices are append-only: a copy of their headers is a consistent view. Modules grow,
-// their list is copied.
+// tables number repeated values. Slices are append-only, so that a copy of their headers is a consistent view; only
+// the modules change, and are copied.
 type tables struct {
 	modules    []*ModuleInfo
 	names      []string
 	locs       []location
-	stacks     []string // locSize bytes per location, innermost first; from base on
+	stacks     []string // locSize bytes per location, innermost first; the first has number base
 	base       sample.StackID
-	kept       map[sample.StackID]string      // before base, not evicted
-	used       [2]map[sample.StackID]struct{} // in this age and the last ([Builder.Age]); nil: not noted
+	kept       map[sample.StackID]string      // those before base that were not evicted
+	used       [2]map[sample.StackID]struct{} // in this age and the last ([Builder.Age]); nil: ages not in use
 	labels     []labelSet                     // of aggregated intervals; the journal has its own
-	described  [][]Frame                      // by DescriptionID, less one
-	finalNames []DescriptionID                // a FinalResolver's answers; may be shorter than locs
+	described  [][]Frame                      // by DescriptionID − 1
+	finalNames []DescriptionID                // names from a FinalResolver; may be shorter than locs
 
 	byDescription map[string]DescriptionID
 	byPointer     map[*ModuleInfo]uint32
@@ -117,8 +117,8 @@ func (t *tables) name(s string) uint32 {
 	return i
 }
 
-// loc numbers a location. Places of a module with equal descriptions are one, with the first address: recompiled
-// functions move.
+// loc numbers a location. Addresses of a module with equal descriptions are one location: recompiled functions
+// move.
 func (t *tables) loc(l *Loc) uint32 {
 	k := location{described: l.Described, machinery: l.Machinery}
 	switch {
@@ -145,7 +145,6 @@ func (t *tables) loc(l *Loc) uint32 {
 
 var noStack = []Loc{{Synthetic: "[no stack]"}}
 
-// stack allocates only for a new stack.
 func (t *tables) stack(stack []Loc) sample.StackID {
 	if len(stack) == 0 {
 		stack = noStack
@@ -175,7 +174,7 @@ func (t *tables) append(key []byte, stack []Loc) []byte {
 	return key
 }
 
-// known numbers the stack in t.key.
+// known returns the number of the stack in t.key.
 func (t *tables) known() sample.StackID {
 	if id, ok := t.byStack[string(t.key)]; ok {
 		t.use(id)
@@ -194,7 +193,6 @@ func labelsOf(iv *Interval) labelSet {
 		iv.Task, iv.Labels, iv.Owner}
 }
 
-// interval gives an interval with these labels.
 func (l *labelSet) interval() Interval {
 	return Interval{
 		PID: l.pid, TID: l.tid, NSPID: l.nsPID, NSTID: l.nsTID, Comm: l.comm, Thread: l.thread, State: l.state,
@@ -202,7 +200,6 @@ func (l *labelSet) interval() Interval {
 	}
 }
 
-// labelSet gives the number of an interval's labels.
 func (t *tables) labelSet(iv *Interval) uint32 { return t.labelNumber(labelsOf(iv)) }
 
 func (t *tables) labelNumber(k labelSet) uint32 {
