@@ -10,12 +10,12 @@ import (
 	"prywalk/internal/view"
 )
 
-// prune lists the nodes to draw, and maps all nodes to drawn ones. Parents precede children.
+// prune lists the nodes to draw, parents first, and returns the drawn node for each node.
 func (b *pageBuilder) prune() []int32 {
 	all := len(b.trie.Nodes) <= pageNodes
 	small := b.Number(view.Frame{Name: fmt.Sprintf("[calls under %g%%]", 100*pageShare)})
 	to := make([]int32, len(b.trie.Nodes))
-	smallOf := map[int32]int32{} // a node's stand-in
+	smallOf := map[int32]int32{}
 	isSmall := map[int32]bool{}
 	for i := 1; i < len(to); i++ {
 		n := &b.trie.Nodes[i]
@@ -44,7 +44,7 @@ func (b *pageBuilder) prune() []int32 {
 	return to
 }
 
-// leaves gives rows of merged nodes a node of their innermost frame, so that self values stay.
+// leaves gives merged nodes a node of their innermost frame, so that self values stay exact.
 func (b *pageBuilder) leaves(to []int32, isSmall map[int32]bool) {
 	leaf := map[view.Edge]int32{}
 	for _, k := range b.order {
@@ -67,7 +67,7 @@ func (b *pageBuilder) emit(parent, frame int32) int32 {
 	return int32(len(b.Nodes) / 2)
 }
 
-// large: enough of any type of values.
+// large reports whether a node has pageShare of any type of values.
 func (b *pageBuilder) large(n int) bool {
 	types := len(b.Profile.SampleType)
 	for i := range types {

@@ -72,7 +72,7 @@ func (d *data) clockLine(samples []*profile.Sample) []string {
 		tabular.Nanos(c.Blocked))}
 }
 
-// ownerNames are the names of threads, by number; nil for groups other than locks.
+// ownerNames are the names of threads by tid; nil unless grouped by lock.
 type ownerNames map[int64]string
 
 func (d *data) ownerNames() ownerNames {
@@ -85,7 +85,7 @@ func (d *data) ownerNames() ownerNames {
 	return names
 }
 
-// of says who held a lock in its samples: one thread by name, several by their number; "" for none that is known.
+// of names the owner of a lock: one thread by name, several by number, "" if none is known.
 func (o ownerNames) of(d *data, samples []*profile.Sample) string {
 	if o == nil || view.KindOf(samples[0]) == waits.Join {
 		return ""

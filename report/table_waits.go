@@ -22,7 +22,7 @@ const (
 	runningRows = 5
 )
 
-// waitGroups writes each cause of waits with its commonest stack, from the application's innermost function on.
+// waitGroups writes each cause of waits with its most frequent stack, from the application's innermost function on.
 func (d *data) waitGroups(out *printable.Writer) {
 	list := d.Grouped(d.Options.By)
 	limit := min(len(list), d.Limit(waitGroups))
@@ -37,7 +37,7 @@ func (d *data) waitGroups(out *printable.Writer) {
 		out.Printf("%s\n", d.paint(bold, line))
 		switch {
 		case g.Value == 0:
-		case strings.HasPrefix(g.Name, "["): // no wait
+		case strings.HasPrefix(g.Name, "["): // not a wait
 			shown = append(shown, d.table(out, g.Samples, runningRows, "    ")...)
 		default:
 			d.waitStack(out, g)
@@ -87,7 +87,7 @@ func (d *data) waitStack(out *printable.Writer, g *view.Group) {
 	}
 }
 
-// whose counts threads and tasks; tasks, without numbers, by the most at a time.
+// whose counts threads and tasks. Tasks have no numbers: their largest number at a time is estimated.
 func (d *data) whose(samples []*profile.Sample) string {
 	tasks := slices.DeleteFunc(slices.Clone(samples), func(s *profile.Sample) bool { return !view.IsTask(s) })
 	if len(tasks) == 0 {
@@ -107,7 +107,7 @@ func (d *data) whose(samples []*profile.Sample) string {
 func threadsOf(samples []*profile.Sample) int64 {
 	seen := map[int64]bool{}
 	for _, s := range samples {
-		if tid := view.Number(s, rec.LabelTID); tid != 0 { // 0: time that belongs to no thread
+		if tid := view.Number(s, rec.LabelTID); tid != 0 { // time of no thread
 			seen[tid] = true
 		}
 	}
