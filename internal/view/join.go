@@ -10,10 +10,11 @@ import (
 	"prywalk/internal/namehints"
 )
 
-// Counterparts maps each frame of an earlier recording to the same one of a later recording, or to itself:
+// Counterparts maps each frame of an earlier recording to its counterpart in a later one, or to itself. Of
+// counterparts:
 //
-//   - name and module are equal; the program's own file may have another name;
-//   - the name is in one module only on either side, as after a library's new version.
+//   - name and module are equal, but the program's own file may have another name; or
+//   - the name is in one module only on either side, as after an update of a library.
 func Counterparts(older, newer *Data) map[Frame]Frame {
 	was, is := older.allFrames(), newer.allFrames()
 	newer.Take(int64(len(was)+len(is)) * frameCost)
@@ -39,7 +40,7 @@ func Counterparts(older, newer *Data) map[Frame]Frame {
 	return out
 }
 
-// renaming moves frames of the earlier program's file to the later one's.
+// renaming returns the mapping of frames from the earlier program's file to the later one's.
 func renaming(older, newer *Data) func(Frame) Frame {
 	was, is := older.program(), newer.program()
 	return func(f Frame) Frame {
@@ -54,7 +55,7 @@ func renaming(older, newer *Data) func(Frame) Frame {
 	}
 }
 
-// program is the module of the program's own file, "" if unknown.
+// program returns the module of the program's own file, or "".
 func (d *Selection) program() string {
 	if len(d.Profile.Mapping) == 0 {
 		return ""
@@ -75,8 +76,8 @@ func (f *Frame) anywhere() Frame {
 	return g
 }
 
-// Join is a profile with the samples of two: the first values are the later one's, the second the earlier one's times
-// factor. Threads match by name, as ids differ.
+// Join returns a profile with the samples of two: first values are the later one's, second ones the earlier one's ×
+// factor. Threads match by name, since tids differ.
 func Join(older, newer *Data, factor float64) *Data {
 	d := *newer
 	p := Shallow(d.Profile)

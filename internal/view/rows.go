@@ -13,18 +13,17 @@ import (
 	rec "prywalk/internal/profile"
 )
 
-// Row is one function's values.
 type Row struct {
 	Frame       int32
 	Self, Total int64
 	depth       float64 // sum of value × distance from the innermost frame
 }
 
-// Rows adds up samples by frame; in Total a frame counts once per sample.
+// Rows sums samples by frame; in Total a frame counts once per sample.
 func (d *Data) Rows(samples []*profile.Sample) []Row {
 	var rows []Row
 	at := map[int32]int{}
-	seen := map[int32]int{} // the last sample with a frame
+	seen := map[int32]int{} // last sample with the frame, plus one
 	for i, s := range samples {
 		v := s.Value[d.Value]
 		if v == 0 {
@@ -52,7 +51,7 @@ func (d *Data) Rows(samples []*profile.Sample) []Row {
 	return rows
 }
 
-// Orders lists the values of [Options].Sort.
+// Orders returns the values of [Options].Sort.
 func Orders() []string { return []string{"self", "total"} }
 
 func checkSort(order string) error {
@@ -62,17 +61,16 @@ func checkSort(order string) error {
 	return fmt.Errorf("cannot sort by %q; choose one of %s", order, strings.Join(Orders(), ", "))
 }
 
-// sort puts the largest first. Of callers without self time the program's precede the language's and the system's, and
-// inner precede outer ones.
-//
-// asleep reports rows of waiting threads: then the program's functions, which have no self time, come first.
+// sort orders rows by self, then total value; of equal ones, the program's functions precede those of language and
+// system, inner ones outer ones. If asleep (rows of waiting threads), functions of language and system and small ones
+// are last.
 func (d *Data) sort(rows []Row, asleep bool) {
 	var all int64
 	for i := range rows {
 		all += rows[i].Self
 	}
 	far := func(r Row) float64 { return r.depth / max(1, float64(r.Total)) }
-	minor := func(r Row, f *Frame) int { // too small to come first
+	minor := func(r Row, f *Frame) int { // 1 for functions of language and system, and small ones
 		return map[bool]int{true: 1, false: f.support()}[10*r.Total < all]
 	}
 	slices.SortFunc(rows, func(a, b Row) int {
@@ -96,7 +94,7 @@ func (d *Selection) waits() bool {
 	return by == "wait" || by == "state" || by == "lock"
 }
 
-// Limit is the number of rows to show.
+// Limit returns the number of rows to show.
 func (d *Selection) Limit(standard int) int {
 	switch {
 	case d.Options.N == 0:
@@ -107,7 +105,7 @@ func (d *Selection) Limit(standard int) int {
 	return d.Options.N
 }
 
-// Blames reports whether blocked time is the only sample type, as in a profile of blame.
+// Blames reports whether blocked time is the only type of values, as in a profile of blame.
 func (d *Selection) Blames() bool {
 	return len(d.Profile.SampleType) == 1 && d.Profile.SampleType[0].Type == TypeBlocked
 }
