@@ -15,60 +15,56 @@ import (
 )
 
 const (
-	// Bounds of --max-message, in bytes; refusals lower it to leastMessage at the least.
+	// Range of --max-message, in bytes. Refusals lower the limit to leastMessage at most.
 	mostMessage  = 1 << 28
 	leastMessage = 1 << 16
-	// LeastSpool bounds --spool-size, in bytes: room for a message.
+	// LeastSpool is the least --spool-size, in bytes: room for a message.
 	LeastSpool = leastMessage
-	// mostWaiting bounds memory for messages, compressed, in bytes.
+	// mostWaiting is the memory for waiting messages, compressed, in bytes.
 	mostWaiting = 8 << 20
-	// Pauses between attempts; doubled in between.
+	// Pauses between attempts, doubled each time.
 	firstPause   = time.Second
 	longestPause = time.Minute
 )
 
-// message waits in memory.
 type message struct {
 	turn       uint64
 	compressed []byte
 	points     int
 }
 
-// messageID names a message that waits. Turns of the spool and of memory are counted apart.
+// messageID identifies a waiting message. Spool and memory count turns separately.
 type messageID struct {
 	spooled bool
 	turn    uint64
 }
 
-// outgoing is a message to be sent.
 type outgoing struct {
 	messageID
-	body   []byte // not compressed
+	body   []byte // uncompressed
 	points int
 }
 
-// sender sends messages, the oldest first.
 type sender struct {
 	client   client
 	metrics  *Metrics
-	spool    *spool        // nil: memory
-	timeout  time.Duration // of one attempt
-	receiver string        // the receiver, for messages
+	spool    *spool        // nil: messages wait in memory
+	timeout  time.Duration // of an attempt
+	receiver string        // in messages to the user
 	say      func(format string, args ...any)
 
 	mu      sync.Mutex
-	divided []message     // in memory, of a spooled message that was too large: older than those of the spool
-	queued  []message     // in memory, newer than those of the spool
+	divided []message     // in memory, parts of the spool's first message, which was too large: older than the spool
+	queued  []message     // in memory, newer than the spool
 	turn    uint64        // of the last message in memory
 	size    int           // of divided and queued, bytes
-	limit   int           // of a message, bytes, before compression
+	limit   int           // of a message before compression, bytes
 	down    bool          // the last attempt failed
-	taken   bool          // a message was taken
-	wake    chan struct{} // there is something to send
+	taken   bool          // a message was accepted
+	wake    chan struct{} // signals that there is something to send
 
-	// What has been said, each once: the reason of refusals since a message was taken, that the spool cannot be
-	// written, that the oldest messages are dropped, that an interval was above the limit, the last reason of rejected
-	// profiles.
+	// Messages already given to the user: the reason of refusals since the last accepted message, the last reason of
+	// rejected profiles, and others by their names.
 	saidRefusal   string
 	saidNoSpool   bool
 	saidFull      bool
@@ -139,7 +135,8 @@ func lossOf(err error) string {
 	return lostDamaged
 }
 
-// appendMessage appends a message: to the spool while the receiver is away, unless older ones are in memory.
+// appendMessage appends a message to the spool while the receiver is unavailable, unless older ones are in memory,
+// else to memory.
 func (s *sender) appendMessage(body []byte, points int) {
 	if s.spool != nil && len(s.queued) == 0 && (s.down || len(s.spool.files) > 0) && s.toSpool(body, points) {
 		return
@@ -152,7 +149,7 @@ func (s *sender) appendMessage(body []byte, points int) {
 	}
 }
 
-// oldestInMemory gives the list of the oldest message in memory, or an empty one.
+// oldestInMemory returns the list with the oldest message in memory, if any.
 func (s *sender) oldestInMemory() *[]message {
 	if len(s.divided) > 0 {
 		return &s.divided
@@ -160,7 +157,6 @@ func (s *sender) oldestInMemory() *[]message {
 	return &s.queued
 }
 
-// compress makes a message to be kept in memory.
 func (s *sender) compress(body []byte, points int) message {
 	s.turn++
 	m := message{s.turn, zipped(body), points}
@@ -188,7 +184,7 @@ func (s *sender) toSpool(body []byte, points int) bool {
 	return err == nil
 }
 
-// drop drops the first message of divided or queued.
+// drop removes the first message of divided or queued.
 func (s *sender) drop(from *[]message) {
 	s.size -= len((*from)[0].compressed)
 	(*from)[0] = message{}
@@ -205,7 +201,7 @@ func (s *sender) publishCounts() {
 	s.metrics.limit.Store(int64(s.limit))
 }
 
-// next gives the oldest message, which stays until remove is called.
+// next returns the oldest message, which stays until remove is called.
 func (s *sender) next() (m outgoing, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -226,12 +222,12 @@ func (s *sender) next() (m outgoing, ok bool) {
 	}
 	body, err := unzipped(list[0].compressed, mostMessage)
 	if err != nil {
-		panic(err) // it was compressed here
+		panic(err) // compressed by this process
 	}
 	return outgoing{messageID{false, list[0].turn}, body, list[0].points}, true
 }
 
-// remove removes a message that next gave, unless it was dropped meanwhile. Precondition: mu is locked.
+// remove removes a message from next, unless it was dropped since. Precondition: mu is held.
 func (s *sender) remove(id messageID) {
 	if id.spooled {
 		if len(s.spool.files) > 0 && s.spool.files[0].turn == id.turn {
@@ -246,8 +242,8 @@ func (s *sender) remove(id messageID) {
 	}
 }
 
-// run sends until stop is closed, and then ends the message under way, which the receiver may have: the next attempt
-// would double it. The end of ctx cuts it off.
+// run sends until stop is closed, and then completes the message in progress: the receiver may have it already, and
+// would get it twice. The end of ctx aborts it.
 func (s *sender) run(ctx context.Context, stop <-chan struct{}) {
 	pause := time.Duration(0)
 	for {
@@ -270,7 +266,7 @@ func (s *sender) run(ctx context.Context, stop <-chan struct{}) {
 	}
 }
 
-// sleep gives false if done is closed.
+// sleep returns false if done is closed before d has passed.
 func sleep(done <-chan struct{}, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -282,12 +278,12 @@ func sleep(done <-chan struct{}, d time.Duration) bool {
 	}
 }
 
-// jittered draws from d/2 to 3d/2.
+// jittered returns a random duration from d/2 to 3d/2.
 func jittered(d time.Duration) time.Duration {
 	return time.Duration(float64(d) * (0.5 + rand.Float64()))
 }
 
-// sendWaiting sends what waits. It gives the least pause until the next attempt; 0: all is sent.
+// sendWaiting sends waiting messages. It returns the shortest pause until the next attempt; 0: all are sent.
 func (s *sender) sendWaiting(ctx context.Context) (wait time.Duration) {
 	for {
 		m, ok := s.next()
@@ -336,7 +332,7 @@ func (s *sender) handleTaken(answer reply, m *outgoing) {
 	s.publishCounts()
 }
 
-// handleFailure acts on a failure, and gives the least pause until the next attempt.
+// handleFailure handles a failure, and returns the shortest pause until the next attempt.
 func (s *sender) handleFailure(f *failure, m *outgoing) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -355,7 +351,7 @@ func (s *sender) handleFailure(f *failure, m *outgoing) time.Duration {
 	case f.kind == refused, f.kind == tooLarge:
 		why := cmp.Or(f.why, lostRefused)
 		if f.kind == tooLarge {
-			why = lostTooLarge // it cannot be divided further: the next ones must not wait for it
+			why = lostTooLarge // cannot be divided, and must not block the next ones
 		}
 		s.metrics.lose(why, m.points)
 		s.remove(m.messageID)
@@ -376,7 +372,7 @@ func (s *sender) handleFailure(f *failure, m *outgoing) time.Duration {
 	return max(f.notBefore, time.Millisecond)
 }
 
-// spill moves messages from memory to the spool. Divided ones wait until the spool is empty.
+// spill moves messages from memory to the spool, divided ones only if that is empty.
 func (s *sender) spill() {
 	if len(s.spool.files) == 0 {
 		s.joinDivided()
@@ -384,7 +380,7 @@ func (s *sender) spill() {
 	for len(s.queued) > 0 {
 		body, err := unzipped(s.queued[0].compressed, mostMessage)
 		if err != nil {
-			panic(err) // it was compressed here
+			panic(err) // compressed by this process
 		}
 		if !s.toSpool(body, s.queued[0].points) {
 			return
@@ -393,11 +389,11 @@ func (s *sender) spill() {
 	}
 }
 
-// joinDivided makes the divided messages the first of queued.
+// joinDivided moves the divided messages to the front of queued.
 func (s *sender) joinDivided() { s.divided, s.queued = nil, append(s.divided, s.queued...) }
 
-// finish sends until ctx ends. What is left goes to the spool, or is lost. Parts become the newest
-// of the spool: the next agent sends them after later windows, which does no harm, as each has its own time.
+// finish sends until ctx ends. The rest goes to the spool, or is lost. Divided messages become the newest of the
+// spool: out of order, but each message has its own times.
 func (s *sender) finish(ctx context.Context) (left int) {
 	for ctx.Err() == nil {
 		wait := s.sendWaiting(ctx)

@@ -13,17 +13,16 @@ import (
 // GroupRow is one thread, or one wait.
 type GroupRow struct {
 	V Values
-	// Threads is the number of its threads, and of tasks that it had at a time.
+	// Threads is the number of threads, plus the mean number of tasks at a time.
 	Threads      int
 	id           int32
-	mainFunction int32 // the program's function with most time; negative: none
+	mainFunction int32 // the program's function with most time; −1: none
 	of           *Snapshot
 	cells        []int32
 	waits        bool
 	tasks        bool // some of its time is of tasks
 }
 
-// Name gives the name of the thread or the wait.
 func (r *GroupRow) Name() string {
 	if r.waits {
 		return printable.String(r.of.waits[r.id].name)
@@ -31,7 +30,7 @@ func (r *GroupRow) Name() string {
 	return r.of.threadName(r.id)
 }
 
-// Where gives the program's function with most of its time.
+// Where returns the program's function with most time.
 func (r *GroupRow) Where() string {
 	if r.mainFunction < 0 {
 		return ""
@@ -39,8 +38,7 @@ func (r *GroupRow) Where() string {
 	return r.of.frames[r.mainFunction].Shown()
 }
 
-// Threads sums a snapshot by thread. The rows are valid until the next call, or until the snapshot's memory is
-// reused.
+// Threads sums a snapshot by thread. The rows are valid until the next call, or until the snapshot's memory is reused.
 func (o *Snapshot) Threads(scope Scope, c Clock) []GroupRow {
 	return o.groups(scope, c, false, len(o.threads), func(c *Cell) int32 { return c.thread }, func(a, b int32) int {
 		x, y := &o.threads[a], &o.threads[b]
@@ -55,7 +53,7 @@ func (o *Snapshot) Waits(scope Scope, c Clock) []GroupRow {
 	})
 }
 
-// groups sums by key, and finds each group's main function. equal orders equal ones.
+// groups sums by key, and finds each group's main function. equal compares groups of equal time.
 func (o *Snapshot) groups(scope Scope, clock Clock, waits bool, n int, key func(*Cell) int32,
 	equal func(a, b int32) int) []GroupRow {
 	order, ends := o.byGroup(scope, n, key)
@@ -141,7 +139,7 @@ func (o *Snapshot) ownOf(stack []int32) int32 {
 	return stack[0]
 }
 
-// heaviest gives the function with the largest sum, and clears the sums.
+// heaviest returns the function with the largest sum, and clears the sums.
 func (o *Snapshot) heaviest(touched []int32, sums []int64) (best int32) {
 	best, most := int32(-1), int64(-1)
 	for _, f := range touched {

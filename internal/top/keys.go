@@ -19,7 +19,6 @@ var keyHelp = [][2]string{
 	{"?", "this help"},
 }
 
-// shortHelp is the last line.
 var shortHelp = []string{"q quit", "tab view", "enter open", "esc back", "c clock", "space pause", "/ filter",
 	"[ ] window", "s sort", "w write", "? help"}
 
@@ -42,7 +41,7 @@ func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// escTwice is how two escapes arrive that were read at once: on a busy machine, or if the key is held.
+// escTwice is the key of two escapes read at once.
 const escTwice = "alt+esc"
 
 func (m *Model) edit(k tea.KeyPressMsg) {
@@ -71,7 +70,7 @@ func (m *Model) edit(k tea.KeyPressMsg) {
 	}
 }
 
-// move moves the selection; false if the key is another.
+// move moves the selection; false for other keys.
 func (m *Model) move(name string) bool {
 	step := max(1, m.page.visibleRows-1)
 	switch name {
@@ -151,7 +150,7 @@ func (m *Model) show(name string) {
 	m.cursor, m.top, m.stacks, m.follow = 0, 0, false, -1
 }
 
-// enter opens the selected row: functions, or a function's stacks.
+// enter opens the selected row: its functions, or a function's stacks.
 func (m *Model) enter() {
 	if m.stacks || m.cursor >= len(m.page.ids) {
 		return
@@ -171,7 +170,7 @@ func (m *Model) enter() {
 	m.cursor, m.top, m.follow = 0, 0, -1
 }
 
-// leave returns to the previous view, or drops the filter.
+// leave returns to the previous view, or clears the filter.
 func (m *Model) leave() {
 	n := len(m.back)
 	if n == 0 {

@@ -9,7 +9,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// tableView is one of the tables.
 type tableView int
 
 const (
@@ -21,21 +20,20 @@ const (
 
 var viewNames = [views]string{"functions", "threads", "waits"}
 
-// windows are the selectable windows, 0 for all.
+// windows are the selectable windows; 0: all.
 var windows = []time.Duration{2 * time.Second, 10 * time.Second, keepFor, 0}
 
-// Source provides a display's data. Its methods are called by one goroutine at a time.
+// Source provides the data of a display. Its methods are called by one goroutine at a time.
 type Source interface {
-	// Snapshot gives the last window, in the memory of used if not nil.
+	// Snapshot returns the last window. It reuses the memory of used if not nil.
 	Snapshot(window time.Duration, c Clock, used *Snapshot) *Snapshot
-	// State gives the state of the sampling.
+	// State returns the state of the sampling.
 	State() State
 	Write(text string) (string, error)
 	// Suspend stops this process, as Ctrl-Z does.
 	Suspend()
 }
 
-// Options configure a display.
 type Options struct {
 	Color  bool
 	Window time.Duration
@@ -45,7 +43,7 @@ type Options struct {
 // Refreshed is the message that new data exists.
 type Refreshed struct{}
 
-// Model is the display, a Bubble Tea model.
+// Model is the display, a model of Bubble Tea.
 type Model struct {
 	src    Source
 	screen Screen
@@ -68,10 +66,10 @@ type Model struct {
 	help    bool
 
 	cursor, top int   // selected and first visible row
-	follow      int32 // what that row stands for; negative: the row stays
-	stacks      bool  // stacks of a function
+	follow      int32 // id of the selected row, to follow when rows move; negative: the position stays
+	stacks      bool  // shows the stacks of function
 	function    int32
-	back        []position // positions for Esc
+	back        []position // views to return to
 	page        page       // last shown
 }
 
@@ -84,7 +82,6 @@ type position struct {
 	function    int32
 }
 
-// NewModel gives a display.
 func NewModel(src Source, o Options) *Model {
 	m := &Model{src: src, screen: Screen{Width: 80, Height: 24, Color: o.Color}, clock: o.Clock, order: BySelf,
 		scope: Everything, function: -1, follow: -1}
@@ -113,7 +110,7 @@ func (m *Model) refresh() {
 	m.snap = m.src.Snapshot(windows[m.window], m.clock, m.snap)
 }
 
-// retake takes a new snapshot after a change of window or clock; a paused display keeps its moment.
+// retake takes a snapshot after a change of window or clock, unless paused.
 func (m *Model) retake() {
 	if !m.paused {
 		m.snap = m.src.Snapshot(windows[m.window], m.clock, m.snap)
