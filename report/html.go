@@ -23,7 +23,7 @@ var pageTemplate = template.Must(template.ParseFS(pageFiles, "page.html"))
 // HTML writes a self-contained page: a flame graph of all values, functions and threads. It opens with Options.Value.
 // In large profiles it merges call paths under 0.05 % of all values, and says so.
 func HTML(w io.Writer, p *profile.Profile, o Options) error {
-	if o.Value != view.TypeBlocked { // New adds it if it can
+	if o.Value != view.TypeBlocked { // added, if it can be computed
 		p = view.WithBlocked(p)
 	}
 	d, err := prepare(p, o)

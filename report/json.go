@@ -108,7 +108,7 @@ type jsonReport struct {
 // JSON writes the table as one line of JSON, on request with groups and the call tree. Options.N limits functions; 0
 // is all.
 func JSON(w io.Writer, p *profile.Profile, tree bool, o Options) error {
-	if o.Value != view.TypeBlocked { // New adds it if it can
+	if o.Value != view.TypeBlocked { // added, if it can be computed
 		p = view.WithBlocked(p)
 	}
 	d, err := prepare(p, o)

@@ -125,7 +125,6 @@ func (f *dumpFlags) run() error {
 	return console.Paged(f.json, f.dumpAll)
 }
 
-// dumpAll dumps all processes; the first failure decides the exit code.
 func (f *dumpFlags) dumpAll(w io.Writer) error {
 	defer func() { f.sayNotes(w) }()
 	var first error
@@ -140,7 +139,7 @@ func (f *dumpFlags) dumpAll(w io.Writer) error {
 			p.Close()
 		}
 		if errors.Is(err, dump.ErrHung) {
-			return err // threads held stopped are released when prywalk ends
+			return err // held threads are released when prywalk exits
 		}
 		if err == nil {
 			dumped = true
@@ -159,7 +158,7 @@ func (f *dumpFlags) dumpAll(w io.Writer) error {
 	return cmp.Or(first, left.say(dumped))
 }
 
-// leftOut counts the selected processes that could not be read, by reason.
+// leftOut counts selected processes that could not be read, by reason.
 type leftOut struct {
 	reasons map[string]int64
 	first   error
@@ -177,7 +176,7 @@ func (l *leftOut) add(err error) {
 	l.first = cmp.Or(l.first, err)
 }
 
-// say prints how many there are, or gives the error where no process was dumped.
+// say prints their number; it is an error if no process was dumped.
 func (l *leftOut) say(dumped bool) error {
 	n := account.Sum(l.reasons)
 	switch {
@@ -209,7 +208,7 @@ func (f *dumpFlags) look(pid int) (*dump.Process, error) {
 		return nil, err
 	}
 	p, err := dump.Sample(t, f.options())
-	if errors.Is(err, dump.ErrHung) { // it may still be read
+	if errors.Is(err, dump.ErrHung) { // may still be in use
 		return p, fmt.Errorf("process %d: %w; %d threads were read", pid, err, len(p.Threads))
 	}
 	defer t.Close()
@@ -225,7 +224,7 @@ func (f *dumpFlags) look(pid int) (*dump.Process, error) {
 	return p, nil
 }
 
-// failedThreads reports how many threads of a process could not be read, and why. It is an error if none was.
+// failedThreads reports unread threads of a process and why; an error if none was read.
 func failedThreads(p *dump.Process) error {
 	results := process.StopResults{Denied: p.Failed["denied"], Traced: p.Failed["traced"]}
 	for i := range p.Threads {
@@ -265,7 +264,7 @@ func (f *dumpFlags) write(w io.Writer, p *dump.Process) error {
 	return dump.Text(w, p)
 }
 
-// note keeps hints about missing names, equal ones once.
+// note keeps each hint about missing names once.
 func (f *dumpFlags) note(p *dump.Process) {
 	for _, n := range p.Notes() {
 		if !slices.Contains(f.notes, n) {

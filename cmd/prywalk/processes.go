@@ -26,7 +26,7 @@ import (
 	"prywalk/internal/tabular"
 )
 
-// processes lists those with a program, except prywalk.
+// processes lists the processes with a program, except prywalk.
 func processes() (list []selection.Process) {
 	dirs, err := os.ReadDir("/proc")
 	if err != nil {
@@ -45,7 +45,7 @@ func processes() (list []selection.Process) {
 	return list
 }
 
-// choice is the selection of processes: numbers, a name, or a rule for the machine.
+// choice is the selection of processes: by number, name, or rule.
 type choice struct {
 	pids commandline.PIDs
 	name string
@@ -57,7 +57,7 @@ type choice struct {
 
 	machine                    bool
 	cgroup, unit, owner, match string
-	finder                     *selection.Finder // of the rule, nil without
+	finder                     *selection.Finder // of the rule, or nil
 }
 
 func (c *choice) add(fl *pflag.FlagSet) {
@@ -66,13 +66,11 @@ func (c *choice) add(fl *pflag.FlagSet) {
 	fl.BoolVar(&c.all, "all", false, "with -n: every process of that name")
 }
 
-// addWait adds the flag to wait for a process of a name.
 func (c *choice) addWait(fl *pflag.FlagSet) {
 	c.mayWait = true
 	fl.BoolVar(&c.wait, "wait", false, "with -n: wait until such a process starts")
 }
 
-// addRule adds the flags of the rule.
 func (c *choice) addRule(fl *pflag.FlagSet) {
 	fl.BoolVarP(&c.machine, "system-wide", "a", false, "every process that may be read, instead of -p")
 	fl.StringVar(&c.cgroup, "cgroup", "", "the processes of a control group and of those below it: `PATH`, or a pattern")
@@ -100,12 +98,12 @@ func (c *choice) findByRule() error {
 	return nil
 }
 
-// mayBeProcess reports whether the arguments are one that may name a process: no flag has, and it is no command.
+// mayBeProcess reports whether the arguments may name a process: one, not given by a flag, and no command.
 func (c *choice) mayBeProcess(cmd *cobra.Command, args []string) bool {
 	return cmd.ArgsLenAtDash() < 0 && len(args) == 1 && len(c.pids) == 0 && c.name == "" && !c.selects()
 }
 
-// positional takes a single argument that is a running process's name or number as -n or -p; it returns what remains.
+// positional takes a single argument that is a running process's name or pid as -n or -p, and returns the rest.
 func (c *choice) positional(cmd *cobra.Command, args []string) []string {
 	if !c.mayBeProcess(cmd, args) {
 		return args
@@ -127,7 +125,6 @@ func isProcess(arg string) bool {
 	return err == nil && pid > 0 && unix.Kill(pid, 0) != unix.ESRCH
 }
 
-// find resolves the name, if there is one.
 func (c *choice) find() error {
 	switch {
 	case c.selects():
@@ -150,7 +147,7 @@ func (c *choice) find() error {
 
 const namePoll = 20 * time.Millisecond
 
-// byName resolves the name; several matches are an error that lists them, unless all are wanted or the first one was
+// byName resolves the name. Several matches are an error that lists them, unless all are wanted or the first was
 // waited for.
 func (c *choice) byName(ctx context.Context) (commandline.PIDs, error) {
 	for reported := false; ; {
@@ -180,7 +177,6 @@ func (c *choice) byName(ctx context.Context) (commandline.PIDs, error) {
 	}
 }
 
-// noSuchName is the error of a name that no process has.
 func (c *choice) noSuchName() error {
 	var names []string
 	for _, p := range processes() {
@@ -198,7 +194,7 @@ func (c *choice) noSuchName() error {
 	return fmt.Errorf("no process has the name %q; %s", c.name, next)
 }
 
-// matchesOf matches names of the kernel, files, and first arguments.
+// matchesOf compares a name with the kernel's names, files, and first arguments.
 func matchesOf(name string) (found []selection.Process) {
 	for _, p := range processes() {
 		if p.Name == name || slices.Contains(p.Others, name) {

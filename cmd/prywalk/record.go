@@ -96,7 +96,6 @@ func newRecord() *cobra.Command {
 	return cmd
 }
 
-// declare declares the flags in the help's order.
 func (f *recordFlags) declare(fl *pflag.FlagSet) {
 	f.add(fl)
 	f.addWait(fl)
@@ -130,13 +129,11 @@ func (f *recordFlags) declare(fl *pflag.FlagSet) {
 	fl.SortFlags = false
 }
 
-// addRotation declares the flags of recordings in turn.
 func (f *recordFlags) addRotation(fl *pflag.FlagSet) {
 	fl.Var(&f.rotate, "rotate", "begin another recording after each such time, such as 1h: -o names them, with the time")
 	fl.IntVar(&f.keep, "keep", 0, "with --rotate: keep so many of them and remove the oldest (default all)")
 }
 
-// refuseRotation is the error of --rotate and --keep.
 func (f *recordFlags) refuseRotation(changed func(flag string) bool) error {
 	switch {
 	case changed("rotate") && time.Duration(f.rotate) < time.Second:
@@ -151,7 +148,6 @@ func (f *recordFlags) refuseRotation(changed func(flag string) bool) error {
 	return nil
 }
 
-// run checks the flags and records.
 func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 	args = f.positional(cmd, args)
 	launch := cmd.ArgsLenAtDash() >= 0 || len(args) > 0
@@ -188,14 +184,14 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 	})
 }
 
-// follow samples later processes that the rule selects.
+// follow also samples processes that the rule selects later.
 func (c *choice) follow(o *sampler.Options) {
 	if c.finder != nil {
 		o.Select = func() []int { return c.finder.Find(sampler.BootTicks()) }
 	}
 }
 
-// logged records with the event log, if asked for.
+// logged records with the event log, if given.
 func (f *recordFlags) logged(o *recording.Options, record func() error) error {
 	if f.eventLog == "" {
 		return record()
@@ -210,7 +206,7 @@ func (f *recordFlags) logged(o *recording.Options, record func() error) error {
 	return cmp.Or(recorded, err)
 }
 
-// refuse is the error of arguments that exclude each other. launch: they have a command.
+// refuse returns the error of arguments that exclude each other. launch: there is a command.
 func (f *recordFlags) refuse(cmd *cobra.Command, args []string, launch bool) error {
 	switch {
 	case len(f.pids) > 0 && launch:
@@ -242,7 +238,7 @@ func (f *recordFlags) refuse(cmd *cobra.Command, args []string, launch bool) err
 	return nil
 }
 
-// meantDuration names the flag for a duration given as perf takes it, "sleep 5", or without a flag, "5s"; "" if none.
+// meantDuration suggests -d for a duration in perf's form, "sleep 5", or without a flag, "5s"; "" if none.
 func meantDuration(args []string) string {
 	var d commandline.Seconds
 	if len(args) == 2 && args[0] == "sleep" {
@@ -254,7 +250,7 @@ func meantDuration(args []string) string {
 	return "; for a duration: -d " + args[0]
 }
 
-// options are those of the sampler that need no target.
+// options returns the sampler's options that need no target.
 func (f *recordFlags) options() (o sampler.Options, err error) {
 	o = sampler.Options{
 		Freq: float64(f.freq), MaxDepth: f.maxDepth, ReadOnly: f.readOnly,

@@ -30,7 +30,7 @@ Prints which prywalk this is, and what it was built with.`,
 // built is set by the Makefile (git describe).
 var built string
 
-// version is the Makefile's, else the Go tool's stamp.
+// version returns the Makefile's version, else the Go tool's.
 func version() string {
 	return fmt.Sprintf("prywalk %s (%s, %s/%s)", release(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
@@ -42,7 +42,7 @@ func release() string {
 	return built
 }
 
-// stamped is the module's version, or its commit.
+// stamped returns the module's version, or its commit.
 func stamped(info *debug.BuildInfo) string {
 	if v := info.Main.Version; v != "" && v != "(devel)" {
 		return v

@@ -23,6 +23,7 @@ const (
 	HTTP = "http"
 )
 
+// Target is the receiver.
 type Target struct {
 	// Endpoint is a URL: http for plain text, https for TLS.
 	Endpoint string
@@ -64,7 +65,7 @@ type busyError struct{ error }
 // Is implements [errors.Is].
 func (*busyError) Is(target error) bool { return target == errBusy }
 
-// reply is a receiver's to a message that it has taken.
+// reply is the answer to an accepted message.
 type reply struct {
 	rejected int64 // number of profiles
 	why      string
@@ -88,7 +89,7 @@ func (c parcaClient) send(ctx context.Context, body []byte) (reply, *failure) {
 
 // signal is the destination of a kind of messages.
 type signal struct {
-	procedure string // of HTTP, below the endpoint's path
+	procedure string // of gRPC
 	path      string // of HTTP, below the endpoint's path
 }
 

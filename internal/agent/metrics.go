@@ -45,6 +45,7 @@ type Metrics struct {
 	Sampling func() Sampling
 }
 
+// Sampling is the state of the sampling.
 type Sampling struct {
 	Threads, Ticks, Observations, Stops, Failed int64
 	// MissedTicks came too late; WithheldTicks would have exceeded --max-overhead.
@@ -66,6 +67,7 @@ func (m *Metrics) lose(why string, intervals int) {
 	m.lost[why] += int64(intervals)
 }
 
+// Lost returns the number of lost intervals.
 func (m *Metrics) Lost() (n int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -47,7 +47,7 @@ type resources struct {
 }
 
 type processAttributes struct {
-	start uint64 // when the attributes were read
+	start uint64 // clock ticks after boot
 	comm  string // when it was read
 	list  []attribute
 }

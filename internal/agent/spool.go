@@ -48,7 +48,7 @@ func openSpool(dir string, most int64) (*spool, error) {
 		f := file{name: e.Name()}
 		if n, err := fmt.Sscanf(f.name, spoolName, &f.turn, &f.points); n != 2 || err != nil ||
 			f.name != fmt.Sprintf(spoolName, f.turn, f.points) {
-			continue // not of a spool
+			continue // not a spool file
 		}
 		info, err := e.Info()
 		if err != nil || !info.Mode().IsRegular() {

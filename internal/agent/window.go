@@ -228,7 +228,7 @@ func (s *Store) subtractOwed() {
 			s.setOwed(k, subtract(list, v))
 		}
 	}
-	for k, v := range s.owed { // threads without time: other threads of the process
+	for k, v := range s.owed { // the rest: other threads of the process
 		for r, list := range s.current.rows {
 			if r.pid == k.pid {
 				v = subtract(list, v)

@@ -17,10 +17,10 @@ import (
 	"prywalk/internal/printable"
 )
 
-// HelpWidth is the width of help without a terminal.
+// HelpWidth is the width without a terminal, in columns.
 const HelpWidth = 100
 
-// NewHelp replaces cobra's help command: an unknown command is an error.
+// NewHelp returns the help command. Unlike cobra's, it rejects unknown commands.
 func NewHelp() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND|TOPIC]",
@@ -51,7 +51,7 @@ func NewHelp() *cobra.Command {
 	}
 }
 
-// Usage writes a command's form, its subcommands, and its flags in aligned columns.
+// Usage writes a command's form, subcommands, and flags in aligned columns.
 func Usage(cmd *cobra.Command) error {
 	out := cmd.OutOrStdout()
 	width := console.Width(os.Stdout)
@@ -79,7 +79,7 @@ func Usage(cmd *cobra.Command) error {
 	return err
 }
 
-// FirstCommands are listed before the others.
+// FirstCommands are listed first.
 var FirstCommands = []string{"record", "report", "top", "dump", "diff", "doctor", "demo"}
 
 func commandRows(cmd *cobra.Command) (rows [][2]string) {
@@ -105,7 +105,7 @@ func useLine(cmd *cobra.Command) string {
 	return cmd.UseLine()
 }
 
-// values name the values of flags.
+// values are the names of flags' values.
 var values = map[string]string{
 	"output": "FILE", "stats": "FILE", "html": "FILE", "core": "FILE", "svg": "FILE", "symbols": "FILE",
 	"sysroot": "DIR", "source-dir": "DIR", "dir": "DIR", "http": "ADDR", "name": "NAME",
@@ -118,7 +118,7 @@ var values = map[string]string{
 	"pid": "PID",
 }
 
-// kinds name them by the type of a flag.
+// kinds are the names of values by flag type.
 var kinds = map[string]string{
 	"int": "N", "ints": "N,…", "float": "X", "float64Slice": "HZ,…", "strings": "NAME,…",
 }
@@ -158,7 +158,7 @@ func standard(f *pflag.Flag) bool {
 	return !strings.Contains(f.Usage, "default")
 }
 
-// aligned writes rows of two columns, the second one wrapped.
+// aligned writes two columns, the second one wrapped.
 func aligned(b *strings.Builder, rows [][2]string, width int) {
 	left := 0
 	for _, r := range rows {

@@ -13,7 +13,7 @@ import (
 	"prywalk/internal/exit"
 )
 
-// answer runs a command of prywalk. A failed command is an answer with its message.
+// answer runs a command of prywalk. The answer to a failed command is its message.
 func (o *Options) answer(ctx context.Context, stdin *os.File, next string, args ...string) (
 	*mcp.CallToolResult, any, error,
 ) {
@@ -43,7 +43,7 @@ func (o *Options) answer(ctx context.Context, stdin *os.File, next string, args 
 		nil, nil
 }
 
-// bounded cuts a text after a line, so that it has MostBytes at most with next.
+// bounded cuts a text after a line: with next it has at most MostBytes.
 func bounded(text, next string) string {
 	tail := ""
 	if next != "" {

@@ -18,7 +18,7 @@ import (
 
 const suffix = ".pb.gz"
 
-// open opens a recording. A path or symbolic link out of the directory is refused; a pipe does not block.
+// open opens a recording. It refuses paths and symbolic links that lead out of the directory; a pipe does not block.
 func (o *Options) open(name string) (*os.File, error) {
 	root, err := os.OpenRoot(o.Dir)
 	if err != nil {
@@ -36,7 +36,7 @@ func (o *Options) open(name string) (*os.File, error) {
 	return f, nil
 }
 
-// mayWrite reports why no recording of that name may be written, nil if one may.
+// mayWrite returns why no recording of that name may be written, or nil.
 func (o *Options) mayWrite(name string) error {
 	if filepath.Base(name) != name || !strings.HasSuffix(name, suffix) || strings.Contains(name, "%") ||
 		printable.Line(name) != name {
@@ -68,7 +68,7 @@ func (o *Options) listRecordings(context.Context, *mcp.CallToolRequest, struct{}
 	return text(bounded(b.String(), "Where the time goes: report.")), nil, nil
 }
 
-// characters of a listed command line
+// mostCommand limits a listed command line, in characters.
 const mostCommand = 120
 
 func (o *Options) listProcesses(_ context.Context, _ *mcp.CallToolRequest, in struct {

@@ -2,9 +2,9 @@
 
 // Package mcpserver offers prywalk's commands as tools of the Model Context Protocol.
 //
-// A tool is one command line of prywalk, run as a process. The server checks arguments, bounds time, length of
-// answers and concurrent commands. Recordings are files below one directory. Without Options.AllowRecord no tool
-// writes a file.
+// A tool is one command line of prywalk, run as a process. The server checks arguments, and limits time, length of
+// answers and concurrent commands. Recordings are files in one directory. Without Options.AllowRecord no tool writes a
+// file.
 //
 // Sources: modelcontextprotocol.io, and the protocol's official SDK for Go.
 package mcpserver
@@ -24,23 +24,23 @@ import (
 	"prywalk/internal/printable"
 )
 
-// MostBytes bounds an answer, with the line that says what was left out.
+// MostBytes limits an answer, with the line that says what was left out.
 const MostBytes = 32 << 10
 
 const (
-	// mostSeconds bounds a recording.
+	// mostSeconds limits a recording.
 	mostSeconds = 300
-	// patience bounds any other command.
+	// patience limits any other command.
 	patience = time.Minute
-	// mostCommands bounds the concurrent commands: each may use --max-memory.
+	// mostCommands limits concurrent commands; each may use --max-memory.
 	mostCommands = 4
 )
 
-// Options say what the tools may do.
+// Options restrict the tools.
 type Options struct {
 	Dir         string // of recordings
 	AllowRecord bool   // adds the tool that writes recordings
-	// Run runs prywalk with this standard input (nil: none), and gives both outputs and the exit code; an error only
+	// Run runs prywalk with this standard input (nil: none), and returns both outputs and the exit code; an error only
 	// if it could not be started.
 	Run       func(ctx context.Context, stdin *os.File, args ...string) (output string, code int, err error)
 	Processes func() []Process
@@ -54,7 +54,7 @@ type Process struct {
 	Command string
 }
 
-// New makes a server with all tools.
+// New returns a server with all tools.
 func New(version string, o Options) *mcp.Server {
 	o.turns = make(chan struct{}, mostCommands)
 	s := mcp.NewServer(&mcp.Implementation{Name: "prywalk", Version: version}, &mcp.ServerOptions{

@@ -25,6 +25,7 @@ type Builder struct {
 	needed   Sizes // after the last eviction
 }
 
+// NewBuilder returns an empty Builder.
 func NewBuilder(meta Meta) *Builder {
 	b := &Builder{meta: meta, tables: newTables()}
 	b.journal = newJournal(meta.SpillTo)

@@ -77,7 +77,7 @@ func (n *Names) location(id LocID, r Resolver) Named {
 		at.Frames = []Frame{{Name: at.Synthetic}}
 	case at.Described != 0:
 		at.Frames = n.of.Described(at.Described)
-	case at.Module == nil, ok && (r == nil || len(fs) > 0 || at.Module.File != 0): // generated code may have a name by now
+	case at.Module == nil, ok && (r == nil || len(fs) > 0 || at.Module.File != 0): // else it may be named by now
 		at.Frames = fs
 	case r != nil:
 		at.Frames = n.resolve(r, id, at.Loc)

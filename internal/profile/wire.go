@@ -32,6 +32,7 @@ type message struct{ buf []byte }
 
 func (m *message) reset() { m.buf = m.buf[:0] }
 
+// uint omits 0, as proto3 does.
 func (m *message) uint(field int, v uint64) {
 	if v != 0 {
 		m.buf = binary.AppendUvarint(m.buf, uint64(field)<<3|wireVarint)

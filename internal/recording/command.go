@@ -18,7 +18,7 @@ import (
 	"prywalk/internal/sampler"
 )
 
-// command launches and records a command; the error carries its exit status.
+// command launches and records a command. The error has its exit status.
 func (r *recording) command(args []string) error {
 	if err := r.setOutput(os.Getpid()); err != nil {
 		return r.own(err)
@@ -45,9 +45,9 @@ func (r *recording) command(args []string) error {
 	r.passOn()
 	if err := r.record(ctx, l); err != nil {
 		if r.hung {
-			return r.own(err) // the command may stand still until prywalk ends
+			return r.own(err) // the command may be stopped until prywalk ends
 		}
-		_ = r.wait(l) // prywalk's own failure comes first
+		_ = r.wait(l) // prywalk's own failure has precedence
 		return r.own(err)
 	}
 	if alive(l.PID) {
@@ -56,7 +56,7 @@ func (r *recording) command(args []string) error {
 	return r.wait(l)
 }
 
-// record samples the command until its end, and writes the recording, empty if there are no samples.
+// record samples the command until its end, and writes the recording, even without samples.
 func (r *recording) record(ctx context.Context, l *launch.Launched) error {
 	procs, err := r.open([]int{l.PID})
 	if err != nil {
@@ -88,11 +88,11 @@ func (r *recording) record(ctx context.Context, l *launch.Launched) error {
 	return nil
 }
 
-// exitPoll is the period at which a wait for a process's end checks its context, ms.
+// exitPoll is the period in which untilExit checks its context, ms.
 const exitPoll = 100
 
-// untilExit gives a context that ends with a process, which it does not reap: daemons that the command leaves behind do
-// not prolong the recording.
+// untilExit returns a context that ends with a process, which it does not reap. Daemons of a command do not prolong
+// its recording.
 func untilExit(ctx context.Context, pid int) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	fd, err := unix.PidfdOpen(pid, 0)
@@ -117,13 +117,12 @@ func untilExit(ctx context.Context, pid int) (context.Context, func()) {
 	}
 }
 
-// alive reports whether an unreaped child still runs.
 func alive(pid int) bool {
 	var st procmem.Stat
 	return procmem.ReadStat(pid, &st) == nil && st.State != 'Z' && st.State != 'X'
 }
 
-// own marks a failure of prywalk itself (exit code 125), unless it has a code of its own.
+// own gives a failure of prywalk itself exit code 125, unless it has another.
 func (r *recording) own(err error) error {
 	var e *exit.Error
 	var exec *launch.ExecError
@@ -133,7 +132,7 @@ func (r *recording) own(err error) error {
 	return &exit.Error{Code: exit.OwnFailure, Err: err}
 }
 
-// wait gives the command's status as an error.
+// wait returns the command's exit status as an error.
 func (r *recording) wait(l *launch.Launched) error {
 	st, err := l.Wait()
 	if err != nil {

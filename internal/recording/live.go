@@ -20,7 +20,6 @@ import (
 	"prywalk/internal/top"
 )
 
-// topRun is one run of top.
 type topRun struct {
 	*recording
 	shows  LiveOptions

@@ -19,7 +19,7 @@ import (
 	"prywalk/internal/top"
 )
 
-// screen is the program that has the terminal, nil if none.
+// screen is the program that owns the terminal, or nil.
 var screen atomic.Pointer[tea.Program]
 
 const framesPerSecond = 20
@@ -44,7 +44,6 @@ func (l *topRun) onScreen(ctx context.Context) error {
 	return nil
 }
 
-// feed passes refreshes to the display.
 func (l *topRun) feed(ctx context.Context, p *tea.Program, over <-chan struct{}) {
 	for {
 		select {

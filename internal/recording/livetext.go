@@ -17,7 +17,7 @@ import (
 	"prywalk/internal/top"
 )
 
-// nameWait bounds the wait of plain text for names at each refresh, onceWait that of --once.
+// Longest waits of plain text for names: at each refresh, and with --once.
 const (
 	nameWait = time.Second
 	onceWait = time.Minute
@@ -25,7 +25,7 @@ const (
 
 // asText prints a table at each refresh, or one.
 func (l *topRun) asText(ctx context.Context, cancel func()) error {
-	signal.Ignore(unix.SIGPIPE) // the reader's end must not end the sampling
+	signal.Ignore(unix.SIGPIPE) // a reader that exits must not end the sampling
 	p := console.StartSlow(false, func() string { return l.waitsFor() })
 	defer p.Stop()
 	window := l.shows.Window
@@ -53,7 +53,7 @@ func (l *topRun) asText(ctx context.Context, cancel func()) error {
 		err := l.print(o)
 		if l.shows.Once || err != nil {
 			cancel()
-			if errors.Is(err, unix.EPIPE) { // as of head
+			if errors.Is(err, unix.EPIPE) { // such as head
 				return nil
 			}
 			return err
@@ -71,7 +71,7 @@ func (l *topRun) waitsFor() string {
 	return ""
 }
 
-// named gives a table with its names, after a limited wait.
+// named returns the table once all names are known, or after a limited wait.
 func (l *topRun) named(ctx context.Context, o *top.Snapshot, window, wait time.Duration) *top.Snapshot {
 	late := time.After(wait)
 	for o.Waiting > 0 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package recording is one run of prywalk record, top or agent, from the processes to the file. It starts or opens
-// them, samples, obeys signals, and shows how it goes. What was seen is written at checkpoints and in the end.
+// Package recording is a run of prywalk record, top or agent, from processes to file: it opens or launches them,
+// samples, handles signals, shows progress, and writes the recording at checkpoints and at the end.
 package recording
 
 import (
@@ -30,7 +30,6 @@ import (
 
 const checkpointEvery = 10 * time.Second
 
-// recording is one run.
 type recording struct {
 	opts  sampler.Options
 	asked Options
@@ -42,28 +41,27 @@ type recording struct {
 	builder       *profile.Builder
 	names         *resolver
 	sampler       *sampler.Sampler
-	signalSampler atomic.Pointer[sampler.Sampler] // the same, for the goroutine of signals
-	running       atomic.Pointer[launch.Launched] // the command, for the same
-	pendingSignal atomic.Int32                    // still to be sent to the command; 0: none
+	signalSampler atomic.Pointer[sampler.Sampler] // sampler, for the goroutine of signals
+	running       atomic.Pointer[launch.Launched] // the command, for the goroutine of signals
+	pendingSignal atomic.Int32                    // to be sent to the command; 0: none
 	launches      bool                            // of a command
 	stats         runstats.Stats
-	deadlocks     []string // at the end, a sentence each
-	goroutines    []string // waiting at the end, a line for each Go process
+	deadlocks     []string // found at the end, a sentence each
+	goroutines    []string // waiting at the end, a line per Go process
 	saveErr       error
-	endless       bool   // of top or agent: no line of progress, no examination at the end
-	leave         func() // called before leaving at once; may be nil
+	endless       bool   // of top or agent: no progress, no examination at the end
+	leave         func() // called before an immediate exit; may be nil
 
-	keepOld      bool // the file at path is still to be kept as path.old
+	keepOld      bool // the file at path must be kept as path.old
 	disk         onDisk
 	samplingOver atomic.Bool
-	wished       atomic.Bool      // a signal has asked for the end
-	giveUp       chan struct{}    // closed by a signal once samplingOver is true
-	hung         bool             // a read does not return: prywalk has to end
+	wished       atomic.Bool      // a signal asked for the end
+	giveUp       chan struct{}    // closed by a signal when samplingOver is set
+	hung         bool             // a read does not return: prywalk must exit
 	refused      map[string]int64 // selected processes that could not be opened, by reason
-	unread       error            // why the last of them could not
+	unread       error            // error of the last of them
 }
 
-// attach records running processes.
 func (r *recording) attach() error {
 	if err := r.setOutput(r.pids[0]); err != nil {
 		return err
@@ -105,12 +103,12 @@ func (r *recording) attach() error {
 	return err
 }
 
-// openGarbage is GOGC while processes are opened: collections would delay the first stack.
+// openGarbage is GOGC while processes are opened; collections would delay the first stack.
 const openGarbage = 400
 
-// open opens the processes. One that cannot be opened is an error; of those that a rule selects, only if none can be.
+// open opens the processes. It fails if one cannot be opened; for processes selected by a rule, if none can.
 func (r *recording) open(pids []int) ([]*code.Process, error) {
-	_, _ = procmem.RaiseFileLimit() // else files are opened again for each observation
+	_, _ = procmem.RaiseFileLimit() // else files are opened for each observation
 	if !r.opts.Thrifty {
 		percent := debug.SetGCPercent(openGarbage)
 		defer debug.SetGCPercent(percent)
@@ -167,7 +165,7 @@ func (r *recording) prepare(procs []*code.Process) {
 	}
 }
 
-// close closes all, unless a read hangs.
+// close closes everything, unless a read hangs.
 func (r *recording) close() {
 	if r.hung {
 		return
@@ -177,7 +175,7 @@ func (r *recording) close() {
 	_ = r.images.Close()
 }
 
-// sample runs the sampler. After an error, of prywalk itself, the samples so far are still to be written.
+// sample runs the sampler. After an error, which is prywalk's own, the samples so far must still be written.
 func (r *recording) sample(ctx context.Context) error {
 	if d := r.asked.Duration; d > 0 {
 		var cancel context.CancelFunc
@@ -212,7 +210,7 @@ func (r *recording) sample(ctx context.Context) error {
 	return err
 }
 
-// verdict prints the closing line, and why threads could not be sampled; no samples are an error.
+// verdict reports the result, and why threads could not be sampled. It fails if there are no samples.
 func (r *recording) verdict() error {
 	refused := r.refusal()
 	if r.stats.Samples == 0 {
@@ -239,14 +237,14 @@ func (r *recording) verdict() error {
 	return nil
 }
 
-// ended reports whether a recording is empty because its command ended too soon.
+// ended reports whether a recording is empty because the command ended too soon.
 func (r *recording) ended() bool {
 	s := &r.stats
 	blame := s.Failed["traced"] + s.Failed["denied"] + s.Failed["timeout"]
 	return r.running.Load() != nil && blame == 0 && r.asked.Threads == ""
 }
 
-// refusal explains refused observations; nil if none was.
+// refusal explains refused observations; nil if there were none.
 func (r *recording) refusal() error {
 	failed := r.stats.Failed
 	return process.ExplainFailures(r.pids, process.StopResults{Denied: failed["denied"], Traced: failed["traced"],

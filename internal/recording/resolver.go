@@ -11,19 +11,19 @@ import (
 	"prywalk/internal/symbols"
 )
 
-// resolver is the recording's Resolver.
+// resolver is the recording's [profile.Resolver].
 type resolver struct {
 	*symbols.Namer
-	asked   atomic.Int64    // addresses, since begin
-	giveUp  <-chan struct{} // closed: names are skipped; nil: never
-	without int             // skipped addresses
+	asked   atomic.Int64    // number of addresses since begin
+	giveUp  <-chan struct{} // once closed, names are skipped; nil: never
+	without int             // number of skipped addresses
 	buf     []symbols.Frame
 	kernel  *symbols.KernelNames // nil: not read yet
 }
 
 func newResolver() *resolver { return &resolver{Namer: symbols.NewNamer()} }
 
-// begin begins a write whose missing names are skipped once giveUp is closed.
+// begin begins a write; names not known yet are skipped once giveUp is closed.
 func (r *resolver) begin(giveUp <-chan struct{}) {
 	r.asked.Store(0)
 	r.giveUp, r.without = giveUp, 0
@@ -36,7 +36,7 @@ func (r *resolver) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
 	case <-r.giveUp:
 		r.without++
 		return nil
-	default: // also if it is nil
+	default: // also if giveUp is nil
 	}
 	switch o := &m.Origin; {
 	case o.Kernel:

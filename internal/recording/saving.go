@@ -27,7 +27,7 @@ func (r *recording) checkpoint(between func()) {
 		return
 	}
 	if !profile.Replaceable(r.path) {
-		return // a pipe takes one recording only
+		return
 	}
 	r.builder.SetBetween(between)
 	r.names.SetBetween(between)
@@ -60,7 +60,6 @@ func (r *recording) save(whole bool) error {
 	return nil
 }
 
-// write writes the recording and the statistics.
 func (r *recording) write() error {
 	r.samplingOver.Store(true)
 	r.builder.SetComments(slices.Concat([]string{account.Full(&r.stats)}, r.deadlocks, r.goroutines)...)
@@ -86,7 +85,7 @@ func (r *recording) write() error {
 	return nil
 }
 
-// saveWithNames writes the whole recording, with progress where that takes long. A signal skips the missing names.
+// saveWithNames writes the whole recording, with progress if that takes long. A signal skips the missing names.
 func (r *recording) saveWithNames() error {
 	r.names.begin(r.giveUp)
 	whole := r.builder.Sizes().Locations
@@ -105,7 +104,7 @@ func (r *recording) saveWithNames() error {
 	return err
 }
 
-// writeWatched is write, unless a read of a file with names hangs.
+// writeWatched is write, but returns if a read of a file with names hangs.
 func (r *recording) writeWatched() error {
 	var err error
 	if hung := observe.Watched(func() { err = r.write() }); hung != nil {
@@ -115,10 +114,10 @@ func (r *recording) writeWatched() error {
 	return err
 }
 
-// hungWrite bounds the write after a read has hung, as that may hold a lock that the write needs.
+// hungWrite limits the write after a read has hung: the read may hold a lock that the write needs.
 const hungWrite = 10 * time.Second
 
-// writeHung writes the recording after a read has hung, and gives the failure in one line.
+// writeHung writes the recording after a read has hung, and returns the failure in one line.
 func (r *recording) writeHung(failure error) error {
 	if errors.Is(failure, sampler.ErrNotBooked) {
 		return failure
@@ -136,7 +135,7 @@ func (r *recording) writeHung(failure error) error {
 	}
 }
 
-// setOutput sets the output path and checks that it can be written.
+// setOutput sets the output path, and checks that it can be written.
 func (r *recording) setOutput(pid int) error {
 	r.setPath(pid)
 	if r.path == "-" {
@@ -165,12 +164,12 @@ func (r *recording) setPath(pid int) {
 	r.disk.goesTo(r.path)
 }
 
-// expandPID replaces %p alone.
+// expandPID replaces %p only.
 func expandPID(path string, pid int) string {
 	return strings.NewReplacer("%p", strconv.Itoa(pid), "%t", "%t", "%%", "%").Replace(path)
 }
 
-// expand replaces %p by the pid and %t by the time.
+// expand replaces %p by the pid, and %t by the time.
 func expand(path string, pid int) string {
 	return strings.NewReplacer("%p", strconv.Itoa(pid), "%t", time.Now().Format("20060102-150405"), "%%",
 		"%").Replace(path)

@@ -16,10 +16,10 @@ import (
 	"prywalk/internal/launch"
 )
 
-// listening counts recordings that handle signals.
+// listening is the number of recordings that handle signals.
 var listening atomic.Int32
 
-// ObeyQuit ends prywalk at SIGQUIT without a dump of its goroutines, while no recording handles it. An ignored SIGQUIT
+// ObeyQuit lets SIGQUIT end prywalk without a dump of goroutines, while no recording handles it. An ignored SIGQUIT
 // stays ignored.
 func ObeyQuit() {
 	ch := make(chan os.Signal, 1)
@@ -33,12 +33,12 @@ func ObeyQuit() {
 	}()
 }
 
-// oneWish is the time within which several ending signals count as one: a closed terminal sends two (kernel and shell).
+// oneWish is the time in which several ending signals count as one: a closed terminal sends two (kernel and shell).
 const oneWish = time.Second
 
-// signals gives a context that the first SIGINT, SIGTERM, SIGQUIT or SIGHUP ends; a later one, after [oneWish], ends
-// prywalk at once. SIGUSR1 writes a checkpoint. A launched command is passed what it did not get; SIGQUIT is the
-// command's alone (a JVM prints its threads).
+// signals returns a context that the first SIGINT, SIGTERM, SIGQUIT or SIGHUP ends; one later than [oneWish] exits at
+// once. SIGUSR1 writes a checkpoint. A launched command is sent the signals that it did not get; SIGQUIT is for the
+// command only (a JVM prints its threads).
 func (r *recording) signals() (context.Context, func()) {
 	listening.Add(1)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -91,12 +91,11 @@ func (r *recording) signals() (context.Context, func()) {
 
 // wish classifies ending signals.
 type wish struct {
-	at   time.Time // of the first
+	at   time.Time
 	kind map[syscall.Signal]bool
 }
 
-// decide reports whether a signal is the first, repeats one of its kind within [oneWish], or, later, asks to leave at
-// once.
+// decide reports whether a signal is the first, repeats one within [oneWish], or, later, asks to leave at once.
 func (w *wish) decide(sig syscall.Signal, now time.Time) (first, again, leave bool) {
 	if first = w.at.IsZero(); first {
 		w.at, w.kind = now, map[syscall.Signal]bool{}
@@ -106,18 +105,18 @@ func (w *wish) decide(sig syscall.Signal, now time.Time) (first, again, leave bo
 	return first, again && !leave, leave
 }
 
-// checkpointNow writes a checkpoint at the next tick, if any.
+// checkpointNow writes a checkpoint at the next tick, if checkpoints are written.
 func (r *recording) checkpointNow() {
 	if s := r.signalSampler.Load(); s != nil && r.opts.CheckpointEvery > 0 {
 		s.CheckpointNow()
 	}
 }
 
-// interruptWait is the time for a command to end after an interrupt.
+// interruptWait is the time in which a command may end after an interrupt.
 const interruptWait = 300 * time.Millisecond
 
-// forward passes a signal to the command. The terminal sends Ctrl-C and Ctrl-\ to the whole foreground group, the
-// command included; other senders to prywalk alone. An interrupt without a terminal can be either: it is passed if the
+// forward passes a signal to the command. A terminal sends Ctrl-C and Ctrl-\ to the foreground group, which includes
+// the command; other senders to prywalk only. An interrupt without a terminal may be either: it is passed if the
 // command still runs after [interruptWait].
 func (r *recording) forward(sig syscall.Signal) {
 	pass := func() {
@@ -135,18 +134,17 @@ func (r *recording) forward(sig syscall.Signal) {
 	}
 }
 
-// passOn sends the last signal to the command, once; before the command runs, it is kept.
+// passOn sends the pending signal to the command, once. Before the command runs, it stays pending.
 func (r *recording) passOn() {
 	l := r.running.Load()
 	if l == nil {
 		return
 	}
 	if sig := r.pendingSignal.Swap(0); sig != 0 {
-		_ = l.Signal(syscall.Signal(sig)) // ESRCH: it has ended
+		_ = l.Signal(syscall.Signal(sig))
 	}
 }
 
-// inForeground reports whether prywalk is in its terminal's foreground group.
 func inForeground() bool {
 	tty, err := os.Open("/dev/tty")
 	if err != nil {

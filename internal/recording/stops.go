@@ -15,7 +15,6 @@ import (
 	"prywalk/ptrace"
 )
 
-// launched is the command, nil if none.
 var launched atomic.Pointer[launch.Launched]
 
 // ObeyStops makes SIGTSTP, SIGTTIN and SIGTTOU stop prywalk after it has detached from all threads (ptrace.StopAs).
@@ -34,12 +33,12 @@ func ObeyStops() {
 	}()
 }
 
-// stopAs stops prywalk, and the command if the terminal does not: it stops its whole foreground group.
+// stopAs stops prywalk, and the command if the terminal does not: a terminal stops its foreground group.
 func stopAs(sig syscall.Signal, ch <-chan os.Signal) {
 	l := launched.Load()
 	pass := l != nil && !inForeground()
 	if pass {
-		_ = l.Signal(sig) // ESRCH: it has ended
+		_ = l.Signal(sig)
 	}
 	aside(func() {
 		if !ptrace.StopAs(sig, func() { forget(sig, ch) }) {
@@ -51,7 +50,7 @@ func stopAs(sig syscall.Signal, ch <-chan os.Signal) {
 	}
 }
 
-// forget drops the stop signals so far, which are one with the one obeyed. signal.Stop waits until they are delivered.
+// forget drops pending stop signals, which belong to the one obeyed. signal.Stop returns when they are delivered.
 func forget(sig syscall.Signal, ch <-chan os.Signal) {
 	all := make(chan os.Signal, 1)
 	signal.Notify(all, sig)

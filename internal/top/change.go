@@ -22,6 +22,7 @@ const (
 // Change is the meaning of a mark.
 type Change int8
 
+// The changes.
 const (
 	Steady Change = 0
 	More   Change = 1

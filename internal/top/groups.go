@@ -23,6 +23,7 @@ type GroupRow struct {
 	tasks        bool // some of its time is of tasks
 }
 
+// Name returns the name of the thread or wait.
 func (r *GroupRow) Name() string {
 	if r.waits {
 		return printable.String(r.of.waits[r.id].name)

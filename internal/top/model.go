@@ -34,6 +34,7 @@ type Source interface {
 	Suspend()
 }
 
+// Options configure a display.
 type Options struct {
 	Color  bool
 	Window time.Duration
@@ -82,6 +83,7 @@ type position struct {
 	function    int32
 }
 
+// NewModel returns a display.
 func NewModel(src Source, o Options) *Model {
 	m := &Model{src: src, screen: Screen{Width: 80, Height: 24, Color: o.Color}, clock: o.Clock, order: BySelf,
 		scope: Everything, function: -1, follow: -1}

@@ -81,6 +81,7 @@ func (o *Snapshot) Functions(scope Scope) []FunctionRow {
 // Order is what a table is sorted by.
 type Order string
 
+// The orders.
 const (
 	BySelf  Order = "self"
 	ByTotal Order = "total"
@@ -159,6 +160,7 @@ func (o *Snapshot) StacksOf(scope Scope, function int32, clock Clock) []StackRow
 	return rows
 }
 
+// Total sums a scope.
 func (o *Snapshot) Total(scope Scope) (v Values) {
 	for i := range o.Cells {
 		if c := &o.Cells[i]; scope.has(c) {

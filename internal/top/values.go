@@ -18,6 +18,7 @@ func (v *Values) add(o Values) {
 // Clock is a kind of time.
 type Clock string
 
+// The clocks, as in report --value.
 const (
 	CPU      Clock = "cpu"
 	RunQueue Clock = "runqueue"
@@ -25,6 +26,7 @@ const (
 	Wall     Clock = "wall"
 )
 
+// Clocks returns all clocks.
 func Clocks() []Clock { return []Clock{CPU, RunQueue, Blocked, Wall} }
 
 // Of returns the time by a clock.

@@ -56,6 +56,7 @@ func (f *Frame) Shown() string {
 	return f.label(cut)
 }
 
+// longestName limits a name, in bytes.
 const longestName = 1 << 12
 
 func cut(name string) string {

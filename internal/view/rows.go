@@ -13,6 +13,7 @@ import (
 	rec "prywalk/internal/profile"
 )
 
+// Row is the values of a function.
 type Row struct {
 	Frame       int32
 	Self, Total int64

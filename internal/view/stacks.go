@@ -127,6 +127,7 @@ func ModuleName(file string) string {
 	return filepath.Base(file)
 }
 
+// Number returns the number of a frame.
 func (t *Stacks) Number(f Frame) int32 {
 	if n, ok := t.index[f]; ok {
 		return n

@@ -16,6 +16,7 @@ import (
 	"prywalk/internal/tabular"
 )
 
+// Summary is the head of a report.
 type Summary struct {
 	Target    string
 	Duration  time.Duration

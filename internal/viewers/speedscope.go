@@ -70,7 +70,7 @@ func Speedscope(w io.Writer, p *profile.Profile, o view.Options) error {
 	return cmp.Or(d.Err(), out.err, buf.Flush())
 }
 
-// speedscopeWriter streams the file: each sample has its whole stack.
+// speedscopeWriter streams the file, since each sample has its whole stack.
 type speedscopeWriter struct {
 	d    *view.Data
 	to   *bufio.Writer
@@ -78,14 +78,12 @@ type speedscopeWriter struct {
 	line []byte
 }
 
-// text writes JSON.
 func (sw *speedscopeWriter) text(s string) {
 	if sw.err == nil {
 		_, sw.err = sw.to.WriteString(s)
 	}
 }
 
-// comma separates entries.
 func (sw *speedscopeWriter) comma(i int) {
 	if i > 0 {
 		sw.text(",")
