@@ -163,13 +163,13 @@ func (d *data) sourceLines(out *printable.Writer, files *sourcelines.Files, f *s
 	for i, l := range lines {
 		code := ""
 		if n := int(l.N) - 1; n >= 0 && n < len(text) {
-			code = "  " + detab(text[n])
+			code = "  " + expandTabs(text[n])
 		}
 		line := fmt.Sprintf("%6d%s", l.N, code)
 		if d.Options.Width > 0 {
 			line = tabular.ShortModule(line, max(tabular.LeastColumn, d.Options.Width-tabular.PrintedWidth(heads)))
 		}
-		out.Printf("%s%s%s\n", d.heat(figures[i][0], rows[i].Self), figures[i][1], line)
+		out.Printf("%s%s%s\n", d.markLarge(figures[i][0], rows[i].Self), figures[i][1], line)
 	}
 }
 
@@ -180,4 +180,4 @@ func noText(err error) string {
 	return "file not found; give its directory with --source-dir"
 }
 
-func detab(s string) string { return strings.TrimRight(strings.ReplaceAll(s, "\t", "    "), "\r") }
+func expandTabs(s string) string { return strings.TrimRight(strings.ReplaceAll(s, "\t", "    "), "\r") }

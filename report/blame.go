@@ -155,7 +155,7 @@ const (
 	mostSteps = 1 << 28
 )
 
-func (b *blamer) count(n int) {
+func (b *blamer) countSteps(n int) {
 	if b.steps += n; b.steps > mostSteps && b.err == nil {
 		b.err = errors.New("too many overlapping waits to attribute to lock owners; select a part of the recording with " +
 			"--from and --to")
@@ -226,7 +226,7 @@ func (b *blamer) interval(s *profile.Sample, blocked int64) {
 	case s.Value[b.wall] <= 2*b.period:
 		add(b.ownerAtTick(id, view.OwnerOf(s), end), 1)
 	default:
-		b.parts(id, s, from, end, add)
+		b.divide(id, s, from, end, add)
 	}
 	if len(keys) == 0 {
 		add(blameKey{id, nil, ownerUnknown}, 1)
@@ -270,8 +270,8 @@ func (b *blamer) ownerAtTick(id lockID, owner, at int64) blameKey {
 	return blameKey{id, l[i].s, ""}
 }
 
-// parts divides an interval at the observed changes of the owner.
-func (b *blamer) parts(id lockID, s *profile.Sample, from, end int64, add func(blameKey, int64)) {
+// divide divides an interval at the observed changes of the owner.
+func (b *blamer) divide(id lockID, s *profile.Sample, from, end int64, add func(blameKey, int64)) {
 	owner, at := view.OwnerOf(s), from
 	seen := b.seen[id]
 	first := sort.Search(len(seen), func(i int) bool { return seen[i].from > from })
@@ -283,13 +283,13 @@ func (b *blamer) parts(id lockID, s *profile.Sample, from, end int64, add func(b
 		if next == owner {
 			continue
 		}
-		b.part(id, owner, at, o.from, add)
+		b.attributePart(id, owner, at, o.from, add)
 		owner, at = next, o.from
 	}
-	b.part(id, owner, at, end, add)
+	b.attributePart(id, owner, at, end, add)
 }
 
-func (b *blamer) part(id lockID, owner, from, end int64, add func(blameKey, int64)) {
+func (b *blamer) attributePart(id lockID, owner, from, end int64, add func(blameKey, int64)) {
 	if owner <= 0 {
 		passing := min(end, from+b.period) // a lock with waiters is not free for long
 		add(noOwner(id, owner), passing-from)
@@ -301,7 +301,7 @@ func (b *blamer) part(id lockID, owner, from, end int64, add func(blameKey, int6
 	k := blameKey{id, nil, ownerUnseen}
 	for i := max(0, sort.Search(len(l), func(i int) bool { return l[i].from > from })-1); i < len(l) &&
 		l[i].from < end && b.err == nil; i++ {
-		b.count(1)
+		b.countSteps(1)
 		lo, hi := max(at, l[i].from), min(end, l[i].to)
 		if hi <= lo {
 			continue

@@ -111,7 +111,7 @@ func (x *Difference) Close() {
 
 func (x *Difference) compare(sides [2][]*profile.Profile) error {
 	for i, d := range []**data{&x.old, &x.new} {
-		sum, err := side(sides[i])
+		sum, err := sumOfRuns(sides[i])
 		if err == nil {
 			*d, err = prepare(sum, x.opts.Options)
 		}
@@ -136,14 +136,14 @@ func (x *Difference) compare(sides [2][]*profile.Profile) error {
 		return err
 	}
 	x.Whole = x.figure(float64(x.old.Total(x.old.Value)), float64(x.new.Total(x.new.Value)))
-	x.pair()
+	x.matchFunctions()
 	x.compareRuns()
 	for _, d := range slices.Concat([]*data{x.old, x.new}, x.runs[0], x.runs[1]) {
 		if err := d.Err(); err != nil {
 			return err
 		}
 	}
-	x.judge()
+	x.markSure()
 	x.sort()
 	return nil
 }
@@ -152,7 +152,7 @@ const changeCost = 512
 
 var sideNames = [2]string{"the old recording", "the new recording"}
 
-func side(runs []*profile.Profile) (*profile.Profile, error) {
+func sumOfRuns(runs []*profile.Profile) (*profile.Profile, error) {
 	if len(runs) == 1 {
 		return runs[0], nil
 	}
@@ -178,7 +178,7 @@ func (x *Difference) setScale(runs [2]int) error {
 	return nil
 }
 
-func (x *Difference) pair() {
+func (x *Difference) matchFunctions() {
 	same := view.Counterparts(x.old.Data, x.new.Data)
 	at := map[view.Frame]view.Row{}
 	var gone []view.Frame
@@ -248,14 +248,14 @@ func (x *Difference) pooledMean(value [2]float64) float64 {
 	return sum / weight
 }
 
-// judge marks the sure changes. With several runs, half of the chance of a false alarm is for the test of the whole,
+// markSure marks the sure changes. With several runs, half of the chance of a false alarm is for the test of the whole,
 // half for the functions.
-func (x *Difference) judge() {
+func (x *Difference) markSure() {
 	if x.runs[0] == nil {
 		bound := beyondChance(2 * len(x.Changes))
 		for i := range x.Changes {
-			x.Changes[i].Self.judge(bound)
-			x.Changes[i].Total.judge(bound)
+			x.Changes[i].Self.setSure(bound)
+			x.Changes[i].Total.setSure(bound)
 		}
 		return
 	}
@@ -271,18 +271,18 @@ func (x *Difference) judge() {
 	for i := range x.Changes {
 		for _, f := range []*Figure{&x.Changes[i].Self, &x.Changes[i].Total} {
 			if !f.rare {
-				f.judge(bound)
+				f.setSure(bound)
 			}
 		}
 	}
-	x.Whole.judge(tabular.StudentBound(falseAlarms/2, x.freedom()))
+	x.Whole.setSure(tabular.StudentBound(falseAlarms/2, x.freedom()))
 }
 
 // mostBetweenRuns is the largest difference between runs of equal load, as a share of the whole.
 const mostBetweenRuns = 0.1
 
-// judge marks a figure as sure if it differs by more than bound standard errors, with and without wholeNoise.
-func (f *Figure) judge(bound float64) {
+// setSure marks a figure as sure if it differs by more than bound standard errors, with and without wholeNoise.
+func (f *Figure) setSure(bound float64) {
 	least := bound * f.nullError
 	f.Sure = math.Abs(f.Delta()) > least && math.Abs(f.Delta()-f.wholeNoise) > least+rounding*math.Abs(f.New)
 }

@@ -23,9 +23,9 @@ func (x *Difference) Table(w io.Writer) error {
 	out := printable.NewWriter(x.new.Writer(w))
 	x.heading(out)
 	slower, faster, around := x.parts()
-	x.section(out, "slower", slower, false)
-	x.section(out, "faster", faster, false)
-	x.section(out, "changed by what they call", around, true)
+	x.writeSection(out, "slower", slower, false)
+	x.writeSection(out, "faster", faster, false)
+	x.writeSection(out, "changed by what they call", around, true)
 	if len(slower)+len(faster)+len(around) == 0 {
 		out.Printf("No significant change (within %s); --all lists every function.\n", x.noise())
 	}
@@ -64,7 +64,7 @@ func (x *Difference) heading(out *printable.Writer) {
 		changed += " significantly"
 	}
 	out.Printf("%s\n", x.new.paint(bold, tabular.Wrap(width, " · ", whole, changed)))
-	for _, line := range []string{x.old.leftOut(), x.mismatch(), x.runsNote()} {
+	for _, line := range []string{x.old.hiddenStacks(), x.mismatch(), x.runsNote()} {
 		if line != "" {
 			out.Printf("%s\n", tabular.Paragraph(width, "  ", line))
 		}
@@ -99,7 +99,7 @@ func (x *Difference) parts() (slower, faster, around []*Change) {
 	return slower, faster, around
 }
 
-func (x *Difference) section(out *printable.Writer, title string, list []*Change, total bool) {
+func (x *Difference) writeSection(out *printable.Writer, title string, list []*Change, total bool) {
 	if len(list) == 0 {
 		return
 	}

@@ -29,7 +29,7 @@ func (d *data) heading(out *printable.Writer, below string) {
 			out.Printf("%s\n", d.paint(dim, tabular.Paragraph(width, "  ", part)))
 		}
 	}
-	for _, line := range []string{d.leftOut(), d.Causes(&c, below), d.WhyIncomplete()} {
+	for _, line := range []string{d.hiddenStacks(), d.Causes(&c, below), d.WhyIncomplete()} {
 		if line != "" {
 			out.Printf("%s\n", tabular.Paragraph(width, "  ", line))
 		}
@@ -64,7 +64,7 @@ func commentHead(comment string) []string {
 	return []string{comment}
 }
 
-func (d *data) leftOut() string {
+func (d *data) hiddenStacks() string {
 	if d.Dropped == 0 {
 		return ""
 	}
@@ -127,8 +127,8 @@ func (d *data) taskHint() string {
 	return "not counted: " + strings.Join(parts, "; ") + " (--native counts both)"
 }
 
-// accounts divides an account into lines.
-func accounts(comment string) (lines []string) {
+// accountLines divides an account into lines.
+func accountLines(comment string) (lines []string) {
 	text, own := strings.CutPrefix(comment, "prywalk: ")
 	if !own {
 		return []string{comment}
@@ -168,7 +168,7 @@ func Account(w io.Writer, p *profile.Profile, o Options) error {
 	out.Printf("%s\n%s\n", d.paint(bold, tabular.Wrap(o.Width, " · ", s.Parts(d.Covered(&c))...)),
 		tabular.Wrap(o.Width, " · ", d.totals(&s)...))
 	for _, comment := range s.Comments {
-		for _, line := range accounts(comment) {
+		for _, line := range accountLines(comment) {
 			out.Printf("%s\n", tabular.Paragraph(o.Width, "  ", line))
 		}
 	}

@@ -97,7 +97,7 @@ func (b *pageBuilder) head() {
 	c := b.Coverage()
 	b.Facts = append(facts(&s, &c), b.completeFacts()...)
 	notes := b.Notes(b.data.Rows(b.Profile.Sample))
-	for _, line := range append([]string{b.leftOut(), b.Causes(&c, ""), b.WhyIncomplete()}, notes...) {
+	for _, line := range append([]string{b.hiddenStacks(), b.Causes(&c, ""), b.WhyIncomplete()}, notes...) {
 		if line != "" {
 			b.Comments = append(b.Comments, remark{Text: printable.String(line)})
 		}
@@ -111,7 +111,7 @@ type remark struct {
 
 func remarkOf(comment string) remark {
 	r := remark{Text: "recording details"} // by an earlier release
-	rest := accounts(comment)
+	rest := accountLines(comment)
 	if short := commentHead(comment); len(short) > 0 {
 		r.Text = printable.String(short[0])
 		_, own, _ := strings.Cut(comment, accountEnds)
@@ -168,10 +168,10 @@ func (b *pageBuilder) sample(s *profile.Sample) {
 		return
 	}
 	at := int32(0)
-	b.weigh(at, s)
+	b.addWeights(at, s)
 	for _, f := range slices.Backward(b.Stack(s)) {
 		at = b.trie.Child(at, f)
-		b.weigh(at, s)
+		b.addWeights(at, s)
 	}
 	k := [2]int32{at, int32(b.context(s))}
 	row := b.rows[k]
@@ -188,7 +188,7 @@ func (b *pageBuilder) sample(s *profile.Sample) {
 	}
 }
 
-func (b *pageBuilder) weigh(n int32, s *profile.Sample) {
+func (b *pageBuilder) addWeights(n int32, s *profile.Sample) {
 	types := len(s.Value)
 	if need := (int(n) + 1) * types; need > len(b.weights) {
 		if !b.Take(int64(pageNodeCost + 16*(need-len(b.weights)))) {

@@ -20,8 +20,8 @@ func (b *pageBuilder) prune() []int32 {
 	for i := 1; i < len(to); i++ {
 		n := &b.trie.Nodes[i]
 		parent := to[n.Parent]
-		if all || b.large(i) {
-			to[i] = b.emit(parent, n.Frame)
+		if all || b.isLarge(i) {
+			to[i] = b.addNode(parent, n.Frame)
 			continue
 		}
 		b.Merged++
@@ -31,7 +31,7 @@ func (b *pageBuilder) prune() []int32 {
 		}
 		s, ok := smallOf[parent]
 		if !ok {
-			s = b.emit(parent, small)
+			s = b.addNode(parent, small)
 			smallOf[parent], isSmall[s] = s, true
 		}
 		to[i] = s
@@ -55,20 +55,20 @@ func (b *pageBuilder) leaves(to []int32, isSmall map[int32]bool) {
 		e := view.Edge{Parent: to[old], Frame: b.trie.Nodes[old].Frame}
 		n, ok := leaf[e]
 		if !ok {
-			n = b.emit(e.Parent, e.Frame)
+			n = b.addNode(e.Parent, e.Frame)
 			leaf[e] = n
 		}
 		to[old] = n
 	}
 }
 
-func (b *pageBuilder) emit(parent, frame int32) int32 {
+func (b *pageBuilder) addNode(parent, frame int32) int32 {
 	b.Nodes = append(b.Nodes, parent, frame)
 	return int32(len(b.Nodes) / 2)
 }
 
-// large reports whether a node has pageShare of any type of values.
-func (b *pageBuilder) large(n int) bool {
+// isLarge reports whether a node has pageShare of any type of values.
+func (b *pageBuilder) isLarge(n int) bool {
 	types := len(b.Profile.SampleType)
 	for i := range types {
 		if all := b.weights[i]; all > 0 && float64(b.weights[n*types+i]) >= pageShare*float64(all) {

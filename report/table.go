@@ -73,7 +73,7 @@ func (d *data) table(out *printable.Writer, samples []*profile.Sample, limit int
 		if f.Module != "" && wide.Module > 0 {
 			name = tabular.Pad(name, wide.Name) + "  " + tabular.ShortModule(printable.String(f.Module), wide.Module)
 		}
-		out.Printf("%s%s%s%s\n", indent, d.heat(figures[i][0], r.Self), figures[i][1], name)
+		out.Printf("%s%s%s%s\n", indent, d.markLarge(figures[i][0], r.Self), figures[i][1], name)
 	}
 	if rest := len(rows) - len(shown); rest > 0 {
 		out.Printf("%s%s\n", indent, d.color(dim, "… "+tabular.Plural(int64(rest), "more function")))
@@ -135,7 +135,7 @@ func (d *data) columnName() string {
 	return fmt.Sprintf("function (%s)", printable.String(d.Profile.SampleType[d.Value].Type))
 }
 
-func (d *data) heat(s string, v int64) printable.Raw {
+func (d *data) markLarge(s string, v int64) printable.Raw {
 	if all := int64(d.Precision.Total); all == 0 || 20*v < all {
 		return printable.Raw(s)
 	}

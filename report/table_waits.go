@@ -32,7 +32,7 @@ func (d *data) waitGroups(out *printable.Writer) {
 			out.Printf("\n")
 		}
 		line := tabular.Wrap(d.Options.Width, "  ", append([]string{d.Precision.Share(g.Value),
-			d.Precision.Value(g.Value, d.Unit), g.Name + " (" + d.whose(g.Samples) + ")"},
+			d.Precision.Value(g.Value, d.Unit), g.Name + " (" + d.waiters(g.Samples) + ")"},
 			d.clockLine(g.Samples)...)...)
 		out.Printf("%s\n", d.paint(bold, line))
 		switch {
@@ -87,8 +87,8 @@ func (d *data) waitStack(out *printable.Writer, g *view.Group) {
 	}
 }
 
-// whose counts threads and tasks. Tasks have no numbers: their largest number at a time is estimated.
-func (d *data) whose(samples []*profile.Sample) string {
+// waiters describes the number of threads and tasks. Tasks have no numbers: the mean number at a time is estimated.
+func (d *data) waiters(samples []*profile.Sample) string {
 	tasks := slices.DeleteFunc(slices.Clone(samples), func(s *profile.Sample) bool { return !view.IsTask(s) })
 	if len(tasks) == 0 {
 		return tabular.Plural(threadsOf(samples), "thread")

@@ -43,8 +43,8 @@ func leastShare(o *Options) float64 {
 
 func (d *data) writeTree(out *printable.Writer, t *view.Trie, what, all string, least float64) {
 	tw := &treeWriter{data: d, Trie: t, least: int64(max(0, least) * float64(t.Nodes[0].Total))}
-	tw.walk()
-	tw.flush(out, all, fmt.Sprintf("%s (%s)", what, d.Profile.SampleType[d.Value].Type))
+	tw.listLines()
+	tw.writeLines(out, all, fmt.Sprintf("%s (%s)", what, d.Profile.SampleType[d.Value].Type))
 }
 
 // treeWriter writes a trie with an explicit stack, since input determines its depth. Lines are kept as numbers until
@@ -71,20 +71,20 @@ type treeLine struct {
 	sum   int64
 }
 
-func (tw *treeWriter) walk() {
+func (tw *treeWriter) listLines() {
 	todo := []treeLine{{last: true}}
 	for len(todo) > 0 && tw.Take(lineCost) {
 		l := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
 		tw.lines = append(tw.lines, l)
 		if l.node >= 0 {
-			todo = append(todo, tw.below(l.node, l.depth+1)...)
+			todo = append(todo, tw.linesBelow(l.node, l.depth+1)...)
 		}
 	}
 }
 
-// below returns the lines under a node, in reverse.
-func (tw *treeWriter) below(n, depth int32) []treeLine {
+// linesBelow returns the lines under a node, in reverse.
+func (tw *treeWriter) linesBelow(n, depth int32) []treeLine {
 	var list []treeLine
 	rest := treeLine{node: -1, depth: depth}
 	for _, c := range tw.Nodes[n].Children {
@@ -152,7 +152,7 @@ func (tw *treeWriter) branch(l *treeLine) string {
 	return b.String() + map[bool]string{true: "├ ", false: "└ "}[!l.last]
 }
 
-func (tw *treeWriter) flush(out *printable.Writer, all, head string) {
+func (tw *treeWriter) writeLines(out *printable.Writer, all, head string) {
 	cells := [3][]string{{"total%"}, {"total"}, {"self%"}}
 	var shares, selfs []string
 	for i := range tw.lines {
@@ -171,15 +171,15 @@ func (tw *treeWriter) flush(out *printable.Writer, all, head string) {
 		l := &tw.lines[i]
 		branch := tw.branch(l)
 		name, module := tw.text(l, all)
-		name, module = tw.room(l, name, module, tableWidth(&tw.Options)-at-tabular.Width(branch))
+		name, module = tw.fitNames(l, name, module, tableWidth(&tw.Options)-at-tabular.Width(branch))
 		_, self := tw.values(l)
-		out.Printf("%s %s %s  %s%s%s\n", cells[0][i+1], cells[1][i+1], tw.heat(cells[2][i+1], self), branch, name,
+		out.Printf("%s %s %s  %s%s%s\n", cells[0][i+1], cells[1][i+1], tw.markLarge(cells[2][i+1], self), branch, name,
 			printable.Raw(module))
 	}
 }
 
-// room shortens a line's name to the width. A module that does not fit is left out.
-func (tw *treeWriter) room(l *treeLine, name printable.Raw, of string, width int) (printable.Raw, string) {
+// fitNames shortens a line's name to the width. A module that does not fit is left out.
+func (tw *treeWriter) fitNames(l *treeLine, name printable.Raw, of string, width int) (printable.Raw, string) {
 	if l.node < 0 {
 		text := string(name)
 		if short, _, _ := strings.Cut(text, " below "); !tw.Options.FullNames && !tabular.Fits(text, width) {

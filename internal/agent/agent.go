@@ -119,7 +119,7 @@ func (a *Agent) Start(
 ) {
 	names := profile.NewNames(b, nil)
 	a.builder, a.store = b, NewStore(begin, a.opts.Window, a.resources.readLater)
-	a.store.closes = func(w *window) {
+	a.store.onClose = func(w *window) {
 		names.NameGenerated(w.stacks, generated, self)
 		b.Age()
 	}

@@ -48,7 +48,7 @@ type failure struct {
 type kind int
 
 const (
-	sendAgain kind = iota // send it later
+	retryable kind = iota // send it later
 	tooLarge              // send it in parts
 	refused               // drop it
 )
@@ -56,8 +56,8 @@ const (
 // Error implements error.
 func (f *failure) Error() string { return f.err.Error() }
 
-// busy marks the answer of a receiver that may accept the message later.
-func (f *failure) busy() { f.kind, f.err = sendAgain, &busyError{f.err} }
+// setBusy marks the answer of a receiver that may accept the message later.
+func (f *failure) setBusy() { f.kind, f.err = retryable, &busyError{f.err} }
 
 // busyError wraps an error so that it is [errBusy].
 type busyError struct{ error }

@@ -53,7 +53,7 @@ func (e *encoder) encode(w *window) (m otlp.Message, intervals int) {
 	for _, list := range w.rows {
 		intervals += len(list)
 	}
-	e.resources.keep(there)
+	e.resources.dropEnded(there)
 	if len(m) == 0 {
 		return nil, 0
 	}

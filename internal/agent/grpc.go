@@ -63,7 +63,7 @@ func (c *grpcClient) send(ctx context.Context, body []byte) (reply, *failure) {
 	}
 	answer, err := c.http.Do(r)
 	if err != nil {
-		return reply{}, &failure{kind: sendAgain, err: err}
+		return reply{}, &failure{kind: retryable, err: err}
 	}
 	defer answer.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(answer.Body, mostReply)) // trailers follow the body
@@ -77,7 +77,7 @@ func (c *grpcClient) send(ctx context.Context, body []byte) (reply, *failure) {
 		text, err = unprefixed(text, answer.Header.Get("Grpc-Encoding"))
 	}
 	if err != nil {
-		return reply{}, &failure{kind: sendAgain, err: fmt.Errorf("the reply: %w", err)}
+		return reply{}, &failure{kind: retryable, err: fmt.Errorf("the reply: %w", err)}
 	}
 	var of reply
 	of.rejected, of.why, _ = otlp.Rejected(text)
@@ -114,7 +114,7 @@ func grpcFailure(answer *http.Response) *failure {
 	code, err := strconv.ParseUint(status.Get("Grpc-Status"), 10, 31)
 	switch {
 	case err != nil:
-		return &failure{kind: sendAgain, err: errors.New("the reply has no gRPC status: is this the port for gRPC?")}
+		return &failure{kind: retryable, err: errors.New("the reply has no gRPC status: is this the port for gRPC?")}
 	case code == 0:
 		return nil
 	}
@@ -125,11 +125,11 @@ func grpcFailure(answer *http.Response) *failure {
 	f.notBefore = otlp.RetryDelay(details(status))
 	switch code {
 	case statusCanceled, statusDeadlineExceeded, statusAborted, statusOutOfRange, statusUnavailable, statusDataLoss:
-		f.busy()
+		f.setBusy()
 	case statusResourceExhausted:
 		f.kind = tooLarge
 		if f.notBefore > 0 {
-			f.busy()
+			f.setBusy()
 		}
 	case statusUnauthenticated, statusPermissionDenied:
 		f.why = lostUnauthorized

@@ -54,7 +54,7 @@ func (c *httpClient) send(ctx context.Context, body []byte) (reply, *failure) {
 	r.Header.Set("Content-Encoding", "gzip")
 	answer, err := c.http.Do(r)
 	if err != nil {
-		return reply{}, &failure{kind: sendAgain, err: err}
+		return reply{}, &failure{kind: retryable, err: err}
 	}
 	defer answer.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(answer.Body, mostReply))
@@ -62,7 +62,7 @@ func (c *httpClient) send(ctx context.Context, body []byte) (reply, *failure) {
 	case code/100 != 2:
 		return reply{}, httpFailure(answer, text)
 	case err != nil:
-		return reply{}, &failure{kind: sendAgain, err: fmt.Errorf("the reply: %w", err)}
+		return reply{}, &failure{kind: retryable, err: fmt.Errorf("the reply: %w", err)}
 	}
 	var of reply
 	of.rejected, of.why, _ = otlp.Rejected(text)
@@ -79,7 +79,7 @@ func httpFailure(answer *http.Response, text []byte) *failure {
 	case http.StatusRequestEntityTooLarge:
 		f.kind = tooLarge
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		f.busy()
+		f.setBusy()
 		f.notBefore = retryAfter(answer.Header.Get("Retry-After"), time.Now())
 	case http.StatusUnauthorized, http.StatusForbidden:
 		f.why = lostUnauthorized

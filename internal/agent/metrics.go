@@ -58,7 +58,7 @@ type Sampling struct {
 	Stacks, Locations int64
 }
 
-func (m *Metrics) lose(why string, intervals int) {
+func (m *Metrics) addLost(why string, intervals int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.lost == nil {

@@ -120,8 +120,8 @@ func hasKey(list []attribute, key string) bool {
 	return false
 }
 
-// keep drops ended processes that are not in pids.
-func (r *resources) keep(pids map[int]bool) {
+// dropEnded drops ended processes that are not in pids.
+func (r *resources) dropEnded(pids map[int]bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	maps.DeleteFunc(r.known, func(pid int, a processAttributes) bool {

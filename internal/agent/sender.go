@@ -53,15 +53,15 @@ type sender struct {
 	receiver string        // in messages to the user
 	say      func(format string, args ...any)
 
-	mu      sync.Mutex
-	divided []message     // in memory, parts of the spool's first message, which was too large: older than the spool
-	queued  []message     // in memory, newer than the spool
-	turn    uint64        // of the last message in memory
-	size    int           // of divided and queued, bytes
-	limit   int           // of a message before compression, bytes
-	down    bool          // the last attempt failed
-	taken   bool          // a message was accepted
-	wake    chan struct{} // signals that there is something to send
+	mu       sync.Mutex
+	divided  []message     // in memory, parts of the spool's first message, which was too large: older than the spool
+	queued   []message     // in memory, newer than the spool
+	turn     uint64        // of the last message in memory
+	size     int           // of divided and queued, bytes
+	limit    int           // of a message before compression, bytes
+	failing  bool          // the last attempt failed
+	accepted bool          // a message was accepted
+	wake     chan struct{} // signals that there is something to send
 
 	// Messages already given to the user: the reason of refusals since the last accepted message, the last reason of
 	// rejected profiles, and others by their names.
@@ -110,7 +110,7 @@ func (s *sender) divide(body []byte, points int, f func(body []byte, points int)
 	}
 	a, b, err := otlp.Split(body)
 	if err != nil {
-		s.metrics.lose(lossOf(err), points)
+		s.metrics.addLost(lossReason(err), points)
 		if errors.Is(err, otlp.ErrOne) && !s.saidTooLarge {
 			s.saidTooLarge = true
 			s.say("an interval takes %d bytes, messages may have %d: it is dropped and counted (%s); raise --max-message",
@@ -121,14 +121,14 @@ func (s *sender) divide(body []byte, points int, f func(body []byte, points int)
 	s.metrics.splits.Add(1)
 	n, err := otlp.Points(a)
 	if err != nil {
-		s.metrics.lose(lostDamaged, points)
+		s.metrics.addLost(lostDamaged, points)
 		return
 	}
 	s.divide(a, min(n, points), f)
 	s.divide(b, max(points-n, 0), f)
 }
 
-func lossOf(err error) string {
+func lossReason(err error) string {
 	if errors.Is(err, otlp.ErrOne) {
 		return lostTooLarge
 	}
@@ -138,7 +138,7 @@ func lossOf(err error) string {
 // appendMessage appends a message to the spool while the receiver is unavailable, unless older ones are in memory,
 // else to memory.
 func (s *sender) appendMessage(body []byte, points int) {
-	if s.spool != nil && len(s.queued) == 0 && (s.down || len(s.spool.files) > 0) && s.toSpool(body, points) {
+	if s.spool != nil && len(s.queued) == 0 && (s.failing || len(s.spool.files) > 0) && s.toSpool(body, points) {
 		return
 	}
 	s.queued = append(s.queued, s.compress(body, points))
@@ -165,7 +165,7 @@ func (s *sender) compress(body []byte, points int) message {
 }
 
 func (s *sender) lostOldest(points int, step string) {
-	s.metrics.lose(lostFull, points)
+	s.metrics.addLost(lostFull, points)
 	if !s.saidFull {
 		s.saidFull = true
 		s.say("too much waits for %s: the oldest messages are dropped and counted (%s); %s", s.receiver, lostFull, step)
@@ -211,7 +211,7 @@ func (s *sender) next() (m outgoing, ok bool) {
 		if err == nil {
 			return outgoing{messageID{true, f.turn}, body, f.points}, true
 		}
-		s.metrics.lose(lostDamaged, f.points)
+		s.metrics.addLost(lostDamaged, f.points)
 		s.say("--spool %s: %s is damaged and removed, %d intervals are lost (%s): %v; check the disk",
 			s.spool, f.name, f.points, lostDamaged, err)
 		s.spool.remove()
@@ -315,12 +315,12 @@ func (s *sender) handleTaken(answer reply, m *outgoing) {
 	s.metrics.rejected.Add(answer.rejected)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.taken || s.down || s.saidRefusal != "" {
+	if !s.accepted || s.failing || s.saidRefusal != "" {
 		again := ""
-		if s.taken {
+		if s.accepted {
 			again = " again"
 		}
-		s.taken, s.down, s.saidFull, s.saidRefusal = true, false, false, ""
+		s.accepted, s.failing, s.saidFull, s.saidRefusal = true, false, false, ""
 		s.say("%s takes messages%s", s.receiver, again)
 	}
 	if why := cmp.Or(printable.String(answer.why), "no reason given"); answer.rejected > 0 && why != s.saidRejection {
@@ -353,7 +353,7 @@ func (s *sender) handleFailure(f *failure, m *outgoing) time.Duration {
 		if f.kind == tooLarge {
 			why = lostTooLarge // cannot be divided, and must not block the next ones
 		}
-		s.metrics.lose(why, m.points)
+		s.metrics.addLost(why, m.points)
 		s.remove(m.messageID)
 		if s.saidRefusal != why {
 			s.saidRefusal = why
@@ -362,8 +362,8 @@ func (s *sender) handleFailure(f *failure, m *outgoing) time.Duration {
 		}
 		return 0
 	}
-	if !s.down {
-		s.down = true
+	if !s.failing {
+		s.failing = true
 		s.say("cannot send to %s, messages wait and are sent again: %v; %s", s.receiver, cause(f.err), nextStep(f.err))
 	}
 	if s.spool != nil {
@@ -409,7 +409,7 @@ func (s *sender) finish(ctx context.Context) (left int) {
 		s.spill()
 	}
 	for len(s.queued) > 0 {
-		s.metrics.lose(lostAtEnd, s.queued[0].points)
+		s.metrics.addLost(lostAtEnd, s.queued[0].points)
 		left += s.queued[0].points
 		s.drop(&s.queued)
 	}

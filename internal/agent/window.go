@@ -63,24 +63,25 @@ type threadKey struct{ pid, tid int }
 
 // Store divides intervals into windows. It is a [profile.Watcher].
 type Store struct {
-	mu        sync.Mutex
-	length    time.Duration
-	current   window
-	points    int
-	due       int64                // earliest end of the window, Unix epoch, ns
-	open      map[row]values       // open intervals' time that was sent
-	owed      map[threadKey]values // time that was sent in excess
-	handedOut chan *window
-	unencoded atomic.Int32 // windows handed out but not encoded
-	seen      func(pid int)
-	closes    func(*window) // called before a window is handed out
+	mu         sync.Mutex
+	length     time.Duration
+	current    window
+	points     int
+	due        int64                // earliest end of the window, Unix epoch, ns
+	open       map[row]values       // open intervals' time that was sent
+	owed       map[threadKey]values // time that was sent in excess
+	handedOut  chan *window
+	unencoded  atomic.Int32 // windows handed out but not encoded
+	onInterval func(pid int)
+	onClose    func(*window) // called before a window is handed out
 }
 
-// NewStore returns a Store of windows of about length. seen is called with the process of each interval, and must be
-// brief.
-func NewStore(begin time.Time, length time.Duration, seen func(pid int)) *Store {
+// NewStore returns a Store of windows of about length. onInterval is called with the process of each interval, and must
+// be brief.
+func NewStore(begin time.Time, length time.Duration, onInterval func(pid int)) *Store {
 	s := &Store{
-		length: length, open: map[row]values{}, owed: map[threadKey]values{}, handedOut: make(chan *window, 1), seen: seen,
+		length: length, open: map[row]values{}, owed: map[threadKey]values{}, handedOut: make(chan *window, 1),
+		onInterval: onInterval,
 	}
 	s.beginWindow(begin.UnixNano())
 	return s
@@ -96,7 +97,7 @@ func (s *Store) beginWindow(at int64) {
 
 // Add implements [profile.Sink].
 func (s *Store) Add(iv profile.Interval) {
-	s.seen(iv.PID)
+	s.onInterval(iv.PID)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.add(rowOf(&iv), point{iv.End, valuesOf(&iv)})
@@ -167,7 +168,7 @@ func (s *Store) endWindow(at int64, open iter.Seq[profile.Interval]) *window {
 	grown := map[row]values{}
 	for iv := range open {
 		if iv.State != sample.Running.String() {
-			s.seen(iv.PID)
+			s.onInterval(iv.PID)
 			r := rowOf(&iv)
 			v := grown[r]
 			v.add(valuesOf(&iv))
@@ -190,8 +191,8 @@ func (s *Store) endWindow(at int64, open iter.Seq[profile.Interval]) *window {
 	w := s.current
 	w.to = max(at, w.from+1)
 	s.beginWindow(w.to)
-	if s.closes != nil {
-		s.closes(&w)
+	if s.onClose != nil {
+		s.onClose(&w)
 	}
 	return &w
 }

@@ -87,7 +87,7 @@ func (b *Builder) Add(iv Interval) {
 		return
 	}
 	if b.meta.Aggregate {
-		b.sums.add(iv.Stack, b.tables.labelSet(&iv), &iv)
+		b.sums.add(iv.Stack, b.tables.labelNumberOf(&iv), &iv)
 		return
 	}
 	b.journal.append(iv.Stack, &iv)

@@ -36,7 +36,7 @@ func (t *tables) describe(fs []Frame) DescriptionID {
 
 func (t *tables) appendFrame(key []byte, f *Frame) []byte {
 	for _, s := range [...]string{f.Name, f.System, f.File} {
-		key = binary.AppendUvarint(key, uint64(t.name(s)))
+		key = binary.AppendUvarint(key, uint64(t.nameNumber(s)))
 	}
 	key = binary.AppendVarint(key, int64(f.Line))
 	key = binary.AppendVarint(key, int64(f.StartLine))
@@ -50,7 +50,7 @@ func (t *tables) shared(s string) string {
 	if s == "" {
 		return ""
 	}
-	return t.names[t.name(s)]
+	return t.names[t.nameNumber(s)]
 }
 
 // Typed returns a function's system name with its frame type, "" without a type.
@@ -58,10 +58,10 @@ func Typed(name, typ string) string {
 	if typ == "" {
 		return ""
 	}
-	return typed(name, typ)
+	return withFrameType(name, typ)
 }
 
-func typed(name, typ string) string { return name + " [" + typ + "]" }
+func withFrameType(name, typ string) string { return name + " [" + typ + "]" }
 
 // FrameType returns the frame type at the end of a system name, "" if none.
 func FrameType(name, system string) string {

@@ -99,7 +99,7 @@ func (e *encoder) samples() {
 		e.sample(&e.sums[i], false)
 	}
 	e.era = -1
-	err := each(e.chunks, e.between, e.beginEra, func(r *record) error {
+	err := eachRecord(e.chunks, e.between, e.beginEra, func(r *record) error {
 		e.sample(r, true)
 		return e.out.err
 	})

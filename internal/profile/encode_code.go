@@ -67,7 +67,7 @@ func (e *encoder) lineOf(l *location, f Frame) {
 	flags.lines = flags.lines || f.Line != 0
 	flags.inlined = flags.inlined || f.Inlined
 	if l.machinery {
-		f.System = typed(cmp.Or(f.System, f.Name), Machinery)
+		f.System = withFrameType(cmp.Or(f.System, f.Name), Machinery)
 	}
 	e.line(f)
 }

@@ -33,17 +33,17 @@ func (b *Builder) Age() {
 	b.tables.used = [2]map[sample.StackID]struct{}{{}, b.tables.used[0]}
 }
 
-func (t *tables) use(id sample.StackID) {
+func (t *tables) markUsed(id sample.StackID) {
 	if t.used[0] != nil {
 		t.used[0][id] = struct{}{}
 	}
 }
 
-// Evict bounds the tables of a recording without end. It keeps the stacks of the sequence, of kept intervals, and
-// of this age and the last; others go with their locations, modules and names. Kept stacks keep their numbers,
-// since open intervals hold them; locations and descriptions are renumbered. An evicted stack has no locations, and
-// gets a new number when interned again. Without [Meta].Discard or Rotates all intervals are kept, and Evict does
-// nothing. Precondition: nobody holds numbers of locations or descriptions beyond a change of [Builder.Evictions].
+// Evict bounds the tables of a recording without end. It keeps the stacks of the sequence, of kept intervals, and of
+// this age and the last; others go with their locations, modules and names. Kept stacks keep their numbers, since open
+// intervals hold them; locations and descriptions are renumbered. An evicted stack has no locations, and gets a new
+// number when interned again. Without [Meta].Discard or Rotates all intervals are kept, and Evict does nothing.
+// Precondition: no number of a location or description is used after a change of [Builder.Evictions].
 func (b *Builder) Evict(but iter.Seq[sample.StackID]) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -110,7 +110,7 @@ func (b *Builder) stacksKept(yield func(sample.StackID) bool) {
 	for i := range b.sums.rows {
 		yield(b.sums.rows[i].stack)
 	}
-	_ = each(b.journal.chunks, nil, nil, func(r *record) error { // the write reports read errors
+	_ = eachRecord(b.journal.chunks, nil, nil, func(r *record) error { // the write reports read errors
 		yield(r.stack)
 		return nil
 	})

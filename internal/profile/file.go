@@ -27,7 +27,7 @@ func (b *Builder) WriteFile(path string, r Resolver) error {
 // WriteFileAtomic is WriteFile for other contents. It refuses to replace a recording.
 func WriteFileAtomic(path string, write func(io.Writer) error) error {
 	if IsRecording(path) {
-		return keeps(path)
+		return errIsRecording(path)
 	}
 	return writeFile(path, "", write)
 }
@@ -35,14 +35,14 @@ func WriteFileAtomic(path string, write func(io.Writer) error) error {
 // WritePGO is WriteFileAtomic for a profile for the Go compiler; it replaces an earlier such profile.
 func WritePGO(path string, write func(io.Writer) error) error {
 	if p, err := ReadFile(path); err == nil && slices.ContainsFunc(p.SampleType, isWall) {
-		return keeps(path)
+		return errIsRecording(path)
 	}
 	return writeFile(path, "", write)
 }
 
 func isWall(t *pprof.ValueType) bool { return t.Type == TypeWall }
 
-func keeps(path string) error {
+func errIsRecording(path string) error {
 	return fmt.Errorf("cannot write %s: it is a recording; name another file to write, before the recording to read",
 		path)
 }
@@ -53,10 +53,10 @@ func writeFile(path, flag string, write func(io.Writer) error) error {
 	if path == "-" {
 		path = "the standard output"
 	}
-	return explain(path, flag, err)
+	return withNextStep(path, flag, err)
 }
 
-func explain(path, flag string, err error) error {
+func withNextStep(path, flag string, err error) error {
 	if err == nil {
 		return nil
 	}

@@ -39,7 +39,7 @@ func (j *journal) intervals(f func(sample.StackID, *Interval)) error {
 		}
 		return err
 	}
-	return each(j.chunks, nil, begin, func(r *record) error {
+	return eachRecord(j.chunks, nil, begin, func(r *record) error {
 		iv := labels[r.labels].interval()
 		iv.End, iv.Samples, iv.Wall, iv.RunQueue, iv.CPU = r.end, r.samples, r.wall, r.runqueue, r.cpu
 		f(r.stack, &iv)
@@ -48,10 +48,10 @@ func (j *journal) intervals(f func(sample.StackID, *Interval)) error {
 }
 
 func (j *journal) append(stack sample.StackID, iv *Interval) {
-	labels, began := j.eras.number(iv, &j.spill)
+	labels, began := j.eras.numberOf(iv, &j.spill)
 	n := len(j.chunks)
 	if n == 0 || began || len(j.chunks[n-1].bytes)+maxRecord > chunkSize {
-		j.ease()
+		j.spillOldest()
 		j.chunks = append(j.chunks, chunk{bytes: make([]byte, 0, chunkSize), era: len(j.eras.all) - 1})
 		j.last = 0
 		n++
@@ -68,19 +68,19 @@ func (j *journal) append(stack sample.StackID, iv *Interval) {
 	j.last = iv.End
 }
 
-// ease spills the oldest chunk in memory if there are many.
-func (j *journal) ease() {
-	if j.spill.on() && len(j.chunks)-j.spilled >= keepChunks {
-		j.spill.put(&j.chunks[j.spilled])
+// spillOldest spills the oldest chunk in memory if there are many.
+func (j *journal) spillOldest() {
+	if j.spill.enabled() && len(j.chunks)-j.spilled >= keepChunks {
+		j.spill.write(&j.chunks[j.spilled])
 		if j.chunks[j.spilled].file != nil {
 			j.spilled++
 		}
 	}
 }
 
-// each calls f for each record until an error. If not nil, begin is called before each chunk with its era, between
-// after each chunk.
-func each(chunks []chunk, between func(), begin func(era int) error, f func(*record) error) error {
+// eachRecord calls f for each record until an error. If not nil, begin is called before each chunk with its era,
+// between after each chunk.
+func eachRecord(chunks []chunk, between func(), begin func(era int) error, f func(*record) error) error {
 	var r record
 	var buf []byte
 	for i := range chunks {

@@ -21,8 +21,8 @@ type eras struct {
 	numbers map[labelSet]uint32 // of the open era
 }
 
-// number returns the number of an interval's labels, and whether a new era began.
-func (e *eras) number(iv *Interval, s *spill) (n uint32, began bool) {
+// numberOf returns the number of an interval's labels, and whether a new era began.
+func (e *eras) numberOf(iv *Interval, s *spill) (n uint32, began bool) {
 	k := labelsOf(iv)
 	if n, ok := e.numbers[k]; ok {
 		return n, false
@@ -41,8 +41,8 @@ func (e *eras) begin(s *spill) {
 	if n := len(e.all); n > 0 {
 		over := &e.all[n-1]
 		*over = era{packed: chunk{bytes: pack(over.list)}}
-		if s.on() {
-			s.put(&over.packed)
+		if s.enabled() {
+			s.write(&over.packed)
 		}
 	}
 	e.all = append(e.all, era{})

@@ -14,8 +14,8 @@ import (
 // Names gives sinks the frames of a Builder's stacks during the recording. Each location is resolved once: by the
 // calling goroutine, or, since reading a file can take seconds, by that of [Names.Run]. Safe for concurrent use.
 type Names struct {
-	of    *Builder
-	named func() // called after new names; nil: none
+	builder    *Builder
+	onNewNames func() // called after new names; nil: none
 
 	mu               sync.Mutex
 	known            map[LocID][]Frame
@@ -43,14 +43,14 @@ const (
 	mostNames = 1 << 17
 	// Generated code to name again, and how much of it per [Names.NameLate].
 	mostLate, lateAtATime = 1 << 12, 256
-	// Shortest time between two calls of named.
-	namedEvery = 200 * time.Millisecond
-	restEvery  = 10 * time.Second
+	// Shortest time between two calls of onNewNames.
+	namedEvery      = 200 * time.Millisecond
+	dropUnusedEvery = 10 * time.Second
 )
 
 // NewNames returns the Names of a recording. named, if not nil, is called after new names, and must not block.
 func NewNames(of *Builder, named func()) *Names {
-	return &Names{of: of, named: named, known: map[LocID][]Frame{}, asked: map[LocID]bool{},
+	return &Names{builder: of, onNewNames: named, known: map[LocID][]Frame{}, asked: map[LocID]bool{},
 		wake: make(chan struct{}, 1), evictions: of.Evictions()}
 }
 
@@ -60,7 +60,7 @@ func (n *Names) Stack(id sample.StackID, r Resolver, out []Named) []Named {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.forgetEvicted()
-	buf := n.of.Stack(id, n.buf[:0])
+	buf := n.builder.Stack(id, n.buf[:0])
 	n.buf = nil // n.location may release the lock
 	for _, l := range buf {
 		out = append(out, n.location(l, r))
@@ -70,13 +70,13 @@ func (n *Names) Stack(id sample.StackID, r Resolver, out []Named) []Named {
 }
 
 func (n *Names) location(id LocID, r Resolver) Named {
-	at := Named{Loc: n.of.LocOf(id), ID: id, Final: true}
+	at := Named{Loc: n.builder.LocOf(id), ID: id, Final: true}
 	fs, ok := n.known[id]
 	switch {
 	case at.Synthetic != "":
 		at.Frames = []Frame{{Name: at.Synthetic}}
 	case at.Described != 0:
-		at.Frames = n.of.Described(at.Described)
+		at.Frames = n.builder.Described(at.Described)
 	case at.Module == nil, ok && (r == nil || len(fs) > 0 || at.Module.File != 0): // else it may be named by now
 		at.Frames = fs
 	case r != nil:
@@ -130,7 +130,7 @@ func (n *Names) resolve(r Resolver, id LocID, l Loc) []Frame {
 
 // forgetEvicted drops the names if locations were renumbered. Precondition: n.mu is held.
 func (n *Names) forgetEvicted() {
-	if now := n.of.Evictions(); now != n.evictions {
+	if now := n.builder.Evictions(); now != n.evictions {
 		n.evictions, n.queue, n.late = now, nil, nil
 		clear(n.known)
 		clear(n.asked)
@@ -139,7 +139,7 @@ func (n *Names) forgetEvicted() {
 
 // Run resolves queued locations until quit is closed, and periodically calls r's DropUnused method, if it has one.
 func (n *Names) Run(r Resolver, quit <-chan struct{}) {
-	every := time.NewTicker(restEvery)
+	every := time.NewTicker(dropUnusedEvery)
 	defer every.Stop()
 	for {
 		select {
@@ -150,29 +150,29 @@ func (n *Names) Run(r Resolver, quit <-chan struct{}) {
 				rest.DropUnused()
 			}
 		case <-n.wake:
-			for n.some(r, quit) {
-				if n.named != nil {
-					n.named()
+			for n.resolveSome(r, quit) {
+				if n.onNewNames != nil {
+					n.onNewNames()
 				}
 			}
 		}
 	}
 }
 
-// Now resolves queued locations, and again generated code without a name.
-func (n *Names) Now(r Resolver) {
+// ResolveNow resolves queued locations, and again generated code without a name.
+func (n *Names) ResolveNow(r Resolver) {
 	n.mu.Lock()
 	for _, id := range n.late {
 		n.enqueue(id)
 	}
 	n.late = nil
 	n.mu.Unlock()
-	for n.some(r, nil) {
+	for n.resolveSome(r, nil) {
 	}
 }
 
-// some resolves queued locations for at most namedEvery, and reports whether it resolved any.
-func (n *Names) some(r Resolver, quit <-chan struct{}) bool {
+// resolveSome resolves queued locations for at most namedEvery, and reports whether it resolved any.
+func (n *Names) resolveSome(r Resolver, quit <-chan struct{}) bool {
 	began, resolved := time.Now(), false
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -188,7 +188,7 @@ func (n *Names) some(r Resolver, quit <-chan struct{}) bool {
 		}
 		id := n.queue[0]
 		n.queue = n.queue[1:]
-		n.resolve(r, id, n.of.LocOf(id))
+		n.resolve(r, id, n.builder.LocOf(id))
 		resolved = true
 	}
 	return true
@@ -202,7 +202,7 @@ func (n *Names) NameLate(r Resolver) {
 	list := slices.Clone(n.late[:min(len(n.late), lateAtATime)])
 	n.late = slices.Delete(n.late, 0, len(list))
 	for _, id := range list {
-		n.resolve(r, id, n.of.LocOf(id))
+		n.resolve(r, id, n.builder.LocOf(id))
 	}
 }
 
@@ -218,11 +218,11 @@ func (n *Names) NameGenerated(stacks iter.Seq[sample.StackID], r Resolver, is fu
 			continue
 		}
 		seen[stack] = true
-		for _, id := range n.of.Stack(stack, nil) {
+		for _, id := range n.builder.Stack(stack, nil) {
 			if _, ok := n.known[id]; ok || left == 0 {
 				continue
 			}
-			if l := n.of.LocOf(id); l.Module != nil && l.Described == 0 && is(l.Module) {
+			if l := n.builder.LocOf(id); l.Module != nil && l.Described == 0 && is(l.Module) {
 				left--
 				if fs := r.Resolve(l.Module, l.Addr-l.Module.Bias); len(fs) > 0 {
 					n.known[id] = fs

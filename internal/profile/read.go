@@ -159,7 +159,7 @@ func readFrom(r io.ReaderAt, size int64, memory *budget.Account) (p *profile.Pro
 	if err != nil {
 		return nil, err
 	}
-	if err := recognise(data); err != nil {
+	if err := rejectOtherFormats(data); err != nil {
 		return nil, err
 	}
 	if _, err := scan(data); err != nil {

@@ -8,7 +8,7 @@ import (
 	"fmt"
 )
 
-var others = []struct{ magic, what string }{
+var otherFormats = []struct{ magic, what string }{
 	{"PERFILE2", "it is perf's perf.data; convert it with perf_to_profile, or record with prywalk"},
 	{"2ELIFREP", "it is perf's perf.data; convert it with perf_to_profile, or record with prywalk"},
 	{"{", "it is JSON (a Speedscope or Firefox profile?); give the recording that it was made from"},
@@ -21,17 +21,17 @@ var others = []struct{ magic, what string }{
 	{"FLR\x00", "it is a Java flight recording, for which there are other tools"},
 }
 
-func recognise(data []byte) error {
-	for _, o := range others {
-		if bytes.HasPrefix(data, []byte(o.magic)) && !plausible(data) {
+func rejectOtherFormats(data []byte) error {
+	for _, o := range otherFormats {
+		if bytes.HasPrefix(data, []byte(o.magic)) && !isProfile(data) {
 			return fmt.Errorf("%w: %s", ErrFormat, o.what)
 		}
 	}
 	return nil
 }
 
-// plausible reports whether data is one protocol buffer; that may begin like one of others.
-func plausible(data []byte) bool {
+// isProfile reports whether data is one protocol buffer; that may begin like one of others.
+func isProfile(data []byte) bool {
 	ok, err := scan(data)
 	return ok && err == nil
 }
@@ -40,7 +40,7 @@ func plausible(data []byte) bool {
 func scan(data []byte) (bool, error) {
 	c := counter{left: maxMessages}
 	for first := true; len(data) > 0; first = false {
-		field, body, rest, state := next(data)
+		field, body, rest, state := splitField(data)
 		switch {
 		case state == fieldCut && !first: // after good fields
 			return false, ErrTruncated
@@ -64,7 +64,7 @@ func (c *counter) count(field int, body []byte) {
 		return
 	}
 	for len(body) > 0 && c.left >= 0 {
-		_, _, rest, state := next(body)
+		_, _, rest, state := splitField(body)
 		if state != fieldWhole {
 			return // left to the decoder
 		}
@@ -79,7 +79,7 @@ const (
 	fieldBad
 )
 
-func next(data []byte) (field int, body, rest []byte, state int) {
+func splitField(data []byte) (field int, body, rest []byte, state int) {
 	tag, n := binary.Uvarint(data)
 	if n <= 0 || tag>>3 == 0 || tag>>3 > 1<<29 {
 		return 0, nil, nil, fieldBad

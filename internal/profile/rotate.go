@@ -36,7 +36,7 @@ func (b *Builder) Part() time.Time {
 func (b *Builder) cut() (*frozenTables, journal, sums) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	v, journal, rows := b.freezeNow(), b.journal, b.sums
+	v, journal, rows := b.freezeLocked(), b.journal, b.sums
 	b.journal, b.sums = newJournal(b.meta.SpillTo), sums{}
 	b.meta.Start = v.end
 	return v, journal, rows

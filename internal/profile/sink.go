@@ -23,8 +23,8 @@ type Watcher interface {
 	Refresh(at int64, open iter.Seq[Interval])
 }
 
-// PromptWatcher is a Watcher that sends time away. If Prompt is true, CPU time without a sample is added after five
-// seconds, not when its thread runs again.
+// PromptWatcher is a Watcher that sends intervals to another program. If Prompt is true, CPU time without a sample is
+// added after five seconds, not when its thread runs again.
 type PromptWatcher interface {
 	Watcher
 	Prompt() bool

@@ -46,7 +46,7 @@ func decode(data []byte, c *cost, memory *budget.Account) (*profile.Profile, err
 		s.locations[l.ID] = l
 	}
 	for i, sample := range p.Sample {
-		if err := s.complete(sample, s.samples[i]); err != nil {
+		if err := s.addStackAndLabels(sample, s.samples[i]); err != nil {
 			return nil, err
 		}
 	}
@@ -79,7 +79,7 @@ func (s *slimmer) takeApart(data []byte) []byte {
 	return out
 }
 
-func (s *slimmer) complete(sample *profile.Sample, body []byte) error {
+func (s *slimmer) addStackAndLabels(sample *profile.Sample, body []byte) error {
 	ids, text, number := s.ids[:0], s.text[:0], s.number[:0]
 	for len(body) > 0 {
 		f, rest, _ := nextField(body)
@@ -156,7 +156,7 @@ func readLabel(body []byte) (l label) {
 
 func isText(body []byte) bool { return readLabel(body).text != 0 }
 
-func (s *slimmer) name(i uint64) (string, error) {
+func (s *slimmer) stringAt(i uint64) (string, error) {
 	if i >= uint64(len(s.strings)) {
 		return "", errDamaged("string")
 	}
@@ -184,11 +184,11 @@ func (s *slimmer) textLabels(sample *profile.Sample, list []byte) error {
 			return err
 		}
 		l := readLabel(f.body)
-		key, err := s.name(l.key)
+		key, err := s.stringAt(l.key)
 		if err != nil {
 			return err
 		}
-		value, err := s.name(l.text)
+		value, err := s.stringAt(l.text)
 		if err != nil {
 			return err
 		}
@@ -207,7 +207,7 @@ func (s *slimmer) numberLabels(sample *profile.Sample, list []byte) error {
 		f, more, _ := nextField(rest)
 		rest = more
 		l := readLabel(f.body)
-		key, err := s.name(l.key)
+		key, err := s.stringAt(l.key)
 		if err != nil {
 			return err
 		}
@@ -252,26 +252,26 @@ func (s *slimmer) unitsOf(list []byte) (map[string][]string, error) {
 		k, n := binary.Uvarint(list)
 		u, n2 := binary.Uvarint(list[n:])
 		list = list[n+n2:]
-		key, err := s.name(k)
+		key, err := s.stringAt(k)
 		if err != nil {
 			return nil, err
 		}
-		unit, err := s.name(u)
+		unit, err := s.stringAt(u)
 		if err != nil {
 			return nil, err
 		}
 		if u != 0 {
-			out[key] = append(pad(out[key], count[key]), unit)
+			out[key] = append(padTo(out[key], count[key]), unit)
 		}
 		count[key]++
 	}
 	for key, units := range out {
-		out[key] = pad(units, count[key])
+		out[key] = padTo(units, count[key])
 	}
 	return out, nil
 }
 
-func pad(list []string, n int) []string {
+func padTo(list []string, n int) []string {
 	for len(list) < n {
 		list = append(list, "")
 	}

@@ -26,7 +26,7 @@ type chunk struct {
 	era   int // whose labels its records have
 }
 
-func (s *spill) put(c *chunk) {
+func (s *spill) write(c *chunk) {
 	if s.file == nil && !s.open() {
 		return
 	}
@@ -46,7 +46,7 @@ func (s *spill) close() {
 	}
 }
 
-func (s *spill) on() bool { return s.dir != "" }
+func (s *spill) enabled() bool { return s.dir != "" }
 
 func (s *spill) open() bool {
 	f, err := outfile.Scratch(s.dir)

@@ -107,7 +107,7 @@ func (t *tables) module(m *ModuleInfo) uint32 {
 	return i
 }
 
-func (t *tables) name(s string) uint32 {
+func (t *tables) nameNumber(s string) uint32 {
 	i, ok := t.byName[s]
 	if !ok {
 		i = uint32(len(t.names))
@@ -123,7 +123,7 @@ func (t *tables) loc(l *Loc) uint32 {
 	k := location{described: l.Described, machinery: l.Machinery}
 	switch {
 	case l.Synthetic != "":
-		k.synthetic = t.name(l.Synthetic) + 1
+		k.synthetic = t.nameNumber(l.Synthetic) + 1
 	case l.Module != nil:
 		i := t.module(l.Module)
 		k.module, k.addr = i+1, l.Addr-l.Module.Start+t.modules[i].Start
@@ -149,8 +149,8 @@ func (t *tables) stack(stack []Loc) sample.StackID {
 	if len(stack) == 0 {
 		stack = noStack
 	}
-	t.key = t.append(t.key[:0], stack)
-	return t.known()
+	t.key = t.appendLocs(t.key[:0], stack)
+	return t.internKey()
 }
 
 func (t *tables) stackOf(stack []LocID) sample.StackID {
@@ -161,12 +161,12 @@ func (t *tables) stackOf(stack []LocID) sample.StackID {
 	for _, l := range stack {
 		t.key = binary.LittleEndian.AppendUint32(t.key, uint32(l))
 	}
-	return t.known()
+	return t.internKey()
 }
 
 const locSize = 4
 
-func (t *tables) append(key []byte, stack []Loc) []byte {
+func (t *tables) appendLocs(key []byte, stack []Loc) []byte {
 	key = slices.Grow(key, locSize*len(stack))
 	for i := range stack {
 		key = binary.LittleEndian.AppendUint32(key, t.loc(&stack[i]))
@@ -174,17 +174,17 @@ func (t *tables) append(key []byte, stack []Loc) []byte {
 	return key
 }
 
-// known returns the number of the stack in t.key.
-func (t *tables) known() sample.StackID {
+// internKey returns the number of the stack in t.key.
+func (t *tables) internKey() sample.StackID {
 	if id, ok := t.byStack[string(t.key)]; ok {
-		t.use(id)
+		t.markUsed(id)
 		return id
 	}
 	s := string(t.key)
 	id := t.base + sample.StackID(len(t.stacks))
 	t.stacks = append(t.stacks, s)
 	t.byStack[s] = id
-	t.use(id)
+	t.markUsed(id)
 	return id
 }
 
@@ -200,7 +200,7 @@ func (l *labelSet) interval() Interval {
 	}
 }
 
-func (t *tables) labelSet(iv *Interval) uint32 { return t.labelNumber(labelsOf(iv)) }
+func (t *tables) labelNumberOf(iv *Interval) uint32 { return t.labelNumber(labelsOf(iv)) }
 
 func (t *tables) labelNumber(k labelSet) uint32 {
 	i, ok := t.byLabels[k]

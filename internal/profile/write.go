@@ -37,11 +37,11 @@ type frozenTables struct {
 func (b *Builder) freeze() *frozenTables {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.freezeNow()
+	return b.freezeLocked()
 }
 
-// freezeNow returns the present view. Precondition: b.mu is held.
-func (b *Builder) freezeNow() *frozenTables {
+// freezeLocked returns the present view. Precondition: b.mu is held.
+func (b *Builder) freezeLocked() *frozenTables {
 	v := &frozenTables{
 		meta: b.meta, end: b.end, comments: b.comments,
 		modules: slices.Clone(b.tables.modules), names: b.tables.names, locs: b.tables.locs, described: b.tables.described,

@@ -42,7 +42,7 @@ func Send(o Options, to agent.Options) error {
 }
 
 func (s *agentRun) run() error {
-	if s.asked.Output != "" {
+	if s.options.Output != "" {
 		if err := s.setOutput(0); err != nil {
 			return err
 		}

@@ -18,17 +18,17 @@ import (
 	"prywalk/internal/sampler"
 )
 
-// command launches and records a command. The error has its exit status.
-func (r *recording) command(args []string) error {
+// recordCommand launches and records a command. The error has its exit status.
+func (r *recording) recordCommand(args []string) error {
 	if err := r.setOutput(os.Getpid()); err != nil {
-		return r.own(err)
+		return r.ownFailure(err)
 	}
 	r.launches = true
 	ctx, stop := r.signals()
 	defer stop()
 	l, err := launch.Start(launch.Command{Args: args})
 	if err != nil {
-		return r.own(err)
+		return r.ownFailure(err)
 	}
 	r.pids = []int{l.PID}
 	r.setPath(l.PID)
@@ -37,7 +37,7 @@ func (r *recording) command(args []string) error {
 		r.opts.Engine.Launched(l.PID)
 	}
 	if err := l.Release(); err != nil {
-		return r.own(err)
+		return r.ownFailure(err)
 	}
 	r.running.Store(l)
 	launched.Store(l)
@@ -45,10 +45,10 @@ func (r *recording) command(args []string) error {
 	r.passOn()
 	if err := r.record(ctx, l); err != nil {
 		if r.hung {
-			return r.own(err) // the command may be stopped until prywalk ends
+			return r.ownFailure(err) // the command may be stopped until prywalk ends
 		}
 		_ = r.wait(l) // prywalk's own failure has precedence
-		return r.own(err)
+		return r.ownFailure(err)
 	}
 	if alive(l.PID) {
 		console.Say("recording done; waiting for %s (process %d) to exit, Ctrl-C twice to leave", args[0], l.PID)
@@ -82,7 +82,7 @@ func (r *recording) record(ctx context.Context, l *launch.Launched) error {
 	if err := errors.Join(failure, r.writeWatched()); err != nil {
 		return err
 	}
-	if err := r.verdict(); err != nil {
+	if err := r.reportResult(); err != nil {
 		console.Fail("%v", err)
 	}
 	return nil
@@ -122,8 +122,8 @@ func alive(pid int) bool {
 	return procmem.ReadStat(pid, &st) == nil && st.State != 'Z' && st.State != 'X'
 }
 
-// own gives a failure of prywalk itself exit code 125, unless it has another.
-func (r *recording) own(err error) error {
+// ownFailure gives a failure of prywalk itself exit code 125, unless it has another.
+func (r *recording) ownFailure(err error) error {
 	var e *exit.Error
 	var exec *launch.ExecError
 	if errors.As(err, &e) && e.Code == exit.WrongUsage || errors.As(err, &exec) {
@@ -136,7 +136,7 @@ func (r *recording) own(err error) error {
 func (r *recording) wait(l *launch.Launched) error {
 	st, err := l.Wait()
 	if err != nil {
-		return r.own(err)
+		return r.ownFailure(err)
 	}
 	code := st.ExitStatus()
 	if st.Signaled() {

@@ -22,11 +22,11 @@ import (
 
 type topRun struct {
 	*recording
-	shows  LiveOptions
-	store  *top.Store
-	table  *top.Functions
-	naming *profile.Names
-	shown  *top.Snapshot // as plain text
+	display LiveOptions
+	store   *top.Store
+	table   *top.Functions
+	naming  *profile.Names
+	shown   *top.Snapshot // as plain text
 
 	target    string
 	refreshed chan struct{} // something new to show; holds one
@@ -43,13 +43,13 @@ type topRun struct {
 func Live(o Options, shows LiveOptions) error { return newLive(o, shows).run() }
 
 func newLive(o Options, shows LiveOptions) *topRun {
-	l := &topRun{recording: newRecording(o), shows: shows, refreshed: make(chan struct{}, 1), done: make(chan struct{})}
+	l := &topRun{recording: newRecording(o), display: shows, refreshed: make(chan struct{}, 1), done: make(chan struct{})}
 	l.endless = true
 	return l
 }
 
 func (l *topRun) run() error {
-	if l.asked.Output != "" {
+	if l.options.Output != "" {
 		if err := l.setOutput(l.pids[0]); err != nil {
 			return err
 		}
@@ -63,7 +63,7 @@ func (l *topRun) run() error {
 	var goPIDs []int
 	hung := observe.Watched(func() {
 		if procs, err = l.open(l.pids); err == nil {
-			goPIDs = l.count(procs)
+			goPIDs = l.countNow(procs)
 		}
 	})
 	if hung != nil {
@@ -73,12 +73,12 @@ func (l *topRun) run() error {
 		return err
 	}
 	l.begun = time.Now()
-	l.store = top.NewStore(l.begun, l.tell)
+	l.store = top.NewStore(l.begun, l.notify)
 	l.opts.Sinks = append(l.opts.Sinks, l)
 	l.describe(procs)
 	l.prepare(procs)
 	defer l.close()
-	l.naming = profile.NewNames(l.builder, l.tell)
+	l.naming = profile.NewNames(l.builder, l.notify)
 	l.table = top.NewFunctions(l.naming)
 	stopNames := l.nameInBackground()
 	stopCounts := l.countInBackground(goPIDs)
@@ -86,7 +86,7 @@ func (l *topRun) run() error {
 		defer close(l.done)
 		l.failure = l.sample(ctx)
 		l.ended.Store(true)
-		l.tell()
+		l.notify()
 	}()
 	shown := l.show(ctx, cancel)
 	cancel()
@@ -104,8 +104,8 @@ func (l *topRun) describe(procs []*code.Process) {
 	}
 }
 
-// tell signals something new to show.
-func (l *topRun) tell() {
+// notify signals something new to show.
+func (l *topRun) notify() {
 	select {
 	case l.refreshed <- struct{}{}:
 	default:
@@ -134,8 +134,8 @@ func (l *topRun) finish(shown error) error {
 	if l.hung {
 		return l.writeHung(l.failure)
 	}
-	if !l.onTerminal() && !l.shows.Once && shown == nil {
-		if shown = l.last(); errors.Is(shown, unix.EPIPE) { // as of head
+	if !l.onTerminal() && !l.display.Once && shown == nil {
+		if shown = l.printLast(); errors.Is(shown, unix.EPIPE) { // as of head
 			shown = nil
 		}
 	}
@@ -152,24 +152,24 @@ func (l *topRun) finish(shown error) error {
 			return refused
 		}
 		if l.stats.Samples == 0 {
-			return account.NoSamples(&l.stats, l.asked.Threads)
+			return account.NoSamples(&l.stats, l.options.Threads)
 		}
 		return nil
 	}
-	return l.verdict()
+	return l.reportResult()
 }
 
-// last prints the table of all that was sampled, equal to report's.
-func (l *topRun) last() error {
+// printLast prints the table of all that was sampled, equal to report's.
+func (l *topRun) printLast() error {
 	l.store.Finish(l.stats.Begun.Add(time.Duration((l.stats.Seconds + l.stats.Suspended) * 1e9)))
 	l.snapshot(0)
-	l.naming.Now(l.names)
+	l.naming.ResolveNow(l.names)
 	return l.print(l.snapshot(0))
 }
 
 // snapshot gives a window. It invalidates the one before.
 func (l *topRun) snapshot(window time.Duration) *top.Snapshot {
-	l.shown = l.store.Snapshot(l.table, window, l.shows.Clock, l.shown)
+	l.shown = l.store.Snapshot(l.table, window, l.display.Clock, l.shown)
 	return l.shown
 }
 

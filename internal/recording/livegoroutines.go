@@ -17,9 +17,9 @@ const (
 	countRests = 50
 )
 
-// count counts waiting goroutines, and returns the processes with Go. Precondition: no other goroutine uses the
+// countNow counts waiting goroutines, and returns the processes with Go. Precondition: no other goroutine uses the
 // processes.
-func (l *topRun) count(procs []*code.Process) (pids []int) {
+func (l *topRun) countNow(procs []*code.Process) (pids []int) {
 	var list []top.Goroutines
 	for _, p := range procs[:min(len(procs), mostGoPrograms)] {
 		if !p.Alive() {
@@ -62,7 +62,7 @@ func (l *topRun) countInBackground(pids []int) (stop func()) {
 				if procs == nil {
 					procs = openAll(images, pids)
 				}
-				l.count(procs)
+				l.countNow(procs)
 			})
 			wait = max(countAgain, countRests*time.Since(began))
 		}

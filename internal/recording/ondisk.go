@@ -19,13 +19,13 @@ type onDisk struct {
 	whole bool      // the last write was of the whole recording
 }
 
-func (d *onDisk) goesTo(path string) {
+func (d *onDisk) setPath(path string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.path = path
 }
 
-func (d *onDisk) wrote(whole bool) {
+func (d *onDisk) noteWrite(whole bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.at, d.whole = time.Now(), whole

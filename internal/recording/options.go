@@ -58,17 +58,17 @@ type LiveOptions struct {
 func Attach(o Options) error { return newRecording(o).attach() }
 
 // Command launches and records a command. The error has its exit status.
-func Command(o Options, args []string) error { return newRecording(o).command(args) }
+func Command(o Options, args []string) error { return newRecording(o).recordCommand(args) }
 
 // CheckOutput checks that the output can be written.
 func CheckOutput(o Options) error { return newRecording(o).setOutput(0) }
 
 func newRecording(o Options) *recording {
-	return &recording{opts: o.Sampler, asked: o, pids: o.PIDs, keepOld: !o.Overwrite, refused: map[string]int64{}}
+	return &recording{opts: o.Sampler, options: o, pids: o.PIDs, keepOld: !o.Overwrite, refused: map[string]int64{}}
 }
 
 // onTerminal reports whether tables are redrawn on a terminal.
 func (l *topRun) onTerminal() bool {
 	term := os.Getenv("TERM")
-	return !l.shows.Once && !l.shows.JSON && console.IsTerminal(os.Stdout) && term != "dumb" && term != ""
+	return !l.display.Once && !l.display.JSON && console.IsTerminal(os.Stdout) && term != "dumb" && term != ""
 }

@@ -31,9 +31,9 @@ import (
 const checkpointEvery = 10 * time.Second
 
 type recording struct {
-	opts  sampler.Options
-	asked Options
-	pids  []int
+	opts    sampler.Options
+	options Options
+	pids    []int
 
 	path          string
 	rotation      *rotation // nil: one file
@@ -55,8 +55,8 @@ type recording struct {
 	keepOld      bool // the file at path must be kept as path.old
 	disk         onDisk
 	samplingOver atomic.Bool
-	wished       atomic.Bool      // a signal asked for the end
-	giveUp       chan struct{}    // closed by a signal when samplingOver is set
+	endRequested atomic.Bool      // a signal asked for the end
+	skipNames    chan struct{}    // closed by a signal when samplingOver is set
 	hung         bool             // a read does not return: prywalk must exit
 	refused      map[string]int64 // selected processes that could not be opened, by reason
 	unread       error            // error of the last of them
@@ -79,7 +79,7 @@ func (r *recording) attach() error {
 	r.prepare(procs)
 	defer r.close()
 	var before, after childrenCPU
-	childrenApart := !r.opts.Children && !r.asked.Selected
+	childrenApart := !r.opts.Children && !r.options.Selected
 	if childrenApart {
 		before = readChildrenCPU(r.pids)
 	}
@@ -96,7 +96,7 @@ func (r *recording) attach() error {
 	if failure != nil {
 		return failure
 	}
-	err = r.verdict()
+	err = r.reportResult()
 	if line := after.since(&before); line != "" {
 		console.Say("%s", line)
 	}
@@ -117,7 +117,7 @@ func (r *recording) open(pids []int) ([]*code.Process, error) {
 	var procs []*code.Process
 	for _, pid := range pids {
 		p, err := r.images.Open(pid)
-		if err != nil && r.asked.Selected {
+		if err != nil && r.options.Selected {
 			if why := refusal.Of(err); why != refusal.Gone {
 				r.refused[why.Word()]++
 				r.unread = err
@@ -133,7 +133,7 @@ func (r *recording) open(pids []int) ([]*code.Process, error) {
 		}
 		procs = append(procs, p)
 	}
-	if r.asked.Selected && len(procs) == 0 && r.unread != nil {
+	if r.options.Selected && len(procs) == 0 && r.unread != nil {
 		r.images.Close()
 		return nil, fmt.Errorf("none of %s could be read: %w", account.Plural(account.Sum(r.refused), "selected process"),
 			r.unread)
@@ -143,7 +143,7 @@ func (r *recording) open(pids []int) ([]*code.Process, error) {
 
 func (r *recording) prepare(procs []*code.Process) {
 	r.builder = profile.NewBuilder(profile.Meta{
-		Start: time.Now(), Period: time.Duration(float64(time.Second) / r.opts.Freq), Aggregate: r.asked.Aggregate,
+		Start: time.Now(), Period: time.Duration(float64(time.Second) / r.opts.Freq), Aggregate: r.options.Aggregate,
 		SpillTo: os.TempDir(), Discard: r.endless && r.path == "", Rotates: r.rotation != nil,
 	})
 	r.names = newResolver()
@@ -177,12 +177,12 @@ func (r *recording) close() {
 
 // sample runs the sampler. After an error, which is prywalk's own, the samples so far must still be written.
 func (r *recording) sample(ctx context.Context) error {
-	if d := r.asked.Duration; d > 0 {
+	if d := r.options.Duration; d > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, d)
 		defer cancel()
 	}
-	if r.asked.Control {
+	if r.options.Control {
 		go control(r.sampler, os.Stdin, os.Stdout)
 	}
 	p := startProgress(r.sampler, r.endless || r.running.Load() != nil)
@@ -210,8 +210,8 @@ func (r *recording) sample(ctx context.Context) error {
 	return err
 }
 
-// verdict reports the result, and why threads could not be sampled. It fails if there are no samples.
-func (r *recording) verdict() error {
+// reportResult reports the result, and why threads could not be sampled. It fails if there are no samples.
+func (r *recording) reportResult() error {
 	refused := r.refusal()
 	if r.stats.Samples == 0 {
 		if refused != nil {
@@ -221,7 +221,7 @@ func (r *recording) verdict() error {
 			console.Say("%s", account.TooShort(&r.stats, r.path))
 			return nil
 		}
-		return account.NoSamples(&r.stats, r.asked.Threads)
+		return account.NoSamples(&r.stats, r.options.Threads)
 	}
 	console.SayLeftOut()
 	if refused != nil {
@@ -233,7 +233,7 @@ func (r *recording) verdict() error {
 		console.Say("%s", text)
 	}
 	console.Say("%s", account.Closing(&r.stats, r.path))
-	r.saysParts()
+	r.reportParts()
 	return nil
 }
 
@@ -241,7 +241,7 @@ func (r *recording) verdict() error {
 func (r *recording) ended() bool {
 	s := &r.stats
 	blame := s.Failed["traced"] + s.Failed["denied"] + s.Failed["timeout"]
-	return r.running.Load() != nil && blame == 0 && r.asked.Threads == ""
+	return r.running.Load() != nil && blame == 0 && r.options.Threads == ""
 }
 
 // refusal explains refused observations; nil if there were none.

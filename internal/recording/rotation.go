@@ -99,14 +99,14 @@ func (r *recording) rotate() (done bool) {
 		return true
 	}
 	r.rotation.written++
-	r.disk.wrote(true)
+	r.disk.noteWrite(true)
 	r.path = r.rotation.path(r.builder.Part())
-	r.disk.goesTo(r.path)
+	r.disk.setPath(r.path)
 	r.rotation.prune()
 	return true
 }
 
-func (r *recording) saysParts() {
+func (r *recording) reportParts() {
 	if r.rotation == nil {
 		return
 	}

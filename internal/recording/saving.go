@@ -56,7 +56,7 @@ func (r *recording) save(whole bool) error {
 	if err := r.builder.WriteFile(r.path, r.names); err != nil {
 		return err
 	}
-	r.disk.wrote(whole)
+	r.disk.noteWrite(whole)
 	return nil
 }
 
@@ -64,7 +64,7 @@ func (r *recording) write() error {
 	r.samplingOver.Store(true)
 	r.builder.SetComments(slices.Concat([]string{account.Full(&r.stats)}, r.deadlocks, r.goroutines)...)
 	r.names.Refresh()
-	release, err := console.AwaitReader(r.path, r.giveUp)
+	release, err := console.AwaitReader(r.path, r.skipNames)
 	if err != nil {
 		return err
 	}
@@ -73,32 +73,32 @@ func (r *recording) write() error {
 	if err != nil {
 		return err
 	}
-	if r.asked.Stats != "" {
-		release, err := console.AwaitReader(r.asked.Stats, r.giveUp)
+	if r.options.Stats != "" {
+		release, err := console.AwaitReader(r.options.Stats, r.skipNames)
 		if err != nil {
 			return err
 		}
 		defer release()
 		r.stats.Syscalls = procmem.Calls()
-		return profile.WriteFileAtomic(r.asked.Stats, func(w io.Writer) error { return account.WriteJSON(w, &r.stats) })
+		return profile.WriteFileAtomic(r.options.Stats, func(w io.Writer) error { return account.WriteJSON(w, &r.stats) })
 	}
 	return nil
 }
 
 // saveWithNames writes the whole recording, with progress if that takes long. A signal skips the missing names.
 func (r *recording) saveWithNames() error {
-	r.names.begin(r.giveUp)
+	r.names.begin(r.skipNames)
 	whole := r.builder.Sizes().Locations
 	key := "Ctrl-C skips the rest"
-	if r.wished.Load() {
+	if r.endRequested.Load() {
 		key = "Ctrl-C aborts"
 	}
 	p := console.StartSlow(false, func() string {
-		return fmt.Sprintf("looking up symbols: %d of up to %d addresses (%s)", r.names.asked.Load(), whole, key)
+		return fmt.Sprintf("looking up symbols: %d of up to %d addresses (%s)", r.names.lookedUp.Load(), whole, key)
 	})
 	err := r.save(true)
 	p.Stop()
-	if n := r.names.without; n > 0 && err == nil {
+	if n := r.names.skipped; n > 0 && err == nil {
 		console.Say("%d addresses without a name: symbol lookup was skipped", n)
 	}
 	return err
@@ -141,7 +141,7 @@ func (r *recording) setOutput(pid int) error {
 	if r.path == "-" {
 		return nil
 	}
-	for _, file := range []struct{ path, flag string }{{r.path, "-o"}, {r.asked.Stats, "--stats"}} {
+	for _, file := range []struct{ path, flag string }{{r.path, "-o"}, {r.options.Stats, "--stats"}} {
 		if file.path == "" {
 			continue
 		}
@@ -153,15 +153,15 @@ func (r *recording) setOutput(pid int) error {
 }
 
 func (r *recording) setPath(pid int) {
-	r.path = expand(r.asked.Output, pid)
+	r.path = expand(r.options.Output, pid)
 	switch {
 	case console.IsStdout(r.path):
 		r.path = "-"
-	case r.asked.Rotate > 0 && r.path != "":
-		r.rotation = newRotation(expandPID(r.asked.Output, pid), r.asked.Rotate, r.asked.Keep)
+	case r.options.Rotate > 0 && r.path != "":
+		r.rotation = newRotation(expandPID(r.options.Output, pid), r.options.Rotate, r.options.Keep)
 		r.path = r.rotation.path(time.Now())
 	}
-	r.disk.goesTo(r.path)
+	r.disk.setPath(r.path)
 }
 
 // expandPID replaces %p only.

@@ -33,23 +33,23 @@ func ObeyQuit() {
 	}()
 }
 
-// oneWish is the time in which several ending signals count as one: a closed terminal sends two (kernel and shell).
-const oneWish = time.Second
+// sameRequest is the time in which several ending signals count as one: a closed terminal sends two (kernel and shell).
+const sameRequest = time.Second
 
-// signals returns a context that the first SIGINT, SIGTERM, SIGQUIT or SIGHUP ends; one later than [oneWish] exits at
-// once. SIGUSR1 writes a checkpoint. A launched command is sent the signals that it did not get; SIGQUIT is for the
+// signals returns a context that the first SIGINT, SIGTERM, SIGQUIT or SIGHUP ends; one later than [sameRequest] exits
+// at once. SIGUSR1 writes a checkpoint. A launched command is sent the signals that it did not get; SIGQUIT is for the
 // command only (a JVM prints its threads).
 func (r *recording) signals() (context.Context, func()) {
 	listening.Add(1)
 	ctx, cancel := context.WithCancel(context.Background())
-	r.giveUp = make(chan struct{})
+	r.skipNames = make(chan struct{})
 	ch := make(chan os.Signal, 8)
 	signal.Notify(ch, unix.SIGINT, unix.SIGTERM, unix.SIGQUIT, unix.SIGUSR1)
 	if !signal.Ignored(unix.SIGHUP) { // nohup
 		signal.Notify(ch, unix.SIGHUP)
 	}
 	go func() {
-		var w wish
+		var w endRequests
 		for s := range ch {
 			sig, _ := s.(syscall.Signal)
 			if sig == unix.SIGQUIT && launch.IgnoredAtStart(sig) {
@@ -63,11 +63,11 @@ func (r *recording) signals() (context.Context, func()) {
 				r.checkpointNow()
 				continue
 			}
-			first, again, leave := w.decide(sig, time.Now())
+			first, again, leave := w.classify(sig, time.Now())
 			if !again {
 				r.forward(sig)
 			}
-			r.wished.Store(true)
+			r.endRequested.Store(true)
 			switch {
 			case leave:
 				if r.leave != nil {
@@ -76,7 +76,7 @@ func (r *recording) signals() (context.Context, func()) {
 				console.Fail("aborted: %s", &r.disk)
 				os.Exit(128 + int(sig))
 			case first && r.samplingOver.Load():
-				close(r.giveUp)
+				close(r.skipNames)
 			}
 			cancel()
 		}
@@ -89,19 +89,18 @@ func (r *recording) signals() (context.Context, func()) {
 	}
 }
 
-// wish classifies ending signals.
-type wish struct {
+type endRequests struct {
 	at   time.Time
 	kind map[syscall.Signal]bool
 }
 
-// decide reports whether a signal is the first, repeats one within [oneWish], or, later, asks to leave at once.
-func (w *wish) decide(sig syscall.Signal, now time.Time) (first, again, leave bool) {
+// classify reports whether a signal is the first, repeats one within [sameRequest], or, later, asks to leave at once.
+func (w *endRequests) classify(sig syscall.Signal, now time.Time) (first, again, leave bool) {
 	if first = w.at.IsZero(); first {
 		w.at, w.kind = now, map[syscall.Signal]bool{}
 	}
 	again, w.kind[sig] = w.kind[sig], true
-	leave = now.Sub(w.at) >= oneWish
+	leave = now.Sub(w.at) >= sameRequest
 	return first, again && !leave, leave
 }
 

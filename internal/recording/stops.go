@@ -40,8 +40,8 @@ func stopAs(sig syscall.Signal, ch <-chan os.Signal) {
 	if pass {
 		_ = l.Signal(sig)
 	}
-	aside(func() {
-		if !ptrace.StopAs(sig, func() { forget(sig, ch) }) {
+	releaseTerminal(func() {
+		if !ptrace.StopAs(sig, func() { dropPending(sig, ch) }) {
 			console.Fail("not suspended: a thread could not be detached in time; try again, or end the recording with Ctrl-C")
 		}
 	})
@@ -50,8 +50,8 @@ func stopAs(sig syscall.Signal, ch <-chan os.Signal) {
 	}
 }
 
-// forget drops pending stop signals, which belong to the one obeyed. signal.Stop returns when they are delivered.
-func forget(sig syscall.Signal, ch <-chan os.Signal) {
+// dropPending drops pending stop signals, which belong to the one obeyed. signal.Stop returns when they are delivered.
+func dropPending(sig syscall.Signal, ch <-chan os.Signal) {
 	all := make(chan os.Signal, 1)
 	signal.Notify(all, sig)
 	signal.Stop(all)

@@ -23,22 +23,22 @@ type Frame struct {
 type Functions struct {
 	names *profile.Names
 
-	mu      sync.Mutex
-	frames  []Frame
-	support []bool // of language or system
-	index   map[Frame]int32
-	whole   map[sample.StackID][]int32 // completely named stacks
-	paths   []string                   // of known modules
-	known   map[string]bool            // the same paths
-	buf     []profile.Named
-	changes int64 // of the names
-	renamed int64
+	mu         sync.Mutex
+	frames     []Frame
+	support    []bool // of language or system
+	index      map[Frame]int32
+	whole      map[sample.StackID][]int32 // completely named stacks
+	paths      []string                   // of known modules
+	knownPaths map[string]bool            // the same paths
+	buf        []profile.Named
+	changes    int64 // of the names
+	renamed    int64
 }
 
 // NewFunctions returns the Functions of a recording.
 func NewFunctions(names *profile.Names) *Functions {
 	return &Functions{names: names, index: map[Frame]int32{}, whole: map[sample.StackID][]int32{},
-		known: map[string]bool{}}
+		knownPaths: map[string]bool{}}
 }
 
 func (n *Functions) update() {
@@ -103,8 +103,8 @@ func (n *Functions) pathOf(m *profile.ModuleInfo) string {
 	if m == nil || m.Path == "" {
 		return ""
 	}
-	if !n.known[m.Path] {
-		n.known[m.Path] = true
+	if !n.knownPaths[m.Path] {
+		n.knownPaths[m.Path] = true
 		n.paths = append(n.paths, m.Path)
 	}
 	return m.Path

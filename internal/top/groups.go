@@ -17,7 +17,7 @@ type GroupRow struct {
 	Threads      int
 	id           int32
 	mainFunction int32 // the program's function with most time; −1: none
-	of           *Snapshot
+	snapshot     *Snapshot
 	cells        []int32
 	waits        bool
 	tasks        bool // some of its time is of tasks
@@ -26,9 +26,9 @@ type GroupRow struct {
 // Name returns the name of the thread or wait.
 func (r *GroupRow) Name() string {
 	if r.waits {
-		return printable.String(r.of.waits[r.id].name)
+		return printable.String(r.snapshot.waits[r.id].name)
 	}
-	return r.of.threadName(r.id)
+	return r.snapshot.threadName(r.id)
 }
 
 // Where returns the program's function with most time.
@@ -36,7 +36,7 @@ func (r *GroupRow) Where() string {
 	if r.mainFunction < 0 {
 		return ""
 	}
-	return r.of.frames[r.mainFunction].Shown()
+	return r.snapshot.frames[r.mainFunction].Shown()
 }
 
 // Threads sums a snapshot by thread. The rows are valid until the next call, or until the snapshot's memory is reused.
@@ -67,7 +67,7 @@ func (o *Snapshot) groups(scope Scope, clock Clock, waits bool, n int, key func(
 	rows := (*kept)[:0]
 	from := int32(0)
 	for k, end := range ends {
-		r := GroupRow{id: int32(k), of: o, cells: order[from:end], waits: waits}
+		r := GroupRow{id: int32(k), snapshot: o, cells: order[from:end], waits: waits}
 		t.touched = t.touched[:0]
 		tasks := int64(0) // their time
 		for _, i := range order[from:end] {
@@ -84,7 +84,7 @@ func (o *Snapshot) groups(scope Scope, clock Clock, waits bool, n int, key func(
 				if v == 0 {
 					v = c.v.Wall / 1e3 // low weight, as a fallback
 				}
-				f := o.ownOf(c.stack)
+				f := o.programFunction(c.stack)
 				t.touched = append(t.touched, f)
 				t.sums[f] += v
 			}
@@ -131,7 +131,7 @@ func (o *Snapshot) byGroup(scope Scope, n int, key func(*Cell) int32) (order, en
 	return t.order, ends
 }
 
-func (o *Snapshot) ownOf(stack []int32) int32 {
+func (o *Snapshot) programFunction(stack []int32) int32 {
 	for _, f := range stack {
 		if !o.support[f] && !o.frames[f].Nameless {
 			return f

@@ -13,11 +13,11 @@ import (
 // Idle returns the rule by which all of the row's time is idle; "" if some is not, or by different rules.
 func (r *GroupRow) Idle() (rule string) {
 	for _, i := range r.cells {
-		c := &r.of.Cells[i]
+		c := &r.snapshot.Cells[i]
 		if c.v == (Values{}) {
 			continue
 		}
-		of := r.of.ruleOf(c)
+		of := r.snapshot.ruleOf(c)
 		if of == "" || rule != "" && of != rule {
 			return ""
 		}

@@ -46,17 +46,17 @@ type Refreshed struct{}
 
 // Model is the display, a model of Bubble Tea.
 type Model struct {
-	src    Source
+	source Source
 	screen Screen
 	snap   *Snapshot
 	state  State
 
-	view   tableView
-	clock  Clock
-	window int
-	order  Order
-	scope  Scope
-	within string
+	view      tableView
+	clock     Clock
+	window    int
+	order     Order
+	scope     Scope
+	scopeName string
 
 	paused  bool
 	filter  *regexp.Regexp
@@ -70,7 +70,7 @@ type Model struct {
 	follow      int32 // id of the selected row, to follow when rows move; negative: the position stays
 	stacks      bool  // shows the stacks of function
 	function    int32
-	back        []position // views to return to
+	history     []position // views to return to
 	page        page       // last shown
 }
 
@@ -85,7 +85,7 @@ type position struct {
 
 // NewModel returns a display.
 func NewModel(src Source, o Options) *Model {
-	m := &Model{src: src, screen: Screen{Width: 80, Height: 24, Color: o.Color}, clock: o.Clock, order: BySelf,
+	m := &Model{source: src, screen: Screen{Width: 80, Height: 24, Color: o.Color}, clock: o.Clock, order: BySelf,
 		scope: Everything, function: -1, follow: -1}
 	if m.clock == "" {
 		m.clock = CPU
@@ -105,17 +105,17 @@ func NewModel(src Source, o Options) *Model {
 func (m *Model) Init() tea.Cmd { return nil }
 
 func (m *Model) refresh() {
-	m.state = m.src.State()
+	m.state = m.source.State()
 	if m.paused && m.snap != nil {
 		return
 	}
-	m.snap = m.src.Snapshot(windows[m.window], m.clock, m.snap)
+	m.snap = m.source.Snapshot(windows[m.window], m.clock, m.snap)
 }
 
 // retake takes a snapshot after a change of window or clock, unless paused.
 func (m *Model) retake() {
 	if !m.paused {
-		m.snap = m.src.Snapshot(windows[m.window], m.clock, m.snap)
+		m.snap = m.source.Snapshot(windows[m.window], m.clock, m.snap)
 	}
 }
 
@@ -127,7 +127,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case Refreshed:
 		m.refresh()
 	case tea.KeyPressMsg:
-		return m, m.key(msg)
+		return m, m.handleKey(msg)
 	case tea.PasteMsg:
 		if m.typing {
 			m.input += msg.Content

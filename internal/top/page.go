@@ -211,8 +211,8 @@ func (m *Model) status(rows int) string {
 	if m.stacks {
 		what = "stacks"
 	}
-	if m.within != "" {
-		what += " of " + printable.String(m.within)
+	if m.scopeName != "" {
+		what += " of " + printable.String(m.scopeName)
 	}
 	parts = append(parts, what)
 	if m.filter != nil {

@@ -60,7 +60,7 @@ func (s *Store) Snapshot(n *Functions, window time.Duration, clock Clock, used *
 		out.Whole, out.Length = true, out.Since
 		out.Cells = slices.Grow(out.Cells, len(s.cells))
 		for i := range s.cells {
-			out.put(n, s.cells[i].key, s.cells[i].all)
+			out.addCell(n, s.cells[i].key, s.cells[i].all)
 		}
 	} else {
 		s.sum(out, n, window)
@@ -89,13 +89,13 @@ func (s *Store) sum(out *Snapshot, n *Functions, window time.Duration) {
 	out.Length = time.Duration(last - from)
 	out.Cells = slices.Grow(out.Cells, len(s.summed))
 	for _, c := range s.summed {
-		out.put(n, s.cells[c].key, s.sums[c])
+		out.addCell(n, s.cells[c].key, s.sums[c])
 		s.sums[c] = Values{}
 	}
 }
 
-// put adds a cell with time. Values are negative if open intervals ended with less.
-func (o *Snapshot) put(n *Functions, k cellKey, v Values) {
+// addCell adds a cell with time. Values are negative if open intervals ended with less.
+func (o *Snapshot) addCell(n *Functions, k cellKey, v Values) {
 	v = Values{max(v.Samples, 0), max(v.Wall, 0), max(v.RunQueue, 0), max(v.CPU, 0)}
 	if v != (Values{}) {
 		o.Cells = append(o.Cells, Cell{n.functionsOf(k.stack), k.thread, k.wait, v})

@@ -94,15 +94,15 @@ type Store struct {
 	waits         []wait // shared with snapshots
 	byWait        map[string]int32
 
-	touched   []int32
-	open      []delta   // open intervals at the last refresh
-	slices    []slice   // oldest first
-	spare     [][]delta // memory of dropped slices
-	sums      []Values  // by cell, in a snapshot's window
-	summed    []int32
-	begin     int64 // of the first slice
-	maxCells  int
-	keptCells int // number of cells after the last eviction
+	touched    []int32
+	open       []delta   // open intervals at the last refresh
+	slices     []slice   // oldest first
+	freeDeltas [][]delta // memory of dropped slices
+	sums       []Values  // by cell, in a snapshot's window
+	summed     []int32
+	begin      int64 // of the first slice
+	maxCells   int
+	keptCells  int // number of cells after the last eviction
 
 	refreshed func() // called after each refresh, or nil
 }
@@ -244,9 +244,9 @@ func (s *Store) refresh(at int64, open iter.Seq[profile.Interval]) {
 
 // newDeltas returns an empty list for n deltas, a dropped slice's if its size fits.
 func (s *Store) newDeltas(n int) []delta {
-	for len(s.spare) > 0 {
-		list := s.spare[len(s.spare)-1]
-		s.spare = s.spare[:len(s.spare)-1]
+	for len(s.freeDeltas) > 0 {
+		list := s.freeDeltas[len(s.freeDeltas)-1]
+		s.freeDeltas = s.freeDeltas[:len(s.freeDeltas)-1]
 		if c := cap(list); c >= n && c <= 4*n+64 {
 			return list[:0]
 		}
@@ -259,7 +259,7 @@ func (s *Store) dropOld() {
 	last := s.slices[len(s.slices)-1].to
 	old := 0
 	for len(s.slices)-old > leastSlices && s.slices[old].to < last-int64(keepFor) {
-		s.spare = append(s.spare, s.slices[old].deltas)
+		s.freeDeltas = append(s.freeDeltas, s.slices[old].deltas)
 		old++
 	}
 	s.slices = slices.Delete(s.slices, 0, old)

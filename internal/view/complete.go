@@ -81,7 +81,7 @@ func (t *Stacks) endsIn(s *profile.Sample) (reason, module string, cut bool) {
 	return reason, module, true
 }
 
-func (d *Data) completeOf(value int) string {
+func (d *Data) completeNote(value int) string {
 	if d.Profile.SampleType[value].Type != rec.TypeCPU && value != d.Value {
 		return ""
 	}
@@ -129,8 +129,8 @@ func (d *Data) WhyIncomplete() string {
 		namehints.IncompleteName(i.Reason), i.Next())
 }
 
-// raiseIncomplete moves rows of incomplete stacks to the first ones.
-func (t *Stacks) raiseIncomplete(rows []Row) {
+// moveIncompleteUp moves rows of incomplete stacks to the first ones.
+func (t *Stacks) moveIncompleteUp(rows []Row) {
 	namehints.RaiseIncomplete(rows, func(r *Row) (string, int64, int64) {
 		if f := &t.Frames[r.Frame]; f.incomplete() {
 			return f.Name, r.Self, r.Total

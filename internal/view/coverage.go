@@ -55,7 +55,7 @@ func (d *Data) Coverage() Coverage {
 		if namehints.Bounded(f.Name, f.Module) {
 			c.bounded += v
 		}
-		key := f.kind()
+		key := f.nameWithoutAddress()
 		if unread[key] == nil {
 			unread[key] = &missing{frame: *f}
 		}
@@ -83,7 +83,7 @@ func (t *Stacks) builtIn(stack []int32) bool {
 	return slices.ContainsFunc(stack, func(f int32) bool { return t.Frames[f].Script && !t.Frames[f].Nameless })
 }
 
-func (f *Frame) kind() string {
+func (f *Frame) nameWithoutAddress() string {
 	if f.Nameless {
 		return namehints.Bracketed(f.Module)
 	}
@@ -141,7 +141,7 @@ func (d *Data) Causes(c *Coverage, below string) string {
 		if shares[why] == nil {
 			causes = append(causes, why)
 		}
-		shares[why] = append(shares[why], p.Share(m.v)+" "+m.frame.kind())
+		shares[why] = append(shares[why], p.Share(m.v)+" "+m.frame.nameWithoutAddress())
 	}
 	var parts []string
 	for _, why := range causes {

@@ -33,7 +33,7 @@ func (d *Selection) filter(g *groups) error {
 			return err
 		}
 		if re != nil {
-			d.keep("--"+by.flag, func(s *profile.Sample) bool { return re.MatchString(g.name(s, by.group)) })
+			d.keep("--"+by.flag, func(s *profile.Sample) bool { return re.MatchString(g.groupName(s, by.group)) })
 		}
 	}
 	if err := d.byName(); err != nil {
@@ -49,8 +49,8 @@ func (d *Selection) filter(g *groups) error {
 // States returns the states of samples.
 func States() []string { return []string{"running", "sleeping", "disk", "stopped"} }
 
-// sleepers reports whether the options select sleeping threads only.
-func (d *Selection) sleepers() bool {
+// onlySleepers reports whether the options select sleeping threads only.
+func (d *Selection) onlySleepers() bool {
 	o := &d.Options
 	state, err := regexp.Compile(o.State)
 	return o.Wait != "" || o.State != "" && err == nil && !state.MatchString("running")

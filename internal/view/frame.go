@@ -51,15 +51,15 @@ func (f *Frame) label(shorten func(string) string) string {
 // Shown is the label in tables and trees: a file's nameless functions are one row, long names lose their middle.
 func (f *Frame) Shown() string {
 	if f.Nameless && f.Module != "" && !namehints.Bounded(f.Name, f.Module) && !strings.HasPrefix(f.Module, "[") {
-		return f.label(cut) + " (unnamed)"
+		return f.label(cutMiddle) + " (unnamed)"
 	}
-	return f.label(cut)
+	return f.label(cutMiddle)
 }
 
 // longestName limits a name, in bytes.
 const longestName = 1 << 12
 
-func cut(name string) string {
+func cutMiddle(name string) string {
 	if len(name) <= longestName {
 		return name
 	}
@@ -75,8 +75,8 @@ func cut(name string) string {
 
 // Fitted is the label with its name shortened to a width; line and file stay.
 func (f *Frame) Fitted(width int) string {
-	name := printable.String(cut(f.Name))
-	place := printable.String(strings.TrimPrefix(f.Shown(), cut(f.Name)))
+	name := printable.String(cutMiddle(f.Name))
+	place := printable.String(strings.TrimPrefix(f.Shown(), cutMiddle(f.Name)))
 	if room := width - tabular.PrintedWidth(place); room >= tabular.LeastColumn {
 		return tabular.Shorten(name, room) + place
 	}

@@ -62,7 +62,7 @@ func newGroups(stacks *Stacks, idle bool) *groups {
 		waiters: map[**profile.Location]int{}, conditions: map[**profile.Location]bool{}}}
 }
 
-func (g *groups) name(s *profile.Sample, by string) string {
+func (g *groups) groupName(s *profile.Sample, by string) string {
 	switch by {
 	case "thread":
 		return g.threadName(s)

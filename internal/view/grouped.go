@@ -24,7 +24,7 @@ func (d *Data) Grouped(by string) []*Group {
 	known := map[string]*Group{}
 	var list []*Group
 	for _, s := range d.Profile.Sample {
-		name := d.groups.name(s, by)
+		name := d.groups.groupName(s, by)
 		g := known[name]
 		if g == nil {
 			g = &Group{Name: name}

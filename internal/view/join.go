@@ -21,18 +21,18 @@ func Counterparts(older, newer *Data) map[Frame]Frame {
 	have, named := map[Frame]bool{}, map[Frame][]Frame{}
 	for _, f := range is {
 		have[f] = true
-		named[f.anywhere()] = append(named[f.anywhere()], f)
+		named[f.withoutModule()] = append(named[f.withoutModule()], f)
 	}
 	before := map[Frame]int{}
 	for _, f := range was {
-		before[f.anywhere()]++
+		before[f.withoutModule()]++
 	}
 	renamed := renaming(older, newer)
 	out := map[Frame]Frame{}
 	for _, f := range was {
 		g := renamed(f)
-		if same := named[f.anywhere()]; !have[g] && !f.Nameless && !f.Synthetic() && len(same) == 1 &&
-			before[f.anywhere()] == 1 {
+		if same := named[f.withoutModule()]; !have[g] && !f.Nameless && !f.Synthetic() && len(same) == 1 &&
+			before[f.withoutModule()] == 1 {
 			g = same[0]
 		}
 		out[f] = g
@@ -70,7 +70,7 @@ func (d *Data) allFrames() []Frame {
 	return d.Frames
 }
 
-func (f *Frame) anywhere() Frame {
+func (f *Frame) withoutModule() Frame {
 	g := *f
 	g.Module = ""
 	return g

@@ -79,7 +79,7 @@ func (d *Data) prepare() error {
 	if err := d.charge(p); err != nil {
 		return err
 	}
-	if err := d.choose(); err != nil {
+	if err := d.chooseValue(); err != nil {
 		return err
 	}
 	switch o.By {
@@ -108,12 +108,12 @@ func Shallow(p *profile.Profile) *profile.Profile {
 	}
 }
 
-func (d *Selection) choose() error {
+func (d *Selection) chooseValue() error {
 	if _, ok := d.Has(TypeBlocked); !ok && d.Options.Value == TypeBlocked {
 		d.addBlocked()
 	}
 	name := d.Options.Value
-	if _, ok := d.Has(rec.TypeWall); ok && name == "" && (d.waits() || d.sleepers()) {
+	if _, ok := d.Has(rec.TypeWall); ok && name == "" && (d.groupsWaits() || d.onlySleepers()) {
 		name = rec.TypeWall
 	}
 	var err error

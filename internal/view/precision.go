@@ -29,7 +29,7 @@ func (d *Selection) PrecisionOf(value int) tabular.Precision {
 // WholePrecision returns the precision of a whole profile.
 func WholePrecision(p *profile.Profile, value string) (tabular.Precision, error) {
 	d := &Selection{Options: Options{Value: value}, Profile: Shallow(p)}
-	if err := d.choose(); err != nil {
+	if err := d.chooseValue(); err != nil {
 		return tabular.Precision{}, err
 	}
 	return d.precision(), nil

@@ -47,8 +47,8 @@ func (d *Data) Rows(samples []*profile.Sample) []Row {
 			}
 		}
 	}
-	d.sort(rows, d.waits() && len(samples) > 0 && (d.Blames() || Label(samples[0], rec.LabelWait) != ""))
-	d.raiseIncomplete(rows)
+	d.sort(rows, d.groupsWaits() && len(samples) > 0 && (d.Blames() || Label(samples[0], rec.LabelWait) != ""))
+	d.moveIncompleteUp(rows)
 	return rows
 }
 
@@ -79,7 +79,7 @@ func (d *Data) sort(rows []Row, asleep bool) {
 		if d.Options.Sort == "total" && a.Total != b.Total {
 			return cmp.Compare(b.Total, a.Total)
 		}
-		if d.Options.Sort == "" && (asleep || d.waits() && a.Self == 0 && b.Self == 0) {
+		if d.Options.Sort == "" && (asleep || d.groupsWaits() && a.Self == 0 && b.Self == 0) {
 			if c := cmp.Compare(minor(a, x), minor(b, y)); c != 0 {
 				return c
 			}
@@ -90,7 +90,7 @@ func (d *Data) sort(rows []Row, asleep bool) {
 	})
 }
 
-func (d *Selection) waits() bool {
+func (d *Selection) groupsWaits() bool {
 	by := d.Options.By
 	return by == "wait" || by == "state" || by == "lock"
 }

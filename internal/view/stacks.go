@@ -90,7 +90,7 @@ func FrameOf(name, file, source string) Frame {
 	// as recordings name code without a function
 	f.Nameless = f.Module != "" && name == namehints.Bracketed(f.Module) || namehints.Bounded(name, f.Module)
 	if !f.Nameless {
-		f.place(file, source)
+		f.setModule(file, source)
 	}
 	return f
 }

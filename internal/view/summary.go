@@ -154,7 +154,7 @@ func (d *Data) Totals(s *Summary) []string {
 	parts := []string{tabular.Plural(s.Samples, "sample")}
 	for i, t := range d.Profile.SampleType {
 		if t.Type != rec.TypeSamples {
-			parts = append(parts, t.Type+" "+tabular.Format(d.Total(i), t.Unit)+d.completeOf(i))
+			parts = append(parts, t.Type+" "+tabular.Format(d.Total(i), t.Unit)+d.completeNote(i))
 		}
 	}
 	return append(parts, d.blockedTotals()...)

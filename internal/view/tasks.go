@@ -42,7 +42,7 @@ func (d *Selection) foldSchedulers() {
 		}
 		task, known := schedules[&s.Location[0]]
 		if !known {
-			task = unoccupied(s)
+			task = schedulerTask(s)
 			schedules[&s.Location[0]] = task
 		}
 		if !tasks[task] {
@@ -85,8 +85,8 @@ func recordedTasks(p *profile.Profile) map[int64]map[string]bool {
 	return kinds
 }
 
-// unoccupied returns the task of the language in whose scheduler or event loop a thread sleeps, or "".
-func unoccupied(s *profile.Sample) string {
+// schedulerTask returns the task of the language in whose scheduler or event loop a thread sleeps, or "".
+func schedulerTask(s *profile.Sample) string {
 	functions := functionsOf(s)
 	for _, l := range languages.All {
 		if l.Unoccupied != nil && l.Unoccupied(functions) {

@@ -71,7 +71,7 @@ func (w *waiting) cause(s *profile.Sample, what string) string {
 				kind = waits.ConditionOfPython
 			}
 		}
-		if at := w.function(s); at != "" {
+		if at := w.waiterFunction(s); at != "" {
 			return kind + " in " + at
 		}
 		return kind
@@ -87,7 +87,7 @@ func (w *waiting) ofCondition(s *profile.Sample) bool {
 	}
 	is, known := w.conditions[&s.Location[0]]
 	if !known {
-		is = slices.ContainsFunc(waitStack(s)[:w.application(s)], func(f waits.Frame) bool {
+		is = slices.ContainsFunc(waitStack(s)[:w.waiterIndex(s)], func(f waits.Frame) bool {
 			return f.Function == waits.ConditionWait && strings.HasPrefix(filepath.Base(f.Module), "[CPython ")
 		})
 		w.conditions[&s.Location[0]] = is
@@ -95,16 +95,16 @@ func (w *waiting) ofCondition(s *profile.Sample) bool {
 	return is
 }
 
-// function returns the function that represents a wait ([waits.Waiter]), "" without a stack.
-func (w *waiting) function(s *profile.Sample) string {
-	if i := w.application(s); i >= 0 {
+// waiterFunction returns the function that represents a wait ([waits.Waiter]), "" without a stack.
+func (w *waiting) waiterFunction(s *profile.Sample) string {
+	if i := w.waiterIndex(s); i >= 0 {
 		return waitStack(s)[i].Function
 	}
 	return ""
 }
 
-// application returns the index of that function in [Stacks.Stack], −1 without a stack.
-func (w *waiting) application(s *profile.Sample) int {
+// waiterIndex returns the index of that function in [Stacks.Stack], −1 without a stack.
+func (w *waiting) waiterIndex(s *profile.Sample) int {
 	if len(s.Location) == 0 {
 		return -1
 	}
@@ -157,7 +157,7 @@ func (d *Data) Commonest(samples []*profile.Sample) (stack []int32, value int64,
 
 func (d *Data) fromApplication(s *profile.Sample) []int32 {
 	stack := d.Stack(s)
-	if i := d.groups.waiting.application(s); i > 0 && i < len(stack) {
+	if i := d.groups.waiting.waiterIndex(s); i > 0 && i < len(stack) {
 		return stack[i:]
 	}
 	return stack
@@ -261,7 +261,7 @@ func waitStack(s *profile.Sample) (out []waits.Frame) {
 
 // blockedTotals returns blocked time and its idle part, if samples are grouped by waits.
 func (d *Data) blockedTotals() []string {
-	if _, ok := d.Has(TypeBlocked); ok || !d.waits() {
+	if _, ok := d.Has(TypeBlocked); ok || !d.groupsWaits() {
 		return nil
 	}
 	c, ok := d.Clocks(d.Profile.Sample)
@@ -288,4 +288,4 @@ func (d *Data) blockedTotals() []string {
 }
 
 // WaitName returns the name of a sample's group by wait.
-func (d *Data) WaitName(s *profile.Sample) string { return d.groups.name(s, "wait") }
+func (d *Data) WaitName(s *profile.Sample) string { return d.groups.groupName(s, "wait") }
