@@ -177,7 +177,7 @@ func (l *topRun) snapshot(window time.Duration) *top.Snapshot {
 func (l *topRun) state() top.State {
 	g := l.sampler.Progress()
 	st := top.State{
-		Target: l.target, Threads: g.Threads, Frozen: g.Stops, Failed: g.Failed, Complete: -1, Ended: l.ended.Load(),
+		Target: l.target, Threads: g.Threads, Complete: -1, Ended: l.ended.Load(),
 	}
 	if g.Stacks > 0 {
 		st.Complete = float64(g.Complete) / float64(g.Stacks)

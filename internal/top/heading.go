@@ -12,13 +12,10 @@ import (
 
 // State is the state of the sampling.
 type State struct {
-	Target string // such as "redis-server (pid 4711)"
-	// Rate is ticks per second. Frozen and Failed count observations. Complete is the share of complete stacks,
-	// negative if unknown.
-	Rate           float64
-	Threads        int
-	Frozen, Failed int64
-	Complete       float64
+	Target  string // such as "redis-server (pid 4711)"
+	Threads int
+	// Complete is the share of complete stacks, negative if unknown.
+	Complete float64
 	// Trouble is the reason why threads cannot be observed, or "".
 	Trouble    string
 	Goroutines []Goroutines
