@@ -175,7 +175,7 @@ func (f *pprofFlags) Int(_ string, def int, _ string) *int { return &def }
 // Float64 returns the default.
 func (f *pprofFlags) Float64(_ string, def float64, _ string) *float64 { return &def }
 
-// String gives the fixed value.
+// String returns the fixed value.
 func (f *pprofFlags) String(name, def, _ string) *string {
 	if v, ok := f.set[name]; ok {
 		def = v

@@ -23,7 +23,7 @@ type chunk struct {
 	file  *os.File
 	at    int64
 	n     int
-	era   int // whose labels its records have
+	era   int // of its labels
 }
 
 func (s *spill) write(c *chunk) {

@@ -96,7 +96,6 @@ func (l *topRun) run() error {
 	return l.finish(shown)
 }
 
-// describe names the target.
 func (l *topRun) describe(procs []*code.Process) {
 	l.target = fmt.Sprintf("%s (pid %d)", procs[0].Comm, procs[0].PID)
 	if n := len(procs); n > 1 {
@@ -104,7 +103,6 @@ func (l *topRun) describe(procs []*code.Process) {
 	}
 }
 
-// notify signals something new to show.
 func (l *topRun) notify() {
 	select {
 	case l.refreshed <- struct{}{}:
@@ -121,7 +119,7 @@ func (l *topRun) Refresh(at int64, open iter.Seq[profile.Interval]) {
 	l.store.Refresh(at, open)
 }
 
-// show shows tables until the user or the target ends it.
+// show displays tables until the user or the target ends it.
 func (l *topRun) show(ctx context.Context, cancel func()) error {
 	if l.onTerminal() {
 		return l.onScreen(ctx)
@@ -159,7 +157,7 @@ func (l *topRun) finish(shown error) error {
 	return l.reportResult()
 }
 
-// printLast prints the table of all that was sampled, equal to report's.
+// printLast prints the table of all that was sampled, as report does.
 func (l *topRun) printLast() error {
 	l.store.Finish(l.stats.Begun.Add(time.Duration((l.stats.Seconds + l.stats.Suspended) * 1e9)))
 	l.snapshot(0)
@@ -167,13 +165,12 @@ func (l *topRun) printLast() error {
 	return l.print(l.snapshot(0))
 }
 
-// snapshot gives a window. It invalidates the one before.
+// snapshot returns a window, in the memory of the previous one.
 func (l *topRun) snapshot(window time.Duration) *top.Snapshot {
 	l.shown = l.store.Snapshot(l.table, window, l.display.Clock, l.shown)
 	return l.shown
 }
 
-// state gives the state of the sampling.
 func (l *topRun) state() top.State {
 	g := l.sampler.Progress()
 	st := top.State{
