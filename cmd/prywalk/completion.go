@@ -15,7 +15,7 @@ import (
 	"prywalk/report"
 )
 
-func complete(root *cobra.Command) {
+func registerCompletions(root *cobra.Command) {
 	words := map[string][]string{
 		"by": append(report.Groupings(), "label"), "value": {"cpu", "wall", "runqueue", "blocked", "samples"},
 		"state": report.States(), "engine": {engineAuto, enginePtrace, enginePerf},
@@ -39,8 +39,8 @@ func complete(root *cobra.Command) {
 	}
 }
 
-// refuseShells rejects an unknown shell.
-func refuseShells(root *cobra.Command) {
+// rejectUnknownShells rejects an unknown shell.
+func rejectUnknownShells(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
 		if cmd.Name() != "completion" {

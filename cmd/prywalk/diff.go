@@ -167,13 +167,13 @@ func (f *diffFlags) run(changed func(string) bool) error {
 		return err
 	}
 	if changed("fail-above") {
-		return f.judge(d)
+		return f.checkGrowth(d)
 	}
 	return nil
 }
 
-// judge returns an error if something grew by more than --fail-above.
-func (f *diffFlags) judge(d *report.Difference) error {
+// checkGrowth returns an error if something grew by more than --fail-above.
+func (f *diffFlags) checkGrowth(d *report.Difference) error {
 	worst, what := d.Worst()
 	single := ""
 	if len(f.before)+len(f.after) == 2 {

@@ -25,7 +25,7 @@ import (
 )
 
 type dumpFlags struct {
-	choice
+	processChoice
 	json       bool
 	merge      bool
 	maxDepth   int
@@ -71,14 +71,14 @@ read without a stop: those with equal stacks together, the rarest first.
 Exit codes: ` + exit.Meanings(exit.OK, exit.Failed, exit.WrongUsage, exit.Denied) + `, 4 no thread could be
 read, 5 --locks found a deadlock.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := noArgs(cmd, f.positional(cmd, args)); err != nil {
+			if err := noArgs(cmd, f.takeArgument(cmd, args)); err != nil {
 				return err
 			}
 			return f.run()
 		},
 	}
 	fl := cmd.Flags()
-	f.choice.add(fl)
+	f.processChoice.add(fl)
 	f.addRule(fl)
 	fl.BoolVar(&f.json, "json", false, "one JSON object a line for each process")
 	fl.BoolVar(&f.merge, "merge", false, "show threads with the same stack together, the rarest first")
@@ -128,10 +128,10 @@ func (f *dumpFlags) run() error {
 func (f *dumpFlags) dumpAll(w io.Writer) error {
 	defer func() { f.sayNotes(w) }()
 	var first error
-	var left leftOut
+	var left unreadProcesses
 	dumped := false
 	for _, pid := range f.pids {
-		p, err := f.look(pid)
+		p, err := f.dumpProcess(pid)
 		if p != nil {
 			if err := f.write(w, p); err != nil {
 				return err
@@ -158,13 +158,13 @@ func (f *dumpFlags) dumpAll(w io.Writer) error {
 	return cmp.Or(first, left.say(dumped))
 }
 
-// leftOut counts selected processes that could not be read, by reason.
-type leftOut struct {
+// unreadProcesses counts selected processes that could not be read, by reason.
+type unreadProcesses struct {
 	reasons map[string]int64
 	first   error
 }
 
-func (l *leftOut) add(err error) {
+func (l *unreadProcesses) add(err error) {
 	why := refusal.Of(err)
 	if why == refusal.Gone {
 		return
@@ -177,7 +177,7 @@ func (l *leftOut) add(err error) {
 }
 
 // say prints their number; it is an error if no process was dumped.
-func (l *leftOut) say(dumped bool) error {
+func (l *unreadProcesses) say(dumped bool) error {
 	n := account.Sum(l.reasons)
 	switch {
 	case n > 0 && dumped:
@@ -198,7 +198,7 @@ func (f *dumpFlags) options() dump.Options {
 		Goroutines: f.goroutines == "on", MaxPause: time.Duration(f.maxPause), Prywalk: release()}
 }
 
-func (f *dumpFlags) look(pid int) (*dump.Process, error) {
+func (f *dumpFlags) dumpProcess(pid int) (*dump.Process, error) {
 	var t *code.Process
 	var err error
 	if hung := observe.Watched(func() { t, err = code.Open(pid) }); hung != nil {
@@ -257,15 +257,15 @@ func (f *dumpFlags) write(w io.Writer, p *dump.Process) error {
 	case f.json:
 		return dump.JSON(w, p)
 	case f.merge:
-		f.note(p)
+		f.addNotes(p)
 		return dump.MergedText(w, p)
 	}
-	f.note(p)
+	f.addNotes(p)
 	return dump.Text(w, p)
 }
 
-// note keeps each hint about missing names once.
-func (f *dumpFlags) note(p *dump.Process) {
+// addNotes keeps each hint about missing names once.
+func (f *dumpFlags) addNotes(p *dump.Process) {
 	for _, n := range p.Notes() {
 		if !slices.Contains(f.notes, n) {
 			f.notes = append(f.notes, n)

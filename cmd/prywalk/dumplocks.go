@@ -31,10 +31,10 @@ func (f *dumpFlags) checkLocks() error {
 func (f *dumpFlags) dumpLocks(w io.Writer) error {
 	var targets []*code.Process
 	var first error
-	var left leftOut
+	var left unreadProcesses
 	images := code.NewImageCache(0) // shared: most run the same files
 	for _, pid := range f.pids {
-		t, err := open(images, pid)
+		t, err := openProcess(images, pid)
 		if errors.Is(err, dump.ErrHung) {
 			return err
 		}
@@ -79,7 +79,7 @@ func (f *dumpFlags) dumpLocks(w io.Writer) error {
 	return failed
 }
 
-func open(images *code.ImageCache, pid int) (t *code.Process, err error) {
+func openProcess(images *code.ImageCache, pid int) (t *code.Process, err error) {
 	if hung := observe.Watched(func() { t, err = images.Open(pid) }); hung != nil {
 		return nil, hung
 	}

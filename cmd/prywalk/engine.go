@@ -32,11 +32,11 @@ const (
 	enginePerf   = "perf"
 )
 
-// open opens the engine of --engine. Precondition: all else in o is set.
-func (f *engineFlags) open(o *sampler.Options) error {
+// openEngine opens the engine of --engine. Precondition: all else in o is set.
+func (f *engineFlags) openEngine(o *sampler.Options) error {
 	with := perfengine.Options{
 		Freq: o.Freq, NoKernel: f.noKernel || !symbols.KernelShown(), Children: o.Children, Selected: o.Threads != nil,
-		MayAsk: survivable, Frugal: o.OfHost,
+		MayAsk: checkPerfEvents, Frugal: o.OfHost,
 	}
 	only := needsPtrace(o)
 	var source *perfengine.Source
@@ -98,8 +98,8 @@ func newAskForEvents() *cobra.Command {
 	}
 }
 
-// survivable reports whether prywalk survives opening perf events.
-func survivable() error {
+// checkPerfEvents reports whether prywalk survives opening perf events.
+func checkPerfEvents() error {
 	return perfengine.Survivable(func(ctx context.Context) *exec.Cmd {
 		self, err := os.Executable()
 		if err != nil {

@@ -117,8 +117,8 @@ func exitCode(err error) int {
 	return exit.Failed
 }
 
-// keepWithinGroup lowers the default of --max-memory to half of the control group's limit.
-func keepWithinGroup() {
+// limitToControlGroup lowers the default of --max-memory to half of the control group's limit.
+func limitToControlGroup() {
 	group := quota.Root("/").Memory()
 	if half := group / 2; half > 0 && half < budget.Process().Total() {
 		budget.Process().SetTotal(half)
@@ -177,7 +177,7 @@ If prywalk cannot sample a process, prywalk doctor -p PID says why, and how to f
 			}
 		}
 		if !cmd.Flags().Changed("max-memory") {
-			keepWithinGroup()
+			limitToControlGroup()
 		}
 		debug.SetMemoryLimit(budget.Process().Total())
 		return nil
@@ -193,7 +193,7 @@ If prywalk cannot sample a process, prywalk doctor -p PID says why, and how to f
 	}
 	root.SetUsageFunc(commandline.Usage)
 	root.SetHelpCommand(commandline.NewHelp())
-	complete(root)
-	refuseShells(root)
+	registerCompletions(root)
+	rejectUnknownShells(root)
 	return root
 }

@@ -18,7 +18,7 @@ import (
 )
 
 func newMCP() *cobra.Command {
-	o := mcpserver.Options{Run: runSelf, Processes: listed}
+	o := mcpserver.Options{Run: runSelf, Processes: processList}
 	cmd := &cobra.Command{
 		Use:   "mcp",
 		Short: "serve the commands as tools of the Model Context Protocol",
@@ -46,7 +46,7 @@ read recordings. Nothing is written unless --allow-record is given. Answers have
 	return cmd
 }
 
-func listed() (list []mcpserver.Process) {
+func processList() (list []mcpserver.Process) {
 	for _, p := range processes() {
 		list = append(list, mcpserver.Process{PID: p.PID, Command: p.Command})
 	}

@@ -37,13 +37,13 @@ func version() string {
 
 func release() string {
 	if info, ok := debug.ReadBuildInfo(); ok && built == "" {
-		return stamped(info)
+		return buildStamp(info)
 	}
 	return built
 }
 
-// stamped returns the module's version, or its commit.
-func stamped(info *debug.BuildInfo) string {
+// buildStamp returns the module's version, or its commit.
+func buildStamp(info *debug.BuildInfo) string {
 	if v := info.Main.Version; v != "" && v != "(devel)" {
 		return v
 	}

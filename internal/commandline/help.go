@@ -26,7 +26,7 @@ func NewHelp() *cobra.Command {
 		Use:   "help [COMMAND|TOPIC]",
 		Short: "help for a command, as COMMAND --help, or on a topic",
 		ValidArgsFunction: func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-			all := names(cmd.Root())
+			all := commandNames(cmd.Root())
 			for _, t := range topics {
 				all = append(all, t.name)
 			}
@@ -62,9 +62,9 @@ func Usage(cmd *cobra.Command) error {
 	printable.Fprintf(&b, "Usage:\n  %s\n", strings.TrimSpace(useLine(cmd)))
 	if cmd.HasAvailableSubCommands() {
 		b.WriteString("\nCommands:\n")
-		aligned(&b, commandRows(cmd), width)
+		writeColumns(&b, commandRows(cmd), width)
 		b.WriteString("\nTopics (prywalk help TOPIC):\n")
-		aligned(&b, topicRows(), width)
+		writeColumns(&b, topicRows(), width)
 	}
 	for _, set := range []struct {
 		title string
@@ -72,7 +72,7 @@ func Usage(cmd *cobra.Command) error {
 	}{{"Flags", cmd.LocalFlags()}, {"Global flags", cmd.InheritedFlags()}} {
 		if set.flags.HasAvailableFlags() {
 			printable.Fprintf(&b, "\n%s:\n", set.title)
-			aligned(&b, flagRows(set.flags), width)
+			writeColumns(&b, flagRows(set.flags), width)
 		}
 	}
 	_, err := io.WriteString(out, b.String())
@@ -158,8 +158,8 @@ func standard(f *pflag.Flag) bool {
 	return !strings.Contains(f.Usage, "default")
 }
 
-// aligned writes two columns, the second one wrapped.
-func aligned(b *strings.Builder, rows [][2]string, width int) {
+// writeColumns writes two columns, the second one wrapped.
+func writeColumns(b *strings.Builder, rows [][2]string, width int) {
 	left := 0
 	for _, r := range rows {
 		left = max(left, utf8.RuneCountInString(r[0]))

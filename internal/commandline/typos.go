@@ -25,14 +25,14 @@ func UnknownCommand(root *cobra.Command, args []string) error {
 			return nil
 		}
 	}
-	meant := Nearest(args[0], names(root))
+	meant := Nearest(args[0], commandNames(root))
 	if meant == "" {
 		return exit.Usage("unknown command %q; prywalk --help lists the commands", args[0])
 	}
 	return exit.Usage("unknown command %q (do you mean prywalk %s?); prywalk --help lists the commands", args[0], meant)
 }
 
-func names(root *cobra.Command) (list []string) {
+func commandNames(root *cobra.Command) (list []string) {
 	for _, c := range root.Commands() {
 		if !c.Hidden {
 			list = append(list, c.Name())
@@ -54,7 +54,7 @@ func MeantFlag(cmd *cobra.Command, err error) string {
 	other := commandWith(cmd.Root(), name)
 	switch {
 	case other != "" && !cmd.HasParent():
-		return " (give the command first: prywalk " + other + " " + dashed(name) + " …)"
+		return " (give the command first: prywalk " + other + " " + withDashes(name) + " …)"
 	case len(name) < 2:
 		return ""
 	}
@@ -74,8 +74,8 @@ func MeantFlag(cmd *cobra.Command, err error) string {
 	return ""
 }
 
-// dashed returns a flag's name or letter with its dashes.
-func dashed(flag string) string {
+// withDashes returns a flag's name or letter with its dashes.
+func withDashes(flag string) string {
 	if len(flag) == 1 {
 		return "-" + flag
 	}

@@ -99,7 +99,7 @@ type failed struct {
 // FailJSON writes an error to stderr as a line of JSON.
 func FailJSON(code int, message string) {
 	f := failure{Error: failed{Code: code}}
-	f.Error.Cause, f.Error.Remedy = remedy(message)
+	f.Error.Cause, f.Error.Remedy = splitRemedy(message)
 	text, err := json.Marshal(f)
 	if err != nil {
 		Fail("%s", message)
@@ -111,8 +111,8 @@ func FailJSON(code int, message string) {
 // steps matches a next step after a colon.
 var steps = regexp.MustCompile(`: (give|choose|use|check|leave|open|raise|run|add|name) `)
 
-// remedy divides a message into cause and next step: at the first semicolon outside of parentheses, or at steps.
-func remedy(message string) (cause, next string) {
+// splitRemedy divides a message into cause and next step: at the first semicolon outside of parentheses, or at steps.
+func splitRemedy(message string) (cause, next string) {
 	depth := 0
 	for i, r := range message {
 		switch r {

@@ -36,8 +36,8 @@ func (o *Options) open(name string) (*os.File, error) {
 	return f, nil
 }
 
-// mayWrite returns why no recording of that name may be written, or nil.
-func (o *Options) mayWrite(name string) error {
+// checkNewName returns why no recording of that name may be written, or nil.
+func (o *Options) checkNewName(name string) error {
 	if filepath.Base(name) != name || !strings.HasSuffix(name, suffix) || strings.Contains(name, "%") ||
 		printable.Line(name) != name {
 		return fmt.Errorf("file %.200q: give a plain name that ends in %s", name, suffix)
@@ -65,7 +65,7 @@ func (o *Options) listRecordings(context.Context, *mcp.CallToolRequest, struct{}
 	if b.Len() == 0 {
 		b.WriteString("no recordings\n")
 	}
-	return text(bounded(b.String(), "Where the time goes: report.")), nil, nil
+	return text(truncated(b.String(), "Where the time goes: report.")), nil, nil
 }
 
 // mostCommand limits a listed command line, in characters.
@@ -85,7 +85,7 @@ func (o *Options) listProcesses(_ context.Context, _ *mcp.CallToolRequest, in st
 		}
 		printable.Fprintf(&b, "%d  %s\n", p.PID, printable.UTF8(command))
 	}
-	return text(bounded(b.String(), "What a process does now: dump_stacks.")), nil, nil
+	return text(truncated(b.String(), "What a process does now: dump_stacks.")), nil, nil
 }
 
 func text(s string) *mcp.CallToolResult {

@@ -94,7 +94,7 @@ func withinLimit(w http.ResponseWriter, r *http.Request, page http.Handler, limi
 			case <-time.After(wait):
 			}
 			answer.late.Store(true)
-			endDrawing()
+			killDot()
 		}
 	}()
 	defer func() { // no kill may hit the dot of the next page
@@ -130,8 +130,8 @@ func (u *untilLate) Write(b []byte) (int, error) {
 	return u.ResponseWriter.Write(b)
 }
 
-// endDrawing kills dot, the only child process.
-func endDrawing() {
+// killDot kills dot, the only child process.
+func killDot() {
 	for _, child := range process.Children(os.Getpid()) {
 		_ = syscall.Kill(child, syscall.SIGKILL)
 	}

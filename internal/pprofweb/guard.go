@@ -24,10 +24,10 @@ type guard struct {
 }
 
 func newGuard(host, port string) *guard {
-	return &guard{host: host, port: port, token: secret(), cookie: secret()}
+	return &guard{host: host, port: port, token: newSecret(), cookie: newSecret()}
 }
 
-func secret() string {
+func newSecret() string {
 	var b [24]byte
 	_, _ = rand.Read(b[:])
 	return base64.RawURLEncoding.EncodeToString(b[:])
@@ -56,9 +56,9 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "+
 		"img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
 	switch {
-	case !g.named(r.Host):
+	case !g.acceptsHost(r.Host):
 		http.Error(w, wrongHost, http.StatusForbidden)
-	case same(r.URL.Query().Get("token"), g.token):
+	case equalSecret(r.URL.Query().Get("token"), g.token):
 		g.admit(w, r)
 	case !g.known(r):
 		http.Error(w, noToken, http.StatusForbidden)
@@ -69,9 +69,9 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// named reports whether a Host header names this server: its name, localhost, or a loopback address. If it listens on
-// all addresses, any address does, since DNS cannot redirect an address.
-func (g *guard) named(hostport string) bool {
+// acceptsHost reports whether a Host header names this server: its name, localhost, or a loopback address. If it
+// listens on all addresses, any address does, since DNS cannot redirect an address.
+func (g *guard) acceptsHost(hostport string) bool {
 	host, port, err := net.SplitHostPort(hostport)
 	if err != nil {
 		host, port = strings.Trim(hostport, "[]"), "80"
@@ -90,11 +90,13 @@ func (g *guard) named(hostport string) bool {
 	return ip.IsLoopback() || err == nil && own.IsUnspecified()
 }
 
-func same(got, want string) bool { return subtle.ConstantTimeCompare([]byte(got), []byte(want)) == 1 }
+func equalSecret(got, want string) bool {
+	return subtle.ConstantTimeCompare([]byte(got), []byte(want)) == 1
+}
 
 func (g *guard) known(r *http.Request) bool {
 	return slices.ContainsFunc(r.CookiesNamed(g.cookieName()),
-		func(c *http.Cookie) bool { return same(c.Value, g.cookie) })
+		func(c *http.Cookie) bool { return equalSecret(c.Value, g.cookie) })
 }
 
 // admit redirects to the address without token, to keep it out of the history.

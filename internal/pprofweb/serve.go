@@ -74,7 +74,7 @@ func pages(addr string, p *profile.Profile, o options.HTTP) (map[string]http.Han
 	var all map[string]http.Handler
 	defer withoutSettings()()
 	err = driver.PProf(&driver.Options{
-		Fetch: handOver{p},
+		Fetch: inMemory{p},
 		Flagset: &pprofFlags{set: map[string]string{"http": addr, "symbolize": "none", "no_browser": "true"},
 			out: o.Log},
 		UI:            &pprofUI{o.Log},
@@ -147,11 +147,11 @@ type noNetwork struct{}
 // RoundTrip fails.
 func (noNetwork) RoundTrip(*http.Request) (*http.Response, error) { return nil, errNotHere }
 
-// handOver is a driver.Fetcher of a profile in memory.
-type handOver struct{ p *profile.Profile }
+// inMemory is a driver.Fetcher of a profile in memory.
+type inMemory struct{ p *profile.Profile }
 
 // Fetch returns a copy, since pprof changes it.
-func (h handOver) Fetch(string, time.Duration, time.Duration) (*profile.Profile, string, error) {
+func (h inMemory) Fetch(string, time.Duration, time.Duration) (*profile.Profile, string, error) {
 	return h.p.Copy(), "", nil
 }
 

@@ -40,10 +40,11 @@ type topRun struct {
 }
 
 // Live shows live tables of a recording.
-func Live(o Options, shows LiveOptions) error { return newLive(o, shows).run() }
+func Live(o Options, display LiveOptions) error { return newLive(o, display).run() }
 
-func newLive(o Options, shows LiveOptions) *topRun {
-	l := &topRun{recording: newRecording(o), display: shows, refreshed: make(chan struct{}, 1), done: make(chan struct{})}
+func newLive(o Options, display LiveOptions) *topRun {
+	l := &topRun{recording: newRecording(o), display: display, refreshed: make(chan struct{}, 1),
+		done: make(chan struct{})}
 	l.endless = true
 	return l
 }

@@ -30,18 +30,18 @@ func Shorten(s string, width int) string {
 	if Fits(s, width) {
 		return s
 	}
-	for _, at := range parts(s) {
+	for _, at := range nameParts(s) {
 		if end := "…" + s[at:]; Fits(end, width) {
 			return end
 		}
 	}
-	if all := parts(s); len(all) > 0 {
+	if all := nameParts(s); len(all) > 0 {
 		s = "…" + s[all[len(all)-1]:]
 	}
-	return middle(s, width)
+	return cutMiddle(s, width)
 }
 
-func middle(s string, width int) string {
+func cutMiddle(s string, width int) string {
 	if width < LeastName || Fits(s, width) {
 		return s
 	}
@@ -114,8 +114,8 @@ func cutResult(s string) string {
 	return s[at:]
 }
 
-// parts returns the beginnings of a name's parts, after ::, a point or a slash.
-func parts(s string) (at []int) {
+// nameParts returns the beginnings of a name's parts, after ::, a point or a slash.
+func nameParts(s string) (at []int) {
 	depth, word := 0, false
 	for i, r := range s {
 		switch {
