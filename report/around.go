@@ -24,7 +24,7 @@ func (d *data) selectFrames(flag, function string) (func(frame int32) bool, erro
 	if err != nil {
 		return nil, err
 	}
-	for _, s := range d.Profile.Sample { // numbers all frames
+	for _, s := range d.Profile.Sample {
 		d.Stack(s)
 	}
 	exact, some := map[int32]bool{}, map[int32]bool{}

@@ -129,7 +129,7 @@ type lockID struct {
 	name string
 }
 
-// blameKey is an entry of the result: a lock, and the stack of its owner or a name instead.
+// blameKey is a lock, and the stack of its owner or a name instead.
 type blameKey struct {
 	lock  lockID
 	owner *profile.Sample // nil: name is set
@@ -140,7 +140,7 @@ type blamer struct {
 	threads map[int64][]span  // by tid, in order of time
 	seen    map[lockID][]span // beginnings of waits, in order of time
 	wall    int
-	period  int64 // of ticks, ns
+	period  int64
 	out     map[blameKey]int64
 	order   []blameKey
 	waiter  map[lockID]*profile.Sample
@@ -221,7 +221,7 @@ func (b *blamer) interval(s *profile.Sample, blocked int64) {
 		shares[k] += length
 	}
 	switch {
-	case end == 0: // no times recorded
+	case end == 0:
 		add(blameKey{id, nil, ownerUnseen}, 1)
 	case s.Value[b.wall] <= 2*b.period:
 		add(b.ownerAtTick(id, view.OwnerOf(s), end), 1)

@@ -61,11 +61,11 @@ type Difference struct {
 	// Whole is the sum of all functions: measured by the kernel, without sampling error unless samples were selected.
 	Whole Figure
 
-	old, new *data      // sums of several runs
+	old, new *data
 	runs     [2][]*data // nil with one run a side
 	opts     DiffOptions
-	scale    [2]float64           // factor of values
-	prec     [2]tabular.Precision // of whole recordings
+	scale    [2]float64
+	prec     [2]tabular.Precision
 }
 
 // falseAlarms is the probability that equal loads show a sure change.
@@ -238,11 +238,10 @@ func (x *Difference) unreported() bool {
 	return slices.ContainsFunc(x.prec[:], func(p tabular.Precision) bool { return p.N <= 0 || p.Total <= 0 })
 }
 
-// pooledMean returns the mean of both values, weighted by samples.
 func (x *Difference) pooledMean(value [2]float64) float64 {
 	var sum, weight float64
 	for i, p := range x.prec {
-		n := p.N / (p.Total * x.scale[i]) // samples per unit of value
+		n := p.N / (p.Total * x.scale[i])
 		sum, weight = sum+n*value[i], weight+n
 	}
 	return sum / weight

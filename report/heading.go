@@ -94,7 +94,7 @@ func suggest(flags string, o *Options) string {
 }
 
 func (d *data) footnotes(out *printable.Writer, shown []view.Row) {
-	above := len(shown) > 0 || d.Options.By != "" // a table or a note
+	above := len(shown) > 0 || d.Options.By != ""
 	for _, n := range append(d.Notes(shown), d.waitHint(), d.taskHint()) {
 		if n != "" {
 			if above {

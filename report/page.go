@@ -64,7 +64,7 @@ type pageBuilder struct {
 	contexts map[[3]int]int
 	rows     map[[2]int32][]int64
 	order    [][2]int32
-	merge    bool // threads of equal names
+	merge    bool
 }
 
 func (d *data) page() *page {
@@ -110,7 +110,7 @@ type remark struct {
 }
 
 func remarkOf(comment string) remark {
-	r := remark{Text: "recording details"} // by an earlier release
+	r := remark{Text: "recording details"}
 	rest := accountLines(comment)
 	if short := commentHead(comment); len(short) > 0 {
 		r.Text = printable.String(short[0])

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	waitGroups = 10 // by default
-	waitFrames = 6  // of a group's stack
+	waitGroups = 10
+	waitFrames = 6
 	// functions of threads that did not wait
 	runningRows = 5
 )
@@ -37,7 +37,7 @@ func (d *data) waitGroups(out *printable.Writer) {
 		out.Printf("%s\n", d.paint(bold, line))
 		switch {
 		case g.Value == 0:
-		case strings.HasPrefix(g.Name, "["): // not a wait
+		case strings.HasPrefix(g.Name, "["):
 			shown = append(shown, d.table(out, g.Samples, runningRows, "    ")...)
 		default:
 			d.waitStack(out, g)
@@ -107,7 +107,7 @@ func (d *data) waiters(samples []*profile.Sample) string {
 func threadsOf(samples []*profile.Sample) int64 {
 	seen := map[int64]bool{}
 	for _, s := range samples {
-		if tid := view.Number(s, rec.LabelTID); tid != 0 { // time of no thread
+		if tid := view.Number(s, rec.LabelTID); tid != 0 {
 			seen[tid] = true
 		}
 	}

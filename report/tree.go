@@ -33,7 +33,6 @@ func Tree(w io.Writer, p *profile.Profile, o Options) error {
 	return cmp.Or(d.Err(), out.Err())
 }
 
-// leastShare returns the share below which branches are left out.
 func leastShare(o *Options) float64 {
 	if o.MinShare == 0 {
 		return 0.01
@@ -65,7 +64,7 @@ const maxIndent = 200
 // treeLine is a node, or the sum of what was left out beside it.
 type treeLine struct {
 	node  int32 // -1: a sum
-	depth int32 // 0: the root
+	depth int32
 	last  bool
 	count int32
 	sum   int64

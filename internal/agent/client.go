@@ -153,7 +153,7 @@ func (t *Target) transport(secure bool) (*http.Transport, error) {
 			return nil, fmt.Errorf("--cert, --key: %w; give a certificate and its private key as PEM files", err)
 		}
 		h.TLSClientConfig.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
-			c, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile) // may have been renewed
+			c, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
 			return &c, err
 		}
 	}

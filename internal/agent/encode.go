@@ -96,10 +96,9 @@ const nanoseconds = "nanoseconds"
 // sampleKey identifies a sample (profiles.proto, Sample).
 type sampleKey struct {
 	stack      int64
-	attributes string // indices of the attributes
+	attributes string
 }
 
-// samples of a process, in order of arrival
 type samples struct {
 	index map[sampleKey]int
 	list  []oneSample
@@ -145,7 +144,7 @@ func (e *encoding) profile(w *window, list []oneSample, clock int) (m otlp.Messa
 	m.Bytes(5, e.ValueType(profile.TypeCPU, nanoseconds))
 	m.Int(6, e.period)
 	var id [16]byte
-	_, _ = rand.Read(id[:]) // never fails
+	_, _ = rand.Read(id[:])
 	m.Bytes(7, id[:])
 	return m
 }

@@ -107,7 +107,7 @@ func zipped(body []byte) []byte {
 		_, err = z.Write(body)
 	}
 	if err = cmp.Or(err, z.Close()); err != nil {
-		panic(err) // bytes.Buffer does not fail
+		panic(err)
 	}
 	return out.Bytes()
 }

@@ -22,13 +22,13 @@ import (
 
 // Reasons of lost intervals, as in metrics.
 const (
-	lostRefused      = "refused"      // by the receiver
+	lostRefused      = "refused"
 	lostUnauthorized = "unauthorized" // token or certificate
 	lostNotFound     = "not_found"    // no profiles at this endpoint
 	lostTooLarge     = "too_large"    // an interval, or a message of 64 KiB, exceeds the limit
-	lostFull         = "full"         // too many messages wait
-	lostDamaged      = "damaged"      // a file of the spool
-	lostAtEnd        = "shutdown"     // not accepted within --flush
+	lostFull         = "full"
+	lostDamaged      = "damaged"  // a file of the spool
+	lostAtEnd        = "shutdown" // not accepted within --flush
 )
 
 var reasons = [...]string{lostRefused, lostUnauthorized, lostNotFound, lostTooLarge, lostFull, lostDamaged, lostAtEnd}
@@ -201,7 +201,7 @@ func (m *Metrics) Serve(addr string, healthy func() error) (at net.Addr, stop fu
 		_, _ = io.WriteString(w, "ok\n")
 	})
 	s := &http.Server{Handler: mux, ReadTimeout: serverTimeout, WriteTimeout: serverTimeout, MaxHeaderBytes: 1 << 14}
-	go func() { _ = s.Serve(l) }() // ends with Close
+	go func() { _ = s.Serve(l) }()
 	return l.Addr(), func() { _ = s.Close() }, nil
 }
 

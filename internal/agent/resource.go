@@ -38,7 +38,7 @@ type ResourceOptions struct {
 // resources reads a process's attributes when it is first seen, since it may end soon.
 type resources struct {
 	ResourceOptions
-	root string // /proc
+	root string
 	host []attribute
 
 	mu     sync.Mutex
@@ -78,7 +78,7 @@ func (r *resources) readLater(pid int) {
 	select {
 	case r.toRead <- pid:
 		r.known[pid] = processAttributes{}
-	default: // read when its window is sent
+	default:
 	}
 }
 

@@ -41,27 +41,27 @@ type messageID struct {
 
 type outgoing struct {
 	messageID
-	body   []byte // uncompressed
+	body   []byte
 	points int
 }
 
 type sender struct {
 	client   client
 	metrics  *Metrics
-	spool    *spool        // nil: messages wait in memory
-	timeout  time.Duration // of an attempt
-	receiver string        // in messages to the user
+	spool    *spool // nil: messages wait in memory
+	timeout  time.Duration
+	receiver string // in messages to the user
 	say      func(format string, args ...any)
 
 	mu       sync.Mutex
-	divided  []message     // in memory, parts of the spool's first message, which was too large: older than the spool
-	queued   []message     // in memory, newer than the spool
-	turn     uint64        // of the last message in memory
-	size     int           // of divided and queued, bytes
-	limit    int           // of a message before compression, bytes
-	failing  bool          // the last attempt failed
-	accepted bool          // a message was accepted
-	wake     chan struct{} // signals that there is something to send
+	divided  []message // in memory, parts of the spool's first message, which was too large: older than the spool
+	queued   []message // in memory, newer than the spool
+	turn     uint64    // of the last message in memory
+	size     int       // of divided and queued, bytes
+	limit    int       // of a message before compression, bytes
+	failing  bool
+	accepted bool
+	wake     chan struct{}
 
 	// Messages already given to the user: the reason of refusals since the last accepted message, the last reason of
 	// rejected profiles, and others by their names.
@@ -90,7 +90,6 @@ func newSender(c client, m *Metrics, s *spool, limit int, to Target, say func(st
 	return n
 }
 
-// enqueue queues a message, divided if it is too large.
 func (s *sender) enqueue(body []byte, points int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,7 +101,6 @@ func (s *sender) enqueue(body []byte, points int) {
 	}
 }
 
-// divide calls f with parts within the limit.
 func (s *sender) divide(body []byte, points int, f func(body []byte, points int)) {
 	if len(body) <= s.limit {
 		f(body, points)
@@ -184,7 +182,6 @@ func (s *sender) toSpool(body []byte, points int) bool {
 	return err == nil
 }
 
-// drop removes the first message of divided or queued.
 func (s *sender) drop(from *[]message) {
 	s.size -= len((*from)[0].compressed)
 	(*from)[0] = message{}
@@ -389,7 +386,6 @@ func (s *sender) spill() {
 	}
 }
 
-// joinDivided moves the divided messages to the front of queued.
 func (s *sender) joinDivided() { s.divided, s.queued = nil, append(s.divided, s.queued...) }
 
 // finish sends until ctx ends. The rest goes to the spool, or is lost. Divided messages become the newest of the

@@ -24,7 +24,7 @@ type spool struct {
 	size      int64
 	files     []file
 	lastTurn  uint64
-	trimmed   int // number of intervals that openSpool dropped
+	trimmed   int
 }
 
 type file struct {
@@ -48,7 +48,7 @@ func openSpool(dir string, most int64) (*spool, error) {
 		f := file{name: e.Name()}
 		if n, err := fmt.Sscanf(f.name, spoolName, &f.turn, &f.points); n != 2 || err != nil ||
 			f.name != fmt.Sprintf(spoolName, f.turn, f.points) {
-			continue // not a spool file
+			continue
 		}
 		info, err := e.Info()
 		if err != nil || !info.Mode().IsRegular() {
@@ -108,7 +108,6 @@ func (s *spool) first() (body []byte, err error) {
 	return unzipped(text, mostMessage)
 }
 
-// remove removes the oldest message.
 func (s *spool) remove() {
 	_ = os.Remove(filepath.Join(s.dir, s.files[0].name)) // on error, the next run sends it again
 	s.size -= s.files[0].size

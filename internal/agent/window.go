@@ -48,7 +48,6 @@ func rowOf(iv *profile.Interval) row {
 	return row{iv.Stack, iv.PID, iv.TID, iv.Comm, iv.Thread, iv.Role, iv.State, iv.Wait, iv.WaitsFor}
 }
 
-// point is an interval of a row.
 type point struct {
 	end    int64 // Unix epoch, ns
 	values values
@@ -71,7 +70,7 @@ type Store struct {
 	open       map[row]values       // open intervals' time that was sent
 	owed       map[threadKey]values // time that was sent in excess
 	handedOut  chan *window
-	unencoded  atomic.Int32 // windows handed out but not encoded
+	unencoded  atomic.Int32
 	onInterval func(pid int)
 	onClose    func(*window) // called before a window is handed out
 }
@@ -131,7 +130,6 @@ func (s *Store) handOut(w *window) {
 
 func (s *Store) encoded() { s.unencoded.Add(-1) }
 
-// stacks yields the window's stacks, with duplicates.
 func (w *window) stacks(yield func(sample.StackID) bool) {
 	for r := range w.rows {
 		if !yield(r.stack) {

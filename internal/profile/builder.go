@@ -20,7 +20,7 @@ type Builder struct {
 	journal  journal
 	sums     sums
 	between  func()
-	evicted  int   // number of evictions
+	evicted  int
 	rotated  bool  // a part was written since the last eviction
 	needed   Sizes // after the last eviction
 }

@@ -92,7 +92,6 @@ func (e *encoder) valueType(name, unit string) []byte {
 	return e.msg.buf
 }
 
-// samples writes the intervals, and marks their locations as used.
 func (e *encoder) samples() {
 	e.labelMsgs = make([][]byte, len(e.labels))
 	for i := range e.sums {

@@ -25,7 +25,7 @@ type journal struct {
 	last    int64 // end of the last record
 	eras    eras
 	spill   spill
-	spilled int // number of chunks in the file: the oldest
+	spilled int // chunks in the file
 }
 
 func newJournal(spillTo string) journal { return journal{spill: spill{dir: spillTo}} }

@@ -15,10 +15,10 @@ type era struct {
 	packed chunk
 }
 
-// eras is the list of eras; the last one is open.
+// eras is the eras; the last one is open.
 type eras struct {
 	all     []era
-	numbers map[labelSet]uint32 // of the open era
+	numbers map[labelSet]uint32
 }
 
 // numberOf returns the number of an interval's labels, and whether a new era began.
@@ -49,7 +49,6 @@ func (e *eras) begin(s *spill) {
 	e.numbers = map[labelSet]uint32{}
 }
 
-// size returns the number of label sets of the open era.
 func (e *eras) size() int { return len(e.numbers) }
 
 func (e *era) labels() ([]labelSet, error) {
@@ -110,16 +109,13 @@ const (
 	LabelPID = "pid"
 	LabelTID = "tid"
 	// The numbers in the process's pid namespace, if different.
-	LabelNSPID = "ns_pid"
-	LabelNSTID = "ns_tid"
-	// Names of process and thread.
+	LabelNSPID  = "ns_pid"
+	LabelNSTID  = "ns_tid"
 	LabelComm   = "comm"
 	LabelThread = "thread"
-	// Role of the thread in its runtime.
-	LabelRole = "role"
-	// Scheduling state, wait reason.
-	LabelState = "state"
-	LabelWait  = "wait"
+	LabelRole   = "role"
+	LabelState  = "state"
+	LabelWait   = "wait"
 	// The object waited for, and the tid of its owner at the sleep's first sample, or [OwnerNobody].
 	LabelWaitsFor = "waits_for"
 	LabelOwner    = "owner"

@@ -20,8 +20,8 @@ type Names struct {
 	mu               sync.Mutex
 	known            map[LocID][]Frame
 	queue            []LocID
-	asked            map[LocID]bool // in queue or in work
-	late             []LocID        // generated code without a name yet
+	asked            map[LocID]bool
+	late             []LocID // generated code without a name yet
 	changes, renamed int64
 	evictions        int // of the Builder, when known was last emptied
 	wake             chan struct{}

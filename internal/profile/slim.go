@@ -137,7 +137,7 @@ func readLabel(body []byte) (l label) {
 	for len(body) > 0 {
 		f, rest, ok := nextField(body)
 		if !ok {
-			return label{key: ^uint64(0)} // damaged
+			return label{key: ^uint64(0)}
 		}
 		body = rest
 		switch f.number {
@@ -177,7 +177,7 @@ func (s *slimmer) textLabels(sample *profile.Sample, list []byte) error {
 		f, more, _ := nextField(rest)
 		rest = more
 		n := int64(textCost + len(f.raw))
-		if len(m)%8 == 0 { // a new or growing map
+		if len(m)%8 == 0 {
 			n += labelCost
 		}
 		if err := s.memory.Take(n, "labels"); err != nil {

@@ -12,7 +12,7 @@ import (
 // location is a Loc with numbers. synthetic is the name's index plus one; 0 for code.
 type location struct {
 	addr      uint64
-	module    uint32 // index plus one; 0: none
+	module    uint32
 	synthetic uint32
 	described DescriptionID
 	machinery bool

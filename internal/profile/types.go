@@ -90,10 +90,8 @@ type Interval struct {
 	PID, TID int
 	// NSPID and NSTID are the numbers in the process's pid namespace, 0 if equal.
 	NSPID, NSTID int
-	// Comm names the process, Thread the thread.
 	Comm, Thread string
-	// Role of the thread in its runtime, or "".
-	Role string
+	Role         string
 	// State is "running", "sleeping", "disk" or "stopped"; Wait is the wait reason of a sleep.
 	State, Wait string
 	// WaitsFor is equal for all waiters of one object ("mutex cache_mu"), or "".
@@ -114,8 +112,7 @@ type Interval struct {
 
 // Meta describes a recording.
 type Meta struct {
-	Start time.Time
-	// Period between ticks.
+	Start  time.Time
 	Period time.Duration
 	// Main binary; nil if unknown ([Builder.SetMain]).
 	Main *ModuleInfo

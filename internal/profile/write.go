@@ -26,7 +26,7 @@ type frozenTables struct {
 	stacks     []string
 	base       sample.StackID
 	kept       map[sample.StackID]string
-	labels     []labelSet // of the sums
+	labels     []labelSet
 	eras       []era
 	chunks     []chunk
 	sums       []record

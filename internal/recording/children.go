@@ -12,9 +12,9 @@ import (
 
 // childrenCPU is the CPU time of the targets' unrecorded descendants.
 type childrenCPU struct {
-	ticks uint64         // of all, including ended ones that were waited for; USER_HZ
-	live  map[int]uint64 // by pid
-	known bool           // all targets could be read
+	ticks uint64 // of all, including ended ones that were waited for; USER_HZ
+	live  map[int]uint64
+	known bool // all targets could be read
 }
 
 // readChildrenCPU reads the kernel's counts. wait(2) adds a child's count to its parent's, so that the sum only grows,
@@ -39,7 +39,7 @@ func readChildrenCPU(targets []int) (c childrenCPU) {
 	return c
 }
 
-// ticksPerSecond is USER_HZ.
+// USER_HZ
 const ticksPerSecond = 100
 
 const leastChildrenCPU = 0.1

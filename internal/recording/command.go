@@ -97,7 +97,7 @@ func untilExit(ctx context.Context, pid int) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
-		return ctx, cancel // before Linux 5.3
+		return ctx, cancel
 	}
 	done := make(chan struct{})
 	go func() {
@@ -132,7 +132,6 @@ func (r *recording) ownFailure(err error) error {
 	return &exit.Error{Code: exit.OwnFailure, Err: err}
 }
 
-// wait returns the command's exit status as an error.
 func (r *recording) wait(l *launch.Launched) error {
 	st, err := l.Wait()
 	if err != nil {

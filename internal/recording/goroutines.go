@@ -31,7 +31,7 @@ func (r *recording) countGoroutines() {
 			if text != "" {
 				lines = append(lines, fmt.Sprintf("%s (pid %d): %s", t.Comm, pid, text))
 			}
-			_ = t.Close() // only read
+			_ = t.Close()
 		}
 	})
 	if hung == nil {

@@ -36,7 +36,7 @@ type topRun struct {
 	trouble   string
 	refused   int64 // refused observations when trouble was set
 	begun     time.Time
-	waiting   atomic.Pointer[[]top.Goroutines] // last count
+	waiting   atomic.Pointer[[]top.Goroutines]
 }
 
 // Live shows live tables of a recording.
@@ -120,7 +120,6 @@ func (l *topRun) Refresh(at int64, open iter.Seq[profile.Interval]) {
 	l.store.Refresh(at, open)
 }
 
-// show displays tables until the user or the target ends it.
 func (l *topRun) show(ctx context.Context, cancel func()) error {
 	if l.onTerminal() {
 		return l.onScreen(ctx)
@@ -134,7 +133,7 @@ func (l *topRun) finish(shown error) error {
 		return l.writeHung(l.failure)
 	}
 	if !l.onTerminal() && !l.display.Once && shown == nil {
-		if shown = l.printLast(); errors.Is(shown, unix.EPIPE) { // as of head
+		if shown = l.printLast(); errors.Is(shown, unix.EPIPE) {
 			shown = nil
 		}
 	}

@@ -20,9 +20,9 @@ type backgroundResolver struct {
 
 // privateImage is the second image of a file.
 type privateImage struct {
-	image    *code.Image   // nil: closed, or not readable
-	failed   bool          // not readable
-	used     time.Time     // last use
+	image    *code.Image // nil: closed, or not readable
+	failed   bool        // could not be opened
+	used     time.Time
 	patience time.Duration // time without use until it is closed
 }
 

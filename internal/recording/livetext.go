@@ -23,7 +23,6 @@ const (
 	onceWait = time.Minute
 )
 
-// asText prints a table at each refresh, or one.
 func (l *topRun) asText(ctx context.Context, cancel func()) error {
 	signal.Ignore(unix.SIGPIPE) // a reader that exits must not end the sampling
 	p := console.StartSlow(false, func() string { return l.progressText() })
@@ -36,7 +35,7 @@ func (l *topRun) asText(ctx context.Context, cancel func()) error {
 			if l.display.Once {
 				return l.printLast()
 			}
-			return nil // finish prints the last table
+			return nil
 		case <-l.refreshed:
 		}
 		o := l.snapshot(window)
@@ -53,7 +52,7 @@ func (l *topRun) asText(ctx context.Context, cancel func()) error {
 		err := l.print(o)
 		if l.display.Once || err != nil {
 			cancel()
-			if errors.Is(err, unix.EPIPE) { // such as head
+			if errors.Is(err, unix.EPIPE) {
 				return nil
 			}
 			return err

@@ -44,7 +44,7 @@ type recording struct {
 	signalSampler atomic.Pointer[sampler.Sampler] // sampler, for the goroutine of signals
 	running       atomic.Pointer[launch.Launched] // the command, for the goroutine of signals
 	pendingSignal atomic.Int32                    // to be sent to the command; 0: none
-	launches      bool                            // of a command
+	launches      bool
 	stats         runstats.Stats
 	deadlocks     []string // found at the end, a sentence each
 	goroutines    []string // waiting at the end, a line per Go process
@@ -165,7 +165,6 @@ func (r *recording) prepare(procs []*code.Process) {
 	}
 }
 
-// close closes everything, unless a read hangs.
 func (r *recording) close() {
 	if r.hung {
 		return
@@ -237,7 +236,6 @@ func (r *recording) reportResult() error {
 	return nil
 }
 
-// ended reports whether a recording is empty because the command ended too soon.
 func (r *recording) ended() bool {
 	s := &r.stats
 	blame := s.Failed["traced"] + s.Failed["denied"] + s.Failed["timeout"]

@@ -11,12 +11,11 @@ import (
 	"prywalk/internal/symbols"
 )
 
-// resolver is the recording's [profile.Resolver].
 type resolver struct {
 	*symbols.Namer
 	lookedUp atomic.Int64    // number of addresses since begin
 	giveUp   <-chan struct{} // once closed, names are skipped; nil: never
-	skipped  int             // number of skipped addresses
+	skipped  int
 	buf      []symbols.Frame
 	kernel   *symbols.KernelNames // nil: not read yet
 }

@@ -58,7 +58,6 @@ func (r *rotation) path(at time.Time) string {
 	}
 }
 
-// due reports whether a file that began then must be completed.
 func (r *rotation) due(began time.Time) bool { return time.Since(began) >= r.every }
 
 // prune removes the oldest surplus files, also those of earlier runs.

@@ -22,7 +22,7 @@ import (
 
 // checkpoint writes the recording so far. A failure becomes saveErr.
 func (r *recording) checkpoint(between func()) {
-	if r.path == "" { // no recording
+	if r.path == "" {
 		r.names.DropUnused()
 		return
 	}
@@ -135,7 +135,6 @@ func (r *recording) writeHung(failure error) error {
 	}
 }
 
-// setOutput sets the output path, and checks that it can be written.
 func (r *recording) setOutput(pid int) error {
 	r.setPath(pid)
 	if r.path == "-" {

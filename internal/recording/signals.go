@@ -16,7 +16,7 @@ import (
 	"prywalk/internal/launch"
 )
 
-// listening is the number of recordings that handle signals.
+// listening counts recordings that handle signals.
 var listening atomic.Int32
 
 // ObeyQuit lets SIGQUIT end prywalk without a dump of goroutines, while no recording handles it. An ignored SIGQUIT
@@ -126,7 +126,7 @@ func (r *recording) forward(sig syscall.Signal) {
 	case sig != unix.SIGINT && sig != unix.SIGQUIT:
 		pass()
 	case inForeground():
-	case sig == unix.SIGQUIT, r.running.Load() == nil: // not running yet
+	case sig == unix.SIGQUIT, r.running.Load() == nil:
 		pass()
 	default:
 		time.AfterFunc(interruptWait, pass)

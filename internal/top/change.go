@@ -32,7 +32,7 @@ const (
 // shares are the functions' times in a slice, by one clock.
 type shares struct {
 	clock Clock
-	names int64 // version of the names
+	names int64
 	sum   int64
 	n     int64
 	self  map[int32]int64
@@ -111,7 +111,6 @@ func (o *Snapshot) Changes(rows []FunctionRow, total bool) []Change {
 	return out
 }
 
-// history returns a function's share in each of the last slices.
 func (o *Snapshot) history(id int32, total bool) []float64 {
 	h := make([]float64, len(o.parts))
 	for i, p := range o.parts {
@@ -138,7 +137,7 @@ func changed(h []float64, counts []int64, k int, bound float64) Change {
 	dof := float64(len(h) - 2)
 	spread := (squares(base, a) + squares(recent, b)) / dof
 	pooled := mean(h)
-	least := 0.0 // variance of the counts of a slice
+	least := 0.0
 	for _, n := range counts {
 		least += max(pooled*(1-pooled), 0.25/float64(max(n, 1))) / float64(max(n, 1)) / float64(len(counts))
 	}

@@ -9,11 +9,10 @@ import (
 	"prywalk/internal/namehints"
 )
 
-// complete is the share of CPU time with complete stacks.
 type complete struct {
 	share  float64 // 0 to 1, negative without CPU time
-	reason string  // main reason of the rest
-	module string  // of the outermost function of such a stack
+	reason string
+	module string
 }
 
 // wellComplete is the share from which no reason is shown.

@@ -10,8 +10,7 @@ const (
 	// mostCells limits the cells in no slice.
 	mostCells = 1 << 16
 	// earlierName names the thread and function of merged cells.
-	earlierName = "[earlier]"
-	// earlierStack is the stack of merged cells.
+	earlierName  = "[earlier]"
 	earlierStack = sample.StackID(^uint32(0))
 )
 
@@ -61,7 +60,6 @@ func (s *Store) evict() {
 	}
 }
 
-// addEarlier adds a cell from before the eviction.
 func (s *Store) addEarlier(c cell, threads []thread) int32 {
 	th := threads[c.key.thread]
 	key := th.key()

@@ -28,10 +28,10 @@ type Functions struct {
 	support    []bool // of language or system
 	index      map[Frame]int32
 	whole      map[sample.StackID][]int32 // completely named stacks
-	paths      []string                   // of known modules
-	knownPaths map[string]bool            // the same paths
+	paths      []string
+	knownPaths map[string]bool
 	buf        []profile.Named
-	changes    int64 // of the names
+	changes    int64
 	renamed    int64
 }
 
@@ -64,7 +64,7 @@ func (n *Functions) functionsOf(id sample.StackID) []int32 {
 	for i := range n.buf {
 		l := &n.buf[i]
 		final = final && l.Final
-		if l.Machinery { // as in report
+		if l.Machinery {
 			machinery = n.numbers(l, machinery)
 			continue
 		}

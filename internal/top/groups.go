@@ -69,7 +69,7 @@ func (o *Snapshot) groups(scope Scope, clock Clock, waits bool, n int, key func(
 	for k, end := range ends {
 		r := GroupRow{id: int32(k), snapshot: o, cells: order[from:end], waits: waits}
 		t.touched = t.touched[:0]
-		tasks := int64(0) // their time
+		tasks := int64(0)
 		for _, i := range order[from:end] {
 			c := &o.Cells[i]
 			r.V.add(c.v)

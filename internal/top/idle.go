@@ -26,7 +26,6 @@ func (r *GroupRow) Idle() (rule string) {
 	return rule
 }
 
-// idleKey is the input of idle rules.
 type idleKey struct {
 	wait  int32
 	stack *int32 // first function; nil: none

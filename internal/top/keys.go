@@ -9,7 +9,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// keyHelp describes the keys, the most useful first.
 var keyHelp = [][2]string{
 	{"q", "quit"}, {"↑↓", "select"}, {"enter", "open"}, {"esc", "back"},
 	{"tab", "functions, threads, waits; also 1, 2, 3"},
@@ -70,7 +69,6 @@ func (m *Model) edit(k tea.KeyPressMsg) {
 	}
 }
 
-// move moves the selection; false for other keys.
 func (m *Model) move(name string) bool {
 	step := max(1, m.page.visibleRows-1)
 	switch name {

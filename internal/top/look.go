@@ -131,7 +131,7 @@ func (s Screen) groupLines(rows []GroupRow, what string, c Clock, prec tabular.P
 	var cells [5][]string
 	heads := []string{string(c) + "%", "cpu", "runqueue", "blocked", "threads"}
 	if slices.ContainsFunc(rows, func(r GroupRow) bool { return r.tasks }) {
-		heads[4] = "count" // of threads and tasks
+		heads[4] = "count"
 	}
 	name, in, names, idle := len(what), len("in"), make([]string, len(rows)), make([]string, len(rows))
 	for i := range rows {

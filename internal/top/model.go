@@ -70,8 +70,8 @@ type Model struct {
 	follow      int32 // id of the selected row, to follow when rows move; negative: the position stays
 	stacks      bool  // shows the stacks of function
 	function    int32
-	history     []position // views to return to
-	page        page       // last shown
+	history     []position
+	page        page
 }
 
 type position struct {

@@ -15,7 +15,7 @@ import (
 type Goroutines struct {
 	PID int `json:"pid"`
 	*code.WaitingGoroutines
-	Text string `json:"-"` // as text
+	Text string `json:"-"`
 }
 
 // largeRow: rows of at least 1/largeRow of the table's time get a note if they have no name.
@@ -55,7 +55,6 @@ func (o *Snapshot) onePID() (pid int) {
 	return pid
 }
 
-// notes returns what tables cannot show.
 func (o *Snapshot) notes(st *State, c Clock) (notes []string) {
 	for i := range st.Goroutines {
 		g := &st.Goroutines[i]

@@ -35,7 +35,6 @@ func (m *Model) Text() string {
 	return strings.Join(lines, "\n")
 }
 
-// leastAround is the number of other help lines.
 const leastAround = 5
 
 func (m *Model) helpLines() []string {
@@ -89,7 +88,7 @@ func (m *Model) tableLines() []string {
 	return append(lines, m.status(rows), s.paint(dim, s.joined("  ", shortHelp...)))
 }
 
-// selected marks a row, also without colours.
+// selected marks a row; without colours by ">".
 func (s Screen) selected(row string) string {
 	if s.Width > 0 {
 		row = tabular.Pad(row, s.Width)

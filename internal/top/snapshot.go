@@ -102,7 +102,6 @@ func (o *Snapshot) addCell(n *Functions, k cellKey, v Values) {
 	}
 }
 
-// threadName names a thread as report --by thread does.
 func (o *Snapshot) threadName(n int32) string {
 	th := &o.threads[n]
 	name := th.name

@@ -28,7 +28,6 @@ type thread struct {
 	comm, name, task string
 }
 
-// lastCell caches the cell of a thread's last interval.
 type lastCell struct {
 	valid       bool
 	stack       sample.StackID
@@ -58,7 +57,7 @@ func (t *thread) key() threadKey {
 	return k
 }
 
-// cellKey is what the intervals of a cell have in common. Threads and waits are indices.
+// cellKey identifies a cell. Threads and waits are indices.
 type cellKey struct {
 	stack        sample.StackID
 	thread, wait int32
@@ -70,7 +69,6 @@ type cell struct {
 	touched    bool
 }
 
-// delta is a cell's change in a slice.
 type delta struct {
 	cell int32
 	v    Values
@@ -95,12 +93,12 @@ type Store struct {
 	byWait        map[string]int32
 
 	touched    []int32
-	open       []delta   // open intervals at the last refresh
-	slices     []slice   // oldest first
-	freeDeltas [][]delta // memory of dropped slices
-	sums       []Values  // by cell, in a snapshot's window
+	open       []delta // open intervals at the last refresh
+	slices     []slice
+	freeDeltas [][]delta
+	sums       []Values // by cell, in a snapshot's window
 	summed     []int32
-	begin      int64 // of the first slice
+	begin      int64
 	maxCells   int
 	keptCells  int // number of cells after the last eviction
 
@@ -123,7 +121,6 @@ func (s *Store) Add(iv profile.Interval) {
 	s.add(&iv)
 }
 
-// add adds an interval to its cell, and returns cell and values.
 func (s *Store) add(iv *profile.Interval) (int32, Values) {
 	k := s.thread(iv)
 	last := &s.lasts[k]

@@ -19,7 +19,7 @@ const wellComplete = 0.99
 type Complete struct {
 	Share  float64
 	reason string
-	module string // of the outermost function of most incomplete stacks
+	module string
 	most   float64
 }
 
@@ -61,13 +61,12 @@ func (d *Data) Complete(value int) (c Complete, ok bool) {
 	return c, true
 }
 
-// hasNoStack reports time without a sample, such as [exited unseen].
 func (t *Stacks) hasNoStack(s *profile.Sample) bool {
 	stack := t.Stack(s)
 	return len(stack) == 1 && t.Frames[stack[0]].Synthetic() && !t.Frames[stack[0]].incomplete()
 }
 
-// endsIn returns an incomplete stack's stop reason, and the module of its outermost function.
+// endsIn returns an incomplete stack's stop reason, and its outermost function's module.
 func (t *Stacks) endsIn(s *profile.Sample) (reason, module string, cut bool) {
 	stack := t.Stack(s)
 	f := &t.Frames[stack[len(stack)-1]]
@@ -129,7 +128,6 @@ func (d *Data) WhyIncomplete() string {
 		namehints.IncompleteName(i.Reason), i.Next())
 }
 
-// moveIncompleteUp moves rows of incomplete stacks to the first ones.
 func (t *Stacks) moveIncompleteUp(rows []Row) {
 	namehints.RaiseIncomplete(rows, func(r *Row) (string, int64, int64) {
 		if f := &t.Frames[r.Frame]; f.incomplete() {

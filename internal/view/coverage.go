@@ -23,9 +23,9 @@ const fewTicks = 5
 type Coverage struct {
 	value        int // index of the type of values: cpu, else the chosen one
 	named, Total int64
-	bounded      int64     // functions known by their bounds only
-	missing      []missing // largest first
-	Slight       bool      // less than fewTicks of CPU time
+	bounded      int64 // functions known by their bounds only
+	missing      []missing
+	Slight       bool
 }
 
 type missing struct {
@@ -131,7 +131,7 @@ func (d *Data) Causes(c *Coverage, below string) string {
 	if !c.poor() || c.Idle() {
 		return ""
 	}
-	var causes []string // by their largest part
+	var causes []string
 	shares := map[string][]string{}
 	for _, m := range c.missing {
 		if 100*m.v < c.Total {

@@ -49,14 +49,12 @@ func (d *Selection) filter(g *groups) error {
 // States returns the states of samples.
 func States() []string { return []string{"running", "sleeping", "disk", "stopped"} }
 
-// onlySleepers reports whether the options select sleeping threads only.
 func (d *Selection) onlySleepers() bool {
 	o := &d.Options
 	state, err := regexp.Compile(o.State)
 	return o.Wait != "" || o.State != "" && err == nil && !state.MatchString("running")
 }
 
-// keep selects samples, in a new list.
 func (d *Selection) keep(flag string, test func(*profile.Sample) bool) {
 	d.Filters = append(d.Filters, flag)
 	d.Profile.Sample = slices.DeleteFunc(slices.Clone(d.Profile.Sample), func(s *profile.Sample) bool { return !test(s) })
@@ -179,7 +177,7 @@ func clip(s *profile.Sample, wall, begin, end int64) *profile.Sample {
 	return &c
 }
 
-// portion returns v × part / whole, rounded down, without overflow.
+// portion returns v × part / whole, without overflow.
 func portion(v, part, whole int64) int64 {
 	if whole <= 0 || part >= whole {
 		return v

@@ -56,7 +56,6 @@ func (f *Frame) Shown() string {
 	return f.label(cutMiddle)
 }
 
-// longestName limits a name, in bytes.
 const longestName = 1 << 12
 
 func cutMiddle(name string) string {

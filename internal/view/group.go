@@ -53,8 +53,8 @@ func Number(s *profile.Sample, key string) int64 {
 type groups struct {
 	stacks           *Stacks
 	waiting          waiting
-	roles            map[int64]func(thread string) string // by pid; set if grouped by role
-	severalProcesses bool                                 // set if grouped by thread
+	roles            map[int64]func(thread string) string // by pid; if grouped by role
+	severalProcesses bool                                 // if grouped by thread
 }
 
 func newGroups(stacks *Stacks, idle bool) *groups {
@@ -101,7 +101,7 @@ func (g *groups) threadName(s *profile.Sample) string {
 		return task + " " + cmp.Or(Label(s, rec.LabelThread), "[no function]")
 	}
 	tid := Number(s, rec.LabelTID)
-	if pid := Number(s, rec.LabelPID); tid == 0 && pid != 0 { // the process's time
+	if pid := Number(s, rec.LabelPID); tid == 0 && pid != 0 {
 		return cmp.Or(Label(s, rec.LabelThread), "[no thread]") + " " + named(Label(s, rec.LabelComm), "pid", pid)
 	}
 	name := named(cmp.Or(Label(s, rec.LabelThread), Label(s, rec.LabelComm)), "tid", tid)

@@ -53,7 +53,6 @@ func without(stack []*profile.Location, some map[*profile.Location]bool) []*prof
 	return rest
 }
 
-// onlyInterprets reports whether all functions of a location are interpreter frames.
 func onlyInterprets(l *profile.Location) bool {
 	return len(l.Line) > 0 && !slices.ContainsFunc(l.Line, func(ln profile.Line) bool {
 		return ln.Function == nil || rec.FrameType(ln.Function.Name, ln.Function.SystemName) != rec.Machinery

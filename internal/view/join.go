@@ -55,7 +55,6 @@ func renaming(older, newer *Data) func(Frame) Frame {
 	}
 }
 
-// program returns the module of the program's own file, or "".
 func (d *Selection) program() string {
 	if len(d.Profile.Mapping) == 0 {
 		return ""

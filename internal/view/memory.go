@@ -15,14 +15,13 @@ import (
 // Memory of parts of a report in bytes, with garbage (TestSmallProfilesStayWithinTheBudget).
 const (
 	frameCost    = 320 // and its number
-	nodeCost     = 200 // and its numbers
+	nodeCost     = 200
 	sampleCost   = 256
 	functionCost = 192
 	locationCost = 192
 	lineCost     = 64
 )
 
-// Limits of the work for a report.
 const (
 	// number of frames in all stacks that is never refused
 	fewFrames = 32 << 20

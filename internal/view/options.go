@@ -37,9 +37,9 @@ type Options = options.View
 type Selection struct {
 	Profile *profile.Profile
 	Options Options
-	Value   int // index of the selected type
+	Value   int
 	Unit    string
-	Dropped int // number of samples removed by filters
+	Dropped int // removed by filters
 	Filters []string
 	// Scheduled and Looped are the blocked times, in ns, of threads asleep in Go's scheduler and in an event loop
 	// whose tasks are recorded. They are left out.

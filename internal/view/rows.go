@@ -24,7 +24,7 @@ type Row struct {
 func (d *Data) Rows(samples []*profile.Sample) []Row {
 	var rows []Row
 	at := map[int32]int{}
-	seen := map[int32]int{} // last sample with the frame, plus one
+	seen := map[int32]int{}
 	for i, s := range samples {
 		v := s.Value[d.Value]
 		if v == 0 {

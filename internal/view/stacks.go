@@ -20,7 +20,7 @@ type Stacks struct {
 	index  map[Frame]int32
 	byLoc  map[*profile.Location][]int32
 	buf    []int32
-	lines  bool // with --lines
+	lines  bool
 	memory *Memory
 }
 
@@ -57,7 +57,6 @@ func (t *Stacks) Stack(s *profile.Sample) []int32 {
 	return t.buf
 }
 
-// location returns the frames of a location, innermost inlined call first.
 func (t *Stacks) location(l *profile.Location) []int32 {
 	file := ""
 	if l.Mapping != nil {
@@ -111,7 +110,6 @@ func (t *Stacks) nameless(l *profile.Location, module string) Frame {
 	return f
 }
 
-// offset returns an address's file offset, else the address.
 func offset(l *profile.Location) uint64 {
 	if m := l.Mapping; m != nil && m.File != "" && l.Address >= m.Start && l.Address < m.Limit {
 		return l.Address - m.Start + m.Offset
