@@ -15,7 +15,7 @@ type era struct {
 	packed chunk
 }
 
-// eras is the eras; the last one is open.
+// eras lists the eras; the last one is open.
 type eras struct {
 	all     []era
 	numbers map[labelSet]uint32

@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/sample"
 )
 
-// location is a Loc with numbers. synthetic is the name's index plus one; 0 for code.
+// location is a Loc with numbers. module and synthetic are an index plus one; 0: none.
 type location struct {
 	addr      uint64
 	module    uint32
