@@ -18,13 +18,13 @@ import (
 	"prywalk/internal/view"
 )
 
-// selectFrames selects the frames of exactly this name, else those that match it as a regular expression.
+// selectFrames selects the frames of exactly this name; if there are none, those that match the regular expression.
 func (d *data) selectFrames(flag, function string) (func(frame int32) bool, error) {
 	re, err := view.Compile(flag, function)
 	if err != nil {
 		return nil, err
 	}
-	for _, s := range d.Profile.Sample { // numbers all frames
+	for _, s := range d.Profile.Sample {
 		d.Stack(s)
 	}
 	exact, some := map[int32]bool{}, map[int32]bool{}
@@ -46,13 +46,13 @@ func (d *data) selectFrames(flag, function string) (func(frame int32) bool, erro
 		suggest("-n -1", &d.Options))
 }
 
-// Callers writes a function's callers as a tree outwards. total: time in the function and its callees, called on that
-// path; self: in the function itself.
+// Callers writes the callers of a function as a tree. In it, total is the time in the function and its callees on that
+// path, self the time in the function itself.
 func Callers(w io.Writer, p *profile.Profile, function string, o Options) error {
 	return around(w, p, function, o, "callers")
 }
 
-// Callees writes what a function called, as a tree inwards.
+// Callees writes the functions that a function called, as a tree.
 func Callees(w io.Writer, p *profile.Profile, function string, o Options) error {
 	return around(w, p, function, o, "callees")
 }
@@ -81,8 +81,8 @@ func around(w io.Writer, p *profile.Profile, function string, o Options, what st
 	return cmp.Or(d.Err(), out.Err())
 }
 
-// addAround adds a stack's part outwards or inwards. In a recursion callers are of the innermost call, callees of the
-// outermost, so that no time counts twice.
+// addAround adds the callers' or callees' part of a stack. In a recursion, callers are those of the innermost call,
+// callees those of the outermost: no time counts twice.
 func addAround(t *view.Trie, stack []int32, v int64, is func(int32) bool, outwards bool) {
 	at := slices.IndexFunc(stack, is)
 	if at < 0 {
@@ -113,8 +113,8 @@ func addAround(t *view.Trie, stack []int32, v int64, is func(int32) bool, outwar
 	}
 }
 
-// Source writes the lines of matching functions with their values, and their text from dir, or from the user's own
-// file at the recorded path.
+// Source writes the lines of matching functions with their values. Text is read below dir, or from the user's own file
+// at the recorded path.
 func Source(w io.Writer, p *profile.Profile, function, dir string, o Options) error {
 	d, err := prepare(p, o)
 	if err != nil {
@@ -143,7 +143,7 @@ func Source(w io.Writer, p *profile.Profile, function, dir string, o Options) er
 }
 
 func (d *data) sourceLines(out *printable.Writer, files *sourcelines.Files, f *sourcelines.Function) {
-	text, err := files.Read(f.File) // without: numbers only
+	text, err := files.Read(f.File) // on error, lines are written without text
 	var lines []*sourcelines.Line
 	var rows []view.Row
 	for _, l := range f.ByLine {
@@ -163,13 +163,13 @@ func (d *data) sourceLines(out *printable.Writer, files *sourcelines.Files, f *s
 	for i, l := range lines {
 		code := ""
 		if n := int(l.N) - 1; n >= 0 && n < len(text) {
-			code = "  " + detab(text[n])
+			code = "  " + expandTabs(text[n])
 		}
 		line := fmt.Sprintf("%6d%s", l.N, code)
 		if d.Options.Width > 0 {
 			line = tabular.ShortModule(line, max(tabular.LeastColumn, d.Options.Width-tabular.PrintedWidth(heads)))
 		}
-		out.Printf("%s%s%s\n", d.heat(figures[i][0], rows[i].Self), figures[i][1], line)
+		out.Printf("%s%s%s\n", d.markLarge(figures[i][0], rows[i].Self), figures[i][1], line)
 	}
 }
 
@@ -180,4 +180,4 @@ func noText(err error) string {
 	return "file not found; give its directory with --source-dir"
 }
 
-func detab(s string) string { return strings.TrimRight(strings.ReplaceAll(s, "\t", "    "), "\r") }
+func expandTabs(s string) string { return strings.TrimRight(strings.ReplaceAll(s, "\t", "    "), "\r") }

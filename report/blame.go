@@ -20,20 +20,7 @@ import (
 	"prywalk/internal/waits"
 )
 
-// # Blame
-//
-// Time in which a thread waited for a lock is attributed to what the lock's owner did meanwhile. The recording has
-// the owner at the start of each sleep; later waits for the same lock show its owner then, and divide the interval.
-// Each part goes to the owner's stacks of that time, by overlap. Uncovered time, and time in which the owner itself
-// waits for this lock, has no known owner. The parts add up to the interval's blocked time.
-//
-//	waiter   ├───────────────── blocked ─────────────────┤
-//	owner    │ A: owner at the start  │ B: by a later wait│
-//	to       │ A's stacks             │ B's stacks        │
-//
-// A wait shorter than a tick is attributed at its end, as a whole to what the owner did at that tick.
-
-// ErrNoLocks reports that no interval of the recording waits for a lock whose owner is recorded.
+// ErrNoLocks reports a recording without waits for locks with known owners.
 var ErrNoLocks = errors.New("the recording has no wait for a lock whose owner prywalk records")
 
 // noLocks is [ErrNoLocks] with the waits for other locks, and the next step.
@@ -47,7 +34,7 @@ func noLocks(p *profile.Profile, o *Options) error {
 			goroutines = append(goroutines, s)
 		case !view.IsTask(s) && (view.KindOf(s) == waits.Semaphore || view.KindOf(s) == waits.Mutex):
 			threads[view.Number(s, rec.LabelTID)] = true
-			python = python && waits.Shown(what) != what // a semaphore with what CPython has made of it
+			python = python && waits.Shown(what) != what
 		default:
 			continue
 		}
@@ -74,18 +61,28 @@ func noLocks(p *profile.Profile, o *Options) error {
 		"likely owners of the locks of Python and Go", ErrNoLocks, strings.Join(parts, ", "), suggest("--by wait", o), pid)
 }
 
-// Entries without an owner: unknown, or free and not yet taken.
+// Entries for waits without an owner's stack.
 const (
 	ownerUnknown = "[owner not known]"
 	ownerNone    = "[lock free when read]"
 	ownerUnseen  = "[owner not seen]"
 )
 
-// maxSightings bounds the parts of an interval.
 const maxSightings = 1 << 12
 
-// Blame gives a profile whose values are the blocked time of waiters, under the owners' stacks. From and To are
-// applied first, and taken from the options. Errors: [ErrNoLocks], or [Filter]'s.
+// Blame returns a profile of the waiters' blocked time under the stacks of the locks' owners. Errors: [ErrNoLocks], or
+// [Filter]'s. From and To are applied here, and cleared in the options.
+//
+// The recording has the owner at the start of each sleep; later waits for the same lock show its owner then, and
+// divide the interval. Each part is divided among the owner's stacks of that time. Time without samples of the owner,
+// and time in which it waits for this lock itself, has no known owner. The parts add up to the interval's blocked
+// time.
+//
+//	waiter   ├───────────────── blocked ─────────────────┤
+//	owner    │ A: owner at the start  │ B: by a later wait│
+//	to       │ A's stacks             │ B's stacks        │
+//
+// An interval of at most two ticks is attributed as a whole to the owner's stack at the tick of its end.
 func Blame(p *profile.Profile, o *Options) (*profile.Profile, error) {
 	p, err := Filter(p, Options{From: o.From, To: o.To})
 	if err != nil {
@@ -101,7 +98,7 @@ func Blame(p *profile.Profile, o *Options) (*profile.Profile, error) {
 	b := newBlamer(p, wall)
 	defer b.memory.Close()
 	b.period = p.Period
-	owned := map[lockID]bool{} // locks that have an owner in some wait: other waits' is unknown
+	owned := map[lockID]bool{} // locks with an owner in some wait
 	for _, s := range p.Sample {
 		if view.Number(s, rec.LabelOwner) != 0 {
 			owned[lockOf(s)] = true
@@ -132,19 +129,18 @@ type lockID struct {
 	name string
 }
 
-// blameKey is an entry of the result: a lock, and the stack or the name of its owner.
+// blameKey is a lock, and the stack of its owner or a name instead.
 type blameKey struct {
 	lock  lockID
-	owner *profile.Sample // nil: unknown
+	owner *profile.Sample // nil: name is set
 	name  string
 }
 
-// blamer attributes waits for locks to what their owners did.
 type blamer struct {
-	threads map[int64][]span  // by number, in order
-	seen    map[lockID][]span // beginnings of waits, in order
+	threads map[int64][]span  // by tid, in order of time
+	seen    map[lockID][]span // beginnings of waits, in order of time
 	wall    int
-	period  int64 // between ticks, ns
+	period  int64
 	out     map[blameKey]int64
 	order   []blameKey
 	waiter  map[lockID]*profile.Sample
@@ -154,13 +150,12 @@ type blamer struct {
 }
 
 const (
-	// bytes of a result
 	blameCost = 1 << 10
-	// mostSteps bounds spans examined: locks × intervals.
+	// mostSteps limits the examined spans: locks × intervals.
 	mostSteps = 1 << 28
 )
 
-func (b *blamer) count(n int) {
+func (b *blamer) countSteps(n int) {
 	if b.steps += n; b.steps > mostSteps && b.err == nil {
 		b.err = errors.New("too many overlapping waits to attribute to lock owners; select a part of the recording with " +
 			"--from and --to")
@@ -207,7 +202,6 @@ func lockOf(s *profile.Sample) lockID {
 	return lockID{view.Number(s, rec.LabelPID), view.Label(s, rec.LabelWaitsFor)}
 }
 
-// interval attributes the blocked time of one interval.
 func (b *blamer) interval(s *profile.Sample, blocked int64) {
 	id := lockOf(s)
 	if b.waiter[id] == nil {
@@ -227,12 +221,12 @@ func (b *blamer) interval(s *profile.Sample, blocked int64) {
 		shares[k] += length
 	}
 	switch {
-	case end == 0: // without times
+	case end == 0:
 		add(blameKey{id, nil, ownerUnseen}, 1)
 	case s.Value[b.wall] <= 2*b.period:
 		add(b.ownerAtTick(id, view.OwnerOf(s), end), 1)
 	default:
-		b.parts(id, s, from, end, add)
+		b.divide(id, s, from, end, add)
 	}
 	if len(keys) == 0 {
 		add(blameKey{id, nil, ownerUnknown}, 1)
@@ -257,7 +251,7 @@ func (b *blamer) interval(s *profile.Sample, blocked int64) {
 	}
 }
 
-// ownerAtTick gives what the owner did at the tick of a moment.
+// ownerAtTick returns what the owner did at the tick of a time.
 func (b *blamer) ownerAtTick(id lockID, owner, at int64) blameKey {
 	if owner <= 0 {
 		return noOwner(id, owner)
@@ -265,19 +259,19 @@ func (b *blamer) ownerAtTick(id lockID, owner, at int64) blameKey {
 	l := b.threads[owner]
 	i := sort.Search(len(l), func(i int) bool { return l[i].to >= at })
 	if i > 0 && at-l[i-1].to < b.period/2 && (i == len(l) || l[i-1].to-at > at-l[i].to) {
-		i-- // its sample of this tick came earlier
+		i-- // the owner's sample of this tick came earlier
 	}
 	switch {
 	case i == len(l) || l[i].from > at+b.period:
 		return blameKey{id, nil, ownerUnseen}
-	case view.IsLock(l[i].s) && lockOf(l[i].s) == id: // it had released the lock by then
+	case view.IsLock(l[i].s) && lockOf(l[i].s) == id: // it had released the lock
 		return blameKey{id, nil, ownerUnknown}
 	}
 	return blameKey{id, l[i].s, ""}
 }
 
-// parts divides an interval where the lock's owner was observed.
-func (b *blamer) parts(id lockID, s *profile.Sample, from, end int64, add func(blameKey, int64)) {
+// divide divides an interval at the observed changes of the owner.
+func (b *blamer) divide(id lockID, s *profile.Sample, from, end int64, add func(blameKey, int64)) {
 	owner, at := view.OwnerOf(s), from
 	seen := b.seen[id]
 	first := sort.Search(len(seen), func(i int) bool { return seen[i].from > from })
@@ -289,13 +283,13 @@ func (b *blamer) parts(id lockID, s *profile.Sample, from, end int64, add func(b
 		if next == owner {
 			continue
 		}
-		b.part(id, owner, at, o.from, add)
+		b.attributePart(id, owner, at, o.from, add)
 		owner, at = next, o.from
 	}
-	b.part(id, owner, at, end, add)
+	b.attributePart(id, owner, at, end, add)
 }
 
-func (b *blamer) part(id lockID, owner, from, end int64, add func(blameKey, int64)) {
+func (b *blamer) attributePart(id lockID, owner, from, end int64, add func(blameKey, int64)) {
 	if owner <= 0 {
 		passing := min(end, from+b.period) // a lock with waiters is not free for long
 		add(noOwner(id, owner), passing-from)
@@ -307,7 +301,7 @@ func (b *blamer) part(id lockID, owner, from, end int64, add func(blameKey, int6
 	k := blameKey{id, nil, ownerUnseen}
 	for i := max(0, sort.Search(len(l), func(i int) bool { return l[i].from > from })-1); i < len(l) &&
 		l[i].from < end && b.err == nil; i++ {
-		b.count(1)
+		b.countSteps(1)
 		lo, hi := max(at, l[i].from), min(end, l[i].to)
 		if hi <= lo {
 			continue
@@ -317,10 +311,10 @@ func (b *blamer) part(id lockID, owner, from, end int64, add func(blameKey, int6
 			at = lo
 		}
 		k = blameKey{id, l[i].s, ""}
-		if view.IsLock(l[i].s) && lockOf(l[i].s) == id { // it has released the lock, and waits itself
+		if view.IsLock(l[i].s) && lockOf(l[i].s) == id { // it has released the lock, and waits
 			k = blameKey{id, nil, ownerUnknown}
 		}
-		add(k, hi-at) // between two samples: the later one's
+		add(k, hi-at) // the time between two samples belongs to the later one
 		at = hi
 	}
 	if end-at > 2*b.period {

@@ -8,7 +8,7 @@ import (
 )
 
 func TestAnAccountIsDividedOutsideOfBrackets(t *testing.T) {
-	got := accounts("prywalk: one (a; b), two; three | four")
+	got := accountLines("prywalk: one (a; b), two; three | four")
 	if want := []string{"one (a; b), two", "three", "four"}; !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}

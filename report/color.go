@@ -4,7 +4,6 @@ package report
 
 import "prywalk/internal/printable"
 
-// Colours, with Options.Color only.
 const (
 	bold  = "\x1b[1m"
 	dim   = "\x1b[2m"

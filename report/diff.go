@@ -15,22 +15,22 @@ import (
 	"prywalk/internal/view"
 )
 
-// ErrPer reports that [DiffOptions].Per is not one of [Pers].
+// ErrPer reports a [DiffOptions].Per that is not one of [Pers].
 var ErrPer = errors.New("invalid --per")
 
-// Pers are the units of comparison: the whole recording, a second of it, a share of the whole.
+// Pers returns the units of comparison: per recording, per second of it, as a share of its whole.
 func Pers() []string { return []string{"run", "second", "share"} }
 
-// DiffOptions choose what of two profiles is compared, and how.
+// DiffOptions select what of two profiles is compared, and how.
 type DiffOptions struct {
 	Options
-	// Per is one of [Pers]; empty: run.
+	// Per is one of [Pers]; "" is "run".
 	Per string
-	// All includes changes within the error of sampling.
+	// All includes changes within the sampling error.
 	All bool
 }
 
-// Change is one function's.
+// Change is the change of a function.
 type Change struct {
 	Name, Module string
 	File         string // with --lines
@@ -38,51 +38,54 @@ type Change struct {
 	Self, Total  Figure
 }
 
-// Figure is a value in two profiles, in the profile's unit, per second, or as a share of 1.
+// Figure is a value in two profiles: in the profile's unit, per second, or as a share of 1.
 type Figure struct {
 	Old, New float64
 	// Within is half of the change's 95 % interval by sampling; 0 without sample counts.
 	Within float64
-	// Sure: significant ([Diff], [DiffRuns]).
+	// Sure means significant ([Diff], [DiffRuns]).
 	Sure bool
 
-	nullError  float64 // standard error under the hypothesis of no change
-	wholeNoise float64 // its part of a change of the whole that may be noise between runs
-	rare       bool    // too small to be tested, with several runs
+	nullError  float64 // standard error if nothing changed
+	wholeNoise float64 // the function's part of a change of the whole that may be noise
+	rare       bool    // too small to test, with several runs
 }
 
-// Delta is the change.
+// Delta is New − Old.
 func (f Figure) Delta() float64 { return f.New - f.Old }
 
-// Difference is what two profiles differ in.
+// Difference is the result of a comparison.
 type Difference struct {
 	// Changes has all functions, the most slowed first.
 	Changes []Change
-	// Whole is all functions together: the kernel's, without sampling error unless samples were selected.
+	// Whole is the sum of all functions: measured by the kernel, without sampling error unless samples were selected.
 	Whole Figure
 
-	old, new *data      // sums of several runs
+	old, new *data
 	runs     [2][]*data // nil with one run a side
 	opts     DiffOptions
-	scale    [2]float64           // unit of a value
-	prec     [2]tabular.Precision // of whole recordings
+	scale    [2]float64
+	prec     [2]tabular.Precision
 }
 
-// falseAlarms is the probability that equal loads show any sure change.
+// falseAlarms is the probability that equal loads show a sure change.
 const falseAlarms = tabular.FalseAlarms
 
-// Diff compares two profiles function by function ([view.Counterparts]).
+// Diff compares two profiles by function ([view.Counterparts]).
 //
-// A function's share of the whole has the standard error of [tabular.Precision]. A change is sure beyond the error of
-// both under the hypothesis of equal values (score test), at the normal quantile for 5 % over all functions
-// (Bonferroni). Other differences between runs cannot be seen with one run a side: the whole is never sure, and its
-// change by up to a tenth counts as noise in which each function has its share. [DiffRuns] measures it.
+// A function's share of the whole has the standard error of [tabular.Precision]. A change is sure if it exceeds the
+// errors of both under the hypothesis of equal values (score test), at the normal quantile for 5 % over all functions
+// (Bonferroni). With one run a side, other noise between runs is unknown: the whole is never sure, and up to a tenth
+// of its change counts as noise, of which each function has its share. [DiffRuns] measures that noise.
 func Diff(older, newer *profile.Profile, o DiffOptions) (*Difference, error) {
 	return DiffRuns([]*profile.Profile{older}, []*profile.Profile{newer}, o)
 }
 
-// DiffRuns compares several runs a side by the spread between runs ([Difference.between]). With one run on both sides
-// it is [Diff].
+// DiffRuns compares several runs a side by Student's two-sample test of their means, with common variance; the unit is
+// the run, since runs differ by data layout, load and frequency. The spread includes the sampling error, which is
+// taken instead where runs happen to be nearer. Few runs and many tests (Bonferroni) make bounds high: functions that
+// are small on both sides together, which does not depend on the change, are not tested. With one run a side it is
+// [Diff].
 func DiffRuns(older, newer []*profile.Profile, o DiffOptions) (*Difference, error) {
 	per := cmp.Or(o.Per, "run")
 	if !slices.Contains(Pers(), per) {
@@ -97,7 +100,7 @@ func DiffRuns(older, newer []*profile.Profile, o DiffOptions) (*Difference, erro
 	return x, nil
 }
 
-// Close returns the difference's memory.
+// Close releases the memory of the comparison.
 func (x *Difference) Close() {
 	for _, d := range slices.Concat([]*data{x.old, x.new}, x.runs[0], x.runs[1]) {
 		if d != nil {
@@ -108,7 +111,7 @@ func (x *Difference) Close() {
 
 func (x *Difference) compare(sides [2][]*profile.Profile) error {
 	for i, d := range []**data{&x.old, &x.new} {
-		sum, err := side(sides[i])
+		sum, err := sumOfRuns(sides[i])
 		if err == nil {
 			*d, err = prepare(sum, x.opts.Options)
 		}
@@ -133,24 +136,23 @@ func (x *Difference) compare(sides [2][]*profile.Profile) error {
 		return err
 	}
 	x.Whole = x.figure(float64(x.old.Total(x.old.Value)), float64(x.new.Total(x.new.Value)))
-	x.pair()
+	x.matchFunctions()
 	x.compareRuns()
 	for _, d := range slices.Concat([]*data{x.old, x.new}, x.runs[0], x.runs[1]) {
 		if err := d.Err(); err != nil {
 			return err
 		}
 	}
-	x.judge()
+	x.markSure()
 	x.sort()
 	return nil
 }
 
-// changeCost is the memory of a change, in bytes.
 const changeCost = 512
 
 var sideNames = [2]string{"the old recording", "the new recording"}
 
-func side(runs []*profile.Profile) (*profile.Profile, error) {
+func sumOfRuns(runs []*profile.Profile) (*profile.Profile, error) {
 	if len(runs) == 1 {
 		return runs[0], nil
 	}
@@ -160,7 +162,6 @@ func side(runs []*profile.Profile) (*profile.Profile, error) {
 	return profile.Merge(runs)
 }
 
-// setScale sets the factors of each profile's values.
 func (x *Difference) setScale(runs [2]int) error {
 	for i, d := range []*data{x.old, x.new} {
 		x.scale[i] = 1 / float64(runs[i])
@@ -177,8 +178,7 @@ func (x *Difference) setScale(runs [2]int) error {
 	return nil
 }
 
-// pair matches functions.
-func (x *Difference) pair() {
+func (x *Difference) matchFunctions() {
 	same := view.Counterparts(x.old.Data, x.new.Data)
 	at := map[view.Frame]view.Row{}
 	var gone []view.Frame
@@ -212,7 +212,7 @@ func (x *Difference) add(f *view.Frame, before, after view.Row) {
 	})
 }
 
-// figure scales two values and estimates the sampling error of their difference.
+// figure scales two values, and estimates the sampling error of their difference.
 func (x *Difference) figure(before, after float64) Figure {
 	f := Figure{Old: before * x.scale[0], New: after * x.scale[1]}
 	if x.unreported() {
@@ -221,9 +221,8 @@ func (x *Difference) figure(before, after float64) Figure {
 	value := [2]float64{f.Old, f.New}
 	same := x.pooledMean(value)
 	was, is := x.prec[0].Total*x.scale[0], x.prec[1].Total*x.scale[1]
-	// wholeNoise is the part of the whole's change that chance between runs may cause, by the function's share.
 	f.wholeNoise = min(1, 2*same/(was+is)) * max(-mostBetweenRuns*was, min(is-was, mostBetweenRuns*was))
-	if before == x.prec[0].Total && after == x.prec[1].Total { // all is the kernel's
+	if before == x.prec[0].Total && after == x.prec[1].Total { // measured by the kernel
 		return f
 	}
 	for i := range x.prec {
@@ -234,29 +233,28 @@ func (x *Difference) figure(before, after float64) Figure {
 	return f
 }
 
-// unreported reports that a profile lacks samples or their counts.
+// unreported reports whether a profile lacks samples or their counts.
 func (x *Difference) unreported() bool {
 	return slices.ContainsFunc(x.prec[:], func(p tabular.Precision) bool { return p.N <= 0 || p.Total <= 0 })
 }
 
-// pooledMean is the mean of both values, weighed by samples.
 func (x *Difference) pooledMean(value [2]float64) float64 {
 	var sum, weight float64
 	for i, p := range x.prec {
-		n := p.N / (p.Total * x.scale[i]) // samples per unit of the value
+		n := p.N / (p.Total * x.scale[i])
 		sum, weight = sum+n*value[i], weight+n
 	}
 	return sum / weight
 }
 
-// judge marks sure changes of self and total. With several runs, half of the chance of a false alarm is spent on the
-// test of the whole, the rest on the functions.
-func (x *Difference) judge() {
+// markSure marks the sure changes. With several runs, half of the chance of a false alarm is for the test of the whole,
+// half for the functions.
+func (x *Difference) markSure() {
 	if x.runs[0] == nil {
 		bound := beyondChance(2 * len(x.Changes))
 		for i := range x.Changes {
-			x.Changes[i].Self.judge(bound)
-			x.Changes[i].Total.judge(bound)
+			x.Changes[i].Self.setSure(bound)
+			x.Changes[i].Total.setSure(bound)
 		}
 		return
 	}
@@ -272,31 +270,30 @@ func (x *Difference) judge() {
 	for i := range x.Changes {
 		for _, f := range []*Figure{&x.Changes[i].Self, &x.Changes[i].Total} {
 			if !f.rare {
-				f.judge(bound)
+				f.setSure(bound)
 			}
 		}
 	}
-	x.Whole.judge(tabular.StudentBound(falseAlarms/2, x.freedom()))
+	x.Whole.setSure(tabular.StudentBound(falseAlarms/2, x.freedom()))
 }
 
-// mostBetweenRuns: two runs of equal load may differ by this part of the whole.
+// mostBetweenRuns is the largest difference between runs of equal load, as a share of the whole.
 const mostBetweenRuns = 0.1
 
-// judge marks a figure as sure beyond bound standard errors, also without its part of the whole's change.
-func (f *Figure) judge(bound float64) {
+// setSure marks a figure as sure if it differs by more than bound standard errors, with and without wholeNoise.
+func (f *Figure) setSure(bound float64) {
 	least := bound * f.nullError
 	f.Sure = math.Abs(f.Delta()) > least && math.Abs(f.Delta()-f.wholeNoise) > least+rounding*math.Abs(f.New)
 }
 
-// rounding bounds the relative error of the arithmetic.
 const rounding = 1e-9
 
-// beyondChance is the bound, in standard errors, for so many tests.
+// beyondChance returns the bound for a number of tests, in standard errors.
 func beyondChance(tests int) float64 {
 	return math.Sqrt2 * math.Erfinv(1-falseAlarms/float64(max(tests, 1)))
 }
 
-// sort puts the most slowed function first, the most sped up last.
+// sort orders changes: the most slowed function first, the most sped up last.
 func (x *Difference) sort() {
 	slices.SortStableFunc(x.Changes, func(a, b Change) int {
 		return cmp.Or(cmp.Compare(b.Self.Delta(), a.Self.Delta()), cmp.Compare(b.Total.Delta(), a.Total.Delta()),
@@ -304,8 +301,8 @@ func (x *Difference) sort() {
 	})
 }
 
-// Worst gives the largest sure growth as a share of the earlier whole, and its subject: the whole (several runs a
-// side), or the function whose self time grew; 0 if none.
+// Worst returns the largest sure growth as a share of the old whole, and its subject: the whole (several runs a side),
+// or a function's self time. 0 if none.
 func (x *Difference) Worst() (share float64, what string) {
 	whole := x.Whole.Old
 	if x.opts.Per == "share" {
@@ -336,14 +333,13 @@ func (x *Difference) Worst() (share float64, what string) {
 	return share, what
 }
 
-// format writes a value by unit and Per.
 func (x *Difference) format(v float64) string {
 	unit := x.new.Unit
 	switch x.opts.Per {
 	case "share":
 		return fmt.Sprintf("%.1f%%", 100*v)
 	case "second":
-		if per, ok := tabular.NanosPer[unit]; ok { // per second of one processor
+		if per, ok := tabular.NanosPer[unit]; ok { // per second of one CPU
 			return tabular.Nanos(int64(math.Round(v*per))) + "/s"
 		}
 		return tabular.Format(int64(math.Round(v)), unit) + "/s"
@@ -363,7 +359,7 @@ func (x *Difference) signed(v float64) string {
 
 func (x *Difference) valueName() string { return x.new.Profile.SampleType[x.new.Value].Type }
 
-// mismatch names what makes the recordings hard to compare, or "".
+// mismatch says what makes the recordings hard to compare; "" if nothing.
 func (x *Difference) mismatch() string {
 	a, b := float64(x.old.Profile.DurationNanos), float64(x.new.Profile.DurationNanos)
 	if x.opts.Per == "run" && a > 0 && b > 0 && max(a, b) > 1.1*min(a, b) {

@@ -14,9 +14,9 @@ import (
 	"prywalk/internal/view"
 )
 
-// pageDiff marks a page's two values as new and old.
+// pageDiff marks the page's two values as new and old.
 type pageDiff struct {
-	// Whole is each recording's total in the later one's unit, Samples their number, 0 if unknown.
+	// Whole is the total of each recording in the new one's scale, Samples their number; 0 if unknown.
 	Whole   [2]float64 `json:"whole"`
 	Samples [2]float64 `json:"samples"`
 	// Beyond is the number of standard errors from which a box is sure.
@@ -53,7 +53,7 @@ func (x *Difference) HTML(w io.Writer) error {
 	return d.writePage(w, page)
 }
 
-// factor scales earlier values to later ones.
+// factor converts old values to the new scale.
 func (x *Difference) factor() float64 { return x.scale[0] / x.scale[1] }
 
 func (x *Difference) facts() (f [][2]string) {
@@ -68,10 +68,10 @@ func (x *Difference) facts() (f [][2]string) {
 	return append(f, [2]string{x.valueName(), x.format(x.Whole.Old) + " → " + x.format(x.Whole.New)})
 }
 
-// joined is both recordings as one ([view.Join]).
+// joined returns both recordings as one ([view.Join]).
 func (x *Difference) joined() *data { return &data{view.Join(x.old.Data, x.new.Data, x.factor())} }
 
-// Folded writes a stack per line with values before and after, as scripts for differential flame graphs read them.
+// Folded writes a line per stack with the old and the new value, the input of scripts for differential flame graphs.
 func (x *Difference) Folded(w io.Writer) error {
 	d := x.joined()
 	sums := map[string][2]int64{}

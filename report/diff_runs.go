@@ -12,16 +12,7 @@ import (
 	"prywalk/internal/view"
 )
 
-// # Several runs a side
-//
-// Runs differ by data layout, load and frequency, which one run's samples do not show. With several runs the unit is
-// the run: means are compared by Student's two-sample test with common variance. Sampling error is in the spread;
-// where runs happen to be nearer than sampling allows, it is taken instead.
-//
-// Few runs make bounds high, and more so with many tests (Bonferroni). So functions that are small on both sides
-// together are not tested, which does not depend on the change.
-
-// leastTested is the share of the whole, both sides together, from which functions are tested.
+// leastTested is the share of the whole, both sides together, from which a function is tested.
 const leastTested = 0.01
 
 // runValue is a function's values in a run, scaled by [DiffOptions].Per.
@@ -43,7 +34,6 @@ func (x *Difference) prepareRuns(sides [2][]*profile.Profile) error {
 	return nil
 }
 
-// degrees of freedom
 func (x *Difference) freedom() int { return len(x.runs[0]) + len(x.runs[1]) - 2 }
 
 func (x *Difference) scaleOf(d *data) float64 {
@@ -89,7 +79,7 @@ func (x *Difference) compareRuns() {
 	}
 }
 
-// valuesOf adds up a run by functions of the later side.
+// valuesOf sums a run by functions of the new side.
 func (x *Difference) valuesOf(d *data, same map[view.Frame]view.Frame) map[view.Frame]runValue {
 	out, scale := map[view.Frame]runValue{}, x.scaleOf(d)
 	for _, r := range d.Rows(d.Profile.Sample) {
@@ -104,7 +94,7 @@ func (x *Difference) valuesOf(d *data, same map[view.Frame]view.Frame) map[view.
 	return out
 }
 
-// between compares means. sampling is the difference's standard error by sampling alone.
+// between compares means. sampling is the standard error of the difference by sampling alone.
 func (x *Difference) between(values [2][]float64, sampling float64) Figure {
 	var mean [2]float64
 	squares, weight := 0.0, 0.0

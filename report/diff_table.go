@@ -18,14 +18,14 @@ import (
 	"prywalk/internal/view"
 )
 
-// Table writes what became slower and faster; without [DiffOptions].All only sure changes.
+// Table writes the functions that became slower and faster: sure changes, or all with [DiffOptions].All.
 func (x *Difference) Table(w io.Writer) error {
 	out := printable.NewWriter(x.new.Writer(w))
 	x.heading(out)
 	slower, faster, around := x.parts()
-	x.section(out, "slower", slower, false)
-	x.section(out, "faster", faster, false)
-	x.section(out, "changed by what they call", around, true)
+	x.writeSection(out, "slower", slower, false)
+	x.writeSection(out, "faster", faster, false)
+	x.writeSection(out, "changed by what they call", around, true)
 	if len(slower)+len(faster)+len(around) == 0 {
 		out.Printf("No significant change (within %s); --all lists every function.\n", x.noise())
 	}
@@ -64,7 +64,7 @@ func (x *Difference) heading(out *printable.Writer) {
 		changed += " significantly"
 	}
 	out.Printf("%s\n", x.new.paint(bold, tabular.Wrap(width, " · ", whole, changed)))
-	for _, line := range []string{x.old.leftOut(), x.mismatch(), x.runsNote()} {
+	for _, line := range []string{x.old.hiddenStacks(), x.mismatch(), x.runsNote()} {
 		if line != "" {
 			out.Printf("%s\n", tabular.Paragraph(width, "  ", line))
 		}
@@ -72,7 +72,6 @@ func (x *Difference) heading(out *printable.Writer) {
 	out.Printf("\n")
 }
 
-// noise names the error of comparison.
 func (x *Difference) noise() string {
 	if x.runs[0] == nil {
 		return "sampling noise"
@@ -80,7 +79,7 @@ func (x *Difference) noise() string {
 	return "the noise between runs"
 }
 
-// parts divides changes: slower self time, faster, slower callees only.
+// parts divides the changes: self time grew, self time shrank, only total time changed.
 func (x *Difference) parts() (slower, faster, around []*Change) {
 	for i := range x.Changes {
 		c := &x.Changes[i]
@@ -100,8 +99,7 @@ func (x *Difference) parts() (slower, faster, around []*Change) {
 	return slower, faster, around
 }
 
-// section writes changes under a title; total selects total values instead of self values.
-func (x *Difference) section(out *printable.Writer, title string, list []*Change, total bool) {
+func (x *Difference) writeSection(out *printable.Writer, title string, list []*Change, total bool) {
 	if len(list) == 0 {
 		return
 	}
@@ -148,7 +146,7 @@ func (x *Difference) section(out *printable.Writer, title string, list []*Change
 	out.Printf("\n")
 }
 
-// cells are a row's figures; the last is half of the 95 % interval.
+// cells returns a row's figures; the last is half of the 95 % interval.
 func (x *Difference) cells(c *Change, total bool) []string {
 	of, margin := c.Self, ""
 	if total {
@@ -189,7 +187,7 @@ type jsonChange struct {
 	Total  jsonFigure `json:"total"`
 }
 
-// jsonDifference is written entry by entry; in Go its list is empty.
+// jsonDifference is a comparison of two recordings. Its functions are written one by one.
 type jsonDifference struct {
 	schema.Head
 	// Value is the compared clock, Per is run, second or share.
@@ -209,8 +207,8 @@ type jsonDiffCut struct {
 	Functions int `json:"functions"`
 }
 
-// JSON writes the difference as one line: all functions, or [Options].N. Times are nanoseconds, or nanoseconds a
-// second; shares are of 1.
+// JSON writes the difference as one line of JSON: all functions, or [Options].N. Times are in nanoseconds, or
+// nanoseconds per second; shares are of 1.
 func (x *Difference) JSON(w io.Writer) error {
 	f := x.toNanos()
 	buf := bufio.NewWriter(x.new.Writer(w))

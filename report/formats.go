@@ -24,12 +24,11 @@ func OTLP(w io.Writer, p *profile.Profile, o Options) error { return viewers.OTL
 // PGO writes the profile for `go build -pgo` ([viewers.PGO]).
 func PGO(w io.Writer, p *profile.Profile, o Options) error { return viewers.PGO(w, p, o) }
 
-// HTTPOptions say how a profile is served.
+// HTTPOptions select how a profile is served.
 type HTTPOptions = options.HTTP
 
-// ServeHTTP serves pprof's web pages at addr ("localhost:8080"; an empty host is localhost, an empty port a free one)
-// until serving fails. Requests need the token of the printed address. Files are read below [HTTPOptions].Source
-// only.
+// ServeHTTP serves pprof's web pages at addr ("localhost:8080"; default: localhost, a free port) until serving fails.
+// Requests need the token of the printed address. Files are read below [HTTPOptions].Source only.
 func ServeHTTP(addr string, p *profile.Profile, o HTTPOptions) error {
 	return pprofweb.Serve(addr, p, o)
 }

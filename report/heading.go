@@ -17,8 +17,8 @@ import (
 	"prywalk/internal/view"
 )
 
-// heading writes target and share of named time, sums, how it was recorded, what is missing. below: where details
-// are.
+// heading writes the target, the share of named time, sums, how it was recorded and what is missing. below says where
+// details are.
 func (d *data) heading(out *printable.Writer, below string) {
 	s, c := d.Summary(), d.Coverage()
 	width := d.Options.Width
@@ -29,7 +29,7 @@ func (d *data) heading(out *printable.Writer, below string) {
 			out.Printf("%s\n", d.paint(dim, tabular.Paragraph(width, "  ", part)))
 		}
 	}
-	for _, line := range []string{d.leftOut(), d.Causes(&c, below), d.WhyIncomplete()} {
+	for _, line := range []string{d.hiddenStacks(), d.Causes(&c, below), d.WhyIncomplete()} {
 		if line != "" {
 			out.Printf("%s\n", tabular.Paragraph(width, "  ", line))
 		}
@@ -37,7 +37,6 @@ func (d *data) heading(out *printable.Writer, below string) {
 	out.Printf("\n")
 }
 
-// replaced by tests
 var now = time.Now
 
 func (d *data) totals(s *view.Summary) []string {
@@ -50,14 +49,14 @@ func (d *data) totals(s *view.Summary) []string {
 
 const seeBelow = " (see below)"
 
-// accountEnds separates the head of an account from its rest.
+// accountEnds separates the first part of an account from the rest.
 const accountEnds = " | "
 
-// commentHead is a comment's head: of prywalk's accounts their first part, other comments whole.
+// commentHead returns the first part of prywalk's accounts, other comments whole.
 func commentHead(comment string) []string {
 	if line, ok := strings.CutPrefix(comment, "prywalk: "); ok {
 		line, _, short := strings.Cut(line, accountEnds)
-		if !short { // an earlier recording
+		if !short { // without a separator: an earlier release
 			return nil
 		}
 		return []string{line}
@@ -65,7 +64,7 @@ func commentHead(comment string) []string {
 	return []string{comment}
 }
 
-func (d *data) leftOut() string {
+func (d *data) hiddenStacks() string {
 	if d.Dropped == 0 {
 		return ""
 	}
@@ -74,7 +73,7 @@ func (d *data) leftOut() string {
 		strings.Join(d.Filters, " and "))
 }
 
-// waitHint points to the report by waits if threads hardly ran.
+// waitHint suggests the report by waits if threads hardly ran.
 func (d *data) waitHint() string {
 	wall, ok := d.Has(rec.TypeWall)
 	if !ok || d.Options.Value != "" || d.Profile.SampleType[d.Value].Type != rec.TypeCPU {
@@ -87,7 +86,6 @@ func (d *data) waitHint() string {
 	return "Almost no CPU time: the threads were waiting. " + suggest("--by wait", &d.Options) + " shows for what."
 }
 
-// suggest gives the command of another report of the same recording.
 func suggest(flags string, o *Options) string {
 	if o.File == "" {
 		return "prywalk report " + flags
@@ -96,7 +94,7 @@ func suggest(flags string, o *Options) string {
 }
 
 func (d *data) footnotes(out *printable.Writer, shown []view.Row) {
-	above := len(shown) > 0 || d.Options.By != "" // a table, or a note
+	above := len(shown) > 0 || d.Options.By != ""
 	for _, n := range append(d.Notes(shown), d.waitHint(), d.taskHint()) {
 		if n != "" {
 			if above {
@@ -108,7 +106,7 @@ func (d *data) footnotes(out *printable.Writer, shown []view.Row) {
 	}
 }
 
-// taskHint says how much time of threads is left out, as their tasks have it.
+// taskHint says how much time of threads is left out because it is shown as that of their tasks.
 func (d *data) taskHint() string {
 	of := d.Profile.SampleType[d.Value].Type
 	if of != rec.TypeWall && of != view.TypeBlocked {
@@ -129,8 +127,8 @@ func (d *data) taskHint() string {
 	return "not counted: " + strings.Join(parts, "; ") + " (--native counts both)"
 }
 
-// accounts divides prywalk's comments into lines.
-func accounts(comment string) (lines []string) {
+// accountLines divides an account into lines.
+func accountLines(comment string) (lines []string) {
 	text, own := strings.CutPrefix(comment, "prywalk: ")
 	if !own {
 		return []string{comment}
@@ -141,7 +139,7 @@ func accounts(comment string) (lines []string) {
 	return lines
 }
 
-// clauses divides a text at semicolons outside of brackets.
+// clauses divides a text at semicolons outside of parentheses.
 func clauses(text string) (out []string) {
 	begin, depth := 0, 0
 	for i, c := range text {
@@ -170,7 +168,7 @@ func Account(w io.Writer, p *profile.Profile, o Options) error {
 	out.Printf("%s\n%s\n", d.paint(bold, tabular.Wrap(o.Width, " · ", s.Parts(d.Covered(&c))...)),
 		tabular.Wrap(o.Width, " · ", d.totals(&s)...))
 	for _, comment := range s.Comments {
-		for _, line := range accounts(comment) {
+		for _, line := range accountLines(comment) {
 			out.Printf("%s\n", tabular.Paragraph(o.Width, "  ", line))
 		}
 	}

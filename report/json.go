@@ -64,7 +64,7 @@ type jsonCut struct {
 	Share     float64 `json:"share"`
 }
 
-// jsonList is written entry by entry; in Go its list is empty.
+// jsonList is written entry by entry.
 type jsonList struct {
 	// Functions are in the order of the table.
 	Functions []jsonFunction `json:"functions,omitempty" schema:"required"`
@@ -78,7 +78,8 @@ type jsonGroup struct {
 	jsonList
 }
 
-// jsonReport is written entry by entry; in Go its lists and tree are empty.
+// jsonReport is a table of functions, on request with groups and a call tree. Lists and tree are written entry by
+// entry.
 type jsonReport struct {
 	schema.Head
 	Target   string   `json:"target"`
@@ -104,7 +105,7 @@ type jsonReport struct {
 	TreeCut *jsonCut `json:"tree_cut,omitempty"`
 }
 
-// JSON writes the table as one line of JSON, with groups and the call tree on request. Options.N bounds functions, 0
+// JSON writes the table as one line of JSON, on request with groups and the call tree. Options.N limits functions; 0
 // is all.
 func JSON(w io.Writer, p *profile.Profile, tree bool, o Options) error {
 	if o.Value != view.TypeBlocked { // added, if it can be computed
@@ -192,7 +193,7 @@ func (j *jsonWriter) begin(object any, list string) {
 	j.text(string(text[:max(0, len(text)-1)]) + `,"` + list + `":[`)
 }
 
-// complete is the share of a clock's time with complete stacks, nil without time.
+// complete returns the share of a clock's time with complete stacks; nil without time.
 func (d *data) complete(clock string) *float64 {
 	value, ok := d.Has(clock)
 	if !ok {
@@ -231,7 +232,7 @@ func add(to, values []int64) {
 	}
 }
 
-// functions writes the rows with all values, and what was left out. Functions without the chosen value come last.
+// functions writes rows with all values, and what was left out. Functions without the chosen value come last.
 func (d *data) functions(to *jsonWriter, samples []*profile.Sample) {
 	type sums struct{ self, total []int64 }
 	taken := int64(0)
@@ -290,7 +291,6 @@ func (d *data) functions(to *jsonWriter, samples []*profile.Sample) {
 	d.Give(taken)
 }
 
-// bytes of a row beside its values
 const jsonRowCost = 256
 
 func (d *data) jsonFunction(n int32, self, total []int64) jsonFunction {
@@ -300,7 +300,7 @@ func (d *data) jsonFunction(n int32, self, total []int64) jsonFunction {
 		Total: d.values(total)}
 }
 
-// jsonTree writes the call tree; children in the order of the chosen value.
+// jsonTree writes the call tree, children in the order of the chosen value.
 func (d *data) jsonTree(out *jsonWriter) {
 	t := d.NewTrie()
 	types := len(d.Profile.SampleType)
@@ -341,7 +341,7 @@ func (d *data) jsonTree(out *jsonWriter) {
 	}
 }
 
-// cutTree keeps the N nodes with most time. Callers precede callees, so the rest is a tree.
+// cutTree keeps the N nodes with most time. A caller sorts before its callees, so that the rest is a tree.
 func (d *data) cutTree(t *view.Trie, self func(int32) int64) (cut jsonCut) {
 	all := len(t.Nodes) - 1
 	shown := min(all, d.Limit(all))
@@ -371,7 +371,7 @@ func (d *data) cutTree(t *view.Trie, self func(int32) int64) (cut jsonCut) {
 	return cut
 }
 
-// writeNodes nests a trie's nodes without recursion: their depth is the input's.
+// writeNodes nests a trie's nodes without recursion, since input determines their depth.
 func (d *data) writeNodes(out *jsonWriter, t *view.Trie, of func(int32) jsonFunction) {
 	type open struct {
 		node int32

@@ -16,25 +16,25 @@ import (
 )
 
 const (
-	// pageNodes: up to so many call paths all are drawn.
+	// number of call paths up to which all are drawn
 	pageNodes = 30_000
-	// pageShare: smaller paths of larger profiles are merged.
+	// smaller paths are merged in larger profiles
 	pageShare = 0.0005
-	// pageThreads: beyond so many, threads of equal names in a process are merged.
+	// number of threads from which those of equal names in a process are merged
 	pageThreads = 2000
 )
 
-// Bytes of the page's parts, with their text.
+// Memory of the page's parts, with their text, in bytes.
 const (
 	pageNodeCost  = 128
 	pageRowCost   = 320
 	pageValueCost = 96
 	pageTextCost  = 128
-	pageByteCost  = 24 // all characters may become escapes
+	pageByteCost  = 24 // any character may become an escape
 )
 
-// page is the HTML page's data. Records are flat lists of numbers, in the order of the comments; texts are indexes
-// into Strings.
+// page is the data of the HTML page. Records are flat lists of numbers, in the order of the comments; texts are
+// indices of Strings.
 type page struct {
 	Title    string      `json:"title"`
 	Facts    [][2]string `json:"facts"`
@@ -45,11 +45,11 @@ type page struct {
 	Effective []float64 `json:"effective"`
 	Strings   []string  `json:"strings"`
 	Frames    []int     `json:"frames"`   // name, module, file, line, synthetic (0 or 1)
-	Nodes     []int32   `json:"nodes"`    // parent, frame; the root is not listed, the first is node 1
+	Nodes     []int32   `json:"nodes"`    // parent, frame; the root is not listed: the first is node 1
 	Threads   []int     `json:"threads"`  // name, comm, tid, pid
 	Contexts  []int     `json:"contexts"` // thread, state, wait
-	Rows      []int64   `json:"rows"`     // node, context, a value for each type
-	Merged    int       `json:"merged"`   // merged call paths
+	Rows      []int64   `json:"rows"`     // node, context, a value per type
+	Merged    int       `json:"merged"`
 	Note      string    `json:"note"`
 	Diff      *pageDiff `json:"diff,omitempty"`
 }
@@ -58,13 +58,13 @@ type pageBuilder struct {
 	*data
 	page
 	trie     *view.Trie
-	weights  []int64 // per node and type, sums of absolute values
+	weights  []int64 // per node and type: sums of absolute values
 	strings  map[string]int
 	threads  map[[4]any]int
 	contexts map[[3]int]int
 	rows     map[[2]int32][]int64
 	order    [][2]int32
-	merge    bool // threads of equal names are one
+	merge    bool
 }
 
 func (d *data) page() *page {
@@ -97,22 +97,21 @@ func (b *pageBuilder) head() {
 	c := b.Coverage()
 	b.Facts = append(facts(&s, &c), b.completeFacts()...)
 	notes := b.Notes(b.data.Rows(b.Profile.Sample))
-	for _, line := range append([]string{b.leftOut(), b.Causes(&c, ""), b.WhyIncomplete()}, notes...) {
+	for _, line := range append([]string{b.hiddenStacks(), b.Causes(&c, ""), b.WhyIncomplete()}, notes...) {
 		if line != "" {
 			b.Comments = append(b.Comments, remark{Text: printable.String(line)})
 		}
 	}
 }
 
-// remark is a line of the page's head, with folded text.
 type remark struct {
 	Text string   `json:"text"`
 	More []string `json:"more,omitempty"`
 }
 
 func remarkOf(comment string) remark {
-	r := remark{Text: "recording details"} // an earlier recording
-	rest := accounts(comment)
+	r := remark{Text: "recording details"}
+	rest := accountLines(comment)
 	if short := commentHead(comment); len(short) > 0 {
 		r.Text = printable.String(short[0])
 		_, own, _ := strings.Cut(comment, accountEnds)
@@ -169,10 +168,10 @@ func (b *pageBuilder) sample(s *profile.Sample) {
 		return
 	}
 	at := int32(0)
-	b.weigh(at, s)
+	b.addWeights(at, s)
 	for _, f := range slices.Backward(b.Stack(s)) {
 		at = b.trie.Child(at, f)
-		b.weigh(at, s)
+		b.addWeights(at, s)
 	}
 	k := [2]int32{at, int32(b.context(s))}
 	row := b.rows[k]
@@ -189,7 +188,7 @@ func (b *pageBuilder) sample(s *profile.Sample) {
 	}
 }
 
-func (b *pageBuilder) weigh(n int32, s *profile.Sample) {
+func (b *pageBuilder) addWeights(n int32, s *profile.Sample) {
 	types := len(s.Value)
 	if need := (int(n) + 1) * types; need > len(b.weights) {
 		if !b.Take(int64(pageNodeCost + 16*(need-len(b.weights)))) {
@@ -213,7 +212,6 @@ func (b *pageBuilder) context(s *profile.Sample) int {
 	return i
 }
 
-// waitName is the terminal's name of a wait, or "".
 func (b *pageBuilder) waitName(s *profile.Sample) string {
 	if view.Label(s, rec.LabelWait) == "" {
 		return ""
@@ -237,7 +235,7 @@ func (b *pageBuilder) thread(s *profile.Sample) int {
 	return i
 }
 
-// str numbers a text, "" once memory is refused.
+// str returns the index of a text; without memory, that of "".
 func (b *pageBuilder) str(s string) int {
 	if n, ok := b.strings[s]; ok {
 		return n

@@ -10,18 +10,18 @@ import (
 	"prywalk/internal/view"
 )
 
-// prune lists the nodes to draw, and maps all nodes to drawn ones. Parents precede children.
+// prune lists the nodes to draw, parents first, and returns the drawn node for each node.
 func (b *pageBuilder) prune() []int32 {
 	all := len(b.trie.Nodes) <= pageNodes
 	small := b.Number(view.Frame{Name: fmt.Sprintf("[calls under %g%%]", 100*pageShare)})
 	to := make([]int32, len(b.trie.Nodes))
-	smallOf := map[int32]int32{} // a node's stand-in
+	smallOf := map[int32]int32{}
 	isSmall := map[int32]bool{}
 	for i := 1; i < len(to); i++ {
 		n := &b.trie.Nodes[i]
 		parent := to[n.Parent]
-		if all || b.large(i) {
-			to[i] = b.emit(parent, n.Frame)
+		if all || b.isLarge(i) {
+			to[i] = b.addNode(parent, n.Frame)
 			continue
 		}
 		b.Merged++
@@ -31,7 +31,7 @@ func (b *pageBuilder) prune() []int32 {
 		}
 		s, ok := smallOf[parent]
 		if !ok {
-			s = b.emit(parent, small)
+			s = b.addNode(parent, small)
 			smallOf[parent], isSmall[s] = s, true
 		}
 		to[i] = s
@@ -44,7 +44,7 @@ func (b *pageBuilder) prune() []int32 {
 	return to
 }
 
-// leaves gives rows of merged nodes a node of their innermost frame, so that self values stay.
+// leaves gives merged nodes a node of their innermost frame, so that self values stay exact.
 func (b *pageBuilder) leaves(to []int32, isSmall map[int32]bool) {
 	leaf := map[view.Edge]int32{}
 	for _, k := range b.order {
@@ -55,20 +55,20 @@ func (b *pageBuilder) leaves(to []int32, isSmall map[int32]bool) {
 		e := view.Edge{Parent: to[old], Frame: b.trie.Nodes[old].Frame}
 		n, ok := leaf[e]
 		if !ok {
-			n = b.emit(e.Parent, e.Frame)
+			n = b.addNode(e.Parent, e.Frame)
 			leaf[e] = n
 		}
 		to[old] = n
 	}
 }
 
-func (b *pageBuilder) emit(parent, frame int32) int32 {
+func (b *pageBuilder) addNode(parent, frame int32) int32 {
 	b.Nodes = append(b.Nodes, parent, frame)
 	return int32(len(b.Nodes) / 2)
 }
 
-// large: enough of any type of values.
-func (b *pageBuilder) large(n int) bool {
+// isLarge reports whether a node has pageShare of any type of values.
+func (b *pageBuilder) isLarge(n int) bool {
 	types := len(b.Profile.SampleType)
 	for i := range types {
 		if all := b.weights[i]; all > 0 && float64(b.weights[n*types+i]) >= pageShare*float64(all) {

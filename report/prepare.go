@@ -9,33 +9,33 @@ import (
 	"prywalk/report/options"
 )
 
-// Options choose what of a profile is shown, and how.
+// Options select what of a profile is shown, and how.
 type Options = options.View
 
 var (
-	// ErrValue reports that the profile lacks the values of [Options].Value.
+	// ErrValue reports a profile without the values of [Options].Value.
 	ErrValue = view.ErrValue
 	// ErrExpr reports an invalid regular expression.
 	ErrExpr = view.ErrExpr
-	// ErrIntervals reports that the profile has no sample counts.
+	// ErrIntervals reports a profile without sample counts.
 	ErrIntervals = view.ErrIntervals
-	// ErrNoTime reports that the profile has no time stamps.
+	// ErrNoTime reports a profile without time stamps.
 	ErrNoTime = view.ErrNoTime
 )
 
-// Groupings lists the ways to group samples ([Options].By).
+// Groupings returns the ways to group samples ([Options].By).
 func Groupings() []string { return view.Groupings() }
 
-// IsGrouping reports a way to group samples: of [Groupings], "label", or "label:NAME".
+// IsGrouping reports whether by is one of [Groupings], "label" or "label:NAME".
 func IsGrouping(by string) bool { return view.IsGrouping(by) }
 
-// Orders lists the orders of functions ([Options].Sort).
+// Orders returns the orders of functions ([Options].Sort).
 func Orders() []string { return view.Orders() }
 
-// States are the states of samples.
+// States returns the states of samples.
 func States() []string { return view.States() }
 
-// Filter gives the selected samples as a profile; the caller's stays.
+// Filter returns the selected samples as a profile; p is unchanged.
 func Filter(p *profile.Profile, o Options) (*profile.Profile, error) { return view.Filter(p, o) }
 
 type data struct{ *view.Data }

@@ -15,7 +15,7 @@ import (
 	"prywalk/internal/view"
 )
 
-// Table writes the functions with self and total values, the largest first.
+// Table writes functions with self and total values, the largest first.
 func Table(w io.Writer, p *profile.Profile, o Options) error {
 	d, err := prepare(p, o)
 	if err != nil {
@@ -32,10 +32,10 @@ func Table(w io.Writer, p *profile.Profile, o Options) error {
 	return cmp.Or(d.Err(), out.Err())
 }
 
-// pipeWidth is the width where the output is no terminal, in columns.
+// pipeWidth is the width of tables without a terminal, in columns.
 const pipeWidth = 100
 
-// tableWidth gives the width of tables in columns, 0 for any.
+// tableWidth returns the width of tables in columns; 0: unlimited.
 func tableWidth(o *Options) int {
 	switch {
 	case o.FullNames:
@@ -73,7 +73,7 @@ func (d *data) table(out *printable.Writer, samples []*profile.Sample, limit int
 		if f.Module != "" && wide.Module > 0 {
 			name = tabular.Pad(name, wide.Name) + "  " + tabular.ShortModule(printable.String(f.Module), wide.Module)
 		}
-		out.Printf("%s%s%s%s\n", indent, d.heat(figures[i][0], r.Self), figures[i][1], name)
+		out.Printf("%s%s%s%s\n", indent, d.markLarge(figures[i][0], r.Self), figures[i][1], name)
 	}
 	if rest := len(rows) - len(shown); rest > 0 {
 		out.Printf("%s%s\n", indent, d.color(dim, "… "+tabular.Plural(int64(rest), "more function")))
@@ -81,8 +81,8 @@ func (d *data) table(out *printable.Writer, samples []*profile.Sample, limit int
 	return shown
 }
 
-// withoutWaiting gives the first rows without those that say only that an owner slept: of the kernel, and of language
-// and system if they have no time of their own. It gives all if there are no others.
+// withoutWaiting returns the first rows without the kernel's and without language and system functions that have no
+// self time, since these say only that an owner slept. It returns all rows if no others remain.
 func (d *data) withoutWaiting(rows []view.Row, limit int) []view.Row {
 	var kept []view.Row
 	for _, r := range rows {
@@ -97,7 +97,7 @@ func (d *data) withoutWaiting(rows []view.Row, limit int) []view.Row {
 	return kept
 }
 
-// figures gives the heads of the columns, and each row's own share and other figures.
+// figures returns the columns' heads, and each row's first figure and its others.
 func (d *data) figures(rows []view.Row) (heads string, figures [][2]string) {
 	figures = make([][2]string, len(rows))
 	column := func(head, space string, value func(int64) string, of func(view.Row) int64) {
@@ -111,7 +111,7 @@ func (d *data) figures(rows []view.Row) (heads string, figures [][2]string) {
 		cells = tabular.Right(cells, len("100%"))
 		for i := range rows {
 			if heads == "" {
-				figures[i] = [2]string{cells[i+1], space} // the first may be marked
+				figures[i] = [2]string{cells[i+1], space} // the first may be coloured
 			} else {
 				figures[i][1] += cells[i+1] + space
 			}
@@ -135,7 +135,7 @@ func (d *data) columnName() string {
 	return fmt.Sprintf("function (%s)", printable.String(d.Profile.SampleType[d.Value].Type))
 }
 
-func (d *data) heat(s string, v int64) printable.Raw {
+func (d *data) markLarge(s string, v int64) printable.Raw {
 	if all := int64(d.Precision.Total); all == 0 || 20*v < all {
 		return printable.Raw(s)
 	}

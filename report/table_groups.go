@@ -38,7 +38,7 @@ func (d *data) groups(out *printable.Writer) {
 			out.Printf("\n")
 		}
 		line := tabular.Wrap(d.Options.Width, "  ", append([]string{d.Precision.Share(g.Value),
-			d.Precision.Value(g.Value, d.Unit), g.Name + owners.of(d, g.Samples)},
+			d.Precision.Value(g.Value, d.Unit), g.Name + owners.heldBy(d, g.Samples)},
 			d.clockLine(g.Samples)...)...)
 		out.Printf("%s\n", d.paint(bold, line))
 		if g.Value != 0 && d.Options.By == "lock" && !d.Blames() && g.Name != view.NoLock {
@@ -72,7 +72,7 @@ func (d *data) clockLine(samples []*profile.Sample) []string {
 		tabular.Nanos(c.Blocked))}
 }
 
-// ownerNames are the names of threads, by number; nil for groups other than locks.
+// ownerNames are the names of threads by tid; nil unless grouped by lock.
 type ownerNames map[int64]string
 
 func (d *data) ownerNames() ownerNames {
@@ -85,8 +85,8 @@ func (d *data) ownerNames() ownerNames {
 	return names
 }
 
-// of says who held a lock in its samples: one thread by name, several by their number; "" for none that is known.
-func (o ownerNames) of(d *data, samples []*profile.Sample) string {
+// heldBy names the owner of a lock: one thread by name, several by number, "" if none is known.
+func (o ownerNames) heldBy(d *data, samples []*profile.Sample) string {
 	if o == nil || view.KindOf(samples[0]) == waits.Join {
 		return ""
 	}

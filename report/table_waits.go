@@ -16,13 +16,13 @@ import (
 )
 
 const (
-	waitGroups = 10 // by default
-	waitFrames = 6  // of a group's stack
+	waitGroups = 10
+	waitFrames = 6
 	// functions of threads that did not wait
 	runningRows = 5
 )
 
-// waitGroups writes each cause of waits with its commonest stack, from the application's innermost function on.
+// waitGroups writes each cause of waits with its most frequent stack, from the application's innermost function on.
 func (d *data) waitGroups(out *printable.Writer) {
 	list := d.Grouped(d.Options.By)
 	limit := min(len(list), d.Limit(waitGroups))
@@ -32,12 +32,12 @@ func (d *data) waitGroups(out *printable.Writer) {
 			out.Printf("\n")
 		}
 		line := tabular.Wrap(d.Options.Width, "  ", append([]string{d.Precision.Share(g.Value),
-			d.Precision.Value(g.Value, d.Unit), g.Name + " (" + d.whose(g.Samples) + ")"},
+			d.Precision.Value(g.Value, d.Unit), g.Name + " (" + d.waiters(g.Samples) + ")"},
 			d.clockLine(g.Samples)...)...)
 		out.Printf("%s\n", d.paint(bold, line))
 		switch {
 		case g.Value == 0:
-		case strings.HasPrefix(g.Name, "["): // no wait
+		case strings.HasPrefix(g.Name, "["):
 			shown = append(shown, d.table(out, g.Samples, runningRows, "    ")...)
 		default:
 			d.waitStack(out, g)
@@ -87,8 +87,8 @@ func (d *data) waitStack(out *printable.Writer, g *view.Group) {
 	}
 }
 
-// whose counts threads and tasks; tasks, without numbers, by the most at a time.
-func (d *data) whose(samples []*profile.Sample) string {
+// waiters describes the number of threads and tasks. Tasks have no numbers: the mean number at a time is estimated.
+func (d *data) waiters(samples []*profile.Sample) string {
 	tasks := slices.DeleteFunc(slices.Clone(samples), func(s *profile.Sample) bool { return !view.IsTask(s) })
 	if len(tasks) == 0 {
 		return tabular.Plural(threadsOf(samples), "thread")
@@ -107,7 +107,7 @@ func (d *data) whose(samples []*profile.Sample) string {
 func threadsOf(samples []*profile.Sample) int64 {
 	seen := map[int64]bool{}
 	for _, s := range samples {
-		if tid := view.Number(s, rec.LabelTID); tid != 0 { // 0: time that belongs to no thread
+		if tid := view.Number(s, rec.LabelTID); tid != 0 {
 			seen[tid] = true
 		}
 	}

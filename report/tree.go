@@ -16,9 +16,8 @@ import (
 	"prywalk/internal/view"
 )
 
-// Tree writes the call tree from the threads' first functions inwards, without the
-// branches below Options.MinShare of the whole; how much they hold is said where
-// they are.
+// Tree writes the call tree from the threads' first functions inwards. Branches below Options.MinShare of the whole
+// are summed up where they are.
 func Tree(w io.Writer, p *profile.Profile, o Options) error {
 	d, err := prepare(p, o)
 	if err != nil {
@@ -34,7 +33,6 @@ func Tree(w io.Writer, p *profile.Profile, o Options) error {
 	return cmp.Or(d.Err(), out.Err())
 }
 
-// leastShare is that below which branches are left out.
 func leastShare(o *Options) float64 {
 	if o.MinShare == 0 {
 		return 0.01
@@ -42,53 +40,50 @@ func leastShare(o *Options) float64 {
 	return o.MinShare
 }
 
-// writeTree writes a trie with a line for the sum of all.
 func (d *data) writeTree(out *printable.Writer, t *view.Trie, what, all string, least float64) {
 	tw := &treeWriter{data: d, Trie: t, least: int64(max(0, least) * float64(t.Nodes[0].Total))}
-	tw.walk()
-	tw.flush(out, all, fmt.Sprintf("%s (%s)", what, d.Profile.SampleType[d.Value].Type))
+	tw.listLines()
+	tw.writeLines(out, all, fmt.Sprintf("%s (%s)", what, d.Profile.SampleType[d.Value].Type))
 }
 
-// treeWriter writes a trie with an explicit stack: its depth is the input's. A line is kept as numbers, and becomes a
-// text when it is written: names and indents of deep trees are far larger than the profile.
+// treeWriter writes a trie with an explicit stack, since input determines its depth. Lines are kept as numbers until
+// they are written: names and indents of deep trees are far larger than the profile.
 type treeWriter struct {
 	*data
 	*view.Trie
 	least int64
 	lines []treeLine
-	open  []bool // for each depth whether the branch goes on below the line that is written
+	open  []bool // per depth: the branch continues below the present line
 }
 
-// lineCost is what a line takes until it is written, with the cells of its columns, in bytes.
 const lineCost = 400
 
-// maxIndent is the width of an indent where there is no terminal whose width bounds it.
+// maxIndent is the width of indents without a terminal.
 const maxIndent = 200
 
-// treeLine is one line: a node, or the sum of what was left out beside it.
+// treeLine is a node, or the sum of what was left out beside it.
 type treeLine struct {
 	node  int32 // -1: a sum
-	depth int32 // 0: the root
+	depth int32
 	last  bool
 	count int32
 	sum   int64
 }
 
-// walk lists the lines.
-func (tw *treeWriter) walk() {
+func (tw *treeWriter) listLines() {
 	todo := []treeLine{{last: true}}
 	for len(todo) > 0 && tw.Take(lineCost) {
 		l := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
 		tw.lines = append(tw.lines, l)
 		if l.node >= 0 {
-			todo = append(todo, tw.below(l.node, l.depth+1)...)
+			todo = append(todo, tw.linesBelow(l.node, l.depth+1)...)
 		}
 	}
 }
 
-// below lists what to write under a node, in reverse.
-func (tw *treeWriter) below(n, depth int32) []treeLine {
+// linesBelow returns the lines under a node, in reverse.
+func (tw *treeWriter) linesBelow(n, depth int32) []treeLine {
 	var list []treeLine
 	rest := treeLine{node: -1, depth: depth}
 	for _, c := range tw.Nodes[n].Children {
@@ -109,7 +104,7 @@ func (tw *treeWriter) below(n, depth int32) []treeLine {
 	return list
 }
 
-// text gives a line's name, and its module where the name does not have it.
+// text returns a line's name, and its module unless the name contains it.
 func (tw *treeWriter) text(l *treeLine, all string) (name printable.Raw, module string) {
 	switch {
 	case l.node < 0:
@@ -126,7 +121,6 @@ func (tw *treeWriter) text(l *treeLine, all string) (name printable.Raw, module 
 	return name, module
 }
 
-// values gives a line's figures.
 func (tw *treeWriter) values(l *treeLine) (total, self int64) {
 	if l.node < 0 {
 		return l.sum, 0
@@ -134,8 +128,7 @@ func (tw *treeWriter) values(l *treeLine) (total, self int64) {
 	return tw.Nodes[l.node].Total, tw.Nodes[l.node].Self
 }
 
-// branch draws what stands before a line's name. Where that takes a third of a terminal, its beginning gives way to the
-// line's depth.
+// branch returns what is drawn before a line's name. A depth number replaces the beginning of wide branches.
 func (tw *treeWriter) branch(l *treeLine) string {
 	if l.depth == 0 {
 		return ""
@@ -158,8 +151,7 @@ func (tw *treeWriter) branch(l *treeLine) string {
 	return b.String() + map[bool]string{true: "├ ", false: "└ "}[!l.last]
 }
 
-// flush writes the lines with their columns aligned.
-func (tw *treeWriter) flush(out *printable.Writer, all, head string) {
+func (tw *treeWriter) writeLines(out *printable.Writer, all, head string) {
 	cells := [3][]string{{"total%"}, {"total"}, {"self%"}}
 	var shares, selfs []string
 	for i := range tw.lines {
@@ -178,15 +170,15 @@ func (tw *treeWriter) flush(out *printable.Writer, all, head string) {
 		l := &tw.lines[i]
 		branch := tw.branch(l)
 		name, module := tw.text(l, all)
-		name, module = tw.room(l, name, module, tableWidth(&tw.Options)-at-tabular.Width(branch))
+		name, module = tw.fitNames(l, name, module, tableWidth(&tw.Options)-at-tabular.Width(branch))
 		_, self := tw.values(l)
-		out.Printf("%s %s %s  %s%s%s\n", cells[0][i+1], cells[1][i+1], tw.heat(cells[2][i+1], self), branch, name,
+		out.Printf("%s %s %s  %s%s%s\n", cells[0][i+1], cells[1][i+1], tw.markLarge(cells[2][i+1], self), branch, name,
 			printable.Raw(module))
 	}
 }
 
-// room cuts a line's names to what there is room for. A module that has no room is left out.
-func (tw *treeWriter) room(l *treeLine, name printable.Raw, of string, width int) (printable.Raw, string) {
+// fitNames shortens a line's name to the width. A module that does not fit is left out.
+func (tw *treeWriter) fitNames(l *treeLine, name printable.Raw, of string, width int) (printable.Raw, string) {
 	if l.node < 0 {
 		text := string(name)
 		if short, _, _ := strings.Cut(text, " below "); !tw.Options.FullNames && !tabular.Fits(text, width) {

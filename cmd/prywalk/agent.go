@@ -60,8 +60,9 @@ Exit codes: ` + exit.Meanings(exit.OK, exit.Failed, exit.WrongUsage, exit.Denied
 
 func newAgent() *cobra.Command {
 	f := &agentFlags{
-		recordFlags: recordFlags{freq: agentFreq, rung: "ladder", maxOverhead: agentOverhead, choice: choice{none: true}},
-		window:      commandline.Seconds(agentWindow), flush: commandline.Seconds(agentFlush),
+		recordFlags: recordFlags{freq: agentFreq, rung: "ladder", maxOverhead: agentOverhead,
+			processChoice: processChoice{allowsNone: true}},
+		window: commandline.Seconds(agentWindow), flush: commandline.Seconds(agentFlush),
 		timeout: commandline.Seconds(agentTimeout), maxMessage: agentMessage, spoolSize: agentSpoolSize,
 	}
 	cmd := &cobra.Command{
@@ -114,7 +115,7 @@ func newAgent() *cobra.Command {
 }
 
 func (f *agentFlags) run(cmd *cobra.Command, args []string) error {
-	if err := cmp.Or(f.check(args), f.refuseRotation(cmd.Flags().Changed)); err != nil {
+	if err := cmp.Or(f.check(args), f.checkRotation(cmd.Flags().Changed)); err != nil {
 		return err
 	}
 	o, err := f.options()
@@ -124,10 +125,10 @@ func (f *agentFlags) run(cmd *cobra.Command, args []string) error {
 	if err = f.find(); err != nil {
 		return err
 	}
-	o.Children = f.children || (f.machine || f.cgroup != "" || f.unit != "") && !cmd.Flags().Changed("children")
+	o.Children = f.children || (f.systemWide || f.cgroup != "" || f.unit != "") && !cmd.Flags().Changed("children")
 	f.follow(&o)
 	o.OfHost = true
-	if err = f.open(&o); err != nil {
+	if err = f.openEngine(&o); err != nil {
 		return err
 	}
 	defer f.closeEngine(&o)
@@ -143,7 +144,7 @@ func (f *agentFlags) check(args []string) (err error) {
 	case len(args) > 0:
 		return exit.Usage("agent takes no argument %q; give what selects processes: -a, --cgroup, --unit, --user, --match, "+
 			"-p or -n", args[0])
-	case len(f.pids) == 0 && f.name == "" && !f.selects():
+	case len(f.pids) == 0 && f.name == "" && !f.hasRule():
 		return exit.Usage("no target: give -a for all processes, or --cgroup, --unit, --user, --match, -p or -n")
 	case to.Protocol != agent.GRPC && to.Protocol != agent.HTTP:
 		return exit.Usage("--protocol %s: give grpc or http", to.Protocol)

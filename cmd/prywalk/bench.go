@@ -70,7 +70,7 @@ samply.`,
 	fl.Var(&f.precision, "precision",
 		"add pairs until the interval is within ± this, 3 minutes at most for a row; 0: do not (1% unless given, 0 with "+
 			"--quick)")
-	fl.Lookup("precision").DefValue = "0" // it depends
+	fl.Lookup("precision").DefValue = "0" // depends on --quick and the flag
 	fl.StringVar(&f.engine, "engine", enginePtrace, "how running threads are sampled: ptrace (costs more), perf or auto")
 	fl.SortFlags = false
 	return cmd
@@ -138,7 +138,7 @@ func checkPlan(p bench.Plan) error {
 	return nil
 }
 
-// run measures and writes, also what was measured before a failure or Ctrl-C.
+// run measures and writes; after a failure or Ctrl-C, what was measured before.
 func (f *benchFlags) run() error {
 	res, failure := f.result()
 	if res == nil || failure != nil && len(res.Rows) == 0 {
@@ -187,7 +187,6 @@ func (f *benchFlags) result() (*bench.Result, error) {
 	return res, nil
 }
 
-// newBenchWorkload is the target that bench starts.
 func newBenchWorkload() *cobra.Command {
 	var o load.Options
 	cmd := &cobra.Command{

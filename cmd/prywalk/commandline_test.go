@@ -83,7 +83,7 @@ func TestTheVersionIsThatOfTheBuild(t *testing.T) {
 		{debug.BuildInfo{Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: "0123456789abcdef"},
 			{Key: "vcs.modified", Value: "true"}}}, "0123456789ab-dirty"},
 	} {
-		if got := stamped(&c.info); got != c.want {
+		if got := buildStamp(&c.info); got != c.want {
 			t.Errorf("%+v: %s", c.info, got)
 		}
 	}

@@ -15,8 +15,7 @@ import (
 	"prywalk/report"
 )
 
-// complete registers completions: values of flags, processes for -p.
-func complete(root *cobra.Command) {
+func registerCompletions(root *cobra.Command) {
 	words := map[string][]string{
 		"by": append(report.Groupings(), "label"), "value": {"cpu", "wall", "runqueue", "blocked", "samples"},
 		"state": report.States(), "engine": {engineAuto, enginePtrace, enginePerf},
@@ -40,8 +39,8 @@ func complete(root *cobra.Command) {
 	}
 }
 
-// refuseShells: "prywalk completion" with an unknown shell is an error.
-func refuseShells(root *cobra.Command) {
+// rejectUnknownShells rejects an unknown shell.
+func rejectUnknownShells(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
 		if cmd.Name() != "completion" {
@@ -78,7 +77,7 @@ func pidCompletions(*cobra.Command, []string, string) ([]string, cobra.ShellComp
 	return list, cobra.ShellCompDirectiveNoFileComp
 }
 
-// nameCompletions leaves out names that a shell would have to quote.
+// nameCompletions omits names that a shell would have to quote.
 func nameCompletions(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	var list []string
 	seen := map[string]bool{}
@@ -91,6 +90,6 @@ func nameCompletions(*cobra.Command, []string, string) ([]string, cobra.ShellCom
 	return list, cobra.ShellCompDirectiveNoFileComp
 }
 
-// forShells matches what is special to a shell or terminal: a process's name is untrusted, and completion scripts
+// forShells matches characters special to a shell or terminal: process names are untrusted, and completion scripts
 // evaluate the line at the next TAB.
 var forShells = regexp.MustCompile(`[^A-Za-z0-9_.+:@/-]`)

@@ -10,10 +10,9 @@ import (
 	"prywalk/internal/safeopen"
 )
 
-// copyTo is the first descriptor after the standard ones.
 const copyTo = 3
 
-// newCopyFile copies a file in a process of its own: a FUSE file system may not answer.
+// newCopyFile copies a file in a process of its own, since a FUSE file system may not answer.
 func newCopyFile() *cobra.Command {
 	return &cobra.Command{
 		Use:    "copy-file",

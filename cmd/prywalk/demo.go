@@ -48,7 +48,6 @@ and no rights: the service is prywalk's own child.`,
 	return cmd
 }
 
-// newWorkload is the target that the demo starts.
 func newWorkload() *cobra.Command {
 	return &cobra.Command{
 		Use:    "demo-workload",
@@ -57,7 +56,7 @@ func newWorkload() *cobra.Command {
 		RunE: func(*cobra.Command, []string) error {
 			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 			defer stop()
-			ctx, cancel := context.WithTimeout(ctx, time.Hour) // bounds a forgotten one
+			ctx, cancel := context.WithTimeout(ctx, time.Hour) // limits a forgotten one
 			defer cancel()
 			demo.Run(ctx)
 			return nil

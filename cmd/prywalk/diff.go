@@ -56,7 +56,7 @@ whole did.`,
 	return cmd
 }
 
-// files takes the files of both sides from the arguments, unless -a and -b give them.
+// files sets the files of both sides from the arguments, unless -a and -b are given.
 func (f *diffFlags) files(args []string) error {
 	switch {
 	case len(args) == 2 && len(f.before)+len(f.after) == 0:
@@ -167,13 +167,13 @@ func (f *diffFlags) run(changed func(string) bool) error {
 		return err
 	}
 	if changed("fail-above") {
-		return f.judge(d)
+		return f.checkGrowth(d)
 	}
 	return nil
 }
 
-// judge is the error of --fail-above, with the limit as understood; nil if nothing grew by more.
-func (f *diffFlags) judge(d *report.Difference) error {
+// checkGrowth returns an error if something grew by more than --fail-above.
+func (f *diffFlags) checkGrowth(d *report.Difference) error {
 	worst, what := d.Worst()
 	single := ""
 	if len(f.before)+len(f.after) == 2 {

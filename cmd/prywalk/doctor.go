@@ -15,7 +15,7 @@ import (
 
 func newDoctor() *cobra.Command {
 	var pid int
-	var c choice
+	var c processChoice
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "doctor [-p PID | -n NAME]",
@@ -36,7 +36,7 @@ is missing.`,
 				return exit.Usage("give either -p or -n, not both")
 			}
 			if pid == 0 {
-				args = c.positional(cmd, args)
+				args = c.takeArgument(cmd, args)
 			}
 			if err := cmp.Or(noArgs(cmd, args), console.CheckStdout(), c.find()); err != nil {
 				return err
@@ -44,7 +44,7 @@ is missing.`,
 			if len(c.pids) > 0 {
 				pid = c.pids[0]
 			}
-			found := doctor.Options{PID: pid, Try: true, MayAsk: survivable}.Check()
+			found := doctor.Options{PID: pid, Try: true, MayAsk: checkPerfEvents}.Check()
 			write := func() error {
 				return doctor.Write(os.Stdout, found, console.UseColor(os.Stdout), console.Width(os.Stdout))
 			}

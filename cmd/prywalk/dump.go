@@ -25,7 +25,7 @@ import (
 )
 
 type dumpFlags struct {
-	choice
+	processChoice
 	json       bool
 	merge      bool
 	maxDepth   int
@@ -71,14 +71,14 @@ read without a stop: those with equal stacks together, the rarest first.
 Exit codes: ` + exit.Meanings(exit.OK, exit.Failed, exit.WrongUsage, exit.Denied) + `, 4 no thread could be
 read, 5 --locks found a deadlock.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := noArgs(cmd, f.positional(cmd, args)); err != nil {
+			if err := noArgs(cmd, f.takeArgument(cmd, args)); err != nil {
 				return err
 			}
 			return f.run()
 		},
 	}
 	fl := cmd.Flags()
-	f.choice.add(fl)
+	f.processChoice.add(fl)
 	f.addRule(fl)
 	fl.BoolVar(&f.json, "json", false, "one JSON object a line for each process")
 	fl.BoolVar(&f.merge, "merge", false, "show threads with the same stack together, the rarest first")
@@ -125,14 +125,13 @@ func (f *dumpFlags) run() error {
 	return console.Paged(f.json, f.dumpAll)
 }
 
-// dumpAll dumps all processes; the first failure decides the exit code.
 func (f *dumpFlags) dumpAll(w io.Writer) error {
 	defer func() { f.sayNotes(w) }()
 	var first error
-	var left leftOut
+	var left unreadProcesses
 	dumped := false
 	for _, pid := range f.pids {
-		p, err := f.look(pid)
+		p, err := f.dumpProcess(pid)
 		if p != nil {
 			if err := f.write(w, p); err != nil {
 				return err
@@ -140,7 +139,7 @@ func (f *dumpFlags) dumpAll(w io.Writer) error {
 			p.Close()
 		}
 		if errors.Is(err, dump.ErrHung) {
-			return err // threads held stopped are released when prywalk ends
+			return err // held threads are released when prywalk exits
 		}
 		if err == nil {
 			dumped = true
@@ -159,13 +158,13 @@ func (f *dumpFlags) dumpAll(w io.Writer) error {
 	return cmp.Or(first, left.say(dumped))
 }
 
-// leftOut counts the selected processes that could not be read, by reason.
-type leftOut struct {
+// unreadProcesses counts selected processes that could not be read, by reason.
+type unreadProcesses struct {
 	reasons map[string]int64
 	first   error
 }
 
-func (l *leftOut) add(err error) {
+func (l *unreadProcesses) add(err error) {
 	why := refusal.Of(err)
 	if why == refusal.Gone {
 		return
@@ -177,8 +176,8 @@ func (l *leftOut) add(err error) {
 	l.first = cmp.Or(l.first, err)
 }
 
-// say prints how many there are, or gives the error where no process was dumped.
-func (l *leftOut) say(dumped bool) error {
+// say prints their number; it is an error if no process was dumped.
+func (l *unreadProcesses) say(dumped bool) error {
 	n := account.Sum(l.reasons)
 	switch {
 	case n > 0 && dumped:
@@ -199,7 +198,7 @@ func (f *dumpFlags) options() dump.Options {
 		Goroutines: f.goroutines == "on", MaxPause: time.Duration(f.maxPause), Prywalk: release()}
 }
 
-func (f *dumpFlags) look(pid int) (*dump.Process, error) {
+func (f *dumpFlags) dumpProcess(pid int) (*dump.Process, error) {
 	var t *code.Process
 	var err error
 	if hung := observe.Watched(func() { t, err = code.Open(pid) }); hung != nil {
@@ -209,7 +208,7 @@ func (f *dumpFlags) look(pid int) (*dump.Process, error) {
 		return nil, err
 	}
 	p, err := dump.Sample(t, f.options())
-	if errors.Is(err, dump.ErrHung) { // it may still be read
+	if errors.Is(err, dump.ErrHung) { // may still be in use
 		return p, fmt.Errorf("process %d: %w; %d threads were read", pid, err, len(p.Threads))
 	}
 	defer t.Close()
@@ -225,7 +224,7 @@ func (f *dumpFlags) look(pid int) (*dump.Process, error) {
 	return p, nil
 }
 
-// failedThreads reports how many threads of a process could not be read, and why. It is an error if none was.
+// failedThreads reports unread threads of a process and why; an error if none was read.
 func failedThreads(p *dump.Process) error {
 	results := process.StopResults{Denied: p.Failed["denied"], Traced: p.Failed["traced"]}
 	for i := range p.Threads {
@@ -258,15 +257,15 @@ func (f *dumpFlags) write(w io.Writer, p *dump.Process) error {
 	case f.json:
 		return dump.JSON(w, p)
 	case f.merge:
-		f.note(p)
+		f.addNotes(p)
 		return dump.MergedText(w, p)
 	}
-	f.note(p)
+	f.addNotes(p)
 	return dump.Text(w, p)
 }
 
-// note keeps hints about missing names, equal ones once.
-func (f *dumpFlags) note(p *dump.Process) {
+// addNotes keeps each hint about missing names once.
+func (f *dumpFlags) addNotes(p *dump.Process) {
 	for _, n := range p.Notes() {
 		if !slices.Contains(f.notes, n) {
 			f.notes = append(f.notes, n)

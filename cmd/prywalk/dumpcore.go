@@ -62,7 +62,6 @@ func (f *dumpFlags) dumpCore(w io.Writer) (err error) {
 	return f.write(w, dump.Core(c, f.options(), f.sysroot != ""))
 }
 
-// checkSysroot refuses what is no directory.
 func (f *dumpFlags) checkSysroot() error {
 	if f.sysroot == "" {
 		return nil
@@ -74,7 +73,7 @@ func (f *dumpFlags) checkSysroot() error {
 	return nil
 }
 
-// openCore opens a regular file: cores are read at random places.
+// openCore opens a core, which must be a regular file: it is read at random offsets.
 func openCore(name string) (*os.File, error) {
 	st, err := os.Stat(name)
 	if err != nil {

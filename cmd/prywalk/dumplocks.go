@@ -26,15 +26,15 @@ func (f *dumpFlags) checkLocks() error {
 	return nil
 }
 
-// dumpLocks reads the locks of all processes together. A deadlock decides the exit code, whatever could not be read;
-// other errors are printed before it.
+// dumpLocks reads the locks of all processes together. A deadlock determines the exit code; other errors are printed
+// before.
 func (f *dumpFlags) dumpLocks(w io.Writer) error {
 	var targets []*code.Process
 	var first error
-	var left leftOut
-	images := code.NewImageCache(0) // shared, as most run the same files
+	var left unreadProcesses
+	images := code.NewImageCache(0) // shared: most run the same files
 	for _, pid := range f.pids {
-		t, err := open(images, pid)
+		t, err := openProcess(images, pid)
 		if errors.Is(err, dump.ErrHung) {
 			return err
 		}
@@ -52,7 +52,7 @@ func (f *dumpFlags) dumpLocks(w io.Writer) error {
 		return cmp.Or(first, left.say(false))
 	}
 	l, err := dump.ExamineLocks(targets, f.options())
-	if !errors.Is(err, dump.ErrHung) { // else it may still be read
+	if !errors.Is(err, dump.ErrHung) { // else may be in use
 		defer images.Close()
 		for _, t := range targets {
 			defer t.Close()
@@ -79,7 +79,7 @@ func (f *dumpFlags) dumpLocks(w io.Writer) error {
 	return failed
 }
 
-func open(images *code.ImageCache, pid int) (t *code.Process, err error) {
+func openProcess(images *code.ImageCache, pid int) (t *code.Process, err error) {
 	if hung := observe.Watched(func() { t, err = images.Open(pid) }); hung != nil {
 		return nil, hung
 	}

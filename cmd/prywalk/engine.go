@@ -32,11 +32,11 @@ const (
 	enginePerf   = "perf"
 )
 
-// open opens what --engine asks for. Precondition: all else in o is set.
-func (f *engineFlags) open(o *sampler.Options) error {
+// openEngine opens the engine of --engine. Precondition: all else in o is set.
+func (f *engineFlags) openEngine(o *sampler.Options) error {
 	with := perfengine.Options{
 		Freq: o.Freq, NoKernel: f.noKernel || !symbols.KernelShown(), Children: o.Children, Selected: o.Threads != nil,
-		MayAsk: survivable, Frugal: o.OfHost,
+		MayAsk: checkPerfEvents, Frugal: o.OfHost,
 	}
 	only := needsPtrace(o)
 	var source *perfengine.Source
@@ -71,14 +71,13 @@ func (f *engineFlags) open(o *sampler.Options) error {
 	return nil
 }
 
-// closeEngine closes what open opened.
 func (f *engineFlags) closeEngine(o *sampler.Options) {
 	if o.Engine != nil {
 		o.Engine.Close()
 	}
 }
 
-// needsPtrace names the flag that is about stops of running threads, "" if none was given.
+// needsPtrace returns the given flag that needs stops of running threads, or "".
 func needsPtrace(o *sampler.Options) string {
 	switch {
 	case o.Mode != observe.ModeAuto:
@@ -89,7 +88,7 @@ func needsPtrace(o *sampler.Options) string {
 	return ""
 }
 
-// newAskForEvents is the command that prywalk starts to see whether a filter kills who asks for perf events.
+// newAskForEvents is a hidden command that opens perf events: a seccomp filter may kill it instead of prywalk.
 func newAskForEvents() *cobra.Command {
 	return &cobra.Command{
 		Use:    "ask-for-events",
@@ -99,8 +98,8 @@ func newAskForEvents() *cobra.Command {
 	}
 }
 
-// survivable reports whether prywalk may ask for perf events, and live.
-func survivable() error {
+// checkPerfEvents reports whether prywalk survives opening perf events.
+func checkPerfEvents() error {
 	return perfengine.Survivable(func(ctx context.Context) *exec.Cmd {
 		self, err := os.Executable()
 		if err != nil {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command prywalk samples the call stacks of other processes from outside: see README.md, or prywalk help.
+// Command prywalk samples the call stacks of other processes from outside: see README.md or prywalk help.
 package main
 
 import (
@@ -38,7 +38,6 @@ func main() {
 	os.Exit(run(os.Args[1:]))
 }
 
-// ownFailure is the exit code of a failure before the command line is parsed.
 func ownFailure(args []string) int {
 	if slices.Contains(args, "--") {
 		return exit.OwnFailure
@@ -61,7 +60,7 @@ func run(args []string) int {
 	return exitCode(err)
 }
 
-// printError prints an error as text or JSON; a launched command's status has none.
+// printError prints an error as text or JSON; the exit status of a launched command has none.
 func printError(err error, asJSON bool) {
 	var several listing
 	switch {
@@ -75,7 +74,7 @@ func printError(err error, asJSON bool) {
 	}
 }
 
-// wantsJSON: the result was asked for as JSON, so errors are JSON too. An unparsable command line is text.
+// wantsJSON reports whether the result, and so errors, are to be JSON. An unparsable command line is text.
 func wantsJSON(root *cobra.Command, args []string) bool {
 	if end := slices.Index(args, "--"); end >= 0 {
 		args = args[:end]
@@ -88,7 +87,7 @@ func wantsJSON(root *cobra.Command, args []string) bool {
 	return flag != nil && flag.Value.Type() == "bool" && (slices.Contains(args, "--json") || flag.Value.String() == "true")
 }
 
-// wrongFlag is the error of a flag that cannot be parsed, also of a command that was given to record without "--".
+// wrongFlag returns the error of an unparsable flag, also for a command given to record without "--".
 func wrongFlag(cmd *cobra.Command, err error, args []string) error {
 	if cmd.Name() == "record" && len(args) > 0 {
 		if command := commandline.CommandBefore(cmd.Flags(), args[1:]); len(command) > 0 {
@@ -118,9 +117,8 @@ func exitCode(err error) int {
 	return exit.Failed
 }
 
-// keepWithinGroup lowers the default of --max-memory to half of the control group's limit, beyond which the kernel
-// kills.
-func keepWithinGroup() {
+// limitToControlGroup lowers the default of --max-memory to half of the control group's limit.
+func limitToControlGroup() {
 	group := quota.Root("/").Memory()
 	if half := group / 2; half > 0 && half < budget.Process().Total() {
 		budget.Process().SetTotal(half)
@@ -179,9 +177,9 @@ If prywalk cannot sample a process, prywalk doctor -p PID says why, and how to f
 			}
 		}
 		if !cmd.Flags().Changed("max-memory") {
-			keepWithinGroup()
+			limitToControlGroup()
 		}
-		debug.SetMemoryLimit(budget.Process().Total()) // garbage is collected sooner near it
+		debug.SetMemoryLimit(budget.Process().Total())
 		return nil
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
@@ -195,7 +193,7 @@ If prywalk cannot sample a process, prywalk doctor -p PID says why, and how to f
 	}
 	root.SetUsageFunc(commandline.Usage)
 	root.SetHelpCommand(commandline.NewHelp())
-	complete(root)
-	refuseShells(root)
+	registerCompletions(root)
+	rejectUnknownShells(root)
 	return root
 }

@@ -31,9 +31,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// As in internal/recording: signals within oneWish are one; an interrupted command has interruptWait to end.
+// As in internal/recording: signals within sameRequest are one; an interrupted command has interruptWait to end.
 const (
-	oneWish       = time.Second
+	sameRequest   = time.Second
 	interruptWait = 300 * time.Millisecond
 )
 
@@ -176,7 +176,7 @@ func TestSecondInterruptLeavesAtOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		testtargets.Says(t, &p.err, wait)
-		time.Sleep(oneWish)
+		time.Sleep(sameRequest)
 	}
 	if code := p.code(t); code != 128+int(unix.SIGINT) {
 		t.Errorf("exit code %d: %s", code, &p.err)

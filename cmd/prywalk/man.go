@@ -17,11 +17,11 @@ import (
 	"prywalk/internal/outfile"
 )
 
-// Built for "make dist" only: manual pages need a Markdown library.
+// Built by "make dist" only, since manual pages need a Markdown library.
 
 func init() { buildOnly = append(buildOnly, newMan) }
 
-// newMan writes manual pages into a directory. SOURCE_DATE_EPOCH sets their date.
+// newMan writes manual pages, with the date of SOURCE_DATE_EPOCH.
 func newMan() *cobra.Command {
 	return &cobra.Command{
 		Use:    "man DIR",
@@ -56,7 +56,6 @@ func writeManPages(root *cobra.Command, dir string) error {
 	return nil
 }
 
-// manPage renders a command's page: cobra's sections, then shared ones.
 func manPage(c *cobra.Command) ([]byte, error) {
 	page := *c
 	page.Example, page.Long = splitExamples(c.Long)
@@ -68,7 +67,7 @@ func manPage(c *cobra.Command) ([]byte, error) {
 	}
 	body, seeAlso, _ := strings.Cut(b.String(), ".SH SEE ALSO")
 	body = strings.Replace(body, ".SH EXAMPLE\n", ".SH EXAMPLES\n", 1)
-	body = strings.ReplaceAll(body, "[=false]", "") // of a switch
+	body = strings.ReplaceAll(body, "[=false]", "")
 	var out strings.Builder
 	out.WriteString(body)
 	manSection(&out, "EXIT STATUS", exitStatus())
@@ -80,7 +79,7 @@ func manPage(c *cobra.Command) ([]byte, error) {
 	return []byte(out.String()), nil
 }
 
-// splitExamples divides a text: indented lines at its beginning are examples.
+// splitExamples splits off the indented lines at the beginning of a text.
 func splitExamples(long string) (examples, text string) {
 	lines := strings.Split(long, "\n")
 	n := 0

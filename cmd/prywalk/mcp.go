@@ -18,7 +18,7 @@ import (
 )
 
 func newMCP() *cobra.Command {
-	o := mcpserver.Options{Run: runSelf, Processes: listed}
+	o := mcpserver.Options{Run: runSelf, Processes: processList}
 	cmd := &cobra.Command{
 		Use:   "mcp",
 		Short: "serve the commands as tools of the Model Context Protocol",
@@ -46,14 +46,14 @@ read recordings. Nothing is written unless --allow-record is given. Answers have
 	return cmd
 }
 
-func listed() (list []mcpserver.Process) {
+func processList() (list []mcpserver.Process) {
 	for _, p := range processes() {
 		list = append(list, mcpserver.Process{PID: p.PID, Command: p.Command})
 	}
 	return list
 }
 
-// runSelf runs this program. When ctx ends it gets SIGTERM, so that a recording is written.
+// runSelf runs this program. At the end of ctx it sends SIGTERM, so that a recording is written.
 func runSelf(ctx context.Context, stdin *os.File, args ...string) (string, int, error) {
 	cmd := exec.CommandContext(ctx, "/proc/self/exe", args...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
@@ -71,10 +71,9 @@ func runSelf(ctx context.Context, stdin *os.File, args ...string) (string, int, 
 	return string(out), 0, err
 }
 
-// boundedBuffer keeps the first megabyte.
 type boundedBuffer []byte
 
-// Write never fails, so that no closed pipe ends the command.
+// Write never fails: an error would close the pipe and end the command.
 func (h *boundedBuffer) Write(p []byte) (int, error) {
 	const most = 1 << 20
 	*h = append(*h, p[:min(len(p), most-len(*h))]...)

@@ -26,7 +26,7 @@ import (
 	"prywalk/internal/tabular"
 )
 
-// processes lists those with a program, except prywalk.
+// processes lists the processes with a program, except prywalk.
 func processes() (list []selection.Process) {
 	dirs, err := os.ReadDir("/proc")
 	if err != nil {
@@ -45,73 +45,71 @@ func processes() (list []selection.Process) {
 	return list
 }
 
-// choice is the selection of processes: numbers, a name, or a rule for the machine.
-type choice struct {
-	pids commandline.PIDs
-	name string
-	all  bool
-	wait bool
-	none bool // the rule may select nothing now
+// processChoice is the selection of processes: by number, name, or rule.
+type processChoice struct {
+	pids       commandline.PIDs
+	name       string
+	all        bool
+	wait       bool
+	allowsNone bool // the rule may select nothing now
 
 	mayWait bool // there is a flag --wait
 
-	machine                    bool
+	systemWide                 bool
 	cgroup, unit, owner, match string
-	finder                     *selection.Finder // of the rule, nil without
+	finder                     *selection.Finder // of the rule, or nil
 }
 
-func (c *choice) add(fl *pflag.FlagSet) {
+func (c *processChoice) add(fl *pflag.FlagSet) {
 	fl.VarP(&c.pids, "pid", "p", "process IDs, separated by commas; repeatable")
 	fl.StringVarP(&c.name, "name", "n", "", "the process of this name, instead of -p")
 	fl.BoolVar(&c.all, "all", false, "with -n: every process of that name")
 }
 
-// addWait adds the flag to wait for a process of a name.
-func (c *choice) addWait(fl *pflag.FlagSet) {
+func (c *processChoice) addWait(fl *pflag.FlagSet) {
 	c.mayWait = true
 	fl.BoolVar(&c.wait, "wait", false, "with -n: wait until such a process starts")
 }
 
-// addRule adds the flags of the rule.
-func (c *choice) addRule(fl *pflag.FlagSet) {
-	fl.BoolVarP(&c.machine, "system-wide", "a", false, "every process that may be read, instead of -p")
+func (c *processChoice) addRule(fl *pflag.FlagSet) {
+	fl.BoolVarP(&c.systemWide, "system-wide", "a", false, "every process that may be read, instead of -p")
 	fl.StringVar(&c.cgroup, "cgroup", "", "the processes of a control group and of those below it: `PATH`, or a pattern")
 	fl.StringVar(&c.unit, "unit", "", "the processes of a systemd unit of this `NAME`, or pattern")
 	fl.StringVar(&c.owner, "user", "", "the processes that run as this `USER`, a name or a number")
 	fl.StringVar(&c.match, "match", "", "the processes with a name that matches this `REGEXP`")
 }
 
-func (c *choice) selects() bool {
-	return c.machine || c.cgroup != "" || c.unit != "" || c.owner != "" || c.match != ""
+func (c *processChoice) hasRule() bool {
+	return c.systemWide || c.cgroup != "" || c.unit != "" || c.owner != "" || c.match != ""
 }
 
-func (c *choice) findByRule() error {
+func (c *processChoice) findByRule() error {
 	if len(c.pids) > 0 || c.name != "" {
 		return exit.Usage("give either -p or -n, or what selects processes (-a, --cgroup, --unit, --user, --match)")
 	}
-	rule, err := selection.New(c.machine, c.cgroup, c.unit, c.owner, c.match)
+	rule, err := selection.New(c.systemWide, c.cgroup, c.unit, c.owner, c.match)
 	if err != nil {
 		return exit.Usage("%v", err)
 	}
 	c.finder = selection.NewFinder(rule)
-	if c.pids = c.finder.Find(sampler.BootTicks()); len(c.pids) == 0 && !c.none {
+	if c.pids = c.finder.Find(sampler.BootTicks()); len(c.pids) == 0 && !c.allowsNone {
 		return fmt.Errorf("no process is selected by %s; ps -eo pid,user,comm,cgroup lists what there is", rule)
 	}
 	return nil
 }
 
-// mayBeProcess reports whether the arguments are one that may name a process: no flag has, and it is no command.
-func (c *choice) mayBeProcess(cmd *cobra.Command, args []string) bool {
-	return cmd.ArgsLenAtDash() < 0 && len(args) == 1 && len(c.pids) == 0 && c.name == "" && !c.selects()
+// mayBeProcess reports whether the arguments may name a process: one, not given by a flag, and no command.
+func (c *processChoice) mayBeProcess(cmd *cobra.Command, args []string) bool {
+	return cmd.ArgsLenAtDash() < 0 && len(args) == 1 && len(c.pids) == 0 && c.name == "" && !c.hasRule()
 }
 
-// positional takes a single argument that is a running process's name or number as -n or -p; it returns what remains.
-func (c *choice) positional(cmd *cobra.Command, args []string) []string {
+// takeArgument takes a single argument that is a running process's name or pid as -n or -p, and returns the rest.
+func (c *processChoice) takeArgument(cmd *cobra.Command, args []string) []string {
 	if !c.mayBeProcess(cmd, args) {
 		return args
 	}
 	switch {
-	case len(matchesOf(args[0])) > 0:
+	case len(processesNamed(args[0])) > 0:
 		c.name = args[0]
 	case isProcess(args[0]):
 		console.Say("%s is the number of a process, used as with -p %s", args[0], args[0])
@@ -127,10 +125,9 @@ func isProcess(arg string) bool {
 	return err == nil && pid > 0 && unix.Kill(pid, 0) != unix.ESRCH
 }
 
-// find resolves the name, if there is one.
-func (c *choice) find() error {
+func (c *processChoice) find() error {
 	switch {
-	case c.selects():
+	case c.hasRule():
 		return c.findByRule()
 	case c.all && c.name == "":
 		return exit.Usage("--all is for -n NAME: it takes every process of that name")
@@ -144,17 +141,17 @@ func (c *choice) find() error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	var err error
-	c.pids, err = c.byName(ctx)
+	c.pids, err = c.findByName(ctx)
 	return err
 }
 
 const namePoll = 20 * time.Millisecond
 
-// byName resolves the name; several matches are an error that lists them, unless all are wanted or the first one was
+// findByName resolves the name. Several matches are an error that lists them, unless all are wanted or the first was
 // waited for.
-func (c *choice) byName(ctx context.Context) (commandline.PIDs, error) {
+func (c *processChoice) findByName(ctx context.Context) (commandline.PIDs, error) {
 	for reported := false; ; {
-		found := matchesOf(c.name)
+		found := processesNamed(c.name)
 		switch {
 		case c.all && len(found) > 0:
 			var pids commandline.PIDs
@@ -180,8 +177,7 @@ func (c *choice) byName(ctx context.Context) (commandline.PIDs, error) {
 	}
 }
 
-// noSuchName is the error of a name that no process has.
-func (c *choice) noSuchName() error {
+func (c *processChoice) noSuchName() error {
 	var names []string
 	for _, p := range processes() {
 		if !slices.Contains(names, p.Name) {
@@ -198,8 +194,8 @@ func (c *choice) noSuchName() error {
 	return fmt.Errorf("no process has the name %q; %s", c.name, next)
 }
 
-// matchesOf matches names of the kernel, files, and first arguments.
-func matchesOf(name string) (found []selection.Process) {
+// processesNamed compares a name with the kernel's names, files, and first arguments.
+func processesNamed(name string) (found []selection.Process) {
 	for _, p := range processes() {
 		if p.Name == name || slices.Contains(p.Others, name) {
 			found = append(found, p)

@@ -29,7 +29,7 @@ const (
 )
 
 type recordFlags struct {
-	choice
+	processChoice
 	freq        commandline.Frequency
 	duration    commandline.Seconds
 	output      string
@@ -96,7 +96,6 @@ func newRecord() *cobra.Command {
 	return cmd
 }
 
-// declare declares the flags in the help's order.
 func (f *recordFlags) declare(fl *pflag.FlagSet) {
 	f.add(fl)
 	f.addWait(fl)
@@ -130,14 +129,12 @@ func (f *recordFlags) declare(fl *pflag.FlagSet) {
 	fl.SortFlags = false
 }
 
-// addRotation declares the flags of recordings in turn.
 func (f *recordFlags) addRotation(fl *pflag.FlagSet) {
 	fl.Var(&f.rotate, "rotate", "begin another recording after each such time, such as 1h: -o names them, with the time")
 	fl.IntVar(&f.keep, "keep", 0, "with --rotate: keep so many of them and remove the oldest (default all)")
 }
 
-// refuseRotation is the error of --rotate and --keep.
-func (f *recordFlags) refuseRotation(changed func(flag string) bool) error {
+func (f *recordFlags) checkRotation(changed func(flag string) bool) error {
 	switch {
 	case changed("rotate") && time.Duration(f.rotate) < time.Second:
 		return exit.Usage("--rotate %s: give at least 1s", &f.rotate)
@@ -151,23 +148,23 @@ func (f *recordFlags) refuseRotation(changed func(flag string) bool) error {
 	return nil
 }
 
-// run checks the flags and records.
 func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
-	args = f.positional(cmd, args)
+	args = f.takeArgument(cmd, args)
 	launch := cmd.ArgsLenAtDash() >= 0 || len(args) > 0
-	if err := f.refuse(cmd, args, launch); err != nil {
+	if err := f.checkArguments(cmd, args, launch); err != nil {
 		return err
 	}
 	o, err := f.options()
 	if err != nil {
 		return err
 	}
-	o.Children = f.children || (launch || f.machine || f.cgroup != "" || f.unit != "") && !cmd.Flags().Changed("children")
+	o.Children = f.children ||
+		(launch || f.systemWide || f.cgroup != "" || f.unit != "") && !cmd.Flags().Changed("children")
 	if err = f.find(); err != nil {
 		return err
 	}
 	f.follow(&o)
-	if err = f.open(&o); err != nil {
+	if err = f.openEngine(&o); err != nil {
 		return err
 	}
 	defer f.closeEngine(&o)
@@ -180,7 +177,7 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 		Stats: f.stats, Threads: f.threads, Control: f.control, Selected: f.finder != nil,
 		Rotate: time.Duration(f.rotate), Keep: f.keep,
 	}
-	return f.logged(&asked, func() error {
+	return f.withEventLog(&asked, func() error {
 		if launch {
 			return recording.Command(asked, args)
 		}
@@ -188,15 +185,15 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 	})
 }
 
-// follow samples later processes that the rule selects.
-func (c *choice) follow(o *sampler.Options) {
+// follow also samples processes that the rule selects later.
+func (c *processChoice) follow(o *sampler.Options) {
 	if c.finder != nil {
 		o.Select = func() []int { return c.finder.Find(sampler.BootTicks()) }
 	}
 }
 
-// logged records with the event log, if asked for.
-func (f *recordFlags) logged(o *recording.Options, record func() error) error {
+// withEventLog records with the event log, if given.
+func (f *recordFlags) withEventLog(o *recording.Options, record func() error) error {
 	if f.eventLog == "" {
 		return record()
 	}
@@ -210,17 +207,17 @@ func (f *recordFlags) logged(o *recording.Options, record func() error) error {
 	return cmp.Or(recorded, err)
 }
 
-// refuse is the error of arguments that exclude each other. launch: they have a command.
-func (f *recordFlags) refuse(cmd *cobra.Command, args []string, launch bool) error {
+// checkArguments returns the error of arguments that exclude each other. launch: there is a command.
+func (f *recordFlags) checkArguments(cmd *cobra.Command, args []string, launch bool) error {
 	switch {
 	case len(f.pids) > 0 && launch:
-		return exit.Usage("give either -p or a command, not both%s", meantDuration(args))
+		return exit.Usage("give either -p or a command, not both%s", suggestDuration(args))
 	case f.name != "" && launch:
-		return exit.Usage("give either -n or a command, not both%s", meantDuration(args))
-	case f.selects() && launch:
+		return exit.Usage("give either -n or a command, not both%s", suggestDuration(args))
+	case f.hasRule() && launch:
 		return exit.Usage("give either what selects processes (-a, --cgroup, --unit, --user, --match) or a command, "+
-			"not both%s", meantDuration(args))
-	case len(f.pids) == 0 && f.name == "" && len(args) == 0 && !f.wait && !f.selects():
+			"not both%s", suggestDuration(args))
+	case len(f.pids) == 0 && f.name == "" && len(args) == 0 && !f.wait && !f.hasRule():
 		return exit.Usage("nothing to record: give -p PID or -n NAME, or a command after --")
 	case launch && f.output == "-":
 		return exit.Usage("-o - cannot be used with a command, whose own output goes to stdout; give a file")
@@ -233,7 +230,7 @@ func (f *recordFlags) refuse(cmd *cobra.Command, args []string, launch bool) err
 	case cmd.Flags().Changed("subset") && f.subset < 1:
 		return exit.Usage("--subset %d: give at least 1", f.subset)
 	}
-	if err := f.refuseRotation(cmd.Flags().Changed); err != nil {
+	if err := f.checkRotation(cmd.Flags().Changed); err != nil {
 		return err
 	}
 	if console.IsStdout(f.output) {
@@ -242,8 +239,8 @@ func (f *recordFlags) refuse(cmd *cobra.Command, args []string, launch bool) err
 	return nil
 }
 
-// meantDuration names the flag for a duration given as perf takes it, "sleep 5", or without a flag, "5s"; "" if none.
-func meantDuration(args []string) string {
+// suggestDuration suggests -d for a duration in perf's form, "sleep 5", or without a flag, "5s"; "" if none.
+func suggestDuration(args []string) string {
 	var d commandline.Seconds
 	if len(args) == 2 && args[0] == "sleep" {
 		args = args[1:]
@@ -254,7 +251,7 @@ func meantDuration(args []string) string {
 	return "; for a duration: -d " + args[0]
 }
 
-// options are those of the sampler that need no target.
+// options returns the sampler's options that need no target.
 func (f *recordFlags) options() (o sampler.Options, err error) {
 	o = sampler.Options{
 		Freq: float64(f.freq), MaxDepth: f.maxDepth, ReadOnly: f.readOnly,

@@ -77,7 +77,6 @@ terminal a long report is shown by $PAGER (less -FRX unless set).`,
 	return cmd
 }
 
-// define adds the flags: amount, selection, form.
 func (f *reportFlags) define(fl *pflag.FlagSet) {
 	fl.IntVarP(&f.opts.N, "rows", "n", 0, "rows of the table (30, or 5 a group; --by wait: 10 groups; -1: all)")
 	fl.StringVar(&f.opts.By, "by", "", "group by "+inWords(report.Groupings())+
@@ -182,12 +181,12 @@ func (f *reportFlags) text(p *pprof.Profile) error {
 	})
 }
 
-// recordingName is the file that record writes and report reads unless another is named.
+// recordingName is the default file of record and report.
 const recordingName = "prywalk.pb.gz"
 
 func readProfile(path string) (*pprof.Profile, error) { return withNextStep(profile.ReadFile(path)) }
 
-// withNextStep adds the next step to the error of a file that is no recording, or cannot be opened.
+// withNextStep adds the next step to the error of a file that cannot be opened or is no recording.
 func withNextStep(p *pprof.Profile, err error) (*pprof.Profile, error) {
 	switch {
 	case errors.Is(err, os.ErrNotExist):

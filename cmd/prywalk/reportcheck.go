@@ -11,10 +11,10 @@ import (
 	"prywalk/report"
 )
 
-// textForms choose the output; fileForms go together.
+// textForms exclude each other; fileForms may be combined.
 var textForms = []string{"tree", "folded", "json", "account", "callers", "callees", "source"}
 
-// formFlags are flags that only some forms use: the table (""), and those named.
+// formFlags are flags of some forms only: the table (""), and those named.
 var formFlags = map[string][]string{
 	"rows":       {"", "json"},
 	"by":         {"", "json"},
@@ -28,7 +28,7 @@ var formFlags = map[string][]string{
 	"source-dir": {"source", "http"},
 }
 
-// check refuses values that no profile has, and flags without effect.
+// check rejects values that no profile has, and flags without effect.
 func (f *reportFlags) check() error {
 	for _, flag := range append(append([]string{"http", "by", "sort", "value", "focus", "ignore", "thread", "process",
 		"state", "wait", "source-dir", "symbols"},
@@ -74,7 +74,6 @@ func (f *reportFlags) check() error {
 	return nil
 }
 
-// orElse gives other in place of a text if instead is set.
 func orElse(text string, instead bool, other string) string {
 	if instead {
 		return other
@@ -98,7 +97,7 @@ func (f *reportFlags) empty(flag string) bool {
 	return ok && v == "" || flag == "symbols" && slices.Contains(f.symbols, "")
 }
 
-// forms lists the requested forms, "" for the table. Several go together only as files, or a tree as JSON.
+// forms returns the given forms, "" for the table. Several are allowed only as files, or a tree as JSON.
 func (f *reportFlags) forms() ([]string, error) {
 	set := func(flags []string) (out []string) {
 		for _, flag := range flags {
@@ -110,7 +109,7 @@ func (f *reportFlags) forms() ([]string, error) {
 	}
 	texts, files := set(textForms), set(fileFlags(anyForm))
 	if f.changed("http") {
-		texts = slices.DeleteFunc(texts, func(s string) bool { return s == "source" }) // there it is a directory
+		texts = slices.DeleteFunc(texts, func(s string) bool { return s == "source" }) // then a directory
 		if others := slices.Concat(texts, files); len(others) > 0 {
 			return nil, exit.Usage("--http and --%s: choose one", others[0])
 		}

@@ -11,7 +11,7 @@ import (
 	"prywalk/report"
 )
 
-// outputFile is a flag for the path of a file.
+// outputFile is a flag for a file's path.
 type outputFile string
 
 // String implements pflag.Value.
@@ -26,18 +26,18 @@ func (f *outputFile) Set(path string) error {
 // Type implements pflag.Value.
 func (f *outputFile) Type() string { return "FILE" }
 
-// fileForm is a form of report that goes to a file.
+// fileForm is a form of report that is written to a file.
 type fileForm struct {
-	// flag is its flag without the dashes, the file's name; usage is the help.
+	// flag is the flag without dashes, and the file's name; usage is the help.
 	flag, usage string
-	// clock and lines mean that --value and --lines have an effect on it.
+	// clock and lines are set if --value and --lines have an effect.
 	clock, lines bool
 	write        func(io.Writer, *pprof.Profile, report.Options) error
-	// file writes a file by a function that writes its text.
+	// file writes a file with a function that writes its text.
 	file func(path string, write func(io.Writer) error) error
 }
 
-// fileForms are all, in the help's order.
+// fileForms are in the help's order.
 var fileForms = [...]fileForm{
 	{"html", "write one self-contained page with a flame graph to this file", true, true,
 		report.HTML, profile.WriteFileAtomic},
@@ -48,10 +48,8 @@ var fileForms = [...]fileForm{
 	{"pgo", "write a profile for go build -pgo", false, false, report.PGO, profile.WritePGO},
 }
 
-// writesFiles reports whether a form that goes to a file is asked for.
 func (f *reportFlags) writesFiles() bool { return f.files != [len(fileForms)]outputFile{} }
 
-// writeFiles writes the files that are asked for.
 func (f *reportFlags) writeFiles(p *pprof.Profile) error {
 	for i, path := range f.files {
 		if path == "" {
@@ -65,7 +63,6 @@ func (f *reportFlags) writeFiles(p *pprof.Profile) error {
 	return nil
 }
 
-// fileFlags are the flags of forms that go to files.
 func fileFlags(which func(*fileForm) bool) (flags []string) {
 	for i := range fileForms {
 		if which(&fileForms[i]) {

@@ -90,7 +90,7 @@ prywalk record. The overhead is that of prywalk record.`,
 }
 
 func (f *topFlags) run(cmd *cobra.Command, args []string) error {
-	if args = f.positional(cmd, args); f.mayBeProcess(cmd, args) {
+	if args = f.takeArgument(cmd, args); f.mayBeProcess(cmd, args) {
 		f.name, args = args[0], nil
 	}
 	clocks := top.Clocks()
@@ -98,7 +98,7 @@ func (f *topFlags) run(cmd *cobra.Command, args []string) error {
 	case len(args) > 0:
 		return exit.Usage("top takes running processes only, so that no output overwrites the table: start it elsewhere, " +
 			"and give -n NAME --wait here")
-	case len(f.pids) == 0 && f.name == "" && !f.wait && !f.selects():
+	case len(f.pids) == 0 && f.name == "" && !f.wait && !f.hasRule():
 		return exit.Usage("no target: give -p PID or -n NAME")
 	case f.goroutines != "on" && f.goroutines != "off":
 		return exit.Usage("--goroutines %s: give on or off", printable.Line(f.goroutines))
@@ -126,7 +126,7 @@ func (f *topFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	f.follow(&o)
-	if err := f.open(&o); err != nil {
+	if err := f.openEngine(&o); err != nil {
 		return err
 	}
 	defer f.closeEngine(&o)

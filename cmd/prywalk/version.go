@@ -30,20 +30,20 @@ Prints which prywalk this is, and what it was built with.`,
 // built is set by the Makefile (git describe).
 var built string
 
-// version is the Makefile's, else the Go tool's stamp.
+// version returns the Makefile's version, else the Go tool's.
 func version() string {
 	return fmt.Sprintf("prywalk %s (%s, %s/%s)", release(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
 func release() string {
 	if info, ok := debug.ReadBuildInfo(); ok && built == "" {
-		return stamped(info)
+		return buildStamp(info)
 	}
 	return built
 }
 
-// stamped is the module's version, or its commit.
-func stamped(info *debug.BuildInfo) string {
+// buildStamp returns the module's version, or its commit.
+func buildStamp(info *debug.BuildInfo) string {
 	if v := info.Main.Version; v != "" && v != "(devel)" {
 		return v
 	}

@@ -14,30 +14,30 @@ import (
 	"prywalk/internal/sample"
 )
 
-// Options say what is sent, how and where to.
+// Options configure what is sent, how and where to.
 type Options struct {
 	Target
 	Window time.Duration
-	// MaxMessage is in bytes before compression.
+	// MaxMessage is the largest size before compression, in bytes.
 	MaxMessage int
-	// SpoolDir is a directory for messages that wait; "": memory. SpoolSize bounds it, in bytes.
+	// SpoolDir is a directory for waiting messages, of at most SpoolSize bytes; "": they wait in memory.
 	SpoolDir  string
 	SpoolSize int64
-	// Flush bounds the sending at the end.
+	// Flush limits the time of sending in Finish.
 	Flush time.Duration
 	// MetricsAddr is the address of the metrics server; "": none.
 	MetricsAddr string
 	SendMetrics bool
 	Resource    ResourceOptions
-	// Parca sends profiles as ForParca of package otlp gives them.
+	// Parca sends profiles in the form of otlp.ForParca.
 	Parca bool
-	// Aggregate sends one sum for each stack and its attributes in a window, without the times of intervals.
+	// Aggregate sends one sum per window, stack and attributes, without the times of intervals.
 	Aggregate bool
 	Version   string
 	Say       func(format string, args ...any)
 }
 
-// Agent takes the intervals of a recording and sends them. It is a [profile.Watcher].
+// Agent sends the intervals of a recording. It is a [profile.Watcher].
 type Agent struct {
 	Metrics Metrics
 
@@ -47,16 +47,16 @@ type Agent struct {
 	resources *resources
 	store     *Store
 	builder   *profile.Builder
-	stop      func() // the metrics server's
+	stop      func() // stops the metrics server
 	ended     atomic.Bool
 	done      sync.WaitGroup
 	reporting sync.WaitGroup
-	stopping  chan struct{}      // the sender begins no further message
-	quit      chan struct{}      // the sender has ended
-	cancel    context.CancelFunc // of the sender
+	stopping  chan struct{}      // closed: the sender begins no further message
+	quit      chan struct{}      // closed: the sender has ended
+	cancel    context.CancelFunc // aborts the sender
 }
 
-// New checks the options. Once started, the agent also sends what an earlier one left in the spool.
+// New checks the options and opens the spool. After Start, the agent also sends what an earlier one left there.
 func New(o Options) (*Agent, error) {
 	c, err := newClient(o.Target, profileSignal)
 	if err != nil {
@@ -86,10 +86,10 @@ func New(o Options) (*Agent, error) {
 	return a, nil
 }
 
-// Receiver is the endpoint, without what is secret in it.
+// Receiver returns the endpoint without its password.
 func (a *Agent) Receiver() string { return a.sender.receiver }
 
-// Serve serves the metrics if asked for.
+// Serve starts the metrics server, if configured.
 func (a *Agent) Serve() (err error) {
 	if a.opts.MetricsAddr == "" {
 		return nil
@@ -110,15 +110,16 @@ func (a *Agent) healthy() error {
 	return nil
 }
 
-// Start begins the first window of the recording of b. r names locations, on a goroutine of its own; generated names
-// code that describes itself, as self reports, on the goroutine of the intervals. period is the time between two ticks.
+// Start begins the first window of the recording of b. r names locations, on a goroutine of Start's; generated names
+// the modules that self selects, which describe themselves, on the goroutine of the intervals. period is the time
+// between ticks.
 func (a *Agent) Start(
 	begin time.Time, period time.Duration, b *profile.Builder, r profile.Resolver, self func(*profile.ModuleInfo) bool,
 	generated profile.Resolver,
 ) {
 	names := profile.NewNames(b, nil)
 	a.builder, a.store = b, NewStore(begin, a.opts.Window, a.resources.readLater)
-	a.store.closes = func(w *window) {
+	a.store.onClose = func(w *window) {
 		names.NameGenerated(w.stacks, generated, self)
 		b.Age()
 	}
@@ -160,7 +161,7 @@ func (a *Agent) export(e *encoder) {
 	}
 }
 
-// restEvery is the period in which the resolver drops what it holds of files that no process runs.
+// restEvery is the period in which the resolver drops files that no process maps.
 const restEvery = 10 * time.Second
 
 // Add implements [profile.Sink].
@@ -172,12 +173,13 @@ func (a *Agent) Refresh(at int64, open iter.Seq[profile.Interval]) {
 	a.Metrics.evictions.Store(int64(a.builder.Evictions()))
 }
 
-// Held implements [profile.Holder]: no stack is evicted while a window is being encoded.
+// Held implements [profile.Holder]: no stack is evicted while a window is encoded.
 func (a *Agent) Held() (stacks iter.Seq[sample.StackID], ok bool) {
 	return a.store.held(), a.store.unencoded.Load() == 0
 }
 
-// Finish sends the last window and what waits. It gives the number of intervals neither sent in time nor spooled.
+// Finish sends the last window and waiting messages, for at most [Options].Flush. It returns the number of intervals
+// that were neither sent nor spooled.
 func (a *Agent) Finish(at time.Time) (lost int) {
 	a.ended.Store(true)
 	ctx, cancel := context.WithTimeout(context.Background(), a.opts.Flush)

@@ -28,28 +28,27 @@ type Target struct {
 	// Endpoint is a URL: http for plain text, https for TLS.
 	Endpoint string
 	Protocol string
-	// CAFile, CertFile, KeyFile are PEM files: the receiver's authority, this side's certificate and key.
+	// PEM files: the receiver's authority, the agent's certificate and key.
 	CAFile, CertFile, KeyFile string
-	// TokenFile is read for each message: tokens are renewed.
+	// TokenFile is read for each message, since tokens are renewed.
 	TokenFile string
 	Headers   map[string]string
 	UserAgent string
-	// Timeout is of one message.
-	Timeout time.Duration
+	Timeout   time.Duration
 }
 
-// failure is why a message was not taken.
+// failure is the reason why a message was not accepted.
 type failure struct {
 	kind      kind
-	why       string        // of a refused message: reason of the loss, "" for lostRefused
-	notBefore time.Duration // not to be sent again before; 0: not said
+	why       string        // of a refused message: reason of the loss; "": lostRefused
+	notBefore time.Duration // shortest pause until the next attempt; 0: unspecified
 	err       error
 }
 
 type kind int
 
 const (
-	sendAgain kind = iota // send it later
+	retryable kind = iota // send it later
 	tooLarge              // send it in parts
 	refused               // drop it
 )
@@ -57,27 +56,26 @@ const (
 // Error implements error.
 func (f *failure) Error() string { return f.err.Error() }
 
-// busy marks an answer of a receiver that may take the message later.
-func (f *failure) busy() { f.kind, f.err = sendAgain, &busyError{f.err} }
+// setBusy marks the answer of a receiver that may accept the message later.
+func (f *failure) setBusy() { f.kind, f.err = retryable, &busyError{f.err} }
 
-// busyError is an answer that is [errBusy].
+// busyError wraps an error so that it is [errBusy].
 type busyError struct{ error }
 
 // Is implements [errors.Is].
 func (*busyError) Is(target error) bool { return target == errBusy }
 
-// reply is a receiver's to a message that it has taken.
+// reply is the answer to an accepted message.
 type reply struct {
-	rejected int64 // profiles
+	rejected int64 // number of profiles
 	why      string
 }
 
-// client sends messages. A nil failure: the message was taken.
+// client sends messages. A nil failure means accepted.
 type client interface {
 	send(ctx context.Context, body []byte) (reply, *failure)
 }
 
-// parcaClient sends profiles as Parca has to get them.
 type parcaClient struct{ client }
 
 // send implements client.
@@ -89,10 +87,10 @@ func (c parcaClient) send(ctx context.Context, body []byte) (reply, *failure) {
 	return c.client.send(ctx, m)
 }
 
-// signal is where messages of a signal go.
+// signal is the destination of a kind of messages.
 type signal struct {
-	procedure string // by gRPC
-	path      string // by HTTP, below the endpoint's
+	procedure string // of gRPC
+	path      string // of HTTP, below the endpoint's path
 }
 
 var (
@@ -155,14 +153,13 @@ func (t *Target) transport(secure bool) (*http.Transport, error) {
 			return nil, fmt.Errorf("--cert, --key: %w; give a certificate and its private key as PEM files", err)
 		}
 		h.TLSClientConfig.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
-			c, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile) // it may have been renewed
+			c, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
 			return &c, err
 		}
 	}
 	return h, nil
 }
 
-// headerTransport adds headers to requests.
 type headerTransport struct {
 	http.RoundTripper
 	target Target

@@ -13,17 +13,16 @@ import (
 	"prywalk/internal/sample"
 )
 
-// encoder encodes windows.
 type encoder struct {
 	names     *profile.Names
 	resolver  profile.Resolver
 	resources *resources
 	aggregate bool  // sums without times
-	period    int64 // between two ticks, nanoseconds
+	period    int64 // between ticks, ns
 	version   string
 }
 
-// encoding is one message.
+// encoding is the state of one message.
 type encoding struct {
 	*encoder
 	*otlp.Dictionary
@@ -32,7 +31,8 @@ type encoding struct {
 	buf       []profile.Named
 }
 
-// encode gives a window as an ExportProfilesServiceRequest: a resource for each process, a profile for each clock.
+// encode returns a window as an ExportProfilesServiceRequest, with a resource for each process and a profile for each
+// clock.
 func (e *encoder) encode(w *window) (m otlp.Message, intervals int) {
 	by := map[int][]row{}
 	for r := range w.rows {
@@ -53,7 +53,7 @@ func (e *encoder) encode(w *window) (m otlp.Message, intervals int) {
 	for _, list := range w.rows {
 		intervals += len(list)
 	}
-	e.resources.keep(there)
+	e.resources.dropEnded(there)
 	if len(m) == 0 {
 		return nil, 0
 	}
@@ -61,13 +61,13 @@ func (e *encoder) encode(w *window) (m otlp.Message, intervals int) {
 	return m, intervals
 }
 
-// resource gives a ResourceProfiles message, nil without values.
+// resource returns a ResourceProfiles message, or nil.
 func (e *encoding) resource(pid int, w *window, rows []row) (m otlp.Message) {
 	slices.SortFunc(rows, func(a, b row) int { return cmp.Or(a.tid-b.tid, cmp.Compare(a.stack, b.stack)) })
 	var about, scope, producer otlp.Message
 	known := map[string]bool{}
 	for _, a := range slices.Concat(e.resources.attributesOf(pid, rows[0].comm), e.resources.host) {
-		if !known[a.key] { // the process's own comes first
+		if !known[a.key] { // the process's attributes precede the host's
 			known[a.key] = true
 			about.KeyValue(1, a.key, a.value)
 		}
@@ -93,13 +93,12 @@ func (e *encoding) resource(pid int, w *window, rows []row) (m otlp.Message) {
 
 const nanoseconds = "nanoseconds"
 
-// sampleKey is a sample's key (profiles.proto, Sample).
+// sampleKey identifies a sample (profiles.proto, Sample).
 type sampleKey struct {
 	stack      int64
-	attributes string // their numbers
+	attributes string
 }
 
-// samples of a process, in the order of arrival.
 type samples struct {
 	index map[sampleKey]int
 	list  []oneSample
@@ -115,7 +114,7 @@ func (e *encoding) samplesOf(w *window, rows []row) []oneSample {
 	s := samples{index: map[sampleKey]int{}}
 	for _, r := range rows {
 		if !slices.ContainsFunc(w.rows[r], func(p point) bool { return p.values != values{} }) {
-			continue // all of it was sent before
+			continue // all was sent before
 		}
 		one := oneSample{stack: e.stack(r.stack), attributes: e.attributes(&r), points: w.rows[r]}
 		k := sampleKey{one.stack, fmt.Sprint(one.attributes)}
@@ -129,7 +128,7 @@ func (e *encoding) samplesOf(w *window, rows []row) []oneSample {
 	return s.list
 }
 
-// profile gives a Profile message, nil without values.
+// profile returns a Profile message, or nil.
 func (e *encoding) profile(w *window, list []oneSample, clock int) (m otlp.Message) {
 	for i := range list {
 		if s := e.sample(w, &list[i], clock); s != nil {
@@ -145,12 +144,12 @@ func (e *encoding) profile(w *window, list []oneSample, clock int) (m otlp.Messa
 	m.Bytes(5, e.ValueType(profile.TypeCPU, nanoseconds))
 	m.Int(6, e.period)
 	var id [16]byte
-	_, _ = rand.Read(id[:]) // it never fails
+	_, _ = rand.Read(id[:])
 	m.Bytes(7, id[:])
 	return m
 }
 
-// sample gives a Sample message, nil without values.
+// sample returns a Sample message, or nil.
 func (e *encoding) sample(w *window, s *oneSample, clock int) (m otlp.Message) {
 	var list []int64
 	var times []uint64
@@ -193,7 +192,7 @@ func (e *encoding) stack(id sample.StackID) int64 {
 	return i
 }
 
-// evicted is the only frame of a stack that was dropped before its time was sent.
+// evicted is the only frame of a stack that was evicted before its time was sent.
 const evicted = "[evicted]"
 
 func (e *encoding) location(l *profile.Named) int64 {

@@ -20,7 +20,7 @@ import (
 	"prywalk/internal/printable"
 )
 
-// procedure is of profiles_service.proto.
+// procedure is that of profiles_service.proto.
 const procedure = "/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export"
 
 // Status codes of gRPC (doc/statuscodes.md).
@@ -38,8 +38,8 @@ const (
 	statusUnauthenticated   = 16
 )
 
-// prefixSize is the size of a message's prefix: a byte, 1 if compressed, and four of length (gRPC's PROTOCOL-HTTP2.md,
-// Length-Prefixed-Message).
+// prefixSize is the size of a message's prefix: a byte, 1 if compressed, and the length in four (gRPC's
+// PROTOCOL-HTTP2.md, Length-Prefixed-Message).
 const prefixSize = 5
 
 // grpcClient is OTLP/gRPC: a unary call is one HTTP/2 request.
@@ -63,10 +63,10 @@ func (c *grpcClient) send(ctx context.Context, body []byte) (reply, *failure) {
 	}
 	answer, err := c.http.Do(r)
 	if err != nil {
-		return reply{}, &failure{kind: sendAgain, err: err}
+		return reply{}, &failure{kind: retryable, err: err}
 	}
 	defer answer.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(answer.Body, mostReply)) // the trailer follows the body
+	text, err := io.ReadAll(io.LimitReader(answer.Body, mostReply)) // trailers follow the body
 	if answer.StatusCode != http.StatusOK {
 		return reply{}, httpFailure(answer, text)
 	}
@@ -77,7 +77,7 @@ func (c *grpcClient) send(ctx context.Context, body []byte) (reply, *failure) {
 		text, err = unprefixed(text, answer.Header.Get("Grpc-Encoding"))
 	}
 	if err != nil {
-		return reply{}, &failure{kind: sendAgain, err: fmt.Errorf("the reply: %w", err)}
+		return reply{}, &failure{kind: retryable, err: fmt.Errorf("the reply: %w", err)}
 	}
 	var of reply
 	of.rejected, of.why, _ = otlp.Rejected(text)
@@ -89,7 +89,7 @@ func prefixed(message []byte) []byte {
 	return append(out, message...)
 }
 
-// unprefixed gives a message without its prefix, uncompressed.
+// unprefixed returns a message without prefix and compression.
 func unprefixed(text []byte, encoding string) ([]byte, error) {
 	if len(text) < prefixSize || uint64(len(text)-prefixSize) < uint64(binary.BigEndian.Uint32(text[1:])) {
 		return nil, io.ErrUnexpectedEOF
@@ -104,17 +104,17 @@ func unprefixed(text []byte, encoding string) ([]byte, error) {
 	return nil, fmt.Errorf("it is compressed by %q", printable.String(encoding))
 }
 
-// grpcFailure interprets the status of a reply; nil: taken. Codes that allow another attempt: OTLP/gRPC, Failures.
-// RESOURCE_EXHAUSTED does with RetryInfo only; without, the message is too large.
+// grpcFailure interprets the status of a reply; nil: accepted. Retryable codes are those of OTLP/gRPC, Failures;
+// RESOURCE_EXHAUSTED is retryable only with RetryInfo, else the message is too large.
 func grpcFailure(answer *http.Response) *failure {
 	status := answer.Trailer
-	if answer.Header.Get("Grpc-Status") != "" { // a reply without a body (Trailers-Only)
+	if answer.Header.Get("Grpc-Status") != "" { // a reply without body (Trailers-Only)
 		status = answer.Header
 	}
 	code, err := strconv.ParseUint(status.Get("Grpc-Status"), 10, 31)
 	switch {
 	case err != nil:
-		return &failure{kind: sendAgain, err: errors.New("the reply has no gRPC status: is this the port for gRPC?")}
+		return &failure{kind: retryable, err: errors.New("the reply has no gRPC status: is this the port for gRPC?")}
 	case code == 0:
 		return nil
 	}
@@ -125,11 +125,11 @@ func grpcFailure(answer *http.Response) *failure {
 	f.notBefore = otlp.RetryDelay(details(status))
 	switch code {
 	case statusCanceled, statusDeadlineExceeded, statusAborted, statusOutOfRange, statusUnavailable, statusDataLoss:
-		f.busy()
+		f.setBusy()
 	case statusResourceExhausted:
 		f.kind = tooLarge
 		if f.notBefore > 0 {
-			f.busy()
+			f.setBusy()
 		}
 	case statusUnauthenticated, statusPermissionDenied:
 		f.why = lostUnauthorized
@@ -139,7 +139,7 @@ func grpcFailure(answer *http.Response) *failure {
 	return f
 }
 
-// details gives the google.rpc.Status of a reply, nil if there is none. Padding of its base64 is optional.
+// details returns the google.rpc.Status of a reply, or nil. Its base64 may be padded.
 func details(status http.Header) []byte {
 	text := strings.TrimRight(status.Get("Grpc-Status-Details-Bin"), "=")
 	out, err := base64.RawStdEncoding.DecodeString(text)

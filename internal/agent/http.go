@@ -19,10 +19,10 @@ import (
 	"prywalk/internal/printable"
 )
 
-// httpPath is the path of profiles below the endpoint's.
+// httpPath is the path of profiles, below the endpoint's.
 const httpPath = "v1development/profiles"
 
-// mostReply bounds a reply, in bytes.
+// mostReply is the largest size of a reply, in bytes.
 const mostReply = 1 << 16
 
 // httpClient is OTLP/HTTP.
@@ -31,7 +31,7 @@ type httpClient struct {
 	url  string
 }
 
-// newHTTP makes a client of a signal. The endpoint may be that of profiles itself; other signals are beside it.
+// newHTTP returns a client for a signal. The endpoint may include the path of profiles; other signals replace it.
 func newHTTP(c *http.Client, u *url.URL, of signal) *httpClient {
 	switch base, whole := strings.CutSuffix(u.Path, "/"+httpPath); {
 	case whole:
@@ -54,7 +54,7 @@ func (c *httpClient) send(ctx context.Context, body []byte) (reply, *failure) {
 	r.Header.Set("Content-Encoding", "gzip")
 	answer, err := c.http.Do(r)
 	if err != nil {
-		return reply{}, &failure{kind: sendAgain, err: err}
+		return reply{}, &failure{kind: retryable, err: err}
 	}
 	defer answer.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(answer.Body, mostReply))
@@ -62,14 +62,14 @@ func (c *httpClient) send(ctx context.Context, body []byte) (reply, *failure) {
 	case code/100 != 2:
 		return reply{}, httpFailure(answer, text)
 	case err != nil:
-		return reply{}, &failure{kind: sendAgain, err: fmt.Errorf("the reply: %w", err)}
+		return reply{}, &failure{kind: retryable, err: fmt.Errorf("the reply: %w", err)}
 	}
 	var of reply
 	of.rejected, of.why, _ = otlp.Rejected(text)
 	return of, nil
 }
 
-// httpFailure interprets a status. Only four allow another attempt (OTLP/HTTP, Retryable Response Codes).
+// httpFailure interprets a status. Four are retryable (OTLP/HTTP, Retryable Response Codes).
 func httpFailure(answer *http.Response, text []byte) *failure {
 	f := &failure{kind: refused, err: fmt.Errorf("the receiver says %s", answer.Status)}
 	if why := strings.TrimSpace(string(text)); why != "" && strings.HasPrefix(answer.Header.Get("Content-Type"), "text/") {
@@ -79,7 +79,7 @@ func httpFailure(answer *http.Response, text []byte) *failure {
 	case http.StatusRequestEntityTooLarge:
 		f.kind = tooLarge
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		f.busy()
+		f.setBusy()
 		f.notBefore = retryAfter(answer.Header.Get("Retry-After"), time.Now())
 	case http.StatusUnauthorized, http.StatusForbidden:
 		f.why = lostUnauthorized
@@ -89,7 +89,7 @@ func httpFailure(answer *http.Response, text []byte) *failure {
 	return f
 }
 
-// retryAfter reads seconds or a date (RFC 9110, section 10.2.3); 0: neither.
+// retryAfter parses seconds or a date (RFC 9110, section 10.2.3); 0: neither.
 func retryAfter(text string, now time.Time) time.Duration {
 	if n, err := strconv.ParseUint(text, 10, 31); err == nil {
 		return time.Duration(n) * time.Second
@@ -107,12 +107,12 @@ func zipped(body []byte) []byte {
 		_, err = z.Write(body)
 	}
 	if err = cmp.Or(err, z.Close()); err != nil {
-		panic(err) // a buffer takes all
+		panic(err)
 	}
 	return out.Bytes()
 }
 
-// unzipped decompresses a text of at most the given number of bytes.
+// unzipped decompresses text; more than most bytes are an error.
 func unzipped(text []byte, most int) ([]byte, error) {
 	z, err := gzip.NewReader(bytes.NewReader(text))
 	if err != nil {

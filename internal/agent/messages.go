@@ -15,10 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// errToken is the error of a --bearer-token file that cannot be read.
+// errToken reports a --bearer-token file that cannot be read.
 var errToken = errors.New("--bearer-token")
 
-// redacted gives an endpoint without its password.
 func redacted(endpoint string) string {
 	if u, err := url.Parse(endpoint); err == nil {
 		return u.Redacted()
@@ -26,7 +25,7 @@ func redacted(endpoint string) string {
 	return endpoint
 }
 
-// cause gives an error without the request's URL, which messages name once.
+// cause returns an error without the request's URL, which messages contain already.
 func cause(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return errors.New("no answer in time")
@@ -37,7 +36,6 @@ func cause(err error) error {
 	return err
 }
 
-// nextStep says what to do about a message that could not be delivered.
 func nextStep(err error) string {
 	var unknown x509.UnknownAuthorityError
 	var host x509.HostnameError
@@ -70,10 +68,10 @@ func nextStep(err error) string {
 	return "check --endpoint and --protocol: 4317 is the usual port for grpc, 4318 for http"
 }
 
-// errBusy is the error of a receiver that answered that it cannot take a message now.
+// errBusy reports a receiver that cannot accept a message now.
 var errBusy = errors.New("the receiver is busy")
 
-// remedies are next steps where the receiver refuses messages, by the reason that the metrics give.
+// remedies are next steps for refused messages, by reason of the loss.
 var remedies = map[string]string{
 	lostUnauthorized: "check --bearer-token, --cert and --header",
 	lostNotFound:     "check --endpoint and --protocol, and that the receiver has a pipeline of profiles",
@@ -81,7 +79,6 @@ var remedies = map[string]string{
 	lostRefused:      "see the receiver's log: it may read another release of the profiles signal (v1development)",
 }
 
-// spoolStep says what to do about a spool that cannot be used.
 func spoolStep(err error) string {
 	switch {
 	case errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EDQUOT):

@@ -149,7 +149,7 @@ func checkOrder(t *testing.T, message, endpoint string, parts []string) {
 func TestLossesAndLimitsAreSaidWithTheirRemedy(t *testing.T) {
 	const endpoint = "http://user:secret@collector:4317"
 	away := &receiver{answer: func([]byte) (reply, *failure) {
-		return reply{}, &failure{kind: sendAgain, err: errors.New("away")}
+		return reply{}, &failure{kind: retryable, err: errors.New("away")}
 	}}
 	body := messageOf(30_000)
 	size := int64(len(zipped(body)))

@@ -20,20 +20,20 @@ import (
 	"prywalk/internal/otlp"
 )
 
-// Reasons of lost intervals, as metrics name them.
+// Reasons of lost intervals, as in metrics.
 const (
-	lostRefused      = "refused"      // by the receiver
+	lostRefused      = "refused"
 	lostUnauthorized = "unauthorized" // token or certificate
 	lostNotFound     = "not_found"    // no profiles at this endpoint
-	lostTooLarge     = "too_large"    // one interval, or 64 KiB, above the limit
-	lostFull         = "full"         // too much waits
-	lostDamaged      = "damaged"      // a file of the spool
-	lostAtEnd        = "shutdown"     // not taken within --flush
+	lostTooLarge     = "too_large"    // an interval, or a message of 64 KiB, exceeds the limit
+	lostFull         = "full"
+	lostDamaged      = "damaged"  // a file of the spool
+	lostAtEnd        = "shutdown" // not accepted within --flush
 )
 
 var reasons = [...]string{lostRefused, lostUnauthorized, lostNotFound, lostTooLarge, lostFull, lostDamaged, lostAtEnd}
 
-// Metrics are the agent's own.
+// Metrics are the agent's own metrics.
 type Metrics struct {
 	windows, intervals, messages, bytes, failures, splits, rejected, evictions atomic.Int64
 	waiting, waitingBytes, limit, lastSent                                     atomic.Int64
@@ -48,17 +48,17 @@ type Metrics struct {
 // Sampling is the state of the sampling.
 type Sampling struct {
 	Threads, Ticks, Observations, Stops, Failed int64
-	// MissedTicks ticks came too late, Withheld ones exceeded --max-overhead.
+	// MissedTicks came too late; WithheldTicks would have exceeded --max-overhead.
 	MissedTicks, WithheldTicks int64
-	// Rate in Hz: now, and without a budget.
+	// Rate is the present rate, RateAsked that without --max-overhead, Hz.
 	Rate, RateAsked float64
-	// Refused processes by reason.
+	// Refused counts processes by reason.
 	Refused map[string]int64
-	// Stacks, Locations in memory.
+	// Numbers of table entries.
 	Stacks, Locations int64
 }
 
-func (m *Metrics) lose(why string, intervals int) {
+func (m *Metrics) addLost(why string, intervals int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.lost == nil {
@@ -67,7 +67,7 @@ func (m *Metrics) lose(why string, intervals int) {
 	m.lost[why] += int64(intervals)
 }
 
-// Lost gives the lost intervals.
+// Lost returns the number of lost intervals.
 func (m *Metrics) Lost() (n int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -77,10 +77,10 @@ func (m *Metrics) Lost() (n int64) {
 	return n
 }
 
-// Sent gives what the receiver has taken.
+// Sent returns what the receiver has accepted.
 func (m *Metrics) Sent() (intervals, messages int64) { return m.intervals.Load(), m.messages.Load() }
 
-// list gives the metrics, with names that have neither prefix nor ending.
+// list returns the metrics; names are without prefix and suffix.
 func (m *Metrics) list() []otlp.Metric {
 	l := metricList{}
 	l.count("windows", "Windows that were encoded.", m.windows.Load())
@@ -118,7 +118,7 @@ func (m *Metrics) list() []otlp.Metric {
 	return l
 }
 
-// heldMemory is the Go runtime's memory less what the kernel got back, in bytes.
+// heldMemory returns the Go runtime's memory without what it returned to the kernel, in bytes.
 func heldMemory() float64 {
 	list := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(list)
@@ -162,7 +162,7 @@ func (l *metricList) sampling(s Sampling) {
 	*l = append(*l, refused)
 }
 
-// WriteText writes Prometheus's text (prometheus.io/docs/instrumenting/exposition_formats).
+// WriteText writes the metrics in Prometheus's text format (prometheus.io/docs/instrumenting/exposition_formats).
 func (m *Metrics) WriteText(w io.Writer) {
 	for _, a := range m.list() {
 		name, kind := "prywalk_"+a.Name, "gauge"
@@ -180,7 +180,6 @@ func (m *Metrics) WriteText(w io.Writer) {
 	}
 }
 
-// serverTimeout is of a request and of an answer.
 const serverTimeout = 10 * time.Second
 
 // Serve answers /metrics and /healthz until stop is called.
@@ -202,7 +201,7 @@ func (m *Metrics) Serve(addr string, healthy func() error) (at net.Addr, stop fu
 		_, _ = io.WriteString(w, "ok\n")
 	})
 	s := &http.Server{Handler: mux, ReadTimeout: serverTimeout, WriteTimeout: serverTimeout, MaxHeaderBytes: 1 << 14}
-	go func() { _ = s.Serve(l) }() // it ends with Close
+	go func() { _ = s.Serve(l) }()
 	return l.Addr(), func() { _ = s.Close() }, nil
 }
 

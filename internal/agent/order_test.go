@@ -39,7 +39,7 @@ func TestTheOldestIsSentFirstAfterTheSpoolHasFailed(t *testing.T) {
 	away := true
 	r := newOrder(t, func([]byte) *failure {
 		if away {
-			return &failure{kind: sendAgain, err: errors.New("away")}
+			return &failure{kind: retryable, err: errors.New("away")}
 		}
 		return nil
 	})
@@ -72,7 +72,7 @@ func TestPartsOfASpooledMessageAreSentBeforeTheNextOne(t *testing.T) {
 	away, once := true, false
 	r := newOrder(t, func(body []byte) *failure {
 		if away {
-			return &failure{kind: sendAgain, err: errors.New("away")}
+			return &failure{kind: retryable, err: errors.New("away")}
 		}
 		if len(body) > most {
 			once = true
@@ -80,7 +80,7 @@ func TestPartsOfASpooledMessageAreSentBeforeTheNextOne(t *testing.T) {
 		}
 		if once {
 			once = false
-			return &failure{kind: sendAgain, err: errors.New("away")}
+			return &failure{kind: retryable, err: errors.New("away")}
 		}
 		return nil
 	})

@@ -10,24 +10,24 @@ import (
 	"prywalk/internal/otlp"
 )
 
-// reportEvery is OTEL_METRIC_EXPORT_INTERVAL's default.
+// reportEvery is the default of OTEL_METRIC_EXPORT_INTERVAL.
 const (
 	reportEvery = time.Minute
 	reportFirst = 5 * time.Second
 )
 
-// reporter sends the agent's own metrics. Counters are cumulative, so that a lost message loses nothing; none waits.
+// reporter sends the agent's own metrics. Counters are cumulative, so that lost messages need not be sent again.
 type reporter struct {
 	client   client
-	receiver string // the receiver, for messages
+	receiver string // in messages to the user
 	metrics  *Metrics
 	timeout  time.Duration
 	resource otlp.Message
 	scope    otlp.Message
 	start    time.Time
 	say      func(format string, args ...any)
-	failing  bool // the last message was not taken, and that was said
-	stopped  bool // the receiver takes no metrics
+	failing  bool // the last message failed, which was reported
+	stopped  bool // the receiver accepts no metrics
 }
 
 func newReporter(o Options, m *Metrics, host []attribute) (*reporter, error) {

@@ -19,26 +19,26 @@ import (
 	"prywalk/internal/process"
 )
 
-// attribute is an attribute of a resource; the value is a string or an int64.
+// attribute is an attribute of a resource; its value is a string or an int64.
 type attribute struct {
 	key   string
 	value any
 }
 
-// ResourceOptions choose resource attributes.
+// ResourceOptions select resource attributes.
 type ResourceOptions struct {
 	// Service is the name for all processes; "": unknown_service.
 	Service string
 	// Environment reads OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES of each process.
 	Environment bool
-	// Attributes are of all resources.
+	// Attributes are added to all resources.
 	Attributes map[string]string
 }
 
-// resources reads the attributes of a process when it is first seen: it may end soon.
+// resources reads a process's attributes when it is first seen, since it may end soon.
 type resources struct {
 	ResourceOptions
-	root string // /proc
+	root string
 	host []attribute
 
 	mu     sync.Mutex
@@ -46,14 +46,12 @@ type resources struct {
 	toRead chan int
 }
 
-// processAttributes is what is known of a process.
 type processAttributes struct {
 	start uint64 // clock ticks after boot
 	comm  string // when it was read
 	list  []attribute
 }
 
-// mostQueued bounds the queue.
 const mostQueued = 1 << 10
 
 func newResources(o ResourceOptions) *resources {
@@ -70,7 +68,7 @@ func newResources(o ResourceOptions) *resources {
 	return r
 }
 
-// readLater queues a new process to be read. It does not wait.
+// readLater queues a new process to be read. It does not block.
 func (r *resources) readLater(pid int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -80,7 +78,7 @@ func (r *resources) readLater(pid int) {
 	select {
 	case r.toRead <- pid:
 		r.known[pid] = processAttributes{}
-	default: // it is read when its window is sent
+	default:
 	}
 }
 
@@ -95,7 +93,7 @@ func (r *resources) run(quit <-chan struct{}) {
 	}
 }
 
-// attributesOf gives a process's attributes without the host's.
+// attributesOf returns a process's attributes without the host's.
 func (r *resources) attributesOf(pid int, comm string) []attribute {
 	r.mu.Lock()
 	a := r.known[pid]
@@ -122,8 +120,8 @@ func hasKey(list []attribute, key string) bool {
 	return false
 }
 
-// keep drops processes that have ended and are not in a window.
-func (r *resources) keep(pids map[int]bool) {
+// dropEnded drops ended processes that are not in pids.
+func (r *resources) dropEnded(pids map[int]bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	maps.DeleteFunc(r.known, func(pid int, a processAttributes) bool {
@@ -135,7 +133,7 @@ func (r *resources) keep(pids map[int]bool) {
 	})
 }
 
-// read reads /proc. What is known of a process that has ended stays.
+// read reads a process's attributes from /proc, and keeps them. After the process has ended it changes nothing.
 func (r *resources) read(pid int) (a processAttributes) {
 	dir := filepath.Join(r.root, strconv.Itoa(pid))
 	st, err := process.ReadStatus(r.root, pid)
@@ -171,7 +169,7 @@ func (r *resources) read(pid int) (a processAttributes) {
 	return a
 }
 
-// mostEnvironment is in bytes.
+// Limits of what is read from a process's environment, in bytes and number.
 const (
 	mostEnvironment = 1 << 18
 	mostAttributes  = 64
@@ -186,11 +184,11 @@ func readUpTo(path string, most int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, most))
 }
 
-// container is the id in the name of a control group of Docker, containerd, CRI-O and Podman: 64 hexadecimal digits,
-// under systemd after the engine's name and before .scope.
+// container matches the control group of a container of Docker, containerd, CRI-O or Podman: its id is 64 hexadecimal
+// digits, under systemd between the engine's name and .scope.
 var container = regexp.MustCompile(`(?:^|[-/:])([0-9a-f]{64})(?:\.scope)?$`)
 
-// containerID finds the innermost container in the text of /proc/PID/cgroup (cgroups(7)), "" if there is none.
+// containerID returns the innermost container in a text of /proc/PID/cgroup (cgroups(7)), or "".
 func containerID(text string) string {
 	for line := range strings.Lines(text) {
 		fields := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)
@@ -206,7 +204,7 @@ func containerID(text string) string {
 	return ""
 }
 
-// fromEnvironment reads OTEL_SERVICE_NAME, which comes first, and OTEL_RESOURCE_ATTRIBUTES, which is percent-encoded
+// fromEnvironment reads OTEL_SERVICE_NAME, which has precedence, and the percent-encoded OTEL_RESOURCE_ATTRIBUTES
 // (opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables).
 func fromEnvironment(env []byte) (list []attribute) {
 	var service, pairs string

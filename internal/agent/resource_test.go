@@ -83,11 +83,11 @@ func TestEndedProcessKeepsWhatWasReadOfIt(t *testing.T) {
 	r.readLater(pid)
 	r.read(<-r.toRead)
 	testtargets.Kill(cmd)
-	r.keep(map[int]bool{pid: true})
+	r.dropEnded(map[int]bool{pid: true})
 	if list := r.attributesOf(pid, "sh"); !hasKey(list, "process.executable.path") {
 		t.Errorf("%v", list)
 	}
-	r.keep(map[int]bool{})
+	r.dropEnded(map[int]bool{})
 	if len(r.known) != 0 {
 		t.Errorf("%v", maps.Collect(maps.All(r.known)))
 	}

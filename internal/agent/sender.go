@@ -15,60 +15,56 @@ import (
 )
 
 const (
-	// Bounds of --max-message, in bytes; refusals lower it to leastMessage at the least.
+	// Range of --max-message, in bytes. Refusals lower the limit to leastMessage at most.
 	mostMessage  = 1 << 28
 	leastMessage = 1 << 16
-	// LeastSpool bounds --spool-size, in bytes: room for a message.
+	// LeastSpool is the least --spool-size, in bytes: room for a message.
 	LeastSpool = leastMessage
-	// mostWaiting bounds memory for messages, compressed, in bytes.
+	// mostWaiting is the memory for waiting messages, compressed, in bytes.
 	mostWaiting = 8 << 20
-	// Pauses between attempts; doubled in between.
+	// Pauses between attempts, doubled each time.
 	firstPause   = time.Second
 	longestPause = time.Minute
 )
 
-// message waits in memory.
 type message struct {
 	turn       uint64
 	compressed []byte
 	points     int
 }
 
-// messageID names a message that waits. Turns of the spool and of memory are counted apart.
+// messageID identifies a waiting message. Spool and memory count turns separately.
 type messageID struct {
 	spooled bool
 	turn    uint64
 }
 
-// outgoing is a message to be sent.
 type outgoing struct {
 	messageID
-	body   []byte // not compressed
+	body   []byte
 	points int
 }
 
-// sender sends messages, the oldest first.
 type sender struct {
 	client   client
 	metrics  *Metrics
-	spool    *spool        // nil: memory
-	timeout  time.Duration // of one attempt
-	receiver string        // the receiver, for messages
+	spool    *spool // nil: messages wait in memory
+	timeout  time.Duration
+	receiver string // in messages to the user
 	say      func(format string, args ...any)
 
-	mu      sync.Mutex
-	divided []message     // in memory, of a spooled message that was too large: older than those of the spool
-	queued  []message     // in memory, newer than those of the spool
-	turn    uint64        // of the last message in memory
-	size    int           // of divided and queued, bytes
-	limit   int           // of a message, bytes, before compression
-	down    bool          // the last attempt failed
-	taken   bool          // a message was taken
-	wake    chan struct{} // there is something to send
+	mu       sync.Mutex
+	divided  []message // in memory, parts of the spool's first message, which was too large: older than the spool
+	queued   []message // in memory, newer than the spool
+	turn     uint64    // of the last message in memory
+	size     int       // of divided and queued, bytes
+	limit    int       // of a message before compression, bytes
+	failing  bool
+	accepted bool
+	wake     chan struct{}
 
-	// What has been said, each once: the reason of refusals since a message was taken, that the spool cannot be
-	// written, that the oldest messages are dropped, that an interval was above the limit, the last reason of rejected
-	// profiles.
+	// Messages already given to the user: the reason of refusals since the last accepted message, the last reason of
+	// rejected profiles, and others by their names.
 	saidRefusal   string
 	saidNoSpool   bool
 	saidFull      bool
@@ -94,7 +90,6 @@ func newSender(c client, m *Metrics, s *spool, limit int, to Target, say func(st
 	return n
 }
 
-// enqueue queues a message, divided if it is too large.
 func (s *sender) enqueue(body []byte, points int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,7 +101,6 @@ func (s *sender) enqueue(body []byte, points int) {
 	}
 }
 
-// divide calls f with parts within the limit.
 func (s *sender) divide(body []byte, points int, f func(body []byte, points int)) {
 	if len(body) <= s.limit {
 		f(body, points)
@@ -114,7 +108,7 @@ func (s *sender) divide(body []byte, points int, f func(body []byte, points int)
 	}
 	a, b, err := otlp.Split(body)
 	if err != nil {
-		s.metrics.lose(lossOf(err), points)
+		s.metrics.addLost(lossReason(err), points)
 		if errors.Is(err, otlp.ErrOne) && !s.saidTooLarge {
 			s.saidTooLarge = true
 			s.say("an interval takes %d bytes, messages may have %d: it is dropped and counted (%s); raise --max-message",
@@ -125,23 +119,24 @@ func (s *sender) divide(body []byte, points int, f func(body []byte, points int)
 	s.metrics.splits.Add(1)
 	n, err := otlp.Points(a)
 	if err != nil {
-		s.metrics.lose(lostDamaged, points)
+		s.metrics.addLost(lostDamaged, points)
 		return
 	}
 	s.divide(a, min(n, points), f)
 	s.divide(b, max(points-n, 0), f)
 }
 
-func lossOf(err error) string {
+func lossReason(err error) string {
 	if errors.Is(err, otlp.ErrOne) {
 		return lostTooLarge
 	}
 	return lostDamaged
 }
 
-// appendMessage appends a message: to the spool while the receiver is away, unless older ones are in memory.
+// appendMessage appends a message to the spool while the receiver is unavailable, unless older ones are in memory,
+// else to memory.
 func (s *sender) appendMessage(body []byte, points int) {
-	if s.spool != nil && len(s.queued) == 0 && (s.down || len(s.spool.files) > 0) && s.toSpool(body, points) {
+	if s.spool != nil && len(s.queued) == 0 && (s.failing || len(s.spool.files) > 0) && s.toSpool(body, points) {
 		return
 	}
 	s.queued = append(s.queued, s.compress(body, points))
@@ -152,7 +147,7 @@ func (s *sender) appendMessage(body []byte, points int) {
 	}
 }
 
-// oldestInMemory gives the list of the oldest message in memory, or an empty one.
+// oldestInMemory returns the list with the oldest message in memory, if any.
 func (s *sender) oldestInMemory() *[]message {
 	if len(s.divided) > 0 {
 		return &s.divided
@@ -160,7 +155,6 @@ func (s *sender) oldestInMemory() *[]message {
 	return &s.queued
 }
 
-// compress makes a message to be kept in memory.
 func (s *sender) compress(body []byte, points int) message {
 	s.turn++
 	m := message{s.turn, zipped(body), points}
@@ -169,7 +163,7 @@ func (s *sender) compress(body []byte, points int) message {
 }
 
 func (s *sender) lostOldest(points int, step string) {
-	s.metrics.lose(lostFull, points)
+	s.metrics.addLost(lostFull, points)
 	if !s.saidFull {
 		s.saidFull = true
 		s.say("too much waits for %s: the oldest messages are dropped and counted (%s); %s", s.receiver, lostFull, step)
@@ -188,7 +182,6 @@ func (s *sender) toSpool(body []byte, points int) bool {
 	return err == nil
 }
 
-// drop drops the first message of divided or queued.
 func (s *sender) drop(from *[]message) {
 	s.size -= len((*from)[0].compressed)
 	(*from)[0] = message{}
@@ -205,7 +198,7 @@ func (s *sender) publishCounts() {
 	s.metrics.limit.Store(int64(s.limit))
 }
 
-// next gives the oldest message, which stays until remove is called.
+// next returns the oldest message, which stays until remove is called.
 func (s *sender) next() (m outgoing, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -215,7 +208,7 @@ func (s *sender) next() (m outgoing, ok bool) {
 		if err == nil {
 			return outgoing{messageID{true, f.turn}, body, f.points}, true
 		}
-		s.metrics.lose(lostDamaged, f.points)
+		s.metrics.addLost(lostDamaged, f.points)
 		s.say("--spool %s: %s is damaged and removed, %d intervals are lost (%s): %v; check the disk",
 			s.spool, f.name, f.points, lostDamaged, err)
 		s.spool.remove()
@@ -226,12 +219,12 @@ func (s *sender) next() (m outgoing, ok bool) {
 	}
 	body, err := unzipped(list[0].compressed, mostMessage)
 	if err != nil {
-		panic(err) // it was compressed here
+		panic(err) // compressed by this process
 	}
 	return outgoing{messageID{false, list[0].turn}, body, list[0].points}, true
 }
 
-// remove removes a message that next gave, unless it was dropped meanwhile. Precondition: mu is locked.
+// remove removes a message from next, unless it was dropped since. Precondition: mu is held.
 func (s *sender) remove(id messageID) {
 	if id.spooled {
 		if len(s.spool.files) > 0 && s.spool.files[0].turn == id.turn {
@@ -246,8 +239,8 @@ func (s *sender) remove(id messageID) {
 	}
 }
 
-// run sends until stop is closed, and then ends the message under way, which the receiver may have: the next attempt
-// would double it. The end of ctx cuts it off.
+// run sends until stop is closed, and then completes the message in progress: the receiver may have it already, and
+// would get it twice. The end of ctx aborts it.
 func (s *sender) run(ctx context.Context, stop <-chan struct{}) {
 	pause := time.Duration(0)
 	for {
@@ -270,7 +263,7 @@ func (s *sender) run(ctx context.Context, stop <-chan struct{}) {
 	}
 }
 
-// sleep gives false if done is closed.
+// sleep returns false if done is closed before d has passed.
 func sleep(done <-chan struct{}, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -282,12 +275,12 @@ func sleep(done <-chan struct{}, d time.Duration) bool {
 	}
 }
 
-// jittered draws from d/2 to 3d/2.
+// jittered returns a random duration from d/2 to 3d/2.
 func jittered(d time.Duration) time.Duration {
 	return time.Duration(float64(d) * (0.5 + rand.Float64()))
 }
 
-// sendWaiting sends what waits. It gives the least pause until the next attempt; 0: all is sent.
+// sendWaiting sends waiting messages. It returns the shortest pause until the next attempt; 0: all are sent.
 func (s *sender) sendWaiting(ctx context.Context) (wait time.Duration) {
 	for {
 		m, ok := s.next()
@@ -319,12 +312,12 @@ func (s *sender) handleTaken(answer reply, m *outgoing) {
 	s.metrics.rejected.Add(answer.rejected)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.taken || s.down || s.saidRefusal != "" {
+	if !s.accepted || s.failing || s.saidRefusal != "" {
 		again := ""
-		if s.taken {
+		if s.accepted {
 			again = " again"
 		}
-		s.taken, s.down, s.saidFull, s.saidRefusal = true, false, false, ""
+		s.accepted, s.failing, s.saidFull, s.saidRefusal = true, false, false, ""
 		s.say("%s takes messages%s", s.receiver, again)
 	}
 	if why := cmp.Or(printable.String(answer.why), "no reason given"); answer.rejected > 0 && why != s.saidRejection {
@@ -336,7 +329,7 @@ func (s *sender) handleTaken(answer reply, m *outgoing) {
 	s.publishCounts()
 }
 
-// handleFailure acts on a failure, and gives the least pause until the next attempt.
+// handleFailure handles a failure, and returns the shortest pause until the next attempt.
 func (s *sender) handleFailure(f *failure, m *outgoing) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -355,9 +348,9 @@ func (s *sender) handleFailure(f *failure, m *outgoing) time.Duration {
 	case f.kind == refused, f.kind == tooLarge:
 		why := cmp.Or(f.why, lostRefused)
 		if f.kind == tooLarge {
-			why = lostTooLarge // it cannot be divided further: the next ones must not wait for it
+			why = lostTooLarge // cannot be divided, and must not block the next ones
 		}
-		s.metrics.lose(why, m.points)
+		s.metrics.addLost(why, m.points)
 		s.remove(m.messageID)
 		if s.saidRefusal != why {
 			s.saidRefusal = why
@@ -366,8 +359,8 @@ func (s *sender) handleFailure(f *failure, m *outgoing) time.Duration {
 		}
 		return 0
 	}
-	if !s.down {
-		s.down = true
+	if !s.failing {
+		s.failing = true
 		s.say("cannot send to %s, messages wait and are sent again: %v; %s", s.receiver, cause(f.err), nextStep(f.err))
 	}
 	if s.spool != nil {
@@ -376,7 +369,7 @@ func (s *sender) handleFailure(f *failure, m *outgoing) time.Duration {
 	return max(f.notBefore, time.Millisecond)
 }
 
-// spill moves messages from memory to the spool. Divided ones wait until the spool is empty.
+// spill moves messages from memory to the spool, divided ones only if that is empty.
 func (s *sender) spill() {
 	if len(s.spool.files) == 0 {
 		s.joinDivided()
@@ -384,7 +377,7 @@ func (s *sender) spill() {
 	for len(s.queued) > 0 {
 		body, err := unzipped(s.queued[0].compressed, mostMessage)
 		if err != nil {
-			panic(err) // it was compressed here
+			panic(err) // compressed by this process
 		}
 		if !s.toSpool(body, s.queued[0].points) {
 			return
@@ -393,11 +386,10 @@ func (s *sender) spill() {
 	}
 }
 
-// joinDivided makes the divided messages the first of queued.
 func (s *sender) joinDivided() { s.divided, s.queued = nil, append(s.divided, s.queued...) }
 
-// finish sends until ctx ends. What is left goes to the spool, or is lost. Parts become the newest
-// of the spool: the next agent sends them after later windows, which does no harm, as each has its own time.
+// finish sends until ctx ends. The rest goes to the spool, or is lost. Divided messages become the newest of the
+// spool: out of order, but each message has its own times.
 func (s *sender) finish(ctx context.Context) (left int) {
 	for ctx.Err() == nil {
 		wait := s.sendWaiting(ctx)
@@ -413,7 +405,7 @@ func (s *sender) finish(ctx context.Context) (left int) {
 		s.spill()
 	}
 	for len(s.queued) > 0 {
-		s.metrics.lose(lostAtEnd, s.queued[0].points)
+		s.metrics.addLost(lostAtEnd, s.queued[0].points)
 		left += s.queued[0].points
 		s.drop(&s.queued)
 	}

@@ -148,7 +148,7 @@ func TestMessagesWaitWhileTheReceiverIsAway(t *testing.T) {
 	away := true
 	r := &receiver{answer: func([]byte) (reply, *failure) {
 		if away {
-			return reply{}, &failure{kind: sendAgain, notBefore: 7 * time.Second, err: errors.New("away")}
+			return reply{}, &failure{kind: retryable, notBefore: 7 * time.Second, err: errors.New("away")}
 		}
 		return reply{rejected: 2, why: "two"}, nil
 	}}
@@ -195,7 +195,7 @@ func TestTheSenderSaysWhatHappensToMessages(t *testing.T) {
 	away := true
 	r := &receiver{answer: func([]byte) (reply, *failure) {
 		if away {
-			return reply{}, &failure{kind: sendAgain, err: errors.New("away")}
+			return reply{}, &failure{kind: retryable, err: errors.New("away")}
 		}
 		return reply{}, nil
 	}}
@@ -238,7 +238,7 @@ func TestTheSenderSaysWhatHappensToMessages(t *testing.T) {
 // TestWhatWaitsIsBounded, in files as in memory, and what is dropped is counted.
 func TestWhatWaitsIsBounded(t *testing.T) {
 	r := &receiver{answer: func([]byte) (reply, *failure) {
-		return reply{}, &failure{kind: sendAgain, err: errors.New("away")}
+		return reply{}, &failure{kind: retryable, err: errors.New("away")}
 	}}
 	body := messageOf(30_000)
 	size := int64(len(zipped(body)))
@@ -281,7 +281,7 @@ func (r *slowReceiver) send(ctx context.Context, _ []byte) (reply, *failure) {
 	case <-r.release:
 		return reply{}, nil
 	case <-ctx.Done():
-		return reply{}, &failure{kind: sendAgain, err: ctx.Err()}
+		return reply{}, &failure{kind: retryable, err: ctx.Err()}
 	}
 }
 
@@ -327,8 +327,8 @@ func TestAMessageUnderWayAtTheEndIsSentOnce(t *testing.T) {
 // TestAnswersOfOTLPOverHTTP: what each status means, and that a message is a compressed POST to the signal's path.
 func TestAnswersOfOTLPOverHTTP(t *testing.T) {
 	for status, want := range map[int]kind{
-		400: refused, 401: refused, 403: refused, 404: refused, 408: refused, 413: tooLarge, 429: sendAgain,
-		500: refused, 502: sendAgain, 503: sendAgain, 504: sendAgain,
+		400: refused, 401: refused, 403: refused, 404: refused, 408: refused, 413: tooLarge, 429: retryable,
+		500: refused, 502: retryable, 503: retryable, 504: retryable,
 	} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			body, _ := io.ReadAll(r.Body)
@@ -346,12 +346,12 @@ func TestAnswersOfOTLPOverHTTP(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, f := c.send(t.Context(), []byte("body"))
-		if f == nil || f.kind != want || want == sendAgain && f.notBefore != 3*time.Second ||
+		if f == nil || f.kind != want || want == retryable && f.notBefore != 3*time.Second ||
 			!strings.Contains(f.Error(), strconv.Itoa(status)) || strings.Contains(f.Error(), "\x1b") {
 			t.Errorf("%d: %+v", status, f)
 		}
 		server.Close()
-		if _, f := c.send(t.Context(), []byte("body")); f == nil || f.kind != sendAgain {
+		if _, f := c.send(t.Context(), []byte("body")); f == nil || f.kind != retryable {
 			t.Errorf("no listener: %+v", f)
 		}
 	}
@@ -399,7 +399,7 @@ func TestAnswersOfOTLPOverGRPC(t *testing.T) {
 		t.Errorf("%+v, %+v", of, f)
 	}
 	for code, want := range map[connect.Code]kind{
-		connect.CodeResourceExhausted: tooLarge, connect.CodeUnavailable: sendAgain, connect.CodeDeadlineExceeded: sendAgain,
+		connect.CodeResourceExhausted: tooLarge, connect.CodeUnavailable: retryable, connect.CodeDeadlineExceeded: retryable,
 		connect.CodeUnauthenticated: refused, connect.CodeInvalidArgument: refused, connect.CodeInternal: refused,
 	} {
 		answer = connect.NewError(code, errors.New("because"))
@@ -418,7 +418,7 @@ func TestAnswersOfOTLPOverGRPC(t *testing.T) {
 	}
 	busy.AddDetail(detail)
 	answer = busy
-	if _, f := c.send(t.Context(), []byte("body")); f == nil || f.kind != sendAgain ||
+	if _, f := c.send(t.Context(), []byte("body")); f == nil || f.kind != retryable ||
 		f.notBefore != 1500*time.Millisecond {
 		t.Errorf("busy: %+v", f)
 	}
@@ -440,7 +440,7 @@ func TestRetryAfterIsSecondsOrADate(t *testing.T) {
 // TestMetricsAreText: every metric has a type and a help, and all reasons are there before they occur.
 func TestMetricsAreText(t *testing.T) {
 	m := &Metrics{Sampling: func() Sampling { return Sampling{Threads: 3, Refused: map[string]int64{"denied": 2}} }}
-	m.lose(lostFull, 4)
+	m.addLost(lostFull, 4)
 	var out bytes.Buffer
 	m.WriteText(&out)
 	types := map[string]bool{}

@@ -14,17 +14,17 @@ import (
 	"prywalk/internal/outfile"
 )
 
-// spoolName is the name of a file, with its turn and its number of intervals.
+// spoolName is the name of a file: turn and number of intervals.
 const spoolName = "%016x-%d.otlp.gz"
 
-// spool has a compressed message in each file, the oldest first by name. Not for concurrent use.
+// spool holds a compressed message per file, the oldest first by name. Not for concurrent use.
 type spool struct {
 	dir       string
 	mostBytes int64
 	size      int64
 	files     []file
 	lastTurn  uint64
-	trimmed   int // intervals that openSpool dropped
+	trimmed   int
 }
 
 type file struct {
@@ -34,7 +34,7 @@ type file struct {
 	size   int64
 }
 
-// openSpool also finds what an earlier run has left, and removes the oldest above the size.
+// openSpool opens a spool with the messages of an earlier run, and removes the oldest beyond the size.
 func openSpool(dir string, most int64) (*spool, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, unusable(dir, err)
@@ -48,7 +48,7 @@ func openSpool(dir string, most int64) (*spool, error) {
 		f := file{name: e.Name()}
 		if n, err := fmt.Sscanf(f.name, spoolName, &f.turn, &f.points); n != 2 || err != nil ||
 			f.name != fmt.Sprintf(spoolName, f.turn, f.points) {
-			continue // of others
+			continue
 		}
 		info, err := e.Info()
 		if err != nil || !info.Mode().IsRegular() {
@@ -73,7 +73,7 @@ func unusable(dir string, err error) error {
 	return fmt.Errorf("--spool %s: %w; %s", dir, err, spoolStep(err))
 }
 
-// put writes a message, and removes the oldest above the size. It gives the number of intervals in these.
+// put writes a message, and removes the oldest beyond the size. It returns the number of their intervals.
 func (s *spool) put(body []byte, points int) (dropped int, err error) {
 	text := zipped(body)
 	s.lastTurn++
@@ -90,8 +90,7 @@ func (s *spool) put(body []byte, points int) (dropped int, err error) {
 	return s.trim(), nil
 }
 
-// trim removes the oldest messages above the size, and gives the number of their intervals. The last message stays,
-// of any size.
+// trim removes the oldest messages beyond the size, except the last one, and returns the number of their intervals.
 func (s *spool) trim() (dropped int) {
 	for s.size > s.mostBytes && len(s.files) > 1 {
 		dropped += s.files[0].points
@@ -109,12 +108,10 @@ func (s *spool) first() (body []byte, err error) {
 	return unzipped(text, mostMessage)
 }
 
-// remove removes the oldest message.
 func (s *spool) remove() {
-	_ = os.Remove(filepath.Join(s.dir, s.files[0].name)) // if it stays, the next run sends it again
+	_ = os.Remove(filepath.Join(s.dir, s.files[0].name)) // on error, the next run sends it again
 	s.size -= s.files[0].size
 	s.files = s.files[1:]
 }
 
-// String gives the directory.
 func (s *spool) String() string { return strings.TrimSuffix(s.dir, "/") }

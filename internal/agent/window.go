@@ -14,10 +14,10 @@ import (
 	"prywalk/internal/sample"
 )
 
-// mostPoints bounds a window. Beyond it an interval is added to the one before of its row.
+// mostPoints is the number of points of a window. Further intervals are added to the previous point of their row.
 const mostPoints = 1 << 16
 
-// values are in nanoseconds, by clock.
+// values are times in ns, by clock.
 type values [clocks]int64
 
 const (
@@ -37,7 +37,6 @@ func (v *values) add(w values) {
 
 func valuesOf(iv *profile.Interval) values { return values{iv.CPU, iv.Wall, iv.RunQueue} }
 
-// row is the key of a sample.
 type row struct {
 	stack                 sample.StackID
 	pid, tid              int
@@ -49,14 +48,13 @@ func rowOf(iv *profile.Interval) row {
 	return row{iv.Stack, iv.PID, iv.TID, iv.Comm, iv.Thread, iv.Role, iv.State, iv.Wait, iv.WaitsFor}
 }
 
-// point is an interval of a row.
 type point struct {
-	end    int64 // nanoseconds of the Unix epoch
+	end    int64 // Unix epoch, ns
 	values values
 }
 
 type window struct {
-	from, to int64 // nanoseconds of the Unix epoch
+	from, to int64 // Unix epoch, ns
 	rows     map[row][]point
 }
 
@@ -64,30 +62,32 @@ type threadKey struct{ pid, tid int }
 
 // Store divides intervals into windows. It is a [profile.Watcher].
 type Store struct {
-	mu        sync.Mutex
-	length    time.Duration
-	current   window
-	points    int
-	due       int64                // earliest end of the window, nanoseconds of the Unix epoch
-	open      map[row]values       // part of open intervals that was sent
-	owed      map[threadKey]values // time that was sent in excess
-	handedOut chan *window
-	unencoded atomic.Int32  // windows handed out and not encoded
-	seen      func(pid int) // called for each interval
-	closes    func(*window) // before a window is handed out
+	mu         sync.Mutex
+	length     time.Duration
+	current    window
+	points     int
+	due        int64                // earliest end of the window, Unix epoch, ns
+	open       map[row]values       // open intervals' time that was sent
+	owed       map[threadKey]values // time that was sent in excess
+	handedOut  chan *window
+	unencoded  atomic.Int32
+	onInterval func(pid int)
+	onClose    func(*window) // called before a window is handed out
 }
 
-// NewStore makes a Store of windows of about that length. seen is called with the process of each interval; it must be
-// brief.
-func NewStore(begin time.Time, length time.Duration, seen func(pid int)) *Store {
+// NewStore returns a Store of windows of about length. onInterval is called with the process of each interval, and must
+// be brief.
+func NewStore(begin time.Time, length time.Duration, onInterval func(pid int)) *Store {
 	s := &Store{
-		length: length, open: map[row]values{}, owed: map[threadKey]values{}, handedOut: make(chan *window, 1), seen: seen,
+		length: length, open: map[row]values{}, owed: map[threadKey]values{}, handedOut: make(chan *window, 1),
+		onInterval: onInterval,
 	}
 	s.beginWindow(begin.UnixNano())
 	return s
 }
 
-// beginWindow draws a window's length within a tenth, against resonance with programs and with other agents.
+// beginWindow begins a window of random length, within a tenth of the set one: against resonance with programs and
+// agents.
 func (s *Store) beginWindow(at int64) {
 	s.current = window{from: at, rows: map[row][]point{}}
 	s.points = 0
@@ -96,7 +96,7 @@ func (s *Store) beginWindow(at int64) {
 
 // Add implements [profile.Sink].
 func (s *Store) Add(iv profile.Interval) {
-	s.seen(iv.PID)
+	s.onInterval(iv.PID)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.add(rowOf(&iv), point{iv.End, valuesOf(&iv)})
@@ -113,7 +113,7 @@ func (s *Store) add(r row, p point) {
 	s.points++
 }
 
-// Refresh implements [profile.Watcher]. It ends the window if that is due and the one before is taken.
+// Refresh implements [profile.Watcher]. It ends a due window if the one before was taken.
 func (s *Store) Refresh(at int64, open iter.Seq[profile.Interval]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,7 +130,6 @@ func (s *Store) handOut(w *window) {
 
 func (s *Store) encoded() { s.unencoded.Add(-1) }
 
-// stacks gives the window's stacks, some several times.
 func (w *window) stacks(yield func(sample.StackID) bool) {
 	for r := range w.rows {
 		if !yield(r.stack) {
@@ -139,7 +138,7 @@ func (w *window) stacks(yield func(sample.StackID) bool) {
 	}
 }
 
-// held gives the stacks of this window and of intervals that go on.
+// held returns the stacks of the current window and of open intervals.
 func (s *Store) held() iter.Seq[sample.StackID] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,7 +152,7 @@ func (s *Store) held() iter.Seq[sample.StackID] {
 	return maps.Keys(is)
 }
 
-// Finish hands out the last window, after all intervals.
+// Finish hands out the last window; all intervals must have been added.
 func (s *Store) Finish(at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,13 +160,13 @@ func (s *Store) Finish(at time.Time) {
 	close(s.handedOut)
 }
 
-// endWindow adds the growth of open intervals, and gives the window. Those of running threads are left out: their time
-// may still go to another stack.
+// endWindow adds the growth of open intervals, and returns the window. Intervals of running threads are left out:
+// their time may still be attributed to another stack.
 func (s *Store) endWindow(at int64, open iter.Seq[profile.Interval]) *window {
 	grown := map[row]values{}
 	for iv := range open {
 		if iv.State != sample.Running.String() {
-			s.seen(iv.PID)
+			s.onInterval(iv.PID)
 			r := rowOf(&iv)
 			v := grown[r]
 			v.add(valuesOf(&iv))
@@ -190,14 +189,14 @@ func (s *Store) endWindow(at int64, open iter.Seq[profile.Interval]) *window {
 	w := s.current
 	w.to = max(at, w.from+1)
 	s.beginWindow(w.to)
-	if s.closes != nil {
-		s.closes(&w)
+	if s.onClose != nil {
+		s.onClose(&w)
 	}
 	return &w
 }
 
-// addGrowth adds the growth of an open interval. It is negative if the interval has ended: it was then added whole,
-// after a part of it was sent.
+// addGrowth adds the growth of an open interval. Of one that has ended it is negative: all its time was added, of
+// which a part was sent before.
 func (s *Store) addGrowth(r row, p point) {
 	less := values{}
 	for i, v := range p.values {
@@ -216,8 +215,8 @@ func (s *Store) addGrowth(r row, p point) {
 	}
 }
 
-// subtractOwed subtracts from a thread's present time what was sent in excess before: a thread that was woken and is
-// queued counts as asleep until it runs; then its sleep is shortened, a part of which may have been sent.
+// subtractOwed subtracts time sent in excess from a thread's present time. Excess arises if a woken thread that waits
+// in the run queue counts as asleep: when it runs, its sleep is shortened, of which a part may have been sent.
 func (s *Store) subtractOwed() {
 	if len(s.owed) == 0 {
 		return
@@ -228,7 +227,7 @@ func (s *Store) subtractOwed() {
 			s.setOwed(k, subtract(list, v))
 		}
 	}
-	for k, v := range s.owed { // its thread has nothing
+	for k, v := range s.owed { // the rest: other threads of the process
 		for r, list := range s.current.rows {
 			if r.pid == k.pid {
 				v = subtract(list, v)
@@ -238,14 +237,13 @@ func (s *Store) subtractOwed() {
 	}
 }
 
-// setOwed sets what was sent in excess of a thread.
 func (s *Store) setOwed(k threadKey, v values) {
 	if s.owed[k] = v; v == (values{}) {
 		delete(s.owed, k)
 	}
 }
 
-// subtract subtracts v from points, the last first, and gives the rest.
+// subtract subtracts v from points, from the last one on, and returns the rest.
 func subtract(list []point, v values) values {
 	for i := len(list) - 1; i >= 0 && v != (values{}); i-- {
 		for c := range v {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package commandline parses and shows prywalk's command line: values of flags, help, help pages, and suggestions for
-// typos.
+// Package commandline parses and shows prywalk's command line: flag values, help, help pages, suggestions for typos.
 package commandline
 
 import (
@@ -16,7 +15,7 @@ import (
 	"prywalk/internal/sampler"
 )
 
-// PIDs is a flag that takes process numbers, repeated or separated by commas.
+// PIDs is a flag of pids, repeated or separated by commas.
 type PIDs []int
 
 // String implements pflag.Value.
@@ -45,7 +44,7 @@ func (l *PIDs) Set(text string) error {
 // Type implements pflag.Value.
 func (l *PIDs) Type() string { return "PID,…" }
 
-// Seconds is a flag for a duration above 0: seconds (30, 0.5) or a number with a unit (30s, 2m, 10min).
+// Seconds is a flag of a duration above 0: seconds (30, 0.5), or a number with unit (30s, 2m, 10min).
 type Seconds time.Duration
 
 // String implements pflag.Value.
@@ -72,7 +71,7 @@ func (s *Seconds) Set(text string) error {
 // Type implements pflag.Value.
 func (s *Seconds) Type() string { return "TIME" }
 
-// Moment is a flag for a time since the beginning of a recording, as [Seconds]; 0 is the beginning.
+// Moment is a flag of a time since the start of a recording, in the form of [Seconds]; 0 is the start.
 type Moment time.Duration
 
 // String implements pflag.Value.
@@ -94,7 +93,7 @@ func (m *Moment) Type() string { return "TIME" }
 
 const mostSeconds = 1e9
 
-// units are those that [time.ParseDuration] does not know.
+// units are the units unknown to [time.ParseDuration].
 var units = strings.NewReplacer("mins", "m", "min", "m", "secs", "s", "sec", "s")
 
 func duration(text string) (d time.Duration, ok bool) {
@@ -114,18 +113,18 @@ func duration(text string) (d time.Duration, ok bool) {
 	return d, err == nil
 }
 
-// Percent reads a percentage: "2%" and "2" are 0.02.
+// Percent parses a percentage: "2%" and "2" are 0.02.
 func Percent(text string) (share float64, ok bool) {
 	v, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(text, "%")), 64)
 	return v / 100, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0)
 }
 
-// FormatPercent writes a share as [Percent] reads it.
+// FormatPercent formats a share in the form of [Percent].
 func FormatPercent(share float64) string {
 	return strconv.FormatFloat(math.Round(share*1e8)/1e6, 'f', -1, 64) + "%"
 }
 
-// Share is a flag for a percentage above 0 and up to 100.
+// Share is a flag of a percentage above 0, up to 100.
 type Share float64
 
 // String implements pflag.Value.
@@ -150,7 +149,7 @@ func (s *Share) Set(text string) error {
 // Type implements pflag.Value.
 func (s *Share) Type() string { return "PERCENT" }
 
-// Growth is a flag for a percentage from 0, also above 100.
+// Growth is a flag of a percentage from 0, also above 100.
 type Growth float64
 
 // String implements pflag.Value.
@@ -169,10 +168,10 @@ func (g *Growth) Set(text string) error {
 // Type implements pflag.Value.
 func (g *Growth) Type() string { return "PERCENT" }
 
-// Memory is a flag for bytes (268435456) or a size (256M, 2G).
+// Memory is a flag of bytes (268435456), or a size (256M, 2G).
 type Memory int64
 
-// bytes that prywalk itself needs
+// leastMemory is what prywalk itself needs, in bytes.
 const leastMemory = 64 << 20
 
 // String implements pflag.Value.
@@ -188,7 +187,7 @@ func (m *Memory) Set(text string) error {
 	return nil
 }
 
-// sizeOf reads a number of bytes; K, M, G, T are powers of 1,024, KB and KiB the same.
+// sizeOf parses a size; K, M, G and T are powers of 1,024, as are KB and KiB.
 func sizeOf(text string) (bytes int64, ok bool) {
 	num, unit := text, int64(1)
 	for suffix, bytes := range map[string]int64{"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40} {
@@ -202,7 +201,7 @@ func sizeOf(text string) (bytes int64, ok bool) {
 	return int64(v), err == nil && v >= 1 && v <= 1<<50
 }
 
-// Bytes is a flag for the size of a message or of files.
+// Bytes is a flag of the size of a message or of files.
 type Bytes int64
 
 // String implements pflag.Value.
@@ -224,7 +223,7 @@ func (b *Bytes) Type() string { return "SIZE" }
 // Type implements pflag.Value.
 func (m *Memory) Type() string { return "SIZE" }
 
-// Frequency is a flag for ticks a second, within the sampler's limits.
+// Frequency is a flag of ticks per second, within the sampler's range.
 type Frequency float64
 
 // String implements pflag.Value.

@@ -17,16 +17,16 @@ import (
 	"prywalk/internal/printable"
 )
 
-// HelpWidth is the width of help without a terminal.
+// HelpWidth is the width without a terminal, in columns.
 const HelpWidth = 100
 
-// NewHelp replaces cobra's help command: an unknown command is an error.
+// NewHelp returns the help command. Unlike cobra's, it rejects unknown commands.
 func NewHelp() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND|TOPIC]",
 		Short: "help for a command, as COMMAND --help, or on a topic",
 		ValidArgsFunction: func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-			all := names(cmd.Root())
+			all := commandNames(cmd.Root())
 			for _, t := range topics {
 				all = append(all, t.name)
 			}
@@ -51,7 +51,7 @@ func NewHelp() *cobra.Command {
 	}
 }
 
-// Usage writes a command's form, its subcommands, and its flags in aligned columns.
+// Usage writes a command's form, subcommands, and flags in aligned columns.
 func Usage(cmd *cobra.Command) error {
 	out := cmd.OutOrStdout()
 	width := console.Width(os.Stdout)
@@ -62,9 +62,9 @@ func Usage(cmd *cobra.Command) error {
 	printable.Fprintf(&b, "Usage:\n  %s\n", strings.TrimSpace(useLine(cmd)))
 	if cmd.HasAvailableSubCommands() {
 		b.WriteString("\nCommands:\n")
-		aligned(&b, commandRows(cmd), width)
+		writeColumns(&b, commandRows(cmd), width)
 		b.WriteString("\nTopics (prywalk help TOPIC):\n")
-		aligned(&b, topicRows(), width)
+		writeColumns(&b, topicRows(), width)
 	}
 	for _, set := range []struct {
 		title string
@@ -72,14 +72,14 @@ func Usage(cmd *cobra.Command) error {
 	}{{"Flags", cmd.LocalFlags()}, {"Global flags", cmd.InheritedFlags()}} {
 		if set.flags.HasAvailableFlags() {
 			printable.Fprintf(&b, "\n%s:\n", set.title)
-			aligned(&b, flagRows(set.flags), width)
+			writeColumns(&b, flagRows(set.flags), width)
 		}
 	}
 	_, err := io.WriteString(out, b.String())
 	return err
 }
 
-// FirstCommands are listed before the others.
+// FirstCommands are listed first.
 var FirstCommands = []string{"record", "report", "top", "dump", "diff", "doctor", "demo"}
 
 func commandRows(cmd *cobra.Command) (rows [][2]string) {
@@ -105,7 +105,7 @@ func useLine(cmd *cobra.Command) string {
 	return cmd.UseLine()
 }
 
-// values name the values of flags.
+// values are the names of flags' values.
 var values = map[string]string{
 	"output": "FILE", "stats": "FILE", "html": "FILE", "core": "FILE", "svg": "FILE", "symbols": "FILE",
 	"sysroot": "DIR", "source-dir": "DIR", "dir": "DIR", "http": "ADDR", "name": "NAME",
@@ -118,7 +118,7 @@ var values = map[string]string{
 	"pid": "PID",
 }
 
-// kinds name them by the type of a flag.
+// kinds are the names of values by flag type.
 var kinds = map[string]string{
 	"int": "N", "ints": "N,…", "float": "X", "float64Slice": "HZ,…", "strings": "NAME,…",
 }
@@ -158,8 +158,8 @@ func standard(f *pflag.Flag) bool {
 	return !strings.Contains(f.Usage, "default")
 }
 
-// aligned writes rows of two columns, the second one wrapped.
-func aligned(b *strings.Builder, rows [][2]string, width int) {
+// writeColumns writes two columns, the second one wrapped.
+func writeColumns(b *strings.Builder, rows [][2]string, width int) {
 	left := 0
 	for _, r := range rows {
 		left = max(left, utf8.RuneCountInString(r[0]))

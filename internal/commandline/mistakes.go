@@ -13,7 +13,7 @@ import (
 	"prywalk/internal/exit"
 )
 
-// WrongFlag is the error of a flag that cannot be parsed: what is wrong, and the next step.
+// WrongFlag returns the error of an unparsable flag, with the next step.
 func WrongFlag(cmd *cobra.Command, err error) error {
 	var invalid *pflag.InvalidValueError
 	if errors.As(err, &invalid) {
@@ -22,7 +22,7 @@ func WrongFlag(cmd *cobra.Command, err error) error {
 	return exit.Usage("%v%s; see %s --help", err, MeantFlag(cmd, err), cmd.CommandPath())
 }
 
-// wrongValue describes a wrong value without the names of Go functions that pflag's errors have.
+// wrongValue describes a wrong value without pflag's names of Go functions.
 func wrongValue(e *pflag.InvalidValueError) string {
 	var own *exit.Error
 	if errors.As(e, &own) {
@@ -44,8 +44,8 @@ func wrongValue(e *pflag.InvalidValueError) string {
 	return text
 }
 
-// CommandBefore finds a command line that lacks its "--": "ls -la" in "-d 10s ls -la". It begins with the first
-// argument that is neither a flag nor a flag's value. Empty if there is none.
+// CommandBefore returns a command line without its "--": "ls -la" of "-d 10s ls -la". It begins with the first
+// argument that is neither a flag nor a flag's value; empty if there is none.
 func CommandBefore(flags *pflag.FlagSet, args []string) []string {
 	for i := 0; i < len(args); i++ {
 		switch {
@@ -56,7 +56,7 @@ func CommandBefore(flags *pflag.FlagSet, args []string) []string {
 		}
 		f, inOne := flagOf(flags, args[i])
 		if f == nil {
-			return nil // a mistyped flag: the next argument may be its value
+			return nil // mistyped flag: the next argument may be its value
 		}
 		if !inOne && f.NoOptDefVal == "" {
 			i++
@@ -65,7 +65,7 @@ func CommandBefore(flags *pflag.FlagSet, args []string) []string {
 	return nil
 }
 
-// flagOf is the flag of an argument, nil if none. inOne: its value is in the same argument.
+// flagOf returns the flag of an argument, or nil. inOne: the argument includes its value.
 func flagOf(flags *pflag.FlagSet, arg string) (f *pflag.Flag, inOne bool) {
 	if name, long := strings.CutPrefix(arg, "--"); long {
 		name, _, inOne = strings.Cut(name, "=")

@@ -8,14 +8,13 @@ import (
 	"prywalk/internal/tabular"
 )
 
-// codeIndent precedes lines of code.
 const codeIndent = "      "
 
-// pageText formats a Markdown page for a terminal: paragraphs are wrapped, a row of a table becomes a heading with
-// its cells below, code blocks are indented.
+// pageText formats a Markdown page for a terminal: it wraps paragraphs, turns a table's row into a heading with its
+// cells below, and indents code.
 func pageText(page string, width int) string {
 	var b strings.Builder
-	var columns []string // of the current table
+	var columns []string
 	var words strings.Builder
 	indent := ""
 	flush := func() {
@@ -67,7 +66,7 @@ func cells(line string) []string {
 	return list
 }
 
-// tableRow writes a row and returns the table's columns, which the first row names.
+// tableRow writes a row, and returns the columns, which the first row names.
 func tableRow(b *strings.Builder, columns, row []string, width int) []string {
 	switch {
 	case columns == nil:

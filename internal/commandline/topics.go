@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// topics are the pages that help shows.
 var topics = []struct{ name, page, text string }{
 	{"rights", "rights.md", "what the kernel must allow, and the remedy where it does not"},
 	{"names", "names.md", "incomplete stacks, missing names, entries in brackets"},
@@ -24,16 +23,16 @@ var topics = []struct{ name, page, text string }{
 }
 
 var (
-	// link: only its text is shown.
+	// link is a link: only its text is shown.
 	link = regexp.MustCompile(`\[([^\]]+)\]\([^)]+\)`)
 	bold = regexp.MustCompile(`\*\*([^*]+)\*\*`)
-	// section is a link to a heading of the same page: the heading is shown.
+	// section is a link to a heading of the page: the heading is shown.
 	section = regexp.MustCompile(`\[below\]\(#([^)]+)\)`)
-	// tests are names of tests, of no use in help, alone in brackets or not.
+	// tests are names of tests, of no use in help.
 	tests = regexp.MustCompile("\\s*\\((?:`Test\\w+`[,\\s]*)+\\)|`Test\\w+`[,;]?\\s*(?:\\(`\\w+`\\))?")
 )
 
-// showTopic prints a page. ok: there is one of that name.
+// showTopic prints a page; ok is false if there is none of that name.
 func showTopic(cmd *cobra.Command, name string) (bool, error) {
 	for _, t := range topics {
 		if t.name != name {
@@ -59,7 +58,7 @@ func showTopic(cmd *cobra.Command, name string) (bool, error) {
 	return false, nil
 }
 
-// withoutMarks removes the marks of Markdown within lines, the targets of links, and the names of tests.
+// withoutMarks removes Markdown's marks within lines, link targets, and names of tests.
 func withoutMarks(page string) string {
 	page = section.ReplaceAllStringFunc(page, func(l string) string {
 		return "below (" + strings.ReplaceAll(section.FindStringSubmatch(l)[1], "-", " ") + ")"

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// UnknownCommand refuses a first argument that is no command, before its flags are parsed as prywalk's own.
+// UnknownCommand rejects a first argument that is no command, before its flags are parsed as prywalk's.
 func UnknownCommand(root *cobra.Command, args []string) error {
 	if len(args) == 0 || args[0] == "" || strings.HasPrefix(args[0], "-") ||
 		strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
@@ -25,14 +25,14 @@ func UnknownCommand(root *cobra.Command, args []string) error {
 			return nil
 		}
 	}
-	meant := Nearest(args[0], names(root))
+	meant := Nearest(args[0], commandNames(root))
 	if meant == "" {
 		return exit.Usage("unknown command %q; prywalk --help lists the commands", args[0])
 	}
 	return exit.Usage("unknown command %q (do you mean prywalk %s?); prywalk --help lists the commands", args[0], meant)
 }
 
-func names(root *cobra.Command) (list []string) {
+func commandNames(root *cobra.Command) (list []string) {
 	for _, c := range root.Commands() {
 		if !c.Hidden {
 			list = append(list, c.Name())
@@ -41,7 +41,7 @@ func names(root *cobra.Command) (list []string) {
 	return list
 }
 
-// MeantFlag suggests an existing flag for an unknown one, or names another command that has it; "" if there is none.
+// MeantFlag suggests a flag for an unknown one, or a command that has it; "" if none.
 func MeantFlag(cmd *cobra.Command, err error) string {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
@@ -54,7 +54,7 @@ func MeantFlag(cmd *cobra.Command, err error) string {
 	other := commandWith(cmd.Root(), name)
 	switch {
 	case other != "" && !cmd.HasParent():
-		return " (give the command first: prywalk " + other + " " + dashed(name) + " …)"
+		return " (give the command first: prywalk " + other + " " + withDashes(name) + " …)"
 	case len(name) < 2:
 		return ""
 	}
@@ -74,15 +74,15 @@ func MeantFlag(cmd *cobra.Command, err error) string {
 	return ""
 }
 
-// dashed writes a flag's name or letter as one types it.
-func dashed(flag string) string {
+// withDashes returns a flag's name or letter with its dashes.
+func withDashes(flag string) string {
 	if len(flag) == 1 {
 		return "-" + flag
 	}
 	return "--" + flag
 }
 
-// commandWith gives the first command that has a flag, by its name or letter; "" if none.
+// commandWith returns the first command with a flag, by name or letter, or "".
 func commandWith(root *cobra.Command, flag string) string {
 	for _, row := range commandRows(root) {
 		c, _, err := root.Find([]string{row[0]})
@@ -93,11 +93,11 @@ func commandWith(root *cobra.Command, flag string) string {
 	return ""
 }
 
-// leastBegun is the length of a word that a longer one is taken for.
+// leastBegun is the length from which a word may be a beginning.
 const leastBegun = 4
 
-// Nearest gives the word that is most similar to a mistyped one, "" if none: at most a third of its letters differ,
-// or it is the beginning of exactly one, or begins with one.
+// Nearest returns the word most similar to a mistyped one, or "". At most a third of the letters differ, or it is the
+// beginning of exactly one, or begins with one.
 func Nearest(typed string, words []string) string {
 	best, least, begun := "", (len(typed)+1)/3+1, 0
 	for _, w := range words {
@@ -119,7 +119,7 @@ func Nearest(typed string, words []string) string {
 	return best
 }
 
-// Distance is the restricted Damerau-Levenshtein distance: letters changed, added, left out, or exchanged with a
+// Distance is the restricted Damerau-Levenshtein distance: letters changed, added, omitted, or exchanged with a
 // neighbour.
 func Distance(a, b string) int {
 	before, last := make([]int, len(b)+1), make([]int, len(b)+1)

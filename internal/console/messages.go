@@ -17,10 +17,9 @@ import (
 	"prywalk/internal/schema"
 )
 
-// Messages is the output of messages: stderr, or a buffer while the terminal shows a table.
+// Messages is the output of messages: stderr, or a buffer while a table is on the terminal.
 var Messages messageWriter
 
-// mostHeld bounds the buffer, in bytes.
 const mostHeld = 16 << 10
 
 type messageWriter struct {
@@ -49,7 +48,7 @@ func (m *messageWriter) Hold() {
 	m.holding = true
 }
 
-// Tell writes the buffered messages, and later ones at once.
+// Tell writes the buffered messages, and ends buffering.
 func (m *messageWriter) Tell() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -57,7 +56,7 @@ func (m *messageWriter) Tell() {
 	_, _ = m.held.WriteTo(os.Stderr)
 }
 
-// SayLeftOut reports what was left out for lack of memory, if anything.
+// SayLeftOut reports what was left out for lack of memory.
 func SayLeftOut() {
 	if line := budget.Process().LeftOut(); line != "" {
 		Say("%s", line)
@@ -66,13 +65,13 @@ func SayLeftOut() {
 
 var quiet atomic.Bool
 
-// Quiet leaves out all messages but errors, and the line of progress.
+// Quiet suppresses messages other than errors, and progress.
 func Quiet(yes bool) { quiet.Store(yes) }
 
 // IsQuiet reports whether only errors are written.
 func IsQuiet() bool { return quiet.Load() }
 
-// Say writes a message to stderr, unless quiet. Strings and errors in args are made printable.
+// Say writes a message to stderr, unless quiet. It makes strings and errors in args printable.
 func Say(format string, args ...any) {
 	if !quiet.Load() {
 		Fail(format, args...)
@@ -91,29 +90,29 @@ type failure struct {
 type failed struct {
 	// Code is the exit code.
 	Code int `json:"code"`
-	// Cause is what failed, on what.
+	// Cause is what failed, and on what.
 	Cause string `json:"cause"`
-	// Remedy is the next step, where the message names one.
+	// Remedy is the next step, if the message has one.
 	Remedy string `json:"remedy,omitempty"`
 }
 
-// FailJSON writes an error to stderr as one line of JSON.
+// FailJSON writes an error to stderr as a line of JSON.
 func FailJSON(code int, message string) {
 	f := failure{Error: failed{Code: code}}
-	f.Error.Cause, f.Error.Remedy = remedy(message)
+	f.Error.Cause, f.Error.Remedy = splitRemedy(message)
 	text, err := json.Marshal(f)
-	if err != nil { // texts and a number can be encoded
+	if err != nil {
 		Fail("%s", message)
 		return
 	}
 	_, _ = Messages.Write(append(printable.JSON(text), '\n'))
 }
 
-// steps finds the next step in a message that has it after a colon.
+// steps matches a next step after a colon.
 var steps = regexp.MustCompile(`: (give|choose|use|check|leave|open|raise|run|add|name) `)
 
-// remedy divides a message into cause and next step: at the first semicolon outside of brackets, or at steps.
-func remedy(message string) (cause, next string) {
+// splitRemedy divides a message into cause and next step: at the first semicolon outside of parentheses, or at steps.
+func splitRemedy(message string) (cause, next string) {
 	depth := 0
 	for i, r := range message {
 		switch r {

@@ -15,15 +15,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The options are git's, unless LESS has others: show short texts at once (-F), with colours (-R), and leave them on
-// the terminal (-X).
+// Options as git's, unless LESS is set: exit if the text fits (-F), keep colours (-R) and the screen (-X).
 const (
 	defaultPager = "less"
 	lessOptions  = "FRX"
 )
 
-// Paged writes a text to standard output, through the user's pager if that is a terminal and the text is for people.
-// A reader that stops early is no error; a standard output closed from the start is ([CheckStdout]).
+// Paged writes to standard output, through the user's pager if that is a terminal and the text is for people. A reader
+// that stops early is no error; a closed standard output is ([CheckStdout]).
 func Paged(forPrograms bool, write func(io.Writer) error) error {
 	if err := CheckStdout(); err != nil {
 		return err
@@ -71,11 +70,10 @@ func (p *pager) start() error {
 	if err := p.cmd.Start(); err != nil {
 		return fmt.Errorf("the pager does not start: %w; PAGER=cat disables it", err)
 	}
-	signal.Ignore(os.Interrupt) // Ctrl-C is the pager's
+	signal.Ignore(os.Interrupt) // Ctrl-C is for the pager
 	return nil
 }
 
-// close waits for the pager's end.
 func (p *pager) close() error {
 	if p.cmd == nil {
 		return nil
@@ -89,10 +87,9 @@ func (p *pager) close() error {
 	return nil
 }
 
-// notFound is the shell's exit status for a missing command.
 const notFound = 127
 
-// pagerCommand is "" without a pager.
+// pagerCommand returns the user's pager, "" for none.
 func pagerCommand() string {
 	pager, set := os.LookupEnv("PAGER")
 	switch {

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrNoReader reports that a pipe to be written has no reader.
+// ErrNoReader reports a pipe without reader.
 var ErrNoReader = errors.New("the pipe has no reader")
 
 const (
@@ -20,8 +20,8 @@ const (
 	pipeWarning = time.Second
 )
 
-// AwaitReader waits until a named pipe at path has a reader, since opening one blocks. Release, which keeps the pipe
-// open, after writing. Closing giveUp ends the wait.
+// AwaitReader waits until a named pipe at path has a reader, since opening it would block, or giveUp is closed.
+// release closes the descriptor that keeps the pipe open: call it after writing.
 func AwaitReader(path string, giveUp <-chan struct{}) (release func(), err error) {
 	release = func() {}
 	began, reported := time.Now(), false
@@ -49,8 +49,8 @@ func AwaitReader(path string, giveUp <-chan struct{}) (release func(), err error
 	}
 }
 
-// IsStdout reports whether path names the standard output. Opened by path a socket would fail, and a file in append
-// mode would be overwritten.
+// IsStdout reports whether path names standard output. Opened by path, a socket would fail, and a file in append mode
+// be overwritten.
 func IsStdout(path string) bool {
 	switch filepath.Clean(path) {
 	case "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1":

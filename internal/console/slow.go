@@ -11,7 +11,7 @@ import (
 	"prywalk/internal/printable"
 )
 
-// Slow shows one line of progress on a terminal once an operation has taken [SlowAfter].
+// Slow is a line of progress on a terminal, once an operation has taken [SlowAfter].
 type Slow struct {
 	mu    sync.Mutex
 	once  sync.Once
@@ -20,13 +20,13 @@ type Slow struct {
 	done  chan struct{}
 }
 
-// SlowAfter is the time until the line appears.
+// SlowAfter is the time until the line is shown.
 const SlowAfter = time.Second
 
-// ProgressEvery is the time between its updates.
+// ProgressEvery is the time between updates.
 const ProgressEvery = 500 * time.Millisecond
 
-// StartSlow begins to show what text returns, which may be "".
+// StartSlow begins to show the results of text, which may be "".
 func StartSlow(quiet bool, text func() string) *Slow {
 	p := &Slow{quit: make(chan struct{}), done: make(chan struct{})}
 	if quiet || IsQuiet() || !IsTerminal(os.Stderr) {
@@ -64,7 +64,7 @@ func (p *Slow) show(text string) {
 	}
 }
 
-// Pause removes the line, for other output.
+// Pause removes the line, before other output.
 func (p *Slow) Pause() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -74,7 +74,7 @@ func (p *Slow) Pause() {
 	}
 }
 
-// Stop ends it, before other output. It may be called again.
+// Stop ends the line, before other output. It may be called again.
 func (p *Slow) Stop() {
 	p.once.Do(func() { close(p.quit) })
 	<-p.done
@@ -94,5 +94,5 @@ func (f *firstWrite) Write(b []byte) (int, error) {
 	return f.w.Write(b)
 }
 
-// BeforeFirst gives a writer that calls before at its first write.
+// BeforeFirst returns a writer that calls before at its first write.
 func BeforeFirst(w io.Writer, before func()) io.Writer { return &firstWrite{w, before} }

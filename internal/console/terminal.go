@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package console is prywalk's interface to the user's terminal: messages and errors, pager, progress, widths and
-// colours.
+// Package console is the interface to the user's terminal: messages, errors, pager, progress, width and colours.
 package console
 
 import (
@@ -16,12 +15,12 @@ func IsTerminal(f *os.File) bool {
 	return err == nil
 }
 
-// UseColor follows no-color.org.
+// UseColor reports whether to use colours on f (no-color.org).
 func UseColor(f *os.File) bool {
 	return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && IsTerminal(f)
 }
 
-// Width gives the columns of a terminal, 0 for anything else.
+// Width returns a terminal's columns, 0 for other files.
 func Width(f *os.File) int {
 	ws, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
 	if err != nil {

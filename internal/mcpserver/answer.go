@@ -13,8 +13,8 @@ import (
 	"prywalk/internal/exit"
 )
 
-// answer runs a command of prywalk. A failed command is an answer with its message.
-func (o *Options) answer(ctx context.Context, stdin *os.File, next string, args ...string) (
+// runCommand runs a command of prywalk. The answer to a failed command is its message.
+func (o *Options) runCommand(ctx context.Context, stdin *os.File, next string, args ...string) (
 	*mcp.CallToolResult, any, error,
 ) {
 	if _, bounded := ctx.Deadline(); !bounded {
@@ -39,12 +39,12 @@ func (o *Options) answer(ctx context.Context, stdin *os.File, next string, args 
 	if failed && ctx.Err() != nil {
 		output = fmt.Sprintf("prywalk %s was ended: it took too long\n%s", args[0], output)
 	}
-	return &mcp.CallToolResult{IsError: failed, Content: []mcp.Content{&mcp.TextContent{Text: bounded(output, next)}}},
+	return &mcp.CallToolResult{IsError: failed, Content: []mcp.Content{&mcp.TextContent{Text: truncated(output, next)}}},
 		nil, nil
 }
 
-// bounded cuts a text after a line, so that it has MostBytes at most with next.
-func bounded(text, next string) string {
+// truncated cuts a text after a line: with next it has at most MostBytes.
+func truncated(text, next string) string {
 	tail := ""
 	if next != "" {
 		tail = "\nNext: " + next + "\n"

@@ -18,7 +18,7 @@ import (
 
 const suffix = ".pb.gz"
 
-// open opens a recording. A path or symbolic link out of the directory is refused; a pipe does not block.
+// open opens a recording. It refuses paths and symbolic links that lead out of the directory; a pipe does not block.
 func (o *Options) open(name string) (*os.File, error) {
 	root, err := os.OpenRoot(o.Dir)
 	if err != nil {
@@ -36,8 +36,8 @@ func (o *Options) open(name string) (*os.File, error) {
 	return f, nil
 }
 
-// mayWrite reports why no recording of that name may be written, nil if one may.
-func (o *Options) mayWrite(name string) error {
+// checkNewName returns why no recording of that name may be written, or nil.
+func (o *Options) checkNewName(name string) error {
 	if filepath.Base(name) != name || !strings.HasSuffix(name, suffix) || strings.Contains(name, "%") ||
 		printable.Line(name) != name {
 		return fmt.Errorf("file %.200q: give a plain name that ends in %s", name, suffix)
@@ -65,10 +65,10 @@ func (o *Options) listRecordings(context.Context, *mcp.CallToolRequest, struct{}
 	if b.Len() == 0 {
 		b.WriteString("no recordings\n")
 	}
-	return text(bounded(b.String(), "Where the time goes: report.")), nil, nil
+	return text(truncated(b.String(), "Where the time goes: report.")), nil, nil
 }
 
-// characters of a listed command line
+// mostCommand limits a listed command line, in characters.
 const mostCommand = 120
 
 func (o *Options) listProcesses(_ context.Context, _ *mcp.CallToolRequest, in struct {
@@ -85,7 +85,7 @@ func (o *Options) listProcesses(_ context.Context, _ *mcp.CallToolRequest, in st
 		}
 		printable.Fprintf(&b, "%d  %s\n", p.PID, printable.UTF8(command))
 	}
-	return text(bounded(b.String(), "What a process does now: dump_stacks.")), nil, nil
+	return text(truncated(b.String(), "What a process does now: dump_stacks.")), nil, nil
 }
 
 func text(s string) *mcp.CallToolResult {

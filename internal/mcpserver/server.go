@@ -2,9 +2,9 @@
 
 // Package mcpserver offers prywalk's commands as tools of the Model Context Protocol.
 //
-// A tool is one command line of prywalk, run as a process. The server checks arguments, bounds time, length of
-// answers and concurrent commands. Recordings are files below one directory. Without Options.AllowRecord no tool
-// writes a file.
+// A tool is one command line of prywalk, run as a process. The server checks arguments, and limits time, length of
+// answers and concurrent commands. Recordings are files in one directory. Without Options.AllowRecord no tool writes a
+// file.
 //
 // Sources: modelcontextprotocol.io, and the protocol's official SDK for Go.
 package mcpserver
@@ -24,23 +24,23 @@ import (
 	"prywalk/internal/printable"
 )
 
-// MostBytes bounds an answer, with the line that says what was left out.
+// MostBytes limits an answer, with the line that says what was left out.
 const MostBytes = 32 << 10
 
 const (
-	// mostSeconds bounds a recording.
+	// mostSeconds limits a recording.
 	mostSeconds = 300
-	// patience bounds any other command.
+	// patience limits any other command.
 	patience = time.Minute
-	// mostCommands bounds the concurrent commands: each may use --max-memory.
+	// mostCommands limits concurrent commands; each may use --max-memory.
 	mostCommands = 4
 )
 
-// Options say what the tools may do.
+// Options restrict the tools.
 type Options struct {
 	Dir         string // of recordings
 	AllowRecord bool   // adds the tool that writes recordings
-	// Run runs prywalk with this standard input (nil: none), and gives both outputs and the exit code; an error only
+	// Run runs prywalk with this standard input (nil: none), and returns both outputs and the exit code; an error only
 	// if it could not be started.
 	Run       func(ctx context.Context, stdin *os.File, args ...string) (output string, code int, err error)
 	Processes func() []Process
@@ -54,7 +54,7 @@ type Process struct {
 	Command string
 }
 
-// New makes a server with all tools.
+// New returns a server with all tools.
 func New(version string, o Options) *mcp.Server {
 	o.turns = make(chan struct{}, mostCommands)
 	s := mcp.NewServer(&mcp.Implementation{Name: "prywalk", Version: version}, &mcp.ServerOptions{
@@ -99,9 +99,9 @@ func (o *Options) dumpStacks(ctx context.Context, _ *mcp.CallToolRequest, in str
 }) (*mcp.CallToolResult, any, error) {
 	pid, err := in.flag()
 	if err != nil || in.MaxDepth < 0 {
-		return nil, nil, errors.Join(err, negative("max_depth", in.MaxDepth))
+		return nil, nil, errors.Join(err, checkNotNegative("max_depth", in.MaxDepth))
 	}
-	return o.answer(ctx, nil, "Threads that wait for locks: dump_locks. Where the time goes: record, then report.",
+	return o.runCommand(ctx, nil, "Threads that wait for locks: dump_locks. Where the time goes: record, then report.",
 		"dump", "-p", pid, "--merge", "--max-depth", strconv.Itoa(in.MaxDepth))
 }
 
@@ -110,7 +110,7 @@ func (o *Options) dumpLocks(ctx context.Context, _ *mcp.CallToolRequest, in targ
 	if err != nil {
 		return nil, nil, err
 	}
-	return o.answer(ctx, nil, "What an owner does: dump_stacks.", "dump", "-p", pid, "--locks")
+	return o.runCommand(ctx, nil, "What an owner does: dump_stacks.", "dump", "-p", pid, "--locks")
 }
 
 func (o *Options) checkAccess(ctx context.Context, _ *mcp.CallToolRequest, in target) (
@@ -120,7 +120,7 @@ func (o *Options) checkAccess(ctx context.Context, _ *mcp.CallToolRequest, in ta
 	if err != nil {
 		return nil, nil, err
 	}
-	return o.answer(ctx, nil, "", "doctor", "-p", pid)
+	return o.runCommand(ctx, nil, "", "doctor", "-p", pid)
 }
 
 func (o *Options) report(ctx context.Context, _ *mcp.CallToolRequest, in struct {
@@ -136,7 +136,7 @@ func (o *Options) report(ctx context.Context, _ *mcp.CallToolRequest, in struct 
 }) (*mcp.CallToolResult, any, error) {
 	f, err := o.open(in.File)
 	if err != nil || in.Rows < 0 {
-		return nil, nil, errors.Join(err, negative("rows", in.Rows))
+		return nil, nil, errors.Join(err, checkNotNegative("rows", in.Rows))
 	}
 	defer f.Close()
 	args := []string{"report", "-"}
@@ -154,7 +154,7 @@ func (o *Options) report(ctx context.Context, _ *mcp.CallToolRequest, in struct 
 	if in.Blame {
 		args = append(args, "--blame")
 	}
-	return o.answer(ctx, f, "Who calls a function: report with callers. What threads wait for: report with by=wait.",
+	return o.runCommand(ctx, f, "Who calls a function: report with callers. What threads wait for: report with by=wait.",
 		args...)
 }
 
@@ -183,7 +183,8 @@ func (o *Options) diff(ctx context.Context, _ *mcp.CallToolRequest, in struct {
 		output, code, err := run(ctx, stdin, args...)
 		return strings.NewReplacer(names...).Replace(output), code, err
 	}
-	return named.answer(ctx, nil, "Who calls what became slower: report with callers, on the later recording.", args...)
+	return named.runCommand(ctx, nil, "Who calls what became slower: report with callers, on the later recording.",
+		args...)
 }
 
 func (o *Options) record(ctx context.Context, _ *mcp.CallToolRequest, in struct {
@@ -202,16 +203,16 @@ func (o *Options) record(ctx context.Context, _ *mcp.CallToolRequest, in struct 
 	if name == "" {
 		name = "mcp-" + pid + suffix
 	}
-	if err := o.mayWrite(name); err != nil {
+	if err := o.checkNewName(name); err != nil {
 		return nil, nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(in.Seconds)*time.Second+patience)
 	defer cancel()
-	return o.answer(ctx, nil, "Where the time went: report with file="+name+".",
+	return o.runCommand(ctx, nil, "Where the time went: report with file="+name+".",
 		"record", "-p", pid, "-d", strconv.Itoa(in.Seconds), "-o", strings.ReplaceAll(filepath.Join(o.Dir, name), "%", "%%"))
 }
 
-func negative(name string, n int) error {
+func checkNotNegative(name string, n int) error {
 	if n >= 0 {
 		return nil
 	}

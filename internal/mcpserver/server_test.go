@@ -186,13 +186,13 @@ func TestAFailureIsAnAnswerWithItsMessage(t *testing.T) {
 
 func TestAnswersAreBounded(t *testing.T) {
 	for _, line := range []string{"0123456789\n", "é\xff\n", strings.Repeat("x", 40_000)} {
-		got := bounded(strings.Repeat(line, 1+3*MostBytes/len(line)), "ask again")
+		got := truncated(strings.Repeat(line, 1+3*MostBytes/len(line)), "ask again")
 		if len(got) > MostBytes || !strings.Contains(got, "lines were left out") ||
 			!strings.HasSuffix(got, "ask again\n") {
 			t.Errorf("%.5q: %d bytes, end %q", line, len(got), got[max(0, len(got)-90):])
 		}
 	}
-	if got := bounded("short", "go on"); got != "short\n\nNext: go on\n" {
+	if got := truncated("short", "go on"); got != "short\n\nNext: go on\n" {
 		t.Errorf("%q", got)
 	}
 }

@@ -16,24 +16,18 @@ import (
 	"prywalk/internal/process"
 )
 
-// # How much pages may take
-//
-// pprof makes each page from a copy of the profile, with maps for each frame of each sample. What pages take was
-// measured with profiles of many shapes; it is charged to the budget first, and one page is made at a time. dot,
-// which draws the graph, can take hours for 80 functions that all call each other.
-
 const (
-	// frameCost is the bytes per frame of the flame graph; otherPages the factor for other pages.
+	// frameCost is the memory per frame of the flame graph, otherPages the factor for other pages.
 	frameCost  = 700
 	otherPages = 2
 	labelEnd   = "end_timestamp_ns"
-	// graphLimit bounds dot.
+	// graphLimit limits the time of dot.
 	graphLimit = 30 * time.Second
-	// endAgain: it may not have been started at the first try.
+	// endAgain is the time until the second try to kill dot, which may not have been started at the first.
 	endAgain = 100 * time.Millisecond
 )
 
-// merged joins samples that differ in their time only. It consumes the profile.
+// merged joins samples that differ only in time. It modifies the profile.
 func merged(p *profile.Profile) (*profile.Profile, error) {
 	for _, s := range p.Sample {
 		delete(s.NumLabel, labelEnd)
@@ -42,7 +36,7 @@ func merged(p *profile.Profile) (*profile.Profile, error) {
 	return profile.Merge([]*profile.Profile{p})
 }
 
-// costOf gives the bytes of the flame graph.
+// costOf returns the memory of the flame graph, in bytes.
 func costOf(p *profile.Profile) int64 {
 	lines := func(all []*profile.Location) (n int64) {
 		for _, l := range all {
@@ -57,10 +51,11 @@ func costOf(p *profile.Profile) int64 {
 	return n * frameCost
 }
 
-// oneAtATime makes pages in turn, within the budget.
+// oneAtATime makes one page at a time, within the budget: pprof makes each from a copy of the profile, with maps for
+// each frame of each sample. Memory was measured with profiles of many shapes.
 type oneAtATime struct {
 	mu   sync.Mutex
-	cost int64 // of the flame graph
+	cost int64
 }
 
 func (o *oneAtATime) bounded(path string, page http.Handler) http.Handler {
@@ -85,7 +80,8 @@ func (o *oneAtATime) bounded(path string, page http.Handler) http.Handler {
 	})
 }
 
-// withinLimit makes a page, and ends its child processes after the limit.
+// withinLimit makes a page, and kills its child processes after the limit: dot can take hours for 80 functions that
+// all call each other.
 func withinLimit(w http.ResponseWriter, r *http.Request, page http.Handler, limit time.Duration) {
 	answer := &untilLate{ResponseWriter: w}
 	done, ended := make(chan struct{}), make(chan struct{})
@@ -98,10 +94,10 @@ func withinLimit(w http.ResponseWriter, r *http.Request, page http.Handler, limi
 			case <-time.After(wait):
 			}
 			answer.late.Store(true)
-			endDrawing()
+			killDot()
 		}
 	}()
-	defer func() { // before the next page starts one
+	defer func() { // no kill may hit the dot of the next page
 		close(done)
 		<-ended
 	}()
@@ -134,9 +130,9 @@ func (u *untilLate) Write(b []byte) (int, error) {
 	return u.ResponseWriter.Write(b)
 }
 
-// endDrawing ends dot, the only child process.
-func endDrawing() {
+// killDot kills dot, the only child process.
+func killDot() {
 	for _, child := range process.Children(os.Getpid()) {
-		_ = syscall.Kill(child, syscall.SIGKILL) // it may be gone
+		_ = syscall.Kill(child, syscall.SIGKILL)
 	}
 }

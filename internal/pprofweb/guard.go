@@ -14,32 +14,31 @@ import (
 	"strings"
 )
 
-// guard requires a token: other users can connect to the port, and a foreign page can make a browser connect under
-// another name (DNS rebinding), which its Host header shows.
+// guard requires a token, since other users can connect to the port; and a Host header of this server, since a foreign
+// page can make a browser connect under another name (DNS rebinding).
 type guard struct {
 	host, port string
-	token      string // in the address, once
-	cookie     string // afterwards
+	token      string // in the first address
+	cookie     string // in later requests
 	pages      map[string]http.Handler
 }
 
 func newGuard(host, port string) *guard {
-	return &guard{host: host, port: port, token: secret(), cookie: secret()}
+	return &guard{host: host, port: port, token: newSecret(), cookie: newSecret()}
 }
 
-// secret gives 192 random bits.
-func secret() string {
+func newSecret() string {
 	var b [24]byte
 	_, _ = rand.Read(b[:])
 	return base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-// url is the address to open.
+// url returns the address to open.
 func (g *guard) url() string {
 	return "http://" + net.JoinHostPort(g.host, g.port) + "/ui/?token=" + g.token
 }
 
-// cookieName has the port, as a host's ports share cookies.
+// cookieName includes the port, since the ports of a host share cookies.
 func (g *guard) cookieName() string { return "prywalk-" + g.port }
 
 const (
@@ -57,9 +56,9 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "+
 		"img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
 	switch {
-	case !g.named(r.Host):
+	case !g.acceptsHost(r.Host):
 		http.Error(w, wrongHost, http.StatusForbidden)
-	case same(r.URL.Query().Get("token"), g.token):
+	case equalSecret(r.URL.Query().Get("token"), g.token):
 		g.admit(w, r)
 	case !g.known(r):
 		http.Error(w, noToken, http.StatusForbidden)
@@ -70,9 +69,9 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// named reports whether a Host header names this server: the name it listens by, localhost, or a loopback address;
-// any address where it listens on all, since DNS cannot redirect an address.
-func (g *guard) named(hostport string) bool {
+// acceptsHost reports whether a Host header names this server: its name, localhost, or a loopback address. If it
+// listens on all addresses, any address does, since DNS cannot redirect an address.
+func (g *guard) acceptsHost(hostport string) bool {
 	host, port, err := net.SplitHostPort(hostport)
 	if err != nil {
 		host, port = strings.Trim(hostport, "[]"), "80"
@@ -91,27 +90,28 @@ func (g *guard) named(hostport string) bool {
 	return ip.IsLoopback() || err == nil && own.IsUnspecified()
 }
 
-// same compares in constant time.
-func same(got, want string) bool { return subtle.ConstantTimeCompare([]byte(got), []byte(want)) == 1 }
+func equalSecret(got, want string) bool {
+	return subtle.ConstantTimeCompare([]byte(got), []byte(want)) == 1
+}
 
 func (g *guard) known(r *http.Request) bool {
 	return slices.ContainsFunc(r.CookiesNamed(g.cookieName()),
-		func(c *http.Cookie) bool { return same(c.Value, g.cookie) })
+		func(c *http.Cookie) bool { return equalSecret(c.Value, g.cookie) })
 }
 
-// admit redirects to the address without token, so that the history lacks it.
+// admit redirects to the address without token, to keep it out of the history.
 func (g *guard) admit(w http.ResponseWriter, r *http.Request) {
 	http.SetCookie(w, &http.Cookie{
 		Name: g.cookieName(), Value: g.cookie, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
 	})
 	q := r.URL.Query()
 	q.Del("token")
-	// One slash: two would name another host.
+	// one slash: two would name another host
 	to := url.URL{Path: "/" + strings.TrimLeft(r.URL.Path, "/"), RawQuery: q.Encode()}
 	http.Redirect(w, r, to.String(), http.StatusSeeOther)
 }
 
-// serve shows a page below /ui, as pprof has them.
+// serve serves pprof's pages below /ui.
 func (g *guard) serve(w http.ResponseWriter, r *http.Request) {
 	path, ok := strings.CutPrefix(r.URL.Path, "/ui")
 	if !ok {

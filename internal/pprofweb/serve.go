@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pprofweb serves pprof's web pages for a profile to holders of a token. It reads no file except below a
-// directory that the user names.
+// Package pprofweb serves pprof's web pages for a profile to holders of a token. It reads files only below a directory
+// that the user names.
 package pprofweb
 
 import (
@@ -23,9 +23,9 @@ import (
 	"prywalk/report/options"
 )
 
-// Serve serves at addr ("localhost:8080"; an empty host is localhost, an empty port a free one) until serving fails.
-// The printed address has the token. No file is read and no disassembler run: paths and addresses in a profile are
-// untrusted.
+// Serve serves at addr ("localhost:8080"; default: localhost, a free port) until serving fails. The printed address
+// has the token. No disassembler is run, and no file is read except below o.Source: a profile's paths and addresses
+// are untrusted.
 func Serve(addr string, p *profile.Profile, o options.HTTP) error {
 	if err := serve(addr, p, o); err != nil {
 		return fmt.Errorf("serve %s: %w", addr, err)
@@ -74,7 +74,7 @@ func pages(addr string, p *profile.Profile, o options.HTTP) (map[string]http.Han
 	var all map[string]http.Handler
 	defer withoutSettings()()
 	err = driver.PProf(&driver.Options{
-		Fetch: handOver{p},
+		Fetch: inMemory{p},
 		Flagset: &pprofFlags{set: map[string]string{"http": addr, "symbolize": "none", "no_browser": "true"},
 			out: o.Log},
 		UI:            &pprofUI{o.Log},
@@ -103,8 +103,8 @@ func pages(addr string, p *profile.Profile, o options.HTTP) (map[string]http.Han
 	return all, nil
 }
 
-// withoutSettings hides pprof's settings file until restored: pprof reads its path when it makes the pages, and has
-// no option for it.
+// withoutSettings hides pprof's settings file until restored: pprof reads it when it makes the pages, without an
+// option for it.
 func withoutSettings() (restore func()) {
 	const name = "XDG_CONFIG_HOME" // os.UserConfigDir
 	old, had := os.LookupEnv(name)
@@ -124,15 +124,15 @@ func refusal(why string) http.Handler {
 
 var errNotHere = errors.New("report --http reads no files and makes no connections")
 
-// noTool is a driver.ObjTool that opens nothing.
+// noTool is a driver.ObjTool without object files.
 type noTool struct{}
 
-// Open refuses.
+// Open fails.
 func (noTool) Open(string, uint64, uint64, uint64, string) (driver.ObjFile, error) {
 	return nil, errNotHere
 }
 
-// Disasm refuses.
+// Disasm fails.
 func (noTool) Disasm(string, uint64, uint64, bool) ([]driver.Inst, error) { return nil, errNotHere }
 
 // noSymbols is a driver.Symbolizer that changes nothing.
@@ -141,17 +141,17 @@ type noSymbols struct{}
 // Symbolize does nothing.
 func (noSymbols) Symbolize(string, driver.MappingSources, *profile.Profile) error { return nil }
 
-// noNetwork is an http.RoundTripper that refuses.
+// noNetwork is an http.RoundTripper that fails.
 type noNetwork struct{}
 
-// RoundTrip refuses.
+// RoundTrip fails.
 func (noNetwork) RoundTrip(*http.Request) (*http.Response, error) { return nil, errNotHere }
 
-// handOver is a driver.Fetcher of a profile in memory.
-type handOver struct{ p *profile.Profile }
+// inMemory is a driver.Fetcher of a profile in memory.
+type inMemory struct{ p *profile.Profile }
 
-// Fetch gives a copy, since pprof changes it.
-func (h handOver) Fetch(string, time.Duration, time.Duration) (*profile.Profile, string, error) {
+// Fetch returns a copy, since pprof changes it.
+func (h inMemory) Fetch(string, time.Duration, time.Duration) (*profile.Profile, string, error) {
 	return h.p.Copy(), "", nil
 }
 
@@ -161,7 +161,7 @@ type pprofFlags struct {
 	out io.Writer
 }
 
-// Bool gives the fixed value.
+// Bool returns the fixed value.
 func (f *pprofFlags) Bool(name string, def bool, _ string) *bool {
 	if v, ok := f.set[name]; ok {
 		def = v == "true"
@@ -169,13 +169,13 @@ func (f *pprofFlags) Bool(name string, def bool, _ string) *bool {
 	return &def
 }
 
-// Int gives the default.
+// Int returns the default.
 func (f *pprofFlags) Int(_ string, def int, _ string) *int { return &def }
 
-// Float64 gives the default.
+// Float64 returns the default.
 func (f *pprofFlags) Float64(_ string, def float64, _ string) *float64 { return &def }
 
-// String gives the fixed value.
+// String returns the fixed value.
 func (f *pprofFlags) String(name, def, _ string) *string {
 	if v, ok := f.set[name]; ok {
 		def = v
@@ -183,25 +183,25 @@ func (f *pprofFlags) String(name, def, _ string) *string {
 	return &def
 }
 
-// StringList gives an empty list.
+// StringList returns an empty list.
 func (f *pprofFlags) StringList(_, _, _ string) *[]*string { return &[]*string{} }
 
 // ExtraUsage is empty.
 func (f *pprofFlags) ExtraUsage() string { return "" }
 
-// AddExtraUsage is not needed.
+// AddExtraUsage does nothing.
 func (f *pprofFlags) AddExtraUsage(string) {}
 
-// Parse gives the one source.
+// Parse returns the one source.
 func (f *pprofFlags) Parse(func()) []string { return []string{"profile"} }
 
-// pprofUI passes messages on, asks and launches nothing.
+// pprofUI forwards messages, and never asks.
 type pprofUI struct{ out io.Writer }
 
-// ReadLine gives the end of the input.
+// ReadLine returns io.EOF.
 func (u *pprofUI) ReadLine(string) (string, error) { return "", io.EOF }
 
-// Print writes a message, but not the address, which lacks the token.
+// Print writes messages except the address, which lacks the token.
 func (u *pprofUI) Print(a ...any) {
 	if text := fmt.Sprint(a...); !strings.HasPrefix(text, "Serving web UI on") {
 		printable.Fprintf(u.out, "%s\n", printable.Line(text))
@@ -213,11 +213,11 @@ func (u *pprofUI) PrintErr(a ...any) {
 	printable.Fprintf(u.out, "%s\n", printable.Line(fmt.Sprint(a...)))
 }
 
-// IsTerminal is false.
+// IsTerminal returns false.
 func (u *pprofUI) IsTerminal() bool { return false }
 
-// WantBrowser is false.
+// WantBrowser returns false.
 func (u *pprofUI) WantBrowser() bool { return false }
 
-// SetAutoComplete is not needed.
+// SetAutoComplete does nothing.
 func (u *pprofUI) SetAutoComplete(func(string) string) {}

@@ -14,16 +14,14 @@ import (
 	"prywalk/internal/tabular"
 )
 
-// lines of context
+// aroundLines is the number of lines of context.
 const aroundLines = 8
 
-// sources is the page with a function's lines.
 type sources struct {
 	profile *profile.Profile
 	files   sourcelines.Files
 }
 
-// sourceLine has self and total values.
 type sourceLine struct {
 	N         int64
 	Self, All string
@@ -69,7 +67,7 @@ func (s *sources) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = page.WriteTo(w)
 }
 
-// list gives the lines, with text if the file is there.
+// list returns the lines, with text if the file was found.
 func (s *sources) list(f *sourcelines.Function, unit string) (shown sourceFunc) {
 	shown.Name, shown.File = f.Name, f.File
 	first, last := int64(1<<62), int64(0)

@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 )
 
-// String escapes what is not printable: \n, \x1b, \u202e, \xff for a byte that is no UTF-8. Printable are Unicode's
-// letters, marks, numbers, punctuation and symbols, and the ASCII space; they stay, so that String is idempotent.
+// String escapes what is not printable: \n, \x1b, \u202e, \xff for a byte that is not UTF-8. Unicode's letters, marks,
+// numbers, punctuation, symbols and the ASCII space stay; String is idempotent.
 func String(s string) string {
 	clean := 0
 	for clean < len(s) && s[clean] >= ' ' && s[clean] < 0x7f {
@@ -44,7 +44,7 @@ func escape(r rune, bytes string) string {
 	return quoted[1 : len(quoted)-1]
 }
 
-// UTF8 escapes bytes that are no UTF-8, such as \xff: for formats that need no more.
+// UTF8 escapes only bytes that are not UTF-8, as \xff.
 func UTF8(s string) string {
 	if utf8.ValidString(s) {
 		return s
@@ -62,13 +62,13 @@ func UTF8(s string) string {
 	return b.String()
 }
 
-// Line is String for a message: line feeds become spaces.
+// Line is String, but line feeds become spaces.
 func Line(s string) string { return String(strings.ReplaceAll(s, "\n", " ")) }
 
-// Raw is prywalk's own text, perhaps with escape sequences; Sprintf leaves it.
+// Raw is prywalk's own text, perhaps with escape sequences; Sprintf does not escape it.
 type Raw string
 
-// Sprintf makes strings and errors among args printable. The format is prywalk's own.
+// Sprintf escapes strings and errors among args, but not the format.
 func Sprintf(format string, args ...any) string {
 	for i, a := range args {
 		switch a := a.(type) {
@@ -81,12 +81,12 @@ func Sprintf(format string, args ...any) string {
 	return fmt.Sprintf(format, args...)
 }
 
-// Fprintf writes what Sprintf gives. Errors of w are ignored.
+// Fprintf writes the result of Sprintf. Errors of w are ignored.
 func Fprintf(w io.Writer, format string, args ...any) {
 	_, _ = io.WriteString(w, Sprintf(format, args...))
 }
 
-// JSON escapes what is not printable in a JSON text; its values stay.
+// JSON escapes what is not printable in a JSON text; values stay equal.
 func JSON(text []byte) []byte {
 	out := make([]byte, 0, len(text))
 	for len(text) > 0 {
@@ -105,11 +105,10 @@ func JSON(text []byte) []byte {
 	return out
 }
 
-// modules are folders of Python's installed modules and its standard library.
 var modules = regexp.MustCompile(`^.*/(?:(?:site|dist)-packages|python3\.\d+)/`)
 
-// SourceFile shortens a path to what identifies the file: its name, of Python's installed modules the package too, of
-// files named as their folder's others (__init__.py) the folder.
+// SourceFile shortens a path to what identifies the file: its name; of Python's installed modules, also the package;
+// of common names (__init__.py), also the folder.
 func SourceFile(file string) string {
 	base := path.Base(file)
 	if path.Ext(base) != ".py" {

@@ -4,13 +4,13 @@ package printable
 
 import "io"
 
-// Writer writes printable text. Its first error stays; nothing is written after it.
+// Writer writes printable text. It stops at the first error.
 type Writer struct {
 	to  io.Writer
 	err error
 }
 
-// NewWriter gives a Writer to w.
+// NewWriter returns a Writer to w.
 func NewWriter(w io.Writer) *Writer { return &Writer{to: w} }
 
 // Printf formats as [Sprintf].
@@ -20,7 +20,7 @@ func (w *Writer) Printf(format string, args ...any) {
 	}
 }
 
-// Bytes writes what is printable already.
+// Bytes writes text that is printable already.
 func (w *Writer) Bytes(b []byte) {
 	if w.err == nil {
 		_, w.err = w.to.Write(b)
@@ -34,5 +34,5 @@ func (w *Writer) Fail(err error) {
 	}
 }
 
-// Err gives the first error.
+// Err returns the first error.
 func (w *Writer) Err() error { return w.err }

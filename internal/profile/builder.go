@@ -9,7 +9,8 @@ import (
 	"prywalk/internal/sample"
 )
 
-// Builder collects intervals; safe for concurrent use. Only Write and WriteFile wait for a write.
+// Builder collects the intervals of a recording. It is safe for concurrent use; a running write delays only other
+// writes.
 type Builder struct {
 	mu       sync.Mutex
 	meta     Meta
@@ -19,12 +20,12 @@ type Builder struct {
 	journal  journal
 	sums     sums
 	between  func()
-	evicted  int   // how often
+	evicted  int
 	rotated  bool  // a part was written since the last eviction
 	needed   Sizes // after the last eviction
 }
 
-// NewBuilder starts a recording.
+// NewBuilder returns an empty Builder.
 func NewBuilder(meta Meta) *Builder {
 	b := &Builder{meta: meta, tables: newTables()}
 	b.journal = newJournal(meta.SpillTo)
@@ -34,15 +35,15 @@ func NewBuilder(meta Meta) *Builder {
 	return b
 }
 
-// Intern gives a stack's number, innermost entry first. An empty stack becomes "[no stack]", as tools drop samples
-// without location. The slice is not kept.
+// Intern returns the number of a stack, innermost entry first. An empty stack becomes "[no stack]", because tools
+// drop samples without locations. The slice is not kept.
 func (b *Builder) Intern(stack []Loc) sample.StackID {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.tables.stack(stack)
 }
 
-// Loc gives a location's number, valid as long as the Builder.
+// Loc returns the number of a location, valid until an eviction ([Builder.Evictions]).
 func (b *Builder) Loc(l *Loc) LocID {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -56,17 +57,17 @@ func (b *Builder) InternLocs(stack []LocID) sample.StackID {
 	return b.tables.stackOf(stack)
 }
 
-// Released forgets a description's pointer; what was recorded stays.
+// Released forgets the pointer to m; its records stay.
 func (b *Builder) Released(m *ModuleInfo) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.tables.byPointer, m)
 }
 
-// Sizes are numbers of table entries; Labels those in memory.
+// Sizes are numbers of table entries; Labels counts the uncompressed ones.
 type Sizes struct{ Modules, Locations, Stacks, Labels int }
 
-// Sizes gives them.
+// Sizes returns the numbers of entries.
 func (b *Builder) Sizes() Sizes {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -86,13 +87,13 @@ func (b *Builder) Add(iv Interval) {
 		return
 	}
 	if b.meta.Aggregate {
-		b.sums.add(iv.Stack, b.tables.labelSet(&iv), &iv)
+		b.sums.add(iv.Stack, b.tables.labelNumberOf(&iv), &iv)
 		return
 	}
 	b.journal.append(iv.Stack, &iv)
 }
 
-// SetMain sets the main binary's module, if known late.
+// SetMain sets [Meta].Main, if it is known late.
 func (b *Builder) SetMain(m *ModuleInfo) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -100,7 +101,7 @@ func (b *Builder) SetMain(m *ModuleInfo) {
 	b.meta.Main = m
 }
 
-// SetWindow sets the recording's beginning and end; by default [Meta].Start and the time of the write.
+// SetWindow sets the begin and end of the recording. Default: [Meta].Start and the time of the write.
 func (b *Builder) SetWindow(begin, end time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -114,7 +115,8 @@ func (b *Builder) SetComments(lines ...string) {
 	b.comments = append([]string(nil), lines...)
 }
 
-// SetBetween sets a function that a write calls every few milliseconds on its goroutine; it may call other methods.
+// SetBetween sets a function that a write calls every few milliseconds, on its goroutine. It may call other
+// methods.
 func (b *Builder) SetBetween(f func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

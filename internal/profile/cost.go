@@ -2,7 +2,8 @@
 
 package profile
 
-// cost is an upper estimate of a decoded profile's memory, in bytes. Two bytes of a file can become several hundred.
+// cost is an upper estimate of a decoded profile's memory, in bytes. Two bytes of a file can become several
+// hundred.
 type cost struct {
 	slim int64 // decoded by Read
 	full int64 // decoded by the library
@@ -12,7 +13,7 @@ type cost struct {
 	samples, strings int
 }
 
-// Bytes of entries, with the garbage of growing lists (TestCostsAreNotLess).
+// Bytes per entry, with the garbage of growing lists (TestCostsAreNotLess).
 const (
 	entryCost   = 320
 	sampleCost  = 240
@@ -20,11 +21,11 @@ const (
 	singleCost  = 72 // by itself
 	commentCost = 160
 	lineCost    = 240
-	stringCost  = 144 // beside its bytes
-	labelCost   = 512 // a map of labels, and each eight more
+	stringCost  = 144 // and its bytes
+	labelCost   = 512 // per map of labels, and per eight labels more
 	textCost    = 64
 	labelsCost  = 1500
-	textFactor  = 64 // old text formats, per byte
+	textFactor  = 64 // per byte of an old text format
 )
 
 func costOf(data []byte) cost {
@@ -93,7 +94,6 @@ func (c *cost) nested(body []byte) (n int) {
 	return n
 }
 
-// each calls do for the readable fields.
 func (c *cost) each(body []byte, do func(field)) {
 	for len(body) > 0 && c.left >= 0 {
 		f, rest, ok := nextField(body)

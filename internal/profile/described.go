@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Describe numbers the functions of one managed frame, innermost inlined call first. The slice is not kept.
+// Describe numbers the functions of a managed frame, innermost inlined call first. The slice is not kept.
 func (b *Builder) Describe(fs []Frame) DescriptionID {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -36,7 +36,7 @@ func (t *tables) describe(fs []Frame) DescriptionID {
 
 func (t *tables) appendFrame(key []byte, f *Frame) []byte {
 	for _, s := range [...]string{f.Name, f.System, f.File} {
-		key = binary.AppendUvarint(key, uint64(t.name(s)))
+		key = binary.AppendUvarint(key, uint64(t.nameNumber(s)))
 	}
 	key = binary.AppendVarint(key, int64(f.Line))
 	key = binary.AppendVarint(key, int64(f.StartLine))
@@ -46,25 +46,24 @@ func (t *tables) appendFrame(key []byte, f *Frame) []byte {
 	return append(key, 0)
 }
 
-// shared gives a string's stored copy.
 func (t *tables) shared(s string) string {
 	if s == "" {
 		return ""
 	}
-	return t.names[t.name(s)]
+	return t.names[t.nameNumber(s)]
 }
 
-// Typed is a function's system name with frame type, "" for none.
+// Typed returns a function's system name with its frame type, "" without a type.
 func Typed(name, typ string) string {
 	if typ == "" {
 		return ""
 	}
-	return typed(name, typ)
+	return withFrameType(name, typ)
 }
 
-func typed(name, typ string) string { return name + " [" + typ + "]" }
+func withFrameType(name, typ string) string { return name + " [" + typ + "]" }
 
-// FrameType is the type at the end of a system name, "" if none.
+// FrameType returns the frame type at the end of a system name, "" if none.
 func FrameType(name, system string) string {
 	i := strings.LastIndex(system, " [")
 	if i < 0 || !strings.HasSuffix(system, "]") {
@@ -77,12 +76,11 @@ func FrameType(name, system string) string {
 	return ""
 }
 
-// plain: a word can be a frame's type.
 func plain(s string) bool {
 	return s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-_") == ""
 }
 
-// nameless is the name of a file's functions without names.
+// nameless returns the name for code without symbols: its file's, in brackets.
 func nameless(path string) string {
 	if strings.HasPrefix(path, "[") {
 		return path
@@ -90,7 +88,7 @@ func nameless(path string) string {
 	return "[" + filepath.Base(path) + "]"
 }
 
-// Described gives the functions of a number from [Builder.Describe], nil for 0; read-only.
+// Described returns the functions of a description, nil for 0. Read-only.
 func (b *Builder) Described(id DescriptionID) []Frame {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -30,7 +30,6 @@ type functionKey struct {
 	start              int
 }
 
-// encoder writes frozenTables.
 type encoder struct {
 	*frozenTables
 	out       stream
@@ -40,14 +39,14 @@ type encoder struct {
 	mappings  []mappingFlags
 	labelMsgs [][]byte
 	era       int
-	used      []bool // by samples
+	used      []bool // locations with samples
 	final     []finalName
 	msg, sub  message
 }
 
 type mappingFlags struct{ used, functions, files, lines, inlined bool }
 
-// encode writes the tables, and gives the resolver's final answers.
+// encode writes the tables, and returns the names that became final.
 func (v *frozenTables) encode(w io.Writer, r Resolver) ([]finalName, error) {
 	buf := bufio.NewWriterSize(w, 1<<16)
 	e := &encoder{
@@ -93,14 +92,13 @@ func (e *encoder) valueType(name, unit string) []byte {
 	return e.msg.buf
 }
 
-// samples writes intervals, and marks their locations.
 func (e *encoder) samples() {
 	e.labelMsgs = make([][]byte, len(e.labels))
 	for i := range e.sums {
 		e.sample(&e.sums[i], false)
 	}
 	e.era = -1
-	err := each(e.chunks, e.between, e.beginEra, func(r *record) error {
+	err := eachRecord(e.chunks, e.between, e.beginEra, func(r *record) error {
 		e.sample(r, true)
 		return e.out.err
 	})
@@ -109,7 +107,6 @@ func (e *encoder) samples() {
 	}
 }
 
-// beginEra loads an era's labels.
 func (e *encoder) beginEra(n int) (err error) {
 	if n != e.era {
 		e.era = n
@@ -119,7 +116,7 @@ func (e *encoder) beginEra(n int) (err error) {
 	return err
 }
 
-// Sample: location_id 1, value 2, label 3.
+// sample writes a Sample: location_id 1, value 2, label 3.
 func (e *encoder) sample(r *record, timed bool) {
 	e.msg.reset()
 	e.sub.reset()
@@ -173,7 +170,7 @@ func (e *encoder) labelSet(l *labelSet) []byte {
 	return m.buf
 }
 
-// Label: key 1, str 2; nothing for an empty one.
+// label appends a Label: key 1, str 2; none for an empty value.
 func (e *encoder) label(to *message, key, value string) {
 	if value == "" {
 		return
@@ -184,7 +181,7 @@ func (e *encoder) label(to *message, key, value string) {
 	to.bytes(3, e.sub.buf)
 }
 
-// Label: key 1, num 3, num_unit 4.
+// numLabel appends a Label: key 1, num 3, num_unit 4.
 func (e *encoder) numLabel(to *message, key string, value int64, unit string) {
 	e.sub.reset()
 	e.sub.int(1, e.strings.add(key))

@@ -15,7 +15,7 @@ func (e *encoder) locations(r Resolver) {
 	}
 }
 
-// Location: id 1, mapping_id 2, address 3, line 4.
+// location writes a Location: id 1, mapping_id 2, address 3, line 4.
 func (e *encoder) location(id uint64, l *location, r Resolver) {
 	e.msg.reset()
 	e.msg.uint(1, id)
@@ -35,7 +35,7 @@ func (e *encoder) location(id uint64, l *location, r Resolver) {
 	e.out.message(fieldLocation, e.msg.buf)
 }
 
-// functionsOf asks the run-time system's description first, then r.
+// functionsOf returns the functions of a location: its description, its final names, or r's answer.
 func (e *encoder) functionsOf(loc int, r Resolver) []Frame {
 	l := &e.locs[loc]
 	m := e.modules[l.module-1]
@@ -51,7 +51,7 @@ func (e *encoder) functionsOf(loc int, r Resolver) []Frame {
 			e.final = append(e.final, finalName{loc, slices.Clone(fs)})
 		}
 	}
-	if l.machinery && len(fs) == 0 { // the frame type needs a function
+	if l.machinery && len(fs) == 0 { // a frame type needs a function
 		fs = append(fs, Frame{Name: nameless(m.Path)})
 	}
 	return fs
@@ -67,12 +67,12 @@ func (e *encoder) lineOf(l *location, f Frame) {
 	flags.lines = flags.lines || f.Line != 0
 	flags.inlined = flags.inlined || f.Inlined
 	if l.machinery {
-		f.System = typed(cmp.Or(f.System, f.Name), Machinery)
+		f.System = withFrameType(cmp.Or(f.System, f.Name), Machinery)
 	}
 	e.line(f)
 }
 
-// Line: function_id 1, line 2.
+// line appends a Line: function_id 1, line 2.
 func (e *encoder) line(f Frame) {
 	e.sub.reset()
 	e.sub.uint(1, e.function(f))
@@ -94,7 +94,7 @@ func (e *encoder) function(f Frame) uint64 {
 	return id
 }
 
-// Function: id 1, name 2, system_name 3, filename 4, start_line 5.
+// writeFunctions writes Function messages: id 1, name 2, system_name 3, filename 4, start_line 5.
 func (e *encoder) writeFunctions() {
 	for i, f := range e.funcList {
 		e.msg.reset()
@@ -107,7 +107,7 @@ func (e *encoder) writeFunctions() {
 	}
 }
 
-// main binary first
+// writeMappings writes the main binary's mapping first, then the used ones.
 func (e *encoder) writeMappings() {
 	if e.main >= 0 {
 		e.mapping(e.main)
@@ -119,9 +119,9 @@ func (e *encoder) writeMappings() {
 	}
 }
 
-// Mapping: id 1, memory_start 2, memory_limit 3, file_offset 4, filename 5, build_id 6, has_functions 7,
-// has_filenames 8, has_line_numbers 9, has_inline_frames 10. Without any name the flags stay unset, so that other
-// tools look for names.
+// mapping writes a Mapping: id 1, memory_start 2, memory_limit 3, file_offset 4, filename 5, build_id 6,
+// has_functions 7, has_filenames 8, has_line_numbers 9, has_inline_frames 10. Without any name the flags stay
+// unset, so that other tools look for names.
 func (e *encoder) mapping(i int) {
 	m, f := e.modules[i], e.mappings[i]
 	e.msg.reset()

@@ -9,19 +9,13 @@ import (
 	"prywalk/internal/sample"
 )
 
-// # Recordings without end
-//
-// Where intervals are sent away, unused stacks are dropped with their locations, modules and names. Kept stacks keep
-// their numbers, since open intervals have them; locations and descriptions are renumbered.
-
-// What is kept at most until a Builder that discards intervals evicts stacks, unless more was needed last time.
+// Sizes at which a Builder that discards intervals evicts, unless twice those after the last eviction are more.
 const (
 	mostStacks    = 1 << 15
 	mostLocations = 1 << 16
 )
 
-// Surplus reports whether an eviction is due: a part of the recording was written, or much is kept for intervals that
-// are discarded.
+// Surplus reports whether an eviction is due: a part was written, or the tables of a discarding Builder are large.
 func (b *Builder) Surplus() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -39,17 +33,17 @@ func (b *Builder) Age() {
 	b.tables.used = [2]map[sample.StackID]struct{}{{}, b.tables.used[0]}
 }
 
-func (t *tables) use(id sample.StackID) {
+func (t *tables) markUsed(id sample.StackID) {
 	if t.used[0] != nil {
 		t.used[0][id] = struct{}{}
 	}
 }
 
-// Evict drops all stacks but some and those of this age and the last one ([Builder.Age]). With them go the locations,
-// modules and names that no other stack has. A stack that is dropped has no locations from then on, and gets another
-// number when it comes again. Stacks of intervals that are kept stay; nothing is dropped if all are, with neither
-// [Meta].Discard nor Rotates. Precondition: nothing holds numbers of locations or descriptions,
-// or drops them when [Builder.Evictions] changes.
+// Evict bounds the tables of a recording without end. It keeps the stacks of the sequence, of kept intervals, and of
+// this age and the last; others go with their locations, modules and names. Kept stacks keep their numbers, since open
+// intervals hold them; locations and descriptions are renumbered. An evicted stack has no locations, and gets a new
+// number when interned again. Without [Meta].Discard or Rotates all intervals are kept, and Evict does nothing.
+// Precondition: no number of a location or description is used after a change of [Builder.Evictions].
 func (b *Builder) Evict(but iter.Seq[sample.StackID]) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -62,7 +56,7 @@ func (b *Builder) Evict(but iter.Seq[sample.StackID]) {
 		now.module(b.meta.Main)
 	}
 	moved := map[uint32]uint32{}
-	var key []byte // t.key is describe's
+	var key []byte // describe uses t.key
 	now.used = old.used
 	keep := func(yield func(sample.StackID) bool) {
 		for _, age := range old.used {
@@ -112,25 +106,24 @@ func (b *Builder) Evict(but iter.Seq[sample.StackID]) {
 	b.rotated, b.needed = false, b.sizes()
 }
 
-// stacksKept gives the stacks of the intervals that are kept.
 func (b *Builder) stacksKept(yield func(sample.StackID) bool) {
 	for i := range b.sums.rows {
 		yield(b.sums.rows[i].stack)
 	}
-	_ = each(b.journal.chunks, nil, nil, func(r *record) error { // the write says what cannot be read
+	_ = eachRecord(b.journal.chunks, nil, nil, func(r *record) error { // the write reports read errors
 		yield(r.stack)
 		return nil
 	})
 }
 
-// Evictions counts evictions, which invalidate numbers of locations and descriptions.
+// Evictions counts evictions; each invalidates the numbers of locations and descriptions.
 func (b *Builder) Evictions() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.evicted
 }
 
-// stackOfID gives the locations of a stack by its number, "" if it was evicted.
+// stackOfID returns a stack's locations, locSize bytes each; "" if it was evicted.
 func (t *tables) stackOfID(id sample.StackID) string { return stackIn(t.stacks, t.base, t.kept, id) }
 
 func (v *frozenTables) stackOfID(id sample.StackID) string {

@@ -15,50 +15,48 @@ import (
 	"prywalk/internal/outfile"
 )
 
-// Replaceable reports whether path is or will be a regular file. Pipes, devices and "-" take one profile, without
-// checkpoints.
+// Replaceable reports whether path is or will be a regular file. Other files, such as pipes, take one profile,
+// without checkpoints.
 func Replaceable(path string) bool { return outfile.Replaceable(path) }
 
-// WriteFile writes to path, "-" is standard output. A regular file is replaced atomically, mode 0600.
+// WriteFile writes to path; "-" is standard output. A regular file is replaced atomically, with mode 0600.
 func (b *Builder) WriteFile(path string, r Resolver) error {
 	return writeFile(path, " with -o", func(w io.Writer) error { return b.Write(w, r) })
 }
 
-// WriteFileAtomic is WriteFile for other contents, and does not replace a recording.
+// WriteFileAtomic is WriteFile for other contents. It refuses to replace a recording.
 func WriteFileAtomic(path string, write func(io.Writer) error) error {
 	if IsRecording(path) {
-		return keeps(path)
+		return errIsRecording(path)
 	}
 	return writeFile(path, "", write)
 }
 
-// WritePGO is WriteFileAtomic for a profile for the Go compiler, which replaces an earlier one.
+// WritePGO is WriteFileAtomic for a profile for the Go compiler; it replaces an earlier such profile.
 func WritePGO(path string, write func(io.Writer) error) error {
 	if p, err := ReadFile(path); err == nil && slices.ContainsFunc(p.SampleType, isWall) {
-		return keeps(path)
+		return errIsRecording(path)
 	}
 	return writeFile(path, "", write)
 }
 
 func isWall(t *pprof.ValueType) bool { return t.Type == TypeWall }
 
-// keeps is the error for a recording that would be replaced.
-func keeps(path string) error {
+func errIsRecording(path string) error {
 	return fmt.Errorf("cannot write %s: it is a recording; name another file to write, before the recording to read",
 		path)
 }
 
-// flag is " with -o" if it chose the path, else "".
+// writeFile writes and explains errors. flag is " with -o" if that option chose the path, else "".
 func writeFile(path, flag string, write func(io.Writer) error) error {
 	err := outfile.Write(path, write)
 	if path == "-" {
 		path = "the standard output"
 	}
-	return explain(path, flag, err)
+	return withNextStep(path, flag, err)
 }
 
-// explain adds the next step.
-func explain(path, flag string, err error) error {
+func withNextStep(path, flag string, err error) error {
 	if err == nil {
 		return nil
 	}

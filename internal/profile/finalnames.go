@@ -2,11 +2,8 @@
 
 package profile
 
-// # Final names
-//
-// Each write of a recording names all locations. Names of files without running processes, and of ended processes'
-// code, are final: kept at 4 bytes a location, so that files' tables can be dropped.
-
+// finalName is the names of a location whose module has no process left that could change them. Builders keep them
+// (4 bytes per location), so that each write does not name again, and Resolvers can drop the files' tables.
 type finalName struct {
 	loc   int
 	names []Frame

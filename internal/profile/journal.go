@@ -10,28 +10,26 @@ import (
 
 const chunkSize = 1 << 16
 
-// seven integers
 const maxRecord = 7 * binary.MaxVarintLen64
 
-// record is an interval as numbers. The journal has its end less the one before in the chunk.
+// record is an interval as numbers. In the journal, end is less the previous end in the chunk.
 type record struct {
 	stack                             sample.StackID
 	labels                            uint32
 	end, samples, wall, runqueue, cpu int64
 }
 
-// journal is an append-only list of records in independent chunks.
+// journal is an append-only list of records, in chunks that are decoded independently.
 type journal struct {
 	chunks  []chunk
-	last    int64 // of the chunk's last record
+	last    int64 // end of the last record
 	eras    eras
 	spill   spill
-	spilled int // chunks in the file, the oldest
+	spilled int // chunks in the file
 }
 
 func newJournal(spillTo string) journal { return journal{spill: spill{dir: spillTo}} }
 
-// intervals calls f for every record.
 func (j *journal) intervals(f func(sample.StackID, *Interval)) error {
 	era, labels := -1, []labelSet(nil)
 	begin := func(n int) (err error) {
@@ -41,7 +39,7 @@ func (j *journal) intervals(f func(sample.StackID, *Interval)) error {
 		}
 		return err
 	}
-	return each(j.chunks, nil, begin, func(r *record) error {
+	return eachRecord(j.chunks, nil, begin, func(r *record) error {
 		iv := labels[r.labels].interval()
 		iv.End, iv.Samples, iv.Wall, iv.RunQueue, iv.CPU = r.end, r.samples, r.wall, r.runqueue, r.cpu
 		f(r.stack, &iv)
@@ -50,10 +48,10 @@ func (j *journal) intervals(f func(sample.StackID, *Interval)) error {
 }
 
 func (j *journal) append(stack sample.StackID, iv *Interval) {
-	labels, began := j.eras.number(iv, &j.spill)
+	labels, began := j.eras.numberOf(iv, &j.spill)
 	n := len(j.chunks)
 	if n == 0 || began || len(j.chunks[n-1].bytes)+maxRecord > chunkSize {
-		j.ease()
+		j.spillOldest()
 		j.chunks = append(j.chunks, chunk{bytes: make([]byte, 0, chunkSize), era: len(j.eras.all) - 1})
 		j.last = 0
 		n++
@@ -70,18 +68,19 @@ func (j *journal) append(stack sample.StackID, iv *Interval) {
 	j.last = iv.End
 }
 
-// ease spills the oldest chunk if there are many.
-func (j *journal) ease() {
-	if j.spill.on() && len(j.chunks)-j.spilled >= keepChunks {
-		j.spill.put(&j.chunks[j.spilled])
+// spillOldest spills the oldest chunk in memory if there are many.
+func (j *journal) spillOldest() {
+	if j.spill.enabled() && len(j.chunks)-j.spilled >= keepChunks {
+		j.spill.write(&j.chunks[j.spilled])
 		if j.chunks[j.spilled].file != nil {
 			j.spilled++
 		}
 	}
 }
 
-// each calls f for all records until an error; begin before each chunk with its era, between after it, if not nil.
-func each(chunks []chunk, between func(), begin func(era int) error, f func(*record) error) error {
+// eachRecord calls f for each record until an error. If not nil, begin is called before each chunk with its era,
+// between after each chunk.
+func eachRecord(chunks []chunk, between func(), begin func(era int) error, f func(*record) error) error {
 	var r record
 	var buf []byte
 	for i := range chunks {
@@ -114,7 +113,7 @@ func each(chunks []chunk, between func(), begin func(era int) error, f func(*rec
 	return nil
 }
 
-// The journal is trusted.
+// takeUvarint decodes and removes a number; the journal is trusted.
 func takeUvarint(c *[]byte) uint64 {
 	v, n := binary.Uvarint(*c)
 	*c = (*c)[n:]
@@ -162,7 +161,6 @@ func (s *sums) record(a *record) {
 	r.cpu += a.cpu
 }
 
-// reindex makes the index after labels got other numbers.
 func (s *sums) reindex() {
 	s.index = make(map[sumKey]int, len(s.rows))
 	for i := range s.rows {

@@ -15,8 +15,8 @@ const oldSuffix = ".old"
 
 var errInTheWay = errors.New("a file of that name is not a recording")
 
-// KeepOld renames the recording at path to path.old, over an earlier one: once a run, before the first write. Other
-// files, and recordings without samples, are not kept. After an error path is unchanged.
+// KeepOld renames the recording at path to path.old, replacing an earlier one: once a run, before the first write.
+// Other files, and recordings without samples, stay. After an error path is unchanged.
 func KeepOld(path string) error {
 	if !IsRecording(path) || isEmpty(path) {
 		return nil
@@ -25,12 +25,12 @@ func KeepOld(path string) error {
 	if _, err := os.Lstat(old); err == nil && !IsRecording(old) {
 		return fmt.Errorf("cannot keep %s as %s: %w", path, old, errInTheWay)
 	}
-	// By a second link, so that both names are recordings at any time.
+	// A second link, so that path exists at all times.
 	tmp := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%d.old.tmp", filepath.Base(path), os.Getpid()))
 	if err := os.Link(path, tmp); err != nil {
-		return os.Rename(path, old) // no links, or only the owner may link
+		return os.Rename(path, old) // no links, or only for the owner
 	}
-	defer os.Remove(tmp) // rename(2) of two names of one file leaves both
+	defer os.Remove(tmp) // if old was a link to the same file, rename(2) does nothing
 	return os.Rename(tmp, old)
 }
 
@@ -50,7 +50,7 @@ func IsRecording(path string) bool {
 	return err == nil && magic == [2]byte{0x1f, 0x8b} // RFC 1952, 2.3.1
 }
 
-// mostEmpty, bytes of a recording without samples
+// mostEmpty is the largest size of a recording without samples, in bytes.
 const mostEmpty = 16 << 10
 
 func isEmpty(path string) bool {

@@ -4,28 +4,25 @@ package profile
 
 import "encoding/binary"
 
-// # Labels of short-lived threads
-//
-// A program with a thread per request makes new label sets all the time. So their numbers are valid for an era of the
-// journal. A full era's labels are compressed to a fifth and spilled; living threads get new numbers in the next one.
-
-// mostLabels of an era; more take memory, fewer compress more often.
+// mostLabels is the largest number of label sets of an era; fewer would be compressed more often.
 const mostLabels = 1 << 13
 
-// era is its labels by number, or their compressed form after its end.
+// era is a part of the journal in which numbers of label sets are valid. A program with a thread per request makes
+// new label sets all the time: those of an ended era are packed and spilled.
 type era struct {
+	// by number; nil after the era's end
 	list   []labelSet
 	packed chunk
 }
 
-// The last one is open.
+// eras lists the eras; the last one is open.
 type eras struct {
 	all     []era
-	numbers map[labelSet]uint32 // of the open era
+	numbers map[labelSet]uint32
 }
 
-// number numbers an interval's labels. began: a new era.
-func (e *eras) number(iv *Interval, s *spill) (n uint32, began bool) {
+// numberOf returns the number of an interval's labels, and whether a new era began.
+func (e *eras) numberOf(iv *Interval, s *spill) (n uint32, began bool) {
 	k := labelsOf(iv)
 	if n, ok := e.numbers[k]; ok {
 		return n, false
@@ -44,15 +41,14 @@ func (e *eras) begin(s *spill) {
 	if n := len(e.all); n > 0 {
 		over := &e.all[n-1]
 		*over = era{packed: chunk{bytes: pack(over.list)}}
-		if s.on() {
-			s.put(&over.packed)
+		if s.enabled() {
+			s.write(&over.packed)
 		}
 	}
 	e.all = append(e.all, era{})
 	e.numbers = map[labelSet]uint32{}
 }
 
-// uncompressed label sets
 func (e *eras) size() int { return len(e.numbers) }
 
 func (e *era) labels() ([]labelSet, error) {
@@ -67,7 +63,7 @@ func (e *era) labels() ([]labelSet, error) {
 	return unpack(b), nil
 }
 
-// In the order of packing.
+// numbers and texts return the fields in the order of packing.
 func (l *labelSet) numbers() [5]*int { return [...]*int{&l.pid, &l.tid, &l.nsPID, &l.nsTID, &l.owner} }
 func (l *labelSet) texts() [8]*string {
 	return [...]*string{&l.comm, &l.thread, &l.state, &l.wait, &l.waitsFor, &l.role, &l.task, &l.labels}
@@ -85,7 +81,7 @@ func pack(list []labelSet) (b []byte) {
 	return append(make([]byte, 0, len(b)), b...)
 }
 
-// The input is trusted.
+// unpack decodes what pack wrote; the input is trusted.
 func unpack(b []byte) (list []labelSet) {
 	known := map[string]string{}
 	for len(b) > 0 {
@@ -107,33 +103,29 @@ func unpack(b []byte) (list []labelSet) {
 	return list
 }
 
-// Labels of samples.
+// Names of samples' labels.
 const (
-	// LabelPID and LabelTID are numbers. Time of no single thread has no LabelTID.
+	// Numbers; time of no single thread has no LabelTID.
 	LabelPID = "pid"
 	LabelTID = "tid"
-	// LabelNSPID and LabelNSTID are the numbers in the process's pid namespace, if different.
-	LabelNSPID = "ns_pid"
-	LabelNSTID = "ns_tid"
-	// LabelComm names the process, LabelThread the thread.
+	// The numbers in the process's pid namespace, if different.
+	LabelNSPID  = "ns_pid"
+	LabelNSTID  = "ns_tid"
 	LabelComm   = "comm"
 	LabelThread = "thread"
-	// LabelRole is the thread's role in its run-time system.
-	LabelRole = "role"
-	// LabelState is the scheduling state, LabelWait the wait reason.
-	LabelState = "state"
-	LabelWait  = "wait"
-	// LabelWaitsFor is what the thread waits for, LabelOwner the thread that held it at the sleep's first sample, or
-	// [OwnerNobody].
+	LabelRole   = "role"
+	LabelState  = "state"
+	LabelWait   = "wait"
+	// The object waited for, and the tid of its owner at the sleep's first sample, or [OwnerNobody].
 	LabelWaitsFor = "waits_for"
 	LabelOwner    = "owner"
-	// LabelTask is "goroutine" for a sample of no thread.
+	// "goroutine" or "coroutine" for a sample of no thread.
 	LabelTask = "task"
-	// LabelEnd is the interval's end, Unix epoch, nanoseconds.
+	// End of the interval, Unix epoch, nanoseconds.
 	LabelEnd = "end_timestamp_ns"
 )
 
-// NoOwner is the owner of a free lock.
+// NoOwner is the owner of a free lock, OwnerNobody its text.
 const (
 	NoOwner     = -1
 	OwnerNobody = "nobody"

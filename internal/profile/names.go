@@ -11,20 +11,19 @@ import (
 	"prywalk/internal/sample"
 )
 
-// Names gives the frames of a Builder's stacks to sinks, while these are recorded. Each location is resolved once: by
-// the goroutine that asks, or, as reading a file can take seconds, by one of its own ([Names.Run]). Safe for
-// concurrent use.
+// Names gives sinks the frames of a Builder's stacks during the recording. Each location is resolved once: by the
+// calling goroutine, or, since reading a file can take seconds, by that of [Names.Run]. Safe for concurrent use.
 type Names struct {
-	of    *Builder
-	named func() // called after new names; nil: none
+	builder    *Builder
+	onNewNames func() // called after new names; nil: none
 
 	mu               sync.Mutex
 	known            map[LocID][]Frame
 	queue            []LocID
-	asked            map[LocID]bool // queued or in work
-	late             []LocID        // code made at run time, without a name yet
+	asked            map[LocID]bool
+	late             []LocID // generated code without a name yet
 	changes, renamed int64
-	evictions        int // of the Builder, when known was emptied
+	evictions        int // of the Builder, when known was last emptied
 	wake             chan struct{}
 	buf              []LocID
 }
@@ -33,36 +32,35 @@ type Names struct {
 type Named struct {
 	Loc
 	ID LocID
-	// Frames are the functions, innermost inlined call first; none: without a name (yet).
+	// Frames are the functions, innermost inlined call first; empty: no name (yet).
 	Frames []Frame
-	// Final: no Resolver is still to be asked.
+	// Final is false while it is queued.
 	Final bool
 }
 
 const (
-	// mostNames bounds the locations with kept names; beyond, they are resolved again.
+	// Number of kept names; then all are forgotten.
 	mostNames = 1 << 17
-	// mostLate bounds the locations to be asked for again, lateAtATime those of one [Names.NameLate].
+	// Generated code to name again, and how much of it per [Names.NameLate].
 	mostLate, lateAtATime = 1 << 12, 256
-	// namedEvery is the least time between two calls of named.
-	namedEvery = 200 * time.Millisecond
-	// restEvery is the period of releasing unused files.
-	restEvery = 10 * time.Second
+	// Shortest time between two calls of onNewNames.
+	namedEvery      = 200 * time.Millisecond
+	dropUnusedEvery = 10 * time.Second
 )
 
-// NewNames makes the Names of a recording. named is called after new names, if not nil, and must not block.
+// NewNames returns the Names of a recording. named, if not nil, is called after new names, and must not block.
 func NewNames(of *Builder, named func()) *Names {
-	return &Names{of: of, named: named, known: map[LocID][]Frame{}, asked: map[LocID]bool{},
+	return &Names{builder: of, onNewNames: named, known: map[LocID][]Frame{}, asked: map[LocID]bool{},
 		wake: make(chan struct{}, 1), evictions: of.Evictions()}
 }
 
-// Stack appends the locations of a stack, innermost first; none if it was evicted. What is not known yet is asked of r,
-// or, if r is nil, queued.
+// Stack appends the locations of a stack, innermost first; none if it was evicted. Unknown ones are resolved by r,
+// or queued if r is nil.
 func (n *Names) Stack(id sample.StackID, r Resolver, out []Named) []Named {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.forgetEvicted()
-	buf := n.of.Stack(id, n.buf[:0])
+	buf := n.builder.Stack(id, n.buf[:0])
 	n.buf = nil // n.location may release the lock
 	for _, l := range buf {
 		out = append(out, n.location(l, r))
@@ -72,14 +70,14 @@ func (n *Names) Stack(id sample.StackID, r Resolver, out []Named) []Named {
 }
 
 func (n *Names) location(id LocID, r Resolver) Named {
-	at := Named{Loc: n.of.LocOf(id), ID: id, Final: true}
+	at := Named{Loc: n.builder.LocOf(id), ID: id, Final: true}
 	fs, ok := n.known[id]
 	switch {
 	case at.Synthetic != "":
 		at.Frames = []Frame{{Name: at.Synthetic}}
 	case at.Described != 0:
-		at.Frames = n.of.Described(at.Described)
-	case at.Module == nil, ok && (r == nil || len(fs) > 0 || at.Module.File != 0): // else its compiler may say it now
+		at.Frames = n.builder.Described(at.Described)
+	case at.Module == nil, ok && (r == nil || len(fs) > 0 || at.Module.File != 0): // else it may be named by now
 		at.Frames = fs
 	case r != nil:
 		at.Frames = n.resolve(r, id, at.Loc)
@@ -102,7 +100,7 @@ func (n *Names) enqueue(id LocID) {
 	}
 }
 
-// resolve asks r, without the lock. Precondition: n.mu is held.
+// resolve calls r without the lock. Precondition: n.mu is held.
 func (n *Names) resolve(r Resolver, id LocID, l Loc) []Frame {
 	evictions := n.evictions
 	n.mu.Unlock()
@@ -130,18 +128,18 @@ func (n *Names) resolve(r Resolver, id LocID, l Loc) []Frame {
 	return fs
 }
 
-// forgetEvicted drops names of locations that have other numbers now. Precondition: n.mu is held.
+// forgetEvicted drops the names if locations were renumbered. Precondition: n.mu is held.
 func (n *Names) forgetEvicted() {
-	if now := n.of.Evictions(); now != n.evictions {
+	if now := n.builder.Evictions(); now != n.evictions {
 		n.evictions, n.queue, n.late = now, nil, nil
 		clear(n.known)
 		clear(n.asked)
 	}
 }
 
-// Run resolves what is queued until quit is closed, and calls r's DropUnused method, if any, periodically.
+// Run resolves queued locations until quit is closed, and periodically calls r's DropUnused method, if it has one.
 func (n *Names) Run(r Resolver, quit <-chan struct{}) {
-	every := time.NewTicker(restEvery)
+	every := time.NewTicker(dropUnusedEvery)
 	defer every.Stop()
 	for {
 		select {
@@ -152,29 +150,29 @@ func (n *Names) Run(r Resolver, quit <-chan struct{}) {
 				rest.DropUnused()
 			}
 		case <-n.wake:
-			for n.some(r, quit) {
-				if n.named != nil {
-					n.named()
+			for n.resolveSome(r, quit) {
+				if n.onNewNames != nil {
+					n.onNewNames()
 				}
 			}
 		}
 	}
 }
 
-// Now resolves what is queued, and asks again for code without a name.
-func (n *Names) Now(r Resolver) {
+// ResolveNow resolves queued locations, and again generated code without a name.
+func (n *Names) ResolveNow(r Resolver) {
 	n.mu.Lock()
 	for _, id := range n.late {
 		n.enqueue(id)
 	}
 	n.late = nil
 	n.mu.Unlock()
-	for n.some(r, nil) {
+	for n.resolveSome(r, nil) {
 	}
 }
 
-// some resolves what is queued for a while; false if nothing was.
-func (n *Names) some(r Resolver, quit <-chan struct{}) bool {
+// resolveSome resolves queued locations for at most namedEvery, and reports whether it resolved any.
+func (n *Names) resolveSome(r Resolver, quit <-chan struct{}) bool {
 	began, resolved := time.Now(), false
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -190,14 +188,13 @@ func (n *Names) some(r Resolver, quit <-chan struct{}) bool {
 		}
 		id := n.queue[0]
 		n.queue = n.queue[1:]
-		n.resolve(r, id, n.of.LocOf(id))
+		n.resolve(r, id, n.builder.LocOf(id))
 		resolved = true
 	}
 	return true
 }
 
-// NameLate asks again for some code made at run time that has no name. Brief, for the goroutine that r's tables belong
-// to.
+// NameLate resolves some generated code without a name again. It is brief, for the goroutine that owns r's tables.
 func (n *Names) NameLate(r Resolver) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -205,12 +202,11 @@ func (n *Names) NameLate(r Resolver) {
 	list := slices.Clone(n.late[:min(len(n.late), lateAtATime)])
 	n.late = slices.Delete(n.late, 0, len(list))
 	for _, id := range list {
-		n.resolve(r, id, n.of.LocOf(id))
+		n.resolve(r, id, n.builder.LocOf(id))
 	}
 }
 
-// NameGenerated names code of these stacks whose modules are selected by is: that describes itself, so that its names
-// belong to the caller's goroutine.
+// NameGenerated names the code of stacks in modules selected by is, on the goroutine that owns their tables.
 func (n *Names) NameGenerated(stacks iter.Seq[sample.StackID], r Resolver, is func(*ModuleInfo) bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -222,11 +218,11 @@ func (n *Names) NameGenerated(stacks iter.Seq[sample.StackID], r Resolver, is fu
 			continue
 		}
 		seen[stack] = true
-		for _, id := range n.of.Stack(stack, nil) {
+		for _, id := range n.builder.Stack(stack, nil) {
 			if _, ok := n.known[id]; ok || left == 0 {
 				continue
 			}
-			if l := n.of.LocOf(id); l.Module != nil && l.Described == 0 && is(l.Module) {
+			if l := n.builder.LocOf(id); l.Module != nil && l.Described == 0 && is(l.Module) {
 				left--
 				if fs := r.Resolve(l.Module, l.Addr-l.Module.Bias); len(fs) > 0 {
 					n.known[id] = fs
@@ -236,14 +232,14 @@ func (n *Names) NameGenerated(stacks iter.Seq[sample.StackID], r Resolver, is fu
 	}
 }
 
-// Waiting gives the number of locations that are queued.
+// Waiting returns the number of locations to be resolved.
 func (n *Names) Waiting() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return len(n.asked)
 }
 
-// Changes counts new names, and those of them that replaced final ones.
+// Changes counts new names, and those among them that replaced earlier ones.
 func (n *Names) Changes() (named, renamed int64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -10,17 +10,13 @@ import (
 	"prywalk/internal/languages"
 )
 
-// # Labels of the program
-//
-// Labels that a program gives itself (pprof.Do) keep their names, except those that prywalk uses: these get a prefix.
-
 // GoroutineTask is the [Interval.Task] of goroutines.
 const GoroutineTask = languages.GoroutineTask
 
-// CoroutineTask is the [Interval.Task] of tasks of an event loop.
+// CoroutineTask is the [Interval.Task] of an event loop's tasks.
 const CoroutineTask = languages.CoroutineTask
 
-// ownLabels are the names of labels that prywalk gives.
+// ownLabels are the names of labels that prywalk sets. A program's label (pprof.Do) of such a name gets a prefix.
 var ownLabels = []string{
 	LabelPID, LabelTID, LabelNSPID, LabelNSTID, LabelComm, LabelThread, LabelRole, LabelState, LabelWait, LabelWaitsFor,
 	LabelOwner, LabelTask, LabelEnd,
@@ -28,11 +24,10 @@ var ownLabels = []string{
 
 const programLabel = "program."
 
-// IsOwnLabel reports whether the label is prywalk's.
+// IsOwnLabel reports whether prywalk sets the label.
 func IsOwnLabel(key string) bool { return slices.Contains(ownLabels, key) }
 
-// LabelText is a canonical text of a program's labels, for [Interval.Labels]: names in order, lengths before names
-// and values.
+// LabelText encodes a program's labels for [Interval.Labels]: sorted by name, each name and value after its length.
 func LabelText(labels map[string]string) string {
 	if len(labels) == 0 {
 		return ""
@@ -46,7 +41,7 @@ func LabelText(labels map[string]string) string {
 	return string(b)
 }
 
-// EachLabel calls f for each label of such a text, by its name in recordings.
+// EachLabel calls f for each label of a LabelText, by its name in recordings.
 func EachLabel(text string, f func(key, value string)) {
 	b := []byte(text)
 	take := func() string {

@@ -18,13 +18,12 @@ import (
 	"prywalk/internal/budget"
 )
 
-// MaxSize bounds an uncompressed profile, in bytes.
+// MaxSize is the largest size of an uncompressed profile, in bytes.
 const MaxSize = 1 << 29
 
-// maxLegacy, bytes, bounds the old formats, which are slow to try for lack of length fields.
+// maxLegacy limits the old formats, which parse slowly, in bytes.
 const maxLegacy = 1 << 24
 
-// maxMessages bounds a profile's entries.
 const maxMessages = 1 << 25
 
 var (
@@ -45,7 +44,7 @@ func ReadFile(path string) (*profile.Profile, error) {
 	return p, err
 }
 
-// ReadOneOf is ReadFile, but the memory stays charged to the budget: for several profiles.
+// ReadOneOf is ReadFile for one of several profiles: its memory stays charged to the budget.
 func ReadOneOf(path string) (*profile.Profile, error) {
 	p, _, err := readFile(path)
 	return p, err
@@ -81,8 +80,8 @@ func wrapRead(path string, err error) error {
 	return fmt.Errorf("cannot read %s: %w", path, err)
 }
 
-// memoryPerByte of a file on disk may exceed the default budget. Recordings take 20 to 70, most with many similar
-// short-lived threads.
+// memoryPerByte is the memory for a byte on disk by which the default budget grows. Recordings take 20 to 70, most
+// with many similar short-lived threads.
 const memoryPerByte = 128
 
 func memoryFor(bytes int64) *budget.Account {
@@ -90,7 +89,7 @@ func memoryFor(bytes int64) *budget.Account {
 	return budget.Process().Whole("the profile")
 }
 
-// stored is a file's allocated bytes: holes do not count.
+// stored returns the allocated bytes of a file, without holes.
 func stored(st os.FileInfo) int64 {
 	if sys, ok := st.Sys().(*syscall.Stat_t); ok {
 		return min(st.Size(), 512*sys.Blocks)
@@ -98,8 +97,8 @@ func stored(st os.FileInfo) int64 {
 	return st.Size()
 }
 
-// Read reads a pprof profile, compressed or not. No input makes it panic or exceed its bounds; errors wrap those
-// above.
+// Read reads a pprof profile, compressed or not. Errors wrap those above. No input causes a panic or exceeds the
+// bounds.
 func Read(r io.Reader) (*profile.Profile, error) {
 	p, memory, err := readStream(r)
 	memory.Close()
@@ -121,7 +120,6 @@ func readStream(r io.Reader) (*profile.Profile, *budget.Account, error) {
 	return p, memory, err
 }
 
-// readAll reads a stream of unknown size.
 func readAll(r io.Reader, memory *budget.Account) ([]byte, error) {
 	taken := int64(0)
 	var out []byte
@@ -147,7 +145,7 @@ func readAll(r io.Reader, memory *budget.Account) ([]byte, error) {
 	}
 }
 
-// readFrom reads size bytes of r. The account keeps the profile's memory.
+// readFrom reads size bytes. On success, the profile's memory stays charged to the account.
 func readFrom(r io.ReaderAt, size int64, memory *budget.Account) (p *profile.Profile, err error) {
 	before, own := memory.Used(), int64(0)
 	defer func() {
@@ -161,7 +159,7 @@ func readFrom(r io.ReaderAt, size int64, memory *budget.Account) (p *profile.Pro
 	if err != nil {
 		return nil, err
 	}
-	if err := recognise(data); err != nil {
+	if err := rejectOtherFormats(data); err != nil {
 		return nil, err
 	}
 	if _, err := scan(data); err != nil {
@@ -190,7 +188,7 @@ func readFrom(r io.ReaderAt, size int64, memory *budget.Account) (p *profile.Pro
 
 func tooLarge(err error) error { return fmt.Errorf("%w; %w", ErrTooLarge, err) }
 
-// parse guards the library's decoder.
+// parse calls a decoder, and turns its panics and errors into ErrFormat.
 func parse(read func() (*profile.Profile, error)) (p *profile.Profile, err error) {
 	defer func() {
 		if x := recover(); x != nil {
@@ -210,7 +208,7 @@ func parse(read func() (*profile.Profile, error)) (p *profile.Profile, err error
 	return p, nil
 }
 
-// uncompressed reads at most MaxSize. Compressed input is inflated twice, first for its size.
+// uncompressed reads at most MaxSize. Compressed input is inflated twice: first to learn its size.
 func uncompressed(r *io.SectionReader, memory *budget.Account) ([]byte, error) {
 	var magic [2]byte
 	n, err := r.ReadAt(magic[:], 0)

@@ -8,8 +8,7 @@ import (
 	"fmt"
 )
 
-// others are beginnings of files that are mistaken for profiles.
-var others = []struct{ magic, what string }{
+var otherFormats = []struct{ magic, what string }{
 	{"PERFILE2", "it is perf's perf.data; convert it with perf_to_profile, or record with prywalk"},
 	{"2ELIFREP", "it is perf's perf.data; convert it with perf_to_profile, or record with prywalk"},
 	{"{", "it is JSON (a Speedscope or Firefox profile?); give the recording that it was made from"},
@@ -22,28 +21,28 @@ var others = []struct{ magic, what string }{
 	{"FLR\x00", "it is a Java flight recording, for which there are other tools"},
 }
 
-func recognise(data []byte) error {
-	for _, o := range others {
-		if bytes.HasPrefix(data, []byte(o.magic)) && !plausible(data) {
+func rejectOtherFormats(data []byte) error {
+	for _, o := range otherFormats {
+		if bytes.HasPrefix(data, []byte(o.magic)) && !isProfile(data) {
 			return fmt.Errorf("%w: %s", ErrFormat, o.what)
 		}
 	}
 	return nil
 }
 
-// plausible: data is one protocol buffer, which may begin as one of others.
-func plausible(data []byte) bool {
+// isProfile reports whether data is one protocol buffer; that may begin like one of others.
+func isProfile(data []byte) bool {
 	ok, err := scan(data)
 	return ok && err == nil
 }
 
-// scan reports whether the fields of a Profile fill the data exactly, or ErrTooLarge, ErrTruncated.
+// scan reports whether the fields of a Profile fill the data exactly. Errors: ErrTooLarge, ErrTruncated.
 func scan(data []byte) (bool, error) {
 	c := counter{left: maxMessages}
 	for first := true; len(data) > 0; first = false {
-		field, body, rest, state := next(data)
+		field, body, rest, state := splitField(data)
 		switch {
-		case state == fieldCut && !first: // after some good fields
+		case state == fieldCut && !first: // after good fields
 			return false, ErrTruncated
 		case state != fieldWhole || field > fieldDocURL:
 			return false, nil
@@ -56,7 +55,7 @@ func scan(data []byte) (bool, error) {
 	return true, nil
 }
 
-// counter counts down the entries of a decoder.
+// counter counts down the entries that a decoder makes.
 type counter struct{ left int }
 
 func (c *counter) count(field int, body []byte) {
@@ -65,7 +64,7 @@ func (c *counter) count(field int, body []byte) {
 		return
 	}
 	for len(body) > 0 && c.left >= 0 {
-		_, _, rest, state := next(body)
+		_, _, rest, state := splitField(body)
 		if state != fieldWhole {
 			return // left to the decoder
 		}
@@ -80,8 +79,7 @@ const (
 	fieldBad
 )
 
-// next splits off a field.
-func next(data []byte) (field int, body, rest []byte, state int) {
+func splitField(data []byte) (field int, body, rest []byte, state int) {
 	tag, n := binary.Uvarint(data)
 	if n <= 0 || tag>>3 == 0 || tag>>3 > 1<<29 {
 		return 0, nil, nil, fieldBad

@@ -8,14 +8,9 @@ import (
 	"time"
 )
 
-// # Recordings in parts
-//
-// A recording that rotates is written as files that follow each other. The intervals of a part leave memory when its
-// file is complete. Those that are added while it is written belong to the next part, so that each interval is in one
-// file. Stacks, locations and names stay until [Builder.Evict].
-
-// Rotate writes the intervals so far to a file, as [Builder.WriteFile] does, and begins a new part with what is added
-// from now on. After an error nothing is lost: the new part has it all.
+// Rotate writes the intervals so far to a file, as [Builder.WriteFile] does, and begins a new part: intervals added
+// while it writes belong to that, so that each is in one file. Stacks, locations and names stay until
+// [Builder.Evict]. After an error the new part has all intervals.
 func (b *Builder) Rotate(path string, r Resolver) error {
 	v, journal, sums := b.cut()
 	err := writeFile(path, " with -o", func(w io.Writer) error { return b.writeView(w, v, r) })
@@ -30,18 +25,18 @@ func (b *Builder) Rotate(path string, r Resolver) error {
 	return errors.Join(err, b.restore(journal, sums))
 }
 
-// Part gives when the present part began.
+// Part returns the time at which the present part began.
 func (b *Builder) Part() time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.meta.Start
 }
 
-// cut ends the present part, and gives it in both forms: to be written, and to be restored.
+// cut ends the present part. It returns the part in two forms: to write, and to restore.
 func (b *Builder) cut() (*frozenTables, journal, sums) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	v, journal, rows := b.freezeNow(), b.journal, b.sums
+	v, journal, rows := b.freezeLocked(), b.journal, b.sums
 	b.journal, b.sums = newJournal(b.meta.SpillTo), sums{}
 	b.meta.Start = v.end
 	return v, journal, rows

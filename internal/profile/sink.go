@@ -8,36 +8,36 @@ import (
 	"prywalk/internal/sample"
 )
 
-// Sink takes final intervals, in the order of attribution, on the aggregator's goroutine. A [Builder] is one; [Names]
-// gives others the frames of stacks.
+// Sink receives final intervals, in the order of attribution, on the aggregator's goroutine. A [Builder] is a Sink;
+// [Names] has the frames of stacks for others.
 type Sink interface {
 	// Add takes an interval; its stack is a number of the Builder that interned it.
 	Add(iv Interval)
 }
 
-// Watcher also shows open intervals.
+// Watcher is a Sink that shows open intervals too.
 type Watcher interface {
 	Sink
-	// Refresh: all time until at (Unix epoch, ns) was added, except open intervals, given as they are now; they are
-	// added later, longer. Called on Add's goroutine.
+	// Refresh is called on Add's goroutine after all time until at (Unix epoch, ns) was added, except open
+	// intervals: these are passed as they are now, and added later, longer.
 	Refresh(at int64, open iter.Seq[Interval])
 }
 
-// PromptWatcher sends time away. If Prompt, CPU time without a sample is added after five seconds, not when its thread
-// runs again.
+// PromptWatcher is a Watcher that sends intervals to another program. If Prompt is true, CPU time without a sample is
+// added after five seconds, not when its thread runs again.
 type PromptWatcher interface {
 	Watcher
 	Prompt() bool
 }
 
-// Holder limits the stacks that it holds, so that others may be evicted. A sink that is none prevents evictions.
+// Holder is a Sink that reports which stacks it needs. With any other Sink nothing is evicted.
 type Holder interface {
 	Sink
-	// Held gives the stacks whose numbers it will still use; ok is false while another goroutine uses some.
+	// Held returns the stacks that it will use again; ok is false while another goroutine uses some.
 	Held() (stacks iter.Seq[sample.StackID], ok bool)
 }
 
-// Stack appends a stack's locations, innermost first; none if evicted.
+// Stack appends a stack's locations, innermost first; none if it was evicted.
 func (b *Builder) Stack(id sample.StackID, out []LocID) []LocID {
 	b.mu.Lock()
 	s := b.tables.stackOfID(id)
@@ -48,7 +48,7 @@ func (b *Builder) Stack(id sample.StackID, out []LocID) []LocID {
 	return out
 }
 
-// LocOf gives a location; its address is in the first of equal modules.
+// LocOf returns a location; its address is in the first of equal modules.
 func (b *Builder) LocOf(id LocID) Loc {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -12,16 +12,16 @@ import (
 	"prywalk/internal/budget"
 )
 
-// The library makes a list and three maps per sample, 2 KB for 50 bytes of the file. Stacks and labels are few: they
-// are cut out before decoding and added afterwards, shared and read-only.
-
+// slimmer decodes with little memory. The pprof library makes a list and three maps per sample: 2 KB for 50 bytes
+// of the file. Stacks and labels repeat: they are cut out before decoding, and added afterwards, shared and
+// read-only.
 type slimmer struct {
 	memory  *budget.Account
 	samples [][]byte
 	strings []string
 
 	locations map[uint64]*profile.Location
-	stacks    map[string][]*profile.Location // by identifiers
+	stacks    map[string][]*profile.Location // by their identifiers
 	texts     map[string]map[string][]string // by their messages
 	units     map[string]map[string][]string
 	buf       []byte
@@ -46,18 +46,17 @@ func decode(data []byte, c *cost, memory *budget.Account) (*profile.Profile, err
 		s.locations[l.ID] = l
 	}
 	for i, sample := range p.Sample {
-		if err := s.complete(sample, s.samples[i]); err != nil {
+		if err := s.addStackAndLabels(sample, s.samples[i]); err != nil {
 			return nil, err
 		}
 	}
 	return p, nil
 }
 
-// takeApart removes samples' stacks and labels.
 func (s *slimmer) takeApart(data []byte) []byte {
 	out := make([]byte, 0, len(data))
 	for len(data) > 0 {
-		f, rest, _ := nextField(data) // it was read before
+		f, rest, _ := nextField(data) // checked by costOf
 		data = rest
 		switch f.number {
 		case fieldString:
@@ -80,7 +79,7 @@ func (s *slimmer) takeApart(data []byte) []byte {
 	return out
 }
 
-func (s *slimmer) complete(sample *profile.Sample, body []byte) error {
+func (s *slimmer) addStackAndLabels(sample *profile.Sample, body []byte) error {
 	ids, text, number := s.ids[:0], s.text[:0], s.number[:0]
 	for len(body) > 0 {
 		f, rest, _ := nextField(body)
@@ -107,7 +106,6 @@ func (s *slimmer) complete(sample *profile.Sample, body []byte) error {
 	return s.numberLabels(sample, number)
 }
 
-// errDamaged: a dangling reference.
 func errDamaged(what string) error { return fmt.Errorf("a sample with a %s that is not there", what) }
 
 func (s *slimmer) stack(ids []byte) ([]*profile.Location, error) {
@@ -132,14 +130,14 @@ func (s *slimmer) stack(ids []byte) ([]*profile.Location, error) {
 	return st, nil
 }
 
-// as numbers of strings
+// label is a Label, with indices of strings.
 type label struct{ key, text, number, unit uint64 }
 
 func readLabel(body []byte) (l label) {
 	for len(body) > 0 {
 		f, rest, ok := nextField(body)
 		if !ok {
-			return label{key: ^uint64(0)} // damaged
+			return label{key: ^uint64(0)}
 		}
 		body = rest
 		switch f.number {
@@ -158,7 +156,7 @@ func readLabel(body []byte) (l label) {
 
 func isText(body []byte) bool { return readLabel(body).text != 0 }
 
-func (s *slimmer) name(i uint64) (string, error) {
+func (s *slimmer) stringAt(i uint64) (string, error) {
 	if i >= uint64(len(s.strings)) {
 		return "", errDamaged("string")
 	}
@@ -179,18 +177,18 @@ func (s *slimmer) textLabels(sample *profile.Sample, list []byte) error {
 		f, more, _ := nextField(rest)
 		rest = more
 		n := int64(textCost + len(f.raw))
-		if len(m)%8 == 0 { // new or growing map
+		if len(m)%8 == 0 {
 			n += labelCost
 		}
 		if err := s.memory.Take(n, "labels"); err != nil {
 			return err
 		}
 		l := readLabel(f.body)
-		key, err := s.name(l.key)
+		key, err := s.stringAt(l.key)
 		if err != nil {
 			return err
 		}
-		value, err := s.name(l.text)
+		value, err := s.stringAt(l.text)
 		if err != nil {
 			return err
 		}
@@ -201,15 +199,15 @@ func (s *slimmer) textLabels(sample *profile.Sample, list []byte) error {
 	return nil
 }
 
-// labels with neither string nor number are none
+// numberLabels sets labels of numbers; those with neither number nor unit are dropped.
 func (s *slimmer) numberLabels(sample *profile.Sample, list []byte) error {
 	var values map[string][]int64
-	s.buf = s.buf[:0] // what units depend on
+	s.buf = s.buf[:0] // keys and units, which select the shared map of units
 	for rest := list; len(rest) > 0; {
 		f, more, _ := nextField(rest)
 		rest = more
 		l := readLabel(f.body)
-		key, err := s.name(l.key)
+		key, err := s.stringAt(l.key)
 		if err != nil {
 			return err
 		}
@@ -244,7 +242,7 @@ func (s *slimmer) numberLabels(sample *profile.Sample, list []byte) error {
 	return nil
 }
 
-// unitsOf gives as many units as a key has numbers, none if all are empty.
+// unitsOf returns one unit per number of each key, none for keys without units.
 func (s *slimmer) unitsOf(list []byte) (map[string][]string, error) {
 	out, count := map[string][]string{}, map[string]int{}
 	for len(list) > 0 {
@@ -254,26 +252,26 @@ func (s *slimmer) unitsOf(list []byte) (map[string][]string, error) {
 		k, n := binary.Uvarint(list)
 		u, n2 := binary.Uvarint(list[n:])
 		list = list[n+n2:]
-		key, err := s.name(k)
+		key, err := s.stringAt(k)
 		if err != nil {
 			return nil, err
 		}
-		unit, err := s.name(u)
+		unit, err := s.stringAt(u)
 		if err != nil {
 			return nil, err
 		}
 		if u != 0 {
-			out[key] = append(pad(out[key], count[key]), unit)
+			out[key] = append(padTo(out[key], count[key]), unit)
 		}
 		count[key]++
 	}
 	for key, units := range out {
-		out[key] = pad(units, count[key])
+		out[key] = padTo(units, count[key])
 	}
 	return out, nil
 }
 
-func pad(list []string, n int) []string {
+func padTo(list []string, n int) []string {
 	for len(list) < n {
 		list = append(list, "")
 	}

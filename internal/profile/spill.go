@@ -8,17 +8,16 @@ import (
 	"prywalk/internal/outfile"
 )
 
-// keepChunks in memory: a minute of a busy server.
 const keepChunks = 64
 
-// spill is an unnamed file of the older journal. Without one, or on a full disk, all stays in memory.
+// spill is an unnamed file for the older part of the journal. After an error, later chunks stay in memory.
 type spill struct {
 	dir  string // "": not spilled
 	file *os.File
 	size int64
 }
 
-// chunk is in memory, or in the file if bytes is nil.
+// chunk is a piece of the journal or of packed labels: in memory, or in a file if file is not nil.
 type chunk struct {
 	bytes []byte
 	file  *os.File
@@ -27,7 +26,7 @@ type chunk struct {
 	era   int // of its labels
 }
 
-func (s *spill) put(c *chunk) {
+func (s *spill) write(c *chunk) {
 	if s.file == nil && !s.open() {
 		return
 	}
@@ -40,15 +39,14 @@ func (s *spill) put(c *chunk) {
 	s.size += int64(n)
 }
 
-// close closes the file. Precondition: no chunk in it is read any more.
+// close closes the file. Precondition: no chunk in it will be read.
 func (s *spill) close() {
 	if s.file != nil {
-		_ = s.file.Close() // it was only read
+		_ = s.file.Close()
 	}
 }
 
-// on reports whether chunks are spilled.
-func (s *spill) on() bool { return s.dir != "" }
+func (s *spill) enabled() bool { return s.dir != "" }
 
 func (s *spill) open() bool {
 	f, err := outfile.Scratch(s.dir)
@@ -60,7 +58,7 @@ func (s *spill) open() bool {
 	return true
 }
 
-// buf is used for chunks in the file.
+// load returns the chunk's bytes; buf holds those read from the file.
 func (c *chunk) load(buf *[]byte) ([]byte, error) {
 	if c.file == nil {
 		return c.bytes, nil

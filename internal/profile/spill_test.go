@@ -60,7 +60,7 @@ func TestMemoryIsFlatOverALongRecording(t *testing.T) {
 		t.Errorf("%d bytes, not the %d of a recording that stayed in memory", got.Len(), want.Len())
 	}
 	n := 0
-	if err := each(view.chunks, nil, nil, func(*record) error { n++; return nil }); err != nil || n < hour/3 {
+	if err := eachRecord(view.chunks, nil, nil, func(*record) error { n++; return nil }); err != nil || n < hour/3 {
 		t.Errorf("%d of %d in the early view: %v", n, hour/3, err)
 	}
 }
@@ -68,7 +68,7 @@ func TestMemoryIsFlatOverALongRecording(t *testing.T) {
 func TestWhatCannotBeSpilledStaysInMemory(t *testing.T) {
 	b := NewBuilder(Meta{SpillTo: filepath.Join(t.TempDir(), "none")})
 	addLong(b, 300_000)
-	if b.journal.spilled != 0 || b.journal.spill.on() {
+	if b.journal.spilled != 0 || b.journal.spill.enabled() {
 		t.Error("spilled to a directory that is not there")
 	}
 	full, err := os.OpenFile("/dev/full", os.O_RDWR, 0)
@@ -80,7 +80,7 @@ func TestWhatCannotBeSpilledStaysInMemory(t *testing.T) {
 	c.journal.spill.file = full
 	addLong(c, 300_000)
 	n := 0
-	err = each(c.journal.chunks, nil, nil, func(*record) error { n++; return nil })
+	err = eachRecord(c.journal.chunks, nil, nil, func(*record) error { n++; return nil })
 	if c.journal.spilled != 0 || n != 300_000 || err != nil {
 		t.Errorf("%d chunks spilled to a full disk; %d intervals are left, %v", c.journal.spilled, n, err)
 	}

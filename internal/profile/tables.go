@@ -9,16 +9,16 @@ import (
 	"prywalk/internal/sample"
 )
 
-// location is a numbered Loc. synthetic is a name's index plus one, 0 for code.
+// location is a Loc with numbers. module and synthetic are an index plus one; 0: none.
 type location struct {
 	addr      uint64
-	module    uint32 // index plus one; 0: none
+	module    uint32
 	synthetic uint32
 	described DescriptionID
 	machinery bool
 }
 
-// labelSet is shared by the samples of a thread in a state.
+// labelSet is the labels of a thread in one state.
 type labelSet struct {
 	pid, tid, nsPID, nsTID    int
 	comm, thread, state, wait string
@@ -27,8 +27,8 @@ type labelSet struct {
 	owner                     int
 }
 
-// moduleKey identifies a ModuleInfo. A file's code is the same at any address: start is 0, bias relative to it; else
-// each process would add modules, locations and stacks.
+// moduleKey identifies a ModuleInfo. Code of a file is the same at any address (start is 0, bias is relative to
+// it), so that processes share modules, locations and stacks.
 type moduleKey struct {
 	start, size, offset, bias uint64
 	path, buildID             string
@@ -47,22 +47,22 @@ func (m *ModuleInfo) key() moduleKey {
 	return k
 }
 
-// maxPointers bounds the cache from pointers to numbers.
+// maxPointers limits the map from pointers to numbers.
 const maxPointers = 1 << 16
 
-// tables number repeated values. Slices are append-only: a copy of their headers is a consistent view. Modules grow,
-// their list is copied.
+// tables number repeated values. Slices are append-only, so that a copy of their headers is a consistent view; only
+// the modules change, and are copied.
 type tables struct {
 	modules    []*ModuleInfo
 	names      []string
 	locs       []location
-	stacks     []string // locSize bytes per location, innermost first; from base on
+	stacks     []string // locSize bytes per location, innermost first; the first has number base
 	base       sample.StackID
-	kept       map[sample.StackID]string      // before base, not evicted
-	used       [2]map[sample.StackID]struct{} // in this age and the last ([Builder.Age]); nil: not noted
+	kept       map[sample.StackID]string      // those before base that were not evicted
+	used       [2]map[sample.StackID]struct{} // in this age and the last ([Builder.Age]); nil: ages not in use
 	labels     []labelSet                     // of aggregated intervals; the journal has its own
-	described  [][]Frame                      // by DescriptionID, less one
-	finalNames []DescriptionID                // a FinalResolver's answers; may be shorter than locs
+	described  [][]Frame                      // by DescriptionID − 1
+	finalNames []DescriptionID                // names from a FinalResolver; may be shorter than locs
 
 	byDescription map[string]DescriptionID
 	byPointer     map[*ModuleInfo]uint32
@@ -107,7 +107,7 @@ func (t *tables) module(m *ModuleInfo) uint32 {
 	return i
 }
 
-func (t *tables) name(s string) uint32 {
+func (t *tables) nameNumber(s string) uint32 {
 	i, ok := t.byName[s]
 	if !ok {
 		i = uint32(len(t.names))
@@ -117,13 +117,13 @@ func (t *tables) name(s string) uint32 {
 	return i
 }
 
-// loc numbers a location. Places of a module with equal descriptions are one, with the first address: recompiled
-// functions move.
+// loc numbers a location. Addresses of a module with equal descriptions are one location: recompiled functions
+// move.
 func (t *tables) loc(l *Loc) uint32 {
 	k := location{described: l.Described, machinery: l.Machinery}
 	switch {
 	case l.Synthetic != "":
-		k.synthetic = t.name(l.Synthetic) + 1
+		k.synthetic = t.nameNumber(l.Synthetic) + 1
 	case l.Module != nil:
 		i := t.module(l.Module)
 		k.module, k.addr = i+1, l.Addr-l.Module.Start+t.modules[i].Start
@@ -145,13 +145,12 @@ func (t *tables) loc(l *Loc) uint32 {
 
 var noStack = []Loc{{Synthetic: "[no stack]"}}
 
-// stack allocates only for a new stack.
 func (t *tables) stack(stack []Loc) sample.StackID {
 	if len(stack) == 0 {
 		stack = noStack
 	}
-	t.key = t.append(t.key[:0], stack)
-	return t.known()
+	t.key = t.appendLocs(t.key[:0], stack)
+	return t.internKey()
 }
 
 func (t *tables) stackOf(stack []LocID) sample.StackID {
@@ -162,12 +161,12 @@ func (t *tables) stackOf(stack []LocID) sample.StackID {
 	for _, l := range stack {
 		t.key = binary.LittleEndian.AppendUint32(t.key, uint32(l))
 	}
-	return t.known()
+	return t.internKey()
 }
 
 const locSize = 4
 
-func (t *tables) append(key []byte, stack []Loc) []byte {
+func (t *tables) appendLocs(key []byte, stack []Loc) []byte {
 	key = slices.Grow(key, locSize*len(stack))
 	for i := range stack {
 		key = binary.LittleEndian.AppendUint32(key, t.loc(&stack[i]))
@@ -175,17 +174,17 @@ func (t *tables) append(key []byte, stack []Loc) []byte {
 	return key
 }
 
-// known numbers the stack in t.key.
-func (t *tables) known() sample.StackID {
+// internKey returns the number of the stack in t.key.
+func (t *tables) internKey() sample.StackID {
 	if id, ok := t.byStack[string(t.key)]; ok {
-		t.use(id)
+		t.markUsed(id)
 		return id
 	}
 	s := string(t.key)
 	id := t.base + sample.StackID(len(t.stacks))
 	t.stacks = append(t.stacks, s)
 	t.byStack[s] = id
-	t.use(id)
+	t.markUsed(id)
 	return id
 }
 
@@ -194,7 +193,6 @@ func labelsOf(iv *Interval) labelSet {
 		iv.Task, iv.Labels, iv.Owner}
 }
 
-// interval gives an interval with these labels.
 func (l *labelSet) interval() Interval {
 	return Interval{
 		PID: l.pid, TID: l.tid, NSPID: l.nsPID, NSTID: l.nsTID, Comm: l.comm, Thread: l.thread, State: l.state,
@@ -202,8 +200,7 @@ func (l *labelSet) interval() Interval {
 	}
 }
 
-// labelSet gives the number of an interval's labels.
-func (t *tables) labelSet(iv *Interval) uint32 { return t.labelNumber(labelsOf(iv)) }
+func (t *tables) labelNumberOf(iv *Interval) uint32 { return t.labelNumber(labelsOf(iv)) }
 
 func (t *tables) labelNumber(k labelSet) uint32 {
 	i, ok := t.byLabels[k]

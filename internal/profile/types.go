@@ -10,128 +10,119 @@ import (
 	"prywalk/internal/sample"
 )
 
-// LocID identifies a location of [Builder.Loc].
+// LocID is the number of a location ([Builder.Loc]).
 type LocID uint32
 
 // Loc is an entry of a stack: an address or a synthetic entry.
 type Loc struct {
-	// Module of Addr; nil if unknown or synthetic.
+	// Module has Addr; nil if unknown or synthetic.
 	Module *ModuleInfo
-	// Addr is the address for names: exact for innermost and signal-interrupted frames, else the return address less
-	// one.
+	// Addr is the address to symbolize: exact for innermost and signal-interrupted frames, else the return address
+	// − 1.
 	Addr uint64
-	// Synthetic is the bracketed name of an entry that is no code, "" for code.
+	// Synthetic is the name of an entry that is no code, in brackets; "" for code.
 	Synthetic string
-	// Described is from [Builder.Describe]; 0: the Resolver is asked.
+	// Described is from [Builder.Describe]; 0: the Resolver is called.
 	Described DescriptionID
-	// Machinery: a native function that runs managed frames, such as an interpreter's loop.
+	// Machinery is set for interpreter frames: native functions that run managed frames.
 	Machinery bool
 }
 
-// DescriptionID is a number of [Builder.Describe]; 0: none.
+// DescriptionID is a number from [Builder.Describe]; 0: none.
 type DescriptionID uint32
 
-// Machinery is the frame type of functions that run managed frames. A frame type ends the system name in brackets:
-// "fib [c2]" ([FrameType]).
+// Machinery is the frame type of interpreter frames. A frame type ends the system name: "fib [c2]" ([FrameType]).
 const Machinery = "machinery"
 
-// ModuleInfo is a mapping of code. Equal descriptions (without Origin), and the same part of the same File elsewhere,
-// are one module. Immutable once used.
+// ModuleInfo is a mapping of code, immutable once used. Mappings with equal fields (except Origin) are one module,
+// and so are mappings of the same part of one File.
 type ModuleInfo struct {
-	// Start and End (excluded) bound the mapping at run time.
+	// The bounds at run time; End is excluded.
 	Start, End uint64
-	// FileOffset of Start, bytes.
+	// In bytes, of Start.
 	FileOffset uint64
-	// Bias is the run-time address less the ELF file's; it wraps.
+	// Bias is the address at run time − that in the ELF file, modulo 2^64.
 	Bias uint64
 	// Path of the file, or a name in brackets.
 	Path string
-	// BuildID is GNU's, in hex, or "".
+	// BuildID is the GNU build ID in hex, or "".
 	BuildID string
-	// Owner is the pid of the only process with this code (JIT); 0 for files.
+	// Owner is the only process with this code (JIT); 0 for files.
 	Owner int
-	// Grows: another End is the same module, grown, as JIT code grows.
+	// Grows is set for JIT code: another End is the same module.
 	Grows bool
-	// File identifies the file's contents; 0: identified by addresses.
-	File FileID
-	// Origin is for a Resolver.
+	// File identifies the contents; 0: identified by addresses.
+	File   FileID
 	Origin Origin
 }
 
 // FileID identifies a file's contents.
 type FileID uint64
 
-// Origin is the code of a module.
+// Origin is the code of a module, for the Resolver.
 type Origin struct {
-	// Module is the walked code, PID a process that ran it; nil: not walked.
+	// The unwinder's module, and a process that ran it; nil: not unwound.
 	Module *frames.Module
 	PID    int
-	// Kernel: kernel code.
 	Kernel bool
 }
 
-// Frame is a function at an address; several with inlined calls.
+// Frame is a function at an address; inlined calls make several.
 type Frame = named.Frame
 
-// Resolver names addresses: once per address in each Write, not concurrently.
+// Resolver names addresses. A write calls it once per address, from one goroutine.
 type Resolver interface {
-	// Resolve gives the functions at addr, a file address (run time less Bias), innermost inlined call first; none if
-	// unknown.
+	// Resolve returns the functions at addr (run time − Bias), innermost inlined call first; none if unknown.
 	Resolve(m *ModuleInfo, addr uint64) []Frame
 }
 
-// FinalResolver is a Resolver whose final answers are kept, so that it can drop tables.
+// FinalResolver is a Resolver whose final answers the Builder keeps.
 type FinalResolver interface {
 	Resolver
-	// IsFinal: the answers for a module are final. Called after each.
+	// IsFinal reports whether the answers for a module will not change. It is called after Resolve.
 	IsFinal(m *ModuleInfo) bool
 }
 
 // Interval is the time between two samples of a thread, attributed to a stack.
 type Interval struct {
-	// Stack is from Intern of the same Builder.
 	Stack sample.StackID
-	// PID and TID identify the thread; TID 0: of no single thread.
+	// PID and TID identify the thread; TID 0: time of no single thread.
 	PID, TID int
-	// NSPID and NSTID are those of the process's pid namespace, 0 if equal.
+	// NSPID and NSTID are the numbers in the process's pid namespace, 0 if equal.
 	NSPID, NSTID int
-	// Comm names the process, Thread the thread.
 	Comm, Thread string
-	// Role in a run-time system, or "".
-	Role string
-	// State is "running", "sleeping", "disk" or "stopped"; Wait the wait reason of a sleep.
+	Role         string
+	// State is "running", "sleeping", "disk" or "stopped"; Wait is the wait reason of a sleep.
 	State, Wait string
-	// WaitsFor is equal for all waiters of one thing ("mutex cache_mu"), or "".
+	// WaitsFor is equal for all waiters of one object ("mutex cache_mu"), or "".
 	WaitsFor string
-	// Owner held it at the sleep's first sample; 0: unknown, [NoOwner]: free.
+	// Owner held that object at the sleep's first sample; 0: unknown, [NoOwner]: free.
 	Owner int
-	// Task is "goroutine" for time of no thread; Thread is then its first function.
+	// Task is [GoroutineTask] or [CoroutineTask] for time of no thread; Thread is then the task's first function.
 	Task string
-	// Labels are the program's, from [LabelText].
+	// Labels are the program's, as [LabelText].
 	Labels string
-	// End, Unix epoch, ns; it began Wall earlier. Dropped when aggregating.
+	// End of the interval, Unix epoch, ns; it began Wall earlier. Dropped when aggregating.
 	End int64
-	// Samples is the number of ticks.
+	// Number of ticks.
 	Samples int64
-	// Wall, RunQueue and CPU, ns: all, queued for a processor, on one.
+	// Wall, RunQueue and CPU are times in ns: all, in the run queue, on a CPU.
 	Wall, RunQueue, CPU int64
 }
 
 // Meta describes a recording.
 type Meta struct {
-	// Start of the recording.
-	Start time.Time
-	// Period between ticks.
+	Start  time.Time
 	Period time.Duration
-	// Main binary's module; nil if unknown (yet, [Builder.SetMain]).
+	// Main binary; nil if unknown ([Builder.SetMain]).
 	Main *ModuleInfo
-	// Aggregate drops times and adds up equal stacks and labels.
+	// Aggregate adds up equal stacks and labels, without times.
 	Aggregate bool
-	// Discard keeps no intervals: another Sink takes them.
+	// Discard keeps no intervals: other Sinks take them.
 	Discard bool
-	// Rotates: the recording is written in parts ([Builder.Rotate]).
+	// Rotates is set for a recording in parts ([Builder.Rotate]).
 	Rotates bool
-	// SpillTo is the directory of an unnamed file for the older part of a long recording. "" keeps all in memory, and
-	// so does a full directory.
+	// SpillTo is the directory of an unnamed file for the older part of a long recording. If "", or after a write
+	// error, the journal stays in memory.
 	SpillTo string
 }

@@ -9,7 +9,6 @@ import (
 	"prywalk/internal/printable"
 )
 
-// protocol buffers' wire types
 const (
 	wireVarint  = 0
 	wireFixed64 = 1
@@ -17,7 +16,7 @@ const (
 	wireFixed32 = 5
 )
 
-// profile.proto: Sample and Label.
+// Fields of Sample and Label in profile.proto.
 const (
 	sampleLocations = 1
 	sampleValues    = 2
@@ -33,7 +32,7 @@ type message struct{ buf []byte }
 
 func (m *message) reset() { m.buf = m.buf[:0] }
 
-// uint writes nothing for 0.
+// uint omits 0, as proto3 does.
 func (m *message) uint(field int, v uint64) {
 	if v != 0 {
 		m.buf = binary.AppendUvarint(m.buf, uint64(field)<<3|wireVarint)
@@ -49,14 +48,13 @@ func (m *message) bool(field int, v bool) {
 	}
 }
 
-// bytes writes a string, message or packed list.
 func (m *message) bytes(field int, b []byte) {
 	m.buf = binary.AppendUvarint(m.buf, uint64(field)<<3|wireBytes)
 	m.buf = binary.AppendUvarint(m.buf, uint64(len(b)))
 	m.buf = append(m.buf, b...)
 }
 
-// stream writes top-level fields, with a sticky error.
+// stream writes top-level fields; err is sticky.
 type stream struct {
 	w    io.Writer
 	head []byte
@@ -82,7 +80,7 @@ func (s *stream) int(field int, v int64) {
 	s.write(m.buf)
 }
 
-// stringTable numbers strings, 0 is empty. Bytes that are no UTF-8, which other readers refuse, are escaped.
+// stringTable numbers strings; 0 is "". Other readers refuse invalid UTF-8: it is escaped.
 type stringTable struct {
 	list  []string
 	index map[string]int64
@@ -110,7 +108,7 @@ type field struct {
 	raw    []byte // with its tag
 }
 
-// nextField splits off a field, as the library's decoder.
+// nextField splits off a field, as strictly as the library's decoder.
 func nextField(data []byte) (f field, rest []byte, ok bool) {
 	tag, n := binary.Uvarint(data)
 	if n <= 0 || tag>>3 > 1<<29 {

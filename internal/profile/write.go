@@ -13,7 +13,7 @@ import (
 	"prywalk/internal/sample"
 )
 
-// frozenTables is a consistent copy of a Builder's headers.
+// frozenTables is a consistent view of a Builder's tables; later calls do not change it.
 type frozenTables struct {
 	meta       Meta
 	end        time.Time
@@ -24,25 +24,24 @@ type frozenTables struct {
 	described  [][]Frame
 	finalNames []DescriptionID
 	stacks     []string
-	base       sample.StackID            // as in tables
-	kept       map[sample.StackID]string // never written again
-	labels     []labelSet                // of the sums
+	base       sample.StackID
+	kept       map[sample.StackID]string
+	labels     []labelSet
 	eras       []era
 	chunks     []chunk
 	sums       []record
-	main       int // module index of the main binary, −1 if none
+	main       int // index of the main binary's module, −1 if none
 	between    func()
 }
 
-// freeze gives a copy that later writes leave alone: its chunks, locations and stacks are never written again.
 func (b *Builder) freeze() *frozenTables {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.freezeNow()
+	return b.freezeLocked()
 }
 
-// freezeNow is freeze. Precondition: b.mu is held.
-func (b *Builder) freezeNow() *frozenTables {
+// freezeLocked returns the present view. Precondition: b.mu is held.
+func (b *Builder) freezeLocked() *frozenTables {
 	v := &frozenTables{
 		meta: b.meta, end: b.end, comments: b.comments,
 		modules: slices.Clone(b.tables.modules), names: b.tables.names, locs: b.tables.locs, described: b.tables.described,
@@ -61,8 +60,8 @@ func (b *Builder) freezeNow() *frozenTables {
 	return v
 }
 
-// Write writes the compressed profile of all intervals added before; any number of times, while others are added. A
-// nil r names nothing.
+// Write writes a compressed profile of the intervals added before. It may be called repeatedly, and while intervals
+// are added. A nil r names nothing.
 func (b *Builder) Write(w io.Writer, r Resolver) error {
 	return b.writeView(w, b.freeze(), r)
 }
@@ -87,21 +86,20 @@ func (b *Builder) writeView(w io.Writer, v *frozenTables, r Resolver) error {
 	return nil
 }
 
-// Value types in order.
+// Value types, in the order of a sample's values.
 const (
 	// TypeSamples counts ticks.
 	TypeSamples = "samples"
-	// TypeWall, ns.
+	// TypeWall is wall time, ns.
 	TypeWall = "wall"
-	// TypeRunQueue: queued for a processor, ns.
+	// TypeRunQueue is time in the run queue, ns.
 	TypeRunQueue = "runqueue"
-	// TypeCPU: on a processor, ns.
+	// TypeCPU is time on a CPU, ns.
 	TypeCPU = "cpu"
 )
 
 const nanoseconds = "nanoseconds"
 
-// with units
 var valueTypes = [][2]string{
 	{TypeSamples, "count"}, {TypeWall, nanoseconds}, {TypeRunQueue, nanoseconds}, {TypeCPU, nanoseconds},
 }

@@ -18,19 +18,18 @@ import (
 	"prywalk/internal/sample"
 )
 
-// agentRun is one run of the agent.
 type agentRun struct {
 	*recording
 	agent *agent.Agent
-	// atStart and later count selected processes that could not be opened, by reason.
+	// atStart and later count selected processes that could not be opened, by reason: at the start, and since.
 	atStart map[string]int64
 	later   atomic.Pointer[map[string]int64]
 }
 
-// refreshesPerWindow: a window ends at a refresh.
+// refreshesPerWindow is the number of refreshes per window; a window ends at one.
 const refreshesPerWindow = 5
 
-// Send samples and sends until a signal ends it. With an Output it is a recording, too.
+// Send samples and sends until a signal. With an Output it also records.
 func Send(o Options, to agent.Options) error {
 	a, err := agent.New(to)
 	if err != nil {
@@ -43,7 +42,7 @@ func Send(o Options, to agent.Options) error {
 }
 
 func (s *agentRun) run() error {
-	if s.asked.Output != "" {
+	if s.options.Output != "" {
 		if err := s.setOutput(0); err != nil {
 			return err
 		}
@@ -73,7 +72,7 @@ func (s *agentRun) run() error {
 	return s.end(failure, names)
 }
 
-// saySelected says what is sampled at the start, and which selected processes are not.
+// saySelected reports what is sampled at the start, and which selected processes are not.
 func (s *agentRun) saySelected(procs int64) {
 	what := "samples " + account.Plural(procs, "process")
 	if procs == 0 {
@@ -85,7 +84,6 @@ func (s *agentRun) saySelected(procs int64) {
 	}
 }
 
-// end sends the rest and prints the sums.
 func (s *agentRun) end(failure error, names *backgroundResolver) error {
 	lost := 0
 	hung := observe.Watched(func() { lost = s.agent.Finish(time.Now()) })
@@ -136,7 +134,6 @@ func describesItself(m *profile.ModuleInfo) bool {
 	return at != nil && at.Names != nil
 }
 
-// progress is for the metrics.
 func (s *agentRun) progress() agent.Sampling {
 	g, sizes, refused := s.sampler.Progress(), s.builder.Sizes(), maps.Clone(s.atStart)
 	if later := s.later.Load(); later != nil {

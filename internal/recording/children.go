@@ -10,15 +10,15 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// childrenCPU is the processor time of the targets' unrecorded descendants.
+// childrenCPU is the CPU time of the targets' unrecorded descendants.
 type childrenCPU struct {
-	ticks uint64         // of all, also ended ones that were waited for; USER_HZ
-	live  map[int]uint64 // by pid
-	known bool           // all targets could be read
+	ticks uint64 // of all, including ended ones that were waited for; USER_HZ
+	live  map[int]uint64
+	known bool // all targets could be read
 }
 
-// readChildrenCPU reads the kernel's counts. wait(2) moves a child's count to its parent, so the sum only grows, unless
-// a process outside inherits one.
+// readChildrenCPU reads the kernel's counts. wait(2) adds a child's count to its parent's, so that the sum only grows,
+// unless a process outside adopts a child.
 func readChildrenCPU(targets []int) (c childrenCPU) {
 	c = childrenCPU{live: map[int]uint64{}, known: true}
 	for _, target := range targets {
@@ -39,13 +39,12 @@ func readChildrenCPU(targets []int) (c childrenCPU) {
 	return c
 }
 
-// ticksPerSecond is USER_HZ.
+// USER_HZ
 const ticksPerSecond = 100
 
-// leastChildrenCPU is the least with a message, seconds.
 const leastChildrenCPU = 0.1
 
-// since reports the time since an earlier reading; "" if little or unknown.
+// since describes the time since an earlier reading; "" if little or unknown.
 func (c *childrenCPU) since(before *childrenCPU) string {
 	if !c.known || !before.known || c.ticks <= before.ticks {
 		return ""

@@ -18,17 +18,17 @@ import (
 	"prywalk/internal/sampler"
 )
 
-// command launches and records a command; the error carries its exit status.
-func (r *recording) command(args []string) error {
+// recordCommand launches and records a command. The error has its exit status.
+func (r *recording) recordCommand(args []string) error {
 	if err := r.setOutput(os.Getpid()); err != nil {
-		return r.own(err)
+		return r.ownFailure(err)
 	}
 	r.launches = true
 	ctx, stop := r.signals()
 	defer stop()
 	l, err := launch.Start(launch.Command{Args: args})
 	if err != nil {
-		return r.own(err)
+		return r.ownFailure(err)
 	}
 	r.pids = []int{l.PID}
 	r.setPath(l.PID)
@@ -37,7 +37,7 @@ func (r *recording) command(args []string) error {
 		r.opts.Engine.Launched(l.PID)
 	}
 	if err := l.Release(); err != nil {
-		return r.own(err)
+		return r.ownFailure(err)
 	}
 	r.running.Store(l)
 	launched.Store(l)
@@ -45,10 +45,10 @@ func (r *recording) command(args []string) error {
 	r.passOn()
 	if err := r.record(ctx, l); err != nil {
 		if r.hung {
-			return r.own(err) // the command may stand still until prywalk ends
+			return r.ownFailure(err) // the command may be stopped until prywalk ends
 		}
-		_ = r.wait(l) // prywalk's own failure comes first
-		return r.own(err)
+		_ = r.wait(l) // prywalk's own failure has precedence
+		return r.ownFailure(err)
 	}
 	if alive(l.PID) {
 		console.Say("recording done; waiting for %s (process %d) to exit, Ctrl-C twice to leave", args[0], l.PID)
@@ -56,7 +56,7 @@ func (r *recording) command(args []string) error {
 	return r.wait(l)
 }
 
-// record samples the command until its end, and writes the recording, empty if there are no samples.
+// record samples the command until its end, and writes the recording, even without samples.
 func (r *recording) record(ctx context.Context, l *launch.Launched) error {
 	procs, err := r.open([]int{l.PID})
 	if err != nil {
@@ -82,22 +82,22 @@ func (r *recording) record(ctx context.Context, l *launch.Launched) error {
 	if err := errors.Join(failure, r.writeWatched()); err != nil {
 		return err
 	}
-	if err := r.verdict(); err != nil {
+	if err := r.reportResult(); err != nil {
 		console.Fail("%v", err)
 	}
 	return nil
 }
 
-// exitPoll is the period at which a wait for a process's end checks its context, ms.
+// exitPoll is the period in which untilExit checks its context, ms.
 const exitPoll = 100
 
-// untilExit gives a context that ends with a process, which it does not reap: daemons that the command leaves behind do
-// not prolong the recording.
+// untilExit returns a context that ends with a process, which it does not reap. Daemons of a command do not prolong
+// its recording.
 func untilExit(ctx context.Context, pid int) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
-		return ctx, cancel // before Linux 5.3
+		return ctx, cancel
 	}
 	done := make(chan struct{})
 	go func() {
@@ -117,14 +117,13 @@ func untilExit(ctx context.Context, pid int) (context.Context, func()) {
 	}
 }
 
-// alive reports whether an unreaped child still runs.
 func alive(pid int) bool {
 	var st procmem.Stat
 	return procmem.ReadStat(pid, &st) == nil && st.State != 'Z' && st.State != 'X'
 }
 
-// own marks a failure of prywalk itself (exit code 125), unless it has a code of its own.
-func (r *recording) own(err error) error {
+// ownFailure gives a failure of prywalk itself exit code 125, unless it has another.
+func (r *recording) ownFailure(err error) error {
 	var e *exit.Error
 	var exec *launch.ExecError
 	if errors.As(err, &e) && e.Code == exit.WrongUsage || errors.As(err, &exec) {
@@ -133,11 +132,10 @@ func (r *recording) own(err error) error {
 	return &exit.Error{Code: exit.OwnFailure, Err: err}
 }
 
-// wait gives the command's status as an error.
 func (r *recording) wait(l *launch.Launched) error {
 	st, err := l.Wait()
 	if err != nil {
-		return r.own(err)
+		return r.ownFailure(err)
 	}
 	code := st.ExitStatus()
 	if st.Signaled() {

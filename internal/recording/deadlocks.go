@@ -23,7 +23,7 @@ func (r *recording) findDeadlocks() {
 	var targets []*code.Process
 	hung := observe.Watched(func() {
 		for _, pid := range pids {
-			if t, err := r.images.Open(pid); err == nil { // else it has ended
+			if t, err := r.images.Open(pid); err == nil {
 				targets = append(targets, t)
 			}
 		}

@@ -9,10 +9,9 @@ import (
 	"prywalk/internal/runstats"
 )
 
-// mostGoPrograms bounds the processes whose goroutines are counted at the end.
 const mostGoPrograms = 16
 
-// countGoroutines counts waiting goroutines at the end, in the first processes, for the recording's comments.
+// countGoroutines counts waiting goroutines at the end, for the recording's comments.
 func (r *recording) countGoroutines() {
 	if r.endless || r.hung {
 		return
@@ -21,7 +20,7 @@ func (r *recording) countGoroutines() {
 	hung := observe.Watched(func() {
 		for _, pid := range r.pids[:min(len(r.pids), mostGoPrograms)] {
 			t, err := r.images.Open(pid)
-			if err != nil { // it has ended
+			if err != nil {
 				continue
 			}
 			parked := t.Runtimes().ParkedText
@@ -32,7 +31,7 @@ func (r *recording) countGoroutines() {
 			if text != "" {
 				lines = append(lines, fmt.Sprintf("%s (pid %d): %s", t.Comm, pid, text))
 			}
-			_ = t.Close() // only read
+			_ = t.Close()
 		}
 	})
 	if hung == nil {
@@ -40,7 +39,7 @@ func (r *recording) countGoroutines() {
 	}
 }
 
-// unreadGoroutines is a note on a recording too short to read each goroutine once.
+// unreadGoroutines returns a note if the recording was too short to read each goroutine once.
 func unreadGoroutines(g *runstats.WaitingTasks) []string {
 	if g == nil || g.Unread == 0 {
 		return nil

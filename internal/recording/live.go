@@ -20,14 +20,13 @@ import (
 	"prywalk/internal/top"
 )
 
-// topRun is one run of top.
 type topRun struct {
 	*recording
-	shows  LiveOptions
-	store  *top.Store
-	table  *top.Functions
-	naming *profile.Names
-	shown  *top.Snapshot // as plain text
+	display LiveOptions
+	store   *top.Store
+	table   *top.Functions
+	naming  *profile.Names
+	shown   *top.Snapshot // as plain text
 
 	target    string
 	refreshed chan struct{} // something new to show; holds one
@@ -37,20 +36,21 @@ type topRun struct {
 	trouble   string
 	refused   int64 // refused observations when trouble was set
 	begun     time.Time
-	waiting   atomic.Pointer[[]top.Goroutines] // last count
+	waiting   atomic.Pointer[[]top.Goroutines]
 }
 
 // Live shows live tables of a recording.
-func Live(o Options, shows LiveOptions) error { return newLive(o, shows).run() }
+func Live(o Options, display LiveOptions) error { return newLive(o, display).run() }
 
-func newLive(o Options, shows LiveOptions) *topRun {
-	l := &topRun{recording: newRecording(o), shows: shows, refreshed: make(chan struct{}, 1), done: make(chan struct{})}
+func newLive(o Options, display LiveOptions) *topRun {
+	l := &topRun{recording: newRecording(o), display: display, refreshed: make(chan struct{}, 1),
+		done: make(chan struct{})}
 	l.endless = true
 	return l
 }
 
 func (l *topRun) run() error {
-	if l.asked.Output != "" {
+	if l.options.Output != "" {
 		if err := l.setOutput(l.pids[0]); err != nil {
 			return err
 		}
@@ -64,7 +64,7 @@ func (l *topRun) run() error {
 	var goPIDs []int
 	hung := observe.Watched(func() {
 		if procs, err = l.open(l.pids); err == nil {
-			goPIDs = l.count(procs)
+			goPIDs = l.countNow(procs)
 		}
 	})
 	if hung != nil {
@@ -74,12 +74,12 @@ func (l *topRun) run() error {
 		return err
 	}
 	l.begun = time.Now()
-	l.store = top.NewStore(l.begun, l.tell)
+	l.store = top.NewStore(l.begun, l.notify)
 	l.opts.Sinks = append(l.opts.Sinks, l)
 	l.describe(procs)
 	l.prepare(procs)
 	defer l.close()
-	l.naming = profile.NewNames(l.builder, l.tell)
+	l.naming = profile.NewNames(l.builder, l.notify)
 	l.table = top.NewFunctions(l.naming)
 	stopNames := l.nameInBackground()
 	stopCounts := l.countInBackground(goPIDs)
@@ -87,7 +87,7 @@ func (l *topRun) run() error {
 		defer close(l.done)
 		l.failure = l.sample(ctx)
 		l.ended.Store(true)
-		l.tell()
+		l.notify()
 	}()
 	shown := l.show(ctx, cancel)
 	cancel()
@@ -97,7 +97,6 @@ func (l *topRun) run() error {
 	return l.finish(shown)
 }
 
-// describe names the target.
 func (l *topRun) describe(procs []*code.Process) {
 	l.target = fmt.Sprintf("%s (pid %d)", procs[0].Comm, procs[0].PID)
 	if n := len(procs); n > 1 {
@@ -105,8 +104,7 @@ func (l *topRun) describe(procs []*code.Process) {
 	}
 }
 
-// tell signals something new to show.
-func (l *topRun) tell() {
+func (l *topRun) notify() {
 	select {
 	case l.refreshed <- struct{}{}:
 	default:
@@ -122,7 +120,6 @@ func (l *topRun) Refresh(at int64, open iter.Seq[profile.Interval]) {
 	l.store.Refresh(at, open)
 }
 
-// show shows tables until the user or the target ends it.
 func (l *topRun) show(ctx context.Context, cancel func()) error {
 	if l.onTerminal() {
 		return l.onScreen(ctx)
@@ -135,8 +132,8 @@ func (l *topRun) finish(shown error) error {
 	if l.hung {
 		return l.writeHung(l.failure)
 	}
-	if !l.onTerminal() && !l.shows.Once && shown == nil {
-		if shown = l.last(); errors.Is(shown, unix.EPIPE) { // as of head
+	if !l.onTerminal() && !l.display.Once && shown == nil {
+		if shown = l.printLast(); errors.Is(shown, unix.EPIPE) {
 			shown = nil
 		}
 	}
@@ -153,32 +150,31 @@ func (l *topRun) finish(shown error) error {
 			return refused
 		}
 		if l.stats.Samples == 0 {
-			return account.NoSamples(&l.stats, l.asked.Threads)
+			return account.NoSamples(&l.stats, l.options.Threads)
 		}
 		return nil
 	}
-	return l.verdict()
+	return l.reportResult()
 }
 
-// last prints the table of all that was sampled, equal to report's.
-func (l *topRun) last() error {
+// printLast prints the table of all that was sampled, as report does.
+func (l *topRun) printLast() error {
 	l.store.Finish(l.stats.Begun.Add(time.Duration((l.stats.Seconds + l.stats.Suspended) * 1e9)))
 	l.snapshot(0)
-	l.naming.Now(l.names)
+	l.naming.ResolveNow(l.names)
 	return l.print(l.snapshot(0))
 }
 
-// snapshot gives a window. It invalidates the one before.
+// snapshot returns a window, in the memory of the previous one.
 func (l *topRun) snapshot(window time.Duration) *top.Snapshot {
-	l.shown = l.store.Snapshot(l.table, window, l.shows.Clock, l.shown)
+	l.shown = l.store.Snapshot(l.table, window, l.display.Clock, l.shown)
 	return l.shown
 }
 
-// state gives the state of the sampling.
 func (l *topRun) state() top.State {
 	g := l.sampler.Progress()
 	st := top.State{
-		Target: l.target, Threads: g.Threads, Frozen: g.Stops, Failed: g.Failed, Complete: -1, Ended: l.ended.Load(),
+		Target: l.target, Threads: g.Threads, Complete: -1, Ended: l.ended.Load(),
 	}
 	if g.Stacks > 0 {
 		st.Complete = float64(g.Complete) / float64(g.Stacks)

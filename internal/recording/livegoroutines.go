@@ -11,14 +11,15 @@ import (
 	"prywalk/internal/top"
 )
 
-// Goroutines are counted again after countAgain, and countRests times the length of the last count.
+// Goroutines are counted again after countAgain, or countRests × the time of the last count if that is longer.
 const (
 	countAgain = 2 * time.Second
 	countRests = 50
 )
 
-// count counts waiting goroutines, and gives the processes with Go. Precondition: nothing else uses the processes.
-func (l *topRun) count(procs []*code.Process) (pids []int) {
+// countNow counts waiting goroutines, and returns the processes with Go. Precondition: no other goroutine uses the
+// processes.
+func (l *topRun) countNow(procs []*code.Process) (pids []int) {
 	var list []top.Goroutines
 	for _, p := range procs[:min(len(procs), mostGoPrograms)] {
 		if !p.Alive() {
@@ -37,8 +38,8 @@ func (l *topRun) count(procs []*code.Process) (pids []int) {
 	return pids
 }
 
-// countInBackground counts repeatedly until stop is called. It opens the processes again, as each belongs to one
-// goroutine.
+// countInBackground counts repeatedly until stop is called. It opens the processes again, since a Process belongs to
+// one goroutine.
 func (l *topRun) countInBackground(pids []int) (stop func()) {
 	if len(pids) == 0 {
 		return func() {}
@@ -61,7 +62,7 @@ func (l *topRun) countInBackground(pids []int) (stop func()) {
 				if procs == nil {
 					procs = openAll(images, pids)
 				}
-				l.count(procs)
+				l.countNow(procs)
 			})
 			wait = max(countAgain, countRests*time.Since(began))
 		}
@@ -72,7 +73,6 @@ func (l *topRun) countInBackground(pids []int) (stop func()) {
 	}
 }
 
-// openAll opens those that still run.
 func openAll(images *code.ImageCache, pids []int) []*code.Process {
 	procs := []*code.Process{}
 	for _, pid := range pids {

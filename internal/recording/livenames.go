@@ -9,8 +9,8 @@ import (
 	"prywalk/internal/profile"
 )
 
-// backgroundResolver names locations on a goroutine of its own, as reading a large file takes seconds. Tables belong to
-// one goroutine, so it opens a second view of each file.
+// backgroundResolver names locations on a goroutine of its own, since reading a large file takes seconds. Tables of an
+// image belong to one goroutine: it opens a second image of each file.
 type backgroundResolver struct {
 	*resolver
 	private map[*code.Image]*privateImage
@@ -18,16 +18,15 @@ type backgroundResolver struct {
 	now     func() time.Time
 }
 
-// privateImage is a second view of a file.
+// privateImage is the second image of a file.
 type privateImage struct {
-	image    *code.Image   // nil: closed, or it could not be opened
-	failed   bool          // it could not be opened
-	used     time.Time     // last
-	patience time.Duration // it is closed after being unused for so long
+	image    *code.Image // nil: closed, or not readable
+	failed   bool        // could not be opened
+	used     time.Time
+	patience time.Duration // time without use until it is closed
 }
 
-// leastPatience and mostPatience bound the time for which unused tables are kept. It doubles each time that they are
-// read again, which costs a second for a large file.
+// Range of [privateImage].patience, which doubles with each close, since reading a large file again takes a second.
 const (
 	leastPatience = 30 * time.Second
 	mostPatience  = time.Hour
@@ -40,7 +39,6 @@ func newBackgroundResolver() *backgroundResolver {
 	}
 }
 
-// nameInBackground resolves names until stop is called.
 func (l *topRun) nameInBackground() (stop func()) {
 	r := newBackgroundResolver()
 	quit, done := make(chan struct{}), make(chan struct{})
@@ -98,8 +96,8 @@ func (r *backgroundResolver) Resolve(m *profile.ModuleInfo, addr uint64) []profi
 	return r.resolver.Resolve(own, addr)
 }
 
-// privateModule gives a module with tables of this goroutine. Names of self-describing code belong to the aggregator's
-// ([profile.Names.NameLate]).
+// privateModule returns a module with private tables. Names of self-describing code belong to the aggregator's
+// goroutine ([profile.Names.NameLate]).
 func (r *backgroundResolver) privateModule(m *profile.ModuleInfo) *profile.ModuleInfo {
 	if m.Origin.Module == nil {
 		return m
@@ -119,7 +117,7 @@ func (r *backgroundResolver) privateModule(m *profile.ModuleInfo) *profile.Modul
 	return &own
 }
 
-// image gives an image's private one, nil if it could not be opened.
+// image returns the private image of an image, nil if it could not be opened.
 func (r *backgroundResolver) image(img *code.Image) *code.Image {
 	t := r.private[img]
 	if t == nil {

@@ -19,7 +19,7 @@ import (
 	"prywalk/internal/top"
 )
 
-// screen is the program that has the terminal, nil if none.
+// screen is the program that owns the terminal, or nil.
 var screen atomic.Pointer[tea.Program]
 
 const framesPerSecond = 20
@@ -28,8 +28,8 @@ const framesPerSecond = 20
 func (l *topRun) onScreen(ctx context.Context) error {
 	console.Messages.Hold()
 	defer console.Messages.Tell()
-	m := top.NewModel(l, top.Options{Color: console.UseColor(os.Stdout), Window: l.shows.Window,
-		Clock: l.shows.Clock})
+	m := top.NewModel(l, top.Options{Color: console.UseColor(os.Stdout), Window: l.display.Window,
+		Clock: l.display.Clock})
 	p := tea.NewProgram(m, tea.WithoutSignalHandler(), tea.WithFPS(framesPerSecond), tea.WithOutput(os.Stdout))
 	screen.Store(p)
 	defer screen.Store(nil)
@@ -44,7 +44,6 @@ func (l *topRun) onScreen(ctx context.Context) error {
 	return nil
 }
 
-// feed passes refreshes to the display.
 func (l *topRun) feed(ctx context.Context, p *tea.Program, over <-chan struct{}) {
 	for {
 		select {
@@ -54,7 +53,7 @@ func (l *topRun) feed(ctx context.Context, p *tea.Program, over <-chan struct{})
 			p.Quit()
 			return
 		case <-l.refreshed:
-			if l.ended.Load() && l.asked.Duration > 0 && time.Since(l.begun) >= l.asked.Duration {
+			if l.ended.Load() && l.options.Duration > 0 && time.Since(l.begun) >= l.options.Duration {
 				p.Quit()
 				return
 			}
@@ -83,8 +82,8 @@ func (l *topRun) Write(text string) (string, error) {
 // Suspend implements top.Source.
 func (l *topRun) Suspend() { _ = unix.Kill(os.Getpid(), unix.SIGTSTP) } // see ObeyStops
 
-// aside gives the terminal to the shell while prywalk is stopped.
-func aside(stop func()) {
+// releaseTerminal gives the terminal to the shell while prywalk is stopped.
+func releaseTerminal(stop func()) {
 	p := screen.Load()
 	if p == nil {
 		stop()

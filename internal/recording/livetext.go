@@ -17,43 +17,42 @@ import (
 	"prywalk/internal/top"
 )
 
-// nameWait bounds the wait of plain text for names at each refresh, onceWait that of --once.
+// Longest waits of plain text for names: at each refresh, and with --once.
 const (
 	nameWait = time.Second
 	onceWait = time.Minute
 )
 
-// asText prints a table at each refresh, or one.
 func (l *topRun) asText(ctx context.Context, cancel func()) error {
-	signal.Ignore(unix.SIGPIPE) // the reader's end must not end the sampling
-	p := console.StartSlow(false, func() string { return l.waitsFor() })
+	signal.Ignore(unix.SIGPIPE) // a reader that exits must not end the sampling
+	p := console.StartSlow(false, func() string { return l.progressText() })
 	defer p.Stop()
-	window := l.shows.Window
+	window := l.display.Window
 	var printed time.Time
 	for {
 		select {
 		case <-l.done:
-			if l.shows.Once {
-				return l.last()
+			if l.display.Once {
+				return l.printLast()
 			}
-			return nil // finish prints the last table
+			return nil
 		case <-l.refreshed:
 		}
 		o := l.snapshot(window)
-		if o.Since == 0 || !o.At.After(printed) || l.shows.Once && o.Since < window {
+		if o.Since == 0 || !o.At.After(printed) || l.display.Once && o.Since < window {
 			continue
 		}
 		wait := nameWait
-		if l.shows.Once {
+		if l.display.Once {
 			wait = onceWait
 		}
-		o = l.named(ctx, o, window, wait)
+		o = l.awaitNames(ctx, o, window, wait)
 		p.Pause()
 		printed = o.At
 		err := l.print(o)
-		if l.shows.Once || err != nil {
+		if l.display.Once || err != nil {
 			cancel()
-			if errors.Is(err, unix.EPIPE) { // as of head
+			if errors.Is(err, unix.EPIPE) {
 				return nil
 			}
 			return err
@@ -61,18 +60,18 @@ func (l *topRun) asText(ctx context.Context, cancel func()) error {
 	}
 }
 
-func (l *topRun) waitsFor() string {
+func (l *topRun) progressText() string {
 	switch n := l.naming.Waiting(); {
 	case n > 0:
 		return fmt.Sprintf("%s left to look up (Ctrl-C skips them)", account.Plural(int64(n), "name"))
-	case l.shows.Once:
-		return fmt.Sprintf("%.0f of %.0f s (Ctrl-C ends)", time.Since(l.begun).Seconds(), l.shows.Window.Seconds())
+	case l.display.Once:
+		return fmt.Sprintf("%.0f of %.0f s (Ctrl-C ends)", time.Since(l.begun).Seconds(), l.display.Window.Seconds())
 	}
 	return ""
 }
 
-// named gives a table with its names, after a limited wait.
-func (l *topRun) named(ctx context.Context, o *top.Snapshot, window, wait time.Duration) *top.Snapshot {
+// awaitNames returns the table once all names are known, or after a limited wait.
+func (l *topRun) awaitNames(ctx context.Context, o *top.Snapshot, window, wait time.Duration) *top.Snapshot {
 	late := time.After(wait)
 	for o.Waiting > 0 {
 		select {
@@ -90,13 +89,13 @@ func (l *topRun) named(ctx context.Context, o *top.Snapshot, window, wait time.D
 }
 
 func (l *topRun) print(o *top.Snapshot) error {
-	rows := max(l.shows.Rows, 0)
-	if l.shows.JSON {
-		return top.WriteJSON(os.Stdout, o, l.state(), l.shows.Clock, rows)
+	rows := max(l.display.Rows, 0)
+	if l.display.JSON {
+		return top.WriteJSON(os.Stdout, o, l.state(), l.display.Clock, rows)
 	}
 	s := top.Screen{Width: console.Width(os.Stdout), Color: console.UseColor(os.Stdout)}
-	if !l.shows.Once {
+	if !l.display.Once {
 		defer func() { _, _ = os.Stdout.WriteString("\n") }()
 	}
-	return top.WriteText(os.Stdout, o, l.state(), s, l.shows.Clock, rows)
+	return top.WriteText(os.Stdout, o, l.state(), s, l.display.Clock, rows)
 }

@@ -11,29 +11,26 @@ import (
 	"prywalk/internal/profile"
 )
 
-// onDisk is what is written so far. It is safe for concurrent use.
+// onDisk is the state of the written file. It is safe for concurrent use.
 type onDisk struct {
 	mu    sync.Mutex
 	path  string
 	at    time.Time // of the last write
-	whole bool      // it was the last one
+	whole bool      // the last write was of the whole recording
 }
 
-// goesTo sets the path.
-func (d *onDisk) goesTo(path string) {
+func (d *onDisk) setPath(path string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.path = path
 }
 
-// wrote notes a write.
-func (d *onDisk) wrote(whole bool) {
+func (d *onDisk) noteWrite(whole bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.at, d.whole = time.Now(), whole
 }
 
-// String is one line for people.
 func (d *onDisk) String() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()

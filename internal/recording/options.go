@@ -18,55 +18,57 @@ type Options struct {
 	PIDs []int
 	// Duration; 0: until the targets end, or a signal.
 	Duration time.Duration
-	// Output is the path of the recording, "-" for standard output; "" (top and agent): none. %p is the pid, %t the time.
+	// Output is the path of the recording, "-" for standard output; "" (top and agent): none. %p is replaced by the
+	// pid, %t by the time.
 	Output string
-	// Overwrite: an earlier run's file is not kept.
+	// Overwrite does not keep an earlier run's file.
 	Overwrite bool
-	// Rotate is the length of each of several recordings in turn, 0: one; Keep is how many stay, 0: all.
+	// Rotate is the length of each of several successive recordings, 0: one recording. Keep is how many are kept, 0:
+	// all.
 	Rotate time.Duration
 	Keep   int
 	// Aggregate keeps sums without times.
 	Aggregate bool
-	// Stats is the path of the counts as JSON; "": none.
+	// Stats is the path for the counts as JSON; "": none.
 	Stats string
 	// Threads is the expression that selects threads, for messages; "": all.
 	Threads string
-	// Selected: PIDs are those that a rule selects now; those that cannot be opened are counted. More may come
+	// Selected is set if a rule selected PIDs: those that cannot be opened are counted, and more may come
 	// (Sampler.Select).
 	Selected bool
-	// Control: [control] reads the standard input.
+	// Control runs [control] on standard input.
 	Control bool
 }
 
 // LiveOptions configure the display of [Live].
 type LiveOptions struct {
-	// Clock is that of the first tables.
+	// The first clock.
 	Clock top.Clock
-	// Window is the time that tables sum.
+	// Window is the time that a table covers.
 	Window time.Duration
-	// Rows is the number of functions in text, and of rows of each kind in JSON; below 0: all.
+	// Rows is the number of functions in text, and of rows of each kind in JSON; negative: all.
 	Rows int
 	// Once prints one table.
 	Once bool
-	// JSON: a line for each refresh.
+	// JSON prints a line for each refresh.
 	JSON bool
 }
 
 // Attach records running processes.
 func Attach(o Options) error { return newRecording(o).attach() }
 
-// Command starts a command and records it. The error carries its exit status.
-func Command(o Options, args []string) error { return newRecording(o).command(args) }
+// Command launches and records a command. The error has its exit status.
+func Command(o Options, args []string) error { return newRecording(o).recordCommand(args) }
 
 // CheckOutput checks that the output can be written.
 func CheckOutput(o Options) error { return newRecording(o).setOutput(0) }
 
 func newRecording(o Options) *recording {
-	return &recording{opts: o.Sampler, asked: o, pids: o.PIDs, keepOld: !o.Overwrite, refused: map[string]int64{}}
+	return &recording{opts: o.Sampler, options: o, pids: o.PIDs, keepOld: !o.Overwrite, refused: map[string]int64{}}
 }
 
-// onTerminal reports whether the table is for a terminal that can redraw it.
+// onTerminal reports whether tables are redrawn on a terminal.
 func (l *topRun) onTerminal() bool {
 	term := os.Getenv("TERM")
-	return !l.shows.Once && !l.shows.JSON && console.IsTerminal(os.Stdout) && term != "dumb" && term != ""
+	return !l.display.Once && !l.display.JSON && console.IsTerminal(os.Stdout) && term != "dumb" && term != ""
 }

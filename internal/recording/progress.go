@@ -17,7 +17,7 @@ type progress struct {
 	quit, done chan struct{}
 }
 
-// startProgress prints nothing where a launched command shares the terminal.
+// startProgress shows nothing if a launched command shares the terminal.
 func startProgress(s *sampler.Sampler, shared bool) *progress {
 	p := &progress{quit: make(chan struct{}), done: make(chan struct{})}
 	if shared || console.IsQuiet() || !console.IsTerminal(os.Stderr) {

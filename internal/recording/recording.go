@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package recording is one run of prywalk record, top or agent, from the processes to the file. It starts or opens
-// them, samples, obeys signals, and shows how it goes. What was seen is written at checkpoints and in the end.
+// Package recording is a run of prywalk record, top or agent, from processes to file: it opens or launches them,
+// samples, handles signals, shows progress, and writes the recording at checkpoints and at the end.
 package recording
 
 import (
@@ -30,11 +30,10 @@ import (
 
 const checkpointEvery = 10 * time.Second
 
-// recording is one run.
 type recording struct {
-	opts  sampler.Options
-	asked Options
-	pids  []int
+	opts    sampler.Options
+	options Options
+	pids    []int
 
 	path          string
 	rotation      *rotation // nil: one file
@@ -42,28 +41,27 @@ type recording struct {
 	builder       *profile.Builder
 	names         *resolver
 	sampler       *sampler.Sampler
-	signalSampler atomic.Pointer[sampler.Sampler] // the same, for the goroutine of signals
-	running       atomic.Pointer[launch.Launched] // the command, for the same
-	pendingSignal atomic.Int32                    // still to be sent to the command; 0: none
-	launches      bool                            // of a command
+	signalSampler atomic.Pointer[sampler.Sampler] // sampler, for the goroutine of signals
+	running       atomic.Pointer[launch.Launched] // the command, for the goroutine of signals
+	pendingSignal atomic.Int32                    // to be sent to the command; 0: none
+	launches      bool
 	stats         runstats.Stats
-	deadlocks     []string // at the end, a sentence each
-	goroutines    []string // waiting at the end, a line for each Go process
+	deadlocks     []string // found at the end, a sentence each
+	goroutines    []string // waiting at the end, a line per Go process
 	saveErr       error
-	endless       bool   // of top or agent: no line of progress, no examination at the end
-	leave         func() // called before leaving at once; may be nil
+	endless       bool   // of top or agent: no progress, no examination at the end
+	leave         func() // called before an immediate exit; may be nil
 
-	keepOld      bool // the file at path is still to be kept as path.old
+	keepOld      bool // the file at path must be kept as path.old
 	disk         onDisk
 	samplingOver atomic.Bool
-	wished       atomic.Bool      // a signal has asked for the end
-	giveUp       chan struct{}    // closed by a signal once samplingOver is true
-	hung         bool             // a read does not return: prywalk has to end
+	endRequested atomic.Bool      // a signal asked for the end
+	skipNames    chan struct{}    // closed by a signal when samplingOver is set
+	hung         bool             // a read does not return: prywalk must exit
 	refused      map[string]int64 // selected processes that could not be opened, by reason
-	unread       error            // why the last of them could not
+	unread       error            // error of the last of them
 }
 
-// attach records running processes.
 func (r *recording) attach() error {
 	if err := r.setOutput(r.pids[0]); err != nil {
 		return err
@@ -81,7 +79,7 @@ func (r *recording) attach() error {
 	r.prepare(procs)
 	defer r.close()
 	var before, after childrenCPU
-	childrenApart := !r.opts.Children && !r.asked.Selected
+	childrenApart := !r.opts.Children && !r.options.Selected
 	if childrenApart {
 		before = readChildrenCPU(r.pids)
 	}
@@ -98,19 +96,19 @@ func (r *recording) attach() error {
 	if failure != nil {
 		return failure
 	}
-	err = r.verdict()
+	err = r.reportResult()
 	if line := after.since(&before); line != "" {
 		console.Say("%s", line)
 	}
 	return err
 }
 
-// openGarbage is GOGC while processes are opened: collections would delay the first stack.
+// openGarbage is GOGC while processes are opened; collections would delay the first stack.
 const openGarbage = 400
 
-// open opens the processes. One that cannot be opened is an error; of those that a rule selects, only if none can be.
+// open opens the processes. It fails if one cannot be opened; for processes selected by a rule, if none can.
 func (r *recording) open(pids []int) ([]*code.Process, error) {
-	_, _ = procmem.RaiseFileLimit() // else files are opened again for each observation
+	_, _ = procmem.RaiseFileLimit() // else files are opened for each observation
 	if !r.opts.Thrifty {
 		percent := debug.SetGCPercent(openGarbage)
 		defer debug.SetGCPercent(percent)
@@ -119,7 +117,7 @@ func (r *recording) open(pids []int) ([]*code.Process, error) {
 	var procs []*code.Process
 	for _, pid := range pids {
 		p, err := r.images.Open(pid)
-		if err != nil && r.asked.Selected {
+		if err != nil && r.options.Selected {
 			if why := refusal.Of(err); why != refusal.Gone {
 				r.refused[why.Word()]++
 				r.unread = err
@@ -135,7 +133,7 @@ func (r *recording) open(pids []int) ([]*code.Process, error) {
 		}
 		procs = append(procs, p)
 	}
-	if r.asked.Selected && len(procs) == 0 && r.unread != nil {
+	if r.options.Selected && len(procs) == 0 && r.unread != nil {
 		r.images.Close()
 		return nil, fmt.Errorf("none of %s could be read: %w", account.Plural(account.Sum(r.refused), "selected process"),
 			r.unread)
@@ -145,7 +143,7 @@ func (r *recording) open(pids []int) ([]*code.Process, error) {
 
 func (r *recording) prepare(procs []*code.Process) {
 	r.builder = profile.NewBuilder(profile.Meta{
-		Start: time.Now(), Period: time.Duration(float64(time.Second) / r.opts.Freq), Aggregate: r.asked.Aggregate,
+		Start: time.Now(), Period: time.Duration(float64(time.Second) / r.opts.Freq), Aggregate: r.options.Aggregate,
 		SpillTo: os.TempDir(), Discard: r.endless && r.path == "", Rotates: r.rotation != nil,
 	})
 	r.names = newResolver()
@@ -167,7 +165,6 @@ func (r *recording) prepare(procs []*code.Process) {
 	}
 }
 
-// close closes all, unless a read hangs.
 func (r *recording) close() {
 	if r.hung {
 		return
@@ -177,14 +174,14 @@ func (r *recording) close() {
 	_ = r.images.Close()
 }
 
-// sample runs the sampler. After an error, of prywalk itself, the samples so far are still to be written.
+// sample runs the sampler. After an error, which is prywalk's own, the samples so far must still be written.
 func (r *recording) sample(ctx context.Context) error {
-	if d := r.asked.Duration; d > 0 {
+	if d := r.options.Duration; d > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, d)
 		defer cancel()
 	}
-	if r.asked.Control {
+	if r.options.Control {
 		go control(r.sampler, os.Stdin, os.Stdout)
 	}
 	p := startProgress(r.sampler, r.endless || r.running.Load() != nil)
@@ -212,8 +209,8 @@ func (r *recording) sample(ctx context.Context) error {
 	return err
 }
 
-// verdict prints the closing line, and why threads could not be sampled; no samples are an error.
-func (r *recording) verdict() error {
+// reportResult reports the result, and why threads could not be sampled. It fails if there are no samples.
+func (r *recording) reportResult() error {
 	refused := r.refusal()
 	if r.stats.Samples == 0 {
 		if refused != nil {
@@ -223,7 +220,7 @@ func (r *recording) verdict() error {
 			console.Say("%s", account.TooShort(&r.stats, r.path))
 			return nil
 		}
-		return account.NoSamples(&r.stats, r.asked.Threads)
+		return account.NoSamples(&r.stats, r.options.Threads)
 	}
 	console.SayLeftOut()
 	if refused != nil {
@@ -235,18 +232,17 @@ func (r *recording) verdict() error {
 		console.Say("%s", text)
 	}
 	console.Say("%s", account.Closing(&r.stats, r.path))
-	r.saysParts()
+	r.reportParts()
 	return nil
 }
 
-// ended reports whether a recording is empty because its command ended too soon.
 func (r *recording) ended() bool {
 	s := &r.stats
 	blame := s.Failed["traced"] + s.Failed["denied"] + s.Failed["timeout"]
-	return r.running.Load() != nil && blame == 0 && r.asked.Threads == ""
+	return r.running.Load() != nil && blame == 0 && r.options.Threads == ""
 }
 
-// refusal explains refused observations; nil if none was.
+// refusal explains refused observations; nil if there were none.
 func (r *recording) refusal() error {
 	failed := r.stats.Failed
 	return process.ExplainFailures(r.pids, process.StopResults{Denied: failed["denied"], Traced: failed["traced"],

@@ -65,14 +65,14 @@ func TestCtrlCWhileNamesAreLookedUpKeepsAllSamples(t *testing.T) {
 	file, r := written(t, func(context.Context) {}, func(r *recording) {
 		testtargets.Says(t, &tty.Out, "looking up symbols: 0 of up to 3 addresses (Ctrl-C skips the rest)")
 		interrupt(t)
-		<-r.giveUp
+		<-r.skipNames
 	})
 	if text := tty.Text(); !strings.HasSuffix(text,
 		"\r\x1b[Kprywalk: 3 addresses without a name: symbol lookup was skipped\n") {
 		t.Errorf("%q", text)
 	}
-	if r.names.asked.Load() != 3 || !strings.HasPrefix(r.disk.String(), "the whole recording is in") {
-		t.Errorf("%d addresses were asked for; %s", r.names.asked.Load(), &r.disk)
+	if r.names.lookedUp.Load() != 3 || !strings.HasPrefix(r.disk.String(), "the whole recording is in") {
+		t.Errorf("%d addresses were asked for; %s", r.names.lookedUp.Load(), &r.disk)
 	}
 	if p := testtargets.ReadRecording(t, file); len(p.Sample) != 2 || len(p.Location) != 3 || len(p.Function) != 0 {
 		t.Errorf("%d samples, %d locations, %d functions", len(p.Sample), len(p.Location), len(p.Function))
@@ -93,10 +93,10 @@ func TestNamingAfterCtrlCSaysThatAnotherOneLeaves(t *testing.T) {
 }
 
 func TestSignalsWithinASecondAreOne(t *testing.T) {
-	var w wish
+	var w endRequests
 	at := func(sig syscall.Signal, after time.Duration, first, again, leave bool) {
 		t.Helper()
-		f, a, l := w.decide(sig, time.Unix(100, 0).Add(after))
+		f, a, l := w.classify(sig, time.Unix(100, 0).Add(after))
 		if f != first || a != again || l != leave {
 			t.Errorf("%v after %v: first %v, again %v, leave %v", sig, after, f, a, l)
 		}
@@ -104,8 +104,8 @@ func TestSignalsWithinASecondAreOne(t *testing.T) {
 	at(unix.SIGHUP, 0, true, false, false)
 	at(unix.SIGHUP, 20*time.Millisecond, false, true, false)
 	at(unix.SIGTERM, 30*time.Millisecond, false, false, false) // a command is told of it
-	at(unix.SIGINT, oneWish-1, false, false, false)
-	at(unix.SIGINT, oneWish, false, false, true)
+	at(unix.SIGINT, sameRequest-1, false, false, false)
+	at(unix.SIGINT, sameRequest, false, false, true)
 }
 
 func TestOnlyFilesThatCanBeReplacedHaveCheckpoints(t *testing.T) {
@@ -133,16 +133,16 @@ func TestTheRecordingOnDiskIsReported(t *testing.T) {
 			t.Errorf("%q; %q is wanted", s, text)
 		}
 	}
-	d.goesTo(path)
+	d.setPath(path)
 	says("nothing was written")
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	says("is an older file")
-	d.wrote(false)
+	d.noteWrite(false)
 	says("the rest is lost")
-	d.wrote(true)
+	d.noteWrite(true)
 	says("the whole recording is in " + path)
-	d.goesTo("-")
+	d.setPath("-")
 	says("standard output")
 }

@@ -11,32 +11,31 @@ import (
 	"prywalk/internal/symbols"
 )
 
-// resolver is the recording's Resolver.
 type resolver struct {
 	*symbols.Namer
-	asked   atomic.Int64    // addresses, since begin
-	giveUp  <-chan struct{} // closed: names are skipped; nil: never
-	without int             // skipped addresses
-	buf     []symbols.Frame
-	kernel  *symbols.KernelNames // nil: not read yet
+	lookedUp atomic.Int64    // number of addresses since begin
+	giveUp   <-chan struct{} // once closed, names are skipped; nil: never
+	skipped  int
+	buf      []symbols.Frame
+	kernel   *symbols.KernelNames // nil: not read yet
 }
 
 func newResolver() *resolver { return &resolver{Namer: symbols.NewNamer()} }
 
-// begin begins a write whose missing names are skipped once giveUp is closed.
+// begin begins a write; names not known yet are skipped once giveUp is closed.
 func (r *resolver) begin(giveUp <-chan struct{}) {
-	r.asked.Store(0)
-	r.giveUp, r.without = giveUp, 0
+	r.lookedUp.Store(0)
+	r.giveUp, r.skipped = giveUp, 0
 }
 
 // Resolve implements [profile.Resolver].
 func (r *resolver) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
-	r.asked.Add(1)
+	r.lookedUp.Add(1)
 	select {
 	case <-r.giveUp:
-		r.without++
+		r.skipped++
 		return nil
-	default: // also if it is nil
+	default: // also if giveUp is nil
 	}
 	switch o := &m.Origin; {
 	case o.Kernel:
@@ -51,7 +50,7 @@ func (r *resolver) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
 // IsFinal implements profile.FinalResolver.
 func (r *resolver) IsFinal(m *profile.ModuleInfo) bool {
 	mod := m.Origin.Module
-	return mod != nil && r.without == 0 && r.Settled(mod)
+	return mod != nil && r.skipped == 0 && r.Settled(mod)
 }
 
 func (r *resolver) ofKernel(addr uint64) []profile.Frame {

@@ -17,23 +17,23 @@ import (
 	"prywalk/internal/profile"
 )
 
-// rotation writes a recording as a sequence of files, named and ordered by their begin. Checkpoints write the last one.
+// rotation writes a recording as successive files, named and sorted by their begin. Checkpoints write the last one.
 type rotation struct {
 	every   time.Duration
 	keep    int
 	dir     string
-	before  string // before the time, in names
+	before  string // name before and after the time
 	after   string
-	written int // complete files
+	written int // number of complete files
 }
 
-// stamp is the format of the time in names, as %t has it; stamped matches it.
+// stamp is the format of times in names, as of %t; stamped matches it.
 const (
 	stamp   = "20060102-150405"
 	stamped = `[0-9]{8}-[0-9]{6}`
 )
 
-// newRotation puts the time in place of %t in the path, or before the first dot of its name.
+// newRotation puts the time in place of %t, or before the first dot of the file's name.
 func newRotation(path string, every time.Duration, keep int) *rotation {
 	r := &rotation{every: every, keep: keep, dir: filepath.Dir(path)}
 	name := filepath.Base(path)
@@ -48,7 +48,7 @@ func newRotation(path string, every time.Duration, keep int) *rotation {
 	return r
 }
 
-// path gives an unused path for a file that begins at a moment.
+// path returns an unused path for a file that begins then.
 func (r *rotation) path(at time.Time) string {
 	for ; ; at = at.Add(time.Second) {
 		path := filepath.Join(r.dir, r.before+at.Format(stamp)+r.after)
@@ -58,10 +58,9 @@ func (r *rotation) path(at time.Time) string {
 	}
 }
 
-// due reports whether a file that began at a moment is to be completed.
 func (r *rotation) due(began time.Time) bool { return time.Since(began) >= r.every }
 
-// prune removes the oldest surplus files, those of earlier runs included.
+// prune removes the oldest surplus files, also those of earlier runs.
 func (r *rotation) prune() {
 	if r.keep <= 0 {
 		return
@@ -99,14 +98,14 @@ func (r *recording) rotate() (done bool) {
 		return true
 	}
 	r.rotation.written++
-	r.disk.wrote(true)
+	r.disk.noteWrite(true)
 	r.path = r.rotation.path(r.builder.Part())
-	r.disk.goesTo(r.path)
+	r.disk.setPath(r.path)
 	r.rotation.prune()
 	return true
 }
 
-func (r *recording) saysParts() {
+func (r *recording) reportParts() {
 	if r.rotation == nil {
 		return
 	}

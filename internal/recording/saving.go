@@ -22,12 +22,12 @@ import (
 
 // checkpoint writes the recording so far. A failure becomes saveErr.
 func (r *recording) checkpoint(between func()) {
-	if r.path == "" { // no recording
+	if r.path == "" {
 		r.names.DropUnused()
 		return
 	}
 	if !profile.Replaceable(r.path) {
-		return // a pipe takes one recording only
+		return
 	}
 	r.builder.SetBetween(between)
 	r.names.SetBetween(between)
@@ -56,16 +56,15 @@ func (r *recording) save(whole bool) error {
 	if err := r.builder.WriteFile(r.path, r.names); err != nil {
 		return err
 	}
-	r.disk.wrote(whole)
+	r.disk.noteWrite(whole)
 	return nil
 }
 
-// write writes the recording and the statistics.
 func (r *recording) write() error {
 	r.samplingOver.Store(true)
 	r.builder.SetComments(slices.Concat([]string{account.Full(&r.stats)}, r.deadlocks, r.goroutines)...)
 	r.names.Refresh()
-	release, err := console.AwaitReader(r.path, r.giveUp)
+	release, err := console.AwaitReader(r.path, r.skipNames)
 	if err != nil {
 		return err
 	}
@@ -74,38 +73,38 @@ func (r *recording) write() error {
 	if err != nil {
 		return err
 	}
-	if r.asked.Stats != "" {
-		release, err := console.AwaitReader(r.asked.Stats, r.giveUp)
+	if r.options.Stats != "" {
+		release, err := console.AwaitReader(r.options.Stats, r.skipNames)
 		if err != nil {
 			return err
 		}
 		defer release()
 		r.stats.Syscalls = procmem.Calls()
-		return profile.WriteFileAtomic(r.asked.Stats, func(w io.Writer) error { return account.WriteJSON(w, &r.stats) })
+		return profile.WriteFileAtomic(r.options.Stats, func(w io.Writer) error { return account.WriteJSON(w, &r.stats) })
 	}
 	return nil
 }
 
-// saveWithNames writes the whole recording, with progress where that takes long. A signal skips the missing names.
+// saveWithNames writes the whole recording, with progress if that takes long. A signal skips the missing names.
 func (r *recording) saveWithNames() error {
-	r.names.begin(r.giveUp)
+	r.names.begin(r.skipNames)
 	whole := r.builder.Sizes().Locations
 	key := "Ctrl-C skips the rest"
-	if r.wished.Load() {
+	if r.endRequested.Load() {
 		key = "Ctrl-C aborts"
 	}
 	p := console.StartSlow(false, func() string {
-		return fmt.Sprintf("looking up symbols: %d of up to %d addresses (%s)", r.names.asked.Load(), whole, key)
+		return fmt.Sprintf("looking up symbols: %d of up to %d addresses (%s)", r.names.lookedUp.Load(), whole, key)
 	})
 	err := r.save(true)
 	p.Stop()
-	if n := r.names.without; n > 0 && err == nil {
+	if n := r.names.skipped; n > 0 && err == nil {
 		console.Say("%d addresses without a name: symbol lookup was skipped", n)
 	}
 	return err
 }
 
-// writeWatched is write, unless a read of a file with names hangs.
+// writeWatched is write, but returns if a read of a file with names hangs.
 func (r *recording) writeWatched() error {
 	var err error
 	if hung := observe.Watched(func() { err = r.write() }); hung != nil {
@@ -115,10 +114,10 @@ func (r *recording) writeWatched() error {
 	return err
 }
 
-// hungWrite bounds the write after a read has hung, as that may hold a lock that the write needs.
+// hungWrite limits the write after a read has hung: the read may hold a lock that the write needs.
 const hungWrite = 10 * time.Second
 
-// writeHung writes the recording after a read has hung, and gives the failure in one line.
+// writeHung writes the recording after a read has hung, and returns the failure in one line.
 func (r *recording) writeHung(failure error) error {
 	if errors.Is(failure, sampler.ErrNotBooked) {
 		return failure
@@ -136,13 +135,12 @@ func (r *recording) writeHung(failure error) error {
 	}
 }
 
-// setOutput sets the output path and checks that it can be written.
 func (r *recording) setOutput(pid int) error {
 	r.setPath(pid)
 	if r.path == "-" {
 		return nil
 	}
-	for _, file := range []struct{ path, flag string }{{r.path, "-o"}, {r.asked.Stats, "--stats"}} {
+	for _, file := range []struct{ path, flag string }{{r.path, "-o"}, {r.options.Stats, "--stats"}} {
 		if file.path == "" {
 			continue
 		}
@@ -154,23 +152,23 @@ func (r *recording) setOutput(pid int) error {
 }
 
 func (r *recording) setPath(pid int) {
-	r.path = expand(r.asked.Output, pid)
+	r.path = expand(r.options.Output, pid)
 	switch {
 	case console.IsStdout(r.path):
 		r.path = "-"
-	case r.asked.Rotate > 0 && r.path != "":
-		r.rotation = newRotation(expandPID(r.asked.Output, pid), r.asked.Rotate, r.asked.Keep)
+	case r.options.Rotate > 0 && r.path != "":
+		r.rotation = newRotation(expandPID(r.options.Output, pid), r.options.Rotate, r.options.Keep)
 		r.path = r.rotation.path(time.Now())
 	}
-	r.disk.goesTo(r.path)
+	r.disk.setPath(r.path)
 }
 
-// expandPID replaces %p alone.
+// expandPID replaces %p only.
 func expandPID(path string, pid int) string {
 	return strings.NewReplacer("%p", strconv.Itoa(pid), "%t", "%t", "%%", "%").Replace(path)
 }
 
-// expand replaces %p by the pid and %t by the time.
+// expand replaces %p by the pid, and %t by the time.
 func expand(path string, pid int) string {
 	return strings.NewReplacer("%p", strconv.Itoa(pid), "%t", time.Now().Format("20060102-150405"), "%%",
 		"%").Replace(path)

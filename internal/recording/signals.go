@@ -19,7 +19,7 @@ import (
 // listening counts recordings that handle signals.
 var listening atomic.Int32
 
-// ObeyQuit ends prywalk at SIGQUIT without a dump of its goroutines, while no recording handles it. An ignored SIGQUIT
+// ObeyQuit lets SIGQUIT end prywalk without a dump of goroutines, while no recording handles it. An ignored SIGQUIT
 // stays ignored.
 func ObeyQuit() {
 	ch := make(chan os.Signal, 1)
@@ -33,23 +33,23 @@ func ObeyQuit() {
 	}()
 }
 
-// oneWish is the time within which several ending signals count as one: a closed terminal sends two (kernel and shell).
-const oneWish = time.Second
+// sameRequest is the time in which several ending signals count as one: a closed terminal sends two (kernel and shell).
+const sameRequest = time.Second
 
-// signals gives a context that the first SIGINT, SIGTERM, SIGQUIT or SIGHUP ends; a later one, after [oneWish], ends
-// prywalk at once. SIGUSR1 writes a checkpoint. A launched command is passed what it did not get; SIGQUIT is the
-// command's alone (a JVM prints its threads).
+// signals returns a context that the first SIGINT, SIGTERM, SIGQUIT or SIGHUP ends; one later than [sameRequest] exits
+// at once. SIGUSR1 writes a checkpoint. A launched command is sent the signals that it did not get; SIGQUIT is for the
+// command only (a JVM prints its threads).
 func (r *recording) signals() (context.Context, func()) {
 	listening.Add(1)
 	ctx, cancel := context.WithCancel(context.Background())
-	r.giveUp = make(chan struct{})
+	r.skipNames = make(chan struct{})
 	ch := make(chan os.Signal, 8)
 	signal.Notify(ch, unix.SIGINT, unix.SIGTERM, unix.SIGQUIT, unix.SIGUSR1)
 	if !signal.Ignored(unix.SIGHUP) { // nohup
 		signal.Notify(ch, unix.SIGHUP)
 	}
 	go func() {
-		var w wish
+		var w endRequests
 		for s := range ch {
 			sig, _ := s.(syscall.Signal)
 			if sig == unix.SIGQUIT && launch.IgnoredAtStart(sig) {
@@ -63,11 +63,11 @@ func (r *recording) signals() (context.Context, func()) {
 				r.checkpointNow()
 				continue
 			}
-			first, again, leave := w.decide(sig, time.Now())
+			first, again, leave := w.classify(sig, time.Now())
 			if !again {
 				r.forward(sig)
 			}
-			r.wished.Store(true)
+			r.endRequested.Store(true)
 			switch {
 			case leave:
 				if r.leave != nil {
@@ -76,7 +76,7 @@ func (r *recording) signals() (context.Context, func()) {
 				console.Fail("aborted: %s", &r.disk)
 				os.Exit(128 + int(sig))
 			case first && r.samplingOver.Load():
-				close(r.giveUp)
+				close(r.skipNames)
 			}
 			cancel()
 		}
@@ -89,35 +89,33 @@ func (r *recording) signals() (context.Context, func()) {
 	}
 }
 
-// wish classifies ending signals.
-type wish struct {
-	at   time.Time // of the first
+type endRequests struct {
+	at   time.Time
 	kind map[syscall.Signal]bool
 }
 
-// decide reports whether a signal is the first, repeats one of its kind within [oneWish], or, later, asks to leave at
-// once.
-func (w *wish) decide(sig syscall.Signal, now time.Time) (first, again, leave bool) {
+// classify reports whether a signal is the first, repeats one within [sameRequest], or, later, asks to leave at once.
+func (w *endRequests) classify(sig syscall.Signal, now time.Time) (first, again, leave bool) {
 	if first = w.at.IsZero(); first {
 		w.at, w.kind = now, map[syscall.Signal]bool{}
 	}
 	again, w.kind[sig] = w.kind[sig], true
-	leave = now.Sub(w.at) >= oneWish
+	leave = now.Sub(w.at) >= sameRequest
 	return first, again && !leave, leave
 }
 
-// checkpointNow writes a checkpoint at the next tick, if any.
+// checkpointNow writes a checkpoint at the next tick, if checkpoints are written.
 func (r *recording) checkpointNow() {
 	if s := r.signalSampler.Load(); s != nil && r.opts.CheckpointEvery > 0 {
 		s.CheckpointNow()
 	}
 }
 
-// interruptWait is the time for a command to end after an interrupt.
+// interruptWait is the time in which a command may end after an interrupt.
 const interruptWait = 300 * time.Millisecond
 
-// forward passes a signal to the command. The terminal sends Ctrl-C and Ctrl-\ to the whole foreground group, the
-// command included; other senders to prywalk alone. An interrupt without a terminal can be either: it is passed if the
+// forward passes a signal to the command. A terminal sends Ctrl-C and Ctrl-\ to the foreground group, which includes
+// the command; other senders to prywalk only. An interrupt without a terminal may be either: it is passed if the
 // command still runs after [interruptWait].
 func (r *recording) forward(sig syscall.Signal) {
 	pass := func() {
@@ -128,25 +126,24 @@ func (r *recording) forward(sig syscall.Signal) {
 	case sig != unix.SIGINT && sig != unix.SIGQUIT:
 		pass()
 	case inForeground():
-	case sig == unix.SIGQUIT, r.running.Load() == nil: // not running yet
+	case sig == unix.SIGQUIT, r.running.Load() == nil:
 		pass()
 	default:
 		time.AfterFunc(interruptWait, pass)
 	}
 }
 
-// passOn sends the last signal to the command, once; before the command runs, it is kept.
+// passOn sends the pending signal to the command, once. Before the command runs, it stays pending.
 func (r *recording) passOn() {
 	l := r.running.Load()
 	if l == nil {
 		return
 	}
 	if sig := r.pendingSignal.Swap(0); sig != 0 {
-		_ = l.Signal(syscall.Signal(sig)) // ESRCH: it has ended
+		_ = l.Signal(syscall.Signal(sig))
 	}
 }
 
-// inForeground reports whether prywalk is in its terminal's foreground group.
 func inForeground() bool {
 	tty, err := os.Open("/dev/tty")
 	if err != nil {

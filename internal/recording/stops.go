@@ -15,7 +15,6 @@ import (
 	"prywalk/ptrace"
 )
 
-// launched is the command, nil if none.
 var launched atomic.Pointer[launch.Launched]
 
 // ObeyStops makes SIGTSTP, SIGTTIN and SIGTTOU stop prywalk after it has detached from all threads (ptrace.StopAs).
@@ -34,15 +33,15 @@ func ObeyStops() {
 	}()
 }
 
-// stopAs stops prywalk, and the command if the terminal does not: it stops its whole foreground group.
+// stopAs stops prywalk, and the command if the terminal does not: a terminal stops its foreground group.
 func stopAs(sig syscall.Signal, ch <-chan os.Signal) {
 	l := launched.Load()
 	pass := l != nil && !inForeground()
 	if pass {
-		_ = l.Signal(sig) // ESRCH: it has ended
+		_ = l.Signal(sig)
 	}
-	aside(func() {
-		if !ptrace.StopAs(sig, func() { forget(sig, ch) }) {
+	releaseTerminal(func() {
+		if !ptrace.StopAs(sig, func() { dropPending(sig, ch) }) {
 			console.Fail("not suspended: a thread could not be detached in time; try again, or end the recording with Ctrl-C")
 		}
 	})
@@ -51,8 +50,8 @@ func stopAs(sig syscall.Signal, ch <-chan os.Signal) {
 	}
 }
 
-// forget drops the stop signals so far, which are one with the one obeyed. signal.Stop waits until they are delivered.
-func forget(sig syscall.Signal, ch <-chan os.Signal) {
+// dropPending drops pending stop signals, which belong to the one obeyed. signal.Stop returns when they are delivered.
+func dropPending(sig syscall.Signal, ch <-chan os.Signal) {
 	all := make(chan os.Signal, 1)
 	signal.Notify(all, sig)
 	signal.Stop(all)

@@ -8,18 +8,18 @@ import (
 	"strings"
 )
 
-// Precision decides how many digits a figure has: the last one is the first digit of the standard error √(p(1−p)/n)
+// Precision determines the digits of figures: the last digit is at the first one of the standard error √(p(1−p)/n)
 // (binomial distribution). The zero value formats as Format.
 type Precision struct {
 	N     float64 // samples; 0 if unknown
-	Total float64 // of the values
+	Total float64 // sum of the values
 }
 
-// Effective counts the samples behind values by Kish's effective sample size: a sleeping thread that ran for a moment
-// has many samples and little time. Time that no sample stands for has no such error.
+// Effective is Kish's effective sample size: a thread that slept long and ran briefly has many samples and little
+// time. Time without samples does not count.
 type Effective struct{ sum, squares float64 }
 
-// Add adds a value of so many samples.
+// Add adds a value with its number of samples.
 func (e *Effective) Add(v, samples int64) {
 	if samples > 0 {
 		e.sum += float64(v)
@@ -27,7 +27,7 @@ func (e *Effective) Add(v, samples int64) {
 	}
 }
 
-// N is their number, at least 1.
+// N is the effective number, at least 1.
 func (e *Effective) N() float64 {
 	if e.squares == 0 {
 		return 1
@@ -35,7 +35,7 @@ func (e *Effective) N() float64 {
 	return max(1, e.sum*e.sum/e.squares)
 }
 
-// Err is a share's standard error, at least half a sample's share; 0 if unknown.
+// Err is a share's standard error, at least that of half a sample; 0 if unknown.
 func (p Precision) Err(share float64) float64 {
 	if p.N == 0 {
 		return 0
@@ -43,7 +43,7 @@ func (p Precision) Err(share float64) float64 {
 	return math.Sqrt(max(share*(1-share), 0.25/p.N) / p.N)
 }
 
-// of a 95 % interval
+// z95 is the normal quantile of a 95 % interval.
 const z95 = 1.959964
 
 // Margin is the longer side of a share's 95 % interval (Wilson); 0 if unknown.
@@ -58,7 +58,7 @@ func (p Precision) Margin(share float64) float64 {
 	return math.Abs(share-middle) + half
 }
 
-// Within writes the margin of v in per cent, rounded up at the last digit of [Precision.Share].
+// Within formats the margin of v in per cent, rounded up at the last digit of [Precision.Share].
 func (p Precision) Within(v int64) string {
 	if p.N == 0 || p.Total == 0 {
 		return ""
@@ -76,10 +76,9 @@ func (p Precision) digits(share float64) int {
 	return 2
 }
 
-// decade is the power of ten of an error's first digit.
 func decade(err float64) int { return int(math.Floor(math.Log10(err) + 1e-9)) }
 
-// Share writes v as a part of all, in per cent.
+// Share formats v as a part of all, in per cent.
 func (p Precision) Share(v int64) string {
 	if p.Total == 0 || v == 0 {
 		return "0%"
@@ -92,7 +91,7 @@ func (p Precision) Share(v int64) string {
 	return fmt.Sprintf("%.*f%%", digits, 100*share)
 }
 
-// Value writes v in its unit; counts in full.
+// Value formats v in its unit; counts in full.
 func (p Precision) Value(v int64, unit string) string {
 	per, ok := NanosPer[unit]
 	if !ok || v == 0 || p.N == 0 || p.Total <= 0 {
@@ -113,7 +112,7 @@ func (p Precision) Value(v int64, unit string) string {
 	return fmt.Sprintf("%.0fns", ns)
 }
 
-// decimals makes three digits.
+// decimals returns the decimals for three digits.
 func decimals(f float64) int {
 	switch a := math.Abs(f); {
 	case a >= 99.95:

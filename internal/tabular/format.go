@@ -11,13 +11,12 @@ import (
 	"prywalk/internal/printable"
 )
 
-// scale is a unit, its size, and the value from which it is used.
 type scale struct {
 	per, from float64
 	name      string
 }
 
-// NanosPer has the units of time, in nanoseconds.
+// NanosPer is the nanoseconds per unit of time.
 var NanosPer = map[string]float64{"nanoseconds": 1, "microseconds": 1e3, "milliseconds": 1e6, "seconds": 1e9}
 
 var (
@@ -26,7 +25,7 @@ var (
 		{1 << 10, 1 << 10, "KiB"}}
 )
 
-// Format writes a value in its unit with three significant digits.
+// Format formats a value in its unit with three significant digits.
 func Format(v int64, unit string) string {
 	if f, ok := NanosPer[unit]; ok {
 		return Nanos(int64(math.Min(float64(v)*f, math.MaxInt64/2)))
@@ -40,7 +39,7 @@ func Format(v int64, unit string) string {
 	return Thousands(v) + " " + unit
 }
 
-// Nanos writes a duration: 1.23s, 45.6ms.
+// Nanos formats a duration in ns: 1.23s, 45.6ms.
 func Nanos(ns int64) string {
 	if ns == 0 {
 		return "0s"
@@ -67,10 +66,10 @@ func significant(f float64) string {
 	return fmt.Sprintf("%.2f", f)
 }
 
-// TrimFloat writes at most two decimals, without trailing zeros.
+// TrimFloat formats at most two decimals, without trailing zeros.
 func TrimFloat(f float64) string { return strconv.FormatFloat(math.Round(f*100)/100, 'f', -1, 64) }
 
-// Thousands writes a count with separators.
+// Thousands formats a count with separators.
 func Thousands(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	sign := ""
@@ -83,10 +82,10 @@ func Thousands(n int64) string {
 	return sign + s
 }
 
-// Plural writes a count and its noun.
+// Plural returns a count and its noun.
 func Plural(n int64, noun string) string { return Thousands(n) + " " + Noun(n, noun) }
 
-// Noun gives a noun's form for a count.
+// Noun returns a noun's form for a count.
 func Noun(n int64, noun string) string {
 	switch {
 	case n == 1:
@@ -97,7 +96,7 @@ func Noun(n int64, noun string) string {
 	return noun + "s"
 }
 
-// Printables makes a list's strings printable.
+// Printables makes strings printable.
 func Printables(list []string) []string {
 	for i, s := range list {
 		list[i] = printable.String(s)
@@ -105,7 +104,7 @@ func Printables(list []string) []string {
 	return list
 }
 
-// Pad appends blanks up to a width.
+// Pad appends spaces up to a width.
 func Pad(s string, width int) string {
 	return s + strings.Repeat(" ", max(0, width-Width(s)))
 }

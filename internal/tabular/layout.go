@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// namesOnly: below it there is no column of modules.
+	// namesOnly is the width below which there is no column of modules.
 	namesOnly = 72
 	// LeastColumn is the least width of the column of names.
 	LeastColumn = 16
@@ -17,13 +17,13 @@ const (
 	leastModule, mostModule = 10, 32
 )
 
-// Columns are the widths of names and modules; module is 0 without such a column.
+// Columns are the widths of names and modules; Module 0: no such column.
 type Columns struct{ Name, Module int }
 
-// Fit divides a terminal's width beside the figures. Without a terminal nothing is cut.
+// Fit divides the width that figures leave between names and modules. Width 0: nothing is cut.
 func Fit(width, figures, name, module int) Columns {
 	if width == 0 {
-		return Columns{min(name, 1<<12), module} // bounds the padding only
+		return Columns{min(name, 1<<12), module} // limits the padding only
 	}
 	left := width - figures
 	if width < namesOnly || module == 0 {
@@ -34,7 +34,7 @@ func Fit(width, figures, name, module int) Columns {
 	return Columns{max(min(name, left-module), LeastColumn), module}
 }
 
-// ShortModule keeps a module's beginning.
+// ShortModule shortens a text at its end.
 func ShortModule(s string, width int) string {
 	if width == 0 {
 		return s
@@ -42,7 +42,7 @@ func ShortModule(s string, width int) string {
 	return Cut(s, width)
 }
 
-// Right aligns texts at their ends.
+// Right right-aligns texts.
 func Right(texts []string, least int) []string {
 	width := least
 	for _, s := range texts {
@@ -55,7 +55,7 @@ func Right(texts []string, least int) []string {
 	return out
 }
 
-// Wrap joins printable parts with a separator, in lines of width; 0 is any.
+// Wrap joins printable parts with a separator, in lines of width; 0: one line.
 func Wrap(width int, sep string, parts ...string) printable.Raw {
 	var b strings.Builder
 	col, end := 0, strings.TrimRight(sep, " ")
@@ -81,7 +81,7 @@ func Wrap(width int, sep string, parts ...string) printable.Raw {
 	return printable.Raw(b.String())
 }
 
-// Paragraph wraps printable text between words, and indents all lines but the first.
+// Paragraph wraps printable text between words, and indents lines after the first.
 func Paragraph(width int, indent, text string) printable.Raw {
 	text = printable.String(text)
 	if width == 0 {

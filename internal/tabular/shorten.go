@@ -10,8 +10,8 @@ import (
 // LeastName is the width below which names are not cut.
 const LeastName = 8
 
-// Shorten fits a function's name into a width. The method's name identifies it: first the arguments go, then
-// templates' arguments, the result's type, and outer names; only a last part that is still too long loses its middle.
+// Shorten fits a function's name into a width. Since a method's name identifies it, it drops first the arguments, then
+// template arguments, the result type and outer names, and at last the middle of the last part.
 func Shorten(s string, width int) string {
 	if width < LeastName || Fits(s, width) {
 		return s
@@ -30,18 +30,18 @@ func Shorten(s string, width int) string {
 	if Fits(s, width) {
 		return s
 	}
-	for _, at := range parts(s) {
+	for _, at := range nameParts(s) {
 		if end := "…" + s[at:]; Fits(end, width) {
 			return end
 		}
 	}
-	if all := parts(s); len(all) > 0 {
+	if all := nameParts(s); len(all) > 0 {
 		s = "…" + s[all[len(all)-1]:]
 	}
-	return middle(s, width)
+	return cutMiddle(s, width)
 }
 
-func middle(s string, width int) string {
+func cutMiddle(s string, width int) string {
 	if width < LeastName || Fits(s, width) {
 		return s
 	}
@@ -49,7 +49,7 @@ func middle(s string, width int) string {
 	return head(s, left) + "…" + tail(s, width-1-left)
 }
 
-// cutArguments removes them, with C++'s qualifiers behind.
+// cutArguments removes the arguments, and C++'s qualifiers after them.
 func cutArguments(s string) (name string, ok bool) {
 	end := strings.TrimRight(s, " &")
 	end = strings.TrimSuffix(end, " const")
@@ -71,7 +71,7 @@ func cutArguments(s string) (name string, ok bool) {
 	return s, false
 }
 
-// cutTemplates writes <…> for matched pointed brackets.
+// cutTemplates replaces template arguments by <…>.
 func cutTemplates(s string) string {
 	if strings.Contains(s, "operator") || strings.Count(s, "<") != strings.Count(s, ">") {
 		return s
@@ -96,7 +96,6 @@ func cutTemplates(s string) string {
 	return b.String()
 }
 
-// cutResult removes the result's type.
 func cutResult(s string) string {
 	depth, at := 0, 0
 	for i, r := range s {
@@ -115,8 +114,8 @@ func cutResult(s string) string {
 	return s[at:]
 }
 
-// parts gives the beginnings of a name's parts, after ::, a point or a slash.
-func parts(s string) (at []int) {
+// nameParts returns the beginnings of a name's parts, after ::, a point or a slash.
+func nameParts(s string) (at []int) {
 	depth, word := 0, false
 	for i, r := range s {
 		switch {

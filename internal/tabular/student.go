@@ -4,10 +4,10 @@ package tabular
 
 import "math"
 
-// FalseAlarms is the probability that equal loads show any change, in a diff and in a refresh of top.
+// FalseAlarms is the probability that equal loads show a change, in a diff and in a refresh of top.
 const FalseAlarms = 0.05
 
-// StudentBound is the two-sided quantile of Student's distribution at 1 − alpha, by bisection to 1 part in 10⁹.
+// StudentBound is the two-sided quantile of Student's distribution at 1 − alpha, accurate to 10⁻⁹.
 func StudentBound(alpha float64, freedom int) float64 {
 	low, high := 0.0, 1.0
 	for studentBeyond(high, freedom) > alpha && high < 1e12 {
@@ -24,8 +24,8 @@ func StudentBound(alpha float64, freedom int) float64 {
 	return high
 }
 
-// studentBeyond is the probability of more than t standard errors, either way: a finite sum for whole degrees of
-// freedom (Abramowitz and Stegun 26.7.3, 26.7.4), without meaning below 10⁻¹⁰; the tests ask for 10⁻⁷ at least.
+// studentBeyond is the probability of more than t standard errors, either way: a finite sum for integral degrees of
+// freedom (Abramowitz and Stegun 26.7.3, 26.7.4). Results below 10⁻¹⁰ are meaningless; tests ask for at least 10⁻⁷.
 func studentBeyond(t float64, freedom int) float64 {
 	n := float64(freedom)
 	theta := math.Atan2(t, math.Sqrt(n))

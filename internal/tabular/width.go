@@ -21,13 +21,13 @@ func Width(s string) int {
 	return len(s)
 }
 
-// PrintedWidth is the width of a text once printable.
+// PrintedWidth is the width of a text after [printable.String].
 func PrintedWidth(s string) int { return Width(printable.String(s)) }
 
-// Fits reports whether a text is at most so wide.
+// Fits reports whether a text is at most width cells wide.
 func Fits(s string, width int) bool { return Width(s) <= width }
 
-// Cut cuts the end of a wider text.
+// Cut cuts the end of a text that is too wide.
 func Cut(s string, width int) string {
 	if Fits(s, width) {
 		return s

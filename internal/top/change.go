@@ -8,15 +8,6 @@ import (
 	"prywalk/internal/tabular"
 )
 
-// # Changes
-//
-// A mark shows that a function's share has changed: Student's test of the means of the last recentSlices slices
-// and the baseSlices before, with the spread of the slices (programs have phases), or the counting error if that
-// is larger. A share that an earlier slice had is no change.
-//
-// Each row has its part of the error rate (Bonferroni), so that a steady load has marks in at most one refresh of
-// twenty. Only rows with leastShare are tested.
-
 const (
 	recentSlices = 3
 	baseSlices   = 20
@@ -38,10 +29,10 @@ const (
 	Less   Change = -1
 )
 
-// shares are the functions' parts of one slice, by one clock.
+// shares are the functions' times in a slice, by one clock.
 type shares struct {
 	clock Clock
-	names int64 // version of the names
+	names int64
 	sum   int64
 	n     int64
 	self  map[int32]int64
@@ -82,7 +73,12 @@ func (s *Store) sharesOf(sl *slice, n *Functions, clock Clock) *shares {
 	return sh
 }
 
-// Changes gives a mark for each function, in order, by its own or its total share.
+// Changes returns a mark for each row whose self or total share has changed significantly.
+//
+// It is Student's test of the means of the last recentSlices slices and of the baseSlices before, with the spread of
+// the slices (programs have phases), or the counting error if that is larger. A share within the range of the earlier
+// slices is no change. Each row tested has its part of the error rate (Bonferroni), so that a steady load has marks in
+// at most one refresh of twenty; rows below leastShare are not tested.
 func (o *Snapshot) Changes(rows []FunctionRow, total bool) []Change {
 	out := make([]Change, len(rows))
 	k := len(o.parts) - recentSlices
@@ -115,7 +111,6 @@ func (o *Snapshot) Changes(rows []FunctionRow, total bool) []Change {
 	return out
 }
 
-// history gives a function's share of each of the last slices.
 func (o *Snapshot) history(id int32, total bool) []float64 {
 	h := make([]float64, len(o.parts))
 	for i, p := range o.parts {
@@ -130,8 +125,8 @@ func (o *Snapshot) history(id int32, total bool) []float64 {
 	return h
 }
 
-// changed compares the slices from k on with those before: a difference of more than bound standard errors is a
-// change. counts has the ticks of each slice.
+// changed compares the slices from k on with those before: a difference beyond bound standard errors is a change.
+// counts are the slices' ticks.
 func changed(h []float64, counts []int64, k int, bound float64) Change {
 	base, recent := h[:k], h[k:]
 	a, b := mean(base), mean(recent)
@@ -142,7 +137,7 @@ func changed(h []float64, counts []int64, k int, bound float64) Change {
 	dof := float64(len(h) - 2)
 	spread := (squares(base, a) + squares(recent, b)) / dof
 	pooled := mean(h)
-	least := 0.0 // variance of counts in a slice
+	least := 0.0
 	for _, n := range counts {
 		least += max(pooled*(1-pooled), 0.25/float64(max(n, 1))) / float64(max(n, 1)) / float64(len(counts))
 	}

@@ -9,14 +9,13 @@ import (
 	"prywalk/internal/namehints"
 )
 
-// complete is the share of CPU time with complete stacks.
 type complete struct {
 	share  float64 // 0 to 1, negative without CPU time
-	reason string  // main reason of the rest
-	module string  // file in which such a stack ends
+	reason string
+	module string
 }
 
-// wellComplete is the share above which no reason is given.
+// wellComplete is the share from which no reason is shown.
 const wellComplete = 0.99
 
 func (o *Snapshot) completeCPU(scope Scope) complete {
@@ -51,7 +50,7 @@ func (o *Snapshot) completeCPU(scope Scope) complete {
 	return out
 }
 
-// String gives the share, "" without CPU time. It never rounds up to 100 %.
+// String returns the share, "" without CPU time. It never rounds up to 100 %.
 func (c complete) String() string {
 	if c.share < 0 {
 		return ""

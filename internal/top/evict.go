@@ -6,21 +6,16 @@ import (
 	"prywalk/internal/sample"
 )
 
-// # Eviction
-//
-// A long-running program makes threads and stacks without end. Cells in no slice are merged: first without the
-// thread, then without the stack. Sums stay exact.
-
 const (
-	// mostCells bounds the cells in no slice.
+	// mostCells limits the cells in no slice.
 	mostCells = 1 << 16
 	// earlierName names the thread and function of merged cells.
-	earlierName = "[earlier]"
-	// earlierStack is the stack of merged cells.
+	earlierName  = "[earlier]"
 	earlierStack = sample.StackID(^uint32(0))
 )
 
-// evict at least halves the cells in no slice.
+// evict at least halves the cells in no slice, since a program may make threads and stacks without end: it merges
+// cells, first without their thread, then without their stack. Sums stay exact.
 func (s *Store) evict() {
 	used := make([]bool, len(s.cells))
 	for i := range s.slices {
@@ -65,7 +60,6 @@ func (s *Store) evict() {
 	}
 }
 
-// addEarlier adds an earlier cell.
 func (s *Store) addEarlier(c cell, threads []thread) int32 {
 	th := threads[c.key.thread]
 	key := th.key()

@@ -108,7 +108,7 @@ func (f *fixture) goesOn() iter.Seq[profile.Interval] { return slices.Values(f.o
 
 func (f *fixture) snapshot(window time.Duration, c Clock) *Snapshot {
 	f.store.Snapshot(f.of, window, c, nil)
-	f.names.Now(f)
+	f.names.ResolveNow(f)
 	return f.store.Snapshot(f.of, window, c, nil)
 }
 

@@ -15,7 +15,7 @@ import (
 // Frame is a function in tables, named as in report.
 type Frame struct {
 	view.Frame
-	// mapping is the module's name also where Module is a package, and ruleFile the source file if the idle rules use it.
+	// mapping is the name of the mapping's file, ruleFile the source file if idle rules use it.
 	mapping, ruleFile string
 }
 
@@ -23,25 +23,24 @@ type Frame struct {
 type Functions struct {
 	names *profile.Names
 
-	mu      sync.Mutex
-	frames  []Frame
-	support []bool // of the language or the system
-	index   map[Frame]int32
-	whole   map[sample.StackID][]int32 // fully named stacks
-	paths   []string                   // of known modules
-	known   map[string]bool            // paths
-	buf     []profile.Named
-	changes int64 // of the names
-	renamed int64
+	mu         sync.Mutex
+	frames     []Frame
+	support    []bool // of language or system
+	index      map[Frame]int32
+	whole      map[sample.StackID][]int32 // completely named stacks
+	paths      []string
+	knownPaths map[string]bool
+	buf        []profile.Named
+	changes    int64
+	renamed    int64
 }
 
-// NewFunctions makes the Functions of a recording.
+// NewFunctions returns the Functions of a recording.
 func NewFunctions(names *profile.Names) *Functions {
 	return &Functions{names: names, index: map[Frame]int32{}, whole: map[sample.StackID][]int32{},
-		known: map[string]bool{}}
+		knownPaths: map[string]bool{}}
 }
 
-// update notes new names.
 func (n *Functions) update() {
 	changes, renamed := n.names.Changes()
 	if renamed != n.renamed {
@@ -50,8 +49,8 @@ func (n *Functions) update() {
 	n.changes, n.renamed = changes, renamed
 }
 
-// functionsOf gives the functions of a stack, innermost first; a module stands for those whose names are still to come.
-// n.mu is held.
+// functionsOf returns the functions of a stack, innermost first; a module in place of those without name yet.
+// Precondition: n.mu is held.
 func (n *Functions) functionsOf(id sample.StackID) []int32 {
 	if fs, ok := n.whole[id]; ok {
 		return fs
@@ -65,7 +64,7 @@ func (n *Functions) functionsOf(id sample.StackID) []int32 {
 	for i := range n.buf {
 		l := &n.buf[i]
 		final = final && l.Final
-		if l.Machinery { // as in report
+		if l.Machinery {
 			machinery = n.numbers(l, machinery)
 			continue
 		}
@@ -83,7 +82,6 @@ func (n *Functions) functionsOf(id sample.StackID) []int32 {
 	return out
 }
 
-// numbers appends the numbers of a location's functions.
 func (n *Functions) numbers(l *profile.Named, out []int32) []int32 {
 	path := n.pathOf(l.Module)
 	module := view.ModuleName(path)
@@ -100,13 +98,13 @@ func (n *Functions) numbers(l *profile.Named, out []int32) []int32 {
 	return out
 }
 
-// pathOf gives a module's path, "" if it has none, and notes it.
+// pathOf returns and records a module's path, or "".
 func (n *Functions) pathOf(m *profile.ModuleInfo) string {
 	if m == nil || m.Path == "" {
 		return ""
 	}
-	if !n.known[m.Path] {
-		n.known[m.Path] = true
+	if !n.knownPaths[m.Path] {
+		n.knownPaths[m.Path] = true
 		n.paths = append(n.paths, m.Path)
 	}
 	return m.Path

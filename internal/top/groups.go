@@ -13,34 +13,33 @@ import (
 // GroupRow is one thread, or one wait.
 type GroupRow struct {
 	V Values
-	// Threads is the number of its threads, and of tasks that it had at a time.
+	// Threads is the number of threads, plus the mean number of tasks at a time.
 	Threads      int
 	id           int32
-	mainFunction int32 // the program's function with most time; negative: none
-	of           *Snapshot
+	mainFunction int32 // the program's function with most time; −1: none
+	snapshot     *Snapshot
 	cells        []int32
 	waits        bool
 	tasks        bool // some of its time is of tasks
 }
 
-// Name gives the name of the thread or the wait.
+// Name returns the name of the thread or wait.
 func (r *GroupRow) Name() string {
 	if r.waits {
-		return printable.String(r.of.waits[r.id].name)
+		return printable.String(r.snapshot.waits[r.id].name)
 	}
-	return r.of.threadName(r.id)
+	return r.snapshot.threadName(r.id)
 }
 
-// Where gives the program's function with most of its time.
+// Where returns the program's function with most time.
 func (r *GroupRow) Where() string {
 	if r.mainFunction < 0 {
 		return ""
 	}
-	return r.of.frames[r.mainFunction].Shown()
+	return r.snapshot.frames[r.mainFunction].Shown()
 }
 
-// Threads sums a snapshot by thread. The rows are valid until the next call, or until the snapshot's memory is
-// reused.
+// Threads sums a snapshot by thread. The rows are valid until the next call, or until the snapshot's memory is reused.
 func (o *Snapshot) Threads(scope Scope, c Clock) []GroupRow {
 	return o.groups(scope, c, false, len(o.threads), func(c *Cell) int32 { return c.thread }, func(a, b int32) int {
 		x, y := &o.threads[a], &o.threads[b]
@@ -55,7 +54,7 @@ func (o *Snapshot) Waits(scope Scope, c Clock) []GroupRow {
 	})
 }
 
-// groups sums by key, and finds each group's main function. equal orders equal ones.
+// groups sums by key, and finds each group's main function. equal compares groups of equal time.
 func (o *Snapshot) groups(scope Scope, clock Clock, waits bool, n int, key func(*Cell) int32,
 	equal func(a, b int32) int) []GroupRow {
 	order, ends := o.byGroup(scope, n, key)
@@ -68,9 +67,9 @@ func (o *Snapshot) groups(scope Scope, clock Clock, waits bool, n int, key func(
 	rows := (*kept)[:0]
 	from := int32(0)
 	for k, end := range ends {
-		r := GroupRow{id: int32(k), of: o, cells: order[from:end], waits: waits}
+		r := GroupRow{id: int32(k), snapshot: o, cells: order[from:end], waits: waits}
 		t.touched = t.touched[:0]
-		tasks := int64(0) // their time
+		tasks := int64(0)
 		for _, i := range order[from:end] {
 			c := &o.Cells[i]
 			r.V.add(c.v)
@@ -85,7 +84,7 @@ func (o *Snapshot) groups(scope Scope, clock Clock, waits bool, n int, key func(
 				if v == 0 {
 					v = c.v.Wall / 1e3 // low weight, as a fallback
 				}
-				f := o.ownOf(c.stack)
+				f := o.programFunction(c.stack)
 				t.touched = append(t.touched, f)
 				t.sums[f] += v
 			}
@@ -132,7 +131,7 @@ func (o *Snapshot) byGroup(scope Scope, n int, key func(*Cell) int32) (order, en
 	return t.order, ends
 }
 
-func (o *Snapshot) ownOf(stack []int32) int32 {
+func (o *Snapshot) programFunction(stack []int32) int32 {
 	for _, f := range stack {
 		if !o.support[f] && !o.frames[f].Nameless {
 			return f
@@ -141,7 +140,7 @@ func (o *Snapshot) ownOf(stack []int32) int32 {
 	return stack[0]
 }
 
-// heaviest gives the function with the largest sum, and clears the sums.
+// heaviest returns the function with the largest sum, and clears the sums.
 func (o *Snapshot) heaviest(touched []int32, sums []int64) (best int32) {
 	best, most := int32(-1), int64(-1)
 	for _, f := range touched {

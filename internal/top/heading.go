@@ -12,17 +12,14 @@ import (
 
 // State is the state of the sampling.
 type State struct {
-	Target string // as "redis-server (pid 4711)"
-	// Rate is ticks a second, Threads the number of threads. Frozen and Failed count observations. Complete is the
-	// share of complete stacks, negative if unknown.
-	Rate           float64
-	Threads        int
-	Frozen, Failed int64
-	Complete       float64
+	Target  string // such as "redis-server (pid 4711)"
+	Threads int
+	// Complete is the share of complete stacks, negative if unknown.
+	Complete float64
 	// Trouble is the reason why threads cannot be observed, or "".
 	Trouble    string
 	Goroutines []Goroutines
-	// Ended means that no process is left.
+	// Ended is set if no process is left.
 	Ended bool
 }
 
@@ -56,7 +53,7 @@ func clockTime(d time.Duration) string {
 	return fmt.Sprintf("%d:%02d", s/60, s%60)
 }
 
-// headLines gives the two lines above each table: the scope, and the three clocks.
+// headLines returns the two lines above each table: target and window, and the clocks.
 func (o *Snapshot) headLines(s Screen, st *State, scope Scope) []string {
 	v := o.Total(scope)
 	first := []string{printable.String(st.Target), o.window()}

@@ -10,15 +10,14 @@ import (
 	"prywalk/internal/waits"
 )
 
-// Idle gives the rule by which all time of the row is idle, as in dump and report; "" if some is not, or if rules
-// differ.
+// Idle returns the rule by which all of the row's time is idle; "" if some is not, or by different rules.
 func (r *GroupRow) Idle() (rule string) {
 	for _, i := range r.cells {
-		c := &r.of.Cells[i]
+		c := &r.snapshot.Cells[i]
 		if c.v == (Values{}) {
 			continue
 		}
-		of := r.of.ruleOf(c)
+		of := r.snapshot.ruleOf(c)
 		if of == "" || rule != "" && of != rule {
 			return ""
 		}
@@ -27,13 +26,12 @@ func (r *GroupRow) Idle() (rule string) {
 	return rule
 }
 
-// idleKey is what an idle rule depends on.
 type idleKey struct {
 	wait  int32
-	stack *int32 // its first function, nil for none
+	stack *int32 // first function; nil: none
 }
 
-// ruleOf gives the rule by which a cell is idle, "" if none.
+// ruleOf returns the rule by which a cell is idle, or "".
 func (o *Snapshot) ruleOf(c *Cell) string {
 	k := idleKey{wait: c.wait}
 	if len(c.stack) > 0 {
@@ -58,7 +56,7 @@ func (o *Snapshot) ruleOf(c *Cell) string {
 	return rule
 }
 
-// fitName gives a name with a mark in so many columns; the mark is kept whole if there is room.
+// fitName returns a name and a mark in a number of columns. The mark stays whole if there is room.
 func fitName(name, mark string, columns int) string {
 	left := columns - tabular.PrintedWidth(mark)
 	if left < min(tabular.PrintedWidth(name), leastBeforeMark) {
@@ -70,7 +68,7 @@ func fitName(name, mark string, columns int) string {
 // leastBeforeMark is the least number of columns before a whole mark.
 const leastBeforeMark = 16
 
-// mark gives the rule by which the row's threads are idle, to be printed behind its name; "" if they are not.
+// mark returns the text of the row's idle rule, to follow its name, or "".
 func (r *GroupRow) mark() string {
 	if rule := r.Idle(); rule != "" {
 		return printable.Sprintf(" [idle: %s]", rule)

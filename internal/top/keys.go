@@ -9,7 +9,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// keyHelp describes the keys, the most useful first.
 var keyHelp = [][2]string{
 	{"q", "quit"}, {"↑↓", "select"}, {"enter", "open"}, {"esc", "back"},
 	{"tab", "functions, threads, waits; also 1, 2, 3"},
@@ -19,30 +18,29 @@ var keyHelp = [][2]string{
 	{"?", "this help"},
 }
 
-// shortHelp is the last line.
 var shortHelp = []string{"q quit", "tab view", "enter open", "esc back", "c clock", "space pause", "/ filter",
 	"[ ] window", "s sort", "w write", "? help"}
 
-func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
+func (m *Model) handleKey(k tea.KeyPressMsg) tea.Cmd {
 	name := k.String()
 	m.message = ""
 	switch {
 	case name == "ctrl+c":
 		return tea.Quit
 	case name == "ctrl+z":
-		return func() tea.Msg { m.src.Suspend(); return Refreshed{} }
+		return func() tea.Msg { m.source.Suspend(); return Refreshed{} }
 	case m.typing:
 		m.edit(k)
 	case m.help:
 		m.help = false
 	case m.move(name):
 	default:
-		return m.command(name)
+		return m.runCommand(name)
 	}
 	return nil
 }
 
-// escTwice is how two escapes arrive that were read at once: on a busy machine, or if the key is held.
+// escTwice is the key of two escapes read at once.
 const escTwice = "alt+esc"
 
 func (m *Model) edit(k tea.KeyPressMsg) {
@@ -71,7 +69,6 @@ func (m *Model) edit(k tea.KeyPressMsg) {
 	}
 }
 
-// move moves the selection; false if the key is another.
 func (m *Model) move(name string) bool {
 	step := max(1, m.page.visibleRows-1)
 	switch name {
@@ -98,7 +95,7 @@ func (m *Model) move(name string) bool {
 	return true
 }
 
-func (m *Model) command(name string) tea.Cmd {
+func (m *Model) runCommand(name string) tea.Cmd {
 	switch name {
 	case "q":
 		return tea.Quit
@@ -107,7 +104,7 @@ func (m *Model) command(name string) tea.Cmd {
 			m.refresh()
 		}
 	case "tab", "1", "2", "3", "shift+tab":
-		m.show(name)
+		m.showView(name)
 	case "c":
 		all := Clocks()
 		m.clock = all[(slices.Index(all, m.clock)+1)%len(all)]
@@ -124,12 +121,12 @@ func (m *Model) command(name string) tea.Cmd {
 	case "/":
 		m.typing, m.input = true, ""
 	case "enter":
-		m.enter()
+		m.openRow()
 	case "esc", "backspace", "left", "h":
-		m.leave()
+		m.goBack()
 	case escTwice:
-		m.leave()
-		m.leave()
+		m.goBack()
+		m.goBack()
 	case "w":
 		m.write()
 	case "?":
@@ -138,7 +135,7 @@ func (m *Model) command(name string) tea.Cmd {
 	return nil
 }
 
-func (m *Model) show(name string) {
+func (m *Model) showView(name string) {
 	switch name {
 	case "tab":
 		m.view = (m.view + 1) % views
@@ -147,23 +144,23 @@ func (m *Model) show(name string) {
 	default:
 		m.view = tableView(name[0] - '1')
 	}
-	m.scope, m.within, m.back = Everything, "", nil
+	m.scope, m.scopeName, m.history = Everything, "", nil
 	m.cursor, m.top, m.stacks, m.follow = 0, 0, false, -1
 }
 
-// enter opens the selected row: functions, or a function's stacks.
-func (m *Model) enter() {
+// openRow opens the selected row: its functions, or a function's stacks.
+func (m *Model) openRow() {
 	if m.stacks || m.cursor >= len(m.page.ids) {
 		return
 	}
-	m.back = append(m.back, position{m.view, m.scope, m.within, m.cursor, m.top, m.stacks, m.function})
+	m.history = append(m.history, position{m.view, m.scope, m.scopeName, m.cursor, m.top, m.stacks, m.function})
 	id := m.page.ids[m.cursor]
 	switch m.view {
 	case threadsView:
-		m.scope.Thread, m.within = id, m.snap.threadName(id)
+		m.scope.Thread, m.scopeName = id, m.snap.threadName(id)
 		m.view = functionsView
 	case waitsView:
-		m.scope.Wait, m.within = id, "in "+m.snap.waits[id].name
+		m.scope.Wait, m.scopeName = id, "in "+m.snap.waits[id].name
 		m.view = functionsView
 	default:
 		m.stacks, m.function = true, id
@@ -171,16 +168,16 @@ func (m *Model) enter() {
 	m.cursor, m.top, m.follow = 0, 0, -1
 }
 
-// leave returns to the previous view, or drops the filter.
-func (m *Model) leave() {
-	n := len(m.back)
+// goBack returns to the previous view, or clears the filter.
+func (m *Model) goBack() {
+	n := len(m.history)
 	if n == 0 {
 		m.filter, m.input = nil, ""
 		return
 	}
-	p := m.back[n-1]
-	m.back = m.back[:n-1]
-	m.view, m.scope, m.within, m.cursor, m.top, m.stacks, m.function = p.view, p.scope, p.within, p.cursor, p.top,
+	p := m.history[n-1]
+	m.history = m.history[:n-1]
+	m.view, m.scope, m.scopeName, m.cursor, m.top, m.stacks, m.function = p.view, p.scope, p.within, p.cursor, p.top,
 		p.stacks, p.function
 	m.follow = -1
 }
@@ -190,7 +187,7 @@ func (m *Model) write() {
 	m.screen.Color = false
 	text := m.Text()
 	m.screen.Color = was
-	name, err := m.src.Write(text + "\n")
+	name, err := m.source.Write(text + "\n")
 	if err != nil {
 		m.message = err.Error()
 		return

@@ -22,7 +22,7 @@ var marks = map[Change]string{Steady: " ", More: "▲", Less: "▼"}
 
 // Screen is the format of tables.
 type Screen struct {
-	// Width and Height are columns and lines, 0: unlimited.
+	// In columns and lines; 0: unlimited.
 	Width, Height int
 	Color         bool
 }
@@ -56,18 +56,17 @@ func (s Screen) joined(sep string, parts ...string) string {
 	return s.cut(line)
 }
 
-// Least widths of columns, so that they do not move.
+// Least widths of columns: columns do not move.
 const (
 	shareWidth = 6
 	valueWidth = 7
-	// valuesFrom is the least width with times beside shares.
+	// valuesFrom is the least width of a screen with times beside shares.
 	valuesFrom = 56
 )
 
-// width has the widths of functions and modules.
 type width struct{ name, module int }
 
-// widthOf measures a table, so that columns do not move while scrolling.
+// widthOf measures all rows, so that columns do not move while scrolling.
 func widthOf(rows []FunctionRow) width {
 	w := width{len("function (blocked)"), 0}
 	for i := range rows {
@@ -77,7 +76,7 @@ func widthOf(rows []FunctionRow) width {
 	return w
 }
 
-// functionLines formats rows of functions below their heads. Marks may be nil.
+// functionLines formats functions and heads; changes may be nil.
 func (s Screen) functionLines(
 	rows []FunctionRow, changes []Change, c Clock, prec tabular.Precision, w width,
 ) (head string, lines []string) {
@@ -127,13 +126,12 @@ func (s Screen) names(f *Frame, wide tabular.Columns) string {
 	return text
 }
 
-// groupLines formats rows of threads or waits.
 func (s Screen) groupLines(rows []GroupRow, what string, c Clock, prec tabular.Precision) (head string,
 	lines []string) {
 	var cells [5][]string
 	heads := []string{string(c) + "%", "cpu", "runqueue", "blocked", "threads"}
 	if slices.ContainsFunc(rows, func(r GroupRow) bool { return r.tasks }) {
-		heads[4] = "count" // of threads and tasks
+		heads[4] = "count"
 	}
 	name, in, names, idle := len(what), len("in"), make([]string, len(rows)), make([]string, len(rows))
 	for i := range rows {
@@ -182,7 +180,6 @@ func (s Screen) groupLines(rows []GroupRow, what string, c Clock, prec tabular.P
 	return s.cut(head + title), lines
 }
 
-// stackLines formats stacks, innermost frame first.
 func (o *Snapshot) stackLines(s Screen, rows []StackRow, function int32, c Clock,
 	prec tabular.Precision) (lines []string) {
 	for i := range rows {

@@ -9,7 +9,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// tableView is one of the tables.
 type tableView int
 
 const (
@@ -21,14 +20,14 @@ const (
 
 var viewNames = [views]string{"functions", "threads", "waits"}
 
-// windows are the selectable windows, 0 for all.
+// windows are the selectable windows; 0: all.
 var windows = []time.Duration{2 * time.Second, 10 * time.Second, keepFor, 0}
 
-// Source provides a display's data. Its methods are called by one goroutine at a time.
+// Source provides the data of a display. Its methods are called by one goroutine at a time.
 type Source interface {
-	// Snapshot gives the last window, in the memory of used if not nil.
+	// Snapshot returns the last window. It reuses the memory of used if not nil.
 	Snapshot(window time.Duration, c Clock, used *Snapshot) *Snapshot
-	// State gives the state of the sampling.
+	// State returns the state of the sampling.
 	State() State
 	Write(text string) (string, error)
 	// Suspend stops this process, as Ctrl-Z does.
@@ -45,19 +44,19 @@ type Options struct {
 // Refreshed is the message that new data exists.
 type Refreshed struct{}
 
-// Model is the display, a Bubble Tea model.
+// Model is the display, a model of Bubble Tea.
 type Model struct {
-	src    Source
+	source Source
 	screen Screen
 	snap   *Snapshot
 	state  State
 
-	view   tableView
-	clock  Clock
-	window int
-	order  Order
-	scope  Scope
-	within string
+	view      tableView
+	clock     Clock
+	window    int
+	order     Order
+	scope     Scope
+	scopeName string
 
 	paused  bool
 	filter  *regexp.Regexp
@@ -68,11 +67,11 @@ type Model struct {
 	help    bool
 
 	cursor, top int   // selected and first visible row
-	follow      int32 // what that row stands for; negative: the row stays
-	stacks      bool  // stacks of a function
+	follow      int32 // id of the selected row, to follow when rows move; negative: the position stays
+	stacks      bool  // shows the stacks of function
 	function    int32
-	back        []position // positions for Esc
-	page        page       // last shown
+	history     []position
+	page        page
 }
 
 type position struct {
@@ -84,9 +83,9 @@ type position struct {
 	function    int32
 }
 
-// NewModel gives a display.
+// NewModel returns a display.
 func NewModel(src Source, o Options) *Model {
-	m := &Model{src: src, screen: Screen{Width: 80, Height: 24, Color: o.Color}, clock: o.Clock, order: BySelf,
+	m := &Model{source: src, screen: Screen{Width: 80, Height: 24, Color: o.Color}, clock: o.Clock, order: BySelf,
 		scope: Everything, function: -1, follow: -1}
 	if m.clock == "" {
 		m.clock = CPU
@@ -106,17 +105,17 @@ func NewModel(src Source, o Options) *Model {
 func (m *Model) Init() tea.Cmd { return nil }
 
 func (m *Model) refresh() {
-	m.state = m.src.State()
+	m.state = m.source.State()
 	if m.paused && m.snap != nil {
 		return
 	}
-	m.snap = m.src.Snapshot(windows[m.window], m.clock, m.snap)
+	m.snap = m.source.Snapshot(windows[m.window], m.clock, m.snap)
 }
 
-// retake takes a new snapshot after a change of window or clock; a paused display keeps its moment.
+// retake takes a snapshot after a change of window or clock, unless paused.
 func (m *Model) retake() {
 	if !m.paused {
-		m.snap = m.src.Snapshot(windows[m.window], m.clock, m.snap)
+		m.snap = m.source.Snapshot(windows[m.window], m.clock, m.snap)
 	}
 }
 
@@ -128,7 +127,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case Refreshed:
 		m.refresh()
 	case tea.KeyPressMsg:
-		return m, m.key(msg)
+		return m, m.handleKey(msg)
 	case tea.PasteMsg:
 		if m.typing {
 			m.input += msg.Content

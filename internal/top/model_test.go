@@ -30,7 +30,7 @@ type source struct {
 
 func (s *source) Snapshot(window time.Duration, c Clock, used *Snapshot) *Snapshot {
 	used = s.store.Snapshot(s.of, window, c, used)
-	s.names.Now(s)
+	s.names.ResolveNow(s)
 	return s.store.Snapshot(s.of, window, c, used)
 }
 func (s *source) State() State { return s.state }

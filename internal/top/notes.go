@@ -15,13 +15,13 @@ import (
 type Goroutines struct {
 	PID int `json:"pid"`
 	*code.WaitingGoroutines
-	Text string `json:"-"` // the same for people
+	Text string `json:"-"`
 }
 
-// largeRow is the least part of a table's time for a note about a row without a name.
+// largeRow: rows of at least 1/largeRow of the table's time get a note if they have no name.
 const largeRow = 20
 
-// nameNotes give the ways to name unnamed functions; none while names are pending.
+// nameNotes returns the ways to name unnamed functions; none while names are pending.
 func (o *Snapshot) nameNotes(c Clock) []string {
 	if o.Waiting > 0 {
 		return nil
@@ -55,7 +55,6 @@ func (o *Snapshot) onePID() (pid int) {
 	return pid
 }
 
-// notes are what tables cannot show.
 func (o *Snapshot) notes(st *State, c Clock) (notes []string) {
 	for i := range st.Goroutines {
 		g := &st.Goroutines[i]
@@ -71,10 +70,10 @@ func (o *Snapshot) notes(st *State, c Clock) (notes []string) {
 	return append(notes, o.nameNotes(c)...)
 }
 
-// mostOfScreen bounds the notes, as a part of a terminal's lines.
+// mostOfScreen: notes take at most 1/mostOfScreen of the lines.
 const mostOfScreen = 4
 
-// noteLines are the notes on a terminal, cut where they take too many lines.
+// noteLines returns the notes, cut to the lines available.
 func (m *Model) noteLines() []string {
 	var lines []string
 	for _, n := range m.snap.notes(&m.state, m.clock) {

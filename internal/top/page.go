@@ -17,10 +17,10 @@ type page struct {
 	visibleRows int
 }
 
-// Lines besides rows: two above, the heads, two below.
+// linesAround is the number of lines besides rows: two above, the heads, two below.
 const linesAround = 5
 
-// Text gives the whole screen.
+// Text returns the whole screen.
 func (m *Model) Text() string {
 	s := m.screen
 	var lines []string
@@ -35,7 +35,6 @@ func (m *Model) Text() string {
 	return strings.Join(lines, "\n")
 }
 
-// leastAround is the number of help lines besides keys.
 const leastAround = 5
 
 func (m *Model) helpLines() []string {
@@ -89,7 +88,7 @@ func (m *Model) tableLines() []string {
 	return append(lines, m.status(rows), s.paint(dim, s.joined("  ", shortHelp...)))
 }
 
-// selected marks a row, also without colours.
+// selected marks a row; without colours by ">".
 func (s Screen) selected(row string) string {
 	if s.Width > 0 {
 		row = tabular.Pad(row, s.Width)
@@ -103,7 +102,6 @@ func (s Screen) selected(row string) string {
 	return row
 }
 
-// nothing gives the reason for an empty table.
 func (m *Model) nothing() string {
 	switch {
 	case m.filter != nil:
@@ -121,8 +119,8 @@ func (m *Model) nothing() string {
 	return "no " + string(m.clock) + " time in this window; c shows another clock"
 }
 
-// shownClock gives the clock of the table: wall time for waits and tables without CPU time, unless another is
-// selected.
+// shownClock returns the clock of the table: instead of CPU time, wall time for waits and for a scope without CPU
+// time.
 func (m *Model) shownClock() Clock {
 	waits := m.view == waitsView || m.scope.Wait >= 0
 	if m.clock == CPU && (waits || m.scope != Everything && m.snap.Total(m.scope).CPU == 0) {
@@ -131,7 +129,7 @@ func (m *Model) shownClock() Clock {
 	return m.clock
 }
 
-// rows sums the shown table. draw formats only some of its rows.
+// rows sums the shown table; draw formats some of its rows.
 func (m *Model) rows() (n int, draw func(from, to int) (head string, lines []string)) {
 	o, s, clock := m.snap, m.screen, m.shownClock()
 	prec := o.precision(m.scope, clock)
@@ -186,7 +184,6 @@ func deleteEmpty(rows []FunctionRow, c Clock) []FunctionRow {
 	return kept
 }
 
-// status gives the line above the last.
 func (m *Model) status(rows int) string {
 	s := m.screen
 	if m.typing {
@@ -213,8 +210,8 @@ func (m *Model) status(rows int) string {
 	if m.stacks {
 		what = "stacks"
 	}
-	if m.within != "" {
-		what += " of " + printable.String(m.within)
+	if m.scopeName != "" {
+		what += " of " + printable.String(m.scopeName)
 	}
 	parts = append(parts, what)
 	if m.filter != nil {

@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/printable"
 )
 
-// Cell is the time of a thread under one stack, in one state.
+// Cell is the time of a thread in one stack and state.
 type Cell struct {
 	stack  []int32
 	thread int32
@@ -17,28 +17,28 @@ type Cell struct {
 	v      Values
 }
 
-// Snapshot is an immutable window at one moment.
+// Snapshot is an immutable window at one time.
 type Snapshot struct {
-	// At is its end, Length its length, Since the sampled time in all.
+	// At is the window's end, Since the time sampled so far.
 	At            time.Time
 	Length, Since time.Duration
 	Cells         []Cell
 	frames        []Frame
-	support       []bool // of the language or the system
+	support       []bool // of language or system
 	threads       []thread
 	waits         []wait
 	paths         []string
 	parts         []*shares // of the last slices, oldest first
 	// Waiting is the number of addresses without a name yet.
 	Waiting int
-	// Whole means that the window is the whole recording.
+	// Whole is set if the window is the whole recording.
 	Whole     bool
 	scratch   scratch
-	idleRules map[idleKey]string // of cells, filled by ruleOf
+	idleRules map[idleKey]string
 }
 
-// Snapshot gives the last window of what was sampled, at least window long if there is as much; 0: all. Changes
-// are by clock. It reuses the memory of used, which may be nil.
+// Snapshot returns the last window, of at least the given length if there is as much; 0: all. Changes are by clock. It
+// reuses the memory of used, which may be nil.
 func (s *Store) Snapshot(n *Functions, window time.Duration, clock Clock, used *Snapshot) *Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -60,7 +60,7 @@ func (s *Store) Snapshot(n *Functions, window time.Duration, clock Clock, used *
 		out.Whole, out.Length = true, out.Since
 		out.Cells = slices.Grow(out.Cells, len(s.cells))
 		for i := range s.cells {
-			out.put(n, s.cells[i].key, s.cells[i].all)
+			out.addCell(n, s.cells[i].key, s.cells[i].all)
 		}
 	} else {
 		s.sum(out, n, window)
@@ -81,7 +81,7 @@ func (s *Store) sum(out *Snapshot, n *Functions, window time.Duration) {
 		for _, d := range s.slices[i].deltas {
 			v := &s.sums[d.cell]
 			if *v == (Values{}) {
-				s.summed = append(s.summed, d.cell) // twice, if it was 0 in between
+				s.summed = append(s.summed, d.cell) // twice, if its sum was 0 in between
 			}
 			v.add(d.v)
 		}
@@ -89,20 +89,19 @@ func (s *Store) sum(out *Snapshot, n *Functions, window time.Duration) {
 	out.Length = time.Duration(last - from)
 	out.Cells = slices.Grow(out.Cells, len(s.summed))
 	for _, c := range s.summed {
-		out.put(n, s.cells[c].key, s.sums[c])
+		out.addCell(n, s.cells[c].key, s.sums[c])
 		s.sums[c] = Values{}
 	}
 }
 
-// put adds a nonempty cell. Values may be negative if open intervals ended with less.
-func (o *Snapshot) put(n *Functions, k cellKey, v Values) {
+// addCell adds a cell with time. Values are negative if open intervals ended with less.
+func (o *Snapshot) addCell(n *Functions, k cellKey, v Values) {
 	v = Values{max(v.Samples, 0), max(v.Wall, 0), max(v.RunQueue, 0), max(v.CPU, 0)}
 	if v != (Values{}) {
 		o.Cells = append(o.Cells, Cell{n.functionsOf(k.stack), k.thread, k.wait, v})
 	}
 }
 
-// threadName names a thread as report --by thread does.
 func (o *Snapshot) threadName(n int32) string {
 	th := &o.threads[n]
 	name := th.name

@@ -21,14 +21,13 @@ const (
 	leastSlices = recentSlices + baseSlices
 )
 
-// thread is a known thread; tid 0 is for no particular one. Tasks with the same first function, as goroutines, are
-// like one thread: task is their kind, name the function.
+// thread is a thread; tid 0: of no single one. Tasks of the same first function are one thread: task is their kind,
+// name the function.
 type thread struct {
 	pid, tid         int
 	comm, name, task string
 }
 
-// lastCell caches the cell of a thread's last interval.
 type lastCell struct {
 	valid       bool
 	stack       sample.StackID
@@ -39,8 +38,9 @@ type lastCell struct {
 
 // wait is what threads wait for, or their state.
 type wait struct {
-	name string // as by report --by wait
-	// kind is [waits.None] for a state. The name is no source of it: [waits.Shown] puts a semaphore's type first.
+	name string // as in report --by wait
+	// kind is [waits.None] for a state. It cannot be derived from the name, since [waits.Shown] begins a semaphore's
+	// with its type.
 	kind waits.Kind
 }
 
@@ -57,7 +57,7 @@ func (t *thread) key() threadKey {
 	return k
 }
 
-// cellKey is what the intervals of a cell share. Threads and waits are indices.
+// cellKey identifies a cell. Threads and waits are indices.
 type cellKey struct {
 	stack        sample.StackID
 	thread, wait int32
@@ -69,7 +69,6 @@ type cell struct {
 	touched    bool
 }
 
-// delta is a slice's change of a cell.
 type delta struct {
 	cell int32
 	v    Values
@@ -86,27 +85,28 @@ type Store struct {
 	mu            sync.Mutex
 	cells         []cell
 	index         map[cellKey]int32
-	threads       []thread // shared with snapshots, see threadsShared
-	threadsShared bool     // immutable, as a snapshot has them
+	threads       []thread // shared with snapshots if threadsShared
+	threadsShared bool     // then immutable
 	lasts         []lastCell
 	byTID         map[threadKey]int32
 	waits         []wait // shared with snapshots
 	byWait        map[string]int32
 
-	touched   []int32
-	open      []delta   // open at the last refresh
-	slices    []slice   // oldest first
-	spare     [][]delta // of dropped slices
-	sums      []Values  // by cell, in a snapshot's window
-	summed    []int32
-	begin     int64 // of the first slice
-	maxCells  int
-	keptCells int // cells after the last eviction
+	touched    []int32
+	open       []delta // open intervals at the last refresh
+	slices     []slice
+	freeDeltas [][]delta
+	sums       []Values // by cell, in a snapshot's window
+	summed     []int32
+	begin      int64
+	maxCells   int
+	keptCells  int // number of cells after the last eviction
 
 	refreshed func() // called after each refresh, or nil
 }
 
-// NewStore makes a Store that begins now. refreshed is called after each refresh, and must not block.
+// NewStore returns a Store of a recording that begins then. refreshed, if not nil, is called after each refresh, and
+// must not block.
 func NewStore(begin time.Time, refreshed func()) *Store {
 	return &Store{
 		index: map[cellKey]int32{}, byTID: map[threadKey]int32{}, byWait: map[string]int32{},
@@ -121,7 +121,6 @@ func (s *Store) Add(iv profile.Interval) {
 	s.add(&iv)
 }
 
-// add adds an interval to its cell, and gives that.
 func (s *Store) add(iv *profile.Interval) (int32, Values) {
 	k := s.thread(iv)
 	last := &s.lasts[k]
@@ -135,7 +134,6 @@ func (s *Store) add(iv *profile.Interval) (int32, Values) {
 	return n, v
 }
 
-// addFresh adds to the fresh part of a cell.
 func (s *Store) addFresh(n int32, v Values) {
 	c := &s.cells[n]
 	c.fresh.add(v)
@@ -172,14 +170,14 @@ func (s *Store) thread(iv *profile.Interval) int32 {
 	return n
 }
 
-// ownThreads copies the threads if a snapshot has them.
+// ownThreads copies the threads if snapshots share them.
 func (s *Store) ownThreads() {
 	if s.threadsShared {
 		s.threads, s.threadsShared = slices.Clone(s.threads), false
 	}
 }
 
-// wait gives the number of a thread's wait or state, named as by report --by wait.
+// wait returns the number of a thread's wait or state, named as in report --by wait.
 func (s *Store) wait(iv *profile.Interval) int32 {
 	name := iv.Wait
 	kind, _, _ := strings.Cut(iv.WaitsFor, " ")
@@ -215,7 +213,7 @@ func (s *Store) Refresh(at int64, open iter.Seq[profile.Interval]) {
 func (s *Store) Finish(at time.Time) { s.Refresh(at.UnixNano(), func(func(profile.Interval) bool) {}) }
 
 func (s *Store) refresh(at int64, open iter.Seq[profile.Interval]) {
-	for _, d := range s.open { // reported again, or final
+	for _, d := range s.open { // added again below, or final
 		s.addFresh(d.cell, Values{-d.v.Samples, -d.v.Wall, -d.v.RunQueue, -d.v.CPU})
 	}
 	s.open = s.open[:0]
@@ -241,11 +239,11 @@ func (s *Store) refresh(at int64, open iter.Seq[profile.Interval]) {
 	s.dropOld()
 }
 
-// newDeltas gives an empty list for n deltas, from a dropped slice if its size fits.
+// newDeltas returns an empty list for n deltas, a dropped slice's if its size fits.
 func (s *Store) newDeltas(n int) []delta {
-	for len(s.spare) > 0 {
-		list := s.spare[len(s.spare)-1]
-		s.spare = s.spare[:len(s.spare)-1]
+	for len(s.freeDeltas) > 0 {
+		list := s.freeDeltas[len(s.freeDeltas)-1]
+		s.freeDeltas = s.freeDeltas[:len(s.freeDeltas)-1]
 		if c := cap(list); c >= n && c <= 4*n+64 {
 			return list[:0]
 		}
@@ -258,7 +256,7 @@ func (s *Store) dropOld() {
 	last := s.slices[len(s.slices)-1].to
 	old := 0
 	for len(s.slices)-old > leastSlices && s.slices[old].to < last-int64(keepFor) {
-		s.spare = append(s.spare, s.slices[old].deltas)
+		s.freeDeltas = append(s.freeDeltas, s.slices[old].deltas)
 		old++
 	}
 	s.slices = slices.Delete(s.slices, 0, old)

@@ -12,7 +12,7 @@ import (
 
 // Scope selects cells of a snapshot.
 type Scope struct {
-	// Thread and Wait select one thread or wait; negative: all.
+	// One thread or wait; negative: all.
 	Thread, Wait int32
 }
 
@@ -23,16 +23,15 @@ func (s Scope) has(c *Cell) bool {
 	return (s.Thread < 0 || c.thread == s.Thread) && (s.Wait < 0 || c.wait == s.Wait)
 }
 
-// FunctionRow has one function's own values, and those including its callees.
+// FunctionRow is the values of a function: its own, and with its callees.
 type FunctionRow struct {
 	Frame
 	Self, Total Values
 	id          int32
-	support     bool    // of the language or the system
-	depth       float64 // values times depth in frames
+	support     bool    // of language or system
+	depth       float64 // wall time × distance from the innermost frame
 }
 
-// scratch is reusable memory of tables.
 type scratch struct {
 	at, seen []int32
 	order    []int32
@@ -48,7 +47,7 @@ func zeroed[T any](s []T, n int) []T {
 	return s
 }
 
-// Functions sums a snapshot by function. Total counts a function once for each stack.
+// Functions sums a snapshot by function. In Total a function counts once per stack.
 func (o *Snapshot) Functions(scope Scope) []FunctionRow {
 	rows := make([]FunctionRow, 0, 64)
 	o.scratch.at, o.scratch.seen = zeroed(o.scratch.at, len(o.frames)), zeroed(o.scratch.seen, len(o.frames))
@@ -89,8 +88,8 @@ const (
 	ByName  Order = "name"
 )
 
-// SortFunctions sorts by a clock, descending; then a program's functions before those of the language and the
-// system, and inner before outer ones.
+// SortFunctions sorts by a clock, descending; of equal rows, the program's functions precede those of language and
+// system, inner ones outer ones.
 func SortFunctions(rows []FunctionRow, c Clock, by Order) {
 	support := func(r *FunctionRow) int {
 		if r.support {
@@ -120,14 +119,14 @@ func SortFunctions(rows []FunctionRow, c Clock, by Order) {
 	}
 }
 
-// StackRow is one stack that a function is on.
+// StackRow is a stack with a function.
 type StackRow struct {
 	V       Values
 	Threads int
 	Frames  []int32
 }
 
-// StacksOf gives the stacks of a scope with a function, all if negative, the most expensive first.
+// StacksOf returns the scope's stacks that contain a function (negative: all), the largest first.
 func (o *Snapshot) StacksOf(scope Scope, function int32, clock Clock) []StackRow {
 	var rows []StackRow
 	at := map[string]int{}
@@ -171,7 +170,6 @@ func (o *Snapshot) Total(scope Scope) (v Values) {
 	return v
 }
 
-// matching keeps the rows whose names match.
 func matching[R any](rows []R, re *regexp.Regexp, text func(*R) string) []R {
 	if re == nil {
 		return rows

@@ -12,13 +12,12 @@ import (
 	"prywalk/internal/tabular"
 )
 
-// groupRows is the number of threads and waits in plain text.
 const groupRows = 5
 
-// pipeWidth is the width of tables without a terminal.
+// pipeWidth is the width without a terminal.
 const pipeWidth = 100
 
-// WriteText writes a snapshot as plain text, with so many functions (0: all), and the largest threads and waits.
+// WriteText writes a snapshot as plain text, with a number of functions (0: all) and the largest threads and waits.
 func WriteText(w io.Writer, o *Snapshot, st State, s Screen, c Clock, functions int) error {
 	var b strings.Builder
 	put := func(lines ...string) {
@@ -65,7 +64,7 @@ func first[R any](rows []R, n int) []R {
 	return rows
 }
 
-// jsonValues has a value for each clock, as report --json: times in ns.
+// jsonValues has a value per clock, as in report --json, in ns.
 type jsonValues struct {
 	Samples  int64 `json:"samples"`
 	Wall     int64 `json:"wall"`
@@ -100,12 +99,12 @@ type jsonGroup struct {
 type jsonTable struct {
 	schema.Head
 	Target   string   `json:"target"`
-	Time     float64  `json:"time"`    // of the Unix epoch, in seconds
-	Seconds  float64  `json:"seconds"` // how long the window is
-	Since    float64  `json:"since"`   // how long it was sampled for, in seconds
+	Time     float64  `json:"time"`    // Unix epoch, seconds
+	Seconds  float64  `json:"seconds"` // length of the window
+	Since    float64  `json:"since"`   // time sampled so far, seconds
 	Threads  int      `json:"threads"`
 	Complete *float64 `json:"complete,omitempty"`
-	// CompleteCPU is the share of the window's CPU time whose stacks are complete.
+	// CompleteCPU is the share of the window's CPU time with complete stacks.
 	CompleteCPU *float64       `json:"complete_cpu,omitempty"`
 	Trouble     string         `json:"trouble,omitempty"`
 	Goroutines  []Goroutines   `json:"goroutines_waiting,omitempty"`
@@ -117,7 +116,7 @@ type jsonTable struct {
 	ByWait      []jsonGroup    `json:"by_wait"`
 }
 
-// WriteJSON writes a snapshot as a line of JSON, with so many functions, threads and waits, 0: all.
+// WriteJSON writes a snapshot as a line of JSON, with a number of functions, threads and waits each (0: all).
 func WriteJSON(w io.Writer, o *Snapshot, st State, c Clock, rowsOfEach int) error {
 	t := jsonTable{
 		Target: st.Target, Time: float64(o.At.UnixMilli()) / 1e3, Seconds: o.Length.Seconds(), Since: o.Since.Seconds(),

@@ -2,10 +2,10 @@
 
 package top
 
-// Values are the ticks of threads, and the three clocks in ns.
+// Values are ticks, and the clocks in ns.
 type Values struct{ Samples, Wall, RunQueue, CPU int64 }
 
-// Blocked is the time in which threads neither ran nor were ready.
+// Blocked is the time in which threads neither ran nor waited in the run queue.
 func (v Values) Blocked() int64 { return max(0, v.Wall-v.RunQueue-v.CPU) }
 
 func (v *Values) add(o Values) {
@@ -26,10 +26,10 @@ const (
 	Wall     Clock = "wall"
 )
 
-// Clocks lists the clocks.
+// Clocks returns all clocks.
 func Clocks() []Clock { return []Clock{CPU, RunQueue, Blocked, Wall} }
 
-// Of gives the time by one clock.
+// Of returns the time by a clock.
 func (v Values) Of(c Clock) int64 {
 	switch c {
 	case RunQueue:

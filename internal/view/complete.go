@@ -11,20 +11,19 @@ import (
 	rec "prywalk/internal/profile"
 )
 
-// wellComplete is the share of complete stacks from which no reason is given.
+// wellComplete is the share of complete stacks from which no reason is shown.
 const wellComplete = 0.99
 
-// Complete is the share of one clock's time with complete stacks, 0 to 1, and the main reason of the rest. Time
-// without any stack, such as [exited unseen], counts as complete: [Coverage] reports it.
+// Complete is the share of a clock's time with complete stacks, 0 to 1, and the main reason of the rest. Time without
+// any stack, such as [exited unseen], counts as complete; [Coverage] reports it.
 type Complete struct {
 	Share  float64
 	reason string
-	module string // module of the outermost function of most of them
+	module string
 	most   float64
 }
 
-// Complete divides the time of a type of values. It gives false if the profile is not prywalk's, or has no such time
-// with a stack.
+// Complete divides the time of a type of values. ok is false if the profile is not prywalk's or has no such time.
 func (d *Data) Complete(value int) (c Complete, ok bool) {
 	if _, own := d.Has(rec.TypeRunQueue); !own {
 		return c, false
@@ -62,13 +61,12 @@ func (d *Data) Complete(value int) (c Complete, ok bool) {
 	return c, true
 }
 
-// hasNoStack reports time that no sample stands for, such as [exited unseen].
 func (t *Stacks) hasNoStack(s *profile.Sample) bool {
 	stack := t.Stack(s)
 	return len(stack) == 1 && t.Frames[stack[0]].Synthetic() && !t.Frames[stack[0]].incomplete()
 }
 
-// endsIn gives an incomplete stack's stop reason, and the module of its outermost function.
+// endsIn returns an incomplete stack's stop reason, and its outermost function's module.
 func (t *Stacks) endsIn(s *profile.Sample) (reason, module string, cut bool) {
 	stack := t.Stack(s)
 	f := &t.Frames[stack[len(stack)-1]]
@@ -82,8 +80,7 @@ func (t *Stacks) endsIn(s *profile.Sample) (reason, module string, cut bool) {
 	return reason, module, true
 }
 
-// completeOf is the note beside a sum: the share of complete stacks.
-func (d *Data) completeOf(value int) string {
+func (d *Data) completeNote(value int) string {
 	if d.Profile.SampleType[value].Type != rec.TypeCPU && value != d.Value {
 		return ""
 	}
@@ -93,18 +90,18 @@ func (d *Data) completeOf(value int) string {
 	return ""
 }
 
-// Incomplete is the main reason of many incomplete stacks.
+// Incomplete is the main reason of incomplete stacks.
 type Incomplete struct {
-	// Reason is the stop reason; "": few stacks are incomplete.
+	// Reason is the stop reason; "" if few stacks are incomplete.
 	Reason string
 	// Module has the outermost function of most of them.
 	Module string
-	// Share is that of the time of Clock, 0 to 1.
+	// Share of the time of Clock, 0 to 1.
 	Share float64
 	Clock string
 }
 
-// Incomplete gives the main reason of many incomplete stacks: of CPU time, else of the chosen value.
+// Incomplete returns the main reason of incomplete stacks: for CPU time, else for the chosen value.
 func (d *Data) Incomplete() (out Incomplete) {
 	values := []int{d.Value}
 	if cpu, ok := d.Has(rec.TypeCPU); ok && cpu != d.Value {
@@ -118,10 +115,10 @@ func (d *Data) Incomplete() (out Incomplete) {
 	return out
 }
 
-// Next is the next step.
+// Next returns the next step.
 func (i *Incomplete) Next() string { return namehints.IncompleteCure(i.Reason, i.Module) }
 
-// WhyIncomplete gives reason and next step where many stacks are incomplete, else "".
+// WhyIncomplete returns reason and next step if many stacks are incomplete, else "".
 func (d *Data) WhyIncomplete() string {
 	i := d.Incomplete()
 	if i.Reason == "" {
@@ -131,8 +128,7 @@ func (d *Data) WhyIncomplete() string {
 		namehints.IncompleteName(i.Reason), i.Next())
 }
 
-// raiseIncomplete puts rows of incomplete stacks among the first.
-func (t *Stacks) raiseIncomplete(rows []Row) {
+func (t *Stacks) moveIncompleteUp(rows []Row) {
 	namehints.RaiseIncomplete(rows, func(r *Row) (string, int64, int64) {
 		if f := &t.Frames[r.Frame]; f.incomplete() {
 			return f.Name, r.Self, r.Total

@@ -16,25 +16,24 @@ import (
 // wellCovered is the share of named CPU time from which the rest is not mentioned.
 const wellCovered = 0.95
 
-// fewTicks, of CPU time: below it a poor share gives no warning.
+// fewTicks is the CPU time, in ticks, below which a small share is not reported.
 const fewTicks = 5
 
 // Coverage is the share of CPU time with a named function, and the rest by kind.
 type Coverage struct {
-	value        int // index of the values: cpu, else the chosen ones
+	value        int // index of the type of values: cpu, else the chosen one
 	named, Total int64
-	bounded      int64     // of functions known by their bounds only
-	missing      []missing // largest first
-	Slight       bool      // only a few ticks of CPU time
+	bounded      int64 // functions known by their bounds only
+	missing      []missing
+	Slight       bool
 }
 
-// missing is time without a function.
 type missing struct {
 	frame Frame
 	v     int64
 }
 
-// Coverage divides the time by the innermost frames.
+// Coverage divides the time by innermost frames.
 func (d *Data) Coverage() Coverage {
 	c := Coverage{value: d.Value}
 	if i, ok := d.Has(rec.TypeCPU); ok {
@@ -56,7 +55,7 @@ func (d *Data) Coverage() Coverage {
 		if namehints.Bounded(f.Name, f.Module) {
 			c.bounded += v
 		}
-		key := f.kind()
+		key := f.nameWithoutAddress()
 		if unread[key] == nil {
 			unread[key] = &missing{frame: *f}
 		}
@@ -70,12 +69,12 @@ func (d *Data) Coverage() Coverage {
 	})
 	cpu := d.Profile.SampleType[c.value].Type == rec.TypeCPU
 	if t := d.Profile.PeriodType; t != nil && t.Unit == "nanoseconds" && cpu {
-		c.Slight = c.Total/fewTicks < d.Profile.Period // a file may claim any period
+		c.Slight = c.Total/fewTicks < d.Profile.Period // no product: a file may claim any period
 	}
 	return c
 }
 
-// builtIn reports whether the innermost frame is nameless code called by a script's function, which gets its time.
+// builtIn reports whether the innermost frame is nameless code under a script's function, which gets its time.
 func (t *Stacks) builtIn(stack []int32) bool {
 	leaf := &t.Frames[stack[0]]
 	if !leaf.Nameless || leaf.Module == "" || strings.HasPrefix(leaf.Module, "[") {
@@ -84,15 +83,14 @@ func (t *Stacks) builtIn(stack []int32) bool {
 	return slices.ContainsFunc(stack, func(f int32) bool { return t.Frames[f].Script && !t.Frames[f].Nameless })
 }
 
-// kind is the frame's name without address.
-func (f *Frame) kind() string {
+func (f *Frame) nameWithoutAddress() string {
 	if f.Nameless {
 		return namehints.Bracketed(f.Module)
 	}
 	return f.Name
 }
 
-// Share is the part with a function, negative without time.
+// Share is the part with a function; negative without time.
 func (c *Coverage) Share() float64 {
 	if c.Total <= 0 {
 		return -1
@@ -100,15 +98,15 @@ func (c *Coverage) Share() float64 {
 	return float64(c.named) / float64(c.Total)
 }
 
-// Bounded is the part of functions known by their bounds only (server+0x1600), not in Share.
+// Bounded is the part of functions known by their bounds only (server+0x1600). Share does not include it.
 func (c *Coverage) Bounded() float64 { return float64(c.bounded) / float64(max(1, c.Total)) }
 
 func (c *Coverage) poor() bool { return c.Total > 0 && c.Share() < wellCovered }
 
-// Idle reports a poor share of hardly any time.
+// Idle reports a small share of hardly any time.
 func (c *Coverage) Idle() bool { return c.poor() && c.Slight }
 
-// Covered is the share as part of the first line, "" if there is none.
+// Covered returns the share as text for the first line, "" without time.
 func (d *Data) Covered(c *Coverage) string {
 	switch {
 	case c.Share() < 0:
@@ -127,13 +125,13 @@ func (d *Data) Covered(c *Coverage) string {
 	return text
 }
 
-// Causes gives the kinds of time without a function, and the next step; "" if there is little. below
-// says where details are.
+// Causes returns the kinds of time without a function, and next steps; "" if there is little. below says where details
+// are.
 func (d *Data) Causes(c *Coverage, below string) string {
 	if !c.poor() || c.Idle() {
 		return ""
 	}
-	var causes []string // by their largest part
+	var causes []string
 	shares := map[string][]string{}
 	for _, m := range c.missing {
 		if 100*m.v < c.Total {
@@ -143,7 +141,7 @@ func (d *Data) Causes(c *Coverage, below string) string {
 		if shares[why] == nil {
 			causes = append(causes, why)
 		}
-		shares[why] = append(shares[why], p.Share(m.v)+" "+m.frame.kind())
+		shares[why] = append(shares[why], p.Share(m.v)+" "+m.frame.nameWithoutAddress())
 	}
 	var parts []string
 	for _, why := range causes {
@@ -174,7 +172,7 @@ func cause(f *Frame, below string) string {
 	return ""
 }
 
-// Notes explain functions without names, and what names them.
+// Notes explain functions without names, and what would name them.
 func (d *Data) Notes(shown []Row) []string {
 	p := namehints.Program{PID: d.mainPID(), Again: "record again", OneRow: true}
 	p.Files, p.Mappings = d.mapped()
@@ -184,7 +182,7 @@ func (d *Data) Notes(shown []Row) []string {
 		rows = append(rows, namehints.Row{Name: f.Name, Module: f.Module, Nameless: f.Nameless,
 			Large: 20*r.Total >= int64(d.Precision.Total)})
 	}
-	for i := range d.Frames { // hidden, but shows that there is a perf map
+	for i := range d.Frames { // hidden functions show that there is a perf map
 		if f := &d.Frames[i]; f.Module == "[anon]" && !f.Nameless {
 			rows = append(rows, namehints.Row{Name: f.Name, Module: f.Module})
 		}
@@ -192,7 +190,6 @@ func (d *Data) Notes(shown []Row) []string {
 	return p.Notes(rows)
 }
 
-// mapped lists files, and all mappings.
 func (d *Selection) mapped() (files, mappings []string) {
 	for _, m := range d.Profile.Mapping {
 		mappings = append(mappings, m.File)
@@ -203,7 +200,7 @@ func (d *Selection) mapped() (files, mappings []string) {
 	return files, mappings
 }
 
-// mainPID is the process with over 90 % of the time, else 0.
+// mainPID returns the process with over 90 % of the time, or 0.
 func (d *Data) mainPID() int {
 	times := map[int64]int64{}
 	for _, s := range d.Profile.Sample {

@@ -16,7 +16,7 @@ import (
 	"prywalk/internal/tabular"
 )
 
-// ErrNoTime reports --from or --to with a profile without time stamps.
+// ErrNoTime reports --from or --to for a profile without time stamps.
 var ErrNoTime = errors.New("the profile has no time stamps")
 
 func (d *Selection) filter(g *groups) error {
@@ -33,7 +33,7 @@ func (d *Selection) filter(g *groups) error {
 			return err
 		}
 		if re != nil {
-			d.keep("--"+by.flag, func(s *profile.Sample) bool { return re.MatchString(g.name(s, by.group)) })
+			d.keep("--"+by.flag, func(s *profile.Sample) bool { return re.MatchString(g.groupName(s, by.group)) })
 		}
 	}
 	if err := d.byName(); err != nil {
@@ -46,23 +46,20 @@ func (d *Selection) filter(g *groups) error {
 	return nil
 }
 
-// States are the states of samples.
+// States returns the states of samples.
 func States() []string { return []string{"running", "sleeping", "disk", "stopped"} }
 
-// sleepers reports whether the options ask for sleeping threads only.
-func (d *Selection) sleepers() bool {
+func (d *Selection) onlySleepers() bool {
 	o := &d.Options
 	state, err := regexp.Compile(o.State)
 	return o.Wait != "" || o.State != "" && err == nil && !state.MatchString("running")
 }
 
-// keep replaces the list of samples; the caller's stays.
 func (d *Selection) keep(flag string, test func(*profile.Sample) bool) {
 	d.Filters = append(d.Filters, flag)
 	d.Profile.Sample = slices.DeleteFunc(slices.Clone(d.Profile.Sample), func(s *profile.Sample) bool { return !test(s) })
 }
 
-// byName filters by functions, files and modules.
 func (d *Selection) byName() error {
 	focus, err := Compile("focus", d.Options.Focus)
 	if err != nil {
@@ -96,7 +93,7 @@ func (d *Selection) nothingLeft() error {
 	return fmt.Errorf("no samples left by %s; leave that out to see all", strings.Join(flags, " and "))
 }
 
-// Compile compiles a flag's regular expression; nil for an empty one.
+// Compile compiles a flag's regular expression; nil for "".
 func Compile(what, expr string) (*regexp.Regexp, error) {
 	if expr == "" {
 		return nil, nil
@@ -113,7 +110,7 @@ func Compile(what, expr string) (*regexp.Regexp, error) {
 	return re, nil
 }
 
-// window keeps the time between From and To. An interval that is partly in it counts in proportion.
+// window selects the time between From and To. Of an interval partly in it, its part counts.
 func (d *Selection) window() error {
 	if d.Options.From <= 0 && d.Options.To <= 0 {
 		return nil
@@ -145,7 +142,7 @@ func (d *Selection) window() error {
 	return nil
 }
 
-// clip gives the part of a sample between two moments, nil if none. Parts add up to the whole.
+// clip returns the part of a sample between two times, nil if none. Adjacent parts add up to the whole.
 func clip(s *profile.Sample, wall, begin, end int64) *profile.Sample {
 	last := Number(s, rec.LabelEnd)
 	first := last - wall
@@ -180,7 +177,7 @@ func clip(s *profile.Sample, wall, begin, end int64) *profile.Sample {
 	return &c
 }
 
-// portion is v × part / whole, rounded down, without overflow.
+// portion returns v × part / whole, without overflow.
 func portion(v, part, whole int64) int64 {
 	if whole <= 0 || part >= whole {
 		return v
@@ -188,7 +185,7 @@ func portion(v, part, whole int64) int64 {
 	return v/whole*part + int64(float64(v%whole)*(float64(part)/float64(whole)))
 }
 
-// Filter gives the selected samples as a profile; the caller's stays.
+// Filter returns the selected samples as a profile; p is unchanged.
 func Filter(p *profile.Profile, o Options) (*profile.Profile, error) {
 	d, err := New(p, o)
 	if err != nil {

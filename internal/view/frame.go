@@ -15,16 +15,16 @@ import (
 // Frame is an entry of a stack, as reports distinguish them.
 type Frame struct {
 	Name   string
-	Module string // base name of the file, of managed code the package; "" if synthetic or unknown
+	Module string // base name of the file, for managed code the package; "" if synthetic or unknown
 	File   string // only with --lines, or for names that many files have
 	Line   int
-	// Script reports a named function of a script, or one compiled at run time.
+	// Script is set for named functions of scripts and functions compiled at run time.
 	Script bool
-	// Nameless reports code without a function; Name is its place.
+	// Nameless is set for code without a function; Name is then its place.
 	Nameless bool
 }
 
-// Synthetic reports an entry in brackets, which is no code.
+// Synthetic reports an entry that is no code, in brackets.
 func (f *Frame) Synthetic() bool {
 	return f.Module == "" && strings.HasPrefix(f.Name, "[")
 }
@@ -34,7 +34,7 @@ func (f *Frame) incomplete() bool {
 	return ok && f.Module == ""
 }
 
-// Label is the frame as text, with file and line if it has them.
+// Label is the frame as text, with file and line if set.
 func (f *Frame) Label() string { return f.label(func(s string) string { return s }) }
 
 func (f *Frame) label(shorten func(string) string) string {
@@ -51,15 +51,14 @@ func (f *Frame) label(shorten func(string) string) string {
 // Shown is the label in tables and trees: a file's nameless functions are one row, long names lose their middle.
 func (f *Frame) Shown() string {
 	if f.Nameless && f.Module != "" && !namehints.Bounded(f.Name, f.Module) && !strings.HasPrefix(f.Module, "[") {
-		return f.label(cut) + " (unnamed)"
+		return f.label(cutMiddle) + " (unnamed)"
 	}
-	return f.label(cut)
+	return f.label(cutMiddle)
 }
 
-// longestName bounds a name, bytes.
 const longestName = 1 << 12
 
-func cut(name string) string {
+func cutMiddle(name string) string {
 	if len(name) <= longestName {
 		return name
 	}
@@ -73,10 +72,10 @@ func cut(name string) string {
 	return name[:head] + "…" + name[tail:]
 }
 
-// Fitted shortens the name to a width, and keeps line or file.
+// Fitted is the label with its name shortened to a width; line and file stay.
 func (f *Frame) Fitted(width int) string {
-	name := printable.String(cut(f.Name))
-	place := printable.String(strings.TrimPrefix(f.Shown(), cut(f.Name)))
+	name := printable.String(cutMiddle(f.Name))
+	place := printable.String(strings.TrimPrefix(f.Shown(), cutMiddle(f.Name)))
 	if room := width - tabular.PrintedWidth(place); room >= tabular.LeastColumn {
 		return tabular.Shorten(name, room) + place
 	}

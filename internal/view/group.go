@@ -15,7 +15,7 @@ import (
 
 var groupings = []string{"thread", "process", "command", "role", "state", "wait", "lock", "module"}
 
-// byLabel groups by all labels of the program; "label:NAME" by one.
+// byLabel groups by all labels of the program, "label:NAME" by one.
 const byLabel = "label"
 
 // IsGrouping reports whether by is a way to group samples.
@@ -24,7 +24,7 @@ func IsGrouping(by string) bool {
 	return by == byLabel || slices.Contains(groupings, by) || one && key != ""
 }
 
-// Groupings lists the ways to group samples ([Options].By).
+// Groupings returns the ways to group samples ([Options].By).
 func Groupings() []string { return slices.Clone(groupings) }
 
 func checkBy(by string) error {
@@ -34,7 +34,7 @@ func checkBy(by string) error {
 	return fmt.Errorf("cannot group by %q; choose one of %s, label or label:NAME", by, strings.Join(groupings, ", "))
 }
 
-// Label gives a sample's first label of that name, "" if none.
+// Label returns a sample's first label of that name, or "".
 func Label(s *profile.Sample, key string) string {
 	if v := s.Label[key]; len(v) > 0 {
 		return v[0]
@@ -42,7 +42,7 @@ func Label(s *profile.Sample, key string) string {
 	return ""
 }
 
-// Number gives a sample's first number of that name, 0 if none.
+// Number returns a sample's first number of that name, or 0.
 func Number(s *profile.Sample, key string) int64 {
 	if v := s.NumLabel[key]; len(v) > 0 {
 		return v[0]
@@ -50,12 +50,11 @@ func Number(s *profile.Sample, key string) int64 {
 	return 0
 }
 
-// groups names the groups of samples.
 type groups struct {
 	stacks           *Stacks
 	waiting          waiting
-	roles            map[int64]func(thread string) string // by pid; filled if groups are roles
-	severalProcesses bool                                 // several processes; set if groups are threads
+	roles            map[int64]func(thread string) string // by pid; if grouped by role
+	severalProcesses bool                                 // if grouped by thread
 }
 
 func newGroups(stacks *Stacks, idle bool) *groups {
@@ -63,7 +62,7 @@ func newGroups(stacks *Stacks, idle bool) *groups {
 		waiters: map[**profile.Location]int{}, conditions: map[**profile.Location]bool{}}}
 }
 
-func (g *groups) name(s *profile.Sample, by string) string {
+func (g *groups) groupName(s *profile.Sample, by string) string {
 	switch by {
 	case "thread":
 		return g.threadName(s)
@@ -89,7 +88,7 @@ func (g *groups) name(s *profile.Sample, by string) string {
 	return ""
 }
 
-// command gives the program of a sample's process, also of a short-lived child.
+// command returns the program of a sample's process, also of a short-lived child.
 func command(s *profile.Sample) string {
 	if program, ok := strings.CutPrefix(Label(s, rec.LabelThread), "[children: "); ok && Number(s, rec.LabelTID) == 0 {
 		return strings.TrimSuffix(program, "]")
@@ -102,7 +101,7 @@ func (g *groups) threadName(s *profile.Sample) string {
 		return task + " " + cmp.Or(Label(s, rec.LabelThread), "[no function]")
 	}
 	tid := Number(s, rec.LabelTID)
-	if pid := Number(s, rec.LabelPID); tid == 0 && pid != 0 { // of the whole process
+	if pid := Number(s, rec.LabelPID); tid == 0 && pid != 0 {
 		return cmp.Or(Label(s, rec.LabelThread), "[no thread]") + " " + named(Label(s, rec.LabelComm), "pid", pid)
 	}
 	name := named(cmp.Or(Label(s, rec.LabelThread), Label(s, rec.LabelComm)), "tid", tid)
@@ -124,7 +123,7 @@ func severalProcesses(p *profile.Profile) bool {
 	return false
 }
 
-// named is "worker (tid 12)", or what of it is known.
+// named returns "worker (tid 12)", or the known part.
 func named(name, kind string, id int64) string {
 	switch {
 	case id == 0 && name == "":
@@ -137,10 +136,10 @@ func named(name, kind string, id int64) string {
 	return fmt.Sprintf("%s (%s %d)", name, kind, id)
 }
 
-// Clocks are sums of the kernel's three clocks, in nanoseconds.
+// Clocks are sums of the kernel's clocks, in nanoseconds.
 type Clocks struct{ CPU, RunQueue, Blocked int64 }
 
-// Clocks adds up samples; false if the profile is not prywalk's.
+// Clocks adds up samples; ok is false if the profile is not prywalk's.
 func (d *Selection) Clocks(samples []*profile.Sample) (c Clocks, ok bool) {
 	cpu, ok1 := d.Has(rec.TypeCPU)
 	queue, ok2 := d.Has(rec.TypeRunQueue)

@@ -15,16 +15,16 @@ import (
 type Group struct {
 	Name    string
 	Value   int64
-	idle    int // 1: by a rule; sorted to the end
+	idle    int // 1: idle by a rule, sorted last
 	Samples []*profile.Sample
 }
 
-// Grouped divides the samples by one of [Groupings], the largest first.
+// Grouped divides the samples by one of [Groupings], the largest group first.
 func (d *Data) Grouped(by string) []*Group {
 	known := map[string]*Group{}
 	var list []*Group
 	for _, s := range d.Profile.Sample {
-		name := d.groups.name(s, by)
+		name := d.groups.groupName(s, by)
 		g := known[name]
 		if g == nil {
 			g = &Group{Name: name}

@@ -10,8 +10,7 @@ import (
 	rec "prywalk/internal/profile"
 )
 
-// foldInterpreter removes native frames that only run managed ones, except with --native. Stacks without others keep
-// them.
+// foldInterpreter removes interpreter frames, except with --native and from stacks with no other frames.
 func (d *Selection) foldInterpreter() {
 	if d.Options.Native {
 		return
@@ -46,7 +45,6 @@ func (d *Selection) foldInterpreter() {
 	d.Profile.Sample = samples
 }
 
-// without removes locations from a stack, unless none would remain.
 func without(stack []*profile.Location, some map[*profile.Location]bool) []*profile.Location {
 	rest := slices.DeleteFunc(slices.Clone(stack), func(l *profile.Location) bool { return some[l] })
 	if len(rest) == 0 || len(rest) == len(stack) {
@@ -55,7 +53,6 @@ func without(stack []*profile.Location, some map[*profile.Location]bool) []*prof
 	return rest
 }
 
-// onlyInterprets reports whether a location's functions only run managed frames.
 func onlyInterprets(l *profile.Location) bool {
 	return len(l.Line) > 0 && !slices.ContainsFunc(l.Line, func(ln profile.Line) bool {
 		return ln.Function == nil || rec.FrameType(ln.Function.Name, ln.Function.SystemName) != rec.Machinery

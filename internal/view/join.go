@@ -10,28 +10,29 @@ import (
 	"prywalk/internal/namehints"
 )
 
-// Counterparts maps each frame of an earlier recording to the same one of a later recording, or to itself:
+// Counterparts maps each frame of an earlier recording to its counterpart in a later one, or to itself. Of
+// counterparts:
 //
-//   - name and module are equal; the program's own file may have another name;
-//   - the name is in one module only on either side, as after a library's new version.
+//   - name and module are equal, but the program's own file may have another name; or
+//   - the name is in one module only on either side, as after an update of a library.
 func Counterparts(older, newer *Data) map[Frame]Frame {
 	was, is := older.allFrames(), newer.allFrames()
 	newer.Take(int64(len(was)+len(is)) * frameCost)
 	have, named := map[Frame]bool{}, map[Frame][]Frame{}
 	for _, f := range is {
 		have[f] = true
-		named[f.anywhere()] = append(named[f.anywhere()], f)
+		named[f.withoutModule()] = append(named[f.withoutModule()], f)
 	}
 	before := map[Frame]int{}
 	for _, f := range was {
-		before[f.anywhere()]++
+		before[f.withoutModule()]++
 	}
 	renamed := renaming(older, newer)
 	out := map[Frame]Frame{}
 	for _, f := range was {
 		g := renamed(f)
-		if same := named[f.anywhere()]; !have[g] && !f.Nameless && !f.Synthetic() && len(same) == 1 &&
-			before[f.anywhere()] == 1 {
+		if same := named[f.withoutModule()]; !have[g] && !f.Nameless && !f.Synthetic() && len(same) == 1 &&
+			before[f.withoutModule()] == 1 {
 			g = same[0]
 		}
 		out[f] = g
@@ -39,7 +40,7 @@ func Counterparts(older, newer *Data) map[Frame]Frame {
 	return out
 }
 
-// renaming moves frames of the earlier program's file to the later one's.
+// renaming returns the mapping of frames from the earlier program's file to the later one's.
 func renaming(older, newer *Data) func(Frame) Frame {
 	was, is := older.program(), newer.program()
 	return func(f Frame) Frame {
@@ -54,7 +55,6 @@ func renaming(older, newer *Data) func(Frame) Frame {
 	}
 }
 
-// program is the module of the program's own file, "" if unknown.
 func (d *Selection) program() string {
 	if len(d.Profile.Mapping) == 0 {
 		return ""
@@ -69,14 +69,14 @@ func (d *Data) allFrames() []Frame {
 	return d.Frames
 }
 
-func (f *Frame) anywhere() Frame {
+func (f *Frame) withoutModule() Frame {
 	g := *f
 	g.Module = ""
 	return g
 }
 
-// Join is a profile with the samples of two: the first values are the later one's, the second the earlier one's times
-// factor. Threads match by name, as ids differ.
+// Join returns a profile with the samples of two: first values are the later one's, second ones the earlier one's ×
+// factor. Threads match by name, since tids differ.
 func Join(older, newer *Data, factor float64) *Data {
 	d := *newer
 	p := Shallow(d.Profile)

@@ -12,37 +12,34 @@ import (
 	"prywalk/internal/tabular"
 )
 
-// A small profile can make a large report: locations have any number of inlined calls, samples any number of
-// locations, each call path is a node. What grows with the paths is charged before it is allocated. After the first
-// refusal stacks are short and nothing is written ([Memory.Err]).
-
-// Bytes that parts of a report take, with garbage (TestSmallProfilesStayWithinTheBudget).
+// Memory of parts of a report in bytes, with garbage (TestSmallProfilesStayWithinTheBudget).
 const (
-	frameCost    = 320 // with its number
-	nodeCost     = 200 // with its numbers
+	frameCost    = 320 // and its number
+	nodeCost     = 200
 	sampleCost   = 256
 	functionCost = 192
 	locationCost = 192
 	lineCost     = 64
 )
 
-// Limits of the work for one report.
 const (
-	// fewFrames on all stacks are never refused.
+	// number of frames in all stacks that is never refused
 	fewFrames = 32 << 20
-	// inlinedMost is the mean of inlined calls at a location above which larger profiles are refused.
+	// mean number of inlined calls per location above which larger profiles are refused
 	inlinedMost = 8
-	// longestText bounds the text of a report, in times of the budget.
+	// longest text of a report, in units of the budget
 	longestText = 2
 )
 
-// Memory is what a report may take; the first refusal stays.
+// Memory charges what grows with the call paths before it is allocated, since a small profile can make a large report:
+// locations have any number of inlined calls, samples any number of locations. After the first refusal stacks are
+// short, and nothing is written.
 type Memory struct {
 	account *budget.Account
 	err     error
 }
 
-// charge takes a profile's memory, and refuses too long stacks.
+// charge charges a profile's memory, and refuses stacks with too many frames.
 func (m *Memory) charge(p *profile.Profile) error {
 	var locations, frames int64
 	stacks := map[**profile.Location]bool{}
@@ -72,7 +69,7 @@ func (m *Memory) charge(p *profile.Profile) error {
 	return m.err
 }
 
-// Take takes n bytes before they are allocated; false if refused.
+// Take charges n bytes before their allocation; false if refused.
 func (m *Memory) Take(n int64) bool {
 	if m.err == nil {
 		m.err = m.account.Take(n, "")
@@ -80,16 +77,16 @@ func (m *Memory) Take(n int64) bool {
 	return m.err == nil
 }
 
-// Give returns bytes.
+// Give returns n bytes.
 func (m *Memory) Give(n int64) { m.account.Give(n) }
 
-// Err is the refusal, an [*budget.Error], or nil.
+// Err returns the first refusal, a [*budget.Error], or nil.
 func (m *Memory) Err() error { return m.err }
 
 // Close returns all memory.
 func (m *Memory) Close() { m.account.Close() }
 
-// Writer gives a writer that fails after a refusal, and if the text becomes longer than any honest profile's.
+// Writer returns a writer that fails after a refusal, or if the text is longer than longestText.
 func (m *Memory) Writer(w io.Writer) io.Writer {
 	return &limited{memory: m, to: w, remaining: longestText * budget.Process().Total()}
 }

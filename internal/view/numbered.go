@@ -2,7 +2,7 @@
 
 package view
 
-// Numbered gives the number of x in a list without duplicates, and appends it if new. index has all numbers.
+// Numbered returns the index of x in a list without duplicates, to which it appends a new x. index has all indices.
 func Numbered[T comparable, N int | int32](list *[]T, index map[T]N, x T) N {
 	n, ok := index[x]
 	if !ok {

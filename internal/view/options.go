@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package view selects the part of a profile that a report shows, and numbers its frames. Reports and the
-// formats of other viewers share it, so that a function has one name in all of them.
+// Package view selects the part of a profile that a report shows, and numbers its frames. Reports and the formats of
+// other viewers share it, so that a function has the same name in all.
 //
 //	profile ──► filters ──► Selection: samples, one type of values ──► Stacks: frames by number ──► rows, groups, tree
 package view
@@ -21,28 +21,28 @@ import (
 	"prywalk/report/options"
 )
 
-// ErrValue reports that the profile lacks the values of [Options].Value.
+// ErrValue reports a profile without the values of [Options].Value.
 var ErrValue = errors.New("the profile has no values of type")
 
 // ErrExpr reports an invalid regular expression.
 var ErrExpr = errors.New("not a regular expression")
 
-// ErrIntervals reports that the profile has no sample counts.
+// ErrIntervals reports a profile without sample counts.
 var ErrIntervals = errors.New("no intervals: the profile has no sample counts")
 
-// Options choose what of a profile is shown, and how.
+// Options select what of a profile is shown, and how.
 type Options = options.View
 
-// Selection is a profile reduced to chosen samples, with one chosen type of values.
+// Selection is a profile with the selected samples and one selected type of values.
 type Selection struct {
 	Profile *profile.Profile
 	Options Options
-	Value   int // index of the chosen type
+	Value   int
 	Unit    string
-	Dropped int // by filters
+	Dropped int // removed by filters
 	Filters []string
-	// Scheduled is the blocked time of threads asleep in Go's scheduler, which is left out, in nanoseconds; Looped is that
-	// of threads asleep in an event loop whose tasks are recorded.
+	// Scheduled and Looped are the blocked times, in ns, of threads asleep in Go's scheduler and in an event loop
+	// whose tasks are recorded. They are left out.
 	Scheduled, Looped int64
 }
 
@@ -79,7 +79,7 @@ func (d *Data) prepare() error {
 	if err := d.charge(p); err != nil {
 		return err
 	}
-	if err := d.choose(); err != nil {
+	if err := d.chooseValue(); err != nil {
 		return err
 	}
 	switch o.By {
@@ -99,7 +99,7 @@ func (d *Data) prepare() error {
 	return d.Err()
 }
 
-// Shallow copies the head of a profile, so that its list of samples can be replaced.
+// Shallow copies the head of a profile, so that the list of samples can be replaced.
 func Shallow(p *profile.Profile) *profile.Profile {
 	return &profile.Profile{
 		SampleType: p.SampleType, DefaultSampleType: p.DefaultSampleType, Sample: p.Sample,
@@ -108,13 +108,12 @@ func Shallow(p *profile.Profile) *profile.Profile {
 	}
 }
 
-// choose finds the type of values.
-func (d *Selection) choose() error {
+func (d *Selection) chooseValue() error {
 	if _, ok := d.Has(TypeBlocked); !ok && d.Options.Value == TypeBlocked {
 		d.addBlocked()
 	}
 	name := d.Options.Value
-	if _, ok := d.Has(rec.TypeWall); ok && name == "" && (d.waits() || d.sleepers()) {
+	if _, ok := d.Has(rec.TypeWall); ok && name == "" && (d.groupsWaits() || d.onlySleepers()) {
 		name = rec.TypeWall
 	}
 	var err error
@@ -125,7 +124,7 @@ func (d *Selection) choose() error {
 	return nil
 }
 
-// TypeBlocked is wall − cpu − runqueue, which recordings do not store.
+// TypeBlocked is wall − cpu − runqueue; recordings do not store it.
 const TypeBlocked = "blocked"
 
 func (d *Selection) addBlocked() {
@@ -168,10 +167,10 @@ func valueIndex(p *profile.Profile, name string) (int, error) {
 	return 0, fmt.Errorf("%w %q; it has %s", ErrValue, name, strings.Join(have, ", "))
 }
 
-// Has gives the index of a type of values.
+// Has returns the index of a type of values.
 func (d *Selection) Has(name string) (int, bool) { return TypeIndex(d.Profile, name) }
 
-// TypeIndex gives the index of a type of values.
+// TypeIndex returns the index of a type of values.
 func TypeIndex(p *profile.Profile, name string) (int, bool) {
 	for i, t := range p.SampleType {
 		if t.Type == name {
@@ -181,7 +180,7 @@ func TypeIndex(p *profile.Profile, name string) (int, bool) {
 	return 0, false
 }
 
-// Total adds up one type of values.
+// Total returns the sum of a type of values.
 func (d *Selection) Total(value int) (n int64) {
 	for _, s := range d.Profile.Sample {
 		n += s.Value[value]
@@ -189,7 +188,7 @@ func (d *Selection) Total(value int) (n int64) {
 	return n
 }
 
-// WithBlocked adds [TypeBlocked] to a copy of a profile, if it has the other clocks.
+// WithBlocked adds [TypeBlocked] to a copy of a profile that has the other clocks.
 func WithBlocked(p *profile.Profile) *profile.Profile {
 	d := &Selection{Profile: Shallow(p)}
 	if _, ok := d.Has(TypeBlocked); !ok {

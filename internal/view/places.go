@@ -12,7 +12,7 @@ type Place struct {
 	Line int
 }
 
-// Places gives each frame's source file and first line.
+// Places returns each frame's source file and first line.
 func (d *Data) Places() map[int32]Place {
 	at := map[int32]Place{}
 	for _, l := range d.Profile.Location {

@@ -11,7 +11,7 @@ import (
 
 func (d *Selection) precision() tabular.Precision { return d.PrecisionOf(d.Value) }
 
-// PrecisionOf gives the precision of a type of values.
+// PrecisionOf returns the precision of a type of values.
 func (d *Selection) PrecisionOf(value int) tabular.Precision {
 	p := tabular.Precision{Total: float64(d.Total(value))}
 	count, ok := d.Has(rec.TypeSamples)
@@ -26,10 +26,10 @@ func (d *Selection) PrecisionOf(value int) tabular.Precision {
 	return p
 }
 
-// WholePrecision is that of a whole profile.
+// WholePrecision returns the precision of a whole profile.
 func WholePrecision(p *profile.Profile, value string) (tabular.Precision, error) {
 	d := &Selection{Options: Options{Value: value}, Profile: Shallow(p)}
-	if err := d.choose(); err != nil {
+	if err := d.chooseValue(); err != nil {
 		return tabular.Precision{}, err
 	}
 	return d.precision(), nil

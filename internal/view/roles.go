@@ -12,8 +12,8 @@ import (
 	rec "prywalk/internal/profile"
 )
 
-// roles gives a thread's role by its name, for each process whose run-time system names its own threads, by the
-// mappings of its stacks.
+// roles returns, by pid, the function from a thread's name to its role, for processes with a runtime that names its
+// threads. Mappings identify the runtime.
 func roles(p *profile.Profile) map[int64]func(thread string) string {
 	of := map[*profile.Mapping]func(string) string{}
 	for _, m := range p.Mapping {
@@ -34,7 +34,7 @@ func roles(p *profile.Profile) map[int64]func(thread string) string {
 	return by
 }
 
-// role is as recorded, else by the thread's name.
+// role returns the recorded role, else that by the thread's name.
 func (g *groups) role(s *profile.Sample) string {
 	if role := Label(s, rec.LabelRole); role != "" {
 		return role

@@ -13,18 +13,18 @@ import (
 	rec "prywalk/internal/profile"
 )
 
-// Row is one function's values.
+// Row is the values of a function.
 type Row struct {
 	Frame       int32
 	Self, Total int64
 	depth       float64 // sum of value × distance from the innermost frame
 }
 
-// Rows adds up samples by frame; in Total a frame counts once per sample.
+// Rows sums samples by frame; in Total a frame counts once per sample.
 func (d *Data) Rows(samples []*profile.Sample) []Row {
 	var rows []Row
 	at := map[int32]int{}
-	seen := map[int32]int{} // the last sample with a frame
+	seen := map[int32]int{}
 	for i, s := range samples {
 		v := s.Value[d.Value]
 		if v == 0 {
@@ -47,12 +47,12 @@ func (d *Data) Rows(samples []*profile.Sample) []Row {
 			}
 		}
 	}
-	d.sort(rows, d.waits() && len(samples) > 0 && (d.Blames() || Label(samples[0], rec.LabelWait) != ""))
-	d.raiseIncomplete(rows)
+	d.sort(rows, d.groupsWaits() && len(samples) > 0 && (d.Blames() || Label(samples[0], rec.LabelWait) != ""))
+	d.moveIncompleteUp(rows)
 	return rows
 }
 
-// Orders lists the values of [Options].Sort.
+// Orders returns the values of [Options].Sort.
 func Orders() []string { return []string{"self", "total"} }
 
 func checkSort(order string) error {
@@ -62,17 +62,16 @@ func checkSort(order string) error {
 	return fmt.Errorf("cannot sort by %q; choose one of %s", order, strings.Join(Orders(), ", "))
 }
 
-// sort puts the largest first. Of callers without self time the program's precede the language's and the system's, and
-// inner precede outer ones.
-//
-// asleep reports rows of waiting threads: then the program's functions, which have no self time, come first.
+// sort orders rows by self, then total value; of equal ones, the program's functions precede those of language and
+// system, inner ones outer ones. If asleep (rows of waiting threads), functions of language and system and small ones
+// are last.
 func (d *Data) sort(rows []Row, asleep bool) {
 	var all int64
 	for i := range rows {
 		all += rows[i].Self
 	}
 	far := func(r Row) float64 { return r.depth / max(1, float64(r.Total)) }
-	minor := func(r Row, f *Frame) int { // too small to come first
+	minor := func(r Row, f *Frame) int { // 1 for functions of language and system, and small ones
 		return map[bool]int{true: 1, false: f.support()}[10*r.Total < all]
 	}
 	slices.SortFunc(rows, func(a, b Row) int {
@@ -80,7 +79,7 @@ func (d *Data) sort(rows []Row, asleep bool) {
 		if d.Options.Sort == "total" && a.Total != b.Total {
 			return cmp.Compare(b.Total, a.Total)
 		}
-		if d.Options.Sort == "" && (asleep || d.waits() && a.Self == 0 && b.Self == 0) {
+		if d.Options.Sort == "" && (asleep || d.groupsWaits() && a.Self == 0 && b.Self == 0) {
 			if c := cmp.Compare(minor(a, x), minor(b, y)); c != 0 {
 				return c
 			}
@@ -91,12 +90,12 @@ func (d *Data) sort(rows []Row, asleep bool) {
 	})
 }
 
-func (d *Selection) waits() bool {
+func (d *Selection) groupsWaits() bool {
 	by := d.Options.By
 	return by == "wait" || by == "state" || by == "lock"
 }
 
-// Limit is the number of rows to show.
+// Limit returns the number of rows to show.
 func (d *Selection) Limit(standard int) int {
 	switch {
 	case d.Options.N == 0:
@@ -107,7 +106,7 @@ func (d *Selection) Limit(standard int) int {
 	return d.Options.N
 }
 
-// Blames reports whether blocked time is the only sample type, as in a profile of blame.
+// Blames reports whether blocked time is the only type of values, as in a profile of blame.
 func (d *Selection) Blames() bool {
 	return len(d.Profile.SampleType) == 1 && d.Profile.SampleType[0].Type == TypeBlocked
 }

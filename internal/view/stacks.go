@@ -20,7 +20,7 @@ type Stacks struct {
 	index  map[Frame]int32
 	byLoc  map[*profile.Location][]int32
 	buf    []int32
-	lines  bool // with --lines
+	lines  bool
 	memory *Memory
 }
 
@@ -33,7 +33,7 @@ func (t *Stacks) clone(memory *Memory) *Stacks {
 		memory: memory}
 }
 
-// Stack gives a sample's frames, innermost first, valid until the next call.
+// Stack returns a sample's frames, innermost first. It is valid until the next call.
 func (t *Stacks) Stack(s *profile.Sample) []int32 {
 	t.buf = t.buf[:0]
 	for _, l := range s.Location {
@@ -46,7 +46,7 @@ func (t *Stacks) Stack(s *profile.Sample) []int32 {
 			fs = t.location(l)
 			t.byLoc[l] = fs
 		}
-		if need := len(t.buf) + len(fs); need > cap(t.buf) && !t.memory.Take(8*int64(need)) { // append doubles
+		if need := len(t.buf) + len(fs); need > cap(t.buf) && !t.memory.Take(8*int64(need)) { // append doubles the capacity
 			continue
 		}
 		t.buf = append(t.buf, fs...)
@@ -57,7 +57,6 @@ func (t *Stacks) Stack(s *profile.Sample) []int32 {
 	return t.buf
 }
 
-// location gives a location's frames, the innermost inlined call first.
 func (t *Stacks) location(l *profile.Location) []int32 {
 	file := ""
 	if l.Mapping != nil {
@@ -84,18 +83,18 @@ func (t *Stacks) location(l *profile.Location) []int32 {
 	return fs
 }
 
-// FrameOf gives the frame of a named function: file is that of its mapping, source that of its text.
+// FrameOf returns the frame of a named function. file is the mapping's, source the function's.
 func FrameOf(name, file, source string) Frame {
 	f := Frame{Name: name, Module: ModuleName(file), Script: file != "" && namehints.Script(file)}
-	// how recordings name code without a function
+	// as recordings name code without a function
 	f.Nameless = f.Module != "" && name == namehints.Bracketed(f.Module) || namehints.Bounded(name, f.Module)
 	if !f.Nameless {
-		f.place(file, source)
+		f.setModule(file, source)
 	}
 	return f
 }
 
-// functionName is "" for a line without a function, which makes no frame.
+// functionName returns "" for a line without a function, which makes no frame.
 func functionName(ln *profile.Line) string {
 	if ln.Function == nil {
 		return ""
@@ -111,7 +110,6 @@ func (t *Stacks) nameless(l *profile.Location, module string) Frame {
 	return f
 }
 
-// offset is an address's file offset, else the address.
 func offset(l *profile.Location) uint64 {
 	if m := l.Mapping; m != nil && m.File != "" && l.Address >= m.Start && l.Address < m.Limit {
 		return l.Address - m.Start + m.Offset
@@ -119,7 +117,7 @@ func offset(l *profile.Location) uint64 {
 	return l.Address
 }
 
-// ModuleName is a path's last part; names in brackets stay.
+// ModuleName returns the base name of a path; names in brackets stay.
 func ModuleName(file string) string {
 	if file == "" || file[0] == '[' {
 		return file
@@ -127,7 +125,7 @@ func ModuleName(file string) string {
 	return filepath.Base(file)
 }
 
-// Number gives a frame's number.
+// Number returns the number of a frame.
 func (t *Stacks) Number(f Frame) int32 {
 	if n, ok := t.index[f]; ok {
 		return n

@@ -100,7 +100,7 @@ func (d *Data) completeness() (n int64, share float64) {
 	return n, 1 - float64(bad)/float64(n)
 }
 
-// Parts are the parts of the first line. covered: [Data.Covered].
+// Parts returns the parts of the first line; covered is from [Data.Covered].
 func (s *Summary) Parts(covered string) []string {
 	parts := []string{s.Target}
 	if s.Duration > 0 {
@@ -119,7 +119,7 @@ func (s *Summary) Parts(covered string) []string {
 	return parts
 }
 
-// Recorded gives the recording's start and age, "" if unknown.
+// Recorded returns the recording's start and age, "" if unknown.
 func (s *Summary) Recorded(now time.Time) string {
 	if s.Start.IsZero() {
 		return ""
@@ -144,17 +144,17 @@ func ago(d time.Duration) string {
 	return "just now"
 }
 
-// PercentComplete never rounds up to 100 %.
+// PercentComplete formats a share; it never rounds up to 100 %.
 func PercentComplete(share float64) string {
 	return fmt.Sprintf("%.1f%%", math.Floor(share*1000)/10)
 }
 
-// Totals lists the sums of all types of values.
+// Totals returns the sums of all types of values.
 func (d *Data) Totals(s *Summary) []string {
 	parts := []string{tabular.Plural(s.Samples, "sample")}
 	for i, t := range d.Profile.SampleType {
 		if t.Type != rec.TypeSamples {
-			parts = append(parts, t.Type+" "+tabular.Format(d.Total(i), t.Unit)+d.completeOf(i))
+			parts = append(parts, t.Type+" "+tabular.Format(d.Total(i), t.Unit)+d.completeNote(i))
 		}
 	}
 	return append(parts, d.blockedTotals()...)

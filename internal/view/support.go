@@ -6,10 +6,10 @@ import "prywalk/internal/namehints"
 
 const ofKernel = "[kernel]"
 
-// IsSupport reports whether it is a function of language or system, not the program's.
+// IsSupport reports a function of language or system, not of the program.
 func (f *Frame) IsSupport() bool { return f.support() == 1 }
 
-// support is 1 for functions of language and system, 0 for the program's.
+// support returns 1 for functions of language and system, 0 for the program's.
 func (f *Frame) support() int {
 	if f.Synthetic() || f.Module == ofKernel || namehints.Support(f.Name, f.Module) {
 		return 1

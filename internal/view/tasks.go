@@ -12,19 +12,11 @@ import (
 	rec "prywalk/internal/profile"
 )
 
-// # Tasks and the threads that run them
-//
-// A recording of a Go program has the blocked time of goroutines and that of threads. A goroutine that waits leaves its
-// thread to the scheduler, where the thread sleeps if there is nothing else to run: the same wait would count twice. So
-// the blocked time of threads asleep in the scheduler is left out where goroutines are recorded, unless native frames
-// are asked for. So is that of threads asleep in an event loop whose tasks are recorded.
-
 // IsTask reports a sample of a task without a thread, such as a goroutine.
 func IsTask(s *profile.Sample) bool { return Label(s, rec.LabelTask) != "" }
 
-// foldSchedulers takes the blocked time of threads that sleep in Go's scheduler off their samples, in processes with
-// goroutines, and that of threads that sleep in an event loop, in processes with its tasks. Scheduled and Looped are
-// these times.
+// foldSchedulers removes the blocked time of threads asleep in Go's scheduler, or in an event loop, from processes
+// whose tasks are recorded: the tasks that wait have this time already. --native keeps it.
 func (d *Selection) foldSchedulers() {
 	wall, ok := d.Has(rec.TypeWall)
 	cpu, ok2 := d.Has(rec.TypeCPU)
@@ -50,7 +42,7 @@ func (d *Selection) foldSchedulers() {
 		}
 		task, known := schedules[&s.Location[0]]
 		if !known {
-			task = unoccupied(s)
+			task = schedulerTask(s)
 			schedules[&s.Location[0]] = task
 		}
 		if !tasks[task] {
@@ -76,7 +68,7 @@ func (d *Selection) foldSchedulers() {
 	d.Profile.Sample = kept
 }
 
-// recordedTasks gives, by process id, which kinds of tasks ([languages.Language].Task) a recording has.
+// recordedTasks returns, by pid, the kinds of recorded tasks ([languages.Language].Task).
 func recordedTasks(p *profile.Profile) map[int64]map[string]bool {
 	kinds := map[int64]map[string]bool{}
 	for _, s := range p.Sample {
@@ -93,8 +85,8 @@ func recordedTasks(p *profile.Profile) map[int64]map[string]bool {
 	return kinds
 }
 
-// unoccupied gives the task of the language in whose scheduler or event loop a thread sleeps; "" for none.
-func unoccupied(s *profile.Sample) string {
+// schedulerTask returns the task of the language in whose scheduler or event loop a thread sleeps, or "".
+func schedulerTask(s *profile.Sample) string {
 	functions := functionsOf(s)
 	for _, l := range languages.All {
 		if l.Unoccupied != nil && l.Unoccupied(functions) {
@@ -104,7 +96,7 @@ func unoccupied(s *profile.Sample) string {
 	return ""
 }
 
-// functionsOf gives the functions of a stack without the kernel's, innermost first; "" for an unknown one.
+// functionsOf returns the functions of a stack without the kernel's, innermost first; "" for an unknown one.
 func functionsOf(s *profile.Sample) (names []string) {
 	for _, l := range s.Location {
 		if l.Mapping != nil && l.Mapping.File == "[kernel]" {
@@ -124,7 +116,7 @@ func functionsOf(s *profile.Sample) (names []string) {
 	return names
 }
 
-// labelGroup names a group by the program's own labels: all, or the value of one.
+// labelGroup returns the program's labels as text, or the value of one.
 func labelGroup(s *profile.Sample, key string) string {
 	if key != "" {
 		if list, ok := s.Label[key]; ok && !rec.IsOwnLabel(key) {

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Node is a call path from the outermost frame.
+// Node is a call path, from the outermost frame.
 type Node struct {
 	Frame       int32
 	Parent      int32
@@ -25,12 +25,12 @@ type Trie struct {
 	of    *Data
 }
 
-// NewTrie gives an empty one.
+// NewTrie returns an empty trie.
 func (d *Data) NewTrie() *Trie {
 	return &Trie{Nodes: []Node{{Frame: -1, Parent: -1}}, index: map[Edge]int32{}, of: d}
 }
 
-// Trie makes the call tree.
+// Trie returns the call tree.
 func (d *Data) Trie() *Trie {
 	t := d.NewTrie()
 	for _, s := range d.Profile.Sample {
@@ -49,7 +49,7 @@ func (d *Data) Trie() *Trie {
 	return t
 }
 
-// Child gives or makes the child for a frame; the parent itself once memory is refused.
+// Child returns the child for a frame, made if new; once memory is refused, the parent.
 func (t *Trie) Child(parent, frame int32) int32 {
 	e := Edge{parent, frame}
 	n, ok := t.index[e]
@@ -65,7 +65,7 @@ func (t *Trie) Child(parent, frame int32) int32 {
 	return n
 }
 
-// SortChildren puts the largest first.
+// SortChildren sorts children by total value, the largest first.
 func (t *Trie) SortChildren(d *Data) {
 	for i := range t.Nodes {
 		slices.SortFunc(t.Nodes[i].Children, func(a, b int32) int {
@@ -78,7 +78,6 @@ func (t *Trie) SortChildren(d *Data) {
 	}
 }
 
-// compare orders frames by name and place.
 func (f *Frame) compare(g *Frame) int {
 	return cmp.Or(cmp.Compare(f.Name, g.Name), cmp.Compare(f.File, g.File), cmp.Compare(f.Line, g.Line),
 		cmp.Compare(f.Module, g.Module))

@@ -19,20 +19,20 @@ import (
 	"prywalk/internal/waits"
 )
 
-// runtimeWaits groups threads of run-time systems that wait for work.
+// runtimeWaits is the group of threads of a runtime that wait for work.
 const runtimeWaits = "threads of the run-time system [idle: " + waits.IdleRuntime + "]"
 
 // waiting classifies waits, once per stack.
 type waiting struct {
 	idleRules bool
 	idleness  map[idleKey]string
-	waiters   map[**profile.Location]int // index of the function that represents the wait ([waits.Waiter])
-	// conditions has stacks within Condition.wait of Python.
+	waiters   map[**profile.Location]int // index of [waits.Waiter]'s frame
+	// stacks in Python's threading.Condition.wait
 	conditions map[**profile.Location]bool
 }
 
 // group names a wait: the call and the lock, the socket's peer or the descriptor's kind. Unnamed conditions,
-// semaphores and the like are distinguished by the application's function, as each may have its own.
+// semaphores and the like are distinguished by the application's function, since each may have its own.
 func (w *waiting) group(s *profile.Sample) string {
 	wait := Label(s, rec.LabelWait)
 	if wait == "" {
@@ -52,7 +52,7 @@ func (w *waiting) group(s *profile.Sample) string {
 	return name
 }
 
-// cause is equal for all waits of the same cause.
+// cause returns a text that is equal for all waits of the same cause.
 func (w *waiting) cause(s *profile.Sample, what string) string {
 	kind, _, ok := strings.Cut(what, ":[")
 	_, peer, hasPeer := strings.Cut(what, "] ")
@@ -71,7 +71,7 @@ func (w *waiting) cause(s *profile.Sample, what string) string {
 				kind = waits.ConditionOfPython
 			}
 		}
-		if at := w.function(s); at != "" {
+		if at := w.waiterFunction(s); at != "" {
 			return kind + " in " + at
 		}
 		return kind
@@ -79,15 +79,15 @@ func (w *waiting) cause(s *profile.Sample, what string) string {
 	return waits.Shown(what)
 }
 
-// ofCondition reports whether a wait for a lock of Python is one inside of threading.Condition: its frames are not
-// known where the label is made.
+// ofCondition reports whether a wait for a lock of Python is in threading.Condition. The recorder does not know the
+// frames when it sets the label.
 func (w *waiting) ofCondition(s *profile.Sample) bool {
 	if len(s.Location) == 0 {
 		return false
 	}
 	is, known := w.conditions[&s.Location[0]]
 	if !known {
-		is = slices.ContainsFunc(waitStack(s)[:w.application(s)], func(f waits.Frame) bool {
+		is = slices.ContainsFunc(waitStack(s)[:w.waiterIndex(s)], func(f waits.Frame) bool {
 			return f.Function == waits.ConditionWait && strings.HasPrefix(filepath.Base(f.Module), "[CPython ")
 		})
 		w.conditions[&s.Location[0]] = is
@@ -95,16 +95,16 @@ func (w *waiting) ofCondition(s *profile.Sample) bool {
 	return is
 }
 
-// function is the one that represents a wait ([waits.Waiter]), "" without a stack.
-func (w *waiting) function(s *profile.Sample) string {
-	if i := w.application(s); i >= 0 {
+// waiterFunction returns the function that represents a wait ([waits.Waiter]), "" without a stack.
+func (w *waiting) waiterFunction(s *profile.Sample) string {
+	if i := w.waiterIndex(s); i >= 0 {
 		return waitStack(s)[i].Function
 	}
 	return ""
 }
 
-// application is its index in [Stacks.Stack], −1 without a stack.
-func (w *waiting) application(s *profile.Sample) int {
+// waiterIndex returns the index of that function in [Stacks.Stack], −1 without a stack.
+func (w *waiting) waiterIndex(s *profile.Sample) int {
 	if len(s.Location) == 0 {
 		return -1
 	}
@@ -122,8 +122,8 @@ func (w *waiting) application(s *profile.Sample) int {
 	return i
 }
 
-// Commonest gives the stack with the largest value, from the application's innermost function on, its value, and the
-// number of stacks.
+// Commonest returns the stack with the largest value, from the application's innermost function on, its value, and the
+// number of different stacks.
 func (d *Data) Commonest(samples []*profile.Sample) (stack []int32, value int64, of int) {
 	type sum struct {
 		first *profile.Sample
@@ -155,10 +155,9 @@ func (d *Data) Commonest(samples []*profile.Sample) (stack []int32, value int64,
 	return slices.Clone(d.fromApplication(best.first)), best.value, len(sums)
 }
 
-// fromApplication drops the frames inside of the application's functions.
 func (d *Data) fromApplication(s *profile.Sample) []int32 {
 	stack := d.Stack(s)
-	if i := d.groups.waiting.application(s); i > 0 && i < len(stack) {
+	if i := d.groups.waiting.waiterIndex(s); i > 0 && i < len(stack) {
 		return stack[i:]
 	}
 	return stack
@@ -171,16 +170,16 @@ func (w *waiting) lock(s *profile.Sample) string {
 		}
 		return waits.Shown(what)
 	}
-	if wait := Label(s, rec.LabelWait); IsTask(s) && strings.HasPrefix(wait, "sync.") { // any of Go's locks
+	if wait := Label(s, rec.LabelWait); IsTask(s) && strings.HasPrefix(wait, "sync.") { // a lock of Go
 		return wait
 	}
 	return NoLock
 }
 
-// NoLock is the group of the samples that wait for no lock.
+// NoLock is the group of samples that wait for no lock.
 const NoLock = "[no lock]"
 
-// AtATime gives the mean number of tasks in samples, at least 1; 0 for none, or without wall time.
+// AtATime returns the mean number of tasks in samples, at least 1; 0 without samples or wall time.
 func AtATime(p *profile.Profile, samples []*profile.Sample) int64 {
 	wall, ok := TypeIndex(p, rec.TypeWall)
 	if !ok || p.DurationNanos <= 0 || len(samples) == 0 {
@@ -196,13 +195,13 @@ func AtATime(p *profile.Profile, samples []*profile.Sample) int64 {
 // IsLock reports whether a sample waits for a lock.
 func IsLock(s *profile.Sample) bool { return KindOf(s).IsLock() }
 
-// KindOf is the kind of what a sample waits for.
+// KindOf returns the kind of object that a sample waits for.
 func KindOf(s *profile.Sample) waits.Kind {
 	kind, _, _ := strings.Cut(Label(s, rec.LabelWaitsFor), " ")
 	return waits.Kind(kind)
 }
 
-// OwnerOf gives the lock's owner: 0 unknown, rec.NoOwner free.
+// OwnerOf returns the lock's owner; 0: unknown, rec.NoOwner: free.
 func OwnerOf(s *profile.Sample) int64 {
 	if Label(s, rec.LabelOwner) == rec.OwnerNobody {
 		return rec.NoOwner
@@ -210,7 +209,7 @@ func OwnerOf(s *profile.Sample) int64 {
 	return max(0, Number(s, rec.LabelOwner))
 }
 
-// idle gives the rule by which a wait is idle, "" if none.
+// idle returns the rule by which a wait is idle, or "".
 func (w *waiting) idle(s *profile.Sample) string {
 	wait := Label(s, rec.LabelWait)
 	if !w.idleRules || wait == "" {
@@ -240,7 +239,7 @@ type idleKey struct {
 	stack **profile.Location
 }
 
-// waitStack gives one function for each frame of [Stacks.Stack].
+// waitStack returns one function for each frame of [Stacks.Stack].
 func waitStack(s *profile.Sample) (out []waits.Frame) {
 	for _, l := range s.Location {
 		module := ""
@@ -260,9 +259,9 @@ func waitStack(s *profile.Sample) (out []waits.Frame) {
 	return out
 }
 
-// blockedTotals gives blocked time and its idle part, if samples are grouped by waits.
+// blockedTotals returns blocked time and its idle part, if samples are grouped by waits.
 func (d *Data) blockedTotals() []string {
-	if _, ok := d.Has(TypeBlocked); ok || !d.waits() {
+	if _, ok := d.Has(TypeBlocked); ok || !d.groupsWaits() {
 		return nil
 	}
 	c, ok := d.Clocks(d.Profile.Sample)
@@ -288,5 +287,5 @@ func (d *Data) blockedTotals() []string {
 	return []string{text}
 }
 
-// WaitName names what a sample waits for, as groups by wait are named.
-func (d *Data) WaitName(s *profile.Sample) string { return d.groups.name(s, "wait") }
+// WaitName returns the name of a sample's group by wait.
+func (d *Data) WaitName(s *profile.Sample) string { return d.groups.groupName(s, "wait") }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package viewers writes a profile for other programs: Firefox Profiler, Speedscope, OpenTelemetry, Go's compiler.
+// Package viewers writes profiles for Firefox Profiler, Speedscope, OpenTelemetry and Go's compiler.
 package viewers
 
 import (
@@ -20,7 +20,7 @@ import (
 	"prywalk/internal/view"
 )
 
-// firefoxVersion of the processed profile; the viewer upgrades older ones.
+// firefoxVersion is the version of the processed profile; the viewer upgrades older ones.
 const firefoxVersion = 54
 
 // Firefox writes the "processed" form of profiler.firefox.com: a track per thread, in order of time, weighted by the
@@ -69,18 +69,18 @@ func Firefox(w io.Writer, p *profile.Profile, o view.Options) error {
 type firefoxBuilder struct {
 	*view.Data
 	places map[int32]view.Place
-	start  int64 // Unix epoch, nanoseconds
+	start  int64 // Unix epoch, ns
 	cpu    int   // index of CPU time, −1 if none
 	taken  int64 // bytes of memory, of the current track
 }
 
-// Bytes that parts of a track take, with their text.
+// Memory of parts of a track, with their text, in bytes.
 const (
 	firefoxSampleCost   = 480
 	firefoxStackCost    = 320
 	firefoxFunctionCost = 640
 	firefoxTextCost     = 128
-	firefoxByteCost     = 20 // of a text that may be all escapes
+	firefoxByteCost     = 20 // per byte of text: all may become escapes
 )
 
 func (ff *firefoxBuilder) take(n int64) bool {
@@ -112,7 +112,6 @@ func (ff *firefoxBuilder) meta() obj {
 	}
 }
 
-// thread makes one track.
 func (ff *firefoxBuilder) thread(g *view.Group) obj {
 	view.ByTime(g.Samples)
 	t := newFirefoxThread(ff)
@@ -143,7 +142,7 @@ func (ff *firefoxBuilder) thread(g *view.Group) obj {
 	}
 }
 
-// millis gives a value in milliseconds; other units count as one.
+// millis returns a value in milliseconds; 1 for other units.
 func (ff *firefoxBuilder) millis(s *profile.Sample) float64 {
 	if per, ok := tabular.NanosPer[ff.Unit]; ok {
 		return math.Max(0, float64(s.Value[ff.Value])*per/1e6)

@@ -10,7 +10,7 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// firefoxThread has one track's tables. A function, its frame and its place in the lists share a number.
+// firefoxThread is the tables of a track. A function, its frame and its place in the lists have one number.
 type firefoxThread struct {
 	ff         *firefoxBuilder
 	strings    []string
@@ -52,7 +52,7 @@ func (t *firefoxThread) sample(s *profile.Sample, now float64) {
 	t.cpuDeltas = append(t.cpuDeltas, cpu)
 }
 
-// stack numbers a frame called from a stack, −1 being none.
+// stack numbers a frame called from a stack; −1: none.
 func (t *firefoxThread) stack(prefix, frame int32) int32 {
 	e := view.Edge{Parent: prefix, Frame: frame}
 	n, ok := t.stackAt[e]
@@ -79,7 +79,7 @@ func (t *firefoxThread) function(frame int32) int {
 	return view.Numbered(&t.funcs, t.funcAt, frame)
 }
 
-// str numbers a text, "" once memory is refused.
+// str returns the number of a text; without memory, that of "".
 func (t *firefoxThread) str(s string) int {
 	if _, ok := t.stringAt[s]; !ok && !t.ff.take(int64(firefoxTextCost+firefoxByteCost*len(s))) {
 		s = ""
@@ -87,7 +87,7 @@ func (t *firefoxThread) str(s string) int {
 	return view.Numbered(&t.strings, t.stringAt, s)
 }
 
-// resource numbers a module, −1 for none.
+// resource numbers a module; −1: none.
 func (t *firefoxThread) resource(module string) int {
 	if module == "" {
 		return -1
@@ -138,7 +138,7 @@ func (t *firefoxThread) frameTable() obj {
 		"func": fn, "nativeSymbol": null, "innerWindowID": null, "line": null, "column": null}
 }
 
-// resourceTable lists modules as libraries (type 1).
+// resourceTable lists the modules as libraries (type 1).
 func (t *firefoxThread) resourceTable() obj {
 	n := len(t.resources)
 	name := make([]int, n)

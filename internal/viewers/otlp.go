@@ -48,7 +48,7 @@ func OTLP(w io.Writer, p *profile.Profile, o view.Options) error {
 	return err
 }
 
-// bytes, until its resource is written
+// otlpSampleCost is the memory of a sample until its resource is written, in bytes.
 const otlpSampleCost = 256
 
 type otlpEncoder struct {
@@ -57,14 +57,14 @@ type otlpEncoder struct {
 	taken  int64 // bytes of memory, of the current resource
 }
 
-// otlpResource is the samples of one process.
+// otlpResource is the samples of a process.
 type otlpResource struct {
 	pid  int64 // 0: unknown
 	comm string
 	rows []*otlpRow
 }
 
-// otlpRow is the samples with one stack and the same attributes.
+// otlpRow is the samples with equal stack and attributes.
 type otlpRow struct {
 	stack      int64
 	attributes []int64
@@ -76,7 +76,7 @@ func (e *otlpEncoder) take(n int64) bool {
 	return e.Take(n)
 }
 
-// resources divides the samples by process and name, in their order.
+// resources divides the samples by process and name, in order.
 func (e *otlpEncoder) resources() (all []*otlpResource) {
 	type process struct {
 		pid  int64
@@ -153,7 +153,7 @@ func (e *otlpEncoder) resource(r *otlpResource) (m otlp.Message) {
 	return m
 }
 
-// profile gives the Profile message of a sample type, nil without values.
+// profile returns the Profile message of a sample type, or nil.
 func (e *otlpEncoder) profile(r *otlpResource, value int, t *profile.ValueType) (m otlp.Message) {
 	begin := max(e.Profile.TimeNanos, 0)
 	length := max(e.Profile.DurationNanos, 1)

@@ -8,7 +8,6 @@ import (
 	"prywalk/internal/otlp"
 )
 
-// otlpTables is a message's dictionary.
 type otlpTables struct {
 	*otlp.Dictionary
 	mappings  map[*profile.Mapping]int64
@@ -41,7 +40,7 @@ func (d *otlpTables) function(f *profile.Function) int64 {
 	return i
 }
 
-// location numbers a location; those in brackets without mapping are no frames.
+// location numbers a location; synthetic ones without mapping are no frames.
 func (d *otlpTables) location(l *profile.Location) int64 {
 	i, ok := d.locations[l]
 	if ok {

@@ -49,7 +49,7 @@ func Speedscope(w io.Writer, p *profile.Profile, o view.Options) error {
 	s := d.Summary()
 	buf := bufio.NewWriter(d.Writer(w))
 	out := &speedscopeWriter{d: d, to: buf}
-	out.open(&speedscopeFile{Schema: "https://www.speedscope.app/file-format-schema.json",
+	out.beginList(&speedscopeFile{Schema: "https://www.speedscope.app/file-format-schema.json",
 		Name: cmp.Or(o.Title, s.Target), Exporter: "prywalk"}, "profiles")
 	threads := 0
 	for _, g := range d.Grouped("thread") {
@@ -70,7 +70,7 @@ func Speedscope(w io.Writer, p *profile.Profile, o view.Options) error {
 	return cmp.Or(d.Err(), out.err, buf.Flush())
 }
 
-// speedscopeWriter streams the file: each sample has its whole stack.
+// speedscopeWriter streams the file, since each sample has its whole stack.
 type speedscopeWriter struct {
 	d    *view.Data
 	to   *bufio.Writer
@@ -78,14 +78,12 @@ type speedscopeWriter struct {
 	line []byte
 }
 
-// text writes JSON.
 func (sw *speedscopeWriter) text(s string) {
 	if sw.err == nil {
 		_, sw.err = sw.to.WriteString(s)
 	}
 }
 
-// comma separates entries.
 func (sw *speedscopeWriter) comma(i int) {
 	if i > 0 {
 		sw.text(",")
@@ -100,13 +98,13 @@ func (sw *speedscopeWriter) encode(v any) string {
 
 func (sw *speedscopeWriter) value(v any) { sw.text(sw.encode(v)) }
 
-// open writes an object up to the entries of a list.
-func (sw *speedscopeWriter) open(object any, list string) {
+// beginList writes an object up to the entries of a list.
+func (sw *speedscopeWriter) beginList(object any, list string) {
 	sw.text(strings.TrimSuffix(sw.encode(object), "}") + `,"` + list + `":[`)
 }
 
-// numbers writes a stack, outermost frame first.
-func (sw *speedscopeWriter) numbers(stack []int32) {
+// writeStack writes a stack, outermost frame first.
+func (sw *speedscopeWriter) writeStack(stack []int32) {
 	sw.text("[")
 	for i, f := range slices.Backward(stack) {
 		sw.line = strconv.AppendInt(sw.line[:0], int64(f), 10)
@@ -127,10 +125,10 @@ func (sw *speedscopeWriter) thread(g *view.Group) {
 	// The schema allows no negative weights.
 	list := slices.DeleteFunc(slices.Clone(g.Samples),
 		func(s *profile.Sample) bool { return s.Value[sw.d.Value] <= 0 })
-	sw.open(&speedscopeProfile{Type: "sampled", Name: g.Name, Unit: unit}, "samples")
+	sw.beginList(&speedscopeProfile{Type: "sampled", Name: g.Name, Unit: unit}, "samples")
 	for i := 0; i < len(list) && sw.err == nil && sw.d.Err() == nil; i++ {
 		sw.comma(i)
-		sw.numbers(sw.d.Stack(list[i]))
+		sw.writeStack(sw.d.Stack(list[i]))
 	}
 	sw.text(`],"weights":[`)
 	end := int64(0)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package options defines the options of a report. It is a package of its own so that profiles can be prepared without
-// package report.
+// Package options defines the options of a report, apart from package report so that internal/view can use them.
 package options
 
 import (
@@ -9,9 +8,9 @@ import (
 	"time"
 )
 
-// View chooses what of a profile is shown, and how. The zero value shows the default type of values.
+// View selects what of a profile is shown, and how. The zero value shows the default type of values.
 type View struct {
-	// Value names the type of values: "cpu", "wall", "runqueue", "samples", "blocked", or another of the file. Empty:
+	// Value names the type of values: "cpu", "wall", "runqueue", "samples", "blocked", or another of the file. "":
 	// wall for groups of waits or states and for sleeping threads, else the file's default, else its last.
 	Value string
 	// N is the number of rows; 0: 30, or 5 per group; negative: all.
@@ -19,40 +18,40 @@ type View struct {
 	// By groups the table: "thread", "process", "command" (processes and short-lived children by program), "role"
 	// (threads of a JVM), "state", "wait", "lock", "module", "label" or "label:NAME".
 	By string
-	// Sort orders functions: "self" or "total". Empty: self; of sleeping threads the program's functions first.
+	// Sort orders functions: "self" or "total". "": self; of sleeping threads the program's functions first.
 	Sort string
-	// NoIdle switches off the rules for idle waits.
+	// NoIdle disables the rules for idle waits.
 	NoIdle bool
 	// Focus keeps samples in which a function, file or module matches this regular expression; Ignore drops them.
 	Focus, Ignore string
 	// Thread, Process, State and Wait keep samples whose name or number matches this regular expression.
 	Thread, Process, State, Wait string
-	// From and To select a part of the recording, counted from its beginning; To 0 is its end.
+	// From and To select a part of the recording, from its start; To 0: to its end.
 	From, To time.Duration
 	// Intervals adds each share's 95 % interval by sampling.
 	Intervals bool
-	// Lines distinguishes lines of functions, and addresses without line.
+	// Lines distinguishes the lines of functions, and addresses without line.
 	Lines bool
-	// Native shows native frames that run managed ones.
+	// Native shows interpreter frames.
 	Native bool
-	// MinShare, 0 to 1 of the whole: the tree omits smaller branches; 0: 0.01, negative: none.
+	// MinShare, 0 to 1, omits smaller branches of trees; 0: 0.01, negative: none.
 	MinShare float64
 	// Color allows ANSI colours.
 	Color bool
-	// Width of a terminal in columns, 0 without: tables have at most 100 columns, other text is not wrapped.
+	// Width of the terminal in columns. 0: none; tables have at most 100 columns, other text is not wrapped.
 	Width int
 	// FullNames shortens no name.
 	FullNames bool
-	// Title heads the page; empty: the target's name.
+	// Title of the page; "": the target's name.
 	Title string
-	// File is the recording's file in commands that are suggested; empty: the one that prywalk report reads by default.
+	// File is the recording in suggested commands; "": prywalk report's default.
 	File string
 }
 
-// HTTP says how a profile is served.
+// HTTP selects how a profile is served.
 type HTTP struct {
-	// Source is the directory of shown sources; "": no file is read.
+	// Source is the directory of source files; "": no file is read.
 	Source string
-	// Log takes messages, the address with its token among them.
+	// Log receives messages, among them the address with its token.
 	Log io.Writer
 }
