@@ -2,9 +2,7 @@
 
 package attribute
 
-import (
-	"prywalk/internal/sample"
-)
+import "prywalk/internal/sample"
 
 // Observed returns the time up to which the thread's place is known, CLOCK_MONOTONIC ns.
 func (c *Clock) Observed() int64 { return c.last.Wall + c.queuedFor }
@@ -74,4 +72,3 @@ func (c *Clock) EndWithoutSample(r sample.Reading, patience int64, emit func(Spa
 		c.carried.blocked += t.blocked
 	}
 }
-
