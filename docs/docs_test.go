@@ -52,7 +52,7 @@ func in(t *testing.T, dir string) (all []string) {
 // a page. Of make's targets it is checked that they exist.
 var notRun = map[string]string{
 	"make build":                    "compiles what this test has compiled",
-	"make demo":                     "builds and runs prywalk demo, which is run",
+	"make demo":                     "builds and runs prywalk demo; the integration tests run it",
 	"make test":                     "runs this test",
 	"prywalk dump --core core.4711": "needs a core file; the tests of package dump make some",
 	"prywalk bench --quick":         "takes 50 s; the tests of package bench run its parts",
