@@ -17,7 +17,7 @@ import (
 )
 
 // mostTakes bounds the dumps of one moment. A thread has no Python frames in fewer than 1 of 50 dumps
-// (docs/java-python.md), so that a moment with three threads fails by chance less than once in a million.
+// (docs/languages.md), so that a moment with three threads fails by chance less than once in a million.
 const mostTakes = 5
 
 // checkDump requires a Python chain in each thread of a dump, and all functions in at least one. A wrong chain fails at
