@@ -26,7 +26,7 @@ import (
 type explainer struct {
 	names     *symbols.Namer           // nil before the first lock
 	runs      func() *callstack.Counts // run counts of threads, to prove that one still sleeps
-	explained func(*observe.RawSample, *waits.For)
+	explained func(*observe.RawSample, *waits.Wait)
 	peers     map[string]*waits.Peers // by network namespace
 }
 
@@ -72,8 +72,8 @@ type waitState struct {
 	variables map[waits.Address]waits.Variable
 	files     *waits.Files
 	peers     *waits.Peers
-	others    *waits.Members // those not in byInner
-	listed    int64          // CLOCK_MONOTONIC ns
+	others    *waits.LiveThreads // those not in byInner
+	listed    int64              // CLOCK_MONOTONIC ns
 	walker    frames.Walker
 }
 
@@ -91,7 +91,7 @@ func (e *explainer) add(th *threadAccount) {
 		p.waits = &waitState{
 			byInner: map[int]*threadAccount{}, names: map[sample.StackID][]waits.Name{},
 			variables: map[waits.Address]waits.Variable{}, files: files, peers: e.peersOf(files),
-			others: waits.NewMembers(p.Target.PID, nil),
+			others: waits.NewLiveThreads(p.Target.PID, nil),
 		}
 		p.waits.walker.MaxDepth = innermostFrames
 	}
@@ -144,17 +144,17 @@ func (e *explainer) explain(th *threadAccount, s *observe.RawSample, id sample.S
 	if sl.Wait == "futex" {
 		sl.Stack = e.innermost(p, s, id)
 	}
-	if word, ok := waits.Sleeps(&sl.Args); ok && sl.Wait == "futex" && len(p.Target.Runtimes().Namers()) > 0 {
-		sl.Managed = func() (waits.For, bool) { return e.managed(th, s, word) }
+	if word, ok := waits.FutexWord(&sl.Args); ok && sl.Wait == "futex" && len(p.Target.Runtimes().Namers()) > 0 {
+		sl.Managed = func() (waits.Wait, bool) { return e.managed(th, s, word) }
 	}
-	w := waits.Of(&sl)
+	w := waits.Describe(&sl)
 	switch {
 	case w.IsManaged():
 		w.Resolve(p.waits)
 		return w.Label(), w.Owner
 	case w.FD != nil:
 		return e.file(th, w.FD.FD, s.At), 0
-	case w.Kind.IsLock() && w.Address != 0:
+	case w.Kind.IsSynchronization() && w.Address != 0:
 		w.Resolve(p.waits)
 		w.SetVariable(e.variable(p, w.Address))
 		if e.explained != nil {
@@ -169,7 +169,7 @@ func (e *explainer) explain(th *threadAccount, s *observe.RawSample, id sample.S
 }
 
 // managed queries the run-time systems for a sleeper's wait.
-func (e *explainer) managed(th *threadAccount, s *observe.RawSample, word uint64) (waits.For, bool) {
+func (e *explainer) managed(th *threadAccount, s *observe.RawSample, word uint64) (waits.Wait, bool) {
 	p := th.proc
 	live := &callstack.Live{
 		Mem: p.Target.Read, PID: p.Target.PID, TID: th.TID, Runs: s.Sched.Runs, Counts: e.runs(),
@@ -187,7 +187,7 @@ func (e *explainer) innermost(p *processAccount, s *observe.RawSample, id sample
 		return names
 	}
 	var names []waits.Name
-	for w.walker.Init(p.Target.Space(), &s.Regs, &s.Mem); !waits.Decided(names) && w.walker.Next(); {
+	for w.walker.Init(p.Target.Space(), &s.Regs, &s.Mem); !waits.IsDecided(names) && w.walker.Next(); {
 		f := w.walker.Frame()
 		names = append(names, e.name(p, &f, s.Regs.Arch))
 	}

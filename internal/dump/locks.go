@@ -27,7 +27,7 @@ import (
 
 // Lock is what threads wait for, and its owner.
 type Lock struct {
-	waits.For
+	waits.Wait
 	// PID is the process of its address.
 	PID int `json:"pid"`
 	// Waiters are the threads that wait for it.
@@ -101,7 +101,7 @@ func ExamineLocks(targets []*code.Process, o Options) (_ *Locks, err error) {
 			continue
 		}
 		out.Processes = append(out.Processes, p)
-		k := &examined{target: t, process: p, explain: explainerOf(t, l.names, waits.NewMembers(t.PID, o.Others))}
+		k := &examined{target: t, process: p, explain: explainerOf(t, l.names, waits.NewLiveThreads(t.PID, o.Others))}
 		l.process[t.PID] = k
 		for i := range p.Threads {
 			l.byThread[p.Threads[i].TID] = k
@@ -176,7 +176,7 @@ func (l *Locks) collect() {
 		for i := range p.Threads {
 			t := &p.Threads[i]
 			w := t.WaitsFor
-			if w == nil || !w.Kind.IsLock() || w.Address == 0 {
+			if w == nil || !w.Kind.IsSynchronization() || w.Address == 0 {
 				continue
 			}
 			k := lockKey{p.PID, w.Kind, w.Address}
@@ -184,7 +184,7 @@ func (l *Locks) collect() {
 			if !ok {
 				n = len(l.Locks)
 				at[k] = n
-				l.Locks = append(l.Locks, Lock{For: *w, PID: p.PID})
+				l.Locks = append(l.Locks, Lock{Wait: *w, PID: p.PID})
 				l.Locks[n].Idle, l.Locks[n].Timed, l.Locks[n].Mode = w.Idle, false, ""
 			}
 			m := &l.Locks[n]
@@ -280,15 +280,15 @@ func (l *lockExam) holder(lock *Lock) int {
 		return 0
 	}
 	at := sl.Near.Addr
-	var b [waits.Around]byte
+	var b [waits.CopySize]byte
 	n := k.explain.read(at, b[:])
-	return l.judge(sl, k, waits.Copy{Addr: at, Bytes: b[:n]})
+	return l.judge(sl, k, waits.WordCopy{Addr: at, Bytes: b[:n]})
 }
 
-func (l *lockExam) judge(sl *waits.Sleeper, k *examined, near waits.Copy) int {
+func (l *lockExam) judge(sl *waits.Sleeper, k *examined, near waits.WordCopy) int {
 	again := *sl
 	again.Near = near
-	w := waits.Of(&again)
+	w := waits.Describe(&again)
 	w.Resolve(k.explain.threads)
 	return w.Owner
 }

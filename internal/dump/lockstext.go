@@ -283,7 +283,7 @@ func (l *Locks) idle(b *strings.Builder, locks []*Lock) {
 	for _, p := range l.Processes {
 		for i := range p.Threads {
 			w := p.Threads[i].WaitsFor
-			if w == nil || w.Idle == "" || w.Idle == waits.IdlePool && w.Kind.IsLock() {
+			if w == nil || w.Idle == "" || w.Idle == waits.IdlePool && w.Kind.IsSynchronization() {
 				continue
 			}
 			if rules[w.Idle] == nil {
@@ -396,7 +396,7 @@ func (m *Lock) label() string {
 
 func (m *Lock) details() string {
 	text := withSeparator(", ", m.Type)
-	if m.Kind == waits.Semaphore { // [waits.For.Thing] has it
+	if m.Kind == waits.Semaphore { // [waits.Wait.Thing] has it
 		text = ""
 	}
 	switch {
@@ -490,7 +490,7 @@ func (t *Thread) place() string {
 
 // innermostOwn gives the program's innermost own function; nil for none.
 func innermostOwn(t *Thread) *Frame {
-	if i := waits.Application(t.frame); i >= 0 {
+	if i := waits.ApplicationFunction(t.frame); i >= 0 {
 		return &t.Frames[i]
 	}
 	return ownManaged(t)

@@ -16,14 +16,14 @@ import (
 )
 
 // managedWaits asks about a thread that sleeps at a word; nil: no systems. later: a retry may give more.
-type managedWaits func(tid int, word, runs uint64, mem frames.Memory) (w waits.For, ok, later bool)
+type managedWaits func(tid int, word, runs uint64, mem frames.Memory) (w waits.Wait, ok, later bool)
 
 // managedOf requires an unchanged run count runs.
 func managedOf(t *code.Process) managedWaits {
 	if len(t.Runtimes().Namers()) == 0 {
 		return nil
 	}
-	return func(tid int, word, runs uint64, mem frames.Memory) (w waits.For, ok, later bool) {
+	return func(tid int, word, runs uint64, mem frames.Memory) (w waits.Wait, ok, later bool) {
 		live := &callstack.Live{Mem: t.Read, PID: t.PID, TID: tid, Runs: runs}
 		return callstack.Waiting(t.Runtimes().Namers(),
 			&managed.Sleeper{TID: innerTID(t, tid), Word: word, Mem: mem, Live: live})
@@ -34,7 +34,7 @@ func managedOfCore(c *core.Core) managedWaits {
 	if len(c.Runtimes().Namers()) == 0 {
 		return nil
 	}
-	return func(tid int, word, _ uint64, mem frames.Memory) (w waits.For, ok, later bool) {
+	return func(tid int, word, _ uint64, mem frames.Memory) (w waits.Wait, ok, later bool) {
 		return callstack.Waiting(c.Runtimes().Namers(),
 			&managed.Sleeper{TID: tid, Word: word, Mem: mem, Live: callstack.Still(c.Read)})
 	}
@@ -42,13 +42,13 @@ func managedOfCore(c *core.Core) managedWaits {
 
 // managedAsker gives nil for a thread not in futex(2). The first call requires run count runs; later ones accept
 // another sleep, since a monitor's waiters wake up at times.
-func (x *explainer) managedAsker(tid int, sl *waits.Sleeper, runs uint64, mem frames.Memory) func() (waits.For, bool) {
-	word, ok := waits.Sleeps(&sl.Args)
+func (x *explainer) managedAsker(tid int, sl *waits.Sleeper, runs uint64, mem frames.Memory) func() (waits.Wait, bool) {
+	word, ok := waits.FutexWord(&sl.Args)
 	if x.managed == nil || sl.Wait != "futex" || !sl.InCall || !ok {
 		return nil
 	}
 	first := true
-	return func() (waits.For, bool) {
+	return func() (waits.Wait, bool) {
 		if !first && runs != 0 {
 			runs, mem = runsOf(x.pid, tid), nil
 		}

@@ -207,7 +207,7 @@ func (l *results) describe(t *code.Process, o Options, got *raws) {
 	t.JITFuncs = names.JITFuncs(t.PID)
 	w := newWalk(t.PID, names, l.memory)
 	w.MaxDepth = o.MaxDepth
-	explain := explainerOf(t, names, waits.NewMembers(t.PID, o.Others))
+	explain := explainerOf(t, names, waits.NewLiveThreads(t.PID, o.Others))
 	defer func() { l.keepSleepers(explain) }()
 	for th, s := range got.taken {
 		var err error

@@ -101,7 +101,7 @@ type Thread struct {
 	Signal string  `json:"signal,omitempty"`
 	Frames []Frame `json:"frames"`
 	// WaitsFor is what a sleeper waits for; nil where nothing is known.
-	WaitsFor *waits.For `json:"waits_for,omitempty"`
+	WaitsFor *waits.Wait `json:"waits_for,omitempty"`
 
 	holds []managed.Held // by frame
 }

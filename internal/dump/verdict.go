@@ -141,7 +141,8 @@ func (l *Locks) judge() {
 		}
 		for i := range p.Threads {
 			t := &p.Threads[i]
-			if w := t.WaitsFor; w != nil && w.Idle == "" && !w.Free && w.Owner == 0 && w.Kind.IsLock() && !known[t.TID] {
+			if w := t.WaitsFor; w != nil && w.Idle == "" && !w.Free && w.Owner == 0 && w.Kind.IsSynchronization() &&
+				!known[t.TID] {
 				l.OwnerUnknown = append(l.OwnerUnknown, t.TID)
 			}
 		}

@@ -38,7 +38,7 @@ func TestThreadsThatAreNotReadableMakeTheVerdictUnknown(t *testing.T) {
 // The waiters for a GIL wake every few milliseconds, so a cycle with one of them never stands still.
 func TestACycleThroughTheGILIsNotDenied(t *testing.T) {
 	wait := func(tid, owner int, kind waits.Kind, timed bool) Thread {
-		return Thread{TID: tid, State: "S", WaitsFor: &waits.For{Kind: kind, Owner: owner, Timed: timed}}
+		return Thread{TID: tid, State: "S", WaitsFor: &waits.Wait{Kind: kind, Owner: owner, Timed: timed}}
 	}
 	for _, timed := range []bool{false, true} {
 		l := newLocks()

@@ -75,14 +75,14 @@ func (x *explainer) explain(d *Thread, s *observe.RawSample) {
 	x.describe(d, sl)
 }
 
-func copyOf(c waits.Copy) waits.Copy {
+func copyOf(c waits.WordCopy) waits.WordCopy {
 	c.Bytes = append([]byte(nil), c.Bytes...)
 	return c
 }
 
 func (x *explainer) describe(d *Thread, sl *waits.Sleeper) {
 	sl.Stack = innermost(d)
-	w := waits.Of(sl)
+	w := waits.Describe(sl)
 	if w.Kind == waits.None {
 		return
 	}
@@ -181,13 +181,13 @@ func (x *explainer) explainCore(d *Thread, c *core.Core, th *core.Thread) {
 		sl.Args[i] = v
 	}
 	sl.Managed = x.managedAsker(th.TID, sl, 0, c.Memory())
-	if addr, ok := waits.Sleeps(&sl.Args); ok && d.Wait == "futex" && addr >= waits.Before {
-		var b [waits.Around]byte
-		from := addr - waits.Before
+	if addr, ok := waits.FutexWord(&sl.Args); ok && d.Wait == "futex" && addr >= waits.CopyBefore {
+		var b [waits.CopySize]byte
+		from := addr - waits.CopyBefore
 		if n := x.read(from, b[:]); n > 0 {
-			sl.Near = waits.Copy{Addr: from, Bytes: b[:n]}
+			sl.Near = waits.WordCopy{Addr: from, Bytes: b[:n]}
 		} else if n := x.read(addr, b[:]); n > 0 { // first in its mapping
-			sl.Near = waits.Copy{Addr: addr, Bytes: b[:n]}
+			sl.Near = waits.WordCopy{Addr: addr, Bytes: b[:n]}
 		}
 	}
 	x.describe(d, sl)

@@ -31,17 +31,17 @@ func isApplication(f *Frame) bool {
 		!languages.Matches(f.Function, func(l *languages.Language) *regexp.Regexp { return l.LibraryFunctions })
 }
 
-// Waiter gives the index of the function that represents a stack's wait: the application's innermost, else the
-// innermost that does not merely forward it, else the outermost that does.
-func Waiter(stack func(i int) (Frame, bool)) int {
-	if i := Application(stack); i >= 0 {
+// WaitingFunction gives the index of the function that represents a stack's wait: the application's innermost, else
+// the innermost that does not merely forward it, else the outermost that does.
+func WaitingFunction(stack func(i int) (Frame, bool)) int {
+	if i := ApplicationFunction(stack); i >= 0 {
 		return i
 	}
-	s := sortOut(stack)
+	s := classify(stack)
 	var waiter Frame
 	switch {
-	case len(s.rest) > 0:
-		waiter = s.rest[0]
+	case len(s.outer) > 0:
+		waiter = s.outer[0]
 	case len(s.inner) > 0: // all only forward it
 		waiter = s.inner[len(s.inner)-1]
 	default:
@@ -58,8 +58,8 @@ func Waiter(stack func(i int) (Frame, bool)) int {
 	}
 }
 
-// Application gives the index of the application's innermost function; −1 if there is none.
-func Application(stack func(i int) (Frame, bool)) int {
+// ApplicationFunction gives the index of the application's innermost function; −1 if there is none.
+func ApplicationFunction(stack func(i int) (Frame, bool)) int {
 	for i := 0; ; i++ {
 		f, ok := stack(i)
 		if !ok {

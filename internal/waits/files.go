@@ -39,7 +39,7 @@ func (f *Files) path(pid int, name string) string {
 }
 
 // Describe sets the descriptions of a wait's descriptors.
-func (f *Files) Describe(w *For) {
+func (f *Files) Describe(w *Wait) {
 	if w.FD != nil {
 		*w.FD = f.file(w.FD.FD, true)
 	}

@@ -15,20 +15,19 @@ const (
 	futexOwnerDied     = 0x40000000
 )
 
-// Around is the number of copied bytes around a futex word, Before the number before it: enough for each kind of
-// lock.
+// CopySize is the number of bytes of a [WordCopy], CopyBefore the number before the word: enough for each kind of lock.
 const (
-	Around = 64
-	Before = 16
+	CopySize   = 64
+	CopyBefore = 16
 )
 
-// Copy is the memory around a word, copied while the thread slept.
-type Copy struct {
+// WordCopy is the memory around a futex word, copied while the thread slept.
+type WordCopy struct {
 	Addr  uint64
 	Bytes []byte
 }
 
-func (c *Copy) u32(addr uint64) (uint32, bool) {
+func (c *WordCopy) u32(addr uint64) (uint32, bool) {
 	off := addr - c.Addr
 	if n := uint64(len(c.Bytes)); n < 4 || off > n-4 {
 		return 0, false
@@ -37,8 +36,8 @@ func (c *Copy) u32(addr uint64) (uint32, bool) {
 	return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24, true
 }
 
-// Sleeps reports whether a futex operation sleeps, and gives the word's address. args are the call's.
-func Sleeps(args *[6]uint64) (addr uint64, ok bool) {
+// FutexWord gives the address of the word at which a call of futex(2) sleeps; false for operations that do not sleep.
+func FutexWord(args *[6]uint64) (addr uint64, ok bool) {
 	switch args[1] &^ (futexPrivate | futexClockRealtime) {
 	case futexWait, futexWaitBitset, futexLockPI, futexLockPI2, futexWaitRequeuePI:
 		return args[0], true
@@ -47,13 +46,13 @@ func Sleeps(args *[6]uint64) (addr uint64, ok bool) {
 }
 
 // futex describes the wait of a thread in futex(2).
-func futex(args *[6]uint64, stack []Name, near *Copy) For {
-	addr, ok := Sleeps(args)
+func futex(args *[6]uint64, stack []Name, near *WordCopy) Wait {
+	addr, ok := FutexWord(args)
 	if !ok {
-		return For{Kind: Other}
+		return Wait{Kind: Other}
 	}
 	op := args[1] &^ (futexPrivate | futexClockRealtime)
-	w := For{Kind: Futex, Address: Address(addr), Timed: args[3] != 0, shared: args[1]&futexPrivate == 0}
+	w := Wait{Kind: Futex, Address: Address(addr), Timed: args[3] != 0, shared: args[1]&futexPrivate == 0}
 	p := recognise(stack)
 	if op == futexLockPI || op == futexLockPI2 {
 		w.Kind = Mutex
@@ -94,7 +93,7 @@ func futex(args *[6]uint64, stack []Name, near *Copy) For {
 }
 
 // byShape recognizes robust mutexes and ends of threads by their words, without inner symbols.
-func (w *For) byShape(op uint64, value uint32, near *Copy) primitive {
+func (w *Wait) byShape(op uint64, value uint32, near *WordCopy) primitive {
 	addr := uint64(w.Address)
 	word, ok := near.u32(addr)
 	if !ok || !w.shared || value == 0 {
@@ -122,7 +121,7 @@ func (w *For) byShape(op uint64, value uint32, near *Copy) primitive {
 // WorthReading reports whether the memory around a futex word can hold an owner. Conditions and semaphores wait on
 // the value 0, no lock does.
 func WorthReading(args *[6]uint64) (addr uint64, ok bool) {
-	if addr, ok = Sleeps(args); !ok {
+	if addr, ok = FutexWord(args); !ok {
 		return 0, false
 	}
 	switch args[1] &^ (futexPrivate | futexClockRealtime) {

@@ -14,7 +14,7 @@ package waits
 //	runtime      a thread of the run-time system, such as a Java virtual machine's compilers, in its own loop
 //
 // The waiting function decides: the innermost that does not merely forward the wait. All work of a pool runs below
-// its loop, so an outer loop proves nothing ([take]). A wait without a rule is blocked. Rules only add a label.
+// its loop, so an outer loop proves nothing. A wait without a rule is blocked. Rules only add a label.
 
 // The rules' names.
 const (
@@ -41,8 +41,8 @@ var inLoops = map[string]bool{
 	"poll": true, "ppoll": true, "select": true, "pselect6": true, "io_uring_enter": true, "io_getevents": true,
 }
 
-// pooled reports whether threads wait for work by this kind.
-func pooled(k Kind) bool {
+// mayAwaitWork reports whether a wait of kind k can be for work.
+func mayAwaitWork(k Kind) bool {
 	return k == Condition || k == Semaphore || k == Park || k == Futex || k == None || k == ObjectWait
 }
 
@@ -67,22 +67,22 @@ func Idle(wait string, kind Kind, stack func(i int) (Frame, bool)) string {
 	if !own && rule != IdleLoop {
 		return rule
 	}
-	s := sortOut(stack)
+	s := classify(stack)
 	switch {
 	case rule == IdleLoop:
-		if s.inServer() {
+		if s.withinServerWork() {
 			return ""
 		}
 		return rule
 	case inLoops[wait]:
-		return s.loop()
-	case kind == Join && s.launcher():
+		return s.eventLoopRule()
+	case kind == Join && s.isLauncher():
 		return IdleRuntime
-	case !pooled(kind):
+	case !mayAwaitWork(kind):
 		return ""
 	case s.ofRuntime():
 		return IdleRuntime
-	case s.take():
+	case s.awaitsWork():
 		return IdlePool
 	}
 	return ""

@@ -10,7 +10,7 @@ import (
 	"prywalk/internal/languages"
 )
 
-func (s *sorted) took() bool {
+func (s *waitingStack) takesFromQueue() bool {
 	for i := range s.inner {
 		f := &s.inner[i]
 		l := f.language()
@@ -28,7 +28,7 @@ var results = regexp.MustCompile(`std::(__1::)?(__)?(basic_)?(shared_)?(future|_
 	`pthread_(mutex|rwlock)_\w*lock|Mutex::LockSlow|raw_mutex|raw_rwlock|futex_mutex|mutex::futex|` +
 	`rwlock::futex|runtime\.lock2`)
 
-func (s *sorted) forResult() bool {
+func (s *waitingStack) awaitsResult() bool {
 	lock, condition := false, false
 	for i := range s.inner {
 		name := s.inner[i].Function
@@ -78,56 +78,56 @@ func scope(function string) string {
 	return name
 }
 
-// take reports whether a pool's or queue's loop waits for work: the waiting function does nothing else; or it is
+// awaitsWork reports whether a pool's or queue's loop waits for work: the waiting function does nothing else; or it is
 // the thread's own, and takes from a library queue; or it is named as a pool's loop, below no other loop.
-func (s *sorted) take() bool {
+func (s *waitingStack) awaitsWork() bool {
 	switch {
-	case s.forResult():
+	case s.awaitsResult():
 		return false
-	case s.asio() || s.onlyOf("libtbb.so"):
+	case s.inAsioLoop() || s.onlyIn("libtbb.so"):
 		return true
-	case len(s.rest) == 0:
+	case len(s.outer) == 0:
 		return false
 	}
-	f := s.rest[0]
+	f := s.outer[0]
 	switch {
 	case poolTakes.MatchString(f.Function):
-		return !s.within(nested)
-	case s.tokioDriver():
+		return !s.calledBy(nested)
+	case s.drivesTokio():
 		return true
-	case f.pooled():
+	case f.awaitsTask():
 		return true
 	case s.main:
 		return false
 	case s.managed:
-		return len(s.rest) == 1 && (s.took() || isLoop(&f) && !s.acquires())
+		return len(s.outer) == 1 && (s.takesFromQueue() || isLoop(&f) && !s.mayAwaitLock())
 	}
 	from := 0
-	if waitsForWork.MatchString(last(f.Function)) && len(s.rest) > 1 {
-		from, f = 1, s.rest[1]
+	if waitsForWork.MatchString(last(f.Function)) && len(s.outer) > 1 {
+		from, f = 1, s.outer[1]
 	}
-	return isLoop(&f) && s.outermostLoop(from)
+	return isLoop(&f) && s.isOutermostLoop(from)
 }
 
-// acquires reports whether a managed loop may wait for a lock.
-func (s *sorted) acquires() bool {
+// mayAwaitLock reports whether a managed loop may wait for a lock.
+func (s *waitingStack) mayAwaitLock() bool {
 	for i := range s.inner {
 		if l := s.inner[i].language(); l != nil {
 			return l.Acquires != nil && l.Acquires(s.inner[i].Function)
 		}
 	}
-	l := s.rest[0].language()
+	l := s.outer[0].language()
 	return l != nil && l.BareLocks
 }
 
-// pooled reports whether a pool's worker waits for its next task in a managed function.
-func (f *Frame) pooled() bool {
+// awaitsTask reports whether a pool's worker waits for its next task in a managed function.
+func (f *Frame) awaitsTask() bool {
 	l := f.language()
 	return l != nil && l.Pooled != nil && l.Pooled(f.Function, f.File)
 }
 
-func (s *sorted) asio() bool {
-	for _, list := range [][]Frame{s.inner, s.rest} {
+func (s *waitingStack) inAsioLoop() bool {
+	for _, list := range [][]Frame{s.inner, s.outer} {
 		for i := range list {
 			switch f := &list[i]; {
 			case strings.Contains(f.Function, "asio::detail::scheduler::do_run_one"):
@@ -143,20 +143,20 @@ func (s *sorted) asio() bool {
 
 var asioWaits = regexp.MustCompile(`^(boost::)?asio::detail::(posix|conditionally_enabled|std)_event::`)
 
-func (s *sorted) onlyOf(library string) bool {
-	for i := range s.rest {
-		if !strings.HasPrefix(s.rest[i].Module, library) {
+func (s *waitingStack) onlyIn(library string) bool {
+	for i := range s.outer {
+		if !strings.HasPrefix(s.outer[i].Module, library) {
 			return false
 		}
 	}
-	return !s.main && len(s.rest) > 0
+	return !s.main && len(s.outer) > 0
 }
 
-func (s *sorted) tokioDriver() bool {
-	for i := range s.rest {
-		switch f := &s.rest[i]; {
+func (s *waitingStack) drivesTokio() bool {
+	for i := range s.outer {
+		switch f := &s.outer[i]; {
 		case i > 0 && poolTakes.MatchString(f.Function):
-			return !s.within(nested)
+			return !s.calledBy(nested)
 		case !strings.HasPrefix(plain(f.Function), "tokio::runtime::"):
 			return false
 		}
@@ -164,20 +164,20 @@ func (s *sorted) tokioDriver() bool {
 	return false
 }
 
-func (s *sorted) within(those *regexp.Regexp) bool {
-	for i := range s.rest[1:] {
-		if those.MatchString(s.rest[i+1].Function) {
+func (s *waitingStack) calledBy(those *regexp.Regexp) bool {
+	for i := range s.outer[1:] {
+		if those.MatchString(s.outer[i+1].Function) {
 			return true
 		}
 	}
 	return false
 }
 
-// outermostLoop reports whether no outer function is another pool's loop.
-func (s *sorted) outermostLoop(from int) bool {
-	own, apart := scope(s.rest[from].Function), false
-	for i := range s.rest[from+1:] {
-		f := &s.rest[from+1+i]
+// isOutermostLoop reports whether no outer function is another pool's loop.
+func (s *waitingStack) isOutermostLoop(from int) bool {
+	own, apart := scope(s.outer[from].Function), false
+	for i := range s.outer[from+1:] {
+		f := &s.outer[from+1+i]
 		switch {
 		case strings.HasPrefix(f.Function, "std::"): // calls its argument
 			apart = true
@@ -197,8 +197,8 @@ var eventLoops = regexp.MustCompile(`(?i)event_?base_?loop|event_?loop|main_?loo
 	`\baeApiPoll|\buv_run|uv__io_poll|\bev_run|poll_?loop|select_?loop|io_?loop|SelectorImpl\.|Poller|` +
 	`doPoll|doSelect|doIteration|xpoll|runtime\.netpoll`)
 
-// loop gives the rule for a call of inLoops: the waiting function or its caller must be an event loop or main.
-func (s *sorted) loop() string {
+// eventLoopRule gives the rule for a call of inLoops: the waiting function or its caller must be an event loop or main.
+func (s *waitingStack) eventLoopRule() string {
 	for i := range s.inner {
 		switch f := &s.inner[i]; {
 		case f.accepts():
@@ -207,8 +207,8 @@ func (s *sorted) loop() string {
 			return IdleLoop
 		}
 	}
-	for i := range s.rest[:min(len(s.rest), 2)] {
-		f := &s.rest[i]
+	for i := range s.outer[:min(len(s.outer), 2)] {
+		f := &s.outer[i]
 		if i == 0 && f.accepts() {
 			return IdleAccept
 		}
@@ -233,10 +233,10 @@ func (f *Frame) selects() bool {
 var serverLoops = regexp.MustCompile(`^(WaitEventSetWait\w*|WaitLatch\w*|secure_read|ServerLoop|\w+Main(Loop)?|` +
 	`StartAutoVacLauncher)$`)
 
-func (s *sorted) inServer() bool {
+func (s *waitingStack) withinServerWork() bool {
 	passing := false
-	for i := range s.rest {
-		name := s.rest[i].Function
+	for i := range s.outer {
+		name := s.outer[i].Function
 		if strings.HasPrefix(name, "WaitEventSet") || strings.HasPrefix(name, "WaitLatch") {
 			passing = true
 			continue
@@ -250,29 +250,29 @@ func (s *sorted) inServer() bool {
 }
 
 // ofRuntime reports whether a run-time system's own thread waits in its loop.
-func (s *sorted) ofRuntime() bool {
-	if len(s.rest) == 0 || s.forResult() {
+func (s *waitingStack) ofRuntime() bool {
+	if len(s.outer) == 0 || s.awaitsResult() {
 		return false
 	}
 	if !s.managed {
-		if s.onlyOf("libjemalloc.so") {
+		if s.onlyIn("libjemalloc.so") {
 			return true
 		}
-		name := plain(s.rest[0].Function)
+		name := plain(s.outer[0].Function)
 		return slices.ContainsFunc(languages.All, func(l *languages.Language) bool {
-			return l.NativeOwn != nil && l.NativeOwn(s.rest[0].Module, name)
+			return l.NativeOwn != nil && l.NativeOwn(s.outer[0].Module, name)
 		})
 	}
 	caller := ""
-	if len(s.rest) > 1 {
-		caller = s.rest[1].Function
+	if len(s.outer) > 1 {
+		caller = s.outer[1].Function
 	}
-	l := s.rest[0].language()
-	return l != nil && l.Own != nil && l.Own(s.rest[0].Function, caller)
+	l := s.outer[0].language()
+	return l != nil && l.Own != nil && l.Own(s.outer[0].Function, caller)
 }
 
-func (s *sorted) launcher() bool {
-	return len(s.rest) > 0 && languages.Matches(s.rest[0].Module,
+func (s *waitingStack) isLauncher() bool {
+	return len(s.outer) > 0 && languages.Matches(s.outer[0].Module,
 		func(l *languages.Language) *regexp.Regexp { return l.Launcher })
 }
 

@@ -9,13 +9,13 @@ import (
 	"prywalk/internal/languages"
 )
 
-// sorted is a stack, sorted by each function's part in a wait.
-type sorted struct {
+// waitingStack is a stack, divided by each function's part in a wait.
+type waitingStack struct {
 	// inner are those that forward the wait.
 	inner []Frame
-	// rest are the others, innermost first: the waiting function and its callers, without thread starts.
-	rest []Frame
-	// managed reports that rest is managed code only.
+	// outer are the others, innermost first: the waiting function and its callers, without thread starts.
+	outer []Frame
+	// managed reports that outer is managed code only.
 	managed bool
 	// main reports that it is the first thread's.
 	main bool
@@ -24,8 +24,8 @@ type sorted struct {
 // mostRest bounds the examined frames outside of the wait.
 const mostRest = 64
 
-// sortOut sorts the frames of a stack.
-func sortOut(stack func(i int) (Frame, bool)) (s sorted) {
+// classify divides the frames of a stack.
+func classify(stack func(i int) (Frame, bool)) (s waitingStack) {
 	var all []Frame
 	for i := 0; i < 8*mostRest; i++ {
 		f, ok := stack(i)
@@ -52,20 +52,20 @@ func sortOut(stack func(i int) (Frame, bool)) (s sorted) {
 		f := &all[i]
 		switch {
 		case s.managed && !isManaged(f) && i > first: // it runs managed code
-		case len(s.rest) == 0 && (s.managed && i < first && runsManaged(f) || passesOn(f) && !s.again(f)):
+		case len(s.outer) == 0 && (s.managed && i < first && isMachinery(f) || forwards(f) && !s.waitsItself(f)):
 			s.inner = append(s.inner, *f)
-		case starts(f):
-		case len(s.rest) < mostRest:
+		case startsThread(f):
+		case len(s.outer) < mostRest:
 			if !s.managed && isMain(f) || s.managed && i == outermost && isManagedMain(f) {
 				s.main = true
 			}
-			s.rest = append(s.rest, *f)
+			s.outer = append(s.outer, *f)
 		}
 	}
 	return s
 }
 
-func (s *sorted) again(f *Frame) bool {
+func (s *waitingStack) waitsItself(f *Frame) bool {
 	l, n := f.language(), len(s.inner)
 	return l != nil && l.Again != nil && n > 0 && l.Again(f.Function, f.File, s.inner[n-1].Function)
 }
@@ -86,8 +86,8 @@ func isManaged(f *Frame) bool {
 // system matches files of the system between a wait and managed code.
 var system = regexp.MustCompile(`^(libc\.so|libc-|libpthread|ld-|libstdc\+\+|\[vdso\])|musl`)
 
-func runsManaged(f *Frame) bool {
-	return system.MatchString(f.Module) || f.Module == "." || passesOn(f) ||
+func isMachinery(f *Frame) bool {
+	return system.MatchString(f.Module) || f.Module == "." || forwards(f) ||
 		languages.Matches(f.Module, func(l *languages.Language) *regexp.Regexp { return l.Files })
 }
 
@@ -103,7 +103,7 @@ var passers = regexp.MustCompile(`^_*(pthread_(cond|mutex|rwlock)_\w+|\w*sem_(wa
 	`^(core|alloc)::|std::sys|parking_lot|std::thread::park|crossbeam_utils::sync::parker|` +
 	`^QWaitCondition::|^QSemaphore::`)
 
-func passesOn(f *Frame) bool {
+func forwards(f *Frame) bool {
 	if l := f.language(); l != nil && l.Forwards != nil {
 		return l.Forwards(f.Function, f.File)
 	}
@@ -115,7 +115,7 @@ func passesOn(f *Frame) bool {
 var starters = regexp.MustCompile(`^(_*clone3?|start_thread|_start|__libc_start\w*|pfs_spawn_thread|g_thread_proxy|` +
 	`QThreadPrivate::start)$|^std::(thread|__invoke|_Bind|__1::__thread)|^(?:\S+ )?std::__1::__thread`)
 
-func starts(f *Frame) bool {
+func startsThread(f *Frame) bool {
 	if l := f.language(); l != nil && l.Starts != nil && l.Starts(f.Function, f.File) {
 		return true
 	}

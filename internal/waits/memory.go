@@ -9,7 +9,7 @@ const mostFDs = 64
 
 // ReadMore sets what a sleeper's call has in memory: the descriptors of poll and select, and the length of a
 // sleep. read copies memory at an address and gives the number of bytes; it is called at most four times.
-func (w *For) ReadMore(s *Sleeper, read func(addr uint64, buf []byte) int) {
+func (w *Wait) ReadMore(s *Sleeper, read func(addr uint64, buf []byte) int) {
 	if t := s.time(); t.addr != 0 {
 		var b [16]byte
 		if read(t.addr, b[:]) == len(b) {

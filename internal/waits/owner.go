@@ -30,7 +30,7 @@ func knownMutex(kind uint32) bool {
 const noCopy = "its memory could not be read"
 
 // glibcMutex sets the owner of a glibc mutex at w.Address.
-func (w *For) glibcMutex(near *Copy) {
+func (w *Wait) glibcMutex(near *WordCopy) {
 	addr := uint64(w.Address)
 	word, ok1 := near.u32(addr)
 	owner, ok2 := near.u32(addr + mutexOwner)
@@ -69,7 +69,7 @@ func (w *For) glibcMutex(near *Copy) {
 // passedOn is the reason if a lock was free, or its new owner not yet written.
 const passedOn = "free or changing owner when read"
 
-func (w *For) held(word uint32) {
+func (w *Wait) held(word uint32) {
 	w.inner = int(word & futexTIDMask)
 	w.Free = w.inner == 0
 	switch {
@@ -82,7 +82,7 @@ func (w *For) held(word uint32) {
 }
 
 // ownerPI sets the owner of a priority-inheritance lock: the kernel defines the word.
-func (w *For) ownerPI(near *Copy) {
+func (w *Wait) ownerPI(near *WordCopy) {
 	word, ok := near.u32(uint64(w.Address))
 	if !ok {
 		w.Why = noCopy
@@ -108,7 +108,7 @@ const (
 
 // glibcRWLock sets the owner of a glibc rwlock. w.Address, one of two futex words, becomes the lock's by its
 // alignment of 8 bytes.
-func (w *For) glibcRWLock(near *Copy) {
+func (w *Wait) glibcRWLock(near *WordCopy) {
 	base := uint64(w.Address) - rwPhaseWord
 	if w.Address%8 != 0 {
 		base = uint64(w.Address) - rwWritersWord
@@ -140,7 +140,7 @@ const (
 
 // muslMutex sets the owner of a musl mutex (src/internal/pthread_impl.h; pthread_mutex_timedlock.c). w.Address is
 // its second word. The normal kind has no owner.
-func (w *For) muslMutex(near *Copy) {
+func (w *Wait) muslMutex(near *WordCopy) {
 	addr := uint64(w.Address)
 	word, ok1 := near.u32(addr)
 	kind, ok2 := near.u32(addr - 4)
@@ -173,7 +173,7 @@ const (
 )
 
 // muslJoin sets the thread whose end is waited for.
-func (w *For) muslJoin(value uint32, near *Copy) {
+func (w *Wait) muslJoin(value uint32, near *WordCopy) {
 	addr := uint64(w.Address)
 	state, ok1 := near.u32(addr)
 	tid, ok2 := near.u32(addr - muslTIDBefore)
@@ -191,7 +191,7 @@ type Threads interface {
 
 // Resolve converts the ID in the lock to that of a live thread, once. A waiter that is its own owner has locked a
 // normal mutex twice: a deadlock.
-func (w *For) Resolve(t Threads) {
+func (w *Wait) Resolve(t Threads) {
 	if w.inner == 0 {
 		return
 	}

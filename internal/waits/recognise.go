@@ -35,17 +35,17 @@ func (p *primitive) why() string {
 			why = p.maker + " stores no owner of it"
 		}
 	}
-	if alone[p.maker] {
+	if wordPerWaiter[p.maker] {
 		why += ", and each waiter sleeps at a word of its own"
 	}
 	return why
 }
 
-// alone are those with a futex word for each waiter.
-var alone = map[string]bool{"parking_lot": true, "abseil": true}
+// wordPerWaiter are those with a futex word for each waiter.
+var wordPerWaiter = map[string]bool{"parking_lot": true, "abseil": true}
 
-// functions are those of libc and C++ that sleep in futex(2), without leading underscores.
-var functions = map[string]primitive{
+// libcPrimitives are those of libc and C++ that sleep in futex(2), without leading underscores.
+var libcPrimitives = map[string]primitive{
 	"pthread_mutex_lock": {kind: Mutex}, "pthread_mutex_lock_full": {kind: Mutex},
 	"pthread_mutex_timedlock": {kind: Mutex}, "pthread_mutex_clocklock": {kind: Mutex},
 	"pthread_mutex_clocklock_common": {kind: Mutex}, "pthread_mutex_cond_lock": {kind: Mutex},
@@ -69,8 +69,8 @@ var functions = map[string]primitive{
 
 var libraryLocks = map[string]bool{"lll_lock_wait_private": true, "lll_lock_wait": true}
 
-// parts are parts of names of other libraries, more specific ones first.
-var parts = []struct {
+// libraryPrimitives are parts of names of other libraries, more specific ones first.
+var libraryPrimitives = []struct {
 	part string
 	primitive
 }{
@@ -99,11 +99,12 @@ var parkers = []struct{ part, maker string }{
 	{"synchronization_internal::", "abseil"}, {"AbslInternalPerThreadSemWait", "abseil"},
 }
 
-// passed are parts of names of functions that merely forward a wait.
-var passed = []string{"futex", "lll_lock_wait", "lll_mutex_lock", "timedwait", "syscall", "SYSCALL_CP", "asynccancel",
-	"std::sys",
-	"std::thread::park", "parking_lot", "absl::", "AbslInternal", "runtime.", "__atomic_wait", "__platform_wait",
-	"__atomic_", "std::atomic", "_Atomic"}
+// belowPrimitives are parts of names of functions that merely forward a wait.
+var belowPrimitives = []string{
+	"futex", "lll_lock_wait", "lll_mutex_lock", "timedwait", "syscall", "SYSCALL_CP", "asynccancel",
+	"std::sys", "std::thread::park", "parking_lot", "absl::", "AbslInternal", "runtime.",
+	"__atomic_wait", "__platform_wait", "__atomic_", "std::atomic", "_Atomic",
+}
 
 // recognise finds what a thread waits for. The innermost known function decides, below forwarding functions only:
 // malloc's lock is not the mutex under which malloc was called. musl's inner functions have no or wrong names.
@@ -112,8 +113,8 @@ func recognise(stack []Name) primitive {
 	return p
 }
 
-// Decided reports whether outer functions cannot change the result.
-func Decided(stack []Name) bool {
+// IsDecided reports whether outer functions cannot change the result.
+func IsDecided(stack []Name) bool {
 	_, done := decide(stack)
 	return done
 }
@@ -125,23 +126,23 @@ func decide(stack []Name) (p primitive, done bool) {
 		name, _, _ := strings.Cut(n.Function, "@")
 		plain := strings.TrimSuffix(strings.TrimLeft(name, "_"), "64")
 		musl = musl || strings.Contains(n.Module, "musl") || strings.HasPrefix(plain, "timedwait")
-		if found, ok := functions[plain]; ok {
+		if found, ok := libcPrimitives[plain]; ok {
 			found.musl = musl
 			found.foreign = musl && found.kind != Mutex && found.kind != RWLock
 			return found, found.kind != Semaphore || semaphoreDecided(stack[i:], len(stack) >= MostNames)
 		}
-		for j := range parts {
-			if strings.Contains(name, parts[j].part) {
-				p = parts[j].primitive
+		for j := range libraryPrimitives {
+			if strings.Contains(name, libraryPrimitives[j].part) {
+				p = libraryPrimitives[j].primitive
 				p.foreign = true
 				return p, true
 			}
 		}
 		if p.kind == None {
-			p = weakly(name, plain)
+			p = weakPrimitive(name, plain)
 		}
 		inside := n.Module == stack[0].Module && (name == "" || strings.Contains(n.Module, "musl"))
-		if !inside && !passes(name) {
+		if !inside && !isBelowPrimitive(name) {
 			return p, true
 		}
 	}
@@ -190,7 +191,7 @@ func lockOfCPython(stack []Name) (what string) {
 func semaphoreDecided(stack []Name, whole bool) bool {
 	for i := range stack {
 		name := stack[i].Function
-		_, ofLibc := functions[strings.TrimSuffix(strings.TrimLeft(name, "_"), "64")]
+		_, ofLibc := libcPrimitives[strings.TrimSuffix(strings.TrimLeft(name, "_"), "64")]
 		if !ofLibc && name != acquireOfCPython && name != acquireTimed {
 			return true
 		}
@@ -198,8 +199,8 @@ func semaphoreDecided(stack []Name, whole bool) bool {
 	return whole
 }
 
-func passes(name string) bool {
-	for _, p := range passed {
+func isBelowPrimitive(name string) bool {
+	for _, p := range belowPrimitives {
 		if strings.Contains(name, p) {
 			return true
 		}
@@ -207,8 +208,8 @@ func passes(name string) bool {
 	return false
 }
 
-// weakly recognizes functions that other primitives use.
-func weakly(name, plain string) primitive {
+// weakPrimitive recognizes functions that other primitives use.
+func weakPrimitive(name, plain string) primitive {
 	if libraryLocks[plain] {
 		return primitive{kind: LibraryLock, foreign: true}
 	}

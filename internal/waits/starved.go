@@ -22,7 +22,7 @@ var nativeResult = regexp.MustCompile(`^std::(__1::)?(__)?(basic_|shared_)?(futu
 
 // WorkOf gives the pool and the awaited result of a thread.
 func WorkOf(stack func(i int) (Frame, bool)) (w Work) {
-	s := sortOut(stack)
+	s := classify(stack)
 	for i := range s.inner {
 		if !s.managed && nativeResult.MatchString(s.inner[i].Function) {
 			w.Result = "std::future"
@@ -31,8 +31,8 @@ func WorkOf(stack func(i int) (Frame, bool)) (w Work) {
 	if r := s.managedResult(); r != "" {
 		w.Result = r
 	}
-	for i := range s.rest {
-		f := &s.rest[i]
+	for i := range s.outer {
+		f := &s.outer[i]
 		if l := f.language(); l != nil && l.Pool != nil {
 			if loop := l.Pool(f.Function, f.File); loop != "" {
 				w.Loop = loop
@@ -48,9 +48,9 @@ func WorkOf(stack func(i int) (Frame, bool)) (w Work) {
 }
 
 // managedResult gives the managed library function that waits for a result.
-func (s *sorted) managedResult() (result string) {
-	for i := range s.rest {
-		f := &s.rest[i]
+func (s *waitingStack) managedResult() (result string) {
+	for i := range s.outer {
+		f := &s.outer[i]
 		l := f.language()
 		if l == nil || l.Result == nil {
 			return result

@@ -53,8 +53,8 @@ func (a *Address) UnmarshalText(b []byte) error {
 	return err
 }
 
-// For is what a thread waits for. Unknown values are zero, and omitted in JSON.
-type For struct {
+// Wait is what a thread waits for. Unknown values are zero, and omitted in JSON.
+type Wait struct {
 	Kind Kind `json:"kind"`
 	// Type is the kind of the lock: "normal", "recursive", "error-checking", "adaptive", with "robust", "PI", "shared".
 	// Of a semaphore it is what is made of it: "threading.Lock", "threading.RLock", "threading.Condition", "lock of
@@ -101,8 +101,8 @@ func (k Kind) HasOwner() bool {
 	return k == Mutex || k == RWLock || k == Join || k == Monitor || k == GIL
 }
 
-// IsLock reports whether a wait of this kind is for other threads: for a lock, or for a condition, a barrier or an end.
-func (k Kind) IsLock() bool {
+// IsSynchronization reports whether a wait of this kind is for other threads: a lock, a condition, a barrier, an end.
+func (k Kind) IsSynchronization() bool {
 	switch k {
 	case Mutex, RWLock, Join, Condition, Semaphore, Barrier, Guard, Once, Atomic, Park, LibraryLock, Futex, Future,
 		Monitor, ObjectWait, GIL:
@@ -112,10 +112,10 @@ func (k Kind) IsLock() bool {
 }
 
 // Shared reports whether the lock may be another process's, too.
-func (w *For) Shared() bool { return w.shared }
+func (w *Wait) Shared() bool { return w.shared }
 
 // Thing names what is waited for, without its owner: "mutex cache_mu", "rwlock 0x55d0c0ffee40".
-func (w *For) Thing() string {
+func (w *Wait) Thing() string {
 	name := string(w.Kind)
 	switch {
 	case w.Kind == Semaphore && w.Type != "":
@@ -149,7 +149,7 @@ func Shown(label string) string {
 }
 
 // semaphore names a semaphore without its type.
-func (w *For) semaphore() string {
+func (w *Wait) semaphore() string {
 	plain := *w
 	plain.Type = ""
 	return plain.Thing()
@@ -157,7 +157,7 @@ func (w *For) semaphore() string {
 
 // Label names what is waited for, the same for all its waiters. It begins with the kind. A join is named by its
 // thread.
-func (w *For) Label() string {
+func (w *Wait) Label() string {
 	switch {
 	case w.Kind == Semaphore && w.Type != "":
 		return w.semaphore() + " (" + w.Type + ")"
@@ -174,7 +174,7 @@ func (w *For) Label() string {
 }
 
 // String gives one line: "mutex cache_mu (normal), held by thread 4713".
-func (w *For) String() string {
+func (w *Wait) String() string {
 	if w.Kind == None {
 		return ""
 	}
@@ -205,7 +205,7 @@ func (w *For) String() string {
 	return text
 }
 
-func (w *For) holder() string {
+func (w *Wait) holder() string {
 	switch {
 	case w.Owner != 0 && w.Kind == Join:
 		return strings.TrimRight(fmt.Sprintf(" thread %d %s", w.Owner, w.OwnerName), " ")
@@ -222,7 +222,7 @@ func (w *For) holder() string {
 }
 
 // Sleeping says how long a sleep is, as far as it is known.
-func (w *For) Sleeping() string {
+func (w *Wait) Sleeping() string {
 	length, whole := strings.CutPrefix(w.Until, "for ")
 	switch {
 	case w.Until == "":
@@ -245,7 +245,7 @@ const conditionWords = 0x20 | 0x0c
 
 // SetVariable sets the static variable of w.Address. It gives a condition its address, as waiters use several
 // words in it.
-func (w *For) SetVariable(v Variable) {
+func (w *Wait) SetVariable(v Variable) {
 	if w.managed { // not in a variable
 		return
 	}
