@@ -27,7 +27,7 @@ func Core(c *core.Core, o Options, sysroot bool) *Process {
 	w.arch = c.Arch
 	// at most one frame per word of the core
 	left := int(c.Size() / 8)
-	explain := explainerOfCore(c, names)
+	explain := newCoreExplainer(c, names)
 	for i, th := range c.Threads() {
 		t := coreThread(c, &th, w, o.MaxDepth, left+framesBesides)
 		if i == 0 {
@@ -53,7 +53,7 @@ func Core(c *core.Core, o Options, sysroot bool) *Process {
 	for i := range p.Tasks {
 		p.Tasks[i].How = observe.FromCore.String()
 	}
-	p.sort()
+	p.sortThreads()
 	return p
 }
 

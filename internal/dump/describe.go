@@ -3,8 +3,6 @@
 package dump
 
 import (
-	"time"
-
 	"prywalk/internal/callstack"
 	"prywalk/internal/code"
 	"prywalk/internal/managed"
@@ -13,7 +11,7 @@ import (
 	"prywalk/internal/procmem"
 )
 
-func describe(t *code.Process, w *walk, tid int, s *observe.RawSample) Thread {
+func describeThread(t *code.Process, w *walk, tid int, s *observe.RawSample) Thread {
 	th := Thread{TID: tid, Name: threadName(t, tid), State: s.State.Letter(), Wait: s.WaitReason(), How: s.How.String(),
 		RunCount: s.Sched.Runs}
 	if end := t.StackEnd(s.Mem.Stack.Addr); end != 0 {
@@ -46,29 +44,6 @@ func givenName(t *code.Process, tid int) (string, bool) {
 		return "", false
 	}
 	return callstack.ThreadName(namers, innerTID(t, tid))
-}
-
-// Retries of unreadable names, mostly during garbage collection.
-const (
-	namesAgain = 25
-	namesWait  = 4 * time.Millisecond
-)
-
-func (l *results) rename(t *code.Process) {
-	for n := 0; n < namesAgain && callstack.Postponed(t.Runtimes().Namers()); n++ {
-		time.Sleep(namesWait)
-		l.Lock()
-		threads := l.threads
-		l.Unlock()
-		for i := range threads {
-			name, ok := givenName(t, threads[i].TID) // it may hang
-			l.Lock()
-			if ok {
-				l.threads[i].Name = name
-			}
-			l.Unlock()
-		}
-	}
 }
 
 // innerTID gives a thread's number in its own pid namespace.

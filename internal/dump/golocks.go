@@ -7,13 +7,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"prywalk/frames"
 	"prywalk/internal/code"
 	"prywalk/internal/managed"
-	"prywalk/internal/printable"
-	"prywalk/internal/waits"
 )
 
 // # What goroutines wait for
@@ -194,17 +191,13 @@ func (g *Goroutine) dropAwaited() {
 	}
 }
 
-func (g *Goroutine) place() string {
-	return (&Thread{Frames: g.Frames}).place()
-}
-
 type goLockKey struct {
 	pid     int
 	address frames.Addr
 }
 
-// goroutineLocks sorts locks, then channels, by descending number of waiters.
-func (l *Locks) goroutineLocks() {
+// collectGoroutineLocks sorts locks, then channels, by descending number of waiters.
+func (l *Locks) collectGoroutineLocks() {
 	at := map[goLockKey]int{}
 	for _, p := range l.Processes {
 		for i := range p.GoroutineStacks {
@@ -226,10 +219,10 @@ func (l *Locks) goroutineLocks() {
 					m.Kind = w.kind
 				}
 				m.Waiters = append(m.Waiters, GoroutineWaiter{Goroutine: g.ID, Wait: g.Wait, Send: w.Send, Reads: w.reads,
-					In: g.place()})
+					In: g.ownPlace()})
 			}
 		}
-		l.goroutineOwners(p, at)
+		l.addGoroutineOwners(p, at)
 	}
 	slices.SortStableFunc(l.GoroutineLocks, func(a, b GoroutineLock) int {
 		channel := func(m *GoroutineLock) int { return map[bool]int{true: 1}[m.Kind == kindChannel] }
@@ -237,7 +230,7 @@ func (l *Locks) goroutineLocks() {
 	})
 }
 
-func (l *Locks) goroutineOwners(p *Process, at map[goLockKey]int) {
+func (l *Locks) addGoroutineOwners(p *Process, at map[goLockKey]int) {
 	for i := range p.GoroutineStacks {
 		g := &p.GoroutineStacks[i]
 		for _, h := range g.held {
@@ -258,62 +251,6 @@ func (l *Locks) goroutineOwners(p *Process, at map[goLockKey]int) {
 	}
 }
 
-// goroutineCycles gives the cycles through likely owners.
-func (l *Locks) goroutineCycles() (out []GoroutineCycle) {
-	type system struct {
-		pid  int
-		file string
-	}
-	graphs := map[system]map[int]int{}
-	var order []system
-	for i := range l.GoroutineLocks {
-		m := &l.GoroutineLocks[i]
-		if len(m.Likely) != 1 {
-			continue
-		}
-		of := system{m.PID, m.Runtime}
-		if graphs[of] == nil {
-			graphs[of], order = map[int]int{}, append(order, of)
-		}
-		for _, w := range m.Waiters {
-			if !(w.Reads && m.Likely[0].Reads) {
-				graphs[of][int(w.Goroutine)] = int(m.Likely[0].Goroutine)
-			}
-		}
-	}
-	for _, of := range order {
-		for _, c := range waits.Cycles(graphs[of]) {
-			cycle := GoroutineCycle{PID: of.pid, Runtime: of.file}
-			for _, id := range c {
-				cycle.Goroutines = append(cycle.Goroutines, uint64(id))
-			}
-			out = append(out, cycle)
-		}
-	}
-	return out
-}
-
-// possibleGoroutines keeps cycles of goroutines that do not run.
-func (l *lockExam) possibleGoroutines() {
-	cycles := l.out.goroutineCycles()
-	if len(cycles) == 0 {
-		return
-	}
-	time.Sleep(watchFor)
-	for _, c := range cycles {
-		k := l.process[c.PID]
-		if k == nil {
-			continue
-		}
-		if !slices.ContainsFunc(c.Goroutines, func(id uint64) bool {
-			g := k.process.goroutine(c.Runtime, id)
-			return g == nil || g.task == nil || !g.of.Again(g.task)
-		}) {
-			l.out.PossibleGoroutines = append(l.out.PossibleGoroutines, c)
-		}
-	}
-}
-
 func (p *Process) goroutine(runtime string, id uint64) *Goroutine {
 	for i := range p.GoroutineStacks {
 		if g := &p.GoroutineStacks[i]; g.ID == id && g.Runtime == runtime {
@@ -321,141 +258,6 @@ func (p *Process) goroutine(runtime string, id uint64) *Goroutine {
 		}
 	}
 	return nil
-}
-
-func (l *Locks) goroutineLocksText(b *strings.Builder) {
-	for i := range l.PossibleGoroutines {
-		l.goroutineCycleText(b, &l.PossibleGoroutines[i])
-	}
-	for _, p := range l.Processes {
-		if n := p.leaked(); n > 0 {
-			printable.Fprintf(b, "\n%s of process %d %s leaked: Go's garbage collector has found that nothing can wake %s\n",
-				count(n, "goroutine"), p.PID, map[bool]string{true: "is", false: "are"}[n == 1],
-				map[bool]string{true: "it", false: "them"}[n == 1])
-		}
-	}
-	for i := range l.GoroutineLocks {
-		m := &l.GoroutineLocks[i]
-		printable.Fprintf(b, "\n%s%s%s\n", m.label(), m.details(), withSeparator(", of ", m.Runtime))
-		if m.Kind == kindChannel {
-			m.sideText(b, true, "to send")
-			m.sideText(b, false, "to receive")
-		} else {
-			m.sideText(b, false, "")
-		}
-		for j := range m.Likely {
-			l.likelyGoroutine(b, m, &m.Likely[j])
-		}
-		if len(m.Likely) == 0 && m.isLock() {
-			printable.Fprintf(b, "  owner not known: no stack shows which goroutine holds it\n")
-		}
-	}
-}
-
-// likelyGoroutine writes what a likely owner does, and its stack if it is the only one and in no cycle.
-func (l *Locks) likelyGoroutine(b *strings.Builder, m *GoroutineLock, o *GoroutineOwner) {
-	reads := map[bool]string{true: " for reading"}[o.Reads]
-	var g *Goroutine
-	for _, p := range l.Processes {
-		if p.PID == m.PID {
-			g = p.goroutine(m.Runtime, o.Goroutine)
-		}
-	}
-	if g == nil {
-		printable.Fprintf(b, "  likely held%s by goroutine %d\n      %s\n", reads, o.Goroutine, o.Evidence)
-		return
-	}
-	printable.Fprintf(b, "  likely held%s by goroutine %d, %s\n      %s\n", reads, o.Goroutine, g.statusText(), o.Evidence)
-	in := func(c GoroutineCycle) bool {
-		return c.PID == m.PID && c.Runtime == m.Runtime && slices.Contains(c.Goroutines, o.Goroutine)
-	}
-	if len(m.Likely) == 1 && len(g.Frames) > 0 && !slices.ContainsFunc(l.PossibleGoroutines, in) {
-		stack(b, &Thread{Frames: g.Frames, Complete: g.Complete, StopReason: g.StopReason}, false)
-	}
-}
-
-func (p *Process) leaked() (n int) {
-	for i := range p.GoroutineStacks {
-		if p.GoroutineStacks[i].Status == "leaked" {
-			n++
-		}
-	}
-	return n
-}
-
-func (l *Locks) goroutineCycleText(b *strings.Builder, c *GoroutineCycle) {
-	what := count(len(c.Goroutines), "goroutine") + " wait for each other"
-	if len(c.Goroutines) == 1 {
-		what = "a goroutine waits for a lock that it probably holds itself"
-	}
-	what += withSeparator(" in ", c.Runtime)
-	printable.Fprintf(b, "\nPOSSIBLE DEADLOCK: %s, if the inferred owners are right\n", what)
-	for i, id := range c.Goroutines {
-		next := c.Goroutines[(i+1)%len(c.Goroutines)]
-		for j := range l.GoroutineLocks {
-			m := &l.GoroutineLocks[j]
-			w := slices.IndexFunc(m.Waiters, func(w GoroutineWaiter) bool { return w.Goroutine == id })
-			if m.PID == c.PID && m.Runtime == c.Runtime && w >= 0 && len(m.Likely) == 1 && m.Likely[0].Goroutine == next {
-				printable.Fprintf(b, "  goroutine %d\n      waits for %s%s\n      likely held by goroutine %d: %s\n", id,
-					m.label(), withSeparator(", in ", m.Waiters[w].In), next, m.Likely[0].Evidence)
-			}
-		}
-	}
-}
-
-func (m *GoroutineLock) label() string {
-	if m.Symbol != "" {
-		return fmt.Sprintf("%s %s (%#x)", m.Kind, m.Symbol, uint64(m.Address))
-	}
-	return fmt.Sprintf("%s %#x", m.Kind, uint64(m.Address))
-}
-
-func (m *GoroutineLock) details() string {
-	if m.Kind != kindChannel {
-		return ""
-	}
-	text := ", unbuffered"
-	if m.Capacity > 0 {
-		text = fmt.Sprintf(", %d of %d in it", m.Queued, m.Capacity)
-	}
-	if m.Closed {
-		text += ", closed"
-	}
-	return text
-}
-
-func (m *GoroutineLock) sideText(b *strings.Builder, send bool, what string) {
-	var ids []string
-	at := map[string]int{}
-	var places []string
-	for _, w := range m.Waiters {
-		if w.Send != send {
-			continue
-		}
-		ids = append(ids, fmt.Sprint(w.Goroutine))
-		if w.In == "" {
-			continue
-		}
-		if at[w.In] == 0 {
-			places = append(places, w.In)
-		}
-		at[w.In]++
-	}
-	if len(ids) == 0 {
-		if what != "" {
-			printable.Fprintf(b, "  waiting %s: none\n", what)
-		}
-		return
-	}
-	printable.Fprintf(b, "  waiting%s: %s %s\n", withSeparator(" ", what),
-		map[bool]string{true: "goroutine", false: "goroutines"}[len(ids) == 1], enumerate(ids))
-	slices.SortStableFunc(places, func(a, b string) int { return at[b] - at[a] })
-	for _, place := range places[:min(len(places), mostPlaces)] {
-		printable.Fprintf(b, "      in %s (%s)\n", place, count(at[place], "goroutine"))
-	}
-	if n := len(places) - mostPlaces; n > 0 {
-		printable.Fprintf(b, "      and at %s\n", count(n, "more place"))
-	}
 }
 
 // isLock reports whether goroutines hold it: it is no channel, condition or wait group.

@@ -121,14 +121,14 @@ func (p *Process) shownThreads() (shown []Thread, schedule []string) {
 	return shown, schedule
 }
 
-func schedulersText(b *strings.Builder, tids []string) {
+func writeSchedulers(b *strings.Builder, tids []string) {
 	if len(tids) > 0 {
 		printable.Fprintf(b, "\nwithout a goroutine, asleep in Go's scheduler: %s %s (--native shows the stacks)\n",
 			map[bool]string{true: "thread", false: "threads"}[len(tids) == 1], enumerate(tids))
 	}
 }
 
-func goroutinesText(b *strings.Builder, p *Process) {
+func writeGoroutines(b *strings.Builder, p *Process) {
 	if len(p.GoroutineStacks) == 0 {
 		return
 	}
@@ -151,7 +151,7 @@ func goroutinesText(b *strings.Builder, p *Process) {
 		if text := first.labelsText(); text != "" {
 			printable.Fprintf(b, "  labels: %s\n", text)
 		}
-		stack(b, &Thread{Frames: first.Frames, Complete: first.Complete, StopReason: first.StopReason}, p.Native)
+		writeStack(b, &Thread{Frames: first.Frames, Complete: first.Complete, StopReason: first.StopReason}, p.Native)
 		if text := first.createdText(); text != "" {
 			printable.Fprintf(b, "  %s\n", text)
 		}

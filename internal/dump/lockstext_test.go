@@ -45,8 +45,8 @@ func TestAnUnknownVerdictSaysSoFirst(t *testing.T) {
 		if len(c.l.Go) > 0 && c.l.Go[0] == 2 {
 			c.l.Processes[0] = &Process{PID: 2}
 		}
-		blocked, _ := c.l.split()
-		if got := c.l.waitersText(blocked) + "; " + c.l.verdict(); got != c.want {
+		blocked, _ := c.l.byIdleness()
+		if got := c.l.waitersText(blocked) + "; " + c.l.verdictText(); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}

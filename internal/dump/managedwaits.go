@@ -18,8 +18,8 @@ import (
 // managedWaits asks about a thread that sleeps at a word; nil: no systems. later: a retry may give more.
 type managedWaits func(tid int, word, runs uint64, mem frames.Memory) (w waits.Wait, ok, later bool)
 
-// managedOf requires an unchanged run count runs.
-func managedOf(t *code.Process) managedWaits {
+// managedWaitsOf requires an unchanged run count runs.
+func managedWaitsOf(t *code.Process) managedWaits {
 	if len(t.Runtimes().Namers()) == 0 {
 		return nil
 	}
@@ -30,7 +30,7 @@ func managedOf(t *code.Process) managedWaits {
 	}
 }
 
-func managedOfCore(c *core.Core) managedWaits {
+func managedWaitsOfCore(c *core.Core) managedWaits {
 	if len(c.Runtimes().Namers()) == 0 {
 		return nil
 	}
@@ -66,18 +66,20 @@ const (
 	waitsWait  = 4 * time.Millisecond
 )
 
-func (l *results) sampleAgain(t *code.Process, w *walk, x *explainer, th *observe.Thread, d Thread, o Options) Thread {
-	for n := 0; x.later && n < waitsEach && x.asked < waitsAgain && !o.Atomic && !l.hasEnded(); n++ {
+// retryWait samples a thread again as long as a retry may give what it waits for.
+func (d *describer) retryWait(th *observe.Thread, t Thread) Thread {
+	x := d.explain
+	for n := 0; x.later && n < waitsEach && x.asked < waitsAgain && !d.options.Atomic && !d.hasEnded(); n++ {
 		x.asked++
 		time.Sleep(waitsWait)
-		s, err := sampleAgain(th, o)
+		s, err := sampleThread(th, d.options, observe.ModeNoReuse)
 		if s == nil || err != nil {
 			break
 		}
-		d = describe(t, w, th.TID, s)
-		x.explain(&d, s)
+		t = describeThread(d.target, d.walk, th.TID, s)
+		x.explain(&t, s)
 	}
-	return d
+	return t
 }
 
 // runsOf gives the current run count; 0 if unreadable.
@@ -89,17 +91,4 @@ func runsOf(pid, tid int) uint64 {
 		return 0
 	}
 	return now.Runs
-}
-
-// ownManaged gives the innermost managed function of a thread that waits in its run-time system; nil for none.
-func ownManaged(t *Thread) *Frame {
-	if t.WaitsFor == nil || !t.WaitsFor.IsManaged() {
-		return nil
-	}
-	for i := range t.Frames {
-		if f := &t.Frames[i]; f.Kind != "" && f.Type != "native" && f.Type != "stub" && f.Function != freed {
-			return f
-		}
-	}
-	return nil
 }

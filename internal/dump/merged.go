@@ -26,17 +26,18 @@ func MergedText(w io.Writer, p *Process) error {
 	for _, g := range groups {
 		first := g.threads[0]
 		if len(g.threads) == 1 {
-			thread(&b, first, p.Native)
+			writeThread(&b, first, p.Native)
 			continue
 		}
-		printable.Fprintf(&b, "\n%d threads:%s (%s)\n%s", len(g.threads), first.doing(), g.hows(), printable.Raw(g.list()))
-		g.sayWaits(&b)
-		stack(&b, first, p.Native)
+		printable.Fprintf(&b, "\n%d threads:%s (%s)\n%s", len(g.threads), first.stateText(), g.howsText(),
+			printable.Raw(g.listText()))
+		g.writeWait(&b)
+		writeStack(&b, first, p.Native)
 	}
-	schedulersText(&b, schedule)
-	tasksText(&b, p)
-	goroutinesText(&b, p)
-	p.parkedText(&b)
+	writeSchedulers(&b, schedule)
+	writeTasks(&b, p)
+	writeGoroutines(&b, p)
+	p.writeParked(&b)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -61,7 +62,7 @@ func merge(threads []Thread) []*group {
 
 // key is equal for equal stacks and states.
 func (t *Thread) key() string {
-	key := []byte(t.doing() + "\x00" + t.StopReason + "\x00")
+	key := []byte(t.stateText() + "\x00" + t.StopReason + "\x00")
 	for i := range t.Frames {
 		f := &t.Frames[i]
 		key = binary.LittleEndian.AppendUint64(key, uint64(f.PC))
@@ -72,17 +73,17 @@ func (t *Thread) key() string {
 	return string(key)
 }
 
-func (g *group) sayWaits(b *strings.Builder) {
+func (g *group) writeWait(b *strings.Builder) {
 	first := g.threads[0]
 	for _, t := range g.threads {
 		if t.waitsLine() != first.waitsLine() {
 			return
 		}
 	}
-	first.sayWaits(b)
+	first.writeWait(b)
 }
 
-func (g *group) hows() string {
+func (g *group) howsText() string {
 	var hows []string
 	for _, t := range g.threads {
 		if how := howText(t.How); !slices.Contains(hows, how) {
@@ -92,7 +93,7 @@ func (g *group) hows() string {
 	return strings.Join(hows, ", ")
 }
 
-func (g *group) list() string {
+func (g *group) listText() string {
 	var b strings.Builder
 	for _, s := range stems(g.threads) {
 		printable.Fprintf(&b, "  %s\n", s.String())

@@ -58,7 +58,7 @@ func (f *Frame) calls(g *Frame) bool {
 		f.Machinery == g.Machinery
 }
 
-func (r repetition) say(b *strings.Builder, frames []Frame) {
+func (r repetition) write(b *strings.Builder, frames []Frame) {
 	var names []string
 	for i := range frames[r.from : r.from+r.period] {
 		name := frames[r.from+i].Function

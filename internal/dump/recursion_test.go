@@ -44,7 +44,7 @@ func TestARepeatedCycleIsOneLineBetweenItsEnds(t *testing.T) {
 			"… 480 frames: f, 480 times", 42},
 	} {
 		var b strings.Builder
-		stack(&b, &Thread{Frames: calls(c.stack...), Complete: true}, false)
+		writeStack(&b, &Thread{Frames: calls(c.stack...), Complete: true}, false)
 		text := b.String()
 		if n := strings.Count(text, "\n"); n != c.lines || !strings.Contains(text, c.line) {
 			t.Errorf("%d calls: %d lines, want %d with %q:\n%s", len(c.stack), n, c.lines, c.line, text[:min(len(text), 2000)])
@@ -61,7 +61,7 @@ func TestStacksWithoutACycleAreShownWhole(t *testing.T) {
 		names = append(names, fmt.Sprint("f", i*i%97, i%31))
 	}
 	var b strings.Builder
-	stack(&b, &Thread{Frames: calls(names...), Complete: true}, false)
+	writeStack(&b, &Thread{Frames: calls(names...), Complete: true}, false)
 	if n := strings.Count(b.String(), "\n"); n != 500 {
 		t.Errorf("%d lines of 500", n)
 	}

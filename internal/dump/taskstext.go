@@ -12,7 +12,7 @@ import (
 
 const mostShown = 8
 
-func (t *Task) does() string {
+func (t *Task) awaitsText() string {
 	switch {
 	case len(t.AwaitsTasks) == 1:
 		return ": awaits task " + t.AwaitsTasks[0]
@@ -34,7 +34,7 @@ func enumerate(names []string) string {
 
 // key is equal for equal stacks and states.
 func (t *Task) key() string {
-	key := t.State + "\x00" + t.Family + "\x00" + t.How + "\x00" + t.does()
+	key := t.State + "\x00" + t.Family + "\x00" + t.How + "\x00" + t.awaitsText()
 	for i := range t.Frames {
 		f := &t.Frames[i]
 		key += fmt.Sprintf("\x00%s\x00%s\x00%d", f.Function, f.File, f.Line)
@@ -56,22 +56,22 @@ func groupEqual(tasks []Task) (groups [][]*Task) {
 	return groups
 }
 
-// tasksText writes the tasks grouped by stack.
-func tasksText(b *strings.Builder, p *Process) {
+// writeTasks writes the tasks grouped by stack.
+func writeTasks(b *strings.Builder, p *Process) {
 	for _, group := range groupEqual(p.Tasks) {
 		first, how := group[0], howText(group[0].How)
 		if len(group) == 1 {
-			printable.Fprintf(b, "\n%s task %s (%s, %s)%s\n", first.State, first.Name, first.Family, how, first.does())
+			printable.Fprintf(b, "\n%s task %s (%s, %s)%s\n", first.State, first.Name, first.Family, how, first.awaitsText())
 		} else {
 			var names []string
 			for _, t := range group {
 				names = append(names, t.Name)
 			}
-			printable.Fprintf(b, "\n%d %s tasks (%s, %s)%s\n", len(group), first.State, first.Family, how, first.does())
+			printable.Fprintf(b, "\n%d %s tasks (%s, %s)%s\n", len(group), first.State, first.Family, how, first.awaitsText())
 			printable.Fprintf(b, "  %s\n", enumerate(names))
 		}
 		for i := range first.Frames {
-			frame(b, i, &first.Frames[i])
+			writeFrame(b, i, &first.Frames[i])
 		}
 	}
 	if p.TasksChanged > 0 {

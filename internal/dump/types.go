@@ -69,7 +69,7 @@ type Process struct {
 func (p *Process) Close() { p.memory.Close() }
 
 // The first thread's id is the process's.
-func (p *Process) sort() {
+func (p *Process) sortThreads() {
 	slices.SortStableFunc(p.Threads, func(a, b Thread) int {
 		if first := b.TID == p.PID; first != (a.TID == p.PID) {
 			if first {
@@ -143,4 +143,23 @@ func (h *Hex) UnmarshalText(b []byte) error {
 	v, err := strconv.ParseUint(string(b), 0, 64)
 	*h = Hex(v)
 	return err
+}
+
+func (t *Thread) frame(i int) (waits.Frame, bool) {
+	if i >= len(t.Frames) {
+		return waits.Frame{}, false
+	}
+	return waits.Frame{Function: t.Frames[i].Function, Module: t.Frames[i].Module, File: t.Frames[i].File}, true
+}
+
+// mostAsked bounds the examined frames of a stack.
+const mostAsked = 512
+
+func (p *Process) thread(tid int) *Thread {
+	for i := range p.Threads {
+		if p.Threads[i].TID == tid {
+			return &p.Threads[i]
+		}
+	}
+	return nil
 }

@@ -37,9 +37,9 @@ type explainer struct {
 }
 
 // threads are those of all dumped processes.
-func explainerOf(t *code.Process, names *symbols.Namer, threads waits.Threads) *explainer {
+func newExplainer(t *code.Process, names *symbols.Namer, threads waits.Threads) *explainer {
 	return &explainer{
-		pid: t.PID, names: names, space: t.Space, files: waits.NewFiles(t.PID), threads: threads, managed: managedOf(t),
+		pid: t.PID, names: names, space: t.Space, files: waits.NewFiles(t.PID), threads: threads, managed: managedWaitsOf(t),
 		name: func(tid int) string { return threadName(t, tid) },
 		read: func(addr uint64, buf []byte) int {
 			n, _ := t.Memory().Read(t.MemoryTID(), addr, buf)
@@ -155,14 +155,14 @@ type coreThreads map[int]bool
 // Thread implements [waits.Threads].
 func (c coreThreads) Thread(inner int, _ bool) (int, bool) { return inner, c[inner] }
 
-func explainerOfCore(c *core.Core, names *symbols.Namer) *explainer {
+func newCoreExplainer(c *core.Core, names *symbols.Namer) *explainer {
 	threads := coreThreads{}
 	for _, th := range c.Threads() {
 		threads[th.TID] = true
 	}
 	read := func(addr uint64, buf []byte) int { return readWords(c.Memory(), addr, buf) }
 	return &explainer{
-		pid: c.PID, names: names, space: c.Space, threads: threads, read: read, managed: managedOfCore(c),
+		pid: c.PID, names: names, space: c.Space, threads: threads, read: read, managed: managedWaitsOfCore(c),
 		slept: map[int]*waits.Sleeper{}, symbols: map[waits.Address]waits.Variable{}, idleness: map[idleKey]string{},
 	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // freed names a managed frame without a function.
-const freed = "[freed]"
+const freedFunction = "[freed]"
 
 // walk gives stacks as frames with names, native and managed.
 type walk struct {
@@ -111,7 +111,7 @@ func (w *walk) appendManaged(out []Frame, e *callstack.Entry, l managed.Live) []
 	var truth managed.Truth
 	w.named, truth = e.Namer.Symbolize(e.Ref, l, w.named[:0])
 	if truth == managed.Freed {
-		w.named = append(w.named[:0], managed.Frame{Function: freed})
+		w.named = append(w.named[:0], managed.Frame{Function: freedFunction})
 	}
 	if len(w.named) == 0 {
 		w.named = append(w.named, managed.Frame{})

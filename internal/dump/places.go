@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dump
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"prywalk/internal/printable"
+	"prywalk/internal/waits"
+)
+
+// waiters writes the most frequent places first.
+func (l *Locks) writePlaces(b *strings.Builder, tids []int) {
+	at := map[string]int{}
+	var places []string
+	for _, tid := range tids {
+		t, _ := l.thread(tid)
+		if t == nil {
+			continue
+		}
+		place := t.ownPlace()
+		if place == "" {
+			continue
+		}
+		if at[place] == 0 {
+			places = append(places, place)
+		}
+		at[place]++
+	}
+	slices.SortStableFunc(places, func(a, b string) int { return at[b] - at[a] })
+	for _, place := range places[:min(len(places), mostPlaces)] {
+		threads := ""
+		if len(tids) > 1 {
+			threads = " (" + count(at[place], "thread") + ")"
+		}
+		printable.Fprintf(b, "      in %s%s\n", place, threads)
+	}
+	if n := len(places) - mostPlaces; n > 0 {
+		printable.Fprintf(b, "      and at %s\n", count(n, "more place"))
+	}
+}
+
+const mostPlaces = 5
+
+// ownPlace gives the program's own function in which a thread waits, with line.
+func (t *Thread) ownPlace() string {
+	if f := innermostOwn(t); f != nil {
+		return f.location()
+	}
+	return ""
+}
+
+// innermostOwn gives the program's innermost own function; nil for none.
+func innermostOwn(t *Thread) *Frame {
+	if i := waits.ApplicationFunction(t.frame); i >= 0 {
+		return &t.Frames[i]
+	}
+	return ownManaged(t)
+}
+
+func (f *Frame) location() string {
+	text := f.Function
+	if f.File != "" {
+		text += " at " + f.File[strings.LastIndexByte(f.File, '/')+1:]
+		if f.Line > 0 {
+			text += ":" + strconv.Itoa(f.Line)
+		}
+	}
+	return text
+}
+
+// ownManaged gives the innermost managed function of a thread that waits in its run-time system; nil for none.
+func ownManaged(t *Thread) *Frame {
+	if t.WaitsFor == nil || !t.WaitsFor.IsManaged() {
+		return nil
+	}
+	for i := range t.Frames {
+		if f := &t.Frames[i]; f.Kind != "" && f.Type != "native" && f.Type != "stub" && f.Function != freedFunction {
+			return f
+		}
+	}
+	return nil
+}
+
+func (g *Goroutine) ownPlace() string {
+	return (&Thread{Frames: g.Frames}).ownPlace()
+}
