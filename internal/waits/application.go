@@ -10,14 +10,6 @@ import (
 	"prywalk/internal/languages"
 )
 
-// libraryFiles match files without application functions: the C library and run-time systems.
-var libraryFiles = regexp.MustCompile(`^(libc\.so|libc-|libpthread|libm\.so|libm-|libdl|ld-|libstdc\+\+|` +
-	`libc\+\+|libgcc_s|\[vdso\]|\[kernel\])|musl`)
-
-// libraryFunctions match functions of standard libraries (C++, Rust), and thread starts.
-var libraryFunctions = regexp.MustCompile(`^(std::|__gnu_cxx::|<?(std|core|alloc)::|<.* as (std|` +
-	`core|alloc)::|__rust|parking_lot|_start$|_*clone3?$|start_thread$|g_cond_|g_main_)`)
-
 // isApplication reports whether a function is the application's.
 func isApplication(f *Frame) bool {
 	if f.Function == "" || strings.HasPrefix(f.Function, "[") {
@@ -26,7 +18,7 @@ func isApplication(f *Frame) bool {
 	if l := f.language(); l != nil && l.Library != nil {
 		return !l.Library(f.Function, f.File)
 	}
-	return !libraryFiles.MatchString(path.Base(f.Module)) && !libraryFunctions.MatchString(f.Function) &&
+	return !systemFiles.MatchString(path.Base(f.Module)) && !libraryFunctions.MatchString(f.Function) &&
 		!languages.Matches(path.Base(f.Module), func(l *languages.Language) *regexp.Regexp { return l.LibraryFiles }) &&
 		!languages.Matches(f.Function, func(l *languages.Language) *regexp.Regexp { return l.LibraryFunctions })
 }

@@ -58,28 +58,28 @@ type Frame struct {
 // Idle gives the rule by which a wait is idle, "" for none. wait is its label, kind its kind, and stack gives the
 // frames, innermost first; false at the end.
 func Idle(wait string, kind Kind, stack func(i int) (Frame, bool)) string {
-	if goroutineWaits[wait] {
-		if f, ok := stack(0); ok && f.Function == parks {
-			return idleGoroutine(wait, stack)
-		}
-	}
-	rule, own := byCall[wait], wait == "futex" || inLoops[wait]
-	if !own && rule != IdleLoop {
-		return rule
-	}
-	s := classify(stack)
 	switch {
-	case rule == IdleLoop:
-		if s.withinServerWork() {
+	case goroutineWaits[wait] && isParked(stack):
+		return idleGoroutine(wait, stack)
+	case wait == "futex":
+		return idleAtFutex(kind, stack)
+	case inLoops[wait]:
+		s := classify(stack)
+		return s.eventLoopRule()
+	case byCall[wait] == IdleLoop:
+		if s := classify(stack); s.withinServerWork() {
 			return ""
 		}
-		return rule
-	case inLoops[wait]:
-		return s.eventLoopRule()
+	}
+	return byCall[wait]
+}
+
+func idleAtFutex(kind Kind, stack func(i int) (Frame, bool)) string {
+	s := classify(stack)
+	switch {
 	case kind == Join && s.isLauncher():
 		return IdleRuntime
 	case !mayAwaitWork(kind):
-		return ""
 	case s.ofRuntime():
 		return IdleRuntime
 	case s.awaitsWork():

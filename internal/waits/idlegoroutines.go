@@ -41,6 +41,11 @@ var nextWork = map[string]bool{
 // mostGoFrames bounds the examined frames.
 const mostGoFrames = 32
 
+func isParked(stack func(i int) (Frame, bool)) bool {
+	f, ok := stack(0)
+	return ok && f.Function == parks
+}
+
 func idleGoroutine(wait string, stack func(i int) (Frame, bool)) string {
 	if wait == waitNothing {
 		return IdleForever

@@ -23,11 +23,7 @@ func (s *waitingStack) takesFromQueue() bool {
 	return false
 }
 
-var results = regexp.MustCompile(`std::(__1::)?(__)?(basic_)?(shared_)?(future|__future_base|promise|latch|barrier)|` +
-	`std::(__1::)?__assoc|_M_futex_wait|std::thread::join|boost::(unique_)?(future|thread::join)|` +
-	`pthread_(mutex|rwlock)_\w*lock|Mutex::LockSlow|raw_mutex|raw_rwlock|futex_mutex|mutex::futex|` +
-	`rwlock::futex|runtime\.lock2`)
-
+// awaitsResult reports whether the wait is for a task's result, or for a lock.
 func (s *waitingStack) awaitsResult() bool {
 	lock, condition := false, false
 	for i := range s.inner {
@@ -41,37 +37,15 @@ func (s *waitingStack) awaitsResult() bool {
 	return lock && !condition
 }
 
-// poolTakes match functions in which pools only wait for work.
-var poolTakes = regexp.MustCompile(`^tokio::runtime::scheduler::multi_thread::(worker::Context::park\w*|park::)|` +
-	`^tokio::runtime::blocking::pool::\w+::run(_worker)?$|` +
-	`^rayon_core::sleep::Sleep::sleep$|` +
-	`^runtime\.(stopm|findRunnable|templateThread|startlockedm)$`)
-
-// nested match library functions that wait for a task's end.
-var nested = regexp.MustCompile(`^rayon_core::(job|join|latch|scope)|in_worker`)
-
-// pools matches functions of a pool; loops their last part if it runs work. notLoops are others.
-var (
-	pools = regexp.MustCompile(`(?i)worker|thread_?pool|idle|background|(job|work|task)_?queue|consumer|consume|` +
-		`gomp_thread_start|__kmp_launch_thread|blas_thread_server|next_?(task|job)`)
-	loops = regexp.MustCompile(`(?i)work|loop|run|main|thread|execute|operator|lambda|service|background|idle|consum|` +
-		`jobs?$|entry|serve|block_until_new_connection|launch|next`)
-	notLoops = regexp.MustCompile(`(?i)(wait_?(all|done|idle|for|until|finish|complet|empty)|join|submit|enqueue|stop|` +
-		`shutdown|drain|flush|sync|call|invoke|result|block$|add|put|push)`)
-	// waitsForWork matches what a loop calls to wait for work.
-	waitsForWork = regexp.MustCompile(`(?i)^((get|take|next|fetch|pop|poll|` +
-		`de_?queue)_?(a_?)?(next_?)?(work|task|job|item)?s?|` +
-		`wait_?(for_?)?(work|tasks?|jobs?)|block_until_new_connection)$`)
-)
-
+// isLoop reports whether a function is named as a pool's loop.
 func isLoop(f *Frame) bool {
-	name, part := plain(f.Function), last(f.Function)
+	name, part := languages.Plain(f.Function), languages.Last(f.Function)
 	return pools.MatchString(name) && loops.MatchString(part) && !notLoops.MatchString(part)
 }
 
 // scope gives the enclosing scope: "ThreadPool::" of "ThreadPool::worker".
 func scope(function string) string {
-	name := plain(function)
+	name := languages.Plain(function)
 	if i := strings.LastIndexAny(name, ".:"); i >= 0 {
 		return name[:i+1]
 	}
@@ -84,16 +58,16 @@ func (s *waitingStack) awaitsWork() bool {
 	switch {
 	case s.awaitsResult():
 		return false
-	case s.inAsioLoop() || s.onlyIn("libtbb.so"):
+	case s.inForwardingPool() || s.onlyIn(workerFiles):
 		return true
 	case len(s.outer) == 0:
 		return false
 	}
 	f := s.outer[0]
 	switch {
-	case poolTakes.MatchString(f.Function):
-		return !s.calledBy(nested)
-	case s.drivesTokio():
+	case workWaits.MatchString(f.Function):
+		return !s.calledBy(subtasks)
+	case s.drivesEvents():
 		return true
 	case f.awaitsTask():
 		return true
@@ -103,7 +77,7 @@ func (s *waitingStack) awaitsWork() bool {
 		return len(s.outer) == 1 && (s.takesFromQueue() || isLoop(&f) && !s.mayAwaitLock())
 	}
 	from := 0
-	if waitsForWork.MatchString(last(f.Function)) && len(s.outer) > 1 {
+	if nextWorks.MatchString(languages.Last(f.Function)) && len(s.outer) > 1 {
 		from, f = 1, s.outer[1]
 	}
 	return isLoop(&f) && s.isOutermostLoop(from)
@@ -126,13 +100,14 @@ func (f *Frame) awaitsTask() bool {
 	return l != nil && l.Pooled != nil && l.Pooled(f.Function, f.File)
 }
 
-func (s *waitingStack) inAsioLoop() bool {
+// inForwardingPool reports whether the wait is in a pool's loop that is itself forwarding.
+func (s *waitingStack) inForwardingPool() bool {
 	for _, list := range [][]Frame{s.inner, s.outer} {
 		for i := range list {
 			switch f := &list[i]; {
-			case strings.Contains(f.Function, "asio::detail::scheduler::do_run_one"):
+			case poolLoops.MatchString(f.Function):
 				return true
-			case libc.MatchString(f.Module), asioWaits.MatchString(f.Function):
+			case systemFiles.MatchString(f.Module), poolWaits.MatchString(f.Function):
 			default:
 				return false
 			}
@@ -141,23 +116,23 @@ func (s *waitingStack) inAsioLoop() bool {
 	return false
 }
 
-var asioWaits = regexp.MustCompile(`^(boost::)?asio::detail::(posix|conditionally_enabled|std)_event::`)
-
-func (s *waitingStack) onlyIn(library string) bool {
+// onlyIn reports whether another thread than the first is in one library only.
+func (s *waitingStack) onlyIn(files *regexp.Regexp) bool {
 	for i := range s.outer {
-		if !strings.HasPrefix(s.outer[i].Module, library) {
+		if !files.MatchString(s.outer[i].Module) {
 			return false
 		}
 	}
 	return !s.main && len(s.outer) > 0
 }
 
-func (s *waitingStack) drivesTokio() bool {
+// drivesEvents reports whether a pool's worker without work waits for events.
+func (s *waitingStack) drivesEvents() bool {
 	for i := range s.outer {
 		switch f := &s.outer[i]; {
-		case i > 0 && poolTakes.MatchString(f.Function):
-			return !s.calledBy(nested)
-		case !strings.HasPrefix(plain(f.Function), "tokio::runtime::"):
+		case i > 0 && workWaits.MatchString(f.Function):
+			return !s.calledBy(subtasks)
+		case !drivers.MatchString(languages.Plain(f.Function)):
 			return false
 		}
 	}
@@ -181,7 +156,7 @@ func (s *waitingStack) isOutermostLoop(from int) bool {
 		switch {
 		case strings.HasPrefix(f.Function, "std::"): // calls its argument
 			apart = true
-		case isLoop(f) && (apart || !strings.HasPrefix(plain(f.Function), own)):
+		case isLoop(f) && (apart || !strings.HasPrefix(languages.Plain(f.Function), own)):
 			return false
 		case !isLoop(f):
 			apart = true
@@ -189,13 +164,6 @@ func (s *waitingStack) isOutermostLoop(from int) bool {
 	}
 	return true
 }
-
-// eventLoops matches functions of event loops.
-var eventLoops = regexp.MustCompile(`(?i)event_?base_?loop|event_?loop|main_?loop|main_?context|run_?loop|run_once|` +
-	`serve_forever|run_forever|process_?events|event_?dispatcher|(poll|select)_?dispatch|dispatch_?loop|server_?loop|` +
-	`reactor|SyncWorker\.wait|^PostmasterMain$|` +
-	`\baeApiPoll|\buv_run|uv__io_poll|\bev_run|poll_?loop|select_?loop|io_?loop|SelectorImpl\.|Poller|` +
-	`doPoll|doSelect|doIteration|xpoll|runtime\.netpoll`)
 
 // eventLoopRule gives the rule for a call of inLoops: the waiting function or its caller must be an event loop or main.
 func (s *waitingStack) eventLoopRule() string {
@@ -212,7 +180,7 @@ func (s *waitingStack) eventLoopRule() string {
 		if i == 0 && f.accepts() {
 			return IdleAccept
 		}
-		if eventLoops.MatchString(plain(f.Function)) || i == 0 && isMain(f) {
+		if eventLoops.MatchString(languages.Plain(f.Function)) || i == 0 && isMain(f) {
 			return IdleLoop
 		}
 	}
@@ -229,22 +197,17 @@ func (f *Frame) selects() bool {
 	return l != nil && l.Selects != nil && l.Selects(f.Function)
 }
 
-// serverLoops match the functions of PostgreSQL in which processes wait for work.
-var serverLoops = regexp.MustCompile(`^(WaitEventSetWait\w*|WaitLatch\w*|secure_read|ServerLoop|\w+Main(Loop)?|` +
-	`StartAutoVacLauncher)$`)
-
+// withinServerWork reports whether a server's process waits for an event within its work, not for work.
 func (s *waitingStack) withinServerWork() bool {
-	passing := false
+	latched := false
 	for i := range s.outer {
-		name := s.outer[i].Function
-		if strings.HasPrefix(name, "WaitEventSet") || strings.HasPrefix(name, "WaitLatch") {
-			passing = true
-			continue
+		switch name := s.outer[i].Function; {
+		case latches.MatchString(name):
+			latched = true
+		case latched && name == "":
+		default:
+			return latched && !mainLoops.MatchString(name)
 		}
-		if passing && name == "" {
-			continue
-		}
-		return passing && !serverLoops.MatchString(name)
 	}
 	return false
 }
@@ -255,10 +218,10 @@ func (s *waitingStack) ofRuntime() bool {
 		return false
 	}
 	if !s.managed {
-		if s.onlyIn("libjemalloc.so") {
+		if s.onlyIn(serviceFiles) {
 			return true
 		}
-		name := plain(s.outer[0].Function)
+		name := languages.Plain(s.outer[0].Function)
 		return slices.ContainsFunc(languages.All, func(l *languages.Language) bool {
 			return l.NativeOwn != nil && l.NativeOwn(s.outer[0].Module, name)
 		})

@@ -2,7 +2,11 @@
 
 package waits
 
-import "regexp"
+import (
+	"regexp"
+
+	"prywalk/internal/languages"
+)
 
 // # Starved pools
 //
@@ -38,7 +42,7 @@ func WorkOf(stack func(i int) (Frame, bool)) (w Work) {
 				w.Loop = loop
 			}
 		} else if !s.managed && isLoop(f) {
-			w.Loop = plain(f.Function)
+			w.Loop = languages.Plain(f.Function)
 		}
 	}
 	if w.Loop == "" {

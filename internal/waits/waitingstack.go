@@ -83,43 +83,27 @@ func isManaged(f *Frame) bool {
 	return l != nil && (l.Stub == nil || !l.Stub(f.Function))
 }
 
-// system matches files of the system between a wait and managed code.
-var system = regexp.MustCompile(`^(libc\.so|libc-|libpthread|ld-|libstdc\+\+|\[vdso\])|musl`)
-
+// isMachinery reports whether a native function can be between the wait and managed code.
 func isMachinery(f *Frame) bool {
-	return system.MatchString(f.Module) || f.Module == "." || forwards(f) ||
+	return f.Module == "." || forwards(f) ||
 		languages.Matches(f.Module, func(l *languages.Language) *regexp.Regexp { return l.Files })
 }
 
-// libc matches files that merely forward a wait.
-var libc = regexp.MustCompile(`^(libc\.so|libc-|libpthread|ld-linux|libstdc\+\+|libc\+\+|\[vdso\])|musl`)
-
-// passers match functions that only forward a wait.
-var passers = regexp.MustCompile(`^_*(pthread_(cond|mutex|rwlock)_\w+|\w*sem_(wait|timedwait|clockwait)\w*|` +
-	`futex_\w+|\w*lll_\w*wait\w*|syscall|Syscall6|epoll_p?wait2?|p?poll|p?select6?|` +
-	`uv_(cond_wait|cond_timedwait|sem_wait)|uv__(sem_wait|custom_sem_wait)|g_cond_wait(_until)?|` +
-	`gomp_(team_|simple_)?barrier_wait\w*|do_(wait|spin|futex_wait)|futex_wait)(@.*|\.\w+)*$|` +
-	`^(std|__gnu_cxx|boost|absl|folly)::|^_?Absl|` +
-	`^(core|alloc)::|std::sys|parking_lot|std::thread::park|crossbeam_utils::sync::parker|` +
-	`^QWaitCondition::|^QSemaphore::`)
-
+// forwards reports whether a function only forwards a wait.
 func forwards(f *Frame) bool {
 	if l := f.language(); l != nil && l.Forwards != nil {
 		return l.Forwards(f.Function, f.File)
 	}
-	return libc.MatchString(f.Module) || passers.MatchString(f.Function) ||
+	return systemFiles.MatchString(f.Module) || forwarders.MatchString(f.Function) ||
 		languages.Matches(f.Function, func(l *languages.Language) *regexp.Regexp { return l.NativeForwards })
 }
 
-// starters match functions that start threads and programs, and call their argument.
-var starters = regexp.MustCompile(`^(_*clone3?|start_thread|_start|__libc_start\w*|pfs_spawn_thread|g_thread_proxy|` +
-	`QThreadPrivate::start)$|^std::(thread|__invoke|_Bind|__1::__thread)|^(?:\S+ )?std::__1::__thread`)
-
+// startsThread reports whether a function starts threads or the program, and calls its argument.
 func startsThread(f *Frame) bool {
 	if l := f.language(); l != nil && l.Starts != nil && l.Starts(f.Function, f.File) {
 		return true
 	}
-	return libc.MatchString(f.Module) || starters.MatchString(f.Function) ||
+	return systemFiles.MatchString(f.Module) || starters.MatchString(f.Function) ||
 		languages.Matches(f.Function, func(l *languages.Language) *regexp.Regexp { return l.NativeStarts })
 }
 
@@ -128,9 +112,5 @@ func isMain(f *Frame) bool { return f.Function == "main" }
 // isManagedMain reports whether the outermost managed function is a first thread's.
 func isManagedMain(f *Frame) bool {
 	l := f.language()
-	return last(f.Function) == "main" || l != nil && l.Main != nil && l.Main(f.Function, f.File)
+	return languages.Last(f.Function) == "main" || l != nil && l.Main != nil && l.Main(f.Function, f.File)
 }
-
-func last(function string) string { return languages.Last(function) }
-
-func plain(function string) string { return languages.Plain(function) }
