@@ -13,6 +13,7 @@ import (
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
 	"prywalk/internal/sample"
+	"prywalk/internal/schema"
 	"prywalk/internal/symbols"
 	"prywalk/internal/waits"
 )
@@ -69,7 +70,7 @@ const (
 type waitState struct {
 	byInner   map[int]*threadAccount // by thread ID in its own pid namespace
 	names     map[sample.StackID][]waits.Name
-	variables map[waits.Address]waits.Variable
+	variables map[schema.Hex]waits.Variable
 	files     *waits.Files
 	peers     *waits.Peers
 	others    *waits.LiveThreads // those not in byInner
@@ -90,7 +91,7 @@ func (e *explainer) add(th *threadAccount) {
 		files := waits.NewFiles(p.Target.PID)
 		p.waits = &waitState{
 			byInner: map[int]*threadAccount{}, names: map[sample.StackID][]waits.Name{},
-			variables: map[waits.Address]waits.Variable{}, files: files, peers: e.peersOf(files),
+			variables: map[schema.Hex]waits.Variable{}, files: files, peers: e.peersOf(files),
 			others: waits.NewLiveThreads(p.Target.PID, nil),
 		}
 		p.waits.walker.MaxDepth = innermostFrames
@@ -219,7 +220,7 @@ func (e *explainer) namer() *symbols.Namer {
 }
 
 // variable gives the static variable at an address.
-func (e *explainer) variable(p *processAccount, addr waits.Address) waits.Variable {
+func (e *explainer) variable(p *processAccount, addr schema.Hex) waits.Variable {
 	v, ok := p.waits.variables[addr]
 	if ok {
 		return v

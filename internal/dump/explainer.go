@@ -14,6 +14,7 @@ import (
 	"prywalk/internal/core"
 	"prywalk/internal/observe"
 	"prywalk/internal/sample"
+	"prywalk/internal/schema"
 	"prywalk/internal/symbols"
 	"prywalk/internal/waits"
 )
@@ -32,7 +33,7 @@ type explainer struct {
 	later    bool // a retry may give more
 	asked    int
 	slept    map[int]*waits.Sleeper // by thread
-	symbols  map[waits.Address]waits.Variable
+	symbols  map[schema.Hex]waits.Variable
 	idleness map[idleKey]string
 }
 
@@ -45,7 +46,7 @@ func newExplainer(t *code.Process, names *symbols.Namer, threads waits.Threads) 
 			n, _ := t.Memory().Read(t.MemoryTID(), addr, buf)
 			return n
 		},
-		slept: map[int]*waits.Sleeper{}, symbols: map[waits.Address]waits.Variable{}, idleness: map[idleKey]string{},
+		slept: map[int]*waits.Sleeper{}, symbols: map[schema.Hex]waits.Variable{}, idleness: map[idleKey]string{},
 		clock: sameClock(t.PID),
 	}
 }
@@ -136,7 +137,7 @@ func innermost(d *Thread) (out []waits.Name) {
 	return out
 }
 
-func (x *explainer) variable(addr waits.Address) waits.Variable {
+func (x *explainer) variable(addr schema.Hex) waits.Variable {
 	v, known := x.symbols[addr]
 	if known || addr == 0 || x.space() == nil {
 		return v
@@ -163,7 +164,7 @@ func newCoreExplainer(c *core.Core, names *symbols.Namer) *explainer {
 	read := func(addr uint64, buf []byte) int { return readWords(c.Memory(), addr, buf) }
 	return &explainer{
 		pid: c.PID, names: names, space: c.Space, threads: threads, read: read, managed: managedWaitsOfCore(c),
-		slept: map[int]*waits.Sleeper{}, symbols: map[waits.Address]waits.Variable{}, idleness: map[idleKey]string{},
+		slept: map[int]*waits.Sleeper{}, symbols: map[schema.Hex]waits.Variable{}, idleness: map[idleKey]string{},
 	}
 }
 

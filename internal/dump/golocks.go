@@ -11,6 +11,7 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/code"
 	"prywalk/internal/managed"
+	"prywalk/internal/schema"
 )
 
 // # What goroutines wait for
@@ -23,10 +24,10 @@ import (
 type GoroutineLock struct {
 	PID int `json:"pid"`
 	// Runtime is the file with the goroutines' run-time system, where the process has several.
-	Runtime string `json:"runtime,omitempty"`
-	Kind    string `json:"kind"` // sync.Mutex, sync.RWMutex, sync.WaitGroup, sync.Cond, semaphore, chan
-	Address Hex    `json:"address"`
-	Symbol  string `json:"symbol,omitempty"`
+	Runtime string     `json:"runtime,omitempty"`
+	Kind    string     `json:"kind"` // sync.Mutex, sync.RWMutex, sync.WaitGroup, sync.Cond, semaphore, chan
+	Address schema.Hex `json:"address"`
+	Symbol  string     `json:"symbol,omitempty"`
 	// Queued and Capacity are how many values are in a channel, and fit.
 	Queued   uint64            `json:"queued,omitempty"`
 	Capacity uint64            `json:"capacity,omitempty"`
@@ -212,7 +213,7 @@ func (l *Locks) collectGoroutineLocks() {
 					n = len(l.GoroutineLocks)
 					at[k] = n
 					l.GoroutineLocks = append(l.GoroutineLocks, GoroutineLock{PID: p.PID, Runtime: g.Runtime, Kind: w.kind,
-						Address: Hex(w.Address), Symbol: w.symbol, Queued: w.Queued, Capacity: w.Room, Closed: w.Closed})
+						Address: schema.Hex(w.Address), Symbol: w.symbol, Queued: w.Queued, Capacity: w.Room, Closed: w.Closed})
 				}
 				m := &l.GoroutineLocks[n]
 				if w.kind == kindRWMutex {

@@ -17,8 +17,7 @@ func (l *Locks) writeGoroutineLocks(b *strings.Builder) {
 	for _, p := range l.Processes {
 		if n := p.leaked(); n > 0 {
 			printable.Fprintf(b, "\n%s of process %d %s leaked: Go's garbage collector has found that nothing can wake %s\n",
-				count(n, "goroutine"), p.PID, map[bool]string{true: "is", false: "are"}[n == 1],
-				map[bool]string{true: "it", false: "them"}[n == 1])
+				count(n, "goroutine"), p.PID, form(n, "is", "are"), form(n, "it", "them"))
 		}
 	}
 	for i := range l.GoroutineLocks {
@@ -135,7 +134,7 @@ func (m *GoroutineLock) writeWaiters(b *strings.Builder, send bool, what string)
 		return
 	}
 	printable.Fprintf(b, "  waiting%s: %s %s\n", withSeparator(" ", what),
-		map[bool]string{true: "goroutine", false: "goroutines"}[len(ids) == 1], enumerate(ids))
+		form(len(ids), "goroutine", "goroutines"), enumerate(ids))
 	slices.SortStableFunc(places, func(a, b string) int { return at[b] - at[a] })
 	for _, place := range places[:min(len(places), mostPlaces)] {
 		printable.Fprintf(b, "      in %s (%s)\n", place, count(at[place], "goroutine"))

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"prywalk/internal/printable"
-	"prywalk/internal/tabular"
 )
 
 // key is equal for equal stacks and states.
@@ -80,7 +79,7 @@ func mergeGoroutines(list []Goroutine, all bool) (groups [][]*Goroutine, hidden,
 }
 
 func (p *Process) goroutineCount() string {
-	n := int64(0)
+	n := 0
 	for i := range p.GoroutineStacks {
 		if !p.GoroutineStacks[i].System {
 			n++
@@ -89,7 +88,7 @@ func (p *Process) goroutineCount() string {
 	if n == 0 {
 		return ""
 	}
-	return ", " + tabular.Plural(n, "goroutine")
+	return ", " + count(n, "goroutine")
 }
 
 // onlySchedules reports whether a thread sleeps in Go's scheduler, without a goroutine.
@@ -124,7 +123,7 @@ func (p *Process) shownThreads() (shown []Thread, schedule []string) {
 func writeSchedulers(b *strings.Builder, tids []string) {
 	if len(tids) > 0 {
 		printable.Fprintf(b, "\nwithout a goroutine, asleep in Go's scheduler: %s %s (--native shows the stacks)\n",
-			map[bool]string{true: "thread", false: "threads"}[len(tids) == 1], enumerate(tids))
+			form(len(tids), "thread", "threads"), enumerate(tids))
 	}
 }
 
@@ -137,7 +136,7 @@ func writeGoroutines(b *strings.Builder, p *Process) {
 		first := group[0]
 		what := fmt.Sprintf("goroutine %d", first.ID)
 		if len(group) > 1 {
-			what = tabular.Plural(int64(len(group)), "goroutine")
+			what = count(len(group), "goroutine")
 		}
 		printable.Fprintf(b, "\n%s%s: %s%s\n", what, withSeparator(" of ", first.Runtime), first.statusText(),
 			waited(longest(group), len(group)))
@@ -158,10 +157,10 @@ func writeGoroutines(b *strings.Builder, p *Process) {
 	}
 	var rest []string
 	if hidden > 0 {
-		rest = append(rest, tabular.Plural(int64(hidden), "goroutine")+" of Go's run-time system (--native shows them)")
+		rest = append(rest, count(hidden, "goroutine")+" of Go's run-time system (--native shows them)")
 	}
 	if changed > 0 {
-		rest = append(rest, tabular.Plural(int64(changed), "goroutine")+" that ran or ended while being read")
+		rest = append(rest, count(changed, "goroutine")+" that ran or ended while being read")
 	}
 	if len(rest) > 0 {
 		printable.Fprintf(b, "\nnot shown: %s\n", strings.Join(rest, "; "))

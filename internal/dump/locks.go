@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"prywalk/internal/core"
+	"prywalk/internal/schema"
 	"prywalk/internal/waits"
 )
 
@@ -95,7 +96,7 @@ func newLocks() *Locks {
 type lockKey struct {
 	pid     int
 	kind    waits.Kind
-	address waits.Address
+	address schema.Hex
 }
 
 // collect gathers the locks from what the threads wait for. Locks that only idle threads wait for come last, and of the

@@ -6,13 +6,14 @@ import (
 	"strings"
 	"testing"
 
+	"prywalk/internal/schema"
 	"prywalk/internal/waits"
 )
 
 // The first line must not read as an all-clear where the verdict in JSON is "unknown".
 func TestAnUnknownVerdictSaysSoFirst(t *testing.T) {
 	semaphore := func(address uint64, waiters ...int) Lock {
-		return Lock{Wait: waits.Wait{Kind: waits.Semaphore, Address: waits.Address(address)}, PID: 1, Waiters: waiters}
+		return Lock{Wait: waits.Wait{Kind: waits.Semaphore, Address: schema.Hex(address)}, PID: 1, Waiters: waiters}
 	}
 	likely := semaphore(1, 11, 12)
 	likely.Likely = []LikelyOwner{{TID: 13}}

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"prywalk/internal/printable"
-	"prywalk/internal/tabular"
 )
 
 // group is the threads of one stack, in order.
@@ -21,8 +20,8 @@ func MergedText(w io.Writer, p *Process) error {
 	var b strings.Builder
 	threads, schedule := p.shownThreads()
 	groups := merge(threads)
-	printable.Fprintf(&b, "%s, %s, %s%s\n", p.heading(), tabular.Plural(int64(len(p.Threads)), "thread"),
-		tabular.Plural(int64(len(groups)), "stack"), p.goroutineCount())
+	printable.Fprintf(&b, "%s, %s, %s%s\n", p.heading(), count(len(p.Threads), "thread"),
+		count(len(groups), "stack"), p.goroutineCount())
 	for _, g := range groups {
 		first := g.threads[0]
 		if len(g.threads) == 1 {

@@ -71,6 +71,6 @@ func (r repetition) write(b *strings.Builder, frames []Frame) {
 		names = append(names[:namedMost], fmt.Sprintf("… (%d functions)", r.period))
 	}
 	hidden := r.to - r.from
-	printable.Fprintf(b, "       … %s: %s, %s times\n", tabular.Plural(int64(hidden), "frame"),
+	printable.Fprintf(b, "       … %s: %s, %s times\n", count(hidden, "frame"),
 		strings.Join(names, " ← "), tabular.Thousands(int64(hidden/r.period)))
 }

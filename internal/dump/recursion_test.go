@@ -14,6 +14,7 @@ import (
 
 	"prywalk/internal/budget"
 	"prywalk/internal/code"
+	"prywalk/internal/schema"
 	"prywalk/internal/testtargets"
 )
 
@@ -23,7 +24,7 @@ func calls(names ...string) (out []Frame) {
 		if known[n] == nil {
 			known[n] = &Place{Function: n, Module: "/bin/x", Method: "cfi"}
 		}
-		out = append(out, Frame{PC: 1, SP: Hex(16 * i), Place: known[n]})
+		out = append(out, Frame{PC: 1, SP: schema.Hex(16 * i), Place: known[n]})
 	}
 	return out
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"prywalk/internal/printable"
-	"prywalk/internal/tabular"
 )
 
 const mostShown = 8
@@ -75,9 +74,9 @@ func writeTasks(b *strings.Builder, p *Process) {
 		}
 	}
 	if p.TasksChanged > 0 {
-		printable.Fprintf(b, "\nchanging while being read: %s\n", tabular.Plural(int64(p.TasksChanged), "task"))
+		printable.Fprintf(b, "\nchanging while being read: %s\n", count(p.TasksChanged, "task"))
 	}
 	if p.TasksMore > 0 {
-		printable.Fprintf(b, "\nnot shown: %s\n", tabular.Plural(int64(p.TasksMore), "task"))
+		printable.Fprintf(b, "\nnot shown: %s\n", count(p.TasksMore, "task"))
 	}
 }

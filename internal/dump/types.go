@@ -4,10 +4,8 @@ package dump
 
 import (
 	"cmp"
-	"fmt"
 	"os"
 	"slices"
-	"strconv"
 	"time"
 
 	"prywalk/internal/budget"
@@ -109,40 +107,27 @@ type Thread struct {
 // Frame is one function of a stack; an inlined call is a frame of its own, before
 // the function that it was inlined into.
 type Frame struct {
-	PC Hex `json:"pc,omitempty"`
-	SP Hex `json:"sp,omitempty"`
+	PC schema.Hex `json:"pc,omitempty"`
+	SP schema.Hex `json:"sp,omitempty"`
 	// Place is never nil. Frames share it: of a recursion's million frames each takes three words.
 	*Place
 }
 
 // Place is what a frame shows of its code.
 type Place struct {
-	Function string `json:"function,omitempty"`
-	Inlined  bool   `json:"inlined"`
-	File     string `json:"file,omitempty"`
-	Line     int    `json:"line,omitempty"`
-	Module   string `json:"module,omitempty"`
-	BuildID  string `json:"build_id,omitempty"`
-	Offset   Hex    `json:"offset,omitempty"`
-	Method   string `json:"method,omitempty"`
+	Function string     `json:"function,omitempty"`
+	Inlined  bool       `json:"inlined"`
+	File     string     `json:"file,omitempty"`
+	Line     int        `json:"line,omitempty"`
+	Module   string     `json:"module,omitempty"`
+	BuildID  string     `json:"build_id,omitempty"`
+	Offset   schema.Hex `json:"offset,omitempty"`
+	Method   string     `json:"method,omitempty"`
 	// Kind is the language of a managed frame, as "cpython"; Type is how it runs, as "interpreted".
 	Kind string `json:"kind,omitempty"`
 	Type string `json:"type,omitempty"`
 	// Machinery: a native frame that runs managed ones.
 	Machinery bool `json:"machinery,omitempty"`
-}
-
-// Hex is a number that JSON shows as a string in hexadecimal.
-type Hex uint64
-
-// MarshalText implements encoding.TextMarshaler.
-func (h Hex) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%#x", uint64(h)), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (h *Hex) UnmarshalText(b []byte) error {
-	v, err := strconv.ParseUint(string(b), 0, 64)
-	*h = Hex(v)
-	return err
 }
 
 func (t *Thread) frame(i int) (waits.Frame, bool) {

@@ -151,25 +151,16 @@ func (l *Locks) goroutinesVerdict() string {
 // ofOwners gives "1 lock has no known owner", "2 locks have a likely owner only", "1 of 3 locks has …, 2 have …"; ""
 // for no locks.
 func ofOwners(likely, none int) string {
-	have := func(n int) string { return map[bool]string{true: "has", false: "have"}[n == 1] }
 	switch {
 	case likely+none == 0:
 		return ""
 	case likely == 0:
-		return count(none, "lock") + " " + have(none) + " no known owner"
+		return count(none, "lock") + " " + form(none, "has", "have") + " no known owner"
 	case none == 0:
-		return count(likely, "lock") + " " + have(likely) + " a likely owner only"
+		return count(likely, "lock") + " " + form(likely, "has", "have") + " a likely owner only"
 	}
-	return fmt.Sprintf("%d of %d locks %s a likely owner only, %d %s none", likely, likely+none, have(likely), none,
-		have(none))
-}
-
-// waiting gives "1 thread waits", "2 threads wait".
-func waiting(n int, what string) string {
-	if n == 1 {
-		return count(n, what) + " waits"
-	}
-	return count(n, what) + " wait"
+	return fmt.Sprintf("%d of %d locks %s a likely owner only, %d %s none",
+		likely, likely+none, form(likely, "has", "have"), none, form(none, "has", "have"))
 }
 
 // examinesGoroutines reports whether the goroutines of all processes of Go were read.
@@ -177,13 +168,6 @@ func (l *Locks) examinesGoroutines() bool {
 	return !slices.ContainsFunc(l.Processes, func(p *Process) bool {
 		return slices.Contains(l.Go, p.PID) && p.GoroutineStacks == nil
 	})
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return strconv.Itoa(n) + " " + what + "s"
 }
 
 // Sentences gives one sentence per deadlock, proven ones first.

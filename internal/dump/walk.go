@@ -8,6 +8,7 @@ import (
 	"prywalk/internal/budget"
 	"prywalk/internal/callstack"
 	"prywalk/internal/managed"
+	"prywalk/internal/schema"
 	"prywalk/internal/symbols"
 )
 
@@ -119,7 +120,7 @@ func (w *walk) appendManaged(out []Frame, e *callstack.Entry, l managed.Live) []
 	f := Frame{}
 	base := Place{Kind: managed.Kind(e.Namer.Name()), Module: "[" + e.Namer.Name() + "]"}
 	if e.Compiled {
-		f.PC, f.SP, base.Method = Hex(e.Frame.PC), Hex(e.Frame.SP), e.Frame.Method.String()
+		f.PC, f.SP, base.Method = schema.Hex(e.Frame.PC), schema.Hex(e.Frame.SP), e.Frame.Method.String()
 	}
 	for _, t := range w.named {
 		if !w.reserve(frameCost) {
@@ -143,7 +144,7 @@ func (w *walk) appendNative(out []Frame, f *frames.Frame, machinery bool) []Fram
 			q.Machinery = true
 			p = w.place(q)
 		}
-		out = append(out, Frame{PC: Hex(f.PC), SP: Hex(f.SP), Place: p})
+		out = append(out, Frame{PC: schema.Hex(f.PC), SP: schema.Hex(f.SP), Place: p})
 	}
 	return out
 }
@@ -162,7 +163,7 @@ func (w *walk) nativePlaces(f *frames.Frame) []*Place {
 	if list := w.code[key]; list != nil && !m.Generated {
 		return list
 	}
-	base.Module, base.BuildID, base.Offset = m.Name, m.BuildID, Hex(f.PC-m.Bias)
+	base.Module, base.BuildID, base.Offset = m.Name, m.BuildID, schema.Hex(f.PC-m.Bias)
 	var list []*Place
 	for _, s := range w.names.Frames(m, w.pid, lookup-m.Bias, nil) {
 		p := base

@@ -2,6 +2,8 @@
 
 package waits
 
+import "prywalk/internal/schema"
+
 // Operations of futex(2) and its flags (include/uapi/linux/futex.h).
 const (
 	futexWait          = 0
@@ -52,7 +54,7 @@ func futex(args *[6]uint64, stack []Name, near *WordCopy) Wait {
 		return Wait{Kind: Other}
 	}
 	op := args[1] &^ (futexPrivate | futexClockRealtime)
-	w := Wait{Kind: Futex, Address: Address(addr), Timed: args[3] != 0, shared: args[1]&futexPrivate == 0}
+	w := Wait{Kind: Futex, Address: schema.Hex(addr), Timed: args[3] != 0, shared: args[1]&futexPrivate == 0}
 	p := recognise(stack)
 	if op == futexLockPI || op == futexLockPI2 {
 		w.Kind = Mutex

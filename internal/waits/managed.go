@@ -2,6 +2,8 @@
 
 package waits
 
+import "prywalk/internal/schema"
+
 // Kinds of what run-time systems' threads wait for.
 const (
 	Monitor    Kind = "monitor"     // of an object of Java
@@ -12,7 +14,7 @@ const (
 // ManagedWait gives a run-time system's answer. class, of the object that is waited for, becomes the symbol; owner is
 // the owning thread's ID in the target's pid namespace, 0 if unknown.
 func ManagedWait(kind Kind, class string, address uint64, owner int, timed bool) Wait {
-	return Wait{Kind: kind, Symbol: class, Address: Address(address), inner: owner, Timed: timed, managed: true}
+	return Wait{Kind: kind, Symbol: class, Address: schema.Hex(address), inner: owner, Timed: timed, managed: true}
 }
 
 // IsManaged reports whether it is a run-time system's answer.

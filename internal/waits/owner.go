@@ -2,6 +2,8 @@
 
 package waits
 
+import "prywalk/internal/schema"
+
 // Offsets in glibc's pthread_mutex_t, and bits of its kind (sysdeps/nptl/bits/struct_mutex.h, nptl/pthreadP.h).
 const (
 	mutexOwner    = 8
@@ -119,7 +121,7 @@ func (w *Wait) glibcRWLock(near *WordCopy) {
 		w.Why = noCopy
 		return
 	}
-	w.Address = Address(base)
+	w.Address = schema.Hex(base)
 	switch {
 	case readers&rwWritePhase == 0 && readers>>rwReaderShift > 0:
 		w.Readers = int(readers >> rwReaderShift)

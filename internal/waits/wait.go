@@ -4,8 +4,9 @@ package waits
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
+
+	"prywalk/internal/schema"
 )
 
 // Kind is the kind of thing that a thread waits for, as in JSON and labels.
@@ -40,19 +41,6 @@ const (
 	Other       Kind = "other"
 )
 
-// Address is an address in the target's memory; JSON shows it as a string in hexadecimal.
-type Address uint64
-
-// MarshalText implements encoding.TextMarshaler.
-func (a Address) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%#x", uint64(a)), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (a *Address) UnmarshalText(b []byte) error {
-	v, err := strconv.ParseUint(string(b), 0, 64)
-	*a = Address(v)
-	return err
-}
-
 // Wait is what a thread waits for. Unknown values are zero, and omitted in JSON.
 type Wait struct {
 	Kind Kind `json:"kind"`
@@ -63,7 +51,7 @@ type Wait struct {
 	// Mode is "read" or "write" for a rwlock.
 	Mode string `json:"mode,omitempty"`
 	// Address is that of the lock, or, if unknown, of the futex word.
-	Address Address `json:"address,omitempty"`
+	Address schema.Hex `json:"address,omitempty"`
 	// Symbol is the name of the variable at Address, with an offset within it.
 	Symbol string `json:"symbol,omitempty"`
 	// Owner is the thread that holds it, or that a join waits for: an id in prywalk's pid namespace. 0: unknown.
@@ -254,7 +242,7 @@ func (w *Wait) SetVariable(v Variable) {
 		return
 	}
 	if w.Kind == Condition && v.Offset&^conditionWords == 0 {
-		w.Address -= Address(v.Offset)
+		w.Address -= schema.Hex(v.Offset)
 		return
 	}
 	w.Symbol = fmt.Sprintf("%s+%#x", v.Name, v.Offset)
