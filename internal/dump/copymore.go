@@ -13,12 +13,12 @@ import (
 	"prywalk/internal/observe"
 )
 
-// moreSamples bounds a thread's samples: its stack may lack a register, be deeper than the copy, or continue elsewhere.
-const moreSamples = 6
+// maxSamples bounds a thread's samples: its stack may lack a register, be deeper than the copy, or continue elsewhere.
+const maxSamples = 6
 
-// moreCopy is the number of further bytes, times four at each repetition. The mapping's end is no bound: 64 MB around
-// goroutines' stacks.
-const moreCopy = 1 << 20
+// furtherCopy is the number of further bytes, times four at each repetition. The end of the stack's mapping is no bound
+// for it: around goroutines' stacks that is 64 MB.
+const furtherCopy = 1 << 20
 
 // copyMore plans and bounds further copies of one thread.
 type copyMore struct {

@@ -110,7 +110,7 @@ type idleKey struct {
 // idle gives the rule by which a wait is idle, cached by stack.
 func (x *explainer) idle(wait string, kind waits.Kind, d *Thread) string {
 	var names strings.Builder
-	for i := range d.Frames[:min(len(d.Frames), mostAsked)] {
+	for i := range d.Frames[:min(len(d.Frames), maxExamined)] {
 		f := &d.Frames[i]
 		names.WriteString(f.Function + "\x00" + f.Module + "\x00" + f.File + "\x00")
 	}
@@ -126,9 +126,9 @@ func (x *explainer) idle(wait string, kind waits.Kind, d *Thread) string {
 // innermost gives the innermost functions, and the innermost managed one, if it is farther out.
 func innermost(d *Thread) (out []waits.Name) {
 	managed := false
-	for i := range d.Frames[:min(len(d.Frames), mostAsked)] {
+	for i := range d.Frames[:min(len(d.Frames), maxExamined)] {
 		f := &d.Frames[i]
-		if i >= waits.MostNames && (managed || f.Kind == "") {
+		if i >= waits.MaxNames && (managed || f.Kind == "") {
 			continue
 		}
 		managed = managed || f.Kind != ""

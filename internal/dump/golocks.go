@@ -91,7 +91,7 @@ const (
 	condNotify = 16
 )
 
-const mostSyncFrames = 12
+const maxSyncFrames = 12
 
 // locksOf finds what a goroutine waits for and holds. stack is a copy; nil on a thread.
 func (r *goroutineReader) locksOf(t *managed.ParkedTask, g *Goroutine, stack []byte, asleep bool) {
@@ -104,7 +104,7 @@ func (r *goroutineReader) locksOf(t *managed.ParkedTask, g *Goroutine, stack []b
 			g.waitsAt = append(g.waitsAt, r.nameWait(g, w))
 		}
 	}
-	for i := range g.Frames[:min(len(g.Frames), mostAsked)] {
+	for i := range g.Frames[:min(len(g.Frames), maxExamined)] {
 		f := &g.Frames[i]
 		if f.Inlined || f.PC == 0 || i == 0 {
 			continue
@@ -144,7 +144,7 @@ func (r *goroutineReader) nameWait(g *Goroutine, w managed.TaskWait) goroutineWa
 	if !w.Channel {
 		out.kind = kindSemaphore
 		inner := false
-		for i := range g.Frames[:min(len(g.Frames), mostSyncFrames)] {
+		for i := range g.Frames[:min(len(g.Frames), maxSyncFrames)] {
 			switch g.Frames[i].Function {
 			case "sync.(*Mutex).Lock", "internal/sync.(*Mutex).Lock", "sync.(*Mutex).lockSlow",
 				"internal/sync.(*Mutex).lockSlow":

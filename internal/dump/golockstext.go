@@ -136,10 +136,10 @@ func (m *GoroutineLock) writeWaiters(b *strings.Builder, send bool, what string)
 	printable.Fprintf(b, "  waiting%s: %s %s\n", withSeparator(" ", what),
 		form(len(ids), "goroutine", "goroutines"), enumerate(ids))
 	slices.SortStableFunc(places, func(a, b string) int { return at[b] - at[a] })
-	for _, place := range places[:min(len(places), mostPlaces)] {
+	for _, place := range places[:min(len(places), maxPlaces)] {
 		printable.Fprintf(b, "      in %s (%s)\n", place, count(at[place], "goroutine"))
 	}
-	if n := len(places) - mostPlaces; n > 0 {
+	if n := len(places) - maxPlaces; n > 0 {
 		printable.Fprintf(b, "      and at %s\n", count(n, "more place"))
 	}
 }

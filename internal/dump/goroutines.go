@@ -49,7 +49,7 @@ type Goroutine struct {
 
 const (
 	maxGoroutineStack = 8 << 20
-	goroutineTries    = 8
+	maxGoroutineTries = 8
 )
 
 // stillRunning is the reason of a running goroutine without a sampled thread.
@@ -150,7 +150,7 @@ func (r *goroutineReader) readRuntime(threads []Thread) ([]Goroutine, error) {
 // stack copies and walks a goroutine's stack. Two equal copies and an unchanged goroutine prove that it has not run in
 // between.
 func (r *goroutineReader) stack(t *managed.ParkedTask, g *Goroutine) {
-	for n := 0; n < goroutineTries && !t.OnThread; n++ {
+	for n := 0; n < maxGoroutineTries && !t.OnThread; n++ {
 		sp := t.Regs.SP()
 		size := min(t.StackHi-sp, maxGoroutineStack)
 		if !r.room(int(size)) {

@@ -219,15 +219,13 @@ func (m *Lock) details() string {
 	return text
 }
 
-const mostNames = 8
-
 func (l *Locks) names(tids []int) string {
 	var list []string
-	for _, tid := range tids[:min(len(tids), mostNames)] {
+	for _, tid := range tids[:min(len(tids), maxShown)] {
 		list = append(list, l.name(tid))
 	}
 	text := strings.Join(list, ", ")
-	if n := len(tids) - mostNames; n > 0 {
+	if n := len(tids) - maxShown; n > 0 {
 		text += fmt.Sprintf(" and %d more", n)
 	}
 	return text

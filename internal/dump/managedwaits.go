@@ -61,17 +61,17 @@ func (x *explainer) managedAsker(tid int, sl *waits.Sleeper, runs uint64, mem fr
 
 // Bounds of retries, in total and per thread, and the pause before each.
 const (
-	waitsAgain = 200
-	waitsEach  = 8 // of one thread
-	waitsWait  = 4 * time.Millisecond
+	maxWaitRetries   = 200
+	maxThreadRetries = 8 // of one thread
+	waitRetryWait    = 4 * time.Millisecond
 )
 
 // retryWait samples a thread again as long as a retry may give what it waits for.
 func (d *describer) retryWait(th *observe.Thread, t Thread) Thread {
 	x := d.explain
-	for n := 0; x.later && n < waitsEach && x.asked < waitsAgain && !d.options.Atomic && !d.hasEnded(); n++ {
+	for n := 0; x.later && n < maxThreadRetries && x.asked < maxWaitRetries && !d.options.Atomic && !d.hasEnded(); n++ {
 		x.asked++
-		time.Sleep(waitsWait)
+		time.Sleep(waitRetryWait)
 		s, err := sampleThread(th, d.options, observe.ModeNoReuse)
 		if s == nil || err != nil {
 			break

@@ -30,19 +30,19 @@ func (l *Locks) writePlaces(b *strings.Builder, tids []int) {
 		at[place]++
 	}
 	slices.SortStableFunc(places, func(a, b string) int { return at[b] - at[a] })
-	for _, place := range places[:min(len(places), mostPlaces)] {
+	for _, place := range places[:min(len(places), maxPlaces)] {
 		threads := ""
 		if len(tids) > 1 {
 			threads = " (" + count(at[place], "thread") + ")"
 		}
 		printable.Fprintf(b, "      in %s%s\n", place, threads)
 	}
-	if n := len(places) - mostPlaces; n > 0 {
+	if n := len(places) - maxPlaces; n > 0 {
 		printable.Fprintf(b, "      and at %s\n", count(n, "more place"))
 	}
 }
 
-const mostPlaces = 5
+const maxPlaces = 5
 
 // ownPlace gives the program's own function in which a thread waits, with line.
 func (t *Thread) ownPlace() string {

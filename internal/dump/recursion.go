@@ -16,11 +16,11 @@ import (
 // has all frames. Frames are equal if their functions are.
 
 const (
-	longestCycle = 16 // functions
+	maxCycle     = 16 // functions
 	cycleEnds    = 10 // frames shown at each end, at least
-	leastHidden  = 50 // frames
-	namedMost    = 4  // functions
-	nameWidth    = 60
+	minHidden    = 50 // frames
+	maxNamed     = 4  // functions
+	maxNameWidth = 60
 )
 
 type repetition struct {
@@ -30,15 +30,15 @@ type repetition struct {
 
 // repeated finds the first repetition from a frame on that is long enough to omit.
 func repeated(frames []Frame, from int) (r repetition, ok bool) {
-	for at := from; at+2*cycleEnds+leastHidden <= len(frames); {
+	for at := from; at+2*cycleEnds+minHidden <= len(frames); {
 		next := at + 1
-		for period := 1; period <= longestCycle; period++ {
+		for period := 1; period <= maxCycle; period++ {
 			end := at + period
 			for end < len(frames) && frames[end].calls(&frames[end-period]) {
 				end++
 			}
 			hidden := end - at - 2*cycleEnds
-			if hidden -= hidden % period; hidden >= leastHidden && hidden >= 2*period {
+			if hidden -= hidden % period; hidden >= minHidden && hidden >= 2*period {
 				return repetition{at + cycleEnds, at + cycleEnds + hidden, period}, true
 			}
 			if period == 1 {
@@ -65,10 +65,10 @@ func (r repetition) write(b *strings.Builder, frames []Frame) {
 		if name == "" {
 			name = "??"
 		}
-		names = append(names, tabular.Shorten(printable.String(name), nameWidth))
+		names = append(names, tabular.Shorten(printable.String(name), maxNameWidth))
 	}
-	if len(names) > namedMost {
-		names = append(names[:namedMost], fmt.Sprintf("… (%d functions)", r.period))
+	if len(names) > maxNamed {
+		names = append(names[:maxNamed], fmt.Sprintf("… (%d functions)", r.period))
 	}
 	hidden := r.to - r.from
 	printable.Fprintf(b, "       … %s: %s, %s times\n", count(hidden, "frame"),

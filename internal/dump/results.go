@@ -108,8 +108,9 @@ func (d *describer) addThread(th *observe.Thread, s *observe.RawSample) {
 func (d *describer) complete(th *observe.Thread, first *observe.RawSample) (t Thread, s *observe.RawSample, err error) {
 	s, t = first, describeThread(d.target, d.walk, th.TID, first)
 	copied := int64(0) // bytes
-	for n := 0; n < moreSamples && s != nil && !d.options.Atomic && !d.hasEnded() && err == nil; n++ {
-		more := copyMore{stack: uint64(moreCopy) << (2 * n), memory: d.walk.memory, taken: &copied, pause: d.options.MaxPause}
+	for n := 0; n < maxSamples && s != nil && !d.options.Atomic && !d.hasEnded() && err == nil; n++ {
+		more := copyMore{stack: uint64(furtherCopy) << (2 * n), memory: d.walk.memory, taken: &copied,
+			pause: d.options.MaxPause}
 		if d.walk.full || !more.planNext(d.target, d.walk, th, s) {
 			break
 		}
@@ -124,14 +125,14 @@ func (d *describer) complete(th *observe.Thread, first *observe.RawSample) (t Th
 
 // Retries of unreadable names, mostly during garbage collection.
 const (
-	namesAgain = 25
-	namesWait  = 4 * time.Millisecond
+	maxNameRetries = 25
+	nameRetryWait  = 4 * time.Millisecond
 )
 
 // renameThreads retries the names that run-time systems could not give.
 func (d *describer) renameThreads() {
-	for n := 0; n < namesAgain && callstack.Postponed(d.target.Runtimes().Namers()); n++ {
-		time.Sleep(namesWait)
+	for n := 0; n < maxNameRetries && callstack.Postponed(d.target.Runtimes().Namers()); n++ {
+		time.Sleep(nameRetryWait)
 		for i, t := range d.threads() {
 			if name, ok := givenName(d.target, t.TID); ok {
 				d.update(func(p *Process) { p.Threads[i].Name = name })

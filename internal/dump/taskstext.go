@@ -9,7 +9,8 @@ import (
 	"prywalk/internal/printable"
 )
 
-const mostShown = 8
+// maxShown bounds the names in a line.
+const maxShown = 8
 
 func (t *Task) awaitsText() string {
 	switch {
@@ -25,8 +26,8 @@ func (t *Task) awaitsText() string {
 
 // enumerate lists the first names.
 func enumerate(names []string) string {
-	if n := len(names); n > mostShown {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:mostShown], ", "), n-mostShown)
+	if n := len(names); n > maxShown {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxShown], ", "), n-maxShown)
 	}
 	return strings.Join(names, ", ")
 }

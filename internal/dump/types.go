@@ -137,8 +137,8 @@ func (t *Thread) frame(i int) (waits.Frame, bool) {
 	return waits.Frame{Function: t.Frames[i].Function, Module: t.Frames[i].Module, File: t.Frames[i].File}, true
 }
 
-// mostAsked bounds the examined frames of a stack.
-const mostAsked = 512
+// maxExamined bounds the examined frames of a stack.
+const maxExamined = 512
 
 func (p *Process) thread(tid int) *Thread {
 	for i := range p.Threads {

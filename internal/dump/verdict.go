@@ -89,7 +89,7 @@ var waitForNothing = []string{
 
 func (p *Process) isGo() bool {
 	for i := range p.Threads {
-		for j := range p.Threads[i].Frames[:min(len(p.Threads[i].Frames), mostAsked)] {
+		for j := range p.Threads[i].Frames[:min(len(p.Threads[i].Frames), maxExamined)] {
 			switch p.Threads[i].Frames[j].Function {
 			case "runtime.mstart", "runtime.mcall", "runtime.goexit", "runtime.schedule":
 				return true

@@ -40,10 +40,10 @@ func (Version) UnmarshalJSON(text []byte) error {
 // Hex is a number that JSON shows as a string in hexadecimal.
 type Hex uint64
 
-// MarshalText implements [encoding.TextMarshaler].
+// MarshalText implements encoding.TextMarshaler.
 func (h Hex) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%#x", uint64(h)), nil }
 
-// UnmarshalText implements [encoding.TextUnmarshaler].
+// UnmarshalText implements encoding.TextUnmarshaler.
 func (h *Hex) UnmarshalText(b []byte) error {
 	v, err := strconv.ParseUint(string(b), 0, 64)
 	*h = Hex(v)

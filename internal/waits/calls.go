@@ -20,7 +20,7 @@ type Sleeper struct {
 	InCall bool
 	// Near is the copy around its futex word.
 	Near WordCopy
-	// Stack are its innermost functions (at most [MostNames]), with inlined calls, innermost first.
+	// Stack are its innermost functions (at most [MaxNames]), with inlined calls, innermost first.
 	Stack []Name
 	// At is the time of the sample, CLOCK_MONOTONIC in ns; 0: unknown, as for a core.
 	At int64

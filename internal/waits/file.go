@@ -56,7 +56,7 @@ func (f *File) String() string {
 		text += ", " + f.State
 	}
 	for i, p := range f.Peers {
-		if i == mostShown {
+		if i == maxShown {
 			text += fmt.Sprintf(" and %d more", len(f.Peers)-i)
 			break
 		}
@@ -65,7 +65,7 @@ func (f *File) String() string {
 	if f.Type == "epoll" {
 		text += fmt.Sprintf(", watches %d", len(f.Holds))
 		for i := range f.Holds {
-			if i == mostShown {
+			if i == maxShown {
 				text += ", …"
 				break
 			}
@@ -75,8 +75,8 @@ func (f *File) String() string {
 	return text
 }
 
-// mostShown bounds the peers or watched descriptors in a line.
-const mostShown = 4
+// maxShown bounds the peers or watched descriptors in a line.
+const maxShown = 4
 
 func (f *File) short() string {
 	g := File{FD: f.FD, Path: f.Path, Type: f.Type, Local: f.Local, Remote: f.Remote, State: f.State}

@@ -21,8 +21,8 @@ type Files struct {
 // NewFiles gives the Files of a process.
 func NewFiles(pid int) *Files { return &Files{root: "/proc", pid: pid} }
 
-// mostFile bounds the bytes read of a kernel file.
-const mostFile = 32 << 20
+// maxFileSize bounds the bytes read of a kernel file.
+const maxFileSize = 32 << 20
 
 func (f *Files) read(pid int, name string) string {
 	file, err := os.Open(f.path(pid, name))
@@ -30,7 +30,7 @@ func (f *Files) read(pid int, name string) string {
 		return ""
 	}
 	defer file.Close()
-	text, _ := io.ReadAll(io.LimitReader(file, mostFile))
+	text, _ := io.ReadAll(io.LimitReader(file, maxFileSize))
 	return string(text)
 }
 
@@ -83,8 +83,8 @@ func (f *Files) file(fd int, whole bool) File {
 	return d
 }
 
-// mostHeld bounds the listed descriptors of an epoll.
-const mostHeld = 256
+// maxWatched bounds the listed descriptors of an epoll.
+const maxWatched = 256
 
 // info adds /proc/PID/fdinfo (proc_pid_fdinfo(5)).
 func (f *Files) info(d *File, whole bool) {
@@ -94,7 +94,7 @@ func (f *Files) info(d *File, whole bool) {
 		switch key {
 		case "tfd":
 			number, _, _ := strings.Cut(value, " ")
-			if n, err := strconv.Atoi(number); err == nil && whole && len(d.Holds) < mostHeld {
+			if n, err := strconv.Atoi(number); err == nil && whole && len(d.Holds) < maxWatched {
 				d.Holds = append(d.Holds, f.file(n, false))
 			}
 		case "eventfd-count":
@@ -160,13 +160,13 @@ func (f *Files) otherEnd(d *File) {
 	}
 }
 
-// mostPipes bounds the ends of pipes.
-const mostPipes = 1 << 16
+// maxPipes bounds the ends of pipes.
+const maxPipes = 1 << 16
 
 // pipes lists the ends of all visible pipes.
 func (f *Files) pipes() map[string][]end {
 	out := map[string][]end{}
-	left := mostPipes
+	left := maxPipes
 	entries, _ := os.ReadDir(f.root)
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())

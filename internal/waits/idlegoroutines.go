@@ -38,8 +38,8 @@ var nextWork = map[string]bool{
 	"os/signal.loop": true,
 }
 
-// mostGoFrames bounds the examined frames.
-const mostGoFrames = 32
+// maxGoFrames bounds the examined frames.
+const maxGoFrames = 32
 
 func isParked(stack func(i int) (Frame, bool)) bool {
 	f, ok := stack(0)
@@ -51,7 +51,7 @@ func idleGoroutine(wait string, stack func(i int) (Frame, bool)) string {
 		return IdleForever
 	}
 	inner := ""
-	for i := range mostGoFrames {
+	for i := range maxGoFrames {
 		f, ok := stack(i)
 		if !ok {
 			break

@@ -21,7 +21,7 @@ const (
 )
 
 // lockOfCPython names what a semaphore of CPython is part of; "" for other semaphores. Without the inner symbols of
-// CPython only that it is a lock of CPython is known. The stack may go on with Python code beyond [MostNames].
+// CPython only that it is a lock of CPython is known. The stack may go on with Python code beyond [MaxNames].
 func lockOfCPython(stack []Name) (what string) {
 	for i := range stack {
 		switch name := stack[i].Function; {

@@ -7,8 +7,8 @@ import "strings"
 // Name is a function of a stack, and its file.
 type Name struct{ Function, Module string }
 
-// MostNames bounds the examined innermost functions, with inlined calls.
-const MostNames = 14
+// MaxNames bounds the examined innermost functions, with inlined calls.
+const MaxNames = 14
 
 // recognise finds what a thread waits for. The innermost known function decides, below forwarding functions only:
 // malloc's lock is not the mutex under which malloc was called. musl's inner functions have no or wrong names.
@@ -25,7 +25,7 @@ func IsDecided(stack []Name) bool {
 
 func decide(stack []Name) (p primitive, done bool) {
 	musl := false
-	for i := range stack[:min(len(stack), MostNames)] {
+	for i := range stack[:min(len(stack), MaxNames)] {
 		n := &stack[i]
 		name, _, _ := strings.Cut(n.Function, "@")
 		plain := symbol(name)
@@ -33,7 +33,7 @@ func decide(stack []Name) (p primitive, done bool) {
 		if found, ok := libcPrimitives[plain]; ok {
 			found.musl = musl
 			found.foreign = musl && found.kind != Mutex && found.kind != RWLock
-			return found, found.kind != Semaphore || semaphoreDecided(stack[i:], len(stack) >= MostNames)
+			return found, found.kind != Semaphore || semaphoreDecided(stack[i:], len(stack) >= MaxNames)
 		}
 		for j := range libraryPrimitives {
 			if strings.Contains(name, libraryPrimitives[j].part) {
@@ -50,5 +50,5 @@ func decide(stack []Name) (p primitive, done bool) {
 			return p, true
 		}
 	}
-	return p, len(stack) >= MostNames
+	return p, len(stack) >= MaxNames
 }

@@ -27,7 +27,7 @@ func TestSemaphoresOfCPythonAreNamedByTheirLock(t *testing.T) {
 			"semaphore 0x1000 (threading.Condition)"},
 		"outer condition": {with(acquire, lock, code("work"), code(ConditionWait)), LockOfPython,
 			"semaphore 0x1000 (threading.Lock)"},
-		"far": {with(acquire, append(append([]Name{lock}, make([]Name, MostNames)...), code(ConditionWait))...),
+		"far": {with(acquire, append(append([]Name{lock}, make([]Name, MaxNames)...), code(ConditionWait))...),
 			ConditionOfPython, "semaphore 0x1000 (threading.Condition)"},
 		"stripped": {with(acquire[:3], Name{"", python}, Name{"PyObject_Vectorcall", python}), "lock of CPython",
 			"semaphore 0x1000 (lock of CPython)"},

@@ -21,13 +21,13 @@ type waitingStack struct {
 	main bool
 }
 
-// mostRest bounds the examined frames outside of the wait.
-const mostRest = 64
+// maxOuter bounds the examined frames outside of the wait.
+const maxOuter = 64
 
 // classify divides the frames of a stack.
 func classify(stack func(i int) (Frame, bool)) (s waitingStack) {
 	var all []Frame
-	for i := 0; i < 8*mostRest; i++ {
+	for i := 0; i < 8*maxOuter; i++ {
 		f, ok := stack(i)
 		if !ok {
 			break
@@ -55,7 +55,7 @@ func classify(stack func(i int) (Frame, bool)) (s waitingStack) {
 		case len(s.outer) == 0 && (s.managed && i < first && isMachinery(f) || forwards(f) && !s.waitsItself(f)):
 			s.inner = append(s.inner, *f)
 		case startsThread(f):
-		case len(s.outer) < mostRest:
+		case len(s.outer) < maxOuter:
 			if !s.managed && isMain(f) || s.managed && i == outermost && isManagedMain(f) {
 				s.main = true
 			}
