@@ -10,7 +10,6 @@ import (
 	"prywalk/internal/languages"
 )
 
-// isApplication reports whether a function is the application's.
 func isApplication(f *Frame) bool {
 	if f.Function == "" || strings.HasPrefix(f.Function, "[") {
 		return false
@@ -23,8 +22,8 @@ func isApplication(f *Frame) bool {
 		!languages.Matches(f.Function, func(l *languages.Language) *regexp.Regexp { return l.LibraryFunctions })
 }
 
-// WaitingFunction gives the index of the function that represents a stack's wait: the application's innermost, else
-// the innermost that does not merely forward it, else the outermost that does.
+// WaitingFunction gives the index of the function that represents a stack's wait: the application's innermost, else the
+// innermost that does not only forward it, else the outermost that does.
 func WaitingFunction(stack func(i int) (Frame, bool)) int {
 	if i := ApplicationFunction(stack); i >= 0 {
 		return i
@@ -50,7 +49,7 @@ func WaitingFunction(stack func(i int) (Frame, bool)) int {
 	}
 }
 
-// ApplicationFunction gives the index of the application's innermost function; −1 if there is none.
+// ApplicationFunction gives the index of the application's innermost function, −1 for none.
 func ApplicationFunction(stack func(i int) (Frame, bool)) int {
 	for i := 0; ; i++ {
 		f, ok := stack(i)

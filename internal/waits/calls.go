@@ -11,25 +11,25 @@ import (
 
 // Sleeper is a sleeping thread, as sampled.
 type Sleeper struct {
-	// State is its letter from /proc/PID/stat; 0 in a core.
+	// State is the letter of /proc/PID/stat; 0 in a core.
 	State byte
-	// Wait is the label of its wait: the system call, or the kernel's reason (process.WaitLabel).
+	// Wait is the system call, or the kernel's reason (process.WaitLabel).
 	Wait string
-	// Args are the arguments of its call, if InCall.
+	// Args are the call's arguments, if InCall.
 	Args   [6]uint64
 	InCall bool
-	// Near is the copy around its futex word.
+	// Near surrounds the futex word.
 	Near WordCopy
-	// Stack are its innermost functions (at most [MaxNames]), with inlined calls, innermost first.
+	// Stack is the innermost functions, at most [MaxNames], with inlined calls, innermost first.
 	Stack []Name
-	// At is the time of the sample, CLOCK_MONOTONIC in ns; 0: unknown, as for a core.
+	// At is the time of the sample, CLOCK_MONOTONIC in ns; 0 if unknown.
 	At int64
-	// Managed queries the run-time systems about a thread in futex(2); nil: none. Its answer has priority; owners are
-	// as of the call.
+	// Managed asks the run-time systems about a thread in futex(2), now; nil for none. Its answer has priority.
 	Managed func() (Wait, bool)
 }
 
-// Describe gives what a thread waits for; empty for a running one. [Wait.Resolve] and [Files.Describe] complete it.
+// Describe gives what a thread waits for, the zero Wait for a running one. [Wait.Resolve] and [Files.Describe] complete
+// it.
 func Describe(s *Sleeper) Wait {
 	switch s.State {
 	case 'T', 't':
@@ -58,7 +58,7 @@ func Describe(s *Sleeper) Wait {
 	return w
 }
 
-// onDescriptor are the calls that wait for a descriptor, their first argument.
+// onDescriptor are the calls that wait for the descriptor in their first argument.
 var onDescriptor = map[string]bool{
 	"read": true, "write": true, "pread64": true, "pwrite64": true, "readv": true, "writev": true, "preadv": true,
 	"pwritev": true, "preadv2": true, "pwritev2": true, "recvfrom": true, "recvmsg": true, "recvmmsg": true,
@@ -91,7 +91,7 @@ func describeCall(s *Sleeper) Wait {
 		return Wait{Kind: Descriptor, Timed: s.Wait == "poll" && int32(a[2]) >= 0 || s.Wait == "ppoll" && a[2] != 0}
 	case "select", "pselect6":
 		w := Wait{Kind: Descriptor, Timed: a[4] != 0}
-		if a[0] == 0 || a[1]|a[2]|a[3] == 0 { // historic sleep
+		if a[0] == 0 || a[1]|a[2]|a[3] == 0 { // no descriptors
 			w.Kind = Sleep
 		}
 		return w
@@ -117,7 +117,7 @@ func describeCall(s *Sleeper) Wait {
 
 func fileOf(fd uint64) *File { return &File{FD: int(int32(fd))} }
 
-// describeChild describes a wait for a child: wait4's first argument, or waitid's second if the first is P_PID (1,
+// describeChild reads the child's ID from wait4's first argument, or from waitid's second if the first is P_PID (1,
 // include/uapi/linux/wait.h).
 func describeChild(name string, a *[6]uint64) Wait {
 	w := Wait{Kind: Child}
@@ -134,12 +134,12 @@ func describeChild(name string, a *[6]uint64) Wait {
 const timerAbsolute = 1
 
 type sleepTime struct {
-	addr     uint64 // address of seconds and nanoseconds; 0: none
-	absolute bool   // a moment, not a length
+	addr     uint64 // of a struct timespec; 0: none
+	absolute bool   // an end, not a length
 	clock    uint64 // as in clock_gettime(2)
 }
 
-// time gives the location of a sleep's length or end.
+// time gives where a sleep's length or end is.
 func (s *Sleeper) time() sleepTime {
 	switch {
 	case !s.InCall:
@@ -151,7 +151,7 @@ func (s *Sleeper) time() sleepTime {
 	return sleepTime{}
 }
 
-// setTime sets the sleep's end from the call's time argument. at is [Sleeper.At].
+// setTime sets the end of a sleep. at is [Sleeper.At].
 func (w *Wait) setTime(sec, nsec uint64, t sleepTime, at int64) {
 	if sec > 1<<33 || nsec >= 1e9 {
 		return

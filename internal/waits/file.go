@@ -7,33 +7,32 @@ import (
 	"strings"
 )
 
-// File is a descriptor that is waited for. Unknown values are omitted.
+// File is a descriptor that a thread waits for. Unknown values are omitted.
 type File struct {
 	FD int `json:"fd"`
 	// Path is what /proc/PID/fd shows: a file's path, or "socket:[123]".
 	Path string `json:"path,omitempty"`
 	// Type is "file", "pipe", "socket", "epoll", "eventfd", "timerfd", "signalfd", "inotify", or the kernel's word.
 	Type string `json:"type,omitempty"`
-	// Local and Remote are the addresses of a socket; State is its state, such as "LISTEN".
+	// Local and Remote are a socket's addresses, State its state, such as "LISTEN".
 	Local  string `json:"local,omitempty"`
 	Remote string `json:"remote,omitempty"`
 	State  string `json:"state,omitempty"`
-	// Peers are the holders of a pipe's other end, among observable processes.
+	// Peers are the observable processes with a pipe's other end.
 	Peers []Peer `json:"peers,omitempty"`
-	// Holds are the descriptors watched by an epoll.
+	// Holds are the descriptors that an epoll watches.
 	Holds []File `json:"holds,omitempty"`
-	// More has further details: an eventfd's count, a timer's time, a signalfd's signals.
+	// More is an eventfd's count, a timer's time, or a signalfd's signals.
 	More string `json:"more,omitempty"`
 }
 
-// Peer is a process with the other end of a pipe.
 type Peer struct {
 	PID  int    `json:"pid"`
 	Name string `json:"name"`
 	FD   int    `json:"fd"`
 }
 
-// String gives a short text: "pipe:[123] (fd 5), other end: cat (pid 77)".
+// String gives "pipe:[123] (fd 5), other end: cat (pid 77)".
 func (f *File) String() string {
 	text := f.Path
 	switch {
@@ -75,7 +74,7 @@ func (f *File) String() string {
 	return text
 }
 
-// maxShown bounds the peers or watched descriptors in a line.
+// maxShown bounds the peers, and the watched descriptors, of a text.
 const maxShown = 4
 
 func (f *File) short() string {

@@ -9,19 +9,17 @@ import (
 	"strings"
 )
 
-// Files describes the descriptors of one process. Results are cached: for use at one moment. Not safe for
-// concurrent use.
+// Files describes the descriptors of one process at one moment: results are cached. Not safe for concurrent use.
 type Files struct {
 	root    string
 	pid     int
 	sockets map[string]socket // by inode; nil until used
-	ends    map[string][]end
+	ends    map[string][]end  // of pipes, by link text; nil until used
 }
 
-// NewFiles gives the Files of a process.
 func NewFiles(pid int) *Files { return &Files{root: "/proc", pid: pid} }
 
-// maxFileSize bounds the bytes read of a kernel file.
+// maxFileSize bounds what is read of a kernel file, in bytes.
 const maxFileSize = 32 << 20
 
 func (f *Files) read(pid int, name string) string {
@@ -38,7 +36,7 @@ func (f *Files) path(pid int, name string) string {
 	return f.root + "/" + strconv.Itoa(pid) + "/" + name
 }
 
-// Describe sets the descriptions of a wait's descriptors.
+// Describe completes a wait's descriptors.
 func (f *Files) Describe(w *Wait) {
 	if w.FD != nil {
 		*w.FD = f.file(w.FD.FD, true)
@@ -48,7 +46,7 @@ func (f *Files) Describe(w *Wait) {
 	}
 }
 
-// Link gives the kernel's link text of a descriptor, "" if unknown.
+// Link gives a descriptor's link text in /proc/PID/fd, "" if unknown.
 func (f *Files) Link(fd int) string {
 	link, err := os.Readlink(f.path(f.pid, "fd/"+strconv.Itoa(fd)))
 	if err != nil {
@@ -64,10 +62,10 @@ func (f *Files) file(fd int, whole bool) File {
 	case d.Path == "":
 	case strings.HasPrefix(d.Path, "anon_inode:"):
 		d.Type = strings.Trim(inode, "[]")
-		if strings.HasPrefix(d.Type, "event") && d.Type == "eventpoll" {
+		if d.Type == "eventpoll" {
 			d.Type = "epoll"
 		}
-		f.info(&d, whole)
+		f.addInfo(&d, whole)
 	case kind == "socket":
 		d.Type = "socket"
 		s := f.socket(strings.Trim(inode, "[]"))
@@ -86,8 +84,8 @@ func (f *Files) file(fd int, whole bool) File {
 // maxWatched bounds the listed descriptors of an epoll.
 const maxWatched = 256
 
-// info adds /proc/PID/fdinfo (proc_pid_fdinfo(5)).
-func (f *Files) info(d *File, whole bool) {
+// addInfo adds what /proc/PID/fdinfo has (proc_pid_fdinfo(5)).
+func (f *Files) addInfo(d *File, whole bool) {
 	for line := range strings.Lines(f.read(f.pid, "fdinfo/"+strconv.Itoa(d.FD))) {
 		key, value, _ := strings.Cut(strings.TrimSpace(line), ":")
 		value = strings.TrimSpace(value)
@@ -134,7 +132,6 @@ func signals(mask string) string {
 	return strings.Join(list, ", ")
 }
 
-// end is one process's end of a pipe.
 type end struct {
 	Peer
 	writes bool
@@ -160,10 +157,10 @@ func (f *Files) otherEnd(d *File) {
 	}
 }
 
-// maxPipes bounds the ends of pipes.
+// maxPipes bounds the known ends of pipes.
 const maxPipes = 1 << 16
 
-// pipes lists the ends of all visible pipes.
+// pipes gives the ends of all observable pipes, by link text.
 func (f *Files) pipes() map[string][]end {
 	out := map[string][]end{}
 	left := maxPipes

@@ -17,7 +17,8 @@ const (
 	futexOwnerDied     = 0x40000000
 )
 
-// CopySize is the number of bytes of a [WordCopy], CopyBefore the number before the word: enough for each kind of lock.
+// CopySize is the length of a [WordCopy] in bytes, CopyBefore how many are before the word: enough for each kind of
+// lock.
 const (
 	CopySize   = 64
 	CopyBefore = 16
@@ -38,7 +39,7 @@ func (c *WordCopy) u32(addr uint64) (uint32, bool) {
 	return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24, true
 }
 
-// FutexWord gives the address of the word at which a call of futex(2) sleeps; false for operations that do not sleep.
+// FutexWord gives the word at which a call of futex(2) sleeps; false for operations that do not sleep.
 func FutexWord(args *[6]uint64) (addr uint64, ok bool) {
 	switch args[1] &^ (futexPrivate | futexClockRealtime) {
 	case futexWait, futexWaitBitset, futexLockPI, futexLockPI2, futexWaitRequeuePI:
@@ -47,7 +48,6 @@ func FutexWord(args *[6]uint64) (addr uint64, ok bool) {
 	return 0, false
 }
 
-// futex describes the wait of a thread in futex(2).
 func futex(args *[6]uint64, stack []Name, near *WordCopy) Wait {
 	addr, ok := FutexWord(args)
 	if !ok {
@@ -62,7 +62,7 @@ func futex(args *[6]uint64, stack []Name, near *WordCopy) Wait {
 		return w
 	}
 	if p.kind == Condition && !p.musl && op == futexWait && uint32(args[2]) == 2 {
-		p.kind = Mutex // woken to retake the mutex; musl's conditions do
+		p.kind = Mutex // woken, and retakes its mutex; musl's conditions wait on 2
 	}
 	if p.kind == None {
 		p = w.byShape(op, uint32(args[2]), near)
@@ -94,7 +94,7 @@ func futex(args *[6]uint64, stack []Name, near *WordCopy) Wait {
 	return w
 }
 
-// byShape recognizes robust mutexes and ends of threads by their words, without inner symbols.
+// byShape recognizes robust mutexes and ends of threads by their memory, where the inner functions have no names.
 func (w *Wait) byShape(op uint64, value uint32, near *WordCopy) primitive {
 	addr := uint64(w.Address)
 	word, ok := near.u32(addr)
@@ -120,8 +120,8 @@ func (w *Wait) byShape(op uint64, value uint32, near *WordCopy) primitive {
 	return primitive{}
 }
 
-// WorthReading reports whether the memory around a futex word can hold an owner. Conditions and semaphores wait on
-// the value 0, no lock does.
+// WorthReading gives the futex word if the memory around it can hold an owner. Conditions and semaphores wait on the
+// value 0, no lock does.
 func WorthReading(args *[6]uint64) (addr uint64, ok bool) {
 	if addr, ok = FutexWord(args); !ok {
 		return 0, false

@@ -4,8 +4,7 @@ package waits
 
 // # Idle or blocked
 //
-// A thread that waits for work is idle, one that waits within work is blocked. The kernel does not distinguish
-// them; named rules do:
+// A thread that waits for work is idle, one that waits within work is blocked. Named rules distinguish them:
 //
 //	event-loop   epoll_wait; poll, select, io_uring_enter and the like called by an event loop
 //	accept       the next connection
@@ -13,8 +12,8 @@ package waits
 //	pool         a condition, semaphore or park in which the loop of a pool or queue takes its next work
 //	runtime      a thread of the run-time system, such as a Java virtual machine's compilers, in its own loop
 //
-// The waiting function decides: the innermost that does not merely forward the wait. All work of a pool runs below
-// its loop, so an outer loop proves nothing. A wait without a rule is blocked. Rules only add a label.
+// The waiting function decides: the innermost that does not only forward the wait. All work of a pool runs below the
+// pool's loop, so an outer loop proves nothing. A wait without a rule is blocked. Rules only add a label.
 
 // The rules' names.
 const (

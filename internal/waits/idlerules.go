@@ -43,7 +43,7 @@ func isLoop(f *Frame) bool {
 	return pools.MatchString(name) && loops.MatchString(part) && !notLoops.MatchString(part)
 }
 
-// scope gives the enclosing scope: "ThreadPool::" of "ThreadPool::worker".
+// scope gives "ThreadPool::" of "ThreadPool::worker".
 func scope(function string) string {
 	name := languages.Plain(function)
 	if i := strings.LastIndexAny(name, ".:"); i >= 0 {
@@ -53,7 +53,7 @@ func scope(function string) string {
 }
 
 // awaitsWork reports whether a pool's or queue's loop waits for work: the waiting function does nothing else; or it is
-// the thread's own, and takes from a library queue; or it is named as a pool's loop, below no other loop.
+// the thread's own, and takes from a library's queue; or it is named as a pool's loop, below no other loop.
 func (s *waitingStack) awaitsWork() bool {
 	switch {
 	case s.awaitsResult():

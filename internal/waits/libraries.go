@@ -7,30 +7,32 @@ import (
 	"strings"
 )
 
-// library is what the functions of a library or program say of a thread that waits in or below them. Each field is a
-// regular expression; "" matches nothing. What belongs to a managed language is in package languages.
+// library is what functions of a library or program say of a thread that waits in or below them: regular expressions of
+// their names, "" for none. What belongs to a managed language is in package languages.
 type library struct {
 	name string
 
-	// all matches its functions, which are no application's.
-	all string
-	// forwards matches functions that only forward a wait, starts those that call a new thread's function.
-	forwards, starts string
-	// result matches functions that wait for a task's result, or for a lock.
-	result string
-	// awaitsWork matches functions in which a pool's worker waits for work only, unless below a function of subtask, where
-	// it waits for the end of a task. drives matches functions in which a worker without work waits for events.
-	awaitsWork, subtask, drives string
-	// poolLoop matches the loop of a pool whose functions all forward waits, poolWait the functions between loop and C
-	// library.
-	poolLoop, poolWait string
-	// pool matches plain names of a pool's loops, nextWork last parts of names of what they call to wait for work.
-	// eventLoop matches plain names. All three ignore case.
-	pool, nextWork, eventLoop string
-	// latch matches functions that wait for events for all callers: those of mainLoop for work, others within work.
-	latch, mainLoop string
-	// workers and services match files of which all threads are workers, or serve the library itself.
-	workers, services string
+	all      string // all functions, none of which is an application's
+	forwards string // only forward a wait
+	starts   string // call a new thread's function
+	result   string // wait for a task's result, or for a lock
+
+	awaitsWork string // a pool's worker waits in them for work only,
+	subtask    string // but below these for the end of a task
+	drives     string // a worker without work waits in them for events
+	poolLoop   string // loop of a pool whose functions all forward waits
+	poolWait   string // between poolLoop and the C library
+
+	// By plain names, in any case.
+	pool      string // a pool's loops
+	nextWork  string // last part of what they call to wait for work
+	eventLoop string
+
+	latch    string // wait for events for all callers,
+	mainLoop string // these for work, others within work
+
+	workers  string // files: all threads are workers
+	services string // files: all threads serve the library itself
 }
 
 // libraries are the libraries and programs whose waits are known.
@@ -123,7 +125,7 @@ var libraries = []library{
 // symbols matches whole symbols, also with leading underscores, and with a version or a suffix as of a clone.
 func symbols(names string) string { return `^_*(` + names + `)(@.*|\.\w+)*$` }
 
-// anyOf matches what a field of any library matches.
+// anyOf matches a field of any library.
 func anyOf(field func(*library) string) *regexp.Regexp {
 	var all []string
 	for i := range libraries {
@@ -134,7 +136,6 @@ func anyOf(field func(*library) string) *regexp.Regexp {
 	return regexp.MustCompile(strings.Join(all, "|"))
 }
 
-// Matchers of each field of libraries.
 var (
 	libraryFunctions = anyOf(func(l *library) string { return l.all })
 	forwarders       = anyOf(func(l *library) string { return l.forwards })
@@ -157,32 +158,29 @@ var (
 	notLoops   = regexp.MustCompile(`(?i)` + notLoopWords)
 )
 
-// matcher matches the usual words, or what a field of any library matches, in any case.
+// matcher matches the usual words, or a field of any library, in any case.
 func matcher(usual string, field func(*library) string) *regexp.Regexp {
 	return regexp.MustCompile(`(?i)` + usual + `|` + anyOf(field).String())
 }
 
-// Words by which programs call the functions of their pools and event loops.
+// Words in the names of functions of pools and event loops.
 const (
-	// poolWords are in the plain names of a pool's functions. The last part of its loop's has one of loopWords, and none
-	// of notLoopWords.
+	// poolWords are in plain names of a pool's functions. A loop's last part has one of loopWords, none of notLoopWords.
 	poolWords = `worker|thread_?pool|idle|background|(job|work|task)_?queue|consumer|consume|next_?(task|job)`
 	loopWords = `work|loop|run|main|thread|execute|operator|lambda|service|background|idle|consum|` +
 		`jobs?$|entry|serve|block_until_new_connection|launch|next`
 	notLoopWords = `(wait_?(all|done|idle|for|until|finish|complet|empty)|join|submit|enqueue|stop|` +
 		`shutdown|drain|flush|sync|call|invoke|result|block$|add|put|push)`
 
-	// nextWorkWords are the last part of the name of what a loop calls to wait for work.
+	// nextWorkWords are the last part of what a loop calls to wait for work.
 	nextWorkWords = `^((get|take|next|fetch|pop|poll|de_?queue)_?(a_?)?(next_?)?(work|task|job|item)?s?|` +
 		`wait_?(for_?)?(work|tasks?|jobs?))$`
 
-	// eventLoopWords are in the plain names of event loops.
 	eventLoopWords = `event_?base_?loop|event_?loop|main_?loop|main_?context|run_?loop|run_once|serve_forever|` +
 		`run_forever|process_?events|event_?dispatcher|(poll|select)_?dispatch|dispatch_?loop|server_?loop|reactor|` +
 		`poll_?loop|select_?loop|io_?loop|Poller|xpoll`
 )
 
-// systemFiles match base names of files without functions of applications, which only forward a wait: the C and C++
-// libraries, the dynamic loader, the kernel's code in the process.
+// systemFiles match base names of files that only forward a wait: C and C++ libraries, dynamic loader, kernel.
 var systemFiles = regexp.MustCompile(`^(libc\.so|libc-|libpthread|libm\.so|libm-|libdl|ld-|libstdc\+\+|libc\+\+|` +
 	`libgcc_s|\[vdso\]|\[kernel\])|musl`)

@@ -12,12 +12,12 @@ import (
 // LiveThreads implements [Threads] for live processes, from /proc.
 type LiveThreads struct {
 	pid            int
-	others         []int       // other observed processes
-	inner          map[int]int // nil until first used
+	others         []int       // observed processes in the same pid namespace
+	inner          map[int]int // threads by their IDs in pid's namespace; nil until used
 	inPIDNamespace bool
 }
 
-// NewLiveThreads gives the threads for the locks of a process; others are the other observed processes.
+// NewLiveThreads gives the threads for the locks of process pid; others are the other observed processes.
 func NewLiveThreads(pid int, others []int) *LiveThreads {
 	m := &LiveThreads{pid: pid}
 	var s procmem.Status
@@ -31,7 +31,7 @@ func NewLiveThreads(pid int, others []int) *LiveThreads {
 	return m
 }
 
-// namespace gives the pid namespace of a process, "" if unknown.
+// namespace identifies a process's pid namespace, "" if unknown.
 func namespace(pid int) string {
 	link, _ := os.Readlink("/proc/" + strconv.Itoa(pid) + "/ns/pid")
 	return link
@@ -92,5 +92,5 @@ func alive(pid, tid int) bool {
 	return procmem.ReadStatus(tid, &s) == nil && s.Tgid == pid && s.State != 'Z' && s.State != 'X'
 }
 
-// Forget drops the ids of a nested pid namespace.
+// Forget makes the next use read the IDs in a nested pid namespace again.
 func (m *LiveThreads) Forget() { m.inner = nil }

@@ -4,11 +4,11 @@ package waits
 
 import "encoding/binary"
 
-// maxFDs bounds the described descriptors of a poll or select.
+// maxFDs bounds the descriptors of a poll or select.
 const maxFDs = 64
 
-// ReadMore sets what a sleeper's call has in memory: the descriptors of poll and select, and the length of a
-// sleep. read copies memory at an address and gives the number of bytes; it is called at most four times.
+// ReadMore sets the descriptors of poll and select, and the length of a sleep, from the call's memory. read copies
+// memory and gives the number of bytes; ReadMore calls it at most four times.
 func (w *Wait) ReadMore(s *Sleeper, read func(addr uint64, buf []byte) int) {
 	if t := s.time(); t.addr != 0 {
 		var b [16]byte
@@ -40,7 +40,6 @@ func pollFDs(addr, n uint64, read func(uint64, []byte) int) (out []File) {
 	return out
 }
 
-// selectFDs reads the three sets of descriptors of select(2).
 func selectFDs(args *[6]uint64, read func(uint64, []byte) int) (out []File) {
 	var all [128]byte
 	n := min((args[0]+7)/8, uint64(len(all)))

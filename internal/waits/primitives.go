@@ -4,16 +4,16 @@ package waits
 
 import "strings"
 
-// primitive is what a thread waits for, by its innermost functions.
+// primitive is what the innermost functions of a stack wait for.
 type primitive struct {
 	kind    Kind
 	mode    string // of a rwlock
 	musl    bool
-	foreign bool
-	maker   string
+	foreign bool   // not of glibc's layout
+	maker   string // library for people
 }
 
-// why gives the reason for a missing owner.
+// why is the reason for a missing owner.
 func (p *primitive) why() string {
 	why := ""
 	switch p.kind {
@@ -35,10 +35,10 @@ func (p *primitive) why() string {
 	return why
 }
 
-// wordPerWaiter are those with a futex word for each waiter.
+// wordPerWaiter are the makers whose waiters have a futex word each.
 var wordPerWaiter = map[string]bool{"parking_lot": true, "abseil": true}
 
-// libcPrimitives are the functions of libc and C++ that sleep in futex(2), by [symbol].
+// libcPrimitives are the functions of libc and of C++ that sleep in futex(2), by [symbol].
 var libcPrimitives = bySymbol([]symbolsOf{
 	{primitive{kind: Mutex}, "pthread_mutex_lock pthread_mutex_lock_full pthread_mutex_timedlock " +
 		"pthread_mutex_clocklock pthread_mutex_clocklock_common pthread_mutex_cond_lock pthread_mutex_cond_lock_full"},
@@ -71,16 +71,16 @@ func bySymbol(table []symbolsOf) map[string]primitive {
 	return out
 }
 
-// symbol gives a C function's name without leading underscores, version ("@…") and the suffix of 64-bit time.
+// symbol gives a C function's name without leading underscores, version ("@…") and suffix of 64-bit time.
 func symbol(function string) string {
 	name, _, _ := strings.Cut(function, "@")
 	return strings.TrimSuffix(strings.TrimLeft(name, "_"), "64")
 }
 
-// libraryLocks are functions that take a lock within the C library.
+// libraryLocks are the functions that take a lock within the C library.
 var libraryLocks = map[string]bool{"lll_lock_wait_private": true, "lll_lock_wait": true}
 
-// libraryPrimitives are parts of names of other libraries, more specific ones first.
+// libraryPrimitives are known by parts of names, more specific ones first.
 var libraryPrimitives = []struct {
 	part string
 	primitive
@@ -110,7 +110,7 @@ var parkers = []struct{ part, maker string }{
 	{"synchronization_internal::", "abseil"}, {"AbslInternalPerThreadSemWait", "abseil"},
 }
 
-// belowPrimitives are parts of names of functions that merely forward a wait.
+// belowPrimitives are parts of the names of functions that only forward a wait.
 var belowPrimitives = []string{
 	"futex", "lll_lock_wait", "lll_mutex_lock", "timedwait", "syscall", "SYSCALL_CP", "asynccancel",
 	"std::sys", "std::thread::park", "parking_lot", "absl::", "AbslInternal", "runtime.",
@@ -126,7 +126,7 @@ func isBelowPrimitive(name string) bool {
 	return false
 }
 
-// weakPrimitive recognizes functions that other primitives use.
+// weakPrimitive recognizes functions that other primitives are made of.
 func weakPrimitive(name, plain string) primitive {
 	if libraryLocks[plain] {
 		return primitive{kind: LibraryLock, foreign: true}

@@ -5,7 +5,6 @@ package waits
 import "strings"
 
 // Functions of CPython that wait for a lock at a semaphore (Python/thread_pthread.h, Modules/_threadmodule.c).
-// Condition.wait of threading waits for a lock of its own that another thread releases to wake it.
 const (
 	acquireOfCPython = "PyThread_acquire_lock_timed"
 	acquireTimed     = "acquire_timed"
@@ -13,15 +12,16 @@ const (
 	acquireRLock     = "rlock_acquire"
 )
 
-// Classes of Python made of a lock of CPython, and the method that waits in a condition.
+// Classes that are made of a lock of CPython, and the method that waits in a condition: for a lock of its own, which
+// another thread releases to wake it.
 const (
 	LockOfPython      = "threading.Lock"
 	ConditionOfPython = "threading.Condition"
 	ConditionWait     = "Condition.wait"
 )
 
-// lockOfCPython names what a semaphore of CPython is part of; "" for other semaphores. Without the inner symbols of
-// CPython only that it is a lock of CPython is known. The stack may go on with Python code beyond [MaxNames].
+// lockOfCPython names what a semaphore of CPython is part of, "" for other semaphores: only "lock of CPython" without
+// CPython's inner symbols. The stack may go on with Python code beyond [MaxNames].
 func lockOfCPython(stack []Name) (what string) {
 	for i := range stack {
 		switch name := stack[i].Function; {
@@ -41,8 +41,8 @@ func lockOfCPython(stack []Name) (what string) {
 	return what
 }
 
-// semaphoreDecided reports whether outer functions cannot change what a semaphore is part of. stack begins with the
-// function of the semaphore.
+// semaphoreDecided reports whether outer functions cannot change the result of [lockOfCPython]. stack begins with the
+// semaphore's function; whole: it has [MaxNames] functions.
 func semaphoreDecided(stack []Name, whole bool) bool {
 	for i := range stack {
 		name := stack[i].Function

@@ -4,20 +4,19 @@ package waits
 
 import "strings"
 
-// Name is a function of a stack, and its file.
 type Name struct{ Function, Module string }
 
-// MaxNames bounds the examined innermost functions, with inlined calls.
+// MaxNames bounds the examined functions, with inlined calls.
 const MaxNames = 14
 
-// recognise finds what a thread waits for. The innermost known function decides, below forwarding functions only:
-// malloc's lock is not the mutex under which malloc was called. musl's inner functions have no or wrong names.
+// recognise gives the innermost known primitive below which functions only forward the wait: malloc's lock is not the
+// mutex under which malloc was called.
 func recognise(stack []Name) primitive {
 	p, _ := decide(stack)
 	return p
 }
 
-// IsDecided reports whether outer functions cannot change the result.
+// IsDecided reports whether outer functions cannot change what a stack waits for.
 func IsDecided(stack []Name) bool {
 	_, done := decide(stack)
 	return done
@@ -45,6 +44,7 @@ func decide(stack []Name) (p primitive, done bool) {
 		if p.kind == None {
 			p = weakPrimitive(name, plain)
 		}
+		// musl's inner functions have no or wrong names
 		inside := n.Module == stack[0].Module && (name == "" || strings.Contains(n.Module, "musl"))
 		if !inside && !isBelowPrimitive(name) {
 			return p, true

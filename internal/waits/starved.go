@@ -10,7 +10,7 @@ import (
 
 // # Starved pools
 //
-// A pool is starved if its workers all wait for results of tasks in its own queue. Stacks do not show the queue,
+// A pool is starved if its workers all wait for results of tasks in the pool's own queue. Stacks do not show the queue,
 // so such a pool is only possibly starved.
 
 // Work is what a pool worker's stack shows.
@@ -24,7 +24,6 @@ type Work struct {
 var nativeResult = regexp.MustCompile(`^std::(__1::)?(__)?(basic_|shared_)?(future|__basic_future)\b.*::(get|wait)$|` +
 	`^std::__future_base::|_M_get_result`)
 
-// WorkOf gives the pool and the awaited result of a thread.
 func WorkOf(stack func(i int) (Frame, bool)) (w Work) {
 	s := classify(stack)
 	for i := range s.inner {
@@ -51,7 +50,7 @@ func WorkOf(stack func(i int) (Frame, bool)) (w Work) {
 	return w
 }
 
-// managedResult gives the managed library function that waits for a result.
+// managedResult names the managed library function that waits for a task's result.
 func (s *waitingStack) managedResult() (result string) {
 	for i := range s.outer {
 		f := &s.outer[i]

@@ -9,22 +9,20 @@ import (
 	"prywalk/internal/languages"
 )
 
-// waitingStack is a stack, divided by each function's part in a wait.
+// waitingStack is a stack, divided by the functions' parts in the wait.
 type waitingStack struct {
-	// inner are those that forward the wait.
+	// inner forward the wait, innermost first.
 	inner []Frame
-	// outer are the others, innermost first: the waiting function and its callers, without thread starts.
+	// outer are the waiting function and its callers, without thread starts.
 	outer []Frame
-	// managed reports that outer is managed code only.
+	// managed: outer is managed code only.
 	managed bool
-	// main reports that it is the first thread's.
+	// main: the stack is the first thread's.
 	main bool
 }
 
-// maxOuter bounds the examined frames outside of the wait.
-const maxOuter = 64
+const maxOuter = 64 // frames
 
-// classify divides the frames of a stack.
 func classify(stack func(i int) (Frame, bool)) (s waitingStack) {
 	var all []Frame
 	for i := 0; i < 8*maxOuter; i++ {
@@ -70,7 +68,7 @@ func (s *waitingStack) waitsItself(f *Frame) bool {
 	return l != nil && l.Again != nil && n > 0 && l.Again(f.Function, f.File, s.inner[n-1].Function)
 }
 
-// language gives that of a managed frame, nil for native ones.
+// language gives a managed frame's, nil for a native one.
 func (f *Frame) language() *languages.Language {
 	if l := languages.OfMapping(f.Module); l != nil && !l.Native {
 		return l
@@ -83,13 +81,12 @@ func isManaged(f *Frame) bool {
 	return l != nil && (l.Stub == nil || !l.Stub(f.Function))
 }
 
-// isMachinery reports whether a native function can be between the wait and managed code.
+// isMachinery reports whether a native function can be between a wait and managed code.
 func isMachinery(f *Frame) bool {
 	return f.Module == "." || forwards(f) ||
 		languages.Matches(f.Module, func(l *languages.Language) *regexp.Regexp { return l.Files })
 }
 
-// forwards reports whether a function only forwards a wait.
 func forwards(f *Frame) bool {
 	if l := f.language(); l != nil && l.Forwards != nil {
 		return l.Forwards(f.Function, f.File)
@@ -98,7 +95,7 @@ func forwards(f *Frame) bool {
 		languages.Matches(f.Function, func(l *languages.Language) *regexp.Regexp { return l.NativeForwards })
 }
 
-// startsThread reports whether a function starts threads or the program, and calls its argument.
+// startsThread reports whether a function calls a new thread's, or the program's, first function.
 func startsThread(f *Frame) bool {
 	if l := f.language(); l != nil && l.Starts != nil && l.Starts(f.Function, f.File) {
 		return true
@@ -109,7 +106,7 @@ func startsThread(f *Frame) bool {
 
 func isMain(f *Frame) bool { return f.Function == "main" }
 
-// isManagedMain reports whether the outermost managed function is a first thread's.
+// isManagedMain reports whether an outermost managed function is the first thread's.
 func isManagedMain(f *Frame) bool {
 	l := f.language()
 	return languages.Last(f.Function) == "main" || l != nil && l.Main != nil && l.Main(f.Function, f.File)
