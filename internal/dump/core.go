@@ -13,10 +13,10 @@ import (
 	"prywalk/internal/symbols"
 )
 
-// framesBesides bounds frames without stack: the innermost, and interrupted leaf functions.
+// framesBesides bounds the frames that take no stack: the innermost, and interrupted leaf functions.
 const framesBesides = 64
 
-// Core describes the stacks of a core's threads. sysroot means that files and perf maps are below a separate directory.
+// Core describes the stacks of a core's threads. sysroot: files and perf maps are below a directory of their own.
 func Core(c *core.Core, o Options, sysroot bool) *Process {
 	names := symbols.NewCoreNamer(c.OpenFile, sysroot)
 	defer names.Close()

@@ -8,7 +8,7 @@ import (
 	"prywalk/internal/waits"
 )
 
-// graph maps threads to those that they wait for without a time limit.
+// graph maps threads to the owners that they wait for without a time limit.
 func (l *Locks) graph() map[int]int {
 	g := map[int]int{}
 	for _, p := range l.Processes {
@@ -44,8 +44,8 @@ func (l *Locks) possibleCycles() (out [][]int) {
 	return out
 }
 
-// gilCycles gives the cycles through the lock of an interpreter. Its waiters wake every few milliseconds, so no reading
-// finds that none of the threads has run.
+// gilCycles gives the cycles through an interpreter's lock, whose waiters wake every few milliseconds: their run counts
+// cannot prove a deadlock.
 func (l *Locks) gilCycles() (out [][]int) {
 	g, atGIL := l.graph(), map[int]bool{}
 	for _, p := range l.Processes {
@@ -63,7 +63,7 @@ func (l *Locks) gilCycles() (out [][]int) {
 	return out
 }
 
-// goroutineCycles gives the cycles through likely owners.
+// goroutineCycles gives the cycles through the only likely owner of each lock.
 func (l *Locks) goroutineCycles() (out []GoroutineCycle) {
 	type system struct {
 		pid  int

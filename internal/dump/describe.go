@@ -30,7 +30,6 @@ func describeThread(t *code.Process, w *walk, tid int, s *observe.RawSample) Thr
 	return th
 }
 
-// threadName prefers a run-time system's name to the kernel's.
 func threadName(t *code.Process, tid int) string {
 	if name, ok := givenName(t, tid); ok {
 		return name
@@ -46,7 +45,7 @@ func givenName(t *code.Process, tid int) (string, bool) {
 	return callstack.ThreadName(namers, innerTID(t, tid))
 }
 
-// innerTID gives a thread's number in its own pid namespace.
+// innerTID gives a thread's ID in its own pid namespace, where run-time systems need it.
 func innerTID(t *code.Process, tid int) int {
 	if len(t.Runtimes().Namers()) > 0 {
 		if inner := procmem.InnerID(tid); inner != 0 {

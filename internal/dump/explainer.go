@@ -19,7 +19,7 @@ import (
 	"prywalk/internal/waits"
 )
 
-// explainer finds what sleeping threads wait for.
+// explainer finds what the sleeping threads of a process wait for.
 type explainer struct {
 	pid      int
 	names    *symbols.Namer
@@ -37,7 +37,6 @@ type explainer struct {
 	idleness map[idleKey]string
 }
 
-// threads are those of all dumped processes.
 func newExplainer(t *code.Process, names *symbols.Namer, threads waits.Threads) *explainer {
 	return &explainer{
 		pid: t.PID, names: names, space: t.Space, files: waits.NewFiles(t.PID), threads: threads, managed: managedWaitsOf(t),
@@ -51,7 +50,7 @@ func newExplainer(t *code.Process, names *symbols.Namer, threads waits.Threads) 
 	}
 }
 
-// sameClock compares time namespaces (time_namespaces(7)).
+// sameClock reports whether a process is in prywalk's time namespace (time_namespaces(7)).
 func sameClock(pid int) bool {
 	own, err := os.Readlink("/proc/self/ns/time")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -107,7 +106,6 @@ type idleKey struct {
 	stack string
 }
 
-// idle gives the rule by which a wait is idle, cached by stack.
 func (x *explainer) idle(wait string, kind waits.Kind, d *Thread) string {
 	var names strings.Builder
 	for i := range d.Frames[:min(len(d.Frames), maxExamined)] {
@@ -123,7 +121,7 @@ func (x *explainer) idle(wait string, kind waits.Kind, d *Thread) string {
 	return rule
 }
 
-// innermost gives the innermost functions, and the innermost managed one, if it is farther out.
+// innermost gives the innermost functions, and the innermost managed one if that is farther out.
 func innermost(d *Thread) (out []waits.Name) {
 	managed := false
 	for i := range d.Frames[:min(len(d.Frames), maxExamined)] {
@@ -168,7 +166,7 @@ func newCoreExplainer(c *core.Core, names *symbols.Namer) *explainer {
 	}
 }
 
-// On arm64 the result has replaced the first argument.
+// explainCore skips arm64, where the call's result has replaced its first argument.
 func (x *explainer) explainCore(d *Thread, c *core.Core, th *core.Thread) {
 	if th.Syscall < 0 || c.Arch != frames.X86_64 {
 		return
@@ -194,7 +192,7 @@ func (x *explainer) explainCore(d *Thread, c *core.Core, th *core.Thread) {
 	x.describe(d, sl)
 }
 
-// readWords copies whole words of a core's memory.
+// readWords copies whole words only.
 func readWords(m frames.Memory, addr uint64, buf []byte) int {
 	n := 0
 	for ; n+8 <= len(buf); n += 8 {

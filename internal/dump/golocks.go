@@ -16,9 +16,9 @@ import (
 
 // # What goroutines wait for
 //
-// A sync.Mutex stores no owner. A likely one is a goroutine with a function on its stack that has locked and not
-// unlocked it before its current call ([managed.Scheduler]). Another goroutine may have unlocked it, so a cycle is only
-// a possible deadlock. Of a channel only the waiting senders and receivers are known.
+// A sync.Mutex stores no owner. Its likely owner is a goroutine with a function on its stack that has locked it, and
+// not unlocked it before its current call ([managed.Scheduler]). Another goroutine may unlock it, so a cycle is only a
+// possible deadlock. Of a channel only the waiters are known.
 
 // GoroutineLock is what goroutines wait for.
 type GoroutineLock struct {
@@ -28,7 +28,7 @@ type GoroutineLock struct {
 	Kind    string     `json:"kind"` // sync.Mutex, sync.RWMutex, sync.WaitGroup, sync.Cond, semaphore, chan
 	Address schema.Hex `json:"address"`
 	Symbol  string     `json:"symbol,omitempty"`
-	// Queued and Capacity are how many values are in a channel, and fit.
+	// Queued is how many values are in a channel, Capacity how many fit.
 	Queued   uint64            `json:"queued,omitempty"`
 	Capacity uint64            `json:"capacity,omitempty"`
 	Closed   bool              `json:"closed,omitempty"`
@@ -40,7 +40,7 @@ type GoroutineLock struct {
 type GoroutineWaiter struct {
 	Goroutine uint64 `json:"goroutine"`
 	Wait      string `json:"wait,omitempty"` // in the words of Go's run-time system
-	// Send: it waits to send to the channel, not to receive. Reads: it waits for the right to read.
+	// Send: it waits to send to the channel, not to receive. Reads: it waits to read.
 	Send  bool   `json:"send,omitempty"`
 	Reads bool   `json:"reads,omitempty"`
 	In    string `json:"in,omitempty"` // the program's function that waits, with its line
@@ -53,7 +53,7 @@ type GoroutineOwner struct {
 	Evidence  string `json:"evidence"`
 }
 
-// GoroutineCycle are goroutines of a process of which each waits for a lock that the next one likely holds.
+// GoroutineCycle is goroutines of which each waits for a lock that the next one likely holds.
 type GoroutineCycle struct {
 	PID int `json:"pid"`
 	// Runtime is the file with their run-time system, where the process has several.
@@ -83,7 +83,7 @@ const (
 	kindChannel   = "chan"
 )
 
-// Offsets in package sync of the waited-for words: Mutex.sema, RWMutex.writerSem and readerSem, Cond.notify.
+// Offsets of the words waited for: Mutex.sema, RWMutex.writerSem and readerSem, Cond.notify (package sync).
 const (
 	mutexSema  = 4
 	writerSema = 8
@@ -93,8 +93,8 @@ const (
 
 const maxSyncFrames = 12
 
-// locksOf finds what a goroutine waits for and holds. stack is a copy; nil on a thread.
-func (r *goroutineReader) locksOf(t *managed.ParkedTask, g *Goroutine, stack []byte, asleep bool) {
+// addLocks adds what a goroutine waits for and holds. stack is its copy, nil if it is on a thread.
+func (r *goroutineReader) addLocks(t *managed.ParkedTask, g *Goroutine, stack []byte, asleep bool) {
 	of := r.of
 	if of == nil || !r.locks {
 		return
@@ -138,7 +138,7 @@ func (r *goroutineReader) placeOf(at frames.Addr, in *Frame) string {
 	return place.location()
 }
 
-// nameWait sets kind and address of the waited-for object.
+// nameWait gives kind and address of what a goroutine waits for.
 func (r *goroutineReader) nameWait(g *Goroutine, w managed.TaskWait) goroutineWait {
 	out := goroutineWait{TaskWait: w, kind: kindChannel}
 	if !w.Channel {
@@ -175,7 +175,7 @@ func (r *goroutineReader) nameWait(g *Goroutine, w managed.TaskWait) goroutineWa
 	return out
 }
 
-// dropAwaited removes the awaited lock from the held ones: its code has begun to take it.
+// dropAwaited removes the awaited locks from the held ones: code on the stack has begun to take them.
 func (g *Goroutine) dropAwaited() {
 	for i := range g.waitsAt {
 		inner := -1
@@ -197,7 +197,7 @@ type goLockKey struct {
 	address frames.Addr
 }
 
-// collectGoroutineLocks sorts locks, then channels, by descending number of waiters.
+// collectGoroutineLocks gathers the locks, then the channels, each with the most waiters first.
 func (l *Locks) collectGoroutineLocks() {
 	at := map[goLockKey]int{}
 	for _, p := range l.Processes {
@@ -261,5 +261,5 @@ func (p *Process) goroutine(runtime string, id uint64) *Goroutine {
 	return nil
 }
 
-// isLock reports whether goroutines hold it: it is no channel, condition or wait group.
+// isLock reports whether it has an owner, unlike a channel, condition or wait group.
 func (m *GoroutineLock) isLock() bool { return m.Kind == kindMutex || m.Kind == kindRWMutex }

@@ -38,7 +38,7 @@ func (l *Locks) writeGoroutineLocks(b *strings.Builder) {
 	}
 }
 
-// writeLikelyGoroutine writes what a likely owner does, and its stack if it is the only one and in no cycle.
+// writeLikelyGoroutine writes a likely owner, with its stack if it is the only one and in no cycle.
 func (l *Locks) writeLikelyGoroutine(b *strings.Builder, m *GoroutineLock, o *GoroutineOwner) {
 	reads := map[bool]string{true: " for reading"}[o.Reads]
 	var g *Goroutine

@@ -12,7 +12,7 @@ import (
 	"prywalk/internal/printable"
 )
 
-// key is equal for equal stacks and states.
+// key is equal for goroutines that are shown as one.
 func (g *Goroutine) key() string {
 	key := []byte(strings.Join([]string{g.Runtime, g.Status, g.Wait, g.StopReason, g.createdText(), g.labelsText()},
 		"\x00"))
@@ -42,7 +42,7 @@ func (g *Goroutine) labelsText() string {
 	return strings.Join(list, ", ")
 }
 
-// statusText uses the words of Go's tracebacks.
+// statusText is that of Go's tracebacks: "waiting (chan receive)".
 func (g *Goroutine) statusText() string {
 	if g.Wait != "" {
 		return g.Status + " (" + g.Wait + ")"
@@ -50,8 +50,8 @@ func (g *Goroutine) statusText() string {
 	return g.Status
 }
 
-// mergeGoroutines groups by equal stacks, smallest group first. Left out are goroutines on a thread, without frames,
-// and, unless all is set, of the run-time system (hidden).
+// mergeGoroutines groups by equal stacks, smallest group first. It leaves out those on a thread, counts those without
+// frames (changed), and those of the run-time system (hidden) unless all is set.
 func mergeGoroutines(list []Goroutine, all bool) (groups [][]*Goroutine, hidden, changed int) {
 	known := map[string]int{}
 	for i := range list {
@@ -91,7 +91,6 @@ func (p *Process) goroutineCount() string {
 	return ", " + count(n, "goroutine")
 }
 
-// onlySchedules reports whether a thread sleeps in Go's scheduler, without a goroutine.
 func (t *Thread) onlySchedules() bool {
 	if t.Goroutine != 0 || t.State != "S" || !t.Complete || len(t.Frames) == 0 {
 		return false
@@ -105,7 +104,7 @@ func (t *Thread) onlySchedules() bool {
 	return true
 }
 
-// shownThreads leaves out, with goroutines, threads asleep in Go's scheduler.
+// shownThreads separates, if there are goroutines, the threads asleep in Go's scheduler.
 func (p *Process) shownThreads() (shown []Thread, schedule []string) {
 	if len(p.GoroutineStacks) == 0 || p.Native {
 		return p.Threads, nil

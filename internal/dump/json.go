@@ -11,7 +11,7 @@ import (
 	"prywalk/internal/printable"
 )
 
-// JSON writes a process as one line of JSON, frame by frame to bound memory.
+// JSON writes a process as a line of JSON. It encodes one frame at a time, to bound memory.
 func JSON(w io.Writer, p *Process) error {
 	out := &jsonWriter{to: bufio.NewWriter(w)}
 	rest := *p
@@ -33,7 +33,7 @@ func JSON(w io.Writer, p *Process) error {
 	return out.to.Flush()
 }
 
-// jsonWriter writes objects whose lists are too long to be encoded at once. After an error it writes nothing.
+// jsonWriter writes objects with long lists. After an error it writes nothing.
 type jsonWriter struct {
 	to  *bufio.Writer
 	err error
@@ -48,7 +48,7 @@ func (j *jsonWriter) thread(t *Thread) {
 	j.bytes(after)
 }
 
-// around encodes an object and gives the text before and after its list, which is nil.
+// around gives an object's text before and after the field of a list, which is nil.
 func (j *jsonWriter) around(object any, list string) (before, after []byte) {
 	before, after, _ = bytes.Cut(j.encode(object), []byte(`"`+list+`":null`)) // quotes in strings are escaped
 	return before, after

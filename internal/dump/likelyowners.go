@@ -6,14 +6,13 @@ import (
 	"prywalk/internal/waits"
 )
 
-// LikelyOwner is a thread that likely holds a lock which stores no owner.
+// LikelyOwner is a thread that likely holds a lock without a stored owner.
 type LikelyOwner struct {
-	TID int `json:"tid"`
-	// Evidence is what shows it.
+	TID      int    `json:"tid"`
 	Evidence string `json:"evidence"`
 }
 
-// addLikelyOwners finds threads with frames within a lock's block.
+// addLikelyOwners finds the threads with a frame inside of a lock's block.
 func (l *Locks) addLikelyOwners() {
 	for i := range l.Locks {
 		m := &l.Locks[i]
@@ -24,7 +23,7 @@ func (l *Locks) addLikelyOwners() {
 			if p.PID == m.PID {
 				likely, class := p.insideBlock(uint64(m.Address))
 				m.Likely = append(m.Likely, likely...)
-				if m.Kind == waits.Semaphore && class != "" { // more than the symbols of an interpreter may say
+				if m.Kind == waits.Semaphore && class != "" { // an interpreter without symbols does not tell it
 					m.Type = class
 				}
 			}
@@ -32,7 +31,7 @@ func (l *Locks) addLikelyOwners() {
 	}
 }
 
-// insideBlock gives the threads inside of the block of the lock with that word, and its class.
+// insideBlock gives the threads inside of the block of the lock at a word, and the lock's class.
 func (p *Process) insideBlock(word uint64) (out []LikelyOwner, class string) {
 	for i := range p.Threads {
 		t := &p.Threads[i]

@@ -12,7 +12,6 @@ import (
 	"prywalk/internal/waits"
 )
 
-// lockExam examines the locks of live processes.
 type lockExam struct {
 	out      *Locks
 	options  Options
@@ -20,15 +19,14 @@ type lockExam struct {
 	byThread map[int]*examined
 }
 
-// examined is a sampled process.
 type examined struct {
 	target  *code.Process
 	process *Process
 	explain *explainer
 }
 
-// ExamineLocks samples all threads of some processes and examines their locks. Failed ones are missing; the first error
-// is returned too. After [ErrHung] sampling ends.
+// ExamineLocks samples all threads of some processes and examines their locks. A process that fails is missing, and the
+// first error is returned too. After [ErrHung] sampling ends.
 func ExamineLocks(targets []*code.Process, o Options) (_ *Locks, err error) {
 	out := newLocks()
 	out.Origin = o.origin()
@@ -56,7 +54,7 @@ func ExamineLocks(targets []*code.Process, o Options) (_ *Locks, err error) {
 	return out, failed
 }
 
-// sampleProcesses samples until one hangs. The error is that, or the first one.
+// sampleProcesses gives the first error; [ErrHung] ends it.
 func (l *lockExam) sampleProcesses(targets []*code.Process) (first error) {
 	for _, t := range targets {
 		p, err := Sample(t, l.options)
@@ -94,13 +92,11 @@ func (l *lockExam) examine() {
 	l.out.conclude()
 }
 
-// maxOwners bounds the samples of one lock's changing owners.
+// maxOwners bounds the samples of a lock's changing owners.
 const maxOwners = 6
 
-// ownerChanges is the reason if none of them was the owner at its own sample.
 const ownerChanges = "owner changed at each sample"
 
-// sampleOwners samples the owner of each lock together with the lock's memory, and the next owner where it has changed.
 func (l *lockExam) sampleOwners() {
 	for i := range l.out.Locks {
 		lock := &l.out.Locks[i]
@@ -129,7 +125,7 @@ func (l *lockExam) sampleOwner(lock *Lock) {
 	}
 }
 
-// sampleWithLock samples a thread together with the lock's memory, and gives the owner at that moment.
+// sampleWithLock samples a thread and the lock's memory, and gives the owner at that moment.
 func (l *lockExam) sampleWithLock(lock *Lock, tid int) (owner int, d *Thread) {
 	sl, ofWaiter := l.firstWaiter(lock)
 	of := l.byThread[tid]
@@ -156,7 +152,6 @@ func (l *lockExam) sampleWithLock(lock *Lock, tid int) (owner int, d *Thread) {
 	return l.readOwner(lock), &t
 }
 
-// sample samples a thread once more, together with extra memory, if that is not nil; nil if it fails.
 func (l *lockExam) sample(of *examined, tid int, extra *withLockMemory, mode observe.Mode) *observe.RawSample {
 	th := observe.NewThread(of.target.PID, tid, nil)
 	defer th.Close()
@@ -172,7 +167,6 @@ func (l *lockExam) sample(of *examined, tid int, extra *withLockMemory, mode obs
 	return s
 }
 
-// readOwner reads a lock's memory now, and gives its owner; 0 if unknown.
 func (l *lockExam) readOwner(lock *Lock) int {
 	sl, of := l.firstWaiter(lock)
 	if sl == nil {
@@ -183,7 +177,7 @@ func (l *lockExam) readOwner(lock *Lock) int {
 	return l.ownerIn(sl, of, near)
 }
 
-// ownerIn gives the owner of the lock that sl waits for, by a copy of its memory; 0 if unknown.
+// ownerIn gives the owner of the lock that sl waits for, in a copy of its memory; 0 if unknown.
 func (l *lockExam) ownerIn(sl *waits.Sleeper, of *examined, near waits.WordCopy) int {
 	now := *sl
 	now.Near = near
@@ -192,7 +186,7 @@ func (l *lockExam) ownerIn(sl *waits.Sleeper, of *examined, near waits.WordCopy)
 	return w.Owner
 }
 
-// firstWaiter gives a lock's first waiter, nil if it is not known how it slept, and its process.
+// firstWaiter gives a lock's first waiter, nil if its sleep is not known.
 func (l *lockExam) firstWaiter(lock *Lock) (*waits.Sleeper, *examined) {
 	of := l.byThread[lock.Waiters[0]]
 	return of.process.slept[lock.Waiters[0]], of

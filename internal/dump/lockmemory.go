@@ -7,7 +7,7 @@ import (
 	"prywalk/internal/waits"
 )
 
-// withLockMemory copies a lock's memory after another Extra.
+// withLockMemory copies a lock's memory after what Inner copies.
 type withLockMemory struct {
 	observe.ExtraRegion
 	buf [waits.CopySize]byte

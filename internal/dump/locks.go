@@ -15,56 +15,52 @@ import (
 // # Locks
 //
 // All threads are sampled. Then each lock's owner is sampled again together with the lock's memory, while stopped or
-// between two equal readings of its run count, so that it held the lock at the displayed stack. A changed owner is
-// followed, a bounded number of times.
+// between two equal readings of its run count: so it held the lock at the displayed stack. A changed owner is followed,
+// a bounded number of times.
 //
-// A cycle of threads is a deadlock only if two further samples agree: every member sleeps in the same call, with the
+// A cycle of threads is a deadlock only if two further samples agree: each member sleeps in the same call, with the
 // same owner in the lock and an unchanged run count.
 
-// Lock is what threads wait for, and its owner.
+// Lock is what threads wait for.
 type Lock struct {
 	waits.Wait
-	// PID is the process of its address.
-	PID int `json:"pid"`
-	// Waiters are the threads that wait for it.
+	// PID is the process whose memory has the address.
+	PID     int   `json:"pid"`
 	Waiters []int `json:"waiters"`
 	// OwnerThread is the owner's stack while it held the lock; nil if it was not sampled then.
 	OwnerThread *Thread `json:"owner_thread,omitempty"`
-	// Likely are the threads whose stacks show them within the lock's block, if the lock stores no owner.
+	// Likely are the threads inside of the lock's block by their stacks, if the lock stores no owner.
 	Likely []LikelyOwner `json:"likely_owners,omitempty"`
 }
 
 // Locks are the locks that threads of some processes wait for.
 type Locks struct {
 	Origin
-	// Verdict is what is known of deadlocks.
 	Verdict Verdict `json:"verdict"`
 	Locks   []Lock  `json:"locks"`
-	// Deadlocks are the cycles: each thread waits for the next one, and the last for the first.
+	// Deadlocks are cycles: each thread waits for the next one, the last for the first.
 	Deadlocks [][]int `json:"deadlocks"`
-	// Possible are the cycles of which at least one owner is likely, and not proven.
-	Possible [][]int `json:"possible_deadlocks"`
-	// Starved are the pools that are possibly starved.
-	Starved []Starved `json:"starved_pools"`
+	// Possible are the cycles with at least one owner that is likely, not proven.
+	Possible [][]int   `json:"possible_deadlocks"`
+	Starved  []Starved `json:"starved_pools"`
 	// OwnerUnknown are the threads that wait, and are not idle, for something without a known owner.
 	OwnerUnknown []int `json:"owner_unknown"`
-	// GIL are the cycles through the lock of an interpreter. They are not proven.
+	// GIL are the cycles through an interpreter's lock. They are not proven.
 	GIL [][]int `json:"gil_cycles,omitempty"`
-	// Unread is how many threads' waits are not known: they could not be read, or a signal has stopped them.
+	// Unread is the number of threads whose waits are not known: not readable, or stopped by a signal.
 	Unread int `json:"threads_unread,omitempty"`
-	// GoroutineLocks are what goroutines wait for, PossibleGoroutines the cycles of goroutines that wait for each other
-	// through likely owners.
+	// GoroutineLocks are what goroutines wait for, PossibleGoroutines the cycles of goroutines through likely owners.
 	GoroutineLocks     []GoroutineLock  `json:"goroutine_locks,omitempty"`
 	PossibleGoroutines []GoroutineCycle `json:"possible_goroutine_deadlocks,omitempty"`
-	// Go are the processes of Go. No owner of what goroutines wait for is proven.
+	// Go are the processes with goroutines; no owner of what these wait for is proven.
 	Go []int `json:"go_processes,omitempty"`
-	// Watched is for how long the members of the deadlocks did not run; 0 for a core.
+	// Watched is for how long the deadlocks' members did not run; 0 for a core.
 	Watched time.Duration `json:"-"`
 
 	Processes []*Process `json:"-"`
 }
 
-// LocksOfCore examines the locks of a core.
+// LocksOfCore is [ExamineLocks] for a core.
 func LocksOfCore(c *core.Core, o Options, sysroot bool) *Locks {
 	out := newLocks()
 	out.Prywalk = o.Prywalk
@@ -92,15 +88,15 @@ func newLocks() *Locks {
 	}
 }
 
-// lockKey is a lock's address and kind in a process. A lock that two processes share is two.
+// lockKey identifies a lock. One that two processes share is two.
 type lockKey struct {
 	pid     int
 	kind    waits.Kind
 	address schema.Hex
 }
 
-// collect gathers the locks from what the threads wait for. Locks that only idle threads wait for come last, and of the
-// others those with the most waiters first.
+// collect gathers the locks from what the threads wait for, those with the most waiters first, those of idle threads
+// last.
 func (l *Locks) collect() {
 	at := map[lockKey]int{}
 	for _, p := range l.Processes {

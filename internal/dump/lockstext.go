@@ -41,7 +41,6 @@ func LocksText(w io.Writer, l *Locks) error {
 	return err
 }
 
-// writePossibleDeadlock writes a cycle with likely owners.
 func (l *Locks) writePossibleDeadlock(b *strings.Builder, cycle []int) {
 	what := count(len(cycle), "thread") + " wait for each other"
 	if len(cycle) == 1 {
@@ -91,7 +90,7 @@ func (l *Locks) byIdleness() (blocked, idle []*Lock) {
 	return blocked, idle
 }
 
-// idle lists the threads that wait for work, by rule.
+// writeIdle lists idle threads by rule.
 func (l *Locks) writeIdle(b *strings.Builder, locks []*Lock) {
 	var others []string
 	rules := map[string][]int{}
@@ -169,7 +168,7 @@ func (l *Locks) writeLock(b *strings.Builder, m *Lock) {
 	writeStack(b, m.OwnerThread, false)
 }
 
-// writeLikelyOwner writes what a likely owner does, and its stack if it is the only one.
+// writeLikelyOwner writes a likely owner, with its stack if it is the only one and in no cycle.
 func (l *Locks) writeLikelyOwner(b *strings.Builder, m *Lock, o *LikelyOwner) {
 	t, _ := l.thread(o.TID)
 	if t == nil {
@@ -183,7 +182,7 @@ func (l *Locks) writeLikelyOwner(b *strings.Builder, m *Lock, o *LikelyOwner) {
 	}
 }
 
-// inCycle reports whether a thread is in a cycle, whose text has its place.
+// inCycle reports whether a cycle's text has the thread.
 func (l *Locks) inCycle(tid int) bool {
 	in := func(cycle []int) bool { return slices.Contains(cycle, tid) }
 	return slices.ContainsFunc(l.Deadlocks, in) || slices.ContainsFunc(l.Possible, in)
@@ -204,7 +203,7 @@ func (m *Lock) label() string {
 
 func (m *Lock) details() string {
 	text := withSeparator(", ", m.Type)
-	if m.Kind == waits.Semaphore { // [waits.Wait.Thing] has it
+	if m.Kind == waits.Semaphore { // in its label
 		text = ""
 	}
 	switch {
@@ -231,7 +230,6 @@ func (l *Locks) names(tids []int) string {
 	return text
 }
 
-// name gives a thread's number and name.
 func (l *Locks) name(tid int) string {
 	t, p := l.thread(tid)
 	if t == nil {

@@ -15,10 +15,10 @@ import (
 	"prywalk/internal/waits"
 )
 
-// managedWaits asks about a thread that sleeps at a word; nil: no systems. later: a retry may give more.
+// managedWaits asks the run-time systems about a thread that sleeps at a word and has the run count runs; nil: there
+// are none. later: a retry may give more.
 type managedWaits func(tid int, word, runs uint64, mem frames.Memory) (w waits.Wait, ok, later bool)
 
-// managedWaitsOf requires an unchanged run count runs.
 func managedWaitsOf(t *code.Process) managedWaits {
 	if len(t.Runtimes().Namers()) == 0 {
 		return nil
@@ -40,8 +40,8 @@ func managedWaitsOfCore(c *core.Core) managedWaits {
 	}
 }
 
-// managedAsker gives nil for a thread not in futex(2). The first call requires run count runs; later ones accept
-// another sleep, since a monitor's waiters wake up at times.
+// managedAsker gives [waits.Sleeper].Managed. Its first call requires the run count runs; later ones accept another
+// sleep, since a monitor's waiters wake now and then.
 func (x *explainer) managedAsker(tid int, sl *waits.Sleeper, runs uint64, mem frames.Memory) func() (waits.Wait, bool) {
 	word, ok := waits.FutexWord(&sl.Args)
 	if x.managed == nil || sl.Wait != "futex" || !sl.InCall || !ok {
@@ -66,7 +66,7 @@ const (
 	waitRetryWait    = 4 * time.Millisecond
 )
 
-// retryWait samples a thread again as long as a retry may give what it waits for.
+// retryWait samples a thread again while a retry may give what it waits for.
 func (d *describer) retryWait(th *observe.Thread, t Thread) Thread {
 	x := d.explain
 	for n := 0; x.later && n < maxThreadRetries && x.asked < maxWaitRetries && !d.options.Atomic && !d.hasEnded(); n++ {
@@ -82,7 +82,7 @@ func (d *describer) retryWait(th *observe.Thread, t Thread) Thread {
 	return t
 }
 
-// runsOf gives the current run count; 0 if unreadable.
+// runsOf gives a thread's run count now; 0 if unreadable.
 func runsOf(pid, tid int) uint64 {
 	f := procmem.OpenThread(pid, tid, nil)
 	defer f.Close()

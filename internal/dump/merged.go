@@ -11,10 +11,9 @@ import (
 	"prywalk/internal/printable"
 )
 
-// group is the threads of one stack, in order.
 type group struct{ threads []*Thread }
 
-// MergedText writes each stack once as text, those of few threads first. Threads are grouped by equal program counters,
+// MergedText writes each stack once, those of few threads first. The threads of a stack have equal program counters,
 // state and wait reason.
 func MergedText(w io.Writer, p *Process) error {
 	var b strings.Builder
@@ -41,7 +40,6 @@ func MergedText(w io.Writer, p *Process) error {
 	return err
 }
 
-// merge sorts groups by size, then by first thread.
 func merge(threads []Thread) []*group {
 	var groups []*group
 	byKey := map[string]*group{}
@@ -59,7 +57,7 @@ func merge(threads []Thread) []*group {
 	return groups
 }
 
-// key is equal for equal stacks and states.
+// key is equal for threads of one group.
 func (t *Thread) key() string {
 	key := []byte(t.stateText() + "\x00" + t.StopReason + "\x00")
 	for i := range t.Frames {

@@ -11,7 +11,7 @@ import (
 	"prywalk/internal/waits"
 )
 
-// waiters writes the most frequent places first.
+// writePlaces writes in which functions threads wait, the most frequent first.
 func (l *Locks) writePlaces(b *strings.Builder, tids []int) {
 	at := map[string]int{}
 	var places []string
@@ -44,7 +44,7 @@ func (l *Locks) writePlaces(b *strings.Builder, tids []int) {
 
 const maxPlaces = 5
 
-// ownPlace gives the program's own function in which a thread waits, with line.
+// ownPlace gives the program's own function in which a thread waits, with its line.
 func (t *Thread) ownPlace() string {
 	if f := innermostOwn(t); f != nil {
 		return f.location()
@@ -52,7 +52,7 @@ func (t *Thread) ownPlace() string {
 	return ""
 }
 
-// innermostOwn gives the program's innermost own function; nil for none.
+// innermostOwn gives the program's innermost function, nil for none.
 func innermostOwn(t *Thread) *Frame {
 	if i := waits.ApplicationFunction(t.frame); i >= 0 {
 		return &t.Frames[i]
@@ -71,7 +71,7 @@ func (f *Frame) location() string {
 	return text
 }
 
-// ownManaged gives the innermost managed function of a thread that waits in its run-time system; nil for none.
+// ownManaged gives the innermost managed function of a thread that waits in its run-time system, nil for none.
 func ownManaged(t *Thread) *Frame {
 	if t.WaitsFor == nil || !t.WaitsFor.IsManaged() {
 		return nil

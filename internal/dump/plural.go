@@ -10,7 +10,6 @@ func count(n int, noun string) string { return tabular.Plural(int64(n), noun) }
 // waiting gives "1 thread waits", "2 threads wait".
 func waiting(n int, noun string) string { return count(n, noun) + form(n, " waits", " wait") }
 
-// form gives the word for one thing, or for another number of them.
 func form(n int, one, other string) string {
 	if n == 1 {
 		return one

@@ -17,10 +17,10 @@ import (
 	"prywalk/ptrace"
 )
 
-// collectFor bounds the wait for running threads, in ns. None of them is stopped meanwhile.
+// collectFor bounds the wait for running threads, which are not stopped meanwhile, in ns.
 const collectFor = 10e9
 
-// rawSamples are the raw samples of a process. The sampling goroutine may hang and continue later.
+// rawSamples are what is sampled of a process. The sampling goroutine may hang and go on later.
 type rawSamples struct {
 	threads []*observe.Thread
 	pause   int64 // ns; of [Options].Atomic
@@ -34,20 +34,19 @@ func newRawSamples(threads ...*observe.Thread) *rawSamples {
 	return &rawSamples{threads: threads, taken: map[*observe.Thread]*observe.RawSample{}, failed: map[string]int64{}}
 }
 
-// soFar copies what is sampled.
 func (g *rawSamples) soFar() *rawSamples {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return &rawSamples{taken: maps.Clone(g.taken), failed: maps.Clone(g.failed)}
 }
 
-// Bytes of stack: first copy of a thread, and all of an atomic dump.
+// Bytes of stack: the first copy of a thread, and all of an atomic dump.
 const (
 	firstCopy  = 256 << 10
 	atomicCopy = 256 << 20
 )
 
-// copySpeed is a lower bound, in bytes per nanosecond.
+// copySpeed is a lower bound, in bytes/ns.
 const copySpeed = 1
 
 func (o *Options) firstCopy() int {
@@ -57,7 +56,7 @@ func (o *Options) firstCopy() int {
 	return firstCopy
 }
 
-// sampleAll samples all threads of a process; the error is that of listing them, or [ErrHung].
+// sampleAll gives the error of listing the threads, or [ErrHung].
 func sampleAll(t *code.Process, o Options) (*rawSamples, error) {
 	tids, err := t.Threads(nil)
 	if err != nil {
@@ -87,14 +86,14 @@ func sampleAll(t *code.Process, o Options) (*rawSamples, error) {
 	return got.soFar(), err
 }
 
-// sampleThread samples one thread; nil if that fails. The error is [ErrHung].
+// sampleThread gives nil if sampling fails. The error is [ErrHung].
 func sampleThread(th *observe.Thread, o Options, mode observe.Mode) (*observe.RawSample, error) {
 	got := newRawSamples(th)
 	err := got.sampleEach(o, mode)
 	return got.soFar().taken[th], err
 }
 
-// sampleAtOnce samples all threads at one moment, including new ones.
+// sampleAtOnce samples all threads at one moment, those that start meanwhile too.
 func (g *rawSamples) sampleAtOnce(t *code.Process, o Options, n int, add func(int) *observe.Thread) error {
 	known := map[int]bool{}
 	more := func() (fresh []*observe.Thread) {
@@ -114,7 +113,7 @@ func (g *rawSamples) sampleAtOnce(t *code.Process, o Options, n int, add func(in
 	})
 }
 
-// sampleEach continues on another OS thread after prywalk was stopped.
+// sampleEach goes on, on another OS thread, after prywalk was stopped by a signal.
 func (g *rawSamples) sampleEach(o Options, mode observe.Mode) error {
 	for todo := g.threads; len(todo) > 0; {
 		left := make(chan []*observe.Thread, 1)
@@ -131,8 +130,7 @@ func (g *rawSamples) sampleEach(o Options, mode observe.Mode) error {
 	return nil
 }
 
-// sampleSome gives the threads left out because prywalk is about to be stopped. The controller's room bounds the
-// pending stops.
+// sampleSome gives the threads that are left because prywalk is about to be stopped.
 func (g *rawSamples) sampleSome(l *observe.Observer, todo []*observe.Thread) (left []*observe.Thread) {
 	for i, th := range todo {
 		if ptrace.Leaving() {
@@ -177,8 +175,8 @@ func (g *rawSamples) note(th *observe.Thread, s *observe.RawSample, err error) {
 	}
 }
 
-// onController calls f with a controller for n threads, on an OS thread of its own. Garbage collection is off
-// meanwhile, also after a hang: it would wait for that thread.
+// onController calls f with a controller for n threads, on an OS thread of its own. Garbage collection, which would
+// wait for that thread, is off meanwhile, and after a hang.
 func onController(o Options, n int, f func(*ptrace.Controller, *observe.Pool)) error {
 	percent := debug.SetGCPercent(-1)
 	err := observe.OnWatchedThread(func() {
@@ -192,4 +190,4 @@ func onController(o Options, n int, f func(*ptrace.Controller, *observe.Pool)) e
 	return err
 }
 
-const spareRoom = 256
+const spareRoom = 256 // pending stops, of threads that start meanwhile

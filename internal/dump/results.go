@@ -15,7 +15,7 @@ import (
 	"prywalk/internal/waits"
 )
 
-// results is a process as far as it is described. The describing goroutine may hang and continue later.
+// results is a process as far as it is described. The describing goroutine may hang and go on later.
 type results struct {
 	mu      sync.Mutex
 	process Process
@@ -28,7 +28,7 @@ func (r *results) update(change func(p *Process)) {
 	change(&r.process)
 }
 
-// snapshot copies what is described. hung is the error of the describing goroutine.
+// snapshot copies the process. hung is the describing goroutine's error.
 func (r *results) snapshot(hung error) (*Process, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -61,7 +61,6 @@ func (r *results) hasEnded() bool {
 	return r.err != nil
 }
 
-// describer describes the raw samples of a process.
 type describer struct {
 	*results
 	target  *code.Process
@@ -70,9 +69,8 @@ type describer struct {
 	explain *explainer
 }
 
-// describe walks and names the samples, repeats those that lacked something, and adds what is known of the process.
-// Each step may hang.
 func (r *results) describe(t *code.Process, o Options, raw *rawSamples) {
+	// each step may hang
 	_, _ = t.Refresh() // code loaded after opening
 	r.update(func(p *Process) { p.Name = t.Comm })
 	names := o.Names
@@ -103,8 +101,8 @@ func (d *describer) addThread(th *observe.Thread, s *observe.RawSample) {
 	d.add(d.retryWait(th, t), err)
 }
 
-// complete describes a thread, which is sampled again, with more data, as long as its stack lacks some. s is the last
-// sample, nil if it failed.
+// complete describes a thread, and samples it again while its stack lacks data. s is the last sample, nil if that
+// failed.
 func (d *describer) complete(th *observe.Thread, first *observe.RawSample) (t Thread, s *observe.RawSample, err error) {
 	s, t = first, describeThread(d.target, d.walk, th.TID, first)
 	copied := int64(0) // bytes
@@ -123,13 +121,12 @@ func (d *describer) complete(th *observe.Thread, first *observe.RawSample) (t Th
 	return t, s, err
 }
 
-// Retries of unreadable names, mostly during garbage collection.
+// Retries of names that run-time systems cannot give, mostly during garbage collection.
 const (
 	maxNameRetries = 25
 	nameRetryWait  = 4 * time.Millisecond
 )
 
-// renameThreads retries the names that run-time systems could not give.
 func (d *describer) renameThreads() {
 	for n := 0; n < maxNameRetries && callstack.Postponed(d.target.Runtimes().Namers()); n++ {
 		time.Sleep(nameRetryWait)
@@ -141,7 +138,6 @@ func (d *describer) renameThreads() {
 	}
 }
 
-// addProgram adds what is known of the process as a whole.
 func (d *describer) addProgram() {
 	t := d.target
 	waiting, parked := t.Runtimes().WaitingGoroutines()

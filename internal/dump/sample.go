@@ -13,7 +13,7 @@ import (
 	"prywalk/internal/symbols"
 )
 
-// Options select the contents of a dump and the way of sampling.
+// Options select how a process is sampled, and what a dump has.
 type Options struct {
 	// MaxDepth limits the frames of a stack; negative: no limit.
 	MaxDepth int
@@ -29,12 +29,12 @@ type Options struct {
 	goroutineLocks bool
 	// Others are processes whose threads may hold locks in shared memory.
 	Others []int
-	// Names serves, one call at a time, processes that share an image cache; nil: each call makes its own. After
+	// Names is for processes that share an image cache, for one call at a time; nil: each call makes its own. After
 	// [ErrHung] it may still be in use.
 	Names *symbols.Namer
 	// MaxPause, if positive, bounds the expected length of a stop: less of a running thread's stack is copied.
 	MaxPause time.Duration
-	// Prywalk is the version for JSON.
+	// Prywalk is the version in JSON.
 	Prywalk string
 }
 
@@ -42,12 +42,12 @@ func (o *Options) account(pid int) *budget.Account {
 	return budget.Process().Whole(fmt.Sprintf("stacks of process %d", pid))
 }
 
-// ErrHung is part of the error of [Sample] if a read does not return; the samples so far are returned. This process
-// must exit: threads may be stopped until then.
+// ErrHung is part of the error of [Sample] if a read does not return. The process that called Sample must exit: threads
+// may be stopped until then.
 var ErrHung = observe.ErrHung
 
 // Sample samples all threads of a process once, except those that end meanwhile. The error is that of listing the
-// threads, or [ErrHung].
+// threads, or [ErrHung], with the samples so far.
 func Sample(t *code.Process, o Options) (*Process, error) {
 	origin := o.origin()
 	raw, err := sampleAll(t, o)

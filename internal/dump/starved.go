@@ -9,11 +9,11 @@ import (
 	"prywalk/internal/waits"
 )
 
-// Starved is a pool whose threads all wait for results of tasks. If these are queued in this pool, no thread is left
-// to run them; stacks do not show in which pool they are queued.
+// Starved is a pool whose threads all wait for results of tasks. If these are queued in this pool, no thread is left to
+// run them; stacks do not show the queue.
 type Starved struct {
 	PID int `json:"pid"`
-	// Pool is what the names of its threads have in common, Loop the function that runs its tasks.
+	// Pool is the common part of its threads' names, Loop the function that runs its tasks.
 	Pool string `json:"pool"`
 	Loop string `json:"loop"`
 	// WaitsIn is the function in which they wait for results.
@@ -48,7 +48,7 @@ func (l *Locks) addStarvedPools() {
 	}
 }
 
-// poolName is the common part of the names, with a star for differences.
+// poolName gives the name of all threads, or its common part and a star.
 func (p *Process) poolName(k *pool) string {
 	name := p.thread(k.threads[0]).Name
 	for _, tid := range k.threads {

@@ -26,7 +26,7 @@ type stem struct {
 	tids          []int
 }
 
-// stems groups by name without its last number, in order of first threads.
+// stems groups threads by name without its last number, largest group first.
 func stems(threads []*Thread) []*stem {
 	var list []*stem
 	byName := map[[2]string]*stem{}
@@ -53,7 +53,7 @@ func stems(threads []*Thread) []*stem {
 // maxDigits bounds a number; longer ones are identifiers.
 const maxDigits = 9
 
-// split separates the last number of a name; negative for none.
+// split separates a name's last number; −1 for none.
 func split(name string) (before string, number int, after string) {
 	end := strings.LastIndexFunc(name, digit) + 1
 	begin := strings.LastIndexFunc(name[:end], func(r rune) bool { return !digit(r) }) + 1
@@ -69,10 +69,9 @@ func split(name string) (before string, number int, after string) {
 
 func digit(r rune) bool { return '0' <= r && r <= '9' }
 
-// maxListed bounds the listed numbers.
-const maxListed = 6
+const maxListed = 6 // threads
 
-// String gives a name such as worker-1…480 with the number of threads, or their numbers if few.
+// String gives "worker-1…480 (480): 1001…1480", or all IDs if they are few.
 func (s *stem) String() string {
 	name := s.before + s.after
 	if n := len(s.numbers); n > 0 {

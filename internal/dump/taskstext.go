@@ -24,7 +24,7 @@ func (t *Task) awaitsText() string {
 	return ""
 }
 
-// enumerate lists the first names.
+// enumerate gives "a, b and 3 more".
 func enumerate(names []string) string {
 	if n := len(names); n > maxShown {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxShown], ", "), n-maxShown)
@@ -32,7 +32,7 @@ func enumerate(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// key is equal for equal stacks and states.
+// key is equal for tasks that are shown as one.
 func (t *Task) key() string {
 	key := t.State + "\x00" + t.Family + "\x00" + t.How + "\x00" + t.awaitsText()
 	for i := range t.Frames {
@@ -56,7 +56,6 @@ func groupEqual(tasks []Task) (groups [][]*Task) {
 	return groups
 }
 
-// writeTasks writes the tasks grouped by stack.
 func writeTasks(b *strings.Builder, p *Process) {
 	for _, group := range groupEqual(p.Tasks) {
 		first, how := group[0], howText(group[0].How)

@@ -13,7 +13,7 @@ import (
 
 var states = map[string]string{"R": "running", "S": "sleeping", "D": "in uninterruptible sleep", "T": "stopped"}
 
-// Text writes a block for each thread and a line for each frame.
+// Text writes a block for each thread, and a line for each frame.
 func Text(w io.Writer, p *Process) error {
 	var b strings.Builder
 	printable.Fprintf(&b, "%s, %s%s\n", p.heading(), count(len(p.Threads), "thread"), p.goroutineCount())
@@ -40,8 +40,8 @@ func (p *Process) writeParked(b *strings.Builder) {
 	}
 }
 
-// writeCycles names threads that waited for each other when read. They were read one after the other: whether that is a
-// deadlock is not known.
+// writeCycles names threads that waited for each other. They were read one after the other, so that is no proof of a
+// deadlock.
 func (p *Process) writeCycles(b *strings.Builder) {
 	l := Locks{Processes: []*Process{p}}
 	for _, c := range waits.Cycles(l.graph()) {
@@ -63,7 +63,7 @@ func writeThread(b *strings.Builder, t *Thread, native bool) {
 	writeStack(b, t, native)
 }
 
-// howText gives the word of a text for an observation's way in JSON.
+// howText gives the text for a value of "how" in JSON.
 func howText(how string) string {
 	switch how {
 	case "peek":
@@ -150,7 +150,7 @@ func writeFrame(b *strings.Builder, n int, f *Frame) {
 	printable.Fprintf(b, "  #%-2d %18s %s%s%s [%s]\n", n, address, name, where, module, how)
 }
 
-// waitsLine is empty if the call's name suffices.
+// waitsLine is "" if the call's name says it all.
 func (t *Thread) waitsLine() string {
 	if t.WaitsFor == nil {
 		return ""

@@ -20,19 +20,18 @@ const (
 	VerdictPossible Verdict = "possible"
 	// VerdictUnknown means waits without a known owner, threads whose waits are not known, or goroutines not examined.
 	VerdictUnknown Verdict = "unknown"
-	// VerdictNone means that there is no cycle, and that each wait that is not idle has a known owner, or its lock was
-	// free or changed hands.
+	// VerdictNone means that there is no cycle, and that each wait that is not idle has a known owner, or is for a lock
+	// that was free or changed owner.
 	VerdictNone Verdict = "none"
 )
 
-// conclude finds starved pools and what is not known, and sets the verdict.
+// conclude adds starved pools and what is not known, and sets the verdict.
 func (l *Locks) conclude() {
 	l.addStarvedPools()
 	l.addUnknown()
 	l.Verdict = l.verdict()
 }
 
-// addUnknown finds what prevents the proof that there is no deadlock.
 func (l *Locks) addUnknown() {
 	known := l.atKnownLocks()
 	l.GIL = l.gilCycles()
@@ -61,13 +60,13 @@ func (l *Locks) verdict() Verdict {
 	return VerdictNone
 }
 
-// lacksOwner reports whether a thread is blocked by another one that is not known.
+// lacksOwner reports whether a thread is blocked by an unknown one.
 func (t *Thread) lacksOwner() bool {
 	w := t.WaitsFor
 	return w != nil && w.Idle == "" && !w.Free && w.Owner == 0 && w.Kind.IsSynchronization()
 }
 
-// unread counts the threads whose waits are not known: they could not be read, or a signal has stopped them.
+// unread counts the threads for [Locks.Unread].
 func (p *Process) unread() (n int) {
 	for reason, failed := range p.Failed {
 		if !slices.Contains(waitForNothing, reason) {
@@ -82,7 +81,7 @@ func (p *Process) unread() (n int) {
 	return n
 }
 
-// waitForNothing are the reasons of failed threads that have ended or run.
+// waitForNothing are the reasons of failures of threads that ended, or run.
 var waitForNothing = []string{
 	refusal.Gone.Word(), refusal.Zombie.Word(), refusal.MaxPause.Word(), refusal.Running.Word(),
 }
@@ -99,7 +98,6 @@ func (p *Process) isGo() bool {
 	return false
 }
 
-// atKnownLocks gives the threads at locks whose owner was found or changed.
 func (l *Locks) atKnownLocks() map[int]bool {
 	out := map[int]bool{}
 	for i := range l.Locks {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// waitersText says how many threads and goroutines wait for how many locks.
+// waitersText gives "2 threads wait for 1 lock, 1 goroutine waits for 1 lock".
 func (l *Locks) waitersText(blocked []*Lock) string {
 	threads := 0
 	for _, m := range blocked {
@@ -37,7 +37,6 @@ func (l *Locks) waitersText(blocked []*Lock) string {
 	return "no thread waits for a lock"
 }
 
-// verdictText is the line for [Locks.Verdict].
 func (l *Locks) verdictText() string {
 	if text := l.problemsText(); text != "" {
 		return text
@@ -48,7 +47,7 @@ func (l *Locks) verdictText() string {
 	return "deadlock unknown" + withSeparator(": ", strings.Join(l.unknownTexts(), "; "))
 }
 
-// problemsText counts what is found, "" for nothing: "1 DEADLOCK, 2 POSSIBLY STARVED POOLS".
+// problemsText gives "1 DEADLOCK, 2 POSSIBLY STARVED POOLS", "" for no problem.
 func (l *Locks) problemsText() string {
 	var parts []string
 	for _, n := range []struct {
@@ -69,7 +68,6 @@ func (l *Locks) problemsText() string {
 	return strings.Join(parts, ", ")
 }
 
-// unknownTexts say why it is not known whether there is a deadlock.
 func (l *Locks) unknownTexts() (why []string) {
 	if text := l.ownerless(); text != "" {
 		why = append(why, text)
@@ -96,7 +94,7 @@ func (l *Locks) unknownTexts() (why []string) {
 	return why
 }
 
-// ownerless says of how many locks the owner is not known, and for how many of these a likely one is.
+// ownerless counts the locks without a known owner, and those of them with a likely one.
 func (l *Locks) ownerless() string {
 	left := map[int]bool{}
 	for _, tid := range l.OwnerUnknown {
@@ -148,8 +146,7 @@ func (l *Locks) goroutinesVerdict() string {
 	return text
 }
 
-// ofOwners gives "1 lock has no known owner", "2 locks have a likely owner only", "1 of 3 locks has …, 2 have …"; ""
-// for no locks.
+// ofOwners gives "1 lock has no known owner", "2 locks have a likely owner only", "1 of 3 locks has …, 2 have …".
 func ofOwners(likely, none int) string {
 	switch {
 	case likely+none == 0:
@@ -170,7 +167,7 @@ func (l *Locks) examinesGoroutines() bool {
 	})
 }
 
-// Sentences gives one sentence per deadlock, proven ones first.
+// Sentences gives one for each deadlock, proven ones first.
 func (l *Locks) Sentences() (out []string) {
 	for _, c := range l.Deadlocks {
 		out = append(out, "DEADLOCK: "+l.sentence(c))

@@ -12,10 +12,8 @@ import (
 	"prywalk/internal/symbols"
 )
 
-// freed names a managed frame without a function.
 const freedFunction = "[freed]"
 
-// walk gives stacks as frames with names, native and managed.
 type walk struct {
 	frames.Walker
 	arch   frames.Arch
@@ -40,7 +38,7 @@ type codeKey struct {
 	pc     frames.Addr
 }
 
-// bytes per frame: in a growing list, and during insertion of managed frames
+// Bytes per frame: in a growing list, and while managed frames are inserted.
 const (
 	frameCost  = 32
 	mergedCost = 384
@@ -149,7 +147,7 @@ func (w *walk) appendNative(out []Frame, f *frames.Frame, machinery bool) []Fram
 	return out
 }
 
-// nativePlaces caches, except for code made at run time.
+// nativePlaces gives a frame's functions, inlined ones first. It caches them, except for code made at run time.
 func (w *walk) nativePlaces(f *frames.Frame) []*Place {
 	base := Place{Method: f.Method.String()}
 	if f.Module == nil {

@@ -12,10 +12,10 @@ import (
 	"prywalk/internal/waits"
 )
 
-// watchFor is the time between the two readings that show whether the members of a cycle ran.
+// watchFor is the time between two readings of run counts.
 const watchFor = 100 * time.Millisecond
 
-// maxWatches bounds checks of cycles whose members wake up and sleep again: in JDK 8 to 23 one waiter of each monitor
+// maxWatches bounds the checks of cycles whose members wake and sleep again: in JDK 8 to 23 one waiter of each monitor
 // after 1, 8, 64, 512 ms, then every second (runtime/objectMonitor.cpp, EnterI).
 const maxWatches = 20
 
@@ -35,7 +35,7 @@ func (l *lockExam) proveDeadlocks() {
 	slices.SortFunc(l.out.Deadlocks, func(a, b []int) int { return a[0] - b[0] })
 }
 
-// mayWake reports whether a member of a cycle waits in a run-time system, which may wake it without need.
+// mayWake reports whether a member waits in a run-time system, which may wake it now and then.
 func (l *lockExam) mayWake(cycle []int) bool {
 	return slices.ContainsFunc(cycle, func(tid int) bool {
 		t, _ := l.out.thread(tid)
@@ -43,7 +43,6 @@ func (l *lockExam) mayWake(cycle []int) bool {
 	})
 }
 
-// keepPossible keeps the cycles with likely owners whose threads do not run.
 func (l *lockExam) keepPossible() {
 	if cycles := l.out.possibleCycles(); len(cycles) > 0 {
 		still, _ := watch(cycles, l.runCountsAsleep)
@@ -51,7 +50,7 @@ func (l *lockExam) keepPossible() {
 	}
 }
 
-// watch separates the cycles none of whose members ran between two readings. read gives the run counts of the members
+// watch separates the cycles without a member that ran between two readings. read gives the run counts of the members
 // that wait as before.
 func watch(cycles [][]int, read func(cycle []int) map[int]uint64) (still, moved [][]int) {
 	first := make([]map[int]uint64, len(cycles))
@@ -69,7 +68,7 @@ func watch(cycles [][]int, read func(cycle []int) map[int]uint64) (still, moved 
 	return still, moved
 }
 
-// runCountsInCycle gives the run counts of the members that still sleep for the next one's lock.
+// runCountsInCycle gives those of the members that still wait for the next one's lock.
 func (l *lockExam) runCountsInCycle(cycle []int) map[int]uint64 {
 	runs := map[int]uint64{}
 	for i, tid := range cycle {
@@ -84,7 +83,7 @@ func (l *lockExam) runCountsInCycle(cycle []int) map[int]uint64 {
 	return runs
 }
 
-// runCountsAsleep gives the run counts of the threads that are still in the same call.
+// runCountsAsleep gives those of the threads that are still in the same call.
 func (l *lockExam) runCountsAsleep(tids []int) map[int]uint64 {
 	runs := map[int]uint64{}
 	for _, tid := range tids {
@@ -95,7 +94,7 @@ func (l *lockExam) runCountsAsleep(tids []int) map[int]uint64 {
 	return runs
 }
 
-// sampleAsleep samples a thread without a stop; nil if it does not sleep with the wait reason of its first sample sl.
+// sampleAsleep samples a thread without a stop; nil if its wait reason is not that of its first sample sl.
 func (l *lockExam) sampleAsleep(tid int) (s *observe.RawSample, sl *waits.Sleeper) {
 	of := l.byThread[tid]
 	if of == nil || of.process.slept[tid] == nil {
@@ -108,7 +107,6 @@ func (l *lockExam) sampleAsleep(tid int) (s *observe.RawSample, sl *waits.Sleepe
 	return s, sl
 }
 
-// keepPossibleGoroutines keeps cycles of goroutines that do not run.
 func (l *lockExam) keepPossibleGoroutines() {
 	cycles := l.out.goroutineCycles()
 	if len(cycles) == 0 {

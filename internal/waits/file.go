@@ -26,6 +26,7 @@ type File struct {
 	More string `json:"more,omitempty"`
 }
 
+// Peer is a process with the other end of a pipe.
 type Peer struct {
 	PID  int    `json:"pid"`
 	Name string `json:"name"`

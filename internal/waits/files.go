@@ -17,6 +17,7 @@ type Files struct {
 	ends    map[string][]end  // of pipes, by link text; nil until used
 }
 
+// NewFiles gives the descriptors of a process.
 func NewFiles(pid int) *Files { return &Files{root: "/proc", pid: pid} }
 
 // maxFileSize bounds what is read of a kernel file, in bytes.

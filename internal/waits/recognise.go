@@ -4,6 +4,7 @@ package waits
 
 import "strings"
 
+// Name is a function of a stack, and its file.
 type Name struct{ Function, Module string }
 
 // MaxNames bounds the examined functions, with inlined calls.

@@ -24,6 +24,7 @@ type Work struct {
 var nativeResult = regexp.MustCompile(`^std::(__1::)?(__)?(basic_|shared_)?(future|__basic_future)\b.*::(get|wait)$|` +
 	`^std::__future_base::|_M_get_result`)
 
+// WorkOf gives what a thread's stack shows.
 func WorkOf(stack func(i int) (Frame, bool)) (w Work) {
 	s := classify(stack)
 	for i := range s.inner {
