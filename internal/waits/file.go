@@ -52,27 +52,46 @@ func (f *File) String() string {
 	if f.More != "" {
 		text += ", " + f.More
 	}
-	if f.Type == "pipe" && f.State != "" {
-		text += ", " + f.State
-	}
-	for i, p := range f.Peers {
-		if i == maxShown {
-			text += fmt.Sprintf(" and %d more", len(f.Peers)-i)
-			break
+	switch f.Type {
+	case "pipe":
+		if f.State != "" {
+			text += ", " + f.State
 		}
-		text += map[bool]string{true: ", other end: ", false: ", "}[i == 0] + fmt.Sprintf("%s (pid %d)", p.Name, p.PID)
-	}
-	if f.Type == "epoll" {
-		text += fmt.Sprintf(", watches %d", len(f.Holds))
-		for i := range f.Holds {
-			if i == maxShown {
-				text += ", …"
-				break
-			}
-			text += map[bool]string{true: ": ", false: ", "}[i == 0] + f.Holds[i].short()
-		}
+		text += f.peersText()
+	case "epoll":
+		text += f.watchedText()
 	}
 	return text
+}
+
+func (f *File) peersText() string {
+	if len(f.Peers) == 0 {
+		return ""
+	}
+	var list []string
+	for _, p := range f.Peers[:min(len(f.Peers), maxShown)] {
+		list = append(list, fmt.Sprintf("%s (pid %d)", p.Name, p.PID))
+	}
+	text := ", other end: " + strings.Join(list, ", ")
+	if more := len(f.Peers) - maxShown; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+func (f *File) watchedText() string {
+	text := fmt.Sprintf(", watches %d", len(f.Holds))
+	if len(f.Holds) == 0 {
+		return text
+	}
+	var list []string
+	for i := range f.Holds[:min(len(f.Holds), maxShown)] {
+		list = append(list, f.Holds[i].short())
+	}
+	if len(f.Holds) > maxShown {
+		list = append(list, "…")
+	}
+	return text + ": " + strings.Join(list, ", ")
 }
 
 // maxShown bounds the peers, and the watched descriptors, of a text.

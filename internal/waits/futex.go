@@ -72,11 +72,20 @@ func futex(args *[6]uint64, stack []Name, near *WordCopy) Wait {
 		return w
 	}
 	w.Kind, w.Mode = p.kind, p.mode
+	w.setOwner(p, uint32(args[2]), near)
+	if p.kind == Semaphore {
+		w.Type = lockOfCPython(stack)
+	}
+	return w
+}
+
+// setOwner sets the owner of the primitive at w.Address, or why there is none. value is what the word was waited on.
+func (w *Wait) setOwner(p primitive, value uint32, near *WordCopy) {
 	switch {
 	case p.kind == Join && !p.foreign:
-		w.inner = int(uint32(args[2]) & futexTIDMask)
+		w.inner = int(value & futexTIDMask)
 	case p.kind == Join && p.musl:
-		w.muslJoin(uint32(args[2]), near)
+		w.muslJoin(value, near)
 	case p.kind == Mutex && p.musl:
 		w.muslMutex(near)
 	case p.kind == RWLock && p.musl:
@@ -88,10 +97,6 @@ func futex(args *[6]uint64, stack []Name, near *WordCopy) Wait {
 	default:
 		w.Why = p.why()
 	}
-	if p.kind == Semaphore {
-		w.Type = lockOfCPython(stack)
-	}
-	return w
 }
 
 // byShape recognizes robust mutexes and ends of threads by their memory, where the inner functions have no names.

@@ -5,6 +5,7 @@ package waits
 import (
 	"path"
 	"regexp"
+	"slices"
 
 	"prywalk/internal/languages"
 )
@@ -24,32 +25,19 @@ type waitingStack struct {
 const maxOuter = 64 // frames
 
 func classify(stack func(i int) (Frame, bool)) (s waitingStack) {
-	var all []Frame
-	for i := 0; i < 8*maxOuter; i++ {
-		f, ok := stack(i)
-		if !ok {
-			break
-		}
-		if f.Module == "[kernel]" {
-			continue
-		}
-		f.Module = path.Base(f.Module)
-		all = append(all, f)
-	}
-	first, outermost := -1, -1
+	all := userFrames(stack)
+	first := slices.IndexFunc(all, isManaged)
+	s.managed = first >= 0
+	outermost := first
 	for i := range all {
-		if isManaged(&all[i]) {
-			if first < 0 {
-				first = i
-			}
+		if isManaged(all[i]) {
 			outermost = i
 		}
 	}
-	s.managed = first >= 0
 	for i := range all {
 		f := &all[i]
 		switch {
-		case s.managed && !isManaged(f) && i > first: // it runs managed code
+		case s.managed && !isManaged(*f) && i > first: // it runs managed code
 		case len(s.outer) == 0 && (s.managed && i < first && isMachinery(f) || forwards(f) && !s.waitsItself(f)):
 			s.inner = append(s.inner, *f)
 		case startsThread(f):
@@ -61,6 +49,21 @@ func classify(stack func(i int) (Frame, bool)) (s waitingStack) {
 		}
 	}
 	return s
+}
+
+// userFrames gives the frames without the kernel's, and the base names of their files.
+func userFrames(stack func(i int) (Frame, bool)) (all []Frame) {
+	for i := range 8 * maxOuter {
+		f, ok := stack(i)
+		if !ok {
+			break
+		}
+		if f.Module != "[kernel]" {
+			f.Module = path.Base(f.Module)
+			all = append(all, f)
+		}
+	}
+	return all
 }
 
 func (s *waitingStack) waitsItself(f *Frame) bool {
@@ -76,7 +79,7 @@ func (f *Frame) language() *languages.Language {
 	return nil
 }
 
-func isManaged(f *Frame) bool {
+func isManaged(f Frame) bool {
 	l := f.language()
 	return l != nil && (l.Stub == nil || !l.Stub(f.Function))
 }
