@@ -16,9 +16,9 @@ import (
 // framesBesides bounds the frames that take no stack: the innermost, and interrupted leaf functions.
 const framesBesides = 64
 
-// Core describes the stacks of a core's threads. sysroot: files and perf maps are below a directory of their own.
-func Core(c *core.Core, o Options, sysroot bool) *Process {
-	names := symbols.NewCoreNamer(c.OpenFile, sysroot)
+// Core describes the stacks of a core's threads.
+func Core(c *core.Core, o Options) *Process {
+	names := symbols.NewCoreNamer(c.OpenFile, o.Sysroot)
 	defer names.Close()
 	c.JITFuncs = names.JITFuncs(c.PID)
 	p := &Process{Origin: Origin{Prywalk: o.Prywalk}, PID: c.PID, Name: c.Comm, Threads: []Thread{}, Native: o.Native}
@@ -37,16 +37,8 @@ func Core(c *core.Core, o Options, sysroot bool) *Process {
 		left = max(0, left-len(t.Frames))
 		p.Threads = append(p.Threads, t)
 	}
-	p.Goroutines, p.Parked = c.Runtimes().WaitingGoroutines()
-	if systems := c.Runtimes().Schedulers(); len(systems) > 0 && o.Goroutines {
-		w.MaxDepth = o.MaxDepth
-		r := goroutineReader{read: c.Read, space: c.Space(), walk: w, locks: o.goroutineLocks}
-		var err error
-		if p.GoroutineStacks, err = r.readAll(systems, p.Threads); err == nil { // else the line has the reason
-			p.Parked = ""
-		}
-		r.close()
-	}
+	w.MaxDepth = o.MaxDepth
+	p.addCoreGoroutines(c, o, w)
 	p.program = programOf(c.Space(), c.Runtimes().Namers(), c.PID)
 	p.program.Ended = true
 	p.setTasks(callstack.Tasks(c.Runtimes().Namers(), callstack.Dead{}), o.MaxDepth)
@@ -55,6 +47,20 @@ func Core(c *core.Core, o Options, sysroot bool) *Process {
 	}
 	p.sortThreads()
 	return p
+}
+
+func (p *Process) addCoreGoroutines(c *core.Core, o Options, w *walk) {
+	p.Goroutines, p.Parked = c.Runtimes().WaitingGoroutines()
+	systems := c.Runtimes().Schedulers()
+	if len(systems) == 0 || !o.Goroutines {
+		return
+	}
+	r := goroutineReader{read: c.Read, space: c.Space(), walk: w, locks: o.goroutineLocks}
+	defer r.close()
+	var err error
+	if p.GoroutineStacks, err = r.readAll(systems, p.Threads); err == nil { // else the line has the reason
+		p.Parked = ""
+	}
 }
 
 func coreThread(c *core.Core, th *core.Thread, w *walk, depth, limit int) Thread {

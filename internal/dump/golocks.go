@@ -138,31 +138,11 @@ func (r *goroutineReader) placeOf(at frames.Addr, in *Frame) string {
 	return place.location()
 }
 
-// nameWait gives kind and address of what a goroutine waits for.
+// nameWait gives kind, address and symbol of what a goroutine waits for.
 func (r *goroutineReader) nameWait(g *Goroutine, w managed.TaskWait) goroutineWait {
 	out := goroutineWait{TaskWait: w, kind: kindChannel}
 	if !w.Channel {
-		out.kind = kindSemaphore
-		inner := false
-		for i := range g.Frames[:min(len(g.Frames), maxSyncFrames)] {
-			switch g.Frames[i].Function {
-			case "sync.(*Mutex).Lock", "internal/sync.(*Mutex).Lock", "sync.(*Mutex).lockSlow",
-				"internal/sync.(*Mutex).lockSlow":
-				if !inner {
-					out.kind, out.Address, inner = kindMutex, w.Address-mutexSema, true
-				}
-			case "sync.(*RWMutex).Lock":
-				if out.kind = kindRWMutex; !inner {
-					out.Address = w.Address - writerSema
-				}
-			case "sync.(*RWMutex).RLock":
-				out.kind, out.Address, out.reads = kindRWMutex, w.Address-readerSema, true
-			case "sync.(*WaitGroup).Wait":
-				out.kind = kindWaitGroup
-			case "sync.(*Cond).Wait":
-				out.kind, out.Address = kindCond, w.Address-condNotify
-			}
-		}
+		out.setSync(g.Frames)
 	}
 	if img, at := code.ImageAt(r.space, out.Address); img != nil {
 		if name, offset, ok := r.walk.names.Object(img, r.walk.pid, at); ok {
@@ -173,6 +153,31 @@ func (r *goroutineReader) nameWait(g *Goroutine, w managed.TaskWait) goroutineWa
 		}
 	}
 	return out
+}
+
+// setSync sets kind and address of an object of package sync by the functions that wait for one of its words.
+func (w *goroutineWait) setSync(stack []Frame) {
+	word, inMutex := w.Address, false
+	w.kind = kindSemaphore
+	for i := range stack[:min(len(stack), maxSyncFrames)] {
+		switch stack[i].Function {
+		case "sync.(*Mutex).Lock", "internal/sync.(*Mutex).Lock", "sync.(*Mutex).lockSlow",
+			"internal/sync.(*Mutex).lockSlow":
+			if !inMutex {
+				w.kind, w.Address, inMutex = kindMutex, word-mutexSema, true
+			}
+		case "sync.(*RWMutex).Lock": // waits for its Mutex, or for readers
+			if w.kind = kindRWMutex; !inMutex {
+				w.Address = word - writerSema
+			}
+		case "sync.(*RWMutex).RLock":
+			w.kind, w.Address, w.reads = kindRWMutex, word-readerSema, true
+		case "sync.(*WaitGroup).Wait":
+			w.kind = kindWaitGroup
+		case "sync.(*Cond).Wait":
+			w.kind, w.Address = kindCond, word-condNotify
+		}
+	}
 }
 
 // dropAwaited removes the awaited locks from the held ones: code on the stack has begun to take them.

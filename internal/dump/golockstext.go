@@ -24,10 +24,11 @@ func (l *Locks) writeGoroutineLocks(b *strings.Builder) {
 		m := &l.GoroutineLocks[i]
 		printable.Fprintf(b, "\n%s%s%s\n", m.label(), m.details(), withSeparator(", of ", m.Runtime))
 		if m.Kind == kindChannel {
-			m.writeWaiters(b, true, "to send")
-			m.writeWaiters(b, false, "to receive")
+			senders, receivers := m.bySide()
+			writeWaiters(b, senders, "to send")
+			writeWaiters(b, receivers, "to receive")
 		} else {
-			m.writeWaiters(b, false, "")
+			writeWaiters(b, m.Waiters, "")
 		}
 		for j := range m.Likely {
 			l.writeLikelyGoroutine(b, m, &m.Likely[j])
@@ -56,7 +57,7 @@ func (l *Locks) writeLikelyGoroutine(b *strings.Builder, m *GoroutineLock, o *Go
 		return c.PID == m.PID && c.Runtime == m.Runtime && slices.Contains(c.Goroutines, o.Goroutine)
 	}
 	if len(m.Likely) == 1 && len(g.Frames) > 0 && !slices.ContainsFunc(l.PossibleGoroutines, in) {
-		writeStack(b, &Thread{Frames: g.Frames, Complete: g.Complete, StopReason: g.StopReason}, false)
+		writeStack(b, g.stack(), false)
 	}
 }
 
@@ -110,36 +111,30 @@ func (m *GoroutineLock) details() string {
 	return text
 }
 
-func (m *GoroutineLock) writeWaiters(b *strings.Builder, send bool, what string) {
-	var ids []string
-	at := map[string]int{}
-	var places []string
-	for _, w := range m.Waiters {
-		if w.Send != send {
-			continue
-		}
-		ids = append(ids, fmt.Sprint(w.Goroutine))
-		if w.In == "" {
-			continue
-		}
-		if at[w.In] == 0 {
-			places = append(places, w.In)
-		}
-		at[w.In]++
-	}
-	if len(ids) == 0 {
-		if what != "" {
-			printable.Fprintf(b, "  waiting %s: none\n", what)
+// writeWaiters writes the waiting goroutines and their places. purpose is what a channel's wait for, else "".
+func writeWaiters(b *strings.Builder, waiters []GoroutineWaiter, purpose string) {
+	if len(waiters) == 0 {
+		if purpose != "" {
+			printable.Fprintf(b, "  waiting %s: none\n", purpose)
 		}
 		return
 	}
-	printable.Fprintf(b, "  waiting%s: %s %s\n", withSeparator(" ", what),
+	var ids, places []string
+	for _, w := range waiters {
+		ids, places = append(ids, fmt.Sprint(w.Goroutine)), append(places, w.In)
+	}
+	printable.Fprintf(b, "  waiting%s: %s %s\n", withSeparator(" ", purpose),
 		form(len(ids), "goroutine", "goroutines"), enumerate(ids))
-	slices.SortStableFunc(places, func(a, b string) int { return at[b] - at[a] })
-	for _, place := range places[:min(len(places), maxPlaces)] {
-		printable.Fprintf(b, "      in %s (%s)\n", place, count(at[place], "goroutine"))
+	writeFrequent(b, places, "goroutine")
+}
+
+func (m *GoroutineLock) bySide() (senders, receivers []GoroutineWaiter) {
+	for _, w := range m.Waiters {
+		if w.Send {
+			senders = append(senders, w)
+		} else {
+			receivers = append(receivers, w)
+		}
 	}
-	if n := len(places) - maxPlaces; n > 0 {
-		printable.Fprintf(b, "      and at %s\n", count(n, "more place"))
-	}
+	return senders, receivers
 }

@@ -5,7 +5,6 @@ package dump
 import (
 	"bytes"
 	"slices"
-	"time"
 
 	"prywalk/frames"
 	"prywalk/internal/callstack"
@@ -66,6 +65,11 @@ type goroutineReader struct {
 
 	first, second []byte
 	mem           callstack.TaskMemory
+}
+
+// stack gives a goroutine's stack as that of a thread.
+func (g *Goroutine) stack() *Thread {
+	return &Thread{Frames: g.Frames, Complete: g.Complete, StopReason: g.StopReason}
 }
 
 // readAll fails if it cannot read one of the run-time systems.
@@ -207,12 +211,4 @@ func join(g *Goroutine, t *managed.ParkedTask, threads []Thread) (asleep bool) {
 		}
 	}
 	return false
-}
-
-func longest(group []*Goroutine) time.Duration {
-	most := int64(0)
-	for _, g := range group {
-		most = max(most, g.Since)
-	}
-	return time.Duration(most)
 }

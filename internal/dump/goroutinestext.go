@@ -50,31 +50,23 @@ func (g *Goroutine) statusText() string {
 	return g.Status
 }
 
-// mergeGoroutines groups by equal stacks, smallest group first. It leaves out those on a thread, counts those without
-// frames (changed), and those of the run-time system (hidden) unless all is set.
-func mergeGoroutines(list []Goroutine, all bool) (groups [][]*Goroutine, hidden, changed int) {
-	known := map[string]int{}
-	for i := range list {
-		g := &list[i]
+// goroutineGroups groups by equal stacks, smallest group first. It leaves out those on a thread, counts those without
+// frames (changed), and those of the run-time system (hidden) unless p.Native is set.
+func (p *Process) goroutineGroups() (groups [][]*Goroutine, hidden, changed int) {
+	groups = groupBy(p.GoroutineStacks, func(g *Goroutine) string {
 		switch {
 		case g.Thread != 0:
-			continue
-		case g.System && !all:
+			return ""
+		case g.System && !p.Native:
 			hidden++
-			continue
+			return ""
 		case len(g.Frames) == 0:
 			changed++
-			continue
+			return ""
 		}
-		key := g.key()
-		n, is := known[key]
-		if !is {
-			n = len(groups)
-			known[key], groups = n, append(groups, nil)
-		}
-		groups[n] = append(groups[n], g)
-	}
-	slices.SortStableFunc(groups, func(a, b []*Goroutine) int { return len(a) - len(b) })
+		return g.key()
+	})
+	smallestFirst(groups)
 	return groups, hidden, changed
 }
 
@@ -130,29 +122,9 @@ func writeGoroutines(b *strings.Builder, p *Process) {
 	if len(p.GoroutineStacks) == 0 {
 		return
 	}
-	groups, hidden, changed := mergeGoroutines(p.GoroutineStacks, p.Native)
+	groups, hidden, changed := p.goroutineGroups()
 	for _, group := range groups {
-		first := group[0]
-		what := fmt.Sprintf("goroutine %d", first.ID)
-		if len(group) > 1 {
-			what = count(len(group), "goroutine")
-		}
-		printable.Fprintf(b, "\n%s%s: %s%s\n", what, withSeparator(" of ", first.Runtime), first.statusText(),
-			waited(longest(group), len(group)))
-		if len(group) > 1 {
-			var ids []string
-			for _, g := range group {
-				ids = append(ids, fmt.Sprint(g.ID))
-			}
-			printable.Fprintf(b, "  %s\n", enumerate(ids))
-		}
-		if text := first.labelsText(); text != "" {
-			printable.Fprintf(b, "  labels: %s\n", text)
-		}
-		writeStack(b, &Thread{Frames: first.Frames, Complete: first.Complete, StopReason: first.StopReason}, p.Native)
-		if text := first.createdText(); text != "" {
-			printable.Fprintf(b, "  %s\n", text)
-		}
+		writeGoroutineGroup(b, group, p.Native)
 	}
 	var rest []string
 	if hidden > 0 {
@@ -166,6 +138,30 @@ func writeGoroutines(b *strings.Builder, p *Process) {
 	}
 }
 
+func writeGoroutineGroup(b *strings.Builder, group []*Goroutine, native bool) {
+	first := group[0]
+	what := fmt.Sprintf("goroutine %d", first.ID)
+	if len(group) > 1 {
+		what = count(len(group), "goroutine")
+	}
+	printable.Fprintf(b, "\n%s%s: %s%s\n", what, withSeparator(" of ", first.Runtime), first.statusText(),
+		waited(longest(group), len(group)))
+	if len(group) > 1 {
+		var ids []string
+		for _, g := range group {
+			ids = append(ids, fmt.Sprint(g.ID))
+		}
+		printable.Fprintf(b, "  %s\n", enumerate(ids))
+	}
+	if text := first.labelsText(); text != "" {
+		printable.Fprintf(b, "  labels: %s\n", text)
+	}
+	writeStack(b, first.stack(), native)
+	if text := first.createdText(); text != "" {
+		printable.Fprintf(b, "  %s\n", text)
+	}
+}
+
 func waited(d time.Duration, n int) string {
 	switch {
 	case d < time.Second:
@@ -174,4 +170,12 @@ func waited(d time.Duration, n int) string {
 		return fmt.Sprintf(", the longest for about %v", d.Truncate(time.Second))
 	}
 	return fmt.Sprintf(", for about %v", d.Truncate(time.Second))
+}
+
+func longest(group []*Goroutine) time.Duration {
+	most := int64(0)
+	for _, g := range group {
+		most = max(most, g.Since)
+	}
+	return time.Duration(most)
 }

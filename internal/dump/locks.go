@@ -61,11 +61,11 @@ type Locks struct {
 }
 
 // LocksOfCore is [ExamineLocks] for a core.
-func LocksOfCore(c *core.Core, o Options, sysroot bool) *Locks {
+func LocksOfCore(c *core.Core, o Options) *Locks {
 	out := newLocks()
 	out.Prywalk = o.Prywalk
 	o.goroutineLocks = true
-	out.Processes = []*Process{Core(c, o, sysroot)}
+	out.Processes = []*Process{Core(c, o)}
 	out.collect()
 	p := out.Processes[0]
 	for i := range out.Locks {

@@ -11,38 +11,44 @@ import (
 	"prywalk/internal/waits"
 )
 
-// writePlaces writes in which functions threads wait, the most frequent first.
+// writePlaces writes in which functions threads wait.
 func (l *Locks) writePlaces(b *strings.Builder, tids []int) {
-	at := map[string]int{}
 	var places []string
 	for _, tid := range tids {
-		t, _ := l.thread(tid)
-		if t == nil {
-			continue
+		if t, _ := l.thread(tid); t != nil {
+			places = append(places, t.ownPlace())
 		}
-		place := t.ownPlace()
-		if place == "" {
-			continue
-		}
-		if at[place] == 0 {
+	}
+	noun := "thread"
+	if len(tids) == 1 {
+		noun = ""
+	}
+	writeFrequent(b, places, noun)
+}
+
+const maxPlaces = 5
+
+// writeFrequent writes the most frequent places first; "" is none. noun names what is counted, "" for no count.
+func writeFrequent(b *strings.Builder, all []string, noun string) {
+	times := map[string]int{}
+	var places []string
+	for _, place := range all {
+		if times[place]++; times[place] == 1 && place != "" {
 			places = append(places, place)
 		}
-		at[place]++
 	}
-	slices.SortStableFunc(places, func(a, b string) int { return at[b] - at[a] })
+	slices.SortStableFunc(places, func(a, b string) int { return times[b] - times[a] })
 	for _, place := range places[:min(len(places), maxPlaces)] {
-		threads := ""
-		if len(tids) > 1 {
-			threads = " (" + count(at[place], "thread") + ")"
+		counted := ""
+		if noun != "" {
+			counted = " (" + count(times[place], noun) + ")"
 		}
-		printable.Fprintf(b, "      in %s%s\n", place, threads)
+		printable.Fprintf(b, "      in %s%s\n", place, counted)
 	}
 	if n := len(places) - maxPlaces; n > 0 {
 		printable.Fprintf(b, "      and at %s\n", count(n, "more place"))
 	}
 }
-
-const maxPlaces = 5
 
 // ownPlace gives the program's own function in which a thread waits, with its line.
 func (t *Thread) ownPlace() string {
@@ -85,5 +91,5 @@ func ownManaged(t *Thread) *Frame {
 }
 
 func (g *Goroutine) ownPlace() string {
-	return (&Thread{Frames: g.Frames}).ownPlace()
+	return g.stack().ownPlace()
 }

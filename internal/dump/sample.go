@@ -34,6 +34,8 @@ type Options struct {
 	Names *symbols.Namer
 	// MaxPause, if positive, bounds the expected length of a stop: less of a running thread's stack is copied.
 	MaxPause time.Duration
+	// Sysroot: the files and the perf map of a core are below a directory of their own.
+	Sysroot bool
 	// Prywalk is the version in JSON.
 	Prywalk string
 }

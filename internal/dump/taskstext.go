@@ -42,22 +42,8 @@ func (t *Task) key() string {
 	return key
 }
 
-func groupEqual(tasks []Task) (groups [][]*Task) {
-	known := map[string]int{}
-	for i := range tasks {
-		key := tasks[i].key()
-		n, is := known[key]
-		if !is {
-			n = len(groups)
-			known[key], groups = n, append(groups, nil)
-		}
-		groups[n] = append(groups[n], &tasks[i])
-	}
-	return groups
-}
-
 func writeTasks(b *strings.Builder, p *Process) {
-	for _, group := range groupEqual(p.Tasks) {
+	for _, group := range groupBy(p.Tasks, (*Task).key) {
 		first, how := group[0], howText(group[0].How)
 		if len(group) == 1 {
 			printable.Fprintf(b, "\n%s task %s (%s, %s)%s\n", first.State, first.Name, first.Family, how, first.awaitsText())
