@@ -68,7 +68,7 @@ type lock struct {
 func locks(made ...lock) *dump.Locks {
 	l := &dump.Locks{}
 	for _, m := range made {
-		l.Locks = append(l.Locks, dump.Lock{For: waits.For{Kind: m.kind, Idle: m.idle, Owner: m.owner},
+		l.Locks = append(l.Locks, dump.Lock{Wait: waits.Wait{Kind: m.kind, Idle: m.idle, Owner: m.owner},
 			Waiters: make([]int, m.waiters)})
 	}
 	return l

@@ -195,7 +195,8 @@ func (f *dumpFlags) options() dump.Options {
 		depth = -1 // unlimited
 	}
 	return dump.Options{MaxDepth: depth, ReadOnly: f.readOnly, Atomic: f.atomic, Native: f.native,
-		Goroutines: f.goroutines == "on", MaxPause: time.Duration(f.maxPause), Prywalk: release()}
+		Goroutines: f.goroutines == "on", MaxPause: time.Duration(f.maxPause), Sysroot: f.sysroot != "",
+		Prywalk: release()}
 }
 
 func (f *dumpFlags) dumpProcess(pid int) (*dump.Process, error) {

@@ -59,7 +59,7 @@ func (f *dumpFlags) dumpCore(w io.Writer) (err error) {
 		return f.dumpCoreLocks(w, c)
 	}
 	defer func() { f.sayNotes(w) }()
-	return f.write(w, dump.Core(c, f.options(), f.sysroot != ""))
+	return f.write(w, dump.Core(c, f.options()))
 }
 
 func (f *dumpFlags) checkSysroot() error {

@@ -87,7 +87,7 @@ func openProcess(images *code.ImageCache, pid int) (t *code.Process, err error) 
 }
 
 func (f *dumpFlags) dumpCoreLocks(w io.Writer, c *core.Core) error {
-	l := dump.LocksOfCore(c, f.options(), f.sysroot != "")
+	l := dump.LocksOfCore(c, f.options())
 	if err := f.writeLocks(w, l); err != nil {
 		return err
 	}

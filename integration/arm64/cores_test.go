@@ -88,7 +88,7 @@ func (s *stop) judge(t *testing.T, coreFile []byte, sysroot string) {
 	if w := c.Warnings(); len(w) > 0 {
 		t.Errorf("warnings %q", w)
 	}
-	th := firstOf(t, c, dump.Core(c, dump.Options{MaxDepth: 200}, true))
+	th := firstOf(t, c, dump.Core(c, dump.Options{MaxDepth: 200, Sysroot: true}))
 	var names []string
 	for _, f := range th.Frames {
 		names = append(names, f.Function)
@@ -106,7 +106,7 @@ func (s *stop) judge(t *testing.T, coreFile []byte, sysroot string) {
 // sameAsLive compares the core of a stopped process, walked here, with what prywalk dumped of it there.
 func sameAsLive(t *testing.T, live *dump.Process, coreFile []byte, sysroot string) {
 	t.Helper()
-	dead := dump.Core(openCore(t, coreFile, sysroot), dump.Options{MaxDepth: -1}, true)
+	dead := dump.Core(openCore(t, coreFile, sysroot), dump.Options{MaxDepth: -1, Sysroot: true})
 	if len(dead.Threads) != len(live.Threads) || len(live.Threads) != 5 || dead.PID != live.PID {
 		t.Fatalf("process %d with %d threads, alive %d with %d", dead.PID, len(dead.Threads), live.PID, len(live.Threads))
 	}
@@ -134,7 +134,7 @@ func cutAnywhere(t *testing.T, whole *dump.Process, coreFile []byte, sysroot str
 		if err != nil {
 			continue // cut off before its notes, which come first
 		}
-		p := dump.Core(c, dump.Options{MaxDepth: -1}, true)
+		p := dump.Core(c, dump.Options{MaxDepth: -1, Sysroot: true})
 		if len(c.Warnings()) == 0 {
 			t.Errorf("%d of %d bytes: no warning", left, len(coreFile))
 		}

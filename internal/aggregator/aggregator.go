@@ -40,7 +40,7 @@ type Options struct {
 	Events io.Writer
 	// Walked is called for each walk, Explained for each explained wait; for tests.
 	Walked    func(*handover.Process, *observe.RawSample, sample.StackID, *frames.Walker)
-	Explained func(*observe.RawSample, *waits.For)
+	Explained func(*observe.RawSample, *waits.Wait)
 }
 
 // Aggregator walks raw samples and attributes the threads' time. It belongs to one goroutine.

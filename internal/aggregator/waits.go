@@ -13,6 +13,7 @@ import (
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
 	"prywalk/internal/sample"
+	"prywalk/internal/schema"
 	"prywalk/internal/symbols"
 	"prywalk/internal/waits"
 )
@@ -26,7 +27,7 @@ import (
 type explainer struct {
 	names     *symbols.Namer           // nil before the first lock
 	runs      func() *callstack.Counts // run counts of threads, to prove that one still sleeps
-	explained func(*observe.RawSample, *waits.For)
+	explained func(*observe.RawSample, *waits.Wait)
 	peers     map[string]*waits.Peers // by network namespace
 }
 
@@ -63,11 +64,11 @@ const (
 type waitState struct {
 	byInner   map[int]*threadAccount // by thread ID in its own pid namespace
 	names     map[sample.StackID][]waits.Name
-	variables map[waits.Address]waits.Variable
+	variables map[schema.Hex]waits.Variable
 	files     *waits.Files
 	peers     *waits.Peers
-	others    *waits.Members // those not in byInner
-	listed    int64          // CLOCK_MONOTONIC ns
+	others    *waits.LiveThreads // those not in byInner
+	listed    int64              // CLOCK_MONOTONIC ns
 	walker    frames.Walker
 }
 
@@ -84,8 +85,8 @@ func (e *explainer) add(th *threadAccount) {
 		files := waits.NewFiles(p.Target.PID)
 		p.waits = &waitState{
 			byInner: map[int]*threadAccount{}, names: map[sample.StackID][]waits.Name{},
-			variables: map[waits.Address]waits.Variable{}, files: files, peers: e.peersOf(files),
-			others: waits.NewMembers(p.Target.PID, nil),
+			variables: map[schema.Hex]waits.Variable{}, files: files, peers: e.peersOf(files),
+			others: waits.NewLiveThreads(p.Target.PID, nil),
 		}
 		p.waits.walker.MaxDepth = innermostFrames
 	}
@@ -138,17 +139,17 @@ func (e *explainer) explain(th *threadAccount, s *observe.RawSample, id sample.S
 	if sl.Wait == "futex" {
 		sl.Stack = e.innermost(p, s, id)
 	}
-	if word, ok := waits.Sleeps(&sl.Args); ok && sl.Wait == "futex" && len(p.Target.Runtimes().Namers()) > 0 {
-		sl.Managed = func() (waits.For, bool) { return e.managedWait(th, s, word) }
+	if word, ok := waits.FutexWord(&sl.Args); ok && sl.Wait == "futex" && len(p.Target.Runtimes().Namers()) > 0 {
+		sl.Managed = func() (waits.Wait, bool) { return e.managedWait(th, s, word) }
 	}
-	w := waits.Of(&sl)
+	w := waits.Describe(&sl)
 	switch {
 	case w.IsManaged():
 		w.Resolve(p.waits)
 		return w.Label(), w.Owner
 	case w.FD != nil:
 		return e.file(th, w.FD.FD, s.At), 0
-	case w.Kind.IsLock() && w.Address != 0:
+	case w.Kind.IsSynchronization() && w.Address != 0:
 		w.Resolve(p.waits)
 		w.SetVariable(e.variable(p, w.Address))
 		if e.explained != nil {
@@ -162,7 +163,7 @@ func (e *explainer) explain(th *threadAccount, s *observe.RawSample, id sample.S
 	return "", 0
 }
 
-func (e *explainer) managedWait(th *threadAccount, s *observe.RawSample, word uint64) (waits.For, bool) {
+func (e *explainer) managedWait(th *threadAccount, s *observe.RawSample, word uint64) (waits.Wait, bool) {
 	p := th.proc
 	live := &callstack.Live{
 		Mem: p.Target.Read, PID: p.Target.PID, TID: th.TID, Runs: s.Sched.Runs, Counts: e.runs(),
@@ -180,7 +181,7 @@ func (e *explainer) innermost(p *processAccount, s *observe.RawSample, id sample
 		return names
 	}
 	var names []waits.Name
-	for w.walker.Init(p.Target.Space(), &s.Regs, &s.Mem); !waits.Decided(names) && w.walker.Next(); {
+	for w.walker.Init(p.Target.Space(), &s.Regs, &s.Mem); !waits.IsDecided(names) && w.walker.Next(); {
 		f := w.walker.Frame()
 		names = append(names, e.name(p, &f, s.Regs.Arch))
 	}
@@ -209,7 +210,7 @@ func (e *explainer) namer() *symbols.Namer {
 	return e.names
 }
 
-func (e *explainer) variable(p *processAccount, addr waits.Address) waits.Variable {
+func (e *explainer) variable(p *processAccount, addr schema.Hex) waits.Variable {
 	v, ok := p.waits.variables[addr]
 	if ok {
 		return v

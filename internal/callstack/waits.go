@@ -14,7 +14,7 @@ var waitKinds = map[managed.WaitKind]waits.Kind{
 
 // Waiting returns what a thread in futex(2) waits for, by the first run-time system that knows it. The owner's id is
 // in the process's own pid namespace. later: a later query may give more.
-func Waiting(namers []managed.Namer, s *managed.Sleeper) (w waits.For, ok, later bool) {
+func Waiting(namers []managed.Namer, s *managed.Sleeper) (w waits.Wait, ok, later bool) {
 	for _, n := range namers {
 		t, is := n.(managed.Threads)
 		if !is {
@@ -26,7 +26,7 @@ func Waiting(namers []managed.Namer, s *managed.Sleeper) (w waits.For, ok, later
 		if !ok || kind == "" {
 			continue
 		}
-		w := waits.Managed(kind, said.Class, said.Address, said.Owner, said.Timed)
+		w := waits.ManagedWait(kind, said.Class, said.Address, said.Owner, said.Timed)
 		w.OwnerName = said.OwnerName
 		return w, true, later
 	}

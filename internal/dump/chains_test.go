@@ -47,7 +47,7 @@ func wantChain(t *testing.T, exe, functions string) {
 	passive := examine(t, pid)
 	stopAll(t, pid)
 	stopped := examine(t, pid)
-	dead := Core(openCore(t, gcore(t, pid), core.Options{}), Options{MaxDepth: -1}, false)
+	dead := Core(openCore(t, gcore(t, pid), core.Options{}), Options{MaxDepth: -1})
 	for how, p := range map[string]*Process{"asleep": passive, "stopped": stopped, "core": dead} {
 		th := pausing(p)
 		if th == nil {

@@ -13,12 +13,12 @@ import (
 	"prywalk/internal/symbols"
 )
 
-// framesBesides bounds frames without stack: the innermost, and interrupted leaf functions.
+// framesBesides bounds the frames that take no stack: the innermost, and interrupted leaf functions.
 const framesBesides = 64
 
-// Core describes the stacks of a core's threads. sysroot means that files and perf maps are below a separate directory.
-func Core(c *core.Core, o Options, sysroot bool) *Process {
-	names := symbols.NewCoreNamer(c.OpenFile, sysroot)
+// Core describes the stacks of a core's threads.
+func Core(c *core.Core, o Options) *Process {
+	names := symbols.NewCoreNamer(c.OpenFile, o.Sysroot)
 	defer names.Close()
 	c.JITFuncs = names.JITFuncs(c.PID)
 	p := &Process{Origin: Origin{Prywalk: o.Prywalk}, PID: c.PID, Name: c.Comm, Threads: []Thread{}, Native: o.Native}
@@ -27,7 +27,7 @@ func Core(c *core.Core, o Options, sysroot bool) *Process {
 	w.arch = c.Arch
 	// at most one frame per word of the core
 	left := int(c.Size() / 8)
-	explain := explainerOfCore(c, names)
+	explain := newCoreExplainer(c, names)
 	for i, th := range c.Threads() {
 		t := coreThread(c, &th, w, o.MaxDepth, left+framesBesides)
 		if i == 0 {
@@ -37,24 +37,30 @@ func Core(c *core.Core, o Options, sysroot bool) *Process {
 		left = max(0, left-len(t.Frames))
 		p.Threads = append(p.Threads, t)
 	}
-	p.Goroutines, p.Parked = c.Runtimes().WaitingGoroutines()
-	if systems := c.Runtimes().Schedulers(); len(systems) > 0 && o.Goroutines {
-		w.MaxDepth = o.MaxDepth
-		r := goroutineReader{read: c.Read, space: c.Space(), walk: w, locks: o.goroutineLocks}
-		var err error
-		if p.GoroutineStacks, err = r.readAll(systems, p.Threads); err == nil { // else the line has the reason
-			p.Parked = ""
-		}
-		r.close()
-	}
+	w.MaxDepth = o.MaxDepth
+	p.addCoreGoroutines(c, o, w)
 	p.program = programOf(c.Space(), c.Runtimes().Namers(), c.PID)
 	p.program.Ended = true
 	p.setTasks(callstack.Tasks(c.Runtimes().Namers(), callstack.Dead{}), o.MaxDepth)
 	for i := range p.Tasks {
 		p.Tasks[i].How = observe.FromCore.String()
 	}
-	p.sort()
+	p.sortThreads()
 	return p
+}
+
+func (p *Process) addCoreGoroutines(c *core.Core, o Options, w *walk) {
+	p.Goroutines, p.Parked = c.Runtimes().WaitingGoroutines()
+	systems := c.Runtimes().Schedulers()
+	if len(systems) == 0 || !o.Goroutines {
+		return
+	}
+	r := goroutineReader{read: c.Read, space: c.Space(), walk: w, locks: o.goroutineLocks}
+	defer r.close()
+	var err error
+	if p.GoroutineStacks, err = r.readAll(systems, p.Threads); err == nil { // else the line has the reason
+		p.Parked = ""
+	}
 }
 
 func coreThread(c *core.Core, th *core.Thread, w *walk, depth, limit int) Thread {

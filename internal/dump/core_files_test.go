@@ -51,7 +51,7 @@ const chain = "inner middle outer main __libc_start_call_main"
 func complete(t *testing.T, coreFile, sysroot string) {
 	t.Helper()
 	c := openCore(t, coreFile, core.Options{Sysroot: sysroot})
-	th := &Core(c, Options{MaxDepth: -1}, sysroot != "").Threads[0]
+	th := &Core(c, Options{MaxDepth: -1, Sysroot: sysroot != ""}).Threads[0]
 	if !th.Complete || !strings.Contains(names(th), chain) {
 		t.Errorf("%s: %s; warnings %q", th.StopReason, names(th), c.Warnings())
 	}
@@ -84,7 +84,7 @@ func TestProgramThatWasReplacedIsFoundOutByItsBuildID(t *testing.T) {
 		!strings.Contains(warned[0], exe) {
 		t.Errorf("warnings %q", warned)
 	}
-	th := &Core(c, Options{MaxDepth: -1}, false).Threads[0]
+	th := &Core(c, Options{MaxDepth: -1}).Threads[0]
 	if names := names(th); strings.Contains(names, "inner") || strings.Contains(names, "decoy") {
 		t.Errorf("names of another file: %s", names)
 	}
@@ -108,7 +108,7 @@ func TestProgramWithoutBuildIDIsComparedWithTheCore(t *testing.T) {
 	if warned := c.Warnings(); len(warned) != 1 || !strings.Contains(warned[0], "headers differ") {
 		t.Errorf("warnings %q", warned)
 	}
-	if th := &Core(c, Options{MaxDepth: -1}, false).Threads[0]; th.Complete || strings.Contains(names(th), "inner") {
+	if th := &Core(c, Options{MaxDepth: -1}).Threads[0]; th.Complete || strings.Contains(names(th), "inner") {
 		t.Errorf("%s: %s", th.StopReason, names(th))
 	}
 }
@@ -144,7 +144,7 @@ func TestCoreFromAnotherMachineIsWalkedByItsSysroot(t *testing.T) {
 	other := filepath.Join(t.TempDir(), "elsewhere")
 	copyTo(t, "/", other, filepath.Join(root, exe))
 	c = openCore(t, coreFile, core.Options{Exe: other})
-	if th := &Core(c, Options{MaxDepth: -1}, false).Threads[0]; !th.Complete {
+	if th := &Core(c, Options{MaxDepth: -1}).Threads[0]; !th.Complete {
 		t.Errorf("with Exe: %s: %q", th.StopReason, c.Warnings())
 	}
 }
@@ -162,7 +162,7 @@ func TestDebugFrameBelowTheSysrootIsFoundByBuildID(t *testing.T) {
 			copyTo(t, root, debug, exe+".debug")
 		}
 		c := openCore(t, coreFile, core.Options{Sysroot: root})
-		th := &Core(c, Options{MaxDepth: -1}, true).Threads[0]
+		th := &Core(c, Options{MaxDepth: -1, Sysroot: true}).Threads[0]
 		byCFI := !slices.ContainsFunc(th.Frames, func(f Frame) bool {
 			return f.Method != "cfi" && f.Method != "context" &&
 				f.Function != "_start"
@@ -181,7 +181,7 @@ func TestCoreWithoutHeadersSaysThatNothingCouldBeChecked(t *testing.T) {
 		!strings.Contains(warned[0], exe) {
 		t.Errorf("warnings %q", warned)
 	}
-	if th := &Core(c, Options{MaxDepth: -1}, false).Threads[0]; !th.Complete {
+	if th := &Core(c, Options{MaxDepth: -1}).Threads[0]; !th.Complete {
 		t.Errorf("%s: %s", th.StopReason, names(th))
 	}
 }
@@ -204,7 +204,7 @@ func TestTruncatedCoreGivesTheBeginningsOfItsStacks(t *testing.T) {
 			continue
 		}
 		opened++
-		p := Core(c, Options{MaxDepth: -1}, false)
+		p := Core(c, Options{MaxDepth: -1})
 		if len(c.Warnings()) == 0 {
 			t.Errorf("%d bytes: no warning", n)
 		}

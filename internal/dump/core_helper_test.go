@@ -144,7 +144,7 @@ func dumpNamed(t *testing.T, file string, perfMaps bool) *Process {
 	for _, w := range c.Warnings() {
 		t.Errorf("warning: %s", w)
 	}
-	return Core(c, Options{MaxDepth: -1}, perfMaps)
+	return Core(c, Options{MaxDepth: -1, Sysroot: perfMaps})
 }
 
 // pcs leaves out inlined calls and frames without a program counter.

@@ -38,5 +38,5 @@ func TestRecursionOf100000CallsIsWhole(t *testing.T) {
 	wholeRecursion(t, examine(t, cmd.Process.Pid))
 	stopAll(t, cmd.Process.Pid)
 	dead := openCore(t, gcore(t, cmd.Process.Pid), core.Options{})
-	wholeRecursion(t, Core(dead, Options{MaxDepth: -1}, false))
+	wholeRecursion(t, Core(dead, Options{MaxDepth: -1}))
 }

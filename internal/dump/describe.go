@@ -3,8 +3,6 @@
 package dump
 
 import (
-	"time"
-
 	"prywalk/internal/callstack"
 	"prywalk/internal/code"
 	"prywalk/internal/managed"
@@ -13,7 +11,7 @@ import (
 	"prywalk/internal/procmem"
 )
 
-func describe(t *code.Process, w *walk, tid int, s *observe.RawSample) Thread {
+func describeThread(t *code.Process, w *walk, tid int, s *observe.RawSample) Thread {
 	th := Thread{TID: tid, Name: threadName(t, tid), State: s.State.Letter(), Wait: s.WaitReason(), How: s.How.String(),
 		RunCount: s.Sched.Runs}
 	if end := t.StackEnd(s.Mem.Stack.Addr); end != 0 {
@@ -32,7 +30,6 @@ func describe(t *code.Process, w *walk, tid int, s *observe.RawSample) Thread {
 	return th
 }
 
-// threadName prefers a run-time system's name to the kernel's.
 func threadName(t *code.Process, tid int) string {
 	if name, ok := givenName(t, tid); ok {
 		return name
@@ -48,30 +45,7 @@ func givenName(t *code.Process, tid int) (string, bool) {
 	return callstack.ThreadName(namers, innerTID(t, tid))
 }
 
-// Retries of unreadable names, mostly during garbage collection.
-const (
-	namesAgain = 25
-	namesWait  = 4 * time.Millisecond
-)
-
-func (l *results) rename(t *code.Process) {
-	for n := 0; n < namesAgain && callstack.Postponed(t.Runtimes().Namers()); n++ {
-		time.Sleep(namesWait)
-		l.Lock()
-		threads := l.threads
-		l.Unlock()
-		for i := range threads {
-			name, ok := givenName(t, threads[i].TID) // it may hang
-			l.Lock()
-			if ok {
-				l.threads[i].Name = name
-			}
-			l.Unlock()
-		}
-	}
-}
-
-// innerTID gives a thread's number in its own pid namespace.
+// innerTID gives a thread's ID in its own pid namespace, where run-time systems need it.
 func innerTID(t *code.Process, tid int) int {
 	if len(t.Runtimes().Namers()) > 0 {
 		if inner := procmem.InnerID(tid); inner != 0 {

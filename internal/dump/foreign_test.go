@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"prywalk/internal/schema"
 	"prywalk/internal/waits"
 )
 
@@ -100,7 +101,7 @@ func checkForeign(t *testing.T, pid int, want map[string]wait) {
 }
 
 func foreign(p *Process, want map[string]wait) (wrong []string) {
-	at := map[string]map[waits.Address]bool{}
+	at := map[string]map[schema.Hex]bool{}
 	for i := range p.Threads {
 		th := &p.Threads[i]
 		c, ok := want[th.Name]
@@ -117,7 +118,7 @@ func foreign(p *Process, want map[string]wait) (wrong []string) {
 			continue
 		}
 		if at[th.Name] == nil {
-			at[th.Name] = map[waits.Address]bool{}
+			at[th.Name] = map[schema.Hex]bool{}
 		}
 		at[th.Name][w.Address] = true
 	}

@@ -7,30 +7,28 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"prywalk/frames"
 	"prywalk/internal/code"
 	"prywalk/internal/managed"
-	"prywalk/internal/printable"
-	"prywalk/internal/waits"
+	"prywalk/internal/schema"
 )
 
 // # What goroutines wait for
 //
-// A sync.Mutex stores no owner. A likely one is a goroutine with a function on its stack that has locked and not
-// unlocked it before its current call ([managed.Scheduler]). Another goroutine may have unlocked it, so a cycle is only
-// a possible deadlock. Of a channel only the waiting senders and receivers are known.
+// A sync.Mutex stores no owner. Its likely owner is a goroutine with a function on its stack that has locked it, and
+// not unlocked it before its current call ([managed.Scheduler]). Another goroutine may unlock it, so a cycle is only a
+// possible deadlock. Of a channel only the waiters are known.
 
 // GoroutineLock is what goroutines wait for.
 type GoroutineLock struct {
 	PID int `json:"pid"`
 	// Runtime is the file with the goroutines' run-time system, where the process has several.
-	Runtime string `json:"runtime,omitempty"`
-	Kind    string `json:"kind"` // sync.Mutex, sync.RWMutex, sync.WaitGroup, sync.Cond, semaphore, chan
-	Address Hex    `json:"address"`
-	Symbol  string `json:"symbol,omitempty"`
-	// Queued and Capacity are how many values are in a channel, and fit.
+	Runtime string     `json:"runtime,omitempty"`
+	Kind    string     `json:"kind"` // sync.Mutex, sync.RWMutex, sync.WaitGroup, sync.Cond, semaphore, chan
+	Address schema.Hex `json:"address"`
+	Symbol  string     `json:"symbol,omitempty"`
+	// Queued is how many values are in a channel, Capacity how many fit.
 	Queued   uint64            `json:"queued,omitempty"`
 	Capacity uint64            `json:"capacity,omitempty"`
 	Closed   bool              `json:"closed,omitempty"`
@@ -42,7 +40,7 @@ type GoroutineLock struct {
 type GoroutineWaiter struct {
 	Goroutine uint64 `json:"goroutine"`
 	Wait      string `json:"wait,omitempty"` // in the words of Go's run-time system
-	// Send: it waits to send to the channel, not to receive. Reads: it waits for the right to read.
+	// Send: it waits to send to the channel, not to receive. Reads: it waits to read.
 	Send  bool   `json:"send,omitempty"`
 	Reads bool   `json:"reads,omitempty"`
 	In    string `json:"in,omitempty"` // the program's function that waits, with its line
@@ -55,7 +53,7 @@ type GoroutineOwner struct {
 	Evidence  string `json:"evidence"`
 }
 
-// GoroutineCycle are goroutines of a process of which each waits for a lock that the next one likely holds.
+// GoroutineCycle is goroutines of which each waits for a lock that the next one likely holds.
 type GoroutineCycle struct {
 	PID int `json:"pid"`
 	// Runtime is the file with their run-time system, where the process has several.
@@ -85,7 +83,7 @@ const (
 	kindChannel   = "chan"
 )
 
-// Offsets in package sync of the waited-for words: Mutex.sema, RWMutex.writerSem and readerSem, Cond.notify.
+// Offsets of the words waited for: Mutex.sema, RWMutex.writerSem and readerSem, Cond.notify (package sync).
 const (
 	mutexSema  = 4
 	writerSema = 8
@@ -93,10 +91,10 @@ const (
 	condNotify = 16
 )
 
-const mostSyncFrames = 12
+const maxSyncFrames = 12
 
-// locksOf finds what a goroutine waits for and holds. stack is a copy; nil on a thread.
-func (r *goroutineReader) locksOf(t *managed.ParkedTask, g *Goroutine, stack []byte, asleep bool) {
+// addLocks adds what a goroutine waits for and holds. stack is its copy, nil if it is on a thread.
+func (r *goroutineReader) addLocks(t *managed.ParkedTask, g *Goroutine, stack []byte, asleep bool) {
 	of := r.of
 	if of == nil || !r.locks {
 		return
@@ -106,7 +104,7 @@ func (r *goroutineReader) locksOf(t *managed.ParkedTask, g *Goroutine, stack []b
 			g.waitsAt = append(g.waitsAt, r.nameWait(g, w))
 		}
 	}
-	for i := range g.Frames[:min(len(g.Frames), mostAsked)] {
+	for i := range g.Frames[:min(len(g.Frames), maxExamined)] {
 		f := &g.Frames[i]
 		if f.Inlined || f.PC == 0 || i == 0 {
 			continue
@@ -140,31 +138,11 @@ func (r *goroutineReader) placeOf(at frames.Addr, in *Frame) string {
 	return place.location()
 }
 
-// nameWait sets kind and address of the waited-for object.
+// nameWait gives kind, address and symbol of what a goroutine waits for.
 func (r *goroutineReader) nameWait(g *Goroutine, w managed.TaskWait) goroutineWait {
 	out := goroutineWait{TaskWait: w, kind: kindChannel}
 	if !w.Channel {
-		out.kind = kindSemaphore
-		inner := false
-		for i := range g.Frames[:min(len(g.Frames), mostSyncFrames)] {
-			switch g.Frames[i].Function {
-			case "sync.(*Mutex).Lock", "internal/sync.(*Mutex).Lock", "sync.(*Mutex).lockSlow",
-				"internal/sync.(*Mutex).lockSlow":
-				if !inner {
-					out.kind, out.Address, inner = kindMutex, w.Address-mutexSema, true
-				}
-			case "sync.(*RWMutex).Lock":
-				if out.kind = kindRWMutex; !inner {
-					out.Address = w.Address - writerSema
-				}
-			case "sync.(*RWMutex).RLock":
-				out.kind, out.Address, out.reads = kindRWMutex, w.Address-readerSema, true
-			case "sync.(*WaitGroup).Wait":
-				out.kind = kindWaitGroup
-			case "sync.(*Cond).Wait":
-				out.kind, out.Address = kindCond, w.Address-condNotify
-			}
-		}
+		out.setSync(g.Frames)
 	}
 	if img, at := code.ImageAt(r.space, out.Address); img != nil {
 		if name, offset, ok := r.walk.names.Object(img, r.walk.pid, at); ok {
@@ -177,7 +155,32 @@ func (r *goroutineReader) nameWait(g *Goroutine, w managed.TaskWait) goroutineWa
 	return out
 }
 
-// dropAwaited removes the awaited lock from the held ones: its code has begun to take it.
+// setSync sets kind and address of an object of package sync by the functions that wait for one of its words.
+func (w *goroutineWait) setSync(stack []Frame) {
+	word, inMutex := w.Address, false
+	w.kind = kindSemaphore
+	for i := range stack[:min(len(stack), maxSyncFrames)] {
+		switch stack[i].Function {
+		case "sync.(*Mutex).Lock", "internal/sync.(*Mutex).Lock", "sync.(*Mutex).lockSlow",
+			"internal/sync.(*Mutex).lockSlow":
+			if !inMutex {
+				w.kind, w.Address, inMutex = kindMutex, word-mutexSema, true
+			}
+		case "sync.(*RWMutex).Lock": // waits for its Mutex, or for readers
+			if w.kind = kindRWMutex; !inMutex {
+				w.Address = word - writerSema
+			}
+		case "sync.(*RWMutex).RLock":
+			w.kind, w.Address, w.reads = kindRWMutex, word-readerSema, true
+		case "sync.(*WaitGroup).Wait":
+			w.kind = kindWaitGroup
+		case "sync.(*Cond).Wait":
+			w.kind, w.Address = kindCond, word-condNotify
+		}
+	}
+}
+
+// dropAwaited removes the awaited locks from the held ones: code on the stack has begun to take them.
 func (g *Goroutine) dropAwaited() {
 	for i := range g.waitsAt {
 		inner := -1
@@ -194,17 +197,13 @@ func (g *Goroutine) dropAwaited() {
 	}
 }
 
-func (g *Goroutine) place() string {
-	return (&Thread{Frames: g.Frames}).place()
-}
-
 type goLockKey struct {
 	pid     int
 	address frames.Addr
 }
 
-// goroutineLocks sorts locks, then channels, by descending number of waiters.
-func (l *Locks) goroutineLocks() {
+// collectGoroutineLocks gathers the locks, then the channels, each with the most waiters first.
+func (l *Locks) collectGoroutineLocks() {
 	at := map[goLockKey]int{}
 	for _, p := range l.Processes {
 		for i := range p.GoroutineStacks {
@@ -219,17 +218,17 @@ func (l *Locks) goroutineLocks() {
 					n = len(l.GoroutineLocks)
 					at[k] = n
 					l.GoroutineLocks = append(l.GoroutineLocks, GoroutineLock{PID: p.PID, Runtime: g.Runtime, Kind: w.kind,
-						Address: Hex(w.Address), Symbol: w.symbol, Queued: w.Queued, Capacity: w.Room, Closed: w.Closed})
+						Address: schema.Hex(w.Address), Symbol: w.symbol, Queued: w.Queued, Capacity: w.Room, Closed: w.Closed})
 				}
 				m := &l.GoroutineLocks[n]
 				if w.kind == kindRWMutex {
 					m.Kind = w.kind
 				}
 				m.Waiters = append(m.Waiters, GoroutineWaiter{Goroutine: g.ID, Wait: g.Wait, Send: w.Send, Reads: w.reads,
-					In: g.place()})
+					In: g.ownPlace()})
 			}
 		}
-		l.goroutineOwners(p, at)
+		l.addGoroutineOwners(p, at)
 	}
 	slices.SortStableFunc(l.GoroutineLocks, func(a, b GoroutineLock) int {
 		channel := func(m *GoroutineLock) int { return map[bool]int{true: 1}[m.Kind == kindChannel] }
@@ -237,7 +236,7 @@ func (l *Locks) goroutineLocks() {
 	})
 }
 
-func (l *Locks) goroutineOwners(p *Process, at map[goLockKey]int) {
+func (l *Locks) addGoroutineOwners(p *Process, at map[goLockKey]int) {
 	for i := range p.GoroutineStacks {
 		g := &p.GoroutineStacks[i]
 		for _, h := range g.held {
@@ -258,62 +257,6 @@ func (l *Locks) goroutineOwners(p *Process, at map[goLockKey]int) {
 	}
 }
 
-// goroutineCycles gives the cycles through likely owners.
-func (l *Locks) goroutineCycles() (out []GoroutineCycle) {
-	type system struct {
-		pid  int
-		file string
-	}
-	graphs := map[system]map[int]int{}
-	var order []system
-	for i := range l.GoroutineLocks {
-		m := &l.GoroutineLocks[i]
-		if len(m.Likely) != 1 {
-			continue
-		}
-		of := system{m.PID, m.Runtime}
-		if graphs[of] == nil {
-			graphs[of], order = map[int]int{}, append(order, of)
-		}
-		for _, w := range m.Waiters {
-			if !(w.Reads && m.Likely[0].Reads) {
-				graphs[of][int(w.Goroutine)] = int(m.Likely[0].Goroutine)
-			}
-		}
-	}
-	for _, of := range order {
-		for _, c := range waits.Cycles(graphs[of]) {
-			cycle := GoroutineCycle{PID: of.pid, Runtime: of.file}
-			for _, id := range c {
-				cycle.Goroutines = append(cycle.Goroutines, uint64(id))
-			}
-			out = append(out, cycle)
-		}
-	}
-	return out
-}
-
-// possibleGoroutines keeps cycles of goroutines that do not run.
-func (l *lockExam) possibleGoroutines() {
-	cycles := l.out.goroutineCycles()
-	if len(cycles) == 0 {
-		return
-	}
-	time.Sleep(watchFor)
-	for _, c := range cycles {
-		k := l.process[c.PID]
-		if k == nil {
-			continue
-		}
-		if !slices.ContainsFunc(c.Goroutines, func(id uint64) bool {
-			g := k.process.goroutine(c.Runtime, id)
-			return g == nil || g.task == nil || !g.of.Again(g.task)
-		}) {
-			l.out.PossibleGoroutines = append(l.out.PossibleGoroutines, c)
-		}
-	}
-}
-
 func (p *Process) goroutine(runtime string, id uint64) *Goroutine {
 	for i := range p.GoroutineStacks {
 		if g := &p.GoroutineStacks[i]; g.ID == id && g.Runtime == runtime {
@@ -323,140 +266,5 @@ func (p *Process) goroutine(runtime string, id uint64) *Goroutine {
 	return nil
 }
 
-func (l *Locks) goroutineLocksText(b *strings.Builder) {
-	for i := range l.PossibleGoroutines {
-		l.goroutineCycleText(b, &l.PossibleGoroutines[i])
-	}
-	for _, p := range l.Processes {
-		if n := p.leaked(); n > 0 {
-			printable.Fprintf(b, "\n%s of process %d %s leaked: Go's garbage collector has found that nothing can wake %s\n",
-				count(n, "goroutine"), p.PID, map[bool]string{true: "is", false: "are"}[n == 1],
-				map[bool]string{true: "it", false: "them"}[n == 1])
-		}
-	}
-	for i := range l.GoroutineLocks {
-		m := &l.GoroutineLocks[i]
-		printable.Fprintf(b, "\n%s%s%s\n", m.label(), m.details(), withSeparator(", of ", m.Runtime))
-		if m.Kind == kindChannel {
-			m.sideText(b, true, "to send")
-			m.sideText(b, false, "to receive")
-		} else {
-			m.sideText(b, false, "")
-		}
-		for j := range m.Likely {
-			l.likelyGoroutine(b, m, &m.Likely[j])
-		}
-		if len(m.Likely) == 0 && m.isLock() {
-			printable.Fprintf(b, "  owner not known: no stack shows which goroutine holds it\n")
-		}
-	}
-}
-
-// likelyGoroutine writes what a likely owner does, and its stack if it is the only one and in no cycle.
-func (l *Locks) likelyGoroutine(b *strings.Builder, m *GoroutineLock, o *GoroutineOwner) {
-	reads := map[bool]string{true: " for reading"}[o.Reads]
-	var g *Goroutine
-	for _, p := range l.Processes {
-		if p.PID == m.PID {
-			g = p.goroutine(m.Runtime, o.Goroutine)
-		}
-	}
-	if g == nil {
-		printable.Fprintf(b, "  likely held%s by goroutine %d\n      %s\n", reads, o.Goroutine, o.Evidence)
-		return
-	}
-	printable.Fprintf(b, "  likely held%s by goroutine %d, %s\n      %s\n", reads, o.Goroutine, g.statusText(), o.Evidence)
-	in := func(c GoroutineCycle) bool {
-		return c.PID == m.PID && c.Runtime == m.Runtime && slices.Contains(c.Goroutines, o.Goroutine)
-	}
-	if len(m.Likely) == 1 && len(g.Frames) > 0 && !slices.ContainsFunc(l.PossibleGoroutines, in) {
-		stack(b, &Thread{Frames: g.Frames, Complete: g.Complete, StopReason: g.StopReason}, false)
-	}
-}
-
-func (p *Process) leaked() (n int) {
-	for i := range p.GoroutineStacks {
-		if p.GoroutineStacks[i].Status == "leaked" {
-			n++
-		}
-	}
-	return n
-}
-
-func (l *Locks) goroutineCycleText(b *strings.Builder, c *GoroutineCycle) {
-	what := count(len(c.Goroutines), "goroutine") + " wait for each other"
-	if len(c.Goroutines) == 1 {
-		what = "a goroutine waits for a lock that it probably holds itself"
-	}
-	what += withSeparator(" in ", c.Runtime)
-	printable.Fprintf(b, "\nPOSSIBLE DEADLOCK: %s, if the inferred owners are right\n", what)
-	for i, id := range c.Goroutines {
-		next := c.Goroutines[(i+1)%len(c.Goroutines)]
-		for j := range l.GoroutineLocks {
-			m := &l.GoroutineLocks[j]
-			w := slices.IndexFunc(m.Waiters, func(w GoroutineWaiter) bool { return w.Goroutine == id })
-			if m.PID == c.PID && m.Runtime == c.Runtime && w >= 0 && len(m.Likely) == 1 && m.Likely[0].Goroutine == next {
-				printable.Fprintf(b, "  goroutine %d\n      waits for %s%s\n      likely held by goroutine %d: %s\n", id,
-					m.label(), withSeparator(", in ", m.Waiters[w].In), next, m.Likely[0].Evidence)
-			}
-		}
-	}
-}
-
-func (m *GoroutineLock) label() string {
-	if m.Symbol != "" {
-		return fmt.Sprintf("%s %s (%#x)", m.Kind, m.Symbol, uint64(m.Address))
-	}
-	return fmt.Sprintf("%s %#x", m.Kind, uint64(m.Address))
-}
-
-func (m *GoroutineLock) details() string {
-	if m.Kind != kindChannel {
-		return ""
-	}
-	text := ", unbuffered"
-	if m.Capacity > 0 {
-		text = fmt.Sprintf(", %d of %d in it", m.Queued, m.Capacity)
-	}
-	if m.Closed {
-		text += ", closed"
-	}
-	return text
-}
-
-func (m *GoroutineLock) sideText(b *strings.Builder, send bool, what string) {
-	var ids []string
-	at := map[string]int{}
-	var places []string
-	for _, w := range m.Waiters {
-		if w.Send != send {
-			continue
-		}
-		ids = append(ids, fmt.Sprint(w.Goroutine))
-		if w.In == "" {
-			continue
-		}
-		if at[w.In] == 0 {
-			places = append(places, w.In)
-		}
-		at[w.In]++
-	}
-	if len(ids) == 0 {
-		if what != "" {
-			printable.Fprintf(b, "  waiting %s: none\n", what)
-		}
-		return
-	}
-	printable.Fprintf(b, "  waiting%s: %s %s\n", withSeparator(" ", what),
-		map[bool]string{true: "goroutine", false: "goroutines"}[len(ids) == 1], enumerate(ids))
-	slices.SortStableFunc(places, func(a, b string) int { return at[b] - at[a] })
-	for _, place := range places[:min(len(places), mostPlaces)] {
-		printable.Fprintf(b, "      in %s (%s)\n", place, count(at[place], "goroutine"))
-	}
-	if n := len(places) - mostPlaces; n > 0 {
-		printable.Fprintf(b, "      and at %s\n", count(n, "more place"))
-	}
-}
-
-// isLock reports whether goroutines hold it: it is no channel, condition or wait group.
+// isLock reports whether it has an owner, unlike a channel, condition or wait group.
 func (m *GoroutineLock) isLock() bool { return m.Kind == kindMutex || m.Kind == kindRWMutex }

@@ -196,7 +196,7 @@ func TestGoroutinesAtLocksAndTheirLikelyOwners(t *testing.T) {
 			checkGoLocks(t, l)
 			if release == "" {
 				c := openCore(t, gcore(t, cmd.Process.Pid), core.Options{})
-				checkGoLocks(t, LocksOfCore(c, Options{MaxDepth: -1, Goroutines: true}, false))
+				checkGoLocks(t, LocksOfCore(c, Options{MaxDepth: -1, Goroutines: true}))
 			}
 		})
 	}

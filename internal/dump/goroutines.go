@@ -5,7 +5,6 @@ package dump
 import (
 	"bytes"
 	"slices"
-	"time"
 
 	"prywalk/frames"
 	"prywalk/internal/callstack"
@@ -17,22 +16,22 @@ import (
 // Goroutine is a goroutine of a Go program, with or without a thread.
 type Goroutine struct {
 	ID uint64 `json:"id"`
-	// Runtime is the file with its run-time system, where the process has several. Each numbers its goroutines.
+	// Runtime is the file with its run-time system, where the process has several. Each has IDs of its own.
 	Runtime string `json:"runtime,omitempty"`
 	// Status is a word of Go's run-time system: runnable, running, syscall, waiting, preempted, leaked, copystack.
 	Status string `json:"status"`
-	// Wait is what a waiting one waits for, in the words of Go's run-time system.
+	// Wait is the reason of its wait, in the words of Go's run-time system.
 	Wait string `json:"wait,omitempty"`
-	// Since is for how long it has waited, in nanoseconds, as Go's run-time system has it: it dates a wait by the start of
-	// the garbage collection before the first that found it. 0: not known.
+	// Since is for how long it has waited, in nanoseconds, by Go's run-time system: since the garbage collection before
+	// the first one that found the wait. 0: not known.
 	Since int64 `json:"since_ns,omitempty"`
-	// Parent is the goroutine that created it, 0 if not known, CreatedBy the function.
+	// Parent is the goroutine that created it, 0 if not known; CreatedBy is the function.
 	Parent    uint64            `json:"parent,omitempty"`
 	CreatedBy string            `json:"created_by,omitempty"`
 	Labels    map[string]string `json:"labels,omitempty"`
-	// Thread is the thread whose stack its own was part of, 0 if it was on none.
+	// Thread is the thread that it ran on, 0 for none.
 	Thread int `json:"thread,omitempty"`
-	// System: it is one of Go's run-time system.
+	// System: it belongs to Go's run-time system.
 	System     bool    `json:"system,omitempty"`
 	Complete   bool    `json:"complete"`
 	StopReason string  `json:"stop_reason"`
@@ -41,7 +40,7 @@ type Goroutine struct {
 	created *Place
 	waitsAt []goroutineWait
 	held    []goroutineHeld
-	task    *managed.ParkedTask // where locks are asked for
+	task    *managed.ParkedTask // to see whether it has run since; nil unless locks are examined
 	of      managed.Scheduler
 
 	low, high uint64 // of its stack
@@ -49,15 +48,15 @@ type Goroutine struct {
 
 const (
 	maxGoroutineStack = 8 << 20
-	goroutineTries    = 8
+	maxGoroutineTries = 8
 )
 
-// stillRunning is the reason of a running goroutine without a sampled thread.
+// stillRunning is the stop reason of a running goroutine without a sampled thread.
 const stillRunning = "running"
 
 type goroutineReader struct {
 	of    managed.Scheduler
-	file  string // of it, if there are several; else ""
+	file  string // with the system, if there are several; else ""
 	read  func(addr uint64, b []byte) int
 	space *frames.Space
 	walk  *walk
@@ -68,7 +67,12 @@ type goroutineReader struct {
 	mem           callstack.TaskMemory
 }
 
-// readAll reads the goroutines of all run-time systems. It fails if one of them cannot be read.
+// stack gives a goroutine's stack as that of a thread.
+func (g *Goroutine) stack() *Thread {
+	return &Thread{Frames: g.Frames, Complete: g.Complete, StopReason: g.StopReason}
+}
+
+// readAll fails if it cannot read one of the run-time systems.
 func (r *goroutineReader) readAll(systems []managed.Scheduler, threads []Thread) (out []Goroutine, err error) {
 	for _, s := range systems {
 		if r.of = s; len(systems) > 1 {
@@ -86,8 +90,8 @@ func (r *goroutineReader) readAll(systems []managed.Scheduler, threads []Thread)
 	return out, err
 }
 
-// joinCallers gives a goroutine that has called another run-time system, through C, the outer frames of the goroutine
-// that it became there.
+// joinCallers completes goroutines that have called another run-time system through C: a goroutine of that has the
+// outer frames.
 func joinCallers(list []Goroutine) {
 	for i := range list {
 		g := &list[i]
@@ -102,7 +106,7 @@ func joinCallers(list []Goroutine) {
 	}
 }
 
-// takeOuterFrames takes the frames of a goroutine that are on g's stack, and those of C that g has called.
+// takeOuterFrames takes the frames of in that are on g's stack, and of the C functions that g has called.
 func (g *Goroutine) takeOuterFrames(in *Goroutine) bool {
 	at := slices.IndexFunc(in.Frames, func(f Frame) bool { return uint64(f.SP) >= g.low && uint64(f.SP) < g.high })
 	if at < 0 || in.Thread != 0 {
@@ -115,7 +119,7 @@ func (g *Goroutine) takeOuterFrames(in *Goroutine) bool {
 	return true
 }
 
-// readRuntime gives no frames to goroutines that changed during each read.
+// readRuntime gives no frames to a goroutine that changed during each try.
 func (r *goroutineReader) readRuntime(threads []Thread) ([]Goroutine, error) {
 	list, err := r.of.ParkedTasks()
 	if err != nil {
@@ -126,7 +130,7 @@ func (r *goroutineReader) readRuntime(threads []Thread) ([]Goroutine, error) {
 		t := &list[i]
 		g := Goroutine{Runtime: r.file, Frames: []Frame{}, StopReason: stillRunning, of: r.of,
 			low: t.StackLo, high: t.StackHi}
-		r.stack(t, &g)
+		r.readStack(t, &g)
 		g.ID, g.Status, g.Wait, g.Parent, g.Labels, g.System = t.ID, t.Status, t.Wait, t.Parent, t.Labels, t.System
 		if since := int64(t.Since); g.Wait != "" && since > 0 && since < r.now {
 			g.Since = r.now - since
@@ -140,17 +144,16 @@ func (r *goroutineReader) readRuntime(threads []Thread) ([]Goroutine, error) {
 		}
 		if t.OnThread {
 			asleep := join(&g, t, threads)
-			r.locksOf(t, &g, nil, asleep)
+			r.addLocks(t, &g, nil, asleep)
 		}
 		out = append(out, g)
 	}
 	return out, nil
 }
 
-// stack copies and walks a goroutine's stack. Two equal copies and an unchanged goroutine prove that it has not run in
-// between.
-func (r *goroutineReader) stack(t *managed.ParkedTask, g *Goroutine) {
-	for n := 0; n < goroutineTries && !t.OnThread; n++ {
+// readStack copies and walks a stack. Two equal copies and an unchanged goroutine prove that it did not run in between.
+func (r *goroutineReader) readStack(t *managed.ParkedTask, g *Goroutine) {
+	for n := 0; n < maxGoroutineTries && !t.OnThread; n++ {
 		sp := t.Regs.SP()
 		size := min(t.StackHi-sp, maxGoroutineStack)
 		if !r.room(int(size)) {
@@ -174,7 +177,7 @@ func (r *goroutineReader) stack(t *managed.ParkedTask, g *Goroutine) {
 		}
 		if g.Wait = t.Wait; r.locks {
 			g.task = t
-			r.locksOf(t, g, a, true)
+			r.addLocks(t, g, a, true)
 		}
 		if g.Complete, g.StopReason = r.walk.ended(); !g.Complete {
 			g.Frames = append(g.Frames, Frame{Place: &Place{Function: namehints.IncompleteName(g.StopReason)}})
@@ -183,7 +186,6 @@ func (r *goroutineReader) stack(t *managed.ParkedTask, g *Goroutine) {
 	}
 }
 
-// room allocates two copies.
 func (r *goroutineReader) room(size int) bool {
 	if more := size - len(r.first); more > 0 {
 		if r.walk.memory.Take(2*int64(more), "stacks") != nil {
@@ -196,7 +198,7 @@ func (r *goroutineReader) room(size int) bool {
 
 func (r *goroutineReader) close() { r.walk.memory.Give(2 * int64(len(r.first))) }
 
-// join gives a goroutine the stack of its thread. asleep: the thread does not run.
+// join gives a goroutine its thread's stack. asleep: the thread does not run.
 func join(g *Goroutine, t *managed.ParkedTask, threads []Thread) (asleep bool) {
 	for i := range threads {
 		th := &threads[i]
@@ -209,13 +211,4 @@ func join(g *Goroutine, t *managed.ParkedTask, threads []Thread) (asleep bool) {
 		}
 	}
 	return false
-}
-
-// longest gives a group's longest wait.
-func longest(group []*Goroutine) time.Duration {
-	most := int64(0)
-	for _, g := range group {
-		most = max(most, g.Since)
-	}
-	return time.Duration(most)
 }

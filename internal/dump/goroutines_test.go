@@ -229,7 +229,7 @@ func TestGoroutinesAreThoseThatTheProgramKnows(t *testing.T) {
 			if c.name != "stripped" {
 				return
 			}
-			p = Core(openCore(t, gcore(t, cmd.Process.Pid), core.Options{}), Options{MaxDepth: -1, Goroutines: true}, false)
+			p = Core(openCore(t, gcore(t, cmd.Process.Pid), core.Options{}), Options{MaxDepth: -1, Goroutines: true})
 			compareGoroutines(t, p, own, true)
 		})
 	}

@@ -10,10 +10,9 @@ import (
 	"time"
 
 	"prywalk/internal/printable"
-	"prywalk/internal/tabular"
 )
 
-// key is equal for equal stacks and states.
+// key is equal for goroutines that are shown as one.
 func (g *Goroutine) key() string {
 	key := []byte(strings.Join([]string{g.Runtime, g.Status, g.Wait, g.StopReason, g.createdText(), g.labelsText()},
 		"\x00"))
@@ -43,7 +42,7 @@ func (g *Goroutine) labelsText() string {
 	return strings.Join(list, ", ")
 }
 
-// statusText uses the words of Go's tracebacks.
+// statusText is that of Go's tracebacks: "waiting (chan receive)".
 func (g *Goroutine) statusText() string {
 	if g.Wait != "" {
 		return g.Status + " (" + g.Wait + ")"
@@ -51,36 +50,28 @@ func (g *Goroutine) statusText() string {
 	return g.Status
 }
 
-// mergeGoroutines groups by equal stacks, smallest group first. Left out are goroutines on a thread, without frames,
-// and, unless all is set, of the run-time system (hidden).
-func mergeGoroutines(list []Goroutine, all bool) (groups [][]*Goroutine, hidden, changed int) {
-	known := map[string]int{}
-	for i := range list {
-		g := &list[i]
+// goroutineGroups groups by equal stacks, smallest group first. It leaves out those on a thread, counts those without
+// frames (changed), and those of the run-time system (hidden) unless p.Native is set.
+func (p *Process) goroutineGroups() (groups [][]*Goroutine, hidden, changed int) {
+	groups = groupBy(p.GoroutineStacks, func(g *Goroutine) string {
 		switch {
 		case g.Thread != 0:
-			continue
-		case g.System && !all:
+			return ""
+		case g.System && !p.Native:
 			hidden++
-			continue
+			return ""
 		case len(g.Frames) == 0:
 			changed++
-			continue
+			return ""
 		}
-		key := g.key()
-		n, is := known[key]
-		if !is {
-			n = len(groups)
-			known[key], groups = n, append(groups, nil)
-		}
-		groups[n] = append(groups[n], g)
-	}
-	slices.SortStableFunc(groups, func(a, b []*Goroutine) int { return len(a) - len(b) })
+		return g.key()
+	})
+	smallestFirst(groups)
 	return groups, hidden, changed
 }
 
 func (p *Process) goroutineCount() string {
-	n := int64(0)
+	n := 0
 	for i := range p.GoroutineStacks {
 		if !p.GoroutineStacks[i].System {
 			n++
@@ -89,10 +80,9 @@ func (p *Process) goroutineCount() string {
 	if n == 0 {
 		return ""
 	}
-	return ", " + tabular.Plural(n, "goroutine")
+	return ", " + count(n, "goroutine")
 }
 
-// onlySchedules reports whether a thread sleeps in Go's scheduler, without a goroutine.
 func (t *Thread) onlySchedules() bool {
 	if t.Goroutine != 0 || t.State != "S" || !t.Complete || len(t.Frames) == 0 {
 		return false
@@ -106,7 +96,7 @@ func (t *Thread) onlySchedules() bool {
 	return true
 }
 
-// shownThreads leaves out, with goroutines, threads asleep in Go's scheduler.
+// shownThreads separates, if there are goroutines, the threads asleep in Go's scheduler.
 func (p *Process) shownThreads() (shown []Thread, schedule []string) {
 	if len(p.GoroutineStacks) == 0 || p.Native {
 		return p.Threads, nil
@@ -121,50 +111,54 @@ func (p *Process) shownThreads() (shown []Thread, schedule []string) {
 	return shown, schedule
 }
 
-func schedulersText(b *strings.Builder, tids []string) {
+func writeSchedulers(b *strings.Builder, tids []string) {
 	if len(tids) > 0 {
 		printable.Fprintf(b, "\nwithout a goroutine, asleep in Go's scheduler: %s %s (--native shows the stacks)\n",
-			map[bool]string{true: "thread", false: "threads"}[len(tids) == 1], enumerate(tids))
+			form(len(tids), "thread", "threads"), enumerate(tids))
 	}
 }
 
-func goroutinesText(b *strings.Builder, p *Process) {
+func writeGoroutines(b *strings.Builder, p *Process) {
 	if len(p.GoroutineStacks) == 0 {
 		return
 	}
-	groups, hidden, changed := mergeGoroutines(p.GoroutineStacks, p.Native)
+	groups, hidden, changed := p.goroutineGroups()
 	for _, group := range groups {
-		first := group[0]
-		what := fmt.Sprintf("goroutine %d", first.ID)
-		if len(group) > 1 {
-			what = tabular.Plural(int64(len(group)), "goroutine")
-		}
-		printable.Fprintf(b, "\n%s%s: %s%s\n", what, withSeparator(" of ", first.Runtime), first.statusText(),
-			waited(longest(group), len(group)))
-		if len(group) > 1 {
-			var ids []string
-			for _, g := range group {
-				ids = append(ids, fmt.Sprint(g.ID))
-			}
-			printable.Fprintf(b, "  %s\n", enumerate(ids))
-		}
-		if text := first.labelsText(); text != "" {
-			printable.Fprintf(b, "  labels: %s\n", text)
-		}
-		stack(b, &Thread{Frames: first.Frames, Complete: first.Complete, StopReason: first.StopReason}, p.Native)
-		if text := first.createdText(); text != "" {
-			printable.Fprintf(b, "  %s\n", text)
-		}
+		writeGoroutineGroup(b, group, p.Native)
 	}
 	var rest []string
 	if hidden > 0 {
-		rest = append(rest, tabular.Plural(int64(hidden), "goroutine")+" of Go's run-time system (--native shows them)")
+		rest = append(rest, count(hidden, "goroutine")+" of Go's run-time system (--native shows them)")
 	}
 	if changed > 0 {
-		rest = append(rest, tabular.Plural(int64(changed), "goroutine")+" that ran or ended while being read")
+		rest = append(rest, count(changed, "goroutine")+" that ran or ended while being read")
 	}
 	if len(rest) > 0 {
 		printable.Fprintf(b, "\nnot shown: %s\n", strings.Join(rest, "; "))
+	}
+}
+
+func writeGoroutineGroup(b *strings.Builder, group []*Goroutine, native bool) {
+	first := group[0]
+	what := fmt.Sprintf("goroutine %d", first.ID)
+	if len(group) > 1 {
+		what = count(len(group), "goroutine")
+	}
+	printable.Fprintf(b, "\n%s%s: %s%s\n", what, withSeparator(" of ", first.Runtime), first.statusText(),
+		waited(longest(group), len(group)))
+	if len(group) > 1 {
+		var ids []string
+		for _, g := range group {
+			ids = append(ids, fmt.Sprint(g.ID))
+		}
+		printable.Fprintf(b, "  %s\n", enumerate(ids))
+	}
+	if text := first.labelsText(); text != "" {
+		printable.Fprintf(b, "  labels: %s\n", text)
+	}
+	writeStack(b, first.stack(), native)
+	if text := first.createdText(); text != "" {
+		printable.Fprintf(b, "  %s\n", text)
 	}
 }
 
@@ -176,4 +170,12 @@ func waited(d time.Duration, n int) string {
 		return fmt.Sprintf(", the longest for about %v", d.Truncate(time.Second))
 	}
 	return fmt.Sprintf(", for about %v", d.Truncate(time.Second))
+}
+
+func longest(group []*Goroutine) time.Duration {
+	most := int64(0)
+	for _, g := range group {
+		most = max(most, g.Since)
+	}
+	return time.Duration(most)
 }

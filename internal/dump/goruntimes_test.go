@@ -82,7 +82,7 @@ func TestEachGoRuntimeOfAProcessShowsItsGoroutines(t *testing.T) {
 				p = sampleGoroutines(t, cmd.Process.Pid)
 			}
 			compareRuntimes(t, p, own, c.callers)
-			p = Core(openCore(t, gcore(t, cmd.Process.Pid), core.Options{}), Options{MaxDepth: -1, Goroutines: true}, false)
+			p = Core(openCore(t, gcore(t, cmd.Process.Pid), core.Options{}), Options{MaxDepth: -1, Goroutines: true})
 			compareRuntimes(t, p, own, c.callers)
 		})
 	}

@@ -6,17 +6,18 @@ import (
 	"strings"
 	"testing"
 
+	"prywalk/internal/schema"
 	"prywalk/internal/waits"
 )
 
 // The first line must not read as an all-clear where the verdict in JSON is "unknown".
 func TestAnUnknownVerdictSaysSoFirst(t *testing.T) {
 	semaphore := func(address uint64, waiters ...int) Lock {
-		return Lock{For: waits.For{Kind: waits.Semaphore, Address: waits.Address(address)}, PID: 1, Waiters: waiters}
+		return Lock{Wait: waits.Wait{Kind: waits.Semaphore, Address: schema.Hex(address)}, PID: 1, Waiters: waiters}
 	}
 	likely := semaphore(1, 11, 12)
 	likely.Likely = []LikelyOwner{{TID: 13}}
-	owned := Lock{For: waits.For{Kind: waits.Mutex, Address: 9, Owner: 13}, PID: 1, Waiters: []int{16}}
+	owned := Lock{Wait: waits.Wait{Kind: waits.Mutex, Address: 9, Owner: 13}, PID: 1, Waiters: []int{16}}
 	mutex := GoroutineLock{PID: 1, Kind: kindMutex, Waiters: []GoroutineWaiter{{Goroutine: 5}, {Goroutine: 6}}}
 	chanOf := GoroutineLock{PID: 1, Kind: kindChannel, Waiters: []GoroutineWaiter{{Goroutine: 7}}}
 	const ofGo = "deadlock unknown: Go's locks and channels store no owner"
@@ -45,8 +46,8 @@ func TestAnUnknownVerdictSaysSoFirst(t *testing.T) {
 		if len(c.l.Go) > 0 && c.l.Go[0] == 2 {
 			c.l.Processes[0] = &Process{PID: 2}
 		}
-		blocked, _ := c.l.split()
-		if got := c.l.waitersText(blocked) + "; " + c.l.verdict(); got != c.want {
+		blocked, _ := c.l.byIdleness()
+		if got := c.l.waitersText(blocked) + "; " + c.l.verdictText(); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}
@@ -54,12 +55,12 @@ func TestAnUnknownVerdictSaysSoFirst(t *testing.T) {
 
 func TestALikelyOwnerIsShownWithWhatItDoes(t *testing.T) {
 	at := func(function string) []Frame { return []Frame{{Place: &Place{Function: function, Kind: "cpython"}}} }
-	lock := Lock{For: waits.For{Kind: waits.Semaphore, Type: "threading.Lock", Address: 0x10, Why: "stores no owner"},
+	lock := Lock{Wait: waits.Wait{Kind: waits.Semaphore, Type: "threading.Lock", Address: 0x10, Why: "stores no owner"},
 		PID: 1, Waiters: []int{11}, Likely: []LikelyOwner{{12, "inside of \"with\""}}}
 	l := &Locks{Verdict: VerdictUnknown, Locks: []Lock{lock}, OwnerUnknown: []int{11}, Processes: []*Process{{PID: 1,
-		Threads: []Thread{{TID: 11, Name: "waiter", State: "S", Complete: true, WaitsFor: &lock.For, Frames: at("want")},
+		Threads: []Thread{{TID: 11, Name: "waiter", State: "S", Complete: true, WaitsFor: &lock.Wait, Frames: at("want")},
 			{TID: 12, Name: "holder", State: "S", Wait: "clock_nanosleep", Complete: true, Frames: at("nap"),
-				WaitsFor: &waits.For{Kind: waits.Sleep, Until: "for 1h0m0s"}}}}}}
+				WaitsFor: &waits.Wait{Kind: waits.Sleep, Until: "for 1h0m0s"}}}}}}
 	const want = `
 threading.Lock (semaphore 0x10): stores no owner
   waiting: 11 waiter
@@ -77,7 +78,7 @@ threading.Lock (semaphore 0x10): stores no owner
 // dump alone reads threads one after the other, which proves no deadlock.
 func TestThreadsThatWaitForEachOtherAreNamedLast(t *testing.T) {
 	wait := func(tid, owner int, timed bool) Thread {
-		return Thread{TID: tid, Name: "app", State: "S", Complete: true, WaitsFor: &waits.For{Kind: waits.Mutex, Address: 16,
+		return Thread{TID: tid, Name: "app", State: "S", Complete: true, WaitsFor: &waits.Wait{Kind: waits.Mutex, Address: 16,
 			Owner: owner, Timed: timed}}
 	}
 	for timed, want := range map[bool]string{

@@ -15,40 +15,40 @@ import (
 	"prywalk/internal/waits"
 )
 
-// managedWaits asks about a thread that sleeps at a word; nil: no systems. later: a retry may give more.
-type managedWaits func(tid int, word, runs uint64, mem frames.Memory) (w waits.For, ok, later bool)
+// managedWaits asks the run-time systems about a thread that sleeps at a word and has the run count runs; nil: there
+// are none. later: a retry may give more.
+type managedWaits func(tid int, word, runs uint64, mem frames.Memory) (w waits.Wait, ok, later bool)
 
-// managedOf requires an unchanged run count runs.
-func managedOf(t *code.Process) managedWaits {
+func managedWaitsOf(t *code.Process) managedWaits {
 	if len(t.Runtimes().Namers()) == 0 {
 		return nil
 	}
-	return func(tid int, word, runs uint64, mem frames.Memory) (w waits.For, ok, later bool) {
+	return func(tid int, word, runs uint64, mem frames.Memory) (w waits.Wait, ok, later bool) {
 		live := &callstack.Live{Mem: t.Read, PID: t.PID, TID: tid, Runs: runs}
 		return callstack.Waiting(t.Runtimes().Namers(),
 			&managed.Sleeper{TID: innerTID(t, tid), Word: word, Mem: mem, Live: live})
 	}
 }
 
-func managedOfCore(c *core.Core) managedWaits {
+func managedWaitsOfCore(c *core.Core) managedWaits {
 	if len(c.Runtimes().Namers()) == 0 {
 		return nil
 	}
-	return func(tid int, word, _ uint64, mem frames.Memory) (w waits.For, ok, later bool) {
+	return func(tid int, word, _ uint64, mem frames.Memory) (w waits.Wait, ok, later bool) {
 		return callstack.Waiting(c.Runtimes().Namers(),
 			&managed.Sleeper{TID: tid, Word: word, Mem: mem, Live: callstack.Still(c.Read)})
 	}
 }
 
-// managedAsker gives nil for a thread not in futex(2). The first call requires run count runs; later ones accept
-// another sleep, since a monitor's waiters wake up at times.
-func (x *explainer) managedAsker(tid int, sl *waits.Sleeper, runs uint64, mem frames.Memory) func() (waits.For, bool) {
-	word, ok := waits.Sleeps(&sl.Args)
+// managedAsker gives [waits.Sleeper].Managed. Its first call requires the run count runs; later ones accept another
+// sleep, since a monitor's waiters wake now and then.
+func (x *explainer) managedAsker(tid int, sl *waits.Sleeper, runs uint64, mem frames.Memory) func() (waits.Wait, bool) {
+	word, ok := waits.FutexWord(&sl.Args)
 	if x.managed == nil || sl.Wait != "futex" || !sl.InCall || !ok {
 		return nil
 	}
 	first := true
-	return func() (waits.For, bool) {
+	return func() (waits.Wait, bool) {
 		if !first && runs != 0 {
 			runs, mem = runsOf(x.pid, tid), nil
 		}
@@ -61,26 +61,28 @@ func (x *explainer) managedAsker(tid int, sl *waits.Sleeper, runs uint64, mem fr
 
 // Bounds of retries, in total and per thread, and the pause before each.
 const (
-	waitsAgain = 200
-	waitsEach  = 8 // of one thread
-	waitsWait  = 4 * time.Millisecond
+	maxWaitRetries   = 200
+	maxThreadRetries = 8 // of one thread
+	waitRetryWait    = 4 * time.Millisecond
 )
 
-func (l *results) sampleAgain(t *code.Process, w *walk, x *explainer, th *observe.Thread, d Thread, o Options) Thread {
-	for n := 0; x.later && n < waitsEach && x.asked < waitsAgain && !o.Atomic && !l.hasEnded(); n++ {
+// retryWait samples a thread again while a retry may give what it waits for.
+func (d *describer) retryWait(th *observe.Thread, t Thread) Thread {
+	x := d.explain
+	for n := 0; x.later && n < maxThreadRetries && x.asked < maxWaitRetries && !d.options.Atomic && !d.hasEnded(); n++ {
 		x.asked++
-		time.Sleep(waitsWait)
-		s, err := sampleAgain(th, o)
+		time.Sleep(waitRetryWait)
+		s, err := sampleThread(th, d.options, observe.ModeNoReuse)
 		if s == nil || err != nil {
 			break
 		}
-		d = describe(t, w, th.TID, s)
-		x.explain(&d, s)
+		t = describeThread(d.target, d.walk, th.TID, s)
+		x.explain(&t, s)
 	}
-	return d
+	return t
 }
 
-// runsOf gives the current run count; 0 if unreadable.
+// runsOf gives a thread's run count now; 0 if unreadable.
 func runsOf(pid, tid int) uint64 {
 	f := procmem.OpenThread(pid, tid, nil)
 	defer f.Close()
@@ -89,17 +91,4 @@ func runsOf(pid, tid int) uint64 {
 		return 0
 	}
 	return now.Runs
-}
-
-// ownManaged gives the innermost managed function of a thread that waits in its run-time system; nil for none.
-func ownManaged(t *Thread) *Frame {
-	if t.WaitsFor == nil || !t.WaitsFor.IsManaged() {
-		return nil
-	}
-	for i := range t.Frames {
-		if f := &t.Frames[i]; f.Kind != "" && f.Type != "native" && f.Type != "stub" && f.Function != freed {
-			return f
-		}
-	}
-	return nil
 }

@@ -9,59 +9,61 @@ import (
 	"strings"
 
 	"prywalk/internal/printable"
-	"prywalk/internal/tabular"
 )
 
-// group is the threads of one stack, in order.
-type group struct{ threads []*Thread }
-
-// MergedText writes each stack once as text, those of few threads first. Threads are grouped by equal program counters,
+// MergedText writes each stack once, those of few threads first. The threads of a stack have equal program counters,
 // state and wait reason.
 func MergedText(w io.Writer, p *Process) error {
 	var b strings.Builder
 	threads, schedule := p.shownThreads()
-	groups := merge(threads)
-	printable.Fprintf(&b, "%s, %s, %s%s\n", p.heading(), tabular.Plural(int64(len(p.Threads)), "thread"),
-		tabular.Plural(int64(len(groups)), "stack"), p.goroutineCount())
-	for _, g := range groups {
-		first := g.threads[0]
-		if len(g.threads) == 1 {
-			thread(&b, first, p.Native)
+	groups := groupBy(threads, (*Thread).key)
+	smallestFirst(groups)
+	printable.Fprintf(&b, "%s, %s, %s%s\n", p.heading(), count(len(p.Threads), "thread"),
+		count(len(groups), "stack"), p.goroutineCount())
+	for _, group := range groups {
+		first := group[0]
+		if len(group) == 1 {
+			writeThread(&b, first, p.Native)
 			continue
 		}
-		printable.Fprintf(&b, "\n%d threads:%s (%s)\n%s", len(g.threads), first.doing(), g.hows(), printable.Raw(g.list()))
-		g.sayWaits(&b)
-		stack(&b, first, p.Native)
+		printable.Fprintf(&b, "\n%d threads:%s (%s)\n%s", len(group), first.stateText(), howsText(group),
+			printable.Raw(listText(group)))
+		writeCommonWait(&b, group)
+		writeStack(&b, first, p.Native)
 	}
-	schedulersText(&b, schedule)
-	tasksText(&b, p)
-	goroutinesText(&b, p)
-	p.parkedText(&b)
+	writeSchedulers(&b, schedule)
+	writeTasks(&b, p)
+	writeGoroutines(&b, p)
+	p.writeParked(&b)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// merge sorts groups by size, then by first thread.
-func merge(threads []Thread) []*group {
-	var groups []*group
-	byKey := map[string]*group{}
-	for i := range threads {
-		key := threads[i].key()
-		g := byKey[key]
-		if g == nil {
-			g = &group{}
-			byKey[key] = g
-			groups = append(groups, g)
+// groupBy groups a list by keys, in order of each group's first; "" leaves out.
+func groupBy[T any](list []T, key func(*T) string) (groups [][]*T) {
+	known := map[string]int{}
+	for i := range list {
+		k := key(&list[i])
+		if k == "" {
+			continue
 		}
-		g.threads = append(g.threads, &threads[i])
+		n, is := known[k]
+		if !is {
+			n = len(groups)
+			known[k], groups = n, append(groups, nil)
+		}
+		groups[n] = append(groups[n], &list[i])
 	}
-	slices.SortStableFunc(groups, func(a, b *group) int { return len(a.threads) - len(b.threads) })
 	return groups
 }
 
-// key is equal for equal stacks and states.
+func smallestFirst[T any](groups [][]*T) {
+	slices.SortStableFunc(groups, func(a, b []*T) int { return len(a) - len(b) })
+}
+
+// key is equal for threads of one group.
 func (t *Thread) key() string {
-	key := []byte(t.doing() + "\x00" + t.StopReason + "\x00")
+	key := []byte(t.stateText() + "\x00" + t.StopReason + "\x00")
 	for i := range t.Frames {
 		f := &t.Frames[i]
 		key = binary.LittleEndian.AppendUint64(key, uint64(f.PC))
@@ -72,19 +74,20 @@ func (t *Thread) key() string {
 	return string(key)
 }
 
-func (g *group) sayWaits(b *strings.Builder) {
-	first := g.threads[0]
-	for _, t := range g.threads {
+// writeCommonWait writes what all threads of a group wait for, if that is the same.
+func writeCommonWait(b *strings.Builder, group []*Thread) {
+	first := group[0]
+	for _, t := range group {
 		if t.waitsLine() != first.waitsLine() {
 			return
 		}
 	}
-	first.sayWaits(b)
+	first.writeWait(b)
 }
 
-func (g *group) hows() string {
+func howsText(group []*Thread) string {
 	var hows []string
-	for _, t := range g.threads {
+	for _, t := range group {
 		if how := howText(t.How); !slices.Contains(hows, how) {
 			hows = append(hows, how)
 		}
@@ -92,9 +95,9 @@ func (g *group) hows() string {
 	return strings.Join(hows, ", ")
 }
 
-func (g *group) list() string {
+func listText(group []*Thread) string {
 	var b strings.Builder
-	for _, s := range stems(g.threads) {
+	for _, s := range stems(group) {
 		printable.Fprintf(&b, "  %s\n", s.String())
 	}
 	return b.String()

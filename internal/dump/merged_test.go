@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"prywalk/internal/schema"
 )
 
 func TestThreadsWithEqualStacksAreShownOnce(t *testing.T) {
@@ -47,7 +49,7 @@ func TestThreadsWithEqualStacksAreShownOnce(t *testing.T) {
 func TestManyThreadsTakeFewLines(t *testing.T) {
 	idle := []Frame{{PC: 1, Place: &Place{Function: "pause", Method: "context"}}}
 	p := &Process{PID: 7, Name: "srv"}
-	add := func(name string, pc Hex) {
+	add := func(name string, pc schema.Hex) {
 		frames := idle
 		if pc != 1 {
 			frames = []Frame{{PC: pc, Place: &Place{Function: "other", Method: "context"}}}

@@ -14,15 +14,15 @@ import (
 	"prywalk/internal/namehints"
 )
 
-// A note needs 1/largePart of the threads.
+// largePart: functions without names need a note if 1/largePart of the threads have them.
 const largePart = 20
 
-// Notes gives each way to name functions without names once, as report does.
+// Notes gives the ways to name functions without names, once each.
 func (p *Process) Notes() []string {
 	program := p.program
 	program.Again = "dump again"
 	var rows []namehints.Row
-	threads, last := map[namehints.Row]int{}, map[namehints.Row]int{} // threads with it; the last one
+	threads, last := map[namehints.Row]int{}, map[namehints.Row]int{} // number of threads; the last, plus 1
 	for i := range p.Threads {
 		for k := range p.Threads[i].Frames {
 			r, ok := p.Threads[i].Frames[k].tableRow()
@@ -42,7 +42,7 @@ func (p *Process) Notes() []string {
 	return program.Notes(rows)
 }
 
-// tableRow is false for frames without code or not shown.
+// tableRow gives false for frames without code, or not shown.
 func (f *Frame) tableRow() (r namehints.Row, ok bool) {
 	if f.Method == "" && f.Kind == "" || f.Machinery {
 		return r, false

@@ -109,7 +109,7 @@ func TestGoroutinesThatWaitedAreCountedInACore(t *testing.T) {
 			t.Fatalf("no %q in\n%s", all, text)
 		}
 	}
-	p := Core(openCore(t, gcore(t, cmd.Process.Pid), core.Options{}), Options{MaxDepth: -1}, false)
+	p := Core(openCore(t, gcore(t, cmd.Process.Pid), core.Options{}), Options{MaxDepth: -1})
 	if g := p.Goroutines; g == nil || g.Count != 121 || g.ByReason["chan send"] != 20 || g.Longest != 0 {
 		t.Errorf("%+v, %q", g, p.Parked)
 	}

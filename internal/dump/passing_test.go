@@ -28,7 +28,7 @@ func sightings(t *testing.T, c *code.Process, want int) (out []sighting) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	members := waits.NewMembers(c.PID, nil)
+	members := waits.NewLiveThreads(c.PID, nil)
 	observe.OnThread(func() {
 		ctl := ptrace.NewController(ptrace.Options{})
 		defer ctl.Close()
@@ -44,7 +44,7 @@ func sightings(t *testing.T, c *code.Process, want int) (out []sighting) {
 				if err == nil && outcome == observe.Done && s.WaitReason() == "futex" {
 					sl := &waits.Sleeper{State: 'S', Wait: "futex", InCall: true, Args: s.Call.Args, Near: s.Near(),
 						Stack: []waits.Name{{Function: "__lll_lock_wait"}, {Function: "pthread_mutex_lock"}}}
-					w := waits.Of(sl)
+					w := waits.Describe(sl)
 					w.Resolve(members)
 					out = append(out, sighting{from, to, w.Owner, w.Free})
 				}

@@ -80,7 +80,7 @@ func TestStarvedWorkersAreBlocked(t *testing.T) {
 			continue
 		}
 		for _, tid := range l.Starved[0].Threads {
-			if th, _ := l.find(tid); th.WaitsFor.Idle != "" {
+			if th, _ := l.thread(tid); th.WaitsFor.Idle != "" {
 				t.Errorf("%v: thread %d %s is idle: %v", c.command, tid, th.Name, th.WaitsFor)
 			}
 		}
@@ -159,7 +159,7 @@ func TestGoroutinesAreNotExamined(t *testing.T) {
 	l := newLocks()
 	stack := []Frame{{Place: &Place{Function: "runtime.futex"}}, {Place: &Place{Function: "runtime.mcall"}}}
 	l.Processes = []*Process{{PID: 1, Threads: []Thread{{TID: 1, Frames: stack}}}}
-	l.judge()
+	l.conclude()
 	if text := lockText(t, l); l.Verdict != VerdictUnknown || !strings.Contains(text, "goroutines") {
 		t.Errorf("%s\n%s", l.Verdict, text)
 	}

@@ -12,15 +12,15 @@ import (
 
 // # Runaway recursion
 //
-// Deep stacks mostly repeat one cycle of calls. Texts show both ends of the repetition and one line for the rest; JSON
-// has all frames. Frames are equal if their functions are.
+// Deep stacks mostly repeat one cycle of functions. Texts show both ends of the repetition and one line for the rest;
+// JSON has all frames.
 
 const (
-	longestCycle = 16 // functions
+	maxCycle     = 16 // functions
 	cycleEnds    = 10 // frames shown at each end, at least
-	leastHidden  = 50 // frames
-	namedMost    = 4  // functions
-	nameWidth    = 60
+	minHidden    = 50 // frames
+	maxNamed     = 4  // functions
+	maxNameWidth = 60
 )
 
 type repetition struct {
@@ -28,17 +28,17 @@ type repetition struct {
 	period   int
 }
 
-// repeated finds the first repetition from a frame on that is long enough to omit.
+// repeated finds the first repetition, from a frame on, that is long enough to omit.
 func repeated(frames []Frame, from int) (r repetition, ok bool) {
-	for at := from; at+2*cycleEnds+leastHidden <= len(frames); {
+	for at := from; at+2*cycleEnds+minHidden <= len(frames); {
 		next := at + 1
-		for period := 1; period <= longestCycle; period++ {
+		for period := 1; period <= maxCycle; period++ {
 			end := at + period
 			for end < len(frames) && frames[end].calls(&frames[end-period]) {
 				end++
 			}
 			hidden := end - at - 2*cycleEnds
-			if hidden -= hidden % period; hidden >= leastHidden && hidden >= 2*period {
+			if hidden -= hidden % period; hidden >= minHidden && hidden >= 2*period {
 				return repetition{at + cycleEnds, at + cycleEnds + hidden, period}, true
 			}
 			if period == 1 {
@@ -58,19 +58,19 @@ func (f *Frame) calls(g *Frame) bool {
 		f.Machinery == g.Machinery
 }
 
-func (r repetition) say(b *strings.Builder, frames []Frame) {
+func (r repetition) write(b *strings.Builder, frames []Frame) {
 	var names []string
 	for i := range frames[r.from : r.from+r.period] {
 		name := frames[r.from+i].Function
 		if name == "" {
 			name = "??"
 		}
-		names = append(names, tabular.Shorten(printable.String(name), nameWidth))
+		names = append(names, tabular.Shorten(printable.String(name), maxNameWidth))
 	}
-	if len(names) > namedMost {
-		names = append(names[:namedMost], fmt.Sprintf("… (%d functions)", r.period))
+	if len(names) > maxNamed {
+		names = append(names[:maxNamed], fmt.Sprintf("… (%d functions)", r.period))
 	}
 	hidden := r.to - r.from
-	printable.Fprintf(b, "       … %s: %s, %s times\n", tabular.Plural(int64(hidden), "frame"),
+	printable.Fprintf(b, "       … %s: %s, %s times\n", count(hidden, "frame"),
 		strings.Join(names, " ← "), tabular.Thousands(int64(hidden/r.period)))
 }

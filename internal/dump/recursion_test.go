@@ -14,6 +14,7 @@ import (
 
 	"prywalk/internal/budget"
 	"prywalk/internal/code"
+	"prywalk/internal/schema"
 	"prywalk/internal/testtargets"
 )
 
@@ -23,7 +24,7 @@ func calls(names ...string) (out []Frame) {
 		if known[n] == nil {
 			known[n] = &Place{Function: n, Module: "/bin/x", Method: "cfi"}
 		}
-		out = append(out, Frame{PC: 1, SP: Hex(16 * i), Place: known[n]})
+		out = append(out, Frame{PC: 1, SP: schema.Hex(16 * i), Place: known[n]})
 	}
 	return out
 }
@@ -44,7 +45,7 @@ func TestARepeatedCycleIsOneLineBetweenItsEnds(t *testing.T) {
 			"… 480 frames: f, 480 times", 42},
 	} {
 		var b strings.Builder
-		stack(&b, &Thread{Frames: calls(c.stack...), Complete: true}, false)
+		writeStack(&b, &Thread{Frames: calls(c.stack...), Complete: true}, false)
 		text := b.String()
 		if n := strings.Count(text, "\n"); n != c.lines || !strings.Contains(text, c.line) {
 			t.Errorf("%d calls: %d lines, want %d with %q:\n%s", len(c.stack), n, c.lines, c.line, text[:min(len(text), 2000)])
@@ -61,7 +62,7 @@ func TestStacksWithoutACycleAreShownWhole(t *testing.T) {
 		names = append(names, fmt.Sprint("f", i*i%97, i%31))
 	}
 	var b strings.Builder
-	stack(&b, &Thread{Frames: calls(names...), Complete: true}, false)
+	writeStack(&b, &Thread{Frames: calls(names...), Complete: true}, false)
 	if n := strings.Count(b.String(), "\n"); n != 500 {
 		t.Errorf("%d lines of 500", n)
 	}

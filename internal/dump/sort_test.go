@@ -6,7 +6,7 @@ import "testing"
 
 func TestFirstThreadComesFirstAlsoWhereNumbersWrapped(t *testing.T) {
 	p := &Process{PID: 32767, Threads: []Thread{{TID: 301}, {TID: 32767}, {TID: 300}}}
-	p.sort()
+	p.sortThreads()
 	if p.Threads[0].TID != 32767 || p.Threads[1].TID != 300 || p.Threads[2].TID != 301 {
 		t.Errorf("%+v", p.Threads)
 	}

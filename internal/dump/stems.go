@@ -26,7 +26,7 @@ type stem struct {
 	tids          []int
 }
 
-// stems groups by name without its last number, in order of first threads.
+// stems groups threads by name without its last number, largest group first.
 func stems(threads []*Thread) []*stem {
 	var list []*stem
 	byName := map[[2]string]*stem{}
@@ -50,14 +50,14 @@ func stems(threads []*Thread) []*stem {
 	return list
 }
 
-// mostDigits bounds a number; longer ones are identifiers.
-const mostDigits = 9
+// maxDigits bounds a number; longer ones are identifiers.
+const maxDigits = 9
 
-// split separates the last number of a name; negative for none.
+// split separates a name's last number; −1 for none.
 func split(name string) (before string, number int, after string) {
 	end := strings.LastIndexFunc(name, digit) + 1
 	begin := strings.LastIndexFunc(name[:end], func(r rune) bool { return !digit(r) }) + 1
-	if end == 0 || end-begin > mostDigits || name[begin] == '0' && end-begin > 1 {
+	if end == 0 || end-begin > maxDigits || name[begin] == '0' && end-begin > 1 {
 		return name, -1, ""
 	}
 	number, err := strconv.Atoi(name[begin:end])
@@ -69,10 +69,9 @@ func split(name string) (before string, number int, after string) {
 
 func digit(r rune) bool { return '0' <= r && r <= '9' }
 
-// fewThreads bounds the listed numbers.
-const fewThreads = 6
+const maxListed = 6 // threads
 
-// String gives a name such as worker-1…480 with the number of threads, or their numbers if few.
+// String gives "worker-1…480 (480): 1001…1480", or all IDs if they are few.
 func (s *stem) String() string {
 	name := s.before + s.after
 	if n := len(s.numbers); n > 0 {
@@ -82,7 +81,7 @@ func (s *stem) String() string {
 			name = fmt.Sprintf("%s%d…%d%s", s.before, first, last, s.after)
 		}
 	}
-	if len(s.tids) > fewThreads {
+	if len(s.tids) > maxListed {
 		return fmt.Sprintf("%s (%d): %d…%d", name, len(s.tids), slices.Min(s.tids), slices.Max(s.tids))
 	}
 	text := name

@@ -7,12 +7,12 @@ import (
 	"strings"
 
 	"prywalk/internal/printable"
-	"prywalk/internal/tabular"
 )
 
-const mostShown = 8
+// maxShown bounds the names in a line.
+const maxShown = 8
 
-func (t *Task) does() string {
+func (t *Task) awaitsText() string {
 	switch {
 	case len(t.AwaitsTasks) == 1:
 		return ": awaits task " + t.AwaitsTasks[0]
@@ -24,17 +24,17 @@ func (t *Task) does() string {
 	return ""
 }
 
-// enumerate lists the first names.
+// enumerate gives "a, b and 3 more".
 func enumerate(names []string) string {
-	if n := len(names); n > mostShown {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:mostShown], ", "), n-mostShown)
+	if n := len(names); n > maxShown {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxShown], ", "), n-maxShown)
 	}
 	return strings.Join(names, ", ")
 }
 
-// key is equal for equal stacks and states.
+// key is equal for tasks that are shown as one.
 func (t *Task) key() string {
-	key := t.State + "\x00" + t.Family + "\x00" + t.How + "\x00" + t.does()
+	key := t.State + "\x00" + t.Family + "\x00" + t.How + "\x00" + t.awaitsText()
 	for i := range t.Frames {
 		f := &t.Frames[i]
 		key += fmt.Sprintf("\x00%s\x00%s\x00%d", f.Function, f.File, f.Line)
@@ -42,42 +42,27 @@ func (t *Task) key() string {
 	return key
 }
 
-func groupEqual(tasks []Task) (groups [][]*Task) {
-	known := map[string]int{}
-	for i := range tasks {
-		key := tasks[i].key()
-		n, is := known[key]
-		if !is {
-			n = len(groups)
-			known[key], groups = n, append(groups, nil)
-		}
-		groups[n] = append(groups[n], &tasks[i])
-	}
-	return groups
-}
-
-// tasksText writes the tasks grouped by stack.
-func tasksText(b *strings.Builder, p *Process) {
-	for _, group := range groupEqual(p.Tasks) {
+func writeTasks(b *strings.Builder, p *Process) {
+	for _, group := range groupBy(p.Tasks, (*Task).key) {
 		first, how := group[0], howText(group[0].How)
 		if len(group) == 1 {
-			printable.Fprintf(b, "\n%s task %s (%s, %s)%s\n", first.State, first.Name, first.Family, how, first.does())
+			printable.Fprintf(b, "\n%s task %s (%s, %s)%s\n", first.State, first.Name, first.Family, how, first.awaitsText())
 		} else {
 			var names []string
 			for _, t := range group {
 				names = append(names, t.Name)
 			}
-			printable.Fprintf(b, "\n%d %s tasks (%s, %s)%s\n", len(group), first.State, first.Family, how, first.does())
+			printable.Fprintf(b, "\n%d %s tasks (%s, %s)%s\n", len(group), first.State, first.Family, how, first.awaitsText())
 			printable.Fprintf(b, "  %s\n", enumerate(names))
 		}
 		for i := range first.Frames {
-			frame(b, i, &first.Frames[i])
+			writeFrame(b, i, &first.Frames[i])
 		}
 	}
 	if p.TasksChanged > 0 {
-		printable.Fprintf(b, "\nchanging while being read: %s\n", tabular.Plural(int64(p.TasksChanged), "task"))
+		printable.Fprintf(b, "\nchanging while being read: %s\n", count(p.TasksChanged, "task"))
 	}
 	if p.TasksMore > 0 {
-		printable.Fprintf(b, "\nnot shown: %s\n", tabular.Plural(int64(p.TasksMore), "task"))
+		printable.Fprintf(b, "\nnot shown: %s\n", count(p.TasksMore, "task"))
 	}
 }

@@ -13,36 +13,36 @@ import (
 
 var states = map[string]string{"R": "running", "S": "sleeping", "D": "in uninterruptible sleep", "T": "stopped"}
 
-// Text writes a block for each thread and a line for each frame.
+// Text writes a block for each thread, and a line for each frame.
 func Text(w io.Writer, p *Process) error {
 	var b strings.Builder
 	printable.Fprintf(&b, "%s, %s%s\n", p.heading(), count(len(p.Threads), "thread"), p.goroutineCount())
 	threads, schedule := p.shownThreads()
 	for i := range threads {
-		thread(&b, &threads[i], p.Native)
+		writeThread(&b, &threads[i], p.Native)
 		if _, err := io.WriteString(w, b.String()); err != nil {
 			return err
 		}
 		b.Reset()
 	}
-	schedulersText(&b, schedule)
-	tasksText(&b, p)
-	goroutinesText(&b, p)
-	p.parkedText(&b)
-	p.cyclesText(&b)
+	writeSchedulers(&b, schedule)
+	writeTasks(&b, p)
+	writeGoroutines(&b, p)
+	p.writeParked(&b)
+	p.writeCycles(&b)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-func (p *Process) parkedText(b *strings.Builder) {
+func (p *Process) writeParked(b *strings.Builder) {
 	if p.Parked != "" {
 		printable.Fprintf(b, "\n%s\n", p.Parked)
 	}
 }
 
-// cyclesText names threads that waited for each other when read, one after the other: whether that is a deadlock is not
-// known.
-func (p *Process) cyclesText(b *strings.Builder) {
+// writeCycles names threads that waited for each other. They were read one after the other, so that is no proof of a
+// deadlock.
+func (p *Process) writeCycles(b *strings.Builder) {
 	l := Locks{Processes: []*Process{p}}
 	for _, c := range waits.Cycles(l.graph()) {
 		text := "waited for each other when they were read; --locks shows whether it is a deadlock"
@@ -53,17 +53,17 @@ func (p *Process) cyclesText(b *strings.Builder) {
 	}
 }
 
-func thread(b *strings.Builder, t *Thread, native bool) {
+func writeThread(b *strings.Builder, t *Thread, native bool) {
 	runs := ""
 	if t.Goroutine != 0 {
 		runs = fmt.Sprintf(", goroutine %d%s", t.Goroutine, withSeparator(" of ", t.GoroutineRuntime))
 	}
-	printable.Fprintf(b, "\nthread %d %s%s:%s (%s)\n", t.TID, t.shownName(), runs, t.doing(), howText(t.How))
-	t.sayWaits(b)
-	stack(b, t, native)
+	printable.Fprintf(b, "\nthread %d %s%s:%s (%s)\n", t.TID, t.shownName(), runs, t.stateText(), howText(t.How))
+	t.writeWait(b)
+	writeStack(b, t, native)
 }
 
-// howText gives the word of a text for an observation's way in JSON.
+// howText gives the text for a value of "how" in JSON.
 func howText(how string) string {
 	switch how {
 	case "peek":
@@ -76,7 +76,7 @@ func howText(how string) string {
 	return how
 }
 
-func (t *Thread) doing() string {
+func (t *Thread) stateText() string {
 	text := withSeparator(" ", states[t.State])
 	if t.Wait != "" && t.State != "T" {
 		text += " in " + t.Wait
@@ -84,7 +84,7 @@ func (t *Thread) doing() string {
 	return text + withSeparator(" ", t.Signal)
 }
 
-func stack(b *strings.Builder, t *Thread, native bool) {
+func writeStack(b *strings.Builder, t *Thread, native bool) {
 	n := 0
 	hidden, some := repeated(t.Frames, 0)
 	for i := range t.Frames {
@@ -93,7 +93,7 @@ func stack(b *strings.Builder, t *Thread, native bool) {
 			hidden, some = repeated(t.Frames, i)
 		}
 		if some && i == hidden.from {
-			hidden.say(b, t.Frames)
+			hidden.write(b, t.Frames)
 		}
 		if f.Method == "" && f.Kind == "" {
 			continue
@@ -102,7 +102,7 @@ func stack(b *strings.Builder, t *Thread, native bool) {
 			continue
 		}
 		if !some || i < hidden.from {
-			frame(b, n, f)
+			writeFrame(b, n, f)
 		}
 		if !f.Inlined {
 			n++
@@ -120,7 +120,7 @@ func withSeparator(sep, s string) string {
 	return sep + s
 }
 
-func frame(b *strings.Builder, n int, f *Frame) {
+func writeFrame(b *strings.Builder, n int, f *Frame) {
 	where := ""
 	if f.File != "" {
 		where = " at " + printable.SourceFile(f.File)
@@ -148,4 +148,24 @@ func frame(b *strings.Builder, n int, f *Frame) {
 		}
 	}
 	printable.Fprintf(b, "  #%-2d %18s %s%s%s [%s]\n", n, address, name, where, module, how)
+}
+
+// waitsLine is "" if the call's name says it all.
+func (t *Thread) waitsLine() string {
+	if t.WaitsFor == nil {
+		return ""
+	}
+	switch t.WaitsFor.Kind {
+	case waits.None, waits.Other, waits.Stopped, waits.Signal:
+		return ""
+	case waits.Sleep:
+		return t.WaitsFor.Sleeping()
+	}
+	return "waits for " + t.WaitsFor.String()
+}
+
+func (t *Thread) writeWait(b *strings.Builder) {
+	if line := t.waitsLine(); line != "" {
+		printable.Fprintf(b, "      %s\n", line)
+	}
 }

@@ -4,10 +4,8 @@ package dump
 
 import (
 	"cmp"
-	"fmt"
 	"os"
 	"slices"
-	"strconv"
 	"time"
 
 	"prywalk/internal/budget"
@@ -18,7 +16,7 @@ import (
 	"prywalk/internal/waits"
 )
 
-// Origin is what each object begins with: when, where and by what it was made.
+// Origin is when, where and by what an object was made.
 type Origin struct {
 	schema.Head
 	// Time is the start of the dump. A core has none, nor a host.
@@ -34,14 +32,14 @@ func (o *Options) origin() Origin {
 	return Origin{Time: time.Now(), Host: host, Prywalk: o.Prywalk}
 }
 
-// Process is the stacks of a process's threads.
+// Process has the stacks of a process.
 type Process struct {
 	Origin
 	PID     int      `json:"pid"`
 	Name    string   `json:"-"`
 	Threads []Thread `json:"threads"`
-	// Tasks have no thread but while they run. TasksChanged counts those that were another one each time that they were
-	// read, TasksMore those that were too many.
+	// Tasks are those of interpreters. TasksChanged counts those that changed during each reading, TasksMore those
+	// beyond the limit.
 	Tasks        []Task `json:"tasks,omitempty"`
 	TasksChanged int    `json:"tasks_changed,omitempty"`
 	TasksMore    int    `json:"tasks_more,omitempty"`
@@ -49,17 +47,16 @@ type Process struct {
 	Failed map[string]int64 `json:"-"`
 	// Pause is the length of an atomic dump's stop.
 	Pause time.Duration `json:"-"`
-	// Goroutines counts those that wait without a thread, nil for other programs than Go's; Parked is the same as
-	// text.
+	// Goroutines counts those that wait without a thread, nil for programs without Go; Parked is its text.
 	Goroutines *code.WaitingGoroutines `json:"goroutines_waiting,omitempty"`
 	Parked     string                  `json:"-"`
-	// GoroutineStacks are the goroutines of a Go program; nil where they are not read.
+	// GoroutineStacks are the goroutines of a Go program; nil if they were not read.
 	GoroutineStacks []Goroutine `json:"goroutines,omitempty"`
 	// Native makes texts show the native frames that run managed ones.
 	Native bool `json:"-"`
 
 	program namehints.Program // mappings
-	link    string            // a better known name of its file
+	link    string            // the name of its file, if another than the mapping's
 
 	slept  map[int]*waits.Sleeper // by thread
 	memory *budget.Account        // of the stacks
@@ -68,8 +65,8 @@ type Process struct {
 // Close returns the stacks' memory to the process's budget.
 func (p *Process) Close() { p.memory.Close() }
 
-// The first thread's id is the process's.
-func (p *Process) sort() {
+// sortThreads puts the first thread, whose ID is the process's, before the others.
+func (p *Process) sortThreads() {
 	slices.SortStableFunc(p.Threads, func(a, b Thread) int {
 		if first := b.TID == p.PID; first != (a.TID == p.PID) {
 			if first {
@@ -90,57 +87,62 @@ type Thread struct {
 	How        string `json:"how"`
 	Complete   bool   `json:"complete"`
 	StopReason string `json:"stop_reason"`
-	// RunCount is the thread's count of arrivals on a processor at the sample. An unchanged count proves that it has
-	// not run since. A core has none.
+	// RunCount is how often the thread was put on a CPU before its sample. An unchanged count proves that it has not
+	// run since. A core has none.
 	RunCount uint64 `json:"run_count,omitempty"`
-	// Goroutine is the id of the goroutine that the thread ran, 0 if none or unknown.
+	// Goroutine is the ID of the goroutine that the thread ran, 0 if none or unknown.
 	Goroutine uint64 `json:"goroutine,omitempty"`
 	// GoroutineRuntime is the file with its run-time system, where the process has several.
 	GoroutineRuntime string `json:"goroutine_runtime,omitempty"`
-	// Signal is the signal that ended the process, in a core the first thread's.
+	// Signal is the signal that ended the process, of a core's first thread.
 	Signal string  `json:"signal,omitempty"`
 	Frames []Frame `json:"frames"`
-	// WaitsFor is what a sleeper waits for; nil where nothing is known.
-	WaitsFor *waits.For `json:"waits_for,omitempty"`
+	// WaitsFor is what a sleeper waits for; nil if unknown.
+	WaitsFor *waits.Wait `json:"waits_for,omitempty"`
 
 	holds []managed.Held // by frame
 }
 
-// Frame is one function of a stack; an inlined call is a frame of its own, before
-// the function that it was inlined into.
+// Frame is one function of a stack. An inlined call is a frame of its own, before the function that it was inlined
+// into.
 type Frame struct {
-	PC Hex `json:"pc,omitempty"`
-	SP Hex `json:"sp,omitempty"`
-	// Place is never nil. Frames share it: of a recursion's million frames each takes three words.
+	PC schema.Hex `json:"pc,omitempty"`
+	SP schema.Hex `json:"sp,omitempty"`
+	// Place is never nil. Equal places are shared: a frame takes three words, also in a recursion of a million frames.
 	*Place
 }
 
 // Place is what a frame shows of its code.
 type Place struct {
-	Function string `json:"function,omitempty"`
-	Inlined  bool   `json:"inlined"`
-	File     string `json:"file,omitempty"`
-	Line     int    `json:"line,omitempty"`
-	Module   string `json:"module,omitempty"`
-	BuildID  string `json:"build_id,omitempty"`
-	Offset   Hex    `json:"offset,omitempty"`
-	Method   string `json:"method,omitempty"`
-	// Kind is the language of a managed frame, as "cpython"; Type is how it runs, as "interpreted".
+	Function string     `json:"function,omitempty"`
+	Inlined  bool       `json:"inlined"`
+	File     string     `json:"file,omitempty"`
+	Line     int        `json:"line,omitempty"`
+	Module   string     `json:"module,omitempty"`
+	BuildID  string     `json:"build_id,omitempty"`
+	Offset   schema.Hex `json:"offset,omitempty"`
+	Method   string     `json:"method,omitempty"`
+	// Kind is the language of a managed frame, as "cpython"; Type how it runs, as "interpreted".
 	Kind string `json:"kind,omitempty"`
 	Type string `json:"type,omitempty"`
 	// Machinery: a native frame that runs managed ones.
 	Machinery bool `json:"machinery,omitempty"`
 }
 
-// Hex is a number that JSON shows as a string in hexadecimal.
-type Hex uint64
+func (t *Thread) frame(i int) (waits.Frame, bool) {
+	if i >= len(t.Frames) {
+		return waits.Frame{}, false
+	}
+	return waits.Frame{Function: t.Frames[i].Function, Module: t.Frames[i].Module, File: t.Frames[i].File}, true
+}
 
-// MarshalText implements encoding.TextMarshaler.
-func (h Hex) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%#x", uint64(h)), nil }
+const maxExamined = 512 // frames of a stack
 
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (h *Hex) UnmarshalText(b []byte) error {
-	v, err := strconv.ParseUint(string(b), 0, 64)
-	*h = Hex(v)
-	return err
+func (p *Process) thread(tid int) *Thread {
+	for i := range p.Threads {
+		if p.Threads[i].TID == tid {
+			return &p.Threads[i]
+		}
+	}
+	return nil
 }

@@ -16,8 +16,8 @@ func TestLocksOfAStoppedProcessAreUnknown(t *testing.T) {
 	stopAll(t, p.pid)
 	l := locksOf(t, p.pid)
 	if l.Verdict != VerdictUnknown || l.Unread != len(l.Processes[0].Threads) ||
-		!strings.HasPrefix(l.verdict(), "deadlock unknown: what ") {
-		t.Errorf("%s of %d threads: %d, %s", l.Verdict, len(l.Processes[0].Threads), l.Unread, l.verdict())
+		!strings.HasPrefix(l.verdictText(), "deadlock unknown: what ") {
+		t.Errorf("%s of %d threads: %d, %s", l.Verdict, len(l.Processes[0].Threads), l.Unread, l.verdictText())
 	}
 }
 
@@ -28,7 +28,7 @@ func TestThreadsThatAreNotReadableMakeTheVerdictUnknown(t *testing.T) {
 	} {
 		l := newLocks()
 		l.Processes = []*Process{{PID: 1, Failed: map[string]int64{reason: 2}}}
-		l.judge()
+		l.conclude()
 		if l.Verdict != want {
 			t.Errorf("%s: %s, want %s", reason, l.Verdict, want)
 		}
@@ -38,14 +38,15 @@ func TestThreadsThatAreNotReadableMakeTheVerdictUnknown(t *testing.T) {
 // The waiters for a GIL wake every few milliseconds, so a cycle with one of them never stands still.
 func TestACycleThroughTheGILIsNotDenied(t *testing.T) {
 	wait := func(tid, owner int, kind waits.Kind, timed bool) Thread {
-		return Thread{TID: tid, State: "S", WaitsFor: &waits.For{Kind: kind, Owner: owner, Timed: timed}}
+		return Thread{TID: tid, State: "S", WaitsFor: &waits.Wait{Kind: kind, Owner: owner, Timed: timed}}
 	}
 	for _, timed := range []bool{false, true} {
 		l := newLocks()
 		l.Processes = []*Process{{PID: 1, Threads: []Thread{wait(1, 2, waits.Mutex, false), wait(2, 1, waits.GIL, timed)}}}
-		l.judge()
-		if len(l.GIL) != 1 || l.Verdict != VerdictUnknown || !strings.Contains(l.verdict(), "2 threads wait for each other") {
-			t.Errorf("timed %v: %v, %s: %s", timed, l.GIL, l.Verdict, l.verdict())
+		l.conclude()
+		if len(l.GIL) != 1 || l.Verdict != VerdictUnknown ||
+			!strings.Contains(l.verdictText(), "2 threads wait for each other") {
+			t.Errorf("timed %v: %v, %s: %s", timed, l.GIL, l.Verdict, l.verdictText())
 		}
 	}
 }

@@ -229,7 +229,7 @@ func TestACoreSaysWhatThreadsWaitedFor(t *testing.T) {
 	for _, m := range missing(d, rows) {
 		t.Error(m)
 	}
-	if l := LocksOfCore(openCore(t, file, core.Options{}), Options{MaxDepth: -1}, false); len(l.Deadlocks) > 0 ||
+	if l := LocksOfCore(openCore(t, file, core.Options{}), Options{MaxDepth: -1}); len(l.Deadlocks) > 0 ||
 		len(l.Locks) == 0 {
 		t.Errorf("%d locks, deadlocks %v", len(l.Locks), l.Deadlocks)
 	}

@@ -55,12 +55,12 @@ func (o *Observer) copyNear(t *Thread, s *RawSample, call *procmem.SyscallInfo) 
 	if call.Nr == futexCall(s.Regs.Arch) {
 		addr, ok = waits.WorthReading(&call.Args)
 	}
-	if !ok || addr < waits.Before {
+	if !ok || addr < waits.CopyBefore {
 		return
 	}
-	s.near.at = addr - waits.Before
+	s.near.at = addr - waits.CopyBefore
 	stack := &s.Mem.Stack
-	if off := s.near.at - stack.Addr; off < uint64(len(stack.Bytes)) && uint64(len(stack.Bytes))-off >= waits.Around {
+	if off := s.near.at - stack.Addr; off < uint64(len(stack.Bytes)) && uint64(len(stack.Bytes))-off >= waits.CopySize {
 		s.near.n = copy(s.near.bytes[:], stack.Bytes[off:])
 		return
 	}
@@ -84,8 +84,8 @@ func (s *RawSample) keepNear(t *Thread, stop *ptrace.Stop) {
 }
 
 // Near gives the copy around the futex(2) word that a sleeper waits at. It is valid as long as the raw sample.
-func (s *RawSample) Near() waits.Copy {
-	return waits.Copy{Addr: s.near.at, Bytes: s.near.bytes[:s.near.n]}
+func (s *RawSample) Near() waits.WordCopy {
+	return waits.WordCopy{Addr: s.near.at, Bytes: s.near.bytes[:s.near.n]}
 }
 
 // ownFrames is the assumed size of the innermost frames (C library's wrapper and caller), in bytes.

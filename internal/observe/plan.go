@@ -299,7 +299,7 @@ func (t *Thread) InLock(call *procmem.SyscallInfo) bool {
 	if plan == nil || plan.Lock[1] == 0 || call.Nr != futexCall(hostArch()) {
 		return false
 	}
-	word, ok := waits.Sleeps(&call.Args)
+	word, ok := waits.FutexWord(&call.Args)
 	return ok && word >= plan.Lock[0] && word < plan.Lock[1]
 }
 

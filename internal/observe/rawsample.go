@@ -113,7 +113,7 @@ type KernelStack struct {
 
 // futexWord is the memory around a sleeper's futex(2) word.
 type futexWord struct {
-	bytes [waits.Around]byte
+	bytes [waits.CopySize]byte
 	at    uint64
 	n     int // 0 if there is no copy
 }

@@ -21,7 +21,7 @@ func TestWaitsOfALockThatIsPassedOnTellWhoHadIt(t *testing.T) {
 	p := testtargets.StartPassing(t, t.TempDir(), 8, 1000)
 	const want = 3000
 	var all, owned, free atomic.Int64
-	count := func(_ *observe.RawSample, w *waits.For) {
+	count := func(_ *observe.RawSample, w *waits.Wait) {
 		if w.Kind != waits.Mutex {
 			return
 		}

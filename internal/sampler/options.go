@@ -84,7 +84,7 @@ type Options struct {
 
 	// walked and explained are those of [aggregator.Options], for tests.
 	walked    func(*handover.Process, *observe.RawSample, sample.StackID, *frames.Walker)
-	explained func(*observe.RawSample, *waits.For)
+	explained func(*observe.RawSample, *waits.Wait)
 	// producer, if set, makes the producer, for tests.
 	producer func(*handover.Common, <-chan *handover.Process) handover.Producer
 }

@@ -7,6 +7,7 @@ package schema
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 )
 
 // Number is the version of all forms. It rises where a field is removed or changes its meaning, not where one is added.
@@ -34,4 +35,17 @@ func (Version) UnmarshalJSON(text []byte) error {
 		return fmt.Errorf("schema_version %d is newer than this prywalk's, %d; read it with a later prywalk", n, Number)
 	}
 	return nil
+}
+
+// Hex is a number that JSON shows as a string in hexadecimal.
+type Hex uint64
+
+// MarshalText implements encoding.TextMarshaler.
+func (h Hex) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%#x", uint64(h)), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (h *Hex) UnmarshalText(b []byte) error {
+	v, err := strconv.ParseUint(string(b), 0, 64)
+	*h = Hex(v)
+	return err
 }

@@ -168,8 +168,7 @@ type maker struct {
 // written are the types that write themselves in JSON.
 var written = map[string]node{
 	"prywalk/internal/schema.Version":  {Const: schema.Number},
-	"prywalk/internal/dump.Hex":        {Type: "string", Pattern: "^0x[0-9a-f]+$"},
-	"prywalk/internal/waits.Address":   {Type: "string", Pattern: "^0x[0-9a-f]+$"},
+	"prywalk/internal/schema.Hex":      {Type: "string", Pattern: "^0x[0-9a-f]+$"},
 	"prywalk/internal/runstats.Nanos":  {Type: "number"},
 	"prywalk/internal/runstats.Causes": {Type: "object"},
 	"time.Time":                        {Type: "string", Format: "date-time"},

@@ -26,7 +26,7 @@ const runtimeWaits = "threads of the run-time system [idle: " + waits.IdleRuntim
 type waiting struct {
 	idleRules bool
 	idleness  map[idleKey]string
-	waiters   map[**profile.Location]int // index of [waits.Waiter]'s frame
+	waiters   map[**profile.Location]int // index of [waits.WaitingFunction]'s frame
 	// stacks in Python's threading.Condition.wait
 	conditions map[**profile.Location]bool
 }
@@ -95,7 +95,7 @@ func (w *waiting) ofCondition(s *profile.Sample) bool {
 	return is
 }
 
-// waiterFunction returns the function that represents a wait ([waits.Waiter]), "" without a stack.
+// waiterFunction returns the function that represents a wait ([waits.WaitingFunction]), "" without a stack.
 func (w *waiting) waiterFunction(s *profile.Sample) string {
 	if i := w.waiterIndex(s); i >= 0 {
 		return waitStack(s)[i].Function
@@ -111,7 +111,7 @@ func (w *waiting) waiterIndex(s *profile.Sample) int {
 	i, known := w.waiters[&s.Location[0]]
 	if !known {
 		stack := waitStack(s)
-		i = waits.Waiter(func(i int) (waits.Frame, bool) {
+		i = waits.WaitingFunction(func(i int) (waits.Frame, bool) {
 			if i < len(stack) {
 				return stack[i], true
 			}
@@ -193,7 +193,7 @@ func AtATime(p *profile.Profile, samples []*profile.Sample) int64 {
 }
 
 // IsLock reports whether a sample waits for a lock.
-func IsLock(s *profile.Sample) bool { return KindOf(s).IsLock() }
+func IsLock(s *profile.Sample) bool { return KindOf(s).IsSynchronization() }
 
 // KindOf returns the kind of object that a sample waits for.
 func KindOf(s *profile.Sample) waits.Kind {

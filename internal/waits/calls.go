@@ -11,54 +11,54 @@ import (
 
 // Sleeper is a sleeping thread, as sampled.
 type Sleeper struct {
-	// State is its letter from /proc/PID/stat; 0 in a core.
+	// State is the letter of /proc/PID/stat; 0 in a core.
 	State byte
-	// Wait is the label of its wait: the system call, or the kernel's reason (process.WaitLabel).
+	// Wait is the system call, or the kernel's reason (process.WaitLabel).
 	Wait string
-	// Args are the arguments of its call, if InCall.
+	// Args are the call's arguments, if InCall.
 	Args   [6]uint64
 	InCall bool
-	// Near is the copy around its futex word.
-	Near Copy
-	// Stack are its innermost functions (at most [MostNames]), with inlined calls, innermost first.
+	// Near surrounds the futex word.
+	Near WordCopy
+	// Stack is the innermost functions, at most [MaxNames], with inlined calls, innermost first.
 	Stack []Name
-	// At is the time of the sample, CLOCK_MONOTONIC in ns; 0: unknown, as for a core.
+	// At is the time of the sample, CLOCK_MONOTONIC in ns; 0 if unknown.
 	At int64
-	// Managed queries the run-time systems about a thread in futex(2); nil: none. Its answer has priority; owners are
-	// as of the call.
-	Managed func() (For, bool)
+	// Managed asks the run-time systems about a thread in futex(2), now; nil for none. Its answer has priority.
+	Managed func() (Wait, bool)
 }
 
-// Of gives what a thread waits for; empty for a running one. [For.Resolve] and [Files.Describe] complete it.
-func Of(s *Sleeper) For {
+// Describe gives what a thread waits for, the zero Wait for a running one. [Wait.Resolve] and [Files.Describe] complete
+// it.
+func Describe(s *Sleeper) Wait {
 	switch s.State {
 	case 'T', 't':
-		return For{Kind: Stopped}
+		return Wait{Kind: Stopped}
 	case 'R', 'Z', 'X':
-		return For{}
+		return Wait{}
 	}
 	switch s.Wait {
 	case "page fault", "userfault":
-		return For{Kind: PageFault}
+		return Wait{Kind: PageFault}
 	case "frozen":
-		return For{Kind: Frozen}
+		return Wait{Kind: Frozen}
 	case "":
-		return For{}
+		return Wait{}
 	}
 	if !s.InCall {
 		if s.State == 'D' {
-			return For{Kind: Disk}
+			return Wait{Kind: Disk}
 		}
-		return For{Kind: Other}
+		return Wait{Kind: Other}
 	}
-	w := call(s)
+	w := describeCall(s)
 	if s.State == 'D' && (w.Kind == Other || w.Kind == Descriptor) {
 		w.Kind = Disk
 	}
 	return w
 }
 
-// onDescriptor are the calls that wait for a descriptor, their first argument.
+// onDescriptor are the calls that wait for the descriptor in their first argument.
 var onDescriptor = map[string]bool{
 	"read": true, "write": true, "pread64": true, "pwrite64": true, "readv": true, "writev": true, "preadv": true,
 	"pwritev": true, "preadv2": true, "pwritev2": true, "recvfrom": true, "recvmsg": true, "recvmmsg": true,
@@ -69,7 +69,7 @@ var onDescriptor = map[string]bool{
 	"io_uring_enter": true, "mq_timedreceive": true, "mq_timedsend": true, "getdents64": true, "close": true,
 }
 
-func call(s *Sleeper) For {
+func describeCall(s *Sleeper) Wait {
 	a := &s.Args
 	switch s.Wait {
 	case "futex":
@@ -80,30 +80,30 @@ func call(s *Sleeper) For {
 		}
 		return futex(a, s.Stack, &s.Near)
 	case "flock", "fcntl":
-		return For{Kind: FileLock, FD: file(a[0])}
+		return Wait{Kind: FileLock, FD: fileOf(a[0])}
 	case "wait4", "waitid":
-		return child(s.Wait, a)
+		return describeChild(s.Wait, a)
 	case "nanosleep", "clock_nanosleep":
-		return For{Kind: Sleep, Timed: true}
+		return Wait{Kind: Sleep, Timed: true}
 	case "pause", "rt_sigsuspend", "rt_sigtimedwait", "rt_sigtimedwait_time64":
-		return For{Kind: Signal}
+		return Wait{Kind: Signal}
 	case "poll", "ppoll":
-		return For{Kind: Descriptor, Timed: s.Wait == "poll" && int32(a[2]) >= 0 || s.Wait == "ppoll" && a[2] != 0}
+		return Wait{Kind: Descriptor, Timed: s.Wait == "poll" && int32(a[2]) >= 0 || s.Wait == "ppoll" && a[2] != 0}
 	case "select", "pselect6":
-		w := For{Kind: Descriptor, Timed: a[4] != 0}
-		if a[0] == 0 || a[1]|a[2]|a[3] == 0 { // historic sleep
+		w := Wait{Kind: Descriptor, Timed: a[4] != 0}
+		if a[0] == 0 || a[1]|a[2]|a[3] == 0 { // no descriptors
 			w.Kind = Sleep
 		}
 		return w
 	case "semop", "semtimedop":
-		return For{Kind: Semaphore, Why: "of System V, stores no owner"}
+		return Wait{Kind: Semaphore, Why: "of System V, stores no owner"}
 	case "msgrcv", "msgsnd":
-		return For{Kind: Queue}
+		return Wait{Kind: Queue}
 	case "sync", "syncfs":
-		return For{Kind: Disk}
+		return Wait{Kind: Disk}
 	}
 	if onDescriptor[s.Wait] {
-		w := For{Kind: Descriptor, FD: file(a[0])}
+		w := Wait{Kind: Descriptor, FD: fileOf(a[0])}
 		switch s.Wait {
 		case "epoll_wait", "epoll_pwait":
 			w.Timed = int32(a[3]) >= 0
@@ -112,15 +112,15 @@ func call(s *Sleeper) For {
 		}
 		return w
 	}
-	return For{Kind: Other}
+	return Wait{Kind: Other}
 }
 
-func file(fd uint64) *File { return &File{FD: int(int32(fd))} }
+func fileOf(fd uint64) *File { return &File{FD: int(int32(fd))} }
 
-// child describes a wait for a child: wait4's first argument, or waitid's second if the first is P_PID (1,
+// describeChild reads the child's ID from wait4's first argument, or from waitid's second if the first is P_PID (1,
 // include/uapi/linux/wait.h).
-func child(name string, a *[6]uint64) For {
-	w := For{Kind: Child}
+func describeChild(name string, a *[6]uint64) Wait {
+	w := Wait{Kind: Child}
 	switch {
 	case name == "wait4" && int32(a[0]) > 0:
 		w.Child = int(int32(a[0]))
@@ -133,26 +133,26 @@ func child(name string, a *[6]uint64) For {
 // timerAbsolute is TIMER_ABSTIME of clock_nanosleep(2).
 const timerAbsolute = 1
 
-type timeOf struct {
-	addr     uint64 // address of seconds and nanoseconds; 0: none
-	absolute bool   // a moment, not a length
+type sleepTime struct {
+	addr     uint64 // of a struct timespec; 0: none
+	absolute bool   // an end, not a length
 	clock    uint64 // as in clock_gettime(2)
 }
 
-// time gives the location of a sleep's length or end.
-func (s *Sleeper) time() timeOf {
+// time gives where a sleep's length or end is.
+func (s *Sleeper) time() sleepTime {
 	switch {
 	case !s.InCall:
 	case s.Wait == "nanosleep":
-		return timeOf{addr: s.Args[0]}
+		return sleepTime{addr: s.Args[0]}
 	case s.Wait == "clock_nanosleep":
-		return timeOf{s.Args[2], s.Args[1]&timerAbsolute != 0, s.Args[0]}
+		return sleepTime{s.Args[2], s.Args[1]&timerAbsolute != 0, s.Args[0]}
 	}
-	return timeOf{}
+	return sleepTime{}
 }
 
-// setTime sets the sleep's end from the call's time argument. at is [Sleeper.At].
-func (w *For) setTime(sec, nsec uint64, t timeOf, at int64) {
+// setTime sets the end of a sleep. at is [Sleeper.At].
+func (w *Wait) setTime(sec, nsec uint64, t sleepTime, at int64) {
 	if sec > 1<<33 || nsec >= 1e9 {
 		return
 	}

@@ -4,8 +4,8 @@ package waits
 
 import "slices"
 
-// Cycles gives the cycles of waitsFor, which maps each thread to the one that it waits for. Each begins with its
-// lowest ID, and they are sorted by it. A thread that waits for itself is a cycle.
+// Cycles gives the cycles of waitsFor, which maps each thread to the one that it waits for, sorted. Each begins with
+// its lowest ID. A thread that waits for itself is a cycle.
 func Cycles(waitsFor map[int]int) (out [][]int) {
 	const onPath, done = 1, 2
 	state := make(map[int]int, len(waitsFor))

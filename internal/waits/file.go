@@ -7,22 +7,22 @@ import (
 	"strings"
 )
 
-// File is a descriptor that is waited for. Unknown values are omitted.
+// File is a descriptor that a thread waits for. Unknown values are omitted.
 type File struct {
 	FD int `json:"fd"`
 	// Path is what /proc/PID/fd shows: a file's path, or "socket:[123]".
 	Path string `json:"path,omitempty"`
 	// Type is "file", "pipe", "socket", "epoll", "eventfd", "timerfd", "signalfd", "inotify", or the kernel's word.
 	Type string `json:"type,omitempty"`
-	// Local and Remote are the addresses of a socket; State is its state, such as "LISTEN".
+	// Local and Remote are a socket's addresses, State its state, such as "LISTEN".
 	Local  string `json:"local,omitempty"`
 	Remote string `json:"remote,omitempty"`
 	State  string `json:"state,omitempty"`
-	// Peers are the holders of a pipe's other end, among observable processes.
+	// Peers are the observable processes with a pipe's other end.
 	Peers []Peer `json:"peers,omitempty"`
-	// Holds are the descriptors watched by an epoll.
+	// Holds are the descriptors that an epoll watches.
 	Holds []File `json:"holds,omitempty"`
-	// More has further details: an eventfd's count, a timer's time, a signalfd's signals.
+	// More is an eventfd's count, a timer's time, or a signalfd's signals.
 	More string `json:"more,omitempty"`
 }
 
@@ -33,7 +33,7 @@ type Peer struct {
 	FD   int    `json:"fd"`
 }
 
-// String gives a short text: "pipe:[123] (fd 5), other end: cat (pid 77)".
+// String gives "pipe:[123] (fd 5), other end: cat (pid 77)".
 func (f *File) String() string {
 	text := f.Path
 	switch {
@@ -52,31 +52,50 @@ func (f *File) String() string {
 	if f.More != "" {
 		text += ", " + f.More
 	}
-	if f.Type == "pipe" && f.State != "" {
-		text += ", " + f.State
-	}
-	for i, p := range f.Peers {
-		if i == mostShown {
-			text += fmt.Sprintf(" and %d more", len(f.Peers)-i)
-			break
+	switch f.Type {
+	case "pipe":
+		if f.State != "" {
+			text += ", " + f.State
 		}
-		text += map[bool]string{true: ", other end: ", false: ", "}[i == 0] + fmt.Sprintf("%s (pid %d)", p.Name, p.PID)
-	}
-	if f.Type == "epoll" {
-		text += fmt.Sprintf(", watches %d", len(f.Holds))
-		for i := range f.Holds {
-			if i == mostShown {
-				text += ", …"
-				break
-			}
-			text += map[bool]string{true: ": ", false: ", "}[i == 0] + f.Holds[i].short()
-		}
+		text += f.peersText()
+	case "epoll":
+		text += f.watchedText()
 	}
 	return text
 }
 
-// mostShown bounds the peers or watched descriptors in a line.
-const mostShown = 4
+func (f *File) peersText() string {
+	if len(f.Peers) == 0 {
+		return ""
+	}
+	var list []string
+	for _, p := range f.Peers[:min(len(f.Peers), maxShown)] {
+		list = append(list, fmt.Sprintf("%s (pid %d)", p.Name, p.PID))
+	}
+	text := ", other end: " + strings.Join(list, ", ")
+	if more := len(f.Peers) - maxShown; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+func (f *File) watchedText() string {
+	text := fmt.Sprintf(", watches %d", len(f.Holds))
+	if len(f.Holds) == 0 {
+		return text
+	}
+	var list []string
+	for i := range f.Holds[:min(len(f.Holds), maxShown)] {
+		list = append(list, f.Holds[i].short())
+	}
+	if len(f.Holds) > maxShown {
+		list = append(list, "…")
+	}
+	return text + ": " + strings.Join(list, ", ")
+}
+
+// maxShown bounds the peers, and the watched descriptors, of a text.
+const maxShown = 4
 
 func (f *File) short() string {
 	g := File{FD: f.FD, Path: f.Path, Type: f.Type, Local: f.Local, Remote: f.Remote, State: f.State}

@@ -4,25 +4,25 @@ package waits
 
 import (
 	"io"
+	"iter"
 	"os"
 	"strconv"
 	"strings"
 )
 
-// Files describes the descriptors of one process. Results are cached: for use at one moment. Not safe for
-// concurrent use.
+// Files describes the descriptors of one process at one moment: results are cached. Not safe for concurrent use.
 type Files struct {
 	root    string
 	pid     int
 	sockets map[string]socket // by inode; nil until used
-	ends    map[string][]end
+	ends    map[string][]end  // of pipes, by link text; nil until used
 }
 
-// NewFiles gives the Files of a process.
+// NewFiles gives the descriptors of a process.
 func NewFiles(pid int) *Files { return &Files{root: "/proc", pid: pid} }
 
-// mostFile bounds the bytes read of a kernel file.
-const mostFile = 32 << 20
+// maxFileSize bounds what is read of a kernel file, in bytes.
+const maxFileSize = 32 << 20
 
 func (f *Files) read(pid int, name string) string {
 	file, err := os.Open(f.path(pid, name))
@@ -30,7 +30,7 @@ func (f *Files) read(pid int, name string) string {
 		return ""
 	}
 	defer file.Close()
-	text, _ := io.ReadAll(io.LimitReader(file, mostFile))
+	text, _ := io.ReadAll(io.LimitReader(file, maxFileSize))
 	return string(text)
 }
 
@@ -38,17 +38,22 @@ func (f *Files) path(pid int, name string) string {
 	return f.root + "/" + strconv.Itoa(pid) + "/" + name
 }
 
-// Describe sets the descriptions of a wait's descriptors.
-func (f *Files) Describe(w *For) {
-	if w.FD != nil {
-		*w.FD = f.file(w.FD.FD, true)
+// Describe completes a wait's descriptors.
+func (f *Files) Describe(w *Wait) {
+	if d := w.FD; d != nil {
+		switch *d = f.file(d.FD); d.Type {
+		case "pipe":
+			f.addOtherEnd(d)
+		case "epoll":
+			f.addWatched(d)
+		}
 	}
 	for i := range w.FDs {
-		w.FDs[i] = f.file(w.FDs[i].FD, false)
+		w.FDs[i] = f.file(w.FDs[i].FD)
 	}
 }
 
-// Link gives the kernel's link text of a descriptor, "" if unknown.
+// Link gives a descriptor's link text in /proc/PID/fd, "" if unknown.
 func (f *Files) Link(fd int) string {
 	link, err := os.Readlink(f.path(f.pid, "fd/"+strconv.Itoa(fd)))
 	if err != nil {
@@ -57,52 +62,65 @@ func (f *Files) Link(fd int) string {
 	return link
 }
 
-func (f *Files) file(fd int, whole bool) File {
+// file describes a descriptor in one line: without a pipe's other end and what an epoll watches.
+func (f *Files) file(fd int) File {
 	d := File{FD: fd, Path: f.Link(fd)}
 	kind, inode, _ := strings.Cut(d.Path, ":")
 	switch {
 	case d.Path == "":
 	case strings.HasPrefix(d.Path, "anon_inode:"):
-		d.Type = strings.Trim(inode, "[]")
-		if strings.HasPrefix(d.Type, "event") && d.Type == "eventpoll" {
+		if d.Type = strings.Trim(inode, "[]"); d.Type == "eventpoll" {
 			d.Type = "epoll"
+		} else {
+			d.More = f.infoText(fd)
 		}
-		f.info(&d, whole)
 	case kind == "socket":
 		d.Type = "socket"
 		s := f.socket(strings.Trim(inode, "[]"))
 		d.Local, d.Remote, d.State = s.local, s.remote, s.state
 	case kind == "pipe":
 		d.Type = "pipe"
-		if whole {
-			f.otherEnd(&d)
-		}
 	default:
 		d.Type = "file"
 	}
 	return d
 }
 
-// mostHeld bounds the listed descriptors of an epoll.
-const mostHeld = 256
-
-// info adds /proc/PID/fdinfo (proc_pid_fdinfo(5)).
-func (f *Files) info(d *File, whole bool) {
-	for line := range strings.Lines(f.read(f.pid, "fdinfo/"+strconv.Itoa(d.FD))) {
-		key, value, _ := strings.Cut(strings.TrimSpace(line), ":")
-		value = strings.TrimSpace(value)
-		switch key {
-		case "tfd":
-			number, _, _ := strings.Cut(value, " ")
-			if n, err := strconv.Atoi(number); err == nil && whole && len(d.Holds) < mostHeld {
-				d.Holds = append(d.Holds, f.file(n, false))
+// info gives the fields of a descriptor in /proc/PID/fdinfo (proc_pid_fdinfo(5)).
+func (f *Files) info(pid, fd int) iter.Seq2[string, string] {
+	return func(yield func(key, value string) bool) {
+		for line := range strings.Lines(f.read(pid, "fdinfo/"+strconv.Itoa(fd))) {
+			key, value, _ := strings.Cut(line, ":")
+			if !yield(strings.TrimSpace(key), strings.TrimSpace(value)) {
+				return
 			}
+		}
+	}
+}
+
+// infoText gives the state of an eventfd, a timerfd or a signalfd.
+func (f *Files) infoText(fd int) (text string) {
+	for key, value := range f.info(f.pid, fd) {
+		switch key {
 		case "eventfd-count":
-			d.More = "count " + value
+			text = "count " + value
 		case "it_value":
-			d.More = timerText(value)
+			text = timerText(value)
 		case "sigmask":
-			d.More = "signals " + signals(value)
+			text = "signals " + signals(value)
+		}
+	}
+	return text
+}
+
+// maxWatched bounds the listed descriptors of an epoll.
+const maxWatched = 256
+
+func (f *Files) addWatched(d *File) {
+	for key, value := range f.info(f.pid, d.FD) {
+		number, _, _ := strings.Cut(value, " ")
+		if n, err := strconv.Atoi(number); key == "tfd" && err == nil && len(d.Holds) < maxWatched {
+			d.Holds = append(d.Holds, f.file(n))
 		}
 	}
 }
@@ -132,71 +150,4 @@ func signals(mask string) string {
 		}
 	}
 	return strings.Join(list, ", ")
-}
-
-// end is one process's end of a pipe.
-type end struct {
-	Peer
-	writes bool
-}
-
-func (f *Files) otherEnd(d *File) {
-	if f.ends == nil {
-		f.ends = f.pipes()
-	}
-	reads := true
-	for _, e := range f.ends[d.Path] {
-		if e.PID == f.pid && e.FD == d.FD {
-			reads = !e.writes
-		}
-	}
-	for _, e := range f.ends[d.Path] {
-		if e.writes == reads {
-			d.Peers = append(d.Peers, e.Peer)
-		}
-	}
-	if len(d.Peers) == 0 {
-		d.State = "no process found at the other end"
-	}
-}
-
-// mostPipes bounds the ends of pipes.
-const mostPipes = 1 << 16
-
-// pipes lists the ends of all visible pipes.
-func (f *Files) pipes() map[string][]end {
-	out := map[string][]end{}
-	left := mostPipes
-	entries, _ := os.ReadDir(f.root)
-	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil {
-			continue
-		}
-		fds, _ := os.ReadDir(f.path(pid, "fd"))
-		for _, d := range fds {
-			fd, _ := strconv.Atoi(d.Name())
-			link, _ := os.Readlink(f.path(pid, "fd/"+d.Name()))
-			if !strings.HasPrefix(link, "pipe:") || left == 0 {
-				continue
-			}
-			left--
-			name := strings.TrimSpace(f.read(pid, "comm"))
-			out[link] = append(out[link], end{Peer{pid, name, fd}, f.writes(pid, d.Name())})
-		}
-	}
-	return out
-}
-
-// accessMode masks a descriptor's access mode; readOnly is O_RDONLY (include/uapi/asm-generic/fcntl.h).
-const accessMode, readOnly = 3, 0
-
-func (f *Files) writes(pid int, fd string) bool {
-	for line := range strings.Lines(f.read(pid, "fdinfo/"+fd)) {
-		if flags, ok := strings.CutPrefix(line, "flags:"); ok {
-			n, _ := strconv.ParseUint(strings.TrimSpace(flags), 8, 64)
-			return n&accessMode != readOnly
-		}
-	}
-	return false
 }

@@ -2,6 +2,8 @@
 
 package waits
 
+import "prywalk/internal/schema"
+
 // Operations of futex(2) and its flags (include/uapi/linux/futex.h).
 const (
 	futexWait          = 0
@@ -15,20 +17,20 @@ const (
 	futexOwnerDied     = 0x40000000
 )
 
-// Around is the number of copied bytes around a futex word, Before the number before it: enough for each kind of
+// CopySize is the length of a [WordCopy] in bytes, CopyBefore how many are before the word: enough for each kind of
 // lock.
 const (
-	Around = 64
-	Before = 16
+	CopySize   = 64
+	CopyBefore = 16
 )
 
-// Copy is the memory around a word, copied while the thread slept.
-type Copy struct {
+// WordCopy is the memory around a futex word, copied while the thread slept.
+type WordCopy struct {
 	Addr  uint64
 	Bytes []byte
 }
 
-func (c *Copy) u32(addr uint64) (uint32, bool) {
+func (c *WordCopy) u32(addr uint64) (uint32, bool) {
 	off := addr - c.Addr
 	if n := uint64(len(c.Bytes)); n < 4 || off > n-4 {
 		return 0, false
@@ -37,8 +39,8 @@ func (c *Copy) u32(addr uint64) (uint32, bool) {
 	return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24, true
 }
 
-// Sleeps reports whether a futex operation sleeps, and gives the word's address. args are the call's.
-func Sleeps(args *[6]uint64) (addr uint64, ok bool) {
+// FutexWord gives the word at which a call of futex(2) sleeps; false for operations that do not sleep.
+func FutexWord(args *[6]uint64) (addr uint64, ok bool) {
 	switch args[1] &^ (futexPrivate | futexClockRealtime) {
 	case futexWait, futexWaitBitset, futexLockPI, futexLockPI2, futexWaitRequeuePI:
 		return args[0], true
@@ -46,14 +48,13 @@ func Sleeps(args *[6]uint64) (addr uint64, ok bool) {
 	return 0, false
 }
 
-// futex describes the wait of a thread in futex(2).
-func futex(args *[6]uint64, stack []Name, near *Copy) For {
-	addr, ok := Sleeps(args)
+func futex(args *[6]uint64, stack []Name, near *WordCopy) Wait {
+	addr, ok := FutexWord(args)
 	if !ok {
-		return For{Kind: Other}
+		return Wait{Kind: Other}
 	}
 	op := args[1] &^ (futexPrivate | futexClockRealtime)
-	w := For{Kind: Futex, Address: Address(addr), Timed: args[3] != 0, shared: args[1]&futexPrivate == 0}
+	w := Wait{Kind: Futex, Address: schema.Hex(addr), Timed: args[3] != 0, shared: args[1]&futexPrivate == 0}
 	p := recognise(stack)
 	if op == futexLockPI || op == futexLockPI2 {
 		w.Kind = Mutex
@@ -61,7 +62,7 @@ func futex(args *[6]uint64, stack []Name, near *Copy) For {
 		return w
 	}
 	if p.kind == Condition && !p.musl && op == futexWait && uint32(args[2]) == 2 {
-		p.kind = Mutex // woken to retake the mutex; musl's conditions do
+		p.kind = Mutex // woken, and retakes its mutex; musl's conditions wait on 2
 	}
 	if p.kind == None {
 		p = w.byShape(op, uint32(args[2]), near)
@@ -71,11 +72,20 @@ func futex(args *[6]uint64, stack []Name, near *Copy) For {
 		return w
 	}
 	w.Kind, w.Mode = p.kind, p.mode
+	w.setOwner(p, uint32(args[2]), near)
+	if p.kind == Semaphore {
+		w.Type = lockOfCPython(stack)
+	}
+	return w
+}
+
+// setOwner sets the owner of the primitive at w.Address, or why there is none. value is what the word was waited on.
+func (w *Wait) setOwner(p primitive, value uint32, near *WordCopy) {
 	switch {
 	case p.kind == Join && !p.foreign:
-		w.inner = int(uint32(args[2]) & futexTIDMask)
+		w.inner = int(value & futexTIDMask)
 	case p.kind == Join && p.musl:
-		w.muslJoin(uint32(args[2]), near)
+		w.muslJoin(value, near)
 	case p.kind == Mutex && p.musl:
 		w.muslMutex(near)
 	case p.kind == RWLock && p.musl:
@@ -87,14 +97,10 @@ func futex(args *[6]uint64, stack []Name, near *Copy) For {
 	default:
 		w.Why = p.why()
 	}
-	if p.kind == Semaphore {
-		w.Type = lockOfCPython(stack)
-	}
-	return w
 }
 
-// byShape recognizes robust mutexes and ends of threads by their words, without inner symbols.
-func (w *For) byShape(op uint64, value uint32, near *Copy) primitive {
+// byShape recognizes robust mutexes and ends of threads by their memory, where the inner functions have no names.
+func (w *Wait) byShape(op uint64, value uint32, near *WordCopy) primitive {
 	addr := uint64(w.Address)
 	word, ok := near.u32(addr)
 	if !ok || !w.shared || value == 0 {
@@ -119,10 +125,10 @@ func (w *For) byShape(op uint64, value uint32, near *Copy) primitive {
 	return primitive{}
 }
 
-// WorthReading reports whether the memory around a futex word can hold an owner. Conditions and semaphores wait on
-// the value 0, no lock does.
+// WorthReading gives the futex word if the memory around it can hold an owner. Conditions and semaphores wait on the
+// value 0, no lock does.
 func WorthReading(args *[6]uint64) (addr uint64, ok bool) {
-	if addr, ok = Sleeps(args); !ok {
+	if addr, ok = FutexWord(args); !ok {
 		return 0, false
 	}
 	switch args[1] &^ (futexPrivate | futexClockRealtime) {

@@ -4,8 +4,7 @@ package waits
 
 // # Idle or blocked
 //
-// A thread that waits for work is idle, one that waits within work is blocked. The kernel does not distinguish
-// them; named rules do:
+// A thread that waits for work is idle, one that waits within work is blocked. Named rules distinguish them:
 //
 //	event-loop   epoll_wait; poll, select, io_uring_enter and the like called by an event loop
 //	accept       the next connection
@@ -13,8 +12,8 @@ package waits
 //	pool         a condition, semaphore or park in which the loop of a pool or queue takes its next work
 //	runtime      a thread of the run-time system, such as a Java virtual machine's compilers, in its own loop
 //
-// The waiting function decides: the innermost that does not merely forward the wait. All work of a pool runs below
-// its loop, so an outer loop proves nothing ([take]). A wait without a rule is blocked. Rules only add a label.
+// The waiting function decides: the innermost that does not only forward the wait. All work of a pool runs below the
+// pool's loop, so an outer loop proves nothing. A wait without a rule is blocked. Rules only add a label.
 
 // The rules' names.
 const (
@@ -41,8 +40,8 @@ var inLoops = map[string]bool{
 	"poll": true, "ppoll": true, "select": true, "pselect6": true, "io_uring_enter": true, "io_getevents": true,
 }
 
-// pooled reports whether threads wait for work by this kind.
-func pooled(k Kind) bool {
+// mayAwaitWork reports whether a wait of kind k can be for work.
+func mayAwaitWork(k Kind) bool {
 	return k == Condition || k == Semaphore || k == Park || k == Futex || k == None || k == ObjectWait
 }
 
@@ -58,31 +57,31 @@ type Frame struct {
 // Idle gives the rule by which a wait is idle, "" for none. wait is its label, kind its kind, and stack gives the
 // frames, innermost first; false at the end.
 func Idle(wait string, kind Kind, stack func(i int) (Frame, bool)) string {
-	if goroutineWaits[wait] {
-		if f, ok := stack(0); ok && f.Function == parks {
-			return idleGoroutine(wait, stack)
-		}
-	}
-	rule, own := byCall[wait], wait == "futex" || inLoops[wait]
-	if !own && rule != IdleLoop {
-		return rule
-	}
-	s := sortOut(stack)
 	switch {
-	case rule == IdleLoop:
-		if s.inServer() {
+	case goroutineWaits[wait] && isParked(stack):
+		return idleGoroutine(wait, stack)
+	case wait == "futex":
+		return idleAtFutex(kind, stack)
+	case inLoops[wait]:
+		s := classify(stack)
+		return s.eventLoopRule()
+	case byCall[wait] == IdleLoop:
+		if s := classify(stack); s.withinServerWork() {
 			return ""
 		}
-		return rule
-	case inLoops[wait]:
-		return s.loop()
-	case kind == Join && s.launcher():
+	}
+	return byCall[wait]
+}
+
+func idleAtFutex(kind Kind, stack func(i int) (Frame, bool)) string {
+	s := classify(stack)
+	switch {
+	case kind == Join && s.isLauncher():
 		return IdleRuntime
-	case !pooled(kind):
-		return ""
+	case !mayAwaitWork(kind):
 	case s.ofRuntime():
 		return IdleRuntime
-	case s.take():
+	case s.awaitsWork():
 		return IdlePool
 	}
 	return ""

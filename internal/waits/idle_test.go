@@ -308,7 +308,7 @@ func TestTheApplicationsFunctionIsFound(t *testing.T) {
 		cond + "|/app": "",
 	} {
 		got := ""
-		if i := Application(frames(stack)); i >= 0 {
+		if i := ApplicationFunction(frames(stack)); i >= 0 {
 			f, _ := frames(stack)(i)
 			got = f.Function
 		}
@@ -324,6 +324,6 @@ func FuzzIdle(f *testing.F) {
 	f.Fuzz(func(_ *testing.T, wait, kind, stack string) {
 		_ = Idle(wait, Kind(kind), frames(stack))
 		_ = WorkOf(frames(stack))
-		_ = Application(frames(stack))
+		_ = ApplicationFunction(frames(stack))
 	})
 }

@@ -16,8 +16,8 @@ const (
 // goroutineWaits are the possibly idle reasons.
 var goroutineWaits = map[string]bool{waitIO: true, waitSelect: true, waitNothing: true, waitReceive: true}
 
-// nextOnConnection are library functions that read the next message of a connection, with a callee that
-// distinguishes this from the rest of a request.
+// nextOnConnection are functions that read the next message of a connection, each with the callee that shows that it is
+// the message's begin; "" if each wait in it is.
 var nextOnConnection = map[string]string{
 	"net/http.(*conn).serve":                                                 "bufio.(*Reader).Peek",
 	"net/http.(*connReader).backgroundRead":                                  "",
@@ -28,7 +28,7 @@ var nextOnConnection = map[string]string{
 	"google.golang.org/grpc/internal/transport.(*http2Client).reader":        "",
 }
 
-// nextWork are library functions whose goroutines wait for work.
+// nextWork are functions whose goroutines wait for work.
 var nextWork = map[string]bool{
 	"net/http.(*persistConn).writeLoop":                              true,
 	"net/http.(*http2serverConn).serve":                              true,
@@ -38,15 +38,19 @@ var nextWork = map[string]bool{
 	"os/signal.loop": true,
 }
 
-// mostGoFrames bounds the examined frames.
-const mostGoFrames = 32
+const maxGoFrames = 32
+
+func isParked(stack func(i int) (Frame, bool)) bool {
+	f, ok := stack(0)
+	return ok && f.Function == parks
+}
 
 func idleGoroutine(wait string, stack func(i int) (Frame, bool)) string {
 	if wait == waitNothing {
 		return IdleForever
 	}
 	inner := ""
-	for i := range mostGoFrames {
+	for i := range maxGoFrames {
 		f, ok := stack(i)
 		if !ok {
 			break

@@ -2,18 +2,20 @@
 
 package waits
 
-// Kinds of what run-time systems' threads wait for.
+import "prywalk/internal/schema"
+
+// Kinds of waits in run-time systems.
 const (
 	Monitor    Kind = "monitor"     // of an object of Java
 	ObjectWait Kind = "object-wait" // Object.wait: a notification
 	GIL        Kind = "GIL"         // of CPython
 )
 
-// Managed gives a run-time system's answer. class, of the object that is waited for, becomes the symbol; owner is
-// the owning thread's ID in the target's pid namespace, 0 if unknown.
-func Managed(kind Kind, class string, address uint64, owner int, timed bool) For {
-	return For{Kind: kind, Symbol: class, Address: Address(address), inner: owner, Timed: timed, managed: true}
+// ManagedWait gives a run-time system's answer. class is that of the object waited for; owner is the owning thread's ID
+// in the target's pid namespace, 0 if unknown.
+func ManagedWait(kind Kind, class string, address uint64, owner int, timed bool) Wait {
+	return Wait{Kind: kind, Symbol: class, Address: schema.Hex(address), inner: owner, Timed: timed, managed: true}
 }
 
 // IsManaged reports whether it is a run-time system's answer.
-func (w *For) IsManaged() bool { return w.managed }
+func (w *Wait) IsManaged() bool { return w.managed }

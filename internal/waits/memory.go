@@ -4,12 +4,12 @@ package waits
 
 import "encoding/binary"
 
-// mostFDs bounds the described descriptors of a poll or select.
-const mostFDs = 64
+// maxFDs bounds the descriptors of a poll or select.
+const maxFDs = 64
 
-// ReadMore sets what a sleeper's call has in memory: the descriptors of poll and select, and the length of a
-// sleep. read copies memory at an address and gives the number of bytes; it is called at most four times.
-func (w *For) ReadMore(s *Sleeper, read func(addr uint64, buf []byte) int) {
+// ReadMore sets the descriptors of poll and select, and the length of a sleep, from the call's memory. read copies
+// memory and gives the number of bytes; ReadMore calls it at most four times.
+func (w *Wait) ReadMore(s *Sleeper, read func(addr uint64, buf []byte) int) {
 	if t := s.time(); t.addr != 0 {
 		var b [16]byte
 		if read(t.addr, b[:]) == len(b) {
@@ -30,8 +30,8 @@ func (w *For) ReadMore(s *Sleeper, read func(addr uint64, buf []byte) int) {
 // pollFDs reads an array of struct pollfd (include/uapi/asm-generic/poll.h).
 func pollFDs(addr, n uint64, read func(uint64, []byte) int) (out []File) {
 	const size = 8
-	var b [size * mostFDs]byte
-	got := read(addr, b[:size*min(n, mostFDs)])
+	var b [size * maxFDs]byte
+	got := read(addr, b[:size*min(n, maxFDs)])
 	for i := 0; i+size <= got; i += size {
 		if fd := int32(binary.LittleEndian.Uint32(b[i:])); fd >= 0 {
 			out = append(out, File{FD: int(fd)})
@@ -40,7 +40,6 @@ func pollFDs(addr, n uint64, read func(uint64, []byte) int) (out []File) {
 	return out
 }
 
-// selectFDs reads the three sets of descriptors of select(2).
 func selectFDs(args *[6]uint64, read func(uint64, []byte) int) (out []File) {
 	var all [128]byte
 	n := min((args[0]+7)/8, uint64(len(all)))
@@ -53,7 +52,7 @@ func selectFDs(args *[6]uint64, read func(uint64, []byte) int) (out []File) {
 			all[i] |= b[i]
 		}
 	}
-	for fd := 0; fd < int(min(args[0], 8*n)) && len(out) < mostFDs; fd++ {
+	for fd := 0; fd < int(min(args[0], 8*n)) && len(out) < maxFDs; fd++ {
 		if all[fd/8]>>(fd%8)&1 != 0 {
 			out = append(out, File{FD: fd})
 		}

@@ -2,6 +2,8 @@
 
 package waits
 
+import "prywalk/internal/schema"
+
 // Offsets in glibc's pthread_mutex_t, and bits of its kind (sysdeps/nptl/bits/struct_mutex.h, nptl/pthreadP.h).
 const (
 	mutexOwner    = 8
@@ -16,7 +18,7 @@ const (
 	mutexAllFlags = mutexType | mutexRobust | mutexPI | mutexPP | mutexShared | mutexElision
 )
 
-// mutexTypes are the types of mutexes, by number; PTHREAD_MUTEX_INITIALIZER has type 0.
+// mutexTypes are indexed by type; PTHREAD_MUTEX_INITIALIZER has type 0.
 var mutexTypes = [...]string{"normal", "recursive", "error-checking", "adaptive"}
 
 func knownMutex(kind uint32) bool {
@@ -26,11 +28,11 @@ func knownMutex(kind uint32) bool {
 	return kind&^mutexAllFlags == 0
 }
 
-// noCopy is the reason if the lock could not be read.
+// noCopy is the reason for a lock that could not be read.
 const noCopy = "its memory could not be read"
 
 // glibcMutex sets the owner of a glibc mutex at w.Address.
-func (w *For) glibcMutex(near *Copy) {
+func (w *Wait) glibcMutex(near *WordCopy) {
 	addr := uint64(w.Address)
 	word, ok1 := near.u32(addr)
 	owner, ok2 := near.u32(addr + mutexOwner)
@@ -66,10 +68,10 @@ func (w *For) glibcMutex(near *Copy) {
 	}
 }
 
-// passedOn is the reason if a lock was free, or its new owner not yet written.
+// passedOn is the reason for a lock that was free, or whose new owner was not yet written.
 const passedOn = "free or changing owner when read"
 
-func (w *For) held(word uint32) {
+func (w *Wait) held(word uint32) {
 	w.inner = int(word & futexTIDMask)
 	w.Free = w.inner == 0
 	switch {
@@ -81,8 +83,8 @@ func (w *For) held(word uint32) {
 	}
 }
 
-// ownerPI sets the owner of a priority-inheritance lock: the kernel defines the word.
-func (w *For) ownerPI(near *Copy) {
+// ownerPI sets the owner of a priority-inheritance lock, whose word the kernel defines.
+func (w *Wait) ownerPI(near *WordCopy) {
 	word, ok := near.u32(uint64(w.Address))
 	if !ok {
 		w.Why = noCopy
@@ -106,9 +108,9 @@ const (
 	rwReaderShift = 3
 )
 
-// glibcRWLock sets the owner of a glibc rwlock. w.Address, one of two futex words, becomes the lock's by its
-// alignment of 8 bytes.
-func (w *For) glibcRWLock(near *Copy) {
+// glibcRWLock sets the owner of a glibc rwlock. w.Address is one of two futex words, told apart by alignment, and
+// becomes the lock's.
+func (w *Wait) glibcRWLock(near *WordCopy) {
 	base := uint64(w.Address) - rwPhaseWord
 	if w.Address%8 != 0 {
 		base = uint64(w.Address) - rwWritersWord
@@ -119,7 +121,7 @@ func (w *For) glibcRWLock(near *Copy) {
 		w.Why = noCopy
 		return
 	}
-	w.Address = Address(base)
+	w.Address = schema.Hex(base)
 	switch {
 	case readers&rwWritePhase == 0 && readers>>rwReaderShift > 0:
 		w.Readers = int(readers >> rwReaderShift)
@@ -138,9 +140,9 @@ const (
 	muslShared  = 128
 )
 
-// muslMutex sets the owner of a musl mutex (src/internal/pthread_impl.h; pthread_mutex_timedlock.c). w.Address is
-// its second word. The normal kind has no owner.
-func (w *For) muslMutex(near *Copy) {
+// muslMutex sets the owner of a musl mutex (src/internal/pthread_impl.h; pthread_mutex_timedlock.c). w.Address is its
+// second word, and becomes the mutex's.
+func (w *Wait) muslMutex(near *WordCopy) {
 	addr := uint64(w.Address)
 	word, ok1 := near.u32(addr)
 	kind, ok2 := near.u32(addr - 4)
@@ -165,7 +167,7 @@ func (w *For) muslMutex(near *Copy) {
 	w.held(word)
 }
 
-// muslJoinable is the state of a joinable musl thread, muslTIDBefore the distance from its ID to the state
+// muslJoinable is the state of a joinable musl thread, muslTIDBefore the distance from the thread's ID to its state
 // (src/internal/pthread_impl.h, struct pthread).
 const (
 	muslJoinable  = 2
@@ -173,7 +175,7 @@ const (
 )
 
 // muslJoin sets the thread whose end is waited for.
-func (w *For) muslJoin(value uint32, near *Copy) {
+func (w *Wait) muslJoin(value uint32, near *WordCopy) {
 	addr := uint64(w.Address)
 	state, ok1 := near.u32(addr)
 	tid, ok2 := near.u32(addr - muslTIDBefore)
@@ -184,14 +186,14 @@ func (w *For) muslJoin(value uint32, near *Copy) {
 
 // Threads finds the live threads of the observed processes.
 type Threads interface {
-	// Thread gives the ID, in prywalk's pid namespace, of the live thread with ID inner in the waiter's; false if
-	// there is none. shared permits one of another observed process.
+	// Thread gives the ID in prywalk's pid namespace of the live thread that has the ID inner in the waiter's. shared
+	// permits a thread of another observed process.
 	Thread(inner int, shared bool) (tid int, ok bool)
 }
 
-// Resolve converts the ID in the lock to that of a live thread, once. A waiter that is its own owner has locked a
+// Resolve replaces the ID in the lock by that of a live thread, once. A waiter that is its own owner has locked a
 // normal mutex twice: a deadlock.
-func (w *For) Resolve(t Threads) {
+func (w *Wait) Resolve(t Threads) {
 	if w.inner == 0 {
 		return
 	}

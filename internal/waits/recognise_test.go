@@ -27,12 +27,13 @@ func TestSemaphoresOfCPythonAreNamedByTheirLock(t *testing.T) {
 			"semaphore 0x1000 (threading.Condition)"},
 		"outer condition": {with(acquire, lock, code("work"), code(ConditionWait)), LockOfPython,
 			"semaphore 0x1000 (threading.Lock)"},
-		"far": {with(acquire, append(append([]Name{lock}, make([]Name, MostNames)...), code(ConditionWait))...),
+		"far": {with(acquire, append(append([]Name{lock}, make([]Name, MaxNames)...), code(ConditionWait))...),
 			ConditionOfPython, "semaphore 0x1000 (threading.Condition)"},
 		"stripped": {with(acquire[:3], Name{"", python}, Name{"PyObject_Vectorcall", python}), "lock of CPython",
 			"semaphore 0x1000 (lock of CPython)"},
 	} {
-		w := Of(&Sleeper{State: 'S', Wait: "futex", InCall: true, Stack: c.stack, Args: [6]uint64{0x1000, 128 + 9 + 256, 0}})
+		w := Describe(&Sleeper{State: 'S', Wait: "futex", InCall: true, Stack: c.stack,
+			Args: [6]uint64{0x1000, 128 + 9 + 256, 0}})
 		if w.Kind != Semaphore || w.Type != c.want || w.Label() != c.label {
 			t.Errorf("%s: %s of %q, label %s", name, w.Kind, w.Type, w.Label())
 		}
@@ -46,12 +47,13 @@ func TestSemaphoresOfCPythonAreNamedByTheirLock(t *testing.T) {
 func TestASemaphoreIsDecidedBeyondItsFunctions(t *testing.T) {
 	names := stack("__futex_abstimed_wait_common64", "__new_sem_wait_slow64")
 	for _, next := range []string{acquireOfCPython, acquireTimed, acquireLock} {
-		if Decided(names) {
+		if IsDecided(names) {
 			t.Errorf("decided before %s", next)
 		}
 		names = append(names, Name{next, python})
 	}
-	if !Decided(names) || !Decided(stack("do_futex_wait", "sem_wait", "work")) || !Decided(stack("pthread_cond_wait")) {
+	if !IsDecided(names) || !IsDecided(stack("do_futex_wait", "sem_wait", "work")) ||
+		!IsDecided(stack("pthread_cond_wait")) {
 		t.Error("undecided")
 	}
 }
@@ -61,7 +63,7 @@ func TestHowLongASleepIs(t *testing.T) {
 		"": "sleeps (duration not known)", "for 1h0m0s": "sleeps; asked for 1h0m0s", "for 3s more": "sleeps for 3s more",
 		"until 2026-01-01T00:00:00Z": "sleeps until 2026-01-01T00:00:00Z",
 	} {
-		if got := (&For{Kind: Sleep, Until: until}).Sleeping(); got != want {
+		if got := (&Wait{Kind: Sleep, Until: until}).Sleeping(); got != want {
 			t.Errorf("%q: %s", until, got)
 		}
 	}

@@ -26,7 +26,7 @@ func (f *Files) socket(inode string) socket {
 	return f.sockets[inode]
 }
 
-// readSockets reads the tables of the process's network namespace.
+// readSockets reads the tables of the process's network namespace, by inode.
 func (f *Files) readSockets() map[string]socket {
 	all := map[string]socket{}
 	for _, table := range []string{"tcp", "tcp6", "udp", "udp6"} {
@@ -36,16 +36,15 @@ func (f *Files) readSockets() map[string]socket {
 	return all
 }
 
-// Peers gives the remote addresses of sockets. The processes of a network namespace share one, as the tables have
-// megabytes where connections are many. Not safe for concurrent use.
+// Peers gives the remote addresses of the sockets of one network namespace, whose tables may have megabytes: its
+// processes share one. Not safe for concurrent use.
 type Peers struct {
 	sockets map[string]socket
 	again   int64 // next reading of the tables, CLOCK_MONOTONIC ns
 }
 
-// Of gives the remote address of a socket by its link text in a process's fd directory ([Files.Link]), "" if none or
-// unknown. An unknown socket makes it read the tables again, for at most one part in 200 of the time. now gives
-// CLOCK_MONOTONIC in ns.
+// Of gives a socket's remote address by its link text ([Files.Link]), "" if unknown. For an unknown socket it reads the
+// tables again, in at most 1/200 of the time. now gives CLOCK_MONOTONIC in ns.
 func (p *Peers) Of(f *Files, link string, now func() int64) string {
 	inode, ok := strings.CutPrefix(link, "socket:[")
 	if !ok {
@@ -63,8 +62,7 @@ func (p *Peers) Of(f *Files, link string, now func() int64) string {
 	return p.sockets[inode].remote
 }
 
-// peersEvery is the least time between readings of the socket tables, ns.
-const peersEvery = 1e9
+const peersEvery = 1e9 // ns, at least, between readings of the tables
 
 // Network identifies the process's network namespace, "" if unknown.
 func (f *Files) Network() string {

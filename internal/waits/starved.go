@@ -2,11 +2,15 @@
 
 package waits
 
-import "regexp"
+import (
+	"regexp"
+
+	"prywalk/internal/languages"
+)
 
 // # Starved pools
 //
-// A pool is starved if its workers all wait for results of tasks in its own queue. Stacks do not show the queue,
+// A pool is starved if its workers all wait for results of tasks in the pool's own queue. Stacks do not show the queue,
 // so such a pool is only possibly starved.
 
 // Work is what a pool worker's stack shows.
@@ -20,9 +24,9 @@ type Work struct {
 var nativeResult = regexp.MustCompile(`^std::(__1::)?(__)?(basic_|shared_)?(future|__basic_future)\b.*::(get|wait)$|` +
 	`^std::__future_base::|_M_get_result`)
 
-// WorkOf gives the pool and the awaited result of a thread.
+// WorkOf gives what a thread's stack shows.
 func WorkOf(stack func(i int) (Frame, bool)) (w Work) {
-	s := sortOut(stack)
+	s := classify(stack)
 	for i := range s.inner {
 		if !s.managed && nativeResult.MatchString(s.inner[i].Function) {
 			w.Result = "std::future"
@@ -31,14 +35,14 @@ func WorkOf(stack func(i int) (Frame, bool)) (w Work) {
 	if r := s.managedResult(); r != "" {
 		w.Result = r
 	}
-	for i := range s.rest {
-		f := &s.rest[i]
+	for i := range s.outer {
+		f := &s.outer[i]
 		if l := f.language(); l != nil && l.Pool != nil {
 			if loop := l.Pool(f.Function, f.File); loop != "" {
 				w.Loop = loop
 			}
 		} else if !s.managed && isLoop(f) {
-			w.Loop = plain(f.Function)
+			w.Loop = languages.Plain(f.Function)
 		}
 	}
 	if w.Loop == "" {
@@ -47,10 +51,10 @@ func WorkOf(stack func(i int) (Frame, bool)) (w Work) {
 	return w
 }
 
-// managedResult gives the managed library function that waits for a result.
-func (s *sorted) managedResult() (result string) {
-	for i := range s.rest {
-		f := &s.rest[i]
+// managedResult names the managed library function that waits for a task's result.
+func (s *waitingStack) managedResult() (result string) {
+	for i := range s.outer {
+		f := &s.outer[i]
 		l := f.language()
 		if l == nil || l.Result == nil {
 			return result

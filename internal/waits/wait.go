@@ -4,14 +4,14 @@ package waits
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
+
+	"prywalk/internal/schema"
 )
 
-// Kind is the kind of thing that a thread waits for, as in JSON and labels.
+// Kind is the kind of what a thread waits for, as in JSON and labels.
 type Kind string
 
-// The kinds.
 const (
 	None        Kind = ""
 	Mutex       Kind = "mutex"
@@ -40,55 +40,43 @@ const (
 	Other       Kind = "other"
 )
 
-// Address is an address in the target's memory; JSON shows it as a string in hexadecimal.
-type Address uint64
-
-// MarshalText implements encoding.TextMarshaler.
-func (a Address) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%#x", uint64(a)), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (a *Address) UnmarshalText(b []byte) error {
-	v, err := strconv.ParseUint(string(b), 0, 64)
-	*a = Address(v)
-	return err
-}
-
-// For is what a thread waits for. Unknown values are zero, and omitted in JSON.
-type For struct {
+// Wait is what a thread waits for. Unknown values are zero, and omitted in JSON.
+type Wait struct {
 	Kind Kind `json:"kind"`
-	// Type is the kind of the lock: "normal", "recursive", "error-checking", "adaptive", with "robust", "PI", "shared".
-	// Of a semaphore it is what is made of it: "threading.Lock", "threading.RLock", "threading.Condition", "lock of
+	// Type is a mutex's type: "normal", "recursive", "error-checking", "adaptive", with "robust", "PI", "shared". Of a
+	// semaphore it is what is made of it: "threading.Lock", "threading.RLock", "threading.Condition", "lock of
 	// CPython".
 	Type string `json:"type,omitempty"`
-	// Mode is "read" or "write" for a rwlock.
+	// Mode is "read" or "write", of a rwlock.
 	Mode string `json:"mode,omitempty"`
-	// Address is that of the lock, or, if unknown, of the futex word.
-	Address Address `json:"address,omitempty"`
-	// Symbol is the name of the variable at Address, with an offset within it.
+	// Address is the lock's, or if that is unknown, the futex word's.
+	Address schema.Hex `json:"address,omitempty"`
+	// Symbol is the variable at Address, with the offset in it, or the class of a managed object.
 	Symbol string `json:"symbol,omitempty"`
-	// Owner is the thread that holds it, or that a join waits for: an id in prywalk's pid namespace. 0: unknown.
+	// Owner is the thread that holds the lock, or whose end is waited for, as an ID in prywalk's pid namespace; 0:
+	// unknown.
 	Owner int `json:"owner,omitempty"`
-	// OwnerName is its name, for people.
+	// OwnerName is the owner's name.
 	OwnerName string `json:"owner_name,omitempty"`
-	// OwnerGone is the number in the lock of a holder that is no live thread of the process. It has ended, or it was
-	// another process's from which this one was forked. The number is as the target sees it.
+	// OwnerGone is the ID in the lock, as the target sees it, of an owner that is no live thread of the process: it has
+	// ended, or was another process's, from which this one was forked.
 	OwnerGone int `json:"owner_gone,omitempty"`
-	// Free reports that it was free, or changing owner, when it was read.
+	// Free reports that the lock was free, or changing owner, when it was read.
 	Free bool `json:"free,omitempty"`
-	// Readers is the number of read locks on a rwlock.
+	// Readers is the number of a rwlock's read locks.
 	Readers int `json:"readers,omitempty"`
-	// Why is why no owner is named, for locks.
+	// Why is the reason why no owner is named.
 	Why string `json:"why,omitempty"`
-	// Timed reports that the wait ends by itself at some time.
+	// Timed reports that the wait has a time-out.
 	Timed bool `json:"timed,omitempty"`
-	// Until is when, or after how long, in words.
+	// Until is when or after how long it ends, in words.
 	Until string `json:"until,omitempty"`
-	// FD is the descriptor that is waited for; FDs those of poll and select.
+	// FD is the descriptor waited for, FDs are those of poll and select.
 	FD  *File  `json:"descriptor,omitempty"`
 	FDs []File `json:"descriptors,omitempty"`
-	// Child is the process that is waited for: 0 any.
+	// Child is the process waited for; 0: any.
 	Child int `json:"child,omitempty"`
-	// Idle is the rule by which the wait is idle; "" for none.
+	// Idle is the rule by which the wait is idle, "" if it is not.
 	Idle string `json:"idle,omitempty"`
 
 	inner   int // owner in the target's pid namespace, until resolved
@@ -96,13 +84,13 @@ type For struct {
 	managed bool // a run-time system's answer
 }
 
-// HasOwner reports whether things of this kind can hold their owner.
+// HasOwner reports whether some waits of this kind have a known owner.
 func (k Kind) HasOwner() bool {
 	return k == Mutex || k == RWLock || k == Join || k == Monitor || k == GIL
 }
 
-// IsLock reports whether a wait of this kind is for other threads: for a lock, or for a condition, a barrier or an end.
-func (k Kind) IsLock() bool {
+// IsSynchronization reports whether waits of this kind are for other threads: locks, conditions, barriers, ends.
+func (k Kind) IsSynchronization() bool {
 	switch k {
 	case Mutex, RWLock, Join, Condition, Semaphore, Barrier, Guard, Once, Atomic, Park, LibraryLock, Futex, Future,
 		Monitor, ObjectWait, GIL:
@@ -111,11 +99,11 @@ func (k Kind) IsLock() bool {
 	return false
 }
 
-// Shared reports whether the lock may be another process's, too.
-func (w *For) Shared() bool { return w.shared }
+// Shared reports whether other processes may hold the lock.
+func (w *Wait) Shared() bool { return w.shared }
 
-// Thing names what is waited for, without its owner: "mutex cache_mu", "rwlock 0x55d0c0ffee40".
-func (w *For) Thing() string {
+// Thing names what is waited for, without owner: "mutex cache_mu", "rwlock 0x55d0c0ffee40".
+func (w *Wait) Thing() string {
 	name := string(w.Kind)
 	switch {
 	case w.Kind == Semaphore && w.Type != "":
@@ -136,10 +124,10 @@ func (w *For) Thing() string {
 	return name
 }
 
-// TypedSemaphore names a semaphore that a lock of type what is made of: "threading.Lock (semaphore 0x55d0c0ffee40)".
+// TypedSemaphore gives "threading.Lock (semaphore 0x55d0c0ffee40)".
 func TypedSemaphore(what, semaphore string) string { return what + " (" + semaphore + ")" }
 
-// Shown is a label as people read it: a semaphore behind the name of what is made of it.
+// Shown turns a label into a text: [TypedSemaphore] for the label of a semaphore with a type.
 func Shown(label string) string {
 	semaphore, what, ok := strings.Cut(label, " (")
 	if ok && strings.HasPrefix(label, string(Semaphore)+" ") && strings.HasSuffix(what, ")") {
@@ -148,16 +136,14 @@ func Shown(label string) string {
 	return label
 }
 
-// semaphore names a semaphore without its type.
-func (w *For) semaphore() string {
+func (w *Wait) semaphore() string {
 	plain := *w
 	plain.Type = ""
 	return plain.Thing()
 }
 
-// Label names what is waited for, the same for all its waiters. It begins with the kind. A join is named by its
-// thread.
-func (w *For) Label() string {
+// Label is the same for all waiters of a thing, and begins with the kind. A join has its thread's.
+func (w *Wait) Label() string {
 	switch {
 	case w.Kind == Semaphore && w.Type != "":
 		return w.semaphore() + " (" + w.Type + ")"
@@ -173,8 +159,8 @@ func (w *For) Label() string {
 	return w.Thing()
 }
 
-// String gives one line: "mutex cache_mu (normal), held by thread 4713".
-func (w *For) String() string {
+// String gives "mutex cache_mu (normal), held by thread 4713".
+func (w *Wait) String() string {
 	if w.Kind == None {
 		return ""
 	}
@@ -205,7 +191,7 @@ func (w *For) String() string {
 	return text
 }
 
-func (w *For) holder() string {
+func (w *Wait) holder() string {
 	switch {
 	case w.Owner != 0 && w.Kind == Join:
 		return strings.TrimRight(fmt.Sprintf(" thread %d %s", w.Owner, w.OwnerName), " ")
@@ -221,8 +207,8 @@ func (w *For) holder() string {
 	return ""
 }
 
-// Sleeping says how long a sleep is, as far as it is known.
-func (w *For) Sleeping() string {
+// Sleeping is the text of a sleep and its length.
+func (w *Wait) Sleeping() string {
 	length, whole := strings.CutPrefix(w.Until, "for ")
 	switch {
 	case w.Until == "":
@@ -233,19 +219,19 @@ func (w *For) Sleeping() string {
 	return "sleeps " + w.Until
 }
 
-// Variable is a static variable, and the offset of an address in it.
+// Variable is a static variable, and an offset in it.
 type Variable struct {
 	Name   string
 	Offset uint64
 }
 
-// conditionWords bound the offset of futex words in glibc's condition variable
+// conditionWords has the bits of the offsets of futex words in glibc's condition variable
 // (sysdeps/nptl/bits/thread-shared-types.h; another order since glibc 2.41).
 const conditionWords = 0x20 | 0x0c
 
-// SetVariable sets the static variable of w.Address. It gives a condition its address, as waiters use several
-// words in it.
-func (w *For) SetVariable(v Variable) {
+// SetVariable sets the static variable of w.Address. A condition's waiters use several words: w.Address becomes the
+// condition's.
+func (w *Wait) SetVariable(v Variable) {
 	if w.managed { // not in a variable
 		return
 	}
@@ -254,7 +240,7 @@ func (w *For) SetVariable(v Variable) {
 		return
 	}
 	if w.Kind == Condition && v.Offset&^conditionWords == 0 {
-		w.Address -= Address(v.Offset)
+		w.Address -= schema.Hex(v.Offset)
 		return
 	}
 	w.Symbol = fmt.Sprintf("%s+%#x", v.Name, v.Offset)

@@ -15,13 +15,13 @@ func (l live) Thread(inner int, _ bool) (int, bool) {
 	return tid, ok
 }
 
-// words makes the copy around a word at addr, from Before bytes earlier.
-func words(addr uint64, w ...uint32) Copy {
-	c := Copy{Addr: addr - Before}
+// words makes the copy around a word at addr, from CopyBefore bytes earlier.
+func words(addr uint64, w ...uint32) WordCopy {
+	c := WordCopy{Addr: addr - CopyBefore}
 	for _, v := range w {
 		c.Bytes = binary.LittleEndian.AppendUint32(c.Bytes, v)
 	}
-	c.Bytes = append(c.Bytes, make([]byte, Around-len(c.Bytes))...)
+	c.Bytes = append(c.Bytes, make([]byte, CopySize-len(c.Bytes))...)
 	return c
 }
 
@@ -39,7 +39,7 @@ type futexCase struct {
 	op    uint64
 	value uint64
 	stack []Name
-	near  Copy
+	near  WordCopy
 	kind  Kind
 	owner int
 	gone  int
@@ -54,8 +54,8 @@ func futexCases() []futexCase {
 		{"taken, owner not written yet", 128, 2, mutex, words(word, 0, 0, 0, 0, 2, 0, 0, 1, 0), Mutex, 0, 0, false},
 		{"owner has ended", 128, 2, mutex, words(word, 0, 0, 0, 0, 2, 0, 9, 1, 0), Mutex, 0, 9, false},
 		{"no kind of glibc", 128, 2, mutex, words(word, 0, 0, 0, 0, 2, 0, 7, 1, 0x8000), Mutex, 0, 0, false},
-		{"not read", 128, 2, mutex, Copy{}, Mutex, 0, 0, false},
-		{"cut", 128, 2, mutex, Copy{word, []byte{2, 0, 0, 0, 0, 0, 0, 0, 7, 0}}, Mutex, 0, 0, false},
+		{"not read", 128, 2, mutex, WordCopy{}, Mutex, 0, 0, false},
+		{"cut", 128, 2, mutex, WordCopy{word, []byte{2, 0, 0, 0, 0, 0, 0, 0, 7, 0}}, Mutex, 0, 0, false},
 		{"robust", 0, 0x80000007, stack("__pthread_mutex_lock_full"), words(word, 0, 0, 0, 0, 0x80000007, 0, 7, 1, 128+16),
 			Mutex, 107, 0, false},
 		{"robust, without names", 0, 0x80000007, stack(""),
@@ -107,7 +107,7 @@ func TestOwnersAreNamedOnlyWhereTheyAreProven(t *testing.T) {
 	for _, c := range futexCases() {
 		s := &Sleeper{State: 'S', Wait: "futex", InCall: true, Stack: c.stack, Near: c.near,
 			Args: [6]uint64{word, c.op, c.value}}
-		w := Of(s)
+		w := Describe(s)
 		w.Resolve(threads)
 		if w.Kind != c.kind || w.Owner != c.owner || w.OwnerGone != c.gone || w.Free != c.free {
 			t.Errorf("%s: %+v", c.name, w)
@@ -118,12 +118,12 @@ func TestOwnersAreNamedOnlyWhereTheyAreProven(t *testing.T) {
 func TestAMutexOfMuslThatIsNoneHasAReasonOfItsOwn(t *testing.T) {
 	stack := []Name{{"__timedwait", "/lib/ld-musl-x86_64.so.1"}, {"pthread_mutex_lock", "/lib/ld-musl-x86_64.so.1"}}
 	for _, c := range []struct {
-		near Copy
+		near WordCopy
 		why  string
-	}{{words(word, 0, 0, 0, 0x1000, 0x80000007), "its memory is not a valid mutex of musl"}, {Copy{}, noCopy}} {
+	}{{words(word, 0, 0, 0, 0x1000, 0x80000007), "its memory is not a valid mutex of musl"}, {WordCopy{}, noCopy}} {
 		s := &Sleeper{State: 'S', Wait: "futex", InCall: true, Stack: stack, Near: c.near,
 			Args: [6]uint64{word, 128, 0x80000007}}
-		if w := Of(s); w.Why != c.why || w.Kind != Mutex {
+		if w := Describe(s); w.Why != c.why || w.Kind != Mutex {
 			t.Errorf("%+v, want %q", w, c.why)
 		}
 	}
@@ -142,14 +142,14 @@ func TestRWLocksAreFoundByEitherOfTheirWords(t *testing.T) {
 		{8, "rdlock", 3, 7, 107, 0}, {12, "wrlock", 3, 7, 107, 0}, {8, "wrlock", 2 | 2<<3, 0, 0, 2},
 		{12, "wrlock", 3, 0, 0, 0},
 	} {
-		c0 := Copy{Addr: lock + c.word - Before, Bytes: make([]byte, Around)}
+		c0 := WordCopy{Addr: lock + c.word - CopyBefore, Bytes: make([]byte, CopySize)}
 		put := func(at uint64, v uint32) { binary.LittleEndian.PutUint32(c0.Bytes[at-c0.Addr:], v) }
 		put(lock, c.readers)
 		put(lock+24, c.writer)
 		s := &Sleeper{State: 'S', Wait: "futex", InCall: true, Stack: stack("__futex_abstimed_wait_common", "pthread_rwlock_"+
 			c.mode),
 			Near: c0, Args: [6]uint64{lock + c.word, 128 + 9 + 256, 3}}
-		w := Of(s)
+		w := Describe(s)
 		w.Resolve(live{7: 107})
 		if w.Kind != RWLock || w.Address != lock || w.Owner != c.owner || w.Readers != c.counted {
 			t.Errorf("%+v: %+v", c, w)
@@ -239,7 +239,7 @@ func TestASleepHasTheTimeThatIsLeft(t *testing.T) {
 		if c.call == "nanosleep" {
 			s.Args[0] = word
 		}
-		w := Of(s)
+		w := Describe(s)
 		w.ReadMore(s, func(_ uint64, buf []byte) int { return copy(buf, stands) })
 		if w.String() != c.want {
 			t.Errorf("%s(%d, %d) at %d: %q, want %q", c.call, c.clock, c.flags, c.at, w.String(), c.want)
@@ -253,9 +253,9 @@ func FuzzOf(f *testing.F) {
 	f.Add("select", uint64(1<<63), uint64(3), uint64(2), "", []byte{255})
 	f.Add("clock_nanosleep", uint64(0), uint64(1), uint64(8), "", make([]byte, 64))
 	f.Fuzz(func(_ *testing.T, wait string, a, b, c uint64, function string, memory []byte) {
-		s := &Sleeper{State: 'S', Wait: wait, InCall: true, Args: [6]uint64{a, b, c, a, b, c}, Near: Copy{a - Before, memory},
-			Stack: stack(function, "")}
-		w := Of(s)
+		s := &Sleeper{State: 'S', Wait: wait, InCall: true, Args: [6]uint64{a, b, c, a, b, c},
+			Near: WordCopy{a - CopyBefore, memory}, Stack: stack(function, "")}
+		w := Describe(s)
 		w.Resolve(live{7: 107})
 		w.ReadMore(s, func(_ uint64, buf []byte) int { return copy(buf, memory) })
 		_ = w.String()

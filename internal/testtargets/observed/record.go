@@ -38,7 +38,7 @@ func DumpCore(t *testing.T, pid int) *dump.Process {
 		t.Fatal(err)
 	}
 	defer func() { _ = c.Close() }() // nothing was written
-	return dump.Core(c, dump.Options{MaxDepth: -1}, false)
+	return dump.Core(c, dump.Options{MaxDepth: -1})
 }
 
 // Recording is how a process is recorded.

@@ -26,7 +26,7 @@ func TestAWaiterForTheInterpreterNamesItsHolder(t *testing.T) {
 			kept := false // the main thread is in its call
 			for n := 0; n < 2000 && len(told) < 3; n++ {
 				py.looks(t, 1, func(tid int, s *observe.RawSample, _ []frame, _ []uint64, _ managed.Health) {
-					word, ok := waits.Sleeps(&s.Call.Args)
+					word, ok := waits.FutexWord(&s.Call.Args)
 					if tid == py.pid {
 						switch s.WaitReason() {
 						case "clock_nanosleep", "nanosleep", "restart_syscall": // the last after a stop

@@ -7,10 +7,10 @@ import (
 	"prywalk/internal/waits"
 )
 
-// withLockMemory copies a lock's memory after another Extra.
+// withLockMemory copies a lock's memory after what Inner copies.
 type withLockMemory struct {
 	observe.ExtraRegion
-	buf [waits.Around]byte
+	buf [waits.CopySize]byte
 }
 
 func newWithLockMemory(inner observe.Extra) *withLockMemory {
@@ -19,11 +19,11 @@ func newWithLockMemory(inner observe.Extra) *withLockMemory {
 	return b
 }
 
-func (b *withLockMemory) copyIn(s *observe.RawSample) waits.Copy {
+func (b *withLockMemory) copyIn(s *observe.RawSample) waits.WordCopy {
 	for i := range s.Mem.Others {
-		if r := &s.Mem.Others[i]; r.Addr == b.Addr && len(r.Bytes) <= waits.Around {
-			return copyOf(waits.Copy{Addr: r.Addr, Bytes: r.Bytes})
+		if r := &s.Mem.Others[i]; r.Addr == b.Addr && len(r.Bytes) <= waits.CopySize {
+			return copyOf(waits.WordCopy{Addr: r.Addr, Bytes: r.Bytes})
 		}
 	}
-	return waits.Copy{}
+	return waits.WordCopy{}
 }

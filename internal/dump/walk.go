@@ -8,13 +8,12 @@ import (
 	"prywalk/internal/budget"
 	"prywalk/internal/callstack"
 	"prywalk/internal/managed"
+	"prywalk/internal/schema"
 	"prywalk/internal/symbols"
 )
 
-// freed names a managed frame without a function.
-const freed = "[freed]"
+const freedFunction = "[freed]"
 
-// walk gives stacks as frames with names, native and managed.
 type walk struct {
 	frames.Walker
 	arch   frames.Arch
@@ -39,7 +38,7 @@ type codeKey struct {
 	pc     frames.Addr
 }
 
-// bytes per frame: in a growing list, and during insertion of managed frames
+// Bytes per frame: in a growing list, and while managed frames are inserted.
 const (
 	frameCost  = 32
 	mergedCost = 384
@@ -111,7 +110,7 @@ func (w *walk) appendManaged(out []Frame, e *callstack.Entry, l managed.Live) []
 	var truth managed.Truth
 	w.named, truth = e.Namer.Symbolize(e.Ref, l, w.named[:0])
 	if truth == managed.Freed {
-		w.named = append(w.named[:0], managed.Frame{Function: freed})
+		w.named = append(w.named[:0], managed.Frame{Function: freedFunction})
 	}
 	if len(w.named) == 0 {
 		w.named = append(w.named, managed.Frame{})
@@ -119,7 +118,7 @@ func (w *walk) appendManaged(out []Frame, e *callstack.Entry, l managed.Live) []
 	f := Frame{}
 	base := Place{Kind: managed.Kind(e.Namer.Name()), Module: "[" + e.Namer.Name() + "]"}
 	if e.Compiled {
-		f.PC, f.SP, base.Method = Hex(e.Frame.PC), Hex(e.Frame.SP), e.Frame.Method.String()
+		f.PC, f.SP, base.Method = schema.Hex(e.Frame.PC), schema.Hex(e.Frame.SP), e.Frame.Method.String()
 	}
 	for _, t := range w.named {
 		if !w.reserve(frameCost) {
@@ -143,12 +142,12 @@ func (w *walk) appendNative(out []Frame, f *frames.Frame, machinery bool) []Fram
 			q.Machinery = true
 			p = w.place(q)
 		}
-		out = append(out, Frame{PC: Hex(f.PC), SP: Hex(f.SP), Place: p})
+		out = append(out, Frame{PC: schema.Hex(f.PC), SP: schema.Hex(f.SP), Place: p})
 	}
 	return out
 }
 
-// nativePlaces caches, except for code made at run time.
+// nativePlaces gives a frame's functions, inlined ones first. It caches them, except for code made at run time.
 func (w *walk) nativePlaces(f *frames.Frame) []*Place {
 	base := Place{Method: f.Method.String()}
 	if f.Module == nil {
@@ -162,7 +161,7 @@ func (w *walk) nativePlaces(f *frames.Frame) []*Place {
 	if list := w.code[key]; list != nil && !m.Generated {
 		return list
 	}
-	base.Module, base.BuildID, base.Offset = m.Name, m.BuildID, Hex(f.PC-m.Bias)
+	base.Module, base.BuildID, base.Offset = m.Name, m.BuildID, schema.Hex(f.PC-m.Bias)
 	var list []*Place
 	for _, s := range w.names.Frames(m, w.pid, lookup-m.Bias, nil) {
 		p := base

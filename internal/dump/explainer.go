@@ -11,14 +11,14 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/code"
-	"prywalk/internal/core"
 	"prywalk/internal/observe"
 	"prywalk/internal/sample"
+	"prywalk/internal/schema"
 	"prywalk/internal/symbols"
 	"prywalk/internal/waits"
 )
 
-// explainer finds what sleeping threads wait for.
+// explainer finds what the sleeping threads of a process wait for.
 type explainer struct {
 	pid      int
 	names    *symbols.Namer
@@ -32,25 +32,24 @@ type explainer struct {
 	later    bool // a retry may give more
 	asked    int
 	slept    map[int]*waits.Sleeper // by thread
-	symbols  map[waits.Address]waits.Variable
+	symbols  map[schema.Hex]waits.Variable
 	idleness map[idleKey]string
 }
 
-// threads are those of all dumped processes.
-func explainerOf(t *code.Process, names *symbols.Namer, threads waits.Threads) *explainer {
+func newExplainer(t *code.Process, names *symbols.Namer, threads waits.Threads) *explainer {
 	return &explainer{
-		pid: t.PID, names: names, space: t.Space, files: waits.NewFiles(t.PID), threads: threads, managed: managedOf(t),
+		pid: t.PID, names: names, space: t.Space, files: waits.NewFiles(t.PID), threads: threads, managed: managedWaitsOf(t),
 		name: func(tid int) string { return threadName(t, tid) },
 		read: func(addr uint64, buf []byte) int {
 			n, _ := t.Memory().Read(t.MemoryTID(), addr, buf)
 			return n
 		},
-		slept: map[int]*waits.Sleeper{}, symbols: map[waits.Address]waits.Variable{}, idleness: map[idleKey]string{},
+		slept: map[int]*waits.Sleeper{}, symbols: map[schema.Hex]waits.Variable{}, idleness: map[idleKey]string{},
 		clock: sameClock(t.PID),
 	}
 }
 
-// sameClock compares time namespaces (time_namespaces(7)).
+// sameClock reports whether a process is in prywalk's time namespace (time_namespaces(7)).
 func sameClock(pid int) bool {
 	own, err := os.Readlink("/proc/self/ns/time")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -75,14 +74,14 @@ func (x *explainer) explain(d *Thread, s *observe.RawSample) {
 	x.describe(d, sl)
 }
 
-func copyOf(c waits.Copy) waits.Copy {
+func copyOf(c waits.WordCopy) waits.WordCopy {
 	c.Bytes = append([]byte(nil), c.Bytes...)
 	return c
 }
 
 func (x *explainer) describe(d *Thread, sl *waits.Sleeper) {
 	sl.Stack = innermost(d)
-	w := waits.Of(sl)
+	w := waits.Describe(sl)
 	if w.Kind == waits.None {
 		return
 	}
@@ -106,10 +105,9 @@ type idleKey struct {
 	stack string
 }
 
-// idle gives the rule by which a wait is idle, cached by stack.
 func (x *explainer) idle(wait string, kind waits.Kind, d *Thread) string {
 	var names strings.Builder
-	for i := range d.Frames[:min(len(d.Frames), mostAsked)] {
+	for i := range d.Frames[:min(len(d.Frames), maxExamined)] {
 		f := &d.Frames[i]
 		names.WriteString(f.Function + "\x00" + f.Module + "\x00" + f.File + "\x00")
 	}
@@ -122,12 +120,12 @@ func (x *explainer) idle(wait string, kind waits.Kind, d *Thread) string {
 	return rule
 }
 
-// innermost gives the innermost functions, and the innermost managed one, if it is farther out.
+// innermost gives the innermost functions, and the innermost managed one if that is farther out.
 func innermost(d *Thread) (out []waits.Name) {
 	managed := false
-	for i := range d.Frames[:min(len(d.Frames), mostAsked)] {
+	for i := range d.Frames[:min(len(d.Frames), maxExamined)] {
 		f := &d.Frames[i]
-		if i >= waits.MostNames && (managed || f.Kind == "") {
+		if i >= waits.MaxNames && (managed || f.Kind == "") {
 			continue
 		}
 		managed = managed || f.Kind != ""
@@ -136,7 +134,7 @@ func innermost(d *Thread) (out []waits.Name) {
 	return out
 }
 
-func (x *explainer) variable(addr waits.Address) waits.Variable {
+func (x *explainer) variable(addr schema.Hex) waits.Variable {
 	v, known := x.symbols[addr]
 	if known || addr == 0 || x.space() == nil {
 		return v
@@ -148,62 +146,4 @@ func (x *explainer) variable(addr waits.Address) waits.Variable {
 	}
 	x.symbols[addr] = v
 	return v
-}
-
-type coreThreads map[int]bool
-
-// Thread implements [waits.Threads].
-func (c coreThreads) Thread(inner int, _ bool) (int, bool) { return inner, c[inner] }
-
-func explainerOfCore(c *core.Core, names *symbols.Namer) *explainer {
-	threads := coreThreads{}
-	for _, th := range c.Threads() {
-		threads[th.TID] = true
-	}
-	read := func(addr uint64, buf []byte) int { return readWords(c.Memory(), addr, buf) }
-	return &explainer{
-		pid: c.PID, names: names, space: c.Space, threads: threads, read: read, managed: managedOfCore(c),
-		slept: map[int]*waits.Sleeper{}, symbols: map[waits.Address]waits.Variable{}, idleness: map[idleKey]string{},
-	}
-}
-
-// On arm64 the result has replaced the first argument.
-func (x *explainer) explainCore(d *Thread, c *core.Core, th *core.Thread) {
-	if th.Syscall < 0 || c.Arch != frames.X86_64 {
-		return
-	}
-	sl := &waits.Sleeper{Wait: d.Wait, InCall: true}
-	for i, reg := range observe.ArgumentRegisters(c.Arch) {
-		v, ok := th.Regs.Get(reg)
-		if !ok {
-			return
-		}
-		sl.Args[i] = v
-	}
-	sl.Managed = x.managedAsker(th.TID, sl, 0, c.Memory())
-	if addr, ok := waits.Sleeps(&sl.Args); ok && d.Wait == "futex" && addr >= waits.Before {
-		var b [waits.Around]byte
-		from := addr - waits.Before
-		if n := x.read(from, b[:]); n > 0 {
-			sl.Near = waits.Copy{Addr: from, Bytes: b[:n]}
-		} else if n := x.read(addr, b[:]); n > 0 { // first in its mapping
-			sl.Near = waits.Copy{Addr: addr, Bytes: b[:n]}
-		}
-	}
-	x.describe(d, sl)
-}
-
-// readWords copies whole words of a core's memory.
-func readWords(m frames.Memory, addr uint64, buf []byte) int {
-	n := 0
-	for ; n+8 <= len(buf); n += 8 {
-		w, ok := m.Word(addr + uint64(n))
-		if !ok {
-			break
-		}
-		for i := range 8 {
-			buf[n+i] = byte(w >> (8 * i))
-		}
-	}
-	return n
 }

@@ -9,17 +9,17 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// Members finds threads of live processes by the IDs in their locks, from /proc.
-type Members struct {
+// LiveThreads implements [Threads] for live processes, from /proc.
+type LiveThreads struct {
 	pid            int
-	others         []int       // other observed processes
-	inner          map[int]int // nil until first used
+	others         []int       // observed processes in the same pid namespace
+	inner          map[int]int // threads by their IDs in pid's namespace; nil until used
 	inPIDNamespace bool
 }
 
-// NewMembers gives the Members for the locks of a process; others are the other observed processes.
-func NewMembers(pid int, others []int) *Members {
-	m := &Members{pid: pid}
+// NewLiveThreads gives the threads for the locks of process pid; others are the other observed processes.
+func NewLiveThreads(pid int, others []int) *LiveThreads {
+	m := &LiveThreads{pid: pid}
 	var s procmem.Status
 	m.inPIDNamespace = procmem.ReadStatus(pid, &s) == nil && s.NSpidN > 1
 	own := namespace(pid)
@@ -31,14 +31,14 @@ func NewMembers(pid int, others []int) *Members {
 	return m
 }
 
-// namespace gives the pid namespace of a process, "" if unknown.
+// namespace identifies a process's pid namespace, "" if unknown.
 func namespace(pid int) string {
 	link, _ := os.Readlink("/proc/" + strconv.Itoa(pid) + "/ns/pid")
 	return link
 }
 
 // Thread implements [Threads].
-func (m *Members) Thread(inner int, shared bool) (int, bool) {
+func (m *LiveThreads) Thread(inner int, shared bool) (int, bool) {
 	if m.inPIDNamespace {
 		return m.nestedThread(inner, shared)
 	}
@@ -53,7 +53,7 @@ func (m *Members) Thread(inner int, shared bool) (int, bool) {
 	return 0, false
 }
 
-func (m *Members) nestedThread(inner int, shared bool) (int, bool) {
+func (m *LiveThreads) nestedThread(inner int, shared bool) (int, bool) {
 	if m.inner == nil {
 		m.inner = map[int]int{}
 		for _, pid := range append([]int{m.pid}, m.others...) {
@@ -67,7 +67,7 @@ func (m *Members) nestedThread(inner int, shared bool) (int, bool) {
 	return tid, true
 }
 
-func (m *Members) another(tid int) bool {
+func (m *LiveThreads) another(tid int) bool {
 	for _, pid := range m.others {
 		if alive(pid, tid) {
 			return true
@@ -76,7 +76,7 @@ func (m *Members) another(tid int) bool {
 	return false
 }
 
-func (m *Members) list(pid int) {
+func (m *LiveThreads) list(pid int) {
 	entries, _ := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/task")
 	for _, e := range entries {
 		tid, _ := strconv.Atoi(e.Name())
@@ -92,5 +92,5 @@ func alive(pid, tid int) bool {
 	return procmem.ReadStatus(tid, &s) == nil && s.Tgid == pid && s.State != 'Z' && s.State != 'X'
 }
 
-// Forget drops the ids of a nested pid namespace.
-func (m *Members) Forget() { m.inner = nil }
+// Forget makes the next use read the IDs in a nested pid namespace again.
+func (m *LiveThreads) Forget() { m.inner = nil }

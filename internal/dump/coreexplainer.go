@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dump
+
+import (
+	"prywalk/frames"
+	"prywalk/internal/core"
+	"prywalk/internal/observe"
+	"prywalk/internal/schema"
+	"prywalk/internal/symbols"
+	"prywalk/internal/waits"
+)
+
+type coreThreads map[int]bool
+
+// Thread implements [waits.Threads].
+func (c coreThreads) Thread(inner int, _ bool) (int, bool) { return inner, c[inner] }
+
+func newCoreExplainer(c *core.Core, names *symbols.Namer) *explainer {
+	threads := coreThreads{}
+	for _, th := range c.Threads() {
+		threads[th.TID] = true
+	}
+	read := func(addr uint64, buf []byte) int { return readWords(c.Memory(), addr, buf) }
+	return &explainer{
+		pid: c.PID, names: names, space: c.Space, threads: threads, read: read, managed: managedWaitsOfCore(c),
+		slept: map[int]*waits.Sleeper{}, symbols: map[schema.Hex]waits.Variable{}, idleness: map[idleKey]string{},
+	}
+}
+
+// explainCore skips arm64, where the call's result has replaced its first argument.
+func (x *explainer) explainCore(d *Thread, c *core.Core, th *core.Thread) {
+	if th.Syscall < 0 || c.Arch != frames.X86_64 {
+		return
+	}
+	sl := &waits.Sleeper{Wait: d.Wait, InCall: true}
+	for i, reg := range observe.ArgumentRegisters(c.Arch) {
+		v, ok := th.Regs.Get(reg)
+		if !ok {
+			return
+		}
+		sl.Args[i] = v
+	}
+	sl.Managed = x.managedAsker(th.TID, sl, 0, c.Memory())
+	if addr, ok := waits.FutexWord(&sl.Args); ok && d.Wait == "futex" && addr >= waits.CopyBefore {
+		var b [waits.CopySize]byte
+		from := addr - waits.CopyBefore
+		if n := x.read(from, b[:]); n > 0 {
+			sl.Near = waits.WordCopy{Addr: from, Bytes: b[:n]}
+		} else if n := x.read(addr, b[:]); n > 0 { // first in its mapping
+			sl.Near = waits.WordCopy{Addr: addr, Bytes: b[:n]}
+		}
+	}
+	x.describe(d, sl)
+}
+
+// readWords copies whole words only.
+func readWords(m frames.Memory, addr uint64, buf []byte) int {
+	n := 0
+	for ; n+8 <= len(buf); n += 8 {
+		w, ok := m.Word(addr + uint64(n))
+		if !ok {
+			break
+		}
+		for i := range 8 {
+			buf[n+i] = byte(w >> (8 * i))
+		}
+	}
+	return n
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dump
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"prywalk/internal/printable"
+)
+
+func (l *Locks) writeGoroutineLocks(b *strings.Builder) {
+	for i := range l.PossibleGoroutines {
+		l.writeGoroutineCycle(b, &l.PossibleGoroutines[i])
+	}
+	for _, p := range l.Processes {
+		if n := p.leaked(); n > 0 {
+			printable.Fprintf(b, "\n%s of process %d %s leaked: Go's garbage collector has found that nothing can wake %s\n",
+				count(n, "goroutine"), p.PID, form(n, "is", "are"), form(n, "it", "them"))
+		}
+	}
+	for i := range l.GoroutineLocks {
+		m := &l.GoroutineLocks[i]
+		printable.Fprintf(b, "\n%s%s%s\n", m.label(), m.details(), withSeparator(", of ", m.Runtime))
+		if m.Kind == kindChannel {
+			senders, receivers := m.bySide()
+			writeWaiters(b, senders, "to send")
+			writeWaiters(b, receivers, "to receive")
+		} else {
+			writeWaiters(b, m.Waiters, "")
+		}
+		for j := range m.Likely {
+			l.writeLikelyGoroutine(b, m, &m.Likely[j])
+		}
+		if len(m.Likely) == 0 && m.isLock() {
+			printable.Fprintf(b, "  owner not known: no stack shows which goroutine holds it\n")
+		}
+	}
+}
+
+// writeLikelyGoroutine writes a likely owner, with its stack if it is the only one and in no cycle.
+func (l *Locks) writeLikelyGoroutine(b *strings.Builder, m *GoroutineLock, o *GoroutineOwner) {
+	reads := map[bool]string{true: " for reading"}[o.Reads]
+	var g *Goroutine
+	for _, p := range l.Processes {
+		if p.PID == m.PID {
+			g = p.goroutine(m.Runtime, o.Goroutine)
+		}
+	}
+	if g == nil {
+		printable.Fprintf(b, "  likely held%s by goroutine %d\n      %s\n", reads, o.Goroutine, o.Evidence)
+		return
+	}
+	printable.Fprintf(b, "  likely held%s by goroutine %d, %s\n      %s\n", reads, o.Goroutine, g.statusText(), o.Evidence)
+	in := func(c GoroutineCycle) bool {
+		return c.PID == m.PID && c.Runtime == m.Runtime && slices.Contains(c.Goroutines, o.Goroutine)
+	}
+	if len(m.Likely) == 1 && len(g.Frames) > 0 && !slices.ContainsFunc(l.PossibleGoroutines, in) {
+		writeStack(b, g.stack(), false)
+	}
+}
+
+func (p *Process) leaked() (n int) {
+	for i := range p.GoroutineStacks {
+		if p.GoroutineStacks[i].Status == "leaked" {
+			n++
+		}
+	}
+	return n
+}
+
+func (l *Locks) writeGoroutineCycle(b *strings.Builder, c *GoroutineCycle) {
+	what := count(len(c.Goroutines), "goroutine") + " wait for each other"
+	if len(c.Goroutines) == 1 {
+		what = "a goroutine waits for a lock that it probably holds itself"
+	}
+	what += withSeparator(" in ", c.Runtime)
+	printable.Fprintf(b, "\nPOSSIBLE DEADLOCK: %s, if the inferred owners are right\n", what)
+	for i, id := range c.Goroutines {
+		next := c.Goroutines[(i+1)%len(c.Goroutines)]
+		for j := range l.GoroutineLocks {
+			m := &l.GoroutineLocks[j]
+			w := slices.IndexFunc(m.Waiters, func(w GoroutineWaiter) bool { return w.Goroutine == id })
+			if m.PID == c.PID && m.Runtime == c.Runtime && w >= 0 && len(m.Likely) == 1 && m.Likely[0].Goroutine == next {
+				printable.Fprintf(b, "  goroutine %d\n      waits for %s%s\n      likely held by goroutine %d: %s\n", id,
+					m.label(), withSeparator(", in ", m.Waiters[w].In), next, m.Likely[0].Evidence)
+			}
+		}
+	}
+}
+
+func (m *GoroutineLock) label() string {
+	if m.Symbol != "" {
+		return fmt.Sprintf("%s %s (%#x)", m.Kind, m.Symbol, uint64(m.Address))
+	}
+	return fmt.Sprintf("%s %#x", m.Kind, uint64(m.Address))
+}
+
+func (m *GoroutineLock) details() string {
+	if m.Kind != kindChannel {
+		return ""
+	}
+	text := ", unbuffered"
+	if m.Capacity > 0 {
+		text = fmt.Sprintf(", %d of %d in it", m.Queued, m.Capacity)
+	}
+	if m.Closed {
+		text += ", closed"
+	}
+	return text
+}
+
+// writeWaiters writes the waiting goroutines and their places. purpose is what a channel's wait for, else "".
+func writeWaiters(b *strings.Builder, waiters []GoroutineWaiter, purpose string) {
+	if len(waiters) == 0 {
+		if purpose != "" {
+			printable.Fprintf(b, "  waiting %s: none\n", purpose)
+		}
+		return
+	}
+	var ids, places []string
+	for _, w := range waiters {
+		ids, places = append(ids, fmt.Sprint(w.Goroutine)), append(places, w.In)
+	}
+	printable.Fprintf(b, "  waiting%s: %s %s\n", withSeparator(" ", purpose),
+		form(len(ids), "goroutine", "goroutines"), enumerate(ids))
+	writeFrequent(b, places, "goroutine")
+}
+
+func (m *GoroutineLock) bySide() (senders, receivers []GoroutineWaiter) {
+	for _, w := range m.Waiters {
+		if w.Send {
+			senders = append(senders, w)
+		} else {
+			receivers = append(receivers, w)
+		}
+	}
+	return senders, receivers
+}

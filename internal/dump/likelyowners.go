@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dump
+
+import (
+	"prywalk/internal/waits"
+)
+
+// LikelyOwner is a thread that likely holds a lock without a stored owner.
+type LikelyOwner struct {
+	TID      int    `json:"tid"`
+	Evidence string `json:"evidence"`
+}
+
+// addLikelyOwners finds the threads with a frame inside of a lock's block.
+func (l *Locks) addLikelyOwners() {
+	for i := range l.Locks {
+		m := &l.Locks[i]
+		if m.Owner != 0 || m.Free {
+			continue
+		}
+		for _, p := range l.Processes {
+			if p.PID == m.PID {
+				likely, class := p.insideBlock(uint64(m.Address))
+				m.Likely = append(m.Likely, likely...)
+				if m.Kind == waits.Semaphore && class != "" { // an interpreter without symbols does not tell it
+					m.Type = class
+				}
+			}
+		}
+	}
+}
+
+// insideBlock gives the threads inside of the block of the lock at a word, and the lock's class.
+func (p *Process) insideBlock(word uint64) (out []LikelyOwner, class string) {
+	for i := range p.Threads {
+		t := &p.Threads[i]
+		for _, h := range t.holds {
+			if h.Word == word && word != 0 {
+				class = h.Class
+				at := Frame{Place: &Place{Function: h.Function, File: h.File, Line: h.Line}}
+				out = append(out, LikelyOwner{t.TID, "inside of \"with\" of this " + h.Class + ", in " + at.location()})
+				break
+			}
+		}
+	}
+	return out, class
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dump
+
+import (
+	"cmp"
+	"errors"
+
+	"prywalk/internal/code"
+	"prywalk/internal/observe"
+	"prywalk/internal/symbols"
+	"prywalk/internal/waits"
+)
+
+type lockExam struct {
+	out      *Locks
+	options  Options
+	byPID    map[int]*examined
+	byThread map[int]*examined
+}
+
+type examined struct {
+	target  *code.Process
+	process *Process
+	explain *explainer
+}
+
+// ExamineLocks samples all threads of some processes and examines their locks. A process that fails is missing, and the
+// first error is returned too. After [ErrHung] sampling ends.
+func ExamineLocks(targets []*code.Process, o Options) (_ *Locks, err error) {
+	out := newLocks()
+	out.Origin = o.origin()
+	o.goroutineLocks = true
+	for _, t := range targets {
+		o.Others = append(o.Others, t.PID)
+	}
+	if o.Names == nil {
+		o.Names = symbols.NewNamer()
+		defer func() {
+			if !errors.Is(err, ErrHung) { // else still in use
+				_ = o.Names.Close()
+			}
+		}()
+	}
+	l := &lockExam{out: out, options: o, byPID: map[int]*examined{}, byThread: map[int]*examined{}}
+	failed := l.sampleProcesses(targets)
+	if errors.Is(failed, ErrHung) {
+		out.collect()
+		return out, failed
+	}
+	if hung := observe.Watched(l.examine); hung != nil {
+		return out, hung
+	}
+	return out, failed
+}
+
+// sampleProcesses gives the first error; [ErrHung] ends it.
+func (l *lockExam) sampleProcesses(targets []*code.Process) (first error) {
+	for _, t := range targets {
+		p, err := Sample(t, l.options)
+		if p != nil {
+			l.out.Processes = append(l.out.Processes, p)
+		}
+		if errors.Is(err, ErrHung) {
+			return err
+		}
+		if p != nil {
+			l.add(t, p)
+		}
+		first = cmp.Or(first, err)
+	}
+	return first
+}
+
+func (l *lockExam) add(t *code.Process, p *Process) {
+	of := &examined{target: t, process: p,
+		explain: newExplainer(t, l.options.Names, waits.NewLiveThreads(t.PID, l.options.Others))}
+	l.byPID[t.PID] = of
+	for i := range p.Threads {
+		l.byThread[p.Threads[i].TID] = of
+	}
+}
+
+func (l *lockExam) examine() {
+	l.out.collect()
+	l.sampleOwners()
+	l.proveDeadlocks()
+	l.out.addLikelyOwners()
+	l.keepPossible()
+	l.out.collectGoroutineLocks()
+	l.keepPossibleGoroutines()
+	l.out.conclude()
+}
+
+// maxOwners bounds the samples of a lock's changing owners.
+const maxOwners = 6
+
+const ownerChanges = "owner changed at each sample"
+
+func (l *lockExam) sampleOwners() {
+	for i := range l.out.Locks {
+		lock := &l.out.Locks[i]
+		switch {
+		case lock.Owner == 0 || l.byThread[lock.Waiters[0]] == nil:
+		case lock.Kind == waits.Join: // any moment serves: the thread has not ended
+			_, lock.OwnerThread = l.sampleWithLock(lock, lock.Owner)
+		default:
+			l.sampleOwner(lock)
+		}
+	}
+}
+
+func (l *lockExam) sampleOwner(lock *Lock) {
+	tid := lock.Owner
+	lock.Owner, lock.Why = 0, ownerChanges
+	for n := 0; n < maxOwners && tid != 0; n++ {
+		owner, th := l.sampleWithLock(lock, tid)
+		if owner == tid {
+			lock.Owner, lock.OwnerThread, lock.Why = tid, th, ""
+			return
+		}
+		if tid = owner; tid == 0 {
+			tid = l.readOwner(lock)
+		}
+	}
+}
+
+// sampleWithLock samples a thread and the lock's memory, and gives the owner at that moment.
+func (l *lockExam) sampleWithLock(lock *Lock, tid int) (owner int, d *Thread) {
+	sl, ofWaiter := l.firstWaiter(lock)
+	of := l.byThread[tid]
+	if sl == nil || of == nil {
+		return 0, nil
+	}
+	memory := newWithLockMemory(observe.TaskStacks(of.target))
+	if of == ofWaiter { // the lock has the same address
+		memory.Addr = sl.Near.Addr
+	}
+	s := l.sample(of, tid, memory, observe.ModeNoReuse)
+	if s == nil {
+		return 0, nil
+	}
+	w := newWalk(of.target.PID, l.options.Names, nil)
+	w.MaxDepth = l.options.MaxDepth
+	t := describeThread(of.target, w, tid, s)
+	of.explain.explain(&t, s)
+	if of == ofWaiter {
+		if near := memory.copyIn(s); len(near.Bytes) > 0 {
+			return l.ownerIn(sl, of, near), &t
+		}
+	}
+	return l.readOwner(lock), &t
+}
+
+func (l *lockExam) sample(of *examined, tid int, extra *withLockMemory, mode observe.Mode) *observe.RawSample {
+	th := observe.NewThread(of.target.PID, tid, nil)
+	defer th.Close()
+	th.Feedback().CopyUpTo(firstCopy)
+	th.Memory = of.target.Memory()
+	if extra != nil {
+		th.Extra = extra
+	}
+	s, err := sampleThread(th, l.options, mode)
+	if err != nil {
+		return nil
+	}
+	return s
+}
+
+func (l *lockExam) readOwner(lock *Lock) int {
+	sl, of := l.firstWaiter(lock)
+	if sl == nil {
+		return 0
+	}
+	near := waits.WordCopy{Addr: sl.Near.Addr, Bytes: make([]byte, waits.CopySize)}
+	near.Bytes = near.Bytes[:of.explain.read(near.Addr, near.Bytes)]
+	return l.ownerIn(sl, of, near)
+}
+
+// ownerIn gives the owner of the lock that sl waits for, in a copy of its memory; 0 if unknown.
+func (l *lockExam) ownerIn(sl *waits.Sleeper, of *examined, near waits.WordCopy) int {
+	now := *sl
+	now.Near = near
+	w := waits.Describe(&now)
+	w.Resolve(of.explain.threads)
+	return w.Owner
+}
+
+// firstWaiter gives a lock's first waiter, nil if its sleep is not known.
+func (l *lockExam) firstWaiter(lock *Lock) (*waits.Sleeper, *examined) {
+	of := l.byThread[lock.Waiters[0]]
+	return of.process.slept[lock.Waiters[0]], of
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dump
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"prywalk/internal/callstack"
+	"prywalk/internal/code"
+	"prywalk/internal/observe"
+	"prywalk/internal/procmem"
+	"prywalk/internal/symbols"
+	"prywalk/internal/waits"
+)
+
+// results is a process as far as it is described. The describing goroutine may hang and go on later.
+type results struct {
+	mu      sync.Mutex
+	process Process
+	err     error // the first; ends sampling
+}
+
+func (r *results) update(change func(p *Process)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	change(&r.process)
+}
+
+// snapshot copies the process. hung is the describing goroutine's error.
+func (r *results) snapshot(hung error) (*Process, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.err == nil {
+		r.err = hung
+	}
+	p := r.process
+	p.Threads = slices.Clone(p.Threads)
+	return &p, r.err
+}
+
+func (r *results) threads() []Thread {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.process.Threads)
+}
+
+func (r *results) add(d Thread, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.process.Threads = append(r.process.Threads, d)
+	if r.err == nil {
+		r.err = err
+	}
+}
+
+func (r *results) hasEnded() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.err != nil
+}
+
+type describer struct {
+	*results
+	target  *code.Process
+	options Options
+	walk    *walk
+	explain *explainer
+}
+
+func (r *results) describe(t *code.Process, o Options, raw *rawSamples) {
+	// each step may hang
+	_, _ = t.Refresh() // code loaded after opening
+	r.update(func(p *Process) { p.Name = t.Comm })
+	names := o.Names
+	if names == nil {
+		names = symbols.NewNamer()
+		defer names.Close()
+	}
+	t.JITFuncs = names.JITFuncs(t.PID)
+	d := &describer{results: r, target: t, options: o, walk: newWalk(t.PID, names, r.process.memory),
+		explain: newExplainer(t, names, waits.NewLiveThreads(t.PID, o.Others))}
+	defer func() { r.update(func(p *Process) { p.slept = d.explain.slept }) }()
+	d.walk.MaxDepth = o.MaxDepth
+	for th, s := range raw.taken {
+		d.addThread(th, s)
+	}
+	d.renameThreads()
+	tasks := tasksOf(t)
+	r.update(func(p *Process) { p.setTasks(tasks, o.MaxDepth) })
+	d.addProgram()
+	if o.Goroutines && !r.hasEnded() {
+		d.addGoroutines()
+	}
+}
+
+func (d *describer) addThread(th *observe.Thread, s *observe.RawSample) {
+	t, s, err := d.complete(th, s)
+	d.explain.explain(&t, s)
+	d.add(d.retryWait(th, t), err)
+}
+
+// complete describes a thread, and samples it again while its stack lacks data. s is the last sample, nil if that
+// failed.
+func (d *describer) complete(th *observe.Thread, first *observe.RawSample) (t Thread, s *observe.RawSample, err error) {
+	s, t = first, describeThread(d.target, d.walk, th.TID, first)
+	copied := int64(0) // bytes
+	for n := 0; n < maxSamples && s != nil && !d.options.Atomic && !d.hasEnded() && err == nil; n++ {
+		more := copyMore{stack: uint64(furtherCopy) << (2 * n), memory: d.walk.memory, taken: &copied,
+			pause: d.options.MaxPause}
+		if d.walk.full || !more.planNext(d.target, d.walk, th, s) {
+			break
+		}
+		if s, err = sampleThread(th, d.options, observe.ModeNoReuse); s != nil {
+			d.walk.drop(&t)
+			t = describeThread(d.target, d.walk, th.TID, s)
+		}
+	}
+	d.walk.memory.Give(copied)
+	return t, s, err
+}
+
+// Retries of names that run-time systems cannot give, mostly during garbage collection.
+const (
+	maxNameRetries = 25
+	nameRetryWait  = 4 * time.Millisecond
+)
+
+func (d *describer) renameThreads() {
+	for n := 0; n < maxNameRetries && callstack.Postponed(d.target.Runtimes().Namers()); n++ {
+		time.Sleep(nameRetryWait)
+		for i, t := range d.threads() {
+			if name, ok := givenName(d.target, t.TID); ok {
+				d.update(func(p *Process) { p.Threads[i].Name = name })
+			}
+		}
+	}
+}
+
+func (d *describer) addProgram() {
+	t := d.target
+	waiting, parked := t.Runtimes().WaitingGoroutines()
+	program, link := programOf(t.Space(), t.Runtimes().Namers(), t.PID), ""
+	if m := t.Main(); m != nil && code.NameOf(m) != m.Name {
+		link = m.Name
+	}
+	d.update(func(p *Process) { p.Goroutines, p.Parked, p.program, p.link = waiting, parked, program, link })
+}
+
+func (d *describer) addGoroutines() {
+	systems := d.target.Runtimes().Schedulers()
+	if len(systems) == 0 {
+		return
+	}
+	d.walk.MaxDepth = d.options.MaxDepth
+	threads := d.threads()
+	r := goroutineReader{read: d.target.Read, space: d.target.Space(), walk: d.walk, now: procmem.Now(),
+		locks: d.options.goroutineLocks}
+	defer r.close()
+	stacks, err := r.readAll(systems, threads)
+	d.update(func(p *Process) {
+		if p.Threads, p.GoroutineStacks = threads, stacks; err == nil { // else the line on their number has the reason
+			p.Parked = ""
+		}
+	})
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dump
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// waitersText gives "2 threads wait for 1 lock, 1 goroutine waits for 1 lock".
+func (l *Locks) waitersText(blocked []*Lock) string {
+	threads := 0
+	for _, m := range blocked {
+		threads += len(m.Waiters)
+	}
+	var parts []string
+	if threads > 0 {
+		parts = append(parts, fmt.Sprintf("%s for %s", waiting(threads, "thread"), count(len(blocked), "lock")))
+	}
+	goroutines, locks := 0, 0
+	for i := range l.GoroutineLocks {
+		if m := &l.GoroutineLocks[i]; m.isLock() {
+			goroutines, locks = goroutines+len(m.Waiters), locks+1
+		}
+	}
+	if goroutines > 0 {
+		parts = append(parts, fmt.Sprintf("%s for %s", waiting(goroutines, "goroutine"), count(locks, "lock")))
+	}
+	switch {
+	case len(parts) > 0:
+		return strings.Join(parts, ", ")
+	case len(l.Go) > 0 && l.examinesGoroutines():
+		return "no thread or goroutine waits for a lock"
+	}
+	return "no thread waits for a lock"
+}
+
+func (l *Locks) verdictText() string {
+	if text := l.problemsText(); text != "" {
+		return text
+	}
+	if l.Verdict == VerdictNone {
+		return "no deadlock"
+	}
+	return "deadlock unknown" + withSeparator(": ", strings.Join(l.unknownTexts(), "; "))
+}
+
+// problemsText gives "1 DEADLOCK, 2 POSSIBLY STARVED POOLS", "" for no problem.
+func (l *Locks) problemsText() string {
+	var parts []string
+	for _, n := range []struct {
+		n          int
+		one, other string
+	}{
+		{len(l.Deadlocks), "DEADLOCK", "DEADLOCKS"},
+		{len(l.Possible) + len(l.PossibleGoroutines), "POSSIBLE DEADLOCK", "POSSIBLE DEADLOCKS"},
+		{len(l.Starved), "POSSIBLY STARVED POOL", "POSSIBLY STARVED POOLS"},
+	} {
+		switch {
+		case n.n == 1:
+			parts = append(parts, "1 "+n.one)
+		case n.n > 1:
+			parts = append(parts, strconv.Itoa(n.n)+" "+n.other)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (l *Locks) unknownTexts() (why []string) {
+	if text := l.ownerless(); text != "" {
+		why = append(why, text)
+	}
+	for _, c := range l.GIL {
+		why = append(why, fmt.Sprintf("%d threads wait for each other through the GIL, which is not proven", len(c)))
+	}
+	if l.Unread > 0 {
+		why = append(why, fmt.Sprintf("what %s for is not known (not readable, or stopped by a signal)",
+			waiting(l.Unread, "thread")))
+	}
+	if len(l.Go) > 0 {
+		why = append(why, l.goroutinesVerdict())
+	}
+	owned := 0
+	for i := range l.Locks {
+		if l.Locks[i].Owner != 0 {
+			owned++
+		}
+	}
+	if owned > 0 {
+		why = append(why, "no cycle among "+count(owned, "lock")+" with a known owner")
+	}
+	return why
+}
+
+// ownerless counts the locks without a known owner, and those of them with a likely one.
+func (l *Locks) ownerless() string {
+	left := map[int]bool{}
+	for _, tid := range l.OwnerUnknown {
+		left[tid] = true
+	}
+	likely, none := 0, 0
+	for i := range l.Locks {
+		m := &l.Locks[i]
+		if !slices.ContainsFunc(m.Waiters, func(tid int) bool { return left[tid] }) {
+			continue
+		}
+		for _, tid := range m.Waiters {
+			delete(left, tid)
+		}
+		if len(m.Likely) > 0 {
+			likely++
+		} else {
+			none++
+		}
+	}
+	var parts []string
+	if text := ofOwners(likely, none); text != "" {
+		parts = append(parts, text)
+	}
+	if len(left) > 0 { // at no address
+		parts = append(parts, "what "+waiting(len(left), "thread")+" for has no known owner")
+	}
+	return strings.Join(parts, "; ")
+}
+
+func (l *Locks) goroutinesVerdict() string {
+	if !l.examinesGoroutines() {
+		return "locks that goroutines wait for are not examined"
+	}
+	likely, none := 0, 0
+	for i := range l.GoroutineLocks {
+		switch m := &l.GoroutineLocks[i]; {
+		case !m.isLock():
+		case len(m.Likely) > 0:
+			likely++
+		default:
+			none++
+		}
+	}
+	text := "Go's locks and channels store no owner"
+	if owners := ofOwners(likely, none); owners != "" {
+		text += " (" + owners + ")"
+	}
+	return text
+}
+
+// ofOwners gives "1 lock has no known owner", "2 locks have a likely owner only", "1 of 3 locks has …, 2 have …".
+func ofOwners(likely, none int) string {
+	switch {
+	case likely+none == 0:
+		return ""
+	case likely == 0:
+		return count(none, "lock") + " " + form(none, "has", "have") + " no known owner"
+	case none == 0:
+		return count(likely, "lock") + " " + form(likely, "has", "have") + " a likely owner only"
+	}
+	return fmt.Sprintf("%d of %d locks %s a likely owner only, %d %s none",
+		likely, likely+none, form(likely, "has", "have"), none, form(none, "has", "have"))
+}
+
+// examinesGoroutines reports whether the goroutines of all processes of Go were read.
+func (l *Locks) examinesGoroutines() bool {
+	return !slices.ContainsFunc(l.Processes, func(p *Process) bool {
+		return slices.Contains(l.Go, p.PID) && p.GoroutineStacks == nil
+	})
+}
+
+// Sentences gives one for each deadlock, proven ones first.
+func (l *Locks) Sentences() (out []string) {
+	for _, c := range l.Deadlocks {
+		out = append(out, "DEADLOCK: "+l.sentence(c))
+	}
+	for _, c := range l.Possible {
+		out = append(out, "POSSIBLE DEADLOCK: "+l.sentence(c))
+	}
+	return out
+}
+
+func (l *Locks) sentence(cycle []int) string {
+	var parts []string
+	for i, tid := range cycle {
+		t, _ := l.thread(tid)
+		if t == nil || t.WaitsFor == nil {
+			continue
+		}
+		next := cycle[(i+1)%len(cycle)]
+		held := "held"
+		if t.WaitsFor.Owner != next {
+			held = "likely held"
+		}
+		thing := t.WaitsFor.Thing()
+		if at := t.ownPlace(); at != "" {
+			thing += " (in " + at + ")"
+		}
+		parts = append(parts, fmt.Sprintf("%s waits for %s, %s by %s", l.name(tid), thing, held, l.name(next)))
+	}
+	return strings.Join(slices.Clip(parts), "; ")
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dump
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"prywalk/internal/observe"
+	"prywalk/internal/sample"
+	"prywalk/internal/waits"
+)
+
+// watchFor is the time between two readings of run counts.
+const watchFor = 100 * time.Millisecond
+
+// maxWatches bounds the checks of cycles whose members wake and sleep again: in JDK 8 to 23 one waiter of each monitor
+// after 1, 8, 64, 512 ms, then every second (runtime/objectMonitor.cpp, EnterI).
+const maxWatches = 20
+
+// proveDeadlocks keeps the cycles whose members do not run, and still wait for each other.
+func (l *lockExam) proveDeadlocks() {
+	cycles := waits.Cycles(l.out.graph())
+	for n := 0; n < maxWatches && len(cycles) > 0; n++ {
+		began := time.Now()
+		var still [][]int
+		still, cycles = watch(cycles, l.runCountsInCycle)
+		if len(still) > 0 {
+			l.out.Deadlocks = append(l.out.Deadlocks, still...)
+			l.out.Watched = time.Since(began).Round(time.Millisecond)
+		}
+		cycles = slices.DeleteFunc(cycles, func(c []int) bool { return !l.mayWake(c) })
+	}
+	slices.SortFunc(l.out.Deadlocks, func(a, b []int) int { return a[0] - b[0] })
+}
+
+// mayWake reports whether a member waits in a run-time system, which may wake it now and then.
+func (l *lockExam) mayWake(cycle []int) bool {
+	return slices.ContainsFunc(cycle, func(tid int) bool {
+		t, _ := l.out.thread(tid)
+		return t != nil && t.WaitsFor != nil && t.WaitsFor.IsManaged()
+	})
+}
+
+func (l *lockExam) keepPossible() {
+	if cycles := l.out.possibleCycles(); len(cycles) > 0 {
+		still, _ := watch(cycles, l.runCountsAsleep)
+		l.out.Possible = append(l.out.Possible, still...)
+	}
+}
+
+// watch separates the cycles without a member that ran between two readings. read gives the run counts of the members
+// that wait as before.
+func watch(cycles [][]int, read func(cycle []int) map[int]uint64) (still, moved [][]int) {
+	first := make([]map[int]uint64, len(cycles))
+	for i, c := range cycles {
+		first[i] = read(c)
+	}
+	time.Sleep(watchFor)
+	for i, c := range cycles {
+		if second := read(c); len(second) == len(c) && maps.Equal(first[i], second) {
+			still = append(still, c)
+		} else {
+			moved = append(moved, c)
+		}
+	}
+	return still, moved
+}
+
+// runCountsInCycle gives those of the members that still wait for the next one's lock.
+func (l *lockExam) runCountsInCycle(cycle []int) map[int]uint64 {
+	runs := map[int]uint64{}
+	for i, tid := range cycle {
+		s, sl := l.sampleAsleep(tid)
+		if s == nil || s.Call.Args != sl.Args && sl.Managed == nil { // a wake-up changes the word of a managed wait
+			continue
+		}
+		if l.ownerIn(sl, l.byThread[tid], copyOf(s.Near())) == cycle[(i+1)%len(cycle)] {
+			runs[tid] = s.Sched.Runs
+		}
+	}
+	return runs
+}
+
+// runCountsAsleep gives those of the threads that are still in the same call.
+func (l *lockExam) runCountsAsleep(tids []int) map[int]uint64 {
+	runs := map[int]uint64{}
+	for _, tid := range tids {
+		if s, sl := l.sampleAsleep(tid); s != nil && s.Call.Args == sl.Args {
+			runs[tid] = s.Sched.Runs
+		}
+	}
+	return runs
+}
+
+// sampleAsleep samples a thread without a stop; nil if its wait reason is not that of its first sample sl.
+func (l *lockExam) sampleAsleep(tid int) (s *observe.RawSample, sl *waits.Sleeper) {
+	of := l.byThread[tid]
+	if of == nil || of.process.slept[tid] == nil {
+		return nil, nil
+	}
+	s, sl = l.sample(of, tid, nil, observe.ModePassiveOnly), of.process.slept[tid]
+	if s == nil || s.State == sample.Running || s.WaitReason() != sl.Wait {
+		return nil, nil
+	}
+	return s, sl
+}
+
+func (l *lockExam) keepPossibleGoroutines() {
+	cycles := l.out.goroutineCycles()
+	if len(cycles) == 0 {
+		return
+	}
+	time.Sleep(watchFor)
+	for _, c := range cycles {
+		k := l.byPID[c.PID]
+		if k == nil {
+			continue
+		}
+		ran := func(id uint64) bool {
+			g := k.process.goroutine(c.Runtime, id)
+			return g == nil || g.task == nil || !g.of.Again(g.task)
+		}
+		if !slices.ContainsFunc(c.Goroutines, ran) {
+			l.out.PossibleGoroutines = append(l.out.PossibleGoroutines, c)
+		}
+	}
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package waits
+
+import (
+	"regexp"
+	"strings"
+)
+
+// library is what functions of a library or program say of a thread that waits in or below them: regular expressions of
+// their names, "" for none. What belongs to a managed language is in package languages.
+type library struct {
+	name string
+
+	all      string // all functions, none of which is an application's
+	forwards string // only forward a wait
+	starts   string // call a new thread's function
+	result   string // wait for a task's result, or for a lock
+
+	awaitsWork string // a pool's worker waits in them for work only,
+	subtask    string // but below these for the end of a task
+	drives     string // a worker without work waits in them for events
+	poolLoop   string // loop of a pool whose functions all forward waits
+	poolWait   string // between poolLoop and the C library
+
+	// By plain names, in any case.
+	pool      string // a pool's loops
+	nextWork  string // last part of what they call to wait for work
+	eventLoop string
+
+	latch    string // wait for events for all callers,
+	mainLoop string // these for work, others within work
+
+	workers  string // files: all threads are workers
+	services string // files: all threads serve the library itself
+}
+
+// libraries are the libraries and programs whose waits are known.
+var libraries = []library{
+	{
+		name: "C library",
+		all:  `^(_start$|_*clone3?$|start_thread$)`,
+		forwards: symbols(`pthread_(cond|mutex|rwlock)_\w+|\w*sem_(wait|timedwait|clockwait)\w*|futex_\w+|` +
+			`\w*lll_\w*wait\w*|do_futex_wait|syscall|epoll_p?wait2?|p?poll|p?select6?`),
+		starts: `^(_*clone3?|start_thread|_start|__libc_start\w*)$`,
+		result: `pthread_(mutex|rwlock)_\w*lock`,
+	},
+	{
+		name:     "C++ library",
+		all:      `^(std|__gnu_cxx)::`,
+		forwards: `^(std|__gnu_cxx)::`,
+		starts:   `^std::(thread|__invoke|_Bind|__1::__thread)|^(?:\S+ )?std::__1::__thread`,
+		result: `std::(__1::)?(__)?(basic_)?(shared_)?(future|__future_base|promise|latch|barrier)|` +
+			`std::(__1::)?__assoc|_M_futex_wait|std::thread::join`,
+	},
+	{
+		name:     "Boost, asio",
+		forwards: `^boost::`,
+		result:   `boost::(unique_)?(future|thread::join)`,
+		poolLoop: `asio::detail::scheduler::do_run_one`,
+		poolWait: `^(boost::)?asio::detail::(posix|conditionally_enabled|std)_event::`,
+	},
+	{name: "abseil", forwards: `^absl::|^_?Absl`, result: `Mutex::LockSlow`},
+	{name: "folly", forwards: `^folly::`},
+	{
+		name:     "Rust's standard library",
+		all:      `^(<?(std|core|alloc)::|<.* as (std|core|alloc)::|__rust)`,
+		forwards: `^(core|alloc)::|std::sys|std::thread::park`,
+		result:   `futex_mutex|mutex::futex|rwlock::futex`,
+	},
+	{name: "parking_lot", all: `^parking_lot`, forwards: `parking_lot`, result: `raw_mutex|raw_rwlock`},
+	{name: "crossbeam", forwards: `crossbeam_utils::sync::parker`},
+	{
+		name: "tokio",
+		awaitsWork: `^tokio::runtime::(scheduler::multi_thread::(worker::Context::park\w*|park::)|` +
+			`blocking::pool::\w+::run(_worker)?$)`,
+		drives: `^tokio::runtime::`,
+	},
+	{
+		name:       "rayon",
+		awaitsWork: `^rayon_core::sleep::Sleep::sleep$`,
+		subtask:    `^rayon_core::(job|join|latch|scope)|in_worker`,
+	},
+	{
+		name:       "Go",
+		forwards:   symbols(`Syscall6`),
+		result:     `runtime\.lock2`,
+		awaitsWork: `^runtime\.(stopm|findRunnable|templateThread|startlockedm)$`,
+		eventLoop:  `runtime\.netpoll`,
+	},
+	{name: "oneTBB", workers: `^libtbb\.so`},
+	{
+		name:     "OpenMP: libgomp, libomp",
+		forwards: symbols(`gomp_(team_|simple_)?barrier_wait\w*|do_(wait|spin)|futex_wait`),
+		pool:     `gomp_thread_start|__kmp_launch_thread`,
+	},
+	{name: "OpenBLAS", pool: `blas_thread_server`},
+	{name: "jemalloc", services: `^libjemalloc\.so`},
+	{
+		name:     "GLib",
+		all:      `^g_(cond|main)_`,
+		forwards: symbols(`g_cond_wait(_until)?`),
+		starts:   `^g_thread_proxy$`,
+	},
+	{name: "Qt", forwards: `^QWaitCondition::|^QSemaphore::`, starts: `^QThreadPrivate::start$`},
+	{
+		name:      "libuv",
+		forwards:  symbols(`uv_(cond_wait|cond_timedwait|sem_wait)|uv__(sem_wait|custom_sem_wait)`),
+		eventLoop: `\buv_run|uv__io_poll`,
+	},
+	{name: "libev", eventLoop: `\bev_run`},
+	{name: "Redis", eventLoop: `\baeApiPoll`},
+	{name: "MySQL", starts: `^pfs_spawn_thread$`, nextWork: `^block_until_new_connection$`},
+	{
+		name:      "PostgreSQL",
+		eventLoop: `^PostmasterMain$`,
+		latch:     `^(WaitEventSet|WaitLatch)`,
+		mainLoop:  `^(secure_read|ServerLoop|\w+Main(Loop)?|StartAutoVacLauncher)$`,
+	},
+	{name: "Java's selectors", eventLoop: `SelectorImpl\.`},
+	{name: "Twisted", eventLoop: `doPoll|doSelect|doIteration`},
+	{name: "gunicorn", eventLoop: `SyncWorker\.wait`},
+}
+
+// symbols matches whole symbols, also with leading underscores, and with a version or a suffix as of a clone.
+func symbols(names string) string { return `^_*(` + names + `)(@.*|\.\w+)*$` }
+
+// anyOf matches a field of any library.
+func anyOf(field func(*library) string) *regexp.Regexp {
+	var all []string
+	for i := range libraries {
+		if pattern := field(&libraries[i]); pattern != "" {
+			all = append(all, "(?:"+pattern+")")
+		}
+	}
+	return regexp.MustCompile(strings.Join(all, "|"))
+}
+
+var (
+	libraryFunctions = anyOf(func(l *library) string { return l.all })
+	forwarders       = anyOf(func(l *library) string { return l.forwards })
+	starters         = anyOf(func(l *library) string { return l.starts })
+	results          = anyOf(func(l *library) string { return l.result })
+	workWaits        = anyOf(func(l *library) string { return l.awaitsWork })
+	subtasks         = anyOf(func(l *library) string { return l.subtask })
+	drivers          = anyOf(func(l *library) string { return l.drives })
+	poolLoops        = anyOf(func(l *library) string { return l.poolLoop })
+	poolWaits        = anyOf(func(l *library) string { return l.poolWait })
+	latches          = anyOf(func(l *library) string { return l.latch })
+	mainLoops        = anyOf(func(l *library) string { return l.mainLoop })
+	workerFiles      = anyOf(func(l *library) string { return l.workers })
+	serviceFiles     = anyOf(func(l *library) string { return l.services })
+
+	pools      = matcher(poolWords, func(l *library) string { return l.pool })
+	nextWorks  = matcher(nextWorkWords, func(l *library) string { return l.nextWork })
+	eventLoops = matcher(eventLoopWords, func(l *library) string { return l.eventLoop })
+	loops      = regexp.MustCompile(`(?i)` + loopWords)
+	notLoops   = regexp.MustCompile(`(?i)` + notLoopWords)
+)
+
+// matcher matches the usual words, or a field of any library, in any case.
+func matcher(usual string, field func(*library) string) *regexp.Regexp {
+	return regexp.MustCompile(`(?i)` + usual + `|` + anyOf(field).String())
+}
+
+// Words in the names of functions of pools and event loops.
+const (
+	// poolWords are in plain names of a pool's functions. A loop's last part has one of loopWords, none of notLoopWords.
+	poolWords = `worker|thread_?pool|idle|background|(job|work|task)_?queue|consumer|consume|next_?(task|job)`
+	loopWords = `work|loop|run|main|thread|execute|operator|lambda|service|background|idle|consum|` +
+		`jobs?$|entry|serve|block_until_new_connection|launch|next`
+	notLoopWords = `(wait_?(all|done|idle|for|until|finish|complet|empty)|join|submit|enqueue|stop|` +
+		`shutdown|drain|flush|sync|call|invoke|result|block$|add|put|push)`
+
+	// nextWorkWords are the last part of what a loop calls to wait for work.
+	nextWorkWords = `^((get|take|next|fetch|pop|poll|de_?queue)_?(a_?)?(next_?)?(work|task|job|item)?s?|` +
+		`wait_?(for_?)?(work|tasks?|jobs?))$`
+
+	eventLoopWords = `event_?base_?loop|event_?loop|main_?loop|main_?context|run_?loop|run_once|serve_forever|` +
+		`run_forever|process_?events|event_?dispatcher|(poll|select)_?dispatch|dispatch_?loop|server_?loop|reactor|` +
+		`poll_?loop|select_?loop|io_?loop|Poller|xpoll`
+)
+
+// systemFiles match base names of files that only forward a wait: C and C++ libraries, dynamic loader, kernel.
+var systemFiles = regexp.MustCompile(`^(libc\.so|libc-|libpthread|libm\.so|libm-|libdl|ld-|libstdc\+\+|libc\+\+|` +
+	`libgcc_s|\[vdso\]|\[kernel\])|musl`)

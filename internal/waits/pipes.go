@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package waits
+
+import (
+	"os"
+	"strconv"
+	"strings"
+)
+
+type end struct {
+	Peer
+	writes bool
+}
+
+func (f *Files) addOtherEnd(d *File) {
+	if f.ends == nil {
+		f.ends = f.pipes()
+	}
+	reads := true
+	for _, e := range f.ends[d.Path] {
+		if e.PID == f.pid && e.FD == d.FD {
+			reads = !e.writes
+		}
+	}
+	for _, e := range f.ends[d.Path] {
+		if e.writes == reads {
+			d.Peers = append(d.Peers, e.Peer)
+		}
+	}
+	if len(d.Peers) == 0 {
+		d.State = "no process found at the other end"
+	}
+}
+
+// maxPipes bounds the known ends of pipes.
+const maxPipes = 1 << 16
+
+// pipes gives the ends of all observable pipes, by link text.
+func (f *Files) pipes() map[string][]end {
+	out := map[string][]end{}
+	left := maxPipes
+	entries, _ := os.ReadDir(f.root)
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		fds, _ := os.ReadDir(f.path(pid, "fd"))
+		for _, d := range fds {
+			fd, _ := strconv.Atoi(d.Name())
+			link, _ := os.Readlink(f.path(pid, "fd/"+d.Name()))
+			if !strings.HasPrefix(link, "pipe:") || left == 0 {
+				continue
+			}
+			left--
+			name := strings.TrimSpace(f.read(pid, "comm"))
+			out[link] = append(out[link], end{Peer{pid, name, fd}, f.writes(pid, fd)})
+		}
+	}
+	return out
+}
+
+// accessMode masks a descriptor's access mode; readOnly is O_RDONLY (include/uapi/asm-generic/fcntl.h).
+const accessMode, readOnly = 3, 0
+
+func (f *Files) writes(pid, fd int) bool {
+	for key, value := range f.info(pid, fd) {
+		if key == "flags" {
+			n, _ := strconv.ParseUint(value, 8, 64)
+			return n&accessMode != readOnly
+		}
+	}
+	return false
+}

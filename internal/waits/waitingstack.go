@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package waits
+
+import (
+	"path"
+	"regexp"
+	"slices"
+
+	"prywalk/internal/languages"
+)
+
+// waitingStack is a stack, divided by the functions' parts in the wait.
+type waitingStack struct {
+	// inner forward the wait, innermost first.
+	inner []Frame
+	// outer are the waiting function and its callers, without thread starts.
+	outer []Frame
+	// managed: outer is managed code only.
+	managed bool
+	// main: the stack is the first thread's.
+	main bool
+}
+
+const maxOuter = 64 // frames
+
+func classify(stack func(i int) (Frame, bool)) (s waitingStack) {
+	all := userFrames(stack)
+	first := slices.IndexFunc(all, isManaged)
+	s.managed = first >= 0
+	outermost := first
+	for i := range all {
+		if isManaged(all[i]) {
+			outermost = i
+		}
+	}
+	for i := range all {
+		f := &all[i]
+		switch {
+		case s.managed && !isManaged(*f) && i > first: // it runs managed code
+		case len(s.outer) == 0 && (s.managed && i < first && isMachinery(f) || forwards(f) && !s.waitsItself(f)):
+			s.inner = append(s.inner, *f)
+		case startsThread(f):
+		case len(s.outer) < maxOuter:
+			if !s.managed && isMain(f) || s.managed && i == outermost && isManagedMain(f) {
+				s.main = true
+			}
+			s.outer = append(s.outer, *f)
+		}
+	}
+	return s
+}
+
+// userFrames gives the frames without the kernel's, and the base names of their files.
+func userFrames(stack func(i int) (Frame, bool)) (all []Frame) {
+	for i := range 8 * maxOuter {
+		f, ok := stack(i)
+		if !ok {
+			break
+		}
+		if f.Module != "[kernel]" {
+			f.Module = path.Base(f.Module)
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+func (s *waitingStack) waitsItself(f *Frame) bool {
+	l, n := f.language(), len(s.inner)
+	return l != nil && l.Again != nil && n > 0 && l.Again(f.Function, f.File, s.inner[n-1].Function)
+}
+
+// language gives a managed frame's, nil for a native one.
+func (f *Frame) language() *languages.Language {
+	if l := languages.OfMapping(f.Module); l != nil && !l.Native {
+		return l
+	}
+	return nil
+}
+
+func isManaged(f Frame) bool {
+	l := f.language()
+	return l != nil && (l.Stub == nil || !l.Stub(f.Function))
+}
+
+// isMachinery reports whether a native function can be between a wait and managed code.
+func isMachinery(f *Frame) bool {
+	return f.Module == "." || forwards(f) ||
+		languages.Matches(f.Module, func(l *languages.Language) *regexp.Regexp { return l.Files })
+}
+
+func forwards(f *Frame) bool {
+	if l := f.language(); l != nil && l.Forwards != nil {
+		return l.Forwards(f.Function, f.File)
+	}
+	return systemFiles.MatchString(f.Module) || forwarders.MatchString(f.Function) ||
+		languages.Matches(f.Function, func(l *languages.Language) *regexp.Regexp { return l.NativeForwards })
+}
+
+// startsThread reports whether a function calls a new thread's, or the program's, first function.
+func startsThread(f *Frame) bool {
+	if l := f.language(); l != nil && l.Starts != nil && l.Starts(f.Function, f.File) {
+		return true
+	}
+	return systemFiles.MatchString(f.Module) || starters.MatchString(f.Function) ||
+		languages.Matches(f.Function, func(l *languages.Language) *regexp.Regexp { return l.NativeStarts })
+}
+
+func isMain(f *Frame) bool { return f.Function == "main" }
+
+// isManagedMain reports whether an outermost managed function is the first thread's.
+func isManagedMain(f *Frame) bool {
+	l := f.language()
+	return languages.Last(f.Function) == "main" || l != nil && l.Main != nil && l.Main(f.Function, f.File)
+}
