@@ -275,33 +275,6 @@ func TestCompareFindsWhatIsMissing(t *testing.T) {
 	}
 }
 
-// messageRow is a row of the table of bad input: command, exit code, message.
-var messageRow = regexp.MustCompile("(?m)^\\| [^|]+ \\| `(prywalk [^`]+)` (†)? ?\\| (\\d+) \\| (.*?) ?\\|$")
-
-func TestMessagesAreThoseOfTheTable(t *testing.T) {
-	s := newShell(t)
-	if out, code := s.run(t, "prywalk record -d 1 -p "+examplePID); code != 0 {
-		t.Fatalf("exit code %d: %s", code, out)
-	}
-	rows := messageRow.FindAllStringSubmatch(read(t, "docs/errors.md"), -1)
-	ran := 0
-	for _, row := range rows {
-		if row[2] != "" {
-			continue // needs another user, a zombie, a special program: package integration has them
-		}
-		ran++
-		out, code := s.run(t, row[1])
-		// Without a message the status is the command's own, and what prywalk prints is the closing line.
-		got, want := strings.TrimSpace(out), "prywalk: "+s.live(row[4])
-		if strconv.Itoa(code) != row[3] || row[4] != "" && got != want {
-			t.Errorf("%s: exit code %d, want %s\n got %q\nwant %q", row[1], code, row[3], got, want)
-		}
-	}
-	if ran < 20 {
-		t.Errorf("only %d rows were run", ran)
-	}
-}
-
 // definition finds tests and benchmarks in source files.
 var definition = regexp.MustCompile(`(?m)^func ((?:Test|Benchmark|Fuzz)[A-Z]\w*)\(`)
 

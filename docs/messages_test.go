@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package docs_test
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// messageRow is a row of the table of messages: command, exit code, message.
+var messageRow = regexp.MustCompile("(?m)^\\| `(prywalk [^`]+)` \\| (\\d+) \\| (.*?) ?\\|$")
+
+// unlisted are commands whose messages explain themselves: the page leaves them out.
+var unlisted = []struct {
+	command string
+	code    int
+	message string // "": the status is the command's own, and prywalk prints the closing line
+}{
+	{"prywalk record", 2, "nothing to record: give -p PID or -n NAME, or a command after --"},
+	{"prywalk record -p abc", 2, `--pid: "abc" is not a process number; see prywalk record --help`},
+	{"prywalk record -p 999999999", 1, "process 999999999: no such process; check the number with ps or pgrep"},
+	{"prywalk record -p 4711 -- true", 2, "give either -p or a command, not both"},
+	{"prywalk record -p 4711 5s", 2, "give either -p or a command, not both; for a duration: -d 5s"},
+	{"prywalk record -F 0 -p 4711", 2,
+		`--freq: "0" is not a frequency: give a rate in Hz from 1 to 10000; see prywalk record --help`},
+	{"prywalk record -d 0 -p 4711", 2,
+		`--duration: "0": a duration is above 0 and at most 1e9 seconds; see prywalk record --help`},
+	{"prywalk record -d soon -p 4711", 2,
+		`--duration: "soon" is not a duration: give seconds (30) or a number with a unit (30s, 2m, ` +
+			"10min); see prywalk record --help"},
+	{"prywalk record -- /no/such/command", 127,
+		"cannot run /no/such/command: no such file or directory; check the path"},
+	{"prywalk record -- sh -c 'sleep 0.2; exit 7'", 7, ""},
+	{"prywalk record -- sh -c 'sleep 0.2; kill -9 $$'", 137, ""},
+	{"prywalk record -o - -- true", 2,
+		"-o - cannot be used with a command, whose own output goes to stdout; give a file"},
+	{"prywalk report /etc", 1, "cannot read /etc: read /etc: is a directory; name a file in it"},
+	{"prywalk report --symbols /etc/passwd", 1,
+		"--symbols: /etc/passwd: not an ELF file; give an ELF file, the program with its symbols or its " +
+			"debug file"},
+	{"prywalk report --value beauty", 2,
+		`the profile has no values of type "beauty"; it has samples, wall, runqueue, cpu, blocked`},
+	{"prywalk report --by color", 2,
+		`--by "color": choose thread, process, command, role, state, wait, lock, module or label:NAME`},
+	{"prywalk frobnicate", 2, `unknown command "frobnicate"; prywalk --help lists the commands`},
+	{"prywalk recrod -p 4711", 2,
+		`unknown command "recrod" (do you mean prywalk record?); prywalk --help lists the commands`},
+	{"prywalk record --durration 3", 2,
+		"unknown flag: --durration (do you mean --duration?); see prywalk record --help"},
+	{"prywalk dump --blame", 2, "unknown flag: --blame (it is a flag of prywalk report); see prywalk dump --help"},
+	{"prywalk report -by wait", 2, "unknown shorthand flag: 'b' in -by (write --by); see prywalk report --help"},
+	{"prywalk -p 4711", 2,
+		"unknown shorthand flag: 'p' in -p (give the command first: prywalk record -p …); see prywalk " +
+			"--help"},
+	{"prywalk report --tree --by thread", 2, "--by has no effect with --tree; leave one of them out"},
+	{"prywalk report --html=", 2, "--html has an empty value; leave it out, or give one"},
+	{"prywalk dump -n nobody.here", 1, `no process has the name "nobody.here"; ps -e lists what there is`},
+	{"prywalk record --user nobody.here", 2,
+		"--user nobody.here: there is no user of that name; getent passwd lists them"},
+	{"prywalk schema none", 2,
+		`no schema "none"; choose bench, diff, doctor, dump, error, locks, report, stats or top`},
+	{"prywalk record -p 4711 -n redis-server", 2, "give either -p or -n, not both"},
+}
+
+func TestMessagesAreThoseOfTheTable(t *testing.T) {
+	s := newShell(t)
+	if out, code := s.run(t, "prywalk record -d 1 -p "+examplePID); code != 0 {
+		t.Fatalf("exit code %d: %s", code, out)
+	}
+	check := func(command string, want int, message string) {
+		out, code := s.run(t, command)
+		got, text := strings.TrimSpace(out), "prywalk: "+s.live(message)
+		if code != want || message != "" && got != text {
+			t.Errorf("%s: exit code %d, want %d\n got %q\nwant %q", command, code, want, got, text)
+		}
+	}
+	for _, u := range unlisted {
+		check(u.command, u.code, u.message)
+	}
+	rows := messageRow.FindAllStringSubmatch(read(t, "docs/errors.md"), -1)
+	if len(rows) < 10 { // cases that need another user, a zombie, a special program are tested in package integration
+		t.Errorf("only %d rows have commands", len(rows))
+	}
+	for _, row := range rows {
+		code, err := strconv.Atoi(row[2])
+		if err != nil {
+			t.Fatal(err)
+		}
+		check(row[1], code, row[3])
+	}
+}
