@@ -176,11 +176,11 @@ func TestSPOnlyQueriesHaveRulesRelativeToTheStackPointer(t *testing.T) {
 	o.Funcs = oneFunc{base, base + uint64(len(code))}
 	r, _, ok := New(o).Rule(frames.Query{PC: base + 9, SPOnly: true})
 	if !ok || r.CFAReg != frames.X86RSP || r.CFAOff != 48 || r.Saved[0] != 2 || r.Saved[1] != 3 {
-		t.Errorf("%+v, %v", r, ok)
+		t.Errorf("an SPOnly query: rule %+v, %v; want rsp+48 with rbp and rbx saved", r, ok)
 	}
 	r, _, ok = New(o).Rule(frames.Query{PC: base + 9})
 	if !ok || r.CFAReg != frames.X86RBP || r.Method != frames.MethodFP {
-		t.Errorf("%+v, %v", r, ok)
+		t.Errorf("a query with all registers: rule %+v, %v; want one relative to rbp", r, ok)
 	}
 }
 
