@@ -37,13 +37,13 @@ func TestNamesInStatMayHaveAnyBytes(t *testing.T) {
 		if err := ParseStat([]byte("42 ("+name+")"+rest), &s); err != nil || s.Comm.String() != name || s.PID != 42 ||
 			s.State != 'S' || s.PPID != 1 || s.UTime != 11 || s.STime != 22 || s.Threads != 3 || s.StartTime != 98765 ||
 			s.KernelThread() {
-			t.Errorf("%q: %+v %v", name, s, err)
+			t.Errorf("name %q: stat %+v, error %v", name, s, err)
 		}
 	}
 	for _, text := range []string{"", "42 sh S 1", "42 (sh)", "42 (sh) S", ")42(", "x (sh)" + rest} {
 		var s Stat
 		if err := ParseStat([]byte(text), &s); err != ErrFormat || s != (Stat{}) {
-			t.Errorf("%q: %+v %v", text, s, err)
+			t.Errorf("%q: stat %+v, error %v; want %v", text, s, err, ErrFormat)
 		}
 	}
 }
@@ -67,7 +67,7 @@ func TestStatusFields(t *testing.T) {
 	}
 	for _, text := range []string{"", "Tgid:\t1\n", "State:\tS\nTgid:\tx\n", "State:\tS\nTgid:\t1\nCapEff:\tz\n"} {
 		if err := ParseStatus([]byte(text), &s); err != ErrFormat {
-			t.Errorf("%q: %v", text, err)
+			t.Errorf("%q: error %v, want %v", text, err, ErrFormat)
 		}
 	}
 	if err := ParseStatus([]byte("State:\tX (dead)\nTgid:\t0\n"), &s); err != refusal.Gone {
