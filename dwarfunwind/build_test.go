@@ -83,14 +83,14 @@ func (b *builder) addFDE(start, size uint64, prog ...byte) *builder {
 	return b.addRaw(append(le(8, start), le(8, size)...), prog...)
 }
 
-// addRaw writes an FDE with the encoded range as it stands in code.
+// addRaw writes an FDE with the encoded range of code.
 func (b *builder) addRaw(code []byte, prog ...byte) *builder {
 	if b.aug != "" {
 		code = append(code, 0)
 	}
 	id := b.cie
 	if !b.debug {
-		id = 1 // anything but a CIE's; entry computes it
+		id = 1 // any value but a CIE's; entry computes it
 	}
 	b.entry(id, append(code, prog...))
 	return b
@@ -109,7 +109,7 @@ func (b *builder) table(t testing.TB, arch frames.Arch) *Table {
 	return table
 }
 
-// rowAt gives the whole row for an address, packed or not.
+// rowAt returns the whole row of an address, packed or not.
 func rowAt(t testing.TB, table *Table, pc uint64) (frames.Rule, frames.Row) {
 	t.Helper()
 	rule, row, ok := table.Rule(frames.Query{PC: pc})

@@ -14,14 +14,14 @@ import (
 	"prywalk/frames"
 )
 
-// delveKinds are delve's words for a register's rule.
+// delveKinds are delve's kinds of register rules.
 var delveKinds = map[frame.Rule]frames.RegRuleKind{
 	frame.RuleUndefined: frames.RuleUndefined, frame.RuleSameVal: frames.RuleSame,
 	frame.RuleOffset: frames.RuleOffset, frame.RuleValOffset: frames.RuleValOffset, frame.RuleRegister: frames.RuleReg,
 	frame.RuleExpression: frames.RuleExpr, frame.RuleValExpression: frames.RuleValExpr,
 }
 
-// delveFrames gives delve's entries of a file's .eh_frame or .debug_frame, by their start.
+// delveFrames returns delve's entries of a file's .eh_frame or .debug_frame, by their start.
 func delveFrames(t *testing.T, path, section string) map[uint64]*frame.FrameDescriptionEntry {
 	f, err := elf.Open(path)
 	if err != nil {
@@ -56,8 +56,8 @@ func (m *machine) cfaAgrees(w *frame.DWRule) bool {
 	return w.Rule == frame.RuleCFA && w.Reg == uint64(m.cfaReg) && w.Offset == m.cfaOff
 }
 
-// ruleAgrees compares a register's rule with delve's. Delve's restore forgets what the CIE said and leaves the
-// register undefined, where it is to have the value that it had: that register is left out there.
+// ruleAgrees compares a register's rule with delve's. Delve's restore drops the rule of the CIE and leaves the
+// register undefined where it has its former value: such a register is not compared.
 func (m *machine) ruleAgrees(slot int, w *frame.DWRule, returns bool) bool {
 	r := m.regs[slot]
 	if w.Rule == frame.RuleUndefined && !returns {
@@ -77,7 +77,7 @@ func (m *machine) ruleAgrees(slot int, w *frame.DWRule, returns bool) bool {
 	return true
 }
 
-// compareDelve checks one row.
+// compareDelve compares one row with delve's.
 func compareDelve(t *testing.T, table *Table, loc uint64, d *frame.FrameDescriptionEntry) {
 	m := &table.m
 	want, err := d.EstablishFrame(loc)
@@ -118,7 +118,7 @@ func TestRowsEqualDelves(t *testing.T) {
 			}
 			t.Logf("%d FDEs, %d rows", fdes, rows)
 			if rows == 0 {
-				t.Error("nothing was compared")
+				t.Error("no rows were compared")
 			}
 		})
 	}

@@ -10,7 +10,7 @@ import (
 	"prywalk/frames"
 )
 
-// ehFrame is the section .eh_frame at 0x2000 of a file with one function: "push %rbp" at 0x1000, and 15 bytes more.
+// ehFrame is the .eh_frame at 0x2000 of a file with one function of 16 bytes: "push %rbp" at 0x1000.
 var ehFrame = []byte{
 	0x14, 0, 0, 0, 0, 0, 0, 0, 1, 'z', 'R', 0, 1, 0x78, 0x10, 1, 0x1b, // a CIE, augmentation zR
 	0x0c, 7, 8, 0x90, 1, 0, 0, // DW_CFA_def_cfa rsp+8, DW_CFA_offset ra
@@ -19,7 +19,7 @@ var ehFrame = []byte{
 	0, 0, 0, 0,
 }
 
-// A table gives the rule that holds at an instruction: here before and after "push %rbp".
+// A table has the rule that holds at an instruction: here before and after "push %rbp".
 func Example() {
 	table, err := dwarfunwind.New(dwarfunwind.Config{Arch: frames.X86_64,
 		EhFrame: dwarfunwind.SectionOf(0x2000, ehFrame)})

@@ -12,7 +12,7 @@ import (
 	"prywalk/frames"
 )
 
-// bigMemory answers every address with a number made from it.
+// bigMemory has a word computed from the address at each address.
 type bigMemory struct{}
 
 func (bigMemory) Word(addr frames.Addr) (uint64, bool) { return addr * 0x9e3779b97f4a7c15, true }
@@ -77,7 +77,7 @@ func TestExpressionsCompute(t *testing.T) {
 		}
 	}
 	if got, ok := eval(t, []byte{opPlusUconst, 8}, 0x100); !ok || got != 0x108 {
-		t.Errorf("CFA on the stack: %#x %v", got, ok)
+		t.Errorf("initial CFA on the stack: %#x, %v; want 0x108", got, ok)
 	}
 }
 
@@ -95,11 +95,11 @@ func TestExpressionsWithoutAValueFail(t *testing.T) {
 		"register out of range": {opBregx, 0xff, 0x7f, 0},
 		"operation not allowed": {0x9c},
 		"stack too deep":        {opLit0, opSkip, 0xfc, 0xff},
-		"pick beyond":           {opLit0, opPick, 1},
+		"pick beyond the stack": {opLit0, opPick, 1},
 		"deref of 9 bytes":      {opLit0, opDerefSize, 9},
 	} {
 		if v, ok := eval(t, code, 0); ok {
-			t.Errorf("%s: got %#x", name, v)
+			t.Errorf("%s: value %#x, want none", name, v)
 		}
 	}
 }
@@ -125,8 +125,8 @@ func delveEval(code []byte, regs *frames.Regs) (v uint64, ok bool) {
 	return uint64(x), err == nil && pieces == nil
 }
 
-// randomCode gives operations whose meaning the two evaluators share: delve's
-// remainder is signed, and it lets jumps leave the expression.
+// randomCode returns operations that both evaluators define alike: delve's remainder is signed, and its jumps may leave
+// the expression.
 func randomCode(r *rand.Rand) []byte {
 	ops := []byte{opDup, opDrop, opOver, opSwap, opRot, opAbs, opAnd, opDiv, opMinus, opMul, opNeg, opNot, opOr,
 		opPlus, opShl, opShr, opShra, opXor, opEq, opGe, opGt, opLe, opLt, opNe, opDeref, opNop}
@@ -162,12 +162,12 @@ func TestExpressionsAgreeWithDelve(t *testing.T) {
 		}
 	}
 	if both < 1000 {
-		t.Errorf("only %d expressions had a value", both)
+		t.Errorf("%d expressions had a value, want 1000", both)
 	}
 }
 
-// A symbol must stand for what evaluating the expression gives.
-func TestRecognisedExpressionsHaveTheSameValue(t *testing.T) {
+// A symbol has the value of the expression.
+func TestRecognizedExpressionsHaveTheSameValue(t *testing.T) {
 	r, regs := rand.New(rand.NewPCG(3, 4)), testRegs()
 	table := newBuilder().addCIE().table(t, frames.X86_64)
 	const pc, cfa = 0x1008, 0xabc0
@@ -194,10 +194,10 @@ func TestRecognisedExpressionsHaveTheSameValue(t *testing.T) {
 			got, _ = bigMemory{}.Word(got)
 		}
 		if got != want {
-			t.Fatalf("%x: recognised as %+v = %#x, is %#x", code, s, got, want)
+			t.Fatalf("%x: recognized as %+v = %#x, want %#x", code, s, got, want)
 		}
 	}
 	if found < 100 {
-		t.Errorf("only %d expressions were recognised", found)
+		t.Errorf("%d expressions were recognized, want 100", found)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"prywalk/frames"
 )
 
-// probe asks a table everything, and applies what it answers.
+// probe makes each kind of query of a table, and applies the rules.
 func probe(t *testing.T, table *Table, pcs ...uint64) {
 	var w frames.Walker
 	space := frames.NewSpace(table.arch)
@@ -84,7 +84,7 @@ func FuzzExpression(f *testing.F) {
 		s, ok := table.recognise(code, 0x1008, true)
 		v, evalOK := (&expr{code: code, pc: 0x1008, pcColumn: 16, pushCFA: true}).Eval(testRegs(), bigMemory{}, cfa)
 		if ok && evalOK && s.kind == symConst && v != uint64(s.off) {
-			t.Errorf("recognised as %#x, is %#x", s.off, v)
+			t.Errorf("recognized as %#x, want %#x", s.off, v)
 		}
 	})
 }

@@ -22,14 +22,13 @@ type library struct {
 	size        uint64 // of .eh_frame, in bytes
 }
 
-// largestLibraries gives the n libraries for x86-64 that have the most call frame
-// information, each once however often it is there.
+// largestLibraries returns the n libraries for x86-64 with the most call frame information, each only once.
 func largestLibraries(t *testing.T, n int) []library {
 	var all []library
 	err := filepath.WalkDir("/", func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil && d != nil && d.IsDir():
-			return fs.SkipDir // not for this user
+			return fs.SkipDir // not readable by this user
 		case slices.Contains([]string{"/proc", "/sys", "/dev", "/run", "/tmp"}, path):
 			return fs.SkipDir
 		case d.Type().IsRegular() && strings.Contains(d.Name(), ".so"):
@@ -87,6 +86,6 @@ func TestEveryRowOfTheLargestLibrariesEqualsReadelfs(t *testing.T) {
 	}
 	t.Logf("in all %d FDEs, %d rows", fdes, rows)
 	if fdes == 0 {
-		t.Error("nothing was compared")
+		t.Error("no rows were compared")
 	}
 }

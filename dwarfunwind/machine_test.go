@@ -9,7 +9,7 @@ import (
 	"prywalk/frames"
 )
 
-// place is what a case expects of one register.
+// place is the expected rule of a register.
 type place struct {
 	reg  uint8
 	want frames.RegRule
@@ -45,7 +45,7 @@ var programs = []struct {
 		[]place{{3, frames.RegRule{Kind: frames.RuleValOffset, Off: 16}}}},
 	{"register", []byte{cfaRegister, 3, 12}, 0, 7, 8,
 		[]place{{3, frames.RegRule{Kind: frames.RuleReg, Reg: 12}}}},
-	{"a value in a register that sets lack is lost", []byte{cfaRegister, 3, 40}, 0, 7, 8,
+	{"a value in a register beyond the set is unknown", []byte{cfaRegister, 3, 40}, 0, 7, 8,
 		[]place{{3, frames.RegRule{Kind: frames.RuleUndefined}}}},
 	{"undefined, then same_value", []byte{cfaUndefined, 3, cfaUndefined, 6, cfaSameValue, 6}, 0, 7, 8,
 		[]place{{3, frames.RegRule{Kind: frames.RuleUndefined}}, {6, frames.RegRule{}}}},
@@ -59,17 +59,17 @@ var programs = []struct {
 			40, cfaUndefined, 6,
 			cfaAdvanceLoc | 1, cfaRestoreState, cfaAdvanceLoc | 1, cfaRestoreState}, 1, 6, 24,
 		[]place{{6, frames.RegRule{Kind: frames.RuleOffset, Off: -24}}}},
-	{"and give back the outer one last",
+	{"the outer remembered row is restored last",
 		[]byte{cfaDefCFAOffset, 16, cfaRememberState, cfaDefCFA, 6, 24, cfaOffset | 6, 3, cfaRememberState, cfaDefCFAOffset,
 			40, cfaUndefined, 6,
 			cfaAdvanceLoc | 1, cfaRestoreState, cfaAdvanceLoc | 1, cfaRestoreState}, 2, 7, 16,
 		[]place{{6, frames.RegRule{}}}},
 	{"GNU_window_save changes nothing", []byte{cfaAArch64NegateRA, cfaDefCFAOffset, 16}, 0, 7, 16, nil},
-	{"restore gives what the CIE left", []byte{cfaOffset | 6, 2, cfaOffset | 16, 5, cfaRestore | 6, cfaRestore | 16}, 0, 7,
+	{"restore sets the CIE's rule", []byte{cfaOffset | 6, 2, cfaOffset | 16, 5, cfaRestore | 6, cfaRestore | 16}, 0, 7,
 		8,
 		[]place{{6, frames.RegRule{}}}},
 	{"restore_extended", []byte{cfaOffset | 6, 2, cfaRestoreExtended, 6}, 0, 7, 8, []place{{6, frames.RegRule{}}}},
-	{"vector registers are not followed", []byte{cfaOffset | 17, 5, cfaOffset | 6, 2}, 0, 7, 8,
+	{"vector registers are ignored", []byte{cfaOffset | 17, 5, cfaOffset | 6, 2}, 0, 7, 8,
 		[]place{{17, frames.RegRule{}}, {6, frames.RegRule{Kind: frames.RuleOffset, Off: -16}}}},
 	{"an expression on the CFA is a place relative to it", []byte{cfaExpression, 6, 2, opPlusUconst, 24}, 0, 7, 8,
 		[]place{{6, frames.RegRule{Kind: frames.RuleOffset, Off: 24}}}},
@@ -84,7 +84,7 @@ var programs = []struct {
 	{"a CFA expression that is a register plus an offset", []byte{cfaDefCFAExpression, 2, opBreg0 + 6, 16}, 0, 6, 16, nil},
 }
 
-func TestProgramsGiveTheirRow(t *testing.T) {
+func TestProgramsHaveTheirRow(t *testing.T) {
 	for _, c := range programs {
 		for _, debug := range []bool{false, true} {
 			b := newBuilder()
@@ -106,22 +106,22 @@ func TestProgramsGiveTheirRow(t *testing.T) {
 	}
 }
 
-func TestFaultyProgramsGiveNoRule(t *testing.T) {
+func TestInvalidProgramsHaveNoRule(t *testing.T) {
 	for name, prog := range map[string][]byte{
-		"unknown instruction":          {0x3f},
-		"operand cut off":              {cfaDefCFA, 7},
-		"number without an end":        {cfaDefCFAOffset, 0x80, 0x80},
-		"restore without remember":     {cfaRestoreState},
-		"remembered too deep":          bytes.Repeat([]byte{cfaRememberState}, maxRemembered+1),
-		"too many expressions":         bytes.Repeat([]byte{cfaExpression, 3, 1, opNop}, maxExprs+1),
-		"expression longer than entry": {cfaDefCFAExpression, 0x7f, opBreg0, 0},
-		"CFA in a register unknown":    {cfaDefCFA, 33, 8},
-		"set_loc backwards":            append([]byte{cfaSetLoc}, le(8, testStart-1)...),
-		"truncated set_loc":            {cfaSetLoc, 1, 2},
+		"unknown instruction":                 {0x3f},
+		"operand cut off":                     {cfaDefCFA, 7},
+		"LEB128 number without an end":        {cfaDefCFAOffset, 0x80, 0x80},
+		"restore without remember":            {cfaRestoreState},
+		"remembered too deep":                 bytes.Repeat([]byte{cfaRememberState}, maxRemembered+1),
+		"too many expressions":                bytes.Repeat([]byte{cfaExpression, 3, 1, opNop}, maxExprs+1),
+		"expression longer than entry":        {cfaDefCFAExpression, 0x7f, opBreg0, 0},
+		"CFA relative to an unknown register": {cfaDefCFA, 33, 8},
+		"set_loc backwards":                   append([]byte{cfaSetLoc}, le(8, testStart-1)...),
+		"truncated set_loc":                   {cfaSetLoc, 1, 2},
 	} {
 		table := newBuilder().addCIE().addFDE(testStart, testLen, prog...).table(t, frames.X86_64)
 		if rule, _, ok := table.Rule(frames.Query{PC: testStart + 8}); ok {
-			t.Errorf("%s: got a rule: %+v", name, rule)
+			t.Errorf("%s: rule %+v, want none", name, rule)
 		}
 	}
 }
@@ -152,22 +152,21 @@ func TestStackPointerOtherThanTheCFAKeepsTheRow(t *testing.T) {
 	} {
 		table := newBuilder().addCIE().addFDE(testStart, testLen, []byte(prog)...).table(t, frames.X86_64)
 		if _, row, ok := table.Rule(frames.Query{PC: testStart}); !ok || (row != nil) != need {
-			t.Errorf("%x: row %v", prog, row)
+			t.Errorf("program %x: row %v, want one: %v", prog, row, need)
 		}
 	}
 }
 
-// The call is the last instruction of the function, so that the return address
-// lies in the next one.
-func TestReturnAddressesAreLookedUpInsideOfTheCall(t *testing.T) {
+// The call is the function's last instruction, so the return address is in the next function.
+func TestReturnAddressesAreLookedUpInsideTheCall(t *testing.T) {
 	b := newBuilder().addCIE().addFDE(testStart, testLen, cfaDefCFAOffset, 32)
 	table := b.addFDE(testStart+testLen, testLen).table(t, frames.X86_64)
 	rule, _, _ := table.Rule(frames.Query{PC: testStart + testLen, Caller: true})
 	if rule.CFAOff != 32 {
-		t.Errorf("CFA offset %d", rule.CFAOff)
+		t.Errorf("return address: CFA offset %d, want 32", rule.CFAOff)
 	}
 	if rule, _, _ = table.Rule(frames.Query{PC: testStart + testLen}); rule.CFAOff != 8 {
-		t.Errorf("CFA offset of the exact address %d", rule.CFAOff)
+		t.Errorf("exact address: CFA offset %d, want 8", rule.CFAOff)
 	}
 }
 
@@ -182,10 +181,10 @@ func TestARM64Rules(t *testing.T) {
 	table := b.table(t, frames.AArch64)
 	rule, row, ok := table.Rule(frames.Query{PC: testStart + 4})
 	if !ok || row != nil || rule.Flags != frames.FlagLeafRA || rule.CFAReg != frames.ARM64SP {
-		t.Errorf("leaf: %+v %v %v", rule, row, ok)
+		t.Errorf("before the push: rule %+v, %v, %v; want the link register", rule, row, ok)
 	}
 	rule, row, ok = table.Rule(frames.Query{PC: testStart + 12})
 	if !ok || row != nil || rule.Flags != 0 || rule.CFAOff != 32 || rule.Saved[0] != 4 || rule.Saved[1] != 3 {
-		t.Errorf("body: %+v %v %v", rule, row, ok)
+		t.Errorf("after the push: rule %+v, %v, %v; want sp+32", rule, row, ok)
 	}
 }

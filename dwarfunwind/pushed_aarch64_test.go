@@ -8,9 +8,9 @@ import (
 	"prywalk/frames"
 )
 
-// glibc's resolver is jumped to with two words on the stack: its call frame information
-// says so from its second instruction on, by a return address above the CFA.
-func TestWordsThatWerePushedBeforeAFunctionAreTheCallersNot(t *testing.T) {
+// The PLT jumps to glibc's resolver with two words on the stack. From the resolver's second instruction on, its call
+// frame information shows that by a return address above the CFA.
+func TestWordsPushedBeforeAFunctionAreNotTheCallers(t *testing.T) {
 	b := newBuilder()
 	b.ra, b.initial = 30, []byte{cfaDefCFA, 31, 0}
 	b.addCIE().addFDE(testStart, testLen,
@@ -23,12 +23,12 @@ func TestWordsThatWerePushedBeforeAFunctionAreTheCallersNot(t *testing.T) {
 		0: {}, 4: {Kind: frames.RuleOffset, Off: 8}, 8: {Kind: frames.RuleOffset, Off: 8},
 	} {
 		if _, row := rowAt(t, table, testStart+at); row.Regs[frames.ARM64SP] != sp || row.RA != ra {
-			t.Errorf("at %d sp is %+v, the return address %+v", at, row.Regs[frames.ARM64SP], row.RA)
+			t.Errorf("at +%d: sp is %+v, want %+v; return address %+v, want %+v", at, row.Regs[frames.ARM64SP], sp, row.RA, ra)
 		}
 	}
 	for _, at := range []uint64{testLen, testLen + 4} { // an ordinary function
 		if _, row := rowAt(t, table, testStart+at); row.Regs[frames.ARM64SP].Kind != frames.RuleSame {
-			t.Errorf("at %d sp is %+v", at, row.Regs[frames.ARM64SP])
+			t.Errorf("at +%d: sp is %+v, want the CFA", at, row.Regs[frames.ARM64SP])
 		}
 	}
 }

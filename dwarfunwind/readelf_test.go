@@ -18,7 +18,7 @@ import (
 	"prywalk/frames"
 )
 
-// readelfFDE is what readelf prints of one entry.
+// readelfFDE is an entry as readelf prints it.
 type readelfFDE struct {
 	start, end uint64
 	columns    []string
@@ -30,8 +30,7 @@ type readelfRow struct {
 	values []string // of the columns; the CFA comes first
 }
 
-// readelfFrames gives the FDEs of a file, in its order. A file that the caller does not read to its end is
-// closed all the same.
+// readelfFrames returns the FDEs of a file, in its order. The file is closed even if it is not read to its end.
 func readelfFrames(t *testing.T, path string) iter.Seq[readelfFDE] {
 	tool, err := exec.LookPath("readelf")
 	if err != nil {
@@ -51,7 +50,7 @@ func readelfFrames(t *testing.T, path string) iter.Seq[readelfFDE] {
 		p := readelfParser{t: t, yield: yield}
 		p.parse(out)
 		out.Close()
-		_ = cmd.Wait() // a closed pipe may have ended it
+		_ = cmd.Wait() // it fails if the pipe was closed early
 	}
 }
 
@@ -65,7 +64,7 @@ type readelfParser struct {
 	open  bool   // cur is being read
 }
 
-// parse gives each FDE when it is whole. One without rows of its own has the row of its CIE.
+// parse yields each complete FDE. One without rows of its own has the row of its CIE.
 func (p *readelfParser) parse(r io.Reader) {
 	p.cies = map[string]readelfFDE{}
 	sc := bufio.NewScanner(r)
@@ -96,7 +95,7 @@ func (p *readelfParser) parse(r io.Reader) {
 	p.done()
 }
 
-// done ends an entry; false if no further one is wanted.
+// done ends an entry; false: no further entry is needed.
 func (p *readelfParser) done() bool {
 	defer func() { p.open = false }()
 	switch {
@@ -177,12 +176,11 @@ func ruleText(r regRule, names []string) string {
 	return "s"
 }
 
-// compareFDE checks every row of an FDE against readelf's, and gives their
-// number.
+// compareFDE compares each row of an FDE with readelf's, and returns their number.
 func compareFDE(t *testing.T, table *Table, e FDE, want *readelfFDE) int {
 	names := regNames(table.arch)
 	rows := slices.Clone(want.rows)
-	// An advance by nothing makes readelf print the location twice.
+	// For an advance by 0 readelf prints the location twice.
 	for i := len(rows) - 2; i >= 0; i-- {
 		if rows[i].loc == rows[i+1].loc {
 			rows = slices.Delete(rows, i, i+1)
@@ -202,11 +200,11 @@ func compareFDE(t *testing.T, table *Table, e FDE, want *readelfFDE) int {
 				slot = table.m.cie.slot(table.m.cie.ra)
 			}
 			if slot < 0 {
-				t.Fatalf("FDE %#x: column %s", e.Start, col)
+				t.Fatalf("FDE %#x: unknown column %s", e.Start, col)
 			}
 			text := ruleText(table.m.regs[slot], names)
 			if text == "s" && w.values[i+1] == "u" {
-				text = "u" // readelf has no word for an unspecified rule
+				text = "u" // readelf prints an unspecified rule as undefined
 			}
 			got = append(got, text)
 		}
@@ -220,8 +218,8 @@ func compareFDE(t *testing.T, table *Table, e FDE, want *readelfFDE) int {
 	return n
 }
 
-// compareFile checks the FDEs of a file, up to limit (0: all), against readelf's, and lookups against
-// enumeration. It gives the numbers of FDEs and rows.
+// compareFile compares the FDEs of a file, up to limit (0: all), with readelf's, and lookups with the enumeration. It
+// returns the numbers of FDEs and rows.
 func compareFile(t *testing.T, path string, limit int) (fdes, rows int) {
 	table := openTable(t, path)
 	next, stop := iter.Pull(table.FDEs())
@@ -241,13 +239,13 @@ func compareFile(t *testing.T, path string, limit int) (fdes, rows int) {
 		}
 	}
 	if e, more := next(); more && fdes != limit || rows == 0 {
-		t.Fatalf("readelf has %d FDEs, and not %#x..%#x", fdes, e.Start, e.End)
+		t.Fatalf("readelf has %d FDEs; the next entry here is %#x..%#x", fdes, e.Start, e.End)
 	}
 	t.Logf("%d FDEs, %d rows", fdes, rows)
 	return fdes, rows
 }
 
-// lookupRows checks that looking each row's addresses up gives that row.
+// lookupRows checks that lookups of each row's addresses find the row.
 func lookupRows(t *testing.T, table *Table, e FDE, want *readelfFDE) {
 	for i, w := range want.rows {
 		end := e.End
@@ -265,7 +263,7 @@ func lookupRows(t *testing.T, table *Table, e FDE, want *readelfFDE) {
 				t.Fatalf("CFA at %#x is %s, readelf has %s", pc, got, w.values[0])
 			}
 			if s, end, ok := table.FuncRange(pc); !ok || s != e.Start || end != e.End {
-				t.Fatalf("range of %#x is %#x..%#x", pc, s, end)
+				t.Fatalf("range of %#x is %#x..%#x, want %#x..%#x", pc, s, end, e.Start, e.End)
 			}
 		}
 	}
@@ -300,7 +298,7 @@ func TestRowsEqualReadelfsForCompiledC(t *testing.T) {
 	}
 }
 
-// buildHello compiles a Go program for an architecture, and gives its file.
+// buildHello compiles a Go program for an architecture, and returns its path.
 func buildHello(t *testing.T, arch string) string {
 	out := filepath.Join(t.TempDir(), "hello-"+arch)
 	cmd := exec.Command("go", "build", "-o", out, "testdata/hello.go")

@@ -31,11 +31,11 @@ func TestSectionVariantsAreUnderstood(t *testing.T) {
 		table := b.addCIE().addFDE(testStart, testLen, cfaDefCFAOffset, 48).table(t, frames.X86_64)
 		rule, _, ok := table.Rule(frames.Query{PC: testStart + 5})
 		if !ok || rule.CFAOff != 48 || rule.Method != frames.MethodCFI {
-			t.Errorf("%s: %+v %v", name, rule, ok)
+			t.Errorf("%s: rule %+v, %v; want rsp+48", name, rule, ok)
 		}
 		start, end, ok := table.FuncRange(testStart + testLen - 1)
 		if !ok || start != testStart || end != testStart+testLen {
-			t.Errorf("%s: range %#x..%#x", name, start, end)
+			t.Errorf("%s: range %#x..%#x, want %#x..%#x", name, start, end, testStart, testStart+testLen)
 		}
 		if _, _, ok := table.Rule(frames.Query{PC: testStart + testLen}); ok {
 			t.Errorf("%s: a rule beyond the end", name)
@@ -48,7 +48,7 @@ func TestSectionVariantsAreUnderstood(t *testing.T) {
 
 func TestEncodedAddresses(t *testing.T) {
 	const cieSize = 4 + 4 + 1 + 3 + 3 + 2 + 5 // with x86Initial
-	at := uint64(0x5000 + cieSize + 8)        // where the FDE's first number is
+	at := uint64(0x5000 + cieSize + 8)        // address of the FDE's first number
 	for name, c := range map[string]struct {
 		enc  uint8
 		code []byte
@@ -112,7 +112,7 @@ func checkThree(t *testing.T, name string, table *Table) {
 		start := testStart + i*2*testLen
 		rule, _, ok := table.Rule(frames.Query{PC: start + 7})
 		if !ok || rule.CFAOff != int32(16*(i+1)) {
-			t.Errorf("%s: function %d: %+v %v", name, i, rule, ok)
+			t.Errorf("%s: function %d: rule %+v, %v", name, i, rule, ok)
 		}
 		if _, _, ok := table.Rule(frames.Query{PC: start + testLen}); ok {
 			t.Errorf("%s: a rule after function %d", name, i)
@@ -131,13 +131,13 @@ func TestSearchTableEncodings(t *testing.T) {
 			t.Fatal(err)
 		}
 		if table.hdr.count != 3 {
-			t.Errorf("encoding %#x: %d entries", enc, table.hdr.count)
+			t.Errorf("encoding %#x: %d entries, want 3", enc, table.hdr.count)
 		}
 		checkThree(t, "search table", table)
 	}
 }
 
-func TestUnusableSearchTablesGiveWayToAnIndex(t *testing.T) {
+func TestUnusableSearchTablesAreReplacedByAnIndex(t *testing.T) {
 	for name, change := range map[string]func([]byte) []byte{
 		"no table":       func(b []byte) []byte { b[3] = peOmit; return b },
 		"no count":       func(b []byte) []byte { b[2] = peOmit; return b },
@@ -152,7 +152,7 @@ func TestUnusableSearchTablesGiveWayToAnIndex(t *testing.T) {
 			t.Fatal(err)
 		}
 		if table.hdr.count != 0 {
-			t.Errorf("%s: %d entries", name, table.hdr.count)
+			t.Errorf("%s: a search table of %d entries is used", name, table.hdr.count)
 		}
 		checkThree(t, name, table)
 	}
@@ -168,15 +168,15 @@ func TestDroppedFunctionsAreIgnored(t *testing.T) {
 	table := b.table(t, frames.X86_64)
 	rule, _, ok := table.Rule(frames.Query{PC: testStart + 1})
 	if !ok || rule.CFAOff != 32 {
-		t.Errorf("%+v %v", rule, ok)
+		t.Errorf("rule %+v, %v; want rsp+32", rule, ok)
 	}
 	if _, _, ok := table.Rule(frames.Query{PC: 0x800}); ok {
 		t.Error("a rule from an FDE at address 0")
 	}
 }
 
-// A damaged entry in the middle costs its own function only.
-func TestDamagedEntriesLeaveTheOthers(t *testing.T) {
+// A damaged entry in the middle affects its own function only.
+func TestDamagedEntriesDoNotAffectOthers(t *testing.T) {
 	b := newBuilder().addCIE().addFDE(testStart, testLen)
 	b.entry(0, []byte{77, 0}) // a CIE of an unknown version
 	b.cie = 0
@@ -188,7 +188,7 @@ func TestDamagedEntriesLeaveTheOthers(t *testing.T) {
 	}
 }
 
-func TestDebugFrameAnswersWhereEhFrameDoesNot(t *testing.T) {
+func TestDebugFrameIsUsedWhereEhFrameHasNoEntry(t *testing.T) {
 	eh := newBuilder().addCIE().addFDE(testStart, testLen, cfaDefCFAOffset, 16)
 	db := newBuilder()
 	db.debug = true
@@ -199,14 +199,14 @@ func TestDebugFrameAnswersWhereEhFrameDoesNot(t *testing.T) {
 	}
 	for pc, want := range map[uint64]int32{testStart: 16, 0x9000: 48} {
 		if rule, _, ok := table.Rule(frames.Query{PC: pc}); !ok || rule.CFAOff != want {
-			t.Errorf("%#x: %+v %v", pc, rule, ok)
+			t.Errorf("%#x: rule %+v, %v; want CFA offset %d", pc, rule, ok, want)
 		}
 	}
 }
 
 func TestWithoutSectionsThereIsNoTable(t *testing.T) {
 	if _, err := New(Config{Arch: frames.X86_64}); !errors.Is(err, ErrNoCFI) {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want %v", err, ErrNoCFI)
 	}
 	if _, err := New(Config{EhFrame: SectionOf(0, []byte{0})}); err == nil {
 		t.Error("no error for an unknown architecture")
@@ -214,7 +214,7 @@ func TestWithoutSectionsThereIsNoTable(t *testing.T) {
 }
 
 // LLVM's library of Rust 1.95, rewritten by BOLT, has entries without a length, mostly at the start of a function.
-// Where two entries start at one place, its search table has the empty one only.
+// If two entries have one start, the search table has the empty one only.
 func TestEntriesWithoutALengthDoNotHideTheFunctionAroundThem(t *testing.T) {
 	const hdrAddr = 0x4000
 	full, none := [2]uint64{testStart, testLen}, [2]uint64{testStart, 0}
@@ -222,11 +222,11 @@ func TestEntriesWithoutALengthDoNotHideTheFunctionAroundThem(t *testing.T) {
 		entries [][2]uint64
 		hidden  int // an entry that the search table lacks, from 1 on
 	}{
-		"the empty one last":              {[][2]uint64{full, none}, 0},
-		"the empty one first":             {[][2]uint64{none, full}, 0},
-		"the empty one in the table only": {[][2]uint64{none, full}, 2},
-		"in the middle":                   {[][2]uint64{full, {testStart + 0x20, 0}, {testStart + 0x20, 0}}, 0},
-		"in the middle, and at the start": {[][2]uint64{none, full, {testStart + 0x20, 0}}, 0},
+		"an empty entry last":               {[][2]uint64{full, none}, 0},
+		"an empty entry first":              {[][2]uint64{none, full}, 0},
+		"only the empty entry in the table": {[][2]uint64{none, full}, 2},
+		"empty entries in the middle":       {[][2]uint64{full, {testStart + 0x20, 0}, {testStart + 0x20, 0}}, 0},
+		"in the middle and at the start":    {[][2]uint64{none, full, {testStart + 0x20, 0}}, 0},
 	} {
 		b := newBuilder().addCIE()
 		hdr := append([]byte{1, pePCRel | peSData4, peUData4, hdrCommon}, le(4, b.addr-hdrAddr-4)...)
@@ -248,7 +248,7 @@ func TestEntriesWithoutALengthDoNotHideTheFunctionAroundThem(t *testing.T) {
 				}
 			}
 			if _, _, ok := table.FuncRange(testStart + testLen); ok {
-				t.Errorf("%s, %s: a function after the last one", name, way)
+				t.Errorf("%s, %s: a function after the last entry", name, way)
 			}
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"prywalk/frames"
 )
 
-// pltProgram is what linkers write for .plt: the CFA is 8 further from rsp once
-// the entry's push is done, 11 bytes into each 16.
+// pltProgram is the program of .plt as linkers write it: the CFA is 8 further from rsp after the push of the entry, 11
+// bytes into each 16.
 var pltProgram = []byte{cfaDefCFAExpression, 11, opBreg0 + 7, 8, opBreg0 + 16, 0, opLit0 + 15, opAnd,
 	opLit0 + 11, opGe, opLit0 + 3, opShl, opPlus}
 
@@ -22,17 +22,17 @@ func TestPLTExpressionBecomesACompactRule(t *testing.T) {
 		}
 		rule, row, ok := table.Rule(frames.Query{PC: testStart + off})
 		if !ok || row != nil || rule.CFAReg != frames.X86RSP || rule.CFAOff != want {
-			t.Fatalf("offset %d: %+v %v %v", off, rule, row, ok)
+			t.Fatalf("offset %d: rule %+v, %v, %v; want a compact one", off, rule, row, ok)
 		}
 	}
 }
 
-// The program counter as such depends on the load bias; only its low bits do not.
+// The program counter depends on the load bias, except for its low bits.
 func TestHighBitsOfTheProgramCounterAreNotAssumed(t *testing.T) {
 	prog := []byte{cfaDefCFAExpression, 8, opBreg0 + 7, 8, opBreg0 + 16, 0, opConst2u, 0xff, 0xff, opAnd}
 	table := newBuilder().addCIE().addFDE(testStart, testLen, prog...).table(t, frames.X86_64)
 	if _, row, ok := table.Rule(frames.Query{PC: testStart}); !ok || row == nil || row.CFAExpr == nil {
-		t.Errorf("row %+v", row)
+		t.Errorf("row %+v, want an expression", row)
 	}
 }
 
@@ -44,12 +44,12 @@ func TestRealPLTRulesAreCompact(t *testing.T) {
 				continue
 			}
 			if rule, row, ok := table.Rule(frames.Query{PC: loc}); !ok || row != nil || rule.CFAReg != frames.X86RSP {
-				t.Errorf("%#x: %+v %v %v", loc, rule, row, ok)
+				t.Errorf("%#x: rule %+v, %v, %v; want a compact one", loc, rule, row, ok)
 			}
 			return
 		}
 	}
-	t.Error("found no expression in libc")
+	t.Error("libc has no such expression")
 }
 
 // glibc's __restore_rt describes the ucontext on the stack by expressions.
@@ -61,23 +61,22 @@ func TestRealSignalFrameNeedsNoEvaluator(t *testing.T) {
 		}
 		rule, row, ok := table.Rule(frames.Query{PC: e.Start + 1})
 		if !ok || row == nil || rule.Flags&frames.FlagSignal == 0 {
-			t.Fatalf("%#x: %+v %v", e.Start, rule, ok)
+			t.Fatalf("%#x: rule %+v, %v; want a signal frame", e.Start, rule, ok)
 		}
 		if !row.CFADeref || row.CFAReg != frames.X86RSP || row.CFAExpr != nil {
-			t.Errorf("CFA %+v", row)
+			t.Errorf("CFA %+v, want a word relative to rsp", row)
 		}
 		for _, p := range append(row.Regs[:16:16], row.RA) {
 			if p.Kind != frames.RuleRegOffset || p.Reg != frames.X86RSP || p.Off < 40 || p.Off > 168 {
-				t.Errorf("place %+v", p)
+				t.Errorf("register at %+v, want rsp+40 to rsp+168", p)
 			}
 		}
 		return
 	}
-	t.Error("found no signal trampoline in libc")
+	t.Error("libc has no signal trampoline")
 }
 
-// What lookups of all rows of real files give: compact, except where a row has
-// something that a rule cannot hold.
+// Lookups of all rows of real files return compact rules, except for rows that a compact rule cannot hold.
 func TestMostRealRulesAreCompact(t *testing.T) {
 	for _, path := range []string{libcPath, cxxPath, nodePath} {
 		table := openTable(t, path)
@@ -93,7 +92,7 @@ func TestMostRealRulesAreCompact(t *testing.T) {
 			}
 		}
 		if failed > 0 || full*100 > all {
-			t.Errorf("%s: of %d rules %d need a row, %d failed", path, all, full, failed)
+			t.Errorf("%s: of %d rules %d need a row, %d are missing; want at most 1 %%, none missing", path, all, full, failed)
 		}
 	}
 }
@@ -112,6 +111,6 @@ func TestCompactLookupsDoNotAllocate(t *testing.T) {
 			table.Rule(frames.Query{PC: pc})
 		}
 	}); n > 0 {
-		t.Errorf("%v allocations in %d lookups", n, 2*len(pcs))
+		t.Errorf("%v allocations in %d lookups, want 0", n, 2*len(pcs))
 	}
 }

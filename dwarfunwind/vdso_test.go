@@ -14,7 +14,7 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// vdso copies the running kernel's vDSO out of this process.
+// vdso returns a copy of the running kernel's vDSO.
 func vdso(t *testing.T) []byte {
 	maps, err := os.ReadFile("/proc/self/maps")
 	if err != nil {
@@ -62,16 +62,16 @@ func TestVDSOFunctionsHaveRules(t *testing.T) {
 		n++
 		rule, _, ok := table.Rule(frames.Query{PC: s.Value})
 		if !ok || rule.Flags&^(frames.FlagLeafRA|frames.FlagSignal|frames.FlagRow) != 0 {
-			t.Errorf("%s: %+v %v", f.SymbolName(elffile.DynSym, &s), rule, ok)
+			t.Errorf("%s: rule %+v, %v", f.SymbolName(elffile.DynSym, &s), rule, ok)
 		}
 	}
 	if n == 0 {
-		t.Error("no functions in the vDSO")
+		t.Error("the vDSO has no functions")
 	}
 }
 
-// Lookups through blocks of the file and in one piece of memory must agree.
-func TestWindowsAndMemoryGiveTheSameRules(t *testing.T) {
+// Lookups in blocks of the file and in one piece of memory agree.
+func TestWindowsAndMemoryHaveTheSameRules(t *testing.T) {
 	lazy := openTable(t, libcPath)
 	load := func(s Section) Section {
 		b := bytes.Clone(s.view(0, int(s.Size)))
@@ -92,7 +92,7 @@ func TestWindowsAndMemoryGiveTheSameRules(t *testing.T) {
 			b, _, okB := whole.Rule(q)
 			c, _, okC := indexed.Rule(q)
 			if a != b || a != c || okA != okB || okA != okC {
-				t.Fatalf("%#x: %+v %v, %+v %v, %+v %v", pc, a, okA, b, okB, c, okC)
+				t.Fatalf("%#x: by blocks %+v %v, in memory %+v %v and %+v %v; want the same", pc, a, okA, b, okB, c, okC)
 			}
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"prywalk/frames"
 )
 
-// plain has one rule for all code of a module: the return address is all that a call has pushed.
+// plain has one rule for all code of a module: a call pushes the return address only.
 type plain struct{ root frames.Addr }
 
 func (p plain) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {

@@ -6,16 +6,16 @@ import (
 	"testing"
 )
 
-// town is a module of functions of 0x100 bytes each, from 0x1000 on. All have the rule of
-// a function with a frame pointer, but for 0x1f00, the thread's first.
-type town struct {
-	jumps map[Addr]bool // functions that may be left by a jump
+// program is a module of functions of 0x100 bytes each, from 0x1000 on. All have the rule of a function with a frame
+// pointer, except 0x1f00, the thread's first.
+type program struct {
+	jumps map[Addr]bool // functions that may end in a jump
 	calls map[Addr]Call
 	deref bool // the CFA is the word at rbp − 8
 }
 
-// Addresses after calls in it: of inner from outer, of outer from first, of anything by
-// pointer, of inner from inner, and of other from first.
+// Return addresses of calls: of inner from outer, of outer from first, of any function by pointer, of inner from inner,
+// of other from first.
 const (
 	inInner     = 0x1010
 	innerCalled = 0x1110 // in outer
@@ -28,20 +28,20 @@ const (
 	farCalled   = 0x1f50 // outermost, in first
 )
 
-func newTown() *town {
-	return &town{calls: map[Addr]Call{
+func newProgram() *program {
+	return &program{calls: map[Addr]Call{
 		innerCalled: {0x1000, true}, outerCalled: {0x1100, true}, byPointer: {}, byFirst: {},
 		recursive: {0x1000, true}, otherCalled: {0x1400, true}, loopCalled: {0x1200, true}, farCalled: {0x1300, true},
 	}}
 }
 
-func (c *town) CallBefore(ret Addr) (Call, bool) { call, ok := c.calls[ret]; return call, ok }
+func (c *program) CallBefore(ret Addr) (Call, bool) { call, ok := c.calls[ret]; return call, ok }
 
-func (c *town) LeavesByJump(start Addr) bool { return c.jumps[start] }
+func (c *program) LeavesByJump(start Addr) bool { return c.jumps[start] }
 
-func (c *town) FuncStart(pc Addr) (Addr, bool) { return pc &^ 0xff, true }
+func (c *program) FuncStart(pc Addr) (Addr, bool) { return pc &^ 0xff, true }
 
-func (c *town) Rule(q Query) (Rule, *Row, bool) {
+func (c *program) Rule(q Query) (Rule, *Row, bool) {
 	switch {
 	case q.Lookup(X86_64)&^0xff == 0x1f00:
 		return Rule{Flags: FlagRoot, Method: MethodCFI}, nil, true
@@ -62,7 +62,7 @@ func (c *town) Rule(q Query) (Rule, *Row, bool) {
 }
 
 // sleep walks a stack of which only pc and sp are known.
-func (c *town) sleep(t *testing.T, w *Walker, words ...uint64) []Addr {
+func (c *program) sleep(t *testing.T, w *Walker, words ...uint64) []Addr {
 	t.Helper()
 	r := &Regs{Arch: X86_64, PC: inInner}
 	r.Set(X86RSP, 0x7000)
@@ -71,22 +71,22 @@ func (c *town) sleep(t *testing.T, w *Walker, words ...uint64) []Addr {
 
 func TestFramePointerIsFoundOnTheStackAndProven(t *testing.T) {
 	var w Walker
-	got := newTown().sleep(t, &w, 1, 2, 3,
+	got := newProgram().sleep(t, &w, 1, 2, 3,
 		0x7030, innerCalled, // inner's rbp is 0x7018
 		9, 0x7048, outerCalled) // outer's 0x7030
 	wantPCs(t, got, inInner, innerCalled, outerCalled)
 	if w.StopReason() != StopRoot || w.Hypotheses() != 1 {
-		t.Errorf("%v, %d", w.StopReason(), w.Hypotheses())
+		t.Errorf("stop reason %v, %d hypotheses; want a root and 1", w.StopReason(), w.Hypotheses())
 	}
-	got = newTown().sleep(t, &w, 1, 2, 3, 0x7038, innerCalled, 9, 0x7048, outerCalled, 5)
-	wantPCs(t, got, inInner) // no frame of outer's is there
+	got = newProgram().sleep(t, &w, 1, 2, 3, 0x7038, innerCalled, 9, 0x7048, outerCalled, 5)
+	wantPCs(t, got, inInner) // outer has no frame
 	if w.StopReason() != StopUnproven {
-		t.Error(w.StopReason())
+		t.Errorf("stop reason %v, want %v", w.StopReason(), StopUnproven)
 	}
 }
 
-func TestMethodSaysThatTheFramePointerWasProven(t *testing.T) {
-	c := newTown()
+func TestMethodOfAProvenFramePointerIsFP(t *testing.T) {
+	c := newProgram()
 	r := &Regs{Arch: X86_64, PC: inInner}
 	r.Set(X86RSP, 0x7000)
 	var w Walker
@@ -96,71 +96,71 @@ func TestMethodSaysThatTheFramePointerWasProven(t *testing.T) {
 		methods = append(methods, w.Frame().Method)
 	}
 	if len(methods) != 3 || methods[1] != MethodFP || methods[2] != MethodCFI {
-		t.Error(methods)
+		t.Errorf("methods %v, want fp and cfi after the first", methods)
 	}
 }
 
-func TestFramesThatEndedDoNotProve(t *testing.T) {
+func TestFramesThatHaveEndedProveNothing(t *testing.T) {
 	var w Walker
 	for name, c := range map[string]struct {
 		words []uint64
 		want  []Addr
 		jumps map[Addr]bool
 	}{
-		"the old chain joins at a call of another function": {
+		"an old chain that joins at a call of another function": {
 			[]uint64{0x7010, innerCalled, 0x7040, 0x7040, innerCalled, 7, 8, 0x7060, otherCalled, 5}, nil, nil},
-		"the live chain, at whose calls the old one would join": {
+		"the live chain, joined by the old one": {
 			[]uint64{0x7010, innerCalled, 0x7040, otherCalled, 1, 0x7038, innerCalled, 0x7050, outerCalled, 5},
 			[]Addr{inInner, innerCalled, outerCalled}, nil},
-		"an old chain in memory that was cleared in part": {
+		"an old chain in partly cleared memory": {
 			[]uint64{0x7010, innerCalled, 0, 0, 0, 0, 5}, nil, nil},
-		"an old frame of the same functions, with its own way out": {
+		"an old frame of the same functions, with its own return": {
 			[]uint64{0x7010, innerCalled, 0x7060, outerCalled, 1, 0x7038, innerCalled, 0x7060, outerCalled, 5}, nil, nil},
-		"recursion, or a frame that ended": {
+		"recursion, or a frame that has ended": {
 			[]uint64{0x7010, recursive, 0x7020, innerCalled, 0x7060, outerCalled, 5}, nil, nil},
-		"directly, or a function that ended in a jump to this one": {
+		"a direct call, or a function that ended in a jump to this one": {
 			[]uint64{0x7010, otherCalled, 0x7018, innerCalled, 1, 0x7038, innerCalled, 0x7060, outerCalled, 5}, nil,
 			map[Addr]bool{0x1400: true}},
-		"directly, and a chain further out with a jump in it": {
+		"a direct call, and an outer chain with a jump in it": {
 			[]uint64{0x7010, innerCalled, 0x7040, otherCalled, 5}, []Addr{inInner, innerCalled, otherCalled},
 			map[Addr]bool{0x1400: true}},
-		"directly, and a chain further out that cannot be": {
+		"a direct call, and an outer chain that is impossible": {
 			[]uint64{0x7010, innerCalled, 0x7040, otherCalled, 5}, nil, nil},
-		"called by pointer from a place that calls more than once": {
+		"a call by pointer from a place with several calls": {
 			[]uint64{0x7010, byPointer, 0x7020, loopCalled, 0x7030, farCalled, 5}, nil, nil},
-		"called by pointer from the thread's first function": {
+		"a call by pointer from the thread's first function": {
 			[]uint64{1, 0x7030, byFirst, 5}, []Addr{inInner, byFirst}, nil},
-		"directly, or by pointer further out": {
+		"a direct call, or one by pointer further out": {
 			[]uint64{0x7010, innerCalled, 0x7020, byPointer, 0x7030, loopCalled, 0x7040, farCalled, 5}, nil, nil},
-		"directly, and by pointer from the thread's first function": {
+		"a direct call, and one by pointer from the thread's first function": {
 			[]uint64{0x7010, innerCalled, 0x7020, byFirst, 5}, []Addr{inInner, innerCalled, byFirst}, nil},
 	} {
-		town := newTown()
-		town.jumps = c.jumps
-		got := town.sleep(t, &w, c.words...)
+		program := newProgram()
+		program.jumps = c.jumps
+		got := program.sleep(t, &w, c.words...)
 		if c.want == nil && w.StopReason() != StopUnproven {
-			t.Errorf("%s: %#x is accepted", name, got)
+			t.Errorf("%s: %#x is accepted, want %v", name, got, StopUnproven)
 		}
 		if c.want != nil && (len(got) != len(c.want) || got[1] != c.want[1] || w.StopReason() != StopRoot) {
-			t.Errorf("%s: %#x, %v", name, got, w.StopReason())
+			t.Errorf("%s: %#x, %v; want %#x", name, got, w.StopReason(), c.want)
 		}
 	}
 }
 
-func TestRealignedFrameIsFoundByTheWordThatHoldsItsCFA(t *testing.T) {
-	c := newTown()
+func TestRealignedFrameIsFoundByTheWordWithItsCFA(t *testing.T) {
+	c := newProgram()
 	c.deref = true
 	var w Walker
-	// rbp − 8 holds the CFA, rbp the caller's rbp; then padding up to the return address.
+	// rbp − 8 holds the CFA, rbp the caller's rbp; padding follows up to the return address.
 	got := c.sleep(t, &w, 1, 0x7030, 0x7030, 4, 5, innerCalled, 0x7048, outerCalled, 5)
 	wantPCs(t, got, inInner, innerCalled, outerCalled)
 	if w.StopReason() != StopRoot || w.Hypotheses() != 1 {
-		t.Errorf("%v, %d", w.StopReason(), w.Hypotheses())
+		t.Errorf("stop reason %v, %d hypotheses; want a root and 1", w.StopReason(), w.Hypotheses())
 	}
 }
 
-func TestCopyTooShortForTheProofIsSaidToBe(t *testing.T) {
-	c := newTown()
+func TestCopyTooShortForAProofStopsAsStackCut(t *testing.T) {
+	c := newProgram()
 	mem := stack(0x7000, 0x7010, innerCalled, 0x8000, outerCalled, 5)
 	mem.Stack.Bytes = mem.Stack.Bytes[:24]
 	mem.StackEnd = 0x9000
@@ -169,12 +169,12 @@ func TestCopyTooShortForTheProofIsSaidToBe(t *testing.T) {
 	var w Walker
 	walk(t, &w, space(c, c), r, mem)
 	if w.StopReason() != StopStackCut || w.UnreadAddr() != 0x7018 {
-		t.Errorf("%v at %#x", w.StopReason(), w.UnreadAddr())
+		t.Errorf("stop reason %v at %#x, want %v at 0x7018", w.StopReason(), w.UnreadAddr(), StopStackCut)
 	}
 }
 
 func TestSearchForARegisterAllocatesNothing(t *testing.T) {
-	c := newTown()
+	c := newProgram()
 	s := space(c, c)
 	r := &Regs{Arch: X86_64, PC: inInner}
 	r.Set(X86RSP, 0x7000)
@@ -187,16 +187,16 @@ func TestSearchForARegisterAllocatesNothing(t *testing.T) {
 	}
 	walk()
 	if w.Hypotheses() != 1 {
-		t.Fatal("no hypothesis")
+		t.Fatal("the walk makes no hypothesis")
 	}
 	if n := testing.AllocsPerRun(100, walk); n != 0 {
-		t.Errorf("%v allocations", n)
+		t.Errorf("%v allocations, want 0", n)
 	}
 }
 
-func TestSearchOfAHostileStackEnds(t *testing.T) {
+func TestSearchOfARandomStackEnds(t *testing.T) {
 	for _, deref := range []bool{false, true} {
-		c := newTown()
+		c := newProgram()
 		c.deref = deref
 		words := make([]uint64, proofBytes/8)
 		for i := range words {
@@ -208,12 +208,12 @@ func TestSearchOfAHostileStackEnds(t *testing.T) {
 		var w Walker
 		c.sleep(t, &w, words...)
 		if w.StopReason() != StopUnproven || w.search.steps > proofSteps+len(words) {
-			t.Errorf("%v after %d steps", w.StopReason(), w.search.steps)
+			t.Errorf("stop reason %v after %d steps, want %v", w.StopReason(), w.search.steps, StopUnproven)
 		}
 	}
 }
 
-func FuzzSearchBelievesOnlyWhatIsLinked(f *testing.F) {
+func FuzzSearchAcceptsOnlyLinkedFrames(f *testing.F) {
 	f.Add([]byte{3, 40, 10, 41, 12, 5})
 	f.Add([]byte{1, 42, 10, 44, 12, 1, 48, 11, 2, 60, 14})
 	places := []uint64{0, 1, innerCalled, outerCalled, byPointer, byFirst, recursive, otherCalled, loopCalled, farCalled,
@@ -230,7 +230,7 @@ func FuzzSearchBelievesOnlyWhatIsLinked(f *testing.F) {
 				words[i] = 0x7000 + 8*uint64(v)
 			}
 		}
-		c := newTown()
+		c := newProgram()
 		var w Walker
 		got := c.sleep(t, &w, words...)
 		if w.Hypotheses() == 0 {
@@ -243,18 +243,18 @@ func FuzzSearchBelievesOnlyWhatIsLinked(f *testing.F) {
 				inner--
 			}
 			if !ok || call.Direct && call.Target != inner&^0xff {
-				t.Fatalf("%#x is accepted", got)
+				t.Fatalf("%#x is accepted without a call of this function", got)
 			}
 		}
 		if !w.StopReason().Complete() {
-			t.Fatalf("%#x is accepted and ends with %v", got, w.StopReason())
+			t.Fatalf("%#x is accepted, and the walk ends with %v", got, w.StopReason())
 		}
 	})
 }
 
 // A stack of 64 KiB, full of addresses of the stack and of the code.
 func BenchmarkSearchForARegister(b *testing.B) {
-	c := newTown()
+	c := newProgram()
 	s := space(c, c)
 	r := &Regs{Arch: X86_64, PC: inInner}
 	r.Set(X86RSP, 0x7000)
@@ -274,6 +274,6 @@ func BenchmarkSearchForARegister(b *testing.B) {
 		}
 	}
 	if w.Hypotheses() != 1 {
-		b.Fatal("no hypothesis")
+		b.Fatal("the walk makes no hypothesis")
 	}
 }

@@ -4,9 +4,9 @@ package frames
 
 import "testing"
 
-// TestReturnAddressWhereNoCodeIsIsNoFrame: the walk ends there with that reason; but a walk begins wherever the thread
-// is, and an address interrupted by a signal is no return address.
-func TestReturnAddressWhereNoCodeIsIsNoFrame(t *testing.T) {
+// The walk ends with that reason, but it may begin at any address, and the address of an interrupt is not a return
+// address.
+func TestReturnAddressOutsideOfCodeIsNotAFrame(t *testing.T) {
 	src := &fakeSource{
 		rules: map[Addr]Rule{
 			0x1010: {CFAReg: X86RSP, CFAOff: 16, Method: MethodCFI},
@@ -27,28 +27,28 @@ func TestReturnAddressWhereNoCodeIsIsNoFrame(t *testing.T) {
 		{"kept stack pointer", []uint64{0, 0x7040, 0x7050, 0xff401010}, []Addr{0x4010}},
 		{"return address", []uint64{0, 0x2010, 0, 0xff401010, 0, 0, 0, 0}, []Addr{0x1010, 0x2010}},
 		{"interrupted", []uint64{0, 0x3010, 0, 0xff401010, 0, 0, 0, 0}, []Addr{0x1010, 0x3010, 0xff401010}},
-		{"just behind the code", []uint64{0, 0x2010, 0, 0x9001, 0, 0, 0, 0}, []Addr{0x1010, 0x2010}},
+		{"address after the code", []uint64{0, 0x2010, 0, 0x9001, 0, 0, 0, 0}, []Addr{0x1010, 0x2010}},
 	}
-	below := make([]uint64, windowUnits) // so that the quick step has its window
+	below := make([]uint64, windowUnits) // the quick step needs its window
 	for _, c := range cases {
 		s := space(src, nil)
-		for range 3 { // by rule, and by what the cache knows of the last walk
+		for range 3 { // by rule, and by the cached callers of the last walk
 			var w Walker
 			words := append(append(below[:windowUnits:windowUnits], c.words...), below...)
 			wantPCs(t, walk(t, &w, s, x86Regs(c.want[0], 0x7000, 0x7010), stack(0x7000-8*windowUnits, words...)), c.want...)
 			if w.StopReason() != StopNoRule {
-				t.Errorf("%s: %v", c.name, w.StopReason())
+				t.Errorf("%s: stop reason %v, want %v", c.name, w.StopReason(), StopNoRule)
 			}
 		}
 	}
-	// A last instruction that calls what does not return: the address behind it is outside.
+	// The last instruction calls a function that does not return: the return address is outside.
 	s := space(&fakeSource{rules: map[Addr]Rule{0x1010: {CFAReg: X86RSP, CFAOff: 16, Method: MethodCFI},
 		0x9000: {Flags: FlagRoot}}}, nil)
 	var w Walker
 	wantPCs(t, walk(t, &w, s, x86Regs(0x1010, 0x7000, 0), stack(0x7000, 0, 0x9000)), 0x1010, 0x9000)
 }
 
-// TestRefusedReturnAddressIsAFrameOnceItsCodeIsKnown: it may be newer than the list of modules.
+// The code may be newer than the list of modules.
 func TestRefusedReturnAddressIsAFrameOnceItsCodeIsKnown(t *testing.T) {
 	src := &fakeSource{rules: map[Addr]Rule{0x1010: {CFAReg: X86RSP, CFAOff: 16, Method: MethodCFI}}}
 	s := space(src, nil)
@@ -60,11 +60,11 @@ func TestRefusedReturnAddressIsAFrameOnceItsCodeIsKnown(t *testing.T) {
 	s.SetModules(append([]*Module{fresh}, s.Modules()...))
 	wantPCs(t, walk(t, &w, s, x86Regs(0x1010, 0x7000, 0), mem), 0x1010, 0x20010)
 	if !w.StopReason().Complete() {
-		t.Error(w.StopReason())
+		t.Errorf("stop reason %v, want a root", w.StopReason())
 	}
 }
 
-// keepingRow gives the row of a function that keeps its caller's stack pointer, as HotSpot's interpreter does.
+// keepingRow returns the row of a function that keeps its caller's stack pointer, as HotSpot's interpreter does.
 func keepingRow() *Row {
 	row := &Row{CFAReg: X86RBP, CFAOff: -8, CFADeref: true, RA: RegRule{Kind: RuleRegOffset, Reg: X86RBP, Off: 8}}
 	row.Regs[X86RBP] = RegRule{Kind: RuleRegOffset, Reg: X86RBP}

@@ -4,10 +4,10 @@ package frames
 
 import "testing"
 
-// fakePops gives the popped registers.
+// fakePops returns the popped registers.
 type fakePops struct {
 	fakeCalls
-	regs []uint8 // the last one first
+	regs []uint8 // the last popped first
 }
 
 func (p *fakePops) Popped(_ Addr, n int) (uint8, bool) {
@@ -17,9 +17,9 @@ func (p *fakePops) Popped(_ Addr, n int) (uint8, bool) {
 	return p.regs[n-1], true
 }
 
-// TestPoppedRegistersAreTakenWhereTheCopyBeginsAtTheStackPointer: the innermost function has popped rbx and rbp, its
-// call frame information still has their places, and its caller's frame needs rbp.
-func TestPoppedRegistersAreTakenWhereTheCopyBeginsAtTheStackPointer(t *testing.T) {
+// The innermost function has popped rbx and rbp; its call frame information still has their places, and its caller's
+// frame needs rbp.
+func TestPoppedRegistersAreUsedIfTheCopyBeginsAtTheStackPointer(t *testing.T) {
 	src := &fakeSource{rules: map[Addr]Rule{
 		0x1010: {CFAReg: X86RSP, CFAOff: 8, Method: MethodCFI, Saved: [NumCompact]uint8{2, 3}}, // rbp, rbx
 		0x2010: {CFAReg: X86RBP, CFAOff: 16, Method: MethodCFI, Saved: [NumCompact]uint8{2}},
@@ -31,15 +31,15 @@ func TestPoppedRegistersAreTakenWhereTheCopyBeginsAtTheStackPointer(t *testing.T
 	var w Walker
 	wantPCs(t, walk(t, &w, space(src, pops), regs, mem), 0x1010, 0x2010, 0x3010)
 	if w.StopReason() != StopRoot {
-		t.Errorf("ends with %v", w.StopReason())
+		t.Errorf("stop reason %v, want %v", w.StopReason(), StopRoot)
 	}
-	// Where the code does not show it, the registers are not known: the walk ends where one is needed, and not before.
+	// If the code does not show the pops, the registers are unknown, and the walk ends where one is needed.
 	pops.regs = nil
 	wantPCs(t, walk(t, &w, space(src, pops), regs, mem), 0x1010, 0x2010)
 	if w.StopReason() != StopUnproven {
-		t.Errorf("ends with %v", w.StopReason())
+		t.Errorf("stop reason %v, want %v", w.StopReason(), StopUnproven)
 	}
-	// A register other than the place's is not used.
+	// A register that is not the one of the place is not used.
 	pops.regs = []uint8{X86RBX, X86RBP}
 	wantPCs(t, walk(t, &w, space(src, pops), regs, mem), 0x1010, 0x2010)
 	src.rules[0x2010] = Rule{CFAReg: X86RSP, CFAOff: 0x18, Method: MethodCFI}
@@ -47,7 +47,7 @@ func TestPoppedRegistersAreTakenWhereTheCopyBeginsAtTheStackPointer(t *testing.T
 	wantPCs(t, walk(t, &w, space(src, pops), regs, stack(0x7000, 0x2010, 0, 0, 0x3010)), 0x1010, 0x2010, 0x3010)
 }
 
-// TestPoppedReturnAddressIsTakenFromItsRegister: the innermost function has popped it.
+// The innermost function has popped the return address.
 func TestPoppedReturnAddressIsTakenFromItsRegister(t *testing.T) {
 	src := &fakeSource{rules: map[Addr]Rule{
 		0x1010: {CFAReg: X86RSP, CFAOff: 0, Method: MethodCFI},
@@ -62,6 +62,6 @@ func TestPoppedReturnAddressIsTakenFromItsRegister(t *testing.T) {
 	pops.regs = nil
 	wantPCs(t, walk(t, &w, space(src, pops), regs, stack(0x7000, 0x3010)), 0x1010)
 	if w.StopReason() != StopBadMemory {
-		t.Errorf("ends with %v", w.StopReason())
+		t.Errorf("stop reason %v, want %v", w.StopReason(), StopBadMemory)
 	}
 }

@@ -18,12 +18,12 @@ func (c claim) Prove(_ *Regs, _ Memory, pc Addr) (cfa, unread Addr, ok bool) {
 	return c.cfa, c.unread, c.ok
 }
 
-// ruleOf is a source that has one row.
+// ruleOf is a source of one row.
 type ruleOf struct{ row *Row }
 
 func (r ruleOf) Rule(Query) (Rule, *Row, bool) { return Rule{Method: MethodHeuristic}, r.row, true }
 
-func TestProverGivesTheCFAOrTheStopReason(t *testing.T) {
+func TestProverReturnsTheCFAOrTheStopReason(t *testing.T) {
 	for what, c := range map[string]struct {
 		claim claim
 		want  StopReason
@@ -47,10 +47,12 @@ func TestProverGivesTheCFAOrTheStopReason(t *testing.T) {
 			n++
 		}
 		if w.StopReason() != c.want || n != c.depth || asked != 0x1100 {
-			t.Errorf("%s: %v after %d frames, asked at %#x", what, w.StopReason(), n, asked)
+			t.Errorf("%s: %v after %d frames, Prove called at %#x; want %v after %d at 0x1100", what, w.StopReason(), n, asked,
+				c.want,
+				c.depth)
 		}
 		if c.claim.unread != 0 && w.UnreadAddr() != c.claim.unread {
-			t.Errorf("%s: lacks %#x", what, w.UnreadAddr())
+			t.Errorf("%s: the word at %#x is unread, want %#x", what, w.UnreadAddr(), c.claim.unread)
 		}
 	}
 }

@@ -8,14 +8,14 @@ import (
 	"testing"
 )
 
-// other hides a Snapshot's type, so that the walker takes the full step.
+// other hides the type of a Snapshot, so that the walker takes the full step.
 type other struct{ s *Snapshot }
 
 func (o other) Word(a Addr) (uint64, bool) { return o.s.Word(a) }
 func (o other) Cut(a Addr) bool            { return o.s.Cut(a) }
 
-// randomStack makes rules and a stack that fit each other mostly, with cut and
-// looping ends, unknown frame pointers and rules that are not compact.
+// randomStack returns rules and a stack that fit each other mostly, with cut and looping ends, unknown frame pointers
+// and rules that are not compact.
 func randomStack(rng *rand.Rand) (*Space, *Regs, *Snapshot) {
 	src := &fakeSource{rules: map[Addr]Rule{}, rows: map[Addr]*Row{}}
 	n := 2 + rng.IntN(30)
@@ -51,7 +51,7 @@ func randomStack(rng *rand.Rand) (*Space, *Regs, *Snapshot) {
 		case 1:
 			r.Method = MethodHeuristic
 		case 2:
-			continue // no rule: the frame pointer has to do
+			continue // no rule: the frame pointer is needed
 		case 3, 4:
 			src.rows[Addr(0x1000+0x10*i)] = lossy(rng, &r)
 		case 5, 6, 7:
@@ -70,7 +70,7 @@ func randomStack(rng *rand.Rand) (*Space, *Regs, *Snapshot) {
 	return space(src, calls), regs, stack(0x7000, words...)
 }
 
-// lossy gives a row in which registers are lost, as in the code of JIT compilers.
+// lossy returns a row in which registers are lost, as in code of JIT compilers.
 func lossy(rng *rand.Rand, r *Rule) *Row {
 	r.Method = MethodHeuristic
 	row := &Row{CFAReg: r.CFAReg, CFAOff: int64(r.CFAOff), RA: RegRule{Kind: RuleOffset, Off: -8}}
@@ -85,7 +85,7 @@ func lossy(rng *rand.Rand, r *Rule) *Row {
 	return row
 }
 
-// keeping gives a row of frames that keep their caller's stack pointer, or nearly such a row.
+// keeping returns a row of frames that keep their caller's stack pointer, or a similar row.
 func keeping(rng *rand.Rand, r *Rule) *Row {
 	near := func(mid int64) int64 {
 		switch rng.IntN(20) {
@@ -124,8 +124,7 @@ func keeping(rng *rand.Rand, r *Rule) *Row {
 	return row
 }
 
-// TestQuickStepEqualsTheFullStep: the two must never differ, in frames, registers
-// and stop reason.
+// They agree in frames, registers and stop reason.
 func TestQuickStepEqualsTheFullStep(t *testing.T) {
 	deepest := 0
 	for seed := range uint64(20000) {
@@ -135,11 +134,11 @@ func TestQuickStepEqualsTheFullStep(t *testing.T) {
 		}
 	}
 	if deepest < 8 {
-		t.Fatalf("the deepest stack had %d frames: the test tests little", deepest)
+		t.Fatalf("the deepest stack has %d frames, want at least 8", deepest)
 	}
 }
 
-// compareSteps walks a stack by quick steps and by full ones, and gives the number of frames.
+// compareSteps walks a stack by quick steps and by full ones, and returns the number of frames.
 func compareSteps(t *testing.T, seed uint64, s *Space, regs *Regs, mem *Snapshot) int {
 	var a, b Walker
 	a.Init(s, regs, mem)
@@ -154,18 +153,18 @@ func compareSteps(t *testing.T, seed uint64, s *Space, regs *Regs, mem *Snapshot
 			return n
 		}
 		if a.regs.Known != b.regs.Known || a.regs.PC != b.regs.PC {
-			t.Fatalf("seed %d frame %d: registers differ", seed, n)
+			t.Fatalf("seed %d frame %d: registers differ: quick %#x, full %#x", seed, n, a.regs.Known, b.regs.Known)
 		}
 		for reg := range uint8(NumRegs) {
 			x, ok := a.Regs().Get(reg)
 			if y, _ := b.Regs().Get(reg); ok && x != y {
-				t.Fatalf("seed %d frame %d: register %d is %#x or %#x", seed, n, reg, x, y)
+				t.Fatalf("seed %d frame %d: register %d is %#x by quick steps, %#x by full ones", seed, n, reg, x, y)
 			}
 		}
 	}
 }
 
-// TestRowsThatLoseRegistersNeedNoTable: JIT compilers' code would fill the table of rows, and take the full step.
+// Rows of JIT compilers' code would fill the table of rows, and need the full step.
 func TestRowsThatLoseRegistersNeedNoTable(t *testing.T) {
 	row := &Row{CFAReg: X86RBP, CFAOff: 16, RA: RegRule{Kind: RuleOffset, Off: -8}}
 	row.Regs[X86RBP] = RegRule{Kind: RuleOffset, Off: -16}
@@ -175,57 +174,57 @@ func TestRowsThatLoseRegistersNeedNoTable(t *testing.T) {
 	e := s.lookup(0x1010, false, false)
 	plain := e.quick.plain && e.quick.stillKnown&(1<<X86RBX) == 0
 	if e.rule.Flags != FlagLoss || !plain || len(s.rows) != 0 || e.rule.Saved[0] != 2 {
-		t.Fatalf("%+v, %d rows", e, len(s.rows))
+		t.Fatalf("entry %+v, %d rows; want a rule with FlagLoss, no row", e, len(s.rows))
 	}
 	restored := *row
 	restored.Regs[X86RAX] = RegRule{Kind: RuleOffset, Off: -24}
 	src.rows[0x1020], src.rules[0x1020] = &restored, Rule{Method: MethodFP}
 	if e := s.lookup(0x1020, false, false); e.rule.Flags != FlagRow {
-		t.Fatalf("a row that restores a scratch register became %+v", e.rule)
+		t.Fatalf("a row that restores a scratch register became the rule %+v", e.rule)
 	}
 }
 
-// TestEntriesFillOneCacheLineEach: a new field must keep the size.
+// A new field must keep the size.
 func TestEntriesFillOneCacheLineEach(t *testing.T) {
 	if n := reflect.TypeFor[entry]().Size(); n != 64 {
-		t.Fatalf("an entry has %d bytes", n)
+		t.Fatalf("an entry has %d bytes, want 64", n)
 	}
 	s := NewSpace(X86_64)
 	for s.cache.bits < mostBits {
 		if at := reflect.ValueOf(s.cache.slots).Pointer(); at%64 != 0 {
-			t.Fatalf("a cache of %d entries begins at %#x", len(s.cache.slots), at)
+			t.Fatalf("a cache of %d entries begins at %#x, want a multiple of 64", len(s.cache.slots), at)
 		}
 		s.cache.grow()
 	}
 }
 
-// TestCacheGrowsWithItsRules: it is small for few, keeps those that it has, and has a largest size.
+// The cache is small for few rules, keeps rules when it grows, and has a largest size.
 func TestCacheGrowsWithItsRules(t *testing.T) {
 	src := &fakeSource{}
 	s := space(src, nil)
 	if len(s.cache.slots) != setSize<<leastBits {
-		t.Errorf("a new cache has %d entries", len(s.cache.slots))
+		t.Errorf("a new cache has %d entries, want %d", len(s.cache.slots), setSize<<leastBits)
 	}
 	for pc := range Addr(100) {
 		s.lookup(0x1000+pc, true, false)
 	}
 	for pc := range Addr(100) {
 		if s.cache.get(cacheKey(0x1000+pc, true, false)) == nil {
-			t.Fatalf("the rule of %#x is gone from %d entries", 0x1000+pc, len(s.cache.slots))
+			t.Fatalf("the rule of %#x is not in %d entries", 0x1000+pc, len(s.cache.slots))
 		}
 	}
 	if len(s.cache.slots) > 1024 {
-		t.Errorf("%d entries for 100 rules", len(s.cache.slots))
+		t.Errorf("%d entries for 100 rules, want at most 1024", len(s.cache.slots))
 	}
 	for pc := range Addr(20000) {
 		s.lookup(0x1000+pc, true, false)
 	}
 	if len(s.cache.slots) != setSize<<mostBits {
-		t.Errorf("%d entries at most", len(s.cache.slots))
+		t.Errorf("the largest cache has %d entries, want %d", len(s.cache.slots), setSize<<mostBits)
 	}
 }
 
-func TestForgetEmptiesTheCacheHoweverFullItIs(t *testing.T) {
+func TestForgetEmptiesTheCache(t *testing.T) {
 	s := space(&fakeSource{}, nil)
 	for _, n := range []Addr{1, 200, 20000} {
 		for pc := range n {
@@ -234,7 +233,7 @@ func TestForgetEmptiesTheCacheHoweverFullItIs(t *testing.T) {
 		s.Forget()
 		for i := range s.cache.slots {
 			if s.cache.slots[i] != (entry{}) {
-				t.Fatalf("after %d rules slot %d holds %+v", n, i, s.cache.slots[i])
+				t.Fatalf("after %d rules and Forget, slot %d holds %+v", n, i, s.cache.slots[i])
 			}
 		}
 	}

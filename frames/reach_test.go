@@ -4,7 +4,7 @@ package frames
 
 import "testing"
 
-// twoStacks gives a walk that begins on the stack at from, of which it knows n words, and goes to the one at to.
+// twoStacks returns a walk that begins on the stack at from, of which n words are copied, and continues at to.
 func twoStacks(from, to Addr, flags Flags) (*Space, *Regs, *Snapshot) {
 	src := &fakeSource{rules: map[Addr]Rule{
 		0x1010: {CFAReg: X86RSP, CFAOff: 64, Method: MethodCFI},
@@ -37,20 +37,21 @@ func TestReachIsOnTheStackThatTheWalkBeganOn(t *testing.T) {
 		var w Walker
 		wantPCs(t, walk(t, &w, s, regs, mem), 0x1010, 0x2010, 0x3010, 0x4010)
 		if got := w.Reach(); got != c.reach || w.Away() != (c.reach == from+64) {
-			t.Errorf("%s: reach %#x, away %v, want %#x", c.name, got, w.Away(), c.reach)
+			t.Errorf("%s: reach %#x, away %v; want reach %#x", c.name, got, w.Away(), c.reach)
 		}
 	}
 }
 
-// TestUncopiedWordOfAnotherStackIsNoneOfThisOne: the mapping does not show which stack the end of the copy belongs to.
-func TestUncopiedWordOfAnotherStackIsNoneOfThisOne(t *testing.T) {
+// The mapping does not show to which stack the end of the copy belongs.
+func TestUncopiedWordOfAnotherStackDoesNotLengthenTheReach(t *testing.T) {
 	const from, to = 0xc000100000, 0xc000100000 + 4<<20
 	s, regs, mem := twoStacks(from, to, FlagSwitch)
 	mem.Others = nil
 	var w Walker
 	walk(t, &w, s, regs, mem)
 	if w.StopReason() != StopStackCut || w.UnreadAddr() != to+8 || !w.Away() || w.Reach() != from+64 {
-		t.Errorf("%v at %#x, away %v, reach %#x", w.StopReason(), w.UnreadAddr(), w.Away(), w.Reach())
+		t.Errorf("%v at %#x, away %v, reach %#x; want %v at %#x, away, reach %#x", w.StopReason(), w.UnreadAddr(), w.Away(),
+			w.Reach(), StopStackCut, to+8, from+64)
 	}
 }
 
@@ -63,28 +64,28 @@ func TestReachEndsWhereCodeHasLoadedAnotherStack(t *testing.T) {
 	const from, to = 0x700000, 0x700000 + 1<<20
 	s, regs, mem := twoStacks(from, to, 0)
 	s.modules[0].Calls = &switching{}
-	for range 2 { // also when it is known
+	for range 2 { // the second time from the cache
 		var w Walker
 		wantPCs(t, walk(t, &w, s, regs, mem), 0x1010, 0x2010, 0x3010, 0x4010)
 		if w.Reach() != from+64 {
-			t.Errorf("reach %#x", w.Reach())
+			t.Errorf("reach %#x, want %#x", w.Reach(), from+64)
 		}
 	}
 }
 
-// TestCallBackToTheFirstStackCountsAsThatStack: Go calls C, which calls Go, which continues where the goroutine was.
+// Go calls C, which calls Go, which continues on the goroutine's stack.
 func TestCallBackToTheFirstStackCountsAsThatStack(t *testing.T) {
 	var r reach
 	r.stepped(0xc000000100, 0x7ff000, nearBy) // to C's stack
 	if !r.away {
-		t.Fatal("still here")
+		t.Fatal("on C's stack the walk is not away")
 	}
 	r.stepped(0x7ff800, 0xc000000100+600, nearBy) // back
 	if r.away {
-		t.Error("did not come back")
+		t.Error("back on the goroutine's stack the walk is still away")
 	}
 	r.stepped(0xc000001000, 0xc000801000, nearBy)
 	if r.highestSP != 0xc000001000 || !r.away {
-		t.Errorf("%+v", r)
+		t.Errorf("reach %+v, want away and the highest sp 0xc000001000", r)
 	}
 }

@@ -29,27 +29,27 @@ func recordWalk(t *testing.T, rule *Rule, row *Row, calls map[Addr]Call) ([]Addr
 
 var recordCalls = map[Addr]Call{0x2010: {}, 0x3010: {Target: 0x1000, Direct: true}}
 
-// A record does not give the caller's stack pointer: the frame may begin anywhere above. A rule relative to it is not
-// applied, and no value is reported; the next record continues the walk.
-func TestFrameRecordDoesNotGiveTheStackPointer(t *testing.T) {
+// With a record the caller's frame may begin anywhere above. A rule relative to its stack pointer is not applied, and
+// no value is reported; the next record continues the walk.
+func TestFrameRecordLeavesTheStackPointerUnknown(t *testing.T) {
 	rule := &Rule{CFAReg: ARM64SP, CFAOff: 32, Method: MethodCFI, Flags: FlagLeafRA}
 	got, w := recordWalk(t, rule, nil, recordCalls)
 	wantPCs(t, got, 0x1010, 0x2010, 0x3010)
 	if f := w.Frame(); f.SP != 0 || f.Method != MethodFP || w.StopReason() != StopRoot {
-		t.Fatalf("ends with %+v, %v", f, w.StopReason())
+		t.Fatalf("last frame %+v, stop reason %v; want no sp, %v, %v", f, w.StopReason(), MethodFP, StopRoot)
 	}
 	if sp, known := w.Regs().Get(ARM64SP); known || sp != 0x7060 {
-		t.Fatalf("the bound is %#x, known %v", sp, known)
+		t.Fatalf("sp is at least %#x, known %v; want 0x7060, unknown", sp, known)
 	}
 }
 
-// Without a further record the walk ends with a missing register.
-func TestFrameRecordThatProvesNothingEndsTheWalk(t *testing.T) {
+// The walk ends with a missing register.
+func TestFrameRecordWithoutAnOuterOneEndsTheWalk(t *testing.T) {
 	rule := &Rule{CFAReg: ARM64SP, CFAOff: 32, Method: MethodCFI, Saved: [NumCompact]uint8{4, 3}}
 	got, w := recordWalk(t, rule, nil, map[Addr]Call{0x2010: {}})
 	wantPCs(t, got, 0x1010, 0x2010)
 	if w.StopReason() != StopUnproven {
-		t.Fatalf("stop reason %v", w.StopReason())
+		t.Fatalf("stop reason %v, want %v", w.StopReason(), StopUnproven)
 	}
 }
 
@@ -68,26 +68,26 @@ func TestStackPointerIsFoundByTheAddressOfTheFrameRecord(t *testing.T) {
 			got, w := recordWalk(t, &c.rule, c.row, recordCalls)
 			wantPCs(t, got, 0x1010, 0x2010, 0x3010)
 			if f := w.Frame(); f.SP != 0x7070 || f.Method != MethodCFI {
-				t.Fatalf("frame %+v", f)
+				t.Fatalf("frame %+v, want sp 0x7070 by CFI", f)
 			}
 		})
 	}
 }
 
-// A rule of a frame pointer needs no stack pointer.
+// A rule relative to a frame pointer needs no stack pointer.
 func TestFramePointerRuleAppliesWithoutTheStackPointer(t *testing.T) {
 	rule := &Rule{CFAReg: ARM64FP, CFAOff: 16, Method: MethodCFI, Saved: [NumCompact]uint8{2, 1}}
 	got, w := recordWalk(t, rule, nil, recordCalls)
 	wantPCs(t, got, 0x1010, 0x2010, 0x3010)
 	if f := w.Frame(); f.SP != 0x7060 || f.Method != MethodCFI {
-		t.Fatalf("frame %+v", f)
+		t.Fatalf("frame %+v, want sp 0x7060 by CFI", f)
 	}
 }
 
-// longjmp's call frame information has the place of everything but the stack pointer. A caller whose return address
-// follows a call is accepted, without its stack pointer. Otherwise, as with mangled pointers in longjmp's buffer, the
+// longjmp's call frame information has places of all registers but the stack pointer. A caller is accepted, without its
+// stack pointer, if its return address follows a call. Otherwise, as with mangled pointers in longjmp's buffer, the
 // walk ends.
-func TestFrameThatRegistersAreLoadedForIsAcceptedIfItIsReturnedTo(t *testing.T) {
+func TestFrameWithLoadedRegistersIsAcceptedIfItIsACaller(t *testing.T) {
 	row := &Row{CFAReg: 0, RA: RegRule{Kind: RuleOffset, Off: 88}}
 	row.Regs[ARM64SP] = RegRule{Kind: RuleUndefined}
 	src := &fakeSource{
@@ -104,12 +104,12 @@ func TestFrameThatRegistersAreLoadedForIsAcceptedIfItIsReturnedTo(t *testing.T) 
 	var w Walker
 	wantPCs(t, walk(t, &w, s, regs, mem), 0x1010, 0x3010)
 	if f := w.Frame(); f.SP != 0 || w.StopReason() != StopRoot {
-		t.Fatalf("ends with %+v, %v", f, w.StopReason())
+		t.Fatalf("last frame %+v, stop reason %v; want no sp, %v", f, w.StopReason(), StopRoot)
 	}
 	delete(calls.calls, 0x3010)
 	s.Forget()
 	wantPCs(t, walk(t, &w, s, regs, mem), 0x1010)
 	if w.StopReason() != StopNoRule {
-		t.Fatalf("ends with %v", w.StopReason())
+		t.Fatalf("stop reason %v, want %v", w.StopReason(), StopNoRule)
 	}
 }

@@ -20,17 +20,17 @@ func TestFramePointerIsAcceptedThroughATailCall(t *testing.T) {
 	w.Init(s, regs, mem)
 	w.Next()
 	if !w.Next() || w.Frame().PC != 0x2010 || w.Frame().Method != MethodFP {
-		t.Fatalf("the caller is %+v (%v)", w.Frame(), w.StopReason())
+		t.Fatalf("caller %+v (%v), want 0x2010 by frame pointer", w.Frame(), w.StopReason())
 	}
 	mem = stack(0x7000, 0, 0, 0x3010, 0, 0x7030, 0x2010, 0x7050, 7, 0, 0, 0, 0x4010, 0, 0)
-	w.Init(s, regs, mem) // the outer frame pointer leads nowhere: the word before is taken
+	w.Init(s, regs, mem) // the outer frame pointer leads nowhere: the nearer word is taken
 	w.Next()
 	if !w.Next() || w.Frame().PC != 0x3010 || w.Frame().Method != MethodScan {
-		t.Fatalf("the caller is %+v (%v)", w.Frame(), w.StopReason())
+		t.Fatalf("caller %+v (%v), want 0x3010 by scan", w.Frame(), w.StopReason())
 	}
 }
 
-// The function that a builtin returns to need not be left by a jump itself: only the one that was called is.
+// Only the called function must end in a jump, not the one that the builtin returns to.
 func TestFramePointerThroughATailCallFromAFunctionThatIsCalledDirectly(t *testing.T) {
 	root := map[Addr]Rule{0x4010: {Flags: FlagRoot, Method: MethodCFI}}
 	calls := &leavingOne{fakeCalls{calls: map[Addr]Call{0x2010: {Target: 0x5000, Direct: true},
@@ -40,11 +40,11 @@ func TestFramePointerThroughATailCallFromAFunctionThatIsCalledDirectly(t *testin
 	w.Init(space(&fakeSource{rules: root}, calls), x86Regs(0x1010, 0x7000, 0x7020), mem)
 	w.Next()
 	if more := w.Next(); !more || w.Frame().PC != 0x2010 || w.Frame().Method != MethodFP {
-		t.Errorf("%+v (%v)", w.Frame(), w.StopReason())
+		t.Errorf("caller %+v (%v), want 0x2010 by frame pointer", w.Frame(), w.StopReason())
 	}
 }
 
-// leavingOne reports that one function is left by a jump, and no other.
+// leavingOne reports that one function ends in a jump.
 type leavingOne struct {
 	fakeCalls
 	start Addr
@@ -52,9 +52,9 @@ type leavingOne struct {
 
 func (l *leavingOne) LeavesByJump(start Addr) bool { return start == l.start }
 
-// Hand-written code of unknown bounds has no frame pointer of its own: the register is that of a function further out,
-// whose return address follows the call of a function that no jump leaves, and which this code is no part of. Taking
-// it would leave a frame out.
+// Hand-written code of unknown bounds has no frame pointer of its own: the register is that of an outer function, whose
+// return address follows the call of a function that does not end in a jump and does not contain this code. With it a
+// frame would be missing.
 func TestFramePointerOfAFrameFurtherOutIsNotAccepted(t *testing.T) {
 	root := map[Addr]Rule{0x4010: {Flags: FlagRoot, Method: MethodCFI}}
 	calls := &jumping{fakeCalls{
@@ -70,15 +70,15 @@ func TestFramePointerOfAFrameFurtherOutIsNotAccepted(t *testing.T) {
 		return w.Frame()
 	}
 	if f := caller(); f.PC != 0x2010 || f.Method != MethodFP {
-		t.Fatalf("the function may have jumped here: %+v (%v)", f, w.StopReason())
+		t.Fatalf("the called function ends in a jump: caller %+v (%v), want 0x2010 by frame pointer", f, w.StopReason())
 	}
 	calls.leaves = false
 	if f := caller(); f.PC != 0x3010 {
-		t.Fatalf("%+v (%v)", f, w.StopReason())
+		t.Fatalf("no jump: caller %+v (%v), want 0x3010", f, w.StopReason())
 	}
 }
 
-// jumping reports whether functions are left by jumps.
+// jumping reports whether functions end in jumps.
 type jumping struct {
 	fakeCalls
 	leaves bool
@@ -86,8 +86,8 @@ type jumping struct {
 
 func (j *jumping) LeavesByJump(Addr) bool { return j.leaves }
 
-// What is known of code that a process writes itself may be older than the code. A frame pointer that leads there
-// is then not believed, and a scan would pass over the frames of that code without a word.
+// The list of modules may be older than generated code. A frame pointer that leads to such code is not accepted, and a
+// scan would skip its frames.
 func TestScanDoesNotPassOverGeneratedCode(t *testing.T) {
 	root := map[Addr]Rule{0x4010: {Flags: FlagRoot, Method: MethodCFI}}
 	calls := &fakeCalls{start: 0x1000, calls: map[Addr]Call{0x4010: {}}}
@@ -98,27 +98,27 @@ func TestScanDoesNotPassOverGeneratedCode(t *testing.T) {
 	regs := x86Regs(0x1010, 0x7000, 0x7010)
 	w.Init(s, regs, stack(0x7000, 0, 0, 0x7020, 0xa010, 0, 0x4010, 0, 0))
 	if w.Next(); w.Next() || w.StopReason() != StopNoRule {
-		t.Fatalf("the caller is %+v (%v)", w.Frame(), w.StopReason())
+		t.Fatalf("caller %+v (%v), want %v", w.Frame(), w.StopReason(), StopNoRule)
 	}
 	w.Init(s, regs, stack(0x7000, 0, 0, 0x7020, 0xc010, 0, 0x4010, 0, 0))
 	if w.Next(); !w.Next() || w.Frame().PC != 0x4010 || w.Frame().Method != MethodScan {
-		t.Fatalf("the caller is %+v (%v)", w.Frame(), w.StopReason())
+		t.Fatalf("caller %+v (%v), want 0x4010 by scan", w.Frame(), w.StopReason())
 	}
 }
 
-// A Java virtual machine's compilers keep other values in the frame pointer's register.
-func TestFramePointerIsNotAcceptedWhereItIsNone(t *testing.T) {
+// Compilers of Java virtual machines keep other values in the frame pointer register.
+func TestOtherValueInTheFramePointerIsNotAccepted(t *testing.T) {
 	calls := &fakeCalls{start: 0x1000, calls: map[Addr]Call{0x3010: {}, 0x4010: {}}}
 	s := space(&fakeSource{}, calls)
 	s.Modules()[0].Generated, s.Modules()[0].NoFP = true, true
 	var w Walker
 	w.Init(s, x86Regs(0x1010, 0x7000, 0x7010), stack(0x7000, 0, 0, 0x7020, 0x3010, 0, 0x4010, 0, 0))
 	if w.Next(); w.Next() || w.StopReason() != StopNoRule {
-		t.Fatalf("the caller is %+v (%v)", w.Frame(), w.StopReason())
+		t.Fatalf("caller %+v (%v), want %v", w.Frame(), w.StopReason(), StopNoRule)
 	}
 }
 
-// Free Pascal's main pushes a copy of its return address below the one that its call has pushed.
+// Free Pascal's main pushes a copy of its return address below the one pushed by its call.
 func TestScanPassesOverACopyOfTheReturnAddress(t *testing.T) {
 	root := map[Addr]Rule{0x4010: {Flags: FlagRoot, Method: MethodCFI}}
 	calls := &fakeCalls{start: 0x1000, calls: map[Addr]Call{0x4010: {}}}
@@ -128,12 +128,12 @@ func TestScanPassesOverACopyOfTheReturnAddress(t *testing.T) {
 		sp    Addr // of the caller
 	}{
 		{[]uint64{7, 7, 0x4010, 0x4010, 9, 9}, 0x7020},
-		{[]uint64{7, 0x4010, 0x4010, 9, 9, 9}, 0x7010}, // the second was pushed by a function that is no caller
+		{[]uint64{7, 0x4010, 0x4010, 9, 9, 9}, 0x7010}, // the second was pushed by a function that is not a caller
 	} {
 		var w Walker
 		w.Init(s, x86Regs(0x1010, 0x7000, 0), stack(0x7000, c.words...))
 		if w.Next(); !w.Next() || w.Frame().PC != 0x4010 || w.Frame().SP != c.sp {
-			t.Errorf("%#x: the caller is %+v (%v), want sp %#x", c.words, w.Frame(), w.StopReason(), c.sp)
+			t.Errorf("words %#x: caller %+v (%v), want 0x4010 with sp %#x", c.words, w.Frame(), w.StopReason(), c.sp)
 		}
 	}
 }

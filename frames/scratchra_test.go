@@ -5,7 +5,7 @@ package frames
 import "testing"
 
 // Go's functions on arm64 leave their return address in x3 when they call morestack.
-func TestReturnAddressThatACallerHasLeftInARegisterNeedsProof(t *testing.T) {
+func TestReturnAddressInAScratchRegisterNeedsProof(t *testing.T) {
 	row := &Row{CFAReg: ARM64SP, RA: RegRule{Kind: RuleReg, Reg: 3}}
 	src := &fakeSource{
 		rules: map[Addr]Rule{
@@ -21,11 +21,11 @@ func TestReturnAddressThatACallerHasLeftInARegisterNeedsProof(t *testing.T) {
 		known     bool
 		want      StopReason
 	}{
-		"a call of this function":   {0x3010, 0x2000, true, StopRoot},
-		"with a signature":          {0x3010 | 1<<54, 0x2000, true, StopRoot},
-		"a call of another one":     {0x3010, 0x2004, true, StopUnproven},
-		"no call":                   {0x3020, 0x2000, true, StopUnproven},
-		"a register that is hidden": {0x3010, 0x2000, false, StopUnproven},
+		"a call of this function":     {0x3010, 0x2000, true, StopRoot},
+		"with a signature":            {0x3010 | 1<<54, 0x2000, true, StopRoot},
+		"a call of another function":  {0x3010, 0x2004, true, StopUnproven},
+		"no call":                     {0x3020, 0x2000, true, StopUnproven},
+		"a register of unknown value": {0x3010, 0x2000, false, StopUnproven},
 	} {
 		calls.start = c.start
 		s := NewSpace(AArch64)
@@ -39,7 +39,7 @@ func TestReturnAddressThatACallerHasLeftInARegisterNeedsProof(t *testing.T) {
 		var w Walker
 		walk(t, &w, s, regs, stack(0x7000))
 		if w.StopReason() != c.want {
-			t.Errorf("%s: ends with %v, want %v", name, w.StopReason(), c.want)
+			t.Errorf("%s: stop reason %v, want %v", name, w.StopReason(), c.want)
 		}
 	}
 }

@@ -5,7 +5,7 @@ package frames
 import "testing"
 
 // makecontext stores the address of __start_context as the return address of a new stack's first function. No call
-// precedes it, and one byte before it is another function; its own call frame information has a caller, wrongly.
+// precedes it, the byte before it is of another function, and its call frame information has a caller, wrongly.
 func TestStackPreparedByHandEndsAtItsFirstReturnAddress(t *testing.T) {
 	src := &fakeSource{rules: map[Addr]Rule{
 		0x1010: {CFAReg: X86RSP, CFAOff: 8, Method: MethodHeuristic},
@@ -16,22 +16,21 @@ func TestStackPreparedByHandEndsAtItsFirstReturnAddress(t *testing.T) {
 	mem := stack(0x7000, 0x2010, 0x5000, 0x3010)
 	wantPCs(t, walk(t, &w, s, x86Regs(0x1010, 0x7000, 0), mem), 0x1010, 0x2010)
 	if f := w.Frame(); w.StopReason() != StopRoot || f.Lookup(X86_64) != 0x2010 {
-		t.Fatalf("ends with %v in %+v", w.StopReason(), f)
+		t.Fatalf("stop reason %v in %+v, want %v in 0x2010", w.StopReason(), f, StopRoot)
 	}
-	src.rules[0x2010] = Rule{CFAReg: X86RSP, CFAOff: 8, Method: MethodHeuristic} // what its instructions seem to say
+	src.rules[0x2010] = Rule{CFAReg: X86RSP, CFAOff: 8, Method: MethodHeuristic} // a wrong rule of its instructions
 	s.Forget()
 	wantPCs(t, walk(t, &w, s, x86Regs(0x1010, 0x7000, 0), mem), 0x1010, 0x2010)
 	delete(src.rules, 0x2010)
-	calls.start = 0x2000 // in the middle of a function it is no such place
+	calls.start = 0x2000 // the address is in the middle of a function
 	s.Forget()
 	wantPCs(t, walk(t, &w, s, x86Regs(0x1010, 0x7000, 0), mem), 0x1010)
 	if w.StopReason() != StopNoRule {
-		t.Fatalf("ends with %v", w.StopReason())
+		t.Fatalf("stop reason %v, want %v", w.StopReason(), StopNoRule)
 	}
 }
 
-// TestGeneratedCodeDoesNotReturnToAFunctionsFirstInstruction: a pointer to a function is there, and the rule is of
-// other code. It is the same where another stack has ended there.
+// The word is a pointer to a function, and the rule is that of other code; also if another stack has ended there.
 func TestGeneratedCodeDoesNotReturnToAFunctionsFirstInstruction(t *testing.T) {
 	src := &fakeSource{rules: map[Addr]Rule{
 		0x1010:  {CFAReg: X86RSP, CFAOff: 8, Method: MethodCFI},
@@ -41,21 +40,21 @@ func TestGeneratedCodeDoesNotReturnToAFunctionsFirstInstruction(t *testing.T) {
 	made := &Module{Start: 0x20000, End: 0x21000, Generated: true, Sources: []RuleSource{src}}
 	s.SetModules(append([]*Module{made}, s.Modules()...))
 	var w Walker
-	below := make([]uint64, windowUnits+2) // so that the quick step has its window
+	below := make([]uint64, windowUnits+2) // the quick step needs its window
 	mem := stack(0x7000-8*windowUnits, append(append(below[:windowUnits:windowUnits], 0x2010, 0), below...)...)
 	for range 3 {
 		wantPCs(t, walk(t, &w, s, x86Regs(0x1010, 0x7000, 0), mem), 0x1010, 0x2010)
 		if w.StopReason() != StopRoot {
-			t.Fatalf("by hand: %v", w.StopReason())
+			t.Fatalf("stack prepared by hand: stop reason %v, want %v", w.StopReason(), StopRoot)
 		}
 		wantPCs(t, walk(t, &w, s, x86Regs(0x20010, 0x7000, 0), mem), 0x20010)
 		if w.StopReason() != StopNoRule {
-			t.Fatalf("by generated code: %v", w.StopReason())
+			t.Fatalf("generated code: stop reason %v, want %v", w.StopReason(), StopNoRule)
 		}
 	}
 }
 
-// A signal handler returns to a stub that is not called.
+// A signal handler returns to a trampoline that is not called.
 func TestSignalTrampolineNeedsNoCallBeforeIt(t *testing.T) {
 	row := &Row{CFAReg: X86RSP, CFAOff: 8, CFADeref: true, RA: RegRule{Kind: RuleRegOffset, Reg: X86RSP, Off: 0}}
 	src := &fakeSource{
@@ -70,6 +69,6 @@ func TestSignalTrampolineNeedsNoCallBeforeIt(t *testing.T) {
 	mem := stack(0x7000, 0x2010, 0x3010, 0x7100)
 	wantPCs(t, walk(t, &w, space(src, &fakeCalls{}), x86Regs(0x1010, 0x7000, 0), mem), 0x1010, 0x2010, 0x3010)
 	if f := w.Frame(); f.SP != 0x7100 || f.Caller {
-		t.Fatalf("frame %+v", f)
+		t.Fatalf("frame %+v, want sp 0x7100, not a caller", f)
 	}
 }

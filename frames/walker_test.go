@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// fakeSource gives rules by program counter, and counts its calls.
+// fakeSource has rules by program counter, and counts its calls.
 type fakeSource struct {
 	rules map[Addr]Rule
 	rows  map[Addr]*Row
@@ -37,7 +37,7 @@ func (c *fakeCalls) CallBefore(ret Addr) (Call, bool) {
 
 func (c *fakeCalls) FuncStart(Addr) (Addr, bool) { return c.start, c.start != 0 }
 
-// stack makes a snapshot of words that starts at addr.
+// stack returns a snapshot of words from addr on.
 func stack(addr Addr, words ...uint64) *Snapshot {
 	b := make([]byte, 0, 8*len(words))
 	for _, w := range words {
@@ -79,7 +79,7 @@ func x86Regs(pc, sp, fp Addr) *Regs {
 	return r
 }
 
-// space gives a space with one module at [0x1000, 0x9000), bias 0.
+// space returns a space with one module at [0x1000, 0x9000), bias 0.
 func space(src RuleSource, calls CallSites) *Space {
 	s := NewSpace(X86_64)
 	m := &Module{Start: 0x1000, End: 0x9000, Name: "m", Calls: calls}
@@ -103,19 +103,19 @@ func TestWalkFollowsRulesToTheRoot(t *testing.T) {
 	s := space(src, calls)
 	wantPCs(t, walk(t, &w, s, x86Regs(0x1010, 0x7000, 7), mem), 0x1010, 0x2010, 0x3010)
 	if w.StopReason() != StopRoot {
-		t.Fatalf("stop reason %v", w.StopReason())
+		t.Fatalf("stop reason %v, want %v", w.StopReason(), StopRoot)
 	}
 	if f := w.Frame(); f.Method != MethodFP || f.SP != 0x7028 || !f.Caller {
-		t.Fatalf("last frame %+v", f)
+		t.Fatalf("last frame %+v, want a caller with sp 0x7028 by frame pointer", f)
 	}
 	asked := src.asked
 	walk(t, &w, s, x86Regs(0x1010, 0x7000, 7), mem)
 	if src.asked != asked {
-		t.Fatalf("a second walk asked the source %d times more", src.asked-asked)
+		t.Fatalf("a second walk calls the source %d times, want 0", src.asked-asked)
 	}
 }
 
-func TestWalkSaysWhyItStopped(t *testing.T) {
+func TestWalkHasAStopReason(t *testing.T) {
 	rule := Rule{CFAReg: X86RSP, CFAOff: 16, Method: MethodCFI}
 	byFP := Rule{CFAReg: X86RBP, CFAOff: 16, Method: MethodCFI}
 	cases := []struct {
@@ -158,7 +158,7 @@ func TestWalkWithoutFramePointerUsesOnlyRulesOfTheStackPointer(t *testing.T) {
 	s := space(byFP, nil)
 	wantPCs(t, walk(t, &w, s, regs, mem), 0x1010)
 	if w.StopReason() != StopUnproven {
-		t.Fatalf("stop reason %v", w.StopReason())
+		t.Fatalf("stop reason %v, want %v", w.StopReason(), StopUnproven)
 	}
 	bySP := &fakeSource{rules: map[Addr]Rule{
 		0x1010: {CFAReg: X86RSP, CFAOff: 16, Method: MethodHeuristic},
@@ -172,7 +172,7 @@ func TestWalkWithoutFramePointerUsesOnlyRulesOfTheStackPointer(t *testing.T) {
 
 func TestScanTakesOnlyWordsAfterACallOfThisFunction(t *testing.T) {
 	calls := &fakeCalls{start: 0x1000, calls: map[Addr]Call{
-		0x2010: {Target: 0x5000, Direct: true}, // calls something else
+		0x2010: {Target: 0x5000, Direct: true}, // calls another function
 		0x3010: {Target: 0x1000, Direct: true},
 	}}
 	src := &fakeSource{rules: map[Addr]Rule{0x3010: {Flags: FlagRoot}}}
@@ -180,7 +180,7 @@ func TestScanTakesOnlyWordsAfterACallOfThisFunction(t *testing.T) {
 	mem := stack(0x7000, 1, 0x2010, 7, 0x3010, 9)
 	wantPCs(t, walk(t, &w, space(src, calls), x86Regs(0x1010, 0x7000, 0), mem), 0x1010, 0x3010)
 	if f := w.Frame(); f.Method != MethodScan || f.SP != 0x7020 {
-		t.Fatalf("frame %+v", f)
+		t.Fatalf("frame %+v, want sp 0x7020 by scan", f)
 	}
 }
 
@@ -196,10 +196,10 @@ func TestSignalFrameRestoresEveryRegisterAndAnExactPC(t *testing.T) {
 	wantPCs(t, walk(t, &w, space(src, nil), x86Regs(0x1010, 0x7000, 0), mem), 0x1010, 0x2010)
 	f := w.Frame()
 	if f.Caller || f.SP != 0x6000 || f.Lookup(X86_64) != 0x2010 {
-		t.Fatalf("frame %+v", f)
+		t.Fatalf("frame %+v, want sp 0x6000 and pc 0x2010, not a caller", f)
 	}
 	if v, ok := w.Regs().Get(X86RAX); !ok || v != 77 {
-		t.Fatalf("rax = %d, %v", v, ok)
+		t.Fatalf("rax = %d, %v; want 77", v, ok)
 	}
 }
 
@@ -214,7 +214,7 @@ func TestWalkIsBoundedInDepth(t *testing.T) {
 	s.modules[0].Sources = []RuleSource{src}
 	got := walk(t, &w, s, x86Regs(0x1010, 0x7000, 0), stack(0x7000, words...))
 	if len(got) != 100 || w.StopReason() != StopDepth {
-		t.Fatalf("%d frames, %v", len(got), w.StopReason())
+		t.Fatalf("%d frames, %v; want 100, %v", len(got), w.StopReason(), StopDepth)
 	}
 }
 
@@ -242,11 +242,11 @@ func TestWalkAllocatesNothing(t *testing.T) {
 		for w.Next() {
 		}
 	}); n != 0 {
-		t.Fatalf("%v allocations a walk", n)
+		t.Fatalf("%v allocations per walk, want 0", n)
 	}
 }
 
-// counted counts the words that are read.
+// counted counts the words read.
 type counted struct {
 	Memory
 	words int
@@ -257,7 +257,7 @@ func (c *counted) Word(addr Addr) (uint64, bool) {
 	return c.Memory.Word(addr)
 }
 
-// asked counts the requested rules.
+// asked counts calls of Rule.
 type asked struct {
 	RuleSource
 	rules int
@@ -280,19 +280,19 @@ func TestDeepRecursionCostsTheSameForEachFrame(t *testing.T) {
 			for w.Init(s, regs, mem); w.Next(); depth++ {
 			}
 			if depth != n || w.StopReason() != StopRoot {
-				t.Fatalf("%s: %d frames of %d, %v", name, depth, n, w.StopReason())
+				t.Fatalf("%s: %d frames, %v; want %d, %v", name, depth, w.StopReason(), n, StopRoot)
 			}
 			if c, ok := mem.(*counted); ok && c.words > words*n {
-				t.Errorf("%d words were read for %d frames", c.words, n)
+				t.Errorf("%d words read for %d frames, want at most %d", c.words, n, words*n)
 			}
 		}
 		if src.rules > 2*rules {
-			t.Errorf("%d frames asked for %d rules", n, src.rules)
+			t.Errorf("%d calls of Rule for %d frames, want at most %d", src.rules, n, 2*rules)
 		}
 	}
 }
 
-// deepStack gives a recursion of n frames of 32 bytes over 8 call sites.
+// deepStack returns a recursion of n frames of 32 bytes over 8 call sites.
 func deepStack(n int) (*Space, *Regs, *Snapshot) {
 	src := &fakeSource{rules: map[Addr]Rule{}}
 	words := make([]uint64, 0, 4*n+4)
@@ -305,7 +305,7 @@ func deepStack(n int) (*Space, *Regs, *Snapshot) {
 	return space(src, nil), x86Regs(0x1010, 0x7000, 0), stack(0x7000, words...)
 }
 
-// BenchmarkWalkSynthetic measures the walker alone, every rule in the cache.
+// BenchmarkWalkSynthetic measures the walker only: all rules are in the cache.
 func BenchmarkWalkSynthetic(b *testing.B) {
 	const depth = 64
 	s, regs, mem := deepStack(depth)
@@ -320,8 +320,8 @@ func BenchmarkWalkSynthetic(b *testing.B) {
 }
 
 // OCaml's caml_c_call pops its return address and jumps. Its call frame information then has the CFA at the stack
-// pointer, and the return address in the word below, which was just popped.
-func TestReturnAddressThatWasJustPopped(t *testing.T) {
+// pointer, and the popped return address in the word below.
+func TestPoppedReturnAddressBelowTheStackPointerIsUsed(t *testing.T) {
 	src := &fakeSource{rules: map[Addr]Rule{
 		0x1010: {CFAReg: X86RSP, CFAOff: 0, Method: MethodCFI},
 		0x2010: {CFAReg: X86RSP, CFAOff: 8, Method: MethodCFI},
@@ -333,16 +333,16 @@ func TestReturnAddressThatWasJustPopped(t *testing.T) {
 	if want := []Addr{0x1010, 0x2010, 0x3010}; !slices.Equal(got, want) || w.StopReason() != StopRoot {
 		t.Errorf("%#x, %v; want %#x", got, w.StopReason(), want)
 	}
-	// A caller cannot be there: its callee's return address is in that place.
+	// The caller cannot be there: the place holds its callee's return address.
 	src.rules[0x2010] = Rule{CFAReg: X86RSP, CFAOff: 0, Method: MethodCFI}
 	s.Forget()
 	got = walk(t, &w, s, x86Regs(0x1010, 0x7008, 0), stack(0x6ff8, 0x3010, 0x2010, 0x3010, 0))
 	if len(got) != 2 || w.StopReason() != StopLoop {
-		t.Errorf("%#x, %v; want two frames", got, w.StopReason())
+		t.Errorf("%#x, %v; want two frames, %v", got, w.StopReason(), StopLoop)
 	}
 }
 
-func TestFramesHaveTheFramePointerIfItIsKnown(t *testing.T) {
+func TestFramesHaveAKnownFramePointer(t *testing.T) {
 	for _, known := range []bool{true, false} {
 		regs := Regs{PC: 1, Arch: X86_64}
 		regs.Set(X86RSP, 0x100)
@@ -358,7 +358,7 @@ func TestFramesHaveTheFramePointerIfItIsKnown(t *testing.T) {
 			t.Fatal("no frame")
 		}
 		if f := w.Frame(); f.FP != want {
-			t.Errorf("known %v: %#x, want %#x", known, f.FP, want)
+			t.Errorf("known %v: frame pointer %#x, want %#x", known, f.FP, want)
 		}
 	}
 }

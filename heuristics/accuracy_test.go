@@ -9,13 +9,13 @@ import (
 	"testing"
 )
 
-// floor is what a comparison must reach, in percent.
+// floor has the least share of right rules and the largest of wrong ones, in percent.
 type floor struct {
 	bounds, caller bool
 	right, wrong   float64
 }
 
-// hold compares a file and holds it to its floors.
+// hold compares a file's rules with its call frame information, and checks the floors.
 func hold(t *testing.T, path string, every int, floors []floor) {
 	t.Helper()
 	funcs, code := readCFI(t, path), openCode(t, path)
@@ -36,7 +36,7 @@ func TestRulesAgreeWithCallFrameInformationOfLibc(t *testing.T) {
 	})
 }
 
-// The same source, compiled in ways that shape frames differently.
+// One source is compiled with options that change its frames.
 func TestRulesAgreeWithTheCompilersFrames(t *testing.T) {
 	gcc, err := exec.LookPath("gcc")
 	if err != nil {
@@ -58,7 +58,7 @@ func TestRulesAgreeWithTheCompilersFrames(t *testing.T) {
 	}
 }
 
-// The C library for arm64 that cross compilers bring along.
+// The C library for arm64 comes with cross compilers.
 func TestRulesAgreeWithCallFrameInformationOnArm64(t *testing.T) {
 	paths, _ := filepath.Glob("/usr/aarch64-linux-gnu/lib/libc.so.6")
 	if len(paths) == 0 {

@@ -8,7 +8,7 @@ import (
 	"prywalk/frames"
 )
 
-// jitCode is a source for code at base, of a JIT compiler.
+// jitCode returns a source for JIT code at base.
 func jitCode(code []byte) *Source {
 	return New(Options{Arch: frames.X86_64, Code: bytesCode{base, code}, JIT: true})
 }
@@ -69,11 +69,11 @@ func TestWayToTheReturnGivesTheCFA(t *testing.T) {
 		{"a jump by a register", leaves, 0, CFA{Reg: rsp, Off: 48}},
 		{"body", pushes, 0, CFA{Reg: rsp, Off: 48}},
 		{"pushed", pushes, 1, CFA{Reg: rsp, Off: 56}},
-		{"before the pop", pushes, 5, CFA{Reg: rsp, Off: 56}},
+		{"before a pop", pushes, 5, CFA{Reg: rsp, Off: 56}},
 		{"epilogue", pushes, 10, CFA{Reg: rsp, Off: 16}},
 		{"return", pushes, 11, CFA{Reg: rsp, Off: 8}},
-		{"before it is saved", realigns, 0, CFA{Reg: rsp, Off: 16}},
-		{"in a register", realigns, 3, CFA{Reg: rbx, Off: 16}},
+		{"before rsp is saved", realigns, 0, CFA{Reg: rsp, Off: 16}},
+		{"rsp saved in a register", realigns, 3, CFA{Reg: rbx, Off: 16}},
 		{"saved", realigns, 8, CFA{Reg: rsp, Saved: true, Add: 16}},
 		{"before two searches", realignsTwice, 0, CFA{Reg: rsp, Off: 48}},
 		{"in the first of two searches", realignsTwice, 8, CFA{Reg: rsp, Saved: true, Add: 48}},
@@ -95,26 +95,26 @@ func TestNoWayToAReturnGivesNoCFA(t *testing.T) {
 		"aligned":           {0x48, 0x83, 0xe4, 0xf0, 0xc3},
 		"jump elsewhere":    {0x51, 0xe9, 0, 1, 0, 0},
 		"no code":           {},
-		"half of something": {0x48},
+		"a cut instruction": {0x48},
 	} {
 		if got, ok := jitCode(code).ReturnCFA(base, base, base+uint64(len(code))); ok {
-			t.Errorf("%s: %+v", name, got)
+			t.Errorf("%s: got %+v, want no rule", name, got)
 		}
 	}
 }
 
-func TestLevelIsWatchedUpToTheNextJump(t *testing.T) {
+func TestLevelAfterFollowsTheCodeToTheNextJump(t *testing.T) {
 	for name, c := range map[string]struct {
 		code []byte
 		want bool
 	}{
 		"level":         {[]byte{0x48, 0x8b, 0xc3, 0xc3}, true},
-		"gives back":    {[]byte{0x48, 0x8b, 0xc3, 0x48, 0x83, 0xc4, 0x40, 0xc3}, false},
+		"frees a frame": {[]byte{0x48, 0x8b, 0xc3, 0x48, 0x83, 0xc4, 0x40, 0xc3}, false},
 		"pops":          {[]byte{0x59, 0xc3}, false},
-		"behind a jump": {[]byte{0xeb, 0x02, 0x59, 0x59}, true},
+		"after a jump":  {[]byte{0xeb, 0x02, 0x59, 0x59}, true},
 	} {
 		if got := jitCode(c.code).LevelAfter(base); got != c.want {
-			t.Errorf("%s: %v", name, got)
+			t.Errorf("%s: LevelAfter is %v, want %v", name, got, c.want)
 		}
 	}
 }
@@ -126,7 +126,7 @@ func FuzzReturnCFA(f *testing.F) {
 		s := jitCode(code)
 		s.LevelAfter(base + uint64(at))
 		if cfa, ok := s.ReturnCFA(base+uint64(at), base, base+uint64(len(code))); ok && cfa.Reg >= frames.NumRegs {
-			t.Errorf("register %d", cfa.Reg)
+			t.Errorf("CFA relative to register %d, which does not exist", cfa.Reg)
 		}
 	})
 }
@@ -156,7 +156,7 @@ var adapts = []byte{
 	0x90, // 51: nop
 }
 
-func TestReturnAddressIsFollowedFromTheEntry(t *testing.T) {
+func TestReturnAddressIsFollowedFromTheEntryOfAnAdapter(t *testing.T) {
 	const rsp, rax, r11, r13 = frames.X86RSP, frames.X86RAX, 11, frames.X86R13
 	code := adapts
 	at := func(reg uint8, off int64) frames.RegRule {
@@ -168,15 +168,15 @@ func TestReturnAddressIsFollowedFromTheEntry(t *testing.T) {
 		at   uint64
 		want Return
 	}{
-		{"at its entry", 0, Return{RA: at(rsp, 0), Reg: rsp, Off: 8}},
+		{"at the entry", 0, Return{RA: at(rsp, 0), Reg: rsp, Off: 8}},
 		{"taken", 4, Return{RA: in, Reg: rsp}},
 		{"aligned", 12, Return{RA: in, Reg: r11, Off: 8}},
-		{"put back", 13, Return{RA: at(rsp, 0), Reg: rsp, Off: 8}},
+		{"stored again", 13, Return{RA: at(rsp, 0), Reg: rsp, Off: 8}},
 		{"entered from outside", 19, Return{RA: at(rsp, 0), Reg: rsp, Off: 8, Entry: 19}},
 		{"kept", 28, Return{RA: at(r13, 0), Reg: r13, Off: 8, Entry: 19}},
-		{"behind a call", 33, Return{RA: at(r13, 0), Reg: r13, Off: 8, Entry: 19}},
-		{"both ways", 36, Return{RA: at(rsp, 0), Reg: rsp, Off: 8, Entry: 19}},
-		{"taken, the other way", 41, Return{RA: in, Reg: rsp, Off: 16, Entry: 19}},
+		{"after a call", 33, Return{RA: at(r13, 0), Reg: r13, Off: 8, Entry: 19}},
+		{"where two paths join", 36, Return{RA: at(rsp, 0), Reg: rsp, Off: 8, Entry: 19}},
+		{"popped, on the second path", 41, Return{RA: in, Reg: rsp, Off: 16, Entry: 19}},
 		{"moved down", 45, Return{RA: at(rsp, 0), Reg: rsp, Off: 16, Entry: 19}},
 		{"a third entry", 48, Return{RA: in, Reg: rsp, Entry: 47}},
 	} {
@@ -187,9 +187,9 @@ func TestReturnAddressIsFollowedFromTheEntry(t *testing.T) {
 		}
 	}
 	end := uint64(len(code))
-	for name, at := range map[string]uint64{"rbp is gone": 49, "within an instruction": 1, "behind the end": end} {
+	for name, at := range map[string]uint64{"after pop rbp": 49, "within an instruction": 1, "after the end": end} {
 		if got, ok := jitCode(code).ReturnAddress(base+at, base, base+uint64(len(code))); ok {
-			t.Errorf("%s: %+v", name, got)
+			t.Errorf("%s: got %+v, want no rule", name, got)
 		}
 	}
 }
@@ -200,7 +200,7 @@ func FuzzReturnAddress(f *testing.F) {
 	f.Fuzz(func(t *testing.T, code []byte, at uint16) {
 		r, ok := jitCode(code).ReturnAddress(base+uint64(at), base, base+uint64(len(code)))
 		if ok && (int(at) >= len(code) || r.RA.Kind != frames.RuleReg && r.RA.Kind != frames.RuleRegOffset) {
-			t.Errorf("% x at %d: %+v", code, at, r)
+			t.Errorf("% x at %d: return address %+v, want one in a register or relative to one", code, at, r)
 		}
 	})
 }

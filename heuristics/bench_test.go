@@ -11,7 +11,7 @@ import (
 	"prywalk/internal/x86"
 )
 
-// somePlaces gives every 101st instruction of the C library.
+// somePlaces returns every 101st instruction of the C library.
 func somePlaces(b *testing.B) (*elfCode, []cfiFunc, []uint64) {
 	path := findLibc(b)
 	funcs, code := readCFI(b, path), openCode(b, path)
@@ -60,8 +60,8 @@ func BenchmarkCallBefore(b *testing.B) {
 	}
 }
 
-// BenchmarkJIT finds the frame of JIT code of a hundred instructions up to the epilogue, by the short way and by the
-// engine.
+// BenchmarkJIT finds the frame of JIT code of a hundred instructions up to the epilogue, by proof and by the forward
+// analysis.
 func BenchmarkJIT(b *testing.B) {
 	var text []byte
 	for range 25 {
@@ -89,7 +89,7 @@ func BenchmarkJIT(b *testing.B) {
 	})
 }
 
-// What one instruction costs, beside the decoder of golang.org/x/arch.
+// BenchmarkDecode compares the decoder with that of golang.org/x/arch, per instruction.
 func BenchmarkDecode(b *testing.B) {
 	code, _, pcs := somePlaces(b)
 	var insts [][]byte

@@ -21,15 +21,15 @@ import (
 //go:embed testdata/*.s
 var cases embed.FS
 
-// caseArch is what differs between the cases of the architectures.
+// caseArch has the assembler, registers and markers of an architecture.
 type caseArch struct {
 	arch  frames.Arch
 	as    []string
-	mark  string // what an expectation begins with
+	mark  string // start of an expected result
 	names map[uint8]string
 }
 
-// caseArches are chosen by the suffixes of file names.
+// caseArches has the architectures by suffix of the file name.
 var caseArches = map[string]caseArch{
 	"_x86.s": {frames.X86_64, []string{"as", "--64"}, "#", map[uint8]string{
 		frames.X86RAX: "rax", frames.X86RBX: "rbx", frames.X86RDX: "rdx", frames.X86RCX: "rcx", frames.X86RBP: "rbp",
@@ -38,7 +38,7 @@ var caseArches = map[string]caseArch{
 		0: "x0", 1: "x1", 2: "x2", 3: "x3", 16: "x16", frames.ARM64FP: "x29", frames.ARM64LR: "x30", frames.ARM64SP: "sp"}},
 }
 
-// TestCasesFoundBySteppingRealPrograms assembles each case of testdata, a function's shape for which a walk once
+// TestCasesFoundBySteppingRealPrograms assembles each case of testdata, a form of function for which a walk once
 // failed, and requests its rules. A comment at the end of a line is the expected result for its instruction: "# =
 // rsp+8" with all registers known, "# sp = rsp+8" with the stack pointer only, "# caller = rsp+8" for the line's call
 // as a caller's; "none" for no result, "[rsp-8]+8" for a CFA in memory, "root" for no caller, "rsp+0 to rdx" for a
@@ -67,13 +67,13 @@ func TestCasesFoundBySteppingRealPrograms(t *testing.T) {
 				}
 			}
 			if n == 0 {
-				t.Error("the case says nothing")
+				t.Error("the case has no expected results")
 			}
 		})
 	}
 }
 
-// assembled is a case: its code, and where each line's instruction begins and ends.
+// assembled is a case: its code, with the begin and end of each line's instruction.
 type assembled struct {
 	names  map[uint8]string
 	source *Source
@@ -84,19 +84,19 @@ type assembled struct {
 // caseFuncs are the functions of a case.
 type caseFuncs struct {
 	parts
-	stranger oneFunc
+	next oneFunc
 }
 
 // FuncRange implements Functions.
 func (c caseFuncs) FuncRange(pc uint64) (uint64, uint64, bool) {
-	if lo, hi, ok := c.stranger.FuncRange(pc); ok {
+	if lo, hi, ok := c.next.FuncRange(pc); ok {
 		return lo, hi, ok
 	}
 	return c.parts.FuncRange(pc)
 }
 
 // assemble translates a case. Each line with an expectation gets a label. The function is from the first instruction
-// to the last. After the label "part" follows a part that was split off; after "stranger" another function.
+// to the last. The label "part" begins a part that was split off; "nextfunc" begins another function.
 func assemble(t *testing.T, ca caseArch, text []byte) *assembled {
 	t.Helper()
 	as, err := exec.LookPath(ca.as[0])
@@ -123,7 +123,7 @@ func assemble(t *testing.T, ca caseArch, text []byte) *assembled {
 	return load(t, ca, obj)
 }
 
-// load reads an object file.
+// load reads the code and the lines of an object file.
 func load(t *testing.T, ca caseArch, obj string) *assembled {
 	t.Helper()
 	b, err := os.ReadFile(obj)
@@ -155,8 +155,8 @@ func load(t *testing.T, ca caseArch, obj string) *assembled {
 			p.cold = oneFunc{base + s.Value, base + uint64(len(code))}
 			p.f.hi = base + s.Value
 		}
-		if s.Name == "stranger" {
-			p.stranger = oneFunc{base + s.Value, base + uint64(len(code))}
+		if s.Name == "nextfunc" {
+			p.next = oneFunc{base + s.Value, base + uint64(len(code))}
 			p.f.hi = base + s.Value
 		}
 	}
@@ -164,7 +164,7 @@ func load(t *testing.T, ca caseArch, obj string) *assembled {
 	return a
 }
 
-// check asks for one rule.
+// check compares one rule with its expected CFA.
 func (a *assembled) check(t *testing.T, line int, want string) {
 	t.Helper()
 	if words := strings.Fields(want); slices.Contains([]string{"stays", "changes"}, words[len(words)-1]) {
@@ -173,7 +173,7 @@ func (a *assembled) check(t *testing.T, line int, want string) {
 	}
 	how, cfa, ok := strings.Cut(want, "=")
 	if !ok {
-		t.Fatalf("line %d: cannot read %q", line, want)
+		t.Fatalf("line %d: invalid expected result %q", line, want)
 	}
 	q := frames.Query{PC: a.at[line]}
 	switch strings.TrimSpace(how) {
@@ -183,15 +183,15 @@ func (a *assembled) check(t *testing.T, line int, want string) {
 	case "caller":
 		q.PC, q.Caller = a.ends[line], true
 	default:
-		t.Fatalf("line %d: cannot read %q", line, want)
+		t.Fatalf("line %d: invalid expected result %q", line, want)
 	}
 	r, row, ok := a.source.Rule(q)
 	if got := a.cfaText(r, row, ok); got != strings.TrimSpace(cfa) {
-		t.Errorf("line %d: %s gives %s", line, want, got)
+		t.Errorf("line %d: CFA %s, want %s", line, got, want)
 	}
 }
 
-// checkStack asks whether the stack was changed.
+// checkStack compares ChangesStack with its expected result.
 func (a *assembled) checkStack(t *testing.T, line int, words []string) {
 	t.Helper()
 	pc, caller := a.at[line], words[0] == "caller"
@@ -199,7 +199,7 @@ func (a *assembled) checkStack(t *testing.T, line int, words []string) {
 		pc = a.ends[line]
 	}
 	if got, want := a.source.ChangesStack(pc, caller), words[len(words)-1] == "changes"; got != want {
-		t.Errorf("line %d: %v gives %v", line, words, got)
+		t.Errorf("line %d: %v: ChangesStack is %v", line, words, got)
 	}
 }
 

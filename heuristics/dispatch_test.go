@@ -8,14 +8,14 @@ import (
 	"prywalk/frames"
 )
 
-func TestVariableArgumentPopOfV8(t *testing.T) {
+func TestV8PopsAVariableNumberOfArguments(t *testing.T) {
 	// leave; pop rcx; lea rsp,[rsp+rdx*8+8]; push rcx; ret
 	s := intel(0xc9, 0x59, 0x48, 0x8d, 0x64, 0xd4, 0x08, 0x51, 0xc3)
 	want(t, s, 0, frames.X86RBP, 16, frames.MethodFP)
 	want(t, s, 1, frames.X86RSP, 8, frames.MethodHeuristic)
 }
 
-// regsWith gives registers by DWARF number.
+// regsWith returns registers by DWARF number.
 func regsWith(vals map[uint8]uint64) *frames.Regs {
 	r := &frames.Regs{Arch: frames.X86_64}
 	for reg, v := range vals {
@@ -24,8 +24,8 @@ func regsWith(vals map[uint8]uint64) *frames.Regs {
 	return r
 }
 
-// While V8's epilogue takes the arguments off the stack, the return address is in a register.
-func TestReturnAddressIsInARegisterWhileArgumentsAreTakenOff(t *testing.T) {
+// V8's epilogue pops the return address into a register before it frees the arguments.
+func TestReturnAddressIsInARegisterWhileArgumentsArePopped(t *testing.T) {
 	for _, c := range []struct {
 		name       string
 		code       []byte
@@ -48,44 +48,44 @@ func TestReturnAddressIsInARegisterWhileArgumentsAreTakenOff(t *testing.T) {
 			_, row, ok := s.Rule(frames.Query{PC: base + at})
 			if !ok || row == nil || row.RA != (frames.RegRule{Kind: frames.RuleReg, Reg: c.ra}) || row.CFAReg != frames.X86RSP ||
 				row.CFAOff != 0 {
-				t.Errorf("%s: +%d: %+v, %v", c.name, at, row, ok)
+				t.Errorf("%s: +%d: row %+v, %v; want the return address in the register", c.name, at, row, ok)
 				continue
 			}
 			if row.Regs[frames.X86RBP].Kind != frames.RuleSame || row.Regs[frames.X86RBX].Kind != frames.RuleUndefined {
-				t.Errorf("%s: +%d: %+v", c.name, at, row.Regs)
+				t.Errorf("%s: +%d: registers %+v, want rbp restored and rbx unknown", c.name, at, row.Regs)
 			}
 			switch {
 			case at == c.push && row.CFAExpr != nil:
-				t.Errorf("%s: +%d: %+v", c.name, at, row.CFAExpr)
+				t.Errorf("%s: +%d: CFA is an expression %+v, want an offset", c.name, at, row.CFAExpr)
 			case at == c.drop:
 				if cfa, ok := row.CFAExpr.Eval(regsWith(c.regs), nil, 0); !ok || cfa != c.cfa {
 					t.Errorf("%s: CFA %#x, %v; want %#x", c.name, cfa, ok, c.cfa)
 				}
 				if _, ok := row.CFAExpr.Eval(regsWith(map[uint8]uint64{frames.X86RSP: 0x1000}), nil, 0); ok {
-					t.Errorf("%s: a CFA without the number of arguments", c.name)
+					t.Errorf("%s: a CFA though the number of arguments is unknown", c.name)
 				}
 			}
 		}
 		if _, row, _ := s.Rule(frames.Query{PC: base + c.drop, Caller: true}); row != nil && row.RA.Kind == frames.RuleReg {
-			t.Errorf("%s: as a caller's: %+v", c.name, row)
+			t.Errorf("%s: as a caller the return address is in a register: %+v", c.name, row)
 		}
 	}
 }
 
-// A push and a return go on to a function, too: then the return address is below what is pushed.
-func TestPushAndReturnAloneIsAJump(t *testing.T) {
+// A push and a return also jump to a function: the return address is then below the pushed word.
+func TestPushAndReturnIsAJump(t *testing.T) {
 	// mov rcx, [rcx+0x27]; push rcx; ret
 	s := intel(0x48, 0x8b, 0x49, 0x27, 0x51, 0xc3)
 	for _, at := range []uint64{0, 4} {
 		if _, row, ok := s.Rule(frames.Query{PC: base + at}); ok && row != nil && row.RA.Kind == frames.RuleReg {
-			t.Errorf("+%d: %+v", at, row)
+			t.Errorf("+%d: return address in a register: %+v", at, row)
 		}
 	}
 }
 
 // The start of V8's baseline code, and of the builtin that it calls first. The code ends like code with a frame, which
 // does not give the place of the return address before the call.
-func TestFrameThatACalleeMakes(t *testing.T) {
+func TestFrameMadeByACallee(t *testing.T) {
 	code := []byte{
 		0xbb, 0x40, 0, 0, 0, // 0: mov ebx, 64
 		0x49, 0xbc, 1, 2, 3, 4, 5, 6, 7, 8, // 5: mov r12, imm64
@@ -115,7 +115,7 @@ func TestFrameThatACalleeMakes(t *testing.T) {
 			}
 		}
 		if r, row, ok := s.Rule(frames.Query{PC: base + 20}); !ok || r.CFAReg != frames.X86RBP || r.CFAOff != 16 {
-			t.Errorf("behind the call: %+v, %+v, %v", r, row, ok)
+			t.Errorf("after the call: %+v, %+v, %v; want rbp+16", r, row, ok)
 		}
 	}
 	// A callee that keeps its own return address makes its own frame.
@@ -123,12 +123,12 @@ func TestFrameThatACalleeMakes(t *testing.T) {
 	own[33], own[34] = 0x90, 0x90
 	if r, _, _ := New(Options{Arch: frames.X86_64, JIT: true,
 		Code: bytesCode{base, own}}).Rule(frames.Query{PC: base}); r.CFAReg != frames.X86RBP {
-		t.Errorf("with a callee like others: %+v", r)
+		t.Errorf("callee with a frame of its own: %+v, want a CFA relative to rbp", r)
 	}
 }
 
-// Without symbols a handler's bounds are unknown. The jump to the next one is recognized by the table of its address.
-func TestHandlerWithoutBounds(t *testing.T) {
+// Without symbols a handler's bounds are unknown. The jump to the next handler is recognized by the table that it uses.
+func TestBytecodeHandlerOfUnknownBoundsHasRules(t *testing.T) {
 	code := []byte{
 		0x48, 0x8b, 0xd5, // 0: mov rdx, rbp
 		0x41, 0x0f, 0xb6, 0x3c, 0x11, // 3: movzbl edi, [r9+rdx]
@@ -142,15 +142,15 @@ func TestHandlerWithoutBounds(t *testing.T) {
 	for _, at := range []uint64{0, 3, 8, 12, 15} {
 		r, row, ok := s.Rule(frames.Query{PC: base + at})
 		if !ok || r.CFAReg != frames.X86RSP || row != nil && row.CFAOff != 8 || row == nil && r.CFAOff != 8 {
-			t.Errorf("+%d: %+v, %+v, %v", at, r, row, ok)
+			t.Errorf("+%d: %+v, %+v, %v; want rsp+8", at, r, row, ok)
 		}
 		if r, row, ok := s.Rule(frames.Query{PC: base + at, Caller: true}); ok {
-			t.Errorf("+%d, as a caller's: %+v, %+v", at, r, row)
+			t.Errorf("+%d, as a caller: %+v, %+v; want no rule", at, r, row)
 		}
 	}
 	for _, at := range []uint64{17, 21} {
 		if r, row, ok := s.Rule(frames.Query{PC: base + at}); ok {
-			t.Errorf("+%d: %+v, %+v", at, r, row)
+			t.Errorf("+%d, a switch: %+v, %+v; want no rule", at, r, row)
 		}
 	}
 }

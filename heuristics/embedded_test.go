@@ -12,7 +12,7 @@ import (
 	"prywalk/internal/x86"
 )
 
-// v8Builtins gives the builtins that are embedded in Node, by its symbols.
+// v8Builtins returns the builtins that are embedded in Node, by its symbols.
 func v8Builtins(t *testing.T, path string) (out []span) {
 	f, err := elf.Open(path)
 	if err != nil {
@@ -29,9 +29,9 @@ func v8Builtins(t *testing.T, path string) (out []span) {
 	return out
 }
 
-// TestProofsInV8sBuiltinsAgreeWithTheirStarts: what the way from a call to a return shows of a frame is what the
-// way from the function's start shows. It is also what the engine finds where registers need not be kept.
-func TestProofsInV8sBuiltinsAgreeWithTheirStarts(t *testing.T) {
+// The path from a call to a return shows the same frame as the path from the function's start, and the same as the
+// forward analysis if registers need not be preserved.
+func TestProofsInBuiltinsOfV8AgreeWithTheirStarts(t *testing.T) {
 	const path = "/usr/bin/node"
 	if _, err := os.Stat(path); err != nil {
 		t.Skipf("needs Node: %v", err)
@@ -63,21 +63,21 @@ func TestProofsInV8sBuiltinsAgreeWithTheirStarts(t *testing.T) {
 			proven++
 			v := w.forward(pc, true, 0, ^uint64(0))
 			if f, _ := v.winner(); f == nil || f.cfa != got.cfa || f.kept[0] != got.kept[0] {
-				t.Fatalf("%#x: %+v, forward finds %+v", pc, got, f)
+				t.Fatalf("%#x: proof %+v, forward analysis %+v", pc, got, f)
 			}
 			p := w.prologue(pc, true, false, fn, span{})
 			start, ok := p.finding(s.abi, false, true)
 			if !p.found || p.weak || !ok {
-				continue // no way from the start leads there
+				continue // no path from the start leads there
 			}
 			if start.cfa != got.cfa {
-				t.Fatalf("%#x: %+v, the start shows %+v", pc, got, start)
+				t.Fatalf("%#x: proof %+v, from the start %+v", pc, got, start)
 			}
 			agree++
 		}
 	}
 	t.Logf("%d calls, %d proven, %d agree", sites, proven, agree)
 	if agree < proven*9/10 || proven < sites/4 {
-		t.Errorf("of %d calls %d proven, %d agree: the test tests little", sites, proven, agree)
+		t.Errorf("of %d calls %d are proven, %d agree; want a quarter proven, 90 %% of them agreeing", sites, proven, agree)
 	}
 }

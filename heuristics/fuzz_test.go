@@ -8,7 +8,7 @@ import (
 	"prywalk/frames"
 )
 
-// Any bytes as code: no panic, and the work is bounded by the budgets of the walks.
+// Arbitrary bytes as code cause no panic, and the analysis is bounded.
 func FuzzRule(f *testing.F) {
 	f.Add([]byte{0x55, 0x48, 0x89, 0xe5, 0xc9, 0xc3}, uint16(1), false, false)
 	f.Add([]byte{0x48, 0x81, 0xec, 0, 0x10, 0, 0, 0x4c, 0x39, 0xdc, 0x75, 0xf4, 0xc3}, uint16(0), true, false)
@@ -36,7 +36,7 @@ func FuzzRule(f *testing.F) {
 	})
 }
 
-// hostileCode returns more bytes than requested.
+// hostileCode returns more bytes than requested, of endless branches.
 type hostileCode struct{}
 
 func (hostileCode) ReadCode(_ uint64, buf []byte) int {
@@ -46,13 +46,13 @@ func (hostileCode) ReadCode(_ uint64, buf []byte) int {
 	return len(buf) + 100
 }
 
-func TestCodeWithoutEndIsBounded(t *testing.T) {
+func TestAnalysisOfEndlessCodeIsBounded(t *testing.T) {
 	s := New(Options{Arch: frames.X86_64, Code: hostileCode{}, Funcs: oneFunc{0, ^uint64(0)}})
 	w := getInterpreter(s)
 	defer putInterpreter(w)
 	w.prologue(1<<40, false, false, span{0, ^uint64(0)}, span{})
 	if w.steps > maxSteps {
-		t.Errorf("%d steps", w.steps)
+		t.Errorf("%d steps, want at most %d", w.steps, maxSteps)
 	}
 	for _, pc := range []uint64{0, 1 << 40, ^uint64(0) - 3, ^uint64(0)} {
 		s.Rule(frames.Query{PC: pc})

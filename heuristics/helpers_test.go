@@ -8,9 +8,8 @@ import (
 	"prywalk/frames"
 )
 
-// TestAssemblyThatCallsItsHelpers: the stack is not aligned for these calls, and no bounds are known. From x265's
-// sums of transformed differences.
-func TestAssemblyThatCallsItsHelpers(t *testing.T) {
+// Assembly of x265 calls its helpers without an aligned stack; bounds are unknown.
+func TestCallsOfUnalignedHelpersAreAnalyzed(t *testing.T) {
 	const helper, outer, second = 0x40, 0x60, 0x80
 	text := make([]byte, 0x100)
 	for i := range text {
@@ -28,26 +27,26 @@ func TestAssemblyThatCallsItsHelpers(t *testing.T) {
 	}
 	for _, pc := range []uint64{outer, outer + 4, outer + 9, second, second + 4} {
 		if r, ok := at(text, pc, false); !ok {
-			t.Errorf("%#x: %+v", pc, r)
+			t.Errorf("%#x: no rule, only %+v", pc, r)
 		}
 	}
 	if r, ok := at(text, outer+9, true); !ok {
-		t.Errorf("the helper's caller: %+v", r)
+		t.Errorf("the helper's caller has no rule, only %+v", r)
 	}
 	for what, change := range map[string]func(b []byte){
 		"the helper does not return":       func(b []byte) { copy(b[helper+8:], []byte{0x0f, 0x0b}) },
-		"the helper's frame is another":    func(b []byte) { copy(b[helper+4:], []byte{0x50, 0x90, 0x90, 0x90}) },
+		"the helper pushes a word":         func(b []byte) { copy(b[helper+4:], []byte{0x50, 0x90, 0x90, 0x90}) },
 		"the call goes through a register": func(b []byte) { copy(b[outer+4:], []byte{0xff, 0xd0, 0x90, 0x90, 0x90}) },
-		"the helper calls somebody": func(b []byte) {
+		"the helper calls a function": func(b []byte) {
 			copy(b[helper+4:], []byte{0xe8, 0x57, 0, 0, 0, 0xc3})
 			b[helper+4+5+0x57] = 0xc3
 		},
-		"the call goes nowhere": func(b []byte) { copy(b[outer+5:], []byte{0, 0, 0, 0x10}) },
+		"the call is out of the code": func(b []byte) { copy(b[outer+5:], []byte{0, 0, 0, 0x10}) },
 	} {
 		b := append([]byte(nil), text...)
 		change(b)
 		if r, ok := at(b, outer, false); ok {
-			t.Errorf("%s, and all the same: %+v", what, r)
+			t.Errorf("%s: rule %+v, want none", what, r)
 		}
 	}
 }

@@ -8,13 +8,13 @@ import (
 	"prywalk/frames"
 )
 
-func TestJumpsOutOfAFunctionAreSeen(t *testing.T) {
+func TestJumpsOutOfAFunctionAreFound(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		code []byte
 		want bool
 	}{
-		{"nothing but a return", []byte{0x90, 0xc3}, false},
+		{"only a return", []byte{0x90, 0xc3}, false},
 		{"a jump within", []byte{0xeb, 0x01, 0x90, 0xc3}, false},
 		{"a branch within", []byte{0x74, 0x01, 0x90, 0xc3}, false},
 		{"a long branch back to the start", []byte{0x90, 0x0f, 0x84, 0xf9, 0xff, 0xff, 0xff, 0xc3}, false},
@@ -25,20 +25,20 @@ func TestJumpsOutOfAFunctionAreSeen(t *testing.T) {
 		{"a branch to another", []byte{0x0f, 0x85, 0x00, 0x01, 0x00, 0x00, 0xc3}, true},
 		{"a jump by pointer", []byte{0xff, 0xe0}, true},
 		{"a jump through a word", []byte{0xff, 0x25, 0, 0, 0, 0}, true},
-		{"what is no instruction", []byte{0x06, 0xc3}, true},
+		{"invalid instruction", []byte{0x06, 0xc3}, true},
 		{"an instruction that is cut", []byte{0x90, 0xe8, 0x00}, true},
 	} {
 		n := uint64(len(c.code))
 		s := New(Options{Arch: frames.X86_64, Code: bytesCode{base, c.code}, Funcs: oneFunc{base, base + n}})
 		if got := s.LeavesByJump(base); got != c.want {
-			t.Errorf("%s: %v", c.name, got)
+			t.Errorf("%s: LeavesByJump is %v, want %v", c.name, got, c.want)
 		}
 		if !s.LeavesByJump(base+1) || !intel(c.code...).LeavesByJump(base) {
-			t.Errorf("%s: an unknown function is known not to jump", c.name)
+			t.Errorf("%s: LeavesByJump is false for a function of unknown bounds", c.name)
 		}
 	}
 	if !arm(false, 0xd65f03c0).LeavesByJump(base) {
-		t.Error("arm64 is not read")
+		t.Error("arm64: LeavesByJump is false for a function of unknown bounds")
 	}
 }
 
@@ -51,7 +51,7 @@ func FuzzJumpsOutOfAnyCode(f *testing.F) {
 	})
 }
 
-func TestJumpsOutOfAFunctionAreSeenOnArm64(t *testing.T) {
+func TestJumpsOutOfAFunctionAreFoundOnArm64(t *testing.T) {
 	for name, c := range map[string]struct {
 		code []uint32
 		want bool
@@ -69,7 +69,7 @@ func TestJumpsOutOfAFunctionAreSeenOnArm64(t *testing.T) {
 		text := armBytes(c.code...)
 		s := New(Options{Arch: frames.AArch64, Code: bytesCode{base, text}, Funcs: oneFunc{base, base + uint64(len(text))}})
 		if got := s.LeavesByJump(base); got != c.want {
-			t.Errorf("%s: %v", name, got)
+			t.Errorf("%s: LeavesByJump is %v, want %v", name, got, c.want)
 		}
 	}
 }

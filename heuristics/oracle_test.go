@@ -15,7 +15,7 @@ import (
 	"prywalk/frames"
 )
 
-// cfiRow is a line of readelf's table: the call frame information from an address on.
+// cfiRow is a row of readelf's table, which holds from an address on.
 type cfiRow struct {
 	pc     uint64
 	reg    string
@@ -47,7 +47,7 @@ func (f *cfiFunc) row(pc uint64) *cfiRow {
 	return r
 }
 
-// readCFI has readelf interpret a file's .eh_frame.
+// readCFI returns a file's .eh_frame as readelf interprets it.
 func readCFI(t testing.TB, path string) []cfiFunc {
 	t.Helper()
 	cmd := exec.Command("readelf", "--debug-dump=frames-interp", path)
@@ -164,10 +164,10 @@ func (f fdeFuncs) FuncRange(pc uint64) (uint64, uint64, bool) {
 	return f[i-1].lo, f[i-1].hi, true
 }
 
-// tally counts comparisons.
+// tally counts the results of comparisons.
 type tally struct {
 	right, none, wrong, lost, other int
-	split                           int // of none: in parts split off a function
+	split                           int // part of none: in parts split off a function
 }
 
 func (c tally) total() int { return c.right + c.none + c.wrong + c.lost + c.other }
@@ -184,7 +184,7 @@ var x86Names = map[string]uint8{"rbx": 3, "rbp": 6, "rsp": 7, "r12": 12, "r13": 
 	"r11": 11,
 	"rax": 0, "rdx": 1, "rcx": 2, "rsi": 4, "rdi": 5, "r8": 8, "r9": 9}
 
-// regNumber gives the DWARF number of a register that readelf names.
+// regNumber returns the DWARF number of a register by readelf's name.
 func regNumber(name string) uint8 {
 	if name == "sp" {
 		return frames.ARM64SP
@@ -201,7 +201,7 @@ var keptNames = map[frames.Arch][]string{
 	frames.AArch64: {"x19", "x20", "x21", "x22", "x23", "x24", "x25", "x26", "x27", "x28", "x29", "ra"},
 }
 
-// compare judges a rule by a row of call frame information.
+// compare compares a rule with a row of call frame information.
 func (c *tally) compare(arch frames.Arch, r frames.Rule, row *frames.Row, truth *cfiRow) string {
 	if r.Flags&frames.FlagRow == 0 && row == nil {
 		row = expand(arch, r)
@@ -228,8 +228,8 @@ func (c *tally) compare(arch frames.Arch, r frames.Rule, row *frames.Row, truth 
 	return ""
 }
 
-// samePlace accepts both forms for a register that was popped already, or saved but not changed yet. A place that
-// readelf does not name is the register itself.
+// samePlace accepts both forms for a register that is already popped, or saved and not yet changed. A place that
+// readelf does not show is the register itself.
 func samePlace(p frames.RegRule, truth *cfiRow, name string) bool {
 	s := truth.places[name]
 	if !strings.HasPrefix(s, "c") {

@@ -8,7 +8,7 @@ import (
 	"prywalk/frames"
 )
 
-func TestCodeThatPassesACallOn(t *testing.T) {
+func TestCodeThatForwardsACallHasNoFrame(t *testing.T) {
 	thunk := []byte{
 		0x49, 0xbb, 1, 2, 3, 4, 5, 6, 0, 0, // movabs r11, …
 		0x4d, 0x3b, 0xd3, // cmp r10, r11
@@ -26,7 +26,7 @@ func TestCodeThatPassesACallOn(t *testing.T) {
 		"thunk, comparison":     {[]byte{0, 0}, thunk, 10, true},
 		"thunk, second part":    {[]byte{0, 0}, thunk, 28, true},
 		"delegate":              {[]byte{0xcc, 0xcc}, delegate, 7, true},
-		"not behind padding":    {[]byte{0x90, 0x90}, delegate, 7, false},
+		"not after padding":     {[]byte{0x90, 0x90}, delegate, 7, false},
 		"not at an instruction": {[]byte{0, 0}, delegate, 1, false},
 		"pushes":                {[]byte{0, 0}, append([]byte{0x50}, delegate...), 4, false},
 		"changes rbx":           {[]byte{0, 0}, append([]byte{0x48, 0x89, 0xc3}, delegate...), 6, false},
@@ -41,10 +41,10 @@ func TestCodeThatPassesACallOn(t *testing.T) {
 		r, _, ok := s.Rule(frames.Query{PC: start + c.pc})
 		got := ok && r.CFAReg == frames.X86RSP && r.CFAOff == 8 && r.Method == frames.MethodHeuristic
 		if got != c.want {
-			t.Errorf("%s: %+v, %v", what, r, ok)
+			t.Errorf("%s: rule %+v, %v; want one without a frame: %v", what, r, ok, c.want)
 		}
 		if r, _, ok := s.Rule(frames.Query{PC: start + c.pc, Caller: true}); ok && r.CFAOff == 8 {
-			t.Errorf("%s: a caller, which has called, is taken for code without a frame", what)
+			t.Errorf("%s: as a caller it has a rule without a frame", what)
 		}
 	}
 }

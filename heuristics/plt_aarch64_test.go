@@ -8,9 +8,9 @@ import (
 	"prywalk/frames"
 )
 
-// The first entry of arm64's linkage table pushes the return address and jumps to the
-// resolver; what is returned to is what called the stub.
-func TestFirstEntryOfALinkageTableOnArm64(t *testing.T) {
+// The first entry of a PLT on arm64 pushes the return address and jumps to the
+// resolver; the return address is that of the stub's caller.
+func TestFirstEntryOfAPLTOnArm64(t *testing.T) {
 	// stp x16,x30,[sp,-16]!; adrp x16,.; ldr x17,[x16,#4088]; add x16,x16,#0xff8; br x17; nop (3);
 	// adrp x16,.; ldr x17,[x16]; add x16,x16,#0; br x17
 	words := []uint32{0xa9bf7bf0, 0xb00000f0, 0xf947fe11, 0x913fe210, 0xd61f0220, 0xd503201f, 0xd503201f, 0xd503201f,
@@ -22,7 +22,7 @@ func TestFirstEntryOfALinkageTableOnArm64(t *testing.T) {
 			cfa = 0
 		}
 		if r := want(t, s, off, frames.ARM64SP, cfa, frames.MethodHeuristic); r.Flags&frames.FlagLeafRA == 0 {
-			t.Errorf("+%d: %+v", off, r)
+			t.Errorf("+%d: rule %+v, want the return address in the link register", off, r)
 		}
 	}
 	want(t, s, 32, frames.ARM64SP, 0, frames.MethodHeuristic)

@@ -8,19 +8,19 @@ import (
 	"prywalk/frames"
 )
 
-func TestPoppedGivesTheRegisterOfEachWordBelowTheStackPointer(t *testing.T) {
+func TestPoppedReturnsTheRegisterOfEachWordBelowTheStackPointer(t *testing.T) {
 	const none = 0xff
 	for name, c := range map[string]struct {
 		before, at []byte
 		want       []uint8 // by units below the stack pointer
 	}{
-		"behind all": {[]byte{0x48, 0x83, 0xc4, 0x18, 0x5b, 0x5d, 0x41, 0x5c, 0x41, 0x5d}, []byte{0xc3},
+		"after all": {[]byte{0x48, 0x83, 0xc4, 0x18, 0x5b, 0x5d, 0x41, 0x5c, 0x41, 0x5d}, []byte{0xc3},
 			[]uint8{13, 12, frames.X86RBP, frames.X86RBX, none}},
 		"between":        {[]byte{0x48, 0x83, 0xc4, 0x18, 0x5b}, []byte{0x5d, 0xc3}, []uint8{frames.X86RBX, none}},
 		"leave":          {[]byte{0x89, 0xd8, 0xc9}, []byte{0xc3}, []uint8{frames.X86RBP, none}},
 		"a tail call":    {[]byte{0x89, 0xd8, 0x5d}, []byte{0xe9, 0, 0, 0, 0}, []uint8{frames.X86RBP, none}},
 		"into another":   {[]byte{0x41, 0x5c}, []byte{0xf3, 0xc3}, []uint8{12, none}},
-		"another's tail": {[]byte{0x31, 0xc9}, []byte{0x48, 0x89, 0xc8}, []uint8{none}}, // xor ecx, ecx
+		"no pop":         {[]byte{0x31, 0xc9}, []byte{0x48, 0x89, 0xc8}, []uint8{none}}, // xor ecx, ecx
 		"no end follows": {[]byte{0x8b, 0x46, 0x5b}, []byte{0x48, 0x89, 0xc8}, []uint8{none}},
 		"no code":        {nil, []byte{0xc3}, []uint8{none}},
 	} {
@@ -29,13 +29,13 @@ func TestPoppedGivesTheRegisterOfEachWordBelowTheStackPointer(t *testing.T) {
 		for i, want := range c.want {
 			reg, ok := s.Popped(base+uint64(len(c.before)), i+1)
 			if ok != (want != none) || ok && reg != want {
-				t.Errorf("%s: %d units below: register %d, %v", name, i+1, reg, ok)
+				t.Errorf("%s: %d words below: register %d, %v; want %d", name, i+1, reg, ok, want)
 			}
 		}
 	}
 }
 
-// TestCodeAboutToReturnHasRestoredItsRegisters: what the last instructions leave alone is the caller's.
+// Registers that the last instructions do not change have the caller's values.
 func TestCodeAboutToReturnHasRestoredItsRegisters(t *testing.T) {
 	const all = 1<<frames.X86RBX | 1<<frames.X86RBP | 0xf<<12
 	for name, c := range map[string]struct {
@@ -52,9 +52,9 @@ func TestCodeAboutToReturnHasRestoredItsRegisters(t *testing.T) {
 		"a call":                          {[]byte{0xff, 0xd0, 0xc3}, 0},
 		"no code":                         {nil, 0},
 	} {
-		intel(0xc3).AboutToReturn(base) // what is left of another question is no answer
+		intel(0xc3).AboutToReturn(base) // its result must not affect the next query
 		if got := intel(c.code...).AboutToReturn(base); got != c.want {
-			t.Errorf("%s: %#x, want %#x", name, got, c.want)
+			t.Errorf("%s: restored registers %#x, want %#x", name, got, c.want)
 		}
 	}
 }

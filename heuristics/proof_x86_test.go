@@ -9,9 +9,8 @@ import (
 	"prywalk/frames"
 )
 
-// TestProofsAreWhatTheForwardAnalysisFinds: a JIT compiler's frame that is proven by the short way is the one that
-// the engine finds; of a register, the short way may know less.
-func TestProofsAreWhatTheForwardAnalysisFinds(t *testing.T) {
+// A frame of JIT code that is proven is the one that the forward analysis finds; of a register the proof may know less.
+func TestProofsAgreeWithTheForwardAnalysis(t *testing.T) {
 	for _, path := range []string{findLibc(t), "/usr/bin/node", "/usr/bin/python3"} {
 		if _, err := os.Stat(path); err != nil {
 			continue
@@ -41,14 +40,14 @@ func TestProofsAreWhatTheForwardAnalysisFinds(t *testing.T) {
 					v := w.forward(at, caller, 0, ^uint64(0))
 					want, _ := v.winner()
 					if want == nil || got.cfa != want.cfa || got.kept[0] != want.kept[0] {
-						t.Fatalf("%s: %#x: %+v, forward finds %+v", path, at, got, want)
+						t.Fatalf("%s: %#x: proof %+v, forward analysis %+v", path, at, got, want)
 					}
 					for i := range got.kept {
 						if got.kept[i] == want.kept[i] {
 							continue
 						}
 						if less++; got.kept[i].kind != lost {
-							t.Fatalf("%s: %#x: register %d is %+v, forward finds %+v", path, at, i, got.kept[i], want.kept[i])
+							t.Fatalf("%s: %#x: register %d is %+v by proof, %+v by forward analysis", path, at, i, got.kept[i], want.kept[i])
 						}
 					}
 				}

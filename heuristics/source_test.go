@@ -22,7 +22,7 @@ func (c bytesCode) ReadCode(addr uint64, buf []byte) int {
 	return copy(buf, c.b[addr-c.base:])
 }
 
-// oneFunc is a function that takes all of the code.
+// oneFunc is a function from its first address to its second.
 type oneFunc struct{ lo, hi uint64 }
 
 func (f oneFunc) FuncRange(pc uint64) (uint64, uint64, bool) {
@@ -39,7 +39,7 @@ func arm(jit bool, words ...uint32) *Source {
 	return New(Options{Arch: frames.AArch64, Code: bytesCode{base, armBytes(words...)}, JIT: jit})
 }
 
-// armBytes gives instructions of arm64 as they lie in memory.
+// armBytes returns the bytes of arm64 instructions.
 func armBytes(words ...uint32) (b []byte) {
 	for _, w := range words {
 		b = binary.LittleEndian.AppendUint32(b, w)
@@ -106,7 +106,7 @@ func TestChildOfCloneIsRoot(t *testing.T) {
 	// _exit is not a root: mov edi,1; mov eax,60; syscall
 	s = intel(0xbf, 1, 0, 0, 0, 0xb8, 60, 0, 0, 0, 0x0f, 0x05)
 	if r, _, ok := s.Rule(frames.Query{PC: base}); ok && r.Flags&frames.FlagRoot != 0 {
-		t.Error("a function that exits is taken for a thread's root")
+		t.Error("a function that exits has a root rule")
 	}
 }
 
@@ -120,7 +120,7 @@ func TestEntryPointIsRoot(t *testing.T) {
 		}
 	}
 	if r, _, ok := s.Rule(frames.Query{PC: base + 9}); !ok || r.Flags&frames.FlagRoot != 0 {
-		t.Errorf("the function after the entry point: %+v, %v", r, ok)
+		t.Errorf("the function after the entry point: %+v, %v; want a rule that is not a root", r, ok)
 	}
 }
 
@@ -137,11 +137,11 @@ func TestLongEntryPointIsRoot(t *testing.T) {
 			t.Errorf("%#x: %+v, %v; want the root", q.PC, r, ok)
 		}
 	}
-	// If the call does not return, what follows the padding is another function, which has a caller.
+	// The call does not return, so another function follows the padding, which has a caller.
 	code = append(code[:75], 0x0f, 0x1f, 0x44, 0, 0, 0x55, 0x58, 0xc3) // nop (5 bytes); push rbp; pop rax; ret
 	s = New(Options{Arch: frames.X86_64, Entry: base, Code: bytesCode{base, code}})
 	if r, _, ok := s.Rule(frames.Query{PC: base + 75, Caller: true}); !ok || r.Flags&frames.FlagRoot == 0 {
-		t.Errorf("behind the last call: %+v, %v; want the root", r, ok)
+		t.Errorf("after the last call: %+v, %v; want the root", r, ok)
 	}
 	if r, _, ok := s.Rule(frames.Query{PC: base + 81}); !ok || r.Flags&frames.FlagRoot != 0 || r.CFAOff != 16 {
 		t.Errorf("the function after the entry point: %+v, %v; want rsp+16", r, ok)
@@ -152,7 +152,7 @@ func TestCodeWithoutReturnHasNoRule(t *testing.T) {
 	// add rbx,8; jmp *[rbx+rax*8]: an interpreter's dispatch
 	s := intel(0x48, 0x83, 0xc3, 0x08, 0xff, 0x24, 0xc3)
 	if r, _, ok := s.Rule(frames.Query{PC: base}); ok {
-		t.Errorf("%+v from code that shows nothing", r)
+		t.Errorf("rule %+v, want none", r)
 	}
 }
 
@@ -166,21 +166,21 @@ func TestFunctionThatNeverReturnsIsReadFromItsStart(t *testing.T) {
 	}
 }
 
-func TestSPOnlyGivesStackPointerRelativeRules(t *testing.T) {
+func TestSPOnlyQueriesHaveRulesRelativeToTheStackPointer(t *testing.T) {
 	// push rbp; mov rbp,rsp; push rbx; sub rsp,24; nop; mov rbx,[rbp-8]; leave; ret
 	code := []byte{0x55, 0x48, 0x89, 0xe5, 0x53, 0x48, 0x83, 0xec, 0x18, 0x90, 0x48, 0x8b, 0x5d, 0xf8, 0xc9, 0xc3}
 	o := Options{Arch: frames.X86_64, Code: bytesCode{base, code}}
 	if _, _, ok := New(o).Rule(frames.Query{PC: base + 9, SPOnly: true}); ok {
-		t.Error("without the function's start nothing can be known by sp alone")
+		t.Error("an SPOnly query has a rule without the function's start")
 	}
 	o.Funcs = oneFunc{base, base + uint64(len(code))}
 	r, _, ok := New(o).Rule(frames.Query{PC: base + 9, SPOnly: true})
 	if !ok || r.CFAReg != frames.X86RSP || r.CFAOff != 48 || r.Saved[0] != 2 || r.Saved[1] != 3 {
-		t.Errorf("%+v, %v", r, ok)
+		t.Errorf("an SPOnly query: rule %+v, %v; want rsp+48 with rbp and rbx saved", r, ok)
 	}
 	r, _, ok = New(o).Rule(frames.Query{PC: base + 9})
 	if !ok || r.CFAReg != frames.X86RBP || r.Method != frames.MethodFP {
-		t.Errorf("%+v, %v", r, ok)
+		t.Errorf("a query with all registers: rule %+v, %v; want one relative to rbp", r, ok)
 	}
 }
 
@@ -208,7 +208,7 @@ func TestCallBefore(t *testing.T) {
 	} {
 		call, ok := intel(c.code...).CallBefore(base + uint64(len(c.code)))
 		if ok != c.ok || call.Direct != (c.direct != 0) || call.Target != c.direct {
-			t.Errorf("%s: %+v, %v", c.name, call, ok)
+			t.Errorf("%s: call %+v, %v; want %v", c.name, call, ok, c.ok)
 		}
 	}
 }
@@ -224,7 +224,7 @@ func TestCallBeforeOnArm64(t *testing.T) {
 	} {
 		call, ok := arm(false, c.word).CallBefore(base + 4)
 		if ok != c.ok || call.Direct && call.Target != base {
-			t.Errorf("%s: %+v, %v", c.name, call, ok)
+			t.Errorf("%s: call %+v, %v; want %v", c.name, call, ok, c.ok)
 		}
 	}
 }
@@ -240,7 +240,7 @@ func TestFrameWithPointerAuthenticationOnArm64(t *testing.T) {
 	}{{0, 0, true}, {4, 0, true}, {8, 32, false}, {16, 32, false}, {24, 32, false}, {28, 0, true}} {
 		r := want(t, s, c.pc, frames.ARM64SP, c.cfa, frames.MethodHeuristic)
 		if leaf := r.Flags&frames.FlagLeafRA != 0; leaf != c.leaf || !leaf && (r.Saved[0] != 4 || r.Saved[1] != 3) {
-			t.Errorf("+%d: %+v", c.pc, r)
+			t.Errorf("+%d: rule %+v, want leaf %v", c.pc, r, c.leaf)
 		}
 	}
 	// The same with sp restored from the frame pointer first.
@@ -248,19 +248,19 @@ func TestFrameWithPointerAuthenticationOnArm64(t *testing.T) {
 	want(t, s, 0, frames.ARM64FP, 32, frames.MethodFP)
 }
 
-func TestUnknownArchitectureHasNoAnswers(t *testing.T) {
+func TestUnknownArchitectureHasNoRules(t *testing.T) {
 	s := New(Options{})
 	if _, _, ok := s.Rule(frames.Query{PC: 1}); ok {
-		t.Error("a rule for no architecture")
+		t.Error("an unknown architecture has a rule")
 	}
 	if _, ok := s.CallBefore(1); ok {
-		t.Error("a call for no architecture")
+		t.Error("an unknown architecture has a call")
 	}
 }
 
 // Go's large frames: the pair is saved by a register that becomes the stack pointer only
 // after that.
-func TestPairThatIsSavedBeforeTheStackPointerMovesOnArm64(t *testing.T) {
+func TestPairSavedBeforeTheStackPointerMovesOnArm64(t *testing.T) {
 	// sub x20,sp,#256; stp x29,x30,[x20,#-8]; mov sp,x20; sub x29,sp,#8; nop;
 	// ldp x29,x30,[sp,#-8]; add sp,sp,#256; ret
 	s := arm(true, 0xd10403f4, 0xa93ffa9d, 0x9100029f, 0xd10023fd, 0xd503201f, 0xa97ffbfd, 0x910403ff, 0xd65f03c0)
@@ -273,27 +273,27 @@ func TestPairThatIsSavedBeforeTheStackPointerMovesOnArm64(t *testing.T) {
 	}
 }
 
-// V8's code loads r12 from a table that r13 points to, which is no register that was saved: the table is not in what
-// was copied of the stack. In code of compilers that keep the ABI it proves that this is not the way back.
-func TestLoadFromATableIsNoSavedRegister(t *testing.T) {
+// V8's code loads r12 from a table at r13. That does not restore a saved register: the table is not in the copied part
+// of the stack. In code of compilers that keep the ABI such a load proves that the path is no epilogue.
+func TestLoadFromATableIsNotARestoredRegister(t *testing.T) {
 	code := []byte{0x4d, 0x8b, 0x65, 0x50, 0x90, 0xc3} // mov r12, [r13+0x50]; nop; ret
 	s := New(Options{Arch: frames.X86_64, JIT: true, Code: bytesCode{base, code}})
 	r, row, ok := s.Rule(frames.Query{PC: base})
 	if !ok || r.CFAReg != frames.X86RSP || row == nil || row.CFAOff != 8 ||
 		row.Regs[frames.X86R12].Kind != frames.RuleUndefined {
-		t.Errorf("%+v, %+v, %v", r, row, ok)
+		t.Errorf("JIT code: rule %+v, %+v, %v; want r12 unknown", r, row, ok)
 	}
 	if r, _, ok := intel(code...).Rule(frames.Query{PC: base}); ok {
-		t.Errorf("%+v", r)
+		t.Errorf("code of other compilers: rule %+v, want none", r)
 	}
 	// mov rbx, [rsp]; mov r12, [rsp+8]; add rsp, 16; ret
 	saved := intel(0x48, 0x8b, 0x1c, 0x24, 0x4c, 0x8b, 0x64, 0x24, 8, 0x48, 0x83, 0xc4, 16, 0xc3)
 	want(t, saved, 0, frames.X86RSP, 24, frames.MethodHeuristic)
 }
 
-// The start of a function that V8 has optimised: test a flag, leave for a builtin if it is set; push rbp; mov rbp, rsp;
-// and then nothing but jumps.
-func TestGeneratedCodeShowsWhereItMakesItsFrame(t *testing.T) {
+// The start of a function optimised by V8: test a flag, jump to a builtin if it is set; push rbp; mov rbp, rsp; only
+// jumps follow.
+func TestFrameOfGeneratedCodeIsFoundFromItsStart(t *testing.T) {
 	code := []byte{
 		0xf6, 0x43, 0x0f, 1, 0x74, 2, 0xff, 0xe1, // test byte [rbx+15], 1; je +2; jmp rcx
 		0x50, 0x58, 0x55, 0x48, 0x89, 0xe5, 0xff, 0xe1, // push rax; pop rax; push rbp; mov rbp, rsp; jmp rcx
@@ -302,7 +302,7 @@ func TestGeneratedCodeShowsWhereItMakesItsFrame(t *testing.T) {
 	for off, cfa := range map[uint64]int64{0: 8, 4: 8, 8: 8, 9: 16, 10: 8, 11: 16} {
 		r, row, ok := s.Rule(frames.Query{PC: base + off})
 		if !ok || row == nil || row.CFAReg != frames.X86RSP || row.CFAOff != cfa {
-			t.Errorf("+%d: %+v, %+v, %v", off, r, row, ok)
+			t.Errorf("+%d: rule %+v, %+v, %v; want rsp+%d", off, r, row, ok, cfa)
 			continue
 		}
 		want := frames.RegRule{}
@@ -310,15 +310,15 @@ func TestGeneratedCodeShowsWhereItMakesItsFrame(t *testing.T) {
 			want = frames.RegRule{Kind: frames.RuleOffset, Off: -16}
 		}
 		if row.Regs[frames.X86RBP] != want {
-			t.Errorf("+%d: rbp is %+v", off, row.Regs[frames.X86RBP])
+			t.Errorf("+%d: rbp is %+v, want %+v", off, row.Regs[frames.X86RBP], want)
 		}
 	}
 	for _, q := range []frames.Query{{PC: base + 14}, {PC: base + 8, Caller: true}} {
 		if r, row, ok := s.Rule(q); ok {
-			t.Errorf("%+v: %+v, %+v", q, r, row)
+			t.Errorf("query %+v: rule %+v, %+v; want none", q, r, row)
 		}
 	}
 	if r, _, ok := intel(code...).Rule(frames.Query{PC: base}); ok {
-		t.Errorf("in other code: %+v", r)
+		t.Errorf("code of other compilers: rule %+v, want none", r)
 	}
 }

@@ -14,8 +14,8 @@ type range1 struct{ lo, hi uint64 }
 // FuncRange implements Functions.
 func (r range1) FuncRange(uint64) (uint64, uint64, bool) { return r.lo, r.hi, true }
 
-// TestPreparedStackEndsInTheMiddleOfAFunction: behind an instruction that does not go on are straight instructions, one
-// call that does not return, and a trap or the function's end.
+// After an unconditional jump or return follow instructions without jumps, one call that does not return, and a trap or
+// the function's end.
 func TestPreparedStackEndsInTheMiddleOfAFunction(t *testing.T) {
 	x86, arm := frames.X86_64, frames.AArch64
 	for name, c := range map[string]struct {
@@ -25,13 +25,13 @@ func TestPreparedStackEndsInTheMiddleOfAFunction(t *testing.T) {
 	}{
 		"jmp rbx; xor; call; hlt": {x86, []byte{0x55, 0x90, 0xff, 0xe3},
 			[]byte{0x48, 0x31, 0xff, 0xe8, 0, 1, 0, 0, 0xf4, 0x90}, true},
-		"with a landing place": {x86, []byte{0x90, 0x55, 0xff, 0xe3},
+		"with endbr64": {x86, []byte{0x90, 0x55, 0xff, 0xe3},
 			[]byte{0xf3, 0x0f, 0x1e, 0xfa, 0x31, 0xff, 0xe8, 0, 1, 0, 0, 0xf4}, true},
-		"behind ret, to the end": {x86, []byte{0x90, 0x90, 0x90, 0xc3}, []byte{0x31, 0xff, 0xe8, 0, 1, 0, 0}, true},
-		"returns":                {x86, []byte{0x90, 0x55, 0xff, 0xe3}, []byte{0x31, 0xff, 0xe8, 0, 1, 0, 0, 0xc3}, false},
-		"calls nothing":          {x86, []byte{0x90, 0x55, 0xff, 0xe3}, []byte{0x31, 0xff, 0xf4}, false},
-		"behind a call":          {x86, []byte{0x90, 0x55, 0xff, 0xd3}, []byte{0x31, 0xff, 0xe8, 0, 1, 0, 0, 0xf4}, false},
-		"branches":               {x86, []byte{0x90, 0x55, 0xff, 0xe3}, []byte{0x74, 0, 0xe8, 0, 1, 0, 0, 0xf4}, false},
+		"after ret, to the end": {x86, []byte{0x90, 0x90, 0x90, 0xc3}, []byte{0x31, 0xff, 0xe8, 0, 1, 0, 0}, true},
+		"returns":               {x86, []byte{0x90, 0x55, 0xff, 0xe3}, []byte{0x31, 0xff, 0xe8, 0, 1, 0, 0, 0xc3}, false},
+		"without a call":        {x86, []byte{0x90, 0x55, 0xff, 0xe3}, []byte{0x31, 0xff, 0xf4}, false},
+		"after a call":          {x86, []byte{0x90, 0x55, 0xff, 0xd3}, []byte{0x31, 0xff, 0xe8, 0, 1, 0, 0, 0xf4}, false},
+		"branches":              {x86, []byte{0x90, 0x55, 0xff, 0xe3}, []byte{0x74, 0, 0xe8, 0, 1, 0, 0, 0xf4}, false},
 		"arm64: ret; mov; bl": {arm, []byte{0xc0, 0x03, 0x5f, 0xd6},
 			[]byte{0, 0, 0x80, 0xd2, 0x40, 0, 0, 0x94}, true},
 		"arm64: br; bl; brk": {arm, []byte{0x60, 0x02, 0x1f, 0xd6},
@@ -45,13 +45,13 @@ func TestPreparedStackEndsInTheMiddleOfAFunction(t *testing.T) {
 		"make_fcontext": {x86, []byte{
 			0x48, 0x8d, 0x0d, 0x08, 0x00, 0x00, 0x00, 0x48, 0x89, 0x48, 0x30, 0xc3, 0x55, 0xff, 0xe3,
 		}, []byte{0x48, 0x31, 0xff, 0xe8, 0x49, 0xfe, 0xff, 0xff, 0xf4, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0}, true},
-		"arm64: behind bl": {arm, []byte{0x40, 0, 0, 0x94}, []byte{0, 0, 0x80, 0xd2, 0x40, 0, 0, 0x94}, false},
+		"arm64: after bl": {arm, []byte{0x40, 0, 0, 0x94}, []byte{0, 0, 0x80, 0xd2, 0x40, 0, 0, 0x94}, false},
 	} {
 		code := bytesCode{base, append(append([]byte{}, c.before...), c.at...)}
 		end := base + uint64(len(c.before)+len(c.at))
 		s := New(Options{Arch: c.arch, Code: code, Funcs: range1{base, end}})
 		if got := s.EndsStack(base + uint64(len(c.before))); got != c.want {
-			t.Errorf("%s: %v", name, got)
+			t.Errorf("%s: EndsStack is %v, want %v", name, got, c.want)
 		}
 	}
 }

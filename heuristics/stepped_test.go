@@ -10,31 +10,31 @@ import (
 
 // The cases of this file were found by single-stepping real programs.
 
-func TestSignalTrampolineIsKnownByItsInstructions(t *testing.T) {
+func TestSignalTrampolineIsRecognizedByItsInstructions(t *testing.T) {
 	// mov rax,15; syscall
 	s := intel(0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05)
 	for _, q := range []frames.Query{{PC: base}, {PC: base, Caller: true}, {PC: base + 7}} {
 		r, row, ok := s.Rule(q)
 		if !ok || r.Flags != frames.FlagSignal || row == nil || !row.CFADeref || row.RA.Off != 168 {
-			t.Errorf("%+v: %+v %+v %v", q, r, row, ok)
+			t.Errorf("query %+v: rule %+v, %+v, %v; want a signal frame", q, r, row, ok)
 		}
 	}
 	// mov x8,#139; svc #0
 	if r, row, ok := arm(false, 0xd2801168, 0xd4000001).Rule(frames.Query{PC: base, Caller: true}); !ok ||
 		r.Flags != frames.FlagSignal || row.RA.Off != 568 {
-		t.Errorf("arm64: %+v %+v %v", r, row, ok)
+		t.Errorf("arm64: rule %+v, %+v, %v; want a signal frame", r, row, ok)
 	}
 }
 
-func TestCallThroughALinkageTableCanCallAnybody(t *testing.T) {
+func TestCallThroughAPLTIsIndirect(t *testing.T) {
 	// call +2; nop; nop; endbr64; bnd jmp [rip+0]
 	s := intel(0xe8, 2, 0, 0, 0, 0x90, 0x90, 0xf3, 0x0f, 0x1e, 0xfa, 0xf2, 0xff, 0x25, 0, 0, 0, 0)
 	if c, ok := s.CallBefore(base + 5); !ok || c.Direct {
-		t.Errorf("%+v, %v", c, ok)
+		t.Errorf("call %+v, %v; want an indirect one", c, ok)
 	}
 }
 
-// The dynamic linker's resolver is entered with two words pushed by the linkage table.
+// The PLT has pushed two words when the dynamic linker's resolver begins.
 func TestLazyBindingReturnsThroughR11(t *testing.T) {
 	// push rbx; mov rbx,rsp; and rsp,-64; nop; mov rsp,rbx; mov rbx,[rsp]; add rsp,24; jmp r11
 	code := []byte{0x53, 0x48, 0x89, 0xe3, 0x48, 0x83, 0xe4, 0xc0, 0x90, 0x48, 0x89, 0xdc,
@@ -45,8 +45,8 @@ func TestLazyBindingReturnsThroughR11(t *testing.T) {
 	want(t, s, 8, frames.X86RBX, 32, frames.MethodHeuristic)
 }
 
-// Go's compiler puts one no-op after a call that does not return, and the call of
-// morestack, with the stack as at the entry, behind it.
+// Go's compiler puts one no-op after a call that does not return. The call of morestack follows, with the stack as at
+// the entry.
 func TestCallThatDoesNotReturnBeforeAnotherBlock(t *testing.T) {
 	code := []byte{
 		0x49, 0x3b, 0x66, 0x10, // cmp rsp,[r14+16]

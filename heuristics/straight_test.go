@@ -9,8 +9,8 @@ import (
 	"prywalk/frames"
 )
 
-// TestLongStraightCodeIsReadToItsReturn: vector code that is unrolled by hand, as x265's predictions, 60 KB each. What
-// comes before the first turn does not count as a step; what comes behind one does.
+// Vector code that is unrolled by hand, such as x265's predictions, has 60 KB without a jump. Instructions before the
+// first jump or call do not count as steps; later ones do.
 func TestLongStraightCodeIsReadToItsReturn(t *testing.T) {
 	const frame = 0x28
 	vector := []byte{0xc5, 0xfd, 0xfd, 0xc1}     // vpaddw ymm0, ymm0, ymm1
@@ -28,24 +28,24 @@ func TestLongStraightCodeIsReadToItsReturn(t *testing.T) {
 	for n, want := range map[int]bool{10: true, 10_000: true, maxSteps - 2: true, maxSteps: false} {
 		r, _, ok := code(n, nil, 0).Rule(frames.Query{PC: base})
 		if ok != want || ok && (r.CFAReg != frames.X86RSP || r.CFAOff != frame+8) {
-			t.Errorf("%d instructions: %+v, %v", n, r, ok)
+			t.Errorf("%d instructions: rule %+v, %v; want one: %v", n, r, ok, want)
 		}
 	}
 	for what, turn := range turns {
 		if r, _, ok := code(10_000, turn, 100).Rule(frames.Query{PC: base}); !ok || r.CFAOff != frame+8 {
-			t.Errorf("behind 10,000 instructions %s: %+v, %v", what, r, ok)
+			t.Errorf("%s after 10,000 instructions: rule %+v, %v; want rsp+48", what, r, ok)
 		}
 		if r, _, ok := code(100, turn, maxForward).Rule(frames.Query{PC: base}); ok {
-			t.Errorf("%s, and %d instructions behind it: %+v", what, maxForward, r)
+			t.Errorf("%s, and %d instructions after it: rule %+v, want none", what, maxForward, r)
 		}
 	}
 	b := append(bytes.Repeat(vector, 10_000), 0x0f, 0x0b)
 	if r, _, ok := intel(b...).Rule(frames.Query{PC: base}); ok {
-		t.Errorf("it ends in a trap, and all the same: %+v", r)
+		t.Errorf("code that ends in a trap: rule %+v, want none", r)
 	}
 }
 
-// BenchmarkStraight measures the analysis of a long function, for each place in it.
+// BenchmarkStraight measures the analysis of a long function, per address.
 func BenchmarkStraight(b *testing.B) {
 	code := append(bytes.Repeat([]byte{0xc5, 0xfd, 0xfd, 0xc1}, maxSteps-2), 0xc3)
 	s := intel(code...)

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestSurvey measures the files named in HEURISTICS_SURVEY (separated by
-// colons); it has no floor, and is not part of the normal run.
+// TestSurvey measures the files in HEURISTICS_SURVEY (separated by colons), without a floor; it is no part of a normal
+// run.
 func TestSurvey(t *testing.T) {
 	list := filepath.SplitList(os.Getenv("HEURISTICS_SURVEY"))
 	every, _ := strconv.Atoi(os.Getenv("HEURISTICS_EVERY"))

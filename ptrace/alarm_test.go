@@ -16,7 +16,8 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// withAlarm needs a real-time priority, no collection (it would wait for the raw sleeps) and a second P.
+// withAlarm runs body with a real-time priority and a second P, without garbage collection, which would wait for raw
+// sleeps.
 func withAlarm(t *testing.T, body func(c *Controller)) {
 	t.Helper()
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
@@ -28,7 +29,7 @@ func withAlarm(t *testing.T, body func(c *Controller)) {
 		}
 	})
 	if missing {
-		t.Skip("no real-time priority here (CAP_SYS_NICE): waits sleep in short pieces")
+		t.Skip("no real-time priority (CAP_SYS_NICE): waits sleep in short pieces here")
 	}
 }
 
@@ -38,7 +39,7 @@ func bindHere(tid int) error {
 	return errors.Join(unix.SchedSetaffinity(tid, &here), unix.SchedSetaffinity(0, &here))
 }
 
-func TestWaitSleepsUntilThreadThatWaitsForThisProcessorHasStopped(t *testing.T) {
+func TestWaitSleepsSoThatAThreadQueuedOnThisCPUStops(t *testing.T) {
 	p := start(t, "spin")
 	withAlarm(t, func(c *Controller) {
 		if err := bindHere(p.tid); err != nil {
@@ -54,7 +55,7 @@ func TestWaitSleepsUntilThreadThatWaitsForThisProcessorHasStopped(t *testing.T) 
 			l.MarkQueued()
 			s, ok := c.waitSpinning(t, l, p)
 			if !ok || s.Detach < s.Running || s.Running < s.Interrupt {
-				t.Errorf("round %d: %+v", round, s)
+				t.Errorf("round %d: times out of order: %+v", round, s)
 				return
 			}
 		}
@@ -68,7 +69,7 @@ func TestWaitForThreadThatDoesNotStopEndsAtTheDeadline(t *testing.T) {
 		for _, d := range []time.Duration{time.Millisecond, 3 * blockMax} {
 			until := procmem.Now() + int64(d)
 			if got := c.WaitAny(until); got != nil || procmem.Now() < until {
-				t.Errorf("WaitAny(%v) gave %p, %v before the deadline", d, got, time.Duration(until-procmem.Now()))
+				t.Errorf("WaitAny(%v) returns %p, %v before the deadline", d, got, time.Duration(until-procmem.Now()))
 			}
 		}
 		ptrace(unix.PTRACE_INTERRUPT, p.tid, 0, 0)
@@ -77,19 +78,19 @@ func TestWaitForThreadThatDoesNotStopEndsAtTheDeadline(t *testing.T) {
 	})
 }
 
-// The signal comes between the last reading of the clock and the wait.
-func TestWaitWhoseAlarmHasBeenMissedEndsAllTheSame(t *testing.T) {
+// The signal comes between the last read of the clock and the wait.
+func TestWaitWithAMissedAlarmEnds(t *testing.T) {
 	p := start(t, "sleep")
 	withAlarm(t, func(c *Controller) {
 		l := c.seizeOnly(t, p.tid)
-		until := procmem.Now() + 300e6 // time to begin the wait
+		until := procmem.Now() + 300e6 // enough time to begin the wait
 		c.alarm.ringsAt = until
 		var info sigInfo
 		if e, _, ok := c.alarm.wait(until, &info); e != unix.EINTR || !ok {
-			t.Errorf("%v %v", e, ok)
+			t.Errorf("wait ends with %v, %v; want EINTR", e, ok)
 		}
 		if procmem.Now() < until+overslept {
-			t.Error("it ended by something else")
+			t.Error("the wait ended before the second alarm")
 		}
 		ptrace(unix.PTRACE_INTERRUPT, p.tid, 0, 0)
 		c.WaitAny(soon())
@@ -109,56 +110,56 @@ func TestSleepLastsUntilItsMoment(t *testing.T) {
 				c.SleepUntil(at)
 			}
 			if c.alarm.ringsAt != 0 {
-				t.Errorf("round %d: it is still set to %d", round, c.alarm.ringsAt)
+				t.Errorf("round %d: the alarm is still set to %d", round, c.alarm.ringsAt)
 			}
 		}
 	})
 }
 
-func TestRequestsOfTheRuntimeDoNotEndASleep(t *testing.T) {
+func TestSignalsOfTheGoRuntimeDoNotEndASleep(t *testing.T) {
 	withAlarm(t, func(c *Controller) {
 		at := procmem.Now() + 50e6
 		unix.Tgkill(os.Getpid(), c.tid, syscall.SIGURG)
 		go unix.Tgkill(os.Getpid(), c.tid, syscall.SIGURG)
 		if c.SleepUntil(at); procmem.Now() < at {
-			t.Error("the sleep ended before its moment")
+			t.Error("the sleep ended too early")
 		}
 	})
 }
 
-func TestCloseGivesTheSignalsBack(t *testing.T) {
+func TestCloseUnblocksTheSignals(t *testing.T) {
 	withAlarm(t, func(c *Controller) {
 		during, _ := maskSignals(unix.SIG_BLOCK, 0)
 		c.Close()
 		after, _ := maskSignals(unix.SIG_BLOCK, 0)
 		if mine := setOf(alarmSignal, syscall.SIGURG); during&mine != mine || after&mine != 0 {
-			t.Errorf("blocked %x, and %x after Close", during, after)
+			t.Errorf("blocked signals %x, after Close %x; want %x and none of them", during, after, mine)
 		}
 	})
 }
 
-func TestAlarmIsSetAgainAfterAMove(t *testing.T) {
+func TestAlarmIsRearmedAfterAMove(t *testing.T) {
 	withAlarm(t, func(c *Controller) {
 		at := procmem.Now() + 20e6
 		c.alarm.set(at)
-		timerSet(c.alarm.id, at+60e9) // as if it were set on another processor
+		timerSet(c.alarm.id, at+60e9) // as if the alarm were set on another CPU
 		c.Moved()
 		if c.SleepUntil(at); procmem.Now() > at+30e9 {
-			t.Error("it was not set again")
+			t.Error("the alarm was not set again")
 		}
 	})
 }
 
-func TestWhatEndedTheLastSleep(t *testing.T) {
+func TestByTimerIsTrueAfterASleepThatTheTimerEnded(t *testing.T) {
 	withAlarm(t, func(c *Controller) {
 		if c.ByTimer() {
-			t.Error("it has not slept yet")
+			t.Error("ByTimer is true before the first sleep")
 		}
 		c.SleepUntil(procmem.Now() - 1)
 		if c.ByTimer() {
-			t.Error("the moment had passed")
+			t.Error("ByTimer is true after a sleep to a time in the past")
 		}
-		// On a busy machine the moment may have passed before the sleep begins.
+		// On a busy machine the time may have passed before the sleep begins.
 		byTimer := func(sleep func(until int64)) bool {
 			for range 20 {
 				if sleep(procmem.Now() + 1e6); c.ByTimer() {
@@ -169,22 +170,22 @@ func TestWhatEndedTheLastSleep(t *testing.T) {
 		}
 		for name, sleep := range map[string]func(until int64){"SleepUntil": c.SleepUntil, "Nap": c.Nap} {
 			if !byTimer(sleep) {
-				t.Error(name + " was not ended by the timer")
+				t.Error(name + ": ByTimer is false")
 			}
 			if c.ForgetWake(); c.ByTimer() {
-				t.Error("that was long ago")
+				t.Error("ByTimer is true after ForgetWake")
 			}
 		}
 		if !byTimer(c.SleepUntil) {
-			t.Error("SleepUntil was not ended by the timer")
+			t.Error("SleepUntil: ByTimer is false")
 		}
 		if c.Moved(); c.ByTimer() {
-			t.Error("it was moved")
+			t.Error("ByTimer is true after Moved")
 		}
 	})
 }
 
-func TestAWaitThatAStopEndsIsNotTheTimers(t *testing.T) {
+func TestByTimerIsFalseAfterAWaitThatAStopEnded(t *testing.T) {
 	p := start(t, "spin")
 	withAlarm(t, func(c *Controller) {
 		if err := bindHere(p.tid); err != nil {
@@ -204,7 +205,7 @@ func TestAWaitThatAStopEndsIsNotTheTimers(t *testing.T) {
 			}
 		}
 		if c.ByTimer() {
-			t.Error("a stop was taken for the timer")
+			t.Error("ByTimer is true after a wait that a stop ended")
 		}
 		c.Cancel(l)
 	})

@@ -80,7 +80,7 @@ func TestStopAllocatesNothing(t *testing.T) {
 			}
 			c.Finish(l, &req, &s)
 		}); n != 0 {
-			t.Errorf("%v allocations a stop", n)
+			t.Errorf("%v allocations per stop, want 0", n)
 		}
 	})
 }

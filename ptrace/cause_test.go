@@ -15,41 +15,42 @@ import (
 	"prywalk/internal/procmem"
 )
 
-func TestTheCauseIsWhatTookMostOfTheTime(t *testing.T) {
+func TestCauseOfALongStopIsWhatTookMostOfTheTime(t *testing.T) {
 	const us = 1000
 	copied := evidence{unseen: 5 * us, inside: 900 * us, copying: 880 * us, bytes: 1 << 20}
 	for name, c := range map[string]struct {
 		change func(e *evidence)
 		want   Cause
 	}{
-		"much was copied":          {func(*evidence) {}, CauseCopy},
-		"little was":               {func(e *evidence) { e.bytes = 4096 }, CauseOther},
-		"each page had to be made": {func(e *evidence) { e.faults = 4096 }, CauseFault},
-		"most had to be made":      {func(e *evidence) { e.faults = (e.bytes / pageSize) * 3 / 4 }, CauseFault},
-		"some had to":              {func(e *evidence) { e.faults = 3 }, CauseCopy},
-		"one came from a disk": {func(e *evidence) { e.fromDisk, e.waited, e.offProcessor = 1, 1, 800*us },
+		"large copy":           {func(*evidence) {}, CauseCopy},
+		"small copy":           {func(e *evidence) { e.bytes = 4096 }, CauseOther},
+		"a fault on each page": {func(e *evidence) { e.faults = 4096 }, CauseFault},
+		"faults on most pages": {func(e *evidence) { e.faults = (e.bytes / pageSize) * 3 / 4 }, CauseFault},
+		"some faults":          {func(e *evidence) { e.faults = 3 }, CauseCopy},
+		"a page read from disk": {func(e *evidence) { e.fromDisk, e.waited, e.offProcessor = 1, 1, 800*us },
 			CauseFault},
-		"it waited":                   {func(e *evidence) { e.waited, e.offProcessor = 1, 800*us }, CauseLock},
-		"it waited, but not for long": {func(e *evidence) { e.waited, e.offProcessor = 1, 100*us }, CauseCopy},
-		"another thread ran":          {func(e *evidence) { e.preempted, e.offProcessor = 1, 800*us }, CausePreempted},
-		"nobody ran":                  {func(e *evidence) { e.offProcessor = 800 * us }, CauseStolen},
-		"others were served":          {func(e *evidence) { e.unseen = 1000 * us }, CauseTurn},
-		"others were served, which waited": {func(e *evidence) { e.unseen, e.offProcessor, e.waited = 1000*us, 1000*us, 2 },
+		"long wait":              {func(e *evidence) { e.waited, e.offProcessor = 1, 800*us }, CauseLock},
+		"short wait":             {func(e *evidence) { e.waited, e.offProcessor = 1, 100*us }, CauseCopy},
+		"another thread ran":     {func(e *evidence) { e.preempted, e.offProcessor = 1, 800*us }, CausePreempted},
+		"no thread ran":          {func(e *evidence) { e.offProcessor = 800 * us }, CauseStolen},
+		"other stops came first": {func(e *evidence) { e.unseen = 1000 * us }, CauseTurn},
+		"other stops came first, and waited": {func(e *evidence) { e.unseen, e.offProcessor, e.waited = 1000*us, 1000*us, 2 },
 			CauseLock},
-		"it was not the copy that took long": {func(e *evidence) { e.copying = 10 * us }, CauseOther},
+		"short copy in a long stop": {func(e *evidence) { e.copying = 10 * us }, CauseOther},
 	} {
 		e := copied
 		if c.change(&e); e.cause() != c.want {
-			t.Errorf("%s: %v, want %v", name, e.cause(), c.want)
+			t.Errorf("%s: cause %v, want %v", name, e.cause(), c.want)
 		}
 	}
 	for c := range NumCauses + 2 {
 		if (c.String() == "?") != (c >= NumCauses) {
-			t.Errorf("cause %d is %q", c, c)
+			t.Errorf("cause %d has the name %q", c, c)
 		}
 	}
 }
 
+// doing is an Extra that calls a function during the stop.
 type doing func(rd *Reader)
 
 func (d doing) Regions(_ *frames.Regs, rd *Reader, _ []frames.Region) int {
@@ -59,13 +60,13 @@ func (d doing) Regions(_ *frames.Regs, rd *Reader, _ []frames.Region) int {
 
 func addressOf(b []byte) uint64 { return uint64(reflect.ValueOf(b).Pointer()) }
 
-// provoke repeats a stop up to a hundred times, as other load can come first.
+// provoke repeats a stop up to a hundred times, as other load can be the cause first.
 func provoke(t *testing.T, c *Controller, tid int, want Cause, bytes int64, do func(rd *Reader)) {
 	t.Helper()
 	seen := map[Cause]int{}
 	for range 100 {
 		var s Stop
-		Pin() // the Go runtime's pre-emption adds waits
+		Pin() // preemption by the Go runtime adds waits
 		err := c.StopThread(tid, soon(), &Request{Extra: doing(do), Regions: []frames.Region{{}}}, &s)
 		Unpin()
 		if err != nil {
@@ -77,10 +78,10 @@ func provoke(t *testing.T, c *Controller, tid int, want Cause, bytes int64, do f
 			return
 		}
 	}
-	t.Errorf("never %v, but %v", want, seen)
+	t.Errorf("cause %v was not found in a hundred stops, only %v", want, seen)
 }
 
-func TestCausesAreDistinguished(t *testing.T) {
+func TestProvokedCausesAreReported(t *testing.T) {
 	p := start(t, "spin")
 	buf := make([]byte, 16<<20)
 	copied := make([]byte, len(buf))
@@ -109,13 +110,13 @@ func TestCausesAreDistinguished(t *testing.T) {
 	})
 }
 
-func TestAPreemptedTracerIsReported(t *testing.T) {
+func TestPreemptionOfTheTracerIsReported(t *testing.T) {
 	p := start(t, "spin")
 	with(t, Options{KeepPriority: true}, func(c *Controller) {
 		var here unix.CPUSet
 		here.Set(procmem.CPU())
 		if unix.SchedSetaffinity(0, &here) != nil || unix.SchedSetaffinity(p.tid, &here) != nil {
-			t.Error("both cannot be on one processor")
+			t.Error("tracer and target cannot be bound to one CPU")
 			return
 		}
 		var stop atomic.Bool

@@ -8,7 +8,7 @@ import (
 	"prywalk/internal/procmem"
 )
 
-func TestThirtyTwoBitCodeIsRefusedAndGoesOn(t *testing.T) {
+func TestThirtyTwoBitCodeIsRefusedAndContinues(t *testing.T) {
 	p := start(t, "compat")
 	with(t, Options{}, func(c *Controller) {
 		refusedOnce := false
@@ -20,17 +20,17 @@ func TestThirtyTwoBitCodeIsRefusedAndGoesOn(t *testing.T) {
 				refusedOnce = true
 				tracees++
 			case err != nil || refusedOnce:
-				t.Errorf("%v", err)
+				t.Errorf("stop of 32-bit code: %v", err)
 				return
 			default:
 				nanosleep(20_000)
 			}
 		}
 		if !refusedOnce {
-			t.Error("never refused")
+			t.Error("32-bit code was not refused")
 		}
 	})
 	if state(p.tid) != 'R' || tracer(p.tid) != 0 {
-		t.Errorf("state %c, traced by %d", state(p.tid), tracer(p.tid))
+		t.Errorf("state %c, tracer %d; want R, not traced", state(p.tid), tracer(p.tid))
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/procmem"
 )
 
-func TestStackThatIsDeeperThanThoughtIsCopiedInTheSameStop(t *testing.T) {
+func TestDeeperStackThanExpectedIsCopiedInTheSameStop(t *testing.T) {
 	p := start(t, "spin")
 	memory := procmem.OpenMemory(p.tid)
 	defer memory.Close()
@@ -17,7 +17,7 @@ func TestStackThatIsDeeperThanThoughtIsCopiedInTheSameStop(t *testing.T) {
 		whole := Request{Stack: make([]byte, 1024)}
 		var s Stop
 		if err := c.StopThread(p.tid, soon(), &whole, &s); err != nil || s.StackLen < 512 || s.InLarger {
-			t.Errorf("%v: %d bytes, deep %v", err, s.StackLen, s.InLarger)
+			t.Errorf("first stop: %v, %d bytes, in the larger buffer %v", err, s.StackLen, s.InLarger)
 			return
 		}
 		from := s.StackAddr
@@ -46,9 +46,10 @@ func TestStackThatIsDeeperThanThoughtIsCopiedInTheSameStop(t *testing.T) {
 					got = req.Larger
 				}
 				if s.InLarger != e.deep || s.StackLen != e.n || s.StackAsked != e.n || s.StackAddr != from {
-					t.Errorf("end at +%d: deep %v, %d of %d bytes", e.top-from, s.InLarger, s.StackLen, s.StackAsked)
+					t.Errorf("mapping end at +%d: in the larger buffer %v, %d of %d bytes; want %v, %d", e.top-from, s.InLarger,
+						s.StackLen, s.StackAsked, e.deep, e.n)
 				} else if e.n > redZone && !bytes.Equal(got[redZone:e.n], whole.Stack[redZone:e.n]) {
-					t.Errorf("end at +%d: other bytes", e.top-from)
+					t.Errorf("mapping end at +%d: other bytes than in the first stop", e.top-from)
 				}
 			}
 		}
@@ -63,7 +64,7 @@ func TestOutermostFramesAreCopiedInTheSameStop(t *testing.T) {
 		whole := Request{Stack: make([]byte, 1024)}
 		var s Stop
 		if err := c.StopThread(p.tid, soon(), &whole, &s); err != nil || s.StackLen < 600 {
-			t.Errorf("%v: %d bytes", err, s.StackLen)
+			t.Errorf("first stop: %v, %d bytes", err, s.StackLen)
 			return
 		}
 		from := s.StackAddr
@@ -95,7 +96,7 @@ func TestOutermostFramesAreCopiedInTheSameStop(t *testing.T) {
 				return
 			}
 			if s.StackLen != e.n || s.InLarger != e.deep || s.TailLen != e.tail {
-				t.Errorf("%+v: %d bytes, deep %v, tail %d", e, s.StackLen, s.InLarger, s.TailLen)
+				t.Errorf("%+v: %d bytes, in the larger buffer %v, tail of %d", e, s.StackLen, s.InLarger, s.TailLen)
 				continue
 			}
 			end := e.top
@@ -104,7 +105,7 @@ func TestOutermostFramesAreCopiedInTheSameStop(t *testing.T) {
 			}
 			if at := s.TailAddr - from; e.tail > 0 &&
 				(at != end-96 || !bytes.Equal(req.Tail[:e.tail], whole.Stack[at:end])) {
-				t.Errorf("%+v: other bytes, from +%d", e, at)
+				t.Errorf("%+v: other bytes than in the first stop, from +%d", e, at)
 			}
 		}
 	})

@@ -10,6 +10,7 @@ import (
 	"prywalk/internal/procmem"
 )
 
+// prefetcher has one region read with the stack, and one afterwards.
 type prefetcher struct {
 	places     []frames.Region
 	prefetched bool
@@ -48,12 +49,13 @@ func TestPrefetchedRegionsAreReadWithTheStack(t *testing.T) {
 		r.Read(p.lo, want[:])
 		switch {
 		case !f.prefetched || !bytes.Equal(code, want[:]):
-			t.Errorf("prefetched %v: % x, want % x", f.prefetched, code, want)
+			t.Errorf("prefetched %v: code % x, want % x", f.prefetched, code, want)
 		case a.StackAddr != b.StackAddr || a.StackLen != b.StackLen || b.StackAsked != len(stack):
-			t.Errorf("stack at %#x, %d of %d bytes, without at %#x, %d", b.StackAddr, b.StackLen, b.StackAsked, a.StackAddr,
+			t.Errorf("stack at %#x, %d of %d bytes; without prefetch at %#x, %d", b.StackAddr, b.StackLen, b.StackAsked,
+				a.StackAddr,
 				a.StackLen)
 		case !bytes.Equal(plain[redZone:], stack[redZone:]): // a leaf function changes its red zone
-			t.Errorf("stack % x\nwithout % x", stack, plain)
+			t.Errorf("stack % x\nwithout prefetch % x", stack, plain)
 		}
 	})
 }
@@ -65,7 +67,7 @@ type presentPrefetcher struct {
 
 func (f *presentPrefetcher) PresentUntil() int64 { return f.until }
 
-func TestPrefetchedPlacesAreReadInOneCall(t *testing.T) {
+func TestPrefetchedRegionsAreReadInOneCall(t *testing.T) {
 	p := start(t, "spin")
 	memory := procmem.OpenMemory(p.tid)
 	defer memory.Close()
@@ -73,7 +75,7 @@ func TestPrefetchedPlacesAreReadInOneCall(t *testing.T) {
 		whole := Request{Stack: make([]byte, 1024)}
 		var s Stop
 		if err := c.StopThread(p.tid, soon(), &whole, &s); err != nil || s.StackLen < 512 {
-			t.Errorf("%v: %d bytes", err, s.StackLen)
+			t.Errorf("first stop: %v, %d bytes", err, s.StackLen)
 			return
 		}
 		page := s.StackAddr &^ 0xfff
@@ -94,19 +96,19 @@ func TestPrefetchedPlacesAreReadInOneCall(t *testing.T) {
 			calls[until] = out.Calls
 			for i := range f.places {
 				if at := redZone + i*16; !f.prefetched || !bytes.Equal(f.places[i].Bytes, whole.Stack[at:at+8]) {
-					t.Errorf("until %d: prefetched %v, place %d has % x", until, f.prefetched, i, f.places[i].Bytes)
+					t.Errorf("until %d: prefetched %v, region %d has % x", until, f.prefetched, i, f.places[i].Bytes)
 				}
 			}
 		}
 		for until, n := range calls {
 			if until != 0 && n != calls[0]-places+1 {
-				t.Errorf("%d calls, one by one %d", n, calls[0])
+				t.Errorf("%d calls, want %d less than the %d of single reads", n, places-1, calls[0])
 			}
 		}
 	})
 }
 
-func TestStackIsReadAloneWhereAPrefetchedRegionIsUnmapped(t *testing.T) {
+func TestStackIsReadIfAPrefetchedRegionIsUnmapped(t *testing.T) {
 	p := start(t, "spin")
 	with(t, Options{}, func(c *Controller) {
 		for _, at := range []int{0, 1} {
@@ -116,7 +118,7 @@ func TestStackIsReadAloneWhereAPrefetchedRegionIsUnmapped(t *testing.T) {
 			stack := make([]byte, 256)
 			if err := c.StopThread(p.tid, soon(), &Request{Stack: stack, Extra: f}, &s); err != nil || f.prefetched ||
 				s.StackLen != len(stack) {
-				t.Errorf("place %d: %v, prefetched %v, %d bytes", at, err, f.prefetched, s.StackLen)
+				t.Errorf("unmapped region %d: %v, prefetched %v, %d bytes", at, err, f.prefetched, s.StackLen)
 			}
 		}
 	})

@@ -42,7 +42,7 @@ func TestLaunchedCommandStartsAsIfByAShell(t *testing.T) {
 		got, _ := io.ReadAll(r)
 		l.Wait()
 		if !bytes.Equal(got, want) {
-			t.Errorf("launched:\n%s\nos/exec:\n%s", got, want)
+			t.Errorf("launched:\n%s\nwant as by os/exec:\n%s", got, want)
 		}
 	}()
 	with(t, Options{}, func(*Controller) {
@@ -69,12 +69,12 @@ func TestWaitNeverTakesTheTracersStops(t *testing.T) {
 			}
 		}
 		if st := c.Stats(); st.Stolen != 0 {
-			t.Errorf("%+v", st)
+			t.Errorf("%d stops were reaped by another wait, want 0: %+v", st.Stolen, st)
 		}
 	})
 	p.in.Close()
 	if code := <-exited; code != 7 {
-		t.Errorf("exit status %d", code)
+		t.Errorf("exit status %d, want 7", code)
 	}
 }
 
@@ -93,7 +93,7 @@ func TestExitStatusOfACommandThatEndsDuringSamples(t *testing.T) {
 				select {
 				case code := <-exited:
 					if code != 7 {
-						t.Errorf("exit status %d", code)
+						t.Errorf("exit status %d, want 7", code)
 					}
 					return
 				default:
@@ -101,16 +101,16 @@ func TestExitStatusOfACommandThatEndsDuringSamples(t *testing.T) {
 				for _, tid := range []int{p.PID, p.tid} {
 					if err := c.StopThread(tid, procmem.Now()+2e6, &Request{}, &s); err != nil &&
 						!errors.Is(err, ErrGone) && err != ErrZombie && err != ErrTimeout {
-						t.Errorf("%v", err)
+						t.Errorf("stop of an ending thread: %v", err)
 					}
 				}
-				nanosleep(20_000) // the thread may need this processor
+				nanosleep(20_000) // the thread may need this CPU
 			}
 		})
 	}
 }
 
-func TestChildrenOfOtherThreadsAndOfThisOneAreLeftAlone(t *testing.T) {
+func TestWaitAnyDoesNotReapChildren(t *testing.T) {
 	p := start(t, "spin")
 	var wg sync.WaitGroup
 	stop := make(chan bool)
@@ -123,7 +123,7 @@ func TestChildrenOfOtherThreadsAndOfThisOneAreLeftAlone(t *testing.T) {
 				default:
 				}
 				if err := exec.Command("sh", "-c", "exit 5").Run(); err == nil || err.(*exec.ExitError).ExitCode() != 5 {
-					t.Errorf("child: %v", err)
+					t.Errorf("child of another thread: %v", err)
 				}
 			}
 		})
@@ -142,7 +142,7 @@ func TestChildrenOfOtherThreadsAndOfThisOneAreLeftAlone(t *testing.T) {
 				break
 			}
 			if got := c.WaitAny(soon()); got != l {
-				t.Errorf("WaitAny gave %p", got)
+				t.Errorf("WaitAny returns %p, want %p", got, l)
 				break
 			}
 			if err := c.Finish(l, &Request{}, &s); err != nil {
@@ -150,7 +150,7 @@ func TestChildrenOfOtherThreadsAndOfThisOneAreLeftAlone(t *testing.T) {
 			}
 			if child != nil {
 				if err := child.Wait(); err != nil {
-					t.Errorf("own child: %v", err)
+					t.Errorf("child of this thread: %v", err)
 				}
 			}
 		}
@@ -159,7 +159,7 @@ func TestChildrenOfOtherThreadsAndOfThisOneAreLeftAlone(t *testing.T) {
 	wg.Wait()
 }
 
-// Killed by the test below.
+// The process of TestTargetRunsOnWhenTheTracerIsKilled, which kills it.
 func TestTracerProcess(t *testing.T) {
 	var tid int
 	if n, _ := fmt.Sscan(os.Getenv("PTRACE_TEST_HOLD"), &tid); n != 1 {
@@ -186,10 +186,10 @@ func TestTargetRunsOnWhenTheTracerIsKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	if line, _ := bufio.NewReader(out).ReadString('\n'); line != "holding\n" || state(p.tid) != 't' {
-		t.Errorf("tracer said %q, state %c", line, state(p.tid))
+		t.Errorf("tracer wrote %q, state %c; want holding, t", line, state(p.tid))
 	}
 	cmd.Process.Kill()
 	cmd.Wait()
 	before := p.counts(t).wakeups
-	eventually(t, "running on", func() bool { return p.counts(t).wakeups > before })
+	eventually(t, "the target runs", func() bool { return p.counts(t).wakeups > before })
 }

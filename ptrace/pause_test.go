@@ -11,7 +11,7 @@ import (
 	"prywalk/internal/procmem"
 )
 
-func TestNoPieceIsBegunThatWouldNotEndInTime(t *testing.T) {
+func TestCopyStopsBeforeAPieceThatWouldEndTooLate(t *testing.T) {
 	from, to := bytes.Repeat([]byte("memory"), 20_000), make([]byte, 120_000)
 	read := func(longest, took int64) (n int, short bool) {
 		var a allowance
@@ -22,23 +22,23 @@ func TestNoPieceIsBegunThatWouldNotEndInTime(t *testing.T) {
 		return a.readVM(os.Getpid(), addressOf(from), to), a.short
 	}
 	if n, short := read(0, 1e18); n != len(from) || short {
-		t.Errorf("without a limit: %d bytes, short %v", n, short)
+		t.Errorf("without a limit: %d bytes, short %v; want %d", n, short, len(from))
 	}
 	if n, short := read(1e12, 0); n != len(from) || short || !bytes.Equal(from, to) {
-		t.Errorf("with time enough: %d bytes, short %v", n, short)
+		t.Errorf("with enough time: %d bytes, short %v; want %d", n, short, len(from))
 	}
 	if n, short := read(1e12, 2e12); n != 0 || !short {
-		t.Errorf("where a piece takes too long: %d bytes, short %v", n, short)
+		t.Errorf("a piece takes too long: %d bytes, short %v; want 0, short", n, short)
 	}
 	if n, short := read(1, 0); n != 0 || !short {
-		t.Errorf("when the time is over: %d bytes, short %v", n, short)
+		t.Errorf("no time left: %d bytes, short %v; want 0, short", n, short)
 	}
 	if n, short := read(1e12, 0.9e12); n != len(from) || short {
-		t.Errorf("where a piece takes less than was thought: %d bytes, short %v", n, short)
+		t.Errorf("a piece takes less than estimated: %d bytes, short %v; want %d", n, short, len(from))
 	}
 }
 
-func TestAStopWhoseTimeIsOverReadsNoMemory(t *testing.T) {
+func TestStopBeyondItsTimeReadsNoMemory(t *testing.T) {
 	p := start(t, "spin")
 	with(t, Options{}, func(c *Controller) {
 		for _, longest := range []int64{1, 0, int64(patience)} {
@@ -62,7 +62,7 @@ func TestAStopWhoseTimeIsOverReadsNoMemory(t *testing.T) {
 				}
 			}
 			if (got > 0) != (longest != 1) {
-				t.Errorf("limit %d: %d further bytes", longest, got)
+				t.Errorf("limit %d: %d more bytes read by Extra", longest, got)
 			}
 		}
 	})

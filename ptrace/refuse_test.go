@@ -27,7 +27,7 @@ func isRefused(t *testing.T, tid int) (err error) {
 	return err
 }
 
-func TestThreadThatIsTracedAlready(t *testing.T) {
+func TestTracedThreadIsRefused(t *testing.T) {
 	p := start(t, "spin")
 	with(t, Options{}, func(c *Controller) {
 		l, err := c.Begin(p.tid)
@@ -36,28 +36,28 @@ func TestThreadThatIsTracedAlready(t *testing.T) {
 			return
 		}
 		if err := isRefused(t, p.tid); err != ErrTraced {
-			t.Errorf("second tracer: %v", err)
+			t.Errorf("the traced thread: %v, want %v", err, ErrTraced)
 		}
 		if err := isRefused(t, p.PID); err != nil {
-			t.Errorf("another thread of the process: %v", err)
+			t.Errorf("another thread of the process: %v, want no error", err)
 		}
 		c.Cancel(l)
 	})
 }
 
-// The other tracer has detached by the time it is looked for.
-func TestTracerThatIsGoneByNow(t *testing.T) {
+// The other tracer has detached before its PID is read.
+func TestDetachedTracerIsReported(t *testing.T) {
 	p := start(t, "spin")
 	if err := seizeRefused(p.tid, syscall.EPERM, true); err != ErrTraced {
-		t.Errorf("who may read its memory may trace it, but for another tracer: %v", err)
+		t.Errorf("a caller that may read the memory: %v, want another tracer as the cause", err)
 	}
 	if err := seizeRefused(p.tid, syscall.EPERM, false); err != ErrDenied {
-		t.Errorf("a filter may have refused it: %v", err)
+		t.Errorf("a caller that may not: %v, want a possible filter as the cause", err)
 	}
 	with(t, Options{}, func(c *Controller) {
 		l, err := c.Begin(p.tid)
 		if err != nil || !c.seized {
-			t.Errorf("%v; attached %v", err, c.seized)
+			t.Errorf("Begin: %v, seized %v", err, c.seized)
 			return
 		}
 		c.Cancel(l)
@@ -65,23 +65,23 @@ func TestTracerThatIsGoneByNow(t *testing.T) {
 	p.Signal(syscall.SIGKILL)
 	p.Wait()
 	if err := tracedOrDenied(p.PID); err != ErrGone {
-		t.Errorf("ended: %v", err)
+		t.Errorf("an ended thread: %v", err)
 	}
 }
 
-func TestThreadsThatCannotBeSampled(t *testing.T) {
+func TestThreadsThatCannotBeStoppedAreRefused(t *testing.T) {
 	p := start(t, "sleep")
 	p.Signal(syscall.SIGKILL)
-	eventually(t, "a zombie", func() bool { return state(p.PID) == 'Z' })
+	eventually(t, "the target is a zombie", func() bool { return state(p.PID) == 'Z' })
 	if err := isRefused(t, p.PID); err != ErrZombie {
 		t.Errorf("zombie: %v", err)
 	}
 	p.Wait()
 	if err := isRefused(t, p.PID); err != ErrGone {
-		t.Errorf("waited for: %v", err)
+		t.Errorf("a process that was waited for: %v", err)
 	}
 	if err := isRefused(t, os.Getpid()); err != ErrSelf {
-		t.Errorf("self: %v", err)
+		t.Errorf("this process: %v", err)
 	}
 	if k := kernelThread(); k == 0 {
 		t.Log("no kernel thread is visible here")
@@ -100,17 +100,17 @@ func kernelThread() int {
 
 var nobody = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534, NoSetGroups: true}}
 
-// Run by the test below, as another user.
+// The part of TestOrdinaryUserSamplesOwnProcessesOnly that runs as another user.
 func TestAsUnprivilegedUser(t *testing.T) {
 	var mine, other int
 	if n, _ := fmt.Sscan(os.Getenv("PTRACE_TEST_OTHER"), &other); n != 1 {
 		t.Skip("run by TestOrdinaryUserSamplesOwnProcessesOnly")
 	}
 	if err := isRefused(t, other); err != ErrDenied {
-		t.Errorf("another user's: %v", err)
+		t.Errorf("another user's process: %v", err)
 	}
 	if err := tracedOrDenied(other); err != ErrDenied {
-		t.Errorf("another user's, when ptrace is allowed otherwise: %v", err)
+		t.Errorf("another user's process, if ptrace is allowed otherwise: %v", err)
 	}
 	l, err := launch.Start(launch.Command{Args: []string{"sleep", "1000"}})
 	if err != nil {
@@ -125,7 +125,7 @@ func TestAsUnprivilegedUser(t *testing.T) {
 	with(t, Options{}, func(c *Controller) {
 		var s Stop
 		if err := c.StopThread(mine, soon(), &Request{Stack: make([]byte, 512)}, &s); err != nil || s.StackLen != 512 {
-			t.Errorf("own child: %v %+v", err, s)
+			t.Errorf("own child: %v, %+v", err, s)
 		}
 		t.Log("scheduling", c.Scheduling())
 	})
@@ -184,7 +184,7 @@ func TestThreadsThatEndDuringSamples(t *testing.T) {
 				} else if errors.Is(err, ErrGone) || errors.Is(err, ErrZombie) {
 					seen["gone"]++
 				} else {
-					t.Errorf("thread %d: %v", tid, err)
+					t.Errorf("stop of thread %d: %v", tid, err)
 					return
 				}
 			}
@@ -192,11 +192,11 @@ func TestThreadsThatEndDuringSamples(t *testing.T) {
 		}
 	})
 	before := p.counts(t).wakeups
-	eventually(t, "threads go on coming and going", func() bool { return p.counts(t).wakeups > before })
+	eventually(t, "threads still start and end", func() bool { return p.counts(t).wakeups > before })
 	t.Log(seen)
 }
 
-func TestTargetKilledWhileItIsHeld(t *testing.T) {
+func TestTargetMayBeKilledDuringAStop(t *testing.T) {
 	for range 20 {
 		p := start(t, "spin")
 		with(t, Options{}, func(c *Controller) {
@@ -216,7 +216,7 @@ func TestTargetKilledWhileItIsHeld(t *testing.T) {
 					t.Errorf("Finish: %v", err)
 				}
 			}
-			// The exit status comes only after the tracees were detached.
+			// The exit status comes only after the tracees are detached.
 			exited := make(chan unix.WaitStatus)
 			go func() {
 				st, _ := p.Wait()
@@ -226,7 +226,7 @@ func TestTargetKilledWhileItIsHeld(t *testing.T) {
 				select {
 				case st := <-exited:
 					if !st.Signaled() || st.Signal() != syscall.SIGKILL {
-						t.Errorf("status %#x", st)
+						t.Errorf("status %#x, want killed by SIGKILL", st)
 					}
 					return
 				default:
@@ -237,7 +237,7 @@ func TestTargetKilledWhileItIsHeld(t *testing.T) {
 	}
 }
 
-func TestTargetThatExecsDuringSamplesGoesOn(t *testing.T) {
+func TestTargetThatCallsExecDuringStopsContinues(t *testing.T) {
 	bin, err := buildTarget()
 	if err != nil {
 		t.Fatal(err)
@@ -265,7 +265,7 @@ func TestTargetThatExecsDuringSamplesGoesOn(t *testing.T) {
 			}
 		})
 		if st, err := l.Wait(); err != nil || st.ExitStatus() != 7 {
-			t.Fatalf("status %#x %v", st, err)
+			t.Fatalf("status %#x, %v; want exit status 7", st, err)
 		}
 	}
 }

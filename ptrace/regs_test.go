@@ -9,7 +9,7 @@ import (
 	"prywalk/frames"
 )
 
-func TestX86RegistersGoToTheirDWARFNumbers(t *testing.T) {
+func TestX86RegistersHaveTheirDWARFNumbers(t *testing.T) {
 	names := []string{"r15", "r14", "r13", "r12", "rbp", "rbx", "r11", "r10", "r9", "r8", "rax", "rcx", "rdx", "rsi",
 		"rdi",
 		"orig_rax", "rip", "cs", "eflags", "rsp", "ss", "fs_base", "gs_base", "ds", "es", "fs", "gs"}
@@ -25,34 +25,34 @@ func TestX86RegistersGoToTheirDWARFNumbers(t *testing.T) {
 	nr, ok := DecodeRegsX86(b, &r)
 	if !ok || nr != int64(value["orig_rax"]) || r.PC != value["rip"] || r.SP() != value["rsp"] ||
 		r.TLS != value["fs_base"] || r.Arch != frames.X86_64 {
-		t.Errorf("%v %d %+v", ok, nr, r)
+		t.Errorf("decoded %v, call %d, %+v", ok, nr, r)
 	}
 	for i, n := range dwarf {
 		if v, known := r.Get(uint8(i)); !known || v != value[n] {
-			t.Errorf("%s: %#x %v", n, v, known)
+			t.Errorf("register %s: %#x, %v; want %#x", n, v, known, value[n])
 		}
 	}
 	if _, ok := DecodeRegsX86(b[:RegsLenX86-1], &r); ok {
-		t.Error("short input was taken")
+		t.Error("short input is accepted")
 	}
 }
 
-func TestARMRegistersGoToTheirDWARFNumbers(t *testing.T) {
+func TestARMRegistersHaveTheirDWARFNumbers(t *testing.T) {
 	b := make([]byte, RegsLenAArch64)
 	for i := range RegsLenAArch64 / 8 {
 		binary.LittleEndian.PutUint64(b[8*i:], uint64(i)+100)
 	}
 	var r frames.Regs
 	if !DecodeRegsAArch64(b, &r) || r.PC != 132 || r.SP() != 131 || r.Arch != frames.AArch64 || r.Known != 1<<32-1 {
-		t.Errorf("%+v", r)
+		t.Errorf("registers %+v; want pc 132, sp 131, all known", r)
 	}
 	for i := range uint8(32) {
 		if v, known := r.Get(i); !known || v != uint64(i)+100 {
-			t.Errorf("x%d: %d %v", i, v, known)
+			t.Errorf("x%d: %d, %v; want %d", i, v, known, uint64(i)+100)
 		}
 	}
 	if DecodeRegsAArch64(b[:8], &r) {
-		t.Error("short input was taken")
+		t.Error("short input is accepted")
 	}
 }
 
@@ -63,10 +63,10 @@ func FuzzDecodeRegs(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var r frames.Regs
 		if _, ok := DecodeRegsX86(b, &r); ok != (len(b) >= RegsLenX86) {
-			t.Error("x86")
+			t.Errorf("x86-64: %d bytes, decoded %v", len(b), ok)
 		}
 		if DecodeRegsAArch64(b, &r) != (len(b) >= RegsLenAArch64) {
-			t.Error("arm64")
+			t.Errorf("arm64: %d bytes, decoded %v", len(b), len(b) < RegsLenAArch64)
 		}
 	})
 }

@@ -28,7 +28,7 @@ func stopMany(t *testing.T, opts Options, tid, n int) (st Stats) {
 	return st
 }
 
-// asleep gives what a caller can know of the sleeping thread.
+// asleep returns the call in which the thread sleeps, and its run count.
 func (p *target) asleep(t *testing.T) (call procmem.SyscallInfo, runs uint64) {
 	t.Helper()
 	files := procmem.OpenThread(p.PID, p.tid, nil)
@@ -60,12 +60,12 @@ func (p *target) stopAsleep(t *testing.T, c *Controller) (s Stop) {
 	return s
 }
 
-// saw checks that the program saw no EINTR, and that broken were counted.
+// saw checks that the program got no EINTR, and that none is counted.
 func (p *target) saw(t *testing.T, broken uint64) counts {
 	t.Helper()
 	n := p.counts(t)
 	if n.eintr != 0 || broken != 0 {
-		t.Errorf("%d calls broken, and the program saw %+v", broken, n)
+		t.Errorf("%d broken calls are counted, the program counts %+v; want no EINTR", broken, n)
 	}
 	return n
 }
@@ -77,22 +77,22 @@ func TestBrokenWaitsAreRestartedUnseen(t *testing.T) {
 		with(t, Options{}, func(c *Controller) {
 			for range 100 {
 				if s := p.stopAsleep(t, c); !s.Restarted {
-					t.Errorf("%s: %+v", mode, s)
+					t.Errorf("%s: the call is not restarted: %+v", mode, s)
 				}
 			}
 			st = c.Stats()
 		})
 		if n := p.saw(t, st.Broken); n.wakeups != 0 {
-			t.Errorf("%s: the program saw %+v", mode, n)
+			t.Errorf("%s: the program counts %+v, want no wakeups", mode, n)
 		}
 	}
 }
 
-func TestWaitsAreRestartedBeforeTheThreadIsBackInThem(t *testing.T) {
+func TestWaitsAreRestartedByRapidStops(t *testing.T) {
 	p := start(t, "epoll", "-1")
 	st := stopMany(t, Options{}, p.tid, 500)
 	if n := p.saw(t, st.Broken); n.wakeups != 0 {
-		t.Errorf("the program saw %+v", n)
+		t.Errorf("the program counts %+v, want no wakeups", n)
 	}
 }
 
@@ -112,12 +112,12 @@ func TestReadOnlySamplesBreakWaitsAndCountThem(t *testing.T) {
 		for range 20 {
 			var s Stop
 			if err := c.StopThread(p.tid, soon(), &Request{}, &s); err != nil || s.Restarted {
-				t.Errorf("%v %+v", err, s)
+				t.Errorf("stop: %v, %+v", err, s)
 			}
 			eventually(t, "asleep", func() bool { return state(p.tid) == 'S' })
 		}
 		if n := p.counts(t); n.eintr != c.Stats().Broken || n.eintr == 0 {
-			t.Errorf("the program saw %+v, counted %+v", n, c.Stats())
+			t.Errorf("the program counts %+v, the tracer %+v; want the same EINTR", n, c.Stats())
 		}
 	})
 }
@@ -134,24 +134,24 @@ func TestRealSignalStillInterruptsARestartedWait(t *testing.T) {
 				return
 			}
 			c.await(l)
-			// It comes between repair and return.
+			// The signal comes between repair and return.
 			if err := unix.Tgkill(p.PID, p.tid, unix.SIGUSR1); err != nil {
 				t.Error(err)
 			}
 			var s Stop
 			// On arm64 a restart would hide the signal.
 			if err := c.Finish(l, &Request{}, &s); err != nil || s.Restarted != (runtime.GOARCH == "amd64") {
-				t.Errorf("%v %+v", err, s)
+				t.Errorf("stop: %v, %+v", err, s)
 			}
 			eventually(t, "EINTR", func() bool { return p.counts(t).eintr == uint64(i+1) })
 		}
 	})
 	if n := p.counts(t); n.handled != rounds {
-		t.Errorf("%+v", n)
+		t.Errorf("the program counts %+v, want %d handled signals", n, rounds)
 	}
 }
 
-// On arm64 a pre-empted thread is not known to be in the same sleep.
+// On arm64 it is unknown whether a preempted thread is in the same sleep.
 func TestIgnoredSignalDuringAStopInterruptsNothing(t *testing.T) {
 	p := start(t, "epoll", "-1")
 	left := uint64(0)
@@ -159,23 +159,23 @@ func TestIgnoredSignalDuringAStopInterruptsNothing(t *testing.T) {
 		defer func() { left = c.Stats().Broken }()
 		for range 100 {
 			call, runs := p.asleep(t)
-			// The signal wakes the thread, though ignored.
+			// The ignored signal wakes the thread.
 			l := c.seizeOnly(t, p.tid)
 			l.Sleeping(&call, runs)
 			unix.Tgkill(p.PID, p.tid, unix.SIGUSR2)
 			c.await(l)
 			var s Stop
 			if err := c.Finish(l, &Request{}, &s); err != nil || s.Kind != KindSignal || s.Signal != int(unix.SIGUSR2) {
-				t.Errorf("%v %+v", err, s)
+				t.Errorf("stop: %v, %+v", err, s)
 			}
 		}
 	})
 	if n := p.counts(t); n.eintr > left || n.eintr != 0 && runtime.GOARCH != "arm64" || n.handled != 0 {
-		t.Errorf("the program saw %+v, %d calls were counted as broken", n, left)
+		t.Errorf("the program counts %+v; %d calls are counted as broken", n, left)
 	}
 }
 
-// Not ignored: TestStopSignalInAWaitGivesEINTRAsWithoutATracer.
+// For a signal that is not ignored: TestStopSignalInAWaitGivesEINTRAsWithoutATracer.
 func TestIgnoredStopSignalDuringAStopInterruptsNothing(t *testing.T) {
 	for _, sig := range []syscall.Signal{unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU} {
 		p := start(t, "epoll", "-1")
@@ -190,12 +190,12 @@ func TestIgnoredStopSignalDuringAStopInterruptsNothing(t *testing.T) {
 				c.await(l)
 				var s Stop
 				if err := c.Finish(l, &Request{}, &s); err != nil || s.Kind != KindSignal || s.Signal != int(sig) {
-					t.Errorf("%v %+v", err, s)
+					t.Errorf("stop: %v, %+v", err, s)
 				}
 			}
 		})
 		if n := p.counts(t); n.eintr > left || n.eintr != 0 && runtime.GOARCH != "arm64" || state(p.tid) == 'T' {
-			t.Errorf("%v: the program saw %+v, %d calls were counted as broken", sig, n, left)
+			t.Errorf("%v: the program counts %+v; %d calls are counted as broken", sig, n, left)
 		}
 	}
 }
@@ -219,22 +219,22 @@ func TestSignalThatComesFirstIsPassedOnWithItsInfo(t *testing.T) {
 			l := c.seizeOnly(t, p.tid)
 			queueSignal(t, p.PID, 3)
 			c.await(l)
-			// A further interrupt must not outlast the detach.
+			// A further interrupt does not outlast the detach.
 			if e := ptrace(unix.PTRACE_INTERRUPT, p.tid, 0, 0); e != 0 {
 				t.Error(e)
 			}
 			var s Stop
 			if err := c.Finish(l, &Request{}, &s); err != nil || s.Kind != KindSignal {
-				t.Errorf("%v %+v", err, s)
+				t.Errorf("stop: %v, %+v", err, s)
 			}
 		}
 		if st := c.Stats(); st.Signals != rounds {
-			t.Errorf("%+v", st)
+			t.Errorf("stats %+v, want %d signals", st, rounds)
 		}
 	})
-	eventually(t, "all handled", func() bool { return p.counts(t).handled == rounds })
+	eventually(t, "all signals are handled", func() bool { return p.counts(t).handled == rounds })
 	if n := p.counts(t); n.queued != rounds || n.sum != 3*rounds || state(p.tid) == 't' {
-		t.Errorf("%+v", n)
+		t.Errorf("the program counts %+v, want %d signals with their values", n, rounds)
 	}
 }
 
@@ -282,9 +282,9 @@ func TestNoSignalOfAStormIsLost(t *testing.T) {
 			nanosleep(50_000)
 		}
 	})
-	eventually(t, "all handled", func() bool { return p.counts(t).handled >= storm })
+	eventually(t, "all signals are handled", func() bool { return p.counts(t).handled >= storm })
 	if n := p.counts(t); n.handled != storm || n.queued != storm || n.sum != storm {
-		t.Errorf("the program saw %+v of %d", n, storm)
+		t.Errorf("the program counts %+v, want %d signals", n, storm)
 	}
 	t.Logf("%+v", st)
 }
@@ -301,7 +301,7 @@ func queueSignal(t *testing.T, pid int, value int32) {
 			return
 		}
 	}
-	t.Error("signal queue stays full")
+	t.Error("the signal queue stays full")
 }
 
 func TestStopSignalInAWaitGivesEINTRAsWithoutATracer(t *testing.T) {
@@ -312,7 +312,7 @@ func TestStopSignalInAWaitGivesEINTRAsWithoutATracer(t *testing.T) {
 		eventually(t, "stopped", func() bool { return state(p.tid) == 'T' && state(p.PID) == 'T' })
 		if tracee {
 			if st := stopMany(t, Options{}, p.tid, 3); st.Groups != 3 || st.Restarted != 0 {
-				t.Errorf("%+v", st)
+				t.Errorf("stats %+v, want 3 group stops, no restart", st)
 			}
 			eventually(t, "stopped", func() bool { return state(p.tid) == 'T' })
 		}
@@ -338,7 +338,7 @@ func TestConnectAndCloseAreNotRestarted(t *testing.T) {
 		{frames.AArch64, 206, msgFastOpen, false}, {frames.ArchUnknown, 0, 0, false},
 	} {
 		if got := Restartable(c.arch, c.nr, c.flags); got != c.want {
-			t.Errorf("Restartable(%v, %d, %#x) = %v", c.arch, c.nr, c.flags, got)
+			t.Errorf("Restartable(%v, %d, %#x) = %v, want %v", c.arch, c.nr, c.flags, got, c.want)
 		}
 	}
 }
@@ -347,11 +347,11 @@ func TestNowIsTheMonotonicClock(t *testing.T) {
 	var ts unix.Timespec
 	unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts)
 	if before, now := ts.Nano(), procmem.Now(); now < before {
-		t.Errorf("%d after %d", now, before)
+		t.Errorf("procmem.Now is %d after CLOCK_MONOTONIC %d", now, before)
 	}
 }
 
-func TestCallsThatGaveUpBeginAgainOnlyWhereNothingIsDoneTwice(t *testing.T) {
+func TestInterruptedCallsAreRepeatedOnlyWithoutADoubleEffect(t *testing.T) {
 	const creat = syscall.O_CREAT | syscall.O_WRONLY
 	for _, c := range []struct {
 		name          string
@@ -360,15 +360,15 @@ func TestCallsThatGaveUpBeginAgainOnlyWhereNothingIsDoneTwice(t *testing.T) {
 		eagain        bool
 		again, goesOn bool
 	}{
-		{"bpf, a program that is loaded", 321, [3]uint64{bpfProgLoad}, true, true, false},
-		{"bpf, a program that is run", 321, [3]uint64{10}, false, false, false},
+		{"bpf, loading a program", 321, [3]uint64{bpfProgLoad}, true, true, false},
+		{"bpf, running a program", 321, [3]uint64{10}, false, false, false},
 		{"bpf, another command", 321, [3]uint64{1}, true, false, false},
 		{"fallocate", 285, [3]uint64{3, 0}, false, true, true},
 		{"fallocate, keeping the size", 285, [3]uint64{3, 1}, false, true, true},
-		{"fallocate, a range that is taken out", 285, [3]uint64{3, 8}, false, false, false},
-		{"fallocate, a range that is put in", 285, [3]uint64{3, 0x20}, false, false, false},
+		{"fallocate, punching a hole", 285, [3]uint64{3, 8}, false, false, false},
+		{"fallocate, inserting a range", 285, [3]uint64{3, 0x20}, false, false, false},
 		{"swapoff", 168, [3]uint64{}, false, true, true},
-		{"ioctl, a virtual machine runs", 16, [3]uint64{5, 0xae80}, false, true, true},
+		{"ioctl, running a virtual machine", 16, [3]uint64{5, 0xae80}, false, true, true},
 		{"ioctl, another", 16, [3]uint64{5, 0x5421}, false, false, false},
 		{"stat", 4, [3]uint64{}, false, true, false},
 		{"openat", 257, [3]uint64{0, 0, syscall.O_RDWR}, false, true, false},
@@ -380,25 +380,25 @@ func TestCallsThatGaveUpBeginAgainOnlyWhereNothingIsDoneTwice(t *testing.T) {
 	} {
 		again, goesOn := Repairs(frames.X86_64, c.nr, c.args, c.eagain)
 		if again != c.again || goesOn != c.goesOn {
-			t.Errorf("%s: begins again %v, goes on %v", c.name, again, goesOn)
+			t.Errorf("%s: repeated %v, continued %v; want %v and %v", c.name, again, goesOn, c.again, c.goesOn)
 		}
 		if again, _ := Repairs(frames.AArch64, c.nr, c.args, c.eagain); again {
-			t.Errorf("%s begins again on arm64", c.name)
+			t.Errorf("%s: repeated on arm64", c.name)
 		}
 	}
 }
 
-func TestCallsThatTheKernelBeginsAgainAreReportedTwice(t *testing.T) {
+func TestCallsThatTheKernelRestartsAreSeenTwice(t *testing.T) {
 	for result := resultErrSys; result >= resultErrMost; result-- {
 		for nr, want := range map[int64]repairKind{
 			83: repairReportedTwice, 258: repairReportedTwice, 4: repairReportedTwice, 0: repairNone,
 			202: repairNone} {
 			if got := repairKindX86(&call{nr: nr, result: result}); got != want {
-				t.Errorf("call %d, result %d: %d", nr, int64(result), got)
+				t.Errorf("call %d, result %d: repair %d, want %d", nr, int64(result), got, want)
 			}
 		}
 	}
 	if got := repairKindX86(&call{nr: 83, result: 0}); got != repairNone {
-		t.Errorf("a call that succeeded: %d", got)
+		t.Errorf("a call that succeeded: repair %d, want none", got)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestSpinningThreadShowsItsRegistersAndStackAThousandTimes(t *testing.T) {
+func TestStopsOfASpinningThreadHaveItsRegistersAndStack(t *testing.T) {
 	p := start(t, "spin")
 	files := procmem.OpenThread(p.PID, p.tid, procmem.NewBudget(64))
 	defer files.Close()
@@ -29,29 +29,29 @@ func TestSpinningThreadShowsItsRegistersAndStackAThousandTimes(t *testing.T) {
 				return
 			}
 			if s.Regs.PC < p.lo || s.Regs.PC >= p.hi {
-				t.Errorf("stop %d: pc %#x outside of the text %#x–%#x", i, s.Regs.PC, p.lo, p.hi)
+				t.Errorf("stop %d: pc %#x, want one in the text %#x–%#x", i, s.Regs.PC, p.lo, p.hi)
 			}
 			if s.StackLen == 0 || s.StackAddr != s.Regs.SP()-redZone {
-				t.Errorf("stop %d: %d bytes at %#x, sp %#x", i, s.StackLen, s.StackAddr, s.Regs.SP())
+				t.Errorf("stop %d: %d bytes of stack at %#x, sp %#x", i, s.StackLen, s.StackAddr, s.Regs.SP())
 			}
 			if !s.SchedOK || s.Sched.CPU < cpu {
-				t.Errorf("stop %d: clocks %+v after %d", i, s.Sched, cpu)
+				t.Errorf("stop %d: clocks %+v, earlier than %d", i, s.Sched, cpu)
 			}
 			cpu = s.Sched.CPU
 			if !(s.Interrupt <= s.Stop && s.Stop <= s.Detach) || s.Kind == KindNone {
-				t.Errorf("stop %d: times or kind: %+v", i, s)
+				t.Errorf("stop %d: times out of order, or no kind: %+v", i, s)
 			}
 		}
 		if st := c.Stats(); st.Finished != 1000 || c.Pending() != 0 {
-			t.Errorf("stats %+v, pending %d", st, c.Pending())
+			t.Errorf("stats %+v, pending %d; want 1000 finished, none pending", st, c.Pending())
 		}
 	})
 	if tracer(p.tid) != 0 {
-		t.Error("still traced")
+		t.Error("the thread is still traced")
 	}
 }
 
-func TestWaitAnyGivesEachOfManyThreads(t *testing.T) {
+func TestWaitAnyReturnsEachOfManyThreads(t *testing.T) {
 	var ps []*target
 	for range 8 {
 		ps = append(ps, start(t, "spin"))
@@ -70,11 +70,11 @@ func TestWaitAnyGivesEachOfManyThreads(t *testing.T) {
 			for c.Pending() > 0 {
 				l := c.WaitAny(soon())
 				if l == nil {
-					t.Error("deadline")
+					t.Error("WaitAny returns nothing before the deadline")
 					return
 				}
 				if ps[l.Tag].tid != l.TID() || seen[l.Tag] {
-					t.Errorf("tag %d for thread %d", l.Tag, l.TID())
+					t.Errorf("tag %d for thread %d, a second time or another thread's", l.Tag, l.TID())
 				}
 				seen[l.Tag] = true
 				var s Stop
@@ -83,13 +83,13 @@ func TestWaitAnyGivesEachOfManyThreads(t *testing.T) {
 				}
 			}
 			if slices.Contains(seen, false) {
-				t.Errorf("not all seen: %v", seen)
+				t.Errorf("threads returned: %v, want all", seen)
 			}
 		}
 	})
 }
 
-func TestThreadsCanBeHeldTogetherAndLetGo(t *testing.T) {
+func TestThreadsCanBeStoppedAtTheSameTime(t *testing.T) {
 	ps := []*target{start(t, "spin"), start(t, "epoll", "1"), start(t, "epoll", "-1")}
 	with(t, Options{}, func(c *Controller) {
 		var held []*Tracee
@@ -101,14 +101,14 @@ func TestThreadsCanBeHeldTogetherAndLetGo(t *testing.T) {
 		for len(held) < len(ps) {
 			l := c.WaitAny(soon())
 			if l == nil {
-				t.Error("deadline")
+				t.Error("WaitAny returns nothing before the deadline")
 				return
 			}
 			held = append(held, l)
 		}
 		for _, p := range ps {
 			if s := state(p.tid); s != 't' {
-				t.Errorf("state %c of a held thread", s)
+				t.Errorf("state %c of a stopped thread, want t", s)
 			}
 		}
 		for _, l := range held {
@@ -119,7 +119,7 @@ func TestThreadsCanBeHeldTogetherAndLetGo(t *testing.T) {
 		}
 	})
 	for _, p := range ps {
-		eventually(t, "running on", func() bool { return state(p.tid) != 't' })
+		eventually(t, "the threads run", func() bool { return state(p.tid) != 't' })
 	}
 }
 
@@ -135,9 +135,9 @@ func TestStoppedProcessIsReadAndStaysStopped(t *testing.T) {
 				return
 			}
 			if s.Kind != KindGroup || s.Regs.PC < p.lo || s.Regs.PC >= p.hi || s.StackLen != 256 {
-				t.Errorf("stop %+v", s)
+				t.Errorf("stop %+v; want a group stop with a pc in the text and 256 bytes", s)
 			}
-			eventually(t, "stopped again", func() bool { return state(p.tid) == 'T' })
+			eventually(t, "the process is stopped again", func() bool { return state(p.tid) == 'T' })
 		}
 	})
 	p.Signal(syscall.SIGCONT)
@@ -176,11 +176,12 @@ func TestExtraReadsWhileStopped(t *testing.T) {
 			return
 		}
 		if s.Regions != 1 || req.Regions[0].Addr != s.Regs.PC || len(req.Regions[0].Bytes) != 16 {
-			t.Errorf("regions %d %+v", s.Regions, req.Regions)
+			t.Errorf("%d regions %+v, want 16 bytes at the pc", s.Regions, req.Regions)
 		}
 	})
 }
 
+// textReader is an Extra that reads 16 bytes at the pc.
 type textReader struct{}
 
 func (textReader) Regions(regs *frames.Regs, rd *Reader, out []frames.Region) int {
@@ -189,15 +190,15 @@ func (textReader) Regions(regs *frames.Regs, rd *Reader, out []frames.Region) in
 	return 1
 }
 
-func TestPanicInExtraLetsTheThreadGo(t *testing.T) {
+func TestPanicInExtraDetachesTheThread(t *testing.T) {
 	p := start(t, "spin")
 	with(t, Options{}, func(c *Controller) {
 		defer func() {
 			if recover() == nil {
-				t.Error("no panic")
+				t.Error("the panic is not passed on")
 			}
 			if c.Pending() != 0 || tracer(p.tid) != 0 {
-				t.Errorf("pending %d, traced by %d", c.Pending(), tracer(p.tid))
+				t.Errorf("pending %d, traced by %d; want none and not traced", c.Pending(), tracer(p.tid))
 			}
 		}()
 		c.StopThread(p.tid, soon(), &Request{Extra: panicker{}}, &Stop{})
@@ -208,7 +209,7 @@ type panicker struct{}
 
 func (panicker) Regions(*frames.Regs, *Reader, []frames.Region) int { panic("on purpose") }
 
-func TestCancelledSampleLeavesNothingAttached(t *testing.T) {
+func TestCancelledStopIsDetached(t *testing.T) {
 	p := start(t, "epoll", "0")
 	with(t, Options{}, func(c *Controller) {
 		for range 200 {
@@ -220,22 +221,22 @@ func TestCancelledSampleLeavesNothingAttached(t *testing.T) {
 			c.Cancel(l)
 			for c.Pending() > 0 {
 				if l := c.WaitAny(soon()); l != nil {
-					t.Errorf("a cancelled Tracee was given: %+v", *l)
+					t.Errorf("WaitAny returns a cancelled Tracee: %+v", *l)
 				}
 			}
 		}
 	})
 	if tracer(p.tid) != 0 || state(p.tid) == 't' {
-		t.Error("still attached")
+		t.Error("the thread is still traced or stopped")
 	}
 	if n := p.counts(t); n.eintr != 0 {
-		t.Errorf("%d calls interrupted", n.eintr)
+		t.Errorf("%d calls were interrupted, want 0", n.eintr)
 	}
 }
 
-func TestCancelledSampleIsTakenUpByTheNext(t *testing.T) {
+func TestCancelledStopIsContinuedByTheNextBegin(t *testing.T) {
 	p := start(t, "spin")
-	p.Signal(syscall.SIGSTOP) // so that nothing stops by itself
+	p.Signal(syscall.SIGSTOP) // so that the thread does not stop in a call
 	eventually(t, "stopped", func() bool { return state(p.tid) == 'T' })
 	with(t, Options{MaxPending: 1}, func(c *Controller) {
 		l, err := c.Begin(p.tid)
@@ -246,23 +247,23 @@ func TestCancelledSampleIsTakenUpByTheNext(t *testing.T) {
 		l.abandoned = true // as Cancel does for a thread that has not stopped
 		again, err := c.Begin(p.tid)
 		if err != nil || again != l {
-			t.Errorf("Begin: %p %v, want %p", again, err, l)
+			t.Errorf("second Begin: %p, %v; want %p", again, err, l)
 			return
 		}
 		if _, err := c.Begin(p.tid); err != ErrPending {
-			t.Errorf("third Begin: %v", err)
+			t.Errorf("third Begin: %v, want %v", err, ErrPending)
 		}
 		if _, err := c.Begin(p.PID); err != ErrBusy {
-			t.Errorf("Begin beyond MaxPending: %v", err)
+			t.Errorf("Begin beyond MaxPending: %v, want %v", err, ErrBusy)
 		}
 		if got := c.WaitAny(soon()); got != l {
-			t.Errorf("WaitAny: %p", got)
+			t.Errorf("WaitAny returns %p, want %p", got, l)
 		}
 		c.Cancel(l)
 	})
 }
 
-func TestReasonsHaveTheirWords(t *testing.T) {
+func TestReasonsOfErrors(t *testing.T) {
 	for err, want := range map[error]string{ErrGone: "exited", ErrTraced: "traced", ErrDenied: "denied",
 		ErrTimeout: "timeout", ErrKernelThread: "kernel-thread", ErrZombie: "zombie", Err32Bit: "32-bit",
 		errors.New("x"): "other", unix.EIO: "other"} {

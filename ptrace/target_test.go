@@ -47,11 +47,12 @@ func TestMain(m *testing.M) {
 type target struct {
 	*launch.Launched
 	tid      int
-	lo, hi   uint64 // its text
+	lo, hi   uint64 // bounds of its text
 	in, done *os.File
 	out      *bufio.Reader
 }
 
+// counts are the target's: interrupted calls, wakeups, handled and queued signals, the sum of the signals' values.
 type counts struct{ eintr, wakeups, handled, queued, sum uint64 }
 
 func start(t testing.TB, args ...string) *target {
@@ -88,7 +89,7 @@ func start(t testing.TB, args ...string) *target {
 	var pid int
 	line, _ := p.out.ReadString('\n')
 	if _, err := fmt.Sscanf(line, "ready %d %d %v %v", &pid, &p.tid, &p.lo, &p.hi); err != nil || pid != p.PID {
-		t.Fatalf("target said %q: %v", line, err)
+		t.Fatalf("target wrote %q: %v", line, err)
 	}
 	return p
 }
@@ -101,7 +102,7 @@ func (p *target) counts(t testing.TB) (c counts) {
 		t.Fatal(err)
 	}
 	if _, err := fmt.Sscan(line, &c.eintr, &c.wakeups, &c.handled, &c.queued, &c.sum); err != nil {
-		t.Fatalf("counts %q: %v", line, err)
+		t.Fatalf("target's counts %q: %v", line, err)
 	}
 	return c
 }
@@ -122,17 +123,17 @@ func eventually(t testing.TB, what string, cond func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !cond(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("never: %s", what)
+			t.Fatalf("not within %v: %s", patience, what)
 		}
 	}
 }
 
-// patience suffices on any machine.
+// patience is enough on any machine.
 const patience = 4 * time.Minute
 
 func soon() int64 { return procmem.Now() + int64(patience) }
 
-// await sleeps, as the thread may need this processor.
+// await sleeps while it waits, as the thread may need this CPU.
 func (c *Controller) await(l *Tracee) {
 	for !c.Poll(l) {
 		nanosleep(20_000)

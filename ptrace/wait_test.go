@@ -11,17 +11,17 @@ import (
 func (c *Controller) waitSpinning(t *testing.T, l *Tracee, p *target) (s Stop, ok bool) {
 	t.Helper()
 	if got := c.WaitAny(soon()); got != l || l.kind != KindInterrupt {
-		t.Errorf("WaitAny gave %p", got)
+		t.Errorf("WaitAny returns %p, want %p", got, l)
 		return s, false
 	}
 	if err := c.Finish(l, &Request{}, &s); err != nil || s.Regs.PC < p.lo || s.Regs.PC >= p.hi {
-		t.Errorf("%v %+v", err, s)
+		t.Errorf("Finish: %v, %+v", err, s)
 		return s, false
 	}
 	return s, true
 }
 
-func TestStopThatAnotherWaitTookIsFoundAllTheSame(t *testing.T) {
+func TestStopReapedByAnotherWaitIsFound(t *testing.T) {
 	p := start(t, "spin")
 	with(t, Options{}, func(c *Controller) {
 		for range 20 {
@@ -39,7 +39,7 @@ func TestStopThatAnotherWaitTookIsFoundAllTheSame(t *testing.T) {
 			}
 		}
 		if st := c.Stats(); st.Stolen != 20 {
-			t.Errorf("%+v", st)
+			t.Errorf("stats %+v, want 20 stops reaped by another wait", st)
 		}
 	})
 }
@@ -49,25 +49,25 @@ func TestFinishBeforeTheStopIsRefused(t *testing.T) {
 	with(t, Options{}, func(c *Controller) {
 		l := c.seizeOnly(t, p.tid)
 		if err := c.Finish(l, &Request{}, &Stop{}); err != ErrNotStopped {
-			t.Errorf("Finish: %v", err)
+			t.Errorf("Finish before the stop: %v", err)
 		}
 		if got := c.WaitAny(0); got != nil {
-			t.Errorf("WaitAny: %+v", *got)
+			t.Errorf("WaitAny returns %+v before the stop", *got)
 		}
 		if e := ptrace(unix.PTRACE_INTERRUPT, p.tid, 0, 0); e != 0 {
 			t.Error(e)
 		}
 		if got := c.WaitAny(soon()); got != l {
-			t.Errorf("WaitAny: %p", got)
+			t.Errorf("WaitAny returns %p, want %p", got, l)
 		}
 		c.Cancel(l)
 	})
 	if tracer(p.tid) != 0 {
-		t.Error("still traced")
+		t.Error("the thread is still traced")
 	}
 }
 
-func TestCloseLetsStoppedThreadsGo(t *testing.T) {
+func TestCloseDetachesStoppedThreads(t *testing.T) {
 	p := start(t, "spin")
 	with(t, Options{}, func(c *Controller) {
 		l, err := c.Begin(p.tid)
@@ -77,23 +77,23 @@ func TestCloseLetsStoppedThreadsGo(t *testing.T) {
 		}
 		c.await(l)
 		if left := c.Close(); left != 0 || tracer(p.tid) != 0 {
-			t.Errorf("%d left, traced by %d", left, tracer(p.tid))
+			t.Errorf("%d threads left, traced by %d; want 0 and not traced", left, tracer(p.tid))
 		}
 	})
 }
 
-func TestThreadThatChangesItsNumberByExecIsLetGo(t *testing.T) {
+func TestThreadWithANewIDAfterExecIsDetached(t *testing.T) {
 	for i := range 10 {
 		p := start(t, "exec")
 		with(t, Options{}, func(c *Controller) {
 			l := c.seizeOnly(t, p.tid)
-			p.counts(t) // it execs, and gets the process's id
+			p.counts(t) // the thread calls exec, and gets the process's ID
 			eventually(t, "exec", func() bool { return tracer(p.PID) == c.tid })
 			if i%2 == 0 { // before or after its Tracee is found ended
 				c.interrupt(t, p.PID)
 			}
 			if got := c.WaitAny(soon()); got != l || !l.Ended() {
-				t.Errorf("WaitAny: %p", got)
+				t.Errorf("WaitAny returns %p, want %p, ended", got, l)
 				return
 			}
 			if err := c.Finish(l, &Request{}, &Stop{}); err != ErrGone {
@@ -108,7 +108,7 @@ func TestThreadThatChangesItsNumberByExecIsLetGo(t *testing.T) {
 			})
 		})
 		if line, _ := p.out.ReadString('\n'); len(line) < 5 || line[:5] != "ready" {
-			t.Errorf("after the exec it said %q", line)
+			t.Errorf("after exec the target wrote %q, want ready", line)
 		}
 	}
 }

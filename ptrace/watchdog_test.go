@@ -11,8 +11,8 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// It gets the priority back at a later sleep.
-func TestThreadThatDoesNotSleepLosesItsRealTimePriority(t *testing.T) {
+// The thread gets its priority back at a later sleep.
+func TestTracerThatDoesNotSleepLosesItsRealTimePriority(t *testing.T) {
 	err := Run(Options{NoCollector: true}, func(c *Controller) error {
 		if c.Scheduling() != "fifo" {
 			t.Skip("this user has no real-time priority")
@@ -23,22 +23,22 @@ func TestThreadThatDoesNotSleepLosesItsRealTimePriority(t *testing.T) {
 			c.SleepUntil(procmem.Now() + 1e6)
 		}
 		if n := c.Stats().Lowered; n != 0 {
-			t.Errorf("a thread that slept was lowered %d times", n)
+			t.Errorf("the priority of a thread that sleeps was lowered %d times", n)
 		}
 		if !runFor(10e9, func() bool { return w.lowered.Load() != 0 }) {
 			t.Fatal("a thread that ran for 10 s without a sleep kept its priority")
 		}
 		if p := policy(t); p != unix.SCHED_NORMAL || c.Stats().Lowered != 1 {
-			t.Errorf("policy %d, lowered %d times", p, c.Stats().Lowered)
+			t.Errorf("policy %d, lowered %d times; want %d, once", p, c.Stats().Lowered, unix.SCHED_NORMAL)
 		}
 		c.SleepUntil(procmem.Now() + 1e6)
 		if p := policy(t); p != unix.SCHED_NORMAL {
-			t.Errorf("policy %d at once after it was lowered", p)
+			t.Errorf("policy %d at once after it was lowered, want %d", p, unix.SCHED_NORMAL)
 		}
 		w.lowered.Store(procmem.Now() - ordinaryFor)
 		c.SleepUntil(procmem.Now() + 1e6)
 		if p := policy(t); p != unix.SCHED_FIFO || w.lowered.Load() != 0 {
-			t.Errorf("policy %d some time later", p)
+			t.Errorf("policy %d after a later sleep, want %d", p, unix.SCHED_FIFO)
 		}
 		return nil
 	})

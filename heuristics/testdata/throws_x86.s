@@ -6,9 +6,9 @@
 	movq %rsp, %rdi        # = rbp+16; sp = none
 	call other             # = rbp+16; sp = none; caller = rbp+16
 	movq %rsp, %rsi        # = rbp+16; sp = none
-	jmp stranger           # = rbp+16; sp = none
+	jmp nextfunc           # = rbp+16; sp = none
 	.org 0x60
-stranger:
+nextfunc:
 	call other
 	.org 0x80
 other:

@@ -27,13 +27,13 @@ func TestNewNameStaysWhenTheMappingsAreReadAgain(t *testing.T) {
 	a.handleExec(&handover.Event{Kind: handover.MaybeExec, Thread: leader, Proc: p.Process, At: procmem.Now()})
 	for range 2 {
 		if p.Comm != "other" || old != "threads" {
-			t.Fatalf("%q, and %q before", p.Comm, old)
+			t.Fatalf("name %q, before %q; want other and threads", p.Comm, old)
 		}
 		p.refresh(procmem.Now())
 	}
 }
 
-// accountOf gives an aggregator with one process.
+// accountOf returns an aggregator with one process.
 func accountOf(t *testing.T, pid int) (*Aggregator, *processAccount) {
 	t.Helper()
 	target, err := code.Open(pid)
@@ -47,7 +47,7 @@ func accountOf(t *testing.T, pid int) (*Aggregator, *processAccount) {
 	return a, p
 }
 
-// The process ended before it was discovered.
+// The process ends before it is discovered.
 func TestEndOfAProcessThatNeverBeganLeavesNoAccount(t *testing.T) {
 	var closed []*code.Process
 	a := New(Options{
@@ -56,6 +56,6 @@ func TestEndOfAProcessThatNeverBeganLeavesNoAccount(t *testing.T) {
 	p := &handover.Process{Target: ofPID(4711).Target}
 	a.handleEvent(&handover.Event{Kind: handover.ProcessEnded, Proc: p, ProcessEnd: &attribute.ProcessEnd{}})
 	if len(a.procs) != 0 || len(closed) != 1 || closed[0] != p.Target {
-		t.Errorf("%d accounts; let go of %v", len(a.procs), closed)
+		t.Errorf("%d accounts, closed %v; want none, and %v closed", len(a.procs), closed, p.Target)
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-func TestOneInAHundredSamplesWithoutARootIsTooMany(t *testing.T) {
+func TestMoreThanOneIncompleteSampleInAHundredLacksRoots(t *testing.T) {
 	sample, stopped := &observe.RawSample{How: observe.BySample}, &observe.RawSample{How: observe.ByStop}
 	judged := func(whole, incomplete int) handover.SampleLack {
 		p := &processAccount{Process: &handover.Process{}}
@@ -40,19 +40,19 @@ func TestOneInAHundredSamplesWithoutARootIsTooMany(t *testing.T) {
 		{800, 8, handover.LacksNothing}, {2000, 15, handover.LacksNothing},
 	} {
 		if got := judged(c.whole, c.incomplete); got != c.want {
-			t.Errorf("%d of %d: %v, want %v", c.incomplete, c.whole+c.incomplete, got, c.want)
+			t.Errorf("%d incomplete of %d samples: %v, want %v", c.incomplete, c.whole+c.incomplete, got, c.want)
 		}
 	}
 	p := &processAccount{Process: &handover.Process{}}
 	for range 8 {
-		p.countWalk(sample, frames.StopStackCut, true) // not on the stack that the kernel copies
+		p.countWalk(sample, frames.StopStackCut, true) // the cut stack is not the one that the kernel copies
 	}
 	if p.SampleLack() != handover.LacksRoots {
-		t.Error("stacks in several places are not told")
+		t.Errorf("8 samples cut on another stack: %v, want %v", p.SampleLack(), handover.LacksRoots)
 	}
 }
 
-func TestWhatSamplesLackOfAProgramHoldsForItsNextProcess(t *testing.T) {
+func TestNextProcessOfAProgramBeginsWithItsSampleLack(t *testing.T) {
 	a := &Aggregator{accounts: newAccounts()}
 	run := func(pid, incomplete int) handover.SampleLack {
 		target, err := code.Open(pid)
@@ -76,7 +76,7 @@ func TestWhatSamplesLackOfAProgramHoldsForItsNextProcess(t *testing.T) {
 	for i, want := range []handover.SampleLack{handover.LacksNothing, handover.LacksNothing, handover.LacksRoots} {
 		pid, _ := testtargets.Threads(t, "sleepers", "1")
 		if got := run(pid, fewIncomplete-1); got != want {
-			t.Errorf("process %d begins with %v, not %v", i, got, want)
+			t.Errorf("process %d begins with %v, want %v", i, got, want)
 		}
 	}
 	other := testtargets.Child(t, exec.Command("sleep", "1000")).Process.Pid
@@ -85,14 +85,14 @@ func TestWhatSamplesLackOfAProgramHoldsForItsNextProcess(t *testing.T) {
 		return procmem.ReadComm(other, &name) == nil && name.String() == "sleep"
 	})
 	if got := run(other, 0); got != handover.LacksNothing {
-		t.Errorf("another program begins with %v", got)
+		t.Errorf("a process of another program begins with %v, want %v", got, handover.LacksNothing)
 	}
 	if len(a.programs) != 2 {
-		t.Errorf("%d programs are known", len(a.programs))
+		t.Errorf("%d programs are kept, want 2", len(a.programs))
 	}
 }
 
-func TestSamplesOfProcessesThatWereNotDiscoveredAreJudged(t *testing.T) {
+func TestIncompleteSamplesOfUndiscoveredProcessesAreCounted(t *testing.T) {
 	pid, _ := testtargets.Threads(t, "sleepers", "1")
 	target, err := code.Open(pid)
 	if err != nil {
@@ -126,12 +126,12 @@ func TestSamplesOfProcessesThatWereNotDiscoveredAreJudged(t *testing.T) {
 			a.countUndiscoveredWalk(&handover.Event{Proc: payer, Program: ran, RawSample: raw}, stop)
 		}
 		if got := a.UndiscoveredLackRoots.Load(); got != c.want {
-			t.Errorf("%v, known to lack %v: turned over %v, want %v", c.stops, c.known, got, c.want)
+			t.Errorf("walks %v of a program known to lack %v: lack roots %v, want %v", c.stops, c.known, got, c.want)
 		}
 	}
 }
 
-func TestHowDeepAProgramsStackIsHoldsForItsNextProcess(t *testing.T) {
+func TestNextProcessOfAProgramBeginsWithItsDeepestStack(t *testing.T) {
 	a := &Aggregator{accounts: newAccounts()}
 	var copies []int64
 	for range 2 {
@@ -148,6 +148,6 @@ func TestHowDeepAProgramsStackIsHoldsForItsNextProcess(t *testing.T) {
 		a.programs.stateOf(target).deepestStack = 2 << 20
 	}
 	if !slices.Equal(copies, []int64{0, 2 << 20}) {
-		t.Errorf("the first looks copy %d", copies)
+		t.Errorf("first stack copies of the two processes: %d bytes, want 0 and 2 MiB", copies)
 	}
 }

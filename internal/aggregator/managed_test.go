@@ -13,7 +13,7 @@ import (
 	"prywalk/internal/profile"
 )
 
-// interpreter gives each native frame a managed one with a chosen identity.
+// interpreter is a runtime that gives each native frame a managed frame of a chosen object.
 type interpreter struct {
 	managed.Plain
 
@@ -39,7 +39,7 @@ func (f *interpreter) Symbolize(r managed.Ref, _ managed.Live, out []managed.Fra
 	return append(out, managed.Frame{Function: fmt.Sprint("f", r.Object), Type: "interpreted"}), managed.Checked
 }
 
-// interpreted walks a stack of ten functions with such frames.
+// interpreted returns a walk of a stack of ten functions of such an interpreter.
 func interpreted(t *testing.T) (f *interpreter, p *processAccount, walk func()) {
 	t.Helper()
 	target, err := code.Open(os.Getpid())
@@ -56,7 +56,7 @@ func interpreted(t *testing.T) (f *interpreter, p *processAccount, walk func()) 
 		u.stack = u.stack[:0]
 		u.outline.Reset()
 		if stop := u.walkManaged(thr, s, namers); !stop.Complete() || len(u.stack) != 20 {
-			t.Fatalf("%v, %d entries", stop, len(u.stack))
+			t.Fatalf("walk stops with %v after %d entries, want a root after 20", stop, len(u.stack))
 		}
 	}
 }
@@ -67,25 +67,26 @@ func TestManagedFramesAreDescribedOnce(t *testing.T) {
 		walk()
 	}
 	if f.queries != 10 {
-		t.Errorf("asked %d times of 10 frames", f.queries)
+		t.Errorf("%d calls of Symbolize for 10 frames, want 10", f.queries)
 	}
 	if n := testing.AllocsPerRun(20, walk); n > 0 {
-		t.Errorf("%v allocations in a walk whose frames are known", n)
+		t.Errorf("%v allocations in a walk of known frames, want 0", n)
 	}
 	for f.object = range uint64(3 * maxManaged / 10) { // always new functions
 		walk()
 	}
 	if m := &p.managed; len(m.descriptions) > maxManaged || len(m.locations) > maxManaged {
-		t.Errorf("%d descriptions and %d locations are kept", len(m.descriptions), len(m.locations))
+		t.Errorf("%d descriptions and %d locations are kept, want at most %d", len(m.descriptions), len(m.locations),
+			maxManaged)
 	}
 }
 
-func TestAFreedFunctionIsAskedForAgain(t *testing.T) {
+func TestFreedFunctionIsSymbolizedAtEachWalk(t *testing.T) {
 	f, p, walk := interpreted(t)
 	f.freed = true
 	walk()
 	walk()
 	if f.queries != 20 || len(p.managed.locations) != 0 {
-		t.Errorf("asked %d times, %d locations are kept", f.queries, len(p.managed.locations))
+		t.Errorf("%d calls of Symbolize, %d locations kept; want 20 and 0", f.queries, len(p.managed.locations))
 	}
 }

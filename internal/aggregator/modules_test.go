@@ -11,24 +11,24 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-func TestModulesThatAreGoneAreForgotten(t *testing.T) {
+func TestUnmappedModulesAreForgotten(t *testing.T) {
 	pid, _ := testtargets.Threads(t, "sleepers", "1")
 	_, p := accountOf(t, pid)
 	u := newUnwinder(profile.NewBuilder(profile.Meta{}), 0)
 	gone := &frames.Module{Start: 1, End: 2, Name: "gone", Sources: make([]frames.RuleSource, 1)}
 	ref := u.module(p, gone).Origin
 	if ref.Module.Name != "gone" || ref.Module.Sources != nil || ref.Module.Calls != nil {
-		t.Errorf("%+v", ref.Module)
+		t.Errorf("recorded module %+v, want its name without sources of rules", ref.Module)
 	}
 	p.remapped = true
 	here := p.Target.Space().Modules()[0]
 	u.module(p, here)
 	if len(p.modules) != 1 || p.modules[here] == nil {
-		t.Errorf("%d modules are remembered", len(p.modules))
+		t.Errorf("%d modules are kept, want the mapped one only", len(p.modules))
 	}
 }
 
-func TestCodeMadeAtRunTimeAddsNothingAsItGrows(t *testing.T) {
+func TestGrowingMappingOfJITCodeStaysOneModule(t *testing.T) {
 	pid, _ := testtargets.Threads(t, "sleepers", "1")
 	_, p := accountOf(t, pid)
 	b := profile.NewBuilder(profile.Meta{})
@@ -45,6 +45,6 @@ func TestCodeMadeAtRunTimeAddsNothingAsItGrows(t *testing.T) {
 		u.forgetModules(p, nil)
 	}
 	if n := b.Sizes(); n.Modules != 2 || n.Locations != 2 || n.Stacks != 1 {
-		t.Errorf("%+v after a hundred steps", n)
+		t.Errorf("%+v after a hundred steps, want 2 modules, 2 locations, 1 stack", n)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"prywalk/internal/sample"
 )
 
-func TestProgramWithoutANameHasALabel(t *testing.T) {
+func TestProgramOfUnknownNameHasALabel(t *testing.T) {
 	a := New(Options{Builder: profile.NewBuilder(profile.Meta{})}, handover.NewCommon())
 	p := ofPID(4711)
 	for name, want := range map[string]string{"": "[children: ?]", "ls": "[children: ls]"} {
@@ -19,7 +19,7 @@ func TestProgramWithoutANameHasALabel(t *testing.T) {
 			Seen: attribute.Seen{Program: orUnknown(name), State: sample.Running}, Leaf: attribute.ExitedUnseen,
 		}
 		if got := a.interval(p, nil, &s).Thread; got != want {
-			t.Errorf("%q: %q", name, got)
+			t.Errorf("thread of program %q is named %q, want %q", name, got, want)
 		}
 	}
 }

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-func TestAggregatorIsReplacedOnlyWhileItReads(t *testing.T) {
+func TestRecordingIsTakenOverOnlyWhileItsOwnerReads(t *testing.T) {
 	var b recordingLock
 	if b.takeOver() {
-		t.Error("taken while it books")
+		t.Error("takeOver succeeds while the owner writes")
 	}
 	b.beginRead()
 	b.endRead()
 	if b.beginRead(); !b.takeOver() || b.takeOver() {
-		t.Error("not taken while it reads, or twice")
+		t.Error("takeOver fails while the owner reads, or succeeds twice")
 	}
 	came := make(chan struct{})
 	go func() {
@@ -24,7 +24,7 @@ func TestAggregatorIsReplacedOnlyWhileItReads(t *testing.T) {
 	}()
 	select {
 	case <-came:
-		t.Error("it books on")
+		t.Error("endRead returns after the recording was taken over")
 	case <-time.After(50 * time.Millisecond):
 	}
 }

@@ -4,19 +4,19 @@ package aggregator
 
 import "testing"
 
-func TestLibrariesThatAreLoadedOneAfterTheOtherAreFoundAtOnce(t *testing.T) {
+func TestMappingsAreReadAtEachOfManyLoadedLibraries(t *testing.T) {
 	var r refreshes
 	now := int64(1e9)
 	r.noteRefresh(now, 200e3, false)
 	for range 20 { // libraries with 8 ms of call frame information
 		if now += 5e6; !r.mayRefresh(now) {
-			t.Fatalf("the list is not read again %d ms after it was", (now-r.last)/1e6)
+			t.Fatalf("mappings may not be read again after %d ms", (now-r.last)/1e6)
 		}
 		r.noteRefresh(now, 8e6, true)
 	}
 }
 
-func TestReadingMappingsTakesItsShareAtMost(t *testing.T) {
+func TestReadingMappingsTakesAtMostItsShare(t *testing.T) {
 	for _, loaded := range []bool{false, true} {
 		var r refreshes
 		spent, readings := int64(0), 0
@@ -31,12 +31,13 @@ func TestReadingMappingsTakesItsShareAtMost(t *testing.T) {
 			most = most*2 + loadCredit // at most twice the share, after the credit
 		}
 		if spent > most || readings < 100 {
-			t.Errorf("loaded %t: %d readings took %d ms of a minute, at most %d", loaded, readings, spent/1e6, most/1e6)
+			t.Errorf("loaded %t: %d readings took %d ms of a minute, want at least 100 and at most %d ms", loaded, readings,
+				spent/1e6, most/1e6)
 		}
 	}
 }
 
-func TestMappingsAreReadInAnyCase(t *testing.T) {
+func TestMappingsAreReadAfterTwoSeconds(t *testing.T) {
 	r := refreshes{last: 1e9, cost: 1e6}
 	for _, c := range []struct {
 		at       int64
@@ -50,12 +51,12 @@ func TestMappingsAreReadInAnyCase(t *testing.T) {
 		{1e9 + 20e6 + 1, false, false},
 	} {
 		if got := r.due(c.at, c.starting); got != c.want {
-			t.Errorf("%+v: %t", c, got)
+			t.Errorf("%+v: due %t, want %t", c, got, c.want)
 		}
 	}
 }
 
-func TestSingleQuestionsTakeTheirShareAtMost(t *testing.T) {
+func TestQueriesTakeAtMostTheirShare(t *testing.T) {
 	var r refreshes
 	spent := int64(0)
 	for now := int64(1e9); now < 61e9; now += 1e6 { // a minute of stacks, one query each
@@ -65,9 +66,9 @@ func TestSingleQuestionsTakeTheirShareAtMost(t *testing.T) {
 		}
 	}
 	if most := int64(60e9/refreshShare + queryCredit + 300e3); spent > most || spent < most/2 {
-		t.Errorf("%d ms of a minute, at most %d", spent/1e6, most/1e6)
+		t.Errorf("queries took %d ms of a minute, want %d to %d", spent/1e6, most/2e6, most/1e6)
 	}
 	if !r.mayQuery(63e9) || !r.mayQuery(62e9) {
-		t.Error("after two seconds nothing may be asked, or a moment that is earlier counts")
+		t.Error("no query is allowed after two seconds, or at an earlier time after that")
 	}
 }

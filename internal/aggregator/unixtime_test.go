@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestEpochIsRightThoughItsReaderIsHeldUp(t *testing.T) {
+func TestEpochIsExactWhenReadingItIsDelayed(t *testing.T) {
 	calls := 0
 	held := func() int64 {
 		calls++
@@ -20,15 +20,15 @@ func TestEpochIsRightThoughItsReaderIsHeldUp(t *testing.T) {
 	before := time.Now().UnixNano()
 	got := monotonicEpoch(held)
 	if after := time.Now().UnixNano(); got < before-1000 || got > after {
-		t.Errorf("%d ns too early or %d too late", before-got, got-after)
+		t.Errorf("%d ns before the real time or %d after it, want at most 1000 before", before-got, got-after)
 	}
 }
 
-func TestUnixTimeGoesOnWhileTheMachineIsSuspended(t *testing.T) {
+func TestUnixTimeIncludesSuspension(t *testing.T) {
 	u := unixTime{epoch: 1000, slept: []wakeUp{{at: 50, length: 7}, {at: 90, length: 20}}}
 	for at, want := range map[int64]int64{10: 1010, 50: 1050, 51: 1058, 90: 1097, 91: 1118} {
 		if got := u.Of(at); got != want {
-			t.Errorf("%d is %d in Unix time, want %d", at, got, want)
+			t.Errorf("monotonic %d is %d in Unix time, want %d", at, got, want)
 		}
 	}
 }

@@ -20,7 +20,7 @@ import (
 	"prywalk/internal/selfruntime"
 )
 
-// calls gives one rule for all code: three words for a frame.
+// calls has one rule for all code: frames of three words.
 type calls struct{}
 
 // Rule implements [frames.RuleSource].
@@ -29,7 +29,7 @@ func (calls) Rule(frames.Query) (frames.Rule, *frames.Row, bool) {
 		nil, true
 }
 
-// deepSample gives a stack of that many frames, of 50 functions.
+// deepSample returns a stack of depth frames, of 50 functions.
 func deepSample(depth int) *observe.RawSample {
 	const code, stack = 0x10000, 0x700000
 	site := func(i int) uint64 { return code + 0x10 + 0x20*uint64(i%50) }
@@ -43,7 +43,7 @@ func deepSample(depth int) *observe.RawSample {
 	return s
 }
 
-// neverRefreshed gives a thread of a process whose mappings are not read again.
+// neverRefreshed returns a thread of a process whose mappings are not read again.
 func neverRefreshed(target *code.Process) *threadAccount {
 	p := &handover.Process{Target: target}
 	return &threadAccount{
@@ -52,12 +52,12 @@ func neverRefreshed(target *code.Process) *threadAccount {
 	}
 }
 
-// ofPID gives the account of a process with a number only.
+// ofPID returns the account of a process of which only the PID is known.
 func ofPID(pid int) *processAccount {
 	return &processAccount{Process: &handover.Process{Target: &code.Process{Process: &procs.Process{PID: pid}}}}
 }
 
-// BenchmarkUnwind walks copies that differ in the two innermost frames.
+// BenchmarkUnwind walks stacks that differ in the two innermost frames.
 func BenchmarkUnwind(b *testing.B) {
 	t, err := code.Open(os.Getpid())
 	if err != nil {
@@ -94,7 +94,7 @@ func BenchmarkUnwind(b *testing.B) {
 	}
 }
 
-func TestLocationsKeepTheirNumbers(t *testing.T) {
+func TestLocationsKeepTheirIDs(t *testing.T) {
 	b := profile.NewBuilder(profile.Meta{})
 	u := newUnwinder(b, 0)
 	one, two := &frames.Module{Start: 0x1000, End: 1 << 20, Name: "a"}, &frames.Module{Start: 0x1000, End: 1 << 20,
@@ -105,7 +105,7 @@ func TestLocationsKeepTheirNumbers(t *testing.T) {
 			for _, m := range []*frames.Module{one, nil, two} {
 				want := b.Loc(&profile.Loc{Module: u.module(p, m), Addr: addr})
 				if got := u.location(p, m, addr, false); got != want {
-					t.Fatalf("%#x in %v has the number %d, want %d", addr, m, got, want)
+					t.Fatalf("location of %#x in %v is %d, want %d", addr, m, got, want)
 				}
 			}
 		}
@@ -154,7 +154,8 @@ func TestASampleInExecHasNoUserStack(t *testing.T) {
 		id, stop := u.unwindSample(neverRefreshed(&code.Process{Process: &procs.Process{PID: os.Getpid()}}), g, s)
 		kernelOnly := id == b.Intern([]profile.Loc{{Module: kernelModule, Addr: c.kernel}})
 		if stop.Complete() != c.want.Complete() || kernelOnly != c.want.Complete() {
-			t.Errorf("in the kernel at %#x: %v, the kernel's frame alone: %v", c.kernel, stop, kernelOnly)
+			t.Errorf("in the kernel at %#x: stop reason %v, only kernel frames %v; want %v", c.kernel, stop, kernelOnly,
+				c.want.Complete())
 		}
 	}
 }

@@ -4,16 +4,16 @@ package attribute
 
 import "testing"
 
-// The waiter's account was closed after this process was reparented.
+// The account of the process that waits was closed after this process was reparented.
 func TestTimeIsPassedToOpenAccountsOnly(t *testing.T) {
 	to := &process{node: &Node{}}
 	p := &process{node: &Node{}, waiter: to}
 	a := &Attribution{byNode: map[*Node]*process{to.node: to, p.node: p}}
 	if a.passedTo(p) != to {
-		t.Error("an open account gets nothing")
+		t.Error("time of a process is not passed to the open account of its parent")
 	}
 	delete(a.byNode, to.node)
 	if a.passedTo(p) != nil {
-		t.Error("a closed account gets time that nobody books")
+		t.Error("time of a process is passed to a closed account, which loses it")
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 )
 
+// spans sums CPU time by stack, and that of [ShortLivedChildren].
 type spans struct {
 	under map[sample.StackID]int64
 	rest  int64
@@ -33,22 +34,23 @@ func (b *spans) sum() (n int64) {
 	return n + b.rest
 }
 
+// ranIn is a sample of a running child of program ls.
 func ranIn(stack sample.StackID) Seen {
 	return Seen{Stack: stack, State: sample.Running, Program: "ls"}
 }
 
-func TestTimeOfChildrenIsSharedOutAmongTheirSamples(t *testing.T) {
+func TestTimeOfChildrenIsDividedAmongTheirSamples(t *testing.T) {
 	for _, c := range []struct {
-		name        string
-		samples     int // of 10 each, a quarter of them in stack 2
-		pool, least int64
-		rest        int64
+		name         string
+		samples      int // of 10 each, a quarter of them in stack 2
+		pool, stacks int64
+		rest         int64
 	}{
-		{"as many as are expected", 100, 1000, 1000, 0},
-		{"fewer by chance", 100, 1190, 1190, 0},
-		{"fewer than chance explains", 100, 1500, 1200, 300},
-		{"more", 100, 700, 700, 0},
-		{"none", 0, 700, 0, 700},
+		{"as many samples as the time has periods", 100, 1000, 1000, 0},
+		{"fewer samples, within two standard errors", 100, 1190, 1190, 0},
+		{"fewer samples than that", 100, 1500, 1200, 300},
+		{"more samples than periods", 100, 700, 700, 0},
+		{"no samples", 0, 700, 0, 700},
 		{"no time", 100, 0, 0, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -61,16 +63,16 @@ func TestTimeOfChildrenIsSharedOutAmongTheirSamples(t *testing.T) {
 				p.ClaimOfChild(ranIn(stack), 5e9, 10)
 			}
 			p.Children(c.pool, 9e9, b.add)
-			if b.rest != c.rest || b.under[1]+b.under[2] != c.least || b.sum() != c.pool {
-				t.Errorf("%v and %d", b.under, b.rest)
+			if b.rest != c.rest || b.under[1]+b.under[2] != c.stacks || b.sum() != c.pool {
+				t.Errorf("time of stacks %v, without a stack %d; want %d and %d", b.under, b.rest, c.stacks, c.rest)
 			}
 			if n := b.under[1] + b.under[2]; n > 0 && (b.under[2] < n/4 || b.under[2] > n/4+1) {
-				t.Errorf("%v", b.under)
+				t.Errorf("time of stacks %v, want a quarter in stack 2", b.under)
 			}
 			if again := (&spans{under: map[sample.StackID]int64{}}); true {
 				p.Children(0, 9e9, again.add)
 				if again.sum() != 0 {
-					t.Errorf("booked twice: %v", again)
+					t.Errorf("the second call attributes %v, want nothing", again)
 				}
 			}
 		})
@@ -80,14 +82,14 @@ func TestTimeOfChildrenIsSharedOutAmongTheirSamples(t *testing.T) {
 func TestKnownTimeOfAProgramIsAttributedToIt(t *testing.T) {
 	for _, c := range []struct {
 		name           string
-		pool, ls, sort int64 // ls and sort: known
+		pool, ls, sort int64 // ls and sort: known to be of these programs
 		want           map[string]int64
 	}{
-		{"nothing is known", 2000, 0, 0, map[string]int64{"ls": 1200, "": 800}},
-		{"less than samples say", 2000, 900, 0, map[string]int64{"ls": 1200, "": 800}},
-		{"more than samples say", 2000, 1500, 400, map[string]int64{"ls": 1500, "sort": 400, "": 100}},
-		{"more than there is", 2000, 2200, 3000, map[string]int64{"ls": 1400, "sort": 600}},
-		{"samples have it all", 1100, 900, 400, map[string]int64{"ls": 1100}},
+		{"no program's time is known", 2000, 0, 0, map[string]int64{"ls": 1200, "": 800}},
+		{"known time less than that of samples", 2000, 900, 0, map[string]int64{"ls": 1200, "": 800}},
+		{"known time more than that of samples", 2000, 1500, 400, map[string]int64{"ls": 1500, "sort": 400, "": 100}},
+		{"known time more than the pool", 2000, 2200, 3000, map[string]int64{"ls": 1400, "sort": 600}},
+		{"samples take the whole pool", 1100, 900, 400, map[string]int64{"ls": 1100}},
 	} {
 		shell, kid, p, got := &Process{}, &Process{}, &Process{}, map[string]int64{}
 		for range 100 {
@@ -95,12 +97,12 @@ func TestKnownTimeOfAProgramIsAttributedToIt(t *testing.T) {
 		}
 		shell.ChildUsed("ls", c.ls)
 		if !kid.PassTo(shell, c.sort, 1000, "sort") {
-			t.Fatal("a short child keeps its time")
+			t.Fatal("a child that used less than a period does not pass its time to its parent")
 		}
 		shell.PassChildrenTo(p, c.pool-c.sort)
 		p.Children(0, 9e9, func(s Span) { got[s.Program] += s.CPU })
 		if !maps.Equal(got, c.want) {
-			t.Errorf("%s: %v, not %v", c.name, got, c.want)
+			t.Errorf("%s: time by program %v, want %v", c.name, got, c.want)
 		}
 	}
 }
@@ -111,14 +113,14 @@ func TestKnownProgramsAreBounded(t *testing.T) {
 		p.ChildUsed(strconv.Itoa(i), 10)
 	}
 	if len(p.children.programs) != mostPrograms {
-		t.Errorf("%d programs are known", len(p.children.programs))
+		t.Errorf("%d programs are kept, want %d", len(p.children.programs), mostPrograms)
 	}
 	if p.Children(20*mostPrograms, 9e9, func(s Span) { sum += s.CPU }); sum != 20*mostPrograms {
-		t.Errorf("booked %d", sum)
+		t.Errorf("attributed %d ns, want %d", sum, 20*mostPrograms)
 	}
 }
 
-func TestTimeOfChildrenIsBookedBitByBit(t *testing.T) {
+func TestTimeOfChildrenIsAttributedIncrementally(t *testing.T) {
 	p, b := &Process{}, &spans{under: map[sample.StackID]int64{}}
 	for _, step := range []struct {
 		samples           int // of 10 each
@@ -130,11 +132,11 @@ func TestTimeOfChildrenIsBookedBitByBit(t *testing.T) {
 			p.ClaimOfChild(ranIn(1), 5e9, 10)
 		}
 		if p.ChildrenSoFar(step.more, 9e9, b.add); b.under[1] != step.under || b.rest != step.rest {
-			t.Errorf("%v and %d, not %d and %d", b.under, b.rest, step.under, step.rest)
+			t.Errorf("time of the stack %d, without a stack %d; want %d and %d", b.under[1], b.rest, step.under, step.rest)
 		}
 	}
 	if p.Children(150, 9e9, b.add); b.under[1] != 250+100 || b.rest != 440-350 {
-		t.Errorf("%v and %d", b.under, b.rest)
+		t.Errorf("in the end: time of the stack %d, without a stack %d; want 350 and 90", b.under[1], b.rest)
 	}
 }
 
@@ -162,7 +164,7 @@ func TestShortChildrenArePooled(t *testing.T) {
 				kid.Claim(Seen{Stack: seen.Stack, State: sample.Running}, 1e9, period)
 			}
 			if !kid.PassTo(shell, life, period, "ls") {
-				t.Fatal("a short child keeps its time")
+				t.Fatal("a child that used less than a period does not pass its time to its parent")
 			}
 		default:
 			if sampled {
@@ -173,28 +175,28 @@ func TestShortChildrenArePooled(t *testing.T) {
 	}
 	shell.Children(unobserved, 9e9, b.add)
 	if b.sum() != n*life {
-		t.Errorf("%d ns are booked", b.sum())
+		t.Errorf("attributed %d ns, want %d", b.sum(), int64(n*life))
 	}
 	for stack, share := range map[sample.StackID]float64{1: 0.5, 2: 0.3, 3: 0.2} {
 		if got := float64(b.under[stack]) / (n * life); got < share-0.1 || got > share+0.1 {
-			t.Errorf("%.3f is in function %d, not %v", got, stack, share)
+			t.Errorf("stack %d has a share of %.3f, want %v ± 0.1", stack, got, share)
 		}
 	}
 	if b.rest > n*life/10 {
-		t.Errorf("%d ns have no function", b.rest)
+		t.Errorf("%d ns without a stack, want at most %d", b.rest, int64(n*life/10))
 	}
 }
 
-func TestChildWithSamplesEnoughKeepsItsTime(t *testing.T) {
+func TestChildWithEnoughSamplesKeepsItsTime(t *testing.T) {
 	kid, shell := &Process{used: 100}, &Process{}
 	kid.Claim(ranIn(1), 1e9, 10)
 	if kid.PassTo(shell, 60, 10, "cc1") || kid.threads.weights.total != 10 || shell.children.weights.total != 0 ||
 		shell.children.fromChildren != 0 {
-		t.Errorf("%+v, %+v", kid, shell)
+		t.Errorf("the child's time was passed on: child %+v, parent %+v", kid, shell)
 	}
 }
 
-// A fifth of each life is before exec. Bound: six standard errors of the number of finds, or of lives if fewer.
+// A fifth of each life is before exec. Bound: six standard errors of the number of samples, or of lives if fewer.
 func TestProgramsOfShortChildrenHaveTheirShares(t *testing.T) {
 	const period, n = 10e6, 60_000
 	programs := []struct {
@@ -203,7 +205,7 @@ func TestProgramsOfShortChildrenHaveTheirShares(t *testing.T) {
 	}{{"sed", 0.2, 0.25}, {"cc1", 0.3, 1}, {"ld", 0.5, 0.5}}
 	for _, longest := range []float64{0.2, 1, 6} { // in ticks
 		random := rand.New(rand.NewPCG(uint64(longest*100), 5))
-		shell, used, finds := &Process{}, 0.0, 0.0
+		shell, used, samples := &Process{}, 0.0, 0.0
 		want := map[string]float64{}
 		for _, p := range programs {
 			life := p.life * longest
@@ -214,7 +216,7 @@ func TestProgramsOfShortChildrenHaveTheirShares(t *testing.T) {
 						name = "sh"
 					}
 					shell.ClaimOfChild(Seen{State: sample.Running, Program: name, Found: FoundUnseen}, 1e9, period)
-					finds++
+					samples++
 				}
 				used += life * period
 				want[p.name] += 0.8 * life * period
@@ -224,21 +226,21 @@ func TestProgramsOfShortChildrenHaveTheirShares(t *testing.T) {
 		got, sum := map[string]float64{}, int64(0)
 		shell.Children(int64(used), 9e9, func(s Span) {
 			if s.Leaf != ShortLivedChildren {
-				t.Fatalf("%+v has a stack", s)
+				t.Fatalf("span %+v has a stack, want %s", s, ShortLivedChildren)
 			}
 			got[s.Program] += float64(s.CPU)
 			sum += s.CPU
 		})
 		if sum != int64(used) {
-			t.Errorf("lives of %v ticks: %d of %.0f ns are booked", longest, sum, used)
+			t.Errorf("lives of %v ticks: attributed %d ns, want %.0f", longest, sum, used)
 		}
 		if got[""] > 0.02*used {
-			t.Errorf("lives of %v ticks: %.0f of %.0f ns are of no program", longest, got[""], used)
+			t.Errorf("lives of %v ticks: %.0f of %.0f ns have no program, want at most 2 %%", longest, got[""], used)
 		}
 		for name, ns := range want {
 			p := ns / used
-			if bound := 6 * math.Sqrt(p*(1-p)/min(finds, n)); math.Abs(got[name]/used-p) > bound {
-				t.Errorf("lives of %v ticks: %s has %.4f, not %.4f ± %.4f", longest, name, got[name]/used, p, bound)
+			if bound := 6 * math.Sqrt(p*(1-p)/min(samples, n)); math.Abs(got[name]/used-p) > bound {
+				t.Errorf("lives of %v ticks: share of %s is %.4f, want %.4f ± %.4f", longest, name, got[name]/used, p, bound)
 			}
 		}
 	}
@@ -252,10 +254,10 @@ func TestShortProcessesHaveTrueShares(t *testing.T) {
 			rng := rand.New(rand.NewPCG(3, uint64(ticks*10)))
 			life, n := int64(ticks*period)+1, int(samples/ticks)
 			shell, unobserved, rest := &Process{}, int64(0), int64(0)
-			var booked [phases]int64
-			book := func(s Span) {
+			var attributed [phases]int64
+			emit := func(s Span) {
 				if s.Leaf == "" {
-					booked[s.Stack] += s.CPU
+					attributed[s.Stack] += s.CPU
 				} else {
 					rest += s.CPU
 				}
@@ -274,35 +276,35 @@ func TestShortProcessesHaveTrueShares(t *testing.T) {
 					case !th.Begun():
 						th.Begin(l.At)
 					}
-					th.Add(&l, nil, book)
+					th.Add(&l, nil, emit)
 				}
 				if !opened {
 					unobserved += life
 					continue
 				}
-				kid.EndThread(th, &End{}, book)
-				kid.FinishThread(th, nil, book)
+				kid.EndThread(th, &End{}, emit)
+				kid.FinishThread(th, nil, emit)
 				if unseen := kid.Unseen(life); !kid.PassTo(shell, unseen, period, "cc1") {
-					kid.Exited(unseen, life, book)
+					kid.Exited(unseen, life, emit)
 				}
 			}
-			shell.Children(unobserved, life, book)
+			shell.Children(unobserved, life, emit)
 			total := rest
-			for _, ns := range booked {
+			for _, ns := range attributed {
 				total += ns
 			}
 			if total != int64(n)*life {
-				t.Errorf("%d ns in all, want %d", total, int64(n)*life)
+				t.Errorf("attributed %d ns, want %d", total, int64(n)*life)
 			}
 			independent := float64(min(n, samples))
 			limit := 6 * math.Sqrt(0.25*0.75/independent)
-			for i, ns := range booked {
+			for i, ns := range attributed {
 				if share := float64(ns) / float64(total-rest); math.Abs(share-0.25) > limit {
-					t.Errorf("phase %d has %.4f, want 0.25 within %.4f", i, share, limit)
+					t.Errorf("share of phase %d is %.4f, want 0.25 ± %.4f", i, share, limit)
 				}
 			}
 			if share := float64(rest) / float64(total); share > 6/math.Sqrt(independent) {
-				t.Errorf("%.4f have no function", share)
+				t.Errorf("share without a stack is %.4f, want at most %.4f", share, 6/math.Sqrt(independent))
 			}
 		})
 	}
@@ -315,21 +317,21 @@ func TestSamplesThatSkidArePooled(t *testing.T) {
 	}
 	kid := &Process{threads: threadPool{skidded: skidded{count: 6, ns: 60}}}
 	if !kid.PassTo(shell, 60, 10, "ls") || kid.threads.skidded.ns != 0 {
-		t.Fatalf("%+v", kid)
+		t.Fatalf("time of skidded samples was not passed on: %+v", kid)
 	}
 	other := &Process{}
 	shell.PassChildrenTo(other, 40)
 	shell.Children(0, 9e9, b.add)
 	if b.sum() != 0 {
-		t.Errorf("%v is booked twice", b)
+		t.Errorf("the shell, which passed its time on, attributes it too: %v", b)
 	}
 	if other.Children(0, 9e9, b.add); b.under[1] != 100 || b.rest != 0 {
-		t.Errorf("%v", b)
+		t.Errorf("attributed %v, want 100 ns of stack 1", b)
 	}
 }
 
-// Two in five samples are missed, but none of exiting children. Bound: six standard errors.
-func TestMissedSamplesAreWhereOthersWereFound(t *testing.T) {
+// Two in five samples fail, but none of exiting children. Bound: six standard errors.
+func TestTimeOfMissedSamplesGoesWhereOthersWereFound(t *testing.T) {
 	const n, period = 20000, 10
 	for _, counted := range []bool{false, true} {
 		random := rand.New(rand.NewPCG(13, 17))
@@ -360,23 +362,23 @@ func TestMissedSamplesAreWhereOthersWereFound(t *testing.T) {
 		}
 		p.Children(sum+period, 99e9, func(s Span) {
 			if under[fmt.Sprint(s.Program, s.Stack, s.Leaf)] += s.CPU; s.Program == "cat" && s.End < 1e9 {
-				t.Errorf("counted: %v: a missed look is booked before it was", counted)
+				t.Errorf("counted %v: time of a missed sample ends at %d, before the sample", counted, s.End)
 			}
 		})
 		for where, share := range map[string]float64{"ls1": 0.6, "ls2": 0.25, "ls3": 0.15} {
 			bound := 6 * math.Sqrt(share*(1-share)/(0.6*n))
 			if got := float64(under[where]) / float64(sum); math.Abs(got-share) > bound {
-				t.Errorf("counted: %v: %s has %.4f of it, not %v", counted, where, got, share)
+				t.Errorf("counted %v: share of %s is %.4f, want %v ± %.4f", counted, where, got, share, bound)
 			}
 			delete(under, where)
 		}
 		lost := under["cat0"+ShortLivedChildren] - period
 		if delete(under, "cat0"+ShortLivedChildren); lost < -1 || lost > 20 {
-			t.Errorf("counted: %v: %d ns too much without looks", counted, lost)
+			t.Errorf("counted %v: program without stacks has %d ns too much, want -1 to 20", counted, lost)
 		}
 		for where, ns := range under {
 			if ns > n/100 {
-				t.Errorf("counted: %v: %d ns under %q", counted, ns, where)
+				t.Errorf("counted %v: %d ns under %q, want at most %d", counted, ns, where, n/100)
 			}
 		}
 	}

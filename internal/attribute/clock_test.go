@@ -9,18 +9,21 @@ import (
 	"prywalk/internal/sample"
 )
 
-type book struct {
+// timeline advances a thread's clocks and collects the spans that its Clock emits.
+type timeline struct {
 	c     Clock
 	spans []Span
 	now   sample.Reading
 }
 
-func (b *book) emit(s Span) { b.spans = append(b.spans, s) }
+func (b *timeline) emit(s Span) { b.spans = append(b.spans, s) }
 
 // sampledStack is a stack whose samples are the kernel's.
 const sampledStack = 5
 
-func (b *book) observe(cpu, runq, blocked int64, stack sample.StackID, st sample.State) {
+// observe samples the thread after cpu + runq + blocked ns. Stack 3 is queued though its state is running; stack 9 ran
+// in the call in which it sleeps now.
+func (b *timeline) observe(cpu, runq, blocked int64, stack sample.StackID, st sample.State) {
 	b.now.Wall += cpu + runq + blocked
 	b.now.CPU += cpu
 	b.now.RunQueue += runq
@@ -32,7 +35,7 @@ func (b *book) observe(cpu, runq, blocked int64, stack sample.StackID, st sample
 	b.c.Observe(b.now, Seen{Stack: stack, State: st}, onCPU, b.emit)
 }
 
-func (b *book) total() (wall, runq, cpu int64) {
+func (b *timeline) total() (wall, runq, cpu int64) {
 	for _, s := range b.spans {
 		wall, runq, cpu = wall+s.Wall, runq+s.RunQueue, cpu+s.CPU
 	}
@@ -40,34 +43,34 @@ func (b *book) total() (wall, runq, cpu int64) {
 }
 
 func TestRunningIntervalGoesToTheStackAtItsEnd(t *testing.T) {
-	var b book
+	var b timeline
 	b.observe(0, 0, 0, 1, sample.Running)
 	b.observe(9, 1, 0, 2, sample.Running)
 	b.c.Finish(b.emit)
 	last := b.spans[len(b.spans)-1]
 	if last.Stack != 2 || last.CPU != 9 || last.RunQueue != 1 || last.Wall != 10 {
-		t.Fatalf("%+v", b.spans)
+		t.Fatalf("spans %+v; want the last of stack 2, wall 10, run queue 1, CPU 9", b.spans)
 	}
 }
 
 func TestCPUOfASleeperIsCarriedToItsNextRunningSample(t *testing.T) {
-	var b book
+	var b timeline
 	b.observe(0, 0, 0, 1, sample.Sleeping)
 	b.observe(3, 0, 7, 1, sample.Sleeping)
 	b.observe(5, 0, 5, 2, sample.Running)
 	b.c.Finish(b.emit)
 	for _, s := range b.spans {
 		if s.Stack == 2 && (s.CPU != 8 || s.Leaf != "") {
-			t.Fatalf("running span %+v", s)
+			t.Fatalf("running span %+v, want 8 ns of CPU", s)
 		}
 		if s.Stack == 1 && (s.CPU != 0 || s.Wall != 12) {
-			t.Fatalf("sleeping span %+v", s)
+			t.Fatalf("sleeping span %+v, want 12 ns of wall time without CPU", s)
 		}
 	}
 }
 
-func TestCarriedCPUIsBookedAsUnobservedInTheEnd(t *testing.T) {
-	var b book
+func TestCarriedCPUOfASleeperIsRanBetweenTicksAfterTheLimit(t *testing.T) {
+	var b timeline
 	b.observe(0, 0, 0, 1, sample.Sleeping)
 	b.observe(3, 0, 7, 1, sample.Sleeping)
 	b.observe(0, 0, 2*carryLimit, 1, sample.Sleeping)
@@ -76,36 +79,36 @@ func TestCarriedCPUIsBookedAsUnobservedInTheEnd(t *testing.T) {
 			return
 		}
 	}
-	t.Fatalf("no unobserved span in %+v", b.spans)
+	t.Fatalf("no running span of stack 1 with 3 ns under %s in %+v", RanBetweenTicks, b.spans)
 }
 
 func TestUnchangedSleepIsOneInterval(t *testing.T) {
-	var b book
+	var b timeline
 	b.observe(0, 0, 0, 1, sample.Sleeping)
 	b.now.Wall += 50
 	b.c.Unchanged(b.now, 50, b.emit)
 	b.c.Finish(b.emit)
 	if len(b.spans) != 1 || b.spans[0].Samples != 51 || b.spans[0].Wall != 50 {
-		t.Fatalf("%+v", b.spans)
+		t.Fatalf("spans %+v, want one of 51 ticks and 50 ns", b.spans)
 	}
 }
 
 func TestCPUTimeIsNotGivenToAStackThatOnlyQueued(t *testing.T) {
-	var b book
+	var b timeline
 	b.observe(0, 0, 0, 1, sample.Running)
 	b.observe(8, 2, 0, 3, sample.Running)
 	b.observe(5, 0, 0, 2, sample.Running)
 	b.c.Finish(b.emit)
 	for _, s := range b.spans {
 		if s.Stack == 3 && (s.CPU != 0 || s.RunQueue != 2) || s.Stack == 2 && s.CPU != 13 {
-			t.Fatalf("%+v", b.spans)
+			t.Fatalf("spans %+v; want stack 3 queued for 2 ns without CPU, stack 2 with 13 ns of CPU", b.spans)
 		}
 	}
 }
 
 // Stack 9 was on a processor when the tick was due, and asleep when it was sampled.
-func TestCPUTimeOfACallThatSleptAtLastIsItsOwn(t *testing.T) {
-	var b book
+func TestCPUTimeOfACallThatSleptWhenSampledGoesToTheCall(t *testing.T) {
+	var b timeline
 	b.observe(0, 0, 0, 1, sample.Sleeping)
 	b.observe(8, 2, 5, 9, sample.Sleeping)
 	b.c.Finish(b.emit)
@@ -114,11 +117,11 @@ func TestCPUTimeOfACallThatSleptAtLastIsItsOwn(t *testing.T) {
 			return
 		}
 	}
-	t.Fatalf("%+v", b.spans)
+	t.Fatalf("no running span of stack 9 with 8 ns of CPU, 2 ns queued, at no tick, in %+v", b.spans)
 }
 
 func TestCPUTimeAfterTheLastSampleOnAProcessorGoesThere(t *testing.T) {
-	var b book
+	var b timeline
 	b.observe(0, 0, 0, 1, sample.Sleeping)
 	b.observe(5, 0, 0, 2, sample.Running)
 	b.observe(3, 0, 4, 1, sample.Sleeping)
@@ -126,19 +129,19 @@ func TestCPUTimeAfterTheLastSampleOnAProcessorGoesThere(t *testing.T) {
 	var cpu int64
 	for _, s := range b.spans {
 		if s.Leaf != "" || s.Stack == 1 && s.CPU > 0 {
-			t.Fatalf("%+v", b.spans)
+			t.Fatalf("CPU time is not the running stack's: %+v", b.spans)
 		}
 		cpu += s.CPU
 	}
 	if cpu != 8 {
-		t.Fatalf("%d of CPU in %+v", cpu, b.spans)
+		t.Fatalf("spans have %d ns of CPU, want 8: %+v", cpu, b.spans)
 	}
 }
 
 func TestClocksAddUp(t *testing.T) {
 	for seed := range uint64(2000) {
 		rng := rand.New(rand.NewPCG(seed, 1))
-		var b book
+		var b timeline
 		b.observe(0, 0, 0, 1, sample.State(rng.IntN(4)))
 		start := b.now
 		for range rng.IntN(60) {
@@ -155,21 +158,22 @@ func TestClocksAddUp(t *testing.T) {
 		b.c.Finish(b.emit)
 		wall, runq, cpu := b.total()
 		if wall != b.now.Wall-start.Wall || cpu != b.now.CPU-start.CPU || runq != b.now.RunQueue-start.RunQueue {
-			t.Fatalf("seed %d: booked wall %d cpu %d runq %d; clocks moved %+v", seed, wall, cpu, runq, b.now)
+			t.Fatalf("seed %d: attributed wall %d, CPU %d, run queue %d; want those from %+v to %+v", seed, wall, cpu, runq,
+				start, b.now)
 		}
 		for _, s := range b.spans {
 			if s.Wall < 0 || s.CPU < 0 || s.RunQueue < 0 || s.Samples < 0 || s.Wall < s.CPU+s.RunQueue {
-				t.Fatalf("seed %d: span %+v", seed, s)
+				t.Fatalf("seed %d: span with a negative time, or parts longer than it: %+v", seed, s)
 			}
 			if s.Stack == sampledStack && s.End-s.Wall < start.Wall {
-				t.Fatalf("seed %d: it begins before the thread's first look: %+v", seed, s)
+				t.Fatalf("seed %d: span begins before the thread's first sample: %+v", seed, s)
 			}
 		}
 	}
 }
 
 func TestTimeStillQueuedBelongsToTheStackThatIsQueued(t *testing.T) {
-	var b book
+	var b timeline
 	b.observe(5, 0, 0, 1, sample.Running)
 	at := b.now
 	at.Wall += 20
@@ -184,13 +188,13 @@ func TestTimeStillQueuedBelongsToTheStackThatIsQueued(t *testing.T) {
 		}
 	}
 	if queued != 20 || samples != 3 {
-		t.Fatalf("stack 1 queued %d at %d ticks: %+v", queued, samples, b.spans)
+		t.Fatalf("stack 1 queued for %d ns at %d ticks, want 20 and 3: %+v", queued, samples, b.spans)
 	}
 }
 
-// It was queued at the last two ticks that found it unchanged.
+// The thread was queued at the last two ticks that found it unchanged.
 func TestSleepEndsWhereTheThreadWasQueued(t *testing.T) {
-	var b book
+	var b timeline
 	b.observe(0, 0, 0, 1, sample.Sleeping)
 	at := b.now
 	for range 3 {
@@ -201,7 +205,7 @@ func TestSleepEndsWhereTheThreadWasQueued(t *testing.T) {
 	b.c.Finish(b.emit)
 	asleep := b.spans[0]
 	if asleep.Wall != 10 || asleep.End != b.now.Wall-21 || asleep.Samples != 4 || b.c.blockedDebt != 0 {
-		t.Errorf("%+v, debt %d", asleep, b.c.blockedDebt)
+		t.Errorf("sleep %+v, debt %d; want 10 ns to %d at 4 ticks, no debt", asleep, b.c.blockedDebt, b.now.Wall-21)
 	}
 }
 
@@ -224,9 +228,9 @@ func TestQueueTimeFromBeforeTheFirstSampleIsNotCounted(t *testing.T) {
 	}
 }
 
-// An earlier sample takes the queue time for sleep.
+// The second sample takes the queue time for sleep.
 func TestNoIntervalBeginsBeforeTheFirstSample(t *testing.T) {
-	var b book
+	var b timeline
 	b.observe(0, 0, 0, 1, sample.Sleeping)
 	b.observe(0, 0, 700, 1, sample.Sleeping) // queued for the last 200
 	b.now.RunQueue += 250
@@ -236,13 +240,13 @@ func TestNoIntervalBeginsBeforeTheFirstSample(t *testing.T) {
 	b.c.Finish(b.emit)
 	for _, s := range b.spans {
 		if s.End-s.Wall < 0 {
-			t.Errorf("from %d to %d: %+v", s.End-s.Wall, s.End, s)
+			t.Errorf("span from %d to %d begins before the first sample: %+v", s.End-s.Wall, s.End, s)
 		}
 	}
 }
 
 func TestUnobservedTimeOfASleeperIsSettledAfterALimit(t *testing.T) {
-	var b book
+	var b timeline
 	b.observe(0, 0, 0, 1, sample.Sleeping)
 	b.observe(7, 2, 100, 1, sample.Sleeping)
 	cpu := func() (ns int64) {
@@ -253,14 +257,14 @@ func TestUnobservedTimeOfASleeperIsSettledAfterALimit(t *testing.T) {
 		return ns
 	}
 	if n := cpu(); n != 0 {
-		t.Errorf("%d ns are booked at once", n)
+		t.Errorf("%d ns of CPU attributed before the limit, want 0", n)
 	}
 	b.now.Wall += carryLimit + 1
 	b.c.Unchanged(b.now, 3, b.emit)
 	if n := cpu(); n != 7 {
-		t.Errorf("%d ns are booked after the limit", n)
+		t.Errorf("%d ns of CPU attributed after the limit, want 7", n)
 	}
 	if n := cpu(); n != 7 {
-		t.Errorf("%d ns are booked when asked again", n)
+		t.Errorf("%d ns of CPU attributed after a second Settle, want 7", n)
 	}
 }

@@ -12,47 +12,49 @@ import (
 	"prywalk/internal/sample"
 )
 
-type bookedOf struct {
+// programTimes sums CPU time by program, that with a stack by program (walked) and by stack.
+type programTimes struct {
 	all, walked map[string]int64
 	under       map[sample.StackID]int64
 }
 
-func newBookedOf() *bookedOf {
-	return &bookedOf{map[string]int64{}, map[string]int64{}, map[sample.StackID]int64{}}
+func newProgramTimes() *programTimes {
+	return &programTimes{map[string]int64{}, map[string]int64{}, map[sample.StackID]int64{}}
 }
 
-func (b *bookedOf) add(s Span) {
+func (b *programTimes) add(s Span) {
 	if b.all[s.Program] += s.CPU; s.Leaf == "" {
 		b.walked[s.Program] += s.CPU
 		b.under[s.Stack] += s.CPU
 	}
 }
 
+// ran is a sample of a running child.
 func ran(program string, stack sample.StackID) Seen {
 	return Seen{Stack: stack, State: sample.Running, Program: program}
 }
 
-func TestProgramsHaveWhatWasCounted(t *testing.T) {
+func TestProgramsGetTheirCountedTime(t *testing.T) {
 	for _, c := range []struct {
 		name             string
-		samples          int // at ls, of 10 each
+		samples          int // of ls, 10 ns each
 		pool             int64
-		ls, sort, others int64 // counted; others: sampled, without counts
+		ls, sort, others int64 // ls and sort: counted; others: sampled, without counts
 		all, walked      map[string]int64
 	}{
-		{"as much as looks say", 20, 300, 200, 100, 0, map[string]int64{"ls": 200, "sort": 100}, map[string]int64{"ls": 200}},
-		{"ticks came late", 20, 900, 800, 100, 0, map[string]int64{"ls": 800, "sort": 100}, map[string]int64{"ls": 800}},
-		{"few looks", 4, 900, 800, 100, 0, map[string]int64{"ls": 800, "sort": 100}, map[string]int64{"ls": 80}},
-		{"more looks than time", 100, 200, 150, 50, 0, map[string]int64{"ls": 150, "sort": 50}, map[string]int64{"ls": 150}},
-		{"more than there is", 20, 150, 200, 100, 0, map[string]int64{"ls": 100, "sort": 50}, map[string]int64{"ls": 100}},
+		{"samples agree", 20, 300, 200, 100, 0, map[string]int64{"ls": 200, "sort": 100}, map[string]int64{"ls": 200}},
+		{"late ticks", 20, 900, 800, 100, 0, map[string]int64{"ls": 800, "sort": 100}, map[string]int64{"ls": 800}},
+		{"few samples", 4, 900, 800, 100, 0, map[string]int64{"ls": 800, "sort": 100}, map[string]int64{"ls": 80}},
+		{"many samples", 100, 200, 150, 50, 0, map[string]int64{"ls": 150, "sort": 50}, map[string]int64{"ls": 150}},
+		{"small pool", 20, 150, 200, 100, 0, map[string]int64{"ls": 100, "sort": 50}, map[string]int64{"ls": 100}},
 		{"ends", 20, 360, 200, 100, 0, map[string]int64{"ls": 220, "sort": 140}, map[string]int64{"ls": 220}},
-		{"more than ends have", 20, 2000, 200, 10, 0, map[string]int64{"ls": 270, "sort": 150, "": 1580},
+		{"pool beyond the ends", 20, 2000, 200, 10, 0, map[string]int64{"ls": 270, "sort": 150, "": 1580},
 			map[string]int64{"ls": 270}},
-		{"somebody else", 20, 310, 200, 100, 10, map[string]int64{"ls": 200, "sort": 100, "sudo": 10},
+		{"a program without counts", 20, 310, 200, 100, 10, map[string]int64{"ls": 200, "sort": 100, "sudo": 10},
 			map[string]int64{"ls": 200, "sudo": 10}},
 		{"no time", 20, 0, 200, 100, 0, map[string]int64{}, map[string]int64{}},
 	} {
-		p, b := &Process{}, newBookedOf()
+		p, b := &Process{}, newProgramTimes()
 		for range c.samples {
 			p.ClaimOfChild(ran("ls", 1), 5e9, 10)
 		}
@@ -64,17 +66,17 @@ func TestProgramsHaveWhatWasCounted(t *testing.T) {
 		p.ChildCounted("sort", c.sort-c.sort/2, true, true)
 		p.Children(c.pool, 9e9, b.add)
 		if !maps.Equal(b.all, c.all) || !maps.Equal(b.walked, c.walked) {
-			t.Errorf("%s: %v, with a stack %v", c.name, b.all, b.walked)
+			t.Errorf("%s: by program %v, with a stack %v; want %v and %v", c.name, b.all, b.walked, c.all, c.walked)
 		}
 		before := maps.Clone(b.all)
 		if p.Children(0, 9e9, b.add); !maps.Equal(before, b.all) || p.children.counted || p.children.programs != nil {
-			t.Errorf("%s: booked twice: %v", c.name, b.all)
+			t.Errorf("%s: a second call attributes more, or counts are kept: %v", c.name, b.all)
 		}
 	}
 }
 
-func TestCountsThatEndAreLeastOnes(t *testing.T) {
-	p, b := &Process{}, newBookedOf()
+func TestIncompleteCountsAreLowerBounds(t *testing.T) {
+	p, b := &Process{}, newProgramTimes()
 	for range 100 {
 		p.ClaimOfChild(ran("ls", 1), 5e9, 10)
 	}
@@ -82,13 +84,13 @@ func TestCountsThatEndAreLeastOnes(t *testing.T) {
 	p.ChildCounted("sort", 100, false, false)
 	p.Children(1150, 9e9, b.add)
 	if want := map[string]int64{"ls": 1150}; !maps.Equal(b.all, want) {
-		t.Errorf("%v, not %v", b.all, want)
+		t.Errorf("time by program %v, want %v", b.all, want)
 	}
 }
 
-// The final sums are those of a single call.
-func TestCountsAreBookedBitByBit(t *testing.T) {
-	shell, inner, b := &Process{}, &Process{}, newBookedOf()
+// The final sums are those of a single call of Children.
+func TestCountedTimeIsAttributedIncrementally(t *testing.T) {
+	shell, inner, b := &Process{}, &Process{}, newProgramTimes()
 	sum := int64(0)
 	for step := range int64(40) {
 		for range 2 {
@@ -106,10 +108,10 @@ func TestCountsAreBookedBitByBit(t *testing.T) {
 	shell.Children(0, 99e9, b.add)
 	total := b.all["ls"] + b.all["sort"] + b.all[""]
 	if sum += 200; total != sum || b.all[""] != 0 || b.all["ls"] < 40*30 || b.all["sort"] < 40*60 {
-		t.Errorf("%v of %d", b.all, sum)
+		t.Errorf("time by program %v, want %d in all, no unknown program, ls ≥ 1200, sort ≥ 2400", b.all, sum)
 	}
 	if inner.children.counted || inner.children.programs != nil {
-		t.Errorf("%+v keeps what it has passed on", inner)
+		t.Errorf("counts that were passed on are kept: %+v", inner)
 	}
 }
 
@@ -121,7 +123,7 @@ func TestCountedProgramsAreBounded(t *testing.T) {
 		p.PassChildrenTo(shell, 10)
 	}
 	if len(shell.children.programs) > mostPrograms {
-		t.Errorf("%d programs", len(shell.children.programs))
+		t.Errorf("%d programs are kept, want at most %d", len(shell.children.programs), mostPrograms)
 	}
 }
 
@@ -131,11 +133,11 @@ func TestCountedProgramsHaveTrueShares(t *testing.T) {
 	programs := []string{"a", "b", "c"}
 	random := rand.New(rand.NewPCG(3, 5))
 	for _, life := range []float64{0.05, 0.3, 1, 5, 40} {
-		p, b := &Process{}, newBookedOf()
+		p, b := &Process{}, newProgramTimes()
 		used, samples := map[string]float64{}, map[string]float64{}
 		pool := 0.0
 		for i := range int(30000 / max(life, 0.3)) {
-			program := programs[min(int(random.Float64()*6), 2)] // c has two thirds
+			program := programs[min(int(random.Float64()*6), 2)] // c gets two thirds
 			lives := life * tick * (0.5 + random.Float64())
 			phase := random.Float64() * tick
 			for at := phase; at < lives; at += tick {
@@ -156,7 +158,7 @@ func TestCountedProgramsHaveTrueShares(t *testing.T) {
 		p.Children(int64(pool), 99e9, b.add)
 		for _, program := range programs {
 			if got := float64(b.all[program]) / used[program]; got < 0.99 || got > 1.01 {
-				t.Errorf("life %v: %s has %.3f of its time", life, program, got)
+				t.Errorf("life of %v ticks: %s has %.3f of its time, want 0.99 to 1.01", life, program, got)
 			}
 			n := samples[program]
 			if n < shortProcess {
@@ -164,10 +166,12 @@ func TestCountedProgramsHaveTrueShares(t *testing.T) {
 			}
 			got := float64(b.under[10*sample.StackID(program[0])+1]) / float64(b.all[program])
 			if off := math.Abs(got - 0.25); off > 6*math.Sqrt(0.25*0.75/n) {
-				t.Errorf("life %v: the first quarter of %s has %.3f, with %v looks", life, program, got, n)
+				t.Errorf("life of %v ticks: first quarter of %s has %.3f of its time, want 0.25, at %v samples", life, program,
+					got, n)
 			}
 			if b.walked[program] < b.all[program]*99/100 {
-				t.Errorf("life %v: %d of %d of %s has a stack", life, b.walked[program], b.all[program], program)
+				t.Errorf("life of %v ticks: %d of %d ns of %s have a stack, want 99 %%", life, b.walked[program], b.all[program],
+					program)
 			}
 		}
 	}

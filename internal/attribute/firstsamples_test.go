@@ -8,8 +8,8 @@ import (
 	"prywalk/internal/sample"
 )
 
-// bookFirst gives the CPU time of each stack; each sample has 10 ms.
-func bookFirst(samples ...Sample) map[sample.StackID]int64 {
+// cpuOfStacks attributes samples 10 ms apart, and returns the CPU time of each stack.
+func cpuOfStacks(samples ...Sample) map[sample.StackID]int64 {
 	got := map[sample.StackID]int64{}
 	emit := func(s Span) { got[s.Stack] += s.CPU }
 	var th Thread
@@ -27,26 +27,26 @@ func at(stack sample.StackID, basis sample.Basis) Sample {
 	return Sample{Seen: Seen{Stack: stack}, OnCPU: true, Basis: basis}
 }
 
-func TestFirstSamplesCountOnceItIsKnownThatTheyShowWhereTimeGoes(t *testing.T) {
-	got := bookFirst(at(1, sample.Undecided), at(2, sample.Undecided), at(3, sample.Undecided), at(4, sample.FewCalls))
+func TestUndecidedFirstSamplesGetTimeOnceCallsAreKnownToBeFew(t *testing.T) {
+	got := cpuOfStacks(at(1, sample.Undecided), at(2, sample.Undecided), at(3, sample.Undecided), at(4, sample.FewCalls))
 	if got[2] != 10e6 || got[3] != 10e6 || got[4] != 10e6 {
-		t.Errorf("%v", got)
+		t.Errorf("time by stack %v, want 10 ms of each of 2, 3, 4", got)
 	}
 }
 
-func TestFirstSamplesOfAThreadWithManyCallsSayNothing(t *testing.T) {
+func TestFirstSamplesOfAThreadWithManyCallsGetNoTime(t *testing.T) {
 	inCall := at(5, sample.ManyCalls)
 	inCall.OnCPU = false
-	got := bookFirst(at(1, sample.Undecided), at(2, sample.Undecided), at(3, sample.Exact),
+	got := cpuOfStacks(at(1, sample.Undecided), at(2, sample.Undecided), at(3, sample.Exact),
 		at(4, sample.Undecided), inCall, at(6, sample.Exact))
 	if got[1]+got[2]+got[4]+got[5] != 0 || got[3] != 20e6 || got[6] != 30e6 {
-		t.Errorf("%v", got)
+		t.Errorf("time by stack %v, want 20 ms of 3 and 30 ms of 6", got)
 	}
 }
 
-func TestFirstSamplesOfAThreadThatEndsEarlyCount(t *testing.T) {
-	if got := bookFirst(at(1, sample.Undecided), at(2, sample.Undecided), at(3, sample.Undecided)); got[2] != 10e6 ||
+func TestUndecidedSamplesOfAThreadThatEndsEarlyGetTime(t *testing.T) {
+	if got := cpuOfStacks(at(1, sample.Undecided), at(2, sample.Undecided), at(3, sample.Undecided)); got[2] != 10e6 ||
 		got[3] != 10e6 {
-		t.Errorf("%v", got)
+		t.Errorf("time by stack %v, want 10 ms of each of 2, 3", got)
 	}
 }

@@ -8,7 +8,8 @@ import (
 	"prywalk/internal/sample"
 )
 
-func (b *book) leftAlone(cpu, runq, blocked int64, inCall bool) {
+// notStopped passes cpu + runq + blocked ns without a stop.
+func (b *timeline) notStopped(cpu, runq, blocked int64, inCall bool) {
 	b.now.Wall += cpu + runq + blocked
 	b.now.CPU += cpu
 	b.now.RunQueue += runq
@@ -16,36 +17,36 @@ func (b *book) leftAlone(cpu, runq, blocked int64, inCall bool) {
 }
 
 func TestTimeInACallWithoutStopsGoesToTheCall(t *testing.T) {
-	var b book
+	var b timeline
 	b.observe(0, 0, 0, 1, sample.Running)
-	b.leftAlone(400, 20, 0, true)
+	b.notStopped(400, 20, 0, true)
 	b.observe(5, 0, 0, 2, sample.Running)
 	b.c.Finish(b.emit)
 	for _, s := range b.spans {
 		if want := map[int64]int64{1: 400, 2: 5}[int64(s.Stack)]; s.CPU != 0 && (s.CPU != want || s.Leaf != "") {
-			t.Errorf("%+v", s)
+			t.Errorf("span %+v, want %d ns of CPU", s, want)
 		}
 	}
 	if wall, runq, cpu := b.total(); wall != 425 || runq != 20 || cpu != 405 {
-		t.Errorf("%d of wall time, %d queued, %d of processor time: %+v", wall, runq, cpu, b.spans)
+		t.Errorf("wall %d, queued %d, CPU %d; want 425, 20, 405: %+v", wall, runq, cpu, b.spans)
 	}
 }
 
-func TestTimeOfAThreadThatIsLeftAloneForItsSakeIsNotObserved(t *testing.T) {
+func TestCPUTimeOfAThreadThatWasNotStoppedIsRanBetweenTicks(t *testing.T) {
 	for _, before := range []sample.State{sample.Running, sample.Sleeping} {
-		var b book
+		var b timeline
 		b.observe(0, 0, 0, 1, before)
-		b.leftAlone(400, 20, 80, false)
-		b.leftAlone(0, 0, 0, false)
+		b.notStopped(400, 20, 80, false)
+		b.notStopped(0, 0, 0, false)
 		b.observe(5, 0, 0, 2, sample.Running)
 		b.c.Finish(b.emit)
 		for _, s := range b.spans {
 			if s.CPU == 400 != (s.Leaf == RanBetweenTicks) || s.Leaf == "" && s.CPU != 0 && s.CPU != 5 {
-				t.Errorf("%v: %+v", before, s)
+				t.Errorf("then %v: span %+v, want 400 ns of CPU under %s and 5 ns in the stack", before, s, RanBetweenTicks)
 			}
 		}
 		if wall, runq, cpu := b.total(); wall != 505 || runq != 20 || cpu != 405 {
-			t.Errorf("%v: %d of wall time, %d queued, %d of processor time: %+v", before, wall, runq, cpu, b.spans)
+			t.Errorf("then %v: wall %d, queued %d, CPU %d; want 505, 20, 405: %+v", before, wall, runq, cpu, b.spans)
 		}
 	}
 }

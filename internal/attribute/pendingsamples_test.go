@@ -26,6 +26,7 @@ type bursts struct {
 	used     int64
 }
 
+// reach advances to the burst that ends after now.
 func (b *bursts) reach(now int64) {
 	for b.to <= now {
 		b.used += b.to - b.from
@@ -34,26 +35,29 @@ func (b *bursts) reach(now int64) {
 	}
 }
 
+// runs returns the part of the burst at now, and whether the thread runs.
 func (b *bursts) runs(now int64) (phase int64, on bool) {
 	b.reach(now)
 	return (now - b.from) * burstPhases / b.length, now >= b.from
 }
 
+// clock returns the thread's CPU time as the kernel shows it at now.
 func (b *bursts) clock(now int64) int64 {
 	b.reach(now)
 	return b.used + max(now-now%kernelTick-b.from, 0)
 }
 
-func (b *bursts) sampled(t *testing.T, apart int64) (booked [burstPhases]int64, used int64) {
+// sampled attributes kernel samples of burstsFor; clocks are read each apart ns on average.
+func (b *bursts) sampled(t *testing.T, apart int64) (attributed [burstPhases]int64, used int64) {
 	p, th := &Process{}, &Thread{}
 	emit := func(s Span) {
 		if s.State != sample.Running {
 			return
 		}
 		if s.Leaf != "" || s.CPU < 0 {
-			t.Errorf("%+v", s)
+			t.Errorf("running span %+v with a synthetic frame or negative CPU time", s)
 		}
-		booked[s.Stack] += s.CPU
+		attributed[s.Stack] += s.CPU
 	}
 	read, next := sample.Reading{Wall: 1}, b.rng.Int64N(samplesApart)
 	th.BeginAt(read)
@@ -78,56 +82,56 @@ func (b *bursts) sampled(t *testing.T, apart int64) (booked [burstPhases]int64, 
 		read = now
 	}
 	p.FinishThread(th, nil, emit)
-	return booked, p.Used()
+	return attributed, p.Used()
 }
 
-// Bursts of a fifth of a period to five periods; clocks are read at each sample or at each tenth.
+// Bursts of a fifth of a period to five periods; clocks are read once per sample or per ten samples.
 func TestSamplesOfBurstsHaveTrueShares(t *testing.T) {
 	for _, periods := range []float64{0.2, 0.5, 1, 1.5, 2.5, 5} {
 		for _, apart := range []int64{samplesApart, 10 * samplesApart} {
 			b := &bursts{length: int64(periods * samplesApart), rng: rand.New(rand.NewPCG(7, uint64(apart)))}
-			booked, used := b.sampled(t, apart)
+			attributed, used := b.sampled(t, apart)
 			sum, limit := int64(0), 6*math.Sqrt(0.25*0.75/float64(used/samplesApart))
-			for phase, ns := range booked {
+			for phase, ns := range attributed {
 				sum += ns
 				if share := float64(ns) / float64(used); math.Abs(share-0.25) > limit {
-					t.Errorf("bursts of %v periods, clocks read each %v ms: phase %d has %.4f, want 0.25 within %.4f",
+					t.Errorf("bursts of %v periods, clocks read each %v ms: share of phase %d is %.4f, want 0.25 ± %.4f",
 						periods, float64(apart)/1e6, phase, share, limit)
 				}
 			}
 			if sum != used {
-				t.Errorf("bursts of %v periods: %d ns of %d", periods, sum, used)
+				t.Errorf("bursts of %v periods: attributed %d ns, want %d", periods, sum, used)
 			}
 		}
 	}
 }
 
-func TestSamplesThatWaitAreBookedInTheEnd(t *testing.T) {
-	sampled := func(b *book) {
+func TestPendingSamplesAreAttributedInTheEnd(t *testing.T) {
+	sampled := func(b *timeline) {
 		b.observe(0, 0, 0, 1, sample.Sleeping)
 		b.observe(4, 0, 6, sampledStack, sample.Running)
 		b.observe(2, 1, 0, sampledStack, sample.Running)
 	}
 	for name, c := range map[string]struct {
-		then func(*book)
+		then func(*timeline)
 		cpu  int64
 	}{
-		"it sleeps on": {func(b *book) { b.observe(3, 0, longestPending, 1, sample.Sleeping) }, 9},
-		"it slept there again": {func(b *book) {
+		"it stays asleep": {func(b *timeline) { b.observe(3, 0, longestPending, 1, sample.Sleeping) }, 9},
+		"it ran and sleeps again": {func(b *timeline) {
 			b.observe(3, 0, 1, 1, sample.Sleeping)
 			b.now.Wall += longestPending
 			b.observe(0, 0, 0, 1, sample.Sleeping)
 		}, 9},
-		"a look stops it":        {func(b *book) { b.observe(5, 0, 0, 2, sample.Running) }, 6},
-		"a recording is written": {func(b *book) { b.c.Cut(b.emit) }, 6},
-		"somebody watches":       {func(b *book) { b.c.Open(b.emit) }, 6},
-		"it ends":                {func(b *book) { b.observe(3, 0, 1, 1, sample.Sleeping); b.c.Finish(b.emit) }, 9},
+		"it is stopped":    {func(b *timeline) { b.observe(5, 0, 0, 2, sample.Running) }, 6},
+		"a checkpoint":     {func(b *timeline) { b.c.Cut(b.emit) }, 6},
+		"a view of it all": {func(b *timeline) { b.c.Open(b.emit) }, 6},
+		"the thread ends":  {func(b *timeline) { b.observe(3, 0, 1, 1, sample.Sleeping); b.c.Finish(b.emit) }, 9},
 	} {
-		var b book
+		var b timeline
 		sampled(&b)
 		for _, s := range b.spans {
 			if s.Stack == sampledStack {
-				t.Errorf("%s: %+v before", name, s)
+				t.Errorf("%s: sample attributed too early: %+v", name, s)
 			}
 		}
 		c.then(&b)
@@ -138,7 +142,7 @@ func TestSamplesThatWaitAreBookedInTheEnd(t *testing.T) {
 			}
 		}
 		if cpu != c.cpu || queued != 1 || n != 2 {
-			t.Errorf("%s: %d ns of cpu, %d queued in %d samples: %+v", name, cpu, queued, n, b.spans)
+			t.Errorf("%s: CPU %d, queued %d, samples %d; want %d, 1, 2: %+v", name, cpu, queued, n, c.cpu, b.spans)
 		}
 	}
 }
@@ -161,12 +165,12 @@ func TestSamplesOfTwoRatesHavePartsInProportionToTheirPeriods(t *testing.T) {
 			stack, period = 2, long
 		}
 		now.Wall += period
-		now.CPU += 2e6 // by a clock that does not show what lies between the samples
+		now.CPU += 2e6 // this clock does not show the CPU time between samples
 		c.AddKernelSample(now, Seen{Stack: stack, State: sample.Running}, period, emit)
 	}
 	now.Wall += 1e6
 	c.Observe(now, Seen{Stack: 3, State: sample.Sleeping}, false, emit)
 	if got[1] != n*short || got[2] != n*long {
-		t.Errorf("%v, want %d and %d", got, int64(n*short), int64(n*long))
+		t.Errorf("time by stack %v, want %d and %d", got, int64(n*short), int64(n*long))
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/sample"
 )
 
-// TestEqualWeightsAreDistributedInTheSameOrder: they differ in a field that is none of the first keys of the order.
+// The weights differ in fields that are not the first keys of the order.
 func TestEqualWeightsAreDistributedInTheSameOrder(t *testing.T) {
 	once := func() (order []Seen) {
 		var p timePool
@@ -25,7 +25,7 @@ func TestEqualWeightsAreDistributedInTheSameOrder(t *testing.T) {
 	first := once()
 	for range 100 {
 		if again := once(); !slices.Equal(first, again) {
-			t.Fatalf("%+v, then %+v", first, again)
+			t.Fatalf("two orders: %+v, then %+v", first, again)
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 // errFormat means that the stream was not written by a [Recorder].
 var errFormat = errors.New("not a recorded stream of events")
 
-// replay handles a recorded stream and gives the sums. Answers are kept by process, as their order varies.
+// replay handles a recorded stream and returns the sums. Answers are kept by process, as their order varies.
 func replay(stream io.Reader, sink Sink) (Totals, error) {
 	in := json.NewDecoder(stream)
 	var o Options
@@ -60,7 +60,7 @@ func replay(stream io.Reader, sink Sink) (Totals, error) {
 	return a.Totals(), nil
 }
 
-// event gives nil for an answer, which is added to answered.
+// event returns nil for an answer, which it adds to answered.
 func event(name string, value json.RawMessage, answered answers) (Event, error) {
 	switch name {
 	case relative, ignores, children:
@@ -80,10 +80,10 @@ func event(name string, value json.RawMessage, answered answers) (Event, error) 
 			return e, json.Unmarshal(value, e)
 		}
 	}
-	return nil, fmt.Errorf("%q is no event", name)
+	return nil, fmt.Errorf("%q is not an event", name)
 }
 
-// sleptAgain converts streams of earlier versions, where "Ran" is a thread that ran and slept again in the same place.
+// sleptAgain converts streams of earlier versions, in which "Ran" marks a thread that ran and sleeps in the same place.
 type sleptAgain map[sample.ThreadID]*Observed
 
 func (s sleptAgain) convert(e Event, value json.RawMessage) (before Event) {
@@ -115,7 +115,7 @@ func (s sleptAgain) convert(e Event, value json.RawMessage) (before Event) {
 	return slept
 }
 
-// not yet asked for
+// answers are the recorded answers that were not asked for yet.
 type answers map[key][]answer
 
 type key struct {
@@ -123,7 +123,7 @@ type key struct {
 	pid int
 }
 
-// take gives the next answer. The last one is repeated.
+// take returns the next answer. The last one is repeated.
 func (t answers) take(of string, pid int) answer {
 	k := key{of, pid}
 	list := t[k]

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// It was found running, then unchanged or queued, and has no sample.
-func TestTimeOfAThreadThatWasNeverSeenIsNotObserved(t *testing.T) {
+// The thread was found running, then unchanged or queued, and has no sample.
+func TestTimeOfAThreadWithoutSamplesIsNotObserved(t *testing.T) {
 	for name, rest := range map[string]sample.Reading{
 		"ran":    {Wall: 9e6, CPU: 8e6},
 		"queued": {Wall: 9e6, CPU: 2e6, RunQueue: 6e6},
@@ -19,43 +19,43 @@ func TestTimeOfAThreadThatWasNeverSeenIsNotObserved(t *testing.T) {
 	} {
 		p, th := &Process{}, &Thread{}
 		var cpu, runq, wall int64
-		book := func(s Span) {
+		emit := func(s Span) {
 			if s.Leaf != NotObserved || s.Samples != 0 {
-				t.Errorf("%s: %+v", name, s)
+				t.Errorf("%s: span %+v, want %s without samples", name, s, NotObserved)
 			}
 			cpu, runq, wall = cpu+s.CPU, runq+s.RunQueue, wall+s.Wall
 		}
 		th.BeginAt(sample.Reading{})
 		th.Extend(sample.Unchanged{Ticks: 2, Last: sample.Reading{Wall: 1e6}}, nil, nil)
-		p.EndThread(th, &End{Alive: true, Rest: rest, Patience: 1e9}, book)
-		p.FinishThread(th, Gaps{}, book)
+		p.EndThread(th, &End{Alive: true, Rest: rest, Patience: 1e9}, emit)
+		p.FinishThread(th, Gaps{}, emit)
 		if cpu != rest.CPU || runq != rest.RunQueue || wall < cpu+runq || wall > rest.Wall {
-			t.Errorf("%s: %d ns of cpu, %d queued, %d in all", name, cpu, runq, wall)
+			t.Errorf("%s: CPU %d, queued %d, wall %d; want those of %+v", name, cpu, runq, wall, rest)
 		}
 	}
 }
 
 // A thread that never sleeps seemed to sleep for 4 ms, which the next reading charges as queue time.
-func TestQueueTimeThatComesLateIsNotBookedTwice(t *testing.T) {
+func TestQueueTimeThatIsChargedLateIsNotCountedTwice(t *testing.T) {
 	var c Clock
 	wall := int64(0)
-	book := func(s Span) {
+	emit := func(s Span) {
 		if wall += s.Wall; s.State != sample.Running {
-			t.Errorf("it never slept: %+v", s)
+			t.Errorf("span %+v of a thread that never slept is not running", s)
 		}
 	}
 	c.Begin(sample.Reading{})
-	c.Observe(sample.Reading{Wall: 10e6, CPU: 6e6}, Seen{State: sample.Running}, true, book)
-	c.Observe(sample.Reading{Wall: 20e6, CPU: 12e6, RunQueue: 8e6}, Seen{State: sample.Running}, true, book)
-	if c.Finish(book); wall != 20e6 {
-		t.Errorf("%d ns of 20e6", wall)
+	c.Observe(sample.Reading{Wall: 10e6, CPU: 6e6}, Seen{State: sample.Running}, true, emit)
+	c.Observe(sample.Reading{Wall: 20e6, CPU: 12e6, RunQueue: 8e6}, Seen{State: sample.Running}, true, emit)
+	if c.Finish(emit); wall != 20e6 {
+		t.Errorf("attributed %d ns of wall time, want 20e6", wall)
 	}
 }
 
 // sampledLives simulates consecutive threads, sampled at fixed times, with clocks read at ticks.
-func sampledLives(rng *rand.Rand, life, period int64, samples int) (booked [phases]int64, used, unseen int64) {
+func sampledLives(rng *rand.Rand, life, period int64, samples int) (attributed [phases]int64, used, unseen int64) {
 	p := &Process{}
-	book := func(s Span) { booked[s.Stack] += s.CPU }
+	emit := func(s Span) { attributed[s.Stack] += s.CPU }
 	seen := func(age int64) Seen {
 		return Seen{Stack: sample.StackID(age * phases / life), State: sample.Running, Stop: frames.StopRoot}
 	}
@@ -78,7 +78,7 @@ func sampledLives(rng *rand.Rand, life, period int64, samples int) (booked [phas
 				if !th.begun {
 					th.Begin(l.At)
 				}
-				th.attribute(&l, Gaps{}, book)
+				th.attribute(&l, Gaps{}, emit)
 			}
 			read, waiting = now, waiting[:0]
 		}
@@ -90,8 +90,8 @@ func sampledLives(rng *rand.Rand, life, period int64, samples int) (booked [phas
 		p.addWeights(th)
 	}
 	unseen = p.threads.distribute(pool+p.threads.carriedBack, true,
-		func(k weightKey, ns int64) { booked[k.place.Stack] += ns })
-	return booked, used, unseen
+		func(k weightKey, ns int64) { attributed[k.place.Stack] += ns })
+	return attributed, used, unseen
 }
 
 // Bounds as in TestSharesOfShortLivesAreTrue.
@@ -100,23 +100,23 @@ func TestSharesOfSampledShortLivesAreTrue(t *testing.T) {
 	for _, periods := range []float64{0.1, 0.2, 0.5, 0.8, 1, 1.5, 3, 5, 10, 30, 100} {
 		rng := rand.New(rand.NewPCG(2, uint64(periods*10)))
 		life := int64(periods*period) + 1
-		booked, used, unseen := sampledLives(rng, life, period, samples)
+		attributed, used, unseen := sampledLives(rng, life, period, samples)
 		total := unseen
-		for _, ns := range booked {
+		for _, ns := range attributed {
 			total += ns
 		}
 		if total != used {
-			t.Errorf("%v periods: %d ns in all, want %d", periods, total, used)
+			t.Errorf("%v periods: attributed %d ns, want %d", periods, total, used)
 		}
 		found := float64(used) / period
 		limit := 6 * math.Sqrt(0.25*0.75/found)
-		for i, ns := range booked {
+		for i, ns := range attributed {
 			if share := float64(ns) / float64(total-unseen); math.Abs(share-0.25) > limit {
-				t.Errorf("%v periods: phase %d has %.4f, want 0.25 within %.4f", periods, i, share, limit)
+				t.Errorf("%v periods: share of phase %d is %.4f, want 0.25 ± %.4f", periods, i, share, limit)
 			}
 		}
 		if share := float64(unseen) / float64(total); share > 6/math.Sqrt(found) {
-			t.Errorf("%v periods: %.4f unseen", periods, share)
+			t.Errorf("%v periods: share without a stack is %.4f, want at most %.4f", periods, share, 6/math.Sqrt(found))
 		}
 	}
 }

@@ -12,16 +12,16 @@ import (
 	"testing"
 )
 
-// phases is the number of functions with equal parts of each thread's life.
+// phases is the number of functions, each with an equal part of each thread's life.
 const phases = 4
 
-// simulated simulates consecutive threads, sampled at independent ticks. Unobserved time is distributed after every
-// each samples; 0: at the end.
+// simulated simulates consecutive threads, sampled at independent ticks with probability part. Unobserved time is
+// distributed after each multiple of each samples; 0: at the end.
 func simulated(rng *rand.Rand, life, period int64, samples int, part float64, each int) (
-	booked [phases]int64, used, unseen int64,
+	attributed [phases]int64, used, unseen int64,
 ) {
 	p := &Process{}
-	book := func(s Span) { booked[s.Stack] += s.CPU }
+	emit := func(s Span) { attributed[s.Stack] += s.CPU }
 	created := 1 + rng.Int64N(period)
 	th := &Thread{CreatedAt: created}
 	pool, last := int64(0), int64(0)
@@ -35,7 +35,7 @@ func simulated(rng *rand.Rand, life, period int64, samples int, part float64, ea
 			th = &Thread{CreatedAt: created}
 		}
 		if each > 0 && n%each == 0 {
-			p.ExitedSoFar(pool, now, book)
+			p.ExitedSoFar(pool, now, emit)
 		}
 		if age := now - created; age >= 0 && (part == 1 || rng.Float64() < part) {
 			b := Sample{
@@ -46,22 +46,22 @@ func simulated(rng *rand.Rand, life, period int64, samples int, part float64, ea
 			if !th.clock.started {
 				th.clock.Begin(th.clocksAtCreation(b.At))
 			}
-			th.addSample(&b, book)
+			th.addSample(&b, emit)
 		}
 		last = now
 	}
-	used += th.clock.last.CPU // of the last, living thread, which has no weight
-	th.Finish(nil, book)
+	used += th.clock.last.CPU // of the last thread, which still runs and has no weight
+	th.Finish(nil, emit)
 	unseen = p.threads.distribute(p.Unseen(pool)+p.threads.carriedBack, true,
-		func(k weightKey, ns int64) { booked[k.place.Stack] += ns })
-	return booked, used, unseen
+		func(k weightKey, ns int64) { attributed[k.place.Stack] += ns })
+	return attributed, used, unseen
 }
 
-// queued simulates threads that alternate between milliseconds on a processor and in the queue.
-func queued(rng *rand.Rand, life, period int64, samples int) (booked [phases]int64, used, unseen int64) {
+// queued simulates threads that alternate between some milliseconds on a processor and in its queue.
+func queued(rng *rand.Rand, life, period int64, samples int) (attributed [phases]int64, used, unseen int64) {
 	p := &Process{}
 	const places = 64
-	book := func(s Span) { booked[s.Stack/places] += s.CPU }
+	emit := func(s Span) { attributed[s.Stack/places] += s.CPU }
 	now, last, pool := int64(0), int64(0), int64(0)
 	next, n := period, 1
 	for n <= samples {
@@ -86,7 +86,7 @@ func queued(rng *rand.Rand, life, period int64, samples int) (booked [phases]int
 					th.clock.Begin(th.clocksAtCreation(l.At))
 				}
 				th.Samples++
-				th.addSample(&l, book)
+				th.addSample(&l, emit)
 				last = next
 				n++
 			}
@@ -98,11 +98,11 @@ func queued(rng *rand.Rand, life, period int64, samples int) (booked [phases]int
 		used += life
 		pool += life - th.clock.last.CPU
 		p.addWeights(th)
-		th.Finish(nil, book)
+		th.Finish(nil, emit)
 	}
 	unseen = p.threads.distribute(pool+p.threads.carriedBack, true,
-		func(k weightKey, ns int64) { booked[k.place.Stack/places] += ns })
-	return booked, used, unseen
+		func(k weightKey, ns int64) { attributed[k.place.Stack/places] += ns })
+	return attributed, used, unseen
 }
 
 // After a wait, a second sample within a tick's CPU time stands for a tick too. Bound: six standard errors.
@@ -111,33 +111,33 @@ func TestThreadsThatWaitForAProcessorClaimAtEachSample(t *testing.T) {
 	for _, ticks := range []float64{0.2, 0.8, 1.5, 3, 5, 30} {
 		t.Run(fmt.Sprint(ticks), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(2, uint64(ticks*10)))
-			booked, used, unseen := queued(rng, int64(ticks*period)+1, period, samples)
+			attributed, used, unseen := queued(rng, int64(ticks*period)+1, period, samples)
 			total := unseen
-			for _, ns := range booked {
+			for _, ns := range attributed {
 				total += ns
 			}
 			if total != used {
-				t.Errorf("%d ns in all, want %d", total, used)
+				t.Errorf("attributed %d ns, want %d", total, used)
 			}
 			found := float64(used) / period
 			limit := 6 * math.Sqrt(0.25*0.75/found)
-			for i, ns := range booked {
+			for i, ns := range attributed {
 				if share := float64(ns) / float64(total-unseen); math.Abs(share-0.25) > limit {
-					t.Errorf("phase %d has %.4f, want 0.25 within %.4f", i, share, limit)
+					t.Errorf("share of phase %d is %.4f, want 0.25 ± %.4f", i, share, limit)
 				}
 			}
 			if share := float64(unseen) / float64(total); share > 6/math.Sqrt(found) {
-				t.Errorf("%.4f unseen", share)
+				t.Errorf("share without a stack is %.4f, want at most %.4f", share, 6/math.Sqrt(found))
 			}
 		})
 	}
 }
 
-// A sample of a life below one tick is binomial; longer lives vary less. Bound: six standard errors.
+// The samples of lives below one tick are binomial; of longer lives they vary less. Bound: six standard errors.
 func TestSharesOfShortLivesAreTrue(t *testing.T) {
 	for _, ticks := range []float64{0.1, 0.2, 0.5, 0.8, 1, 1.5, 3, 5, 10, 30, 100} {
 		for _, each := range []int{0, 100} {
-			t.Run(fmt.Sprint(ticks, " ticks, distributed at each ", each), func(t *testing.T) { sharesOfLives(t, ticks, each) })
+			t.Run(fmt.Sprint(ticks, " ticks, distributed each ", each), func(t *testing.T) { sharesOfLives(t, ticks, each) })
 		}
 	}
 }
@@ -146,28 +146,28 @@ func sharesOfLives(t *testing.T, ticks float64, each int) {
 	const period, samples = 10_000_000, 20_000
 	rng := rand.New(rand.NewPCG(1, uint64(ticks*10)))
 	life := int64(ticks*period) + 1
-	booked, used, unseen := simulated(rng, life, period, samples, 1, each)
+	attributed, used, unseen := simulated(rng, life, period, samples, 1, each)
 	total := unseen
-	for _, ns := range booked {
+	for _, ns := range attributed {
 		total += ns
 	}
 	if total != used {
-		t.Errorf("%d ns in all, want %d", total, used)
+		t.Errorf("attributed %d ns, want %d", total, used)
 	}
 	found := float64(used) / period
 	limit := 6 * math.Sqrt(0.25*0.75/found)
-	for i, ns := range booked {
+	for i, ns := range attributed {
 		if share := float64(ns) / float64(total-unseen); math.Abs(share-0.25) > limit {
-			t.Errorf("phase %d has %.4f, want 0.25 within %.4f", i, share, limit)
+			t.Errorf("share of phase %d is %.4f, want 0.25 ± %.4f", i, share, limit)
 		}
 	}
-	// The rest is the difference of two sums of the same expectation.
+	// The rest is the difference of two sums with the same expectation.
 	if share := float64(unseen) / float64(total); share > 6/math.Sqrt(found) {
-		t.Errorf("%.4f unseen", share)
+		t.Errorf("share without a stack is %.4f, want at most %.4f", share, 6/math.Sqrt(found))
 	}
 }
 
-func TestClaimsArePaidToTheLastNanosecond(t *testing.T) {
+func TestTimeIsDistributedToTheLastNanosecond(t *testing.T) {
 	for _, c := range []struct{ pool, left int64 }{{0, 0}, {1, 0}, {10, 0}, {599, 0}, {600, 0}, {607, 7}, {-5, -5}} {
 		var all timePool
 		for i := range 3 {
@@ -178,52 +178,52 @@ func TestClaimsArePaidToTheLastNanosecond(t *testing.T) {
 		given := int64(0)
 		left := all.distribute(c.pool, 0, func(k weightKey, ns int64) {
 			if given += ns; ns <= 0 || ns > 200 {
-				t.Errorf("%d of %v", ns, k)
+				t.Errorf("%d ns for %v, want 1 to 200", ns, k)
 			}
 		})
 		if left != c.left || given != max(min(c.pool, 600), 0) {
-			t.Errorf("%d: %d given, %d left", c.pool, given, left)
+			t.Errorf("pool of %d ns: %d distributed, %d left; want %d left", c.pool, given, left, c.left)
 		}
 	}
 }
 
 func TestOnlyThreadsWithAKnownBeginAndEndHaveWeights(t *testing.T) {
 	at := Sample{At: sample.Reading{Wall: 1e9, CPU: 3e6}, OnCPU: true, Apart: 10e6}
-	for what, th := range map[string]*Thread{"one that was there before": {}, "one that slept": {CreatedAt: 1}} {
+	for what, th := range map[string]*Thread{"created before the recording": {}, "asleep": {CreatedAt: 1}} {
 		p, b := &Process{}, at
 		b.OnCPU = th.CreatedAt == 0
 		th.Begin(b.At)
 		if th.addSample(&b, func(Span) {}); len(th.weights) != 0 {
-			t.Errorf("%s has the weights %v", what, th.weights)
+			t.Errorf("thread %s has the weights %v, want none", what, th.weights)
 		}
 		if p.addWeights(th); p.threads.weights.total != 0 {
-			t.Errorf("%s has a weight of %d", what, p.threads.weights.total)
+			t.Errorf("thread %s adds a weight of %d, want 0", what, p.threads.weights.total)
 		}
 	}
 	p, th := &Process{}, &Thread{CreatedAt: 1}
 	th.Begin(at.At)
-	for range 3 { // only the first sample has less than a tick
+	for range 3 { // only the first sample is at less than a tick of CPU time
 		th.addSample(&at, func(Span) {})
 		at.At.CPU += at.Apart
 	}
 	if p.addWeights(th); p.threads.weights.total != 7e6 {
-		t.Errorf("a weight of %d, want 7 ms", p.threads.weights.total)
+		t.Errorf("weight of %d ns, want 7 ms", p.threads.weights.total)
 	}
 }
 
-// To the pool; of a long life, to the last on-CPU sample.
+// It goes to the pool; that of a long life goes to the last on-CPU sample.
 func TestCarriedTimeOfAShortLivedThreadIsUnobserved(t *testing.T) {
 	for _, c := range []struct{ samples, back int64 }{{3, 5e6}, {longLife, 0}} {
 		p, th := &Process{}, &Thread{CreatedAt: 1, Samples: c.samples}
 		th.clock.Begin(sample.Reading{})
 		th.clock.Observe(sample.Reading{Wall: 10e6, CPU: 5e6}, Seen{State: sample.Sleeping}, false, func(Span) {})
 		if p.addWeights(th); p.threads.carriedBack != c.back {
-			t.Errorf("%d looks: %d given back, want %d", c.samples, p.threads.carriedBack, c.back)
+			t.Errorf("%d samples: %d ns returned to the pool, want %d", c.samples, p.threads.carriedBack, c.back)
 		}
 	}
 }
 
-func TestFewSamplesMakeAShortLife(t *testing.T) {
+func TestThreadsWithFewSamplesAreShortLived(t *testing.T) {
 	for _, c := range []struct {
 		name         string
 		sampled      bool
@@ -236,20 +236,21 @@ func TestFewSamplesMakeAShortLife(t *testing.T) {
 		{"none, with stops", false, 0, 0, 0},
 		{"two, with stops", false, 2, 0, 9e6},
 	} {
-		p, th, booked := &Process{Sampled: c.sampled}, &Thread{CreatedAt: 1, Samples: longLife}, int64(0)
-		book := func(s Span) { booked += s.CPU }
+		p, th, attributed := &Process{Sampled: c.sampled}, &Thread{CreatedAt: 1, Samples: longLife}, int64(0)
+		emit := func(s Span) { attributed += s.CPU }
 		th.Begin(sample.Reading{})
 		for i := int64(1); i <= c.samples; i++ {
 			at := sample.Reading{Wall: i * 10e6, CPU: i * 1e6}
-			th.Add(&Sample{At: at, Seen: Seen{State: sample.Running}, OnCPU: true, Apart: 10e6}, nil, book)
+			th.Add(&Sample{At: at, Seen: Seen{State: sample.Running}, OnCPU: true, Apart: 10e6}, nil, emit)
 		}
 		end := sample.Reading{Wall: 1e9, CPU: max(5e6, c.samples*1e6)}
-		th.Add(&Sample{At: end, Seen: Seen{State: sample.Sleeping}}, nil, book)
-		p.EndThread(th, &End{}, book)
-		p.FinishThread(th, nil, book)
-		if p.threads.carriedBack != c.back || p.threads.weights.total != c.weight || booked+p.threads.carriedBack != end.CPU {
-			t.Errorf("%s: %d carried back, a weight of %d, %d booked of %d", c.name, p.threads.carriedBack,
-				p.threads.weights.total, booked, end.CPU)
+		th.Add(&Sample{At: end, Seen: Seen{State: sample.Sleeping}}, nil, emit)
+		p.EndThread(th, &End{}, emit)
+		p.FinishThread(th, nil, emit)
+		back, weight := p.threads.carriedBack, p.threads.weights.total
+		if back != c.back || weight != c.weight || attributed+back != end.CPU {
+			t.Errorf("%s: returned to the pool %d, weight %d; want %d and %d; %d attributed of %d", c.name,
+				back, weight, c.back, c.weight, attributed, end.CPU)
 		}
 	}
 }
@@ -263,7 +264,7 @@ func TestClaimsOfLongRunsAreAsManyAsStacks(t *testing.T) {
 		want[stack] += each
 		n := len(p.children.weights.weights)
 		if n > mostWeights || p.children.weights.mergeAt > mostWeights || len(p.children.weights.samples) > mostWeights {
-			t.Fatalf("%d entries after %d s", n, i)
+			t.Fatalf("%d weights after %d s, want at most %d", n, i, mostWeights)
 		}
 	}
 	got, last := map[sample.StackID]int64{}, int64(0)
@@ -272,10 +273,10 @@ func TestClaimsOfLongRunsAreAsManyAsStacks(t *testing.T) {
 		last = max(last, k.second)
 	})
 	if rest != 0 || !maps.Equal(got, want) {
-		t.Errorf("%d left, %v; want %v", rest, got, want)
+		t.Errorf("%d ns left, by stack %v; want 0 and %v", rest, got, want)
 	}
 	if last < seconds-1 || last >= 2*seconds {
-		t.Errorf("the last entry is of second %d of %d", last, seconds)
+		t.Errorf("the last weight is of second %d, want %d to %d", last, seconds-1, 2*seconds)
 	}
 }
 
@@ -286,7 +287,8 @@ func TestClaimsOfManyStacksAreKept(t *testing.T) {
 		narrow.note(Seen{Stack: sample.StackID(i % 5)}, i%8*1e9, i%2*2)
 	}
 	if len(wide.samples) != 3*mostWeights || wide.sampleCount != 3*mostWeights || wide.width != 0 {
-		t.Errorf("%d entries of %d looks, each of %d s", len(wide.samples), wide.sampleCount, wide.width)
+		t.Errorf("%d weights of %d samples, %d s wide; want %d, the same, 0", len(wide.samples), wide.sampleCount, wide.width,
+			3*mostWeights)
 	}
 	wide.widen(64)
 	narrow.merge(&wide)
@@ -294,56 +296,57 @@ func TestClaimsOfManyStacksAreKept(t *testing.T) {
 	for k, ns := range narrow.weights {
 		sum += ns
 		if narrow.keyAt(k.place, k.second) != k {
-			t.Fatalf("%v is no entry of %d seconds", k, narrow.width)
+			t.Fatalf("key %v is not at a multiple of %d seconds", k, narrow.width)
 		}
 	}
 	if want := int64(9*mostWeights + 3*mostWeights); sum != want || narrow.total != want ||
 		narrow.sampleCount != 6*mostWeights {
-		t.Errorf("%d and %d of %d looks, want %d", sum, narrow.total, narrow.sampleCount, want)
+		t.Errorf("weights %d, total %d, %d samples; want %d, the same, %d", sum, narrow.total, narrow.sampleCount, want,
+			6*mostWeights)
 	}
 }
 
-// A tick samples a random half or tenth of the threads.
+// A tick samples each thread with a probability of a half or a tenth.
 func TestSubsetsSharesOfShortLivesAreTrue(t *testing.T) {
 	const period, samples = 10_000_000, 100_000
 	for _, part := range []float64{0.5, 0.1} {
 		for _, ticks := range []float64{0.1, 0.5, 1, 1.5, 5, 30, 100} {
-			t.Run(fmt.Sprint(ticks, " ticks, a part of ", part), func(t *testing.T) {
+			t.Run(fmt.Sprint(ticks, " ticks, probability ", part), func(t *testing.T) {
 				rng := rand.New(rand.NewPCG(3, uint64(ticks*10)))
-				booked, used, unseen := simulated(rng, int64(ticks*period)+1, period, samples, part, 0)
+				attributed, used, unseen := simulated(rng, int64(ticks*period)+1, period, samples, part, 0)
 				total := unseen
-				for _, ns := range booked {
+				for _, ns := range attributed {
 					total += ns
 				}
 				if total != used {
-					t.Errorf("%d ns in all, want %d", total, used)
+					t.Errorf("attributed %d ns, want %d", total, used)
 				}
 				found := float64(used) / period * part
 				limit := 6 * math.Sqrt(0.25*0.75/found)
-				for i, ns := range booked {
+				for i, ns := range attributed {
 					if share := float64(ns) / float64(total-unseen); math.Abs(share-0.25) > limit {
-						t.Errorf("phase %d has %.4f, want 0.25 within %.4f", i, share, limit)
+						t.Errorf("share of phase %d is %.4f, want 0.25 ± %.4f", i, share, limit)
 					}
 				}
 				if share := float64(unseen) / float64(total); share > 6/math.Sqrt(found) {
-					t.Errorf("%.4f unseen", share)
+					t.Errorf("share without a stack is %.4f, want at most %.4f", share, 6/math.Sqrt(found))
 				}
 			})
 		}
 	}
 }
 
-// calling simulates threads with system calls in every other phase. One sample in three is exact (own processor).
-func calling(rng *rand.Rand, life, period int64, samples, each int) (booked [phases]int64, used, unseen int64) {
+// calling simulates threads with system calls in every second phase. One sample in three is exact (own processor).
+func calling(rng *rand.Rand, life, period int64, samples, each int) (attributed [phases]int64, used, unseen int64) {
 	p := &Process{}
-	book := func(s Span) { booked[s.Stack] += s.CPU }
+	emit := func(s Span) { attributed[s.Stack] += s.CPU }
 	created := 1 + rng.Int64N(period)
 	th := &Thread{CreatedAt: created}
 	pool := int64(0)
 	for n := range samples {
 		now := int64(n+1)*period + rng.Int64N(period/4)
 		for created+life <= now {
-			p.Decide(th, Gaps{}, book)
+			p.Decide(th, Gaps{}, emit)
 			pool += life - th.clock.last.CPU
 			p.addWeights(th)
 			used += life
@@ -351,7 +354,7 @@ func calling(rng *rand.Rand, life, period int64, samples, each int) (booked [pha
 			th = &Thread{CreatedAt: created}
 		}
 		if each > 0 && n%each == 0 {
-			p.ExitedSoFar(pool, now, book)
+			p.ExitedSoFar(pool, now, emit)
 		}
 		age := now - created
 		if age < 0 {
@@ -370,50 +373,50 @@ func calling(rng *rand.Rand, life, period int64, samples, each int) (booked [pha
 		if !th.begun {
 			th.Begin(l.At)
 		}
-		th.Add(&l, Gaps{}, book)
+		th.Add(&l, Gaps{}, emit)
 	}
-	th.Decide(nil, book)
+	th.Decide(nil, emit)
 	used += th.clock.last.CPU - th.clock.carried.cpu
-	th.release(book)
+	th.release(emit)
 	unseen = p.threads.distribute(p.Unseen(pool)+p.threads.carriedBack, true,
-		func(k weightKey, ns int64) { booked[k.place.Stack] += ns })
-	return booked, used, unseen
+		func(k weightKey, ns int64) { attributed[k.place.Stack] += ns })
+	return attributed, used, unseen
 }
 
-// Claims of inexact samples are divided among the exact ones in equal parts. Bound: six standard errors.
+// Weights of inexact samples are divided among the exact ones in equal parts. Bound: six standard errors.
 func TestSharesOfShortLivesWithManyCallsAreTrue(t *testing.T) {
 	const period, samples = 10_000_000, 20_000
 	for i := range 20 {
 		life := []int64{1e6, 2e6, 5e6, 8e6, 15e6, 20e6, 30e6, 50e6, 80e6, 150e6}[i/2]
 		rng := rand.New(rand.NewPCG(7, uint64(life)))
-		booked, used, unseen := calling(rng, life, period, samples, i%2*100)
+		attributed, used, unseen := calling(rng, life, period, samples, i%2*100)
 		total := unseen
 		limit := 6 * math.Sqrt(0.25*0.75/(float64(used)/period/3))
-		for i, ns := range booked {
+		for i, ns := range attributed {
 			total += ns
 			if share := float64(ns) / float64(used); math.Abs(share-0.25) > limit {
-				t.Errorf("lives of %d ns: phase %d has %.3f, want 0.25 within %.3f", life, i, share, limit)
+				t.Errorf("lives of %d ns: share of phase %d is %.3f, want 0.25 ± %.3f", life, i, share, limit)
 			}
 		}
 		if total != used {
-			t.Errorf("lives of %d ns: %d ns in all, want %d", life, total, used)
+			t.Errorf("lives of %d ns: attributed %d ns, want %d", life, total, used)
 		}
 		if share := float64(unseen) / float64(used); share > 0.02 {
-			t.Errorf("lives of %d ns: %.3f unseen", life, share)
+			t.Errorf("lives of %d ns: share without a stack is %.3f, want at most 0.02", life, share)
 		}
 	}
 }
 
-func TestSkiddedTimeGoesToInformativeSamples(t *testing.T) {
+func TestTimeOfSkiddedSamplesGoesToExactOnes(t *testing.T) {
 	for _, c := range []struct {
-		skidded, proven  int64
-		pool             int64
-		first, other, of int64 // of a proven and of an unproven sample; the rest
+		skidded, proven            int64
+		pool                       int64
+		ofProven, ofUnproven, rest int64 // time of the proven samples, of the unproven ones, and what is left
 	}{
-		{1, 20, 1000, 279, 139, 582},  // 20 and 10 of 10 ns each, 10 ns more, and two standard errors
-		{20, 20, 1000, 589, 0, 411},   // 20 proven ones for 20 + 10 + 20
+		{1, 20, 1000, 279, 139, 582},  // 10 ns for each of 20 and 10 samples, 10 ns more, and two standard errors
+		{20, 20, 1000, 589, 0, 411},   // 20 proven samples for 20 + 10 + 20
 		{20, 20, 100, 100, 0, 0},      // the pool is smaller
-		{20, 15, 1000, 330, 220, 450}, // too few are proven
+		{20, 15, 1000, 330, 220, 450}, // too few proven samples
 	} {
 		p := &Process{threads: threadPool{skidded: skidded{count: c.skidded, ns: 10 * c.skidded}}}
 		for range c.proven {
@@ -424,19 +427,19 @@ func TestSkiddedTimeGoesToInformativeSamples(t *testing.T) {
 		}
 		got := map[sample.StackID]int64{}
 		left := p.threads.distribute(c.pool, true, func(k weightKey, ns int64) { got[k.place.Stack] += ns })
-		if got[1] != c.first || got[2] != c.other || left != c.of {
-			t.Errorf("%+v: %v, %d left", c, got, left)
+		if got[1] != c.ofProven || got[2] != c.ofUnproven || left != c.rest {
+			t.Errorf("%+v: time by stack %v, %d left", c, got, left)
 		}
 	}
 }
 
 func TestUnobservedTimeIsDistributedWhileTheProcessLives(t *testing.T) {
 	p, got := &Process{threads: threadPool{sampled: 1000}}, map[sample.StackID]int64{}
-	book := func(s Span) { got[s.Stack] += s.CPU }
+	emit := func(s Span) { got[s.Stack] += s.CPU }
 	exited := func(ended int64, want1, want2 int64) {
 		t.Helper()
-		if p.ExitedSoFar(ended, 9e9, book); got[1] != want1 || got[2] != want2 {
-			t.Errorf("%d ns by threads that have ended: %v, want %d and %d", ended, got, want1, want2)
+		if p.ExitedSoFar(ended, 9e9, emit); got[1] != want1 || got[2] != want2 {
+			t.Errorf("%d ns used by ended threads: time by stack %v, want %d and %d", ended, got, want1, want2)
 		}
 	}
 	p.threads.weights.note(Seen{Stack: 1}, 1e9, 30)
@@ -456,20 +459,20 @@ func TestUnobservedTimeIsDistributedWhileTheProcessLives(t *testing.T) {
 	}
 	exited(1900, 58, 150) // 10 for each sample
 	if left := p.Unseen(1900); left != 900-(208-10) || p.Used() != 208-10 {
-		t.Errorf("%d left, %d used", left, p.Used())
+		t.Errorf("%d ns left of %d used, want %d and %d", left, p.Used(), 900-(208-10), 208-10)
 	}
-	if p.Exited(p.Unseen(1900), 9e9, book); got[0] != 900+10-208-102 { // two standard errors
-		t.Errorf("%d ns unseen in the end", got[0])
+	if p.Exited(p.Unseen(1900), 9e9, emit); got[0] != 900+10-208-102 { // two standard errors
+		t.Errorf("%d ns without a stack in the end, want %d", got[0], 900+10-208-102)
 	}
 }
 
-func TestChanceIsSharedOutWhereNoSampleSkids(t *testing.T) {
-	p, booked := &Process{Sampled: true}, int64(0)
+func TestRemainderIsDistributedWhereNoSampleSkids(t *testing.T) {
+	p, attributed := &Process{Sampled: true}, int64(0)
 	for range 100 {
 		p.Claim(Seen{Stack: 1}, 1e9, 10)
 	}
-	left := p.threads.distribute(1150, true, func(_ weightKey, ns int64) { booked += ns })
-	if left != 0 || booked != 1150 {
-		t.Errorf("%d booked, %d left", booked, left)
+	left := p.threads.distribute(1150, true, func(_ weightKey, ns int64) { attributed += ns })
+	if left != 0 || attributed != 1150 {
+		t.Errorf("%d ns attributed, %d left; want 1150 and 0", attributed, left)
 	}
 }

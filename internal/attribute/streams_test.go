@@ -17,8 +17,9 @@ import (
 )
 
 // Streams in testdata are made by prywalk record --event-log FILE.
-var update = flag.Bool("update", false, "write what recorded streams give")
+var update = flag.Bool("update", false, "write the .want files of the recorded streams")
 
+// sums is a Sink that sums times of equal intervals, and collects impossible ones in bad.
 type sums struct {
 	of      map[string][3]int64
 	cpu     int64
@@ -52,11 +53,11 @@ func (s *sums) String() string {
 	return strings.Join(lines, "")
 }
 
-// All CPU time charged by the kernel is attributed, and no interval is longer than its parts.
-func TestRecordedStreamsGiveWhatTheyGave(t *testing.T) {
+// All CPU time that the kernel charged is attributed, and no interval is shorter than its parts.
+func TestRecordedStreamsGiveTheSameIntervals(t *testing.T) {
 	streams, _ := filepath.Glob("testdata/*.events")
 	if len(streams) == 0 {
-		t.Fatal("no streams")
+		t.Fatal("no testdata/*.events")
 	}
 	for _, path := range streams {
 		stream, err := os.ReadFile(path)
@@ -69,7 +70,8 @@ func TestRecordedStreamsGiveWhatTheyGave(t *testing.T) {
 			t.Fatal(path, err)
 		}
 		if got.cpu != totals.Target || len(got.bad) > 0 {
-			t.Errorf("%s: %d ns attributed, the kernel charged %d; %q", path, got.cpu, totals.Target, got.bad)
+			t.Errorf("%s: %d ns attributed, want the kernel's %d; impossible intervals: %q", path, got.cpu, totals.Target,
+				got.bad)
 		}
 		golden := strings.TrimSuffix(path, ".events") + ".want"
 		text := fmt.Sprintf("target %d estimated %d\n%v", totals.Target, totals.Estimated, got)
@@ -83,12 +85,12 @@ func TestRecordedStreamsGiveWhatTheyGave(t *testing.T) {
 			t.Fatal(err)
 		}
 		if text != string(want) {
-			t.Errorf("%s gives\n%s\nand gave\n%s", path, text, want)
+			t.Errorf("%s gives\n%s\nwant\n%s", path, text, want)
 		}
 	}
 }
 
-// parent is a simulated kernel: process 100 has a child 101, and 10 ms of other children.
+// parent is a simulated kernel: process 100 has a child 101, and other children used 10 ms.
 type parent struct{ gone bool }
 
 func (k *parent) State(pid int) (ProcState, bool) {
@@ -103,7 +105,7 @@ func (k *parent) State(pid int) (ProcState, bool) {
 func (*parent) IgnoresChildren(int) bool   { return false }
 func (*parent) ExactChildrenCPU(int) int64 { return 0 }
 
-func TestReplayIsTheRecordedRun(t *testing.T) {
+func TestReplayGivesTheIntervalsOfTheRecordedRun(t *testing.T) {
 	var stream bytes.Buffer
 	kernel := &parent{}
 	o := Options{Children: true, Period: 10e6}
@@ -134,25 +136,25 @@ func TestReplayIsTheRecordedRun(t *testing.T) {
 	}
 	a.Close(900e6)
 	if r.Err() != nil || ran.cpu != a.Totals().Target || ran.cpu < 30e6 {
-		t.Errorf("%v, %d ns of %+v:\n%v", r.Err(), ran.cpu, a.Totals(), ran)
+		t.Errorf("recording: error %v; %d ns attributed, want those of %+v:\n%v", r.Err(), ran.cpu, a.Totals(), ran)
 	}
 	again := newSums()
 	totals, err := replay(bytes.NewReader(stream.Bytes()), again)
 	if err != nil || totals != a.Totals() || again.String() != ran.String() {
-		t.Errorf("%v: %+v\n%v\nand before %+v\n%v", err, totals, again, a.Totals(), ran)
+		t.Errorf("replay: error %v, %+v\n%v\nwant %+v\n%v", err, totals, again, a.Totals(), ran)
 	}
 }
 
-func TestStreamsOfOthersAreRefused(t *testing.T) {
+func TestStreamsOfAnotherFormatAreRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                             "options",
 		"{}\n{\"Observed\":7}":         "line 2",
-		"{}\n{\"Tick\":{}}\n{\"x\":1}": `line 3: "x" is no event`,
+		"{}\n{\"Tick\":{}}\n{\"x\":1}": `line 3: "x" is not an event`,
 		"{}\n[":                        "line 2",
 	} {
 		_, err := replay(strings.NewReader(text), newSums())
 		if !errors.Is(err, errFormat) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v", text, err)
+			t.Errorf("%q: error %v, want %q", text, err, want)
 		}
 	}
 }

@@ -12,14 +12,14 @@ import (
 	"prywalk/internal/schedule"
 )
 
-// pause passes a gap without samples, and then samples.
-func (b *book) pause(cpu, runq, blocked, gap int64, stack sample.StackID, st sample.State) {
+// pause samples the thread after cpu + runq + blocked ns, of which gap ns were not observed.
+func (b *timeline) pause(cpu, runq, blocked, gap int64, stack sample.StackID, st sample.State) {
 	at := sample.Reading{Wall: b.now.Wall + cpu + runq + blocked, CPU: b.now.CPU + cpu, RunQueue: b.now.RunQueue + runq}
 	b.c.Skip(gap, at, st, b.emit)
 	b.observe(cpu, runq, blocked, stack, st)
 }
 
-func (b *book) notObserved() (wall, runq, cpu int64) {
+func (b *timeline) notObserved() (wall, runq, cpu int64) {
 	for _, s := range b.spans {
 		if s.Leaf == NotObserved {
 			wall, runq, cpu = wall+s.Wall, runq+s.RunQueue, cpu+s.CPU
@@ -29,69 +29,69 @@ func (b *book) notObserved() (wall, runq, cpu int64) {
 }
 
 func TestAGapIsNotChargedToThreadsStartedAfterIt(t *testing.T) {
-	var b book
+	var b timeline
 	b.observe(0, 0, 0, 1, sample.Running)
 	b.observe(9, 1, 0, 1, sample.Running)
 	b.pause(2790, 310, 0, 3000, 2, sample.Running)
 	b.c.Finish(b.emit)
 	if wall, runq, cpu := b.notObserved(); wall != 3000 || runq != 300 || cpu != 2700 {
-		t.Errorf("not observed: %d, queued %d, cpu %d", wall, runq, cpu)
+		t.Errorf("not observed: wall %d, queued %d, CPU %d; want 3000, 300, 2700", wall, runq, cpu)
 	}
 	last := b.spans[len(b.spans)-1]
 	if last.Stack != 2 || last.Leaf != "" || last.CPU != 90 || last.RunQueue != 10 || last.End != b.now.Wall {
-		t.Errorf("%+v", last)
+		t.Errorf("last span %+v; want stack 2, CPU 90, queued 10, to %d", last, b.now.Wall)
 	}
 	for _, s := range b.spans {
 		if s.Leaf == NotObserved && (s.End != 10+3000 || s.State != sample.Running || s.Samples != 0) {
-			t.Errorf("%+v", s)
+			t.Errorf("unobserved span %+v; want running, to 3010, at no tick", s)
 		}
 	}
 }
 
-func TestASleeperThatDidNotRunWasObservedAllTheSame(t *testing.T) {
-	var b book
+func TestAThreadThatSleptThroughAGapWasObserved(t *testing.T) {
+	var b timeline
 	b.observe(0, 0, 0, 1, sample.Sleeping)
 	b.pause(0, 0, 3010, 3000, 1, sample.Sleeping)
 	b.c.Finish(b.emit)
 	if wall, _, _ := b.notObserved(); wall != 0 || len(b.spans) != 1 || b.spans[0].Wall != 3010 {
-		t.Errorf("%+v", b.spans)
+		t.Errorf("spans %+v, want one of 3010 ns, observed", b.spans)
 	}
 }
 
-func TestASleeperThatRanInAGapIsNotTakenForOne(t *testing.T) {
+func TestTimeOfASleeperThatRanInAGapIsNotObserved(t *testing.T) {
 	for _, after := range []sample.State{sample.Sleeping, sample.Running} {
-		var b book
+		var b timeline
 		b.observe(0, 0, 0, 1, sample.Sleeping)
 		b.observe(0, 0, 100, 1, sample.Sleeping)
 		b.pause(300, 0, 2800, 3000, 2, after)
 		b.c.Finish(b.emit)
 		if wall, _, cpu := b.notObserved(); wall != 3000 || cpu != 290 {
-			t.Errorf("then %v: not observed: %d, cpu %d: %+v", after, wall, cpu, b.spans)
+			t.Errorf("then %v: not observed: wall %d, CPU %d; want 3000 and 290: %+v", after, wall, cpu, b.spans)
 		}
 		if first := b.spans[0]; first.Stack != 1 || first.Wall != 100 || first.End != 100 {
-			t.Errorf("then %v: %+v", after, first)
+			t.Errorf("then %v: first span %+v, want 100 ns of stack 1", after, first)
 		}
 		for _, s := range b.spans {
 			if s.Leaf == NotObserved && (s.End > 3100 || s.End-s.Wall < 100) {
-				t.Errorf("then %v: %+v", after, s)
+				t.Errorf("then %v: unobserved span %+v, want one within 100 to 3100", after, s)
 			}
 		}
 	}
 }
 
-func TestAThreadThatStayedQueuedWasObservedUpToThen(t *testing.T) {
-	var b book
+func TestAThreadThatStayedQueuedWasObservedToThatTick(t *testing.T) {
+	var b timeline
 	b.observe(5, 0, 0, 1, sample.Running)
 	at := b.now
 	at.Wall += 400
 	b.c.Unchanged(at, 40, b.emit)
 	if b.c.Observed() != at.Wall {
-		t.Fatalf("observed up to %d of %d", b.c.Observed(), at.Wall)
+		t.Fatalf("observed up to %d, want %d", b.c.Observed(), at.Wall)
 	}
-	b.pause(310, 3100, 0, 3000, 2, sample.Running) // queued for 400 before, then half a second a round
+	b.pause(310, 3100, 0, 3000, 2, sample.Running) // queued for 400 before, then ten times as long as on a processor
 	b.c.Finish(b.emit)
 	if wall, _, _ := b.notObserved(); wall != 3000 {
-		t.Errorf("not observed: %d", wall)
+		t.Errorf("%d ns not observed, want 3000", wall)
 	}
 	var queued, samples int64
 	for _, s := range b.spans {
@@ -100,35 +100,35 @@ func TestAThreadThatStayedQueuedWasObservedUpToThen(t *testing.T) {
 		}
 	}
 	if queued != 400 || samples != 41 {
-		t.Errorf("queued for %d at %d ticks: %+v", queued, samples, b.spans)
+		t.Errorf("stack 1 queued for %d ns at %d ticks, want 400 and 41: %+v", queued, samples, b.spans)
 	}
 }
 
 func TestAThreadThatCouldNotBeSampledKeepsItsTime(t *testing.T) {
-	var never, lately, long book
+	var never, lately, long timeline
 	never.c.Begin(sample.Reading{Wall: 100, CPU: 1000})
 	never.c.EndWithoutSample(sample.Reading{Wall: 5100, CPU: 3000, RunQueue: 1000}, 0, never.emit)
 	never.c.Finish(never.emit)
 	if wall, runq, cpu := never.notObserved(); wall != 5000 || runq != 1000 || cpu != 2000 {
-		t.Errorf("never: %d, queued %d, cpu %d", wall, runq, cpu)
+		t.Errorf("never sampled: not observed %d, queued %d, CPU %d; want 5000, 1000, 2000", wall, runq, cpu)
 	}
 	lately.observe(0, 0, 0, 1, sample.Running)
 	lately.observe(10, 0, 0, 1, sample.Running)
 	lately.c.EndWithoutSample(sample.Reading{Wall: 20, CPU: 17}, 40, lately.emit)
 	lately.c.Finish(lately.emit)
 	if _, _, cpu := lately.total(); cpu != 17 {
-		t.Errorf("lately: %+v", lately.spans)
+		t.Errorf("sampled lately: CPU time %d, want 17: %+v", cpu, lately.spans)
 	}
 	for _, s := range lately.spans {
 		if s.CPU > 0 && (s.Stack != 1 || s.Leaf != "") {
-			t.Errorf("lately: %+v", s)
+			t.Errorf("sampled lately: CPU time is not the last stack's: %+v", s)
 		}
 	}
 	long.observe(0, 0, 0, 1, sample.Running)
 	long.c.EndWithoutSample(sample.Reading{Wall: 500, CPU: 70}, 40, long.emit)
 	long.c.Finish(long.emit)
 	if wall, _, cpu := long.notObserved(); wall != 500 || cpu != 70 {
-		t.Errorf("long: %+v", long.spans)
+		t.Errorf("sampled long ago: not observed %d, CPU %d; want 500 and 70: %+v", wall, cpu, long.spans)
 	}
 }
 
@@ -136,7 +136,7 @@ func TestClocksAddUpWithGaps(t *testing.T) {
 	stacks := []sample.StackID{0, 1, 2, 3, 9, sampledStack}
 	for seed := range uint64(2000) {
 		rng := rand.New(rand.NewPCG(seed, 2))
-		var b book
+		var b timeline
 		b.observe(0, 0, 0, 1, sample.State(rng.IntN(4)))
 		start := b.now
 		for range rng.IntN(60) {
@@ -160,11 +160,12 @@ func TestClocksAddUpWithGaps(t *testing.T) {
 		b.c.Finish(b.emit)
 		wall, runq, cpu := b.total()
 		if wall != b.now.Wall-start.Wall || cpu != b.now.CPU-start.CPU || runq != b.now.RunQueue-start.RunQueue {
-			t.Fatalf("seed %d: booked wall %d cpu %d runq %d; clocks moved %+v", seed, wall, cpu, runq, b.now)
+			t.Fatalf("seed %d: attributed wall %d, CPU %d, run queue %d; want those from %+v to %+v", seed, wall, cpu, runq,
+				start, b.now)
 		}
 		for _, s := range b.spans {
 			if s.Wall < 0 || s.CPU < 0 || s.RunQueue < 0 || s.Samples < 0 || s.Wall < s.CPU+s.RunQueue || s.End > b.now.Wall {
-				t.Fatalf("seed %d: span %+v", seed, s)
+				t.Fatalf("seed %d: span with a negative time, or parts longer than it, or a later end: %+v", seed, s)
 			}
 		}
 	}
@@ -174,19 +175,20 @@ func TestPortionIsExactForLongTimes(t *testing.T) {
 	for _, c := range [][4]int64{{1 << 62, 1 << 62, 1 << 62, 1 << 62}, {1 << 60, 1, 1 << 30, 1 << 30}, {7, 2, 3, 4},
 		{0, 1, 1, 0}} {
 		if got := sample.Portion(c[0], c[1], c[2]); got != c[3] {
-			t.Errorf("%d of %d parts of %d: %d, want %d", c[1], c[2], c[0], got, c[3])
+			t.Errorf("Portion(%d, %d, %d) = %d, want %d", c[0], c[1], c[2], got, c[3])
 		}
 	}
 }
 
+// outcome has the CPU time by stack, and the thread's whole CPU time.
 type outcome struct {
-	booked [3]int64
-	truth  int64
+	attributed [3]int64
+	truth      int64
 }
 
 const stackFirst, stackLast sample.StackID = 1, 2
 
-// paused samples a thread that always runs, a tenth of the time in stackLast, for six seconds with a gap of three.
+// paused samples a thread that always runs, a tenth of the time in stackLast, for 6 s with a gap of 3 s.
 func paused(seed uint64) (o outcome, unobserved int64) {
 	const period, from, until = 10e6, 1500e6, 4500e6
 	rng := rand.New(rand.NewPCG(seed, 6))
@@ -198,7 +200,7 @@ func paused(seed uint64) (o outcome, unobserved int64) {
 			unobserved += s.CPU
 			return
 		}
-		o.booked[s.Stack] += s.CPU
+		o.attributed[s.Stack] += s.CPU
 	}
 	for now := int64(0); now < 6e9; now += period - period/4 + rng.Int64N(period/2) {
 		if now >= from && now < until {
@@ -225,24 +227,24 @@ func paused(seed uint64) (o outcome, unobserved int64) {
 	return o, unobserved
 }
 
-// As near as that many samples allow.
-func TestSharesAreTrueThoughHalfOfTheTimeIsUnobserved(t *testing.T) {
+// Bound: the standard error of this number of samples.
+func TestSharesAreTrueIfHalfOfTheTimeIsUnobserved(t *testing.T) {
 	const runs = 400
 	var sum, squares float64
 	for seed := range uint64(runs) {
 		o, unobserved := paused(seed)
-		if got := o.booked[stackFirst] + o.booked[stackLast] + unobserved; got != o.truth {
-			t.Fatalf("seed %d: %d of %d ns", seed, got, o.truth)
+		if got := o.attributed[stackFirst] + o.attributed[stackLast] + unobserved; got != o.truth {
+			t.Fatalf("seed %d: attributed %d ns, want %d", seed, got, o.truth)
 		}
 		if unobserved < 2980e6 || unobserved > 3020e6 {
-			t.Fatalf("seed %d: %d ns not observed", seed, unobserved)
+			t.Fatalf("seed %d: %d ns not observed, want 3e9 ± 2e7", seed, unobserved)
 		}
-		last := float64(o.booked[stackLast]) / float64(o.booked[stackFirst]+o.booked[stackLast])
+		last := float64(o.attributed[stackLast]) / float64(o.attributed[stackFirst]+o.attributed[stackLast])
 		sum += last
 		squares += (last - 0.1) * (last - 0.1)
 	}
 	// 0.3 / √300 for one run; jitter makes the weights of samples unequal.
 	if mean, rms := sum/runs, math.Sqrt(squares/runs); math.Abs(mean-0.1) > 0.004 || rms > 0.021 {
-		t.Errorf("%.4f on average, wrong by %.4f", mean, rms)
+		t.Errorf("mean share of stackLast %.4f, want 0.1 ± 0.004; its error is %.4f, want at most 0.021", mean, rms)
 	}
 }

@@ -18,31 +18,31 @@ func TestAccountsShareABudget(t *testing.T) {
 	}
 	var e *Error
 	if err := one.Take(100, "lines"); !errors.As(err, &e) || e.Need != 800 || e.Total != 2000 {
-		t.Errorf("more than three quarters for one: %v", err)
+		t.Errorf("Take of more than three quarters by one account: %v, want an error", err)
 	}
 	if err := two.Take(301, "names"); !errors.As(err, &e) || e.What != "names of /lib/two" {
-		t.Errorf("more than there is: %v", err)
+		t.Errorf("Take beyond the budget: %v, want an error", err)
 	}
 	if err := two.Take(300, "names"); err != nil || b.Used() != 1000 || b.Peak() != 1000 {
-		t.Errorf("%v, used %d, peak %d", err, b.Used(), b.Peak())
+		t.Errorf("error %v, used %d, peak %d", err, b.Used(), b.Peak())
 	}
 	one.Give(200)
 	two.Close()
 	if b.Used() != 500 || one.Used() != 500 || two.Used() != 0 || b.Peak() != 1000 {
-		t.Errorf("used %d = %d + %d", b.Used(), one.Used(), two.Used())
+		t.Errorf("used %d, by accounts %d and %d; want 500, 500, 0, and a peak of 1000", b.Used(), one.Used(), two.Used())
 	}
 	line := b.LeftOut()
 	for _, want := range []string{"lines of /lib/one", "names of /lib/two", "--max-memory"} {
 		if !strings.Contains(line, want) || strings.Contains(line, "\n") {
-			t.Errorf("%q lacks %s", line, want)
+			t.Errorf("report %q, want one line with %s", line, want)
 		}
 	}
 	if New(1).LeftOut() != "" {
-		t.Error("nothing was left out")
+		t.Error("LeftOut reports a refusal without one")
 	}
 }
 
-func TestManyRefusalsAreOneLine(t *testing.T) {
+func TestManyRefusalsAreReportedInOneLine(t *testing.T) {
 	b := New(10)
 	for range 3 {
 		for i := range 100 {
@@ -50,7 +50,7 @@ func TestManyRefusalsAreOneLine(t *testing.T) {
 		}
 	}
 	if line := b.LeftOut(); len(line) > 300 {
-		t.Errorf("%d bytes: %s", len(line), line)
+		t.Errorf("the report has %d bytes, want at most 300: %s", len(line), line)
 	}
 }
 
@@ -70,14 +70,14 @@ func TestConcurrentAccountsAddUp(t *testing.T) {
 	}
 	wg.Wait()
 	if b.Used() != 0 || b.Peak() > 1<<20 {
-		t.Errorf("used %d, peak %d", b.Used(), b.Peak())
+		t.Errorf("used %d, peak %d; want 0, at most 1 MiB", b.Used(), b.Peak())
 	}
 }
 
-func TestNoAccountRefusesNothing(t *testing.T) {
+func TestNilAccountRefusesNothing(t *testing.T) {
 	var a *Account
 	if a.Take(1<<60, "x") != nil || a.Used() != 0 || a.Budget() != Process() {
-		t.Error("refused")
+		t.Error("a nil account refuses, or has another budget than the process's")
 	}
 	a.Give(1)
 	a.Close()
@@ -87,12 +87,12 @@ func TestSizes(t *testing.T) {
 	for n, want := range map[int64]string{512 << 20: "512M", 1 << 30: "1G", 3 << 29: "1536M", 700: "700",
 		11<<30 + 5: "11G"} {
 		if got := Size(n); got != want {
-			t.Errorf("%d: %s, not %s", n, got, want)
+			t.Errorf("Size(%d) = %s, want %s", n, got, want)
 		}
 	}
 }
 
-func TestTheReportedSizeIsEnough(t *testing.T) {
+func TestReportedSizeIsSufficient(t *testing.T) {
 	for _, need := range []int64{1, 900, 1 << 20, 200 << 20, 256 << 20, 300 << 20, 3 << 30} {
 		b := New(512)
 		err := b.Whole("the profile").Take(max(need, 513), "labels")
@@ -105,26 +105,26 @@ func TestTheReportedSizeIsEnough(t *testing.T) {
 			n <<= map[string]int{"K": 10, "M": 20, "G": 30}[unit]
 		}
 		if !ok || !strings.HasPrefix(text, "the profile would take ") {
-			t.Errorf("%s", text)
+			t.Errorf("error %q, want one with the size of the profile", text)
 		}
 		b.SetTotal(n)
 		if err := b.Account("a file").Take(need, "lines"); err != nil {
-			t.Errorf("%s, but then: %v", text, err)
+			t.Errorf("error %q, but with that size: %v", text, err)
 		}
 	}
 }
 
-func TestFilesOfTheUsersOwnMakeRoomUnlessALimitWasAskedFor(t *testing.T) {
+func TestNamedFilesRaiseTheLimitUnlessItIsSet(t *testing.T) {
 	b := New(1000)
 	b.Allow(600)
 	if b.Limit() != 1000 {
-		t.Errorf("%d for one file that needs less", b.Limit())
+		t.Errorf("limit %d with a small file, want 1000", b.Limit())
 	}
 	if b.Allow(900); b.Limit() != 1500 {
-		t.Errorf("%d for two files", b.Limit())
+		t.Errorf("limit %d with two files, want 1500", b.Limit())
 	}
 	b.SetTotal(100)
 	if b.Allow(9000); b.Limit() != 50 {
-		t.Errorf("%d where 50 were asked for", b.Limit())
+		t.Errorf("limit %d, want the set limit of 50", b.Limit())
 	}
 }

@@ -11,12 +11,12 @@ import (
 	"prywalk/internal/managed"
 )
 
-// fake knows frames by their program counters.
+// fake is a runtime that knows frames by their program counters.
 type fake struct {
 	managed.Plain
 
 	name      string
-	knows     map[frames.Addr]int // how many managed frames each runs
+	knows     map[frames.Addr]int // number of managed frames by program counter
 	instead   bool
 	health    managed.Health
 	described []string
@@ -43,8 +43,8 @@ func (f *fake) Symbolize(managed.Ref, managed.Live, []managed.Frame) ([]managed.
 	return nil, managed.Proven
 }
 
-// merged returns the stack of three frames, the second in generated code: native frames by their pc, in braces if they
-// are machinery, managed ones by their run-time system, with a plus sign if they are compiled code.
+// merged returns a stack of three frames, the second in generated code: native frames by their pc, in braces if they
+// are interpreter frames; managed frames by their runtime, with a plus sign if compiled.
 func merged(complete bool, namers ...managed.Namer) string {
 	var m Merger
 	m.Begin(namers, &managed.Sample{})
@@ -69,7 +69,7 @@ func merged(complete bool, namers ...managed.Namer) string {
 	return strings.Join(out, " ")
 }
 
-func TestManagedFramesStandInsideOfTheNativeOnesThatRunThem(t *testing.T) {
+func TestManagedFramesAreMergedInsideTheirNativeFrames(t *testing.T) {
 	two := map[frames.Addr]int{1: 2, 2: 1, 3: 0}
 	for _, tt := range []struct {
 		name   string
@@ -90,7 +90,7 @@ func TestManagedFramesStandInsideOfTheNativeOnesThatRunThem(t *testing.T) {
 		}, "b1.0 1 2 3"},
 	} {
 		if got := merged(true, tt.namers...); got != tt.want {
-			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
+			t.Errorf("%s: stack %s, want %s", tt.name, got, tt.want)
 		}
 	}
 }
@@ -99,7 +99,7 @@ func TestNativeFramesHaveTheirCFA(t *testing.T) {
 	f := &fake{}
 	for complete, want := range map[bool]string{true: "10-20 20-30 30-ffffffffffffffff", false: "10-20 20-30 30-0"} {
 		if merged(complete, f); strings.Join(f.described, " ") != want {
-			t.Errorf("complete %v: %s, want %s", complete, f.described, want)
+			t.Errorf("complete %v: CFAs %s, want %s", complete, f.described, want)
 		}
 	}
 }
@@ -117,23 +117,23 @@ func TestMergingAllocatesNothing(t *testing.T) {
 	}
 	walk()
 	if n := testing.AllocsPerRun(20, walk); n > 0 {
-		t.Errorf("%v allocations a walk", n)
+		t.Errorf("%v allocations per walk, want 0", n)
 	}
 }
 
-// silent gives one managed frame for each native one.
+// silent has one managed frame for each native frame.
 type silent struct{ fake }
 
 func (s *silent) Native(_ *frames.Frame, _ frames.Addr, out []managed.Ref) ([]managed.Ref, bool) {
 	return append(out, managed.Ref{Object: 7}), false
 }
 
-func TestThePlanIsOfTheFirstRuntimeThatHasTheThread(t *testing.T) {
+func TestPlanIsThatOfTheFirstRuntimeWithTheThread(t *testing.T) {
 	a, b := &fake{}, &fake{plan: &managed.Plan{}}
 	if p, at := Plan([]managed.Namer{a, b}, 5, 0); p != b.plan || at != 5 {
-		t.Errorf("%v from %d on", p, at)
+		t.Errorf("plan %v from thread %d, want %v from 5", p, at, b.plan)
 	}
 	if p, _ := Plan([]managed.Namer{a, b}, 0, 0); p != nil {
-		t.Errorf("%v for a thread that nobody knows", p)
+		t.Errorf("plan %v of a thread of no runtime, want nil", p)
 	}
 }

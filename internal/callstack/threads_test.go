@@ -8,7 +8,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// naming knows the names of some threads.
+// naming has the names of some threads.
 type naming struct {
 	managed.Namer
 	managed.NoThreads
@@ -20,12 +20,12 @@ func (n naming) ThreadName(tid int) (string, bool) {
 	return name, ok
 }
 
-func TestThreadsHaveTheNameOfTheFirstRuntimeThatHasOne(t *testing.T) {
+func TestThreadNameIsThatOfTheFirstRuntimeWithOne(t *testing.T) {
 	namers := []managed.Namer{struct{ managed.Namer }{}, naming{names: map[int]string{1: "", 2: "two"}},
 		naming{names: map[int]string{1: "one", 2: "zwei"}}}
 	for tid, want := range map[int]string{1: "one", 2: "two", 3: ""} {
 		if got, ok := ThreadName(namers, tid); got != want || ok != (want != "") {
-			t.Errorf("%d: %q, %v", tid, got, ok)
+			t.Errorf("thread %d: name %q, %v; want %q", tid, got, ok, want)
 		}
 	}
 }
@@ -35,9 +35,9 @@ func (n naming) Role(tid int, name string) (string, bool) {
 	return name + "s", ok
 }
 
-func TestThreadsHaveTheRoleOfTheFirstRuntimeThatHasOne(t *testing.T) {
+func TestRoleIsThatOfTheFirstRuntimeWithOne(t *testing.T) {
 	namers := []managed.Namer{struct{ managed.Namer }{}, naming{}, naming{names: map[int]string{1: "one"}}}
 	if got, none := Role(namers, 1, "collector"), Role(namers, 2, "collector"); got != "collectors" || none != "" {
-		t.Errorf("%q, %q", got, none)
+		t.Errorf("roles %q and %q, want collectors and none", got, none)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// blob does not restore rbx, once among V8's builtins and once behind them.
+// blob has a function that does not restore rbx, once among V8's builtins and once after them.
 const blob = `
 	.text
 	.globl main
@@ -67,20 +67,20 @@ func embeddedParts(t *testing.T, flags ...string) (*parts, map[string]uint64) {
 	return p, at
 }
 
-func TestV8sEmbeddedBuiltinsNeedNotKeepRegisters(t *testing.T) {
+func TestEmbeddedBuiltinsOfV8KeepTheFramePointerOnly(t *testing.T) {
 	p, at := embeddedParts(t)
 	for name, want := range map[string]bool{"Builtins_Inside": true, "in": true, "blob_end": false, "out": false,
 		"main": false} {
 		if got := p.KeepsFPOnly(at[name]); got != want {
-			t.Errorf("%s: %v", name, got)
+			t.Errorf("%s: KeepsFPOnly is %v, want %v", name, got, want)
 		}
 	}
 	r, row, ok := p.code.Rule(frames.Query{PC: at["in"], Caller: true})
 	if !ok || r.CFAReg != frames.X86RBP || r.Method != frames.MethodFP || row == nil || row.CFAOff != 16 ||
 		row.Regs[frames.X86RBX].Kind != frames.RuleUndefined {
-		t.Errorf("in the builtin: %+v, %+v, %v", r, row, ok)
+		t.Errorf("in the builtin: rule %+v, %+v, %v; want rbp+16 with rbx unknown", r, row, ok)
 	}
 	if p, _ := embeddedParts(t, "-s"); p.KeepsFPOnly(at["in"]) {
-		t.Error("without symbols nothing can be known")
+		t.Error("without symbols KeepsFPOnly is true")
 	}
 }

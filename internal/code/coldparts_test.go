@@ -43,7 +43,7 @@ func TestColdPartsBelongToTheFunctionOfTheirUnit(t *testing.T) {
 		if unit == "c" {
 			linkage, name = "", "other"
 		}
-		own := filepath.Join(dir, unit+".c") // unit's name in the symbol table
+		own := filepath.Join(dir, unit+".c") // the unit's name in the symbol table
 		tool(t, "cp", src, own)
 		objects = append(objects, filepath.Join(dir, unit+".o"))
 		tool(t, "gcc", "-O2", "-c", "-DLINKAGE="+linkage, "-DNAME="+name, "-DCALLER="+unit, "-o", objects[len(objects)-1],
@@ -74,11 +74,11 @@ func TestColdPartsBelongToTheFunctionOfTheirUnit(t *testing.T) {
 			found++
 			lo, hi, ok := p.Parent(s.Value)
 			if name := nameAt(f, syms, lo); !ok || name != "other" || hi <= lo {
-				t.Errorf("the part at %#x belongs to %s %#x-%#x", s.Value, name, lo, hi)
+				t.Errorf("the part at %#x belongs to %s %#x-%#x, want other", s.Value, name, lo, hi)
 			}
 		case strings.HasSuffix(name, "main"):
 			if _, _, ok := p.Parent(s.Value); ok {
-				t.Errorf("%s is taken for a part", name)
+				t.Errorf("%s has a parent, though it is not a part", name)
 			}
 		}
 	}

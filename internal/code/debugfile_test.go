@@ -61,7 +61,7 @@ func methods(t *testing.T, exe string) (string, frames.StopReason) {
 	testtargets.Ready(t, cmd)
 	defer testtargets.Kill(cmd)
 	pid := cmd.Process.Pid
-	testtargets.Eventually(t, "it sleeps", func() bool { return asleep(pid, 1) })
+	testtargets.Eventually(t, "the program sleeps", func() bool { return asleep(pid, 1) })
 	p := open(t, pid)
 	fs, why := sampleOnce(t, p, pid)
 	var out []string
@@ -97,7 +97,7 @@ func TestDebugFrameOfASeparateFileIsUsed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			exe := build(t, noCFI...)
 			if got, why := methods(t, exe); got != byCFI || !why.Complete() {
-				t.Fatalf("with .debug_frame in the program: %s, %v", got, why)
+				t.Fatalf("with .debug_frame in the program: methods %s, %v", got, why)
 			}
 			dir := filepath.Join(filepath.Dir(exe), ".debug")
 			if err := os.Mkdir(dir, 0o700); err != nil {
@@ -106,13 +106,13 @@ func TestDebugFrameOfASeparateFileIsUsed(t *testing.T) {
 			debug := filepath.Join(dir, "pauser.debug")
 			split(t, exe, debug)
 			if got, why := methods(t, exe); got != byCFI || !why.Complete() {
-				t.Errorf("with .debug_frame in a file of its own: %s, %v", got, why)
+				t.Errorf("with .debug_frame in a separate file: methods %s, %v", got, why)
 			}
 			if err := os.Rename(debug, debug+".away"); err != nil {
 				t.Fatal(err)
 			}
 			if got, why := methods(t, exe); !strings.Contains(got, "heuristic") || !why.Complete() {
-				t.Errorf("without .debug_frame: %s, %v", got, why)
+				t.Errorf("without .debug_frame: methods %s, %v; want a heuristic one", got, why)
 			}
 		})
 	}
@@ -125,7 +125,7 @@ func TestDebugFrameOfAnotherBuildIsNotUsed(t *testing.T) {
 	tool(t, "strip", exe)
 	tool(t, "objcopy", "--add-gnu-debuglink="+debug, exe)
 	if got, why := methods(t, exe); !strings.Contains(got, "heuristic") || !why.Complete() {
-		t.Errorf("%s, %v", got, why)
+		t.Errorf("methods %s, %v; want a heuristic one", got, why)
 	}
 }
 
@@ -143,7 +143,7 @@ func TestDebugFrameOfEmbeddedDebugDataIsUsed(t *testing.T) {
 	exe := build(t, noCFI...)
 	embed(t, exe, "--only-keep-debug", "--remove-section=.debug_info")
 	if got, why := methods(t, exe); got != byCFI || !why.Complete() {
-		t.Errorf("%s, %v", got, why)
+		t.Errorf("methods %s, %v; want %s", got, why, byCFI)
 	}
 }
 
@@ -180,28 +180,28 @@ func TestBoundsOfStrippedFunctionsComeFromEmbeddedDebugData(t *testing.T) {
 		found++
 		last := syms[i].Value + syms[i].Size - 1
 		if start, end, ok := p.FuncRange(last); !ok || start != syms[i].Value || end != last+1 {
-			t.Errorf("%#x: %#x-%#x %v", last, start, end, ok)
+			t.Errorf("function at %#x: %#x-%#x, %v; want %#x-%#x", last, start, end, ok, syms[i].Value, last+1)
 		}
 		if _, _, ok := bare.FuncRange(last); ok {
-			t.Errorf("%#x: the program alone has the bounds", last)
+			t.Errorf("%#x: the program has bounds without its debug data", last)
 		}
 	}
 	if found != 2 {
-		t.Errorf("%d of 2 functions", found)
+		t.Errorf("%d functions found, want 2", found)
 	}
 }
 
-func TestDebugFilesAreOnlyOpenedForCodeThatNothingElseDescribes(t *testing.T) {
+func TestDebugFilesAreOpenedOnlyForCodeWithoutOtherInformation(t *testing.T) {
 	exe := build(t, "-O2", "-g")
 	f := openELF(t, exe)
-	asked := 0
+	opened := 0
 	debug := &debugFiles{elf: f, path: exe, open: func(string) (*safeopen.File, error) {
-		asked++
+		opened++
 		return nil, os.ErrNotExist
 	}}
 	var p parts
 	p.prepare(f, debug)
-	ask := func(pc uint64) {
+	query := func(pc uint64) {
 		for _, s := range p.sources {
 			if _, _, ok := s.Rule(frames.Query{PC: pc}); ok {
 				return
@@ -214,20 +214,20 @@ func TestDebugFilesAreOnlyOpenedForCodeThatNothingElseDescribes(t *testing.T) {
 	}
 	for i := range syms {
 		if f.SymbolName(elffile.SymTab, &syms[i]) == "main" {
-			ask(syms[i].Value + 5)
+			query(syms[i].Value + 5)
 			p.FuncRange(syms[i].Value + 5)
 		}
 	}
-	if asked > 0 {
-		t.Errorf("%d files looked for", asked)
+	if opened > 0 {
+		t.Errorf("%d debug files opened for described code, want 0", opened)
 	}
-	ask(f.Section(".init").Addr)
-	if asked == 0 {
-		t.Error("none looked for")
+	query(f.Section(".init").Addr)
+	if opened == 0 {
+		t.Error("no debug file opened for undescribed code")
 	}
-	asked = 0
-	ask(f.Section(".init").Addr + 1)
-	if asked > 0 {
-		t.Errorf("%d files looked for a second time", asked)
+	opened = 0
+	query(f.Section(".init").Addr + 1)
+	if opened > 0 {
+		t.Errorf("%d debug files opened a second time, want 0", opened)
 	}
 }

@@ -19,71 +19,71 @@ type fakeSystem struct {
 func (s *fakeSystem) Name() string             { return "Fake 1" }
 func (s *fakeSystem) Attach(managed.Host) bool { return s.here }
 
-func detecting(t *testing.T, d managed.Detector) (f *foundSystems, asked *int) {
+func detecting(t *testing.T, d managed.Detector) (f *foundSystems, calls *int) {
 	t.Helper()
 	was := runtimes.List
 	t.Cleanup(func() { runtimes.List = was })
-	asked = new(int)
+	calls = new(int)
 	runtimes.List = []managed.Detector{func(h managed.Host) (managed.Runtime, error) {
-		*asked++
+		*calls++
 		return d(h)
 	}}
-	return &foundSystems{}, asked
+	return &foundSystems{}, calls
 }
 
 func withImage() *frames.Module { return &frames.Module{Origin: &Mapping{Image: &Image{}}} }
 
 func TestDetectorsRunAgainForNewFilesOnly(t *testing.T) {
-	f, asked := detecting(t, func(managed.Host) (managed.Runtime, error) { return nil, nil })
+	f, calls := detecting(t, func(managed.Host) (managed.Runtime, error) { return nil, nil })
 	h := &host{mods: []*frames.Module{withImage()}}
 	for range 5 {
 		f.detect(h)
 		f.retry(h)
 	}
-	if *asked != 1 {
-		t.Errorf("asked %d times of the same files", *asked)
+	if *calls != 1 {
+		t.Errorf("detector called %d times for the same files, want 1", *calls)
 	}
 	h.mods = append(h.mods, withImage())
 	f.detect(h)
-	if *asked != 2 {
-		t.Errorf("asked %d times, with a new file", *asked)
+	if *calls != 2 {
+		t.Errorf("detector called %d times, the second with a new file; want 2", *calls)
 	}
 }
 
-func TestDetectionIsRetriedLessAndLessOften(t *testing.T) {
-	loading := errors.New("it is still loaded")
-	f, asked := detecting(t, func(managed.Host) (managed.Runtime, error) { return nil, loading })
+func TestFailedDetectionIsRetriedAtGrowingIntervals(t *testing.T) {
+	loading := errors.New("the runtime is still being loaded")
+	f, calls := detecting(t, func(managed.Host) (managed.Runtime, error) { return nil, loading })
 	h := &host{}
 	f.detect(h)
 	for n, last := 1, 1; n < 10000; n++ {
 		f.retry(h)
-		if *asked > last && n < 1<<(last-1) {
-			t.Errorf("asked for the %dth time after %d refreshes", *asked, n)
+		if *calls > last && n < 1<<(last-1) {
+			t.Errorf("detector called for the %dth time after %d refreshes", *calls, n)
 		}
-		last = *asked
+		last = *calls
 	}
-	if *asked != maxDetections || !errors.Is(f.unknown(), loading) {
-		t.Errorf("asked %d times; %v", *asked, f.unknown())
+	if *calls != maxDetections || !errors.Is(f.unknown(), loading) {
+		t.Errorf("detector called %d times, error %v; want %d, the detector's error", *calls, f.unknown(), maxDetections)
 	}
 }
 
 // A refresh is worthwhile while attempts are left.
 func TestAProcessBeforeItsExecIsDetectedAgain(t *testing.T) {
-	f, asked := detecting(t, func(managed.Host) (managed.Runtime, error) { return nil, managed.ErrNotYet })
+	f, calls := detecting(t, func(managed.Host) (managed.Runtime, error) { return nil, managed.ErrNotYet })
 	h := &host{}
 	f.detect(h)
 	for range 1 << maxDetections {
-		if left := *asked < maxDetections; f.starting() != left || f.unknown() != nil {
-			t.Fatalf("asked %d times: starting %v; %v", *asked, f.starting(), f.unknown())
+		if left := *calls < maxDetections; f.starting() != left || f.unknown() != nil {
+			t.Fatalf("detector called %d times: starting %v, error %v", *calls, f.starting(), f.unknown())
 		}
 		f.retry(h)
 	}
-	if *asked != maxDetections {
-		t.Errorf("asked %d times", *asked)
+	if *calls != maxDetections {
+		t.Errorf("detector called %d times, want %d", *calls, maxDetections)
 	}
 }
 
-func TestARunTimeSystemIsFoundLateAndLetGo(t *testing.T) {
+func TestRuntimeIsFoundLaterAndForgottenWhenItIsGone(t *testing.T) {
 	s, ready := &fakeSystem{here: true}, false
 	f, _ := detecting(t, func(managed.Host) (managed.Runtime, error) {
 		if !ready || !s.here {
@@ -95,11 +95,11 @@ func TestARunTimeSystemIsFoundLateAndLetGo(t *testing.T) {
 	f.detect(h)
 	ready = true
 	if !f.retry(h) || f.slots[0].system != s || f.unknown() != nil {
-		t.Errorf("%+v", f.slots)
+		t.Errorf("slots %+v, want the runtime found", f.slots)
 	}
 	s.here = false
 	if f.detect(h); f.slots[0].system != nil {
-		t.Errorf("it has gone: %+v", f.slots)
+		t.Errorf("the runtime is gone, yet it is kept: %+v", f.slots)
 	}
 }
 
@@ -110,8 +110,8 @@ type moduleSystem struct {
 
 func (s *moduleSystem) Module() *frames.Module { return s.module }
 
-// A system of a module leaves the others to the next ones of its kind.
-func TestASystemIsFoundForEachModule(t *testing.T) {
+// A runtime of one module leaves other modules to further runtimes of its kind.
+func TestRuntimeIsFoundForEachModule(t *testing.T) {
 	var made []*moduleSystem
 	f, _ := detecting(t, func(h managed.Host) (managed.Runtime, error) {
 		if len(h.Modules()) == 0 {
@@ -132,13 +132,13 @@ func TestASystemIsFoundForEachModule(t *testing.T) {
 	}
 	f.detect(h)
 	if found() != 2 || made[0].module == made[1].module {
-		t.Fatalf("%d systems, %d made", found(), len(made))
+		t.Fatalf("%d runtimes found, %d made; want two of two modules", found(), len(made))
 	}
 	h.mods = append(h.mods, withImage())
 	if f.detect(h); found() != 3 {
-		t.Errorf("%d systems with a third module", found())
+		t.Errorf("%d runtimes with a third module, want 3", found())
 	}
-	for range 3 * maxPerModule { // modules that come and go
+	for range 3 * maxPerModule { // modules are mapped and unmapped
 		made[0].here = false
 		h.mods = h.mods[1:]
 		f.detect(h)
@@ -147,12 +147,12 @@ func TestASystemIsFoundForEachModule(t *testing.T) {
 		f.detect(h)
 	}
 	if found() != 3 || len(f.slots) > 4 {
-		t.Errorf("%d systems in %d slots", found(), len(f.slots))
+		t.Errorf("%d runtimes in %d slots, want 3 in at most 4", found(), len(f.slots))
 	}
 	for range maxPerModule {
 		h.mods = append(h.mods, withImage())
 	}
 	if f.detect(h); found() != maxPerModule {
-		t.Errorf("%d systems of %d modules", found(), len(h.mods))
+		t.Errorf("%d runtimes of %d modules, want %d", found(), len(h.mods), maxPerModule)
 	}
 }

@@ -68,28 +68,28 @@ func TestBoundsComeFromSymbolsWithoutFrameInformation(t *testing.T) {
 	}
 }
 
-func TestEachStubIsAFunction(t *testing.T) {
+func TestEachPLTEntryIsAFunction(t *testing.T) {
 	f := compiled(t, twoFunctions, "-O1", "-fcf-protection=none", "-Wl,-z,lazy")
 	var p parts
 	p.prepare(f, nil)
 	plt := f.Section(".plt")
 	if plt == nil {
-		t.Skip("the linker makes no .plt")
+		t.Skip("the linker writes no .plt")
 	}
 	for at := plt.Addr; at < plt.Addr+plt.Size; at += plt.EntSize {
 		if start, end, ok := p.FuncRange(at + 5); !ok || start != at || end != at+plt.EntSize {
-			t.Errorf("%#x: %#x-%#x", at, start, end)
+			t.Errorf("PLT entry at %#x: %#x-%#x, want %#x-%#x", at, start, end, at, at+plt.EntSize)
 		}
 	}
 }
 
-func TestAFileWithoutAnythingHasNoRules(t *testing.T) {
+func TestFileWithoutSymbolsAndCFIHasNoBounds(t *testing.T) {
 	f := compiled(t, "int main(void){return 0;}", "-s", "-nostartfiles", "-Wl,-e,main", "-static",
 		"-fno-asynchronous-unwind-tables")
 	var p parts
 	p.prepare(f, nil)
 	if _, _, ok := p.FuncRange(f.Entry); ok {
-		t.Error("bounds from nothing")
+		t.Error("a file without symbols and CFI has bounds")
 	}
 }
 

@@ -14,8 +14,8 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// There is no other source for QEMU's code.
-func TestQEMUDescribesItsCode(t *testing.T) {
+// QEMU's generated code has no other source of rules.
+func TestCodeOfQEMUIsDescribedByItsJITInterface(t *testing.T) {
 	dir := t.TempDir()
 	src, bin := filepath.Join(dir, "nap.c"), filepath.Join(dir, "nap")
 	err := os.WriteFile(src, []byte("#include <stdio.h>\n#include <unistd.h>\n"+
@@ -35,29 +35,29 @@ func TestQEMUDescribesItsCode(t *testing.T) {
 	testtargets.Ready(t, c)
 	p := open(t, c.Process.Pid)
 	if !slices.ContainsFunc(p.runtimes.found.slots, func(s slot) bool { _, ok := s.system.(*gdbjit.Runtime); return ok }) {
-		t.Fatal("no list was found")
+		t.Fatal("no runtime with a list of code was found")
 	}
 	var size uint64
 	for _, m := range p.Space().Modules() {
 		if !m.Generated {
 			continue
 		}
-		// the prologue, first, is not described
+		// the prologue at the start is not described
 		for pc := m.Start + 0x1000; pc < m.End-0x2000; pc += 0x10003 {
 			r, _, ok := m.Sources[0].Rule(frames.Query{PC: pc})
 			if !ok || r.CFAReg != frames.X86RSP || r.CFAOff == 0 || r.Method != frames.MethodCFI {
-				t.Fatalf("%#x: %+v, %v", pc, r, ok)
+				t.Fatalf("%#x: rule %+v, %v; want one by CFI", pc, r, ok)
 			}
 			if name, ok := MappingOf(m).Names.Name(pc); !ok || name != "code_gen_buffer" {
-				t.Fatalf("%#x is named %q", pc, name)
+				t.Fatalf("%#x is named %q, want code_gen_buffer", pc, name)
 			}
 		}
 		size += m.End - m.Start
 	}
 	if size == 0 {
-		t.Error("no code that was made at run time")
+		t.Error("no generated code found")
 	}
 	if changed, err := p.Refresh(); changed || err != nil {
-		t.Errorf("nothing has happened, and Refresh says %v, %v", changed, err)
+		t.Errorf("Refresh without a change returns %v, %v", changed, err)
 	}
 }

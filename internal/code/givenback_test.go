@@ -19,8 +19,8 @@ func (e epilogue) ReadCode(addr uint64, buf []byte) int {
 }
 
 // After the pop, GCC's call frame information is still relative to the frame pointer (x265).
-func TestTheFramePointerThatWasPoppedIsTheCallers(t *testing.T) {
-	const at = 3 // behind the first pops
+func TestPoppedFramePointerIsTheCallers(t *testing.T) {
+	const at = 3 // after the first pops
 	calls := heuristics.New(heuristics.Options{Arch: frames.X86_64, Code: epilogue{
 		0x41, 0x5f, 0x5d, // pop r15; pop rbp
 		0x49, 0x8d, 0x65, 0xf0, 0x41, 0x5d, 0xc3}}) // lea rsp, [r13-16]; pop r13; ret
@@ -32,19 +32,19 @@ func TestTheFramePointerThatWasPoppedIsTheCallers(t *testing.T) {
 	row.Regs[13] = frames.RegRule{Kind: frames.RuleOffset, Off: -16}
 	rule, more := row.Rule(frames.X86_64, frames.MethodCFI, 0)
 	if !more {
-		t.Fatal("the row is a rule")
+		t.Fatal("the row fits a rule")
 	}
 	ask := func(pc uint64, row *frames.Row) (frames.Rule, *frames.Row) {
 		return fixEpilogue(rule, row, frames.Query{PC: pc}, frames.X86_64, calls)
 	}
 	for _, pc := range []uint64{0, 2} {
 		if _, got := ask(pc, &row); got != &row {
-			t.Errorf("at %d the frame pointer is this function's own: %+v", pc, got)
+			t.Errorf("at %d, where the frame pointer is not popped, the row is changed to %+v", pc, got)
 		}
 	}
 	got, full := ask(at, &row)
 	if full != nil || got.CFAReg != 13 || got.CFAOff != 0 || got.Method != frames.MethodCFI {
-		t.Errorf("%+v %+v", got, full)
+		t.Errorf("rule %+v, row %+v; want r13+0 by CFI", got, full)
 	}
 	for i, reg := range frames.X86_64.CompactRegs() {
 		if want := map[uint8]uint8{13: 2}[reg]; got.Saved[i] != want {
@@ -53,10 +53,10 @@ func TestTheFramePointerThatWasPoppedIsTheCallers(t *testing.T) {
 	}
 	row.CFAReg = frames.X86RBP
 	if _, got := ask(at, &row); got != &row {
-		t.Errorf("the CFA is known by the frame pointer: %+v", got)
+		t.Errorf("a row whose CFA is not relative to the frame pointer is changed to %+v", got)
 	}
 	row.CFAReg, row.Regs[13] = 10, by(-16)
 	if _, got := ask(at, &row); got == nil || got.Regs[13].Kind != frames.RuleUndefined || row.Regs[13] != by(-16) {
-		t.Errorf("the place of r13 is not known any more: %+v", got)
+		t.Errorf("row %+v, want r13 unknown, and the source's row unchanged", got)
 	}
 }

@@ -15,8 +15,8 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// The modules agree with the opened process's, except for memory.
-func TestListedMappingsGiveTheModulesOfTheProcess(t *testing.T) {
+// They are those of the opened process, except for sources that read its memory.
+func TestListedMappingsHaveTheModulesOfTheProcess(t *testing.T) {
 	exe, err := testtargets.Compile("phases.c")
 	if err != nil {
 		t.Fatal(err)
@@ -44,22 +44,22 @@ func TestListedMappingsGiveTheModulesOfTheProcess(t *testing.T) {
 			maps = append(maps, m)
 		}
 	}
-	// an earlier mapping of the same place
+	// an earlier mapping of the same range
 	stale := Mapping{Start: maps[0].Start, End: maps[0].Start + 1, Inode: 1, Path: "/nowhere"}
 	l := cache.Listed(p.Arch, append([]Mapping{stale}, maps...), os.Getpid(), "")
 	for _, m := range maps {
 		was, is := p.Space().Find(m.Start), l.Space().Find(m.Start)
 		if was == nil || is == nil || was.Bias != is.Bias || was.Name != is.Name || was.BuildID != is.BuildID ||
 			len(was.Sources) != len(is.Sources) {
-			t.Errorf("%s: %+v and %+v", m.Path, was, is)
+			t.Errorf("%s: listed %+v, want %+v", m.Path, is, was)
 		}
 	}
 	if n := len(l.Space().Modules()); n != len(maps) {
-		t.Errorf("%d modules of %d mappings", n, len(maps))
+		t.Errorf("%d modules, want those of %d mappings", n, len(maps))
 	}
 }
 
-func TestListedFileThatIsAnotherIsNotTaken(t *testing.T) {
+func TestListedFileWithAnotherIdentityIsNotUsed(t *testing.T) {
 	cache := NewImageCache(0)
 	t.Cleanup(func() { _ = cache.Close() })
 	for _, m := range []Mapping{
@@ -72,14 +72,14 @@ func TestListedFileThatIsAnotherIsNotTaken(t *testing.T) {
 	} {
 		for _, mod := range cache.Listed(frames.X86_64, []Mapping{m}, os.Getpid(), "").Space().Modules() {
 			if mod.BuildID != "" || len(mod.Sources) != 1 || mod.Sources[0] != (Blind{}) {
-				t.Errorf("%s: %+v", m.Path, mod)
+				t.Errorf("%s: module %+v, want a blind one", m.Path, mod)
 			}
 		}
 	}
 }
 
 // awk can be a link to gawk.
-func TestListedProgramHasTheNameOfTheLinkThatStartedIt(t *testing.T) {
+func TestListedProgramHasTheNameOfItsLink(t *testing.T) {
 	exe, err := testtargets.Compile("phases.c")
 	if err != nil {
 		t.Fatal(err)
@@ -114,7 +114,7 @@ func TestListedProgramHasTheNameOfTheLinkThatStartedIt(t *testing.T) {
 		code[0], code[own] = code[own], code[0]
 		for i, m := range cache.Listed(frames.X86_64, code, os.Getpid(), name).Space().Modules() {
 			if m.Start == code[0].Start && NameOf(m) != want {
-				t.Errorf("%q: module %d is %s, want %s", name, i, NameOf(m), want)
+				t.Errorf("started as %q: module %d is named %s, want %s", name, i, NameOf(m), want)
 			}
 		}
 	}

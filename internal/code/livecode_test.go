@@ -30,7 +30,7 @@ int main(void)
 	getchar();
 }`
 
-func TestCodeThatWasRewrittenIsReadAgain(t *testing.T) {
+func TestRewrittenCodeIsReadAgain(t *testing.T) {
 	exe := filepath.Join(t.TempDir(), "rewriter")
 	if err := os.WriteFile(exe+".c", []byte(rewriter), 0o600); err != nil {
 		t.Fatal(err)
@@ -57,7 +57,7 @@ func TestCodeThatWasRewrittenIsReadAgain(t *testing.T) {
 		t.Helper()
 		m := p.Space().Find(at)
 		if m == nil || !m.Generated {
-			t.Fatalf("%#x is in %+v", at, m)
+			t.Fatalf("%#x is in module %+v, want a generated one", at, m)
 		}
 		for _, s := range m.Sources {
 			if r, _, ok := s.Rule(frames.Query{PC: at - m.Bias}); ok {
@@ -77,7 +77,7 @@ func TestCodeThatWasRewrittenIsReadAgain(t *testing.T) {
 	out.Scan()
 	refreshed(t, p, true)
 	if got := cfa(); got != 48 {
-		t.Errorf("after it was rewritten: CFA = rsp+%d, want 48", got)
+		t.Errorf("rewritten code: CFA = rsp+%d, want 48", got)
 	}
 	refreshed(t, p, false)
 }

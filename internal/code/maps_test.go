@@ -56,7 +56,7 @@ func TestMapsOfThisProcessParse(t *testing.T) {
 	}
 	got, err := ParseMaps(text)
 	if err != nil || len(got) != strings.Count(string(text), "\n") {
-		t.Fatalf("%d mappings, %v", len(got), err)
+		t.Fatalf("%d mappings, error %v", len(got), err)
 	}
 }
 
@@ -66,7 +66,7 @@ func TestMalformedMapsAreRefused(t *testing.T) {
 		"11111111111111111-2 r-xp 0 0:0 0", "-2 r-xp 0 0:0 0", "1-2 r-xp 0 00 0", "1-2 r-xp 0 0:0 0x", "\n",
 	} {
 		if _, err := ParseMaps([]byte(line)); !errors.Is(err, ErrMaps) {
-			t.Errorf("%q: %v", line, err)
+			t.Errorf("%q: error %v, want %v", line, err, ErrMaps)
 		}
 	}
 }
@@ -78,7 +78,7 @@ func FuzzParseMaps(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		got, err := ParseMaps(text)
 		if err == nil && len(got) > strings.Count(string(text), "\n")+1 {
-			t.Fatalf("%d mappings from %q", len(got), text)
+			t.Fatalf("%d mappings from %q, more than lines", len(got), text)
 		}
 		for _, m := range got {
 			if m.Start >= m.End {
@@ -106,19 +106,19 @@ func BenchmarkMapsOf60000Lines(b *testing.B) {
 
 func TestListingOfAProcess(t *testing.T) {
 	var l Listing
-	for range 2 { // reuses the text buffer
+	for range 2 { // the second reuses the text buffer
 		if err := l.Read(os.Getpid()); err != nil {
 			t.Fatal(err)
 		}
 	}
 	here := uint64(reflect.ValueOf(TestListingOfAProcess).Pointer())
 	if !l.HasCode(here) || l.HasCode(0) || len(l.Spans) <= len(l.Code) {
-		t.Errorf("%d mappings with code of %d", len(l.Code), len(l.Spans))
+		t.Errorf("%d mappings with code, %d in all; want the test's code among them", len(l.Code), len(l.Spans))
 	}
 	if !slices.IsSortedFunc(l.Spans, func(a, b procmem.Span) int { return cmp.Compare(a.Start, b.Start) }) {
-		t.Error("they are not in order")
+		t.Error("the mappings are not in ascending order")
 	}
 	if err := l.Read(1 << 30); err == nil {
-		t.Error("of no process")
+		t.Error("no error for a PID without process")
 	}
 }

@@ -49,7 +49,7 @@ func TestModulesOfAProgram(t *testing.T) {
 	for _, name := range []string{"sleep", "libc.so.6", "[vdso]"} {
 		m := moduleOf(p, name)
 		if m == nil || imageOf(m) == nil || m.BuildID == "" || imageOf(m).FromMemory {
-			t.Fatalf("%s: %+v", name, m)
+			t.Fatalf("%s: module %+v, want one of a file with a build ID", name, m)
 		}
 		var mem, file [64]byte
 		if _, err := readMemory(p.Memory(), p.PID, m.Start+64, mem[:]); err != nil {
@@ -60,10 +60,10 @@ func TestModulesOfAProgram(t *testing.T) {
 		}
 	}
 	if end := p.StackEnd(stackPointer(t, p.PID)); end == 0 {
-		t.Error("stack not found")
+		t.Error("StackEnd does not find the stack")
 	}
 	if end := p.StackEnd(4096); end != 0 {
-		t.Errorf("StackEnd(4096) = %#x", end)
+		t.Errorf("StackEnd(4096) = %#x, want 0", end)
 	}
 }
 
@@ -105,12 +105,12 @@ func TestFileBudgetIsKept(t *testing.T) {
 				t.Errorf("%s cannot be read", m.Name)
 			}
 			if len(cache.files.open) > 2 {
-				t.Fatalf("%d files open", len(cache.files.open))
+				t.Fatalf("%d files are open, want at most 2", len(cache.files.open))
 			}
 		}
 	}
 	if err := cache.Close(); err != nil || len(cache.files.open) != 0 {
-		t.Errorf("after Close %d files open, %v", len(cache.files.open), err)
+		t.Errorf("after Close %d files are open, %v; want 0", len(cache.files.open), err)
 	}
 }
 
@@ -129,11 +129,11 @@ func TestProcessesShareImages(t *testing.T) {
 		images = append(images, imageOf(moduleOf(p, "sleep")))
 	}
 	if images[0] == nil || images[0] != images[1] {
-		t.Errorf("%p and %p", images[0], images[1])
+		t.Errorf("two processes have the images %p and %p, want one", images[0], images[1])
 	}
 }
 
-func TestTextMovedToAnonymousMemoryIsStillTheFile(t *testing.T) {
+func TestTextMovedToAnonymousMemoryIsThatOfTheFile(t *testing.T) {
 	gcc, err := exec.LookPath("gcc")
 	if err != nil {
 		t.Skip("gcc is not installed")
@@ -149,7 +149,7 @@ func TestTextMovedToAnonymousMemoryIsStillTheFile(t *testing.T) {
 	p := open(t, c.Process.Pid)
 	m := moduleOf(p, "moved")
 	if m == nil || imageOf(m) == nil || MappingOf(m).Inode != 0 {
-		t.Fatalf("%+v", p.Space().Modules())
+		t.Fatalf("modules %+v, want the text in anonymous memory with its file's image", p.Space().Modules())
 	}
 }
 

@@ -18,17 +18,17 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-func TestAProcessThatEndedIsNotFound(t *testing.T) {
+func TestEndedProcessIsNotFound(t *testing.T) {
 	c := child(t, "sleep", "1000")
 	testtargets.Asleep(t, c.Process.Pid)
 	p := open(t, c.Process.Pid)
 	if !p.Alive() {
-		t.Fatal("not alive")
+		t.Fatal("Alive is false for a running process")
 	}
 	_ = c.Process.Kill()
 	_ = c.Wait()
 	if p.Alive() {
-		t.Error("still alive")
+		t.Error("Alive is true for an ended process")
 	}
 	_, err := p.Refresh()
 	wantKind(t, err, refusal.Gone)
@@ -36,21 +36,22 @@ func TestAProcessThatEndedIsNotFound(t *testing.T) {
 	wantKind(t, err, refusal.Gone)
 }
 
-func TestTheFirstThreadMayHaveEnded(t *testing.T) {
+func TestProcessWithAnEndedMainThreadIsOpened(t *testing.T) {
 	c := child(t, "python3", "-c", `
 import ctypes, threading, time
 threading.Thread(target=time.sleep, args=(1000,)).start()
 ctypes.CDLL(None).syscall(60 if __import__("platform").machine() == "x86_64" else 93, 0)`)
-	testtargets.Eventually(t, "the first thread ends", func() bool {
+	testtargets.Eventually(t, "the main thread ends", func() bool {
 		s, err := process.ReadStatus("/proc", c.Process.Pid)
 		return err == nil && s.State == 'Z'
 	})
 	p := open(t, c.Process.Pid)
 	if p.MemoryTID() == p.PID || len(p.Space().Modules()) == 0 {
-		t.Errorf("memory by %d, %d modules", p.MemoryTID(), len(p.Space().Modules()))
+		t.Errorf("memory is read by thread %d, %d modules; want another thread than the main one", p.MemoryTID(),
+			len(p.Space().Modules()))
 	}
 	if !p.Alive() {
-		t.Error("not alive")
+		t.Error("Alive is false for a running process")
 	}
 }
 
@@ -66,13 +67,13 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func TestOrdinaryUserGetsTheReason(t *testing.T) {
+func TestOrdinaryUserGetsTheCauseOfARefusal(t *testing.T) {
 	if pid := os.Getenv("TARGET_TEST_PID"); pid != "" {
 		n, _ := strconv.Atoi(pid)
 		_, err := Open(n)
 		e := wantKind(t, err, refusal.Denied)
 		if !strings.Contains(e.Cause, os.Getenv("TARGET_TEST_CAUSE")) || e.Next == "" {
-			t.Errorf("%q", e)
+			t.Errorf("error %q, want the cause %q, and a next step", e, os.Getenv("TARGET_TEST_CAUSE"))
 		}
 		return
 	}
@@ -88,7 +89,7 @@ func TestOrdinaryUserGetsTheReason(t *testing.T) {
 	hidden.Dir = "/"
 	testtargets.Ready(t, hidden)
 	for cause, pid := range map[string]int{"runs as user root": root.Process.Pid, "not dumpable": hidden.Process.Pid} {
-		c := exec.Command(self, "-test.run=TestOrdinaryUserGetsTheReason", "-test.v")
+		c := exec.Command(self, "-test.run=TestOrdinaryUserGetsTheCauseOfARefusal", "-test.v")
 		c.SysProcAttr = asUnprivileged
 		c.Dir = "/"
 		c.Env = append(os.Environ(), "TARGET_TEST_PID="+strconv.Itoa(pid), "TARGET_TEST_CAUSE="+cause)

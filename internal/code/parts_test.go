@@ -39,7 +39,7 @@ func FuzzParts(f *testing.F) {
 				s.Rule(frames.Query{PC: at, Caller: true, SPOnly: true})
 			}
 			if start, end, ok := p.FuncRange(at); ok && (at < start || at >= end) {
-				t.Errorf("%#x is not in %#x-%#x", at, start, end)
+				t.Errorf("%#x is not in its bounds %#x-%#x", at, start, end)
 			}
 			if lo, hi, ok := p.Parent(at); ok && lo >= hi {
 				t.Errorf("the part at %#x belongs to %#x-%#x", at, lo, hi)

@@ -33,55 +33,55 @@ func startWriter(t *testing.T) (pid int, step func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	says := testtargets.Ready(t, c)
+	replies := testtargets.Ready(t, c)
 	return c.Process.Pid, func() {
 		if _, err := in.Write([]byte("\n")); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := says.ReadString('\n'); err != nil {
+		if _, err := replies.ReadString('\n'); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-func TestRefreshSeesCodeComeAndGo(t *testing.T) {
+func TestRefreshFindsAddedAndRemovedCode(t *testing.T) {
 	pid, step := startWriter(t)
 	p := open(t, pid)
 	before := slices.Clone(p.Space().Modules())
 	refreshed(t, p, false)
 	if !slices.Equal(before, p.Space().Modules()) {
-		t.Error("modules changed")
+		t.Error("modules changed without a change of mappings")
 	}
 	step()
 	refreshed(t, p, true)
 	after := p.Space().Modules()
 	if len(after) != len(before)+1 {
-		t.Fatalf("%d modules, then %d", len(before), len(after))
+		t.Fatalf("%d modules, after a mapping was added %d", len(before), len(after))
 	}
 	for _, m := range before {
 		if !slices.Contains(after, m) {
-			t.Errorf("%s is another module now", m.Name)
+			t.Errorf("%s was replaced by another module", m.Name)
 		}
 	}
 	i := slices.IndexFunc(after, func(m *frames.Module) bool { return !slices.Contains(before, m) })
 	jit := after[i]
 	if at := MappingOf(jit); !at.JIT || jit.Name != "[anon]" || at.Image != nil {
-		t.Errorf("%+v %+v", jit, at)
+		t.Errorf("new module %+v, %+v; want anonymous JIT code", jit, at)
 	}
 	var code [2]byte
 	if n := p.jit.ReadCode(jit.Start, code[:]); n != 2 || code != [2]byte{0x90, 0xc3} {
-		t.Errorf("code % x", code)
+		t.Errorf("code % x, want 90 c3", code)
 	}
 	step()
 	refreshed(t, p, true)
 	if p.jit.ReadCode(jit.Start, code[:]); code[0] != 0xcc {
-		t.Error("new code was not seen")
+		t.Error("rewritten code is not read")
 	}
 	refreshed(t, p, false)
 	step()
 	refreshed(t, p, true)
 	if !slices.Equal(before, p.Space().Modules()) {
-		t.Error("the mapping is still there")
+		t.Error("the unmapped code is still known")
 	}
 }
 
@@ -93,7 +93,7 @@ func refreshed(t *testing.T, p *Process, want bool) {
 	}
 }
 
-func TestAnotherProgramAfterExec(t *testing.T) {
+func TestRefreshFindsTheProgramAfterExec(t *testing.T) {
 	c := exec.Command("sh", "-c", "read x; exec sleep 1000")
 	in, err := c.StdinPipe()
 	if err != nil {
@@ -109,7 +109,7 @@ func TestAnotherProgramAfterExec(t *testing.T) {
 	testtargets.Asleep(t, c.Process.Pid)
 	refreshed(t, p, true)
 	if p.Comm != "sleep" || moduleOf(p, "sleep") == nil {
-		t.Errorf("%s: %+v", p.Comm, p.Space().Modules())
+		t.Errorf("after exec: name %s, modules %+v; want sleep", p.Comm, p.Space().Modules())
 	}
 }
 

@@ -31,7 +31,7 @@ func ways(t *testing.T, check func(t *testing.T, open func(pid int) *Process)) {
 	}
 }
 
-func TestDeletedAndReplacedPrograms(t *testing.T) {
+func TestDeletedAndReplacedProgramsAreRead(t *testing.T) {
 	ways(t, func(t *testing.T, open func(int) *Process) {
 		path := copyProgram(t, "sleep")
 		c := testtargets.Child(t, exec.Command(path, "1000"))
@@ -42,14 +42,14 @@ func TestDeletedAndReplacedPrograms(t *testing.T) {
 		}
 		gone := moduleOf(open(c.Process.Pid), "sleep")
 		if img := imageOf(gone); img == nil || img.BuildID != id || img.FromMemory || !img.Deleted {
-			t.Errorf("deleted: %+v", img)
+			t.Errorf("deleted program: image %+v", img)
 		}
 		if err := os.WriteFile(path, []byte("\x7fELF and nothing else"), 0o755); err != nil {
 			t.Fatal(err)
 		}
 		replaced := moduleOf(open(c.Process.Pid), "sleep")
 		if img := imageOf(replaced); img == nil || img.BuildID != id {
-			t.Errorf("replaced: %+v", img)
+			t.Errorf("replaced program: image %+v", img)
 		}
 	})
 }
@@ -84,20 +84,20 @@ func TestAReplacedLibraryIsReadFromMemory(t *testing.T) {
 		p := open(c.Process.Pid)
 		m := moduleOf(p, "libx.so")
 		if m == nil || m.BuildID != id || imageOf(m) == nil {
-			t.Fatalf("%+v", m)
+			t.Fatalf("module %+v, want one with the first build's ID", m)
 		}
 		img := imageOf(m)
 		if img.FromMemory != p.noLinks {
-			t.Errorf("from memory: %v", img.FromMemory)
+			t.Errorf("read from memory: %v, want the contrary", img.FromMemory)
 		}
 		hdr, eh := img.ELF.EhFrame()
 		if hdr == nil || eh == nil {
-			t.Error("no call frame information")
+			t.Error("the library's call frame information is missing")
 		}
 	})
 }
 
-func TestContentsDecideWhereDevicesDiffer(t *testing.T) {
+func TestContentsDecideIfDevicesDiffer(t *testing.T) {
 	c := child(t, "sleep", "1000")
 	testtargets.Asleep(t, c.Process.Pid)
 	p := open(t, c.Process.Pid)
@@ -108,14 +108,14 @@ func TestContentsDecideWhereDevicesDiffer(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !SameContents(p, self, &m) {
-		t.Error("the file itself is refused")
+		t.Error("SameContents is false for the file itself")
 	}
 	other, err := p.files.opener.Open(safeopen.Request{Path: "/proc/self/exe", Kernel: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if p.keepIfSame(other, &m) {
-		t.Error("another file is accepted")
+		t.Error("keepIfSame is true for another file")
 	}
 	if err := self.Close(); err != nil {
 		t.Error(err)

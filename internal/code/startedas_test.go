@@ -11,8 +11,8 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// dot and redis-server are links to files of other names.
-func TestAProgramHasTheNameByWhichItWasStarted(t *testing.T) {
+// Links such as dot and redis-server have other names than their files.
+func TestProgramHasTheNameThatStartedIt(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "config-update5.2")
 	shell, err := exec.LookPath("sh")
@@ -48,7 +48,7 @@ func TestAProgramHasTheNameByWhichItWasStarted(t *testing.T) {
 		{"the file", []string{file, "-c", "read x"}, file},
 		{"a link", []string{link, "-c", "read x"}, link},
 		{"a link below the current directory", []string{"./draw", "-c", "read x"}, link},
-		{"a link whose name says less than the file's", []string{dir + "/config-update", "-c", "read x"}, file},
+		{"a link with a less specific name than the file's", []string{dir + "/config-update", "-c", "read x"}, file},
 		{"another name of the file", []string{hard, "-c", "read x"}, hard},
 		{"a script", []string{script}, file},
 	} {
@@ -63,19 +63,19 @@ func TestAProgramHasTheNameByWhichItWasStarted(t *testing.T) {
 		testtargets.Asleep(t, c.Process.Pid)
 		p := open(t, c.Process.Pid)
 		if m := p.Main(); m == nil || NameOf(m) != test.want {
-			t.Errorf("%s: %v is shown, want %s", test.what, m, test.want)
+			t.Errorf("started as %s: name of %v, want %s", test.what, m, test.want)
 		}
 	}
 }
 
-func TestAnAuxiliaryVectorMayBeCut(t *testing.T) {
+func TestCutAuxiliaryVectorIsRead(t *testing.T) {
 	vector := make([]byte, 40)
 	vector[0], vector[8], vector[16], vector[24], vector[32] = 6, 7, atExecFn, 9, atExecFn
 	if got := auxEntry(vector, atExecFn); got != 9 {
-		t.Errorf("%d, want 9", got)
+		t.Errorf("entry %d, want 9", got)
 	}
 	if got := auxEntry(vector[:31], atExecFn); got != 0 {
-		t.Errorf("%d of half an entry", got)
+		t.Errorf("half an entry is read as %d, want 0", got)
 	}
 }
 

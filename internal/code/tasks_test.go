@@ -10,7 +10,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// A Refresh keeps them.
+// A Refresh keeps the layout of tasks.
 func TestTasksOfGoProgramsAreFound(t *testing.T) {
 	exe := filepath.Join(t.TempDir(), "gostacks")
 	if out, err := exec.Command("go", "build", "-o", exe,
@@ -26,17 +26,17 @@ func TestTasksOfGoProgramsAreFound(t *testing.T) {
 	defer p.Close()
 	list := p.Runtimes().Tasks()
 	if len(list) != 1 {
-		t.Fatalf("tasks of %d run-time systems", len(list))
+		t.Fatalf("tasks of %d runtimes, want 1", len(list))
 	}
 	was := list[0]
 	if was.SavedSP == 0 || was.Current == 0 || was.TaskSize < int(was.SavedSP)+8 {
-		t.Fatalf("the program's tasks: %+v", was)
+		t.Fatalf("layout of tasks %+v", was)
 	}
 	if _, err := p.Refresh(); err != nil {
 		t.Fatal(err)
 	}
 	if is := p.Runtimes().Tasks(); len(is) != 1 || *is[0] != *was {
-		t.Errorf("after a Refresh: %+v, before: %+v", is, was)
+		t.Errorf("layout of tasks after a Refresh %+v, want %+v", is, was)
 	}
 	other := exec.Command("cat")
 	in, err := other.StdinPipe()
@@ -53,6 +53,6 @@ func TestTasksOfGoProgramsAreFound(t *testing.T) {
 	}
 	defer q.Close()
 	if got := q.Runtimes().Tasks(); len(got) > 0 {
-		t.Errorf("cat has tasks: %+v", got)
+		t.Errorf("cat has tasks: %+v, want none", got)
 	}
 }

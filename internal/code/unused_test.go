@@ -25,11 +25,11 @@ func started(t *testing.T, c *ImageCache, exe string) (*Process, *exec.Cmd) {
 	return p, cmd
 }
 
-func asked(t *testing.T, p *Process) *Image {
+func withSources(t *testing.T, p *Process) *Image {
 	t.Helper()
 	m := p.Main()
 	if m == nil {
-		t.Fatal("the program's module is not known")
+		t.Fatal("the program has no module")
 	}
 	for _, s := range m.Sources {
 		s.Rule(frames.Query{PC: m.Start - m.Bias + 64})
@@ -37,7 +37,7 @@ func asked(t *testing.T, p *Process) *Image {
 	return imageOf(m)
 }
 
-// Only the one of 40 programs that still runs stays in memory.
+// Only one of 40 programs still runs, and stays in memory.
 func TestFilesThatNoProcessRunsAreReleased(t *testing.T) {
 	const programs = 40
 	c := NewImageCache(0)
@@ -51,7 +51,7 @@ func TestFilesThatNoProcessRunsAreReleased(t *testing.T) {
 			t.Fatalf("%v: %s", err, out)
 		}
 		p, cmd := started(t, c, exe)
-		images = append(images, asked(t, p))
+		images = append(images, withSources(t, p))
 		if i == programs-1 {
 			defer p.Close()
 			break
@@ -73,31 +73,31 @@ func TestFilesThatNoProcessRunsAreReleased(t *testing.T) {
 	left := map[bool]int{}
 	for i, img := range images {
 		if img.Unused() == (i == programs-1) || (img.parts.Load() == nil) != img.Unused() {
-			t.Errorf("file %d: unused %v, its code is in memory: %v", i, img.Unused(), img.parts.Load() != nil)
+			t.Errorf("file %d: unused %v, code in memory %v", i, img.Unused(), img.parts.Load() != nil)
 		}
 		left[img.file.closed]++
 	}
 	if left[true] != programs-1 {
-		t.Errorf("%d of %d files are open", left[false], programs)
+		t.Errorf("%d of %d files are open, want 1", left[false], programs)
 	}
 	for i, img := range images {
-		if here := remembers(c, img); here != (i%2 == 1) {
-			t.Errorf("file %d is remembered: %v, want those that have a name", i, here)
+		if here := keeps(c, img); here != (i%2 == 1) {
+			t.Errorf("file %d is kept: %v, want those with a name only", i, here)
 		}
 		if has := len(img.ELF.Sections) > 0 && len(img.ELF.Segments) > 0; has != (i%2 == 1) {
-			t.Errorf("file %d has headers in memory: %v, want those that can be read again", i, has)
+			t.Errorf("file %d has headers in memory: %v, want those of kept files only", i, has)
 		}
 	}
 	if now := budget.Process().Used(); now >= taken {
-		t.Errorf("%d bytes are taken, %d before", now, taken)
+		t.Errorf("%d bytes of the budget used, want less than the %d before", now, taken)
 	}
 	got := len(images[1].prepared().sources)
 	if got == 0 || images[1].ReadAddr(images[1].ELF.Entry, make([]byte, 8)) != 8 {
-		t.Errorf("%d sources of a file that runs again", got)
+		t.Errorf("%d sources of a file that runs again, and its code is unreadable", got)
 	}
 }
 
-func remembers(c *ImageCache, img *Image) bool {
+func keeps(c *ImageCache, img *Image) bool {
 	for _, by := range c.byFile {
 		if by == img {
 			return true
@@ -106,37 +106,37 @@ func remembers(c *ImageCache, img *Image) bool {
 	return false
 }
 
-// A command in a shell's loop has no user at most moments.
-func TestAFileInUseStays(t *testing.T) {
+// A command in a shell's loop is not running most of the time.
+func TestFileInUseIsKept(t *testing.T) {
 	c := NewImageCache(0)
 	defer c.Close()
 	exe := copyProgram(t, "sleep")
 	for range 4 {
 		p, cmd := started(t, c, exe)
-		img := asked(t, p)
+		img := withSources(t, p)
 		testtargets.Kill(cmd)
 		if err := p.Close(); err != nil {
 			t.Fatal(err)
 		}
 		c.CloseUnused()
 		if img.Unused() || img.parts.Load() == nil {
-			t.Fatal("it was let go of")
+			t.Fatal("a file in use was released")
 		}
 	}
 }
 
-func TestMappingsOfAProcessThatIsClosedAreOver(t *testing.T) {
+func TestMappingsOfAClosedProcessAreMarked(t *testing.T) {
 	c := NewImageCache(0)
 	defer c.Close()
 	p, _ := started(t, c, copyProgram(t, "sleep"))
 	at := MappingOf(p.Main())
 	if at.ProcessClosed() {
-		t.Error("over while it is open")
+		t.Error("ProcessClosed is true for an open process")
 	}
 	if err := p.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if !at.ProcessClosed() {
-		t.Error("not over when it is closed")
+		t.Error("ProcessClosed is false for a closed process")
 	}
 }

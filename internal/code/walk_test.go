@@ -43,9 +43,9 @@ func sampleOnce(t *testing.T, p *Process, tid int) ([]frames.Frame, frames.StopR
 	return out, w.StopReason()
 }
 
-func TestSleepersAreWalkedThroughTheirModules(t *testing.T) {
+func TestStacksOfSleepingThreadsAreWalked(t *testing.T) {
 	for name, c := range map[string]struct {
-		threads int // at least
+		threads int // at least as many
 		args    []string
 	}{
 		"sleep": {1, []string{"1000"}},
@@ -81,7 +81,7 @@ func TestSleepersAreWalkedThroughTheirModules(t *testing.T) {
 				t.Logf("%d: %v", tid, why)
 			}
 			if whole*4 < len(tids)*3 {
-				t.Errorf("%d of %d stacks complete", whole, len(tids))
+				t.Errorf("%d of %d stacks are complete, want three quarters", whole, len(tids))
 			}
 		})
 	}
@@ -114,22 +114,22 @@ func TestGoProgramsHaveTheirTable(t *testing.T) {
 		}
 		isGo := strings.HasSuffix(m.Name, ".test")
 		if got := img.Table() != nil; got != isGo {
-			t.Errorf("%s: Go table %v", m.Name, got)
+			t.Errorf("%s: has a Go table: %v, want %v", m.Name, got, isGo)
 		}
 		if start, ok := m.Calls.FuncStart(m.Start - m.Bias + (m.End-m.Start)/2); isGo && (!ok || start == 0) {
-			t.Errorf("%s: no function in the middle", m.Name)
+			t.Errorf("%s: no function at the middle of its code", m.Name)
 		}
 	}
 }
 
-func TestFirstRuleMakesTheSources(t *testing.T) {
+func TestSourcesAreMadeAtTheFirstRule(t *testing.T) {
 	c := child(t, "sleep", "1000")
 	testtargets.Asleep(t, c.Process.Pid)
 	p := open(t, c.Process.Pid)
 	m := moduleOf(p, "sleep")
 	img := imageOf(m)
 	if img.parts.Load() != nil {
-		t.Fatal("made by Open")
+		t.Fatal("sources are made by Open")
 	}
 	for pc := m.Start; pc < m.End; pc += 64 {
 		for _, s := range m.Sources {
@@ -137,7 +137,8 @@ func TestFirstRuleMakesTheSources(t *testing.T) {
 		}
 	}
 	if len(img.prepared().sources) != 3 {
-		t.Errorf("%d sources, want call frame information, more of it, and instructions", len(img.prepared().sources))
+		t.Errorf("%d sources, want 3: call frame information, that of a debug file, instructions",
+			len(img.prepared().sources))
 	}
 }
 
@@ -161,11 +162,11 @@ func TestJVMOpensWithCompiledCodeAsModules(t *testing.T) {
 		if MappingOf(m).JIT {
 			jit++
 			if m.Name != "[anon]" || m.Calls == nil || len(m.Sources) != 3 || !m.NoFP {
-				t.Errorf("%+v", m)
+				t.Errorf("module %+v, want one with calls, three sources, no frame pointers", m)
 			}
 		}
 	}
 	if jit == 0 || moduleOf(p, "libjvm.so") == nil {
-		t.Errorf("%d modules of compiled code", jit)
+		t.Errorf("%d modules of compiled code, or no libjvm.so", jit)
 	}
 }

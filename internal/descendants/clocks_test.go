@@ -8,14 +8,14 @@ import (
 	"prywalk/internal/perfevents"
 )
 
-// switched makes a record of a switch on a processor.
+// switched returns a record of a context switch on a CPU.
 func switched(kind perfevents.Kind, at int64, cpu, pid int) perfevents.Record {
 	r := task(kind, at, pid, 0)
 	r.CPU = cpu
 	return r
 }
 
-// switches tells records as one drain with switches does; lost: others found no room.
+// switches handles records as of one drain with context switches; lost: other records were lost.
 func (u *Table[O, S]) switches(lost bool, list ...perfevents.Record) {
 	if u.clocks.on == nil {
 		u.clocks.on = map[int]onProcessor{}
@@ -29,7 +29,7 @@ func (u *Table[O, S]) switches(lost bool, list ...perfevents.Record) {
 	u.handleAll()
 }
 
-// spent gives what a process has used by the name of its program, "" for what it was forked from.
+// spent returns the CPU time of a process by program, "" for the program before exec.
 func spent[O comparable, S any](p *Untracked[O, S]) map[string]int64 {
 	sums := map[string]int64{}
 	for _, s := range p.Spent {
@@ -38,8 +38,8 @@ func spent[O comparable, S any](p *Untracked[O, S]) map[string]int64 {
 	return sums
 }
 
-// TestTimeOnProcessorsIsThePrograms: whatever the order in which the processors' records come, and in whichever drain.
-func TestTimeOnProcessorsIsThePrograms(t *testing.T) {
+// The order of the CPUs' records, and the drain in which they come, make no difference.
+func TestCPUTimeOfSwitchesIsThatOfTheProgram(t *testing.T) {
 	const in, out = perfevents.SwitchedIn, perfevents.SwitchedOut
 	execed := task(perfevents.Named, 130, 20, 0)
 	execed.Exec, execed.Name, execed.CPU = true, []byte("ls"), 1
@@ -53,16 +53,16 @@ func TestTimeOnProcessorsIsThePrograms(t *testing.T) {
 		switched(out, 250, 1, 10))
 	p := u.untracked[20]
 	if got := spent(p); got[""] != 20 || got["ls"] != 90 || len(got) != 2 || !p.Ended {
-		t.Errorf("%v, ended: %v", got, p.Ended)
+		t.Errorf("time by program %v, ended %v; want 20 before exec, 90 of ls, ended", got, p.Ended)
 	}
 	u.switches(false, task(perfevents.Forked, 400, 30, 10), switched(in, 410, 0, 30))
 	u.switches(false, switched(out, 500, 0, 30))
 	if got := spent(u.untracked[30]); got[""] != 90 {
-		t.Errorf("over two drains: %v", got)
+		t.Errorf("over two drains: time by program %v, want 90", got)
 	}
 }
 
-// TestThreadsOfAProcessAddUp: also of one that ends on its processor.
+// One of the threads ends on its CPU.
 func TestThreadsOfAProcessAddUp(t *testing.T) {
 	u := table(new(int))
 	thread := func(kind perfevents.Kind, at int64) perfevents.Record {
@@ -73,12 +73,12 @@ func TestThreadsOfAProcessAddUp(t *testing.T) {
 	u.switches(false, task(perfevents.Forked, 100, 20, 10), switched(perfevents.SwitchedIn, 110, 0, 20),
 		thread(perfevents.SwitchedIn, 120), thread(perfevents.Exited, 150), switched(perfevents.SwitchedOut, 160, 0, 20))
 	if got := spent(u.untracked[20]); got[""] != 80 || u.untracked[20].Ended {
-		t.Errorf("%v", got)
+		t.Errorf("time by program %v, want 80, not ended", got)
 	}
 }
 
-// TestNoTimeIsAnothersWhereRecordsWereLost: neither of who left unseen, nor of who came unseen.
-func TestNoTimeIsAnothersWhereRecordsWereLost(t *testing.T) {
+// The switch that ended one process's run, or that began another's, is lost.
+func TestLostRecordsChargeNoTimeToAnotherProcess(t *testing.T) {
 	const in, out = perfevents.SwitchedIn, perfevents.SwitchedOut
 	u := table(new(int))
 	u.switches(false, task(perfevents.Forked, 100, 20, 10), switched(in, 110, 0, 20))
@@ -86,18 +86,18 @@ func TestNoTimeIsAnothersWhereRecordsWereLost(t *testing.T) {
 	u.switches(false, switched(out, 980, 0, 20), switched(in, 1000, 0, 20), switched(in, 1100, 0, 99),
 		switched(out, 1200, 0, 20))
 	if got := spent(u.untracked[20]); len(got) != 0 || u.untracked[30] == nil {
-		t.Errorf("%v", got)
+		t.Errorf("end of a run is lost: time by program %v, want none", got)
 	}
 	u.switches(false, switched(in, 1300, 0, 30))
 	u.Interrupted()
 	u.switches(false, switched(out, 1400, 0, 30), switched(in, 1500, 0, 30), switched(out, 1510, 0, 30))
 	if got := spent(u.untracked[30]); got[""] != 10 {
-		t.Errorf("%v", got)
+		t.Errorf("begin of a run is lost: time by program %v, want 10", got)
 	}
 }
 
-// TestProgramsOfOneProcessAreBounded: one that calls exec without end takes no more and more memory, and loses no time.
-func TestProgramsOfOneProcessAreBounded(t *testing.T) {
+// A process that calls exec without end uses bounded memory, and loses no time.
+func TestTimesByProgramOfAProcessAreBounded(t *testing.T) {
 	u := table(new(int))
 	u.switches(false, task(perfevents.Forked, 1, 20, 10), switched(perfevents.SwitchedIn, 10, 0, 20))
 	for i := range int64(4 * mostSpent) {
@@ -110,12 +110,12 @@ func TestProgramsOfOneProcessAreBounded(t *testing.T) {
 		sum += s.NS
 	}
 	if n := len(u.untracked[20].Spent); n != mostSpent || sum != 40*mostSpent {
-		t.Errorf("%d programs, %d ns", n, sum)
+		t.Errorf("%d programs with %d ns, want %d with %d", n, sum, mostSpent, 40*mostSpent)
 	}
 }
 
-// TestTimeOfAProcessThatWasDiscoveredIsCountedOn: from its creation to its end, and not before the end is reported.
-func TestTimeOfAProcessThatWasDiscoveredIsCountedOn(t *testing.T) {
+// The time counts from creation to the end, and is returned when the end is reported.
+func TestTimeOfADiscoveredProcessIsCountedToItsEnd(t *testing.T) {
 	const in, out = perfevents.SwitchedIn, perfevents.SwitchedOut
 	shell, kid := new(int), new(int)
 	u := table(shell)
@@ -123,21 +123,21 @@ func TestTimeOfAProcessThatWasDiscoveredIsCountedOn(t *testing.T) {
 	u.TrackClocks(20, kid)
 	u.switches(false, switched(in, 160, 0, 20), switched(out, 170, 0, 20), task(perfevents.Forked, 175, 30, 20))
 	if u.untracked[20] != nil || u.untracked[30].Waiter != kid {
-		t.Errorf("%v", u.untracked)
+		t.Errorf("untracked processes %v, want 30 with the discovered one as its parent", u.untracked)
 	}
-	if u.ForgetClocks(20, shell) != 0 { // another's number
-		t.Error("it is not the one that was met")
+	if u.ForgetClocks(20, shell) != 0 { // of another process with the PID
+		t.Error("ForgetClocks of another owner returns this process's time")
 	}
 	u.switches(false, switched(in, 180, 0, 20), task(perfevents.Exited, 200, 20, 10))
 	if ns := u.ForgetClocks(20, kid); ns != 40+10+20 {
-		t.Errorf("%d ns", ns)
+		t.Errorf("the process used %d ns, want %d", ns, 40+10+20)
 	}
 	if u.ForgetClocks(20, kid) != 0 || len(u.clocks.attached) != 0 || len(u.tracked) != 1 {
-		t.Error("who has left is known on")
+		t.Error("clocks of a forgotten process are kept")
 	}
 	u.switches(false, task(perfevents.Forked, 300, 40, 10))
 	u.TrackClocks(40, kid)
 	if u.TrackClocks(50, kid); u.ForgetClocks(40, kid) != 0 || u.ForgetClocks(50, kid) != 0 {
-		t.Error("the end of a process that goes on is told, or the time of one that was never told of")
+		t.Error("time of a running process, or of one without records, is returned")
 	}
 }

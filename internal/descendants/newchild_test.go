@@ -14,10 +14,10 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// listed is a /proc of processes and threads by number.
+// listed is a /proc of processes and threads by ID.
 type listed map[int]procmem.Stat
 
-// newChildrenOf gives a Newborns that reads such a /proc. Process 100 was met, as "shell".
+// newChildrenOf returns a NewChildren that reads such a /proc. Process 100 is discovered, as "shell".
 func newChildrenOf(l listed) *NewChildren[string, []int64] {
 	n := MakeNewChildren[string, []int64](nil)
 	n.stat = func(f *procmem.ThreadFiles, s *procmem.Stat) error {
@@ -34,7 +34,7 @@ func newChildrenOf(l listed) *NewChildren[string, []int64] {
 	return n
 }
 
-// ended gives those that a tick finds to have ended. It marks those that run with its moment.
+// ended returns the processes that a tick finds ended. Each running one is marked with the tick's time.
 func ended(n *NewChildren[string, []int64], now int64) (out []*NewChild[string, []int64]) {
 	mark := func(y *NewChild[string, []int64], _ *procmem.Stat) { y.Kept = append(y.Kept, now) }
 	for y, over := range n.Tick(now, mark) {
@@ -49,9 +49,9 @@ func process(pid, parent int, state byte) procmem.Stat {
 	return procmem.Stat{PID: pid, PPID: parent, State: state, Threads: 1, StartTime: uint64(pid)}
 }
 
-// TestNewDescendantsAreMarked: children of a process that was met, and theirs, as often as ticks find them running.
-// Others' children, sleepers, zombies and threads are not.
-func TestNewDescendantsAreMarked(t *testing.T) {
+// Children of a discovered process, and theirs, are marked at each tick that finds them running; children of other
+// processes, sleepers, zombies and threads are not.
+func TestRunningDescendantsAreSampled(t *testing.T) {
 	thread := procmem.Stat{PID: 1003, PPID: 100, State: 'R', Threads: 4, StartTime: 9}
 	l := listed{
 		1001: process(1001, 100, 'R'), 1002: process(1002, 7, 'R'), 1004: thread, 1005: process(1005, 1001, 'S'),
@@ -60,35 +60,35 @@ func TestNewDescendantsAreMarked(t *testing.T) {
 	n := newChildrenOf(l)
 	n.Created(1006, 1)
 	if got := ended(n, 1); len(got) != 0 || len(n.young) != 2 {
-		t.Fatalf("%v, %v", got, n.young)
+		t.Fatalf("ended %v, new %v; want none ended, two new", got, n.young)
 	}
 	l[1005] = process(1005, 1001, 'R')
 	ended(n, 2)
 	l[1001] = process(1001, 100, 'S')
 	ended(n, 3)
 	delete(l, 1001)
-	l[1005] = process(1005, 1, 'Z') // its parent has ended; nobody has waited for it
+	l[1005] = process(1005, 1, 'Z') // its parent has ended, and init has not waited for it yet
 	got := ended(n, 4)
 	if len(got) != 1 || got[0].PID != 1001 || got[0].Waiter != "shell" || len(got[0].Kept) != 2 {
-		t.Fatalf("%+v", got)
+		t.Fatalf("ended %+v, want 1001 of shell with two marks", got)
 	}
 	if got[0].Kept[1] != 2 {
-		t.Errorf("%v", got[0].Kept)
+		t.Errorf("marks %v, want the second at 2", got[0].Kept)
 	}
 	delete(l, 1005)
 	if got = ended(n, 5); len(got) != 1 || got[0].Waiter != "shell" || len(got[0].Kept) != 2 {
-		t.Fatalf("%+v", got)
+		t.Fatalf("ended %+v, want the grandchild of shell with two marks", got)
 	}
 	if !n.None() {
-		t.Errorf("%v are left", n.young)
+		t.Errorf("new processes %v are kept, want none", n.young)
 	}
 	if allocs := testing.AllocsPerRun(10, func() { n.Created(n.last, 6) }); allocs != 0 {
-		t.Errorf("%.0f allocations where nobody is born", allocs)
+		t.Errorf("%.0f allocations without a new process, want 0", allocs)
 	}
 }
 
-// TestWhatANewbornProcessUsedIsKnown: up to when it was last asked after, on a processor or not, by what it ran then.
-func TestWhatANewbornProcessUsedIsKnown(t *testing.T) {
+// The time is up to the last read, running or not, and is that of the program which ran then.
+func TestTimeOfANewProcessIsKnownByProgram(t *testing.T) {
 	l := listed{}
 	n := newChildrenOf(l)
 	at := func(now int64, state byte, name string, ms uint64) {
@@ -109,58 +109,57 @@ func TestWhatANewbornProcessUsedIsKnown(t *testing.T) {
 	delete(l, 1001)
 	got := ended(n, 6)
 	if want := []Use{{"sh", 1e6}, {"ls", 3e6}}; len(got) != 1 || !slices.Equal(got[0].Used, want) {
-		t.Fatalf("%+v", got)
+		t.Fatalf("ended %+v, want one that used %v", got, want)
 	}
-	n.last = 1000                  // another one has the number
+	n.last = 1000                  // the PID is reused
 	for i := range 3 * mostNames { // it calls exec again and again
 		at(10, 'S', strings.Repeat("x", i+1), uint64(i+1))
 	}
 	if y := n.young[1001]; len(y.Used) != mostNames || y.cpu != 3*mostNames*1e6 {
-		t.Errorf("%+v", y)
+		t.Errorf("process %+v, want %d programs with %d ns", y, mostNames, int64(3*mostNames*1e6))
 	}
 }
 
-// TestADiscoveredProcessIsNotNewAnyMore: its own account has its time. Its children's goes to it from then on.
-func TestADiscoveredProcessIsNotNewAnyMore(t *testing.T) {
+// Its time is that of its own account, which also gets its children's time from then on.
+func TestDiscoveredProcessIsNoLongerANewChild(t *testing.T) {
 	l := listed{1001: process(1001, 100, 'R'), 1002: process(1002, 1001, 'R')}
 	n := newChildrenOf(l)
 	n.Created(1002, 1)
 	ended(n, 1)
 	if y := n.Attach(1001, "make"); y == nil || len(y.Kept) != 1 || n.Attach(7, "other") != nil {
-		t.Errorf("%+v", y)
+		t.Errorf("Attach returns %+v, want the new child with one mark, and nil for an unknown PID", y)
 	}
 	clear(l)
 	if got := ended(n, 2); len(got) != 1 || got[0].PID != 1002 || got[0].Waiter != "make" {
-		t.Fatalf("%+v", got)
+		t.Fatalf("ended %+v, want 1002 of make", got)
 	}
 	n.Forget(1001, "another")
 	if n.attached[1001] != "make" {
-		t.Error("who had the number before has ended, not it")
+		t.Error("the process is forgotten with another owner of its PID")
 	}
 	if n.Forget(1001, "make"); len(n.attached) != 2 {
-		t.Errorf("%v", n.attached)
+		t.Errorf("attached %v, want 2", n.attached)
 	}
 }
 
-// TestNumbersThatComeRoundAreFound, and those of others with the same number are not taken for the same.
-func TestNumbersThatComeRoundAreFound(t *testing.T) {
+// A process that is not a descendant has the PID of one that ended.
+func TestReusedPIDIsAnotherProcess(t *testing.T) {
 	l := listed{301: process(301, 100, 'R')}
 	n := newChildrenOf(l)
 	n.Created(302, 1)
 	if ended(n, 1); len(n.young) != 1 {
-		t.Fatalf("%v", n.young)
+		t.Fatalf("new processes %v, want 1", n.young)
 	}
 	next := process(301, 7, 'R')
 	next.StartTime = 99999
 	l[301] = next
 	if got := ended(n, 2); len(got) != 1 || len(got[0].Kept) != 1 {
-		t.Fatalf("%+v", got)
+		t.Fatalf("ended %+v, want one with one mark", got)
 	}
 }
 
-// TestStrangersAreNotWaitedFor: only of kin is that read which waits for an exec. Whoever has stopped is served before
-// each question.
-func TestStrangersAreNotWaitedFor(t *testing.T) {
+// Only for descendants is the file read that waits for an exec in progress. Between is called before each read.
+func TestOnlyDescendantsAreReadWithWaits(t *testing.T) {
 	l := listed{1001: process(1001, 100, 'R'), 1002: process(1002, 7, 'R'), 1003: process(1003, 1001, 'S')}
 	n := newChildrenOf(l)
 	var read []int
@@ -173,28 +172,28 @@ func TestStrangersAreNotWaitedFor(t *testing.T) {
 	pinned, most := 0, 0
 	n.Pinned(func() { pinned++; most = max(most, pinned) }, func() { pinned-- })
 	if n.Created(1003, 1); !slices.Equal(read, []int{1001, 1003}) || between != 3 {
-		t.Errorf("%v are read, others are served %d times", read, between)
+		t.Errorf("read %v, Between called %d times; want 1001 and 1003, 3 times", read, between)
 	}
 	if ended(n, 1); between != 5 {
-		t.Errorf("others are served %d times", between)
+		t.Errorf("Between called %d times, want 5", between)
 	}
 	if pinned != 0 || most != 1 {
-		t.Errorf("the caller keeps its turn %d times at once, %d times for good", most, pinned)
+		t.Errorf("pinned %d times at once and %d times in the end, want 1 and 0", most, pinned)
 	}
 }
 
-// TestManyBirthsAreAskedInPart: a bounded number, with the youngest, at any distance.
-func TestManyBirthsAreAskedInPart(t *testing.T) {
+// At most mostNumbers PIDs are read, at any distance, the last one among them.
+func TestManyNewProcessesAreReadInPart(t *testing.T) {
 	for _, many := range []int{1, mostNumbers, mostNumbers + 1, 10*mostNumbers - 1, 1 << 22} {
-		asked := map[int]bool{}
+		read := map[int]bool{}
 		n := newChildrenOf(listed{})
 		n.parent = func(pid int) (int, bool) {
-			asked[pid] = true
+			read[pid] = true
 			return 0, false
 		}
 		n.Created(1000+many, 1)
-		if len(asked) > mostNumbers || len(asked) < min(many, mostNumbers/2) || !asked[1000+many] || asked[1000] {
-			t.Errorf("%d of %d are asked", len(asked), many)
+		if len(read) > mostNumbers || len(read) < min(many, mostNumbers/2) || !read[1000+many] || read[1000] {
+			t.Errorf("%d of %d PIDs are read, want %d at most, with the last", len(read), many, mostNumbers)
 		}
 	}
 	l := listed{}
@@ -206,37 +205,37 @@ func TestManyBirthsAreAskedInPart(t *testing.T) {
 		n.Created(1001+i, 1)
 	}
 	if len(n.young) != mostNewChildren {
-		t.Errorf("%d are known", len(n.young))
+		t.Errorf("%d new children are kept, want %d", len(n.young), mostNewChildren)
 	}
 }
 
-// TestWhoIsNotOpenedForLongIsAskedRarely: one that this user may not open, or that is opened late.
-func TestWhoIsNotOpenedForLongIsAskedRarely(t *testing.T) {
+// The user may not open such a process, or it is opened late.
+func TestProcessThatStaysUndiscoveredIsReadRarely(t *testing.T) {
 	l := listed{1001: process(1001, 100, 'R')}
 	n := newChildrenOf(l)
-	asked := 0
+	read := 0
 	stat := n.stat
 	n.stat = func(f *procmem.ThreadFiles, s *procmem.Stat) error {
-		asked++
+		read++
 		return stat(f, s)
 	}
 	n.Created(1001, 0)
 	for now := int64(0); now < 2e9; now += 10e6 {
 		ended(n, now)
 	}
-	if asked > 1+21+37 {
-		t.Errorf("asked %d times", asked)
+	if read > 1+21+37 {
+		t.Errorf("read %d times, want at most %d", read, 1+21+37)
 	}
 	if y := n.young[1001]; y == nil || len(y.Kept) != 21 {
-		t.Errorf("%+v", y)
+		t.Errorf("process %+v, want 21 marks", y)
 	}
 	if got := ended(n, lastingFor+1); len(got) != 0 || len(n.young) != 0 {
-		t.Errorf("%v, %v", got, n.young)
+		t.Errorf("ended %v, new %v; want none of both", got, n.young)
 	}
 }
 
-// TestNewProcessIsFoundByItsNumber: a real one, which waits to be told to end.
-func TestNewProcessIsFoundByItsNumber(t *testing.T) {
+// A real process, which ends when its input ends.
+func TestNewProcessIsFoundByItsPID(t *testing.T) {
 	births, err := procmem.OpenPIDCounter()
 	if err != nil {
 		t.Fatal(err)
@@ -245,7 +244,7 @@ func TestNewProcessIsFoundByItsNumber(t *testing.T) {
 	n := MakeNewChildren[string, []int64](nil)
 	n.Attach(os.Getpid(), "test")
 	found := false
-	for try := 0; try < 20 && !found; try++ { // so many may be born at once that it is not asked for
+	for try := 0; try < 20 && !found; try++ { // it is not read if many others are created at the same time
 		births.Advanced()
 		n.Created(births.Last(), 1)
 		cmd := exec.Command("cat")
@@ -260,16 +259,16 @@ func TestNewProcessIsFoundByItsNumber(t *testing.T) {
 		n.Created(births.Last(), 2)
 		y := n.young[cmd.Process.Pid]
 		found = y != nil && y.Waiter == "test"
-		_ = stdin.Close() // which ends it
-		_ = cmd.Wait()    // with an error or not: it is gone
+		_ = stdin.Close() // the process ends
+		_ = cmd.Wait()    // its status does not matter
 	}
 	if !found {
-		t.Error("none of 20 processes was found")
+		t.Error("none of 20 new processes was found")
 	}
 }
 
-// TestChildrenThatNeverCallExecAreKnown: when so many of their parent's have ended without it, and none has called it.
-func TestChildrenThatNeverCallExecAreKnown(t *testing.T) {
+// A parent is known when enough of its children have ended without exec, until one calls it.
+func TestParentsOfChildrenWithoutExecAreKnown(t *testing.T) {
 	l := listed{}
 	n := newChildrenOf(l)
 	pid := 1000
@@ -285,7 +284,7 @@ func TestChildrenThatNeverCallExecAreKnown(t *testing.T) {
 		}
 		l[pid] = s
 		ended(n, 2)
-		ended(n, 3) // it counts once
+		ended(n, 3) // each child counts once
 		delete(l, pid)
 		ended(n, 4)
 	}
@@ -295,22 +294,22 @@ func TestChildrenThatNeverCallExecAreKnown(t *testing.T) {
 	}
 	for i := range leastForks {
 		if !may(100) {
-			t.Fatalf("after %d children", i)
+			t.Fatalf("MayExec is false after %d children", i)
 		}
 		lives(100, false)
 	}
 	if may(100) || n.MayExec(&NewChild[string, []int64]{parent: 7}, &procmem.Stat{}) || !may(7) {
-		t.Error("of its children it is not known, or of others'")
+		t.Error("MayExec is true for the parent of children without exec, or false for another parent")
 	}
 	lives(100, true)
 	if !may(100) {
-		t.Error("one has called exec")
+		t.Error("MayExec is false after a child called exec")
 	}
 	if n.Execed(100); len(n.forks) != 0 {
-		t.Errorf("%v", n.forks)
+		t.Errorf("counts %v are kept after an exec of the parent, want none", n.forks)
 	}
 	lives(100, false)
 	if n.Forget(100, "shell"); len(n.forks) != 0 {
-		t.Errorf("%v", n.forks)
+		t.Errorf("counts %v are kept of a forgotten parent, want none", n.forks)
 	}
 }

@@ -8,29 +8,28 @@ import (
 	"prywalk/internal/perfevents"
 )
 
-// table gives one in which process 10 was met.
+// table returns a table that tracks process 10.
 func table(shell *int) *Table[*int, int] {
 	u := New[*int, int]()
 	u.Track(10, shell)
 	return u
 }
 
-// task makes a record.
+// task returns a record of a process.
 func task(kind perfevents.Kind, at int64, pid, parent int) perfevents.Record {
 	return perfevents.Record{Kind: kind, Time: at, PID: pid, TID: pid, PPID: parent, PTID: parent}
 }
 
-// tell tells records as one drain does.
-func (u *Table[O, S]) tell(list ...perfevents.Record) {
+// addAll handles records as of one drain.
+func (u *Table[O, S]) addAll(list ...perfevents.Record) {
 	for i := range list {
 		u.note(&list[i])
 	}
 	u.handleAll()
 }
 
-// TestProgramOfAnUntrackedProcessIsThatOfTheSamplesTime: whatever the order in which the processors' records come, and
-// also for a child of a child.
-func TestProgramOfAnUntrackedProcessIsThatOfTheSamplesTime(t *testing.T) {
+// The order of the CPUs' records makes no difference; a child of a child is also known.
+func TestProgramOfAnUntrackedProcessIsThatAtTheSample(t *testing.T) {
 	shell := new(int)
 	u := table(shell)
 	execed := task(perfevents.Named, 200, 20, 0)
@@ -39,106 +38,107 @@ func TestProgramOfAnUntrackedProcessIsThatOfTheSamplesTime(t *testing.T) {
 	mapped.Addr, mapped.Len, mapped.Inode, mapped.Name = 0x1000, 0x2000, 7, []byte("/bin/make")
 	later := task(perfevents.Mapped, 400, 20, 0)
 	later.Addr, later.Len, later.Inode, later.Name = 0x9000, 0x1000, 8, []byte("/lib/c")
-	u.tell(later, mapped, execed, task(perfevents.Forked, 300, 30, 20), task(perfevents.Forked, 100, 20, 10),
-		task(perfevents.Forked, 100, 99, 98)) // the last one is somebody else's
+	u.addAll(later, mapped, execed, task(perfevents.Forked, 300, 30, 20), task(perfevents.Forked, 100, 20, 10),
+		task(perfevents.Forked, 100, 99, 98)) // the last one is not a descendant
 	if len(u.untracked) != 2 || u.untracked[20] == nil || u.untracked[30] == nil {
-		t.Fatalf("%v", u.untracked)
+		t.Fatalf("untracked processes %v, want 20 and 30", u.untracked)
 	}
 	p, kid := u.untracked[20], u.untracked[30]
 	if before := p.At(150); before.Of != shell || len(before.Maps) != 0 {
-		t.Errorf("before it called exec: %+v", before)
+		t.Errorf("before exec: program %+v, want that of the shell", before)
 	}
 	if now := p.At(250); now.Of != nil || now.Name != "make" || len(now.Maps) != 2 || now.Maps[0].Path != "/bin/make" {
-		t.Errorf("afterwards: %+v", now)
+		t.Errorf("after exec: program %+v, want make with two mappings", now)
 	}
 	if g := kid.At(350); g.Name != "make" || len(g.Maps) != 1 || kid.Waiter != shell {
-		t.Errorf("its child: %+v of %v", g, kid.Waiter)
+		t.Errorf("child: program %+v, parent %v; want make with one mapping, of the shell", g, kid.Waiter)
 	}
-	u.tell(task(perfevents.Exited, 500, 20, 10))
+	u.addAll(task(perfevents.Exited, 500, 20, 10))
 	if !p.Ended || kid.Ended {
-		t.Error("the end of one is another's")
+		t.Error("after the end of process 20: it is not marked, or its child is")
 	}
 }
 
-// TestProgramThatWasHandedOverIsNotWritten: the aggregator reads it meanwhile.
-func TestProgramThatWasHandedOverIsNotWritten(t *testing.T) {
+// The aggregator reads it while records are handled.
+func TestProgramKeptByTheAggregatorIsNotModified(t *testing.T) {
 	shell := new(int)
 	u := table(shell)
 	execed := task(perfevents.Named, 200, 20, 0)
 	execed.Exec, execed.Name = true, []byte("ls")
-	u.tell(task(perfevents.Forked, 100, 20, 10), execed)
+	u.addAll(task(perfevents.Forked, 100, 20, 10), execed)
 	handed := u.untracked[20].At(300)
 	handed.Keep()
 	mapped := task(perfevents.Mapped, 400, 20, 0)
 	mapped.Addr, mapped.Len = 0x1000, 0x1000
-	u.tell(mapped)
+	u.addAll(mapped)
 	if len(handed.Maps) != 0 || len(u.untracked[20].At(500).Maps) != 1 {
-		t.Errorf("%v, %v", handed.Maps, u.untracked[20].At(500).Maps)
+		t.Errorf("kept program has mappings %v, the current one %v; want none and one", handed.Maps,
+			u.untracked[20].At(500).Maps)
 	}
 }
 
 func TestUntrackedProcessesAreBounded(t *testing.T) {
 	u := table(new(int))
 	for i := range 3 * mostUntracked {
-		u.tell(task(perfevents.Forked, int64(i), 1000+i, 10))
+		u.addAll(task(perfevents.Forked, int64(i), 1000+i, 10))
 	}
 	if len(u.untracked) != mostUntracked {
-		t.Errorf("%d processes", len(u.untracked))
+		t.Errorf("%d processes are kept, want %d", len(u.untracked), mostUntracked)
 	}
 	for i := range 3 * mostMappings {
 		m := task(perfevents.Mapped, int64(i), 1000, 0)
 		m.Addr, m.Len = uint64(i)<<12, 1<<12
-		u.tell(m)
+		u.addAll(m)
 	}
 	if n := len(u.untracked[1000].runs.Maps); n > mostMappings {
-		t.Errorf("%d mappings", n)
+		t.Errorf("%d mappings are kept, want at most %d", n, mostMappings)
 	}
 }
 
-// TestOpenedProcessIsNotUntracked: what was kept of it is given back, once.
-func TestOpenedProcessIsNotUntracked(t *testing.T) {
+// Data kept for an untracked process are returned once, when it is tracked.
+func TestTrackedProcessIsNotUntracked(t *testing.T) {
 	u, me := table(new(int)), new(int)
-	u.tell(task(perfevents.Forked, 100, 20, 10))
+	u.addAll(task(perfevents.Forked, 100, 20, 10))
 	u.Find(20).Kept = append(u.Find(20).Kept, 7)
 	if before := u.Track(20, me); before == nil || len(before.Kept) != 1 || u.Find(20) != nil || u.Track(20, me) != nil {
-		t.Error("it is not met")
+		t.Error("Track does not return the kept data exactly once, or the process stays untracked")
 	}
-	u.tell(task(perfevents.Forked, 200, 30, 20))
+	u.addAll(task(perfevents.Forked, 200, 30, 20))
 	if kid := u.Find(30); kid == nil || kid.Waiter != me {
-		t.Errorf("its child: %+v", kid)
+		t.Errorf("child of a tracked process: %+v, want it as the parent", kid)
 	}
-	u.Forget(20, new(int)) // who had this number before
+	u.Forget(20, new(int)) // another process had this PID
 	if u.Find(20) != nil || u.tracked[20] != me {
-		t.Error("it is forgotten with another one of its number")
+		t.Error("process 20 is forgotten with another owner of its PID")
 	}
 	u.Forget(20, me)
-	u.tell(task(perfevents.Exited, 300, 30, 20), task(perfevents.Forked, 400, 40, 20))
+	u.addAll(task(perfevents.Exited, 300, 30, 20), task(perfevents.Forked, 400, 40, 20))
 	n := 0
 	for p := range u.All() {
 		if n++; !p.Ended {
-			t.Errorf("%+v", p)
+			t.Errorf("process %+v has not ended", p)
 		}
 	}
 	if n != 1 || u.Find(30) != nil || u.Find(40) != nil {
-		t.Errorf("%d processes", n)
+		t.Errorf("%d ended processes are kept, want 1, without 30 and 40", n)
 	}
 }
 
-// TestAReusedNumberIsAnotherProcess: the record of the first one's end was lost, and that number is a stranger's
-// by now. What was kept of the first is given back all the same.
-func TestAReusedNumberIsAnotherProcess(t *testing.T) {
+// The record of the first process's end was lost, and its PID is not a descendant's now. Data kept for the first one
+// are still returned.
+func TestForkOfAReusedPIDIsAnotherProcess(t *testing.T) {
 	u := table(new(int))
-	u.tell(task(perfevents.Forked, 100, 20, 10))
+	u.addAll(task(perfevents.Forked, 100, 20, 10))
 	u.Find(20).Kept = append(u.Find(20).Kept, 7)
-	u.tell(task(perfevents.Forked, 200, 20, 99))
+	u.addAll(task(perfevents.Forked, 200, 20, 99))
 	if u.Find(20) != nil {
-		t.Error("a stranger's child is taken for one of these")
+		t.Error("process 20, forked again by another parent, is still found")
 	}
-	u.tell(task(perfevents.Forked, 300, 30, 10))
+	u.addAll(task(perfevents.Forked, 300, 30, 10))
 	u.Find(30).Kept = append(u.Find(30).Kept, 8)
-	u.tell(task(perfevents.Forked, 400, 30, 10))
+	u.addAll(task(perfevents.Forked, 400, 30, 10))
 	if p := u.Find(30); p == nil || len(p.Kept) != 0 {
-		t.Errorf("%+v", p)
+		t.Errorf("process 30 %+v, want a new one without kept data", p)
 	}
 	sum, ended := 0, 0
 	for p := range u.All() {
@@ -150,20 +150,20 @@ func TestAReusedNumberIsAnotherProcess(t *testing.T) {
 		}
 	}
 	if sum != 15 || ended != 2 || len(u.ended) != 0 || len(u.untracked) != 1 {
-		t.Errorf("%d of what was kept, %d ended, %d there", sum, ended, len(u.untracked))
+		t.Errorf("kept data %d, ended %d, untracked %d; want 15, 2, 1", sum, ended, len(u.untracked))
 	}
 }
 
-func TestProgramsThatAProcessRanAreBounded(t *testing.T) {
+func TestFormerProgramsOfAProcessAreBounded(t *testing.T) {
 	u := table(new(int))
-	u.tell(task(perfevents.Forked, 100, 20, 10))
+	u.addAll(task(perfevents.Forked, 100, 20, 10))
 	for i := range 3 * mostFormer {
 		execed := task(perfevents.Named, int64(200+i), 20, 0)
 		execed.Exec, execed.Name = true, []byte{'a' + byte(i)%26}
-		u.tell(execed)
+		u.addAll(execed)
 	}
 	p := u.Find(20)
 	if len(p.former) != mostFormer || p.Last() != p.At(1000) || p.At(200+3*mostFormer-2).Name == p.Last().Name {
-		t.Errorf("%d programs", len(p.former))
+		t.Errorf("%d former programs, the last %+v; want %d, the oldest dropped", len(p.former), p.Last(), mostFormer)
 	}
 }

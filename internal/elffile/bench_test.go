@@ -24,7 +24,7 @@ func BenchmarkSymbols(b *testing.B) {
 	}
 }
 
-// BenchmarkView gives 16 bytes of a section, as a search does.
+// BenchmarkView reads 16 bytes of a section, as a search does.
 func BenchmarkView(b *testing.B) {
 	f := openReal(b, realFiles(b)[0])
 	w, err := f.Window(f.Section(".text"))

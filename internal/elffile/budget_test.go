@@ -16,7 +16,7 @@ import (
 	"prywalk/internal/budget"
 )
 
-// openWith opens a file with a budget, and checks that everything is given back.
+// openWith opens a file with a budget, and checks that Release returns all of it.
 func openWith(t *testing.T, mem *budget.Budget, b []byte) *File {
 	t.Helper()
 	f, err := OpenIn(mem, bytes.NewReader(b), int64(len(b)))
@@ -26,7 +26,7 @@ func openWith(t *testing.T, mem *budget.Budget, b []byte) *File {
 	f.Memory().Rename("/lib/bomb.so")
 	t.Cleanup(func() {
 		if f.Release(); mem.Used() != 0 {
-			t.Errorf("%d bytes are still taken", mem.Used())
+			t.Errorf("%d bytes of the budget are still used, want 0", mem.Used())
 		}
 	})
 	return f
@@ -41,7 +41,7 @@ func allocated(f func()) int64 {
 	return int64(after.TotalAlloc - before.TotalAlloc)
 }
 
-// dull is text that is compressed some dozen times, as tables are.
+// dull returns text that is compressed by a factor of some dozens, like tables.
 func dull(n int) []byte {
 	rng := rand.New(rand.NewPCG(1, 2))
 	out := make([]byte, 0, n)
@@ -76,28 +76,29 @@ func TestDecompressedSectionsOfAFileShareABudget(t *testing.T) {
 			}
 		}
 	})
-	t.Logf("%d whole, %d refused, %d bytes allocated, %d taken", whole, refused, got, mem.Peak())
+	t.Logf("%d sections whole, %d refused; %d bytes allocated, %d of the budget", whole, refused, got, mem.Peak())
 	if whole == 0 || refused == 0 || mem.Peak() > limit || got > limit+20*(inflateChunk+zlibScratch) {
-		t.Errorf("%d whole, %d refused, %d bytes allocated, %d taken", whole, refused, got, mem.Peak())
+		t.Errorf("%d sections whole, %d refused, want some of both; %d bytes allocated, %d of the budget of %d", whole,
+			refused, got, mem.Peak(), int64(limit))
 	}
 	if line := mem.LeftOut(); !strings.Contains(line, "/lib/bomb.so") || strings.Contains(line, "\n") {
-		t.Errorf("left out: %q", line)
+		t.Errorf("left out %q, want one line with /lib/bomb.so", line)
 	}
 	if _, err := f.Data(f.DebugSection("1")); err == nil {
-		t.Fatal("there was room")
+		t.Fatal("a section was decompressed beyond the budget")
 	}
 	f.Release()
 	b, err := f.Data(f.DebugSection("1"))
 	if err != nil || !bytes.Equal(b, data) {
-		t.Errorf("after all was given back: %d bytes, %v", len(b), err)
+		t.Errorf("after all was returned: %d bytes, %v", len(b), err)
 	}
 	f.Free(b)
 	if mem.Used() != 0 {
-		t.Errorf("%d bytes are still taken", mem.Used())
+		t.Errorf("%d bytes of the budget are still used, want 0", mem.Used())
 	}
 }
 
-func TestBombsAreNotUnpacked(t *testing.T) {
+func TestBombsAreNotDecompressed(t *testing.T) {
 	const size = 40 << 20
 	zeros := make([]byte, size)
 	m := newImage()
@@ -108,12 +109,12 @@ func TestBombsAreNotUnpacked(t *testing.T) {
 	got := allocated(func() {
 		for _, name := range []string{".zlib", ".zstd"} {
 			if b, err := f.Data(f.Section(name)); !errors.Is(err, ErrTooBig) {
-				t.Errorf("%s: %d bytes, %v", name, len(b), err)
+				t.Errorf("%s: %d bytes, %v; want %v", name, len(b), err, ErrTooBig)
 			}
 		}
 	})
 	if got > 1<<20 {
-		t.Errorf("%d bytes allocated", got)
+		t.Errorf("%d bytes allocated, more than expected", got)
 	}
 }
 
@@ -127,37 +128,37 @@ func TestMiniDebugIsWithinTheBudget(t *testing.T) {
 	got := allocated(func() {
 		var e *budget.Error
 		if _, err := f.MiniDebug(); !errors.As(err, &e) {
-			t.Errorf("%v", err)
+			t.Errorf("error %v, want one of the budget", err)
 		}
 	})
-	t.Logf("%d bytes allocated, %d taken", got, mem.Peak())
+	t.Logf("%d bytes allocated, %d of the budget", got, mem.Peak())
 	if mem.Peak() > limit || got > 3*limit {
-		t.Errorf("%d bytes allocated, %d taken", got, mem.Peak())
+		t.Errorf("%d bytes allocated, %d of the budget of %d", got, mem.Peak(), int64(limit))
 	}
 }
 
 func TestDictionariesOfManyBlocksAreBounded(t *testing.T) {
 	b := xzOf(t, sample, xz.WriterConfig{BlockSize: 20_000})
 	if n := bytes.Count(b, []byte{xzLZMA2, 1}); n < 8 {
-		t.Fatalf("%d blocks", n)
+		t.Fatalf("%d blocks, want at least 8", n)
 	}
 	for i := range b[:len(b)-2] {
 		if b[i] == xzLZMA2 && b[i+1] == 1 {
-			b[i+2] = 40 // claims the largest
+			b[i+2] = 40 // the largest dictionary
 		}
 	}
 	var out growingBuffer
 	got := allocated(func() {
 		if err := unxz(&out, b); !errors.Is(err, ErrTooBig) {
-			t.Errorf("%v", err)
+			t.Errorf("error %v, want %v", err, ErrTooBig)
 		}
 	})
 	if got > 2*maxXZDicts {
-		t.Errorf("%d bytes allocated", got)
+		t.Errorf("%d bytes allocated, more than expected", got)
 	}
 }
 
-// holes is a file that claims to be large and has nothing beyond its beginning.
+// holes is a file with a large size and zeros after its beginning.
 type holes struct{ head []byte }
 
 func (h holes) ReadAt(b []byte, off int64) (int, error) {
@@ -183,22 +184,22 @@ func TestClaimedTablesAreWithinTheBudget(t *testing.T) {
 	got := allocated(func() {
 		var e *budget.Error
 		if _, err := f.Symbols(SymTab); !errors.As(err, &e) {
-			t.Errorf("symbols: %v", err)
+			t.Errorf("symbols: error %v, want one of the budget", err)
 		}
 		if _, err := f.Data(f.DebugSection("abbrev")); !errors.As(err, &e) {
-			t.Errorf("a section: %v", err)
+			t.Errorf("a section: error %v, want one of the budget", err)
 		}
 	})
 	if got > 1<<20 {
-		t.Errorf("%d bytes allocated", got)
+		t.Errorf("%d bytes allocated, more than expected", got)
 	}
 }
 
-func TestWindowsWorkWithoutMemoryForTheirCache(t *testing.T) {
+func TestWindowsWorkWithoutACache(t *testing.T) {
 	data := dull(3 * blockSize)
 	m := newImage()
 	m.add(Section{Name: ".data", Type: SecProgBits}, data)
-	mem := budget.New(1 << 14) // not a block fits
+	mem := budget.New(1 << 14) // less than a block
 	f := openWith(t, mem, m.bytes())
 	w, err := f.Window(f.Section(".data"))
 	if err != nil {
@@ -206,11 +207,11 @@ func TestWindowsWorkWithoutMemoryForTheirCache(t *testing.T) {
 	}
 	for _, off := range []int{0, blockSize, 2*blockSize + 5, 1, blockSize - 3} {
 		if b, err := w.View(uint64(off), 9); err != nil || !bytes.Equal(b, data[off:off+9]) {
-			t.Errorf("at %d: %q, %v", off, b, err)
+			t.Errorf("view at %d: %q, %v", off, b, err)
 		}
 		from, b := w.Around(uint64(off), 9)
 		if b == nil || !bytes.Equal(b[uint64(off)-from:][:9], data[off:off+9]) {
-			t.Errorf("around %d", off)
+			t.Errorf("block around %d has other bytes", off)
 		}
 	}
 }

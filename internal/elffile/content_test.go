@@ -70,11 +70,11 @@ func TestCompressedSections(t *testing.T) {
 	}
 }
 
-// TestOnlyTheBeginningIsDecompressed: damage after it is not noticed.
-func TestOnlyTheBeginningIsDecompressed(t *testing.T) {
+// Damage after the decompressed part is not noticed.
+func TestSectionIsDecompressedOnlyAsFarAsNeeded(t *testing.T) {
 	big := make([]byte, 8*inflateStep)
 	r := rand.New(rand.NewPCG(7, 8))
-	for i := range big { // half of it is left
+	for i := range big { // compressed to a half
 		big[i] = byte(r.Uint32() & 15)
 	}
 	n, zip := uint64(len(big)), deflated(t, big)
@@ -93,24 +93,24 @@ func TestOnlyTheBeginningIsDecompressed(t *testing.T) {
 		}
 		for _, at := range []uint64{5, 0, inflateStep - 2, 2 * inflateStep} {
 			if b, err := w.View(at, 9); err != nil || !bytes.Equal(b, big[at:at+9]) || w.Err() != nil {
-				t.Errorf("%s at %d: %v, %v, %v", name, at, b, err, w.Err())
+				t.Errorf("%s: view at %d: %v, %v, %v", name, at, b, err, w.Err())
 			}
 		}
 		if w.inflater != nil && w.inflater.have > 3*inflateStep {
-			t.Errorf("%s: %d bytes were decompressed", name, w.inflater.have)
+			t.Errorf("%s: %d bytes were decompressed, want at most three steps", name, w.inflater.have)
 		}
 		whole := name != ".cut" && name != ".longer"
 		b, err := w.View(w.Size()-9, 9)
 		if (err == nil) != whole || (w.Err() == nil) != whole || whole && !bytes.Equal(b, big[n-9:]) {
-			t.Errorf("%s: its end: %v, %v, %v", name, b, err, w.Err())
+			t.Errorf("%s: view of the end: %v, %v, %v", name, b, err, w.Err())
 		}
 		if b, err := w.View(5, 9); err != nil || !bytes.Equal(b, big[5:14]) {
-			t.Errorf("%s: its beginning, once more: %v, %v", name, b, err)
+			t.Errorf("%s: second view of the beginning: %v, %v", name, b, err)
 		}
 	}
 	for _, name := range []string{".bss", ".absent"} {
 		if _, err := f.WindowFromStart(f.Section(name)); err == nil {
-			t.Errorf("%s has a beginning", name)
+			t.Errorf("%s: no error from WindowFromStart", name)
 		}
 	}
 }
@@ -128,17 +128,17 @@ func TestDecompressionIsLimited(t *testing.T) {
 	for _, name := range []string{".huge", ".longer", ".cut", ".header", ".other", ".bss", ".absent"} {
 		b, err := f.Data(f.Section(name))
 		if err == nil {
-			t.Errorf("%s: %d bytes", name, len(b))
+			t.Errorf("%s: %d bytes of a section with another size, want an error", name, len(b))
 		}
 	}
 	if _, err := f.Data(f.Section(".huge")); !errors.Is(err, ErrTooBig) {
-		t.Errorf("%v", err)
+		t.Errorf("error %v, want %v", err, ErrTooBig)
 	}
 	if _, err := f.Window(f.Section(".bss")); !errors.Is(err, ErrNoBits) {
-		t.Errorf("%v", err)
+		t.Errorf("error %v, want %v", err, ErrNoBits)
 	}
 	if _, err := f.Window(nil); !errors.Is(err, ErrNoSection) {
-		t.Errorf("%v", err)
+		t.Errorf("error %v, want %v", err, ErrNoSection)
 	}
 }
 
@@ -176,21 +176,21 @@ func TestViewsOfAWindowEqualTheData(t *testing.T) {
 			off = min(off, len(data)-n)
 			b, err := w.View(uint64(off), n)
 			if err != nil || !bytes.Equal(b, data[off:off+n]) {
-				t.Errorf("view of %d at %d: %v", n, off, err)
+				t.Errorf("view of %d bytes at %d: %v", n, off, err)
 			}
 			views = append(views, b)
 		}
 	}
 	if cap(views[1]) != 0 || cap(views[7]) != 1 {
-		t.Error("a view can be extended over its neighbours")
+		t.Error("a view can be extended over its own bytes")
 	}
 	for _, bad := range [][2]uint64{{uint64(len(data)), 1}, {1 << 63, 1}, {^uint64(0), 5}} {
 		if _, err := w.View(bad[0], int(bad[1])); err == nil {
-			t.Errorf("view at %#x", bad[0])
+			t.Errorf("no error for a view at %#x", bad[0])
 		}
 	}
 	if _, err := w.View(0, -1); err == nil {
-		t.Error("a view of negative length")
+		t.Error("no error for a view of negative length")
 	}
 }
 
@@ -204,7 +204,7 @@ func TestViewsStayValidWhenBlocksAreReplaced(t *testing.T) {
 	first, _ := w.View(0, 1)
 	second, _ := w.View(windowBlocks*blockSize, 1)
 	if first[0] != 1 || second[0] != 2 {
-		t.Errorf("%v %v", first, second)
+		t.Errorf("views begin with %v and %v, want 1 and 2", first[0], second[0])
 	}
 }
 
@@ -216,14 +216,14 @@ func TestBuildID(t *testing.T) {
 	m.add(Section{Name: ".note.gnu.build-id", Type: SecNote}, notes)
 	f := openBytes(t, m.bytes())
 	if got := f.BuildID(); got != "deadbeef" {
-		t.Errorf("by section: %q", got)
+		t.Errorf("by section: build ID %q, want deadbeef", got)
 	}
 	var types []uint32
 	for n := range f.Notes() {
 		types = append(types, n.Type)
 	}
 	if !slices.Equal(types, []uint32{3, 1, 3}) {
-		t.Errorf("types %v", types)
+		t.Errorf("types of notes %v, want 3, 1, 3", types)
 	}
 	m = newImage()
 	m.segs = []Segment{{Type: SegNote, Off: headerSize + segmentSize + 8, FileSize: uint64(len(notes)), Align: 4}}
@@ -231,7 +231,7 @@ func TestBuildID(t *testing.T) {
 	b := m.bytes()
 	clear(b[40:48]) // no section headers
 	if got := openBytes(t, b).BuildID(); got != "deadbeef" {
-		t.Errorf("by segment: %q", got)
+		t.Errorf("by segment: build ID %q, want deadbeef", got)
 	}
 }
 
@@ -242,16 +242,16 @@ func TestDebugLinks(t *testing.T) {
 	m.add(Section{Name: ".gnu_debugaltlink", Type: SecProgBits}, []byte("/usr/lib/x\x00\xab\xcd"))
 	f := openBytes(t, m.bytes())
 	if name, got, ok := f.DebugLink(); !ok || name != "a.debug" || got != crc {
-		t.Errorf("%q %#x %v", name, got, ok)
+		t.Errorf("debug link %q, %#x, %v; want a.debug, %#x", name, got, ok, crc)
 	}
 	if path, id, ok := f.DebugAltLink(); !ok || path != "/usr/lib/x" || id != "abcd" {
-		t.Errorf("%q %q %v", path, id, ok)
+		t.Errorf("alternate link %q, %q, %v; want /usr/lib/x, abcd", path, id, ok)
 	}
 	for _, bad := range []string{"", "name", "name\x00", "\x00\x00\x00\x001234", "../etc/x\x00\x00\x00\x001234"} {
 		m := newImage()
 		m.add(Section{Name: ".gnu_debuglink", Type: SecProgBits}, []byte(bad))
 		if name, _, ok := openBytes(t, m.bytes()).DebugLink(); ok {
-			t.Errorf("%q gives %q", bad, name)
+			t.Errorf("section %q has the debug link %q, want none", bad, name)
 		}
 	}
 }
@@ -280,10 +280,10 @@ func TestSymbolNamesAreBounded(t *testing.T) {
 		}
 	}
 	if s := syms[1]; s.Value != 0x1000 || s.Size != 8 || s.Type() != SymFunc || s.Bind() != BindGlobal || s.Section != 1 {
-		t.Errorf("%+v", s)
+		t.Errorf("symbol %+v, want a global function of 8 bytes at 0x1000", s)
 	}
 	if _, err := f.Symbols(DynSym); !errors.Is(err, ErrNoSection) {
-		t.Errorf("%v", err)
+		t.Errorf("error %v, want %v", err, ErrNoSection)
 	}
 }
 
@@ -316,28 +316,28 @@ func TestMiniDebug(t *testing.T) {
 		m.add(Section{Name: ".gnu_debugdata", Type: SecProgBits}, xzOf(t, inner.bytes(), cfg))
 		got, err := openBytes(t, m.bytes()).MiniDebug()
 		if err != nil {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: MiniDebug: %v", name, err)
 			continue
 		}
 		if b, err := got.Data(got.Section(".inner")); err != nil || !bytes.Equal(b, sample) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: the inner section has %d bytes, %v; want those compressed", name, len(b), err)
 		}
 	}
 	if _, err := openBytes(t, newImage().bytes()).MiniDebug(); !errors.Is(err, ErrNoSection) {
-		t.Errorf("%v", err)
+		t.Errorf("error %v, want %v", err, ErrNoSection)
 	}
 }
 
-// A block header may claim a dictionary of 4 GiB.
+// A block header may have a dictionary size of 4 GiB.
 func TestXZDictionaryIsLimited(t *testing.T) {
 	b := xzOf(t, sample, xz.WriterConfig{})
 	const dictByte = xzHeaderSize + 4
 	if b[dictByte-2] != xzLZMA2 {
-		t.Fatalf("header %x", b[:20])
+		t.Fatalf("block header %x, want LZMA2", b[:20])
 	}
 	b[dictByte] = 40
 	if n := xzDictSize(b[dictByte]); n != maxXZDict {
-		t.Errorf("size %d", n)
+		t.Errorf("dictionary of %d bytes, want %d", n, maxXZDict)
 	}
 	var got growingBuffer
 	if err := unxz(&got, b); err != nil || !bytes.Equal(got.data, sample) {

@@ -11,7 +11,7 @@ import (
 	"prywalk/frames"
 )
 
-func TestForeignFilesAreDistinguished(t *testing.T) {
+func TestOtherFilesAreDistinguished(t *testing.T) {
 	good := newImage().bytes()
 	with := func(off int, v byte) []byte {
 		b := bytes.Clone(good)
@@ -36,7 +36,7 @@ func TestForeignFilesAreDistinguished(t *testing.T) {
 	}
 	var format *FormatError
 	if _, err := Open(bytes.NewReader(good), 40); !errors.As(err, &format) {
-		t.Errorf("header cut off: %v", err)
+		t.Errorf("header cut off: error %v, want a format error", err)
 	}
 }
 
@@ -52,13 +52,13 @@ func TestArchitectures(t *testing.T) {
 	}
 }
 
-// failing is a file whose disk breaks after some bytes.
+// failing is a file whose reads fail after some bytes.
 type failing struct {
 	data []byte
 	ok   int64
 }
 
-var errDisk = errors.New("disk broke")
+var errDisk = errors.New("disk failure")
 
 func (f *failing) ReadAt(p []byte, off int64) (int, error) {
 	if off+int64(len(p)) > f.ok {
@@ -67,7 +67,7 @@ func (f *failing) ReadAt(p []byte, off int64) (int, error) {
 	return bytes.NewReader(f.data).ReadAt(p, off)
 }
 
-func TestReadErrorsComeThrough(t *testing.T) {
+func TestReadErrorsAreReturned(t *testing.T) {
 	m := newImage()
 	m.segs = []Segment{{Type: SegLoad}}
 	b := m.bytes()
@@ -83,7 +83,7 @@ func TestReadErrorsComeThrough(t *testing.T) {
 	}
 }
 
-// The size is that of the file when it was opened.
+// The size is that at Open.
 func TestTruncationAfterOpenIsAnError(t *testing.T) {
 	m := newImage()
 	m.add(Section{Name: ".big", Type: SecProgBits}, make([]byte, 100<<10))
@@ -110,21 +110,21 @@ func TestTruncationAfterOpenIsAnError(t *testing.T) {
 	}
 }
 
-// openShort returns a File whose contents ended up shorter than at Open.
+// openShort returns a File that was truncated after Open.
 func openShort(t *testing.T, b []byte) *File {
 	f := openBytes(t, b)
 	f.r = bytes.NewReader(b[:500])
 	return f
 }
 
-func TestDamagedSectionHeadersLeaveTheSegments(t *testing.T) {
+func TestSegmentsAreReadDespiteDamagedSectionHeaders(t *testing.T) {
 	m := newImage()
 	m.segs = []Segment{{Type: SegLoad, FileSize: 64, MemSize: 64}}
 	b := m.bytes()
 	cut := b[:len(b)-10]
 	f := openBytes(t, cut)
 	if f.SectionsErr == nil || len(f.Segments) != 1 || f.Section(".text") != nil {
-		t.Errorf("%v, %d segments", f.SectionsErr, len(f.Segments))
+		t.Errorf("error of sections %v, %d segments; want an error, 1 segment", f.SectionsErr, len(f.Segments))
 	}
 }
 
@@ -134,14 +134,14 @@ func TestImpossibleCountsAreErrors(t *testing.T) {
 	b[56], b[57] = 0xff, 0xf0
 	var format *FormatError
 	if _, err := Open(bytes.NewReader(b), int64(len(b))); !errors.As(err, &format) {
-		t.Errorf("%v", err)
+		t.Errorf("error %v, want a %T", err, format)
 	}
 	m = newImage()
-	m.secs[0].Size = 1 << 60 // the number of sections, when e_shnum is 0
+	m.secs[0].Size = 1 << 60 // the number of sections if e_shnum is 0
 	b = m.bytes()
 	b[60], b[61] = 0, 0
 	if f := openBytes(t, b); !errors.As(f.SectionsErr, &format) {
-		t.Errorf("%v", f.SectionsErr)
+		t.Errorf("error %v, want a %T", f.SectionsErr, format)
 	}
 }
 
@@ -156,6 +156,6 @@ func TestExtendedNumbering(t *testing.T) {
 	b[62], b[63] = 0xff, 0xff // SHN_XINDEX
 	f := openBytes(t, b)
 	if len(f.Segments) != 2 || len(f.Sections) != 3 || f.Section(".one") == nil {
-		t.Errorf("%d segments, %d sections, %v", len(f.Segments), len(f.Sections), f.SectionsErr)
+		t.Errorf("%d segments, %d sections, %v; want 2 and 3", len(f.Segments), len(f.Sections), f.SectionsErr)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/ulikunitz/xz"
 )
 
-// FuzzOpen does with any bytes all that can be done with a File.
+// FuzzOpen calls all functions of a File of arbitrary bytes.
 func FuzzOpen(f *testing.F) {
 	m := newImage()
 	m.segs = []Segment{
@@ -67,7 +67,7 @@ func exercise(f *File) {
 	f.DebugLink()
 	f.DebugAltLink()
 	f.DebugPaths("/usr/bin/a")
-	_ = f.CheckDebug(f, bytes.NewReader(nil), 0) // either answer will do
+	_ = f.CheckDebug(f, bytes.NewReader(nil), 0) // either result is correct
 	f.EhFrame()
 	f.ReadAddr(f.Entry, make([]byte, 100))
 	f.Bias(0x7000_0000_0000, f.Entry&^4095, true)
@@ -76,14 +76,14 @@ func exercise(f *File) {
 	}
 }
 
-// FuzzXZ decompresses any bytes as .gnu_debugdata.
+// FuzzXZ decompresses arbitrary bytes as .gnu_debugdata.
 func FuzzXZ(f *testing.F) {
 	f.Add(xzOf(f, []byte("hello"), xz.WriterConfig{}))
 	f.Add(xzOf(f, sample, xz.WriterConfig{BlockSize: 100_000, CheckSum: xz.CRC32}))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var got growingBuffer
 		if err := unxz(&got, data); err == nil && len(got.data) > maxMiniDebug {
-			t.Errorf("%d bytes", len(got.data))
+			t.Errorf("%d bytes decompressed, more than the limit", len(got.data))
 		}
 	})
 }

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestSymbolsAreFoundByTheirNames compares with looking at each symbol's name. There are names within others, at the
-// borders of what is searched at a time, and at the end of a table that does not end.
+// The symbols are those with the name by a comparison of each. There are names within others, at the bounds of a search
+// step, and at the end of an unterminated table.
 func TestSymbolsAreFoundByTheirNames(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
 	wanted := []string{"_PyRuntime", "PyRuntime", "absent", "x"}
@@ -21,7 +21,7 @@ func TestSymbolsAreFoundByTheirNames(t *testing.T) {
 		text.WriteByte(0)
 		var at []int
 		for text.Len() < 3*searchStep {
-			if left := searchStep - text.Len()%searchStep; left > 20 && left < 2000 && r.IntN(2) == 0 { // near a border
+			if left := searchStep - text.Len()%searchStep; left > 20 && left < 2000 && r.IntN(2) == 0 { // near a step
 				text.WriteString(strings.Repeat("b", left-1-r.IntN(14)) + "\x00")
 			}
 			at = append(at, text.Len())
@@ -60,7 +60,7 @@ func TestSymbolsAreFoundByTheirNames(t *testing.T) {
 		})
 		syms, err := f.Symbols(SymTab)
 		if err != nil || len(syms) != len(at) || f.CountSymbols(SymTab) != len(at) {
-			t.Fatalf("%d of %d symbols, %v", len(syms), len(at), err)
+			t.Fatalf("%d symbols, want %d, %v", len(syms), len(at), err)
 		}
 		for i := range syms {
 			if name := string(f.NameBytes(SymTab, &syms[i])); slices.Contains(wanted, name) {
@@ -68,7 +68,7 @@ func TestSymbolsAreFoundByTheirNames(t *testing.T) {
 			}
 		}
 		if !reflect.DeepEqual(got, want) {
-			t.Fatalf("round %d: %d found, %d are there: %v, %v", round, len(got), len(want), got, want)
+			t.Fatalf("round %d: %d found, want %d: %v, want %v", round, len(got), len(want), got, want)
 		}
 	}
 }

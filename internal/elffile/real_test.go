@@ -20,7 +20,7 @@ import (
 
 const libcPath = "/lib/x86_64-linux-gnu/libc.so.6"
 
-// realFiles are files that other programs made; those not installed are left out.
+// realFiles returns the installed files of other compilers and linkers.
 func realFiles(t testing.TB) []string {
 	self, err := os.Executable()
 	if err != nil {
@@ -73,7 +73,8 @@ func TestHeadersEqualDebugElfs(t *testing.T) {
 			t.Errorf("type %d, entry %#x, %v", f.Type, f.Entry, f.SectionsErr)
 		}
 		if len(f.Segments) != len(std.Progs) || len(f.Sections) != len(std.Sections) {
-			t.Fatalf("%d segments, %d sections", len(f.Segments), len(f.Sections))
+			t.Fatalf("%d segments, %d sections, want %d and %d", len(f.Segments), len(f.Sections), len(std.Progs),
+				len(std.Sections))
 		}
 		for i, p := range std.Progs {
 			want := Segment{SegmentType(p.Type), SegmentFlags(p.Flags), p.Off, p.Filesz, p.Vaddr, p.Memsz, p.Align}
@@ -87,7 +88,7 @@ func TestHeadersEqualDebugElfs(t *testing.T) {
 			want := Section{Name: s.Name, Type: SectionType(s.Type), Flags: SectionFlags(s.Flags), Addr: s.Addr,
 				Off: s.Offset, Size: s.FileSize, Link: s.Link, Info: s.Info, Align: s.Addralign, EntSize: s.Entsize}
 			if s.Flags&elf.SHF_COMPRESSED != 0 {
-				want.Align, want.Size = got.Align, got.Size // debug/elf gives those inside
+				want.Align, want.Size = got.Align, got.Size // debug/elf has the decompressed ones
 			}
 			if s.Type != elf.SHT_NOBITS && got != want {
 				t.Errorf("section %+v, want %+v", got, want)
@@ -159,15 +160,15 @@ func TestBuildIDsAndLinksEqualReadelfs(t *testing.T) {
 		}
 		name, _, ok := f.DebugLink()
 		if ok != (f.Section(".gnu_debuglink") != nil) {
-			t.Errorf("%s: debug link %v", path, ok)
+			t.Errorf("%s: has a debug link: %v, want %v", path, ok, !ok)
 		}
 		if ok && !strings.Contains(readelf(t, "-p", ".gnu_debuglink", path), name) {
-			t.Errorf("%s: debug link %q", path, name)
+			t.Errorf("%s: debug link %q, which readelf does not print", path, name)
 		}
 	}
 }
 
-func TestAddressesReadWhatTheSegmentsHold(t *testing.T) {
+func TestReadAddrReadsTheSegments(t *testing.T) {
 	forEachReal(t, func(t *testing.T, f *File, std *elf.File) {
 		for _, p := range std.Progs {
 			if p.Type != elf.PT_LOAD || p.Filesz < 64 {
@@ -179,11 +180,11 @@ func TestAddressesReadWhatTheSegmentsHold(t *testing.T) {
 			}
 			n := f.ReadAddr(p.Vaddr+p.Filesz-64, got)
 			if n != 64 || !bytes.Equal(got, want) {
-				t.Errorf("%#x: %d bytes", p.Vaddr, n)
+				t.Errorf("%#x: %d bytes, or other ones than the segment's", p.Vaddr, n)
 			}
 		}
 		if n := f.ReadAddr(^uint64(0)-8, make([]byte, 64)); n != 0 {
-			t.Errorf("%d bytes at the end of the address space", n)
+			t.Errorf("%d bytes at the end of the address space, want 0", n)
 		}
 	})
 }
@@ -219,22 +220,21 @@ func mappings(t *testing.T, pid string) (out []mapping) {
 	return out
 }
 
-// The dynamic linker maps all segments with one bias, which the file header's
-// mapping shows.
-func TestAllMappingsOfAFileGiveOneBias(t *testing.T) {
+// The dynamic linker maps all segments with one bias, that of the file header's mapping.
+func TestAllMappingsOfAFileHaveOneBias(t *testing.T) {
 	cmd := exec.Command("sleep", "600")
 	if err := cmd.Start(); err != nil {
 		t.Skipf("sleep cannot be run: %v", err)
 	}
 	defer func() {
 		_ = cmd.Process.Kill()
-		_ = cmd.Wait() // it was killed
+		_ = cmd.Wait() // the error is that of a killed process
 	}()
-	testtargets.Asleep(t, cmd.Process.Pid) // and is linked
+	testtargets.Asleep(t, cmd.Process.Pid) // and dynamically linked
 	first := map[string]uint64{}
 	checkBiases(t, mappings(t, strconv.Itoa(cmd.Process.Pid)), first)
 	if len(first) < 3 {
-		t.Errorf("mapped files: %v", first)
+		t.Errorf("mapped files %v, want at least 3", first)
 	}
 }
 
@@ -262,13 +262,13 @@ func checkBiases(t *testing.T, maps []mapping, first map[string]uint64) {
 		} else if !seen {
 			first[m.name] = bias
 			if m.off == 0 && f.Type == TypeDyn && bias != m.start {
-				t.Errorf("%+v: bias %#x", m, bias)
+				t.Errorf("%+v: bias %#x, want the start", m, bias)
 			}
 		}
 	}
 }
 
-// vdso copies the running kernel's vDSO out of this process.
+// vdso returns a copy of the running kernel's vDSO.
 func vdso(t *testing.T) []byte {
 	mem, err := os.Open("/proc/self/mem")
 	if err != nil {
@@ -299,11 +299,11 @@ func TestVDSO(t *testing.T) {
 		names[f.SymbolName(DynSym, &syms[i])] = true
 	}
 	if !names["__vdso_clock_gettime"] && !names["__kernel_clock_gettime"] {
-		t.Errorf("symbols %v", names)
+		t.Errorf("symbols %v, want clock_gettime", names)
 	}
 	hdr, frame := f.EhFrame()
 	if hdr == nil || frame == nil || f.BuildID() == "" {
-		t.Errorf("unwind sections %v %v, build id %q", hdr, frame, f.BuildID())
+		t.Errorf("sections of call frame information %v, %v, build ID %q; want all", hdr, frame, f.BuildID())
 	}
 }
 
@@ -330,14 +330,15 @@ func TestUnwindSectionsAreFoundWithoutSectionHeaders(t *testing.T) {
 		}
 		hdr, frame := bare.EhFrame()
 		if (hdr == nil) != (wantHdr == nil) || (frame == nil) != (wantFrame == nil) {
-			t.Errorf("%s: %v %v", path, hdr, frame)
+			t.Errorf("%s: found %v, %v without section headers, want as with them", path, hdr, frame)
 		}
 		if hdr != nil && (hdr.addr != wantHdr.addr || frame.addr != wantFrame.addr || frame.size < wantFrame.size) {
-			t.Errorf("%s: %#x %#x+%#x", path, hdr.addr, frame.addr, frame.size)
+			t.Errorf("%s: header %#x, frames %#x+%#x, other than those of the section headers", path, hdr.addr, frame.addr,
+				frame.size)
 		}
-		// Go's linker leaves its build id out of the note segment.
+		// Go's linker does not put its build ID into the note segment.
 		if id := bare.BuildID(); id != f.BuildID() && (id != "" || path == libcPath) {
-			t.Errorf("%s: build id %q", path, id)
+			t.Errorf("%s: build ID %q without section headers, want %q", path, id, f.BuildID())
 		}
 	}
 }

@@ -20,30 +20,30 @@ func linked(t *testing.T, name string, crc uint32) *File {
 	return openBytes(t, m.bytes())
 }
 
-func TestDebugFilesAreLookedForWhereGDBDoes(t *testing.T) {
+func TestDebugPathsAreThoseOfGDB(t *testing.T) {
 	f := linked(t, "prog.debug", 1)
 	want := []string{"/usr/bin/prog.debug", "/usr/bin/.debug/prog.debug", "/usr/lib/debug/usr/bin/prog.debug",
 		"/usr/lib/debug/bin/prog.debug"}
 	if got := f.DebugPaths("/usr/bin/prog"); !slices.Equal(got, want) {
-		t.Errorf("got %q", got)
+		t.Errorf("paths %q, want %q", got, want)
 	}
 	if got := f.DebugPaths("/usr/bin/prog.debug"); !slices.Equal(got, want[1:]) {
-		t.Errorf("the file itself is among %q", got)
+		t.Errorf("paths of the debug file itself %q, want all others", got)
 	}
 	for _, relative := range []string{"", "prog", "[vdso]"} {
 		if got := f.DebugPaths(relative); len(got) > 0 {
-			t.Errorf("%q: %q", relative, got)
+			t.Errorf("paths for the relative %q: %q, want none", relative, got)
 		}
 	}
 	for id, want := range map[string]string{"": "", "ab": "", "abcd": "",
 		"abcdef": "/usr/lib/debug/.build-id/ab/cdef.debug"} {
 		if got := BuildIDPath(id); got != want {
-			t.Errorf("build id %q: %q", id, got)
+			t.Errorf("build ID %q: path %q, want %q", id, got, want)
 		}
 	}
 }
 
-func TestADebugFileWithoutBuildIDIsCheckedByItsSum(t *testing.T) {
+func TestDebugFileWithoutBuildIDIsCheckedByItsCRC(t *testing.T) {
 	data := newImage().bytes()
 	debug := openBytes(t, data)
 	for _, c := range []struct {
@@ -55,17 +55,17 @@ func TestADebugFileWithoutBuildIDIsCheckedByItsSum(t *testing.T) {
 		{openBytes(t, newImage().bytes()), ErrOtherBuild},
 	} {
 		if err := c.f.CheckDebug(debug, bytes.NewReader(data), int64(len(data))); !errors.Is(err, c.want) {
-			t.Errorf("%v, want %v", err, c.want)
+			t.Errorf("error %v, want %v", err, c.want)
 		}
 	}
 }
 
-func TestACompressedSectionBeyondTheLimitIsNotRead(t *testing.T) {
+func TestCompressedSectionBeyondTheLimitIsNotRead(t *testing.T) {
 	m := newImage()
 	m.add(Section{Name: ".debug_frame", Type: SecProgBits, Flags: SecCompressed},
 		[]byte{1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0x78, 0x9c}) // zlib, of 16 MiB
 	f := openBytes(t, m.bytes())
 	if _, err := f.WindowUpTo(f.DebugSection("frame"), 1<<20); !errors.Is(err, ErrTooBig) {
-		t.Errorf("%v", err)
+		t.Errorf("error %v, want %v", err, ErrTooBig)
 	}
 }

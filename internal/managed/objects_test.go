@@ -6,7 +6,7 @@ import "testing"
 
 type object struct{ Life }
 
-func TestObjectsThatNoWalkHasAnyMoreAreDropped(t *testing.T) {
+func TestObjectsWithoutWalksAreDropped(t *testing.T) {
 	const second = 1e9
 	var o Objects[*object]
 	steady := &object{}
@@ -23,32 +23,33 @@ func TestObjectsThatNoWalkHasAnyMoreAreDropped(t *testing.T) {
 		most = max(most, o.Len())
 	}
 	if limit := 6*121 + 2; most > limit {
-		t.Errorf("%d objects are kept, not at most %d", most, limit)
+		t.Errorf("%d objects are kept, want at most %d", most, limit)
 	}
 	if o.At(8) != steady || o.Of(steady.Serial) != steady {
-		t.Error("what each walk has is dropped")
+		t.Error("an object of each walk is dropped")
 	}
 	if o.Known.Has(0x1000) {
-		t.Error("stops leave out what is not known")
+		t.Error("the address of a dropped object is still in Known")
 	}
 	o.Begin(0)
 	if o.At(8) != steady {
-		t.Error("dropped without a time")
+		t.Error("an object is dropped though the time is unknown")
 	}
 }
 
-func TestAnotherObjectAtAnAddressHasItsOwnNumber(t *testing.T) {
+func TestNewObjectAtAnAddressHasANewSerial(t *testing.T) {
 	var o Objects[*object]
 	first, second := &object{}, &object{}
 	o.Add(8, first)
 	o.Add(8, second)
 	if o.At(8) != second || o.Of(first.Serial) != first || o.Of(second.Serial) != second {
-		t.Errorf("%v, %v, %v", o.At(8), o.Of(first.Serial), o.Of(second.Serial))
+		t.Errorf("at 8: %v; by serial: %v, %v; want the second at 8, and both", o.At(8), o.Of(first.Serial),
+			o.Of(second.Serial))
 	}
 	if o.Drop(8); o.At(8) != nil || o.Known.Has(8) {
-		t.Error("it is still known")
+		t.Error("a dropped address still has an object")
 	}
 	if o.Forget(); o.Len() != 0 || o.Of(second.Serial) != nil {
-		t.Error("something is left")
+		t.Error("objects are left after Forget")
 	}
 }

@@ -17,7 +17,7 @@ import (
 
 const nobody = 65534
 
-// text gives a writer of a string.
+// text returns a function that writes a string.
 func text(s string) func(io.Writer) error {
 	return func(w io.Writer) error {
 		_, err := io.WriteString(w, s)
@@ -32,7 +32,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// shared makes a directory like /tmp.
+// shared returns a directory with the mode of /tmp.
 func shared(t *testing.T) string {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -47,7 +47,7 @@ func shared(t *testing.T) string {
 func holds(t *testing.T, path, want string) {
 	t.Helper()
 	if b, err := os.ReadFile(path); string(b) != want {
-		t.Errorf("%s holds %q, %v; want %q", path, b, err, want)
+		t.Errorf("%s has %q, %v; want %q", path, b, err, want)
 	}
 }
 
@@ -57,48 +57,48 @@ func TestAnotherUsersLinkIsNotFollowedInASharedDirectory(t *testing.T) {
 	secret := filepath.Join(private, "secret")
 	must(t, os.WriteFile(secret, []byte("root's"), 0o600))
 	link := filepath.Join(dir, "prywalk.pb.gz")
-	own := filepath.Join(private, "own") // root's link to nobody's
+	own := filepath.Join(private, "own") // root's link to a link of user nobody
 	must(t, errors.Join(os.Symlink(secret, link), os.Lchown(link, nobody, nobody), os.Symlink(link, own)))
 	for _, path := range []string{link, own} {
 		if err := Write(path, text("new")); !errors.Is(err, ErrForeignLink) {
-			t.Errorf("%s: %v", path, err)
+			t.Errorf("%s: error %v, want %v", path, err, ErrForeignLink)
 		}
 		if err := Check(path); !errors.Is(err, ErrForeignLink) {
-			t.Errorf("check of %s: %v", path, err)
+			t.Errorf("check of %s: error %v", path, err)
 		}
 	}
 	holds(t, secret, "root's")
 	if left, _ := os.ReadDir(private); len(left) != 2 {
-		t.Errorf("left behind: %v", left)
+		t.Errorf("files left: %v", left)
 	}
 }
 
-func TestLinksThatTheKernelWouldFollowAreFollowed(t *testing.T) {
+func TestLinksWhichTheKernelFollowsAreFollowed(t *testing.T) {
 	dir := shared(t)
 	for name, owners := range map[string][3]int{ // of the link, of the directory; its mode
-		"own":             {0, 0, 0o1777},
-		"the directory's": {nobody, nobody, 0o1777},
-		"not sticky":      {nobody, 0, 0o777},
-		"not for all":     {nobody, 0, 0o1775},
+		"own":                    {0, 0, 0o1777},
+		"owner of the directory": {nobody, nobody, 0o1777},
+		"not sticky":             {nobody, 0, 0o777},
+		"not writable by all":    {nobody, 0, 0o1775},
 	} {
 		t.Run(name, func(t *testing.T) {
 			sub := filepath.Join(dir, strings.ReplaceAll(name, " ", ""))
 			target, link := filepath.Join(t.TempDir(), "target"), filepath.Join(sub, "link")
 			must(t, errors.Join(os.Mkdir(sub, 0o700), os.Symlink(target, link), os.Lchown(link, owners[0], 0)))
 			must(t, errors.Join(os.Chown(sub, owners[1], 0), unix.Chmod(sub, uint32(owners[2]))))
-			for _, s := range []string{"first", "second"} { // the target is not there at first
+			for _, s := range []string{"first", "second"} { // the target does not exist at first
 				must(t, Check(link))
 				must(t, Write(link, text(s)))
 				holds(t, target, s)
 			}
 			if st, err := os.Lstat(link); err != nil || st.Mode()&os.ModeSymlink == 0 {
-				t.Errorf("the link was replaced: %v %v", st, err)
+				t.Errorf("the link was replaced: %v, %v", st, err)
 			}
 		})
 	}
 }
 
-func TestRelativeLinksLeadFromTheirOwnDirectory(t *testing.T) {
+func TestRelativeLinksAreResolvedFromTheirDirectory(t *testing.T) {
 	dir := t.TempDir()
 	must(t, os.Mkdir(filepath.Join(dir, "a"), 0o700))
 	must(t, os.Symlink("../b", filepath.Join(dir, "a", "link")))
@@ -112,20 +112,20 @@ func TestRelativeLinksLeadFromTheirOwnDirectory(t *testing.T) {
 	}
 }
 
-func TestForeignPipesAndBlockDevicesAreRefused(t *testing.T) {
+func TestPipesOfOtherUsersAndBlockDevicesAreRefused(t *testing.T) {
 	dir := shared(t)
 	pipe, disk := filepath.Join(dir, "pipe"), filepath.Join(dir, "disk")
 	must(t, errors.Join(unix.Mkfifo(pipe, 0o666), os.Chown(pipe, nobody, nobody)))
 	if err := Write(pipe, text("x")); !errors.Is(err, ErrForeignFile) {
-		t.Errorf("pipe: %v", err)
+		t.Errorf("pipe of another user: error %v", err)
 	}
-	// A number that no driver has: if it were opened, that would fail with ENXIO.
+	// No driver has this device number: an open would fail with ENXIO.
 	if err := unix.Mknod(disk, unix.S_IFBLK|0o600, int(unix.Mkdev(240, 7))); err != nil {
 		t.Skip("mknod is not allowed here: ", err)
 	}
 	for _, try := range []error{Write(disk, text("x")), Check(disk)} {
 		if !errors.Is(try, ErrBlockDevice) {
-			t.Errorf("block device: %v", try)
+			t.Errorf("block device: error %v, want %v", try, ErrBlockDevice)
 		}
 	}
 }
@@ -139,13 +139,13 @@ func TestNewFilesAreTheUsersOnly(t *testing.T) {
 	st, err := os.Stat(path)
 	must(t, err)
 	if st.Mode() != 0o600 {
-		t.Errorf("mode %v", st.Mode())
+		t.Errorf("mode %v, want 0600", st.Mode())
 	}
 }
 
-func TestUnfinishedFileHasNoNameThatCouldBeKnown(t *testing.T) {
+func TestUnfinishedFileHasNoPredictableName(t *testing.T) {
 	dir := t.TempDir()
-	failed := errors.New("in the midst of it")
+	failed := errors.New("write failed")
 	var names []string
 	for range 2 {
 		err := Write(filepath.Join(dir, "r"), func(w io.Writer) error {
@@ -165,12 +165,12 @@ func TestUnfinishedFileHasNoNameThatCouldBeKnown(t *testing.T) {
 		}
 	}
 	if left, _ := os.ReadDir(dir); len(left) > 0 {
-		t.Errorf("left behind: %v", left)
+		t.Errorf("files left: %v", left)
 	}
 }
 
-// TestWhatIsCreatedMeanwhileIsReplacedAndNotFollowed: the name becomes a link while the file is written.
-func TestWhatIsCreatedMeanwhileIsReplacedAndNotFollowed(t *testing.T) {
+// The name becomes a link while the file is written.
+func TestLinkCreatedDuringAWriteIsReplacedAndNotFollowed(t *testing.T) {
 	dir := t.TempDir()
 	secret, path := filepath.Join(dir, "secret"), filepath.Join(dir, "r")
 	must(t, os.WriteFile(secret, []byte("root's"), 0o600))
@@ -187,14 +187,14 @@ func TestStandardOutputIsNotReplaced(t *testing.T) {
 	path := fmt.Sprint("/proc/self/fd/", w.Fd())
 	if Replaceable(path) || Replaceable("-") || Replaceable("/dev/null") ||
 		!Replaceable(filepath.Join(t.TempDir(), "new")) {
-		t.Error("wrong")
+		t.Error("Replaceable is true for a pipe or device, or false for a new file")
 	}
 	must(t, Write(path, text("through the pipe")))
 	must(t, w.Close())
 	b, err := io.ReadAll(r)
 	must(t, errors.Join(err, r.Close()))
 	if string(b) != "through the pipe" {
-		t.Errorf("%q", b)
+		t.Errorf("read %q, want what was written through the pipe", b)
 	}
 }
 
@@ -204,13 +204,13 @@ func TestScratchFilesHaveNoName(t *testing.T) {
 	must(t, err)
 	defer f.Close()
 	if left, _ := os.ReadDir(dir); len(left) > 0 {
-		t.Errorf("%v", left)
+		t.Errorf("files left: %v", left)
 	}
 	if _, err := f.WriteAt([]byte("x"), 5); err != nil {
 		t.Error(err)
 	}
 	var b [6]byte
 	if _, err := f.ReadAt(b[:], 0); err != nil || b[5] != 'x' {
-		t.Errorf("%q %v", b, err)
+		t.Errorf("read %q, %v; want an x at 5", b, err)
 	}
 }

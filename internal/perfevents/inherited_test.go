@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-func TestKernelRecordsDescendants(t *testing.T) {
+func TestInheritedEventsRecordDescendants(t *testing.T) {
 	const n = 20
 	r, err := OpenDescendants()
 	if errors.Is(err, ErrDenied) || errors.Is(err, ErrUnsupported) {
@@ -51,10 +51,10 @@ func TestKernelRecordsDescendants(t *testing.T) {
 			case SwitchedOut:
 				outs++
 			case Sampled:
-				t.Errorf("%+v", rec)
+				t.Errorf("a sample without sampling: %+v", rec)
 			}
 			if rec.Time == 0 || rec.PID == 0 {
-				t.Errorf("%+v", rec)
+				t.Errorf("record without time or PID: %+v", rec)
 			}
 		})
 	}
@@ -69,19 +69,20 @@ func TestKernelRecordsDescendants(t *testing.T) {
 		}
 		hear()
 	}
-	t.Logf("%d births, %d ends, %d programs, %d and %d switches; %d lost", kids, ends, trues, ins, outs, r.Lost())
+	t.Logf("%d forks, %d ends, %d execs, %d and %d switches; %d lost", kids, ends, trues, ins, outs, r.Lost())
 	if r.Lost() > 0 {
-		t.Skip("the machine held the test up for longer than the rings have room for")
+		t.Skip("records were lost: the machine delayed the test for longer than the rings have room for")
 	}
-	// The shell ends too. A thread that ends on a processor does not leave it before.
+	// The shell ends too. A thread that ends on a CPU has no switch from it before.
 	if kids < n || trues != n || ends != kids+1 || ins < n || outs > ins {
-		t.Error("not all is recorded")
+		t.Errorf("records are missing: want at least %d forks, %d execs, %d ends, at least %d switches to a CPU", n, n,
+			kids+1, n)
 	}
 	if r.Broken() > 0 || r.OpenThreads() != 1 {
-		t.Errorf("%d records made no sense, %d threads are followed", r.Broken(), r.OpenThreads())
+		t.Errorf("%d invalid records, %d threads with events; want 0 and 1", r.Broken(), r.OpenThreads())
 	}
 	r.Close()
 	if r.OpenThreads() != 0 {
-		t.Error("somebody is followed after Close")
+		t.Error("a thread has events after Close")
 	}
 }

@@ -25,23 +25,23 @@ func TestCopiesAreAsLongAsWalksNeed(t *testing.T) {
 		{"goroutines, too few samples", 200, heap, 5 << 10, 0},
 		{"goroutines, deep", 300, heap, 9 << 10, 0},
 		{"goroutines, cut", 300, heap, 1 << 40, 0},
-		{"stacks that end", 300, ended, 5 << 10, 0},
-		{"nothing was walked yet", 300, heap, 0, 0},
+		{"stacks that end before the copy's end", 300, ended, 5 << 10, 0},
+		{"no walk yet", 300, heap, 0, 0},
 	} {
 		var l Length
 		now := int64(1e9)
 		if got := l.decide(now, 0, fit); got != 0 {
-			t.Errorf("%s: %d at first", c.name, got)
+			t.Errorf("%s: first decision %d bytes, want no change", c.name, got)
 		}
 		for range c.samples {
 			l.Sampled(c.rec)
 		}
 		l.Deepest = c.deepest
 		if got := l.decide(now+fitAfter/2, 0, fit); got != 0 {
-			t.Errorf("%s: %d too early", c.name, got)
+			t.Errorf("%s: %d bytes before fitAfter, want no change", c.name, got)
 		}
 		if got := l.decide(now+fitAfter, 0, fit); got != c.want {
-			t.Errorf("%s: %d, want %d", c.name, got, c.want)
+			t.Errorf("%s: %d bytes, want %d", c.name, got, c.want)
 		}
 	}
 	var l Length
@@ -54,16 +54,16 @@ func TestCopiesAreAsLongAsWalksNeed(t *testing.T) {
 		l.Deepest = 100
 		wait := min(after, mostFitAfter)
 		if got := l.decide(now+wait-1, 0, fit); got != 0 {
-			t.Fatalf("shorter after less than %d ns", wait)
+			t.Fatalf("shorter copies after less than %d ns", wait)
 		}
 		if now += wait; l.decide(now, 0, fit) != short {
-			t.Fatalf("not shorter after %d ns", wait)
+			t.Fatalf("no shorter copies after %d ns", wait)
 		}
 		if l.Deepest = short * 3 / 4; l.decide(now, short, fit) != short {
-			t.Fatal("longer for nothing")
+			t.Fatal("longer copies though walks need three quarters of the short ones")
 		}
 		if l.Deepest = short; l.decide(now, short, fit) != 0 {
-			t.Fatal("not longer, though a walk needed all")
+			t.Fatal("no longer copies though a walk needed a whole one")
 		}
 	}
 }

@@ -22,7 +22,7 @@ func record(typ uint32, misc uint16, body []byte) []byte {
 	return append(words(uint64(typ)|uint64(misc)<<32|uint64(len(body)+headerLen)<<48), body...)
 }
 
-// sampleOf makes the body of a sample of thread 8 of process 7 at 1,000 ns on processor 3.
+// sampleOf returns the body of a sample of thread 8 of process 7 at 1,000 ns on CPU 3.
 func sampleOf(kernel []uint64, stack []byte, asked int) []byte {
 	b := words(7|8<<32, 1000, 3, uint64(len(kernel)))
 	b = append(b, words(kernel...)...)
@@ -40,33 +40,33 @@ func TestSampleIsRead(t *testing.T) {
 	var r Record
 	body := sampleOf([]uint64{^uint64(127), 0xffff1, 0xffff2}, []byte("12345678"), 32)
 	if !parse(typeSample, 2, body, &r) || r.Kind != Sampled || !r.Usable() {
-		t.Fatalf("%+v", r)
+		t.Fatalf("sample is refused: %+v", r)
 	}
 	if r.PID != 7 || r.TID != 8 || r.Time != 1000 || r.CPU != 3 || string(r.Stack) != "12345678" || r.Asked != 32 {
-		t.Errorf("%+v", r)
+		t.Errorf("sample %+v; want thread 8 of 7 at 1000 on CPU 3, 8 of 32 bytes of stack", r)
 	}
 	if r.Kernel() != 2 || r.KernelFrame(0) != 0xffff1 || r.KernelFrame(1) != 0xffff2 {
-		t.Errorf("%d frames of the kernel", r.Kernel())
+		t.Errorf("%d frames of the kernel, want 0xffff1 and 0xffff2", r.Kernel())
 	}
 	if r := numRegs; r != x86Regs && r != arm64Regs {
-		t.Errorf("%d registers", r)
+		t.Errorf("%d registers, want %d or %d", r, x86Regs, arm64Regs)
 	}
 }
 
-func TestOfUnwantedSamplesOnlyTheirThreadIsRead(t *testing.T) {
+func TestUnwantedSamplesHaveTheirThreadOnly(t *testing.T) {
 	for pid, wanted := range map[int]bool{7: true, 9: false} {
 		r := Record{want: func(p int) bool { return p == pid }}
 		body := sampleOf(nil, []byte("12345678"), 32)
 		if !parse(typeSample, 2, body, &r) || r.Kind != Sampled || r.TID != 8 || r.Usable() != wanted {
-			t.Errorf("wanted: %v; %+v", wanted, r)
+			t.Errorf("wanted %v: sample %+v, want thread 8", wanted, r)
 		}
 		if parse(typeSample, 2, body[:40], &r) == wanted {
-			t.Errorf("wanted: %v; half of a sample", wanted)
+			t.Errorf("wanted %v: half of a sample is accepted: %v", wanted, !wanted)
 		}
 	}
 }
 
-func TestRegistersAreThoseOfTheirNumbers(t *testing.T) {
+func TestRegistersHaveTheirDWARFNumbers(t *testing.T) {
 	b := words(0, 1, 2, 3, 4, 5, 6, 7, 8, 20, 21, 22, 23, 24, 25, 26, 27)
 	var r frames.Regs
 	setX86(&r, b)
@@ -76,11 +76,11 @@ func TestRegistersAreThoseOfTheirNumbers(t *testing.T) {
 	}
 	for reg, v := range want {
 		if got, ok := r.Get(reg); !ok || got != v {
-			t.Errorf("register %d: %d, %v", reg, got, ok)
+			t.Errorf("register %d: %d, %v; want %d", reg, got, ok, v)
 		}
 	}
 	if r.PC != 8 || r.SP() != 7 {
-		t.Errorf("pc %d, sp %d", r.PC, r.SP())
+		t.Errorf("pc %d, sp %d; want 8 and 7", r.PC, r.SP())
 	}
 	b = nil
 	for i := range uint64(arm64Regs) {
@@ -88,7 +88,7 @@ func TestRegistersAreThoseOfTheirNumbers(t *testing.T) {
 	}
 	setARM64(&r, b)
 	if lr, ok := r.Get(frames.ARM64LR); !ok || lr != 30 || r.SP() != 31 || r.PC != 32 {
-		t.Errorf("lr %d, sp %d, pc %d", lr, r.SP(), r.PC)
+		t.Errorf("lr %d, sp %d, pc %d; want 30, 31, 32", lr, r.SP(), r.PC)
 	}
 }
 
@@ -96,11 +96,11 @@ func TestSampleWithoutUserRegistersHasNone(t *testing.T) {
 	var r Record
 	body := append(words(7|7<<32, 1, 0, 1, 0xffff1, abiNone), words(0)...)
 	if !parse(typeSample, 1, body, &r) || r.Usable() || r.Kernel() != 1 || r.Stack != nil {
-		t.Errorf("%+v", r)
+		t.Errorf("sample %+v; want one frame of the kernel, no registers, no stack", r)
 	}
 }
 
-func TestOtherRecordsAreRead(t *testing.T) {
+func TestRecordsOfTasksAndMappingsAreRead(t *testing.T) {
 	id := words(7|8<<32, 1000, 3)
 	for _, c := range []struct {
 		typ  uint32
@@ -129,43 +129,43 @@ func TestOtherRecordsAreRead(t *testing.T) {
 	} {
 		var r Record
 		if !parse(c.typ, c.misc, append(slices.Clone(c.body), id...), &r) {
-			t.Errorf("type %d refused", c.typ)
+			t.Errorf("record of type %d is refused", c.typ)
 			continue
 		}
 		if string(r.Name) != string(c.want.Name) || r.Exec != c.want.Exec || r.Addr != c.want.Addr || r.Len != c.want.Len ||
 			r.Off != c.want.Off || r.Dev != c.want.Dev || r.Inode != c.want.Inode {
-			t.Errorf("type %d: %+v", c.typ, r)
+			t.Errorf("type %d: %+v, want %+v", c.typ, r, c.want)
 		}
 		if r.Kind != c.want.Kind || r.PID != c.want.PID || r.TID != c.want.TID || r.Time != c.want.Time ||
 			r.Lost != c.want.Lost ||
 			r.PPID != c.want.PPID || r.PTID != c.want.PTID {
-			t.Errorf("type %d: %+v", c.typ, r)
+			t.Errorf("type %d: %+v, want %+v", c.typ, r, c.want)
 		}
 	}
 }
 
-func TestHostileRecordsAreRefused(t *testing.T) {
+func TestInvalidRecordsAreRefused(t *testing.T) {
 	good := sampleOf(nil, []byte("12345678"), 16)
 	for n := range good {
 		var r Record
 		if parse(typeSample, 2, good[:n], &r) {
-			t.Errorf("a sample cut after %d of %d bytes was believed", n, len(good))
+			t.Errorf("a sample cut after %d of %d bytes is accepted", n, len(good))
 		}
 	}
 	var r Record
 	for name, body := range map[string][]byte{
-		"more frames than bytes": words(7, 1, 0, 1<<61+1, abi64),
-		"a stack beyond the end": append(words(7, 1, 0, 0, abiNone), words(1<<63, 0)...),
-		"written more than room": append(words(7, 1, 0, 0, abiNone), words(8, 1, 9)...),
-		"lost, cut":              words(1),
+		"more frames than bytes":         words(7, 1, 0, 1<<61+1, abi64),
+		"a stack beyond the record":      append(words(7, 1, 0, 0, abiNone), words(1<<63, 0)...),
+		"more bytes written than copied": append(words(7, 1, 0, 0, abiNone), words(8, 1, 9)...),
+		"lost, cut":                      words(1),
 	} {
 		if parse(typeSample, 2, body, &r) {
-			t.Errorf("%s: believed", name)
+			t.Errorf("%s: accepted", name)
 		}
 	}
 	for _, typ := range []uint32{typeComm, typeMmap2, typeFork} {
 		if parse(typ, 0, words(1, 2, 3), &r) {
-			t.Errorf("type %d, cut: believed", typ)
+			t.Errorf("a cut record of type %d is accepted", typ)
 		}
 	}
 }
@@ -193,24 +193,24 @@ func TestRecordsThatWrapAreWhole(t *testing.T) {
 		var r Record
 		end, ok := walkRing(data, wrap, head, from, allTypes, &r, func(r *Record) {
 			if n++; !bytes.Equal(r.Stack, stack) || r.TID != 8 {
-				t.Fatalf("from %d: %+v", from, r)
+				t.Fatalf("from %d: %+v, want thread 8 with its stack", from, r)
 			}
 		})
 		if !ok || n != 2 || end != head {
-			t.Fatalf("from %d: %d records, ends at %d of %d", from, n, end, head)
+			t.Fatalf("from %d: %d records, end %d; want 2 and %d", from, n, end, head)
 		}
 	}
 }
 
-func TestRingThatMakesNoSenseEndsThere(t *testing.T) {
+func TestReadingEndsAtARecordOfInvalidSize(t *testing.T) {
 	wrap := make([]byte, largest)
 	var r Record
-	none := func(*Record) { t.Error("a record") }
+	none := func(*Record) { t.Error("a record is returned") }
 	data, _ := ringWith(1024, 0)
-	for name, c := range map[string][2]uint64{"size 0": {64, 0}, "more than there is": {4096, 0}, "odd": {13, 0},
+	for name, c := range map[string][2]uint64{"size 0": {64, 0}, "beyond the ring": {4096, 0}, "odd": {13, 0},
 		"backwards": {0, 64}} {
 		if end, ok := walkRing(data, wrap, c[0], c[1], allTypes, &r, none); ok || end != c[0] {
-			t.Errorf("%s: %v, goes on at %d", name, ok, end)
+			t.Errorf("size %s: %v, continues at %d; want an error at %d", name, ok, end, c[0])
 		}
 	}
 }
@@ -225,10 +225,10 @@ func TestReadingARingAllocatesNothing(t *testing.T) {
 		walkRing(data, wrap, head, 3072, allTypes, &r,
 			func(*Record) { n++ })
 	}); got != 0 {
-		t.Errorf("%v allocations", got)
+		t.Errorf("%v allocations, want 0", got)
 	}
 	if n == 0 {
-		t.Error("nothing was read")
+		t.Error("no record was read")
 	}
 }
 
@@ -252,7 +252,7 @@ func FuzzRing(f *testing.F) {
 				last ^= uint64(c)
 			}
 			if len(r.Stack) > r.Asked || r.Usable() && !r.HasRegs {
-				t.Fatalf("%+v", r)
+				t.Fatalf("more stack than copied, or usable without registers: %+v", r)
 			}
 		})
 	})
@@ -262,15 +262,15 @@ func TestCallchainIsSeparatedByItsMarkers(t *testing.T) {
 	kernel, user := ^uint64(127), ^uint64(511)
 	for name, c := range map[string]struct{ all, kernel, user []uint64 }{
 		"both":            {[]uint64{kernel, 1, 2, user, 3, 4, 5}, []uint64{1, 2}, []uint64{3, 4, 5}},
-		"kernel alone":    {[]uint64{kernel, 1, 2}, []uint64{1, 2}, nil},
-		"user alone":      {[]uint64{user, 3}, nil, []uint64{3}},
+		"kernel only":     {[]uint64{kernel, 1, 2}, []uint64{1, 2}, nil},
+		"user only":       {[]uint64{user, 3}, nil, []uint64{3}},
 		"without markers": {[]uint64{1, 2}, []uint64{1, 2}, nil},
 		"unknown marker":  {[]uint64{kernel, 1, ^uint64(2047), 7, user, 3}, []uint64{1}, nil},
 		"nothing":         {},
 	} {
 		k, u := callchain(words(c.all...))
 		if !bytes.Equal(k, words(c.kernel...)) || !bytes.Equal(u, words(c.user...)) {
-			t.Errorf("%s: %x and %x", name, k, u)
+			t.Errorf("%s: kernel %x, user %x; want %x and %x", name, k, u, words(c.kernel...), words(c.user...))
 		}
 	}
 }

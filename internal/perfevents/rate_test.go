@@ -8,20 +8,20 @@ import (
 	"time"
 )
 
-// A timer may be late, but not early: between two samples of a processor there are no more than periods, and two. A
+// A timer may be late, but not early: between two samples of a CPU there are at most the elapsed periods, and two. A
 // period is up to an eighth shorter than the mean.
-func TestSamplesComeAtTheRateThatIsSet(t *testing.T) {
+func TestSamplesComeAtTheSetRate(t *testing.T) {
 	for _, shorter := range []int{0, LeastStack} {
 		r := open(t, Options{Freq: 997})
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		if !r.CopyShorter(shorter) {
-			t.Fatal("shorter copies are refused")
+			t.Fatal("CopyShorter fails")
 		}
 		for _, hz := range []float64{50, 400, 50} {
 			before := r.Period()
 			if !r.SetFreq(hz) || r.Freq() != hz {
-				t.Fatalf("%v Hz are refused", hz)
+				t.Fatalf("SetFreq(%v) fails", hz)
 			}
 			n, first, of := 0, map[int]int64{}, map[int]int64{}
 			for range 2000 {
@@ -36,7 +36,7 @@ func TestSamplesComeAtTheRateThatIsSet(t *testing.T) {
 						first[rec.CPU] = rec.Time
 					}
 					if took := rec.Time - first[rec.CPU]; of[rec.CPU] > took*varyShare/((varyShare-1)*r.Period())+2 {
-						t.Errorf("%v Hz: %d samples in %d ns", hz, of[rec.CPU], took)
+						t.Errorf("%v Hz: %d samples in %d ns, more than periods", hz, of[rec.CPU], took)
 					}
 				})
 				if n >= 10 {
@@ -44,7 +44,7 @@ func TestSamplesComeAtTheRateThatIsSet(t *testing.T) {
 				}
 			}
 			if n < 10 {
-				t.Errorf("%v Hz: %d samples", hz, n)
+				t.Errorf("%v Hz: %d samples, want at least 10", hz, n)
 			}
 		}
 		r.Close()

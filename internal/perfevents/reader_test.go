@@ -44,20 +44,20 @@ func TestRunningThreadIsSampledWithItsStack(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	n := 0
-	for range 200 { // a ring has room for some tens of samples
+	for range 200 { // a ring has room for tens of samples
 		spin(time.Millisecond)
 		r.Drain(func(rec *Record) {
 			if rec.Kind != Sampled || rec.TID != unix.Gettid() {
 				return
 			}
 			if n++; !rec.Usable() || len(rec.Stack) == 0 || rec.PID != os.Getpid() || rec.Time == 0 {
-				t.Errorf("%+v", rec)
+				t.Errorf("sample %+v; want a usable one of this process", rec)
 			}
 		})
 	}
-	// 200 periods, less those lost on a busy machine.
+	// 200 periods, less those that a busy machine loses.
 	if n < 100 {
-		t.Errorf("%d samples of 200 ms at 997 Hz; %d of anybody, %d lost", n, r.Samples(), r.Lost())
+		t.Errorf("%d samples in 200 ms at 997 Hz, want 100; %d of all processes, %d lost", n, r.Samples(), r.Lost())
 	}
 }
 
@@ -66,7 +66,7 @@ func TestPausedEventsTakeNoSamples(t *testing.T) {
 	r.Pause()
 	r.Drain(func(*Record) {})
 	spin(50 * time.Millisecond)
-	r.Drain(func(rec *Record) { t.Errorf("%+v", rec) })
+	r.Drain(func(rec *Record) { t.Errorf("paused, yet a record came: %+v", rec) })
 	r.Resume()
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -78,37 +78,37 @@ func TestPausedEventsTakeNoSamples(t *testing.T) {
 	}
 }
 
-func TestRingThatOverflowsSaysHowMuchWasLost(t *testing.T) {
+func TestLostSamplesOfAFullRingAreCounted(t *testing.T) {
 	r := open(t, Options{Freq: 10000})
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	for range 40 { // until there is room for a record of it
+	for range 40 { // until there is room for a record of the loss
 		spin(100 * time.Millisecond)
 		r.Drain(func(*Record) {})
 		if r.Lost() > 0 {
 			return
 		}
 	}
-	t.Error("nothing was lost, though the rings have room for some milliseconds")
+	t.Error("no loss is counted, though the rings have room for some milliseconds only")
 }
 
-func TestListOfProcessorsIsRead(t *testing.T) {
+func TestListOfCPUsIsParsed(t *testing.T) {
 	for list, want := range map[string][]int{"0": {0}, "0-3": {0, 1, 2, 3}, "0-1,4,6-7": {0, 1, 4, 6, 7}, "": nil,
 		"x,2": {2}, "3-1": nil} {
 		if got := parseCPUs(list); !slices.Equal(got, want) {
-			t.Errorf("%q: %v", list, got)
+			t.Errorf("%q: %v, want %v", list, got, want)
 		}
 	}
 	if n := len(parseCPUs("0-99999999")); n != mostCPUs+1 {
-		t.Errorf("%d processors", n)
+		t.Errorf("%d CPUs of a list without bound, want %d", n, mostCPUs+1)
 	}
 }
 
-func TestProcessorsThatGoAndComeAreFollowed(t *testing.T) {
+func TestHotpluggedCPUsAreFollowed(t *testing.T) {
 	r := open(t, Options{Freq: 997})
 	all := r.online
 	if len(parseCPUs(all)) < 2 {
-		t.Skip("there is one processor")
+		t.Skip("there is only one CPU")
 	}
 	first := strconv.Itoa(parseCPUs(all)[0])
 	for _, c := range []struct {
@@ -119,12 +119,12 @@ func TestProcessorsThatGoAndComeAreFollowed(t *testing.T) {
 		{first, true, 1},
 		{first, true, 1},
 		{all, true, len(parseCPUs(all))},
-		{all + "," + strconv.Itoa(mostCPUs), false, 0}, // no such processor: EINVAL
+		{all + "," + strconv.Itoa(mostCPUs), false, 0}, // this CPU does not exist: EINVAL
 		{all, true, len(parseCPUs(all))},
 	} {
 		r.listProcessors = func() (string, error) { return c.list, nil }
 		if ok := r.Check(); ok != c.ok || len(r.rings) != c.n {
-			t.Errorf("%q: %v, %d rings", c.list, ok, len(r.rings))
+			t.Errorf("CPUs %q: %v, %d rings; want %v, %d", c.list, ok, len(r.rings), c.ok, c.n)
 		}
 	}
 	runtime.LockOSThread()
@@ -133,12 +133,12 @@ func TestProcessorsThatGoAndComeAreFollowed(t *testing.T) {
 	n := 0
 	r.Drain(func(*Record) { n++ })
 	if n == 0 {
-		t.Error("no samples after processors went and came")
+		t.Error("no samples after CPUs went offline and online")
 	}
 }
 
-// The rate is low enough for the rings to hold all.
-func TestBirthsAreReportedBeforeSamplesOfAnyProcessor(t *testing.T) {
+// The rate is low enough for the rings to hold all records.
+func TestForksAreReportedBeforeSamplesOfAnyCPU(t *testing.T) {
 	r := open(t, Options{Freq: 20, Programs: true})
 	r.Drain(func(*Record) {})
 	cmd := exec.Command("/bin/sh", "-c", "i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done")
@@ -169,50 +169,51 @@ func TestBirthsAreReportedBeforeSamplesOfAnyProcessor(t *testing.T) {
 		}
 	})
 	if !created || !named || !code || !ended || early {
-		t.Errorf("born %v, named %v, code %v, ended %v; a sample came first: %v; %d lost", created, named, code, ended, early,
+		t.Errorf("fork %v, exec %v, code %v, end %v recorded; a sample before the fork: %v; %d lost", created, named, code,
+			ended, early,
 			r.Lost())
 	}
 	r.DrainTasksFirst(func(rec *Record) {
 		if rec.PID == child {
-			t.Errorf("recorded twice: %+v", rec)
+			t.Errorf("a second record of the child: %+v", rec)
 		}
 	}, func(*Record) {})
 }
 
-func TestTryReportsThatSamplesCome(t *testing.T) {
+func TestTrySucceedsWhereSamplesCome(t *testing.T) {
 	open(t, Options{Freq: 97})
 	if err := Try(); err != nil {
 		t.Error(err)
 	}
 }
 
-// 128 MiB, and 256 KiB each with more than 512 processors.
+// 128 MiB in all; 256 KiB each with more than 512 CPUs.
 func TestRingsTakeBoundedMemory(t *testing.T) {
-	for processors, want := range map[int]int{
+	for cpus, want := range map[int]int{
 		1: MostStack, 2: MostStack, 64: MostStack, 65: 30 << 10, 128: 30 << 10, 256: 14 << 10, 512: LeastStack,
 		8192: LeastStack,
 	} {
-		n := stackWithin(processors, mostRings)
+		n := stackWithin(cpus, mostRings)
 		if n != want || n%8 != 0 {
-			t.Errorf("%d processors: %d bytes of stack", processors, n)
+			t.Errorf("%d CPUs: copies of %d bytes of stack, want %d", cpus, n, want)
 		}
-		if all := ringSize(n) * processors; all > mostRings && n > LeastStack || ringSize(n) > 2<<20 {
-			t.Errorf("%d processors: %d bytes of rings", processors, all)
+		if all := ringSize(n) * cpus; all > mostRings && n > LeastStack || ringSize(n) > 2<<20 {
+			t.Errorf("%d CPUs: rings of %d bytes, want at most %d", cpus, all, mostRings)
 		}
 	}
 }
 
-const inPrison = "PRYWALK_TEST_LOCKS_LITTLE"
+const littleLockedMemory = "PRYWALK_TEST_LOCKS_LITTLE"
 
-// With CAP_PERFMON alone a ring has 516 KB per processor (kernel.perf_event_mlock_kb).
-func TestRingsAreSmallerWhereLittleMemoryMayBeLocked(t *testing.T) {
-	if os.Getenv(inPrison) == "" {
+// With CAP_PERFMON only, a ring has 516 KB per CPU (kernel.perf_event_mlock_kb).
+func TestRingsAreSmallerIfLittleMemoryMayBeLocked(t *testing.T) {
+	if os.Getenv(littleLockedMemory) == "" {
 		open(t, Options{Freq: 99}).Close()
 		if os.Getuid() != 0 {
-			t.Skip("only root can make such a user")
+			t.Skip("only root can become such a user")
 		}
 		cmd := exec.Command("/proc/self/exe", "-test.run=^"+t.Name()+"$", "-test.v")
-		cmd.Env = append(os.Environ(), inPrison+"=1")
+		cmd.Env = append(os.Environ(), littleLockedMemory+"=1")
 		cmd.SysProcAttr = &syscall.SysProcAttr{
 			Credential: &syscall.Credential{Uid: 61077, Gid: 61077}, AmbientCaps: []uintptr{unix.CAP_PERFMON},
 		}
@@ -232,7 +233,7 @@ func TestRingsAreSmallerWhereLittleMemoryMayBeLocked(t *testing.T) {
 	}
 	defer r.Close()
 	if n := r.Stack(); n < LeastStack || n >= MostStack {
-		t.Errorf("%d bytes of stack", n)
+		t.Errorf("copies of %d bytes of stack, want %d to %d", n, LeastStack, MostStack)
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -251,7 +252,7 @@ func TestRingsAreSmallerWhereLittleMemoryMayBeLocked(t *testing.T) {
 	t.Error("no thread is sampled")
 }
 
-func TestAnOwnThreadIsSampledInUserSpaceAlone(t *testing.T) {
+func TestOwnThreadIsSampledInUserSpaceOnly(t *testing.T) {
 	if err := TryPerThread(); err != nil {
 		t.Skip(err)
 	}
@@ -268,12 +269,12 @@ func TestAnOwnThreadIsSampledInUserSpaceAlone(t *testing.T) {
 			return
 		}
 		if n++; !rec.Usable() || len(rec.Stack) == 0 || rec.TID != self || rec.Kernel() != 0 {
-			t.Errorf("%+v", rec)
+			t.Errorf("sample %+v, want this thread's user stack only", rec)
 		}
 	}
 	spin(20 * time.Millisecond)
 	if r.Drain(take); n != 0 || r.OpenThreads() != 0 {
-		t.Errorf("%d samples without a thread", n)
+		t.Errorf("%d samples, %d threads before a thread is added", n, r.OpenThreads())
 	}
 	if err := r.OpenThread(self); err != nil || r.OpenThreads() != 1 {
 		t.Fatal(err)
@@ -283,15 +284,15 @@ func TestAnOwnThreadIsSampledInUserSpaceAlone(t *testing.T) {
 		r.Drain(take)
 	}
 	if n < 10 {
-		t.Errorf("%d samples in a second of processor time", n)
+		t.Errorf("%d samples in a second of CPU time, want at least 10", n)
 	}
 	r.CloseThread(self)
 	r.Drain(func(*Record) {})
 	spin(20 * time.Millisecond)
-	if r.Drain(func(rec *Record) { t.Errorf("%+v", rec) }); r.OpenThreads() != 0 {
-		t.Errorf("%d are followed", r.OpenThreads())
+	if r.Drain(func(rec *Record) { t.Errorf("sample of a removed thread: %+v", rec) }); r.OpenThreads() != 0 {
+		t.Errorf("%d threads have events, want 0", r.OpenThreads())
 	}
 	if err := r.OpenThread(1 << 30); !errors.Is(err, unix.ESRCH) {
-		t.Errorf("a thread that is not there: %v", err)
+		t.Errorf("a thread that does not exist: %v, want ESRCH", err)
 	}
 }

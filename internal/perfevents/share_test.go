@@ -4,7 +4,7 @@ package perfevents
 
 import "testing"
 
-func TestLostSamplesAreOfTargetsAsOftenAsThoseThatCame(t *testing.T) {
+func TestTargetsShareOfLostSamplesIsThatOfOthers(t *testing.T) {
 	const target, other = 7, 8
 	r := &Reader{isTarget: func(pid int) bool { return pid == target }}
 	busy, quiet := &ring{}, &ring{}
@@ -21,25 +21,25 @@ func TestLostSamplesAreOfTargetsAsOftenAsThoseThatCame(t *testing.T) {
 	between := func(what string, low, high int64) {
 		t.Helper()
 		if got := r.LostOfTargets(); got < low || got > high {
-			t.Errorf("%s: %d of %d, not %d to %d", what, got, r.Lost(), low, high)
+			t.Errorf("%s: %d of %d lost samples are of targets, want %d to %d", what, got, r.Lost(), low, high)
 		}
 	}
-	between("nothing is lost", 0, 0)
+	between("no loss", 0, 0)
 	sampled(quiet, 1000, 2)
 	sampled(busy, 4000, 100)
 	lose(busy, 38_000)
-	between("one in a hundred on that processor", 300, 460)
+	between("one sample in a hundred of that CPU", 300, 460)
 	sampled(busy, 4000, 1)
 	lose(busy, 1000)
-	between("all of late", 1290, 1460)
+	between("all recent samples", 1290, 1460)
 
-	r.isTarget = nil // all are
+	r.isTarget = nil // all processes are targets
 	r.missed, r.lost, busy.share = missed{}, 0, share{}
 	sampled(busy, 10, 3)
 	lose(busy, 40)
-	between("of the targets only", 40, 40)
+	between("all processes are targets", 40, 40)
 
 	r.missed, r.lost, busy.share = missed{}, 0, share{}
 	lose(busy, 40)
-	between("nobody knows", 40, 40)
+	between("no samples to estimate from", 40, 40)
 }

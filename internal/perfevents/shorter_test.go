@@ -14,13 +14,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestCopiesBecomeShorterAndLongAgain(t *testing.T) {
+func TestCopiesBecomeShorterAndLongerAgain(t *testing.T) {
 	r := open(t, Options{Freq: 499, Programs: true})
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	for _, want := range []int{0, LeastStack, 0, r.LengthFor(LeastStack + 1), LeastStack, 0} {
 		if !r.CopyShorter(want) || r.Shorter() != want {
-			t.Fatalf("%d bytes are refused", want)
+			t.Fatalf("CopyShorter(%d) fails", want)
 		}
 		r.Drain(func(*Record) {})
 		asked := want
@@ -49,10 +49,10 @@ func TestCopiesBecomeShorterAndLongAgain(t *testing.T) {
 			}
 		}
 		if n < 10 || others > 0 {
-			t.Errorf("%d samples with %d bytes of stack, and %d with others", n, asked, others)
+			t.Errorf("%d samples with %d bytes of stack, want 10; %d with others, want 0", n, asked, others)
 		}
 		if births == 0 {
-			t.Errorf("with %d bytes of stack no creations are recorded", asked)
+			t.Errorf("with %d bytes of stack no forks are recorded", asked)
 		}
 	}
 }
@@ -61,18 +61,18 @@ func TestPausedEventsTakeNoShorterSamples(t *testing.T) {
 	r := open(t, Options{Freq: 997})
 	r.Pause()
 	if !r.CopyShorter(LeastStack) {
-		t.Fatal("shorter copies are refused")
+		t.Fatal("CopyShorter fails")
 	}
 	r.Drain(func(*Record) {})
 	spin(50 * time.Millisecond)
-	r.Drain(func(rec *Record) { t.Errorf("%+v", rec) })
+	r.Drain(func(rec *Record) { t.Errorf("paused, yet a record came: %+v", rec) })
 	r.Resume()
 	n := 0
 	for range 1000 {
 		spin(time.Millisecond)
 		r.Drain(func(rec *Record) {
 			if n++; rec.Kind == Sampled && rec.Asked > LeastStack {
-				t.Errorf("%d bytes", rec.Asked)
+				t.Errorf("a copy of %d bytes, want at most %d", rec.Asked, LeastStack)
 			}
 		})
 		if n > 10 {
@@ -82,32 +82,32 @@ func TestPausedEventsTakeNoShorterSamples(t *testing.T) {
 	t.Error("no thread is sampled after Resume")
 }
 
-func TestShorterCopiesStayShortOnNewProcessors(t *testing.T) {
+func TestShorterCopiesStayShortOnNewCPUs(t *testing.T) {
 	r := open(t, Options{Freq: 997})
 	if !r.CopyShorter(LeastStack) {
-		t.Fatal("shorter copies are refused")
+		t.Fatal("CopyShorter fails")
 	}
-	r.online = "" // as if processors were added
+	r.online = "" // as if CPUs were added
 	if !r.Check() || r.Shorter() != LeastStack {
-		t.Errorf("%d bytes on new processors", r.Shorter())
+		t.Errorf("copies of %d bytes on new CPUs, want %d", r.Shorter(), LeastStack)
 	}
 	rings := r.rings
 	r.Close()
 	for _, g := range rings {
 		if g.shortEvent >= 0 {
-			t.Errorf("processor %d: an event is open", g.cpu)
+			t.Errorf("CPU %d: the event of short copies is open", g.cpu)
 		}
 	}
 }
 
-func TestFitGivesTheShortestCopyThatIsEnough(t *testing.T) {
+func TestFitChoosesTheShortestSufficientCopy(t *testing.T) {
 	for _, c := range []struct{ most, need, want int }{
 		{MostStack, 1, LeastStack}, {MostStack, LeastStack, LeastStack}, {MostStack, LeastStack + 1, lengths[1]},
 		{MostStack, lengths[2], lengths[2]}, {MostStack, lengths[2] + 1, 0}, {LeastStack, 1, 0}, {lengths[1], 7000, 0},
 	} {
 		r := &Reader{opts: Options{Stack: c.most}}
 		if got := r.LengthFor(c.need); got != c.want {
-			t.Errorf("%d of %d: %d, want %d", c.need, c.most, got, c.want)
+			t.Errorf("%d of %d bytes needed: copies of %d, want %d", c.need, c.most, got, c.want)
 		}
 	}
 }

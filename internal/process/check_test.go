@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestOpenRefusesNumbersWithoutProcess(t *testing.T) {
+func TestOpenRefusesPIDsWithoutProcess(t *testing.T) {
 	for _, pid := range []int{-1, 0, 1 << 30} {
 		_, err := Open(pid)
 		wantKind(t, err, refusal.Gone)
@@ -32,7 +32,7 @@ func TestOpenNamesTheProcessOfAThread(t *testing.T) {
 			_, err := Open(tid)
 			e := wantKind(t, err, refusal.NotAProcess)
 			if !strings.Contains(e.Next, "-p "+strconv.Itoa(os.Getpid())) {
-				t.Errorf("next step: %q", e.Next)
+				t.Errorf("next step %q, want one with -p %d", e.Next, os.Getpid())
 			}
 			return
 		}
@@ -72,7 +72,7 @@ func TestProgramsOf32BitsAreRefused(t *testing.T) {
 	} {
 		e := wantKind(t, checkSupported(1, c.class, c.machine), refusal.Not64Bit)
 		if !strings.Contains(e.Cause, c.want) {
-			t.Errorf("%d/%d: %s", c.class, c.machine, e.Cause)
+			t.Errorf("class %d, machine %d: cause %q, want %q", c.class, c.machine, e.Cause, c.want)
 		}
 	}
 	if err := checkSupported(1, elfClass64, machARM64); err != nil {
@@ -106,6 +106,6 @@ func TestExplainNamesTheTracer(t *testing.T) {
 	})
 	e := wantKind(t, Explain(c.Process.Pid, unix.EPERM), refusal.Traced)
 	if !strings.Contains(e.Cause, strconv.Itoa(d.Process.Pid)) {
-		t.Errorf("cause: %s", e.Cause)
+		t.Errorf("cause %q, want one with PID %d", e.Cause, d.Process.Pid)
 	}
 }

@@ -10,8 +10,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// child starts a program that is killed at the test's end, and waits until it has
-// exec'ed.
+// child starts a program, waits for its exec, and kills it at the end of the test.
 func child(t testing.TB, name string, args ...string) *exec.Cmd {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -21,7 +20,7 @@ func child(t testing.TB, name string, args ...string) *exec.Cmd {
 	return testtargets.Child(t, exec.Command(path, args...))
 }
 
-// open opens a process for the length of the test.
+// open opens a process until the end of the test.
 func open(t testing.TB, pid int) *Process {
 	t.Helper()
 	p, err := Open(pid)
@@ -44,7 +43,7 @@ func wantKind(t *testing.T, err, sentinel error) *Error {
 		t.Fatalf("got %v, want %v", err, sentinel)
 	}
 	if e.Cause == "" {
-		t.Errorf("no cause: %+v", e)
+		t.Errorf("error without a cause: %+v", e)
 	}
 	t.Log(err)
 	return e

@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// TestRemedyUnderNoNewPrivs: in a unit of systemd the capabilities come from the unit, elsewhere from outside of the
-// sandbox.
+// In a unit of systemd the unit grants capabilities; otherwise they are granted outside of the sandbox.
 func TestRemedyUnderNoNewPrivs(t *testing.T) {
 	g := gatekeeper{self: &Status{UID: [4]int{1, 1, 1, 1}, NoNewPrivs: true}}
 	for invocation, want := range map[string]string{
@@ -17,7 +16,7 @@ func TestRemedyUnderNoNewPrivs(t *testing.T) {
 	} {
 		t.Setenv("INVOCATION_ID", invocation)
 		if gate := g.withCapabilities(Gate{}); !strings.Contains(gate.Remedy, want) || gate.Command != "" {
-			t.Errorf("INVOCATION_ID=%s: %q, %q", invocation, gate.Remedy, gate.Command)
+			t.Errorf("INVOCATION_ID=%s: remedy %q, command %q; want %q and none", invocation, gate.Remedy, gate.Command, want)
 		}
 	}
 }

@@ -9,14 +9,14 @@ import (
 	"prywalk/internal/refusal"
 )
 
-// TestSamplesThatAnotherTracerKeptAreNotLaidToASecurityModule: also after the other tracer is gone.
-func TestSamplesThatAnotherTracerKeptAreNotLaidToASecurityModule(t *testing.T) {
+// The other tracer may have detached since.
+func TestStopsThatAnotherTracerPreventedAreNotBlamedOnASecurityModule(t *testing.T) {
 	c := child(t, "sleep", "1000")
 	pids := []int{c.Process.Pid}
 	for _, w := range []struct {
-		n    StopResults
-		kind error
-		says string
+		n     StopResults
+		kind  error
+		cause string
 	}{
 		{StopResults{Traced: 3, Succeeded: 100}, refusal.Traced,
 			"another tracer was attached at 3 stops, and has detached since"},
@@ -25,14 +25,14 @@ func TestSamplesThatAnotherTracerKeptAreNotLaidToASecurityModule(t *testing.T) {
 		{StopResults{Denied: 2, Succeeded: 100}, refusal.Denied, "denied 2 stops and allowed 100"},
 	} {
 		e := wantKind(t, ExplainFailures(pids, w.n), w.kind)
-		if !strings.Contains(e.Cause, w.says) || strings.Contains(e.Cause, "security module") {
-			t.Errorf("%+v: %s", w.n, e.Cause)
+		if !strings.Contains(e.Cause, w.cause) || strings.Contains(e.Cause, "security module") {
+			t.Errorf("%+v: cause %q, want %q, without a security module", w.n, e.Cause, w.cause)
 		}
 	}
 	if err := ExplainFailures(pids, StopResults{Succeeded: 5}); err != nil {
-		t.Errorf("nothing was refused: %v", err)
+		t.Errorf("without refusals: %v, want no error", err)
 	}
-	// All were refused and all visible checks pass: a security module remains, which is not proven.
+	// All stops were refused and all visible checks pass: a security module is the remaining cause, unproven.
 	e := wantKind(t, ExplainFailures(pids, StopResults{Denied: 2}), refusal.Denied)
 	if !strings.Contains(e.Error(), "probably a security module") {
 		t.Error(e)

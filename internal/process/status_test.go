@@ -33,21 +33,21 @@ func TestStatusIsReadByField(t *testing.T) {
 	if s.Name != "a\nb\\c" || s.State != 'S' || s.Tgid != 1234 || s.PID != 1235 || s.PPID != 1 || s.Tracer != 77 ||
 		s.UID != [4]int{1, 2, 3, 4} || s.GID != [4]int{5, 6, 7, 8} || s.Threads != 13 || s.Seccomp != 2 ||
 		!s.NoNewPrivs || s.Kernel || len(s.NSPids) != 2 || s.NSPids[1] != 5 || s.CapPrm != 1<<41-1 {
-		t.Errorf("%+v", s)
+		t.Errorf("status %+v", s)
 	}
 	if !s.Has(unix.CAP_SYS_PTRACE) || s.Has(unix.CAP_SYS_ADMIN) {
-		t.Errorf("capabilities %x", s.CapEff)
+		t.Errorf("capabilities %x, want CAP_SYS_PTRACE without CAP_SYS_ADMIN", s.CapEff)
 	}
 }
 
 func TestStatusOfThisProcess(t *testing.T) {
 	s, err := ReadStatus("/proc", os.Getpid())
 	if err != nil || s.Tgid != os.Getpid() || s.PPID != os.Getppid() || s.Start == 0 || s.UID[0] != os.Getuid() {
-		t.Errorf("%+v, %v", s, err)
+		t.Errorf("status of this process: %+v, %v", s, err)
 	}
 	self, err := ReadSelf("/proc")
 	if err != nil || self.Tgid != s.Tgid {
-		t.Errorf("%+v, %v", self, err)
+		t.Errorf("status of self: %+v, %v", self, err)
 	}
 }
 

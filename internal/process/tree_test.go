@@ -32,19 +32,19 @@ func TestTreeFindsGrandchildren(t *testing.T) {
 	})
 	kids := Children(pid)
 	if len(kids) != 1 || kids[0] != tree[0] {
-		t.Errorf("children %v of tree %v", kids, tree)
+		t.Errorf("children %v, want the first of %v", kids, tree)
 	}
 	byParent := procFS.childrenByParent()
 	if got := byParent[pid]; !slices.Equal(got, kids) {
-		t.Errorf("by parent %v, listed %v", got, kids)
+		t.Errorf("children by parent %v, want the listed %v", got, kids)
 	}
 	if got := byParent[tree[0]]; !slices.Equal(slices.Sorted(slices.Values(got)), tree[1:]) {
-		t.Errorf("by parent %v, tree %v", got, tree)
+		t.Errorf("grandchildren by parent %v, want those of the tree %v", got, tree)
 	}
 }
 
-// TestLongListsOfChildrenAreReadWhole: one thread with 3,000 children, another with one.
-func TestLongListsOfChildrenAreReadWhole(t *testing.T) {
+// One thread has 3,000 children, another one.
+func TestLongListsOfChildrenAreReadToTheEnd(t *testing.T) {
 	root := t.TempDir()
 	var long strings.Builder
 	for i := range 3000 {
@@ -61,7 +61,7 @@ func TestLongListsOfChildrenAreReadWhole(t *testing.T) {
 	}
 	kids := proc(root).children(7)
 	if len(kids) != 3001 || kids[0] != 99 || kids[3000] != 12_999 {
-		t.Errorf("%d children", len(kids))
+		t.Errorf("%d children, want 3001 from 99 to 12999", len(kids))
 	}
 }
 
@@ -80,10 +80,10 @@ time.sleep(1000)`)
 		return len(tids) == 21
 	})
 	if tids[0] != p.PID || !strings.HasPrefix(p.ThreadName(tids[3]), "python") && p.ThreadName(tids[3]) == "" {
-		t.Errorf("%v, name %q", tids, p.ThreadName(tids[3]))
+		t.Errorf("threads %v, the fourth named %q; want the first %d, and a name", tids, p.ThreadName(tids[3]), p.PID)
 	}
 	if n := testing.AllocsPerRun(10, func() { tids, _ = p.Threads(tids) }); n > 0 {
-		t.Errorf("%v allocations", n)
+		t.Errorf("%v allocations, want 0", n)
 	}
 }
 
@@ -98,12 +98,12 @@ func TestSystemCallsHaveNames(t *testing.T) {
 		{frames.X86_64, 99999, "syscall_99999"}, {frames.X86_64, 400, "syscall_400"}, {frames.X86_64, -1, ""},
 	} {
 		if got := SyscallName(c.arch, c.nr); got != c.want {
-			t.Errorf("%v %d: %q, want %q", c.arch, c.nr, got, c.want)
+			t.Errorf("call %d of %v: %q, want %q", c.nr, c.arch, got, c.want)
 		}
 	}
 }
 
-func TestWaitLabelsSayWhatASleeperWaitsFor(t *testing.T) {
+func TestWaitLabelsNameTheCallOrKernelFunction(t *testing.T) {
 	for _, c := range []struct {
 		state byte
 		nr    int64
@@ -115,7 +115,7 @@ func TestWaitLabelsSayWhatASleeperWaitsFor(t *testing.T) {
 		{'S', -1, "futex_wait_queue\n", "futex_wait_queue"}, {'t', -1, "ptrace_stop", "traced"}, {'S', -1, "0", ""},
 	} {
 		if got := WaitLabel(frames.X86_64, c.state, c.nr, []byte(c.wchan)); got != c.want {
-			t.Errorf("%c %d %q: %q, want %q", c.state, c.nr, c.wchan, got, c.want)
+			t.Errorf("state %c, call %d, wchan %q: label %q, want %q", c.state, c.nr, c.wchan, got, c.want)
 		}
 	}
 }

@@ -62,21 +62,21 @@ func TestReservedMemoryThatBecameReadableIsRead(t *testing.T) {
 	at, buf := address(b), make([]byte, 4*page)
 	m := own(t, spanOf(b[:2*page], Anonymous), spanOf(b[2*page:], NotMemory))
 	if !m.ask(nil, at, &Span{}) {
-		t.Skip("the kernel does not answer questions for single mappings (before Linux 6.11)")
+		t.Skip("the kernel has no PROCMAP_QUERY (before Linux 6.11)")
 	}
 	protect(t, b[2*page:], unix.PROT_READ|unix.PROT_WRITE)
 	for _, from := range []int{2 * page, 3*page + 8} {
 		if n := m.Copy(os.Getpid(), at+uint64(from), buf[:len(b)-from]); n != len(b)-from || !bytes.Equal(buf[:n], b[from:]) {
-			t.Errorf("copy from %d: %d bytes", from, n)
+			t.Errorf("Copy from %d: %d bytes, want %d", from, n, len(b)-from)
 		}
 		if n, err := m.Read(os.Getpid(), at+uint64(from), buf[:len(b)-from]); n != len(b)-from || err != nil {
-			t.Errorf("read from %d: %d bytes, %v", from, n, err)
+			t.Errorf("Read from %d: %d bytes, %v; want %d", from, n, err, len(b)-from)
 		}
 	}
 }
 
-// The earlier answer is outdated.
-func TestAMappingThatHasGrownIsReadToItsEnd(t *testing.T) {
+// The mapping has grown since it was queried.
+func TestGrownMappingIsReadToItsEnd(t *testing.T) {
 	b := mapped(t, -1, 8+2*mostGuard/page, unix.MAP_PRIVATE|unix.MAP_ANON)
 	for i := range b {
 		b[i] = byte(i%251) + 1
@@ -85,7 +85,7 @@ func TestAMappingThatHasGrownIsReadToItsEnd(t *testing.T) {
 	at, buf := address(b), make([]byte, len(b))
 	m := own(t, spanOf(b[:page], Anonymous), spanOf(b[page:], NotMemory))
 	if !m.ask(nil, at, &Span{}) {
-		t.Skip("the kernel does not answer questions for single mappings (before Linux 6.11)")
+		t.Skip("the kernel has no PROCMAP_QUERY (before Linux 6.11)")
 	}
 	for _, pages := range []int{2, 3, 5} {
 		protect(t, b[:pages*page], unix.PROT_READ|unix.PROT_WRITE)
@@ -98,7 +98,7 @@ func TestAMappingThatHasGrownIsReadToItsEnd(t *testing.T) {
 	}
 }
 
-func TestAnEndThatStaysIsNotAskedFor(t *testing.T) {
+func TestEndBeforeAKnownMappingIsNotQueried(t *testing.T) {
 	b := mapped(t, -1, 3+2*mostGuard/page, unix.MAP_PRIVATE|unix.MAP_ANON)
 	protect(t, b[page:], unix.PROT_NONE)
 	at, buf := address(b), make([]byte, len(b))
@@ -116,16 +116,16 @@ func TestAnEndThatStaysIsNotAskedFor(t *testing.T) {
 	} {
 		m := own(t, c.spans...)
 		if !m.ask(nil, at, &Span{}) {
-			t.Skip("the kernel does not answer questions for single mappings (before Linux 6.11)")
+			t.Skip("the kernel has no PROCMAP_QUERY (before Linux 6.11)")
 		}
 		before := Calls()
 		for range 10 {
 			if n := m.Copy(os.Getpid(), at+8, buf[:c.want]); n != min(page-8, c.want) {
-				t.Errorf("%s: %d bytes", name, n)
+				t.Errorf("%s: %d bytes, want %d", name, n, min(page-8, c.want))
 			}
 		}
 		if asked := Calls() - before - 10; asked != c.asked {
-			t.Errorf("the kernel was asked %d times of an end before %s", asked, name)
+			t.Errorf("an end before %s: %d queries, want %d", name, asked, c.asked)
 		}
 	}
 }
@@ -139,20 +139,20 @@ func TestACopyEndsWithTheMapping(t *testing.T) {
 	at, buf := address(b), make([]byte, 4*page)
 	m := own(t, spanOf(b[:2*page], Anonymous), spanOf(b[2*page:], NotMemory))
 	if n := m.Copy(os.Getpid(), at+100, buf); n != 2*page-100 || !bytes.Equal(buf[:n], b[100:2*page]) {
-		t.Errorf("%d bytes", n)
+		t.Errorf("Copy returns %d bytes, want the %d to the end of the mapping", n, 2*page-100)
 	}
 	if n := m.Copy(os.Getpid(), at+2*pageSize, buf); n != 0 {
-		t.Errorf("%d bytes of what is no memory", n)
+		t.Errorf("Copy returns %d bytes of an address without memory, want 0", n)
 	}
 	if n, err := m.Read(os.Getpid(), at, buf); n != 2*page || err != nil {
-		t.Errorf("%d bytes, %v", n, err)
+		t.Errorf("Read returns %d bytes, %v; want %d", n, err, 2*page)
 	}
 	if start := m.Start(at + 10); start != at {
 		t.Errorf("start %#x, want %#x", start, at)
 	}
 }
 
-func TestAMappingThatIsNotKnownIsAskedFor(t *testing.T) {
+func TestUnknownMappingIsQueried(t *testing.T) {
 	b := mapped(t, -1, 4, unix.MAP_PRIVATE|unix.MAP_ANON)
 	if err := unix.Mprotect(b[2*page:], unix.PROT_READ); err != nil {
 		t.Fatal(err)
@@ -162,36 +162,36 @@ func TestAMappingThatIsNotKnownIsAskedFor(t *testing.T) {
 	n := m.Copy(os.Getpid(), address(b)+pageSize, buf)
 	if m.noQueries.Load() {
 		if n != 0 {
-			t.Errorf("%d bytes of what nobody knows", n)
+			t.Errorf("%d bytes of an unknown mapping without a query, want 0", n)
 		}
-		t.Skip("the kernel does not answer single questions (before Linux 6.11)")
+		t.Skip("the kernel has no PROCMAP_QUERY (before Linux 6.11)")
 	}
 	if n != page || buf[0] != 7 {
-		t.Errorf("%d bytes, %d", n, buf[0])
+		t.Errorf("%d bytes, the first %d; want %d and 7", n, buf[0], page)
 	}
 	before := Calls()
 	m.Copy(os.Getpid(), address(b), buf)
 	if calls := Calls() - before; calls != 1 {
-		t.Errorf("%d calls for a mapping that was asked for before", calls)
+		t.Errorf("%d calls for a mapping that was queried before, want 1", calls)
 	}
 }
 
-func TestAKernelThatDoesNotAnswer(t *testing.T) {
+func TestStackGrowsWithoutQueriesOfMappings(t *testing.T) {
 	b := mapped(t, -1, 4, unix.MAP_PRIVATE|unix.MAP_ANON)
 	known := spanOf(b[2*page:], Anonymous)
 	m, buf, at := own(t, known), make([]byte, 4*page), address(b)
 	m.noQueries.Store(true)
 	if n := m.Copy(os.Getpid(), at+pageSize+8, buf); n != 0 {
-		t.Errorf("%d bytes of what nobody knows", n)
+		t.Errorf("%d bytes of an unknown mapping, want 0", n)
 	}
 	known.Grows = true
 	m.SetSpans([]Span{known})
 	if n := m.Copy(os.Getpid(), at+pageSize+8, buf); n != 3*page-8 || m.Start(at+pageSize+8) != at+pageSize {
-		t.Errorf("%d bytes of a stack that has grown", n)
+		t.Errorf("%d bytes of a stack that has grown, want %d", n, 3*page-8)
 	}
 }
 
-func TestOnlyPagesThatAreThereAreReadOfAFile(t *testing.T) {
+func TestOnlyPresentPagesOfAFileAreCopied(t *testing.T) {
 	f, err := os.Create(filepath.Join(t.TempDir(), "f"))
 	if err != nil {
 		t.Fatal(err)
@@ -207,18 +207,18 @@ func TestOnlyPagesThatAreThereAreReadOfAFile(t *testing.T) {
 	}
 	m, buf := own(t, spanOf(b, OfFile)), make([]byte, 4*page)
 	if n := m.Copy(os.Getpid(), address(b)+8, buf); n != 2*page-8 {
-		t.Errorf("%d bytes, want those of the two pages that are there", n)
+		t.Errorf("%d bytes, want the %d of the two present pages", n, 2*page-8)
 	}
 	if n := m.Copy(os.Getpid(), address(b)+2*pageSize, buf); n != 0 {
-		t.Errorf("%d bytes of pages that are not there", n)
+		t.Errorf("%d bytes of absent pages, want 0", n)
 	}
 	if n, err := m.Read(os.Getpid(), address(b), buf); n != len(buf) || err != nil {
-		t.Errorf("whoever may wait reads %d bytes, %v", n, err)
+		t.Errorf("Read, which may wait, returns %d bytes, %v; want %d", n, err, len(buf))
 	}
 }
 
-// In a stop, and if shared or the file's, each time.
-func TestAPageOfItsOwnIsAskedForOnce(t *testing.T) {
+// In a stop, and for shared memory and files, it is read each time.
+func TestPresenceOfAPrivatePageIsReadOnce(t *testing.T) {
 	f, err := os.Create(filepath.Join(t.TempDir(), "f"))
 	if err != nil {
 		t.Fatal(err)
@@ -242,7 +242,7 @@ func TestAPageOfItsOwnIsAskedForOnce(t *testing.T) {
 	cost := func(b []byte) int64 {
 		before := Calls()
 		if n := m.CopyKnown(os.Getpid(), address(b), buf[:]); n != len(buf) {
-			t.Errorf("%d bytes", n)
+			t.Errorf("%d bytes, want %d", n, len(buf))
 		}
 		return Calls() - before
 	}
@@ -251,9 +251,9 @@ func TestAPageOfItsOwnIsAskedForOnce(t *testing.T) {
 		b    []byte
 		want int64
 	}{
-		{"at first", private[8:], 2}, {"again", private[16:], 1}, {"the next page, too", private[page-8:], 2},
+		{"first copy", private[8:], 2}, {"second copy", private[16:], 1}, {"and the next page", private[page-8:], 2},
 		{"both again", private[page-8:], 1},
-		{"the file's", private[3*page:], 2}, {"the file's again", private[3*page:], 2}, {"shared", shared, 2},
+		{"of a file", private[3*page:], 2}, {"of a file again", private[3*page:], 2}, {"shared", shared, 2},
 		{"shared again", shared, 2},
 	} {
 		if got := cost(c.b); got != c.want {
@@ -264,34 +264,34 @@ func TestAPageOfItsOwnIsAskedForOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := m.Copy(os.Getpid(), address(private[page:]), buf[:]); n != 0 {
-		t.Errorf("in a stop: %d bytes of a page that was given up", n)
+		t.Errorf("in a stop: %d bytes of a discarded page, want 0", n)
 	}
 	m.SetSwapped(false)
 	if got := cost(private); got != 2 {
-		t.Errorf("after the mappings were read anew: %d calls", got)
+		t.Errorf("after the mappings were read again: %d calls, want 2", got)
 	}
 	m.SetSwapped(true)
 	if got := cost(private) + cost(private); got != 4 {
-		t.Errorf("twice while pages are in swap: %d calls", got)
+		t.Errorf("two copies while pages are in swap: %d calls, want 4", got)
 	}
 }
 
 func TestPagesInSwapAreNotReadBack(t *testing.T) {
 	if !isPresent(0, Anonymous) || !isPresent(pagePresent, Anonymous) || isPresent(pageSwapped, Anonymous) {
-		t.Error("anonymous memory")
+		t.Error("isPresent is wrong for anonymous memory")
 	}
 	if isPresent(0, OfFile) || !isPresent(pagePresent, OfFile) || isPresent(pageSwapped, OfFile) {
-		t.Error("a file's")
+		t.Error("isPresent is wrong for memory of a file")
 	}
 	b := mapped(t, -1, 130, unix.MAP_PRIVATE|unix.MAP_ANON)
 	m, buf := own(t, spanOf(b, Anonymous)), make([]byte, len(b))
 	m.SetSwapped(true)
 	if n := m.Copy(os.Getpid(), address(b)+1, buf[:len(b)-1]); n != len(b)-1 {
-		t.Errorf("%d bytes", n)
+		t.Errorf("%d bytes, want %d", n, len(b)-1)
 	}
 }
 
-func TestAVforkChildsMemoryIsNotKept(t *testing.T) {
+func TestMemoryOfAVforkChildIsNotKeptOpen(t *testing.T) {
 	exe, err := testtargets.Compile("vfork.c")
 	if err != nil {
 		t.Fatal(err)
@@ -313,12 +313,12 @@ func TestAVforkChildsMemoryIsNotKept(t *testing.T) {
 	m := OpenMemory(child)
 	defer m.Close()
 	if m.mem.get() >= 0 || !m.Stale() {
-		t.Error("it was opened")
+		t.Error("memory shared with the parent is kept open")
 	}
 	m = OpenMemory(cmd.Process.Pid)
 	defer m.Close()
 	if m.mem.get() < 0 || m.Stale() {
-		t.Error("the parent's was not")
+		t.Error("the memory is not kept open after exec")
 	}
 }
 
@@ -327,21 +327,21 @@ func TestMemoryCopiesWithoutAllocating(t *testing.T) {
 	m, buf, pid := own(t, spanOf(b, Anonymous)), make([]byte, 100), os.Getpid()
 	before := Calls()
 	if n := testing.AllocsPerRun(100, func() { m.Copy(pid, address(b), buf) }); n != 0 {
-		t.Errorf("%.0f allocations", n)
+		t.Errorf("%.0f allocations, want 0", n)
 	}
 	if calls := Calls() - before; calls != 101 {
-		t.Errorf("%d calls for 101 copies", calls)
+		t.Errorf("%d calls for 101 copies, want 101", calls)
 	}
 }
 
-// The request number contains the size.
-func TestQueryIsAsLargeAsTheKernels(t *testing.T) {
+// The ioctl number contains the size.
+func TestMapQueryHasTheKernelsSize(t *testing.T) {
 	if size := unsafe.Sizeof(mapQuery{}); size != procmapQuery>>16&0x3fff {
-		t.Errorf("%d bytes", size)
+		t.Errorf("mapQuery has %d bytes, want %d", size, procmapQuery>>16&0x3fff)
 	}
 }
 
-func TestAPageIsAskedAboutBeforeAStop(t *testing.T) {
+func TestPresenceOfAPageIsReadBeforeAStop(t *testing.T) {
 	f, err := os.Create(filepath.Join(t.TempDir(), "f"))
 	if err != nil {
 		t.Fatal(err)
@@ -353,34 +353,34 @@ func TestAPageIsAskedAboutBeforeAStop(t *testing.T) {
 	b := mapped(t, int(f.Fd()), 2, unix.MAP_PRIVATE)
 	b[0] = 'y'
 	if b[page] != 'x' {
-		t.Fatal(b[page])
+		t.Fatalf("byte of the file is %q, want x", b[page])
 	}
 	m, at := own(t, spanOf(b, OfFile)), address(b)
 	calls := func(at uint64) int64 {
 		buf, before := make([]byte, 64), Calls()
 		if n := m.Copy(os.Getpid(), at, buf); n != len(buf) || buf[8] != 'x' {
-			t.Errorf("%d bytes, %q", n, buf)
+			t.Errorf("%d bytes, %q; want %d", n, buf, len(buf))
 		}
 		return Calls() - before
 	}
 	if n := calls(at + 8); n != 2 {
-		t.Errorf("%d calls for what nobody asked about", n)
+		t.Errorf("%d calls without a read before, want 2", n)
 	}
 	m.CheckPresent(at, 128)
 	if inside, beyond := calls(at+8), calls(at+100); inside != 1 || beyond != 2 {
-		t.Errorf("%d calls for what was asked about, %d beyond", inside, beyond)
+		t.Errorf("%d calls within the page that was read before, %d beyond; want 1 and 2", inside, beyond)
 	}
 	m.checked.until = 1
 	if n := calls(at + 8); n != 2 {
-		t.Errorf("%d calls when the answer is too old", n)
+		t.Errorf("%d calls after the answer has expired, want 2", n)
 	}
 	m.CheckPresent(at+pageSize+8, 64)
 	if n := calls(at + pageSize + 8); n != 2 {
-		t.Errorf("%d calls for a page of the file", n)
+		t.Errorf("%d calls for a page of the file, want 2", n)
 	}
 }
 
-// The kernel's own mappings have names.
+// Code without a name, made at run time; the kernel's own mappings have names.
 func TestMemoryWithoutWritePermissionIsRead(t *testing.T) {
 	b, err := unix.Mmap(-1, 0, int(pageSize), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 	if err != nil {
@@ -396,24 +396,24 @@ func TestMemoryWithoutWritePermissionIsRead(t *testing.T) {
 	addr := uint64(uintptr(unsafe.Pointer(&b[0])))
 	s, code, ok := m.MadeAt(addr)
 	if !ok {
-		t.Skip("the kernel does not answer questions about single mappings (before Linux 6.11)")
+		t.Skip("the kernel has no PROCMAP_QUERY (before Linux 6.11)")
 	}
 	if code || s.Writable || s.Kind != Anonymous || addr < s.Start || addr >= s.End {
-		t.Errorf("%+v, code %t", s, code)
+		t.Errorf("mapping %+v, code %t; want an anonymous one around %#x without write permission", s, code, addr)
 	}
 	var got [4]byte
 	if n, err := m.Read(os.Getpid(), addr, got[:]); n != 4 || string(got[:]) != "made" {
-		t.Errorf("%q, %v", got[:n], err)
+		t.Errorf("read %q, %v; want made", got[:n], err)
 	}
 }
 
-func TestManyPagesThatAreThereAreReadInOneCall(t *testing.T) {
+func TestManyPresentPagesAreReadInOneCall(t *testing.T) {
 	pages := 3 * manyPages
 	b := mapped(t, -1, pages, unix.MAP_PRIVATE|unix.MAP_ANON)
 	_ = unix.Madvise(b, unix.MADV_NOHUGEPAGE)
 	m, buf := own(t, spanOf(b, Anonymous)), make([]byte, len(b))
 	if m.pagemap.get() < 0 {
-		t.Skip("the kernel does not tell which pages are there")
+		t.Skip("the kernel does not show which pages are present")
 	}
 	for _, c := range []struct{ hole, from, n, calls int }{
 		{-1, 0, pages * page, 2}, {-1, 8, pages*page - 16, 2}, {-1, 8, (manyPages - 1) * page, 1},
@@ -437,25 +437,25 @@ func TestManyPagesThatAreThereAreReadInOneCall(t *testing.T) {
 	}
 }
 
-func TestTheLockOfTheMappingsIsTaken(t *testing.T) {
+func TestAwaitMappingsTakesTheMmapLock(t *testing.T) {
 	b := mapped(t, -1, 1, unix.MAP_PRIVATE|unix.MAP_ANON)
 	m, buf := own(t, spanOf(b, Anonymous)), make([]byte, 8)
 	ask := func() (calls, copied int64) {
 		calls, copied = Calls(), Copied()
 		if took := m.AwaitMappings(); took < 0 {
-			t.Errorf("%d ns", took)
+			t.Errorf("AwaitMappings took %d ns, want at least 0", took)
 		}
 		return Calls() - calls, Copied() - copied
 	}
 	if calls, _ := ask(); calls != 0 {
-		t.Errorf("%d calls where nothing was copied", calls)
+		t.Errorf("%d calls before any copy, want 0", calls)
 	}
 	m.Copy(os.Getpid(), address(b), buf)
 	if calls, copied := ask(); calls != 1 || copied != 0 {
-		t.Errorf("%d calls, %d bytes", calls, copied)
+		t.Errorf("after a copy: %d calls, %d bytes; want 1 and 0", calls, copied)
 	}
 	m.SetSpans(nil)
 	if calls, _ := ask(); calls != 0 {
-		t.Errorf("%d calls where the mapping is gone", calls)
+		t.Errorf("%d calls after the mapping is gone, want 0", calls)
 	}
 }

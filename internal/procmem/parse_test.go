@@ -19,31 +19,31 @@ func TestSyscallForms(t *testing.T) {
 			Args: [6]uint64{4, 0x7ffd, 1, 1<<64 - 1, 0, 8}, SP: 0x7ffd1230, PC: 0x7f6a},
 	} {
 		if got, err := ParseSyscall([]byte(text)); err != nil || got != want {
-			t.Errorf("%q: %+v %v", text, got, err)
+			t.Errorf("%q: %+v, error %v; want %+v", text, got, err, want)
 		}
 	}
 	for _, text := range []string{"", "run", "runningx", "-1", "-1 0x1", "1 0x1 0x2", "x", "232 4 1 1 1 1 1 1 1",
 		"0 0x10000000000000000 0x1 0x1 0x1 0x1 0x1 0x1 0x1"} {
 		if got, err := ParseSyscall([]byte(text)); err != ErrFormat {
-			t.Errorf("%q: %+v %v", text, got, err)
+			t.Errorf("%q: %+v, error %v; want %v", text, got, err, ErrFormat)
 		}
 	}
 }
 
-func TestNamesInStatMayHoldAnything(t *testing.T) {
+func TestNamesInStatMayHaveAnyBytes(t *testing.T) {
 	const rest = " S 1 1 1 0 -1 4194304 100 0 2 0 11 22 0 0 20 0 3 0 98765 4096 10 1844674"
 	for _, name := range []string{"sh", "a) R 1 (b", ") S", "", "\n \xff", strings.Repeat("k", 63)} {
 		var s Stat
 		if err := ParseStat([]byte("42 ("+name+")"+rest), &s); err != nil || s.Comm.String() != name || s.PID != 42 ||
 			s.State != 'S' || s.PPID != 1 || s.UTime != 11 || s.STime != 22 || s.Threads != 3 || s.StartTime != 98765 ||
 			s.KernelThread() {
-			t.Errorf("%q: %+v %v", name, s, err)
+			t.Errorf("name %q: stat %+v, error %v", name, s, err)
 		}
 	}
 	for _, text := range []string{"", "42 sh S 1", "42 (sh)", "42 (sh) S", ")42(", "x (sh)" + rest} {
 		var s Stat
 		if err := ParseStat([]byte(text), &s); err != ErrFormat || s != (Stat{}) {
-			t.Errorf("%q: %+v %v", text, s, err)
+			t.Errorf("%q: stat %+v, error %v; want %v", text, s, err, ErrFormat)
 		}
 	}
 }
@@ -63,11 +63,11 @@ func TestStatusFields(t *testing.T) {
 		Seccomp: 2, NoNewPrivs: true, State: 't'}
 	copy(want.NSpid[:], []int{43, 5, 1})
 	if s != want {
-		t.Errorf("got %+v", s)
+		t.Errorf("got %+v, want %+v", s, want)
 	}
 	for _, text := range []string{"", "Tgid:\t1\n", "State:\tS\nTgid:\tx\n", "State:\tS\nTgid:\t1\nCapEff:\tz\n"} {
 		if err := ParseStatus([]byte(text), &s); err != ErrFormat {
-			t.Errorf("%q: %v", text, err)
+			t.Errorf("%q: error %v, want %v", text, err, ErrFormat)
 		}
 	}
 	if err := ParseStatus([]byte("State:\tX (dead)\nTgid:\t0\n"), &s); err != refusal.Gone {
@@ -75,7 +75,7 @@ func TestStatusFields(t *testing.T) {
 	}
 }
 
-func TestTaskEntriesThatAreMalformedEndTheList(t *testing.T) {
+func TestMalformedTaskEntriesEndTheList(t *testing.T) {
 	entry := func(name string, length int) []byte {
 		b := make([]byte, length)
 		b[16], b[17] = byte(length), byte(length>>8)
@@ -87,11 +87,11 @@ func TestTaskEntriesThatAreMalformedEndTheList(t *testing.T) {
 		b = append(b, entry(name, 32)...)
 	}
 	if got := appendTasks(nil, b); len(got) != 2 || got[0] != 12 || got[1] != 345678 {
-		t.Errorf("%v", got)
+		t.Errorf("threads %v, want 12 and 345678", got)
 	}
 	b[16+32*3] = 0
 	if got := appendTasks(nil, b); len(got) != 1 {
-		t.Errorf("%v", got)
+		t.Errorf("threads %v, want one", got)
 	}
 }
 
@@ -104,35 +104,35 @@ func FuzzParsers(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if s, err := ParseSyscall(b); err != nil && s != (SyscallInfo{}) {
-			t.Errorf("syscall %+v", s)
+			t.Errorf("syscall: an error, and %+v", s)
 		}
 		if s, err := ParseSchedStat(b); err != nil && s != (SchedStat{}) {
-			t.Errorf("schedstat %+v", s)
+			t.Errorf("schedstat: an error, and %+v", s)
 		}
 		var st Stat
 		if err := ParseStat(b, &st); err != nil && st != (Stat{}) {
-			t.Errorf("stat %+v", st)
+			t.Errorf("stat: an error, and %+v", st)
 		}
 		var s Status
 		if err := ParseStatus(b, &s); err != nil && s != (Status{}) {
-			t.Errorf("status %+v", s)
+			t.Errorf("status: an error, and %+v", s)
 		}
 		appendTasks(nil, b)
 		for name, rest := NextKernelFrame(b); len(name) > 0; name, rest = NextKernelFrame(rest) {
 			if len(rest) >= len(b) || bytes.ContainsAny(name, "\n+") {
-				t.Errorf("kernel frame %q, %d of %d bytes left", name, len(rest), len(b))
+				t.Errorf("frame of the kernel stack %q, %d of %d bytes left", name, len(rest), len(b))
 			}
 		}
 	})
 }
 
-func TestKernelFramesAreRead(t *testing.T) {
+func TestFramesOfAKernelStackAreParsed(t *testing.T) {
 	var got []string
 	text := []byte("[<0>] do_wait+0x53/0x120\n[<0>] 0xffffffff\n\n[<0>] fuse_read+0x1/0x2 [fuse]\n[<0>] cut+0x")
 	for name, rest := NextKernelFrame(text); len(name) > 0; name, rest = NextKernelFrame(rest) {
 		got = append(got, string(name))
 	}
 	if !slices.Equal(got, []string{"do_wait", "fuse_read"}) {
-		t.Errorf("%q", got)
+		t.Errorf("frames %q, want do_wait and fuse_read", got)
 	}
 }

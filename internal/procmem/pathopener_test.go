@@ -47,7 +47,7 @@ func TestThreadWithAPathOpenerOpensNoPathOfAProcess(t *testing.T) {
 			}
 			return held.Status(&status)
 		}},
-		{"not a process's", 0, func() error { _, err := ReadSmall("/proc/loadavg", make([]byte, 64)); return err }},
+		{"file outside /proc/PID", 0, func() error { _, err := ReadSmall("/proc/loadavg", make([]byte, 64)); return err }},
 	}
 	for _, way := range ways {
 		before := w.lookups
@@ -55,18 +55,18 @@ func TestThreadWithAPathOpenerOpensNoPathOfAProcess(t *testing.T) {
 			t.Errorf("%s: %v", way.name, err)
 		}
 		if n := w.lookups - before; n != way.walks {
-			t.Errorf("%s: %d paths were walked for this thread, not %d", way.name, n, way.walks)
+			t.Errorf("%s: the path opener opened %d paths, want %d", way.name, n, way.walks)
 		}
 	}
 	if w.paths.tid == own {
-		t.Error("this thread has walked the paths")
+		t.Error("the path opener is this thread")
 	}
 	if held.Close(); held.Held() || stat.PID == 0 || status.Tgid != pid {
 		t.Errorf("held: %v; read: %+v, process %d", held.Held(), stat, status.Tgid)
 	}
 }
 
-// The calling thread has one.
+// The calling thread has a real-time priority.
 func TestPathOpenerHasNoRealTimePriority(t *testing.T) {
 	runtime.LockOSThread() // never unlocked: the thread ends
 	fifo := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1}
@@ -83,12 +83,12 @@ func TestPathOpenerHasNoRealTimePriority(t *testing.T) {
 	for _, tid := range tids {
 		attr, err := unix.SchedGetAttr(tid, 0)
 		if err != nil || attr.Policy != unix.SCHED_NORMAL || attr.Nice >= 0 {
-			t.Errorf("thread %d: %+v, %v", tid, attr, err)
+			t.Errorf("thread %d has %+v (%v), want no real-time priority", tid, attr, err)
 		}
 	}
 }
 
-func TestPathOpenerThatWasClosedLeavesItsThreadToItself(t *testing.T) {
+func TestThreadOpensPathsItselfAfterThePathOpenerIsClosed(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	w := NewPathOpener()
@@ -99,11 +99,11 @@ func TestPathOpenerThatWasClosedLeavesItsThreadToItself(t *testing.T) {
 	w.Close()
 	var s Stat
 	if err := ReadStat(os.Getpid(), &s); err != nil || pathOpener([]byte("/proc/1/stat\x00")) != nil {
-		t.Errorf("%v; this thread has a path opener: %v", err, pathOpener([]byte("/proc/1/stat\x00")) != nil)
+		t.Errorf("error %v; the thread still has a path opener: %v", err, pathOpener([]byte("/proc/1/stat\x00")) != nil)
 	}
 }
 
-func TestHeldDirectoryOfAThreadThatEndedGivesNothing(t *testing.T) {
+func TestHeldDirectoryOfAnEndedThreadHasNoFiles(t *testing.T) {
 	tids, end := make(chan int), make(chan struct{})
 	go func() {
 		runtime.LockOSThread()
@@ -112,7 +112,7 @@ func TestHeldDirectoryOfAThreadThatEndedGivesNothing(t *testing.T) {
 	}()
 	tid := <-tids
 	if tid == os.Getpid() {
-		t.Skip("the process's first thread does not end")
+		t.Skip("the main thread does not end")
 	}
 	f := OpenThread(os.Getpid(), tid, NewBudget(0))
 	defer f.Close()
@@ -124,9 +124,9 @@ func TestHeldDirectoryOfAThreadThatEndedGivesNothing(t *testing.T) {
 		runtime.Gosched()
 	}
 	if _, err := f.SchedStat(); err == nil {
-		t.Error("its schedstat was read")
+		t.Error("schedstat of an ended thread was read")
 	}
 	if err := f.Status(new(Status)); err == nil {
-		t.Error("its status was read")
+		t.Error("status of an ended thread was read")
 	}
 }

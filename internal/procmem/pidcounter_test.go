@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-func TestBirthsAreSeen(t *testing.T) {
+func TestPIDCounterAdvancesAtEachNewProcess(t *testing.T) {
 	b, err := OpenPIDCounter()
 	if err != nil {
 		t.Fatal(err)
@@ -21,18 +21,18 @@ func TestBirthsAreSeen(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !b.Advanced() {
-			t.Error("a process was born, and not seen")
+			t.Error("Advanced is false after a new process")
 		}
 		if b.Last() <= 0 {
-			t.Errorf("the last one has the number %d", b.Last())
+			t.Errorf("the last PID is %d, want more than 0", b.Last())
 		}
 	}
 	if n := testing.AllocsPerRun(10, func() { b.Advanced() }); n != 0 {
-		t.Errorf("%.0f allocations", n)
+		t.Errorf("%.0f allocations, want 0", n)
 	}
 }
 
-func TestTheYoungestThreadsComeLast(t *testing.T) {
+func TestNewestThreadsAreListedLast(t *testing.T) {
 	stay := make(chan bool)
 	defer close(stay)
 	for range 20 {
@@ -53,7 +53,7 @@ func TestTheYoungestThreadsComeLast(t *testing.T) {
 	for try := 0; ; try++ {
 		all, err := d.List(nil)
 		if err != nil || len(all) < 20 {
-			t.Fatalf("%v, %v", all, err)
+			t.Fatalf("threads %v, error %v", all, err)
 		}
 		wrong := 0
 		for _, n := range []int{-1, 0, 1, 7, len(all) - 1, len(all), len(all) + 5} {
@@ -69,12 +69,12 @@ func TestTheYoungestThreadsComeLast(t *testing.T) {
 			return
 		}
 		if try == 100 {
-			t.Fatalf("%d lists are not the end of %v", wrong, all)
+			t.Fatalf("%d of 100 lists were not the end of %v", wrong, all)
 		}
 	}
 }
 
-func TestSwitchesAreBothKinds(t *testing.T) {
+func TestSwitchesAreVoluntaryAndInvoluntaryOnes(t *testing.T) {
 	const text = "State:\tR (running)\nTgid:\t7\nvoluntary_ctxt_switches:\t40\nnonvoluntary_ctxt_switches:\t2\n"
 	var s Status
 	if err := ParseStatus([]byte(text), &s); err != nil || s.Switches != 42 {

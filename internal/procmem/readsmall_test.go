@@ -24,17 +24,17 @@ func TestReadSmallReadsTheBeginningOfAFile(t *testing.T) {
 		want string
 	}{{16, "0-3,6\n"}, {3, "0-3"}} {
 		if got, err := ReadSmall(path, buf[:c.room]); err != nil || string(got) != c.want {
-			t.Errorf("with room for %d bytes: %q, %v; want %q", c.room, got, err, c.want)
+			t.Errorf("buffer of %d bytes: %q, %v; want %q", c.room, got, err, c.want)
 		}
 	}
 	if _, err := ReadSmall(os.DevNull, buf[:]); !errors.Is(err, refusal.Gone) {
 		t.Errorf("an empty file: %v, want %v", err, refusal.Gone)
 	}
 	if _, err := ReadSmall(path+"s", buf[:]); !errors.Is(err, refusal.Gone) {
-		t.Errorf("a file that is not there: %v, want %v", err, refusal.Gone)
+		t.Errorf("a missing file: %v, want %v", err, refusal.Gone)
 	}
 	if _, err := ReadSmall("/"+strings.Repeat("x", longestPath), buf[:]); !errors.Is(err, syscall.ENAMETOOLONG) {
-		t.Errorf("too long a path: %v, want %v", err, syscall.ENAMETOOLONG)
+		t.Errorf("a path that is too long: %v, want %v", err, syscall.ENAMETOOLONG)
 	}
 	if n := testing.AllocsPerRun(100, func() { _, _ = ReadSmall("/sys/devices/system/cpu/online", buf[:]) }); n != 0 {
 		t.Errorf("%v allocations, want none", n)

@@ -42,16 +42,16 @@ func TestReadsUpToTheEndOfTheMapping(t *testing.T) {
 		buf := make([]byte, len(m))
 		if n, err := read(os.Getpid(), address(m)+100, buf); err != nil || n != readable-100 ||
 			!bytes.Equal(buf[:n], m[100:readable]) {
-			t.Errorf("%s: %d %v", name, n, err)
+			t.Errorf("%s: %d bytes, %v; want %d", name, n, err, readable-100)
 		}
 		if n, err := read(os.Getpid(), address(m)+uint64(readable), buf); n != 0 || err != ErrFault {
-			t.Errorf("%s beyond: %d %v", name, n, err)
+			t.Errorf("%s beyond the mapping: %d bytes, %v; want 0, %v", name, n, err, ErrFault)
 		}
 		if n, err := read(os.Getpid(), 1<<63, buf); n != 0 || err != ErrFault {
-			t.Errorf("%s wild: %d %v", name, n, err)
+			t.Errorf("%s at no user address: %d bytes, %v; want 0, %v", name, n, err, ErrFault)
 		}
 		if n, err := read(1<<30, address(m), buf); n != 0 || err != refusal.Gone {
-			t.Errorf("%s nobody: %d %v", name, n, err)
+			t.Errorf("%s of no process: %d bytes, %v; want 0, %v", name, n, err, refusal.Gone)
 		}
 	}
 }
@@ -61,7 +61,7 @@ func TestErrorNumbersBecomeKinds(t *testing.T) {
 		syscall.EACCES: refusal.Denied, syscall.EPERM: refusal.Denied, syscall.EFAULT: ErrFault,
 		syscall.EMFILE: syscall.EMFILE} {
 		if got := classify(e); got != want {
-			t.Errorf("%v: %v", e, got)
+			t.Errorf("classify(%v) = %v, want %v", e, got, want)
 		}
 	}
 }

@@ -25,27 +25,27 @@ func relayedMemory(t *testing.T) (m *Memory, b []byte, relays *Relays) {
 	return m, b, relays
 }
 
-func TestAnotherThreadReadsTheSame(t *testing.T) {
+func TestRelayReadsTheSameBytes(t *testing.T) {
 	m, b, _ := relayedMemory(t)
 	for _, r := range []struct{ at, n, want int }{
 		{0, 8, 8}, {100, 5000, 5000}, {3 * page, 9 * page, 9 * page}, {1, 39 * page, 39 * page},
 		{38 * page, 2 * page, 2 * page},
 	} {
 		if !m.Within(60e9) {
-			t.Fatal("no thread reads")
+			t.Fatal("no relay is free")
 		}
 		got := make([]byte, r.n)
 		n := m.Copy(os.Getpid(), address(b)+uint64(r.at), got)
 		if n != r.want || !bytes.Equal(got[:n], b[r.at:r.at+n]) || m.Late() {
-			t.Errorf("%d bytes at %d: %d of %d, late %v", r.n, r.at, n, r.want, m.Late())
+			t.Errorf("%d bytes at %d: read %d, want %d, late %v", r.n, r.at, n, r.want, m.Late())
 		}
 	}
 	if took := m.AwaitMappings(); took <= 0 {
-		t.Errorf("the lock was waited for %d ns", took)
+		t.Errorf("the mmap lock took %d ns, want more than 0", took)
 	}
 }
 
-func TestAReadThatDoesNotComeBackIsGivenUp(t *testing.T) {
+func TestRelayedReadThatBlocksIsAbandoned(t *testing.T) {
 	m, b, relays := relayedMemory(t)
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -55,27 +55,27 @@ func TestAReadThatDoesNotComeBackIsGivenUp(t *testing.T) {
 	defer w.Close()
 	pid, at, got := os.Getpid(), address(b), make([]byte, page)
 	if !m.Within(60e9) {
-		t.Fatal("no thread reads")
+		t.Fatal("no relay is free")
 	}
 	if n := m.relayed.pread(int(r.Fd()), got[:8], 0); n != -int(unix.ESPIPE) {
-		t.Errorf("a pipe gives %d", n)
+		t.Errorf("pread of a pipe returns %d, want -ESPIPE", n)
 	}
 	if !m.Within(1e6) {
-		t.Fatal("no thread reads")
+		t.Fatal("no relay is free")
 	}
 	if n, ok := m.relayed.do(unix.SYS_READ, [6]uintptr{r.Fd(), m.relayed.thread.at(), 8}); ok || !m.Late() || !m.Waited() {
-		t.Errorf("a read of an empty pipe gave %d, late %v, waited %v", n, m.Late(), m.Waited())
+		t.Errorf("read of an empty pipe returns %d, late %v, waited %v; want late and waited", n, m.Late(), m.Waited())
 	}
 	if n := m.Copy(pid, at, got); n != 0 || m.Stale() || m.Within(1e6) || m.Copy(pid, at, got) != 0 {
-		t.Errorf("%d bytes were read meanwhile, stale %v", n, m.Stale())
+		t.Errorf("%d bytes were read while the relay was blocked, stale %v", n, m.Stale())
 	}
 	m.Relay(nil)
 	if !m.Relayed() {
-		t.Error("the calling thread would wait for the lock that the other one waits for")
+		t.Error("the calling thread would wait for the mmap lock that the blocked relay waits for")
 	}
 	if other := own(t, spanOf(b, Anonymous)); true {
 		if other.Relay(relays); !other.Within(60e9) || other.Copy(pid, at, got) != page {
-			t.Error("another process's memory is not read meanwhile")
+			t.Error("memory of another process is not read while a relay is blocked")
 		}
 	}
 	clear(got)
@@ -86,14 +86,14 @@ func TestAReadThatDoesNotComeBackIsGivenUp(t *testing.T) {
 		SleepUntil(Now() + 1e5)
 	}
 	if !bytes.Equal(got, make([]byte, page)) {
-		t.Error("what came late was written")
+		t.Error("bytes of an abandoned read were written to the buffer")
 	}
 	if n := m.Copy(pid, at, got); n != page || !bytes.Equal(got, b[:page]) {
-		t.Errorf("%d bytes afterwards", n)
+		t.Errorf("%d bytes after the blocked read has returned, want %d", n, page)
 	}
 }
 
-func TestThreadsThatReadEnd(t *testing.T) {
+func TestRelaysEnd(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	relays := NewRelays()
@@ -108,7 +108,7 @@ func TestThreadsThatReadEnd(t *testing.T) {
 		tids = append(tids, th.tid)
 	}
 	if n != mostRelays || len(tids) != n || !IsRelay(tids[0]) || IsRelay(unix.Gettid()) {
-		t.Errorf("%d threads of %d", n, mostRelays)
+		t.Errorf("%d relays, want %d with known thread IDs", n, mostRelays)
 	}
 	relays.Close()
 	w.Close()

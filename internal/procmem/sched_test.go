@@ -26,7 +26,7 @@ func TestParseLastRun(t *testing.T) {
 	} {
 		got, ok := ParseLastRun([]byte(text))
 		if ok != (want >= 0) || ok && got != want {
-			t.Errorf("ParseLastRun(%q) = %d, %v", text, got, ok)
+			t.Errorf("ParseLastRun(%q) = %d, %v; want %d", text, got, ok, want)
 		}
 	}
 }
@@ -35,7 +35,7 @@ func FuzzParseLastRun(f *testing.F) {
 	f.Add([]byte("se.exec_start : 1.000000\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if v, ok := ParseLastRun(b); ok && v < 0 {
-			t.Fatalf("%d", v)
+			t.Fatalf("a negative time: %d", v)
 		}
 	})
 }
@@ -55,7 +55,7 @@ func TestParseSwitches(t *testing.T) {
 	} {
 		got, ok := ParseSwitches([]byte(text))
 		if ok != (want >= 0) || ok && int64(got) != want {
-			t.Errorf("ParseSwitches(%q) = %d, %v", text, got, ok)
+			t.Errorf("ParseSwitches(%q) = %d, %v; want %d", text, got, ok, want)
 		}
 	}
 }
@@ -64,37 +64,37 @@ func FuzzParseSwitches(f *testing.F) {
 	f.Add([]byte("\nnr_switches : 1\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if v, ok := ParseSwitches(b); ok && int64(v) < 0 {
-			t.Fatalf("%d", v)
+			t.Fatalf("a negative count: %d", v)
 		}
 	})
 }
 
-func TestForgottenArrivalsAreFoundOut(t *testing.T) {
+func TestUncountedArrivalsAreDetected(t *testing.T) {
 	var of arrivals
 	for i, c := range []struct {
 		runs, left, cpu uint64
 		want            bool
 		what            string
 	}{
-		{5, 4, 10, true, "it runs"},
-		{5, 5, 11, false, "it is queued"},
-		{6, 5, 11, true, "it runs again"},
-		{6, 7, 15, false, "it has left, arrived without being counted, and left"},
-		{7, 7, 15, true, "it runs; one is known to be forgotten"},
-		{7, 8, 20, false, "it is queued"},
-		{7, 8, 20, false, "it still is"},
-		{8, 9, 22, false, "it runs, and another was forgotten: not known yet"},
-		{8, 9, 26, true, "it has run, and has not left"},
+		{5, 4, 10, true, "runs"},
+		{5, 5, 11, false, "queued"},
+		{6, 5, 11, true, "runs again"},
+		{6, 7, 15, false, "left, arrived without being counted, and left"},
+		{7, 7, 15, true, "runs; one uncounted arrival is known"},
+		{7, 8, 20, false, "queued"},
+		{7, 8, 20, false, "still queued"},
+		{8, 9, 22, false, "runs; a second uncounted arrival is not known yet"},
+		{8, 9, 26, true, "has run, and has not left"},
 		{8, 9, 26, true, "its clock has not moved since"},
-		{8, 10, 27, false, "it is queued"},
+		{8, 10, 27, false, "queued"},
 	} {
 		if got := of.on(SchedStat{Runs: c.runs, CPU: c.cpu}, c.left); got != c.want {
-			t.Errorf("%d: %s: %v", i, c.what, got)
+			t.Errorf("step %d (%s): on a processor %v, want %v", i, c.what, got, c.want)
 		}
 	}
 }
 
-func TestOnProcessorIsWhoRuns(t *testing.T) {
+func TestOnProcessorIsTrueForRunningThreads(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if _, err := os.Stat("/proc/self/sched"); err != nil {
@@ -116,17 +116,17 @@ func TestOnProcessorIsWhoRuns(t *testing.T) {
 	for range 1000 {
 		on, known := own.OnProcessor()
 		if !known {
-			t.Fatal("not known of this thread")
+			t.Fatal("it is not known whether this thread is on a processor")
 		}
 		if on {
 			ran++
 		}
 		if on, known := asleep.OnProcessor(); on || !known {
-			t.Fatalf("one that sleeps: %v, %v", on, known)
+			t.Fatalf("a sleeping thread: on a processor %v, known %v; want false, true", on, known)
 		}
 	}
 	if ran == 0 {
-		t.Error("this thread never runs")
+		t.Error("this thread is never found on a processor")
 	}
 }
 
@@ -140,12 +140,12 @@ func TestLastRunIsReadOnThisKernel(t *testing.T) {
 	defer f.Close()
 	first, ok := f.LastRun()
 	if !ok || first <= 0 {
-		t.Fatalf("%d, %v", first, ok)
+		t.Fatalf("last run %d, %v; want a time", first, ok)
 	}
 	for range 1_000_000 {
 		if now, _ := f.LastRun(); now > first {
 			return
 		}
 	}
-	t.Fatal("it stands still")
+	t.Fatal("the time of the last run does not change")
 }

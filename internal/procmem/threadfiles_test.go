@@ -28,13 +28,13 @@ func sleeper(t testing.TB) *exec.Cmd {
 	})
 	pid := cmd.Process.Pid
 	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		// It first sleeps in other calls.
+		// The thread first sleeps in other calls.
 		s, err := OpenThread(pid, pid, nil).Syscall()
 		if err == nil && !s.Running && (s.Nr == unix.SYS_CLOCK_NANOSLEEP || s.Nr == unix.SYS_NANOSLEEP) {
 			return cmd
 		}
 	}
-	t.Fatal("sleep never slept")
+	t.Fatal("the process sleep did not reach its call")
 	return nil
 }
 
@@ -44,45 +44,45 @@ func TestFilesOfASleepingThread(t *testing.T) {
 	budget := NewBudget(100)
 	all := budget.Left()
 	f := OpenThread(pid, pid, budget)
-	for range 2 { // opened, then kept
+	for range 2 { // opened, then kept open
 		sched, err := f.SchedStat()
 		if err != nil || sched.Runs == 0 || sched.CPU == 0 {
-			t.Errorf("%+v %v", sched, err)
+			t.Errorf("schedstat %+v, %v", sched, err)
 		}
 		if s, err := f.Syscall(); err != nil || s.Running || s.SP == 0 || s.PC == 0 {
-			t.Errorf("%+v %v", s, err)
+			t.Errorf("syscall %+v, %v; want a sleeping thread", s, err)
 		}
 		var st Stat
 		if err := f.Stat(&st); err != nil || st.PID != pid || st.PPID != os.Getpid() || st.State != 'S' ||
 			st.Comm.String() != "sleep" {
-			t.Errorf("%+v %v", st, err)
+			t.Errorf("stat %+v, %v; want a sleeping thread named sleep", st, err)
 		}
 		var status Status
 		if err := f.Status(&status); err != nil || status.Tgid != pid || status.State != 'S' || status.Threads != 1 ||
 			status.NSpidN == 0 {
-			t.Errorf("%+v %v", status, err)
+			t.Errorf("status %+v, %v", status, err)
 		}
 		var wchan [64]byte
 		if w, err := f.Wchan(wchan[:]); err != nil {
-			t.Errorf("%q %v", w, err)
+			t.Errorf("wchan %q, %v", w, err)
 		}
 		var raw [96]byte
 		if n := f.RawSchedStat(raw[:]); n <= 0 {
-			t.Errorf("raw schedstat %d", n)
+			t.Errorf("raw schedstat has %d bytes", n)
 		} else if s, err := ParseSchedStat(raw[:n]); err != nil || s != sched {
-			t.Errorf("raw %+v, %+v", s, sched)
+			t.Errorf("raw schedstat %+v, want %+v", s, sched)
 		}
 	}
 	if got := all - budget.Left(); got != 5 {
-		t.Errorf("%d descriptors taken", got)
+		t.Errorf("%d descriptors taken from the budget, want 5", got)
 	}
 	f.Close()
 	if budget.Left() != all {
-		t.Errorf("%d descriptors left of %d", budget.Left(), all)
+		t.Errorf("%d descriptors left after Close, want %d", budget.Left(), all)
 	}
 }
 
-func TestClocksAreLentBeyondTheBudget(t *testing.T) {
+func TestClocksStayOpenBeyondTheBudget(t *testing.T) {
 	pid := sleeper(t).Process.Pid
 	tasks, err := OpenTasks(pid, nil)
 	if err != nil {
@@ -97,22 +97,22 @@ func TestClocksAreLentBeyondTheBudget(t *testing.T) {
 		var raw [96]byte
 		before := testtargets.Descriptors(t)
 		if n := f.RawSchedStat(raw[:]); n >= 0 {
-			t.Errorf("%d bytes of a file that is not open", n)
+			t.Errorf("%d bytes of a file that is not open, want an error", n)
 		}
 		if !f.KeepSchedstatOpen() || f.KeepSchedstatOpen() || f.RawSchedStat(raw[:]) <= 0 {
-			t.Error("the clocks are not lent, or twice")
+			t.Error("KeepSchedstatOpen does not open the clocks, or does so twice")
 		}
 		if n := testtargets.Descriptors(t) - before; n != 1 {
-			t.Errorf("%d descriptors for it", n)
+			t.Errorf("%d descriptors opened, want 1", n)
 		}
 		f.CloseKeptSchedstat()
 		if !f.KeepSchedstatOpen() {
-			t.Error("not lent a second time")
+			t.Error("KeepSchedstatOpen does not open the clocks again after Close")
 		}
 		f.Close()
 		f.CloseKeptSchedstat()
 		if n := testtargets.Descriptors(t) - before; n != 0 {
-			t.Errorf("%d descriptors are left", n)
+			t.Errorf("%d descriptors left open, want 0", n)
 		}
 	}
 }
@@ -127,16 +127,16 @@ func TestKernelStackIsKeptOpenFromTheSecondTimeOn(t *testing.T) {
 		before := Calls()
 		text, err := f.KernelStack(buf[:])
 		if err == refusal.Denied {
-			t.Skip("only root may know")
+			t.Skip("only root may read kernel stacks")
 		}
 		if calls := Calls() - before; err != nil || len(text) == 0 || calls != want {
-			t.Errorf("time %d: %d bytes, %v, %d system calls, not %d", i, len(text), err, calls, want)
+			t.Errorf("read %d: %d bytes, %v, %d system calls, want %d", i, len(text), err, calls, want)
 		}
 	}
 	cmd.Process.Kill()
 	cmd.Wait()
 	if _, err := f.KernelStack(buf[:]); err != refusal.Gone {
-		t.Errorf("of a thread that has ended: %v", err)
+		t.Errorf("kernel stack of an ended thread: %v, want %v", err, refusal.Gone)
 	}
 }
 
@@ -156,7 +156,7 @@ func TestEndedThreadIsGoneOnEveryFile(t *testing.T) {
 	}
 	for name, read := range reads {
 		if err := read(kept); err != nil {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v, want %v", name, err, refusal.Gone)
 		}
 	}
 	dir, err := OpenTasks(pid, nil)
@@ -168,24 +168,24 @@ func TestEndedThreadIsGoneOnEveryFile(t *testing.T) {
 	cmd.Wait()
 	for name, read := range reads {
 		if err := read(kept); err != refusal.Gone {
-			t.Errorf("%s kept: %v", name, err)
+			t.Errorf("%s, kept open: %v, want %v", name, err, refusal.Gone)
 		}
 		if err := read(fresh); err != refusal.Gone {
-			t.Errorf("%s opened: %v", name, err)
+			t.Errorf("%s, opened now: %v, want %v", name, err, refusal.Gone)
 		}
 	}
 	if tids, err := dir.List(nil); err != refusal.Gone || len(tids) != 0 {
-		t.Errorf("tasks kept: %v %v", tids, err)
+		t.Errorf("list of threads, kept open: %v, %v; want %v", tids, err, refusal.Gone)
 	}
 	if _, err := ListTasks(pid, nil); err != refusal.Gone {
-		t.Errorf("tasks: %v", err)
+		t.Errorf("list of threads: %v, want %v", err, refusal.Gone)
 	}
 	if _, err := ProcessCPU(pid); err != refusal.Gone {
-		t.Errorf("clock: %v", err)
+		t.Errorf("process clock: %v, want %v", err, refusal.Gone)
 	}
 }
 
-func TestBudgetThatIsUsedUpReadsWithoutKeeping(t *testing.T) {
+func TestFilesAreNotKeptOpenWithoutBudget(t *testing.T) {
 	b := new(Budget)
 	b.Give(1)
 	f := OpenThread(os.Getpid(), os.Getpid(), b)
@@ -199,7 +199,7 @@ func TestBudgetThatIsUsedUpReadsWithoutKeeping(t *testing.T) {
 		}
 	}
 	if f.fds[fileSchedStat] == 0 || f.fds[fileStat] != 0 || b.Left() != 0 || b.Take(1) {
-		t.Errorf("kept %v, left %d", f.fds, b.Left())
+		t.Errorf("open files %v, budget left %d; want schedstat only, 0", f.fds, b.Left())
 	}
 }
 
@@ -222,7 +222,7 @@ func TestTasksAreThoseOfTheProcess(t *testing.T) {
 		tid := <-here
 		for range 2 {
 			if tids, err := dir.List(nil); err != nil || !slices.Contains(tids, tid) {
-				t.Errorf("%d not in %v %v", tid, tids, err)
+				t.Errorf("thread %d is not in %v, %v", tid, tids, err)
 			}
 		}
 	}
@@ -233,20 +233,20 @@ func TestProcessorClocksMatchTheScheduler(t *testing.T) {
 	defer runtime.UnlockOSThread()
 	var thread unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &thread); err != nil || thread.Nano() == 0 {
-		t.Errorf("thread: %v %v", thread, err)
+		t.Errorf("clock of the thread: %v, %v", thread, err)
 	}
 	process, err := ProcessCPU(os.Getpid())
 	if err != nil || process < uint64(thread.Nano()) {
-		t.Errorf("process %d, thread %v, %v", process, thread, err)
+		t.Errorf("clock of the process %d, of the thread %v, %v", process, thread, err)
 	}
 	cmd := sleeper(t)
 	sched, _ := OpenThread(cmd.Process.Pid, cmd.Process.Pid, nil).SchedStat()
 	if ns, err := ProcessCPU(cmd.Process.Pid); err != nil || ns != sched.CPU {
-		t.Errorf("another process: %d, schedstat %+v, %v", ns, sched, err)
+		t.Errorf("clock of another process: %d, schedstat %+v, %v; want the same", ns, sched, err)
 	}
 	for _, pid := range []int{0, -1, 1 << 30} {
 		if _, err := ProcessCPU(pid); err != refusal.Gone {
-			t.Errorf("process %d: %v", pid, err)
+			t.Errorf("clock of process %d: %v, want %v", pid, err, refusal.Gone)
 		}
 	}
 }
@@ -285,7 +285,7 @@ func TestReadingAllocatesNothing(t *testing.T) {
 		ReadVM(pid, 8, buf[:])
 		readMem(pid, address(src[:]), buf[:])
 	}); n != 0 {
-		t.Errorf("%v allocations", n)
+		t.Errorf("%v allocations, want 0", n)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// tree makes a file system of files by their names.
+// tree returns a file system with files by name.
 func tree(t *testing.T, files map[string]string) Root {
 	t.Helper()
 	root := t.TempDir()
@@ -28,15 +28,15 @@ func tree(t *testing.T, files map[string]string) Root {
 	return Root(root)
 }
 
-// TestQuotasOfTheGroupAndThoseAboveIt: as seen from a host with v2, with v1, and from a container.
-func TestQuotasOfTheGroupAndThoseAboveIt(t *testing.T) {
+// The views are those of a host with v2, a host with v1, and a container.
+func TestQuotasAreThoseOfTheGroupAndItsAncestors(t *testing.T) {
 	const v2 = "35 24 0:30 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw\n"
 	for _, c := range []struct {
 		name  string
 		files map[string]string
 		want  []string // directory, quota and period in ms, own
 	}{
-		{"v2, with a tighter group above", map[string]string{
+		{"v2, with a lower quota in an ancestor", map[string]string{
 			"proc/self/cgroup": "0::/pods/side car\n", "proc/self/mountinfo": v2,
 			"sys/fs/cgroup/cpu.max":               "max 100000\n",
 			"sys/fs/cgroup/pods/cpu.max":          "3000 50000\n",
@@ -59,7 +59,7 @@ func TestQuotasOfTheGroupAndThoseAboveIt(t *testing.T) {
 		{"none", map[string]string{
 			"proc/self/cgroup": "0::/a\n", "proc/self/mountinfo": v2, "sys/fs/cgroup/a/cpu.max": "max 100000\n",
 		}, nil},
-		{"v1 without one", map[string]string{
+		{"v1 without a limit", map[string]string{
 			"proc/self/cgroup":                   "1:cpu:/\n",
 			"proc/self/mountinfo":                "32 31 0:29 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n",
 			"sys/fs/cgroup/cpu/cpu.cfs_quota_us": "-1\n", "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000\n",
@@ -95,23 +95,22 @@ func TestMeterReadsBothKinds(t *testing.T) {
 			t.Fatal(err)
 		}
 		if s, err := m.Read(); err != nil || s != (Sample{3, 2, 7000, 5000}) {
-			t.Errorf("%s: %+v %v", name, s, err)
+			t.Errorf("%s: sample %+v, %v; want %+v", name, s, err, Sample{3, 2, 7000, 5000})
 		}
 		if n := testing.AllocsPerRun(100, func() { _, _ = m.Read() }); n != 0 {
-			t.Errorf("%s: %v allocations", name, n)
+			t.Errorf("%s: %v allocations, want 0", name, n)
 		}
 		m.Close()
 	}
 }
 
-// TestWhatIsSaidToBeLeftIsLeft simulates a group with a quota, whose use and whose readings come at random moments:
-// what the guard says is left never is more than what is.
-func TestWhatIsSaidToBeLeftIsLeft(t *testing.T) {
+// A simulated group with a quota uses CPU time, and is read, at random times.
+func TestGuardNeverOverestimatesTheRestOfAQuota(t *testing.T) {
 	const period, limit = 100e6, 5e6
 	rng := rand.New(rand.NewPCG(1, 2))
-	said := 0
+	enough := 0
 	for run := range 200 {
-		most := []int{4e5, 6e4}[run%2] // more than there is, and half of it
+		most := []int{4e5, 6e4}[run%2] // more than the quota, and half of it
 		now, used, periods := int64(0), int64(rng.IntN(1e6)), int64(rng.IntN(5))
 		next := int64(rng.IntN(period))
 		left := int64(rng.IntN(limit))
@@ -121,7 +120,7 @@ func TestWhatIsSaidToBeLeftIsLeft(t *testing.T) {
 			for now >= next {
 				next += period
 				periods++
-				left = min(left, 0) + limit // a debt stays
+				left = min(left, 0) + limit // overuse is carried to the next period
 			}
 			if use := int64(rng.IntN(most)); left > 0 {
 				left, used = left-use, used+use
@@ -130,15 +129,15 @@ func TestWhatIsSaidToBeLeftIsLeft(t *testing.T) {
 				g.Note(Sample{Periods: periods}, used)
 			}
 			if got := g.Left(used); got > max(left, 0) {
-				t.Fatalf("%d ns are said to be left, %d are", got, left)
+				t.Fatalf("Left returns %d ns, want at most %d", got, left)
 			}
 			if run%2 == 1 && g.Left(used) >= g.Needs(100e3) {
-				said++
+				enough++
 			}
 		}
 	}
-	if said < 100*3000/2 {
-		t.Errorf("enough was left at %d of %d moments", said, 100*3000)
+	if enough < 100*3000/2 {
+		t.Errorf("Left was enough at %d of %d times, want half of them", enough, 100*3000)
 	}
 }
 
@@ -152,13 +151,13 @@ func FuzzParse(f *testing.F) {
 			m.below(g.pathIn(&m))
 		}
 		if s := parseStat([]byte(stat)); s.Periods < 0 || s.Throttled < 0 || s.ThrottledFor < 0 || s.Used < -1 {
-			t.Errorf("%+v", s)
+			t.Errorf("a negative count in %+v", s)
 		}
 	})
 }
 
-// TestTheLeastMemoryLimitOfTheGroupAndThoseAboveIt: with v2, with v1, from a container, and where there is none.
-func TestTheLeastMemoryLimitOfTheGroupAndThoseAboveIt(t *testing.T) {
+// The views are those of a host with v2, with v1, without limits, and of a container.
+func TestMemoryLimitIsTheLeastOfTheGroupAndItsAncestors(t *testing.T) {
 	const (
 		v2 = "35 24 0:30 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw\n"
 		v1 = "33 31 0:30 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
@@ -168,7 +167,7 @@ func TestTheLeastMemoryLimitOfTheGroupAndThoseAboveIt(t *testing.T) {
 		files map[string]string
 		want  int64
 	}{
-		{"v2, with a lower limit above", map[string]string{
+		{"v2, with a lower limit in an ancestor", map[string]string{
 			"proc/self/cgroup": "0::/pods/side car\n", "proc/self/mountinfo": v2,
 			"sys/fs/cgroup/pods/memory.max":          "200\n",
 			"sys/fs/cgroup/pods/side car/memory.max": "max\n",
@@ -182,7 +181,7 @@ func TestTheLeastMemoryLimitOfTheGroupAndThoseAboveIt(t *testing.T) {
 			"sys/fs/cgroup/memory/memory.limit_in_bytes":            "9223372036854771712\n",
 			"sys/fs/cgroup/memory/docker/abc/memory.limit_in_bytes": "268435456\n",
 		}, 268435456},
-		{"v1 without one", map[string]string{
+		{"v1 without a limit", map[string]string{
 			"proc/self/cgroup": "4:memory:/\n", "proc/self/mountinfo": v1,
 			"sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n",
 		}, 0},
@@ -193,7 +192,7 @@ func TestTheLeastMemoryLimitOfTheGroupAndThoseAboveIt(t *testing.T) {
 		{"no /proc", nil, 0},
 	} {
 		if got := tree(t, c.files).Memory(); got != c.want {
-			t.Errorf("%s: %d, want %d", c.name, got, c.want)
+			t.Errorf("%s: memory limit %d, want %d", c.name, got, c.want)
 		}
 	}
 }

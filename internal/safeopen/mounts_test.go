@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestMountsAreKnownAfterAChange runs in a mount namespace of its own, as root.
-func TestMountsAreKnownAfterAChange(t *testing.T) {
+// TestMountsAreReadAgainAfterAChange runs in a new mount namespace, as root.
+func TestMountsAreReadAgainAfterAChange(t *testing.T) {
 	if os.Getenv("OWN_MOUNTS") == "" {
 		if os.Geteuid() != 0 {
 			t.Skip("needs root, to mount")
@@ -43,13 +43,13 @@ func TestMountsAreKnownAfterAChange(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, known := mountsFor(&Request{Path: dir}).own[st.Mnt_id]; !known {
-			t.Errorf("mount %d is not known", st.Mnt_id)
+			t.Errorf("the new mount %d is not known", st.Mnt_id)
 		}
 		if err := unix.Unmount(dir, 0); err != nil {
 			t.Fatal(err)
 		}
 		if _, known := mountsFor(&Request{Path: dir}).own[st.Mnt_id]; known {
-			t.Errorf("mount %d is still known", st.Mnt_id)
+			t.Errorf("the removed mount %d is still known", st.Mnt_id)
 		}
 	}
 }

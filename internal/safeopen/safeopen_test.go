@@ -44,14 +44,14 @@ func TestOnlyRegularFilesAreOpened(t *testing.T) {
 		"/sys/kernel/mm/transparent_hugepage/enabled", "/nonexistent", dir} {
 		for _, r := range []Request{{Path: name}, {Path: name, Kernel: true}, {Root: dir, Path: "pipe"}} {
 			if _, err := contents(r); err == nil {
-				t.Errorf("%+v was opened", r)
+				t.Errorf("%+v was opened, want an error", r)
 			}
 		}
 	}
 }
 
-// TestFileThatBecomesAPipeIsNeverWaitedFor: the name alternates between a FIFO and a file.
-func TestFileThatBecomesAPipeIsNeverWaitedFor(t *testing.T) {
+// The name alternates between a FIFO and a file.
+func TestOpenNeverBlocksOnAFileThatBecomesAPipe(t *testing.T) {
 	dir := t.TempDir()
 	name, file, pipe := filepath.Join(dir, "perf-1.map"), filepath.Join(dir, "file"), filepath.Join(dir, "pipe")
 	must(t, os.WriteFile(file, []byte("x"), 0o600))
@@ -71,7 +71,7 @@ func TestFileThatBecomesAPipeIsNeverWaitedFor(t *testing.T) {
 			from := []string{pipe, file}[i%2]
 			must(os.Link(from, next))
 			must(os.Rename(next, name))
-			_ = os.Remove(next) // a rename over the same inode does nothing
+			_ = os.Remove(next) // a rename over the same inode has no effect
 		}
 	}()
 	opened, refused := 0, 0
@@ -116,12 +116,12 @@ func TestFileOfAnotherUserIsNotTrusted(t *testing.T) {
 		must(t, errors.Join(os.Chown(name, c.uid, c.gid), unix.Chmod(name, c.mode)))
 		_, err := contents(Request{Path: name, Trust: c.trust})
 		if (err == nil) != c.ok || !c.ok && !errors.Is(err, ErrNotTrusted) {
-			t.Errorf("%+v: %v", c, err)
+			t.Errorf("%+v: error %v", c, err)
 		}
 	}
 }
 
-// tree makes a root directory with links of all kinds.
+// tree returns a root directory with links of all kinds.
 func tree(t testing.TB) string {
 	root := filepath.Join(t.TempDir(), "root")
 	for _, d := range []string{"a/b/c", "usr/lib"} {
@@ -147,7 +147,7 @@ func tree(t testing.TB) string {
 	return root
 }
 
-func TestNoPathLeadsOutOfItsRoot(t *testing.T) {
+func TestPathsStayBelowTheirRoot(t *testing.T) {
 	root := tree(t)
 	for name, want := range map[string]string{
 		"/file": "root", "../file": "root", "/../../a/../../file": "root", "/lib/file": "lib", "/abs/file": "lib",
@@ -169,7 +169,7 @@ func TestNoPathLeadsOutOfItsRoot(t *testing.T) {
 		}
 	}
 	if _, err := contents(Request{Root: root, Path: "/abs/file", NoLink: true}); err != nil {
-		t.Error("a link on the way is no link at the end: ", err)
+		t.Error("NoLink refuses a link before the last component: ", err)
 	}
 	if _, err := contents(Request{Root: root, Path: "/out", NoLink: true}); !errors.Is(err, ErrNotRegular) {
 		t.Error(err)
@@ -191,7 +191,7 @@ func FuzzWalk(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name string, beneath, noLink bool) {
 		if strings.ContainsRune(name, 0) || len(name) > 200 || name == "" || strings.HasSuffix(name, "/") ||
 			strings.HasSuffix(name, ".") {
-			t.Skip("a name of a file")
+			t.Skip("not the name of a file")
 		}
 		how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS}
 		if beneath {
@@ -202,11 +202,11 @@ func FuzzWalk(f *testing.F) {
 		}
 		want, wantErr := unix.Openat2(dir, name, &how)
 		if wantErr == unix.ENOSYS || wantErr == unix.EPERM {
-			t.Skip("no openat2 here")
+			t.Skip("openat2 is not available")
 		}
 		got, err := walk(dir, &Request{Path: name, Beneath: beneath, NoLink: noLink}, nil)
 		if (err == nil) != (wantErr == nil) {
-			t.Fatalf("%q: by hand %v, by the kernel %v", name, err, wantErr)
+			t.Fatalf("%q: walk returns %v, openat2 %v", name, err, wantErr)
 		}
 		if err != nil {
 			return
@@ -214,58 +214,58 @@ func FuzzWalk(f *testing.F) {
 		var a, b unix.Stat_t
 		must(t, errors.Join(unix.Fstat(got, &a), unix.Fstat(want, &b)))
 		if a.Ino != b.Ino || a.Dev != b.Dev {
-			t.Errorf("%q: by hand another file than by the kernel", name)
+			t.Errorf("%q: walk opens another file than openat2", name)
 		}
 		unix.Close(got)
 		unix.Close(want)
 	})
 }
 
-func TestLeasedFileIsNotWaitedFor(t *testing.T) {
+func TestOpenDoesNotBlockOnALeasedFile(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "file")
 	must(t, os.WriteFile(name, nil, 0o600))
 	f, err := os.OpenFile(name, os.O_RDWR, 0)
 	must(t, err)
 	defer f.Close()
 	if _, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_WRLCK); err != nil {
-		t.Skip("no leases on this file system: ", err)
+		t.Skip("this file system has no leases: ", err)
 	}
 	if _, err := contents(Request{Path: name}); !errors.Is(err, unix.EWOULDBLOCK) {
 		t.Error(err)
 	}
 }
 
-// TestWaitsAreBounded: a file system that never responds is waited for less each time, then not accessed.
+// The wait for a file system that never responds becomes shorter each time; then it is not accessed any more.
 func TestWaitsAreBounded(t *testing.T) {
 	var a account
 	never, end := silent(t)
-	asked := 0
+	calls := 0
 	for range 3 * maxStuck {
 		if _, err := wait(&a, func() (int, error) { return 1, never() }, nil); !errors.Is(err, ErrStuck) {
 			t.Fatal(err)
 		}
 	}
 	if n := a.stuck.Load(); n != maxStuck {
-		t.Errorf("%d answers are outstanding, not %d", n, maxStuck)
+		t.Errorf("%d reads are outstanding, want %d", n, maxStuck)
 	}
 	if a.patience() != 0 {
-		t.Error("it would be asked again")
+		t.Error("the stuck file system would be accessed again")
 	}
 	var other account
-	if v, err := wait(&other, func() (int, error) { asked++; return 7, nil }, nil); v != 7 || err != nil || asked != 1 {
-		t.Errorf("others are not served: %d %v", v, err)
+	if v, err := wait(&other, func() (int, error) { calls++; return 7, nil }, nil); v != 7 || err != nil || calls != 1 {
+		t.Errorf("another file system is not accessed: %d, %v", v, err)
 	}
 	end()
 	for a.stuck.Load() > 0 || total.stuck.Load() > 0 {
 		time.Sleep(time.Millisecond)
 	}
 	if a.patience() == 0 {
-		t.Error("when it has answered, it is not asked again")
+		t.Error("the file system is not accessed again after it has responded")
 	}
 }
 
-// TestWhoComputesIsNotTakenForStuck: on an overloaded machine an answer waits for a processor, not for a disk.
-func TestWhoComputesIsNotTakenForStuck(t *testing.T) {
+// On an overloaded machine a late read waits for a CPU, not for a disk.
+func TestRunningThreadIsNotStuck(t *testing.T) {
 	var a account
 	a.late.Store(1)
 	v, err := wait(&a, func() (int, error) {
@@ -274,18 +274,17 @@ func TestWhoComputesIsNotTakenForStuck(t *testing.T) {
 		return 5, nil
 	}, nil)
 	if v != 5 || err != nil {
-		t.Errorf("%d, %v", v, err)
+		t.Errorf("result %d, %v; want 5", v, err)
 	}
 	if n := a.late.Load(); n != 1 {
-		t.Errorf("%d were late", n)
+		t.Errorf("%d late reads, want 1", n)
 	}
 }
 
-// TestWhoWaitsForOtherThreadsIsNotTakenForStuck: a thread that returns from the kernel sleeps until the Go runtime
-// lets it run, which may itself wait for a processor.
-func TestWhoWaitsForOtherThreadsIsNotTakenForStuck(t *testing.T) {
+// A thread that returns from the kernel sleeps until the Go runtime lets it run, which may wait for a CPU.
+func TestThreadThatWaitsForAnotherThreadIsNotStuck(t *testing.T) {
 	if _, err := os.ReadFile("/proc/self/syscall"); err != nil {
-		t.Skip("the kernel does not tell what its threads sleep in: ", err)
+		t.Skip("the kernel does not show the calls of threads: ", err)
 	}
 	var a account
 	a.late.Store(1)
@@ -293,14 +292,14 @@ func TestWhoWaitsForOtherThreadsIsNotTakenForStuck(t *testing.T) {
 	time.AfterFunc(3*nextPatience, func() { close(leave) })
 	v, err := wait(&a, func() (int, error) { <-leave; return 5, nil }, nil)
 	if v != 5 || err != nil {
-		t.Errorf("%d, %v", v, err)
+		t.Errorf("result %d, %v; want 5", v, err)
 	}
 	if n := a.late.Load(); n != 1 {
-		t.Errorf("%d were late", n)
+		t.Errorf("%d late reads, want 1", n)
 	}
 }
 
-// silent gives a read that does not return until end is called.
+// silent returns a read that does not return until end is called.
 func silent(t *testing.T) (read func() error, end func()) {
 	t.Helper()
 	var fds [2]int
@@ -317,7 +316,7 @@ func silent(t *testing.T) (read func() error, end func()) {
 	return read, func() { unix.Close(fds[1]) }
 }
 
-func TestAnswersThatComeTooLateAreDiscarded(t *testing.T) {
+func TestLateResultsAreDiscarded(t *testing.T) {
 	var a account
 	gone := make(chan int, 1)
 	late, end := silent(t)
@@ -327,17 +326,17 @@ func TestAnswersThatComeTooLateAreDiscarded(t *testing.T) {
 	}
 	end()
 	if v := <-gone; v != 5 {
-		t.Error(v)
+		t.Errorf("discarded result %d, want 5", v)
 	}
 }
 
-func TestRemarksNameTheFirst(t *testing.T) {
+func TestRemarksNameTheFirstFile(t *testing.T) {
 	remark("/mnt/a\x1b]0;x", ErrStuck)
 	remark("/tmp/perf-1.map", ErrNotTrusted)
 	remark("/tmp/perf-2.map", ErrOutdated)
 	if got := strings.Join(Remarks(), "\n"); !strings.Contains(got, "did not answer") ||
 		!strings.Contains(got, "other users") || !strings.Contains(got, `first "/tmp/perf-2.map"`) ||
 		strings.ContainsRune(got, 0x1b) {
-		t.Errorf("%q", got)
+		t.Errorf("remarks %q, want a file system that did not answer, files of other users, and the first file", got)
 	}
 }

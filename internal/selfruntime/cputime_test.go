@@ -10,9 +10,9 @@ import (
 	"prywalk/internal/procmem"
 )
 
-func TestWaitingIsNotWork(t *testing.T) {
+func TestCPUOfExcludesSleep(t *testing.T) {
 	if took := CPUOf(func() { time.Sleep(200 * time.Millisecond) }); took < 0 || took > 100*time.Millisecond {
-		t.Errorf("%v of 200 ms asleep", took)
+		t.Errorf("%v of CPU time in a sleep of 200 ms, want at most 100 ms", took)
 	}
 	least := 5 * time.Millisecond
 	took := CPUOf(func() {
@@ -20,16 +20,16 @@ func TestWaitingIsNotWork(t *testing.T) {
 		}
 	})
 	if took < least {
-		t.Errorf("%v of %v at work", took, least)
+		t.Errorf("%v of CPU time, want at least %v", took, least)
 	}
 }
 
-// A call that the scheduler knows of would let a pending request to yield through (ptrace.Pin).
-func TestOwnProcessorTimeIsAskedWithoutTheScheduler(t *testing.T) {
+// A system call through the Go scheduler would let a pending preemption happen (ptrace.Pin).
+func TestCPUTimeIsReadWithoutTheGoScheduler(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	before := procmem.Calls()
 	if CPUTime() <= 0 || procmem.Calls() == before {
-		t.Errorf("%d calls are counted", procmem.Calls()-before)
+		t.Errorf("CPUTime is not above 0, or makes %d counted system calls", procmem.Calls()-before)
 	}
 }

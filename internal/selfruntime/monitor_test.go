@@ -14,8 +14,8 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// Its stack identifies the thread; it is read again while awake.
-func TestTheMonitorsThreadIsFound(t *testing.T) {
+// The thread is identified by its stack, which is read again while the thread is awake.
+func TestMonitorThreadIsFound(t *testing.T) {
 	tid := monitorThread()
 	mem, err := os.Open("/proc/self/mem")
 	if err != nil || tid == 0 {
@@ -33,10 +33,10 @@ func TestTheMonitorsThreadIsFound(t *testing.T) {
 			return
 		}
 	}
-	t.Errorf("thread %d is not the runtime's monitor", tid)
+	t.Errorf("the stack of thread %d is not that of the Go runtime's monitor", tid)
 }
 
-// returnsTo: the stack from sp up holds an address in a function.
+// returnsTo reports that the stack from sp up has an address in a function.
 func returnsTo(mem *os.File, sp uint64, function string) bool {
 	stack := make([]byte, 512)
 	n, _ := mem.ReadAt(stack, int64(sp))
@@ -49,7 +49,7 @@ func returnsTo(mem *os.File, sp uint64, function string) bool {
 	return false
 }
 
-func TestTheMonitorIsRelaxedWhileSamplingOnly(t *testing.T) {
+func TestTimerSlackOfTheMonitorIsLargerWhileSamplingOnly(t *testing.T) {
 	path := fmt.Sprintf("/proc/%d/timerslack_ns", monitorThread())
 	slack := func() string {
 		text, err := os.ReadFile(path)
@@ -61,14 +61,14 @@ func TestTheMonitorIsRelaxedWhileSamplingOnly(t *testing.T) {
 	before := slack()
 	relaxed := fmt.Sprint(int(monitorSlack))
 	if setSlack(path, before) != nil {
-		relaxed = before // without the right to change it
+		relaxed = before // this user may not change it
 	}
 	undo := RelaxMonitor()
 	if got := slack(); got != relaxed {
-		t.Errorf("the slack is %s ns while sampling, not %s", got, relaxed)
+		t.Errorf("timer slack is %s ns while sampling, want %s", got, relaxed)
 	}
 	undo()
 	if got := slack(); got != before {
-		t.Errorf("the slack is %s ns afterwards, it was %s", got, before)
+		t.Errorf("timer slack is %s ns afterwards, want %s", got, before)
 	}
 }

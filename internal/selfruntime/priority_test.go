@@ -18,7 +18,7 @@ func attributes(t *testing.T, tid int) unix.SchedAttr {
 	return *a
 }
 
-// mayRaisePriority: this user may set the best nice value and undo it.
+// mayRaisePriority reports whether this user may set the best nice value, and undo that.
 func mayRaisePriority(t *testing.T) bool {
 	was := attributes(t, 0)
 	defer func() { _ = unix.SchedSetAttr(0, &was, 0) }()
@@ -28,7 +28,7 @@ func mayRaisePriority(t *testing.T) bool {
 	return was.Policy == unix.SCHED_NORMAL && unix.SchedSetAttr(0, &a, 0) == nil
 }
 
-func TestThreadsHurryUntilThatIsUndone(t *testing.T) {
+func TestThreadsHaveTheBestNiceValueUntilItIsUndone(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	may := mayRaisePriority(t)
@@ -40,18 +40,18 @@ func TestThreadsHurryUntilThatIsUndone(t *testing.T) {
 	undo := raisePriority()
 	for _, tid := range tids {
 		if now := attributes(t, tid); may && now.Nice != bestNice {
-			t.Errorf("thread %d has the nice value %d", tid, now.Nice)
+			t.Errorf("thread %d has the nice value %d, want %d", tid, now.Nice, bestNice)
 		}
 	}
 	undo()
 	for i, tid := range tids {
 		if now := attributes(t, tid); now != before[i] {
-			t.Errorf("thread %d: %+v before, %+v after", tid, before[i], now)
+			t.Errorf("thread %d: attributes %+v before, %+v after; want the same", tid, before[i], now)
 		}
 	}
 }
 
-func TestAThreadOfAnotherPolicyStaysAsItIs(t *testing.T) {
+func TestThreadOfAnotherPolicyIsNotChanged(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	was := attributes(t, 0)
@@ -62,10 +62,10 @@ func TestAThreadOfAnotherPolicyStaysAsItIs(t *testing.T) {
 	}
 	undo := raisePriority()
 	if a := attributes(t, 0); a.Policy != unix.SCHED_BATCH || a.Nice != was.Nice {
-		t.Errorf("%+v", a)
+		t.Errorf("attributes %+v, want SCHED_BATCH and nice %d", a, was.Nice)
 	}
 	undo()
 	if a := attributes(t, 0); a.Policy != unix.SCHED_BATCH || a.Nice != was.Nice {
-		t.Errorf("%+v afterwards", a)
+		t.Errorf("attributes %+v afterwards, want SCHED_BATCH and nice %d", a, was.Nice)
 	}
 }

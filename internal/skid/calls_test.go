@@ -4,43 +4,43 @@ package skid
 
 import "testing"
 
-func TestThreadThatStopsAtTheEndOfItsCallsIsOneThatMakesMany(t *testing.T) {
+func TestThreadWithStopsAtTheEndOfCallsMakesManyCalls(t *testing.T) {
 	var e Calls
 	for now := range int64(100) {
 		e.noteStop(now, false)
 	}
 	if e.many || e.skids(100) {
-		t.Fatal("it made none")
+		t.Fatal("a thread without stops in calls makes many calls, or skids")
 	}
 	for now := int64(100); now < 110; now++ {
 		e.noteStop(now, true)
 	}
 	if !e.many || !e.skids(110) || e.skids(110+exactFor) {
-		t.Fatalf("%+v", e)
+		t.Fatalf("%+v: want many calls, and skids from 110 for %d ns", e, int64(exactFor))
 	}
-	// Exact samples find it in calls by their true share; it still makes many.
+	// Exact samples find the thread in calls by their true share; it still makes many.
 	for now := int64(110); now < 1000; now++ {
 		e.noteStop(now, now%10 == 0)
 	}
 	if !e.many {
-		t.Fatalf("%+v", e)
+		t.Fatalf("%+v: want many calls", e)
 	}
 	e.exactAt = 900
 	if !e.skids(900+exactFor-1) || e.skids(900+exactFor) {
-		t.Error("its time waits for too long, or not long enough")
+		t.Error("inexact samples are not used until exactly exactFor after the last exact one")
 	}
 	for now := int64(1000); now < 1300; now++ {
 		e.noteStop(now, false)
 	}
 	if e.many {
-		t.Errorf("%+v: it makes none any more", e)
+		t.Errorf("%+v: want no longer many calls", e)
 	}
 }
 
 func TestFirstStopAtTheEndOfACallIsNotExact(t *testing.T) {
 	var e Calls
 	if e.noteStop(7, true); !e.many || !e.skids(7) {
-		t.Errorf("%+v", e)
+		t.Errorf("%+v: want many calls, and a skidded sample", e)
 	}
 	var one Calls // in a call by chance: corrected within a third of a second
 	one.noteStop(0, true)
@@ -48,6 +48,6 @@ func TestFirstStopAtTheEndOfACallIsNotExact(t *testing.T) {
 		one.noteStop(now, false)
 	}
 	if one.many {
-		t.Errorf("%+v", one)
+		t.Errorf("%+v: want no longer many calls", one)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestTracerLeavesAProcessorWhereItPreemptsThreads(t *testing.T) {
+func TestTracerLeavesACPUWhereItPreemptsThreads(t *testing.T) {
 	var cpus unix.CPUSet
 	cpus.Set(0)
 	cpus.Set(1)
@@ -21,18 +21,18 @@ func TestTracerLeavesAProcessorWhereItPreemptsThreads(t *testing.T) {
 		move: func(s *unix.CPUSet) error { got = append(got, *s); return nil }}
 	p.Ticked(1, false, 0)
 	if len(got) != 0 {
-		t.Fatal("moved though it preempts no thread")
+		t.Fatal("the tracer moves though it preempts no thread")
 	}
 	p.Ticked(2, true, 0)
 	if len(got) != 1 || got[0].IsSet(0) || !got[0].IsSet(1) || !got[0].IsSet(2) {
-		t.Fatalf("%v", got)
+		t.Fatalf("allowed CPUs %v, want one set without CPU 0", got)
 	}
-	// With running threads on all processors it moves after 20, 40, 80 ms …, not at each tick.
+	// With running threads on all CPUs the tracer moves after 20, 40, 80 ms …, not at each tick.
 	for now := int64(10e6); now < 10e9; now += 10e6 {
 		p.Ticked(now, true, 1)
 	}
 	if n := len(got); n < 8 || n > 14 {
-		t.Errorf("%d moves in ten seconds", n)
+		t.Errorf("%d moves in ten seconds, want 8 to 14", n)
 	}
 	for range calmTicks {
 		p.Ticked(11e9, false, 2)
@@ -40,7 +40,7 @@ func TestTracerLeavesAProcessorWhereItPreemptsThreads(t *testing.T) {
 	before := len(got)
 	p.Ticked(20e9, true, 2)
 	if len(got) != before+1 || p.stay != 2*leastStay {
-		t.Errorf("%d moves after a calm time, the next after %d ns", len(got)-before, p.stay)
+		t.Errorf("%d moves after a calm time, the next after %d ns; want 1, %d", len(got)-before, p.stay, int64(2*leastStay))
 	}
 }
 
@@ -51,11 +51,11 @@ func TestTracerStaysWhereMovingIsRefused(t *testing.T) {
 	p.Ticked(1, true, 0)
 	p.Ticked(9e9, true, 0)
 	if n != 2 { // one move, and one back
-		t.Errorf("%d tries", n)
+		t.Errorf("%d attempts, want 2", n)
 	}
 }
 
-func TestTracerPrefersProcessorsOfThreadsWithManySystemCalls(t *testing.T) {
+func TestTracerPrefersCPUsOfThreadsWithManySystemCalls(t *testing.T) {
 	var cpus unix.CPUSet
 	for c := range 4 {
 		cpus.Set(c)
@@ -81,15 +81,15 @@ func TestTracerPrefersProcessorsOfThreadsWithManySystemCalls(t *testing.T) {
 	}
 	// Each is drawn half of the time: 2,000 with a standard deviation of 32.
 	if n[0]+n[2] != 0 || n[1] < 1800 || n[1] > 2200 {
-		t.Errorf("%v", n)
+		t.Errorf("stops by CPU %v, want 1800 to 2200 on CPU 1, none on 0 and 2", n)
 	}
 	p.Ticked(4000*10e6+preferFor, false, at)
 	if at != -1 || p.preferredCPU != -1 {
-		t.Errorf("still on %d", at)
+		t.Errorf("the tracer still prefers CPU %d", at)
 	}
 }
 
-func TestThreadThatComputesAndIsAlwaysFoundAsleepIsHidden(t *testing.T) {
+func TestComputingThreadThatIsAlwaysFoundAsleepIsHidden(t *testing.T) {
 	const period = 10e6
 	var h Hidden
 	for i, c := range []struct {
@@ -100,33 +100,33 @@ func TestThreadThatComputesAndIsAlwaysFoundAsleepIsHidden(t *testing.T) {
 	}{
 		{70e6, false, false, false}, // time before the first sample does not count
 		{72e6, false, false, false},
-		{76e6, false, false, true}, // 6 ms since
+		{76e6, false, false, true}, // 6 ms since then
 		{77e6, false, false, true}, // still not found running
-		{80e6, true, false, false}, // queued: it is stopped in its turn
+		{80e6, true, false, false}, // queued: its turn for a stop comes
 		{81e6, true, true, false},
 		{85e6, false, false, false},
-		{87e6, false, true, false}, // preempted by the tracer: found
+		{87e6, false, true, false}, // preempted by the tracer: found running
 		{88e6, false, false, false},
 	} {
 		if got := h.Update(c.ran, c.onCPU, c.running, period); got != c.want {
-			t.Errorf("sample %d: %v", i, got)
+			t.Errorf("sample %d: hidden %v, want %v", i, got, c.want)
 		}
 	}
 }
 
-func TestAlarmIsSetAgainWhereTheTracerIsMoved(t *testing.T) {
+func TestAlarmIsRearmedAfterAMoveOfTheTracer(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		runtime.LockOSThread() // never unlocked: it is moved
+		runtime.LockOSThread() // never unlocked: its affinity is changed
 		moved := 0
 		p := NewCPUChooser(func() { moved++ })
 		if !p.allowedKnown {
-			return // there is only one processor
+			return // there is only one CPU
 		}
 		p.moveTo(&p.allowed)
 		if moved != 1 {
-			t.Errorf("moved was called %d times", moved)
+			t.Errorf("the callback was called %d times, want 1", moved)
 		}
 	}()
 	<-done

@@ -10,23 +10,23 @@ import (
 	"prywalk/internal/sample"
 )
 
-func TestAWakeUpHasPreemptedOneThreadOnly(t *testing.T) {
+func TestWakeUpPreemptsOneThreadOnly(t *testing.T) {
 	const woken = 1_010_000_000
 	run := Run{DetachedAt: woken - 1e6, CPU: 1e6}
 	var d PreemptionDetector
 	if !d.byClock(run, woken) || d.byClock(run, woken) || !d.HasPreempted() {
-		t.Error("not the first, or a second one")
+		t.Error("a wake-up has preempted no thread, or two")
 	}
 	if d.Preempted(nil, woken) {
-		t.Error("a second one was searched for")
+		t.Error("a second thread is searched for after one was found")
 	}
 	if !d.byClock(run, woken+1000) {
-		t.Error("not at the next wake-up")
+		t.Error("the next wake-up has preempted no thread")
 	}
 }
 
-// TestKnownPreemptionsTakeNoReads: reading a thread's stat takes 4 µs.
-func TestKnownPreemptionsTakeNoReads(t *testing.T) {
+// Reading a thread's stat takes 4 µs.
+func TestKnownPreemptionsNeedNoReads(t *testing.T) {
 	files := procmem.OpenThread(os.Getpid(), os.Getpid(), nil)
 	for _, known := range []bool{true, false} {
 		wake := Wake{At: procmem.Now(), ByTimer: true}
@@ -38,16 +38,16 @@ func TestKnownPreemptionsTakeNoReads(t *testing.T) {
 		var th Thread
 		before := procmem.Calls()
 		if d.Decide(&th, files, Run{}, wake) && known {
-			t.Error("a second one")
+			t.Error("one wake-up preempts a second thread")
 		}
 		if calls := procmem.Calls() - before; (calls == 0) != known || !th.Decided() {
-			t.Errorf("known: %v, and %d system calls", known, calls)
+			t.Errorf("preemption known %v: %d system calls", known, calls)
 		}
 		d.Close()
 	}
 }
 
-// TestPreemptionIsKnownUntilTheThreadRuns: for the wake-up that found it, once, and not after it ran.
+// It is known for the wake-up that found it, once, and not after the thread ran.
 func TestPreemptionIsKnownUntilTheThreadRuns(t *testing.T) {
 	const woken = 1_010_000_000
 	for _, c := range []struct {
@@ -58,24 +58,26 @@ func TestPreemptionIsKnownUntilTheThreadRuns(t *testing.T) {
 		th := Thread{foundAt: woken, foundRuns: 7, cpu: 3}
 		th.BeginSample(c.woken, c.runs)
 		if cpu, ok := th.Preempted(); ok != c.want || ok && cpu != 3 || th.Decided() != c.want {
-			t.Errorf("woken %d, %d runs: %v on %d, decided %v", c.woken, c.runs, ok, cpu, th.Decided())
+			t.Errorf("woken %d, %d runs: preempted %v on CPU %d, decided %v; want %v on 3", c.woken, c.runs, ok, cpu,
+				th.Decided(),
+				c.want)
 		}
 		th.NoteRunOn()
 		if _, ok := th.Preempted(); ok {
-			t.Error("it ran on before the interrupt")
+			t.Error("a thread that ran before the interrupt is still preempted")
 		}
 		th.BeginSample(woken, 7)
 		if _, ok := th.Preempted(); ok || th.Decided() {
-			t.Error("the next sample has it still")
+			t.Error("the preemption is still known at the next sample")
 		}
 	}
 }
 
-// TestThreadPreemptedFromAnotherProcessorSkids: its sample is as inexact as any from another processor.
+// Its sample is as inexact as that of any thread on another CPU.
 func TestThreadPreemptedFromAnotherProcessorSkids(t *testing.T) {
 	const at = 1_010_000_000
 	for _, c := range []struct {
-		calls bool // it is in a call at each stop
+		calls bool // the thread is in a call at each stop
 		late  bool
 		onCPU bool
 		basis sample.Basis
@@ -89,10 +91,10 @@ func TestThreadPreemptedFromAnotherProcessorSkids(t *testing.T) {
 		}
 		th.preempted, th.decided, th.fromOtherCPU = true, true, c.late
 		if onCPU, basis := th.Stopped(at, false, c.calls); onCPU != c.onCPU || basis != c.basis {
-			t.Errorf("%+v: %v, %v", c, onCPU, basis)
+			t.Errorf("%+v: on CPU %v, basis %v", c, onCPU, basis)
 		}
 		if tells := th.ShowsPlaceAsleep(Wake{At: at, ByTimer: !c.late}, at); tells != (!c.calls || !c.late) {
-			t.Errorf("%+v: asleep it tells %v", c, tells)
+			t.Errorf("%+v: shows its place while asleep %v, want %v", c, tells, !tells)
 		}
 	}
 }

@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// TestFunctionsOfAStrippedProgramAreNamedByTheirBounds: by the addresses that the symbols of the program that is not
-// stripped have.
+// The bounds are those of the symbols of the same program before it is stripped.
 func TestFunctionsOfAStrippedProgramAreNamedByTheirBounds(t *testing.T) {
 	gcc, nm, strip := need(t, "gcc"), need(t, "nm"), need(t, "strip")
 	dir := t.TempDir()
@@ -33,13 +32,13 @@ int main(int argc, char **argv) { return inner(argc) + inner(2); }`
 		}
 		found++
 		if got := table.Frames(addr+5, nil); len(got) != 1 || got[0].Name != fmt.Sprintf("p+%#x", addr) {
-			t.Errorf("%s at %#x: %+v", name, addr, got)
+			t.Errorf("%s at %#x is %+v, want p+%#x", name, addr, got, addr)
 		}
 	}
 	if found != 2 {
-		t.Errorf("nm lists %d of the two functions:\n%s", found, symbols)
+		t.Errorf("nm lists %d of the 2 functions:\n%s", found, symbols)
 	}
 	if got := table.Frames(1, nil); len(got) != 0 {
-		t.Errorf("an address of no function: %+v", got)
+		t.Errorf("an address outside of functions: %+v, want no frames", got)
 	}
 }

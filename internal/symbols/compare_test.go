@@ -37,7 +37,7 @@ func TestFramesAgreeWithOtherTools(t *testing.T) {
 	}
 }
 
-// thin takes at most n addresses, evenly.
+// thin returns at most n of the addresses, evenly spread.
 func thin(addrs []uint64, n int) []uint64 {
 	step := len(addrs)/n + 1
 	var out []uint64
@@ -47,7 +47,7 @@ func thin(addrs []uint64, n int) []uint64 {
 	return out
 }
 
-// compare counts kinds of answers, and fails for those that are not explained.
+// compare counts kinds of results, and fails for those that are not explained.
 func compare(t *testing.T, tool string, table *Table, addrs []uint64, want [][]refFrame) {
 	t.Helper()
 	at := symbolExtents(table)
@@ -67,13 +67,13 @@ func compare(t *testing.T, tool string, table *Table, addrs []uint64, want [][]r
 	}
 }
 
-// explained lists the accepted kinds of answers:
+// explained lists the accepted kinds of results:
 //
 //   - same: names (see sameName), depth, files and lines are equal;
 //   - plt: the tools name no PLT entries, or by the symbol before them;
-//   - only here: the tools have no answer;
-//   - none: no answer here, and none of the tools, or only a line, or the symbol before the address although it
-//     ended there (padding).
+//   - only here: the tools have no result;
+//   - none: no result here, and of the tools none, or only a line, or the symbol before the address (padding after its
+//     end).
 var explained = []string{"same", "plt", "only here", "none"}
 
 // symbolExtents returns the place of each symbol of a file.
@@ -131,7 +131,7 @@ func classify(addr uint64, got []Frame, want []refFrame, at map[string][]extent)
 }
 
 // sameName compares names without suffixes of copies, and without the scopes and template arguments of functions
-// that have no linkage name, which the tools leave out or write otherwise; other names of the same address count as
+// that have no linkage name, which the tools omit or write differently; other names of the same address count as
 // equal. (addr2line sometimes names an inlined call by the function around it: the caller compares all frames of
 // the address.)
 func sameName(got Frame, want string, at map[string][]extent) bool {
@@ -148,12 +148,12 @@ func sameName(got Frame, want string, at map[string][]extent) bool {
 	})
 }
 
-// covered reports whether one of several symbols has addr.
+// covered reports whether addr is in one of the symbols.
 func covered(at []extent, addr uint64) bool {
 	return slices.ContainsFunc(at, func(e extent) bool { return addr >= e.lo && addr < e.hi })
 }
 
-// shortName takes scopes and template arguments off a name.
+// shortName removes scopes and template arguments from a name.
 func shortName(name string) string {
 	name, _, _ = strings.Cut(name, "<")
 	return name[strings.LastIndexByte(name, ':')+1:]

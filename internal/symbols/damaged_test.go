@@ -12,8 +12,8 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// TestDamagedFilesDegrade changes bytes of a program at random: its names may be
-// lost, but nothing panics, not even inside of what would be recovered from.
+// TestDamagedFilesDegrade changes bytes of a program at random. Names may be lost, but there is no panic, not even one
+// that is recovered.
 func TestDamagedFilesDegrade(t *testing.T) {
 	for _, p := range []program{programs[1], programs[7]} {
 		good, err := os.ReadFile(p.build(t))
@@ -27,7 +27,7 @@ func TestDamagedFilesDegrade(t *testing.T) {
 			for range 1 + r.IntN(200) {
 				text[r.IntN(len(text))] = byte(r.Uint32())
 			}
-			copy(text[:elfHeader], good) // else nothing beyond it is reached
+			copy(text[:elfHeader], good) // without it the file is refused
 			f, err := elffile.Open(bytes.NewReader(text), int64(len(text)))
 			if err != nil {
 				continue
@@ -46,7 +46,7 @@ func TestDamagedFilesDegrade(t *testing.T) {
 					t.Fatal(w)
 				}
 			}
-			f.Release() // hundreds of programs would take what all tests may have
+			f.Release() // hundreds of programs would use up the memory budget of the tests
 		}
 	}
 }

@@ -12,8 +12,7 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// split compiles a program without build id and moves its debug information to
-// another file; it gives the folder.
+// split compiles a program without build ID, moves its debug information to another file, and returns the folder.
 func split(t *testing.T, flags ...string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -56,10 +55,10 @@ func TestDebugLinkIsFollowedAndItsCRCChecked(t *testing.T) {
 	os.WriteFile(moved, text, 0o600)
 	table := openTable(t, exe)
 	if n := lines(table); n != 0 {
-		t.Error("a debug file with another CRC is believed")
+		t.Error("a debug file with another CRC is used")
 	}
 	if w := table.Warnings(); len(w) != 1 || !strings.Contains(w[0].Error(), "another build") {
-		t.Errorf("warnings: %v", w)
+		t.Errorf("warnings %v, want one of another build", w)
 	}
 }
 
@@ -89,21 +88,21 @@ func TestDebugFileIsFoundByBuildIDBelowTheContainersRoot(t *testing.T) {
 	if err := os.Rename(filepath.Join(dir, "a.debug"), place); err != nil {
 		t.Fatal(err)
 	}
-	var asked []string
+	var opened []string
 	table := New(Options{File: f, Path: "/srv/a.out", Open: func(p string) (io.ReaderAt, int64, error) {
-		asked = append(asked, p)
+		opened = append(opened, p)
 		return openFile(filepath.Join(root, p))
 	}})
 	defer table.Close()
 	if n := lines(table); n == 0 {
-		t.Errorf("no lines; asked for %v", asked)
+		t.Errorf("no lines; opened %v", opened)
 	}
-	if len(asked) != 1 {
-		t.Errorf("asked for %v", asked)
+	if len(opened) != 1 {
+		t.Errorf("opened %v, want one file", opened)
 	}
 }
 
-func TestMiniDebugInfoGivesTheNamesOfStaticFunctions(t *testing.T) {
+func TestMiniDebugInfoHasNamesOfStaticFunctions(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a.c", cSource)
 	run(t, dir, need(t, "gcc"), "-O2", "-o", "a.out", "a.c")
@@ -117,7 +116,7 @@ func TestMiniDebugInfoGivesTheNamesOfStaticFunctions(t *testing.T) {
 		names[table.syms.name(table.syms.syms[i].name)] = true
 	}
 	if !names["fib"] || !names["printf@plt"] {
-		t.Errorf("got %v", names)
+		t.Errorf("names %v, want fib and printf@plt", names)
 	}
 }
 
@@ -129,9 +128,9 @@ func TestAStrippedProgramWithoutDebugFileHasNoNamesAndNoWarnings(t *testing.T) {
 		t.Errorf("%d lines, warnings %v", n, table.Warnings())
 	}
 	if fs := table.Frames(0, nil); len(fs) != 0 {
-		t.Errorf("address 0 is %v", fs)
+		t.Errorf("address 0 has the frames %v, want none", fs)
 	}
 	if fs := New(Options{}).Frames(0x1000, nil); len(fs) != 0 {
-		t.Errorf("a table of nothing answers %v", fs)
+		t.Errorf("an empty table returns the frames %v, want none", fs)
 	}
 }

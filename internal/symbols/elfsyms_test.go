@@ -48,13 +48,13 @@ func TestSymbolsAgreeWithNm(t *testing.T) {
 		for e, names := range want {
 			s := table.symbols().find(e.lo)
 			if s == nil {
-				t.Errorf("%s: %v at %#x is unknown", file, names, e.lo)
+				t.Errorf("%s: %v at %#x has no symbol", file, names, e.lo)
 				continue
 			}
 			got := cutVersion(table.syms.name(s.name))
 			if s.addr != e.lo || !strings.Contains(" "+strings.Join(names, " ")+" ", " "+got+" ") && !sameStart(want, e.lo,
 				got) {
-				t.Errorf("%s: at %#x got %s at %#x, nm has %v", file, e.lo, got, s.addr, names)
+				t.Errorf("%s: at %#x got %s at %#x, want %v of nm", file, e.lo, got, s.addr, names)
 			}
 		}
 	}
@@ -74,7 +74,7 @@ func sameStart(all map[extent][]string, addr uint64, name string) bool {
 	return false
 }
 
-func TestAliasesGetTheNameThatUsersKnow(t *testing.T) {
+func TestAliasesGetTheirPublicName(t *testing.T) {
 	libc := strings.TrimSpace(run(t, "", need(t, "gcc"), "-print-file-name=libc.so.6"))
 	table := openTable(t, libc)
 	table.opt.Open = nil
@@ -92,7 +92,7 @@ func TestAliasesGetTheNameThatUsersKnow(t *testing.T) {
 		}
 		// open and open64 are one function on 64-bit systems.
 		if got != name && got != name+"64" {
-			t.Errorf("%s: got %q", name, got)
+			t.Errorf("%[1]s: got %[2]q, want %[1]s", name, got)
 		}
 	}
 }
@@ -127,19 +127,19 @@ func TestPLTEntriesAgreeWithObjdump(t *testing.T) {
 	}
 }
 
-func TestStubOfAArch64GivesItsSlot(t *testing.T) {
+func TestPLTEntryOfAArch64HasItsSlot(t *testing.T) {
 	// adrp x16, 0x420000; ldr x17, [x16, #0xfd8]; add x16, x16, #0xfd8; br x17
 	code := []byte{0x10, 0x01, 0x00, 0x90, 0x11, 0xee, 0x47, 0xf9, 0x10, 0x62, 0x3f, 0x91, 0x20, 0x02, 0x1f, 0xd6}
 	if slot, ok := decodeStubAArch64(code, 0x400510); !ok || slot != 0x420fd8 {
-		t.Errorf("got %#x %v", slot, ok)
+		t.Errorf("slot %#x, %v; want 0x420fd8", slot, ok)
 	}
 	// adrp x16, −0x1000
 	copy(code, []byte{0xf0, 0xff, 0xff, 0xf0})
 	if slot, ok := decodeStubAArch64(code, 0x400510); !ok || slot != 0x3fffd8 {
-		t.Errorf("backwards: got %#x %v", slot, ok)
+		t.Errorf("negative page: slot %#x, %v; want 0x3fffd8", slot, ok)
 	}
 	if _, ok := decodeStubAArch64(make([]byte, 16), 0); ok {
-		t.Error("zeros are taken for a stub")
+		t.Error("zeros are decoded as a PLT entry")
 	}
 }
 
@@ -195,6 +195,6 @@ func TestAssemblySymbolsReachToTheNext(t *testing.T) {
 		t.Errorf("got %v, want %s", got, want)
 	}
 	if lo, hi, ok := table.FuncRange(start + 1); !ok || lo != start || hi != start+2 {
-		t.Errorf("the range of unsized is %#x to %#x", lo, hi)
+		t.Errorf("the range of unsized is %#x to %#x, want %#x to %#x", lo, hi, start, start+2)
 	}
 }

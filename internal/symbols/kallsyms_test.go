@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestKernelFunctionsAreNamed(t *testing.T) {
+func TestKernelFunctionsHaveNames(t *testing.T) {
 	k, err := ParseKernelNames([]byte("ffffffff81000000 T _stext\nffffffff81000000 t first\nffffffff81000200 T " +
 		"second\t[module]\n" +
 		"ffffffff81000100 d data\nno line\nffffffff81000300 W third\n"))
@@ -19,13 +19,13 @@ func TestKernelFunctionsAreNamed(t *testing.T) {
 		0xffffffff81000300: "third", ^uint64(0): "third",
 	} {
 		if got := k.Name(addr); got != want {
-			t.Errorf("%#x: %q", addr, got)
+			t.Errorf("%#x: %q, want %q", addr, got, want)
 		}
 	}
 }
 
-// TestSpanOfAKernelFunctionEndsAtTheNext, also where two names have one address; the last one has no end.
-func TestSpanOfAKernelFunctionEndsAtTheNext(t *testing.T) {
+// Two names may have one address; the last function has no end.
+func TestSpanOfAKernelFunctionEndsAtTheNextOne(t *testing.T) {
 	k, err := ParseKernelNames([]byte("ffffffff81000000 T _stext\nffffffff81000000 t first\nffffffff81000200 T second\n"))
 	if err != nil {
 		t.Fatal(err)
@@ -40,19 +40,19 @@ func TestSpanOfAKernelFunctionEndsAtTheNext(t *testing.T) {
 	}
 }
 
-// The display of top and the recording beside it name things in one process.
+// The display of top and a recording use the names in one process.
 func TestKernelNamesAreReadOnce(t *testing.T) {
 	a, errA := OfKernel()
 	b, errB := OfKernel()
 	if a != b || errA != errB {
-		t.Errorf("%p and %p, %v and %v", a, b, errA, errB)
+		t.Errorf("two reads return %p and %p, %v and %v; want the same", a, b, errA, errB)
 	}
 }
 
-func TestHiddenKernelIsAnError(t *testing.T) {
+func TestHiddenKernelSymbolsAreAnError(t *testing.T) {
 	for _, text := range []string{"", "0000000000000000 T _text\n0000000000000000 T f\n", "x y z\n"} {
 		if _, err := ParseKernelNames([]byte(text)); !errors.Is(err, ErrKernelHidden) {
-			t.Errorf("%q: %v", text, err)
+			t.Errorf("%q: error %v, want %v", text, err, ErrKernelHidden)
 		}
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"prywalk/internal/code"
 )
 
-// TestPerfMapsOfStrangersAreNotUsed: /tmp/perf-PID.map of this very process, by all that can stand there.
-func TestPerfMapsOfStrangersAreNotUsed(t *testing.T) {
+// The file is /tmp/perf-PID.map of this process, of each kind.
+func TestPerfMapsOfOtherUsersAreNotUsed(t *testing.T) {
 	const nobody = 65534
 	name := fmt.Sprintf("/tmp/perf-%d.map", os.Getpid())
 	own := func() error { return os.WriteFile(name, []byte("1000 10 jitted\n"), 0o600) }
@@ -24,10 +24,10 @@ func TestPerfMapsOfStrangersAreNotUsed(t *testing.T) {
 		root bool
 		used bool
 	}{
-		{"one's own", own, false, true},
+		{"the user's own", own, false, true},
 		{"nobody's", func() error { return errors.Join(own(), os.Chown(name, nobody, nobody)) }, true, false},
-		{"one that all can write to", func() error { return errors.Join(own(), os.Chmod(name, 0o666)) }, false, false},
-		{"an earlier process's", func() error {
+		{"writable by all users", func() error { return errors.Join(own(), os.Chmod(name, 0o666)) }, false, false},
+		{"of an earlier process", func() error {
 			hour := time.Now().Add(-time.Hour)
 			return errors.Join(own(), os.Chtimes(name, hour, hour))
 		}, false, false},
@@ -46,14 +46,14 @@ func TestPerfMapsOfStrangersAreNotUsed(t *testing.T) {
 			n := NewNamer()
 			defer n.Close()
 			if pm := n.perfMap(os.Getpid(), true); (pm != nil) != c.used {
-				t.Errorf("used: %v", pm != nil)
+				t.Errorf("perf map used: %v, want %v", pm != nil, c.used)
 			}
 		})
 	}
 }
 
-// TestDebugFilesOfStrangersAreNotOpened: other users may be able to write to the searched directories.
-func TestDebugFilesOfStrangersAreNotOpened(t *testing.T) {
+// Other users may be able to write to the searched directories.
+func TestDebugFilesOfOtherUsersAreNotOpened(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can make another user's files")
 	}
@@ -67,7 +67,7 @@ func TestDebugFilesOfStrangersAreNotOpened(t *testing.T) {
 		}
 		f, err := (&code.Files{PID: os.Getpid()}).Debug(name)
 		if (err == nil) != opened {
-			t.Errorf("of user %d: %v", uid, err)
+			t.Errorf("file of user %d: error %v, want it opened: %v", uid, err, opened)
 		}
 		if err == nil {
 			f.Close()

@@ -4,7 +4,7 @@ package symbols
 
 import "testing"
 
-func TestNamesForPeople(t *testing.T) {
+func TestNamesAreDemangledForDisplay(t *testing.T) {
 	for system, want := range map[string]string{
 		"main":                              "main",
 		"foo.part.0":                        "foo",
@@ -47,7 +47,7 @@ func FuzzDisplay(f *testing.F) {
 	f.Add("_RNvNtCsgEmfK2I1SDS_4core10intrinsics8unlikely")
 	f.Fuzz(func(t *testing.T, s string) {
 		if name, _ := display(s); name == "" && s != "" && s[0] != '@' {
-			t.Errorf("%q has no name left", s)
+			t.Errorf("%q becomes an empty name", s)
 		}
 	})
 }

@@ -24,7 +24,7 @@ func allocated(f func()) int64 {
 	return int64(after.TotalAlloc - before.TotalAlloc)
 }
 
-// mapsOf returns a namer whose processes have these files as perf maps.
+// mapsOf returns a namer with files as the perf maps of processes 0, 1, …
 func mapsOf(t *testing.T, mem *budget.Budget, files ...string) *Namer {
 	t.Helper()
 	n := NewNamer()
@@ -42,7 +42,7 @@ func mapsOf(t *testing.T, mem *budget.Budget, files ...string) *Namer {
 	}
 	t.Cleanup(func() {
 		if err := n.Close(); err != nil || mem.Used() != 0 {
-			t.Errorf("%v, %d bytes are still taken", err, mem.Used())
+			t.Errorf("Close: %v, %d bytes of the budget are still used", err, mem.Used())
 		}
 	})
 	return n
@@ -71,17 +71,17 @@ func TestSparsePerfMapsTakeNoMemory(t *testing.T) {
 	got := allocated(func() {
 		for pid := range files {
 			if pm := n.perfMap(pid, true); pm.Len() != 1 || !n.maps[pid].Whole() || n.maps[pid].Bytes() != 255<<20 {
-				t.Errorf("map %d: %d entries, %d bytes read", pid, pm.Len(), n.maps[pid].Bytes())
+				t.Errorf("map %d: %d entries, %d bytes read; want 1 and all bytes", pid, pm.Len(), n.maps[pid].Bytes())
 			}
 		}
 	})
 	t.Logf("%d bytes allocated", got)
 	if got > 6<<20 {
-		t.Errorf("%d bytes allocated for six lines", got)
+		t.Errorf("%d bytes allocated for six lines, want at most 6 MiB", got)
 	}
 }
 
-// denseMap has as many functions as fit in a size.
+// denseMap returns a map with as many functions as fit in size bytes.
 func denseMap(size int) string {
 	var b strings.Builder
 	for i := 0; b.Len() < size; i++ {
@@ -99,23 +99,23 @@ func TestPerfMapsOfAllProcessesShareABudget(t *testing.T) {
 	got := allocated(func() {
 		for pid := range files {
 			if name, _, _, ok := n.perfMap(pid, true).Lookup(0x10009); pid == 0 && (!ok || name != "f1") {
-				t.Errorf("what was read is lost: %q", name)
+				t.Errorf("the first function is %q, want f1", name)
 			}
 		}
 	})
-	t.Logf("%d bytes allocated, %d taken at most", got, mem.Peak())
-	if mem.Peak() > limit || got > 3*limit { // with the garbage of lists that grew
-		t.Errorf("%d bytes allocated, %d taken", got, mem.Peak())
+	t.Logf("%d bytes allocated, at most %d of the budget", got, mem.Peak())
+	if mem.Peak() > limit || got > 3*limit { // growing lists leave garbage
+		t.Errorf("%d bytes allocated, %d of the budget; want at most %d of the budget", got, mem.Peak(), int64(limit))
 	}
 	if line := mem.LeftOut(); !strings.Contains(line, "functions of the perf map of process 0") {
-		t.Errorf("left out: %q", line)
+		t.Errorf("left out %q, want functions of the perf map of process 0", line)
 	}
 	if one, all := n.maps[0].Used(), int64(limit); one > all/4*3 {
-		t.Errorf("one map has %d of %d", one, all)
+		t.Errorf("one map uses %d of %d bytes, want at most three quarters", one, all)
 	}
 }
 
-// TestSamplesDoNotWaitForPerfMaps: a request for function bounds reads one step of the map, whatever its size.
+// A request for function bounds reads one step of a map of any size.
 func TestSamplesDoNotWaitForPerfMaps(t *testing.T) {
 	text := denseMap(3 * perfmap.Step)
 	n := mapsOf(t, budget.New(1<<30), writeMap(t, text, 0))
@@ -123,38 +123,38 @@ func TestSamplesDoNotWaitForPerfMaps(t *testing.T) {
 	bounds := n.JITFuncs(0)
 	for step := int64(1); step <= 3; step++ {
 		if _, _, ok := bounds(0x10001); !ok {
-			t.Errorf("step %d: the first function is not known", step)
+			t.Errorf("step %d: the first function has no bounds", step)
 		}
 		if read := n.maps[0].Bytes(); read != step*perfmap.Step {
-			t.Errorf("step %d: %d bytes were read", step, read)
+			t.Errorf("step %d: %d bytes were read, want that many steps", step, read)
 		}
 		n.Refresh() // the time until the next step has passed
 	}
 	bounds(0x10001)
 	if !n.maps[0].Whole() || n.maps[0].Bytes() != int64(len(text)) {
-		t.Errorf("%d of %d bytes were read", n.maps[0].Bytes(), len(text))
+		t.Errorf("%d bytes were read, want %d", n.maps[0].Bytes(), len(text))
 	}
 	if _, _, ok := bounds(0x10000 + 8*uint64(strings.Count(text, "\n")-1)); !ok {
-		t.Error("the last function is not known")
+		t.Error("the last function has no bounds")
 	}
 }
 
-func TestNamesComeFromWholePerfMapsAndLetOthersWorkMeanwhile(t *testing.T) {
+func TestPerfMapsAreReadToTheEndInSteps(t *testing.T) {
 	text := denseMap(3 * perfmap.Step)
 	n := mapsOf(t, budget.New(1<<30), writeMap(t, text, 0))
 	n.ReadInSteps()
 	bounds, calls := n.JITFuncs(0), 0
 	n.SetBetween(func() {
 		calls++
-		bounds(0x10001) // the aggregator walks a stack
+		bounds(0x10001) // as the aggregator during a walk
 	})
 	last := strings.Count(text, "\n") - 1
 	if name, _, _, _ := n.perfMap(0, true).Lookup(0x10000 + 8*uint64(last)); name != fmt.Sprint("f", last) || calls < 2 {
-		t.Errorf("the last function is %q after %d calls", name, calls)
+		t.Errorf("the last function is %q after %d reads of a step, want its name after at least 2", name, calls)
 	}
 }
 
-func TestPerfMapThatGrowsIsReadOn(t *testing.T) {
+func TestGrowingPerfMapIsReadFurther(t *testing.T) {
 	file := writeMap(t, "1000 10 first\n2000 10 sec", 0)
 	n := mapsOf(t, budget.New(1<<20), file)
 	names := func(want ...string) {
@@ -162,7 +162,7 @@ func TestPerfMapThatGrowsIsReadOn(t *testing.T) {
 		n.Refresh()
 		for i, w := range want {
 			if name, _, _, _ := n.perfMap(0, true).Lookup(uint64(0x1000 * (i + 1))); name != w {
-				t.Errorf("function %d is %q, not %q", i+1, name, w)
+				t.Errorf("function %d is %q, want %q", i+1, name, w)
 			}
 		}
 	}
@@ -175,7 +175,7 @@ func TestPerfMapThatGrowsIsReadOn(t *testing.T) {
 	}
 	names("", "", "other")
 	if n.maps[0].Bytes() >= read {
-		t.Error("it was not read anew")
+		t.Error("a replaced map is not read from the beginning")
 	}
 	if err := os.Rename(writeMap(t, strings.Repeat("4000 10 moved\n", 20), 0), file); err != nil {
 		t.Fatal(err)

@@ -112,7 +112,7 @@ fn main() {
 }
 `
 
-// program is one way to build one source.
+// program is a source and the flags to build it with.
 type program struct {
 	name   string
 	source string
@@ -122,8 +122,8 @@ type program struct {
 	unfit  string // a reference tool that cannot read it: "llvm" or "bfd"
 }
 
-// programs lists what the comparisons run on. In after, commands run in the
-// program's folder; "a.out" is the program.
+// programs has the programs of the comparisons. The commands of after run in the program's folder, where "a.out" is the
+// program.
 var programs = []program{
 	{name: "c-O0-dwarf4", source: cSource, file: "a.c", args: []string{"gcc", "-O0", "-g", "-gdwarf-4"}},
 	{name: "c-O2-dwarf5", source: cSource, file: "a.c", args: []string{"gcc", "-O2", "-g", "-gdwarf-5"}},
@@ -143,7 +143,7 @@ var programs = []program{
 	{name: "rust-O3-v0", source: rustSource, file: "a.rs", args: []string{"rustc", "-C", "opt-level=3", "-g", "-C",
 		"symbol-mangling-version=v0"}},
 	{name: "cpp-zstd", source: cppSource, file: "a.cc", args: []string{"g++", "-O2", "-g"},
-		unfit: "llvm", // version 14 does not know zstd
+		unfit: "llvm", // version 14 cannot read zstd
 		after: [][]string{{"objcopy", "--compress-debug-sections=zstd", "a.out"}}},
 	{name: "cpp-split", source: cppSource, file: "a.cc", args: []string{"g++", "-O2", "-g"},
 		after: [][]string{{"objcopy", "--only-keep-debug", "a.out", "a.debug"}, {"strip", "a.out"},
@@ -151,11 +151,11 @@ var programs = []program{
 	{name: "cpp-dwz", source: cppSource, file: "a.cc", args: []string{"g++", "-O2", "-g", "-gdwarf-4"},
 		after: [][]string{{"dwz", "a.out"}}},
 	{name: "cpp-dwz-shared", source: cppSource, file: "a.cc", args: []string{"g++", "-O2", "-g", "-gdwarf-4"},
-		unfit: "llvm", // version 14 does not know supplementary files
+		unfit: "llvm", // version 14 cannot read supplementary files
 		after: [][]string{{"cp", "a.out", "b.out"}, {"dwz", "-m", "shared.debug", "a.out", "b.out"}}},
 }
 
-// build compiles a program into a folder of its own.
+// build compiles a program into a new folder.
 func (p *program) build(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-// refFrame is what another tool says of an address.
+// refFrame is a frame as another tool shows it.
 type refFrame struct{ name, file, line string }
 
-// llvmFrames asks llvm-symbolizer for the frames at each address.
+// llvmFrames returns llvm-symbolizer's frames at each address.
 func llvmFrames(t *testing.T, file string, addrs []uint64) [][]refFrame {
 	t.Helper()
 	var in strings.Builder
@@ -32,7 +32,7 @@ func llvmFrames(t *testing.T, file string, addrs []uint64) [][]refFrame {
 	})
 }
 
-// parseFrames splits an answer into paragraphs of frames.
+// parseFrames splits a tool's output into paragraphs of frames.
 func parseFrames(t *testing.T, out string, want int, one func([]string) (refFrame, int)) [][]refFrame {
 	t.Helper()
 	var all [][]refFrame
@@ -47,12 +47,12 @@ func parseFrames(t *testing.T, out string, want int, one func([]string) (refFram
 		all = append(all, fs)
 	}
 	if len(all) != want {
-		t.Fatalf("the reference gave %d answers to %d addresses", len(all), want)
+		t.Fatalf("the tool printed the frames of %d addresses, want %d", len(all), want)
 	}
 	return all
 }
 
-// bfdFrames asks GNU addr2line for the frames at each address.
+// bfdFrames returns the frames of GNU addr2line at each address.
 func bfdFrames(t *testing.T, file string, addrs []uint64) [][]refFrame {
 	t.Helper()
 	var in strings.Builder

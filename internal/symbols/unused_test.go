@@ -18,7 +18,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// recorder names a recording as record does.
+// recorder writes a recording with names, as record does.
 type recorder struct {
 	*Namer
 	images *code.ImageCache
@@ -32,7 +32,7 @@ func (r *recorder) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
 
 func (r *recorder) IsFinal(m *profile.ModuleInfo) bool { return r.Settled(m.Origin.Module) }
 
-// write writes the recording, and drops what the next write does not need.
+// write writes the recording, and drops data that the next write does not need.
 func (r *recorder) write() []byte {
 	r.t.Helper()
 	var out bytes.Buffer
@@ -44,7 +44,7 @@ func (r *recorder) write() []byte {
 	return out.Bytes()
 }
 
-// known starts a program, and records its entry point, and a place in code without a file.
+// known starts a program, and records its entry point, and an address in code without a file.
 func (r *recorder) known(exe string) (*code.Process, *exec.Cmd) {
 	r.t.Helper()
 	cmd := testtargets.Child(r.t, exec.Command(exe))
@@ -69,14 +69,14 @@ func (r *recorder) known(exe string) (*code.Process, *exec.Cmd) {
 			Origin: profile.Origin{Module: &walked, PID: p.PID}}
 		if at.Image == nil {
 			info.Owner = p.PID
-			r.JITFuncs(p.PID)(addr) // as a walk does
+			r.JITFuncs(p.PID)(addr) // as during a walk
 		} else {
 			info.File = profile.FileID(at.Image.ID)
 		}
 		stack = append(stack, profile.Loc{Module: info, Addr: addr})
 	}
 	if len(stack) != 2 {
-		r.t.Fatalf("%d places are known, want the program's and that of code without a file", len(stack))
+		r.t.Fatalf("%d addresses are recorded, want the program's and that of code without a file", len(stack))
 	}
 	r.Add(profile.Interval{Stack: r.Intern(stack), PID: p.PID, TID: p.PID, CPU: 1})
 	return p, cmd
@@ -87,9 +87,8 @@ const withoutFile = `
 #include <unistd.h>
 int main(void) { return mmap(0, 1 << 16, 5, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED || pause(); }`
 
-// TestWhatNamedEndedProcessesIsLetGo: programs with their own files and debug files start and end. Only the recording
-// keeps their names, and stays whole.
-func TestWhatNamedEndedProcessesIsLetGo(t *testing.T) {
+// Programs with their own files and debug files start and end. Only the recording keeps their names, all of them.
+func TestFilesOfEndedProcessesAreClosed(t *testing.T) {
 	const programs = 24
 	dir := t.TempDir()
 	run(t, dir, need(t, "gcc"), "-g", "-Wl,--build-id=none", "-o", "whole", write(t, dir, "a.c", withoutFile))
@@ -105,7 +104,7 @@ func TestWhatNamedEndedProcessesIsLetGo(t *testing.T) {
 		p, cmd := r.known(exe)
 		r.write()
 		testtargets.Kill(cmd)
-		_ = cmd.Wait() // it was killed
+		_ = cmd.Wait() // the error is that of a killed process
 		if err := p.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -117,14 +116,15 @@ func TestWhatNamedEndedProcessesIsLetGo(t *testing.T) {
 		}
 	}
 	if first == 0 {
-		t.Error("no debug file was opened: nothing is tested")
+		t.Error("no debug file was opened, want one per program")
 	}
 	var text []byte
 	for range 4 {
 		text = r.write()
 	}
 	if n := openIn(t, dir); n != 0 || len(r.tables)+len(r.maps)+len(r.files) != 0 {
-		t.Errorf("%d files are open; %d tables, %d maps, files of %d processes are kept", n, len(r.tables), len(r.maps),
+		t.Errorf("%d files are open; %d tables, %d maps, files of %d processes are kept; want none", n, len(r.tables),
+			len(r.maps),
 			len(r.files))
 	}
 	p, err := pprof.Parse(bytes.NewReader(text))
@@ -140,7 +140,7 @@ func TestWhatNamedEndedProcessesIsLetGo(t *testing.T) {
 		}
 	}
 	if named["_start"] != programs || named["[anon]"] != programs {
-		t.Errorf("%v, want %d times each _start and [anon]", named, programs)
+		t.Errorf("names %v, want %d times each _start and [anon]", named, programs)
 	}
 }
 

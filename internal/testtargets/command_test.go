@@ -23,37 +23,37 @@ func TestCommandRunsInItsDirectoryAndEndsWithItsChildren(t *testing.T) {
 	}
 	kids := tree(p.PID)
 	if len(kids) != 1 {
-		t.Fatalf("children %v", kids)
+		t.Fatalf("children %v, want one", kids)
 	}
 	p.Stop()
 	<-p.Exited()
-	for end := time.Now().Add(patience); goesOn(kids[0]); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(patience); isAlive(kids[0]); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatal("the child goes on")
+			t.Fatal("the child still runs after Stop")
 		}
 	}
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {
-		t.Errorf("the directory is there: %v", err)
+		t.Errorf("the directory still exists: %v", err)
 	}
 }
 
-func TestCommandSaysWhyItDidNotStart(t *testing.T) {
+func TestCommandReturnsAnErrorIfItDoesNotStart(t *testing.T) {
 	for _, args := range [][]string{{}, {"no such program"}, {"false"}} {
 		if p, err := Command(t.TempDir(), time.Minute, args...); err == nil {
 			p.Stop()
-			t.Errorf("%q runs", args)
+			t.Errorf("%q was started, want an error", args)
 		}
 	}
 	if _, err := Source("none.c"); err == nil {
-		t.Error("a source that is not there")
+		t.Error("no error for a missing source")
 	}
 	if text, err := Source("Work.java"); err != nil || len(text) == 0 {
-		t.Errorf("%d bytes, %v", len(text), err)
+		t.Errorf("Work.java has %d bytes, %v", len(text), err)
 	}
 }
 
-// goesOn: alive, not a zombie.
-func goesOn(pid int) bool {
+// isAlive reports that a process exists and is not a zombie.
+func isAlive(pid int) bool {
 	f := statFields(pid)
 	return len(f) > 0 && f[0] != "Z"
 }

@@ -23,7 +23,7 @@ func TestErrorsOfAProgramAreKept(t *testing.T) {
 		got := said.String()
 		said.Close()
 		if want == "" && got != "" || !strings.HasSuffix(got, want) || len(got) > mostErrors {
-			t.Errorf("%s: %d bytes, %q", script, len(got), got[max(0, len(got)-20):])
+			t.Errorf("%s: %d bytes of errors, ending with %q", script, len(got), got[max(0, len(got)-20):])
 		}
 	}
 }

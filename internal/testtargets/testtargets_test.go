@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-func TestEachTargetGetsBusyAndLeavesNothingBehind(t *testing.T) {
+func TestEachTargetRunsAndCleansUp(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts every real program")
 	}
 	for _, name := range Names() {
 		t.Run(name, func(t *testing.T) {
-			start := time.Now().Add(-time.Second) // file times are a tick or more behind
+			start := time.Now().Add(-time.Second) // file times may be late by a tick or more
 			target, err := Start(name, Options{Limit: 5 * time.Minute})
 			if err != nil {
 				t.Fatal(err)
@@ -23,7 +23,7 @@ func TestEachTargetGetsBusyAndLeavesNothingBehind(t *testing.T) {
 			defer target.Stop()
 			pids := target.PIDs()
 			if target.Expect.Tree && len(pids) < 3 {
-				t.Errorf("a process tree of %d", len(pids))
+				t.Errorf("a tree of %d processes, want at least 3", len(pids))
 			}
 			before := cpuTicks(pids)
 			if err := target.processes[0].waitFor("go on", func() bool { return cpuTicks(pids) > before }); err != nil {
@@ -34,17 +34,17 @@ func TestEachTargetGetsBusyAndLeavesNothingBehind(t *testing.T) {
 				gone := func() bool { f := statFields(pid); return len(f) == 0 || f[0] == "Z" }
 				for end := time.Now().Add(patience); !gone(); time.Sleep(20 * time.Millisecond) {
 					if time.Now().After(end) {
-						t.Errorf("process %d is still there: %v", pid, statFields(pid))
+						t.Errorf("process %d still exists: %v", pid, statFields(pid))
 						break
 					}
 				}
-				// One that is older is of an earlier process of this number.
+				// An older file is that of an earlier process with this PID.
 				if s, err := os.Stat(fmt.Sprintf("/tmp/perf-%d.map", pid)); err == nil && s.ModTime().After(start) {
-					t.Errorf("the perf map of %d is still there", pid)
+					t.Errorf("the perf map of %d still exists", pid)
 				}
 			}
 			if _, err := os.Stat(target.Dir); err == nil {
-				t.Errorf("%s is still there", target.Dir)
+				t.Errorf("%s still exists", target.Dir)
 			}
 		})
 	}
@@ -64,7 +64,7 @@ func TestNamesMatchAsWholeWords(t *testing.T) {
 		{"", "burn_60", false},
 	} {
 		if got := Matches(c.name, c.want); got != c.ok {
-			t.Errorf("Matches(%q, %q) = %v", c.name, c.want, got)
+			t.Errorf("Matches(%q, %q) = %v, want %v", c.name, c.want, got, c.ok)
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"prywalk/internal/budget"
 )
 
-// manyUnits has units of the smallest size, which all have code and share one table of abbreviations.
+// manyUnits returns n units of the smallest size, with code, which share one table of abbreviations.
 func manyUnits(n int) Sections {
 	// code 1: DW_TAG_compile_unit without children, DW_AT_low_pc addr, DW_AT_high_pc data1
 	abbrev := []byte{1, tagCompileUnit, 0, attrLowPC, formAddr, attrHighPC, formData1, 0, 0, 0}
@@ -24,7 +24,7 @@ func manyUnits(n int) Sections {
 	return Sections{Info: Bytes(info), Abbrev: abbrev}
 }
 
-func TestDebugInformationIsWithinItsAccount(t *testing.T) {
+func TestDebugInformationIsWithinItsBudget(t *testing.T) {
 	const limit = 4 << 20
 	s := manyUnits(200_000)
 	mem := budget.New(limit)
@@ -37,14 +37,15 @@ func TestDebugInformationIsWithinItsAccount(t *testing.T) {
 	got := int64(after.TotalAlloc - before.TotalAlloc)
 	t.Logf("%d units, %d bytes allocated, %d taken", len(d.units), got, mem.Peak())
 	if got > 2*limit || mem.Peak() > limit || len(d.units) == 0 || len(d.units) == 200_000 {
-		t.Errorf("%d units, %d bytes allocated, %d taken", len(d.units), got, mem.Peak())
+		t.Errorf("%d units, %d bytes allocated, %d of the budget; want part of the units, at most %d bytes", len(d.units),
+			got, mem.Peak(), int64(limit))
 	}
 	if mem.LeftOut() == "" {
-		t.Error("nobody is told")
+		t.Error("the budget does not report what was left out")
 	}
 	free := manyUnits(1000)
 	free.Memory = budget.New(limit).Account("it")
 	if d := New(free, nil); len(d.Calls(0x1008, nil)) == 0 && len(d.index) != 1000 {
-		t.Errorf("%d ranges of 1000 units", len(d.index))
+		t.Errorf("%d ranges, want those of 1000 units", len(d.index))
 	}
 }

@@ -73,8 +73,7 @@ func damage(r *rand.Rand, b []byte) []byte {
 	return b
 }
 
-// TestDamagedSectionsNeitherPanicNorLoop changes bytes at random and asks for
-// all addresses.
+// TestDamagedSectionsNeitherPanicNorLoop changes bytes at random and looks all addresses up.
 func TestDamagedSectionsNeitherPanicNorLoop(t *testing.T) {
 	for _, flags := range [][]string{{"-g", "-gdwarf-4"}, {"-g", "-gdwarf-5"}, {"-g", "-gdwarf-5", "-gdwarf64"}} {
 		good, lo, hi := compile(t, flags...)
@@ -86,19 +85,19 @@ func TestDamagedSectionsNeitherPanicNorLoop(t *testing.T) {
 			for _, b := range []*[]byte{&s.Abbrev, &s.Aranges, &s.LineStr, &s.Ranges, &s.Rnglists} {
 				*b = damage(r, *b)
 			}
-			ask(t, New(s, nil), lo, hi)
+			lookUp(t, New(s, nil), lo, hi)
 		}
 	}
 }
 
-// ask looks up addresses and checks invariants of any answer.
-func ask(t *testing.T, d *Data, lo, hi uint64) {
+// lookUp looks addresses up and checks invariants of the results.
+func lookUp(t *testing.T, d *Data, lo, hi uint64) {
 	t.Helper()
 	var out []Call
 	for a := lo; a < hi; a += 5 {
 		out = d.Calls(a, out[:0])
 		if len(out) > maxInline+1 {
-			t.Fatalf("%d calls at %#x", len(out), a)
+			t.Fatalf("%d calls at %#x, more than maxInline", len(out), a)
 		}
 		for i := range out {
 			if out[i].Inlined != (i < len(out)-1) {
@@ -130,8 +129,8 @@ func TestInlinedCallsComeInnermostFirst(t *testing.T) {
 	}
 }
 
-// TestUnitsByRangesAnswerAsTheIndexDoes compares lookups by .debug_aranges with those by the units' own ranges.
-func TestUnitsByRangesAnswerAsTheIndexDoes(t *testing.T) {
+// Lookups by .debug_aranges are those by the units' own ranges.
+func TestUnitsByArangesAgreeWithTheIndex(t *testing.T) {
 	for _, flags := range [][]string{{"-g", "-gdwarf-4"}, {"-g", "-gdwarf-5"}, {"-g", "-gdwarf-5", "-gdwarf64"}} {
 		s, lo, hi := compile(t, flags...)
 		listed := New(s, nil)
@@ -141,7 +140,7 @@ func TestUnitsByRangesAnswerAsTheIndexDoes(t *testing.T) {
 		without := s
 		without.Aranges = nil
 		index := New(without, nil)
-		byTold := 0
+		byAranges := 0
 		for a := lo; a < hi; a++ {
 			got, want := listed.Calls(a, nil), index.Calls(a, nil)
 			same := slices.EqualFunc(got, want, func(a, b Call) bool {
@@ -149,29 +148,29 @@ func TestUnitsByRangesAnswerAsTheIndexDoes(t *testing.T) {
 					a.Line == b.Line && a.Inlined == b.Inlined
 			})
 			if !same {
-				t.Errorf("%v: at %#x: %+v, by the index %+v", flags, a, got, want)
+				t.Errorf("%v: at %#x: %+v by .debug_aranges, %+v by the index", flags, a, got, want)
 			}
 			if fresh := New(s, nil); len(fresh.Calls(a, nil)) > 0 && !fresh.ready {
-				byTold++
+				byAranges++
 			}
 		}
-		if byTold == 0 {
-			t.Errorf("%v: no address by .debug_aranges", flags)
+		if byAranges == 0 {
+			t.Errorf("%v: no address was found by .debug_aranges", flags)
 		}
 	}
 }
 
-func TestAnEmptyOrForeignInputAnswersNothing(t *testing.T) {
+func TestEmptyOrInvalidSectionsHaveNoCalls(t *testing.T) {
 	for _, s := range []Sections{{}, {Info: Bytes{1}}, {Info: Bytes(bytes.Repeat([]byte{0xff}, 100))},
 		{Info: make(Bytes, 100)}} {
 		if got := New(s, nil).Calls(0x1000, nil); len(got) != 0 {
-			t.Errorf("got %v", got)
+			t.Errorf("calls %v, want none", got)
 		}
 	}
 }
 
-// TestReferencesInACircleEnd has a function whose abstract origin is itself.
-func TestReferencesInACircleEnd(t *testing.T) {
+// The abstract origin of the function is the function.
+func TestCircularReferencesEnd(t *testing.T) {
 	abbrev := []byte{
 		1, tagCompileUnit, 1, attrLowPC, formAddr, attrHighPC, formData4, 0, 0,
 		2, tagSubprogram, 0, attrLowPC, formAddr, attrHighPC, formData4, attrAbstractOrigin, formRef4, 0, 0, 0,
@@ -185,12 +184,11 @@ func TestReferencesInACircleEnd(t *testing.T) {
 	info[0] = byte(len(info) - 4)
 	got := New(Sections{Info: Bytes(info), Abbrev: abbrev}, nil).Calls(0x1010, nil)
 	if len(got) != 1 || got[0].Func == nil || got[0].Func.Name != "" {
-		t.Errorf("got %+v", got)
+		t.Errorf("calls %+v, want one without a name", got)
 	}
 }
 
-// TestOverlappingTablesAreBounded has many units that share one long table of
-// abbreviations without the code that they use.
+// Many units share one long table of abbreviations, which lacks the code that they use.
 func TestOverlappingTablesAreBounded(t *testing.T) {
 	var s Sections
 	var info Bytes
@@ -205,7 +203,7 @@ func TestOverlappingTablesAreBounded(t *testing.T) {
 	d := New(s, nil)
 	d.Calls(0x1000, nil)
 	if d.steps > 0 {
-		t.Errorf("%d steps left; the input was meant to use them up", d.steps)
+		t.Errorf("%d steps are left, want all used by this input", d.steps)
 	}
 }
 
@@ -219,9 +217,9 @@ func FuzzCalls(f *testing.F) {
 		s := Sections{Info: Bytes(info), Abbrev: abbrev, Line: Bytes(line), Str: Bytes(str), LineStr: lineStr, Ranges: ranges,
 			Rnglists: rnglists, Aranges: aranges}
 		d := New(s, New(s, nil))
-		ask(t, d, addr, addr+50)
+		lookUp(t, d, addr, addr+50)
 		for _, r := range d.index[:min(len(d.index), 16)] {
-			ask(t, d, r.lo, min(r.hi, r.lo+200))
+			lookUp(t, d, r.lo, min(r.hi, r.lo+200))
 		}
 	})
 }
