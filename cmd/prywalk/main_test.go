@@ -167,7 +167,7 @@ func TestWhatTheCommandLeavesBehindIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-func TestSecondInterruptLeavesAtOnce(t *testing.T) {
+func TestSecondInterruptEndsAtOnce(t *testing.T) {
 	// It ignores the first, so that prywalk waits.
 	p := start(t, t.TempDir(), nil, "record", "--", "sh", "-c", "trap '' INT; echo ready; while :; do :; done")
 	testtargets.Says(t, &p.out, "ready")

@@ -57,8 +57,7 @@ func TestThreadsThatCannotStopHoldNothingUp(t *testing.T) {
 			p := start(t, "stuck")
 			tids := p.threadsByName()
 			for name, want := range map[string]string{"fault": "S", "copy": "D", "vfork": "D"} {
-				await(t, name+" in state "+want,
-					func() bool { return strings.HasPrefix(status(tids[name], "State"), want) })
+				await(t, name+" in state "+want, func() bool { return strings.HasPrefix(status(tids[name], "State"), want) })
 			}
 			r := record(t, p.pid, "--rung", rung, "-F", rate(rung))
 			r.awaitSamples(p.pid)
