@@ -57,7 +57,7 @@ func TestJavaInAnEmulatedMachine(t *testing.T) {
 	args := []string{"env", "ORACLE_JAVA_CLASSES=/classes", "ORACLE_JAVA_WARM=10s",
 		"ORACLE_JAVA_SAMPLES=" + cmp.Or(os.Getenv(javaSamples), fewSamples)}
 	args = append(args, "/tests/java", "-test.v", "-test.timeout="+javaLimit.String(),
-		"-test.run=TestJavaChainsAreRightByName/./"+only)
+		"-test.run=TestJavaStacksMatchTheSourceByName/./"+only)
 	jobs := []job{{"java", javaLimit, "/tests", args}}
 	b.img.file("jobs", jobList(jobs))
 	initrd := filepath.Join(b.dir, "initrd")
