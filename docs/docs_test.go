@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package docs_test keeps the pages true. It runs the commands that they show, on a live process, and checks what
-// they say of messages, tests, links and the order of the packages.
+// Package docs_test checks the documentation: it runs the commands in it on a live process, and compares messages,
+// names of tests, links and the order of the packages.
 package docs_test
 
 import (
@@ -29,7 +29,7 @@ func pages(t *testing.T) []string {
 	return append([]string{"README.md", "SECURITY.md", "CONTRIBUTING.md"}, in(t, "docs")...)
 }
 
-// linked lists the pages of results and measurements, too: their links are followed.
+// linked lists the pages of results and measurements, too: their links are checked.
 func linked(t *testing.T) []string {
 	t.Helper()
 	return append(pages(t), in(t, "benchmarks/results")...)
@@ -48,8 +48,8 @@ func in(t *testing.T, dir string) (all []string) {
 	return all
 }
 
-// notRun lists the commands of the pages that this test does not execute, with the reason. Each must stand in
-// a page. Of make's targets it is checked that they exist.
+// notRun lists the documented commands that this test does not execute, with the reason. Each must be in a page.
+// Targets of make must exist.
 var notRun = map[string]string{
 	"make build":                    "compiles what this test has compiled",
 	"make demo":                     "builds and runs prywalk demo, which is run",
@@ -65,7 +65,7 @@ const (
 	exampleTID = "4712" // one of its threads
 	oneCommand = 5 * time.Minute
 
-	// The examples' recordings are made shorter, but as long as it takes for the process to compute so much.
+	// The examples' recordings are shortened, but long enough for the process to use this CPU time.
 	shownDuration   = "-d 10s"
 	leastComputed   = 500 * time.Millisecond
 	longestDuration = 64 // seconds
@@ -99,7 +99,7 @@ func consoleCommands(t *testing.T, page string) []command {
 	return all
 }
 
-// read gives a file's text, by its path from the root of the module.
+// read returns a file's text, by its path from the root of the module.
 func read(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", filepath.FromSlash(path)))
@@ -109,7 +109,7 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// shell is where commands are run: a directory, the built prywalk in PATH, a process to look at.
+// shell is the environment of the commands: a directory, the built prywalk in PATH, a process to record.
 type shell struct {
 	bin, dir string
 	pid, tid string
@@ -129,7 +129,7 @@ func newShell(t *testing.T) *shell {
 	if err != nil || len(tasks) < 2 {
 		t.Fatalf("threads of %s: %d, %v", s.pid, len(tasks), err)
 	}
-	for _, task := range tasks { // in the order of their digits
+	for _, task := range tasks { // in the order of their names
 		if task.Name() != s.pid {
 			s.tid = task.Name()
 		}
@@ -137,7 +137,7 @@ func newShell(t *testing.T) *shell {
 	return s
 }
 
-// live puts the live process in place of the example's, and makes long recordings short.
+// live replaces the example's process by the live one, and shortens recordings.
 func (s *shell) live(text string) string {
 	duration := "-d " + strconv.Itoa(max(s.seconds, 1))
 	return strings.NewReplacer(examplePID, s.pid, exampleTID, s.tid, shownDuration, duration, "prywalk demo",
@@ -145,8 +145,8 @@ func (s *shell) live(text string) string {
 		Replace(text)
 }
 
-// try is run, but a recording is repeated for longer if the process got too little of a busy machine while it was
-// made. The pages show what there is of one that computes.
+// try is run, but repeats a recording for longer if the process got too little CPU time. The pages show a process
+// that computes.
 func (s *shell) try(t *testing.T, text string) (out string, code int) {
 	t.Helper()
 	for s.seconds = 1; ; s.seconds *= 4 {
@@ -158,7 +158,7 @@ func (s *shell) try(t *testing.T, text string) (out string, code int) {
 	}
 }
 
-// computed gives the processor time in the recording that was made last.
+// computed returns the CPU time in the last recording.
 func (s *shell) computed(t *testing.T) time.Duration {
 	t.Helper()
 	f, err := os.Open(filepath.Join(s.dir, "prywalk.pb.gz"))
@@ -177,7 +177,7 @@ func (s *shell) computed(t *testing.T) time.Duration {
 	return time.Duration(sum)
 }
 
-// run executes a command as a user would type it; what it prints comes back as on a terminal.
+// run executes a command as a user would type it, and returns its output as on a terminal.
 func (s *shell) run(t *testing.T, text string) (out string, code int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), oneCommand)
@@ -194,7 +194,7 @@ func (s *shell) run(t *testing.T, text string) (out string, code int) {
 	return string(b), cmd.ProcessState.ExitCode()
 }
 
-func TestCommandsOfThePagesRun(t *testing.T) {
+func TestDocumentedCommandsRun(t *testing.T) {
 	s := newShell(t)
 	seen := map[string]bool{}
 	for _, page := range pages(t) {
@@ -210,13 +210,13 @@ func TestCommandsOfThePagesRun(t *testing.T) {
 				continue
 			}
 			if problem := compare(c.output, out); problem != "" {
-				t.Errorf("%s:%d: %s: %s; it printed\n%s", c.page, c.line, c.text, problem, out)
+				t.Errorf("%s:%d: %s: %s in its output\n%s", c.page, c.line, c.text, problem, out)
 			}
 		}
 	}
 	for text := range notRun {
 		if !seen[text] {
-			t.Errorf("no page shows %q any more", text)
+			t.Errorf("no page has the command %q of notRun", text)
 		}
 	}
 }
@@ -230,9 +230,8 @@ func checkMake(t *testing.T, c command) {
 	}
 }
 
-// compare says what a command's output lacks of what the page shows, "" if nothing. Figures and what stands
-// beside them depend on the moment. A line without a digit must be there as it is; the first word of any other
-// line must begin a line.
+// compare returns what a command's output lacks of the page's, or "". Figures and the text beside them vary: a line
+// without a digit must be in the output, and the first word of any other line must begin a line.
 func compare(shown []string, out string) string {
 	lines, first := map[string]bool{}, map[string]bool{}
 	for line := range strings.Lines(out) {
@@ -257,7 +256,7 @@ func compare(shown []string, out string) string {
 
 func hasDigit(s string) bool { return strings.ContainsFunc(s, unicode.IsDigit) }
 
-// isFigure reports a word that is a number, a time or a share.
+// isFigure reports whether a word is a number, a time or a percentage.
 func isFigure(word string) bool { return unicode.IsDigit(rune(word[0])) }
 
 func TestCompareFindsWhatIsMissing(t *testing.T) {
@@ -270,7 +269,7 @@ func TestCompareFindsWhatIsMissing(t *testing.T) {
 		{"self% function", false}, {"99 %  g", true}, {"", true},
 	} {
 		if got := compare([]string{c.line}, out) == ""; got != c.ok {
-			t.Errorf("%q: %v", c.line, got)
+			t.Errorf("%q is found: %v, want %v", c.line, got, c.ok)
 		}
 	}
 }
@@ -278,27 +277,27 @@ func TestCompareFindsWhatIsMissing(t *testing.T) {
 // messageRow is a row of the table of bad input: command, exit code, message.
 var messageRow = regexp.MustCompile("(?m)^\\| [^|]+ \\| `(prywalk [^`]+)` (†)? ?\\| (\\d+) \\| (.*?) ?\\|$")
 
-func TestMessagesAreThoseOfTheTable(t *testing.T) {
+func TestErrorMessagesMatchTheTable(t *testing.T) {
 	s := newShell(t)
 	if out, code := s.run(t, "prywalk record -d 1 -p "+examplePID); code != 0 {
-		t.Fatalf("exit code %d: %s", code, out)
+		t.Fatalf("prywalk record: exit code %d: %s", code, out)
 	}
 	rows := messageRow.FindAllStringSubmatch(read(t, "docs/errors.md"), -1)
 	ran := 0
 	for _, row := range rows {
 		if row[2] != "" {
-			continue // needs another user, a zombie, a special program: package integration has them
+			continue // needs another user, a zombie or a special program: tested in package integration
 		}
 		ran++
 		out, code := s.run(t, row[1])
-		// Without a message the status is the command's own, and what prywalk prints is the closing line.
+		// Without a message the exit code is the command's own, and prywalk prints its closing line.
 		got, want := strings.TrimSpace(out), "prywalk: "+s.live(row[4])
 		if strconv.Itoa(code) != row[3] || row[4] != "" && got != want {
 			t.Errorf("%s: exit code %d, want %s\n got %q\nwant %q", row[1], code, row[3], got, want)
 		}
 	}
 	if ran < 20 {
-		t.Errorf("only %d rows were run", ran)
+		t.Errorf("%d rows were run, want at least 20", ran)
 	}
 }
 
@@ -308,7 +307,7 @@ var definition = regexp.MustCompile(`(?m)^func ((?:Test|Benchmark|Fuzz)[A-Z]\w*)
 // mention finds their names in pages.
 var mention = regexp.MustCompile("`((?:Test|Benchmark|Fuzz)[A-Z]\\w*)`")
 
-func TestTheTestsThatThePagesNameExist(t *testing.T) {
+func TestDocumentedTestNamesExist(t *testing.T) {
 	known := map[string]bool{}
 	err := filepath.WalkDir("..", func(path string, _ os.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(path, "_test.go") {
@@ -332,13 +331,13 @@ func TestTheTestsThatThePagesNameExist(t *testing.T) {
 	}
 }
 
-// claim finds the words of a promise.
+// claim matches the words of a claim.
 var claim = regexp.MustCompile(`(?i)\b(never|only|at most|nothing|none|no other)\b`)
 
-// sentenceEnd is where one of them ends.
+// sentenceEnd matches the end of a sentence.
 var sentenceEnd = regexp.MustCompile("\\.\\s+(?:[A-Z*`]|$)")
 
-func TestClaimsOfSecurityNameTheirTests(t *testing.T) {
+func TestSecurityClaimsNameTheirTests(t *testing.T) {
 	items := regexp.MustCompile(`\n(?:- |\n)`).Split(read(t, "SECURITY.md"), -1)
 	claims := 0
 	for _, item := range items {
@@ -351,12 +350,12 @@ func TestClaimsOfSecurityNameTheirTests(t *testing.T) {
 			}
 			claims++
 			if !mention.MatchString(sentence) {
-				t.Errorf("no test is named for: %s", sentence)
+				t.Errorf("a claim of SECURITY.md names no test: %s", sentence)
 			}
 		}
 	}
 	if claims < 15 {
-		t.Errorf("%d claims", claims)
+		t.Errorf("%d claims found in SECURITY.md, want at least 15", claims)
 	}
 }
 
@@ -374,7 +373,7 @@ func TestTheNetworkIsUsedByTheWebPagesTheAgentAndBenchOnly(t *testing.T) {
 			for _, p := range []string{`"net"`, `"net/http"`, "unix.Connect(", "unix.Socket("} {
 				for line := range strings.Lines(string(text)) {
 					if line = strings.TrimSpace(line); line == p || strings.HasPrefix(p, "unix") && strings.Contains(line, p) {
-						t.Errorf("%s: %s", path, line)
+						t.Errorf("%s uses the network: %s", path, line)
 					}
 				}
 			}
@@ -391,7 +390,7 @@ var (
 	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
 )
 
-func TestLinksLeadSomewhere(t *testing.T) {
+func TestLinksResolve(t *testing.T) {
 	for _, page := range linked(t) {
 		for _, m := range link.FindAllStringSubmatch(read(t, page), -1) {
 			to := page
@@ -414,7 +413,7 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	}
 }
 
-// hasAnchor reports whether a page has a heading that Markdown viewers give this name.
+// hasAnchor reports whether a page has a heading with this anchor in Markdown viewers.
 func hasAnchor(text, anchor string) bool {
 	for _, m := range heading.FindAllStringSubmatch(text, -1) {
 		name := strings.Map(func(r rune) rune {
@@ -435,7 +434,7 @@ func hasAnchor(text, anchor string) bool {
 
 var quoted = regexp.MustCompile("[\"`]([a-z][a-z/]*)[\"`]")
 
-// names gives the package names on each line that has some.
+// names returns the package names of each line that has some.
 func names(text string) [][]string {
 	var all [][]string
 	for line := range strings.Lines(text) {
@@ -450,7 +449,7 @@ func names(text string) [][]string {
 	return all
 }
 
-func TestPackagesStandInTheOrderThatIsTested(t *testing.T) {
+func TestPackageLayersMatchTheTestedOrder(t *testing.T) {
 	_, source, _ := strings.Cut(read(t, "internal/layers/layers_test.go"), "var order = [][]string{\n")
 	source, _, _ = strings.Cut(source, "\n}\n")
 	want := names(source) // from the lowest to the highest
@@ -462,7 +461,7 @@ func TestPackagesStandInTheOrderThatIsTested(t *testing.T) {
 	}
 	for i := range want {
 		if line := got[len(got)-1-i]; strings.Join(line, " ") != strings.Join(want[i], " ") {
-			t.Errorf("design.md has %q, internal/layers %q", line, want[i])
+			t.Errorf("line of design.md has %q, want %q, as in internal/layers", line, want[i])
 		}
 	}
 }

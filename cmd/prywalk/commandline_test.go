@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestTyposAreUnderstood(t *testing.T) {
+func TestTyposGetASuggestion(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"rceord -p 1", `unknown command "rceord" (do you mean prywalk record?)`},
 		{"rep", "do you mean prywalk report?"},
@@ -42,7 +42,7 @@ func TestTyposAreUnderstood(t *testing.T) {
 		p := start(t, t.TempDir(), nil, strings.Fields(c.args)...)
 		if code := p.code(t); code != exit.WrongUsage || strings.Count(p.err.String(), "\n") != 1 ||
 			!strings.Contains(p.err.String(), c.want) {
-			t.Errorf("%s: exit code %d, %s", c.args, code, &p.err)
+			t.Errorf("%s: exit code %d, want %d and one line with %q: %s", c.args, code, exit.WrongUsage, c.want, &p.err)
 		}
 	}
 	for _, c := range []struct {
@@ -50,7 +50,7 @@ func TestTyposAreUnderstood(t *testing.T) {
 		n    int
 	}{{"", "abc", 3}, {"record", "rceord", 1}, {"top", "pot", 2}, {"dump", "dump", 0}, {"kitten", "sitting", 3}} {
 		if n := commandline.Distance(c.a, c.b); n != c.n {
-			t.Errorf("%s, %s: %d, want %d", c.a, c.b, n, c.n)
+			t.Errorf("distance of %q and %q is %d, want %d", c.a, c.b, n, c.n)
 		}
 	}
 }
@@ -63,15 +63,15 @@ func FuzzDistanceIsOne(f *testing.F) {
 		}
 		n := commandline.Distance(a, b)
 		if n != commandline.Distance(b, a) || (n == 0) != (a == b) || n > max(len(a), len(b)) {
-			t.Errorf("%q, %q: %d", a, b, n)
+			t.Errorf("distance of %q and %q is %d, want 1", a, b, n)
 		}
 	})
 }
 
-func TestTheVersionIsThatOfTheBuild(t *testing.T) {
+func TestVersionIsTheBuilds(t *testing.T) {
 	p := start(t, t.TempDir(), nil, "--version")
 	if code := p.code(t); code != 0 || p.out.String() != version()+"\n" || !strings.HasPrefix(version(), "prywalk ") {
-		t.Errorf("exit code %d, %q, %s", code, &p.out, &p.err)
+		t.Errorf("--version: exit code %d, %q, %s", code, &p.out, &p.err)
 	}
 	for _, c := range []struct {
 		info debug.BuildInfo
@@ -84,12 +84,12 @@ func TestTheVersionIsThatOfTheBuild(t *testing.T) {
 			{Key: "vcs.modified", Value: "true"}}}, "0123456789ab-dirty"},
 	} {
 		if got := stamped(&c.info); got != c.want {
-			t.Errorf("%+v: %s", c.info, got)
+			t.Errorf("%+v: version %s, want %s", c.info, got, c.want)
 		}
 	}
 }
 
-func TestACommandThatEndsAtOnceIsARecording(t *testing.T) {
+func TestCommandThatEndsAtOnceIsRecorded(t *testing.T) {
 	for _, c := range []struct {
 		command string
 		code    int
@@ -99,21 +99,21 @@ func TestACommandThatEndsAtOnceIsARecording(t *testing.T) {
 		if code := p.code(t); code != c.code || strings.Contains(p.err.String(), "--threads") ||
 			strings.Contains(p.err.String(), "no samples") ||
 			strings.Count(p.err.String(), "\n") != 1 || !strings.Contains(p.err.String(), "sample") {
-			t.Errorf("%s: exit code %d, %s", c.command, code, &p.err)
+			t.Errorf("%s: exit code %d, want %d and the closing line only: %s", c.command, code, c.code, &p.err)
 		}
 		testtargets.ReadRecording(t, filepath.Join(dir, "prywalk.pb.gz"))
 	}
 	p := start(t, t.TempDir(), nil, "record", "--threads", "nobody", "-d", "0.3", "-p", burner(t))
 	if code := p.code(t); code != exit.NoSamples || !strings.Contains(p.err.String(), "no thread matches --threads") {
-		t.Errorf("exit code %d, %s", code, &p.err)
+		t.Errorf("exit code %d, want no samples and \"no thread matches --threads\": %s", code, &p.err)
 	}
 }
 
-func TestARecordingIsNotWrittenToATerminal(t *testing.T) {
+func TestRecordingIsNotWrittenToATerminal(t *testing.T) {
 	for _, output := range []string{"-", "/dev/stdout"} {
 		text, stderr, code := onTerminal(t, t.TempDir(), 80, nil, "record", "-d", "0.2", "-o", output, "-p", burner(t))
 		if code != exit.WrongUsage || text != "" || !strings.Contains(stderr, "to the terminal") {
-			t.Errorf("exit code %d, %q, %s", code, text, stderr)
+			t.Errorf("exit code %d, want 2, no output and \"to the terminal\": %q, %s", code, text, stderr)
 		}
 	}
 }
@@ -134,7 +134,7 @@ func TestValuesAreCompleted(t *testing.T) {
 	} {
 		p := start(t, t.TempDir(), nil, append([]string{"__complete"}, c.args...)...)
 		if code := p.code(t); code != 0 || !strings.Contains(p.out.String(), c.want) {
-			t.Errorf("%v: exit code %d, %q", c.args, code, &p.out)
+			t.Errorf("completion of %v: exit code %d, want 0 and %q: %q", c.args, code, c.want, &p.out)
 		}
 	}
 }
@@ -143,14 +143,14 @@ func TestHelpIsAligned(t *testing.T) {
 	for _, c := range []string{"", "record", "report", "dump", "doctor", "bench", "top", "diff"} {
 		p := start(t, t.TempDir(), nil, strings.Fields(c+" --help")...)
 		if code := p.code(t); code != 0 {
-			t.Fatalf("%s: exit code %d", c, code)
+			t.Fatalf("%s --help: exit code %d", c, code)
 		}
 		_, flags, _ := strings.Cut(p.out.String(), "\nFlags:\n")
 		flags, _, _ = strings.Cut(flags, "\n\n")
 		at := -1
 		for line := range strings.Lines(flags) {
 			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > commandline.HelpWidth {
-				t.Errorf("%s: %d columns: %s", c, n, line)
+				t.Errorf("%s --help: a line of %d columns: %s", c, n, line)
 			}
 			text := strings.TrimLeft(line, " ")
 			begin := utf8.RuneCountInString(line) - utf8.RuneCountInString(text)
@@ -162,17 +162,17 @@ func TestHelpIsAligned(t *testing.T) {
 				at = begin
 			}
 			if begin != at {
-				t.Errorf("%s: the text begins in column %d, not %d: %s", c, begin, at, line)
+				t.Errorf("%s --help: the text begins in column %d, want %d: %s", c, begin, at, line)
 			}
 		}
 		if strings.Contains(flags, "(default -1)") || strings.Count(flags, "precision") > 1 && strings.Count(flags,
 			"(default 0.01") > 0 {
-			t.Errorf("%s: two defaults:\n%s", c, flags)
+			t.Errorf("%s --help: a default is stated twice:\n%s", c, flags)
 		}
 	}
 }
 
-// asName runs a program of that name.
+// asName returns a command with a program file of that name.
 func asName(t *testing.T, name string) *exec.Cmd {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), name)
@@ -206,7 +206,7 @@ func TestProcessesAreFoundByName(t *testing.T) {
 	name := fmt.Sprintf("pw%d", os.Getpid())
 	p := start(t, t.TempDir(), nil, "dump", "-n", name)
 	if code := p.code(t); code != exit.Failed || !strings.Contains(p.err.String(), "no process has the name") {
-		t.Errorf("none: exit code %d, %s", code, &p.err)
+		t.Errorf("absent name: exit code %d, want 1 and \"no process has the name\": %s", code, &p.err)
 	}
 	pid := running(t, asName(t, name))
 	for command, wait := range map[string]bool{"dump": false, "doctor": false, "record": true, "top": true} {
@@ -214,7 +214,7 @@ func TestProcessesAreFoundByName(t *testing.T) {
 		code, text := p.code(t), p.err.String()
 		if code != exit.Failed || !strings.Contains(text, "do you mean "+name+"?") ||
 			strings.Contains(text, "--wait") != wait {
-			t.Errorf("%s: exit code %d, %s", command, code, text)
+			t.Errorf("%s with a mistyped name: exit code %d, want 1 and a suggestion: %s", command, code, text)
 		}
 	}
 	for _, args := range [][]string{{"dump", "-n", name}, {"dump", name}, {"doctor", name},
@@ -229,32 +229,32 @@ func TestProcessesAreFoundByName(t *testing.T) {
 		p := start(t, t.TempDir(), nil, args...)
 		if code := p.code(t); code != exit.WrongUsage || !strings.Contains(p.err.String(), fmt.Sprintf("\n  -p %d  ", pid)) ||
 			!strings.Contains(p.err.String(), fmt.Sprintf("\n  -p %d  ", other)) {
-			t.Errorf("%v, two of them: exit code %d, %s", args, code, &p.err)
+			t.Errorf("%v with two such processes: exit code %d, want 2 and a list of both: %s", args, code, &p.err)
 		}
 	}
 	for _, args := range []string{"record -p 1 -n x", "record -n x -- true", "record --wait", "record --wait -p 1"} {
 		p := start(t, t.TempDir(), nil, strings.Fields(args)...)
 		if code := p.code(t); code != exit.WrongUsage {
-			t.Errorf("%s: exit code %d, %s", args, code, &p.err)
+			t.Errorf("%s: exit code %d, want 2: %s", args, code, &p.err)
 		}
 	}
 }
 
-func TestAProcessIsWaitedFor(t *testing.T) {
+func TestWaitAwaitsAProcess(t *testing.T) {
 	name := fmt.Sprintf("later%d", os.Getpid())
 	dir := t.TempDir()
 	p := start(t, dir, nil, "record", "-d", "0.2", "-n", name, "--wait")
 	testtargets.Says(t, &p.err, "waiting for a process named "+name)
 	running(t, asName(t, name))
 	if code := p.code(t); code != 0 {
-		t.Errorf("exit code %d, %s", code, &p.err)
+		t.Errorf("exit code %d, want 0: %s", code, &p.err)
 	}
 	testtargets.ReadRecording(t, filepath.Join(dir, "prywalk.pb.gz"))
 	q := start(t, dir, nil, "record", "-n", "never"+name, "--wait")
 	testtargets.Says(t, &q.err, "waiting for a process")
 	_ = q.Process.Signal(unix.SIGINT)
 	if code := q.code(t); code != exit.NoSamples {
-		t.Errorf("interrupted: exit code %d, %s", code, &q.err)
+		t.Errorf("interrupted: exit code %d, want that of no samples: %s", code, &q.err)
 	}
 }
 

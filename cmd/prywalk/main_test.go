@@ -20,7 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// asCommand in the environment makes the test binary prywalk.
+// With asCommand in its environment, the test binary runs as prywalk.
 const asCommand = "PRYWALK_TEST_AS_COMMAND"
 
 func TestMain(m *testing.M) {
@@ -31,13 +31,13 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// As in internal/recording: signals within oneWish are one; an interrupted command has interruptWait to end.
+// As in internal/recording: signals within oneWish count as one; an interrupted command has interruptWait to end.
 const (
 	oneWish       = time.Second
 	interruptWait = 300 * time.Millisecond
 )
 
-// started is a prywalk in a process group of its own.
+// started is a prywalk in its own process group.
 type started struct {
 	*exec.Cmd
 	out, err testtargets.Lines
@@ -72,7 +72,7 @@ func (p *started) begin(t *testing.T) {
 	t.Cleanup(func() { _ = unix.Kill(-p.Process.Pid, unix.SIGKILL) })
 }
 
-// code waits for the exit status, 128+N for a signal.
+// code waits for the exit and returns the exit code, 128+N after signal N.
 func (p *started) code(t *testing.T) int {
 	t.Helper()
 	guard := time.AfterFunc(2*testtargets.Patience, func() { _ = p.Process.Kill() })
@@ -109,7 +109,7 @@ func burner(t *testing.T) string {
 	}
 }
 
-func TestTermIsPassedOnToTheCommandAndItsStatusComesBack(t *testing.T) {
+func TestTermIsForwardedToTheCommandAndItsStatusReturned(t *testing.T) {
 	dir := t.TempDir()
 	p := start(t, dir, nil, "record", "--", "sh", "-c", "trap 'exit 7' TERM; echo ready; while :; do :; done")
 	testtargets.Says(t, &p.out, "ready")
@@ -117,14 +117,14 @@ func TestTermIsPassedOnToTheCommandAndItsStatusComesBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	if code := p.code(t); code != 7 {
-		t.Errorf("exit code %d: %s", code, &p.err)
+		t.Errorf("exit code %d, want 7, the command's: %s", code, &p.err)
 	}
 	testtargets.ReadRecording(t, filepath.Join(dir, "prywalk.pb.gz"))
 }
 
 func TestInterruptOfTheGroupReachesTheCommandOnce(t *testing.T) {
 	dir := t.TempDir()
-	// It ends late enough for a second signal to be reported too.
+	// The command ends late enough to get a second signal, too.
 	p := start(t, dir, nil, "record", "--", "sh", "-c",
 		"n=0; trap 'echo int; n=1' INT; echo ready; while [ $n = 0 ]; do :; done; while [ $n -lt 20000 ]; do n=$((n+1)); "+
 			"done; exit 9")
@@ -134,14 +134,14 @@ func TestInterruptOfTheGroupReachesTheCommandOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, n := p.code(t), strings.Count(p.out.String(), "int")
-	// Without a processor for that long the shell counts as uninterrupted.
+	// A shell that gets no processor for that long is taken for uninterrupted.
 	if late := time.Since(began) > interruptWait; code != 9 || n != 1 && !(late && n == 2) {
-		t.Errorf("exit code %d, %q: %s", code, &p.out, &p.err)
+		t.Errorf("exit code %d and output %q, want 9 and \"int\" once: %s", code, &p.out, &p.err)
 	}
 	testtargets.ReadRecording(t, filepath.Join(dir, "prywalk.pb.gz"))
 }
 
-func TestDurationShorterThanTheCommandSaysThatItWaits(t *testing.T) {
+func TestShortDurationReportsThatItWaitsForTheCommand(t *testing.T) {
 	dir := t.TempDir()
 	in, w, err := os.Pipe()
 	if err != nil {
@@ -155,20 +155,20 @@ func TestDurationShorterThanTheCommandSaysThatItWaits(t *testing.T) {
 	fmt.Fprintln(w, "through stdin")
 	w.Close()
 	if code := p.code(t); code != 5 || p.out.String() != "got through stdin\n" {
-		t.Errorf("exit code %d, %q: %s", code, &p.out, &p.err)
+		t.Errorf("exit code %d and output %q, want 5 and the line from stdin: %s", code, &p.out, &p.err)
 	}
 }
 
-func TestWhatTheCommandLeavesBehindIsNotWaitedFor(t *testing.T) {
+func TestBackgroundProcessesOfTheCommandAreNotAwaited(t *testing.T) {
 	p := start(t, t.TempDir(), nil, "record", "--", "sh", "-c",
 		"sleep 600 >/dev/null 2>&1 & i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; exit 4")
 	if code := p.code(t); code != 4 {
-		t.Errorf("exit code %d: %s", code, &p.err)
+		t.Errorf("exit code %d, want 4, the command's: %s", code, &p.err)
 	}
 }
 
 func TestSecondInterruptEndsAtOnce(t *testing.T) {
-	// It ignores the first, so that prywalk waits.
+	// The command ignores the first interrupt, so that prywalk waits.
 	p := start(t, t.TempDir(), nil, "record", "--", "sh", "-c", "trap '' INT; echo ready; while :; do :; done")
 	testtargets.Says(t, &p.out, "ready")
 	for _, wait := range []string{"waiting for sh", ""} {
@@ -179,11 +179,11 @@ func TestSecondInterruptEndsAtOnce(t *testing.T) {
 		time.Sleep(oneWish)
 	}
 	if code := p.code(t); code != 128+int(unix.SIGINT) {
-		t.Errorf("exit code %d: %s", code, &p.err)
+		t.Errorf("exit code %d, want 130: %s", code, &p.err)
 	}
 }
 
-func TestHangUpThatIsIgnoredStaysIgnored(t *testing.T) {
+func TestIgnoredHangUpStaysIgnored(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -203,17 +203,18 @@ func TestHangUpThatIsIgnoredStaysIgnored(t *testing.T) {
 	checkpoint(t, p, file)
 	_ = p.Process.Signal(unix.SIGTERM)
 	if code := p.code(t); code != 0 {
-		t.Errorf("exit code %d: %s", code, &p.err)
+		t.Errorf("exit code %d, want 0: %s", code, &p.err)
 	}
 }
 
-// checkpoint awaits a checkpoint. It repeats the signal each second: the Go runtime drops it before prywalk listens.
+// checkpoint awaits a checkpoint. It repeats the signal each second: the Go runtime drops it until prywalk handles
+// it.
 func checkpoint(t *testing.T, p *started, file string) {
 	t.Helper()
 	var asked time.Time
 	for end := time.Now().Add(testtargets.Patience); ; time.Sleep(10 * time.Millisecond) {
 		comm, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", p.Process.Pid))
-		if string(comm) != "sh\n" && time.Since(asked) > time.Second { // not twice: no checkpoint is under way afterwards
+		if string(comm) != "sh\n" && time.Since(asked) > time.Second { // no overlap of two checkpoints
 			_ = p.Process.Signal(unix.SIGUSR1)
 			asked = time.Now()
 		}
@@ -227,45 +228,45 @@ func checkpoint(t *testing.T, p *started, file string) {
 	}
 }
 
-func TestOneBadPidOfSeveral(t *testing.T) {
+func TestOneBadPIDOfSeveralIsReported(t *testing.T) {
 	pid := burner(t)
 	p := start(t, t.TempDir(), nil, "record", "-d", "0.2", "-p", pid+",999999999")
 	if code := p.code(t); code != exit.Failed || strings.Count(p.err.String(), "\n") != 1 ||
 		!strings.Contains(p.err.String(), "999999999") {
-		t.Errorf("exit code %d: %s", code, &p.err)
+		t.Errorf("record: exit code %d, want 1 and one line with the PID: %s", code, &p.err)
 	}
 	p = start(t, t.TempDir(), nil, "dump", "--json", "-p", "999999999,"+pid+",999999998")
 	if code := p.code(t); code != exit.Failed || strings.Count(p.out.String(), "\n") != 1 ||
 		strings.Count(p.err.String(), "no such process") != 2 {
-		t.Errorf("exit code %d: %s%s", code, &p.out, &p.err)
+		t.Errorf("dump: exit code %d, want 1, one process and two errors: %s%s", code, &p.out, &p.err)
 	}
 	for line := range strings.Lines(p.err.String()) {
 		if !strings.HasPrefix(line, `{"schema_version":1,"error":{"code":1,`) || !strings.HasSuffix(line, "}}\n") {
-			t.Errorf("line %q", line)
+			t.Errorf("line %q is not an error object", line)
 		}
 	}
 }
 
-func TestAtomicDumpTellsThePause(t *testing.T) {
+func TestAtomicDumpReportsThePause(t *testing.T) {
 	p := start(t, t.TempDir(), nil, "dump", "--atomic", "--json", "-p", burner(t))
 	if code := p.code(t); code != 0 || !strings.Contains(p.err.String(), "was stopped for") ||
 		!strings.HasPrefix(p.out.String(), `{"schema_version":1,"time":`) {
-		t.Errorf("exit code %d: %s%s", code, &p.out, &p.err)
+		t.Errorf("exit code %d, want 0, JSON and the length of the stop: %s%s", code, &p.out, &p.err)
 	}
 }
 
 func TestMergedDumpIsText(t *testing.T) {
 	p := start(t, t.TempDir(), nil, "dump", "--merge", "-p", burner(t))
 	if code := p.code(t); code != 0 || !strings.Contains(p.out.String(), "1 stack\n") {
-		t.Errorf("exit code %d: %s%s", code, &p.out, &p.err)
+		t.Errorf("exit code %d, want 0 and one stack: %s%s", code, &p.out, &p.err)
 	}
 	p = start(t, t.TempDir(), nil, "dump", "--merge", "--json", "-p", "1")
 	if code := p.code(t); code != 2 {
-		t.Errorf("exit code %d: %s%s", code, &p.out, &p.err)
+		t.Errorf("dump --merge --json: exit code %d, want 2: %s%s", code, &p.out, &p.err)
 	}
 }
 
-func TestADumpSaysOnceWhatGivesNames(t *testing.T) {
+func TestDumpNamesTheRemedyForMissingNamesOnce(t *testing.T) {
 	one, other := testtargets.Run(t, "c-stripped", testtargets.Options{}), testtargets.Run(t, "c-stripped",
 		testtargets.Options{})
 	pids := fmt.Sprintf("%d,%d", one.PID, other.PID)
@@ -276,12 +277,12 @@ func TestADumpSaysOnceWhatGivesNames(t *testing.T) {
 		if code != 0 || strings.Count(p.out.String(), "To get names: ") != 1 ||
 			!strings.Contains(last, "+0x…: functions without symbols, shown by address in the file.") ||
 			!strings.Contains(last, "without -s and dump again") {
-			t.Errorf("exit code %d: %s%s", code, &p.out, &p.err)
+			t.Errorf("exit code %d, want 0 and the remedy once, after the last process: %s%s", code, &p.out, &p.err)
 		}
 	}
 	p := start(t, t.TempDir(), nil, "dump", "--json", "-p", pids)
 	if code := p.code(t); code != 0 || strings.Contains(p.out.String(), "To get names") {
-		t.Errorf("exit code %d: %s%s", code, &p.out, &p.err)
+		t.Errorf("dump --json: exit code %d, want 0 and no remedy: %s%s", code, &p.out, &p.err)
 	}
 }
 
@@ -293,7 +294,8 @@ func TestHelpBeginsWithAnExampleAndHasNoColours(t *testing.T) {
 		p := start(t, t.TempDir(), nil, c.Name(), "--help")
 		if code := p.code(t); code != 0 || !strings.HasPrefix(p.out.String(), "  prywalk "+c.Name()) ||
 			strings.Contains(p.out.String(), "\x1b") {
-			t.Errorf("%s --help: %d, %.80q", c.Name(), code, p.out.String())
+			t.Errorf("%s --help: exit code %d, want 0 and an example first, without colours: %.80q", c.Name(), code,
+				p.out.String())
 		}
 	}
 }
@@ -310,7 +312,7 @@ func TestExitCodesOfErrors(t *testing.T) {
 		{errors.New("x"), 1},
 	} {
 		if got := exitCode(c.err); got != c.code {
-			t.Errorf("%v: %d, want %d", c.err, got, c.code)
+			t.Errorf("error %v: exit code %d, want %d", c.err, got, c.code)
 		}
 	}
 }
