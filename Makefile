@@ -71,7 +71,7 @@ test-arm64: setup
 ## torture-freezes: FREEZES (1,000,000) forced freezes of threads in every blocking call, against the table (some 10 to 30 minutes)
 FREEZES ?= 1000000
 torture-freezes: setup
-	TORTURE_FREEZES=$(FREEZES) $(GO) test -timeout 3h -count=1 -v -run TestWhatAFreezeDoesToEachCall ./integration/torture
+	TORTURE_FREEZES=$(FREEZES) $(GO) test -timeout 3h -count=1 -v -run TestEffectOfAStopOnEachCall ./integration/torture
 
 ## go-releases: the tests of Go programs with every release from 1.13 to 1.27; make test has 1.15, 1.19, 1.20, 1.27 and the current one (fetches toolchains of 100 MB each; some minutes)
 go-releases: setup

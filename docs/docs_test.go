@@ -194,7 +194,7 @@ func (s *shell) run(t *testing.T, text string) (out string, code int) {
 	return string(b), cmd.ProcessState.ExitCode()
 }
 
-func TestCommandsOfThePagesRun(t *testing.T) {
+func TestDocumentedCommandsRun(t *testing.T) {
 	s := newShell(t)
 	seen := map[string]bool{}
 	for _, page := range pages(t) {
@@ -281,7 +281,7 @@ var definition = regexp.MustCompile(`(?m)^func ((?:Test|Benchmark|Fuzz)[A-Z]\w*)
 // mention finds their names in pages.
 var mention = regexp.MustCompile("`((?:Test|Benchmark|Fuzz)[A-Z]\\w*)`")
 
-func TestTheTestsThatThePagesNameExist(t *testing.T) {
+func TestDocumentedTestNamesExist(t *testing.T) {
 	known := map[string]bool{}
 	err := filepath.WalkDir("..", func(path string, _ os.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(path, "_test.go") {
@@ -311,7 +311,7 @@ var claim = regexp.MustCompile(`(?i)\b(never|only|at most|nothing|none|no other)
 // sentenceEnd is where one of them ends.
 var sentenceEnd = regexp.MustCompile("\\.\\s+(?:[A-Z*`]|$)")
 
-func TestClaimsOfSecurityNameTheirTests(t *testing.T) {
+func TestSecurityClaimsNameTheirTests(t *testing.T) {
 	items := regexp.MustCompile(`\n(?:- |\n)`).Split(read(t, "SECURITY.md"), -1)
 	claims := 0
 	for _, item := range items {
@@ -364,7 +364,7 @@ var (
 	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
 )
 
-func TestLinksLeadSomewhere(t *testing.T) {
+func TestLinksResolve(t *testing.T) {
 	for _, page := range linked(t) {
 		for _, m := range link.FindAllStringSubmatch(read(t, page), -1) {
 			to := page
@@ -423,7 +423,7 @@ func names(text string) [][]string {
 	return all
 }
 
-func TestPackagesStandInTheOrderThatIsTested(t *testing.T) {
+func TestPackageLayersMatchTheTestedOrder(t *testing.T) {
 	_, source, _ := strings.Cut(read(t, "internal/layers/layers_test.go"), "var order = [][]string{\n")
 	source, _, _ = strings.Cut(source, "\n}\n")
 	want := names(source) // from the lowest to the highest

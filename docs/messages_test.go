@@ -64,7 +64,7 @@ var unlisted = []struct {
 	{"prywalk record -p 4711 -n redis-server", 2, "give either -p or -n, not both"},
 }
 
-func TestMessagesAreThoseOfTheTable(t *testing.T) {
+func TestErrorMessagesMatchTheTable(t *testing.T) {
 	s := newShell(t)
 	if out, code := s.run(t, "prywalk record -d 1 -p "+examplePID); code != 0 {
 		t.Fatalf("exit code %d: %s", code, out)

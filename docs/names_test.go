@@ -10,8 +10,8 @@ import (
 	"prywalk/frames"
 )
 
-// TestEveryStopReasonHasItsRemedyOnThePage: a row has the reason, why, and what to do.
-func TestEveryStopReasonHasItsRemedyOnThePage(t *testing.T) {
+// A row has the reason, its cause, and its remedy.
+func TestEveryStopReasonHasADocumentedRemedy(t *testing.T) {
 	rows := map[string]string{}
 	for line := range strings.Lines(read(t, "docs/names.md")) {
 		cells := strings.Split(strings.TrimSpace(line), "|")
@@ -26,18 +26,18 @@ func TestEveryStopReasonHasItsRemedyOnThePage(t *testing.T) {
 		}
 	}
 	if reasons < 7 {
-		t.Errorf("only %d reasons found: the test does not see what it is for", reasons)
+		t.Errorf("only %d stop reasons found: the pattern no longer matches", reasons)
 	}
 }
 
 // synthetic finds the constants of entries in brackets.
 var synthetic = regexp.MustCompile(`(?m)= "(\[[a-z][^"]*\])"`)
 
-func TestEverySyntheticEntryIsOnThePage(t *testing.T) {
+func TestEverySyntheticEntryIsDocumented(t *testing.T) {
 	page := read(t, "docs/names.md")
 	found := synthetic.FindAllStringSubmatch(read(t, "internal/attribute/span.go"), -1)
 	if len(found) < 7 {
-		t.Errorf("only %d entries found: the test does not see what it is for", len(found))
+		t.Errorf("only %d entries found: the pattern no longer matches", len(found))
 	}
 	for _, m := range found {
 		if !strings.Contains(page, "`"+m[1]+"`") {

@@ -13,8 +13,8 @@ var (
 	sampleLabel = regexp.MustCompile(`(?m)^\s+Label\w+\s*= "([a-z_]+)"`)
 )
 
-// TestEveryFieldOfStatsIsOnThePage holds that the page of the file and of --stats leaves no field and no label out.
-func TestEveryFieldOfStatsIsOnThePage(t *testing.T) {
+// The page of the recording and of --stats must have every field and label.
+func TestEveryFieldOfStatsIsDocumented(t *testing.T) {
 	fields := read(t, "internal/runstats/runstats.go")
 	page := read(t, "docs/recording.md")
 	for _, c := range []struct {
@@ -26,7 +26,7 @@ func TestEveryFieldOfStatsIsOnThePage(t *testing.T) {
 		{"the label", sampleLabel.FindAllStringSubmatch(read(t, "internal/profile/labels.go"), -1), 10},
 	} {
 		if len(c.names) < c.least {
-			t.Errorf("only %d names found: the test does not see what it is for", len(c.names))
+			t.Errorf("only %d names found: the pattern no longer matches", len(c.names))
 		}
 		for _, m := range c.names {
 			if !strings.Contains(page, "`"+m[1]+"`") {

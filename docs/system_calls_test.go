@@ -17,13 +17,13 @@ import (
 	"prywalk/ptrace"
 )
 
-// update has the test write what the code says into the page.
+// With update the test writes the code's values into the page.
 var update = flag.Bool("update", false, "write the cells asleep and restarted of docs/system-calls.md from the code")
 
-// listed is what docs/system-calls.md says of a system call.
+// listed is the entry of a system call in docs/system-calls.md.
 type listed struct {
-	affected bool // it is in the table of calls that an interrupt can affect
-	fuse     bool // it is not, but a FUSE server may give EINTR
+	affected bool // in the table of calls that an interrupt can affect
+	fuse     bool // not in that table, but a FUSE server may give EINTR
 	asleep   string
 	again    string
 }
@@ -35,7 +35,7 @@ var (
 	affectedHeading, otherHeading = "| calls | asleep |", "| kind | calls |"
 )
 
-// listedCalls reads the page's tables, and returns the calls that are there twice.
+// listedCalls reads the page's tables, and returns its calls and those listed twice.
 func listedCalls(page string) (calls map[string]listed, twice []string) {
 	calls = map[string]listed{}
 	affected, inTable := false, false
@@ -67,10 +67,10 @@ func listedCalls(page string) (calls map[string]listed, twice []string) {
 	return calls, twice
 }
 
-// numbers are those of the kernel's table, and some room.
+// numbers is a bound of the numbers in the kernel's table.
 const numbers = 600
 
-// systemCalls gives all system calls of an architecture.
+// systemCalls returns all system calls of an architecture.
 func systemCalls(arch frames.Arch) map[string]int64 {
 	all := map[string]int64{}
 	for nr := range int64(numbers) {
@@ -81,7 +81,7 @@ func systemCalls(arch frames.Arch) map[string]int64 {
 	return all
 }
 
-func TestEverySystemCallIsOnThePageOnce(t *testing.T) {
+func TestEverySystemCallIsListedOnce(t *testing.T) {
 	page := read(t, "docs/system-calls.md")
 	if *update {
 		page = generated(page)
@@ -91,17 +91,17 @@ func TestEverySystemCallIsOnThePageOnce(t *testing.T) {
 	}
 	calls, twice := listedCalls(page)
 	if len(twice) > 0 {
-		t.Errorf("listed twice: %v", twice)
+		t.Errorf("docs/system-calls.md lists calls twice: %v", twice)
 	}
 	x86, arm := systemCalls(frames.X86_64), systemCalls(frames.AArch64)
 	affected, asleep := 0, 0
 	for name, nr := range x86 {
 		l, ok := calls[name]
 		if !ok {
-			t.Errorf("the page lacks %s, number %d", name, nr)
+			t.Errorf("docs/system-calls.md lacks %s, number %d", name, nr)
 			continue
 		}
-		holdCall(t, name, nr, l)
+		checkCall(t, name, nr, l)
 		if l.affected {
 			affected++
 		}
@@ -111,12 +111,12 @@ func TestEverySystemCallIsOnThePageOnce(t *testing.T) {
 	}
 	for name := range calls {
 		if _, ok := x86[name]; !ok {
-			t.Errorf("the page lists %s, which is no system call", name)
+			t.Errorf("docs/system-calls.md lists %s, which is no system call of x86-64", name)
 		}
 	}
 	for name := range arm {
 		if _, ok := x86[name]; !ok && !strings.Contains(page, "`"+name+"`") {
-			t.Errorf("%s of arm64 is not on the page", name)
+			t.Errorf("docs/system-calls.md lacks %s of arm64", name)
 		}
 	}
 	for _, want := range []string{
@@ -125,21 +125,21 @@ func TestEverySystemCallIsOnThePageOnce(t *testing.T) {
 		fmt.Sprintf("is stopped in %d calls only", asleep),
 	} {
 		if !strings.Contains(strings.Join(strings.Fields(page), " "), want) {
-			t.Errorf("the page does not say: %s", want)
+			t.Errorf("docs/system-calls.md lacks: %s", want)
 		}
 	}
 }
 
-// holdCall compares what the page says of a call with the code.
-func holdCall(t *testing.T, name string, nr int64, l listed) {
+// checkCall compares a call's entry in the page with the code.
+func checkCall(t *testing.T, name string, nr int64, l listed) {
 	t.Helper()
 	if when := asleepCell(name); when != l.asleep {
-		t.Errorf("%s: stopped asleep %q, the page says %q", name, when, l.asleep)
+		t.Errorf("%s: the page's cell asleep is %q, want %q", name, l.asleep, when)
 	}
-	switch again := begunAgain(nr); {
-	case l.fuse && again == "yes": // the section says it of all queries
+	switch again := restartedCell(nr); {
+	case l.fuse && again == "yes": // the section states it for all such calls
 	case again != l.again:
-		t.Errorf("%s: restarted: %s, the page says %s", name, again, l.again)
+		t.Errorf("%s: the page's cell restarted is %s, want %s", name, l.again, again)
 	}
 }
 
@@ -151,8 +151,8 @@ func asleepCell(name string) string {
 	return "never"
 }
 
-// generated is the page with the cells of the first table that the code knows. A row is of its first call: that the
-// others are alike is checked by the test.
+// generated is the page with the cells of the first table that the code determines, by the first call of each row.
+// The test checks that the other calls of a row are alike.
 func generated(page string) string {
 	x86, lines, inTable := systemCalls(frames.X86_64), strings.Split(page, "\n"), false
 	for i, line := range lines {
@@ -165,14 +165,14 @@ func generated(page string) string {
 		if m == nil {
 			continue
 		}
-		cells[2], cells[4] = " "+asleepCell(m[1])+" ", " "+begunAgain(x86[m[1]])+" "
+		cells[2], cells[4] = " "+asleepCell(m[1])+" ", " "+restartedCell(x86[m[1]])+" "
 		lines[i] = strings.Join(cells, "|")
 	}
 	return strings.Join(lines, "\n")
 }
 
-// begunAgain is what the code says of a call of x86-64, in the words of the page.
-func begunAgain(nr int64) string {
+// restartedCell is when a call of x86-64 is restarted, in the words of the page.
+func restartedCell(nr int64) string {
 	const fastOpen = 0x20000000
 	switch name := process.SyscallName(frames.X86_64, nr); {
 	case name == "ptrace":
@@ -187,7 +187,7 @@ func begunAgain(nr int64) string {
 	return "yes"
 }
 
-// resumed is with which arguments a call is restarted that abandoned its work.
+// resumed is with which arguments a call that gave up its work is restarted.
 func resumed(nr int64) string {
 	const progLoad, kvmRun, punchHole, create = 5, 0xae80, 2, 0o100
 	again := func(eagain bool, args [3]uint64) bool {
@@ -209,8 +209,8 @@ func resumed(nr int64) string {
 	return "yes"
 }
 
-// The page says of arm64 only what is different.
-func TestArm64BeginsTheSameCallsAgainButForTwo(t *testing.T) {
+// The page lists only the differences of arm64.
+func TestArm64RestartsTheSameCallsExceptTwo(t *testing.T) {
 	x86, arm := systemCalls(frames.X86_64), systemCalls(frames.AArch64)
 	for name, nr := range arm {
 		const fastOpen = 0x20000000
@@ -221,17 +221,17 @@ func TestArm64BeginsTheSameCallsAgainButForTwo(t *testing.T) {
 				here = false
 			}
 			if there != here {
-				t.Errorf("%s, flags %#x: begun again on arm64: %v, on x86-64: %v", name, flags, there, here)
+				t.Errorf("%s, flags %#x: restarted on arm64: %v, want %v, as on x86-64", name, flags, there, here)
 			}
 		}
 	}
 }
 
-func TestWordsOfThePageOfSystemCalls(t *testing.T) {
+func TestTablesOfSystemCallsAreParsed(t *testing.T) {
 	calls, twice := listedCalls("| calls | asleep | running | restarted |\n| --- | --- | --- | --- |\n" +
 		"| `a`, `b` | always | x | no |\n\n" +
 		"| kind | calls | source |\n| k | `b`, `c` | s |\n\n| other |\n| `d` | x | y |\n")
 	if len(calls) != 3 || len(twice) != 1 || calls["a"] != (listed{true, false, "always", "no"}) || calls["c"].affected {
-		t.Errorf("%v, twice %v", calls, twice)
+		t.Errorf("calls are %v, listed twice %v", calls, twice)
 	}
 }

@@ -70,16 +70,16 @@ func gone(t *testing.T) string {
 	return strconv.Itoa(cmd.Process.Pid)
 }
 
-func TestNoSuchProcess(t *testing.T) {
+func TestAbsentProcessIsRefused(t *testing.T) {
 	pid := gone(t)
 	prywalk(t, "record", "-d", "1", "-p", pid).must(t, 1).oneLine(t, pid, "no such process")
 	prywalk(t, "dump", "-p", pid).must(t, 1).oneLine(t, pid, "no such process")
 }
 
-func TestThreadNumberGivenAsProcessNumber(t *testing.T) {
+func TestThreadIDGivenAsPIDIsRefused(t *testing.T) {
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	tids := threadsOf(target.PID)
-	// Numbers are listed by their digits, and wrap around: the first thread can be any of them.
+	// ps lists PIDs by their digits, and PIDs wrap around: the first thread can be any of them.
 	other := slices.IndexFunc(tids, func(tid int) bool { return tid != target.PID })
 	tid := strconv.Itoa(tids[other])
 	r := prywalk(t, "record", "-d", "1", "-p", tid).must(t, 1)
@@ -133,7 +133,7 @@ func trace(t *testing.T, tids []int) {
 	seized, release := make(chan error), make(chan struct{})
 	t.Cleanup(func() { close(release) })
 	go func() {
-		runtime.LockOSThread() // the tracer is this thread; with it ends the tracing
+		runtime.LockOSThread() // this OS thread is the tracer; the tracing ends with it
 		for _, tid := range tids {
 			if err := unix.PtraceSeize(tid); err != nil {
 				seized <- fmt.Errorf("seize %d: %w", tid, err)
@@ -152,17 +152,17 @@ func TestProcessTracedByAnother(t *testing.T) {
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	trace(t, threadsOf(target.PID))
 	r := prywalk(t, "record", "--engine", "ptrace", "-d", "1", "-p", strconv.Itoa(target.PID))
-	// Its sleepers can be peeked at nevertheless.
+	// Its sleeping threads can still be read passively.
 	if !slices.Contains([]int{0, 4}, r.code) {
-		t.Errorf("exit code %d", r.code)
+		t.Errorf("record: exit code %d, want 0 or 4", r.code)
 	}
 	by := fmt.Sprintf("(process %d) traces it, stops refused: ", os.Getpid())
 	if !strings.Contains(r.stderr, by) {
-		t.Errorf("%q does not say that another process traces it, and which", r.stderr)
+		t.Errorf("record: no %q on standard error: %q", by, r.stderr)
 	}
 	d := prywalk(t, "dump", "-p", strconv.Itoa(target.PID))
 	if !slices.Contains([]int{0, 4}, d.code) || !strings.Contains(d.stderr, by) {
-		t.Errorf("dump: exit code %d, %q", d.code, d.stderr)
+		t.Errorf("dump: exit code %d, want 0 or 4, and %q on standard error: %q", d.code, by, d.stderr)
 	}
 }
 
@@ -172,17 +172,17 @@ func TestOneThreadTracedByAnother(t *testing.T) {
 	r := record(t, "--engine", "ptrace", "-d", "1", "-p", strconv.Itoa(target.PID))
 	checkAccounting(t, r.stats)
 	if r.stats.Failed["traced"] == 0 {
-		t.Errorf("failed: %v", r.stats.Failed)
+		t.Errorf("failed observations are %v, want one as traced", r.stats.Failed)
 	}
 }
 
-func TestNothingMatchesIsNoSuccessButAValidFile(t *testing.T) {
+func TestNoMatchingThreadIsAFailureWithAValidFile(t *testing.T) {
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	file := filepath.Join(scratch(t, nil), "empty.pb.gz")
 	r := prywalk(t, "record", "-d", "1", "-p", strconv.Itoa(target.PID), "--threads", "^no such thread$", "-o", file)
 	r.must(t, 4)
 	if p := readProfile(t, file); len(p.Sample) != 0 {
-		t.Errorf("%d samples", len(p.Sample))
+		t.Errorf("%d samples, want none", len(p.Sample))
 	}
 }
 
@@ -209,12 +209,12 @@ func TestHostilePerfMapDoesNotStopTheRecording(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer os.Remove(file)
-	recordUntil(t, "it is seen", shows(target.Expect), "-p", strconv.Itoa(target.PID))
+	recordUntil(t, "it is sampled as expected", hasExpected(target.Expect), "-p", strconv.Itoa(target.PID))
 }
 
 func TestTruncatedBinaryDoesNotStopTheRecording(t *testing.T) {
 	target := testtargets.Run(t, "c", testtargets.Options{})
-	// Another file under the same name, with the first half of the program: what runs is the old inode.
+	// A file with the first half of the program replaces it by name; the running one is the old inode.
 	text, err := os.ReadFile(target.Exe)
 	if err != nil {
 		t.Fatal(err)
@@ -225,8 +225,8 @@ func TestTruncatedBinaryDoesNotStopTheRecording(t *testing.T) {
 	if err := os.Rename(target.Exe+".new", target.Exe); err != nil {
 		t.Fatal(err)
 	}
-	r := recordUntil(t, "enough is seen", func(p *profile.Profile) bool { return computing(p) >= fewSamples }, "-p",
-		strconv.Itoa(target.PID))
+	r := recordUntil(t, "150 samples on a CPU", func(p *profile.Profile) bool { return computing(p) >= fewSamples },
+		"-p", strconv.Itoa(target.PID))
 	checkCompleteness(t, r, target.Expect.CompleteFloor)
 }
 
@@ -242,6 +242,6 @@ func TestHalfABinaryIsRecordedByCommandToo(t *testing.T) {
 func kill(t *testing.T, pid int, s syscall.Signal) {
 	t.Helper()
 	if err := syscall.Kill(pid, s); err != nil {
-		t.Errorf("%v to %d: %v", s, pid, err)
+		t.Errorf("signal %v to process %d: %v", s, pid, err)
 	}
 }

@@ -47,17 +47,18 @@ var hex = regexp.MustCompile(`^0x[0-9a-f]+$`)
 func (d *dumpedThread) check(t *testing.T) {
 	t.Helper()
 	if !slices.Contains([]string{"freeze", "peek", "reuse"}, d.How) {
-		t.Errorf("thread %d: how %q", d.TID, d.How)
+		t.Errorf("thread %d: how is %q, want freeze, peek or reuse", d.TID, d.How)
 	}
 	if d.Complete != (d.StopReason == "root") {
-		t.Errorf("thread %d: complete %v, stop reason %q", d.TID, d.Complete, d.StopReason)
+		t.Errorf("thread %d: complete is %v at stop reason %q, want true at root only", d.TID, d.Complete, d.StopReason)
 	}
 	for i, f := range d.Frames {
 		if strings.HasPrefix(f.Function, "[") && f.PC == "" {
 			continue
 		}
 		if !hex.MatchString(f.PC) || f.Method == "" || i == 0 && f.Method != "context" {
-			t.Errorf("thread %d, frame %d: %+v", d.TID, i, f)
+			t.Errorf("thread %d, frame %d: want a hexadecimal pc and a method (context for the first): %+v",
+				d.TID, i, f)
 		}
 	}
 }
@@ -75,10 +76,10 @@ func dump(t *testing.T, pid int, args ...string) dumped {
 	r := prywalk(t, append([]string{"dump", "--json", "-p", strconv.Itoa(pid)}, args...)...).must(t, 0)
 	var d dumped
 	if err := json.Unmarshal([]byte(r.stdout), &d); err != nil {
-		t.Fatalf("%v: %s", err, clip(r.stdout))
+		t.Fatalf("dump --json: %v: %s", err, clip(r.stdout))
 	}
 	if d.PID != pid {
-		t.Errorf("pid %d", d.PID)
+		t.Errorf("pid %d, want %d", d.PID, pid)
 	}
 	for i := range d.Threads {
 		d.Threads[i].check(t)
@@ -103,8 +104,8 @@ func TestDumpShowsEveryThread(t *testing.T) {
 				th := d.Threads[i]
 				if !th.Complete || th.State != "S" || !slices.Contains(s.Waits, th.Wait) ||
 					!testtargets.HasChain(th.stack(), s.Chain) {
-					t.Errorf("thread %s: state %s, wait %s, %s, %q; want %v", s.Thread, th.State, th.Wait, th.StopReason, th.stack(),
-						s.Chain)
+					t.Errorf("thread %s: state %s, wait %s, stop reason %s, stack %q; want S, one of %q, root, %v",
+						s.Thread, th.State, th.Wait, th.StopReason, th.stack(), s.Waits, s.Chain)
 				}
 			}
 		})
@@ -118,26 +119,27 @@ func TestDumpOfAStoppedProcessLeavesItStopped(t *testing.T) {
 	d := dump(t, target.PID)
 	text := prywalk(t, "dump", "-p", strconv.Itoa(target.PID)).must(t, 0).stdout
 	for _, tid := range threadsOf(target.PID) {
-		// It goes back into its stop by itself, when it gets a processor.
+		// A thread goes back into its group stop by itself, when it gets a processor.
 		eventually(t, "thread "+strconv.Itoa(tid)+" is stopped", func() bool { return stateOf(tid) == "T" })
 	}
 	for _, th := range d.Threads {
 		if !th.Complete || !strings.Contains(text, strconv.Itoa(th.TID)) {
-			t.Errorf("thread %d: %s, %q", th.TID, th.StopReason, th.stack())
+			t.Errorf("thread %d is incomplete or not in the text: stop reason %s, stack %q", th.TID, th.StopReason,
+				th.stack())
 		}
 	}
 	if !strings.Contains(text, "run_load") {
-		t.Errorf("the text has no run_load:\n%s", clip(text))
+		t.Errorf("no run_load in the text:\n%s", clip(text))
 	}
 	kill(t, target.PID, syscall.SIGCONT)
-	unharmed(t, target)
+	checkReleased(t, target)
 }
 
-func TestDumpMaxDepthCutsAndSaysSo(t *testing.T) {
+func TestDumpMaxDepthCutsStacksAndReportsIt(t *testing.T) {
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	for _, th := range dump(t, target.PID, "--max-depth", "1").Threads {
 		if th.Complete || th.StopReason != "depth" {
-			t.Errorf("thread %d: %s, %q", th.TID, th.StopReason, th.stack())
+			t.Errorf("thread %d: stop reason %s, want depth; stack %q", th.TID, th.StopReason, th.stack())
 		}
 	}
 }
@@ -149,12 +151,12 @@ func TestDumpOfSeveralProcessesIsALineForEach(t *testing.T) {
 	for line := range strings.Lines(r.stdout) {
 		var d dumped
 		if err := json.Unmarshal([]byte(line), &d); err != nil {
-			t.Fatalf("%v: %s", err, clip(line))
+			t.Fatalf("line of dump --json: %v: %s", err, clip(line))
 		}
 		pids = append(pids, d.PID)
 	}
 	if !slices.Equal(pids, []int{one.PID, two.PID}) {
-		t.Errorf("pids %v", pids)
+		t.Errorf("lines have the pids %v, want %d and %d", pids, one.PID, two.PID)
 	}
 }
 
@@ -162,7 +164,7 @@ func TestDoctorExaminesTheMachineAndAProcess(t *testing.T) {
 	target := testtargets.Run(t, "c", testtargets.Options{User: ordinary()})
 	for _, args := range [][]string{{"doctor"}, {"doctor", "-p", strconv.Itoa(target.PID)}} {
 		if r := (command{args: args, user: ordinary()}).run(t).must(t, 0); strings.Count(r.stdout, "\n") < 3 {
-			t.Errorf("%v says %q", args, r.stdout)
+			t.Errorf("prywalk %v: want at least three lines: %q", args, r.stdout)
 		}
 	}
 }
@@ -171,11 +173,11 @@ func TestDemoRecordsReportsAndWritesAPage(t *testing.T) {
 	dir := scratch(t, nil)
 	r := command{args: []string{"demo"}, dir: dir}.run(t).must(t, 0)
 	if !strings.Contains(r.stdout, "%") {
-		t.Errorf("no report in %q", clip(r.stdout))
+		t.Errorf("no percentage in the output: %q", clip(r.stdout))
 	}
 	pages, _ := filepath.Glob(filepath.Join(dir, "*.html"))
 	if len(pages) == 0 {
-		t.Errorf("no page in %s; it says %q", dir, clip(r.stdout+r.stderr))
+		t.Errorf("no *.html in %s; output: %q", dir, clip(r.stdout+r.stderr))
 	}
 }
 
@@ -184,7 +186,7 @@ func TestHelpShowsAnExampleFirst(t *testing.T) {
 		r := prywalk(t, c, "--help").must(t, 0)
 		i, j := strings.Index(r.stdout, "prywalk "+c), strings.Index(r.stdout, "--help")
 		if i < 0 || j >= 0 && i > j {
-			t.Errorf("%s --help begins %q", c, clip(r.stdout))
+			t.Errorf("%s --help: want an example before the flags: %q", c, clip(r.stdout))
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// shells are those that prywalk has completions for: how to start one, and how to load the completions.
+// shells are those with completions: how to start each, and how to load the completions.
 var shells = []struct {
 	name string
 	args []string
@@ -70,8 +70,8 @@ func startShell(t *testing.T, name string, args []string, load string) (tty *tes
 	return tty, dir
 }
 
-// run has the shell execute a line, and waits until it is done. The mark on the line typed is another text than the one
-// that is waited for.
+// run lets the shell execute a line and waits for a mark that it prints after. The mark is typed in two parts, so
+// that the echo of the line does not match.
 func run(t *testing.T, tty *testtargets.Terminal, line string) {
 	t.Helper()
 	n := len(tty.Out.String())
@@ -80,8 +80,8 @@ func run(t *testing.T, tty *testtargets.Terminal, line string) {
 	testtargets.Says(t, &tty.Out, mark+"\r\n")
 }
 
-// TestCompletionsOfferNoNameThatAShellWouldExecute: a name that another user has given to a process runs nothing in
-// the shell that completes it, neither at the first nor at a later TAB, and reaches no terminal as it is.
+// A process's name, which another user may choose, is never executed by the completing shell, at the first or a later
+// TAB, nor written to the terminal raw.
 func TestCompletionsOfferNoNameThatAShellWouldExecute(t *testing.T) {
 	hostile := []string{"zqx$(./e)a", "zqw`./e`", "zqv;./e;", "zqu|./e", "zqt\n./e\n99", "zqs\x1b]0;x\a", "zqr (./e)"}
 	for _, name := range append(hostile, "zqgood-1.x:0") {
@@ -94,12 +94,12 @@ func TestCompletionsOfferNoNameThatAShellWouldExecute(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, "e"), []byte(script), 0o755); err != nil {
 				t.Fatal(err)
 			}
-			run(t, tty, "true") // the prompt is there: TAB is a key from now on
+			run(t, tty, "true") // after the prompt TAB is a key
 			seen := len(tty.Out.String())
 			for _, typed := range []string{"-n zqx", "-n zqw", "-n zqv", "-n zqu", "-n zqt", "-n zqs", "-n zqr", "-n zq",
 				"-p "} {
 				for _, keys := range []string{"\t", "\t\t", " \t", "\t"} {
-					tty.Type(t, "prywalk dump "+typed+keys+"\x15") // ^U: the line is dropped
+					tty.Type(t, "prywalk dump "+typed+keys+"\x15") // ^U: deletes the line
 				}
 				run(t, tty, "true")
 			}
@@ -108,12 +108,12 @@ func TestCompletionsOfferNoNameThatAShellWouldExecute(t *testing.T) {
 			tty.Type(t, "\x15")
 			run(t, tty, "true")
 			if _, err := os.Stat(filepath.Join(dir, "executed")); err == nil {
-				t.Error("a process's name was executed")
+				t.Error("completion executed a process's name")
 			}
 			text := tty.Out.String()[seen:]
 			for _, name := range hostile {
 				if strings.Contains(text, name[3:]) {
-					t.Errorf("the name %q is on the terminal as it is:\n%q", name, text)
+					t.Errorf("the name %q is on the terminal unquoted:\n%q", name, text)
 				}
 			}
 		})

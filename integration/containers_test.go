@@ -17,8 +17,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// containers are two root directories, as two containers of a pod have them: one with a server and nothing else, the
-// other one with prywalk and nothing else.
+// containers are two root directories, like two containers of a pod: one with only a server, one with only prywalk.
 type containers struct{ server, prywalk string }
 
 func newContainers(t *testing.T) containers {
@@ -51,8 +50,8 @@ func newContainers(t *testing.T) containers {
 	return c
 }
 
-// pod is a script that starts the server in its container, waits for its threads, and mounts what prywalk's container
-// has. It runs in namespaces of its own. The server is $S; all end with the script.
+// pod is a script that mounts /proc for both containers, starts the server in its own, and waits for its threads. It
+// runs in its own namespaces. The server is $S; all processes end with the script.
 func (c containers) pod(more string) []string {
 	return []string{"sh", "-ec", fmt.Sprintf(`mount -t proc proc %[2]s/proc
 mount -t proc proc /proc
@@ -61,7 +60,7 @@ until [ "$(ls /proc/$S/task | wc -l)" = 2 ]; do sleep 0.1; done
 `, c.server, c.prywalk) + more}
 }
 
-// namesOf checks that a dump has the names of the server's own file, and gives the module that they are in.
+// namesOf checks that a dump has both threads, complete, with functions of the server's own file.
 func namesOf(t *testing.T, text string) {
 	t.Helper()
 	var d struct {
@@ -71,12 +70,12 @@ func namesOf(t *testing.T, text string) {
 		}
 	}
 	if err := json.Unmarshal([]byte(text), &d); err != nil {
-		t.Fatalf("%v: %s", err, clip(text))
+		t.Fatalf("dump: %v: %s", err, clip(text))
 	}
 	seen := map[string]bool{}
 	for _, th := range d.Threads {
 		if !th.Complete {
-			t.Errorf("an incomplete stack: %+v", th)
+			t.Errorf("incomplete stack: %+v", th)
 		}
 		for _, f := range th.Frames {
 			if strings.HasSuffix(f.Module, "/app/server") {
@@ -85,13 +84,13 @@ func namesOf(t *testing.T, text string) {
 		}
 	}
 	if !seen["main"] || len(d.Threads) != 2 {
-		t.Errorf("%d threads, functions %v", len(d.Threads), seen)
+		t.Errorf("%d threads, want 2; functions of /app/server %v, want main", len(d.Threads), seen)
 	}
 }
 
-// TestANeighbourInAPodNamesTheServersFunctions: the containers share a pid namespace, and have no file in common. A
-// debug container is the same. Names come from the server's own root. As an ordinary user, all is in a user namespace.
-func TestANeighbourInAPodNamesTheServersFunctions(t *testing.T) {
+// The containers share a PID namespace but no file, as with a debug container. Names come from the server's root. As
+// an ordinary user, all is in a user namespace.
+func TestContainerOfTheSamePodNamesTheServersFunctions(t *testing.T) {
 	c := newContainers(t)
 	for name, pod := range map[string]struct {
 		user  *testtargets.User
@@ -111,24 +110,24 @@ func TestANeighbourInAPodNamesTheServersFunctions(t *testing.T) {
 				functions[f.Name] = true
 			}
 			if !functions["main"] {
-				t.Errorf("functions of the recording: %v", functions)
+				t.Errorf("functions of the recording are %v, want main", functions)
 			}
 		})
 	}
 }
 
-func TestANeighbourWithoutTheCapabilityIsRefused(t *testing.T) {
+func TestContainerWithoutSysPtraceIsRefused(t *testing.T) {
 	c := newContainers(t)
 	script := c.pod("")
 	script[2] = strings.Replace(script[2], "chroot "+c.server, "chroot --userspec=33:33 "+c.server, 1) +
 		"setpriv --bounding-set -sys_ptrace --inh-caps -sys_ptrace chroot " + c.prywalk + " /prywalk dump -p $S\n"
 	r := command{exe: "unshare", args: append([]string{"--pid", "--fork", "--mount"}, script...)}.run(t).must(t, 3)
 	if !strings.Contains(r.stderr, "cap_sys_ptrace") && !strings.Contains(r.stderr, "SYS_PTRACE") {
-		t.Errorf("it says %s", r.stderr)
+		t.Errorf("no SYS_PTRACE on standard error: %s", r.stderr)
 	}
 }
 
-func TestAHostAgentNamesAContainersFunctions(t *testing.T) {
+func TestHostDumpNamesAContainersFunctions(t *testing.T) {
 	c := newContainers(t)
 	cmd := exec.Command("unshare", "--pid", "--fork", "--kill-child", "--mount", "chroot", c.server, "/app/server")
 	if err := cmd.Start(); err != nil {
@@ -156,11 +155,11 @@ func TestAHostAgentNamesAContainersFunctions(t *testing.T) {
 		}
 	}
 	if len(inner) != 1 || !inner[1] {
-		t.Errorf("numbers inside: %v, want 1", inner)
+		t.Errorf("labels ns_pid are %v, want 1", inner)
 	}
 }
 
-func TestAGroupOfItsOwnMaySampleAndOthersMayNot(t *testing.T) {
+func TestOnlyMembersOfTheGroupMaySample(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, to be two users and to give capabilities")
 	}
@@ -180,29 +179,29 @@ func TestAGroupOfItsOwnMaySampleAndOthersMayNot(t *testing.T) {
 	run := func(args ...string) result {
 		return command{args: args, user: member, exe: exe, dir: scratch(t, member)}.run(t)
 	}
-	for _, uid := range []uint32{33, 0} { // another user's process, and root's
+	for _, uid := range []uint32{33, 0} { // a process of another user, one of root
 		pid := rightsTarget(t, uid)
 		if out := run("dump", "-p", pid).must(t, 0).stdout; !strings.Contains(out, ", 2 threads") {
-			t.Errorf("a member's dump: %s", out)
+			t.Errorf("a group member's dump has not 2 threads: %s", out)
 		}
 	}
-	stranger := exec.Command(exe, "version")
-	stranger.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: testtargets.Nobody.UID,
+	outsider := exec.Command(exe, "version")
+	outsider.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: testtargets.Nobody.UID,
 		Gid: testtargets.Nobody.GID}}
-	if out, err := stranger.CombinedOutput(); !errors.Is(err, os.ErrPermission) {
-		t.Errorf("a stranger: %v: %s", err, out)
+	if out, err := outsider.CombinedOutput(); !errors.Is(err, os.ErrPermission) {
+		t.Errorf("a user outside the group: %v, want permission denied: %s", err, out)
 	}
-	// A recorded command has the member's rights, and none of prywalk's.
+	// A recorded command has the capabilities of the user, not prywalk's.
 	if out := run("record", "-q", "--", "grep", "^Cap[EPA]", "/proc/self/status").stdout; strings.Count(out,
 		"0000000000000000") != 3 {
-		t.Errorf("capabilities of a recorded command:\n%s", out)
+		t.Errorf("the recorded command has capabilities, want none:\n%s", out)
 	}
-	// What the page warns of: prywalk opens a file for a member that the member cannot read.
+	// As docs/rights.md warns, prywalk opens files for a group member that the member cannot read.
 	secret := filepath.Join(scratch(t, nil), "secret")
 	if err := os.WriteFile(secret, []byte("secret"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if r := run("report", secret); strings.Contains(r.stderr, "permission denied") {
-		t.Errorf("a member's report of root's file: %s", r.stderr)
+		t.Errorf("report of root's file by a group member: %s", r.stderr)
 	}
 }

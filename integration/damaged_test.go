@@ -20,9 +20,8 @@ import (
 
 const damages = 3
 
-// TestDamagedMemoryOfRealProgramsBreaksNothing: random words of a stopped program's writable memory get random values:
-// what its run-time system says of itself, its heap and its stacks. Every command ends as it does for a sound program,
-// within its memory.
+// Random words of a stopped program's writable memory get random values: runtime structures, heap and stacks. Every
+// command must end as for an undamaged program, within its memory limit.
 func TestDamagedMemoryOfRealProgramsBreaksNothing(t *testing.T) {
 	realPrograms(t)
 	for _, name := range []string{"java", "python", "node", "go"} {
@@ -32,13 +31,13 @@ func TestDamagedMemoryOfRealProgramsBreaksNothing(t *testing.T) {
 			if err := syscall.Kill(target.PID, syscall.SIGSTOP); err != nil {
 				t.Fatal(err)
 			}
-			// The signal is on its way for as long as a thread is not stopped: such a thread runs into the damage and ends.
+			// A thread that is not stopped yet would run into the damage and end.
 			eventually(t, "every thread is stopped", func() bool { return allStopped(t, target.PID) })
 			random := rand.New(rand.NewPCG(uint64(len(name)), 29))
 			for range damages {
 				n := damageMemory(t, target.PID, random)
-				t.Logf("%d words", n)
-				survives(t, pid)
+				t.Logf("%d words overwritten", n)
+				checkCommandsEnd(t, pid)
 			}
 			if err := syscall.Kill(target.PID, syscall.SIGKILL); err != nil {
 				t.Fatal(err)
@@ -62,16 +61,16 @@ func allStopped(t *testing.T, pid int) bool {
 	return true
 }
 
-func survives(t *testing.T, pid string) {
+func checkCommandsEnd(t *testing.T, pid string) {
 	t.Helper()
 	out := filepath.Join(scratch(t, nil), "rec.pb.gz")
 	for _, args := range [][]string{
 		{"dump", "-p", pid}, {"dump", "-p", pid, "--json"}, {"doctor", "-p", pid},
 		{"record", "-p", pid, "-d", "0.3", "-o", out}, {"report", out}, {"report", "--json", out},
 	} {
-		r, _ := within(t, args...)
+		r, _ := runMeasured(t, args...)
 		if r.must(t, 0); strings.Contains(r.stderr, "goroutine ") && strings.Contains(r.stderr, ".go:") {
-			t.Errorf("a stack trace on stderr:\n%s", clip(r.stderr))
+			t.Errorf("prywalk %v: a stack trace on standard error:\n%s", args, clip(r.stderr))
 		}
 	}
 }
@@ -138,13 +137,13 @@ func presentPages(t *testing.T, pid int) (pages []uint64) {
 		}
 	}
 	if len(pages) == 0 {
-		t.Fatal("no page of writable memory is there")
+		t.Fatal("no present page of writable memory found")
 	}
 	return pages
 }
 
-// TestDamagedFilesOfARunningProgramBreakNothing: the parts of a library's file that only others read (call frame
-// information, symbols, lines) are overwritten while a program runs in it, before and during its recording.
+// The parts of a library's file that are not loaded (call frame information, symbols, lines) are overwritten while a
+// program runs in it, before and during its recording.
 func TestDamagedFilesOfARunningProgramBreakNothing(t *testing.T) {
 	dir := scratch(t, nil)
 	lib := filepath.Join(dir, "libwork.so")
@@ -183,12 +182,12 @@ func TestDamagedFilesOfARunningProgramBreakNothing(t *testing.T) {
 		}
 		long := command{args: []string{"record", "-p", pid, "-d", "1", "-o", filepath.Join(dir, "long.pb.gz")}}.start(t)
 		overwrite(t, lib, damaged)
-		survives(t, pid)
+		checkCommandsEnd(t, pid)
 		overwrite(t, lib, sound)
 		long.wait().must(t, 0)
 	}
 	if err := cmd.Process.Signal(syscall.Signal(0)); err != nil {
-		t.Errorf("the program has ended: %v", err)
+		t.Errorf("the program ended: %v", err)
 	}
 }
 
@@ -207,7 +206,7 @@ func unloaded(t *testing.T, lib string) (out []piece) {
 			out = append(out, piece{int(s.Offset), int(s.FileSize)})
 		}
 	}
-	return append(out, piece{0x28, 8}, piece{0x3a, 6}) // in the header: where the sections are, and how many
+	return append(out, piece{0x28, 8}, piece{0x3a, 6}) // ELF header: offset and number of sections
 }
 
 func overwrite(t *testing.T, path string, data []byte) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package integration holds the end-to-end tests. They build cmd/prywalk, run it on the real programs of
-// internal/testtargets and on everything that can go wrong. They judge what it writes by what others say: the
-// kernel, google/pprof, and the known behaviour of the programs. It has no other content.
+// Package integration holds the end-to-end tests: they build cmd/prywalk, run it on the programs of
+// internal/testtargets and under error conditions, and compare its output with the kernel's clocks, google/pprof, and
+// the known behaviour of the programs.
 package integration

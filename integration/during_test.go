@@ -37,25 +37,26 @@ func shell(t *testing.T, script string) int {
 	return pid
 }
 
-func TestTargetThatExecs(t *testing.T) {
+func TestTargetIsSampledAfterItsExec(t *testing.T) {
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	mark := filepath.Join(scratch(t, nil), "go on")
 	pid := shell(t, "while [ ! -e '"+mark+"' ]; do sleep 0.1; done; exec "+target.Exe+" 300")
 	r := startRecording(t, nil, "-p", strconv.Itoa(pid))
-	r.until("the shell is seen", func(p *profile.Profile) bool { return len(p.Sample) > 0 })
+	r.until("the shell has a sample", func(p *profile.Profile) bool { return len(p.Sample) > 0 })
 	if err := os.WriteFile(mark, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	chain := testtargets.Expect{Chains: [][]string{{"burn_60", "with_saved_registers", "run_load", "main"}}}
-	r.until("the new program is seen", func(p *profile.Profile) bool { return len(lacking(p, chain)) == 0 })
+	r.until("the new program has the chain of calls",
+		func(p *profile.Profile) bool { return len(missingChains(p, chain)) == 0 })
 	rec := r.finish()
 	checkAccounting(t, rec.stats)
 	checkFunctions(t, rec.Profile, chain)
 }
 
-func TestTargetThatForks(t *testing.T) {
+func TestForkedChildrenAreSampled(t *testing.T) {
 	pid := shell(t, "while :; do (i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done); done")
-	r := recordUntil(t, "three processes are seen", func(p *profile.Profile) bool {
+	r := recordUntil(t, "three processes have samples", func(p *profile.Profile) bool {
 		pids := map[int64]bool{}
 		for _, s := range p.Sample {
 			pids[s.NumLabel["pid"][0]] = true
@@ -65,12 +66,12 @@ func TestTargetThatForks(t *testing.T) {
 	checkAccounting(t, r.stats)
 }
 
-func TestTargetThatIsStopped(t *testing.T) {
+func TestStoppedTargetIsSampledAndStaysStopped(t *testing.T) {
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	r := startRecording(t, nil, "-p", strconv.Itoa(target.PID))
-	r.until("it is seen", hot("burn_60"))
+	r.until("burn_60 has samples", hasFunctions("burn_60"))
 	kill(t, target.PID, syscall.SIGSTOP)
-	r.until("it is seen stopped", func(p *profile.Profile) bool {
+	r.until("200 samples are stopped", func(p *profile.Profile) bool {
 		n := int64(0)
 		for _, s := range p.Sample {
 			if label(s, "state") == "stopped" {
@@ -80,23 +81,23 @@ func TestTargetThatIsStopped(t *testing.T) {
 		return n > 200
 	})
 	checkAccounting(t, r.finish().stats)
-	// After a look a thread goes back into its stop by itself, when it gets a processor.
+	// After an observation a thread goes back into its group stop by itself, when it gets a processor.
 	eventually(t, "the stopped process is stopped", func() bool { return stateOf(target.PID) == "T" })
 }
 
-func TestTargetThatIsKilled(t *testing.T) {
+func TestKilledTargetLeavesACompleteRecording(t *testing.T) {
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	r := startRecording(t, nil, "-p", strconv.Itoa(target.PID))
-	r.until("it is seen", hot("burn_60"))
+	r.until("burn_60 has samples", hasFunctions("burn_60"))
 	kill(t, target.PID, syscall.SIGKILL)
 	rec := r.result()
 	checkAccounting(t, rec.stats)
 	checkFunctions(t, rec.Profile, testtargets.Expect{Hot: []string{"burn_60"}})
 }
 
-func TestTargetThatExits(t *testing.T) {
+func TestExitedTargetLeavesACompleteRecording(t *testing.T) {
 	target := testtargets.Run(t, "go", testtargets.Options{})
-	enoughOfABusyMachine(t, func(seconds string) *profile.Profile {
+	recordLongEnough(t, func(seconds string) *profile.Profile {
 		cmd := exec.Command(target.Exe, seconds)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
@@ -106,7 +107,7 @@ func TestTargetThatExits(t *testing.T) {
 		defer func() { _ = cmd.Process.Kill(); <-ended }()
 		r := startRecording(t, nil, "-p", strconv.Itoa(cmd.Process.Pid))
 		res := r.wait()
-		if res.code == 1 && strings.Contains(res.stderr, "no such process") { // it ended before prywalk got a processor
+		if res.code == 1 && strings.Contains(res.stderr, "no such process") { // the program ended before prywalk ran
 			return &profile.Profile{}
 		}
 		rec := r.read(res)
@@ -115,15 +116,15 @@ func TestTargetThatExits(t *testing.T) {
 	}, testtargets.Expect{Hot: []string{"main.burn60"}})
 }
 
-// enoughOfABusyMachine checks what a recording of a program shows that ends after so many seconds, however little
-// of the processors it gets meanwhile. As long as something has not been seen, or there are too few looks to judge
-// shares by, it is given longer.
-func enoughOfABusyMachine(t *testing.T, record func(seconds string) *profile.Profile,
+// recordLongEnough records a program that ends after some seconds, and checks the functions in its recording. On a
+// busy machine the program may get little CPU time: while functions are missing, or too few samples exist to judge
+// shares, it is recorded again for four times as long.
+func recordLongEnough(t *testing.T, record func(seconds string) *profile.Profile,
 	e testtargets.Expect) *profile.Profile {
 	t.Helper()
 	for seconds := 3; ; seconds *= 4 {
 		p := record(strconv.Itoa(seconds))
-		if seconds > 100 || e.Shares == nil && len(lacking(p, e)) == 0 || shows(e)(p) {
+		if seconds > 100 || e.Shares == nil && len(missingChains(p, e)) == 0 || hasExpected(e)(p) {
 			checkFunctions(t, p, e)
 			return p
 		}
@@ -144,12 +145,13 @@ func TestBinaryDeletedOrReplacedWhileItRuns(t *testing.T) {
 			target := testtargets.Run(t, "c", testtargets.Options{})
 			r := startRecording(t, nil, "-p", strconv.Itoa(target.PID))
 			early := int64(0)
-			r.until("it is seen", func(p *profile.Profile) bool { early = computing(p); return early > 0 })
+			r.until("there are samples on a CPU",
+				func(p *profile.Profile) bool { early = computing(p); return early > 0 })
 			if err := harm(target.Exe); err != nil {
 				t.Error(err)
 			}
-			r.until("it is seen afterwards", func(p *profile.Profile) bool {
-				return computing(p) >= early+fewSamples && len(lacking(p, target.Expect)) == 0
+			r.until("enough samples after that", func(p *profile.Profile) bool {
+				return computing(p) >= early+fewSamples && len(missingChains(p, target.Expect)) == 0
 			})
 			rec := r.finish()
 			checkFunctions(t, rec.Profile, target.Expect)
@@ -158,7 +160,7 @@ func TestBinaryDeletedOrReplacedWhileItRuns(t *testing.T) {
 	}
 }
 
-func TestShortLivedThreads(t *testing.T) {
+func TestTimeOfShortLivedThreadsIsInTheTotal(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		t.Fatal(err)
@@ -174,12 +176,12 @@ func TestShortLivedThreads(t *testing.T) {
 	r := record(t, "-d", "3", "-p", strconv.Itoa(pid))
 	m.finish()
 	checkAccounting(t, r.stats)
-	// The time of threads that were never seen is the process's, not lost.
+	// The CPU time of threads without a sample is part of the process's total.
 	checkTotals(t, r, m)
 }
 
-func TestSeveralProcessesAtOnce(t *testing.T) {
+func TestSeveralProcessesAreRecordedTogether(t *testing.T) {
 	one, two := testtargets.Run(t, "c", testtargets.Options{}), testtargets.Run(t, "go", testtargets.Options{})
-	recordUntil(t, "both are seen", hot("burn_60", "main.burn60"), "-p", strconv.Itoa(one.PID), "-p",
+	recordUntil(t, "both programs have samples", hasFunctions("burn_60", "main.burn60"), "-p", strconv.Itoa(one.PID), "-p",
 		strconv.Itoa(two.PID))
 }

@@ -33,31 +33,30 @@ func inKernel(s *profile.Sample) bool {
 	})
 }
 
-func TestEnginePerfSeesWhatRuns(t *testing.T) {
+func TestEnginePerfSharesMatchTheProgram(t *testing.T) {
 	needsPerf(t)
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	r := recordUntilAs(t, nil, "400 samples of burn_60", func(p *profile.Profile) bool {
 		return countOf(p, "burn_60") >= 400
 	}, "--engine", "perf", "-F", "499", "-p", strconv.Itoa(target.PID))
 	if r.stats.Engine != "perf" || r.stats.Sampled < 400 {
-		t.Errorf("engine %q, %d sampled: %s", r.stats.Engine, r.stats.Sampled, r.stderr)
+		t.Errorf("engine %q, %d kernel samples, want perf with 400: %s", r.stats.Engine, r.stats.Sampled, r.stderr)
 	}
 	sum := func(name string) float64 { return float64(totalOf(r.Profile, name, cpuColumn)) }
 	all := sum("burn_60") + sum("burn_30") + sum("burn_10")
 	for name, want := range map[string]float64{"burn_60": 0.6, "burn_30": 0.3, "burn_10": 0.1} {
-		// 600 samples or more: a standard error of two points at most, of which this is five.
+		// 600 samples or more: the standard error is at most two points, the bound five times that.
 		if got := sum(name) / all; got < want-0.1 || got > want+0.1 {
-			t.Errorf("%s has %.3f", name, got)
+			t.Errorf("%s has %.3f of the CPU time, want %.1f ± 0.1", name, got, want)
 		}
 	}
 	if !slices.ContainsFunc(r.Sample, inKernel) {
-		t.Error("no frame of the kernel")
+		t.Error("no sample has a kernel frame")
 	}
 }
 
-// A program that repeats itself every 1/99 s, and one that does so 12 times in this time. Samples are not independent
-// here: with ptrace, some five are worth one. So 600 samples give a standard error of 4.5 points. The bound is five of
-// them.
+// Programs with a period of 1/99 s, and of a twelfth of that. The samples are correlated: with ptrace, five are worth
+// about one independent sample. So 600 have a standard error of 4.5 points. The bound is five of these.
 func TestSamplesDoNotKeepStepWithAPeriodicProgram(t *testing.T) {
 	needsPerf(t)
 	exe, err := testtargets.Compile("periodic.c", "-O1")
@@ -81,9 +80,9 @@ func TestSamplesDoNotKeepStepWithAPeriodicProgram(t *testing.T) {
 	}
 }
 
-// TestAThreadWithABufferThatItDoesNotWriteIsSampled: the kernel's copies end at the first page of the buffer that is
-// not there. A freeze reads these pages, and after that the samples have the whole stack.
-func TestAThreadWithABufferThatItDoesNotWriteIsSampled(t *testing.T) {
+// The kernel's stack copies end at the first absent page of the buffer. A stop reads these pages, so that later
+// samples have the whole stack.
+func TestStackWithAnUntouchedBufferIsSampledWhole(t *testing.T) {
 	needsPerf(t)
 	file, err := testtargets.Compile("buffer.c", "-O2", "-fno-stack-clash-protection", "-fno-stack-protector")
 	if err != nil {
@@ -93,9 +92,10 @@ func TestAThreadWithABufferThatItDoesNotWriteIsSampled(t *testing.T) {
 	testtargets.Ready(t, c)
 	r := recordUntilAs(t, nil, "400 samples", func(p *profile.Profile) bool { return computing(p) >= 400 },
 		"--engine", "perf", "-F", "499", "-p", strconv.Itoa(c.Process.Pid))
-	t.Logf("%d sampled, %d frozen, incomplete %v", r.stats.Sampled, r.stats.Frozen, r.stats.Incomplete)
+	t.Logf("%d kernel samples, %d stops, incomplete %v", r.stats.Sampled, r.stats.Frozen, r.stats.Incomplete)
 	if r.stats.Frozen == 0 || r.stats.Sampled < 4*r.stats.Frozen {
-		t.Errorf("%d sampled, %d frozen", r.stats.Sampled, r.stats.Frozen)
+		t.Errorf("%d kernel samples, %d stops, want some stops, and four times as many kernel samples", r.stats.Sampled,
+			r.stats.Frozen)
 	}
 }
 
@@ -105,13 +105,12 @@ func TestNoKernelLeavesTheKernelsFramesOut(t *testing.T) {
 	r := recordUntilAs(t, nil, "100 samples", func(p *profile.Profile) bool { return countOf(p, "burn_60") >= 50 },
 		"--engine", "perf", "--no-kernel", "-F", "499", "-p", strconv.Itoa(target.PID))
 	if slices.ContainsFunc(r.Sample, inKernel) {
-		t.Error("a frame of the kernel")
+		t.Error("a sample has a kernel frame with --no-kernel")
 	}
 }
 
-// TestEngineAutoTakesPerfWhereItIsAllowedAndAsGood: for a program in C, not for one in Go, and not for an ordinary user
-// who may not sample all processors. The recording says which it was.
-func TestEngineAutoTakesPerfWhereItIsAllowedAndAsGood(t *testing.T) {
+// perf is chosen for a program in C, not for one in Go. The recording states the engine.
+func TestEngineAutoChoosesPerfWhereAllowedAndAsGood(t *testing.T) {
 	needsPerf(t)
 	for _, c := range []struct {
 		target, engine, note string
@@ -127,65 +126,68 @@ func TestEngineAutoTakesPerfWhereItIsAllowedAndAsGood(t *testing.T) {
 		r := recordUntilAs(t, nil, "100 samples", func(p *profile.Profile) bool { return computing(p) >= 100 },
 			append(c.args, "-F", "199", "-p", strconv.Itoa(target.PID))...)
 		if r.stats.Engine != c.engine || r.stats.EngineNote != c.note || (r.stats.Sampled > 0) != (c.engine == "perf") {
-			t.Errorf("%s %v: engine %q (%s), %d sampled", c.target, c.args, r.stats.Engine, r.stats.EngineNote, r.stats.Sampled)
+			t.Errorf("%s %v: engine %q (%s), %d kernel samples; want %q (%s), kernel samples with perf only", c.target,
+				c.args, r.stats.Engine, r.stats.EngineNote, r.stats.Sampled, c.engine, c.note)
 		}
 		words := map[string]string{"perf": "sampled by the kernel", "ptrace": "sampled by stopping threads"}[c.engine]
 		if !strings.Contains(strings.Join(r.Comments, " "), words) {
-			t.Errorf("%s %v: the recording says %q", c.target, c.args, r.Comments)
+			t.Errorf("%s %v: the recording's comments have no %q: %q", c.target, c.args, words, r.Comments)
 		}
 		checkAccounting(t, r.stats)
 	}
 }
 
-func TestEngineAutoWithoutTheRightIsPtrace(t *testing.T) {
+func TestEngineAutoIsPtraceWithoutPrivileges(t *testing.T) {
 	if b, err := os.ReadFile("/proc/sys/kernel/perf_event_paranoid"); err != nil || strings.TrimSpace(string(b)) < "1" {
-		t.Skipf("anybody may sample all processors here: %s", b)
+		t.Skipf("every user may sample all processors here: %s", b)
 	}
 	if yama() > 0 {
-		t.Skip("ordinary users may not look at each other's processes here")
+		t.Skip("Yama forbids ordinary users to trace their other processes")
 	}
 	target := testtargets.Run(t, "c", testtargets.Options{User: ordinary()})
 	r := recordUntilAs(t, ordinary(), "100 samples", func(p *profile.Profile) bool { return computing(p) >= 100 },
 		"-p", strconv.Itoa(target.PID))
 	if r.stats.Engine != "ptrace" || !strings.Contains(r.stats.EngineNote, "may not have the kernel sample") ||
 		r.stats.Sampled != 0 {
-		t.Errorf("engine %q (%s), %d sampled", r.stats.Engine, r.stats.EngineNote, r.stats.Sampled)
+		t.Errorf("engine %q (%s), %d kernel samples, want ptrace for lack of privileges", r.stats.Engine,
+			r.stats.EngineNote, r.stats.Sampled)
 	}
 	if strings.Contains(r.stderr, "engine") {
-		t.Errorf("the closing line speaks of what nobody asked for: %s", r.stderr)
+		t.Errorf("the closing line names the engine though --engine was not given: %s", r.stderr)
 	}
 }
 
 func TestEnginePerfOfAnOrdinaryUserSeesUserSpace(t *testing.T) {
 	b, err := os.ReadFile("/proc/sys/kernel/perf_event_paranoid")
 	if level := strings.TrimSpace(string(b)); err != nil || level != "1" && level != "2" {
-		t.Skipf("ordinary users may sample all processors here, or nothing: kernel.perf_event_paranoid is %s", level)
+		t.Skipf("ordinary users may not sample just their own processes here: kernel.perf_event_paranoid is %s", level)
 	}
 	if ordinary() == nil {
-		t.Skip("not root: there is no other user to be")
+		t.Skip("needs root, to run as another user")
 	}
 	if err := perfevents.TryPerThread(); err != nil {
 		t.Skip(err)
 	}
 	target := testtargets.Run(t, "c", testtargets.Options{User: ordinary()})
-	r := recordUntilAs(t, ordinary(), "400 looks at burn_60", func(p *profile.Profile) bool {
+	r := recordUntilAs(t, ordinary(), "400 samples of burn_60", func(p *profile.Profile) bool {
 		return countOf(p, "burn_60") >= 400
 	}, "--engine", "perf", "-F", "499", "-p", strconv.Itoa(target.PID))
 	if r.stats.Engine != "perf" || r.stats.Sampled == 0 || !strings.Contains(r.stats.EngineNote, "user space only") {
-		t.Errorf("engine %q (%s), %d sampled", r.stats.Engine, r.stats.EngineNote, r.stats.Sampled)
+		t.Errorf("engine %q (%s), %d kernel samples, want perf with user space only", r.stats.Engine,
+			r.stats.EngineNote, r.stats.Sampled)
 	}
 	sum := func(name string) float64 { return float64(totalOf(r.Profile, name, cpuColumn)) }
 	all := sum("burn_60") + sum("burn_30") + sum("burn_10")
 	for name, want := range map[string]float64{"burn_60": 0.6, "burn_30": 0.3, "burn_10": 0.1} {
-		// Stops and samples stand for different times. As of 200 samples a standard error has 3.5 points.
+		// Stops and kernel samples stand for different times: the standard error is that of 200 samples, 3.5 points.
 		if got := sum(name) / all; got < want-0.15 || got > want+0.15 {
-			t.Errorf("%s has %.3f", name, got)
+			t.Errorf("%s has %.3f of the CPU time, want %.1f ± 0.15", name, got, want)
 		}
 	}
 	checkAccounting(t, r.stats)
 }
 
-func TestEnginePerfWithoutTheRight(t *testing.T) {
+func TestEnginePerfWithoutPrivilegesIsRefused(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -198,7 +200,7 @@ func TestEnginePerfWithoutTheRight(t *testing.T) {
 	r.must(t, 3).oneLine(t, "--engine perf", "CAP_PERFMON", "leave --engine out")
 }
 
-func TestFilterThatKillsWhoAsksForPerfEventsIsSurvived(t *testing.T) {
+func TestSeccompFilterThatKillsOnPerfEventOpenIsSurvived(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -214,7 +216,7 @@ func TestFilterThatKillsWhoAsksForPerfEventsIsSurvived(t *testing.T) {
 		stats := filepath.Join(t.TempDir(), "stats.json")
 		filtered("--stats", stats, "--", "sleep", "0.5").must(t, 0)
 		if b, err := os.ReadFile(stats); err != nil || !strings.Contains(string(b), "seccomp filter kills") {
-			t.Errorf("%s: %s %v", how, b, err)
+			t.Errorf("%s: no \"seccomp filter kills\" in the statistics: %s %v", how, b, err)
 		}
 		filtered("--engine", "perf", "--", "sleep", "0.5").must(t, 1).oneLine(t, "a seccomp filter kills", "ptrace is used")
 	}

@@ -16,11 +16,11 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// fibers are the real libraries and run-time systems whose fibers have stacks of their own. None is for another
-// processor here: rules for arm64 are tested on instructions of Debian's libraries for it ([heuristics]).
+// fibers are libraries and runtimes whose fibers have stacks of their own. Rules for arm64 are tested on instructions
+// of Debian's arm64 libraries ([heuristics]).
 var fibers = []struct {
 	name     string
-	run      []string // a command; for a C program what is to be installed, a pattern, and flags
+	run      []string // a command; for a C program a pattern of a file that must exist, and flags
 	compiled bool
 }{
 	{"ucontext", []string{"/usr/include/ucontext.h"}, true},
@@ -76,7 +76,7 @@ func fiberProgram(t *testing.T, run []string, compiled bool) *exec.Cmd {
 	return exec.Command(file)
 }
 
-// checkFibers counts the stacks that are incomplete, and those of the C program that leave out a call.
+// checkFibers checks the number of incomplete stacks, and of stacks of the C program that lack a call.
 func checkFibers(t *testing.T, p *profile.Profile, compiled bool) {
 	t.Helper()
 	chain := []string{"spin", "level", "level", "level", "level", "level", "level", "body"}
@@ -88,7 +88,7 @@ func checkFibers(t *testing.T, p *profile.Profile, compiled bool) {
 		names, n := stackOf(s), s.Value[samplesColumn]
 		all += n
 		if strings.HasPrefix(names[len(names)-1], "[incomplete") {
-			t.Logf("%d: %v", n, names)
+			t.Logf("%d incomplete: %v", n, names)
 			incomplete += n
 		}
 		if slices.Contains(names, "spin") {
@@ -99,12 +99,13 @@ func checkFibers(t *testing.T, p *profile.Profile, compiled bool) {
 		}
 	}
 	t.Logf("%d stacks, %d incomplete, %d in the innermost function", all, incomplete, spinning)
-	// Five standard errors more are chance: a scheduler's stack can be deeper than what the kernel's samples are cut to.
+	// One in 100, and five standard errors: a scheduler's stack can be deeper than the kernel's copy.
 	most := float64(all) / 100
 	if most += 5 * math.Sqrt(most); float64(incomplete) > most {
-		t.Errorf("%d of %d stacks are incomplete, more than %.0f", incomplete, all, most)
+		t.Errorf("%d of %d stacks are incomplete, want at most %.0f", incomplete, all, most)
 	}
 	if compiled && (spinning < all/2 || float64(spinning-whole) > most) {
-		t.Errorf("%d of %d stacks are in the innermost function, %d have all its callers", spinning, all, whole)
+		t.Errorf("%d of %d stacks are in the innermost function, want half; %d of these have all callers, want all "+
+			"but %.0f", spinning, all, whole, most)
 	}
 }

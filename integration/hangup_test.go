@@ -21,7 +21,7 @@ func TestATerminalThatHangsUpLeavesTheRecording(t *testing.T) {
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	dir := scratch(t, nil)
 	file := filepath.Join(dir, "r.pb.gz")
-	// Below nohup SIGHUP is ignored, and prywalk goes on.
+	// Under nohup SIGHUP is ignored, and prywalk would continue.
 	terminal := exec.Command("env", "--default-signal=HUP", script, "-q", "-c",
 		"exec "+binary+" record -p "+strconv.Itoa(target.PID)+" -o "+file, filepath.Join(dir, "typescript"))
 	in, err := terminal.StdinPipe()

@@ -16,19 +16,18 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// levels are programs that call sin, tan and exp from code made at run time, each at another depth of calls that come
-// back from C (with SBCL, of calls). A frame left out, or one that is none, shows in the depth.
+// levels are programs that call sin, tan and exp from generated code, each at another depth of callbacks from C (with
+// SBCL, of calls). A frame too many or too few changes the depth.
 var levels = []struct {
 	name, runs string
 	args       []string
-	// incomplete is how many in a hundred stacks may be, on average: helpers of LuaJIT's interpreter have wrong call
-	// frame information. Of 19,540 stacks in ten runs 812 were, 3.6 to 5.4 in a hundred.
+	// incomplete is the allowed percentage of incomplete stacks: helpers of LuaJIT's interpreter have wrong call
+	// frame information. Measured: 812 of 19,540 stacks in ten runs, 3.6 to 5.4 % each.
 	incomplete float64
-	// compiled: a stack counts only if each call from C runs compiled code; a procedure is interpreted at first.
+	// compiled: only stacks where each call from C runs compiled code count; procedures are interpreted first.
 	compiled bool
-	// leaves: Lisp runs on a stack of its own, and C on another one further out. The kernel copies one stack, so that
-	// each of its samples is incomplete. Three of them make prywalk stop the process instead; a busy machine takes
-	// longer for that.
+	// leaves: Lisp runs on its own stack, C on another one. A kernel sample has one of them, and is incomplete. After
+	// three of these prywalk stops the process instead, which takes longer on a busy machine.
 	leaves bool
 }{
 	{"luajit", "luajit", []string{"levels.lua"}, 2, false, false},
@@ -39,10 +38,10 @@ var levels = []struct {
 
 const fewLevels = 60
 
-// levelFunction are the functions of libm at the levels, as libm names them for one processor or another.
+// levelFunction matches the functions of libm at the levels, by their names on all architectures.
 var levelFunction = regexp.MustCompile(`^(?:__)?(?:ieee754_)?(sin|tan|exp)1?(?:f[0-9]+x?)?(?:_|$)`)
 
-func TestCodeThatDoesNotDescribeItselfHasItsCallers(t *testing.T) {
+func TestCodeWithoutUnwindTablesHasItsCallers(t *testing.T) {
 	realPrograms(t)
 	for _, program := range levels {
 		t.Run(program.name, func(t *testing.T) {
@@ -53,31 +52,32 @@ func TestCodeThatDoesNotDescribeItselfHasItsCallers(t *testing.T) {
 			c := exec.Command(tool, program.args...)
 			c.Dir = "testdata"
 			testtargets.Ready(t, c)
-			r := recordUntil(t, "each level is seen often", func(p *profile.Profile) bool {
+			r := recordUntil(t, "60 stacks of each level", func(p *profile.Profile) bool {
 				depths, _, _ := byLevel(p, program.compiled)
 				return enough(depths)
 			}, "-F", "499", "-p", strconv.Itoa(c.Process.Pid))
 			depths, running, incomplete := byLevel(r.Profile, program.compiled)
 			t.Logf("%d stacks, %d incomplete, depths %v", running, incomplete, depths)
 			checkLevels(t, depths)
-			// Five standard errors more are chance.
+			// The allowed percentage, and five standard errors.
 			most := program.incomplete / 100 * float64(running)
 			most += 5 * math.Sqrt(most)
 			if program.leaves {
 				most += float64(r.stats.Sampled)
 			}
 			if float64(incomplete) > most {
-				t.Errorf("%d of %d stacks are incomplete, more than %.0f: %v, %d sampled by the kernel", incomplete, running, most,
-					r.stats.Incomplete, r.stats.Sampled)
+				t.Errorf("%d of %d stacks are incomplete, want at most %.0f: %v, %d kernel samples", incomplete,
+					running, most, r.stats.Incomplete, r.stats.Sampled)
 			}
 		})
 	}
 }
 
-// madeAt has how many frames of code made at run time a level has if all is compiled.
+// madeAt is the number of generated frames at a level if all is compiled.
 var madeAt = map[string]int{"sin": 1, "tan": 2, "exp": 3}
 
-// byLevel counts, for each level's function, the depths from there outward; and the stacks of running threads.
+// byLevel counts stacks by level function and by depth outward from it, and all and incomplete stacks of running
+// threads.
 func byLevel(p *profile.Profile, compiled bool) (depths map[string]map[int]int, running, incomplete int) {
 	depths = map[string]map[int]int{"sin": {}, "tan": {}, "exp": {}}
 	for _, s := range p.Sample {
@@ -90,7 +90,7 @@ func byLevel(p *profile.Profile, compiled bool) (depths map[string]map[int]int, 
 			incomplete++
 			continue
 		}
-		last, made := -1, 0 // the outermost frame of libm; the frames of code made at run time
+		last, made := -1, 0 // index of libm's outermost frame; number of generated frames
 		level := ""
 		for i, name := range names {
 			if m := levelFunction.FindStringSubmatch(name); m != nil {
@@ -125,11 +125,11 @@ func checkLevels(t *testing.T, depths map[string]map[int]int) {
 	before := 0
 	for _, level := range []string{"sin", "tan", "exp"} {
 		if len(depths[level]) != 1 {
-			t.Errorf("%s has several depths: %s", level, fmt.Sprint(depths[level]))
+			t.Errorf("%s want one depth of the stacks, got counts by depth %s", level, fmt.Sprint(depths[level]))
 		}
 		for depth := range depths[level] {
 			if depth <= before {
-				t.Errorf("%s is at depth %d, the level before at %d", level, depth, before)
+				t.Errorf("%s is at depth %d, want more than %d, the depth of the level before", level, depth, before)
 			}
 			before = max(before, depth)
 		}

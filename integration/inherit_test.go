@@ -27,8 +27,8 @@ func inheritProgram(t *testing.T) string {
 	return exe
 }
 
-// TestLaunchedCommandInheritsWhatItWouldWithoutPrywalk compares all that fork and exec pass on, each with another
-// value than the usual one: ignored and blocked signals, limits, descriptors, environment, session, priorities, …
+// Compares everything that fork and exec pass on, each with an unusual value: ignored and blocked signals, limits,
+// descriptors, environment, session, priorities, …
 func TestLaunchedCommandInheritsWhatItWouldWithoutPrywalk(t *testing.T) {
 	exe := inheritProgram(t)
 	for _, user := range []*testtargets.User{nil, ordinary()} {
@@ -40,7 +40,7 @@ func TestLaunchedCommandInheritsWhatItWouldWithoutPrywalk(t *testing.T) {
 		without := run(exe, "print", "argument")
 		with := run(binary, "record", "-o", filepath.Join(dir, "r.pb.gz"), "--", exe, "print", "argument")
 		if len(without) < 100 || len(with) != len(without) {
-			t.Fatalf("%d lines without prywalk, %d with", len(without), len(with))
+			t.Fatalf("%d lines without prywalk, want 100 or more; %d with, want as many", len(without), len(with))
 		}
 		for i := range without {
 			if with[i] != without[i] {
@@ -64,7 +64,7 @@ func startDeathsig(t *testing.T, args ...string) (r *running, pid int, input io.
 	cmd := exec.Command(binary, append(append([]string{"record"}, args...), "--", inheritProgram(t), "deathsig")...)
 	r = &running{t: t, cmd: cmd, cancel: func() {}}
 	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = scratch(t, nil), in, outW, &r.stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // SIGTSTP does nothing in an orphaned process group
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // SIGTSTP has no effect in an orphaned process group
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -72,25 +72,25 @@ func startDeathsig(t *testing.T, args ...string) (r *running, pid int, input io.
 	outW.Close()
 	line, _ := bufio.NewReader(out).ReadString('\n')
 	if _, err := fmt.Sscanf(line, "asked %d", &pid); err != nil {
-		t.Fatalf("the command said %q", line)
+		t.Fatalf("the command printed %q", line)
 	}
 	return r, pid, inW
 }
 
-func TestCommandThatAsksForASignalAtItsParentsEndOutlivesTheRecording(t *testing.T) {
+func TestCommandWithAParentDeathSignalOutlivesTheRecording(t *testing.T) {
 	for range 5 {
 		r, pid, in := startDeathsig(t, "-d", "0.3")
 		waitForFile(t, filepath.Join(r.cmd.Dir, "prywalk.pb.gz"))
-		time.Sleep(300 * time.Millisecond) // threads of the recording end
+		time.Sleep(300 * time.Millisecond) // the recording's threads end
 		if s := stateOf(pid); s == "" || s == "Z" {
-			t.Errorf("the command is in state %q after the recording", s)
+			t.Errorf("the command's state after the recording is %q, want alive", s)
 		}
 		in.Close()
 		r.wait().must(t, 7)
 	}
 }
 
-func TestCommandThatAsksForASignalAtItsParentsEndOutlivesCtrlZ(t *testing.T) {
+func TestCommandWithAParentDeathSignalOutlivesCtrlZ(t *testing.T) {
 	r, pid, in := startDeathsig(t)
 	for range 5 {
 		eventually(t, "prywalk catches the signal", func() bool { return catches(r.cmd.Process.Pid, syscall.SIGTSTP) })
@@ -99,7 +99,7 @@ func TestCommandThatAsksForASignalAtItsParentsEndOutlivesCtrlZ(t *testing.T) {
 			return stateOf(r.cmd.Process.Pid) == "T" && stateOf(pid) == "T"
 		})
 		r.signal(syscall.SIGCONT)
-		eventually(t, "both go on", func() bool { return stateOf(r.cmd.Process.Pid) != "T" && stateOf(pid) == "S" })
+		eventually(t, "both continue", func() bool { return stateOf(r.cmd.Process.Pid) != "T" && stateOf(pid) == "S" })
 	}
 	in.Close()
 	r.wait().must(t, 7)

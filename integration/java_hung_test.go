@@ -24,54 +24,55 @@ var hungFrames = map[string][]string{
 	"spinner": {"Hung.spin at Hung.java", "Hung.forever at Hung.java:18"},
 }
 
-// machinesTime is how long the machine itself may take to answer. One that does not hang takes a second.
-const machinesTime = 5 * time.Second
+// jcmdTimeout is how long jcmd may take. With a JVM that is not hung it takes a second.
+const jcmdTimeout = 5 * time.Second
 
-// TestDumpOfAJavaMachineThatDoesNotAnswer: a thread never reaches a safepoint, and another waits for one. The machine's
-// own thread dump does not come any more. prywalk's has all threads by name, their Java frames and who has the monitor.
-func TestDumpOfAJavaMachineThatDoesNotAnswer(t *testing.T) {
+// A thread never reaches a safepoint, and another waits for one: the JVM's own thread dump does not come. prywalk's
+// dump has all threads by name, their Java frames, and the monitor's owner.
+func TestDumpOfAHungJVM(t *testing.T) {
 	realPrograms(t)
 	if runtime.GOARCH != "amd64" {
-		t.Skip("Java's code is known on amd64 only")
+		t.Skip("Java frames are supported on amd64 only")
 	}
 	pid := startHung(t)
 	var text string
-	eventually(t, "the loop runs in which nobody can stop it", func() bool {
+	eventually(t, "the loop without a safepoint runs", func() bool {
 		text = prywalk(t, "dump", "-p", pid).must(t, 0).stdout
 		in := blockOf(text, "spinner")
 		return strings.Contains(in, "Hung.spin") && strings.Contains(in, "[jvm c2]")
 	})
-	var machines bytes.Buffer
+	var jcmdOutput bytes.Buffer
 	ask := exec.Command("jcmd", pid, "Thread.print")
-	ask.Stdout = &machines
+	ask.Stdout = &jcmdOutput
 	if err := ask.Start(); err != nil {
 		t.Fatal(err)
 	}
 	text = prywalk(t, "dump", "-p", pid).must(t, 0).stdout
 	number := regexp.MustCompile(`(?m)^thread (\d+) main:`).FindStringSubmatch(text)
 	if number == nil {
-		t.Fatalf("no thread main:\n%s", clip(text))
+		t.Fatalf("no thread \"main\" in the dump:\n%s", clip(text))
 	}
 	for name, frames := range hungFrames {
 		rest := blockOf(text, name)
 		for _, f := range frames {
 			_, after, ok := strings.Cut(rest, strings.ReplaceAll(f, "MAIN", number[1]))
 			if !ok {
-				t.Errorf("%s has no %q in its place:\n%s", name, f, blockOf(text, name))
+				t.Errorf("thread %s has no %q in the expected order:\n%s", name, f, blockOf(text, name))
 				break
 			}
 			rest = after
 		}
 	}
-	giveUp := time.AfterFunc(machinesTime, func() { _ = ask.Process.Kill() })
+	giveUp := time.AfterFunc(jcmdTimeout, func() { _ = ask.Process.Kill() })
 	_ = ask.Wait()
 	giveUp.Stop()
-	if strings.Contains(machines.String(), "Full thread dump") {
-		t.Error("the machine has answered: it does not hang")
+	if strings.Contains(jcmdOutput.String(), "Full thread dump") {
+		t.Error("jcmd printed a thread dump: the JVM is not hung")
 	}
 }
 
-// startHung starts Hung.java, and gives its number when it is about to hang: one thread collects memory all the time.
+// startHung starts Hung.java and returns its PID when it is about to hang: one thread triggers collections all the
+// time.
 func startHung(t *testing.T) (pid string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -88,7 +89,7 @@ func startHung(t *testing.T) (pid string) {
 	}
 	java := exec.Command("java", "-Xmx64m", "-XX:+UseSerialGC", "-XX:-UseCountedLoopSafepoints",
 		"-XX:LoopStripMiningIter=0", "-XX:-BackgroundCompilation", "-cp", dir, "Hung")
-	java.Dir = dir // jcmd leaves a file there of a machine that does not answer
+	java.Dir = dir // jcmd leaves a file there if the JVM does not answer
 	stdout, err := java.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -101,7 +102,7 @@ func startHung(t *testing.T) (pid string) {
 		_ = java.Wait()
 	})
 	if line, err := bufio.NewReader(stdout).ReadString('\n'); err != nil || line != "ready\n" {
-		t.Fatalf("%q, %v", line, err)
+		t.Fatalf("Hung.java printed %q, want \"ready\": %v", line, err)
 	}
 	return strconv.Itoa(java.Process.Pid)
 }

@@ -13,15 +13,15 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// Each method of this program has one caller, and none is inlined. In a stack of its first thread, main comes from
-// the code with which the virtual machine calls Java, then c1, c2, and so on. All have names, without any help of
-// the program's. So a frame that is left out or made up shows in the names of all that lie further in.
+// Each method of this program has one caller, and none is inlined. In a stack of the first thread the call stub of
+// the JVM comes before main, then c1, c2, and so on. All have names without a perf map. So a missing or false frame
+// shows in the places of the inner names.
 func TestJavaStacksAreTheChainOfCalls(t *testing.T) {
 	realPrograms(t)
 	for _, c := range []struct {
 		target string
-		named  int // methods of the chain in an average stack, at least
-		stacks int // that are looked at: one in a hundred may be incomplete, at work one in two hundred
+		named  int // minimum of the chain's methods in an average stack
+		stacks int // to examine: one in a hundred may be incomplete, at work one in two hundred
 	}{
 		{"java-chain", 3, manyChains}, {"java-chain-c1", 3, manyChains}, {"java-chain-int", 3, manyChains},
 		{"java-work", 2, 2 * manyChains}, {"java-work-c1", 2, 2 * manyChains},
@@ -31,34 +31,34 @@ func TestJavaStacksAreTheChainOfCalls(t *testing.T) {
 			var seen javaStacks
 			for enough := c.stacks; ; enough *= 2 {
 				seen.record(t, target, enough)
-				if !seen.fewAreWhole(c.stacks) || enough > 8*c.stacks {
+				if !seen.tooManyIncomplete(c.stacks) || enough > 8*c.stacks {
 					break
 				}
-				t.Logf("many for so few stacks; more are recorded: %+v", seen)
+				t.Logf("too many incomplete or unnamed for so few stacks, recording more: %+v", seen)
 			}
-			if seen.fewAreWhole(c.stacks) || seen.whole < c.stacks/2 || seen.named < c.named*seen.whole {
-				t.Fatalf("%+v", seen)
+			if seen.tooManyIncomplete(c.stacks) || seen.whole < c.stacks/2 || seen.named < c.named*seen.whole {
+				t.Fatalf("want fewer incomplete or unnamed stacks, or more stacks and named methods: %+v", seen)
 			}
 		})
 	}
 }
 
 type javaStacks struct {
-	whole, named, unnamed int // stacks of frames, names of the chain's methods, stacks with a frame without a name
-	incomplete, replaced  int // incomplete ones, and those in the routine that replaces frames
+	whole, named, unnamed int // complete stacks, names of the chain's methods, stacks with an unnamed frame
+	incomplete, replaced  int // incomplete stacks, of these in the deoptimization blob
 }
 
-// fewAreWhole is true if more stacks are not whole than should be. Of the first few stacks that may be chance: at a
-// true share of half of what is allowed it is so in one of fifty recordings, and the test looks at more stacks then,
-// four times. All of a target's stacks count.
-func (j *javaStacks) fewAreWhole(stacks int) bool {
+// tooManyIncomplete reports whether too many stacks are incomplete or unnamed. With half of the allowed share, chance
+// makes it true in one of fifty recordings: the test then records more, up to four times. All stacks of a target
+// count.
+func (j *javaStacks) tooManyIncomplete(stacks int) bool {
 	return j.incomplete*stacks/2 > j.whole || j.replaced*mostReplaced > j.whole || j.unnamed*1000 > j.whole
 }
 
-// record records until so many stacks of Java are seen, and checks that the chain is in its place in each.
+// record records until enough stacks have Java frames, and checks the place of each name of the chain.
 func (j *javaStacks) record(t *testing.T, target *testtargets.Target, enough int) {
 	t.Helper()
-	r := recordUntil(t, "enough of the chain is seen", func(p *profile.Profile) bool {
+	r := recordUntil(t, "enough stacks with Java frames", func(p *profile.Profile) bool {
 		n := 0
 		for _, s := range p.Sample {
 			if label(s, "state") == "running" && len(javaFrames(s)) > 0 {
@@ -79,7 +79,7 @@ func (j *javaStacks) record(t *testing.T, target *testtargets.Target, enough int
 				continue
 			}
 			j.incomplete++
-			t.Logf("incomplete: %q", names)
+			t.Logf("incomplete stack: %q", names)
 			continue
 		}
 		j.whole++
@@ -89,26 +89,26 @@ func (j *javaStacks) record(t *testing.T, target *testtargets.Target, enough int
 		}
 		n, wrong := chainNames(chain)
 		if j.named += n; wrong != "" {
-			t.Errorf("%s: %v", wrong, chain)
+			t.Errorf("%s is not at its place in %v", wrong, chain)
 		}
 	}
 	t.Logf("%+v", *j)
 }
 
-// replacing is the machine's routine that puts interpreted frames in the place of a compiled one. It has no rule but at
-// its calls: it saves all registers first, and takes the frame apart then. How often it is met there depends on the
-// processor, whose largest registers take most of that time, and on how far the compilers have come. It was 0 to 1.2
-// stacks in a hundred in fifteen runs beside others' programs. One in mostReplaced may be of these.
+// replacing is the JVM's routine that replaces a compiled frame by interpreted ones. It has no unwind rule but at its
+// calls: it saves all registers first and then takes the frame apart. How often it is sampled depends on the
+// processor (the size of its largest registers) and the compilers: 0 to 1.2 % of the stacks in fifteen runs on a
+// shared machine. One in mostReplaced is allowed.
 const (
 	replacing    = "DeoptimizationBlob"
 	mostReplaced = 30
 )
 
-// manyChains is how many stacks a chain of calls is looked at in: one that is incomplete is not one in a hundred then.
+// manyChains is the number of stacks to examine; fewer than one in a hundred may be incomplete.
 const manyChains = 200
 
-// javaFrames gives the frames of code that the virtual machine has made, outermost first and without the stub that
-// calls Java; an incomplete stack is one name. Nil if the thread is not in Java by way of the launcher.
+// javaFrames returns the names of the generated frames, outermost first, without the call stub; for an incomplete
+// stack only that entry; nil if the launcher did not call Java in this thread.
 func javaFrames(s *profile.Sample) []string {
 	names := stackOf(s)
 	if last := names[len(names)-1]; strings.HasPrefix(last, "[incomplete") {
@@ -137,7 +137,7 @@ func javaFrames(s *profile.Sample) []string {
 
 var chainMethod = regexp.MustCompile(`(?:Chain|Work)\.(?:c([1-9])|(main))\b`)
 
-// chainNames counts the names of the chain's methods, and says which of them is not in its place.
+// chainNames counts the names of the chain's methods; wrong is the first one that is not at its place.
 func chainNames(chain []string) (named int, wrong string) {
 	for i, name := range chain {
 		m := chainMethod.FindStringSubmatch(name)

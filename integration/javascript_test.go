@@ -13,15 +13,15 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// Each function of this program has one caller: a stack of its first thread has c1, c2, and so on, with builtins in
-// between and none left out. An interpreter's handler and a builtin have no names of the functions that they
-// work for, but some operators are used in one of the functions only.
+// Each function of this program has one caller: a stack of the first thread has c1, c2, and so on, with builtins
+// between them. Interpreter handlers and builtins do not name the function that they work for, but some operators are
+// used in one function only.
 func TestJavaScriptStacksAreTheChainOfCalls(t *testing.T) {
 	realPrograms(t)
 	for _, name := range []string{"node-chain", "node-chain-base", "node-chain-int"} {
 		t.Run(name, func(t *testing.T) {
 			target := testtargets.Run(t, name, testtargets.Options{})
-			r := recordUntil(t, "enough of the chain is seen", func(p *profile.Profile) bool {
+			r := recordUntil(t, "200 stacks of the chain", func(p *profile.Profile) bool {
 				n := 0
 				for _, s := range p.Sample {
 					if label(s, "state") == "running" && inChain(stackOf(s)) {
@@ -46,12 +46,13 @@ func TestJavaScriptStacksAreTheChainOfCalls(t *testing.T) {
 					leaves++
 				}
 				if wrong != "" {
-					t.Errorf("%s: %v", wrong, names)
+					t.Errorf("%s is not at its place in %v", wrong, names)
 				}
 			}
-			t.Logf("%d stacks, %d with a leaf that tells its caller, %d incomplete", stacks, leaves, incomplete)
+			t.Logf("%d stacks, %d with a builtin of only one function, %d incomplete", stacks, leaves, incomplete)
 			if stacks < manyChains/2 || incomplete*100 > stacks {
-				t.Errorf("%d stacks, %d incomplete", stacks, incomplete)
+				t.Errorf("%d stacks, want at least %d; %d incomplete, want one in a hundred", stacks, manyChains/2,
+					incomplete)
 			}
 		})
 	}
@@ -63,14 +64,14 @@ var scriptFunction = regexp.MustCompile(`^c([1-9])$`)
 
 var leafOf = map[string]byte{"Builtins_BitwiseXor": '8', "Builtins_ShiftLeft": '9', "Builtins_DivSmi": '6'}
 
-// scriptChain says which name of a stack, innermost first, is not in its place; leaf, whether the innermost has its
-// caller.
+// scriptChain returns the first name of a stack, outermost first, that is not at its place, and whether the innermost
+// frame is a builtin of one function only, at its place.
 func scriptChain(names []string) (leaf bool, wrong string) {
 	next := byte('1')
 	for i := len(names) - 1; i >= 0; i-- {
 		m := scriptFunction.FindStringSubmatch(names[i])
 		if m == nil {
-			if names[i] == "[moved]" && next > '1' { // met for the first time, and gone by then
+			if names[i] == "[moved]" && next > '1' { // a function sampled for the first time that the collector has moved since
 				next++
 			}
 			continue

@@ -14,7 +14,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// The tests of this file hold that the judges of the others judge rightly.
+// Tests of the helpers that judge the recordings.
 
 func TestMeterAgreesWithTheKernelsResourceUsage(t *testing.T) {
 	cmd := exec.Command("sh", "-c", "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; read x")
@@ -32,20 +32,20 @@ func TestMeterAgreesWithTheKernelsResourceUsage(t *testing.T) {
 		return err == nil && cpu > 20*time.Millisecond && stateOf(cmd.Process.Pid) == "S"
 	})
 	in.Close()
-	// Its end takes time too. The clock goes on until its parent takes note.
+	// The exit takes CPU time too, until the parent waits.
 	eventually(t, "the shell has ended", func() bool { return stateOf(cmd.Process.Pid) == "Z" })
 	m.finish()
 	if err := cmd.Wait(); err == nil {
-		t.Error("read met no end of file")
+		t.Error("the shell's read did not return an end of file")
 	}
 	use := cmd.ProcessState.SysUsage().(*syscall.Rusage)
 	want := time.Duration(use.Utime.Nano() + use.Stime.Nano())
 	got, same := m.read(time.Now())
 	if d := (want - got).Abs(); d > 10*time.Millisecond || got != same {
-		t.Errorf("the meter says %v to %v, the kernel %v", got, same, want)
+		t.Errorf("the meter has %v to %v of CPU time, rusage %v", got, same, want)
 	}
 	if _, w := m.window(begin, time.Hour); w > got {
-		t.Errorf("a window has %v of %v in all", w, got)
+		t.Errorf("a window of the meter has %v, want no more than %v, the total", w, got)
 	}
 }
 
@@ -66,25 +66,25 @@ func TestSymbolsOfTheTwinNameOffsetsOfTheStrippedProgram(t *testing.T) {
 	}
 	defer stripped.Close()
 	if s, err := stripped.Symbols(); err == nil && len(s) > 0 {
-		t.Errorf("the stripped program has %d symbols", len(s))
+		t.Errorf("the stripped program has %d symbols, want none", len(s))
 	}
 	text, twin := stripped.Section(".text"), f.Section(".text")
 	if text.Offset != twin.Offset || text.Addr != twin.Addr {
-		t.Fatalf(".text lies at %#x and %#x", text.Addr, twin.Addr)
+		t.Fatalf(".text is at %#x in the stripped program, at %#x in its twin", text.Addr, twin.Addr)
 	}
 	for _, s := range symbols {
 		if s.Name == "burn_60" {
 			if got := symbolAt(f, symbols, s.Value-twin.Addr+twin.Offset+1); got != "burn_60" {
-				t.Errorf("burn_60 is called %q", got)
+				t.Errorf("the address of burn_60 has the name %q", got)
 			}
 			return
 		}
 	}
-	t.Error("no symbol burn_60")
+	t.Error("the twin has no symbol burn_60")
 }
 
 func TestProcessWithoutPtraceIsRefused(t *testing.T) {
-	// What the filter does is shown with gdb, which cannot attach under it.
+	// gdb cannot attach under the filter, so the filter works.
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -103,6 +103,6 @@ func TestProcessWithoutPtraceIsRefused(t *testing.T) {
 	cmd.Dir = filepath.Dir(binary)
 	out, _ := cmd.CombinedOutput()
 	if text := string(out); !containsAll(text, "ptrace", "not permitted") {
-		t.Errorf("gdb under the filter says %s", clip(text))
+		t.Errorf("gdb under the filter can attach: %s", clip(text))
 	}
 }

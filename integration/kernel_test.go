@@ -13,15 +13,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cpuOf asks the kernel for the CPU time of a process, all its threads, gone ones too: the process's own
-// clock (clock_getcpuclockid(3); MAKE_PROCESS_CPUCLOCK in the kernel's posix-timers.h).
+// cpuOf returns the CPU time of a process with its ended threads, from its CPU clock (clock_getcpuclockid(3);
+// MAKE_PROCESS_CPUCLOCK in the kernel's posix-timers.h).
 func cpuOf(pid int) (time.Duration, error) {
 	var ts unix.Timespec
 	err := unix.ClockGettime(int32(^pid<<3|2), &ts)
 	return time.Duration(ts.Nano()), err
 }
 
-// meter reads the CPU time of processes again and again, so that it is known for any window within.
+// meter reads the CPU time of processes periodically, so that bounds are known for any window.
 type meter struct {
 	stop, done chan struct{}
 	readings   []reading
@@ -64,8 +64,8 @@ func (m *meter) finish() {
 	<-m.done
 }
 
-// read gives the CPU time at a moment: no less than at the last reading that had ended, no more than at the
-// first that had not begun. The meter, too, gets a processor when the machine pleases.
+// read returns bounds of the CPU time at a moment: the value of the last reading that ended before, and of the first
+// that began after.
 func (m *meter) read(at time.Time) (least, most time.Duration) {
 	after := sort.Search(len(m.readings), func(i int) bool { return m.readings[i].from.After(at) })
 	before := sort.Search(len(m.readings), func(i int) bool { return m.readings[i].to.After(at) })

@@ -62,9 +62,9 @@ func TestCommandsOutputPassesThrough(t *testing.T) {
 	}
 }
 
-func TestLaunchedCommandIsSeenFromItsStart(t *testing.T) {
+func TestLaunchedCommandIsSampledFromItsStart(t *testing.T) {
 	target := testtargets.Run(t, "c", testtargets.Options{})
-	p := enoughOfABusyMachine(t, func(seconds string) *profile.Profile {
+	p := recordLongEnough(t, func(seconds string) *profile.Profile {
 		r, dir := launch(t, target.Exe, seconds)
 		r.must(t, 128+14)
 		return readProfile(t, filepath.Join(dir, "r.pb.gz"))
@@ -72,9 +72,9 @@ func TestLaunchedCommandIsSeenFromItsStart(t *testing.T) {
 	checkShares(t, p, target.Expect.Shares)
 }
 
-func TestChildrenOfALaunchedCommandAreSeen(t *testing.T) {
+func TestChildrenOfALaunchedCommandAreSampled(t *testing.T) {
 	target := testtargets.Run(t, "c", testtargets.Options{})
-	enoughOfABusyMachine(t, func(seconds string) *profile.Profile {
+	recordLongEnough(t, func(seconds string) *profile.Profile {
 		r, dir := launch(t, "sh", "-c", target.Exe+" "+seconds+"; true")
 		r.must(t, 0)
 		return readProfile(t, filepath.Join(dir, "r.pb.gz"))

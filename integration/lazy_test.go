@@ -16,17 +16,17 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// lazy is a program whose memory behind a stack, or with a stack in it, is provided by a thread of its own
-// (userfaultfd(2)). That counts what it is asked for.
+// lazy is a program with memory at or behind a stack that one of its own threads provides (userfaultfd(2)) and
+// counts.
 type lazy struct {
-	pid  int
-	in   io.Writer
-	says *bufio.Reader
+	pid int
+	in  io.Writer
+	out *bufio.Reader
 }
 
 func startLazy(t *testing.T, mode string) *lazy {
 	t.Helper()
-	needRoot(t) // the kernel's own reads raise userfaults only where the program may serve the kernel
+	needRoot(t) // a userfaultfd for faults inside the kernel needs root
 	exe, err := testtargets.Compile("lazy.c", "-O1")
 	if err != nil {
 		t.Fatal(err)
@@ -36,14 +36,14 @@ func startLazy(t *testing.T, mode string) *lazy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	says := testtargets.Ready(t, cmd)
-	return &lazy{cmd.Process.Pid, in, says}
+	out := testtargets.Ready(t, cmd)
+	return &lazy{cmd.Process.Pid, in, out}
 }
 
-func (l *lazy) asked(t *testing.T) int {
+func (l *lazy) pagesProvided(t *testing.T) int {
 	t.Helper()
 	fmt.Fprintln(l.in)
-	line, err := l.says.ReadString('\n')
+	line, err := l.out.ReadString('\n')
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,9 +54,9 @@ func (l *lazy) asked(t *testing.T) int {
 	return n
 }
 
-// TestNoSampleReadsMemoryThatTheTargetProvides: a copy of the stack that went on behind its mapping, or through pages
-// that were never touched, had 63 pages provided in one dump. Where the thread that provides them was stopped too, both
-// stood still, and prywalk with them, beyond -d: what did not end is killed, with exit code 137.
+// Reads of a stack copy must end at its mapping and at pages that were never touched: reading those makes the target
+// provide pages. Where the providing thread is stopped, too, prywalk would hang beyond -d; it is then killed (exit
+// code 137).
 func TestNoSampleReadsMemoryThatTheTargetProvides(t *testing.T) {
 	for _, mode := range []string{"running", "sleeping", "inside", "withheld"} {
 		l := startLazy(t, mode)
@@ -68,17 +68,17 @@ func TestNoSampleReadsMemoryThatTheTargetProvides(t *testing.T) {
 			{"record", "-d", "1", "-F", "499", "-o", file, "-p", pid, "--rung", "freeze"},
 			{"record", "-d", "1", "-F", "499", "-o", file, "-p", pid, "--rung", "no-reuse"},
 		} {
-			before := l.asked(t)
+			before := l.pagesProvided(t)
 			r := command{args: args}.start(t)
 			kill := time.AfterFunc(time.Minute, func() { r.signal(9) })
 			res := r.wait()
 			kill.Stop()
 			res.must(t, 0)
-			if after := l.asked(t); after != before {
-				t.Errorf("%s: %v: %d pages were asked for", mode, args[:2], after-before)
+			if after := l.pagesProvided(t); after != before {
+				t.Errorf("%s: %v: prywalk made the target provide %d pages, want 0", mode, args[:2], after-before)
 			}
 			if args[0] == "dump" && mode != "inside" && !strings.Contains(res.stdout, "worker") {
-				t.Errorf("%s: %v does not show the worker's stack:\n%s", mode, args, res.stdout)
+				t.Errorf("%s: %v has no thread worker:\n%s", mode, args, res.stdout)
 			}
 		}
 	}

@@ -36,19 +36,19 @@ func TestALimitThatIsTooLowIsOneLineWithTheRemedy(t *testing.T) {
 	}
 }
 
-func TestAllDescriptorsInUseIsTheCauseThatIsGiven(t *testing.T) {
+func TestTooManyOpenFilesIsTheReportedCause(t *testing.T) {
 	args := []string{"record", "-d", "1"}
 	for range 60 {
 		args = append(args, "-p", strconv.Itoa(shell(t, "sleep 1000")))
 	}
 	r := underLimit(t, nil, "-n 64", args...)
 	if r.code == 0 {
-		t.Fatalf("60 processes were recorded with 64 descriptors: %s", clip(r.stderr))
+		t.Fatalf("60 processes were recorded with 64 descriptors, want an error: %s", clip(r.stderr))
 	}
 	r.oneLine(t, "too many open files", "ulimit -n")
 }
 
-func TestChildrenThatFindNoDescriptorsAreCounted(t *testing.T) {
+func TestChildrenNotOpenedForLackOfDescriptorsAreCounted(t *testing.T) {
 	dir := scratch(t, nil)
 	out, stats := filepath.Join(dir, "r.pb.gz"), filepath.Join(dir, "stats.json")
 	r := underLimit(t, nil, "-n 64", "record", "-o", out, "--stats", stats, "--", "sh", "-c",
@@ -58,12 +58,12 @@ func TestChildrenThatFindNoDescriptorsAreCounted(t *testing.T) {
 	}
 	text, err := os.ReadFile(stats)
 	if err != nil || json.Unmarshal(text, &s) != nil || s.Unopened < 50 {
-		t.Errorf("%d of 100 children were not opened with 64 descriptors: %v", s.Unopened, err)
+		t.Errorf("processes_unopened is %d of 100 children with 64 descriptors: %v", s.Unopened, err)
 	}
 	want := fmt.Sprintf("%d started processes not opened (too many open files in prywalk", s.Unopened)
 	if report := prywalk(t, "report", out).must(t, 0); !strings.Contains(r.stderr, want) ||
 		!strings.Contains(report.stdout, want) {
-		t.Errorf("no %q in %s and %s", want, clip(r.stderr), clip(report.stdout))
+		t.Errorf("no %q in the closing line %s or the report %s", want, clip(r.stderr), clip(report.stdout))
 	}
 }
 
@@ -96,7 +96,7 @@ func TestWithoutSysEverythingWorks(t *testing.T) {
 		r := command{exe: "unshare", args: append([]string{"-m", "sh", "-c", `umount -l /sys && exec "$@"`, "sh", binary},
 			c.args...)}.run(t)
 		if r.must(t, 0); !strings.Contains(r.stdout+r.stderr, c.want) {
-			t.Errorf("%v does not say %q: %s%s", c.args, c.want, clip(r.stdout), clip(r.stderr))
+			t.Errorf("%v: no %q in the output: %s%s", c.args, c.want, clip(r.stdout), clip(r.stderr))
 		}
 	}
 }
@@ -138,7 +138,7 @@ func memoryGroup(t *testing.T, limit string) string {
 	return ""
 }
 
-func TestTheDefaultOfMaxMemoryIsHalfOfTheControlGroups(t *testing.T) {
+func TestMaxMemoryDefaultsToHalfOfTheControlGroups(t *testing.T) {
 	group := memoryGroup(t, "268435456")
 	for _, c := range []struct {
 		args []string
@@ -151,7 +151,7 @@ func TestTheDefaultOfMaxMemoryIsHalfOfTheControlGroups(t *testing.T) {
 			"-p", strconv.Itoa(os.Getpid())}, c.args...)
 		r := command{exe: "sh", args: args}.run(t).must(t, 0)
 		if c.want == "" && r.stderr != "" {
-			t.Errorf("%s", r.stderr)
+			t.Errorf("prywalk %v with a memory limit of 256M: want %q: %s", c.args, c.want, r.stderr)
 		} else if c.want != "" {
 			r.oneLine(t, c.want)
 		}

@@ -47,7 +47,7 @@ func buildAndRun(m *testing.M) int {
 }
 
 type result struct {
-	code           int // 128+N if signal N ended it
+	code           int // exit code, or 128+N after signal N
 	stdout, stderr string
 }
 
@@ -66,7 +66,7 @@ type running struct {
 	cancel         context.CancelFunc
 }
 
-// patience bounds how long tests wait for what must come. How soon it comes is up to the machine.
+// patience is the longest wait for an event that must happen, however slow the machine is.
 const patience = 4 * time.Minute
 
 func (c command) start(t *testing.T) *running {
@@ -115,7 +115,7 @@ func (r *running) wait() result {
 func (r *running) signal(s syscall.Signal) {
 	r.t.Helper()
 	if err := r.cmd.Process.Signal(s); err != nil {
-		r.t.Errorf("%v to prywalk: %v\n%s", s, err, r.stderr.String())
+		r.t.Errorf("signal %v to prywalk: %v\n%s", s, err, r.stderr.String())
 	}
 }
 
@@ -137,15 +137,15 @@ func (r result) must(t *testing.T, code int) result {
 	return r
 }
 
-// oneLine checks that an error is one line that has all the words, and no stack trace.
+// oneLine checks that standard error is one line with all the words, and no stack trace.
 func (r result) oneLine(t *testing.T, words ...string) {
 	t.Helper()
 	if n := strings.Count(strings.TrimRight(r.stderr, "\n"), "\n"); n != 0 || strings.TrimSpace(r.stderr) == "" {
-		t.Errorf("not one line on stderr:\n%s", clip(r.stderr))
+		t.Errorf("standard error is not one line:\n%s", clip(r.stderr))
 	}
 	for _, w := range words {
 		if !strings.Contains(strings.ToLower(r.stderr), strings.ToLower(w)) {
-			t.Errorf("%q does not say %q", r.stderr, w)
+			t.Errorf("standard error %q has no %q", r.stderr, w)
 		}
 	}
 	if strings.Contains(r.stderr, "goroutine ") {
@@ -180,7 +180,7 @@ func needRoot(t *testing.T) {
 	}
 }
 
-// ordinary gives the user to run as where the test is root, else nil: the test is one already.
+// ordinary returns an ordinary user to run as if the test is root, else nil: the test's own user.
 func ordinary() *testtargets.User {
 	if os.Geteuid() == 0 {
 		return testtargets.Nobody
@@ -192,7 +192,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !ok(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("waited in vain until %s", what)
+			t.Fatalf("not within %v: %s", patience, what)
 		}
 	}
 }

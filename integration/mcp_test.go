@@ -11,7 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-func TestAnAssistantAsksAboutAProcess(t *testing.T) {
+func TestMCPServerAnswersAboutAProcess(t *testing.T) {
 	sleeper := exec.Command("sleep", "4321")
 	if err := sleeper.Start(); err != nil {
 		t.Fatal(err)

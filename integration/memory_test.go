@@ -20,16 +20,16 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-const most = 512 << 20
+const maxPeak = 512 << 20
 
-func within(t *testing.T, args ...string) (result, int64) {
+func runMeasured(t *testing.T, args ...string) (result, int64) {
 	t.Helper()
 	c := command{args: args}.start(t)
 	r := c.wait()
 	peak := c.cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10
 	t.Logf("%v: %d MB, exit code %d, %s", args[0], peak>>20, r.code, clip(r.stderr))
-	if peak > most {
-		t.Errorf("%v took %d MB", args, peak>>20)
+	if peak > maxPeak {
+		t.Errorf("%v took %d MB, want at maxPeak 512", args, peak>>20)
 	}
 	return r, peak
 }
@@ -44,7 +44,7 @@ func compileC(t *testing.T, source string, flags ...string) string {
 	return exe
 }
 
-func TestPerfMapsThatClaimMuchTakeLittle(t *testing.T) {
+func TestHugeEntriesOfPerfMapsTakeLittleMemory(t *testing.T) {
 	exe := compileC(t, "jitloop.c")
 	var pids []string
 	for range 6 {
@@ -62,10 +62,10 @@ func TestPerfMapsThatClaimMuchTakeLittle(t *testing.T) {
 		pids = append(pids, pid)
 	}
 	stats := filepath.Join(scratch(t, nil), "stats.json")
-	r, peak := within(t, "record", "-d", "3", "-p", strings.Join(pids, ","), "--stats", stats)
+	r, peak := runMeasured(t, "record", "-d", "3", "-p", strings.Join(pids, ","), "--stats", stats)
 	r.must(t, 0)
 	if peak > 150<<20 {
-		t.Errorf("%d MB for six lines", peak>>20)
+		t.Errorf("record took %d MB for six perf maps of one line, want at maxPeak 150", peak>>20)
 	}
 	var s struct{ Ticks, Samples int64 }
 	text, err := os.ReadFile(stats)
@@ -73,12 +73,12 @@ func TestPerfMapsThatClaimMuchTakeLittle(t *testing.T) {
 		err = json.Unmarshal(text, &s)
 	}
 	if err != nil || s.Samples == 0 {
-		t.Errorf("%+v, %v", s, err)
+		t.Errorf("no samples in the statistics: %+v, %v", s, err)
 	}
-	within(t, "dump", "-p", strings.Join(pids, ","))
+	runMeasured(t, "dump", "-p", strings.Join(pids, ","))
 }
 
-func packed(t *testing.T, size int64) []byte {
+func compressible(t *testing.T, size int64) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	z, err := zlib.NewWriterLevel(&out, zlib.BestSpeed)
@@ -87,7 +87,7 @@ func packed(t *testing.T, size int64) []byte {
 	}
 	piece := make([]byte, 1<<20)
 	for i := range piece {
-		piece[i] = byte(i / 100 * 7) // about as well as tables are
+		piece[i] = byte(i / 100 * 7) // compresses about as well as real tables
 	}
 	for ; size > 0; size -= int64(len(piece)) {
 		if _, err := z.Write(piece); err != nil {
@@ -139,20 +139,21 @@ func TestCompressedDebugInformationIsBounded(t *testing.T) {
 	exe := compileC(t, "hostile.c", "-pthread", "-s")
 	head := enc.LittleEndian.AppendUint64(enc.LittleEndian.AppendUint64(nil, 1), size)
 	head = enc.LittleEndian.AppendUint64(head, 1)
-	withSections(t, exe, append(head, packed(t, size)...), ".debug_info", ".debug_abbrev", ".debug_line", ".debug_str",
-		".debug_line_str", ".debug_str_offsets", ".debug_addr", ".debug_ranges", ".debug_rnglists", ".debug_aranges",
-		".debug_frame")
+	withSections(t, exe, append(head, compressible(t, size)...), ".debug_info", ".debug_abbrev", ".debug_line",
+		".debug_str", ".debug_line_str", ".debug_str_offsets", ".debug_addr", ".debug_ranges", ".debug_rnglists",
+		".debug_aranges", ".debug_frame")
 	cmd := exec.Command(exe)
 	testtargets.Ready(t, cmd)
 	pid := strconv.Itoa(cmd.Process.Pid)
 	for _, args := range [][]string{{"dump", "-p", pid}, {"record", "-d", "2", "-p", pid}, {"doctor", "-p", pid}} {
-		r, _ := within(t, args...)
+		r, _ := runMeasured(t, args...)
 		if args[0] != "doctor" {
 			r.must(t, 0)
 		}
 		if args[0] == "dump" && (!strings.Contains(r.stdout, exe) ||
 			strings.Count(r.stderr, "--max-memory 1G allows more") != 1) {
-			t.Errorf("%v says %s\n%s", args, r.stderr, clip(r.stdout))
+			t.Errorf("%v: want \"--max-memory 1G allows more\" once, and frames of the program: %s\n%s", args, r.stderr,
+				clip(r.stdout))
 		}
 	}
 }
@@ -178,14 +179,14 @@ func TestSmallProfilesThatBecomeLargeAreRefused(t *testing.T) {
 		if err := os.WriteFile(file, out.Bytes(), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		r, _ := within(t, "report", file)
+		r, _ := runMeasured(t, "report", file)
 		r.must(t, 1).oneLine(t, "too large", "--max-memory")
 		c := command{exe: "/bin/sh", args: []string{"-c", fmt.Sprintf("cat %s | %s report -", file, binary)}}
 		c.run(t).must(t, 1).oneLine(t, "too large", "--max-memory")
 	}
 }
 
-func TestMemoryIsAskedForInSizes(t *testing.T) {
+func TestMaxMemoryRefusesInvalidSizes(t *testing.T) {
 	for _, bad := range []string{"1M", "much", "-1G", "", "NaN"} {
 		prywalk(t, "report", "--max-memory", bad, "/dev/null").must(t, 2).oneLine(t, "not an amount of memory")
 	}

@@ -39,6 +39,6 @@ func TestRootOfAUserNamespaceRecordsWhatIsInIt(t *testing.T) {
 	r := command{exe: "unshare", args: []string{"-Ur", binary, "record", "-o", "out.pb.gz", "--", "sh", "-c",
 		"i=0; while [ $i -lt 500000 ]; do i=$((i+1)); done"}}.run(t)
 	if r.must(t, 0); !strings.Contains(r.stderr, "100% of CPU time with complete stacks") {
-		t.Errorf("recorded: %s", clip(r.stderr))
+		t.Errorf("no \"100%% of CPU time with complete stacks\" in the closing line: %s", clip(r.stderr))
 	}
 }

@@ -25,8 +25,8 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 	for _, file := range []string{"/no/such/directory/r.pb.gz", "/proc/r.pb.gz", "/"} {
 		c := command{args: []string{"record", "-d", "1", "-p", pid, "-o", file}, user: ordinary()}
 		r := c.run(t)
-		if r.code != 1 && r.code != 3 { // 3 where permission is what lacks
-			t.Errorf("%s: exit code %d", file, r.code)
+		if r.code != 1 && r.code != 3 { // 3: no permission
+			t.Errorf("-o %s: exit code %d, want 1 or 3", file, r.code)
 		}
 		r.oneLine(t, file)
 		c.args = []string{"record", "-o", file, "--", "true"}
@@ -57,23 +57,23 @@ func TestFullDiskIsAnErrorAndLeavesTheLastFile(t *testing.T) {
 	}
 	r := prywalk(t, "record", "-d", "2", "-F", "999", "-p", strconv.Itoa(target.PID), "-o", file).must(t, 1)
 	if !strings.Contains(r.stderr, "no space left") || !strings.Contains(r.stderr, file) {
-		t.Errorf("stderr: %s", clip(r.stderr))
+		t.Errorf("no \"no space left\" with the file's name: %s", clip(r.stderr))
 	}
 	if text, err := os.ReadFile(file); err != nil || !bytes.Equal(text, []byte("the last recording")) {
-		t.Errorf("the file that was there: %d bytes, %v", len(text), err)
+		t.Errorf("the earlier file was changed: %d bytes, %v", len(text), err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) != 2 {
-		t.Errorf("left behind: %v", left)
+		t.Errorf("files are %v, want the earlier ones only", left)
 	}
 }
 
 func TestFileSizeLimitIsAnErrorAndNoCrash(t *testing.T) {
 	target := testtargets.Run(t, "c", testtargets.Options{})
-	// SIGXFSZ ends a Go program that does not ask for it, with a stack trace.
+	// SIGXFSZ ends a Go program with a stack trace unless it handles the signal.
 	script := fmt.Sprintf("ulimit -f 1; exec %s record -d 2 -F 999 -p %d -o r.pb.gz", binary, target.PID)
 	r := command{exe: "/bin/sh", args: []string{"-c", script}}.run(t).must(t, 1)
 	if !strings.Contains(r.stderr, "file too large") || strings.Contains(r.stderr, "goroutine ") {
-		t.Errorf("stderr: %s", clip(r.stderr))
+		t.Errorf("want \"file too large\" and no stack trace: %s", clip(r.stderr))
 	}
 }
 
@@ -90,10 +90,10 @@ func TestSpecialFileIsWrittenToAndNotReplaced(t *testing.T) {
 	}()
 	prywalk(t, "record", "-d", "1", "-p", strconv.Itoa(target.PID), "-o", fifo).must(t, 0)
 	if info, err := os.Lstat(fifo); err != nil || info.Mode()&os.ModeNamedPipe == 0 {
-		t.Fatalf("the pipe has become %v, %v", info, err)
+		t.Fatalf("the pipe was replaced: %v, %v", info, err)
 	}
 	if p, err := profile.ParseData(<-read); err != nil || len(p.Sample) == 0 {
-		t.Errorf("through the pipe came %v, %v", p, err)
+		t.Errorf("want a recording with samples from the pipe: %v, %v", p, err)
 	}
 }
 
@@ -115,7 +115,7 @@ func TestOutputNameExpandsPidAndTime(t *testing.T) {
 	files, _ := filepath.Glob(filepath.Join(dir, "*.pb.gz"))
 	want := regexp.MustCompile(fmt.Sprintf(`/r-%d-[^%%/]+\.pb\.gz$`, target.PID))
 	if len(files) != 1 || !want.MatchString(files[0]) {
-		t.Fatalf("wrote %v", files)
+		t.Fatalf("files are %v, want one as %v", files, want)
 	}
 	readProfile(t, files[0])
 }
@@ -126,12 +126,13 @@ func TestDefaultOutputAndClosingLine(t *testing.T) {
 	r := command{args: []string{"record", "-g", "-d", "1", "-p", strconv.Itoa(target.PID)}, dir: dir}.run(t).must(t, 0)
 	p := readProfile(t, filepath.Join(dir, "prywalk.pb.gz"))
 	if len(p.Comments) == 0 {
-		t.Error("the profile's comment has no accounting")
+		t.Error("the profile has no comments")
 	}
 	if !strings.Contains(r.stderr, "complete") || r.stdout != "" {
-		t.Errorf("stdout %q, stderr %q", clip(r.stdout), clip(r.stderr))
+		t.Errorf("want nothing on stdout and \"complete\" on stderr: stdout %q, stderr %q", clip(r.stdout),
+			clip(r.stderr))
 	}
-	// A report without a file name reads it.
+	// A report without a file name reads the default file.
 	command{args: []string{"report"}, dir: dir}.run(t).must(t, 0)
 }
 
@@ -154,25 +155,25 @@ func TestAggregateKeepsNoTime(t *testing.T) {
 
 func TestWallTimeIsItsThreeParts(t *testing.T) {
 	target := testtargets.Run(t, "c", testtargets.Options{})
-	// Until the first look at it a thread has none, however long prywalk waits for a processor. Between the last one
-	// and the end prywalk can wait for one too: that must be little beside the whole.
-	r := recordUntil(t, "everybody's wall time", func(p *profile.Profile) bool {
+	// A thread has no wall time before its first observation, nor after the last one before the end; both depend on
+	// when prywalk runs, and must be small compared with the whole.
+	r := recordUntil(t, "8 s with nearly all wall time of each sleeping thread", func(p *profile.Profile) bool {
 		return p.DurationNanos > 8e9 && !slices.ContainsFunc(target.Expect.Sleepers,
-			func(s testtargets.Sleeper) bool { return lived(p, s.Thread) < 0.95 })
+			func(s testtargets.Sleeper) bool { return wallShare(p, s.Thread) < 0.95 })
 	}, "-p", strconv.Itoa(target.PID))
 	for _, s := range r.Sample {
 		if v := s.Value; v[cpuColumn]+v[queueColumn] > v[wallColumn]+int64(20e6) {
-			t.Errorf("more CPU and queue than wall time: %v %v", v, stackOf(s))
+			t.Errorf("CPU and run queue time exceed wall time: %v %v", v, stackOf(s))
 		}
 	}
 	for _, s := range target.Expect.Sleepers {
-		if got := lived(r.Profile, s.Thread); got < 0.9 || got > 1.1 {
-			t.Errorf("thread %s has %.2f of the wall time that it lived", s.Thread, got)
+		if got := wallShare(r.Profile, s.Thread); got < 0.9 || got > 1.1 {
+			t.Errorf("thread %s has %.2f of the recording's time as wall time, want 0.9 to 1.1", s.Thread, got)
 		}
 	}
 }
 
-func lived(p *profile.Profile, thread string) float64 {
+func wallShare(p *profile.Profile, thread string) float64 {
 	wall := int64(0)
 	for _, s := range p.Sample {
 		if label(s, "thread") == thread {

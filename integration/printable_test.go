@@ -20,19 +20,19 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// evil is what strangers may call things. It sets a terminal's title, turns the writing direction, feeds a line,
-// has a control character of two bytes and one of one, and is no UTF-8.
-const evil = "\x1b]0;o\a\u202e\n\u009b\xff"
+// hostile is a hostile name for things: it sets a terminal's title, reverses the writing direction, has a line feed,
+// a two-byte and a one-byte control character, and is not UTF-8.
+const hostile = "\x1b]0;o\a\u202e\n\u009b\xff"
 
-// showsNothingEvil fails for each character in a text for people that a terminal obeys, but the line feed.
-func showsNothingEvil(t *testing.T, what, text string) {
+// checkNoControls fails for each character in a text for people that controls a terminal, except line feeds.
+func checkNoControls(t *testing.T, what, text string) {
 	t.Helper()
 	for at, rest := 0, text; rest != ""; {
 		r, n := utf8.DecodeRuneInString(rest)
 		bad := r == utf8.RuneError && n == 1 || r != '\n' && unicode.IsControl(r) ||
 			unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)
 		if bad {
-			t.Errorf("%s has %q after %q", what, rest[:n], text[max(0, at-60):at])
+			t.Errorf("%s: control character %q after %q", what, rest[:n], text[max(0, at-60):at])
 			return
 		}
 		at, rest = at+n, rest[n:]
@@ -41,7 +41,7 @@ func showsNothingEvil(t *testing.T, what, text string) {
 
 func hostileProgram(t *testing.T) *exec.Cmd {
 	t.Helper()
-	dir := filepath.Join(scratch(t, nil), evil)
+	dir := filepath.Join(scratch(t, nil), hostile)
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -54,8 +54,8 @@ func hostileProgram(t *testing.T) *exec.Cmd {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"evil_work_NN", "evil_wait_NN"} { // in symbols and debug information alike
-		bad := name[5:6] + evil
+	for _, name := range []string{"evil_work_NN", "evil_wait_NN"} { // in symbols and debug information
+		bad := name[5:6] + hostile
 		code = bytes.ReplaceAll(code, []byte(name), []byte(bad[:len(name)-1]+name[7:8]))
 	}
 	code = bytes.ReplaceAll(code, []byte("hostile.c"), []byte("ho\x1b\n\xffie.c"))
@@ -63,7 +63,7 @@ func hostileProgram(t *testing.T) *exec.Cmd {
 	if err := os.WriteFile(exe, code, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(exe, evil)
+	cmd := exec.Command(exe, hostile)
 	testtargets.Ready(t, cmd)
 	return cmd
 }
@@ -80,8 +80,9 @@ func threadOf(t *testing.T, pid int) string {
 func textForms(file string) [][]string {
 	forms := [][]string{{"report", file}, {"report", "--tree", file}, {"report", "--lines", file},
 		{"report", "--folded", file},
-		{"report", "--tree", "--lines", file}, {"report", "--focus", evil, file}, {"report", "--focus", "(" + evil, file},
-		{"report", "--value", evil, file}, {"report", "--by", evil, file}}
+		{"report", "--tree", "--lines", file}, {"report", "--focus", hostile, file},
+		{"report", "--focus", "(" + hostile, file},
+		{"report", "--value", hostile, file}, {"report", "--by", hostile, file}}
 	for _, by := range []string{"thread", "process", "state", "wait", "module"} {
 		forms = append(forms, []string{"report", "--by", by, file})
 	}
@@ -92,63 +93,63 @@ func TestNoCommandsTextHasControlCharacters(t *testing.T) {
 	cmd := hostileProgram(t)
 	pid := strconv.Itoa(cmd.Process.Pid)
 	dir := scratch(t, nil)
-	file := filepath.Join(dir, "r"+evil+".pb.gz")
+	file := filepath.Join(dir, "r"+hostile+".pb.gz")
 	runs := [][]string{
 		{"record", "-d", "1", "-p", pid, "-o", file},
 		{"record", "-d", "1", "-p", threadOf(t, cmd.Process.Pid)},
-		{"record", "-d", "1", "-p", pid, "--threads", "nobody" + evil},
-		{"record", "-p", evil}, {"record", "-F", evil}, {evil}, {"record", "--" + evil},
-		{"record", "-p", pid, "-o", filepath.Join(dir, evil, evil)},
+		{"record", "-d", "1", "-p", pid, "--threads", "nobody" + hostile},
+		{"record", "-p", hostile}, {"record", "-F", hostile}, {hostile}, {"record", "--" + hostile},
+		{"record", "-p", pid, "-o", filepath.Join(dir, hostile, hostile)},
 		{"record", "-d", "0.3", "--", cmd.Path + "none"},
 		{"dump", "-p", pid}, {"dump", "--merge", "-p", pid}, {"dump", "--atomic", "-p", pid}, {"dump", "--json", "-p", pid},
-		{"dump", "-p", threadOf(t, cmd.Process.Pid)}, {"dump", "--core", cmd.Path}, {"dump", "--core", evil},
+		{"dump", "-p", threadOf(t, cmd.Process.Pid)}, {"dump", "--core", cmd.Path}, {"dump", "--core", hostile},
 		{"doctor", "-p", pid}, {"doctor", "-p", threadOf(t, cmd.Process.Pid)},
-		{"report", filepath.Join(dir, evil)}, {"report", cmd.Path},
+		{"report", filepath.Join(dir, hostile)}, {"report", cmd.Path},
 	}
 	runs = append(append(runs, textForms(file)...), textForms(foreignProfile(t))...)
 	all := ""
 	for _, args := range runs {
 		r := prywalk(t, args...)
-		showsNothingEvil(t, strings.ToValidUTF8(fmt.Sprintf("%q: stdout", args), "?"), r.stdout)
-		showsNothingEvil(t, fmt.Sprintf("%q: stderr", args), r.stderr)
+		checkNoControls(t, strings.ToValidUTF8(fmt.Sprintf("%q: stdout", args), "?"), r.stdout)
+		checkNoControls(t, fmt.Sprintf("%q: stderr", args), r.stderr)
 		all += r.stdout
 		if args[0] == "dump" && r.code == 0 && !strings.Contains(r.stdout, `\x1b]0;o\a\u202e\n`) && args[1] != "--json" {
-			t.Errorf("%q does not show the thread's name:\n%s", args, clip(r.stdout))
+			t.Errorf("%q: the thread's name is not in the text, with escapes:\n%s", args, clip(r.stdout))
 		}
 		if args[0] == "dump" && args[1] == "--json" {
-			keepsTrueNames(t, r.stdout)
+			checkJSONNames(t, r.stdout)
 		}
 	}
 	for _, name := range []string{`w\x1b]0;o\a\u202e\nr`, `w\x1b]0;o\a\u202e\ni`, `[31m\n\xfe\u2066g`,
 		`ho\x1b\n\xffie.c`} {
 		if !strings.Contains(all, name) {
-			t.Errorf("no text shows %s", name)
+			t.Errorf("no text has the escaped name %s", name)
 		}
 	}
-	validRecording(t, file)
+	checkRecordingNames(t, file)
 }
 
-func keepsTrueNames(t *testing.T, text string) {
+func checkJSONNames(t *testing.T, text string) {
 	t.Helper()
 	var p struct{ Threads []struct{ Name string } }
 	if err := json.Unmarshal([]byte(text), &p); err != nil {
 		t.Fatal(err)
 	}
-	want := strings.ToValidUTF8(evil, "\ufffd")
+	want := strings.ToValidUTF8(hostile, "\ufffd")
 	for _, th := range p.Threads {
 		if th.Name != want {
-			t.Errorf("JSON has the name %q, not %q", th.Name, want)
+			t.Errorf("JSON: the thread's name is %q, want %q", th.Name, want)
 		}
 	}
 }
 
-func validRecording(t *testing.T, file string) {
+func checkRecordingNames(t *testing.T, file string) {
 	t.Helper()
 	p := readProfile(t, file)
 	seen := false
 	check := func(s string) {
 		if !utf8.ValidString(s) {
-			t.Errorf("the recording has %q", s)
+			t.Errorf("the recording has invalid UTF-8: %q", s)
 		}
 		seen = seen || strings.Contains(s, "\x1b]0;o\a\u202e")
 	}
@@ -169,7 +170,7 @@ func validRecording(t *testing.T, file string) {
 		}
 	}
 	if !seen {
-		t.Error("the recording has not the true names")
+		t.Error("the recording does not have the unescaped names")
 	}
 	if out, err := exec.Command("go", "tool", "pprof", "-top", "-symbolize=none", file).CombinedOutput(); err != nil {
 		t.Errorf("go tool pprof: %v: %s", err, out)
@@ -178,21 +179,22 @@ func validRecording(t *testing.T, file string) {
 
 func foreignProfile(t *testing.T) string {
 	t.Helper()
-	m := &profile.Mapping{ID: 1, Start: 0x1000, Limit: 0x9000, File: "/lib/" + evil, BuildID: evil,
-		KernelRelocationSymbol: evil}
-	fn := &profile.Function{ID: 1, Name: "f" + evil, SystemName: "s" + evil, Filename: "d/" + evil, StartLine: 3}
+	m := &profile.Mapping{ID: 1, Start: 0x1000, Limit: 0x9000, File: "/lib/" + hostile, BuildID: hostile,
+		KernelRelocationSymbol: hostile}
+	fn := &profile.Function{ID: 1, Name: "f" + hostile, SystemName: "s" + hostile, Filename: "d/" + hostile, StartLine: 3}
 	named := &profile.Location{ID: 1, Mapping: m, Address: 0x1234, Line: []profile.Line{{Function: fn, Line: 4}}}
 	bare := &profile.Location{ID: 2, Mapping: m, Address: 0x2345}
 	p := &profile.Profile{
-		SampleType: []*profile.ValueType{{Type: "a" + evil, Unit: "u" + evil}, {Type: "b" + evil, Unit: "nanoseconds"}},
-		PeriodType: &profile.ValueType{Type: evil, Unit: evil}, Period: 1, Comments: []string{"c" + evil},
-		DropFrames: evil, DefaultSampleType: "a" + evil, Mapping: []*profile.Mapping{m}, DocURL: evil,
+		SampleType: []*profile.ValueType{{Type: "a" + hostile, Unit: "u" + hostile},
+			{Type: "b" + hostile, Unit: "nanoseconds"}},
+		PeriodType: &profile.ValueType{Type: hostile, Unit: hostile}, Period: 1, Comments: []string{"c" + hostile},
+		DropFrames: hostile, DefaultSampleType: "a" + hostile, Mapping: []*profile.Mapping{m}, DocURL: hostile,
 		Function: []*profile.Function{fn}, Location: []*profile.Location{named, bare},
 	}
-	for _, key := range []string{"comm", "thread", "state", "wait", evil} {
+	for _, key := range []string{"comm", "thread", "state", "wait", hostile} {
 		p.Sample = append(p.Sample, &profile.Sample{Value: []int64{3, 4}, Location: []*profile.Location{named, bare},
-			Label: map[string][]string{key: {"l" + evil}}, NumLabel: map[string][]int64{"pid": {1}, evil: {2}},
-			NumUnit: map[string][]string{evil: {evil}}})
+			Label: map[string][]string{key: {"l" + hostile}}, NumLabel: map[string][]int64{"pid": {1}, hostile: {2}},
+			NumUnit: map[string][]string{hostile: {hostile}}})
 	}
 	p.DropFrames = ""
 	file := filepath.Join(scratch(t, nil), "foreign.pb.gz")

@@ -21,16 +21,16 @@ func realPrograms(t *testing.T) {
 	}
 }
 
-func TestRecordingsOfRealProgramsAreRight(t *testing.T) {
+func TestRecordingsOfRealProgramsMatchTheirKnownBehaviour(t *testing.T) {
 	realPrograms(t)
 	for _, name := range testtargets.Names() {
 		t.Run(name, func(t *testing.T) {
 			target := testtargets.Run(t, name, testtargets.Options{})
 			pids := target.PIDs()
 			m := startMeter(pids)
-			r := recordUntil(t, "enough is seen of "+name, func(p *profile.Profile) bool {
+			r := recordUntil(t, "enough samples of "+name, func(p *profile.Profile) bool {
 				nameBySymbols(t, p, target)
-				return shows(target.Expect)(p) && (total(p, cpuColumn) > muchCPU || p.DurationNanos > 30e9)
+				return hasExpected(target.Expect)(p) && (total(p, cpuColumn) > muchCPU || p.DurationNanos > 30e9)
 			}, "-p", pidList(pids))
 			m.finish()
 			nameBySymbols(t, r.Profile, target)
@@ -47,10 +47,10 @@ func TestRecordingsOfRealProgramsAreRight(t *testing.T) {
 	}
 }
 
-// muchCPU is the processor time, in nanoseconds, of which 2 % are sixteen looks' time. Threads that hardly run use
-// one look's time each, on average, before a look meets them on a processor. Two of them use more than sixteen,
-// which [checkCPU] would take for a fault, in two of a million recordings. They use more than the six of three
-// seconds in one of sixty.
+// muchCPU is CPU time in nanoseconds of which 2 % are sixteen samples' time. A thread that hardly runs uses one
+// sample's time, on average, before it is first sampled on a CPU. Two such threads use more than sixteen, which
+// [checkCPU] would report, in two of a million recordings; more than the six samples' time of a 3 s recording in one
+// of sixty.
 const muchCPU = 8.1e9
 
 func checkCompleteness(t *testing.T, r *recording, floor float64) {
@@ -58,7 +58,7 @@ func checkCompleteness(t *testing.T, r *recording, floor float64) {
 	share, n := completeShare(r.Profile)
 	t.Logf("%d samples, %.2f %% complete, incomplete %v", n, 100*share, r.stats.Incomplete)
 	if share < floor {
-		t.Errorf("%.2f %% of %d stacks are complete, want %.1f %%", 100*share, n, 100*floor)
+		t.Errorf("%.2f %% of %d stacks are complete, want at least %.1f %%", 100*share, n, 100*floor)
 	}
 }
 
@@ -66,12 +66,12 @@ func onCPU(s *profile.Sample) bool { return s.Value[cpuColumn] > 0 }
 
 func checkFunctions(t *testing.T, p *profile.Profile, e testtargets.Expect) {
 	t.Helper()
-	for _, chain := range lacking(p, e) {
-		t.Errorf("no running stack has the chain %v", chain)
+	for _, chain := range missingChains(p, e) {
+		t.Errorf("no sample on a CPU has the chain %v", chain)
 	}
 }
 
-func lacking(p *profile.Profile, e testtargets.Expect) (missing [][]string) {
+func missingChains(p *profile.Profile, e testtargets.Expect) (missing [][]string) {
 	chains := slices.Clone(e.Chains)
 	for _, f := range e.Hot {
 		chains = append(chains, []string{f})
@@ -87,24 +87,24 @@ func lacking(p *profile.Profile, e testtargets.Expect) (missing [][]string) {
 	return missing
 }
 
-// checkShares compares the times of functions with their known proportions: five standard deviations of a
-// share among that many samples, and two points for what the processor does differently.
+// checkShares compares the times of functions with their known proportions: within five standard errors for that
+// number of samples, and two points for differences between processors.
 func checkShares(t *testing.T, p *profile.Profile, shares map[string]float64) {
 	t.Helper()
 	cpu, all, count := timesOf(p, shares)
 	for name, want := range shares {
 		got := float64(cpu[name]) / float64(max(all, 1))
 		allowed := 5*math.Sqrt(want*(1-want)/max(count, 1)) + 0.02
-		t.Logf("%s: %.3f of the time in %.0f samples, should be %.2f ± %.3f", name, got, count, want, allowed)
+		t.Logf("%s: %.3f of the time in %.0f samples, want %.2f ± %.3f", name, got, count, want, allowed)
 		if math.Abs(got-want) > allowed {
 			t.Errorf("%s has %.3f of the time in %.0f samples, want %.2f ± %.3f", name, got, count, want, allowed)
 		}
 	}
 }
 
-// timesOf gives the time of each of some functions and of all, and how many samples that is. Samples that stand for
-// much time, because prywalk or the program waited for a processor, weigh more than others. All err as much as (sum
-// of the weights)² / sum of their squares of one weight would (Kish's effective size).
+// timesOf returns the CPU time of each function and of all, and the effective number of samples. Samples of more
+// time, because prywalk or the program waited for a processor, weigh more; the error is that of (sum of weights)² /
+// sum of squares samples of equal weight (Kish's effective size).
 func timesOf(p *profile.Profile, shares map[string]float64) (cpu map[string]int64, all int64, count float64) {
 	cpu = map[string]int64{}
 	squares := 0.0
@@ -131,36 +131,36 @@ func checkSleeper(t *testing.T, p *profile.Profile, want testtargets.Sleeper) {
 		seen = true
 		stack := stackOf(s)
 		if !testtargets.HasChain(stack, want.Chain) {
-			t.Errorf("thread %s: no chain %v in %q", want.Thread, want.Chain, stack)
+			t.Errorf("thread %s: want the chain %v in the stack %q", want.Thread, want.Chain, stack)
 		}
 		if label(s, "state") != "sleeping" || !slices.Contains(want.Waits, label(s, "wait")) {
 			t.Errorf("thread %s: state %q, wait %q, want one of %v", want.Thread, label(s, "state"), label(s, "wait"),
 				want.Waits)
 		}
 		if s.Value[cpuColumn] != 0 {
-			t.Errorf("thread %s: %d ns of CPU time asleep", want.Thread, s.Value[cpuColumn])
+			t.Errorf("sleeping thread %s has %d ns of CPU time, want 0", want.Thread, s.Value[cpuColumn])
 		}
 	}
 	if !seen {
-		t.Errorf("no sample of the sleeping thread %s", want.Thread)
+		t.Errorf("sleeping thread %s has no sample", want.Thread)
 	}
 }
 
-// checkCPU is checkTotals for a steady program. What was not observed is under 2 %, or, if the program waited
-// longer for processors than it was on them, so many times as much. Who gets a processor for less than one look in
-// some seconds is not met on it.
+// checkCPU is checkTotals for a steady program. Up to 2 % may be not observed; if the program spent more time in the
+// run queue than on CPUs, that many times more. A thread with less CPU time than one sample in some seconds may have
+// no sample on a CPU.
 func checkCPU(t *testing.T, r *recording, m *meter) {
 	t.Helper()
 	checkTotals(t, r, m)
 	queued := float64(total(r.Profile, queueColumn)) / float64(max(total(r.Profile, cpuColumn), 1))
-	t.Logf("not observed %.3f %%, queued %.2f times", 100*notObserved(r.Profile), queued)
+	t.Logf("not observed %.3f %%, queue time %.2f times the CPU time", 100*notObserved(r.Profile), queued)
 	if share := notObserved(r.Profile); share > 0.02*max(queued, 1) {
-		t.Errorf("%.2f %% of the CPU time was not observed; the program was queued for %.1f times of it", 100*share, queued)
+		t.Errorf("%.2f %% of the CPU time was not observed, with %.1f times as much queue time", 100*share, queued)
 	}
 }
 
-// checkTotals compares the profile's CPU time with the kernel's in the same window: 1 % and one tick
-// (10 ms, USER_HZ) a thread.
+// checkTotals compares the profile's CPU time with the kernel's in the same window: within 1 % and one tick (10 ms,
+// USER_HZ) per thread.
 func checkTotals(t *testing.T, r *recording, m *meter) {
 	t.Helper()
 	least, most := m.window(time.Unix(0, r.TimeNanos), time.Duration(r.DurationNanos))
@@ -169,18 +169,17 @@ func checkTotals(t *testing.T, r *recording, m *meter) {
 	t.Logf("CPU: the profile %v, the kernel %v to %v; not observed %.2f %%", profiled, least, most,
 		100*notObserved(r.Profile))
 	if profiled < least-allowed || profiled > most+allowed {
-		t.Errorf("the profile has %v of CPU time, the kernel %v to %v, allowed %v besides", profiled, least, most, allowed)
+		t.Errorf("the profile has %v of CPU time, want %v to %v, as the kernel, ± %v", profiled, least, most, allowed)
 	}
 	if d := math.Abs(r.stats.CPUProfiledS - profiled.Seconds()); d > 0.001 {
-		t.Errorf("cpu_profiled_s is %v, the profile's sum %v", r.stats.CPUProfiledS, profiled)
+		t.Errorf("cpu_profiled_s is %v, want %v, the profile's sum", r.stats.CPUProfiledS, profiled)
 	}
 	if s := r.stats.CPUTargetS; s < (least-allowed).Seconds() || s > (most+allowed).Seconds() {
-		t.Errorf("cpu_target_s is %v, the kernel says %v to %v", s, least, most)
+		t.Errorf("cpu_target_s is %v, want %v to %v, as the kernel", s, least, most)
 	}
 }
 
-// nameBySymbols names the functions of a program without symbols, by a twin that has them: what is judged
-// is whether the addresses are right.
+// nameBySymbols names the functions of a stripped program by a twin with symbols, to check the addresses.
 func nameBySymbols(t *testing.T, p *profile.Profile, target *testtargets.Target) {
 	t.Helper()
 	if target.Unstripped == "" {

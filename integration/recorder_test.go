@@ -15,7 +15,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// recorder is a prywalk record without an end of its own. Its checkpoints tell how far it has come.
+// recorder is a prywalk record that runs until a signal. Its checkpoints show its progress.
 type recorder struct {
 	*running
 	file, stats string
@@ -95,14 +95,14 @@ func computing(p *profile.Profile) (n int64) {
 	return n
 }
 
-// shows waits for what must be seen of a program, and for enough looks to judge its shares by.
-func shows(e testtargets.Expect) func(*profile.Profile) bool {
+// hasExpected reports whether a recording has the expected chains, and enough samples to judge shares.
+func hasExpected(e testtargets.Expect) func(*profile.Profile) bool {
 	return func(p *profile.Profile) bool {
 		_, _, count := timesOf(p, e.Shares)
-		return computing(p) >= fewSamples && len(lacking(p, e)) == 0 && (e.Shares == nil || count >= fewShared)
+		return computing(p) >= fewSamples && len(missingChains(p, e)) == 0 && (e.Shares == nil || count >= fewShared)
 	}
 }
 
-func hot(functions ...string) func(*profile.Profile) bool {
-	return func(p *profile.Profile) bool { return len(lacking(p, testtargets.Expect{Hot: functions})) == 0 }
+func hasFunctions(functions ...string) func(*profile.Profile) bool {
+	return func(p *profile.Profile) bool { return len(missingChains(p, testtargets.Expect{Hot: functions})) == 0 }
 }

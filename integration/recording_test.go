@@ -125,13 +125,13 @@ func sampleProblem(s *profile.Sample) string {
 	}
 	for _, v := range s.Value {
 		if v < 0 {
-			return "a negative value"
+			return "negative value"
 		}
 	}
 	for _, l := range s.Location {
 		for _, line := range l.Line {
 			if strings.HasPrefix(line.Function.Name, "[incomplete") && (l.Address != 0 || l.Mapping != nil) {
-				return "a synthetic frame with an address"
+				return "synthetic frame with an address"
 			}
 		}
 	}
@@ -169,7 +169,7 @@ func total(p *profile.Profile, column int) int64 {
 	return sum
 }
 
-// completeShare gives the part of the looks whose stacks reach the root, and the number of looks.
+// completeShare returns the fraction of samples whose stacks are complete, and the number of samples.
 func completeShare(p *profile.Profile) (float64, int64) {
 	var all, complete int64
 	for _, s := range p.Sample {
@@ -183,7 +183,7 @@ func completeShare(p *profile.Profile) (float64, int64) {
 	return float64(complete) / float64(max(all, 1)), all
 }
 
-// notObserved gives the part of the CPU time that belongs to no stack that was seen running.
+// notObserved returns the fraction of the CPU time under [ran between ticks], [exited unseen] or [not observed].
 func notObserved(p *profile.Profile) float64 {
 	var sum int64
 	for _, s := range p.Sample {
@@ -201,10 +201,10 @@ func checkAccounting(t *testing.T, s statistics) {
 		sum += n
 	}
 	if s.Attempted != sum || s.Attempted+s.Sampled == 0 {
-		t.Errorf("attempted %d, but frozen %d + peeked %d + reused %d + failed %v = %d (sampled %d)",
-			s.Attempted, s.Frozen, s.Peeked, s.Reused, s.Failed, sum, s.Sampled)
+		t.Errorf("attempted is %d, want frozen %d + peeked %d + reused %d + failed %v = %d, and above 0 without kernel "+
+			"samples (%d)", s.Attempted, s.Frozen, s.Peeked, s.Reused, s.Failed, sum, s.Sampled)
 	}
 	if s.Frozen > 0 && s.FreezeUS == nil {
-		t.Error("freeze_us is missing")
+		t.Error("freeze_us is missing though there are stops")
 	}
 }

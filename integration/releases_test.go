@@ -18,7 +18,7 @@ import (
 func TestRecordingsOfEachReleaseOpen(t *testing.T) {
 	files, err := filepath.Glob("testdata/releases/*/*.pb.gz")
 	if err != nil || len(files) < 3 {
-		t.Fatalf("%d recordings (%v)", len(files), err)
+		t.Fatalf("%d recordings of releases (%v)", len(files), err)
 	}
 	type reported struct {
 		Target    string
@@ -55,7 +55,7 @@ func TestRecordingsOfEachReleaseOpen(t *testing.T) {
 		} {
 			out := run(append([]string{"report", path}, form...)...)
 			if toFile := len(form) == 2 && strings.Contains(form[1], "."); (out == "") != toFile {
-				t.Errorf("%s: report %q prints %q", file, form, out)
+				t.Errorf("%s: report with %q printed %q", file, form, out)
 			}
 		}
 		if out := run("diff", "--all", absolute(t, files[0]), path); !strings.Contains(out, "old: ") {
@@ -73,8 +73,8 @@ func absolute(t *testing.T, file string) string {
 	return path
 }
 
-// TestJSONOfEachReleaseKeepsItsMeaning: a document of the present schema_version has no field that is not there any
-// more, and none whose type has changed. Fields that were added since may be missing.
+// A document of the present schema_version has no field that the schema lacks now, and no field of another type.
+// Fields added since may be absent.
 func TestJSONOfEachReleaseKeepsItsMeaning(t *testing.T) {
 	read := 0
 	for form, pattern := range map[string]string{"stats": "stats.json", "dump": "dump.json", "report": "p*.json"} {
@@ -116,7 +116,7 @@ func TestJSONOfEachReleaseKeepsItsMeaning(t *testing.T) {
 		}
 	}
 	if read < 4 {
-		t.Errorf("%d documents", read)
+		t.Errorf("%d documents, want at least 4", read)
 	}
 }
 

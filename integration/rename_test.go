@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// user is a program of another module that imports the public packages. It launches a process, which needs a symbol by
-// its name in the module.
+// user is a program of another module that imports the public packages. It starts a helper process, which needs the
+// module's path in a symbol.
 const user = `package main
 
 import (
@@ -32,7 +32,7 @@ func main() {
 }
 `
 
-func TestAModuleOfAnotherPathIsImportedElsewhere(t *testing.T) {
+func TestRenamedModuleIsImportedByAnother(t *testing.T) {
 	dir := t.TempDir()
 	tree, program := filepath.Join(dir, "tree"), filepath.Join(dir, "program")
 	in := func(dir, name string, args ...string) string {
@@ -62,7 +62,7 @@ func TestAModuleOfAnotherPathIsImportedElsewhere(t *testing.T) {
 	in(tree, "make", "rename", "MODULE=example.org/tools/pry")
 	if left, _ := exec.Command("grep", "-rlE", `(^|[^[:alnum:]_./-])prywalk/(internal|frames|ptrace|report|cmd)"`,
 		"--include=*.go", tree).Output(); len(left) > 0 {
-		t.Errorf("the old path is left in\n%s", left)
+		t.Errorf("files with the old module path:\n%s", left)
 	}
 	sums, err := os.ReadFile("../go.sum")
 	if err != nil {
@@ -74,10 +74,10 @@ func TestAModuleOfAnotherPathIsImportedElsewhere(t *testing.T) {
 		"require example.org/tools/pry v0.0.0\n\nreplace example.org/tools/pry => ../tree\n")
 	want := "no call frame information true self thread\n"
 	if out := in(program, "go", "run", "."); !strings.HasSuffix(out, want) {
-		t.Errorf("the program prints %s", out)
+		t.Errorf("the program printed %s", out)
 	}
 	if out := in(tree, "go", "run", "./cmd/prywalk", "version"); !strings.HasPrefix(out, "prywalk ") {
-		t.Errorf("prywalk of the other path prints %s", out)
+		t.Errorf("prywalk of the renamed module printed %s", out)
 	}
 }
 

@@ -32,7 +32,7 @@ func rightsTarget(t *testing.T, uid uint32) (pid string) {
 		_ = cmd.Wait()
 	})
 	pid = strconv.Itoa(cmd.Process.Pid)
-	eventually(t, "it has two threads", func() bool {
+	eventually(t, "the target has two threads", func() bool {
 		list, _ := os.ReadDir("/proc/" + pid + "/task")
 		return len(list) == 2
 	})
@@ -57,7 +57,7 @@ func withCapabilities(t *testing.T, caps string) string {
 	return exe
 }
 
-func TestEachCapabilityGivesWhatThePageOfRightsSays(t *testing.T) {
+func TestEachCapabilityAllowsWhatTheRightsPageStates(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, to be two users and to give capabilities")
 	}
@@ -81,11 +81,12 @@ func TestEachCapabilityGivesWhatThePageOfRightsSays(t *testing.T) {
 				if !c.running {
 					code = 3
 				}
-				// The setcap line is one command that is complete: it has what is there and what is missing.
-				said := run("record", "-d", "1", "-p", pid, "-o", "r.pb.gz").must(t, code).stderr
+				// The suggested setcap command has both the present and the missing capabilities.
+				messages := run("record", "-d", "1", "-p", pid, "-o", "r.pb.gz").must(t, code).stderr
 				remedy := "sudo setcap cap_sys_ptrace,cap_dac_read_search"
-				if strings.Contains(said, remedy) == c.sleeping || strings.Contains(said, "security module") {
-					t.Errorf("record says %s", said)
+				if strings.Contains(messages, remedy) == c.sleeping || strings.Contains(messages, "security module") {
+					t.Errorf("record: %q wanted: %v, and no word of security modules: %s", remedy,
+						!c.sleeping, messages)
 				}
 				if c.running {
 					checkStates(t, filepath.Join(dir, "r.pb.gz"), c.sleeping)
@@ -93,32 +94,35 @@ func TestEachCapabilityGivesWhatThePageOfRightsSays(t *testing.T) {
 				if l := run("dump", "--locks", "-p", pid); c.running &&
 					(strings.Contains(l.stderr, "could not be read (denied") == c.sleeping ||
 						strings.Contains(l.stdout, "no deadlock") != c.sleeping) {
-					t.Errorf("dump --locks exits with %d: %s%s", l.code, l.stdout, l.stderr)
+					t.Errorf("dump --locks: want unreadable threads reported unless all can be read: exit code %d: "+
+						"%s%s", l.code, l.stdout, l.stderr)
 				}
 				d := run("doctor", "--json", "-p", pid)
 				worst, commands := readDoctor(t, d.stdout)
 				if (worst == "fail") == c.sleeping || (d.code == 0) != c.sleeping {
-					t.Errorf("doctor -p exits with %d, its worst is %s", d.code, worst)
+					t.Errorf("doctor -p: exit code %d and worst result %s, want success only if sleeping threads can "+
+						"be read", d.code, worst)
 				}
 				if !c.sleeping && !strings.HasPrefix(commands, remedy) || strings.Count(commands, "setcap") > 1 {
-					t.Errorf("doctor's commands are %q", commands)
+					t.Errorf("doctor's commands are %q, want at most one setcap, %q unless sleeping threads can be "+
+						"read", commands, remedy)
 				}
 			})
 		}
 	}
 }
 
-// checkStates checks that stacks of running threads are in a recording, and that those of sleeping ones are, or not.
+// checkStates checks that a recording has stacks of running threads, and of sleeping ones only if wanted.
 func checkStates(t *testing.T, file string, sleeping bool) {
 	t.Helper()
 	seen := map[string]bool{}
 	for _, s := range readProfile(t, file).Sample {
-		if s.Location[0].Address != 0 { // a stack, and not the time of threads that were not sampled
+		if s.Location[0].Address != 0 { // not the time of unsampled threads
 			seen[s.Label["state"][0]] = true
 		}
 	}
 	if !seen["running"] || seen["sleeping"] != sleeping {
-		t.Errorf("states of the stacks in the recording: %v", seen)
+		t.Errorf("states of the stacks are %v, want running, and sleeping: %v", seen, sleeping)
 	}
 }
 

@@ -36,40 +36,41 @@ func schemaOf(t *testing.T, name string) *jsonschema.Schema {
 	return s
 }
 
-// holds checks that a text is a document that begins with its version, and that the schema admits it as it is, but
-// neither without one of its required fields nor with an unknown one.
-func holds(t *testing.T, s *jsonschema.Schema, text string) map[string]any {
+// checkDocument checks that a text begins with its version, and that the schema accepts it as it is, but not without
+// a required field or with an unknown one.
+func checkDocument(t *testing.T, s *jsonschema.Schema, text string) map[string]any {
 	t.Helper()
 	if begin := strings.Join(strings.Fields(text[:min(len(text), 40)]), ""); !strings.HasPrefix(begin,
 		`{"schema_version":1,`) {
-		t.Errorf("it begins with %s", begin)
+		t.Errorf("the document begins with %s, want schema_version 1 first", begin)
 	}
 	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
 	if err != nil {
-		t.Fatalf("%v: %s", err, clip(text))
+		t.Fatalf("not JSON: %v: %s", err, clip(text))
 	}
 	if err := s.Validate(doc); err != nil {
-		t.Errorf("%v\n%s", err, clip(text))
+		t.Errorf("the schema refuses the document: %v\n%s", err, clip(text))
 	}
 	object := doc.(map[string]any)
 	for _, field := range s.Required {
 		had := object[field]
 		delete(object, field)
 		if s.Validate(doc) == nil {
-			t.Errorf("%s may be missing", field)
+			t.Errorf("the schema accepts the document without its required %s", field)
 		}
 		object[field] = had
 	}
 	object["new_field"] = true
 	if s.Validate(doc) == nil {
-		t.Error("an unknown field is admitted")
+		t.Error("the schema accepts an unknown field")
 	}
 	delete(object, "new_field")
 	return object
 }
 
-func TestRealOutputHoldsToTheSchemas(t *testing.T) {
-	native, python := testtargets.Run(t, "c", testtargets.Options{}), testtargets.Run(t, "python", testtargets.Options{})
+func TestRealOutputSatisfiesTheSchemas(t *testing.T) {
+	native, python := testtargets.Run(t, "c", testtargets.Options{}), testtargets.Run(t, "python",
+		testtargets.Options{})
 	goes := testtargets.Run(t, "go", testtargets.Options{})
 	dir := scratch(t, nil)
 	file := func(name string) string { return filepath.Join(dir, name) }
@@ -87,7 +88,7 @@ func TestRealOutputHoldsToTheSchemas(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		holds(t, schemaOf(t, "stats"), string(text))
+		checkDocument(t, schemaOf(t, "stats"), string(text))
 	}
 	core := testtargets.Core(t, native.PID)
 	for _, c := range []struct {
@@ -117,18 +118,18 @@ func TestRealOutputHoldsToTheSchemas(t *testing.T) {
 		t.Run(strings.Join(c.args[:2], " ")+" "+c.schema, func(t *testing.T) {
 			r := command{args: c.args, dir: dir}.run(t)
 			if r.code != c.code {
-				t.Errorf("exit code %d: %s", r.code, r.stderr)
+				t.Errorf("%v: exit code %d: %s", c.args, r.code, r.stderr)
 			}
 			s := schemaOf(t, c.schema)
 			if c.schema == "doctor" { // one object of several lines
-				holds(t, s, r.stdout)
+				checkDocument(t, s, r.stdout)
 				return
 			}
 			for line := range strings.Lines(r.stdout) {
-				holds(t, s, line)
+				checkDocument(t, s, line)
 			}
 			if c.code != 0 {
-				holds(t, schemaOf(t, "error"), r.stderr)
+				checkDocument(t, schemaOf(t, "error"), r.stderr)
 			}
 		})
 	}
@@ -139,7 +140,7 @@ func TestRealOutputHoldsToTheSchemas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	holds(t, schemaOf(t, "bench"), string(text))
+	checkDocument(t, schemaOf(t, "bench"), string(text))
 }
 
 func cycleOf(t *testing.T, how string) (pid string) {
@@ -149,8 +150,8 @@ func cycleOf(t *testing.T, how string) (pid string) {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(exe, how)
-	_, says := testtargets.Talk(t, cmd)
-	if _, err := says.ReadString('\n'); err != nil {
+	_, out := testtargets.Talk(t, cmd)
+	if _, err := out.ReadString('\n'); err != nil {
 		t.Fatal(err)
 	}
 	pid = strconv.Itoa(cmd.Process.Pid)
@@ -158,21 +159,22 @@ func cycleOf(t *testing.T, how string) (pid string) {
 	return pid
 }
 
-func TestADumpSaysWhenWhereAndHowOftenThreadsRan(t *testing.T) {
+func TestDumpHasTimeHostAndRunCounts(t *testing.T) {
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	host, err := os.Hostname()
 	if err != nil {
 		t.Fatal(err)
 	}
 	version, _, _ := strings.Cut(strings.TrimPrefix(prywalk(t, "version").stdout, "prywalk "), " (go")
-	kill(t, target.PID, 19) // SIGSTOP: nothing runs in between
+	kill(t, target.PID, 19) // SIGSTOP: no thread runs between the dumps
 	eventually(t, "the target is stopped", func() bool { return stateOf(target.PID) == "T" })
 	var counts [2]map[any]any
 	for i := range counts {
 		text := prywalk(t, "dump", "--json", "-p", strconv.Itoa(target.PID)).must(t, 0).stdout
-		d := holds(t, schemaOf(t, "dump"), text)
+		d := checkDocument(t, schemaOf(t, "dump"), text)
 		if d["host"] != host || d["prywalk"] != version || d["time"] == nil {
-			t.Errorf("host %v, prywalk %v, time %v; want %s and %s", d["host"], d["prywalk"], d["time"], host, version)
+			t.Errorf("host %v, prywalk %v, time %v; want %s, %s and a time", d["host"], d["prywalk"], d["time"], host,
+				version)
 		}
 		counts[i] = map[any]any{}
 		for _, th := range d["threads"].([]any) {
@@ -187,7 +189,7 @@ func TestADumpSaysWhenWhereAndHowOftenThreadsRan(t *testing.T) {
 	want, err := strconv.ParseInt(strings.Fields(string(sched))[2], 10, 64)
 	if got, ok := counts[1][json.Number(strconv.Itoa(target.PID))].(json.Number); !ok || err != nil ||
 		!atMost(got, want) || len(counts[0]) != len(counts[1]) {
-		t.Errorf("run count %v, the kernel's is %d (%v)", got, want, err)
+		t.Errorf("run_count is %v, want at most %d, as in schedstat (%v)", got, want, err)
 	}
 	kill(t, target.PID, 18)
 }
@@ -214,23 +216,24 @@ func TestErrorsAreObjectsWithJSON(t *testing.T) {
 		{"doctor --json -p 0", "2", "-p 0", "give a process number"},
 	} {
 		r := prywalk(t, strings.Fields(c.args)...)
-		d := holds(t, s, r.stderr)
+		d := checkDocument(t, s, r.stderr)
 		e := d["error"].(map[string]any)
 		if strings.Count(r.stderr, "\n") != 1 || r.stdout != "" || strconv.Itoa(r.code) != c.code ||
 			e["code"] != json.Number(c.code) || e["cause"] != c.cause || e["remedy"] != c.remedy {
-			t.Errorf("%s: exit code %d: %s%s", c.args, r.code, r.stdout, r.stderr)
+			t.Errorf("prywalk %s: exit code %d, want %s with cause %q and remedy %q: %s%s", c.args, r.code, c.code,
+				c.cause, c.remedy, r.stdout, r.stderr)
 		}
 		text := strings.Fields(strings.Replace(c.args, "--json", "", 1))
 		if plain := prywalk(t, text...); strconv.Itoa(plain.code) != c.code || !strings.HasPrefix(plain.stderr, "prywalk: ") {
-			t.Errorf("%s: exit code %d: %s", text, plain.code, plain.stderr)
+			t.Errorf("prywalk %s: exit code %d, want %s: %s", text, plain.code, c.code, plain.stderr)
 		}
 	}
 	if r := prywalk(t, "record", "--", "sh", "-c", "exit 3", "--json"); r.code != 3 || strings.Contains(r.stderr, "{") {
-		t.Errorf("a launched command's --json: exit code %d: %s", r.code, r.stderr)
+		t.Errorf("the command's own --json must not concern prywalk: exit code %d, want 3: %s", r.code, r.stderr)
 	}
 }
 
-func TestWhatAReportLeavesOutIsInIt(t *testing.T) {
+func TestReportCountsTheFunctionsThatItCutsOff(t *testing.T) {
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	dir := scratch(t, nil)
 	command{dir: dir, args: []string{"record", "-p", strconv.Itoa(target.PID), "-d", "2"}}.run(t).must(t, 0)

@@ -16,15 +16,15 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// seccompVariable names the program that the test binary becomes, with its arguments, after it has
-// forbidden itself to trace.
+// seccompVariable holds the program that the test binary executes, with its arguments, under a seccomp filter that
+// forbids ptrace.
 const seccompVariable = "PRYWALK_TEST_WITHOUT_PTRACE"
 
-// withoutPerfVariable, if set besides, has perf events forbidden instead. As "kill" or "kill thread" it kills who asks.
+// withoutPerfVariable, if set too, forbids perf events instead; "kill" or "kill thread" kills the caller.
 const withoutPerfVariable = "PRYWALK_TEST_WITHOUT_PERF"
 
-// execWithoutPtrace becomes prywalk under a seccomp filter as container engines have one: ptrace and
-// process_vm_readv fail with EPERM, or perf_event_open does.
+// execWithoutPtrace executes prywalk under a seccomp filter like a container engine's: ptrace and process_vm_readv,
+// or perf_event_open, fail with EPERM.
 func execWithoutPtrace() {
 	forbidden := [2]uint32{unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV}
 	if os.Getenv(withoutPerfVariable) != "" {
@@ -37,7 +37,7 @@ func execWithoutPtrace() {
 	case "kill thread":
 		action = unix.SECCOMP_RET_KILL_THREAD
 	}
-	runtime.LockOSThread() // the filter is the thread's, and exec keeps it
+	runtime.LockOSThread() // the filter applies to this thread, and exec keeps it
 	fail := func(what string, err error) {
 		fmt.Fprintln(os.Stderr, what, err)
 		os.Exit(99)
@@ -72,11 +72,11 @@ func TestPtraceForbiddenBySeccompIsNamed(t *testing.T) {
 		env:  []string{seccompVariable + "=" + binary},
 		args: []string{"record", "--engine", "ptrace", "-d", "1", "-p", pidList(target.PIDs())},
 	}.run(t)
-	// Sleepers can still be peeked at where /proc/PID/mem can be read; running threads cannot.
+	// Sleeping threads can be read passively where /proc/PID/mem is readable; running threads cannot be sampled.
 	if r.code != 3 && r.code != 0 {
-		t.Errorf("exit code %d", r.code)
+		t.Errorf("exit code %d, want 0 or 4", r.code)
 	}
 	if !strings.Contains(r.stderr, "seccomp") {
-		t.Errorf("%q does not name seccomp", r.stderr)
+		t.Errorf("no word of seccomp on standard error: %q", r.stderr)
 	}
 }

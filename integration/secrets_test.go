@@ -15,7 +15,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// secretHolder computes with a text on its stack that is not in the program's file, where each byte is one less.
+// secretHolder has a text on its stack that is not in the program's file, where each byte is one less.
 const secretHolder = `
 #include <unistd.h>
 int main(void) {
@@ -64,7 +64,7 @@ func TestStackBytesAreInNoFile(t *testing.T) {
 	}
 	for _, part := range []string{"hidden-word", "word-of-the", "the-proof", "of-this"} {
 		if bytes.Contains(all, []byte(part)) {
-			t.Errorf("%q of the stack is in a file", part)
+			t.Errorf("%q of the target's stack is in prywalk's output", part)
 		}
 	}
 }

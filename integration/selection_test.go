@@ -57,14 +57,14 @@ func TestSelectedProcessesComeAndGo(t *testing.T) {
 	r.until("the second process", func(p *profile.Profile) bool { return cpu(p, second.Process.Pid) > 0 })
 	got := r.finish()
 	if ns := cpu(got.Profile, third.Process.Pid); ns != 0 {
-		t.Errorf("%d ns of a process that was not selected", ns)
+		t.Errorf("a process that is not selected has %d ns of CPU time", ns)
 	}
 }
 
 func TestSelectedProcessesThatMayNotBeReadAreCounted(t *testing.T) {
 	needRoot(t)
 	if yama() > 0 {
-		t.Skip("with Yama an ordinary user may not read processes that are no children")
+		t.Skip("Yama forbids ordinary users to trace their other processes")
 	}
 	user := ordinary()
 	dir := scratch(t, user)
@@ -81,17 +81,17 @@ func TestSelectedProcessesThatMayNotBeReadAreCounted(t *testing.T) {
 		Refused map[string]int64 `json:"processes_refused"`
 	}
 	if err := json.Unmarshal(text, &s); err != nil || s.Samples == 0 || s.Refused["denied"] == 0 {
-		t.Errorf("%+v %v", s, err)
+		t.Errorf("want samples and refused processes: %+v %v", s, err)
 	}
 	for _, args := range [][]string{{"record", "-d", "1"}, {"dump"}, {"dump", "--locks"}} {
 		r := command{user: user, args: append(args, "--user", "root")}.run(t).must(t, 3)
 		if r.oneLine(t, "none of", "selected processes could be read"); strings.Count(r.stderr, "setcap") > 1 {
-			t.Errorf("%q: more than one reason: %s", args, r.stderr)
+			t.Errorf("%q: more than one remedy: %s", args, r.stderr)
 		}
 	}
 }
 
-func TestRulesThatSelectNothingOrAreNoneAreErrors(t *testing.T) {
+func TestRulesThatSelectNothingOrAreInvalidAreErrors(t *testing.T) {
 	for _, c := range []struct {
 		code int
 		args []string

@@ -13,30 +13,30 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// begin starts a recording without end and waits until it has seen what it must, in a checkpoint.
+// begin starts a recording without end and waits for a checkpoint with the expected samples.
 func begin(t *testing.T, target *testtargets.Target) (r *recorder, file string) {
 	t.Helper()
 	r = startRecording(t, nil, "-p", strconv.Itoa(target.PID))
-	r.until("the target is seen", shows(target.Expect))
+	r.until("the target has the expected samples", hasExpected(target.Expect))
 	return r, r.file
 }
 
-func unharmed(t *testing.T, target *testtargets.Target) {
+func checkReleased(t *testing.T, target *testtargets.Target) {
 	t.Helper()
 	for _, tid := range threadsOf(target.PID) {
-		// A thread that has ended since it was listed has no status, and so no tracer.
+		// A thread that has ended since the listing has no status, and so no tracer.
 		if tracer := tracerOf(tid); tracer != "0" && tracer != "" {
-			t.Errorf("thread %d is traced by %s", tid, tracer)
+			t.Errorf("thread %d is still traced by %s", tid, tracer)
 		}
 		if s := stateOf(tid); s == "T" || s == "t" {
-			t.Errorf("thread %d is in state %s", tid, s)
+			t.Errorf("thread %d is still in state %s", tid, s)
 		}
 	}
 	before, err := cpuOf(target.PID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the target runs on", func() bool {
+	eventually(t, "the target runs again", func() bool {
 		now, err := cpuOf(target.PID)
 		return err == nil && now > before+20*time.Millisecond
 	})
@@ -50,36 +50,36 @@ func TestSignalsEndTheRunWithAWholeRecording(t *testing.T) {
 			r.signal(s)
 			r.wait().must(t, 0)
 			checkFunctions(t, readProfile(t, file), target.Expect)
-			unharmed(t, target)
+			checkReleased(t, target)
 		})
 	}
 }
 
-func TestSecondInterruptLeavesAtOnce(t *testing.T) {
+func TestSecondInterruptEndsAtOnce(t *testing.T) {
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	r, file := begin(t, target)
 	r.signal(syscall.SIGINT)
-	_ = r.cmd.Process.Signal(syscall.SIGINT) // it may have ended by now
+	_ = r.cmd.Process.Signal(syscall.SIGINT) // the process may have ended by now
 	r.wait()
-	readProfile(t, file) // the checkpoint or the whole: a valid file in any case
-	unharmed(t, target)
+	readProfile(t, file) // the checkpoint or the whole recording
+	checkReleased(t, target)
 }
 
-func TestUSR1WritesACheckpointAndGoesOn(t *testing.T) {
+func TestUSR1WritesACheckpointAndTheRecordingContinues(t *testing.T) {
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	r, file := begin(t, target)
 	early := readProfile(t, file)
 	if len(early.Sample) == 0 {
 		t.Error("the checkpoint is empty")
 	}
-	r.until("a later checkpoint holds more", func(p *profile.Profile) bool {
+	r.until("a later checkpoint has more CPU time", func(p *profile.Profile) bool {
 		return total(p, cpuColumn) > total(early,
 			cpuColumn)
 	})
 	r.signal(syscall.SIGINT)
 	r.wait().must(t, 0)
 	if late := readProfile(t, file); total(late, cpuColumn) <= total(early, cpuColumn) {
-		t.Error("the recording holds no more than the checkpoint")
+		t.Error("the recording has no more CPU time than the checkpoint")
 	}
 }
 
@@ -89,5 +89,5 @@ func TestKilledProfilerLeavesTheTargetRunning(t *testing.T) {
 	r.signal(syscall.SIGKILL)
 	r.wait().must(t, 128+int(syscall.SIGKILL))
 	readProfile(t, file)
-	unharmed(t, target)
+	checkReleased(t, target)
 }

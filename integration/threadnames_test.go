@@ -12,8 +12,8 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// TestThreadsOfPythonHaveOneName: from the first sample on it is the program's own, also of a thread that never sleeps.
-// The kernel's is the executable's, for all of them.
+// Each thread has its Python name from its first sample, even if it never sleeps. The kernel's name is the
+// executable's for all.
 func TestThreadsOfPythonHaveOneName(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
@@ -27,17 +27,17 @@ func TestThreadsOfPythonHaveOneName(t *testing.T) {
 	}
 	pid := shell(t, "exec "+python+" "+file)
 	tasks := filepath.Join("/proc", strconv.Itoa(pid), "task")
-	eventually(t, "both threads are there", func() bool {
+	eventually(t, "both threads run", func() bool {
 		list, err := os.ReadDir(tasks)
 		return err == nil && len(list) == 2
 	})
-	r := recordUntil(t, "both threads are seen", func(p *profile.Profile) bool { return countOf(p, "spin") >= 200 }, "-p",
+	r := recordUntil(t, "200 samples of spin", func(p *profile.Profile) bool { return countOf(p, "spin") >= 200 }, "-p",
 		strconv.Itoa(pid))
 	names := map[string]int64{}
 	for _, s := range r.Sample {
 		names[label(s, "thread")] += s.Value[0]
 	}
 	if len(names) != 2 || names["MainThread"] == 0 || names["counts the orders"] == 0 {
-		t.Errorf("samples by thread: %v", names)
+		t.Errorf("samples by thread are %v, want MainThread and \"counts the orders\"", names)
 	}
 }

@@ -47,7 +47,7 @@ func (m *tmux) run(args ...string) string {
 
 func (m *tmux) types(line string) { m.run("send-keys", line, "Enter") }
 
-// keys presses keys, with a moment after each: an escape and what follows at once would be one key.
+// keys presses keys with a pause after each: an escape and the next key at once would be one key.
 func (m *tmux) keys(keys ...string) {
 	for _, k := range keys {
 		m.run("send-keys", k)
@@ -72,16 +72,16 @@ func (m *tmux) until(what string, words ...string) string {
 			return text
 		}
 	}
-	m.t.Fatalf("%s: the screen has not all of %q\n%s", what, words, text)
+	m.t.Fatalf("%s: the screen does not have all of %q within %v:\n%s", what, words, patience, text)
 	return ""
 }
 
 func (m *tmux) settings(tag string) string {
 	m.t.Helper()
 	file := filepath.Join(m.dir, "stty-"+tag)
-	m.types("stty -a > " + file + "; echo told-" + tag)
+	m.types("stty -a > " + file + "; echo done-" + tag)
 	text := ""
-	testtargets.Eventually(m.t, "stty tells the settings", func() bool {
+	testtargets.Eventually(m.t, "stty has printed the settings", func() bool {
 		b, err := os.ReadFile(file)
 		text = string(b)
 		return err == nil && strings.HasSuffix(text, "\n")

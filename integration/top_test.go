@@ -32,11 +32,11 @@ func TestTopOnATerminal(t *testing.T) {
 	m.keys("Enter")
 	text := m.until("the filter", "filter /burn_60/", "1 of 1")
 	if strings.Contains(text, "burn_30") {
-		t.Errorf("what does not match is shown:\n%s", text)
+		t.Errorf("the filtered table has another function:\n%s", text)
 	}
 	m.keys("Enter")
 	m.until("the stack", "stacks with burn_60", "▸ burn_60", "main")
-	m.run("send-keys", "Escape", "Escape") // which may arrive as one key
+	m.run("send-keys", "Escape", "Escape") // they may arrive as one key
 	m.until("back, without the filter", "burn_30", "burn_60")
 	m.keys("Tab")
 	m.until("threads", "threads · 1 of")
@@ -45,18 +45,19 @@ func TestTopOnATerminal(t *testing.T) {
 	m.keys("1", "Space")
 	before := m.until("the pause", "PAUSED")
 	m.keys("]", "s", "s", "s")
-	m.until("the same moment", "PAUSED", strings.SplitN(before, "\n", 2)[0])
+	m.until("the same frozen table", "PAUSED", strings.SplitN(before, "\n", 2)[0])
 	m.keys("Space")
-	testtargets.Eventually(t, "it goes on", func() bool { return !strings.Contains(m.screen(), "PAUSED") })
+	testtargets.Eventually(t, "the table is updated again",
+		func() bool { return !strings.Contains(m.screen(), "PAUSED") })
 	m.run("resize-window", "-x", "60", "-y", "12")
 	text = m.until("60 columns", "units", "q quit")
 	for _, line := range strings.Split(strings.TrimRight(text, "\n"), "\n") {
 		if len([]rune(line)) > 60 {
-			t.Errorf("%q", line)
+			t.Errorf("line of more than 60 columns: %q", line)
 		}
 	}
 	if n := strings.Count(strings.TrimRight(text, "\n"), "\n"); n > 11 {
-		t.Errorf("%d lines:\n%s", n+1, text)
+		t.Errorf("%d lines, want at most 12:\n%s", n+1, text)
 	}
 	m.run("resize-window", "-x", "132", "-y", "40")
 	m.until("132 columns", "? help")
@@ -73,7 +74,7 @@ func TestTopCountsGoroutinesThatWait(t *testing.T) {
 	m.keys("q")
 	text, err := exec.Command(binary, "top", "--once", "--window", "0.5", "-p", pid).Output()
 	if err != nil || strings.Count(string(text), "goroutines wait (") != 1 {
-		t.Errorf("%v\n%s", err, text)
+		t.Errorf("top --once: want \"goroutines wait (\" once: %v\n%s", err, text)
 	}
 	text, err = exec.Command(binary, "top", "--once", "--window", "0.5", "--json", "-p", pid).Output()
 	var table struct {
@@ -87,16 +88,17 @@ func TestTopCountsGoroutinesThatWait(t *testing.T) {
 	}
 	if err != nil || len(table.Waiting) != 1 || table.Waiting[0].PID != target.PID || table.Waiting[0].Count == 0 ||
 		len(table.Waiting[0].Reasons) == 0 {
-		t.Errorf("%v\n%s", err, text)
+		t.Errorf("top --once --json: want goroutines_waiting of the process with a count and reasons: %v\n%s", err,
+			text)
 	}
 }
 
-func TestTopSaysWhatGivesNames(t *testing.T) {
+func TestTopNamesTheOptionThatGivesNames(t *testing.T) {
 	target := testtargets.Run(t, "c-stripped", testtargets.Options{})
 	text, err := exec.Command(binary, "top", "--once", "--window", "0.5", "-p", strconv.Itoa(target.PID)).Output()
 	if err != nil || strings.Count(string(text), "To get names: ") != 1 ||
 		!strings.Contains(string(text), "without -s and run top again") {
-		t.Errorf("%v\n%s", err, text)
+		t.Errorf("top --once: want \"To get names: \" once, with the remedy: %v\n%s", err, text)
 	}
 }
 
@@ -118,18 +120,18 @@ func TestTopLeavesTheTerminalAsItWas(t *testing.T) {
 		}
 		text := m.until("the shell after "+end, "→ all.pb.gz", "ready:")
 		if strings.Contains(text, "q quit") {
-			t.Errorf("%s: the table is still there:\n%s", end, text)
+			t.Errorf("after %s the table is still on the screen:\n%s", end, text)
 		}
 		if is := m.settings(end); is != was {
-			t.Errorf("%s: the terminal was\n%s, and is\n%s", end, was, is)
+			t.Errorf("after %s the terminal's settings are not as before\n%s, but\n%s", end, was, is)
 		}
 		if p, err := profile.ReadFile(filepath.Join(m.dir, "all.pb.gz")); err != nil || len(p.Sample) == 0 {
-			t.Errorf("%s: the recording: %v", end, err)
+			t.Errorf("after %s the recording has no samples: %v", end, err)
 		}
 	}
 }
 
-func TestTopIsStoppedAndGoesOn(t *testing.T) {
+func TestTopSuspendsAndContinues(t *testing.T) {
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	m := newTmux(t, 100, 24)
 	m.types("set -m")
@@ -139,7 +141,7 @@ func TestTopIsStoppedAndGoesOn(t *testing.T) {
 	m.keys("C-z")
 	m.until("the shell", "ready:", "Stopped")
 	if is := m.settings("stopped"); is != was {
-		t.Errorf("the terminal was\n%s, and is\n%s", was, is)
+		t.Errorf("while stopped, the terminal's settings are not as before\n%s, but\n%s", was, is)
 	}
 	m.types("fg")
 	m.until("the table again", "burn_60", "q quit")
@@ -181,7 +183,7 @@ type topTable struct {
 	} `json:"functions"`
 }
 
-func TestTopsLastTableIsItsRecordings(t *testing.T) {
+func TestTopsLastTableEqualsItsRecording(t *testing.T) {
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	dir := scratch(t, nil)
 	r := command{dir: dir, args: []string{"top", "-p", strconv.Itoa(target.PID), "-d", "3", "--interval", "0.5", "--json",
@@ -196,7 +198,7 @@ func TestTopsLastTableIsItsRecordings(t *testing.T) {
 		lines++
 	}
 	if lines < 2 || !last.Ended {
-		t.Errorf("%d lines, ended: %v", lines, last.Ended)
+		t.Errorf("%d lines, want two at least; ended is %v in the last, want true", lines, last.Ended)
 	}
 	var want topTable
 	out := command{dir: dir, args: []string{"report", "--json", "all.pb.gz"}}.run(t).must(t, 0).stdout
@@ -208,20 +210,20 @@ func TestTopsLastTableIsItsRecordings(t *testing.T) {
 		rows[f.Name+" "+f.Module] = i
 	}
 	if len(last.Functions) != len(want.Functions) || len(want.Functions) == 0 {
-		t.Errorf("%d functions, report has %d", len(last.Functions), len(want.Functions))
+		t.Errorf("the last table has %d functions, want %d, as report", len(last.Functions), len(want.Functions))
 	}
 	for clock, v := range want.Total {
 		if last.Total[clock] != v {
-			t.Errorf("%s: %d, report has %d", clock, last.Total[clock], v)
+			t.Errorf("total %s is %d, want %d, as report", clock, last.Total[clock], v)
 		}
 		for _, w := range want.Functions {
 			i, ok := rows[w.Name+" "+w.Module]
 			if !ok {
-				t.Fatalf("no %s", w.Name)
+				t.Fatalf("the last table has no function %s", w.Name)
 			}
 			if f := last.Functions[i]; f.Self[clock] != w.Self[clock] || f.Total[clock] != w.Total[clock] {
-				t.Errorf("%s of %s: %d and %d, report has %d and %d", clock, w.Name, f.Self[clock], f.Total[clock], w.Self[clock],
-					w.Total[clock])
+				t.Errorf("%s of %s: self %d, total %d; want %d and %d, as report", clock, w.Name, f.Self[clock],
+					f.Total[clock], w.Self[clock], w.Total[clock])
 			}
 		}
 	}
@@ -233,24 +235,24 @@ func TestTopOnce(t *testing.T) {
 	r := prywalk(t, "top", "-p", pid, "--once", "--window", "2s").must(t, 0)
 	for _, want := range []string{"burn_60", "thread", "wait", "[running]"} {
 		if !strings.Contains(r.stdout, want) {
-			t.Errorf("no %s in\n%s", want, r.stdout)
+			t.Errorf("top --once: no %s in\n%s", want, r.stdout)
 		}
 	}
 	if strings.Contains(r.stdout, "\x1b") || r.stderr != "" {
-		t.Errorf("stdout %q\nstderr %q", r.stdout, r.stderr)
+		t.Errorf("top --once: want no escape and nothing on stderr: stdout %q\nstderr %q", r.stdout, r.stderr)
 	}
 	dir := scratch(t, nil)
 	out, err := exec.Command("sh", "-c", "{ "+binary+" top -p "+pid+" --interval 0.3 -o "+dir+
 		"/all.pb.gz; echo code $? >&2; } | head -1 >/dev/null").CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "code 0") {
-		t.Errorf("%v: %s", err, out)
+		t.Errorf("top with a closed pipe as output: want exit code 0: %v: %s", err, out)
 	}
 	if p, err := profile.ReadFile(dir + "/all.pb.gz"); err != nil || len(p.Sample) == 0 {
-		t.Errorf("the recording: %v", err)
+		t.Errorf("the recording of top with a closed pipe has no samples: %v", err)
 	}
 }
 
-func TestTopSaysWhyItCannotSample(t *testing.T) {
+func TestTopReportsWhyItCannotSample(t *testing.T) {
 	prywalk(t, "top", "-p", "999999999").must(t, 1).oneLine(t, "999999999")
 	prywalk(t, "top").must(t, 2).oneLine(t, "-p PID")
 	prywalk(t, "top", "--", "true").must(t, 2).oneLine(t, "-n NAME")

@@ -32,7 +32,7 @@ func TestOrdinaryUserRecordsOwnProcess(t *testing.T) {
 				r.must(t, 3).oneLine(t, "ptrace_scope")
 				return
 			}
-			r := recordUntilAs(t, ordinary(), "enough is seen", shows(target.Expect), "-p", strconv.Itoa(target.PID))
+			r := recordUntilAs(t, ordinary(), "enough samples", hasExpected(target.Expect), "-p", strconv.Itoa(target.PID))
 			checkAccounting(t, r.stats)
 			checkCompleteness(t, r, target.Expect.CompleteFloor)
 			checkFunctions(t, r.Profile, target.Expect)
@@ -44,7 +44,7 @@ func TestOrdinaryUserRecordsLaunchedCommand(t *testing.T) {
 	target := testtargets.Run(t, "c", testtargets.Options{User: ordinary()})
 	expect := target.Expect
 	expect.Shares = nil
-	enoughOfABusyMachine(t, func(seconds string) *profile.Profile {
+	recordLongEnough(t, func(seconds string) *profile.Profile {
 		dir := scratch(t, ordinary())
 		c := command{args: []string{"record", "--", target.Exe, seconds}, user: ordinary(), dir: dir}
 		c.run(t).must(t, 128+14)

@@ -19,16 +19,16 @@ func checkViewers(t *testing.T, r *recording) {
 	if found == nil {
 		t.Fatalf("no total in pprof's output:\n%s", clip(top))
 	}
-	// pprof has words for what Go has letters for.
+	// pprof prints words for Go's unit letters.
 	text := strings.NewReplacer("mins", "m", "hrs", "h").Replace(found[1])
 	if got, err := time.ParseDuration(text); err != nil || !near(got, time.Duration(want)) {
-		t.Errorf("pprof's total is %s, the profile's %v (%v)", found[1], time.Duration(want), err)
+		t.Errorf("pprof's total is %s, want %v, the profile's (%v)", found[1], time.Duration(want), err)
 	}
 	if raw := pprofTool(t, "-raw", r.file); !strings.Contains(raw, "cpu/nanoseconds") {
 		t.Errorf("pprof -raw shows no cpu/nanoseconds:\n%s", clip(raw))
 	}
 	if got := foldedTotal(t, prywalk(t, "report", "--folded", "--value", "cpu", r.file).must(t, 0).stdout); got != want {
-		t.Errorf("report's total is %d ns, the profile's %d ns", got, want)
+		t.Errorf("report's total is %d ns, want %d ns, the profile's", got, want)
 	}
 	if table := prywalk(t, "report", r.file).must(t, 0).stdout; !strings.Contains(table, "%") {
 		t.Errorf("report's table has no percentage:\n%s", clip(table))

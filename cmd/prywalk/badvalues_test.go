@@ -16,7 +16,7 @@ import (
 	"prywalk/internal/exit"
 )
 
-// leaks are words of Go's libraries.
+// leaks are words of error messages of Go's libraries.
 var leaks = []string{"strconv.", "ParseInt", "ParseFloat", "ParseBool", "time:", "error parsing regexp",
 	"invalid syntax", "invalid argument", "json: ", "pflag", "%!", "<nil>", "goroutine "}
 
@@ -49,13 +49,14 @@ func TestBadValuesOfFlagsAreReportedInPlainWords(t *testing.T) {
 				if word := leaked(text); word != "" || !strings.Contains(text, "--"+f.Name) ||
 					exitCode(reported) != exit.WrongUsage ||
 					!strings.Contains(text, "; see prywalk "+cmd.Name()+" --help") {
-					t.Errorf("%s --%s=%q: %q: %s", cmd.Name(), f.Name, value, word, text)
+					t.Errorf("%s --%s=%q: word of a Go library %q, or no flag's name, hint or exit code 2 in: %s", cmd.Name(), f.Name,
+						value, word, text)
 				}
 			}
 		}
 	}
 	if refused < 100 {
-		t.Errorf("%d values were refused", refused)
+		t.Errorf("%d values were refused, want at least 100", refused)
 	}
 }
 
@@ -94,12 +95,13 @@ func TestBadTextsAreReportedInPlainWords(t *testing.T) {
 		p := start(t, t.TempDir(), nil, words...)
 		code, text := p.code(t), p.err.String()
 		if code == 0 || leaked(text) != "" || strings.Count(text, "\n") != 1 {
-			t.Errorf("%s: exit code %d, %q: %s", args, code, leaked(text), text)
+			t.Errorf("%s: exit code %d, word of a Go library %q; want an error of one line without it: %s", args, code,
+				leaked(text), text)
 		}
 	}
 }
 
-func TestACommandOrANumberIsUnderstood(t *testing.T) {
+func TestCommandsAndPIDsWithoutFlagsAreRecognized(t *testing.T) {
 	for args, want := range map[string]string{
 		"record ls -la":            "to record the command ls, use --: prywalk record -- ls -la",
 		"record -d 5 ls -la":       "use --: prywalk record -d 5 -- ls -la",
@@ -113,28 +115,28 @@ func TestACommandOrANumberIsUnderstood(t *testing.T) {
 	} {
 		p := start(t, t.TempDir(), nil, strings.Fields(args)...)
 		if code := p.code(t); code != exit.WrongUsage || !strings.Contains(p.err.String(), want) {
-			t.Errorf("%s: exit code %d, %s", args, code, &p.err)
+			t.Errorf("%s: exit code %d, want %d and %q: %s", args, code, exit.WrongUsage, want, &p.err)
 		}
 	}
 	pid := burner(t)
 	for _, command := range []string{"dump", "doctor", "top --once --window 0.2"} {
 		p := start(t, t.TempDir(), nil, append(strings.Fields(command), pid)...)
 		if code := p.code(t); code != 0 || !strings.Contains(p.err.String(), "used as with -p "+pid) {
-			t.Errorf("%s %s: exit code %d, %s", command, pid, code, &p.err)
+			t.Errorf("%s %s: exit code %d, want 0 and \"used as with -p\": %s", command, pid, code, &p.err)
 		}
 	}
 	p := start(t, t.TempDir(), nil, "record", "-d", "0.2", "--max-overhead", "50", pid)
 	if code := p.code(t); code != 0 || !strings.Contains(p.err.String(), "used as with -p "+pid) ||
 		!strings.Contains(p.err.String(), "--max-overhead 50%: ") {
-		t.Errorf("record %s: exit code %d, %s", pid, code, &p.err)
+		t.Errorf("record %s: exit code %d, want 0, \"used as with -p\" and the overhead in percent: %s", pid, code, &p.err)
 	}
 	p = start(t, t.TempDir(), nil, "record", "-q", "-d", "0.2", pid)
 	if code := p.code(t); code != 0 || p.err.String() != "" {
-		t.Errorf("-q: exit code %d, %s", code, &p.err)
+		t.Errorf("record -q: exit code %d, want 0 and no message: %s", code, &p.err)
 	}
 	p = start(t, t.TempDir(), nil, "record", "-q", "-p", "x")
 	if code := p.code(t); code != exit.WrongUsage || p.err.String() == "" {
-		t.Errorf("-q and an error: exit code %d, %s", code, &p.err)
+		t.Errorf("record -q -p x: exit code %d, want 2 and a message: %s", code, &p.err)
 	}
 }
 
@@ -149,25 +151,25 @@ func TestChildrenThatAreNotRecordedAreReported(t *testing.T) {
 	p := start(t, t.TempDir(), nil, "record", "-d", "3", "-p", parent)
 	if code := p.code(t); code != 0 || !strings.Contains(p.err.String(), "1 child process used ") ||
 		!strings.Contains(p.err.String(), "not in the recording; --children includes them, also those already running") {
-		t.Errorf("exit code %d, %s", code, &p.err)
+		t.Errorf("exit code %d, want 0 and a word about the child not recorded: %s", code, &p.err)
 	}
 	dir := t.TempDir()
 	p = start(t, dir, nil, "record", "-d", "3", "--children", "-p", parent)
 	if code := p.code(t); code != 0 || strings.Contains(p.err.String(), "child process") {
-		t.Errorf("--children: exit code %d, %s", code, &p.err)
+		t.Errorf("--children: exit code %d, want 0 and no word about children: %s", code, &p.err)
 	}
 	q := start(t, dir, nil, "report", "--by", "command")
 	if code := q.code(t); code != 0 || !strings.Contains(q.out.String(), "  sh  ") {
-		t.Errorf("a child that ran already is missing: exit code %d, %s", code, &q.out)
+		t.Errorf("a child started before the recording is missing: exit code %d, %s", code, &q.out)
 	}
 }
 
-func TestAllProcessesOfANameAreTaken(t *testing.T) {
+func TestAllProcessesOfANameAreRecorded(t *testing.T) {
 	name := fmt.Sprintf("all%d", os.Getpid())
 	one, other := running(t, asName(t, name)), running(t, asName(t, name))
 	dir := t.TempDir()
 	if p := start(t, dir, nil, "record", "-d", "0.3", "-n", name, "--all"); p.code(t) != 0 {
-		t.Fatalf("%s", &p.err)
+		t.Fatalf("record --all: %s", &p.err)
 	}
 	p := start(t, dir, nil, "report", "--by", "process", "--value", "samples")
 	code := p.code(t)

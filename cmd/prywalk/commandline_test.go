@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestTyposAreUnderstood(t *testing.T) {
+func TestTyposGetASuggestion(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"rceord -p 1", `unknown command "rceord" (do you mean prywalk record?)`},
 		{"rep", "do you mean prywalk report?"},
@@ -68,7 +68,7 @@ func FuzzDistanceIsOne(f *testing.F) {
 	})
 }
 
-func TestTheVersionIsThatOfTheBuild(t *testing.T) {
+func TestVersionIsTheBuilds(t *testing.T) {
 	p := start(t, t.TempDir(), nil, "--version")
 	if code := p.code(t); code != 0 || p.out.String() != version()+"\n" || !strings.HasPrefix(version(), "prywalk ") {
 		t.Errorf("exit code %d, %q, %s", code, &p.out, &p.err)
@@ -89,7 +89,7 @@ func TestTheVersionIsThatOfTheBuild(t *testing.T) {
 	}
 }
 
-func TestACommandThatEndsAtOnceIsARecording(t *testing.T) {
+func TestCommandThatEndsAtOnceIsRecorded(t *testing.T) {
 	for _, c := range []struct {
 		command string
 		code    int
@@ -109,7 +109,7 @@ func TestACommandThatEndsAtOnceIsARecording(t *testing.T) {
 	}
 }
 
-func TestARecordingIsNotWrittenToATerminal(t *testing.T) {
+func TestRecordingIsNotWrittenToATerminal(t *testing.T) {
 	for _, output := range []string{"-", "/dev/stdout"} {
 		text, stderr, code := onTerminal(t, t.TempDir(), 80, nil, "record", "-d", "0.2", "-o", output, "-p", burner(t))
 		if code != exit.WrongUsage || text != "" || !strings.Contains(stderr, "to the terminal") {
@@ -240,7 +240,7 @@ func TestProcessesAreFoundByName(t *testing.T) {
 	}
 }
 
-func TestAProcessIsWaitedFor(t *testing.T) {
+func TestWaitAwaitsAProcess(t *testing.T) {
 	name := fmt.Sprintf("later%d", os.Getpid())
 	dir := t.TempDir()
 	p := start(t, dir, nil, "record", "-d", "0.2", "-n", name, "--wait")

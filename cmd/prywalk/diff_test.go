@@ -31,7 +31,7 @@ func recorded(t *testing.T, name string, n, m int64) string {
 	return path
 }
 
-func TestDiffTellsByItsStatusWhatGrew(t *testing.T) {
+func TestDiffExitCodeReportsGrowth(t *testing.T) {
 	old, same, slower := recorded(t, "old", 500, 500), recorded(t, "same", 500, 500), recorded(t, "slower", 500, 1500)
 	page := filepath.Join(t.TempDir(), "page.html")
 	for _, c := range []struct {
@@ -65,13 +65,13 @@ func TestDiffTellsByItsStatusWhatGrew(t *testing.T) {
 		p := start(t, t.TempDir(), nil, append([]string{"diff"}, strings.Fields(c.args)...)...)
 		if code := p.code(t); code != c.code || !strings.Contains(p.out.String(), c.out) ||
 			!strings.Contains(p.err.String(), c.err) {
-			t.Errorf("diff %s: exit code %d, %q, %q", c.args, code, &p.out, &p.err)
+			t.Errorf("diff %s: exit code %d, want %d, %q and %q; got %q, %q", c.args, code, c.code, c.out, c.err, &p.out, &p.err)
 		}
 		if c.code == exit.WrongUsage && p.out.String() != "" {
-			t.Errorf("diff %s: writes %q", c.args, &p.out)
+			t.Errorf("diff %s: output with wrong usage: %q", c.args, &p.out)
 		}
 	}
 	if s, err := os.Stat(page); err != nil || s.Mode().Perm() != 0o600 {
-		t.Errorf("%v %v", s, err)
+		t.Errorf("mode of the page: %v %v, want 0600", s, err)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-func TestADeadlockIsAnExitCode(t *testing.T) {
+func TestDeadlockHasAnExitCode(t *testing.T) {
 	exe, err := testtargets.Compile("cycles.c", "-O1")
 	if err != nil {
 		t.Fatal(err)
@@ -23,25 +23,25 @@ func TestADeadlockIsAnExitCode(t *testing.T) {
 		text    string
 	}{"cycle": {exit.Deadlock, 3, "1 DEADLOCK"}, "timed": {0, 3, "no deadlock"}} {
 		cmd := exec.Command(exe, how)
-		_, says := testtargets.Talk(t, cmd)
-		if _, err := says.ReadString('\n'); err != nil {
+		_, lines := testtargets.Talk(t, cmd)
+		if _, err := lines.ReadString('\n'); err != nil {
 			t.Fatal(err)
 		}
 		pid := strconv.Itoa(cmd.Process.Pid)
 		var p *started
 		code := 0
-		// They are about to wait.
-		testtargets.Eventually(t, how+": all wait", func() bool {
+		// After "ready" the threads are about to wait.
+		testtargets.Eventually(t, how+": all threads wait", func() bool {
 			p = start(t, t.TempDir(), nil, "dump", "-p", pid, "--locks")
 			code = p.code(t)
 			return strings.Count(p.out.String(), "\n  waiting: ") == want.waiters
 		})
-		// A process that cannot be opened hides no deadlock of the others.
+		// A process that cannot be opened must not hide a deadlock of others.
 		const none = "2147483647"
 		p = start(t, t.TempDir(), nil, "dump", "-p", none+","+pid, "--locks")
 		both := p.code(t)
-		if said := strings.Contains(p.err.String(), none); !said || want.code != 0 && both != want.code || both == 0 {
-			t.Errorf("%s and no process: exit code %d: %s", how, both, p.err.String())
+		if reported := strings.Contains(p.err.String(), none); !reported || want.code != 0 && both != want.code || both == 0 {
+			t.Errorf("%s and an absent process: exit code %d: %s", how, both, p.err.String())
 		}
 		if code != want.code || !strings.Contains(p.out.String(), want.text) {
 			t.Errorf("%s: exit code %d, want %d:\n%s%s", how, code, want.code, p.out.String(), p.err.String())

@@ -32,7 +32,7 @@ func TestHelpNamesValuesByWhatTheyAre(t *testing.T) {
 			continue
 		}
 		if m := goType.FindString(helpOf(t, c.Name())); m != "" {
-			t.Errorf("help %s: %q: say what the value is, in values or kinds", c.Name(), m)
+			t.Errorf("help %s: %q: the kind of the value is a Go type; name it in values or kinds", c.Name(), m)
 		}
 	}
 }
@@ -55,7 +55,7 @@ func TestHelpForAnUnknownCommandIsWrongUsage(t *testing.T) {
 	}
 }
 
-// longestLine fits beside another column; texts of commands are not wrapped.
+// longestLine fits beside another column; command texts are not wrapped.
 const longestLine = 90
 
 func TestTextsOfCommandsFitOnATerminal(t *testing.T) {

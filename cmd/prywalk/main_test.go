@@ -109,7 +109,7 @@ func burner(t *testing.T) string {
 	}
 }
 
-func TestTermIsPassedOnToTheCommandAndItsStatusComesBack(t *testing.T) {
+func TestTermIsForwardedToTheCommandAndItsStatusReturned(t *testing.T) {
 	dir := t.TempDir()
 	p := start(t, dir, nil, "record", "--", "sh", "-c", "trap 'exit 7' TERM; echo ready; while :; do :; done")
 	testtargets.Says(t, &p.out, "ready")
@@ -141,7 +141,7 @@ func TestInterruptOfTheGroupReachesTheCommandOnce(t *testing.T) {
 	testtargets.ReadRecording(t, filepath.Join(dir, "prywalk.pb.gz"))
 }
 
-func TestDurationShorterThanTheCommandSaysThatItWaits(t *testing.T) {
+func TestShortDurationReportsThatItWaitsForTheCommand(t *testing.T) {
 	dir := t.TempDir()
 	in, w, err := os.Pipe()
 	if err != nil {
@@ -159,7 +159,7 @@ func TestDurationShorterThanTheCommandSaysThatItWaits(t *testing.T) {
 	}
 }
 
-func TestWhatTheCommandLeavesBehindIsNotWaitedFor(t *testing.T) {
+func TestBackgroundProcessesOfTheCommandAreNotAwaited(t *testing.T) {
 	p := start(t, t.TempDir(), nil, "record", "--", "sh", "-c",
 		"sleep 600 >/dev/null 2>&1 & i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; exit 4")
 	if code := p.code(t); code != 4 {
@@ -167,7 +167,7 @@ func TestWhatTheCommandLeavesBehindIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-func TestSecondInterruptLeavesAtOnce(t *testing.T) {
+func TestSecondInterruptEndsAtOnce(t *testing.T) {
 	// It ignores the first, so that prywalk waits.
 	p := start(t, t.TempDir(), nil, "record", "--", "sh", "-c", "trap '' INT; echo ready; while :; do :; done")
 	testtargets.Says(t, &p.out, "ready")
@@ -183,7 +183,7 @@ func TestSecondInterruptLeavesAtOnce(t *testing.T) {
 	}
 }
 
-func TestHangUpThatIsIgnoredStaysIgnored(t *testing.T) {
+func TestIgnoredHangUpStaysIgnored(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -227,7 +227,7 @@ func checkpoint(t *testing.T, p *started, file string) {
 	}
 }
 
-func TestOneBadPidOfSeveral(t *testing.T) {
+func TestOneBadPIDOfSeveralIsReported(t *testing.T) {
 	pid := burner(t)
 	p := start(t, t.TempDir(), nil, "record", "-d", "0.2", "-p", pid+",999999999")
 	if code := p.code(t); code != exit.Failed || strings.Count(p.err.String(), "\n") != 1 ||
@@ -246,7 +246,7 @@ func TestOneBadPidOfSeveral(t *testing.T) {
 	}
 }
 
-func TestAtomicDumpTellsThePause(t *testing.T) {
+func TestAtomicDumpReportsThePause(t *testing.T) {
 	p := start(t, t.TempDir(), nil, "dump", "--atomic", "--json", "-p", burner(t))
 	if code := p.code(t); code != 0 || !strings.Contains(p.err.String(), "was stopped for") ||
 		!strings.HasPrefix(p.out.String(), `{"schema_version":1,"time":`) {
@@ -265,7 +265,7 @@ func TestMergedDumpIsText(t *testing.T) {
 	}
 }
 
-func TestADumpSaysOnceWhatGivesNames(t *testing.T) {
+func TestDumpNamesTheRemedyForMissingNamesOnce(t *testing.T) {
 	one, other := testtargets.Run(t, "c-stripped", testtargets.Options{}), testtargets.Run(t, "c-stripped",
 		testtargets.Options{})
 	pids := fmt.Sprintf("%d,%d", one.PID, other.PID)

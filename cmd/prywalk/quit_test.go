@@ -18,24 +18,24 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// goStacks is printed by the Go runtime at an uncaught signal.
+// goStacks is in the Go runtime's output at an unhandled signal.
 const goStacks = "goroutine "
 
 func TestSIGQUITEndsARecordingOfAProcessLikeSIGTERM(t *testing.T) {
 	p, file := begun(t)
 	send(t, p, unix.SIGQUIT)
 	if code := p.code(t); code != exit.OK || strings.Contains(p.err.String(), goStacks) {
-		t.Errorf("exit code %d: %s", code, &p.err)
+		t.Errorf("exit code %d, want 0 without stacks: %s", code, &p.err)
 	}
 	if c := testtargets.ReadRecording(t, file).Comments; len(c) != 1 || strings.Contains(c[0], "checkpoint") {
-		t.Errorf("the recording is not whole: %q", c)
+		t.Errorf("the recording's comments are %q, want one and no checkpoint", c)
 	}
 }
 
-// quitter prints a line at each SIGQUIT, as a JVM does its threads.
+// quitter prints a line at each SIGQUIT, as a JVM prints a thread dump.
 var quitter = []string{"record", "--", "sh", "-c", "trap 'echo quit' QUIT; echo ready; while :; do sleep 0.05; done"}
 
-// afterQuit holds that a recording goes on after its command got SIGQUIT once.
+// afterQuit checks that a recording continues after its command got SIGQUIT once.
 func afterQuit(t *testing.T, p *started, out *testtargets.Lines) {
 	t.Helper()
 	testtargets.Says(t, out, "quit")
@@ -47,14 +47,14 @@ func afterQuit(t *testing.T, p *started, out *testtargets.Lines) {
 	testtargets.ReadRecording(t, file)
 	send(t, p, unix.SIGTERM)
 	if code := p.code(t); code != 128+int(unix.SIGTERM) || strings.Contains(p.err.String(), goStacks) {
-		t.Errorf("exit code %d: %s", code, &p.err)
+		t.Errorf("exit code %d, want 143 without stacks: %s", code, &p.err)
 	}
 	if n := strings.Count(out.String(), "quit"); n != 1 {
-		t.Errorf("SIGQUIT has reached the command %d times", n)
+		t.Errorf("SIGQUIT reached the command %d times, want once", n)
 	}
 }
 
-func TestSIGQUITToPrywalkAloneIsPassedOnToTheCommand(t *testing.T) {
+func TestSIGQUITToPrywalkAloneIsForwardedToTheCommand(t *testing.T) {
 	p := prepared(t, t.TempDir(), nil, quitter...)
 	p.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // without a terminal
 	p.begin(t)
@@ -81,7 +81,7 @@ func TestSIGQUITEndsOtherCommandsWithoutStacks(t *testing.T) {
 	testtargets.Says(t, &p.err, "waiting for a process")
 	send(t, p, unix.SIGQUIT)
 	if code := p.code(t); code != 128+int(unix.SIGQUIT) || strings.Contains(p.err.String(), goStacks) {
-		t.Errorf("exit code %d: %s", code, &p.err)
+		t.Errorf("exit code %d, want 131 without stacks: %s", code, &p.err)
 	}
 }
 
@@ -94,7 +94,7 @@ func TestSignalsThatAbortLeaveTheLastCheckpointAndNoThreadStopped(t *testing.T) 
 		}
 		send(t, p, sig)
 		if code := p.code(t); code == exit.OK {
-			t.Errorf("%v: exit code %d: %s", sig, code, &p.err)
+			t.Errorf("%v: exit code %d, want a failure: %s", sig, code, &p.err)
 		}
 		testtargets.ReadRecording(t, file)
 		become(t, false, pid)
@@ -103,18 +103,18 @@ func TestSignalsThatAbortLeaveTheLastCheckpointAndNoThreadStopped(t *testing.T) 
 			t.Errorf("%v: the target is still traced: %s", sig, text)
 		}
 		if left, _ := filepath.Glob(filepath.Join(p.Dir, "*")); len(left) != 1 {
-			t.Errorf("%v: files that are left: %q", sig, left)
+			t.Errorf("%v: files are %q, want the checkpoint only", sig, left)
 		}
 		used := cpuTicks(t, pid)
 		for end := time.Now().Add(testtargets.Patience); cpuTicks(t, pid) == used; time.Sleep(10 * time.Millisecond) {
 			if time.Now().After(end) {
-				t.Fatalf("%v: the target does not run on", sig)
+				t.Fatalf("%v: the target no longer runs", sig)
 			}
 		}
 	}
 }
 
-// in clock ticks
+// cpuTicks returns the process's user time in clock ticks.
 func cpuTicks(t *testing.T, pid int) string {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

@@ -24,7 +24,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// begun records a busy shell, and returns once prywalk has written a checkpoint.
+// begun records a busy shell, and returns when prywalk has written a checkpoint.
 func begun(t *testing.T, args ...string) (p *started, file string) {
 	t.Helper()
 	p = start(t, t.TempDir(), nil, append([]string{"record", "-p", burner(t)}, args...)...)
@@ -41,27 +41,27 @@ func send(t *testing.T, p *started, sig syscall.Signal) {
 	}
 }
 
-func TestABurstOfSignalsLosesNothing(t *testing.T) {
+func TestBurstOfSignalsLosesNothing(t *testing.T) {
 	for _, burst := range [][]syscall.Signal{
 		{unix.SIGINT, unix.SIGTERM}, {unix.SIGHUP, unix.SIGINT}, {unix.SIGTERM, unix.SIGINT, unix.SIGHUP},
 	} {
 		p, file := begun(t)
-		// A stopped process gets pending signals together.
+		// A stopped process gets its pending signals together.
 		send(t, p, unix.SIGSTOP)
 		for _, sig := range burst {
 			send(t, p, sig)
 		}
 		send(t, p, unix.SIGCONT)
 		if code := p.code(t); code != exit.OK {
-			t.Errorf("%v: exit code %d: %s", burst, code, &p.err)
+			t.Errorf("%v: exit code %d, want 0: %s", burst, code, &p.err)
 		}
 		if c := testtargets.ReadRecording(t, file).Comments; len(c) != 1 || strings.Contains(c[0], "checkpoint") {
-			t.Errorf("%v: the recording is not whole: %q", burst, c)
+			t.Errorf("%v: the recording's comments are %q, want one and no checkpoint", burst, c)
 		}
 	}
 }
 
-func TestLeavingAtOnceSaysWhatStandsOnDisk(t *testing.T) {
+func TestAbortReportsTheRecordingOnDisk(t *testing.T) {
 	p := start(t, t.TempDir(), nil, "record", "--", "sh", "-c", "trap '' INT; echo ready; while :; do :; done")
 	testtargets.Says(t, &p.out, "ready")
 	send(t, p, unix.SIGINT)
@@ -70,11 +70,11 @@ func TestLeavingAtOnceSaysWhatStandsOnDisk(t *testing.T) {
 	send(t, p, unix.SIGINT)
 	if code := p.code(t); code != 128+int(unix.SIGINT) ||
 		!strings.Contains(p.err.String(), "aborted: the whole recording is in prywalk.pb.gz\n") {
-		t.Errorf("exit code %d: %s", code, &p.err)
+		t.Errorf("exit code %d, want 130 and \"aborted\" with the file's name: %s", code, &p.err)
 	}
 }
 
-func TestTheLastRecordingIsKeptAsOld(t *testing.T) {
+func TestPreviousRecordingIsKeptAsOld(t *testing.T) {
 	dir, pid := t.TempDir(), burner(t)
 	file := filepath.Join(dir, "prywalk.pb.gz")
 	var last []byte
@@ -89,15 +89,15 @@ func TestTheLastRecordingIsKeptAsOld(t *testing.T) {
 		}
 		send(t, p, unix.SIGINT)
 		if code := p.code(t); code != exit.OK {
-			t.Fatalf("exit code %d: %s", code, &p.err)
+			t.Fatalf("exit code %d, want 0: %s", code, &p.err)
 		}
 		if old, err := os.ReadFile(file + ".old"); string(old) != string(last) || err != nil && last != nil {
-			t.Errorf("%d bytes are kept, %v; the last recording had %d", len(old), err, len(last))
+			t.Errorf("prywalk.pb.gz.old has %d bytes (%v), want the previous recording, %d bytes", len(old), err, len(last))
 		}
 	}
 	list, err := os.ReadDir(dir)
 	if err != nil || len(list) != 2 {
-		t.Errorf("there are %v, %v", list, err)
+		t.Errorf("files are %v, want the recording and the previous one: %v", list, err)
 	}
 }
 
@@ -110,7 +110,7 @@ func awaitNew(t *testing.T, p *started, file string) {
 			return
 		}
 		if time.Now().After(end) {
-			t.Fatalf("no checkpoint: %s", &p.err)
+			t.Fatalf("no new checkpoint: %s", &p.err)
 		}
 		_ = p.Process.Signal(unix.SIGUSR1)
 	}
@@ -131,7 +131,7 @@ func startWith(t *testing.T, stdout *os.File, args ...string) *started {
 	return p
 }
 
-// awaitSamples waits until prywalk has another process's files open, after which it listens to signals.
+// awaitSamples waits until prywalk has opened another process's files; by then it handles signals.
 func awaitSamples(t *testing.T, p *started) {
 	t.Helper()
 	samples := func() bool {
@@ -144,13 +144,13 @@ func awaitSamples(t *testing.T, p *started) {
 	}
 	for end := time.Now().Add(testtargets.Patience); !samples(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("it does not look: %s", &p.err)
+			t.Fatalf("prywalk has opened no file of another process: %s", &p.err)
 		}
 	}
 }
 
-// one holds that a stream is one final profile.
-func one(t *testing.T, r io.Reader) {
+// checkOneProfile checks that a stream is one profile, and not a checkpoint.
+func checkOneProfile(t *testing.T, r io.Reader) {
 	t.Helper()
 	buf := bufio.NewReader(r)
 	zip, err := gzip.NewReader(buf)
@@ -167,10 +167,10 @@ func one(t *testing.T, r io.Reader) {
 		t.Fatal(err)
 	}
 	if len(p.Comments) != 1 || strings.Contains(p.Comments[0], "checkpoint") {
-		t.Errorf("it is a checkpoint: %q", p.Comments)
+		t.Errorf("the profile's comments are %q, want one and no checkpoint", p.Comments)
 	}
 	if more, _ := io.ReadAll(buf); len(more) > 0 {
-		t.Errorf("%d bytes follow the profile", len(more))
+		t.Errorf("%d bytes follow the profile, want none", len(more))
 	}
 }
 
@@ -197,20 +197,20 @@ func TestPipesGetOneRecordingAndNoCheckpoints(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		one(t, r)
+		checkOneProfile(t, r)
 		r.Close()
 		if code := p.code(t); code != exit.OK {
-			t.Errorf("%s: exit code %d: %s", path, code, &p.err)
+			t.Errorf("%s: exit code %d, want 0: %s", path, code, &p.err)
 		}
 	}
 }
 
-func TestPipeWithoutAReaderIsGivenUpByCtrlC(t *testing.T) {
+func TestCtrlCEndsTheWaitForAPipesReader(t *testing.T) {
 	p := start(t, t.TempDir(), nil, "record", "-d", "0.1", "-p", burner(t), "-o", testtargets.Fifo(t))
 	testtargets.Says(t, &p.err, "waiting for a reader of")
 	send(t, p, unix.SIGINT)
 	if code := p.code(t); code != exit.Failed || !strings.Contains(p.err.String(), console.ErrNoReader.Error()) {
-		t.Errorf("exit code %d: %s", code, &p.err)
+		t.Errorf("exit code %d, want 1 and the cause: %s", code, &p.err)
 	}
 }
 
@@ -221,13 +221,13 @@ func stateOf(pid int) string {
 	return state
 }
 
-// become waits until all processes are in state T, or none.
+// become waits until all processes are in state T, or none is.
 func become(t *testing.T, stopped bool, pids ...int) {
 	t.Helper()
 	other := func(pid int) bool { return (stateOf(pid) == "T") != stopped }
 	for end := time.Now().Add(testtargets.Patience); slices.ContainsFunc(pids, other); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("states %q and %q; stopped: %v is wanted", stateOf(pids[0]), stateOf(pids[len(pids)-1]), stopped)
+			t.Fatalf("states are %q and %q, want stopped: %v", stateOf(pids[0]), stateOf(pids[len(pids)-1]), stopped)
 		}
 	}
 }
@@ -266,13 +266,13 @@ func TestCtrlZStopsTheCommandToo(t *testing.T) {
 			}
 			become(t, step.stopped, self, command)
 			if !step.stopped {
-				awaitCatching(t, self, unix.SIGTSTP) // until then only prywalk would stop
+				awaitCatching(t, self, unix.SIGTSTP) // before, SIGTSTP would stop prywalk only
 			}
 		}
 	}
 	send(t, p, unix.SIGTERM)
 	if code := p.code(t); code != 128+int(unix.SIGTERM) {
-		t.Errorf("exit code %d: %s", code, &p.err)
+		t.Errorf("exit code %d, want 143: %s", code, &p.err)
 	}
 	testtargets.ReadRecording(t, filepath.Join(p.Dir, "prywalk.pb.gz"))
 }

@@ -36,9 +36,9 @@ func TestCtrlCWhileAPipeIsFullKeepsTheRecording(t *testing.T) {
 	p := prepared(t, t.TempDir(), nil, "record", "-d", "0.1", "-p", burner(t), "-o", path)
 	p.Stderr = tty.Slave
 	p.begin(t)
-	testtargets.Says(t, &tty.Out, "looking up symbols: ") // in write(2)
+	testtargets.Says(t, &tty.Out, "looking up symbols: ") // prywalk is in write(2)
 	send(t, p, unix.SIGINT)
-	for pending(t, p.Process.Pid) { // on a busy machine until after the write; prywalk then has no handler any more
+	for pending(t, p.Process.Pid) { // if delivered after the write, prywalk no longer handles it
 		time.Sleep(time.Millisecond)
 	}
 	r, err := os.Open(path)
@@ -47,16 +47,16 @@ func TestCtrlCWhileAPipeIsFullKeepsTheRecording(t *testing.T) {
 	}
 	defer r.Close()
 	if n, err := r.Read(filler); n != size || err != nil {
-		t.Fatalf("%d bytes, %v", n, err)
+		t.Fatalf("read %d bytes from the pipe, want %d: %v", n, size, err)
 	}
 	full.Close()
-	one(t, r)
+	checkOneProfile(t, r)
 	if code := p.code(t); code != exit.OK || !strings.Contains(tty.Text(), "\x1b[Kprywalk: ") {
-		t.Errorf("exit code %d: %q", code, tty.Out.String())
+		t.Errorf("exit code %d, want 0 and the closing line: %q", code, tty.Out.String())
 	}
 }
 
-// pending reports whether a process has signals that are not delivered yet.
+// pending reports whether a process has undelivered signals.
 func pending(t *testing.T, pid int) bool {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
@@ -66,7 +66,7 @@ func pending(t *testing.T, pid int) bool {
 	return !strings.Contains(string(status), "ShdPnd:\t0000000000000000")
 }
 
-func TestReadingABigReportIsAnnounced(t *testing.T) {
+func TestSlowReadOfARecordingIsAnnounced(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(smallRecording(t), "prywalk.pb.gz"))
 	if err != nil {
 		t.Fatal(err)
@@ -83,11 +83,11 @@ func TestReadingABigReportIsAnnounced(t *testing.T) {
 	}
 	code, out := p.code(t), tty.Text()
 	if code != exit.OK || !strings.HasPrefix(strings.ReplaceAll(out, line, ""), "\r\x1b[Kkvd (pid 4711)") {
-		t.Errorf("exit code %d: %q", code, out)
+		t.Errorf("exit code %d, want 0 and the report only: %q", code, out)
 	}
 }
 
-func TestCtrlCWhileAReportIsReadLeavesTheOldOne(t *testing.T) {
+func TestCtrlCDuringAReportKeepsTheOldPage(t *testing.T) {
 	dir, path, tty := t.TempDir(), testtargets.Fifo(t), testtargets.NewTerminal(t, 120)
 	page := filepath.Join(dir, "page.html")
 	if err := os.WriteFile(page, []byte("old"), 0o600); err != nil {
@@ -101,6 +101,6 @@ func TestCtrlCWhileAReportIsReadLeavesTheOldOne(t *testing.T) {
 	code := p.code(t)
 	list, _ := os.ReadDir(dir)
 	if now, _ := os.ReadFile(page); code != 128+int(unix.SIGINT) || !bytes.Equal(now, []byte("old")) || len(list) != 1 {
-		t.Errorf("exit code %d, %q, %v", code, now, list)
+		t.Errorf("exit code %d, want 130 and the old page only: %q, %v", code, now, list)
 	}
 }

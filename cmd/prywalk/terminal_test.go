@@ -94,11 +94,11 @@ func TestFlagsWithoutEffectAreErrors(t *testing.T) {
 		p := start(t, dir, nil, append([]string{"report"}, strings.Fields(c.args)...)...)
 		if code := p.code(t); code != exit.WrongUsage || p.out.String() != "" || strings.Count(p.err.String(), "\n") != 1 ||
 			!strings.Contains(p.err.String(), c.want) {
-			t.Errorf("%s: exit code %d, %q, %s", c.args, code, &p.out, &p.err)
+			t.Errorf("report %s: exit code %d, want 2 and one line with %q: %q, %s", c.args, code, c.want, &p.out, &p.err)
 		}
 	}
 	if _, err := os.Stat(filepath.Join(dir, "page.html")); err == nil {
-		t.Error("a page was written")
+		t.Error("page.html was written")
 	}
 }
 
@@ -127,35 +127,35 @@ func TestFormsOfAReport(t *testing.T) {
 		p := start(t, dir, nil, append([]string{"report"}, strings.Fields(c.args)...)...)
 		if code := p.code(t); code != 0 || !strings.Contains(p.out.String(), c.want) ||
 			strings.Contains(p.out.String(), "\x1b") || p.err.String() != "" {
-			t.Errorf("report %s: exit code %d, %s%s", c.args, code, &p.out, &p.err)
+			t.Errorf("report %s: exit code %d, want 0 and %q: %s%s", c.args, code, c.want, &p.out, &p.err)
 		}
 	}
 }
 
-func TestThePagerIsTheTerminals(t *testing.T) {
+func TestPagerIsForTerminalsOnly(t *testing.T) {
 	dir := smallRecording(t)
 	plain := []string{"TERM=xterm", "NO_COLOR=1"}
 	marked := append([]string{"PAGER=sed 's/^/paged:/'"}, plain...)
 	if text, stderr, code := onTerminal(t, dir, 80, marked, "report"); code != 0 ||
 		!strings.HasPrefix(text, "paged:kvd (pid 4711)") || stderr != "" {
-		t.Errorf("on a terminal: exit code %d, %s%s", code, text, stderr)
+		t.Errorf("on a terminal: exit code %d, want 0 and a paged report: %s%s", code, text, stderr)
 	}
 	for _, args := range [][]string{{"report", "--folded"}, {"report", "--json"}} {
 		if text, _, _ := onTerminal(t, dir, 80, marked, args...); strings.Contains(text, "paged:") {
-			t.Errorf("%v is for programs: %s", args, text)
+			t.Errorf("%v was paged, though it is for programs: %s", args, text)
 		}
 	}
 	for _, env := range []string{"PAGER=cat", "PAGER=", "PAGER=/no/such/pager", "PAGER=true"} {
 		text, _, code := onTerminal(t, dir, 80, append([]string{env}, plain...), "report")
 		if shown := strings.Contains(text, "compress"); code != 0 || shown == (env == "PAGER=true") {
-			t.Errorf("%s: exit code %d, %s", env, code, text)
+			t.Errorf("%s: exit code %d, want 0 and a report, except with the pager true: %s", env, code, text)
 		}
 	}
 	p := prepared(t, dir, nil, "report")
 	p.Env = append(p.Env, marked...)
 	p.begin(t)
 	if code := p.code(t); code != 0 || strings.Contains(p.out.String(), "paged:") {
-		t.Errorf("in a pipe: exit code %d, %s", code, &p.out)
+		t.Errorf("in a pipe: exit code %d, want 0 and no pager: %s", code, &p.out)
 	}
 }
 
@@ -169,12 +169,12 @@ func TestColoursAreForTerminalsThatWantThem(t *testing.T) {
 		{[]string{"TERM=dumb", "NO_COLOR="}, false},
 	} {
 		if text, _, _ := onTerminal(t, dir, 60, c.env, "report"); strings.Contains(text, "\x1b[") != c.colours {
-			t.Errorf("%v: %q", c.env, text)
+			t.Errorf("%v: colours wanted: %v: %q", c.env, c.colours, text)
 		}
 	}
 }
 
-func TestADumpIsPagedToo(t *testing.T) {
+func TestDumpIsPaged(t *testing.T) {
 	env := []string{"TERM=xterm", "NO_COLOR=1", "PAGER=sed 's/^/paged:/'"}
 	pid := burner(t)
 	for _, c := range []struct {
@@ -187,12 +187,12 @@ func TestADumpIsPagedToo(t *testing.T) {
 	} {
 		text, stderr, code := onTerminal(t, t.TempDir(), 80, env, c.args...)
 		if code != c.code || strings.Count(text, "paged:process ") != c.paged {
-			t.Errorf("%v: exit code %d, %s%s", c.args, code, text, stderr)
+			t.Errorf("%v: exit code %d, want %d and %d processes paged: %s%s", c.args, code, c.code, c.paged, text, stderr)
 		}
 	}
 }
 
-func TestACommandHasTheTerminalForItself(t *testing.T) {
+func TestProgressIsNotShownWithACommand(t *testing.T) {
 	for _, c := range []struct {
 		args     []string
 		progress bool
@@ -205,11 +205,11 @@ func TestACommandHasTheTerminalForItself(t *testing.T) {
 		p.Stderr = tty.Slave
 		p.begin(t)
 		if code := p.code(t); code != 0 {
-			t.Errorf("%v: exit code %d", c.args, code)
+			t.Errorf("%v: exit code %d, want 0", c.args, code)
 		}
 		if text := tty.Text(); strings.Contains(text, "Ctrl-C ends") != c.progress ||
 			!strings.Contains(text, "prywalk.pb.gz") {
-			t.Errorf("%v: %q", c.args, text)
+			t.Errorf("%v: progress wanted: %v, and the closing line: %q", c.args, c.progress, text)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-func TestWindowsAddUpToTheRecordingAndToTheKernelsCount(t *testing.T) {
+func TestWindowsAddUpToTheRecordingAndTheKernelsCPUTime(t *testing.T) {
 	c := newCollector(t, "").start()
 	for _, args := range [][]string{
 		{"--endpoint", "http://" + c.grpc}, {"--endpoint", "http://" + c.http, "--protocol", "http", "--aggregate"},
@@ -25,16 +25,16 @@ func TestWindowsAddUpToTheRecordingAndToTheKernelsCount(t *testing.T) {
 		l.compute()
 		eventually(t, "two windows", func() bool { return a.metric("sent_messages_total") >= 2 })
 		if r, err := http.Get("http://" + a.metrics + "/healthz"); err != nil || r.StatusCode != http.StatusOK {
-			t.Errorf("/healthz: %v, %v", r, err)
+			t.Errorf("GET /healthz: %v, %v, want status 200", r, err)
 		}
 		l.compute()
 		used := l.cpu() - before
-		a.seen()
+		a.awaitTicks()
 		a.end()
 		received := c.sums()
-		same(t, received, a.recorded())
+		compareSums(t, received, a.recorded())
 		if cpu := ofClock(received, "cpu"); cpu != used || used < 2*loadThreads*loadMilliseconds*1e6 {
-			t.Errorf("%v: %d ns of cpu, the kernel has charged %d", args, cpu, used)
+			t.Errorf("%v: %d ns of CPU time received, want %d, as charged by the kernel", args, cpu, used)
 		}
 		times, values := 0, 0
 		for _, m := range c.messages() {
@@ -45,12 +45,12 @@ func TestWindowsAddUpToTheRecordingAndToTheKernelsCount(t *testing.T) {
 				"process.executable.name": "gated", "process.pid": float64(l.pid), "os.type": "linux",
 			} {
 				if r[key] != want {
-					t.Errorf("%s is %v, want %v", key, r[key], want)
+					t.Errorf("resource attribute %s is %v, want %v", key, r[key], want)
 				}
 			}
 		}
 		if aggregate := len(args) > 4; aggregate != (times == 0) || !aggregate && times != values {
-			t.Errorf("%v: %d times of %d values", args, times, values)
+			t.Errorf("%v: %d time stamps for %d values, want none with --aggregate, else one for each", args, times, values)
 		}
 	}
 }
@@ -61,28 +61,28 @@ func TestNothingIsLostWhileTheReceiverIsAway(t *testing.T) {
 	a := startAgent(t, l, "--endpoint", "http://"+c.grpc, "--spool", spool)
 	before := l.cpu()
 	l.compute()
-	eventually(t, "messages wait", func() bool { return a.metric("waiting_messages") >= 2 })
+	eventually(t, "two messages wait", func() bool { return a.metric("waiting_messages") >= 2 })
 	if files, err := filepath.Glob(filepath.Join(spool, "*.otlp.gz")); err != nil || len(files) == 0 {
-		t.Errorf("%d files in the spool, %v", len(files), err)
+		t.Errorf("%d files in the spool, want some: %v", len(files), err)
 	}
 	c.start()
-	eventually(t, "none waits", func() bool {
+	eventually(t, "all messages are sent", func() bool {
 		return a.metric("waiting_messages") == 0 && a.metric("sent_messages_total") > 0
 	})
 	c.stop()
 	l.compute()
-	eventually(t, "messages wait again", func() bool { return a.metric("waiting_messages") >= 1 })
+	eventually(t, "a message waits", func() bool { return a.metric("waiting_messages") >= 1 })
 	c.start()
 	used := l.cpu() - before
-	a.seen()
+	a.awaitTicks()
 	a.end()
 	received := c.sums()
-	same(t, received, a.recorded())
+	compareSums(t, received, a.recorded())
 	if cpu := ofClock(received, "cpu"); cpu != used {
-		t.Errorf("%d ns of cpu, the kernel has charged %d", cpu, used)
+		t.Errorf("%d ns of CPU time received, want %d, as charged by the kernel", cpu, used)
 	}
 	if files, err := os.ReadDir(spool); err != nil || len(files) != 0 {
-		t.Errorf("%d files are left in the spool, %v", len(files), err)
+		t.Errorf("%d files are left in the spool, want none: %v", len(files), err)
 	}
 }
 
@@ -94,9 +94,9 @@ func TestKilledAgentLosesItsLastWindowOnly(t *testing.T) {
 	before := l.cpu()
 	l.compute()
 	used := l.cpu() - before
-	a.seen()
+	a.awaitTicks()
 	windows := a.metric("windows_total")
-	// The last samples of a thread wait five seconds at most for others, with which they share its time.
+	// A thread's last samples wait up to five seconds for further samples to share the time with.
 	eventually(t, "the window is in the spool", func() bool {
 		return a.metric("windows_total") >= windows+7 && a.metric("waiting_messages") >= windows+7
 	})
@@ -106,28 +106,28 @@ func TestKilledAgentLosesItsLastWindowOnly(t *testing.T) {
 	<-a.ended
 	c.start()
 	b := startAgent(t, l, args...)
-	eventually(t, "all is sent", func() bool {
+	eventually(t, "all messages are sent", func() bool {
 		return b.metric("waiting_messages") == 0 && b.metric("sent_messages_total") > 1
 	})
 	b.end()
 	if cpu := ofClock(c.sums(), "cpu"); cpu < used {
-		t.Errorf("%d ns of cpu came in, the kernel has charged %d before the agent was killed", cpu, used)
+		t.Errorf("%d ns of CPU time received, want at least the %d charged before the agent was killed", cpu, used)
 	}
 }
 
-func TestLargeMessagesAreDivided(t *testing.T) {
+func TestLargeMessagesAreSplit(t *testing.T) {
 	c := newCollector(t, "").start()
 	l := startLoad(t)
 	const most = 64 << 10
 	a := startAgent(t, l, "--endpoint", "http://"+c.grpc, "--max-message", "64K", "-F", "1000", "--window", "2s")
 	l.compute()
 	l.compute()
-	a.seen()
+	a.awaitTicks()
 	a.end()
-	same(t, c.sums(), a.recorded())
+	compareSums(t, c.sums(), a.recorded())
 	for _, m := range c.messages() {
 		if m.Size > most {
-			t.Errorf("a message of %d bytes", m.Size)
+			t.Errorf("a message of %d bytes, want at most %d", m.Size, most)
 		}
 	}
 }
@@ -148,20 +148,21 @@ func TestCertificatesAndTokens(t *testing.T) {
 		c.start()
 		l := startLoad(t)
 		none := startAgent(t, l, append(args, "--ca", pki.ca, "--flush", "100ms")...)
-		eventually(t, "a failure", func() bool { return none.metric("send_failures_total") > 0 })
+		eventually(t, "sending fails", func() bool { return none.metric("send_failures_total") > 0 })
 		none.end()
-		if says := none.says.String(); none.metric("sent_messages_total") > 0 || !strings.Contains(says, "cannot send") {
-			t.Errorf("without a certificate the agent says %q", says)
+		messages := none.stderr.String()
+		if none.metric("sent_messages_total") > 0 || !strings.Contains(messages, "cannot send") {
+			t.Errorf("without a client certificate: want no message sent and \"cannot send\": %q", messages)
 		}
 		a := startAgent(t, l, append(args, "--ca", pki.ca, "--cert", pki.client.cert, "--key", pki.client.key,
 			"--bearer-token", token, "--header", "X-Scope-OrgID=t1")...)
 		l.compute()
-		a.seen()
+		a.awaitTicks()
 		a.end()
-		same(t, c.sums(), a.recorded())
+		compareSums(t, c.sums(), a.recorded())
 		for _, m := range c.messages() {
 			if m.Headers["authorization"] != "Bearer s3cret" || m.Headers["x-scope-orgid"] != "t1" {
-				t.Errorf("%v: headers %v", args, m.Headers)
+				t.Errorf("%v: headers are %v, want the token and the tenant", args, m.Headers)
 			}
 		}
 	}

@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// ofPage gives the blocks of a language in docs/agent.md.
-func ofPage(t *testing.T, language string) (list []string) {
+// codeBlocks returns the code blocks of a language in docs/agent.md.
+func codeBlocks(t *testing.T, language string) (list []string) {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/agent.md")
 	if err != nil {
@@ -28,7 +28,7 @@ func ofPage(t *testing.T, language string) (list []string) {
 	return list
 }
 
-// setting gives all words of a setting of a unit.
+// setting returns all words of a setting of a unit.
 func setting(unit, name string) (words []string) {
 	for line := range strings.Lines(unit) {
 		if value, ok := strings.CutPrefix(line, name+"="); ok {
@@ -38,44 +38,44 @@ func setting(unit, name string) (words []string) {
 	return words
 }
 
-// TestUnitOfThePageIsAcceptedBySystemd without a warning, and its exposure is what the page says.
-func TestUnitOfThePageIsAcceptedBySystemd(t *testing.T) {
-	unit := ofPage(t, "ini")[0]
+// TestDocumentedUnitIsAcceptedBySystemd without a warning, and with the exposure level that docs/agent.md states.
+func TestDocumentedUnitIsAcceptedBySystemd(t *testing.T) {
+	unit := codeBlocks(t, "ini")[0]
 	file := filepath.Join(t.TempDir(), "prywalk-agent.service")
 	if err := os.WriteFile(file, []byte(strings.Replace(unit, "/usr/bin/prywalk", binary, 1)), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if text, err := exec.Command("systemd-analyze", "verify", file).CombinedOutput(); err != nil || len(text) > 0 {
-		t.Errorf("%v: %s", err, text)
+		t.Errorf("systemd-analyze verify: %v: %s", err, text)
 	}
 	text, err := exec.Command("systemd-analyze", "security", "--offline=true", "--threshold=30", file).CombinedOutput()
 	if err != nil {
-		t.Errorf("%v: %s", err, text)
+		t.Errorf("systemd-analyze security: %v: %s", err, text)
 	}
 }
 
-// TestManifestsOfThePageHoldToTheSchemas of Kubernetes, field by field.
-func TestManifestsOfThePageHoldToTheSchemas(t *testing.T) {
+// TestDocumentedManifestsSatisfyTheKubernetesTypes field by field.
+func TestDocumentedManifestsSatisfyTheKubernetesTypes(t *testing.T) {
 	cmd := exec.Command("go", "run", "-C", "../kubernetes", ".")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	cmd.Stdin = strings.NewReader(strings.Join(ofPage(t, "yaml"), "---\n"))
-	var says bytes.Buffer
-	cmd.Stderr = &says
+	cmd.Stdin = strings.NewReader(strings.Join(codeBlocks(t, "yaml"), "---\n"))
+	var messages bytes.Buffer
+	cmd.Stderr = &messages
 	out, err := cmd.Output()
 	if want := "Pod app agent\nDaemonSet agent\n"; err != nil || string(out) != want {
-		t.Errorf("%v: %s%s, want %s", err, out, &says, want)
+		t.Errorf("kinds and containers of the manifests: %v: %s%s, want %s", err, out, &messages, want)
 	}
 }
 
-// TestAgentRunsInTheConfinementOfTheUnit: another user, the unit's capabilities and no others, a read-only file system
-// but for the spool, a network with the receiver only. It samples root's process, and all of its time comes in.
-func TestAgentRunsInTheConfinementOfTheUnit(t *testing.T) {
-	unit := ofPage(t, "ini")[0]
+// The agent runs as another user, with only the unit's capabilities, a file system that is read-only except for the
+// spool, and a network with the receiver only. It must sample root's process, and all its CPU time must arrive.
+func TestAgentRunsInTheUnitsSandbox(t *testing.T) {
+	unit := codeBlocks(t, "ini")[0]
 	ambient, bounding := setting(unit, "AmbientCapabilities"), setting(unit, "CapabilityBoundingSet")
 	slices.Sort(ambient)
 	slices.Sort(bounding)
 	if !slices.Equal(ambient, bounding) || len(ambient) == 0 {
-		t.Fatalf("capabilities %v and %v", ambient, bounding)
+		t.Fatalf("AmbientCapabilities %v and CapabilityBoundingSet %v, want them equal and not empty", ambient, bounding)
 	}
 	caps := "-all"
 	for _, c := range ambient {
@@ -122,7 +122,7 @@ exec setpriv --reuid=$user --regid=$user --clear-groups --no-new-privs --inh-cap
 		exe, "agent", "-p", fmt.Sprint(l.pid), "--endpoint", "http://" + c.grpc, "--spool", state + "/spool",
 		"--window", "1s", "-F", "50", "--max-overhead", "50%", "--flush", patience.String(), "-o", rec})
 	a := &agent{t: t, rec: rec, cmd: exec.Command(args[0], args[1:]...)}
-	a.run("a window comes in", func() bool { return len(c.messages()) > 0 })
+	a.run("a window arrives", func() bool { return len(c.messages()) > 0 })
 	before := l.cpu()
 	l.compute()
 	used := l.cpu() - before
@@ -130,14 +130,14 @@ exec setpriv --reuid=$user --regid=$user --clear-groups --no-new-privs --inh-cap
 		t.Fatal(err)
 	}
 	if err := <-a.ended; err != nil {
-		t.Fatalf("%v: %s", err, a.says.String())
+		t.Fatalf("the agent: %v: %s", err, a.stderr.String())
 	}
 	received := c.sums()
-	same(t, received, a.recorded())
+	compareSums(t, received, a.recorded())
 	if cpu := ofClock(received, "cpu"); cpu < used {
-		t.Errorf("%d ns of cpu came in, the kernel has charged %d", cpu, used)
+		t.Errorf("%d ns of CPU time received, want at least the %d charged by the kernel", cpu, used)
 	}
-	if strings.Contains(a.says.String(), "cannot") {
-		t.Errorf("the agent says %s", a.says.String())
+	if strings.Contains(a.stderr.String(), "cannot") {
+		t.Errorf("the agent reports that it cannot do something: %s", a.stderr.String())
 	}
 }

@@ -52,16 +52,16 @@ func buildAndRun(m *testing.M) int {
 
 const patience = 2 * time.Minute
 
-func eventually(t *testing.T, what string, is func() bool) {
+func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	within(t, patience, what, is)
+	eventuallyWithin(t, patience, what, ok)
 }
 
-func within(t *testing.T, limit time.Duration, what string, is func() bool) {
+func eventuallyWithin(t *testing.T, limit time.Duration, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(limit); !is(); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(limit); !ok(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("waited in vain: %s", what)
+			t.Fatalf("not within %v: %s", limit, what)
 		}
 	}
 }
@@ -80,7 +80,7 @@ type collector struct {
 	t          *testing.T
 	dir        string
 	grpc, http string
-	prefix     []string // a command that runs it elsewhere, where the test has no network
+	prefix     []string // a command that runs it in another network namespace
 	cmd        *exec.Cmd
 }
 
@@ -179,7 +179,7 @@ func (c *collector) messages() (list []message) {
 			c.t.Fatal(err)
 		}
 		for _, rule := range m.Broken {
-			c.t.Errorf("a message breaks a rule: %s", rule)
+			c.t.Errorf("a message violates a rule of OTLP: %s", rule)
 		}
 		list = append(list, m)
 	}
@@ -201,7 +201,7 @@ type load struct {
 	t       *testing.T
 	cmd     *exec.Cmd
 	in      io.Writer
-	says    *bufio.Reader
+	out     *bufio.Reader
 	pid     int
 	threads int
 }
@@ -229,9 +229,9 @@ func startLoadOf(t *testing.T, threads, milliseconds int, env ...string) *load {
 	if l.in, err = l.cmd.StdinPipe(); err != nil {
 		t.Fatal(err)
 	}
-	l.says = testtargets.Ready(t, l.cmd)
+	l.out = testtargets.Ready(t, l.cmd)
 	l.pid = l.cmd.Process.Pid
-	l.asleep()
+	l.awaitSleep()
 	return l
 }
 
@@ -240,13 +240,13 @@ func (l *load) compute() {
 	if _, err := io.WriteString(l.in, "\n"); err != nil {
 		l.t.Fatal(err)
 	}
-	if line, err := l.says.ReadString('\n'); line != "done\n" {
-		l.t.Fatalf("the load says %q, %v", line, err)
+	if line, err := l.out.ReadString('\n'); line != "done\n" {
+		l.t.Fatalf("the load printed %q, want done: %v", line, err)
 	}
-	l.asleep()
+	l.awaitSleep()
 }
 
-func (l *load) asleep() {
+func (l *load) awaitSleep() {
 	l.t.Helper()
 	eventually(l.t, "all threads sleep", func() bool {
 		files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", l.pid))
@@ -284,7 +284,7 @@ type agent struct {
 	metrics string
 	rec     string
 	ended   <-chan error
-	says    bytes.Buffer
+	stderr  bytes.Buffer
 }
 
 func startAgent(t *testing.T, l *load, args ...string) *agent {
@@ -298,10 +298,10 @@ func startAgent(t *testing.T, l *load, args ...string) *agent {
 	return a
 }
 
-// run starts the agent, and waits until it is ready.
+// run starts the agent and waits until it is ready.
 func (a *agent) run(what string, ready func() bool) {
 	a.t.Helper()
-	a.cmd.Stderr = &a.says
+	a.cmd.Stderr = &a.stderr
 	if err := a.cmd.Start(); err != nil {
 		a.t.Fatal(err)
 	}
@@ -311,7 +311,7 @@ func (a *agent) run(what string, ready func() bool) {
 	a.ended = ended
 	eventually(a.t, what, func() bool {
 		if len(ended) > 0 {
-			a.t.Fatalf("the agent has ended: %v\n%s", <-ended, a.says.String())
+			a.t.Fatalf("the agent has ended: %v\n%s", <-ended, a.stderr.String())
 		}
 		return ready()
 	})
@@ -336,10 +336,10 @@ func (a *agent) metric(name string) float64 {
 	return -1
 }
 
-func (a *agent) seen() {
+func (a *agent) awaitTicks() {
 	a.t.Helper()
 	ticks := a.metric("ticks_total")
-	eventually(a.t, "some ticks", func() bool { return a.metric("ticks_total") > ticks+5 })
+	eventually(a.t, "five more ticks", func() bool { return a.metric("ticks_total") > ticks+5 })
 }
 
 func (a *agent) end() {
@@ -348,7 +348,7 @@ func (a *agent) end() {
 		a.t.Fatal(err)
 	}
 	if err := <-a.ended; err != nil {
-		a.t.Fatalf("the agent: %v\n%s", err, a.says.String())
+		a.t.Fatalf("the agent: %v\n%s", err, a.stderr.String())
 	}
 }
 
@@ -380,19 +380,19 @@ func (a *agent) recorded() map[string]int64 {
 	return out
 }
 
-func same(t *testing.T, received, recorded map[string]int64) {
+func compareSums(t *testing.T, received, recorded map[string]int64) {
 	t.Helper()
 	if len(recorded) < 5 {
-		t.Errorf("%d sums were recorded", len(recorded))
+		t.Errorf("the recording has %d sums, want at least 5", len(recorded))
 	}
 	for k, v := range recorded {
 		if received[k] != v {
-			t.Errorf("%s: received %d, recorded %d", k, received[k], v)
+			t.Errorf("%s: received %d, want %d, as recorded", k, received[k], v)
 		}
 	}
 	for k, v := range received {
 		if _, ok := recorded[k]; !ok {
-			t.Errorf("%s: received %d, recorded nothing", k, v)
+			t.Errorf("%s: received %d, but nothing is recorded", k, v)
 		}
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestOwnMetricsComeInAsOTLP by either protocol: the last message has what was sent in all.
-func TestOwnMetricsComeInAsOTLP(t *testing.T) {
+// TestOwnMetricsArriveAsOTLP by either protocol. The last message has the totals.
+func TestOwnMetricsArriveAsOTLP(t *testing.T) {
 	c := newCollector(t, "").start()
 	for _, args := range [][]string{
 		{"--endpoint", "http://" + c.grpc}, {"--endpoint", "http://" + c.http, "--protocol", "http"},
@@ -41,60 +41,60 @@ func TestOwnMetricsComeInAsOTLP(t *testing.T) {
 			"prywalk.rate_asked_hertz": "Gauge", "prywalk.process_memory_bytes": "Gauge",
 		} {
 			if m := got[name]; m.Kind != kind || m.Values[""] < 1 || m.Service != "prywalk" || !m.Times {
-				t.Errorf("%s is %+v", name, m)
+				t.Errorf("metric %s is %+v, want a %s of prywalk, above 0, with times", name, m, kind)
 			}
 		}
 		if lost := got["prywalk.lost_intervals"]; len(lost.Values) < 5 || lost.Values["shutdown"] != 0 {
-			t.Errorf("lost intervals are %+v", lost)
+			t.Errorf("lost_intervals are %+v, want five reasons, none lost at shutdown", lost)
 		}
-		if says := a.says.String(); strings.Contains(says, "cannot") {
-			t.Errorf("the agent says %q", says)
+		if messages := a.stderr.String(); strings.Contains(messages, "cannot") {
+			t.Errorf("the agent reports that it cannot do something: %q", messages)
 		}
 	}
 }
 
-// TestRefusedMessagesAreDroppedAndSaidOnce: an endpoint without profiles is no reason to keep them.
-func TestRefusedMessagesAreDroppedAndSaidOnce(t *testing.T) {
+// An endpoint that does not accept profiles is no reason to keep messages.
+func TestRefusedMessagesAreDroppedAndReportedOnce(t *testing.T) {
 	c := newCollector(t, "").start()
 	l := startLoad(t)
 	a := startAgent(t, l, "--endpoint", "http://"+c.http+"/nothing", "--protocol", "http")
 	l.compute()
-	eventually(t, "two messages are lost", func() bool {
+	eventually(t, "two messages are dropped", func() bool {
 		return a.metric(`lost_intervals_total{reason="not_found"}`) > 0 && a.metric("send_failures_total") >= 2
 	})
 	if n := a.metric("waiting_messages"); n > 1 {
-		t.Errorf("%v messages wait", n)
+		t.Errorf("%v messages wait, want at most one", n)
 	}
 	a.end()
-	if n := strings.Count(a.says.String(), " refuses messages, which are dropped and counted (not_found)"); n != 1 {
-		t.Errorf("said %d times: %s", n, &a.says)
+	if n := strings.Count(a.stderr.String(), " refuses messages, which are dropped and counted (not_found)"); n != 1 {
+		t.Errorf("the refusal is reported %d times, want once: %s", n, &a.stderr)
 	}
 }
 
-// TestAgentSaysWhatItSamples at the start, and that it waits if nothing is selected.
-func TestAgentSaysWhatItSamples(t *testing.T) {
+// TestAgentReportsWhatItSamples at its start, and that it waits if no process is selected.
+func TestAgentReportsWhatItSamples(t *testing.T) {
 	l := startLoad(t)
-	for says, rule := range map[string][]string{
+	for messages, rule := range map[string][]string{
 		"samples 1 process; sends to http://127.0.0.1:1\n":                         {"-p", strconv.Itoa(l.pid)},
 		"no process is selected now, waits for one; sends to http://127.0.0.1:1\n": {"--unit", "no-such-unit"},
 	} {
 		args := append([]string{"agent", "--endpoint", "http://127.0.0.1:1", "-d", "1s", "--flush", "100ms"}, rule...)
 		out, err := exec.Command(binary, args...).CombinedOutput()
-		if !strings.Contains(string(out), "prywalk: "+says) {
-			t.Errorf("%v: %v: %s", rule, err, out)
+		if !strings.Contains(string(out), "prywalk: "+messages) {
+			t.Errorf("%v: %v: want %q: %s", rule, err, messages, out)
 		}
 	}
 }
 
-// TestAgentSaysWhatItCannotRead: how many selected processes, and why the last of them.
-func TestAgentSaysWhatItCannotRead(t *testing.T) {
+// TestAgentReportsWhatItCannotRead: the number of such selected processes, and the reason for the last one.
+func TestAgentReportsWhatItCannotRead(t *testing.T) {
 	startLoad(t)
 	dir, err := os.MkdirTemp("/var/tmp", "prywalk-unread-")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o755); err != nil { // mkdtemp(3) makes it the owner's
+	if err := os.Chmod(dir, 0o755); err != nil { // mkdtemp(3) makes it accessible to the owner only
 		t.Fatal(err)
 	}
 	for from, to := range map[string]string{binary: "prywalk", "/bin/sleep": "nobodysleep"} {
@@ -102,22 +102,22 @@ func TestAgentSaysWhatItCannotRead(t *testing.T) {
 			t.Fatalf("%v: %s", err, text)
 		}
 	}
-	nobody := func(args ...string) *exec.Cmd {
+	unprivileged := func(args ...string) *exec.Cmd {
 		return exec.Command("setpriv", append([]string{"--reuid=65534", "--regid=65534", "--clear-groups"}, args...)...)
 	}
-	own := nobody(dir+"/nobodysleep", "600")
+	own := unprivileged(dir+"/nobodysleep", "600")
 	if err := own.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _, _ = own.Process.Kill(), own.Wait() })
-	eventually(t, "nobody's program runs", func() bool {
+	eventually(t, "the unprivileged user's program runs", func() bool {
 		exe, err := os.Readlink("/proc/" + strconv.Itoa(own.Process.Pid) + "/exe")
 		return err == nil && exe == dir+"/nobodysleep"
 	})
-	out, err := nobody(dir+"/prywalk", "agent", "--match", "^(gated|nobodysleep)$", "--endpoint", "http://127.0.0.1:1",
-		"-d", "1s", "--flush", "100ms").CombinedOutput()
+	out, err := unprivileged(dir+"/prywalk", "agent", "--match", "^(gated|nobodysleep)$", "--endpoint",
+		"http://127.0.0.1:1", "-d", "1s", "--flush", "100ms").CombinedOutput()
 	if !regexp.MustCompile(`prywalk: samples 1 process; sends to http://127\.0\.0\.1:1
 (?s:.*)prywalk: [0-9]+ selected process(es)? cannot be read: process [0-9]+: it runs as user root`).Match(out) {
-		t.Errorf("%v: %s", err, out)
+		t.Errorf("agent: %v: want the number and reason of unreadable processes: %s", err, out)
 	}
 }

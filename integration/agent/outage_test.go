@@ -15,7 +15,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// startNaps starts threads that wake some ten times a second each.
+// startNaps starts threads that each wake some ten times a second.
 func startNaps(t *testing.T, threads int) (pid int) {
 	t.Helper()
 	exe, err := testtargets.Compile("naps.c", "-O1")
@@ -27,12 +27,12 @@ func startNaps(t *testing.T, threads int) (pid int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = in.Close() }) // it ends with its input
+	t.Cleanup(func() { _ = in.Close() }) // the program ends with its input
 	testtargets.Ready(t, cmd)
 	return cmd.Process.Pid
 }
 
-// anonymous is the agent's own memory without its program's file, in bytes (RssAnon of proc_pid_status(5)).
+// anonymous is the agent's anonymous memory in bytes (RssAnon of proc_pid_status(5)).
 func (a *agent) anonymous() int64 {
 	a.t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", a.cmd.Process.Pid))
@@ -48,11 +48,11 @@ func (a *agent) anonymous() int64 {
 			return kB << 10
 		}
 	}
-	a.t.Fatal("no RssAnon")
+	a.t.Fatal("no RssAnon in the agent's status")
 	return 0
 }
 
-// lost gives all lost intervals by reason.
+// lost returns the number of lost intervals, of all reasons.
 func (a *agent) lost() (n float64) {
 	for _, why := range []string{"refused", "unauthorized", "not_found", "too_large", "full", "damaged", "shutdown"} {
 		n += a.metric(`lost_intervals_total{reason="` + why + `"}`)
@@ -60,12 +60,12 @@ func (a *agent) lost() (n float64) {
 	return n
 }
 
-// windows waits for so many more windows, and gives the least and the most memory seen meanwhile.
+// windows waits for n more windows, and returns the least and the most memory meanwhile.
 func (a *agent) windows(n float64) (least, most int64) {
 	a.t.Helper()
 	least = math.MaxInt64
 	end := a.metric("windows_total") + n
-	eventually(a.t, "more windows", func() bool {
+	eventually(a.t, "the next windows", func() bool {
 		now := a.anonymous()
 		least, most = min(least, now), max(most, now)
 		return a.metric("windows_total") >= end
@@ -73,13 +73,13 @@ func (a *agent) windows(n float64) (least, most int64) {
 	return least, most
 }
 
-// TestMemoryIsFlatWhileTheReceiverIsAway for as many windows as the default length has in 60 s, with messages in
-// files and in memory. What counts is the least memory of the last windows: more is garbage and what waits for a
-// processor on a busy machine.
+// TestMemoryIsFlatWhileTheReceiverIsAway for as many windows as 60 s have at the default length, with messages in
+// files and in memory. The least memory of the last windows counts: above that are garbage and, on a busy machine,
+// data that waits to be processed.
 func TestMemoryIsFlatWhileTheReceiverIsAway(t *testing.T) {
 	const (
 		away    = 12      // windows: 60 s of 5 s each
-		waiting = 8 << 20 // bytes of messages in memory at most, and as much garbage until the next collection
+		waiting = 8 << 20 // bytes of messages in memory at most, and as much garbage
 	)
 	for _, args := range [][]string{{"--spool", filepath.Join(t.TempDir(), "spool")}, nil} {
 		c := newCollector(t, "").start()
@@ -93,22 +93,23 @@ func TestMemoryIsFlatWhileTheReceiverIsAway(t *testing.T) {
 		during, _ := a.windows(4)
 		messages, size := a.metric("waiting_messages"), a.metric("waiting_bytes")
 		c.start()
-		eventually(t, "none waits", func() bool { return a.metric("waiting_messages") == 0 })
+		eventually(t, "all messages are sent", func() bool { return a.metric("waiting_messages") == 0 })
 		t.Logf("%v: %d MB before, %d MB at the end, %v messages of %v bytes waited", args, before>>20, during>>20,
 			messages, size)
 		if during > before+2*waiting || messages < away-2 {
-			t.Errorf("%v: %d bytes before, %d at the end, %v messages waited", args, before, during, messages)
+			t.Errorf("%v: %d bytes before, %d at the end, want at most %d more; %v messages waited, want at least %d", args,
+				before, during, 2*waiting, messages, away-2)
 		}
 		lost := a.lost()
 		a.end()
 		received, recorded := c.sums(), a.recorded()
 		for _, clock := range []string{"cpu", "wall", "runqueue"} {
 			if got, want := ofClock(received, clock), ofClock(recorded, clock); got != want || want == 0 && clock == "cpu" {
-				t.Errorf("%v: %d ns of %s came in, %d are recorded", args, got, clock, want)
+				t.Errorf("%v: %d ns of %s received, want %d, as recorded", args, got, clock, want)
 			}
 		}
 		if lost != 0 {
-			t.Errorf("%v: %v intervals are lost", args, lost)
+			t.Errorf("%v: %v intervals are lost, want none", args, lost)
 		}
 	}
 }

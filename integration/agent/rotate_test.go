@@ -15,12 +15,12 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// recorder is a prywalk record that rotates.
+// recorder is a prywalk record with --rotate.
 type recorder struct {
-	cmd   *exec.Cmd
-	dir   string
-	stats string
-	says  bytes.Buffer
+	cmd    *exec.Cmd
+	dir    string
+	stats  string
+	stderr bytes.Buffer
 }
 
 func startRecorder(t *testing.T, l *load, args ...string) *recorder {
@@ -29,16 +29,16 @@ func startRecorder(t *testing.T, l *load, args ...string) *recorder {
 	r.stats = filepath.Join(r.dir, "stats.json")
 	r.cmd = exec.Command(binary, append([]string{"record", "-p", strconv.Itoa(l.pid), "--rotate", "1s", "-o",
 		filepath.Join(r.dir, "r.pb.gz"), "--stats", r.stats}, args...)...)
-	r.cmd.Stderr = &r.says
+	r.cmd.Stderr = &r.stderr
 	if err := r.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = r.cmd.Process.Kill() }) // it may have ended
+	t.Cleanup(func() { _ = r.cmd.Process.Kill() }) // unless it has ended
 	r.files(t, 1)
 	return r
 }
 
-// files waits for so many recordings.
+// files waits for at least n recordings.
 func (r *recorder) files(t *testing.T, n int) (list []string) {
 	t.Helper()
 	eventually(t, strconv.Itoa(n)+" recordings", func() bool {
@@ -51,7 +51,7 @@ func (r *recorder) files(t *testing.T, n int) (list []string) {
 	return list
 }
 
-// cpu adds up the processor time of recordings, which are read by pprof's own package, and counts their samples.
+// cpu returns the CPU time and the number of samples in recordings, as read by pprof's package.
 func cpu(t *testing.T, files []string) (ns int64, samples int) {
 	t.Helper()
 	for _, path := range files {
@@ -76,8 +76,8 @@ func cpu(t *testing.T, files []string) (ns int64, samples int) {
 	return ns, samples
 }
 
-// TestRecordingsInTurnHaveAllTimeOnce: the sums of all files are the kernel's, in either shape.
-func TestRecordingsInTurnHaveAllTimeOnce(t *testing.T) {
+// The sums over all files are the kernel's, with and without --aggregate.
+func TestRotatedRecordingsHaveAllTimeOnce(t *testing.T) {
 	for _, args := range [][]string{nil, {"--aggregate"}} {
 		l := startLoad(t)
 		r := startRecorder(t, l, args...)
@@ -91,7 +91,7 @@ func TestRecordingsInTurnHaveAllTimeOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := r.cmd.Wait(); err != nil {
-			t.Fatalf("%v: %s", err, &r.says)
+			t.Fatalf("prywalk record: %v: %s", err, &r.stderr)
 		}
 		files := r.files(t, 5)
 		got, samples := cpu(t, files)
@@ -107,15 +107,15 @@ func TestRecordingsInTurnHaveAllTimeOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got < used || got != int64(stats.Target*1e9+0.5) || got != int64(stats.Profiled*1e9+0.5) || samples == 0 {
-			t.Errorf("%v: %d ns in %d files, the kernel has charged %d while computing, %v in all", args, got, len(files), used,
-				stats.Target)
+			t.Errorf("%v: %d ns in %d files, want cpu_target_s %v and cpu_profiled_s %v, and at least the %d ns charged while "+
+				"computing", args, got, len(files), stats.Target, stats.Profiled, used)
 		}
 	}
 }
 
-// TestKilledRecordingInTurnCanBeRead: the files that were complete, and what the last one had at its checkpoint. Of
-// those no more stay than are to be kept, and what is no recording of this name stays.
-func TestKilledRecordingInTurnCanBeRead(t *testing.T) {
+// The complete files remain readable, and the last one as of its checkpoint. No more remain than --keep allows, and a
+// file that is not a recording of this name remains.
+func TestKilledRotatingRecordingCanBeRead(t *testing.T) {
 	l := startLoad(t)
 	r := startRecorder(t, l, "--keep", "2")
 	other := filepath.Join(r.dir, "r-20000101-000000.pb.gz")
@@ -127,7 +127,7 @@ func TestKilledRecordingInTurnCanBeRead(t *testing.T) {
 	eventually(t, "the first recording is removed", func() bool {
 		list := r.files(t, 2)
 		if first == "" {
-			first = list[1] // behind the other
+			first = list[1] // after the file "other"
 		}
 		_, err := os.Stat(first)
 		return os.IsNotExist(err)
@@ -138,9 +138,9 @@ func TestKilledRecordingInTurnCanBeRead(t *testing.T) {
 	_ = r.cmd.Wait() // it was killed
 	files := r.files(t, 2)
 	if files[0] != other || len(files) > 4 {
-		t.Errorf("%v", files)
+		t.Errorf("files are %v, want %s and at most three recordings", files, other)
 	}
 	if _, samples := cpu(t, files[1:]); samples == 0 {
-		t.Error("no samples")
+		t.Error("no samples in the recordings")
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// What the environment says.
+// Environment variables of the tests.
 const (
 	fetched     = "PRYWALK_ARM64"
 	onlyJobs    = "ARM64_ONLY"
@@ -25,14 +25,14 @@ const (
 
 const root = "../.."
 
-// cpu has pointer authentication and branch target identification. With pauth-impdef qemu signs by a
-// cheaper function than the architecture's.
+// cpu has pointer authentication and branch target identification. With pauth-impdef qemu signs by a cheaper function
+// than the architecture's.
 const cpu = "max,pauth-impdef=on"
 
 const jobTime = 4 * time.Minute
 
-// tests are the packages whose tests run in the machine, and which of them: those that make system
-// calls, decode what the kernel gives, or depend on the processor.
+// tests are the packages with tests to run in the machine, and which: those that make system calls, decode data of
+// the kernel, or depend on the processor.
 var tests = []struct {
 	pkg, run string
 	env      string // of the form NAME=VALUE, with spaces between several
@@ -54,17 +54,17 @@ func updates() string {
 	return " -update"
 }
 
-// defaultSteps gives a little more than 100,000 steps, as one program of five is left out: there is no
-// Rust for arm64 among the cross compilers of Debian.
+// defaultSteps gives a little more than 100,000 steps, as one of five programs is missing: Debian has no Rust cross
+// compiler for arm64.
 const defaultSteps = "116000"
 
 func steps() string { return cmp.Or(os.Getenv(oracleSteps), defaultSteps) }
 
-// oracleTime bounds the oracle's steps: an emulated machine makes some 1,000 a second, one on a busy machine a
-// fifth of that, and then fewer steps have to do.
+// oracleTime bounds the oracle's steps: an emulated machine makes some 1,000 a second, on a busy host a fifth of
+// that, and then fewer steps must do.
 func oracleTime() time.Duration {
 	var n int
-	_, _ = fmt.Sscan(steps(), &n) // the job says what is wrong with it
+	_, _ = fmt.Sscan(steps(), &n) // the job reports an invalid number
 	return time.Duration(n/500) * time.Second
 }
 
@@ -91,26 +91,26 @@ func TestProductInAnEmulatedMachine(t *testing.T) {
 	c := boot(t, limit, filepath.Join(from, "vmlinuz"), initrd, cpu)
 	c.write(t, os.Getenv(logFile))
 	if !c.up || !c.down {
-		t.Errorf("the machine did not come up and go down:\n%s", strings.Join(c.rest, "\n"))
+		t.Errorf("the machine did not boot and shut down:\n%s", strings.Join(c.rest, "\n"))
 	}
 	for _, j := range jobs {
-		t.Run(j.name, func(t *testing.T) { c.judge(t, j) })
+		t.Run(j.name, func(t *testing.T) { c.checkJob(t, j) })
 	}
-	c.judgeCores(t, b.sysroot())
+	c.checkCores(t, b.sysroot())
 	if os.Getenv(newCounts) != "" {
 		c.keepBaseline(t)
 	}
 }
 
-// judge reports how a job went: all of its output if it failed, else what it counted.
-func (c *console) judge(t *testing.T, j job) {
+// checkJob reports a job's result: its whole output if it failed, else its counts.
+func (c *console) checkJob(t *testing.T, j job) {
 	r := c.jobs[j.name]
 	if r == nil {
-		t.Fatal("it did not begin")
+		t.Fatal("the job did not begin")
 	}
 	out := strings.Join(r.output, "\n")
 	if r.status != "ok" || !strings.Contains(out, "\nPASS") {
-		t.Fatalf("%s after %s s\n%s", r.status, r.seconds, out)
+		t.Fatalf("status %s after %s s, want ok and PASS\n%s", r.status, r.seconds, out)
 	}
 	t.Logf("%d tests in %s s%s", strings.Count(out, "--- PASS: "), r.seconds, r.table())
 }
@@ -145,7 +145,7 @@ func fill(b *builder, from string) (jobs []job) {
 			continue
 		}
 		dir, pkg := root, p.pkg
-		if in, ok := strings.CutPrefix(pkg, "./benchmarks/"); ok { // a module of its own
+		if in, ok := strings.CutPrefix(pkg, "./benchmarks/"); ok { // a separate module
 			dir, pkg = filepath.Join(root, "benchmarks"), "./"+in
 		}
 		b.goBuild("tests/"+name, dir, "test", "-c", pkg)

@@ -15,7 +15,7 @@ type builder struct {
 	t   *testing.T
 	dir string
 	img cpio
-	// from says which file of this machine each of the archive's is.
+	// from is the file of this machine for each file of the archive.
 	from map[string]string
 }
 
@@ -95,7 +95,7 @@ func (b *builder) compile(compiler, name string, args []string) {
 
 type job struct {
 	name  string
-	limit time.Duration // how long it may take
+	limit time.Duration // bound of its run time
 	dir   string
 	args  []string
 }

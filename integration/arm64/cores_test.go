@@ -40,13 +40,13 @@ func coreJobs(b *builder) (jobs []job) {
 	return jobs
 }
 
-func (c *console) judgeCores(t *testing.T, sysroot string) {
+func (c *console) checkCores(t *testing.T, sysroot string) {
 	for i := range stops {
 		s := &stops[i]
 		if c.jobs["core-"+s.name] == nil {
-			continue // left out, or found missing already
+			continue // not selected, or reported by checkJob
 		}
-		t.Run("stopped-"+s.name, func(t *testing.T) { s.judge(t, c.file(t, s.name), sysroot) })
+		t.Run("stopped-"+s.name, func(t *testing.T) { s.checkCore(t, c.file(t, s.name), sysroot) })
 	}
 	for _, name := range lives {
 		if c.jobs["core-"+name] == nil {
@@ -81,12 +81,11 @@ func firstOf(t *testing.T, c *core.Core, p *dump.Process) *dump.Thread {
 	return &p.Threads[i]
 }
 
-// judge compares the core's stack with the chain of functions that the program was in, and records it if
-// that is asked for.
-func (s *stop) judge(t *testing.T, coreFile []byte, sysroot string) {
+// checkCore compares the core's stack with the known chain of functions of the program, and records it if asked to.
+func (s *stop) checkCore(t *testing.T, coreFile []byte, sysroot string) {
 	c := openCore(t, coreFile, sysroot)
 	if w := c.Warnings(); len(w) > 0 {
-		t.Errorf("warnings %q", w)
+		t.Errorf("warnings of the core are %q, want none", w)
 	}
 	th := firstOf(t, c, dump.Core(c, dump.Options{MaxDepth: 200, Sysroot: true}))
 	var names []string
@@ -94,8 +93,8 @@ func (s *stop) judge(t *testing.T, coreFile []byte, sysroot string) {
 		names = append(names, f.Function)
 	}
 	if !th.Complete || !s.fits(names) {
-		t.Fatalf("%s: %s, want %s and then %s\n%+v", strings.Join(names, " < "), th.StopReason, strings.Join(s.chain, " < "),
-			strings.Join(outer, " or "), th.Frames)
+		t.Fatalf("stack is %s, stop reason %s, want %s and then %s\n%+v", strings.Join(names, " < "), th.StopReason,
+			strings.Join(s.chain, " < "), strings.Join(outer, " or "), th.Frames)
 	}
 	t.Logf("%s", strings.Join(names, " < "))
 	if dir := os.Getenv(recordTo); dir != "" {
@@ -103,46 +102,49 @@ func (s *stop) judge(t *testing.T, coreFile []byte, sysroot string) {
 	}
 }
 
-// sameAsLive compares the core of a stopped process, walked here, with what prywalk dumped of it there.
+// sameAsLive compares the core of a stopped process, walked here, with prywalk's dump of the process in the machine.
 func sameAsLive(t *testing.T, live *dump.Process, coreFile []byte, sysroot string) {
 	t.Helper()
 	dead := dump.Core(openCore(t, coreFile, sysroot), dump.Options{MaxDepth: -1, Sysroot: true})
 	if len(dead.Threads) != len(live.Threads) || len(live.Threads) != 5 || dead.PID != live.PID {
-		t.Fatalf("process %d with %d threads, alive %d with %d", dead.PID, len(dead.Threads), live.PID, len(live.Threads))
+		t.Fatalf("the core has process %d with %d threads, want %d with %d (5), as in the dump", dead.PID, len(dead.Threads),
+			live.PID, len(live.Threads))
 	}
 	for i := range live.Threads {
 		a, b := &live.Threads[i], &dead.Threads[i]
 		if a.TID != b.TID || !a.Complete || !b.Complete || !slices.EqualFunc(a.Frames, b.Frames, sameFrame) {
-			t.Errorf("thread %d, alive %s\n%+v\ncore %d, %s\n%+v", a.TID, a.StopReason, a.Frames, b.TID, b.StopReason, b.Frames)
+			t.Errorf("the dump and the core differ: thread %d, %s\n%+v\ncore: thread %d, %s\n%+v", a.TID, a.StopReason, a.Frames,
+				b.TID, b.StopReason, b.Frames)
 		}
 	}
 	cutAnywhere(t, dead, coreFile, sysroot)
 }
 
-// sameFrame compares all but the file's path below the sysroot, and how the frame was found: of a live
-// sleeper only two registers are known.
+// sameFrame ignores the file's path, which is below the sysroot here, and the method: of a sleeping thread of a live
+// process only two registers are known.
 func sameFrame(a, b dump.Frame) bool {
 	return a.PC == b.PC && a.SP == b.SP && a.Function == b.Function && a.Offset == b.Offset && a.BuildID == b.BuildID
 }
 
-// cutAnywhere cuts the core off: each stack is then the beginning of the whole one, and says if it is not all.
+// cutAnywhere truncates the core. Each stack must be the beginning of the whole one, and incomplete if shorter.
 func cutAnywhere(t *testing.T, whole *dump.Process, coreFile []byte, sysroot string) {
 	t.Helper()
 	var cut int
 	for left := len(coreFile) - 1; left > len(coreFile)/16; left -= len(coreFile) / 37 {
 		c, err := core.Open(bytes.NewReader(coreFile[:left]), int64(left), core.Options{Sysroot: sysroot})
 		if err != nil {
-			continue // cut off before its notes, which come first
+			continue // truncated within its notes, which come first
 		}
 		p := dump.Core(c, dump.Options{MaxDepth: -1, Sysroot: true})
 		if len(c.Warnings()) == 0 {
-			t.Errorf("%d of %d bytes: no warning", left, len(coreFile))
+			t.Errorf("core truncated to %d of %d bytes: no warning", left, len(coreFile))
 		}
 		for i := range p.Threads {
 			a, b := &whole.Threads[i], &p.Threads[i]
 			n := len(b.Frames)
 			if n > len(a.Frames) || !slices.EqualFunc(a.Frames[:n], b.Frames, sameFrame) || b.Complete != (n == len(a.Frames)) {
-				t.Errorf("%d of %d bytes: %+v\nof %+v", left, len(coreFile), b, a)
+				t.Errorf("core truncated to %d of %d bytes: %+v\nis not the beginning of %+v, or is not marked as incomplete", left,
+					len(coreFile), b, a)
 			}
 			if !b.Complete {
 				cut++
@@ -150,8 +152,8 @@ func cutAnywhere(t *testing.T, whole *dump.Process, coreFile []byte, sysroot str
 		}
 		c.Close()
 	}
-	t.Logf("%d stacks were cut off", cut)
+	t.Logf("%d stacks are incomplete", cut)
 	if cut == 0 {
-		t.Error("no stack was cut off")
+		t.Error("no stack was incomplete")
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// baseline is that of benchmarks/counts for this processor, below the directories of its sources and of the tests.
+// baseline is the path of the benchmarks' counts for arm64, in the sources and in the machine.
 const baseline = "testdata/baseline_arm64.json"
 
 func (b *builder) putBaseline() {
@@ -28,12 +28,12 @@ func (c *console) keepBaseline(t *testing.T) {
 	t.Helper()
 	r := c.jobs["benchmarks-counts"]
 	if r == nil {
-		t.Fatal("the counts' job did not begin")
+		t.Fatal("the job of the counts did not begin")
 	}
 	text := regexp.MustCompile(`(?s)` + regexp.QuoteMeta(baseline) +
 		`\n(\{\n.*?\n\}\n)`).FindStringSubmatch(strings.Join(r.output, "\n") + "\n")
 	if text == nil {
-		t.Fatal("the machine has not told its counts")
+		t.Fatal("no counts in the output of the job")
 	}
 	if err := os.WriteFile(filepath.Join(root, "benchmarks/counts", baseline), []byte(text[1]), 0o644); err != nil {
 		t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// What the environment says of Java.
+// Environment variables of the Java tests.
 const (
 	javaOnly    = "ARM64_JAVA_ONLY"
 	javaSamples = "ARM64_JAVA_SAMPLES"
@@ -23,7 +23,7 @@ const (
 
 const fewSamples = "300"
 
-// javaLimit bounds the job: a Java machine takes some 20 s to start here, and as long to compile.
+// javaLimit bounds the job: a JVM takes some 20 s to start in the machine, and as long to compile.
 const javaLimit = 8 * time.Minute
 
 func TestJavaInAnEmulatedMachine(t *testing.T) {
@@ -33,7 +33,7 @@ func TestJavaInAnEmulatedMachine(t *testing.T) {
 	}
 	home := filepath.Join(from, "java")
 	if _, err := os.Stat(filepath.Join(home, "bin/java")); err != nil {
-		t.Skipf("there is no Java runtime for arm64 in %s: scripts/arm64/fetch.sh says why", home)
+		t.Skipf("no Java runtime for arm64 in %s: see scripts/arm64/fetch.sh", home)
 	}
 	b := &builder{t: t, dir: t.TempDir()}
 	for _, dir := range []string{"bin", "dev", "programs", "tests", "proc", "sys", "tmp", "usr", "usr/lib",
@@ -44,7 +44,7 @@ func TestJavaInAnEmulatedMachine(t *testing.T) {
 	b.put("bin/busybox", filepath.Join(from, "busybox"))
 	b.goBuild("init", root, "build", "./integration/arm64/init")
 	libraries(b, from)
-	for _, name := range []string{"libpthread.so.0", "libdl.so.2", "librt.so.1"} { // some builds ask for them
+	for _, name := range []string{"libpthread.so.0", "libdl.so.2", "librt.so.1"} { // some builds need them
 		b.put("lib/"+name, filepath.Join("/usr/aarch64-linux-gnu/lib", name))
 	}
 	b.tree("usr/lib/jvm/java", home)
@@ -57,7 +57,7 @@ func TestJavaInAnEmulatedMachine(t *testing.T) {
 	args := []string{"env", "ORACLE_JAVA_CLASSES=/classes", "ORACLE_JAVA_WARM=10s",
 		"ORACLE_JAVA_SAMPLES=" + cmp.Or(os.Getenv(javaSamples), fewSamples)}
 	args = append(args, "/tests/java", "-test.v", "-test.timeout="+javaLimit.String(),
-		"-test.run=TestJavaChainsAreRightByName/./"+only)
+		"-test.run=TestJavaStacksMatchTheSourceByName/./"+only)
 	jobs := []job{{"java", javaLimit, "/tests", args}}
 	b.img.file("jobs", jobList(jobs))
 	initrd := filepath.Join(b.dir, "initrd")
@@ -72,9 +72,9 @@ func TestJavaInAnEmulatedMachine(t *testing.T) {
 	c := boot(t, javaLimit+2*time.Minute, filepath.Join(from, "vmlinuz"), initrd, cpu)
 	c.write(t, os.Getenv(logFile))
 	if !c.up || !c.down {
-		t.Errorf("the machine did not come up and go down:\n%s", strings.Join(c.rest, "\n"))
+		t.Errorf("the machine did not boot and shut down:\n%s", strings.Join(c.rest, "\n"))
 	}
-	c.judge(t, jobs[0])
+	c.checkJob(t, jobs[0])
 	for _, line := range c.jobs["java"].output {
 		if counted.MatchString(line) {
 			t.Log(strings.TrimSpace(line))
@@ -84,7 +84,7 @@ func TestJavaInAnEmulatedMachine(t *testing.T) {
 
 var counted = regexp.MustCompile(`\d+ samples, |--- `)
 
-// tree puts a directory of this machine into the archive, and what links in it lead to.
+// tree puts a directory of this machine into the archive, with the targets of its symbolic links.
 func (b *builder) tree(name, from string) {
 	b.t.Helper()
 	err := filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {

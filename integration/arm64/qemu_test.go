@@ -16,7 +16,7 @@ import (
 )
 
 type result struct {
-	status  string // "ok", or how it failed; empty if it did not end
+	status  string // "ok", or the failure; empty if it did not end
 	seconds string
 	output  []string
 }
@@ -24,9 +24,9 @@ type result struct {
 type console struct {
 	jobs map[string]*result
 	all  []string
-	// files are what jobs sent, in base64.
+	// files are the files that jobs sent, in base64.
 	files map[string]*strings.Builder
-	rest  []string // outside of jobs: the kernel's messages
+	rest  []string // output outside of jobs: the kernel's messages
 	up    bool
 	down  bool
 }
@@ -75,15 +75,15 @@ func (c *console) file(t *testing.T, name string) []byte {
 	t.Helper()
 	text := c.files[name]
 	if text == nil {
-		t.Fatalf("%s did not come", name)
+		t.Fatalf("the machine did not send the file %s", name)
 	}
 	z, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(text.String())))
 	if err != nil {
-		t.Fatalf("%s: %v", name, err)
+		t.Fatalf("file %s: %v", name, err)
 	}
 	b, err := io.ReadAll(z)
 	if err != nil {
-		t.Fatalf("%s: %v", name, err)
+		t.Fatalf("file %s: %v", name, err)
 	}
 	return b
 }

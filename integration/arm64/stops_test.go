@@ -17,8 +17,8 @@ import (
 	"prywalk/internal/dump"
 )
 
-// stop is a place where a program is stopped, and the chain of functions that it is then in, the innermost
-// first. What calls the last of them is the C library or Go's runtime.
+// stop is a place where a program is stopped, and its chain of functions there, innermost first. The callers of the
+// last one are of the C library or Go's runtime.
 type stop struct {
 	name, about, program string
 	at                   func(*image) uint64
@@ -38,7 +38,7 @@ var stops = []stop{
 		[]string{"leaf", "framed", "main"}},
 	{"prologue", "in the middle of a prologue: x29 and x30 are saved, x29 is not set up", "cases",
 		func(i *image) uint64 { return i.find("framed", pushPair) + 4 }, []string{"framed", "main"}},
-	{"epilogue", "at the return, with the frame given back", "cases",
+	{"epilogue", "at the return, with the frame popped", "cases",
 		func(i *image) uint64 { return i.find("framed", ret) }, []string{"framed", "main"}},
 	{"signal", "the handler of a signal that came when a system call returned", "cases",
 		func(i *image) uint64 { return i.fn("handler") + 4 }, []string{"handler", "__kernel_rt_sigreturn", "kill",
@@ -52,7 +52,7 @@ var stops = []stop{
 		[]string{"*", "main.leaf", "main.middle", "main.outer", "main.main", "runtime.main", "runtime.goexit"}},
 	{"cold", "a caller in the part that the compiler split off", "cases", func(i *image) uint64 { return i.fn("rare") },
 		[]string{"rare", "split", "main"}},
-	{"alloca", "a caller whose stack pointer is known only at run time", "cases",
+	{"alloca", "a caller with a stack pointer known only at run time", "cases",
 		func(i *image) uint64 { return i.fn("inner") + 4 }, []string{"inner", "dynamic", "main"}},
 	{"plt", "a stub of the linkage table", "cases-plt",
 		func(i *image) uint64 { return i.target(i.find("stub", callInsn)) + 4 }, []string{"strlen@plt", "stub", "main"}},
@@ -62,15 +62,15 @@ var stops = []stop{
 		func(i *image) uint64 { return i.fn("done") + 4 }, []string{"done", "last", "main"}},
 	{"nocfi", "code without call frame information, in the middle of a prologue", "cases-nocfi",
 		func(i *image) uint64 { return i.fn("framed") + 8 }, []string{"framed", "main"}},
-	{"nocfi-alloca", "a caller without call frame information whose stack pointer is known only at run time",
+	{"nocfi-alloca", "a caller without call frame information, with a stack pointer known only at run time",
 		"cases-nocfi",
 		func(i *image) uint64 { return i.fn("inner") + 4 }, []string{"inner", "dynamic", "main"}},
 }
 
 var outer = []string{"__libc_start_call_main", "__libc_start_main_impl", "__libc_start_main", "_start", ""}
 
-// fits reports whether the functions of a stack are the chain and what calls it; "*" stands for any number
-// of others.
+// fits reports whether the functions of a stack are the chain and its outer callers; "*" stands for any number of
+// other functions.
 func (s *stop) fits(names []string) bool {
 	chain := s.chain
 	if chain[0] == "*" {
@@ -93,7 +93,7 @@ func (s *stop) record(t *testing.T, coreFile []byte, c *core.Core, th *dump.Thre
 		Files: []recorded.File{{Name: recorded.CoreName, Data: coreFile}}}
 	for _, f := range th.Frames {
 		if f.Inlined {
-			continue // no frame of its own
+			continue // not a frame of the case
 		}
 		rec.Frames = append(rec.Frames, recorded.Frame{PC: uint64(f.PC), SP: uint64(f.SP), Method: f.Method,
 			Function: f.Function})
@@ -122,14 +122,14 @@ func (s *stop) record(t *testing.T, coreFile []byte, c *core.Core, th *dump.Thre
 
 const wholeCode = 256
 
-// keeps lists what a case keeps although this walk did not need it, so that it stays a case of what it is about
-// when other bytes are looked at. They are the stack, the code of each function up to where it is, and the header
-// of the search table. Without that the entries would be looked for in another way.
+// keeps returns the bytes that a case keeps although this walk did not need them, so that the case remains meaningful
+// when the unwinder reads other bytes: the stack, each function's code up to its program counter, and the header of
+// the search table, without which entries would be searched for in another way.
 func keeps(t *testing.T, coreFile []byte, c *core.Core, th *dump.Thread, sysroot string) (out []recorded.Range) {
 	t.Helper()
 	for i, f := range th.Frames {
 		end := uint64(f.SP) + 32
-		if i+1 < len(th.Frames) { // not from one stack to another
+		if i+1 < len(th.Frames) { // not across a change of stacks
 			end = max(end, min(uint64(th.Frames[i+1].SP), end+wholeCode))
 		}
 		out = append(out, placed(t, recorded.CoreName, bytes.NewReader(coreFile), uint64(f.SP), end)...)
@@ -153,7 +153,7 @@ func keeps(t *testing.T, coreFile []byte, c *core.Core, th *dump.Thread, sysroot
 	return out
 }
 
-// placed converts addresses of an ELF file into a range of its bytes; none if they are in no segment.
+// placed converts addresses of an ELF file into a range of its bytes; none if outside all segments.
 func placed(t *testing.T, name string, r io.ReaderAt, from, to uint64) []recorded.Range {
 	t.Helper()
 	f, err := elf.NewFile(r)
@@ -181,7 +181,7 @@ func searchTable(t *testing.T, name string, r io.ReaderAt) []recorded.Range {
 			return []recorded.Range{{File: name, From: int(p.Off), To: int(p.Off) + head}}
 		}
 	}
-	if s := f.Section(".eh_frame_hdr"); s != nil { // static programs have no such segment
+	if s := f.Section(".eh_frame_hdr"); s != nil { // static programs have no PT_GNU_EH_FRAME
 		return []recorded.Range{{File: name, From: int(s.Offset), To: int(s.Offset) + head}}
 	}
 	return nil
@@ -229,7 +229,7 @@ func (i *image) insn(at uint64) uint32 {
 			return binary.LittleEndian.Uint32(b[:])
 		}
 	}
-	i.t.Fatalf("no code at %#x", at)
+	i.t.Fatalf("no code at %#x in the program", at)
 	return 0
 }
 
@@ -241,7 +241,7 @@ func (i *image) find(name string, like [2]uint32) uint64 {
 			return at
 		}
 	}
-	i.t.Fatalf("%s has no instruction like %#x", name, like)
+	i.t.Fatalf("%s has no instruction that matches %#x", name, like)
 	return 0
 }
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package checkpoint follows a prywalk record by the checkpoints that it writes when it gets SIGUSR1. So a test can
-// wait for what a recording must hold, and not for some time: a busy machine gives a target, or prywalk, a
-// processor when it pleases.
+// Package checkpoint follows a prywalk record by the checkpoints that it writes on SIGUSR1. So a test can wait for
+// contents of a recording instead of for some time, which would be too short on a busy machine.
 package checkpoint
 
 import (
@@ -14,28 +13,27 @@ import (
 	"time"
 )
 
-// Follower asks one recording for checkpoints, one after the other.
+// Follower requests checkpoints of one recording, one after the other.
 type Follower struct {
 	prywalk *os.Process
 	file    string
 	last    os.FileInfo
-	ask     time.Time // when to ask for the next
+	ask     time.Time // when to request the next
 }
 
-// Follow follows the recording that a process writes into a file.
+// Follow follows the recording that a process writes to a file.
 func Follow(prywalk *os.Process, file string) *Follower {
 	return &Follower{prywalk: prywalk, file: file, ask: time.Now()}
 }
 
-// New reports whether there is a checkpoint that the last call did not find. If there is none, it may ask for one:
-// not at once behind the last, and again when an answer fails to come. Whether prywalk still runs is for the
-// caller to find out.
+// New reports whether there is a checkpoint that the last call did not find. If there is none, it may request one:
+// some time after the last, and again if none comes. It does not detect that prywalk has ended.
 func (f *Follower) New() bool {
 	if info, err := os.Stat(f.file); err == nil && (f.last == nil || !os.SameFile(f.last, info)) {
 		f.last, f.ask = info, time.Now().Add(200*time.Millisecond)
 		return true
 	}
-	// One that is not listening yet would be ended by the request, or drop it.
+	// The signal would end a process without a handler for it, or be ignored.
 	if time.Now().After(f.ask) && catches(f.prywalk.Pid, syscall.SIGUSR1) {
 		_ = f.prywalk.Signal(syscall.SIGUSR1)
 		f.ask = time.Now().Add(2 * time.Second)
@@ -43,8 +41,8 @@ func (f *Follower) New() bool {
 	return false
 }
 
-// catches reports whether a process has a handler for a signal (proc(5), SigCgt). Go's runtime installs one for
-// each signal, but not before the program's first moments are over.
+// catches reports whether a process has a handler for a signal (proc(5), SigCgt). Go's runtime installs one for each
+// signal, but not at once.
 func catches(pid int, s syscall.Signal) bool {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	_, rest, _ := strings.Cut(string(text), "SigCgt:\t")

@@ -10,10 +10,10 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 )
 
-// checker holds a message to the rules of the signal's own checker and to those in the comments of profiles.proto.
+// checker checks a message by the rules of OpenTelemetry's profcheck and those in the comments of profiles.proto.
 //
-// Sources: profcheck of github.com/open-telemetry/sig-profiling, commit d2ab6d5 (its module cannot be had from the Go
-// module proxy), with all of its options on; opentelemetry/proto/profiles/v1development/profiles.proto of release 1.9.
+// Sources: profcheck of github.com/open-telemetry/sig-profiling, commit d2ab6d5 (its module is not on the Go
+// module proxy), with all options; opentelemetry/proto/profiles/v1development/profiles.proto of release 1.9.
 // Beyond profcheck: entries of all tables and samples are unique, strings are UTF-8, addresses lie in their mapping,
 // values are positive, ids of profiles are unique.
 type checker struct {
@@ -22,10 +22,10 @@ type checker struct {
 	broken []string
 }
 
-const mostBroken = 20
+const maxViolations = 20
 
-func (c *checker) broke(format string, args ...any) {
-	if len(c.broken) < mostBroken {
+func (c *checker) violation(format string, args ...any) {
+	if len(c.broken) < maxViolations {
 		c.broken = append(c.broken, fmt.Sprintf(format, args...))
 	}
 }
@@ -38,19 +38,19 @@ func check(p pprofile.Profiles) []string {
 	}
 	ids := map[pprofile.ProfileID]bool{}
 	if p.ResourceProfiles().Len() == 0 {
-		c.broke("a message without a resource")
+		c.violation("message without a resource")
 	}
 	for _, r := range p.ResourceProfiles().All() {
 		if r.ScopeProfiles().Len() == 0 {
-			c.broke("a resource without a scope")
+			c.violation("resource without a scope")
 		}
 		for _, s := range r.ScopeProfiles().All() {
 			if s.Profiles().Len() == 0 {
-				c.broke("a scope without a profile")
+				c.violation("scope without a profile")
 			}
 			for _, one := range s.Profiles().All() {
 				if id := one.ProfileID(); id.IsEmpty() || ids[id] {
-					c.broke("a profile without an id of its own")
+					c.violation("profile without a unique id")
 				} else {
 					ids[id] = true
 				}
@@ -67,7 +67,7 @@ func (c *checker) zeros() {
 	if d.StringTable().Len() == 0 || d.MappingTable().Len() == 0 || d.LocationTable().Len() == 0 ||
 		d.FunctionTable().Len() == 0 || d.LinkTable().Len() == 0 || d.AttributeTable().Len() == 0 ||
 		d.StackTable().Len() == 0 {
-		c.broke("a table without an entry")
+		c.violation("table without an entry")
 		return
 	}
 	m, l, f, a := d.MappingTable().At(0), d.LocationTable().At(0), d.FunctionTable().At(0), d.AttributeTable().At(0)
@@ -77,14 +77,14 @@ func (c *checker) zeros() {
 		f.FilenameStrindex() != 0 || f.StartLine() != 0 || !d.LinkTable().At(0).TraceID().IsEmpty() ||
 		a.KeyStrindex() != 0 || a.Value().Type() != pcommon.ValueTypeEmpty || a.UnitStrindex() != 0 ||
 		d.StackTable().At(0).LocationIndices().Len() != 0 {
-		c.broke("a table that does not begin with the zero value")
+		c.violation("table that does not begin with the zero value")
 	}
 }
 
-// use notes that an entry of a table is referred to, and checks that it is there. False if it is not.
+// use marks an entry of a table as referred to, and reports whether it exists.
 func (c *checker) use(table string, length int, i int32) bool {
 	if i < 0 || int(i) >= length {
-		c.broke("%s %d of %d", table, i, length)
+		c.violation("reference to %s %d of %d", table, i, length)
 		return false
 	}
 	if c.used[table] == nil {
@@ -100,18 +100,18 @@ func (c *checker) attributes(list pcommon.Int32Slice) {
 	keys := map[int32]bool{}
 	for _, i := range list.All() {
 		if i == 0 || !c.use("attribute", c.d.AttributeTable().Len(), i) {
-			c.broke("attribute %d", i)
+			c.violation("attribute %d", i)
 			continue
 		}
 		key := c.d.AttributeTable().At(int(i)).KeyStrindex()
 		if keys[key] {
-			c.broke("a key of attributes is twice")
+			c.violation("duplicate attribute key")
 		}
 		keys[key] = true
 	}
 }
 
-// profile checks a profile: all of its samples have one shape and an identity of their own, times lie in it.
+// profile checks a profile: its samples have one shape and unique identities, and times within it.
 func (c *checker) profile(p pprofile.Profile) {
 	c.text(p.SampleType().TypeStrindex())
 	c.text(p.SampleType().UnitStrindex())
@@ -119,7 +119,7 @@ func (c *checker) profile(p pprofile.Profile) {
 	c.text(p.PeriodType().UnitStrindex())
 	c.attributes(p.AttributeIndices())
 	if p.Time() == 0 || p.DurationNano() == 0 {
-		c.broke("a profile without time")
+		c.violation("profile without time")
 	}
 	identities, shapes := map[string]bool{}, map[bool]bool{}
 	for _, s := range p.Samples().All() {
@@ -128,37 +128,37 @@ func (c *checker) profile(p pprofile.Profile) {
 		c.attributes(s.AttributeIndices())
 		key := fmt.Sprint(s.StackIndex(), s.LinkIndex(), s.AttributeIndices().AsRaw())
 		if identities[key] {
-			c.broke("two samples with one identity")
+			c.violation("two samples with the same identity")
 		}
 		identities[key] = true
 		values, times := s.Values().Len(), s.TimestampsUnixNano().Len()
 		if times != 0 && times != values || times == 0 && values != 1 {
-			c.broke("a sample with %d values and %d times", values, times)
+			c.violation("sample with %d values and %d time stamps", values, times)
 		}
 		shapes[times > 0] = true
 		for _, at := range s.TimestampsUnixNano().All() {
 			if begin := uint64(p.Time()); at < begin || at >= begin+p.DurationNano() {
-				c.broke("a time out of its profile")
+				c.violation("time stamp outside of the profile's time")
 			}
 		}
 		for _, v := range s.Values().All() {
 			if v <= 0 {
-				c.broke("a value of %d", v)
+				c.violation("sample value %d", v)
 			}
 		}
 	}
 	if len(shapes) > 1 {
-		c.broke("samples of several shapes")
+		c.violation("samples of different shapes")
 	}
 }
 
-// tables checks the entries: they lead to others that are there, none is twice, and each is referred to.
+// tables checks the entries: their references exist, none is duplicate, and each is referred to.
 func (c *checker) tables() {
 	d := c.d
 	for i := range d.StackTable().Len() {
 		for _, l := range d.StackTable().At(i).LocationIndices().All() {
 			if c.use("location", d.LocationTable().Len(), l); l == 0 {
-				c.broke("a stack with location 0")
+				c.violation("stack with location 0")
 			}
 		}
 	}
@@ -169,13 +169,13 @@ func (c *checker) tables() {
 		for _, line := range l.Lines().All() {
 			c.use("function", d.FunctionTable().Len(), line.FunctionIndex())
 			if line.Line() < 0 || line.Column() < 0 {
-				c.broke("line %d, column %d", line.Line(), line.Column())
+				c.violation("line %d, column %d", line.Line(), line.Column())
 			}
 		}
-		// Address 0 is one that is not known.
+		// Address 0 means unknown.
 		if m := l.MappingIndex(); m > 0 && l.Address() != 0 && int(m) < d.MappingTable().Len() {
 			if at := d.MappingTable().At(int(m)); l.Address() < at.MemoryStart() || l.Address() > at.MemoryLimit() {
-				c.broke("the address %x is not in its mapping of %s, %x to %x", l.Address(),
+				c.violation("the address %x is not in its mapping of %s, %x to %x", l.Address(),
 					c.d.StringTable().At(int(at.FilenameStrindex())), at.MemoryStart(), at.MemoryLimit())
 			}
 		}
@@ -185,7 +185,7 @@ func (c *checker) tables() {
 		c.text(m.FilenameStrindex())
 		c.attributes(m.AttributeIndices())
 		if from, to := m.MemoryStart(), m.MemoryLimit(); (from != 0 || to != 0) && from >= to {
-			c.broke("a mapping from %x to %x", from, to)
+			c.violation("mapping from %x to %x", from, to)
 		}
 	}
 	for i := range d.FunctionTable().Len() {
@@ -194,10 +194,10 @@ func (c *checker) tables() {
 		c.text(f.SystemNameStrindex())
 		c.text(f.FilenameStrindex())
 		if f.StartLine() < 0 {
-			c.broke("a function that begins at line %d", f.StartLine())
+			c.violation("function that begins at line %d", f.StartLine())
 		}
 		if i > 0 && f.NameStrindex() == 0 && f.SystemNameStrindex() == 0 && f.FilenameStrindex() == 0 {
-			c.broke("a function without a name")
+			c.violation("function without a name")
 		}
 	}
 	for i := range d.AttributeTable().Len() {
@@ -206,7 +206,7 @@ func (c *checker) tables() {
 	}
 	for _, s := range d.StringTable().All() {
 		if !utf8.ValidString(s) {
-			c.broke("a string that is not UTF-8")
+			c.violation("string that is not UTF-8")
 		}
 	}
 	c.unique("string", d.StringTable().Len(), func(i int) string { return d.StringTable().At(i) })
@@ -235,17 +235,17 @@ func (c *checker) tables() {
 	})
 }
 
-// unique checks that no entry of a table is twice, and that each but the first is referred to.
+// unique checks that a table has no duplicate entries, and that each but the first is referred to.
 func (c *checker) unique(table string, n int, key func(int) string) {
 	known := map[string]bool{}
 	for i := range n {
 		k := key(i)
 		if known[k] {
-			c.broke("a %s is twice: %s", table, k)
+			c.violation("duplicate %s: %s", table, k)
 		}
 		known[k] = true
 		if i > 0 && !c.used[table][int32(i)] {
-			c.broke("%s %d is not referred to", table, i)
+			c.violation("%s %d is not referred to", table, i)
 		}
 	}
 }

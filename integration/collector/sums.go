@@ -23,17 +23,17 @@ type config struct {
 }
 
 type line struct {
-	// Sums are values by process, type, unit and names of the stack's functions.
+	// Sums are values by process, type, unit and function names of the stack.
 	Sums map[string]int64 `json:"sums"`
-	// Resources are the attributes of the resources by process.
+	// Resources are the resource attributes by process.
 	Resources map[string]map[string]any `json:"resources"`
-	// Broken are rules of the signal that the message breaks.
+	// Broken are the rules that the message violates.
 	Broken []string `json:"broken"`
-	// Size is that of the message before compression, Times and Values how many there are.
+	// Size is the message's size before compression, Times and Values are the numbers of time stamps and values.
 	Size   int `json:"size"`
 	Times  int `json:"times"`
 	Values int `json:"values"`
-	// Headers are those of the request, by their names in small letters.
+	// Headers are the request's headers, by names in lower case.
 	Headers map[string]string `json:"headers"`
 }
 

@@ -16,7 +16,7 @@ import (
 	"prywalk/internal/dump"
 )
 
-// process is what the classes ask about a stopped process: its memory, and which code has call frame information.
+// process gives the classes the memory of a stopped process, and whether code has call frame information.
 type process struct {
 	pid int
 	mem *os.File
@@ -35,12 +35,12 @@ func openProcess(t *testing.T, pid int) *process {
 
 func generated(f *dump.Frame) bool { return f.Module == "" || f.Module == "[anon]" || f.Kind != "" }
 
-// trampoline reports whether a frame is that of a signal being delivered: what it was called from was interrupted.
+// trampoline reports whether a frame is a signal trampoline: its caller was interrupted.
 func trampoline(f *dump.Frame) bool {
 	return f.Function == "__restore_rt" || f.Function == "runtime.sigreturn__sigaction"
 }
 
-// called reports whether a call instruction ends at a return address, by a decoder that is not prywalk's.
+// called reports whether a call instruction ends at a return address, by another decoder than prywalk's.
 func (p *process) called(ret uint64) bool {
 	var b [8]byte
 	if n, _ := p.mem.ReadAt(b[:], int64(ret)-int64(len(b))); n != len(b) {
@@ -55,8 +55,8 @@ func (p *process) called(ret uint64) bool {
 	return false
 }
 
-// proves reports whether every return address of the stack from frame i on, in code from files and but for the root's
-// own, follows a call. A handler returns into the trampoline because the kernel made it so.
+// proves returns an error unless every return address from frame i on follows a call: those in code from files,
+// except that of the root, and of a handler, which the kernel makes return into the trampoline.
 func (p *process) proves(fs []dump.Frame, i int) error {
 	for i = max(i, 1); i < len(fs)-1; i++ {
 		if generated(&fs[i]) || trampoline(&fs[i]) || trampoline(&fs[i-1]) || p.called(uint64(fs[i].PC)) {
@@ -67,7 +67,7 @@ func (p *process) proves(fs []dump.Frame, i int) error {
 	return nil
 }
 
-// hasCFI reports whether a file has call frame information for a frame's code, as delve reads it.
+// hasCFI reports whether a file has call frame information for a frame's code, by delve's reader.
 func (p *process) hasCFI(f *dump.Frame, caller bool) bool {
 	table, ok := p.cfi[f.Module]
 	if !ok {

@@ -8,8 +8,8 @@ import (
 	"prywalk/internal/dump"
 )
 
-// split is where another tool's chain leaves prywalk's: at is the first index at which they differ, and the frame
-// before it is the one whose caller is in dispute.
+// split is where another tool's chain departs from prywalk's: at is the first index at which they differ. The caller
+// of the frame before is in dispute.
 type split struct {
 	process *process
 	frames  []dump.Frame
@@ -21,16 +21,16 @@ func (s *split) inner() *dump.Frame { return &s.frames[s.at-1] }
 
 type class struct {
 	name string
-	// holds reports whether the split is one of the class.
+	// holds reports whether a split belongs to the class.
 	holds func(*split) bool
 }
 
-// goRoots begin a stack of the Go runtime: they set their caller up so that nothing returns into it
-// (runtime/asm_amd64.s). Their call frame information does not say so.
+// goRoots are the outermost functions of Go stacks: nothing returns into their caller (runtime/asm_amd64.s), which
+// their call frame information does not state.
 var goRoots = []string{"runtime.goexit", "runtime.mstart", "runtime.mcall", "runtime.rt0_go", "runtime.morestack"}
 
-// goSwitches change from one stack to another in the middle of a function (runtime/asm_amd64.s), which their call frame
-// information does not say; the caller's frame is on the goroutine's stack.
+// goSwitches change stacks in the middle of a function (runtime/asm_amd64.s), which their call frame information does
+// not state; the caller's frame is on the goroutine's stack.
 var goSwitches = []string{"runtime.systemstack", "runtime.asmcgocall", "runtime.asmcgocall.abi0", "runtime.mcall",
 	"runtime.morestack", "runtime.sigreturn__sigaction", "runtime.cgocallback", "runtime.asyncPreempt"}
 

@@ -55,25 +55,27 @@ func compare(t *testing.T, pid int, count *tally) {
 	eu, gdb := euStacks(t, pid), gdbStacks(t, pid)
 	last := prywalkDump(t, pid)
 	if len(first.Threads) != len(last.Threads) || len(first.Threads) != len(gdb) || len(first.Threads) != len(eu) {
-		t.Fatalf("%d: %d, %d, %d and %d threads", pid, len(first.Threads), len(eu), len(gdb), len(last.Threads))
+		t.Fatalf("process %d: prywalk, eu-stack, gdb and prywalk again found %d, %d, %d and %d threads", pid,
+			len(first.Threads), len(eu), len(gdb), len(last.Threads))
 	}
 	p := openProcess(t, pid)
 	for i := range first.Threads {
 		th := &first.Threads[i]
 		if !slices.Equal(pcs(th), pcs(&last.Threads[i])) {
-			t.Errorf("%d %s: the process did not stand still, or prywalk does not:\n%s", th.TID, th.Name,
+			t.Errorf("thread %d %s: the second dump of the stopped process differs from the first:\n%s", th.TID, th.Name,
 				table(th, pcs(&last.Threads[i]), nil))
 		}
 		if !th.Complete || th.State != "T" {
-			t.Errorf("%d %s: state %s, %s:\n%s", th.TID, th.Name, th.State, th.StopReason, table(th, gdb[th.TID], eu[th.TID]))
+			t.Errorf("thread %d %s: state %s, stop reason %s, want T and root:\n%s", th.TID, th.Name, th.State, th.StopReason,
+				table(th, gdb[th.TID], eu[th.TID]))
 		}
 		if err := judge(p, th, gdb[th.TID], eu[th.TID], count); err != nil {
-			t.Errorf("%d %s: %v:\n%s", th.TID, th.Name, err, table(th, gdb[th.TID], eu[th.TID]))
+			t.Errorf("thread %d %s: %v:\n%s", th.TID, th.Name, err, table(th, gdb[th.TID], eu[th.TID]))
 		}
 	}
 }
 
-// judge counts a thread; the error is a stack that differs for no known reason.
+// judge counts a thread. The error is a stack that differs from both tools' for no known reason.
 func judge(p *process, th *dump.Thread, gdb, eu []uint64, count *tally) error {
 	count.threads++
 	own := pcs(th)
@@ -90,8 +92,8 @@ func judge(p *process, th *dump.Thread, gdb, eu []uint64, count *tally) error {
 		a := classify(&split{p, th.Frames, gdb, atGdb})
 		b := classify(&split{p, th.Frames, eu, atEu})
 		if a == "" || b == "" {
-			return fmt.Errorf("gdb leaves at frame %d (%q), eu-stack at frame %d (%q); proof: %v",
-				atGdb, a, atEu, b, p.proves(th.Frames, min(atGdb, atEu)))
+			return fmt.Errorf("gdb differs from frame %d on (class %q), eu-stack from frame %d on (class %q); calls not "+
+				"proven: %v", atGdb, a, atEu, b, p.proves(th.Frames, min(atGdb, atEu)))
 		}
 		if a != b {
 			a += "; " + b

@@ -17,7 +17,7 @@ import (
 
 var fibers = []struct {
 	library string
-	file    string // a pattern of what is to be installed
+	file    string // a pattern of a file that must be installed
 	flags   []string
 }{
 	{"ucontext", "", nil},
@@ -69,18 +69,18 @@ func startFibers(t *testing.T, pattern string, flags []string) int {
 
 func compareFiber(t *testing.T, pid int) int {
 	t.Helper()
-	time.Sleep(3 * time.Millisecond) // so that it stops in another place than before
+	time.Sleep(3 * time.Millisecond) // to stop at another place than before
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	stands(t, pid)
+	awaitStopped(t, pid)
 	th := prywalkDump(t, pid).Threads[0]
 	eu, gdb := euStacks(t, pid)[th.TID], gdbStacks(t, pid)[th.TID]
 	if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
 	if !th.Complete {
-		t.Errorf("%s:\n%s", th.StopReason, table(&th, gdb, eu))
+		t.Errorf("incomplete stack, stop reason %s:\n%s", th.StopReason, table(&th, gdb, eu))
 	}
 	var names []string
 	for _, f := range th.Frames {
@@ -88,11 +88,11 @@ func compareFiber(t *testing.T, pid int) int {
 	}
 	first := slices.Index(names, "body")
 	if first < 0 || !testtargets.HasChain(names, fiberChain) {
-		return 0 // it was between two fibers
+		return 0 // stopped between two fibers
 	}
 	own := pcs(&dump.Thread{Frames: th.Frames[:first+1]})
 	if !hasPrefix(gdb, own) && !hasPrefix(eu, own) {
-		t.Errorf("neither agrees:\n%s", table(&th, gdb, eu))
+		t.Errorf("neither gdb nor eu-stack agrees:\n%s", table(&th, gdb, eu))
 	}
 	return 1
 }

@@ -14,8 +14,8 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// stop stops a target's processes by job control and waits until each thread stands still. The target ends by its own
-// limit if the test does not.
+// stop stops a target's processes by SIGSTOP and waits until each thread has stopped. The target ends by its own time
+// limit if the test does not end it.
 func stop(t *testing.T, target *testtargets.Target) []int {
 	t.Helper()
 	pids := target.PIDs()
@@ -26,21 +26,21 @@ func stop(t *testing.T, target *testtargets.Target) []int {
 	}
 	left := pids[:0]
 	for _, pid := range pids {
-		if stands(t, pid) {
+		if awaitStopped(t, pid) {
 			left = append(left, pid)
 		}
 	}
 	return left
 }
 
-func stands(t *testing.T, pid int) bool {
+func awaitStopped(t *testing.T, pid int) bool {
 	t.Helper()
 	for end := time.Now().Add(4 * time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
 		running := 0
 		for _, file := range files {
 			text, err := os.ReadFile(file)
-			// The state follows the name, which can have any byte in it (proc_pid_stat(5)).
+			// The state follows the name, which can contain any byte (proc_pid_stat(5)).
 			if i := strings.LastIndex(string(text), ") "); err == nil && i >= 0 && text[i+2] != 'T' {
 				running++
 			}

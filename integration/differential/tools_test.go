@@ -21,14 +21,14 @@ type stacks map[int][]uint64
 
 const toolLimit = 5 * time.Minute
 
-// run gives what a tool prints. How it ends is not judged: eu-stack's status is 1 when one stack of many ends in an
+// run returns a tool's output. Its exit code is not checked: eu-stack's is 1 when one of many stacks ends in an
 // error.
 func run(t *testing.T, name string, args ...string) []byte {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), toolLimit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, name, args...)
-	// Nobody is to be asked for debugging information that is not installed.
+	// No server is to be queried for debugging information.
 	cmd.Env = append(cmd.Environ(), "DEBUGINFOD_URLS=", "LC_ALL=C", "NO_COLOR=1")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -39,8 +39,8 @@ func run(t *testing.T, name string, args ...string) []byte {
 	return out
 }
 
-// prywalkDump gives what prywalk says of a process, inlined calls and frames that have no code of their own (Python's)
-// left out: neither tool knows them.
+// prywalkDump returns prywalk's dump of a process without inlined calls and frames without code of their own
+// (Python's), which the other tools do not have.
 func prywalkDump(t *testing.T, pid int) *dump.Process {
 	t.Helper()
 	out := run(t, tool, "dump", "--json", "-p", strconv.Itoa(pid), "--max-depth", "0")
@@ -64,7 +64,7 @@ func prywalkDump(t *testing.T, pid int) *dump.Process {
 //go:embed chains.py
 var chainsScript string
 
-// gdbStacks asks gdb, by its own interpreter: its text leaves addresses out where a line of source begins.
+// gdbStacks runs a script in gdb's Python: gdb's text omits addresses at which a source line begins.
 func gdbStacks(t *testing.T, pid int) stacks {
 	t.Helper()
 	script := "exec(" + strconv.Quote(chainsScript) + ")"
@@ -80,7 +80,7 @@ func gdbStacks(t *testing.T, pid int) stacks {
 		case "prywalk-frame":
 			pc, err := strconv.ParseUint(rest, 0, 64)
 			if err != nil {
-				t.Fatalf("gdb: %q", line)
+				t.Fatalf("line of gdb's output: %q", line)
 			}
 			got[tid] = append(got[tid], pc)
 		}

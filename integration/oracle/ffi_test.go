@@ -33,12 +33,12 @@ func TestFramesOfLibffiAreExact(t *testing.T) {
 	got.Write(&b, 15)
 	t.Log("\n" + b.String())
 	if n, right, _ := got.Checked(WithCFI); right != n || n < 39_000 {
-		t.Errorf("with call frame information %d of %d chains are exact", right, n)
+		t.Errorf("with call frame information %d of %d chains are exact, want all", right, n)
 	}
 	if _, _, wrongs := got.Checked(WithCFISP); wrongs > 0 {
-		t.Errorf("with only sp and pc known %d chains are wrong", wrongs)
+		t.Errorf("with only sp and pc known %d chains are wrong, want none", wrongs)
 	}
 	if got.moved == 0 || got.strayed > 0 {
-		t.Errorf("%d returns by addresses that were moved, %d by others", got.moved, got.strayed)
+		t.Errorf("%d returns by moved addresses, %d to unexpected places; want some, and none", got.moved, got.strayed)
 	}
 }

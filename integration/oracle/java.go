@@ -75,11 +75,11 @@ func RunJava(mode string, argv []string, opt JavaOptions, t *JavaTally) error {
 	defer runtime.UnlockOSThread()
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	said, err := testtargets.KeepErrors(cmd)
+	stderr, err := testtargets.KeepErrors(cmd)
 	if err != nil {
 		return fmt.Errorf("%s: %w", mode, err)
 	}
-	defer said.Close()
+	defer stderr.Close()
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start %s: %w", mode, err)
 	}
@@ -95,7 +95,7 @@ func RunJava(mode string, argv []string, opt JavaOptions, t *JavaTally) error {
 	opt.Until = opt.Until.Add(awaitRun(cmd.Process.Pid, opt.Ran))
 	proc, err := code.Open(cmd.Process.Pid)
 	if err != nil {
-		return fmt.Errorf("%s: %w: %v", mode, err, said)
+		return fmt.Errorf("%s: %w: %v", mode, err, stderr)
 	}
 	defer proc.Close()
 	o := &javaRun{
@@ -115,7 +115,7 @@ func RunJava(mode string, argv []string, opt JavaOptions, t *JavaTally) error {
 			return fmt.Errorf("%s: %w", mode, err)
 		}
 		if o.ended {
-			return fmt.Errorf("%s: the program ended: %v", mode, said)
+			return fmt.Errorf("%s: the program ended: %v", mode, stderr)
 		}
 		if err := unix.PtraceCont(o.tid, 0); err != nil {
 			return fmt.Errorf("%s: continue: %w", mode, err)

@@ -12,8 +12,8 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// BenchmarkJavaNames names the frames of one stopped stack of Known.java: all met before, or none. A frame is a
-// native one. It has as many names as methods are inlined in it, and its own.
+// BenchmarkJavaNames names the frames of one stopped stack of Known.java, with all names cached, or none. A frame is
+// a native one; it has the names of its inlined methods and its own.
 func BenchmarkJavaNames(b *testing.B) {
 	dir := b.TempDir()
 	compileJavaInto(b, dir, "Known")
@@ -22,13 +22,13 @@ func BenchmarkJavaNames(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if err := s.Until("Known.caught"); err != nil { // a deep stack, so that runs can be compared
+		if err := s.Until("Known.caught"); err != nil { // a deep stack, comparable between runs
 			b.Fatal(err)
 		}
 		n := s.names
 		sample := managed.Sample{TID: s.TID, Regs: &s.regs, Mem: &s.snap, At: s.at, Live: s}
 		var reported []managed.Frame
-		walk := func(describe bool) (named int) { // in the order of a recording: all frames, then their names
+		walk := func(describe bool) (named int) { // as a recording does: all frames, then their names
 			n.Begin(&sample)
 			s.refs = s.refs[:0]
 			for i := range s.PCs {
@@ -44,7 +44,7 @@ func BenchmarkJavaNames(b *testing.B) {
 			}
 			return named
 		}
-		named := walk(true) // with those that are inlined
+		named := walk(true) // with inlined methods
 		refs := len(s.refs)
 		b.Run(mode.name+"/warm", func(b *testing.B) {
 			b.ReportAllocs()

@@ -9,15 +9,15 @@ import (
 	"prywalk/frames"
 )
 
-// TestAnExceptionLandsInItsCaller: a stub that pops its return address and jumps into the method that it would have
-// returned to is gone, and its caller is no caller any more. A jump elsewhere leaves the chain as it is.
-func TestAnExceptionLandsInItsCaller(t *testing.T) {
+// A stub that pops its return address and jumps into the method that it would have returned to has ended, and its
+// caller is no longer a caller. A jump elsewhere does not change the chain.
+func TestExceptionLandsInItsCaller(t *testing.T) {
 	const stub, method, other, sp = 0x1000, 0x2000, 0x3000, 0x7000
 	jumpRAX := []byte{0xff, 0xe0}
 	for name, c := range map[string]struct {
 		to   uint64
 		held bool
-		more uint64 // how much an adapter has put below the caller's frame
+		more uint64 // bytes that an adapter has put below the caller's frame
 		left int
 	}{
 		"into the caller":                          {method + 0x90, true, 0, 1},
@@ -40,12 +40,13 @@ func TestAnExceptionLandsInItsCaller(t *testing.T) {
 		binary.LittleEndian.PutUint64(b, method+0x40)
 		o.snap = frames.Snapshot{Stack: frames.Region{Addr: sp, Bytes: b}, StackEnd: sp + 0x80}
 		if err := o.follow(jumpRAX); err != nil || len(o.calls) != c.left || o.base != c.left {
-			t.Errorf("%s: %v, %d callers, %d of before, want %d", name, err, len(o.calls), o.base, c.left)
+			t.Errorf("jump %s: error %v, %d callers, %d from before the stretch, want %d", name, err, len(o.calls), o.base,
+				c.left)
 		}
 	}
 }
 
-func TestAnExceptionLandsInAnInterpretedCaller(t *testing.T) {
+func TestExceptionLandsInAnInterpretedCaller(t *testing.T) {
 	const throws, handles, invokes, sp = 0x1000, 0x1800, 0x1400, 0x7000
 	for _, held := range []bool{true, false} {
 		o := &javaRun{
@@ -57,12 +58,13 @@ func TestAnExceptionLandsInAnInterpretedCaller(t *testing.T) {
 		o.prev.Set(frames.X86RSP, sp+8)
 		o.regs.Set(frames.X86RSP, sp+8)
 		if got := o.landed(handles, sp+8); got != held || (len(o.calls) == 0) != held {
-			t.Errorf("the return address taken %v: landed %v, %d callers", held, got, len(o.calls))
+			t.Errorf("return address popped %v: landed is %v with %d callers, want removed only if popped", held, got,
+				len(o.calls))
 		}
 	}
 }
 
-func TestAnExceptionLandsInACallerOfBeforeTheStretch(t *testing.T) {
+func TestExceptionLandsInACallerFromBeforeTheStretch(t *testing.T) {
 	const stub, method, sp = 0x1000, 0x2000, 0x7000
 	pop, jumpRBX := []byte{0x5a}, []byte{0xff, 0xe3}
 	for name, c := range map[string]struct {
@@ -83,11 +85,11 @@ func TestAnExceptionLandsInACallerOfBeforeTheStretch(t *testing.T) {
 		o.prev.Set(frames.X86RSP, sp)
 		o.regs.Set(frames.X86RSP, sp+8)
 		if err := o.follow(pop); err != nil {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("return address %s: %v", name, err)
 		}
 		o.prev, o.regs.PC = o.regs, method+0x90
 		if err := o.follow(jumpRBX); err != nil || len(o.calls) != c.left {
-			t.Errorf("%s: %v, %d callers, want %d", name, err, len(o.calls), c.left)
+			t.Errorf("return address %s: error %v, %d callers, want %d", name, err, len(o.calls), c.left)
 		}
 	}
 }

@@ -20,11 +20,10 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// compiledClasses, if set, is a directory with the classes of all programs: a machine of another processor has no
-// compiler.
+// compiledClasses, if set, is a directory with the classes of all programs, for a machine without javac.
 const compiledClasses = "ORACLE_JAVA_CLASSES"
 
-// javaWarm, if set, is for how long Known.java runs before it is looked at. An emulated machine needs more.
+// javaWarm, if set, is how long Known.java runs before it is sampled: emulated machines need more.
 const javaWarm = "ORACLE_JAVA_WARM"
 
 func compileJava(t *testing.T, class string) (dir string, source []byte) {
@@ -67,7 +66,7 @@ var knownCallers = map[string]string{
 
 const knownDepth = 5
 
-// methodLines gives the first line and the last of the methods of a source, by their names.
+// methodLines returns the first and last line of each method of a source.
 func methodLines(source []byte) map[string][2]int {
 	out := map[string][2]int{}
 	head := regexp.MustCompile(`^\s+(?:public |static |synchronized )*[\w<>\[\]]+ (\w+)\(.*\{`)
@@ -88,12 +87,12 @@ func methodLines(source []byte) map[string][2]int {
 		}
 	}
 	r := out["compare"]
-	out["compare"] = [2]int{r[0] - 1, r[1]} // the bridge to it is at its class's line
+	out["compare"] = [2]int{r[0] - 1, r[1]} // its bridge method is at the class's line
 	return out
 }
 
-// knownFault says what is wrong with a stack, "" if nothing is. The innermost frame may be moved code of a call that is
-// not made, if moved is set.
+// knownFault describes what is wrong with a stack, or returns "". If moved is set, the innermost frame may be code
+// that the compiler moved before its call.
 func knownFault(s *JavaSampler, lines map[string][2]int, moved bool) string {
 	prev, recursive := "", 0
 	for i := len(s.Chain) - 1; i >= 0; i-- {
@@ -111,10 +110,10 @@ func knownFault(s *JavaSampler, lines map[string][2]int, moved bool) string {
 		if prev != "" {
 			callers, ok := knownCallers[name]
 			if !ok {
-				return "no such method: " + f.Function
+				return "the program has no method " + f.Function
 			}
 			if callers != "*" && !strings.Contains(" "+callers+" ", " "+prev+" ") {
-				return f.Function + " is not called by " + prev
+				return f.Function + "  was found called by " + prev
 			}
 		}
 		if name == "recursive" {
@@ -125,20 +124,20 @@ func knownFault(s *JavaSampler, lines map[string][2]int, moved bool) string {
 			deepest++
 		}
 		if name == "viaLambda" && recursive != knownDepth || recursive > deepest {
-			return "a wrong depth: " + strconv.Itoa(recursive)
+			return "wrong depth of recursion: " + strconv.Itoa(recursive)
 		}
 		if r, ok := lines[name]; f.File != "Known.java" || ok && (f.Line < r[0] || f.Line > r[1]) {
-			return f.Function + " is at line " + strconv.Itoa(f.Line) + " of " + f.File
+			return f.Function + "  was found at line " + strconv.Itoa(f.Line) + " of " + f.File
 		}
 		prev = name
 	}
 	if prev == "" {
-		return "none of the program's methods is there"
+		return "no method of the program in the stack"
 	}
 	return ""
 }
 
-// javaSamples gives how many samples each run gets, and whether all runs are wanted: ORACLE_JAVA_SAMPLES says so.
+// javaSamples returns the number of samples of each run, and whether all runs are wanted: by ORACLE_JAVA_SAMPLES.
 func javaSamples(few int) (n int, all bool) {
 	if n, err := strconv.Atoi(os.Getenv("ORACLE_JAVA_SAMPLES")); err == nil {
 		return n, true
@@ -146,15 +145,15 @@ func javaSamples(few int) (n int, all bool) {
 	return few, false
 }
 
-// everyPlace makes C2 keep the place of each instruction, not only of those that can be stopped at. A clone of a node
-// keeps the place of the original (opto/node.cpp, Node::clone: copy_node_notes_to): code before a branch can have the
-// place of a call that is inlined behind it, and is not made.
+// everyPlace makes C2 record the place of each instruction, not only of safepoints. A clone of a node keeps the place
+// of the original (opto/node.cpp, Node::clone: copy_node_notes_to): code before a branch can have the place of a call
+// that is inlined after it, and is not made.
 const everyPlace = "-XX:+DebugNonSafepoints"
 
 var before21 = regexp.MustCompile(`(^|\D)(8|11|17)\b`)
 
-// javaVariants are further ways to run Known.java: one runtime runs them, and all if many samples are wanted. Options
-// that a release does not know are ignored.
+// javaVariants are further options for Known.java: one runtime runs with them, or all if many samples are wanted.
+// Unknown options are ignored.
 var javaVariants = []struct {
 	name    string
 	options []string
@@ -176,7 +175,7 @@ var javaVariants = []struct {
 	{"shenandoah", []string{"-XX:-UseSerialGC", "-XX:+UseShenandoahGC"}, ""},
 }
 
-func TestJavaChainsAreRightByName(t *testing.T) {
+func TestJavaStacksMatchTheSourceByName(t *testing.T) {
 	samples, all := javaSamples(500)
 	dir, source := compileJava(t, "Known")
 	lines := methodLines(source)
@@ -211,14 +210,14 @@ func TestJavaChainsAreRightByName(t *testing.T) {
 	}
 }
 
-// For each sample so many instructions are stepped, too, in stretches that begin anywhere.
+// Steps per sample, and the length of their stretches, which begin anywhere.
 const (
 	stepsForSample = 10
 	stretchOfSteps = 500
-	// mostHonest: of so many of them one walk may end honestly. A machine that stops its threads all the time has them
-	// mostly in code that begins without a return address.
-	mostHonest = 20
-	mostShown  = 3
+	// One of maxIncomplete stepped walks may be incomplete: a JVM that is stopped often is mostly in code that begins
+	// without a return address.
+	maxIncomplete = 20
+	mostShown     = 3
 )
 
 func checkKnown(t *testing.T, argv []string, samples int, lines map[string][2]int) {
@@ -278,25 +277,27 @@ func checkKnown(t *testing.T, argv []string, samples int, lines map[string][2]in
 	t.Logf("%d samples, %d steps: %d wrong, %d incomplete; %d frames named, %d without a name, %d freed; %v",
 		samples, stops-samples, wrong, short, named, unnamed, freed, types)
 	if wrong > 0 || freed*1000 > named || unnamed*1000 > named || missed*100 > samples ||
-		(short-missed)*mostHonest > stops-samples {
-		t.Error("see above")
+		(short-missed)*maxIncomplete > stops-samples {
+		t.Errorf("want none of the names wrong, few incomplete, unnamed and freed: %d wrong, %d incomplete in samples, %d "+
+			"in "+"steps, %d of %d names missing, %d freed (examples above)", wrong, missed, short-missed, unnamed, named,
+			freed)
 	}
 }
 
 var numberedName = regexp.MustCompile(`^Reuse\$Numbered\.[mk](\d{8})$`)
 
-// TestNamesOfJavaMethodsWhoseMemoryIsUsedAgain: Reuse.java makes and drops classes, whose methods have numbers in their
-// names. Whether names are made in the stop or some time later, none may have another number.
-func TestNamesOfJavaMethodsWhoseMemoryIsUsedAgain(t *testing.T) {
+// Reuse.java makes and drops classes with numbers in the names of their methods. No name may have another number than
+// that of the present class, whether names are read in the stop or later.
+func TestNamesOfJavaMethodsInReusedMemory(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
-		t.Skip("Java's code is known on amd64 only")
+		t.Skip("Java frames are supported on amd64 only")
 	}
 	samples, all := javaSamples(300)
 	dir, _ := compileJava(t, "Reuse")
 	list := javas(t)
 	for i, java := range list {
 		if !all && i > 0 && i < len(list)-1 {
-			continue // two are enough, of different releases
+			continue // the first and the last release are enough
 		}
 		for _, mode := range javaModes {
 			for _, late := range []time.Duration{0, 20 * time.Millisecond} {
@@ -355,7 +356,7 @@ func checkReuse(t *testing.T, argv []string, samples int, late time.Duration) {
 			}
 			if n, _ := strconv.Atoi(m[1]); n != number {
 				if wrong++; wrong <= 3 {
-					t.Logf("%s (%s), and it is %d", s.Chain[i].Function, s.Chain[i].Type, number)
+					t.Logf("name %s (%s), want the number %d", s.Chain[i].Function, s.Chain[i].Type, number)
 				}
 				continue
 			}
@@ -365,6 +366,6 @@ func checkReuse(t *testing.T, argv []string, samples int, late time.Duration) {
 	}
 	t.Logf("%d samples: %d names of %d classes right, %d wrong, %d freed", samples, right, len(classes), wrong, freed)
 	if wrong > 0 || right == 0 {
-		t.Error("see above")
+		t.Errorf("%d of the names are wrong, %d right, want none wrong and some right (examples above)", wrong, right)
 	}
 }

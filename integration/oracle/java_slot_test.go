@@ -9,9 +9,9 @@ import (
 	"prywalk/frames"
 )
 
-// TestReturnAddressThatAnAdapterHasMovedIsWhereItWasPut: else the shadow stack of a stretch that begins behind such a
-// call drops a caller too early, and the true chain of a walk counts as wrong.
-func TestReturnAddressThatAnAdapterHasMovedIsWhereItWasPut(t *testing.T) {
+// If the moved address is not found, the shadow stack of a stretch that begins after such a call drops a caller too
+// early, and true chains count as wrong.
+func TestReturnAddressMovedByAnAdapterIsFound(t *testing.T) {
 	const ret, sp = 0x1234, 0x7000
 	for _, c := range []struct {
 		name   string
@@ -32,12 +32,12 @@ func TestReturnAddressThatAnAdapterHasMovedIsWhereItWasPut(t *testing.T) {
 		f := frames.Frame{PC: ret, SP: sp}
 		word := func(at uint64) uint64 { return map[uint64]uint64{sp: c.there}[at] }
 		if got := c.callee.returnSlot(&f, word); got != c.want {
-			t.Errorf("%s: %#x, want %#x", c.name, got, c.want)
+			t.Errorf("%s: the return address is at %#x, want %#x", c.name, got, c.want)
 		}
 	}
 }
 
-func TestAReturnAddressIsKnownWhereTheInterpreterHasMovedIt(t *testing.T) {
+func TestReturnAddressMovedByTheInterpreterIsFound(t *testing.T) {
 	const sp, ret = 0x7040, 0x1234 // the caller's, and in it
 	for name, c := range map[string]struct {
 		callee javaCallee
@@ -54,7 +54,7 @@ func TestAReturnAddressIsKnownWhereTheInterpreterHasMovedIt(t *testing.T) {
 		binary.LittleEndian.PutUint64(b[c.at-(sp-0x40):], ret)
 		o := &javaRun{snap: frames.Snapshot{Stack: frames.Region{Addr: sp - 0x40, Bytes: b}, StackEnd: sp + 0x40}}
 		if got := o.found(&frames.Frame{PC: ret, SP: sp}, &c.callee); got.kept != c.want || got.slot != sp-8 {
-			t.Errorf("%s: %+v, want it at %#x", name, got, c.want)
+			t.Errorf("%s: the caller is %+v, want the return address at %#x", name, got, c.want)
 		}
 	}
 }

@@ -99,7 +99,7 @@ func (o *javaRun) explain(what string, at int, stop frames.StopReason) {
 // Write prints a table of the code in which anything was not right, and a row for the rest of each way to run.
 func (t *JavaTally) Write(w io.Writer) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(tw, "mode\tcode\tplaces\tsteps\tright, %\tended honestly\twrong\t")
+	fmt.Fprintln(tw, "mode\tcode\tplaces\tsteps\tright, %\tincomplete\twrong\t")
 	keys := slices.SortedFunc(maps.Keys(t.rows), func(a, b javaKey) int {
 		return strings.Compare(a.mode+" "+a.kind,
 			b.mode+" "+b.kind)

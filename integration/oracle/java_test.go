@@ -13,7 +13,7 @@ import (
 
 var javaRuntimes = []string{"/usr/lib/jvm/*/bin/java", "/usr/local/lib/jvm/java-*/bin/java"}
 
-// javaModes are the ways to run it. Code is made early and kept, and the machine does not stop its threads just so.
+// javaModes are sets of options. Code is compiled early and kept, and no periodic safepoints stop the threads.
 var javaModes = []struct {
 	name    string
 	options []string
@@ -25,19 +25,18 @@ var javaModes = []struct {
 
 const javaTime = 45 * time.Second
 
-// leastRight is the share of right answers in a run of at least manySteps: an adapter that is met once, and whose walks
-// end honestly, is some sixty steps.
+// leastRight is the share of exact walks in a run of at least manySteps. One adapter, with incomplete walks, takes
+// some sixty steps.
 const (
 	leastRight = 0.98
 	manySteps  = 20_000
 )
 
-// TestJavaWalksAreExactAtEveryInstruction steps Work.java in every installed Java runtime. No walk may give another
-// chain than the true one: in compiled code, in the interpreter, and in the routines written in assembly.
-// ORACLE_JAVA_ONLY names a runtime's directory, or a part of it.
+// Steps Work.java in every installed Java runtime. No walk may return another chain than the true one, in compiled
+// code, the interpreter, and assembly stubs. ORACLE_JAVA_ONLY selects runtimes by a part of their directory.
 func TestJavaWalksAreExactAtEveryInstruction(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
-		t.Skip("Java's code is known on amd64 only")
+		t.Skip("Java frames are supported on amd64 only")
 	}
 	list := javas(t)
 	limit := javaTime
@@ -64,20 +63,20 @@ func TestJavaWalksAreExactAtEveryInstruction(t *testing.T) {
 	t.Log("\n" + b.String())
 }
 
-// ranBefore is how long a program's thread was on a processor before it is stepped, whatever else runs.
+// ranBefore is the CPU time that a program's thread must use before it is stepped.
 const ranBefore = time.Second
 
 const stepTime = time.Second
 
 func TestJavaWalksFromLinkedMethodsAreExact(t *testing.T) { stepAll(t, "Linked", []string{"-Xint"}) }
 
-func TestJavaWalksFromMethodsThatTheInterpreterKnowsAreExact(t *testing.T) {
+func TestJavaWalksFromInterpreterMathEntriesAreExact(t *testing.T) {
 	stepAll(t, "Work", plainMath)
 }
 
 func stepAll(t *testing.T, class string, options []string) {
 	if runtime.GOARCH != "amd64" {
-		t.Skip("Java's code is known on amd64 only")
+		t.Skip("Java frames are supported on amd64 only")
 	}
 	dir := t.TempDir()
 	compileJavaInto(t, dir, class)
@@ -110,9 +109,9 @@ func javas(t *testing.T) (list []string) {
 		}
 	}
 	if len(list) == 0 {
-		t.Skip("there is no Java runtime; the test set-up installs one, scripts/setup-jdks.sh more")
+		t.Skip("no Java runtime found; scripts/setup-tests.sh installs one, scripts/setup-jdks.sh more")
 	}
-	t.Logf("Java runtimes that are stepped: %v", list)
+	t.Logf("Java runtimes: %v", list)
 	return list
 }
 
@@ -130,8 +129,9 @@ func stepJava(t *testing.T, mode, java, dir, class string, options []string, d t
 		t.Fatal(err)
 	}
 	n, right, shorts, wrongs := all.Checked(mode)
-	t.Logf("%d walks: %d right, %d ended honestly, %d wrong", n, right, shorts, wrongs)
+	t.Logf("%d walks: %d right, %d incomplete, %d wrong", n, right, shorts, wrongs)
 	if wrongs > 0 || n == 0 || n >= manySteps && float64(right) < leastRight*float64(n) {
-		t.Errorf("%d walks: %d right, %d ended honestly, %d wrong", n, right, shorts, wrongs)
+		t.Errorf("%d walks: %d right, %d incomplete, %d wrong; want none wrong, and of %d or more %.0f %% right", n, right,
+			shorts, wrongs, manySteps, 100*leastRight)
 	}
 }

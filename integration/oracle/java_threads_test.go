@@ -15,7 +15,7 @@ import (
 	"prywalk/internal/code"
 )
 
-// threadOptions are ways to run Threads.java that objects differ in. What a release does not know is ignored.
+// threadOptions are options with which HotSpot's objects have different layouts. Unknown ones are ignored.
 var threadOptions = []struct {
 	name    string
 	options []string
@@ -28,11 +28,11 @@ var threadOptions = []struct {
 	{"ZGC", []string{"-XX:+UseZGC"}},
 }
 
-// threadQuestions is how often each thread's name is asked for, mostQuestions how often if one had no answer yet: while
-// all threads stand for a collection there is none.
-const threadQuestions, mostQuestions = 400, 8000
+// threadQueries is how often each thread's name is read, maxQueriesPerThread if one has had no answer: there is none
+// while all threads are stopped for a collection.
+const threadQueries, maxQueriesPerThread = 400, 8000
 
-func TestJavaThreadsAreCalledAsTheProgramDoes(t *testing.T) {
+func TestJavaThreadNamesMatchTheProgram(t *testing.T) {
 	list := javas(t)
 	dir, _ := compileJava(t, "Threads")
 	for _, java := range list {
@@ -40,16 +40,16 @@ func TestJavaThreadsAreCalledAsTheProgramDoes(t *testing.T) {
 			t.Run(filepath.Base(filepath.Dir(filepath.Dir(java)))+"/"+o.name, func(t *testing.T) {
 				options := append([]string{"-Xmx128m", "-XX:+IgnoreUnrecognizedVMOptions", "-XX:+UnlockExperimentalVMOptions"},
 					o.options...)
-				askThreads(t, append(append([]string{java}, options...), "-cp", dir, "Threads"))
+				checkThreadNames(t, append(append([]string{java}, options...), "-cp", dir, "Threads"))
 			})
 		}
 	}
 }
 
-func askThreads(t *testing.T, argv []string) {
+func checkThreadNames(t *testing.T, argv []string) {
 	cmd := exec.Command(argv[0], argv[1:]...)
-	var said strings.Builder
-	cmd.Stderr = &said
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -61,43 +61,43 @@ func askThreads(t *testing.T, argv []string) {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 		if t.Failed() {
-			t.Logf("the program said: %.2000s", said.String())
+			t.Logf("the program's standard error: %.2000s", stderr.String())
 		}
 	}()
 	names := reportedThreads(bufio.NewScanner(out))
 	if len(names) != 25 {
-		t.Fatalf("the program told %d threads: %v", len(names), names)
+		t.Fatalf("the program reported %d threads, want 25: %v", len(names), names)
 	}
 	p, err := code.Open(cmd.Process.Pid)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	asked, known, answered := 0, 0, map[int]bool{}
-	for i := 0; i < threadQuestions || len(answered) < len(names) && i < mostQuestions; i++ {
+	queries, known, answered := 0, 0, map[int]bool{}
+	for i := 0; i < threadQueries || len(answered) < len(names) && i < maxQueriesPerThread; i++ {
 		if _, err := p.Refresh(); err != nil {
 			t.Fatal(err)
 		}
 		for tid, want := range names {
 			name, ok := callstack.ThreadName(p.Runtimes().Namers(), tid)
-			asked++
+			queries++
 			switch {
 			case !ok:
 				continue
 			case name != want && (want != "one of two names" || name != "the other of two names"):
-				t.Fatalf("thread %d is called %q, want %q", tid, name, want)
+				t.Fatalf("thread %d has the name %q, want %q", tid, name, want)
 			}
 			known++
 			answered[tid] = true
 		}
 		time.Sleep(time.Millisecond)
 	}
-	t.Logf("%d of %d questions had an answer, none a wrong one", known, asked)
+	t.Logf("%d of %d queries had an answer, none a wrong one", known, queries)
 	if p.Runtimes().Unknown() != nil || len(answered) < len(names) {
-		t.Errorf("%d of %d threads had a name: %v", len(answered), len(names), p.Runtimes().Unknown())
+		t.Errorf("%d of %d threads had a name, want all: %v", len(answered), len(names), p.Runtimes().Unknown())
 	}
 	if name, ok := callstack.ThreadName(p.Runtimes().Namers(), cmd.Process.Pid); ok {
-		t.Errorf("the launcher's thread runs no Java and is called %q", name)
+		t.Errorf("the launcher's thread runs no Java, but has the Java name %q", name)
 	}
 }
 

@@ -23,14 +23,12 @@ import (
 	"prywalk/internal/waits"
 )
 
-// waitThreads is how many threads of Waits.java tell what they wait for, ringThreads how many of them are in a
-// deadlock.
+// waitThreads threads of Waits.java report what they wait for; ringThreads of them are in a deadlock.
 const waitThreads, ringThreads = 16, 3
 
-// TestJavaThreadsWaitForWhatTheProgramSays compares what threads wait for while objects are moved with the program's
-// own account and the machine's dump of its threads. Each release runs with its default collector and one of the
-// others.
-func TestJavaThreadsWaitForWhatTheProgramSays(t *testing.T) {
+// Compares the waits of threads, while the collector moves objects, with the program's own account and the JVM's
+// thread dump. Each release runs with its default collector and one other.
+func TestJavaWaitsMatchTheProgramsOwnAccount(t *testing.T) {
 	list := javas(t)
 	dir, _ := compileJava(t, "Waits")
 	for i, java := range list {
@@ -39,41 +37,41 @@ func TestJavaThreadsWaitForWhatTheProgramSays(t *testing.T) {
 				options := append([]string{"-Xmx128m", "-XX:+IgnoreUnrecognizedVMOptions", "-XX:+UnlockExperimentalVMOptions"},
 					o.options...)
 				p := startWaits(t, append(append([]string{java}, options...), "-cp", dir, "Waits", "deadlock"))
-				whole := p.ask(t)
-				p.dump(t)
-				p.locks(t, whole)
+				whole := p.compareWaits(t)
+				p.checkOwnDump(t)
+				p.checkLocks(t, whole)
 			})
 		}
 	}
 }
 
-type saidWait struct{ name, kind, class, owner string }
+type javaWait struct{ name, kind, class, owner string }
 
 type waitsRun struct {
-	cmd  *exec.Cmd
-	said map[int]saidWait
-	code *code.Process
+	cmd   *exec.Cmd
+	waits map[int]javaWait
+	code  *code.Process
 
 	mu  sync.Mutex
-	out bytes.Buffer // what it writes when all threads have told
+	out bytes.Buffer // output after all threads have reported
 }
 
 func startWaits(t *testing.T, argv []string) *waitsRun {
 	t.Helper()
-	p := &waitsRun{cmd: exec.Command(argv[0], argv[1:]...), said: map[int]saidWait{}}
-	_, says := testtargets.Talk(t, p.cmd)
-	s := bufio.NewScanner(says)
+	p := &waitsRun{cmd: exec.Command(argv[0], argv[1:]...), waits: map[int]javaWait{}}
+	_, lines := testtargets.Talk(t, p.cmd)
+	s := bufio.NewScanner(lines)
 	ready := false
-	for (!ready || len(p.said) < waitThreads) && s.Scan() {
+	for (!ready || len(p.waits) < waitThreads) && s.Scan() {
 		ready = ready || s.Text() == "ready"
 		var tid int
-		var w saidWait
+		var w javaWait
 		if n, _ := fmt.Sscanf(s.Text(), "thread %d %s %s %s %s", &tid, &w.name, &w.kind, &w.class, &w.owner); n == 5 {
-			p.said[tid] = w
+			p.waits[tid] = w
 		}
 	}
-	if len(p.said) != waitThreads {
-		t.Fatalf("the program told %d threads: %v", len(p.said), p.said)
+	if len(p.waits) != waitThreads {
+		t.Fatalf("the program reported the waits of %d threads, want %d: %v", len(p.waits), waitThreads, p.waits)
 	}
 	go func() {
 		for s.Scan() {
@@ -97,7 +95,7 @@ var waitNames = map[waits.Kind]string{
 // Thread implements [waits.Threads].
 func (p *waitsRun) Thread(inner int, _ bool) (int, bool) { return inner, true }
 
-func (p *waitsRun) one(tid int) (w saidWait, ok bool) {
+func (p *waitsRun) waitOf(tid int) (w javaWait, ok bool) {
 	var runs uint64
 	f := procmem.OpenThread(p.code.PID, tid, nil)
 	if now, err := f.SchedStat(); err == nil {
@@ -110,9 +108,9 @@ func (p *waitsRun) one(tid int) (w saidWait, ok bool) {
 		return w, false
 	}
 	got.Resolve(p)
-	w = saidWait{p.said[tid].name, waitNames[got.Kind], got.Symbol, "-"}
+	w = javaWait{p.waits[tid].name, waitNames[got.Kind], got.Symbol, "-"}
 	if got.Owner != 0 {
-		w.owner = p.said[got.Owner].name
+		w.owner = p.waits[got.Owner].name
 	}
 	if w.class == "" {
 		w.class = "-"
@@ -120,32 +118,32 @@ func (p *waitsRun) one(tid int) (w saidWait, ok bool) {
 	return w, true
 }
 
-// Per thread: answers wanted, and most queries. An answer in part lacks the class or the owner, as where objects are
-// just being moved, and mostly with ZGC, whose references are often stale.
-const answersEach, mostAsked = 20, 10000
+// Answers wanted per thread, and the most queries. A partial answer lacks the class or the owner: often while objects
+// are moved, mostly with ZGC, whose references are often stale.
+const answersEach, maxQueries = 20, 10000
 
-// ask compares the answers with what the program says: what is told must be right, and all must be told. It gives how
-// many whole answers each thread has had.
-func (p *waitsRun) ask(t *testing.T) map[string]int {
+// compareWaits compares prywalk's answers with the program's account: none may be wrong, and each thread must have
+// enough. It returns the number of whole answers of each thread.
+func (p *waitsRun) compareWaits(t *testing.T) map[string]int {
 	whole, reported, part := map[string]int{}, map[int]int{}, 0
-	for range mostAsked {
+	for range maxQueries {
 		if _, err := p.code.Refresh(); err != nil {
 			t.Fatal(err)
 		}
 		done := true
-		for tid, want := range p.said {
-			got, ok := p.one(tid)
+		for tid, want := range p.waits {
+			got, ok := p.waitOf(tid)
 			switch {
 			case got == want:
 				whole[want.name]++
 				reported[tid]++
-			case !ok, reported[tid] == 0 && got.kind != want.kind: // it has told what it is going to wait for
+			case !ok, reported[tid] == 0 && got.kind != want.kind: // the thread has reported its wait, but not begun it
 			case got.kind == want.kind && (got.class == "-" || got.class == want.class) && (got.owner == "-" ||
 				got.owner == want.owner):
 				part++
 				reported[tid]++
 			default:
-				t.Fatalf("thread %d: %+v, want %+v", tid, got, want)
+				t.Fatalf("thread %d waits for %+v, want %+v", tid, got, want)
 			}
 			done = done && reported[tid] >= answersEach
 		}
@@ -154,19 +152,19 @@ func (p *waitsRun) ask(t *testing.T) map[string]int {
 		}
 		time.Sleep(time.Millisecond)
 	}
-	for tid, want := range p.said {
+	for tid, want := range p.waits {
 		if reported[tid] < answersEach {
-			t.Errorf("thread %d has had %d answers: want %+v", tid, reported[tid], want)
+			t.Errorf("thread %d: %d answers, want %d of %+v", tid, reported[tid], answersEach, want)
 		}
 	}
-	t.Logf("%v whole answers, %d in part, no wrong one", whole, part)
+	t.Logf("%v whole answers, %d partial, none wrong", whole, part)
 	return whole
 }
 
-// dumpPatience bounds how long the machine's own dump is waited for. How soon it comes is up to who else runs.
+// dumpPatience is the longest wait for the JVM's own dump, however slow the machine is.
 const dumpPatience = 4 * time.Minute
 
-func (p *waitsRun) dump(t *testing.T) {
+func (p *waitsRun) checkOwnDump(t *testing.T) {
 	if err := p.cmd.Process.Signal(syscall.SIGQUIT); err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +175,7 @@ func (p *waitsRun) dump(t *testing.T) {
 		text = p.out.String()
 		p.mu.Unlock()
 	}
-	for tid, w := range p.said {
+	for tid, w := range p.waits {
 		_, block, ok := strings.Cut(text, "\n\""+w.name+"\"")
 		block, _, _ = strings.Cut(block, "\n\n")
 		want := map[string]string{
@@ -188,26 +186,27 @@ func (p *waitsRun) dump(t *testing.T) {
 			ok = false
 		}
 		if !ok || !strings.Contains(block, want) {
-			t.Errorf("the machine does not say of thread %d that it waits for %+v:\n%s", tid, w, block)
+			t.Errorf("the JVM's dump of thread %d does not show that it waits for %+v:\n%s", tid, w, block)
 		}
 	}
-	for i := range ringThreads { // "which is held by", in the deadlock that it reports
+	for i := range ringThreads { // of the deadlock in the JVM's dump
 		if name := fmt.Sprintf("which is held by \"ring%d\"", i); !strings.Contains(text, name) {
-			t.Errorf("the machine does not say %s", name)
+			t.Errorf("no %q in the JVM's dump", name)
 		}
 	}
 }
 
-// locks looks for the deadlock, if the owners of its monitors were told each now and then.
-func (p *waitsRun) locks(t *testing.T, whole map[string]int) {
+// checkLocks checks the deadlock in prywalk's dump, if prywalk could read the owners of its monitors often enough
+// before.
+func (p *waitsRun) checkLocks(t *testing.T, whole map[string]int) {
 	for i := range ringThreads {
 		if n := whole[fmt.Sprintf("ring%d", i)]; n < answersEach/2 {
-			t.Logf("ring%d had %d whole answers: no deadlock is looked for", i, n)
+			t.Logf("ring%d had only %d whole answers: the deadlock is not checked", i, n)
 			return
 		}
 	}
 	var l *dump.Locks
-	for range 5 { // while objects are moved all the time, an owner may not be told
+	for range 5 { // an owner may be unreadable while objects are moved
 		var err error
 		if l, err = dump.ExamineLocks([]*code.Process{p.code}, dump.Options{MaxDepth: -1}); err != nil {
 			t.Fatal(err)
@@ -217,17 +216,17 @@ func (p *waitsRun) locks(t *testing.T, whole map[string]int) {
 		}
 	}
 	if len(l.Deadlocks) != 1 || len(l.Deadlocks[0]) != ringThreads {
-		t.Fatalf("deadlocks: %v", l.Deadlocks)
+		t.Fatalf("deadlocks are %v, want one of %d threads", l.Deadlocks, ringThreads)
 	}
 	for i, tid := range l.Deadlocks[0] {
 		next := l.Deadlocks[0][(i+1)%ringThreads]
-		if p.said[tid].owner != p.said[next].name {
-			t.Errorf("%s waits for %s", p.said[tid].name, p.said[next].name)
+		if p.waits[tid].owner != p.waits[next].name {
+			t.Errorf("%s waits for %s in the deadlock, want %s", p.waits[tid].name, p.waits[next].name, p.waits[tid].owner)
 		}
 	}
 	for i := range l.Locks {
 		if m := &l.Locks[i]; m.Owner != 0 && m.OwnerThread != nil && m.OwnerThread.TID != m.Owner {
-			t.Errorf("%s is held by %d, and the stack is that of %d", m.Thing(), m.Owner, m.OwnerThread.TID)
+			t.Errorf("owner of %s is thread %d, but the owner's stack is that of %d", m.Thing(), m.Owner, m.OwnerThread.TID)
 		}
 	}
 	var b strings.Builder

@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// shortSteps is what make test steps through; ORACLE_STEPS asks for more. ORACLE_TIME bounds the time, for
-// emulated machines: each program gets its share of it. ORACLE_SECTIONS chooses sections (Options.Only).
+// shortSteps is the default of ORACLE_STEPS, the number of steps in all. ORACLE_TIME bounds the time, for emulated
+// machines: each program gets its share. ORACLE_SECTIONS selects sections (Options.Only).
 const shortSteps = 120_000
 
-// floors are the least shares of exact chains without tables, in percent: with the functions' bounds, and
-// without. Go programs always have their tables; benchmarks/results/oracle.md tells what lacks without them.
+// floors are the least shares of exact chains without tables, in percent: with the functions' bounds, and without. Go
+// programs always have their tables; benchmarks/results/oracle.md lists what is missing without them.
 var floors = map[string][2]float64{
 	"libc": {99.5, 94},
 	"libs": {99.5, 99},
@@ -26,15 +26,15 @@ var floors = map[string][2]float64{
 	"go":   {99.5, 80},
 }
 
-// floorsAArch64 are those of arm64 where they differ. Go's morestack has its caller's return address only in the
-// scheduler's words once it calls another function, and glibc's swapcontext only in the context while it calls
-// setcontext. Without bounds setcontext and longjmp are lost, too: a hundredth of libc's steps in a whole run, more in
-// one cut short by time.
+// floorsAArch64 are those of arm64 where they differ. Go's morestack keeps its caller's return address only in the
+// scheduler's words when it calls another function, glibc's swapcontext only in the context while it calls
+// setcontext. Without bounds setcontext and longjmp are missing, too: 1 % of libc's steps in a whole run, more in a
+// run cut short.
 var floorsAArch64 = map[string][2]float64{"go": {98, 80}, "libc": {97, 88}}
 
 func TestWalksAreExactAtEveryInstruction(t *testing.T) {
 	if runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
-		t.Skip("there are unwinding rules for amd64 and arm64 only")
+		t.Skip("unwinding is supported on amd64 and arm64 only")
 	}
 	steps := shortSteps
 	if s := os.Getenv("ORACLE_STEPS"); s != "" {
@@ -57,7 +57,7 @@ func TestWalksAreExactAtEveryInstruction(t *testing.T) {
 		p := &Programs[i]
 		t.Run(p.Name, func(t *testing.T) {
 			if _, err := exec.LookPath(p.build[0]); err != nil {
-				t.Skipf("needs %s, which the test set-up installs", p.build[0])
+				t.Skipf("needs %s, which scripts/setup-tests.sh installs", p.build[0])
 			}
 			file, err := p.Build(dir)
 			if err != nil {
@@ -71,7 +71,7 @@ func TestWalksAreExactAtEveryInstruction(t *testing.T) {
 			if err := Run(p.Name, []string{file}, opt, &one); err != nil {
 				t.Fatal(err)
 			}
-			hold(t, p.Name, &one)
+			checkFloors(t, p.Name, &one)
 			all.Add(&one)
 		})
 	}
@@ -80,14 +80,14 @@ func TestWalksAreExactAtEveryInstruction(t *testing.T) {
 	t.Log("\n" + b.String())
 }
 
-func hold(t *testing.T, name string, got *Tally) {
+func checkFloors(t *testing.T, name string, got *Tally) {
 	t.Helper()
 	n, right, _ := got.Checked(WithCFI)
 	if right != n || n < got.Steps()*95/100 {
-		t.Errorf("with call frame information %d of %d chains are exact, of %d steps", right, n, got.Steps())
+		t.Errorf("with call frame information %d of %d chains are exact, want all, of %d steps", right, n, got.Steps())
 	}
 	if _, _, wrongs := got.Checked(WithCFISP); wrongs > 0 {
-		t.Errorf("with only sp and pc known %d chains are wrong", wrongs)
+		t.Errorf("with only sp and pc known %d chains are wrong, want none", wrongs)
 	}
 	least := floors[name]
 	if f, ok := floorsAArch64[name]; ok && runtime.GOARCH == "arm64" {
@@ -96,13 +96,13 @@ func hold(t *testing.T, name string, got *Tally) {
 	for i, j := range []Judge{WithBounds, Bare} {
 		n, right, _ := got.Checked(j)
 		if share := 100 * float64(right) / float64(max(n, 1)); share < least[i] {
-			t.Errorf("%v: %.3f %% of the chains are exact, want %.1f %%", j, share, least[i])
+			t.Errorf("%v: %.3f %% of the chains are exact, want at least %.1f %%", j, share, least[i])
 		}
 	}
 }
 
-// exactly steps through a program whose every chain must be exact, by its tables and by its functions' bounds. It
-// gives the steps in each function.
+// exactly steps through a program and checks that every chain is exact, by its tables and by its functions' bounds.
+// It returns the steps in each function.
 func exactly(t *testing.T, name, file string, o Options) (got *Tally, in map[string]int) {
 	t.Helper()
 	got, in = &Tally{}, map[string]int{}
@@ -112,11 +112,11 @@ func exactly(t *testing.T, name, file string, o Options) (got *Tally, in map[str
 	}
 	for _, j := range []Judge{WithCFI, WithBounds} {
 		if n, right, _ := got.Checked(j); right != n || n == 0 {
-			t.Errorf("%v: %d of %d chains are exact", j, right, n)
+			t.Errorf("%v: %d of %d chains are exact, want all", j, right, n)
 		}
 	}
 	if _, _, wrongs := got.Checked(WithCFISP); wrongs > 0 {
-		t.Errorf("with only sp and pc known %d chains are wrong", wrongs)
+		t.Errorf("with only sp and pc known %d chains are wrong, want none", wrongs)
 	}
 	return got, in
 }

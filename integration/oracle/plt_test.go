@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// Calls of other libraries go by stubs of several kinds. They are bound at the first call or at the start. Some
-// have landing places for indirect jumps (IBT), where each has a part in .plt and one in .plt.sec.
+// Calls of other libraries use stubs of several kinds, bound at the first call or at the start. With landing places
+// for indirect jumps (IBT) each has a part in .plt and one in .plt.sec.
 func TestStubsOfEveryKindAreWalkedExactly(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
-		t.Skip("IBT is of amd64; on arm64 TestWalksAreExactAtEveryInstruction and recorded cases have its stubs")
+		t.Skip("IBT is of amd64; TestWalksAreExactAtEveryInstruction and recorded cases cover arm64's stubs")
 	}
 	cc := func(flags ...string) []string {
 		return append([]string{"cc", "-w", "-O2", "-fcommon", "-fno-builtin", "-o", "OUT", "SRC/libc.c", "-lm"}, flags...)
@@ -36,7 +36,7 @@ func TestStubsOfEveryKindAreWalkedExactly(t *testing.T) {
 			}
 			for _, s := range p.sections {
 				if !hasSection(t, file, s) {
-					t.Fatalf("the linker made no %s", s)
+					t.Fatalf("the linker made no section %s", s)
 				}
 			}
 			_, found := exactly(t, p.Name, file, Options{Steps: 4000, Section: 400})
@@ -47,7 +47,7 @@ func TestStubsOfEveryKindAreWalkedExactly(t *testing.T) {
 			}
 			for _, s := range p.sections {
 				if found[s] < 10 {
-					t.Errorf("%d steps in %s", found[s], s)
+					t.Errorf("%d steps in stubs of %s, want at least 10", found[s], s)
 				}
 			}
 		})

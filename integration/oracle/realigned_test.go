@@ -9,7 +9,7 @@ import (
 
 func TestFramesOfRealignedStacksAreExact(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
-		t.Skip("only gcc for amd64 realigns stacks so")
+		t.Skip("this kind of realignment is of gcc for amd64 only")
 	}
 	p := Program{"realigned", 1, []string{"gcc", "-w", "-O2", "-mstackrealign", "-o", "OUT", "SRC/realigned.c"}}
 	file, err := p.Build(t.TempDir())
@@ -22,11 +22,11 @@ func TestFramesOfRealignedStacksAreExact(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n, right, _ := got.Checked(WithCFI); right != n || n < 19_000 {
-		t.Errorf("with call frame information %d of %d chains are exact", right, n)
+		t.Errorf("with call frame information %d of %d chains are exact, want all", right, n)
 	}
 	for _, j := range []Judge{WithBounds, Bare} {
 		if n, right, wrongs := got.Checked(j); right != n {
-			t.Errorf("%v: %d of %d chains are exact, %d wrong", j, right, n, wrongs)
+			t.Errorf("%v: %d of %d chains are exact, %d wrong, want none wrong", j, right, n, wrongs)
 		}
 	}
 }

@@ -28,7 +28,7 @@ func TestInstructionsAreClassified(t *testing.T) {
 		{plain, []byte{0x0f, 0xe8, 0xc3}},
 	} {
 		if got := insnKind(frames.X86_64, c.code); got != c.want {
-			t.Errorf("% x: %v, want %v", c.code, got, c.want)
+			t.Errorf("instruction % x: kind %v, want %v", c.code, got, c.want)
 		}
 	}
 	for w, want := range map[uint32]kind{
@@ -36,12 +36,12 @@ func TestInstructionsAreClassified(t *testing.T) {
 		0xd65f03c0: ret, 0xd65f0bff: ret, 0xd4000001: system, 0xd4200000: trap, 0xd503201f: plain,
 	} {
 		if got := insnKind(frames.AArch64, []byte{byte(w), byte(w >> 8), byte(w >> 16), byte(w >> 24)}); got != want {
-			t.Errorf("%#x: %v, want %v", w, got, want)
+			t.Errorf("instruction %#x: kind %v, want %v", w, got, want)
 		}
 	}
 }
 
-func TestShadowStackPopsWhatIsLeft(t *testing.T) {
+func TestShadowStackPopsFramesThatWereLeft(t *testing.T) {
 	s := &shadow{base: 1}
 	for i := range uint64(4) {
 		at := 0x7000 - 16*i
@@ -49,19 +49,19 @@ func TestShadowStackPopsWhatIsLeft(t *testing.T) {
 	}
 	s.popReturned(0x1003, 0x6fd8, true, true)
 	if len(s.calls) != 3 {
-		t.Fatalf("%d callers after a return", len(s.calls))
+		t.Fatalf("%d callers after a return, want 3", len(s.calls))
 	}
-	s.popReturned(0x1002, 0x6fe0, false, true) // a push and pop inside of the frame
+	s.popReturned(0x1002, 0x6fe0, false, true) // a push and pop within the frame
 	if len(s.calls) != 3 {
-		t.Fatalf("%d callers after a pop", len(s.calls))
+		t.Fatalf("%d callers after a pop, want 3", len(s.calls))
 	}
-	s.popReturned(0x5000, 0x7000, false, true) // longjmp to the outermost's callee
+	s.popReturned(0x5000, 0x7000, false, true) // longjmp
 	if len(s.calls) != 1 || s.base != 1 {
-		t.Fatalf("%d callers after longjmp, base %d", len(s.calls), s.base)
+		t.Fatalf("%d callers after longjmp, base %d, want 1 and 1", len(s.calls), s.base)
 	}
 	var regs frames.Regs
 	regs.Arch, regs.PC = frames.X86_64, 0x42
 	if c := s.chain(nil, &regs); len(c) != 2 || c[0].pc != 0x42 || c[1] != (want{0x1000, 0x7008}) {
-		t.Fatalf("chain %+v", c)
+		t.Fatalf("chain is %+v, want pc 0x42 and the outermost caller", c)
 	}
 }

@@ -187,11 +187,12 @@ func (t *Tally) Write(w io.Writer, classes int) {
 	total.write(tw, "all", "")
 	_ = tw.Flush()
 	fmt.Fprintf(w,
-		"%d steps between two stacks could not be compared: %v; at %d the call frame information rightly describes where "+
+		"%d steps between two stacks have no true chain: %v; at %d the call frame information correctly describes where "+
 			"a jump leads\n", t.moving, t.betweenStacks, t.ahead)
-	fmt.Fprintf(w, "walks through functions whose call frame information is empty and was seen to be wrong: %v\n",
+	fmt.Fprintf(w, "walks through functions whose call frame information is empty and proven wrong: %v\n",
 		t.emptyCFI)
-	fmt.Fprintf(w, "returns by an address that a function had moved: %d as was said, %d not\n", t.moved, t.strayed)
+	fmt.Fprintf(w, "returns by an address that a function had moved: %d from the expected place, %d from another\n",
+		t.moved, t.strayed)
 	fmt.Fprintf(w, "walks through functions that had overwritten their return address: %v\n", t.overwritten)
 	t.writeClasses(w, classes)
 }

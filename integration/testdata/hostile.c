@@ -1,5 +1,5 @@
-// A program whose names are not what a terminal should be given: printable_test.go puts other bytes in the place of
-// evil_work_NN and evil_wait_NN, and names the threads as the first argument says.
+// A program with hostile names: printable_test.go replaces evil_work_NN and evil_wait_NN by other bytes, and the
+// first argument is the name of its threads.
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/prctl.h>

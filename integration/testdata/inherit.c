@@ -1,6 +1,6 @@
 // inherit print               prints what this process has inherited.
 // inherit set COMMAND [ARG…]  runs a command that inherits a value for each of these that is not the usual one.
-// inherit deathsig            asks for SIGKILL at its parent's end, says so, and exits with 7 when its input ends.
+// inherit deathsig            asks for SIGKILL at its parent's end, prints its PID, and exits with 7 when its input ends.
 #define _GNU_SOURCE
 #include <ctype.h>
 #include <dirent.h>
@@ -137,7 +137,7 @@ static void limit(int which, rlim_t soft) {
 	setrlimit(which, &l);
 }
 
-// set changes what it can. What it may not (as an ordinary user) stays, for both that are compared.
+// set changes what it can. What an ordinary user may not change stays, in both runs that are compared.
 static void set(char **argv) {
 	static const int ignored[] = {SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGCHLD, SIGUSR1, SIGTSTP, SIGTTOU, SIGABRT, SIGPROF,
 		SIGCONT, SIGURG};

@@ -1,4 +1,4 @@
-// A program that runs code which it has made itself, so that its perf map is asked for.
+// A program that runs code which it generated, so that prywalk reads its perf map.
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>

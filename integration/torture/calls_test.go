@@ -21,37 +21,37 @@ func callNames(counts map[string]int64) []string {
 	return names
 }
 
-// unrepairable are the calls whose restart would not be sound. The ladder freezes no thread that sleeps in
-// one, but a thread that runs when it is interrupted may be about to enter it.
+// unrepairable are the calls whose restart would not be sound. By default a thread that sleeps in one is not stopped,
+// but a thread that runs when it is interrupted may be about to enter it.
 var unrepairable = []string{"connect/SNDTIMEO+t", "connect/TCP,SNDTIMEO+t"}
 
-func TestNoBlockingCallNoticesTheLadder(t *testing.T) {
+func TestNoBlockingCallNoticesDefaultSampling(t *testing.T) {
 	p := start(t, "calls", "wait", "4000", "50")
 	const samples = 100_000
 	var done stats
 	for end := time.Now().Add(patience); done.Attempted < samples && time.Now().Before(end); {
 		r := record(t, p.pid)
 		r.awaitSamples(p.pid)
-		p.works(20) // time-outs of 50 ms, and of the calls without one
+		p.awaitProgress(20) // rounds, each with a time-out of 50 ms
 		s := r.stop()
 		done.Attempted += s.Attempted
 		done.Frozen += s.Frozen
 		done.Restarted += s.Restarted
 		done.Broken += s.Broken
 	}
-	counts := p.verdict()
+	counts := p.finish()
 	rests := int64(0)
 	for _, name := range callNames(counts) {
 		if n := counts[name+".changed"]; strings.Contains(name, "/rest") {
 			rests += n
 		} else if n != 0 {
-			t.Errorf("%s: memory of the program's was written %d times", name, n)
+			t.Errorf("%s: %d calls changed the program's memory, want 0", name, n)
 		}
 	}
-	t.Logf("%d of the sleeps whose rest goes where their length is were met on their way in", rests)
-	t.Logf("%d looks, %d frozen, %d restarted", done.Attempted, done.Frozen, done.Restarted)
+	t.Logf("%d sleeps that write their remaining time over their length were stopped on entry", rests)
+	t.Logf("%d observations, %d stops, %d calls restarted", done.Attempted, done.Frozen, done.Restarted)
 	if done.Attempted < samples {
-		t.Errorf("only %d looks", done.Attempted)
+		t.Errorf("%d observations, want at least %d", done.Attempted, samples)
 	}
 	broken := int64(0)
 	for _, name := range callNames(counts) {
@@ -61,19 +61,19 @@ func TestNoBlockingCallNoticesTheLadder(t *testing.T) {
 			counts[name+".broken"] = 0
 		}
 		if counts[name+".broken"] != 0 || counts[name+".short"] != 0 || counts[name+".failed"] != 0 {
-			t.Errorf("%s: %d EINTR, %d short, %d failed (errno %d)", name, counts[name+".broken"],
+			t.Errorf("%s: %d EINTR, %d short, %d failed (errno %d), want none", name, counts[name+".broken"],
 				counts[name+".short"], counts[name+".failed"], counts[name+".errno"])
 		}
 	}
-	// Each of these is one that prywalk has seen and could not hide.
+	// Each EINTR that the program saw must be in prywalk's count of broken calls.
 	if broken > done.Broken {
-		t.Errorf("%d EINTR, prywalk counts %d", broken, done.Broken)
+		t.Errorf("the program saw %d EINTR, prywalk counted %d broken calls", broken, done.Broken)
 	}
 }
 
-// A call that works for long inside the kernel, or waits between two parts of its work, and that is interrupted
-// then, gives a short count. Nothing can take that back: docs/noticed.md. Here is only what can be promised:
-// without a freeze there is none, and never more than freezes.
+// A call that works long in the kernel, or waits between two parts of its work, gives a short count if it is
+// interrupted. A stop cannot undo that (docs/noticed.md), but without stops there is no short count, and there are
+// never more of them than stops.
 func TestShortCountsComeFromStopsOnly(t *testing.T) {
 	for _, group := range []string{"partial", "run"} {
 		for _, rung := range []string{"peek", "ladder"} {
@@ -81,20 +81,20 @@ func TestShortCountsComeFromStopsOnly(t *testing.T) {
 				p := start(t, "calls", group, "4000", "50")
 				r := record(t, p.pid, "--rung", rung)
 				r.awaitSamples(p.pid)
-				p.works(20)
+				p.awaitProgress(20)
 				s := r.stop()
-				counts := p.verdict()
+				counts := p.finish()
 				shorts := int64(0)
 				for _, name := range callNames(counts) {
 					t.Logf("%s: %d whole, %d short", name, counts[name+".done"], counts[name+".short"])
 					shorts += counts[name+".short"]
 					if counts[name+".broken"] != 0 || counts[name+".failed"] != 0 {
-						t.Errorf("%s: %d EINTR, %d failed (errno %d)", name, counts[name+".broken"],
+						t.Errorf("%s: %d EINTR, %d failed (errno %d), want none", name, counts[name+".broken"],
 							counts[name+".failed"], counts[name+".errno"])
 					}
 				}
 				if shorts > s.Frozen {
-					t.Errorf("%d short counts of %d freezes", shorts, s.Frozen)
+					t.Errorf("%d short counts, want at most %d, the number of stops", shorts, s.Frozen)
 				}
 			})
 		}

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-func arrivals(tid int) int {
+func runCount(tid int) int {
 	text, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(tid), "schedstat"))
 	f := strings.Fields(string(text))
 	if len(f) < 3 {
@@ -23,7 +23,7 @@ func arrivals(tid int) int {
 	return n
 }
 
-func TestManyMoreThreadsRunThanThereAreProcessors(t *testing.T) {
+func TestManyMoreRunningThreadsThanProcessorsAreSampled(t *testing.T) {
 	sizes := []int{200}
 	if long {
 		sizes = append(sizes, 300)
@@ -33,37 +33,38 @@ func TestManyMoreThreadsRunThanThereAreProcessors(t *testing.T) {
 			p := start(t, "crowd", strconv.Itoa(n))
 			r := record(t, p.pid)
 			r.awaitSamples(p.pid)
-			// A thread that was asked to stop does so when it is scheduled next.
+			// A thread that is asked to stop does so when it is scheduled next.
 			begin := map[int]int{}
 			for _, tid := range threads(p.pid) {
-				begin[tid] = arrivals(tid)
+				begin[tid] = runCount(tid)
 			}
-			await(t, "every thread has got a processor several times", func() bool {
+			await(t, "every thread has run twice", func() bool {
 				for tid, at := range begin {
-					if arrivals(tid) < at+2 && tid != p.pid {
+					if runCount(tid) < at+2 && tid != p.pid {
 						return false
 					}
 				}
 				return true
 			})
 			if n <= 256 {
-				r.until("every thread is looked at", everybody(slices.Collect(maps.Keys(begin))))
+				r.awaitCheckpoint("every thread has a sample", sampledAll(slices.Collect(maps.Keys(begin))))
 			}
 			s := r.stop()
 			t.Logf("%+v", s)
-			s.complete(t, int64(n)+4)
-			if s.Queued == 0 || s.Frozen == 0 || (s.Failed["busy"] > 0) != (n > 256) || !s.queuedOnly("busy") {
-				t.Errorf("%+v", s)
+			s.checkTicks(t, int64(n)+4)
+			if s.Queued == 0 || s.Frozen == 0 || (s.Failed["busy"] > 0) != (n > 256) || !s.failedOnlyAs("busy") {
+				t.Errorf("want stops, waits in the run queue, and \"busy\" as only reason of failures (if over 256 "+
+					"threads): %+v", s)
 			}
 			prof := r.profile()
 			for tid := range begin {
 				if samples, _ := samplesOf(prof, tid); samples == 0 && n <= 256 {
-					t.Errorf("thread %d was never looked at", tid)
+					t.Errorf("thread %d has no sample", tid)
 				}
 			}
-			unharmed(t, p.pid)
-			if c := p.verdict(); c["eintr"] != 0 || c["work"] == 0 {
-				t.Errorf("the target saw %v", c)
+			checkReleased(t, p.pid)
+			if c := p.finish(); c["eintr"] != 0 || c["work"] == 0 {
+				t.Errorf("the target's counts are %v, want eintr 0 and work above 0", c)
 			}
 		})
 	}

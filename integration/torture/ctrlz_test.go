@@ -12,9 +12,10 @@ import (
 	"time"
 )
 
-// stoppedAs sends a stop signal to prywalk, which may be about to end, waits until it is stopped, and checks that
-// it holds no thread then. A tracee of a stopped tracer may stand still as long as that is stopped.
-func stoppedAs(t *testing.T, cmd *exec.Cmd, ended <-chan struct{}, sig syscall.Signal, target int) (stopped bool) {
+// suspendResume sends a stop signal to prywalk, waits until prywalk is stopped or has ended, checks that it
+// traces no thread of target, and continues it. A thread that a stopped process traces may stand still until that
+// continues.
+func suspendResume(t *testing.T, cmd *exec.Cmd, ended <-chan struct{}, sig syscall.Signal, target int) (stopped bool) {
 	t.Helper()
 	_ = cmd.Process.Signal(sig)
 	await(t, "prywalk is stopped, or has ended", func() bool {
@@ -26,17 +27,16 @@ func stoppedAs(t *testing.T, cmd *exec.Cmd, ended <-chan struct{}, sig syscall.S
 		stopped = strings.HasPrefix(status(cmd.Process.Pid, "State"), "T")
 		return stopped
 	})
-	unharmed(t, target)
+	checkReleased(t, target)
 	_ = cmd.Process.Signal(syscall.SIGCONT)
 	return stopped
 }
 
-// inGroup puts prywalk in a process group of its own. A stop signal of a terminal does nothing in an orphaned one.
+// inGroup puts prywalk in its own process group. A terminal's stop signals have no effect in an orphaned group.
 var inGroup = &syscall.SysProcAttr{Setpgid: true}
 
-// TestAStoppedProfilerHoldsNoThread: Ctrl-Z. Before, some thread stood still after 28 of 60 stops at 99 ticks a second
-// and after 68 of 90 at 1,000; 1,000 stops at each, made by hand after, left none.
-func TestAStoppedProfilerHoldsNoThread(t *testing.T) {
+// The stop signals are those of job control, as by Ctrl-Z.
+func TestSuspendedProfilerHoldsNoThread(t *testing.T) {
 	stops := 60
 	if long {
 		stops = 1000
@@ -48,21 +48,21 @@ func TestAStoppedProfilerHoldsNoThread(t *testing.T) {
 		r.awaitSamples(p.pid)
 		for i := range stops {
 			time.Sleep(time.Duration(rand.IntN(20_000)) * time.Microsecond)
-			if !stoppedAs(t, r.cmd, r.ended, signals[i%len(signals)], p.pid) {
-				t.Fatalf("it was not stopped: %s", r.stderr.String())
+			if !suspendResume(t, r.cmd, r.ended, signals[i%len(signals)], p.pid) {
+				t.Fatalf("prywalk ended at stop signal %d of %d: %s", i+1, stops, r.stderr.String())
 			}
 		}
-		p.works(20) // prywalk goes on, and so does the target
+		p.awaitProgress(20) // both continue
 		if s := r.stop(); s.Frozen == 0 {
-			t.Errorf("it has looked at nobody: %+v", s)
+			t.Errorf("no stop of a thread in the whole recording: %+v", s)
 		}
 	}
-	if c := p.verdict(); c["woken"] != 0 || c["other"] != 0 || c["eintr"] != 0 {
-		t.Errorf("the target saw %v", c)
+	if c := p.finish(); c["woken"] != 0 || c["other"] != 0 || c["eintr"] != 0 {
+		t.Errorf("the target's counts are %v, want woken, other and eintr 0", c)
 	}
 }
 
-func TestCommandsThatAreStoppedHoldNoThread(t *testing.T) {
+func TestSuspendedCommandsHoldNoThread(t *testing.T) {
 	runs := 8
 	if long {
 		runs = 200
@@ -76,15 +76,15 @@ func TestCommandsThatAreStoppedHoldNoThread(t *testing.T) {
 			r.cmd.Dir, r.cmd.Stderr, r.cmd.SysProcAttr = r.dir, &r.stderr, inGroup
 			r.start()
 			time.Sleep(time.Duration(i*i) * 400 * time.Microsecond)
-			stoppedAs(t, r.cmd, r.ended, syscall.SIGTSTP, p.pid)
+			suspendResume(t, r.cmd, r.ended, syscall.SIGTSTP, p.pid)
 			if code := r.wait(); code != 0 {
-				t.Errorf("%v ended with %d: %s", args, code, r.stderr.String())
+				t.Errorf("%v: exit code %d, want 0: %s", args, code, r.stderr.String())
 			}
 		}
 	}
 }
 
-func TestContinuedBeforeItWasStopped(t *testing.T) {
+func TestStopSignalFollowedByContinueLeavesTheRecordingRunning(t *testing.T) {
 	p := start(t, "mix", "8")
 	r := recordAs(t, inGroup, "-p", strconv.Itoa(p.pid))
 	r.awaitSamples(p.pid)
@@ -93,7 +93,7 @@ func TestContinuedBeforeItWasStopped(t *testing.T) {
 		time.Sleep(time.Duration(rand.IntN(3_000)) * time.Microsecond)
 		r.signal(syscall.SIGCONT)
 	}
-	// It goes on by itself, unless the last pair came so close that prywalk saw the first after the second.
+	// prywalk continues by itself, unless it sees the last SIGTSTP after the last SIGCONT.
 	r.signal(syscall.SIGINT)
 	for gone := false; !gone; {
 		select {
@@ -101,13 +101,13 @@ func TestContinuedBeforeItWasStopped(t *testing.T) {
 			gone = true
 		case <-time.After(time.Second):
 			if strings.HasPrefix(status(r.cmd.Process.Pid, "State"), "T") {
-				t.Log("it was stopped by the last pair")
+				t.Log("the last SIGTSTP stopped prywalk")
 				r.signal(syscall.SIGCONT)
 			}
 		}
 	}
 	if code := r.wait(); code != 0 {
-		t.Errorf("prywalk ended with %d: %s", code, r.stderr.String())
+		t.Errorf("exit code %d, want 0: %s", code, r.stderr.String())
 	}
-	unharmed(t, p.pid)
+	checkReleased(t, p.pid)
 }

@@ -35,20 +35,20 @@ func TestDebuggersBeforeDuringAndAfterARecording(t *testing.T) {
 	attached := make(chan bool, 1)
 	mark := filepath.Join(t.TempDir(), "go on")
 	go func() { attached <- gdb(t, p.pid, true, "shell while [ ! -e '"+mark+"' ]; do sleep 0.1; done") }()
-	letGo := func() { _ = os.WriteFile(mark, nil, 0o600) }
-	defer letGo()
+	detach := func() { _ = os.WriteFile(mark, nil, 0o600) }
+	defer detach()
 	await(t, "the debugger is attached to all threads", func() bool {
 		return !slices.ContainsFunc(threads(p.pid), func(tid int) bool { return status(tid, "TracerPid") == "0" })
 	})
 	r := record(t, p.pid, "-d", "1")
 	if code := r.wait(); code != 0 && code != 4 {
-		t.Errorf("with a debugger attached prywalk ended with %d: %s", code, r.stderr.String())
+		t.Errorf("exit code with a debugger attached is %d, want 0 or 4: %s", code, r.stderr.String())
 	}
-	letGo()
+	detach()
 	if !<-attached {
-		t.Error("the debugger was disturbed")
+		t.Error("gdb failed during a recording of the process that it had attached to")
 	}
-	unharmed(t, p.pid)
+	checkReleased(t, p.pid)
 
 	r = record(t, p.pid)
 	r.awaitSamples(p.pid)
@@ -61,8 +61,8 @@ func TestDebuggersBeforeDuringAndAfterARecording(t *testing.T) {
 	r.stop()
 	t.Logf("gdb attached %d of 4 times during a recording", got)
 	gdb(t, p.pid, true, "thread apply all bt 3")
-	unharmed(t, p.pid)
-	p.verdict() // gdb itself makes epoll_wait give EINTR
+	checkReleased(t, p.pid)
+	p.finish() // its counts do not matter: gdb itself makes epoll_wait give EINTR
 }
 
 func TestAnotherTracerAndPrywalkTakeTurns(t *testing.T) {
@@ -71,108 +71,108 @@ func TestAnotherTracerAndPrywalkTakeTurns(t *testing.T) {
 			victim := start(t, "storm")
 			helper := start(t, "traced", "attach", strconv.Itoa(victim.pid))
 			r := record(t, victim.pid, "--rung", rung)
-			helper.works(50)
+			helper.awaitProgress(50)
 			s := r.stop()
-			h, v := helper.verdict(), victim.verdict()
-			t.Logf("%d frozen, failed %v; tracer %v", s.Frozen, s.Failed, h)
+			h, v := helper.finish(), victim.finish()
+			t.Logf("%d stops, failed %v; the other tracer's counts: %v", s.Frozen, s.Failed, h)
 			if h["wrong"] != 0 {
-				t.Errorf("the other tracer: %v", h)
+				t.Errorf("the other tracer's counts are %v, want wrong 0", h)
 			}
 			for i := range 3 {
 				n := strconv.Itoa(i)
 				if v["got."+n] != v["sent."+n] || v["disorder"] != 0 || v["wrong"] != 0 {
-					t.Errorf("the target: %v", v)
+					t.Errorf("the target's counts are %v, want each signal once and in order", v)
 				}
 			}
 		})
 	}
 }
 
-func TestChildrenThatAskToBeTraced(t *testing.T) {
+func TestTraceMeOfChildrenFailsOnlyDuringStops(t *testing.T) {
 	p := start(t, "traced", "traceme")
 	r := record(t, p.pid, "--children")
-	p.works(20)
+	p.awaitProgress(20)
 	s := r.stop()
-	c := p.verdict()
-	t.Logf("%d frozen, failed %v; %v", s.Frozen, s.Failed, c)
-	// PTRACE_TRACEME is refused between the attachment and the stop of a look at the thread that calls it:
-	// stated in the docs. No look can refuse more than one.
+	c := p.finish()
+	t.Logf("%d stops, failed %v; the target's counts: %v", s.Frozen, s.Failed, c)
+	// PTRACE_TRACEME is refused between attach and stop of an observation of the calling thread (docs/noticed.md): at
+	// observations one call per observation.
 	if c["wrong"] != 0 || c["refused"] > s.Frozen+s.failures() {
-		t.Errorf("%v", c)
+		t.Errorf("the target's counts are %v, want wrong 0 and refused at most %d", c, s.Frozen+s.failures())
 	}
 }
 
-func TestProcessesThatAreNotDumpable(t *testing.T) {
+func TestNonDumpableProcessesNeedPrivileges(t *testing.T) {
 	needRoot(t)
 	p := startAs(t, asUnprivileged(), "mix", "4", "nodump")
 	r := recordAs(t, asUnprivileged(), "-p", strconv.Itoa(p.pid), "-d", "1")
 	if code := r.wait(); code != 3 {
-		t.Errorf("as an ordinary user prywalk ended with %d: %s", code, r.stderr.String())
+		t.Errorf("exit code as an ordinary user is %d, want 3: %s", code, r.stderr.String())
 	}
-	if s := p.sampled(); s.Samples == 0 {
-		t.Errorf("%+v", s)
+	if s := p.recordMix(); s.Samples == 0 {
+		t.Errorf("no samples with privileges: %+v", s)
 	}
 }
 
-func TestProcessesThatMayNotUsePtrace(t *testing.T) {
+func TestProcessForbiddenToUsePtraceIsSampled(t *testing.T) {
 	p := start(t, "mix", "4", "seccomp")
-	if s := p.sampled(); s.Frozen == 0 || s.Peeked == 0 {
-		t.Errorf("%+v", s)
+	if s := p.recordMix(); s.Frozen == 0 || s.Peeked == 0 {
+		t.Errorf("want stops and passive reads: %+v", s)
 	}
 }
 
-func TestProcessesWhoseFirstThreadHasEnded(t *testing.T) {
+func TestProcessWithoutItsFirstThreadIsSampled(t *testing.T) {
 	p := start(t, "mix", "4", "leader")
-	if s := p.sampled(); s.Frozen == 0 || s.Peeked == 0 {
-		t.Errorf("%+v", s)
+	if s := p.recordMix(); s.Frozen == 0 || s.Peeked == 0 {
+		t.Errorf("want stops and passive reads: %+v", s)
 	}
 }
 
-// sampled records a target of src/mix.c until its threads that run and those that sleep have been looked at, and it
-// has worked meanwhile. It must have noticed nothing.
-func (p *target) sampled() stats {
+// recordMix records a target of src/mix.c until it has samples of running and of sleeping threads and the target has
+// worked, and checks that the target noticed nothing.
+func (p *target) recordMix() stats {
 	p.t.Helper()
 	r := record(p.t, p.pid)
 	r.awaitSamples(p.pid)
-	r.until("it is looked at", anybody)
-	p.works(5)
+	r.awaitCheckpoint("running and sleeping threads have samples", sampledRunningAndSleeping)
+	p.awaitProgress(5)
 	s := r.stop()
-	unharmed(p.t, p.pid)
+	checkReleased(p.t, p.pid)
 	checkMix(p.t, p)
 	return s
 }
 
 func checkMix(t *testing.T, p *target) {
 	t.Helper()
-	c := p.verdict()
+	c := p.finish()
 	if c["eintr"] != 0 || c["woken"] != 0 || c["other"] != 0 || c["work"] == 0 || c["expired"] == 0 {
-		t.Errorf("the target saw %v", c)
+		t.Errorf("the target's counts are %v, want eintr, woken and other 0, work and expired above 0", c)
 	}
 }
 
-// TestThreadThatAsksToBeTracedAgainAndAgain: and is let go each time. Refused by a look, the call begins again
-// unseen (x86-64), but for one made between the attachment and the interrupt.
-func TestThreadThatAsksToBeTracedAgainAndAgain(t *testing.T) {
+// The tracer detaches after each PTRACE_TRACEME. On x86-64 a call that a stop refuses is restarted without trace,
+// except one made between attach and interrupt.
+func TestTraceMeRefusedByAStopIsRestarted(t *testing.T) {
 	p := start(t, "traced", "again")
-	var most, restarted int64
-	// On one processor it never happens: the attached thread does not run, and does not make the call
-	// before it is interrupted.
+	var observations, restarted int64
+	// With one processor no call is refused: the attached thread does not run before it is interrupted.
 	one := runtime.NumCPU() == 1
 	for end := time.Now().Add(4 * time.Minute); restarted == 0 && time.Now().Before(end); {
 		r := record(t, p.pid)
 		r.awaitSamples(p.pid)
-		p.works(1000)
+		p.awaitProgress(1000)
 		s := r.stop()
-		most += s.Frozen + s.failures()
+		observations += s.Frozen + s.failures()
 		restarted += s.Restarted
 		if one {
 			break
 		}
 	}
-	c := p.verdict()
-	t.Logf("%d looks, %d restarted; %v", most, restarted, c)
-	if c["wrong"] != 0 || c["refused"] > most || restarted == 0 && runtime.GOARCH == "amd64" && !one {
-		t.Errorf("of %d looks %d began the call again; %v", most, restarted, c)
+	c := p.finish()
+	t.Logf("%d observations, %d calls restarted; the target's counts: %v", observations, restarted, c)
+	if c["wrong"] != 0 || c["refused"] > observations || restarted == 0 && runtime.GOARCH == "amd64" && !one {
+		t.Errorf("of %d observations %d restarted the call, want one at least on x86-64; the target's counts are %v",
+			observations, restarted, c)
 	}
 }
 
@@ -183,17 +183,18 @@ func TestSeveralProfilersOnOneProcess(t *testing.T) {
 		all = append(all, record(t, p.pid, "-F", "499"))
 	}
 	for _, r := range all {
-		r.until("everybody is looked at", everybody(threads(p.pid)))
+		r.awaitCheckpoint("every thread has a sample", sampledAll(threads(p.pid)))
 	}
 	for i, r := range all {
 		s := r.stop()
-		t.Logf("%d: %d frozen, failed %v", i, s.Frozen, s.Failed)
+		t.Logf("profiler %d: %d stops, failed %v", i, s.Frozen, s.Failed)
 		if s.Failed["denied"] != 0 || strings.Contains(r.stderr.String(), "security module") {
-			t.Errorf("%d: failed %v: %s", i, s.Failed, r.stderr.String())
+			t.Errorf("profiler %d: failed %v, want none as denied and no word of security modules: %s", i, s.Failed,
+				r.stderr.String())
 		}
 	}
-	unharmed(t, p.pid)
-	p.verdict()
+	checkReleased(t, p.pid)
+	p.finish()
 }
 
 func TestStraceBesideARecording(t *testing.T) {
@@ -215,9 +216,9 @@ func TestStraceBesideARecording(t *testing.T) {
 	})
 	r := record(t, p.pid, "-d", "1")
 	if code := r.wait(); code != 0 && code != 4 {
-		t.Errorf("with strace attached prywalk ended with %d: %s", code, r.stderr.String())
+		t.Errorf("exit code with strace attached is %d, want 0 or 4: %s", code, r.stderr.String())
 	}
-	if said := r.stderr.String(); !strings.Contains(said, "traces it") || strings.Contains(said, "security module") {
-		t.Errorf("the cause is not told: %s", said)
+	if got := r.stderr.String(); !strings.Contains(got, "traces it") || strings.Contains(got, "security module") {
+		t.Errorf("want \"traces it\" and no word of security modules: %s", got)
 	}
 }

@@ -14,14 +14,14 @@ import (
 
 const fuseStops = 50
 
-// A read or a write of a file that is no socket may have done something when it gives EINTR: it is not begun
-// again. The file system's server counts what it is asked.
-func TestReadsAndWritesOfAFileSystemInUserSpaceAreNotBegunAgain(t *testing.T) {
+// A read or write of a file may have had an effect when it gives EINTR: it is restarted for sockets only. The server
+// of the file system counts its requests.
+func TestReadsAndWritesOfAFUSEFileAreNotRestarted(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root mounts")
 	}
 	if _, err := os.Stat("/dev/fuse"); err != nil {
-		t.Skip("there are no file systems in user space here")
+		t.Skip("no FUSE here (/dev/fuse)")
 	}
 	p := start(t, "fuse")
 	broken := int64(0)
@@ -38,7 +38,7 @@ func TestReadsAndWritesOfAFileSystemInUserSpaceAreNotBegunAgain(t *testing.T) {
 					return err
 				}
 				if stop.Restarted {
-					t.Errorf("thread %d: call %d was begun again", tid, stop.Nr)
+					t.Errorf("thread %d: a stop restarted call %d, want EINTR", tid, stop.Nr)
 				}
 				if stop.Broken {
 					broken++
@@ -50,12 +50,13 @@ func TestReadsAndWritesOfAFileSystemInUserSpaceAreNotBegunAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	counts := p.verdict()
-	t.Logf("%d EINTR counted, the target: %v", broken, counts)
+	counts := p.finish()
+	t.Logf("%d broken calls counted; the target's counts: %v", broken, counts)
 	if counts["served_reads"] > counts["reads"] || counts["served_writes"] > counts["writes"] {
-		t.Errorf("more requests than calls: %v", counts)
+		t.Errorf("the server got more requests than calls were made: %v", counts)
 	}
 	if broken == 0 || counts["eintr"] > broken || counts["other"] != 0 {
-		t.Errorf("%d broken calls were counted, the target saw %v", broken, counts)
+		t.Errorf("%d broken calls counted; the target's counts are %v, want broken calls, no more eintr, other 0",
+			broken, counts)
 	}
 }

@@ -27,12 +27,12 @@ func haveHugePages(t *testing.T) {
 	was := strings.TrimSpace(string(text))
 	n, _ := strconv.Atoi(was)
 	if err := os.WriteFile(file, []byte(strconv.Itoa(n+hugePages)), 0); err != nil {
-		t.Skip("no huge pages can be had: ", err)
+		t.Skip("cannot reserve huge pages: ", err)
 	}
 	t.Cleanup(func() { _ = os.WriteFile(file, []byte(was), 0) })
 }
 
-// startGivesUp starts a target that makes calls of a kind which give up when they are interrupted.
+// startGivesUp starts a target that makes one kind of call that fails when it is interrupted.
 func startGivesUp(t *testing.T, call string) *target {
 	t.Helper()
 	needRoot(t)
@@ -46,7 +46,7 @@ func startGivesUp(t *testing.T, call string) *target {
 	p := start(t, "gives_up", call, dir)
 	for _, line := range p.lines {
 		if e, ok := strings.CutPrefix(line, "impossible "); ok {
-			t.Skipf("%s cannot be had on this machine: error %s", call, e)
+			t.Skipf("this machine has no %s: error %s", call, e)
 		}
 	}
 	return p
@@ -73,10 +73,9 @@ func inStack(s *pprof.Sample, function string) bool {
 	return false
 }
 
-// TestCallsThatGiveUpSucceedUnderTheLadder: one is loading a program for the kernel's virtual machine, whose
-// checking takes far longer than it is from tick to tick. Others are setting huge pages aside, running a virtual
-// machine, and asking a file system in user space that gives up as requested.
-func TestCallsThatGiveUpSucceedUnderTheLadder(t *testing.T) {
+// The calls: bpf(2) loading a program, whose check takes much longer than a tick; reserving huge pages; running a
+// virtual machine; requests to a FUSE server that fails them when interrupted.
+func TestCallsThatGiveUpSucceedUnderDefaultSampling(t *testing.T) {
 	for _, c := range []struct {
 		call  string
 		calls int64
@@ -86,39 +85,40 @@ func TestCallsThatGiveUpSucceedUnderTheLadder(t *testing.T) {
 				p := startGivesUp(t, c.call)
 				r := record(t, p.pid, "-F", rate)
 				r.awaitSamples(p.pid)
-				p.works(c.calls)
+				p.awaitProgress(c.calls)
 				s := r.stop()
-				saw := p.verdict()
-				t.Logf("the target saw %v; %+v", saw, s)
+				saw := p.finish()
+				t.Logf("the target's counts: %v; %+v", saw, s)
 				if saw["eintr"]+saw["eagain"]+saw["short"]+saw["other"] != 0 || s.Broken != 0 {
-					t.Errorf("the target saw %v, %d calls were counted as broken", saw, s.Broken)
+					t.Errorf("the target's counts are %v, %d calls were counted as broken, want no failed call", saw,
+						s.Broken)
 				}
 				if s.Restarted == 0 && c.call != "fuse-stat" {
-					t.Errorf("no call was begun again: the test shows nothing: %+v", s)
+					t.Errorf("no call was restarted, so that nothing was tested: %+v", s)
 				}
 				if s.failures() != s.Failed["timeout"]+s.Failed["in-call"] {
-					t.Errorf("failed: %v", s.Failed)
+					t.Errorf("failures for other reasons than timeout and in-call: %v", s.Failed)
 				}
 				if c.call != "bpf" {
 					return
 				}
-				// The thread computes between two loads, for a sixth of the time that a load takes.
+				// Between two loads the thread computes for a sixth of the time that a load takes.
 				prof := r.profile()
 				load, compute := cpuUnder(prof, "load"), cpuUnder(prof, "compute")
 				if compute == 0 || load < compute {
-					t.Errorf("%v of processor time in calls, %v between them", load, compute)
+					t.Errorf("CPU time: %v in calls, %v between them, want both, and more in calls", load, compute)
 				}
 			})
 		}
 	}
 }
 
-// mostHarm is how often a look can harm a thread in a recording of some length. After each time it is left alone,
-// first for a tenth of a second, then for twice as long each time.
-func mostHarm(seconds float64) int64 { return int64(bits.Len64(uint64(seconds*10)+1)) + 1 }
+// maxBroken is how many calls observations can break in a recording of so many seconds. After each the thread is not
+// observed for a while: 0.1 s first, then twice as long each time.
+func maxBroken(seconds float64) int64 { return int64(bits.Len64(uint64(seconds*10)+1)) + 1 }
 
-// TestBrokenCallsThatCannotBeRepairedAreRareAndCounted: directories that a file system in user space gives up to make,
-// and those that a supervisor is asked twice to make. Before, there was harm at one in 20 freezes of the one.
+// The calls: mkdir on a FUSE file system whose server gives up when interrupted, and mkdirat made by a seccomp
+// supervisor that sees a call again after a stop.
 func TestBrokenCallsThatCannotBeRepairedAreRareAndCounted(t *testing.T) {
 	for _, call := range []string{"fuse-mkdir", "notify"} {
 		for _, rung := range rungs {
@@ -126,26 +126,30 @@ func TestBrokenCallsThatCannotBeRepairedAreRareAndCounted(t *testing.T) {
 				p := startGivesUp(t, call)
 				r := record(t, p.pid, "--rung", rung)
 				r.awaitSamples(p.pid)
-				p.works(5000)
+				p.awaitProgress(5000)
 				s := r.stop()
-				saw := p.verdict()
-				t.Logf("the target saw %v; %+v", saw, s)
-				if saw["eintr"] > s.Broken || saw["twice"] > s.Told || saw["eagain"]+saw["short"] != 0 || saw["other"] > s.Told {
-					t.Errorf("the target saw %v, counted were %d broken calls and %d told twice", saw, s.Broken, s.Told)
+				saw := p.finish()
+				t.Logf("the target's counts: %v; %+v", saw, s)
+				if saw["eintr"] > s.Broken || saw["twice"] > s.SeenTwice || saw["eagain"]+saw["short"] != 0 ||
+					saw["other"] > s.SeenTwice {
+					t.Errorf("the target's counts are %v; counted were %d broken calls and %d seen twice, want no "+
+						"fewer", saw, s.Broken, s.SeenTwice)
 				}
-				harm := s.Broken + s.Told
-				if rung == "ladder" && harm > mostHarm(s.Seconds) {
-					t.Errorf("%d calls harmed in %.1f s", harm, s.Seconds)
+				bad := s.Broken + s.SeenTwice
+				if rung == "ladder" && bad > maxBroken(s.Seconds) {
+					t.Errorf("%d calls broken or seen twice in %.1f s, want at most %d", bad, s.Seconds,
+						maxBroken(s.Seconds))
 				}
-				if rung == "freeze" && harm == 0 {
-					t.Error("no call was harmed: the test shows nothing")
+				if rung == "freeze" && bad == 0 {
+					t.Error("no call was broken or seen twice, so that nothing was tested")
 				}
 				for text, n := range map[string]int64{
-					"interrupted by a stop (mkdir": s.Broken, "repeated (mkdirat": s.Told,
+					"interrupted by a stop (mkdir": s.Broken, "repeated (mkdirat": s.SeenTwice,
 				} {
 					want := n > 0
 					if got := strings.Contains(r.stderr.String(), text); got != want {
-						t.Errorf("the closing line says %q: %v, of %d: %s", text, got, n, r.stderr.String())
+						t.Errorf("%q in the closing line: %v, though the count is %d: %s", text, got, n,
+							r.stderr.String())
 					}
 				}
 			})
@@ -153,20 +157,20 @@ func TestBrokenCallsThatCannotBeRepairedAreRareAndCounted(t *testing.T) {
 	}
 }
 
-func TestReadOnlySamplesLetCallsThatGiveUpSucceedWhenTheyAreTriedAgain(t *testing.T) {
+func TestReadOnlySamplingLetsRetriedCallsSucceed(t *testing.T) {
 	p := startGivesUp(t, "bpf")
 	r := record(t, p.pid, "-F", "99", "--read-only")
 	r.awaitSamples(p.pid)
-	p.works(3)
+	p.awaitProgress(3)
 	s := r.stop()
-	saw := p.verdict()
-	t.Logf("the target saw %v; %+v", saw, s)
+	saw := p.finish()
+	t.Logf("the target's counts: %v; %+v", saw, s)
 	if saw["other"] != 0 || saw["eagain"] == 0 || saw["eagain"] > s.Broken ||
-		s.Broken > saw["calls"]+1+mostHarm(s.Seconds) {
-		t.Errorf("the target saw %v, counted were %d broken calls", saw, s.Broken)
+		s.Broken > saw["calls"]+1+maxBroken(s.Seconds) {
+		t.Errorf("the target's counts are %v, %d broken calls were counted", saw, s.Broken)
 	}
 	if want := fmt.Sprintf("%d system call", s.Broken); !strings.Contains(r.stderr.String(), want) {
-		t.Errorf("the closing line does not say %q: %s", want, r.stderr.String())
+		t.Errorf("no %q in the closing line: %s", want, r.stderr.String())
 	}
 }
 
@@ -176,6 +180,6 @@ func TestNoMountOfTheTestsIsLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	if strings.Contains(string(mounts), filepath.Join(work, "gives-up-")) {
-		t.Errorf("%s", mounts)
+		t.Errorf("a test left a mount: %s", mounts)
 	}
 }

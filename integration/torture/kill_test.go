@@ -32,31 +32,30 @@ func TestKilledProfilerLeavesNoTrace(t *testing.T) {
 		}
 		r.signal(syscall.SIGKILL)
 		r.wait()
-		unharmed(t, p.pid)
+		checkReleased(t, p.pid)
 		if checkpoint {
-			r.opens()
+			r.checkReport()
 		}
 		_ = os.RemoveAll(r.dir)
 	}
 	r := record(t, p.pid)
 	r.awaitSamples(p.pid)
-	p.works(20)
+	p.awaitProgress(20)
 	s := r.stop()
-	c := p.verdict()
-	most := residue(kills, s)
-	t.Logf("%d kills: %v; of %d freezes %d broke a call that began again: at most %d EINTR", kills, c, s.Frozen,
-		s.Restarted, most)
+	c := p.finish()
+	most := maxInterrupted(kills, s)
+	t.Logf("%d kills, the target's counts: %v; %d stops restarted %d calls when not killed: at most %d EINTR expected",
+		kills, c, s.Frozen, s.Restarted, most)
 	if c["eintr"] > most || c["woken"] != 0 || c["other"] != 0 {
-		t.Errorf("the target saw %v", c)
+		t.Errorf("the target's counts are %v, want woken and other 0, eintr at most %d", c, most)
 	}
 }
 
-// residue gives how many EINTR the kills can have left: docs/noticed.md states what is lost with prywalk
-// itself. A kill does it only if a look is between its interrupt and its repair, and would have had to repair. Four
-// threads of the target are frozen at all, so that there are four such looks at a time at the most. The part of the
-// looks that repair is measured by a recording that is not killed. The sum of rare events is more than five times its
-// root above its mean once in a million tries.
-func residue(kills int, s stats) int64 {
+// maxInterrupted bounds the EINTR that kills can have caused (docs/noticed.md): one where prywalk was between the
+// interrupt and the repair of a call that needed repair. Four threads of the target are stopped at all, so at most
+// four such stops are under way at a time. The fraction of stops that repair is measured by a recording that is not
+// killed. A Poisson count exceeds its mean by five standard deviations once in a million tries.
+func maxInterrupted(kills int, s stats) int64 {
 	mean := float64(kills) * 4 * float64(s.Restarted+1) / float64(s.Frozen+1)
 	return int64(mean + 5*math.Sqrt(mean) + 1)
 }

@@ -26,7 +26,7 @@ func cpu(pid int) int {
 	return user + system
 }
 
-// asleep counts the sleepers of src/mix.c that have fallen asleep. Threads of other kinds sleep for moments.
+// asleep counts the threads "sleeper" of src/mix.c that are asleep. The other threads sleep for moments only.
 func asleep(pid int) (n int) {
 	for _, tid := range threads(pid) {
 		if status(tid, "Name") == "sleeper" && strings.HasPrefix(status(tid, "State"), "S") {
@@ -36,54 +36,54 @@ func asleep(pid int) (n int) {
 	return n
 }
 
-func TestThousandsOfThreads(t *testing.T) {
+func TestThousandsOfSleepingThreadsAreNotWoken(t *testing.T) {
 	n := 2000
 	if long {
 		n = 5000
 	}
 	p := start(t, "mix", strconv.Itoa(n))
-	await(t, "those that sleep have fallen asleep", func() bool { return asleep(p.pid) == n })
+	await(t, "all sleepers are asleep", func() bool { return asleep(p.pid) == n })
 	before := map[int]int{}
 	for _, tid := range threads(p.pid) {
-		before[tid] = arrivals(tid)
+		before[tid] = runCount(tid)
 	}
 	r := record(t, p.pid)
 	r.awaitSamples(p.pid)
-	r.until("everybody is looked at", everybody(threads(p.pid)))
-	p.works(5)
+	r.awaitCheckpoint("every thread has a sample", sampledAll(threads(p.pid)))
+	p.awaitProgress(5)
 	s := r.stop()
 	t.Logf("%+v", s)
-	s.complete(t, int64(n)+5)
-	// Stops follow the threads that run: one computes, three sleep for moments, and the first one answers
-	// the test. By the kernel's count the others have not been on a processor at all.
+	s.checkTicks(t, int64(n)+5)
+	// Only threads that run are stopped: one computes, three sleep for moments, and the first one answers the test.
+	// By the run counts of the others they were not on a processor.
 	untouched := 0
 	for tid, at := range before {
-		if arrivals(tid) == at {
+		if runCount(tid) == at {
 			untouched++
 		}
 	}
 	if untouched < n || s.Frozen > 5*s.Ticks || s.Frozen == 0 || s.Peeked < int64(n) || s.Restarted > s.Frozen {
-		t.Errorf("%d of %d sleepers were not touched; %+v", untouched, n, s)
+		t.Errorf("%d of %d sleepers did not run, want all; %+v", untouched, n, s)
 	}
 	r = record(t, p.pid, "--rung", "freeze")
-	r.until("one is frozen", func(p *pprof.Profile) bool { return len(p.Sample) > 0 })
+	r.awaitCheckpoint("one thread has a sample", func(p *pprof.Profile) bool { return len(p.Sample) > 0 })
 	s = r.stop()
 	t.Logf("%+v", s)
 	if s.Frozen == 0 {
-		t.Errorf("%+v", s)
+		t.Errorf("no stop though all were forced: %+v", s)
 	}
-	unharmed(t, p.pid)
+	checkReleased(t, p.pid)
 	checkMix(t, p)
 }
 
-func TestTargetAtItsDescriptorLimit(t *testing.T) {
+func TestTargetAtItsDescriptorLimitIsSampled(t *testing.T) {
 	p := start(t, "mix", "4", "files")
-	if s := p.sampled(); s.Samples == 0 {
-		t.Errorf("%+v", s)
+	if s := p.recordMix(); s.Samples == 0 {
+		t.Errorf("no samples: %+v", s)
 	}
 }
 
-func limited(t *testing.T, limit string, args ...string) *recorder {
+func prepareLimited(t *testing.T, limit string, args ...string) *recorder {
 	t.Helper()
 	r := prepare(t, nil, args...)
 	r.cmd.Args = append([]string{"sh", "-c", limit + ` && exec "$0" "$@"`, binary}, r.cmd.Args[1:]...)
@@ -91,57 +91,57 @@ func limited(t *testing.T, limit string, args ...string) *recorder {
 	return r
 }
 
-func TestProfilerAtItsDescriptorLimit(t *testing.T) {
+func TestProfilerAtItsDescriptorLimitSamplesEveryThread(t *testing.T) {
 	p := start(t, "mix", "200")
-	r := limited(t, "ulimit -n 64", "-p", strconv.Itoa(p.pid))
+	r := prepareLimited(t, "ulimit -n 64", "-p", strconv.Itoa(p.pid))
 	r.start()
 	awaitStop(t, p.pid)
-	r.until("everybody is looked at", everybody(threads(p.pid)))
-	p.works(5)
+	r.awaitCheckpoint("every thread has a sample", sampledAll(threads(p.pid)))
+	p.awaitProgress(5)
 	s := r.stop()
-	s.complete(t, 205)
-	if !s.queuedOnly("") || s.Peeked < 203 || s.Frozen == 0 {
-		t.Errorf("%+v", s)
+	s.checkTicks(t, 205)
+	if !s.failedOnlyAs("") || s.Peeked < 203 || s.Frozen == 0 {
+		t.Errorf("want stops, passive reads of 203 threads, no failures but time-outs: %+v", s)
 	}
 	prof := r.profile()
 	for _, tid := range threads(p.pid) {
 		if n, _ := samplesOf(prof, tid); n == 0 {
-			t.Errorf("thread %d was never looked at", tid)
+			t.Errorf("thread %d has no sample", tid)
 		}
 	}
-	unharmed(t, p.pid)
+	checkReleased(t, p.pid)
 	checkMix(t, p)
 }
 
-func TestProfilerOutOfMemory(t *testing.T) {
+func TestProfilerOutOfMemoryReleasesEveryThread(t *testing.T) {
 	p := start(t, "mix", "300")
 	for _, kilobytes := range []int{40_000, 100_000, 200_000, 400_000, 1_300_000} {
-		r := limited(t, "ulimit -v "+strconv.Itoa(kilobytes), "-p", strconv.Itoa(p.pid), "-d", "1")
+		r := prepareLimited(t, "ulimit -v "+strconv.Itoa(kilobytes), "-p", strconv.Itoa(p.pid), "-d", "1")
 		r.start()
 		code := r.wait()
 		t.Logf("%d KB: exit code %d, %.80q", kilobytes, code, r.stderr.String())
-		unharmed(t, p.pid)
+		checkReleased(t, p.pid)
 	}
 	checkMix(t, p)
 }
 
 func TestProfilerOutOfDisk(t *testing.T) {
 	p := start(t, "mix", "300")
-	small := limited(t, "ulimit -f 4", "-p", strconv.Itoa(p.pid))
+	small := prepareLimited(t, "ulimit -f 4", "-p", strconv.Itoa(p.pid))
 	small.start()
 	small.awaitSamples(p.pid)
-	small.signal(syscall.SIGUSR1) // a checkpoint that fails must not end the recording
-	p.works(5)
+	small.signal(syscall.SIGUSR1) // a checkpoint, which fails
+	p.awaitProgress(5)
 	select {
 	case <-small.ended:
-		t.Error("a checkpoint that failed ended the recording")
+		t.Error("the failed checkpoint ended the recording")
 	default:
 	}
 	small.signal(syscall.SIGINT)
 	if code := small.wait(); code != 1 {
-		t.Errorf("over its limit prywalk ended with %d: %s", code, small.stderr.String())
+		t.Errorf("exit code at a file size limit of 2 KB is %d, want 1: %s", code, small.stderr.String())
 	}
-	unharmed(t, p.pid)
+	checkReleased(t, p.pid)
 	if os.Geteuid() == 0 {
 		outOfDisk(t, p)
 	}
@@ -152,13 +152,13 @@ func outOfDisk(t *testing.T, p *target) {
 	t.Helper()
 	r := prepare(t, nil, "-p", strconv.Itoa(p.pid), "-d", "1")
 	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=4k", "torture", r.dir).CombinedOutput(); err != nil {
-		t.Logf("no small file system here: %v %s", err, out) // a container without that right; the limit above stands for it
+		t.Logf("cannot mount a small file system (a container?): %v %s", err, out)
 		return
 	}
 	defer func() { _ = syscall.Unmount(r.dir, syscall.MNT_DETACH) }()
 	r.start()
 	if code := r.wait(); code != 1 {
-		t.Errorf("on a full disk prywalk ended with %d: %s", code, r.stderr.String())
+		t.Errorf("exit code on a full disk is %d, want 1: %s", code, r.stderr.String())
 	}
-	unharmed(t, p.pid)
+	checkReleased(t, p.pid)
 }

@@ -15,8 +15,8 @@ import (
 	pprof "github.com/google/pprof/profile"
 )
 
-// mute starts a program whose library and /tmp lie on a file system that does not answer any more.
-func mute(t *testing.T, args ...string) *target {
+// startMute starts a program with its library and /tmp on a FUSE file system whose server no longer answers.
+func startMute(t *testing.T, args ...string) *target {
 	t.Helper()
 	needRoot(t)
 	if f, err := os.OpenFile("/dev/fuse", os.O_RDWR, 0); err != nil {
@@ -36,7 +36,7 @@ func mute(t *testing.T, args ...string) *target {
 	return start(t, "mute", append(args, lib)...)
 }
 
-func ends(t *testing.T, cmd *exec.Cmd) error {
+func awaitEnd(t *testing.T, cmd *exec.Cmd) error {
 	t.Helper()
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
@@ -44,13 +44,13 @@ func ends(t *testing.T, cmd *exec.Cmd) error {
 	case err := <-ended:
 		return err
 	case <-time.After(patience):
-		t.Fatalf("it does not end: %s", describe(cmd.Process.Pid))
+		t.Fatalf("prywalk has not ended after %v: %s", patience, describeThreads(cmd.Process.Pid))
 		return nil
 	}
 }
 
 func TestFileSystemThatDoesNotAnswerHoldsNothingUp(t *testing.T) {
-	p := mute(t)
+	p := startMute(t)
 	for _, how := range []string{"duration", "signal"} {
 		t.Run(how, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "r.pb.gz")
@@ -59,8 +59,8 @@ func TestFileSystemThatDoesNotAnswerHoldsNothingUp(t *testing.T) {
 				args = append(args, "-d", "2")
 			}
 			cmd := exec.Command(binary, args...)
-			var said strings.Builder
-			cmd.Stderr = &said
+			var messages strings.Builder
+			cmd.Stderr = &messages
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
@@ -68,31 +68,31 @@ func TestFileSystemThatDoesNotAnswerHoldsNothingUp(t *testing.T) {
 				time.Sleep(3 * time.Second)
 				_ = cmd.Process.Signal(syscall.SIGINT)
 			}
-			if err := ends(t, cmd); err != nil {
-				t.Fatalf("%v: %s", err, said.String())
+			if err := awaitEnd(t, cmd); err != nil {
+				t.Fatalf("%v: %s", err, messages.String())
 			}
-			if !strings.Contains(said.String(), "did not answer in time") {
-				t.Errorf("it does not say what it gave up: %s", said.String())
+			if !strings.Contains(messages.String(), "did not answer in time") {
+				t.Errorf("no \"did not answer in time\" on standard error: %s", messages.String())
 			}
-			spins(t, file)
+			checkLibrarySampled(t, file)
 		})
 	}
-	p.works(5)
+	p.awaitProgress(5)
 	out, err := exec.Command(binary, "dump", "-p", strconv.Itoa(p.pid)).CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "lib.so") || !strings.Contains(string(out), "did not answer in time") {
-		t.Errorf("dump: %v: %s", err, out)
+		t.Errorf("dump: %v, want no error, \"lib.so\" and \"did not answer in time\": %s", err, out)
 	}
 }
 
 func TestFilesOnFUSEAreRead(t *testing.T) {
-	p := mute(t, "answer")
+	p := startMute(t, "answer")
 	out, err := exec.Command(binary, "dump", "-p", strconv.Itoa(p.pid)).CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "spin in /tmp/lib.so") || strings.Contains(string(out), "prywalk:") {
-		t.Errorf("dump: %v: %s", err, out)
+		t.Errorf("dump: %v, want no error, \"spin in /tmp/lib.so\" and no message: %s", err, out)
 	}
 }
 
-func spins(t *testing.T, file string) {
+func checkLibrarySampled(t *testing.T, file string) {
 	t.Helper()
 	f, err := os.Open(file)
 	if err != nil {
@@ -108,5 +108,5 @@ func spins(t *testing.T, file string) {
 			return
 		}
 	}
-	t.Errorf("the recording does not show the library: %v", rec)
+	t.Errorf("no sample in lib.so: %v", rec)
 }

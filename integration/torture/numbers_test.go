@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-// stopWhole stops prywalk as job control does, at a moment at which it holds no thread of the target.
-func (r *recorder) stopWhole(target int) {
+// suspend stops prywalk by SIGSTOP at a moment when it traces no thread of the target.
+func (r *recorder) suspend(target int) {
 	r.t.Helper()
-	await(r.t, "prywalk is stopped and holds nobody", func() bool {
+	await(r.t, "prywalk is stopped and traces no thread", func() bool {
 		r.signal(syscall.SIGSTOP)
 		await(r.t, "prywalk is stopped", func() bool {
 			for _, tid := range threads(r.cmd.Process.Pid) {
@@ -34,7 +34,7 @@ func (r *recorder) stopWhole(target int) {
 
 func awaitStop(t *testing.T, pid int) {
 	t.Helper()
-	await(t, "a thread is frozen", func() bool {
+	await(t, "a thread is traced", func() bool {
 		for range 1000 {
 			for _, tid := range threads(pid) {
 				if tracer := status(tid, "TracerPid"); tracer != "0" && tracer != "" {
@@ -46,40 +46,39 @@ func awaitStop(t *testing.T, pid int) {
 	})
 }
 
-// TestAnotherProcessUnderTheSameNumberIsNotSampled: while prywalk is stopped its target ends, and a process
-// that has nothing to do with it gets the number. Whether prywalk keeps the target's files open or, at its
-// descriptor limit, opens them for each look, it must see that this is another one.
-func TestAnotherProcessUnderTheSameNumberIsNotSampled(t *testing.T) {
+// While prywalk is stopped its target ends, and an unrelated process gets its PID. prywalk must see that, both with
+// the target's files kept open and, at its descriptor limit, opened for each observation.
+func TestAnotherProcessWithTheSamePIDIsNotSampled(t *testing.T) {
 	needRoot(t)
 	for _, limit := range []string{"ulimit -n 4096", "ulimit -n 64"} {
 		t.Run(limit, func(t *testing.T) {
 			p := start(t, "mix", "4")
-			r := limited(t, limit, "-p", strconv.Itoa(p.pid))
+			r := prepareLimited(t, limit, "-p", strconv.Itoa(p.pid))
 			r.start()
 			awaitStop(t, p.pid)
-			r.stopWhole(p.pid)
+			r.suspend(p.pid)
 			p.kill()
 			heir := start(t, "heir", strconv.Itoa(p.pid))
 			if name := status(p.pid, "Name"); name != "heir" {
-				t.Fatalf("the number is that of %q", name)
+				t.Fatalf("PID %d is of %q, want heir", p.pid, name)
 			}
 			r.signal(syscall.SIGCONT)
 			if code := r.wait(); code != 0 {
-				t.Errorf("prywalk ended with %d: %s", code, r.stderr.String())
+				t.Errorf("prywalk's exit code is %d, want 0: %s", code, r.stderr.String())
 			}
 			for _, s := range r.profile().Sample {
 				if comm := strings.Join(s.Label["comm"], ","); comm != "mix" {
-					t.Errorf("a sample of %q", comm)
+					t.Errorf("a sample of command %q, want mix only", comm)
 				}
 				for _, l := range s.Location {
 					for _, line := range l.Line {
 						if line.Function.Name == "inherit" {
-							t.Fatal("the heir's stack under the predecessor's name")
+							t.Fatal("a stack of the new process among the samples of the ended one")
 						}
 					}
 				}
 			}
-			heir.verdict()
+			heir.finish()
 		})
 	}
 }

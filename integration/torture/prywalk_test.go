@@ -35,7 +35,7 @@ type stats struct {
 	Failed    map[string]int64 `json:"failed"`
 	Samples   int64            `json:"samples"`
 	Threads   int64            `json:"threads_max"`
-	Told      int64            `json:"syscalls_told_twice"`
+	SeenTwice int64            `json:"syscalls_told_twice"`
 	Seconds   float64          `json:"duration_s"`
 }
 
@@ -46,22 +46,21 @@ func (s *stats) failures() (n int64) {
 	return n
 }
 
-// queuedOnly reports that the samples that gave nothing, but for those with a given reason, are of threads that did not
-// get a processor in time. That is within two seconds, or before the recording ended.
-func (s *stats) queuedOnly(but string) bool {
+// failedOnlyAs reports whether all failed observations have the given reason (none if ""), or are of threads that got
+// no processor within two seconds or before the recording ended ("timeout").
+func (s *stats) failedOnlyAs(but string) bool {
 	n := s.failures() - s.Failed["timeout"]
 	return but == "" && n == 0 || but != "" && n == s.Failed[but]
 }
 
-// complete checks that everything that fell due is accounted for, of so many threads that were
-// there all the time.
-func (s *stats) complete(t *testing.T, threads int64) {
+// checkTicks checks that each tick of each thread is counted once, for a process with so many threads all the time.
+func (s *stats) checkTicks(t *testing.T, threads int64) {
 	t.Helper()
 	if s.Attempted != s.Frozen+s.Peeked+s.Reused+s.failures() {
-		t.Errorf("looks do not add up: %+v", *s)
+		t.Errorf("stops, passive reads, unchanged and failed do not add up to the observations: %+v", *s)
 	}
 	if got := s.Attempted + s.Queued + s.Inferred + s.Unseen; got != threads*s.Ticks || s.Threads != threads {
-		t.Errorf("%d looks and ticks waited of %d threads at %d ticks: %+v", got, threads, s.Ticks, *s)
+		t.Errorf("%d observations and other ticks, want %d threads times %d ticks: %+v", got, threads, s.Ticks, *s)
 	}
 }
 
@@ -97,7 +96,7 @@ func prepare(t *testing.T, attr *syscall.SysProcAttr, args ...string) *recorder 
 		t.Fatal(err)
 	}
 	r := &recorder{t: t, dir: dir, file: filepath.Join(dir, "r.pb.gz"), ended: make(chan struct{})}
-	// These tests are about what stops do to a program: with perf they would pass for want of stops.
+	// The tests need stops, which the perf engine avoids.
 	all := append([]string{"record", "--engine", "ptrace", "-F", "1000", "-o", r.file, "--stats",
 		filepath.Join(dir, "stats.json")}, args...)
 	r.cmd = exec.Command(binary, all...)
@@ -129,12 +128,13 @@ func (r *recorder) wait() int {
 		select {
 		case <-r.ended:
 		case <-time.After(time.Second):
-			// On a busy machine it takes its time; one that waits for ever uses none.
+			// A busy process may take long; one that waits forever uses no CPU time.
 			if now := cpu(r.cmd.Process.Pid); now != used {
 				used, since = now, time.Now()
 			}
 			if time.Since(since) > patience {
-				r.t.Fatalf("prywalk does not end: %s\n%s", describe(r.cmd.Process.Pid), r.stderr.String())
+				r.t.Fatalf("prywalk has not ended and uses no CPU time: %s\n%s", describeThreads(r.cmd.Process.Pid),
+					r.stderr.String())
 			}
 			continue
 		}
@@ -156,7 +156,7 @@ func (r *recorder) stop() stats {
 func (r *recorder) result() (s stats) {
 	r.t.Helper()
 	if code := r.wait(); code != 0 {
-		r.t.Errorf("prywalk ended with %d: %s", code, r.stderr.String())
+		r.t.Errorf("prywalk's exit code is %d, want 0: %s", code, r.stderr.String())
 	}
 	return r.statistics()
 }
@@ -168,15 +168,15 @@ func (r *recorder) statistics() (s stats) {
 		err = json.Unmarshal(text, &s)
 	}
 	if err != nil {
-		r.t.Errorf("statistics: %v; %s", err, r.stderr.String())
+		r.t.Errorf("stats.json: %v; standard error: %s", err, r.stderr.String())
 	}
 	return s
 }
 
-func (r *recorder) opens() {
+func (r *recorder) checkReport() {
 	r.t.Helper()
 	if out, err := exec.Command(binary, "report", r.file).CombinedOutput(); err != nil {
-		r.t.Errorf("report of the recording: %v: %s", err, strings.TrimSpace(string(out)))
+		r.t.Errorf("prywalk report of the recording: %v: %s", err, strings.TrimSpace(string(out)))
 	}
 }
 
@@ -205,7 +205,7 @@ func samplesOf(p *pprof.Profile, tid int) (n int64, states map[string]bool) {
 	return n, states
 }
 
-func (r *recorder) until(what string, holds func(*pprof.Profile) bool) {
+func (r *recorder) awaitCheckpoint(what string, holds func(*pprof.Profile) bool) {
 	r.t.Helper()
 	follower := checkpoint.Follow(r.cmd.Process, r.file)
 	await(r.t, what, func() bool {
@@ -214,14 +214,14 @@ func (r *recorder) until(what string, holds func(*pprof.Profile) bool) {
 		}
 		select {
 		case <-r.ended:
-			r.t.Fatalf("prywalk has ended: %s", r.stderr.String())
+			r.t.Fatalf("prywalk has ended before %s: %s", what, r.stderr.String())
 		default:
 		}
 		return false
 	})
 }
 
-func everybody(tids []int) func(*pprof.Profile) bool {
+func sampledAll(tids []int) func(*pprof.Profile) bool {
 	return func(p *pprof.Profile) bool {
 		seen := map[int64]bool{}
 		for _, s := range p.Sample {
@@ -233,7 +233,7 @@ func everybody(tids []int) func(*pprof.Profile) bool {
 	}
 }
 
-func anybody(p *pprof.Profile) bool {
+func sampledRunningAndSleeping(p *pprof.Profile) bool {
 	states := map[string]bool{}
 	for _, s := range p.Sample {
 		states[strings.Join(s.Label["state"], ",")] = true
@@ -254,9 +254,9 @@ func (r *recorder) awaitSamples(pid int) {
 		}
 		select {
 		case <-r.ended:
-			r.t.Fatalf("prywalk has ended: %s", r.stderr.String())
+			r.t.Fatalf("prywalk has ended before it opened a file of the target: %s", r.stderr.String())
 		default:
 		}
 	}
-	r.t.Fatalf("prywalk does not look: %s", r.stderr.String())
+	r.t.Fatalf("prywalk has opened no file below /proc of the target: %s", r.stderr.String())
 }

@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// TestRareInterfacesWorkOn while their program is recorded by either engine and dumped: breakpoints of its own,
-// restartable sequences, SCHED_DEADLINE, and a fault on a stack that waits for a user's page.
-func TestRareInterfacesWorkOn(t *testing.T) {
+// Each program is recorded by either engine, and dumped. The interfaces: breakpoints of its own, restartable
+// sequences, SCHED_DEADLINE, and a fault on its own stack that waits for a page by userfaultfd.
+func TestRareInterfacesKeepWorkingWhileRecorded(t *testing.T) {
 	for _, mode := range []string{"breakpoint", "rseq", "deadline", "ownstack"} {
 		for _, engine := range []string{"ptrace", "auto"} {
 			t.Run(mode+"/"+engine, func(t *testing.T) {
@@ -22,24 +22,24 @@ func TestRareInterfacesWorkOn(t *testing.T) {
 				}
 				r := record(t, p.pid, "--engine", engine, "-F", "500")
 				r.awaitSamples(p.pid)
-				p.works(10)
+				p.awaitProgress(10)
 				ctx, cancel := context.WithTimeout(t.Context(), patience)
 				defer cancel()
 				for range 3 {
 					if out, err := exec.CommandContext(ctx, binary, "dump", "-p", strconv.Itoa(p.pid)).CombinedOutput(); err != nil {
-						t.Errorf("dump: %v: %s", err, out)
+						t.Errorf("prywalk dump: %v: %s", err, out)
 					}
 				}
-				p.works(10)
+				p.awaitProgress(10)
 				r.stop()
-				r.opens()
-				v := p.verdict()
+				r.checkReport()
+				v := p.finish()
 				if v["wrong"] != 0 || v["done"] == 0 {
-					t.Errorf("the program: %v", v)
+					t.Errorf("the program's counts are %v", v)
 				}
-				// One page: that of the thread itself, which has waited for it until the end.
+				// One page: that of the thread itself, which waits for it until the end.
 				if mode == "ownstack" && (v["early"] != 0 || v["faults"] != 1 || v["through"] != 1) {
-					t.Errorf("pages of the stack: %v", v)
+					t.Errorf("the program's counts are %v, want one page of the stack", v)
 				}
 			})
 		}

@@ -15,14 +15,14 @@ import (
 var (
 	ofProcess = regexp.MustCompile(`^(openat|readlinkat)\(AT_FDCWD, "/proc/\d`)
 	ofThread  = regexp.MustCompile(`^openat\(\d+, "(stat|schedstat|status|syscall)"`)
-	// realTime is the call with which a tracer gets its priority; its watchdog has the next higher one.
+	// realTime is the call by which a tracer gets its priority. Its watchdog has the next higher one.
 	realTime = regexp.MustCompile(`^sched_setattr\(0, .*SCHED_FIFO.*sched_priority=[15]\b.*= 0`)
 	ordinary = regexp.MustCompile(`^sched_setattr\(0, .*SCHED_OTHER.*= 0`)
 )
 
-// TestTracerWithARealTimePriorityWalksNoPathOfAProcess: a lookup of a process that ends may last for as long as such a
-// thread has the processor. The target starts processes that end at once.
-func TestTracerWithARealTimePriorityWalksNoPathOfAProcess(t *testing.T) {
+// Opening a path of a process that ends can spin for as long as a real-time thread keeps the processor. The target
+// starts processes that end at once.
+func TestRealTimeTracerOpensNoPathBelowProc(t *testing.T) {
 	strace, err := exec.LookPath("strace")
 	if err != nil {
 		t.Skip("strace is not installed; CI installs it (scripts/setup-tests.sh)")
@@ -40,7 +40,7 @@ func TestTracerWithARealTimePriorityWalksNoPathOfAProcess(t *testing.T) {
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Fatalf("%v: %s", err, out)
 			}
-			p.verdict()
+			p.finish()
 			calls, err := os.ReadFile(log)
 			if err != nil {
 				t.Fatal(err)
@@ -62,7 +62,7 @@ func checkWalks(t *testing.T, calls string) {
 		case tid == tracer && ordinary.MatchString(call):
 			raised = false
 		case tid == tracer && raised && ofProcess.MatchString(call):
-			t.Errorf("the tracer's thread with its real-time priority: %s", call)
+			t.Errorf("the tracer's thread opens a path below /proc/PID at real-time priority: %s", call)
 		case tid == tracer && ofThread.MatchString(call):
 			held++
 		case raised && ofProcess.MatchString(call):
@@ -73,6 +73,7 @@ func checkWalks(t *testing.T, calls string) {
 		t.Skip("this user has no real-time priority")
 	}
 	if held == 0 || elsewhere == 0 {
-		t.Errorf("%d files opened by the tracer in directories that are held, %d paths walked by others", held, elsewhere)
+		t.Errorf("the tracer opened %d files relative to open directories, other threads %d by path, want both", held,
+			elsewhere)
 	}
 }

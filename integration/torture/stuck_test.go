@@ -17,19 +17,19 @@ import (
 	pprof "github.com/google/pprof/profile"
 )
 
-// patience bounds how long tests wait for what must come. How soon it comes is up to the machine.
+// patience is the longest wait for an event that must happen, however slow the machine is.
 const patience = 4 * time.Minute
 
 func await(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !holds(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("in vain: %s", what)
+			t.Fatalf("not within %v: %s", patience, what)
 		}
 	}
 }
 
-func (p *target) named() map[string]int {
+func (p *target) threadsByName() map[string]int {
 	all := map[string]int{}
 	for _, line := range p.lines {
 		var tid int
@@ -41,9 +41,8 @@ func (p *target) named() map[string]int {
 	return all
 }
 
-// rate gives how often a rung may look at targets whose calls are to time out after 5 ms. Each freeze restarts an
-// epoll_wait's time-out (docs/system-calls.md), so that one that falls due every millisecond keeps it from
-// ever ending, unless five are missed in a row.
+// rate is the --freq for targets whose calls time out after 5 ms. Each stop restarts epoll_wait with its full
+// time-out (docs/system-calls.md): stopped every millisecond, it would never time out.
 func rate(rung string) string {
 	if rung == "freeze" {
 		return "100"
@@ -52,42 +51,42 @@ func rate(rung string) string {
 }
 
 func TestThreadsThatCannotStopHoldNothingUp(t *testing.T) {
-	needRoot(t) // faults of the kernel's are held open for root only
+	needRoot(t) // only root may hold the kernel's page faults open
 	for _, rung := range rungs {
 		t.Run(rung, func(t *testing.T) {
 			p := start(t, "stuck")
-			tids := p.named()
+			tids := p.threadsByName()
 			for name, want := range map[string]string{"fault": "S", "copy": "D", "vfork": "D"} {
 				await(t, name+" in state "+want, func() bool { return strings.HasPrefix(status(tids[name], "State"), want) })
 			}
 			r := record(t, p.pid, "--rung", rung, "-F", rate(rung))
 			r.awaitSamples(p.pid)
-			// So that looks are given up: each was waited for for two seconds, by a prywalk that may itself
-			// have waited for a processor.
-			r.until("four seconds are over", func(p *pprof.Profile) bool { return p.DurationNanos > 4500e6 })
-			p.works(5)
+			// Observations that time out take two seconds each, and longer if prywalk waits for a processor.
+			r.awaitCheckpoint("4.5 s are recorded", func(p *pprof.Profile) bool { return p.DurationNanos > 4500e6 })
+			p.awaitProgress(5)
 			s := r.stop()
 			t.Logf("%+v", s)
-			s.complete(t, 6)
-			// Forced to be frozen, each of the two in state D is given up after two seconds and once
-			// more at the end. By the ladder they are seen at each tick, as is checked below.
-			if !s.queuedOnly("") || rung == "freeze" && s.Failed["timeout"] < 4 {
-				t.Errorf("failed: %v", s.Failed)
+			s.checkTicks(t, 6)
+			// With --rung freeze each of the two threads in state D times out after two seconds, and once more at the
+			// end. By default they are sampled at each tick, as checked below.
+			if !s.failedOnlyAs("") || rung == "freeze" && s.Failed["timeout"] < 4 {
+				t.Errorf("failures %v, want timeout only, with --rung freeze at least 4", s.Failed)
 			}
 			if s.Frozen == 0 {
-				t.Error("nobody was frozen: those that run were held up")
+				t.Error("no stop: the threads that cannot stop delayed those that run")
 			}
 			prof := r.profile()
 			for name, state := range map[string]string{"fault": "sleeping", "copy": "disk", "vfork": "disk"} {
 				n, states := samplesOf(prof, tids[name])
 				t.Logf("%s: %d samples, %v", name, n, states)
 				if rung == "ladder" && (n+s.Unseen < s.Ticks || len(states) != 1 || !states[state]) {
-					t.Errorf("%s: %d samples of %d ticks, states %v", name, n, s.Ticks, slices.Sorted(maps.Keys(states)))
+					t.Errorf("thread %s: %d samples, want one at each of %d ticks, states %v", name, n, s.Ticks,
+						slices.Sorted(maps.Keys(states)))
 				}
 			}
-			unharmed(t, p.pid)
-			if c := p.verdict(); c["ended"] != 3 || c["wrong"] != 0 || c["eintr"] != 0 || c["expired"] == 0 || c["work"] == 0 {
-				t.Errorf("the target saw %v", c)
+			checkReleased(t, p.pid)
+			if c := p.finish(); c["ended"] != 3 || c["wrong"] != 0 || c["eintr"] != 0 || c["expired"] == 0 || c["work"] == 0 {
+				t.Errorf("the target's counts are %v, want 3 ended, wrong and eintr 0, expired and work above 0", c)
 			}
 		})
 	}
@@ -99,23 +98,23 @@ func TestZombieThreadsAreCountedAndHoldNothingUp(t *testing.T) {
 			p := start(t, "zombies")
 			r := record(t, p.pid, "--rung", rung, "-F", rate(rung))
 			r.awaitSamples(p.pid)
-			p.works(5)
+			p.awaitProgress(5)
 			s := r.stop()
 			t.Logf("%+v", s)
-			s.complete(t, 6)
-			if !s.queuedOnly("zombie") || s.Failed["zombie"] != 4*s.Ticks {
-				t.Errorf("failed at %d ticks with 4 zombies: %v", s.Ticks, s.Failed)
+			s.checkTicks(t, 6)
+			if !s.failedOnlyAs("zombie") || s.Failed["zombie"] != 4*s.Ticks {
+				t.Errorf("failures at %d ticks with 4 zombies are %v, want each as zombie", s.Ticks, s.Failed)
 			}
 			if s.Frozen == 0 || s.Samples == 0 {
-				t.Errorf("%+v", s)
+				t.Errorf("no stops or no samples: %+v", s)
 			}
-			for _, tid := range threads(p.pid) { // the zombies are their own tracer's
+			for _, tid := range threads(p.pid) { // the target itself traces the zombies
 				if tracer := status(tid, "TracerPid"); tracer != "0" && tracer != strconv.Itoa(p.cmd.Process.Pid) {
-					t.Errorf("thread %d is traced by %s", tid, tracer)
+					t.Errorf("thread %d is traced by %s, want none or the target", tid, tracer)
 				}
 			}
-			if c := p.verdict(); c["reaped"] != 3 || c["ended"] != 5 || c["eintr"] != 0 || c["expired"] == 0 || c["work"] == 0 {
-				t.Errorf("the target saw %v", c)
+			if c := p.finish(); c["reaped"] != 3 || c["ended"] != 5 || c["eintr"] != 0 || c["expired"] == 0 || c["work"] == 0 {
+				t.Errorf("the target's counts are %v, want 3 reaped, 5 ended, eintr 0, expired and work above 0", c)
 			}
 		})
 	}
@@ -125,11 +124,11 @@ type freezer struct {
 	t                  *testing.T
 	dir                string
 	file, freeze, thaw string
-	report, is         string // the file that says so, and the line
-	uninterruptible    bool   // its tasks are in state D then
+	report, frozenLine string // a file, and its text once all tasks are frozen
+	uninterruptible    bool   // frozen tasks are in state D
 }
 
-// freezers makes a control group in each hierarchy that has a freezer and lets itself be written.
+// freezers makes a control group in each mounted hierarchy that has a freezer and is writable.
 func freezers(t *testing.T) map[string]*freezer {
 	t.Helper()
 	mounts, err := os.ReadFile("/proc/self/mounts")
@@ -143,7 +142,8 @@ func freezers(t *testing.T) map[string]*freezer {
 			continue
 		}
 		dir := filepath.Join(f[1], "prywalk-torture-"+strconv.Itoa(os.Getpid()))
-		g := &freezer{t: t, dir: dir, file: "cgroup.freeze", freeze: "1", thaw: "0", report: "cgroup.events", is: "frozen 1"}
+		g := &freezer{t: t, dir: dir, file: "cgroup.freeze", freeze: "1", thaw: "0",
+			report: "cgroup.events", frozenLine: "frozen 1"}
 		if f[2] == "cgroup" && slices.Contains(strings.Split(f[3], ","), "freezer") {
 			g = &freezer{t, dir, "freezer.state", "FROZEN", "THAWED", "freezer.state", "FROZEN", true}
 		} else if f[2] != "cgroup2" {
@@ -181,7 +181,7 @@ func (g *freezer) freezeAll() {
 	g.set(g.freeze)
 	await(g.t, "the control group is frozen", func() bool {
 		text, _ := os.ReadFile(filepath.Join(g.dir, g.report))
-		return strings.Contains(string(text), g.is)
+		return strings.Contains(string(text), g.frozenLine)
 	})
 }
 
@@ -189,7 +189,7 @@ func TestStoppedControlGroupHoldsNothingUp(t *testing.T) {
 	needRoot(t)
 	groups := freezers(t)
 	if len(groups) == 0 {
-		t.Skip("no control group can be made here")
+		t.Skip("cannot make a control group")
 	}
 	for version, g := range groups {
 		for _, rung := range rungs {
@@ -200,14 +200,13 @@ func TestStoppedControlGroupHoldsNothingUp(t *testing.T) {
 					g.write("cgroup.procs", strconv.Itoa(p.pid))
 					s := recordStopped(t, g, p, rung, when == "before")
 					t.Logf("%+v", s)
-					unharmed(t, p.pid)
+					checkReleased(t, p.pid)
 					g.set(g.thaw)
 					worked := cpu(p.pid)
-					await(t, "the target runs on", func() bool { return cpu(p.pid) > worked })
-					// Freezing a control group itself ends an epoll_wait with EINTR, once in each of
-					// three threads.
-					if c := p.verdict(); c["eintr"] > 3 || c["woken"] != 0 || c["other"] != 0 {
-						t.Errorf("the target saw %v", c)
+					await(t, "the target runs again", func() bool { return cpu(p.pid) > worked })
+					// Freezing a control group itself makes epoll_wait give EINTR, once in each of three threads.
+					if c := p.finish(); c["eintr"] > 3 || c["woken"] != 0 || c["other"] != 0 {
+						t.Errorf("the target's counts are %v, want eintr at most 3, woken and other 0", c)
 					}
 				})
 			}
@@ -223,28 +222,28 @@ func recordStopped(t *testing.T, g *freezer, p *target, rung string, before bool
 		g.freezeAll()
 		r.signal(syscall.SIGINT)
 		code, s := r.wait(), r.statistics()
-		// The group can be frozen before any of its threads has stopped for its first look: then there are no samples.
+		// The group may be frozen before the first stop of any thread has ended: then there are no samples.
 		if early := s.Samples == 0 && rung == "freeze" && g.uninterruptible; early && code != 4 || !early && code != 0 {
-			t.Errorf("prywalk ended with %d: %s", code, r.stderr.String())
+			t.Errorf("prywalk's exit code is %d (%d samples): %s", code, s.Samples, r.stderr.String())
 		}
-		s.complete(t, 9)
+		s.checkTicks(t, 9)
 		return s
 	}
 	g.freezeAll()
 	stuck := rung == "freeze" && g.uninterruptible
 	r := record(t, p.pid, "-d", "3", "--rung", rung)
 	if code := r.wait(); stuck && code != 4 || !stuck && code != 0 {
-		t.Errorf("prywalk ended with %d: %s", code, r.stderr.String())
+		t.Errorf("prywalk's exit code is %d, want 0, or 4 if no thread can stop: %s", code, r.stderr.String())
 	}
 	s := r.statistics()
-	s.complete(t, 9)
+	s.checkTicks(t, 9)
 	switch {
 	case stuck && (s.Failed["timeout"] < 9 || s.Failed["timeout"] > 18 || s.Frozen != 0):
-		t.Errorf("threads that cannot stop: %+v", s)
-	case !stuck && (!s.queuedOnly("") || s.Samples == 0):
-		t.Errorf("%+v", s)
+		t.Errorf("want 9 to 18 time-outs and no stop of threads that cannot stop: %+v", s)
+	case !stuck && (!s.failedOnlyAs("") || s.Samples == 0):
+		t.Errorf("no samples, or failures other than time-outs: %+v", s)
 	case rung == "ladder" && (s.Frozen != 0 || s.failures() != 0):
-		t.Errorf("frozen or failed, though they do not run: %+v", s)
+		t.Errorf("stops or failures of threads that do not run: %+v", s)
 	}
 	return s
 }

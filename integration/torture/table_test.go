@@ -16,24 +16,24 @@ import (
 	"prywalk/ptrace"
 )
 
-// What a freeze does to a call that a thread sleeps in, or works in.
+// Effect of a stop on a call that a thread sleeps or works in.
 const (
-	continues = "continues" // the kernel takes it up again by itself
-	restarted = "restarted" // it would give EINTR; the look makes the kernel restart it
-	interrupt = "EINTR"     // it gives EINTR: a restart would not be sound
+	continues = "continues" // the kernel resumes the call by itself
+	restarted = "restarted" // it would give EINTR; the stop makes the kernel restart it
+	interrupt = "EINTR"     // it gives EINTR; a restart would not be sound
 	short     = "short"     // it gives a short count
-	written   = "written"   // it continues, and the remaining time is written where the program has its length
+	written   = "written"   // it continues, and the kernel writes the remaining time over the requested one
 )
 
-// And what happens to its time-out.
+// Effect on its time-out.
 const (
 	none  = "—"
 	kept  = "kept"
 	again = "restarts"
 )
 
-// effect is a row of the table in docs/system-calls.md. A call with a time-out is measured with it too,
-// by the name with "+t".
+// effect is a row of the table in docs/system-calls.md. A call that may have a time-out is also measured with one, as
+// NAME+t.
 type effect struct{ call, freeze, timeout string }
 
 var effects = []effect{
@@ -109,8 +109,8 @@ type seen struct {
 	name              string
 	stopped           int
 	restarted, broken int
-	last              int64 // when it was frozen last
-	gaps              int   // spans without a freeze that a whole time-out fits into
+	last              int64 // end of the last stop, ns
+	gaps              int   // intervals between stops that are as long as the time-out
 	limit             time.Duration
 }
 
@@ -119,14 +119,14 @@ const (
 	tableRounds   = 30
 	tableStops    = 10 // of each thread, at least
 	tableTimeouts = 20
-	// roundingErrors is how many more can have ended than there were gaps for: at the ends of some gaps.
+	// roundingErrors is how many time-outs more than gaps can have ended, at the edges of gaps.
 	roundingErrors = 3
-	// tooManyGaps are so many that a time-out that is kept cannot be distinguished from one that begins again.
+	// From tooManyGaps on, a kept time-out cannot be told from a restarted one.
 	tooManyGaps = 6
 )
 
-// freezeAll freezes every thread of src/calls.c again and again: those asleep, or all. The target was not
-// there before begun.
+// freezeAll stops every thread of src/calls.c repeatedly (only while asleep, or always). The target started after
+// begun.
 func freezeAll(t *testing.T, p *target, asleep bool, limit time.Duration, begun int64) []*seen {
 	t.Helper()
 	var all []*seen
@@ -181,7 +181,7 @@ func (s *seen) running(until int64) {
 	s.last = until
 }
 
-// verdict says what the freezes did to a call, by what the target and the looks counted.
+// verdict is the effect of the stops on the call, by the counts of the target and of the stops.
 func (s *seen) verdict(counts map[string]int64) string {
 	switch {
 	case counts[s.name+".failed"] > 0:
@@ -202,14 +202,14 @@ func (s *seen) ended(counts map[string]int64) int64 {
 	return counts[s.name+".expired"] + counts[s.name+".changed"]
 }
 
-// unclear reports whether a time-out has ended more often than there were gaps for, but hardly. One that begins
-// again, with rounding errors, or one that is kept, of a thread that waited for a processor each time.
+// unclear reports whether slightly more time-outs ended than there were gaps: restarted ones with rounding errors, or
+// kept ones of a thread that waited for a processor.
 func (s *seen) unclear(counts map[string]int64) bool {
 	n := s.ended(counts) - int64(s.gaps)
 	return n > 0 && n <= roundingErrors
 }
 
-// timeout says what they did to its time-out. All the time in which it can have ended unfrozen is known.
+// timeout is the effect on the time-out. A restarted one can end in a gap only.
 func (s *seen) timeout(counts map[string]int64) string {
 	if n := s.ended(counts); n > int64(s.gaps)+roundingErrors {
 		return kept
@@ -217,15 +217,15 @@ func (s *seen) timeout(counts map[string]int64) string {
 	return again
 }
 
-// stopGroup freezes the threads of a group and gives what the target says of its calls. On a busy machine freezes
-// are far between: then the time-outs are made longer.
+// stopGroup stops the threads of a group and returns the target's counts. Where stops are too far apart, on a busy
+// machine, it tries again with longer time-outs.
 func stopGroup(t *testing.T, group string) (all []*seen, counts map[string]int64) {
 	t.Helper()
 	for limit := tableTimeout; ; limit *= 4 {
 		begun := procmem.Now()
 		p := start(t, "calls", group, "60000", fmt.Sprint(limit.Milliseconds()))
 		all = freezeAll(t, p, group != "run", limit, begun)
-		counts = p.verdict()
+		counts = p.finish()
 		end, reported := procmem.Now(), true
 		for _, s := range all {
 			s.running(end)
@@ -239,22 +239,22 @@ func stopGroup(t *testing.T, group string) (all []*seen, counts map[string]int64
 	}
 }
 
-func TestWhatAFreezeDoesToEachCall(t *testing.T) {
+func TestEffectOfAStopOnEachCall(t *testing.T) {
 	wanted := int64(1)
 	if v := os.Getenv("TORTURE_FREEZES"); v != "" {
 		var err error
 		if wanted, err = strconv.ParseInt(v, 10, 64); err != nil {
-			t.Fatalf("TORTURE_FREEZES=%s: it is to be a number of freezes", v)
+			t.Fatalf("TORTURE_FREEZES=%s: want a number of stops", v)
 		}
 	}
 	for round, stopped := 1, int64(0); stopped < wanted && !t.Failed(); round++ {
 		stopped += stopInEachCall(t)
-		t.Logf("round %d: %d freezes", round, stopped)
+		t.Logf("round %d: %d stops", round, stopped)
 	}
 }
 
-// stopInEachCall freezes a thread in each call again and again, compares what that does to it with the table, and
-// gives the number of freezes.
+// stopInEachCall stops a thread in each call repeatedly, compares the effect with the table, and returns the number
+// of stops.
 func stopInEachCall(t *testing.T) (stopped int64) {
 	t.Helper()
 	found := map[string]effect{}
@@ -275,22 +275,24 @@ func stopInEachCall(t *testing.T) (stopped int64) {
 			}
 			found[name] = e
 			if v := s.verdict(counts); v == interrupt || v == restarted {
-				t.Logf("%s: %d frozen, %d restarted, %d broken; the target: %d done, %d expired, %d EINTR", s.name, s.stopped,
-					s.restarted, s.broken, counts[s.name+".done"], counts[s.name+".expired"], counts[s.name+".broken"])
+				t.Logf("%s: %d stops, %d restarted, %d broken; the target's counts: %d done, %d expired, %d EINTR",
+					s.name, s.stopped, s.restarted, s.broken, counts[s.name+".done"], counts[s.name+".expired"],
+					counts[s.name+".broken"])
 			}
 			if s.stopped < tableStops {
-				t.Errorf("%s was frozen only %d times", s.name, s.stopped)
+				t.Errorf("%s: %d stops, want at least %d", s.name, s.stopped, tableStops)
 			}
 		}
 	}
 	for _, want := range effects {
 		if got := found[want.call]; got != want {
-			t.Errorf("%s: %s, time-out %s; the table says %s, %s", want.call, got.freeze, got.timeout, want.freeze, want.timeout)
+			t.Errorf("%s: %s, time-out %s; want %s, %s, as in the table", want.call, got.freeze, got.timeout,
+				want.freeze, want.timeout)
 		}
 		delete(found, want.call)
 	}
 	for name, e := range found {
-		t.Errorf("%s is not in the table: %+v", name, e)
+		t.Errorf("call %s is not in the table: %+v", name, e)
 	}
 	return stopped
 }
@@ -306,7 +308,7 @@ func TestTheTableOfBlockingCallsIsTrue(t *testing.T) {
 	for line := range strings.Lines(table) {
 		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
 		if len(cells) != 3 {
-			t.Errorf("not a row of three cells: %s", line)
+			t.Errorf("the table's line has not three cells: %s", line)
 			continue
 		}
 		for _, call := range strings.Split(cells[2], "`, `") {
@@ -316,10 +318,10 @@ func TestTheTableOfBlockingCallsIsTrue(t *testing.T) {
 	}
 	for _, want := range effects {
 		if rows[want.call] != want {
-			t.Errorf("docs/system-calls.md says %+v, the tests %+v", rows[want.call], want)
+			t.Errorf("row of docs/system-calls.md is %+v, want %+v", rows[want.call], want)
 		}
 	}
 	if len(rows) != len(effects) {
-		t.Errorf("docs/system-calls.md has %d calls, the tests %d", len(rows), len(effects))
+		t.Errorf("docs/system-calls.md has %d calls, want %d", len(rows), len(effects))
 	}
 }

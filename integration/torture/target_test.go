@@ -22,8 +22,8 @@ type target struct {
 	cmd   *exec.Cmd
 	in    io.WriteCloser
 	out   *bufio.Reader
-	lines []string // what it said before "ready"
-	pid   int      // the process to look at: what it said as "pid", else itself
+	lines []string // its output before "ready"
+	pid   int      // process to record: from its line "pid", else its own
 }
 
 func start(t *testing.T, name string, args ...string) *target {
@@ -37,7 +37,7 @@ func startAs(t *testing.T, attr *syscall.SysProcAttr, name string, args ...strin
 	if attr == nil {
 		attr = &syscall.SysProcAttr{}
 	}
-	attr.Setpgid = true // so that its children can be ended with it
+	attr.Setpgid = true // so that kill reaches its children too
 	p.cmd.SysProcAttr = attr
 	p.cmd.Stderr = os.Stderr
 	p.cmd.Dir = "/"
@@ -68,7 +68,7 @@ func (p *target) awaitReady() {
 	for {
 		line, err := p.out.ReadString('\n')
 		if err != nil {
-			p.t.Fatalf("%v ended before it was ready: %v", p.cmd.Args, err)
+			p.t.Fatalf("%v ended before it printed \"ready\": %v", p.cmd.Args, err)
 		}
 		if line = strings.TrimSpace(line); line == "ready" {
 			return
@@ -97,12 +97,12 @@ func (p *target) progress() int64 {
 	}
 }
 
-// works waits for a second and a half, and until the target has done so much more, which takes less on a
-// machine with nothing else to do. On any machine it may take its time, as long as it gets on.
-func (p *target) works(more int64) {
+// awaitProgress waits for 1.5 s and until the target has done so much more. It fails if the count stands still for
+// patience.
+func (p *target) awaitProgress(more int64) {
 	p.t.Helper()
 	begin := p.progress()
-	time.Sleep(1500 * time.Millisecond) // so that there are many looks; nothing relies on it
+	time.Sleep(1500 * time.Millisecond) // for many observations; no check relies on it
 	want := begin + more
 	moved := time.Now()
 	for last, now := begin, p.progress(); now < want; now = p.progress() {
@@ -110,16 +110,16 @@ func (p *target) works(more int64) {
 			last, moved = now, time.Now()
 		}
 		if time.Since(moved) > patience {
-			p.t.Fatalf("%v has done %d of %d and does not get on: %s", p.cmd.Args, now, want, describe(p.pid))
+			p.t.Fatalf("%v stands still at progress %d, want %d: %s", p.cmd.Args, now, want, describeThreads(p.pid))
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
 }
 
-func (p *target) verdict() map[string]int64 {
+func (p *target) finish() map[string]int64 {
 	p.t.Helper()
 	timer := time.AfterFunc(patience, func() {
-		p.t.Errorf("%v does not end: %s", p.cmd.Args, describe(p.pid))
+		p.t.Errorf("%v has not ended: %s", p.cmd.Args, describeThreads(p.pid))
 		p.kill()
 	})
 	defer timer.Stop()
@@ -135,7 +135,7 @@ func (p *target) verdict() map[string]int64 {
 		}
 	}
 	if counts["end"] != 1 {
-		p.t.Fatalf("%v gave no verdict: %v", p.cmd.Args, counts)
+		p.t.Fatalf("%v ended without its counts: %v", p.cmd.Args, counts)
 	}
 	return counts
 }
@@ -161,7 +161,7 @@ func status(tid int, field string) string {
 	return ""
 }
 
-func describe(pid int) string {
+func describeThreads(pid int) string {
 	var b strings.Builder
 	for _, tid := range threads(pid) {
 		stack, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(tid), "wchan"))
@@ -171,14 +171,14 @@ func describe(pid int) string {
 	return b.String()
 }
 
-func unharmed(t *testing.T, pid int) {
+func checkReleased(t *testing.T, pid int) {
 	t.Helper()
 	for _, tid := range threads(pid) {
 		if tracer := status(tid, "TracerPid"); tracer != "0" && tracer != "" {
-			t.Errorf("thread %d is traced by %s", tid, tracer)
+			t.Errorf("thread %d is still traced by %s", tid, tracer)
 		}
 		if s := status(tid, "State"); strings.HasPrefix(strings.ToUpper(s), "T") {
-			t.Errorf("thread %d is in state %s", tid, s)
+			t.Errorf("thread %d is still in state %s", tid, s)
 		}
 	}
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Cores makes core files in the emulated machine and writes them to the console, where the test outside picks them
-// up. Each stands as as lines "@@ file NAME DATA", DATA in base64 of what gzip made.
+// Cores makes core files in the emulated machine and writes them to the console, from which the test on the host
+// reads them. Each is a series of lines "@@ file NAME DATA", with DATA in base64 of the gzipped file.
 //
-//	cores stop NAME ADDRESS PROGRAM    the program's core when it comes to the address for the first time
-//	cores live NAME PROGRAM            what prywalk dumps of a stopped process, and the core of it
+// cores stop NAME ADDRESS PROGRAM    the program's core when it first reaches the address
+// cores live NAME PROGRAM            prywalk's dump of a stopped process, and its core
 package main
 
 import (
@@ -34,7 +34,7 @@ func main() {
 	}
 	fail(os.WriteFile("/proc/sys/kernel/core_pattern", []byte(corePath), 0))
 	fail(unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{Cur: unix.RLIM_INFINITY, Max: unix.RLIM_INFINITY}))
-	_ = os.Remove(corePath) // of the last job, if there is one
+	_ = os.Remove(corePath) // of the previous job, if any
 	switch name, rest := os.Args[2], os.Args[3:]; os.Args[1] {
 	case "stop":
 		addr, err := strconv.ParseUint(rest[0], 0, 64)
@@ -78,9 +78,9 @@ func send(name, file string) error {
 
 const brk = 0xd4200000
 
-// stopAt runs a program to an address and then kills it by SIGABRT, with its code as it was.
+// stopAt runs a program to an address and then kills it by SIGABRT, with its code restored.
 func stopAt(addr uint64, program string) error {
-	runtime.LockOSThread() // only the thread that started it may trace it
+	runtime.LockOSThread() // only the OS thread that started the program may trace it
 	cmd := exec.Command(program)
 	cmd.Env = append(os.Environ(), "GOTRACEBACK=crash", "GODEBUG=asyncpreemptoff=1")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: true}
@@ -140,7 +140,7 @@ func stopped(pid int) (unix.Signal, error) {
 	}
 }
 
-// live stops a program, has prywalk dump it, and makes a core of it as it was then.
+// live stops a program, lets prywalk dump it, and makes a core of the same state.
 func live(name, program string) error {
 	cmd := exec.Command(program)
 	out, err := cmd.StdoutPipe()
@@ -176,8 +176,8 @@ func live(name, program string) error {
 	return send(name, corePath)
 }
 
-// killHeld kills a stopped process by SIGABRT in such a way that none of its threads goes on. Each is held by this
-// tracer when SIGCONT comes, and only the first is let go, to take the signal.
+// killHeld kills a stopped process by SIGABRT so that no thread runs again. This tracer holds each when SIGCONT
+// comes, and lets only the first thread go, to take the signal.
 func killHeld(pid int) error {
 	runtime.LockOSThread() // tracees belong to a thread
 	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
@@ -192,7 +192,7 @@ func killHeld(pid int) error {
 		if err := unix.PtraceSeize(tid); err != nil {
 			return fmt.Errorf("seize thread %d: %w", tid, err)
 		}
-		if _, err := stopped(tid); err != nil { // it was stopped already, and says so
+		if _, err := stopped(tid); err != nil { // the stop that it was in already is reported
 			return fmt.Errorf("thread %d: %w", tid, err)
 		}
 	}
@@ -208,8 +208,8 @@ func killHeld(pid int) error {
 	return reap(pid)
 }
 
-// reap lets the first thread of a process take its signals, and waits until no thread is left. All of them are
-// tracees, of which each has to be waited for.
+// reap lets the first thread of a process take its signals, and waits until no thread is left. All threads are
+// tracees, and each must be waited for.
 func reap(pid int) error {
 	for {
 		var ws unix.WaitStatus
@@ -226,7 +226,7 @@ func reap(pid int) error {
 		}
 		sig := ws.StopSignal()
 		if sig == unix.SIGTRAP || sig == unix.SIGCONT || sig == unix.SIGSTOP {
-			sig = 0 // a stop that is no signal's, or one that does nothing here
+			sig = 0 // not a signal's stop, or a signal without effect here
 		}
 		if err := unix.PtraceCont(pid, int(sig)); err != nil {
 			return fmt.Errorf("continue: %w", err)

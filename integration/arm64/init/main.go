@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Init is the first and only program of the emulated machine. It mounts what tests need, runs the jobs that it
-// finds in /jobs one after the other, and switches the machine off.
+// Init is the only program that the emulated machine starts. It mounts file systems, runs the jobs in /jobs one after
+// the other, and switches the machine off.
 //
-// It reports its progress on the console, in lines that begin with "@@": "@@ up", "@@ job NAME",
-// "@@ end NAME STATUS SECONDS", "@@ down". Between them stands what the job wrote.
+// It reports its progress on the console, in lines that begin with "@@": "@@ up", "@@ job NAME", "@@ end NAME STATUS
+// SECONDS", "@@ down". Between them is the output of the jobs.
 package main
 
 import (
@@ -24,7 +24,7 @@ func main() {
 		work()
 		return
 	}
-	// The first process must wait for all orphans, and so cannot wait for children of its own.
+	// PID 1 reaps all orphans, so it cannot wait for its own children.
 	worker := exec.Command("/init")
 	worker.Stdin, worker.Stdout, worker.Stderr = os.Stdin, os.Stdout, os.Stderr
 	if err := worker.Start(); err != nil {
@@ -75,7 +75,7 @@ func prepare() error {
 	return nil
 }
 
-// runJobs runs the jobs of a list: each line is a name, how long it may take, a directory, and a command.
+// runJobs runs the jobs of a list. Each line is a name, a time limit, a directory, and a command.
 func runJobs(list string) error {
 	f, err := os.Open(list)
 	if err != nil {
@@ -118,6 +118,6 @@ func run(name string, limit time.Duration, dir string, command []string) {
 		status = "not-started"
 		fmt.Println(err)
 	}
-	syscall.Kill(-1, syscall.SIGKILL) // what it left behind; the first process is exempt, and so is this one
+	syscall.Kill(-1, syscall.SIGKILL) // the job's remaining processes; PID 1 and the caller are exempt
 	fmt.Printf("\n@@ end %s %s %.1f\n", name, status, time.Since(begin).Seconds())
 }

@@ -27,29 +27,30 @@ func (r *running) counts(t *testing.T) (c counts) {
 	return c
 }
 
-func TestForcedStopsOfASleeperAreNotNoticed(t *testing.T) {
+func TestForcedStopsOfASleepingThreadAreNotNoticed(t *testing.T) {
 	for _, mode := range []string{"epoll", "pwait"} {
 		p := start(t, "target", mode, "-1")
 		prof := recorded(t, "--rung", "freeze", "-F", "49", "-d", "4", "-p", strconv.Itoa(p.pid))
 		n := p.counts(t)
-		var looks int64
+		var samples int64
 		for _, s := range prof.Sample {
-			looks += s.Value[0]
+			samples += s.Value[0]
 		}
-		t.Logf("%s: %d looks at two threads, the program saw %+v", mode, looks, n)
+		t.Logf("%s: %d samples at two threads, the program saw %+v", mode, samples, n)
 		if n.wakeups != 0 || n.eintr != 0 {
-			t.Errorf("%s: of %d looks at two threads the program saw %+v", mode, looks, n)
+			t.Errorf("%s: after %d samples of two threads the program's counts are %+v, want no wake-up and no EINTR", mode,
+				samples, n)
 		}
 	}
 }
 
-func TestUsualSamplesOfASleeperAreNotNoticed(t *testing.T) {
+func TestDefaultSamplesOfASleepingThreadAreNotNoticed(t *testing.T) {
 	p := start(t, "target", "epoll", "-1")
 	recorded(t, "-F", "97", "-d", "3", "-p", strconv.Itoa(p.pid))
 	dumpOf(t, p.pid)
 	dumpOf(t, p.pid, "--atomic")
 	if n := p.counts(t); n.eintr != 0 || n.wakeups != 0 {
-		t.Errorf("the program saw %+v", n)
+		t.Errorf("the program's counts are %+v, want no wake-up and no EINTR", n)
 	}
 }
 
@@ -74,7 +75,7 @@ func TestRealSignalStillInterruptsWhileRecording(t *testing.T) {
 	recorded(t, "-F", "97", "-d", "3", "-p", strconv.Itoa(p.pid))
 	stop <- true
 	n := <-sent
-	// A signal that is sent before the last one was taken is that one; a slow machine does not take each at once.
+	// A pending signal absorbs further ones; a slow machine does not handle each at once.
 	c := p.counts(t)
 	for end := time.Now().Add(20 * time.Second); c.handled < n && time.Now().Before(end); c = p.counts(t) {
 		time.Sleep(50 * time.Millisecond)
@@ -82,9 +83,10 @@ func TestRealSignalStillInterruptsWhileRecording(t *testing.T) {
 			break
 		}
 	}
-	// A signal that comes while the thread is not in the call interrupts nothing.
+	// A signal outside of the call interrupts nothing.
 	if c.handled > n || c.handled < n/2 || c.eintr-before.eintr+2 < c.handled-before.handled {
-		t.Errorf("%d signals were sent, the program saw %+v", n, c)
+		t.Errorf("%d signals were sent, the program's counts are %+v, want half or more handled, and nearly all with EINTR",
+			n, c)
 	}
 }
 
@@ -101,13 +103,13 @@ func TestStoppedProgramStaysStopped(t *testing.T) {
 	for range 2 {
 		for _, th := range dumpOf(t, p.pid).Threads {
 			if !th.Complete || th.State != "T" {
-				t.Errorf("%+v", th)
+				t.Errorf("want a complete stack in state T: %+v", th)
 			}
 		}
-		// It goes back into its stop by itself, when it gets a processor.
+		// A thread goes back into its group stop by itself, when it gets a processor.
 		for end := time.Now().Add(time.Minute); !stopped(); time.Sleep(10 * time.Millisecond) {
 			if time.Now().After(end) {
-				t.Fatal("it runs")
+				t.Fatal("the stopped program runs after a dump")
 			}
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// chains are the variants of chain.c, and the worst way in which their own frames may be found.
+// chains are the variants of chain.c, and the frame methods that may find their frames.
 var chains = []struct {
 	name    string
 	methods []string
@@ -29,10 +29,10 @@ var firstChain = []string{"step", "spin", "g", "f", "main"}
 
 var outer = []string{"__libc_start_call_main", "__libc_start_main", "__libc_start_main_impl", "_start", "start_thread",
 	"thread_start", "clone", "__clone", "__clone3",
-	""} // the dynamic library has names for what it exports only
+	""} // the C library names only exported functions
 
-// seenStack gives a recorded stack without what stands for time between looks; nothing if it is no stack.
-func seenStack(names []string) []string {
+// withoutTimeEntries returns a stack without its entries for time between samples; empty if nothing else.
+func withoutTimeEntries(names []string) []string {
 	for len(names) > 0 && (names[0] == "[ran between ticks]" || names[0] == "[blocked between ticks]" ||
 		names[0] == "[exited unseen]" || names[0] == "[not observed]") {
 		names = names[1:]
@@ -40,7 +40,7 @@ func seenStack(names []string) []string {
 	return names
 }
 
-func judge(thread string, names []string) string {
+func chainFault(thread string, names []string) string {
 	if slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, "[incomplete") }) {
 		return "incomplete"
 	}
@@ -53,37 +53,37 @@ func judge(thread string, names []string) string {
 	}
 	i := slices.Index(names, "main")
 	if i < 0 || !allOuter(names[i+1:]) {
-		return "no main, or something strange around it"
+		return "no main, or an unexpected frame around it"
 	}
 	for from := range firstChain {
 		if slices.Equal(names[:i+1], firstChain[from:]) {
 			return ""
 		}
 	}
-	// memset of f and the thread's own start are the C library's.
+	// memset, which f calls, is the C library's.
 	if i >= 1 && names[i-1] == "f" && i == 2 {
 		return ""
 	}
-	return "not the chain"
+	return "not the call chain"
 }
 
 func allOuter(names []string) bool {
 	return !slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(outer, n) })
 }
 
-func TestStacksOfCProgramsAreTheKnownChains(t *testing.T) {
+func TestStacksOfCProgramsAreTheirCallChains(t *testing.T) {
 	for _, c := range chains {
 		t.Run(c.name, func(t *testing.T) {
 			p := start(t, c.name)
-			oneDump(t, p.pid, c.methods)
+			checkDump(t, p.pid, c.methods)
 			for _, engine := range [][]string{{"--engine", "ptrace"}, {"--engine", "perf", "--no-kernel"}} {
-				for seconds := 2; ; seconds *= 4 { // an emulated machine on a busy one makes few looks
+				for seconds := 2; ; seconds *= 4 { // an emulated machine on a busy host makes few samples
 					args := append([]string{"-F", "49", "-d", strconv.Itoa(seconds), "-p", strconv.Itoa(p.pid)}, engine...)
-					if judgeAll(t, recorded(t, args...)) >= 100 {
+					if checkSamples(t, recorded(t, args...)) >= 100 {
 						break
 					}
 					if seconds > 30 {
-						t.Errorf("%v: less than 100 samples in %d s", engine, seconds)
+						t.Errorf("%v: fewer than 100 samples in %d s", engine, seconds)
 						break
 					}
 				}
@@ -92,7 +92,7 @@ func TestStacksOfCProgramsAreTheKnownChains(t *testing.T) {
 	}
 }
 
-func oneDump(t *testing.T, pid int, methods []string) {
+func checkDump(t *testing.T, pid int, methods []string) {
 	t.Helper()
 	for _, th := range dumpOf(t, pid).Threads {
 		var names, by []string
@@ -100,28 +100,29 @@ func oneDump(t *testing.T, pid int, methods []string) {
 			names = append(names, f.Function)
 			by = append(by, f.Method)
 			if !slices.Contains(methods, f.Method) {
-				t.Errorf("%s: %s was found by %q", th.Name, f.Function, f.Method)
+				t.Errorf("thread %s: %s was found by method %q, want one of %v", th.Name, f.Function, f.Method, methods)
 			}
 		}
 		name := th.Name
 		if th.TID == pid {
-			name = "" // its name is the program's
+			name = "" // its name is that of the program
 		} else if th.How != "peek" && th.How != "reuse" {
-			t.Errorf("%s: looked at by %s", th.Name, th.How)
+			t.Errorf("sleeping thread %s: how is %s, want peek or reuse", th.Name, th.How)
 		}
-		if wrong := judge(name, names); wrong != "" || !th.Complete {
-			t.Errorf("%s (%s, %s): %s %s: %s by %s", th.Name, th.How, th.State, wrong, th.StopReason, names, by)
+		if wrong := chainFault(name, names); wrong != "" || !th.Complete {
+			t.Errorf("thread %s (how %s, state %s): %s, stop reason %s: %s by methods %s", th.Name, th.How, th.State, wrong,
+				th.StopReason, names, by)
 		}
 	}
 }
 
-func judgeAll(t *testing.T, prof *profile.Profile) (total int64) {
+func checkSamples(t *testing.T, prof *profile.Profile) (total int64) {
 	t.Helper()
 	var right int64
 	begins := map[string]int64{}
 	for _, s := range prof.Sample {
 		n := s.Value[0]
-		names := seenStack(stackOf(s))
+		names := withoutTimeEntries(stackOf(s))
 		if len(names) == 0 {
 			continue
 		}
@@ -130,9 +131,9 @@ func judgeAll(t *testing.T, prof *profile.Profile) (total int64) {
 			thread = ""
 		}
 		total += n
-		wrong := judge(thread, names)
+		wrong := chainFault(thread, names)
 		if wrong != "" {
-			t.Errorf("%d× %s: %s: %s", n, thread, wrong, strings.Join(names, " < "))
+			t.Errorf("%d samples of thread %q: %s: %s", n, thread, wrong, strings.Join(names, " < "))
 			continue
 		}
 		right += n
@@ -140,6 +141,6 @@ func judgeAll(t *testing.T, prof *profile.Profile) (total int64) {
 			begins[names[0]] += n
 		}
 	}
-	t.Logf("%d of %d right; the first thread was in %v", right, total, begins)
+	t.Logf("%d of %d stacks are right; innermost functions of the first thread: %v", right, total, begins)
 	return total
 }

@@ -3,6 +3,6 @@
 // Package inside has the tests that run in the emulated machine: programs with known call chains are sampled, and
 // every stack must be exactly right.
 //
-// The machine has no compilers. The programs are made beforehand, in the directory that PRYWALK_PROGRAMS names;
-// without it the tests are skipped.
+// The machine has no compilers. The programs are built on the host, into the directory of PRYWALK_PROGRAMS; without
+// it the tests are skipped.
 package inside

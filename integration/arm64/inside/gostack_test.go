@@ -11,8 +11,8 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// goRoots are the functions at the outer ends of stacks of Go programs: of goroutines, of threads on the
-// scheduler's stack, of the first thread.
+// goRoots are the outermost functions of stacks in Go programs: of goroutines, of threads on the scheduler's stack,
+// and of the first thread.
 var goRoots = []string{"runtime.goexit", "runtime.mstart", "runtime.rt0_go", "runtime.mcall", "runtime.morestack",
 	"runtime.systemstack", "runtime.clone", "_rt0_arm64_linux", "gogo", "runtime.gogo"}
 
@@ -23,33 +23,34 @@ func TestStacksOfAGoProgramReachTheirRoots(t *testing.T) {
 		for _, f := range th.Frames {
 			names = append(names, f.Function)
 		}
-		if wrong := judgeGo(names); wrong != "" {
-			t.Errorf("%d (%s): %s: %s: %s", th.TID, th.How, wrong, th.StopReason, strings.Join(names, " < "))
+		if wrong := goFault(names); wrong != "" {
+			t.Errorf("thread %d (how %s): %s, stop reason %s: %s", th.TID, th.How, wrong, th.StopReason,
+				strings.Join(names, " < "))
 		}
 	}
 	var prof *profile.Profile
-	for seconds := 6; seconds < 100; seconds *= 4 { // on a busy machine all takes longer
+	for seconds := 6; seconds < 100; seconds *= 4 { // longer on a busy host
 		prof = recorded(t, "-F", "97", "-d", strconv.Itoa(seconds), "-p", strconv.Itoa(p.pid))
-		if shows(prof, "main.burn") && shows(prof, "main.deep") && shows(prof, "runtime.systemstack") {
+		if hasFunction(prof, "main.burn") && hasFunction(prof, "main.deep") && hasFunction(prof, "runtime.systemstack") {
 			break
 		}
 	}
 	roots, through := map[string]int64{}, map[string]int64{}
 	var total, incomplete int64
 	for _, s := range prof.Sample {
-		names, n := seenStack(stackOf(s)), s.Value[0]
+		names, n := withoutTimeEntries(stackOf(s)), s.Value[0]
 		if len(names) == 0 {
 			continue
 		}
 		total += n
 		if strings.HasPrefix(names[len(names)-1], "[incomplete") {
 			incomplete += n
-			t.Logf("%d× %s", n, strings.Join(names, " < "))
+			t.Logf("%d incomplete: %s", n, strings.Join(names, " < "))
 			names = names[:len(names)-1]
 		} else {
 			roots[names[len(names)-1]] += n
-			if wrong := judgeGo(names); wrong != "" {
-				t.Errorf("%d× %s: %s", n, wrong, strings.Join(names, " < "))
+			if wrong := goFault(names); wrong != "" {
+				t.Errorf("%d stacks: %s: %s", n, wrong, strings.Join(names, " < "))
 			}
 		}
 		for _, f := range slices.Compact(slices.Sorted(slices.Values(names))) {
@@ -61,41 +62,41 @@ func TestStacksOfAGoProgramReachTheirRoots(t *testing.T) {
 		through["main.deep"], through["runtime.systemstack"], through["runtime.mcall"], through["runtime.morestack"],
 		through["runtime.sigtramp"], through["main.burn"])
 	if through["main.burn"] == 0 || through["main.deep"] == 0 || through["runtime.systemstack"] == 0 {
-		t.Error("not all was seen")
+		t.Error("no stack of burn, deep or systemstack")
 	}
-	// What is left: signals that come on the scheduler's stack, and the first peeks in a place, more of
-	// them the slower the machine is.
+	// The rest are signals on the scheduler's stack, and the first passive reads at a place: more of them on a slow
+	// machine.
 	if incomplete*100 > total*15 {
-		t.Errorf("%d of %d incomplete", incomplete, total)
+		t.Errorf("%d of %d stacks are incomplete, want at most 15 %%", incomplete, total)
 	}
 }
 
-func judgeGo(names []string) string {
+func goFault(names []string) string {
 	if !slices.Contains(goRoots, names[len(names)-1]) {
-		return "not from a root"
+		return "the outermost function is no root"
 	}
 	if i := slices.Index(names, "main.runLoad"); i >= 0 &&
 		!slices.Equal(names[i:], []string{"main.runLoad", "runtime.goexit"}) {
-		return "beyond runLoad"
+		return "not goexit alone beyond runLoad"
 	}
 	if i := slices.Index(names, "main.mix"); i >= 0 && (i+1 == len(names) || names[i+1] != "main.burn") {
-		return "mix without burn"
+		return "mix is not called by burn"
 	}
 	if i := slices.Index(names, "main.deep"); i >= 0 && names[len(names)-1] != "runtime.goexit" {
-		return "deep on no goroutine"
+		return "deep is not on a goroutine"
 	}
 	return ""
 }
 
 func TestLaunchedCommandIsRecorded(t *testing.T) {
 	for seconds := 3; seconds < 100; seconds *= 4 {
-		if shows(recorded(t, "--", program(t, "busy"), strconv.Itoa(seconds)), "main.burn") {
+		if hasFunction(recorded(t, "--", program(t, "busy"), strconv.Itoa(seconds)), "main.burn") {
 			return
 		}
 	}
-	t.Error("no stack through main.burn")
+	t.Error("no stack of the launched command has main.burn")
 }
 
-func shows(prof *profile.Profile, function string) bool {
+func hasFunction(prof *profile.Profile, function string) bool {
 	return slices.ContainsFunc(prof.Sample, func(s *profile.Sample) bool { return slices.Contains(stackOf(s), function) })
 }

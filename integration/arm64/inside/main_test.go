@@ -51,7 +51,7 @@ func start(t *testing.T, name string, args ...string) *running {
 	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
 	r := &running{pid: cmd.Process.Pid, out: bufio.NewReader(out), in: in}
 	if line, err := r.out.ReadString('\n'); err != nil || !strings.HasPrefix(line, "ready") {
-		t.Fatalf("%s said %q: %v", name, line, err)
+		t.Fatalf("%s printed %q, want ready: %v", name, line, err)
 	}
 	return r
 }

@@ -18,12 +18,12 @@ const CoreName = "core"
 
 // Case is a recorded stack.
 type Case struct {
-	// About says what it is of.
+	// About describes the case.
 	About string
-	// Frames are those of the core's first thread, the innermost first, and Stop why the walk ends.
+	// Frames are those of the core's first thread, innermost first, and Stop is the stop reason.
 	Frames []Frame
 	Stop   string
-	// Files are the core, and files by their absolute paths on the machine that wrote it.
+	// Files are the core, and files by their absolute paths on the recorded machine.
 	Files []File
 }
 
@@ -31,13 +31,13 @@ type Case struct {
 type Frame struct {
 	// PC and SP are as in frames.Frame.
 	PC, SP uint64
-	// Method says how it was found.
+	// Method is how it was found.
 	Method string
-	// Function is its name, for people.
+	// Function is its name, for readers only.
 	Function string
 }
 
-// File is a file of which some bytes are kept; all others are zero.
+// File is a file with some bytes kept; all others are zero.
 type File struct {
 	Name string
 	Data []byte
@@ -83,7 +83,7 @@ func trimmed(line []byte) (from, to int) {
 
 var errCase = errors.New("not a recorded case")
 
-// Read reads what Write has written. The error says which line is wrong.
+// Read reads the text of Write. Errors have the line number.
 func Read(r io.Reader) (*Case, error) {
 	c := &Case{}
 	sc := bufio.NewScanner(r)

@@ -28,7 +28,7 @@ func readCase(t testing.TB, dir string) *Case {
 func TestRecordedStacksOfArm64(t *testing.T) {
 	dirs, err := filepath.Glob("testdata/*_aarch64")
 	if err != nil || len(dirs) < 11 {
-		t.Fatalf("%d cases: %v", len(dirs), err)
+		t.Fatalf("%d recorded cases: %v", len(dirs), err)
 	}
 	for _, dir := range dirs {
 		t.Run(strings.TrimSuffix(filepath.Base(dir), "_aarch64"), func(t *testing.T) {
@@ -46,7 +46,7 @@ func TestRecordedStacksOfArm64(t *testing.T) {
 				want[i].Function = ""
 			}
 			if stop != c.Stop || !slices.Equal(got, want) {
-				t.Errorf("%s: %+v %s\nwant %+v %s", c.About, got, stop, c.Frames, c.Stop)
+				t.Errorf("%s: got %+v, stop reason %s\nwant %+v %s", c.About, got, stop, c.Frames, c.Stop)
 			}
 		})
 	}
@@ -65,15 +65,15 @@ func TestCaseIsReadAsItWasWritten(t *testing.T) {
 	}
 	var again bytes.Buffer
 	if err := got.Write(&again); err != nil || again.String() != b.String() || len(got.Files[1].Data) != 3 {
-		t.Errorf("%v\n%s\n%s", err, b.String(), again.String())
+		t.Errorf("the case changed by reading and writing: %v\n%s\n%s", err, b.String(), again.String())
 	}
 }
 
-func TestWhatIsNoCaseIsRefused(t *testing.T) {
+func TestInvalidCasesAreRefused(t *testing.T) {
 	for _, text := range []string{"file x core", "file -1 core", "0 00", "file 2 core\n1 0000", "file 4 core\n0 0g",
 		"frame x", "what"} {
 		if c, err := Read(strings.NewReader(text)); err == nil {
-			t.Errorf("%q: %+v", text, c)
+			t.Errorf("%q was accepted: %+v", text, c)
 		}
 	}
 }

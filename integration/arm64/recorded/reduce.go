@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// The pieces that Reduce tries to do without, in bytes.
+// Sizes of the pieces that Reduce tries to leave out, in bytes.
 const (
 	largest  = 1 << 20
 	smallest = 16
@@ -89,7 +89,7 @@ func (r *reducer) piece(from, to int) error {
 	if to-from <= smallest {
 		return nil
 	}
-	// The second half first: what it needs of the first half is then still there.
+	// The second half first, while all that it needs of the first half is present.
 	middle := from + (to-from)/2&^(smallest-1)
 	if middle == from {
 		middle = from + smallest

@@ -41,7 +41,7 @@ PART double reals(double a, double b, double c, double d, double e, double f, do
 	return leaf((long)(a + b + c + d + e), (long)(f + g + h + i + j)) * 0.5;
 }
 
-/* What a program gets that calls a closure. */
+/* The target of a closure. */
 PART void closed(void *cif, void *result, void **values, void *own)
 {
 	*(long *)result = two(*(long *)values[0], *(long *)values[1]) + (own == cif);

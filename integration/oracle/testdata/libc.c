@@ -1,4 +1,4 @@
-/* Runs functions of the C library, round after round with other numbers. */
+/* Runs functions of the C library in rounds with different numbers. */
 #define _GNU_SOURCE
 #include <ctype.h>
 #include <errno.h>
@@ -238,7 +238,7 @@ __attribute__((noinline)) static void jumps(void)
 	if (setjmp(j) == 0) longjmp(j, 3);
 }
 
-/* The handlers begin with a mark: that is how the tracer gets hold of their first instruction. */
+/* Each handler begins with a mark, so that the tracer stops at its first instruction. */
 #if defined(__x86_64__)
 __asm__(".text\n.type handler,@function\nhandler:\n.cfi_startproc\n push %rax\n.cfi_adjust_cfa_offset 8\n pop %rax\n.cfi_adjust_cfa_offset -8\n"
 	"lea signal_name(%rip),%rax\n movabs $0x656c6361726f,%rcx\n int3\n jmp handled\n.cfi_endproc\n.size handler,.-handler\n"
@@ -282,7 +282,7 @@ __attribute__((noinline)) static void contexts(void)
 {
 	static char *st;
 	if (!st) {
-		/* The guard pages keep the mapping apart from others. */
+		/* Guard pages keep this mapping separate from others. */
 		st = mmap(NULL, 81920, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		mprotect(st + 8192, 65536, PROT_READ | PROT_WRITE);
 	}

@@ -16,7 +16,7 @@ PART long leaf(long a, long b)
 	return room[(a + b) & 3];
 }
 
-/* It keeps all registers that there are. */
+/* Saves all callee-saved registers. */
 PART long many(long a, long b, long c, long d)
 {
 	__attribute__((aligned(32))) long room[8];
@@ -25,7 +25,7 @@ PART long many(long a, long b, long c, long d)
 	return leaf(room[e & 7], room[f & 7]) + room[g & 7] + e + f + g + h + i;
 }
 
-/* Arguments on the stack keep the register that finds them in use. */
+/* Stack arguments keep the register that addresses them in use. */
 PART long eight(long a, long b, long c, long d, long e, long f, long g, long h)
 {
 	__attribute__((aligned(32))) long room[4] = {a, b, c, d};
@@ -34,7 +34,7 @@ PART long eight(long a, long b, long c, long d, long e, long f, long g, long h)
 	return leaf(room[f & 3], x) + h + g;
 }
 
-/* It passes arguments on the stack: its own are found by r10. */
+/* Passes arguments on the stack; its own are addressed by r10. */
 PART long varies(long n)
 {
 	char *room = alloca((n & 7) * 40 + 64);
@@ -44,7 +44,7 @@ PART long varies(long n)
 	return x + leaf(room[n & 63], x);
 }
 
-/* The caller's frame is found by the frame pointer only, and that is wrong where the callee's last instructions are. */
+/* The caller's frame is found by the frame pointer only, which is wrong at the last instructions of the callee. */
 PART long outer(long n)
 {
 	char *room = alloca((n & 3) * 24 + 64);

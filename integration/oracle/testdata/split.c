@@ -17,7 +17,7 @@ PART __attribute__((cold)) long ask(long a) { sink ^= a; return a + 1; }
 PART __attribute__((cold, noreturn)) void leave(int n) { longjmp(out, n); }
 PART long step(long a) { return a * 3 + sink % 2; }
 
-/* The cold part goes back into the hot one. */
+/* The cold part jumps back into the hot one. */
 PART long back(long n, long m)
 {
 	long sum = 0;
@@ -48,7 +48,7 @@ PART long gone(long *v, long n)
 	return a + b + c;
 }
 
-/* The cold part ends in a call that does not return, and there are two of them in it. */
+/* The cold part has two calls that do not return, one at its end. */
 PART long never(long n, long m)
 {
 	char room[200];
@@ -64,7 +64,7 @@ PART long never(long n, long m)
 	return room[n % 200] + m;
 }
 
-/* Shrink-wrapped: the cold part is reached before the frame exists, and from inside of it. */
+/* Shrink-wrapped: the cold part is reached before the frame exists, and from inside it. */
 PART long wrapped(long *v, long n)
 {
 	if (__builtin_expect(v == NULL, 0)) {
@@ -95,7 +95,7 @@ PART long variable(long n)
 	return sum;
 }
 
-/* The cold part goes on with a call of another function in its place. */
+/* The cold part ends in a tail call. */
 PART long tail(long n, long m)
 {
 	long a = step(n), b = step(m);

@@ -1,5 +1,5 @@
-// Threads that each make one blocking call over and over, and one that wakes them.
-// Arguments: group (wait, partial, run), period of the waker in µs, time-out in ms.
+// Threads that each make one blocking call over and over, and one that wakes them. Arguments: group (wait, partial,
+// run), period of the waker in µs, time-out in ms.
 #include "calls.h"
 #include <pthread.h>
 #include <signal.h>
@@ -25,8 +25,8 @@ static void start(struct call *c) {
 
 static struct call **all;
 
-// progress is what the call has done that has done least: time-outs, if it has one. A short count is a call done, too:
-// on a busy machine hardly any that works for milliseconds gets by between two freezes.
+// progress is that of the call with the least: its time-outs, if it has one, else its returns. Short counts are
+// included: on a busy machine hardly any call that takes milliseconds returns between two stops.
 long progress(void) {
 	long n = 1L << 60;
 	for (struct call **g = all; *g; g++)
@@ -59,15 +59,14 @@ int main(int argc, char **argv) {
 	sigset_t block; // these are waited for, or sent to one thread
 	sigemptyset(&block);
 	for (int i = 0; i < 8; i++) sigaddset(&block, SIGRTMIN + i);
-	// A signal that is ignored is not dropped while the thread that it is for is traced: it wakes another
-	// thread. Blocked, it wakes none.
+	// An ignored signal is not dropped while its thread is traced: it wakes another thread. A blocked one wakes none.
 	sigaddset(&block, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &block, 0);
 	for (struct call **g = w.groups; *g; g++)
 		for (struct call *c = *g; c->name; c++) start(c);
 	pthread_t t;
 	must(-pthread_create(&t, 0, waker, &w));
-	work_until_told();
+	serve_until_eof();
 	static const char *outcome[OUTCOMES] = {"done", "expired", "broken", "short", "failed", "changed"};
 	for (struct call **g = w.groups; *g; g++)
 		for (struct call *c = *g; c->name; c++) {

@@ -1,8 +1,8 @@
-// Blocking calls, one thread each, and what came of them.
+// Blocking calls, one thread each, and their outcomes.
 #include "torture.h"
 #include <stdatomic.h>
 
-// CHANGED: memory of the program's is not as it would be without a look.
+// CHANGED: the call changed memory of the program that it does not change without a stop.
 enum outcome { DONE, EXPIRED, BROKEN, SHORT, FAILED, CHANGED, OUTCOMES };
 
 struct call {

@@ -26,7 +26,7 @@ static void epoll(struct call *c) {
 
 static void post(struct call *c) { eventfd_write(c->b, 1); }
 
-// got is for calls that give 0 at a time-out.
+// got is for calls that return 0 at a time-out.
 static enum outcome got(struct call *c, long r) {
 	eventfd_t v;
 	if (r > 0) eventfd_read(c->b, &v);
@@ -78,7 +78,7 @@ static enum outcome do_pselect(struct call *c) {
 	return got(c, pselect(c->b + 1, &s, 0, 0, span(c, &t), 0));
 }
 
-// A time-out that the kernel cannot write to. The C library would copy it.
+// A time-out in memory that the kernel cannot write. The C library would copy it.
 static void constant(struct call *c) {
 	event(c);
 	c->p = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

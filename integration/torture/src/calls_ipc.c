@@ -148,7 +148,7 @@ static enum outcome do_clock_nanosleep_abs(struct call *c) {
 	return slept(c, clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, 0));
 }
 
-// What is left of an interrupted sleep goes where its length is: the next one would be shorter.
+// The kernel writes the remaining time of an interrupted sleep over its length, so the next one would be shorter.
 static enum outcome do_nanosleep_rest(struct call *c) {
 	struct timespec t = span(c), was = t;
 	long r = syscall(c->b ? SYS_clock_nanosleep : SYS_nanosleep, c->b ? CLOCK_MONOTONIC : (long)&t, c->b ? 0 : (long)&t, &t, &t);
@@ -157,7 +157,7 @@ static enum outcome do_nanosleep_rest(struct call *c) {
 
 static void by_clock(struct call *c) { c->b = 1; }
 
-// pause and sigsuspend always give EINTR: theirs is a fault if no handler has run.
+// pause and sigsuspend always give EINTR: that is wrong only if no handler has run.
 static atomic_int handled;
 static void count(int sig) { (void)sig, handled++; }
 

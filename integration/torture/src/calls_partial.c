@@ -1,5 +1,5 @@
-// Calls that give a short count if they are interrupted: those that wait between one part of their work
-// and the next, and those that look for signals while they work.
+// Calls that give a short count if they are interrupted: those that wait between two parts of their work, and those
+// that check for signals while they work.
 #include "calls.h"
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -106,7 +106,7 @@ static enum outcome do_connect(struct call *c) {
 	return o;
 }
 
-// A TCP listener whose backlog is full answers no more: the connect waits in vain.
+// A full TCP listener does not answer: the connect waits forever.
 static void deaf(struct call *c) {
 	struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	socklen_t n = sizeof in;
@@ -149,7 +149,7 @@ static void full_pipe(struct call *c) {
 static void pipe_take(struct call *c) { if (read(c->b, scrap, 4096) < 0) errno = 0; }
 static enum outcome do_write(struct call *c) { return judge(c, write(c->a, scrap, 4096), 4096); }
 
-// A FIFO by way of /proc: the path is gone at once, so nothing is left behind by a target that is killed.
+// A FIFO by way of /proc: its path is unlinked at once, so that a killed target leaves nothing behind.
 static void fifo(struct call *c) {
 	char path[] = "/tmp/torture-fifo-XXXXXX", *by;
 	if (!mktemp(path)) _exit(99);

@@ -1,4 +1,4 @@
-// Threads that are born and die as fast as can be; every one must have done its work.
+// Threads that are created and end as fast as possible. Each must have done its work.
 #include "torture.h"
 #include <pthread.h>
 #include <stdatomic.h>
@@ -34,10 +34,10 @@ static void *maker(void *arg) {
 int main(void) {
 	pthread_t t[4];
 	for (int i = 0; i < 4; i++) must(-pthread_create(&t[i], 0, maker, 0));
-	work_until_told();
+	serve_until_eof();
 	quit = 1;
 	for (int i = 0; i < 4; i++) pthread_join(t[i], 0);
-	tell("born", born), tell("died", died), tell("worked", worked), tell("refused", refused);
+	print_count("born", born), print_count("died", died), print_count("worked", worked), print_count("refused", refused);
 	done();
 }
 

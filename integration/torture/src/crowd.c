@@ -1,5 +1,5 @@
-// Many more threads that run than there are processors. Arguments: how many run. Some wait besides, with
-// time-outs.
+// Many more running threads than processors, and a few that wait with time-outs. Argument: the number of running
+// threads.
 #include "torture.h"
 #include <pthread.h>
 #include <stdatomic.h>
@@ -32,8 +32,8 @@ int main(int argc, char **argv) {
 	pthread_attr_setstacksize(&small, 65536);
 	for (int i = 0; i < atoi(argv[1]); i++) must(-pthread_create(&t, &small, spin, 0));
 	for (int i = 0; i < 3; i++) must(-pthread_create(&t, &small, waiter, 0));
-	work_until_told();
-	tell("work", work), tell("eintr", eintr), tell("expired", expired);
+	serve_until_eof();
+	print_count("work", work), print_count("eintr", eintr), print_count("expired", expired);
 	done();
 }
 

@@ -1,6 +1,6 @@
-// Real signals to a thread in a call that they interrupt: each must give EINTR, with prywalk as without.
-// One thread sends to the other when it sleeps in its call, and sends again if no EINTR comes. A handler
-// that ran without interrupting a call has swallowed an EINTR.
+// Signals to a thread in a call that they interrupt: each must give EINTR, recorded or not. One thread sends to the
+// other when it sleeps in its call, and sends again if no EINTR comes. A handler that ran without interrupting the
+// call has lost an EINTR.
 #include "torture.h"
 #include <fcntl.h>
 #include <pthread.h>
@@ -48,8 +48,7 @@ static void *caller(void *arg) {
 	return arg;
 }
 
-// asleep tells that the thread is in the call of this turn. A poll that was taken up again goes by the
-// name of restart_syscall.
+// asleep reports whether the thread is in the call of this turn. A resumed poll has the name restart_syscall.
 static int asleep(int fd, long nr) {
 	char b[32] = "";
 	if (pread(fd, b, sizeof b - 1, 0) < 1) return 0;
@@ -67,8 +66,8 @@ static void *sender(void *arg) {
 		while (!asleep(fd, number[(now = turn) % CALLS])) usleep(50);
 		syscall(SYS_tgkill, getpid(), tid, SIGUSR1);
 		sent++;
-		// Only a thread that sleeps in the same call again has missed the signal: one that waits for a
-		// processor may have its EINTR already.
+		// Only a thread that sleeps in the same call again has missed the signal: one that waits for a processor may
+		// have its EINTR already.
 		for (int n = 0; turn == now; n++) {
 			usleep(50);
 			if (n % 20000 != 19999 || !asleep(fd, number[now % CALLS]) || turn != now) continue;
@@ -97,11 +96,11 @@ int main(void) {
 	sigprocmask(SIG_BLOCK, &two, 0);
 	while (!tid) usleep(100);
 	pthread_create(&b, 0, sender, 0);
-	work_until_told();
+	serve_until_eof();
 	quit = 1;
 	pthread_join(b, 0);
 	semctl(sem, 0, IPC_RMID);
-	tell("sent", sent), tell("eintr", eintr), tell("resent", resent), tell("handled", handled);
+	print_count("sent", sent), print_count("eintr", eintr), print_count("resent", resent), print_count("handled", handled);
 	done();
 }
 

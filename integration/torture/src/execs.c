@@ -1,5 +1,5 @@
-// Argument "exec": many threads run, and one that is not the first calls exec of the same program, over
-// and over; the environment carries the count. The pid stays. Argument N: generations to go.
+// Many threads run, and one other than the first calls exec of the same program, over and over, with the same PID.
+// Arguments: how many more times; with one more argument the program prints "ready" at its start, too.
 #include "torture.h"
 #include <pthread.h>
 
@@ -19,8 +19,8 @@ int main(int argc, char **argv) {
 	pthread_t t;
 	int n = argc > 1 ? atoi(argv[1]) : 0, first = argc > 2;
 	if (n == 0) {
-		tell("finished", 1);
-		work_until_told();
+		print_count("finished", 1);
+		serve_until_eof();
 		done();
 	}
 	if (first) ready();

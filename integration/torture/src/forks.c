@@ -59,10 +59,10 @@ int main(void) {
 	pthread_t a, b;
 	pthread_create(&a, 0, bomb, 0);
 	pthread_create(&b, 0, vforker, 0);
-	work_until_told();
+	serve_until_eof();
 	quit = 1;
 	pthread_join(a, 0), pthread_join(b, 0);
-	tell("trees", trees), tell("vforks", vforks), tell("wrong", wrong), tell("interrupted", interrupted);
+	print_count("trees", trees), print_count("vforks", vforks), print_count("wrong", wrong), print_count("interrupted", interrupted);
 	done();
 }
 

@@ -1,6 +1,6 @@
-// A thread that reads and writes a file of a file system in user space, whose server answers only when it
-// is told of an interruption, with EINTR, as it may (Documentation/filesystems/fuse-io.rst of the kernel).
-// Each call that is begun again is a request more for the server: both are counted.
+// A thread that reads and writes a file of a FUSE file system. Its server answers only when notified of an
+// interruption (FUSE_INTERRUPT), with EINTR, as it may (Documentation/filesystems/fuse-io.rst of the kernel). Each
+// restarted call is one more request: the target counts calls, the server requests.
 #include "torture.h"
 #include <fcntl.h>
 #include <linux/fuse.h>
@@ -96,9 +96,9 @@ int main(void) {
 	snprintf(file, sizeof file, "%s/file", dir);
 	for (long i = 0; i < 2; i++) must(-pthread_create(&t, 0, caller, (void *)i));
 	while (served->reads == 0 || served->writes == 0) usleep(1000);
-	work_until_told();
-	tell("reads", calls[0]), tell("writes", calls[1]), tell("eintr", eintr), tell("other", other);
-	tell("served_reads", served->reads), tell("served_writes", served->writes), tell("interrupts", served->interrupts);
+	serve_until_eof();
+	print_count("reads", calls[0]), print_count("writes", calls[1]), print_count("eintr", eintr), print_count("other", other);
+	print_count("served_reads", served->reads), print_count("served_writes", served->writes), print_count("interrupts", served->interrupts);
 	umount2(dir, MNT_DETACH), rmdir(dir);
 	done();
 }

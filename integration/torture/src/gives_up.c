@@ -1,5 +1,5 @@
-// Threads in calls that work in the kernel for long and give up, or begin anew, as soon as any signal is
-// pending (gives_up_*.c). The argument says which: each is made again and again, and must succeed each time.
+// Threads in calls that work in the kernel for long, and that fail or restart as soon as a signal is pending
+// (gives_up_*.c). The argument selects the call; it is made over and over, and must succeed each time.
 #include <time.h>
 #include "torture.h"
 #include "gives_up.h"
@@ -19,7 +19,7 @@ void outcome(long result, int err, long want) {
 	calls++;
 }
 
-// Between two calls the thread computes for 60 ms, some ticks, so that it can be seen to have left the call.
+// Between two calls the thread computes for 60 ms, some ticks, so that samples outside the call exist.
 static void compute(void) {
 	struct timespec began, now;
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &began);
@@ -46,13 +46,13 @@ int main(int argc, char **argv) {
 	if (!call) return 98;
 	if (call->prepare && call->prepare(argc > 2 ? argv[2] : 0) < 0) {
 		printf("impossible %d\n", errno); // not on this machine
-		work_until_told();
+		serve_until_eof();
 		done();
 	}
 	pthread_create(&t, 0, work, 0);
-	work_until_told();
-	tell("calls", calls), tell("eintr", eintr), tell("eagain", eagain), tell("short", shorts);
-	tell("other", other), tell("twice", twice), tell("spins", spins);
+	serve_until_eof();
+	print_count("calls", calls), print_count("eintr", eintr), print_count("eagain", eagain), print_count("short", shorts);
+	print_count("other", other), print_count("twice", twice), print_count("spins", spins);
 	if (call->clean) call->clean();
 	done();
 }

@@ -1,5 +1,5 @@
-// A file system in user space whose server gives up what it is doing when the kernel tells it that the caller was
-// interrupted (FUSE_INTERRUPT), as the protocol allows: the call then gives EINTR (fs/fuse/dev.c).
+// A FUSE file system whose server abandons a request when the kernel reports an interruption (FUSE_INTERRUPT), as the
+// protocol allows: the call then gives EINTR (fs/fuse/dev.c).
 #include "torture.h"
 #include "gives_up.h"
 #include <fcntl.h>
@@ -25,7 +25,7 @@ static void attributes(struct fuse_attr *a, uint64_t node) {
 	a->mode = (node == 1 ? S_IFDIR : S_IFREG) | 0777;
 }
 
-// An answer takes 30 µs, in which the server listens for interruptions.
+// An answer takes 30 µs, in which the server polls for interruptions.
 static int interrupted(uint64_t id) {
 	struct pollfd p = {dev, POLLIN};
 	struct timespec t = {0, 30000};

@@ -1,5 +1,5 @@
-// Calls that the kernel itself ends: loading a program for the kernel's virtual machine, whose checking takes
-// long (EAGAIN, kernel/bpf/verifier.c), and setting huge pages aside (EINTR, fs/hugetlbfs/inode.c).
+// Calls that the kernel itself ends when a signal is pending: loading a BPF program, which the verifier checks for
+// long (EAGAIN, kernel/bpf/verifier.c), and reserving huge pages (EINTR, fs/hugetlbfs/inode.c).
 #include "torture.h"
 #include "gives_up.h"
 #include <fcntl.h>

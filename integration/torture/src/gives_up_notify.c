@@ -1,5 +1,5 @@
-// A thread whose mkdir calls are made by a supervisor in its stead (seccomp user notification). A call that begins
-// anew is told to the supervisor once more, which then finds the directory there.
+// A thread with a supervisor for its mkdir calls (seccomp user notification). The supervisor sees a restarted call
+// twice and finds that the directory exists.
 #include "torture.h"
 #include "gives_up.h"
 #include <linux/filter.h>
@@ -14,7 +14,7 @@
 static int listener = -1;
 static char path[300];
 
-// The supervisor works for some tens of microseconds on each.
+// The supervisor takes some tens of microseconds for each.
 static void *supervise(void *arg) {
 	struct seccomp_notif *req = calloc(1, 4096);
 	struct seccomp_notif_resp *resp = calloc(1, 4096);

@@ -1,5 +1,5 @@
-// Starts a process with a given number that is free, and says "ready". Argument: the number. The heir runs
-// under the name "heir" in a function that its predecessor does not have.
+// Starts a process with a given PID that is free, and prints "ready". Argument: the PID. The process is named "heir"
+// and runs in a function that the earlier process with that PID does not have.
 #include "torture.h"
 #include <signal.h>
 #include <sys/prctl.h>
@@ -7,7 +7,7 @@
 
 __attribute__((noinline)) static void inherit(void) { for (volatile unsigned long n = 0;; n++) {} }
 
-// next_is makes the kernel give that number to whoever is started next, if nobody comes before.
+// next_is makes the kernel give that PID to the next new process.
 static void next_is(int n) {
 	FILE *f = fopen("/proc/sys/kernel/ns_last_pid", "w");
 	if (!f || fprintf(f, "%d", n - 1) < 0 || fclose(f)) perror("ns_last_pid"), _exit(99);
@@ -21,10 +21,10 @@ int main(int argc, char **argv) {
 		if (p == 0 && getpid() == want) inherit();
 		if (p == 0) _exit(0);
 		if (p == want) {
-			work_until_told();
+			serve_until_eof();
 			kill(p, SIGKILL);
 			waitpid(p, &st, 0);
-			tell("tries", tries);
+			print_count("tries", tries);
 			done();
 		}
 		waitpid(p, &st, 0);

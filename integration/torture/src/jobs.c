@@ -1,5 +1,5 @@
-// Job control: a parent stops and continues its child over and over and counts what it is told: by
-// waitpid (WUNTRACED, WCONTINUED), and by SIGCHLD. While the child is stopped nothing of it may run.
+// Job control: a parent stops and continues its child over and over and counts the reports of waitpid (WUNTRACED,
+// WCONTINUED) and the SIGCHLDs. While the child is stopped none of its threads may run.
 #include "torture.h"
 #include <poll.h>
 #include <pthread.h>
@@ -35,8 +35,8 @@ static long all_work(void) {
 	return sum;
 }
 
-// told waits for one report of the kind that is asked for; others are counted as surplus.
-static long told(pid_t pid, int flag, long *surplus) {
+// await_report waits for one report of the given kind; others are counted as surplus.
+static long await_report(pid_t pid, int flag, long *surplus) {
 	for (;;) {
 		int st;
 		pid_t r = waitpid(pid, &st, WUNTRACED | WCONTINUED);
@@ -47,14 +47,14 @@ static long told(pid_t pid, int flag, long *surplus) {
 	}
 }
 
-// quiet waits until all threads of the child are in the stop: SIGSTOP takes a moment to reach them.
-static void quiet(void) {
+// await_quiet waits until all threads of the child have stopped: SIGSTOP takes a moment to reach them.
+static void await_quiet(void) {
 	for (long before = -1, now; (now = all_work()) != before; before = now) usleep(5000);
 }
 
-// heard waits for the n-th SIGCHLD. The kernel sends it after waitpid can already tell, and two that are sent before the
-// first is handled are one: so each is waited for before the next is caused.
-static void heard(long n) {
+// await_sigchld waits for the n-th SIGCHLD. The kernel sends it after waitpid can already report, and merges two
+// pending ones: so each is awaited before the next is caused.
+static void await_sigchld(long n) {
 	for (int i = 0; i < 60000 && chld < n; i++) usleep(500);
 }
 
@@ -72,23 +72,23 @@ int main(int argc, char **argv) {
 	must(read(0, &c, 1)); // the recording has begun
 	for (int i = 0; i < rounds; i++) {
 		kill(pid, SIGSTOP);
-		stops += told(pid, WUNTRACED, &surplus);
-		heard(2 * i + 1);
-		quiet();
+		stops += await_report(pid, WUNTRACED, &surplus);
+		await_sigchld(2 * i + 1);
+		await_quiet();
 		long before = all_work();
 		usleep(20000);
 		if (all_work() != before) moved++;
 		if (waitpid(pid, &st, WUNTRACED | WCONTINUED | WNOHANG) != 0) surplus++;
 		kill(pid, SIGCONT);
-		conts += told(pid, WCONTINUED, &surplus);
-		heard(2 * i + 2);
+		conts += await_report(pid, WCONTINUED, &surplus);
+		await_sigchld(2 * i + 2);
 		for (int n = 0; n < 60000 && all_work() == before; n++) usleep(500);
 		if (all_work() != before) woken++;
 		if (waitpid(pid, &st, WUNTRACED | WCONTINUED | WNOHANG) != 0) surplus++;
 	}
-	tell("rounds", rounds);
-	tell("stops", stops), tell("conts", conts), tell("surplus", surplus);
-	tell("moved", moved), tell("woken", woken), tell("sigchld", chld);
+	print_count("rounds", rounds);
+	print_count("stops", stops), print_count("conts", conts), print_count("surplus", surplus);
+	print_count("moved", moved), print_count("woken", woken), print_count("sigchld", chld);
 	kill(pid, SIGKILL);
 	waitpid(pid, &st, 0);
 	done();

@@ -1,7 +1,6 @@
-// Threads that run, sleep with time-outs, and wait, and count what they notice. For tests that end prywalk,
-// or the target, at any moment. Arguments: threads that sleep; "nodump" makes the process not dumpable,
-// "seccomp" forbids it
-// to use ptrace, "leader" ends the first thread, "files" opens all the files that are allowed.
+// Threads that run, sleep with time-outs, and wait, and count what they notice, for tests that end prywalk or the
+// target at any moment. Arguments: number of sleeping threads; then "nodump" makes the process not dumpable,
+// "seccomp" forbids it to use ptrace, "leader" ends the first thread, "files" opens as many files as allowed.
 #include "torture.h"
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -16,7 +15,7 @@
 static atomic_long started, eintr, expired, woken, other, work;
 static int ev;
 
-// The one that runs and those that wait have all got on.
+// progress is the least of the running thread's and of the waiting threads'.
 long progress(void) { return least(work, expired); }
 
 static void *spin(void *arg) {
@@ -39,7 +38,7 @@ static void *waiter(void *arg) {
 	return 0;
 }
 
-// Named, so that a test knows those that sleep for ever.
+// Named, so that the test can find the threads that never wake.
 static void *sleeper(void *arg) {
 	eventfd_t v;
 	prctl(PR_SET_NAME, "sleeper");
@@ -52,13 +51,13 @@ static void *sleeper(void *arg) {
 }
 
 static void *judge(void *arg) {
-	work_until_told();
-	tell("eintr", eintr), tell("expired", expired), tell("woken", woken), tell("other", other), tell("work", work);
+	serve_until_eof();
+	print_count("eintr", eintr), print_count("expired", expired), print_count("woken", woken), print_count("other", other), print_count("work", work);
 	done();
 	return arg;
 }
 
-// The waiters have made their descriptors by then.
+// The waiting threads have made their descriptors by then.
 static void use_up_files(void) {
 	struct rlimit l = {256, 256};
 	while (started < 3) usleep(1000);
@@ -67,7 +66,7 @@ static void use_up_files(void) {
 	if (errno != EMFILE) _exit(97);
 }
 
-// forbid_ptrace lets ptrace fail in this process; what others do with it is not concerned.
+// forbid_ptrace makes ptrace fail in this process; other processes may still trace it.
 static void forbid_ptrace(void) {
 	struct sock_filter f[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),

@@ -1,7 +1,7 @@
-// A program whose library lies on a FUSE file system, which falls silent once the program runs: the server
-// takes all requests and answers none. It is mounted over /tmp, in a mount namespace of the program's own,
-// so that a perf map is looked for there too. Argument: the library, which has a function spin; with one
-// before it, the server goes on answering.
+// A program with a library on a FUSE file system that stops answering once the program runs: the server takes all
+// requests and answers none. It is mounted over /tmp in a mount namespace of its own, so that the search for a perf
+// map reaches it too. Arguments: optionally "answer", with which the server goes on answering; the library, which has
+// a function spin.
 #include "torture.h"
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -136,7 +136,7 @@ int main(int argc, char **argv) {
 	while (shared->n == 0)
 		usleep(1000);
 	shared->silent = argc == 2;
-	work_until_told();
+	serve_until_eof();
 	done();
 }
 

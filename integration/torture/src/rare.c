@@ -1,4 +1,4 @@
-// Interfaces that few programs use, one each run: what a look must not disturb is checked by the program itself.
+// Rare interfaces, one each run; the program itself checks what a recording must not disturb.
 //   breakpoint  each write of a word hits a hardware breakpoint of the program's own, which gives a SIGTRAP at once
 //   rseq        two threads of one processor count in restartable sequences, 2,000 steps long
 //   deadline    a thread of SCHED_DEADLINE works 1 ms of each 10
@@ -24,10 +24,10 @@ static volatile long counted, wrong, hits, stop;
 
 long progress(void) { return counted; }
 
-// refused ends the program before it is of any use: this kernel, or user, has no such thing.
+// refused ends the program because this kernel or user lacks the interface.
 static void refused(void) {
 	printf("refused\n");
-	work_until_told();
+	serve_until_eof();
 	done();
 }
 
@@ -109,7 +109,7 @@ static const long page = 4096, stack_size = 1 << 20;
 static char *stack;
 static volatile long through;
 
-// descend writes to a page of its own stack that is not there.
+// descend writes to a page of its own stack that is absent.
 static __attribute__((noinline)) void *descend(void *unused) {
 	char *missing = stack + stack_size / 2 - page;
 	__asm__ __volatile__("" : : "r"(missing));
@@ -148,8 +148,8 @@ static void own_stack(void) {
 	must(-pthread_create(&u, NULL, tick, NULL));
 	struct pollfd p = {fd, POLLIN, 0};
 	must(poll(&p, 1, -1)); // it waits
-	work_until_told();
-	tell("early", through);
+	serve_until_eof();
+	print_count("early", through);
 	long faults = 0;
 	for (struct uffd_msg m; read(fd, &m, sizeof m) == sizeof m || poll(&p, 1, 200) > 0;) {
 		if (m.event != UFFD_EVENT_PAGEFAULT)
@@ -159,8 +159,8 @@ static void own_stack(void) {
 		faults++;
 	}
 	must(-pthread_join(t, NULL));
-	tell("faults", faults);
-	tell("through", through);
+	print_count("faults", faults);
+	print_count("through", through);
 }
 
 static void run(void *(*f)(void *), void *arg, void *(*g)(void *), void *other) {
@@ -172,7 +172,7 @@ static void run(void *(*f)(void *), void *arg, void *(*g)(void *), void *other) 
 		usleep(1000);
 	if (stop)
 		refused();
-	work_until_told();
+	serve_until_eof();
 	stop = 1;
 	must(-pthread_join(t, NULL));
 	if (g)
@@ -204,8 +204,8 @@ int main(int argc, char **argv) {
 	} else {
 		own_stack();
 	}
-	tell("wrong", wrong);
-	tell("done", counted);
+	print_count("wrong", wrong);
+	print_count("done", counted);
 	done();
 }
 

@@ -1,6 +1,5 @@
-// Without arguments: starts the program "./setuid-copy" (set-user-ID root) over and over; a child spins
-// first, so that it is being looked at when it calls exec. The copy, called with "id", exits with 1 if it
-// has not become root.
+// Without arguments: starts the program "./setuid-copy" (set-user-ID root) over and over; the child spins first, so
+// that it is observed when it calls exec. The copy, called with "id", exits with 1 if it is not root.
 #include "torture.h"
 #include <pthread.h>
 #include <stdatomic.h>
@@ -37,10 +36,10 @@ int main(int argc, char **argv) {
 	}
 	copy = argv[1];
 	for (int i = 0; i < 2; i++) pthread_create(&t[i], 0, starter, 0);
-	work_until_told();
+	serve_until_eof();
 	quit = 1;
 	for (int i = 0; i < 2; i++) pthread_join(t[i], 0);
-	tell("root", root), tell("lost", lost), tell("wrong", wrong);
+	print_count("root", root), print_count("lost", lost), print_count("wrong", wrong);
 	done();
 }
 

@@ -1,5 +1,5 @@
-// Signals: a child sends real-time signals with values in order, and ordinary signals one after the other,
-// to threads that run, sleep, or do a bit of both. Each must come once, in order, with its sender's facts.
+// Signals: a child sends real-time signals with values in order, and ordinary signals one after the other, to threads
+// that run, sleep, or both. Each must arrive once, in order, with the sender's siginfo.
 #include "torture.h"
 #include <poll.h>
 #include <pthread.h>
@@ -86,7 +86,7 @@ int main(void) {
 	pthread_sigmask(SIG_SETMASK, &all, 0);
 	for (long i = 0; i < THREADS; i++) must(-pthread_create(&threads[i], 0, body, (void *)i));
 	must(write(go[1], "g", 1));
-	work_until_told();
+	serve_until_eof();
 	shared->stop = 1;
 	waitpid(sender, 0, 0);
 	usleep(300000);
@@ -95,10 +95,10 @@ int main(void) {
 	for (int i = 0; i < THREADS; i++) {
 		printf("sent.%d %ld\ngot.%d %ld\n", i, shared->sent[i], i, next[i]);
 	}
-	tell("disorder", disorder);
-	tell("wrong", wrong);
-	tell("usr.sent", shared->usr);
-	tell("usr.got", ordinary);
+	print_count("disorder", disorder);
+	print_count("wrong", wrong);
+	print_count("usr.sent", shared->usr);
+	print_count("usr.got", ordinary);
 	done();
 }
 

@@ -1,7 +1,7 @@
-// Threads that nothing can stop for now: one in a page fault of its own (it sleeps), one in a page fault
-// that the kernel has on its behalf (state D), and a vfork parent (state D). The faults are held open by a
-// userfaultfd. Beside them threads that run and wait, which must be looked at as ever. When the test says
-// so the stuck ones are let go, and each must have got what it waited for.
+// Threads that cannot stop for now: one in a page fault of its own (it sleeps), one in a page fault inside a system
+// call (state D), and a vfork parent (state D). A userfaultfd holds the faults open. Other threads run and wait, and
+// must be sampled as usual. When the test closes standard input the blocked ones are released, and each must have got
+// its data.
 #include "torture.h"
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
@@ -94,11 +94,11 @@ int main(void) {
 		while (!tids[i]) usleep(100);
 		printf("thread %d %s\n", tids[i], names[i]);
 	}
-	work_until_told();
+	serve_until_eof();
 	let_go();
 	for (int i = 0; i < 3; i++) pthread_join(t[i], 0);
-	tell("ended", ended), tell("wrong", wrong);
-	tell("work", work), tell("expired", expired), tell("eintr", eintr);
+	print_count("ended", ended), print_count("wrong", wrong);
+	print_count("work", work), print_count("expired", expired), print_count("eintr", eintr);
 	done();
 }
 

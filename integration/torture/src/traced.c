@@ -1,5 +1,6 @@
-// Debuggers of two kinds. "traceme": children that call PTRACE_TRACEME, stop, and are watched by their
-// parent. "again": one child that does so over and over, and is let go each time. "attach PID": attaches to a process and lets it go, over and over.
+// Tracers. "traceme": children that call PTRACE_TRACEME, stop, and are watched by their parent. "again": one child
+// that does so over and over, and is released each time. "attach PID": attaches to a process and detaches, over and
+// over.
 #include "torture.h"
 #include <pthread.h>
 #include <signal.h>
@@ -53,9 +54,9 @@ static void ask_again(void) {
 
 static atomic_int child;
 
-// let_go_again lets the child go each time that it stops, without the signal. It is the thread that the
-// child is traced by: the one that forked.
-static void *let_go_again(void *arg) {
+// release_repeatedly detaches the child each time that it stops, without the signal. It is the child's tracer: the
+// thread that forked.
+static void *release_repeatedly(void *arg) {
 	pid_t p = must(fork());
 	if (p == 0) ask_again();
 	child = p;
@@ -90,21 +91,21 @@ int main(int argc, char **argv) {
 	if (argc > 2) victim = atoi(argv[2]);
 	if (strcmp(argv[1], "again") == 0) {
 		shared = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-		pthread_create(&t, 0, let_go_again, 0);
+		pthread_create(&t, 0, release_repeatedly, 0);
 		while (!child) usleep(1000);
 		printf("pid %d\n", child);
-		work_until_told();
+		serve_until_eof();
 		quit = 1;
 		kill(child, SIGKILL);
 		pthread_join(t, 0);
-		tell("rounds", rounds), tell("refused", refused), tell("wrong", wrong);
+		print_count("rounds", rounds), print_count("refused", refused), print_count("wrong", wrong);
 		done();
 	}
 	pthread_create(&t, 0, victim ? attach : traceme, 0);
-	work_until_told();
+	serve_until_eof();
 	quit = 1;
 	pthread_join(t, 0);
-	tell("rounds", rounds), tell("refused", refused), tell("wrong", wrong);
+	print_count("rounds", rounds), print_count("refused", refused), print_count("wrong", wrong);
 	done();
 }
 

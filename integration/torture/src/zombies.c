@@ -1,5 +1,5 @@
-// A process with zombie threads: they have ended, and their tracer, this program, has not taken note yet.
-// Its first thread is one too. Others of its threads run and wait.
+// A process with zombie threads: they have ended, and their tracer, this program, has not yet waited for them. The
+// first thread is one of them. Other threads run and wait.
 #include "torture.h"
 #include <fcntl.h>
 #include <pthread.h>
@@ -40,7 +40,7 @@ static void child(void) {
 	pthread_exit(0);
 }
 
-// is_zombie tells that a thread has ended.
+// is_zombie reports whether a thread has ended.
 static int is_zombie(int pid, int tid) {
 	char path[64], b[512] = "";
 	snprintf(path, sizeof path, "/proc/%d/task/%d/stat", pid, tid);
@@ -66,12 +66,12 @@ int main(void) {
 		while (!is_zombie(pid, shared->tids[i])) usleep(1000);
 	while (!is_zombie(pid, pid)) usleep(1000);
 	printf("pid %d\n", pid);
-	work_until_told();
+	serve_until_eof();
 	for (int i = 0; i < ZOMBIES; i++)
 		if (is_zombie(pid, shared->tids[i]) && waitpid(shared->tids[i], &st, __WALL) == shared->tids[i] && WIFEXITED(st)) reaped++;
 	shared->quit = 1;
-	tell("ended", waitpid(pid, &st, 0) == pid && WIFEXITED(st) ? WEXITSTATUS(st) : -1);
-	tell("reaped", reaped), tell("work", shared->work), tell("eintr", shared->eintr), tell("expired", shared->expired);
+	print_count("ended", waitpid(pid, &st, 0) == pid && WIFEXITED(st) ? WEXITSTATUS(st) : -1);
+	print_count("reaped", reaped), print_count("work", shared->work), print_count("eintr", shared->eintr), print_count("expired", shared->expired);
 	done();
 }
 

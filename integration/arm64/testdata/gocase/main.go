@@ -1,4 +1,4 @@
-// Gocase is a Go program whose first goroutine stays on its first thread.
+// Gocase is a Go program with its first goroutine locked to the first thread.
 package main
 
 import "runtime"

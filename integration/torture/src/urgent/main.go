@@ -1,7 +1,7 @@
-// Command urgent is a torture target in Go. The Go runtime stops goroutines by sending SIGURG to its own threads.
-// With "exact" (and GODEBUG=asyncpreemptoff=1, so that the run-time system does not send it) it sends SIGURG to itself,
-// one after the other, and counts how many arrive. Else goroutines that never yield are stopped for one garbage
-// collection after the other. It speaks the language of torture.h.
+// Command urgent is a torture target in Go. The Go runtime preempts goroutines by sending SIGURG to its own threads.
+// With "exact" (and GODEBUG=asyncpreemptoff=1, so that the runtime sends none) it sends SIGURG to itself, one after
+// the other, and counts how many arrive. Otherwise goroutines that never yield are preempted for one garbage
+// collection after the other. Its output is that of torture.h.
 package main
 
 import (
@@ -25,7 +25,7 @@ func spin() {
 	}
 }
 
-// exact sends a signal when the last one has arrived. One that is lost ends the rounds.
+// exact sends each signal after the last one has arrived, and ends its rounds at a lost one.
 func exact() {
 	arrived := make(chan os.Signal, 16)
 	signal.Notify(arrived, syscall.SIGURG)

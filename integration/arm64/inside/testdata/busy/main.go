@@ -1,6 +1,6 @@
-// Busy is a Go program whose threads grow stacks, collect garbage, take signals, change to the
-// scheduler's stack and back, and read the clock. One goroutine is always in runLoad > burn > mix. It
-// ends by itself after the number of seconds given as first argument (default 120).
+// Busy is a Go program with threads that grow stacks, collect garbage, take signals, change to the scheduler's stack
+// and back, and read the clock. One goroutine is always in runLoad > burn > mix. It ends after the number of seconds
+// given as first argument (default 120).
 package main
 
 import (
