@@ -7,7 +7,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// copier copies memory in the stops of an observer, for one thread at a time.
+// copier copies memory for an observer, one thread at a time.
 type copier struct {
 	arch    frames.Arch
 	reader  ptrace.Reader
@@ -19,7 +19,6 @@ type copier struct {
 	regions [maxRegions]frames.Region
 }
 
-// request fills the request of a stop.
 func (c *copier) request(t *Thread, s *RawSample, req *ptrace.Request) {
 	n := t.hints.get()
 	*req = ptrace.Request{
@@ -28,7 +27,6 @@ func (c *copier) request(t *Thread, s *RawSample, req *ptrace.Request) {
 	}
 }
 
-// keepCopy keeps the copy of a stop in a raw sample.
 func (c *copier) keepCopy(t *Thread, s *RawSample, req *ptrace.Request, stop *ptrace.Stop) {
 	if stop.InLarger {
 		s.reserveStack(stop.StackLen)
@@ -63,7 +61,7 @@ func (s *RawSample) setLimit(req *ptrace.Request, stop *ptrace.Stop) {
 	}
 }
 
-// withTail adds the outermost frames behind a gap to the regions of a stop, and gives their number.
+// withTail adds the outermost frames behind a gap to the regions of a stop. It returns the number of regions.
 func (c *copier) withTail(s *RawSample, stop *ptrace.Stop) int {
 	n := stop.Regions
 	if stop.TailLen > 0 && n < len(c.regions) {
@@ -73,8 +71,8 @@ func (c *copier) withTail(s *RawSample, stop *ptrace.Stop) int {
 	return n
 }
 
-// makeRoom reserves the buffers of a stop, and decides whether it copies by an outline. Precondition: no thread is
-// stopped.
+// makeRoom reserves the buffers of a stop, and decides whether the stop copies by an outline. Precondition: no thread
+// is stopped.
 func (c *copier) makeRoom(t *Thread, s *RawSample) {
 	n := t.hints.get()
 	s.reserveRegions(t.regionBytes)
@@ -97,15 +95,14 @@ func (c *copier) makeRoom(t *Thread, s *RawSample) {
 	}
 }
 
-// mayBeDeep reports whether the next stop may find a deep stack. A wrong answer costs time only.
+// mayBeDeep reports whether the next stop may find a deep stack. A wrong result only costs time.
 func (t *Thread) mayBeDeep() bool { return t.hints.get().deepAt(t.stackPointer - uncertain) }
 
-// deepAt reports whether the stack from sp on is deep, as far as its end is known.
 func (h *CopyHints) deepAt(sp frames.Addr) bool {
 	return h.Root == 0 || h.Changing || h.Root-sp >= outlineFrom
 }
 
-// outlineFor gives the outline by which a passive read copies the stack from sp on, or nil.
+// outlineFor returns the outline by which a passive read copies the stack from sp on, or nil.
 func (h *CopyHints) outlineFor(sp frames.Addr) *outline {
 	if h.deepAt(sp) {
 		return h.outline
@@ -116,10 +113,10 @@ func (h *CopyHints) outlineFor(sp frames.Addr) *outline {
 // uncertain is the assumed growth of a stack until the next observation, in bytes.
 const uncertain = 16 << 10
 
-// taskRegions is the least size that is assumed of other memory where there are tasks, in bytes.
+// taskRegions is the least expected size of other memory of a thread that runs tasks, in bytes.
 const taskRegions = 24 << 10
 
-// besides gives the expected bytes of memory other than the stack.
+// besides returns the expected size of memory other than the stack, in bytes.
 func (t *Thread) besides() int {
 	if t.Extra != nil {
 		return max(t.regionBytes, taskRegions)
@@ -127,8 +124,8 @@ func (t *Thread) besides() int {
 	return t.regionBytes
 }
 
-// stackToReserve gives the bytes of stack to reserve if that many bytes of other memory are expected. A small stack and
-// the other memory share leastCopy.
+// stackToReserve returns the bytes to reserve for the stack beside regions bytes of other memory. A small stack and the
+// other memory share leastCopy.
 func (h *sizeHints) stackToReserve(regions int) int {
 	if h.Bytes > leastCopy || regions == 0 {
 		return h.Bytes
@@ -136,7 +133,8 @@ func (h *sizeHints) stackToReserve(regions int) int {
 	return min(h.Bytes, max(leastCopy-regions-copyMargin, 2*h.Used+copyMargin, topCopy))
 }
 
-// largerBuffer gives the buffer for a deep stack; nil for a thread that changes stacks, whose end is not known.
+// largerBuffer returns the buffer for a deep stack; nil for a thread that changes stacks: the end of its stack is
+// unknown.
 func (c *copier) largerBuffer(t *Thread, s *RawSample) []byte {
 	if s.outline != nil || t.hints.get().Changing {
 		return nil
@@ -144,7 +142,7 @@ func (c *copier) largerBuffer(t *Thread, s *RawSample) []byte {
 	return c.larger
 }
 
-// tailBuffer gives the buffer for the outermost frames behind a gap; nil where a run-time system knows the ends.
+// tailBuffer returns the buffer for the outermost frames behind a gap; nil if a run-time system knows the stacks' ends.
 func (c *copier) tailBuffer(t *Thread, s *RawSample) []byte {
 	n := t.hints.get()
 	if s.outline != nil || n.Changing || t.Extra != nil || !n.ToEnd && n.Top == 0 {
@@ -153,7 +151,7 @@ func (c *copier) tailBuffer(t *Thread, s *RawSample) []byte {
 	return c.tail
 }
 
-// extras gives what a stop copies besides the stack, or nil.
+// extras returns the Extra of a stop, nil if only the stack is copied.
 func (c *copier) extras(t *Thread, s *RawSample) ptrace.Extra {
 	inner := c.extraOf(t)
 	if s.outline == nil {

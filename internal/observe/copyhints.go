@@ -19,27 +19,28 @@ const (
 	copyMargin = 2 << 10   // beyond what the last walks needed
 )
 
-// CopyHints is what the walks of a thread ask of its next observations, passed as one value ([WalkFeedback.Walked]).
+// CopyHints is what the walks of a thread ask of its next observations ([WalkFeedback.Walked]).
 type CopyHints struct {
 	sizeHints
 	sampleHints
 	otherHints
 	outlineHints
-	// Unproven is the place ([siteKey]) where a register was missing that a stop would give, or 0.
+	// Unproven is the place ([siteKey]) where a register was missing that a stop has, or 0.
 	Unproven uint64
-	// Retries counts raw samples that lacked something. If it has changed, the thread is read again, even if unchanged.
+	// Retries counts raw samples that lacked something. A change makes the observer read the thread again, even if
+	// unchanged.
 	Retries uint32
 	// Incomplete is set if the last walk lacked memory or an unwind rule that may appear later (exec, dlopen).
 	Incomplete bool
-	// Plan is what to copy for a run-time system, nil if nothing, and Anchor the address that it begins at, or 0.
+	// Plan is what to copy for a run-time system, or nil, and Anchor the address at which it begins, or 0.
 	Plan   *managed.Plan
 	Anchor frames.Addr
 }
 
-// hintBuffer passes the newest CopyHints between two goroutines without waiting or allocating.
+// hintBuffer passes the newest CopyHints from the walking to the observing goroutine, without waiting or allocation.
 type hintBuffer struct {
 	slots  [3]CopyHints
-	middle atomic.Uint32 // index of the third slot; with isNew if it was not read yet
+	middle atomic.Uint32 // index of the third slot; with isNew if not read yet
 	writer uint32
 	reader uint32
 }
@@ -51,13 +52,13 @@ func (b *hintBuffer) init(n CopyHints) {
 	b.middle.Store(2)
 }
 
-// put passes hints. It is for the goroutine that walks.
+// put passes hints. Only the walking goroutine calls it.
 func (b *hintBuffer) put(n *CopyHints) {
 	b.slots[b.writer] = *n
 	b.writer = b.middle.Swap(b.writer|isNew) &^ isNew
 }
 
-// take makes get give the newest hints, and reports whether these are new. It is for the goroutine that observes.
+// take makes the newest hints those of get, and reports whether they are new. Only the observing goroutine calls it.
 func (b *hintBuffer) take() bool {
 	if b.middle.Load()&isNew == 0 {
 		return false
@@ -68,7 +69,7 @@ func (b *hintBuffer) take() bool {
 
 func (b *hintBuffer) get() *CopyHints { return &b.slots[b.reader] }
 
-// takeHints takes new hints, and reports whether the last observation lacked something that another may have.
+// takeHints takes new hints, and reports whether the thread must be read again, even if unchanged.
 func (o *Observer) takeHints(t *Thread) (again bool) {
 	root := t.hints.get().Root
 	if !t.hints.take() {

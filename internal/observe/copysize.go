@@ -8,8 +8,8 @@ import "prywalk/frames"
 type sizeHints struct {
 	// Bytes is the most stack to copy.
 	Bytes int
-	// Used is the bytes of stack that the last walks used, or a lower bound if a kernel sample had too little. It rises
-	// at once, and falls by 1/8 of the difference with each walk.
+	// Used is the bytes of stack that the last walks used, or a lower bound after a kernel sample with too little. It
+	// rises at once, and falls by 1/8 of the difference with each walk.
 	Used int
 	// Top is an address that no copy goes beyond, or 0.
 	Top frames.Addr
@@ -21,22 +21,21 @@ type sizeHints struct {
 	ToEnd bool
 }
 
-// sizeLearner learns from walks how much of the stack to copy.
 type sizeLearner struct {
 	*sizeHints
-	topInvalid bool        // a walk passed Top; it is not set again until a complete walk confirms it
+	topInvalid bool        // a walk passed Top; a complete walk must confirm it before it is set again
 	invalidTop frames.Addr // the Top that was passed
-	passed     int         // how often a Top was passed
+	passed     int         // number of passed Tops
 	walks      uint
 }
 
-// mostToEnd is how many walks may fail before ToEnd is dropped.
+// mostToEnd bounds the incomplete walks until ToEnd is dropped.
 const mostToEnd = 8
 
-// mostPassed is how often walks may pass Top before it is not set again.
+// mostPassed bounds how often a Top that walks have passed is set again.
 const mostPassed = 16
 
-// update learns from a walk, and reports whether its copy was too short and the next one is longer.
+// update learns from a walk. again is set if the copy was too short and the next one is longer.
 func (l *sizeLearner) update(end walkEnd, w *frames.Walker, s *RawSample) (again bool) {
 	l.learnEnd(end, w, s)
 	from, reach := s.Mem.Stack.Addr, w.Reach()
@@ -59,7 +58,6 @@ func (l *sizeLearner) update(end walkEnd, w *frames.Walker, s *RawSample) (again
 	return again
 }
 
-// learnEnd learns the end of the stack.
 func (l *sizeLearner) learnEnd(end walkEnd, w *frames.Walker, s *RawSample) {
 	complete, reach := end == endComplete, w.Reach()
 	if complete && (w.Away() || w.Frame().SP != 0) {
@@ -73,13 +71,13 @@ func (l *sizeLearner) learnEnd(end walkEnd, w *frames.Walker, s *RawSample) {
 	}
 }
 
-// hasAll reports whether the copy of the stack goes up to the known end.
+// hasAll reports whether the copy reaches the known end of the stack.
 func (l *sizeLearner) hasAll(s *RawSample) bool {
 	from, root := s.Mem.Stack.Addr, l.Root
 	return !l.Changing && root > from && root-from <= uint64(len(s.Mem.Stack.Bytes))
 }
 
-// sizeToEnd gives the size of a copy up to the end of the stack. It is 0 if the end is unknown, or more than mostBridge
+// sizeToEnd returns the size of a copy up to the end of the stack, 0 if the end is unknown or more than mostBridge
 // away.
 func (l *sizeLearner) sizeToEnd(s *RawSample) uint64 {
 	from, end := s.Mem.Stack.Addr, l.Root
@@ -92,10 +90,9 @@ func (l *sizeLearner) sizeToEnd(s *RawSample) uint64 {
 	return 0
 }
 
-// setSize sets the size of the next copy after a walk that used that many bytes. fullCopy is the size of a full copy,
-// cut is set if the copy was too short, and toTop if it went up to Top. Several short copies that are walked in one
-// batch must ask for the same size: it grows from fullCopy, not from Bytes. again reports whether the next copy is
-// longer.
+// setSize sets the size of the next copy after a walk that used that many bytes. fullCopy is the size of a full copy;
+// cut is set if the copy was too short, toTop if it went up to Top. A batch of walks may have several short copies, and
+// each must lead to the same size: it grows from fullCopy, not from Bytes. again is set if the next copy is longer.
 func (l *sizeLearner) setSize(used, fullCopy int, cut, toTop bool) (again bool) {
 	old := l.Bytes
 	want := used + copyMargin
@@ -107,7 +104,7 @@ func (l *sizeLearner) setSize(used, fullCopy int, cut, toTop bool) (again bool) 
 	case cut:
 		want = max(old, 4*fullCopy, want)
 	case want < old:
-		want = old - (old-want)/8 // depth varies
+		want = old - (old-want)/8 // depths vary
 	}
 	l.Bytes = min(max(want, leastCopy), mostCopy)
 	if l.Used -= (l.Used - used) / 8; used > l.Used {
@@ -116,8 +113,8 @@ func (l *sizeLearner) setSize(used, fullCopy int, cut, toTop bool) (again bool) 
 	return cut && old < mostCopy
 }
 
-// setTop bounds copies by the end of a complete walk, as other data may follow (goroutines). A Top that a walk
-// passed is set again after a complete walk that ends there, at most mostPassed times.
+// setTop bounds copies by the end of a complete walk, as other data may follow (goroutines). A Top that a walk passed
+// is set again if a complete walk ends there, at most mostPassed times.
 func (l *sizeLearner) setTop(addr uint64) {
 	top := addr + copyMargin
 	if l.topInvalid && top == l.invalidTop && l.passed <= mostPassed {
@@ -128,5 +125,5 @@ func (l *sizeLearner) setTop(addr uint64) {
 	}
 }
 
-// atLeast makes the next copy have n bytes.
+// atLeast sets the least size of the next copy.
 func (l *sizeLearner) atLeast(n int) { l.Bytes = max(l.Bytes, n) }

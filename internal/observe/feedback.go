@@ -9,8 +9,8 @@ import (
 
 // # From walks to copies
 //
-// A walk shows what the next copy of the thread needs. Its end is classified once ([classify]); then each of these
-// learns from it, and sets its own part of the hints:
+// A walk shows what the next copy of the thread needs. [classify] classifies its end; then each of these learns from
+// it, and sets its own part of the hints:
 //
 //	sizeLearner        copysize.go     bytes of stack, and its end
 //	depthLearner       sampled.go      whether kernel samples have the whole stack
@@ -19,8 +19,7 @@ import (
 //
 // [WalkFeedback.noteMissingRegister] (keptregs.go) keeps the place where a register is missing.
 
-// WalkFeedback learns from the walks of a thread what its next copies need. It belongs to the goroutine that walks;
-// methods pass hints to the observer.
+// WalkFeedback learns from the walks of a thread what its next copies need. It belongs to the walking goroutine.
 type WalkFeedback struct {
 	hints   CopyHints
 	buffer  *hintBuffer
@@ -38,8 +37,8 @@ func newFeedback(t *Thread, first CopyHints) *WalkFeedback {
 	return f
 }
 
-// Walked learns from a walk of s what the next observation must copy. Preconditions: the walk has ended, and p has the
-// mappings as of then. o has the frames of the walk, or is nil if some are missing.
+// Walked learns from a walk of s. Preconditions: the walk has ended, and p has the mappings as of then. o has the
+// frames of the walk, or is nil if some are missing.
 func (f *WalkFeedback) Walked(p *code.Process, w *frames.Walker, s *RawSample, o *WalkedFrames) {
 	f.hints.Incomplete = mayChange(w.StopReason())
 	end := classify(p, w, s, &f.size)
@@ -59,7 +58,7 @@ func (f *WalkFeedback) Walked(p *code.Process, w *frames.Walker, s *RawSample, o
 	f.handOver()
 }
 
-// readAgainIf makes the next observation read again, even if the thread is unchanged, if the copy lacked something.
+// readAgainIf makes the next observation read the thread again, even if unchanged, if the copy lacked something.
 func (f *WalkFeedback) readAgainIf(lacked bool) {
 	if lacked {
 		f.hints.Retries++
@@ -70,28 +69,28 @@ func (f *WalkFeedback) handOver() { f.buffer.put(&f.hints) }
 
 // # For single observations
 
-// CopyUpTo makes the next observations copy up to n bytes of stack, within its usual limit.
+// CopyUpTo sets the size of the next copies of the stack, within its usual limit.
 func (f *WalkFeedback) CopyUpTo(n int) {
 	f.hints.Bytes = min(max(n, leastCopy), mostCopy)
 	f.handOver()
 }
 
-// CopyDeep makes the next observations copy up to n bytes of stack, also beyond its usual limit.
+// CopyDeep sets the size of the next copies of the stack, also beyond its usual limit.
 func (f *WalkFeedback) CopyDeep(n uint64) {
 	f.hints.Bytes = int(min(max(n, leastCopy), deepCopy))
 	f.handOver()
 }
 
 // CopyOther makes the next observations copy around an address on another stack (a signal stack, a stack that grows in
-// parts). The newest four are kept.
+// parts). The newest four addresses are kept.
 func (f *WalkFeedback) CopyOther(addr frames.Addr) {
 	_, added := f.others.add(addr, 0)
 	f.readAgainIf(added)
 	f.handOver()
 }
 
-// CopyOtherDeep makes the next observations copy n bytes from an address on another stack. An address just beyond such
-// a copy extends it.
+// CopyOtherDeep makes the next observations copy n bytes from an address on another stack. If addr is just beyond such
+// a copy, that one is extended.
 func (f *WalkFeedback) CopyOtherDeep(addr frames.Addr, n uint64) {
 	if !f.others.extend(addr, n) {
 		f.others.add(addr, min(n, deepCopy))
@@ -99,7 +98,7 @@ func (f *WalkFeedback) CopyOtherDeep(addr frames.Addr, n uint64) {
 	f.handOver()
 }
 
-// Unproven makes the next observations stop the sleeper for a missing register, if that is allowed and harmless.
+// Unproven makes the next observation stop the sleeper for a missing register, if permitted and harmless.
 func (f *WalkFeedback) Unproven(s *RawSample) {
 	f.noteMissingRegister(s)
 	f.handOver()

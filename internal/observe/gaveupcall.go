@@ -14,23 +14,23 @@ import (
 
 // # Calls that give up at each stop
 //
-// Some system calls work in the kernel for long and begin again when stopped ([ptrace.Repair], GaveUp): one longer than
-// a tick would never end. After such a stop, stops of the thread are suppressed as long as
+// Some system calls work in the kernel for long and begin again after a stop ([ptrace.Repair], GaveUp): one longer than
+// a tick would never end. After such a stop, stops of the thread are suppressed while
 //
 //   - the words around its stack pointer are unchanged, and
 //   - it uses no more user than system time.
 //
-// Neither proves that it is still in the call. Processor time meanwhile is attributed to the call's stack; other time
-// is unobserved.
+// Neither proves that it is still in the call. CPU time meanwhile is attributed to the call's stack; other time is
+// unobserved.
 //
 // After a stop that did harm (the program gets an error, or a supervisor gets the call twice), stops of the thread are
 // suppressed for a time that doubles with each harm.
 
 const (
-	// Presumed processor time of such a call, in ns. It doubles each time the same call gives up again.
+	// Assumed CPU time of such a call, in ns. It doubles each time the same call gives up again.
 	leastPresumed = 2e9
 	mostPresumed  = 64e9
-	// Processor time between reads of the user time, in ns. User time is counted in ticks of up to 10 ms.
+	// CPU time between reads of the user time, in ns. User time is counted in ticks of up to 10 ms.
 	splitEvery = 40e6
 	clockTick  = 10e6 // unit of utime in /proc/PID/stat, ns
 	// Time without stops after harm, in ns.
@@ -42,15 +42,15 @@ const (
 
 // gaveUpCall is the state of a thread whose call gave up because of a stop.
 type gaveUpCall struct {
-	inCall      bool // it is presumed to be in the call still
+	inCall      bool // the thread is assumed to be in the call still
 	sp          frames.Addr
 	nr          int64
 	words       [wordsAround]byte
 	wordCount   int    // of words
-	cpu         uint64 // processor time at the stop, ns
-	userReadAt  uint64 // processor time when user was read, ns
+	cpu         uint64 // CPU time at the stop, ns
+	userReadAt  uint64 // CPU time when user was read, ns
 	userTicks   uint64 // user time, clock ticks
-	presumedCPU uint64 // presumed processor time of the call, ns
+	presumedCPU uint64 // assumed CPU time of the call, ns
 
 	suppressFor   int64 // length of the last suppression after harm, ns; 0 if no stop did harm
 	suppressUntil int64 // CLOCK_MONOTONIC, ns
@@ -81,18 +81,17 @@ func (t *Thread) noteGaveUp(s *RawSample, stop *ptrace.Stop) {
 	}
 }
 
-// harmed reports whether a stop of the thread did harm. A supervisor may serve the thread's calls, which does not show
-// before.
+// harmed reports whether a stop of the thread did harm. A supervisor of its calls shows only by that.
 func (g *gaveUpCall) harmed() bool { return g != nil && g.suppressFor > 0 }
 
-// leftCall notes that the thread has left the call: it was asleep, or stopped by job control.
+// leftCall notes that the thread has left the call.
 func (g *gaveUpCall) leftCall() {
 	if g != nil {
 		g.inCall = false
 	}
 }
 
-// suppressStop reports whether the thread must not be stopped now, and counts the time.
+// suppressStop reports whether the thread must not be stopped now. If so, it records the time in notStopped.
 func (t *Thread) suppressStop() bool {
 	g := t.gaveUpCall
 	if g == nil || !g.inCall && g.suppressUntil == 0 {
@@ -111,7 +110,6 @@ func (t *Thread) suppressStop() bool {
 	return false
 }
 
-// stillInCall reports whether the thread is probably still in the call.
 func (t *Thread) stillInCall() bool {
 	g := t.gaveUpCall
 	cpu := t.lastClocks.CPU
@@ -133,17 +131,17 @@ func (t *Thread) stillInCall() bool {
 	return ran < most
 }
 
-// userTime gives the thread's clock ticks in user mode, 0 if unreadable.
+// userTime returns the thread's clock ticks in user mode, 0 if unreadable.
 func (t *Thread) userTime() uint64 {
 	var st procmem.Stat
 	_ = t.files.Stat(&st)
 	return st.UTime
 }
 
-// CallName gives the name of this machine's system call by number.
+// CallName returns the name of a system call of this machine.
 func CallName(nr int64) string { return process.SyscallName(hostArch(), nr) }
 
-// TakeNotStopped gives, once, the time since the last observation in which stops were suppressed.
+// TakeNotStopped returns the time since the last observation in which stops were suppressed, and resets it.
 func (t *Thread) TakeNotStopped() sample.NotStopped {
 	if t.gaveUpCall == nil {
 		return sample.NotStopped{}

@@ -53,7 +53,7 @@ func (t *Thread) clocks(tb *testing.T) {
 	}
 }
 
-// still gives the address of the program's ELF header, which is not written.
+// still returns the address of the program's ELF header, which is not written.
 func still(t *testing.T, pid int) frames.Addr {
 	t.Helper()
 	var at frames.Addr

@@ -11,13 +11,13 @@ import (
 
 // # Threads that wait for locks
 //
-// The kernel stack of a thread in futex(2) follows from the operation and from /proc/PID/task/TID/wchan, which is
-// cheaper to read. So kernel stacks are cached by these two: the last one of each thread, and some for all threads.
+// The operation of futex(2) and /proc/PID/task/TID/wchan determine a thread's kernel stack, and wchan is cheaper to
+// read. So kernel stacks are cached by these two: the last one of each thread, and some for all threads.
 
 // futexSleep is a thread's last kernel stack in futex(2).
 type futexSleep struct {
 	op       uint64
-	wchan    [40]byte // wchan
+	wchan    [40]byte
 	wchanLen int
 	text     []byte
 	reads    int
@@ -25,10 +25,10 @@ type futexSleep struct {
 	known    bool // proved
 }
 
-// futexReads is how many of a thread's kernel stacks are read before one is kept.
+// futexReads is the number of reads of a thread's kernel stack before one is kept.
 const futexReads = 4
 
-// unchanged reports whether the kept kernel stack is that of a call.
+// unchanged reports whether the kept kernel stack is that of call.
 func (f *futexSleep) unchanged(t *Thread, call *procmem.SyscallInfo) bool {
 	if !f.known || f.op != call.Args[1] {
 		return false
@@ -38,7 +38,7 @@ func (f *futexSleep) unchanged(t *Thread, call *procmem.SyscallInfo) bool {
 	return err == nil && string(name) == string(f.wchan[:f.wchanLen])
 }
 
-// note keeps a kernel stack, which [futexSleep.proven] confirms.
+// note keeps a kernel stack until [futexSleep.proven] confirms it.
 func (f *futexSleep) note(t *Thread, call *procmem.SyscallInfo, text []byte) {
 	f.known, f.noted = false, false
 	if f.reads++; f.reads < futexReads || len(text) == 0 {
@@ -55,12 +55,12 @@ func (f *futexSleep) proven() { f.known, f.noted = f.known || f.noted, false }
 
 type futexStack struct {
 	op       uint64
-	wchan    [40]byte // wchan
-	wchanLen int      // 0 if there is no stack
+	wchan    [40]byte
+	wchanLen int // 0 if there is no stack
 	text     []byte
 }
 
-// mostFutexStacks is enough, as each operation has one or two kernel stacks.
+// mostFutexStacks is enough: each operation has one or two kernel stacks.
 const mostFutexStacks = 8
 
 // futexStacks are kernel stacks for all threads, as some threads live for one sleep only.
@@ -70,7 +70,7 @@ type futexStacks struct {
 	found  futexStack // the last one read, not proved yet
 }
 
-// kernelStackOf gives a known kernel stack for the same operation and wchan, or nil.
+// kernelStackOf returns a proved kernel stack of the same operation and wchan, or nil.
 func (f *futexStacks) kernelStackOf(t *Thread, call *procmem.SyscallInfo) []byte {
 	var buf [len(futexStack{}.wchan) + 1]byte
 	var in []byte
@@ -92,7 +92,7 @@ func (f *futexStacks) kernelStackOf(t *Thread, call *procmem.SyscallInfo) []byte
 	return nil
 }
 
-// keepFound keeps a kernel stack, which [futexStacks.proven] confirms.
+// keepFound keeps a kernel stack until [futexStacks.proven] confirms it.
 func (f *futexStacks) keepFound(t *Thread, call *procmem.SyscallInfo, text []byte) {
 	var buf [len(f.found.wchan) + 1]byte
 	in, err := t.files.WchanOnce(buf[:])
@@ -114,7 +114,7 @@ func (f *futexStacks) proven() {
 	f.next++
 }
 
-// kernelStacks reads the kernel stacks of passively read threads: three system calls, some 6 µs, with CAP_SYS_ADMIN.
+// kernelStacks reads the kernel stacks of passively read threads with CAP_SYS_ADMIN: three system calls, some 6 µs.
 // Threads that run between all their observations are left out.
 type kernelStacks struct {
 	wanted bool
@@ -123,9 +123,9 @@ type kernelStacks struct {
 }
 
 const (
-	// mostKernelText is the most bytes of a kernel stack's text.
+	// mostKernelText bounds the text of a kernel stack, in bytes.
 	mostKernelText = 2 << 10
-	// kernelTries is the number of failures in a row after which no kernel stack is read.
+	// kernelTries is the number of failures in a row that ends the reading of kernel stacks.
 	kernelTries = 64
 )
 

@@ -10,22 +10,22 @@ import (
 
 // # The lock of the mappings
 //
-// Each read of a process's memory takes mmap_lock, which cannot be queried. A thread may be preempted with it: then a
-// read waits, and with it the stopped thread. Where the lock is often held:
+// Each read of a process's memory takes mmap_lock, whose state cannot be read. While a preempted thread holds it, a
+// read waits, and with it the stopped thread. So, where the lock is often held:
 //
-//   - A byte is read before the stop, which waits for the lock while no thread is stopped.
+//   - The tracer reads a byte before the stop: it waits for the lock while no thread is stopped.
 //   - Another thread of this process reads ([procmem.Relays]), which takes 5 µs more. If a read is late, the stopped
 //     thread is detached, and the sample is lost ([refusal.MapLock]).
 //
 // This is done in the first stops of each process of several threads, after a stop that waited, and if the length of
-// stops is limited. Passive reads use the other thread only while a stop is pending or after a wait, as it may get no
-// processor for 1 ms.
+// stops is limited. Passive reads use the other thread, which may get no CPU for 1 ms, only while a stop is pending or
+// after a wait.
 
 const (
 	firstWatched = 1 << 7  // stops of a process of several threads
 	watchedFor   = 1 << 10 // stops after a wait for the lock
-	lockHeld     = 200e3   // ns; a longer read of one byte has waited for the lock, not only for a processor
-	lockWait     = 1e6     // ns, most wait for the lock in an observation
+	lockHeld     = 200e3   // ns; a longer read of one byte has waited for the lock, not only for a CPU
+	lockWait     = 1e6     // ns, longest wait for the lock in an observation
 )
 
 // mapLock bounds the time that reads of memory wait for the lock.
@@ -67,7 +67,7 @@ func (l *mapLock) readElsewhere(m *procmem.Memory, stopped bool) bool {
 	return watched && (stopped || l.ctl.Pending() > 0 || m.OftenHeld())
 }
 
-// endReads ends the reads. False means that one was late: all are void.
+// endReads ends the reads. It returns false if one was late: then all are void.
 func (l *mapLock) endReads(t *Thread) bool {
 	m := t.Memory
 	if m == nil || l.relays == nil {
@@ -79,14 +79,14 @@ func (l *mapLock) endReads(t *Thread) bool {
 	return !m.Late()
 }
 
-// watchLock makes the next stops of the process read in time, after one that waited for the lock.
+// watchLock makes the next stops of the process read in time, if c is a wait for the lock.
 func (t *Thread) watchLock(c ptrace.Cause) {
 	if c == ptrace.CauseLock && t.Memory != nil {
 		t.Memory.Watch(watchedFor)
 	}
 }
 
-// waitForMappings waits for the lock before a stop, if it is often held, and reports whether it was held.
+// waitForMappings waits for the lock before a stop, if the lock is watched. It reports whether it was held.
 func (o *Observer) waitForMappings(t *Thread, s *RawSample) bool {
 	s.LockWait = 0
 	m := t.Memory
@@ -102,7 +102,7 @@ func (o *Observer) waitForMappings(t *Thread, s *RawSample) bool {
 	return true
 }
 
-// noteLostStop notes a stop whose sample is lost, as a read was late.
+// noteLostStop notes a stop whose sample is lost because a read was late.
 func (o *Observer) noteLostStop(t *Thread) error {
 	t.base.valid = false
 	t.lostStop, _ = t.stopTimes(&o.stop)
@@ -111,15 +111,13 @@ func (o *Observer) noteLostStop(t *Thread) error {
 	return refusal.MapLock
 }
 
-// TakeLostStop gives, once, how long a thread was stopped without a sample ([refusal.MapLock]), in ns; 0 if it
-// was not.
+// TakeLostStop returns how long a thread was stopped without a sample ([refusal.MapLock]), in ns, and resets it to 0.
 func (t *Thread) TakeLostStop() (ns int64) {
 	ns, t.lostStop = t.lostStop, 0
 	return ns
 }
 
-// readAgain reads a thread passively once more after the tracer has slept for the lock. Its wake-up was not by its
-// timer.
+// readAgain reads a thread passively once more after the tracer has slept for the lock, not for its timer.
 func (o *Observer) readAgain(t *Thread, s *RawSample) (asleep bool, err error) {
 	if t.lastClocks, err = t.files.SchedStat(); err != nil {
 		return false, err

@@ -13,8 +13,8 @@ import (
 // # Nodes of the last observation
 //
 // Frames that are objects lie anywhere, and most are those of the last observation. Before a stop the kernel is asked
-// which of these are in memory. In the stop one call reads these, at the first node of a chain that no region has; new
-// ones are read one by one.
+// which of these are in memory. In the stop one call reads them when a chain comes to the first node that no region
+// has; new ones are read one by one.
 
 const mostCachedNodes = procmem.MostPlaces
 
@@ -40,8 +40,7 @@ type nodePiece struct{ from, to frames.Addr }
 
 const mostFailures = 4
 
-// checkPresent checks before a stop which nodes of that size are present, and joins those of one page, as fewer places
-// are faster.
+// checkPresent checks before a stop which nodes are present, and joins those of one page: fewer places are read faster.
 func (c *nodeCache) checkPresent(m *procmem.Memory, size uint64) {
 	if c.until = 0; c.atCount == 0 || c.failures == mostFailures {
 		return
@@ -66,7 +65,7 @@ func (c *nodeCache) put(n nodePiece) {
 	c.pieceCount++
 }
 
-// readCachedNodes reads the checked nodes, once for each check, and reports whether it got any.
+// readCachedNodes reads the checked nodes, once for each check. It reports whether it got any.
 func (p *planCopier) readCachedNodes() bool {
 	c, n, used := p.cache, 0, p.bufUsed
 	if c == nil || c.until == 0 {
@@ -100,10 +99,10 @@ func (p *planCopier) readCachedNodes() bool {
 	return p.regionCount > before
 }
 
-// denseNodes is the distance of nodes, in sizes of a node, up to which one page mostly has both.
+// denseNodes is the distance of nodes, in sizes of a node, up to which one page usually has both.
 const denseNodes = 3
 
-// cacheNode keeps a node for the next observation, unless a region before index before has it.
+// cacheNode keeps a node for the next observation, unless it is in a region with a lower index than before.
 func (p *planCopier) cacheNode(at frames.Addr, size uint64, before int) {
 	c := p.cache
 	if c == nil || p.first != nil || p.lastIn < before || p.found == mostCachedNodes {
@@ -116,7 +115,7 @@ func (p *planCopier) cacheNode(at frames.Addr, size uint64, before int) {
 	p.found++
 }
 
-// checkPlan checks before a stop whether the memory is present that the plan will read first.
+// checkPlan checks before a stop whether the memory that the plan reads first is present.
 func (t *Thread) checkPlan() {
 	n := t.hints.get()
 	if n.Plan == nil || n.Anchor == 0 || t.Memory == nil || len(n.Plan.Steps) == 0 {
@@ -132,7 +131,6 @@ func (t *Thread) checkPlan() {
 	t.checkNodes()
 }
 
-// checkNodes checks whether the nodes of the last chain are present.
 func (t *Thread) checkNodes() {
 	n := t.hints.get()
 	if n.Plan == nil || t.Memory == nil {

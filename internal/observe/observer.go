@@ -9,28 +9,28 @@ import (
 	"prywalk/ptrace"
 )
 
-// LongStop is the length, in nanoseconds, from which on the cause of a stop is recorded ([RawSample.StopCause]).
+// LongStop is the least length, in ns, of a stop whose cause is recorded ([RawSample.StopCause]).
 const LongStop = 1 << 18
 
 // Outcome is the result of [Observer.Begin].
 type Outcome uint8
 
-// Only Done has a raw sample, and only Failed an error.
+// The outcomes. Only Done has a raw sample, and only Failed an error.
 const (
 	Failed  Outcome = iota // no observation; [Reason] classifies the error
 	Pending                // [Observer.Collect] finishes it
 	Reused                 // unchanged since its last observation
 	Done                   // the raw sample is complete
 	Runs                   // running, and sampled by the kernel
-	Queued                 // not stopped until it has a processor
+	Queued                 // not stopped until it has a CPU
 )
 
-// Observer observes threads. Precondition of all methods: the caller runs on the OS thread of the controller.
+// Observer observes threads. Precondition of all methods: the caller runs on the controller's OS thread.
 type Observer struct {
 	ctl              *ptrace.Controller
 	pool             *Pool
 	mode             Mode
-	onlyOnProcessors bool // stop only threads on a processor
+	onlyOnProcessors bool // stop only threads on a CPU
 	pause            pauseLimit
 	schedstats       schedstatCache
 	unproven         unprovenSites
@@ -43,14 +43,14 @@ type Observer struct {
 	preemption
 }
 
-// New gives an observer that takes raw samples from pool; mode is ModeAuto except for measurements.
+// New returns an observer that takes raw samples from pool. mode is ModeAuto except for measurements.
 func New(ctl *ptrace.Controller, pool *Pool, mode Mode) *Observer {
 	o := &Observer{ctl: ctl, pool: pool, mode: mode, copier: copier{arch: hostArch()}, preemption: preemption{ctl: ctl}}
 	o.mapLock = mapLock{ctl: ctl, pause: &o.pause}
 	return o
 }
 
-// Begin observes a thread: it finds it unchanged, reads it passively, or begins a stop. Only Done has a raw sample.
+// Begin observes a thread: it finds it unchanged, reads it passively, or begins a stop.
 func (o *Observer) Begin(t *Thread) (Outcome, *RawSample, error) {
 	sched, err := o.clocks(t)
 	if err != nil {
@@ -76,7 +76,6 @@ func (o *Observer) Begin(t *Thread) (Outcome, *RawSample, error) {
 	return outcome, nil, err
 }
 
-// observe reads a thread passively or begins a stop, into s.
 func (o *Observer) observe(t *Thread, s *RawSample, sched procmem.SchedStat) (Outcome, error) {
 	asleep, err := o.readAsleep(t, s, sched)
 	switch {
@@ -122,7 +121,7 @@ func (o *Observer) readAsleep(t *Thread, s *RawSample, sched procmem.SchedStat) 
 	return asleep, nil
 }
 
-// clocks reads the thread's clocks into t.lastClocks.
+// clocks reads the thread's clocks, also into t.lastClocks.
 func (o *Observer) clocks(t *Thread) (sched procmem.SchedStat, err error) {
 	sched, err = t.files.SchedStat()
 	if err == nil && (sched.Runs < t.lastClocks.Runs || sched.CPU < t.lastClocks.CPU) {
@@ -137,8 +136,7 @@ func (o *Observer) clocks(t *Thread) (sched procmem.SchedStat, err error) {
 	return sched, err
 }
 
-// checkUnchanged reports whether the last observation still holds, and is complete or not to be read again yet. It
-// counts the observations until then.
+// checkUnchanged reports whether the last observation still holds and need not be repeated for an incomplete stack.
 func (t *Thread) checkUnchanged(sched procmem.SchedStat) bool {
 	switch {
 	case !t.base.unchanged(sched) && !t.base.acceptReturnToStop(sched, t.files):
@@ -150,8 +148,8 @@ func (t *Thread) checkUnchanged(sched procmem.SchedStat) bool {
 	return false
 }
 
-// classifySleeper sets the state of a passively read thread, and reports whether to stop it: for a missing register, or
-// if it is stopped by job control.
+// classifySleeper sets the state of a passively read thread. It reports whether to stop it, for a missing register or
+// because it is stopped by job control.
 func (o *Observer) classifySleeper(t *Thread, s *RawSample) bool {
 	s.OnCPU, s.Basis = false, sample.Exact
 	var st procmem.Stat
@@ -166,7 +164,7 @@ func (o *Observer) classifySleeper(t *Thread, s *RawSample) bool {
 	if t.sampled != 0 {
 		return st.State == 'T' || st.State == 'S' && o.decideStopForRegister(t, s)
 	}
-	// A new thread has no baseline and so no interval yet: OnCPU does not matter.
+	// Without a baseline the thread is new and has no interval: OnCPU does not matter.
 	_, found := t.skid.Preempted()
 	found = found && s.Sched.Runs == t.lastClocks.Runs
 	wake, now := o.wake(), procmem.Now()

@@ -7,7 +7,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// The copy around a place on another stack, in bytes. A -fsplit-stack has several.
+// The copy around a place on another stack, in bytes. With -fsplit-stack there are several.
 const (
 	otherBelow = 16 << 10
 	otherBytes = 96 << 10
@@ -19,7 +19,7 @@ type StackRef struct {
 	At   frames.Addr // 0 if there is none
 	Size int         // bytes to copy, if more than usual
 	End  int         // bytes from At to where complete walks ended; 0 if none has
-	// FirstStack is set if At is near the end of the thread's first stack. It is copied only while the thread is on
+	// FirstStack is set if At is near the end of the thread's first stack, which is copied only while the thread is on
 	// another.
 	FirstStack bool
 }
@@ -30,7 +30,7 @@ type otherHints struct {
 	Others [mostOthers]StackRef
 }
 
-// otherStackLearner learns from walks which places on other stacks to copy.
+// otherStackLearner learns which places on other stacks to copy.
 type otherStackLearner struct {
 	*otherHints
 	next      int             // index of the last replaced place
@@ -39,8 +39,8 @@ type otherStackLearner struct {
 	gaveUp    bool            // a place was dropped since the last call of missing
 }
 
-// update learns from a walk, and reports whether it went to a place that was not copied and is new. Kernel samples have
-// one stack only, so they say nothing about others once the walk has left it.
+// update learns from a walk. again is set if it went to a new place that was not copied. A kernel sample has one stack
+// only, so it says nothing about others once the walk has left it.
 func (l *otherStackLearner) update(end walkEnd, w *frames.Walker, s *RawSample) (again bool) {
 	l.noteUsed(w)
 	if end != endCutOther && end != endOtherStack || s.How == BySample && w.Away() {
@@ -59,7 +59,7 @@ func (r *StackRef) copyBytes() int {
 	return max(otherBytes, r.Size)
 }
 
-// add adds a place, and gives its index. added is set if it is new and there was room. Without room it replaces another
+// add adds a place, and returns its index. added is set if it is new and there was room; without room it replaces a
 // place.
 func (l *otherStackLearner) add(addr, size uint64) (at int, added bool) {
 	list := &l.Others
@@ -78,14 +78,14 @@ func (l *otherStackLearner) add(addr, size uint64) (at int, added bool) {
 	return l.next, false
 }
 
-// Number of walks elsewhere in a row after which a place is dropped, unless a complete walk has ended there. It doubles
-// if a walk then goes to a place that is missing.
+// Number of walks elsewhere in a row that drops a place, unless a complete walk has ended there. It doubles if a walk
+// then goes to a missing place.
 const (
 	othersLeast = 64
 	othersMost  = 1 << 14
 )
 
-// missing adds a place that a walk went to and that was not copied, and reports whether it is new.
+// missing adds a place that a walk went to and that was not copied. added is set if it is new.
 func (l *otherStackLearner) missing(addr uint64) (added bool) {
 	if l.keepFor == 0 || l.gaveUp {
 		l.keepFor, l.gaveUp = min(max(2*l.keepFor, othersLeast), othersMost), false
@@ -95,7 +95,7 @@ func (l *otherStackLearner) missing(addr uint64) (added bool) {
 	return added
 }
 
-// noteUsed notes which places a walk was at.
+// noteUsed notes which places a walk used.
 func (l *otherStackLearner) noteUsed(w *frames.Walker) {
 	switch {
 	case l.Others[0].At == 0:
@@ -107,8 +107,8 @@ func (l *otherStackLearner) noteUsed(w *frames.Walker) {
 	}
 }
 
-// countWalk counts a walk, and drops the places that no walk was at for long. used is the set of places of this walk,
-// bit i for Others[i].
+// countWalk counts a walk, and drops the places that no walk has used for long. Bit i of used is set if this walk used
+// Others[i].
 func (l *otherStackLearner) countWalk(used uint) {
 	list, n := &l.Others, 0
 	for i := range list {
@@ -131,7 +131,8 @@ func (l *otherStackLearner) countWalk(used uint) {
 	clear(list[n:])
 }
 
-// endedAt gives the set of places that have sp, and notes where a complete walk ended.
+// endedAt returns the set of places whose copy includes sp. If complete is set, it records that a complete walk ended
+// there.
 func (l *otherStackLearner) endedAt(sp frames.Addr, complete bool) (found uint) {
 	for i := range l.Others {
 		r := &l.Others[i]
@@ -156,7 +157,7 @@ func (l *otherStackLearner) extend(addr, n uint64) bool {
 	return false
 }
 
-// otherStacks copies the memory around places on other stacks, in addition to what another Extra copies.
+// otherStacks copies the memory around places on other stacks, in addition to what Inner copies.
 type otherStacks struct {
 	Wrapped
 	addrs      [mostOthers]frames.Addr
@@ -165,7 +166,7 @@ type otherStacks struct {
 	firstStack [mostOthers]bool
 }
 
-// extraOf gives what to copy besides the stack, or nil.
+// extraOf returns the Extra besides an outline, or nil.
 func (c *copier) extraOf(t *Thread) ptrace.Extra {
 	places, inner := &t.hints.get().Others, c.withPlan(t, t.Extra)
 	if places[0].At == 0 {

@@ -12,7 +12,7 @@ import (
 
 // # Stacks that are deeper than 64 KiB
 //
-// A walk of a deep stack needs few words of it: those near each frame's outer end. An outline has where these were in a
+// A walk of a deep stack needs few of its words: those near the outer ends of frames. An outline has their places in a
 // thread's last walks, and the frame size of each return address. A stop copies:
 //
 //   - the top of the stack and, in the same read, a piece at each known end;
@@ -25,8 +25,8 @@ import (
 //     sp                                                                    root
 //     │ top: 24 KiB │      │ end │                │ end │   │ end │      │ end │
 //
-// Stale return addresses can also lead to the root, so every candidate in the top part starts a chain. An outline is a
-// guess of what to copy; if the walk lacks a word, the next stop copies in one piece.
+// A stale return address may lead to the root, too, so every known return address in the top starts a chain. An outline
+// is a guess: if the walk lacks a word, the next stop copies in one piece.
 const (
 	outlineFrom = 64 << 10  // bytes; shallower stacks are copied in one piece
 	topCopy     = 24 << 10  // bytes of the top
@@ -37,8 +37,8 @@ const (
 const (
 	maxEnds    = 120  // frame ends
 	maxChain   = 1024 // frames of one walk, or of one chain
-	endAge     = 256  // walks that an end is kept for
-	shallowFor = 1000 // walks that read little, until the outline is dropped
+	endAge     = 256  // walks for which an end is kept
+	shallowFor = 1000 // shallow walks until the outline is dropped
 	sizeBits   = 11   // log2 of the table of frame sizes
 	maxSizes   = 1 << sizeBits / 2
 )
@@ -49,13 +49,13 @@ type frameEnd struct {
 	lastWalk uint32 // number of the last walk that had it
 }
 
-// WalkedFrames gathers the frames of one walk. It is for one goroutine, and reusable after Reset.
+// WalkedFrames collects the frames of one walk, for one goroutine.
 type WalkedFrames struct{ ends []frameEnd }
 
 // Reset drops the frames.
 func (o *WalkedFrames) Reset() { o.ends = o.ends[:0] }
 
-// Add adds a frame of the walk, if its PC is a return address, which then is the word below its stack pointer (x86-64).
+// Add adds a frame if its PC is a return address, which then is the word below its stack pointer (x86-64).
 func (o *WalkedFrames) Add(f *frames.Frame) {
 	if f.Caller && f.SP != 0 && len(o.ends) < maxChain {
 		o.ends = append(o.ends, frameEnd{at: f.SP, pc: f.PC})
@@ -68,7 +68,7 @@ const (
 )
 
 // frameSizes is a hash table from return addresses to the sizes of the frames that they return to. A pc of 0 marks an
-// empty place. One goroutine writes and another reads; a value read meanwhile is a harmless guess.
+// empty slot. One goroutine writes while another reads: a stale or mismatched size is a harmless guess.
 type frameSizes struct {
 	table  [1 << sizeBits]struct{ pc, size atomic.Uint64 }
 	count  int
@@ -95,7 +95,7 @@ func (f *frameSizes) size(pc frames.Addr) frames.Addr {
 	return at.size.Load()
 }
 
-// learn sets a frame size, and reports whether it is new. A full table is emptied first.
+// learn sets a frame size, and reports whether it is new. It empties a full table first.
 func (f *frameSizes) learn(pc, size frames.Addr) bool {
 	if pc == 0 {
 		return false
@@ -136,8 +136,7 @@ type outline struct {
 	sizes *frameSizes
 }
 
-// outlineHistory has the frame ends and frame sizes of the last walks of a deep stack. It belongs to the goroutine that
-// walks.
+// outlineHistory has the frame ends and frame sizes of a deep stack's last walks. It belongs to the walking goroutine.
 type outlineHistory struct {
 	ends     []frameEnd // by rising address
 	walks    uint32
@@ -146,7 +145,7 @@ type outlineHistory struct {
 }
 
 // learn adds the frames of a walk, and reports whether a size or an end is new. complete is set if the last frame is
-// the outermost.
+// the outermost one.
 func (h *outlineHistory) learn(walk []frameEnd, complete bool) (sizes, marks bool) {
 	h.walks++
 	for i := range walk {
@@ -219,7 +218,7 @@ func (l *outlineLearner) update(end walkEnd, w *frames.Walker, s *RawSample, o *
 	return dropped
 }
 
-// historyFor gives the history if the stack is or lately was deep, else nil.
+// historyFor returns the history if the stack is or lately was deep, else nil.
 func (l *outlineLearner) historyFor(end walkEnd, w *frames.Walker, s *RawSample) *outlineHistory {
 	reach := w.Reach()
 	if end == endCut || end == endBetween {

@@ -12,7 +12,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// passiveTries bounds the tries on a thread that runs during a passive read.
+// passiveTries bounds the tries on a thread that runs meanwhile.
 const passiveTries = 3
 
 // readPassively makes a passive read, and reports whether it succeeded. It fails if the thread runs, or if the kernel
@@ -63,8 +63,8 @@ func (o *Observer) readPassively(t *Thread, s *RawSample, before procmem.SchedSt
 	return false, nil
 }
 
-// stoppable gives nil for a thread that may be stopped though its /proc syscall file is unreadable: CAP_SYS_PTRACE does
-// not override the mode of that file. A sleeper must not be stopped ([refusal.Denied]), as its call is unknown.
+// stoppable returns nil if a thread may be stopped though its /proc syscall file is unreadable: CAP_SYS_PTRACE does not
+// override the mode of that file. A sleeper must not be stopped ([refusal.Denied]), as its call is unknown.
 func stoppable(files *procmem.ThreadFiles) error {
 	var st procmem.Stat
 	if err := files.Stat(&st); err != nil {
@@ -106,11 +106,11 @@ func (c *copier) copyAt(t *Thread, s *RawSample, call procmem.SyscallInfo) error
 // belowSP is where Go saves the caller's frame pointer on arm64.
 const belowSP = 16
 
-// signatureBits is where pointer authentication signs a code pointer: bits 54 to 48
+// signatureBits are the bits of a code pointer with its signature: 54 to 48
 // (Documentation/arm64/pointer-authentication).
 const signatureBits = 0x7f << 48
 
-// copyExtra copies what a stop would copy in addition to the stack. The thread pointer is that of the last stop: it is
+// copyExtra copies what a stop would copy besides the stack. The thread pointer is that of the last stop, as it is
 // constant.
 func (c *copier) copyExtra(t *Thread, s *RawSample) {
 	h := t.hints.get()
@@ -142,8 +142,8 @@ func (c *copier) copyExtra(t *Thread, s *RawSample) {
 // redZone is the memory below sp that a leaf function may use (System V ABI for x86-64, §3.2.2).
 const redZone = 128
 
-// copyStack copies from sp − below upwards in one piece. It reads by the id of the thread, as that of a first thread
-// that has ended gives no memory.
+// copyStack copies from sp − below upwards in one piece. It reads by the thread's ID: by that of a first thread that
+// has ended, reads return 0 bytes.
 func (s *RawSample) copyStack(t *Thread, sp, below frames.Addr) error {
 	s.copyShape = copyShape{}
 	from := t.copyFrom(sp, below)
@@ -155,13 +155,13 @@ func (s *RawSample) copyStack(t *Thread, sp, below frames.Addr) error {
 	return s.copyBytes(t, from, asked)
 }
 
-// copyTop copies the top of a deep stack; [copier.copyExtra] copies the rest by the outline.
+// copyTop copies the top of a deep stack. [copier.copyExtra] copies the rest by the outline.
 func (s *RawSample) copyTop(t *Thread, sp frames.Addr, o *outline) error {
 	s.copyShape = copyShape{outline: o}
 	return s.copyBytes(t, t.copyFrom(sp, redZone), topCopy)
 }
 
-// copyFrom gives sp − below, or sp if that is in another mapping.
+// copyFrom returns sp − below, or sp if that is in another mapping.
 func (t *Thread) copyFrom(sp, below frames.Addr) frames.Addr {
 	from := sp - below
 	if t.Memory != nil && from&^0xfff != sp&^0xfff && t.Memory.Start(sp) > from {
@@ -191,7 +191,7 @@ func (t *Thread) copy(from frames.Addr, buf []byte) (int, error) {
 	return t.Memory.Copy(t.TID, from, buf), nil
 }
 
-// setStack describes the copy. If it is shorter than asked, the mapping ended.
+// setStack describes the copy. It is shorter than asked if the mapping ends before.
 func (s *RawSample) setStack(from frames.Addr, n, asked int) {
 	s.Mem = frames.Snapshot{Stack: frames.Region{Addr: from, Bytes: s.buf[:n]}, Others: s.Mem.Others[:0]}
 	s.Mem.StackEnd = from + uint64(n)

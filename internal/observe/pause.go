@@ -20,18 +20,16 @@ const (
 )
 
 // pauseLimit skips stops that are expected to exceed the user's limit. The estimate is the moving mean of the thread's
-// stops, or of all before its first.
+// stops, before its first that of all stops.
 type pauseLimit struct {
 	limit int64 // ns; 0 if there is none
 	usual int64 // moving mean of all stops, ns; 0 before the first
 }
 
-// LimitPause makes the observer omit stops that are expected to take longer than d ([refusal.MaxPause]). 0
-// means no limit.
+// LimitPause skips stops that are expected to take longer than d ([refusal.MaxPause]); 0 means no limit.
 func (o *Observer) LimitPause(d time.Duration) { o.pause.limit = int64(d) }
 
-// admitStop reports whether a stop is expected to be short enough. Each refusal lowers the expectation a little, so
-// that the thread is tried again.
+// admitStop reports whether a stop is expected to be short enough. A refusal lowers the estimate a little.
 func (p *pauseLimit) admitStop(t *Thread) bool {
 	if p.limit <= 0 {
 		return true
@@ -63,16 +61,15 @@ func movingMean(mean, ns int64) int64 {
 
 // # Queued threads
 //
-// A queued thread stops when it gets a processor, on a busy machine tens of milliseconds later; a tracer under a CPU
-// quota may be held up by then. So, with [Observer.OnlyOnProcessors], only threads on a processor are stopped
-// ([procmem.ThreadFiles.OnProcessor]): processor time is attributed by these. The exception is the thread that the
-// tracer has preempted, if it makes many system calls (package skid).
+// A queued thread stops when it gets a CPU, on a busy machine tens of milliseconds later; by then a CPU quota may hold
+// up the tracer. So, with [Observer.OnlyOnProcessors], only threads on a CPU are stopped
+// ([procmem.ThreadFiles.OnProcessor]), and CPU time is attributed by these. The exception is a thread with many system
+// calls that the tracer has preempted (package skid).
 
-// queuedFor is how long a thread may be found queued before it is stopped anyway, in ns.
+// queuedFor is how long a queued thread is not stopped, in ns.
 const queuedFor = 4e9
 
-// OnlyOnProcessors makes the observer stop only threads on a processor, or not found there for 4 s, where that is
-// known.
+// OnlyOnProcessors limits stops to threads on a CPU, and those not found there for 4 s, where that is known.
 func (o *Observer) OnlyOnProcessors() { o.onlyOnProcessors = true }
 
 func (o *Observer) waitsForProcessor(t *Thread) bool {

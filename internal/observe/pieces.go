@@ -21,13 +21,13 @@ const (
 	pieceReads = 48       // reads of a stop
 )
 
-// pieces copies a stack by an outline, in addition to what another Extra copies.
+// pieces copies a stack by an outline, in addition to what Inner copies.
 type pieces struct {
 	Wrapped
 	top []byte
 
 	places [ptrace.MaxPrefetch]frames.Region
-	first  int // index of the first piece in places; inner's places come before
+	first  int // index of the first piece in places; those of Inner precede it
 	n      int
 	buf    []byte
 	ends   presentEnds

@@ -22,8 +22,8 @@ const (
 	fewPages    = 2
 )
 
-// planCopier carries out the plan of a run-time system, in addition to what another Extra copies. It serves all
-// threads, one at a time.
+// planCopier carries out the plan of a run-time system, in addition to what Inner copies. It serves all threads, one at
+// a time.
 type planCopier struct {
 	Wrapped
 	plan   *managed.Plan
@@ -116,7 +116,6 @@ func (p *planCopier) step(s *managed.Step) bool {
 	return true
 }
 
-// length gives the size of a step's range.
 func (p *planCopier) length(at frames.Addr, s *managed.Step) uint64 {
 	n := uint64(s.Max)
 	if end := p.slots[s.End%managed.MaxSlots]; s.End != 0 {
@@ -128,7 +127,7 @@ func (p *planCopier) length(at frames.Addr, s *managed.Step) uint64 {
 	return n
 }
 
-// readRow reads a range of adjacent nodes.
+// readRow reads adjacent nodes.
 func (p *planCopier) readRow(at frames.Addr, s *managed.Step) {
 	n, size := p.length(at, s), uint64(s.Size)
 	p.nodeCount = 0
@@ -167,7 +166,7 @@ func (p *planCopier) chain(at frames.Addr, s *managed.Step) {
 	}
 }
 
-// reuseSought reports whether the thread's last result of Seek still holds. It is then in slot 0.
+// reuseSought reports whether the thread's last result of Seek still holds. If so, it is in slot 0.
 func (p *planCopier) reuseSought() bool {
 	if p.sought == nil || *p.sought == 0 {
 		return false
@@ -187,7 +186,7 @@ func (p *planCopier) reuseSought() bool {
 	return false
 }
 
-// seek gives the node of a list that has a wanted word, or 0.
+// seek returns the node of a list that has the wanted word, or 0.
 func (p *planCopier) seek(at frames.Addr, s *managed.Step) frames.Addr {
 	want := p.slots[s.End%managed.MaxSlots]
 	for range min(int(s.Max), planSought) {
@@ -202,8 +201,8 @@ func (p *planCopier) seek(at frames.Addr, s *managed.Step) frames.Addr {
 	return 0
 }
 
-// density decides whether the whole page around a node is read: it costs little more than the node, but takes room, and
-// is worthwhile if other nodes lie in it.
+// density decides whether the whole page around a node is read. That costs little more time, but takes room, and is
+// worthwhile if the page has other nodes.
 type density struct {
 	pieces int // read for nodes
 	piece  int
@@ -211,7 +210,7 @@ type density struct {
 	last   frames.Addr
 }
 
-// densePiece is the number of nodes in a piece that makes the next one larger.
+// densePiece is the number of nodes in a piece from which on the next piece is larger.
 const densePiece = 6
 
 func (d *density) found(piece int) {
@@ -222,7 +221,7 @@ func (d *density) found(piece int) {
 
 func (d *density) read(piece int) { d.pieces, d.piece, d.nodes = d.pieces+1, piece, 0 }
 
-// next gives how many bytes to read for the node at an address: 0 for the node only.
+// next returns how many bytes to read for the node at an address; 0 means the node only.
 func (d *density) next(at frames.Addr) uint64 {
 	switch {
 	case d.nodes >= densePiece:
@@ -233,7 +232,7 @@ func (d *density) next(at frames.Addr) uint64 {
 	return 0
 }
 
-// readNode reads a node, and the with bytes up to the end of its page, if they can be read.
+// readNode reads a node, and the with bytes up to the end of its page if they are readable.
 func (p *planCopier) readNode(at frames.Addr, size, with uint64) bool {
 	end := max(at|(planPage-1)+1, at+size)
 	if with > planPage {
@@ -250,7 +249,7 @@ func (p *planCopier) readNode(at frames.Addr, size, with uint64) bool {
 	return p.read(at, size) && p.copied(at, size) != nil
 }
 
-// each replaces the nodes by the objects that they point to, and reads these.
+// each replaces the nodes by the objects to which they point, and reads these.
 func (p *planCopier) each(s *managed.Step) {
 	n := 0
 	for i := range p.nodeCount {
@@ -273,13 +272,13 @@ func (p *planCopier) each(s *managed.Step) {
 	p.nodeCount = copy(p.nodes[:], p.next[:n])
 }
 
-// leavesOut reports whether Each leaves a node out by the word at an address.
+// leavesOut reports whether Each leaves out a node with this word.
 func (p *planCopier) leavesOut(at frames.Addr, s *managed.Step) bool {
 	return s.Empty && p.word(at) != 0 || s.Mask != 0 && (p.word(at)&s.Mask == s.Value) == s.Except
 }
 
 // addressBits is the width of a user address. fewBefore is how many of the last objects are compared, as recursive
-// calls have the same.
+// calls have the same one.
 const (
 	addressBits = 48
 	fewBefore   = 8
@@ -292,8 +291,7 @@ func (p *planCopier) readObject(at frames.Addr, s *managed.Step) bool {
 	return p.read(at, uint64(s.Size))
 }
 
-// InLock reports whether a sleeper waits for the lock of its run-time system, which computing threads pass to each
-// other.
+// InLock reports whether a sleeper waits for its run-time system's lock, which computing threads pass to each other.
 func (t *Thread) InLock(call *procmem.SyscallInfo) bool {
 	plan := t.hints.get().Plan
 	if plan == nil || plan.Lock[1] == 0 || call.Nr != futexCall(hostArch()) {
@@ -303,7 +301,7 @@ func (t *Thread) InLock(call *procmem.SyscallInfo) bool {
 	return ok && word >= plan.Lock[0] && word < plan.Lock[1]
 }
 
-// withPlan gives an Extra that also carries out the plan of a thread, or inner if there is none.
+// withPlan returns an Extra that also carries out the plan of a thread; inner if there is none.
 func (c *copier) withPlan(t *Thread, inner ptrace.Extra) ptrace.Extra {
 	n := t.hints.get()
 	plan, anchor := n.Plan, n.Anchor
@@ -322,8 +320,8 @@ func (c *copier) withPlan(t *Thread, inner ptrace.Extra) ptrace.Extra {
 	return p
 }
 
-// Plan makes the next observations carry out a plan from an anchor on, or none if p is nil. again reports whether the
-// plan is new, so that the thread is read again.
+// Plan makes the next observations carry out a plan from an anchor on, or none if p is nil. again is set if the plan is
+// new: the thread is then read again.
 func (f *WalkFeedback) Plan(p *managed.Plan, anchor frames.Addr) (again bool) {
 	if f.hints.Plan == p && f.hints.Anchor == anchor {
 		return false

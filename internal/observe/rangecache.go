@@ -12,15 +12,15 @@ import (
 // # Ranges of the last observation
 //
 // A plan reads almost the same ranges in each stop: a thread, its context, the used part of its frames. Before a stop
-// the kernel is asked which of the last observation's ranges are in memory, and one call in the stop reads these. A
-// step then reads only what these lack, if the thread has called further.
+// the kernel is asked which of the last observation's ranges are in memory. One call in the stop reads these, and the
+// steps read only what they lack.
 
 // Bounds of what is read beforehand.
 const (
 	mostRanges     = 24
 	mostRangeBytes = 96 << 10
 	leastRanges    = 2
-	rangeShrinks   = 4 // an unused end of a range shrinks by a quarter in each observation
+	rangeShrinks   = 4 // an unused end of a range shrinks by 1/rangeShrinks in each observation
 )
 
 type memoryRange struct{ from, to frames.Addr }
@@ -34,7 +34,7 @@ type rangeCache struct {
 	until  int64 // present until, CLOCK_MONOTONIC ns; 0 if unknown
 }
 
-// checkPresent checks before a stop which pages of the ranges are present. A range is cut at the first missing one.
+// checkPresent checks before a stop which pages of the ranges are present. It cuts a range at the first missing one.
 func (c *rangeCache) checkPresent(m *procmem.Memory) {
 	if c.until = 0; c.n < leastRanges {
 		return
@@ -80,13 +80,12 @@ type usedRanges struct {
 	parts        [mostRanges]frames.Region
 }
 
-// begin forgets the last observation.
 func (u *usedRanges) begin() {
 	clear(u.used[:u.count])
 	u.first, u.count, u.freshCount, u.sameEachTime = 0, 0, 0, false
 }
 
-// readRanges reads the ranges of the last observation, if they are present.
+// readRanges reads the present ranges of the last observation.
 func (p *planCopier) readRanges() {
 	u := &p.ranges
 	c := u.cache
@@ -117,10 +116,10 @@ func (p *planCopier) readRanges() {
 	clear(u.parts[:n])
 }
 
-// rangeOverlaps is the size of the largest node that may lie across the end of a range, in bytes.
+// rangeOverlaps is the size of the largest node that may cross the end of a range, in bytes.
 const rangeOverlaps = 256
 
-// cover reads what the last ranges lack of n bytes at an address.
+// cover reads what the last ranges lack of n bytes at an address. It returns false if it can read none.
 func (p *planCopier) cover(at frames.Addr, n uint64) bool {
 	if n == 0 || p.copied(at, n) != nil {
 		return n > 0
@@ -142,7 +141,6 @@ func (p *planCopier) cover(at frames.Addr, n uint64) bool {
 	return p.read(at, n)
 }
 
-// noteUsed notes that size bytes of a region were used.
 func (u *usedRanges) noteUsed(region int, from frames.Addr, size uint64) {
 	i := region - u.first
 	if i < 0 || i >= u.count {
@@ -156,7 +154,6 @@ func (u *usedRanges) noteUsed(region int, from frames.Addr, size uint64) {
 	r.from, r.to = min(r.from, from), max(r.to, from+size)
 }
 
-// noteRead notes that a step has read a range in addition.
 func (u *usedRanges) noteRead(from frames.Addr, size uint64) {
 	if u.cache == nil || !u.sameEachTime || u.freshCount == len(u.fresh) {
 		return
@@ -165,7 +162,7 @@ func (u *usedRanges) noteRead(from frames.Addr, size uint64) {
 	u.freshCount++
 }
 
-// keep sets the thread's ranges to what was used of them, and what was read in addition.
+// keep makes the used ranges and the fresh ones the thread's ranges.
 func (u *usedRanges) keep() {
 	c := u.cache
 	if c == nil {

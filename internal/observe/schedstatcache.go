@@ -4,16 +4,16 @@ package observe
 
 import "prywalk/internal/procmem"
 
-// schedstatCache keeps the schedstat files of the last stopped threads open, if the budget of open files is spent.
+// schedstatCache keeps the schedstat files of the last stopped threads open once the budget of open files is spent.
 type schedstatCache struct {
 	files [mostSchedstats]*procmem.ThreadFiles
 	next  int
 }
 
-// mostSchedstats is small compared with the limit of open files.
+// mostSchedstats is small against the limit of open files.
 const mostSchedstats = 32
 
-// keepOpen opens the schedstat file of a thread that is about to be stopped, and closes the oldest one.
+// keepOpen opens the schedstat file of a thread about to be stopped, and closes the oldest one.
 func (c *schedstatCache) keepOpen(f *procmem.ThreadFiles) {
 	if !f.KeepSchedstatOpen() {
 		return

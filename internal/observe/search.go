@@ -11,14 +11,14 @@ import (
 // Bounds of a search in a stop, in bytes unless stated.
 const (
 	maxStarts    = 24        // chains of more than one frame
-	maxTries     = 400       // chains
+	maxTries     = 400       // number of chains
 	maxJoins     = 4         // chains from frames at their places of earlier walks
 	maxSearch    = 1024      // frames of all chains
 	readsKept    = 2         // reads reserved for a copy in one piece
 	maxSteppedTo = 40        // regions of ends at new places
 	mostFollowed = 40 << 10  // copied for ends at new places
 	mostInFull   = 128 << 10 // copied beyond a top without known frames
-	mostBridge   = 5 << 18   // copied by bridge
+	mostBridge   = 5 << 18   // copied by [search.bridge]
 	failedCopy   = 10 << 10  // copied beyond failed chains
 	firstGrowth  = 4 << 10   // first read where frames are unknown
 	endBytes     = mostFollowed + pieceBelow + manyAbove
@@ -31,7 +31,7 @@ const (
 	fewBelow   = 128  // pieceBelow after a small frame
 	smallFrame = 2 << 10
 	largeFrom  = 16 << 10 // a frame of this size is large
-	savedBelow = 64       // return address, and the registers that most functions save
+	savedBelow = 64       // return address and the registers that most functions save
 )
 
 // search copies the frame ends of a stopped thread by following chains of frames. A chain succeeds if it reaches the
@@ -46,18 +46,18 @@ type search struct {
 
 	buffer         []byte // buffer of all copies
 	free           []byte // its unused part
-	chainFree      []byte // what the chain that is followed leaves of it
+	chainFree      []byte // what the current chain leaves of free
 	chainFreeLeast uint64 // least length of chainFree
 	framesLeft     int    // frames left to follow in this stop
 
-	reached  frames.Addr // highest known place of the chain that is followed
+	reached  frames.Addr // highest known place of the current chain
 	furthest frames.Addr // highest place of failed chains
-	// failedEnd is the highest address reached by a failed chain that starts below the first successful one, or 0.
+	// failedEnd is the highest place of the failed chains before the first successful one, or 0.
 	failedEnd frames.Addr
 	succeeded bool // a chain has succeeded
-	// succeededAt and failed have the stack pointers of successful and failed chains in the top.
+	// succeededAt and failedAt have the stack pointers of successful and failed chains in the top.
 	succeededAt, failedAt wordSet
-	// topFrames has the first topFrameCount stack pointers of the last chain, those in the top.
+	// topFrames has the stack pointers of the last chain that are in the top.
 	topFrames     [maxChain]frames.Addr
 	topFrameCount int
 }
@@ -79,7 +79,7 @@ func (s *search) copyFrames() {
 	s.bridge(reached)
 }
 
-// copyBeyondFailed copies beyond the end of failed chains, as these may be the thread's frames, and the successful ones
+// copyBeyondFailed copies beyond the end of failed chains: these may be the thread's frames, and the successful ones
 // stale.
 func (s *search) copyBeyondFailed() {
 	size := min(failedCopy, len(s.free))
@@ -93,8 +93,8 @@ func (s *search) copyBeyondFailed() {
 	s.noChain = !s.copyInSteps(s.failedEnd)
 }
 
-// copyToNearRoot copies all up to the known end of the stack, if that is near: this is faster than following chains.
-// ok is false if it is not near, or cannot be read.
+// copyToNearRoot copies all up to the known end of the stack, if that is near: this is faster than following chains. ok
+// is false if it is not near, or unreadable.
 func (s *search) copyToNearRoot(from frames.Addr) (rest frames.Region, ok bool) {
 	if !s.rootIsNear(from) {
 		return rest, false
@@ -140,7 +140,7 @@ func (s *search) bridge(from frames.Addr) {
 	}
 }
 
-// lowestJoint gives the lowest frame end of the outline from which a chain succeeds, or 0.
+// lowestJoint returns the lowest frame end of the outline from which a chain succeeds, or 0.
 func (s *search) lowestJoint(from frames.Addr) frames.Addr {
 	first, tries := len(s.copied.Others), maxJoins
 	for i := 0; i < len(s.outline.ends) && tries > 0 && s.framesLeft > 0; i++ {
@@ -177,7 +177,7 @@ func (s *search) copyInSteps(from frames.Addr) (found bool) {
 	return found
 }
 
-// leastFree gives the chainFreeLeast by which chains copy at most mostFollowed bytes.
+// leastFree returns the chainFreeLeast that limits the copies of chains to mostFollowed bytes.
 func leastFree(free []byte) uint64 { return uint64(max(len(free)-mostFollowed, 0)) }
 
 type chainStart struct{ pc, sp frames.Addr }
@@ -197,7 +197,8 @@ func (s *search) follow() (reached frames.Addr, ok bool) {
 	return s.furthest, ok
 }
 
-// tryChain follows a chain, and reports whether it succeeds. It keeps the copies of one that succeeds or gets furthest.
+// tryChain follows a chain, and reports whether it succeeds. It keeps the copies of a chain that succeeds or gets
+// furthest.
 func (s *search) tryChain(first chainStart) bool {
 	n := len(s.copied.Others)
 	ok := s.chain(first.pc, first.sp)
@@ -222,8 +223,8 @@ func (s *search) tryChain(first chainStart) bool {
 	return ok
 }
 
-// followAll follows chains from the known return addresses in b, which is the copy at an address, and reports whether
-// one succeeds. Chains from stale return addresses succeed, too, so all are followed.
+// followAll follows chains from the known return addresses in b, the copy at an address, and reports whether one
+// succeeds. It follows them all, as a chain from a stale return address may succeed, too.
 func (s *search) followAll(at frames.Addr, b []byte) (ok bool) {
 	for starts, tries := 0, 0; len(b) >= 8 && starts < maxStarts && tries < maxTries && s.framesLeft > 0; {
 		v := binary.LittleEndian.Uint64(b)
@@ -240,12 +241,11 @@ func (s *search) followAll(at frames.Addr, b []byte) (ok bool) {
 	return ok
 }
 
-// wasFollowed reports whether a chain went through the frame with this stack pointer.
 func (s *search) wasFollowed(sp frames.Addr) bool {
 	return s.succeededAt.has(s.copied.Stack.Addr, sp) || s.failedAt.has(s.copied.Stack.Addr, sp)
 }
 
-// wordSet is a set of the top's words.
+// wordSet is a set of words of the top.
 type wordSet [topCopy / 8 / 64]uint64
 
 func (w *wordSet) mark(stack frames.Addr, path []frames.Addr) {
@@ -260,8 +260,8 @@ func (w *wordSet) has(stack, sp frames.Addr) bool {
 	return at < topCopy && w[at/8/64]&(1<<(at/8%64)) != 0
 }
 
-// chain follows the frames from a return address and the stack pointer behind it, and reports whether the chain reaches
-// the outermost frame or joins a successful one.
+// chain follows the frames from a return address and the stack pointer behind it. It reports whether the chain reaches
+// the outermost frame or joins a successful chain.
 func (s *search) chain(pc, sp frames.Addr) bool {
 	s.chainFree, s.reached, s.topFrameCount = s.free, 0, 0
 	for ; s.framesLeft > 0; s.framesLeft-- {
@@ -273,7 +273,7 @@ func (s *search) chain(pc, sp frames.Addr) bool {
 		switch {
 		case size == sizeRoot:
 			return true
-		case size == 0 || size >= mostCopy: // not known, or varies
+		case size == 0 || size >= mostCopy: // unknown, or varies
 			return false
 		}
 		sp += size
@@ -296,8 +296,8 @@ func (s *search) chain(pc, sp frames.Addr) bool {
 	return false
 }
 
-// copyEnd copies the outer end of a frame of some size, and gives the return address there. Callers of small frames are
-// mostly small, so it then copies more.
+// copyEnd copies the outer end of a frame of that size, and returns the return address there. After a small frame it
+// copies more, as the callers are mostly small, too.
 func (s *search) copyEnd(end, size frames.Addr) (pc frames.Addr, ok bool) {
 	below, above := frames.Addr(pieceBelow), frames.Addr(endAbove)
 	if size < smallFrame {

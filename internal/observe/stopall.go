@@ -19,9 +19,9 @@ const (
 )
 
 // StopAll observes all threads at one moment: it stops them all, copies all, and detaches from all together. more
-// gives the threads that were discovered since its last call. Threads in calls that a stop would harm ([interruptible])
-// are read passively meanwhile, until none of them has run since; so are threads that do not stop within a second. done
-// is called for each thread. StopAll gives the nanoseconds between the first stop and the last detach.
+// returns the threads discovered since its last call. Threads in calls that a stop would harm ([interruptible]), or
+// that do not stop within a second, are read passively meanwhile, until none of them has run since. done is called for
+// each thread. StopAll returns the nanoseconds between the first stop and the last detach.
 //
 // Precondition: it runs on the controller's OS thread, and the controller has room for all threads.
 func StopAll(ctl *ptrace.Controller, pool *Pool, more func() []*Thread, done func(*Thread, *RawSample, error)) int64 {
@@ -113,7 +113,6 @@ func (s *stopAll) requestStop(h *heldThread, tag int, runs uint64) {
 	s.pending++
 }
 
-// wait waits for the pending stops. Threads that do not stop in time are later read passively.
 func (s *stopAll) wait() {
 	for s.pending > 0 {
 		tracee := s.ctl.WaitAny(s.waitUntil)
@@ -130,13 +129,13 @@ func (s *stopAll) wait() {
 	for _, h := range s.threads {
 		if h.state == heldPending {
 			s.ctl.Cancel(h.tracee)
-			h.state = heldAsleep
+			h.state = heldAsleep // later read passively
 			s.pending--
 		}
 	}
 }
 
-// readAllPassively reads all threads that are not stopped, and reports whether any of them has changed.
+// readAllPassively reads all threads that are not stopped. It reports whether any of them has changed.
 func (s *stopAll) readAllPassively() (changed bool) {
 	for i, h := range s.threads {
 		if h.state != heldAsleep {
@@ -217,7 +216,6 @@ func (s *stopAll) fillFromStop(h *heldThread) {
 	}
 }
 
-// end ends the observation of a thread.
 func (s *stopAll) end(h *heldThread, raw *RawSample, err error) {
 	h.state = heldDone
 	s.done(h.thread, raw, err)

@@ -9,14 +9,13 @@ import (
 	"prywalk/ptrace"
 )
 
-// stopCopy is the memory that a stop has copied so far: the top of the stack, and regions.
+// stopCopy is what a stop has copied so far: the top of the stack, and regions.
 type stopCopy struct {
 	frames.Snapshot
 	rd  *ptrace.Reader
-	out []frames.Region // Others, and room for more
+	out []frames.Region // Others with room for more
 }
 
-// topEnd gives the end of the copied top.
 func (c *stopCopy) topEnd() frames.Addr { return c.Stack.Addr + uint64(len(c.Stack.Bytes)) }
 
 func (c *stopCopy) hasRoom() bool { return len(c.Others) < len(c.out) }
@@ -27,10 +26,10 @@ func (c *stopCopy) add(r frames.Region) {
 	c.out[n], c.Others = r, c.out[:n+1]
 }
 
-// drop drops all but the first n regions.
+// drop keeps only the first n regions.
 func (c *stopCopy) drop(n int) { c.Others = c.out[:n] }
 
-// returnAddressAt gives the return address at a frame's outer end, if copied with the saved registers.
+// returnAddressAt returns the return address at a frame's outer end, if copied with the saved registers.
 func (c *stopCopy) returnAddressAt(end frames.Addr) (pc frames.Addr, ok bool) {
 	from := end - savedBelow
 	if s := &c.Stack; from-s.Addr < uint64(len(s.Bytes)) {
@@ -55,7 +54,7 @@ func returnAddressIn(r *frames.Region, from frames.Addr) (pc frames.Addr, ok boo
 	return binary.LittleEndian.Uint64(r.Bytes[at+savedBelow-8:]), true
 }
 
-// beyondLast moves the begin of a range behind the last copy, if that ends within the range.
+// beyondLast returns the beginning of a range without what the last copy has of it.
 func (c *stopCopy) beyondLast(from, to frames.Addr) frames.Addr {
 	last := &c.Stack
 	if n := len(c.Others); n > 0 && c.Others[n-1].Addr > last.Addr {

@@ -11,9 +11,9 @@ import (
 	"prywalk/ptrace"
 )
 
-// taskStacks copies the stack of a task (a goroutine) while its thread is on the scheduler's or a signal stack. It
-// serves all threads of a process. g, m, curg and g0 are as in Go: the running task, its worker, the worker's task, its
-// scheduler.
+// taskStacks copies the stack of a task (a goroutine) while its thread is on the scheduler's stack or a signal stack.
+// It serves all threads of a process. g, m, curg and g0 are Go's: the running task, its worker, the worker's task and
+// its scheduler.
 type taskStacks struct {
 	layout managed.Tasks
 
@@ -28,7 +28,7 @@ type taskStacks struct {
 	hints [1 << hintBits]taskHint
 }
 
-// taskHint is the task that a thread ran at its last observation. It mostly holds, so that one call reads all.
+// taskHint is the task of a thread at its last observation. It usually holds, so that one call reads all.
 type taskHint struct{ slot, m, g uint64 }
 
 const hintBits = 10
@@ -43,11 +43,11 @@ const (
 	taskStackCopy = 256 << 10
 	taskOuterCopy = 32 << 10
 	schedulerCopy = 64 << 10
-	taskTouched   = 32 << 10 // bytes with pages beforehand: most stacks are no deeper
+	taskTouched   = 32 << 10 // bytes with pages beforehand
 )
 
-// TaskStacks gives what a stop must copy for a walk to continue on the stack of the task that a thread has left; nil if
-// there are no tasks.
+// TaskStacks returns what a stop must copy so that a walk can continue on the stack of the task that a thread has left;
+// nil if there are no tasks.
 func TaskStacks(p *code.Process) ptrace.Extra {
 	var s severalTaskStacks
 	for _, t := range p.Runtimes().Tasks() {
@@ -68,11 +68,10 @@ func TaskStacks(p *code.Process) ptrace.Extra {
 	return s
 }
 
-// severalTaskStacks are those of several run-time systems in one process. A thread of one may have called another
-// through C.
+// severalTaskStacks are those of several run-time systems in a process. A thread of one may call another through C.
 type severalTaskStacks []*taskStacks
 
-// Regions implements [ptrace.Extra]: first for the run-time system whose goroutine's stack the thread is on.
+// Regions implements [ptrace.Extra]. It begins with the run-time system whose goroutine stack the thread is on.
 func (s severalTaskStacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) (n int) {
 	first := -1
 	for i, t := range s {
@@ -100,7 +99,7 @@ func (t *taskStacks) Prefetch(regs *frames.Regs) []frames.Region {
 	return t.parts[:]
 }
 
-// StackEnd implements [ptrace.StackEnder], for a thread on its goroutine's stack.
+// StackEnd implements [ptrace.StackEnder] for a thread on its goroutine's stack.
 func (t *taskStacks) StackEnd(regs *frames.Regs, rd *ptrace.Reader) uint64 {
 	h := t.hint(regs.TLS + uint64(t.layout.TLS))
 	if !t.hinted(h) && !t.readOtherTask(h, rd) || word(t.m, t.layout.Current) != h.g || !t.onStack(t.g, regs.SP()) {
@@ -140,7 +139,7 @@ func (t *taskStacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.
 	if on && g == curg {
 		return t.restOfStack(rd, out, n)
 	}
-	// In a signal handler's first instructions g is still the interrupted code's.
+	// At the beginning of a signal handler g is still that of the interrupted code.
 	signal := !on || g != word(t.m, c.Scheduler)
 	if signal {
 		n = t.scheduler(rd, out, n)
@@ -164,7 +163,7 @@ func (t *taskStacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.
 	return n + 1
 }
 
-// restOfStack copies what the copy of the stack lacks of the running task's stack.
+// restOfStack copies the part of the running task's stack that the copy of the stack lacks.
 func (t *taskStacks) restOfStack(rd *ptrace.Reader, out []frames.Region, n int) int {
 	at, copied := rd.Stack()
 	from, hi := at+uint64(copied), word(t.g, t.layout.StackHi)
@@ -179,7 +178,6 @@ func (t *taskStacks) restOfStack(rd *ptrace.Reader, out []frames.Region, n int) 
 	return n + 1
 }
 
-// onStack reports whether sp is on the stack of a task.
 func (t *taskStacks) onStack(g []byte, sp uint64) bool {
 	return sp >= word(g, t.layout.StackLo) && sp <= word(g, t.layout.StackHi)
 }
@@ -229,7 +227,7 @@ func (t *taskStacks) current(regs *frames.Regs, rd *ptrace.Reader, out []frames.
 	return g, m, n
 }
 
-// running reads a g and its m, and gives 0 if that g does not run.
+// running reads a g and its m, and returns 0 if that g does not run.
 func (t *taskStacks) running(g uint64, rd *ptrace.Reader, regions int) (uint64, uint64, int) {
 	if g == 0 || rd.Read(g, t.g) != len(t.g) {
 		return 0, 0, 0
@@ -255,7 +253,7 @@ func (t *taskStacks) isRunning(g uint64) bool {
 	return !t.layout.InRegister || g == word(t.m, c.Scheduler) || g == word(t.m, c.Signals) || g == word(t.m, c.Current)
 }
 
-// stackToCopy gives the stack to copy: from the saved sp, or the outer part after a signal.
+// stackToCopy returns the part of curg's stack to copy: from the saved sp, or the outer part in a signal.
 func (t *taskStacks) stackToCopy(signal bool) (from uint64, n int) {
 	c := &t.layout
 	lo, hi := word(t.curg, c.StackLo), word(t.curg, c.StackHi)
