@@ -42,7 +42,7 @@ func (d *due) observe(list []*backoff.Thread) {
 	}
 }
 
-// observeBackedOff observes backed-off threads if one of them must have run, first those that have run before.
+// observeBackedOff observes backed-off threads if one of them must have run; those that have run before come first.
 func (d *due) observeBackedOff(p *process) {
 	if !d.Backoff.SearchDue(p.backoff) {
 		return
@@ -67,7 +67,7 @@ func (d *due) wakeAndObserve(p *process, all bool) int {
 	return len(woken)
 }
 
-// draw begins the subset of a tick; true if all threads that are due are observed.
+// draw begins the subset of a tick. all is set if every due thread is observed.
 func (d *due) draw() (all bool) {
 	if !d.drawsSubset() {
 		return true
@@ -94,7 +94,6 @@ func (d *due) observeDrawn(list []*backoff.Thread) {
 	}
 }
 
-// observePreempted observes the thread that the tracer's wake-up preempted ([skid.PreemptionDetector.Find]).
 func (d *due) observePreempted() {
 	if !d.cpus.MayShareTargetCPU() || !d.Observer.SeeksPreempted() {
 		return

@@ -25,24 +25,24 @@ type endedThreads struct {
 }
 
 const (
-	// countTries bounds the readings until no clock moves.
+	// countTries bounds the passes over the clocks until no clock moves.
 	countTries = 8
-	// countFor bounds their time, ns.
+	// countFor bounds the time of these passes, ns.
 	countFor = 5e6
 	// reportEvery is the interval of reports, ns; they take at most one part in reportShare of the time.
 	reportEvery = 1e9
 	reportShare = 500
-	// readAtOnce is how many clocks are read before stops are served.
+	// readAtOnce is the number of clocks read before stops are served.
 	readAtOnce = 32
 )
 
 // endedReport schedules the reports of a process.
 type endedReport struct {
-	pending bool  // threads have ended since the last one
-	next    int64 // earliest next one, CLOCK_MONOTONIC ns
+	pending bool  // threads have ended since the last report
+	next    int64 // earliest time of the next report, CLOCK_MONOTONIC ns
 }
 
-// endedUsed bounds the CPU time of ended threads, ns, as of a pass over the clocks.
+// endedUsed bounds the CPU time of ended threads in one pass over the clocks, ns.
 type endedUsed struct{ least, most, clockPass int64 }
 
 // open reads the clocks when a process is tracked.
@@ -56,7 +56,7 @@ func (e *endedThreads) open(p *process, now int64) {
 	}
 }
 
-// close reads the clocks at the end. Precondition: the process's clock was just read.
+// close reads the clocks at the end of a process. Precondition: the process's clock was just read.
 func (e *endedThreads) close(p *process, now int64) {
 	if !p.Target.Alive() {
 		p.account.Ended += int64(p.Clock.Now)
@@ -68,7 +68,7 @@ func (e *endedThreads) close(p *process, now int64) {
 	}
 	p.account.Ended += u.least
 	for _, th := range p.list.inOrder {
-		if !th.gone { // else its end is the aggregator's
+		if !th.gone { // else the aggregator ends it
 			th.end.Alive = th.clockPass >= u.clockPass
 		}
 	}
@@ -94,8 +94,8 @@ func (e *endedThreads) report(now int64) {
 	}
 }
 
-// soFar gives the least CPU time of ended threads. The process's clock is read first: a thread missing in the list has
-// ended.
+// soFar returns the least CPU time of ended threads. It reads the process's clock first: a thread missing in the list
+// has ended.
 func (e *endedThreads) soFar(p *process) (ns int64, ok bool) {
 	all, err := procmem.ProcessCPU(p.Target.PID)
 	if err != nil {
@@ -121,7 +121,7 @@ func (e *endedThreads) soFar(p *process) (ns int64, ok bool) {
 				th.clockPass = e.clockPass
 			}
 		case observe.Reason(err) != refusal.Gone:
-			return 0, false // it may live on
+			return 0, false // it may be alive
 		}
 	}
 	for _, th := range p.list.inOrder {
@@ -134,8 +134,8 @@ func (e *endedThreads) soFar(p *process) (ns int64, ok bool) {
 	return max(ns, 0), true
 }
 
-// count reads all clocks of a process until none moves meanwhile, and passes those of tracked threads to saw; false if
-// it could not.
+// count reads all clocks of a process until none moves meanwhile, and passes those of tracked threads to saw. best has
+// the closest bounds; ok is false if there are none.
 func (e *endedThreads) count(p *process, saw func(*thread, procmem.SchedStat)) (best endedUsed, ok bool) {
 	began := procmem.Now()
 	for try := range countTries {

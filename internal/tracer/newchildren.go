@@ -22,21 +22,21 @@ import (
 
 // newChildren observes child processes before they are tracked, where the kernel's samples do not show them.
 //
-//   - Each tick finds them by process id (package descendants), and marks those on a processor. A mark stands for the
-//     time between two ticks.
+//   - Each tick finds them by process ID (package descendants), and marks those on a CPU. A mark stands for the time
+//     between two ticks.
 //   - A marked process is stopped once. A mark without a stop is attributed as the stops of other processes with the
 //     same program were ([attribute.FoundMissed]).
 //   - If the process is tracked later, its marks become samples of its first thread. If it ends before, they are claims
 //     on the CPU time of the children of its nearest tracked ancestor.
-//   - The CPU time so far of each is reported too, as late ticks miss some.
+//   - The CPU time so far of each process is reported, too, as late ticks miss some.
 type newChildren struct {
 	*state
-	found  *foundChildren // nil: children are not followed
+	found  *foundChildren // nil if children are not followed
 	engine engine.RunningObserver
 	births *births
 	stops  *stops
 	walks  *pathWalks
-	// precedesExec reports that processes may be stopped before their exec, too.
+	// precedesExec is set if processes may be stopped before their exec, too.
 	precedesExec bool
 }
 
@@ -47,18 +47,18 @@ type (
 
 type newChild struct {
 	marks    []mark
-	observed *observe.Thread // its first thread; nil: not open
+	observed *observe.Thread // its first thread; nil if not open
 	memory   *procmem.Memory
 	mappings code.Listing
-	refused  bool // a stop is not permitted
+	refused  bool // the kernel does not permit a stop
 }
 
-// mark is a tick at which a process was on a processor.
+// mark is a tick at which a process was on a CPU.
 type mark struct {
 	at, interval int64 // CLOCK_MONOTONIC ns; the time that it stands for, ns
 	program      *handover.Program
-	raw          *observe.RawSample // of a stop; nil: none
-	found        attribute.Found    // why there is none
+	raw          *observe.RawSample // of a stop, or nil
+	found        attribute.Found    // why there is no raw sample
 }
 
 func (n *newChildren) begin() {
@@ -71,8 +71,8 @@ func (n *newChildren) begin() {
 	n.found.Pinned(ptrace.Pin, ptrace.Unpin)
 }
 
-// mayPrecedeExec reports whether a process may be stopped that may call exec meanwhile: under a tracer without
-// CAP_SYS_PTRACE, a set-user-ID program does not get its rights.
+// mayPrecedeExec reports whether a process may be stopped that may call exec meanwhile. An exec under a tracer without
+// CAP_SYS_PTRACE does not grant the rights of a set-user-ID program.
 func mayPrecedeExec() bool {
 	var s procmem.Status
 	return procmem.ReadStatus(os.Getpid(), &s) == nil && s.CapEff>>unix.CAP_SYS_PTRACE&1 != 0
@@ -100,7 +100,7 @@ func (n *newChildren) observe(now int64) {
 	}
 }
 
-// find searches for new processes; false if the search is under way.
+// find searches for new processes. It returns false if the search continues.
 func (n *newChildren) find(now int64) (done bool) {
 	n.births.countUntil(n.counts.ticks)
 	last := n.births.last()
@@ -120,7 +120,7 @@ func (n *newChildren) find(now int64) (done bool) {
 // exiting is PF_EXITING (include/linux/sched.h).
 const exiting = 0x04
 
-// mark marks a process on a processor, and begins to stop it.
+// mark records that a process is on a CPU, and begins to stop it.
 func (n *newChildren) mark(found *foundChild, s *procmem.Stat) {
 	if !n.Observer.OnProcessor(found.Files) {
 		return
@@ -184,7 +184,7 @@ func (c *newChild) open(pid int, budget *procmem.Budget) error {
 		c.memory = procmem.OpenMemory(pid)
 		c.observed = observe.NewThread(pid, pid, budget)
 		c.observed.Memory = c.memory
-		_ = c.observed.Files().Hold() // then the stop fails
+		_ = c.observed.Files().Hold() // on error the stop fails
 	} else if c.memory.Stale() {
 		c.memory.Reopen(pid)
 	}
@@ -202,7 +202,7 @@ func (n *newChildren) handleStop(child *newChild, s *observe.RawSample, err erro
 		child.refused = child.refused || r == refusal.Denied
 		return
 	}
-	n.Unassigned++ // threadTracked takes that back
+	n.Unassigned++ // threadTracked subtracts it
 	n.countObservation(child.observed, s)
 	m := &child.marks[len(child.marks)-1]
 	switch {
@@ -213,13 +213,13 @@ func (n *newChildren) handleStop(child *newChild, s *observe.RawSample, err erro
 		m.found = attribute.FoundInExec // its code is another program's
 		n.Observer.Drop(s)
 	default:
-		// It was stopped because it was on a processor.
+		// It was stopped because it was on a CPU.
 		s.State, s.OnCPU, s.Basis = sample.Running, true, sample.Exact
 		m.raw, m.program.Maps = s, child.mappings.Code
 	}
 }
 
-// processTracked keeps the marks for the first thread. Marks without a raw sample become claims.
+// processTracked keeps the marks for the first thread, except those without a raw sample, which become claims.
 func (n *newChildren) processTracked(p *process) {
 	if n.found == nil {
 		return

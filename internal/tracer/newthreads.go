@@ -7,8 +7,8 @@ import (
 	"prywalk/internal/refusal"
 )
 
-// newThreads finds threads created since the last tick, and observes them before all others. Otherwise code that
-// threads run at their start would be under-represented. The youngest threads are at the end of a process's list.
+// newThreads finds threads created since the last tick, and observes them before all others: otherwise the beginnings
+// of threads would be under-represented. The youngest threads are at the end of a process's list.
 type newThreads struct {
 	*state
 	births   *births
@@ -20,29 +20,29 @@ type newThreads struct {
 }
 
 const (
-	// To give the end of a list, the kernel goes through the threads before it, up to skipCost ns each. That may take
+	// To return the end of a list, the kernel goes through the threads before it, up to skipCost ns each. That may take
 	// one part in skipShare of the time.
 	skipCost  = 20
 	skipShare = 64
-	// firstTail is how many of the last threads are listed first.
+	// firstTail is the length of the first list.
 	firstTail = 8
 	// A process whose clock is unchanged for stillFor ns (more than a scheduler tick) starts no thread.
 	stillFor = 20e6
 	// mostTurns bounds the listings of a process in one tick.
 	mostTurns = 3
-	// The tracer yields its processor after one part in longDiscovery of a period.
+	// The tracer yields its CPU in a discovery longer than one part in longDiscovery of a period.
 	longDiscovery = 4
 )
 
-// births counts the ticks before which a task of the machine was created.
+// births counts the ticks before which a task was created on this machine.
 type births struct {
-	file  *procmem.PIDCounter // nil: unknown, so each tick may have some
+	file  *procmem.PIDCounter // nil if unknown: then each tick counts
 	count int64
 	tick  int64
 }
 
 func openBirths() *births {
-	file, _ := procmem.OpenPIDCounter() // else each tick may have some
+	file, _ := procmem.OpenPIDCounter() // on error each tick counts
 	return &births{file: file}
 }
 
@@ -57,7 +57,7 @@ func (b *births) countUntil(tick int64) int64 {
 
 func (b *births) forget() { b.tick = -1 }
 
-// last gives the newest task id as of this tick; 0: unknown.
+// last returns the newest task ID as of this tick, 0 if unknown.
 func (b *births) last() int {
 	if b.file == nil {
 		return 0
@@ -71,7 +71,7 @@ func (b *births) close() {
 	}
 }
 
-// observe finds and observes new threads. If one has ended meanwhile, the list is read once more.
+// observe finds and observes new threads. If one has ended meanwhile, it reads the list once more.
 func (n *newThreads) observe(p *process, now int64) {
 	if !p.list.everListed {
 		return

@@ -12,7 +12,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// observer makes one observation of one thread, which may be pending until the thread stops.
+// observer makes an observation of a thread, which may be pending until the thread stops.
 type observer struct {
 	*state
 	stops   *stops
@@ -50,7 +50,7 @@ func (o *observer) observe(th *thread) {
 	case outcome == observe.Runs:
 		o.counts.attempted--
 		o.changed(th)
-		th.Observer.Runs() // it is not stopped as its engine observes it
+		th.Observer.Runs() // its engine observes it
 	case outcome == observe.Queued:
 		o.counts.attempted--
 		o.counts.queued++
@@ -99,7 +99,7 @@ func (o *observer) finish(th *thread, s *observe.RawSample) {
 	}
 }
 
-// preferCPUOf has the tracer sleep on the processor of a thread of which samples from another processor are not exact
+// preferCPUOf makes the tracer sleep on the CPU of a thread whose samples from another CPU are not exact
 // ([skid.CPUChooser]).
 func (o *observer) preferCPUOf(th *thread, s procmem.SchedStat, onCPU, running bool, how observe.How) {
 	if th.Observed.Sampled() {

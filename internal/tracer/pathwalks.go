@@ -8,20 +8,20 @@ import (
 	"prywalk/ptrace"
 )
 
-// pathWalks opens files of /proc/PID by path. If the tracer has a real-time priority, an ordinary thread does it: the
-// kernel may repeat the lookup of an ending process for as long as a real-time thread keeps the processor
-// ([procmem.PathOpener]). What is not done after walkFor is left to a later tick.
+// pathWalks opens files of /proc/PID by path. For a tracer with a real-time priority an ordinary thread does it: the
+// kernel may repeat the lookup of an ending process for as long as a real-time thread keeps the CPU
+// ([procmem.PathOpener]). What takes longer than walkFor is left to a later tick.
 type pathWalks struct {
 	*state
 	stops   *stops
-	walker  *procmem.PathOpener // nil: the tracer walks paths itself
+	walker  *procmem.PathOpener // nil if the tracer walks paths itself
 	running *procmem.Job        // under way, or just ended
 	opened  []openedThread      // opened, not tracked yet
-	taken   int                 // number of them that were passed by open
+	taken   int                 // number of opened threads that takeOpened has passed
 }
 
 const (
-	// walkFor bounds a tick's wait for a walk, walkStep one sleep; startStep is before the first tick, ns.
+	// walkFor bounds a tick's wait for a walk, walkStep a sleep in it; startStep is a sleep in other waits; all in ns.
 	walkFor   = 1e6
 	walkStep  = 30e3
 	startStep = 500e3
@@ -47,8 +47,8 @@ func (w *pathWalks) busy() bool {
 	return w.running != nil
 }
 
-// run calls f and serves stops, for walkFor; false if f continues. Preconditions: no walk is under way; f uses nothing
-// of the tracer's thread or of the end of a stop.
+// run calls f, and serves stops for up to walkFor. It returns false if f continues. Preconditions: no walk is running,
+// and f uses nothing that the tracer's thread or the end of a stop uses.
 func (w *pathWalks) run(f func()) (done bool) {
 	if w.walker == nil {
 		f()
@@ -67,7 +67,7 @@ func (w *pathWalks) wait() {
 	}
 }
 
-// openUntracked opens the untracked threads among tids; false if that is under way. wait waits for it.
+// openUntracked opens the untracked threads among tids. It returns false if that continues, never with wait.
 func (w *pathWalks) openUntracked(p *process, tids []int, now int64, wait bool) (done bool) {
 	if w.walker == nil {
 		return true
@@ -103,7 +103,7 @@ func (w *pathWalks) openAll() {
 	}
 }
 
-// dropOpened closes threads that were not tracked. Precondition: no walk is under way.
+// dropOpened closes the threads that were not taken. Precondition: no walk is running.
 func (w *pathWalks) dropOpened() {
 	for i := range w.opened {
 		w.opened[i].close()
@@ -112,7 +112,7 @@ func (w *pathWalks) dropOpened() {
 	w.opened, w.taken = w.opened[:0], 0
 }
 
-// takeOpened gives a thread with its files. Precondition: threads of opened are asked for in their order.
+// takeOpened returns a thread with its files. Precondition: threads are taken in the order of opened.
 func (w *pathWalks) takeOpened(p *process, tid int) *observe.Thread {
 	for ; !w.busy() && w.taken < len(w.opened); w.taken++ {
 		if o := &w.opened[w.taken]; o.proc == p && o.tid == tid && o.thread != nil {

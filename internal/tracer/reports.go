@@ -9,11 +9,11 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// reports adds the events that are not of a single observation.
+// reports adds the events that belong to no single observation.
 type reports struct {
 	*state
 	gapEnd int64 // CLOCK_MONOTONIC ns
-	// The last requests, CLOCK_MONOTONIC ns.
+	// The times of the last requests, CLOCK_MONOTONIC ns.
 	checkpointed, refreshed int64
 }
 
@@ -51,14 +51,14 @@ func (r *reports) reportUnchanged(th *thread) {
 	r.Out.Add(handover.Event{Kind: handover.Unchanged, Thread: th.Handover, UnchangedBefore: th.Backoff.TakeUnchanged()})
 }
 
-// The next checkpoint comes at the earliest after checkpointPart times the duration of the last one, and a refresh
-// after refreshPart times.
+// A checkpoint follows the last one after checkpointPart times its duration at least, a refresh after refreshPart
+// times.
 const (
 	checkpointPart = 20
 	refreshPart    = 200
 )
 
-// requestIfDue asks the aggregator for a checkpoint, at once if asked, and for a refresh.
+// requestIfDue requests a checkpoint, at once if asked, and a refresh from the aggregator.
 func (r *reports) requestIfDue(now int64, asked bool) {
 	if q := &r.Requests.Checkpoint; asked || r.checkpointDue(now) {
 		q.Ask()

@@ -7,7 +7,7 @@ import (
 	"prywalk/internal/selfruntime"
 )
 
-// skipTicks gives the moment of the next tick: next, or later if ticks in between would show nothing new
+// skipTicks returns the time of the next tick: next, or a later one if ticks before it would show nothing new
 // ([schedule.TickSkipper]).
 func (t *Tracer) skipTicks(now, next int64) int64 {
 	if !t.maySkip(now) {

@@ -11,7 +11,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// allTicks makes ticks until ctx or the last process ends, one at least. leave reports that this process is about to be
+// allTicks makes ticks, at least one, until ctx or the last process ends. leave is set if this process is about to be
 // stopped.
 func (t *Tracer) allTicks(ctx context.Context, ctl *ptrace.Controller) (leave bool) {
 	for ; !t.run.began || ctx.Err() == nil; t.run.began = true {
@@ -91,7 +91,7 @@ func (t *Tracer) tick(now, deadline int64) {
 	t.endTick(now, deadline)
 }
 
-// mostWeight is the number of periods that an observation stands for at most.
+// mostWeight bounds the number of periods for which an observation stands.
 const mostWeight = 4
 
 func (t *Tracer) beginTick(now, deadline int64) {
@@ -108,8 +108,8 @@ func (t *Tracer) beginTick(now, deadline int64) {
 	t.Backoff.BeginTick(t.counts.ticks, now, t.ticks.Period())
 }
 
-// observeNew observes new threads and children. Threads that are stopped come first, as they may be short-lived; the
-// clocks of sampled ones must be read after the samples were taken.
+// observeNew observes new threads and children. Threads to be stopped come first, as they may be short-lived; the
+// clocks of sampled ones must be read after their samples were taken.
 func (t *Tracer) observeNew(now int64) {
 	drawing := t.drawsSubset()
 	for _, p := range t.procs {
@@ -138,7 +138,7 @@ func (t *Tracer) listAll(now int64) {
 	t.counts.threadsMax = max(t.counts.threadsMax, int64(t.tickState.threads))
 }
 
-// endTick waits for pending stops. A tracer that sleeps on the processor of a target's thread does not wait: its timer
+// endTick waits for pending stops. A tracer that sleeps on the CPU of a target's thread does not wait: its timer
 // preempts that thread only if the tracer sleeps.
 func (t *Tracer) endTick(now, deadline int64) {
 	ptrace.Pin() // a thread may stop late meanwhile
@@ -155,7 +155,6 @@ func (t *Tracer) endTick(now, deadline int64) {
 	}
 }
 
-// withhold makes a tick without observations: it notices the ends of processes.
 func (t *Tracer) withhold(now, deadline int64) {
 	t.reports.observed(now)
 	t.gaps.Tick(now, t.ticks.Period())

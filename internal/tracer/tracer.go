@@ -9,8 +9,8 @@ import (
 )
 
 // Tracer is the producer of a recording ([handover.Producer]). It belongs to its OS thread. Its parts are in the order
-// of their dependencies: each uses only parts above it, except by the functions that New passes
-// (handleStop, endThread).
+// of their dependencies: each uses only parts above it, except by the functions that New passes (handleStop,
+// endThread).
 type Tracer struct {
 	*state
 	control    *Control
@@ -29,8 +29,8 @@ type Tracer struct {
 	run        run
 }
 
-// New makes a tracer, which opens files. Its time begins at start, CLOCK_MONOTONIC ns; boot is the same in clock ticks
-// after boot. The time of children started since counts from their start.
+// New returns a tracer, which opens files. Its time begins at start, CLOCK_MONOTONIC ns; boot is the same in clock
+// ticks after boot. The time of children that began later counts from their start.
 func New(o Options, c *Control, with *handover.Common, start int64, boot uint64) *Tracer {
 	s := newState(o, with, start)
 	t := &Tracer{state: s, control: c, engine: stopsOnly{}}
@@ -74,7 +74,6 @@ func (t *Tracer) trackArrived() {
 	}
 }
 
-// handleStop takes the result of a pending stop.
 func (t *Tracer) handleStop(l *observe.Thread, s *observe.RawSample, err error) {
 	if ns := l.TakeLostStop(); ns > 0 {
 		t.countFailedStop(l, ns)

@@ -15,7 +15,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// tracked holds the processes and threads of the recording, from when they are found until their ends are reported.
+// tracked holds the processes and threads of the recording, from their discovery to the report of their end.
 type tracked struct {
 	*state
 	engine   engine.RunningObserver
@@ -27,12 +27,12 @@ type tracked struct {
 	start       int64  // start of sampling, CLOCK_MONOTONIC ns
 	startTicks  uint64 // the same in clock ticks after boot
 	cpuOfEnded  int64  // CPU time of ended processes, ns
-	threadCount int    // threads, at the last tick
+	threadCount int    // number of threads at the last tick
 	lastProcess sample.ProcessID
 	lastThread  sample.ThreadID
 }
 
-// trackProcess begins to track a process. If it has ended, that is reported, so that the aggregator releases it.
+// trackProcess begins to track a process. If that has ended, it reports the end, so that the aggregator releases it.
 func (t *tracked) trackProcess(shared *handover.Process) {
 	t.lastProcess++
 	shared.ID = t.lastProcess
@@ -72,7 +72,7 @@ func openTaskDir(p *handover.Process) *procmem.TaskDir {
 	return d
 }
 
-// list lists the threads of a process if that is due, tracks new ones, and ends missing ones.
+// list lists the threads of a process if due, tracks new ones, and ends missing ones.
 func (t *tracked) list(p *process, now int64) {
 	l := &p.list
 	there, err := p.TaskDir.Count()
@@ -117,8 +117,8 @@ func (t *tracked) list(p *process, now int64) {
 	p.takeExtra()
 }
 
-// checkExec reports that the name of the first thread has changed: there may have been an exec. An exec that keeps the
-// name is found by the change of the mappings (package aggregator).
+// checkExec reports a possible exec if the name of the first thread has changed. A change of the mappings shows an exec
+// that keeps the name (package aggregator).
 func (t *tracked) checkExec(p *process) {
 	if th := p.list.byTID[p.Target.PID]; th != nil {
 		var name procmem.Comm
@@ -132,7 +132,7 @@ func (t *tracked) checkExec(p *process) {
 	}
 }
 
-// takeExtra applies what is to be copied besides stacks after an exec, or after a change of the mappings.
+// takeExtra sets what stops copy besides stacks, after an exec or a change of the mappings.
 func (p *process) takeExtra() {
 	next, ok := p.Handover.TakeExtra()
 	if !ok {
@@ -144,7 +144,7 @@ func (p *process) takeExtra() {
 	}
 }
 
-// discover tracks a thread; nil if it has ended, or is not selected.
+// discover tracks a thread. It returns nil if the thread has ended, or is not selected.
 func (t *tracked) discover(p *process, tid int, now int64) *thread {
 	if now < p.list.rejected[tid].again {
 		return nil
@@ -198,8 +198,8 @@ func (t *tracked) track(p *process, lt *observe.Thread, name *procmem.Comm, now 
 	return th
 }
 
-// nameOf gives a thread's name, and whether it never runs in user space. The kernel escapes a backslash
-// (fs/proc/array.c, proc_task_name).
+// nameOf returns a thread's name, and whether it never runs in user space. In stat the kernel escapes a backslash
+// (fs/proc/array.c, proc_task_name), so that name is read from comm.
 func nameOf(f *procmem.ThreadFiles) (name procmem.Comm, noUser bool, err error) {
 	var st procmem.Stat
 	if err := f.Stat(&st); err != nil || bytes.IndexByte(st.Comm.Bytes(), '\\') < 0 {
@@ -263,7 +263,7 @@ func (t *tracked) endProcess(p *process) {
 	t.Out.Add(handover.Event{Kind: handover.ProcessEnded, Proc: p.Handover, At: t.Tick.At, ProcessEnd: &p.account})
 }
 
-// readLastClocks reads the process's clock, and its threads' for the CPU time of ended ones, at its end.
+// readLastClocks reads a process's clock and those of its threads at its end.
 func (t *tracked) readLastClocks(p *process, now int64) {
 	if p.closed {
 		return
@@ -290,7 +290,6 @@ func (t *tracked) dropEnded() {
 	t.procs = slices.DeleteFunc(t.procs, func(p *process) bool { return p.Gone })
 }
 
-// cpuTime gives the CPU time of the processes, ns.
 func (t *tracked) cpuTime(now int64) int64 {
 	ran := t.cpuOfEnded
 	for _, p := range t.procs {
