@@ -8,7 +8,7 @@ const (
 	wheelSlots = 4096
 )
 
-// wheel keeps backed-off threads by the time at which they are due, so that a tick touches only those. Threads are
+// wheel holds backed-off threads by the time at which they are due, so that a tick touches only those. Threads are
 // linked: it allocates nothing.
 type wheel struct {
 	slots    [wheelSlots]*Thread
@@ -16,7 +16,7 @@ type wheel struct {
 	count    int   // number of threads
 }
 
-// put adds a thread that is due at a time, CLOCK_MONOTONIC ns, at the next call of turn at the earliest.
+// put adds a thread that is due at a time (CLOCK_MONOTONIC, ns), in the next call of turn at the earliest.
 func (w *wheel) put(th *Thread, due int64) {
 	at := min(max(due/wheelGrain, w.turnedTo+1), w.turnedTo+wheelSlots-1)
 	slot := int(at % wheelSlots)

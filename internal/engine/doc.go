@@ -14,14 +14,14 @@
 //	TakeAll                              after the new threads of processes that are stopped
 //	for each thread that is observed:
 //	    BeforeObservation
-//	    ClocksRead                       it is unchanged; with a raw sample AfterObservation follows
-//	    or Runs                          it runs, and is not stopped
+//	    ClocksRead                       if unchanged or observed; then AfterObservation, if observed
+//	    or Runs                          if running and not stopped
 //	EndTick
 //
 // # Duties of an engine
 //
-// A thread is stopped while it runs unless the engine has called [Thread.ExemptFromStops]. Samples of a tracked thread
-// go to [SharedState.AddEngineSample], others to [SharedState.AddUnassignedSample]; these show that a thread has begun,
-// so Skipper.Changed is called, and the next tick is not skipped. In Runs the engine passes the thread's clocks to
-// Steady.Runs and Backoff.Observed.
+// A running thread is stopped unless the engine has called [Thread.ExemptFromStops]. The engine passes samples of a
+// tracked thread to [SharedState.AddEngineSample], others to [SharedState.AddUnassignedSample]. The latter show that a
+// thread has begun, so it also calls Skipper.Changed: the next tick is then not skipped. In Runs it passes the thread's
+// clocks to Steady.Runs and Backoff.Observed.
 package engine

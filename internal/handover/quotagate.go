@@ -4,11 +4,11 @@ package handover
 
 import "sync/atomic"
 
-// CPUQuotaGate reserves the rest of a CPU quota for the producer while a thread is asked to stop: while it is closed,
-// the aggregator begins no event. The zero value is open.
+// CPUQuotaGate reserves the rest of a CPU quota for the producer while a stop is pending: while it is closed, the
+// aggregator begins no event. The zero value is open.
 type CPUQuotaGate struct{ opened atomic.Pointer[chan struct{}] }
 
-// Close makes the aggregator wait before its next event. For the producer.
+// Close makes the aggregator wait before its next event. Only the producer calls it.
 func (g *CPUQuotaGate) Close() {
 	if g.opened.Load() == nil {
 		opened := make(chan struct{})
@@ -16,14 +16,14 @@ func (g *CPUQuotaGate) Close() {
 	}
 }
 
-// Open lets the aggregator go on. Safe for concurrent use.
+// Open lets the aggregator continue. It is safe for concurrent use.
 func (g *CPUQuotaGate) Open() {
 	if opened := g.opened.Swap(nil); opened != nil {
 		close(*opened)
 	}
 }
 
-// Wait waits until the gate is open. For the aggregator.
+// Wait waits until the gate is open. Only the aggregator calls it.
 func (g *CPUQuotaGate) Wait() {
 	for opened := g.opened.Load(); opened != nil; opened = g.opened.Load() {
 		<-*opened

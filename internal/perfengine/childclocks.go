@@ -16,18 +16,18 @@ import (
 type childClocks struct {
 	shared  *engine.SharedState
 	threads func() int         // number of tracked threads
-	reader  *perfevents.Reader // nil: no records
+	reader  *perfevents.Reader // nil without records
 	table   *descendants.Table[*handover.Process, struct{}]
 	checked int64 // last check of the cost, CLOCK_MONOTONIC ns
 	records int   // since then
 }
 
 const (
-	// mostDescriptors bounds the descriptors for one process. The children of one that needs more are not recorded.
+	// mostDescriptors bounds the descriptors for a process. The children of one that needs more are not recorded.
 	mostDescriptors = 512
-	// mostRecords bounds the records a second: each costs the target some 0.3 µs.
+	// mostRecords bounds the records per second, as each costs the target some 0.3 µs.
 	mostRecords = 20000
-	// mostInherited bounds the events of threads: each is more than a kilobyte of the kernel's memory.
+	// mostInherited bounds the events of threads, as each takes more than 1 KiB of kernel memory.
 	mostInherited = 8192
 )
 
@@ -37,7 +37,7 @@ func (c *childClocks) begin(r *perfevents.Reader) {
 	}
 }
 
-// processTracked opens events for the threads of a process. If an ancestor has events, they record it already.
+// processTracked opens events for the threads of a process, unless an ancestor's events record them.
 func (c *childClocks) processTracked(p *process) {
 	if c.reader == nil {
 		return
@@ -87,7 +87,7 @@ func (c *childClocks) report(now int64) {
 	}
 }
 
-// claim reports the CPU time of a descendant. exact reports that it is the whole time.
+// claim reports the CPU time of a descendant. exact is set if that is its whole time.
 func (c *childClocks) claim(p *descendants.Untracked[*handover.Process, struct{}], exact bool) {
 	for i, s := range p.Spent {
 		s.Program.Keep()
@@ -98,7 +98,7 @@ func (c *childClocks) claim(p *descendants.Untracked[*handover.Process, struct{}
 	}
 }
 
-// giveUp ends the records, as they cost too much.
+// giveUp ends the records because of their cost.
 func (c *childClocks) giveUp() {
 	for p := range c.table.All() {
 		c.claim(p, false)

@@ -19,25 +19,25 @@ type children struct {
 	stream  *stream
 	claims  *claims
 	counts  *sampleCounts
-	table   *descendants.Table[*handover.Process, childSample] // nil: none are sampled
-	waiting int                                                // samples
+	table   *descendants.Table[*handover.Process, childSample] // nil if none are sampled
+	waiting int                                                // number of samples
 	swept   int64                                              // CLOCK_MONOTONIC ns
 }
 
 const (
 	// mostChildSamples bounds the waiting samples of all children.
 	mostChildSamples = 1024
-	// childSampleFor is how long a sample waits at most, ns.
+	// childSampleFor bounds how long a sample waits, ns.
 	childSampleFor = 1e9
 )
 
 type childSample struct {
 	tid int
 	raw *observe.RawSample
-	in  *handover.Program // which the process ran
+	in  *handover.Program // program of the process at the sample
 }
 
-// sampled reports whether children that are not tracked are sampled.
+// sampled reports whether untracked children are sampled.
 func (c *children) sampled() bool { return c.table != nil }
 
 func (c *children) knows(pid int) bool { return c.table != nil && c.table.Find(pid) != nil }
@@ -95,7 +95,7 @@ func (c *children) claim(kind handover.Kind, on *handover.Process, s childSample
 	c.shared.AddUnassignedSample(handover.Event{Kind: kind, Proc: on, RawSample: s.raw, Program: s.in})
 }
 
-// processTracked passes the samples of a process to its threads. Those from before its last exec are claims on its
+// processTracked passes the samples of a process to its threads. Those before its last exec are claims on its
 // unobserved time.
 func (c *children) processTracked(p *process) {
 	if c.table == nil {

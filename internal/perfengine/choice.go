@@ -25,7 +25,7 @@ import (
 type choice struct {
 	shared      *engine.SharedState
 	host        engine.Host
-	mayFallBack bool // false: the user insists on samples
+	mayFallBack bool // false if the user insists on samples
 	stream      *stream
 	procs       *processes
 	claims      *claims
@@ -34,17 +34,17 @@ type choice struct {
 	samples     *samples
 
 	anySampled bool // a process was sampled
-	// fellBack counts the processes that are stopped, by what their samples lack. sampledAnyway counts those that are
-	// sampled although samples lack it.
+	// fellBack counts the stopped processes by what their samples lack, sampledAnyway those that are sampled
+	// nevertheless.
 	fellBack, sampledAnyway [handover.NumSampleLacks]int64
 	childrenFellBack        bool
 
 	checked        int64 // CLOCK_MONOTONIC ns
-	receivedBefore int64 // samples, as of the last check
-	ranBefore      int64 // CPU time of the targets then, ns; 0: begin to count
+	receivedBefore int64 // samples, at the last check
+	ranBefore      int64 // CPU time of the targets then, ns; 0 begins a new count
 }
 
-// silentPeriods is the CPU time without samples, in periods, after which none are expected (chance below e^-50).
+// silentPeriods is the CPU time without samples, in periods, that shows that none come (chance below e^-50).
 const silentPeriods = 50
 
 func (c *choice) chooseAll() {
@@ -74,7 +74,7 @@ func (c *choice) chooseFor(p *process) {
 	}
 }
 
-// switchToSamples has the kernel sample a process.
+// switchToSamples makes the kernel sample a process.
 func (c *choice) switchToSamples(p *process, lacks handover.SampleLack) {
 	if p.sampledAnyway != lacks {
 		c.sampledAnyway[p.sampledAnyway]--
@@ -93,7 +93,7 @@ func (c *choice) switchToSamples(p *process, lacks handover.SampleLack) {
 	}
 }
 
-// fallBackToStops has a process stopped, for what its samples lack.
+// fallBackToStops makes a process be stopped because of what its samples lack.
 func (c *choice) fallBackToStops(p *process, lacks handover.SampleLack) {
 	if p.fellBackFor != lacks {
 		c.fellBack[p.fellBackFor]--
@@ -175,14 +175,13 @@ func (c *choice) restartSilence(now int64) {
 	}
 }
 
-// giveUp ends all samples.
 func (c *choice) giveUp(why string) {
 	c.switchAllToStops()
 	c.children.end(true)
 	c.stream.giveUp(why)
 }
 
-// ensureStack has running threads stopped at the last tick of a recording without any stack.
+// ensureStack makes running threads be stopped at the last tick of a recording without any stack.
 func (c *choice) ensureStack() {
 	if c.shared.Sampled > c.shared.Unassigned || c.host.Copied() {
 		return
@@ -219,7 +218,6 @@ func (c *choice) stats(o *runstats.Observed) {
 	}
 }
 
-// sampledAnywayNote gives "" if there are none.
 func (c *choice) sampledAnywayNote() string {
 	parts := notes(&c.sampledAnyway)
 	if len(parts) == 0 {
@@ -228,7 +226,6 @@ func (c *choice) sampledAnywayNote() string {
 	return "incomplete samples of " + strings.Join(parts, ", ") + " (--engine auto stops their threads instead)"
 }
 
-// fallbackNote gives "" if there are none.
 func (c *choice) fallbackNote(engine string) string {
 	parts := notes(&c.fellBack)
 	if c.childrenFellBack {

@@ -11,7 +11,7 @@ import (
 	"prywalk/internal/perfevents"
 )
 
-// claimed gives the times of the samples in the outbox, by process.
+// claimed returns the times of the samples in the outbox, by process.
 func claimed(r *engine.SharedState) map[*handover.Process][]int64 {
 	at := map[*handover.Process][]int64{}
 	r.Out.HandOver(0)

@@ -21,20 +21,20 @@ type Engine struct {
 	procs     *processes
 	claims    *claims
 	scope     scope
-	perThread *perThread // nil: scope is systemWide
+	perThread *perThread // nil if scope is systemWide
 	children  *children
 	clocks    *childClocks
 	samples   *samples
 	choice    *choice
 
 	rateChangedAt int64   // last change of the rate, CLOCK_MONOTONIC ns
-	requestedRate float64 // rate asked for at first, samples/s
+	requestedRate float64 // first requested rate, samples/s
 }
 
 const (
 	// checkEvery is the interval of checks whether samples come, ns.
 	checkEvery = 1e9
-	// drainAfter is the time after which the buffers are read within a tick, in periods of sampling: they have room for
+	// drainAfter is the time after which the buffers are read within a tick, in periods of sampling. They have room for
 	// 32 samples.
 	drainAfter = 8
 )
@@ -106,13 +106,13 @@ func (e *Engine) Coverage() engine.Coverage {
 
 func (e *Engine) showsAllThreads() bool { return e.scope.fromStart() && e.procs.allSampled() }
 
-// The rate is changed at most every rateEvery ns, and by rateStep at least.
+// The rate changes at most every rateEvery ns, and by a factor of rateStep at least.
 const (
 	rateEvery = 1e9
 	rateStep  = 1.25
 )
 
-// SetRate implements [engine.RunningObserver]. Each sample keeps the period of its time.
+// SetRate implements [engine.RunningObserver]. Samples keep the period with which they were taken.
 func (e *Engine) SetRate(now int64, hz float64) {
 	r := e.stream.reader
 	if r == nil || hz == r.Freq() || now-e.rateChangedAt < rateEvery {
@@ -163,8 +163,8 @@ func (e *Engine) TakeAll(now int64) {
 	e.choice.checkIfDue(now)
 }
 
-// DrainIfDue implements [engine.RunningObserver]. The first tick tracks all threads, which takes 0.3 s with 5,000; the
-// kernel's buffers have room for 32 ms at 1,000 Hz.
+// DrainIfDue implements [engine.RunningObserver]. The kernel's buffers have room for 32 ms at 1,000 Hz; the first tick
+// takes 0.3 s with 5,000 threads.
 func (e *Engine) DrainIfDue() (buffers bool) {
 	if !e.stream.on() {
 		return false

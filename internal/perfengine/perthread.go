@@ -15,35 +15,36 @@ import (
 // perThread samples threads one by one, in user space only ([perfevents.OpenPerThread]), once a stop has found them
 // running.
 //
-// Time in the kernel has no samples. So a thread that is there for more than a twentieth of its CPU time is stopped
-// again. Both missing samples and stime (/proc/PID/task/TID/stat) must show it: samples may be lost by chance.
+// Time in the kernel has no samples. So a thread that spends more than a twentieth of its CPU time there is stopped
+// again. Both missing samples and stime (/proc/PID/task/TID/stat) must show it, as samples may be lost by chance.
 type perThread struct {
 	shared *engine.SharedState
 	reader *perfevents.Reader
-	// inKernel and refused count threads that are stopped: as they run in the kernel; as the kernel refuses samples.
+	// inKernel and refused count threads that are stopped because they run in the kernel, or the kernel refuses
+	// samples.
 	inKernel, refused int64
 }
 
 const (
-	// comparedAfter is the CPU time, in periods, after which samples are compared with it.
+	// comparedAfter is the CPU time, in periods, after which the number of samples is compared with it.
 	comparedAfter = 200
-	// missingShare: one sample in so many may be missing.
+	// missingShare is the inverse of the part of samples that may be missing.
 	missingShare = 20
-	// mostInconclusive is the number of comparisons without a result after which the counts restart.
+	// mostInconclusive is the number of comparisons without a result that restarts the counts.
 	mostInconclusive = 10
 	// clockTick is the unit of stime, ns.
 	clockTick = 10e6
 )
 
-// threadEvents are the events of one thread. from, kernel and received begin together.
+// threadEvents are the events of a thread. from, kernel and received begin together.
 type threadEvents struct {
-	open         int    // number of descriptors; 0: it is not sampled
+	open         int    // number of descriptors, 0 if not sampled
 	from         int64  // CPU time, ns
 	kernel       uint64 // kernel time, clock ticks
 	received     int64  // samples since
 	inconclusive int64  // comparisons that found no reason for missing samples
 	rateChanged  bool   // since the counts began
-	stopped      bool   // it is not sampled any more
+	stopped      bool   // no longer sampled
 }
 
 func (e *threadEvents) restart(cpu int64, kernel uint64) {
@@ -75,12 +76,12 @@ func (p *perThread) foundRunning(th *thread, s *observe.RawSample) {
 		return
 	}
 	var st procmem.Stat
-	_ = th.Observed.Stat(&st) // ended, or no time in the kernel
+	_ = th.Observed.Stat(&st) // on error no time in the kernel
 	*e = threadEvents{open: n, from: int64(s.Sched.CPU), kernel: st.STime}
 	th.ExemptFromStops(p.reader.Stack())
 }
 
-// switchToStops has a thread stopped from now on.
+// switchToStops makes a thread be stopped from now on.
 func (p *perThread) switchToStops(th *thread, count *int64) {
 	p.end(th)
 	th.events.stopped = true

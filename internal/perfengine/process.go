@@ -27,10 +27,10 @@ type process struct {
 	engine  *Engine
 	threads map[int]*thread // by thread id
 	mode    mode
-	// fellBackFor is what samples lacked when it was last stopped for that, sampledAnyway what the present samples
-	// lack.
+	// fellBackFor is what samples lacked when the process was last stopped for that, sampledAnyway what the present
+	// samples lack.
 	fellBackFor, sampledAnyway handover.SampleLack
-	// received counts its usable samples; receivedBefore and ranBefore (CPU time, ns) are as of the last check.
+	// received counts the usable samples. receivedBefore and ranBefore (CPU time, ns) are as of the last check.
 	received, receivedBefore, ranBefore int64
 }
 
@@ -61,10 +61,10 @@ func (p *process) Ended(end *attribute.ProcessEnd) {
 type thread struct {
 	*engine.Thread
 	proc    *process
-	waiting []*observe.RawSample // until its clocks are read
-	read    sample.Reading       // its clocks, as of the last reading
+	waiting []*observe.RawSample // until the clocks are read
+	read    sample.Reading       // last reading of the clocks
 	begun   bool                 // an observation of it was reported
-	deep    bool                 // it was stopped although sampled: its stack is too deep
+	deep    bool                 // it was stopped although sampled, as its stack is too deep
 	ended   bool
 	events  threadEvents // of [perThread]
 }
@@ -118,7 +118,7 @@ func (th *thread) Ended(alive bool) {
 // processes are the tracked ones.
 type processes struct {
 	all     []*process
-	sampled map[int]*process // by process id
+	sampled map[int]*process // by process ID
 }
 
 func (p *processes) remove(gone *process) {
@@ -126,7 +126,7 @@ func (p *processes) remove(gone *process) {
 	p.notSampled(gone)
 }
 
-// notSampled drops a process from those that are sampled: its id may be another's by now.
+// notSampled drops a process from the sampled ones: its ID may be another's by now.
 func (p *processes) notSampled(gone *process) {
 	if p.sampled[gone.Target.PID] == gone {
 		delete(p.sampled, gone.Target.PID)
@@ -137,7 +137,6 @@ func (p *processes) allSampled() bool {
 	return !slices.ContainsFunc(p.all, func(p *process) bool { return p.mode != modeSamples })
 }
 
-// threads gives the number of threads.
 func (p *processes) threads() (n int) {
 	for _, p := range p.all {
 		n += len(p.threads)

@@ -161,7 +161,7 @@ func newRun() *engine.SharedState {
 	}
 }
 
-// sampling opens samples of all processors, or skips the test.
+// sampling opens samples of all CPUs, or skips the test.
 func sampling(t *testing.T, o perfevents.Options) *Source {
 	t.Helper()
 	r, err := perfevents.Open(o)

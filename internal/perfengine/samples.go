@@ -16,14 +16,14 @@ import (
 type samples struct {
 	shared   *engine.SharedState
 	host     engine.Host
-	selected bool // of each process only some threads
+	selected bool // only some threads of a process are sampled
 	stream   *stream
 	procs    *processes
 	claims   *claims
 	children *children
 
 	length    perfevents.Length
-	clocksDue []*thread // with clocksAfterSamples samples
+	clocksDue []*thread // threads with clocksAfterSamples samples
 	counts    *sampleCounts
 }
 
@@ -32,7 +32,7 @@ type sampleCounts struct {
 	received    int64
 	unusable    int64 // without user registers
 	dropped     int64
-	deepThreads int64 // threads
+	deepThreads int64 // stopped because of their deep stacks
 }
 
 const (
@@ -40,14 +40,14 @@ const (
 	mostSamples = 1024
 	// manySamples is the number of waiting samples at which a thread is observed at once.
 	manySamples = 8
-	// mostWaitingBytes is the size of unwalked copies at which samples are dropped, in bytes.
+	// mostWaitingBytes is the size of unwalked copies, in bytes, above which samples are dropped.
 	mostWaitingBytes = 64 << 20
 	// clocksAfterSamples is the number of samples of a thread at which its clocks are read within a tick.
 	clocksAfterSamples = 32
 )
 
-// take hands over a sample of a tracked process, and keeps one of another process for its children. Samples from gaps,
-// and without a stack, are left out.
+// take keeps a sample of a tracked process, or passes one of another process to children. It drops samples from gaps,
+// and those without a stack.
 func (s *samples) take(r *perfevents.Record) {
 	p := s.procs.sampled[r.PID]
 	if r.Kind != perfevents.Sampled {
@@ -172,7 +172,7 @@ func (s *samples) report(th *thread, raw *observe.RawSample, at sample.Reading) 
 	})
 }
 
-// reportWaiting reports the waiting samples as of the last reading of the clocks.
+// reportWaiting reports the waiting samples with the last reading of the clocks.
 func (s *samples) reportWaiting(th *thread) {
 	for i, raw := range th.waiting {
 		s.report(th, raw, th.read)
@@ -181,7 +181,6 @@ func (s *samples) reportWaiting(th *thread) {
 	th.waiting = nil
 }
 
-// foundRunning reads the clocks of a thread that runs.
 func (s *samples) foundRunning(th *thread) {
 	now := procmem.ReadingAt(th.Observed.LastSched(), procmem.Now())
 	s.clocksRead(th, now, false)
@@ -193,7 +192,7 @@ func (s *samples) foundRunning(th *thread) {
 	s.shared.Backoff.Observed(&th.Backoff, false, th.FromZero, th.Observed.LastSched())
 }
 
-// fitStack fits the length of the copied stacks to what walks have used.
+// fitStack adapts the length of the copied stacks to what walks have used.
 func (s *samples) fitStack(now int64) {
 	for _, p := range s.procs.all {
 		if p.mode == modeSamples {

@@ -4,22 +4,23 @@ package perfengine
 
 import "prywalk/internal/observe"
 
-// scope is which threads the kernel samples: all that run on a processor ([systemWide]), or single ones ([perThread]).
+// scope selects the threads that the kernel samples: all that run on a CPU ([systemWide]), or single ones
+// ([perThread]).
 type scope interface {
 	// begin is called for each thread of a process that is sampled from now on, and for its new ones.
 	begin(*thread)
 	end(*thread)
 	// compare compares the samples of a thread with its CPU time, before an observation.
 	compare(*thread)
-	// foundRunning is called where a stop has found a thread running.
+	// foundRunning is called when a stop has found a thread running.
 	foundRunning(*thread, *observe.RawSample)
-	// fromStart reports whether threads are sampled from their first instruction on, those of descendants included.
+	// fromStart reports whether threads, those of descendants included, are sampled from their first instruction on.
 	fromStart() bool
-	// note describes threads that are stopped; "": nothing to add.
+	// note describes the threads that are stopped, if any.
 	note() string
 }
 
-// systemWide samples all threads of each processor.
+// systemWide samples all threads of each CPU.
 type systemWide struct {
 	stream *stream
 	claims *claims

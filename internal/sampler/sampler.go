@@ -38,7 +38,7 @@ type Sampler struct {
 	targets map[*code.Process]struct{} // not closed yet
 }
 
-// mostArriving is the capacity of the tracer's queue of processes, or more for more initial processes.
+// mostArriving is the least capacity of the tracer's queue of processes.
 const mostArriving = 1024
 
 // New prepares sampling of procs, which the Sampler closes at the end.
@@ -61,7 +61,7 @@ func New(o Options, b *profile.Builder, images *code.ImageCache, procs []*code.P
 	return s
 }
 
-// add passes a process to the tracer. If the tracer's queue is full, the process is not sampled. child reports that a
+// add passes a process to the tracer. If the tracer's queue is full, the process is not sampled. child is set if a
 // sampled process has started it. parent is its parent's PID, 0 if unknown.
 func (s *Sampler) add(t *code.Process, child bool, parent int) {
 	if s.opts.JITFuncs != nil {
@@ -103,9 +103,9 @@ func (s *Sampler) Close() error {
 	return errors.Join(errs...)
 }
 
-// Run samples until ctx ends or the last process has ended. The Builder then has the whole recording. After an error,
-// which is a failure of the sampler, the Builder has the samples until then, and no target is left stopped. After
-// [ErrHung] a target may be stopped until this process exits, as it then must.
+// Run samples until ctx ends or the last process has ended. The Builder then has the whole recording. An error is a
+// failure of the sampler: the Builder then has the samples until then, and no target is left stopped. After [ErrHung] a
+// target may be stopped until this process exits, which it then must.
 func (s *Sampler) Run(ctx context.Context) (runstats.Stats, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -142,7 +142,7 @@ func (s *Sampler) Run(ctx context.Context) (runstats.Stats, error) {
 	return s.stats(engine), s.common.Failure.Get()
 }
 
-// newProducer makes the engine of a run that begins at start, CLOCK_MONOTONIC ns, or boot, clock ticks after boot.
+// newProducer returns the producer of a run that begins at start, CLOCK_MONOTONIC ns, or boot, clock ticks after boot.
 func (s *Sampler) newProducer(start int64, boot uint64) handover.Producer {
 	if s.opts.producer != nil {
 		return s.opts.producer(s.common, s.control.Arriving())
@@ -181,7 +181,7 @@ func (s *Sampler) runAggregator(stop func()) {
 	}
 }
 
-// pollTasks observes tasks without threads, and gives the time until the next call.
+// pollTasks observes tasks without threads. It returns the time until the next call.
 func (s *Sampler) pollTasks() time.Duration {
 	if s.control.Held() {
 		return watchEvery
@@ -189,7 +189,6 @@ func (s *Sampler) pollTasks() time.Duration {
 	return time.Duration(s.aggregator.PollTasks())
 }
 
-// handleWaiting handles the batches that wait.
 func (s *Sampler) handleWaiting() {
 	for {
 		select {
@@ -217,16 +216,15 @@ func (s *Sampler) discardRest() {
 // CheckpointNow requests a checkpoint at the next tick.
 func (s *Sampler) CheckpointNow() { s.control.CheckpointNow() }
 
-// Hold suspends all access to targets until [Sampler.Resume]. Ticks are neither done nor counted as missed. Long
-// time is attributed as not observed. It is for measurements of the cost of sampling.
+// Hold suspends all access to targets until [Sampler.Resume]. Ticks are neither made nor missed. A long Hold is
+// attributed as not observed. It is for measurements of the cost of sampling.
 func (s *Sampler) Hold() { s.control.Hold() }
 
 // Resume ends a Hold.
 func (s *Sampler) Resume() { s.control.Resume() }
 
-// Held reports whether a Hold has taken effect: no thread is or will be stopped, except after uninterruptible
-// sleep.
+// Held reports whether a Hold has taken effect: no thread is or will be stopped, except after uninterruptible sleep.
 func (s *Sampler) Held() bool { return s.control.Held() }
 
-// BootTicks gives the current time in the unit of [Options.Launched].
+// BootTicks returns the current time in the unit of [Options.Launched].
 func BootTicks() uint64 { return tracer.BootTicks() }

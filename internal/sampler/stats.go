@@ -14,7 +14,6 @@ import (
 	"prywalk/internal/tracer"
 )
 
-// stats gives the statistics at the end of a run.
 func (s *Sampler) stats(e handover.Producer) (r runstats.Stats) {
 	e.Stats(&r)
 	s.aggregator.Stats(&r)
@@ -32,7 +31,7 @@ func (s *Sampler) stats(e handover.Producer) (r runstats.Stats) {
 	return r
 }
 
-// Suspects gives the ids of processes with possible deadlocks, at the end of a run.
+// Suspects returns the IDs of processes with possible deadlocks, at the end of a run.
 func (s *Sampler) Suspects() []int { return s.aggregator.Suspects() }
 
 // Progress is the progress of a run.
@@ -41,7 +40,7 @@ type Progress struct {
 	Stacks, Complete int64
 }
 
-// Progress gives the progress of the run. Safe for concurrent use.
+// Progress returns the progress of the run. It is safe for concurrent use.
 func (s *Sampler) Progress() Progress {
 	p := Progress{Progress: s.control.Progress()}
 	p.Stacks, p.Complete = s.aggregator.Stacks()
@@ -58,7 +57,7 @@ type Counts struct {
 	Copied   int64 `json:"copied"`
 }
 
-// Counts gives the counts. Safe for concurrent use.
+// Counts returns the counts. It is safe for concurrent use.
 func (s *Sampler) Counts() Counts {
 	p := s.control.Progress()
 	return Counts{

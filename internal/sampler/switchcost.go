@@ -22,8 +22,8 @@ const (
 )
 
 // measureSwitch sets the cost of a context switch if the targets' runs are short: samples miss the ends of runs, as a
-// sampling timer that is due while interrupts are off fires after the switch. The CPU time of a timed sleep, from
-// before it until the thread runs again, is an upper bound of the cost.
+// sampling timer that is due while interrupts are off fires after the switch. The CPU time of a timed sleep, until the
+// thread runs again, is an upper bound of the cost.
 func measureSwitch(s *runstats.CPU) {
 	if s.SwitchCost = mostSwitch; s.Unsampled() < leastShare {
 		s.SwitchCost = 0

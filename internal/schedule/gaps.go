@@ -6,15 +6,14 @@ import "time"
 
 // # Gaps
 //
-// A long time without observations (prywalk is stopped, has no processor, collects garbage) is a gap: the next
-// observation is not charged with it (package attribute, Clock.Skip). Its weight for short-lived threads is bounded
-// besides, by 4 periods (package tracer, mostWeight). Withheld ticks are no gap, nor is a low rate that
-// lasts.
+// A long time without observations (prywalk is stopped, has no CPU, collects garbage) is a gap: the next observation is
+// not charged with it (package attribute, Clock.Skip). For short-lived threads the weight of an observation is bounded,
+// too, by 4 periods (package tracer, mostWeight). Withheld ticks are no gap, nor is a low rate that lasts.
 
 const (
 	// A gap is longer than fewTicks usual distances of ticks.
 	fewTicks = 4
-	// leastGap is the shortest gap, ns: waiting for a busy processor takes up to 150 ms.
+	// leastGap is the shortest gap, ns: waiting for a busy CPU takes up to 150 ms.
 	leastGap = 200e6
 	// The usual distance is a mean over usualShare ticks.
 	usualShare = 8
@@ -42,7 +41,7 @@ func (d *GapDetector) Begin(now, suspended int64) {
 	*d = GapDetector{observed: now, unixAhead: time.Now().UnixNano() - now, sinceBoot: suspended}
 }
 
-// Tick notes the beginning of a tick, also a withheld one. period is the present mean distance of ticks, ns.
+// Tick records the beginning of a tick, also of a withheld one. period is the present mean distance of ticks, ns.
 func (d *GapDetector) Tick(now, period int64) {
 	if d.ticked != 0 {
 		apart := min(now-d.ticked, fewTicks*d.usualDistance)
@@ -51,17 +50,17 @@ func (d *GapDetector) Tick(now, period int64) {
 	d.ticked, d.usualDistance = now, max(d.usualDistance, period)
 }
 
-// MaxGap gives the longest time without an observation that is not yet a gap, ns.
+// MaxGap returns the longest time without an observation that is no gap yet, ns.
 func (d *GapDetector) MaxGap() int64 { return max(fewTicks*d.usualDistance, leastGap) }
 
-// Observed notes an observation, and gives the gap that this ends, as [GapDetector.Ended].
+// Observed records an observation, and returns the gap that it ends, as [GapDetector.Ended].
 func (d *GapDetector) Observed(now int64) (from, length int64) {
 	from, length = d.Ended(now)
 	d.observed = now
 	return from, length
 }
 
-// Ended gives the start and length of the gap that ends now; length 0: none.
+// Ended returns the start and length of the gap that ends now. A length of 0 means none.
 func (d *GapDetector) Ended(now int64) (from, length int64) {
 	if d.usualDistance == 0 || now-d.observed <= d.MaxGap() {
 		return 0, 0
@@ -74,9 +73,9 @@ func (d *GapDetector) Ended(now int64) (from, length int64) {
 	return from, length
 }
 
-// WokeUp gives how long the machine was suspended since the last call, ns. CLOCK_MONOTONIC stands still in a
-// suspension, so that Unix time runs ahead. As Unix time may have been set, suspended then gives the suspensions since
-// boot, ns.
+// WokeUp returns how long the machine was suspended since the last call, ns. In a suspension CLOCK_MONOTONIC stands
+// still, so Unix time runs ahead. As Unix time may have been set, suspended then returns the suspensions since boot,
+// ns.
 func (d *GapDetector) WokeUp(now, unix int64, suspended func() int64) (slept int64) {
 	ahead := unix - now
 	moved := ahead - d.unixAhead

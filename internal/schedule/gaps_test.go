@@ -4,7 +4,7 @@ package schedule
 
 import "testing"
 
-// ticking gives a detector after n regular ticks.
+// ticking returns a detector after n regular ticks.
 func ticking(period int64, n int) (w GapDetector, now int64) {
 	w.observed = 1e9
 	for now = 1e9; n > 0; n-- {

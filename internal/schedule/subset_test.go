@@ -61,7 +61,7 @@ func TestAsManyAreDrawnAsMayBe(t *testing.T) {
 
 // A tick costs a fixed time, and more for each thread.
 func TestBudgetSamplesAPartWhereTheRateWouldBeLow(t *testing.T) {
-	const share, fixed, full = 0.01, 0.1e6, 40e6 // two processors: 20 ms a second
+	const share, fixed, full = 0.01, 0.1e6, 40e6 // two CPUs: 20 ms a second
 	p := NewBudget(1000, share, 2)
 	p.UseParts()
 	self, rng := int64(0), rand.New(rand.NewPCG(3, 4))
