@@ -31,7 +31,9 @@ func New(seed uint64) *Policy {
 
 // BeginTick begins a tick, with its number, its time (CLOCK_MONOTONIC, ns) and the mean distance of ticks, in ns.
 func (p *Policy) BeginTick(tick, at, period int64) {
-	p.tick, p.at, p.period = tick, at, period
+	p.tick = tick
+	p.at = at
+	p.period = period
 }
 
 // WakeDue makes threads due whose back-off has ended. threads is the number of all threads.
@@ -89,8 +91,10 @@ func (p *Policy) Changed(th *Thread) (unseen int64) {
 	unseen = th.endBackoff(p.tick)
 	th.ranBackOff = th.ranBackOff || unseen > 0 && waited
 	th.ranFirst = th.observed && !th.hasRun
-	th.hasRun, th.observed = th.observed, true
-	th.asleep, th.unchangedSince = false, p.at
+	th.hasRun = th.observed
+	th.observed = true
+	th.asleep = false
+	th.unchangedSince = p.at
 	return unseen
 }
 
@@ -100,7 +104,8 @@ func (th *Thread) endBackoff(tick int64) int64 {
 		return 0
 	}
 	n := tick - th.backedOffAt - 1
-	th.backedOffAt, th.skipped = 0, false
+	th.backedOffAt = 0
+	th.skipped = false
 	return max(n, 0)
 }
 
@@ -121,7 +126,10 @@ func (p *Policy) Observed(th *Thread, asleep, created bool, s procmem.SchedStat)
 			th.class().burst(used - th.cpuAtObservation)
 		}
 	}
-	th.cpuAtObservation, th.cpuKnown, th.ranBackOff, th.ranFirst = used, true, false, false
+	th.cpuAtObservation = used
+	th.cpuKnown = true
+	th.ranBackOff = false
+	th.ranFirst = false
 }
 
 // BackOff begins the back-offs of a process's threads, and removes ended threads from this tick's list.
@@ -143,7 +151,8 @@ func (p *Policy) BackOff(proc *Process) {
 func (p *Policy) TicksSkipped(proc *Process) {
 	for _, th := range proc.Due {
 		if th.asleep && th.backedOffAt == 0 {
-			th.backedOffAt, th.skipped = p.tick, true
+			th.backedOffAt = p.tick
+			th.skipped = true
 		}
 	}
 }

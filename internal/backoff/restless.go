@@ -19,7 +19,8 @@ func (p *Policy) noteRestless(th *Thread, restless bool) {
 		return
 	}
 	n := 1
-	if th.restless = restless; !restless {
+	th.restless = restless
+	if !restless {
 		n = -1
 	}
 	th.proc.restless += n

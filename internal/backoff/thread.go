@@ -70,7 +70,8 @@ func (th *Thread) class() *stretch {
 // limits returns the factor of a thread's back-off, and the share of its sleep that bounds it ([backoffFor]). A sampled
 // thread among many gets the longest back-off: samples show what it does when it wakes.
 func (th *Thread) limits(threads int) (stretch, share int64) {
-	if stretch, share = th.class().factor(), sleepShare; threads < manyThreads || !th.Observed.Sampled() {
+	stretch, share = th.class().factor(), sleepShare
+	if threads < manyThreads || !th.Observed.Sampled() {
 		return stretch, share
 	}
 	if !th.hasRun {
@@ -114,7 +115,9 @@ func NewProcess(cpu uint64) *Process {
 
 // Clock sets the process's clock (ns) at a tick (CLOCK_MONOTONIC ns). ok is set if it was readable.
 func (p *Process) Clock(at int64, cpu uint64, ok bool) {
-	p.clockAt, p.clock, p.clockKnown = at, cpu, ok
+	p.clockAt = at
+	p.clock = cpu
+	p.clockKnown = ok
 	if ok {
 		p.haveRun.decide(at, cpu)
 		p.notRunYet.decide(at, cpu)

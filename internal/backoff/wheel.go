@@ -20,7 +20,10 @@ type wheel struct {
 func (w *wheel) put(th *Thread, due int64) {
 	at := min(max(due/wheelGrain, w.turnedTo+1), w.turnedTo+wheelSlots-1)
 	slot := int(at % wheelSlots)
-	th.slot, th.prev, th.next, th.inWheel = slot, nil, w.slots[slot], true
+	th.slot = slot
+	th.prev = nil
+	th.next = w.slots[slot]
+	th.inWheel = true
 	if th.next != nil {
 		th.next.prev = th
 	}
@@ -37,7 +40,9 @@ func (w *wheel) remove(th *Thread) {
 	if th.next != nil {
 		th.next.prev = th.prev
 	}
-	th.prev, th.next, th.inWheel = nil, nil, false
+	th.prev = nil
+	th.next = nil
+	th.inWheel = false
 	w.count--
 }
 

@@ -41,7 +41,8 @@ func (c *copier) keepCopy(t *Thread, s *RawSample, req *ptrace.Request, stop *pt
 	regions := c.withTail(s, stop)
 	s.setLimit(req, stop)
 	s.keepRegions(c.regions[:regions])
-	t.copied, t.regionBytes = stop.StackLen, max(len(s.extra)-stop.TailLen, t.regionBytes-t.regionBytes/8)
+	t.copied = stop.StackLen
+	t.regionBytes = max(len(s.extra)-stop.TailLen, t.regionBytes-t.regionBytes/8)
 }
 
 // setLimit sets limit and notRoot. Precondition: s.Mem and s.tailAt are set.
@@ -66,7 +67,8 @@ func (c *copier) withTail(s *RawSample, stop *ptrace.Stop) int {
 	n := stop.Regions
 	if stop.TailLen > 0 && n < len(c.regions) {
 		c.regions[n] = frames.Region{Addr: stop.TailAddr, Bytes: c.tail[:stop.TailLen]}
-		s.tailAt, n = stop.TailAddr, n+1
+		s.tailAt = stop.TailAddr
+		n = n + 1
 	}
 	return n
 }
@@ -76,7 +78,8 @@ func (c *copier) withTail(s *RawSample, stop *ptrace.Stop) int {
 func (c *copier) makeRoom(t *Thread, s *RawSample) {
 	n := t.hints.get()
 	s.reserveRegions(t.regionBytes)
-	if s.outline = n.outline; s.outline == nil {
+	s.outline = n.outline
+	if s.outline == nil {
 		s.reserveStack(n.stackToReserve(t.besides()))
 		s.touch(t.copied)
 		if c.larger == nil {
@@ -90,7 +93,8 @@ func (c *copier) makeRoom(t *Thread, s *RawSample) {
 	s.reserveStack(topCopy)
 	s.touch(topCopy)
 	c.pieces.reserve(n.Bytes)
-	if c.pieces.ends.outline = nil; t.mayBeDeep() {
+	c.pieces.ends.outline = nil
+	if t.mayBeDeep() {
 		c.pieces.ends.check(t.Memory, n.outline)
 	}
 }
@@ -125,12 +129,12 @@ func (t *Thread) besides() int {
 }
 
 // stackToReserve returns the bytes to reserve for the stack beside regions bytes of other memory. A small stack and the
-// other memory share leastCopy.
+// other memory share minCopy.
 func (h *sizeHints) stackToReserve(regions int) int {
-	if h.Bytes > leastCopy || regions == 0 {
+	if h.Bytes > minCopy || regions == 0 {
 		return h.Bytes
 	}
-	return min(h.Bytes, max(leastCopy-regions-copyMargin, 2*h.Used+copyMargin, topCopy))
+	return min(h.Bytes, max(minCopy-regions-copyMargin, 2*h.Used+copyMargin, topCopy))
 }
 
 // largerBuffer returns the buffer for a deep stack; nil for a thread that changes stacks: the end of its stack is
@@ -158,7 +162,10 @@ func (c *copier) extras(t *Thread, s *RawSample) ptrace.Extra {
 		return inner
 	}
 	n, p := t.hints.get(), &c.pieces
-	p.Inner, p.outline, p.top, p.inOnePiece = inner, s.outline, s.buf, min(n.Bytes, len(p.buffer))
+	p.Inner = inner
+	p.outline = s.outline
+	p.top = s.buf
+	p.inOnePiece = min(n.Bytes, len(p.buffer))
 	p.root, p.changesStacks = n.Root, n.Changing
 	return &c.pieces
 }

@@ -12,8 +12,8 @@ import (
 // Sizes of the copy of a stack, in bytes.
 const (
 	firstCopy  = 64 << 10 // before a walk
-	leastCopy  = 64 << 10
-	mostCopy   = 8 << 20   // usual RLIMIT_STACK
+	minCopy    = 64 << 10
+	maxCopy    = 8 << 20   // usual RLIMIT_STACK
 	deepCopy   = 256 << 20 // for a stack known to be deeper
 	tailCopy   = 64 << 10  // of the outermost frames, behind a gap
 	copyMargin = 2 << 10   // beyond what the last walks needed
@@ -48,7 +48,9 @@ type hintBuffer struct {
 const isNew = 4
 
 func (b *hintBuffer) init(n CopyHints) {
-	b.slots[0], b.reader, b.writer = n, 0, 1
+	b.slots[0] = n
+	b.reader = 0
+	b.writer = 1
 	b.middle.Store(2)
 }
 
@@ -80,7 +82,8 @@ func (o *Observer) takeHints(t *Thread) (again bool) {
 	again = n.Retries != t.retried
 	t.retried = n.Retries
 	if n.Root != root && t.kept.awaitsRoot {
-		t.kept.awaitsRoot, again = false, true
+		t.kept.awaitsRoot = false
+		again = true
 	}
 	return again
 }

@@ -29,11 +29,11 @@ type sizeLearner struct {
 	walks      uint
 }
 
-// mostToEnd bounds the incomplete walks until ToEnd is dropped.
-const mostToEnd = 8
+// maxToEnd bounds the incomplete walks until ToEnd is dropped.
+const maxToEnd = 8
 
-// mostPassed bounds how often a Top that walks have passed is set again.
-const mostPassed = 16
+// maxPassed bounds how often a Top that walks have passed is set again.
+const maxPassed = 16
 
 // update learns from a walk. again is set if the copy was too short and the next one is longer.
 func (l *sizeLearner) update(end walkEnd, w *frames.Walker, s *RawSample) (again bool) {
@@ -45,11 +45,12 @@ func (l *sizeLearner) update(end walkEnd, w *frames.Walker, s *RawSample) (again
 			used = max(used, l.sizeToEnd(s))
 		}
 		if end == endBetween {
-			used, again = max(used, w.UnreadAddr()-from), true
+			used = max(used, w.UnreadAddr()-from)
+			again = true
 		}
-		again = l.setSize(int(used)+16, max(len(s.buf), leastCopy), cut, s.limit == limitTop) || again
+		again = l.setSize(int(used)+16, max(len(s.buf), minCopy), cut, s.limit == limitTop) || again
 	}
-	if end == endComplete && reach <= s.notRoot && reach-from < leastCopy {
+	if end == endComplete && reach <= s.notRoot && reach-from < minCopy {
 		l.Changing = true
 	}
 	if end == endCut && s.isFullSample() {
@@ -66,7 +67,8 @@ func (l *sizeLearner) learnEnd(end walkEnd, w *frames.Walker, s *RawSample) {
 	if complete && (reach-s.Mem.Stack.Addr < uint64(len(s.Mem.Stack.Bytes)) || s.tailAt != 0 && reach > s.tailAt) {
 		l.setTop(reach)
 	}
-	if l.walks++; complete || l.walks == mostToEnd {
+	l.walks++
+	if complete || l.walks == maxToEnd {
 		l.ToEnd = false
 	}
 }
@@ -77,14 +79,14 @@ func (l *sizeLearner) hasAll(s *RawSample) bool {
 	return !l.Changing && root > from && root-from <= uint64(len(s.Mem.Stack.Bytes))
 }
 
-// sizeToEnd returns the size of a copy up to the end of the stack, 0 if the end is unknown or more than mostBridge
+// sizeToEnd returns the size of a copy up to the end of the stack, 0 if the end is unknown or more than maxBridge
 // away.
 func (l *sizeLearner) sizeToEnd(s *RawSample) uint64 {
 	from, end := s.Mem.Stack.Addr, l.Root
 	if end <= from || l.Changing {
 		end = s.Mem.StackEnd
 	}
-	if n := end - from; end > from && n <= mostBridge {
+	if n := end - from; end > from && n <= maxBridge {
 		return n
 	}
 	return 0
@@ -98,7 +100,9 @@ func (l *sizeLearner) setSize(used, fullCopy int, cut, toTop bool) (again bool) 
 	want := used + copyMargin
 	switch {
 	case cut && toTop && l.Top != 0:
-		l.invalidTop, l.Top, l.topInvalid = l.Top, 0, true
+		l.invalidTop = l.Top
+		l.Top = 0
+		l.topInvalid = true
 		l.passed++
 		want = max(old, want) // Top cut it
 	case cut:
@@ -106,18 +110,19 @@ func (l *sizeLearner) setSize(used, fullCopy int, cut, toTop bool) (again bool) 
 	case want < old:
 		want = old - (old-want)/8 // depths vary
 	}
-	l.Bytes = min(max(want, leastCopy), mostCopy)
-	if l.Used -= (l.Used - used) / 8; used > l.Used {
+	l.Bytes = min(max(want, minCopy), maxCopy)
+	l.Used -= (l.Used - used) / 8
+	if used > l.Used {
 		l.Used = used
 	}
-	return cut && old < mostCopy
+	return cut && old < maxCopy
 }
 
 // setTop bounds copies by the end of a complete walk, as other data may follow (goroutines). A Top that a walk passed
-// is set again if a complete walk ends there, at most mostPassed times.
+// is set again if a complete walk ends there, at most maxPassed times.
 func (l *sizeLearner) setTop(addr uint64) {
 	top := addr + copyMargin
-	if l.topInvalid && top == l.invalidTop && l.passed <= mostPassed {
+	if l.topInvalid && top == l.invalidTop && l.passed <= maxPassed {
 		l.topInvalid = false
 	}
 	if !l.topInvalid {

@@ -71,13 +71,13 @@ func (f *WalkFeedback) handOver() { f.buffer.put(&f.hints) }
 
 // CopyUpTo sets the size of the next copies of the stack, within its usual limit.
 func (f *WalkFeedback) CopyUpTo(n int) {
-	f.hints.Bytes = min(max(n, leastCopy), mostCopy)
+	f.hints.Bytes = min(max(n, minCopy), maxCopy)
 	f.handOver()
 }
 
 // CopyDeep sets the size of the next copies of the stack, also beyond its usual limit.
 func (f *WalkFeedback) CopyDeep(n uint64) {
-	f.hints.Bytes = int(min(max(n, leastCopy), deepCopy))
+	f.hints.Bytes = int(min(max(n, minCopy), deepCopy))
 	f.handOver()
 }
 

@@ -22,8 +22,8 @@ import (
 // places of the following records are known if the code tells their distances ([managed.Chained]). So each word added
 // here was in memory at the moment of the sample.
 
-// mostRecords bounds the kept records (kernel.perf_event_max_stack is 127).
-const mostRecords = 128
+// maxRecords bounds the kept records (kernel.perf_event_max_stack is 127).
+const maxRecords = 128
 
 const recordBytes = 16 // address of the next record, return address
 
@@ -54,10 +54,10 @@ func (s *RawSample) AddRecords(next []frames.Addr) {
 	at := c.record
 	n := min(len(next), len(c.returns))
 	if c.words == nil {
-		c.words = make([]byte, recordBytes*mostRecords)
+		c.words = make([]byte, recordBytes*maxRecords)
 	}
 	c.words = c.words[:0]
-	for i, ret := range c.returns[:min(n+1, len(c.returns))] { // at most mostRecords
+	for i, ret := range c.returns[:min(n+1, len(c.returns))] { // at most maxRecords
 		from := len(c.words)
 		if i < n {
 			c.words = binary.LittleEndian.AppendUint64(c.words, next[i])
@@ -96,7 +96,7 @@ func (c *frameChain) follow(r *perfevents.Record) {
 			continue
 		}
 		c.record = at
-		for ; i < n && len(c.returns) < mostRecords; i++ {
+		for ; i < n && len(c.returns) < maxRecords; i++ {
 			c.returns = append(c.returns, r.ChainAt(i))
 		}
 	}

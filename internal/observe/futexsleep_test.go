@@ -34,7 +34,7 @@ func TestAFutexSleepLikeTheLastOneHasItsKernelStack(t *testing.T) {
 			t.Fatalf("it does not sleep in futex: %+v, %v", call, err)
 		}
 	}
-	fresh, err := th.files.KernelStack(make([]byte, mostKernelText))
+	fresh, err := th.files.KernelStack(make([]byte, maxKernelText))
 	if errors.Is(err, refusal.Denied) {
 		t.Skip("kernel stacks take CAP_SYS_ADMIN: ", err)
 	} else if err != nil {
@@ -92,7 +92,7 @@ func TestAFutexSleepLikeAnotherThreadsHasItsKernelStack(t *testing.T) {
 			}
 		}
 	}
-	if _, err := threads[0].files.KernelStack(make([]byte, mostKernelText)); errors.Is(err, refusal.Denied) {
+	if _, err := threads[0].files.KernelStack(make([]byte, maxKernelText)); errors.Is(err, refusal.Denied) {
 		t.Skip("kernel stacks take CAP_SYS_ADMIN: ", err)
 	}
 	if in, err := threads[0].files.WchanOnce(make([]byte, 64)); err != nil || len(in) == 0 {

@@ -28,14 +28,14 @@ import (
 
 const (
 	// Assumed CPU time of such a call, in ns. It doubles each time the same call gives up again.
-	leastPresumed = 2e9
-	mostPresumed  = 64e9
+	minPresumed = 2e9
+	maxPresumed = 64e9
 	// CPU time between reads of the user time, in ns. User time is counted in ticks of up to 10 ms.
 	splitEvery = 40e6
 	clockTick  = 10e6 // unit of utime in /proc/PID/stat, ns
 	// Time without stops after harm, in ns.
-	quietLeast = 100e6
-	quietMost  = 100e9
+	minQuiet = 100e6
+	maxQuiet = 100e9
 	// Bytes of stack around the stack pointer that are compared.
 	wordsAround = 2 << 10
 )
@@ -66,17 +66,20 @@ func (t *Thread) noteGaveUp(s *RawSample, stop *ptrace.Stop) {
 	g := t.gaveUpCall
 	sp := stop.Regs.SP()
 	if g.nr != stop.Nr || g.sp != sp || g.presumedCPU == 0 {
-		g.presumedCPU = leastPresumed / 2
+		g.presumedCPU = minPresumed / 2
 	}
-	g.presumedCPU = min(2*g.presumedCPU, mostPresumed)
-	g.nr, g.sp, g.cpu, g.wordCount = stop.Nr, sp, stop.Sched.CPU, 0
+	g.presumedCPU = min(2*g.presumedCPU, maxPresumed)
+	g.nr = stop.Nr
+	g.sp = sp
+	g.cpu = stop.Sched.CPU
+	g.wordCount = 0
 	if st := &s.Mem.Stack; st.Addr == sp-redZone {
 		g.wordCount = copy(g.words[:], st.Bytes)
 	}
 	g.inCall = g.wordCount > 0
 	g.userReadAt, g.userTicks = stop.Sched.CPU, t.userTime()
 	if stop.Broken || stop.ReportedTwice {
-		g.suppressFor = min(max(2*g.suppressFor, quietLeast), quietMost)
+		g.suppressFor = min(max(2*g.suppressFor, minQuiet), maxQuiet)
 		g.suppressUntil = stop.Detach + g.suppressFor
 	}
 }
@@ -98,7 +101,8 @@ func (t *Thread) suppressStop() bool {
 		return false
 	}
 	now := procmem.Now()
-	if g.inCall = g.inCall && t.stillInCall(); g.inCall {
+	g.inCall = g.inCall && t.stillInCall()
+	if g.inCall {
 		g.notStopped.InCall = procmem.ReadingAt(t.lastClocks, now)
 		return true
 	}

@@ -97,7 +97,7 @@ func TestAThreadIsLeftAloneUntilItHasLeftTheCall(t *testing.T) {
 			t.Fatal("left alone for ever, though it computes")
 		}
 	}
-	if ran := th.lastClocks.CPU - begun; ran < splitEvery || ran >= leastPresumed {
+	if ran := th.lastClocks.CPU - begun; ran < splitEvery || ran >= minPresumed {
 		t.Errorf("left alone for %v of processor time", time.Duration(ran))
 	}
 	th.inCall(t, at, false)
@@ -115,9 +115,9 @@ func TestAThreadIsLeftAloneUntilItHasLeftTheCall(t *testing.T) {
 func TestPresumedTimeOfACallDoublesEachTime(t *testing.T) {
 	th := spinning(t)
 	at := still(t, th.PID)
-	for want := uint64(leastPresumed); want < 4*mostPresumed; want *= 2 {
+	for want := uint64(minPresumed); want < 4*maxPresumed; want *= 2 {
 		th.inCall(t, at, false)
-		if th.gaveUpCall.presumedCPU != min(want, mostPresumed) {
+		if th.gaveUpCall.presumedCPU != min(want, maxPresumed) {
 			t.Errorf("limit %d, want %d", th.gaveUpCall.presumedCPU, want)
 		}
 		th.lastClocks.CPU = th.gaveUpCall.cpu + th.gaveUpCall.presumedCPU + 1
@@ -126,7 +126,7 @@ func TestPresumedTimeOfACallDoublesEachTime(t *testing.T) {
 		}
 	}
 	th.inCall(t, at+16, false)
-	if th.gaveUpCall.presumedCPU != leastPresumed {
+	if th.gaveUpCall.presumedCPU != minPresumed {
 		t.Errorf("limit %d in another place", th.gaveUpCall.presumedCPU)
 	}
 }
@@ -134,11 +134,11 @@ func TestPresumedTimeOfACallDoublesEachTime(t *testing.T) {
 func TestAThreadThatWasHarmedIsLeftAloneForTwiceAsLongEachTime(t *testing.T) {
 	th := spinning(t)
 	at := still(t, th.PID)
-	for want := int64(quietLeast); want < 4*quietMost; want *= 2 {
+	for want := int64(minQuiet); want < 4*maxQuiet; want *= 2 {
 		th.inCall(t, at, true)
 		th.gaveUpCall.leftCall()
 		if got := th.gaveUpCall.suppressUntil; got < procmem.Now() && want > 1e9 || th.gaveUpCall.suppressFor != min(want,
-			quietMost) {
+			maxQuiet) {
 			t.Errorf("quiet for %d, want %d", th.gaveUpCall.suppressFor, want)
 		}
 	}

@@ -20,8 +20,8 @@ import (
 //
 // The thread runs to stop, and to sleep again. So the next observation is a passive read; later ones find it unchanged.
 
-// keptMost bounds the bytes of stack that are kept and compared.
-const keptMost = 16 << 10
+// maxKept bounds the bytes of stack that are kept and compared.
+const maxKept = 16 << 10
 
 // keptRegs are the registers of a sleeper at its last stop, with the evidence that they still hold.
 type keptRegs struct {
@@ -36,9 +36,11 @@ type keptRegs struct {
 }
 
 func (k *keptRegs) keep(s *RawSample) {
-	k.call, k.regs, k.runs = s.Call, s.Regs, s.Sched.Runs
+	k.call = s.Call
+	k.regs = s.Regs
+	k.runs = s.Sched.Runs
 	b := s.bytesFrom(s.Call.SP)
-	k.stack = append(k.stack[:0], b[:min(len(b), keptMost)]...)
+	k.stack = append(k.stack[:0], b[:min(len(b), maxKept)]...)
 }
 
 // recall sets the registers of a passive read to those of the last stop, if that was in the same call with the same
@@ -104,7 +106,11 @@ func (t *Thread) restoreSleeper(s *RawSample, stop *ptrace.Stop) {
 		return
 	}
 	s.Regs.PC = call.PC
-	s.State, s.Call, s.OnCPU, s.Basis, s.wchan = sample.Sleeping, *call, false, sample.Exact, s.wchan[:0]
+	s.State = sample.Sleeping
+	s.Call = *call
+	s.OnCPU = false
+	s.Basis = sample.Exact
+	s.wchan = s.wchan[:0]
 	t.kept.keep(s)
 	// The thread runs once more to re-enter its call; until then it counts as asleep.
 	t.base.state = sample.Sleeping

@@ -41,13 +41,17 @@ func (f *futexSleep) unchanged(t *Thread, call *procmem.SyscallInfo) bool {
 // note keeps a kernel stack until [futexSleep.proven] confirms it.
 func (f *futexSleep) note(t *Thread, call *procmem.SyscallInfo, text []byte) {
 	f.known, f.noted = false, false
-	if f.reads++; f.reads < futexReads || len(text) == 0 {
+	f.reads++
+	if f.reads < futexReads || len(text) == 0 {
 		return
 	}
 	var buf [len(f.wchan) + 1]byte
 	name, err := t.files.Wchan(buf[:])
-	if f.noted = err == nil && len(name) > 0 && len(name) <= len(f.wchan); f.noted {
-		f.op, f.wchanLen, f.text = call.Args[1], copy(f.wchan[:], name), append(f.text[:0], text...)
+	f.noted = err == nil && len(name) > 0 && len(name) <= len(f.wchan)
+	if f.noted {
+		f.op = call.Args[1]
+		f.wchanLen = copy(f.wchan[:], name)
+		f.text = append(f.text[:0], text...)
 	}
 }
 
@@ -60,12 +64,12 @@ type futexStack struct {
 	text     []byte
 }
 
-// mostFutexStacks is enough: each operation has one or two kernel stacks.
-const mostFutexStacks = 8
+// maxFutexStacks is enough: each operation has one or two kernel stacks.
+const maxFutexStacks = 8
 
 // futexStacks are kernel stacks for all threads, as some threads live for one sleep only.
 type futexStacks struct {
-	stacks [mostFutexStacks]futexStack
+	stacks [maxFutexStacks]futexStack
 	next   uint8
 	found  futexStack // the last one read, not proved yet
 }
@@ -108,7 +112,7 @@ func (f *futexStacks) proven() {
 	if f.found.wchanLen == 0 {
 		return
 	}
-	way := &f.stacks[f.next%mostFutexStacks]
+	way := &f.stacks[f.next%maxFutexStacks]
 	*way, f.found = f.found, *way
 	f.found.wchanLen = 0
 	f.next++
@@ -123,8 +127,8 @@ type kernelStacks struct {
 }
 
 const (
-	// mostKernelText bounds the text of a kernel stack, in bytes.
-	mostKernelText = 2 << 10
+	// maxKernelText bounds the text of a kernel stack, in bytes.
+	maxKernelText = 2 << 10
 	// kernelTries is the number of failures in a row that ends the reading of kernel stacks.
 	kernelTries = 64
 )
@@ -138,7 +142,7 @@ func (k *kernelStacks) read(t *Thread, s *RawSample, call *procmem.SyscallInfo) 
 		return
 	}
 	if cap(s.KernelText) == 0 {
-		s.KernelText = make([]byte, 0, mostKernelText)
+		s.KernelText = make([]byte, 0, maxKernelText)
 	}
 	inFutex := call.Nr == futexCall(s.Regs.Arch)
 	if inFutex && f.unchanged(t, call) {
@@ -152,9 +156,11 @@ func (k *kernelStacks) read(t *Thread, s *RawSample, call *procmem.SyscallInfo) 
 			return
 		}
 	}
-	text, err := t.files.KernelStack(s.KernelText[:mostKernelText])
+	text, err := t.files.KernelStack(s.KernelText[:maxKernelText])
 	if err == nil {
-		if s.KernelText, k.failed = text, 0; inFutex {
+		s.KernelText = text
+		k.failed = 0
+		if inFutex {
 			f.note(t, call, text)
 			k.keepFound(t, call, text)
 		}

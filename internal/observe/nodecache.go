@@ -16,36 +16,38 @@ import (
 // which of these are in memory. In the stop one call reads them when a chain comes to the first node that no region
 // has; new ones are read one by one.
 
-const mostCachedNodes = procmem.MostPlaces
+const maxCachedNodes = procmem.MostPlaces
 
 type presentNodes struct {
 	cache *nodeCache
 	found int
-	parts [mostCachedNodes]frames.Region
+	parts [maxCachedNodes]frames.Region
 }
 
 // nodeCache has the nodes of a thread's last chain that were in no other region.
 type nodeCache struct {
-	at         [mostCachedNodes]frames.Addr
+	at         [maxCachedNodes]frames.Addr
 	atCount    int
-	present    [mostCachedNodes]bool
-	pieces     [mostCachedNodes]nodePiece
+	present    [maxCachedNodes]bool
+	pieces     [maxCachedNodes]nodePiece
 	pieceCount int
 	until      int64 // present until, CLOCK_MONOTONIC ns; 0 if unknown
 	failures   int   // failures in a row
-	next       [mostCachedNodes]frames.Addr
+	next       [maxCachedNodes]frames.Addr
 }
 
 type nodePiece struct{ from, to frames.Addr }
 
-const mostFailures = 4
+const maxFailures = 4
 
 // checkPresent checks before a stop which nodes are present, and joins those of one page: fewer places are read faster.
 func (c *nodeCache) checkPresent(m *procmem.Memory, size uint64) {
-	if c.until = 0; c.atCount == 0 || c.failures == mostFailures {
+	c.until = 0
+	if c.atCount == 0 || c.failures == maxFailures {
 		return
 	}
-	c.until, c.pieceCount = m.CheckPlaces(c.at[:c.atCount], size, c.present[:c.atCount]), 0
+	c.until = m.CheckPlaces(c.at[:c.atCount], size, c.present[:c.atCount])
+	c.pieceCount = 0
 	for i, at := range c.at[:c.atCount] {
 		if c.present[i] {
 			c.put(nodePiece{at, at + size})
@@ -67,7 +69,9 @@ func (c *nodeCache) put(n nodePiece) {
 
 // readCachedNodes reads the checked nodes, once for each check. It reports whether it got any.
 func (p *planCopier) readCachedNodes() bool {
-	c, n, used := p.cache, 0, p.bufUsed
+	c := p.cache
+	n := 0
+	used := p.bufUsed
 	if c == nil || c.until == 0 {
 		return false
 	}
@@ -105,7 +109,7 @@ const denseNodes = 3
 // cacheNode keeps a node for the next observation, unless it is in a region with a lower index than before.
 func (p *planCopier) cacheNode(at frames.Addr, size uint64, before int) {
 	c := p.cache
-	if c == nil || p.first != nil || p.lastIn < before || p.found == mostCachedNodes {
+	if c == nil || p.first != nil || p.lastIn < before || p.found == maxCachedNodes {
 		return
 	}
 	if near := denseNodes * size; p.found > 0 && at-c.next[p.found-1]+near <= 2*near {

@@ -63,7 +63,7 @@ func TestPauseLimitGoesByTheThreadsOwnStopsThenByThoseOfOthers(t *testing.T) {
 }
 
 func TestPauseLimitBelowAnyStopStaysClosed(t *testing.T) {
-	p := pauseLimit{limit: leastPause - 1}
+	p := pauseLimit{limit: minPause - 1}
 	var a Thread
 	for range 100 * pauseFades {
 		if p.admitStop(&a) {
@@ -123,7 +123,7 @@ func TestPoolIsTrimmedToWhatWasNeededLately(t *testing.T) {
 
 func TestPagesOfACopyAreThereBeforeTheStop(t *testing.T) {
 	const n = 1 << 20
-	for _, c := range []struct{ expected, want int }{{0, leastTouched}, {100 << 10, 100<<10 + copyMargin}, {2 * n, n}} {
+	for _, c := range []struct{ expected, want int }{{0, minTouched}, {100 << 10, 100<<10 + copyMargin}, {2 * n, n}} {
 		s := &RawSample{}
 		s.reserveStack(n)
 		if s.touch(c.expected); s.touched != c.want {
@@ -217,7 +217,7 @@ func TestNoStopIsBegunWhoseExpectedLengthIsOverTheLimit(t *testing.T) {
 		}
 		before := th.expectedPause
 		p.noteStop(th, length)
-		if want := max(before+(length-before)/8, leastPause); th.expectedPause != want {
+		if want := max(before+(length-before)/8, minPause); th.expectedPause != want {
 			t.Fatalf("%d ns are expected after one of %d, want %d", th.expectedPause, length, want)
 		}
 	}

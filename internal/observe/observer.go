@@ -82,7 +82,8 @@ func (o *Observer) observe(t *Thread, s *RawSample, sched procmem.SchedStat) (Ou
 	case err != nil:
 		return Failed, err
 	case asleep:
-		if t.gaveUpCall.leftCall(); !o.classifySleeper(t, s) {
+		t.gaveUpCall.leftCall()
+		if !o.classifySleeper(t, s) {
 			t.base = baseline{runs: s.Sched.Runs, state: s.State, valid: true}
 			s.NotStopped = t.TakeNotStopped()
 			return Done, nil
@@ -169,7 +170,8 @@ func (o *Observer) classifySleeper(t *Thread, s *RawSample) bool {
 	found = found && s.Sched.Runs == t.lastClocks.Runs
 	wake, now := o.wake(), procmem.Now()
 	if t.base.valid && t.skid.ShowsPlaceAsleep(wake, now) && (found || st.Processor == o.detector.Processor(wake.At)) {
-		if s.OnCPU = found || o.detector.Preempted(t.files, wake.At); s.OnCPU {
+		s.OnCPU = found || o.detector.Preempted(t.files, wake.At)
+		if s.OnCPU {
 			t.skid.ExactAt(now)
 		}
 	}

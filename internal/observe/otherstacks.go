@@ -11,7 +11,7 @@ import (
 const (
 	otherBelow = 16 << 10
 	otherBytes = 96 << 10
-	mostOthers = 4
+	maxOthers  = 4
 )
 
 // StackRef is a place on another stack.
@@ -27,16 +27,16 @@ type StackRef struct {
 // otherHints is what to copy of other stacks.
 type otherHints struct {
 	// Others are places on other stacks.
-	Others [mostOthers]StackRef
+	Others [maxOthers]StackRef
 }
 
 // otherStackLearner learns which places on other stacks to copy.
 type otherStackLearner struct {
 	*otherHints
-	next      int             // index of the last replaced place
-	keepFor   int             // walks elsewhere until a place is dropped
-	walksLeft [mostOthers]int // of these, still to come; 0 if the place is kept for ever
-	gaveUp    bool            // a place was dropped since the last call of missing
+	next      int            // index of the last replaced place
+	keepFor   int            // walks elsewhere until a place is dropped
+	walksLeft [maxOthers]int // of these, still to come; 0 if the place is kept for ever
+	gaveUp    bool           // a place was dropped since the last call of missing
 }
 
 // update learns from a walk. again is set if it went to a new place that was not copied. A kernel sample has one stack
@@ -69,26 +69,29 @@ func (l *otherStackLearner) add(addr, size uint64) (at int, added bool) {
 			r.Size, r.End = int(size), 0
 			return i, false
 		case r.At == 0:
-			*r, l.walksLeft[i] = StackRef{At: addr, Size: int(size)}, 0
+			*r = StackRef{At: addr, Size: int(size)}
+			l.walksLeft[i] = 0
 			return i, true
 		}
 	}
-	l.next = (l.next + 1) % mostOthers
-	list[l.next], l.walksLeft[l.next] = StackRef{At: addr, Size: int(size)}, 0
+	l.next = (l.next + 1) % maxOthers
+	list[l.next] = StackRef{At: addr, Size: int(size)}
+	l.walksLeft[l.next] = 0
 	return l.next, false
 }
 
 // Number of walks elsewhere in a row that drops a place, unless a complete walk has ended there. It doubles if a walk
 // then goes to a missing place.
 const (
-	othersLeast = 64
-	othersMost  = 1 << 14
+	minOthersKept = 64
+	maxOthersKept = 1 << 14
 )
 
 // missing adds a place that a walk went to and that was not copied. added is set if it is new.
 func (l *otherStackLearner) missing(addr uint64) (added bool) {
 	if l.keepFor == 0 || l.gaveUp {
-		l.keepFor, l.gaveUp = min(max(2*l.keepFor, othersLeast), othersMost), false
+		l.keepFor = min(max(2*l.keepFor, minOthersKept), maxOthersKept)
+		l.gaveUp = false
 	}
 	at, added := l.add(addr, 0)
 	l.walksLeft[at] = l.keepFor
@@ -120,7 +123,8 @@ func (l *otherStackLearner) countWalk(used uint) {
 		case used>>i&1 != 0:
 			*left = l.keepFor
 		default:
-			if *left--; *left == 0 {
+			*left--
+			if *left == 0 {
 				l.gaveUp = true
 				continue
 			}
@@ -139,7 +143,8 @@ func (l *otherStackLearner) endedAt(sp frames.Addr, complete bool) (found uint) 
 		if r.At == 0 || sp+otherBelow-r.At >= uint64(otherBelow+max(otherBytes, r.Size)) {
 			continue
 		}
-		if found |= 1 << i; complete {
+		found |= 1 << i
+		if complete {
 			r.End = max(r.End, int(int64(sp-r.At)), 1)
 		}
 	}
@@ -160,10 +165,10 @@ func (l *otherStackLearner) extend(addr, n uint64) bool {
 // otherStacks copies the memory around places on other stacks, in addition to what Inner copies.
 type otherStacks struct {
 	Wrapped
-	addrs      [mostOthers]frames.Addr
-	bufs       [mostOthers][]byte
-	sizes      [mostOthers]int
-	firstStack [mostOthers]bool
+	addrs      [maxOthers]frames.Addr
+	bufs       [maxOthers][]byte
+	sizes      [maxOthers]int
+	firstStack [maxOthers]bool
 }
 
 // extraOf returns the Extra besides an outline, or nil.
@@ -175,7 +180,8 @@ func (c *copier) extraOf(t *Thread) ptrace.Extra {
 	c.others.Inner = inner
 	for i := range places {
 		r := &places[i]
-		if c.others.addrs[i] = r.At; r.At == 0 {
+		c.others.addrs[i] = r.At
+		if r.At == 0 {
 			continue
 		}
 		c.others.firstStack[i] = r.FirstStack
@@ -206,7 +212,7 @@ func (o *otherStacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames
 }
 
 // onFirstStack reports whether sp is on the stack that ends [firstStackBytes] behind addr.
-func onFirstStack(addr, sp frames.Addr) bool { return addr+firstStackBytes-sp <= mostCopy }
+func onFirstStack(addr, sp frames.Addr) bool { return addr+firstStackBytes-sp <= maxCopy }
 
 func read(rd *ptrace.Reader, addr frames.Addr, buf []byte) frames.Region {
 	from := max(max(addr, otherBelow)-otherBelow, rd.Start(addr))

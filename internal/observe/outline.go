@@ -107,7 +107,8 @@ func (f *frameSizes) learn(pc, size frames.Addr) bool {
 			f.clear()
 			at = &f.table[f.slot(pc)]
 		}
-		if f.count++; f.count == 1 {
+		f.count++
+		if f.count == 1 {
 			f.lo.Store(pc)
 			f.hi.Store(pc)
 		}
@@ -198,7 +199,8 @@ func (l *outlineLearner) update(end walkEnd, w *frames.Walker, s *RawSample, o *
 		return false
 	}
 	known, cut := l.outline != nil, end.isCut()
-	if dropped = cut && known; dropped {
+	dropped = cut && known
+	if dropped {
 		l.outline, l.outlineMisled = nil, true
 	}
 	if !cut && end != endComplete || s.Regs.Arch != frames.X86_64 || len(o.ends) == maxChain {
@@ -231,7 +233,9 @@ func (l *outlineLearner) historyFor(end walkEnd, w *frames.Walker, s *RawSample)
 	case deep:
 		h.lastDeep = h.walks
 	case h != nil && h.walks-h.lastDeep > shallowFor:
-		l.history, l.outline, l.outlineMisled = nil, nil, false
+		l.history = nil
+		l.outline = nil
+		l.outlineMisled = false
 	}
 	return l.history
 }

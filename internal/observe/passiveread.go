@@ -38,10 +38,12 @@ func (o *Observer) readPassively(t *Thread, s *RawSample, before procmem.SchedSt
 		if err := o.copyAt(t, s, call); err != nil {
 			return false, err
 		}
-		s.recalled, s.refused = t.recall(s, &call), !o.mayStopSleepers()
+		s.recalled = t.recall(s, &call)
+		s.refused = !o.mayStopSleepers()
 		o.copyExtra(t, s)
 		o.copyNear(t, s, &call)
-		t.futex.noted, o.kernel.found.wchanLen = false, 0
+		t.futex.noted = false
+		o.kernel.found.wchanLen = 0
 		s.KernelText = s.KernelText[:0]
 		o.kernel.read(t, s, &call)
 		after, err := t.files.SchedStat()
@@ -49,7 +51,10 @@ func (o *Observer) readPassively(t *Thread, s *RawSample, before procmem.SchedSt
 			return false, err
 		}
 		if after.Runs == before.Runs {
-			s.Sched, s.At, s.How, s.Call = after, procmem.Now(), ByPassiveRead, call
+			s.Sched = after
+			s.At = procmem.Now()
+			s.How = ByPassiveRead
+			s.Call = call
 			t.restless = true // until it is found unchanged
 			t.futex.proven()
 			o.kernel.proven()
@@ -114,7 +119,8 @@ const signatureBits = 0x7f << 48
 // constant.
 func (c *copier) copyExtra(t *Thread, s *RawSample) {
 	h := t.hints.get()
-	if s.outlineFailed = h.outlineMisled; s.outline != nil {
+	s.outlineFailed = h.outlineMisled
+	if s.outline != nil {
 		c.pieces.reserve(h.Bytes)
 		c.pieces.ends.outline = nil
 	}
@@ -196,7 +202,7 @@ func (s *RawSample) setStack(from frames.Addr, n, asked int) {
 	s.Mem = frames.Snapshot{Stack: frames.Region{Addr: from, Bytes: s.buf[:n]}, Others: s.Mem.Others[:0]}
 	s.Mem.StackEnd = from + uint64(n)
 	if n == asked {
-		s.Mem.StackEnd += mostCopy
+		s.Mem.StackEnd += maxCopy
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 const (
 	// firstPause is the expected length of a first stop, in ns.
 	firstPause = 30e3
-	// leastPause is the least expected length of a stop, in ns.
-	leastPause = 10e3
+	// minPause is the least expected length of a stop, in ns.
+	minPause = 10e3
 	// pauseFades is the decay of an estimate above the limit: by 1/pauseFades per skipped stop, so that the thread is
 	// tried again.
 	pauseFades = 256
@@ -43,7 +43,7 @@ func (p *pauseLimit) admitStop(t *Thread) bool {
 	if t.expectedPause <= p.limit {
 		return true
 	}
-	t.expectedPause = max(t.expectedPause-t.expectedPause/pauseFades-1, leastPause)
+	t.expectedPause = max(t.expectedPause-t.expectedPause/pauseFades-1, minPause)
 	return false
 }
 
@@ -54,9 +54,9 @@ func (p *pauseLimit) noteStop(t *Thread, ns int64) {
 
 func movingMean(mean, ns int64) int64 {
 	if mean == 0 {
-		return max(ns, leastPause)
+		return max(ns, minPause)
 	}
-	return max(mean+(ns-mean)/8, leastPause)
+	return max(mean+(ns-mean)/8, minPause)
 }
 
 // # Queued threads

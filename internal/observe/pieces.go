@@ -48,7 +48,8 @@ func (p *pieces) reserve(need int) {
 		p.buf = make([]byte, pieceBytes)
 		touch(p.buf)
 	}
-	if need = max(need, mostBridge) + endBytes; len(p.buffer) < need {
+	need = max(need, maxBridge) + endBytes
+	if len(p.buffer) < need {
 		p.buffer = make([]byte, need)
 		touch(p.buffer)
 	}
@@ -128,7 +129,8 @@ func (p *pieces) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Regi
 	if rd.Prefetched() {
 		n += copy(out[n:], p.places[p.first:p.n])
 	}
-	if p.noChain = false; copied < len(p.top) {
+	p.noChain = false
+	if copied < len(p.top) {
 		return n
 	}
 	stack := frames.Region{Addr: from, Bytes: p.top}

@@ -51,8 +51,15 @@ func (*planCopier) Reads() int { return planReads }
 
 // Regions implements [ptrace.Extra].
 func (p *planCopier) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
-	p.rd, p.out, p.regionCount, p.bufUsed, p.nodeCount, p.last, p.lastIn = rd, out, 0, 0, 0, frames.Region{}, -1
-	p.first, p.found = nil, 0
+	p.rd = rd
+	p.out = out
+	p.regionCount = 0
+	p.bufUsed = 0
+	p.nodeCount = 0
+	p.last = frames.Region{}
+	p.lastIn = -1
+	p.first = nil
+	p.found = 0
 	p.regionCount = p.regions(regs, rd, out)
 	p.readRanges()
 	p.slots = [managed.MaxSlots]frames.Addr{0: p.anchor, 1: regs.SP(), 2: regs.TLS, 3: p.tid}
@@ -70,7 +77,11 @@ func (p *planCopier) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.
 		p.cache.atCount, p.cache.until = copy(p.cache.at[:], p.cache.next[:p.found]), 0
 	}
 	p.ranges.cache = nil
-	p.rd, p.out, p.last, p.cache, p.sought = nil, nil, frames.Region{}, nil, nil
+	p.rd = nil
+	p.out = nil
+	p.last = frames.Region{}
+	p.cache = nil
+	p.sought = nil
 	return p.regionCount
 }
 
@@ -257,7 +268,8 @@ func (p *planCopier) each(s *managed.Step) {
 			continue
 		}
 		to := p.word(p.nodes[i] + uint64(s.Off))
-		if to &^= 7; to == 0 || to>>addressBits != 0 || slices.Contains(p.next[max(n-fewBefore, 0):n], to) ||
+		to &^= 7
+		if to == 0 || to>>addressBits != 0 || slices.Contains(p.next[max(n-fewBefore, 0):n], to) ||
 			p.plan.Known.Has(to) {
 			continue
 		}
@@ -265,7 +277,8 @@ func (p *planCopier) each(s *managed.Step) {
 			continue
 		}
 		p.next[n] = to
-		if n++; n == min(len(p.next), int(s.Max)) {
+		n++
+		if n == min(len(p.next), int(s.Max)) {
 			break
 		}
 	}
@@ -315,8 +328,13 @@ func (c *copier) withPlan(t *Thread, inner ptrace.Extra) ptrace.Extra {
 	if p.buf == nil {
 		p.buf = make([]byte, managed.MaxBytes)
 	}
-	p.Inner, p.plan, p.anchor, p.tid, p.cache = inner, plan, anchor, uint64(t.TID), t.nodes
-	p.sought, p.ranges.cache = &t.sought, t.ranges
+	p.Inner = inner
+	p.plan = plan
+	p.anchor = anchor
+	p.tid = uint64(t.TID)
+	p.cache = t.nodes
+	p.sought = &t.sought
+	p.ranges.cache = t.ranges
 	return p
 }
 
@@ -327,7 +345,8 @@ func (f *WalkFeedback) Plan(p *managed.Plan, anchor frames.Addr) (again bool) {
 		return false
 	}
 	f.hints.Plan, f.hints.Anchor = p, anchor
-	if again = p != nil; again {
+	again = p != nil
+	if again {
 		f.hints.Retries++
 	}
 	f.handOver()

@@ -36,7 +36,8 @@ func (p *Pool) BeThrifty() { p.thrifty = true }
 func (p *Pool) keeps(room int64) bool {
 	most := int64(keepFree)
 	if p.thrifty {
-		if most = keepThrifty; room > largeThrifty {
+		most = keepThrifty
+		if room > largeThrifty {
 			most /= 4
 		}
 	}
@@ -125,7 +126,8 @@ type pooled struct {
 // reserveStack sets the size of the stack's buffer. Precondition: no thread is stopped.
 func (s *RawSample) reserveStack(n int) {
 	if cap(s.buf) < n {
-		s.buf, s.touched = make([]byte, n), 0
+		s.buf = make([]byte, n)
+		s.touched = 0
 	}
 	s.buf = s.buf[:n]
 	if s.pool != nil {

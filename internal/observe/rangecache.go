@@ -17,10 +17,10 @@ import (
 
 // Bounds of what is read beforehand.
 const (
-	mostRanges     = 24
-	mostRangeBytes = 96 << 10
-	leastRanges    = 2
-	rangeShrinks   = 4 // an unused end of a range shrinks by 1/rangeShrinks in each observation
+	maxRanges     = 24
+	maxRangeBytes = 96 << 10
+	minRanges     = 2
+	rangeShrinks  = 4 // an unused end of a range shrinks by 1/rangeShrinks in each observation
 )
 
 type memoryRange struct{ from, to frames.Addr }
@@ -29,14 +29,15 @@ func (r memoryRange) size() uint64 { return r.to - r.from }
 
 // rangeCache has the ranges that a thread's last observation used.
 type rangeCache struct {
-	ranges [mostRanges]memoryRange
+	ranges [maxRanges]memoryRange
 	n      int
 	until  int64 // present until, CLOCK_MONOTONIC ns; 0 if unknown
 }
 
 // checkPresent checks before a stop which pages of the ranges are present. It cuts a range at the first missing one.
 func (c *rangeCache) checkPresent(m *procmem.Memory) {
-	if c.until = 0; c.n < leastRanges {
+	c.until = 0
+	if c.n < minRanges {
 		return
 	}
 	var pages [procmem.MostPlaces]uint64
@@ -53,17 +54,20 @@ func (c *rangeCache) checkPresent(m *procmem.Memory) {
 	for _, r := range c.ranges[:c.n] {
 		end, cut := r.from, false
 		for page := r.from &^ (size - 1); page < r.to && i < n; page += size {
-			if cut = cut || !there[i]; !cut {
+			cut = cut || !there[i]
+			if !cut {
 				end = page + size
 			}
 			i++
 		}
-		if r.to = min(r.to, end); r.to > r.from {
+		r.to = min(r.to, end)
+		if r.to > r.from {
 			c.ranges[kept] = r
 			kept++
 		}
 	}
-	if c.n = kept; kept >= leastRanges {
+	c.n = kept
+	if kept >= minRanges {
 		c.until = until
 	}
 }
@@ -73,23 +77,27 @@ type usedRanges struct {
 	cache        *rangeCache // nil if there are none
 	first        int         // index of the region with the first range
 	count        int         // number of ranges that were read
-	used         [mostRanges]memoryRange
+	used         [maxRanges]memoryRange
 	sameEachTime bool // the step reads the same ranges each time
-	fresh        [mostRanges]memoryRange
+	fresh        [maxRanges]memoryRange
 	freshCount   int
-	parts        [mostRanges]frames.Region
+	parts        [maxRanges]frames.Region
 }
 
 func (u *usedRanges) begin() {
 	clear(u.used[:u.count])
-	u.first, u.count, u.freshCount, u.sameEachTime = 0, 0, 0, false
+	u.first = 0
+	u.count = 0
+	u.freshCount = 0
+	u.sameEachTime = false
 }
 
 // readRanges reads the present ranges of the last observation.
 func (p *planCopier) readRanges() {
 	u := &p.ranges
 	c := u.cache
-	if u.begin(); c == nil || c.until == 0 {
+	u.begin()
+	if c == nil || c.until == 0 {
 		return
 	}
 	until := c.until
@@ -178,7 +186,7 @@ func (u *usedRanges) keep() {
 				return
 			}
 		}
-		if n < len(c.ranges) && total+r.size() <= mostRangeBytes {
+		if n < len(c.ranges) && total+r.size() <= maxRangeBytes {
 			c.ranges[n] = r
 			n++
 			total += r.size()

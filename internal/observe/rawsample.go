@@ -170,12 +170,12 @@ func (s *RawSample) Surprising() bool { return s.outlineFailed }
 
 const maxRegions = 8 + maxPieces + maxSteppedTo + planRegions
 
-// leastTouched is the assumed size of a stack of unknown size, in bytes.
-const leastTouched = 16 << 10
+// minTouched is the assumed size of a stack of unknown size, in bytes.
+const minTouched = 16 << 10
 
 // touch makes the kernel provide the pages of buf for a stack of n bytes. Precondition: no thread is stopped.
 func (s *RawSample) touch(n int) {
-	n = min(max(n+copyMargin, leastTouched), len(s.buf))
+	n = min(max(n+copyMargin, minTouched), len(s.buf))
 	touch(s.buf[min(s.touched, n):n])
 	s.touched = max(s.touched, n)
 }

@@ -16,8 +16,8 @@ import (
 // sampleRoom is the unit of the size of a sample's buffer, in bytes.
 const sampleRoom = 4 << 10
 
-// mostKernel bounds the kernel frames of a sample.
-const mostKernel = 64
+// maxKernel bounds the kernel frames of a sample.
+const maxKernel = 64
 
 // SetSampled sets the bytes of stack in the kernel's samples of the thread; 0 if it is not sampled. A sampled thread is
 // not stopped while it runs.
@@ -35,14 +35,14 @@ func (t *Thread) beyondSamples() bool {
 // After a cut sample the thread is stopped until the stops of 0.5 s have found its stack shallow; the time doubles with
 // each cut sample.
 const (
-	deepSeconds = 0.5
-	deepLeast   = 16
-	deepMost    = 1 << 16
+	deepSeconds  = 0.5
+	minDeepStops = 16
+	maxDeepStops = 1 << 16
 )
 
 // SetRate sets the number of observations per second. Precondition: no walk was made.
 func (t *Thread) SetRate(hz float64) {
-	t.feedback.samples.shallowFirst = max(int(hz*deepSeconds), deepLeast)
+	t.feedback.samples.shallowFirst = max(int(hz*deepSeconds), minDeepStops)
 }
 
 // sampleHints says whether kernel samples have the whole stack.
@@ -93,16 +93,18 @@ func depth(w *frames.Walker, s *RawSample) int {
 // stopForDepth requires stops until enough of them in a row have found at most copied bytes of stack.
 func (l *depthLearner) stopForDepth(copied int) {
 	if !l.BeyondSamples { // later samples were taken before the first stop
-		l.shallowFor = min(max(2*l.shallowFor, l.shallowFirst, deepLeast), deepMost)
+		l.shallowFor = min(max(2*l.shallowFor, l.shallowFirst, minDeepStops), maxDeepStops)
 	}
-	l.BeyondSamples, l.shallowLeft, l.deeperThan = true, l.shallowFor, copied
+	l.BeyondSamples = true
+	l.shallowLeft = l.shallowFor
+	l.deeperThan = copied
 }
 
 // stopForPages requires stops, which read the pages that a sample found absent: the kernel's copy of a sample does not
 // wait (arch/x86/lib/usercopy.c, copy_from_user_nmi). It is one stop at first; the number doubles each time.
 func (l *depthLearner) stopForPages(asked int) {
 	if !l.BeyondSamples {
-		l.pageStops = min(max(2*l.pageStops, 1), max(l.shallowFirst, deepLeast))
+		l.pageStops = min(max(2*l.pageStops, 1), max(l.shallowFirst, minDeepStops))
 		l.shallowLeft = l.pageStops
 	}
 	l.BeyondSamples, l.deeperThan = true, asked
@@ -131,11 +133,14 @@ func (o *Observer) FromSample(r *perfevents.Record) *RawSample {
 	if r.Longest {
 		s.fullSampleBytes = asked
 	}
-	s.Regs, s.At, s.How, s.State = r.Regs, r.Time, BySample, sample.Running
+	s.Regs = r.Regs
+	s.At = r.Time
+	s.How = BySample
+	s.State = sample.Running
 	s.setStack(r.Regs.SP(), n, asked)
 	s.OnCPU, s.Basis = true, sample.Exact
 	s.chain.follow(r)
-	for i := range min(r.Kernel(), mostKernel) {
+	for i := range min(r.Kernel(), maxKernel) {
 		s.Kernel = append(s.Kernel, r.KernelFrame(i))
 	}
 	return s

@@ -9,7 +9,7 @@ func TestAThreadWhoseSamplesWereCutIsStoppedForLongerEachTime(t *testing.T) {
 	th := NewThread(1, 1, nil)
 	th.SetSampled(8 << 10)
 	k := th.Feedback()
-	for want := deepLeast; want <= 2*deepMost; want *= 2 {
+	for want := minDeepStops; want <= 2*maxDeepStops; want *= 2 {
 		for range 3 {
 			k.samples.stopForDepth(8 << 10)
 		}
@@ -21,7 +21,7 @@ func TestAThreadWhoseSamplesWereCutIsStoppedForLongerEachTime(t *testing.T) {
 			k.handOver()
 			th.hints.take()
 		}
-		if stopped != min(want, deepMost) {
+		if stopped != min(want, maxDeepStops) {
 			t.Fatalf("%d stops, want %d", stopped, want)
 		}
 	}
@@ -34,7 +34,7 @@ func TestAThreadWhoseBuffersHaveNoPagesYetIsStoppedOnce(t *testing.T) {
 	k := th.Feedback()
 	s := &RawSample{How: BySample, copiedMemory: copiedMemory{buf: make([]byte, 8<<10)},
 		copyShape: copyShape{fullSampleBytes: 8 << 10}}
-	for _, want := range []int{1, 2, 4, 8, deepLeast, deepLeast} {
+	for _, want := range []int{1, 2, 4, 8, minDeepStops, minDeepStops} {
 		for range 3 { // sampled before the stop
 			s.setStack(0x7000, 3<<10, s.fullSampleBytes)
 			k.samples.learnCutSample(s)
@@ -58,7 +58,7 @@ func TestAThreadIsStoppedAsLongAsItsStackIsDeep(t *testing.T) {
 	for _, c := range []struct {
 		rate float64
 		want int
-	}{{1, deepLeast}, {99, 49}, {1000, 500}} {
+	}{{1, minDeepStops}, {99, 49}, {1000, 500}} {
 		th := NewThread(1, 1, nil)
 		th.SetSampled(8 << 10)
 		th.SetRate(c.rate)
@@ -69,7 +69,7 @@ func TestAThreadIsStoppedAsLongAsItsStackIsDeep(t *testing.T) {
 			th.hints.take()
 		}
 		k.samples.stopForDepth(8 << 10)
-		for range 3 * deepMost {
+		for range 3 * maxDeepStops {
 			requestStop(8<<10 + 1)
 		}
 		for range c.want - 1 {

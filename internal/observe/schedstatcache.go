@@ -6,12 +6,12 @@ import "prywalk/internal/procmem"
 
 // schedstatCache keeps the schedstat files of the last stopped threads open once the budget of open files is spent.
 type schedstatCache struct {
-	files [mostSchedstats]*procmem.ThreadFiles
+	files [maxSchedstats]*procmem.ThreadFiles
 	next  int
 }
 
-// mostSchedstats is small against the limit of open files.
-const mostSchedstats = 32
+// maxSchedstats is small against the limit of open files.
+const maxSchedstats = 32
 
 // keepOpen opens the schedstat file of a thread about to be stopped, and closes the oldest one.
 func (c *schedstatCache) keepOpen(f *procmem.ThreadFiles) {
@@ -22,7 +22,7 @@ func (c *schedstatCache) keepOpen(f *procmem.ThreadFiles) {
 		old.CloseKeptSchedstat()
 	}
 	c.files[c.next] = f
-	c.next = (c.next + 1) % mostSchedstats
+	c.next = (c.next + 1) % maxSchedstats
 }
 
 func (c *schedstatCache) close() {

@@ -16,12 +16,12 @@ const (
 	maxSearch    = 1024      // frames of all chains
 	readsKept    = 2         // reads reserved for a copy in one piece
 	maxSteppedTo = 40        // regions of ends at new places
-	mostFollowed = 40 << 10  // copied for ends at new places
-	mostInFull   = 128 << 10 // copied beyond a top without known frames
-	mostBridge   = 5 << 18   // copied by [search.bridge]
+	maxFollowed  = 40 << 10  // copied for ends at new places
+	maxInFull    = 128 << 10 // copied beyond a top without known frames
+	maxBridge    = 5 << 18   // copied by [search.bridge]
 	failedCopy   = 10 << 10  // copied beyond failed chains
 	firstGrowth  = 4 << 10   // first read where frames are unknown
-	endBytes     = mostFollowed + pieceBelow + manyAbove
+	endBytes     = maxFollowed + pieceBelow + manyAbove
 )
 
 // What is copied around a frame's outer end at a new place, in bytes.
@@ -66,11 +66,12 @@ type search struct {
 func (s *search) copyFrames() {
 	beyond := s.copied.topEnd()
 	reached, ok := s.follow()
-	if s.noChain = !ok; ok {
+	s.noChain = !ok
+	if ok {
 		s.copyBeyondFailed()
 		return
 	}
-	if s.copied.hasRoom() && s.rootWithin(beyond, mostInFull) {
+	if s.copied.hasRoom() && s.rootWithin(beyond, maxInFull) {
 		if rest, ok := s.copyToRoot(beyond); ok {
 			s.copied.add(rest)
 			return
@@ -106,7 +107,7 @@ func (s *search) copyToNearRoot(from frames.Addr) (rest frames.Region, ok bool) 
 }
 
 func (s *search) rootIsNear(from frames.Addr) bool {
-	return s.rootWithin(from, leastCopy-topCopy) && s.root+topCopy >= from
+	return s.rootWithin(from, minCopy-topCopy) && s.root+topCopy >= from
 }
 
 func (s *search) rootWithin(from frames.Addr, most uint64) bool {
@@ -129,7 +130,7 @@ func (s *search) bridge(from frames.Addr) {
 	if from > s.copied.topEnd() {
 		size = min(size, wholeCopy)
 	}
-	if left := s.root + copyMargin - from; s.root > from && left <= mostBridge {
+	if left := s.root + copyMargin - from; s.root > from && left <= maxBridge {
 		size = min(int(left), whole)
 	} else if joint := s.lowestJoint(from); joint != 0 {
 		size = min(whole, int(joint-from))
@@ -148,7 +149,8 @@ func (s *search) lowestJoint(from frames.Addr) frames.Addr {
 		if v, ok := s.copied.Word(m.at - 8); m.at <= from || !ok || v != m.pc {
 			continue
 		}
-		if tries--; s.chain(m.pc, m.at) {
+		tries--
+		if s.chain(m.pc, m.at) {
 			s.free = s.chainFree
 			return m.at
 		}
@@ -160,25 +162,29 @@ func (s *search) lowestJoint(from frames.Addr) frames.Addr {
 // copyInSteps copies into free in growing steps, until a return address in the last step begins a successful chain.
 // Frame ends go to chainFree.
 func (s *search) copyInSteps(from frames.Addr) (found bool) {
-	n, to, done := len(s.copied.Others), s.free, 0
+	n := len(s.copied.Others)
+	to := s.free
+	done := 0
 	s.copied.add(frames.Region{Addr: from})
 	s.free, s.chainFreeLeast = s.chainFree, leastFree(s.chainFree)
 	for step := firstGrowth; done < len(to) && !found; step += step / 2 {
-		if step = min(step, len(to)-done); s.copied.rd.Left() <= readsKept || s.framesLeft <= 0 {
+		step = min(step, len(to)-done)
+		if s.copied.rd.Left() <= readsKept || s.framesLeft <= 0 {
 			step = len(to) - done
 		}
 		got := s.copied.rd.Read(from+uint64(done), to[done:done+step])
 		s.copied.out[n] = frames.Region{Addr: from, Bytes: to[:done+got]}
 		found = s.followAll(from+uint64(done), to[done:done+got])
-		if done += got; got < step {
+		done += got
+		if got < step {
 			break
 		}
 	}
 	return found
 }
 
-// leastFree returns the chainFreeLeast that limits the copies of chains to mostFollowed bytes.
-func leastFree(free []byte) uint64 { return uint64(max(len(free)-mostFollowed, 0)) }
+// leastFree returns the chainFreeLeast that limits the copies of chains to maxFollowed bytes.
+func leastFree(free []byte) uint64 { return uint64(max(len(free)-maxFollowed, 0)) }
 
 type chainStart struct{ pc, sp frames.Addr }
 
@@ -188,7 +194,9 @@ func (s *search) follow() (reached frames.Addr, ok bool) {
 	top := s.copied.topEnd()
 	s.free, s.furthest = s.buffer, top+largeFrom
 	s.chainFreeLeast = leastFree(s.buffer)
-	s.succeededAt, s.failedAt, s.framesLeft = wordSet{}, wordSet{}, maxSearch
+	s.succeededAt = wordSet{}
+	s.failedAt = wordSet{}
+	s.framesLeft = maxSearch
 	s.failedEnd, s.succeeded = 0, false
 	ok = s.followAll(s.copied.Stack.Addr+redZone, s.copied.Stack.Bytes[redZone:])
 	if s.furthest == top+largeFrom {
@@ -263,7 +271,9 @@ func (w *wordSet) has(stack, sp frames.Addr) bool {
 // chain follows the frames from a return address and the stack pointer behind it. It reports whether the chain reaches
 // the outermost frame or joins a successful chain.
 func (s *search) chain(pc, sp frames.Addr) bool {
-	s.chainFree, s.reached, s.topFrameCount = s.free, 0, 0
+	s.chainFree = s.free
+	s.reached = 0
+	s.topFrameCount = 0
 	for ; s.framesLeft > 0; s.framesLeft-- {
 		if sp-s.copied.Stack.Addr < topCopy && s.topFrameCount < len(s.topFrames) {
 			s.topFrames[s.topFrameCount] = sp
@@ -273,17 +283,19 @@ func (s *search) chain(pc, sp frames.Addr) bool {
 		switch {
 		case size == sizeRoot:
 			return true
-		case size == 0 || size >= mostCopy: // unknown, or varies
+		case size == 0 || size >= maxCopy: // unknown, or varies
 			return false
 		}
 		sp += size
 		v, ok := s.copied.returnAddressAt(sp)
 		if !ok {
-			if v, ok = s.copyEnd(sp, size); !ok {
+			v, ok = s.copyEnd(sp, size)
+			if !ok {
 				return false
 			}
 		}
-		if pc = v; size >= largeFrom || s.outline.sizes.size(v) != 0 {
+		pc = v
+		if size >= largeFrom || s.outline.sizes.size(v) != 0 {
 			s.reached = max(s.reached, sp)
 		}
 		switch { // it joins another chain
@@ -309,7 +321,8 @@ func (s *search) copyEnd(end, size frames.Addr) (pc frames.Addr, ok bool) {
 		return 0, false
 	}
 	b := s.chainFree[:bytes]
-	if b = b[:s.copied.rd.Read(from, b)]; from+uint64(len(b)) < end {
+	b = b[:s.copied.rd.Read(from, b)]
+	if from+uint64(len(b)) < end {
 		return 0, false
 	}
 	s.copied.add(frames.Region{Addr: from, Bytes: b})

@@ -49,10 +49,10 @@ func TestStacksOfManyFramesAreFollowed(t *testing.T) {
 		t.Errorf("%d marks", len(r.ends))
 	}
 	_, copied, ok := follows(&pieces{search: search{outline: &outline{sizes: r.sizes}}, top: mem[:topCopy]}, base)
-	if ok || copied > mostFollowed {
+	if ok || copied > maxFollowed {
 		t.Errorf("%v, %d bytes: more than is read for a guess", ok, copied)
 	}
-	const fewer = n - maxEnds // what lies beyond the top is less than mostFollowed
+	const fewer = n - maxEnds // what lies beyond the top is less than maxFollowed
 	mem, top := mem[frame*fewer:], base+frame*fewer
 	if _, _, ok := follows(&pieces{search: search{outline: &outline{sizes: r.sizes}}, top: mem[:topCopy]}, top); !ok {
 		t.Error("not followed")

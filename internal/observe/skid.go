@@ -59,8 +59,8 @@ func (p *preemption) awaitsTracer(t *Thread) bool {
 	return p.detector.Decide(&t.skid, t.files, t.base.lastRun(&t.lastClocks), p.wake())
 }
 
-// mostCandidates bounds the threads that are examined: more would take longer than the preempted thread waits.
-const mostCandidates = 16
+// maxCandidates bounds the threads that are examined: more would take longer than the preempted thread waits.
+const maxCandidates = 16
 
 type candidate struct {
 	thread *Thread
@@ -78,7 +78,7 @@ func (p *preemption) Consider(t *Thread) bool {
 	if err != nil || s.Runs == t.lastClocks.Runs {
 		return true
 	}
-	if len(p.candidates) == mostCandidates {
+	if len(p.candidates) == maxCandidates {
 		p.candidates = p.candidates[:0]
 		return false
 	}

@@ -81,7 +81,9 @@ func (s *Stalls) check(tid int, readers bool) string {
 	sched, err := seen.files.SchedStat()
 	now := procmem.Now()
 	if err != nil || seen.since == 0 || call.Nr != seen.call || sched.Runs != seen.runs {
-		seen.call, seen.runs, seen.since = call.Nr, sched.Runs, now
+		seen.call = call.Nr
+		seen.runs = sched.Runs
+		seen.since = now
 		return ""
 	}
 	if now-seen.since < stallAfter {
@@ -92,7 +94,8 @@ func (s *Stalls) check(tid int, readers bool) string {
 
 func (s *Stalls) stallOf(tid int) *stall {
 	if s.seen == nil {
-		s.seen, s.budget = map[int]*stall{}, procmem.NewBudget(reservedFiles)
+		s.seen = map[int]*stall{}
+		s.budget = procmem.NewBudget(reservedFiles)
 	}
 	seen := s.seen[tid]
 	if seen == nil {

@@ -37,10 +37,12 @@ func (o *Observer) requestStop(t *Thread, s *RawSample, retry bool) error {
 		}
 		t.lastClocks = before
 	}
-	t.pending, t.stopping = s, tracee
+	t.pending = s
+	t.stopping = tracee
 	t.begun = procmem.Now()
 	tracee.Tag = o.pending.add(t)
-	if t.awaitsTracer = waits; waits {
+	t.awaitsTracer = waits
+	if waits {
 		tracee.MarkQueued()
 	}
 	return nil
@@ -103,24 +105,33 @@ func (o *Observer) finish(t *Thread, tracee *ptrace.Tracee) (*RawSample, error) 
 
 func (o *Observer) fillFromStop(t *Thread, s *RawSample) {
 	stop := &o.stop
-	s.Regs, s.Sched, s.At, s.How = stop.Regs, stop.Sched, stop.Stop, ByStop
-	s.State, s.Call = sample.Running, procmem.SyscallInfo{Nr: -1} // a passive read may have set others
+	s.Regs = stop.Regs
+	s.Sched = stop.Sched
+	s.At = stop.Stop
+	s.How = ByStop
+	s.State = sample.Running // a passive read may have set others
+	s.Call = procmem.SyscallInfo{Nr: -1}
 	s.CallEffect = callEffectOf(stop)
-	s.CopyTime, s.Calls = stop.Copied-stop.Taken, stop.Calls
+	s.CopyTime = stop.Copied - stop.Taken
+	s.Calls = stop.Calls
 	s.recalled, s.refused = false, false
 	o.keepCopy(t, s, &o.req, stop)
-	t.stackPointer, t.tls, t.queuedSince = stop.Regs.SP(), stop.Regs.TLS, 0
+	t.stackPointer = stop.Regs.SP()
+	t.tls = stop.Regs.TLS
+	t.queuedSince = 0
 	o.setTimes(t, s)
 	t.base = baselineOf(stop)
 	if stop.Kind == ptrace.KindGroup {
 		s.State = sample.Stopped
 	}
-	if t.restoreSleeper(s, stop); s.State != sample.Sleeping {
+	t.restoreSleeper(s, stop)
+	if s.State != sample.Sleeping {
 		s.KernelText = s.KernelText[:0]
 	}
 	s.keepNear(t, stop)
 	s.NotStopped = t.TakeNotStopped()
-	if t.gaveUpCall.leftCall(); stop.GaveUp {
+	t.gaveUpCall.leftCall()
+	if stop.GaveUp {
 		t.noteGaveUp(s, stop)
 	}
 }
@@ -131,7 +142,8 @@ func callEffectOf(stop *ptrace.Stop) CallEffect {
 
 func (o *Observer) setTimes(t *Thread, s *RawSample) {
 	stop := &o.stop
-	if s.StopTime, s.RanOn = t.stopTimes(stop); s.StopTime > LongStop {
+	s.StopTime, s.RanOn = t.stopTimes(stop)
+	if s.StopTime > LongStop {
 		s.StopCause = o.ctl.Why(stop, s.Copied())
 		t.watchLock(s.StopCause)
 	}

@@ -109,7 +109,8 @@ func (s *stopAll) requestStop(h *heldThread, tag int, runs uint64) {
 		tracee.Sleeping(call, runs)
 	}
 	tracee.Tag = uint64(tag)
-	h.tracee, h.state = tracee, heldPending
+	h.tracee = tracee
+	h.state = heldPending
 	s.pending++
 }
 
@@ -200,7 +201,10 @@ func (s *stopAll) fillFromStop(h *heldThread) {
 		s.firstStop = stop.Running
 	}
 	s.lastDetach = max(s.lastDetach, stop.Detach)
-	raw.Regs, raw.Sched, raw.At, raw.How = stop.Regs, stop.Sched, stop.Stop, ByStop
+	raw.Regs = stop.Regs
+	raw.Sched = stop.Sched
+	raw.At = stop.Stop
+	raw.How = ByStop
 	if !h.copied {
 		raw.setStack(stop.StackAddr, stop.StackLen, stop.StackAsked)
 	}

@@ -36,7 +36,8 @@ func (c *stopCopy) returnAddressAt(end frames.Addr) (pc frames.Addr, ok bool) {
 		return returnAddressIn(s, from)
 	}
 	for i := range c.Others {
-		if pc, ok = returnAddressIn(&c.Others[i], from); ok {
+		pc, ok = returnAddressIn(&c.Others[i], from)
+		if ok {
 			return pc, true
 		}
 	}

@@ -132,7 +132,8 @@ func (t *taskStacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.
 	out[n+1] = frames.Region{Addr: m, Bytes: t.m}
 	n += 2
 	c := &t.layout
-	curg, on := word(t.m, c.Current), t.onStack(t.g, regs.SP())
+	curg := word(t.m, c.Current)
+	on := t.onStack(t.g, regs.SP())
 	if g == curg {
 		n = t.copyLabels(t.g, rd, out, n)
 	}
@@ -156,7 +157,8 @@ func (t *taskStacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.
 		n = t.copyLabels(t.curg, rd, out, n+1)
 	}
 	from, size := t.stackToCopy(signal)
-	if size = rd.Read(from, t.stack[:size]); size == 0 {
+	size = rd.Read(from, t.stack[:size])
+	if size == 0 {
 		return n
 	}
 	out[n] = frames.Region{Addr: from, Bytes: t.stack[:size]}
@@ -288,18 +290,21 @@ func (t *taskStacks) copyLabels(g []byte, rd *ptrace.Reader, out []frames.Region
 	if t.layout.Labels == nil {
 		return n
 	}
-	off, b := t.layout.Labels.Load(), t.labels[:]
+	off := t.layout.Labels.Load()
+	b := t.labels[:]
 	if off <= 0 || off+8 > int64(len(g)) || word(g, off) == 0 || rd.Read(word(g, off), b[:labelsHead]) != labelsHead {
 		return n
 	}
 	count, list := word(b, 8), word(b, 0)
-	end, all := labelsHead+labelsPair*int(min(count, maxLabels)), 0
+	end := labelsHead + labelsPair*int(min(count, maxLabels))
+	all := 0
 	if isList := count > 0 && count <= maxLabels && word(b, 16) >= count; isList {
 		if pairs := b[labelsHead:end]; rd.Read(list, pairs) != len(pairs) {
 			return n
 		}
 	} else {
-		if count = t.mapPairs(list, rd, b); count == 0 {
+		count = t.mapPairs(list, rd, b)
+		if count == 0 {
 			return n
 		}
 		end = labelsHead + labelsPair*int(count)

@@ -90,7 +90,7 @@ func NewThread(pid, tid int, budget *procmem.Budget) *Thread {
 
 // SetFirstCopy sets the size of the first copy of the stack, within its usual limits. Precondition: no walk was made.
 func (t *Thread) SetFirstCopy(n int64) {
-	t.feedback.hints.Bytes = int(min(max(n, firstCopy), mostCopy))
+	t.feedback.hints.Bytes = int(min(max(n, firstCopy), maxCopy))
 	t.hints.init(t.feedback.hints)
 }
 
@@ -102,7 +102,7 @@ func (t *Thread) SetFirstStackEnd(stackEnd frames.Addr) {
 		return
 	}
 	t.feedback.hints.Others[0] = StackRef{At: stackEnd - firstStackBytes, FirstStack: true}
-	t.feedback.others.walksLeft[0] = othersLeast
+	t.feedback.others.walksLeft[0] = minOthersKept
 	t.hints.init(t.feedback.hints)
 }
 
@@ -146,7 +146,8 @@ func (b *retryBackoff) rereadDue(incomplete bool) bool {
 	if b.next == 0 {
 		b.next = firstRetry
 	}
-	if b.reused++; b.reused < b.next {
+	b.reused++
+	if b.reused < b.next {
 		return false
 	}
 	if b.next <= math.MaxUint32/retryFactor {

@@ -25,8 +25,8 @@ type children struct {
 }
 
 const (
-	// mostChildSamples bounds the waiting samples of all children.
-	mostChildSamples = 1024
+	// maxChildSamples bounds the waiting samples of all children.
+	maxChildSamples = 1024
 	// childSampleFor bounds how long a sample waits, ns.
 	childSampleFor = 1e9
 )
@@ -61,7 +61,7 @@ func (c *children) keep(r *perfevents.Record) {
 	case p == nil:
 	case !r.Usable() && !r.NoUser:
 		n.unusable++
-	case c.waiting >= mostChildSamples || c.shared.Pool.BytesWaiting() > mostWaitingBytes:
+	case c.waiting >= maxChildSamples || c.shared.Pool.BytesWaiting() > maxWaitingBytes:
 		n.dropped++
 	default:
 		n.taken++
@@ -136,5 +136,7 @@ func (c *children) end(goesOn bool) {
 			}
 		}
 	}
-	c.table, c.waiting, c.swept = nil, 0, 0
+	c.table = nil
+	c.waiting = 0
+	c.swept = 0
 }

@@ -84,7 +84,8 @@ func (c *choice) switchToSamples(p *process, lacks handover.SampleLack) {
 	if p.mode == modeSamples {
 		return
 	}
-	p.mode, c.anySampled = modeSamples, true
+	p.mode = modeSamples
+	c.anySampled = true
 	c.procs.sampled[p.Target.PID] = p
 	c.stream.reader.CopyAll(&c.samples.length) // the stacks of a new process may be deep
 	p.ranBefore = p.Clock.Ran()
@@ -99,7 +100,8 @@ func (c *choice) fallBackToStops(p *process, lacks handover.SampleLack) {
 		c.fellBack[p.fellBackFor]--
 		c.fellBack[lacks]++
 		c.sampledAnyway[p.sampledAnyway]--
-		p.fellBackFor, p.sampledAnyway = lacks, handover.LacksNothing
+		p.fellBackFor = lacks
+		p.sampledAnyway = handover.LacksNothing
 	}
 	c.switchToStops(p)
 }
@@ -143,7 +145,8 @@ func (c *choice) check(now int64) {
 	ran, received := c.host.Ran(now), c.samples.counts.received
 	all := c.procs.allSampled() && !c.childrenFellBack
 	if received != c.receivedBefore || c.ranBefore == 0 || !all {
-		if c.receivedBefore, c.ranBefore = received, max(ran, 1); !all {
+		c.receivedBefore, c.ranBefore = received, max(ran, 1)
+		if !all {
 			c.ranBefore = 0
 		}
 		for _, p := range c.procs.all {
@@ -203,7 +206,9 @@ func (c *choice) stats(o *runstats.Observed) {
 	case reader != nil && (c.anySampled || c.shared.Sampled > 0):
 		o.Engine = "perf"
 	case c.stream.gaveUpReader != nil:
-		o.Engine, o.EngineNote, reader = "perf, then ptrace", c.stream.gaveUp, c.stream.gaveUpReader
+		o.Engine = "perf, then ptrace"
+		o.EngineNote = c.stream.gaveUp
+		reader = c.stream.gaveUpReader
 	}
 	for _, note := range []string{c.fallbackNote(o.Engine), c.scope.note(), c.sampledAnywayNote()} {
 		if note != "" {

@@ -23,11 +23,11 @@ type unassignedSample struct {
 
 const (
 	// unassignedFor is how long a sample waits for its thread, ns: two listings.
-	unassignedFor  = 100e6
-	mostUnassigned = 256
+	unassignedFor = 100e6
+	maxUnassigned = 256
 )
 
-func (c *claims) full() bool { return len(c.unassigned) >= mostUnassigned }
+func (c *claims) full() bool { return len(c.unassigned) >= maxUnassigned }
 
 func (c *claims) keep(p *process, tid int, raw *observe.RawSample) {
 	c.unassigned = append(c.unassigned, unassignedSample{p, tid, raw})

@@ -66,11 +66,11 @@ func TestNoMoreThanABoundedNumberOfSamplesWaitsForThreads(t *testing.T) {
 	procs, n := &processes{sampled: map[int]*process{}}, &sampleCounts{}
 	s := &samples{shared: run, claims: &claims{shared: run}, procs: procs, children: &children{counts: n}, counts: n}
 	p := &process{Process: &engine.Process{Handover: &handover.Process{}}}
-	for range mostUnassigned {
+	for range maxUnassigned {
 		s.claims.keep(p, 1, &observe.RawSample{})
 	}
 	s.keepUnassigned(p, &perfevents.Record{TID: 1})
-	if n.dropped != 1 || len(s.claims.unassigned) != mostUnassigned || !p.ThreadsChanged {
+	if n.dropped != 1 || len(s.claims.unassigned) != maxUnassigned || !p.ThreadsChanged {
 		t.Errorf("%d dropped, %d wait, list due: %v", n.dropped, len(s.claims.unassigned), p.ThreadsChanged)
 	}
 }

@@ -30,8 +30,8 @@ const (
 	comparedAfter = 200
 	// missingShare is the inverse of the part of samples that may be missing.
 	missingShare = 20
-	// mostInconclusive is the number of comparisons without a result that restarts the counts.
-	mostInconclusive = 10
+	// maxInconclusive is the number of comparisons without a result that restarts the counts.
+	maxInconclusive = 10
 	// clockTick is the unit of stime, ns.
 	clockTick = 10e6
 )
@@ -48,7 +48,11 @@ type threadEvents struct {
 }
 
 func (e *threadEvents) restart(cpu int64, kernel uint64) {
-	e.from, e.kernel, e.received, e.inconclusive, e.rateChanged = cpu, kernel, 0, 0, false
+	e.from = cpu
+	e.kernel = kernel
+	e.received = 0
+	e.inconclusive = 0
+	e.rateChanged = false
 }
 
 func (e *threadEvents) lacksSamples(expected int64) bool {
@@ -122,7 +126,8 @@ func (p *perThread) compare(th *thread) {
 		p.switchToStops(th, &p.inKernel)
 		return
 	}
-	if e.inconclusive++; !lacks || e.inconclusive == mostInconclusive {
+	e.inconclusive++
+	if !lacks || e.inconclusive == maxInconclusive {
 		e.restart(cpu, st.STime)
 	}
 }

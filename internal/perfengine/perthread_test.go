@@ -103,7 +103,7 @@ func TestThreadsInTheKernelAreStopped(t *testing.T) {
 		{comparedAfter, 10, 0, 0, true, false},         // buffers ran over
 		{2*comparedAfter - 1, 10, 1, 200, true, false}, // compared after twice the time
 		{2 * comparedAfter, 10, 1, 22, false, false},
-		{mostInconclusive * comparedAfter, 10, mostInconclusive - 1, 0, true, true},
+		{maxInconclusive * comparedAfter, 10, maxInconclusive - 1, 0, true, true},
 		{comparedAfter, 230, 0, 0, true, true}, // the clock runs while another system has the CPU
 		{10 * comparedAfter, 1899, 0, 102, false, false},
 	} {

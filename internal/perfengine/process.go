@@ -85,7 +85,8 @@ func (th *thread) Runs() { th.proc.engine.samples.foundRunning(th) }
 // AfterObservation implements [engine.ThreadObserver].
 func (th *thread) AfterObservation(raw *observe.RawSample) {
 	e := th.proc.engine
-	if th.begun = true; raw.How != observe.ByStop || raw.State != sample.Running {
+	th.begun = true
+	if raw.How != observe.ByStop || raw.State != sample.Running {
 		return
 	}
 	if !th.deep && th.Observed.StoppedForDepth() {

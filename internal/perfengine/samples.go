@@ -36,12 +36,12 @@ type sampleCounts struct {
 }
 
 const (
-	// mostSamples bounds the waiting samples of a thread.
-	mostSamples = 1024
+	// maxSamples bounds the waiting samples of a thread.
+	maxSamples = 1024
 	// manySamples is the number of waiting samples at which a thread is observed at once.
 	manySamples = 8
-	// mostWaitingBytes is the size of unwalked copies, in bytes, above which samples are dropped.
-	mostWaitingBytes = 64 << 20
+	// maxWaitingBytes is the size of unwalked copies, in bytes, above which samples are dropped.
+	maxWaitingBytes = 64 << 20
 	// clocksAfterSamples is the number of samples of a thread at which its clocks are read within a tick.
 	clocksAfterSamples = 32
 )
@@ -61,7 +61,8 @@ func (s *samples) take(r *perfevents.Record) {
 	if th != nil {
 		th.events.received++
 	}
-	if s.counts.received++; r.Time < s.host.GapEnd() {
+	s.counts.received++
+	if r.Time < s.host.GapEnd() {
 		return // of a gap without readings
 	}
 	kernelOnly := th != nil && th.NoUser
@@ -77,7 +78,7 @@ func (s *samples) take(r *perfevents.Record) {
 	case th == nil:
 		s.keepUnassigned(p, r)
 	case !th.Observed.Sampled():
-	case len(th.waiting) >= mostSamples || s.shared.Pool.BytesWaiting() > mostWaitingBytes:
+	case len(th.waiting) >= maxSamples || s.shared.Pool.BytesWaiting() > maxWaitingBytes:
 		s.counts.dropped++
 	default:
 		s.keep(th, r)
@@ -133,7 +134,8 @@ func (s *samples) clocksRead(th *thread, now sample.Reading, asleep bool) {
 		before = th.firstReading(now)
 	}
 	now.Wall = max(now.Wall, before.Wall) // its samples may be younger than the tick
-	if th.read = now; len(th.waiting) == 0 {
+	th.read = now
+	if len(th.waiting) == 0 {
 		return
 	}
 	if asleep && th.Steady.Is() && s.shared.Tick.Skipped {

@@ -35,7 +35,8 @@ func (s *stream) pauseUnless(needed bool) (again bool) {
 }
 
 func (s *stream) hold() {
-	if s.held = s.on(); s.held {
+	s.held = s.on()
+	if s.held {
 		s.reader.Pause()
 	}
 }
@@ -49,7 +50,9 @@ func (s *stream) release() {
 
 func (s *stream) giveUp(why string) {
 	s.reader.Pause()
-	s.gaveUp, s.gaveUpReader, s.reader = why, s.reader, nil
+	s.gaveUp = why
+	s.gaveUpReader = s.reader
+	s.reader = nil
 }
 
 func (s *stream) rawSample(o *observe.Observer, r *perfevents.Record) *observe.RawSample {

@@ -130,7 +130,8 @@ func (u *unopened) number() int64 {
 // find reports children of known processes, and drops ended ones.
 func (s *Sampler) find(ctx context.Context, known map[int]uint64) {
 	s.unopened.retry(procmem.Now(), known)
-	seen, self := map[int]bool{}, os.Getpid()
+	seen := map[int]bool{}
+	self := os.Getpid()
 	todo := make([]int, 0, len(known))
 	for pid := range known {
 		todo = append(todo, pid)

@@ -38,13 +38,13 @@ type Sampler struct {
 	targets map[*code.Process]struct{} // not closed yet
 }
 
-// mostArriving is the least capacity of the tracer's queue of processes.
-const mostArriving = 1024
+// minArriving is the least capacity of the tracer's queue of processes.
+const minArriving = 1024
 
 // New prepares sampling of procs, which the Sampler closes at the end.
 func New(o Options, b *profile.Builder, images *code.ImageCache, procs []*code.Process) *Sampler {
 	s := &Sampler{
-		opts: o, builder: b, images: images, control: tracer.NewControl(max(mostArriving, len(procs))),
+		opts: o, builder: b, images: images, control: tracer.NewControl(max(minArriving, len(procs))),
 		common: handover.NewCommon(), found: make(chan foundProcess), orphaned: make(chan struct{}),
 		targets: map[*code.Process]struct{}{},
 	}
@@ -53,7 +53,9 @@ func New(o Options, b *profile.Builder, images *code.ImageCache, procs []*code.P
 		s.common.Pool.BeThrifty()
 	}
 	a := o.aggregatorOptions()
-	a.Builder, a.Images, a.Close = b, images, s.drop
+	a.Builder = b
+	a.Images = images
+	a.Close = s.drop
 	s.aggregator = aggregator.New(a, s.common)
 	for _, t := range procs {
 		s.add(t, false, 0)

@@ -25,11 +25,11 @@ const (
 	// samplesPerTick bounds the samples of a CPU between two ticks. Its buffer has room for 32.
 	samplesPerTick = 8
 
-	leastRate = 1
+	minRate = 1
 	// Below evenRate, ticks/s, a tick observes a part of the threads.
-	evenRate    = 10
-	leastPart   = 1. / 64
-	leastChecks = 20
+	evenRate  = 10
+	minPart   = 1. / 64
+	minChecks = 20
 	// selfStart is the number of first, untypical ticks.
 	selfStart = 16
 )
@@ -104,14 +104,15 @@ func (b *Budget) SampleRate(ticks float64) float64 {
 	if !b.Limited() {
 		return b.freq
 	}
-	return max(min(b.freq, samplesPerTick*ticks, sampleShare*b.maxOverhead*1e9/SampleCost), leastRate)
+	return max(min(b.freq, samplesPerTick*ticks, sampleShare*b.maxOverhead*1e9/SampleCost), minRate)
 }
 
 // Ticked records a tick. self is prywalk's CPU time so far, ns.
 func (b *Budget) Ticked(self int64) {
 	took := float64(self-b.cpuAtTick) / b.Part()
 	b.cpuAtTick = self
-	if b.ticks++; b.ticks <= selfStart {
+	b.ticks++
+	if b.ticks <= selfStart {
 		return
 	}
 	if b.tickCPU == 0 {
@@ -150,12 +151,12 @@ func (b *Budget) Rate(now int64) float64 {
 		r = min(r, b.maxOverhead*b.processors*1e9/b.tickCPU)
 	}
 	if b.observedPart > 0 {
-		b.observedPart = min(max(r/min(evenRate, b.freq), leastPart), 1)
+		b.observedPart = min(max(r/min(evenRate, b.freq), minPart), 1)
 		r /= b.observedPart
 	}
 	if debt := b.Overdrawn(); debt > 0 {
 		share := b.ran / float64(max(now-b.since, 1))
-		r = min(r, max(b.maxOverhead*share*1e9/debt, leastChecks))
+		r = min(r, max(b.maxOverhead*share*1e9/debt, minChecks))
 	}
-	return max(r, leastRate)
+	return max(r, minRate)
 }

@@ -94,7 +94,7 @@ func TestPrywalksOwnTimeIsKeptWithinTheShareOfAllProcessors(t *testing.T) {
 		self += 1e9
 		p.Ticked(self)
 	}
-	if r := p.Rate(1e9); r != leastRate {
+	if r := p.Rate(1e9); r != minRate {
 		t.Errorf("%v/s", r)
 	}
 }

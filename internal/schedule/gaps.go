@@ -13,12 +13,12 @@ import "time"
 const (
 	// A gap is longer than fewTicks usual distances of ticks.
 	fewTicks = 4
-	// leastGap is the shortest gap, ns: waiting for a busy CPU takes up to 150 ms.
-	leastGap = 200e6
+	// minGap is the shortest gap, ns: waiting for a busy CPU takes up to 150 ms.
+	minGap = 200e6
 	// The usual distance is a mean over usualShare ticks.
 	usualShare = 8
-	// leastSleep is the least advance of Unix time over CLOCK_MONOTONIC that may be a suspension, ns.
-	leastSleep = 50e6
+	// minSleep is the least advance of Unix time over CLOCK_MONOTONIC that may be a suspension, ns.
+	minSleep = 50e6
 )
 
 // GapDetector detects gaps. Times are CLOCK_MONOTONIC ns.
@@ -51,7 +51,7 @@ func (d *GapDetector) Tick(now, period int64) {
 }
 
 // MaxGap returns the longest time without an observation that is no gap yet, ns.
-func (d *GapDetector) MaxGap() int64 { return max(fewTicks*d.usualDistance, leastGap) }
+func (d *GapDetector) MaxGap() int64 { return max(fewTicks*d.usualDistance, minGap) }
 
 // Observed records an observation, and returns the gap that it ends, as [GapDetector.Ended].
 func (d *GapDetector) Observed(now int64) (from, length int64) {
@@ -80,11 +80,12 @@ func (d *GapDetector) WokeUp(now, unix int64, suspended func() int64) (slept int
 	ahead := unix - now
 	moved := ahead - d.unixAhead
 	d.unixAhead = ahead
-	if moved < leastSleep {
+	if moved < minSleep {
 		return 0
 	}
 	all := suspended()
-	if slept = all - d.sinceBoot; slept < leastSleep {
+	slept = all - d.sinceBoot
+	if slept < minSleep {
 		return 0
 	}
 	d.sinceBoot = all

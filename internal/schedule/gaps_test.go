@@ -18,8 +18,8 @@ func ticking(period int64, n int) (w GapDetector, now int64) {
 
 func TestALongPauseIsAGapAndAFewLateTicksAreNone(t *testing.T) {
 	w, now := ticking(10e6, 100)
-	if _, length := w.Ended(now + leastGap); length != 0 {
-		t.Errorf("%d ns not observed after a pause of %d", length, int64(leastGap))
+	if _, length := w.Ended(now + minGap); length != 0 {
+		t.Errorf("%d ns not observed after a pause of %d", length, int64(minGap))
 	}
 	from, length := w.Ended(now + 3e9)
 	if from != now || length != 3e9-10e6 || w.Gaps != 1 || w.Total != length || w.Longest != length {

@@ -24,10 +24,10 @@ import (
 
 const (
 	// throttledFrom is the least length of a stop that may include throttled time, ns.
-	throttledFrom  = 1e6
-	leastQuotaRate = 1 // ticks/s
-	movesAfter     = 4
-	maxCPUs        = 1024
+	throttledFrom = 1e6
+	minQuotaRate  = 1 // ticks/s
+	movesAfter    = 4
+	maxCPUs       = 1024
 )
 
 // Quota keeps the sampling within a CPU quota. A nil Quota permits everything.
@@ -82,9 +82,11 @@ func openQuota(l quota.Limit) *Quota {
 		return nil
 	}
 	q.last, q.first = s, s
-	kept, processors := 0, runtime.NumCPU()
+	kept := 0
+	processors := runtime.NumCPU()
 	if unix.SchedGetaffinity(0, &q.allCPUs) == nil && q.alone && l.Share() <= 1 && q.pin() {
-		kept, processors = min(q.allCPUs.Count()-1, 1), 1
+		kept = min(q.allCPUs.Count()-1, 1)
+		processors = 1
 	}
 	q.guard = quota.NewGuard(l, processors, kept, s, q.usedNow(s))
 	q.groupCPUAtTick = q.groupCPU
@@ -144,7 +146,7 @@ func (q *Quota) Rate(asked float64) float64 {
 	if q == nil || !q.alone {
 		return asked
 	}
-	return max(min(asked, q.guard.Rate(q.meanCost)), leastQuotaRate)
+	return max(min(asked, q.guard.Rate(q.meanCost)), minQuotaRate)
 }
 
 // OwnPart returns prywalk's part of a stop of stopped ns. If the target is in the group, too, that excludes throttled
@@ -180,7 +182,8 @@ func (q *Quota) pinTo(cpu int) bool {
 	if !onAllThreads(&one) {
 		return false
 	}
-	q.onlyCPU, q.moved = cpu, q.last.Periods
+	q.onlyCPU = cpu
+	q.moved = q.last.Periods
 	return true
 }
 
@@ -230,7 +233,9 @@ func (q *Quota) Stats() (s QuotaStats) {
 	if now, err := q.meter.Read(); err == nil {
 		s.Throttled = float64(now.ThrottledFor-q.first.ThrottledFor) / 1e9
 	}
-	s.Quota, s.TicksWithheldByQuota, s.StopsThrottled = q.guard.Limit().Share(), q.withheld, q.throttled
+	s.Quota = q.guard.Limit().Share()
+	s.TicksWithheldByQuota = q.withheld
+	s.StopsThrottled = q.throttled
 	q.meter.Close()
 	return s
 }

@@ -9,10 +9,10 @@ package schedule
 // CPU.
 
 const (
-	// longestDistance bounds the distance of ticks, ns; mostApart bounds it in periods, as the kernel's buffers have
+	// longestDistance bounds the distance of ticks, ns; maxApart bounds it in periods, as the kernel's buffers have
 	// room for 32 samples.
 	longestDistance = 10e6
-	mostApart       = 10
+	maxApart        = 10
 	// SteadyFor is how long a steady thread must have run or slept, ns. One part in steadyShare may differ.
 	SteadyFor   = 200e6
 	steadyShare = 10
@@ -78,7 +78,7 @@ func (s *TickSkipper) Used(ns int64) {
 // Skip skips a random number of ticks from next on, and returns the time of the one after them. ok is false if the
 // period is too long for that.
 func (t *Ticks) Skip(skipper *TickSkipper, next int64) (after int64, ok bool) {
-	most := min(int64(longestDistance)/t.period, mostApart) - 1
+	most := min(int64(longestDistance)/t.period, maxApart) - 1
 	if most < 1 {
 		return next, false
 	}
@@ -87,7 +87,7 @@ func (t *Ticks) Skip(skipper *TickSkipper, next int64) (after int64, ok bool) {
 
 // SkipCostly is Skip with a number that depends on the cost of ticks.
 func (t *Ticks) SkipCostly(skipper *TickSkipper, next int64) (after int64, ok bool) {
-	most := min(int64(longestDistance)/t.period, mostApart) - 1
+	most := min(int64(longestDistance)/t.period, maxApart) - 1
 	mean := min((skipper.tickCost*costShare-1)/t.period, (3*most+3)/4)
 	if mean < 1 {
 		return next, false

@@ -16,14 +16,14 @@ type Subset struct {
 	// NotDrawn counts due threads that were not drawn.
 	NotDrawn int64
 
-	mostDrawn         int // 0 means no limit
+	maxDrawn          int // 0 means no limit
 	rng               *rand.Rand
 	undecided, toDraw int // threads of this tick: undecided; still to draw
 }
 
 // NewSubset returns a Subset that draws at most most threads in a tick; 0 means no limit.
 func NewSubset(most int, seed uint64) Subset {
-	return Subset{mostDrawn: most, rng: rand.New(rand.NewPCG(seed, 0x7375_6273))}
+	return Subset{maxDrawn: most, rng: rand.New(rand.NewPCG(seed, 0x7375_6273))}
 }
 
 // Begin begins a tick with due threads, of which the budget permits a part, 0 to 1. weight is the number of due threads
@@ -33,8 +33,8 @@ func (s *Subset) Begin(due int, part float64) (weight float64) {
 	if part < 1 {
 		s.toDraw = min(s.toDraw, max(int(math.Ceil(part*float64(due))), 1))
 	}
-	if s.mostDrawn > 0 {
-		s.toDraw = min(s.toDraw, s.mostDrawn)
+	if s.maxDrawn > 0 {
+		s.toDraw = min(s.toDraw, s.maxDrawn)
 	}
 	if s.toDraw == s.undecided {
 		return 1
@@ -54,4 +54,4 @@ func (s *Subset) Draw() bool {
 }
 
 // Bounded reports whether a tick may observe fewer threads than are due.
-func (s *Subset) Bounded(part float64) bool { return s.mostDrawn > 0 || part < 1 }
+func (s *Subset) Bounded(part float64) bool { return s.maxDrawn > 0 || part < 1 }

@@ -13,7 +13,7 @@ type counts struct {
 	ticks, attempted, byStop, byPassiveRead, reused int64
 	queued, threadsMax                              int64
 	inferred, unseen                                int64 // ticks of back-offs in which the thread had not run; had run
-	mostBacklog                                     int64 // most bytes of copies that waited for their walks
+	maxBacklog                                      int64 // most bytes of copies that waited for their walks
 	failed                                          [refusal.NumReasons]int64
 	shortRuns                                       shortRuns
 	callEffects                                     callEffects
@@ -68,17 +68,17 @@ func (c *counts) stopFailed(ns int64) {
 
 func (c *counts) addFailure(r refusal.Reason) { c.failed[r]++ }
 
-// mostCalls bounds the numbers of system calls that are counted separately.
-const mostCalls = 512
+// maxCalls bounds the numbers of system calls that are counted separately.
+const maxCalls = 512
 
 // callEffects counts visible effects of stops by system call; the last element is for other calls.
 type callEffects struct {
-	broken, reported [mostCalls + 1]int64
+	broken, reported [maxCalls + 1]int64
 }
 
 func (e *callEffects) add(s *observe.RawSample) {
-	at := mostCalls
-	if s.BrokenCall >= 0 && s.BrokenCall < mostCalls {
+	at := maxCalls
+	if s.BrokenCall >= 0 && s.BrokenCall < maxCalls {
 		at = int(s.BrokenCall)
 	}
 	if s.Broken {
@@ -90,14 +90,14 @@ func (e *callEffects) add(s *observe.RawSample) {
 }
 
 // byCall returns the positive counts by the name of the call. What their sum lacks to all is the count of "other".
-func byCall(counts *[mostCalls + 1]int64, all int64) map[string]int64 {
+func byCall(counts *[maxCalls + 1]int64, all int64) map[string]int64 {
 	m := map[string]int64{}
 	for nr, n := range counts {
 		if n == 0 {
 			continue
 		}
 		name := "other"
-		if nr < mostCalls {
+		if nr < maxCalls {
 			name = observe.CallName(int64(nr))
 		}
 		m[name] += n

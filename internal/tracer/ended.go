@@ -48,7 +48,8 @@ type endedUsed struct{ least, most, clockPass int64 }
 // open reads the clocks when a process is tracked.
 func (e *endedThreads) open(p *process, now int64) {
 	u, ok := e.count(p, func(th *thread, s procmem.SchedStat) { th.end.Before = procmem.ReadingAt(s, now) })
-	p.counted, p.account.Ended = ok, -u.most
+	p.counted = ok
+	p.account.Ended = -u.most
 	for _, th := range p.list.inOrder {
 		if !th.gone && th.clockPass < u.clockPass {
 			th.end.Before = sample.Reading{}
@@ -126,7 +127,8 @@ func (e *endedThreads) soFar(p *process) (ns int64, ok bool) {
 	}
 	for _, th := range p.list.inOrder {
 		if th.clockPass != e.clockPass && !th.gone {
-			if e.endThread(th); !th.gone {
+			e.endThread(th)
+			if !th.gone {
 				return 0, false // a stop is pending
 			}
 		}

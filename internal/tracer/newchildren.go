@@ -62,7 +62,8 @@ type mark struct {
 }
 
 func (n *newChildren) begin() {
-	n.found, n.precedesExec = descendants.MakeNewChildren[*handover.Process, *newChild](n.Files), mayPrecedeExec()
+	n.found = descendants.MakeNewChildren[*handover.Process, *newChild](n.Files)
+	n.precedesExec = mayPrecedeExec()
 	n.found.Between(func() {
 		if !n.walks.busy() {
 			n.stops.serveStopped()
@@ -214,8 +215,11 @@ func (n *newChildren) handleStop(child *newChild, s *observe.RawSample, err erro
 		n.Observer.Drop(s)
 	default:
 		// It was stopped because it was on a CPU.
-		s.State, s.OnCPU, s.Basis = sample.Running, true, sample.Exact
-		m.raw, m.program.Maps = s, child.mappings.Code
+		s.State = sample.Running
+		s.OnCPU = true
+		s.Basis = sample.Exact
+		m.raw = s
+		m.program.Maps = child.mappings.Code
 	}
 }
 
@@ -329,7 +333,8 @@ func (n *newChildren) end() {
 	}
 	n.walks.wait()
 	for y := range n.found.All() {
-		if y.Files.Close(); y.Kept != nil {
+		y.Files.Close()
+		if y.Kept != nil {
 			n.drop(y.Kept)
 		}
 	}

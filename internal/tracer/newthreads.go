@@ -28,8 +28,8 @@ const (
 	firstTail = 8
 	// A process whose clock is unchanged for stillFor ns (more than a scheduler tick) starts no thread.
 	stillFor = 20e6
-	// mostTurns bounds the listings of a process in one tick.
-	mostTurns = 3
+	// maxTurns bounds the listings of a process in one tick.
+	maxTurns = 3
 	// The tracer yields its CPU in a discovery longer than one part in longDiscovery of a period.
 	longDiscovery = 4
 )
@@ -48,7 +48,8 @@ func openBirths() *births {
 
 func (b *births) countUntil(tick int64) int64 {
 	if tick != b.tick {
-		if b.tick = tick; b.file == nil || b.file.Advanced() {
+		b.tick = tick
+		if b.file == nil || b.file.Advanced() {
 			b.count++
 		}
 	}
@@ -76,8 +77,9 @@ func (n *newThreads) observe(p *process, now int64) {
 	if !p.list.everListed {
 		return
 	}
-	for range mostTurns {
-		before, gone := len(p.backoff.Due), n.counts.failed[refusal.Gone]
+	for range maxTurns {
+		before := len(p.backoff.Due)
+		gone := n.counts.failed[refusal.Gone]
 		n.find(p, now)
 		found := p.backoff.Due[before:]
 		if len(found) == 0 {
@@ -113,7 +115,8 @@ func (n *newThreads) find(p *process, now int64) {
 	if err != nil || p.Clock.Valid && now-p.Clock.ChangedAt > stillFor {
 		return
 	}
-	l.births, l.tailAt = births, now
+	l.births = births
+	l.tailAt = now
 	for back := firstTail; ; back *= 8 {
 		from := max(there-back, 0)
 		n.wait()

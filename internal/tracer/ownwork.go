@@ -24,7 +24,9 @@ const wantedFor = 100
 
 func (o *ownWork) measure(tick, now int64) {
 	if tick-o.lastNewThread > wantedFor {
-		o.at, o.distance, o.workPart = 0, 0, 0
+		o.at = 0
+		o.distance = 0
+		o.workPart = 0
 		return
 	}
 	cpu := int64(selfruntime.CPUTime())

@@ -32,11 +32,13 @@ func (p *process) sampled() bool { return p.Observer != nil && p.Observer.Observ
 // readClock reads the clock of a process that is alive: else its ID may be another's.
 func (p *process) readClock(alive bool) {
 	c := &p.Clock
-	if c.Valid = alive; !alive {
+	c.Valid = alive
+	if !alive {
 		return
 	}
 	cpu, err := procmem.ProcessCPU(p.Target.PID)
-	if c.Valid = err == nil; c.Valid {
+	c.Valid = err == nil
+	if c.Valid {
 		c.Now = max(c.Now, cpu)
 	}
 }
@@ -48,7 +50,8 @@ func (p *process) clockDue(now int64) bool {
 func (p *process) readClockAt(now int64, alive bool) {
 	before := p.Clock.Now
 	p.readClock(alive)
-	if p.Clock.ReadAt = now; p.Clock.Now != before {
+	p.Clock.ReadAt = now
+	if p.Clock.Now != before {
 		p.Clock.ChangedAt = now
 	}
 	p.backoff.Clock(now, p.Clock.Now, p.Clock.Valid)

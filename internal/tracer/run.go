@@ -72,7 +72,8 @@ func (t *Tracer) runHere(ctx context.Context) (again bool) {
 	t.run.scheduling = ctl.Scheduling()
 	t.beginOnce()
 	defer t.run.setTotals(t.control, ctl)
-	if t.run.lastRead = 0; t.allTicks(ctx, ctl) {
+	t.run.lastRead = 0
+	if t.allTicks(ctx, ctl) {
 		t.stops.leave()
 		return true
 	}

@@ -41,7 +41,9 @@ func (c *stopCounts) stats(s *runstats.Stopped) {
 	s.CopiedBytes = runstats.Quantiles[int64]{
 		N: n, P50: c.copies.Quantile(0.5), P99: c.copies.Quantile(0.99), Max: c.copies.Max,
 	}
-	s.StopTimes, s.LongStops, s.LongestStop = c.lengths.Buckets(), c.longStops(), c.longest
+	s.StopTimes = c.lengths.Buckets()
+	s.LongStops = c.longStops()
+	s.LongestStop = c.longest
 }
 
 func (t *Tracer) outcomeStats(s *runstats.Stats) {
@@ -60,8 +62,10 @@ func (t *Tracer) outcomeStats(s *runstats.Stats) {
 			s.Failed[refusal.Reason(reason).Word()] += failed
 		}
 	}
-	s.ThreadsMax, s.Backlog = n.threadsMax, n.mostBacklog
-	s.ShortRuns, s.ShortRunsCPU = n.shortRuns.n, float64(n.shortRuns.cpu)/1e9
+	s.ThreadsMax = n.threadsMax
+	s.Backlog = n.maxBacklog
+	s.ShortRuns = n.shortRuns.n
+	s.ShortRunsCPU = float64(n.shortRuns.cpu) / 1e9
 }
 
 func (t *Tracer) runStats(s *runstats.Stats) {
@@ -69,11 +73,14 @@ func (t *Tracer) runStats(s *runstats.Stats) {
 	if begun := t.control.FirstTick(); ran == 0 && begun != 0 {
 		ran = procmem.Now() - begun
 	}
-	s.Lost, s.Scheduling, s.PriorityLowered = t.budget.Lost()/1e9, t.run.scheduling, t.run.priorityLosses
+	s.Lost = t.budget.Lost() / 1e9
+	s.Scheduling = t.run.scheduling
+	s.PriorityLowered = t.run.priorityLosses
 	s.ObservationGaps = runstats.ObservationGaps{
 		NotObserved: seconds(w.Total), LongestGap: seconds(w.Longest), Gaps: w.Gaps, Suspended: seconds(w.Suspended),
 	}
-	if s.Seconds = seconds(ran); s.Seconds > 0 {
+	s.Seconds = seconds(ran)
+	if s.Seconds > 0 {
 		s.Freq = float64(t.counts.ticks) / s.Seconds
 	}
 }

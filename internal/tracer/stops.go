@@ -176,7 +176,7 @@ func (s *stops) roomForCopy() bool {
 		s.handOver(s.Tick.At)
 	}
 	waiting := s.Pool.BytesWaiting()
-	s.counts.mostBacklog = max(s.counts.mostBacklog, waiting)
+	s.counts.maxBacklog = max(s.counts.maxBacklog, waiting)
 	if waiting > SomeBacklog && s.Tick.Copies > SomeBacklog {
 		for s.tickState.paused < CatchUpFor && s.Pool.BytesWaiting() > SomeBacklog/2 {
 			s.handOver(s.Tick.At)

@@ -59,7 +59,8 @@ func (t *Tracer) tickWithinBudget(now, deadline int64) {
 		t.tick(now, deadline)
 		return
 	}
-	if t.budget.RanTo(t.tracked.cpuTime(now), now); t.budget.Overdrawn() > 0 {
+	t.budget.RanTo(t.tracked.cpuTime(now), now)
+	if t.budget.Overdrawn() > 0 {
 		t.budget.Withheld++
 		t.withhold(now, deadline)
 		return
@@ -91,15 +92,15 @@ func (t *Tracer) tick(now, deadline int64) {
 	t.endTick(now, deadline)
 }
 
-// mostWeight bounds the number of periods for which an observation stands.
-const mostWeight = 4
+// maxWeight bounds the number of periods for which an observation stands.
+const maxWeight = 4
 
 func (t *Tracer) beginTick(now, deadline int64) {
 	t.reports.observed(now)
 	t.gaps.Tick(now, t.ticks.Period())
 	rested := t.Skipper.End(now-t.run.lastTick, t.ticks.Period())
 	t.counts.ticks += 1 + rested
-	apart := min(now-t.run.lastTick, mostWeight*(1+rested)*t.ticks.Period())
+	apart := min(now-t.run.lastTick, maxWeight*(1+rested)*t.ticks.Period())
 	t.run.lastTick = now
 	t.observer.own.measure(t.counts.ticks, now)
 	t.Tick = engine.Tick{At: now, Skipped: rested > 0}

@@ -46,12 +46,17 @@ func (t *tracked) trackProcess(shared *handover.Process) {
 	}
 	p.extra, _ = shared.TakeExtra()
 	tasks.KeepWithin(t.Files)
-	p.TaskDir, p.list.byTID = tasks, map[int]*thread{}
+	p.TaskDir = tasks
+	p.list.byTID = map[int]*thread{}
 	if shared.Child && p.Target.StartTime >= t.startTicks {
-		p.list.everListed, p.counted, shared.FromStart = true, true, true // all its time lies within the recording
+		// All its time lies within the recording.
+		p.list.everListed = true
+		p.counted = true
+		shared.FromStart = true
 		shared.Since = max(startOf(p.Target.StartTime), t.start)
 	} else {
-		p.Clock.First, shared.Since = p.Clock.Now, procmem.Now()
+		p.Clock.First = p.Clock.Now
+		shared.Since = procmem.Now()
 	}
 	p.backoff = backoff.NewProcess(p.Clock.Now)
 	t.procs = append(t.procs, p)
@@ -84,7 +89,9 @@ func (t *tracked) list(p *process, now int64) {
 	if !l.due(now, &p.Clock, t.threadCount) || l.everListed && t.walks.busy() {
 		return
 	}
-	l.listedAt, l.cpu, l.changeHinted = now, p.Clock.Now, false
+	l.listedAt = now
+	l.cpu = p.Clock.Now
+	l.changeHinted = false
 	l.generation++
 	tids, err := p.TaskDir.List(l.tids[:0])
 	l.tids = tids
@@ -99,7 +106,8 @@ func (t *tracked) list(p *process, now int64) {
 		}
 		if th == nil {
 			t.stops.drain()
-			if th = t.discover(p, tid, now); th == nil {
+			th = t.discover(p, tid, now)
+			if th == nil {
 				continue
 			}
 		}
@@ -184,7 +192,9 @@ func (t *tracked) track(p *process, lt *observe.Thread, name *procmem.Comm, now 
 		lt.SetFirstCopy(p.Handover.FirstCopy())
 		lt.SetFirstStackEnd(p.Handover.FirstStackEnd())
 	}
-	lt.Extra, lt.Memory, lt.Plans = p.extra, p.Target.Memory(), &p.Handover.Plans
+	lt.Extra = p.extra
+	lt.Memory = p.Target.Memory()
+	lt.Plans = &p.Handover.Plans
 	if th.FromZero {
 		th.Handover.CreatedAt = now
 	}
@@ -222,7 +232,8 @@ func (t *tracked) endThread(th *thread) {
 	if th.Observer != nil {
 		th.Observer.Ended(e.Alive)
 	}
-	e.NotStopped, e.Patience = th.Observed.TakeNotStopped(), t.gaps.MaxGap()
+	e.NotStopped = th.Observed.TakeNotStopped()
+	e.Patience = t.gaps.MaxGap()
 	if !e.Alive || th.tick == t.counts.ticks { // its last observation is of the recording's end
 		e.Rest = sample.Reading{}
 	}
