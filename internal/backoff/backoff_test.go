@@ -129,7 +129,7 @@ func (l life) sampled(threads int, seed uint64) (o outcome) {
 			asleep = l.sleep/2 + rng.Int64N(l.sleep)
 		}
 		ran := max(now-cycle-asleep, 0)
-		sl.decide(now, uint64(cpu+ran))
+		sl.update(now, uint64(cpu+ran))
 		if now < due {
 			skipped = true
 			continue

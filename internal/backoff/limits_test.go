@@ -30,7 +30,7 @@ func TestManySampledSleepersAreBackedOffForAsLongAsTheySlept(t *testing.T) {
 		th := &Thread{Observed: observe.NewThread(1, 1, nil)}
 		p.Add(th)
 		if c.sampled {
-			th.Observed.SetSampled(1 << 14)
+			th.Observed.SetSampleStack(1 << 14)
 		}
 		policy := New(1)
 		policy.Changed(th) // its first observation

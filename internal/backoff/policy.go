@@ -78,7 +78,7 @@ func (p *Policy) Unchanged(th *Thread) (inferred int64) {
 		th.observedAt, th.clockAtObservation = p.at, th.proc.clock
 	}
 	if th.restless {
-		p.noteRestless(th, th.asleep && th.sampled() && p.at-th.unchangedSince < calmAfter)
+		p.noteRestless(th, th.asleep && th.usesSamples() && p.at-th.unchangedSince < calmAfter)
 		p.backOffRestless(th)
 	}
 	return inferred
@@ -90,9 +90,9 @@ func (p *Policy) Changed(th *Thread) (unseen int64) {
 	waited := !th.skipped && !th.restless
 	unseen = th.endBackoff(p.tick)
 	th.ranBackOff = th.ranBackOff || unseen > 0 && waited
-	th.ranFirst = th.observed && !th.hasRun
-	th.hasRun = th.observed
-	th.observed = true
+	th.ranFirst = th.observedOnce && !th.hasRun
+	th.hasRun = th.observedOnce
+	th.observedOnce = true
 	th.asleep = false
 	th.unchangedSince = p.at
 	return unseen
@@ -109,16 +109,16 @@ func (th *Thread) endBackoff(tick int64) int64 {
 	return max(n, 0)
 }
 
-// Observed records an observation: whether the thread is asleep, and its clocks s. The CPU time since the last one
-// explains a part of the process's clock. created is set if the thread's clock began at zero within the recording.
-func (p *Policy) Observed(th *Thread, asleep, created bool, s procmem.SchedStat) {
+// NoteObservation records an observation: whether the thread is asleep, and its clocks s. The CPU time since the last
+// one explains a part of the process's clock. created is set if the thread's clock began at zero within the recording.
+func (p *Policy) NoteObservation(th *Thread, asleep, created bool, s procmem.SchedStat) {
 	th.asleep = asleep
 	if s.Runs == 0 { // unknown
 		return
 	}
 	used := int64(s.CPU)
 	again := th.restless || th.cpuKnown && used != th.cpuAtObservation // use before the first observation is unknown
-	p.noteRestless(th, asleep && again && th.sampled())
+	p.noteRestless(th, asleep && again && th.usesSamples())
 	p.backOffRestless(th)
 	if th.cpuKnown || created {
 		th.proc.explained += used - th.cpuAtObservation

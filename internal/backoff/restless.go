@@ -43,8 +43,8 @@ func (p *Policy) restlessBackoff() int64 {
 	return length - length/4 + p.rng.Int64N(length/2)
 }
 
-// sampled reports whether samples show where the thread runs, so that it may be backed off although it is restless.
-func (th *Thread) sampled() bool { return th.Observed.Sampled() }
+// usesSamples reports whether samples show where the thread runs, so that it may be backed off although it is restless.
+func (th *Thread) usesSamples() bool { return th.Observed.UsesSamples() }
 
 // MayWait reports whether a sample of the thread waits for the next due observation. It does for backed-off restless
 // threads: observing right after a run would favour short sleeps.

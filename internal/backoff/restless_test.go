@@ -49,7 +49,7 @@ func TestThreadsThatWakeOftenAreRestless(t *testing.T) {
 		at += 10e6
 		c.BeginTick(1, at, 10e6)
 		c.Changed(th)
-		c.Observed(th, asleep, false, procmem.SchedStat{CPU: cpu, Runs: 1})
+		c.NoteObservation(th, asleep, false, procmem.SchedStat{CPU: cpu, Runs: 1})
 	}
 	want := func(n int, why string) {
 		t.Helper()
@@ -60,7 +60,7 @@ func TestThreadsThatWakeOftenAreRestless(t *testing.T) {
 	observed(true, 5)
 	observed(true, 6)
 	want(0, "nobody samples it")
-	th.Observed.SetSampled(1 << 10)
+	th.Observed.SetSampleStack(1 << 10)
 	observed(true, 6)
 	want(0, "it did not run")
 	observed(true, 7)

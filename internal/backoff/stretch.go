@@ -26,8 +26,8 @@ func (s *stretch) factor() int64 { return s.extra + 1 }
 // burst adds CPU time that a thread used while backed off.
 func (s *stretch) burst(ns int64) { s.bursts += ns }
 
-// decide updates the factor with the process's clock.
-func (s *stretch) decide(now int64, clock uint64) {
+// update updates the factor with the process's clock.
+func (s *stretch) update(now int64, clock uint64) {
 	if now-s.decidedAt < decideEvery {
 		return
 	}

@@ -30,7 +30,7 @@ type Thread struct {
 	cpuKnown           bool   // cpuAtObservation is valid
 	restless           bool   // it woke lately, and is backed off nevertheless
 	ranBackOff         bool   // it ran while backed off, not accounted yet
-	observed           bool   // observed at least once
+	observedOnce       bool   // observed at least once
 	hasRun             bool   // found changed after its first observation
 	ranFirst           bool   // for the first time, not accounted yet
 
@@ -71,7 +71,7 @@ func (th *Thread) class() *stretch {
 // thread among many gets the longest back-off: samples show what it does when it wakes.
 func (th *Thread) limits(threads int) (stretch, share int64) {
 	stretch, share = th.class().factor(), sleepShare
-	if threads < manyThreads || !th.Observed.Sampled() {
+	if threads < manyThreads || !th.Observed.UsesSamples() {
 		return stretch, share
 	}
 	if !th.hasRun {
@@ -119,8 +119,8 @@ func (p *Process) Clock(at int64, cpu uint64, ok bool) {
 	p.clock = cpu
 	p.clockKnown = ok
 	if ok {
-		p.haveRun.decide(at, cpu)
-		p.notRunYet.decide(at, cpu)
+		p.haveRun.update(at, cpu)
+		p.notRunYet.update(at, cpu)
 	}
 }
 

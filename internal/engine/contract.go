@@ -11,7 +11,7 @@ import (
 
 // Source makes an engine, and holds what the engine needs before and after the recording.
 type Source interface {
-	Start(*SharedState, Host, Options) RunningObserver
+	Start(*SharedState, Host, Options) Engine
 	// Period returns the CPU time between two observations of a thread, in ns; 0 if it observes none.
 	Period() int64
 	// FromStart reports whether each thread is observed from its first instruction on.
@@ -27,11 +27,11 @@ type Options struct {
 	Selected bool // only some threads of a process
 }
 
-// RunningObserver observes running threads, in place of stops. Sleepers, clocks, creations, ends and attribution do not
+// Engine observes running threads, in place of stops. Sleepers, clocks, creations, ends and attribution do not
 // depend on it. The tracer's goroutine makes all calls. An engine may implement [Holder] and [Ender], too.
-type RunningObserver interface {
+type Engine interface {
 	// Track is called for each new process. It returns nil if all running threads of the process are to be stopped.
-	Track(*Process) ProcessObserver
+	Track(*Process) ProcessPart
 	// Coverage returns what is now observed without stops.
 	Coverage() Coverage
 	// SetRate requests hz observations per second of a running thread.
@@ -70,22 +70,22 @@ type Ender interface {
 	End()
 }
 
-// ProcessObserver is an engine's part of a process.
-type ProcessObserver interface {
+// ProcessPart is an engine's part of a process.
+type ProcessPart interface {
 	// Observes reports whether the engine, not stops, observes its running threads.
 	Observes() bool
-	TrackThread(*Thread) ThreadObserver
+	TrackThread(*Thread) ThreadPart
 	// Ended completes the report of the end. All threads have ended before.
 	Ended(*attribute.ProcessEnd)
 }
 
-// ThreadObserver is an engine's part of a thread. The tracer calls it around each observation.
-type ThreadObserver interface {
+// ThreadPart is an engine's part of a thread. The tracer calls it around each observation.
+type ThreadPart interface {
 	BeforeObservation()
 	// ClocksRead takes the thread's clocks. asleep is set if the thread slept at that time.
 	ClocksRead(now sample.Reading, asleep bool)
-	// Runs records that the thread runs, and is not stopped.
-	Runs()
+	// FoundRunning records that the thread runs. It is not stopped.
+	FoundRunning()
 	// AfterObservation records that a stop or a passive read has observed the thread.
 	AfterObservation(*observe.RawSample)
 	// Ended is called before the end is reported. alive is set if the recording ends before the thread.
@@ -94,8 +94,8 @@ type ThreadObserver interface {
 
 // Host is the tracer, as an engine uses it.
 type Host interface {
-	// NoteObserved records that all running threads are observed at a time, so that no gap begins.
-	NoteObserved(now int64)
+	// NoteObservation records that all running threads are observed at a time, so that no gap begins.
+	NoteObservation(now int64)
 	// GapEnd returns the end of the last gap, CLOCK_MONOTONIC ns.
 	GapEnd() int64
 	// ReadClocks reads the clocks of all processes.
@@ -103,6 +103,6 @@ type Host interface {
 	// Ran reads the clocks that are due, and returns the CPU time that the kernel has charged to the processes while
 	// they were tracked, in ns.
 	Ran(now int64) int64
-	// Copied reports whether a stop or a passive read has observed a thread so far.
-	Copied() bool
+	// HasObservation reports whether a stop or a passive read has observed a thread so far.
+	HasObservation() bool
 }

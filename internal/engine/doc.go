@@ -3,8 +3,8 @@
 // Package engine is the contract between the tracer and an engine that observes running threads in place of stops.
 //
 // The tracer (package tracer) tracks processes and threads, reads their clocks and observes those that sleep. An engine
-// ([RunningObserver]) is called at each tick, and its objects for a process ([ProcessObserver]) and a thread
-// ([ThreadObserver]) around each observation. It adds its observations to the same outbox ([SharedState]), and calls
+// ([Engine]) is called at each tick, and its objects for a process ([ProcessPart]) and a thread
+// ([ThreadPart]) around each observation. It adds its observations to the same outbox ([SharedState]), and calls
 // the tracer as [Host].
 //
 // # Calls of a tick
@@ -15,13 +15,13 @@
 //	for each thread that is observed:
 //	    BeforeObservation
 //	    ClocksRead                       if unchanged or observed; then AfterObservation, if observed
-//	    or Runs                          if running and not stopped
+//	    or FoundRunning                  if running and not stopped
 //	EndTick
 //
 // # Duties of an engine
 //
 // A running thread is stopped unless the engine has called [Thread.ExemptFromStops]. The engine passes samples of a
 // tracked thread to [SharedState.AddEngineSample], others to [SharedState.AddUnassignedSample]. The latter show that a
-// thread has begun, so it also calls Skipper.Changed: the next tick is then not skipped. In Runs it passes the thread's
-// clocks to Steady.Runs and Backoff.Observed.
+// thread has begun, so it also calls Skipper.Changed: the next tick is then not skipped. In FoundRunning it passes the
+// thread's clocks to Steady.Runs and Backoff.Observed.
 package engine

@@ -14,15 +14,15 @@ import (
 // SharedState is what the tracer and an engine share in one recording. It belongs to the tracer's goroutine.
 type SharedState struct {
 	*handover.Common
-	Observer   *observe.Observer // of the tracer's OS thread
-	Files      *procmem.Budget
-	Backoff    *backoff.Policy // decides which sleepers are not observed
-	Out        handover.Outbox
-	Skipper    schedule.TickSkipper
-	Tick       Tick
-	Ending     bool  // this is the last tick
-	Sampled    int64 // observations by an engine
-	Unassigned int64 // observations of untracked threads and processes
+	Observer      *observe.Observer // of the tracer's OS thread
+	Files         *procmem.Budget
+	Backoff       *backoff.Policy // decides which sleepers are not observed
+	Out           handover.Outbox
+	Skipper       schedule.TickSkipper
+	Tick          Tick
+	Ending        bool  // this is the last tick
+	EngineSamples int64 // observations by an engine
+	Unassigned    int64 // observations of untracked threads and processes
 }
 
 // AddSample adds an event with a raw sample, and counts its copy.
@@ -33,7 +33,7 @@ func (s *SharedState) AddSample(e handover.Event) {
 
 // AddEngineSample adds an engine's sample of a tracked thread ([handover.Sampled]).
 func (s *SharedState) AddEngineSample(e handover.Event) {
-	s.Sampled++
+	s.EngineSamples++
 	e.Length = e.RawSample.Period
 	s.AddSample(e)
 }
@@ -60,8 +60,8 @@ type Process struct {
 	Clock    Clock
 	Gone     bool // it has ended
 
-	Observer       ProcessObserver // nil if its running threads are stopped
-	ThreadsChanged bool            // set by the engine: a thread has begun or ended
+	EnginePart     ProcessPart // nil if its running threads are stopped
+	ThreadsChanged bool        // set by the engine: a thread has begun or ended
 }
 
 // Clock is a process's CPU time at its last reading.
@@ -78,15 +78,15 @@ func (c *Clock) Ran() int64 { return int64(c.Now - c.First) }
 
 // Thread is a tracked thread.
 type Thread struct {
-	Handover *handover.Thread // what its events name
-	Observed *observe.Thread
-	Backoff  backoff.Thread
-	Steady   schedule.Steady // set by the engine
-	FromZero bool            // it began within the recording: its clocks count from zero
-	Observer ThreadObserver  // nil if it is stopped when it runs
-	NoUser   bool            // it never runs in user space (io_uring)
+	Handover   *handover.Thread // what its events name
+	Observed   *observe.Thread
+	Backoff    backoff.Thread
+	Steady     schedule.Steady // set by the engine
+	FromZero   bool            // it began within the recording: its clocks count from zero
+	EnginePart ThreadPart      // nil if it is stopped when it runs
+	NoUser     bool            // it never runs in user space (io_uring)
 }
 
 // ExemptFromStops makes the tracer not stop the thread while it runs and its stack has at most n bytes, as in the
 // engine's samples. n = 0 ends the exemption.
-func (t *Thread) ExemptFromStops(n int) { t.Observed.SetSampled(n) }
+func (t *Thread) ExemptFromStops(n int) { t.Observed.SetSampleStack(n) }

@@ -47,9 +47,9 @@ type Process struct {
 
 // NewProcess returns a process, with what to copy of it and what kernel samples will lack. It opens the list of
 // threads, as the producer walks no path of /proc.
-func NewProcess(t *code.Process, child bool, parent int) *Process {
-	p := &Process{Target: t, Child: child, Parent: parent}
-	p.taskDir, _ = procmem.OpenTasks(t.PID, nil) // nil if it has ended
+func NewProcess(target *code.Process, child bool, parent int) *Process {
+	p := &Process{Target: target, Child: child, Parent: parent}
+	p.taskDir, _ = procmem.OpenTasks(target.PID, nil) // nil if it has ended
 	p.ProgramChanged()
 	p.MappingsChanged()
 	return p
@@ -57,9 +57,9 @@ func NewProcess(t *code.Process, child bool, parent int) *Process {
 
 // TakeTaskDir returns the list of its threads, once; nil if the process has ended. The caller closes it.
 func (p *Process) TakeTaskDir() *procmem.TaskDir {
-	d := p.taskDir
+	dir := p.taskDir
 	p.taskDir = nil
-	return d
+	return dir
 }
 
 // MappingsChanged updates the first plan and the stacks of tasks after a change of the mappings.

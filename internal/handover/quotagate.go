@@ -9,23 +9,23 @@ import "sync/atomic"
 type CPUQuotaGate struct{ opened atomic.Pointer[chan struct{}] }
 
 // Close makes the aggregator wait before its next event. Only the producer calls it.
-func (g *CPUQuotaGate) Close() {
-	if g.opened.Load() == nil {
+func (c *CPUQuotaGate) Close() {
+	if c.opened.Load() == nil {
 		opened := make(chan struct{})
-		g.opened.Store(&opened)
+		c.opened.Store(&opened)
 	}
 }
 
 // Open lets the aggregator continue. It is safe for concurrent use.
-func (g *CPUQuotaGate) Open() {
-	if opened := g.opened.Swap(nil); opened != nil {
+func (c *CPUQuotaGate) Open() {
+	if opened := c.opened.Swap(nil); opened != nil {
 		close(*opened)
 	}
 }
 
 // Wait waits until the gate is open. Only the aggregator calls it.
-func (g *CPUQuotaGate) Wait() {
-	for opened := g.opened.Load(); opened != nil; opened = g.opened.Load() {
+func (c *CPUQuotaGate) Wait() {
+	for opened := c.opened.Load(); opened != nil; opened = c.opened.Load() {
 		<-*opened
 	}
 }

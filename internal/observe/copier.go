@@ -20,9 +20,10 @@ type copier struct {
 }
 
 func (c *copier) request(t *Thread, s *RawSample, req *ptrace.Request) {
-	n := t.hints.get()
+	hints := t.hints.get()
 	*req = ptrace.Request{
-		Stack: s.buf, Larger: c.largerBuffer(t, s), Top: n.Top, ToEnd: n.ToEnd && t.Extra == nil, Tail: c.tailBuffer(t, s),
+		Stack: s.buf, Larger: c.largerBuffer(t, s), Tail: c.tailBuffer(t, s),
+		Top: hints.Top, ToEnd: hints.ToEnd && t.Extra == nil,
 		Memory: t.Memory, Files: t.files, Extra: c.extras(t, s), Regions: c.regions[:],
 	}
 }
@@ -41,7 +42,7 @@ func (c *copier) keepCopy(t *Thread, s *RawSample, req *ptrace.Request, stop *pt
 	regions := c.withTail(s, stop)
 	s.setLimit(req, stop)
 	s.keepRegions(c.regions[:regions])
-	t.copied = stop.StackLen
+	t.stackBytes = stop.StackLen
 	t.regionBytes = max(len(s.extra)-stop.TailLen, t.regionBytes-t.regionBytes/8)
 }
 
@@ -76,12 +77,12 @@ func (c *copier) withTail(s *RawSample, stop *ptrace.Stop) int {
 // makeRoom reserves the buffers of a stop, and decides whether the stop copies by an outline. Precondition: no thread
 // is stopped.
 func (c *copier) makeRoom(t *Thread, s *RawSample) {
-	n := t.hints.get()
+	hints := t.hints.get()
 	s.reserveRegions(t.regionBytes)
-	s.outline = n.outline
+	s.outline = hints.outline
 	if s.outline == nil {
-		s.reserveStack(n.stackToReserve(t.besides()))
-		s.touch(t.copied)
+		s.reserveStack(hints.stackToReserve(t.besides()))
+		s.touch(t.stackBytes)
 		if c.larger == nil {
 			c.larger = make([]byte, wholeCopy)
 			touch(c.larger)
@@ -92,24 +93,24 @@ func (c *copier) makeRoom(t *Thread, s *RawSample) {
 	}
 	s.reserveStack(topCopy)
 	s.touch(topCopy)
-	c.pieces.reserve(n.Bytes)
+	c.pieces.reserve(hints.Bytes)
 	c.pieces.ends.outline = nil
 	if t.mayBeDeep() {
-		c.pieces.ends.check(t.Memory, n.outline)
+		c.pieces.ends.check(t.Memory, hints.outline)
 	}
 }
 
 // mayBeDeep reports whether the next stop may find a deep stack. A wrong result only costs time.
 func (t *Thread) mayBeDeep() bool { return t.hints.get().deepAt(t.stackPointer - uncertain) }
 
-func (h *CopyHints) deepAt(sp frames.Addr) bool {
-	return h.Root == 0 || h.Changing || h.Root-sp >= outlineFrom
+func (c *CopyHints) deepAt(sp frames.Addr) bool {
+	return c.Root == 0 || c.Changing || c.Root-sp >= outlineFrom
 }
 
 // outlineFor returns the outline by which a passive read copies the stack from sp on, or nil.
-func (h *CopyHints) outlineFor(sp frames.Addr) *outline {
-	if h.deepAt(sp) {
-		return h.outline
+func (c *CopyHints) outlineFor(sp frames.Addr) *outline {
+	if c.deepAt(sp) {
+		return c.outline
 	}
 	return nil
 }
@@ -130,11 +131,11 @@ func (t *Thread) besides() int {
 
 // stackToReserve returns the bytes to reserve for the stack beside regions bytes of other memory. A small stack and the
 // other memory share minCopy.
-func (h *sizeHints) stackToReserve(regions int) int {
-	if h.Bytes > minCopy || regions == 0 {
-		return h.Bytes
+func (s *sizeHints) stackToReserve(regions int) int {
+	if s.Bytes > minCopy || regions == 0 {
+		return s.Bytes
 	}
-	return min(h.Bytes, max(minCopy-regions-copyMargin, 2*h.Used+copyMargin, topCopy))
+	return min(s.Bytes, max(minCopy-regions-copyMargin, 2*s.Used+copyMargin, topCopy))
 }
 
 // largerBuffer returns the buffer for a deep stack; nil for a thread that changes stacks: the end of its stack is
@@ -148,8 +149,8 @@ func (c *copier) largerBuffer(t *Thread, s *RawSample) []byte {
 
 // tailBuffer returns the buffer for the outermost frames behind a gap; nil if a run-time system knows the stacks' ends.
 func (c *copier) tailBuffer(t *Thread, s *RawSample) []byte {
-	n := t.hints.get()
-	if s.outline != nil || n.Changing || t.Extra != nil || !n.ToEnd && n.Top == 0 {
+	hints := t.hints.get()
+	if s.outline != nil || hints.Changing || t.Extra != nil || !hints.ToEnd && hints.Top == 0 {
 		return nil
 	}
 	return c.tail
@@ -161,11 +162,11 @@ func (c *copier) extras(t *Thread, s *RawSample) ptrace.Extra {
 	if s.outline == nil {
 		return inner
 	}
-	n, p := t.hints.get(), &c.pieces
+	hints, p := t.hints.get(), &c.pieces
 	p.Inner = inner
 	p.outline = s.outline
 	p.top = s.buf
-	p.inOnePiece = min(n.Bytes, len(p.buffer))
-	p.root, p.changesStacks = n.Root, n.Changing
+	p.inOnePiece = min(hints.Bytes, len(p.buffer))
+	p.root, p.changesStacks = hints.Root, hints.Changing
 	return &c.pieces
 }

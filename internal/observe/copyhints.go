@@ -47,29 +47,29 @@ type hintBuffer struct {
 
 const isNew = 4
 
-func (b *hintBuffer) init(n CopyHints) {
-	b.slots[0] = n
-	b.reader = 0
-	b.writer = 1
-	b.middle.Store(2)
+func (h *hintBuffer) init(hints CopyHints) {
+	h.slots[0] = hints
+	h.reader = 0
+	h.writer = 1
+	h.middle.Store(2)
 }
 
 // put passes hints. Only the walking goroutine calls it.
-func (b *hintBuffer) put(n *CopyHints) {
-	b.slots[b.writer] = *n
-	b.writer = b.middle.Swap(b.writer|isNew) &^ isNew
+func (h *hintBuffer) put(hints *CopyHints) {
+	h.slots[h.writer] = *hints
+	h.writer = h.middle.Swap(h.writer|isNew) &^ isNew
 }
 
 // take makes the newest hints those of get, and reports whether they are new. Only the observing goroutine calls it.
-func (b *hintBuffer) take() bool {
-	if b.middle.Load()&isNew == 0 {
+func (h *hintBuffer) take() bool {
+	if h.middle.Load()&isNew == 0 {
 		return false
 	}
-	b.reader = b.middle.Swap(b.reader) &^ isNew
+	h.reader = h.middle.Swap(h.reader) &^ isNew
 	return true
 }
 
-func (b *hintBuffer) get() *CopyHints { return &b.slots[b.reader] }
+func (h *hintBuffer) get() *CopyHints { return &h.slots[h.reader] }
 
 // takeHints takes new hints, and reports whether the thread must be read again, even if unchanged.
 func (o *Observer) takeHints(t *Thread) (again bool) {
@@ -77,11 +77,11 @@ func (o *Observer) takeHints(t *Thread) (again bool) {
 	if !t.hints.take() {
 		return false
 	}
-	n := t.hints.get()
-	o.unproven.note(n.Unproven)
-	again = n.Retries != t.retried
-	t.retried = n.Retries
-	if n.Root != root && t.kept.awaitsRoot {
+	hints := t.hints.get()
+	o.unproven.note(hints.Unproven)
+	again = hints.Retries != t.retried
+	t.retried = hints.Retries
+	if hints.Root != root && t.kept.awaitsRoot {
 		t.kept.awaitsRoot = false
 		again = true
 	}

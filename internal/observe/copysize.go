@@ -36,58 +36,58 @@ const maxToEnd = 8
 const maxPassed = 16
 
 // update learns from a walk. again is set if the copy was too short and the next one is longer.
-func (l *sizeLearner) update(end walkEnd, w *frames.Walker, s *RawSample) (again bool) {
-	l.learnEnd(end, w, s)
+func (learner *sizeLearner) update(end walkEnd, w *frames.Walker, s *RawSample) (again bool) {
+	learner.learnEnd(end, w, s)
 	from, reach := s.Mem.Stack.Addr, w.Reach()
 	if used := reach - from; used <= s.Mem.StackEnd-from {
 		cut := end == endCut && s.How != BySample
 		if cut || end == endBetween {
-			used = max(used, l.sizeToEnd(s))
+			used = max(used, learner.sizeToEnd(s))
 		}
 		if end == endBetween {
 			used = max(used, w.UnreadAddr()-from)
 			again = true
 		}
-		again = l.setSize(int(used)+16, max(len(s.buf), minCopy), cut, s.limit == limitTop) || again
+		again = learner.setSize(int(used)+16, max(len(s.buf), minCopy), cut, s.limit == limitTop) || again
 	}
 	if end == endComplete && reach <= s.notRoot && reach-from < minCopy {
-		l.Changing = true
+		learner.Changing = true
 	}
 	if end == endCut && s.isFullSample() {
-		l.Used = s.fullSampleBytes + 1 // a lower bound: the walk needs more than the sample has
+		learner.Used = s.fullSampleBytes + 1 // a lower bound: the walk needs more than the sample has
 	}
 	return again
 }
 
-func (l *sizeLearner) learnEnd(end walkEnd, w *frames.Walker, s *RawSample) {
+func (learner *sizeLearner) learnEnd(end walkEnd, w *frames.Walker, s *RawSample) {
 	complete, reach := end == endComplete, w.Reach()
 	if complete && (w.Away() || w.Frame().SP != 0) {
-		l.Root = reach
+		learner.Root = reach
 	}
 	if complete && (reach-s.Mem.Stack.Addr < uint64(len(s.Mem.Stack.Bytes)) || s.tailAt != 0 && reach > s.tailAt) {
-		l.setTop(reach)
+		learner.setTop(reach)
 	}
-	l.walks++
-	if complete || l.walks == maxToEnd {
-		l.ToEnd = false
+	learner.walks++
+	if complete || learner.walks == maxToEnd {
+		learner.ToEnd = false
 	}
 }
 
 // hasAll reports whether the copy reaches the known end of the stack.
-func (l *sizeLearner) hasAll(s *RawSample) bool {
-	from, root := s.Mem.Stack.Addr, l.Root
-	return !l.Changing && root > from && root-from <= uint64(len(s.Mem.Stack.Bytes))
+func (learner *sizeLearner) hasAll(s *RawSample) bool {
+	from, root := s.Mem.Stack.Addr, learner.Root
+	return !learner.Changing && root > from && root-from <= uint64(len(s.Mem.Stack.Bytes))
 }
 
 // sizeToEnd returns the size of a copy up to the end of the stack, 0 if the end is unknown or more than maxBridge
 // away.
-func (l *sizeLearner) sizeToEnd(s *RawSample) uint64 {
-	from, end := s.Mem.Stack.Addr, l.Root
-	if end <= from || l.Changing {
+func (learner *sizeLearner) sizeToEnd(s *RawSample) uint64 {
+	from, end := s.Mem.Stack.Addr, learner.Root
+	if end <= from || learner.Changing {
 		end = s.Mem.StackEnd
 	}
-	if n := end - from; end > from && n <= maxBridge {
-		return n
+	if size := end - from; end > from && size <= maxBridge {
+		return size
 	}
 	return 0
 }
@@ -95,40 +95,40 @@ func (l *sizeLearner) sizeToEnd(s *RawSample) uint64 {
 // setSize sets the size of the next copy after a walk that used that many bytes. fullCopy is the size of a full copy;
 // cut is set if the copy was too short, toTop if it went up to Top. A batch of walks may have several short copies, and
 // each must lead to the same size: it grows from fullCopy, not from Bytes. again is set if the next copy is longer.
-func (l *sizeLearner) setSize(used, fullCopy int, cut, toTop bool) (again bool) {
-	old := l.Bytes
+func (learner *sizeLearner) setSize(used, fullCopy int, cut, toTop bool) (again bool) {
+	old := learner.Bytes
 	want := used + copyMargin
 	switch {
-	case cut && toTop && l.Top != 0:
-		l.invalidTop = l.Top
-		l.Top = 0
-		l.topInvalid = true
-		l.passed++
+	case cut && toTop && learner.Top != 0:
+		learner.invalidTop = learner.Top
+		learner.Top = 0
+		learner.topInvalid = true
+		learner.passed++
 		want = max(old, want) // Top cut it
 	case cut:
 		want = max(old, 4*fullCopy, want)
 	case want < old:
 		want = old - (old-want)/8 // depths vary
 	}
-	l.Bytes = min(max(want, minCopy), maxCopy)
-	l.Used -= (l.Used - used) / 8
-	if used > l.Used {
-		l.Used = used
+	learner.Bytes = min(max(want, minCopy), maxCopy)
+	learner.Used -= (learner.Used - used) / 8
+	if used > learner.Used {
+		learner.Used = used
 	}
 	return cut && old < maxCopy
 }
 
 // setTop bounds copies by the end of a complete walk, as other data may follow (goroutines). A Top that a walk passed
 // is set again if a complete walk ends there, at most maxPassed times.
-func (l *sizeLearner) setTop(addr uint64) {
+func (learner *sizeLearner) setTop(addr uint64) {
 	top := addr + copyMargin
-	if l.topInvalid && top == l.invalidTop && l.passed <= maxPassed {
-		l.topInvalid = false
+	if learner.topInvalid && top == learner.invalidTop && learner.passed <= maxPassed {
+		learner.topInvalid = false
 	}
-	if !l.topInvalid {
-		l.Top = top
+	if !learner.topInvalid {
+		learner.Top = top
 	}
 }
 
 // atLeast sets the least size of the next copy.
-func (l *sizeLearner) atLeast(n int) { l.Bytes = max(l.Bytes, n) }
+func (learner *sizeLearner) atLeast(n int) { learner.Bytes = max(learner.Bytes, n) }

@@ -50,35 +50,35 @@ func (s *RawSample) EndsAtRecord(w *frames.Walker) bool {
 // AddRecords adds the records of [RawSample.Chain] to the copy. next has the address of each following record, as far
 // as known; 0 is the end.
 func (s *RawSample) AddRecords(next []frames.Addr) {
-	c := &s.chain
-	at := c.record
-	n := min(len(next), len(c.returns))
-	if c.words == nil {
-		c.words = make([]byte, recordBytes*maxRecords)
+	chain := &s.chain
+	at := chain.record
+	n := min(len(next), len(chain.returns))
+	if chain.words == nil {
+		chain.words = make([]byte, recordBytes*maxRecords)
 	}
-	c.words = c.words[:0]
-	for i, ret := range c.returns[:min(n+1, len(c.returns))] { // at most maxRecords
-		from := len(c.words)
+	chain.words = chain.words[:0]
+	for i, ret := range chain.returns[:min(n+1, len(chain.returns))] { // at most maxRecords
+		from := len(chain.words)
 		if i < n {
-			c.words = binary.LittleEndian.AppendUint64(c.words, next[i])
+			chain.words = binary.LittleEndian.AppendUint64(chain.words, next[i])
 		}
-		c.words = binary.LittleEndian.AppendUint64(c.words, ret)
+		chain.words = binary.LittleEndian.AppendUint64(chain.words, ret)
 		place := at
 		if i == n { // the address of the next record is unknown
 			place += 8
 		}
-		s.Mem.Others = append(s.Mem.Others, frames.Region{Addr: place, Bytes: c.words[from:]})
+		s.Mem.Others = append(s.Mem.Others, frames.Region{Addr: place, Bytes: chain.words[from:]})
 		if i == n || next[i] == 0 {
 			break
 		}
 		at = next[i]
 	}
-	c.returns = c.returns[:0]
+	chain.returns = chain.returns[:0]
 }
 
 // follow finds the first record outside of the copied stack.
-func (c *frameChain) follow(r *perfevents.Record) {
-	c.returns = c.returns[:0]
+func (f *frameChain) follow(r *perfevents.Record) {
+	f.returns = f.returns[:0]
 	at, ok := r.Regs.Get(frames.X86RBP)
 	n := len(r.Chain) / 8
 	if !ok || r.Regs.Arch != frames.X86_64 || n < 2 || r.ChainAt(0) != r.Regs.PC {
@@ -95,9 +95,9 @@ func (c *frameChain) follow(r *perfevents.Record) {
 			at = next
 			continue
 		}
-		c.record = at
-		for ; i < n && len(c.returns) < maxRecords; i++ {
-			c.returns = append(c.returns, r.ChainAt(i))
+		f.record = at
+		for ; i < n && len(f.returns) < maxRecords; i++ {
+			f.returns = append(f.returns, r.ChainAt(i))
 		}
 	}
 }

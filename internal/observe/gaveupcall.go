@@ -94,14 +94,14 @@ func (g *gaveUpCall) leftCall() {
 	}
 }
 
-// suppressStop reports whether the thread must not be stopped now. If so, it records the time in notStopped.
-func (t *Thread) suppressStop() bool {
+// trySuppressStop reports whether the thread must not be stopped now. If so, it records the time in notStopped.
+func (t *Thread) trySuppressStop() bool {
 	g := t.gaveUpCall
 	if g == nil || !g.inCall && g.suppressUntil == 0 {
 		return false
 	}
 	now := procmem.Now()
-	g.inCall = g.inCall && t.stillInCall()
+	g.inCall = g.inCall && t.checkStillInCall()
 	if g.inCall {
 		g.notStopped.InCall = procmem.ReadingAt(t.lastClocks, now)
 		return true
@@ -114,7 +114,7 @@ func (t *Thread) suppressStop() bool {
 	return false
 }
 
-func (t *Thread) stillInCall() bool {
+func (t *Thread) checkStillInCall() bool {
 	g := t.gaveUpCall
 	cpu := t.lastClocks.CPU
 	if cpu > g.cpu+g.presumedCPU {

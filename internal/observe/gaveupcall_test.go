@@ -79,12 +79,12 @@ func still(t *testing.T, pid int) frames.Addr {
 func TestAThreadIsLeftAloneUntilItHasLeftTheCall(t *testing.T) {
 	th := spinning(t)
 	at := still(t, th.PID)
-	if th.suppressStop() {
+	if th.trySuppressStop() {
 		t.Error("stops suppressed, though none has made a call give up")
 	}
 	// Unchanged words, but user time.
 	th.inCall(t, at, false)
-	if !th.suppressStop() {
+	if !th.trySuppressStop() {
 		t.Error("not left alone in a call")
 	}
 	if left := th.TakeNotStopped(); left.InCall.Wall == 0 || left.Other.Wall != 0 ||
@@ -92,7 +92,7 @@ func TestAThreadIsLeftAloneUntilItHasLeftTheCall(t *testing.T) {
 		t.Errorf("%+v", left)
 	}
 	begun := th.lastClocks.CPU
-	for end := time.Now().Add(4 * time.Minute); th.suppressStop(); th.clocks(t) {
+	for end := time.Now().Add(4 * time.Minute); th.trySuppressStop(); th.clocks(t) {
 		if time.Now().After(end) {
 			t.Fatal("left alone for ever, though it computes")
 		}
@@ -102,12 +102,12 @@ func TestAThreadIsLeftAloneUntilItHasLeftTheCall(t *testing.T) {
 	}
 	th.inCall(t, at, false)
 	th.gaveUpCall.words[0]++
-	if th.suppressStop() {
+	if th.trySuppressStop() {
 		t.Error("left alone, though what is around its stack pointer has changed")
 	}
 	// Asleep.
 	th.inCall(t, at, false)
-	if th.gaveUpCall.leftCall(); th.suppressStop() {
+	if th.gaveUpCall.leftCall(); th.trySuppressStop() {
 		t.Error("left alone, though it has slept")
 	}
 }
@@ -121,7 +121,7 @@ func TestPresumedTimeOfACallDoublesEachTime(t *testing.T) {
 			t.Errorf("limit %d, want %d", th.gaveUpCall.presumedCPU, want)
 		}
 		th.lastClocks.CPU = th.gaveUpCall.cpu + th.gaveUpCall.presumedCPU + 1
-		if th.suppressStop() {
+		if th.trySuppressStop() {
 			t.Error("left alone beyond the limit")
 		}
 	}
@@ -142,14 +142,14 @@ func TestAThreadThatWasHarmedIsLeftAloneForTwiceAsLongEachTime(t *testing.T) {
 			t.Errorf("quiet for %d, want %d", th.gaveUpCall.suppressFor, want)
 		}
 	}
-	if !th.suppressStop() || !th.gaveUpCall.harmed() {
+	if !th.trySuppressStop() || !th.gaveUpCall.harmed() {
 		t.Error("not left alone after harm")
 	}
 	if left := th.TakeNotStopped(); left.InCall.Wall != 0 || left.Other.Wall == 0 {
 		t.Errorf("%+v", left)
 	}
 	th.gaveUpCall.suppressUntil = 1
-	if th.suppressStop() {
+	if th.trySuppressStop() {
 		t.Error("left alone for longer than that")
 	}
 }

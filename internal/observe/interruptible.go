@@ -14,8 +14,8 @@ func interruptible(t *Thread, call *procmem.SyscallInfo) bool {
 	if call.Nr < 0 {
 		return false // in a page fault, or on the way into a call
 	}
-	b, ok := interruptRules[process.SyscallName(hostArch(), call.Nr)]
-	return ok && (hostArch() != frames.AArch64 || !b.repaired) && b.holds(t, call)
+	rule, ok := interruptRules[process.SyscallName(hostArch(), call.Nr)]
+	return ok && (hostArch() != frames.AArch64 || !rule.repaired) && rule.holds(t, call)
 }
 
 // Interruptible is interruptible for tests and measurements.
@@ -24,8 +24,8 @@ func Interruptible(t *Thread, call *procmem.SyscallInfo) bool { return interrupt
 // InterruptRule returns, for docs/system-calls.md, when a thread may be stopped in a system call; "" means never. If
 // repaired is set, it may be on x86-64 only.
 func InterruptRule(name string) (when string, repaired bool) {
-	b := interruptRules[name]
-	return b.when, b.repaired
+	rule := interruptRules[name]
+	return rule.when, rule.repaired
 }
 
 type interruptRule struct {

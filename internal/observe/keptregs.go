@@ -140,24 +140,24 @@ func (u *unprovenSites) note(place uint64) {
 
 func (u *unprovenSites) has(place uint64) bool { return *u.slot(place) == place }
 
-func (f *WalkFeedback) noteMissingRegister(s *RawSample) {
-	if s.How != ByPassiveRead || !interruptible(f.thread, &s.Call) {
+func (feedback *WalkFeedback) noteMissingRegister(s *RawSample) {
+	if s.How != ByPassiveRead || !interruptible(feedback.thread, &s.Call) {
 		return
 	}
-	f.hints.Unproven = siteKey(f.thread.TID, s)
-	f.readAgainIf(!s.refused)
+	feedback.hints.Unproven = siteKey(feedback.thread.TID, s)
+	feedback.readAgainIf(!s.refused)
 }
 
 func (o *Observer) mayStopSleepers() bool { return o.mode != ModePassiveOnly && !o.ctl.ReadOnly() }
 
-// decideStopForRegister reports whether to stop a sleeper for a missing register, and then sets kept.asleepIn. If one
+// prepareStopForRegister reports whether to stop a sleeper for a missing register, and then sets kept.asleepIn. If one
 // is missing but the thread must not be stopped, it sets s.refused.
-func (o *Observer) decideStopForRegister(t *Thread, s *RawSample) bool {
+func (o *Observer) prepareStopForRegister(t *Thread, s *RawSample) bool {
 	if s.recalled || !o.unproven.has(siteKey(t.TID, s)) {
 		return false
 	}
 	s.refused = !o.mayStopSleepers() || t.kept.sameSleep(&s.Call, s.Sched.Runs) || !interruptible(t, &s.Call) ||
-		t.gaveUpCall.harmed() || !o.pause.admitStop(t)
+		t.gaveUpCall.harmed() || !o.pause.tryAdmitStop(t)
 	if !s.refused {
 		t.kept.asleepIn = s.Call
 	}

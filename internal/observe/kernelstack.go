@@ -77,20 +77,20 @@ type futexStacks struct {
 // kernelStackOf returns a proved kernel stack of the same operation and wchan, or nil.
 func (f *futexStacks) kernelStackOf(t *Thread, call *procmem.SyscallInfo) []byte {
 	var buf [len(futexStack{}.wchan) + 1]byte
-	var in []byte
+	var name []byte
 	for i := range f.stacks {
-		way := &f.stacks[i]
-		if way.wchanLen == 0 || way.op != call.Args[1] {
+		cached := &f.stacks[i]
+		if cached.wchanLen == 0 || cached.op != call.Args[1] {
 			continue
 		}
-		if in == nil {
+		if name == nil {
 			var err error
-			if in, err = t.files.WchanOnce(buf[:]); err != nil {
+			if name, err = t.files.WchanOnce(buf[:]); err != nil {
 				return nil
 			}
 		}
-		if string(in) == string(way.wchan[:way.wchanLen]) {
-			return way.text
+		if string(name) == string(cached.wchan[:cached.wchanLen]) {
+			return cached.text
 		}
 	}
 	return nil
@@ -99,21 +99,21 @@ func (f *futexStacks) kernelStackOf(t *Thread, call *procmem.SyscallInfo) []byte
 // keepFound keeps a kernel stack until [futexStacks.proven] confirms it.
 func (f *futexStacks) keepFound(t *Thread, call *procmem.SyscallInfo, text []byte) {
 	var buf [len(f.found.wchan) + 1]byte
-	in, err := t.files.WchanOnce(buf[:])
+	name, err := t.files.WchanOnce(buf[:])
 	f.found.wchanLen = 0
-	if err != nil || len(in) == 0 || len(in) > len(f.found.wchan) || len(text) == 0 {
+	if err != nil || len(name) == 0 || len(name) > len(f.found.wchan) || len(text) == 0 {
 		return
 	}
 	f.found.op, f.found.text = call.Args[1], append(f.found.text[:0], text...)
-	f.found.wchanLen = copy(f.found.wchan[:], in)
+	f.found.wchanLen = copy(f.found.wchan[:], name)
 }
 
 func (f *futexStacks) proven() {
 	if f.found.wchanLen == 0 {
 		return
 	}
-	way := &f.stacks[f.next%maxFutexStacks]
-	*way, f.found = f.found, *way
+	oldest := &f.stacks[f.next%maxFutexStacks]
+	*oldest, f.found = f.found, *oldest
 	f.found.wchanLen = 0
 	f.next++
 }

@@ -36,41 +36,41 @@ type mapLock struct {
 }
 
 // DetachInTime makes stops end without a sample if reads wait too long for mmap_lock.
-func (l *mapLock) DetachInTime() { l.relays = procmem.NewRelays() }
+func (lock *mapLock) DetachInTime() { lock.relays = procmem.NewRelays() }
 
-func (l *mapLock) closeRelays() {
-	if l.relays != nil {
-		l.relays.Close()
+func (lock *mapLock) closeRelays() {
+	if lock.relays != nil {
+		lock.relays.Close()
 	}
 }
 
 // beginReads begins the reads of an observation, and reports whether the memory can be read now. stopped is set if the
 // thread is stopped.
-func (l *mapLock) beginReads(t *Thread, stopped bool) bool {
+func (lock *mapLock) beginReads(t *Thread, stopped bool) bool {
 	m := t.Memory
-	if m == nil || l.relays == nil {
+	if m == nil || lock.relays == nil {
 		return true
 	}
 	if t.TID != t.PID {
 		m.WatchFirst(firstWatched)
 	}
-	if l.readElsewhere(m, stopped) {
-		m.Relay(l.relays)
+	if lock.readElsewhere(m, stopped) {
+		m.Relay(lock.relays)
 	} else {
 		m.Relay(nil)
 	}
 	return m.Within(lockWait)
 }
 
-func (l *mapLock) readElsewhere(m *procmem.Memory, stopped bool) bool {
-	watched := m.Watched() || l.pause.limit > 0
-	return watched && (stopped || l.ctl.Pending() > 0 || m.OftenHeld())
+func (lock *mapLock) readElsewhere(m *procmem.Memory, stopped bool) bool {
+	watched := m.Watched() || lock.pause.limit > 0
+	return watched && (stopped || lock.ctl.Pending() > 0 || m.OftenHeld())
 }
 
 // endReads ends the reads. It returns false if one was late: then all are void.
-func (l *mapLock) endReads(t *Thread) bool {
+func (lock *mapLock) endReads(t *Thread) bool {
 	m := t.Memory
-	if m == nil || l.relays == nil {
+	if m == nil || lock.relays == nil {
 		return true
 	}
 	if m.Waited() {
@@ -90,7 +90,7 @@ func (t *Thread) watchLock(c ptrace.Cause) {
 func (o *Observer) waitForMappings(t *Thread, s *RawSample) bool {
 	s.LockWait = 0
 	m := t.Memory
-	if m == nil || o.mode != ModeAuto || t.Sampled() || !m.Watched() && o.pause.limit == 0 {
+	if m == nil || o.mode != ModeAuto || t.UsesSamples() || !m.Watched() && o.pause.limit == 0 {
 		return false
 	}
 	took := m.AwaitMappings()

@@ -36,23 +36,23 @@ func TestReasonsHaveTheNamesOfTheStatistics(t *testing.T) {
 func TestPauseLimitGoesByTheThreadsOwnStopsThenByThoseOfOthers(t *testing.T) {
 	p := pauseLimit{limit: 100e3}
 	var a, b, c Thread
-	if !p.admitStop(&a) { // firstPause
+	if !p.tryAdmitStop(&a) { // firstPause
 		t.Error("the usual pause is over 100 µs")
 	}
 	for range 50 {
 		p.noteStop(&a, 500e3)
 	}
-	if p.admitStop(&a) || p.admitStop(&b) {
+	if p.tryAdmitStop(&a) || p.tryAdmitStop(&b) {
 		t.Error("stops of 500 µs are allowed")
 	}
 	for range 50 {
 		p.noteStop(&c, 20e3)
 	}
-	if !p.admitStop(&c) {
+	if !p.tryAdmitStop(&c) {
 		t.Error("a stop of 20 µs is not allowed")
 	}
 	tries := 0
-	for ; !p.admitStop(&b); tries++ {
+	for ; !p.tryAdmitStop(&b); tries++ {
 		if tries > 100*pauseFades {
 			t.Fatal("a thread is left out for good")
 		}
@@ -66,7 +66,7 @@ func TestPauseLimitBelowAnyStopStaysClosed(t *testing.T) {
 	p := pauseLimit{limit: minPause - 1}
 	var a Thread
 	for range 100 * pauseFades {
-		if p.admitStop(&a) {
+		if p.tryAdmitStop(&a) {
 			t.Fatal("allowed")
 		}
 	}
@@ -203,7 +203,7 @@ func TestNoStopIsBegunWhoseExpectedLengthIsOverTheLimit(t *testing.T) {
 	begun, left := 0, 0
 	for range 100_000 {
 		th := &threads[rng.IntN(len(threads))]
-		if !p.admitStop(th) {
+		if !p.tryAdmitStop(th) {
 			left++
 			continue
 		}

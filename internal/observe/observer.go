@@ -27,17 +27,17 @@ const (
 
 // Observer observes threads. Precondition of all methods: the caller runs on the controller's OS thread.
 type Observer struct {
-	ctl              *ptrace.Controller
-	pool             *Pool
-	mode             Mode
-	onlyOnProcessors bool // stop only threads on a CPU
-	pause            pauseLimit
-	schedstats       schedstatCache
-	unproven         unprovenSites
-	kernel           kernelStacks
-	pending          pendingStops
-	req              ptrace.Request
-	stop             ptrace.Stop
+	ctl            *ptrace.Controller
+	pool           *Pool
+	mode           Mode
+	stopsOnlyOnCPU bool // stop only threads on a CPU
+	pause          pauseLimit
+	schedstats     schedstatCache
+	unproven       unprovenSites
+	kernel         kernelStacks
+	pending        pendingStops
+	req            ptrace.Request
+	stop           ptrace.Stop
 	copier
 	mapLock
 	preemption
@@ -59,7 +59,7 @@ func (o *Observer) Begin(t *Thread) (Outcome, *RawSample, error) {
 	t.kept.asleepIn.Nr = -1
 	t.skid.BeginSample(o.wake().At, sched.Runs)
 	mustReread := o.takeHints(t) || o.mode >= ModeNoReuse
-	if !mustReread && t.checkUnchanged(sched) {
+	if !mustReread && t.tryReuse(sched) {
 		return Reused, nil, nil
 	}
 	s := o.pool.Get()
@@ -88,11 +88,11 @@ func (o *Observer) observe(t *Thread, s *RawSample, sched procmem.SchedStat) (Ou
 			s.NotStopped = t.TakeNotStopped()
 			return Done, nil
 		}
-	case t.Sampled():
+	case t.UsesSamples():
 		return Runs, nil
-	case o.mode != ModeAlwaysStop && t.suppressStop():
+	case o.mode != ModeAlwaysStop && t.trySuppressStop():
 		return Failed, refusal.InCall
-	case o.waitsForProcessor(t):
+	case o.deferUntilOnCPU(t):
 		return Queued, nil
 	}
 	if err := o.requestStop(t, s, false); err != nil {
@@ -137,12 +137,12 @@ func (o *Observer) clocks(t *Thread) (sched procmem.SchedStat, err error) {
 	return sched, err
 }
 
-// checkUnchanged reports whether the last observation still holds and need not be repeated for an incomplete stack.
-func (t *Thread) checkUnchanged(sched procmem.SchedStat) bool {
+// tryReuse reports whether the last observation still holds and need not be repeated for an incomplete stack.
+func (t *Thread) tryReuse(sched procmem.SchedStat) bool {
 	switch {
 	case !t.base.unchanged(sched) && !t.base.acceptReturnToStop(sched, t.files):
 		t.retryBackoff = retryBackoff{}
-	case !t.retryBackoff.rereadDue(t.hints.get().Incomplete):
+	case !t.retryBackoff.countReuse(t.hints.get().Incomplete):
 		t.restless = false
 		return true
 	}
@@ -162,8 +162,8 @@ func (o *Observer) classifySleeper(t *Thread, s *RawSample) bool {
 	if s.State == sample.Running { // just woken, and has not run yet
 		s.State = sample.Sleeping
 	}
-	if t.sampled != 0 {
-		return st.State == 'T' || st.State == 'S' && o.decideStopForRegister(t, s)
+	if t.sampleStack != 0 {
+		return st.State == 'T' || st.State == 'S' && o.prepareStopForRegister(t, s)
 	}
 	// Without a baseline the thread is new and has no interval: OnCPU does not matter.
 	_, found := t.skid.Preempted()
@@ -175,7 +175,7 @@ func (o *Observer) classifySleeper(t *Thread, s *RawSample) bool {
 			t.skid.ExactAt(now)
 		}
 	}
-	return st.State == 'T' || st.State == 'S' && o.decideStopForRegister(t, s)
+	return st.State == 'T' || st.State == 'S' && o.prepareStopForRegister(t, s)
 }
 
 // Close closes the observer's files.

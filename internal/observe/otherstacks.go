@@ -41,43 +41,43 @@ type otherStackLearner struct {
 
 // update learns from a walk. again is set if it went to a new place that was not copied. A kernel sample has one stack
 // only, so it says nothing about others once the walk has left it.
-func (l *otherStackLearner) update(end walkEnd, w *frames.Walker, s *RawSample) (again bool) {
-	l.noteUsed(w)
+func (learner *otherStackLearner) update(end walkEnd, w *frames.Walker, s *RawSample) (again bool) {
+	learner.noteUsed(w)
 	if end != endCutOther && end != endOtherStack || s.How == BySample && w.Away() {
 		return false
 	}
-	return l.missing(w.UnreadAddr())
+	return learner.missing(w.UnreadAddr())
 }
 
 // firstStackBytes covers the outermost frames and the kernel's data beyond them (arguments, environment).
 const firstStackBytes = 24 << 10
 
-func (r *StackRef) copyBytes() int {
-	if r.Size == 0 && r.End > 0 {
-		return min(otherBelow+r.End+copyMargin, otherBytes)
+func (s *StackRef) copyBytes() int {
+	if s.Size == 0 && s.End > 0 {
+		return min(otherBelow+s.End+copyMargin, otherBytes)
 	}
-	return max(otherBytes, r.Size)
+	return max(otherBytes, s.Size)
 }
 
 // add adds a place, and returns its index. added is set if it is new and there was room; without room it replaces a
 // place.
-func (l *otherStackLearner) add(addr, size uint64) (at int, added bool) {
-	list := &l.Others
+func (learner *otherStackLearner) add(addr, size uint64) (at int, added bool) {
+	list := &learner.Others
 	for i := range list {
-		switch r := &list[i]; {
-		case r.At>>12 == addr>>12:
-			r.Size, r.End = int(size), 0
+		switch place := &list[i]; {
+		case place.At>>12 == addr>>12:
+			place.Size, place.End = int(size), 0
 			return i, false
-		case r.At == 0:
-			*r = StackRef{At: addr, Size: int(size)}
-			l.walksLeft[i] = 0
+		case place.At == 0:
+			*place = StackRef{At: addr, Size: int(size)}
+			learner.walksLeft[i] = 0
 			return i, true
 		}
 	}
-	l.next = (l.next + 1) % maxOthers
-	list[l.next] = StackRef{At: addr, Size: int(size)}
-	l.walksLeft[l.next] = 0
-	return l.next, false
+	learner.next = (learner.next + 1) % maxOthers
+	list[learner.next] = StackRef{At: addr, Size: int(size)}
+	learner.walksLeft[learner.next] = 0
+	return learner.next, false
 }
 
 // Number of walks elsewhere in a row that drops a place, unless a complete walk has ended there. It doubles if a walk
@@ -88,48 +88,48 @@ const (
 )
 
 // missing adds a place that a walk went to and that was not copied. added is set if it is new.
-func (l *otherStackLearner) missing(addr uint64) (added bool) {
-	if l.keepFor == 0 || l.gaveUp {
-		l.keepFor = min(max(2*l.keepFor, minOthersKept), maxOthersKept)
-		l.gaveUp = false
+func (learner *otherStackLearner) missing(addr uint64) (added bool) {
+	if learner.keepFor == 0 || learner.gaveUp {
+		learner.keepFor = min(max(2*learner.keepFor, minOthersKept), maxOthersKept)
+		learner.gaveUp = false
 	}
-	at, added := l.add(addr, 0)
-	l.walksLeft[at] = l.keepFor
+	at, added := learner.add(addr, 0)
+	learner.walksLeft[at] = learner.keepFor
 	return added
 }
 
 // noteUsed notes which places a walk used.
-func (l *otherStackLearner) noteUsed(w *frames.Walker) {
+func (learner *otherStackLearner) noteUsed(w *frames.Walker) {
 	switch {
-	case l.Others[0].At == 0:
+	case learner.Others[0].At == 0:
 	case w.Left() && !w.Away(): // back again
 	case w.Away():
-		l.countWalk(l.endedAt(w.Regs().SP(), w.StopReason().Complete()))
+		learner.countWalk(learner.endedAt(w.Regs().SP(), w.StopReason().Complete()))
 	default:
-		l.countWalk(0)
+		learner.countWalk(0)
 	}
 }
 
 // countWalk counts a walk, and drops the places that no walk has used for long. Bit i of used is set if this walk used
 // Others[i].
-func (l *otherStackLearner) countWalk(used uint) {
-	list, n := &l.Others, 0
+func (learner *otherStackLearner) countWalk(used uint) {
+	list, n := &learner.Others, 0
 	for i := range list {
-		left := &l.walksLeft[i]
+		left := &learner.walksLeft[i]
 		switch {
 		case list[i].At == 0:
 			continue
 		case *left == 0 || list[i].End > 0: // it is a stack
 		case used>>i&1 != 0:
-			*left = l.keepFor
+			*left = learner.keepFor
 		default:
 			*left--
 			if *left == 0 {
-				l.gaveUp = true
+				learner.gaveUp = true
 				continue
 			}
 		}
-		list[n], l.walksLeft[n] = list[i], *left
+		list[n], learner.walksLeft[n] = list[i], *left
 		n++
 	}
 	clear(list[n:])
@@ -137,25 +137,25 @@ func (l *otherStackLearner) countWalk(used uint) {
 
 // endedAt returns the set of places whose copy includes sp. If complete is set, it records that a complete walk ended
 // there.
-func (l *otherStackLearner) endedAt(sp frames.Addr, complete bool) (found uint) {
-	for i := range l.Others {
-		r := &l.Others[i]
-		if r.At == 0 || sp+otherBelow-r.At >= uint64(otherBelow+max(otherBytes, r.Size)) {
+func (learner *otherStackLearner) endedAt(sp frames.Addr, complete bool) (found uint) {
+	for i := range learner.Others {
+		place := &learner.Others[i]
+		if place.At == 0 || sp+otherBelow-place.At >= uint64(otherBelow+max(otherBytes, place.Size)) {
 			continue
 		}
 		found |= 1 << i
 		if complete {
-			r.End = max(r.End, int(int64(sp-r.At)), 1)
+			place.End = max(place.End, int(int64(sp-place.At)), 1)
 		}
 	}
 	return found
 }
 
 // extend extends the copy that ends just before addr to n bytes behind addr, and reports whether there is one.
-func (l *otherStackLearner) extend(addr, n uint64) bool {
-	for i := range l.Others {
-		if r := &l.Others[i]; r.At != 0 && addr-r.At <= uint64(r.copyBytes()) {
-			r.Size = int(min(addr-r.At+n, deepCopy))
+func (learner *otherStackLearner) extend(addr, n uint64) bool {
+	for i := range learner.Others {
+		if place := &learner.Others[i]; place.At != 0 && addr-place.At <= uint64(place.copyBytes()) {
+			place.Size = int(min(addr-place.At+n, deepCopy))
 			return true
 		}
 	}
@@ -179,13 +179,13 @@ func (c *copier) extraOf(t *Thread) ptrace.Extra {
 	}
 	c.others.Inner = inner
 	for i := range places {
-		r := &places[i]
-		c.others.addrs[i] = r.At
-		if r.At == 0 {
+		place := &places[i]
+		c.others.addrs[i] = place.At
+		if place.At == 0 {
 			continue
 		}
-		c.others.firstStack[i] = r.FirstStack
-		n := r.copyBytes()
+		c.others.firstStack[i] = place.FirstStack
+		n := place.copyBytes()
 		if len(c.others.bufs[i]) < n {
 			c.others.bufs[i] = make([]byte, n)
 			touch(c.others.bufs[i])

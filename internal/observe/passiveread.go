@@ -118,10 +118,10 @@ const signatureBits = 0x7f << 48
 // copyExtra copies what a stop would copy besides the stack. The thread pointer is that of the last stop, as it is
 // constant.
 func (c *copier) copyExtra(t *Thread, s *RawSample) {
-	h := t.hints.get()
-	s.outlineFailed = h.outlineMisled
+	hints := t.hints.get()
+	s.outlineFailed = hints.outlineMisled
 	if s.outline != nil {
-		c.pieces.reserve(h.Bytes)
+		c.pieces.reserve(hints.Bytes)
 		c.pieces.ends.outline = nil
 	}
 	extra := c.extras(t, s)
@@ -130,7 +130,7 @@ func (c *copier) copyExtra(t *Thread, s *RawSample) {
 	}
 	s.Regs.TLS = t.tls
 	c.reader.ReadFrom(t.TID, t.Memory)
-	if s.outline != nil || h.Plan != nil || t.Plans != nil && t.Plans.Load() != nil {
+	if s.outline != nil || hints.Plan != nil || t.Plans != nil && t.Plans.Load() != nil {
 		c.reader.Allow(readsOf(extra))
 		c.reader.Copied(s.Mem.Stack.Addr, s.Mem.Stack.Bytes)
 	}
@@ -153,8 +153,8 @@ const redZone = 128
 func (s *RawSample) copyStack(t *Thread, sp, below frames.Addr) error {
 	s.copyShape = copyShape{}
 	from := t.copyFrom(sp, below)
-	needs := t.hints.get()
-	asked, top := needs.Bytes, needs.Top
+	hints := t.hints.get()
+	asked, top := hints.Bytes, hints.Top
 	if top > from && top-from < uint64(asked) {
 		s.limit, asked = limitTop, int(top-from)
 	}
@@ -179,7 +179,7 @@ func (t *Thread) copyFrom(sp, below frames.Addr) frames.Addr {
 func (s *RawSample) copyBytes(t *Thread, from frames.Addr, asked int) error {
 	s.reserveStack(asked)
 	n, err := t.copy(from, s.buf[:asked])
-	if t.reopenedAfter(n) {
+	if t.reopenAfterExec(n) {
 		n, err = t.copy(from, s.buf[:asked])
 	}
 	// An unmapped stack is empty.

@@ -29,8 +29,8 @@ type pauseLimit struct {
 // LimitPause skips stops that are expected to take longer than d ([refusal.MaxPause]); 0 means no limit.
 func (o *Observer) LimitPause(d time.Duration) { o.pause.limit = int64(d) }
 
-// admitStop reports whether a stop is expected to be short enough. A refusal lowers the estimate a little.
-func (p *pauseLimit) admitStop(t *Thread) bool {
+// tryAdmitStop reports whether a stop is expected to be short enough. A refusal lowers the estimate a little.
+func (p *pauseLimit) tryAdmitStop(t *Thread) bool {
 	if p.limit <= 0 {
 		return true
 	}
@@ -62,24 +62,24 @@ func movingMean(mean, ns int64) int64 {
 // # Queued threads
 //
 // A queued thread stops when it gets a CPU, on a busy machine tens of milliseconds later; by then a CPU quota may hold
-// up the tracer. So, with [Observer.OnlyOnProcessors], only threads on a CPU are stopped
+// up the tracer. So, with [Observer.StopOnlyOnCPU], only threads on a CPU are stopped
 // ([procmem.ThreadFiles.OnProcessor]), and CPU time is attributed by these. The exception is a thread with many system
 // calls that the tracer has preempted (package skid).
 
 // queuedFor is how long a queued thread is not stopped, in ns.
 const queuedFor = 4e9
 
-// OnlyOnProcessors limits stops to threads on a CPU, and those not found there for 4 s, where that is known.
-func (o *Observer) OnlyOnProcessors() { o.onlyOnProcessors = true }
+// StopOnlyOnCPU limits stops to threads on a CPU, and those not found there for 4 s, where that is known.
+func (o *Observer) StopOnlyOnCPU() { o.stopsOnlyOnCPU = true }
 
-func (o *Observer) waitsForProcessor(t *Thread) bool {
-	if !o.onlyOnProcessors {
+func (o *Observer) deferUntilOnCPU(t *Thread) bool {
+	if !o.stopsOnlyOnCPU {
 		return false
 	}
 	if on, known := t.files.OnProcessor(); on || !known {
 		return false
 	}
-	if t.skid.Basis() != sample.FewCalls && o.awaitsTracer(t) {
+	if t.skid.Basis() != sample.FewCalls && o.checkAwaitsTracer(t) {
 		if _, ok := t.skid.Preempted(); ok {
 			return false
 		}

@@ -81,7 +81,7 @@ func (o *Observer) serve(deadline int64, onlyFirst bool, done func(*Thread, *Raw
 			continue
 		}
 		s, err := o.finish(t, tracee)
-		if err == nil && t.reopenedAfter(len(s.Mem.Stack.Bytes)) {
+		if err == nil && t.reopenAfterExec(len(s.Mem.Stack.Bytes)) {
 			if err = o.requestStop(t, s, true); err == nil {
 				continue
 			}
@@ -96,8 +96,8 @@ func (o *Observer) serve(deadline int64, onlyFirst bool, done func(*Thread, *Raw
 	return n
 }
 
-// reopenedAfter reopens the process's memory after an exec if a copy had n = 0 bytes, and reports whether it did.
-func (t *Thread) reopenedAfter(n int) bool {
+// reopenAfterExec reopens the process's memory after an exec if a copy had n = 0 bytes, and reports whether it did.
+func (t *Thread) reopenAfterExec(n int) bool {
 	reopened := n == 0 && t.Memory != nil && t.Memory.ReopenIfGone(t.TID)
 	if reopened {
 		t.tls = 0
@@ -117,8 +117,8 @@ func (o *Observer) giveUp(before int64, done func(*Thread, *RawSample, error)) {
 
 // GiveUp ends a thread's pending observation without a call of done. It reports whether there was one.
 func (o *Observer) GiveUp(t *Thread) bool {
-	for i, p := range o.pending {
-		if p == t {
+	for i, pending := range o.pending {
+		if pending == t {
 			o.cancel(uint64(i) + 1)
 			return true
 		}

@@ -102,9 +102,9 @@ func (p *planCopier) step(s *managed.Step) bool {
 	p.ranges.sameEachTime = s.Op != managed.Chain && s.Op != managed.Seek && !s.Near
 	switch s.Op {
 	case managed.Load:
-		v := p.word(at)
-		p.slots[s.To%managed.MaxSlots] = v
-		return v != 0
+		value := p.word(at)
+		p.slots[s.To%managed.MaxSlots] = value
+		return value != 0
 	case managed.Copy:
 		p.cover(at, p.length(at, s))
 	case managed.Row:
@@ -145,7 +145,7 @@ func (p *planCopier) readRow(at frames.Addr, s *managed.Step) {
 	if size == 0 || n < size || !p.cover(at, n) {
 		return
 	}
-	for end := at + n; end-at >= size && p.nodeCount < len(p.nodes) && p.copied(at, size) != nil; at += size {
+	for end := at + n; end-at >= size && p.nodeCount < len(p.nodes) && p.copyOf(at, size) != nil; at += size {
 		p.nodes[p.nodeCount] = at
 		p.nodeCount++
 	}
@@ -160,7 +160,7 @@ func (p *planCopier) chain(at frames.Addr, s *managed.Step) {
 	before, d := p.regionCount, density{piece: -1}
 	for p.nodeCount = 0; at != 0 && p.nodeCount < min(int(s.Max), len(p.nodes)); p.nodeCount++ {
 		switch {
-		case p.copied(at, size) != nil || p.readCachedNodes() && p.copied(at, size) != nil:
+		case p.copyOf(at, size) != nil || p.readCachedNodes() && p.copyOf(at, size) != nil:
 			d.found(p.lastIn)
 		case !p.readNode(at, size, d.next(at)):
 			return
@@ -189,7 +189,7 @@ func (p *planCopier) reuseSought() bool {
 		if s.Op != managed.Seek || s.To != 0 || want == 0 {
 			continue
 		}
-		if (p.copied(at, uint64(s.Size)) != nil || p.read(at, uint64(s.Size))) && p.word(at+uint64(int64(s.At))) == want {
+		if (p.copyOf(at, uint64(s.Size)) != nil || p.read(at, uint64(s.Size))) && p.word(at+uint64(int64(s.At))) == want {
 			p.slots[0] = at
 			return true
 		}
@@ -201,7 +201,7 @@ func (p *planCopier) reuseSought() bool {
 func (p *planCopier) seek(at frames.Addr, s *managed.Step) frames.Addr {
 	want := p.slots[s.End%managed.MaxSlots]
 	for range min(int(s.Max), planSought) {
-		if at == 0 || want == 0 || p.copied(at, uint64(s.Size)) == nil && !p.read(at, uint64(s.Size)) {
+		if at == 0 || want == 0 || p.copyOf(at, uint64(s.Size)) == nil && !p.read(at, uint64(s.Size)) {
 			return 0
 		}
 		if p.word(at+uint64(int64(s.At))) == want {
@@ -247,17 +247,17 @@ func (d *density) next(at frames.Addr) uint64 {
 func (p *planCopier) readNode(at frames.Addr, size, with uint64) bool {
 	end := max(at|(planPage-1)+1, at+size)
 	if with > planPage {
-		if from := max(end-min(with, end), p.rd.Start(at)); p.read(from, end-from) && p.copied(at, size) != nil {
+		if from := max(end-min(with, end), p.rd.Start(at)); p.read(from, end-from) && p.copyOf(at, size) != nil {
 			return true
 		}
 	}
 	if with > 0 {
 		from := max(at&^(planPage-1), p.rd.Start(at))
-		if p.read(from, end-from) && p.copied(at, size) != nil {
+		if p.read(from, end-from) && p.copyOf(at, size) != nil {
 			return true
 		}
 	}
-	return p.read(at, size) && p.copied(at, size) != nil
+	return p.read(at, size) && p.copyOf(at, size) != nil
 }
 
 // each replaces the nodes by the objects to which they point, and reads these.
@@ -273,7 +273,7 @@ func (p *planCopier) each(s *managed.Step) {
 			p.plan.Known.Has(to) {
 			continue
 		}
-		if p.copied(to+uint64(s.Next), uint64(s.Size)) == nil && !p.readObject(to+uint64(s.Next), s) {
+		if p.copyOf(to+uint64(s.Next), uint64(s.Size)) == nil && !p.readObject(to+uint64(s.Next), s) {
 			continue
 		}
 		p.next[n] = to
@@ -316,8 +316,8 @@ func (t *Thread) InLock(call *procmem.SyscallInfo) bool {
 
 // withPlan returns an Extra that also carries out the plan of a thread; inner if there is none.
 func (c *copier) withPlan(t *Thread, inner ptrace.Extra) ptrace.Extra {
-	n := t.hints.get()
-	plan, anchor := n.Plan, n.Anchor
+	hints := t.hints.get()
+	plan, anchor := hints.Plan, hints.Anchor
 	if plan == nil && t.Plans != nil {
 		plan, anchor = t.Plans.Load(), 0
 	}
@@ -340,22 +340,22 @@ func (c *copier) withPlan(t *Thread, inner ptrace.Extra) ptrace.Extra {
 
 // Plan makes the next observations carry out a plan from an anchor on, or none if p is nil. again is set if the plan is
 // new: the thread is then read again.
-func (f *WalkFeedback) Plan(p *managed.Plan, anchor frames.Addr) (again bool) {
-	if f.hints.Plan == p && f.hints.Anchor == anchor {
+func (feedback *WalkFeedback) Plan(p *managed.Plan, anchor frames.Addr) (again bool) {
+	if feedback.hints.Plan == p && feedback.hints.Anchor == anchor {
 		return false
 	}
-	f.hints.Plan, f.hints.Anchor = p, anchor
+	feedback.hints.Plan, feedback.hints.Anchor = p, anchor
 	again = p != nil
 	if again {
-		f.hints.Retries++
+		feedback.hints.Retries++
 	}
-	f.handOver()
+	feedback.handOver()
 	return again
 }
 
 // PlanAgain is Plan after a copy that lacked something: the thread is read again.
-func (f *WalkFeedback) PlanAgain(p *managed.Plan, anchor frames.Addr) {
-	f.hints.Plan, f.hints.Anchor = p, anchor
-	f.hints.Retries++
-	f.handOver()
+func (feedback *WalkFeedback) PlanAgain(p *managed.Plan, anchor frames.Addr) {
+	feedback.hints.Plan, feedback.hints.Anchor = p, anchor
+	feedback.hints.Retries++
+	feedback.handOver()
 }

@@ -14,15 +14,15 @@ type planMemory struct {
 	rd          *ptrace.Reader
 	out         []frames.Region
 	regionCount int
-	last        frames.Region // the region in which copied last found bytes
+	last        frames.Region // the region in which copyOf last found bytes
 	lastIn      int           // its index in out, or −1
 	buf         []byte
 	bufUsed     int
 	ranges      usedRanges
 }
 
-// copied returns size bytes at addr, or nil if not copied.
-func (p *planMemory) copied(addr, size uint64) []byte {
+// copyOf returns the copy of size bytes at addr, or nil if there is none.
+func (p *planMemory) copyOf(addr, size uint64) []byte {
 	if off := addr - p.last.Addr; off < uint64(len(p.last.Bytes)) && size <= uint64(len(p.last.Bytes))-off {
 		p.ranges.noteUsed(p.lastIn, addr, size)
 		return p.last.Bytes[off : off+size]
@@ -50,12 +50,12 @@ func bytesAt(from frames.Addr, b []byte, addr, size uint64) []byte {
 
 // word returns the word at addr, or 0 if unreadable.
 func (p *planMemory) word(addr frames.Addr) uint64 {
-	b := p.copied(addr, 8)
+	b := p.copyOf(addr, 8)
 	if b == nil {
 		if !p.read(addr, 8) {
 			return 0
 		}
-		b = p.copied(addr, 8)
+		b = p.copyOf(addr, 8)
 	}
 	if b == nil {
 		return 0

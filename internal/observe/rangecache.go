@@ -25,7 +25,7 @@ const (
 
 type memoryRange struct{ from, to frames.Addr }
 
-func (r memoryRange) size() uint64 { return r.to - r.from }
+func (m memoryRange) size() uint64 { return m.to - m.from }
 
 // rangeCache has the ranges that a thread's last observation used.
 type rangeCache struct {
@@ -35,40 +35,40 @@ type rangeCache struct {
 }
 
 // checkPresent checks before a stop which pages of the ranges are present. It cuts a range at the first missing one.
-func (c *rangeCache) checkPresent(m *procmem.Memory) {
-	c.until = 0
-	if c.n < minRanges {
+func (cache *rangeCache) checkPresent(m *procmem.Memory) {
+	cache.until = 0
+	if cache.n < minRanges {
 		return
 	}
 	var pages [procmem.MostPlaces]uint64
 	var there [procmem.MostPlaces]bool
 	size, n := uint64(os.Getpagesize()), 0
-	for _, r := range c.ranges[:c.n] {
-		for page := r.from &^ (size - 1); page < r.to && n < len(pages); page += size {
+	for _, span := range cache.ranges[:cache.n] {
+		for page := span.from &^ (size - 1); page < span.to && n < len(pages); page += size {
 			pages[n] = page
 			n++
 		}
 	}
 	until := m.CheckPlaces(pages[:n], size, there[:n])
 	kept, i := 0, 0
-	for _, r := range c.ranges[:c.n] {
-		end, cut := r.from, false
-		for page := r.from &^ (size - 1); page < r.to && i < n; page += size {
+	for _, span := range cache.ranges[:cache.n] {
+		end, cut := span.from, false
+		for page := span.from &^ (size - 1); page < span.to && i < n; page += size {
 			cut = cut || !there[i]
 			if !cut {
 				end = page + size
 			}
 			i++
 		}
-		r.to = min(r.to, end)
-		if r.to > r.from {
-			c.ranges[kept] = r
+		span.to = min(span.to, end)
+		if span.to > span.from {
+			cache.ranges[kept] = span
 			kept++
 		}
 	}
-	c.n = kept
+	cache.n = kept
 	if kept >= minRanges {
-		c.until = until
+		cache.until = until
 	}
 }
 
@@ -95,20 +95,20 @@ func (u *usedRanges) begin() {
 // readRanges reads the present ranges of the last observation.
 func (p *planCopier) readRanges() {
 	u := &p.ranges
-	c := u.cache
+	cache := u.cache
 	u.begin()
-	if c == nil || c.until == 0 {
+	if cache == nil || cache.until == 0 {
 		return
 	}
-	until := c.until
-	c.until = 0
+	until := cache.until
+	cache.until = 0
 	n, used := 0, p.bufUsed
-	for _, r := range c.ranges[:c.n] {
-		size := int(r.size())
+	for _, span := range cache.ranges[:cache.n] {
+		size := int(span.size())
 		if p.regionCount+n == len(p.out) || size > len(p.buf)-used {
 			break
 		}
-		u.parts[n] = frames.Region{Addr: r.from, Bytes: p.buf[used : used+size]}
+		u.parts[n] = frames.Region{Addr: span.from, Bytes: p.buf[used : used+size]}
 		used += size
 		n++
 	}
@@ -129,7 +129,7 @@ const rangeOverlaps = 256
 
 // cover reads what the last ranges lack of n bytes at an address. It returns false if it can read none.
 func (p *planCopier) cover(at frames.Addr, n uint64) bool {
-	if n == 0 || p.copied(at, n) != nil {
+	if n == 0 || p.copyOf(at, n) != nil {
 		return n > 0
 	}
 	u := &p.ranges
@@ -154,12 +154,12 @@ func (u *usedRanges) noteUsed(region int, from frames.Addr, size uint64) {
 	if i < 0 || i >= u.count {
 		return
 	}
-	r := &u.used[i]
-	if r.to == 0 {
-		*r = memoryRange{from, from + size}
+	span := &u.used[i]
+	if span.to == 0 {
+		*span = memoryRange{from, from + size}
 		return
 	}
-	r.from, r.to = min(r.from, from), max(r.to, from+size)
+	span.from, span.to = min(span.from, from), max(span.to, from+size)
 }
 
 func (u *usedRanges) noteRead(from frames.Addr, size uint64) {
@@ -172,37 +172,37 @@ func (u *usedRanges) noteRead(from frames.Addr, size uint64) {
 
 // keep makes the used ranges and the fresh ones the thread's ranges.
 func (u *usedRanges) keep() {
-	c := u.cache
-	if c == nil {
+	cache := u.cache
+	if cache == nil {
 		return
 	}
 	n, total := 0, uint64(0)
-	add := func(r memoryRange) {
-		for i := range c.ranges[:n] {
-			if o := &c.ranges[i]; r.from <= o.to && o.from <= r.to {
-				total -= o.size()
-				o.from, o.to = min(o.from, r.from), max(o.to, r.to)
-				total += o.size()
+	add := func(span memoryRange) {
+		for i := range cache.ranges[:n] {
+			if other := &cache.ranges[i]; span.from <= other.to && other.from <= span.to {
+				total -= other.size()
+				other.from, other.to = min(other.from, span.from), max(other.to, span.to)
+				total += other.size()
 				return
 			}
 		}
-		if n < len(c.ranges) && total+r.size() <= maxRangeBytes {
-			c.ranges[n] = r
+		if n < len(cache.ranges) && total+span.size() <= maxRangeBytes {
+			cache.ranges[n] = span
 			n++
-			total += r.size()
+			total += span.size()
 		}
 	}
-	for i, r := range u.used[:u.count] {
-		if r.to == 0 {
+	for i, span := range u.used[:u.count] {
+		if span.to == 0 {
 			continue
 		}
-		was := c.ranges[i] // of the last observation, as n <= i
-		r.from -= (r.from - was.from) * (rangeShrinks - 1) / rangeShrinks &^ 7
-		r.to += (was.to - r.to) * (rangeShrinks - 1) / rangeShrinks &^ 7
-		add(r)
+		was := cache.ranges[i] // of the last observation, as n <= i
+		span.from -= (span.from - was.from) * (rangeShrinks - 1) / rangeShrinks &^ 7
+		span.to += (was.to - span.to) * (rangeShrinks - 1) / rangeShrinks &^ 7
+		add(span)
 	}
-	for _, r := range u.fresh[:u.freshCount] {
-		add(r)
+	for _, span := range u.fresh[:u.freshCount] {
+		add(span)
 	}
-	c.n = n
+	cache.n = n
 }

@@ -19,17 +19,17 @@ const sampleRoom = 4 << 10
 // maxKernel bounds the kernel frames of a sample.
 const maxKernel = 64
 
-// SetSampled sets the bytes of stack in the kernel's samples of the thread; 0 if it is not sampled. A sampled thread is
-// not stopped while it runs.
-func (t *Thread) SetSampled(stack int) { t.sampled = stack }
+// SetSampleStack sets the bytes of stack in the kernel's samples of the thread; 0 if it is not sampled. A sampled
+// thread is not stopped while it runs.
+func (t *Thread) SetSampleStack(stack int) { t.sampleStack = stack }
 
-// Sampled reports whether samples of the thread are used.
-func (t *Thread) Sampled() bool { return t.sampled != 0 && !t.beyondSamples() }
+// UsesSamples reports whether samples of the thread are used.
+func (t *Thread) UsesSamples() bool { return t.sampleStack != 0 && !t.beyondSamples() }
 
 // beyondSamples reports whether the stack is, or in the last walks was, deeper than a kernel sample copies.
 func (t *Thread) beyondSamples() bool {
-	n := t.hints.get()
-	return n.BeyondSamples || n.Used > t.sampled
+	hints := t.hints.get()
+	return hints.BeyondSamples || hints.Used > t.sampleStack
 }
 
 // After a cut sample the thread is stopped until the stops of 0.5 s have found its stack shallow; the time doubles with
@@ -61,23 +61,23 @@ type depthLearner struct {
 	shallowFirst int // least shallowFor
 }
 
-func (l *depthLearner) update(end walkEnd, w *frames.Walker, s *RawSample) {
+func (learner *depthLearner) update(end walkEnd, w *frames.Walker, s *RawSample) {
 	switch {
 	case s.How == ByStop:
-		l.stopped(depth(w, s))
+		learner.stopped(depth(w, s))
 	case end == endCut:
-		l.learnCutSample(s)
+		learner.learnCutSample(s)
 	}
 }
 
 // learnCutSample learns from a kernel sample that had too little of the stack, unless a longer one is possible.
-func (l *depthLearner) learnCutSample(s *RawSample) {
+func (learner *depthLearner) learnCutSample(s *RawSample) {
 	switch {
 	case !s.Longest():
 	case s.isFullSample():
-		l.stopForDepth(s.fullSampleBytes)
+		learner.stopForDepth(s.fullSampleBytes)
 	default:
-		l.stopForPages(s.fullSampleBytes)
+		learner.stopForPages(s.fullSampleBytes)
 	}
 }
 
@@ -90,40 +90,40 @@ func depth(w *frames.Walker, s *RawSample) int {
 	return int(reach - from)
 }
 
-// stopForDepth requires stops until enough of them in a row have found at most copied bytes of stack.
-func (l *depthLearner) stopForDepth(copied int) {
-	if !l.BeyondSamples { // later samples were taken before the first stop
-		l.shallowFor = min(max(2*l.shallowFor, l.shallowFirst, minDeepStops), maxDeepStops)
+// stopForDepth requires stops until enough of them in a row have found at most stackBytes of stack.
+func (learner *depthLearner) stopForDepth(stackBytes int) {
+	if !learner.BeyondSamples { // later samples were taken before the first stop
+		learner.shallowFor = min(max(2*learner.shallowFor, learner.shallowFirst, minDeepStops), maxDeepStops)
 	}
-	l.BeyondSamples = true
-	l.shallowLeft = l.shallowFor
-	l.deeperThan = copied
+	learner.BeyondSamples = true
+	learner.shallowLeft = learner.shallowFor
+	learner.deeperThan = stackBytes
 }
 
 // stopForPages requires stops, which read the pages that a sample found absent: the kernel's copy of a sample does not
 // wait (arch/x86/lib/usercopy.c, copy_from_user_nmi). It is one stop at first; the number doubles each time.
-func (l *depthLearner) stopForPages(asked int) {
-	if !l.BeyondSamples {
-		l.pageStops = min(max(2*l.pageStops, 1), max(l.shallowFirst, minDeepStops))
-		l.shallowLeft = l.pageStops
+func (learner *depthLearner) stopForPages(asked int) {
+	if !learner.BeyondSamples {
+		learner.pageStops = min(max(2*learner.pageStops, 1), max(learner.shallowFirst, minDeepStops))
+		learner.shallowLeft = learner.pageStops
 	}
-	l.BeyondSamples, l.deeperThan = true, asked
+	learner.BeyondSamples, learner.deeperThan = true, asked
 }
 
 // stopped learns from a stop whose walk used that many bytes.
-func (l *depthLearner) stopped(used int) {
+func (learner *depthLearner) stopped(used int) {
 	switch {
-	case l.shallowLeft == 0:
-	case used > l.deeperThan:
-		l.shallowLeft = l.shallowFor
+	case learner.shallowLeft == 0:
+	case used > learner.deeperThan:
+		learner.shallowLeft = learner.shallowFor
 	default:
-		l.shallowLeft--
-		l.BeyondSamples = l.shallowLeft > 0
+		learner.shallowLeft--
+		learner.BeyondSamples = learner.shallowLeft > 0
 	}
 }
 
 // StoppedForDepth reports whether a sampled thread is stopped because of its deep stack.
-func (t *Thread) StoppedForDepth() bool { return t.sampled != 0 && t.beyondSamples() }
+func (t *Thread) StoppedForDepth() bool { return t.sampleStack != 0 && t.beyondSamples() }
 
 // FromSample makes a raw sample from a usable kernel sample. The caller sets the clocks.
 func (o *Observer) FromSample(r *perfevents.Record) *RawSample {

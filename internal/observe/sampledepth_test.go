@@ -7,7 +7,7 @@ import "testing"
 // Samples that were taken before the stop do not count again.
 func TestAThreadWhoseSamplesWereCutIsStoppedForLongerEachTime(t *testing.T) {
 	th := NewThread(1, 1, nil)
-	th.SetSampled(8 << 10)
+	th.SetSampleStack(8 << 10)
 	k := th.Feedback()
 	for want := minDeepStops; want <= 2*maxDeepStops; want *= 2 {
 		for range 3 {
@@ -16,7 +16,7 @@ func TestAThreadWhoseSamplesWereCutIsStoppedForLongerEachTime(t *testing.T) {
 		k.handOver()
 		th.hints.take()
 		stopped := 0
-		for ; !th.Sampled(); stopped++ {
+		for ; !th.UsesSamples(); stopped++ {
 			k.samples.stopped(8 << 10)
 			k.handOver()
 			th.hints.take()
@@ -30,7 +30,7 @@ func TestAThreadWhoseSamplesWereCutIsStoppedForLongerEachTime(t *testing.T) {
 // The kernel's copy ends at an absent page. The stop reads that page.
 func TestAThreadWhoseBuffersHaveNoPagesYetIsStoppedOnce(t *testing.T) {
 	th := NewThread(1, 1, nil)
-	th.SetSampled(8 << 10)
+	th.SetSampleStack(8 << 10)
 	k := th.Feedback()
 	s := &RawSample{How: BySample, copiedMemory: copiedMemory{buf: make([]byte, 8<<10)},
 		copyShape: copyShape{fullSampleBytes: 8 << 10}}
@@ -42,7 +42,7 @@ func TestAThreadWhoseBuffersHaveNoPagesYetIsStoppedOnce(t *testing.T) {
 		k.handOver()
 		th.hints.take()
 		stopped := 0
-		for ; !th.Sampled() && stopped <= want; stopped++ {
+		for ; !th.UsesSamples() && stopped <= want; stopped++ {
 			k.samples.stopped(5 << 10)
 			k.handOver()
 			th.hints.take()
@@ -60,7 +60,7 @@ func TestAThreadIsStoppedAsLongAsItsStackIsDeep(t *testing.T) {
 		want int
 	}{{1, minDeepStops}, {99, 49}, {1000, 500}} {
 		th := NewThread(1, 1, nil)
-		th.SetSampled(8 << 10)
+		th.SetSampleStack(8 << 10)
 		th.SetRate(c.rate)
 		k := th.Feedback()
 		requestStop := func(used int) {
@@ -75,13 +75,13 @@ func TestAThreadIsStoppedAsLongAsItsStackIsDeep(t *testing.T) {
 		for range c.want - 1 {
 			requestStop(100)
 		}
-		if th.Sampled() || !th.StoppedForDepth() {
+		if th.UsesSamples() || !th.StoppedForDepth() {
 			t.Errorf("%v Hz: sampled after %d stops that found it shallow", c.rate, c.want-1)
 		}
 		requestStop(8<<10 + 1)
 		for n := 1; n <= c.want; n++ {
-			if requestStop(100); th.Sampled() != (n == c.want) || th.StoppedForDepth() == th.Sampled() {
-				t.Errorf("%v Hz: after %d stops that found it shallow: sampled %v", c.rate, n, th.Sampled())
+			if requestStop(100); th.UsesSamples() != (n == c.want) || th.StoppedForDepth() == th.UsesSamples() {
+				t.Errorf("%v Hz: after %d stops that found it shallow: sampled %v", c.rate, n, th.UsesSamples())
 			}
 		}
 	}

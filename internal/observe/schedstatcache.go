@@ -14,22 +14,22 @@ type schedstatCache struct {
 const maxSchedstats = 32
 
 // keepOpen opens the schedstat file of a thread about to be stopped, and closes the oldest one.
-func (c *schedstatCache) keepOpen(f *procmem.ThreadFiles) {
-	if !f.KeepSchedstatOpen() {
+func (s *schedstatCache) keepOpen(files *procmem.ThreadFiles) {
+	if !files.KeepSchedstatOpen() {
 		return
 	}
-	if old := c.files[c.next]; old != nil {
+	if old := s.files[s.next]; old != nil {
 		old.CloseKeptSchedstat()
 	}
-	c.files[c.next] = f
-	c.next = (c.next + 1) % maxSchedstats
+	s.files[s.next] = files
+	s.next = (s.next + 1) % maxSchedstats
 }
 
-func (c *schedstatCache) close() {
-	for i, f := range c.files {
-		if f != nil {
-			f.CloseKeptSchedstat()
-			c.files[i] = nil
+func (s *schedstatCache) close() {
+	for i, files := range s.files {
+		if files != nil {
+			files.CloseKeptSchedstat()
+			s.files[i] = nil
 		}
 	}
 }

@@ -37,7 +37,7 @@ const (
 // search copies the frame ends of a stopped thread by following chains of frames. A chain succeeds if it reaches the
 // outermost frame.
 type search struct {
-	copied        stopCopy
+	memory        stopCopy
 	outline       *outline
 	inOnePiece    int         // bytes to copy if no chain succeeds
 	root          frames.Addr // end of the stack, or 0
@@ -64,16 +64,16 @@ type search struct {
 
 // copyFrames follows chains from the top. If none succeeds, it copies in one piece.
 func (s *search) copyFrames() {
-	beyond := s.copied.topEnd()
+	beyond := s.memory.topEnd()
 	reached, ok := s.follow()
 	s.noChain = !ok
 	if ok {
 		s.copyBeyondFailed()
 		return
 	}
-	if s.copied.hasRoom() && s.rootWithin(beyond, maxInFull) {
+	if s.memory.hasRoom() && s.rootWithin(beyond, maxInFull) {
 		if rest, ok := s.copyToRoot(beyond); ok {
-			s.copied.add(rest)
+			s.memory.add(rest)
 			return
 		}
 	}
@@ -84,7 +84,7 @@ func (s *search) copyFrames() {
 // stale.
 func (s *search) copyBeyondFailed() {
 	size := min(failedCopy, len(s.free))
-	if s.failedEnd <= s.copied.topEnd() || s.root != 0 && s.failedEnd >= s.root || !s.copied.hasRoom() || size == 0 {
+	if s.failedEnd <= s.memory.topEnd() || s.root != 0 && s.failedEnd >= s.root || !s.memory.hasRoom() || size == 0 {
 		return
 	}
 	if s.root != 0 {
@@ -119,15 +119,15 @@ func (s *search) copyToRoot(from frames.Addr) (rest frames.Region, ok bool) {
 		return rest, false
 	}
 	b := s.buffer[:s.root+copyMargin-from]
-	return frames.Region{Addr: from, Bytes: b}, s.copied.rd.Read(from, b) == len(b)
+	return frames.Region{Addr: from, Bytes: b}, s.memory.rd.Read(from, b) == len(b)
 }
 
 // bridge copies in one piece from an address on, until a return address in it begins a successful chain. It copies at
 // most up to the known end of the stack, if near; else up to a frame of an earlier walk; else inOnePiece bytes.
 func (s *search) bridge(from frames.Addr) {
 	whole := max(len(s.free)-endBytes, 0)
-	size := max(min(s.inOnePiece, whole)-len(s.copied.Stack.Bytes), 0)
-	if from > s.copied.topEnd() {
+	size := max(min(s.inOnePiece, whole)-len(s.memory.Stack.Bytes), 0)
+	if from > s.memory.topEnd() {
 		size = min(size, wholeCopy)
 	}
 	if left := s.root + copyMargin - from; s.root > from && left <= maxBridge {
@@ -135,7 +135,7 @@ func (s *search) bridge(from frames.Addr) {
 	} else if joint := s.lowestJoint(from); joint != 0 {
 		size = min(whole, int(joint-from))
 	}
-	if size > 0 && s.copied.hasRoom() {
+	if size > 0 && s.memory.hasRoom() {
 		s.free, s.chainFree = s.free[:size], s.free[size:]
 		s.copyInSteps(from)
 	}
@@ -143,18 +143,18 @@ func (s *search) bridge(from frames.Addr) {
 
 // lowestJoint returns the lowest frame end of the outline from which a chain succeeds, or 0.
 func (s *search) lowestJoint(from frames.Addr) frames.Addr {
-	first, tries := len(s.copied.Others), maxJoins
+	first, tries := len(s.memory.Others), maxJoins
 	for i := 0; i < len(s.outline.ends) && tries > 0 && s.framesLeft > 0; i++ {
-		m := &s.outline.ends[i]
-		if v, ok := s.copied.Word(m.at - 8); m.at <= from || !ok || v != m.pc {
+		end := &s.outline.ends[i]
+		if value, ok := s.memory.Word(end.at - 8); end.at <= from || !ok || value != end.pc {
 			continue
 		}
 		tries--
-		if s.chain(m.pc, m.at) {
+		if s.chain(end.pc, end.at) {
 			s.free = s.chainFree
-			return m.at
+			return end.at
 		}
-		s.copied.drop(first)
+		s.memory.drop(first)
 	}
 	return 0
 }
@@ -162,18 +162,18 @@ func (s *search) lowestJoint(from frames.Addr) frames.Addr {
 // copyInSteps copies into free in growing steps, until a return address in the last step begins a successful chain.
 // Frame ends go to chainFree.
 func (s *search) copyInSteps(from frames.Addr) (found bool) {
-	n := len(s.copied.Others)
+	n := len(s.memory.Others)
 	to := s.free
 	done := 0
-	s.copied.add(frames.Region{Addr: from})
+	s.memory.add(frames.Region{Addr: from})
 	s.free, s.chainFreeLeast = s.chainFree, leastFree(s.chainFree)
 	for step := firstGrowth; done < len(to) && !found; step += step / 2 {
 		step = min(step, len(to)-done)
-		if s.copied.rd.Left() <= readsKept || s.framesLeft <= 0 {
+		if s.memory.rd.Left() <= readsKept || s.framesLeft <= 0 {
 			step = len(to) - done
 		}
-		got := s.copied.rd.Read(from+uint64(done), to[done:done+step])
-		s.copied.out[n] = frames.Region{Addr: from, Bytes: to[:done+got]}
+		got := s.memory.rd.Read(from+uint64(done), to[done:done+step])
+		s.memory.out[n] = frames.Region{Addr: from, Bytes: to[:done+got]}
 		found = s.followAll(from+uint64(done), to[done:done+got])
 		done += got
 		if got < step {
@@ -191,14 +191,14 @@ type chainStart struct{ pc, sp frames.Addr }
 // follow copies the frame ends of the chains that begin in the top. ok is false if none succeeds; reached is then the
 // highest place of the failed ones, or the end of the top.
 func (s *search) follow() (reached frames.Addr, ok bool) {
-	top := s.copied.topEnd()
+	top := s.memory.topEnd()
 	s.free, s.furthest = s.buffer, top+largeFrom
 	s.chainFreeLeast = leastFree(s.buffer)
 	s.succeededAt = wordSet{}
 	s.failedAt = wordSet{}
 	s.framesLeft = maxSearch
 	s.failedEnd, s.succeeded = 0, false
-	ok = s.followAll(s.copied.Stack.Addr+redZone, s.copied.Stack.Bytes[redZone:])
+	ok = s.followAll(s.memory.Stack.Addr+redZone, s.memory.Stack.Bytes[redZone:])
 	if s.furthest == top+largeFrom {
 		return top, ok
 	}
@@ -208,13 +208,13 @@ func (s *search) follow() (reached frames.Addr, ok bool) {
 // tryChain follows a chain, and reports whether it succeeds. It keeps the copies of a chain that succeeds or gets
 // furthest.
 func (s *search) tryChain(first chainStart) bool {
-	n := len(s.copied.Others)
+	n := len(s.memory.Others)
 	ok := s.chain(first.pc, first.sp)
 	if ok {
-		s.succeededAt.mark(s.copied.Stack.Addr, s.topFrames[:s.topFrameCount])
+		s.succeededAt.mark(s.memory.Stack.Addr, s.topFrames[:s.topFrameCount])
 		s.succeeded = true
 	} else {
-		s.failedAt.mark(s.copied.Stack.Addr, s.topFrames[:s.topFrameCount])
+		s.failedAt.mark(s.memory.Stack.Addr, s.topFrames[:s.topFrameCount])
 		if !s.succeeded {
 			s.failedEnd = max(s.failedEnd, s.reached)
 		}
@@ -224,7 +224,7 @@ func (s *search) tryChain(first chainStart) bool {
 	case s.reached > s.furthest && (s.root == 0 || s.reached <= s.root):
 		s.furthest = s.reached
 	default:
-		s.copied.drop(n)
+		s.memory.drop(n)
 		return false
 	}
 	s.free = s.chainFree
@@ -235,13 +235,13 @@ func (s *search) tryChain(first chainStart) bool {
 // succeeds. It follows them all, as a chain from a stale return address may succeed, too.
 func (s *search) followAll(at frames.Addr, b []byte) (ok bool) {
 	for starts, tries := 0, 0; len(b) >= 8 && starts < maxStarts && tries < maxTries && s.framesLeft > 0; {
-		v := binary.LittleEndian.Uint64(b)
+		value := binary.LittleEndian.Uint64(b)
 		b, at = b[8:], at+8
-		if !s.outline.sizes.mayHave(v) || s.wasFollowed(at) || s.outline.sizes.size(v) == 0 {
+		if !s.outline.sizes.mayHave(value) || s.wasFollowed(at) || s.outline.sizes.size(value) == 0 {
 			continue
 		}
 		tries++
-		ok = s.tryChain(chainStart{v, at}) || ok
+		ok = s.tryChain(chainStart{value, at}) || ok
 		if s.reached != 0 {
 			starts++
 		}
@@ -250,7 +250,7 @@ func (s *search) followAll(at frames.Addr, b []byte) (ok bool) {
 }
 
 func (s *search) wasFollowed(sp frames.Addr) bool {
-	return s.succeededAt.has(s.copied.Stack.Addr, sp) || s.failedAt.has(s.copied.Stack.Addr, sp)
+	return s.succeededAt.has(s.memory.Stack.Addr, sp) || s.failedAt.has(s.memory.Stack.Addr, sp)
 }
 
 // wordSet is a set of words of the top.
@@ -275,7 +275,7 @@ func (s *search) chain(pc, sp frames.Addr) bool {
 	s.reached = 0
 	s.topFrameCount = 0
 	for ; s.framesLeft > 0; s.framesLeft-- {
-		if sp-s.copied.Stack.Addr < topCopy && s.topFrameCount < len(s.topFrames) {
+		if sp-s.memory.Stack.Addr < topCopy && s.topFrameCount < len(s.topFrames) {
 			s.topFrames[s.topFrameCount] = sp
 			s.topFrameCount++
 		}
@@ -287,21 +287,21 @@ func (s *search) chain(pc, sp frames.Addr) bool {
 			return false
 		}
 		sp += size
-		v, ok := s.copied.returnAddressAt(sp)
+		next, ok := s.memory.returnAddressAt(sp)
 		if !ok {
-			v, ok = s.copyEnd(sp, size)
+			next, ok = s.copyEnd(sp, size)
 			if !ok {
 				return false
 			}
 		}
-		pc = v
-		if size >= largeFrom || s.outline.sizes.size(v) != 0 {
+		pc = next
+		if size >= largeFrom || s.outline.sizes.size(next) != 0 {
 			s.reached = max(s.reached, sp)
 		}
 		switch { // it joins another chain
-		case s.succeededAt.has(s.copied.Stack.Addr, sp):
+		case s.succeededAt.has(s.memory.Stack.Addr, sp):
 			return true
-		case s.failedAt.has(s.copied.Stack.Addr, sp):
+		case s.failedAt.has(s.memory.Stack.Addr, sp):
 			return false
 		}
 	}
@@ -315,17 +315,17 @@ func (s *search) copyEnd(end, size frames.Addr) (pc frames.Addr, ok bool) {
 	if size < smallFrame {
 		below, above = fewBelow, manyAbove
 	}
-	from := s.copied.beyondLast(end-below, end)
+	from := s.memory.beyondLast(end-below, end)
 	bytes := end + above - from
-	if !s.copied.hasRoom() || uint64(len(s.chainFree)) < bytes+s.chainFreeLeast || s.copied.rd.Left() <= readsKept {
+	if !s.memory.hasRoom() || uint64(len(s.chainFree)) < bytes+s.chainFreeLeast || s.memory.rd.Left() <= readsKept {
 		return 0, false
 	}
 	b := s.chainFree[:bytes]
-	b = b[:s.copied.rd.Read(from, b)]
+	b = b[:s.memory.rd.Read(from, b)]
 	if from+uint64(len(b)) < end {
 		return 0, false
 	}
-	s.copied.add(frames.Region{Addr: from, Bytes: b})
+	s.memory.add(frames.Region{Addr: from, Bytes: b})
 	s.chainFree = s.chainFree[bytes:]
-	return s.copied.Word(end - 8)
+	return s.memory.Word(end - 8)
 }

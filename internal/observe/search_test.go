@@ -14,8 +14,8 @@ import (
 
 // begin prepares a search in a stop that has copied the top and n regions.
 func (p *pieces) begin(base frames.Addr, rd *ptrace.Reader, out []frames.Region, n int) *stopCopy {
-	p.copied = stopCopy{frames.Snapshot{Stack: frames.Region{Addr: base, Bytes: p.top}, Others: out[:n]}, rd, out}
-	return &p.copied
+	p.memory = stopCopy{frames.Snapshot{Stack: frames.Region{Addr: base, Bytes: p.top}, Others: out[:n]}, rd, out}
+	return &p.memory
 }
 
 // follows follows chains from the top. It gives what was copied, the number of bytes in addition to the top, and

@@ -48,14 +48,14 @@ func (p *preemption) PreemptedOn() (cpu int, ok bool) {
 // markQueued marks the pending threads that wait for the tracer's CPU.
 func (p *preemption) markQueued(pending pendingStops) {
 	for _, t := range pending {
-		if t != nil && !t.skid.Decided() && p.awaitsTracer(t) {
+		if t != nil && !t.skid.Decided() && p.checkAwaitsTracer(t) {
 			t.stopping.MarkQueued()
 		}
 	}
 }
 
-// awaitsTracer reports whether a thread waits for the tracer's CPU.
-func (p *preemption) awaitsTracer(t *Thread) bool {
+// checkAwaitsTracer reports whether a thread waits for the tracer's CPU.
+func (p *preemption) checkAwaitsTracer(t *Thread) bool {
 	return p.detector.Decide(&t.skid, t.files, t.base.lastRun(&t.lastClocks), p.wake())
 }
 
@@ -63,15 +63,15 @@ func (p *preemption) awaitsTracer(t *Thread) bool {
 const maxCandidates = 16
 
 type candidate struct {
-	thread *Thread
-	runs   uint64
-	cpu    int64 // CPU time since its last observation, ns
+	thread  *Thread
+	runs    uint64
+	cpuTime int64 // CPU time since its last observation, ns
 }
 
 // Consider adds a thread with many system calls that the tracer may have preempted to the candidates of
 // [Observer.FindPreempted]. It returns false if there are too many: all are then dropped.
 func (p *preemption) Consider(t *Thread) bool {
-	if !t.skid.Many() || t.Pending() || t.Sampled() {
+	if !t.skid.Many() || t.Pending() || t.UsesSamples() {
 		return true
 	}
 	s, err := t.files.SchedStat()
@@ -96,7 +96,7 @@ func (p *preemption) FindPreempted() *Thread {
 	for list := p.candidates; len(list) > 0; list = list[:len(list)-1] {
 		most, last := 0, len(list)-1
 		for i := range list {
-			if list[i].cpu > list[most].cpu {
+			if list[i].cpuTime > list[most].cpuTime {
 				most = i
 			}
 		}
@@ -115,8 +115,8 @@ func (t *Thread) ManyCalls() bool { return t.skid.Many() }
 // Stat reads the thread's /proc stat.
 func (t *Thread) Stat(st *procmem.Stat) error { return t.files.Stat(st) }
 
-// Processor returns a thread's last CPU, or −1 if unknown.
-func (p *preemption) Processor(t *Thread) int {
+// LastCPU returns a thread's last CPU, or −1 if unknown.
+func (p *preemption) LastCPU(t *Thread) int {
 	if cpu, ok := t.skid.Preempted(); ok {
 		return cpu
 	}
@@ -127,10 +127,10 @@ func (p *preemption) Processor(t *Thread) int {
 	return st.Processor
 }
 
-// OnProcessor reports whether the first thread of an unobserved process is on a CPU (one arrival more than departures:
-// kernel/sched/stats.h, sched_info_arrive; kernel/sched/core.c, __schedule), or was preempted by the tracer. The kernel
-// updates its clock at ticks only.
-func (p *preemption) OnProcessor(files *procmem.ThreadFiles) bool {
+// RunsOrPreempted reports whether the first thread of an unobserved process is on a CPU (one arrival more than
+// departures: kernel/sched/stats.h, sched_info_arrive; kernel/sched/core.c, __schedule), or was preempted by the
+// tracer. The kernel updates its clock at ticks only.
+func (p *preemption) RunsOrPreempted(files *procmem.ThreadFiles) bool {
 	var s procmem.Status
 	before, err := files.SchedStat()
 	if err != nil || files.Status(&s) != nil || s.State != 'R' {

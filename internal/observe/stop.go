@@ -15,10 +15,10 @@ func (o *Observer) requestStop(t *Thread, s *RawSample, retry bool) error {
 	switch {
 	case o.mode == ModePassiveOnly:
 		return refusal.Running
-	case !o.pause.admitStop(t):
+	case !o.pause.tryAdmitStop(t):
 		return refusal.MaxPause
 	}
-	waits := t.skid.MayWait() && o.awaitsTracer(t)
+	waits := t.skid.MayWait() && o.checkAwaitsTracer(t)
 	o.makeRoom(t, s)
 	call, runs, asleep := o.asleep(t)
 	t.checkPlan()

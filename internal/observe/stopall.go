@@ -70,12 +70,12 @@ const (
 )
 
 type heldThread struct {
-	thread *Thread
-	state  heldState
-	tracee *ptrace.Tracee
-	raw    *RawSample
-	copied bool                // the stack was copied before finish
-	call   procmem.SyscallInfo // as read before the stop
+	thread      *Thread
+	state       heldState
+	tracee      *ptrace.Tracee
+	raw         *RawSample
+	stackCopied bool                // the stack was copied before finish
+	call        procmem.SyscallInfo // as read before the stop
 }
 
 // add adds a thread, and asks it to stop if that is harmless.
@@ -166,7 +166,7 @@ func (s *stopAll) copyStack(h *heldThread) {
 	if err != nil || call.Running || call.SP == 0 {
 		return // finish copies the stack
 	}
-	h.copied = h.raw.copyStack(h.thread, call.SP, redZone) == nil && len(h.raw.Mem.Stack.Bytes) > 0
+	h.stackCopied = h.raw.copyStack(h.thread, call.SP, redZone) == nil && len(h.raw.Mem.Stack.Bytes) > 0
 }
 
 func (s *stopAll) finish(h *heldThread) {
@@ -182,7 +182,7 @@ func (s *stopAll) finish(h *heldThread) {
 		s.req = ptrace.Request{Stack: raw.buf, Memory: h.thread.Memory, Files: h.thread.files,
 			Extra:   s.passive.extraOf(h.thread),
 			Regions: s.passive.regions[:]}
-		if h.copied {
+		if h.stackCopied {
 			s.req.Stack = nil
 		}
 		h.state = heldDone
@@ -205,7 +205,7 @@ func (s *stopAll) fillFromStop(h *heldThread) {
 	raw.Sched = stop.Sched
 	raw.At = stop.Stop
 	raw.How = ByStop
-	if !h.copied {
+	if !h.stackCopied {
 		raw.setStack(stop.StackAddr, stop.StackLen, stop.StackAsked)
 	}
 	raw.keepRegions(s.passive.regions[:stop.Regions])

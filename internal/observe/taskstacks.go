@@ -91,31 +91,34 @@ func (s severalTaskStacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []f
 // Prefetch implements [ptrace.Prefetcher], by the hint.
 func (t *taskStacks) Prefetch(regs *frames.Regs) []frames.Region {
 	slot := regs.TLS + uint64(t.layout.TLS)
-	h := t.hint(slot)
-	if t.layout.InRegister || h.slot != slot {
+	hint := t.hint(slot)
+	if t.layout.InRegister || hint.slot != slot {
 		return nil
 	}
-	t.parts = [3]frames.Region{{Addr: h.slot, Bytes: t.slot}, {Addr: h.m, Bytes: t.m}, {Addr: h.g, Bytes: t.g}}
+	t.parts = [3]frames.Region{{Addr: hint.slot, Bytes: t.slot}, {Addr: hint.m, Bytes: t.m}, {Addr: hint.g, Bytes: t.g}}
 	return t.parts[:]
 }
 
 // StackEnd implements [ptrace.StackEnder] for a thread on its goroutine's stack.
 func (t *taskStacks) StackEnd(regs *frames.Regs, rd *ptrace.Reader) uint64 {
-	h := t.hint(regs.TLS + uint64(t.layout.TLS))
-	if !t.hinted(h) && !t.readOtherTask(h, rd) || word(t.m, t.layout.Current) != h.g || !t.onStack(t.g, regs.SP()) {
+	hint := t.hint(regs.TLS + uint64(t.layout.TLS))
+	if !t.hinted(hint) && !t.readOtherTask(hint, rd) {
+		return 0
+	}
+	if word(t.m, t.layout.Current) != hint.g || !t.onStack(t.g, regs.SP()) {
 		return 0
 	}
 	return word(t.g, t.layout.StackHi)
 }
 
 // readOtherTask reads the running task if it is not the hint's, and corrects the hint. Precondition: its m was read.
-func (t *taskStacks) readOtherTask(h *taskHint, rd *ptrace.Reader) bool {
+func (t *taskStacks) readOtherTask(hint *taskHint, rd *ptrace.Reader) bool {
 	g := word(t.slot, 0)
-	if g == 0 || g == h.g || g != word(t.m, t.layout.Current) || rd.Read(g, t.g) != len(t.g) || word(t.g,
-		t.layout.Worker) != h.m {
+	if g == 0 || g == hint.g || g != word(t.m, t.layout.Current) || rd.Read(g, t.g) != len(t.g) || word(t.g,
+		t.layout.Worker) != hint.m {
 		return false
 	}
-	h.g = g
+	hint.g = g
 	return true
 }
 
@@ -131,8 +134,8 @@ func (t *taskStacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.
 	out[n] = frames.Region{Addr: g, Bytes: t.g}
 	out[n+1] = frames.Region{Addr: m, Bytes: t.m}
 	n += 2
-	c := &t.layout
-	curg := word(t.m, c.Current)
+	layout := &t.layout
+	curg := word(t.m, layout.Current)
 	on := t.onStack(t.g, regs.SP())
 	if g == curg {
 		n = t.copyLabels(t.g, rd, out, n)
@@ -141,7 +144,7 @@ func (t *taskStacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.
 		return t.restOfStack(rd, out, n)
 	}
 	// At the beginning of a signal handler g is still that of the interrupted code.
-	signal := !on || g != word(t.m, c.Scheduler)
+	signal := !on || g != word(t.m, layout.Scheduler)
 	if signal {
 		n = t.scheduler(rd, out, n)
 	}
@@ -167,9 +170,9 @@ func (t *taskStacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.
 
 // restOfStack copies the part of the running task's stack that the copy of the stack lacks.
 func (t *taskStacks) restOfStack(rd *ptrace.Reader, out []frames.Region, n int) int {
-	at, copied := rd.Stack()
-	from, hi := at+uint64(copied), word(t.g, t.layout.StackHi)
-	if copied == 0 || from >= hi {
+	at, stackBytes := rd.Stack()
+	from, hi := at+uint64(stackBytes), word(t.g, t.layout.StackHi)
+	if stackBytes == 0 || from >= hi {
 		return n
 	}
 	size := rd.Read(from, t.stack[:min(hi-from, taskStackCopy)])
@@ -186,12 +189,12 @@ func (t *taskStacks) onStack(g []byte, sp uint64) bool {
 
 // scheduler copies the outer part of the scheduler's stack.
 func (t *taskStacks) scheduler(rd *ptrace.Reader, out []frames.Region, n int) int {
-	c := &t.layout
-	g0 := word(t.m, c.Scheduler)
+	layout := &t.layout
+	g0 := word(t.m, layout.Scheduler)
 	if g0 == 0 || rd.Read(g0, t.g0) != len(t.g0) {
 		return n
 	}
-	lo, hi := word(t.g0, c.StackLo), word(t.g0, c.StackHi)
+	lo, hi := word(t.g0, layout.StackLo), word(t.g0, layout.StackHi)
 	from := max(lo, hi-min(hi, schedulerCopy))
 	if hi <= from {
 		return n
@@ -215,16 +218,16 @@ func (t *taskStacks) current(regs *frames.Regs, rd *ptrace.Reader, out []frames.
 		return 0, 0, 0
 	}
 	out[0] = frames.Region{Addr: slot, Bytes: t.slot}
-	h := t.hint(slot)
-	if h.slot == slot && t.readHintedTask(h, regs, rd) {
-		return h.g, h.m, 1
+	hint := t.hint(slot)
+	if hint.slot == slot && t.readHintedTask(hint, regs, rd) {
+		return hint.g, hint.m, 1
 	}
 	if rd.Read(slot, t.slot) != len(t.slot) {
 		return 0, 0, 0
 	}
 	g, m, n = t.running(word(t.slot, 0), rd, 1)
 	if g != 0 {
-		*h = taskHint{slot, m, g}
+		*hint = taskHint{slot, m, g}
 	}
 	return g, m, n
 }
@@ -241,25 +244,26 @@ func (t *taskStacks) running(g uint64, rd *ptrace.Reader, regions int) (uint64, 
 	return g, m, regions
 }
 
-func (t *taskStacks) readHintedTask(h *taskHint, regs *frames.Regs, rd *ptrace.Reader) bool {
+func (t *taskStacks) readHintedTask(hint *taskHint, regs *frames.Regs, rd *ptrace.Reader) bool {
 	read := rd.Prefetched() || rd.ReadAll(t.Prefetch(regs)) == len(t.slot)+len(t.m)+len(t.g)
-	return read && t.hinted(h)
+	return read && t.hinted(hint)
 }
 
-func (t *taskStacks) hinted(h *taskHint) bool {
-	return word(t.slot, 0) == h.g && word(t.g, t.layout.Worker) == h.m && t.isRunning(h.g)
+func (t *taskStacks) hinted(hint *taskHint) bool {
+	return word(t.slot, 0) == hint.g && word(t.g, t.layout.Worker) == hint.m && t.isRunning(hint.g)
 }
 
 func (t *taskStacks) isRunning(g uint64) bool {
-	c := &t.layout
-	return !t.layout.InRegister || g == word(t.m, c.Scheduler) || g == word(t.m, c.Signals) || g == word(t.m, c.Current)
+	layout := &t.layout
+	return !layout.InRegister || g == word(t.m, layout.Scheduler) || g == word(t.m, layout.Signals) ||
+		g == word(t.m, layout.Current)
 }
 
 // stackToCopy returns the part of curg's stack to copy: from the saved sp, or the outer part in a signal.
 func (t *taskStacks) stackToCopy(signal bool) (from uint64, n int) {
-	c := &t.layout
-	lo, hi := word(t.curg, c.StackLo), word(t.curg, c.StackHi)
-	from = word(t.curg, c.SavedSP)
+	layout := &t.layout
+	lo, hi := word(t.curg, layout.StackLo), word(t.curg, layout.StackHi)
+	from = word(t.curg, layout.SavedSP)
 	if signal || from < lo || from > hi {
 		from = max(lo, hi-min(hi, taskOuterCopy))
 	}
@@ -341,22 +345,22 @@ const (
 )
 
 func (t *taskStacks) mapPairs(at uint64, rd *ptrace.Reader, list []byte) (count uint64) {
-	m := t.bucket[:]
-	if at == 0 || rd.Read(at, m[:mapBytes]) != mapBytes || word(m, mapOld) != 0 || m[mapLogSize] != 0 ||
-		word(m, 0) == 0 || word(m, 0) > maxLabels {
+	bucket := t.bucket[:]
+	if at == 0 || rd.Read(at, bucket[:mapBytes]) != mapBytes || word(bucket, mapOld) != 0 || bucket[mapLogSize] != 0 ||
+		word(bucket, 0) == 0 || word(bucket, 0) > maxLabels {
 		return 0
 	}
-	want := word(m, 0)
-	if rd.Read(word(m, mapBuckets), m) != len(m) {
+	want := word(bucket, 0)
+	if rd.Read(word(bucket, mapBuckets), bucket) != len(bucket) {
 		return 0
 	}
 	for slot := range bucketSlots {
-		if m[slot] < slotInUse || count == maxLabels {
+		if bucket[slot] < slotInUse || count == maxLabels {
 			continue
 		}
 		to := list[labelsHead+labelsPair*count:]
-		copy(to[:16], m[bucketSlots+16*slot:])
-		copy(to[16:labelsPair], m[bucketValues+16*slot:])
+		copy(to[:16], bucket[bucketSlots+16*slot:])
+		copy(to[16:labelsPair], bucket[bucketValues+16*slot:])
 		count++
 	}
 	if count != want {

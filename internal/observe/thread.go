@@ -29,7 +29,7 @@ type Thread struct {
 	clockReads
 	base        baseline
 	skid        skid.Thread
-	sampled     int   // bytes of stack in the kernel's samples; 0 if not sampled
+	sampleStack int   // bytes of stack in the kernel's samples; 0 if not sampled
 	queuedSince int64 // when first found queued, CLOCK_MONOTONIC ns; 0 if not queued
 	// restless is set by a passive read, until the thread is found unchanged.
 	restless   bool
@@ -64,7 +64,7 @@ type pendingStop struct {
 type lastStop struct {
 	stackPointer  frames.Addr // stack pointer at the last stop
 	tls           uint64      // thread pointer; 0 before the first stop
-	copied        int         // bytes of stack copied then
+	stackBytes    int         // size of the copied stack
 	regionBytes   int         // bytes of regions copied lately: a maximum that decays
 	expectedPause int64       // expected length of the next stop, ns; 0 if unknown
 	lostStop      int64       // length of a stop without a sample, ns
@@ -137,21 +137,21 @@ const (
 	retryFactor = 4
 )
 
-// rereadDue counts an observation of an unchanged thread, and reports whether to read it again.
-func (b *retryBackoff) rereadDue(incomplete bool) bool {
+// countReuse counts an observation of an unchanged thread, and reports whether to read it again.
+func (r *retryBackoff) countReuse(incomplete bool) bool {
 	if !incomplete {
-		*b = retryBackoff{}
+		*r = retryBackoff{}
 		return false
 	}
-	if b.next == 0 {
-		b.next = firstRetry
+	if r.next == 0 {
+		r.next = firstRetry
 	}
-	b.reused++
-	if b.reused < b.next {
+	r.reused++
+	if r.reused < r.next {
 		return false
 	}
-	if b.next <= math.MaxUint32/retryFactor {
-		b.next *= retryFactor
+	if r.next <= math.MaxUint32/retryFactor {
+		r.next *= retryFactor
 	}
 	return true
 }

@@ -46,7 +46,7 @@ func classify(p *code.Process, w *frames.Walker, s *RawSample, size *sizeLearner
 }
 
 // isCut reports whether the walk ended beyond the copy of a stack.
-func (e walkEnd) isCut() bool { return e == endCut || e == endBetween || e == endCutOther }
+func (end walkEnd) isCut() bool { return end == endCut || end == endBetween || end == endCutOther }
 
 // mayChange reports whether a later walk of the same copy may get further, after an exec or with newly loaded code.
 func mayChange(stop frames.StopReason) bool {

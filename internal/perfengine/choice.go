@@ -23,15 +23,15 @@ import (
 //
 // After an exec the choice is made again. If no samples come at all, all processes are stopped.
 type choice struct {
-	shared      *engine.SharedState
-	host        engine.Host
-	mayFallBack bool // false if the user insists on samples
-	stream      *stream
-	procs       *processes
-	claims      *claims
-	scope       scope
-	children    *children
-	samples     *samples
+	shared       *engine.SharedState
+	host         engine.Host
+	mayFallBack  bool // false if the user insists on samples
+	stream       *stream
+	procs        *processes
+	claims       *claims
+	scope        scope
+	childSamples *childSamples
+	samples      *samples
 
 	anySampled bool // a process was sampled
 	// fellBack counts the stopped processes by what their samples lack, sampledAnyway those that are sampled
@@ -54,11 +54,11 @@ func (c *choice) chooseAll() {
 	for _, p := range c.procs.all {
 		c.chooseFor(p)
 	}
-	if c.children.sampled() && c.mayFallBack && c.shared.UndiscoveredLackRoots.Load() {
-		c.children.end(true)
+	if c.childSamples.enabled() && c.mayFallBack && c.shared.UndiscoveredLackRoots.Load() {
+		c.childSamples.end(true)
 		c.childrenFellBack = true
 	}
-	if c.stream.pauseUnless(len(c.procs.sampled) > 0 || c.children.sampled()) {
+	if c.stream.pauseUnless(len(c.procs.sampledByPID) > 0 || c.childSamples.enabled()) {
 		c.ranBefore = 0
 	}
 }
@@ -86,7 +86,7 @@ func (c *choice) switchToSamples(p *process, lacks handover.SampleLack) {
 	}
 	p.mode = modeSamples
 	c.anySampled = true
-	c.procs.sampled[p.Target.PID] = p
+	c.procs.sampledByPID[p.Target.PID] = p
 	c.stream.reader.CopyAll(&c.samples.length) // the stacks of a new process may be deep
 	p.ranBefore = p.Clock.Ran()
 	for _, th := range p.threads {
@@ -115,7 +115,7 @@ func (c *choice) switchToStops(p *process) {
 	for _, th := range p.threads {
 		c.samples.reportWaiting(th)
 		c.scope.end(th)
-		th.Observed.SetSampled(0)
+		th.Observed.SetSampleStack(0)
 	}
 	p.mode = modeStops
 	c.procs.notSampled(p)
@@ -180,13 +180,13 @@ func (c *choice) restartSilence(now int64) {
 
 func (c *choice) giveUp(why string) {
 	c.switchAllToStops()
-	c.children.end(true)
+	c.childSamples.end(true)
 	c.stream.giveUp(why)
 }
 
 // ensureStack makes running threads be stopped at the last tick of a recording without any stack.
 func (c *choice) ensureStack() {
-	if c.shared.Sampled > c.shared.Unassigned || c.host.Copied() {
+	if c.shared.EngineSamples > c.shared.Unassigned || c.host.HasObservation() {
 		return
 	}
 	for _, p := range c.procs.all {
@@ -203,7 +203,7 @@ func (c *choice) stats(o *runstats.Observed) {
 	o.Engine = "ptrace"
 	reader := c.stream.reader
 	switch {
-	case reader != nil && (c.anySampled || c.shared.Sampled > 0):
+	case reader != nil && (c.anySampled || c.shared.EngineSamples > 0):
 		o.Engine = "perf"
 	case c.stream.gaveUpReader != nil:
 		o.Engine = "perf, then ptrace"
@@ -252,9 +252,9 @@ func (c *choice) fallbackNote(engine string) string {
 }
 
 func notes(by *[handover.NumSampleLacks]int64) (parts []string) {
-	for l := handover.LacksNothing + 1; l < handover.NumSampleLacks; l++ {
-		if n := by[l]; n > 0 {
-			parts = append(parts, l.Note(n))
+	for lack := handover.LacksNothing + 1; lack < handover.NumSampleLacks; lack++ {
+		if n := by[lack]; n > 0 {
+			parts = append(parts, lack.Note(n))
 		}
 	}
 	return parts

@@ -53,8 +53,8 @@ func TestSamplesWaitForTheirThreadAndAreClaimedOtherwise(t *testing.T) {
 		t.Errorf("%d samples wait after the end of a process", len(c.unassigned))
 	}
 	run.Ending = true
-	if c.reportOverdue(); len(c.unassigned) != 0 || run.Sampled != 3 || run.Unassigned != 3 {
-		t.Errorf("%d samples wait at the end; %d sampled, %d claimed", len(c.unassigned), run.Sampled, run.Unassigned)
+	if c.reportOverdue(); len(c.unassigned) != 0 || run.EngineSamples != 3 || run.Unassigned != 3 {
+		t.Errorf("%d samples wait at the end; %d sampled, %d claimed", len(c.unassigned), run.EngineSamples, run.Unassigned)
 	}
 	if got := claimed(run); len(got[p.Handover]) != 2 || len(got[q.Handover]) != 1 {
 		t.Errorf("claimed: %v", got)
@@ -63,8 +63,10 @@ func TestSamplesWaitForTheirThreadAndAreClaimedOtherwise(t *testing.T) {
 
 func TestNoMoreThanABoundedNumberOfSamplesWaitsForThreads(t *testing.T) {
 	run := newRun()
-	procs, n := &processes{sampled: map[int]*process{}}, &sampleCounts{}
-	s := &samples{shared: run, claims: &claims{shared: run}, procs: procs, children: &children{counts: n}, counts: n}
+	procs, n := &processes{sampledByPID: map[int]*process{}}, &sampleCounts{}
+	s := &samples{
+		shared: run, claims: &claims{shared: run}, procs: procs, childSamples: &childSamples{counts: n}, counts: n,
+	}
 	p := &process{Process: &engine.Process{Handover: &handover.Process{}}}
 	for range maxUnassigned {
 		s.claims.keep(p, 1, &observe.RawSample{})

@@ -47,27 +47,27 @@ type threadEvents struct {
 	stopped      bool   // no longer sampled
 }
 
-func (e *threadEvents) restart(cpu int64, kernel uint64) {
-	e.from = cpu
-	e.kernel = kernel
-	e.received = 0
-	e.inconclusive = 0
-	e.rateChanged = false
+func (t *threadEvents) restart(cpu int64, kernel uint64) {
+	t.from = cpu
+	t.kernel = kernel
+	t.received = 0
+	t.inconclusive = 0
+	t.rateChanged = false
 }
 
-func (e *threadEvents) lacksSamples(expected int64) bool {
-	return (expected-e.received)*missingShare > expected
+func (t *threadEvents) lacksSamples(expected int64) bool {
+	return (expected-t.received)*missingShare > expected
 }
 
-func (e *threadEvents) inKernel(cpu int64, kernel uint64) bool {
-	return (int64(kernel-e.kernel)-1)*clockTick*missingShare > cpu-e.from
+func (t *threadEvents) inKernel(cpu int64, kernel uint64) bool {
+	return (int64(kernel-t.kernel)-1)*clockTick*missingShare > cpu-t.from
 }
 
 func (p *perThread) begin(*thread) {} // a stop must find it running first
 
-func (p *perThread) foundRunning(th *thread, s *observe.RawSample) {
-	e := &th.events
-	if th.proc.mode != modeSamples || p.shared.Ending || e.open > 0 || e.stopped || th.NoUser {
+func (p *perThread) stopFoundRunning(th *thread, s *observe.RawSample) {
+	events := &th.events
+	if th.proc.mode != modeSamples || p.shared.Ending || events.open > 0 || events.stopped || th.NoUser {
 		return
 	}
 	n := p.reader.Events()
@@ -81,7 +81,7 @@ func (p *perThread) foundRunning(th *thread, s *observe.RawSample) {
 	}
 	var st procmem.Stat
 	_ = th.Observed.Stat(&st) // on error no time in the kernel
-	*e = threadEvents{open: n, from: int64(s.Sched.CPU), kernel: st.STime}
+	*events = threadEvents{open: n, from: int64(s.Sched.CPU), kernel: st.STime}
 	th.ExemptFromStops(p.reader.Stack())
 }
 
@@ -93,42 +93,42 @@ func (p *perThread) switchToStops(th *thread, count *int64) {
 }
 
 func (p *perThread) end(th *thread) {
-	e := &th.events
-	if e.open == 0 {
+	events := &th.events
+	if events.open == 0 {
 		return
 	}
 	p.reader.CloseThread(th.Observed.TID)
-	p.shared.Files.Give(e.open)
-	*e = threadEvents{}
+	p.shared.Files.Give(events.open)
+	*events = threadEvents{}
 	th.ExemptFromStops(0)
 }
 
 func (p *perThread) compare(th *thread) {
-	e := &th.events
-	if e.open == 0 {
+	events := &th.events
+	if events.open == 0 {
 		return
 	}
 	cpu := th.read.CPU
-	expected := (cpu - e.from) / p.reader.Period()
-	if expected < comparedAfter*(e.inconclusive+1) && !e.rateChanged {
+	expected := (cpu - events.from) / p.reader.Period()
+	if expected < comparedAfter*(events.inconclusive+1) && !events.rateChanged {
 		return
 	}
 	var st procmem.Stat
 	if th.Observed.Stat(&st) != nil {
 		return
 	}
-	if e.rateChanged {
-		e.restart(cpu, st.STime)
+	if events.rateChanged {
+		events.restart(cpu, st.STime)
 		return
 	}
-	lacks := e.lacksSamples(expected)
-	if lacks && e.inKernel(cpu, st.STime) {
+	lacks := events.lacksSamples(expected)
+	if lacks && events.inKernel(cpu, st.STime) {
 		p.switchToStops(th, &p.inKernel)
 		return
 	}
-	e.inconclusive++
-	if !lacks || e.inconclusive == maxInconclusive {
-		e.restart(cpu, st.STime)
+	events.inconclusive++
+	if !lacks || events.inconclusive == maxInconclusive {
+		events.restart(cpu, st.STime)
 	}
 }
 

@@ -14,13 +14,13 @@ import (
 
 // samples keeps the samples of sampled processes until the clocks of their threads are read, and reports them.
 type samples struct {
-	shared   *engine.SharedState
-	host     engine.Host
-	selected bool // only some threads of a process are sampled
-	stream   *stream
-	procs    *processes
-	claims   *claims
-	children *children
+	shared       *engine.SharedState
+	host         engine.Host
+	selected     bool // only some threads of a process are sampled
+	stream       *stream
+	procs        *processes
+	claims       *claims
+	childSamples *childSamples
 
 	length    perfevents.Length
 	clocksDue []*thread // threads with clocksAfterSamples samples
@@ -49,12 +49,12 @@ const (
 // take keeps a sample of a tracked process, or passes one of another process to children. It drops samples from gaps,
 // and those without a stack.
 func (s *samples) take(r *perfevents.Record) {
-	p := s.procs.sampled[r.PID]
+	p := s.procs.sampledByPID[r.PID]
 	if r.Kind != perfevents.Sampled {
 		return
 	}
 	if p == nil {
-		s.children.keep(r)
+		s.childSamples.keep(r)
 		return
 	}
 	th := p.threads[r.TID]
@@ -77,7 +77,7 @@ func (s *samples) take(r *perfevents.Record) {
 	switch {
 	case th == nil:
 		s.keepUnassigned(p, r)
-	case !th.Observed.Sampled():
+	case !th.Observed.UsesSamples():
 	case len(th.waiting) >= maxSamples || s.shared.Pool.BytesWaiting() > maxWaitingBytes:
 		s.counts.dropped++
 	default:
@@ -191,7 +191,7 @@ func (s *samples) foundRunning(th *thread) {
 		th.begun = true
 		s.shared.Out.Add(handover.Event{Kind: handover.FoundRunning, Thread: th.Handover, Reading: now})
 	}
-	s.shared.Backoff.Observed(&th.Backoff, false, th.FromZero, th.Observed.LastSched())
+	s.shared.Backoff.NoteObservation(&th.Backoff, false, th.FromZero, th.Observed.LastSched())
 }
 
 // fitStack adapts the length of the copied stacks to what walks have used.

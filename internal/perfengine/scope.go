@@ -12,8 +12,8 @@ type scope interface {
 	end(*thread)
 	// compare compares the samples of a thread with its CPU time, before an observation.
 	compare(*thread)
-	// foundRunning is called when a stop has found a thread running.
-	foundRunning(*thread, *observe.RawSample)
+	// stopFoundRunning is called when a stop has found a thread running.
+	stopFoundRunning(*thread, *observe.RawSample)
 	// fromStart reports whether threads, those of descendants included, are sampled from their first instruction on.
 	fromStart() bool
 	// note describes the threads that are stopped, if any.
@@ -26,13 +26,13 @@ type systemWide struct {
 	claims *claims
 }
 
-func (w systemWide) begin(th *thread) {
-	th.Observed.SetSampled(w.stream.reader.Stack())
-	w.claims.assign(th)
+func (s systemWide) begin(th *thread) {
+	th.Observed.SetSampleStack(s.stream.reader.Stack())
+	s.claims.assign(th)
 }
 
-func (systemWide) end(*thread)                              {}
-func (systemWide) compare(*thread)                          {}
-func (systemWide) foundRunning(*thread, *observe.RawSample) {}
-func (systemWide) fromStart() bool                          { return true }
-func (systemWide) note() string                             { return "" }
+func (systemWide) end(*thread)                                  {}
+func (systemWide) compare(*thread)                              {}
+func (systemWide) stopFoundRunning(*thread, *observe.RawSample) {}
+func (systemWide) fromStart() bool                              { return true }
+func (systemWide) note() string                                 { return "" }

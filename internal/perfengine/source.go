@@ -18,8 +18,8 @@ type Source struct {
 }
 
 // Start implements [engine.Source].
-func (s *Source) Start(r *engine.SharedState, h engine.Host, o engine.Options) engine.RunningObserver {
-	e := newEngine(r, h, o, s)
+func (s *Source) Start(shared *engine.SharedState, h engine.Host, o engine.Options) engine.Engine {
+	e := newEngine(shared, h, o, s)
 	e.begin(s.Descendants)
 	return e
 }

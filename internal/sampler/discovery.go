@@ -34,8 +34,8 @@ const (
 func (s *Sampler) discover(ctx context.Context) {
 	known := map[int]uint64{}
 	s.mu.Lock()
-	for t := range s.targets {
-		known[t.PID] = t.StartTime
+	for target := range s.targets {
+		known[target.PID] = target.StartTime
 	}
 	s.mu.Unlock()
 	births, err := procmem.OpenPIDCounter()
@@ -57,7 +57,7 @@ func (s *Sampler) discover(ctx context.Context) {
 		}
 		// Before the search, as that may miss tasks created meanwhile.
 		now := procmem.Now()
-		if s.opts.Children && search.due(now, err != nil || births.Advanced()) {
+		if s.opts.Children && search.startIfDue(now, err != nil || births.Advanced()) {
 			took = selfruntime.CPUOf(func() { s.find(ctx, known) })
 		}
 		if s.opts.Select != nil && now-selected > int64(max(selectEvery, share*tookSelecting)) {
@@ -73,10 +73,10 @@ type searches struct {
 	oneMore bool  // a task was created before it, so that another is due
 }
 
-// due reports whether a search is due at now, CLOCK_MONOTONIC ns. created is set if a task was created since the last
-// call. Two searches follow then: the children of a parent that ends during a search go to a process that the search
-// may have read already.
-func (s *searches) due(now int64, created bool) bool {
+// startIfDue reports whether a search is due at now, CLOCK_MONOTONIC ns. created is set if a task was created since the
+// last call. Two searches follow then: the children of a parent that ends during a search go to a process that the
+// search may have read already.
+func (s *searches) startIfDue(now int64, created bool) bool {
 	if !created && !s.oneMore && s.last != 0 && now-s.last < int64(discoverIdle) {
 		return false
 	}
@@ -235,15 +235,15 @@ func (s *Sampler) Refused() map[string]int64 { return s.refused.byReason() }
 
 // openFound opens a found process. Failure is no error; without descriptors the process is found again.
 func (s *Sampler) openFound(f foundProcess) {
-	t, err := s.images.Open(f.pid)
+	target, err := s.images.Open(f.pid)
 	s.unopened.note(f, err)
 	switch {
 	case err != nil && f.selected:
 		s.refused.note(err)
 	case err != nil:
-	case t.StartTime != f.start: // the PID was reused
-		_ = t.Close()
+	case target.StartTime != f.start: // the PID was reused
+		_ = target.Close()
 	default:
-		s.add(t, true, f.parent)
+		s.add(target, true, f.parent)
 	}
 }

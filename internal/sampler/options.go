@@ -90,26 +90,26 @@ type Options struct {
 }
 
 func (o *Options) tracerOptions() tracer.Options {
-	t := tracer.Options{
+	options := tracer.Options{
 		Freq: o.Freq, Threads: o.Threads, Children: o.Children, ReadOnly: o.ReadOnly, Mode: o.Mode, MaxPause: o.MaxPause,
 		MaxOverhead: o.MaxOverhead, OfHost: o.OfHost, Subset: o.Subset, Engine: o.Engine, Endless: o.Select != nil,
 		KernelStacks: o.KernelStacks, CheckpointEvery: o.CheckpointEvery,
 	}
 	if len(o.Sinks) > 0 {
-		t.WatchEvery = o.WatchEvery
+		options.WatchEvery = o.WatchEvery
 	}
-	return t
+	return options
 }
 
 func (o *Options) aggregatorOptions() aggregator.Options {
-	a := aggregator.Options{
+	options := aggregator.Options{
 		MaxDepth: o.MaxDepth, Selected: o.Threads != nil, Children: o.Children, Launched: o.Launched != 0,
 		Kernel: o.KernelStacks, Save: o.Checkpoint, Sinks: o.Sinks, Walked: o.walked, Explained: o.explained,
 		Events: o.EventLog, Tasks: o.Tasks,
 	}
-	a.Period = int64(float64(time.Second) / o.Freq)
-	if r := o.Engine; r != nil && r.Period() > 0 {
-		a.Period, a.Sampled = r.Period(), r.FromStart()
+	options.Period = int64(float64(time.Second) / o.Freq)
+	if s := o.Engine; s != nil && s.Period() > 0 {
+		options.Period, options.Sampled = s.Period(), s.FromStart()
 	}
-	return a
+	return options
 }

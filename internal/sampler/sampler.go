@@ -52,44 +52,44 @@ func New(o Options, b *profile.Builder, images *code.ImageCache, procs []*code.P
 		s.common.Garbage.Thrifty = true
 		s.common.Pool.BeThrifty()
 	}
-	a := o.aggregatorOptions()
-	a.Builder = b
-	a.Images = images
-	a.Close = s.drop
-	s.aggregator = aggregator.New(a, s.common)
-	for _, t := range procs {
-		s.add(t, false, 0)
+	options := o.aggregatorOptions()
+	options.Builder = b
+	options.Images = images
+	options.Close = s.drop
+	s.aggregator = aggregator.New(options, s.common)
+	for _, target := range procs {
+		s.add(target, false, 0)
 	}
 	return s
 }
 
 // add passes a process to the tracer. If the tracer's queue is full, the process is not sampled. child is set if a
 // sampled process has started it. parent is its parent's PID, 0 if unknown.
-func (s *Sampler) add(t *code.Process, child bool, parent int) {
+func (s *Sampler) add(target *code.Process, child bool, parent int) {
 	if s.opts.JITFuncs != nil {
-		t.JITFuncs = s.opts.JITFuncs(t.PID)
+		target.JITFuncs = s.opts.JITFuncs(target.PID)
 	}
 	s.mu.Lock()
-	s.targets[t] = struct{}{}
+	s.targets[target] = struct{}{}
 	s.mu.Unlock()
-	p := handover.NewProcess(t, child, parent)
+	p := handover.NewProcess(target, child, parent)
 	if child {
 		s.aggregator.Recall(p)
 	}
 	if !s.control.Admit(p) {
-		if d := p.TakeTaskDir(); d != nil {
-			d.Close()
+		if tasks := p.TakeTaskDir(); tasks != nil {
+			tasks.Close()
 		}
-		s.drop(t)
+		s.drop(target)
 	}
 }
 
-func (s *Sampler) drop(t *code.Process) {
+func (s *Sampler) drop(target *code.Process) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, ok := s.targets[t]; ok {
-		delete(s.targets, t)
-		_ = t.Close()
+	if _, ok := s.targets[target]; ok {
+		delete(s.targets, target)
+		_ = target.Close()
 	}
 }
 
@@ -98,8 +98,8 @@ func (s *Sampler) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var errs []error
-	for t := range s.targets {
-		errs = append(errs, t.Close())
+	for target := range s.targets {
+		errs = append(errs, target.Close())
 	}
 	clear(s.targets)
 	return errors.Join(errs...)
@@ -114,7 +114,7 @@ func (s *Sampler) Run(ctx context.Context) (runstats.Stats, error) {
 	undo := selfruntime.KeepQuiet(s.opts.Thrifty)
 	start, boot := procmem.Now(), cmp.Or(s.opts.Launched, BootTicks())
 	defer selfruntime.RelaxMonitor()()
-	engine := s.newProducer(start, boot)
+	producer := s.newProducer(start, boot)
 	var discovery sync.WaitGroup
 	accounted, traced := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -129,19 +129,19 @@ func (s *Sampler) Run(ctx context.Context) (runstats.Stats, error) {
 	}
 	go func() {
 		defer close(traced)
-		engine.Run(ctx, cancel)
+		producer.Run(ctx, cancel)
 		cancel()
 	}()
 	if err := s.waitFor(ctx, traced, accounted); err != nil {
 		// A hanging thread blocks a change of the runtime's state.
 		cancel()
-		return s.stats(engine), errors.Join(err, s.common.Failure.Get())
+		return s.stats(producer), errors.Join(err, s.common.Failure.Get())
 	}
 	<-traced
 	undo()
 	cancel()
 	discovery.Wait()
-	return s.stats(engine), s.common.Failure.Get()
+	return s.stats(producer), s.common.Failure.Get()
 }
 
 // newProducer returns the producer of a run that begins at start, CLOCK_MONOTONIC ns, or boot, clock ticks after boot.

@@ -14,21 +14,21 @@ import (
 	"prywalk/internal/tracer"
 )
 
-func (s *Sampler) stats(e handover.Producer) (r runstats.Stats) {
-	e.Stats(&r)
-	s.aggregator.Stats(&r)
-	measureSwitch(&r.CPU)
-	r.Unopened = s.unopened.number()
-	r.Refused = s.refused.byReason()
-	r.WhyEngine = cmp.Or(r.EngineNote, s.opts.WhyNoEngine)
+func (s *Sampler) stats(producer handover.Producer) (stats runstats.Stats) {
+	producer.Stats(&stats)
+	s.aggregator.Stats(&stats)
+	measureSwitch(&stats.CPU)
+	stats.Unopened = s.unopened.number()
+	stats.Refused = s.refused.byReason()
+	stats.WhyEngine = cmp.Or(stats.EngineNote, s.opts.WhyNoEngine)
 	if begun := s.control.FirstTick(); begun != 0 {
-		r.Begun = time.Unix(0, s.aggregator.UnixOf(begun))
+		stats.Begun = time.Unix(0, s.aggregator.UnixOf(begun))
 	}
 	var ru unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_SELF, &ru) == nil {
-		r.SelfCPU = float64(ru.Utime.Nano()+ru.Stime.Nano()) / 1e9
+		stats.SelfCPU = float64(ru.Utime.Nano()+ru.Stime.Nano()) / 1e9
 	}
-	return r
+	return stats
 }
 
 // Suspects returns the IDs of processes with possible deadlocks, at the end of a run.

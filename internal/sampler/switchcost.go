@@ -24,13 +24,13 @@ const (
 // measureSwitch sets the cost of a context switch if the targets' runs are short: samples miss the ends of runs, as a
 // sampling timer that is due while interrupts are off fires after the switch. The CPU time of a timed sleep, until the
 // thread runs again, is an upper bound of the cost.
-func measureSwitch(s *runstats.CPU) {
-	s.SwitchCost = maxSwitch
-	if s.Unsampled() < minShare {
-		s.SwitchCost = 0
+func measureSwitch(cpu *runstats.CPU) {
+	cpu.SwitchCost = maxSwitch
+	if cpu.Unsampled() < minShare {
+		cpu.SwitchCost = 0
 		return
 	}
-	s.SwitchCost = runstats.Nanos(switchCost())
+	cpu.SwitchCost = runstats.Nanos(switchCost())
 }
 
 func switchCost() time.Duration {

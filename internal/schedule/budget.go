@@ -43,16 +43,16 @@ type Budget struct {
 	maxOverhead float64 // 0 means no limit
 	processors  float64
 
-	meanStop     float64 // of recent stops, ns
-	lost         float64 // by all stops and samples, ns
-	sampled      int64   // samples of the kernel charged so far
-	ran          float64 // CPU time of the targets, ns
-	since        int64   // start, CLOCK_MONOTONIC ns
-	tickCPU      float64 // prywalk's CPU time for a tick, ns
-	cpuAtTick    int64   // prywalk's CPU time at the last tick, ns
-	ticks        int64
-	observedPart float64 // part of the threads that a tick observes; 0 means always all
-	shareOfHost  bool    // the limit is a share of all CPUs' time
+	meanStop       float64 // of recent stops, ns
+	lost           float64 // by all stops and samples, ns
+	chargedSamples int64   // samples of the kernel charged so far
+	ran            float64 // CPU time of the targets, ns
+	since          int64   // start, CLOCK_MONOTONIC ns
+	tickCPU        float64 // prywalk's CPU time for a tick, ns
+	cpuAtTick      int64   // prywalk's CPU time at the last tick, ns
+	ticks          int64
+	observedPart   float64 // part of the threads that a tick observes; 0 means always all
+	shareOfHost    bool    // the limit is a share of all CPUs' time
 }
 
 // OfHost makes the limit a share of all CPUs' time.
@@ -94,8 +94,8 @@ func (b *Budget) AddStop(ns int64) {
 
 // SampledTo sets the number of the kernel's samples so far, and charges the new ones.
 func (b *Budget) SampledTo(n int64) {
-	b.lost += float64(n-b.sampled) * SampleCost
-	b.sampled = n
+	b.lost += float64(n-b.chargedSamples) * SampleCost
+	b.chargedSamples = n
 }
 
 // SampleRate returns the frequency of the kernel's samples, at most the requested one, in samples/s. ticks is the
@@ -137,26 +137,26 @@ func (b *Budget) Overdrawn() float64 {
 	return max(b.lost-b.maxOverhead*b.ran, 0)
 }
 
-// Rate returns the present frequency of ticks, at most the requested one, in ticks/s. It is lower while the account is
-// overdrawn.
-func (b *Budget) Rate(now int64) float64 {
+// UpdateRate returns the present frequency of ticks, at most the requested one, in ticks/s. It is lower while the
+// account is overdrawn.
+func (b *Budget) UpdateRate(now int64) float64 {
 	if !b.Limited() {
 		return b.freq
 	}
-	r := b.freq
+	rate := b.freq
 	if b.meanStop > 0 {
-		r = min(r, b.maxOverhead*1e9/(b.meanStop+StopCost))
+		rate = min(rate, b.maxOverhead*1e9/(b.meanStop+StopCost))
 	}
 	if b.tickCPU > 0 {
-		r = min(r, b.maxOverhead*b.processors*1e9/b.tickCPU)
+		rate = min(rate, b.maxOverhead*b.processors*1e9/b.tickCPU)
 	}
 	if b.observedPart > 0 {
-		b.observedPart = min(max(r/min(evenRate, b.freq), minPart), 1)
-		r /= b.observedPart
+		b.observedPart = min(max(rate/min(evenRate, b.freq), minPart), 1)
+		rate /= b.observedPart
 	}
 	if debt := b.Overdrawn(); debt > 0 {
 		share := b.ran / float64(max(now-b.since, 1))
-		r = min(r, max(b.maxOverhead*share*1e9/debt, minChecks))
+		rate = min(rate, max(b.maxOverhead*share*1e9/debt, minChecks))
 	}
-	return max(r, minRate)
+	return max(rate, minRate)
 }

@@ -37,7 +37,7 @@ type Quota struct {
 	alone          bool // prywalk is alone in the group
 	allCPUs        unix.CPUSet
 	onlyCPU        int          // the CPU of all threads, −1 if several
-	moved          int64        // the quota's period in which they were moved there
+	movedIn        int64        // the quota's period in which they were moved there
 	last           quota.Sample // last reading of the meter
 	first          quota.Sample
 	groupCPU       int64   // CPU time of the group, ns
@@ -83,12 +83,12 @@ func openQuota(l quota.Limit) *Quota {
 	}
 	q.last, q.first = s, s
 	kept := 0
-	processors := runtime.NumCPU()
+	cpus := runtime.NumCPU()
 	if unix.SchedGetaffinity(0, &q.allCPUs) == nil && q.alone && l.Share() <= 1 && q.pin() {
 		kept = min(q.allCPUs.Count()-1, 1)
-		processors = 1
+		cpus = 1
 	}
-	q.guard = quota.NewGuard(l, processors, kept, s, q.usedNow(s))
+	q.guard = quota.NewGuard(l, cpus, kept, s, q.usedNow(s))
 	q.groupCPUAtTick = q.groupCPU
 	return q
 }
@@ -112,8 +112,8 @@ func (q *Quota) read() {
 	}
 }
 
-// MayTick reports whether a tick may begin. It counts those that may not.
-func (q *Quota) MayTick() bool {
+// AdmitTick reports whether a tick may begin. It counts those that may not.
+func (q *Quota) AdmitTick() bool {
 	if q == nil {
 		return true
 	}
@@ -128,8 +128,8 @@ func (q *Quota) MayTick() bool {
 	return false
 }
 
-// MayObserve reports whether one more observation may begin in this tick.
-func (q *Quota) MayObserve() bool {
+// AdmitObservation reports whether one more observation may begin in this tick.
+func (q *Quota) AdmitObservation() bool {
 	if q == nil {
 		return true
 	}
@@ -183,13 +183,13 @@ func (q *Quota) pinTo(cpu int) bool {
 		return false
 	}
 	q.onlyCPU = cpu
-	q.moved = q.last.Periods
+	q.movedIn = q.last.Periods
 	return true
 }
 
 // MoveIfDue moves all threads to the next CPU if due, unless stops are pending. It reports whether it did.
 func (q *Quota) MoveIfDue(waiting int) bool {
-	if q == nil || q.onlyCPU < 0 || waiting > 0 || q.last.Periods-q.moved < movesAfter || q.allCPUs.Count() < 2 {
+	if q == nil || q.onlyCPU < 0 || waiting > 0 || q.last.Periods-q.movedIn < movesAfter || q.allCPUs.Count() < 2 {
 		return false
 	}
 	next := q.onlyCPU + 1
@@ -198,9 +198,9 @@ func (q *Quota) MoveIfDue(waiting int) bool {
 	return q.pinTo(next % maxCPUs)
 }
 
-// OnlyOnProcessors reports whether only threads on a CPU may be stopped. With a single CPU, which the tracer occupies,
+// MustStopOnlyOnCPU reports whether only threads on a CPU may be stopped. With a single CPU, which the tracer occupies,
 // all may.
-func (q *Quota) OnlyOnProcessors() bool { return q != nil && q.allCPUs.Count() > 1 }
+func (q *Quota) MustStopOnlyOnCPU() bool { return q != nil && q.allCPUs.Count() > 1 }
 
 // onAllThreads restricts all threads of this process to the set. done is false if that failed.
 func onAllThreads(set *unix.CPUSet) (done bool) {
@@ -226,16 +226,16 @@ func (q *Quota) Close() {
 }
 
 // Stats returns the effects. It is called once.
-func (q *Quota) Stats() (s QuotaStats) {
+func (q *Quota) Stats() (stats QuotaStats) {
 	if q == nil {
-		return s
+		return stats
 	}
 	if now, err := q.meter.Read(); err == nil {
-		s.Throttled = float64(now.ThrottledFor-q.first.ThrottledFor) / 1e9
+		stats.Throttled = float64(now.ThrottledFor-q.first.ThrottledFor) / 1e9
 	}
-	s.Quota = q.guard.Limit().Share()
-	s.TicksWithheldByQuota = q.withheld
-	s.StopsThrottled = q.throttled
+	stats.Quota = q.guard.Limit().Share()
+	stats.TicksWithheldByQuota = q.withheld
+	stats.StopsThrottled = q.throttled
 	q.meter.Close()
-	return s
+	return stats
 }

@@ -62,17 +62,17 @@ type TickSkipper struct {
 }
 
 // Changed records that a thread has begun or ended.
-func (s *TickSkipper) Changed(now int64) { s.changed = max(s.changed, now) }
+func (t *TickSkipper) Changed(now int64) { t.changed = max(t.changed, now) }
 
 // MaySkip reports whether no thread has begun or ended lately.
-func (s *TickSkipper) MaySkip(now int64) bool { return now-s.changed >= newFor }
+func (t *TickSkipper) MaySkip(now int64) bool { return now-t.changed >= newFor }
 
 // Used sets the CPU time of all ticks so far, ns. It is called after each tick.
-func (s *TickSkipper) Used(ns int64) {
-	if cost := ns - s.cpuUsed; s.cpuUsed != 0 && cost >= 0 {
-		s.tickCost += (min(cost, longestDistance/costShare) - s.tickCost) / costTicks
+func (t *TickSkipper) Used(ns int64) {
+	if cost := ns - t.cpuUsed; t.cpuUsed != 0 && cost >= 0 {
+		t.tickCost += (min(cost, longestDistance/costShare) - t.tickCost) / costTicks
 	}
-	s.cpuUsed = ns
+	t.cpuUsed = ns
 }
 
 // Skip skips a random number of ticks from next on, and returns the time of the one after them. ok is false if the
@@ -102,9 +102,9 @@ func (t *Ticks) skip(skipper *TickSkipper, next, least, most int64) (after int64
 }
 
 // End ends a Skip, passed ns after the last tick. It returns the number of skipped ticks.
-func (s *TickSkipper) End(passed, period int64) (ticks int64) {
-	ticks = max(min((passed+period/2)/period-1, s.toSkip), 0)
-	s.Skipped += ticks
-	s.toSkip = 0
+func (t *TickSkipper) End(passed, period int64) (ticks int64) {
+	ticks = max(min((passed+period/2)/period-1, t.toSkip), 0)
+	t.Skipped += ticks
+	t.toSkip = 0
 	return ticks
 }

@@ -34,10 +34,10 @@ type shortRuns struct{ n, cpu int64 }
 
 const shortRun = 1e6
 
-func (r *shortRuns) add(runs, cpu int64) {
+func (s *shortRuns) add(runs, cpu int64) {
 	if cpu < runs*shortRun {
-		r.n += runs
-		r.cpu += cpu
+		s.n += runs
+		s.cpu += cpu
 	}
 }
 
@@ -76,22 +76,22 @@ type callEffects struct {
 	broken, reported [maxCalls + 1]int64
 }
 
-func (e *callEffects) add(s *observe.RawSample) {
+func (c *callEffects) add(s *observe.RawSample) {
 	at := maxCalls
 	if s.BrokenCall >= 0 && s.BrokenCall < maxCalls {
 		at = int(s.BrokenCall)
 	}
 	if s.Broken {
-		e.broken[at]++
+		c.broken[at]++
 	}
 	if s.ReportedTwice {
-		e.reported[at]++
+		c.reported[at]++
 	}
 }
 
 // byCall returns the positive counts by the name of the call. What their sum lacks to all is the count of "other".
 func byCall(counts *[maxCalls + 1]int64, all int64) map[string]int64 {
-	m := map[string]int64{}
+	byName := map[string]int64{}
 	for nr, n := range counts {
 		if n == 0 {
 			continue
@@ -100,13 +100,13 @@ func byCall(counts *[maxCalls + 1]int64, all int64) map[string]int64 {
 		if nr < maxCalls {
 			name = observe.CallName(int64(nr))
 		}
-		m[name] += n
+		byName[name] += n
 		all -= n
 	}
 	if all > 0 {
-		m["other"] += all
+		byName["other"] += all
 	}
-	return m
+	return byName
 }
 
 func (s *state) countObservation(t *observe.Thread, raw *observe.RawSample) {

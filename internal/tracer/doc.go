@@ -7,12 +7,12 @@
 //
 // A tick has ten steps (tick.go), and a part for each job. The parts share [state].
 //
-//	tick ─► due ───────────► observer ──► stops ─────► package observe, ptrace
-//	 │      which threads     one          pending      one thread: unchanged,
-//	 │                        observation  stops        passive read or stop
+//	tick ─► due ─────────► observations ──► stops ─────► package observe, ptrace
+//	 │      which threads   one thread       pending      one thread: unchanged,
+//	 │                      after another    stops        passive read or stop
 //	 ├────► newThreads, newChildren ──► observed before all others
 //	 ├────► tracked: processes and threads: tracked, listed, ended
-//	 ├────► engine.RunningObserver, in place of stops: the kernel's samples (package perfengine)
+//	 ├────► engine.Engine, in place of stops: the kernel's samples (package perfengine)
 //	 └────► reports ──► handover.Outbox ──► aggregator
 //
 // Other packages decide about ticks, budget, quota, subsets and gaps (schedule), about sleepers that are not observed

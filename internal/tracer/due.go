@@ -12,8 +12,8 @@ import (
 // due chooses the threads of a tick: all that are not backed off, or a random subset.
 type due struct {
 	*state
-	stops    *stops
-	observer *observer
+	stops        *stops
+	observations *observations
 }
 
 func (d *due) observeAll() {
@@ -37,7 +37,7 @@ func (d *due) observe(list []*backoff.Thread) {
 		th := ownerOf(list[(i+d.tickState.rotation)%len(list)])
 		if !th.gone && (th.observedEarlyAt == 0 || th.observedEarlyAt != d.counts.ticks) {
 			d.stops.yield()
-			d.observer.observe(th)
+			d.observations.observe(th)
 		}
 	}
 }
@@ -89,7 +89,7 @@ func (d *due) observeDrawn(list []*backoff.Thread) {
 		}
 		if th := ownerOf(t); d.subset.Draw() && !th.gone {
 			d.stops.yield()
-			d.observer.observe(th)
+			d.observations.observe(th)
 		}
 	}
 }
@@ -105,12 +105,12 @@ func (d *due) observePreempted() {
 			}
 		}
 	}
-	l := d.Observer.FindPreempted()
-	if l == nil {
+	observed := d.Observer.FindPreempted()
+	if observed == nil {
 		return
 	}
-	if th := d.thread(l.PID, l.TID); th != nil {
+	if th := d.thread(observed.PID, observed.TID); th != nil {
 		th.observedEarlyAt = d.counts.ticks
-		d.observer.observe(th)
+		d.observations.observe(th)
 	}
 }

@@ -47,11 +47,11 @@ type endedUsed struct{ least, most, clockPass int64 }
 
 // open reads the clocks when a process is tracked.
 func (e *endedThreads) open(p *process, now int64) {
-	u, ok := e.count(p, func(th *thread, s procmem.SchedStat) { th.end.Before = procmem.ReadingAt(s, now) })
+	used, ok := e.count(p, func(th *thread, s procmem.SchedStat) { th.end.Before = procmem.ReadingAt(s, now) })
 	p.counted = ok
-	p.account.Ended = -u.most
+	p.account.Ended = -used.most
 	for _, th := range p.list.inOrder {
-		if !th.gone && th.clockPass < u.clockPass {
+		if !th.gone && th.clockPass < used.clockPass {
 			th.end.Before = sample.Reading{}
 		}
 	}
@@ -63,14 +63,14 @@ func (e *endedThreads) close(p *process, now int64) {
 		p.account.Ended += int64(p.Clock.Now)
 		return
 	}
-	u, ok := e.count(p, func(th *thread, s procmem.SchedStat) { th.end.Rest = procmem.ReadingAt(s, now) })
+	used, ok := e.count(p, func(th *thread, s procmem.SchedStat) { th.end.Rest = procmem.ReadingAt(s, now) })
 	if !ok {
 		return // uncertain
 	}
-	p.account.Ended += u.least
+	p.account.Ended += used.least
 	for _, th := range p.list.inOrder {
 		if !th.gone { // else the aggregator ends it
-			th.end.Alive = th.clockPass >= u.clockPass
+			th.end.Alive = th.clockPass >= used.clockPass
 		}
 	}
 }
@@ -154,9 +154,9 @@ func (e *endedThreads) count(p *process, saw func(*thread, procmem.SchedStat)) (
 		if err != nil || !complete {
 			continue
 		}
-		u := endedUsed{max(int64(before)-alive, 0), max(int64(after)-alive, 0), e.clockPass}
-		if !ok || u.most-u.least < best.most-best.least {
-			best, ok = u, true
+		used := endedUsed{max(int64(before)-alive, 0), max(int64(after)-alive, 0), e.clockPass}
+		if !ok || used.most-used.least < best.most-best.least {
+			best, ok = used, true
 		}
 		if before == after {
 			break

@@ -32,7 +32,7 @@ import (
 type newChildren struct {
 	*state
 	found  *foundChildren // nil if children are not followed
-	engine engine.RunningObserver
+	engine engine.Engine
 	births *births
 	stops  *stops
 	walks  *pathWalks
@@ -47,7 +47,7 @@ type (
 
 type newChild struct {
 	marks    []mark
-	observed *observe.Thread // its first thread; nil if not open
+	thread   *observe.Thread // its first thread; nil if not open
 	memory   *procmem.Memory
 	mappings code.Listing
 	refused  bool // the kernel does not permit a stop
@@ -87,17 +87,17 @@ func (n *newChildren) observe(now int64) {
 	if covered.Children || !n.find(now) || n.found.None() {
 		return
 	}
-	for y, over := range n.found.Tick(now, n.mark) {
+	for found, over := range n.found.Tick(now, n.mark) {
 		if !covered.ChildTimes { // else the kernel's records have all of it
-			n.reportUsed(y)
+			n.reportUsed(found)
 		}
-		if y.Kept == nil {
+		if found.Kept == nil {
 			continue
 		}
 		if !over {
-			n.claim(y.Waiter, y.Kept.marks)
+			n.claim(found.Waiter, found.Kept.marks)
 		}
-		n.drop(y.Kept)
+		n.drop(found.Kept)
 	}
 }
 
@@ -123,7 +123,7 @@ const exiting = 0x04
 
 // mark records that a process is on a CPU, and begins to stop it.
 func (n *newChildren) mark(found *foundChild, s *procmem.Stat) {
-	if !n.Observer.OnProcessor(found.Files) {
+	if !n.Observer.RunsOrPreempted(found.Files) {
 		return
 	}
 	ptrace.Pin() // allocates, see [pathWalks.takeOpened]
@@ -146,7 +146,7 @@ func (n *newChildren) mark(found *foundChild, s *procmem.Stat) {
 }
 
 func (n *newChildren) stopChild(child *newChild, pid int) {
-	if n.Ending || n.walks.busy() || n.drawsSubset() || n.Observer.Pending() > 0 || !n.quota.MayObserve() ||
+	if n.Ending || n.walks.busy() || n.drawsSubset() || n.Observer.Pending() > 0 || !n.quota.AdmitObservation() ||
 		!n.stops.roomForCopy() {
 		child.marks[len(child.marks)-1].found = attribute.FoundMissed
 		return
@@ -162,7 +162,7 @@ func (n *newChildren) stopChild(child *newChild, pid int) {
 	n.counts.attempted++
 	ptrace.Pin() // no preemption after the interrupt
 	defer ptrace.Unpin()
-	outcome, s, err := n.Observer.Begin(child.observed)
+	outcome, s, err := n.Observer.Begin(child.thread)
 	switch {
 	case err != nil:
 		n.handleStop(child, nil, err)
@@ -175,24 +175,24 @@ func (n *newChildren) stopChild(child *newChild, pid int) {
 	case outcome == observe.Done:
 		n.handleStop(child, s, nil)
 	case outcome == observe.Pending:
-		n.stops.pending[child.observed] = pendingStop{child: child}
+		n.stops.pending[child.thread] = pendingStop{child: child}
 	}
-	n.stops.serve(err == nil && outcome == observe.Pending && !child.observed.AwaitsTracer())
+	n.stops.serve(err == nil && outcome == observe.Pending && !child.thread.AwaitsTracer())
 }
 
-func (c *newChild) open(pid int, budget *procmem.Budget) error {
-	if c.observed == nil {
-		c.memory = procmem.OpenMemory(pid)
-		c.observed = observe.NewThread(pid, pid, budget)
-		c.observed.Memory = c.memory
-		_ = c.observed.Files().Hold() // on error the stop fails
-	} else if c.memory.Stale() {
-		c.memory.Reopen(pid)
+func (child *newChild) open(pid int, budget *procmem.Budget) error {
+	if child.thread == nil {
+		child.memory = procmem.OpenMemory(pid)
+		child.thread = observe.NewThread(pid, pid, budget)
+		child.thread.Memory = child.memory
+		_ = child.thread.Files().Hold() // on error the stop fails
+	} else if child.memory.Stale() {
+		child.memory.Reopen(pid)
 	}
-	if err := c.mappings.Read(pid); err != nil {
+	if err := child.mappings.Read(pid); err != nil {
 		return err
 	}
-	c.memory.SetSpans(c.mappings.Spans)
+	child.memory.SetSpans(child.mappings.Spans)
 	return nil
 }
 
@@ -204,7 +204,7 @@ func (n *newChildren) handleStop(child *newChild, s *observe.RawSample, err erro
 		return
 	}
 	n.Unassigned++ // threadTracked subtracts it
-	n.countObservation(child.observed, s)
+	n.countObservation(child.thread, s)
 	m := &child.marks[len(child.marks)-1]
 	switch {
 	case m.raw != nil || m.found == attribute.FoundInExit:
@@ -229,15 +229,15 @@ func (n *newChildren) processTracked(p *process) {
 		return
 	}
 	n.walks.wait()
-	y := n.found.Attach(p.Target.PID, p.Handover)
-	if y == nil || y.Kept == nil {
+	found := n.found.Attach(p.Target.PID, p.Handover)
+	if found == nil || found.Kept == nil {
 		return
 	}
-	p.earlier = y.Kept
+	p.earlier = found.Kept
 	n.close(p.earlier)
 	for i := range p.earlier.marks {
 		if p.earlier.marks[i].raw == nil {
-			n.claim(y.Waiter, p.earlier.marks[i:i+1])
+			n.claim(found.Waiter, p.earlier.marks[i:i+1])
 		}
 	}
 }
@@ -315,15 +315,15 @@ func (n *newChildren) drop(child *newChild) {
 }
 
 func (n *newChildren) close(child *newChild) {
-	if child.observed != nil {
-		if n.Observer.GiveUp(child.observed) {
-			n.stops.takePending(child.observed)
+	if child.thread != nil {
+		if n.Observer.GiveUp(child.thread) {
+			n.stops.takePending(child.thread)
 			n.counts.attempted--
 			n.counts.queued++
 		}
-		child.observed.Close()
+		child.thread.Close()
 		child.memory.Close()
-		child.observed = nil
+		child.thread = nil
 	}
 }
 
@@ -332,10 +332,10 @@ func (n *newChildren) end() {
 		return
 	}
 	n.walks.wait()
-	for y := range n.found.All() {
-		y.Files.Close()
-		if y.Kept != nil {
-			n.drop(y.Kept)
+	for found := range n.found.All() {
+		found.Files.Close()
+		if found.Kept != nil {
+			n.drop(found.Kept)
 		}
 	}
 	n.found = nil

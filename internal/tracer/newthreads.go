@@ -11,12 +11,12 @@ import (
 // of threads would be under-represented. The youngest threads are at the end of a process's list.
 type newThreads struct {
 	*state
-	births   *births
-	stops    *stops
-	tracked  *tracked
-	observer *observer
-	tids     []int
-	slow     func() // for tests: called before and after a list is read
+	births       *births
+	stops        *stops
+	tracked      *tracked
+	observations *observations
+	tids         []int
+	slow         func() // for tests: called before and after a list is read
 }
 
 const (
@@ -91,7 +91,7 @@ func (n *newThreads) observe(p *process, now int64) {
 			if procmem.Now()-n.Tick.At > n.ticks.Period()/longDiscovery {
 				n.stops.yield() // too many to observe in time
 			}
-			n.observer.observe(th)
+			n.observations.observe(th)
 		}
 		if n.counts.failed[refusal.Gone] == gone {
 			return
@@ -103,9 +103,9 @@ func (n *newThreads) observe(p *process, now int64) {
 
 // find tracks the threads created since the end of a process's list was last read.
 func (n *newThreads) find(p *process, now int64) {
-	l := &p.list
+	list := &p.list
 	births := n.births.countUntil(n.counts.ticks)
-	if births == l.births || now-l.tailAt < int64(len(l.tids))*skipCost*skipShare {
+	if births == list.births || now-list.tailAt < int64(len(list.tids))*skipCost*skipShare {
 		return
 	}
 	there, err := p.TaskDir.Count()
@@ -115,8 +115,8 @@ func (n *newThreads) find(p *process, now int64) {
 	if err != nil || p.Clock.Valid && now-p.Clock.ChangedAt > stillFor {
 		return
 	}
-	l.births = births
-	l.tailAt = now
+	list.births = births
+	list.tailAt = now
 	for back := firstTail; ; back *= 8 {
 		from := max(there-back, 0)
 		n.wait()
@@ -126,12 +126,12 @@ func (n *newThreads) find(p *process, now int64) {
 		if err != nil {
 			return
 		}
-		if from == 0 || len(tids) > 0 && l.knows(tids[0]) {
+		if from == 0 || len(tids) > 0 && list.knows(tids[0]) {
 			break
 		}
 	}
 	for _, tid := range n.tids {
-		if !l.knows(tid) {
+		if !list.knows(tid) {
 			n.track(p, tid, now)
 		}
 	}

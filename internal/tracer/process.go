@@ -26,8 +26,8 @@ type process struct {
 	closed      bool // account is complete
 }
 
-// sampled reports whether the engine, not stops, observes its running threads.
-func (p *process) sampled() bool { return p.Observer != nil && p.Observer.Observes() }
+// engineObserves reports whether the engine, not stops, observes the running threads.
+func (p *process) engineObserves() bool { return p.EnginePart != nil && p.EnginePart.Observes() }
 
 // readClock reads the clock of a process that is alive: else its ID may be another's.
 func (p *process) readClock(alive bool) {
@@ -113,52 +113,52 @@ type threadList struct {
 // be set late (CLOCK_MONOTONIC, ns).
 type rejected struct{ since, again int64 }
 
-func (l *threadList) reject(tid int, now int64) {
-	if l.rejected == nil {
-		l.rejected = map[int]rejected{}
+func (list *threadList) reject(tid int, now int64) {
+	if list.rejected == nil {
+		list.rejected = map[int]rejected{}
 	}
-	u := l.rejected[tid]
-	if u.since == 0 {
-		u.since = now
+	entry := list.rejected[tid]
+	if entry.since == 0 {
+		entry.since = now
 	}
-	u.again = now + min(now-u.since, handover.NameEvery)
-	l.rejected[tid] = u
+	entry.again = now + min(now-entry.since, handover.NameEvery)
+	list.rejected[tid] = entry
 }
 
-func (l *threadList) forgetRejected(tids []int) {
-	if len(l.rejected) <= len(tids) {
+func (list *threadList) forgetRejected(tids []int) {
+	if len(list.rejected) <= len(tids) {
 		return
 	}
 	slices.Sort(tids) // the kernel's order is not needed any more
-	for tid := range l.rejected {
+	for tid := range list.rejected {
 		if _, there := slices.BinarySearch(tids, tid); !there {
-			delete(l.rejected, tid)
+			delete(list.rejected, tid)
 		}
 	}
 }
 
-func (l *threadList) knows(tid int) bool {
-	if l.byTID[tid] != nil {
+func (list *threadList) knows(tid int) bool {
+	if list.byTID[tid] != nil {
 		return true
 	}
-	_, rejected := l.rejected[tid]
+	_, rejected := list.rejected[tid]
 	return rejected
 }
 
 // due reports whether to list the threads. all is the number of threads of all processes.
-func (l *threadList) due(now int64, clock *engine.Clock, all int) bool {
-	if l.listedAt == 0 {
+func (list *threadList) due(now int64, clock *engine.Clock, all int) bool {
+	if list.listedAt == 0 {
 		return true
 	}
-	since := now - l.listedAt
-	if !l.changeHinted && clock.Valid && clock.Now == l.cpu && since < listIdle {
+	since := now - list.listedAt
+	if !list.changeHinted && clock.Valid && clock.Now == list.cpu && since < listIdle {
 		return false
 	}
 	const apart = listCost * listShare
-	if l.changeHinted && since >= int64(len(l.tids))*apart {
+	if list.changeHinted && since >= int64(len(list.tids))*apart {
 		return true
 	}
-	return since >= max(listEvery, 4*apart*int64(max(all, len(l.tids))))
+	return since >= max(listEvery, 4*apart*int64(max(all, len(list.tids))))
 }
 
 // TicksPerSecond is the unit of start times in /proc (USER_HZ).

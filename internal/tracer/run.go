@@ -60,8 +60,8 @@ func (t *Tracer) runHere(ctx context.Context) (again bool) {
 	t.quota = schedule.NewQuota(limits, ctl.Scheduling())
 	defer t.QuotaGate.Open()
 	defer t.quota.Close()
-	if t.quota.OnlyOnProcessors() {
-		t.Observer.OnlyOnProcessors()
+	if t.quota.MustStopOnlyOnCPU() {
+		t.Observer.StopOnlyOnCPU()
 	}
 	t.cpus = skid.NewCPUChooser(ctl.Moved) // within the CPUs that are left
 	t.Observer.LimitPause(t.opts.MaxPause)
@@ -120,13 +120,13 @@ func (t *Tracer) observeLast(now int64) {
 	}
 	t.tick(now, now+lastWait)
 	t.Observer.Abort(t.stops.done)
-	t.children.end()
+	t.newChildren.end()
 	t.QuotaGate.Open()
 	t.tracked.endAll()
 	if ender != nil {
 		ender.End()
 	}
-	t.budget.SampledTo(t.Sampled)
+	t.budget.SampledTo(t.EngineSamples)
 	t.run.lastRead = procmem.Now()
 	t.Out.Flush(t.stops.send)
 }
@@ -161,5 +161,5 @@ func (t *Tracer) hold(ctx context.Context, ctl *ptrace.Controller) {
 		holder.Resume(now)
 	}
 	t.Skipper.End(0, t.ticks.Period())
-	t.ticks.Restart(now, t.budget.Rate(now))
+	t.ticks.Restart(now, t.budget.UpdateRate(now))
 }

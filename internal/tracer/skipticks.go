@@ -45,8 +45,8 @@ func (t *Tracer) maySkip(now int64) bool {
 
 func (t *Tracer) steady(now int64) bool {
 	for _, p := range t.procs {
-		for _, i := range p.backoff.Due {
-			if th := ownerOf(i); !th.gone && !th.Steady.Is() && i.AsleepFor(now) < schedule.SteadyFor {
+		for _, sleeper := range p.backoff.Due {
+			if th := ownerOf(sleeper); !th.gone && !th.Steady.Is() && sleeper.AsleepFor(now) < schedule.SteadyFor {
 				return false
 			}
 		}

@@ -13,7 +13,7 @@ import (
 func (t *Tracer) Stats(s *runstats.Stats) {
 	t.outcomeStats(s)
 	t.engine.Stats(&s.Observed)
-	s.Sampled, s.Claimed = t.Sampled, t.Unassigned
+	s.Sampled, s.Claimed = t.EngineSamples, t.Unassigned
 	t.counts.stats(&s.Stopped)
 	t.runStats(s)
 	s.OwnQuota = runstats.OwnQuota(t.quota.Stats())
@@ -47,29 +47,29 @@ func (c *stopCounts) stats(s *runstats.Stopped) {
 }
 
 func (t *Tracer) outcomeStats(s *runstats.Stats) {
-	n := &t.counts
+	c := &t.counts
 	s.Observations = runstats.Observations{
-		Ticks: n.ticks, MissedTicks: t.ticks.Missed, Attempted: n.attempted, Stops: n.byStop, PassiveReads: n.byPassiveRead,
-		Reused: n.reused,
+		Ticks: c.ticks, MissedTicks: t.ticks.Missed, Attempted: c.attempted, Stops: c.byStop, PassiveReads: c.byPassiveRead,
+		Reused: c.reused,
 	}
 	s.Unobserved = runstats.Unobserved{
-		Queued: n.queued, Inferred: n.inferred, Unseen: n.unseen, TicksWithheld: t.budget.Withheld,
+		Queued: c.queued, Inferred: c.inferred, Unseen: c.unseen, TicksWithheld: t.budget.Withheld,
 		TicksLeftOut: t.Skipper.Skipped,
 		Failed:       map[string]int64{},
 	}
-	for reason, failed := range n.failed {
+	for reason, failed := range c.failed {
 		if failed != 0 {
 			s.Failed[refusal.Reason(reason).Word()] += failed
 		}
 	}
-	s.ThreadsMax = n.threadsMax
-	s.Backlog = n.maxBacklog
-	s.ShortRuns = n.shortRuns.n
-	s.ShortRunsCPU = float64(n.shortRuns.cpu) / 1e9
+	s.ThreadsMax = c.threadsMax
+	s.Backlog = c.maxBacklog
+	s.ShortRuns = c.shortRuns.n
+	s.ShortRunsCPU = float64(c.shortRuns.cpu) / 1e9
 }
 
 func (t *Tracer) runStats(s *runstats.Stats) {
-	w, ran := &t.gaps, t.run.cpuTime
+	gaps, ran := &t.gaps, t.run.cpuTime
 	if begun := t.control.FirstTick(); ran == 0 && begun != 0 {
 		ran = procmem.Now() - begun
 	}
@@ -77,7 +77,8 @@ func (t *Tracer) runStats(s *runstats.Stats) {
 	s.Scheduling = t.run.scheduling
 	s.PriorityLowered = t.run.priorityLosses
 	s.ObservationGaps = runstats.ObservationGaps{
-		NotObserved: seconds(w.Total), LongestGap: seconds(w.Longest), Gaps: w.Gaps, Suspended: seconds(w.Suspended),
+		NotObserved: seconds(gaps.Total), LongestGap: seconds(gaps.Longest), Gaps: gaps.Gaps,
+		Suspended: seconds(gaps.Suspended),
 	}
 	s.Seconds = seconds(ran)
 	if s.Seconds > 0 {
@@ -86,26 +87,26 @@ func (t *Tracer) runStats(s *runstats.Stats) {
 }
 
 func (t *Tracer) publish() {
-	n := &t.counts
+	c := &t.counts
 	p := Progress{
-		Ticks: n.ticks, MissedTicks: t.ticks.Missed, Threads: t.tickState.threads,
-		Observations: n.byStop + n.byPassiveRead + n.reused,
+		Ticks: c.ticks, MissedTicks: t.ticks.Missed, Threads: t.tickState.threads,
+		Observations: c.byStop + c.byPassiveRead + c.reused,
 		Rate:         1e9 / float64(t.ticks.Period()),
-		Stops:        n.byStop, WithheldTicks: t.budget.Withheld,
-		Denied: n.failed[refusal.Denied], Traced: n.failed[refusal.Traced],
+		Stops:        c.byStop, WithheldTicks: t.budget.Withheld,
+		Denied: c.failed[refusal.Denied], Traced: c.failed[refusal.Traced],
 	}
-	for _, failed := range n.failed {
+	for _, failed := range c.failed {
 		p.Failed += failed
 	}
 	t.control.publish(&p)
 }
 
 func (c *stopCounts) longStops() runstats.Causes {
-	m := runstats.Causes{}
+	causes := runstats.Causes{}
 	for cause, l := range c.longStopsBy {
 		if l.N > 0 {
-			m[ptrace.Cause(cause).String()] = l
+			causes[ptrace.Cause(cause).String()] = l
 		}
 	}
-	return m
+	return causes
 }

@@ -17,7 +17,7 @@ import (
 // it or ends.
 type stops struct {
 	*state
-	drain   func() (buffers bool) // [engine.RunningObserver.DrainIfDue]
+	drain   func() (buffers bool) // [engine.Engine.DrainIfDue]
 	done    func(*observe.Thread, *observe.RawSample, error)
 	pending map[*observe.Thread]pendingStop
 }
@@ -27,9 +27,9 @@ type pendingStop struct {
 	child  *newChild
 }
 
-func (s *stops) takePending(l *observe.Thread) pendingStop {
-	of := s.pending[l]
-	delete(s.pending, l)
+func (s *stops) takePending(observed *observe.Thread) pendingStop {
+	of := s.pending[observed]
+	delete(s.pending, observed)
 	return of
 }
 

@@ -40,8 +40,8 @@ func (t *Tracer) nextTick() (now, next int64) {
 	t.reports.suspension(procmem.Now())
 	t.trackArrived()
 	now = procmem.Now()
-	t.budget.SampledTo(t.Sampled)
-	rate := t.quota.Rate(t.budget.Rate(now))
+	t.budget.SampledTo(t.EngineSamples)
+	rate := t.quota.Rate(t.budget.UpdateRate(now))
 	t.ticks.SetRate(now, rate)
 	t.engine.SetRate(now, t.budget.SampleRate(rate))
 	return now, t.ticks.Next(now)
@@ -51,7 +51,7 @@ func (t *Tracer) tickWithinBudget(now, deadline int64) {
 	if t.quota.MoveIfDue(t.Observer.Waiting()) {
 		t.Observer.Woken(procmem.Now())
 	}
-	if !t.Ending && !t.quota.MayTick() {
+	if !t.Ending && !t.quota.AdmitTick() {
 		t.withhold(now, deadline)
 		return
 	}
@@ -96,13 +96,13 @@ func (t *Tracer) tick(now, deadline int64) {
 const maxWeight = 4
 
 func (t *Tracer) beginTick(now, deadline int64) {
-	t.reports.observed(now)
+	t.reports.noteObservation(now)
 	t.gaps.Tick(now, t.ticks.Period())
 	rested := t.Skipper.End(now-t.run.lastTick, t.ticks.Period())
 	t.counts.ticks += 1 + rested
 	apart := min(now-t.run.lastTick, maxWeight*(1+rested)*t.ticks.Period())
 	t.run.lastTick = now
-	t.observer.own.measure(t.counts.ticks, now)
+	t.observations.own.measure(t.counts.ticks, now)
 	t.Tick = engine.Tick{At: now, Skipped: rested > 0}
 	t.tickState = tickState{interval: apart, rotation: t.tickState.rotation + 1, spins: spinsIn(deadline - now),
 		awakeSince: now}
@@ -117,14 +117,14 @@ func (t *Tracer) observeNew(now int64) {
 		switch {
 		case drawing && p.list.everListed:
 			t.newThreads.find(p, now)
-		case !drawing && !p.sampled():
+		case !drawing && !p.engineObserves():
 			t.newThreads.observe(p, now)
 		}
 	}
-	t.children.observe(now)
+	t.newChildren.observe(now)
 	t.engine.TakeAll(now)
 	for _, p := range t.procs {
-		if !drawing && p.sampled() {
+		if !drawing && p.engineObserves() {
 			t.newThreads.observe(p, now)
 		}
 	}
@@ -157,7 +157,7 @@ func (t *Tracer) endTick(now, deadline int64) {
 }
 
 func (t *Tracer) withhold(now, deadline int64) {
-	t.reports.observed(now)
+	t.reports.noteObservation(now)
 	t.gaps.Tick(now, t.ticks.Period())
 	t.engine.BeginTick(now, true)
 	t.engine.DrainIfDue()

@@ -11,10 +11,10 @@ import (
 	"prywalk/internal/perfevents"
 )
 
-// children keeps the kernel's samples of child processes that are not tracked yet (package descendants). A sample waits
-// until its process has ended or is tracked. Then it is a claim on the time of the children of the nearest tracked
-// ancestor ([attribute.Process.ClaimOfChild]), or on the time of the process itself.
-type children struct {
+// childSamples keeps the kernel's samples of child processes that are not tracked yet (package descendants). A sample
+// waits until its process has ended or is tracked. Then it is a claim on the time of the children of the nearest
+// tracked ancestor ([attribute.Process.ClaimOfChild]), or on the time of the process itself.
+type childSamples struct {
 	shared  *engine.SharedState
 	stream  *stream
 	claims  *claims
@@ -37,14 +37,14 @@ type childSample struct {
 	in  *handover.Program // program of the process at the sample
 }
 
-// sampled reports whether untracked children are sampled.
-func (c *children) sampled() bool { return c.table != nil }
+// enabled reports whether untracked children are sampled.
+func (c *childSamples) enabled() bool { return c.table != nil }
 
-func (c *children) knows(pid int) bool { return c.table != nil && c.table.Find(pid) != nil }
+func (c *childSamples) knows(pid int) bool { return c.table != nil && c.table.Find(pid) != nil }
 
-func (c *children) begin() { c.table = descendants.New[*handover.Process, childSample]() }
+func (c *childSamples) begin() { c.table = descendants.New[*handover.Process, childSample]() }
 
-func (c *children) drain(r *perfevents.Reader, take func(*perfevents.Record)) {
+func (c *childSamples) drain(r *perfevents.Reader, take func(*perfevents.Record)) {
 	if c.table == nil {
 		r.Drain(take)
 		return
@@ -52,26 +52,26 @@ func (c *children) drain(r *perfevents.Reader, take func(*perfevents.Record)) {
 	c.table.Drain(r, take)
 }
 
-func (c *children) keep(r *perfevents.Record) {
+func (c *childSamples) keep(r *perfevents.Record) {
 	if c.table == nil {
 		return
 	}
-	n, p := c.counts, c.table.Find(r.PID)
+	counts, p := c.counts, c.table.Find(r.PID)
 	switch {
 	case p == nil:
 	case !r.Usable() && !r.NoUser:
-		n.unusable++
+		counts.unusable++
 	case c.waiting >= maxChildSamples || c.shared.Pool.BytesWaiting() > maxWaitingBytes:
-		n.dropped++
+		counts.dropped++
 	default:
-		n.taken++
+		counts.taken++
 		c.waiting++
 		p.Kept = append(p.Kept, childSample{r.TID, c.stream.rawSample(c.shared.Observer, r), p.At(r.Time)})
 	}
 }
 
 // handOver reports the samples of processes that have ended, and those that have waited for childSampleFor.
-func (c *children) handOver(now int64) {
+func (c *childSamples) handOver(now int64) {
 	if c.table == nil {
 		return
 	}
@@ -81,8 +81,8 @@ func (c *children) handOver(now int64) {
 	}
 	for p := range c.table.All() {
 		if p.Ended || len(p.Kept) > 0 && now-p.Kept[0].raw.At > childSampleFor {
-			for _, s := range p.Kept {
-				c.claim(handover.ChildSampled, p.Waiter, s)
+			for _, kept := range p.Kept {
+				c.claim(handover.ChildSampled, p.Waiter, kept)
 			}
 			c.waiting -= len(p.Kept)
 			p.Kept = p.Kept[:0]
@@ -90,14 +90,14 @@ func (c *children) handOver(now int64) {
 	}
 }
 
-func (c *children) claim(kind handover.Kind, on *handover.Process, s childSample) {
-	s.in.Keep()
-	c.shared.AddUnassignedSample(handover.Event{Kind: kind, Proc: on, RawSample: s.raw, Program: s.in})
+func (c *childSamples) claim(kind handover.Kind, on *handover.Process, kept childSample) {
+	kept.in.Keep()
+	c.shared.AddUnassignedSample(handover.Event{Kind: kind, Proc: on, RawSample: kept.raw, Program: kept.in})
 }
 
 // processTracked passes the samples of a process to its threads. Those before its last exec are claims on its
 // unobserved time.
-func (c *children) processTracked(p *process) {
+func (c *childSamples) processTracked(p *process) {
 	if c.table == nil {
 		return
 	}
@@ -106,33 +106,33 @@ func (c *children) processTracked(p *process) {
 		return
 	}
 	c.waiting -= len(before.Kept)
-	for _, s := range before.Kept {
-		last := s.in == before.Last() && s.raw.Regs.Arch != frames.ArchUnknown
+	for _, kept := range before.Kept {
+		last := kept.in == before.Last() && kept.raw.Regs.Arch != frames.ArchUnknown
 		if last && p.mode == modeSamples && !c.claims.full() {
-			c.claims.keep(p, s.tid, s.raw)
+			c.claims.keep(p, kept.tid, kept.raw)
 		} else {
-			c.claim(handover.SampledUntracked, p.Handover, s)
+			c.claim(handover.SampledUntracked, p.Handover, kept)
 		}
 	}
 }
 
-func (c *children) processEnded(p *process) {
+func (c *childSamples) processEnded(p *process) {
 	if c.table != nil {
 		c.table.Forget(p.Target.PID, p.Handover)
 	}
 }
 
 // end ends the samples of children. If goesOn, the recording continues, and the waiting samples are reported.
-func (c *children) end(goesOn bool) {
+func (c *childSamples) end(goesOn bool) {
 	if c.table == nil {
 		return
 	}
 	for p := range c.table.All() {
-		for _, s := range p.Kept {
+		for _, kept := range p.Kept {
 			if goesOn {
-				c.claim(handover.ChildSampled, p.Waiter, s)
+				c.claim(handover.ChildSampled, p.Waiter, kept)
 			} else {
-				c.shared.Observer.Drop(s.raw)
+				c.shared.Observer.Drop(kept.raw)
 			}
 		}
 	}
