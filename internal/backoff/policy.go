@@ -49,11 +49,11 @@ func (p *Policy) expired(th *Thread) {
 		p.wheel.put(th, p.at+backoffFor(longestBackoff*sleepShare, 0, p.threads, 1, sleepShare, p.rng))
 		return
 	}
-	p.wake(th)
+	p.makeDue(th)
 }
 
-// wake makes a backed-off thread due in this tick.
-func (p *Policy) wake(th *Thread) {
+// makeDue makes a backed-off thread due in this tick.
+func (p *Policy) makeDue(th *Thread) {
 	th.proc.backedOff--
 	th.proc.Due = append(th.proc.Due, th)
 }
@@ -62,13 +62,13 @@ func (p *Policy) wake(th *Thread) {
 func (p *Policy) Wake(th *Thread) {
 	if th.inWheel {
 		p.wheel.remove(th)
-		p.wake(th)
+		p.makeDue(th)
 	}
 }
 
-// Unchanged records that a thread has not run since its last observation. It returns the number of ticks of the
+// NoteUnchanged records that a thread has not run since its last observation. It returns the number of ticks of the
 // back-off.
-func (p *Policy) Unchanged(th *Thread) (inferred int64) {
+func (p *Policy) NoteUnchanged(th *Thread) (inferred int64) {
 	inferred = th.endBackoff(p.tick)
 	th.addUnchanged(inferred+1, procmem.ReadingAt(th.Observed.LastSched(), p.at))
 	th.asleep = th.Observed.Asleep()
@@ -84,9 +84,9 @@ func (p *Policy) Unchanged(th *Thread) (inferred int64) {
 	return inferred
 }
 
-// Changed records that a thread has run since its last observation, or could not be observed: it is due at every tick
-// from now on. It returns the number of ticks of the back-off.
-func (p *Policy) Changed(th *Thread) (unseen int64) {
+// NoteChanged records that a thread has run since its last observation, or could not be observed: it is due at every
+// tick from now on. It returns the number of ticks of the back-off.
+func (p *Policy) NoteChanged(th *Thread) (unseen int64) {
 	waited := !th.skipped && !th.restless
 	unseen = th.endBackoff(p.tick)
 	th.ranBackOff = th.ranBackOff || unseen > 0 && waited

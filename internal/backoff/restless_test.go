@@ -48,7 +48,7 @@ func TestThreadsThatWakeOftenAreRestless(t *testing.T) {
 	observed := func(asleep bool, cpu uint64) {
 		at += 10e6
 		c.BeginTick(1, at, 10e6)
-		c.Changed(th)
+		c.NoteChanged(th)
 		c.NoteObservation(th, asleep, false, procmem.SchedStat{CPU: cpu, Runs: 1})
 	}
 	want := func(n int, why string) {
@@ -73,7 +73,7 @@ func TestThreadsThatWakeOftenAreRestless(t *testing.T) {
 	want(1, "it ran")
 	at += calmAfter
 	c.BeginTick(2, at, 10e6)
-	c.Unchanged(th)
+	c.NoteUnchanged(th)
 	want(0, "it has slept for long")
 	observed(true, 10)
 	c.Forget(th)

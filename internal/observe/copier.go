@@ -24,7 +24,7 @@ func (c *copier) request(t *Thread, s *RawSample, req *ptrace.Request) {
 	*req = ptrace.Request{
 		Stack: s.buf, Larger: c.largerBuffer(t, s), Tail: c.tailBuffer(t, s),
 		Top: hints.Top, ToEnd: hints.ToEnd && t.Extra == nil,
-		Memory: t.Memory, Files: t.files, Extra: c.extras(t, s), Regions: c.regions[:],
+		Memory: t.Memory, Files: t.files, Extra: c.stopExtra(t, s), Regions: c.regions[:],
 	}
 }
 
@@ -81,7 +81,7 @@ func (c *copier) makeRoom(t *Thread, s *RawSample) {
 	s.reserveRegions(t.regionBytes)
 	s.outline = hints.outline
 	if s.outline == nil {
-		s.reserveStack(hints.stackToReserve(t.besides()))
+		s.reserveStack(hints.stackToReserve(t.expectedOtherBytes()))
 		s.touch(t.stackBytes)
 		if c.larger == nil {
 			c.larger = make([]byte, wholeCopy)
@@ -101,7 +101,7 @@ func (c *copier) makeRoom(t *Thread, s *RawSample) {
 }
 
 // mayBeDeep reports whether the next stop may find a deep stack. A wrong result only costs time.
-func (t *Thread) mayBeDeep() bool { return t.hints.get().deepAt(t.stackPointer - uncertain) }
+func (t *Thread) mayBeDeep() bool { return t.hints.get().deepAt(t.stackPointer - expectedGrowth) }
 
 func (c *CopyHints) deepAt(sp frames.Addr) bool {
 	return c.Root == 0 || c.Changing || c.Root-sp >= outlineFrom
@@ -115,14 +115,14 @@ func (c *CopyHints) outlineFor(sp frames.Addr) *outline {
 	return nil
 }
 
-// uncertain is the assumed growth of a stack until the next observation, in bytes.
-const uncertain = 16 << 10
+// expectedGrowth is the assumed growth of a stack until the next observation, in bytes.
+const expectedGrowth = 16 << 10
 
 // taskRegions is the least expected size of other memory of a thread that runs tasks, in bytes.
 const taskRegions = 24 << 10
 
-// besides returns the expected size of memory other than the stack, in bytes.
-func (t *Thread) besides() int {
+// expectedOtherBytes returns the expected size of memory other than the stack, in bytes.
+func (t *Thread) expectedOtherBytes() int {
 	if t.Extra != nil {
 		return max(t.regionBytes, taskRegions)
 	}
@@ -156,9 +156,9 @@ func (c *copier) tailBuffer(t *Thread, s *RawSample) []byte {
 	return c.tail
 }
 
-// extras returns the Extra of a stop, nil if only the stack is copied.
-func (c *copier) extras(t *Thread, s *RawSample) ptrace.Extra {
-	inner := c.extraOf(t)
+// stopExtra returns the Extra of a stop, nil if only the stack is copied.
+func (c *copier) stopExtra(t *Thread, s *RawSample) ptrace.Extra {
+	inner := c.extraWithoutOutline(t)
 	if s.outline == nil {
 		return inner
 	}

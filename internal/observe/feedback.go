@@ -37,7 +37,7 @@ func newFeedback(t *Thread, first CopyHints) *WalkFeedback {
 	return feedback
 }
 
-// Walked learns from a walk of s. Preconditions: the walk has ended, and p has the mappings as of then. o has the
+// Walked learns from a walk of s. Preconditions: the walk has ended, and p has the mappings as of then. walked has the
 // frames of the walk, or is nil if some are missing.
 func (feedback *WalkFeedback) Walked(p *code.Process, w *frames.Walker, s *RawSample, walked *WalkedFrames) {
 	feedback.hints.Incomplete = mayChange(w.StopReason())

@@ -47,7 +47,7 @@ func TestAFutexSleepLikeTheLastOneHasItsKernelStack(t *testing.T) {
 			t.Errorf("%s: %q, not %q", what, s.KernelText, want)
 		}
 		if proven {
-			th.futex.proven()
+			th.futex.confirm()
 		}
 	}
 	for range futexReads {
@@ -105,7 +105,7 @@ func TestAFutexSleepLikeAnotherThreadsHasItsKernelStack(t *testing.T) {
 	if k.kernelStackOf(threads[1], &call) != nil {
 		t.Error("known without a proof")
 	}
-	k.proven()
+	k.confirm()
 	if got := k.kernelStackOf(threads[1], &call); !bytes.Equal(got, fresh) {
 		t.Errorf("%q, not %q", got, fresh)
 	}

@@ -38,7 +38,7 @@ func (f *futexSleep) unchanged(t *Thread, call *procmem.SyscallInfo) bool {
 	return err == nil && string(name) == string(f.wchan[:f.wchanLen])
 }
 
-// note keeps a kernel stack until [futexSleep.proven] confirms it.
+// note keeps a kernel stack until [futexSleep.confirm] confirms it.
 func (f *futexSleep) note(t *Thread, call *procmem.SyscallInfo, text []byte) {
 	f.known, f.noted = false, false
 	f.reads++
@@ -55,7 +55,7 @@ func (f *futexSleep) note(t *Thread, call *procmem.SyscallInfo, text []byte) {
 	}
 }
 
-func (f *futexSleep) proven() { f.known, f.noted = f.known || f.noted, false }
+func (f *futexSleep) confirm() { f.known, f.noted = f.known || f.noted, false }
 
 type futexStack struct {
 	op       uint64
@@ -96,7 +96,7 @@ func (f *futexStacks) kernelStackOf(t *Thread, call *procmem.SyscallInfo) []byte
 	return nil
 }
 
-// keepFound keeps a kernel stack until [futexStacks.proven] confirms it.
+// keepFound keeps a kernel stack until [futexStacks.confirm] confirms it.
 func (f *futexStacks) keepFound(t *Thread, call *procmem.SyscallInfo, text []byte) {
 	var buf [len(f.found.wchan) + 1]byte
 	name, err := t.files.WchanOnce(buf[:])
@@ -108,7 +108,7 @@ func (f *futexStacks) keepFound(t *Thread, call *procmem.SyscallInfo, text []byt
 	f.found.wchanLen = copy(f.found.wchan[:], name)
 }
 
-func (f *futexStacks) proven() {
+func (f *futexStacks) confirm() {
 	if f.found.wchanLen == 0 {
 		return
 	}
@@ -133,8 +133,8 @@ const (
 	kernelTries = 64
 )
 
-// SeeKernelStacks makes raw samples of sleepers include kernel stacks ([KernelStack]), if permitted.
-func (o *Observer) SeeKernelStacks() { o.kernel.wanted = true }
+// ReadKernelStacks makes raw samples of sleepers include kernel stacks ([KernelStack]), if permitted.
+func (o *Observer) ReadKernelStacks() { o.kernel.wanted = true }
 
 func (k *kernelStacks) read(t *Thread, s *RawSample, call *procmem.SyscallInfo) {
 	f := &t.futex

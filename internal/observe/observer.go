@@ -63,7 +63,7 @@ func (o *Observer) Begin(t *Thread) (Outcome, *RawSample, error) {
 		return Reused, nil, nil
 	}
 	s := o.pool.Get()
-	outcome, err := o.observe(t, s, sched)
+	outcome, err := o.readOrStop(t, s, sched)
 	switch outcome {
 	case Done:
 		return Done, s, nil
@@ -76,7 +76,7 @@ func (o *Observer) Begin(t *Thread) (Outcome, *RawSample, error) {
 	return outcome, nil, err
 }
 
-func (o *Observer) observe(t *Thread, s *RawSample, sched procmem.SchedStat) (Outcome, error) {
+func (o *Observer) readOrStop(t *Thread, s *RawSample, sched procmem.SchedStat) (Outcome, error) {
 	asleep, err := o.readAsleep(t, s, sched)
 	switch {
 	case err != nil:

@@ -36,7 +36,7 @@ type otherStackLearner struct {
 	next      int            // index of the last replaced place
 	keepFor   int            // walks elsewhere until a place is dropped
 	walksLeft [maxOthers]int // of these, still to come; 0 if the place is kept for ever
-	gaveUp    bool           // a place was dropped since the last call of missing
+	gaveUp    bool           // a place was dropped since the last call of addMissing
 }
 
 // update learns from a walk. again is set if it went to a new place that was not copied. A kernel sample has one stack
@@ -46,7 +46,7 @@ func (learner *otherStackLearner) update(end walkEnd, w *frames.Walker, s *RawSa
 	if end != endCutOther && end != endOtherStack || s.How == BySample && w.Away() {
 		return false
 	}
-	return learner.missing(w.UnreadAddr())
+	return learner.addMissing(w.UnreadAddr())
 }
 
 // firstStackBytes covers the outermost frames and the kernel's data beyond them (arguments, environment).
@@ -87,8 +87,8 @@ const (
 	maxOthersKept = 1 << 14
 )
 
-// missing adds a place that a walk went to and that was not copied. added is set if it is new.
-func (learner *otherStackLearner) missing(addr uint64) (added bool) {
+// addMissing adds a place that a walk went to and that was not copied. added is set if it is new.
+func (learner *otherStackLearner) addMissing(addr uint64) (added bool) {
 	if learner.keepFor == 0 || learner.gaveUp {
 		learner.keepFor = min(max(2*learner.keepFor, minOthersKept), maxOthersKept)
 		learner.gaveUp = false
@@ -171,8 +171,8 @@ type otherStacks struct {
 	firstStack [maxOthers]bool
 }
 
-// extraOf returns the Extra besides an outline, or nil.
-func (c *copier) extraOf(t *Thread) ptrace.Extra {
+// extraWithoutOutline returns the Extra besides an outline, or nil.
+func (c *copier) extraWithoutOutline(t *Thread) ptrace.Extra {
 	places, inner := &t.hints.get().Others, c.withPlan(t, t.Extra)
 	if places[0].At == 0 {
 		return inner

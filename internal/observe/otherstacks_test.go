@@ -29,8 +29,8 @@ func TestPlacesOnOtherStacksAreGivenUp(t *testing.T) {
 	const at, other = 0x700000, 0x100000
 	k := NewThread(1, 1, nil).Feedback()
 	for _, lasts := range []int{minOthersKept, 2 * minOthersKept, 4 * minOthersKept} {
-		k.others.missing(at)
-		k.others.missing(other)
+		k.others.addMissing(at)
+		k.others.addMissing(other)
 		for range 3 * lasts {
 			k.others.countWalk(3)
 		}
@@ -58,7 +58,7 @@ func TestPlacesOnOtherStacksAreGivenUp(t *testing.T) {
 func TestAStackThatCompleteWalksWereAtIsNotGivenUp(t *testing.T) {
 	const at = 0x700000
 	k := NewThread(1, 1, nil).Feedback()
-	k.others.missing(at)
+	k.others.addMissing(at)
 	k.others.endedAt(at+0x100, true)
 	for range 2 * maxOthersKept {
 		k.others.countWalk(0)
@@ -72,7 +72,7 @@ func TestNothingIsCopiedBehindTheOutermostFrameOfAnotherStack(t *testing.T) {
 	const at = 0x700000
 	k := NewThread(1, 1, nil).Feedback()
 	p := &k.hints.Others[0]
-	k.others.missing(at)
+	k.others.addMissing(at)
 	for _, e := range []struct {
 		sp       frames.Addr
 		complete bool
@@ -92,7 +92,7 @@ func TestNothingIsCopiedBehindTheOutermostFrameOfAnotherStack(t *testing.T) {
 			t.Errorf("%#x, complete %v: %v, %d bytes; want %v, %d", e.sp, e.complete, found, p.copyBytes(), e.found, e.bytes)
 		}
 	}
-	if k.others.missing(at + 8); p.copyBytes() != otherBytes || k.hints.Others[1].At != 0 {
+	if k.others.addMissing(at + 8); p.copyBytes() != otherBytes || k.hints.Others[1].At != 0 {
 		t.Errorf("the place lacked something, and now has %d bytes", p.copyBytes())
 	}
 }

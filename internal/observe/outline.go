@@ -194,7 +194,7 @@ type outlineLearner struct {
 	history *outlineHistory // nil if the stack was not deep lately
 }
 
-// update learns from a walk beyond outlineFrom. o has its frames, or is nil if some are missing. A cut walk adds
+// update learns from a walk beyond outlineFrom. walked has its frames, or is nil if some are missing. A cut walk adds
 // frames, but drops the outline, so that the next stop copies in one piece.
 func (learner *outlineLearner) update(
 	end walkEnd, w *frames.Walker, s *RawSample, walked *WalkedFrames,

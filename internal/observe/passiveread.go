@@ -56,8 +56,8 @@ func (o *Observer) readPassively(t *Thread, s *RawSample, before procmem.SchedSt
 			s.How = ByPassiveRead
 			s.Call = call
 			t.restless = true // until it is found unchanged
-			t.futex.proven()
-			o.kernel.proven()
+			t.futex.confirm()
+			o.kernel.confirm()
 			if call.Nr < 0 {
 				s.wchan, _ = t.files.Wchan(s.wchanBuf[:]) // may be hidden
 			}
@@ -124,7 +124,7 @@ func (c *copier) copyExtra(t *Thread, s *RawSample) {
 		c.pieces.reserve(hints.Bytes)
 		c.pieces.ends.outline = nil
 	}
-	extra := c.extras(t, s)
+	extra := c.stopExtra(t, s)
 	if extra == nil {
 		return
 	}

@@ -64,7 +64,7 @@ type depthLearner struct {
 func (learner *depthLearner) update(end walkEnd, w *frames.Walker, s *RawSample) {
 	switch {
 	case s.How == ByStop:
-		learner.stopped(depth(w, s))
+		learner.learnStop(depth(w, s))
 	case end == endCut:
 		learner.learnCutSample(s)
 	}
@@ -110,8 +110,8 @@ func (learner *depthLearner) stopForPages(asked int) {
 	learner.BeyondSamples, learner.deeperThan = true, asked
 }
 
-// stopped learns from a stop whose walk used that many bytes.
-func (learner *depthLearner) stopped(used int) {
+// learnStop learns from a stop whose walk used that many bytes.
+func (learner *depthLearner) learnStop(used int) {
 	switch {
 	case learner.shallowLeft == 0:
 	case used > learner.deeperThan:

@@ -17,7 +17,7 @@ func TestAThreadWhoseSamplesWereCutIsStoppedForLongerEachTime(t *testing.T) {
 		th.hints.take()
 		stopped := 0
 		for ; !th.UsesSamples(); stopped++ {
-			k.samples.stopped(8 << 10)
+			k.samples.learnStop(8 << 10)
 			k.handOver()
 			th.hints.take()
 		}
@@ -43,7 +43,7 @@ func TestAThreadWhoseBuffersHaveNoPagesYetIsStoppedOnce(t *testing.T) {
 		th.hints.take()
 		stopped := 0
 		for ; !th.UsesSamples() && stopped <= want; stopped++ {
-			k.samples.stopped(5 << 10)
+			k.samples.learnStop(5 << 10)
 			k.handOver()
 			th.hints.take()
 		}
@@ -64,7 +64,7 @@ func TestAThreadIsStoppedAsLongAsItsStackIsDeep(t *testing.T) {
 		th.SetRate(c.rate)
 		k := th.Feedback()
 		requestStop := func(used int) {
-			k.samples.stopped(used)
+			k.samples.learnStop(used)
 			k.handOver()
 			th.hints.take()
 		}

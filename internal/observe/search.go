@@ -12,7 +12,7 @@ import (
 const (
 	maxStarts    = 24        // chains of more than one frame
 	maxTries     = 400       // number of chains
-	maxJoins     = 4         // chains from frames at their places of earlier walks
+	maxKnownEnds     = 4         // chains from frames at their places of earlier walks
 	maxSearch    = 1024      // frames of all chains
 	readsKept    = 2         // reads reserved for a copy in one piece
 	maxSteppedTo = 40        // regions of ends at new places
@@ -132,7 +132,7 @@ func (s *search) bridge(from frames.Addr) {
 	}
 	if left := s.root + copyMargin - from; s.root > from && left <= maxBridge {
 		size = min(int(left), whole)
-	} else if joint := s.lowestJoint(from); joint != 0 {
+	} else if joint := s.lowestKnownEnd(from); joint != 0 {
 		size = min(whole, int(joint-from))
 	}
 	if size > 0 && s.memory.hasRoom() {
@@ -141,9 +141,9 @@ func (s *search) bridge(from frames.Addr) {
 	}
 }
 
-// lowestJoint returns the lowest frame end of the outline from which a chain succeeds, or 0.
-func (s *search) lowestJoint(from frames.Addr) frames.Addr {
-	first, tries := len(s.memory.Others), maxJoins
+// lowestKnownEnd returns the lowest frame end of the outline from which a chain succeeds, or 0.
+func (s *search) lowestKnownEnd(from frames.Addr) frames.Addr {
+	first, tries := len(s.memory.Others), maxKnownEnds
 	for i := 0; i < len(s.outline.ends) && tries > 0 && s.framesLeft > 0; i++ {
 		end := &s.outline.ends[i]
 		if value, ok := s.memory.Word(end.at - 8); end.at <= from || !ok || value != end.pc {

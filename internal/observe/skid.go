@@ -68,9 +68,9 @@ type candidate struct {
 	cpuTime int64 // CPU time since its last observation, ns
 }
 
-// Consider adds a thread with many system calls that the tracer may have preempted to the candidates of
+// AddCandidate adds a thread with many system calls that the tracer may have preempted to the candidates of
 // [Observer.FindPreempted]. It returns false if there are too many: all are then dropped.
-func (p *preemption) Consider(t *Thread) bool {
+func (p *preemption) AddCandidate(t *Thread) bool {
 	if !t.skid.Many() || t.Pending() || t.UsesSamples() {
 		return true
 	}

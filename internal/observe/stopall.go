@@ -180,7 +180,7 @@ func (s *stopAll) finish(h *heldThread) {
 	case heldStopped:
 		raw := h.raw
 		s.req = ptrace.Request{Stack: raw.buf, Memory: h.thread.Memory, Files: h.thread.files,
-			Extra:   s.passive.extraOf(h.thread),
+			Extra:   s.passive.extraWithoutOutline(h.thread),
 			Regions: s.passive.regions[:]}
 		if h.stackCopied {
 			s.req.Stack = nil

@@ -75,7 +75,7 @@ type severalTaskStacks []*taskStacks
 func (s severalTaskStacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) (n int) {
 	first := -1
 	for i, t := range s {
-		if g, _, _ := t.current(regs, rd, out); g != 0 && t.onStack(t.g, regs.SP()) {
+		if g, _, _ := t.readRunning(regs, rd, out); g != 0 && t.onStack(t.g, regs.SP()) {
 			first, n = i, t.Regions(regs, rd, out)
 			break
 		}
@@ -127,7 +127,7 @@ func (t *taskStacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.
 	if len(out) < 7 { // slot, g, m, labels, scheduler's stack, curg, its stack
 		return 0
 	}
-	g, m, n := t.current(regs, rd, out)
+	g, m, n := t.readRunning(regs, rd, out)
 	if g == 0 {
 		return 0
 	}
@@ -141,12 +141,12 @@ func (t *taskStacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.
 		n = t.copyLabels(t.g, rd, out, n)
 	}
 	if on && g == curg {
-		return t.restOfStack(rd, out, n)
+		return t.copyRestOfStack(rd, out, n)
 	}
 	// At the beginning of a signal handler g is still that of the interrupted code.
 	signal := !on || g != word(t.m, layout.Scheduler)
 	if signal {
-		n = t.scheduler(rd, out, n)
+		n = t.copySchedulerStack(rd, out, n)
 	}
 	if curg == 0 {
 		return n
@@ -168,8 +168,8 @@ func (t *taskStacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.
 	return n + 1
 }
 
-// restOfStack copies the part of the running task's stack that the copy of the stack lacks.
-func (t *taskStacks) restOfStack(rd *ptrace.Reader, out []frames.Region, n int) int {
+// copyRestOfStack copies the part of the running task's stack that the copy of the stack lacks.
+func (t *taskStacks) copyRestOfStack(rd *ptrace.Reader, out []frames.Region, n int) int {
 	at, stackBytes := rd.Stack()
 	from, hi := at+uint64(stackBytes), word(t.g, t.layout.StackHi)
 	if stackBytes == 0 || from >= hi {
@@ -187,8 +187,8 @@ func (t *taskStacks) onStack(g []byte, sp uint64) bool {
 	return sp >= word(g, t.layout.StackLo) && sp <= word(g, t.layout.StackHi)
 }
 
-// scheduler copies the outer part of the scheduler's stack.
-func (t *taskStacks) scheduler(rd *ptrace.Reader, out []frames.Region, n int) int {
+// copySchedulerStack copies the outer part of the scheduler's stack.
+func (t *taskStacks) copySchedulerStack(rd *ptrace.Reader, out []frames.Region, n int) int {
 	layout := &t.layout
 	g0 := word(t.m, layout.Scheduler)
 	if g0 == 0 || rd.Read(g0, t.g0) != len(t.g0) {
@@ -207,11 +207,12 @@ func (t *taskStacks) scheduler(rd *ptrace.Reader, out []frames.Region, n int) in
 	return n + 1
 }
 
-// current reads the running g and its m. g is in thread-local storage, on arm64 in a register that C code may reuse.
-func (t *taskStacks) current(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) (g, m uint64, n int) {
+// readRunning reads the running g and its m. g is in thread-local storage, on arm64 in a register that C code may
+// reuse.
+func (t *taskStacks) readRunning(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) (g, m uint64, n int) {
 	if t.layout.InRegister {
 		g, _ = regs.Get(t.layout.Register)
-		return t.running(g, rd, 0)
+		return t.readTask(g, rd, 0)
 	}
 	slot := regs.TLS + uint64(t.layout.TLS)
 	if regs.TLS == 0 {
@@ -225,15 +226,15 @@ func (t *taskStacks) current(regs *frames.Regs, rd *ptrace.Reader, out []frames.
 	if rd.Read(slot, t.slot) != len(t.slot) {
 		return 0, 0, 0
 	}
-	g, m, n = t.running(word(t.slot, 0), rd, 1)
+	g, m, n = t.readTask(word(t.slot, 0), rd, 1)
 	if g != 0 {
 		*hint = taskHint{slot, m, g}
 	}
 	return g, m, n
 }
 
-// running reads a g and its m, and returns 0 if that g does not run.
-func (t *taskStacks) running(g uint64, rd *ptrace.Reader, regions int) (uint64, uint64, int) {
+// readTask reads a g and its m, and returns 0 if that g does not run.
+func (t *taskStacks) readTask(g uint64, rd *ptrace.Reader, regions int) (uint64, uint64, int) {
 	if g == 0 || rd.Read(g, t.g) != len(t.g) {
 		return 0, 0, 0
 	}

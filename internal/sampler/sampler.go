@@ -116,9 +116,9 @@ func (s *Sampler) Run(ctx context.Context) (runstats.Stats, error) {
 	defer selfruntime.RelaxMonitor()()
 	producer := s.newProducer(start, boot)
 	var discovery sync.WaitGroup
-	accounted, traced := make(chan struct{}), make(chan struct{})
+	aggregatorDone, tracerDone := make(chan struct{}), make(chan struct{})
 	go func() {
-		defer close(accounted)
+		defer close(aggregatorDone)
 		s.runAggregator(cancel)
 	}()
 	if s.opts.Children || s.opts.Select != nil {
@@ -128,16 +128,16 @@ func (s *Sampler) Run(ctx context.Context) (runstats.Stats, error) {
 		})
 	}
 	go func() {
-		defer close(traced)
+		defer close(tracerDone)
 		producer.Run(ctx, cancel)
 		cancel()
 	}()
-	if err := s.waitFor(ctx, traced, accounted); err != nil {
+	if err := s.waitFor(ctx, tracerDone, aggregatorDone); err != nil {
 		// A hanging thread blocks a change of the runtime's state.
 		cancel()
 		return s.stats(producer), errors.Join(err, s.common.Failure.Get())
 	}
-	<-traced
+	<-tracerDone
 	undo()
 	cancel()
 	discovery.Wait()
@@ -207,7 +207,7 @@ func (s *Sampler) handleWaiting() {
 
 // discardRest discards batches after a failure of the aggregator; none if the tracer hangs.
 func (s *Sampler) discardRest() {
-	if closed(s.orphaned) {
+	if isClosed(s.orphaned) {
 		return
 	}
 	for b := range s.common.Ring.Batches() {

@@ -29,41 +29,41 @@ var ErrNotBooked = errors.New("the recording so far could not be taken over; the
 const watchEvery = 500 * time.Millisecond
 
 // waitFor waits for the tracer and the aggregator. The error names the one that hangs.
-func (s *Sampler) waitFor(ctx context.Context, traced, accounted chan struct{}) error {
+func (s *Sampler) waitFor(ctx context.Context, tracerDone, aggregatorDone chan struct{}) error {
 	var stalls observe.Stalls
 	defer stalls.Close()
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	for {
 		select {
-		case <-accounted:
+		case <-aggregatorDone:
 			return nil
 		case <-tick.C:
 		}
 		tracer := s.control.Thread()
-		if what := stalls.HungTracer(tracer); what != "" && !closed(traced) {
-			return s.takeOverFromHung(what, accounted)
+		if what := stalls.HungTracer(tracer); what != "" && !isClosed(tracerDone) {
+			return s.takeOverFromHung(what, aggregatorDone)
 		}
 		if ctx.Err() == nil {
 			continue
 		}
 		if what := stalls.HungReader(tracer); what != "" {
-			return s.takeOverFromHung(what, accounted)
+			return s.takeOverFromHung(what, aggregatorDone)
 		}
 	}
 }
 
 // takeOverFromHung takes the Builder over, and returns the error.
-func (s *Sampler) takeOverFromHung(what string, accounted chan struct{}) error {
+func (s *Sampler) takeOverFromHung(what string, aggregatorDone chan struct{}) error {
 	close(s.orphaned)
 	s.common.QuotaGate.Open() // the hanging part may have closed it
-	if err := s.takeBuilder(accounted); err != nil {
+	if err := s.takeBuilder(aggregatorDone); err != nil {
 		return fmt.Errorf("%w; %w", observe.Hung(what), err)
 	}
 	return observe.Hung(what)
 }
 
-func closed(c chan struct{}) bool {
+func isClosed(c chan struct{}) bool {
 	select {
 	case <-c:
 		return true
@@ -76,9 +76,9 @@ func closed(c chan struct{}) bool {
 const takeOverFor = 5 * time.Second
 
 // takeBuilder waits for the aggregator. If that hangs, it takes the Builder over.
-func (s *Sampler) takeBuilder(accounted chan struct{}) error {
+func (s *Sampler) takeBuilder(aggregatorDone chan struct{}) error {
 	select {
-	case <-accounted:
+	case <-aggregatorDone:
 		return nil
 	case <-time.After(takeOverFor):
 	}

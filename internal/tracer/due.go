@@ -100,7 +100,7 @@ func (d *due) observePreempted() {
 	}
 	for _, p := range d.procs {
 		for _, t := range p.backoff.Due {
-			if th := ownerOf(t); !th.gone && !d.Observer.Consider(th.Observed) {
+			if th := ownerOf(t); !th.gone && !d.Observer.AddCandidate(th.Observed) {
 				return
 			}
 		}

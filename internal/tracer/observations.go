@@ -46,21 +46,21 @@ func (o *observations) observe(th *thread) {
 		}
 		th.tick = o.counts.ticks
 		o.counts.reused++
-		o.counts.inferred += o.Backoff.Unchanged(&th.Backoff)
+		o.counts.inferred += o.Backoff.NoteUnchanged(&th.Backoff)
 	case outcome == observe.Runs:
 		o.counts.attempted--
-		o.changed(th)
+		o.noteChanged(th)
 		th.EnginePart.FoundRunning() // its engine observes it
 	case outcome == observe.Queued:
 		o.counts.attempted--
 		o.counts.queued++
-		o.changed(th)
+		o.noteChanged(th)
 	case outcome == observe.Done:
-		o.changed(th)
+		o.noteChanged(th)
 		o.finish(th, raw)
 	default:
 		o.stops.pending[th.Observed] = pendingStop{thread: th}
-		o.changed(th)
+		o.noteChanged(th)
 	}
 	if err != nil || outcome != observe.Runs {
 		th.Steady = schedule.Steady{}
@@ -114,10 +114,10 @@ func (o *observations) preferCPUOf(th *thread, s procmem.SchedStat, onCPU, runni
 func (o *observations) fail(th *thread, err error) {
 	reason := observe.Reason(err)
 	o.counts.addFailure(reason)
-	o.changed(th)
+	o.noteChanged(th)
 	if reason == refusal.Gone {
 		o.tracked.endThread(th)
 	}
 }
 
-func (o *observations) changed(th *thread) { o.counts.unseen += o.Backoff.Changed(&th.Backoff) }
+func (o *observations) noteChanged(th *thread) { o.counts.unseen += o.Backoff.NoteChanged(&th.Backoff) }

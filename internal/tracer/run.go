@@ -67,7 +67,7 @@ func (t *Tracer) runHere(ctx context.Context) (again bool) {
 	t.Observer.LimitPause(t.opts.MaxPause)
 	t.Observer.DetachInTime()
 	if t.opts.KernelStacks {
-		t.Observer.SeeKernelStacks()
+		t.Observer.ReadKernelStacks()
 	}
 	t.run.scheduling = ctl.Scheduling()
 	t.beginOnce()
