@@ -151,7 +151,7 @@ func (t *Thread) tryReuse(sched procmem.SchedStat) bool {
 
 // classifySleeper sets the state of a passively read thread. It reports whether to stop it, for a missing register or
 // because it is stopped by job control.
-func (o *Observer) classifySleeper(t *Thread, s *RawSample) bool {
+func (o *Observer) classifySleeper(t *Thread, s *RawSample) (mustStop bool) {
 	s.OnCPU, s.Basis = false, sample.Exact
 	var st procmem.Stat
 	if t.files.Stat(&st) != nil {

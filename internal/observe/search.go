@@ -12,7 +12,7 @@ import (
 const (
 	maxStarts    = 24        // chains of more than one frame
 	maxTries     = 400       // number of chains
-	maxKnownEnds     = 4         // chains from frames at their places of earlier walks
+	maxKnownEnds = 4         // chains from frames at their places of earlier walks
 	maxSearch    = 1024      // frames of all chains
 	readsKept    = 2         // reads reserved for a copy in one piece
 	maxSteppedTo = 40        // regions of ends at new places
