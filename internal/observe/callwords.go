@@ -83,7 +83,7 @@ func (s *RawSample) keepNear(t *Thread, stop *ptrace.Stop) {
 	}
 }
 
-// Near returns the copy around the futex(2) word at which a sleeper waits. It is valid as long as the raw sample.
+// Near gives the copy around the futex(2) word that a sleeper waits at. It is valid as long as the raw sample.
 func (s *RawSample) Near() waits.Copy {
 	return waits.Copy{Addr: s.near.at, Bytes: s.near.bytes[:s.near.n]}
 }
