@@ -6,12 +6,11 @@ import "math/rand/v2"
 
 // Times and costs are in nanoseconds.
 const (
-	// longestBackoff is the longest mean back-off, idleMost the longest in a process in which no thread runs.
+	// longestBackoff is the longest mean back-off, idleMost that in a process in which no thread runs.
 	longestBackoff = 120e6
 	idleMost       = 1e9
-	// A back-off is at most one part in sleepShare of the thread's sleep so far. Where the kernel samples running
-	// threads and there are manyThreads, it is one part in firstShare for a thread that has not run since it was first
-	// observed.
+	// A back-off is at most one part in sleepShare of the thread's sleep so far. With kernel samples and manyThreads it
+	// is one part in firstShare for a thread that has not run since its first observation.
 	sleepShare  = 16
 	firstShare  = 1
 	manyThreads = 80
@@ -21,8 +20,8 @@ const (
 	sampleShare = 256
 	// searchShare is the same for searches of backed-off threads that have run.
 	searchShare = 64
-	// Back-offs grow while backed-off threads use at most one part in burstShare of a process's CPU time: to maxStretch
-	// times as long, or fewStretch with fewer than 470 threads.
+	// While backed-off threads use at most one part in burstShare of a process's CPU time, back-offs grow by a factor of
+	// up to maxStretch, or fewStretch with fewer than 470 threads.
 	burstShare = 1000
 	maxStretch = 16
 	fewStretch = 8
@@ -30,9 +29,9 @@ const (
 	clockError = 4e6
 )
 
-// backoffFor gives the back-off of a thread found unchanged, in nanoseconds; 0: it is observed in the next tick. asleep
-// is the length of its sleep and period the mean distance of ticks, in nanoseconds. threads is the number of all
-// threads, stretch the factor, share [sleepShare] or [firstShare].
+// backoffFor returns the back-off of a thread found unchanged, in ns; 0 means none. asleep is the length of its sleep
+// and period the mean distance of ticks, in ns. threads is the number of all threads, stretch the factor, and share
+// [sleepShare] or [firstShare].
 func backoffFor(asleep, period int64, threads int, stretch, share int64, rng *rand.Rand) int64 {
 	cost := int64(threads) * sampleCost * sampleShare
 	if cost < longestBackoff { // few are cheap to observe

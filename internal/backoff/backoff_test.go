@@ -88,7 +88,7 @@ const (
 	numStacks
 )
 
-// outcome is what a sampled life came to: processor time by stack, that which was not
+// outcome is what a sampled life came to: CPU time by stack, that which was not
 // observed, and the truth.
 type outcome struct {
 	booked                [numStacks]int64
@@ -105,7 +105,7 @@ func (o *outcome) emit(s attribute.Span) {
 	}
 }
 
-// first gives the share of the observed time that the first place has.
+// first returns the share of the observed time that the first place has.
 func (o *outcome) first() float64 {
 	return float64(o.booked[stackFirst]) / float64(o.booked[stackFirst]+o.booked[stackLast])
 }
@@ -129,7 +129,7 @@ func (l life) sampled(threads int, seed uint64) (o outcome) {
 			asleep = l.sleep/2 + rng.Int64N(l.sleep)
 		}
 		ran := max(now-cycle-asleep, 0)
-		sl.decide(now, uint64(cpu+ran))
+		sl.update(now, uint64(cpu+ran))
 		if now < due {
 			skipped = true
 			continue

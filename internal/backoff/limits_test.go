@@ -30,12 +30,12 @@ func TestManySampledSleepersAreBackedOffForAsLongAsTheySlept(t *testing.T) {
 		th := &Thread{Observed: observe.NewThread(1, 1, nil)}
 		p.Add(th)
 		if c.sampled {
-			th.Observed.SetSampled(1 << 14)
+			th.Observed.SetSampleStack(1 << 14)
 		}
 		policy := New(1)
-		policy.Changed(th) // its first observation
+		policy.NoteChanged(th) // its first observation
 		if c.ran {
-			policy.Changed(th)
+			policy.NoteChanged(th)
 		}
 		if stretch, share := th.limits(c.threads); stretch != c.stretch || share != c.share || th.HasRun() != c.ran {
 			t.Errorf("%s: %d times one part in %d, has run: %v", c.name, stretch, share, th.HasRun())

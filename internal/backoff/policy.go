@@ -13,46 +13,47 @@ import (
 type Policy struct {
 	wheel  wheel
 	rng    *rand.Rand
-	expire func(*Thread) // expired, made once
+	expire func(*Thread) // the method expired, bound once
 
 	tick     int64 // number of the present or last tick
-	at       int64 // its time, CLOCK_MONOTONIC ns
+	at       int64 // CLOCK_MONOTONIC ns
 	period   int64 // mean distance of ticks, ns
-	threads  int   // all threads
-	restless int   // restless threads, see [Thread]
+	threads  int   // number of all threads
+	restless int   // number of restless threads, see [Thread]
 }
 
-// New makes a policy. seed seeds its random numbers.
+// New returns a policy. seed seeds its random numbers.
 func New(seed uint64) *Policy {
 	p := &Policy{rng: rand.New(rand.NewPCG(seed, 0x6964_6c65))}
 	p.expire = p.expired
 	return p
 }
 
-// BeginTick begins a tick: its number, its time (CLOCK_MONOTONIC) and the mean distance of ticks, in nanoseconds.
+// BeginTick begins a tick, with its number, its time (CLOCK_MONOTONIC, ns) and the mean distance of ticks, in ns.
 func (p *Policy) BeginTick(tick, at, period int64) {
-	p.tick, p.at, p.period = tick, at, period
+	p.tick = tick
+	p.at = at
+	p.period = period
 }
 
-// WakeDue makes threads due whose back-off is over. threads is the number of all threads.
+// WakeDue makes threads due whose back-off has ended. threads is the number of all threads.
 func (p *Policy) WakeDue(threads int) {
 	p.threads = threads
 	p.wheel.turn(p.at, p.expire)
 }
 
-// expired handles the end of a back-off. It is prolonged if the process's clock has not moved since the thread's last
-// observation.
+// expired handles the end of a back-off. It prolongs the back-off if the process's clock has not moved since.
 func (p *Policy) expired(th *Thread) {
 	proc := th.proc
 	if proc.clockKnown && proc.clock == th.clockAtObservation && p.at-th.observedAt < idleMost-longestBackoff {
 		p.wheel.put(th, p.at+backoffFor(longestBackoff*sleepShare, 0, p.threads, 1, sleepShare, p.rng))
 		return
 	}
-	p.wake(th)
+	p.makeDue(th)
 }
 
-// wake makes a backed-off thread due in this tick.
-func (p *Policy) wake(th *Thread) {
+// makeDue makes a backed-off thread due in this tick.
+func (p *Policy) makeDue(th *Thread) {
 	th.proc.backedOff--
 	th.proc.Due = append(th.proc.Due, th)
 }
@@ -61,13 +62,13 @@ func (p *Policy) wake(th *Thread) {
 func (p *Policy) Wake(th *Thread) {
 	if th.inWheel {
 		p.wheel.remove(th)
-		p.wake(th)
+		p.makeDue(th)
 	}
 }
 
-// Unchanged records that a thread has not run since its last observation, and gives the number of ticks of its
+// NoteUnchanged records that a thread has not run since its last observation. It returns the number of ticks of the
 // back-off.
-func (p *Policy) Unchanged(th *Thread) (inferred int64) {
+func (p *Policy) NoteUnchanged(th *Thread) (inferred int64) {
 	inferred = th.endBackoff(p.tick)
 	th.addUnchanged(inferred+1, procmem.ReadingAt(th.Observed.LastSched(), p.at))
 	th.asleep = th.Observed.Asleep()
@@ -77,44 +78,47 @@ func (p *Policy) Unchanged(th *Thread) (inferred int64) {
 		th.observedAt, th.clockAtObservation = p.at, th.proc.clock
 	}
 	if th.restless {
-		p.noteRestless(th, th.asleep && th.sampled() && p.at-th.unchangedSince < calmAfter)
+		p.noteRestless(th, th.asleep && th.usesSamples() && p.at-th.unchangedSince < calmAfter)
 		p.backOffRestless(th)
 	}
 	return inferred
 }
 
-// Changed records that a thread has run since its last observation, or could not be observed: it is due at every tick
-// from now on. It gives the number of ticks of its back-off.
-func (p *Policy) Changed(th *Thread) (unseen int64) {
+// NoteChanged records that a thread has run since its last observation, or could not be observed: it is due at every
+// tick from now on. It returns the number of ticks of the back-off.
+func (p *Policy) NoteChanged(th *Thread) (unseen int64) {
 	waited := !th.skipped && !th.restless
 	unseen = th.endBackoff(p.tick)
 	th.ranBackOff = th.ranBackOff || unseen > 0 && waited
-	th.ranFirst = th.observed && !th.hasRun
-	th.hasRun, th.observed = th.observed, true
-	th.asleep, th.unchangedSince = false, p.at
+	th.ranFirst = th.observedOnce && !th.hasRun
+	th.hasRun = th.observedOnce
+	th.observedOnce = true
+	th.asleep = false
+	th.unchangedSince = p.at
 	return unseen
 }
 
-// endBackoff gives the number of ticks of the back-off before this observation.
+// endBackoff returns the number of ticks of the back-off before this observation.
 func (th *Thread) endBackoff(tick int64) int64 {
 	if th.backedOffAt == 0 {
 		return 0
 	}
 	n := tick - th.backedOffAt - 1
-	th.backedOffAt, th.skipped = 0, false
+	th.backedOffAt = 0
+	th.skipped = false
 	return max(n, 0)
 }
 
-// Observed records an observation: whether the thread is asleep, and its clocks s. Its CPU time since the last one
-// explains a part of the process's clock. created reports that the thread's clock began at zero within the recording.
-func (p *Policy) Observed(th *Thread, asleep, created bool, s procmem.SchedStat) {
+// NoteObservation records an observation: whether the thread is asleep, and its clocks s. The CPU time since the last
+// one explains a part of the process's clock. created is set if the thread's clock began at zero within the recording.
+func (p *Policy) NoteObservation(th *Thread, asleep, created bool, s procmem.SchedStat) {
 	th.asleep = asleep
 	if s.Runs == 0 { // unknown
 		return
 	}
 	used := int64(s.CPU)
 	again := th.restless || th.cpuKnown && used != th.cpuAtObservation // use before the first observation is unknown
-	p.noteRestless(th, asleep && again && th.sampled())
+	p.noteRestless(th, asleep && again && th.usesSamples())
 	p.backOffRestless(th)
 	if th.cpuKnown || created {
 		th.proc.explained += used - th.cpuAtObservation
@@ -122,10 +126,13 @@ func (p *Policy) Observed(th *Thread, asleep, created bool, s procmem.SchedStat)
 			th.class().burst(used - th.cpuAtObservation)
 		}
 	}
-	th.cpuAtObservation, th.cpuKnown, th.ranBackOff, th.ranFirst = used, true, false, false
+	th.cpuAtObservation = used
+	th.cpuKnown = true
+	th.ranBackOff = false
+	th.ranFirst = false
 }
 
-// BackOff backs off threads of a process from the next tick on, and removes ended ones from this tick's list.
+// BackOff begins the back-offs of a process's threads, and removes ended threads from this tick's list.
 func (p *Policy) BackOff(proc *Process) {
 	proc.Due = slices.DeleteFunc(proc.Due, func(th *Thread) bool {
 		backoff := th.backoff
@@ -144,14 +151,15 @@ func (p *Policy) BackOff(proc *Process) {
 func (p *Policy) TicksSkipped(proc *Process) {
 	for _, th := range proc.Due {
 		if th.asleep && th.backedOffAt == 0 {
-			th.backedOffAt, th.skipped = p.tick, true
+			th.backedOffAt = p.tick
+			th.skipped = true
 		}
 	}
 }
 
 // SearchDue reports whether a backed-off thread must have run, and a search is due. The caller then wakes
-// ([Policy.Wake]) and observes those that ran before; if the clock is still unexplained ([Policy.Unexplained]), all
-// others, and calls [Policy.AllObserved]. In both cases it calls [Policy.SearchEnded].
+// ([Policy.Wake]) and observes those that ran before. If that does not explain the clock ([Policy.Unexplained]), it
+// does so with all others, and calls [Policy.AllObserved]. In both cases it calls [Policy.SearchEnded].
 func (p *Policy) SearchDue(proc *Process) bool {
 	return proc.backedOff > 0 && proc.clockKnown && proc.clockAt == p.at && p.at >= proc.nextSearch && p.Unexplained(proc)
 }
@@ -175,7 +183,7 @@ func (p *Policy) SearchEnded(proc *Process, n int) {
 // AllObserved records that all threads of a process were observed.
 func (p *Policy) AllObserved(proc *Process) { proc.clockAllObserved, proc.explained = proc.clock, 0 }
 
-// Forget removes an ended thread, and gives the number of ticks of its back-off.
+// Forget removes an ended thread. It returns the number of ticks of the back-off.
 func (p *Policy) Forget(th *Thread) (unseen int64) {
 	th.Gone = true
 	p.noteRestless(th, false)

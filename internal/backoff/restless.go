@@ -4,12 +4,12 @@ package backoff
 
 const (
 	// restlessCost is the whole cost of observing a sleeper that woke lately, ns. Such observations take at most one
-	// part in restlessShare of a processor.
+	// part in restlessShare of a CPU.
 	restlessCost  = 40e3
 	restlessShare = 16
-	// longestRestless is the longest mean back-off of such a thread, in nanoseconds.
+	// longestRestless is the longest mean back-off of such a thread, ns.
 	longestRestless = 1e9
-	// calmAfter is the sleep after which such a thread is treated as any other, in nanoseconds.
+	// calmAfter is the sleep after which such a thread is treated as any other, ns.
 	calmAfter = 1e9
 )
 
@@ -19,14 +19,14 @@ func (p *Policy) noteRestless(th *Thread, restless bool) {
 		return
 	}
 	n := 1
-	if th.restless = restless; !restless {
+	th.restless = restless
+	if !restless {
 		n = -1
 	}
 	th.proc.restless += n
 	p.restless += n
 }
 
-// backOffRestless backs off the thread if it is restless.
 func (p *Policy) backOffRestless(th *Thread) {
 	if th.restless {
 		th.backoff = max(th.backoff, p.restlessBackoff())
@@ -34,7 +34,7 @@ func (p *Policy) backOffRestless(th *Thread) {
 	}
 }
 
-// restlessBackoff gives the back-off of a restless sleeper, in nanoseconds; 0: it is observed in the next tick.
+// restlessBackoff returns the back-off of a restless sleeper, in ns; 0 means none.
 func (p *Policy) restlessBackoff() int64 {
 	length := min(int64(p.restless)*restlessCost*restlessShare, longestRestless)
 	if length < 2*p.period {
@@ -43,9 +43,9 @@ func (p *Policy) restlessBackoff() int64 {
 	return length - length/4 + p.rng.Int64N(length/2)
 }
 
-// sampled reports whether samples show where the thread runs, so that it may be backed off although it is restless.
-func (th *Thread) sampled() bool { return th.Observed.Sampled() }
+// usesSamples reports whether samples show where the thread runs, so that it may be backed off although it is restless.
+func (th *Thread) usesSamples() bool { return th.Observed.UsesSamples() }
 
-// MayWait reports whether a sample of the thread waits for the thread's next due observation. It does for backed-off
-// restless threads: observing right after a run would favour short sleeps.
+// MayWait reports whether a sample of the thread waits for the next due observation. It does for backed-off restless
+// threads: observing right after a run would favour short sleeps.
 func (th *Thread) MayWait() bool { return th.restless && th.inWheel }

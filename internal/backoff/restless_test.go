@@ -48,8 +48,8 @@ func TestThreadsThatWakeOftenAreRestless(t *testing.T) {
 	observed := func(asleep bool, cpu uint64) {
 		at += 10e6
 		c.BeginTick(1, at, 10e6)
-		c.Changed(th)
-		c.Observed(th, asleep, false, procmem.SchedStat{CPU: cpu, Runs: 1})
+		c.NoteChanged(th)
+		c.NoteObservation(th, asleep, false, procmem.SchedStat{CPU: cpu, Runs: 1})
 	}
 	want := func(n int, why string) {
 		t.Helper()
@@ -60,7 +60,7 @@ func TestThreadsThatWakeOftenAreRestless(t *testing.T) {
 	observed(true, 5)
 	observed(true, 6)
 	want(0, "nobody samples it")
-	th.Observed.SetSampled(1 << 10)
+	th.Observed.SetSampleStack(1 << 10)
 	observed(true, 6)
 	want(0, "it did not run")
 	observed(true, 7)
@@ -73,7 +73,7 @@ func TestThreadsThatWakeOftenAreRestless(t *testing.T) {
 	want(1, "it ran")
 	at += calmAfter
 	c.BeginTick(2, at, 10e6)
-	c.Unchanged(th)
+	c.NoteUnchanged(th)
 	want(0, "it has slept for long")
 	observed(true, 10)
 	c.Forget(th)
@@ -81,7 +81,7 @@ func TestThreadsThatWakeOftenAreRestless(t *testing.T) {
 }
 
 // TestSleepsOfRestlessThreadsHaveTheirShares: threads that sleep in two places, run for a millisecond in between, and
-// are sampled 100 times a second of processor time. In a crowd of 500 they are left alone for 32 ticks, and so are
+// are sampled 100 times a second of CPU time. In a crowd of 500 they are left alone for 32 ticks, and so are
 // their samples. The shorter sleep's share of the blocked time is no further off than with an observation at each tick,
 // by a hundredth.
 func TestSleepsOfRestlessThreadsHaveTheirShares(t *testing.T) {
@@ -103,7 +103,7 @@ func TestSleepsOfRestlessThreadsHaveTheirShares(t *testing.T) {
 	}
 }
 
-// sleepsOf gives the share of blocked time that the shorter of two sleeps is given, of a thread in such a crowd.
+// sleepsOf returns the share of blocked time that the shorter of two sleeps is given, of a thread in such a crowd.
 func sleepsOf(long, short int64, threads int) float64 {
 	const period, burst = 10e6, 1e6
 	rng := rand.New(rand.NewPCG(7, 9))
@@ -120,7 +120,7 @@ func sleepsOf(long, short int64, threads int) float64 {
 	var samples []sample.Reading // that wait for an observation
 	length := func() int64 { return long/2 + rng.Int64N(long) }
 	ends, where := length(), stackFirst // the present sleep; a burst follows
-	sampled := int64(0)                 // when it is sampled next, of its processor time
+	sampled := int64(0)                 // when it is sampled next, of its CPU time
 	for now := int64(period); now < 3600e9; now += period - period/4 + rng.Int64N(period/2) {
 		for now >= ends+burst {
 			if cpu += burst; cpu > sampled {

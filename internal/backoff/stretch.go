@@ -3,31 +3,31 @@
 package backoff
 
 const (
-	// decideEvery is the period of decisions, in nanoseconds.
+	// decideEvery is the period of decisions, ns.
 	decideEvery = 1e9
 	// Sums fade by one part in stretchFades per decision, so that threads that wake twice a minute count.
 	stretchFades = 32
 )
 
 // stretch decides the length of back-offs in a process, by the part of its CPU time that backed-off threads used. A
-// thread that only sleeps can be observed seldom. But where each of a thousand threads wakes now and then, these bursts
+// thread that only sleeps needs few observations. But where each of a thousand threads wakes now and then, their bursts
 // are most of the load.
 type stretch struct {
-	extra           int64  // factor of back-offs, less one
+	extra           int64  // factor of back-offs − 1
 	decidedAt       int64  // last decision, CLOCK_MONOTONIC ns
 	clockAtDecision uint64 // of the process then, ns
 	ran             int64  // recent CPU time of the process, ns
-	bursts          int64  // of it, by backed-off threads, ns
+	bursts          int64  // part of ran that backed-off threads used, ns
 }
 
-// factor gives the factor of back-offs, from 1 on.
+// factor returns the factor of back-offs, at least 1.
 func (s *stretch) factor() int64 { return s.extra + 1 }
 
-// burst adds CPU time of a thread used while it was backed off.
+// burst adds CPU time that a thread used while backed off.
 func (s *stretch) burst(ns int64) { s.bursts += ns }
 
-// decide updates the factor, with the process's clock.
-func (s *stretch) decide(now int64, clock uint64) {
+// update updates the factor with the process's clock.
+func (s *stretch) update(now int64, clock uint64) {
 	if now-s.decidedAt < decideEvery {
 		return
 	}

@@ -10,7 +10,7 @@ func (s *stretch) seconds(n int, now, clock *int64, ran, bursts int64) {
 		*now += 1e9
 		*clock += ran
 		s.burst(bursts)
-		s.decide(*now, uint64(*clock))
+		s.update(*now, uint64(*clock))
 	}
 }
 
@@ -41,14 +41,14 @@ func TestBackoffsGetLongerOnlyWhereNoThreadRunsInThem(t *testing.T) {
 
 func TestBackoffsAreDecidedOnceASecond(t *testing.T) {
 	var s stretch
-	s.decide(1e9, 0)
+	s.update(1e9, 0)
 	for at := int64(1); at < 10; at++ {
-		s.decide(1e9+at*1e8, uint64(at*1e8))
+		s.update(1e9+at*1e8, uint64(at*1e8))
 	}
 	if s.factor() != 1 {
 		t.Errorf("within the first second: %d times", s.factor())
 	}
-	if s.decide(2e9, 1e9); s.factor() != 2 {
+	if s.update(2e9, 1e9); s.factor() != 2 {
 		t.Errorf("after it: %d times", s.factor())
 	}
 }

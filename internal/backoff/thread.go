@@ -9,29 +9,28 @@ import (
 
 // Thread is the policy's state of a thread.
 type Thread struct {
-	// Owner is the object that the caller keeps for the thread.
-	Owner any
-	// Observed is the thread.
+	// Owner is the caller's object for the thread.
+	Owner    any
 	Observed *observe.Thread
-	// Unchanged counts the ticks at which the thread was found unchanged, not yet reported to the aggregator.
+	// Unchanged counts the unreported ticks at which the thread was found unchanged.
 	Unchanged sample.Unchanged
-	// Gone reports that the thread has ended. It is set by [Policy.Forget].
+	// Gone is set by [Policy.Forget]: the thread has ended.
 	Gone bool
 
 	proc           *Process
 	asleep         bool  // asleep at its last observation
 	unchangedSince int64 // CLOCK_MONOTONIC ns
-	backedOffAt    int64 // the tick at which it was backed off; 0: due at every tick
+	backedOffAt    int64 // tick at which it was backed off; 0 if due at every tick
 	skipped        bool  // it was backed off because ticks are skipped
 
-	backoff            int64  // the next back-off, ns; 0: none
+	backoff            int64  // the next back-off, ns; 0 if none
 	observedAt         int64  // last observation, CLOCK_MONOTONIC ns
 	clockAtObservation uint64 // the process's clock then, ns
 	cpuAtObservation   int64  // its CPU time then, ns
 	cpuKnown           bool   // cpuAtObservation is valid
 	restless           bool   // it woke lately, and is backed off nevertheless
 	ranBackOff         bool   // it ran while backed off, not accounted yet
-	observed           bool   // observed at least once
+	observedOnce       bool   // observed at least once
 	hasRun             bool   // found changed after its first observation
 	ranFirst           bool   // for the first time, not accounted yet
 
@@ -43,7 +42,7 @@ type Thread struct {
 // BackedOff reports whether the thread is backed off. Its next observation then covers the ticks since.
 func (th *Thread) BackedOff() bool { return th.backedOffAt != 0 }
 
-// AsleepFor gives the length of its observed sleep, in nanoseconds; 0: it does not sleep.
+// AsleepFor returns the length of its observed sleep, ns; 0 if it does not sleep.
 func (th *Thread) AsleepFor(now int64) int64 {
 	if !th.asleep {
 		return 0
@@ -51,7 +50,6 @@ func (th *Thread) AsleepFor(now int64) int64 {
 	return now - th.unchangedSince
 }
 
-// addUnchanged adds n ticks at which the thread was unchanged.
 func (th *Thread) addUnchanged(n int64, at sample.Reading) {
 	th.Unchanged.Ticks += n
 	th.Unchanged.Last = at
@@ -60,8 +58,8 @@ func (th *Thread) addUnchanged(n int64, at sample.Reading) {
 // HasRun reports whether the thread was found changed since its first observation.
 func (th *Thread) HasRun() bool { return th.hasRun }
 
-// class gives the statistics shared by threads that run repeatedly (e.g. workers of a garbage collector), or by those
-// that have not run since their first observation.
+// class returns the statistics of threads that run repeatedly (e.g. workers of a garbage collector), or of those that
+// have not run since their first observation.
 func (th *Thread) class() *stretch {
 	if th.hasRun && !th.ranFirst {
 		return &th.proc.haveRun
@@ -69,10 +67,11 @@ func (th *Thread) class() *stretch {
 	return &th.proc.notRunYet
 }
 
-// limits gives the factor of a thread's back-off, and the share of its sleep that bounds it ([backoffFor]). A sampled
-// thread among many gets the longest: samples show what it does when it wakes.
+// limits returns the factor of a thread's back-off, and the share of its sleep that bounds it ([backoffFor]). A sampled
+// thread among many gets the longest back-off: samples show what it does when it wakes.
 func (th *Thread) limits(threads int) (stretch, share int64) {
-	if stretch, share = th.class().factor(), sleepShare; threads < manyThreads || !th.Observed.Sampled() {
+	stretch, share = th.class().factor(), sleepShare
+	if threads < manyThreads || !th.Observed.UsesSamples() {
 		return stretch, share
 	}
 	if !th.hasRun {
@@ -81,7 +80,7 @@ func (th *Thread) limits(threads int) (stretch, share int64) {
 	return maxStretch, share
 }
 
-// TakeUnchanged gives the ticks not yet reported, once.
+// TakeUnchanged returns and resets the unreported ticks.
 func (th *Thread) TakeUnchanged() sample.Unchanged {
 	u := th.Unchanged
 	th.Unchanged.Ticks = 0
@@ -90,7 +89,7 @@ func (th *Thread) TakeUnchanged() sample.Unchanged {
 
 // Process is the policy's state of a process.
 type Process struct {
-	// Due are the threads due in this tick.
+	// Due are the threads to observe in this tick.
 	Due []*Thread
 
 	clockKnown bool   // the process's clock was readable
@@ -99,8 +98,8 @@ type Process struct {
 
 	backedOff int // number of threads
 	restless  int // number of threads
-	// For searches of backed-off threads that have run: the clock at the last observation of all threads and the part
-	// of it explained by observations since then, ns; the earliest next search, CLOCK_MONOTONIC ns.
+	// For searches of backed-off threads that have run: the clock at the last observation of all threads, and the part
+	// of it explained by observations since, ns; the earliest time of the next search, CLOCK_MONOTONIC ns.
 	clockAllObserved uint64
 	explained        int64
 	nextSearch       int64
@@ -109,21 +108,23 @@ type Process struct {
 	notRunYet stretch // of the others
 }
 
-// NewProcess makes the state of a process with this clock, in nanoseconds.
+// NewProcess returns the state of a process whose clock is cpu, in ns.
 func NewProcess(cpu uint64) *Process {
 	return &Process{clock: cpu, clockAllObserved: cpu}
 }
 
-// Clock sets the process's clock (ns) at a tick (CLOCK_MONOTONIC ns); ok reports whether it was readable.
+// Clock sets the process's clock (ns) at a tick (CLOCK_MONOTONIC ns). ok is set if it was readable.
 func (p *Process) Clock(at int64, cpu uint64, ok bool) {
-	p.clockAt, p.clock, p.clockKnown = at, cpu, ok
+	p.clockAt = at
+	p.clock = cpu
+	p.clockKnown = ok
 	if ok {
-		p.haveRun.decide(at, cpu)
-		p.notRunYet.decide(at, cpu)
+		p.haveRun.update(at, cpu)
+		p.notRunYet.update(at, cpu)
 	}
 }
 
-// AnyBackedOff reports whether a thread is backed off for which the process's clock matters.
+// AnyBackedOff reports whether a thread is backed off, so that the process's clock matters.
 func (p *Process) AnyBackedOff() bool { return p.backedOff > 0 }
 
 // Add adds a new thread.

@@ -8,7 +8,7 @@ const (
 	wheelSlots = 4096
 )
 
-// wheel keeps backed-off threads by the time at which they are due, so that a tick touches only those. Threads are
+// wheel holds backed-off threads by the time at which they are due, so that a tick touches only those. Threads are
 // linked: it allocates nothing.
 type wheel struct {
 	slots    [wheelSlots]*Thread
@@ -16,11 +16,14 @@ type wheel struct {
 	count    int   // number of threads
 }
 
-// put adds a thread that is due at a time, CLOCK_MONOTONIC ns, at the next call of turn at the earliest.
+// put adds a thread that is due at a time (CLOCK_MONOTONIC, ns), in the next call of turn at the earliest.
 func (w *wheel) put(th *Thread, due int64) {
 	at := min(max(due/wheelGrain, w.turnedTo+1), w.turnedTo+wheelSlots-1)
 	slot := int(at % wheelSlots)
-	th.slot, th.prev, th.next, th.inWheel = slot, nil, w.slots[slot], true
+	th.slot = slot
+	th.prev = nil
+	th.next = w.slots[slot]
+	th.inWheel = true
 	if th.next != nil {
 		th.next.prev = th
 	}
@@ -37,7 +40,9 @@ func (w *wheel) remove(th *Thread) {
 	if th.next != nil {
 		th.next.prev = th.prev
 	}
-	th.prev, th.next, th.inWheel = nil, nil, false
+	th.prev = nil
+	th.next = nil
+	th.inWheel = false
 	w.count--
 }
 

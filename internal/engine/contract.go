@@ -9,14 +9,14 @@ import (
 	"prywalk/internal/sample"
 )
 
-// Source makes an engine, and holds what it needs from before the recording until after it.
+// Source makes an engine, and holds what the engine needs before and after the recording.
 type Source interface {
-	Start(*SharedState, Host, Options) RunningObserver
-	// Period gives the processor time between two observations of a thread, in nanoseconds; 0: it observes none.
+	Start(*SharedState, Host, Options) Engine
+	// Period returns the CPU time between two observations of a thread, in ns; 0 if it observes none.
 	Period() int64
 	// FromStart reports whether each thread is observed from its first instruction on.
 	FromStart() bool
-	// Launched passes the id of a command that is held before its exec.
+	// Launched passes the ID of a command that is held before its exec.
 	Launched(pid int)
 	Close()
 }
@@ -24,26 +24,26 @@ type Source interface {
 // Options say what is tracked.
 type Options struct {
 	Children bool // child processes, too
-	Selected bool // of each process only some threads
+	Selected bool // only some threads of a process
 }
 
-// RunningObserver observes threads that run, in place of stops. Sleepers, clocks, creations, ends and attribution do
-// not depend on it. All calls come from the tracer's goroutine. An engine may implement [Holder] and [Ender], too.
-type RunningObserver interface {
-	// Track is called for each new process. The result is nil if all of its running threads are to be stopped.
-	Track(*Process) ProcessObserver
-	// Coverage gives what is observed without stops at present.
+// Engine observes running threads, in place of stops. Sleepers, clocks, creations, ends and attribution do not
+// depend on it. The tracer's goroutine makes all calls. An engine may implement [Holder] and [Ender], too.
+type Engine interface {
+	// Track is called for each new process. It returns nil if all running threads of the process are to be stopped.
+	Track(*Process) ProcessPart
+	// Coverage returns what is now observed without stops.
 	Coverage() Coverage
-	// SetRate asks for hz observations a second of a running thread.
+	// SetRate requests hz observations per second of a running thread.
 	SetRate(now int64, hz float64)
 	// BeginTick chooses the processes whose running threads are observed, and reports the CPU time of children that
-	// have ended without being tracked. If withheld, no thread is observed at this tick, and the choice stays.
+	// have ended untracked. If withheld, no thread is observed in this tick, and the choice remains.
 	BeginTick(now int64, withheld bool)
 	// TakeAll takes the observations since the last call.
 	TakeAll(now int64)
 	// DrainIfDue is TakeAll if buffers may soon be full. It returns false if there are none.
 	DrainIfDue() (buffers bool)
-	// EndTick is called when all threads of a tick were observed.
+	// EndTick is called after the observations of a tick.
 	EndTick()
 	Stats(*runstats.Observed)
 }
@@ -51,13 +51,13 @@ type RunningObserver interface {
 // Coverage is what an engine observes without stops.
 type Coverage struct {
 	Complete   bool // the running threads of all processes
-	Children   bool // children that are not tracked yet
-	ChildTimes bool // all CPU time of such children
+	Children   bool // untracked children
+	ChildTimes bool // all CPU time of untracked children
 }
 
 // Holder is an engine that can be suspended.
 type Holder interface {
-	// Hold leaves all processes alone until Resume.
+	// Hold stops all observations until Resume.
 	Hold()
 	Resume(now int64)
 }
@@ -70,39 +70,39 @@ type Ender interface {
 	End()
 }
 
-// ProcessObserver is an engine's part of a process.
-type ProcessObserver interface {
-	// Observes reports whether the engine observes its running threads; else they are stopped.
+// ProcessPart is an engine's part of a process.
+type ProcessPart interface {
+	// Observes reports whether the engine, not stops, observes its running threads.
 	Observes() bool
-	TrackThread(*Thread) ThreadObserver
-	// Ended completes what is reported of the end. All threads have ended before.
+	TrackThread(*Thread) ThreadPart
+	// Ended completes the report of the end. All threads have ended before.
 	Ended(*attribute.ProcessEnd)
 }
 
-// ThreadObserver is an engine's part of a thread. It is called around each observation by the tracer.
-type ThreadObserver interface {
+// ThreadPart is an engine's part of a thread. The tracer calls it around each observation.
+type ThreadPart interface {
 	BeforeObservation()
-	// ClocksRead takes the thread's clocks. asleep means that it sleeps by then.
+	// ClocksRead takes the thread's clocks. asleep is set if the thread slept at that time.
 	ClocksRead(now sample.Reading, asleep bool)
-	// Runs notes that the thread runs, and is not stopped.
-	Runs()
-	// AfterObservation notes that the thread was observed by a stop or a passive read.
+	// FoundRunning records that the thread runs. It is not stopped.
+	FoundRunning()
+	// AfterObservation records that a stop or a passive read has observed the thread.
 	AfterObservation(*observe.RawSample)
-	// Ended is called before the end is reported. alive means that the thread goes on, and the recording ends.
+	// Ended is called before the end is reported. alive is set if the recording ends before the thread.
 	Ended(alive bool)
 }
 
 // Host is the tracer, as an engine uses it.
 type Host interface {
-	// NoteObserved notes that all running threads are observed at a moment, so that no gap begins.
-	NoteObserved(now int64)
-	// GapEnd gives when the last gap ended, CLOCK_MONOTONIC ns.
+	// NoteObservation records that all running threads are observed at a time, so that no gap begins.
+	NoteObservation(now int64)
+	// GapEnd returns the end of the last gap, CLOCK_MONOTONIC ns.
 	GapEnd() int64
 	// ReadClocks reads the clocks of all processes.
 	ReadClocks(now int64)
-	// Ran reads the clocks that are due, and gives the CPU time that the kernel has charged to the processes while they
-	// were tracked, in nanoseconds.
+	// Ran reads the clocks that are due, and returns the CPU time that the kernel has charged to the processes while
+	// they were tracked, in ns.
 	Ran(now int64) int64
-	// Copied reports whether a thread was observed by a stop or a passive read so far.
-	Copied() bool
+	// HasObservation reports whether a stop or a passive read has observed a thread so far.
+	HasObservation() bool
 }

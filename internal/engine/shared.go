@@ -14,18 +14,18 @@ import (
 // SharedState is what the tracer and an engine share in one recording. It belongs to the tracer's goroutine.
 type SharedState struct {
 	*handover.Common
-	Observer   *observe.Observer // of the OS thread that the tracer runs on
-	Files      *procmem.Budget
-	Backoff    *backoff.Policy // decides which sleepers are not observed
-	Out        handover.Outbox
-	Skipper    schedule.TickSkipper
-	Tick       Tick
-	Ending     bool  // this is the last tick
-	Sampled    int64 // observations by an engine
-	Unassigned int64 // observations of threads or processes that ended before they were tracked
+	Observer      *observe.Observer // of the tracer's OS thread
+	Files         *procmem.Budget
+	Backoff       *backoff.Policy // decides which sleepers are not observed
+	Out           handover.Outbox
+	Skipper       schedule.TickSkipper
+	Tick          Tick
+	Ending        bool  // this is the last tick
+	EngineSamples int64 // observations by an engine
+	Unassigned    int64 // observations of untracked threads and processes
 }
 
-// AddSample adds an event that has a raw sample, and counts its copy.
+// AddSample adds an event with a raw sample, and counts its copy.
 func (s *SharedState) AddSample(e handover.Event) {
 	s.Tick.Copies += e.RawSample.BeginWaiting()
 	s.Out.Add(e)
@@ -33,12 +33,12 @@ func (s *SharedState) AddSample(e handover.Event) {
 
 // AddEngineSample adds an engine's sample of a tracked thread ([handover.Sampled]).
 func (s *SharedState) AddEngineSample(e handover.Event) {
-	s.Sampled++
+	s.EngineSamples++
 	e.Length = e.RawSample.Period
 	s.AddSample(e)
 }
 
-// AddUnassignedSample adds an engine's sample that no tracked thread has ([handover.SampledUntracked],
+// AddUnassignedSample adds an engine's sample of an untracked thread ([handover.SampledUntracked],
 // [handover.ChildSampled]).
 func (s *SharedState) AddUnassignedSample(e handover.Event) {
 	s.Unassigned++
@@ -47,12 +47,12 @@ func (s *SharedState) AddUnassignedSample(e handover.Event) {
 
 // Tick is the present tick.
 type Tick struct {
-	At      int64 // its moment, CLOCK_MONOTONIC ns
+	At      int64 // CLOCK_MONOTONIC ns
 	Copies  int64 // bytes of stack copied
 	Skipped bool  // ticks were skipped before it
 }
 
-// Process is a process that is tracked.
+// Process is a tracked process.
 type Process struct {
 	Target   *code.Process
 	Handover *handover.Process // what its events name
@@ -60,33 +60,33 @@ type Process struct {
 	Clock    Clock
 	Gone     bool // it has ended
 
-	Observer       ProcessObserver // nil: its running threads are stopped
-	ThreadsChanged bool            // set by the engine: a thread has begun or ended
+	EnginePart     ProcessPart // nil if its running threads are stopped
+	ThreadsChanged bool        // set by the engine: a thread has begun or ended
 }
 
-// Clock is a process's CPU time, as of its last reading.
+// Clock is a process's CPU time at its last reading.
 type Clock struct {
 	First     uint64 // when sampling began, ns
 	Now       uint64 // ns
-	ReadAt    int64  // the tick of the reading, CLOCK_MONOTONIC ns
+	ReadAt    int64  // tick of the reading, CLOCK_MONOTONIC ns
 	Valid     bool   // it could be read
 	ChangedAt int64  // last change found, CLOCK_MONOTONIC ns
 }
 
-// Ran gives the CPU time since sampling began, ns.
+// Ran returns the CPU time since sampling began, ns.
 func (c *Clock) Ran() int64 { return int64(c.Now - c.First) }
 
-// Thread is a thread that is tracked.
+// Thread is a tracked thread.
 type Thread struct {
-	Handover *handover.Thread // what its events name
-	Observed *observe.Thread
-	Backoff  backoff.Thread
-	Steady   schedule.Steady // set by the engine
-	FromZero bool            // it began within the recording: its clocks count from zero
-	Observer ThreadObserver  // nil: it is stopped when it runs
-	NoUser   bool            // it never runs in user space (io_uring)
+	Handover   *handover.Thread // what its events name
+	Observed   *observe.Thread
+	Backoff    backoff.Thread
+	Steady     schedule.Steady // set by the engine
+	FromZero   bool            // it began within the recording: its clocks count from zero
+	EnginePart ThreadPart      // nil if it is stopped when it runs
+	NoUser     bool            // it never runs in user space (io_uring)
 }
 
-// ExemptFromStops makes the tracer not stop the thread while it runs and its stack has at most n bytes: the engine's
-// samples have that many. 0 ends the exemption.
-func (t *Thread) ExemptFromStops(n int) { t.Observed.SetSampled(n) }
+// ExemptFromStops makes the tracer not stop the thread while it runs and its stack has at most n bytes, as in the
+// engine's samples. n = 0 ends the exemption.
+func (t *Thread) ExemptFromStops(n int) { t.Observed.SetSampleStack(n) }

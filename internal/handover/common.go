@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/selfruntime"
 )
 
-// Common is the state shared by producer and aggregator.
+// Common is the state that producer and aggregator share.
 type Common struct {
 	Ring      *Ring
 	Requests  *Requests
@@ -17,12 +17,12 @@ type Common struct {
 	Garbage   *selfruntime.Collector
 	Failure   *selfruntime.Failure
 	QuotaGate CPUQuotaGate
-	// UndiscoveredLackRoots reports that kernel samples of undiscovered processes lack the outer ends of stacks. Set by
-	// the aggregator, read by the producer.
+	// UndiscoveredLackRoots is set if kernel samples of undiscovered processes lack the outer ends of stacks. The
+	// aggregator sets it, the producer reads it.
 	UndiscoveredLackRoots atomic.Bool
 }
 
-// NewCommon makes the state of one recording.
+// NewCommon returns the state of a new recording.
 func NewCommon() *Common {
 	return &Common{
 		Ring: NewRing(), Requests: &Requests{}, Pool: observe.NewPool(ringSize), Garbage: selfruntime.NewCollector(),

@@ -3,15 +3,15 @@
 // Package handover is the protocol between a producer of events ([Producer]: the tracer) and the aggregator (package
 // aggregator).
 //
-// Messages go one way, as events in batches ([Event], [Ring]); a producer does not wait for an answer. Data that an
-// event points to belongs to the aggregator from then on, except [Process] and [Thread], which are written before the
-// first event about them.
+// Messages go one way, as events in batches ([Event], [Ring]); a producer does not wait for an answer. From then on the
+// data of an event belongs to the aggregator, except [Process] and [Thread], which are written before the first event
+// about them.
 //
-// What comes back are single values, readable at any time:
-//   - what the next samples of a thread are to copy ([observe.CopyHints]),
+// Single values flow back, readable at any time:
+//   - what the next samples of a thread copy ([observe.CopyHints]),
 //   - and those of a process after an exec ([Process.TakeExtra], [Process.Plans]);
 //   - what kernel samples of a process lack ([Process.SampleLack]);
 //   - the bytes of copies in use ([observe.Pool]);
-//   - whether a checkpoint is being written, and the duration of the last ([Requests]);
+//   - whether a checkpoint is being written, and the duration of the last one ([Requests]);
 //   - whether the collector is to run (package selfruntime).
 package handover

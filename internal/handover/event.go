@@ -11,13 +11,13 @@ import (
 // Kind is the kind of an event.
 type Kind uint8
 
-// The kinds of events.
+// The kinds.
 const (
 	Sampled          Kind = iota // a raw sample
-	Unchanged                    // the thread has not changed up to now (at checkpoints)
-	ThreadEnded                  // the thread has ended, or the recording ends
+	Unchanged                    // the thread is unchanged until now (at checkpoints)
+	ThreadEnded                  // the thread or the recording ends
 	EndedSoFar                   // CPU time of ended threads so far ([attribute.ProcessEnd])
-	ProcessEnded                 // the process has ended, or the recording ends
+	ProcessEnded                 // the process or the recording ends
 	ProcessBegan                 // a process is sampled from now on
 	MaybeExec                    // the name of the first thread has changed
 	CheckpointAsked              // write a checkpoint of all before this event
@@ -37,23 +37,23 @@ type Event struct {
 	Proc            *Process
 	RawSample       *observe.RawSample
 	Program         *Program         // program of a sampled process, if not that of Proc
-	UnchangedBefore sample.Unchanged // unchanged ticks before this one
+	UnchangedBefore sample.Unchanged // unchanged ticks before this event
 	At              int64            // CLOCK_MONOTONIC, ns
 	Reading         sample.Reading   // for FoundRunning
-	// WalkAtOnce reports that a Sampled event is to be walked at once: the next sample needs the hints, or the walk needs
+	// WalkAtOnce is set if a Sampled event is to be walked at once: the next sample needs the hints, or the walk needs
 	// memory that may soon be gone.
 	WalkAtOnce bool
-	// Length is a time in ns. For samples it is what each stands for.
+	// Length is a time in ns: for a sample, that for which it stands.
 	Length int64
 	Found  attribute.Found // for ChildSampled without a raw sample
-	// For ChildTime, Exact reports that the time is complete, and Last that it is the child's last event.
+	// For ChildTime, Exact is set if the time is complete, and Last at the child's last event.
 	Exact, Last bool
 	ThreadEnd   *ThreadEnd            // for ThreadEnded
 	ProcessEnd  *attribute.ProcessEnd // for ProcessEnded
 }
 
-// ThreadEnd is the end of a thread, as the producer knows it.
+// ThreadEnd is what the producer knows of a thread's end.
 type ThreadEnd struct {
 	attribute.End
-	NotStopped sample.NotStopped // time without observations, not reported yet
+	NotStopped sample.NotStopped // unreported time without observations
 }

@@ -2,28 +2,27 @@
 
 package handover
 
-// Waking the aggregator for a few samples costs more than unwinding them. So events are handed over in batches: of
-// handOverSamples samples, or after handOverAfter ns. An event that is soon out of date goes at once: a thread or
-// process has begun or ended, a stack is unexpected ([observe.RawSample.Surprising]), or the process generates code.
-// Events of a new thread of a run-time system wait for up to handOverListed ns: its list of threads is read at most
-// every 15 ms.
+// Waking the aggregator for a few samples costs more than walking them. So events are handed over in batches: after
+// handOverSamples samples, or handOverAfter ns. Events that are soon out of date go at once: a thread or process has
+// begun or ended, a stack is unexpected ([observe.RawSample.Surprising]), or the process generates code. Events of a
+// new thread of a run-time system wait for up to handOverListed ns, as its list of threads is read at most every 15 ms.
 const (
 	handOverAfter   = 100e6
 	handOverListed  = 20e6
 	handOverSamples = 32
 )
 
-// Outbox holds a producer's events until they are handed over. For the producer only.
+// Outbox holds a producer's events until they are handed over. Only the producer uses it.
 type Outbox struct {
 	ring   *Ring
 	events Batch
 	last   int64 // tick of the last handover, CLOCK_MONOTONIC ns
 }
 
-// NewOutbox makes one for a ring.
+// NewOutbox returns an empty outbox for a ring.
 func NewOutbox(r *Ring) Outbox { return Outbox{ring: r, events: r.Get()} }
 
-// Len gives the number of held events.
+// Len returns the number of held events.
 func (o *Outbox) Len() int { return len(o.events) }
 
 // Add appends an event.

@@ -15,12 +15,12 @@ import (
 //     that of its process. The producer numbers both ([Process.ID], [Thread.ID]), from 1.
 //   - The events of a thread are in order of time. Sampled has a raw sample from [Common.Pool]: registers, a copy of
 //     the stack and the thread's clocks, all of one moment.
-//   - It never waits for the aggregator while a thread is stopped: where [Ring.Room] reports false, it observes less.
+//   - It never waits for the aggregator while a thread is stopped: without [Ring.Room] it observes less.
 //
 // Package tracer is the producer of all recordings; internal/sampler/toyengine_test.go has a toy.
 type Producer interface {
-	// Run observes until ctx ends or nothing is left to observe, and closes the ring. On a failure it calls stop.
+	// Run observes until ctx ends or nothing is left to observe, and closes the ring. After a failure it calls stop.
 	Run(ctx context.Context, stop func())
-	// Stats adds the producer's figures. Called once, after Run, or while Run hangs.
+	// Stats adds the producer's figures. It is called once, after Run or while Run hangs.
 	Stats(*runstats.Stats)
 }

@@ -4,27 +4,27 @@ package handover
 
 import "sync/atomic"
 
-// Requests are what the producer asks of the aggregator, so that it does not ask twice.
+// Requests are the producer's requests to the aggregator. They show the producer which are open.
 type Requests struct {
 	Checkpoint, Refresh Request
 }
 
-// Request is a request of the producer to the aggregator.
+// Request is the state of one kind of request.
 type Request struct {
-	open atomic.Bool  // asked for and not done
-	took atomic.Int64 // duration of the last, ns
+	open atomic.Bool  // requested and not done
+	took atomic.Int64 // duration of the last one, ns
 }
 
-// Ask notes that it was asked for.
+// Ask opens the request.
 func (r *Request) Ask() { r.open.Store(true) }
 
-// Open reports whether it was asked for and is not done.
+// Open reports whether the request is open.
 func (r *Request) Open() bool { return r.open.Load() }
 
-// Took gives what the last one took, in nanoseconds.
+// Took returns the duration of the last one, in ns.
 func (r *Request) Took() int64 { return r.took.Load() }
 
-// Done records its duration in nanoseconds. again reports that it was asked for again meanwhile.
+// Done records the duration in ns. again keeps the request open: it was repeated meanwhile.
 func (r *Request) Done(ns int64, again bool) {
 	r.took.Store(ns)
 	r.open.Store(again)

@@ -8,18 +8,18 @@ const ringSize = 1024
 // Batch is the events of one tick.
 type Batch []Event
 
-// Ring passes batches from the producer to the aggregator and back, so that none is allocated in the steady state.
+// Ring passes batches from the producer to the aggregator and back: none is allocated in the steady state.
 type Ring struct {
 	full chan Batch
 	free chan Batch
 }
 
-// NewRing makes an empty ring.
+// NewRing returns an empty ring.
 func NewRing() *Ring {
 	return &Ring{full: make(chan Batch, ringSize), free: make(chan Batch, ringSize)}
 }
 
-// Get gives an empty batch.
+// Get returns an empty batch.
 func (r *Ring) Get() Batch {
 	select {
 	case b := <-r.free:
@@ -29,19 +29,19 @@ func (r *Ring) Get() Batch {
 	}
 }
 
-// Room reports whether Send would not wait. For the producer only.
+// Room reports whether Send would not wait. Only the producer calls it.
 func (r *Ring) Room() bool { return len(r.full) < cap(r.full) }
 
-// Send hands a batch over. It waits while there is no room.
+// Send hands a batch over. It waits for room.
 func (r *Ring) Send(b Batch) { r.full <- b }
 
-// Close ends the batches. For the producer only.
+// Close ends the batches. Only the producer calls it.
 func (r *Ring) Close() { close(r.full) }
 
-// Batches gives the batches that are not taken yet.
+// Batches returns the queue of batches.
 func (r *Ring) Batches() <-chan Batch { return r.full }
 
-// Put gives a batch back.
+// Put empties a batch for reuse.
 func (r *Ring) Put(b Batch) {
 	clear(b)
 	select {

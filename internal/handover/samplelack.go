@@ -8,9 +8,8 @@ import (
 	"prywalk/internal/callstack"
 )
 
-// SampleLack is what kernel samples of a process lack: they have registers and one piece of one stack, where a stop
-// can copy more. It decides whether the process is stopped instead; the program's name does not matter. It is reset by
-// an exec.
+// SampleLack is what kernel samples of a process lack: they have registers and one piece of one stack; a stop can copy
+// more. It decides whether the process is stopped instead, independent of the program's name. An exec resets it.
 type SampleLack uint32
 
 // The reasons, in order of severity.
@@ -39,16 +38,16 @@ var lackNotes = [NumSampleLacks]string{
 	LacksSamples: "of which no samples came",
 }
 
-// NeedsStops reports whether such a process is stopped. mayFallBack reports that prywalk chooses the engine, not the
-// user.
+// NeedsStops reports whether such a process is stopped. mayFallBack is set if prywalk, not the user, chooses the
+// engine.
 func (s SampleLack) NeedsStops(mayFallBack bool) bool {
 	return s >= LacksSamples || mayFallBack && s != LacksNothing
 }
 
-// SampleLack gives what samples of the process lack, as known so far.
+// SampleLack returns what samples of the process lack, as known so far.
 func (p *Process) SampleLack() SampleLack { return SampleLack(p.lack.Load()) }
 
-// NoteLack records what samples of the process lack; the most severe reason stays. Safe for concurrent use.
+// NoteLack records what samples of the process lack. The most severe reason remains. It is safe for concurrent use.
 func (p *Process) NoteLack(lack SampleLack) {
 	for {
 		before := p.lack.Load()
@@ -58,10 +57,10 @@ func (p *Process) NoteLack(lack SampleLack) {
 	}
 }
 
-// ForgetLack makes the next samples decide again. For tests.
+// ForgetLack resets what samples lack. For tests.
 func (p *Process) ForgetLack() { p.lack.Store(uint32(LacksNothing)) }
 
-// expectLack sets what samples will lack by the process's code, in place of an earlier program's reason.
+// expectLack sets what samples will lack because of the process's code, in place of an earlier program's reason.
 func (p *Process) expectLack(furtherStacks bool) {
 	lack := LacksNothing
 	switch {
@@ -74,11 +73,10 @@ func (p *Process) expectLack(furtherStacks bool) {
 }
 
 // DeeperThanSample is the argument of [Process.NoteUsedStack] for a walk that the end of a sample's copy cut: the depth
-// is unknown, and more than the sample has. It is greater than any stack (1 TiB), so it is the maximum of those with
-// it.
+// is unknown, but exceeds the sample. It is greater than any stack (1 TiB), so that the maximum keeps it.
 const DeeperThanSample int64 = 1 << 40
 
-// NoteUsedStack records how many bytes of a stack a sample's walk has used. For the aggregator.
+// NoteUsedStack records the bytes of stack that the walk of a sample has used. Only the aggregator calls it.
 func (p *Process) NoteUsedStack(n int64) {
 	for {
 		before := p.usedStack.Load()
@@ -88,7 +86,7 @@ func (p *Process) NoteUsedStack(n int64) {
 	}
 }
 
-// TakeUsedStack gives the maximum of NoteUsedStack since the last call.
+// TakeUsedStack returns the maximum of NoteUsedStack since the last call.
 func (p *Process) TakeUsedStack() int64 {
 	if p.usedStack.Load() == 0 {
 		return 0

@@ -9,16 +9,14 @@ import (
 	"prywalk/ptrace"
 )
 
-// baseline is a thread's run count at an observation while it was off the processor.
+// baseline is a thread's run count at an observation while it was off the CPU.
 type baseline struct {
 	runs uint64
-	// runsToStop is the number of further runs before the thread is back in its group stop: PTRACE_DETACH makes it run
-	// once.
+	// runsToStop is the number of further runs before the thread is back in its group stop: PTRACE_DETACH causes one.
 	runsToStop uint64
 	state      sample.State
 	valid      bool
-	// detachedAt is the time of the detach (CLOCK_MONOTONIC, ns), 0 without a stop, and cpu the thread's processor time
-	// then.
+	// detachedAt is the time of the detach (CLOCK_MONOTONIC, ns), 0 without a stop; cpu is the thread's CPU time then.
 	detachedAt int64
 	cpu        uint64
 }
@@ -33,14 +31,14 @@ func baselineOf(stop *ptrace.Stop) baseline {
 	return b
 }
 
-// unchanged reports whether the thread has not run since the baseline. A run count of 0 proves nothing: a kernel
-// without CONFIG_SCHED_INFO does not count.
+// unchanged reports whether the thread has not run since. A run count of 0 proves nothing: a kernel without
+// CONFIG_SCHED_INFO does not count.
 func (b *baseline) unchanged(s procmem.SchedStat) bool {
 	return b.valid && b.runsToStop == 0 && s.Runs == b.runs && s.Runs != 0
 }
 
-// acceptReturnToStop reports whether a thread under job control has run only to return into its group stop, which
-// then is the baseline.
+// acceptReturnToStop reports whether a thread under job control has run only to return into its group stop, and makes
+// that stop the baseline.
 func (b *baseline) acceptReturnToStop(s procmem.SchedStat, files *procmem.ThreadFiles) bool {
 	if !b.valid || b.runsToStop == 0 || s.Runs != b.runs+b.runsToStop {
 		return false
@@ -53,7 +51,7 @@ func (b *baseline) acceptReturnToStop(s procmem.SchedStat, files *procmem.Thread
 	return true
 }
 
-// lastRun gives the thread's run since its last stop, if it ran exactly once.
+// lastRun returns the thread's run since its last stop, if it ran exactly once.
 func (b *baseline) lastRun(now *procmem.SchedStat) (run skid.Run) {
 	if b.valid && now.Runs == b.runs+1 {
 		run.DetachedAt, run.CPU = b.detachedAt, int64(now.CPU-b.cpu)

@@ -7,7 +7,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// copier copies memory in the stops of an observer, for one thread at a time.
+// copier copies memory for an observer, one thread at a time.
 type copier struct {
 	arch    frames.Arch
 	reader  ptrace.Reader
@@ -19,16 +19,15 @@ type copier struct {
 	regions [maxRegions]frames.Region
 }
 
-// request fills the request of a stop.
 func (c *copier) request(t *Thread, s *RawSample, req *ptrace.Request) {
-	n := t.hints.get()
+	hints := t.hints.get()
 	*req = ptrace.Request{
-		Stack: s.buf, Larger: c.largerBuffer(t, s), Top: n.Top, ToEnd: n.ToEnd && t.Extra == nil, Tail: c.tailBuffer(t, s),
-		Memory: t.Memory, Files: t.files, Extra: c.extras(t, s), Regions: c.regions[:],
+		Stack: s.buf, Larger: c.largerBuffer(t, s), Tail: c.tailBuffer(t, s),
+		Top: hints.Top, ToEnd: hints.ToEnd && t.Extra == nil,
+		Memory: t.Memory, Files: t.files, Extra: c.stopExtra(t, s), Regions: c.regions[:],
 	}
 }
 
-// keepCopy keeps the copy of a stop in a raw sample.
 func (c *copier) keepCopy(t *Thread, s *RawSample, req *ptrace.Request, stop *ptrace.Stop) {
 	if stop.InLarger {
 		s.reserveStack(stop.StackLen)
@@ -43,7 +42,8 @@ func (c *copier) keepCopy(t *Thread, s *RawSample, req *ptrace.Request, stop *pt
 	regions := c.withTail(s, stop)
 	s.setLimit(req, stop)
 	s.keepRegions(c.regions[:regions])
-	t.copied, t.regionBytes = stop.StackLen, max(len(s.extra)-stop.TailLen, t.regionBytes-t.regionBytes/8)
+	t.stackBytes = stop.StackLen
+	t.regionBytes = max(len(s.extra)-stop.TailLen, t.regionBytes-t.regionBytes/8)
 }
 
 // setLimit sets limit and notRoot. Precondition: s.Mem and s.tailAt are set.
@@ -63,24 +63,26 @@ func (s *RawSample) setLimit(req *ptrace.Request, stop *ptrace.Stop) {
 	}
 }
 
-// withTail adds the outermost frames behind a gap to the regions of a stop, and gives their number.
+// withTail adds the outermost frames behind a gap to the regions of a stop. It returns the number of regions.
 func (c *copier) withTail(s *RawSample, stop *ptrace.Stop) int {
 	n := stop.Regions
 	if stop.TailLen > 0 && n < len(c.regions) {
 		c.regions[n] = frames.Region{Addr: stop.TailAddr, Bytes: c.tail[:stop.TailLen]}
-		s.tailAt, n = stop.TailAddr, n+1
+		s.tailAt = stop.TailAddr
+		n = n + 1
 	}
 	return n
 }
 
-// makeRoom reserves the buffers of a stop, and decides whether it copies by an outline. Precondition: no thread is
-// stopped.
+// makeRoom reserves the buffers of a stop, and decides whether the stop copies by an outline. Precondition: no thread
+// is stopped.
 func (c *copier) makeRoom(t *Thread, s *RawSample) {
-	n := t.hints.get()
+	hints := t.hints.get()
 	s.reserveRegions(t.regionBytes)
-	if s.outline = n.outline; s.outline == nil {
-		s.reserveStack(n.stackToReserve(t.besides()))
-		s.touch(t.copied)
+	s.outline = hints.outline
+	if s.outline == nil {
+		s.reserveStack(hints.stackToReserve(t.expectedOtherBytes()))
+		s.touch(t.stackBytes)
 		if c.larger == nil {
 			c.larger = make([]byte, wholeCopy)
 			touch(c.larger)
@@ -91,52 +93,53 @@ func (c *copier) makeRoom(t *Thread, s *RawSample) {
 	}
 	s.reserveStack(topCopy)
 	s.touch(topCopy)
-	c.pieces.reserve(n.Bytes)
-	if c.pieces.ends.outline = nil; t.mayBeDeep() {
-		c.pieces.ends.check(t.Memory, n.outline)
+	c.pieces.reserve(hints.Bytes)
+	c.pieces.ends.outline = nil
+	if t.mayBeDeep() {
+		c.pieces.ends.check(t.Memory, hints.outline)
 	}
 }
 
-// mayBeDeep reports whether the next stop may find a deep stack. A wrong answer costs time only.
-func (t *Thread) mayBeDeep() bool { return t.hints.get().deepAt(t.stackPointer - uncertain) }
+// mayBeDeep reports whether the next stop may find a deep stack. A wrong result only costs time.
+func (t *Thread) mayBeDeep() bool { return t.hints.get().deepAt(t.stackPointer - expectedGrowth) }
 
-// deepAt reports whether the stack from sp on is deep, as far as its end is known.
-func (h *CopyHints) deepAt(sp frames.Addr) bool {
-	return h.Root == 0 || h.Changing || h.Root-sp >= outlineFrom
+func (c *CopyHints) deepAt(sp frames.Addr) bool {
+	return c.Root == 0 || c.Changing || c.Root-sp >= outlineFrom
 }
 
-// outlineFor gives the outline by which a passive read copies the stack from sp on, or nil.
-func (h *CopyHints) outlineFor(sp frames.Addr) *outline {
-	if h.deepAt(sp) {
-		return h.outline
+// outlineFor returns the outline by which a passive read copies the stack from sp on, or nil.
+func (c *CopyHints) outlineFor(sp frames.Addr) *outline {
+	if c.deepAt(sp) {
+		return c.outline
 	}
 	return nil
 }
 
-// uncertain is the assumed growth of a stack until the next observation, in bytes.
-const uncertain = 16 << 10
+// expectedGrowth is the assumed growth of a stack until the next observation, in bytes.
+const expectedGrowth = 16 << 10
 
-// taskRegions is the least size that is assumed of other memory where there are tasks, in bytes.
+// taskRegions is the least expected size of other memory of a thread that runs tasks, in bytes.
 const taskRegions = 24 << 10
 
-// besides gives the expected bytes of memory other than the stack.
-func (t *Thread) besides() int {
+// expectedOtherBytes returns the expected size of memory other than the stack, in bytes.
+func (t *Thread) expectedOtherBytes() int {
 	if t.Extra != nil {
 		return max(t.regionBytes, taskRegions)
 	}
 	return t.regionBytes
 }
 
-// stackToReserve gives the bytes of stack to reserve if that many bytes of other memory are expected. A small stack and
-// the other memory share leastCopy.
-func (h *sizeHints) stackToReserve(regions int) int {
-	if h.Bytes > leastCopy || regions == 0 {
-		return h.Bytes
+// stackToReserve returns the bytes to reserve for the stack beside regions bytes of other memory. A small stack and the
+// other memory share minCopy.
+func (s *sizeHints) stackToReserve(regions int) int {
+	if s.Bytes > minCopy || regions == 0 {
+		return s.Bytes
 	}
-	return min(h.Bytes, max(leastCopy-regions-copyMargin, 2*h.Used+copyMargin, topCopy))
+	return min(s.Bytes, max(minCopy-regions-copyMargin, 2*s.Used+copyMargin, topCopy))
 }
 
-// largerBuffer gives the buffer for a deep stack; nil for a thread that changes stacks, whose end is not known.
+// largerBuffer returns the buffer for a deep stack; nil for a thread that changes stacks: the end of its stack is
+// unknown.
 func (c *copier) largerBuffer(t *Thread, s *RawSample) []byte {
 	if s.outline != nil || t.hints.get().Changing {
 		return nil
@@ -144,23 +147,26 @@ func (c *copier) largerBuffer(t *Thread, s *RawSample) []byte {
 	return c.larger
 }
 
-// tailBuffer gives the buffer for the outermost frames behind a gap; nil where a run-time system knows the ends.
+// tailBuffer returns the buffer for the outermost frames behind a gap; nil if a run-time system knows the stacks' ends.
 func (c *copier) tailBuffer(t *Thread, s *RawSample) []byte {
-	n := t.hints.get()
-	if s.outline != nil || n.Changing || t.Extra != nil || !n.ToEnd && n.Top == 0 {
+	hints := t.hints.get()
+	if s.outline != nil || hints.Changing || t.Extra != nil || !hints.ToEnd && hints.Top == 0 {
 		return nil
 	}
 	return c.tail
 }
 
-// extras gives what a stop copies besides the stack, or nil.
-func (c *copier) extras(t *Thread, s *RawSample) ptrace.Extra {
-	inner := c.extraOf(t)
+// stopExtra returns the Extra of a stop, nil if only the stack is copied.
+func (c *copier) stopExtra(t *Thread, s *RawSample) ptrace.Extra {
+	inner := c.extraWithoutOutline(t)
 	if s.outline == nil {
 		return inner
 	}
-	n, p := t.hints.get(), &c.pieces
-	p.Inner, p.outline, p.top, p.inOnePiece = inner, s.outline, s.buf, min(n.Bytes, len(p.buffer))
-	p.root, p.changesStacks = n.Root, n.Changing
+	hints, p := t.hints.get(), &c.pieces
+	p.Inner = inner
+	p.outline = s.outline
+	p.top = s.buf
+	p.inOnePiece = min(hints.Bytes, len(p.buffer))
+	p.root, p.changesStacks = hints.Root, hints.Changing
 	return &c.pieces
 }

@@ -8,8 +8,8 @@ import "prywalk/frames"
 type sizeHints struct {
 	// Bytes is the most stack to copy.
 	Bytes int
-	// Used is the bytes of stack that the last walks used, or a lower bound if a kernel sample had too little. It rises
-	// at once, and falls by 1/8 of the difference with each walk.
+	// Used is the bytes of stack that the last walks used, or a lower bound after a kernel sample with too little. It
+	// rises at once, and falls by 1/8 of the difference with each walk.
 	Used int
 	// Top is an address that no copy goes beyond, or 0.
 	Top frames.Addr
@@ -21,112 +21,114 @@ type sizeHints struct {
 	ToEnd bool
 }
 
-// sizeLearner learns from walks how much of the stack to copy.
 type sizeLearner struct {
 	*sizeHints
-	topInvalid bool        // a walk passed Top; it is not set again until a complete walk confirms it
+	topInvalid bool        // a walk passed Top; a complete walk must confirm it before it is set again
 	invalidTop frames.Addr // the Top that was passed
-	passed     int         // how often a Top was passed
+	passed     int         // number of passed Tops
 	walks      uint
 }
 
-// mostToEnd is how many walks may fail before ToEnd is dropped.
-const mostToEnd = 8
+// maxToEnd bounds the incomplete walks until ToEnd is dropped.
+const maxToEnd = 8
 
-// mostPassed is how often walks may pass Top before it is not set again.
-const mostPassed = 16
+// maxPassed bounds how often a Top that walks have passed is set again.
+const maxPassed = 16
 
-// update learns from a walk, and reports whether its copy was too short and the next one is longer.
-func (l *sizeLearner) update(end walkEnd, w *frames.Walker, s *RawSample) (again bool) {
-	l.learnEnd(end, w, s)
+// update learns from a walk. again is set if the copy was too short and the next one is longer.
+func (learner *sizeLearner) update(end walkEnd, w *frames.Walker, s *RawSample) (again bool) {
+	learner.learnEnd(end, w, s)
 	from, reach := s.Mem.Stack.Addr, w.Reach()
 	if used := reach - from; used <= s.Mem.StackEnd-from {
 		cut := end == endCut && s.How != BySample
 		if cut || end == endBetween {
-			used = max(used, l.sizeToEnd(s))
+			used = max(used, learner.sizeToEnd(s))
 		}
 		if end == endBetween {
-			used, again = max(used, w.UnreadAddr()-from), true
+			used = max(used, w.UnreadAddr()-from)
+			again = true
 		}
-		again = l.setSize(int(used)+16, max(len(s.buf), leastCopy), cut, s.limit == limitTop) || again
+		again = learner.setSize(int(used)+16, max(len(s.buf), minCopy), cut, s.limit == limitTop) || again
 	}
-	if end == endComplete && reach <= s.notRoot && reach-from < leastCopy {
-		l.Changing = true
+	if end == endComplete && reach <= s.notRoot && reach-from < minCopy {
+		learner.Changing = true
 	}
 	if end == endCut && s.isFullSample() {
-		l.Used = s.fullSampleBytes + 1 // a lower bound: the walk needs more than the sample has
+		learner.Used = s.fullSampleBytes + 1 // a lower bound: the walk needs more than the sample has
 	}
 	return again
 }
 
-// learnEnd learns the end of the stack.
-func (l *sizeLearner) learnEnd(end walkEnd, w *frames.Walker, s *RawSample) {
+func (learner *sizeLearner) learnEnd(end walkEnd, w *frames.Walker, s *RawSample) {
 	complete, reach := end == endComplete, w.Reach()
 	if complete && (w.Away() || w.Frame().SP != 0) {
-		l.Root = reach
+		learner.Root = reach
 	}
 	if complete && (reach-s.Mem.Stack.Addr < uint64(len(s.Mem.Stack.Bytes)) || s.tailAt != 0 && reach > s.tailAt) {
-		l.setTop(reach)
+		learner.setTop(reach)
 	}
-	if l.walks++; complete || l.walks == mostToEnd {
-		l.ToEnd = false
+	learner.walks++
+	if complete || learner.walks == maxToEnd {
+		learner.ToEnd = false
 	}
 }
 
-// hasAll reports whether the copy of the stack goes up to the known end.
-func (l *sizeLearner) hasAll(s *RawSample) bool {
-	from, root := s.Mem.Stack.Addr, l.Root
-	return !l.Changing && root > from && root-from <= uint64(len(s.Mem.Stack.Bytes))
+// hasAll reports whether the copy reaches the known end of the stack.
+func (learner *sizeLearner) hasAll(s *RawSample) bool {
+	from, root := s.Mem.Stack.Addr, learner.Root
+	return !learner.Changing && root > from && root-from <= uint64(len(s.Mem.Stack.Bytes))
 }
 
-// sizeToEnd gives the size of a copy up to the end of the stack. It is 0 if the end is unknown, or more than mostBridge
+// sizeToEnd returns the size of a copy up to the end of the stack, 0 if the end is unknown or more than maxBridge
 // away.
-func (l *sizeLearner) sizeToEnd(s *RawSample) uint64 {
-	from, end := s.Mem.Stack.Addr, l.Root
-	if end <= from || l.Changing {
+func (learner *sizeLearner) sizeToEnd(s *RawSample) uint64 {
+	from, end := s.Mem.Stack.Addr, learner.Root
+	if end <= from || learner.Changing {
 		end = s.Mem.StackEnd
 	}
-	if n := end - from; end > from && n <= mostBridge {
-		return n
+	if size := end - from; end > from && size <= maxBridge {
+		return size
 	}
 	return 0
 }
 
-// setSize sets the size of the next copy after a walk that used that many bytes. fullCopy is the size of a full copy,
-// cut is set if the copy was too short, and toTop if it went up to Top. Several short copies that are walked in one
-// batch must ask for the same size: it grows from fullCopy, not from Bytes. again reports whether the next copy is
-// longer.
-func (l *sizeLearner) setSize(used, fullCopy int, cut, toTop bool) (again bool) {
-	old := l.Bytes
+// setSize sets the size of the next copy after a walk that used that many bytes. fullCopy is the size of a full copy;
+// cut is set if the copy was too short, toTop if it went up to Top. A batch of walks may have several short copies, and
+// each must lead to the same size: it grows from fullCopy, not from Bytes. again is set if the next copy is longer.
+func (learner *sizeLearner) setSize(used, fullCopy int, cut, toTop bool) (again bool) {
+	old := learner.Bytes
 	want := used + copyMargin
 	switch {
-	case cut && toTop && l.Top != 0:
-		l.invalidTop, l.Top, l.topInvalid = l.Top, 0, true
-		l.passed++
+	case cut && toTop && learner.Top != 0:
+		learner.invalidTop = learner.Top
+		learner.Top = 0
+		learner.topInvalid = true
+		learner.passed++
 		want = max(old, want) // Top cut it
 	case cut:
 		want = max(old, 4*fullCopy, want)
 	case want < old:
-		want = old - (old-want)/8 // depth varies
+		want = old - (old-want)/8 // depths vary
 	}
-	l.Bytes = min(max(want, leastCopy), mostCopy)
-	if l.Used -= (l.Used - used) / 8; used > l.Used {
-		l.Used = used
+	learner.Bytes = min(max(want, minCopy), maxCopy)
+	learner.Used -= (learner.Used - used) / 8
+	if used > learner.Used {
+		learner.Used = used
 	}
-	return cut && old < mostCopy
+	return cut && old < maxCopy
 }
 
-// setTop bounds copies by the end of a complete walk, as other data may follow (goroutines). A Top that a walk
-// passed is set again after a complete walk that ends there, at most mostPassed times.
-func (l *sizeLearner) setTop(addr uint64) {
+// setTop bounds copies by the end of a complete walk, as other data may follow (goroutines). A Top that a walk passed
+// is set again if a complete walk ends there, at most maxPassed times.
+func (learner *sizeLearner) setTop(addr uint64) {
 	top := addr + copyMargin
-	if l.topInvalid && top == l.invalidTop && l.passed <= mostPassed {
-		l.topInvalid = false
+	if learner.topInvalid && top == learner.invalidTop && learner.passed <= maxPassed {
+		learner.topInvalid = false
 	}
-	if !l.topInvalid {
-		l.Top = top
+	if !learner.topInvalid {
+		learner.Top = top
 	}
 }
 
-// atLeast makes the next copy have n bytes.
-func (l *sizeLearner) atLeast(n int) { l.Bytes = max(l.Bytes, n) }
+// atLeast sets the least size of the next copy.
+func (learner *sizeLearner) atLeast(n int) { learner.Bytes = max(learner.Bytes, n) }

@@ -10,33 +10,29 @@
 //	passive read  Done     passiveread.go  the thread sleeps: registers and stack by /proc, proved by its run count
 //	stop          Pending  stop.go         the thread runs, or lacks a register: package ptrace, for tens of µs
 //
-// The run count is the third field of /proc/PID/task/TID/schedstat: how often the thread arrived on a processor. It is
-// a sequence lock whose writer is the scheduler. If it equals that of the last observation, made while the thread was
-// off the processor, the stack is unchanged (baseline.go). If it is equal before and after a passive read, the read is
-// of one moment.
+// The run count is the third field of /proc/PID/task/TID/schedstat: how often the thread arrived on a CPU. It is a
+// sequence lock written by the scheduler. If it equals that of the last observation, made while the thread was off the
+// CPU, the stack is unchanged (baseline.go). If it is equal before and after a passive read, the read is consistent.
 //
-// A queued thread stops only when it is scheduled. So Begin makes every observation that needs no stop, and leaves the
-// others to [Observer.Collect] and [Observer.Serve] (pending.go). Copies are as large as the last walks needed
-// ([CopyHints], copier.go). Another goroutine walks the [RawSample]; its [WalkFeedback] return hints, the only data
-// that flows back.
+// A queued thread stops only when it is scheduled. So Begin does not wait for stops: [Observer.Collect] and
+// [Observer.Serve] finish them (pending.go). Copies are as large as the last walks needed ([CopyHints], copier.go).
+// Another goroutine walks the [RawSample] and passes hints back ([WalkFeedback]), but no other data.
 //
 // # Exec
 //
 // A thread in exec with a stop requested stops on its way back to user space, with the new program's registers. Reads
-// of the old address space give 0 bytes; the memory is then opened again and the stop requested once more
-// (pending.go, reopenedAfter; procmem.Memory.ReopenIfGone). If another thread than the first one execs, its ID becomes
-// the first thread's: waitid by the old ID gives ECHILD, the tracee ends, and a stop under the new ID is detached
-// (ptrace, reports.go). A seizure that waits for the exec is freed by ptrace/rescue.go. The program's name and mappings
-// are read again at the next listing (tracer, checkExec; aggregator, handleExec).
+// of the old address space return 0 bytes; the memory is then opened again and the stop requested once more
+// (pending.go, reopenAfterExec; procmem.Memory.ReopenIfGone). If another thread than the first one execs, it gets the
+// first thread's ID: waitid by the old ID fails with ECHILD, the tracee ends, and a stop under the new ID is detached
+// (ptrace, reports.go). ptrace/rescue.go frees a seizure that waits for the exec. The next listing reads the program's
+// name and mappings again (tracer, checkExec; aggregator, handleExec).
 //
 // # Invariants
 //
-//   - A sleeper is not stopped: that would stretch time-outs. The exception is a register that neither a passive read
-//     nor an earlier stop proves: then once in a sleep, in calls that a stop does not harm (keptregs.go,
-//     interruptible.go).
+//   - A sleeper is not stopped: that would stretch time-outs. The exception is a missing register that only a stop
+//     proves: one stop in a sleep, in calls that it does not harm (keptregs.go, interruptible.go).
 //   - All methods of an [Observer] run on its controller's OS thread, and allocate nothing in the steady state.
-//   - No read waits for a page or a lock while a thread is stopped, if that is known before (maplock.go, package
-//     procmem).
+//   - While a thread is stopped, no read waits for a page or a lock if that is known before (maplock.go, procmem).
 //
 // # Sources
 //

@@ -10,7 +10,7 @@ import (
 // Extra copies memory besides the stack while a thread is stopped.
 type Extra = ptrace.Extra
 
-// Wrapped is the [Extra] that another one extends; nil: none. Its methods pass on what the other does not change.
+// Wrapped is embedded in an [Extra] that extends Inner, which may be nil. Its methods call those of Inner.
 type Wrapped struct{ Inner Extra }
 
 func (w Wrapped) regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
@@ -46,11 +46,11 @@ func readsOf(e Extra) int {
 	return 0
 }
 
-// ExtraRegion copies the memory at one address, in addition to what another Extra copies.
+// ExtraRegion copies the memory at one address, in addition to what Inner copies.
 type ExtraRegion struct {
 	Wrapped
 	Addr  uint64 // 0 if there is none
-	Bytes []byte // takes the copy
+	Bytes []byte // buffer of the copy
 }
 
 // Regions implements [ptrace.Extra].

@@ -9,8 +9,8 @@ import (
 
 // # From walks to copies
 //
-// A walk shows what the next copy of the thread needs. Its end is classified once ([classify]); then each of these
-// learns from it, and sets its own part of the hints:
+// A walk shows what the next copy of the thread needs. [classify] classifies its end; then each of these learns from
+// it, and sets its own part of the hints:
 //
 //	sizeLearner        copysize.go     bytes of stack, and its end
 //	depthLearner       sampled.go      whether kernel samples have the whole stack
@@ -19,8 +19,7 @@ import (
 //
 // [WalkFeedback.noteMissingRegister] (keptregs.go) keeps the place where a register is missing.
 
-// WalkFeedback learns from the walks of a thread what its next copies need. It belongs to the goroutine that walks;
-// methods pass hints to the observer.
+// WalkFeedback learns from the walks of a thread what its next copies need. It belongs to the walking goroutine.
 type WalkFeedback struct {
 	hints   CopyHints
 	buffer  *hintBuffer
@@ -32,75 +31,75 @@ type WalkFeedback struct {
 }
 
 func newFeedback(t *Thread, first CopyHints) *WalkFeedback {
-	f := &WalkFeedback{hints: first, buffer: &t.hints, thread: t}
-	f.size.sizeHints, f.samples.sampleHints = &f.hints.sizeHints, &f.hints.sampleHints
-	f.others.otherHints, f.outline.outlineHints = &f.hints.otherHints, &f.hints.outlineHints
-	return f
+	feedback := &WalkFeedback{hints: first, buffer: &t.hints, thread: t}
+	feedback.size.sizeHints, feedback.samples.sampleHints = &feedback.hints.sizeHints, &feedback.hints.sampleHints
+	feedback.others.otherHints, feedback.outline.outlineHints = &feedback.hints.otherHints, &feedback.hints.outlineHints
+	return feedback
 }
 
-// Walked learns from a walk of s what the next observation must copy. Preconditions: the walk has ended, and p has the
-// mappings as of then. o has the frames of the walk, or is nil if some are missing.
-func (f *WalkFeedback) Walked(p *code.Process, w *frames.Walker, s *RawSample, o *WalkedFrames) {
-	f.hints.Incomplete = mayChange(w.StopReason())
-	end := classify(p, w, s, &f.size)
+// Walked learns from a walk of s. Preconditions: the walk has ended, and p has the mappings as of then. walked has the
+// frames of the walk, or is nil if some are missing.
+func (feedback *WalkFeedback) Walked(p *code.Process, w *frames.Walker, s *RawSample, walked *WalkedFrames) {
+	feedback.hints.Incomplete = mayChange(w.StopReason())
+	end := classify(p, w, s, &feedback.size)
 	if end == endNoTime {
 		return
 	}
-	f.samples.update(end, w, s)
-	f.readAgainIf(f.others.update(end, w, s))
-	f.readAgainIf(f.size.update(end, w, s))
-	if f.outline.update(end, w, s, o) {
-		f.size.atLeast(wholeCopy)
+	feedback.samples.update(end, w, s)
+	feedback.readAgainIf(feedback.others.update(end, w, s))
+	feedback.readAgainIf(feedback.size.update(end, w, s))
+	if feedback.outline.update(end, w, s, walked) {
+		feedback.size.atLeast(wholeCopy)
 	}
-	f.hints.Unproven = 0
+	feedback.hints.Unproven = 0
 	if end == endNoRegister {
-		f.noteMissingRegister(s)
+		feedback.noteMissingRegister(s)
 	}
-	f.handOver()
+	feedback.handOver()
 }
 
-// readAgainIf makes the next observation read again, even if the thread is unchanged, if the copy lacked something.
-func (f *WalkFeedback) readAgainIf(lacked bool) {
+// readAgainIf makes the next observation read the thread again, even if unchanged, if the copy lacked something.
+func (feedback *WalkFeedback) readAgainIf(lacked bool) {
 	if lacked {
-		f.hints.Retries++
+		feedback.hints.Retries++
 	}
 }
 
-func (f *WalkFeedback) handOver() { f.buffer.put(&f.hints) }
+func (feedback *WalkFeedback) handOver() { feedback.buffer.put(&feedback.hints) }
 
 // # For single observations
 
-// CopyUpTo makes the next observations copy up to n bytes of stack, within its usual limit.
-func (f *WalkFeedback) CopyUpTo(n int) {
-	f.hints.Bytes = min(max(n, leastCopy), mostCopy)
-	f.handOver()
+// CopyUpTo sets the size of the next copies of the stack, within its usual limit.
+func (feedback *WalkFeedback) CopyUpTo(n int) {
+	feedback.hints.Bytes = min(max(n, minCopy), maxCopy)
+	feedback.handOver()
 }
 
-// CopyDeep makes the next observations copy up to n bytes of stack, also beyond its usual limit.
-func (f *WalkFeedback) CopyDeep(n uint64) {
-	f.hints.Bytes = int(min(max(n, leastCopy), deepCopy))
-	f.handOver()
+// CopyDeep sets the size of the next copies of the stack, also beyond its usual limit.
+func (feedback *WalkFeedback) CopyDeep(n uint64) {
+	feedback.hints.Bytes = int(min(max(n, minCopy), deepCopy))
+	feedback.handOver()
 }
 
 // CopyOther makes the next observations copy around an address on another stack (a signal stack, a stack that grows in
-// parts). The newest four are kept.
-func (f *WalkFeedback) CopyOther(addr frames.Addr) {
-	_, added := f.others.add(addr, 0)
-	f.readAgainIf(added)
-	f.handOver()
+// parts). The newest four addresses are kept.
+func (feedback *WalkFeedback) CopyOther(addr frames.Addr) {
+	_, added := feedback.others.add(addr, 0)
+	feedback.readAgainIf(added)
+	feedback.handOver()
 }
 
-// CopyOtherDeep makes the next observations copy n bytes from an address on another stack. An address just beyond such
-// a copy extends it.
-func (f *WalkFeedback) CopyOtherDeep(addr frames.Addr, n uint64) {
-	if !f.others.extend(addr, n) {
-		f.others.add(addr, min(n, deepCopy))
+// CopyOtherDeep makes the next observations copy n bytes from an address on another stack. If addr is just beyond such
+// a copy, that one is extended.
+func (feedback *WalkFeedback) CopyOtherDeep(addr frames.Addr, n uint64) {
+	if !feedback.others.extend(addr, n) {
+		feedback.others.add(addr, min(n, deepCopy))
 	}
-	f.handOver()
+	feedback.handOver()
 }
 
-// Unproven makes the next observations stop the sleeper for a missing register, if that is allowed and harmless.
-func (f *WalkFeedback) Unproven(s *RawSample) {
-	f.noteMissingRegister(s)
-	f.handOver()
+// Unproven makes the next observation stop the sleeper for a missing register, if permitted and harmless.
+func (feedback *WalkFeedback) Unproven(s *RawSample) {
+	feedback.noteMissingRegister(s)
+	feedback.handOver()
 }

@@ -13,19 +13,19 @@ func TestTopThatAWalkPassedIsNotSetAgain(t *testing.T) {
 	k := NewThread(1, 1, nil).Feedback()
 	n := &k.hints
 	k.size.setTop(1 << 20)
-	k.size.setSize(1000, leastCopy, false, false)
+	k.size.setSize(1000, minCopy, false, false)
 	if n.Top != 1<<20+copyMargin {
 		t.Errorf("top %#x", n.Top)
 	}
-	if again := k.size.setSize(2000, leastCopy, true, true); !again || n.Top != 0 || n.Bytes != leastCopy {
+	if again := k.size.setSize(2000, minCopy, true, true); !again || n.Top != 0 || n.Bytes != minCopy {
 		t.Errorf("%+v", n)
 	}
 	k.size.setTop(2 << 20)
 	if n.Top != 0 {
 		t.Error("set again, though the stack goes on there")
 	}
-	k.size.setSize(2000, leastCopy, true, true)
-	if n.Bytes != 4*leastCopy {
+	k.size.setSize(2000, minCopy, true, true)
+	if n.Bytes != 4*minCopy {
 		t.Errorf("%d bytes after a copy that was too short", n.Bytes)
 	}
 }
@@ -33,13 +33,13 @@ func TestTopThatAWalkPassedIsNotSetAgain(t *testing.T) {
 func TestSamplesThatAreWalkedTogetherAskForTheSame(t *testing.T) {
 	k := NewThread(1, 1, nil).Feedback()
 	for range 4 {
-		k.size.setSize(leastCopy, leastCopy, true, false)
+		k.size.setSize(minCopy, minCopy, true, false)
 	}
-	if got := k.hints.Bytes; got != 4*leastCopy {
-		t.Errorf("%d bytes after four copies of %d that were too short", got, leastCopy)
+	if got := k.hints.Bytes; got != 4*minCopy {
+		t.Errorf("%d bytes after four copies of %d that were too short", got, minCopy)
 	}
-	k.size.setSize(4*leastCopy, 4*leastCopy, true, false)
-	if got := k.hints.Bytes; got != 16*leastCopy {
+	k.size.setSize(4*minCopy, 4*minCopy, true, false)
+	if got := k.hints.Bytes; got != 16*minCopy {
 		t.Errorf("%d bytes after one of four times as many", got)
 	}
 }
@@ -47,8 +47,8 @@ func TestSamplesThatAreWalkedTogetherAskForTheSame(t *testing.T) {
 func TestTopIsKeptIfTheCopyDidNotGoUpToIt(t *testing.T) {
 	k := NewThread(1, 1, nil).Feedback()
 	k.size.setTop(1 << 20)
-	k.size.setSize(2000, leastCopy, true, false)
-	if n := k.hints; n.Top != 1<<20+copyMargin || n.Bytes != 4*leastCopy {
+	k.size.setSize(2000, minCopy, true, false)
+	if n := k.hints; n.Top != 1<<20+copyMargin || n.Bytes != 4*minCopy {
 		t.Errorf("%+v", n)
 	}
 }
@@ -66,7 +66,7 @@ func TestACopyAfterOneThatWasTooShortGoesToTheEnd(t *testing.T) {
 	if k.hints.Changing = true; k.size.sizeToEnd(s) != end-from {
 		t.Errorf("%d bytes where that was another stack", k.size.sizeToEnd(s))
 	}
-	k.hints.Root, s.Mem.StackEnd = 0, from+mostCopy
+	k.hints.Root, s.Mem.StackEnd = 0, from+maxCopy
 	if got := k.size.sizeToEnd(s); got != 0 {
 		t.Errorf("%d bytes to an end that is far", got)
 	}
@@ -134,18 +134,18 @@ func TestSamplesAfterAMisleadingOutlineAreWalkedSoon(t *testing.T) {
 func TestTopIsSetAgainByACompleteWalkThatEndsThere(t *testing.T) {
 	k := NewThread(1, 1, nil).Feedback()
 	n := &k.hints
-	for i := range mostPassed + 1 {
+	for i := range maxPassed + 1 {
 		k.size.setTop(1 << 20)
 		if n.Top != 1<<20+copyMargin {
 			t.Fatalf("top %#x after it was passed %d times", n.Top, i)
 		}
-		k.size.setSize(2000, leastCopy, true, true)
+		k.size.setSize(2000, minCopy, true, true)
 		if n.Top != 0 {
 			t.Fatalf("top %#x after a copy that ended there and was too short", n.Top)
 		}
 	}
 	if k.size.setTop(1 << 20); n.Top != 0 {
-		t.Errorf("top %#x after it was passed %d times", n.Top, mostPassed+1)
+		t.Errorf("top %#x after it was passed %d times", n.Top, maxPassed+1)
 	}
 }
 
@@ -163,7 +163,7 @@ func TestASearchBeyondTheStacksEndDoesNotMakeCopiesLarger(t *testing.T) {
 	k := th.Feedback()
 	k.hints.Root, k.hints.ToEnd = root, false
 	k.size.setTop(root)
-	k.size.setSize(root-from, leastCopy, false, true)
+	k.size.setSize(root-from, minCopy, false, true)
 	k.handOver()
 	copied := func() int {
 		l.takeHints(th)
@@ -176,7 +176,7 @@ func TestASearchBeyondTheStacksEndDoesNotMakeCopiesLarger(t *testing.T) {
 		t.Fatalf("%d bytes at first", before)
 	}
 	search := func(n int, how How) *frames.Walker {
-		s := &RawSample{How: how, copiedMemory: copiedMemory{buf: make([]byte, leastCopy)}}
+		s := &RawSample{How: how, copiedMemory: copiedMemory{buf: make([]byte, minCopy)}}
 		s.limit = limitTop
 		s.Mem = frames.Snapshot{Stack: frames.Region{Addr: from, Bytes: s.buf[:n]}, StackEnd: from + 1<<20}
 		s.Regs = frames.Regs{Arch: frames.X86_64, PC: 0x1010}
@@ -206,12 +206,12 @@ func TestASearchBeyondTheStacksEndDoesNotMakeCopiesLarger(t *testing.T) {
 
 func TestSamplesWithFurtherRegionsCopyNoMoreInAll(t *testing.T) {
 	for _, e := range []struct{ bytes, regions, used, want int }{
-		{leastCopy, 0, 1000, leastCopy},
-		{leastCopy, 20 << 10, 1000, leastCopy - 20<<10 - copyMargin},
-		{leastCopy, 60 << 10, 1000, topCopy},
-		{leastCopy, 60 << 10, 20 << 10, 40<<10 + copyMargin},
-		{leastCopy, 60 << 10, 60 << 10, leastCopy},
-		{leastCopy + 1, 60 << 10, 1000, leastCopy + 1},
+		{minCopy, 0, 1000, minCopy},
+		{minCopy, 20 << 10, 1000, minCopy - 20<<10 - copyMargin},
+		{minCopy, 60 << 10, 1000, topCopy},
+		{minCopy, 60 << 10, 20 << 10, 40<<10 + copyMargin},
+		{minCopy, 60 << 10, 60 << 10, minCopy},
+		{minCopy + 1, 60 << 10, 1000, minCopy + 1},
 	} {
 		n := sizeHints{Bytes: e.bytes, Used: e.used}
 		if got := n.stackToReserve(e.regions); got != e.want {
@@ -222,7 +222,7 @@ func TestSamplesWithFurtherRegionsCopyNoMoreInAll(t *testing.T) {
 
 func TestTheFirstSampleCopiesWhatWasLearnedOfTheProgram(t *testing.T) {
 	for _, c := range []struct{ learned, want int64 }{
-		{0, firstCopy}, {4 << 10, firstCopy}, {2 << 20, 2 << 20}, {1 << 40, mostCopy},
+		{0, firstCopy}, {4 << 10, firstCopy}, {2 << 20, 2 << 20}, {1 << 40, maxCopy},
 	} {
 		th := NewThread(1, 1, nil)
 		if th.SetFirstCopy(c.learned); int64(th.hints.get().Bytes) != c.want || !th.hints.get().ToEnd {

@@ -11,29 +11,29 @@ import (
 
 // # Frame records beyond the copied stack
 //
-// At a sample the kernel also follows the frame pointers, and reads each return address (arch/x86/events/core.c,
-// perf_callchain_user). It crosses from one stack to another, where a sample's copy ends with the first:
+// In a sample the kernel also follows the frame pointers, and records the return addresses (arch/x86/events/core.c,
+// perf_callchain_user). The chain may lead to another stack, of which the sample has no copy:
 //
 //	copied stack                 another stack
 //	record ──► record ──► ┊      record ──► record ──► 0
 //	return     return     ┊      return     return          the sample has the return addresses, not the records' places
 //
-// Within the copy the chain is followed again, and compared. Its first record outside has a known place, and the
-// following ones if the code between tells how far apart they are ([managed.Chained]). So each word added here was in
-// memory at the moment of the sample.
+// The chain is followed again and compared within the copy, which shows the place of the first record outside. The
+// places of the following records are known if the code tells their distances ([managed.Chained]). So each word added
+// here was in memory at the moment of the sample.
 
-// mostRecords bounds the records kept (kernel.perf_event_max_stack is 127).
-const mostRecords = 128
+// maxRecords bounds the kept records (kernel.perf_event_max_stack is 127).
+const maxRecords = 128
 
 const recordBytes = 16 // address of the next record, return address
 
 type frameChain struct {
 	record  frames.Addr // address of the first record outside of the copy
-	returns []uint64    // return addresses of that record and those that follow
+	returns []uint64    // return addresses of that record and of those that follow
 	words   []byte      // bytes of the added records
 }
 
-// Chain gives the first frame record outside of the copied stack, and the return addresses in it and those that follow;
+// Chain returns the first frame record outside of the copied stack, and the return addresses from there on. There are
 // none if the chain does not leave the copy, or contradicts it.
 func (s *RawSample) Chain() (record frames.Addr, returns []uint64) {
 	return s.chain.record, s.chain.returns
@@ -47,38 +47,38 @@ func (s *RawSample) EndsAtRecord(w *frames.Walker) bool {
 		(at == s.chain.record || at == s.chain.record+8)
 }
 
-// AddRecords adds the records of [RawSample.Chain] to the copy. next has the address of each following record, 0 for
-// the end, as far as it is known.
+// AddRecords adds the records of [RawSample.Chain] to the copy. next has the address of each following record, as far
+// as known; 0 is the end.
 func (s *RawSample) AddRecords(next []frames.Addr) {
-	c := &s.chain
-	at := c.record
-	n := min(len(next), len(c.returns))
-	if c.words == nil {
-		c.words = make([]byte, recordBytes*mostRecords)
+	chain := &s.chain
+	at := chain.record
+	n := min(len(next), len(chain.returns))
+	if chain.words == nil {
+		chain.words = make([]byte, recordBytes*maxRecords)
 	}
-	c.words = c.words[:0]
-	for i, ret := range c.returns[:min(n+1, len(c.returns))] { // at most mostRecords
-		from := len(c.words)
+	chain.words = chain.words[:0]
+	for i, ret := range chain.returns[:min(n+1, len(chain.returns))] { // at most maxRecords
+		from := len(chain.words)
 		if i < n {
-			c.words = binary.LittleEndian.AppendUint64(c.words, next[i])
+			chain.words = binary.LittleEndian.AppendUint64(chain.words, next[i])
 		}
-		c.words = binary.LittleEndian.AppendUint64(c.words, ret)
+		chain.words = binary.LittleEndian.AppendUint64(chain.words, ret)
 		place := at
 		if i == n { // the address of the next record is unknown
 			place += 8
 		}
-		s.Mem.Others = append(s.Mem.Others, frames.Region{Addr: place, Bytes: c.words[from:]})
+		s.Mem.Others = append(s.Mem.Others, frames.Region{Addr: place, Bytes: chain.words[from:]})
 		if i == n || next[i] == 0 {
 			break
 		}
 		at = next[i]
 	}
-	c.returns = c.returns[:0]
+	chain.returns = chain.returns[:0]
 }
 
 // follow finds the first record outside of the copied stack.
-func (c *frameChain) follow(r *perfevents.Record) {
-	c.returns = c.returns[:0]
+func (f *frameChain) follow(r *perfevents.Record) {
+	f.returns = f.returns[:0]
 	at, ok := r.Regs.Get(frames.X86RBP)
 	n := len(r.Chain) / 8
 	if !ok || r.Regs.Arch != frames.X86_64 || n < 2 || r.ChainAt(0) != r.Regs.PC {
@@ -95,9 +95,9 @@ func (c *frameChain) follow(r *perfevents.Record) {
 			at = next
 			continue
 		}
-		c.record = at
-		for ; i < n && len(c.returns) < mostRecords; i++ {
-			c.returns = append(c.returns, r.ChainAt(i))
+		f.record = at
+		for ; i < n && len(f.returns) < maxRecords; i++ {
+			f.returns = append(f.returns, r.ChainAt(i))
 		}
 	}
 }

@@ -34,7 +34,7 @@ func TestAFutexSleepLikeTheLastOneHasItsKernelStack(t *testing.T) {
 			t.Fatalf("it does not sleep in futex: %+v, %v", call, err)
 		}
 	}
-	fresh, err := th.files.KernelStack(make([]byte, mostKernelText))
+	fresh, err := th.files.KernelStack(make([]byte, maxKernelText))
 	if errors.Is(err, refusal.Denied) {
 		t.Skip("kernel stacks take CAP_SYS_ADMIN: ", err)
 	} else if err != nil {
@@ -47,7 +47,7 @@ func TestAFutexSleepLikeTheLastOneHasItsKernelStack(t *testing.T) {
 			t.Errorf("%s: %q, not %q", what, s.KernelText, want)
 		}
 		if proven {
-			th.futex.proven()
+			th.futex.confirm()
 		}
 	}
 	for range futexReads {
@@ -92,7 +92,7 @@ func TestAFutexSleepLikeAnotherThreadsHasItsKernelStack(t *testing.T) {
 			}
 		}
 	}
-	if _, err := threads[0].files.KernelStack(make([]byte, mostKernelText)); errors.Is(err, refusal.Denied) {
+	if _, err := threads[0].files.KernelStack(make([]byte, maxKernelText)); errors.Is(err, refusal.Denied) {
 		t.Skip("kernel stacks take CAP_SYS_ADMIN: ", err)
 	}
 	if in, err := threads[0].files.WchanOnce(make([]byte, 64)); err != nil || len(in) == 0 {
@@ -105,7 +105,7 @@ func TestAFutexSleepLikeAnotherThreadsHasItsKernelStack(t *testing.T) {
 	if k.kernelStackOf(threads[1], &call) != nil {
 		t.Error("known without a proof")
 	}
-	k.proven()
+	k.confirm()
 	if got := k.kernelStackOf(threads[1], &call); !bytes.Equal(got, fresh) {
 		t.Errorf("%q, not %q", got, fresh)
 	}

@@ -14,43 +14,43 @@ import (
 
 // # Calls that give up at each stop
 //
-// Some system calls work in the kernel for long and begin again when stopped ([ptrace.Repair], GaveUp): one longer than
-// a tick would never end. After such a stop, stops of the thread are suppressed as long as
+// Some system calls work in the kernel for long and begin again after a stop ([ptrace.Repair], GaveUp): one longer than
+// a tick would never end. After such a stop, stops of the thread are suppressed while
 //
 //   - the words around its stack pointer are unchanged, and
 //   - it uses no more user than system time.
 //
-// Neither proves that it is still in the call. Processor time meanwhile is attributed to the call's stack; other time
-// is unobserved.
+// Neither proves that it is still in the call. CPU time meanwhile is attributed to the call's stack; other time is
+// unobserved.
 //
 // After a stop that did harm (the program gets an error, or a supervisor gets the call twice), stops of the thread are
 // suppressed for a time that doubles with each harm.
 
 const (
-	// Presumed processor time of such a call, in ns. It doubles each time the same call gives up again.
-	leastPresumed = 2e9
-	mostPresumed  = 64e9
-	// Processor time between reads of the user time, in ns. User time is counted in ticks of up to 10 ms.
+	// Assumed CPU time of such a call, in ns. It doubles each time the same call gives up again.
+	minPresumed = 2e9
+	maxPresumed = 64e9
+	// CPU time between reads of the user time, in ns. User time is counted in ticks of up to 10 ms.
 	splitEvery = 40e6
 	clockTick  = 10e6 // unit of utime in /proc/PID/stat, ns
 	// Time without stops after harm, in ns.
-	quietLeast = 100e6
-	quietMost  = 100e9
+	minQuiet = 100e6
+	maxQuiet = 100e9
 	// Bytes of stack around the stack pointer that are compared.
 	wordsAround = 2 << 10
 )
 
 // gaveUpCall is the state of a thread whose call gave up because of a stop.
 type gaveUpCall struct {
-	inCall      bool // it is presumed to be in the call still
+	inCall      bool // the thread is assumed to be in the call still
 	sp          frames.Addr
 	nr          int64
 	words       [wordsAround]byte
 	wordCount   int    // of words
-	cpu         uint64 // processor time at the stop, ns
-	userReadAt  uint64 // processor time when user was read, ns
+	cpu         uint64 // CPU time at the stop, ns
+	userReadAt  uint64 // CPU time when user was read, ns
 	userTicks   uint64 // user time, clock ticks
-	presumedCPU uint64 // presumed processor time of the call, ns
+	presumedCPU uint64 // assumed CPU time of the call, ns
 
 	suppressFor   int64 // length of the last suppression after harm, ns; 0 if no stop did harm
 	suppressUntil int64 // CLOCK_MONOTONIC, ns
@@ -66,40 +66,43 @@ func (t *Thread) noteGaveUp(s *RawSample, stop *ptrace.Stop) {
 	g := t.gaveUpCall
 	sp := stop.Regs.SP()
 	if g.nr != stop.Nr || g.sp != sp || g.presumedCPU == 0 {
-		g.presumedCPU = leastPresumed / 2
+		g.presumedCPU = minPresumed / 2
 	}
-	g.presumedCPU = min(2*g.presumedCPU, mostPresumed)
-	g.nr, g.sp, g.cpu, g.wordCount = stop.Nr, sp, stop.Sched.CPU, 0
+	g.presumedCPU = min(2*g.presumedCPU, maxPresumed)
+	g.nr = stop.Nr
+	g.sp = sp
+	g.cpu = stop.Sched.CPU
+	g.wordCount = 0
 	if st := &s.Mem.Stack; st.Addr == sp-redZone {
 		g.wordCount = copy(g.words[:], st.Bytes)
 	}
 	g.inCall = g.wordCount > 0
 	g.userReadAt, g.userTicks = stop.Sched.CPU, t.userTime()
 	if stop.Broken || stop.ReportedTwice {
-		g.suppressFor = min(max(2*g.suppressFor, quietLeast), quietMost)
+		g.suppressFor = min(max(2*g.suppressFor, minQuiet), maxQuiet)
 		g.suppressUntil = stop.Detach + g.suppressFor
 	}
 }
 
-// harmed reports whether a stop of the thread did harm. A supervisor may serve the thread's calls, which does not show
-// before.
+// harmed reports whether a stop of the thread did harm. A supervisor of its calls shows only by that.
 func (g *gaveUpCall) harmed() bool { return g != nil && g.suppressFor > 0 }
 
-// leftCall notes that the thread has left the call: it was asleep, or stopped by job control.
+// leftCall notes that the thread has left the call.
 func (g *gaveUpCall) leftCall() {
 	if g != nil {
 		g.inCall = false
 	}
 }
 
-// suppressStop reports whether the thread must not be stopped now, and counts the time.
-func (t *Thread) suppressStop() bool {
+// trySuppressStop reports whether the thread must not be stopped now. If so, it records the time in notStopped.
+func (t *Thread) trySuppressStop() bool {
 	g := t.gaveUpCall
 	if g == nil || !g.inCall && g.suppressUntil == 0 {
 		return false
 	}
 	now := procmem.Now()
-	if g.inCall = g.inCall && t.stillInCall(); g.inCall {
+	g.inCall = g.inCall && t.checkStillInCall()
+	if g.inCall {
 		g.notStopped.InCall = procmem.ReadingAt(t.lastClocks, now)
 		return true
 	}
@@ -111,8 +114,7 @@ func (t *Thread) suppressStop() bool {
 	return false
 }
 
-// stillInCall reports whether the thread is probably still in the call.
-func (t *Thread) stillInCall() bool {
+func (t *Thread) checkStillInCall() bool {
 	g := t.gaveUpCall
 	cpu := t.lastClocks.CPU
 	if cpu > g.cpu+g.presumedCPU {
@@ -133,17 +135,17 @@ func (t *Thread) stillInCall() bool {
 	return ran < most
 }
 
-// userTime gives the thread's clock ticks in user mode, 0 if unreadable.
+// userTime returns the thread's clock ticks in user mode, 0 if unreadable.
 func (t *Thread) userTime() uint64 {
 	var st procmem.Stat
 	_ = t.files.Stat(&st)
 	return st.UTime
 }
 
-// CallName gives the name of this machine's system call by number.
+// CallName returns the name of a system call of this machine.
 func CallName(nr int64) string { return process.SyscallName(hostArch(), nr) }
 
-// TakeNotStopped gives, once, the time since the last observation in which stops were suppressed.
+// TakeNotStopped returns the time since the last observation in which stops were suppressed, and resets it.
 func (t *Thread) TakeNotStopped() sample.NotStopped {
 	if t.gaveUpCall == nil {
 		return sample.NotStopped{}

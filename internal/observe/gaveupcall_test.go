@@ -53,7 +53,7 @@ func (t *Thread) clocks(tb *testing.T) {
 	}
 }
 
-// still gives the address of the program's ELF header, which is not written.
+// still returns the address of the program's ELF header, which is not written.
 func still(t *testing.T, pid int) frames.Addr {
 	t.Helper()
 	var at frames.Addr
@@ -79,12 +79,12 @@ func still(t *testing.T, pid int) frames.Addr {
 func TestAThreadIsLeftAloneUntilItHasLeftTheCall(t *testing.T) {
 	th := spinning(t)
 	at := still(t, th.PID)
-	if th.suppressStop() {
+	if th.trySuppressStop() {
 		t.Error("stops suppressed, though none has made a call give up")
 	}
 	// Unchanged words, but user time.
 	th.inCall(t, at, false)
-	if !th.suppressStop() {
+	if !th.trySuppressStop() {
 		t.Error("not left alone in a call")
 	}
 	if left := th.TakeNotStopped(); left.InCall.Wall == 0 || left.Other.Wall != 0 ||
@@ -92,22 +92,22 @@ func TestAThreadIsLeftAloneUntilItHasLeftTheCall(t *testing.T) {
 		t.Errorf("%+v", left)
 	}
 	begun := th.lastClocks.CPU
-	for end := time.Now().Add(4 * time.Minute); th.suppressStop(); th.clocks(t) {
+	for end := time.Now().Add(4 * time.Minute); th.trySuppressStop(); th.clocks(t) {
 		if time.Now().After(end) {
 			t.Fatal("left alone for ever, though it computes")
 		}
 	}
-	if ran := th.lastClocks.CPU - begun; ran < splitEvery || ran >= leastPresumed {
+	if ran := th.lastClocks.CPU - begun; ran < splitEvery || ran >= minPresumed {
 		t.Errorf("left alone for %v of processor time", time.Duration(ran))
 	}
 	th.inCall(t, at, false)
 	th.gaveUpCall.words[0]++
-	if th.suppressStop() {
+	if th.trySuppressStop() {
 		t.Error("left alone, though what is around its stack pointer has changed")
 	}
 	// Asleep.
 	th.inCall(t, at, false)
-	if th.gaveUpCall.leftCall(); th.suppressStop() {
+	if th.gaveUpCall.leftCall(); th.trySuppressStop() {
 		t.Error("left alone, though it has slept")
 	}
 }
@@ -115,18 +115,18 @@ func TestAThreadIsLeftAloneUntilItHasLeftTheCall(t *testing.T) {
 func TestPresumedTimeOfACallDoublesEachTime(t *testing.T) {
 	th := spinning(t)
 	at := still(t, th.PID)
-	for want := uint64(leastPresumed); want < 4*mostPresumed; want *= 2 {
+	for want := uint64(minPresumed); want < 4*maxPresumed; want *= 2 {
 		th.inCall(t, at, false)
-		if th.gaveUpCall.presumedCPU != min(want, mostPresumed) {
+		if th.gaveUpCall.presumedCPU != min(want, maxPresumed) {
 			t.Errorf("limit %d, want %d", th.gaveUpCall.presumedCPU, want)
 		}
 		th.lastClocks.CPU = th.gaveUpCall.cpu + th.gaveUpCall.presumedCPU + 1
-		if th.suppressStop() {
+		if th.trySuppressStop() {
 			t.Error("left alone beyond the limit")
 		}
 	}
 	th.inCall(t, at+16, false)
-	if th.gaveUpCall.presumedCPU != leastPresumed {
+	if th.gaveUpCall.presumedCPU != minPresumed {
 		t.Errorf("limit %d in another place", th.gaveUpCall.presumedCPU)
 	}
 }
@@ -134,22 +134,22 @@ func TestPresumedTimeOfACallDoublesEachTime(t *testing.T) {
 func TestAThreadThatWasHarmedIsLeftAloneForTwiceAsLongEachTime(t *testing.T) {
 	th := spinning(t)
 	at := still(t, th.PID)
-	for want := int64(quietLeast); want < 4*quietMost; want *= 2 {
+	for want := int64(minQuiet); want < 4*maxQuiet; want *= 2 {
 		th.inCall(t, at, true)
 		th.gaveUpCall.leftCall()
 		if got := th.gaveUpCall.suppressUntil; got < procmem.Now() && want > 1e9 || th.gaveUpCall.suppressFor != min(want,
-			quietMost) {
+			maxQuiet) {
 			t.Errorf("quiet for %d, want %d", th.gaveUpCall.suppressFor, want)
 		}
 	}
-	if !th.suppressStop() || !th.gaveUpCall.harmed() {
+	if !th.trySuppressStop() || !th.gaveUpCall.harmed() {
 		t.Error("not left alone after harm")
 	}
 	if left := th.TakeNotStopped(); left.InCall.Wall != 0 || left.Other.Wall == 0 {
 		t.Errorf("%+v", left)
 	}
 	th.gaveUpCall.suppressUntil = 1
-	if th.suppressStop() {
+	if th.trySuppressStop() {
 		t.Error("left alone for longer than that")
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// A thread that may not have been on a processor has its clocks read again.
+// A thread that may not have been on a CPU has its clocks read again.
 func TestClocksOfAThreadThatComputesOnAreReadOnce(t *testing.T) {
 	cmd := exec.Command("sh", "-c", "while :; do :; done")
 	testtargets.Child(t, cmd)

@@ -14,30 +14,30 @@ func interruptible(t *Thread, call *procmem.SyscallInfo) bool {
 	if call.Nr < 0 {
 		return false // in a page fault, or on the way into a call
 	}
-	b, ok := interruptRules[process.SyscallName(hostArch(), call.Nr)]
-	return ok && (hostArch() != frames.AArch64 || !b.repaired) && b.holds(t, call)
+	rule, ok := interruptRules[process.SyscallName(hostArch(), call.Nr)]
+	return ok && (hostArch() != frames.AArch64 || !rule.repaired) && rule.holds(t, call)
 }
 
-// Interruptible reports whether a stop has no effect on a sleeper's system call. For tests and measurements.
+// Interruptible is interruptible for tests and measurements.
 func Interruptible(t *Thread, call *procmem.SyscallInfo) bool { return interruptible(t, call) }
 
-// InterruptRule gives, for docs/system-calls.md, when a thread that sleeps in a system call may be stopped. The text is
-// empty if never. If repaired is set, that holds on x86-64 only.
+// InterruptRule returns, for docs/system-calls.md, when a thread may be stopped in a system call; "" means never. If
+// repaired is set, it may be on x86-64 only.
 func InterruptRule(name string) (when string, repaired bool) {
-	b := interruptRules[name]
-	return b.when, b.repaired
+	rule := interruptRules[name]
+	return rule.when, rule.repaired
 }
 
 type interruptRule struct {
 	when  string
 	holds func(*Thread, *procmem.SyscallInfo) bool
-	// repaired is set if the call gives EINTR and package ptrace restarts it, on x86-64 only (see
-	// [ptrace.Tracee.Sleeping]).
+	// repaired is set if the call returns EINTR and package ptrace restarts it, on x86-64 only
+	// ([ptrace.Tracee.Sleeping]).
 	repaired bool
 }
 
-// interruptRules has all calls whose sleepers may be stopped (docs/system-calls.md). No other call is
-// interrupted: it would write user memory, lose events or return a partial result.
+// interruptRules has all calls whose sleepers may be stopped (docs/system-calls.md). Any other call would write user
+// memory, lose events or return a partial result.
 var interruptRules = map[string]interruptRule{
 	"futex":           {when: "`FUTEX_WAIT`, `FUTEX_WAIT_BITSET`", holds: futexOnlyWaits},
 	"poll":            {when: "array in own frames", holds: arrayIsOwn},
@@ -57,28 +57,28 @@ var interruptRules = map[string]interruptRule{
 	"readv":           {when: plainFiles, holds: plainRead},
 }
 
-// futexOnlyWaits excludes requeuing and priority inheritance, which may give EAGAIN (kernel/futex/requeue.c). A
-// time-out is kept as a moment (kernel/futex/waitwake.c, futex_wait).
+// futexOnlyWaits excludes requeuing and priority inheritance, which may return EAGAIN (kernel/futex/requeue.c). The
+// kernel keeps a time-out as a moment (kernel/futex/waitwake.c, futex_wait).
 func futexOnlyWaits(_ *Thread, call *procmem.SyscallInfo) bool {
 	const flags, wait, waitBitset = 128 | 256, 0, 9
 	op := uint32(call.Args[1]) &^ flags
 	return op == wait || op == waitBitset
 }
 
-// arrayIsOwn requires that the array is in the thread's own frames, as each interruption writes revents (fs/select.c,
-// do_sys_poll). poll keeps its time-out as a moment.
+// arrayIsOwn requires the array in the thread's own frames, as each interruption writes revents (fs/select.c,
+// do_sys_poll). The kernel keeps the time-out as a moment.
 func arrayIsOwn(_ *Thread, call *procmem.SyscallInfo) bool {
 	n := uint64(uint32(call.Args[1]))
 	return n == 0 || inOwnFrames(call, call.Args[0], 8*n)
 }
 
-// ppollIsPlain excludes a time-out: the kernel writes the rest of it, which prolongs it, or the call gives EINTR
+// ppollIsPlain excludes a time-out: the kernel writes back the rest, which prolongs the call, or the call returns EINTR
 // (fs/select.c, poll_select_finish). It excludes a mask: blocked signals arrive during the restart.
 func ppollIsPlain(t *Thread, call *procmem.SyscallInfo) bool {
 	return arrayIsOwn(t, call) && call.Args[2] == 0 && call.Args[3] == 0
 }
 
-// selectIsPlain excludes a time-out as ppollIsPlain does. The descriptor sets are not written (fs/select.c,
+// selectIsPlain excludes a time-out as ppollIsPlain does. Interruptions do not write the sets (fs/select.c,
 // core_sys_select).
 func selectIsPlain(_ *Thread, call *procmem.SyscallInfo) bool { return call.Args[4] == 0 }
 
@@ -89,12 +89,12 @@ func pselectIsPlain(t *Thread, call *procmem.SyscallInfo) bool {
 	return call.Args[4] == 0 && (at == 0 || inOwnFrames(call, at, 8) && wordIsZero(t.TID, at))
 }
 
-// nothingIsLeft requires that the call has no place for the remaining time, which each interruption writes
-// (kernel/time/hrtimer.c, do_nanosleep).
+// nothingIsLeft excludes a place for the remaining time: each interruption writes it (kernel/time/hrtimer.c,
+// do_nanosleep).
 func nothingIsLeft(_ *Thread, call *procmem.SyscallInfo) bool { return call.Args[1] == 0 }
 
-// clockSleeps accepts relative sleeps without a place for the remaining time, and absolute ones whose moment, which is
-// read again, is in the thread's own frames. CPU-time and alarm clocks are excluded.
+// clockSleeps accepts relative sleeps without a place for the remaining time, and absolute ones with their moment,
+// which is read again, in the thread's own frames. It excludes CPU-time and alarm clocks.
 func clockSleeps(_ *Thread, call *procmem.SyscallInfo) bool {
 	const realtime, monotonic, boottime, tai, untilMoment = 0, 1, 7, 11, 1
 	switch call.Args[0] {
@@ -107,12 +107,12 @@ func clockSleeps(_ *Thread, call *procmem.SyscallInfo) bool {
 	return false
 }
 
-// waitsForOthers excludes a wait for the caller's group, which is looked up when the call begins (kernel/exit.c,
+// waitsForOthers excludes the caller's group, which the kernel looks up when the call begins (kernel/exit.c,
 // kernel_wait4).
 func waitsForOthers(_ *Thread, call *procmem.SyscallInfo) bool { return int32(call.Args[0]) != 0 }
 
-// waitidIsOwn requires that siginfo, which each interruption writes, is in the thread's own frames (kernel/exit.c,
-// waitid). It excludes a wait for the caller's group.
+// waitidIsOwn requires siginfo in the thread's own frames, as each interruption writes it (kernel/exit.c, waitid). It
+// excludes the caller's group.
 func waitidIsOwn(_ *Thread, call *procmem.SyscallInfo) bool {
 	const ofGroup = 2
 	if int32(call.Args[0]) == ofGroup && int32(call.Args[1]) == 0 {
@@ -121,7 +121,7 @@ func waitidIsOwn(_ *Thread, call *procmem.SyscallInfo) bool {
 	return call.Args[2] == 0 || inOwnFrames(call, call.Args[2], 128)
 }
 
-// alwaysInterruptible accepts every call. Sources: ipc/msg.c, do_msgrcv; kernel/signal.c, pause.
+// alwaysInterruptible is for ipc/msg.c, do_msgrcv, and kernel/signal.c, pause.
 func alwaysInterruptible(*Thread, *procmem.SyscallInfo) bool { return true }
 
 // epollForEver excludes a time-out, which would begin again (fs/eventpoll.c, do_epoll_wait).

@@ -62,7 +62,7 @@ func TestCallsWhoseArgumentsAStopWouldWriteAreNotInterrupted(t *testing.T) {
 		{"clock_nanosleep", [6]uint64{0, 0, frame, frame}, false},
 		{"clock_nanosleep", [6]uint64{1, 1, frame, frame}, true}, // absolute: nothing is written
 		{"clock_nanosleep", [6]uint64{1, 1, heap, 0}, false},     // writable by others
-		{"clock_nanosleep", [6]uint64{2, 0, frame, 0}, false},    // processor time
+		{"clock_nanosleep", [6]uint64{2, 0, frame, 0}, false},    // CPU time
 		{"clock_nanosleep", [6]uint64{8, 0, frame, 0}, false},    // CLOCK_REALTIME_ALARM
 		{"poll", [6]uint64{frame, 2, 50}, true},
 		{"poll", [6]uint64{0, 0, 50}, true},
@@ -86,7 +86,7 @@ func TestCallsWhoseArgumentsAStopWouldWriteAreNotInterrupted(t *testing.T) {
 		{"wait4", [6]uint64{0, heap}, false}, // the group may change
 		{"futex", [6]uint64{heap, 0}, true},
 		{"futex", [6]uint64{heap, 9 | 128 | 256}, true},
-		{"futex", [6]uint64{heap, 11}, false}, // FUTEX_WAIT_REQUEUE_PI gives EAGAIN
+		{"futex", [6]uint64{heap, 11}, false}, // FUTEX_WAIT_REQUEUE_PI returns EAGAIN
 		{"futex", [6]uint64{heap, 6 | 128}, false},
 		{"msgrcv", [6]uint64{}, true},
 		{"pause", [6]uint64{}, true},

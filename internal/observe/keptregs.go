@@ -13,17 +13,17 @@ import (
 
 // # Registers kept from a stop
 //
-// Most walks of passive reads need only stack pointer and program counter, or find the register on the stack (package
-// frames, Walker.Hypotheses). Else the thread is stopped once in its sleep, if its call is not harmed
-// ([interruptible]). The registers hold for passive reads at the same place of the same call, with the same stack up to
-// the outermost frame.
+// Most walks of passive reads need only the stack pointer and the program counter, or find the register on the stack
+// (package frames, Walker.Hypotheses). Else the thread is stopped once in its sleep, if that does not harm its call
+// ([interruptible]). The registers then hold for passive reads at the same place of the same call, with the same stack
+// up to the outermost frame.
 //
 // The thread runs to stop, and to sleep again. So the next observation is a passive read; later ones find it unchanged.
 
-// keptMost is the most bytes of stack that are kept and compared.
-const keptMost = 16 << 10
+// maxKept bounds the bytes of stack that are kept and compared.
+const maxKept = 16 << 10
 
-// keptRegs are the registers of a sleeper at its last stop, and the evidence by which they still hold.
+// keptRegs are the registers of a sleeper at its last stop, with the evidence that they still hold.
 type keptRegs struct {
 	call  procmem.SyscallInfo
 	regs  frames.Regs
@@ -31,19 +31,21 @@ type keptRegs struct {
 	runs  uint64 // run count at the stop
 	// asleepIn is the call of a sleeper that is being stopped for a register. Nr is −1 if there is none.
 	asleepIn procmem.SyscallInfo
-	// awaitsRoot is set if the stack of the last passive read differed, possibly only beyond the outermost frame.
+	// awaitsRoot is set if the stack of the last passive read differed, perhaps only beyond the outermost frame.
 	awaitsRoot bool
 }
 
 func (k *keptRegs) keep(s *RawSample) {
-	k.call, k.regs, k.runs = s.Call, s.Regs, s.Sched.Runs
+	k.call = s.Call
+	k.regs = s.Regs
+	k.runs = s.Sched.Runs
 	b := s.bytesFrom(s.Call.SP)
-	k.stack = append(k.stack[:0], b[:min(len(b), keptMost)]...)
+	k.stack = append(k.stack[:0], b[:min(len(b), maxKept)]...)
 }
 
 // recall sets the registers of a passive read to those of the last stop, if that was in the same call with the same
-// stack up to the outermost frame, and reports whether it did. call is then the call before restart_syscall(2). root is
-// the stack pointer of the outermost frame, or 0 if unknown.
+// stack up to the outermost frame, and reports whether it did. It sets call to the call before restart_syscall(2). root
+// is the stack pointer of the outermost frame, or 0 if unknown.
 func (k *keptRegs) recall(s *RawSample, call *procmem.SyscallInfo, root frames.Addr) bool {
 	if len(k.stack) == 0 || !k.sameCall(call) {
 		return false
@@ -60,8 +62,7 @@ func (k *keptRegs) recall(s *RawSample, call *procmem.SyscallInfo, root frames.A
 	return true
 }
 
-// recall restores the registers of t. If the outermost frame is still unknown, new hints make the next observation try
-// again.
+// recall restores the registers of t. If the stack differed and the walk finds another root, the thread is read again.
 func (t *Thread) recall(s *RawSample, call *procmem.SyscallInfo) bool {
 	t.kept.awaitsRoot = false
 	if t.kept.recall(s, call, t.hints.get().Root) {
@@ -76,12 +77,12 @@ func (k *keptRegs) sameCall(call *procmem.SyscallInfo) bool {
 		(call.Nr == k.call.Nr || isRestart(call.Nr))
 }
 
-// sameSleep reports whether the thread is probably still in the sleep in which it was stopped.
+// sameSleep reports whether the thread is probably in the sleep in which it was stopped.
 func (k *keptRegs) sameSleep(call *procmem.SyscallInfo, runs uint64) bool {
 	return len(k.stack) > 0 && k.sameCall(call) && (runs == k.runs+1 || isRestart(call.Nr))
 }
 
-// isRestart reports restart_syscall.
+// isRestart reports whether nr is restart_syscall(2).
 func isRestart(nr int64) bool {
 	if hostArch() == frames.AArch64 {
 		return nr == 128
@@ -97,7 +98,7 @@ func (s *RawSample) bytesFrom(addr frames.Addr) []byte {
 	return st.Bytes[addr-st.Addr:]
 }
 
-// restoreSleeper changes the raw sample of a stop to that of a sleeper, if the thread was stopped in kept.asleepIn.
+// restoreSleeper makes the raw sample of a stop in kept.asleepIn that of a sleeper.
 func (t *Thread) restoreSleeper(s *RawSample, stop *ptrace.Stop) {
 	call := &t.kept.asleepIn
 	// After a restart, PC points at the system call instruction, up to 4 bytes earlier.
@@ -105,7 +106,11 @@ func (t *Thread) restoreSleeper(s *RawSample, stop *ptrace.Stop) {
 		return
 	}
 	s.Regs.PC = call.PC
-	s.State, s.Call, s.OnCPU, s.Basis, s.wchan = sample.Sleeping, *call, false, sample.Exact, s.wchan[:0]
+	s.State = sample.Sleeping
+	s.Call = *call
+	s.OnCPU = false
+	s.Basis = sample.Exact
+	s.wchan = s.wchan[:0]
 	t.kept.keep(s)
 	// The thread runs once more to re-enter its call; until then it counts as asleep.
 	t.base.state = sample.Sleeping
@@ -114,8 +119,8 @@ func (t *Thread) restoreSleeper(s *RawSample, stop *ptrace.Stop) {
 // unprovenSites is a hash table of the places where a register was missing. A collision replaces the older place.
 type unprovenSites [1024]uint64
 
-// siteKey gives the key of the place of a raw sample in unprovenSites. On x86-64 a missing register depends on the
-// callers, so the key has the stack pointer and the thread; on arm64 only the program counter.
+// siteKey returns the key of a raw sample's place. On x86-64 a missing register depends on the callers, so the key
+// includes the stack pointer and the thread; on arm64 it is the program counter.
 func siteKey(tid int, s *RawSample) uint64 {
 	if s.Regs.Arch == frames.AArch64 {
 		return s.Regs.PC
@@ -135,24 +140,24 @@ func (u *unprovenSites) note(place uint64) {
 
 func (u *unprovenSites) has(place uint64) bool { return *u.slot(place) == place }
 
-func (f *WalkFeedback) noteMissingRegister(s *RawSample) {
-	if s.How != ByPassiveRead || !interruptible(f.thread, &s.Call) {
+func (feedback *WalkFeedback) noteMissingRegister(s *RawSample) {
+	if s.How != ByPassiveRead || !interruptible(feedback.thread, &s.Call) {
 		return
 	}
-	f.hints.Unproven = siteKey(f.thread.TID, s)
-	f.readAgainIf(!s.refused)
+	feedback.hints.Unproven = siteKey(feedback.thread.TID, s)
+	feedback.readAgainIf(!s.refused)
 }
 
 func (o *Observer) mayStopSleepers() bool { return o.mode != ModePassiveOnly && !o.ctl.ReadOnly() }
 
-// decideStopForRegister reports whether to stop a sleeper for a missing register. It sets s.refused if one is missing
-// but the thread must not be stopped, else kept.asleepIn.
-func (o *Observer) decideStopForRegister(t *Thread, s *RawSample) bool {
+// prepareStopForRegister reports whether to stop a sleeper for a missing register, and then sets kept.asleepIn. If one
+// is missing but the thread must not be stopped, it sets s.refused.
+func (o *Observer) prepareStopForRegister(t *Thread, s *RawSample) bool {
 	if s.recalled || !o.unproven.has(siteKey(t.TID, s)) {
 		return false
 	}
 	s.refused = !o.mayStopSleepers() || t.kept.sameSleep(&s.Call, s.Sched.Runs) || !interruptible(t, &s.Call) ||
-		t.gaveUpCall.harmed() || !o.pause.admitStop(t)
+		t.gaveUpCall.harmed() || !o.pause.tryAdmitStop(t)
 	if !s.refused {
 		t.kept.asleepIn = s.Call
 	}

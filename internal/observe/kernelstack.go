@@ -11,13 +11,13 @@ import (
 
 // # Threads that wait for locks
 //
-// The kernel stack of a thread in futex(2) follows from the operation and from /proc/PID/task/TID/wchan, which is
-// cheaper to read. So kernel stacks are cached by these two: the last one of each thread, and some for all threads.
+// The operation of futex(2) and /proc/PID/task/TID/wchan determine a thread's kernel stack, and wchan is cheaper to
+// read. So kernel stacks are cached by these two: the last one of each thread, and some for all threads.
 
 // futexSleep is a thread's last kernel stack in futex(2).
 type futexSleep struct {
 	op       uint64
-	wchan    [40]byte // wchan
+	wchan    [40]byte
 	wchanLen int
 	text     []byte
 	reads    int
@@ -25,10 +25,10 @@ type futexSleep struct {
 	known    bool // proved
 }
 
-// futexReads is how many of a thread's kernel stacks are read before one is kept.
+// futexReads is the number of reads of a thread's kernel stack before one is kept.
 const futexReads = 4
 
-// unchanged reports whether the kept kernel stack is that of a call.
+// unchanged reports whether the kept kernel stack is that of call.
 func (f *futexSleep) unchanged(t *Thread, call *procmem.SyscallInfo) bool {
 	if !f.known || f.op != call.Args[1] {
 		return false
@@ -38,83 +38,87 @@ func (f *futexSleep) unchanged(t *Thread, call *procmem.SyscallInfo) bool {
 	return err == nil && string(name) == string(f.wchan[:f.wchanLen])
 }
 
-// note keeps a kernel stack, which [futexSleep.proven] confirms.
+// note keeps a kernel stack until [futexSleep.confirm] confirms it.
 func (f *futexSleep) note(t *Thread, call *procmem.SyscallInfo, text []byte) {
 	f.known, f.noted = false, false
-	if f.reads++; f.reads < futexReads || len(text) == 0 {
+	f.reads++
+	if f.reads < futexReads || len(text) == 0 {
 		return
 	}
 	var buf [len(f.wchan) + 1]byte
 	name, err := t.files.Wchan(buf[:])
-	if f.noted = err == nil && len(name) > 0 && len(name) <= len(f.wchan); f.noted {
-		f.op, f.wchanLen, f.text = call.Args[1], copy(f.wchan[:], name), append(f.text[:0], text...)
+	f.noted = err == nil && len(name) > 0 && len(name) <= len(f.wchan)
+	if f.noted {
+		f.op = call.Args[1]
+		f.wchanLen = copy(f.wchan[:], name)
+		f.text = append(f.text[:0], text...)
 	}
 }
 
-func (f *futexSleep) proven() { f.known, f.noted = f.known || f.noted, false }
+func (f *futexSleep) confirm() { f.known, f.noted = f.known || f.noted, false }
 
 type futexStack struct {
 	op       uint64
-	wchan    [40]byte // wchan
-	wchanLen int      // 0 if there is no stack
+	wchan    [40]byte
+	wchanLen int // 0 if there is no stack
 	text     []byte
 }
 
-// mostFutexStacks is enough, as each operation has one or two kernel stacks.
-const mostFutexStacks = 8
+// maxFutexStacks is enough: each operation has one or two kernel stacks.
+const maxFutexStacks = 8
 
 // futexStacks are kernel stacks for all threads, as some threads live for one sleep only.
 type futexStacks struct {
-	stacks [mostFutexStacks]futexStack
+	stacks [maxFutexStacks]futexStack
 	next   uint8
 	found  futexStack // the last one read, not proved yet
 }
 
-// kernelStackOf gives a known kernel stack for the same operation and wchan, or nil.
+// kernelStackOf returns a proved kernel stack of the same operation and wchan, or nil.
 func (f *futexStacks) kernelStackOf(t *Thread, call *procmem.SyscallInfo) []byte {
 	var buf [len(futexStack{}.wchan) + 1]byte
-	var in []byte
+	var name []byte
 	for i := range f.stacks {
-		way := &f.stacks[i]
-		if way.wchanLen == 0 || way.op != call.Args[1] {
+		cached := &f.stacks[i]
+		if cached.wchanLen == 0 || cached.op != call.Args[1] {
 			continue
 		}
-		if in == nil {
+		if name == nil {
 			var err error
-			if in, err = t.files.WchanOnce(buf[:]); err != nil {
+			if name, err = t.files.WchanOnce(buf[:]); err != nil {
 				return nil
 			}
 		}
-		if string(in) == string(way.wchan[:way.wchanLen]) {
-			return way.text
+		if string(name) == string(cached.wchan[:cached.wchanLen]) {
+			return cached.text
 		}
 	}
 	return nil
 }
 
-// keepFound keeps a kernel stack, which [futexStacks.proven] confirms.
+// keepFound keeps a kernel stack until [futexStacks.confirm] confirms it.
 func (f *futexStacks) keepFound(t *Thread, call *procmem.SyscallInfo, text []byte) {
 	var buf [len(f.found.wchan) + 1]byte
-	in, err := t.files.WchanOnce(buf[:])
+	name, err := t.files.WchanOnce(buf[:])
 	f.found.wchanLen = 0
-	if err != nil || len(in) == 0 || len(in) > len(f.found.wchan) || len(text) == 0 {
+	if err != nil || len(name) == 0 || len(name) > len(f.found.wchan) || len(text) == 0 {
 		return
 	}
 	f.found.op, f.found.text = call.Args[1], append(f.found.text[:0], text...)
-	f.found.wchanLen = copy(f.found.wchan[:], in)
+	f.found.wchanLen = copy(f.found.wchan[:], name)
 }
 
-func (f *futexStacks) proven() {
+func (f *futexStacks) confirm() {
 	if f.found.wchanLen == 0 {
 		return
 	}
-	way := &f.stacks[f.next%mostFutexStacks]
-	*way, f.found = f.found, *way
+	oldest := &f.stacks[f.next%maxFutexStacks]
+	*oldest, f.found = f.found, *oldest
 	f.found.wchanLen = 0
 	f.next++
 }
 
-// kernelStacks reads the kernel stacks of passively read threads: three system calls, some 6 µs, with CAP_SYS_ADMIN.
+// kernelStacks reads the kernel stacks of passively read threads with CAP_SYS_ADMIN: three system calls, some 6 µs.
 // Threads that run between all their observations are left out.
 type kernelStacks struct {
 	wanted bool
@@ -123,14 +127,14 @@ type kernelStacks struct {
 }
 
 const (
-	// mostKernelText is the most bytes of a kernel stack's text.
-	mostKernelText = 2 << 10
-	// kernelTries is the number of failures in a row after which no kernel stack is read.
+	// maxKernelText bounds the text of a kernel stack, in bytes.
+	maxKernelText = 2 << 10
+	// kernelTries is the number of failures in a row that ends the reading of kernel stacks.
 	kernelTries = 64
 )
 
-// SeeKernelStacks makes raw samples of sleepers include kernel stacks ([KernelStack]), if permitted.
-func (o *Observer) SeeKernelStacks() { o.kernel.wanted = true }
+// ReadKernelStacks makes raw samples of sleepers include kernel stacks ([KernelStack]), if permitted.
+func (o *Observer) ReadKernelStacks() { o.kernel.wanted = true }
 
 func (k *kernelStacks) read(t *Thread, s *RawSample, call *procmem.SyscallInfo) {
 	f := &t.futex
@@ -138,7 +142,7 @@ func (k *kernelStacks) read(t *Thread, s *RawSample, call *procmem.SyscallInfo) 
 		return
 	}
 	if cap(s.KernelText) == 0 {
-		s.KernelText = make([]byte, 0, mostKernelText)
+		s.KernelText = make([]byte, 0, maxKernelText)
 	}
 	inFutex := call.Nr == futexCall(s.Regs.Arch)
 	if inFutex && f.unchanged(t, call) {
@@ -152,9 +156,11 @@ func (k *kernelStacks) read(t *Thread, s *RawSample, call *procmem.SyscallInfo) 
 			return
 		}
 	}
-	text, err := t.files.KernelStack(s.KernelText[:mostKernelText])
+	text, err := t.files.KernelStack(s.KernelText[:maxKernelText])
 	if err == nil {
-		if s.KernelText, k.failed = text, 0; inFutex {
+		s.KernelText = text
+		k.failed = 0
+		if inFutex {
 			f.note(t, call, text)
 			k.keepFound(t, call, text)
 		}

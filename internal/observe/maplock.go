@@ -10,22 +10,22 @@ import (
 
 // # The lock of the mappings
 //
-// Each read of a process's memory takes mmap_lock, which cannot be queried. A thread may be preempted with it: then a
-// read waits, and with it the stopped thread. Where the lock is often held:
+// Each read of a process's memory takes mmap_lock, whose state cannot be read. While a preempted thread holds it, a
+// read waits, and with it the stopped thread. So, where the lock is often held:
 //
-//   - A byte is read before the stop, which waits for the lock while no thread is stopped.
+//   - The tracer reads a byte before the stop: it waits for the lock while no thread is stopped.
 //   - Another thread of this process reads ([procmem.Relays]), which takes 5 µs more. If a read is late, the stopped
 //     thread is detached, and the sample is lost ([refusal.MapLock]).
 //
 // This is done in the first stops of each process of several threads, after a stop that waited, and if the length of
-// stops is limited. Passive reads use the other thread only while a stop is pending or after a wait, as it may get no
-// processor for 1 ms.
+// stops is limited. Passive reads use the other thread, which may get no CPU for 1 ms, only while a stop is pending or
+// after a wait.
 
 const (
 	firstWatched = 1 << 7  // stops of a process of several threads
 	watchedFor   = 1 << 10 // stops after a wait for the lock
-	lockHeld     = 200e3   // ns; a longer read of one byte has waited for the lock, not only for a processor
-	lockWait     = 1e6     // ns, most wait for the lock in an observation
+	lockHeld     = 200e3   // ns; a longer read of one byte has waited for the lock, not only for a CPU
+	lockWait     = 1e6     // ns, longest wait for the lock in an observation
 )
 
 // mapLock bounds the time that reads of memory wait for the lock.
@@ -36,41 +36,41 @@ type mapLock struct {
 }
 
 // DetachInTime makes stops end without a sample if reads wait too long for mmap_lock.
-func (l *mapLock) DetachInTime() { l.relays = procmem.NewRelays() }
+func (lock *mapLock) DetachInTime() { lock.relays = procmem.NewRelays() }
 
-func (l *mapLock) closeRelays() {
-	if l.relays != nil {
-		l.relays.Close()
+func (lock *mapLock) closeRelays() {
+	if lock.relays != nil {
+		lock.relays.Close()
 	}
 }
 
 // beginReads begins the reads of an observation, and reports whether the memory can be read now. stopped is set if the
 // thread is stopped.
-func (l *mapLock) beginReads(t *Thread, stopped bool) bool {
+func (lock *mapLock) beginReads(t *Thread, stopped bool) bool {
 	m := t.Memory
-	if m == nil || l.relays == nil {
+	if m == nil || lock.relays == nil {
 		return true
 	}
 	if t.TID != t.PID {
 		m.WatchFirst(firstWatched)
 	}
-	if l.readElsewhere(m, stopped) {
-		m.Relay(l.relays)
+	if lock.readElsewhere(m, stopped) {
+		m.Relay(lock.relays)
 	} else {
 		m.Relay(nil)
 	}
 	return m.Within(lockWait)
 }
 
-func (l *mapLock) readElsewhere(m *procmem.Memory, stopped bool) bool {
-	watched := m.Watched() || l.pause.limit > 0
-	return watched && (stopped || l.ctl.Pending() > 0 || m.OftenHeld())
+func (lock *mapLock) readElsewhere(m *procmem.Memory, stopped bool) bool {
+	watched := m.Watched() || lock.pause.limit > 0
+	return watched && (stopped || lock.ctl.Pending() > 0 || m.OftenHeld())
 }
 
-// endReads ends the reads. False means that one was late: all are void.
-func (l *mapLock) endReads(t *Thread) bool {
+// endReads ends the reads. It returns false if one was late: then all are void.
+func (lock *mapLock) endReads(t *Thread) bool {
 	m := t.Memory
-	if m == nil || l.relays == nil {
+	if m == nil || lock.relays == nil {
 		return true
 	}
 	if m.Waited() {
@@ -79,18 +79,18 @@ func (l *mapLock) endReads(t *Thread) bool {
 	return !m.Late()
 }
 
-// watchLock makes the next stops of the process read in time, after one that waited for the lock.
+// watchLock makes the next stops of the process read in time, if c is a wait for the lock.
 func (t *Thread) watchLock(c ptrace.Cause) {
 	if c == ptrace.CauseLock && t.Memory != nil {
 		t.Memory.Watch(watchedFor)
 	}
 }
 
-// waitForMappings waits for the lock before a stop, if it is often held, and reports whether it was held.
+// waitForMappings waits for the lock before a stop, if the lock is watched. It reports whether it was held.
 func (o *Observer) waitForMappings(t *Thread, s *RawSample) bool {
 	s.LockWait = 0
 	m := t.Memory
-	if m == nil || o.mode != ModeAuto || t.Sampled() || !m.Watched() && o.pause.limit == 0 {
+	if m == nil || o.mode != ModeAuto || t.UsesSamples() || !m.Watched() && o.pause.limit == 0 {
 		return false
 	}
 	took := m.AwaitMappings()
@@ -102,7 +102,7 @@ func (o *Observer) waitForMappings(t *Thread, s *RawSample) bool {
 	return true
 }
 
-// noteLostStop notes a stop whose sample is lost, as a read was late.
+// noteLostStop notes a stop whose sample is lost because a read was late.
 func (o *Observer) noteLostStop(t *Thread) error {
 	t.base.valid = false
 	t.lostStop, _ = t.stopTimes(&o.stop)
@@ -111,15 +111,13 @@ func (o *Observer) noteLostStop(t *Thread) error {
 	return refusal.MapLock
 }
 
-// TakeLostStop gives, once, how long a thread was stopped without a sample ([refusal.MapLock]), in ns; 0 if it
-// was not.
+// TakeLostStop returns how long a thread was stopped without a sample ([refusal.MapLock]), in ns, and resets it to 0.
 func (t *Thread) TakeLostStop() (ns int64) {
 	ns, t.lostStop = t.lostStop, 0
 	return ns
 }
 
-// readAgain reads a thread passively once more after the tracer has slept for the lock. Its wake-up was not by its
-// timer.
+// readAgain reads a thread passively once more after the tracer has slept for the lock, not for its timer.
 func (o *Observer) readAgain(t *Thread, s *RawSample) (asleep bool, err error) {
 	if t.lastClocks, err = t.files.SchedStat(); err != nil {
 		return false, err

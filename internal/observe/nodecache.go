@@ -13,68 +13,71 @@ import (
 // # Nodes of the last observation
 //
 // Frames that are objects lie anywhere, and most are those of the last observation. Before a stop the kernel is asked
-// which of these are in memory. In the stop one call reads these, at the first node of a chain that no region has; new
-// ones are read one by one.
+// which of these are in memory. In the stop one call reads them when a chain comes to the first node that no region
+// has; new ones are read one by one.
 
-const mostCachedNodes = procmem.MostPlaces
+const maxCachedNodes = procmem.MostPlaces
 
 type presentNodes struct {
 	cache *nodeCache
 	found int
-	parts [mostCachedNodes]frames.Region
+	parts [maxCachedNodes]frames.Region
 }
 
 // nodeCache has the nodes of a thread's last chain that were in no other region.
 type nodeCache struct {
-	at         [mostCachedNodes]frames.Addr
+	at         [maxCachedNodes]frames.Addr
 	atCount    int
-	present    [mostCachedNodes]bool
-	pieces     [mostCachedNodes]nodePiece
+	present    [maxCachedNodes]bool
+	pieces     [maxCachedNodes]nodePiece
 	pieceCount int
 	until      int64 // present until, CLOCK_MONOTONIC ns; 0 if unknown
 	failures   int   // failures in a row
-	next       [mostCachedNodes]frames.Addr
+	next       [maxCachedNodes]frames.Addr
 }
 
 type nodePiece struct{ from, to frames.Addr }
 
-const mostFailures = 4
+const maxFailures = 4
 
-// checkPresent checks before a stop which nodes of that size are present, and joins those of one page, as fewer places
-// are faster.
-func (c *nodeCache) checkPresent(m *procmem.Memory, size uint64) {
-	if c.until = 0; c.atCount == 0 || c.failures == mostFailures {
+// checkPresent checks before a stop which nodes are present, and joins those of one page: fewer places are read faster.
+func (cache *nodeCache) checkPresent(m *procmem.Memory, size uint64) {
+	cache.until = 0
+	if cache.atCount == 0 || cache.failures == maxFailures {
 		return
 	}
-	c.until, c.pieceCount = m.CheckPlaces(c.at[:c.atCount], size, c.present[:c.atCount]), 0
-	for i, at := range c.at[:c.atCount] {
-		if c.present[i] {
-			c.put(nodePiece{at, at + size})
+	cache.until = m.CheckPlaces(cache.at[:cache.atCount], size, cache.present[:cache.atCount])
+	cache.pieceCount = 0
+	for i, at := range cache.at[:cache.atCount] {
+		if cache.present[i] {
+			cache.put(nodePiece{at, at + size})
 		}
 	}
 }
 
-func (c *nodeCache) put(n nodePiece) {
+func (cache *nodeCache) put(n nodePiece) {
 	page := n.from &^ (planPage - 1)
-	for i := range c.pieces[:c.pieceCount] {
-		if p := &c.pieces[i]; p.from&^(planPage-1) == page && n.to-page <= planPage && p.to-page <= planPage {
+	for i := range cache.pieces[:cache.pieceCount] {
+		if p := &cache.pieces[i]; p.from&^(planPage-1) == page && n.to-page <= planPage && p.to-page <= planPage {
 			p.from, p.to = min(p.from, n.from), max(p.to, n.to)
 			return
 		}
 	}
-	c.pieces[c.pieceCount] = n
-	c.pieceCount++
+	cache.pieces[cache.pieceCount] = n
+	cache.pieceCount++
 }
 
-// readCachedNodes reads the checked nodes, once for each check, and reports whether it got any.
+// readCachedNodes reads the checked nodes, once for each check. It reports whether it got any.
 func (p *planCopier) readCachedNodes() bool {
-	c, n, used := p.cache, 0, p.bufUsed
-	if c == nil || c.until == 0 {
+	cache := p.cache
+	n := 0
+	used := p.bufUsed
+	if cache == nil || cache.until == 0 {
 		return false
 	}
-	until := c.until
-	c.until = 0
-	for _, piece := range c.pieces[:c.pieceCount] {
+	until := cache.until
+	cache.until = 0
+	for _, piece := range cache.pieces[:cache.pieceCount] {
 		size := int(piece.to - piece.from)
 		if p.regionCount+n == len(p.out) || size > len(p.buf)-used {
 			break
@@ -86,9 +89,9 @@ func (p *planCopier) readCachedNodes() bool {
 	got := p.rd.ReadPresent(p.parts[:n], until)
 	switch {
 	case got > 0:
-		c.failures = 0
+		cache.failures = 0
 	case n > 0 && procmem.Now() < until: // later the check does not hold
-		c.failures++
+		cache.failures++
 	}
 	before := p.regionCount
 	for i := 0; i < n && got >= len(p.parts[i].Bytes); i++ {
@@ -100,30 +103,30 @@ func (p *planCopier) readCachedNodes() bool {
 	return p.regionCount > before
 }
 
-// denseNodes is the distance of nodes, in sizes of a node, up to which one page mostly has both.
+// denseNodes is the distance of nodes, in sizes of a node, up to which one page usually has both.
 const denseNodes = 3
 
-// cacheNode keeps a node for the next observation, unless a region before index before has it.
+// cacheNode keeps a node for the next observation, unless it is in a region with a lower index than before.
 func (p *planCopier) cacheNode(at frames.Addr, size uint64, before int) {
-	c := p.cache
-	if c == nil || p.first != nil || p.lastIn < before || p.found == mostCachedNodes {
+	cache := p.cache
+	if cache == nil || p.first != nil || p.lastIn < before || p.found == maxCachedNodes {
 		return
 	}
-	if near := denseNodes * size; p.found > 0 && at-c.next[p.found-1]+near <= 2*near {
+	if near := denseNodes * size; p.found > 0 && at-cache.next[p.found-1]+near <= 2*near {
 		return
 	}
-	c.next[p.found] = at
+	cache.next[p.found] = at
 	p.found++
 }
 
-// checkPlan checks before a stop whether the memory is present that the plan will read first.
+// checkPlan checks before a stop whether the memory that the plan reads first is present.
 func (t *Thread) checkPlan() {
-	n := t.hints.get()
-	if n.Plan == nil || n.Anchor == 0 || t.Memory == nil || len(n.Plan.Steps) == 0 {
+	hints := t.hints.get()
+	if hints.Plan == nil || hints.Anchor == 0 || t.Memory == nil || len(hints.Plan.Steps) == 0 {
 		return
 	}
-	if s := &n.Plan.Steps[0]; s.Op == managed.Copy && s.Base == 0 && s.End == 0 {
-		t.Memory.CheckPresent(n.Anchor+uint64(s.Off), int(s.Max))
+	if s := &hints.Plan.Steps[0]; s.Op == managed.Copy && s.Base == 0 && s.End == 0 {
+		t.Memory.CheckPresent(hints.Anchor+uint64(s.Off), int(s.Max))
 	}
 	if t.ranges == nil {
 		t.ranges = &rangeCache{}
@@ -132,18 +135,17 @@ func (t *Thread) checkPlan() {
 	t.checkNodes()
 }
 
-// checkNodes checks whether the nodes of the last chain are present.
 func (t *Thread) checkNodes() {
-	n := t.hints.get()
-	if n.Plan == nil || t.Memory == nil {
+	hints := t.hints.get()
+	if hints.Plan == nil || t.Memory == nil {
 		return
 	}
-	i := slices.IndexFunc(n.Plan.Steps, func(s managed.Step) bool { return s.Op == managed.Chain })
+	i := slices.IndexFunc(hints.Plan.Steps, func(s managed.Step) bool { return s.Op == managed.Chain })
 	if i < 0 {
 		return
 	}
 	if t.nodes == nil {
 		t.nodes = &nodeCache{}
 	}
-	t.nodes.checkPresent(t.Memory, uint64(n.Plan.Steps[i].Size))
+	t.nodes.checkPresent(t.Memory, uint64(hints.Plan.Steps[i].Size))
 }

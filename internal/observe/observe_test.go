@@ -36,23 +36,23 @@ func TestReasonsHaveTheNamesOfTheStatistics(t *testing.T) {
 func TestPauseLimitGoesByTheThreadsOwnStopsThenByThoseOfOthers(t *testing.T) {
 	p := pauseLimit{limit: 100e3}
 	var a, b, c Thread
-	if !p.admitStop(&a) { // firstPause
+	if !p.tryAdmitStop(&a) { // firstPause
 		t.Error("the usual pause is over 100 µs")
 	}
 	for range 50 {
 		p.noteStop(&a, 500e3)
 	}
-	if p.admitStop(&a) || p.admitStop(&b) {
+	if p.tryAdmitStop(&a) || p.tryAdmitStop(&b) {
 		t.Error("stops of 500 µs are allowed")
 	}
 	for range 50 {
 		p.noteStop(&c, 20e3)
 	}
-	if !p.admitStop(&c) {
+	if !p.tryAdmitStop(&c) {
 		t.Error("a stop of 20 µs is not allowed")
 	}
 	tries := 0
-	for ; !p.admitStop(&b); tries++ {
+	for ; !p.tryAdmitStop(&b); tries++ {
 		if tries > 100*pauseFades {
 			t.Fatal("a thread is left out for good")
 		}
@@ -63,10 +63,10 @@ func TestPauseLimitGoesByTheThreadsOwnStopsThenByThoseOfOthers(t *testing.T) {
 }
 
 func TestPauseLimitBelowAnyStopStaysClosed(t *testing.T) {
-	p := pauseLimit{limit: leastPause - 1}
+	p := pauseLimit{limit: minPause - 1}
 	var a Thread
 	for range 100 * pauseFades {
-		if p.admitStop(&a) {
+		if p.tryAdmitStop(&a) {
 			t.Fatal("allowed")
 		}
 	}
@@ -123,7 +123,7 @@ func TestPoolIsTrimmedToWhatWasNeededLately(t *testing.T) {
 
 func TestPagesOfACopyAreThereBeforeTheStop(t *testing.T) {
 	const n = 1 << 20
-	for _, c := range []struct{ expected, want int }{{0, leastTouched}, {100 << 10, 100<<10 + copyMargin}, {2 * n, n}} {
+	for _, c := range []struct{ expected, want int }{{0, minTouched}, {100 << 10, 100<<10 + copyMargin}, {2 * n, n}} {
 		s := &RawSample{}
 		s.reserveStack(n)
 		if s.touch(c.expected); s.touched != c.want {
@@ -203,7 +203,7 @@ func TestNoStopIsBegunWhoseExpectedLengthIsOverTheLimit(t *testing.T) {
 	begun, left := 0, 0
 	for range 100_000 {
 		th := &threads[rng.IntN(len(threads))]
-		if !p.admitStop(th) {
+		if !p.tryAdmitStop(th) {
 			left++
 			continue
 		}
@@ -217,7 +217,7 @@ func TestNoStopIsBegunWhoseExpectedLengthIsOverTheLimit(t *testing.T) {
 		}
 		before := th.expectedPause
 		p.noteStop(th, length)
-		if want := max(before+(length-before)/8, leastPause); th.expectedPause != want {
+		if want := max(before+(length-before)/8, minPause); th.expectedPause != want {
 			t.Fatalf("%d ns are expected after one of %d, want %d", th.expectedPause, length, want)
 		}
 	}

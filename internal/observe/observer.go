@@ -9,48 +9,48 @@ import (
 	"prywalk/ptrace"
 )
 
-// LongStop is the length, in nanoseconds, from which on the cause of a stop is recorded ([RawSample.StopCause]).
+// LongStop is the least length, in ns, of a stop whose cause is recorded ([RawSample.StopCause]).
 const LongStop = 1 << 18
 
 // Outcome is the result of [Observer.Begin].
 type Outcome uint8
 
-// Only Done has a raw sample, and only Failed an error.
+// The outcomes. Only Done has a raw sample, and only Failed an error.
 const (
 	Failed  Outcome = iota // no observation; [Reason] classifies the error
 	Pending                // [Observer.Collect] finishes it
 	Reused                 // unchanged since its last observation
 	Done                   // the raw sample is complete
 	Runs                   // running, and sampled by the kernel
-	Queued                 // not stopped until it has a processor
+	Queued                 // not stopped until it has a CPU
 )
 
-// Observer observes threads. Precondition of all methods: the caller runs on the OS thread of the controller.
+// Observer observes threads. Precondition of all methods: the caller runs on the controller's OS thread.
 type Observer struct {
-	ctl              *ptrace.Controller
-	pool             *Pool
-	mode             Mode
-	onlyOnProcessors bool // stop only threads on a processor
-	pause            pauseLimit
-	schedstats       schedstatCache
-	unproven         unprovenSites
-	kernel           kernelStacks
-	pending          pendingStops
-	req              ptrace.Request
-	stop             ptrace.Stop
+	ctl            *ptrace.Controller
+	pool           *Pool
+	mode           Mode
+	stopsOnlyOnCPU bool // stop only threads on a CPU
+	pause          pauseLimit
+	schedstats     schedstatCache
+	unproven       unprovenSites
+	kernel         kernelStacks
+	pending        pendingStops
+	req            ptrace.Request
+	stop           ptrace.Stop
 	copier
 	mapLock
 	preemption
 }
 
-// New gives an observer that takes raw samples from pool; mode is ModeAuto except for measurements.
+// New returns an observer that takes raw samples from pool. mode is ModeAuto except for measurements.
 func New(ctl *ptrace.Controller, pool *Pool, mode Mode) *Observer {
 	o := &Observer{ctl: ctl, pool: pool, mode: mode, copier: copier{arch: hostArch()}, preemption: preemption{ctl: ctl}}
 	o.mapLock = mapLock{ctl: ctl, pause: &o.pause}
 	return o
 }
 
-// Begin observes a thread: it finds it unchanged, reads it passively, or begins a stop. Only Done has a raw sample.
+// Begin observes a thread: it finds it unchanged, reads it passively, or begins a stop.
 func (o *Observer) Begin(t *Thread) (Outcome, *RawSample, error) {
 	sched, err := o.clocks(t)
 	if err != nil {
@@ -59,11 +59,11 @@ func (o *Observer) Begin(t *Thread) (Outcome, *RawSample, error) {
 	t.kept.asleepIn.Nr = -1
 	t.skid.BeginSample(o.wake().At, sched.Runs)
 	mustReread := o.takeHints(t) || o.mode >= ModeNoReuse
-	if !mustReread && t.checkUnchanged(sched) {
+	if !mustReread && t.tryReuse(sched) {
 		return Reused, nil, nil
 	}
 	s := o.pool.Get()
-	outcome, err := o.observe(t, s, sched)
+	outcome, err := o.readOrStop(t, s, sched)
 	switch outcome {
 	case Done:
 		return Done, s, nil
@@ -76,23 +76,23 @@ func (o *Observer) Begin(t *Thread) (Outcome, *RawSample, error) {
 	return outcome, nil, err
 }
 
-// observe reads a thread passively or begins a stop, into s.
-func (o *Observer) observe(t *Thread, s *RawSample, sched procmem.SchedStat) (Outcome, error) {
+func (o *Observer) readOrStop(t *Thread, s *RawSample, sched procmem.SchedStat) (Outcome, error) {
 	asleep, err := o.readAsleep(t, s, sched)
 	switch {
 	case err != nil:
 		return Failed, err
 	case asleep:
-		if t.gaveUpCall.leftCall(); !o.classifySleeper(t, s) {
+		t.gaveUpCall.leftCall()
+		if !o.classifySleeper(t, s) {
 			t.base = baseline{runs: s.Sched.Runs, state: s.State, valid: true}
 			s.NotStopped = t.TakeNotStopped()
 			return Done, nil
 		}
-	case t.Sampled():
+	case t.UsesSamples():
 		return Runs, nil
-	case o.mode != ModeAlwaysStop && t.suppressStop():
+	case o.mode != ModeAlwaysStop && t.trySuppressStop():
 		return Failed, refusal.InCall
-	case o.waitsForProcessor(t):
+	case o.deferUntilOnCPU(t):
 		return Queued, nil
 	}
 	if err := o.requestStop(t, s, false); err != nil {
@@ -122,7 +122,7 @@ func (o *Observer) readAsleep(t *Thread, s *RawSample, sched procmem.SchedStat) 
 	return asleep, nil
 }
 
-// clocks reads the thread's clocks into t.lastClocks.
+// clocks reads the thread's clocks, also into t.lastClocks.
 func (o *Observer) clocks(t *Thread) (sched procmem.SchedStat, err error) {
 	sched, err = t.files.SchedStat()
 	if err == nil && (sched.Runs < t.lastClocks.Runs || sched.CPU < t.lastClocks.CPU) {
@@ -137,22 +137,21 @@ func (o *Observer) clocks(t *Thread) (sched procmem.SchedStat, err error) {
 	return sched, err
 }
 
-// checkUnchanged reports whether the last observation still holds, and is complete or not to be read again yet. It
-// counts the observations until then.
-func (t *Thread) checkUnchanged(sched procmem.SchedStat) bool {
+// tryReuse reports whether the last observation still holds and need not be repeated for an incomplete stack.
+func (t *Thread) tryReuse(sched procmem.SchedStat) bool {
 	switch {
 	case !t.base.unchanged(sched) && !t.base.acceptReturnToStop(sched, t.files):
 		t.retryBackoff = retryBackoff{}
-	case !t.retryBackoff.rereadDue(t.hints.get().Incomplete):
+	case !t.retryBackoff.countReuse(t.hints.get().Incomplete):
 		t.restless = false
 		return true
 	}
 	return false
 }
 
-// classifySleeper sets the state of a passively read thread, and reports whether to stop it: for a missing register, or
-// if it is stopped by job control.
-func (o *Observer) classifySleeper(t *Thread, s *RawSample) bool {
+// classifySleeper sets the state of a passively read thread. It reports whether to stop it, for a missing register or
+// because it is stopped by job control.
+func (o *Observer) classifySleeper(t *Thread, s *RawSample) (mustStop bool) {
 	s.OnCPU, s.Basis = false, sample.Exact
 	var st procmem.Stat
 	if t.files.Stat(&st) != nil {
@@ -163,19 +162,20 @@ func (o *Observer) classifySleeper(t *Thread, s *RawSample) bool {
 	if s.State == sample.Running { // just woken, and has not run yet
 		s.State = sample.Sleeping
 	}
-	if t.sampled != 0 {
-		return st.State == 'T' || st.State == 'S' && o.decideStopForRegister(t, s)
+	if t.sampleStack != 0 {
+		return st.State == 'T' || st.State == 'S' && o.prepareStopForRegister(t, s)
 	}
-	// A new thread has no baseline and so no interval yet: OnCPU does not matter.
+	// Without a baseline the thread is new and has no interval: OnCPU does not matter.
 	_, found := t.skid.Preempted()
 	found = found && s.Sched.Runs == t.lastClocks.Runs
 	wake, now := o.wake(), procmem.Now()
 	if t.base.valid && t.skid.ShowsPlaceAsleep(wake, now) && (found || st.Processor == o.detector.Processor(wake.At)) {
-		if s.OnCPU = found || o.detector.Preempted(t.files, wake.At); s.OnCPU {
+		s.OnCPU = found || o.detector.Preempted(t.files, wake.At)
+		if s.OnCPU {
 			t.skid.ExactAt(now)
 		}
 	}
-	return st.State == 'T' || st.State == 'S' && o.decideStopForRegister(t, s)
+	return st.State == 'T' || st.State == 'S' && o.prepareStopForRegister(t, s)
 }
 
 // Close closes the observer's files.

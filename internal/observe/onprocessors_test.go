@@ -37,7 +37,7 @@ func TestOnlyThreadsOnAProcessorAreAskedToStop(t *testing.T) {
 		defer ctl.Close()
 		l := New(ctl, NewPool(16), ModeAuto)
 		defer l.Close()
-		l.OnlyOnProcessors()
+		l.StopOnlyOnCPU()
 		done := func(_ *Thread, s *RawSample, err error) {
 			if err != nil {
 				t.Error(err)
@@ -90,7 +90,7 @@ func TestARunningThreadIsFoundWithoutAStop(t *testing.T) {
 		defer ctl.Close()
 		l := New(ctl, NewPool(1), ModeAuto)
 		defer l.Close()
-		for tries := 20_000; !l.OnProcessor(filesOf(busy)); tries-- {
+		for tries := 20_000; !l.RunsOrPreempted(filesOf(busy)); tries-- {
 			if tries == 0 {
 				t.Error("who computes is never on a processor")
 				return
@@ -98,7 +98,7 @@ func TestARunningThreadIsFoundWithoutAStop(t *testing.T) {
 			procmem.SleepUntil(procmem.Now() + 1e6)
 			l.Woken(procmem.Now())
 		}
-		if l.OnProcessor(filesOf(asleep)) || l.OnProcessor(filesOf(gone.Process.Pid)) {
+		if l.RunsOrPreempted(filesOf(asleep)) || l.RunsOrPreempted(filesOf(gone.Process.Pid)) {
 			t.Error("who sleeps, or has ended, is on a processor")
 		}
 	})

@@ -7,11 +7,11 @@ import (
 	"prywalk/ptrace"
 )
 
-// The copy around a place on another stack, in bytes. A -fsplit-stack has several.
+// The copy around a place on another stack, in bytes. With -fsplit-stack there are several.
 const (
 	otherBelow = 16 << 10
 	otherBytes = 96 << 10
-	mostOthers = 4
+	maxOthers  = 4
 )
 
 // StackRef is a place on another stack.
@@ -19,7 +19,7 @@ type StackRef struct {
 	At   frames.Addr // 0 if there is none
 	Size int         // bytes to copy, if more than usual
 	End  int         // bytes from At to where complete walks ended; 0 if none has
-	// FirstStack is set if At is near the end of the thread's first stack. It is copied only while the thread is on
+	// FirstStack is set if At is near the end of the thread's first stack, which is copied only while the thread is on
 	// another.
 	FirstStack bool
 }
@@ -27,158 +27,165 @@ type StackRef struct {
 // otherHints is what to copy of other stacks.
 type otherHints struct {
 	// Others are places on other stacks.
-	Others [mostOthers]StackRef
+	Others [maxOthers]StackRef
 }
 
-// otherStackLearner learns from walks which places on other stacks to copy.
+// otherStackLearner learns which places on other stacks to copy.
 type otherStackLearner struct {
 	*otherHints
-	next      int             // index of the last replaced place
-	keepFor   int             // walks elsewhere until a place is dropped
-	walksLeft [mostOthers]int // of these, still to come; 0 if the place is kept for ever
-	gaveUp    bool            // a place was dropped since the last call of missing
+	next      int            // index of the last replaced place
+	keepFor   int            // walks elsewhere until a place is dropped
+	walksLeft [maxOthers]int // of these, still to come; 0 if the place is kept for ever
+	gaveUp    bool           // a place was dropped since the last call of addMissing
 }
 
-// update learns from a walk, and reports whether it went to a place that was not copied and is new. Kernel samples have
-// one stack only, so they say nothing about others once the walk has left it.
-func (l *otherStackLearner) update(end walkEnd, w *frames.Walker, s *RawSample) (again bool) {
-	l.noteUsed(w)
+// update learns from a walk. again is set if it went to a new place that was not copied. A kernel sample has one stack
+// only, so it says nothing about others once the walk has left it.
+func (learner *otherStackLearner) update(end walkEnd, w *frames.Walker, s *RawSample) (again bool) {
+	learner.noteUsed(w)
 	if end != endCutOther && end != endOtherStack || s.How == BySample && w.Away() {
 		return false
 	}
-	return l.missing(w.UnreadAddr())
+	return learner.addMissing(w.UnreadAddr())
 }
 
 // firstStackBytes covers the outermost frames and the kernel's data beyond them (arguments, environment).
 const firstStackBytes = 24 << 10
 
-func (r *StackRef) copyBytes() int {
-	if r.Size == 0 && r.End > 0 {
-		return min(otherBelow+r.End+copyMargin, otherBytes)
+func (s *StackRef) copyBytes() int {
+	if s.Size == 0 && s.End > 0 {
+		return min(otherBelow+s.End+copyMargin, otherBytes)
 	}
-	return max(otherBytes, r.Size)
+	return max(otherBytes, s.Size)
 }
 
-// add adds a place, and gives its index. added is set if it is new and there was room. Without room it replaces another
+// add adds a place, and returns its index. added is set if it is new and there was room; without room it replaces a
 // place.
-func (l *otherStackLearner) add(addr, size uint64) (at int, added bool) {
-	list := &l.Others
+func (learner *otherStackLearner) add(addr, size uint64) (at int, added bool) {
+	list := &learner.Others
 	for i := range list {
-		switch r := &list[i]; {
-		case r.At>>12 == addr>>12:
-			r.Size, r.End = int(size), 0
+		switch place := &list[i]; {
+		case place.At>>12 == addr>>12:
+			place.Size, place.End = int(size), 0
 			return i, false
-		case r.At == 0:
-			*r, l.walksLeft[i] = StackRef{At: addr, Size: int(size)}, 0
+		case place.At == 0:
+			*place = StackRef{At: addr, Size: int(size)}
+			learner.walksLeft[i] = 0
 			return i, true
 		}
 	}
-	l.next = (l.next + 1) % mostOthers
-	list[l.next], l.walksLeft[l.next] = StackRef{At: addr, Size: int(size)}, 0
-	return l.next, false
+	learner.next = (learner.next + 1) % maxOthers
+	list[learner.next] = StackRef{At: addr, Size: int(size)}
+	learner.walksLeft[learner.next] = 0
+	return learner.next, false
 }
 
-// Number of walks elsewhere in a row after which a place is dropped, unless a complete walk has ended there. It doubles
-// if a walk then goes to a place that is missing.
+// Number of walks elsewhere in a row that drops a place, unless a complete walk has ended there. It doubles if a walk
+// then goes to a missing place.
 const (
-	othersLeast = 64
-	othersMost  = 1 << 14
+	minOthersKept = 64
+	maxOthersKept = 1 << 14
 )
 
-// missing adds a place that a walk went to and that was not copied, and reports whether it is new.
-func (l *otherStackLearner) missing(addr uint64) (added bool) {
-	if l.keepFor == 0 || l.gaveUp {
-		l.keepFor, l.gaveUp = min(max(2*l.keepFor, othersLeast), othersMost), false
+// addMissing adds a place that a walk went to and that was not copied. added is set if it is new.
+func (learner *otherStackLearner) addMissing(addr uint64) (added bool) {
+	if learner.keepFor == 0 || learner.gaveUp {
+		learner.keepFor = min(max(2*learner.keepFor, minOthersKept), maxOthersKept)
+		learner.gaveUp = false
 	}
-	at, added := l.add(addr, 0)
-	l.walksLeft[at] = l.keepFor
+	at, added := learner.add(addr, 0)
+	learner.walksLeft[at] = learner.keepFor
 	return added
 }
 
-// noteUsed notes which places a walk was at.
-func (l *otherStackLearner) noteUsed(w *frames.Walker) {
+// noteUsed notes which places a walk used.
+func (learner *otherStackLearner) noteUsed(w *frames.Walker) {
 	switch {
-	case l.Others[0].At == 0:
+	case learner.Others[0].At == 0:
 	case w.Left() && !w.Away(): // back again
 	case w.Away():
-		l.countWalk(l.endedAt(w.Regs().SP(), w.StopReason().Complete()))
+		learner.countWalk(learner.endedAt(w.Regs().SP(), w.StopReason().Complete()))
 	default:
-		l.countWalk(0)
+		learner.countWalk(0)
 	}
 }
 
-// countWalk counts a walk, and drops the places that no walk was at for long. used is the set of places of this walk,
-// bit i for Others[i].
-func (l *otherStackLearner) countWalk(used uint) {
-	list, n := &l.Others, 0
+// countWalk counts a walk, and drops the places that no walk has used for long. Bit i of used is set if this walk used
+// Others[i].
+func (learner *otherStackLearner) countWalk(used uint) {
+	list, n := &learner.Others, 0
 	for i := range list {
-		left := &l.walksLeft[i]
+		left := &learner.walksLeft[i]
 		switch {
 		case list[i].At == 0:
 			continue
 		case *left == 0 || list[i].End > 0: // it is a stack
 		case used>>i&1 != 0:
-			*left = l.keepFor
+			*left = learner.keepFor
 		default:
-			if *left--; *left == 0 {
-				l.gaveUp = true
+			*left--
+			if *left == 0 {
+				learner.gaveUp = true
 				continue
 			}
 		}
-		list[n], l.walksLeft[n] = list[i], *left
+		list[n], learner.walksLeft[n] = list[i], *left
 		n++
 	}
 	clear(list[n:])
 }
 
-// endedAt gives the set of places that have sp, and notes where a complete walk ended.
-func (l *otherStackLearner) endedAt(sp frames.Addr, complete bool) (found uint) {
-	for i := range l.Others {
-		r := &l.Others[i]
-		if r.At == 0 || sp+otherBelow-r.At >= uint64(otherBelow+max(otherBytes, r.Size)) {
+// endedAt returns the set of places whose copy includes sp. If complete is set, it records that a complete walk ended
+// there.
+func (learner *otherStackLearner) endedAt(sp frames.Addr, complete bool) (found uint) {
+	for i := range learner.Others {
+		place := &learner.Others[i]
+		if place.At == 0 || sp+otherBelow-place.At >= uint64(otherBelow+max(otherBytes, place.Size)) {
 			continue
 		}
-		if found |= 1 << i; complete {
-			r.End = max(r.End, int(int64(sp-r.At)), 1)
+		found |= 1 << i
+		if complete {
+			place.End = max(place.End, int(int64(sp-place.At)), 1)
 		}
 	}
 	return found
 }
 
 // extend extends the copy that ends just before addr to n bytes behind addr, and reports whether there is one.
-func (l *otherStackLearner) extend(addr, n uint64) bool {
-	for i := range l.Others {
-		if r := &l.Others[i]; r.At != 0 && addr-r.At <= uint64(r.copyBytes()) {
-			r.Size = int(min(addr-r.At+n, deepCopy))
+func (learner *otherStackLearner) extend(addr, n uint64) bool {
+	for i := range learner.Others {
+		if place := &learner.Others[i]; place.At != 0 && addr-place.At <= uint64(place.copyBytes()) {
+			place.Size = int(min(addr-place.At+n, deepCopy))
 			return true
 		}
 	}
 	return false
 }
 
-// otherStacks copies the memory around places on other stacks, in addition to what another Extra copies.
+// otherStacks copies the memory around places on other stacks, in addition to what Inner copies.
 type otherStacks struct {
 	Wrapped
-	addrs      [mostOthers]frames.Addr
-	bufs       [mostOthers][]byte
-	sizes      [mostOthers]int
-	firstStack [mostOthers]bool
+	addrs      [maxOthers]frames.Addr
+	bufs       [maxOthers][]byte
+	sizes      [maxOthers]int
+	firstStack [maxOthers]bool
 }
 
-// extraOf gives what to copy besides the stack, or nil.
-func (c *copier) extraOf(t *Thread) ptrace.Extra {
+// extraWithoutOutline returns the Extra besides an outline, or nil.
+func (c *copier) extraWithoutOutline(t *Thread) ptrace.Extra {
 	places, inner := &t.hints.get().Others, c.withPlan(t, t.Extra)
 	if places[0].At == 0 {
 		return inner
 	}
 	c.others.Inner = inner
 	for i := range places {
-		r := &places[i]
-		if c.others.addrs[i] = r.At; r.At == 0 {
+		place := &places[i]
+		c.others.addrs[i] = place.At
+		if place.At == 0 {
 			continue
 		}
-		c.others.firstStack[i] = r.FirstStack
-		n := r.copyBytes()
+		c.others.firstStack[i] = place.FirstStack
+		n := place.copyBytes()
 		if len(c.others.bufs[i]) < n {
 			c.others.bufs[i] = make([]byte, n)
 			touch(c.others.bufs[i])
@@ -205,7 +212,7 @@ func (o *otherStacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames
 }
 
 // onFirstStack reports whether sp is on the stack that ends [firstStackBytes] behind addr.
-func onFirstStack(addr, sp frames.Addr) bool { return addr+firstStackBytes-sp <= mostCopy }
+func onFirstStack(addr, sp frames.Addr) bool { return addr+firstStackBytes-sp <= maxCopy }
 
 func read(rd *ptrace.Reader, addr frames.Addr, buf []byte) frames.Region {
 	from := max(max(addr, otherBelow)-otherBelow, rd.Start(addr))

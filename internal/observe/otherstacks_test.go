@@ -28,9 +28,9 @@ func TestCopiesOfOtherStacksGrowWhereTheyEnd(t *testing.T) {
 func TestPlacesOnOtherStacksAreGivenUp(t *testing.T) {
 	const at, other = 0x700000, 0x100000
 	k := NewThread(1, 1, nil).Feedback()
-	for _, lasts := range []int{othersLeast, 2 * othersLeast, 4 * othersLeast} {
-		k.others.missing(at)
-		k.others.missing(other)
+	for _, lasts := range []int{minOthersKept, 2 * minOthersKept, 4 * minOthersKept} {
+		k.others.addMissing(at)
+		k.others.addMissing(other)
 		for range 3 * lasts {
 			k.others.countWalk(3)
 		}
@@ -58,9 +58,9 @@ func TestPlacesOnOtherStacksAreGivenUp(t *testing.T) {
 func TestAStackThatCompleteWalksWereAtIsNotGivenUp(t *testing.T) {
 	const at = 0x700000
 	k := NewThread(1, 1, nil).Feedback()
-	k.others.missing(at)
+	k.others.addMissing(at)
 	k.others.endedAt(at+0x100, true)
-	for range 2 * othersMost {
+	for range 2 * maxOthersKept {
 		k.others.countWalk(0)
 	}
 	if k.hints.Others[0].At != at {
@@ -72,7 +72,7 @@ func TestNothingIsCopiedBehindTheOutermostFrameOfAnotherStack(t *testing.T) {
 	const at = 0x700000
 	k := NewThread(1, 1, nil).Feedback()
 	p := &k.hints.Others[0]
-	k.others.missing(at)
+	k.others.addMissing(at)
 	for _, e := range []struct {
 		sp       frames.Addr
 		complete bool
@@ -92,7 +92,7 @@ func TestNothingIsCopiedBehindTheOutermostFrameOfAnotherStack(t *testing.T) {
 			t.Errorf("%#x, complete %v: %v, %d bytes; want %v, %d", e.sp, e.complete, found, p.copyBytes(), e.found, e.bytes)
 		}
 	}
-	if k.others.missing(at + 8); p.copyBytes() != otherBytes || k.hints.Others[1].At != 0 {
+	if k.others.addMissing(at + 8); p.copyBytes() != otherBytes || k.hints.Others[1].At != 0 {
 		t.Errorf("the place lacked something, and now has %d bytes", p.copyBytes())
 	}
 }
@@ -103,7 +103,7 @@ func TestPlacesThatWereAskedForLast(t *testing.T) {
 	k.CopyOther(at)
 	k.CopyOtherDeep(at, 1<<20)
 	var w frames.Walker
-	for range 2 * othersMost {
+	for range 2 * maxOthersKept {
 		k.others.noteUsed(&w)
 	}
 	if k.hints.Others[0].copyBytes() != 1<<20 {
@@ -123,15 +123,15 @@ func TestTheStackThatAThreadBeganOnIsCopiedAtFirst(t *testing.T) {
 	}
 	at := th.hints.get().Others[0].At
 	for sp, want := range map[uint64]bool{
-		end - 8: true, at: true, at - 1<<20: true, end - mostCopy: true,
-		end - mostCopy - 8: false, end + 8: false, 0x1000: false,
+		end - 8: true, at: true, at - 1<<20: true, end - maxCopy: true,
+		end - maxCopy - 8: false, end + 8: false, 0x1000: false,
 	} {
 		if onFirstStack(at, sp) != want {
 			t.Errorf("a stack pointer of %#x: on the first stack %t", sp, !want)
 		}
 	}
 	k := th.Feedback()
-	for range othersLeast {
+	for range minOthersKept {
 		k.others.countWalk(0)
 	}
 	if k.hints.Others[0].At != 0 {

@@ -12,7 +12,7 @@ import (
 
 // # Stacks that are deeper than 64 KiB
 //
-// A walk of a deep stack needs few words of it: those near each frame's outer end. An outline has where these were in a
+// A walk of a deep stack needs few of its words: those near the outer ends of frames. An outline has their places in a
 // thread's last walks, and the frame size of each return address. A stop copies:
 //
 //   - the top of the stack and, in the same read, a piece at each known end;
@@ -25,8 +25,8 @@ import (
 //     sp                                                                    root
 //     │ top: 24 KiB │      │ end │                │ end │   │ end │      │ end │
 //
-// Stale return addresses can also lead to the root, so every candidate in the top part starts a chain. An outline is a
-// guess of what to copy; if the walk lacks a word, the next stop copies in one piece.
+// A stale return address may lead to the root, too, so every known return address in the top starts a chain. An outline
+// is a guess: if the walk lacks a word, the next stop copies in one piece.
 const (
 	outlineFrom = 64 << 10  // bytes; shallower stacks are copied in one piece
 	topCopy     = 24 << 10  // bytes of the top
@@ -37,8 +37,8 @@ const (
 const (
 	maxEnds    = 120  // frame ends
 	maxChain   = 1024 // frames of one walk, or of one chain
-	endAge     = 256  // walks that an end is kept for
-	shallowFor = 1000 // walks that read little, until the outline is dropped
+	endAge     = 256  // walks for which an end is kept
+	shallowFor = 1000 // shallow walks until the outline is dropped
 	sizeBits   = 11   // log2 of the table of frame sizes
 	maxSizes   = 1 << sizeBits / 2
 )
@@ -49,16 +49,18 @@ type frameEnd struct {
 	lastWalk uint32 // number of the last walk that had it
 }
 
-// WalkedFrames gathers the frames of one walk. It is for one goroutine, and reusable after Reset.
+func (f frameEnd) compare(at frames.Addr) int { return cmp.Compare(f.at, at) }
+
+// WalkedFrames collects the frames of one walk, for one goroutine.
 type WalkedFrames struct{ ends []frameEnd }
 
 // Reset drops the frames.
-func (o *WalkedFrames) Reset() { o.ends = o.ends[:0] }
+func (w *WalkedFrames) Reset() { w.ends = w.ends[:0] }
 
-// Add adds a frame of the walk, if its PC is a return address, which then is the word below its stack pointer (x86-64).
-func (o *WalkedFrames) Add(f *frames.Frame) {
-	if f.Caller && f.SP != 0 && len(o.ends) < maxChain {
-		o.ends = append(o.ends, frameEnd{at: f.SP, pc: f.PC})
+// Add adds a frame if its PC is a return address, which then is the word below its stack pointer (x86-64).
+func (w *WalkedFrames) Add(f *frames.Frame) {
+	if f.Caller && f.SP != 0 && len(w.ends) < maxChain {
+		w.ends = append(w.ends, frameEnd{at: f.SP, pc: f.PC})
 	}
 }
 
@@ -68,15 +70,15 @@ const (
 )
 
 // frameSizes is a hash table from return addresses to the sizes of the frames that they return to. A pc of 0 marks an
-// empty place. One goroutine writes and another reads; a value read meanwhile is a harmless guess.
+// empty slot. One goroutine writes while another reads: a stale or mismatched size is a harmless guess.
 type frameSizes struct {
 	table  [1 << sizeBits]struct{ pc, size atomic.Uint64 }
 	count  int
 	lo, hi atomic.Uint64
 }
 
-func (f *frameSizes) mayHave(v frames.Addr) bool {
-	return v >= f.lo.Load() && v <= f.hi.Load() && v != 0
+func (f *frameSizes) mayHave(pc frames.Addr) bool {
+	return pc >= f.lo.Load() && pc <= f.hi.Load() && pc != 0
 }
 
 func (f *frameSizes) slot(pc frames.Addr) uint64 {
@@ -95,7 +97,7 @@ func (f *frameSizes) size(pc frames.Addr) frames.Addr {
 	return at.size.Load()
 }
 
-// learn sets a frame size, and reports whether it is new. A full table is emptied first.
+// learn sets a frame size, and reports whether it is new. It empties a full table first.
 func (f *frameSizes) learn(pc, size frames.Addr) bool {
 	if pc == 0 {
 		return false
@@ -107,7 +109,8 @@ func (f *frameSizes) learn(pc, size frames.Addr) bool {
 			f.clear()
 			at = &f.table[f.slot(pc)]
 		}
-		if f.count++; f.count == 1 {
+		f.count++
+		if f.count == 1 {
 			f.lo.Store(pc)
 			f.hi.Store(pc)
 		}
@@ -136,8 +139,7 @@ type outline struct {
 	sizes *frameSizes
 }
 
-// outlineHistory has the frame ends and frame sizes of the last walks of a deep stack. It belongs to the goroutine that
-// walks.
+// outlineHistory has the frame ends and frame sizes of a deep stack's last walks. It belongs to the walking goroutine.
 type outlineHistory struct {
 	ends     []frameEnd // by rising address
 	walks    uint32
@@ -146,39 +148,39 @@ type outlineHistory struct {
 }
 
 // learn adds the frames of a walk, and reports whether a size or an end is new. complete is set if the last frame is
-// the outermost.
-func (h *outlineHistory) learn(walk []frameEnd, complete bool) (sizes, marks bool) {
-	h.walks++
+// the outermost one.
+func (o *outlineHistory) learn(walk []frameEnd, complete bool) (sizes, marks bool) {
+	o.walks++
 	for i := range walk {
 		switch {
 		case i+1 < len(walk):
-			sizes = h.sizes.learn(walk[i].pc, walk[i+1].at-walk[i].at) || sizes
+			sizes = o.sizes.learn(walk[i].pc, walk[i+1].at-walk[i].at) || sizes
 		case complete:
-			sizes = h.sizes.learn(walk[i].pc, sizeRoot) || sizes
+			sizes = o.sizes.learn(walk[i].pc, sizeRoot) || sizes
 		}
 	}
-	return sizes, h.learnEnds(walk[max(0, len(walk)-maxEnds):])
+	return sizes, o.learnEnds(walk[max(0, len(walk)-maxEnds):])
 }
 
-func (h *outlineHistory) learnEnds(walk []frameEnd) (changed bool) {
-	for _, m := range walk {
-		m.lastWalk = h.walks
-		i, ok := slices.BinarySearchFunc(h.ends, m.at, func(m frameEnd, at frames.Addr) int { return cmp.Compare(m.at, at) })
+func (o *outlineHistory) learnEnds(walk []frameEnd) (changed bool) {
+	for _, end := range walk {
+		end.lastWalk = o.walks
+		i, ok := slices.BinarySearchFunc(o.ends, end.at, frameEnd.compare)
 		if ok {
-			changed = changed || h.ends[i].pc != m.pc
-			h.ends[i] = m
+			changed = changed || o.ends[i].pc != end.pc
+			o.ends[i] = end
 			continue
 		}
-		h.ends, changed = slices.Insert(h.ends, i, m), true
+		o.ends, changed = slices.Insert(o.ends, i, end), true
 	}
-	n := len(h.ends)
-	for age := uint32(endAge); age > 0 && (age == endAge || len(h.ends) > maxEnds); age /= 2 {
-		h.ends = slices.DeleteFunc(h.ends, func(m frameEnd) bool { return h.walks-m.lastWalk > age })
+	n := len(o.ends)
+	for age := uint32(endAge); age > 0 && (age == endAge || len(o.ends) > maxEnds); age /= 2 {
+		o.ends = slices.DeleteFunc(o.ends, func(end frameEnd) bool { return o.walks-end.lastWalk > age })
 	}
-	return changed || len(h.ends) != n
+	return changed || len(o.ends) != n
 }
 
-func (h *outlineHistory) outline() *outline { return &outline{slices.Clone(h.ends), h.sizes} }
+func (o *outlineHistory) outline() *outline { return &outline{slices.Clone(o.ends), o.sizes} }
 
 // outlineHints is how to copy a deep stack.
 type outlineHints struct {
@@ -192,47 +194,52 @@ type outlineLearner struct {
 	history *outlineHistory // nil if the stack was not deep lately
 }
 
-// update learns from a walk beyond outlineFrom. o has its frames, or is nil if some are missing. A cut walk adds
+// update learns from a walk beyond outlineFrom. walked has its frames, or is nil if some are missing. A cut walk adds
 // frames, but drops the outline, so that the next stop copies in one piece.
-func (l *outlineLearner) update(end walkEnd, w *frames.Walker, s *RawSample, o *WalkedFrames) (dropped bool) {
-	if o == nil || end == endPastRoot {
+func (learner *outlineLearner) update(
+	end walkEnd, w *frames.Walker, s *RawSample, walked *WalkedFrames,
+) (dropped bool) {
+	if walked == nil || end == endPastRoot {
 		return false
 	}
-	known, cut := l.outline != nil, end.isCut()
-	if dropped = cut && known; dropped {
-		l.outline, l.outlineMisled = nil, true
+	known, cut := learner.outline != nil, end.isCut()
+	dropped = cut && known
+	if dropped {
+		learner.outline, learner.outlineMisled = nil, true
 	}
-	if !cut && end != endComplete || s.Regs.Arch != frames.X86_64 || len(o.ends) == maxChain {
+	if !cut && end != endComplete || s.Regs.Arch != frames.X86_64 || len(walked.ends) == maxChain {
 		return dropped // so many frames are small ones
 	}
-	h := l.historyFor(end, w, s)
-	if h == nil {
+	history := learner.historyFor(end, w, s)
+	if history == nil {
 		return dropped
 	}
-	newSizes, changed := h.learn(o.ends, !cut)
+	newSizes, changed := history.learn(walked.ends, !cut)
 	if cut {
 		changed = newSizes && !known // new places alone do not help
 	}
 	if changed || !cut && !known {
-		l.outline, l.outlineMisled = h.outline(), false
+		learner.outline, learner.outlineMisled = history.outline(), false
 	}
 	return dropped
 }
 
-// historyFor gives the history if the stack is or lately was deep, else nil.
-func (l *outlineLearner) historyFor(end walkEnd, w *frames.Walker, s *RawSample) *outlineHistory {
+// historyFor returns the history if the stack is or lately was deep, else nil.
+func (learner *outlineLearner) historyFor(end walkEnd, w *frames.Walker, s *RawSample) *outlineHistory {
 	reach := w.Reach()
 	if end == endCut || end == endBetween {
 		reach = max(reach, w.UnreadAddr())
 	}
 	deep := reach-s.Mem.Stack.Addr > outlineFrom
-	switch h := l.history; {
-	case deep && h == nil:
-		l.history = &outlineHistory{sizes: &frameSizes{}}
+	switch history := learner.history; {
+	case deep && history == nil:
+		learner.history = &outlineHistory{sizes: &frameSizes{}}
 	case deep:
-		h.lastDeep = h.walks
-	case h != nil && h.walks-h.lastDeep > shallowFor:
-		l.history, l.outline, l.outlineMisled = nil, nil, false
+		history.lastDeep = history.walks
+	case history != nil && history.walks-history.lastDeep > shallowFor:
+		learner.history = nil
+		learner.outline = nil
+		learner.outlineMisled = false
 	}
-	return l.history
+	return learner.history
 }

@@ -278,7 +278,7 @@ func TestAStackWithoutAKnownFrameIsCopiedToItsEndIfThatIsNotFar(t *testing.T) {
 		want int
 	}{
 		{base + depth, depth + copyMargin - topCopy},
-		{base + topCopy + mostInFull, 0},
+		{base + topCopy + maxInFull, 0},
 		{0, 0},
 	} {
 		p.root = c.root
@@ -297,7 +297,7 @@ func TestAStackWithoutAKnownFrameIsCopiedToItsEndIfThatIsNotFar(t *testing.T) {
 
 func TestAStackThatEndsNearIsCopiedUpToThere(t *testing.T) {
 	mem, base := stackOf(t, 1<<20)
-	p := &pieces{search: search{outline: &outline{sizes: &frameSizes{}}, inOnePiece: leastCopy}, top: mem[:topCopy]}
+	p := &pieces{search: search{outline: &outline{sizes: &frameSizes{}}, inOnePiece: minCopy}, top: mem[:topCopy]}
 	p.reserve(p.inOnePiece)
 	const none = -1
 	for _, e := range []struct {
@@ -306,10 +306,10 @@ func TestAStackThatEndsNearIsCopiedUpToThere(t *testing.T) {
 		want     int
 	}{
 		{base + 40<<10, false, 40<<10 + copyMargin - topCopy},
-		{base + leastCopy - copyMargin, false, leastCopy - topCopy},
+		{base + minCopy - copyMargin, false, minCopy - topCopy},
 		{base + topCopy - copyMargin, false, 0},
 		{base + 1<<10, false, 0},
-		{base + leastCopy, false, none},
+		{base + minCopy, false, none},
 		{base - 8, false, none},
 		{base + 40<<10, true, none},
 		{0, false, none},

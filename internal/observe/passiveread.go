@@ -12,7 +12,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// passiveTries bounds the tries on a thread that runs during a passive read.
+// passiveTries bounds the tries on a thread that runs meanwhile.
 const passiveTries = 3
 
 // readPassively makes a passive read, and reports whether it succeeded. It fails if the thread runs, or if the kernel
@@ -38,10 +38,12 @@ func (o *Observer) readPassively(t *Thread, s *RawSample, before procmem.SchedSt
 		if err := o.copyAt(t, s, call); err != nil {
 			return false, err
 		}
-		s.recalled, s.refused = t.recall(s, &call), !o.mayStopSleepers()
+		s.recalled = t.recall(s, &call)
+		s.refused = !o.mayStopSleepers()
 		o.copyExtra(t, s)
 		o.copyNear(t, s, &call)
-		t.futex.noted, o.kernel.found.wchanLen = false, 0
+		t.futex.noted = false
+		o.kernel.found.wchanLen = 0
 		s.KernelText = s.KernelText[:0]
 		o.kernel.read(t, s, &call)
 		after, err := t.files.SchedStat()
@@ -49,10 +51,13 @@ func (o *Observer) readPassively(t *Thread, s *RawSample, before procmem.SchedSt
 			return false, err
 		}
 		if after.Runs == before.Runs {
-			s.Sched, s.At, s.How, s.Call = after, procmem.Now(), ByPassiveRead, call
+			s.Sched = after
+			s.At = procmem.Now()
+			s.How = ByPassiveRead
+			s.Call = call
 			t.restless = true // until it is found unchanged
-			t.futex.proven()
-			o.kernel.proven()
+			t.futex.confirm()
+			o.kernel.confirm()
 			if call.Nr < 0 {
 				s.wchan, _ = t.files.Wchan(s.wchanBuf[:]) // may be hidden
 			}
@@ -63,8 +68,8 @@ func (o *Observer) readPassively(t *Thread, s *RawSample, before procmem.SchedSt
 	return false, nil
 }
 
-// stoppable gives nil for a thread that may be stopped though its /proc syscall file is unreadable: CAP_SYS_PTRACE does
-// not override the mode of that file. A sleeper must not be stopped ([refusal.Denied]), as its call is unknown.
+// stoppable returns nil if a thread may be stopped though its /proc syscall file is unreadable: CAP_SYS_PTRACE does not
+// override the mode of that file. A sleeper must not be stopped ([refusal.Denied]), as its call is unknown.
 func stoppable(files *procmem.ThreadFiles) error {
 	var st procmem.Stat
 	if err := files.Stat(&st); err != nil {
@@ -106,25 +111,26 @@ func (c *copier) copyAt(t *Thread, s *RawSample, call procmem.SyscallInfo) error
 // belowSP is where Go saves the caller's frame pointer on arm64.
 const belowSP = 16
 
-// signatureBits is where pointer authentication signs a code pointer: bits 54 to 48
+// signatureBits are the bits of a code pointer with its signature: 54 to 48
 // (Documentation/arm64/pointer-authentication).
 const signatureBits = 0x7f << 48
 
-// copyExtra copies what a stop would copy in addition to the stack. The thread pointer is that of the last stop: it is
+// copyExtra copies what a stop would copy besides the stack. The thread pointer is that of the last stop, as it is
 // constant.
 func (c *copier) copyExtra(t *Thread, s *RawSample) {
-	h := t.hints.get()
-	if s.outlineFailed = h.outlineMisled; s.outline != nil {
-		c.pieces.reserve(h.Bytes)
+	hints := t.hints.get()
+	s.outlineFailed = hints.outlineMisled
+	if s.outline != nil {
+		c.pieces.reserve(hints.Bytes)
 		c.pieces.ends.outline = nil
 	}
-	extra := c.extras(t, s)
+	extra := c.stopExtra(t, s)
 	if extra == nil {
 		return
 	}
 	s.Regs.TLS = t.tls
 	c.reader.ReadFrom(t.TID, t.Memory)
-	if s.outline != nil || h.Plan != nil || t.Plans != nil && t.Plans.Load() != nil {
+	if s.outline != nil || hints.Plan != nil || t.Plans != nil && t.Plans.Load() != nil {
 		c.reader.Allow(readsOf(extra))
 		c.reader.Copied(s.Mem.Stack.Addr, s.Mem.Stack.Bytes)
 	}
@@ -142,26 +148,26 @@ func (c *copier) copyExtra(t *Thread, s *RawSample) {
 // redZone is the memory below sp that a leaf function may use (System V ABI for x86-64, §3.2.2).
 const redZone = 128
 
-// copyStack copies from sp − below upwards in one piece. It reads by the id of the thread, as that of a first thread
-// that has ended gives no memory.
+// copyStack copies from sp − below upwards in one piece. It reads by the thread's ID: by that of a first thread that
+// has ended, reads return 0 bytes.
 func (s *RawSample) copyStack(t *Thread, sp, below frames.Addr) error {
 	s.copyShape = copyShape{}
 	from := t.copyFrom(sp, below)
-	needs := t.hints.get()
-	asked, top := needs.Bytes, needs.Top
+	hints := t.hints.get()
+	asked, top := hints.Bytes, hints.Top
 	if top > from && top-from < uint64(asked) {
 		s.limit, asked = limitTop, int(top-from)
 	}
 	return s.copyBytes(t, from, asked)
 }
 
-// copyTop copies the top of a deep stack; [copier.copyExtra] copies the rest by the outline.
+// copyTop copies the top of a deep stack. [copier.copyExtra] copies the rest by the outline.
 func (s *RawSample) copyTop(t *Thread, sp frames.Addr, o *outline) error {
 	s.copyShape = copyShape{outline: o}
 	return s.copyBytes(t, t.copyFrom(sp, redZone), topCopy)
 }
 
-// copyFrom gives sp − below, or sp if that is in another mapping.
+// copyFrom returns sp − below, or sp if that is in another mapping.
 func (t *Thread) copyFrom(sp, below frames.Addr) frames.Addr {
 	from := sp - below
 	if t.Memory != nil && from&^0xfff != sp&^0xfff && t.Memory.Start(sp) > from {
@@ -173,7 +179,7 @@ func (t *Thread) copyFrom(sp, below frames.Addr) frames.Addr {
 func (s *RawSample) copyBytes(t *Thread, from frames.Addr, asked int) error {
 	s.reserveStack(asked)
 	n, err := t.copy(from, s.buf[:asked])
-	if t.reopenedAfter(n) {
+	if t.reopenAfterExec(n) {
 		n, err = t.copy(from, s.buf[:asked])
 	}
 	// An unmapped stack is empty.
@@ -191,12 +197,12 @@ func (t *Thread) copy(from frames.Addr, buf []byte) (int, error) {
 	return t.Memory.Copy(t.TID, from, buf), nil
 }
 
-// setStack describes the copy. If it is shorter than asked, the mapping ended.
+// setStack describes the copy. It is shorter than asked if the mapping ends before.
 func (s *RawSample) setStack(from frames.Addr, n, asked int) {
 	s.Mem = frames.Snapshot{Stack: frames.Region{Addr: from, Bytes: s.buf[:n]}, Others: s.Mem.Others[:0]}
 	s.Mem.StackEnd = from + uint64(n)
 	if n == asked {
-		s.Mem.StackEnd += mostCopy
+		s.Mem.StackEnd += maxCopy
 	}
 }
 

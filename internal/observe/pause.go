@@ -12,27 +12,25 @@ import (
 const (
 	// firstPause is the expected length of a first stop, in ns.
 	firstPause = 30e3
-	// leastPause is the least expected length of a stop, in ns.
-	leastPause = 10e3
+	// minPause is the least expected length of a stop, in ns.
+	minPause = 10e3
 	// pauseFades is the decay of an estimate above the limit: by 1/pauseFades per skipped stop, so that the thread is
 	// tried again.
 	pauseFades = 256
 )
 
 // pauseLimit skips stops that are expected to exceed the user's limit. The estimate is the moving mean of the thread's
-// stops, or of all before its first.
+// stops, before its first that of all stops.
 type pauseLimit struct {
 	limit int64 // ns; 0 if there is none
 	usual int64 // moving mean of all stops, ns; 0 before the first
 }
 
-// LimitPause makes the observer omit stops that are expected to take longer than d ([refusal.MaxPause]). 0
-// means no limit.
+// LimitPause skips stops that are expected to take longer than d ([refusal.MaxPause]); 0 means no limit.
 func (o *Observer) LimitPause(d time.Duration) { o.pause.limit = int64(d) }
 
-// admitStop reports whether a stop is expected to be short enough. Each refusal lowers the expectation a little, so
-// that the thread is tried again.
-func (p *pauseLimit) admitStop(t *Thread) bool {
+// tryAdmitStop reports whether a stop is expected to be short enough. A refusal lowers the estimate a little.
+func (p *pauseLimit) tryAdmitStop(t *Thread) bool {
 	if p.limit <= 0 {
 		return true
 	}
@@ -45,7 +43,7 @@ func (p *pauseLimit) admitStop(t *Thread) bool {
 	if t.expectedPause <= p.limit {
 		return true
 	}
-	t.expectedPause = max(t.expectedPause-t.expectedPause/pauseFades-1, leastPause)
+	t.expectedPause = max(t.expectedPause-t.expectedPause/pauseFades-1, minPause)
 	return false
 }
 
@@ -56,33 +54,32 @@ func (p *pauseLimit) noteStop(t *Thread, ns int64) {
 
 func movingMean(mean, ns int64) int64 {
 	if mean == 0 {
-		return max(ns, leastPause)
+		return max(ns, minPause)
 	}
-	return max(mean+(ns-mean)/8, leastPause)
+	return max(mean+(ns-mean)/8, minPause)
 }
 
 // # Queued threads
 //
-// A queued thread stops when it gets a processor, on a busy machine tens of milliseconds later; a tracer under a CPU
-// quota may be held up by then. So, with [Observer.OnlyOnProcessors], only threads on a processor are stopped
-// ([procmem.ThreadFiles.OnProcessor]): processor time is attributed by these. The exception is the thread that the
-// tracer has preempted, if it makes many system calls (package skid).
+// A queued thread stops when it gets a CPU, on a busy machine tens of milliseconds later; by then a CPU quota may hold
+// up the tracer. So, with [Observer.StopOnlyOnCPU], only threads on a CPU are stopped
+// ([procmem.ThreadFiles.OnProcessor]), and CPU time is attributed by these. The exception is a thread with many system
+// calls that the tracer has preempted (package skid).
 
-// queuedFor is how long a thread may be found queued before it is stopped anyway, in ns.
+// queuedFor is how long a queued thread is not stopped, in ns.
 const queuedFor = 4e9
 
-// OnlyOnProcessors makes the observer stop only threads on a processor, or not found there for 4 s, where that is
-// known.
-func (o *Observer) OnlyOnProcessors() { o.onlyOnProcessors = true }
+// StopOnlyOnCPU limits stops to threads on a CPU, and those not found there for 4 s, where that is known.
+func (o *Observer) StopOnlyOnCPU() { o.stopsOnlyOnCPU = true }
 
-func (o *Observer) waitsForProcessor(t *Thread) bool {
-	if !o.onlyOnProcessors {
+func (o *Observer) deferUntilOnCPU(t *Thread) bool {
+	if !o.stopsOnlyOnCPU {
 		return false
 	}
 	if on, known := t.files.OnProcessor(); on || !known {
 		return false
 	}
-	if t.skid.Basis() != sample.FewCalls && o.awaitsTracer(t) {
+	if t.skid.Basis() != sample.FewCalls && o.checkAwaitsTracer(t) {
 		if _, ok := t.skid.Preempted(); ok {
 			return false
 		}

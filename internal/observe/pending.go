@@ -7,19 +7,19 @@ import (
 	"prywalk/ptrace"
 )
 
-// pendingLimit is how long an observation may stay pending, in ns.
+// pendingLimit bounds how long an observation may be pending, in ns.
 const pendingLimit = 2e9
 
-// Pending gives the number of pending stops, including given up ones of threads that have not stopped yet.
+// Pending returns the number of pending stops, including given-up ones of threads that have not stopped yet.
 func (o *Observer) Pending() int { return o.ctl.Pending() }
 
-// Waiting gives the number of pending stops without those that were given up.
+// Waiting returns the number of pending stops without given-up ones.
 func (o *Observer) Waiting() (n int) { return o.pending.len() }
 
-// pendingStops holds the threads that were asked to stop. The index is Tracee.Tag − 1.
+// pendingStops has the threads that were asked to stop. The index is Tracee.Tag − 1.
 type pendingStops []*Thread
 
-// add adds a thread, and gives its tag, which is not zero.
+// add adds a thread, and returns its tag, which is not zero.
 func (p *pendingStops) add(t *Thread) uint64 {
 	for i, had := range *p {
 		if had == nil {
@@ -58,14 +58,14 @@ func (o *Observer) Collect(deadline int64, done func(*Thread, *RawSample, error)
 	o.giveUp(procmem.Now()-pendingLimit, done)
 }
 
-// Serve finishes the observations of all threads that have stopped, and gives their number. It waits until the deadline
-// for the first of them, without sleeping; a deadline of 0 means no wait. It is for use between two calls of Begin.
+// Serve finishes the observations of all threads that have stopped, and returns their number. It busy-waits for the
+// first one until the deadline (0: not at all). It is for use between two calls of Begin.
 func (o *Observer) Serve(deadline int64, done func(*Thread, *RawSample, error)) int {
 	return o.serve(deadline, true, done)
 }
 
-// serve finishes observations until the deadline, and gives their number. If one is set, it waits only for the first
-// stop, and without sleeping.
+// serve finishes observations until the deadline, and returns their number. With onlyFirst it busy-waits for the first
+// stop only.
 func (o *Observer) serve(deadline int64, onlyFirst bool, done func(*Thread, *RawSample, error)) (n int) {
 	wait := o.ctl.WaitAny
 	if onlyFirst {
@@ -81,7 +81,7 @@ func (o *Observer) serve(deadline int64, onlyFirst bool, done func(*Thread, *Raw
 			continue
 		}
 		s, err := o.finish(t, tracee)
-		if err == nil && t.reopenedAfter(len(s.Mem.Stack.Bytes)) {
+		if err == nil && t.reopenAfterExec(len(s.Mem.Stack.Bytes)) {
 			if err = o.requestStop(t, s, true); err == nil {
 				continue
 			}
@@ -96,8 +96,8 @@ func (o *Observer) serve(deadline int64, onlyFirst bool, done func(*Thread, *Raw
 	return n
 }
 
-// reopenedAfter reopens the process's memory after an exec if a copy gave n = 0 bytes, and reports whether it did.
-func (t *Thread) reopenedAfter(n int) bool {
+// reopenAfterExec reopens the process's memory after an exec if a copy had n = 0 bytes, and reports whether it did.
+func (t *Thread) reopenAfterExec(n int) bool {
 	reopened := n == 0 && t.Memory != nil && t.Memory.ReopenIfGone(t.TID)
 	if reopened {
 		t.tls = 0
@@ -115,10 +115,10 @@ func (o *Observer) giveUp(before int64, done func(*Thread, *RawSample, error)) {
 	}
 }
 
-// GiveUp ends a thread's pending observation without a call of done, and reports whether there was one.
+// GiveUp ends a thread's pending observation without a call of done. It reports whether there was one.
 func (o *Observer) GiveUp(t *Thread) bool {
-	for i, p := range o.pending {
-		if p == t {
+	for i, pending := range o.pending {
+		if pending == t {
 			o.cancel(uint64(i) + 1)
 			return true
 		}
@@ -133,8 +133,8 @@ func (o *Observer) cancel(tag uint64) {
 	o.ctl.Cancel(t.stopping)
 }
 
-// AwaitsTracer reports whether the pending thread waits for the calling thread's processor, and stops only when that
-// sleeps.
+// AwaitsTracer reports whether the pending thread waits for the calling thread's CPU, so that it stops only when the
+// caller sleeps.
 func (t *Thread) AwaitsTracer() bool { return t.pending != nil && t.awaitsTracer }
 
 // Time for pending observations when this process is about to be stopped, in ns. The kernel detaches the remaining

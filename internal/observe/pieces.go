@@ -21,13 +21,13 @@ const (
 	pieceReads = 48       // reads of a stop
 )
 
-// pieces copies a stack by an outline, in addition to what another Extra copies.
+// pieces copies a stack by an outline, in addition to what Inner copies.
 type pieces struct {
 	Wrapped
 	top []byte
 
 	places [ptrace.MaxPrefetch]frames.Region
-	first  int // index of the first piece in places; inner's places come before
+	first  int // index of the first piece in places; those of Inner precede it
 	n      int
 	buf    []byte
 	ends   presentEnds
@@ -48,15 +48,16 @@ func (p *pieces) reserve(need int) {
 		p.buf = make([]byte, pieceBytes)
 		touch(p.buf)
 	}
-	if need = max(need, mostBridge) + endBytes; len(p.buffer) < need {
+	need = max(need, maxBridge) + endBytes
+	if len(p.buffer) < need {
 		p.buffer = make([]byte, need)
 		touch(p.buffer)
 	}
 }
 
 // check checks before a stop whether the pages of all frame ends are present, so that one system call can read them.
-func (e *presentEnds) check(m *procmem.Memory, outline *outline) {
-	e.outline, e.until = outline, 0
+func (p *presentEnds) check(m *procmem.Memory, outline *outline) {
+	p.outline, p.until = outline, 0
 	if m == nil {
 		return
 	}
@@ -64,17 +65,17 @@ func (e *presentEnds) check(m *procmem.Memory, outline *outline) {
 	n, page := uint64(0), uint64(os.Getpagesize())
 	for i := range outline.ends {
 		at := outline.ends[i].at - pieceBelow
-		if n > 0 && at/page == e.places[n-1]/page && (at+size-1)/page == (e.places[n-1]+size-1)/page {
+		if n > 0 && at/page == p.places[n-1]/page && (at+size-1)/page == (p.places[n-1]+size-1)/page {
 			continue
 		}
-		if n == uint64(len(e.places)) {
+		if n == uint64(len(p.places)) {
 			return
 		}
-		e.places[n], n = at, n+1
+		p.places[n], n = at, n+1
 	}
-	until := m.CheckPlaces(e.places[:n], size, e.present[:n])
-	if !slices.Contains(e.present[:n], false) {
-		e.until = until
+	until := m.CheckPlaces(p.places[:n], size, p.present[:n])
+	if !slices.Contains(p.present[:n], false) {
+		p.until = until
 	}
 }
 
@@ -124,21 +125,22 @@ func (p *pieces) Reads() int { return max(p.Wrapped.Reads(), pieceReads) }
 // Regions implements [ptrace.Extra].
 func (p *pieces) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
 	n := p.regions(regs, rd, out)
-	from, copied := rd.Stack()
+	from, topBytes := rd.Stack()
 	if rd.Prefetched() {
 		n += copy(out[n:], p.places[p.first:p.n])
 	}
-	if p.noChain = false; copied < len(p.top) {
+	p.noChain = false
+	if topBytes < len(p.top) {
 		return n
 	}
 	stack := frames.Region{Addr: from, Bytes: p.top}
-	p.copied = stopCopy{frames.Snapshot{Stack: stack, Others: out[:n]}, rd, out}
-	if rest, ok := p.copyToNearRoot(p.copied.topEnd()); !ok {
+	p.memory = stopCopy{frames.Snapshot{Stack: stack, Others: out[:n]}, rd, out}
+	if rest, ok := p.copyToNearRoot(p.memory.topEnd()); !ok {
 		p.copyFrames()
 	} else if len(rest.Bytes) > 0 {
-		p.copied.add(rest)
+		p.memory.add(rest)
 	}
-	n = len(p.copied.Others)
-	p.copied = stopCopy{}
+	n = len(p.memory.Others)
+	p.memory = stopCopy{}
 	return n
 }

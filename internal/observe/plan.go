@@ -22,8 +22,8 @@ const (
 	fewPages    = 2
 )
 
-// planCopier carries out the plan of a run-time system, in addition to what another Extra copies. It serves all
-// threads, one at a time.
+// planCopier carries out the plan of a run-time system, in addition to what Inner copies. It serves all threads, one at
+// a time.
 type planCopier struct {
 	Wrapped
 	plan   *managed.Plan
@@ -51,8 +51,15 @@ func (*planCopier) Reads() int { return planReads }
 
 // Regions implements [ptrace.Extra].
 func (p *planCopier) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
-	p.rd, p.out, p.regionCount, p.bufUsed, p.nodeCount, p.last, p.lastIn = rd, out, 0, 0, 0, frames.Region{}, -1
-	p.first, p.found = nil, 0
+	p.rd = rd
+	p.out = out
+	p.regionCount = 0
+	p.bufUsed = 0
+	p.nodeCount = 0
+	p.last = frames.Region{}
+	p.lastIn = -1
+	p.first = nil
+	p.found = 0
 	p.regionCount = p.regions(regs, rd, out)
 	p.readRanges()
 	p.slots = [managed.MaxSlots]frames.Addr{0: p.anchor, 1: regs.SP(), 2: regs.TLS, 3: p.tid}
@@ -70,7 +77,11 @@ func (p *planCopier) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.
 		p.cache.atCount, p.cache.until = copy(p.cache.at[:], p.cache.next[:p.found]), 0
 	}
 	p.ranges.cache = nil
-	p.rd, p.out, p.last, p.cache, p.sought = nil, nil, frames.Region{}, nil, nil
+	p.rd = nil
+	p.out = nil
+	p.last = frames.Region{}
+	p.cache = nil
+	p.sought = nil
 	return p.regionCount
 }
 
@@ -91,9 +102,9 @@ func (p *planCopier) step(s *managed.Step) bool {
 	p.ranges.sameEachTime = s.Op != managed.Chain && s.Op != managed.Seek && !s.Near
 	switch s.Op {
 	case managed.Load:
-		v := p.word(at)
-		p.slots[s.To%managed.MaxSlots] = v
-		return v != 0
+		value := p.word(at)
+		p.slots[s.To%managed.MaxSlots] = value
+		return value != 0
 	case managed.Copy:
 		p.cover(at, p.length(at, s))
 	case managed.Row:
@@ -116,7 +127,6 @@ func (p *planCopier) step(s *managed.Step) bool {
 	return true
 }
 
-// length gives the size of a step's range.
 func (p *planCopier) length(at frames.Addr, s *managed.Step) uint64 {
 	n := uint64(s.Max)
 	if end := p.slots[s.End%managed.MaxSlots]; s.End != 0 {
@@ -128,14 +138,14 @@ func (p *planCopier) length(at frames.Addr, s *managed.Step) uint64 {
 	return n
 }
 
-// readRow reads a range of adjacent nodes.
+// readRow reads adjacent nodes.
 func (p *planCopier) readRow(at frames.Addr, s *managed.Step) {
 	n, size := p.length(at, s), uint64(s.Size)
 	p.nodeCount = 0
 	if size == 0 || n < size || !p.cover(at, n) {
 		return
 	}
-	for end := at + n; end-at >= size && p.nodeCount < len(p.nodes) && p.copied(at, size) != nil; at += size {
+	for end := at + n; end-at >= size && p.nodeCount < len(p.nodes) && p.copyOf(at, size) != nil; at += size {
 		p.nodes[p.nodeCount] = at
 		p.nodeCount++
 	}
@@ -150,7 +160,7 @@ func (p *planCopier) chain(at frames.Addr, s *managed.Step) {
 	before, d := p.regionCount, density{piece: -1}
 	for p.nodeCount = 0; at != 0 && p.nodeCount < min(int(s.Max), len(p.nodes)); p.nodeCount++ {
 		switch {
-		case p.copied(at, size) != nil || p.readCachedNodes() && p.copied(at, size) != nil:
+		case p.copyOf(at, size) != nil || p.readCachedNodes() && p.copyOf(at, size) != nil:
 			d.found(p.lastIn)
 		case !p.readNode(at, size, d.next(at)):
 			return
@@ -167,7 +177,7 @@ func (p *planCopier) chain(at frames.Addr, s *managed.Step) {
 	}
 }
 
-// reuseSought reports whether the thread's last result of Seek still holds. It is then in slot 0.
+// reuseSought reports whether the thread's last result of Seek still holds. If so, it is in slot 0.
 func (p *planCopier) reuseSought() bool {
 	if p.sought == nil || *p.sought == 0 {
 		return false
@@ -179,7 +189,7 @@ func (p *planCopier) reuseSought() bool {
 		if s.Op != managed.Seek || s.To != 0 || want == 0 {
 			continue
 		}
-		if (p.copied(at, uint64(s.Size)) != nil || p.read(at, uint64(s.Size))) && p.word(at+uint64(int64(s.At))) == want {
+		if (p.copyOf(at, uint64(s.Size)) != nil || p.read(at, uint64(s.Size))) && p.word(at+uint64(int64(s.At))) == want {
 			p.slots[0] = at
 			return true
 		}
@@ -187,11 +197,11 @@ func (p *planCopier) reuseSought() bool {
 	return false
 }
 
-// seek gives the node of a list that has a wanted word, or 0.
+// seek returns the node of a list that has the wanted word, or 0.
 func (p *planCopier) seek(at frames.Addr, s *managed.Step) frames.Addr {
 	want := p.slots[s.End%managed.MaxSlots]
 	for range min(int(s.Max), planSought) {
-		if at == 0 || want == 0 || p.copied(at, uint64(s.Size)) == nil && !p.read(at, uint64(s.Size)) {
+		if at == 0 || want == 0 || p.copyOf(at, uint64(s.Size)) == nil && !p.read(at, uint64(s.Size)) {
 			return 0
 		}
 		if p.word(at+uint64(int64(s.At))) == want {
@@ -202,8 +212,8 @@ func (p *planCopier) seek(at frames.Addr, s *managed.Step) frames.Addr {
 	return 0
 }
 
-// density decides whether the whole page around a node is read: it costs little more than the node, but takes room, and
-// is worthwhile if other nodes lie in it.
+// density decides whether the whole page around a node is read. That costs little more time, but takes room, and is
+// worthwhile if the page has other nodes.
 type density struct {
 	pieces int // read for nodes
 	piece  int
@@ -211,7 +221,7 @@ type density struct {
 	last   frames.Addr
 }
 
-// densePiece is the number of nodes in a piece that makes the next one larger.
+// densePiece is the number of nodes in a piece from which on the next piece is larger.
 const densePiece = 6
 
 func (d *density) found(piece int) {
@@ -222,7 +232,7 @@ func (d *density) found(piece int) {
 
 func (d *density) read(piece int) { d.pieces, d.piece, d.nodes = d.pieces+1, piece, 0 }
 
-// next gives how many bytes to read for the node at an address: 0 for the node only.
+// next returns how many bytes to read for the node at an address; 0 means the node only.
 func (d *density) next(at frames.Addr) uint64 {
 	switch {
 	case d.nodes >= densePiece:
@@ -233,24 +243,24 @@ func (d *density) next(at frames.Addr) uint64 {
 	return 0
 }
 
-// readNode reads a node, and the with bytes up to the end of its page, if they can be read.
+// readNode reads a node, and the with bytes up to the end of its page if they are readable.
 func (p *planCopier) readNode(at frames.Addr, size, with uint64) bool {
 	end := max(at|(planPage-1)+1, at+size)
 	if with > planPage {
-		if from := max(end-min(with, end), p.rd.Start(at)); p.read(from, end-from) && p.copied(at, size) != nil {
+		if from := max(end-min(with, end), p.rd.Start(at)); p.read(from, end-from) && p.copyOf(at, size) != nil {
 			return true
 		}
 	}
 	if with > 0 {
 		from := max(at&^(planPage-1), p.rd.Start(at))
-		if p.read(from, end-from) && p.copied(at, size) != nil {
+		if p.read(from, end-from) && p.copyOf(at, size) != nil {
 			return true
 		}
 	}
-	return p.read(at, size) && p.copied(at, size) != nil
+	return p.read(at, size) && p.copyOf(at, size) != nil
 }
 
-// each replaces the nodes by the objects that they point to, and reads these.
+// each replaces the nodes by the objects to which they point, and reads these.
 func (p *planCopier) each(s *managed.Step) {
 	n := 0
 	for i := range p.nodeCount {
@@ -258,28 +268,30 @@ func (p *planCopier) each(s *managed.Step) {
 			continue
 		}
 		to := p.word(p.nodes[i] + uint64(s.Off))
-		if to &^= 7; to == 0 || to>>addressBits != 0 || slices.Contains(p.next[max(n-fewBefore, 0):n], to) ||
+		to &^= 7
+		if to == 0 || to>>addressBits != 0 || slices.Contains(p.next[max(n-fewBefore, 0):n], to) ||
 			p.plan.Known.Has(to) {
 			continue
 		}
-		if p.copied(to+uint64(s.Next), uint64(s.Size)) == nil && !p.readObject(to+uint64(s.Next), s) {
+		if p.copyOf(to+uint64(s.Next), uint64(s.Size)) == nil && !p.readObject(to+uint64(s.Next), s) {
 			continue
 		}
 		p.next[n] = to
-		if n++; n == min(len(p.next), int(s.Max)) {
+		n++
+		if n == min(len(p.next), int(s.Max)) {
 			break
 		}
 	}
 	p.nodeCount = copy(p.nodes[:], p.next[:n])
 }
 
-// leavesOut reports whether Each leaves a node out by the word at an address.
+// leavesOut reports whether Each leaves out a node with this word.
 func (p *planCopier) leavesOut(at frames.Addr, s *managed.Step) bool {
 	return s.Empty && p.word(at) != 0 || s.Mask != 0 && (p.word(at)&s.Mask == s.Value) == s.Except
 }
 
 // addressBits is the width of a user address. fewBefore is how many of the last objects are compared, as recursive
-// calls have the same.
+// calls have the same one.
 const (
 	addressBits = 48
 	fewBefore   = 8
@@ -292,8 +304,7 @@ func (p *planCopier) readObject(at frames.Addr, s *managed.Step) bool {
 	return p.read(at, uint64(s.Size))
 }
 
-// InLock reports whether a sleeper waits for the lock of its run-time system, which computing threads pass to each
-// other.
+// InLock reports whether a sleeper waits for its run-time system's lock, which computing threads pass to each other.
 func (t *Thread) InLock(call *procmem.SyscallInfo) bool {
 	plan := t.hints.get().Plan
 	if plan == nil || plan.Lock[1] == 0 || call.Nr != futexCall(hostArch()) {
@@ -303,10 +314,10 @@ func (t *Thread) InLock(call *procmem.SyscallInfo) bool {
 	return ok && word >= plan.Lock[0] && word < plan.Lock[1]
 }
 
-// withPlan gives an Extra that also carries out the plan of a thread, or inner if there is none.
+// withPlan returns an Extra that also carries out the plan of a thread; inner if there is none.
 func (c *copier) withPlan(t *Thread, inner ptrace.Extra) ptrace.Extra {
-	n := t.hints.get()
-	plan, anchor := n.Plan, n.Anchor
+	hints := t.hints.get()
+	plan, anchor := hints.Plan, hints.Anchor
 	if plan == nil && t.Plans != nil {
 		plan, anchor = t.Plans.Load(), 0
 	}
@@ -317,28 +328,34 @@ func (c *copier) withPlan(t *Thread, inner ptrace.Extra) ptrace.Extra {
 	if p.buf == nil {
 		p.buf = make([]byte, managed.MaxBytes)
 	}
-	p.Inner, p.plan, p.anchor, p.tid, p.cache = inner, plan, anchor, uint64(t.TID), t.nodes
-	p.sought, p.ranges.cache = &t.sought, t.ranges
+	p.Inner = inner
+	p.plan = plan
+	p.anchor = anchor
+	p.tid = uint64(t.TID)
+	p.cache = t.nodes
+	p.sought = &t.sought
+	p.ranges.cache = t.ranges
 	return p
 }
 
-// Plan makes the next observations carry out a plan from an anchor on, or none if p is nil. again reports whether the
-// plan is new, so that the thread is read again.
-func (f *WalkFeedback) Plan(p *managed.Plan, anchor frames.Addr) (again bool) {
-	if f.hints.Plan == p && f.hints.Anchor == anchor {
+// Plan makes the next observations carry out a plan from an anchor on, or none if p is nil. again is set if the plan is
+// new: the thread is then read again.
+func (feedback *WalkFeedback) Plan(p *managed.Plan, anchor frames.Addr) (again bool) {
+	if feedback.hints.Plan == p && feedback.hints.Anchor == anchor {
 		return false
 	}
-	f.hints.Plan, f.hints.Anchor = p, anchor
-	if again = p != nil; again {
-		f.hints.Retries++
+	feedback.hints.Plan, feedback.hints.Anchor = p, anchor
+	again = p != nil
+	if again {
+		feedback.hints.Retries++
 	}
-	f.handOver()
+	feedback.handOver()
 	return again
 }
 
 // PlanAgain is Plan after a copy that lacked something: the thread is read again.
-func (f *WalkFeedback) PlanAgain(p *managed.Plan, anchor frames.Addr) {
-	f.hints.Plan, f.hints.Anchor = p, anchor
-	f.hints.Retries++
-	f.handOver()
+func (feedback *WalkFeedback) PlanAgain(p *managed.Plan, anchor frames.Addr) {
+	feedback.hints.Plan, feedback.hints.Anchor = p, anchor
+	feedback.hints.Retries++
+	feedback.handOver()
 }

@@ -164,18 +164,18 @@ func TestAnswersThatCameTooLateAreNoRefusal(t *testing.T) {
 		p.rd, p.regionCount, p.bufUsed, p.cache.until = &rd, 0, 0, until
 		p.readCachedNodes()
 	}
-	for range 2 * mostFailures {
+	for range 2 * maxFailures {
 		try(1, a.at)
 	}
 	if p.cache.failures != 0 {
 		t.Errorf("refused %d times", p.cache.failures)
 	}
 	later := procmem.Now() + 3600e9
-	for range mostFailures {
+	for range maxFailures {
 		try(later, 64) // nothing is there
 	}
-	if p.cache.failures != mostFailures {
-		t.Errorf("refused %d times, want %d", p.cache.failures, mostFailures)
+	if p.cache.failures != maxFailures {
+		t.Errorf("refused %d times, want %d", p.cache.failures, maxFailures)
 	}
 	if try(later, a.at); p.cache.failures != 0 || p.regionCount != 1 {
 		t.Errorf("refused %d times and %d pieces, when it was read", p.cache.failures, p.regionCount)

@@ -14,15 +14,15 @@ type planMemory struct {
 	rd          *ptrace.Reader
 	out         []frames.Region
 	regionCount int
-	last        frames.Region // the region that have last found
+	last        frames.Region // the region in which copyOf last found bytes
 	lastIn      int           // its index in out, or −1
 	buf         []byte
 	bufUsed     int
 	ranges      usedRanges
 }
 
-// copied gives size bytes at addr if they were copied, or nil.
-func (p *planMemory) copied(addr, size uint64) []byte {
+// copyOf returns the copy of size bytes at addr, or nil if there is none.
+func (p *planMemory) copyOf(addr, size uint64) []byte {
 	if off := addr - p.last.Addr; off < uint64(len(p.last.Bytes)) && size <= uint64(len(p.last.Bytes))-off {
 		p.ranges.noteUsed(p.lastIn, addr, size)
 		return p.last.Bytes[off : off+size]
@@ -39,7 +39,7 @@ func (p *planMemory) copied(addr, size uint64) []byte {
 	return bytesAt(from, p.rd.StackBytes(), addr, size)
 }
 
-// bytesAt gives size bytes at addr of the copy b, which begins at from, or nil if not all are there.
+// bytesAt returns size bytes at addr of the copy b, which begins at from; nil if it has not all of them.
 func bytesAt(from frames.Addr, b []byte, addr, size uint64) []byte {
 	off := addr - from
 	if n := uint64(len(b)); addr < from || off > n || size > n-off {
@@ -48,14 +48,14 @@ func bytesAt(from frames.Addr, b []byte, addr, size uint64) []byte {
 	return b[off : off+size]
 }
 
-// word gives the word at addr, or 0 if unreadable.
+// word returns the word at addr, or 0 if unreadable.
 func (p *planMemory) word(addr frames.Addr) uint64 {
-	b := p.copied(addr, 8)
+	b := p.copyOf(addr, 8)
 	if b == nil {
 		if !p.read(addr, 8) {
 			return 0
 		}
-		b = p.copied(addr, 8)
+		b = p.copyOf(addr, 8)
 	}
 	if b == nil {
 		return 0

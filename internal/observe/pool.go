@@ -8,13 +8,13 @@ import (
 	"prywalk/ptrace"
 )
 
-// keepRoom is the size of the largest buffer that is kept for reuse, in bytes.
+// keepRoom is the size of the largest buffer that is kept, in bytes.
 const keepRoom = 512 << 10
 
-// keepFree bounds all buffers that are kept for reuse, in bytes. Ordinary ticks need less.
+// keepFree bounds all kept buffers, in bytes.
 const keepFree = 24 << 20
 
-// Pool keeps raw samples for reuse by the tracer.
+// Pool keeps raw samples for reuse.
 type Pool struct {
 	free         chan *RawSample
 	bytesOut     atomic.Int64
@@ -36,17 +36,18 @@ func (p *Pool) BeThrifty() { p.thrifty = true }
 func (p *Pool) keeps(room int64) bool {
 	most := int64(keepFree)
 	if p.thrifty {
-		if most = keepThrifty; room > largeThrifty {
+		most = keepThrifty
+		if room > largeThrifty {
 			most /= 4
 		}
 	}
 	return room <= keepRoom && p.freeBytes.Load()+room <= most
 }
 
-// BytesInUse gives the bytes of stack in used raw samples. Any goroutine may call it.
+// BytesInUse returns the bytes of stack in raw samples in use. It may be called from any goroutine.
 func (p *Pool) BytesInUse() int64 { return p.bytesOut.Load() }
 
-// BeginWaiting counts a complete raw sample as waiting to be unwound, until [Pool.Put], and gives the bytes of its
+// BeginWaiting counts a complete raw sample as waiting for its walk until [Pool.Put]. It returns the bytes of its
 // stack.
 func (s *RawSample) BeginWaiting() int64 {
 	if s.pool != nil && s.waitingBytes == 0 {
@@ -56,15 +57,15 @@ func (s *RawSample) BeginWaiting() int64 {
 	return s.waitingBytes
 }
 
-// BytesWaiting gives the bytes of stack that wait to be unwound. Any goroutine may call it.
+// BytesWaiting returns the bytes of stack that wait for their walks. It may be called from any goroutine.
 func (p *Pool) BytesWaiting() int64 { return p.bytesWaiting.Load() }
 
-// NewPool gives a pool that keeps at most n raw samples.
+// NewPool returns a pool that keeps at most n raw samples.
 func NewPool(n int) *Pool {
 	return &Pool{free: make(chan *RawSample, n)}
 }
 
-// Get gives an empty raw sample. It is pinned ([ptrace.Pin]): a preemption at the channel's lock would make the tracer
+// Get returns an empty raw sample. It pins the tracer ([ptrace.Pin]): preempted in the channel's lock, the tracer would
 // wait for an ordinary thread.
 func (p *Pool) Get() *RawSample {
 	ptrace.Pin()
@@ -83,7 +84,7 @@ func (p *Pool) Get() *RawSample {
 	}
 }
 
-// Trim drops raw samples that were not needed since the last call. Any goroutine may call it.
+// Trim drops raw samples that were not needed since the last call. It may be called from any goroutine.
 func (p *Pool) Trim() {
 	for n := p.leastFree.Load(); n > 0; n-- {
 		select {
@@ -95,7 +96,7 @@ func (p *Pool) Trim() {
 	p.leastFree.Store(int64(len(p.free)))
 }
 
-// Put returns a raw sample.
+// Put returns a raw sample to the pool. s may be nil.
 func (p *Pool) Put(s *RawSample) {
 	if s == nil {
 		return
@@ -115,7 +116,7 @@ func (p *Pool) Put(s *RawSample) {
 	}
 }
 
-// pooled is the pool of a raw sample, and what is charged to it.
+// pooled is the pool of a raw sample, and what the sample is charged for.
 type pooled struct {
 	pool         *Pool
 	chargedBytes int64
@@ -125,7 +126,8 @@ type pooled struct {
 // reserveStack sets the size of the stack's buffer. Precondition: no thread is stopped.
 func (s *RawSample) reserveStack(n int) {
 	if cap(s.buf) < n {
-		s.buf, s.touched = make([]byte, n), 0
+		s.buf = make([]byte, n)
+		s.touched = 0
 	}
 	s.buf = s.buf[:n]
 	if s.pool != nil {

@@ -12,59 +12,63 @@ import (
 // # Ranges of the last observation
 //
 // A plan reads almost the same ranges in each stop: a thread, its context, the used part of its frames. Before a stop
-// the kernel is asked which of the last observation's ranges are in memory, and one call in the stop reads these. A
-// step then reads only what these lack, if the thread has called further.
+// the kernel is asked which of the last observation's ranges are in memory. One call in the stop reads these, and the
+// steps read only what they lack.
 
 // Bounds of what is read beforehand.
 const (
-	mostRanges     = 24
-	mostRangeBytes = 96 << 10
-	leastRanges    = 2
-	rangeShrinks   = 4 // an unused end of a range shrinks by a quarter in each observation
+	maxRanges     = 24
+	maxRangeBytes = 96 << 10
+	minRanges     = 2
+	rangeShrinks  = 4 // an unused end of a range shrinks by 1/rangeShrinks in each observation
 )
 
 type memoryRange struct{ from, to frames.Addr }
 
-func (r memoryRange) size() uint64 { return r.to - r.from }
+func (m memoryRange) size() uint64 { return m.to - m.from }
 
 // rangeCache has the ranges that a thread's last observation used.
 type rangeCache struct {
-	ranges [mostRanges]memoryRange
+	ranges [maxRanges]memoryRange
 	n      int
 	until  int64 // present until, CLOCK_MONOTONIC ns; 0 if unknown
 }
 
-// checkPresent checks before a stop which pages of the ranges are present. A range is cut at the first missing one.
-func (c *rangeCache) checkPresent(m *procmem.Memory) {
-	if c.until = 0; c.n < leastRanges {
+// checkPresent checks before a stop which pages of the ranges are present. It cuts a range at the first missing one.
+func (cache *rangeCache) checkPresent(m *procmem.Memory) {
+	cache.until = 0
+	if cache.n < minRanges {
 		return
 	}
 	var pages [procmem.MostPlaces]uint64
 	var there [procmem.MostPlaces]bool
 	size, n := uint64(os.Getpagesize()), 0
-	for _, r := range c.ranges[:c.n] {
-		for page := r.from &^ (size - 1); page < r.to && n < len(pages); page += size {
+	for _, span := range cache.ranges[:cache.n] {
+		for page := span.from &^ (size - 1); page < span.to && n < len(pages); page += size {
 			pages[n] = page
 			n++
 		}
 	}
 	until := m.CheckPlaces(pages[:n], size, there[:n])
 	kept, i := 0, 0
-	for _, r := range c.ranges[:c.n] {
-		end, cut := r.from, false
-		for page := r.from &^ (size - 1); page < r.to && i < n; page += size {
-			if cut = cut || !there[i]; !cut {
+	for _, span := range cache.ranges[:cache.n] {
+		end, cut := span.from, false
+		for page := span.from &^ (size - 1); page < span.to && i < n; page += size {
+			cut = cut || !there[i]
+			if !cut {
 				end = page + size
 			}
 			i++
 		}
-		if r.to = min(r.to, end); r.to > r.from {
-			c.ranges[kept] = r
+		span.to = min(span.to, end)
+		if span.to > span.from {
+			cache.ranges[kept] = span
 			kept++
 		}
 	}
-	if c.n = kept; kept >= leastRanges {
-		c.until = until
+	cache.n = kept
+	if kept >= minRanges {
+		cache.until = until
 	}
 }
 
@@ -73,35 +77,38 @@ type usedRanges struct {
 	cache        *rangeCache // nil if there are none
 	first        int         // index of the region with the first range
 	count        int         // number of ranges that were read
-	used         [mostRanges]memoryRange
+	used         [maxRanges]memoryRange
 	sameEachTime bool // the step reads the same ranges each time
-	fresh        [mostRanges]memoryRange
+	fresh        [maxRanges]memoryRange
 	freshCount   int
-	parts        [mostRanges]frames.Region
+	parts        [maxRanges]frames.Region
 }
 
-// begin forgets the last observation.
 func (u *usedRanges) begin() {
 	clear(u.used[:u.count])
-	u.first, u.count, u.freshCount, u.sameEachTime = 0, 0, 0, false
+	u.first = 0
+	u.count = 0
+	u.freshCount = 0
+	u.sameEachTime = false
 }
 
-// readRanges reads the ranges of the last observation, if they are present.
+// readRanges reads the present ranges of the last observation.
 func (p *planCopier) readRanges() {
 	u := &p.ranges
-	c := u.cache
-	if u.begin(); c == nil || c.until == 0 {
+	cache := u.cache
+	u.begin()
+	if cache == nil || cache.until == 0 {
 		return
 	}
-	until := c.until
-	c.until = 0
+	until := cache.until
+	cache.until = 0
 	n, used := 0, p.bufUsed
-	for _, r := range c.ranges[:c.n] {
-		size := int(r.size())
+	for _, span := range cache.ranges[:cache.n] {
+		size := int(span.size())
 		if p.regionCount+n == len(p.out) || size > len(p.buf)-used {
 			break
 		}
-		u.parts[n] = frames.Region{Addr: r.from, Bytes: p.buf[used : used+size]}
+		u.parts[n] = frames.Region{Addr: span.from, Bytes: p.buf[used : used+size]}
 		used += size
 		n++
 	}
@@ -117,12 +124,12 @@ func (p *planCopier) readRanges() {
 	clear(u.parts[:n])
 }
 
-// rangeOverlaps is the size of the largest node that may lie across the end of a range, in bytes.
+// rangeOverlaps is the size of the largest node that may cross the end of a range, in bytes.
 const rangeOverlaps = 256
 
-// cover reads what the last ranges lack of n bytes at an address.
+// cover reads what the last ranges lack of n bytes at an address. It returns false if it can read none.
 func (p *planCopier) cover(at frames.Addr, n uint64) bool {
-	if n == 0 || p.copied(at, n) != nil {
+	if n == 0 || p.copyOf(at, n) != nil {
 		return n > 0
 	}
 	u := &p.ranges
@@ -142,21 +149,19 @@ func (p *planCopier) cover(at frames.Addr, n uint64) bool {
 	return p.read(at, n)
 }
 
-// noteUsed notes that size bytes of a region were used.
 func (u *usedRanges) noteUsed(region int, from frames.Addr, size uint64) {
 	i := region - u.first
 	if i < 0 || i >= u.count {
 		return
 	}
-	r := &u.used[i]
-	if r.to == 0 {
-		*r = memoryRange{from, from + size}
+	span := &u.used[i]
+	if span.to == 0 {
+		*span = memoryRange{from, from + size}
 		return
 	}
-	r.from, r.to = min(r.from, from), max(r.to, from+size)
+	span.from, span.to = min(span.from, from), max(span.to, from+size)
 }
 
-// noteRead notes that a step has read a range in addition.
 func (u *usedRanges) noteRead(from frames.Addr, size uint64) {
 	if u.cache == nil || !u.sameEachTime || u.freshCount == len(u.fresh) {
 		return
@@ -165,39 +170,39 @@ func (u *usedRanges) noteRead(from frames.Addr, size uint64) {
 	u.freshCount++
 }
 
-// keep sets the thread's ranges to what was used of them, and what was read in addition.
+// keep makes the used ranges and the fresh ones the thread's ranges.
 func (u *usedRanges) keep() {
-	c := u.cache
-	if c == nil {
+	cache := u.cache
+	if cache == nil {
 		return
 	}
 	n, total := 0, uint64(0)
-	add := func(r memoryRange) {
-		for i := range c.ranges[:n] {
-			if o := &c.ranges[i]; r.from <= o.to && o.from <= r.to {
-				total -= o.size()
-				o.from, o.to = min(o.from, r.from), max(o.to, r.to)
-				total += o.size()
+	add := func(span memoryRange) {
+		for i := range cache.ranges[:n] {
+			if other := &cache.ranges[i]; span.from <= other.to && other.from <= span.to {
+				total -= other.size()
+				other.from, other.to = min(other.from, span.from), max(other.to, span.to)
+				total += other.size()
 				return
 			}
 		}
-		if n < len(c.ranges) && total+r.size() <= mostRangeBytes {
-			c.ranges[n] = r
+		if n < len(cache.ranges) && total+span.size() <= maxRangeBytes {
+			cache.ranges[n] = span
 			n++
-			total += r.size()
+			total += span.size()
 		}
 	}
-	for i, r := range u.used[:u.count] {
-		if r.to == 0 {
+	for i, span := range u.used[:u.count] {
+		if span.to == 0 {
 			continue
 		}
-		was := c.ranges[i] // of the last observation, as n <= i
-		r.from -= (r.from - was.from) * (rangeShrinks - 1) / rangeShrinks &^ 7
-		r.to += (was.to - r.to) * (rangeShrinks - 1) / rangeShrinks &^ 7
-		add(r)
+		was := cache.ranges[i] // of the last observation, as n <= i
+		span.from -= (span.from - was.from) * (rangeShrinks - 1) / rangeShrinks &^ 7
+		span.to += (was.to - span.to) * (rangeShrinks - 1) / rangeShrinks &^ 7
+		add(span)
 	}
-	for _, r := range u.fresh[:u.freshCount] {
-		add(r)
+	for _, span := range u.fresh[:u.freshCount] {
+		add(span)
 	}
-	c.n = n
+	cache.n = n
 }

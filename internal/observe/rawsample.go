@@ -26,7 +26,7 @@ const (
 	FromCore
 )
 
-// String gives the name in JSON.
+// String returns the name in JSON.
 func (h How) String() string {
 	switch h {
 	case ByStop:
@@ -42,9 +42,8 @@ func (h How) String() string {
 }
 
 // RawSample is one observation of one thread: what was observed, the copy of memory (copiedMemory), and how it was
-// copied (copyShape). [Pool.Get] gives an empty one.
+// copied (copyShape). [Pool.Get] returns an empty one.
 type RawSample struct {
-	// Regs are the known registers.
 	Regs  frames.Regs
 	Sched procmem.SchedStat
 	// At is the time, CLOCK_MONOTONIC ns.
@@ -53,21 +52,21 @@ type RawSample struct {
 	State sample.State
 	// Call is the system call of a sleeper. Nr is −1 if there is none.
 	Call procmem.SyscallInfo
-	// OnCPU is set if the thread was on a processor when the tick was due. A running thread without it was queued; a
-	// sleeper with it fell asleep since, in Call.
+	// OnCPU is set if the thread was on a CPU when the tick was due. A running thread without it was queued; a sleeper
+	// with it fell asleep since, in Call.
 	OnCPU bool
 	// Basis is the evidence for OnCPU.
 	Basis sample.Basis
-	// NotStopped is the time since the last observation in which stops of the thread were suppressed.
+	// NotStopped is the time since the last observation in which stops were suppressed.
 	NotStopped sample.NotStopped
 	// StopTime is an upper bound of the length of the stop, in ns, without the time before it in which the thread was
 	// queued, blocked or in the kernel.
 	StopTime int64
 	// Period is the CPU time that a kernel sample stands for, in ns.
 	Period int64
-	// RanOn is how long the thread still ran after the interrupt, in ns.
+	// RanOn is how long the thread ran after the interrupt, in ns.
 	RanOn int64
-	// StopCause is the cause of a stop that took longer than LongStop.
+	// StopCause is the cause of a stop longer than LongStop.
 	StopCause ptrace.Cause
 	StopCost
 	CallEffect
@@ -83,9 +82,9 @@ type RawSample struct {
 
 // StopCost is the cost of a stop's reads.
 type StopCost struct {
-	// LockWait is how long the tracer waited for mmap_lock before the stop, in ns.
+	// LockWait is the tracer's wait for mmap_lock before the stop, in ns.
 	LockWait int64
-	// CopyTime is the time of the copy, in ns, and Calls its system calls.
+	// CopyTime is the time of the copy, in ns, and Calls the number of its system calls.
 	CopyTime int64
 	Calls    int
 }
@@ -94,7 +93,7 @@ type StopCost struct {
 type CallEffect struct {
 	// Restarted is set if the call was restarted.
 	Restarted bool
-	// Broken is set if the call gives EINTR or EAGAIN, ReportedTwice if a supervisor gets it twice. BrokenCall is its
+	// Broken is set if the call returns EINTR or EAGAIN, ReportedTwice if a supervisor gets it twice. BrokenCall is its
 	// number, negative if unknown.
 	Broken, ReportedTwice bool
 	BrokenCall            int64
@@ -104,10 +103,10 @@ type CallEffect struct {
 type KernelStack struct {
 	// Kernel are the frames above the system call or interrupt, innermost first.
 	Kernel []uint64
-	// KernelText has a sleeper's functions, for [procmem.NextKernelFrame].
+	// KernelText is a sleeper's kernel stack as text, for [procmem.NextKernelFrame].
 	KernelText []byte
 
-	wchan    []byte // the kernel function that it waits in, if Call has no number
+	wchan    []byte // the kernel function in which it waits, if Call has no number
 	wchanBuf [64]byte
 }
 
@@ -125,13 +124,13 @@ type copiedMemory struct {
 	extra   []byte
 }
 
-// knownRegs is which registers a passive read has.
+// knownRegs says which registers a passive read has.
 type knownRegs struct {
 	recalled bool // those of an earlier stop
-	refused  bool // one is missing, but no stop was allowed
+	refused  bool // a register is missing, but no stop was allowed
 }
 
-// copyLimit is what the end of a stack's copy depends on.
+// copyLimit is what bounded the copy of a stack.
 type copyLimit uint8
 
 const (
@@ -145,7 +144,7 @@ type copyShape struct {
 	outline         *outline // pieces were copied by it; nil if the stack was copied in one piece
 	outlineFailed   bool     // the outline, or the last one, did not lead to the outermost frame
 	limit           copyLimit
-	fullSampleBytes int         // bytes of a kernel sample that has as many as possible; else 0
+	fullSampleBytes int         // size of the kernel's copy in a sample with as much stack as possible; else 0
 	tailAt          frames.Addr // address of the outermost frames behind a gap, or 0
 	notRoot         frames.Addr // a stack that ends at or below is not the one that CopyHints.Top bounds; 0 if unknown
 }
@@ -166,18 +165,17 @@ func (s *RawSample) reset() {
 // Recalled reports whether a passive read has the registers of an earlier stop.
 func (s *RawSample) Recalled() bool { return s.recalled }
 
-// Surprising reports whether the outline did not fit. The next observation should then come after the walk of this
-// sample.
+// Surprising reports whether the outline did not fit. The next observation should then follow the walk of this sample.
 func (s *RawSample) Surprising() bool { return s.outlineFailed }
 
 const maxRegions = 8 + maxPieces + maxSteppedTo + planRegions
 
-// leastTouched is the assumed size of a stack that is not known, in bytes.
-const leastTouched = 16 << 10
+// minTouched is the assumed size of a stack of unknown size, in bytes.
+const minTouched = 16 << 10
 
 // touch makes the kernel provide the pages of buf for a stack of n bytes. Precondition: no thread is stopped.
 func (s *RawSample) touch(n int) {
-	n = min(max(n+copyMargin, leastTouched), len(s.buf))
+	n = min(max(n+copyMargin, minTouched), len(s.buf))
 	touch(s.buf[min(s.touched, n):n])
 	s.touched = max(s.touched, n)
 }
@@ -216,8 +214,8 @@ func (s *RawSample) reserveRegions(n int) {
 // KernelOnly reports whether the thread never runs in user space: its registers are zero.
 func (s *RawSample) KernelOnly() bool { return s.Regs.PC == 0 && s.Regs.SP() == 0 }
 
-// WaitReason gives what a thread waits for: a system call, "stopped", or the kernel's reason. It is empty if the thread
-// runs, or if that is unknown.
+// WaitReason returns what a thread waits for: a system call, "stopped", or the kernel's reason; "" if it runs, or if
+// that is unknown.
 func (s *RawSample) WaitReason() string {
 	switch s.State {
 	case sample.Running:
@@ -228,7 +226,7 @@ func (s *RawSample) WaitReason() string {
 	return process.WaitLabel(s.Regs.Arch, s.State.Letter()[0], s.Call.Nr, s.wchan)
 }
 
-// Copied gives the bytes of all copied stacks.
+// Copied returns the size of all copied stacks, in bytes.
 func (s *RawSample) Copied() int64 {
 	n := len(s.Mem.Stack.Bytes)
 	for i := range s.Mem.Others {

@@ -10,48 +10,48 @@ import (
 
 // # Threads that the kernel samples
 //
-// A running thread is stopped, or sampled by the kernel (package perfevents). Observations without a stop go on, for
-// sleeps, clocks and end. While its stack is deeper than the kernel copies, it is stopped.
+// A running thread is stopped, or sampled by the kernel (package perfevents) unless its stack is deeper than the kernel
+// copies. A sampled thread is still observed without stops, for sleeps, clocks and its end.
 
-// sampleRoom is the unit of a sample's buffer, in bytes.
+// sampleRoom is the unit of the size of a sample's buffer, in bytes.
 const sampleRoom = 4 << 10
 
-// mostKernel is the most kernel frames of a sample.
-const mostKernel = 64
+// maxKernel bounds the kernel frames of a sample.
+const maxKernel = 64
 
-// SetSampled sets how many bytes of stack the kernel's samples of the thread have; 0 if it is not sampled. A sampled
+// SetSampleStack sets the bytes of stack in the kernel's samples of the thread; 0 if it is not sampled. A sampled
 // thread is not stopped while it runs.
-func (t *Thread) SetSampled(stack int) { t.sampled = stack }
+func (t *Thread) SetSampleStack(stack int) { t.sampleStack = stack }
 
-// Sampled reports whether samples of the thread are used.
-func (t *Thread) Sampled() bool { return t.sampled != 0 && !t.beyondSamples() }
+// UsesSamples reports whether samples of the thread are used.
+func (t *Thread) UsesSamples() bool { return t.sampleStack != 0 && !t.beyondSamples() }
 
-// beyondSamples reports whether the stack is, or by the last walks was, deeper than a kernel sample copies.
+// beyondSamples reports whether the stack is, or in the last walks was, deeper than a kernel sample copies.
 func (t *Thread) beyondSamples() bool {
-	n := t.hints.get()
-	return n.BeyondSamples || n.Used > t.sampled
+	hints := t.hints.get()
+	return hints.BeyondSamples || hints.Used > t.sampleStack
 }
 
-// After a cut sample the thread is stopped until stops of 0.5 s have found its stack shallow; the period doubles each
-// time.
+// After a cut sample the thread is stopped until the stops of 0.5 s have found its stack shallow; the time doubles with
+// each cut sample.
 const (
-	deepSeconds = 0.5
-	deepLeast   = 16
-	deepMost    = 1 << 16
+	deepSeconds  = 0.5
+	minDeepStops = 16
+	maxDeepStops = 1 << 16
 )
 
 // SetRate sets the number of observations per second. Precondition: no walk was made.
 func (t *Thread) SetRate(hz float64) {
-	t.feedback.samples.shallowFirst = max(int(hz*deepSeconds), deepLeast)
+	t.feedback.samples.shallowFirst = max(int(hz*deepSeconds), minDeepStops)
 }
 
-// sampleHints is whether kernel samples have the whole stack.
+// sampleHints says whether kernel samples have the whole stack.
 type sampleHints struct {
-	// BeyondSamples is set while the thread must be stopped, as a sample had too little of its stack.
+	// BeyondSamples is set while the thread must be stopped because a sample had too little of its stack.
 	BeyondSamples bool
 }
 
-// depthLearner learns from walks whether kernel samples have the whole stack.
+// depthLearner learns whether kernel samples have the whole stack.
 type depthLearner struct {
 	*sampleHints
 	shallowFor   int // shallow stops required after a cut sample
@@ -61,28 +61,27 @@ type depthLearner struct {
 	shallowFirst int // least shallowFor
 }
 
-// update learns from a walk.
-func (l *depthLearner) update(end walkEnd, w *frames.Walker, s *RawSample) {
+func (learner *depthLearner) update(end walkEnd, w *frames.Walker, s *RawSample) {
 	switch {
 	case s.How == ByStop:
-		l.stopped(depth(w, s))
+		learner.learnStop(depth(w, s))
 	case end == endCut:
-		l.learnCutSample(s)
+		learner.learnCutSample(s)
 	}
 }
 
 // learnCutSample learns from a kernel sample that had too little of the stack, unless a longer one is possible.
-func (l *depthLearner) learnCutSample(s *RawSample) {
+func (learner *depthLearner) learnCutSample(s *RawSample) {
 	switch {
 	case !s.Longest():
 	case s.isFullSample():
-		l.stopForDepth(s.fullSampleBytes)
+		learner.stopForDepth(s.fullSampleBytes)
 	default:
-		l.stopForPages(s.fullSampleBytes)
+		learner.stopForPages(s.fullSampleBytes)
 	}
 }
 
-// depth gives the bytes of stack that a walk used, or 0 if unknown.
+// depth returns the bytes of stack that a walk used, 0 if unknown.
 func depth(w *frames.Walker, s *RawSample) int {
 	from, reach := s.Mem.Stack.Addr, w.Reach()
 	if w.Away() || reach < from || reach > s.Mem.StackEnd {
@@ -91,39 +90,40 @@ func depth(w *frames.Walker, s *RawSample) int {
 	return int(reach - from)
 }
 
-// stopForDepth makes the thread be stopped until enough stops in a row have found its stack to have at most copied
-// bytes.
-func (l *depthLearner) stopForDepth(copied int) {
-	if !l.BeyondSamples { // later samples were taken before the first stop
-		l.shallowFor = min(max(2*l.shallowFor, l.shallowFirst, deepLeast), deepMost)
+// stopForDepth requires stops until enough of them in a row have found at most stackBytes of stack.
+func (learner *depthLearner) stopForDepth(stackBytes int) {
+	if !learner.BeyondSamples { // later samples were taken before the first stop
+		learner.shallowFor = min(max(2*learner.shallowFor, learner.shallowFirst, minDeepStops), maxDeepStops)
 	}
-	l.BeyondSamples, l.shallowLeft, l.deeperThan = true, l.shallowFor, copied
+	learner.BeyondSamples = true
+	learner.shallowLeft = learner.shallowFor
+	learner.deeperThan = stackBytes
 }
 
-// stopForPages makes the next stops read pages that a sample found absent: the kernel's copy does not wait
-// (arch/x86/lib/usercopy.c, copy_from_user_nmi). The first time one stop is required; the number doubles each time.
-func (l *depthLearner) stopForPages(asked int) {
-	if !l.BeyondSamples {
-		l.pageStops = min(max(2*l.pageStops, 1), max(l.shallowFirst, deepLeast))
-		l.shallowLeft = l.pageStops
+// stopForPages requires stops, which read the pages that a sample found absent: the kernel's copy of a sample does not
+// wait (arch/x86/lib/usercopy.c, copy_from_user_nmi). It is one stop at first; the number doubles each time.
+func (learner *depthLearner) stopForPages(asked int) {
+	if !learner.BeyondSamples {
+		learner.pageStops = min(max(2*learner.pageStops, 1), max(learner.shallowFirst, minDeepStops))
+		learner.shallowLeft = learner.pageStops
 	}
-	l.BeyondSamples, l.deeperThan = true, asked
+	learner.BeyondSamples, learner.deeperThan = true, asked
 }
 
-// stopped learns from a stop whose walk used that many bytes.
-func (l *depthLearner) stopped(used int) {
+// learnStop learns from a stop whose walk used that many bytes.
+func (learner *depthLearner) learnStop(used int) {
 	switch {
-	case l.shallowLeft == 0:
-	case used > l.deeperThan:
-		l.shallowLeft = l.shallowFor
+	case learner.shallowLeft == 0:
+	case used > learner.deeperThan:
+		learner.shallowLeft = learner.shallowFor
 	default:
-		l.shallowLeft--
-		l.BeyondSamples = l.shallowLeft > 0
+		learner.shallowLeft--
+		learner.BeyondSamples = learner.shallowLeft > 0
 	}
 }
 
-// StoppedForDepth reports whether a sampled thread is stopped for its deep stack.
-func (t *Thread) StoppedForDepth() bool { return t.sampled != 0 && t.beyondSamples() }
+// StoppedForDepth reports whether a sampled thread is stopped because of its deep stack.
+func (t *Thread) StoppedForDepth() bool { return t.sampleStack != 0 && t.beyondSamples() }
 
 // FromSample makes a raw sample from a usable kernel sample. The caller sets the clocks.
 func (o *Observer) FromSample(r *perfevents.Record) *RawSample {
@@ -133,11 +133,14 @@ func (o *Observer) FromSample(r *perfevents.Record) *RawSample {
 	if r.Longest {
 		s.fullSampleBytes = asked
 	}
-	s.Regs, s.At, s.How, s.State = r.Regs, r.Time, BySample, sample.Running
+	s.Regs = r.Regs
+	s.At = r.Time
+	s.How = BySample
+	s.State = sample.Running
 	s.setStack(r.Regs.SP(), n, asked)
 	s.OnCPU, s.Basis = true, sample.Exact
 	s.chain.follow(r)
-	for i := range min(r.Kernel(), mostKernel) {
+	for i := range min(r.Kernel(), maxKernel) {
 		s.Kernel = append(s.Kernel, r.KernelFrame(i))
 	}
 	return s
@@ -146,10 +149,10 @@ func (o *Observer) FromSample(r *perfevents.Record) *RawSample {
 // NoUserSpace zeroes the registers, for a thread that never runs in user space.
 func (s *RawSample) NoUserSpace() { s.Regs = frames.Regs{Arch: hostArch()} }
 
-// Longest reports whether a kernel sample was asked for as much stack as possible.
+// Longest reports whether as much stack as possible was requested for a kernel sample.
 func (s *RawSample) Longest() bool { return s.How == BySample && s.fullSampleBytes > 0 }
 
-// isFullSample reports whether a kernel sample has as much stack as possible, and no page of it was absent.
+// isFullSample reports whether a kernel sample has as much stack as possible, without an absent page.
 func (s *RawSample) isFullSample() bool {
 	return s.Longest() && len(s.Mem.Stack.Bytes) >= s.fullSampleBytes
 }

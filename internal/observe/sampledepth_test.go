@@ -7,21 +7,21 @@ import "testing"
 // Samples that were taken before the stop do not count again.
 func TestAThreadWhoseSamplesWereCutIsStoppedForLongerEachTime(t *testing.T) {
 	th := NewThread(1, 1, nil)
-	th.SetSampled(8 << 10)
+	th.SetSampleStack(8 << 10)
 	k := th.Feedback()
-	for want := deepLeast; want <= 2*deepMost; want *= 2 {
+	for want := minDeepStops; want <= 2*maxDeepStops; want *= 2 {
 		for range 3 {
 			k.samples.stopForDepth(8 << 10)
 		}
 		k.handOver()
 		th.hints.take()
 		stopped := 0
-		for ; !th.Sampled(); stopped++ {
-			k.samples.stopped(8 << 10)
+		for ; !th.UsesSamples(); stopped++ {
+			k.samples.learnStop(8 << 10)
 			k.handOver()
 			th.hints.take()
 		}
-		if stopped != min(want, deepMost) {
+		if stopped != min(want, maxDeepStops) {
 			t.Fatalf("%d stops, want %d", stopped, want)
 		}
 	}
@@ -30,11 +30,11 @@ func TestAThreadWhoseSamplesWereCutIsStoppedForLongerEachTime(t *testing.T) {
 // The kernel's copy ends at an absent page. The stop reads that page.
 func TestAThreadWhoseBuffersHaveNoPagesYetIsStoppedOnce(t *testing.T) {
 	th := NewThread(1, 1, nil)
-	th.SetSampled(8 << 10)
+	th.SetSampleStack(8 << 10)
 	k := th.Feedback()
 	s := &RawSample{How: BySample, copiedMemory: copiedMemory{buf: make([]byte, 8<<10)},
 		copyShape: copyShape{fullSampleBytes: 8 << 10}}
-	for _, want := range []int{1, 2, 4, 8, deepLeast, deepLeast} {
+	for _, want := range []int{1, 2, 4, 8, minDeepStops, minDeepStops} {
 		for range 3 { // sampled before the stop
 			s.setStack(0x7000, 3<<10, s.fullSampleBytes)
 			k.samples.learnCutSample(s)
@@ -42,8 +42,8 @@ func TestAThreadWhoseBuffersHaveNoPagesYetIsStoppedOnce(t *testing.T) {
 		k.handOver()
 		th.hints.take()
 		stopped := 0
-		for ; !th.Sampled() && stopped <= want; stopped++ {
-			k.samples.stopped(5 << 10)
+		for ; !th.UsesSamples() && stopped <= want; stopped++ {
+			k.samples.learnStop(5 << 10)
 			k.handOver()
 			th.hints.take()
 		}
@@ -58,30 +58,30 @@ func TestAThreadIsStoppedAsLongAsItsStackIsDeep(t *testing.T) {
 	for _, c := range []struct {
 		rate float64
 		want int
-	}{{1, deepLeast}, {99, 49}, {1000, 500}} {
+	}{{1, minDeepStops}, {99, 49}, {1000, 500}} {
 		th := NewThread(1, 1, nil)
-		th.SetSampled(8 << 10)
+		th.SetSampleStack(8 << 10)
 		th.SetRate(c.rate)
 		k := th.Feedback()
 		requestStop := func(used int) {
-			k.samples.stopped(used)
+			k.samples.learnStop(used)
 			k.handOver()
 			th.hints.take()
 		}
 		k.samples.stopForDepth(8 << 10)
-		for range 3 * deepMost {
+		for range 3 * maxDeepStops {
 			requestStop(8<<10 + 1)
 		}
 		for range c.want - 1 {
 			requestStop(100)
 		}
-		if th.Sampled() || !th.StoppedForDepth() {
+		if th.UsesSamples() || !th.StoppedForDepth() {
 			t.Errorf("%v Hz: sampled after %d stops that found it shallow", c.rate, c.want-1)
 		}
 		requestStop(8<<10 + 1)
 		for n := 1; n <= c.want; n++ {
-			if requestStop(100); th.Sampled() != (n == c.want) || th.StoppedForDepth() == th.Sampled() {
-				t.Errorf("%v Hz: after %d stops that found it shallow: sampled %v", c.rate, n, th.Sampled())
+			if requestStop(100); th.UsesSamples() != (n == c.want) || th.StoppedForDepth() == th.UsesSamples() {
+				t.Errorf("%v Hz: after %d stops that found it shallow: sampled %v", c.rate, n, th.UsesSamples())
 			}
 		}
 	}

@@ -4,32 +4,32 @@ package observe
 
 import "prywalk/internal/procmem"
 
-// schedstatCache keeps the schedstat files of the last stopped threads open, if the budget of open files is spent.
+// schedstatCache keeps the schedstat files of the last stopped threads open once the budget of open files is spent.
 type schedstatCache struct {
-	files [mostSchedstats]*procmem.ThreadFiles
+	files [maxSchedstats]*procmem.ThreadFiles
 	next  int
 }
 
-// mostSchedstats is small compared with the limit of open files.
-const mostSchedstats = 32
+// maxSchedstats is small against the limit of open files.
+const maxSchedstats = 32
 
-// keepOpen opens the schedstat file of a thread that is about to be stopped, and closes the oldest one.
-func (c *schedstatCache) keepOpen(f *procmem.ThreadFiles) {
-	if !f.KeepSchedstatOpen() {
+// keepOpen opens the schedstat file of a thread about to be stopped, and closes the oldest one.
+func (s *schedstatCache) keepOpen(files *procmem.ThreadFiles) {
+	if !files.KeepSchedstatOpen() {
 		return
 	}
-	if old := c.files[c.next]; old != nil {
+	if old := s.files[s.next]; old != nil {
 		old.CloseKeptSchedstat()
 	}
-	c.files[c.next] = f
-	c.next = (c.next + 1) % mostSchedstats
+	s.files[s.next] = files
+	s.next = (s.next + 1) % maxSchedstats
 }
 
-func (c *schedstatCache) close() {
-	for i, f := range c.files {
-		if f != nil {
-			f.CloseKeptSchedstat()
-			c.files[i] = nil
+func (s *schedstatCache) close() {
+	for i, files := range s.files {
+		if files != nil {
+			files.CloseKeptSchedstat()
+			s.files[i] = nil
 		}
 	}
 }

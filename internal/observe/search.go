@@ -11,17 +11,17 @@ import (
 // Bounds of a search in a stop, in bytes unless stated.
 const (
 	maxStarts    = 24        // chains of more than one frame
-	maxTries     = 400       // chains
-	maxJoins     = 4         // chains from frames at their places of earlier walks
+	maxTries     = 400       // number of chains
+	maxKnownEnds = 4         // chains from frames at their places of earlier walks
 	maxSearch    = 1024      // frames of all chains
 	readsKept    = 2         // reads reserved for a copy in one piece
 	maxSteppedTo = 40        // regions of ends at new places
-	mostFollowed = 40 << 10  // copied for ends at new places
-	mostInFull   = 128 << 10 // copied beyond a top without known frames
-	mostBridge   = 5 << 18   // copied by bridge
+	maxFollowed  = 40 << 10  // copied for ends at new places
+	maxInFull    = 128 << 10 // copied beyond a top without known frames
+	maxBridge    = 5 << 18   // copied by [search.bridge]
 	failedCopy   = 10 << 10  // copied beyond failed chains
 	firstGrowth  = 4 << 10   // first read where frames are unknown
-	endBytes     = mostFollowed + pieceBelow + manyAbove
+	endBytes     = maxFollowed + pieceBelow + manyAbove
 )
 
 // What is copied around a frame's outer end at a new place, in bytes.
@@ -31,13 +31,13 @@ const (
 	fewBelow   = 128  // pieceBelow after a small frame
 	smallFrame = 2 << 10
 	largeFrom  = 16 << 10 // a frame of this size is large
-	savedBelow = 64       // return address, and the registers that most functions save
+	savedBelow = 64       // return address and the registers that most functions save
 )
 
 // search copies the frame ends of a stopped thread by following chains of frames. A chain succeeds if it reaches the
 // outermost frame.
 type search struct {
-	copied        stopCopy
+	memory        stopCopy
 	outline       *outline
 	inOnePiece    int         // bytes to copy if no chain succeeds
 	root          frames.Addr // end of the stack, or 0
@@ -46,44 +46,45 @@ type search struct {
 
 	buffer         []byte // buffer of all copies
 	free           []byte // its unused part
-	chainFree      []byte // what the chain that is followed leaves of it
+	chainFree      []byte // what the current chain leaves of free
 	chainFreeLeast uint64 // least length of chainFree
 	framesLeft     int    // frames left to follow in this stop
 
-	reached  frames.Addr // highest known place of the chain that is followed
+	reached  frames.Addr // highest known place of the current chain
 	furthest frames.Addr // highest place of failed chains
-	// failedEnd is the highest address reached by a failed chain that starts below the first successful one, or 0.
+	// failedEnd is the highest place of the failed chains before the first successful one, or 0.
 	failedEnd frames.Addr
 	succeeded bool // a chain has succeeded
-	// succeededAt and failed have the stack pointers of successful and failed chains in the top.
+	// succeededAt and failedAt have the stack pointers of successful and failed chains in the top.
 	succeededAt, failedAt wordSet
-	// topFrames has the first topFrameCount stack pointers of the last chain, those in the top.
+	// topFrames has the stack pointers of the last chain that are in the top.
 	topFrames     [maxChain]frames.Addr
 	topFrameCount int
 }
 
 // copyFrames follows chains from the top. If none succeeds, it copies in one piece.
 func (s *search) copyFrames() {
-	beyond := s.copied.topEnd()
+	beyond := s.memory.topEnd()
 	reached, ok := s.follow()
-	if s.noChain = !ok; ok {
+	s.noChain = !ok
+	if ok {
 		s.copyBeyondFailed()
 		return
 	}
-	if s.copied.hasRoom() && s.rootWithin(beyond, mostInFull) {
+	if s.memory.hasRoom() && s.rootWithin(beyond, maxInFull) {
 		if rest, ok := s.copyToRoot(beyond); ok {
-			s.copied.add(rest)
+			s.memory.add(rest)
 			return
 		}
 	}
 	s.bridge(reached)
 }
 
-// copyBeyondFailed copies beyond the end of failed chains, as these may be the thread's frames, and the successful ones
+// copyBeyondFailed copies beyond the end of failed chains: these may be the thread's frames, and the successful ones
 // stale.
 func (s *search) copyBeyondFailed() {
 	size := min(failedCopy, len(s.free))
-	if s.failedEnd <= s.copied.topEnd() || s.root != 0 && s.failedEnd >= s.root || !s.copied.hasRoom() || size == 0 {
+	if s.failedEnd <= s.memory.topEnd() || s.root != 0 && s.failedEnd >= s.root || !s.memory.hasRoom() || size == 0 {
 		return
 	}
 	if s.root != 0 {
@@ -93,8 +94,8 @@ func (s *search) copyBeyondFailed() {
 	s.noChain = !s.copyInSteps(s.failedEnd)
 }
 
-// copyToNearRoot copies all up to the known end of the stack, if that is near: this is faster than following chains.
-// ok is false if it is not near, or cannot be read.
+// copyToNearRoot copies all up to the known end of the stack, if that is near: this is faster than following chains. ok
+// is false if it is not near, or unreadable.
 func (s *search) copyToNearRoot(from frames.Addr) (rest frames.Region, ok bool) {
 	if !s.rootIsNear(from) {
 		return rest, false
@@ -106,7 +107,7 @@ func (s *search) copyToNearRoot(from frames.Addr) (rest frames.Region, ok bool) 
 }
 
 func (s *search) rootIsNear(from frames.Addr) bool {
-	return s.rootWithin(from, leastCopy-topCopy) && s.root+topCopy >= from
+	return s.rootWithin(from, minCopy-topCopy) && s.root+topCopy >= from
 }
 
 func (s *search) rootWithin(from frames.Addr, most uint64) bool {
@@ -118,41 +119,42 @@ func (s *search) copyToRoot(from frames.Addr) (rest frames.Region, ok bool) {
 		return rest, false
 	}
 	b := s.buffer[:s.root+copyMargin-from]
-	return frames.Region{Addr: from, Bytes: b}, s.copied.rd.Read(from, b) == len(b)
+	return frames.Region{Addr: from, Bytes: b}, s.memory.rd.Read(from, b) == len(b)
 }
 
 // bridge copies in one piece from an address on, until a return address in it begins a successful chain. It copies at
 // most up to the known end of the stack, if near; else up to a frame of an earlier walk; else inOnePiece bytes.
 func (s *search) bridge(from frames.Addr) {
 	whole := max(len(s.free)-endBytes, 0)
-	size := max(min(s.inOnePiece, whole)-len(s.copied.Stack.Bytes), 0)
-	if from > s.copied.topEnd() {
+	size := max(min(s.inOnePiece, whole)-len(s.memory.Stack.Bytes), 0)
+	if from > s.memory.topEnd() {
 		size = min(size, wholeCopy)
 	}
-	if left := s.root + copyMargin - from; s.root > from && left <= mostBridge {
+	if left := s.root + copyMargin - from; s.root > from && left <= maxBridge {
 		size = min(int(left), whole)
-	} else if joint := s.lowestJoint(from); joint != 0 {
+	} else if joint := s.lowestKnownEnd(from); joint != 0 {
 		size = min(whole, int(joint-from))
 	}
-	if size > 0 && s.copied.hasRoom() {
+	if size > 0 && s.memory.hasRoom() {
 		s.free, s.chainFree = s.free[:size], s.free[size:]
 		s.copyInSteps(from)
 	}
 }
 
-// lowestJoint gives the lowest frame end of the outline from which a chain succeeds, or 0.
-func (s *search) lowestJoint(from frames.Addr) frames.Addr {
-	first, tries := len(s.copied.Others), maxJoins
+// lowestKnownEnd returns the lowest frame end of the outline from which a chain succeeds, or 0.
+func (s *search) lowestKnownEnd(from frames.Addr) frames.Addr {
+	first, tries := len(s.memory.Others), maxKnownEnds
 	for i := 0; i < len(s.outline.ends) && tries > 0 && s.framesLeft > 0; i++ {
-		m := &s.outline.ends[i]
-		if v, ok := s.copied.Word(m.at - 8); m.at <= from || !ok || v != m.pc {
+		end := &s.outline.ends[i]
+		if value, ok := s.memory.Word(end.at - 8); end.at <= from || !ok || value != end.pc {
 			continue
 		}
-		if tries--; s.chain(m.pc, m.at) {
+		tries--
+		if s.chain(end.pc, end.at) {
 			s.free = s.chainFree
-			return m.at
+			return end.at
 		}
-		s.copied.drop(first)
+		s.memory.drop(first)
 	}
 	return 0
 }
@@ -160,52 +162,59 @@ func (s *search) lowestJoint(from frames.Addr) frames.Addr {
 // copyInSteps copies into free in growing steps, until a return address in the last step begins a successful chain.
 // Frame ends go to chainFree.
 func (s *search) copyInSteps(from frames.Addr) (found bool) {
-	n, to, done := len(s.copied.Others), s.free, 0
-	s.copied.add(frames.Region{Addr: from})
+	n := len(s.memory.Others)
+	to := s.free
+	done := 0
+	s.memory.add(frames.Region{Addr: from})
 	s.free, s.chainFreeLeast = s.chainFree, leastFree(s.chainFree)
 	for step := firstGrowth; done < len(to) && !found; step += step / 2 {
-		if step = min(step, len(to)-done); s.copied.rd.Left() <= readsKept || s.framesLeft <= 0 {
+		step = min(step, len(to)-done)
+		if s.memory.rd.Left() <= readsKept || s.framesLeft <= 0 {
 			step = len(to) - done
 		}
-		got := s.copied.rd.Read(from+uint64(done), to[done:done+step])
-		s.copied.out[n] = frames.Region{Addr: from, Bytes: to[:done+got]}
+		got := s.memory.rd.Read(from+uint64(done), to[done:done+step])
+		s.memory.out[n] = frames.Region{Addr: from, Bytes: to[:done+got]}
 		found = s.followAll(from+uint64(done), to[done:done+got])
-		if done += got; got < step {
+		done += got
+		if got < step {
 			break
 		}
 	}
 	return found
 }
 
-// leastFree gives the chainFreeLeast by which chains copy at most mostFollowed bytes.
-func leastFree(free []byte) uint64 { return uint64(max(len(free)-mostFollowed, 0)) }
+// leastFree returns the chainFreeLeast that limits the copies of chains to maxFollowed bytes.
+func leastFree(free []byte) uint64 { return uint64(max(len(free)-maxFollowed, 0)) }
 
 type chainStart struct{ pc, sp frames.Addr }
 
 // follow copies the frame ends of the chains that begin in the top. ok is false if none succeeds; reached is then the
 // highest place of the failed ones, or the end of the top.
 func (s *search) follow() (reached frames.Addr, ok bool) {
-	top := s.copied.topEnd()
+	top := s.memory.topEnd()
 	s.free, s.furthest = s.buffer, top+largeFrom
 	s.chainFreeLeast = leastFree(s.buffer)
-	s.succeededAt, s.failedAt, s.framesLeft = wordSet{}, wordSet{}, maxSearch
+	s.succeededAt = wordSet{}
+	s.failedAt = wordSet{}
+	s.framesLeft = maxSearch
 	s.failedEnd, s.succeeded = 0, false
-	ok = s.followAll(s.copied.Stack.Addr+redZone, s.copied.Stack.Bytes[redZone:])
+	ok = s.followAll(s.memory.Stack.Addr+redZone, s.memory.Stack.Bytes[redZone:])
 	if s.furthest == top+largeFrom {
 		return top, ok
 	}
 	return s.furthest, ok
 }
 
-// tryChain follows a chain, and reports whether it succeeds. It keeps the copies of one that succeeds or gets furthest.
+// tryChain follows a chain, and reports whether it succeeds. It keeps the copies of a chain that succeeds or gets
+// furthest.
 func (s *search) tryChain(first chainStart) bool {
-	n := len(s.copied.Others)
+	n := len(s.memory.Others)
 	ok := s.chain(first.pc, first.sp)
 	if ok {
-		s.succeededAt.mark(s.copied.Stack.Addr, s.topFrames[:s.topFrameCount])
+		s.succeededAt.mark(s.memory.Stack.Addr, s.topFrames[:s.topFrameCount])
 		s.succeeded = true
 	} else {
-		s.failedAt.mark(s.copied.Stack.Addr, s.topFrames[:s.topFrameCount])
+		s.failedAt.mark(s.memory.Stack.Addr, s.topFrames[:s.topFrameCount])
 		if !s.succeeded {
 			s.failedEnd = max(s.failedEnd, s.reached)
 		}
@@ -215,24 +224,24 @@ func (s *search) tryChain(first chainStart) bool {
 	case s.reached > s.furthest && (s.root == 0 || s.reached <= s.root):
 		s.furthest = s.reached
 	default:
-		s.copied.drop(n)
+		s.memory.drop(n)
 		return false
 	}
 	s.free = s.chainFree
 	return ok
 }
 
-// followAll follows chains from the known return addresses in b, which is the copy at an address, and reports whether
-// one succeeds. Chains from stale return addresses succeed, too, so all are followed.
+// followAll follows chains from the known return addresses in b, the copy at an address, and reports whether one
+// succeeds. It follows them all, as a chain from a stale return address may succeed, too.
 func (s *search) followAll(at frames.Addr, b []byte) (ok bool) {
 	for starts, tries := 0, 0; len(b) >= 8 && starts < maxStarts && tries < maxTries && s.framesLeft > 0; {
-		v := binary.LittleEndian.Uint64(b)
+		value := binary.LittleEndian.Uint64(b)
 		b, at = b[8:], at+8
-		if !s.outline.sizes.mayHave(v) || s.wasFollowed(at) || s.outline.sizes.size(v) == 0 {
+		if !s.outline.sizes.mayHave(value) || s.wasFollowed(at) || s.outline.sizes.size(value) == 0 {
 			continue
 		}
 		tries++
-		ok = s.tryChain(chainStart{v, at}) || ok
+		ok = s.tryChain(chainStart{value, at}) || ok
 		if s.reached != 0 {
 			starts++
 		}
@@ -240,12 +249,11 @@ func (s *search) followAll(at frames.Addr, b []byte) (ok bool) {
 	return ok
 }
 
-// wasFollowed reports whether a chain went through the frame with this stack pointer.
 func (s *search) wasFollowed(sp frames.Addr) bool {
-	return s.succeededAt.has(s.copied.Stack.Addr, sp) || s.failedAt.has(s.copied.Stack.Addr, sp)
+	return s.succeededAt.has(s.memory.Stack.Addr, sp) || s.failedAt.has(s.memory.Stack.Addr, sp)
 }
 
-// wordSet is a set of the top's words.
+// wordSet is a set of words of the top.
 type wordSet [topCopy / 8 / 64]uint64
 
 func (w *wordSet) mark(stack frames.Addr, path []frames.Addr) {
@@ -260,12 +268,14 @@ func (w *wordSet) has(stack, sp frames.Addr) bool {
 	return at < topCopy && w[at/8/64]&(1<<(at/8%64)) != 0
 }
 
-// chain follows the frames from a return address and the stack pointer behind it, and reports whether the chain reaches
-// the outermost frame or joins a successful one.
+// chain follows the frames from a return address and the stack pointer behind it. It reports whether the chain reaches
+// the outermost frame or joins a successful chain.
 func (s *search) chain(pc, sp frames.Addr) bool {
-	s.chainFree, s.reached, s.topFrameCount = s.free, 0, 0
+	s.chainFree = s.free
+	s.reached = 0
+	s.topFrameCount = 0
 	for ; s.framesLeft > 0; s.framesLeft-- {
-		if sp-s.copied.Stack.Addr < topCopy && s.topFrameCount < len(s.topFrames) {
+		if sp-s.memory.Stack.Addr < topCopy && s.topFrameCount < len(s.topFrames) {
 			s.topFrames[s.topFrameCount] = sp
 			s.topFrameCount++
 		}
@@ -273,46 +283,49 @@ func (s *search) chain(pc, sp frames.Addr) bool {
 		switch {
 		case size == sizeRoot:
 			return true
-		case size == 0 || size >= mostCopy: // not known, or varies
+		case size == 0 || size >= maxCopy: // unknown, or varies
 			return false
 		}
 		sp += size
-		v, ok := s.copied.returnAddressAt(sp)
+		next, ok := s.memory.returnAddressAt(sp)
 		if !ok {
-			if v, ok = s.copyEnd(sp, size); !ok {
+			next, ok = s.copyEnd(sp, size)
+			if !ok {
 				return false
 			}
 		}
-		if pc = v; size >= largeFrom || s.outline.sizes.size(v) != 0 {
+		pc = next
+		if size >= largeFrom || s.outline.sizes.size(next) != 0 {
 			s.reached = max(s.reached, sp)
 		}
 		switch { // it joins another chain
-		case s.succeededAt.has(s.copied.Stack.Addr, sp):
+		case s.succeededAt.has(s.memory.Stack.Addr, sp):
 			return true
-		case s.failedAt.has(s.copied.Stack.Addr, sp):
+		case s.failedAt.has(s.memory.Stack.Addr, sp):
 			return false
 		}
 	}
 	return false
 }
 
-// copyEnd copies the outer end of a frame of some size, and gives the return address there. Callers of small frames are
-// mostly small, so it then copies more.
+// copyEnd copies the outer end of a frame of that size, and returns the return address there. After a small frame it
+// copies more, as the callers are mostly small, too.
 func (s *search) copyEnd(end, size frames.Addr) (pc frames.Addr, ok bool) {
 	below, above := frames.Addr(pieceBelow), frames.Addr(endAbove)
 	if size < smallFrame {
 		below, above = fewBelow, manyAbove
 	}
-	from := s.copied.beyondLast(end-below, end)
+	from := s.memory.beyondLast(end-below, end)
 	bytes := end + above - from
-	if !s.copied.hasRoom() || uint64(len(s.chainFree)) < bytes+s.chainFreeLeast || s.copied.rd.Left() <= readsKept {
+	if !s.memory.hasRoom() || uint64(len(s.chainFree)) < bytes+s.chainFreeLeast || s.memory.rd.Left() <= readsKept {
 		return 0, false
 	}
 	b := s.chainFree[:bytes]
-	if b = b[:s.copied.rd.Read(from, b)]; from+uint64(len(b)) < end {
+	b = b[:s.memory.rd.Read(from, b)]
+	if from+uint64(len(b)) < end {
 		return 0, false
 	}
-	s.copied.add(frames.Region{Addr: from, Bytes: b})
+	s.memory.add(frames.Region{Addr: from, Bytes: b})
 	s.chainFree = s.chainFree[bytes:]
-	return s.copied.Word(end - 8)
+	return s.memory.Word(end - 8)
 }

@@ -14,8 +14,8 @@ import (
 
 // begin prepares a search in a stop that has copied the top and n regions.
 func (p *pieces) begin(base frames.Addr, rd *ptrace.Reader, out []frames.Region, n int) *stopCopy {
-	p.copied = stopCopy{frames.Snapshot{Stack: frames.Region{Addr: base, Bytes: p.top}, Others: out[:n]}, rd, out}
-	return &p.copied
+	p.memory = stopCopy{frames.Snapshot{Stack: frames.Region{Addr: base, Bytes: p.top}, Others: out[:n]}, rd, out}
+	return &p.memory
 }
 
 // follows follows chains from the top. It gives what was copied, the number of bytes in addition to the top, and
@@ -49,10 +49,10 @@ func TestStacksOfManyFramesAreFollowed(t *testing.T) {
 		t.Errorf("%d marks", len(r.ends))
 	}
 	_, copied, ok := follows(&pieces{search: search{outline: &outline{sizes: r.sizes}}, top: mem[:topCopy]}, base)
-	if ok || copied > mostFollowed {
+	if ok || copied > maxFollowed {
 		t.Errorf("%v, %d bytes: more than is read for a guess", ok, copied)
 	}
-	const fewer = n - maxEnds // what lies beyond the top is less than mostFollowed
+	const fewer = n - maxEnds // what lies beyond the top is less than maxFollowed
 	mem, top := mem[frame*fewer:], base+frame*fewer
 	if _, _, ok := follows(&pieces{search: search{outline: &outline{sizes: r.sizes}}, top: mem[:topCopy]}, top); !ok {
 		t.Error("not followed")

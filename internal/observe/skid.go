@@ -16,19 +16,20 @@ type preemption struct {
 	candidates []candidate
 }
 
-// Woken sets the time of the tracer's wake-up, on CLOCK_MONOTONIC in ns, for the next observations.
+// Woken sets the time of the tracer's wake-up (CLOCK_MONOTONIC, ns) for the next observations.
 func (p *preemption) Woken(at int64) {
 	p.lastWake = skid.Wake{At: at, ByTimer: p.ctl.ByTimer()}
 	p.detector.Woken(at)
 }
 
-// ForgetWake notes that the tracer has worked since its sleep: it preempts no thread at the next tick unless it sleeps.
+// ForgetWake notes that the tracer has worked since its sleep: unless it sleeps again, it preempts no thread at the
+// next tick.
 func (p *preemption) ForgetWake() { p.ctl.ForgetWake() }
 
 // Nap makes the tracer sleep until a moment (CLOCK_MONOTONIC, ns).
 func (p *preemption) Nap(until int64) { p.ctl.Nap(until) }
 
-// wake gives the tracer's last wake-up, also while it waited for stops.
+// wake returns the tracer's last wake-up, including those while it waited for stops.
 func (p *preemption) wake() skid.Wake {
 	if at := p.ctl.Woken(); at > p.lastWake.At {
 		return skid.Wake{At: at, ByTimer: p.ctl.ByTimer()}
@@ -36,7 +37,7 @@ func (p *preemption) wake() skid.Wake {
 	return p.lastWake
 }
 
-// PreemptedOn gives the processor on which the tracer has preempted a thread since [Observer.Woken], if it did.
+// PreemptedOn returns the CPU on which the tracer has preempted a thread since [Observer.Woken], if it has.
 func (p *preemption) PreemptedOn() (cpu int, ok bool) {
 	if !p.detector.HasPreempted() {
 		return -1, false
@@ -44,40 +45,40 @@ func (p *preemption) PreemptedOn() (cpu int, ok bool) {
 	return p.detector.Processor(p.wake().At), true
 }
 
-// markQueued tells package ptrace which pending threads wait for the tracer's processor.
+// markQueued marks the pending threads that wait for the tracer's CPU.
 func (p *preemption) markQueued(pending pendingStops) {
 	for _, t := range pending {
-		if t != nil && !t.skid.Decided() && p.awaitsTracer(t) {
+		if t != nil && !t.skid.Decided() && p.checkAwaitsTracer(t) {
 			t.stopping.MarkQueued()
 		}
 	}
 }
 
-// awaitsTracer reports whether a thread waits for the tracer's processor.
-func (p *preemption) awaitsTracer(t *Thread) bool {
+// checkAwaitsTracer reports whether a thread waits for the tracer's CPU.
+func (p *preemption) checkAwaitsTracer(t *Thread) bool {
 	return p.detector.Decide(&t.skid, t.files, t.base.lastRun(&t.lastClocks), p.wake())
 }
 
-// mostCandidates bounds the threads that are examined: more would take longer than the preempted thread waits.
-const mostCandidates = 16
+// maxCandidates bounds the threads that are examined: more would take longer than the preempted thread waits.
+const maxCandidates = 16
 
 type candidate struct {
-	thread *Thread
-	runs   uint64
-	cpu    int64 // processor time since its last observation, ns
+	thread  *Thread
+	runs    uint64
+	cpuTime int64 // CPU time since its last observation, ns
 }
 
-// Consider adds a thread with many system calls that the tracer may have preempted to the candidates of
-// [Observer.FindPreempted]. False means that there are too many: all are dropped.
-func (p *preemption) Consider(t *Thread) bool {
-	if !t.skid.Many() || t.Pending() || t.Sampled() {
+// AddCandidate adds a thread with many system calls that the tracer may have preempted to the candidates of
+// [Observer.FindPreempted]. It returns false if there are too many: all are then dropped.
+func (p *preemption) AddCandidate(t *Thread) bool {
+	if !t.skid.Many() || t.Pending() || t.UsesSamples() {
 		return true
 	}
 	s, err := t.files.SchedStat()
 	if err != nil || s.Runs == t.lastClocks.Runs {
 		return true
 	}
-	if len(p.candidates) == mostCandidates {
+	if len(p.candidates) == maxCandidates {
 		p.candidates = p.candidates[:0]
 		return false
 	}
@@ -85,17 +86,17 @@ func (p *preemption) Consider(t *Thread) bool {
 	return true
 }
 
-// SeeksPreempted reports whether the wake-up was by the tracer's timer, so that the preempted thread is sought.
+// SeeksPreempted reports whether the tracer's timer woke it, so that there may be a preempted thread.
 func (p *preemption) SeeksPreempted() bool { return p.wake().ByTimer }
 
-// FindPreempted gives the candidate that the tracer has preempted, or nil. It examines those with most processor time
+// FindPreempted returns the candidate that the tracer has preempted, or nil. It examines those with most CPU time
 // first, and takes 5 µs for each.
 func (p *preemption) FindPreempted() *Thread {
 	defer func() { p.candidates = p.candidates[:0] }()
 	for list := p.candidates; len(list) > 0; list = list[:len(list)-1] {
 		most, last := 0, len(list)-1
 		for i := range list {
-			if list[i].cpu > list[most].cpu {
+			if list[i].cpuTime > list[most].cpuTime {
 				most = i
 			}
 		}
@@ -108,15 +109,14 @@ func (p *preemption) FindPreempted() *Thread {
 	return nil
 }
 
-// ManyCalls reports whether the thread's system calls are so many that only observations from its own processor are
-// exact.
+// ManyCalls reports whether the thread makes so many system calls that only observations from its own CPU are exact.
 func (t *Thread) ManyCalls() bool { return t.skid.Many() }
 
 // Stat reads the thread's /proc stat.
 func (t *Thread) Stat(st *procmem.Stat) error { return t.files.Stat(st) }
 
-// Processor gives a thread's last processor, or −1 if unknown.
-func (p *preemption) Processor(t *Thread) int {
+// LastCPU returns a thread's last CPU, or −1 if unknown.
+func (p *preemption) LastCPU(t *Thread) int {
 	if cpu, ok := t.skid.Preempted(); ok {
 		return cpu
 	}
@@ -127,10 +127,10 @@ func (p *preemption) Processor(t *Thread) int {
 	return st.Processor
 }
 
-// OnProcessor reports whether the first thread of an unobserved process is on a processor (one arrival more than
+// RunsOrPreempted reports whether the first thread of an unobserved process is on a CPU (one arrival more than
 // departures: kernel/sched/stats.h, sched_info_arrive; kernel/sched/core.c, __schedule), or was preempted by the
-// tracer. Its clock is updated at ticks only.
-func (p *preemption) OnProcessor(files *procmem.ThreadFiles) bool {
+// tracer. The kernel updates its clock at ticks only.
+func (p *preemption) RunsOrPreempted(files *procmem.ThreadFiles) bool {
 	var s procmem.Status
 	before, err := files.SchedStat()
 	if err != nil || files.Status(&s) != nil || s.State != 'R' {

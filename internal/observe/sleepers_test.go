@@ -191,7 +191,7 @@ var chains = map[string][]string{
 	"pointer":   {"inner", "by_pointer", "start"},
 }
 
-// chainOf gives the expected functions. With -O2, inner takes by_pointer's place.
+// chainOf returns the expected functions. With -O2, inner takes by_pointer's place.
 func chainOf(variant, shape string) []string {
 	if variant == "O2fp" && shape == "pointer" {
 		return []string{"inner", "start"}
@@ -381,7 +381,7 @@ func TestSleeperWhoseCopyLackedSomethingIsReadAgainWhereStopsAreNotAllowed(t *te
 func TestRegistersOfAStopAreRecalledInTheSameCall(t *testing.T) {
 	s := startSleeper(t, "O0", "futex", "recursive")
 	got := s.samples(3, ModeAuto, ptrace.Options{})
-	// A thread that is detached before it has left the processor sleeps on without another run.
+	// A thread that is detached before it has left the CPU sleeps on without another run.
 	if got[1].how != ByStop || got[2].how != reused && !got[2].recalled {
 		t.Errorf("%+v", got)
 	}

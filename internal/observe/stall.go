@@ -13,11 +13,11 @@ import (
 
 // # Reads that hang
 //
-// A read can wait for ever for the provider of memory or of a file; only SIGKILL ends it. Another thread detects this:
+// A read can wait for ever for the provider of memory or of a file; only SIGKILL ends it. Another thread detects it:
 // the reading thread stays in one call without running.
 
-// stallAfter is how long a thread must stay in a call without running, in ns. A busy disk rarely takes 1 s; during a
-// fork of hundreds of GB, memory is unreadable for seconds.
+// stallAfter is how long a thread must be in a call without running, in ns. A busy disk rarely takes 1 s; during a fork
+// of hundreds of GB, memory is unreadable for seconds.
 const stallAfter = 5e9
 
 // Stalls detects hanging threads of this process. It belongs to one goroutine.
@@ -33,10 +33,10 @@ type stall struct {
 	since int64 // when it was first found in the call, CLOCK_MONOTONIC ns; 0 if in none
 }
 
-// HungTracer gives the uninterruptible call that a thread hangs in, or "".
+// HungTracer returns the uninterruptible call in which a thread hangs, or "".
 func (s *Stalls) HungTracer(tid int) string { return s.check(tid, false) }
 
-// HungReader gives the call in which a thread of this process other than but hangs while it reads, or "". Relays are
+// HungReader returns the call in which a thread of this process other than but hangs while it reads, or "". Relays are
 // left out ([procmem.IsRelay]).
 func (s *Stalls) HungReader(but int) string {
 	entries, err := os.ReadDir("/proc/self/task")
@@ -58,14 +58,14 @@ func (s *Stalls) HungReader(but int) string {
 var fileCalls = []string{"openat", "openat2", "read", "pread64", "readlinkat", "newfstatat", "fstat", "statx",
 	"getdents64", "process_vm_readv"}
 
-// readsFileOrMemory reports whether a call reads a file or memory, other than standard input.
+// readsFileOrMemory reports whether a call reads memory, or a file other than standard input.
 func readsFileOrMemory(call *procmem.SyscallInfo) bool {
 	name := process.SyscallName(hostArch(), call.Nr)
 	return slices.Contains(fileCalls, name) && !(name == "read" && call.Args[0] == 0)
 }
 
-// check gives the call that a thread hangs in, or "". An interruptible sleep counts only if readers is set and the call
-// is a read.
+// check returns the call in which a thread hangs, or "". An interruptible sleep counts only if readers is set and the
+// call is a read.
 func (s *Stalls) check(tid int, readers bool) string {
 	seen := s.stallOf(tid)
 	var st procmem.Stat
@@ -81,7 +81,9 @@ func (s *Stalls) check(tid int, readers bool) string {
 	sched, err := seen.files.SchedStat()
 	now := procmem.Now()
 	if err != nil || seen.since == 0 || call.Nr != seen.call || sched.Runs != seen.runs {
-		seen.call, seen.runs, seen.since = call.Nr, sched.Runs, now
+		seen.call = call.Nr
+		seen.runs = sched.Runs
+		seen.since = now
 		return ""
 	}
 	if now-seen.since < stallAfter {
@@ -92,7 +94,8 @@ func (s *Stalls) check(tid int, readers bool) string {
 
 func (s *Stalls) stallOf(tid int) *stall {
 	if s.seen == nil {
-		s.seen, s.budget = map[int]*stall{}, procmem.NewBudget(reservedFiles)
+		s.seen = map[int]*stall{}
+		s.budget = procmem.NewBudget(reservedFiles)
 	}
 	seen := s.seen[tid]
 	if seen == nil {

@@ -12,7 +12,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// Mode selects the ways of observing; all but the zero value are for measurements.
+// Mode selects the ways of observing. All but the zero value are for measurements.
 type Mode uint8
 
 // The modes.
@@ -25,7 +25,7 @@ const (
 
 var modeNames = [...]string{"ladder", "peek", "no-reuse", "freeze"}
 
-// String gives the name on the command line.
+// String returns the name on the command line.
 func (m Mode) String() string { return modeNames[m] }
 
 // ParseMode is the inverse of String.
@@ -38,7 +38,7 @@ func ParseMode(name string) (Mode, error) {
 	return 0, fmt.Errorf("%q is no way to observe a thread: choose one of %v", name, modeNames)
 }
 
-// Reason gives the reason of an error of an observation.
+// Reason classifies an error of an observation.
 func Reason(err error) refusal.Reason {
 	if errors.Is(err, ptrace.ErrPending) {
 		return refusal.Busy
@@ -46,10 +46,9 @@ func Reason(err error) refusal.Reason {
 	if r := refusal.Of(err); r != refusal.Self {
 		return r
 	}
-	return refusal.Other // prywalk leaves its own threads out: --stats has no word for them
+	return refusal.Other // prywalk's own threads: --stats has no word for them
 }
 
-// hostArch is the architecture of this machine's threads.
 func hostArch() frames.Arch {
 	if runtime.GOARCH == "arm64" {
 		return frames.AArch64

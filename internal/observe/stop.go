@@ -15,10 +15,10 @@ func (o *Observer) requestStop(t *Thread, s *RawSample, retry bool) error {
 	switch {
 	case o.mode == ModePassiveOnly:
 		return refusal.Running
-	case !o.pause.admitStop(t):
+	case !o.pause.tryAdmitStop(t):
 		return refusal.MaxPause
 	}
-	waits := t.skid.MayWait() && o.awaitsTracer(t)
+	waits := t.skid.MayWait() && o.checkAwaitsTracer(t)
 	o.makeRoom(t, s)
 	call, runs, asleep := o.asleep(t)
 	t.checkPlan()
@@ -37,17 +37,19 @@ func (o *Observer) requestStop(t *Thread, s *RawSample, retry bool) error {
 		}
 		t.lastClocks = before
 	}
-	t.pending, t.stopping = s, tracee
+	t.pending = s
+	t.stopping = tracee
 	t.begun = procmem.Now()
 	tracee.Tag = o.pending.add(t)
-	if t.awaitsTracer = waits; waits {
+	t.awaitsTracer = waits
+	if waits {
 		tracee.MarkQueued()
 	}
 	return nil
 }
 
-// interrupt asks a thread to stop. Unless the thread only computes, its clocks are read just before, to know whether it
-// is on a processor.
+// interrupt asks a thread to stop. Unless the thread only computes, its clocks are read just before, which shows
+// whether it is on a CPU.
 func (o *Observer) interrupt(t *Thread, retry bool) (*ptrace.Tracee, error) {
 	if retry || t.skid.MayWait() {
 		return o.ctl.BeginWith(t.TID, t.files)
@@ -55,7 +57,7 @@ func (o *Observer) interrupt(t *Thread, retry bool) (*ptrace.Tracee, error) {
 	return o.ctl.BeginSince(t.TID, &t.lastClocks)
 }
 
-// asleep gives the system call and run count of a sleeper, which a restart of the call on arm64 needs. ok is false
+// asleep returns the system call and run count of a sleeper: a restart of the call on arm64 needs these. ok is false
 // elsewhere, and if the thread does not sleep.
 func (o *Observer) asleep(t *Thread) (call procmem.SyscallInfo, runs uint64, ok bool) {
 	if o.mode != ModeAlwaysStop || o.arch != frames.AArch64 {
@@ -82,7 +84,7 @@ func (o *Observer) finish(t *Thread, tracee *ptrace.Tracee) (*RawSample, error) 
 	t.pending = nil
 	o.request(t, s, &o.req)
 	o.req.Longest = o.pause.limit
-	o.beginReads(t, true) // on false the reads in the stop give nothing
+	o.beginReads(t, true) // on false, reads in the stop return nothing
 	err := o.ctl.Finish(tracee, &o.req, &o.stop)
 	if err == nil && !o.endReads(t) {
 		return s, o.noteLostStop(t)
@@ -101,27 +103,35 @@ func (o *Observer) finish(t *Thread, tracee *ptrace.Tracee) (*RawSample, error) 
 	return s, nil
 }
 
-// fillFromStop sets the raw sample and the thread's state from o.stop.
 func (o *Observer) fillFromStop(t *Thread, s *RawSample) {
 	stop := &o.stop
-	s.Regs, s.Sched, s.At, s.How = stop.Regs, stop.Sched, stop.Stop, ByStop
-	s.State, s.Call = sample.Running, procmem.SyscallInfo{Nr: -1} // a passive read may have set others
+	s.Regs = stop.Regs
+	s.Sched = stop.Sched
+	s.At = stop.Stop
+	s.How = ByStop
+	s.State = sample.Running // a passive read may have set others
+	s.Call = procmem.SyscallInfo{Nr: -1}
 	s.CallEffect = callEffectOf(stop)
-	s.CopyTime, s.Calls = stop.Copied-stop.Taken, stop.Calls
+	s.CopyTime = stop.Copied - stop.Taken
+	s.Calls = stop.Calls
 	s.recalled, s.refused = false, false
 	o.keepCopy(t, s, &o.req, stop)
-	t.stackPointer, t.tls, t.queuedSince = stop.Regs.SP(), stop.Regs.TLS, 0
+	t.stackPointer = stop.Regs.SP()
+	t.tls = stop.Regs.TLS
+	t.queuedSince = 0
 	o.setTimes(t, s)
 	t.base = baselineOf(stop)
 	if stop.Kind == ptrace.KindGroup {
 		s.State = sample.Stopped
 	}
-	if t.restoreSleeper(s, stop); s.State != sample.Sleeping {
+	t.restoreSleeper(s, stop)
+	if s.State != sample.Sleeping {
 		s.KernelText = s.KernelText[:0]
 	}
 	s.keepNear(t, stop)
 	s.NotStopped = t.TakeNotStopped()
-	if t.gaveUpCall.leftCall(); stop.GaveUp {
+	t.gaveUpCall.leftCall()
+	if stop.GaveUp {
 		t.noteGaveUp(s, stop)
 	}
 }
@@ -130,10 +140,10 @@ func callEffectOf(stop *ptrace.Stop) CallEffect {
 	return CallEffect{stop.Restarted, stop.Broken, stop.ReportedTwice, stop.Nr}
 }
 
-// setTimes sets the length of the stop, and whether the thread was on a processor.
 func (o *Observer) setTimes(t *Thread, s *RawSample) {
 	stop := &o.stop
-	if s.StopTime, s.RanOn = t.stopTimes(stop); s.StopTime > LongStop {
+	s.StopTime, s.RanOn = t.stopTimes(stop)
+	if s.StopTime > LongStop {
 		s.StopCause = o.ctl.Why(stop, s.Copied())
 		t.watchLock(s.StopCause)
 	}
@@ -141,12 +151,12 @@ func (o *Observer) setTimes(t *Thread, s *RawSample) {
 	o.pause.noteStop(t, s.StopTime)
 }
 
-// wayIntoStop is the most that a running thread takes from the interrupt to its stop, in ns.
+// wayIntoStop is the longest time of a running thread from the interrupt to its stop, in ns.
 const wayIntoStop = 20e3
 
-// stopTimes gives an upper bound of the length of the stop, and how long the thread ran before it, both in ns. A longer
-// way into the stop than wayIntoStop is no part of the stop: without a new arrival the thread was in the kernel, or the
-// hypervisor had its processor; with one it was queued or blocked.
+// stopTimes returns an upper bound of the length of the stop, and how long the thread ran before it, both in ns. What
+// the way into the stop takes beyond wayIntoStop is no part of the stop: without a new arrival on a CPU the thread was
+// in the kernel, or the hypervisor had its CPU; with one it was queued or blocked.
 func (t *Thread) stopTimes(stop *ptrace.Stop) (stopped, late int64) {
 	if stop.SchedOK && stop.Sched.Runs == t.lastClocks.Runs {
 		from := max(stop.Interrupt, stop.Running-wayIntoStop)

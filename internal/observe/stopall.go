@@ -19,9 +19,9 @@ const (
 )
 
 // StopAll observes all threads at one moment: it stops them all, copies all, and detaches from all together. more
-// gives the threads that were discovered since its last call. Threads in calls that a stop would harm ([interruptible])
-// are read passively meanwhile, until none of them has run since; so are threads that do not stop within a second. done
-// is called for each thread. StopAll gives the nanoseconds between the first stop and the last detach.
+// returns the threads discovered since its last call. Threads in calls that a stop would harm ([interruptible]), or
+// that do not stop within a second, are read passively meanwhile, until none of them has run since. done is called for
+// each thread. StopAll returns the nanoseconds between the first stop and the last detach.
 //
 // Precondition: it runs on the controller's OS thread, and the controller has room for all threads.
 func StopAll(ctl *ptrace.Controller, pool *Pool, more func() []*Thread, done func(*Thread, *RawSample, error)) int64 {
@@ -70,12 +70,12 @@ const (
 )
 
 type heldThread struct {
-	thread *Thread
-	state  heldState
-	tracee *ptrace.Tracee
-	raw    *RawSample
-	copied bool                // the stack was copied before finish
-	call   procmem.SyscallInfo // as read before the stop
+	thread      *Thread
+	state       heldState
+	tracee      *ptrace.Tracee
+	raw         *RawSample
+	stackCopied bool                // the stack was copied before finish
+	call        procmem.SyscallInfo // as read before the stop
 }
 
 // add adds a thread, and asks it to stop if that is harmless.
@@ -109,11 +109,11 @@ func (s *stopAll) requestStop(h *heldThread, tag int, runs uint64) {
 		tracee.Sleeping(call, runs)
 	}
 	tracee.Tag = uint64(tag)
-	h.tracee, h.state = tracee, heldPending
+	h.tracee = tracee
+	h.state = heldPending
 	s.pending++
 }
 
-// wait waits for the pending stops. Threads that do not stop in time are later read passively.
 func (s *stopAll) wait() {
 	for s.pending > 0 {
 		tracee := s.ctl.WaitAny(s.waitUntil)
@@ -130,13 +130,13 @@ func (s *stopAll) wait() {
 	for _, h := range s.threads {
 		if h.state == heldPending {
 			s.ctl.Cancel(h.tracee)
-			h.state = heldAsleep
+			h.state = heldAsleep // later read passively
 			s.pending--
 		}
 	}
 }
 
-// readAllPassively reads all threads that are not stopped, and reports whether any of them has changed.
+// readAllPassively reads all threads that are not stopped. It reports whether any of them has changed.
 func (s *stopAll) readAllPassively() (changed bool) {
 	for i, h := range s.threads {
 		if h.state != heldAsleep {
@@ -166,7 +166,7 @@ func (s *stopAll) copyStack(h *heldThread) {
 	if err != nil || call.Running || call.SP == 0 {
 		return // finish copies the stack
 	}
-	h.copied = h.raw.copyStack(h.thread, call.SP, redZone) == nil && len(h.raw.Mem.Stack.Bytes) > 0
+	h.stackCopied = h.raw.copyStack(h.thread, call.SP, redZone) == nil && len(h.raw.Mem.Stack.Bytes) > 0
 }
 
 func (s *stopAll) finish(h *heldThread) {
@@ -180,9 +180,9 @@ func (s *stopAll) finish(h *heldThread) {
 	case heldStopped:
 		raw := h.raw
 		s.req = ptrace.Request{Stack: raw.buf, Memory: h.thread.Memory, Files: h.thread.files,
-			Extra:   s.passive.extraOf(h.thread),
+			Extra:   s.passive.extraWithoutOutline(h.thread),
 			Regions: s.passive.regions[:]}
-		if h.copied {
+		if h.stackCopied {
 			s.req.Stack = nil
 		}
 		h.state = heldDone
@@ -201,8 +201,11 @@ func (s *stopAll) fillFromStop(h *heldThread) {
 		s.firstStop = stop.Running
 	}
 	s.lastDetach = max(s.lastDetach, stop.Detach)
-	raw.Regs, raw.Sched, raw.At, raw.How = stop.Regs, stop.Sched, stop.Stop, ByStop
-	if !h.copied {
+	raw.Regs = stop.Regs
+	raw.Sched = stop.Sched
+	raw.At = stop.Stop
+	raw.How = ByStop
+	if !h.stackCopied {
 		raw.setStack(stop.StackAddr, stop.StackLen, stop.StackAsked)
 	}
 	raw.keepRegions(s.passive.regions[:stop.Regions])
@@ -217,7 +220,6 @@ func (s *stopAll) fillFromStop(h *heldThread) {
 	}
 }
 
-// end ends the observation of a thread.
 func (s *stopAll) end(h *heldThread, raw *RawSample, err error) {
 	h.state = heldDone
 	s.done(h.thread, raw, err)

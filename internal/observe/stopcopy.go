@@ -9,40 +9,40 @@ import (
 	"prywalk/ptrace"
 )
 
-// stopCopy is the memory that a stop has copied so far: the top of the stack, and regions.
+// stopCopy is what a stop has copied so far: the top of the stack, and regions.
 type stopCopy struct {
 	frames.Snapshot
 	rd  *ptrace.Reader
-	out []frames.Region // Others, and room for more
+	out []frames.Region // Others with room for more
 }
 
-// topEnd gives the end of the copied top.
-func (c *stopCopy) topEnd() frames.Addr { return c.Stack.Addr + uint64(len(c.Stack.Bytes)) }
+func (s *stopCopy) topEnd() frames.Addr { return s.Stack.Addr + uint64(len(s.Stack.Bytes)) }
 
-func (c *stopCopy) hasRoom() bool { return len(c.Others) < len(c.out) }
+func (s *stopCopy) hasRoom() bool { return len(s.Others) < len(s.out) }
 
 // add adds a region. Precondition: there is room.
-func (c *stopCopy) add(r frames.Region) {
-	n := len(c.Others)
-	c.out[n], c.Others = r, c.out[:n+1]
+func (s *stopCopy) add(r frames.Region) {
+	n := len(s.Others)
+	s.out[n], s.Others = r, s.out[:n+1]
 }
 
-// drop drops all but the first n regions.
-func (c *stopCopy) drop(n int) { c.Others = c.out[:n] }
+// drop keeps only the first n regions.
+func (s *stopCopy) drop(n int) { s.Others = s.out[:n] }
 
-// returnAddressAt gives the return address at a frame's outer end, if copied with the saved registers.
-func (c *stopCopy) returnAddressAt(end frames.Addr) (pc frames.Addr, ok bool) {
+// returnAddressAt returns the return address at a frame's outer end, if copied with the saved registers.
+func (s *stopCopy) returnAddressAt(end frames.Addr) (pc frames.Addr, ok bool) {
 	from := end - savedBelow
-	if s := &c.Stack; from-s.Addr < uint64(len(s.Bytes)) {
-		return returnAddressIn(s, from)
+	if top := &s.Stack; from-top.Addr < uint64(len(top.Bytes)) {
+		return returnAddressIn(top, from)
 	}
-	for i := range c.Others {
-		if pc, ok = returnAddressIn(&c.Others[i], from); ok {
+	for i := range s.Others {
+		pc, ok = returnAddressIn(&s.Others[i], from)
+		if ok {
 			return pc, true
 		}
 	}
 	for ok = true; ok && from < end; from += 8 { // in adjacent regions
-		pc, ok = c.Word(from)
+		pc, ok = s.Word(from)
 	}
 	return pc, ok
 }
@@ -55,11 +55,11 @@ func returnAddressIn(r *frames.Region, from frames.Addr) (pc frames.Addr, ok boo
 	return binary.LittleEndian.Uint64(r.Bytes[at+savedBelow-8:]), true
 }
 
-// beyondLast moves the begin of a range behind the last copy, if that ends within the range.
-func (c *stopCopy) beyondLast(from, to frames.Addr) frames.Addr {
-	last := &c.Stack
-	if n := len(c.Others); n > 0 && c.Others[n-1].Addr > last.Addr {
-		last = &c.Others[n-1]
+// beyondLast returns the beginning of a range without what the last copy has of it.
+func (s *stopCopy) beyondLast(from, to frames.Addr) frames.Addr {
+	last := &s.Stack
+	if n := len(s.Others); n > 0 && s.Others[n-1].Addr > last.Addr {
+		last = &s.Others[n-1]
 	}
 	if ends := last.Addr + uint64(len(last.Bytes)); last.Addr <= from && ends > from && ends < to {
 		return ends &^ 7

@@ -11,9 +11,9 @@ import (
 	"prywalk/ptrace"
 )
 
-// taskStacks copies the stack of a task (a goroutine) while its thread is on the scheduler's or a signal stack. It
-// serves all threads of a process. g, m, curg and g0 are as in Go: the running task, its worker, the worker's task, its
-// scheduler.
+// taskStacks copies the stack of a task (a goroutine) while its thread is on the scheduler's stack or a signal stack.
+// It serves all threads of a process. g, m, curg and g0 are Go's: the running task, its worker, the worker's task and
+// its scheduler.
 type taskStacks struct {
 	layout managed.Tasks
 
@@ -28,7 +28,7 @@ type taskStacks struct {
 	hints [1 << hintBits]taskHint
 }
 
-// taskHint is the task that a thread ran at its last observation. It mostly holds, so that one call reads all.
+// taskHint is the task of a thread at its last observation. It usually holds, so that one call reads all.
 type taskHint struct{ slot, m, g uint64 }
 
 const hintBits = 10
@@ -43,11 +43,11 @@ const (
 	taskStackCopy = 256 << 10
 	taskOuterCopy = 32 << 10
 	schedulerCopy = 64 << 10
-	taskTouched   = 32 << 10 // bytes with pages beforehand: most stacks are no deeper
+	taskTouched   = 32 << 10 // bytes with pages beforehand
 )
 
-// TaskStacks gives what a stop must copy for a walk to continue on the stack of the task that a thread has left; nil if
-// there are no tasks.
+// TaskStacks returns what a stop must copy so that a walk can continue on the stack of the task that a thread has left;
+// nil if there are no tasks.
 func TaskStacks(p *code.Process) ptrace.Extra {
 	var s severalTaskStacks
 	for _, t := range p.Runtimes().Tasks() {
@@ -68,15 +68,14 @@ func TaskStacks(p *code.Process) ptrace.Extra {
 	return s
 }
 
-// severalTaskStacks are those of several run-time systems in one process. A thread of one may have called another
-// through C.
+// severalTaskStacks are those of several run-time systems in a process. A thread of one may call another through C.
 type severalTaskStacks []*taskStacks
 
-// Regions implements [ptrace.Extra]: first for the run-time system whose goroutine's stack the thread is on.
+// Regions implements [ptrace.Extra]. It begins with the run-time system whose goroutine stack the thread is on.
 func (s severalTaskStacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) (n int) {
 	first := -1
 	for i, t := range s {
-		if g, _, _ := t.current(regs, rd, out); g != 0 && t.onStack(t.g, regs.SP()) {
+		if g, _, _ := t.readRunning(regs, rd, out); g != 0 && t.onStack(t.g, regs.SP()) {
 			first, n = i, t.Regions(regs, rd, out)
 			break
 		}
@@ -92,31 +91,34 @@ func (s severalTaskStacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []f
 // Prefetch implements [ptrace.Prefetcher], by the hint.
 func (t *taskStacks) Prefetch(regs *frames.Regs) []frames.Region {
 	slot := regs.TLS + uint64(t.layout.TLS)
-	h := t.hint(slot)
-	if t.layout.InRegister || h.slot != slot {
+	hint := t.hint(slot)
+	if t.layout.InRegister || hint.slot != slot {
 		return nil
 	}
-	t.parts = [3]frames.Region{{Addr: h.slot, Bytes: t.slot}, {Addr: h.m, Bytes: t.m}, {Addr: h.g, Bytes: t.g}}
+	t.parts = [3]frames.Region{{Addr: hint.slot, Bytes: t.slot}, {Addr: hint.m, Bytes: t.m}, {Addr: hint.g, Bytes: t.g}}
 	return t.parts[:]
 }
 
-// StackEnd implements [ptrace.StackEnder], for a thread on its goroutine's stack.
+// StackEnd implements [ptrace.StackEnder] for a thread on its goroutine's stack.
 func (t *taskStacks) StackEnd(regs *frames.Regs, rd *ptrace.Reader) uint64 {
-	h := t.hint(regs.TLS + uint64(t.layout.TLS))
-	if !t.hinted(h) && !t.readOtherTask(h, rd) || word(t.m, t.layout.Current) != h.g || !t.onStack(t.g, regs.SP()) {
+	hint := t.hint(regs.TLS + uint64(t.layout.TLS))
+	if !t.hinted(hint) && !t.readOtherTask(hint, rd) {
+		return 0
+	}
+	if word(t.m, t.layout.Current) != hint.g || !t.onStack(t.g, regs.SP()) {
 		return 0
 	}
 	return word(t.g, t.layout.StackHi)
 }
 
 // readOtherTask reads the running task if it is not the hint's, and corrects the hint. Precondition: its m was read.
-func (t *taskStacks) readOtherTask(h *taskHint, rd *ptrace.Reader) bool {
+func (t *taskStacks) readOtherTask(hint *taskHint, rd *ptrace.Reader) bool {
 	g := word(t.slot, 0)
-	if g == 0 || g == h.g || g != word(t.m, t.layout.Current) || rd.Read(g, t.g) != len(t.g) || word(t.g,
-		t.layout.Worker) != h.m {
+	if g == 0 || g == hint.g || g != word(t.m, t.layout.Current) || rd.Read(g, t.g) != len(t.g) || word(t.g,
+		t.layout.Worker) != hint.m {
 		return false
 	}
-	h.g = g
+	hint.g = g
 	return true
 }
 
@@ -125,25 +127,26 @@ func (t *taskStacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.
 	if len(out) < 7 { // slot, g, m, labels, scheduler's stack, curg, its stack
 		return 0
 	}
-	g, m, n := t.current(regs, rd, out)
+	g, m, n := t.readRunning(regs, rd, out)
 	if g == 0 {
 		return 0
 	}
 	out[n] = frames.Region{Addr: g, Bytes: t.g}
 	out[n+1] = frames.Region{Addr: m, Bytes: t.m}
 	n += 2
-	c := &t.layout
-	curg, on := word(t.m, c.Current), t.onStack(t.g, regs.SP())
+	layout := &t.layout
+	curg := word(t.m, layout.Current)
+	on := t.onStack(t.g, regs.SP())
 	if g == curg {
 		n = t.copyLabels(t.g, rd, out, n)
 	}
 	if on && g == curg {
-		return t.restOfStack(rd, out, n)
+		return t.copyRestOfStack(rd, out, n)
 	}
-	// In a signal handler's first instructions g is still the interrupted code's.
-	signal := !on || g != word(t.m, c.Scheduler)
+	// At the beginning of a signal handler g is still that of the interrupted code.
+	signal := !on || g != word(t.m, layout.Scheduler)
 	if signal {
-		n = t.scheduler(rd, out, n)
+		n = t.copySchedulerStack(rd, out, n)
 	}
 	if curg == 0 {
 		return n
@@ -157,18 +160,19 @@ func (t *taskStacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.
 		n = t.copyLabels(t.curg, rd, out, n+1)
 	}
 	from, size := t.stackToCopy(signal)
-	if size = rd.Read(from, t.stack[:size]); size == 0 {
+	size = rd.Read(from, t.stack[:size])
+	if size == 0 {
 		return n
 	}
 	out[n] = frames.Region{Addr: from, Bytes: t.stack[:size]}
 	return n + 1
 }
 
-// restOfStack copies what the copy of the stack lacks of the running task's stack.
-func (t *taskStacks) restOfStack(rd *ptrace.Reader, out []frames.Region, n int) int {
-	at, copied := rd.Stack()
-	from, hi := at+uint64(copied), word(t.g, t.layout.StackHi)
-	if copied == 0 || from >= hi {
+// copyRestOfStack copies the part of the running task's stack that the copy of the stack lacks.
+func (t *taskStacks) copyRestOfStack(rd *ptrace.Reader, out []frames.Region, n int) int {
+	at, stackBytes := rd.Stack()
+	from, hi := at+uint64(stackBytes), word(t.g, t.layout.StackHi)
+	if stackBytes == 0 || from >= hi {
 		return n
 	}
 	size := rd.Read(from, t.stack[:min(hi-from, taskStackCopy)])
@@ -179,19 +183,18 @@ func (t *taskStacks) restOfStack(rd *ptrace.Reader, out []frames.Region, n int) 
 	return n + 1
 }
 
-// onStack reports whether sp is on the stack of a task.
 func (t *taskStacks) onStack(g []byte, sp uint64) bool {
 	return sp >= word(g, t.layout.StackLo) && sp <= word(g, t.layout.StackHi)
 }
 
-// scheduler copies the outer part of the scheduler's stack.
-func (t *taskStacks) scheduler(rd *ptrace.Reader, out []frames.Region, n int) int {
-	c := &t.layout
-	g0 := word(t.m, c.Scheduler)
+// copySchedulerStack copies the outer part of the scheduler's stack.
+func (t *taskStacks) copySchedulerStack(rd *ptrace.Reader, out []frames.Region, n int) int {
+	layout := &t.layout
+	g0 := word(t.m, layout.Scheduler)
 	if g0 == 0 || rd.Read(g0, t.g0) != len(t.g0) {
 		return n
 	}
-	lo, hi := word(t.g0, c.StackLo), word(t.g0, c.StackHi)
+	lo, hi := word(t.g0, layout.StackLo), word(t.g0, layout.StackHi)
 	from := max(lo, hi-min(hi, schedulerCopy))
 	if hi <= from {
 		return n
@@ -204,33 +207,34 @@ func (t *taskStacks) scheduler(rd *ptrace.Reader, out []frames.Region, n int) in
 	return n + 1
 }
 
-// current reads the running g and its m. g is in thread-local storage, on arm64 in a register that C code may reuse.
-func (t *taskStacks) current(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) (g, m uint64, n int) {
+// readRunning reads the running g and its m. g is in thread-local storage, on arm64 in a register that C code may
+// reuse.
+func (t *taskStacks) readRunning(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) (g, m uint64, n int) {
 	if t.layout.InRegister {
 		g, _ = regs.Get(t.layout.Register)
-		return t.running(g, rd, 0)
+		return t.readTask(g, rd, 0)
 	}
 	slot := regs.TLS + uint64(t.layout.TLS)
 	if regs.TLS == 0 {
 		return 0, 0, 0
 	}
 	out[0] = frames.Region{Addr: slot, Bytes: t.slot}
-	h := t.hint(slot)
-	if h.slot == slot && t.readHintedTask(h, regs, rd) {
-		return h.g, h.m, 1
+	hint := t.hint(slot)
+	if hint.slot == slot && t.readHintedTask(hint, regs, rd) {
+		return hint.g, hint.m, 1
 	}
 	if rd.Read(slot, t.slot) != len(t.slot) {
 		return 0, 0, 0
 	}
-	g, m, n = t.running(word(t.slot, 0), rd, 1)
+	g, m, n = t.readTask(word(t.slot, 0), rd, 1)
 	if g != 0 {
-		*h = taskHint{slot, m, g}
+		*hint = taskHint{slot, m, g}
 	}
 	return g, m, n
 }
 
-// running reads a g and its m, and gives 0 if that g does not run.
-func (t *taskStacks) running(g uint64, rd *ptrace.Reader, regions int) (uint64, uint64, int) {
+// readTask reads a g and its m, and returns 0 if that g does not run.
+func (t *taskStacks) readTask(g uint64, rd *ptrace.Reader, regions int) (uint64, uint64, int) {
 	if g == 0 || rd.Read(g, t.g) != len(t.g) {
 		return 0, 0, 0
 	}
@@ -241,25 +245,26 @@ func (t *taskStacks) running(g uint64, rd *ptrace.Reader, regions int) (uint64, 
 	return g, m, regions
 }
 
-func (t *taskStacks) readHintedTask(h *taskHint, regs *frames.Regs, rd *ptrace.Reader) bool {
+func (t *taskStacks) readHintedTask(hint *taskHint, regs *frames.Regs, rd *ptrace.Reader) bool {
 	read := rd.Prefetched() || rd.ReadAll(t.Prefetch(regs)) == len(t.slot)+len(t.m)+len(t.g)
-	return read && t.hinted(h)
+	return read && t.hinted(hint)
 }
 
-func (t *taskStacks) hinted(h *taskHint) bool {
-	return word(t.slot, 0) == h.g && word(t.g, t.layout.Worker) == h.m && t.isRunning(h.g)
+func (t *taskStacks) hinted(hint *taskHint) bool {
+	return word(t.slot, 0) == hint.g && word(t.g, t.layout.Worker) == hint.m && t.isRunning(hint.g)
 }
 
 func (t *taskStacks) isRunning(g uint64) bool {
-	c := &t.layout
-	return !t.layout.InRegister || g == word(t.m, c.Scheduler) || g == word(t.m, c.Signals) || g == word(t.m, c.Current)
+	layout := &t.layout
+	return !layout.InRegister || g == word(t.m, layout.Scheduler) || g == word(t.m, layout.Signals) ||
+		g == word(t.m, layout.Current)
 }
 
-// stackToCopy gives the stack to copy: from the saved sp, or the outer part after a signal.
+// stackToCopy returns the part of curg's stack to copy: from the saved sp, or the outer part in a signal.
 func (t *taskStacks) stackToCopy(signal bool) (from uint64, n int) {
-	c := &t.layout
-	lo, hi := word(t.curg, c.StackLo), word(t.curg, c.StackHi)
-	from = word(t.curg, c.SavedSP)
+	layout := &t.layout
+	lo, hi := word(t.curg, layout.StackLo), word(t.curg, layout.StackHi)
+	from = word(t.curg, layout.SavedSP)
 	if signal || from < lo || from > hi {
 		from = max(lo, hi-min(hi, taskOuterCopy))
 	}
@@ -290,18 +295,21 @@ func (t *taskStacks) copyLabels(g []byte, rd *ptrace.Reader, out []frames.Region
 	if t.layout.Labels == nil {
 		return n
 	}
-	off, b := t.layout.Labels.Load(), t.labels[:]
+	off := t.layout.Labels.Load()
+	b := t.labels[:]
 	if off <= 0 || off+8 > int64(len(g)) || word(g, off) == 0 || rd.Read(word(g, off), b[:labelsHead]) != labelsHead {
 		return n
 	}
 	count, list := word(b, 8), word(b, 0)
-	end, all := labelsHead+labelsPair*int(min(count, maxLabels)), 0
+	end := labelsHead + labelsPair*int(min(count, maxLabels))
+	all := 0
 	if isList := count > 0 && count <= maxLabels && word(b, 16) >= count; isList {
 		if pairs := b[labelsHead:end]; rd.Read(list, pairs) != len(pairs) {
 			return n
 		}
 	} else {
-		if count = t.mapPairs(list, rd, b); count == 0 {
+		count = t.mapPairs(list, rd, b)
+		if count == 0 {
 			return n
 		}
 		end = labelsHead + labelsPair*int(count)
@@ -338,22 +346,22 @@ const (
 )
 
 func (t *taskStacks) mapPairs(at uint64, rd *ptrace.Reader, list []byte) (count uint64) {
-	m := t.bucket[:]
-	if at == 0 || rd.Read(at, m[:mapBytes]) != mapBytes || word(m, mapOld) != 0 || m[mapLogSize] != 0 ||
-		word(m, 0) == 0 || word(m, 0) > maxLabels {
+	bucket := t.bucket[:]
+	if at == 0 || rd.Read(at, bucket[:mapBytes]) != mapBytes || word(bucket, mapOld) != 0 || bucket[mapLogSize] != 0 ||
+		word(bucket, 0) == 0 || word(bucket, 0) > maxLabels {
 		return 0
 	}
-	want := word(m, 0)
-	if rd.Read(word(m, mapBuckets), m) != len(m) {
+	want := word(bucket, 0)
+	if rd.Read(word(bucket, mapBuckets), bucket) != len(bucket) {
 		return 0
 	}
 	for slot := range bucketSlots {
-		if m[slot] < slotInUse || count == maxLabels {
+		if bucket[slot] < slotInUse || count == maxLabels {
 			continue
 		}
 		to := list[labelsHead+labelsPair*count:]
-		copy(to[:16], m[bucketSlots+16*slot:])
-		copy(to[16:labelsPair], m[bucketValues+16*slot:])
+		copy(to[:16], bucket[bucketSlots+16*slot:])
+		copy(to[16:labelsPair], bucket[bucketValues+16*slot:])
 		count++
 	}
 	if count != want {

@@ -14,7 +14,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// Thread is a thread and the state of its last observation. It belongs to the tracer's thread, but for its
+// Thread is a thread and the state of its last observation. It belongs to the tracer's thread, except its
 // [WalkFeedback].
 type Thread struct {
 	PID, TID int
@@ -29,8 +29,8 @@ type Thread struct {
 	clockReads
 	base        baseline
 	skid        skid.Thread
-	sampled     int   // bytes of stack in the kernel's samples; 0 if not sampled
-	queuedSince int64 // when it was first found queued, CLOCK_MONOTONIC ns; 0 if not queued
+	sampleStack int   // bytes of stack in the kernel's samples; 0 if not sampled
+	queuedSince int64 // when first found queued, CLOCK_MONOTONIC ns; 0 if not queued
 	// restless is set by a passive read, until the thread is found unchanged.
 	restless   bool
 	futex      futexSleep
@@ -58,13 +58,13 @@ type pendingStop struct {
 	pending      *RawSample     // nil if there is none
 	stopping     *ptrace.Tracee // valid while pending
 	begun        int64          // CLOCK_MONOTONIC ns
-	awaitsTracer bool           // it waits for the tracer's processor
+	awaitsTracer bool           // it waits for the tracer's CPU
 }
 
 type lastStop struct {
 	stackPointer  frames.Addr // stack pointer at the last stop
 	tls           uint64      // thread pointer; 0 before the first stop
-	copied        int         // bytes of stack copied then
+	stackBytes    int         // size of the copied stack
 	regionBytes   int         // bytes of regions copied lately: a maximum that decays
 	expectedPause int64       // expected length of the next stop, ns; 0 if unknown
 	lostStop      int64       // length of a stop without a sample, ns
@@ -79,7 +79,7 @@ type planState struct {
 // Plans passes the plan of a process's run-time system to the observing goroutine.
 type Plans = atomic.Pointer[managed.Plan]
 
-// NewThread prepares the observation of a thread, and opens nothing yet.
+// NewThread returns a thread to observe. It opens no file yet.
 func NewThread(pid, tid int, budget *procmem.Budget) *Thread {
 	t := &Thread{PID: pid, TID: tid, files: procmem.OpenThread(pid, tid, budget)}
 	first := CopyHints{sizeHints: sizeHints{Bytes: firstCopy, ToEnd: true}}
@@ -88,14 +88,13 @@ func NewThread(pid, tid int, budget *procmem.Budget) *Thread {
 	return t
 }
 
-// SetFirstCopy makes the first observation copy up to n bytes of stack, within its usual limits. Precondition: no walk
-// was made.
+// SetFirstCopy sets the size of the first copy of the stack, within its usual limits. Precondition: no walk was made.
 func (t *Thread) SetFirstCopy(n int64) {
-	t.feedback.hints.Bytes = int(min(max(n, firstCopy), mostCopy))
+	t.feedback.hints.Bytes = int(min(max(n, firstCopy), maxCopy))
 	t.hints.init(t.feedback.hints)
 }
 
-// SetFirstStackEnd sets the end of the thread's first stack, 0 if there is none. Its outermost frames are copied while
+// SetFirstStackEnd sets the end of the thread's first stack; 0 if there is none. Its outermost frames are copied while
 // the thread is on another stack (SBCL's call_into_lisp_first_time), as the first walk may come late. Precondition: no
 // walk was made.
 func (t *Thread) SetFirstStackEnd(stackEnd frames.Addr) {
@@ -103,31 +102,31 @@ func (t *Thread) SetFirstStackEnd(stackEnd frames.Addr) {
 		return
 	}
 	t.feedback.hints.Others[0] = StackRef{At: stackEnd - firstStackBytes, FirstStack: true}
-	t.feedback.others.walksLeft[0] = othersLeast
+	t.feedback.others.walksLeft[0] = minOthersKept
 	t.hints.init(t.feedback.hints)
 }
 
 // Close closes the thread's files. Precondition: no observation is pending.
 func (t *Thread) Close() { t.files.Close() }
 
-// Files gives the thread's files under /proc, for the tracer's thread.
+// Files returns the thread's files under /proc, for the tracer's thread.
 func (t *Thread) Files() *procmem.ThreadFiles { return t.files }
 
 // Pending reports whether a stop was begun and not finished.
 func (t *Thread) Pending() bool { return t.pending != nil }
 
-// LastSched gives the clocks that the last call of Begin read.
+// LastSched returns the clocks that the last call of Begin read.
 func (t *Thread) LastSched() procmem.SchedStat { return t.lastClocks }
 
-// Ran gives the number of arrivals on a processor and the processor time, in ns, since the first observation.
+// Ran returns the arrivals on a CPU and the CPU time, in ns, since the first observation.
 func (t *Thread) Ran() (runs, cpu int64) {
 	return int64(t.lastClocks.Runs - t.firstClocks.Runs), int64(t.lastClocks.CPU - t.firstClocks.CPU)
 }
 
-// Feedback gives the thread's WalkFeedback. It belongs to the goroutine that walks.
+// Feedback returns the thread's WalkFeedback, which belongs to the walking goroutine.
 func (t *Thread) Feedback() *WalkFeedback { return t.feedback }
 
-// Asleep reports whether the thread was off the processor at its last observation, not only by a stop.
+// Asleep reports whether the thread was off the CPU at its last observation, not only by a stop.
 func (t *Thread) Asleep() bool { return t.base.valid && t.base.state != sample.Running }
 
 // retryBackoff decides when a sleeper with an incomplete stack is observed again: the 2nd, 8th, 32nd time and so on.
@@ -138,20 +137,21 @@ const (
 	retryFactor = 4
 )
 
-// rereadDue counts an observation of an unchanged thread, and reports whether to read it again.
-func (b *retryBackoff) rereadDue(incomplete bool) bool {
+// countReuse counts an observation of an unchanged thread, and reports whether to read it again.
+func (r *retryBackoff) countReuse(incomplete bool) bool {
 	if !incomplete {
-		*b = retryBackoff{}
+		*r = retryBackoff{}
 		return false
 	}
-	if b.next == 0 {
-		b.next = firstRetry
+	if r.next == 0 {
+		r.next = firstRetry
 	}
-	if b.reused++; b.reused < b.next {
+	r.reused++
+	if r.reused < r.next {
 		return false
 	}
-	if b.next <= math.MaxUint32/retryFactor {
-		b.next *= retryFactor
+	if r.next <= math.MaxUint32/retryFactor {
+		r.next *= retryFactor
 	}
 	return true
 }

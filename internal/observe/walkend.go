@@ -15,14 +15,14 @@ const (
 	endComplete                  // at the outermost frame
 	endNoTime                    // incomplete, after a copy that the limit of a stop cut
 	endCut                       // beyond the copy of the stack
-	endBetween                   // the same, in a copy by an outline: between its pieces, or a little beyond
-	endPastRoot                  // the same, in a scan that has passed the known end of the stack
+	endBetween                   // as endCut, in a copy by an outline: between its pieces, or a little beyond
+	endPastRoot                  // as endCut, in a scan that has passed the known end of the stack
 	endCutOther                  // beyond the copy of another stack
 	endOtherStack                // in a stack that was not copied
 	endNoRegister                // [frames.StopUnproven]
 )
 
-// classify gives the end of a walk of s. Precondition: size has the root as of the walk before.
+// classify returns the end of a walk of s. Precondition: size has the root of the walk before.
 func classify(p *code.Process, w *frames.Walker, s *RawSample, size *sizeLearner) walkEnd {
 	switch stop := w.StopReason(); {
 	case stop.Complete():
@@ -46,9 +46,9 @@ func classify(p *code.Process, w *frames.Walker, s *RawSample, size *sizeLearner
 }
 
 // isCut reports whether the walk ended beyond the copy of a stack.
-func (e walkEnd) isCut() bool { return e == endCut || e == endBetween || e == endCutOther }
+func (end walkEnd) isCut() bool { return end == endCut || end == endBetween || end == endCutOther }
 
-// mayChange reports whether a later walk of an equal copy may get further, after an exec or with newly loaded code.
+// mayChange reports whether a later walk of the same copy may get further, after an exec or with newly loaded code.
 func mayChange(stop frames.StopReason) bool {
 	return !stop.Complete() && stop != frames.StopUnproven && stop != frames.StopDepth
 }

@@ -16,28 +16,30 @@ import (
 type childClocks struct {
 	shared  *engine.SharedState
 	threads func() int         // number of tracked threads
-	reader  *perfevents.Reader // nil: no records
+	reader  *perfevents.Reader // nil without records
 	table   *descendants.Table[*handover.Process, struct{}]
 	checked int64 // last check of the cost, CLOCK_MONOTONIC ns
 	records int   // since then
 }
 
 const (
-	// mostDescriptors bounds the descriptors for one process. The children of one that needs more are not recorded.
-	mostDescriptors = 512
-	// mostRecords bounds the records a second: each costs the target some 0.3 µs.
-	mostRecords = 20000
-	// mostInherited bounds the events of threads: each is more than a kilobyte of the kernel's memory.
-	mostInherited = 8192
+	// maxDescriptors bounds the descriptors for a process. The children of one that needs more are not recorded.
+	maxDescriptors = 512
+	// maxRecords bounds the records per second, as each costs the target some 0.3 µs.
+	maxRecords = 20000
+	// maxInherited bounds the events of threads, as each takes more than 1 KiB of kernel memory.
+	maxInherited = 8192
 )
 
 func (c *childClocks) begin(r *perfevents.Reader) {
 	if r != nil {
-		c.reader, c.table, c.checked = r, descendants.New[*handover.Process, struct{}](), procmem.Now()
+		c.reader = r
+		c.table = descendants.New[*handover.Process, struct{}]()
+		c.checked = procmem.Now()
 	}
 }
 
-// processTracked opens events for the threads of a process. If an ancestor has events, they record it already.
+// processTracked opens events for the threads of a process, unless an ancestor's events record them.
 func (c *childClocks) processTracked(p *process) {
 	if c.reader == nil {
 		return
@@ -47,7 +49,7 @@ func (c *childClocks) processTracked(p *process) {
 		return
 	}
 	tids, err := p.TaskDir.ListFrom(0, nil)
-	if err != nil || len(tids)*c.reader.Events() > mostDescriptors {
+	if err != nil || len(tids)*c.reader.Events() > maxDescriptors {
 		return
 	}
 	for _, tid := range tids {
@@ -61,7 +63,8 @@ func (c *childClocks) processTracked(p *process) {
 }
 
 func (c *childClocks) processEnded(p *process, end *attribute.ProcessEnd) {
-	if c.report(c.shared.Tick.At); c.table != nil {
+	c.report(c.shared.Tick.At)
+	if c.table != nil {
 		end.Counted = c.table.ForgetClocks(p.Target.PID, p.Handover)
 	}
 }
@@ -72,7 +75,7 @@ func (c *childClocks) report(now int64) {
 	}
 	c.records += c.table.DrainClocks(c.reader)
 	if since := now - c.checked; since >= checkEvery {
-		costly := float64(c.records) > mostRecords*float64(since)/1e9 || c.threads()*c.reader.Events() > mostInherited
+		costly := float64(c.records) > maxRecords*float64(since)/1e9 || c.threads()*c.reader.Events() > maxInherited
 		if costly || c.reader.ProcessorsChanged() {
 			c.giveUp()
 			return
@@ -87,7 +90,7 @@ func (c *childClocks) report(now int64) {
 	}
 }
 
-// claim reports the CPU time of a descendant. exact reports that it is the whole time.
+// claim reports the CPU time of a descendant. exact is set if that is its whole time.
 func (c *childClocks) claim(p *descendants.Untracked[*handover.Process, struct{}], exact bool) {
 	for i, s := range p.Spent {
 		s.Program.Keep()
@@ -98,14 +101,17 @@ func (c *childClocks) claim(p *descendants.Untracked[*handover.Process, struct{}
 	}
 }
 
-// giveUp ends the records, as they cost too much.
+// giveUp ends the records because of their cost.
 func (c *childClocks) giveUp() {
 	for p := range c.table.All() {
 		c.claim(p, false)
 	}
 	c.shared.Files.Give(c.reader.Events() * c.reader.OpenThreads())
 	c.reader.Close()
-	c.reader, c.table, c.checked, c.records = nil, nil, 0, 0
+	c.reader = nil
+	c.table = nil
+	c.checked = 0
+	c.records = 0
 }
 
 func (c *childClocks) pause() {

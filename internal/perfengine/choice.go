@@ -23,28 +23,28 @@ import (
 //
 // After an exec the choice is made again. If no samples come at all, all processes are stopped.
 type choice struct {
-	shared      *engine.SharedState
-	host        engine.Host
-	mayFallBack bool // false: the user insists on samples
-	stream      *stream
-	procs       *processes
-	claims      *claims
-	scope       scope
-	children    *children
-	samples     *samples
+	shared       *engine.SharedState
+	host         engine.Host
+	mayFallBack  bool // false if the user insists on samples
+	stream       *stream
+	procs        *processes
+	claims       *claims
+	scope        scope
+	childSamples *childSamples
+	samples      *samples
 
 	anySampled bool // a process was sampled
-	// fellBack counts the processes that are stopped, by what their samples lack. sampledAnyway counts those that are
-	// sampled although samples lack it.
+	// fellBack counts the stopped processes by what their samples lack, sampledAnyway those that are sampled
+	// nevertheless.
 	fellBack, sampledAnyway [handover.NumSampleLacks]int64
 	childrenFellBack        bool
 
 	checked        int64 // CLOCK_MONOTONIC ns
-	receivedBefore int64 // samples, as of the last check
-	ranBefore      int64 // CPU time of the targets then, ns; 0: begin to count
+	receivedBefore int64 // samples, at the last check
+	ranBefore      int64 // CPU time of the targets then, ns; 0 begins a new count
 }
 
-// silentPeriods is the CPU time without samples, in periods, after which none are expected (chance below e^-50).
+// silentPeriods is the CPU time without samples, in periods, that shows that none come (chance below e^-50).
 const silentPeriods = 50
 
 func (c *choice) chooseAll() {
@@ -54,11 +54,11 @@ func (c *choice) chooseAll() {
 	for _, p := range c.procs.all {
 		c.chooseFor(p)
 	}
-	if c.children.sampled() && c.mayFallBack && c.shared.UndiscoveredLackRoots.Load() {
-		c.children.end(true)
+	if c.childSamples.enabled() && c.mayFallBack && c.shared.UndiscoveredLackRoots.Load() {
+		c.childSamples.end(true)
 		c.childrenFellBack = true
 	}
-	if c.stream.pauseUnless(len(c.procs.sampled) > 0 || c.children.sampled()) {
+	if c.stream.pauseUnless(len(c.procs.sampledByPID) > 0 || c.childSamples.enabled()) {
 		c.ranBefore = 0
 	}
 }
@@ -74,7 +74,7 @@ func (c *choice) chooseFor(p *process) {
 	}
 }
 
-// switchToSamples has the kernel sample a process.
+// switchToSamples makes the kernel sample a process.
 func (c *choice) switchToSamples(p *process, lacks handover.SampleLack) {
 	if p.sampledAnyway != lacks {
 		c.sampledAnyway[p.sampledAnyway]--
@@ -84,8 +84,9 @@ func (c *choice) switchToSamples(p *process, lacks handover.SampleLack) {
 	if p.mode == modeSamples {
 		return
 	}
-	p.mode, c.anySampled = modeSamples, true
-	c.procs.sampled[p.Target.PID] = p
+	p.mode = modeSamples
+	c.anySampled = true
+	c.procs.sampledByPID[p.Target.PID] = p
 	c.stream.reader.CopyAll(&c.samples.length) // the stacks of a new process may be deep
 	p.ranBefore = p.Clock.Ran()
 	for _, th := range p.threads {
@@ -93,13 +94,14 @@ func (c *choice) switchToSamples(p *process, lacks handover.SampleLack) {
 	}
 }
 
-// fallBackToStops has a process stopped, for what its samples lack.
+// fallBackToStops makes a process be stopped because of what its samples lack.
 func (c *choice) fallBackToStops(p *process, lacks handover.SampleLack) {
 	if p.fellBackFor != lacks {
 		c.fellBack[p.fellBackFor]--
 		c.fellBack[lacks]++
 		c.sampledAnyway[p.sampledAnyway]--
-		p.fellBackFor, p.sampledAnyway = lacks, handover.LacksNothing
+		p.fellBackFor = lacks
+		p.sampledAnyway = handover.LacksNothing
 	}
 	c.switchToStops(p)
 }
@@ -113,7 +115,7 @@ func (c *choice) switchToStops(p *process) {
 	for _, th := range p.threads {
 		c.samples.reportWaiting(th)
 		c.scope.end(th)
-		th.Observed.SetSampled(0)
+		th.Observed.SetSampleStack(0)
 	}
 	p.mode = modeStops
 	c.procs.notSampled(p)
@@ -143,7 +145,8 @@ func (c *choice) check(now int64) {
 	ran, received := c.host.Ran(now), c.samples.counts.received
 	all := c.procs.allSampled() && !c.childrenFellBack
 	if received != c.receivedBefore || c.ranBefore == 0 || !all {
-		if c.receivedBefore, c.ranBefore = received, max(ran, 1); !all {
+		c.receivedBefore, c.ranBefore = received, max(ran, 1)
+		if !all {
 			c.ranBefore = 0
 		}
 		for _, p := range c.procs.all {
@@ -175,16 +178,15 @@ func (c *choice) restartSilence(now int64) {
 	}
 }
 
-// giveUp ends all samples.
 func (c *choice) giveUp(why string) {
 	c.switchAllToStops()
-	c.children.end(true)
+	c.childSamples.end(true)
 	c.stream.giveUp(why)
 }
 
-// ensureStack has running threads stopped at the last tick of a recording without any stack.
+// ensureStack makes running threads be stopped at the last tick of a recording without any stack.
 func (c *choice) ensureStack() {
-	if c.shared.Sampled > c.shared.Unassigned || c.host.Copied() {
+	if c.shared.EngineSamples > c.shared.Unassigned || c.host.HasObservation() {
 		return
 	}
 	for _, p := range c.procs.all {
@@ -201,10 +203,12 @@ func (c *choice) stats(o *runstats.Observed) {
 	o.Engine = "ptrace"
 	reader := c.stream.reader
 	switch {
-	case reader != nil && (c.anySampled || c.shared.Sampled > 0):
+	case reader != nil && (c.anySampled || c.shared.EngineSamples > 0):
 		o.Engine = "perf"
 	case c.stream.gaveUpReader != nil:
-		o.Engine, o.EngineNote, reader = "perf, then ptrace", c.stream.gaveUp, c.stream.gaveUpReader
+		o.Engine = "perf, then ptrace"
+		o.EngineNote = c.stream.gaveUp
+		reader = c.stream.gaveUpReader
 	}
 	for _, note := range []string{c.fallbackNote(o.Engine), c.scope.note(), c.sampledAnywayNote()} {
 		if note != "" {
@@ -219,7 +223,6 @@ func (c *choice) stats(o *runstats.Observed) {
 	}
 }
 
-// sampledAnywayNote gives "" if there are none.
 func (c *choice) sampledAnywayNote() string {
 	parts := notes(&c.sampledAnyway)
 	if len(parts) == 0 {
@@ -228,7 +231,6 @@ func (c *choice) sampledAnywayNote() string {
 	return "incomplete samples of " + strings.Join(parts, ", ") + " (--engine auto stops their threads instead)"
 }
 
-// fallbackNote gives "" if there are none.
 func (c *choice) fallbackNote(engine string) string {
 	parts := notes(&c.fellBack)
 	if c.childrenFellBack {
@@ -250,9 +252,9 @@ func (c *choice) fallbackNote(engine string) string {
 }
 
 func notes(by *[handover.NumSampleLacks]int64) (parts []string) {
-	for l := handover.LacksNothing + 1; l < handover.NumSampleLacks; l++ {
-		if n := by[l]; n > 0 {
-			parts = append(parts, l.Note(n))
+	for lack := handover.LacksNothing + 1; lack < handover.NumSampleLacks; lack++ {
+		if n := by[lack]; n > 0 {
+			parts = append(parts, lack.Note(n))
 		}
 	}
 	return parts

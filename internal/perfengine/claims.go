@@ -15,7 +15,6 @@ type claims struct {
 	unassigned []unassignedSample
 }
 
-// unassignedSample is a sample of a thread that is not tracked yet.
 type unassignedSample struct {
 	proc *process
 	tid  int
@@ -24,11 +23,11 @@ type unassignedSample struct {
 
 const (
 	// unassignedFor is how long a sample waits for its thread, ns: two listings.
-	unassignedFor  = 100e6
-	mostUnassigned = 256
+	unassignedFor = 100e6
+	maxUnassigned = 256
 )
 
-func (c *claims) full() bool { return len(c.unassigned) >= mostUnassigned }
+func (c *claims) full() bool { return len(c.unassigned) >= maxUnassigned }
 
 func (c *claims) keep(p *process, tid int, raw *observe.RawSample) {
 	c.unassigned = append(c.unassigned, unassignedSample{p, tid, raw})
@@ -51,12 +50,11 @@ func (c *claims) assign(th *thread) {
 	c.unassigned = kept
 }
 
-// reportProcess reports the waiting samples of a process that has ended, or is not sampled any more.
+// reportProcess reports the waiting samples of a process that has ended or is no longer sampled.
 func (c *claims) reportProcess(p *process) {
 	c.reportIf(func(u *unassignedSample) bool { return u.proc == p })
 }
 
-// reportOverdue reports the samples that have waited too long.
 func (c *claims) reportOverdue() {
 	c.reportIf(func(u *unassignedSample) bool {
 		return c.shared.Ending || c.shared.Tick.At-u.raw.At > unassignedFor

@@ -11,7 +11,7 @@ import (
 	"prywalk/internal/perfevents"
 )
 
-// claimed gives the times of the samples in the outbox, by process.
+// claimed returns the times of the samples in the outbox, by process.
 func claimed(r *engine.SharedState) map[*handover.Process][]int64 {
 	at := map[*handover.Process][]int64{}
 	r.Out.HandOver(0)
@@ -53,8 +53,8 @@ func TestSamplesWaitForTheirThreadAndAreClaimedOtherwise(t *testing.T) {
 		t.Errorf("%d samples wait after the end of a process", len(c.unassigned))
 	}
 	run.Ending = true
-	if c.reportOverdue(); len(c.unassigned) != 0 || run.Sampled != 3 || run.Unassigned != 3 {
-		t.Errorf("%d samples wait at the end; %d sampled, %d claimed", len(c.unassigned), run.Sampled, run.Unassigned)
+	if c.reportOverdue(); len(c.unassigned) != 0 || run.EngineSamples != 3 || run.Unassigned != 3 {
+		t.Errorf("%d samples wait at the end; %d sampled, %d claimed", len(c.unassigned), run.EngineSamples, run.Unassigned)
 	}
 	if got := claimed(run); len(got[p.Handover]) != 2 || len(got[q.Handover]) != 1 {
 		t.Errorf("claimed: %v", got)
@@ -63,14 +63,16 @@ func TestSamplesWaitForTheirThreadAndAreClaimedOtherwise(t *testing.T) {
 
 func TestNoMoreThanABoundedNumberOfSamplesWaitsForThreads(t *testing.T) {
 	run := newRun()
-	procs, n := &processes{sampled: map[int]*process{}}, &sampleCounts{}
-	s := &samples{shared: run, claims: &claims{shared: run}, procs: procs, children: &children{counts: n}, counts: n}
+	procs, n := &processes{sampledByPID: map[int]*process{}}, &sampleCounts{}
+	s := &samples{
+		shared: run, claims: &claims{shared: run}, procs: procs, childSamples: &childSamples{counts: n}, counts: n,
+	}
 	p := &process{Process: &engine.Process{Handover: &handover.Process{}}}
-	for range mostUnassigned {
+	for range maxUnassigned {
 		s.claims.keep(p, 1, &observe.RawSample{})
 	}
 	s.keepUnassigned(p, &perfevents.Record{TID: 1})
-	if n.dropped != 1 || len(s.claims.unassigned) != mostUnassigned || !p.ThreadsChanged {
+	if n.dropped != 1 || len(s.claims.unassigned) != maxUnassigned || !p.ThreadsChanged {
 		t.Errorf("%d dropped, %d wait, list due: %v", n.dropped, len(s.claims.unassigned), p.ThreadsChanged)
 	}
 }

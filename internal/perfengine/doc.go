@@ -4,19 +4,18 @@
 //
 // # Algorithm
 //
-// Samples are taken from package perfevents at each tick; each waits until its thread's clocks are read, and is placed
+// Each tick takes the samples from package perfevents. A sample waits until its thread's clocks are read, and is placed
 // between this reading and the one before ([sample.Reading.Between]):
 //
 //	clocks read     sample  sample     clocks read
 //	     |─────────────*───────*────────────|        time of the thread
 //
-// A sample of a thread that ended before that is a claim on the unobserved time of its process
-// ([attribute.Process.Claim]).
+// If the thread ends before, the sample is a claim on the unobserved time of its process ([attribute.Process.Claim]).
 //
 // # Parts
 //
 //	Engine        passes the tracer's calls to the parts
-//	stream        the kernel's samples: they come, are paused, or were given up
+//	stream        the kernel's samples, their pauses and their end
 //	scope         which threads the kernel samples: systemWide, or perThread for an ordinary user
 //	children      samples of child processes that are not tracked
 //	childClocks   the CPU time of such processes, for an ordinary user

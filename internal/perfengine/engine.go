@@ -10,56 +10,57 @@ import (
 	"prywalk/ptrace"
 )
 
-// Engine implements [engine.RunningObserver], [engine.Holder] and [engine.Ender] by the kernel's samples. Its parts are
+// Engine implements [engine.Engine], [engine.Holder] and [engine.Ender] by the kernel's samples. Its parts are
 // in the order of their dependencies: each uses only parts above it.
 type Engine struct {
 	*engine.SharedState
 	host engine.Host
 	opts engine.Options
 
-	stream    *stream
-	procs     *processes
-	claims    *claims
-	scope     scope
-	perThread *perThread // nil: scope is systemWide
-	children  *children
-	clocks    *childClocks
-	samples   *samples
-	choice    *choice
+	stream       *stream
+	procs        *processes
+	claims       *claims
+	scope        scope
+	perThread    *perThread // nil if scope is systemWide
+	childSamples *childSamples
+	clocks       *childClocks
+	samples      *samples
+	choice       *choice
 
 	rateChangedAt int64   // last change of the rate, CLOCK_MONOTONIC ns
-	requestedRate float64 // rate asked for at first, samples/s
+	requestedRate float64 // first requested rate, samples/s
 }
 
 const (
 	// checkEvery is the interval of checks whether samples come, ns.
 	checkEvery = 1e9
-	// drainAfter is the time after which the buffers are read within a tick, in periods of sampling: they have room for
+	// drainAfter is the time after which the buffers are read within a tick, in periods of sampling. They have room for
 	// 32 samples.
 	drainAfter = 8
 )
 
-func newEngine(r *engine.SharedState, h engine.Host, o engine.Options, from *Source) *Engine {
+func newEngine(shared *engine.SharedState, h engine.Host, o engine.Options, from *Source) *Engine {
 	e := &Engine{
-		SharedState: r, host: h, opts: o,
-		stream: &stream{reader: from.Events}, procs: &processes{sampled: map[int]*process{}}, claims: &claims{shared: r},
+		SharedState: shared, host: h, opts: o,
+		stream: &stream{reader: from.Events}, claims: &claims{shared: shared},
+		procs: &processes{sampledByPID: map[int]*process{}},
 	}
 	if from.Events != nil && from.Events.PerThread() {
-		e.perThread = &perThread{shared: r, reader: from.Events}
+		e.perThread = &perThread{shared: shared, reader: from.Events}
 		e.scope = e.perThread
 	} else {
 		e.scope = systemWide{e.stream, e.claims}
 	}
 	counts := &sampleCounts{}
-	e.children = &children{shared: r, stream: e.stream, claims: e.claims, counts: counts}
-	e.clocks = &childClocks{shared: r, threads: e.procs.threads}
+	e.childSamples = &childSamples{shared: shared, stream: e.stream, claims: e.claims, counts: counts}
+	e.clocks = &childClocks{shared: shared, threads: e.procs.threads}
 	e.samples = &samples{
-		shared: r, host: h, selected: o.Selected, stream: e.stream, procs: e.procs, claims: e.claims, children: e.children,
-		counts: counts,
+		shared: shared, host: h, selected: o.Selected, stream: e.stream, procs: e.procs, claims: e.claims,
+		childSamples: e.childSamples, counts: counts,
 	}
 	e.choice = &choice{
-		shared: r, host: h, mayFallBack: from.MayFallBack, stream: e.stream, procs: e.procs, claims: e.claims, scope: e.scope,
-		children: e.children, samples: e.samples,
+		shared: shared, host: h, mayFallBack: from.MayFallBack, stream: e.stream, procs: e.procs, claims: e.claims,
+		scope: e.scope, childSamples: e.childSamples, samples: e.samples,
 	}
 	return e
 }
@@ -71,48 +72,50 @@ func (e *Engine) begin(descendants *perfevents.Reader) {
 		r.ParseOnly(e.wantsSamplesOf)
 		r.SetTargets(e.isTarget)
 		if followed && e.scope.fromStart() {
-			e.children.begin()
+			e.childSamples.begin()
 		}
 		r.Resume()
 	}
-	if followed && !e.children.sampled() {
+	if followed && !e.childSamples.enabled() {
 		e.clocks.begin(descendants)
 	}
 }
 
 func (e *Engine) wantsSamplesOf(pid int) bool {
-	return e.procs.sampled[pid] != nil || e.children.sampled()
+	return e.procs.sampledByPID[pid] != nil || e.childSamples.enabled()
 }
 
-func (e *Engine) isTarget(pid int) bool { return e.procs.sampled[pid] != nil || e.children.knows(pid) }
+func (e *Engine) isTarget(pid int) bool {
+	return e.procs.sampledByPID[pid] != nil || e.childSamples.knows(pid)
+}
 
-// Track implements [engine.RunningObserver].
-func (e *Engine) Track(of *engine.Process) engine.ProcessObserver {
+// Track implements [engine.Engine].
+func (e *Engine) Track(of *engine.Process) engine.ProcessPart {
 	p := &process{Process: of, engine: e, threads: map[int]*thread{}}
 	e.procs.all = append(e.procs.all, p)
 	e.choice.chooseFor(p)
-	e.children.processTracked(p)
+	e.childSamples.processTracked(p)
 	e.clocks.processTracked(p)
 	return p
 }
 
-// Coverage implements [engine.RunningObserver].
+// Coverage implements [engine.Engine].
 func (e *Engine) Coverage() engine.Coverage {
 	return engine.Coverage{
 		Complete: e.stream.on() && !e.choice.childrenFellBack && e.showsAllThreads(),
-		Children: e.children.sampled(), ChildTimes: e.clocks.reader != nil,
+		Children: e.childSamples.enabled(), ChildTimes: e.clocks.reader != nil,
 	}
 }
 
 func (e *Engine) showsAllThreads() bool { return e.scope.fromStart() && e.procs.allSampled() }
 
-// The rate is changed at most every rateEvery ns, and by rateStep at least.
+// The rate changes at most every rateEvery ns, and by a factor of rateStep at least.
 const (
 	rateEvery = 1e9
 	rateStep  = 1.25
 )
 
-// SetRate implements [engine.RunningObserver]. Each sample keeps the period of its time.
+// SetRate implements [engine.Engine]. Samples keep the period with which they were taken.
 func (e *Engine) SetRate(now int64, hz float64) {
 	r := e.stream.reader
 	if r == nil || hz == r.Freq() || now-e.rateChangedAt < rateEvery {
@@ -134,7 +137,7 @@ func (e *Engine) SetRate(now int64, hz float64) {
 	}
 }
 
-// BeginTick implements [engine.RunningObserver].
+// BeginTick implements [engine.Engine].
 func (e *Engine) BeginTick(now int64, withheld bool) {
 	if !withheld {
 		e.choice.chooseAll()
@@ -142,7 +145,7 @@ func (e *Engine) BeginTick(now int64, withheld bool) {
 	e.clocks.report(now)
 }
 
-// TakeAll implements [engine.RunningObserver].
+// TakeAll implements [engine.Engine].
 func (e *Engine) TakeAll(now int64) {
 	if !e.stream.on() {
 		return
@@ -150,21 +153,21 @@ func (e *Engine) TakeAll(now int64) {
 	r, before := e.stream.reader, e.stream.drained
 	e.stream.drained = now
 	ptrace.Pin() // an allocation accepts preemption
-	e.children.drain(r, e.samples.take)
+	e.childSamples.drain(r, e.samples.take)
 	ptrace.Unpin()
 	if before != 0 && now-before > r.TimeToFull() {
 		e.choice.restartSilence(now)
 	}
-	e.children.handOver(now)
+	e.childSamples.handOver(now)
 	r.VaryPeriods(now)
-	if e.scope.fromStart() && !e.children.sampled() {
+	if e.scope.fromStart() && !e.childSamples.enabled() {
 		e.samples.fitStack(now)
 	}
 	e.choice.checkIfDue(now)
 }
 
-// DrainIfDue implements [engine.RunningObserver]. The first tick tracks all threads, which takes 0.3 s with 5,000; the
-// kernel's buffers have room for 32 ms at 1,000 Hz.
+// DrainIfDue implements [engine.Engine]. The kernel's buffers have room for 32 ms at 1,000 Hz; the first tick
+// takes 0.3 s with 5,000 threads.
 func (e *Engine) DrainIfDue() (buffers bool) {
 	if !e.stream.on() {
 		return false
@@ -174,14 +177,14 @@ func (e *Engine) DrainIfDue() (buffers bool) {
 		return true
 	}
 	if e.showsAllThreads() {
-		e.host.NoteObserved(now)
+		e.host.NoteObservation(now)
 	}
 	e.TakeAll(now)
 	e.samples.readClocks(now)
 	return true
 }
 
-// EndTick implements [engine.RunningObserver].
+// EndTick implements [engine.Engine].
 func (e *Engine) EndTick() { e.claims.reportOverdue() }
 
 // Hold implements [engine.Holder].
@@ -205,12 +208,12 @@ func (e *Engine) BeforeLast(now int64) {
 
 // End implements [engine.Ender].
 func (e *Engine) End() {
-	e.children.end(false)
+	e.childSamples.end(false)
 	if e.stream.reader != nil {
 		e.stream.reader.Pause()
 	}
 	e.clocks.pause()
 }
 
-// Stats implements [engine.RunningObserver].
+// Stats implements [engine.Engine].
 func (e *Engine) Stats(o *runstats.Observed) { e.choice.stats(o) }

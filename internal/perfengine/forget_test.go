@@ -16,13 +16,13 @@ func TestEndOfAProcessIsNotThatOfTheNextOneWithItsNumber(t *testing.T) {
 	of := func() *process { return &process{Process: &engine.Process{Target: target}, mode: modeSamples} }
 	first, second := of(), of()
 	e := newEngine(newRun(), &rig{}, engine.Options{}, &Source{})
-	e.procs.sampled = map[int]*process{4711: second}
+	e.procs.sampledByPID = map[int]*process{4711: second}
 	e.choice.switchToStops(first)
-	if e.procs.sampled[4711] != second {
+	if e.procs.sampledByPID[4711] != second {
 		t.Error("the second process is not sampled any more")
 	}
 	e.choice.switchToStops(second)
-	if len(e.procs.sampled) != 0 {
+	if len(e.procs.sampledByPID) != 0 {
 		t.Error("it is sampled still")
 	}
 }

@@ -18,14 +18,14 @@ func TestChildrenWhoseSamplesLackRootsAreFoundByTicks(t *testing.T) {
 		source.MayFallBack = choose
 		onRig(t, source, engine.Options{Children: true}, func(r *rig) {
 			r.tick()
-			if r.children.table == nil {
+			if r.childSamples.table == nil {
 				t.Fatal("children that are not tracked are not sampled")
 			}
 			r.UndiscoveredLackRoots.Store(true)
 			r.tick()
 			var s runstats.Observed
 			r.choice.stats(&s)
-			sampled, noted := r.children.table != nil, strings.Contains(s.EngineNote, "short-lived children")
+			sampled, noted := r.childSamples.table != nil, strings.Contains(s.EngineNote, "short-lived children")
 			if sampled == choose || noted != choose || choose && r.Coverage().Complete {
 				t.Errorf("choice %v: sampled still %v, note %q, ticks left out %v", choose, sampled, s.EngineNote,
 					r.Coverage().Complete)

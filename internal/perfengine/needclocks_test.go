@@ -12,7 +12,7 @@ import (
 func TestManySamplesOfAThreadAreHandedOverWithinATick(t *testing.T) {
 	onRig(t, sampling(t, perfevents.Options{Freq: 997}), engine.Options{}, func(r *rig) {
 		r.tick()
-		for r.Sampled < 3*clocksAfterSamples {
+		for r.EngineSamples < 3*clocksAfterSamples {
 			r.stream.drained = 1
 			r.DrainIfDue()
 		}

@@ -12,19 +12,19 @@ import (
 
 // Options select what is opened.
 type Options struct {
-	Freq     float64 // samples a second of a running thread
+	Freq     float64 // samples per second of a running thread
 	NoKernel bool    // without kernel functions
 	Children bool    // child processes are followed
-	Selected bool    // of each process only some threads are sampled
+	Selected bool    // only some threads of a process are sampled
 	Frugal   bool    // with less memory for samples
-	// MayAsk gives the reason not to call perf_event_open: a seccomp filter may kill for it.
+	// MayAsk returns an error if perf_event_open must not be called: a seccomp filter may kill the caller.
 	MayAsk func() error
 }
 
-// ErrDenied is part of an error where this user may not have samples. See [Remedy].
+// ErrDenied is wrapped by an error if this user may not have samples. See [Remedy].
 var ErrDenied = perfevents.ErrDenied
 
-// Remedy is what lets an ordinary user have samples.
+// Remedy says how an ordinary user can get samples.
 const Remedy = perfevents.Remedy
 
 // Ask opens a perf event, and closes it ([perfevents.Survivable]).
@@ -33,8 +33,8 @@ func Ask() { perfevents.Ask() }
 // Survivable is [perfevents.Survivable].
 func Survivable(child func(context.Context) *exec.Cmd) error { return perfevents.Survivable(child) }
 
-// Auto opens samples if they are permitted, and a trial gets some. Processes are stopped where samples lack something.
-// why says why there are no samples. A nil Source means stops alone.
+// Auto opens samples if they are permitted, and a trial gets some. Processes whose samples lack something are stopped.
+// why is the reason if there are no samples. A nil Source means stops alone.
 func Auto(o Options) (s *Source, why error) {
 	s = &Source{MayFallBack: true}
 	if why = o.MayAsk(); why == nil {
@@ -45,7 +45,7 @@ func Auto(o Options) (s *Source, why error) {
 	return s.withDescendants(o), why
 }
 
-// Insisted opens samples of all processors or, without that right, of each thread in user space.
+// Insisted opens samples of all CPUs or, without the right to these, of each thread in user space.
 func Insisted(o Options) (*Source, error) {
 	if err := o.MayAsk(); err != nil {
 		return nil, err
@@ -64,11 +64,10 @@ func Insisted(o Options) (*Source, error) {
 	return s.withDescendants(o), nil
 }
 
-// DescendantsAlone opens the records of children, for stops; nil: none.
+// DescendantsAlone opens the records of children, without samples. It returns nil if there are none.
 func DescendantsAlone(o Options) *Source { return (&Source{}).withDescendants(o) }
 
-// frugalRings bounds the bytes of all processors' buffers. A sample then has 30 KiB of stack with 32 processors, 6 with
-// 128.
+// frugalRings bounds the bytes of all CPUs' buffers. A sample then has 30 KiB of stack with 32 CPUs, 6 KiB with 128.
 const frugalRings = 32 << 20
 
 func (s *Source) openAll(o Options) error {
@@ -85,10 +84,10 @@ func (s *Source) openAll(o Options) error {
 	return err
 }
 
-// withDescendants opens the records of children where needed and permitted; nil: nothing is open.
+// withDescendants opens the records of children where needed and permitted. It returns nil if nothing is open.
 func (s *Source) withDescendants(o Options) *Source {
 	if o.Children && !o.Selected && !s.FromStart() && o.MayAsk() == nil && perfevents.TryDescendants() == nil {
-		s.Descendants, _ = perfevents.OpenDescendants() // else ticks alone find children
+		s.Descendants, _ = perfevents.OpenDescendants() // on error ticks alone find children
 	}
 	if s.Events == nil && s.Descendants == nil {
 		return nil

@@ -15,54 +15,59 @@ import (
 // perThread samples threads one by one, in user space only ([perfevents.OpenPerThread]), once a stop has found them
 // running.
 //
-// Time in the kernel has no samples. So a thread that is there for more than a twentieth of its CPU time is stopped
-// again. Both missing samples and stime (/proc/PID/task/TID/stat) must show it: samples may be lost by chance.
+// Time in the kernel has no samples. So a thread that spends more than a twentieth of its CPU time there is stopped
+// again. Both missing samples and stime (/proc/PID/task/TID/stat) must show it, as samples may be lost by chance.
 type perThread struct {
 	shared *engine.SharedState
 	reader *perfevents.Reader
-	// inKernel and refused count threads that are stopped: as they run in the kernel; as the kernel refuses samples.
+	// inKernel and refused count threads that are stopped because they run in the kernel, or the kernel refuses
+	// samples.
 	inKernel, refused int64
 }
 
 const (
-	// comparedAfter is the CPU time, in periods, after which samples are compared with it.
+	// comparedAfter is the CPU time, in periods, after which the number of samples is compared with it.
 	comparedAfter = 200
-	// missingShare: one sample in so many may be missing.
+	// missingShare is the inverse of the part of samples that may be missing.
 	missingShare = 20
-	// mostInconclusive is the number of comparisons without a result after which the counts restart.
-	mostInconclusive = 10
+	// maxInconclusive is the number of comparisons without a result that restarts the counts.
+	maxInconclusive = 10
 	// clockTick is the unit of stime, ns.
 	clockTick = 10e6
 )
 
-// threadEvents are the events of one thread. from, kernel and received begin together.
+// threadEvents are the events of a thread. from, kernel and received begin together.
 type threadEvents struct {
-	open         int    // number of descriptors; 0: it is not sampled
+	open         int    // number of descriptors, 0 if not sampled
 	from         int64  // CPU time, ns
 	kernel       uint64 // kernel time, clock ticks
 	received     int64  // samples since
 	inconclusive int64  // comparisons that found no reason for missing samples
 	rateChanged  bool   // since the counts began
-	stopped      bool   // it is not sampled any more
+	stopped      bool   // no longer sampled
 }
 
-func (e *threadEvents) restart(cpu int64, kernel uint64) {
-	e.from, e.kernel, e.received, e.inconclusive, e.rateChanged = cpu, kernel, 0, 0, false
+func (t *threadEvents) restart(cpu int64, kernel uint64) {
+	t.from = cpu
+	t.kernel = kernel
+	t.received = 0
+	t.inconclusive = 0
+	t.rateChanged = false
 }
 
-func (e *threadEvents) lacksSamples(expected int64) bool {
-	return (expected-e.received)*missingShare > expected
+func (t *threadEvents) lacksSamples(expected int64) bool {
+	return (expected-t.received)*missingShare > expected
 }
 
-func (e *threadEvents) inKernel(cpu int64, kernel uint64) bool {
-	return (int64(kernel-e.kernel)-1)*clockTick*missingShare > cpu-e.from
+func (t *threadEvents) inKernel(cpu int64, kernel uint64) bool {
+	return (int64(kernel-t.kernel)-1)*clockTick*missingShare > cpu-t.from
 }
 
 func (p *perThread) begin(*thread) {} // a stop must find it running first
 
-func (p *perThread) foundRunning(th *thread, s *observe.RawSample) {
-	e := &th.events
-	if th.proc.mode != modeSamples || p.shared.Ending || e.open > 0 || e.stopped || th.NoUser {
+func (p *perThread) stopFoundRunning(th *thread, s *observe.RawSample) {
+	events := &th.events
+	if th.proc.mode != modeSamples || p.shared.Ending || events.open > 0 || events.stopped || th.NoUser {
 		return
 	}
 	n := p.reader.Events()
@@ -75,12 +80,12 @@ func (p *perThread) foundRunning(th *thread, s *observe.RawSample) {
 		return
 	}
 	var st procmem.Stat
-	_ = th.Observed.Stat(&st) // ended, or no time in the kernel
-	*e = threadEvents{open: n, from: int64(s.Sched.CPU), kernel: st.STime}
+	_ = th.Observed.Stat(&st) // on error no time in the kernel
+	*events = threadEvents{open: n, from: int64(s.Sched.CPU), kernel: st.STime}
 	th.ExemptFromStops(p.reader.Stack())
 }
 
-// switchToStops has a thread stopped from now on.
+// switchToStops makes a thread be stopped from now on.
 func (p *perThread) switchToStops(th *thread, count *int64) {
 	p.end(th)
 	th.events.stopped = true
@@ -88,41 +93,42 @@ func (p *perThread) switchToStops(th *thread, count *int64) {
 }
 
 func (p *perThread) end(th *thread) {
-	e := &th.events
-	if e.open == 0 {
+	events := &th.events
+	if events.open == 0 {
 		return
 	}
 	p.reader.CloseThread(th.Observed.TID)
-	p.shared.Files.Give(e.open)
-	*e = threadEvents{}
+	p.shared.Files.Give(events.open)
+	*events = threadEvents{}
 	th.ExemptFromStops(0)
 }
 
 func (p *perThread) compare(th *thread) {
-	e := &th.events
-	if e.open == 0 {
+	events := &th.events
+	if events.open == 0 {
 		return
 	}
 	cpu := th.read.CPU
-	expected := (cpu - e.from) / p.reader.Period()
-	if expected < comparedAfter*(e.inconclusive+1) && !e.rateChanged {
+	expected := (cpu - events.from) / p.reader.Period()
+	if expected < comparedAfter*(events.inconclusive+1) && !events.rateChanged {
 		return
 	}
 	var st procmem.Stat
 	if th.Observed.Stat(&st) != nil {
 		return
 	}
-	if e.rateChanged {
-		e.restart(cpu, st.STime)
+	if events.rateChanged {
+		events.restart(cpu, st.STime)
 		return
 	}
-	lacks := e.lacksSamples(expected)
-	if lacks && e.inKernel(cpu, st.STime) {
+	lacks := events.lacksSamples(expected)
+	if lacks && events.inKernel(cpu, st.STime) {
 		p.switchToStops(th, &p.inKernel)
 		return
 	}
-	if e.inconclusive++; !lacks || e.inconclusive == mostInconclusive {
-		e.restart(cpu, st.STime)
+	events.inconclusive++
+	if !lacks || events.inconclusive == maxInconclusive {
+		events.restart(cpu, st.STime)
 	}
 }
 

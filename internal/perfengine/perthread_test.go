@@ -30,14 +30,14 @@ func samplingPerThread(t *testing.T, freq float64) *Source {
 func TestAThreadThatAStopFoundRunningIsSampled(t *testing.T) {
 	s := samplingPerThread(t, 499)
 	onRig(t, s, engine.Options{}, func(r *rig) {
-		for r.Sampled < 20 {
+		for r.EngineSamples < 20 {
 			if r.tick(); r.perThread.refused > 0 {
 				t.Error("the kernel refuses samples of a thread that it gave before")
 				return
 			}
 		}
 		for _, th := range r.procs.all[0].threads {
-			f, sampled := th.events, th.Observed.Sampled()
+			f, sampled := th.events, th.Observed.UsesSamples()
 			if f.open != 0 && f.open != r.stream.reader.Events() || f.open == 0 && !f.stopped && sampled {
 				t.Errorf("thread %d has %d events, sampled: %v", th.Observed.TID, f.open, sampled)
 			}
@@ -71,18 +71,18 @@ func TestAThreadThatMayNotBeSampledAnyMoreIsStopped(t *testing.T) {
 		tid, unfollowed := th.Observed.TID, r.perThread.refused
 		th.Observed.TID = math.MaxInt32
 		for range 3 {
-			r.perThread.foundRunning(th, &observe.RawSample{How: observe.ByStop, State: sample.Running})
+			r.perThread.stopFoundRunning(th, &observe.RawSample{How: observe.ByStop, State: sample.Running})
 		}
 		th.Observed.TID = tid
 		f := th.events
-		if r.perThread.refused != unfollowed+1 || !f.stopped || f.open != 0 || th.Observed.Sampled() {
-			t.Errorf("%d refused; %+v, sampled: %v", r.perThread.refused-unfollowed, f, th.Observed.Sampled())
+		if r.perThread.refused != unfollowed+1 || !f.stopped || f.open != 0 || th.Observed.UsesSamples() {
+			t.Errorf("%d refused; %+v, sampled: %v", r.perThread.refused-unfollowed, f, th.Observed.UsesSamples())
 		}
 		if note := r.perThread.note(); !strings.Contains(note, "that may not be sampled") {
 			t.Errorf("%q", note)
 		}
 		for range 3 {
-			if r.tick(); th.Observed.Sampled() {
+			if r.tick(); th.Observed.UsesSamples() {
 				t.Error("it is sampled all the same")
 			}
 		}
@@ -103,8 +103,8 @@ func TestThreadsInTheKernelAreStopped(t *testing.T) {
 		{comparedAfter, 10, 0, 0, true, false},         // buffers ran over
 		{2*comparedAfter - 1, 10, 1, 200, true, false}, // compared after twice the time
 		{2 * comparedAfter, 10, 1, 22, false, false},
-		{mostInconclusive * comparedAfter, 10, mostInconclusive - 1, 0, true, true},
-		{comparedAfter, 230, 0, 0, true, true}, // the clock runs while another system has the processor
+		{maxInconclusive * comparedAfter, 10, maxInconclusive - 1, 0, true, true},
+		{comparedAfter, 230, 0, 0, true, true}, // the clock runs while another system has the CPU
 		{10 * comparedAfter, 1899, 0, 102, false, false},
 	} {
 		onRig(t, o, engine.Options{}, func(r *rig) {

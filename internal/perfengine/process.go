@@ -21,24 +21,24 @@ const (
 	modeEnded        // the process has ended
 )
 
-// process implements [engine.ProcessObserver].
+// process implements [engine.ProcessPart].
 type process struct {
 	*engine.Process
 	engine  *Engine
 	threads map[int]*thread // by thread id
 	mode    mode
-	// fellBackFor is what samples lacked when it was last stopped for that, sampledAnyway what the present samples
-	// lack.
+	// fellBackFor is what samples lacked when the process was last stopped for that, sampledAnyway what the present
+	// samples lack.
 	fellBackFor, sampledAnyway handover.SampleLack
-	// received counts its usable samples; receivedBefore and ranBefore (CPU time, ns) are as of the last check.
+	// received counts the usable samples. receivedBefore and ranBefore (CPU time, ns) are as of the last check.
 	received, receivedBefore, ranBefore int64
 }
 
-// Observes implements [engine.ProcessObserver].
+// Observes implements [engine.ProcessPart].
 func (p *process) Observes() bool { return p.mode == modeSamples }
 
-// TrackThread implements [engine.ProcessObserver].
-func (p *process) TrackThread(of *engine.Thread) engine.ThreadObserver {
+// TrackThread implements [engine.ProcessPart].
+func (p *process) TrackThread(of *engine.Thread) engine.ThreadPart {
 	th := &thread{Thread: of, proc: p}
 	p.threads[of.Observed.TID] = th
 	if p.mode == modeSamples {
@@ -47,55 +47,56 @@ func (p *process) TrackThread(of *engine.Thread) engine.ThreadObserver {
 	return th
 }
 
-// Ended implements [engine.ProcessObserver].
+// Ended implements [engine.ProcessPart].
 func (p *process) Ended(end *attribute.ProcessEnd) {
 	e := p.engine
 	e.procs.remove(p)
 	p.mode = modeEnded
-	e.children.processEnded(p)
+	e.childSamples.processEnded(p)
 	e.claims.reportProcess(p)
 	e.clocks.processEnded(p, end)
 }
 
-// thread implements [engine.ThreadObserver].
+// thread implements [engine.ThreadPart].
 type thread struct {
 	*engine.Thread
 	proc    *process
-	waiting []*observe.RawSample // until its clocks are read
-	read    sample.Reading       // its clocks, as of the last reading
+	waiting []*observe.RawSample // until the clocks are read
+	read    sample.Reading       // last reading of the clocks
 	begun   bool                 // an observation of it was reported
-	deep    bool                 // it was stopped although sampled: its stack is too deep
+	deep    bool                 // it was stopped although sampled, as its stack is too deep
 	ended   bool
 	events  threadEvents // of [perThread]
 }
 
-// BeforeObservation implements [engine.ThreadObserver].
+// BeforeObservation implements [engine.ThreadPart].
 func (th *thread) BeforeObservation() { th.proc.engine.scope.compare(th) }
 
-// ClocksRead implements [engine.ThreadObserver]. It reports the thread's samples.
+// ClocksRead implements [engine.ThreadPart]. It reports the thread's samples.
 func (th *thread) ClocksRead(now sample.Reading, asleep bool) {
 	if !th.ended {
 		th.proc.engine.samples.clocksRead(th, now, asleep)
 	}
 }
 
-// Runs implements [engine.ThreadObserver].
-func (th *thread) Runs() { th.proc.engine.samples.foundRunning(th) }
+// FoundRunning implements [engine.ThreadPart].
+func (th *thread) FoundRunning() { th.proc.engine.samples.foundRunning(th) }
 
-// AfterObservation implements [engine.ThreadObserver].
+// AfterObservation implements [engine.ThreadPart].
 func (th *thread) AfterObservation(raw *observe.RawSample) {
 	e := th.proc.engine
-	if th.begun = true; raw.How != observe.ByStop || raw.State != sample.Running {
+	th.begun = true
+	if raw.How != observe.ByStop || raw.State != sample.Running {
 		return
 	}
 	if !th.deep && th.Observed.StoppedForDepth() {
 		th.deep = true
 		e.samples.counts.deepThreads++
 	}
-	e.scope.foundRunning(th, raw)
+	e.scope.stopFoundRunning(th, raw)
 }
 
-// Ended implements [engine.ThreadObserver].
+// Ended implements [engine.ThreadPart].
 func (th *thread) Ended(alive bool) {
 	e, p := th.proc.engine, th.proc
 	th.ended = true
@@ -117,19 +118,19 @@ func (th *thread) Ended(alive bool) {
 
 // processes are the tracked ones.
 type processes struct {
-	all     []*process
-	sampled map[int]*process // by process id
+	all          []*process
+	sampledByPID map[int]*process // by process ID
 }
 
 func (p *processes) remove(gone *process) {
-	p.all = slices.DeleteFunc(p.all, func(q *process) bool { return q == gone })
+	p.all = slices.DeleteFunc(p.all, func(other *process) bool { return other == gone })
 	p.notSampled(gone)
 }
 
-// notSampled drops a process from those that are sampled: its id may be another's by now.
+// notSampled drops a process from the sampled ones: its ID may be another's by now.
 func (p *processes) notSampled(gone *process) {
-	if p.sampled[gone.Target.PID] == gone {
-		delete(p.sampled, gone.Target.PID)
+	if p.sampledByPID[gone.Target.PID] == gone {
+		delete(p.sampledByPID, gone.Target.PID)
 	}
 }
 
@@ -137,7 +138,6 @@ func (p *processes) allSampled() bool {
 	return !slices.ContainsFunc(p.all, func(p *process) bool { return p.mode != modeSamples })
 }
 
-// threads gives the number of threads.
 func (p *processes) threads() (n int) {
 	for _, p := range p.all {
 		n += len(p.threads)

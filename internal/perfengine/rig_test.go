@@ -31,7 +31,7 @@ type rig struct {
 	threads map[*observe.Thread]*engine.Thread
 }
 
-func (r *rig) NoteObserved(int64) {}
+func (r *rig) NoteObservation(int64) {}
 
 func (r *rig) GapEnd() int64 { return 0 }
 
@@ -46,7 +46,7 @@ func (r *rig) Ran(now int64) int64 {
 	return r.of.Clock.Ran() + r.more
 }
 
-func (r *rig) Copied() bool { return r.stopped > 0 }
+func (r *rig) HasObservation() bool { return r.stopped > 0 }
 
 func (r *rig) tick() {
 	now := procmem.Now()
@@ -56,14 +56,14 @@ func (r *rig) tick() {
 	r.BeginTick(now, false)
 	r.TakeAll(now)
 	for _, th := range r.list {
-		th.Observer.BeforeObservation()
+		th.EnginePart.BeforeObservation()
 		outcome, raw, err := r.Observer.Begin(th.Observed)
 		switch {
 		case err != nil:
 		case outcome == observe.Reused:
-			th.Observer.ClocksRead(procmem.ReadingAt(th.Observed.LastSched(), now), th.Observed.Asleep())
+			th.EnginePart.ClocksRead(procmem.ReadingAt(th.Observed.LastSched(), now), th.Observed.Asleep())
 		case outcome == observe.Runs:
-			th.Observer.Runs()
+			th.EnginePart.FoundRunning()
 		case outcome == observe.Done:
 			r.done(th.Observed, raw, nil)
 		}
@@ -88,8 +88,8 @@ func (r *rig) done(l *observe.Thread, s *observe.RawSample, err error) {
 	if s.How == observe.ByStop {
 		r.stopped++
 	}
-	th.Observer.ClocksRead(procmem.ReadingAt(s.Sched, s.At), s.State != sample.Running)
-	th.Observer.AfterObservation(s)
+	th.EnginePart.ClocksRead(procmem.ReadingAt(s.Sched, s.At), s.State != sample.Running)
+	th.EnginePart.AfterObservation(s)
 	r.Pool.Put(s)
 }
 
@@ -98,7 +98,7 @@ func (r *rig) track(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	r.of.Observer = r.Track(r.of)
+	r.of.EnginePart = r.Track(r.of)
 	for i, tid := range tids {
 		l := observe.NewThread(r.of.Target.PID, tid, r.Files)
 		l.Memory, l.Plans = r.of.Target.Memory(), &r.of.Handover.Plans
@@ -108,7 +108,7 @@ func (r *rig) track(t *testing.T) {
 		th.Backoff = backoff.Thread{Owner: th, Observed: l}
 		r.idle.Add(&th.Backoff)
 		r.list, r.threads[l] = append(r.list, th), th
-		th.Observer = r.of.Observer.TrackThread(th)
+		th.EnginePart = r.of.EnginePart.TrackThread(th)
 	}
 }
 
@@ -116,10 +116,10 @@ func (r *rig) end() {
 	r.Ending = true
 	r.Observer.Abort(r.done)
 	for _, th := range r.list {
-		th.Observer.Ended(true)
+		th.EnginePart.Ended(true)
 		th.Observed.Close()
 	}
-	r.of.Observer.Ended(&attribute.ProcessEnd{})
+	r.of.EnginePart.Ended(&attribute.ProcessEnd{})
 	r.End()
 	r.of.TaskDir.Close()
 }
@@ -161,7 +161,7 @@ func newRun() *engine.SharedState {
 	}
 }
 
-// sampling opens samples of all processors, or skips the test.
+// sampling opens samples of all CPUs, or skips the test.
 func sampling(t *testing.T, o perfevents.Options) *Source {
 	t.Helper()
 	r, err := perfevents.Open(o)

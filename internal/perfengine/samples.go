@@ -14,16 +14,16 @@ import (
 
 // samples keeps the samples of sampled processes until the clocks of their threads are read, and reports them.
 type samples struct {
-	shared   *engine.SharedState
-	host     engine.Host
-	selected bool // of each process only some threads
-	stream   *stream
-	procs    *processes
-	claims   *claims
-	children *children
+	shared       *engine.SharedState
+	host         engine.Host
+	selected     bool // only some threads of a process are sampled
+	stream       *stream
+	procs        *processes
+	claims       *claims
+	childSamples *childSamples
 
 	length    perfevents.Length
-	clocksDue []*thread // with clocksAfterSamples samples
+	clocksDue []*thread // threads with clocksAfterSamples samples
 	counts    *sampleCounts
 }
 
@@ -32,36 +32,37 @@ type sampleCounts struct {
 	received    int64
 	unusable    int64 // without user registers
 	dropped     int64
-	deepThreads int64 // threads
+	deepThreads int64 // stopped because of their deep stacks
 }
 
 const (
-	// mostSamples bounds the waiting samples of a thread.
-	mostSamples = 1024
+	// maxSamples bounds the waiting samples of a thread.
+	maxSamples = 1024
 	// manySamples is the number of waiting samples at which a thread is observed at once.
 	manySamples = 8
-	// mostWaitingBytes is the size of unwalked copies at which samples are dropped, in bytes.
-	mostWaitingBytes = 64 << 20
+	// maxWaitingBytes is the size of unwalked copies, in bytes, above which samples are dropped.
+	maxWaitingBytes = 64 << 20
 	// clocksAfterSamples is the number of samples of a thread at which its clocks are read within a tick.
 	clocksAfterSamples = 32
 )
 
-// take hands over a sample of a tracked process, and keeps one of another process for its children. Samples from gaps,
-// and without a stack, are left out.
+// take keeps a sample of a tracked process, or passes one of another process to children. It drops samples from gaps,
+// and those without a stack.
 func (s *samples) take(r *perfevents.Record) {
-	p := s.procs.sampled[r.PID]
+	p := s.procs.sampledByPID[r.PID]
 	if r.Kind != perfevents.Sampled {
 		return
 	}
 	if p == nil {
-		s.children.keep(r)
+		s.childSamples.keep(r)
 		return
 	}
 	th := p.threads[r.TID]
 	if th != nil {
 		th.events.received++
 	}
-	if s.counts.received++; r.Time < s.host.GapEnd() {
+	s.counts.received++
+	if r.Time < s.host.GapEnd() {
 		return // of a gap without readings
 	}
 	kernelOnly := th != nil && th.NoUser
@@ -76,8 +77,8 @@ func (s *samples) take(r *perfevents.Record) {
 	switch {
 	case th == nil:
 		s.keepUnassigned(p, r)
-	case !th.Observed.Sampled():
-	case len(th.waiting) >= mostSamples || s.shared.Pool.BytesWaiting() > mostWaitingBytes:
+	case !th.Observed.UsesSamples():
+	case len(th.waiting) >= maxSamples || s.shared.Pool.BytesWaiting() > maxWaitingBytes:
 		s.counts.dropped++
 	default:
 		s.keep(th, r)
@@ -133,7 +134,8 @@ func (s *samples) clocksRead(th *thread, now sample.Reading, asleep bool) {
 		before = th.firstReading(now)
 	}
 	now.Wall = max(now.Wall, before.Wall) // its samples may be younger than the tick
-	if th.read = now; len(th.waiting) == 0 {
+	th.read = now
+	if len(th.waiting) == 0 {
 		return
 	}
 	if asleep && th.Steady.Is() && s.shared.Tick.Skipped {
@@ -172,7 +174,7 @@ func (s *samples) report(th *thread, raw *observe.RawSample, at sample.Reading) 
 	})
 }
 
-// reportWaiting reports the waiting samples as of the last reading of the clocks.
+// reportWaiting reports the waiting samples with the last reading of the clocks.
 func (s *samples) reportWaiting(th *thread) {
 	for i, raw := range th.waiting {
 		s.report(th, raw, th.read)
@@ -181,7 +183,6 @@ func (s *samples) reportWaiting(th *thread) {
 	th.waiting = nil
 }
 
-// foundRunning reads the clocks of a thread that runs.
 func (s *samples) foundRunning(th *thread) {
 	now := procmem.ReadingAt(th.Observed.LastSched(), procmem.Now())
 	s.clocksRead(th, now, false)
@@ -190,10 +191,10 @@ func (s *samples) foundRunning(th *thread) {
 		th.begun = true
 		s.shared.Out.Add(handover.Event{Kind: handover.FoundRunning, Thread: th.Handover, Reading: now})
 	}
-	s.shared.Backoff.Observed(&th.Backoff, false, th.FromZero, th.Observed.LastSched())
+	s.shared.Backoff.NoteObservation(&th.Backoff, false, th.FromZero, th.Observed.LastSched())
 }
 
-// fitStack fits the length of the copied stacks to what walks have used.
+// fitStack adapts the length of the copied stacks to what walks have used.
 func (s *samples) fitStack(now int64) {
 	for _, p := range s.procs.all {
 		if p.mode == modeSamples {

@@ -4,34 +4,35 @@ package perfengine
 
 import "prywalk/internal/observe"
 
-// scope is which threads the kernel samples: all that run on a processor ([systemWide]), or single ones ([perThread]).
+// scope selects the threads that the kernel samples: all that run on a CPU ([systemWide]), or single ones
+// ([perThread]).
 type scope interface {
 	// begin is called for each thread of a process that is sampled from now on, and for its new ones.
 	begin(*thread)
 	end(*thread)
 	// compare compares the samples of a thread with its CPU time, before an observation.
 	compare(*thread)
-	// foundRunning is called where a stop has found a thread running.
-	foundRunning(*thread, *observe.RawSample)
-	// fromStart reports whether threads are sampled from their first instruction on, those of descendants included.
+	// stopFoundRunning is called when a stop has found a thread running.
+	stopFoundRunning(*thread, *observe.RawSample)
+	// fromStart reports whether threads, those of descendants included, are sampled from their first instruction on.
 	fromStart() bool
-	// note describes threads that are stopped; "": nothing to add.
+	// note describes the threads that are stopped, if any.
 	note() string
 }
 
-// systemWide samples all threads of each processor.
+// systemWide samples all threads of each CPU.
 type systemWide struct {
 	stream *stream
 	claims *claims
 }
 
-func (w systemWide) begin(th *thread) {
-	th.Observed.SetSampled(w.stream.reader.Stack())
-	w.claims.assign(th)
+func (s systemWide) begin(th *thread) {
+	th.Observed.SetSampleStack(s.stream.reader.Stack())
+	s.claims.assign(th)
 }
 
-func (systemWide) end(*thread)                              {}
-func (systemWide) compare(*thread)                          {}
-func (systemWide) foundRunning(*thread, *observe.RawSample) {}
-func (systemWide) fromStart() bool                          { return true }
-func (systemWide) note() string                             { return "" }
+func (systemWide) end(*thread)                                  {}
+func (systemWide) compare(*thread)                              {}
+func (systemWide) stopFoundRunning(*thread, *observe.RawSample) {}
+func (systemWide) fromStart() bool                              { return true }
+func (systemWide) note() string                                 { return "" }

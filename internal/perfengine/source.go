@@ -7,19 +7,19 @@ import (
 	"prywalk/internal/perfevents"
 )
 
-// Source implements [engine.Source]. It has what was opened for one recording.
+// Source implements [engine.Source]. It holds what was opened for a recording.
 type Source struct {
-	// Events are the kernel's samples; nil: none. Paused until the recording begins.
+	// Events are the kernel's samples, paused until the recording begins, or nil.
 	Events *perfevents.Reader
-	// Descendants are the records of child processes; nil: none.
+	// Descendants are the records of child processes, or nil.
 	Descendants *perfevents.Reader
-	// MayFallBack has a process stopped whose samples lack something ([handover.SampleLack.NeedsStops]).
+	// MayFallBack permits that a process whose samples lack something is stopped ([handover.SampleLack.NeedsStops]).
 	MayFallBack bool
 }
 
 // Start implements [engine.Source].
-func (s *Source) Start(r *engine.SharedState, h engine.Host, o engine.Options) engine.RunningObserver {
-	e := newEngine(r, h, o, s)
+func (s *Source) Start(shared *engine.SharedState, h engine.Host, o engine.Options) engine.Engine {
+	e := newEngine(shared, h, o, s)
 	e.begin(s.Descendants)
 	return e
 }
@@ -38,7 +38,7 @@ func (s *Source) FromStart() bool { return s.Events != nil && !s.Events.PerThrea
 // Launched implements [engine.Source].
 func (s *Source) Launched(pid int) {
 	if s.Descendants != nil {
-		_ = s.Descendants.OpenThread(pid) // else ticks alone find its children
+		_ = s.Descendants.OpenThread(pid) // on error ticks alone find its children
 	}
 }
 

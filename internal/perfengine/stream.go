@@ -7,20 +7,20 @@ import (
 	"prywalk/internal/perfevents"
 )
 
-// stream is the kernel's samples: they come, or are paused, or were given up.
+// stream is the kernel's samples: they come, are paused, or were given up.
 type stream struct {
-	reader  *perfevents.Reader // nil: none, or given up
+	reader  *perfevents.Reader // nil if there is none, or it was given up
 	paused  bool               // no process is sampled at present
 	held    bool               // paused until release
 	drained int64              // last reading, CLOCK_MONOTONIC ns
 
-	gaveUp       string // why samples were given up; "": not
+	gaveUp       string // why samples were given up, or ""
 	gaveUpReader *perfevents.Reader
 }
 
 func (s *stream) on() bool { return s.reader != nil && !s.paused }
 
-// pauseUnless pauses the samples while no process is sampled. It reports whether they have begun again.
+// pauseUnless pauses the samples unless needed. again is set if they have resumed.
 func (s *stream) pauseUnless(needed bool) (again bool) {
 	switch {
 	case !needed && !s.paused:
@@ -35,7 +35,8 @@ func (s *stream) pauseUnless(needed bool) (again bool) {
 }
 
 func (s *stream) hold() {
-	if s.held = s.on(); s.held {
+	s.held = s.on()
+	if s.held {
 		s.reader.Pause()
 	}
 }
@@ -49,10 +50,11 @@ func (s *stream) release() {
 
 func (s *stream) giveUp(why string) {
 	s.reader.Pause()
-	s.gaveUp, s.gaveUpReader, s.reader = why, s.reader, nil
+	s.gaveUp = why
+	s.gaveUpReader = s.reader
+	s.reader = nil
 }
 
-// rawSample makes a raw sample of a record.
 func (s *stream) rawSample(o *observe.Observer, r *perfevents.Record) *observe.RawSample {
 	raw := o.FromSample(r)
 	raw.Period = s.reader.PeriodAt(r.Time)

@@ -18,10 +18,10 @@ import (
 
 const (
 	// discoverEvery is the shortest interval between searches for new processes. They take at most one part in
-	// discoverShare of a processor.
+	// discoverShare of a CPU.
 	discoverEvery = 20 * time.Millisecond
 	discoverShare = 50
-	// thriftyShare divides that part for a thrifty Sampler.
+	// thriftyShare divides that part in a thrifty Sampler.
 	thriftyShare = 4
 	// discoverIdle is the interval while no task is created ([procmem.PIDCounter]).
 	discoverIdle = 500 * time.Millisecond
@@ -30,12 +30,12 @@ const (
 )
 
 // discover finds children of sampled processes, and processes that the rule selects, until ctx ends. It only reads
-// /proc; the aggregator opens them.
+// /proc; the aggregator opens the processes.
 func (s *Sampler) discover(ctx context.Context) {
 	known := map[int]uint64{}
 	s.mu.Lock()
-	for t := range s.targets {
-		known[t.PID] = t.StartTime
+	for target := range s.targets {
+		known[target.PID] = target.StartTime
 	}
 	s.mu.Unlock()
 	births, err := procmem.OpenPIDCounter()
@@ -57,7 +57,7 @@ func (s *Sampler) discover(ctx context.Context) {
 		}
 		// Before the search, as that may miss tasks created meanwhile.
 		now := procmem.Now()
-		if s.opts.Children && search.due(now, err != nil || births.Advanced()) {
+		if s.opts.Children && search.startIfDue(now, err != nil || births.Advanced()) {
 			took = selfruntime.CPUOf(func() { s.find(ctx, known) })
 		}
 		if s.opts.Select != nil && now-selected > int64(max(selectEvery, share*tookSelecting)) {
@@ -69,14 +69,14 @@ func (s *Sampler) discover(ctx context.Context) {
 
 // searches schedules searches of all processes, each of which reads a file per thread.
 type searches struct {
-	last    int64 // last search, CLOCK_MONOTONIC ns; 0: none
-	oneMore bool  // a task was created before it, so that one more is due
+	last    int64 // last search, CLOCK_MONOTONIC ns; 0 if none
+	oneMore bool  // a task was created before it, so that another is due
 }
 
-// due reports whether a search is due at now, CLOCK_MONOTONIC ns. created reports that a task was created since the
-// last call. Then two searches follow: if a parent ends during a search, its children become those of a process that
-// may have been read already.
-func (s *searches) due(now int64, created bool) bool {
+// startIfDue reports whether a search is due at now, CLOCK_MONOTONIC ns. created is set if a task was created since the
+// last call. Two searches follow then: the children of a parent that ends during a search go to a process that the
+// search may have read already.
+func (s *searches) startIfDue(now int64, created bool) bool {
 	if !created && !s.oneMore && s.last != 0 && now-s.last < int64(discoverIdle) {
 		return false
 	}
@@ -84,10 +84,10 @@ func (s *searches) due(now int64, created bool) bool {
 	return true
 }
 
-// unopened holds found processes that could not be opened for lack of descriptors. Safe for concurrent use.
+// unopened holds found processes that could not be opened for lack of descriptors. It is safe for concurrent use.
 type unopened struct {
 	mu      sync.Mutex
-	waiting map[int]uint64 // start times, by process id
+	waiting map[int]uint64 // start times by process ID
 	tried   int64          // last retry, CLOCK_MONOTONIC ns
 }
 
@@ -130,7 +130,8 @@ func (u *unopened) number() int64 {
 // find reports children of known processes, and drops ended ones.
 func (s *Sampler) find(ctx context.Context, known map[int]uint64) {
 	s.unopened.retry(procmem.Now(), known)
-	seen, self := map[int]bool{}, os.Getpid()
+	seen := map[int]bool{}
+	self := os.Getpid()
 	todo := make([]int, 0, len(known))
 	for pid := range known {
 		todo = append(todo, pid)
@@ -157,7 +158,6 @@ func (s *Sampler) find(ctx context.Context, known map[int]uint64) {
 	forgetEnded(known)
 }
 
-// selectNew reports new processes selected by a rule.
 func (s *Sampler) selectNew(ctx context.Context, known map[int]uint64) {
 	for _, pid := range s.opts.Select() {
 		start := startTime(pid)
@@ -172,7 +172,7 @@ func (s *Sampler) selectNew(ctx context.Context, known map[int]uint64) {
 	forgetEnded(known)
 }
 
-// report passes a found process to the aggregator; false at the end of the run.
+// report passes a found process to the aggregator. It returns false if ctx has ended.
 func (s *Sampler) report(ctx context.Context, f foundProcess) bool {
 	select {
 	case s.found <- f:
@@ -182,7 +182,7 @@ func (s *Sampler) report(ctx context.Context, f foundProcess) bool {
 	}
 }
 
-// forgetEnded drops ended processes, whose PIDs may be reused.
+// forgetEnded drops ended processes, as their PIDs may be reused.
 func forgetEnded(known map[int]uint64) {
 	for pid := range known {
 		if unix.Kill(pid, 0) == unix.ESRCH {
@@ -191,15 +191,15 @@ func forgetEnded(known map[int]uint64) {
 	}
 }
 
-// foundProcess is a found process: PID, parent, and start in clock ticks after boot. A reused PID is another process.
+// foundProcess is a found process, with its start in clock ticks after boot. A reused PID is another process.
 type foundProcess struct {
 	pid      int
-	parent   int // 0: unknown
+	parent   int // 0 if unknown
 	start    uint64
 	selected bool // by a rule
 }
 
-// startTime gives a process's start, 0 if there is none.
+// startTime returns a process's start, 0 if there is none.
 func startTime(pid int) uint64 {
 	var st procmem.Stat
 	if procmem.ReadStat(pid, &st) != nil {
@@ -233,17 +233,17 @@ func (r refused) byReason() (n map[string]int64) {
 // Refused counts the selected processes that could not be opened, by reason. The caller must be the Watcher.
 func (s *Sampler) Refused() map[string]int64 { return s.refused.byReason() }
 
-// openFound opens a found process. Failure is no error; without descriptors it is found again.
+// openFound opens a found process. Failure is no error; without descriptors the process is found again.
 func (s *Sampler) openFound(f foundProcess) {
-	t, err := s.images.Open(f.pid)
+	target, err := s.images.Open(f.pid)
 	s.unopened.note(f, err)
 	switch {
 	case err != nil && f.selected:
 		s.refused.note(err)
 	case err != nil:
-	case t.StartTime != f.start: // its PID is reused
-		_ = t.Close()
+	case target.StartTime != f.start: // the PID was reused
+		_ = target.Close()
 	default:
-		s.add(t, true, f.parent)
+		s.add(target, true, f.parent)
 	}
 }

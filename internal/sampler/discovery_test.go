@@ -12,7 +12,7 @@ func TestScoutSearchesOnlyAfterBirths(t *testing.T) {
 	var s searches
 	var got []int
 	for i := range 100 {
-		if s.due(int64(i+1)*int64(discoverEvery), i == 10 || i == 50 || i == 51) {
+		if s.startIfDue(int64(i+1)*int64(discoverEvery), i == 10 || i == 50 || i == 51) {
 			got = append(got, i)
 		}
 	}

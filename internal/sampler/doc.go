@@ -11,12 +11,12 @@
 //
 //   - The tracer (package tracer) samples threads at each tick, and copies what the walks need.
 //   - The aggregator (package aggregator) walks the copies, and attributes the threads' clocks to stacks.
-//   - The discovery (discovery.go), if children or a rule are sampled, searches for new processes.
+//   - The discovery (discovery.go) searches for new processes, children or those that a rule selects.
 //
 // A fourth detects hangs (watchdog.go).
 //
 // # Invariants
 //
-// After Run, also after a failure, the Builder has all that was sampled, unless [ErrNotBooked]. No target is left
-// stopped or traced, unless [ErrHung].
+// After Run, also after a failure, the Builder has all samples, unless [ErrNotBooked]. No target is left stopped or
+// traced, unless [ErrHung].
 package sampler

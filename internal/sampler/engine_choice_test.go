@@ -16,7 +16,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// choosing gives options with a choice of engines.
+// choosing returns options with a choice of engines.
 func choosing(t *testing.T, freq float64) Options {
 	o := sampling(t, freq)
 	source(&o).MayFallBack = true

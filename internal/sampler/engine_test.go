@@ -21,7 +21,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// sampling gives options for the kernel's samples, or skips the test.
+// sampling returns options for the kernel's samples, or skips the test.
 func sampling(t *testing.T, freq float64) Options {
 	t.Helper()
 	r, err := perfevents.Open(perfevents.Options{Freq: freq})
@@ -56,7 +56,7 @@ func TestSampledThreadsAreNotStoppedAndTheirTimeIsTheKernels(t *testing.T) {
 	}
 }
 
-// sampledOnly records running threads, and gives the number of lost samples.
+// sampledOnly records running threads, and returns the number of lost samples.
 func sampledOnly(t *testing.T, target *running) (lost int64) {
 	t.Helper()
 	r := record(t, sampling(t, 199), time.Second, func(s *Sampler) {

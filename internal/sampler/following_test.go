@@ -155,7 +155,7 @@ func TestNameThatChangesDuringTheRecording(t *testing.T) {
 	}
 }
 
-// procNames gives the names of a process's threads.
+// procNames returns the names of a process's threads.
 func procNames(t *testing.T, pid int) (names []string) {
 	t.Helper()
 	tids, err := procmem.ListTasks(pid, nil)

@@ -87,7 +87,7 @@ func TestRunningThreadsAreStoppedAndTheirTimeIsTheKernels(t *testing.T) {
 	if d := r.TargetCPU - r.ProfiledCPU; d < -0.001 || d > 0.001 {
 		t.Errorf("%v s of the target, %v in the profile", r.TargetCPU, r.ProfiledCPU)
 	}
-	// Time before the first sample and without a processor is unobserved.
+	// Time before the first sample and without a CPU is unobserved.
 	if burnt := r.sumOf(3, in("burn_here")); float64(burnt)/1e9 < 0.9*(r.ProfiledCPU-r.UnobservedCPU) {
 		t.Errorf("%v of %v s in burn_here, %v unseen", float64(burnt)/1e9, r.ProfiledCPU, r.UnobservedCPU)
 	}

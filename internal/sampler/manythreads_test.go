@@ -43,7 +43,7 @@ func TestBackedOffThreadsTimeIsAllThere(t *testing.T) {
 	}
 	burnt := r.sumOf(3, in("burn_here"))
 	unseen := r.sumOf(3, func(s *pprof.Sample) bool {
-		// On an overloaded machine a thread may never be found on a processor.
+		// On an overloaded machine a thread may never be found on a CPU.
 		waited := s.Value[2] > s.Value[1]*9/10
 		return in(attribute.RanBetweenTicks)(s) || in(attribute.ExitedUnseen)(s) || waited && in(attribute.NotObserved)(s)
 	})

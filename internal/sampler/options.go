@@ -18,7 +18,7 @@ import (
 	"prywalk/internal/waits"
 )
 
-// Bounds of the sampling frequency, in ticks a second.
+// Bounds of the sampling frequency, in ticks per second.
 const (
 	MinFreq     = 1
 	MaxFreq     = 10000
@@ -27,7 +27,7 @@ const (
 
 // Options select what is sampled, and how.
 type Options struct {
-	// Freq is the number of ticks a second, MinFreq to MaxFreq.
+	// Freq is the number of ticks per second, MinFreq to MaxFreq.
 	Freq float64
 	// MaxDepth limits the frames of a stack; 0 means frames.DefaultMaxDepth.
 	MaxDepth int
@@ -35,32 +35,32 @@ type Options struct {
 	Threads *regexp.Regexp
 	// Children adds the children of sampled processes.
 	Children bool
-	// Select, if set, gives the processes to sample; new ones are added. Sampling continues while there are none. It
+	// Select, if set, returns the processes to sample; new ones are added. Sampling continues while there are none. It
 	// is called on a goroutine of the Sampler.
 	Select func() []int
-	// Launched is the start of a process launched for this recording ([BootTicks]), else 0; CPU time of its children
+	// Launched is the start of a process launched for this recording ([BootTicks]), else 0. CPU time of its children
 	// counts from then on.
 	Launched uint64
 	// ReadOnly prevents writes of target registers.
 	ReadOnly bool
 	// Mode forces one way of observation, for measurements.
 	Mode observe.Mode
-	// MaxPause, if positive, bounds the expected length of a stop; longer ones fail with that reason.
+	// MaxPause, if positive, bounds the expected length of a stop; longer stops are not made.
 	MaxPause time.Duration
-	// MaxOverhead, if positive, is the share of their time that running threads may lose; the rate adapts to it.
+	// MaxOverhead, if positive, is the share of their time that running threads may lose. The rate adapts to it.
 	MaxOverhead float64
-	// OfHost makes MaxOverhead a share of all processors' time, used or not.
+	// OfHost makes MaxOverhead a share of all CPUs' time, used or not.
 	OfHost bool
-	// Subset, if positive, bounds the threads sampled in a tick, drawn at random, except the last tick. Not with
-	// Engine.
+	// Subset, if positive, bounds the threads sampled in a tick, drawn at random, except in the last tick. It cannot be
+	// used with Engine.
 	Subset int
-	// JITFuncs, if set, gives the bounds of JIT-compiled functions of a process. It is used on the aggregator's
-	// goroutine.
+	// JITFuncs, if set, returns a function for the bounds of JIT-compiled functions of a process. It is used on the
+	// aggregator's goroutine.
 	JITFuncs func(pid int) func(pc uint64) (start, end uint64, ok bool)
 	// Tasks records waiting tasks without a thread, such as goroutines, as blocked time, and labels of running ones.
 	Tasks bool
-	// Engine, if set, is the source of an engine that observes running threads in place of stops. The Sampler owns
-	// it during Run. Its frequency should be Freq. If it is not set, WhyNoEngine is the reason to display.
+	// Engine, if set, is the source of an engine that observes running threads in place of stops. The Sampler owns it
+	// during Run. Its frequency should be Freq. Without it, WhyNoEngine is the reason to display.
 	Engine      engine.Source
 	WhyNoEngine string
 	// KernelStacks adds kernel functions to stacks of sleeping threads, if permitted (CAP_SYS_ADMIN).
@@ -68,7 +68,7 @@ type Options struct {
 	// Checkpoint is called on the aggregator's goroutine periodically and on request. All time until then has been
 	// attributed. During long work it must call between every few ms.
 	Checkpoint func(between func())
-	// CheckpointEvery is the least time between checkpoints; 0: none.
+	// CheckpointEvery is the least time between periodic checkpoints; 0 means none.
 	CheckpointEvery time.Duration
 
 	// Sinks take final intervals, as the recording does. A profile.Watcher among them takes the open ones, too, at
@@ -90,26 +90,26 @@ type Options struct {
 }
 
 func (o *Options) tracerOptions() tracer.Options {
-	t := tracer.Options{
+	options := tracer.Options{
 		Freq: o.Freq, Threads: o.Threads, Children: o.Children, ReadOnly: o.ReadOnly, Mode: o.Mode, MaxPause: o.MaxPause,
 		MaxOverhead: o.MaxOverhead, OfHost: o.OfHost, Subset: o.Subset, Engine: o.Engine, Endless: o.Select != nil,
 		KernelStacks: o.KernelStacks, CheckpointEvery: o.CheckpointEvery,
 	}
 	if len(o.Sinks) > 0 {
-		t.WatchEvery = o.WatchEvery
+		options.WatchEvery = o.WatchEvery
 	}
-	return t
+	return options
 }
 
 func (o *Options) aggregatorOptions() aggregator.Options {
-	a := aggregator.Options{
+	options := aggregator.Options{
 		MaxDepth: o.MaxDepth, Selected: o.Threads != nil, Children: o.Children, Launched: o.Launched != 0,
 		Kernel: o.KernelStacks, Save: o.Checkpoint, Sinks: o.Sinks, Walked: o.walked, Explained: o.explained,
 		Events: o.EventLog, Tasks: o.Tasks,
 	}
-	a.Period = int64(float64(time.Second) / o.Freq)
-	if r := o.Engine; r != nil && r.Period() > 0 {
-		a.Period, a.Sampled = r.Period(), r.FromStart()
+	options.Period = int64(float64(time.Second) / o.Freq)
+	if s := o.Engine; s != nil && s.Period() > 0 {
+		options.Period, options.Sampled = s.Period(), s.FromStart()
 	}
-	return a
+	return options
 }

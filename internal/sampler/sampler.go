@@ -38,13 +38,13 @@ type Sampler struct {
 	targets map[*code.Process]struct{} // not closed yet
 }
 
-// mostArriving is the capacity of the tracer's queue of processes, or more for more initial processes.
-const mostArriving = 1024
+// minArriving is the least capacity of the tracer's queue of processes.
+const minArriving = 1024
 
 // New prepares sampling of procs, which the Sampler closes at the end.
 func New(o Options, b *profile.Builder, images *code.ImageCache, procs []*code.Process) *Sampler {
 	s := &Sampler{
-		opts: o, builder: b, images: images, control: tracer.NewControl(max(mostArriving, len(procs))),
+		opts: o, builder: b, images: images, control: tracer.NewControl(max(minArriving, len(procs))),
 		common: handover.NewCommon(), found: make(chan foundProcess), orphaned: make(chan struct{}),
 		targets: map[*code.Process]struct{}{},
 	}
@@ -52,42 +52,44 @@ func New(o Options, b *profile.Builder, images *code.ImageCache, procs []*code.P
 		s.common.Garbage.Thrifty = true
 		s.common.Pool.BeThrifty()
 	}
-	a := o.aggregatorOptions()
-	a.Builder, a.Images, a.Close = b, images, s.drop
-	s.aggregator = aggregator.New(a, s.common)
-	for _, t := range procs {
-		s.add(t, false, 0)
+	options := o.aggregatorOptions()
+	options.Builder = b
+	options.Images = images
+	options.Close = s.drop
+	s.aggregator = aggregator.New(options, s.common)
+	for _, target := range procs {
+		s.add(target, false, 0)
 	}
 	return s
 }
 
-// add passes a process to the tracer. If the tracer's queue is full, the process is not sampled. child reports that a
+// add passes a process to the tracer. If the tracer's queue is full, the process is not sampled. child is set if a
 // sampled process has started it. parent is its parent's PID, 0 if unknown.
-func (s *Sampler) add(t *code.Process, child bool, parent int) {
+func (s *Sampler) add(target *code.Process, child bool, parent int) {
 	if s.opts.JITFuncs != nil {
-		t.JITFuncs = s.opts.JITFuncs(t.PID)
+		target.JITFuncs = s.opts.JITFuncs(target.PID)
 	}
 	s.mu.Lock()
-	s.targets[t] = struct{}{}
+	s.targets[target] = struct{}{}
 	s.mu.Unlock()
-	p := handover.NewProcess(t, child, parent)
+	p := handover.NewProcess(target, child, parent)
 	if child {
 		s.aggregator.Recall(p)
 	}
 	if !s.control.Admit(p) {
-		if d := p.TakeTaskDir(); d != nil {
-			d.Close()
+		if tasks := p.TakeTaskDir(); tasks != nil {
+			tasks.Close()
 		}
-		s.drop(t)
+		s.drop(target)
 	}
 }
 
-func (s *Sampler) drop(t *code.Process) {
+func (s *Sampler) drop(target *code.Process) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, ok := s.targets[t]; ok {
-		delete(s.targets, t)
-		_ = t.Close()
+	if _, ok := s.targets[target]; ok {
+		delete(s.targets, target)
+		_ = target.Close()
 	}
 }
 
@@ -96,27 +98,27 @@ func (s *Sampler) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var errs []error
-	for t := range s.targets {
-		errs = append(errs, t.Close())
+	for target := range s.targets {
+		errs = append(errs, target.Close())
 	}
 	clear(s.targets)
 	return errors.Join(errs...)
 }
 
-// Run samples until ctx ends or the last process has ended. The Builder then has the whole recording. After an error,
-// which is a failure of the sampler, the Builder has the samples until then, and no target is left stopped. After
-// [ErrHung] a target may be stopped until this process exits, as it then must.
+// Run samples until ctx ends or the last process has ended. The Builder then has the whole recording. An error is a
+// failure of the sampler: the Builder then has the samples until then, and no target is left stopped. After [ErrHung] a
+// target may be stopped until this process exits, which it then must.
 func (s *Sampler) Run(ctx context.Context) (runstats.Stats, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	undo := selfruntime.KeepQuiet(s.opts.Thrifty)
 	start, boot := procmem.Now(), cmp.Or(s.opts.Launched, BootTicks())
 	defer selfruntime.RelaxMonitor()()
-	engine := s.newProducer(start, boot)
+	producer := s.newProducer(start, boot)
 	var discovery sync.WaitGroup
-	accounted, traced := make(chan struct{}), make(chan struct{})
+	aggregatorDone, tracerDone := make(chan struct{}), make(chan struct{})
 	go func() {
-		defer close(accounted)
+		defer close(aggregatorDone)
 		s.runAggregator(cancel)
 	}()
 	if s.opts.Children || s.opts.Select != nil {
@@ -126,23 +128,23 @@ func (s *Sampler) Run(ctx context.Context) (runstats.Stats, error) {
 		})
 	}
 	go func() {
-		defer close(traced)
-		engine.Run(ctx, cancel)
+		defer close(tracerDone)
+		producer.Run(ctx, cancel)
 		cancel()
 	}()
-	if err := s.waitFor(ctx, traced, accounted); err != nil {
+	if err := s.waitFor(ctx, tracerDone, aggregatorDone); err != nil {
 		// A hanging thread blocks a change of the runtime's state.
 		cancel()
-		return s.stats(engine), errors.Join(err, s.common.Failure.Get())
+		return s.stats(producer), errors.Join(err, s.common.Failure.Get())
 	}
-	<-traced
+	<-tracerDone
 	undo()
 	cancel()
 	discovery.Wait()
-	return s.stats(engine), s.common.Failure.Get()
+	return s.stats(producer), s.common.Failure.Get()
 }
 
-// newProducer makes the engine of a run that begins at start, CLOCK_MONOTONIC ns, or boot, clock ticks after boot.
+// newProducer returns the producer of a run that begins at start, CLOCK_MONOTONIC ns, or boot, clock ticks after boot.
 func (s *Sampler) newProducer(start int64, boot uint64) handover.Producer {
 	if s.opts.producer != nil {
 		return s.opts.producer(s.common, s.control.Arriving())
@@ -181,7 +183,7 @@ func (s *Sampler) runAggregator(stop func()) {
 	}
 }
 
-// pollTasks observes tasks without threads, and gives the time until the next call.
+// pollTasks observes tasks without threads. It returns the time until the next call.
 func (s *Sampler) pollTasks() time.Duration {
 	if s.control.Held() {
 		return watchEvery
@@ -189,7 +191,6 @@ func (s *Sampler) pollTasks() time.Duration {
 	return time.Duration(s.aggregator.PollTasks())
 }
 
-// handleWaiting handles the batches that wait.
 func (s *Sampler) handleWaiting() {
 	for {
 		select {
@@ -206,7 +207,7 @@ func (s *Sampler) handleWaiting() {
 
 // discardRest discards batches after a failure of the aggregator; none if the tracer hangs.
 func (s *Sampler) discardRest() {
-	if closed(s.orphaned) {
+	if isClosed(s.orphaned) {
 		return
 	}
 	for b := range s.common.Ring.Batches() {
@@ -217,16 +218,15 @@ func (s *Sampler) discardRest() {
 // CheckpointNow requests a checkpoint at the next tick.
 func (s *Sampler) CheckpointNow() { s.control.CheckpointNow() }
 
-// Hold suspends all access to targets until [Sampler.Resume]. Ticks are neither done nor counted as missed. Long
-// time is attributed as not observed. It is for measurements of the cost of sampling.
+// Hold suspends all access to targets until [Sampler.Resume]. Ticks are neither made nor missed. A long Hold is
+// attributed as not observed. It is for measurements of the cost of sampling.
 func (s *Sampler) Hold() { s.control.Hold() }
 
 // Resume ends a Hold.
 func (s *Sampler) Resume() { s.control.Resume() }
 
-// Held reports whether a Hold has taken effect: no thread is or will be stopped, except after uninterruptible
-// sleep.
+// Held reports whether a Hold has taken effect: no thread is or will be stopped, except after uninterruptible sleep.
 func (s *Sampler) Held() bool { return s.control.Held() }
 
-// BootTicks gives the current time in the unit of [Options.Launched].
+// BootTicks returns the current time in the unit of [Options.Launched].
 func BootTicks() uint64 { return tracer.BootTicks() }

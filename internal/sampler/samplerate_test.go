@@ -40,19 +40,19 @@ type alternating struct {
 }
 
 type alternatingRun struct {
-	engine.RunningObserver
+	engine.Engine
 	of   *alternating
 	last float64
 	n    int
 }
 
-func (s *alternating) Start(r *engine.SharedState, h engine.Host, o engine.Options) engine.RunningObserver {
-	return &alternatingRun{RunningObserver: s.Source.Start(r, h, o), of: s}
+func (s *alternating) Start(r *engine.SharedState, h engine.Host, o engine.Options) engine.Engine {
+	return &alternatingRun{Engine: s.Source.Start(r, h, o), of: s}
 }
 
 func (r *alternatingRun) SetRate(now int64, _ float64) {
 	r.n++
-	r.RunningObserver.SetRate(now, []float64{400, 50}[r.n%2])
+	r.Engine.SetRate(now, []float64{400, 50}[r.n%2])
 	if hz := r.of.Events.Freq(); hz != r.last {
 		r.last = hz
 		r.of.changes.Add(1)

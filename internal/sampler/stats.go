@@ -14,25 +14,24 @@ import (
 	"prywalk/internal/tracer"
 )
 
-// stats gives the statistics at the end of a run.
-func (s *Sampler) stats(e handover.Producer) (r runstats.Stats) {
-	e.Stats(&r)
-	s.aggregator.Stats(&r)
-	measureSwitch(&r.CPU)
-	r.Unopened = s.unopened.number()
-	r.Refused = s.refused.byReason()
-	r.WhyEngine = cmp.Or(r.EngineNote, s.opts.WhyNoEngine)
+func (s *Sampler) stats(producer handover.Producer) (stats runstats.Stats) {
+	producer.Stats(&stats)
+	s.aggregator.Stats(&stats)
+	measureSwitch(&stats.CPU)
+	stats.Unopened = s.unopened.number()
+	stats.Refused = s.refused.byReason()
+	stats.WhyEngine = cmp.Or(stats.EngineNote, s.opts.WhyNoEngine)
 	if begun := s.control.FirstTick(); begun != 0 {
-		r.Begun = time.Unix(0, s.aggregator.UnixOf(begun))
+		stats.Begun = time.Unix(0, s.aggregator.UnixOf(begun))
 	}
 	var ru unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_SELF, &ru) == nil {
-		r.SelfCPU = float64(ru.Utime.Nano()+ru.Stime.Nano()) / 1e9
+		stats.SelfCPU = float64(ru.Utime.Nano()+ru.Stime.Nano()) / 1e9
 	}
-	return r
+	return stats
 }
 
-// Suspects gives the ids of processes with possible deadlocks, at the end of a run.
+// Suspects returns the IDs of processes with possible deadlocks, at the end of a run.
 func (s *Sampler) Suspects() []int { return s.aggregator.Suspects() }
 
 // Progress is the progress of a run.
@@ -41,7 +40,7 @@ type Progress struct {
 	Stacks, Complete int64
 }
 
-// Progress gives the progress of the run. Safe for concurrent use.
+// Progress returns the progress of the run. It is safe for concurrent use.
 func (s *Sampler) Progress() Progress {
 	p := Progress{Progress: s.control.Progress()}
 	p.Stacks, p.Complete = s.aggregator.Stacks()
@@ -58,7 +57,7 @@ type Counts struct {
 	Copied   int64 `json:"copied"`
 }
 
-// Counts gives the counts. Safe for concurrent use.
+// Counts returns the counts. It is safe for concurrent use.
 func (s *Sampler) Counts() Counts {
 	p := s.control.Progress()
 	return Counts{

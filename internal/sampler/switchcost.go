@@ -16,20 +16,21 @@ const (
 	// switches is the number of sleeps, napTime the length of each.
 	switches = 100
 	napTime  = 50 * time.Microsecond
-	// mostSwitch bounds a switch's cost, ns. It is measured if switches may have leastShare of the targets' CPU time.
-	mostSwitch = 50_000
-	leastShare = 0.02
+	// maxSwitch bounds a switch's cost, ns. It is measured if switches may have minShare of the targets' CPU time.
+	maxSwitch = 50_000
+	minShare  = 0.02
 )
 
 // measureSwitch sets the cost of a context switch if the targets' runs are short: samples miss the ends of runs, as a
-// sampling timer that is due while interrupts are off fires after the switch. The CPU time of a timed sleep, from
-// before it until the thread runs again, is an upper bound of the cost.
-func measureSwitch(s *runstats.CPU) {
-	if s.SwitchCost = mostSwitch; s.Unsampled() < leastShare {
-		s.SwitchCost = 0
+// sampling timer that is due while interrupts are off fires after the switch. The CPU time of a timed sleep, until the
+// thread runs again, is an upper bound of the cost.
+func measureSwitch(cpu *runstats.CPU) {
+	cpu.SwitchCost = maxSwitch
+	if cpu.Unsampled() < minShare {
+		cpu.SwitchCost = 0
 		return
 	}
-	s.SwitchCost = runstats.Nanos(switchCost())
+	cpu.SwitchCost = runstats.Nanos(switchCost())
 }
 
 func switchCost() time.Duration {

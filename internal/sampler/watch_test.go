@@ -34,7 +34,7 @@ func (w *watched) Refresh(_ int64, open iter.Seq[profile.Interval]) {
 	}
 }
 
-// told gives the number of refreshes, and of threads open for at least long at the last one.
+// told returns the number of refreshes, and of threads open for at least long at the last one.
 func (w *watched) told(long time.Duration) (refreshes, threads int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

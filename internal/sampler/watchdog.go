@@ -14,56 +14,56 @@ import (
 
 // # Hangs
 //
-// A read of target memory or files can block for ever (package observe, [observe.Stalls]). If the tracer hangs, a
-// target thread may be stopped, so the recording ends at once; a hanging aggregator ends on request. The recording
-// is kept, and the process must exit soon to release the threads.
+// A read of target memory or files can block for ever ([observe.Stalls]). If the tracer hangs, a target thread may be
+// stopped, so the recording ends at once; a hanging aggregator ends on request. The recording is kept, and the process
+// must exit soon to release the threads.
 
-// ErrHung is part of the error of [Sampler.Run] if a read does not return. The Builder then has the recording,
+// ErrHung is wrapped by the error of [Sampler.Run] if a read does not return. The Builder then has the recording,
 // unless [ErrNotBooked].
 var ErrHung = observe.ErrHung
 
-// ErrNotBooked means that the hanging part uses the Builder, which must not be read then. The last checkpoint is valid.
+// ErrNotBooked means that the hanging part uses the Builder, which then must not be read. The last checkpoint is valid.
 var ErrNotBooked = errors.New("the recording so far could not be taken over; the last checkpoint stands")
 
 // watchEvery is the interval of checks for hangs.
 const watchEvery = 500 * time.Millisecond
 
-// waitFor waits for the tracer and the aggregator; the error names the one that hangs.
-func (s *Sampler) waitFor(ctx context.Context, traced, accounted chan struct{}) error {
+// waitFor waits for the tracer and the aggregator. The error names the one that hangs.
+func (s *Sampler) waitFor(ctx context.Context, tracerDone, aggregatorDone chan struct{}) error {
 	var stalls observe.Stalls
 	defer stalls.Close()
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	for {
 		select {
-		case <-accounted:
+		case <-aggregatorDone:
 			return nil
 		case <-tick.C:
 		}
 		tracer := s.control.Thread()
-		if what := stalls.HungTracer(tracer); what != "" && !closed(traced) {
-			return s.takeOverFromHung(what, accounted)
+		if what := stalls.HungTracer(tracer); what != "" && !isClosed(tracerDone) {
+			return s.takeOverFromHung(what, aggregatorDone)
 		}
 		if ctx.Err() == nil {
 			continue
 		}
 		if what := stalls.HungReader(tracer); what != "" {
-			return s.takeOverFromHung(what, accounted)
+			return s.takeOverFromHung(what, aggregatorDone)
 		}
 	}
 }
 
-// takeOverFromHung takes the Builder over, and makes the error.
-func (s *Sampler) takeOverFromHung(what string, accounted chan struct{}) error {
+// takeOverFromHung takes the Builder over, and returns the error.
+func (s *Sampler) takeOverFromHung(what string, aggregatorDone chan struct{}) error {
 	close(s.orphaned)
 	s.common.QuotaGate.Open() // the hanging part may have closed it
-	if err := s.takeBuilder(accounted); err != nil {
+	if err := s.takeBuilder(aggregatorDone); err != nil {
 		return fmt.Errorf("%w; %w", observe.Hung(what), err)
 	}
 	return observe.Hung(what)
 }
 
-func closed(c chan struct{}) bool {
+func isClosed(c chan struct{}) bool {
 	select {
 	case <-c:
 		return true
@@ -72,13 +72,13 @@ func closed(c chan struct{}) bool {
 	}
 }
 
-// takeOverFor bounds the aggregator's time for the rest once the tracer hangs.
+// takeOverFor bounds the aggregator's time for the rest when the tracer hangs.
 const takeOverFor = 5 * time.Second
 
-// takeBuilder waits for the aggregator, or takes the Builder over if it hangs.
-func (s *Sampler) takeBuilder(accounted chan struct{}) error {
+// takeBuilder waits for the aggregator. If that hangs, it takes the Builder over.
+func (s *Sampler) takeBuilder(aggregatorDone chan struct{}) error {
 	select {
-	case <-accounted:
+	case <-aggregatorDone:
 		return nil
 	case <-time.After(takeOverFor):
 	}

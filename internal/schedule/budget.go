@@ -4,12 +4,12 @@ package schedule
 
 // # The budget
 //
-// The share of their time that targets may lose (--max-overhead) sets two limits. The rate is lowered until both are
-// kept:
+// The share of their time that targets may lose (--max-overhead) sets two limits, and the rate is lowered until both
+// are kept:
 //
-//   - What targets lose: the lengths of stops and [StopCost] for each, and [SampleCost] for each sample of the kernel,
-//     as a share of the targets' CPU time. A tick is withheld while this account is overdrawn.
-//   - What prywalk takes of the processors, as a share of all.
+//   - What targets lose: the lengths of stops, [StopCost] for each, and [SampleCost] for each kernel sample, as a share
+//     of the targets' CPU time. While this account is overdrawn, ticks are withheld.
+//   - What prywalk takes of the CPUs, as a share of all.
 //
 // Below evenRate, ticks observe a part of the threads instead ([Subset]).
 
@@ -20,48 +20,48 @@ const StopCost = 10e3
 const SampleCost = 20e3
 
 const (
-	// sampleShare of the budget is for samples of the kernel: the rest is for stops.
+	// sampleShare of the budget is for samples of the kernel; the rest is for stops.
 	sampleShare = 0.8
-	// samplesPerTick bounds the samples of a processor between two ticks. Its buffer has room for 32.
+	// samplesPerTick bounds the samples of a CPU between two ticks. Its buffer has room for 32.
 	samplesPerTick = 8
 
-	leastRate = 1
+	minRate = 1
 	// Below evenRate, ticks/s, a tick observes a part of the threads.
-	evenRate    = 10
-	leastPart   = 1. / 64
-	leastChecks = 20
-	// selfStart is the number of first ticks that are not typical.
+	evenRate  = 10
+	minPart   = 1. / 64
+	minChecks = 20
+	// selfStart is the number of first, untypical ticks.
 	selfStart = 16
 )
 
 // Budget bounds what targets lose.
 type Budget struct {
-	// Withheld is the number of ticks while the account was overdrawn.
+	// Withheld is the number of withheld ticks.
 	Withheld int64
 
-	freq        float64 // asked for, ticks/s
-	maxOverhead float64 // 0: no limit
+	freq        float64 // requested, ticks/s
+	maxOverhead float64 // 0 means no limit
 	processors  float64
 
-	meanStop     float64 // of recent stops, ns
-	lost         float64 // by all stops and samples, ns
-	sampled      int64   // samples of the kernel charged so far
-	ran          float64 // CPU time of the targets, ns
-	since        int64   // start, CLOCK_MONOTONIC ns
-	tickCPU      float64 // prywalk's CPU time for a tick, ns
-	cpuAtTick    int64   // prywalk's CPU time as of the last tick, ns
-	ticks        int64
-	observedPart float64 // of the threads; 0: always all
-	shareOfHost  bool    // the limit is a share of all processors' time
+	meanStop       float64 // of recent stops, ns
+	lost           float64 // by all stops and samples, ns
+	chargedSamples int64   // samples of the kernel charged so far
+	ran            float64 // CPU time of the targets, ns
+	since          int64   // start, CLOCK_MONOTONIC ns
+	tickCPU        float64 // prywalk's CPU time for a tick, ns
+	cpuAtTick      int64   // prywalk's CPU time at the last tick, ns
+	ticks          int64
+	observedPart   float64 // part of the threads that a tick observes; 0 means always all
+	shareOfHost    bool    // the limit is a share of all CPUs' time
 }
 
-// OfHost makes the limit a share of all processors' time.
+// OfHost makes the limit a share of all CPUs' time.
 func (b *Budget) OfHost() { b.shareOfHost = true }
 
 // UseParts lets ticks observe a part of the threads.
 func (b *Budget) UseParts() { b.observedPart = 1 }
 
-// Part gives the part of the threads that a tick observes.
+// Part returns the part of the threads that a tick observes.
 func (b *Budget) Part() float64 {
 	if b.observedPart == 0 {
 		return 1
@@ -69,7 +69,7 @@ func (b *Budget) Part() float64 {
 	return b.observedPart
 }
 
-// NewBudget makes an account. freq is in ticks/s; maxOverhead is the share that targets may lose, 0: no limit.
+// NewBudget returns an account. freq is in ticks/s; maxOverhead is the share that targets may lose, 0 for no limit.
 func NewBudget(freq, maxOverhead float64, processors int) Budget {
 	return Budget{freq: freq, maxOverhead: maxOverhead, processors: float64(processors)}
 }
@@ -80,7 +80,7 @@ func (b *Budget) Begin(now int64) { b.since = now }
 // Limited reports whether there is a limit.
 func (b *Budget) Limited() bool { return b.maxOverhead > 0 }
 
-// Lost gives what targets have lost by all stops and samples, ns.
+// Lost returns what targets have lost by stops and samples, ns.
 func (b *Budget) Lost() float64 { return b.lost }
 
 // AddStop adds a stop's length.
@@ -94,24 +94,25 @@ func (b *Budget) AddStop(ns int64) {
 
 // SampledTo sets the number of the kernel's samples so far, and charges the new ones.
 func (b *Budget) SampledTo(n int64) {
-	b.lost += float64(n-b.sampled) * SampleCost
-	b.sampled = n
+	b.lost += float64(n-b.chargedSamples) * SampleCost
+	b.chargedSamples = n
 }
 
-// SampleRate gives the frequency of the kernel's samples, samples/s, at most that asked for; ticks is the frequency of
-// ticks.
+// SampleRate returns the frequency of the kernel's samples, at most the requested one, in samples/s. ticks is the
+// frequency of ticks.
 func (b *Budget) SampleRate(ticks float64) float64 {
 	if !b.Limited() {
 		return b.freq
 	}
-	return max(min(b.freq, samplesPerTick*ticks, sampleShare*b.maxOverhead*1e9/SampleCost), leastRate)
+	return max(min(b.freq, samplesPerTick*ticks, sampleShare*b.maxOverhead*1e9/SampleCost), minRate)
 }
 
-// Ticked notes a tick; self is prywalk's CPU time so far, ns.
+// Ticked records a tick. self is prywalk's CPU time so far, ns.
 func (b *Budget) Ticked(self int64) {
 	took := float64(self-b.cpuAtTick) / b.Part()
 	b.cpuAtTick = self
-	if b.ticks++; b.ticks <= selfStart {
+	b.ticks++
+	if b.ticks <= selfStart {
 		return
 	}
 	if b.tickCPU == 0 {
@@ -128,7 +129,7 @@ func (b *Budget) RanTo(ns, now int64) {
 	b.ran = max(b.ran, float64(ns))
 }
 
-// Overdrawn gives by how much targets have lost more than they may, ns.
+// Overdrawn returns what targets have lost beyond the limit, ns.
 func (b *Budget) Overdrawn() float64 {
 	if !b.Limited() {
 		return 0
@@ -136,25 +137,26 @@ func (b *Budget) Overdrawn() float64 {
 	return max(b.lost-b.maxOverhead*b.ran, 0)
 }
 
-// Rate gives the frequency for now, at most that asked for, ticks/s. While the account is overdrawn it is lower.
-func (b *Budget) Rate(now int64) float64 {
+// UpdateRate returns the present frequency of ticks, at most the requested one, in ticks/s. It is lower while the
+// account is overdrawn.
+func (b *Budget) UpdateRate(now int64) float64 {
 	if !b.Limited() {
 		return b.freq
 	}
-	r := b.freq
+	rate := b.freq
 	if b.meanStop > 0 {
-		r = min(r, b.maxOverhead*1e9/(b.meanStop+StopCost))
+		rate = min(rate, b.maxOverhead*1e9/(b.meanStop+StopCost))
 	}
 	if b.tickCPU > 0 {
-		r = min(r, b.maxOverhead*b.processors*1e9/b.tickCPU)
+		rate = min(rate, b.maxOverhead*b.processors*1e9/b.tickCPU)
 	}
 	if b.observedPart > 0 {
-		b.observedPart = min(max(r/min(evenRate, b.freq), leastPart), 1)
-		r /= b.observedPart
+		b.observedPart = min(max(rate/min(evenRate, b.freq), minPart), 1)
+		rate /= b.observedPart
 	}
 	if debt := b.Overdrawn(); debt > 0 {
 		share := b.ran / float64(max(now-b.since, 1))
-		r = min(r, max(b.maxOverhead*share*1e9/debt, leastChecks))
+		rate = min(rate, max(b.maxOverhead*share*1e9/debt, minChecks))
 	}
-	return max(r, leastRate)
+	return max(rate, minRate)
 }

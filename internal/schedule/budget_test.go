@@ -38,7 +38,7 @@ func budgetRun(t *testing.T, share, freq float64, seed uint64) (p Budget, ticks 
 			}
 			tickLoss = p.lost - before
 		}
-		sched.SetRate(now, p.Rate(now))
+		sched.SetRate(now, p.UpdateRate(now))
 		now = sched.Next(now)
 	}
 	return p, ticks
@@ -68,8 +68,8 @@ func TestBudgetThatIsNotUsedUpLeavesTheRate(t *testing.T) {
 func TestWithoutABudgetTheRateIsThatAskedFor(t *testing.T) {
 	p := NewBudget(777, 0, 2)
 	p.AddStop(1e9)
-	if p.Rate(1e9) != 777 || p.Overdrawn() != 0 {
-		t.Errorf("%v/s, %v overdrawn", p.Rate(1e9), p.Overdrawn())
+	if p.UpdateRate(1e9) != 777 || p.Overdrawn() != 0 {
+		t.Errorf("%v/s, %v overdrawn", p.UpdateRate(1e9), p.Overdrawn())
 	}
 }
 
@@ -80,21 +80,21 @@ func TestPrywalksOwnTimeIsKeptWithinTheShareOfAllProcessors(t *testing.T) {
 		self += 20e6 // tables are read
 		p.Ticked(self)
 	}
-	if r := p.Rate(1e9); r != 1000 {
+	if r := p.UpdateRate(1e9); r != 1000 {
 		t.Errorf("%v/s because of how it began", r)
 	}
 	for range 100 {
 		self += 1e6
 		p.Ticked(self)
 	}
-	if r := p.Rate(1e9); r < 79 || r > 81 { // of four seconds 80 ms, 1 ms a tick
+	if r := p.UpdateRate(1e9); r < 79 || r > 81 { // of four seconds 80 ms, 1 ms a tick
 		t.Errorf("%v/s with 1 ms a tick", r)
 	}
 	for range 1000 {
 		self += 1e9
 		p.Ticked(self)
 	}
-	if r := p.Rate(1e9); r != leastRate {
+	if r := p.UpdateRate(1e9); r != minRate {
 		t.Errorf("%v/s", r)
 	}
 }
@@ -126,7 +126,7 @@ func TestSamplesOfTheKernelAreWithinTheBudget(t *testing.T) {
 		lost, sampled := 0.0, 0.0
 		for now := int64(1e9); now < 60e9; now += 1e9 {
 			p.RanTo(running*now, now)
-			sampled += running * p.SampleRate(p.Rate(now))
+			sampled += running * p.SampleRate(p.UpdateRate(now))
 			p.SampledTo(int64(sampled))
 			lost = p.Lost()
 			if p.Overdrawn() > 0 {

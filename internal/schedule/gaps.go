@@ -6,20 +6,19 @@ import "time"
 
 // # Gaps
 //
-// A long time without observations (prywalk is stopped, has no processor, collects garbage) is a gap: the next
-// observation is not charged with it (package attribute, Clock.Skip). Its weight for short-lived threads is bounded
-// besides, by 4 periods (package tracer, mostWeight). Withheld ticks are no gap, nor is a low rate that
-// lasts.
+// A long time without observations (prywalk is stopped, has no CPU, collects garbage) is a gap: the next observation is
+// not charged with it (package attribute, Clock.Skip). For short-lived threads the weight of an observation is bounded,
+// too, by 4 periods (package tracer, maxWeight). Withheld ticks are no gap, nor is a low rate that lasts.
 
 const (
 	// A gap is longer than fewTicks usual distances of ticks.
 	fewTicks = 4
-	// leastGap is the shortest gap, ns: waiting for a busy processor takes up to 150 ms.
-	leastGap = 200e6
+	// minGap is the shortest gap, ns: waiting for a busy CPU takes up to 150 ms.
+	minGap = 200e6
 	// The usual distance is a mean over usualShare ticks.
 	usualShare = 8
-	// leastSleep is the least advance of Unix time over CLOCK_MONOTONIC that may be a suspension, ns.
-	leastSleep = 50e6
+	// minSleep is the least advance of Unix time over CLOCK_MONOTONIC that may be a suspension, ns.
+	minSleep = 50e6
 )
 
 // GapDetector detects gaps. Times are CLOCK_MONOTONIC ns.
@@ -29,66 +28,67 @@ type GapDetector struct {
 	// Suspended is how long the machine was suspended since sampling began.
 	Suspended int64
 
-	observed      int64 // last observation
-	ticked        int64 // last tick
-	usualDistance int64 // usual distance of ticks, ns
+	lastObservation int64 // last observation
+	lastTick        int64 // last tick
+	usualDistance   int64 // usual distance of ticks, ns
 
 	unixAhead int64 // Unix time less CLOCK_MONOTONIC, ns
 	sinceBoot int64 // suspensions since boot, ns
 }
 
 // Begin begins detection. suspended is how long the machine has been suspended since boot.
-func (d *GapDetector) Begin(now, suspended int64) {
-	*d = GapDetector{observed: now, unixAhead: time.Now().UnixNano() - now, sinceBoot: suspended}
+func (g *GapDetector) Begin(now, suspended int64) {
+	*g = GapDetector{lastObservation: now, unixAhead: time.Now().UnixNano() - now, sinceBoot: suspended}
 }
 
-// Tick notes the beginning of a tick, also a withheld one. period is the present mean distance of ticks, ns.
-func (d *GapDetector) Tick(now, period int64) {
-	if d.ticked != 0 {
-		apart := min(now-d.ticked, fewTicks*d.usualDistance)
-		d.usualDistance += (apart - d.usualDistance) / usualShare
+// Tick records the beginning of a tick, also of a withheld one. period is the present mean distance of ticks, ns.
+func (g *GapDetector) Tick(now, period int64) {
+	if g.lastTick != 0 {
+		apart := min(now-g.lastTick, fewTicks*g.usualDistance)
+		g.usualDistance += (apart - g.usualDistance) / usualShare
 	}
-	d.ticked, d.usualDistance = now, max(d.usualDistance, period)
+	g.lastTick, g.usualDistance = now, max(g.usualDistance, period)
 }
 
-// MaxGap gives the longest time without an observation that is not yet a gap, ns.
-func (d *GapDetector) MaxGap() int64 { return max(fewTicks*d.usualDistance, leastGap) }
+// MaxGap returns the longest time without an observation that is no gap yet, ns.
+func (g *GapDetector) MaxGap() int64 { return max(fewTicks*g.usualDistance, minGap) }
 
-// Observed notes an observation, and gives the gap that this ends, as [GapDetector.Ended].
-func (d *GapDetector) Observed(now int64) (from, length int64) {
-	from, length = d.Ended(now)
-	d.observed = now
+// Observed records an observation, and returns the gap that it ends, as [GapDetector.EndGap].
+func (g *GapDetector) Observed(now int64) (from, length int64) {
+	from, length = g.EndGap(now)
+	g.lastObservation = now
 	return from, length
 }
 
-// Ended gives the start and length of the gap that ends now; length 0: none.
-func (d *GapDetector) Ended(now int64) (from, length int64) {
-	if d.usualDistance == 0 || now-d.observed <= d.MaxGap() {
+// EndGap returns the start and length of the gap that ends now. A length of 0 means none.
+func (g *GapDetector) EndGap(now int64) (from, length int64) {
+	if g.usualDistance == 0 || now-g.lastObservation <= g.MaxGap() {
 		return 0, 0
 	}
-	from, length = d.observed, now-d.observed-d.usualDistance
-	d.observed = now
-	d.Gaps++
-	d.Total += length
-	d.Longest = max(d.Longest, length)
+	from, length = g.lastObservation, now-g.lastObservation-g.usualDistance
+	g.lastObservation = now
+	g.Gaps++
+	g.Total += length
+	g.Longest = max(g.Longest, length)
 	return from, length
 }
 
-// WokeUp gives how long the machine was suspended since the last call, ns. CLOCK_MONOTONIC stands still in a
-// suspension, so that Unix time runs ahead. As Unix time may have been set, suspended then gives the suspensions since
-// boot, ns.
-func (d *GapDetector) WokeUp(now, unix int64, suspended func() int64) (slept int64) {
+// WokeUp returns how long the machine was suspended since the last call, ns. In a suspension CLOCK_MONOTONIC stands
+// still, so Unix time runs ahead. As Unix time may have been set, suspended then returns the suspensions since boot,
+// ns.
+func (g *GapDetector) WokeUp(now, unix int64, suspended func() int64) (slept int64) {
 	ahead := unix - now
-	moved := ahead - d.unixAhead
-	d.unixAhead = ahead
-	if moved < leastSleep {
+	moved := ahead - g.unixAhead
+	g.unixAhead = ahead
+	if moved < minSleep {
 		return 0
 	}
 	all := suspended()
-	if slept = all - d.sinceBoot; slept < leastSleep {
+	slept = all - g.sinceBoot
+	if slept < minSleep {
 		return 0
 	}
-	d.sinceBoot = all
-	d.Suspended += slept
+	g.sinceBoot = all
+	g.Suspended += slept
 	return slept
 }

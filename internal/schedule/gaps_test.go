@@ -4,13 +4,13 @@ package schedule
 
 import "testing"
 
-// ticking gives a detector after n regular ticks.
+// ticking returns a detector after n regular ticks.
 func ticking(period int64, n int) (w GapDetector, now int64) {
-	w.observed = 1e9
+	w.lastObservation = 1e9
 	for now = 1e9; n > 0; n-- {
 		now += period
-		w.Ended(now)
-		w.observed = now
+		w.EndGap(now)
+		w.lastObservation = now
 		w.Tick(now, period)
 	}
 	return w, now
@@ -18,19 +18,19 @@ func ticking(period int64, n int) (w GapDetector, now int64) {
 
 func TestALongPauseIsAGapAndAFewLateTicksAreNone(t *testing.T) {
 	w, now := ticking(10e6, 100)
-	if _, length := w.Ended(now + leastGap); length != 0 {
-		t.Errorf("%d ns not observed after a pause of %d", length, int64(leastGap))
+	if _, length := w.EndGap(now + minGap); length != 0 {
+		t.Errorf("%d ns not observed after a pause of %d", length, int64(minGap))
 	}
-	from, length := w.Ended(now + 3e9)
+	from, length := w.EndGap(now + 3e9)
 	if from != now || length != 3e9-10e6 || w.Gaps != 1 || w.Total != length || w.Longest != length {
 		t.Errorf("not observed from %d for %d, want from %d for %d: %+v", from, length, now, int64(3e9-10e6), w)
 	}
-	if _, again := w.Ended(now + 3e9); again != 0 {
+	if _, again := w.EndGap(now + 3e9); again != 0 {
 		t.Errorf("%d counted twice", again)
 	}
 	// At one tick a second three seconds are a few ticks.
 	w, now = ticking(1e9, 100)
-	if _, length := w.Ended(now + 3e9); length != 0 {
+	if _, length := w.EndGap(now + 3e9); length != 0 {
 		t.Errorf("%d ns not observed", length)
 	}
 }
@@ -41,10 +41,10 @@ func TestARateThatStaysLowIsNoGap(t *testing.T) {
 	last := 0
 	for i := range 100 {
 		now += 300e6
-		if _, length := w.Ended(now); length > 0 {
+		if _, length := w.EndGap(now); length > 0 {
 			last = i
 		}
-		w.observed = now
+		w.lastObservation = now
 		w.Tick(now, 10e6)
 	}
 	if last > 10 {
@@ -53,15 +53,15 @@ func TestARateThatStaysLowIsNoGap(t *testing.T) {
 	// By a budget it is known at once.
 	w, now = ticking(10e6, 100)
 	w.Tick(now, 1e9)
-	if _, length := w.Ended(now + 3.9e9); length != 0 {
+	if _, length := w.EndGap(now + 3.9e9); length != 0 {
 		t.Errorf("%d ns not observed at one tick a second", length)
 	}
 	for range 100 {
 		now += 10e6
 		w.Tick(now, 10e6)
 	}
-	w.observed = now
-	if _, length := w.Ended(now + 1e9); length == 0 {
+	w.lastObservation = now
+	if _, length := w.EndGap(now + 1e9); length == 0 {
 		t.Error("a pause of a second is no gap")
 	}
 }

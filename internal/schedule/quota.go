@@ -15,39 +15,40 @@ import (
 
 // # A CPU quota of prywalk's own
 //
-// A used-up CPU quota stops prywalk together with a thread that it has just stopped. So no tick begins unless enough of
-// the period is left (package quota), and half of the quota limits the rate. A real-time priority is above quotas.
+// A used-up CPU quota stops prywalk, and with it a thread that it has just stopped. So no tick begins unless enough of
+// the period is left (package quota), and half of the quota limits the rate. Quotas do not apply to a real-time
+// priority.
 //
-// Where prywalk is alone in the group, all of its threads use one processor: the kernel gives the quota to processors
-// in slices. After movesAfter periods it is the next one.
+// If prywalk is alone in the group, all of its threads use one CPU, as the kernel gives CPUs the quota in slices. After
+// movesAfter periods they move to the next CPU.
 
 const (
-	// throttledFrom is the least length of a stop that may include a throttled time, ns.
-	throttledFrom  = 1e6
-	leastQuotaRate = 1 // ticks/s
-	movesAfter     = 4
-	maxCPUs        = 1024
+	// throttledFrom is the least length of a stop that may include throttled time, ns.
+	throttledFrom = 1e6
+	minQuotaRate  = 1 // ticks/s
+	movesAfter    = 4
+	maxCPUs       = 1024
 )
 
-// Quota keeps the sampling within a CPU quota. Nil: none, and all is allowed.
+// Quota keeps the sampling within a CPU quota. A nil Quota permits everything.
 type Quota struct {
 	guard          *quota.Guard
 	meter          *quota.Meter
 	alone          bool // prywalk is alone in the group
 	allCPUs        unix.CPUSet
-	onlyCPU        int          // the processor of all threads; −1: several
-	moved          int64        // the quota's period in which they were put there
+	onlyCPU        int          // the CPU of all threads, −1 if several
+	movedIn        int64        // the quota's period in which they were moved there
 	last           quota.Sample // last reading of the meter
 	first          quota.Sample
 	groupCPU       int64   // CPU time of the group, ns
-	groupCPUAtTick int64   // groupCPU as of the last tick, ns
+	groupCPUAtTick int64   // groupCPU at the last tick, ns
 	meanCost       float64 // mean CPU time between ticks, ns
 
 	withheld  int64 // ticks
 	throttled int64 // stops
 }
 
-// QuotaStats is the effect of a quota, as in [prywalk/internal/runstats.OwnQuota].
+// QuotaStats is the effect of a quota ([prywalk/internal/runstats.OwnQuota]).
 type QuotaStats struct {
 	Quota                float64
 	TicksWithheldByQuota int64
@@ -55,7 +56,8 @@ type QuotaStats struct {
 	StopsThrottled       int64
 }
 
-// NewQuota gives the tightest limit that can be measured; nil: none, or without effect (scheduling "fifo").
+// NewQuota returns the tightest limit that can be measured. It returns nil if there is none, or without effect
+// (scheduling "fifo").
 func NewQuota(limits []quota.Limit, scheduling string) *Quota {
 	if scheduling == "fifo" {
 		return nil
@@ -80,11 +82,13 @@ func openQuota(l quota.Limit) *Quota {
 		return nil
 	}
 	q.last, q.first = s, s
-	kept, processors := 0, runtime.NumCPU()
+	kept := 0
+	cpus := runtime.NumCPU()
 	if unix.SchedGetaffinity(0, &q.allCPUs) == nil && q.alone && l.Share() <= 1 && q.pin() {
-		kept, processors = min(q.allCPUs.Count()-1, 1), 1
+		kept = min(q.allCPUs.Count()-1, 1)
+		cpus = 1
 	}
-	q.guard = quota.NewGuard(l, processors, kept, s, q.usedNow(s))
+	q.guard = quota.NewGuard(l, cpus, kept, s, q.usedNow(s))
 	q.groupCPUAtTick = q.groupCPU
 	return q
 }
@@ -108,8 +112,8 @@ func (q *Quota) read() {
 	}
 }
 
-// MayTick reports whether a tick may begin, and counts those that may not.
-func (q *Quota) MayTick() bool {
+// AdmitTick reports whether a tick may begin. It counts those that may not.
+func (q *Quota) AdmitTick() bool {
 	if q == nil {
 		return true
 	}
@@ -124,8 +128,8 @@ func (q *Quota) MayTick() bool {
 	return false
 }
 
-// MayObserve reports whether one more observation may begin in this tick.
-func (q *Quota) MayObserve() bool {
+// AdmitObservation reports whether one more observation may begin in this tick.
+func (q *Quota) AdmitObservation() bool {
 	if q == nil {
 		return true
 	}
@@ -137,16 +141,16 @@ func (q *Quota) MayObserve() bool {
 	return q.guard.Left(q.groupCPU) >= q.guard.Needs(0)/2
 }
 
-// Rate lowers a rate to what the quota pays for.
+// Rate lowers a rate to what the quota permits.
 func (q *Quota) Rate(asked float64) float64 {
 	if q == nil || !q.alone {
 		return asked
 	}
-	return max(min(asked, q.guard.Rate(q.meanCost)), leastQuotaRate)
+	return max(min(asked, q.guard.Rate(q.meanCost)), minQuotaRate)
 }
 
-// OwnPart gives prywalk's part of a stop of stopped ns. If the group has the target as well, that is without throttled
-// time: the target would have been throttled without prywalk, too.
+// OwnPart returns prywalk's part of a stop of stopped ns. If the target is in the group, too, that excludes throttled
+// time: the target would have been throttled without prywalk.
 func (q *Quota) OwnPart(stopped int64) int64 {
 	if q == nil || stopped < throttledFrom {
 		return stopped
@@ -178,13 +182,14 @@ func (q *Quota) pinTo(cpu int) bool {
 	if !onAllThreads(&one) {
 		return false
 	}
-	q.onlyCPU, q.moved = cpu, q.last.Periods
+	q.onlyCPU = cpu
+	q.movedIn = q.last.Periods
 	return true
 }
 
-// MoveIfDue puts all threads on the next processor if due, unless stops are pending. It reports whether it did.
+// MoveIfDue moves all threads to the next CPU if due, unless stops are pending. It reports whether it did.
 func (q *Quota) MoveIfDue(waiting int) bool {
-	if q == nil || q.onlyCPU < 0 || waiting > 0 || q.last.Periods-q.moved < movesAfter || q.allCPUs.Count() < 2 {
+	if q == nil || q.onlyCPU < 0 || waiting > 0 || q.last.Periods-q.movedIn < movesAfter || q.allCPUs.Count() < 2 {
 		return false
 	}
 	next := q.onlyCPU + 1
@@ -193,11 +198,11 @@ func (q *Quota) MoveIfDue(waiting int) bool {
 	return q.pinTo(next % maxCPUs)
 }
 
-// OnlyOnProcessors reports whether only threads that are on a processor may be stopped. With a single processor that is
-// the tracer's, and all may.
-func (q *Quota) OnlyOnProcessors() bool { return q != nil && q.allCPUs.Count() > 1 }
+// MustStopOnlyOnCPU reports whether only threads on a CPU may be stopped. With a single CPU, which the tracer occupies,
+// all may.
+func (q *Quota) MustStopOnlyOnCPU() bool { return q != nil && q.allCPUs.Count() > 1 }
 
-// onAllThreads restricts all threads of this process to the set; false if that failed.
+// onAllThreads restricts all threads of this process to the set. done is false if that failed.
 func onAllThreads(set *unix.CPUSet) (done bool) {
 	for range 2 {
 		list, err := os.ReadDir("/proc/self/task")
@@ -210,7 +215,7 @@ func onAllThreads(set *unix.CPUSet) (done bool) {
 	return done
 }
 
-// Close restores all processors.
+// Close restores all CPUs.
 func (q *Quota) Close() {
 	if q == nil {
 		return
@@ -220,15 +225,17 @@ func (q *Quota) Close() {
 	}
 }
 
-// Stats gives the effects. It is called once.
-func (q *Quota) Stats() (s QuotaStats) {
+// Stats returns the effects. It is called once.
+func (q *Quota) Stats() (stats QuotaStats) {
 	if q == nil {
-		return s
+		return stats
 	}
 	if now, err := q.meter.Read(); err == nil {
-		s.Throttled = float64(now.ThrottledFor-q.first.ThrottledFor) / 1e9
+		stats.Throttled = float64(now.ThrottledFor-q.first.ThrottledFor) / 1e9
 	}
-	s.Quota, s.TicksWithheldByQuota, s.StopsThrottled = q.guard.Limit().Share(), q.withheld, q.throttled
+	stats.Quota = q.guard.Limit().Share()
+	stats.TicksWithheldByQuota = q.withheld
+	stats.StopsThrottled = q.throttled
 	q.meter.Close()
-	return s
+	return stats
 }

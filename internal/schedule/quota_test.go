@@ -14,7 +14,7 @@ func TestQuotaIsUsedOnOneProcessorAfterTheOther(t *testing.T) {
 		t.Skip("it takes two processors")
 	}
 	defer onAllThreads(&u.allCPUs)
-	if !u.OnlyOnProcessors() {
+	if !u.MustStopOnlyOnCPU() {
 		t.Error("threads that are queued are asked to stop")
 	}
 	if u.MoveIfDue(0) || !u.pin() {
@@ -41,10 +41,10 @@ func TestQuotaIsUsedOnOneProcessorAfterTheOther(t *testing.T) {
 		t.Errorf("on %d of %d processors", len(seen), u.allCPUs.Count())
 	}
 	var none *Quota
-	if none.MoveIfDue(0) || none.OnlyOnProcessors() {
+	if none.MoveIfDue(0) || none.MustStopOnlyOnCPU() {
 		t.Error("without a quota")
 	}
-	if one := (&Quota{onlyCPU: 0}); one.OnlyOnProcessors() {
+	if one := (&Quota{onlyCPU: 0}); one.MustStopOnlyOnCPU() {
 		t.Error("on a single processor all others are queued")
 	}
 }

@@ -4,22 +4,22 @@ package schedule
 
 // # Skipped ticks
 //
-// Where the kernel samples running threads, ticks only add clocks, sleepers, creations and ends. While all threads are
-// steady, ticks are longestDistance apart; otherwise as many are skipped as keep their cost below one part in costShare
-// of a processor.
+// With kernel samples of running threads, ticks only add clocks, sleepers, creations and ends. While all threads are
+// steady, ticks are longestDistance apart; else enough are skipped to keep their cost below one part in costShare of a
+// CPU.
 
 const (
-	// longestDistance bounds the distance of ticks, ns; mostApart bounds it in periods, as the kernel's buffers have
+	// longestDistance bounds the distance of ticks, ns; maxApart bounds it in periods, as the kernel's buffers have
 	// room for 32 samples.
 	longestDistance = 10e6
-	mostApart       = 10
-	// SteadyFor is how long a thread must have run or slept to be steady, ns. One part in steadyShare may differ.
+	maxApart        = 10
+	// SteadyFor is how long a steady thread must have run or slept, ns. One part in steadyShare may differ.
 	SteadyFor   = 200e6
 	steadyShare = 10
-	// Ticks take at most one part in costShare of a processor. Their cost is a mean of the last costTicks.
+	// Ticks take at most one part in costShare of a CPU. Their cost is a mean of the last costTicks.
 	costShare = 100
 	costTicks = 32
-	// newFor is the time without begin or end of a thread after which ticks may be skipped, ns.
+	// newFor is the time since the last begin or end of a thread after which ticks may be skipped, ns.
 	newFor = 1e9
 )
 
@@ -28,12 +28,12 @@ type Clocks struct{ Wall, CPU, RunQueue int64 }
 
 // Steady detects a thread that runs on.
 type Steady struct {
-	from   Clocks // since then it has run on, or not been decided
+	from   Clocks // since then it has run on, or is undecided
 	steady bool
 }
 
-// Runs notes that the thread was found running or queued. The kernel adds queue time to the clock late, so that it
-// seems to be sleep: the decision takes SteadyFor at least.
+// Runs records that the thread was found running or queued. The kernel adds queue time to the clock late, so that it
+// looks like sleep: the decision takes SteadyFor at least.
 func (s *Steady) Runs(now Clocks) {
 	wall := now.Wall - s.from.Wall
 	asleep := wall - (now.CPU - s.from.CPU) - (now.RunQueue - s.from.RunQueue)
@@ -52,42 +52,42 @@ func (s *Steady) Is() bool { return s.steady }
 
 // TickSkipper counts skipped ticks. The zero value is ready for use.
 type TickSkipper struct {
-	// Skipped is the number of ticks skipped so far.
+	// Skipped is the number of skipped ticks so far.
 	Skipped int64
 
 	toSkip   int64 // ticks to skip now
 	changed  int64 // last begin or end of a thread, CLOCK_MONOTONIC ns
-	cpuUsed  int64 // CPU time as of the last tick, ns; 0: unknown
+	cpuUsed  int64 // CPU time at the last tick, ns; 0 if unknown
 	tickCost int64 // of a tick, ns
 }
 
-// Changed notes that a thread has begun or ended.
-func (s *TickSkipper) Changed(now int64) { s.changed = max(s.changed, now) }
+// Changed records that a thread has begun or ended.
+func (t *TickSkipper) Changed(now int64) { t.changed = max(t.changed, now) }
 
 // MaySkip reports whether no thread has begun or ended lately.
-func (s *TickSkipper) MaySkip(now int64) bool { return now-s.changed >= newFor }
+func (t *TickSkipper) MaySkip(now int64) bool { return now-t.changed >= newFor }
 
-// Used sets the CPU time of all ticks so far, ns. Call it after each tick.
-func (s *TickSkipper) Used(ns int64) {
-	if cost := ns - s.cpuUsed; s.cpuUsed != 0 && cost >= 0 {
-		s.tickCost += (min(cost, longestDistance/costShare) - s.tickCost) / costTicks
+// Used sets the CPU time of all ticks so far, ns. It is called after each tick.
+func (t *TickSkipper) Used(ns int64) {
+	if cost := ns - t.cpuUsed; t.cpuUsed != 0 && cost >= 0 {
+		t.tickCost += (min(cost, longestDistance/costShare) - t.tickCost) / costTicks
 	}
-	s.cpuUsed = ns
+	t.cpuUsed = ns
 }
 
-// Skip skips a random number of ticks from next on, and gives the moment of the one after them. ok is false if the
+// Skip skips a random number of ticks from next on, and returns the time of the one after them. ok is false if the
 // period is too long for that.
 func (t *Ticks) Skip(skipper *TickSkipper, next int64) (after int64, ok bool) {
-	most := min(int64(longestDistance)/t.period, mostApart) - 1
+	most := min(int64(longestDistance)/t.period, maxApart) - 1
 	if most < 1 {
 		return next, false
 	}
 	return t.skip(skipper, next, (most+1)/2, most), true
 }
 
-// SkipCostly is Skip with a number that the cost of ticks decides.
+// SkipCostly is Skip with a number that depends on the cost of ticks.
 func (t *Ticks) SkipCostly(skipper *TickSkipper, next int64) (after int64, ok bool) {
-	most := min(int64(longestDistance)/t.period, mostApart) - 1
+	most := min(int64(longestDistance)/t.period, maxApart) - 1
 	mean := min((skipper.tickCost*costShare-1)/t.period, (3*most+3)/4)
 	if mean < 1 {
 		return next, false
@@ -101,10 +101,10 @@ func (t *Ticks) skip(skipper *TickSkipper, next, least, most int64) (after int64
 	return next + skipper.toSkip*t.period
 }
 
-// End ends a Skip, passed ns after the last tick, and gives how many ticks were skipped.
-func (s *TickSkipper) End(passed, period int64) (ticks int64) {
-	ticks = max(min((passed+period/2)/period-1, s.toSkip), 0)
-	s.Skipped += ticks
-	s.toSkip = 0
+// End ends a Skip, passed ns after the last tick. It returns the number of skipped ticks.
+func (t *TickSkipper) End(passed, period int64) (ticks int64) {
+	ticks = max(min((passed+period/2)/period-1, t.toSkip), 0)
+	t.Skipped += ticks
+	t.toSkip = 0
 	return ticks
 }

@@ -13,28 +13,28 @@ import (
 
 // Subset draws the threads of a tick. The zero value draws all.
 type Subset struct {
-	// NotDrawn counts those due and not drawn.
+	// NotDrawn counts due threads that were not drawn.
 	NotDrawn int64
 
-	mostDrawn         int // 0: no limit
+	maxDrawn          int // 0 means no limit
 	rng               *rand.Rand
-	undecided, toDraw int // threads of this tick: not decided yet; still to draw
+	undecided, toDraw int // threads of this tick: undecided; still to draw
 }
 
-// NewSubset makes one that draws at most most in a tick; 0: no limit.
+// NewSubset returns a Subset that draws at most most threads in a tick; 0 means no limit.
 func NewSubset(most int, seed uint64) Subset {
-	return Subset{mostDrawn: most, rng: rand.New(rand.NewPCG(seed, 0x7375_6273))}
+	return Subset{maxDrawn: most, rng: rand.New(rand.NewPCG(seed, 0x7375_6273))}
 }
 
-// Begin begins a tick with due threads, of which the budget allows a part, 0 to 1. weight is the number of threads that
-// each drawn one stands for. At least one is drawn.
+// Begin begins a tick with due threads, of which the budget permits a part, 0 to 1. weight is the number of due threads
+// for each drawn one. At least one is drawn.
 func (s *Subset) Begin(due int, part float64) (weight float64) {
 	s.undecided, s.toDraw = due, due
 	if part < 1 {
 		s.toDraw = min(s.toDraw, max(int(math.Ceil(part*float64(due))), 1))
 	}
-	if s.mostDrawn > 0 {
-		s.toDraw = min(s.toDraw, s.mostDrawn)
+	if s.maxDrawn > 0 {
+		s.toDraw = min(s.toDraw, s.maxDrawn)
 	}
 	if s.toDraw == s.undecided {
 		return 1
@@ -43,7 +43,7 @@ func (s *Subset) Begin(due int, part float64) (weight float64) {
 	return float64(s.undecided) / float64(s.toDraw)
 }
 
-// Draw reports whether the next one due is drawn.
+// Draw reports whether the next due thread is drawn.
 func (s *Subset) Draw() bool {
 	if s.toDraw < s.undecided && s.rng.IntN(s.undecided) >= s.toDraw {
 		s.undecided--
@@ -53,5 +53,5 @@ func (s *Subset) Draw() bool {
 	return true
 }
 
-// Bounded reports whether a tick may observe fewer than are due.
-func (s *Subset) Bounded(part float64) bool { return s.mostDrawn > 0 || part < 1 }
+// Bounded reports whether a tick may observe fewer threads than are due.
+func (s *Subset) Bounded(part float64) bool { return s.maxDrawn > 0 || part < 1 }

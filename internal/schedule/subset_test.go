@@ -61,16 +61,16 @@ func TestAsManyAreDrawnAsMayBe(t *testing.T) {
 
 // A tick costs a fixed time, and more for each thread.
 func TestBudgetSamplesAPartWhereTheRateWouldBeLow(t *testing.T) {
-	const share, fixed, full = 0.01, 0.1e6, 40e6 // two processors: 20 ms a second
+	const share, fixed, full = 0.01, 0.1e6, 40e6 // two CPUs: 20 ms a second
 	p := NewBudget(1000, share, 2)
 	p.UseParts()
 	self, rng := int64(0), rand.New(rand.NewPCG(3, 4))
 	for range 2000 {
-		p.Rate(1e9)
+		p.UpdateRate(1e9)
 		self += int64((fixed + p.Part()*full) * (0.9 + 0.2*rng.Float64()))
 		p.Ticked(self)
 	}
-	rate := p.Rate(1e9)
+	rate := p.UpdateRate(1e9)
 	costs := rate * (fixed + p.Part()*full)
 	if p.Part() >= 1 || rate < evenRate/2 || costs < 0.9*20e6 || costs > 1.1*20e6 {
 		t.Errorf("%.3f of the threads %.1f times a second: %.1f ms of 20", p.Part(), rate, costs/1e6)

@@ -12,18 +12,18 @@ package schedule
 
 import "math/rand/v2"
 
-// Ticks gives the moments of the ticks, CLOCK_MONOTONIC ns. Their distances are drawn from 3/4 to 5/4 of the period, so
+// Ticks returns the times of the ticks, CLOCK_MONOTONIC ns. Their distances are drawn from 3/4 to 5/4 of the period, so
 // that ticks do not keep step with periodic work of a target.
 type Ticks struct {
 	// Missed is the number of ticks whose time had passed.
 	Missed int64
 
 	period int64
-	due    int64 // time of the last tick, as planned
+	due    int64 // planned time of the last tick
 	rng    *rand.Rand
 }
 
-// NewTicks begins at start, with freq ticks/s.
+// NewTicks returns ticks that begin at start, with freq ticks/s.
 func NewTicks(start int64, freq float64) *Ticks {
 	return &Ticks{
 		period: int64(1e9 / freq),
@@ -32,10 +32,10 @@ func NewTicks(start int64, freq float64) *Ticks {
 	}
 }
 
-// Period gives the mean distance between two ticks at present, ns.
+// Period returns the present mean distance between two ticks, ns.
 func (t *Ticks) Period() int64 { return t.period }
 
-// Next gives the moment of the next tick, CLOCK_MONOTONIC ns. Ticks whose whole period has passed are missed.
+// Next returns the time of the next tick, CLOCK_MONOTONIC ns. Ticks whose whole period has passed are missed.
 func (t *Ticks) Next(now int64) int64 {
 	t.due += t.period - t.period/4 + t.rng.Int64N(t.period/2+1)
 	if late := (now - t.due) / t.period; late > 0 {

@@ -18,7 +18,7 @@ func TestSamplesAtWithheldTicksAreChargedBeforeTheNextDecision(t *testing.T) {
 		if c.tickWithinBudget(now, next); c.budget.Withheld != 1 {
 			t.Fatalf("%d ticks were withheld", c.budget.Withheld)
 		}
-		c.Sampled += 100
+		c.EngineSamples += 100
 		c.nextTick()
 		if got := c.budget.Lost() - before; got != 100*schedule.SampleCost {
 			t.Errorf("%v ns were charged for 100 samples", got)
@@ -32,7 +32,7 @@ func TestAllSamplesAreChargedAtTheEnd(t *testing.T) {
 		o := Options{Freq: 99, MaxOverhead: limit, Engine: newToyRunning()}
 		onTicksOf(t, o, func(_ func(), made *Tracer) {
 			c = made
-			c.Sampled += 100
+			c.EngineSamples += 100
 		}, "sleepers", "1")
 		if got := c.budget.Lost(); got < 100*schedule.SampleCost {
 			t.Errorf("limit %v: %v ns were charged for 100 samples", limit, got)

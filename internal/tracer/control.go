@@ -9,23 +9,23 @@ import (
 	"prywalk/internal/handover"
 )
 
-// Control passes requests of other goroutines to a tracer, and has its progress. Safe for concurrent use.
+// Control passes requests of other goroutines to a tracer, and returns its progress. It is safe for concurrent use.
 type Control struct {
 	arriving        chan *handover.Process
 	checkpointAsked atomic.Bool
 	holdAsked       atomic.Bool
 	holding         atomic.Bool  // a Hold has taken effect
-	thread          atomic.Int64 // OS thread id; 0: not known yet
-	firstTick       atomic.Int64 // first tick, CLOCK_MONOTONIC ns
+	thread          atomic.Int64 // ID of the OS thread, 0 before the start
+	firstTick       atomic.Int64 // time of the first tick, CLOCK_MONOTONIC ns; 0 before it
 
 	mu       sync.Mutex
 	progress Progress
 }
 
-// NewControl makes the control of a tracer for which at most n processes wait.
+// NewControl returns the control of a tracer for which at most n processes wait.
 func NewControl(n int) *Control { return &Control{arriving: make(chan *handover.Process, n)} }
 
-// Admit passes a process to sample; false if too many wait.
+// Admit passes a process to the tracer. It returns false if too many wait.
 func (c *Control) Admit(p *handover.Process) bool {
 	select {
 	case c.arriving <- p:
@@ -35,7 +35,7 @@ func (c *Control) Admit(p *handover.Process) bool {
 	}
 }
 
-// Arriving gives the processes that wait to be tracked.
+// Arriving returns the queue of admitted processes.
 func (c *Control) Arriving() <-chan *handover.Process { return c.arriving }
 
 // CheckpointNow asks for a checkpoint at the next tick.
@@ -50,24 +50,24 @@ func (c *Control) Resume() { c.holdAsked.Store(false) }
 // Held reports whether a Hold has taken effect: no stop is pending, except of threads in an uninterruptible sleep.
 func (c *Control) Held() bool { return c.holding.Load() }
 
-// Thread gives the id of the tracer's OS thread; 0: none yet.
+// Thread returns the ID of the tracer's OS thread, 0 before the start.
 func (c *Control) Thread() int { return int(c.thread.Load()) }
 
-// FirstTick gives the moment of the first tick, CLOCK_MONOTONIC ns; 0: none yet.
+// FirstTick returns the time of the first tick (CLOCK_MONOTONIC, ns), 0 before it.
 func (c *Control) FirstTick() int64 { return c.firstTick.Load() }
 
-// Progress holds counts so far.
+// Progress has the counts up to the last tick.
 type Progress struct {
 	Ticks, MissedTicks   int64
 	Observations, Failed int64
 	Stops                int64 // observations by stops
 	Denied, Traced       int64 // refused by the kernel; held by another tracer
-	WithheldTicks        int64 // ticks, by the budget
+	WithheldTicks        int64 // withheld by the budget
 	Threads              int
-	Rate                 float64 // allowed by the budget, ticks/s
+	Rate                 float64 // ticks/s that the budget permits
 }
 
-// Progress gives the counts as of the last tick.
+// Progress returns the counts up to the last tick.
 func (c *Control) Progress() Progress {
 	c.mu.Lock()
 	defer c.mu.Unlock()

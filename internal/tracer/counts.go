@@ -12,8 +12,8 @@ import (
 type counts struct {
 	ticks, attempted, byStop, byPassiveRead, reused int64
 	queued, threadsMax                              int64
-	inferred, unseen                                int64 // ticks of back-offs: the thread had not run; it had
-	mostBacklog                                     int64 // most bytes of copies that waited to be unwound
+	inferred, unseen                                int64 // ticks of back-offs in which the thread had not run; had run
+	maxBacklog                                      int64 // most bytes of copies that waited for their walks
 	failed                                          [refusal.NumReasons]int64
 	shortRuns                                       shortRuns
 	callEffects                                     callEffects
@@ -29,19 +29,18 @@ type stopCounts struct {
 	lateStops, awaitedLocks runstats.LongEvents
 }
 
-// shortRuns counts runs shorter than shortRun on average; cpu is in ns.
+// shortRuns counts runs shorter than shortRun on average. cpu is in ns.
 type shortRuns struct{ n, cpu int64 }
 
 const shortRun = 1e6
 
-func (r *shortRuns) add(runs, cpu int64) {
+func (s *shortRuns) add(runs, cpu int64) {
 	if cpu < runs*shortRun {
-		r.n += runs
-		r.cpu += cpu
+		s.n += runs
+		s.cpu += cpu
 	}
 }
 
-// stopped adds a stop.
 func (c *counts) stopped(s *observe.RawSample) {
 	c.byStop++
 	c.lengths.Add(s.StopTime)
@@ -60,7 +59,6 @@ func (c *counts) stopped(s *observe.RawSample) {
 	}
 }
 
-// stopFailed counts a stop of ns nanoseconds without result.
 func (c *counts) stopFailed(ns int64) {
 	c.lengths.Add(ns)
 	if ns > observe.LongStop {
@@ -70,48 +68,47 @@ func (c *counts) stopFailed(ns int64) {
 
 func (c *counts) addFailure(r refusal.Reason) { c.failed[r]++ }
 
-// mostCalls bounds the numbers of system calls that are counted one by one.
-const mostCalls = 512
+// maxCalls bounds the numbers of system calls that are counted separately.
+const maxCalls = 512
 
-// callEffects counts visible effects of stops by system call; the last place is for others.
+// callEffects counts visible effects of stops by system call; the last element is for other calls.
 type callEffects struct {
-	broken, reported [mostCalls + 1]int64
+	broken, reported [maxCalls + 1]int64
 }
 
-func (e *callEffects) add(s *observe.RawSample) {
-	at := mostCalls
-	if s.BrokenCall >= 0 && s.BrokenCall < mostCalls {
+func (c *callEffects) add(s *observe.RawSample) {
+	at := maxCalls
+	if s.BrokenCall >= 0 && s.BrokenCall < maxCalls {
 		at = int(s.BrokenCall)
 	}
 	if s.Broken {
-		e.broken[at]++
+		c.broken[at]++
 	}
 	if s.ReportedTwice {
-		e.reported[at]++
+		c.reported[at]++
 	}
 }
 
-// byCall gives the positive counts by the name of the call. What is missing in their sum to all counts as "other".
-func byCall(counts *[mostCalls + 1]int64, all int64) map[string]int64 {
-	m := map[string]int64{}
+// byCall returns the positive counts by the name of the call. What their sum lacks to all is the count of "other".
+func byCall(counts *[maxCalls + 1]int64, all int64) map[string]int64 {
+	byName := map[string]int64{}
 	for nr, n := range counts {
 		if n == 0 {
 			continue
 		}
 		name := "other"
-		if nr < mostCalls {
+		if nr < maxCalls {
 			name = observe.CallName(int64(nr))
 		}
-		m[name] += n
+		byName[name] += n
 		all -= n
 	}
 	if all > 0 {
-		m["other"] += all
+		byName["other"] += all
 	}
-	return m
+	return byName
 }
 
-// countObservation counts an observation by a stop or a passive read.
 func (s *state) countObservation(t *observe.Thread, raw *observe.RawSample) {
 	if raw.How != observe.ByStop {
 		s.counts.byPassiveRead++
@@ -126,7 +123,7 @@ func (s *state) countObservation(t *observe.Thread, raw *observe.RawSample) {
 	s.counts.callEffects.add(raw)
 }
 
-// countFailedStop counts a stop of ns nanoseconds without result.
+// countFailedStop counts a stop of ns nanoseconds that had no result.
 func (s *state) countFailedStop(t *observe.Thread, ns int64) {
 	ns = s.quota.OwnPart(ns)
 	if ns > s.counts.lengths.Max {

@@ -6,7 +6,7 @@ import "testing"
 
 func TestBrokenCallsAreCountedByName(t *testing.T) {
 	var h callEffects
-	h.broken[0], h.broken[mostCalls] = 2, 1
+	h.broken[0], h.broken[maxCalls] = 2, 1
 	got := byCall(&h.broken, 5)
 	if len(got) != 2 || got["other"] != 3 {
 		t.Errorf("%v", got)

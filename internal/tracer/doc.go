@@ -5,23 +5,22 @@
 //
 // # Algorithm
 //
-// A tick has ten steps (tick.go) and a part for each job. The parts share [state]. [New] makes them in the order of
-// their dependencies.
+// A tick has ten steps (tick.go), and a part for each job. The parts share [state].
 //
-//	tick ─► due ───────────► observer ──► stops ─────► package observe, ptrace
-//	 │      which threads     one          pending      one thread: unchanged,
-//	 │                        observation  stops        passive read or stop
+//	tick ─► due ─────────► observations ──► stops ─────► package observe, ptrace
+//	 │      which threads   one thread       pending      one thread: unchanged,
+//	 │                      after another    stops        passive read or stop
 //	 ├────► newThreads, newChildren ──► observed before all others
 //	 ├────► tracked: processes and threads: tracked, listed, ended
-//	 ├────► engine.RunningObserver, in place of stops: the kernel's samples (package perfengine)
+//	 ├────► engine.Engine, in place of stops: the kernel's samples (package perfengine)
 //	 └────► reports ──► handover.Outbox ──► aggregator
 //
-// Ticks, budget, quota, subset and gaps: package schedule. Sleepers that are not observed: package backoff. The
-// processor on which the tracer sleeps: package skid.
+// Other packages decide about ticks, budget, quota, subsets and gaps (schedule), about sleepers that are not observed
+// (backoff), and about the CPU on which the tracer sleeps (skid).
 //
 // # Invariants
 //
 // The tracer runs on one goroutine, on an OS thread of its own with a raised priority. It allocates nothing in a steady
-// state. It waits only for the targets, and finishes stops while it waits ([stops]). It walks no path of /proc
-// ([pathWalks]).
+// state. It waits only for the targets, and finishes stops in every wait ([stops]). With a real-time priority it walks
+// no path of /proc ([pathWalks]).
 package tracer

@@ -12,8 +12,8 @@ import (
 // due chooses the threads of a tick: all that are not backed off, or a random subset.
 type due struct {
 	*state
-	stops    *stops
-	observer *observer
+	stops        *stops
+	observations *observations
 }
 
 func (d *due) observeAll() {
@@ -37,12 +37,12 @@ func (d *due) observe(list []*backoff.Thread) {
 		th := ownerOf(list[(i+d.tickState.rotation)%len(list)])
 		if !th.gone && (th.observedEarlyAt == 0 || th.observedEarlyAt != d.counts.ticks) {
 			d.stops.yield()
-			d.observer.observe(th)
+			d.observations.observe(th)
 		}
 	}
 }
 
-// observeBackedOff observes backed-off threads if one of them must have run, first those that have run before.
+// observeBackedOff observes backed-off threads if one of them must have run; those that have run before come first.
 func (d *due) observeBackedOff(p *process) {
 	if !d.Backoff.SearchDue(p.backoff) {
 		return
@@ -67,7 +67,7 @@ func (d *due) wakeAndObserve(p *process, all bool) int {
 	return len(woken)
 }
 
-// draw begins the subset of a tick; true if all threads that are due are observed.
+// draw begins the subset of a tick. all is set if every due thread is observed.
 func (d *due) draw() (all bool) {
 	if !d.drawsSubset() {
 		return true
@@ -89,29 +89,28 @@ func (d *due) observeDrawn(list []*backoff.Thread) {
 		}
 		if th := ownerOf(t); d.subset.Draw() && !th.gone {
 			d.stops.yield()
-			d.observer.observe(th)
+			d.observations.observe(th)
 		}
 	}
 }
 
-// observePreempted observes the thread that the tracer's wake-up preempted ([skid.PreemptionDetector.Find]).
 func (d *due) observePreempted() {
 	if !d.cpus.MayShareTargetCPU() || !d.Observer.SeeksPreempted() {
 		return
 	}
 	for _, p := range d.procs {
 		for _, t := range p.backoff.Due {
-			if th := ownerOf(t); !th.gone && !d.Observer.Consider(th.Observed) {
+			if th := ownerOf(t); !th.gone && !d.Observer.AddCandidate(th.Observed) {
 				return
 			}
 		}
 	}
-	l := d.Observer.FindPreempted()
-	if l == nil {
+	observed := d.Observer.FindPreempted()
+	if observed == nil {
 		return
 	}
-	if th := d.thread(l.PID, l.TID); th != nil {
+	if th := d.thread(observed.PID, observed.TID); th != nil {
 		th.observedEarlyAt = d.counts.ticks
-		d.observer.observe(th)
+		d.observations.observe(th)
 	}
 }

@@ -25,51 +25,52 @@ type endedThreads struct {
 }
 
 const (
-	// countTries bounds the readings until no clock moves.
+	// countTries bounds the passes over the clocks until no clock moves.
 	countTries = 8
-	// countFor bounds their time, ns.
+	// countFor bounds the time of these passes, ns.
 	countFor = 5e6
 	// reportEvery is the interval of reports, ns; they take at most one part in reportShare of the time.
 	reportEvery = 1e9
 	reportShare = 500
-	// readAtOnce is how many clocks are read before stops are served.
+	// readAtOnce is the number of clocks read before stops are served.
 	readAtOnce = 32
 )
 
 // endedReport schedules the reports of a process.
 type endedReport struct {
-	pending bool  // threads have ended since the last one
-	next    int64 // earliest next one, CLOCK_MONOTONIC ns
+	pending bool  // threads have ended since the last report
+	next    int64 // earliest time of the next report, CLOCK_MONOTONIC ns
 }
 
-// endedUsed bounds the CPU time of ended threads, ns, as of a pass over the clocks.
+// endedUsed bounds the CPU time of ended threads in one pass over the clocks, ns.
 type endedUsed struct{ least, most, clockPass int64 }
 
 // open reads the clocks when a process is tracked.
 func (e *endedThreads) open(p *process, now int64) {
-	u, ok := e.count(p, func(th *thread, s procmem.SchedStat) { th.end.Before = procmem.ReadingAt(s, now) })
-	p.counted, p.account.Ended = ok, -u.most
+	used, ok := e.count(p, func(th *thread, s procmem.SchedStat) { th.end.Before = procmem.ReadingAt(s, now) })
+	p.counted = ok
+	p.account.Ended = -used.most
 	for _, th := range p.list.inOrder {
-		if !th.gone && th.clockPass < u.clockPass {
+		if !th.gone && th.clockPass < used.clockPass {
 			th.end.Before = sample.Reading{}
 		}
 	}
 }
 
-// close reads the clocks at the end. Precondition: the process's clock was just read.
+// close reads the clocks at the end of a process. Precondition: the process's clock was just read.
 func (e *endedThreads) close(p *process, now int64) {
 	if !p.Target.Alive() {
 		p.account.Ended += int64(p.Clock.Now)
 		return
 	}
-	u, ok := e.count(p, func(th *thread, s procmem.SchedStat) { th.end.Rest = procmem.ReadingAt(s, now) })
+	used, ok := e.count(p, func(th *thread, s procmem.SchedStat) { th.end.Rest = procmem.ReadingAt(s, now) })
 	if !ok {
 		return // uncertain
 	}
-	p.account.Ended += u.least
+	p.account.Ended += used.least
 	for _, th := range p.list.inOrder {
-		if !th.gone { // else its end is the aggregator's
-			th.end.Alive = th.clockPass >= u.clockPass
+		if !th.gone { // else the aggregator ends it
+			th.end.Alive = th.clockPass >= used.clockPass
 		}
 	}
 }
@@ -94,8 +95,8 @@ func (e *endedThreads) report(now int64) {
 	}
 }
 
-// soFar gives the least CPU time of ended threads. The process's clock is read first: a thread missing in the list has
-// ended.
+// soFar returns the least CPU time of ended threads. It reads the process's clock first: a thread missing in the list
+// has ended.
 func (e *endedThreads) soFar(p *process) (ns int64, ok bool) {
 	all, err := procmem.ProcessCPU(p.Target.PID)
 	if err != nil {
@@ -121,12 +122,13 @@ func (e *endedThreads) soFar(p *process) (ns int64, ok bool) {
 				th.clockPass = e.clockPass
 			}
 		case observe.Reason(err) != refusal.Gone:
-			return 0, false // it may live on
+			return 0, false // it may be alive
 		}
 	}
 	for _, th := range p.list.inOrder {
 		if th.clockPass != e.clockPass && !th.gone {
-			if e.endThread(th); !th.gone {
+			e.endThread(th)
+			if !th.gone {
 				return 0, false // a stop is pending
 			}
 		}
@@ -134,8 +136,8 @@ func (e *endedThreads) soFar(p *process) (ns int64, ok bool) {
 	return max(ns, 0), true
 }
 
-// count reads all clocks of a process until none moves meanwhile, and passes those of tracked threads to saw; false if
-// it could not.
+// count reads all clocks of a process until none moves meanwhile, and passes those of tracked threads to saw. best has
+// the closest bounds; ok is false if there are none.
 func (e *endedThreads) count(p *process, saw func(*thread, procmem.SchedStat)) (best endedUsed, ok bool) {
 	began := procmem.Now()
 	for try := range countTries {
@@ -152,9 +154,9 @@ func (e *endedThreads) count(p *process, saw func(*thread, procmem.SchedStat)) (
 		if err != nil || !complete {
 			continue
 		}
-		u := endedUsed{max(int64(before)-alive, 0), max(int64(after)-alive, 0), e.clockPass}
-		if !ok || u.most-u.least < best.most-best.least {
-			best, ok = u, true
+		used := endedUsed{max(int64(before)-alive, 0), max(int64(after)-alive, 0), e.clockPass}
+		if !ok || used.most-used.least < best.most-best.least {
+			best, ok = used, true
 		}
 		if before == after {
 			break

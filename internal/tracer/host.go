@@ -5,8 +5,8 @@ package tracer
 // host implements [engine.Host].
 type host struct{ t *Tracer }
 
-// NoteObserved implements [engine.Host].
-func (h host) NoteObserved(now int64) { h.t.reports.observed(now) }
+// NoteObservation implements [engine.Host].
+func (h host) NoteObservation(now int64) { h.t.reports.noteObservation(now) }
 
 // GapEnd implements [engine.Host].
 func (h host) GapEnd() int64 { return h.t.reports.gapEnd }
@@ -21,5 +21,5 @@ func (h host) ReadClocks(now int64) {
 // Ran implements [engine.Host].
 func (h host) Ran(now int64) int64 { return h.t.tracked.cpuTime(now) }
 
-// Copied implements [engine.Host].
-func (h host) Copied() bool { return h.t.counts.byStop+h.t.counts.byPassiveRead > 0 }
+// HasObservation implements [engine.Host].
+func (h host) HasObservation() bool { return h.t.counts.byStop+h.t.counts.byPassiveRead > 0 }

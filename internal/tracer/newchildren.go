@@ -22,21 +22,21 @@ import (
 
 // newChildren observes child processes before they are tracked, where the kernel's samples do not show them.
 //
-//   - Each tick finds them by process id (package descendants), and marks those on a processor. A mark stands for the
-//     time between two ticks.
+//   - Each tick finds them by process ID (package descendants), and marks those on a CPU. A mark stands for the time
+//     between two ticks.
 //   - A marked process is stopped once. A mark without a stop is attributed as the stops of other processes with the
 //     same program were ([attribute.FoundMissed]).
 //   - If the process is tracked later, its marks become samples of its first thread. If it ends before, they are claims
 //     on the CPU time of the children of its nearest tracked ancestor.
-//   - The CPU time so far of each is reported too, as late ticks miss some.
+//   - The CPU time so far of each process is reported, too, as late ticks miss some.
 type newChildren struct {
 	*state
-	found  *foundChildren // nil: children are not followed
-	engine engine.RunningObserver
+	found  *foundChildren // nil if children are not followed
+	engine engine.Engine
 	births *births
 	stops  *stops
 	walks  *pathWalks
-	// precedesExec reports that processes may be stopped before their exec, too.
+	// precedesExec is set if processes may be stopped before their exec, too.
 	precedesExec bool
 }
 
@@ -47,22 +47,23 @@ type (
 
 type newChild struct {
 	marks    []mark
-	observed *observe.Thread // its first thread; nil: not open
+	thread   *observe.Thread // its first thread; nil if not open
 	memory   *procmem.Memory
 	mappings code.Listing
-	refused  bool // a stop is not permitted
+	refused  bool // the kernel does not permit a stop
 }
 
-// mark is a tick at which a process was on a processor.
+// mark is a tick at which a process was on a CPU.
 type mark struct {
 	at, interval int64 // CLOCK_MONOTONIC ns; the time that it stands for, ns
 	program      *handover.Program
-	raw          *observe.RawSample // of a stop; nil: none
-	found        attribute.Found    // why there is none
+	raw          *observe.RawSample // of a stop, or nil
+	found        attribute.Found    // why there is no raw sample
 }
 
 func (n *newChildren) begin() {
-	n.found, n.precedesExec = descendants.MakeNewChildren[*handover.Process, *newChild](n.Files), mayPrecedeExec()
+	n.found = descendants.MakeNewChildren[*handover.Process, *newChild](n.Files)
+	n.precedesExec = mayPrecedeExec()
 	n.found.Between(func() {
 		if !n.walks.busy() {
 			n.stops.serveStopped()
@@ -71,8 +72,8 @@ func (n *newChildren) begin() {
 	n.found.Pinned(ptrace.Pin, ptrace.Unpin)
 }
 
-// mayPrecedeExec reports whether a process may be stopped that may call exec meanwhile: under a tracer without
-// CAP_SYS_PTRACE, a set-user-ID program does not get its rights.
+// mayPrecedeExec reports whether a process may be stopped that may call exec meanwhile. An exec under a tracer without
+// CAP_SYS_PTRACE does not grant the rights of a set-user-ID program.
 func mayPrecedeExec() bool {
 	var s procmem.Status
 	return procmem.ReadStatus(os.Getpid(), &s) == nil && s.CapEff>>unix.CAP_SYS_PTRACE&1 != 0
@@ -86,21 +87,21 @@ func (n *newChildren) observe(now int64) {
 	if covered.Children || !n.find(now) || n.found.None() {
 		return
 	}
-	for y, over := range n.found.Tick(now, n.mark) {
+	for found, over := range n.found.Tick(now, n.mark) {
 		if !covered.ChildTimes { // else the kernel's records have all of it
-			n.reportUsed(y)
+			n.reportUsed(found)
 		}
-		if y.Kept == nil {
+		if found.Kept == nil {
 			continue
 		}
 		if !over {
-			n.claim(y.Waiter, y.Kept.marks)
+			n.claim(found.Waiter, found.Kept.marks)
 		}
-		n.drop(y.Kept)
+		n.drop(found.Kept)
 	}
 }
 
-// find searches for new processes; false if the search is under way.
+// find searches for new processes. It returns false if the search continues.
 func (n *newChildren) find(now int64) (done bool) {
 	n.births.countUntil(n.counts.ticks)
 	last := n.births.last()
@@ -120,9 +121,9 @@ func (n *newChildren) find(now int64) (done bool) {
 // exiting is PF_EXITING (include/linux/sched.h).
 const exiting = 0x04
 
-// mark marks a process on a processor, and begins to stop it.
+// mark records that a process is on a CPU, and begins to stop it.
 func (n *newChildren) mark(found *foundChild, s *procmem.Stat) {
-	if !n.Observer.OnProcessor(found.Files) {
+	if !n.Observer.RunsOrPreempted(found.Files) {
 		return
 	}
 	ptrace.Pin() // allocates, see [pathWalks.takeOpened]
@@ -145,7 +146,7 @@ func (n *newChildren) mark(found *foundChild, s *procmem.Stat) {
 }
 
 func (n *newChildren) stopChild(child *newChild, pid int) {
-	if n.Ending || n.walks.busy() || n.drawsSubset() || n.Observer.Pending() > 0 || !n.quota.MayObserve() ||
+	if n.Ending || n.walks.busy() || n.drawsSubset() || n.Observer.Pending() > 0 || !n.quota.AdmitObservation() ||
 		!n.stops.roomForCopy() {
 		child.marks[len(child.marks)-1].found = attribute.FoundMissed
 		return
@@ -161,7 +162,7 @@ func (n *newChildren) stopChild(child *newChild, pid int) {
 	n.counts.attempted++
 	ptrace.Pin() // no preemption after the interrupt
 	defer ptrace.Unpin()
-	outcome, s, err := n.Observer.Begin(child.observed)
+	outcome, s, err := n.Observer.Begin(child.thread)
 	switch {
 	case err != nil:
 		n.handleStop(child, nil, err)
@@ -174,24 +175,24 @@ func (n *newChildren) stopChild(child *newChild, pid int) {
 	case outcome == observe.Done:
 		n.handleStop(child, s, nil)
 	case outcome == observe.Pending:
-		n.stops.pending[child.observed] = pendingStop{child: child}
+		n.stops.pending[child.thread] = pendingStop{child: child}
 	}
-	n.stops.serve(err == nil && outcome == observe.Pending && !child.observed.AwaitsTracer())
+	n.stops.serve(err == nil && outcome == observe.Pending && !child.thread.AwaitsTracer())
 }
 
-func (c *newChild) open(pid int, budget *procmem.Budget) error {
-	if c.observed == nil {
-		c.memory = procmem.OpenMemory(pid)
-		c.observed = observe.NewThread(pid, pid, budget)
-		c.observed.Memory = c.memory
-		_ = c.observed.Files().Hold() // then the stop fails
-	} else if c.memory.Stale() {
-		c.memory.Reopen(pid)
+func (child *newChild) open(pid int, budget *procmem.Budget) error {
+	if child.thread == nil {
+		child.memory = procmem.OpenMemory(pid)
+		child.thread = observe.NewThread(pid, pid, budget)
+		child.thread.Memory = child.memory
+		_ = child.thread.Files().Hold() // on error the stop fails
+	} else if child.memory.Stale() {
+		child.memory.Reopen(pid)
 	}
-	if err := c.mappings.Read(pid); err != nil {
+	if err := child.mappings.Read(pid); err != nil {
 		return err
 	}
-	c.memory.SetSpans(c.mappings.Spans)
+	child.memory.SetSpans(child.mappings.Spans)
 	return nil
 }
 
@@ -202,8 +203,8 @@ func (n *newChildren) handleStop(child *newChild, s *observe.RawSample, err erro
 		child.refused = child.refused || r == refusal.Denied
 		return
 	}
-	n.Unassigned++ // threadTracked takes that back
-	n.countObservation(child.observed, s)
+	n.Unassigned++ // threadTracked subtracts it
+	n.countObservation(child.thread, s)
 	m := &child.marks[len(child.marks)-1]
 	switch {
 	case m.raw != nil || m.found == attribute.FoundInExit:
@@ -213,27 +214,30 @@ func (n *newChildren) handleStop(child *newChild, s *observe.RawSample, err erro
 		m.found = attribute.FoundInExec // its code is another program's
 		n.Observer.Drop(s)
 	default:
-		// It was stopped because it was on a processor.
-		s.State, s.OnCPU, s.Basis = sample.Running, true, sample.Exact
-		m.raw, m.program.Maps = s, child.mappings.Code
+		// It was stopped because it was on a CPU.
+		s.State = sample.Running
+		s.OnCPU = true
+		s.Basis = sample.Exact
+		m.raw = s
+		m.program.Maps = child.mappings.Code
 	}
 }
 
-// processTracked keeps the marks for the first thread. Marks without a raw sample become claims.
+// processTracked keeps the marks for the first thread, except those without a raw sample, which become claims.
 func (n *newChildren) processTracked(p *process) {
 	if n.found == nil {
 		return
 	}
 	n.walks.wait()
-	y := n.found.Attach(p.Target.PID, p.Handover)
-	if y == nil || y.Kept == nil {
+	found := n.found.Attach(p.Target.PID, p.Handover)
+	if found == nil || found.Kept == nil {
 		return
 	}
-	p.earlier = y.Kept
+	p.earlier = found.Kept
 	n.close(p.earlier)
 	for i := range p.earlier.marks {
 		if p.earlier.marks[i].raw == nil {
-			n.claim(y.Waiter, p.earlier.marks[i:i+1])
+			n.claim(found.Waiter, p.earlier.marks[i:i+1])
 		}
 	}
 }
@@ -311,15 +315,15 @@ func (n *newChildren) drop(child *newChild) {
 }
 
 func (n *newChildren) close(child *newChild) {
-	if child.observed != nil {
-		if n.Observer.GiveUp(child.observed) {
-			n.stops.takePending(child.observed)
+	if child.thread != nil {
+		if n.Observer.GiveUp(child.thread) {
+			n.stops.takePending(child.thread)
 			n.counts.attempted--
 			n.counts.queued++
 		}
-		child.observed.Close()
+		child.thread.Close()
 		child.memory.Close()
-		child.observed = nil
+		child.thread = nil
 	}
 }
 
@@ -328,9 +332,10 @@ func (n *newChildren) end() {
 		return
 	}
 	n.walks.wait()
-	for y := range n.found.All() {
-		if y.Files.Close(); y.Kept != nil {
-			n.drop(y.Kept)
+	for found := range n.found.All() {
+		found.Files.Close()
+		if found.Kept != nil {
+			n.drop(found.Kept)
 		}
 	}
 	n.found = nil

@@ -7,48 +7,49 @@ import (
 	"prywalk/internal/refusal"
 )
 
-// newThreads finds threads created since the last tick, and observes them before all others. Otherwise code that
-// threads run at their start would be under-represented. The youngest threads are at the end of a process's list.
+// newThreads finds threads created since the last tick, and observes them before all others: otherwise the beginnings
+// of threads would be under-represented. The youngest threads are at the end of a process's list.
 type newThreads struct {
 	*state
-	births   *births
-	stops    *stops
-	tracked  *tracked
-	observer *observer
-	tids     []int
-	slow     func() // for tests: called before and after a list is read
+	births       *births
+	stops        *stops
+	tracked      *tracked
+	observations *observations
+	tids         []int
+	slow         func() // for tests: called before and after a list is read
 }
 
 const (
-	// To give the end of a list, the kernel goes through the threads before it, up to skipCost ns each. That may take
+	// To return the end of a list, the kernel goes through the threads before it, up to skipCost ns each. That may take
 	// one part in skipShare of the time.
 	skipCost  = 20
 	skipShare = 64
-	// firstTail is how many of the last threads are listed first.
+	// firstTail is the length of the first list.
 	firstTail = 8
 	// A process whose clock is unchanged for stillFor ns (more than a scheduler tick) starts no thread.
 	stillFor = 20e6
-	// mostTurns bounds the listings of a process in one tick.
-	mostTurns = 3
-	// The tracer yields its processor after one part in longDiscovery of a period.
+	// maxTurns bounds the listings of a process in one tick.
+	maxTurns = 3
+	// The tracer yields its CPU in a discovery longer than one part in longDiscovery of a period.
 	longDiscovery = 4
 )
 
-// births counts the ticks before which a task of the machine was created.
+// births counts the ticks before which a task was created on this machine.
 type births struct {
-	file  *procmem.PIDCounter // nil: unknown, so each tick may have some
+	file  *procmem.PIDCounter // nil if unknown: then each tick counts
 	count int64
 	tick  int64
 }
 
 func openBirths() *births {
-	file, _ := procmem.OpenPIDCounter() // else each tick may have some
+	file, _ := procmem.OpenPIDCounter() // on error each tick counts
 	return &births{file: file}
 }
 
 func (b *births) countUntil(tick int64) int64 {
 	if tick != b.tick {
-		if b.tick = tick; b.file == nil || b.file.Advanced() {
+		b.tick = tick
+		if b.file == nil || b.file.Advanced() {
 			b.count++
 		}
 	}
@@ -57,7 +58,7 @@ func (b *births) countUntil(tick int64) int64 {
 
 func (b *births) forget() { b.tick = -1 }
 
-// last gives the newest task id as of this tick; 0: unknown.
+// last returns the newest task ID as of this tick, 0 if unknown.
 func (b *births) last() int {
 	if b.file == nil {
 		return 0
@@ -71,13 +72,14 @@ func (b *births) close() {
 	}
 }
 
-// observe finds and observes new threads. If one has ended meanwhile, the list is read once more.
+// observe finds and observes new threads. If one has ended meanwhile, it reads the list once more.
 func (n *newThreads) observe(p *process, now int64) {
 	if !p.list.everListed {
 		return
 	}
-	for range mostTurns {
-		before, gone := len(p.backoff.Due), n.counts.failed[refusal.Gone]
+	for range maxTurns {
+		before := len(p.backoff.Due)
+		gone := n.counts.failed[refusal.Gone]
 		n.find(p, now)
 		found := p.backoff.Due[before:]
 		if len(found) == 0 {
@@ -89,7 +91,7 @@ func (n *newThreads) observe(p *process, now int64) {
 			if procmem.Now()-n.Tick.At > n.ticks.Period()/longDiscovery {
 				n.stops.yield() // too many to observe in time
 			}
-			n.observer.observe(th)
+			n.observations.observe(th)
 		}
 		if n.counts.failed[refusal.Gone] == gone {
 			return
@@ -101,9 +103,9 @@ func (n *newThreads) observe(p *process, now int64) {
 
 // find tracks the threads created since the end of a process's list was last read.
 func (n *newThreads) find(p *process, now int64) {
-	l := &p.list
+	list := &p.list
 	births := n.births.countUntil(n.counts.ticks)
-	if births == l.births || now-l.tailAt < int64(len(l.tids))*skipCost*skipShare {
+	if births == list.births || now-list.tailAt < int64(len(list.tids))*skipCost*skipShare {
 		return
 	}
 	there, err := p.TaskDir.Count()
@@ -113,7 +115,8 @@ func (n *newThreads) find(p *process, now int64) {
 	if err != nil || p.Clock.Valid && now-p.Clock.ChangedAt > stillFor {
 		return
 	}
-	l.births, l.tailAt = births, now
+	list.births = births
+	list.tailAt = now
 	for back := firstTail; ; back *= 8 {
 		from := max(there-back, 0)
 		n.wait()
@@ -123,12 +126,12 @@ func (n *newThreads) find(p *process, now int64) {
 		if err != nil {
 			return
 		}
-		if from == 0 || len(tids) > 0 && l.knows(tids[0]) {
+		if from == 0 || len(tids) > 0 && list.knows(tids[0]) {
 			break
 		}
 	}
 	for _, tid := range n.tids {
-		if !l.knows(tid) {
+		if !list.knows(tid) {
 			n.track(p, tid, now)
 		}
 	}

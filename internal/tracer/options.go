@@ -13,17 +13,17 @@ import (
 // Options select how to observe.
 type Options struct {
 	Freq            float64        // ticks a second
-	Threads         *regexp.Regexp // nil: all
+	Threads         *regexp.Regexp // nil selects all
 	Children        bool           // child processes are sampled
 	Endless         bool           // the run goes on after the last process has ended
 	ReadOnly        bool           // no register of a target is written
 	Mode            observe.Mode
-	MaxPause        time.Duration // 0: no bound
-	MaxOverhead     float64       // 0: no bound
-	OfHost          bool          // a share of all processors' time
-	Subset          int           // 0: all
+	MaxPause        time.Duration // 0 means no limit
+	MaxOverhead     float64       // 0 means no limit
+	OfHost          bool          // MaxOverhead is a share of all CPUs' time
+	Subset          int           // 0 means all threads
 	Engine          engine.Source // nil: running threads are stopped
 	KernelStacks    bool
-	CheckpointEvery time.Duration // 0: when asked for
-	WatchEvery      time.Duration // 0: no watch
+	CheckpointEvery time.Duration // 0 means when asked for
+	WatchEvery      time.Duration // 0 means never
 }

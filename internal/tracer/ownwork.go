@@ -9,22 +9,24 @@ import (
 	"prywalk/internal/selfruntime"
 )
 
-// ownWork measures the CPU time of the tracer between two ticks. During its work no tick is due, and on its processor
-// no target runs. So threads are on processors more often at ticks than on average, and an observation of a new thread
+// ownWork measures the CPU time of the tracer between two ticks. While the tracer works, no tick is due, and no target
+// runs on its CPU. So threads are on CPUs more often at ticks than on average, and an observation of a new thread
 // stands for less time.
 type ownWork struct {
 	lastNewThread int64   // last tick with a new thread
-	at, cpu       int64   // CLOCK_MONOTONIC and CPU time at the last tick, ns; 0: none
+	at, cpu       int64   // CLOCK_MONOTONIC and CPU time at the last tick, ns; 0 if not measured
 	distance      int64   // time between the last two ticks, ns
-	workPart      float64 // of it, the tracer's work
+	workPart      float64 // part of distance that is the tracer's work
 }
 
-// wantedFor is the number of ticks without a new thread after which the work is not measured.
+// wantedFor is the number of ticks without a new thread until the measurement ends.
 const wantedFor = 100
 
 func (o *ownWork) measure(tick, now int64) {
 	if tick-o.lastNewThread > wantedFor {
-		o.at, o.distance, o.workPart = 0, 0, 0
+		o.at = 0
+		o.distance = 0
+		o.workPart = 0
 		return
 	}
 	cpu := int64(selfruntime.CPUTime())
@@ -35,8 +37,8 @@ func (o *ownWork) measure(tick, now int64) {
 	o.at, o.cpu = now, cpu
 }
 
-// standsFor gives the time that an observation stands for, ns, without the tracer's own work or the stop.
-func (o *observer) standsFor(th *thread, s *observe.RawSample) int64 {
+// standsFor returns the time for which an observation stands, ns, without the tracer's own work or the stop.
+func (o *observations) standsFor(th *thread, s *observe.RawSample) int64 {
 	if !th.FromZero || s.How != observe.ByStop {
 		return o.tickState.interval
 	}

@@ -10,12 +10,12 @@ import (
 	"prywalk/internal/observe"
 )
 
-// The tracer's own work is left out on one processor, a stop on the others.
+// The tracer's own work is left out on one CPU, a stop on the others.
 func TestObservationsOfNewThreadsLeaveOwnWorkOut(t *testing.T) {
 	const apart = 2_000_000
 	n := int64(runtime.NumCPU())
 	c := newTracer(Options{Freq: 1e9 / apart})
-	c.tickState.interval, c.observer.own.workPart = apart, 0.25
+	c.tickState.interval, c.observations.own.workPart = apart, 0.25
 	byStop := &observe.RawSample{How: observe.ByStop, StopTime: apart / 10}
 	for _, of := range []struct {
 		name    string
@@ -27,7 +27,7 @@ func TestObservationsOfNewThreadsLeaveOwnWorkOut(t *testing.T) {
 		{"sampled", true, &observe.RawSample{How: observe.BySample}, apart},
 		{"young", true, byStop, apart - (apart/4+(n-1)*apart/10)/n},
 	} {
-		got := c.observer.standsFor(&thread{Thread: engine.Thread{FromZero: of.created}}, of.raw)
+		got := c.observations.standsFor(&thread{Thread: engine.Thread{FromZero: of.created}}, of.raw)
 		if d := got - of.want; d < -1 || d > 1 {
 			t.Errorf("%s: %d ns, want %d", of.name, got, of.want)
 		}

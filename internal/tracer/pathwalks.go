@@ -8,20 +8,20 @@ import (
 	"prywalk/ptrace"
 )
 
-// pathWalks opens files of /proc/PID by path. If the tracer has a real-time priority, an ordinary thread does it: the
-// kernel may repeat the lookup of an ending process for as long as a real-time thread keeps the processor
-// ([procmem.PathOpener]). What is not done after walkFor is left to a later tick.
+// pathWalks opens files of /proc/PID by path. For a tracer with a real-time priority an ordinary thread does it: the
+// kernel may repeat the lookup of an ending process for as long as a real-time thread keeps the CPU
+// ([procmem.PathOpener]). What takes longer than walkFor is left to a later tick.
 type pathWalks struct {
 	*state
 	stops   *stops
-	walker  *procmem.PathOpener // nil: the tracer walks paths itself
-	running *procmem.Job        // under way, or just ended
+	walker  *procmem.PathOpener // nil if the tracer walks paths itself
+	running *procmem.Job        // the last walk; nil if there was none
 	opened  []openedThread      // opened, not tracked yet
-	taken   int                 // number of them that were passed by open
+	taken   int                 // number of opened threads that takeOpened has passed
 }
 
 const (
-	// walkFor bounds a tick's wait for a walk, walkStep one sleep; startStep is before the first tick, ns.
+	// walkFor bounds a tick's wait for a walk, walkStep a sleep in it; startStep is a sleep in other waits; all in ns.
 	walkFor   = 1e6
 	walkStep  = 30e3
 	startStep = 500e3
@@ -40,82 +40,79 @@ func (o *openedThread) close() {
 	}
 }
 
-func (w *pathWalks) busy() bool {
-	if w.running != nil && w.running.Done() {
-		w.running = nil
-	}
-	return w.running != nil
+func (walks *pathWalks) busy() bool {
+	return walks.running != nil && !walks.running.Done()
 }
 
-// run calls f and serves stops, for walkFor; false if f continues. Preconditions: no walk is under way; f uses nothing
-// of the tracer's thread or of the end of a stop.
-func (w *pathWalks) run(f func()) (done bool) {
-	if w.walker == nil {
+// run calls f, and serves stops for up to walkFor. It returns false if f continues. Preconditions: no walk is running,
+// and f uses nothing that the tracer's thread or the end of a stop uses.
+func (walks *pathWalks) run(f func()) (done bool) {
+	if walks.walker == nil {
 		f()
 		return true
 	}
-	w.running = w.walker.Start(f)
-	for until := procmem.Now() + walkFor; w.busy() && procmem.Now() < until; {
-		w.stops.pause(procmem.Now() + walkStep)
+	walks.running = walks.walker.Start(f)
+	for until := procmem.Now() + walkFor; walks.busy() && procmem.Now() < until; {
+		walks.stops.pause(procmem.Now() + walkStep)
 	}
-	return !w.busy()
+	return !walks.busy()
 }
 
-func (w *pathWalks) wait() {
-	for w.busy() {
-		w.stops.pause(procmem.Now() + startStep)
+func (walks *pathWalks) wait() {
+	for walks.busy() {
+		walks.stops.pause(procmem.Now() + startStep)
 	}
 }
 
-// openUntracked opens the untracked threads among tids; false if that is under way. wait waits for it.
-func (w *pathWalks) openUntracked(p *process, tids []int, now int64, wait bool) (done bool) {
-	if w.walker == nil {
+// openUntracked opens the untracked threads among tids. It returns false if that continues, never with wait.
+func (walks *pathWalks) openUntracked(p *process, tids []int, now int64, wait bool) (done bool) {
+	if walks.walker == nil {
 		return true
 	}
 	if wait {
-		w.wait()
+		walks.wait()
 	}
-	if w.busy() {
+	if walks.busy() {
 		return false
 	}
-	w.dropOpened()
+	walks.dropOpened()
 	for _, tid := range tids {
 		if p.list.byTID[tid] == nil && now >= p.list.rejected[tid].again {
-			w.opened = append(w.opened, openedThread{proc: p, tid: tid})
+			walks.opened = append(walks.opened, openedThread{proc: p, tid: tid})
 		}
 	}
-	if len(w.opened) == 0 {
+	if len(walks.opened) == 0 {
 		return true
 	}
-	done = w.run(w.openAll)
+	done = walks.run(walks.openAll)
 	if wait {
-		w.wait()
+		walks.wait()
 		return true
 	}
 	return done
 }
 
-func (w *pathWalks) openAll() {
-	for i := range w.opened {
-		o := &w.opened[i]
-		o.thread = observe.NewThread(o.proc.Target.PID, o.tid, w.Files)
+func (walks *pathWalks) openAll() {
+	for i := range walks.opened {
+		o := &walks.opened[i]
+		o.thread = observe.NewThread(o.proc.Target.PID, o.tid, walks.Files)
 		_ = o.thread.Files().Hold() // if it has ended, its first read fails
 	}
 }
 
-// dropOpened closes threads that were not tracked. Precondition: no walk is under way.
-func (w *pathWalks) dropOpened() {
-	for i := range w.opened {
-		w.opened[i].close()
+// dropOpened closes the threads that were not taken. Precondition: no walk is running.
+func (walks *pathWalks) dropOpened() {
+	for i := range walks.opened {
+		walks.opened[i].close()
 	}
-	clear(w.opened)
-	w.opened, w.taken = w.opened[:0], 0
+	clear(walks.opened)
+	walks.opened, walks.taken = walks.opened[:0], 0
 }
 
-// takeOpened gives a thread with its files. Precondition: threads of opened are asked for in their order.
-func (w *pathWalks) takeOpened(p *process, tid int) *observe.Thread {
-	for ; !w.busy() && w.taken < len(w.opened); w.taken++ {
-		if o := &w.opened[w.taken]; o.proc == p && o.tid == tid && o.thread != nil {
+// takeOpened returns a thread with its files. Precondition: threads are taken in the order of opened.
+func (walks *pathWalks) takeOpened(p *process, tid int) *observe.Thread {
+	for ; !walks.busy() && walks.taken < len(walks.opened); walks.taken++ {
+		if o := &walks.opened[walks.taken]; o.proc == p && o.tid == tid && o.thread != nil {
 			t := o.thread
 			o.thread = nil
 			return t
@@ -123,20 +120,20 @@ func (w *pathWalks) takeOpened(p *process, tid int) *observe.Thread {
 	}
 	ptrace.Pin() // an allocation accepts preemption (runtime/runtime1.go, releasem)
 	defer ptrace.Unpin()
-	t := observe.NewThread(p.Target.PID, tid, w.Files)
-	if w.walker != nil && p.TaskDir != nil {
+	t := observe.NewThread(p.Target.PID, tid, walks.Files)
+	if walks.walker != nil && p.TaskDir != nil {
 		t.Files().HoldIn(p.TaskDir)
 	}
 	return t
 }
 
-func (w *pathWalks) close() {
-	for w.busy() {
+func (walks *pathWalks) close() {
+	for walks.busy() {
 		procmem.SleepUntil(procmem.Now() + walkStep)
 	}
-	w.dropOpened()
-	if w.walker != nil {
-		w.walker.Close()
-		w.walker = nil
+	walks.dropOpened()
+	if walks.walker != nil {
+		walks.walker.Close()
+		walks.walker = nil
 	}
 }

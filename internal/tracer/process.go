@@ -17,26 +17,28 @@ import (
 type process struct {
 	engine.Process
 	backoff     *backoff.Process
-	extra       ptrace.Extra // copied of its threads besides stacks
+	extra       ptrace.Extra // what stops copy besides stacks
 	list        threadList
-	earlier     *newChild // earlier observations, until its first thread is tracked
+	earlier     *newChild // observations before its first thread is tracked
 	account     attribute.ProcessEnd
 	endedReport endedReport
 	counted     bool // account.Ended has the time of earlier threads
 	closed      bool // account is complete
 }
 
-// sampled reports whether the engine observes its running threads; else they are stopped.
-func (p *process) sampled() bool { return p.Observer != nil && p.Observer.Observes() }
+// engineObserves reports whether the engine, not stops, observes the running threads.
+func (p *process) engineObserves() bool { return p.EnginePart != nil && p.EnginePart.Observes() }
 
-// readClock reads the process's clock, if it is alive: otherwise the id may be another's.
+// readClock reads the clock of a process that is alive: else its ID may be another's.
 func (p *process) readClock(alive bool) {
 	c := &p.Clock
-	if c.Valid = alive; !alive {
+	c.Valid = alive
+	if !alive {
 		return
 	}
 	cpu, err := procmem.ProcessCPU(p.Target.PID)
-	if c.Valid = err == nil; c.Valid {
+	c.Valid = err == nil
+	if c.Valid {
 		c.Now = max(c.Now, cpu)
 	}
 }
@@ -48,7 +50,8 @@ func (p *process) clockDue(now int64) bool {
 func (p *process) readClockAt(now int64, alive bool) {
 	before := p.Clock.Now
 	p.readClock(alive)
-	if p.Clock.ReadAt = now; p.Clock.Now != before {
+	p.Clock.ReadAt = now
+	if p.Clock.Now != before {
 		p.Clock.ChangedAt = now
 	}
 	p.backoff.Clock(now, p.Clock.Now, p.Clock.Valid)
@@ -65,24 +68,24 @@ type thread struct {
 	hidden          skid.Hidden
 	end             handover.ThreadEnd
 	listGeneration  int64 // last listing that had it
-	tick            int64 // last observation
+	tick            int64 // tick of the last observation
 	observedEarlyAt int64 // last tick at which it was observed before all others
 	clockPass       int64 // last pass over the clocks that read its clock ([endedThreads])
 	gone            bool
 }
 
-// ownerOf gives the thread of one that the policy has chosen.
+// ownerOf returns the thread to which a thread of the back-off policy belongs.
 func ownerOf(t *backoff.Thread) *thread { return t.Owner.(*thread) }
 
-// Without a hint at a change, threads are listed every listEvery ns, or every listIdle if the process does not run.
+// Without a hint at a change, threads are listed every listEvery ns, or every listIdle ns if the process does not run.
 const (
 	listEvery = 50e6
 	listIdle  = 1e9
 )
 
-// The kernel goes through all threads to read a process's clock (clockCost ns each) or to list them (listCost). For
-// each process that takes at most one part in clockShare or listShare of the time. Listings without a hint take at most
-// a fourth of the latter, of all processes together.
+// The kernel goes through all threads to read a process's clock (clockCost ns each) or to list them (listCost). Reading
+// the clock of a process takes at most one part in clockShare of the time, listing its threads one in listShare.
+// Listings without a hint take a fourth of that at most, for all processes together.
 const (
 	clockCost  = 120
 	clockShare = 512
@@ -95,76 +98,76 @@ type threadList struct {
 	byTID        map[int]*thread
 	inOrder      []*thread
 	tids         []int        // of the last listing
-	listedAt     int64        // last listing, CLOCK_MONOTONIC ns; 0: due
+	listedAt     int64        // time of the last listing, CLOCK_MONOTONIC ns; 0 if due
 	cpu          uint64       // the process's clock then, ns
 	generation   int64        // number of the last listing
 	changeHinted bool         // threads have begun or ended since
 	everListed   bool         // it was listed once
 	leader       procmem.Comm // name of the first thread
-	// Last read of the end of the list, CLOCK_MONOTONIC ns; count of births then.
+	// The time of the last read of the list's end, CLOCK_MONOTONIC ns, and births.count then.
 	tailAt, births int64
 	rejected       map[int]rejected
 }
 
-// rejected is a thread that is not tracked for its name: since when, and when its name is read again, as it may be set
-// late. CLOCK_MONOTONIC ns.
+// rejected is a thread that is not tracked because of its name: since when, and when its name is read again, as it may
+// be set late (CLOCK_MONOTONIC, ns).
 type rejected struct{ since, again int64 }
 
-func (l *threadList) reject(tid int, now int64) {
-	if l.rejected == nil {
-		l.rejected = map[int]rejected{}
+func (list *threadList) reject(tid int, now int64) {
+	if list.rejected == nil {
+		list.rejected = map[int]rejected{}
 	}
-	u := l.rejected[tid]
-	if u.since == 0 {
-		u.since = now
+	entry := list.rejected[tid]
+	if entry.since == 0 {
+		entry.since = now
 	}
-	u.again = now + min(now-u.since, handover.NameEvery)
-	l.rejected[tid] = u
+	entry.again = now + min(now-entry.since, handover.NameEvery)
+	list.rejected[tid] = entry
 }
 
-func (l *threadList) forgetRejected(tids []int) {
-	if len(l.rejected) <= len(tids) {
+func (list *threadList) forgetRejected(tids []int) {
+	if len(list.rejected) <= len(tids) {
 		return
 	}
 	slices.Sort(tids) // the kernel's order is not needed any more
-	for tid := range l.rejected {
+	for tid := range list.rejected {
 		if _, there := slices.BinarySearch(tids, tid); !there {
-			delete(l.rejected, tid)
+			delete(list.rejected, tid)
 		}
 	}
 }
 
-func (l *threadList) knows(tid int) bool {
-	if l.byTID[tid] != nil {
+func (list *threadList) knows(tid int) bool {
+	if list.byTID[tid] != nil {
 		return true
 	}
-	_, rejected := l.rejected[tid]
+	_, rejected := list.rejected[tid]
 	return rejected
 }
 
-// due reports whether the threads are to be listed. all is the number of threads of all processes.
-func (l *threadList) due(now int64, clock *engine.Clock, all int) bool {
-	if l.listedAt == 0 {
+// due reports whether to list the threads. all is the number of threads of all processes.
+func (list *threadList) due(now int64, clock *engine.Clock, all int) bool {
+	if list.listedAt == 0 {
 		return true
 	}
-	since := now - l.listedAt
-	if !l.changeHinted && clock.Valid && clock.Now == l.cpu && since < listIdle {
+	since := now - list.listedAt
+	if !list.changeHinted && clock.Valid && clock.Now == list.cpu && since < listIdle {
 		return false
 	}
 	const apart = listCost * listShare
-	if l.changeHinted && since >= int64(len(l.tids))*apart {
+	if list.changeHinted && since >= int64(len(list.tids))*apart {
 		return true
 	}
-	return since >= max(listEvery, 4*apart*int64(max(all, len(l.tids))))
+	return since >= max(listEvery, 4*apart*int64(max(all, len(list.tids))))
 }
 
 // TicksPerSecond is the unit of start times in /proc (USER_HZ).
 const TicksPerSecond = 100
 
-// BootTicks gives the present moment in clock ticks (1/100 s) after boot, as start times in /proc.
+// BootTicks returns the present time in clock ticks (1/100 s) after boot, as start times in /proc.
 func BootTicks() uint64 { return uint64(procmem.SinceBoot()) / (1e9 / TicksPerSecond) }
 
-// startOf gives a start time in CLOCK_MONOTONIC ns, exact to a clock tick.
+// startOf converts a start time to CLOCK_MONOTONIC ns, exact to a clock tick.
 func startOf(ticks uint64) int64 {
 	return int64(ticks)*(1e9/TicksPerSecond) + procmem.Now() - procmem.SinceBoot()
 }

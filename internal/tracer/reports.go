@@ -9,17 +9,17 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// reports adds the events that are not of a single observation.
+// reports adds the events that belong to no single observation.
 type reports struct {
 	*state
 	gapEnd int64 // CLOCK_MONOTONIC ns
-	// The last requests, CLOCK_MONOTONIC ns.
+	// The times of the last requests, CLOCK_MONOTONIC ns.
 	checkpointed, refreshed int64
 }
 
-func (r *reports) observed(now int64) { r.reportGap(r.gaps.Observed(now)) }
+func (r *reports) noteObservation(now int64) { r.reportGap(r.gaps.Observed(now)) }
 
-func (r *reports) gapIfEnded(now int64) { r.reportGap(r.gaps.Ended(now)) }
+func (r *reports) gapIfEnded(now int64) { r.reportGap(r.gaps.EndGap(now)) }
 
 func (r *reports) reportGap(from, length int64) {
 	if length > 0 {
@@ -51,23 +51,34 @@ func (r *reports) reportUnchanged(th *thread) {
 	r.Out.Add(handover.Event{Kind: handover.Unchanged, Thread: th.Handover, UnchangedBefore: th.Backoff.TakeUnchanged()})
 }
 
-// The next checkpoint comes at the earliest after checkpointPart times the duration of the last one, and a refresh
-// after refreshPart times.
+// A checkpoint follows the last one after checkpointPart times its duration at least, a refresh after refreshPart
+// times.
 const (
 	checkpointPart = 20
 	refreshPart    = 200
 )
 
-// requestIfDue asks the aggregator for a checkpoint, at once if asked, and for a refresh.
+// requestIfDue requests a checkpoint, at once if asked, and a refresh from the aggregator.
 func (r *reports) requestIfDue(now int64, asked bool) {
-	if q := &r.Requests.Checkpoint; asked || r.checkpointDue(now) {
-		q.Ask()
+	r.begin(now)
+	if request := &r.Requests.Checkpoint; asked || r.checkpointDue(now) {
+		request.Ask()
 		r.request(handover.Event{Kind: handover.CheckpointAsked})
 		r.checkpointed = now
 	}
-	if q := &r.Requests.Refresh; r.refreshDue(now) {
-		q.Ask()
+	if request := &r.Requests.Refresh; r.refreshDue(now) {
+		request.Ask()
 		r.request(handover.Event{Kind: handover.RefreshAsked, At: now})
+		r.refreshed = now
+	}
+}
+
+// begin begins the intervals of requests, in its first call.
+func (r *reports) begin(now int64) {
+	if r.checkpointed == 0 {
+		r.checkpointed = now
+	}
+	if r.refreshed == 0 {
 		r.refreshed = now
 	}
 }
@@ -79,20 +90,11 @@ func (r *reports) request(e handover.Event) {
 }
 
 func (r *reports) checkpointDue(now int64) bool {
-	every, q := int64(r.opts.CheckpointEvery), &r.Requests.Checkpoint
-	if r.checkpointed == 0 {
-		r.checkpointed = now
-	}
-	return every > 0 && !q.Open() && now-r.checkpointed > max(every, checkpointPart*q.Took())
+	every, request := int64(r.opts.CheckpointEvery), &r.Requests.Checkpoint
+	return every > 0 && !request.Open() && now-r.checkpointed > max(every, checkpointPart*request.Took())
 }
 
 func (r *reports) refreshDue(now int64) bool {
-	every, q := int64(r.opts.WatchEvery), &r.Requests.Refresh
-	if every <= 0 || q.Open() {
-		return false
-	}
-	if r.refreshed == 0 {
-		r.refreshed = now
-	}
-	return now-r.refreshed >= max(every, refreshPart*q.Took())
+	every, request := int64(r.opts.WatchEvery), &r.Requests.Refresh
+	return every > 0 && !request.Open() && now-r.refreshed >= max(every, refreshPart*request.Took())
 }

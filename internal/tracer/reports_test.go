@@ -15,6 +15,7 @@ func TestCheckpointsOfALongRecordingBecomeRarer(t *testing.T) {
 	c := &reports{state: &state{
 		SharedState: engine.SharedState{Common: handover.NewCommon()}, opts: Options{CheckpointEvery: 10 * time.Second},
 	}}
+	c.begin(100 * second)
 	if c.checkpointDue(100 * second) {
 		t.Error("at once")
 	}
@@ -36,6 +37,7 @@ func TestRefreshesBecomeRarerWhereOneTakesLong(t *testing.T) {
 	c := &reports{state: &state{opts: Options{WatchEvery: time.Second},
 		SharedState: engine.SharedState{Common: handover.NewCommon()}}}
 	r := &c.Requests.Refresh
+	c.begin(5000 * ms)
 	if c.refreshDue(5000*ms) || c.refreshDue(5999*ms) || !c.refreshDue(6000*ms) {
 		t.Error("not after a second")
 	}

@@ -23,14 +23,14 @@ type run struct {
 	lastTick       int64 // CLOCK_MONOTONIC ns
 	lastRead       int64 // last reading of all clocks, CLOCK_MONOTONIC ns; 0: none
 	cpuTime        int64 // from the first tick to the last reading, ns
-	brokenCalls    int64 // system calls that stops broke
-	repeatedCalls  int64 // seen by a supervisor again (seccomp user notification)
+	brokenCalls    int64 // system calls that stops made fail
+	repeatedCalls  int64 // calls that a supervisor got twice (seccomp user notification)
 	priorityLosses int64 // losses of the real-time priority
 	scheduling     string
 }
 
-// Run makes the ticks until ctx ends or the last process has ended. Its OS thread ends when this process is stopped, so
-// that no thread stays traced. After a panic it calls stop.
+// Run makes the ticks until ctx ends or the last process has ended. Its OS thread ends when this process is about to be
+// stopped, so that no thread stays traced. After a panic it calls stop.
 func (t *Tracer) Run(ctx context.Context, stop func()) {
 	t.stop = stop
 	defer t.Ring.Close()
@@ -45,8 +45,8 @@ func (t *Tracer) Run(ctx context.Context, stop func()) {
 	}
 }
 
-// runHere makes the ticks. again reports that it had to leave early, and must be called again on another OS thread.
-// Precondition: the goroutine is locked to its OS thread.
+// runHere makes the ticks. again is set if it has left early, and must be called on another OS thread. Precondition:
+// the goroutine is locked to its OS thread.
 func (t *Tracer) runHere(ctx context.Context) (again bool) {
 	limits := quota.Root("/").Limits()
 	ctl := ptrace.NewController(ptrace.Options{ReadOnly: t.opts.ReadOnly, NoCollector: true, Frugal: len(limits) > 0})
@@ -60,19 +60,20 @@ func (t *Tracer) runHere(ctx context.Context) (again bool) {
 	t.quota = schedule.NewQuota(limits, ctl.Scheduling())
 	defer t.QuotaGate.Open()
 	defer t.quota.Close()
-	if t.quota.OnlyOnProcessors() {
-		t.Observer.OnlyOnProcessors()
+	if t.quota.MustStopOnlyOnCPU() {
+		t.Observer.StopOnlyOnCPU()
 	}
-	t.cpus = skid.NewCPUChooser(ctl.Moved) // within the processors that are left
+	t.cpus = skid.NewCPUChooser(ctl.Moved) // within the CPUs that are left
 	t.Observer.LimitPause(t.opts.MaxPause)
 	t.Observer.DetachInTime()
 	if t.opts.KernelStacks {
-		t.Observer.SeeKernelStacks()
+		t.Observer.ReadKernelStacks()
 	}
 	t.run.scheduling = ctl.Scheduling()
 	t.beginOnce()
 	defer t.run.setTotals(t.control, ctl)
-	if t.run.lastRead = 0; t.allTicks(ctx, ctl) {
+	t.run.lastRead = 0
+	if t.allTicks(ctx, ctl) {
 		t.stops.leave()
 		return true
 	}
@@ -82,7 +83,7 @@ func (t *Tracer) runHere(ctx context.Context) (again bool) {
 }
 
 func (r *run) setTotals(c *Control, ctl *ptrace.Controller) {
-	if r.lastRead == 0 { // after a panic, or it continues later
+	if r.lastRead == 0 { // after a panic, or before it continues
 		r.lastRead = procmem.Now()
 	}
 	r.cpuTime = r.lastRead - c.FirstTick()
@@ -101,7 +102,7 @@ func (t *Tracer) beginOnce() {
 	}
 }
 
-// lastWait is the time of the last tick, ns.
+// lastWait is the length of the last tick, ns.
 const lastWait = 100e6
 
 // observeLast observes every thread once more, so that all clocks are exact.
@@ -119,21 +120,21 @@ func (t *Tracer) observeLast(now int64) {
 	}
 	t.tick(now, now+lastWait)
 	t.Observer.Abort(t.stops.done)
-	t.children.end()
+	t.newChildren.end()
 	t.QuotaGate.Open()
 	t.tracked.endAll()
 	if ender != nil {
 		ender.End()
 	}
-	t.budget.SampledTo(t.Sampled)
+	t.budget.SampledTo(t.EngineSamples)
 	t.run.lastRead = procmem.Now()
 	t.Out.Flush(t.stops.send)
 }
 
-// heldStep is the interval of checks while held, ns.
+// heldStep is the interval of checks during a Hold, ns.
 const heldStep = 20e6
 
-// hold waits until it is resumed, ctx ends, or this process is about to be stopped.
+// hold waits until Resume, the end of ctx, or an imminent stop of this process.
 func (t *Tracer) hold(ctx context.Context, ctl *ptrace.Controller) {
 	over := func() bool { return ctx.Err() != nil || ptrace.Leaving() }
 	for end := procmem.Now() + selfruntime.DrainFor; t.Observer.Pending() > 0 && procmem.Now() < end && !over(); {
@@ -153,12 +154,12 @@ func (t *Tracer) hold(ctx context.Context, ctl *ptrace.Controller) {
 			sleepUntil(ctx, ctl, procmem.Now()+heldStep)
 			continue
 		}
-		time.Sleep(heldStep) // gives the processor to the Go runtime
+		time.Sleep(heldStep) // gives the CPU to the Go runtime
 	}
 	now := procmem.Now()
 	if holder != nil {
 		holder.Resume(now)
 	}
 	t.Skipper.End(0, t.ticks.Period())
-	t.ticks.Restart(now, t.budget.Rate(now))
+	t.ticks.Restart(now, t.budget.UpdateRate(now))
 }

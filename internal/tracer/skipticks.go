@@ -7,7 +7,7 @@ import (
 	"prywalk/internal/selfruntime"
 )
 
-// skipTicks gives the moment of the next tick: next, or later if ticks in between would show nothing new
+// skipTicks returns the time of the next tick: next, or a later one if ticks before it would show nothing new
 // ([schedule.TickSkipper]).
 func (t *Tracer) skipTicks(now, next int64) int64 {
 	if !t.maySkip(now) {
@@ -45,8 +45,8 @@ func (t *Tracer) maySkip(now int64) bool {
 
 func (t *Tracer) steady(now int64) bool {
 	for _, p := range t.procs {
-		for _, i := range p.backoff.Due {
-			if th := ownerOf(i); !th.gone && !th.Steady.Is() && i.AsleepFor(now) < schedule.SteadyFor {
+		for _, sleeper := range p.backoff.Due {
+			if th := ownerOf(sleeper); !th.gone && !th.Steady.Is() && sleeper.AsleepFor(now) < schedule.SteadyFor {
 				return false
 			}
 		}

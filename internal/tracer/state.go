@@ -25,7 +25,7 @@ type state struct {
 	gaps      schedule.GapDetector
 	subset    schedule.Subset
 	budget    schedule.Budget
-	quota     *schedule.Quota // nil: none, or the tracer's priority is above it
+	quota     *schedule.Quota // nil if there is none, or the tracer's priority is above it
 	cpus      *skid.CPUChooser
 	tickState tickState
 	counts    counts
@@ -50,7 +50,6 @@ func newState(o Options, with *handover.Common, start int64) *state {
 	return s
 }
 
-// threads gives the threads that have not ended.
 func (s *state) threads() iter.Seq[*thread] {
 	return func(yield func(*thread) bool) {
 		for _, p := range s.procs {
@@ -63,7 +62,7 @@ func (s *state) threads() iter.Seq[*thread] {
 	}
 }
 
-// thread gives a thread by its ids; nil: none.
+// thread returns a thread by its IDs, or nil.
 func (s *state) thread(pid, tid int) *thread {
 	for _, p := range s.procs {
 		if p.Target.PID == pid {
@@ -77,12 +76,12 @@ func (s *state) allEnded() bool {
 	return !slices.ContainsFunc(s.procs, func(p *process) bool { return !p.Gone })
 }
 
-// drawsSubset reports whether a tick may observe a subset of the threads that are due.
+// drawsSubset reports whether a tick may observe a subset of the due threads.
 func (s *state) drawsSubset() bool { return !s.Ending && s.subset.Bounded(s.budget.Part()) }
 
 // handOver sends the outbox to the aggregator if there is room. at is the time of the tick, CLOCK_MONOTONIC ns.
 func (s *state) handOver(at int64) {
-	ptrace.Pin() // a send wakes the aggregator on this processor
+	ptrace.Pin() // a send wakes the aggregator on this CPU
 	defer ptrace.Unpin()
 	s.Out.HandOver(at)
 }
@@ -92,6 +91,6 @@ type tickState struct {
 	threads    int
 	rotation   int   // each tick begins with another thread of each process
 	spins      int   // busy-waits that may still fail
-	awakeSince int64 // since when the tracer has its processor, CLOCK_MONOTONIC ns
+	awakeSince int64 // since when the tracer has its CPU, CLOCK_MONOTONIC ns
 	paused     int64 // wait for the aggregator, ns
 }

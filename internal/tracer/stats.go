@@ -9,11 +9,11 @@ import (
 	"prywalk/ptrace"
 )
 
-// Stats adds the statistics. It is called once, when the tracer has ended or hangs.
+// Stats adds the statistics. It is called once, after the tracer has ended or when it hangs.
 func (t *Tracer) Stats(s *runstats.Stats) {
 	t.outcomeStats(s)
 	t.engine.Stats(&s.Observed)
-	s.Sampled, s.Claimed = t.Sampled, t.Unassigned
+	s.Sampled, s.Claimed = t.EngineSamples, t.Unassigned
 	t.counts.stats(&s.Stopped)
 	t.runStats(s)
 	s.OwnQuota = runstats.OwnQuota(t.quota.Stats())
@@ -41,64 +41,72 @@ func (c *stopCounts) stats(s *runstats.Stopped) {
 	s.CopiedBytes = runstats.Quantiles[int64]{
 		N: n, P50: c.copies.Quantile(0.5), P99: c.copies.Quantile(0.99), Max: c.copies.Max,
 	}
-	s.StopTimes, s.LongStops, s.LongestStop = c.lengths.Buckets(), c.longStops(), c.longest
+	s.StopTimes = c.lengths.Buckets()
+	s.LongStops = c.longStops()
+	s.LongestStop = c.longest
 }
 
 func (t *Tracer) outcomeStats(s *runstats.Stats) {
-	n := &t.counts
+	c := &t.counts
 	s.Observations = runstats.Observations{
-		Ticks: n.ticks, MissedTicks: t.ticks.Missed, Attempted: n.attempted, Stops: n.byStop, PassiveReads: n.byPassiveRead,
-		Reused: n.reused,
+		Ticks: c.ticks, MissedTicks: t.ticks.Missed, Attempted: c.attempted, Stops: c.byStop, PassiveReads: c.byPassiveRead,
+		Reused: c.reused,
 	}
 	s.Unobserved = runstats.Unobserved{
-		Queued: n.queued, Inferred: n.inferred, Unseen: n.unseen, TicksWithheld: t.budget.Withheld,
+		Queued: c.queued, Inferred: c.inferred, Unseen: c.unseen, TicksWithheld: t.budget.Withheld,
 		TicksLeftOut: t.Skipper.Skipped,
 		Failed:       map[string]int64{},
 	}
-	for reason, failed := range n.failed {
+	for reason, failed := range c.failed {
 		if failed != 0 {
 			s.Failed[refusal.Reason(reason).Word()] += failed
 		}
 	}
-	s.ThreadsMax, s.Backlog = n.threadsMax, n.mostBacklog
-	s.ShortRuns, s.ShortRunsCPU = n.shortRuns.n, float64(n.shortRuns.cpu)/1e9
+	s.ThreadsMax = c.threadsMax
+	s.Backlog = c.maxBacklog
+	s.ShortRuns = c.shortRuns.n
+	s.ShortRunsCPU = float64(c.shortRuns.cpu) / 1e9
 }
 
 func (t *Tracer) runStats(s *runstats.Stats) {
-	w, ran := &t.gaps, t.run.cpuTime
+	gaps, ran := &t.gaps, t.run.cpuTime
 	if begun := t.control.FirstTick(); ran == 0 && begun != 0 {
 		ran = procmem.Now() - begun
 	}
-	s.Lost, s.Scheduling, s.PriorityLowered = t.budget.Lost()/1e9, t.run.scheduling, t.run.priorityLosses
+	s.Lost = t.budget.Lost() / 1e9
+	s.Scheduling = t.run.scheduling
+	s.PriorityLowered = t.run.priorityLosses
 	s.ObservationGaps = runstats.ObservationGaps{
-		NotObserved: seconds(w.Total), LongestGap: seconds(w.Longest), Gaps: w.Gaps, Suspended: seconds(w.Suspended),
+		NotObserved: seconds(gaps.Total), LongestGap: seconds(gaps.Longest), Gaps: gaps.Gaps,
+		Suspended: seconds(gaps.Suspended),
 	}
-	if s.Seconds = seconds(ran); s.Seconds > 0 {
+	s.Seconds = seconds(ran)
+	if s.Seconds > 0 {
 		s.Freq = float64(t.counts.ticks) / s.Seconds
 	}
 }
 
 func (t *Tracer) publish() {
-	n := &t.counts
+	c := &t.counts
 	p := Progress{
-		Ticks: n.ticks, MissedTicks: t.ticks.Missed, Threads: t.tickState.threads,
-		Observations: n.byStop + n.byPassiveRead + n.reused,
+		Ticks: c.ticks, MissedTicks: t.ticks.Missed, Threads: t.tickState.threads,
+		Observations: c.byStop + c.byPassiveRead + c.reused,
 		Rate:         1e9 / float64(t.ticks.Period()),
-		Stops:        n.byStop, WithheldTicks: t.budget.Withheld,
-		Denied: n.failed[refusal.Denied], Traced: n.failed[refusal.Traced],
+		Stops:        c.byStop, WithheldTicks: t.budget.Withheld,
+		Denied: c.failed[refusal.Denied], Traced: c.failed[refusal.Traced],
 	}
-	for _, failed := range n.failed {
+	for _, failed := range c.failed {
 		p.Failed += failed
 	}
 	t.control.publish(&p)
 }
 
 func (c *stopCounts) longStops() runstats.Causes {
-	m := runstats.Causes{}
+	causes := runstats.Causes{}
 	for cause, l := range c.longStopsBy {
 		if l.N > 0 {
-			m[ptrace.Cause(cause).String()] = l
+			causes[ptrace.Cause(cause).String()] = l
 		}
 	}
-	return m
+	return causes
 }

@@ -12,12 +12,12 @@ import (
 	"prywalk/ptrace"
 )
 
-// stops finishes the stops that were asked for, during every wait of the tracer. A stop that was given up cannot be
-// cancelled: the thread stops when its system call ends, maybe hours later, and stays stopped until this OS thread
-// detaches from it or ends.
+// stops finishes the requested stops, during every wait of the tracer. A stop that was given up cannot be cancelled:
+// the thread stops when its system call ends, maybe hours later, and stays stopped until this OS thread detaches from
+// it or ends.
 type stops struct {
 	*state
-	drain   func() (buffers bool) // [engine.RunningObserver.DrainIfDue]
+	drain   func() (buffers bool) // [engine.Engine.DrainIfDue]
 	done    func(*observe.Thread, *observe.RawSample, error)
 	pending map[*observe.Thread]pendingStop
 }
@@ -27,14 +27,14 @@ type pendingStop struct {
 	child  *newChild
 }
 
-func (s *stops) takePending(l *observe.Thread) pendingStop {
-	of := s.pending[l]
-	delete(s.pending, l)
+func (s *stops) takePending(observed *observe.Thread) pendingStop {
+	of := s.pending[observed]
+	delete(s.pending, observed)
 	return of
 }
 
-// A running thread stops within spinFor ns of its interrupt. In a tick at most maxSpins busy-waits may fail, or as many
-// as take an eighth of it.
+// A running thread usually stops within spinFor ns of its interrupt. In a tick at most maxSpins busy-waits may fail, or
+// as many as take an eighth of it.
 const (
 	spinFor  = 40e3
 	maxSpins = 8
@@ -42,8 +42,8 @@ const (
 
 func spinsIn(period int64) int { return int(min(max(period/8/spinFor, 1), maxSpins)) }
 
-// serve finishes the threads that have stopped. If one was just interrupted, it waits for that one, busily, for
-// spinFor. Precondition: the OS thread is pinned.
+// serve finishes the threads that have stopped. It busy-waits for spinFor if a thread was just interrupted.
+// Precondition: the OS thread is pinned.
 func (s *stops) serve(justInterrupted bool) {
 	until := int64(0)
 	if justInterrupted && s.tickState.spins > 0 {
@@ -63,8 +63,8 @@ func (s *stops) serveStopped() {
 	ptrace.Unpin()
 }
 
-// collect finishes stops until the deadline, CLOCK_MONOTONIC ns, or until none is pending. Within a CPU quota the
-// aggregator waits meanwhile.
+// collect finishes stops until the deadline (CLOCK_MONOTONIC, ns) or until none is pending. Under a CPU quota it holds
+// up the aggregator meanwhile.
 func (s *stops) collect(deadline int64) {
 	if s.quota != nil && s.Observer.Waiting() > 0 {
 		s.QuotaGate.Close()
@@ -83,7 +83,6 @@ func (s *stops) finishUntil(until int64) {
 	}
 }
 
-// await waits until done is closed.
 func (s *stops) await(done <-chan struct{}) {
 	for s.serveOnce() {
 		select {
@@ -95,10 +94,9 @@ func (s *stops) await(done <-chan struct{}) {
 	s.drainUntil(done)
 }
 
-// drainStep is the interval of drainUntil.
 const drainStep = time.Millisecond
 
-// drainUntil waits until done is closed, and takes the engine's observations meanwhile.
+// drainUntil waits until done is closed. Meanwhile it takes the engine's observations.
 func (s *stops) drainUntil(done <-chan struct{}) {
 	timer := time.NewTicker(drainStep)
 	defer timer.Stop()
@@ -121,11 +119,10 @@ func (s *stops) send(b handover.Batch) {
 	s.Ring.Send(b)
 }
 
-// serveStep is the sleep of serveOnce, ns.
 const serveStep = 200e3
 
-// serveOnce finishes stops, and sleeps for serveStep; the Go runtime may stop this goroutine then. False if no stop is
-// pending.
+// serveOnce finishes stops, and sleeps for serveStep; the Go runtime may stop this goroutine then. It returns false if
+// no stop is pending.
 func (s *stops) serveOnce() bool {
 	if s.Observer == nil || s.Observer.Pending() == 0 {
 		return false
@@ -135,10 +132,10 @@ func (s *stops) serveOnce() bool {
 	return true
 }
 
-// sleepStep is the interval at which a sleeping tracer checks for its end, ns.
+// sleepStep is the interval at which a sleeping tracer checks whether to end, ns.
 const sleepStep = 20e6
 
-// sleepUntil waits for a moment of CLOCK_MONOTONIC, the end of ctx, or a stop of this process.
+// sleepUntil waits for a time of CLOCK_MONOTONIC, the end of ctx, or an imminent stop of this process.
 func sleepUntil(ctx context.Context, ctl *ptrace.Controller, at int64) {
 	for {
 		left := at - procmem.Now()
@@ -153,16 +150,16 @@ func sleepUntil(ctx context.Context, ctl *ptrace.Controller, at int64) {
 
 // # Copies that wait
 //
-// Each stop copies 64 KB of a stack at least. A tick hands over after handOverEarly events, and pauses where it has
-// copied more than SomeBacklog and as much waits.
+// Each stop copies at least 64 KiB of a stack. A tick hands over after handOverEarly events. It pauses when it has
+// copied more than SomeBacklog and as much waits for its walks.
 const (
 	// SomeBacklog is how many bytes of copies may wait before a tick pauses.
 	SomeBacklog = 16 << 20
 	// MaxBacklog is how many waiting bytes prevent observations and ticks.
 	MaxBacklog = 64 << 20
-	// handOverEarly is after how many events a tick hands over.
+	// handOverEarly is the number of events after which a tick hands over.
 	handOverEarly = 64
-	// CatchUpFor bounds the pauses of one tick, in nanoseconds.
+	// CatchUpFor bounds the pauses of one tick, in ns.
 	CatchUpFor = 1e9
 	// catchUpStep is one pause, ns.
 	catchUpStep = 200e3
@@ -179,7 +176,7 @@ func (s *stops) roomForCopy() bool {
 		s.handOver(s.Tick.At)
 	}
 	waiting := s.Pool.BytesWaiting()
-	s.counts.mostBacklog = max(s.counts.mostBacklog, waiting)
+	s.counts.maxBacklog = max(s.counts.maxBacklog, waiting)
 	if waiting > SomeBacklog && s.Tick.Copies > SomeBacklog {
 		for s.tickState.paused < CatchUpFor && s.Pool.BytesWaiting() > SomeBacklog/2 {
 			s.handOver(s.Tick.At)
@@ -190,8 +187,8 @@ func (s *stops) roomForCopy() bool {
 	return s.Ending || s.Pool.BytesWaiting() <= MaxBacklog
 }
 
-// After stayFor ns a tick sleeps for as long, so that other threads of its processor run. With periods below closeTicks
-// ns it does not.
+// After stayFor ns a tick sleeps for as long, so that other threads of its CPU run, unless the period is below
+// closeTicks ns.
 const (
 	stayFor    = 150e3
 	closeTicks = 4e6
@@ -199,7 +196,7 @@ const (
 	longestStay = 10e6
 )
 
-// yield sleeps if the tracer has kept its processor for too long.
+// yield sleeps if the tracer has kept its CPU for too long.
 func (s *stops) yield() {
 	now, period := procmem.Now(), s.ticks.Period()
 	early := period >= closeTicks && now-s.Tick.At < period/2 && !s.Ending
@@ -208,7 +205,7 @@ func (s *stops) yield() {
 	}
 }
 
-// pause finishes stops, and sleeps, until a moment.
+// pause finishes stops, and sleeps until a time of CLOCK_MONOTONIC.
 func (s *stops) pause(until int64) (now int64) {
 	s.collect(until)
 	if procmem.Now() < until {
@@ -218,11 +215,10 @@ func (s *stops) pause(until int64) (now int64) {
 	}
 	s.drain()
 	now = procmem.Now()
-	s.Observer.Woken(now) // it may be on another processor
+	s.Observer.Woken(now) // it may be on another CPU
 	return now
 }
 
-// leave finishes or gives up stops, as this process is about to be stopped.
 func (s *stops) leave() {
 	ptrace.Pin()
 	s.Observer.Leave(s.done)

@@ -7,29 +7,29 @@ import (
 	"prywalk/internal/runstats"
 )
 
-// stopsOnly is an [engine.RunningObserver] that observes nothing: all running threads are stopped.
+// stopsOnly is an [engine.Engine] that observes nothing: all running threads are stopped.
 type stopsOnly struct{}
 
-// Track implements [engine.RunningObserver].
-func (stopsOnly) Track(*engine.Process) engine.ProcessObserver { return nil }
+// Track implements [engine.Engine].
+func (stopsOnly) Track(*engine.Process) engine.ProcessPart { return nil }
 
-// Coverage implements [engine.RunningObserver].
+// Coverage implements [engine.Engine].
 func (stopsOnly) Coverage() engine.Coverage { return engine.Coverage{} }
 
-// SetRate implements [engine.RunningObserver].
+// SetRate implements [engine.Engine].
 func (stopsOnly) SetRate(int64, float64) {}
 
-// BeginTick implements [engine.RunningObserver].
+// BeginTick implements [engine.Engine].
 func (stopsOnly) BeginTick(int64, bool) {}
 
-// TakeAll implements [engine.RunningObserver].
+// TakeAll implements [engine.Engine].
 func (stopsOnly) TakeAll(int64) {}
 
-// DrainIfDue implements [engine.RunningObserver].
+// DrainIfDue implements [engine.Engine].
 func (stopsOnly) DrainIfDue() (buffers bool) { return false }
 
-// EndTick implements [engine.RunningObserver].
+// EndTick implements [engine.Engine].
 func (stopsOnly) EndTick() {}
 
-// Stats implements [engine.RunningObserver].
+// Stats implements [engine.Engine].
 func (stopsOnly) Stats(o *runstats.Observed) { o.Engine = "ptrace" }

@@ -11,7 +11,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// allTicks makes ticks until ctx or the last process ends, one at least. leave reports that this process is about to be
+// allTicks makes ticks, at least one, until ctx or the last process ends. leave is set if this process is about to be
 // stopped.
 func (t *Tracer) allTicks(ctx context.Context, ctl *ptrace.Controller) (leave bool) {
 	for ; !t.run.began || ctx.Err() == nil; t.run.began = true {
@@ -40,8 +40,8 @@ func (t *Tracer) nextTick() (now, next int64) {
 	t.reports.suspension(procmem.Now())
 	t.trackArrived()
 	now = procmem.Now()
-	t.budget.SampledTo(t.Sampled)
-	rate := t.quota.Rate(t.budget.Rate(now))
+	t.budget.SampledTo(t.EngineSamples)
+	rate := t.quota.Rate(t.budget.UpdateRate(now))
 	t.ticks.SetRate(now, rate)
 	t.engine.SetRate(now, t.budget.SampleRate(rate))
 	return now, t.ticks.Next(now)
@@ -51,7 +51,7 @@ func (t *Tracer) tickWithinBudget(now, deadline int64) {
 	if t.quota.MoveIfDue(t.Observer.Waiting()) {
 		t.Observer.Woken(procmem.Now())
 	}
-	if !t.Ending && !t.quota.MayTick() {
+	if !t.Ending && !t.quota.AdmitTick() {
 		t.withhold(now, deadline)
 		return
 	}
@@ -59,7 +59,8 @@ func (t *Tracer) tickWithinBudget(now, deadline int64) {
 		t.tick(now, deadline)
 		return
 	}
-	if t.budget.RanTo(t.tracked.cpuTime(now), now); t.budget.Overdrawn() > 0 {
+	t.budget.RanTo(t.tracked.cpuTime(now), now)
+	if t.budget.Overdrawn() > 0 {
 		t.budget.Withheld++
 		t.withhold(now, deadline)
 		return
@@ -91,39 +92,39 @@ func (t *Tracer) tick(now, deadline int64) {
 	t.endTick(now, deadline)
 }
 
-// mostWeight is the number of periods that an observation stands for at most.
-const mostWeight = 4
+// maxWeight bounds the number of periods for which an observation stands.
+const maxWeight = 4
 
 func (t *Tracer) beginTick(now, deadline int64) {
-	t.reports.observed(now)
+	t.reports.noteObservation(now)
 	t.gaps.Tick(now, t.ticks.Period())
 	rested := t.Skipper.End(now-t.run.lastTick, t.ticks.Period())
 	t.counts.ticks += 1 + rested
-	apart := min(now-t.run.lastTick, mostWeight*(1+rested)*t.ticks.Period())
+	apart := min(now-t.run.lastTick, maxWeight*(1+rested)*t.ticks.Period())
 	t.run.lastTick = now
-	t.observer.own.measure(t.counts.ticks, now)
+	t.observations.own.measure(t.counts.ticks, now)
 	t.Tick = engine.Tick{At: now, Skipped: rested > 0}
 	t.tickState = tickState{interval: apart, rotation: t.tickState.rotation + 1, spins: spinsIn(deadline - now),
 		awakeSince: now}
 	t.Backoff.BeginTick(t.counts.ticks, now, t.ticks.Period())
 }
 
-// observeNew observes new threads and children. Threads that are stopped come first, as they may be short-lived; the
-// clocks of sampled ones must be read after the samples were taken.
+// observeNew observes new threads and children. Threads to be stopped come first, as they may be short-lived; the
+// clocks of sampled ones must be read after their samples were taken.
 func (t *Tracer) observeNew(now int64) {
 	drawing := t.drawsSubset()
 	for _, p := range t.procs {
 		switch {
 		case drawing && p.list.everListed:
 			t.newThreads.find(p, now)
-		case !drawing && !p.sampled():
+		case !drawing && !p.engineObserves():
 			t.newThreads.observe(p, now)
 		}
 	}
-	t.children.observe(now)
+	t.newChildren.observe(now)
 	t.engine.TakeAll(now)
 	for _, p := range t.procs {
-		if !drawing && p.sampled() {
+		if !drawing && p.engineObserves() {
 			t.newThreads.observe(p, now)
 		}
 	}
@@ -138,7 +139,7 @@ func (t *Tracer) listAll(now int64) {
 	t.counts.threadsMax = max(t.counts.threadsMax, int64(t.tickState.threads))
 }
 
-// endTick waits for pending stops. A tracer that sleeps on the processor of a target's thread does not wait: its timer
+// endTick waits for pending stops. A tracer that sleeps on the CPU of a target's thread does not wait: its timer
 // preempts that thread only if the tracer sleeps.
 func (t *Tracer) endTick(now, deadline int64) {
 	ptrace.Pin() // a thread may stop late meanwhile
@@ -155,9 +156,8 @@ func (t *Tracer) endTick(now, deadline int64) {
 	}
 }
 
-// withhold makes a tick without observations: it notices the ends of processes.
 func (t *Tracer) withhold(now, deadline int64) {
-	t.reports.observed(now)
+	t.reports.noteObservation(now)
 	t.gaps.Tick(now, t.ticks.Period())
 	t.engine.BeginTick(now, true)
 	t.engine.DrainIfDue()

@@ -15,7 +15,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// toyRunning is an [engine.RunningObserver] that observes that threads run, and no stacks.
+// toyRunning is an [engine.Engine] that observes that threads run, and no stacks.
 type toyRunning struct {
 	attached, ended, ran map[int]int // by thread
 	ticks, drained       int
@@ -26,7 +26,7 @@ func newToyRunning() *toyRunning {
 	return &toyRunning{attached: map[int]int{}, ended: map[int]int{}, ran: map[int]int{}}
 }
 
-func (e *toyRunning) Start(*engine.SharedState, engine.Host, engine.Options) engine.RunningObserver {
+func (e *toyRunning) Start(*engine.SharedState, engine.Host, engine.Options) engine.Engine {
 	return e
 }
 func (e *toyRunning) Period() int64   { return 0 }
@@ -34,21 +34,21 @@ func (e *toyRunning) FromStart() bool { return false }
 func (e *toyRunning) Launched(int)    {}
 func (e *toyRunning) Close()          {}
 
-func (e *toyRunning) Track(*engine.Process) engine.ProcessObserver { return toyProcess{e} }
-func (e *toyRunning) Coverage() engine.Coverage                    { return engine.Coverage{Complete: e.complete} }
-func (e *toyRunning) SetRate(int64, float64)                       {}
-func (e *toyRunning) BeginTick(int64, bool)                        {}
-func (e *toyRunning) TakeAll(int64)                                {}
-func (e *toyRunning) DrainIfDue() (buffers bool)                   { e.drained++; return true }
-func (e *toyRunning) EndTick()                                     { e.ticks++ }
-func (e *toyRunning) Stats(s *runstats.Observed)                   { s.Engine = "toy" }
+func (e *toyRunning) Track(*engine.Process) engine.ProcessPart { return toyProcess{e} }
+func (e *toyRunning) Coverage() engine.Coverage                { return engine.Coverage{Complete: e.complete} }
+func (e *toyRunning) SetRate(int64, float64)                   {}
+func (e *toyRunning) BeginTick(int64, bool)                    {}
+func (e *toyRunning) TakeAll(int64)                            {}
+func (e *toyRunning) DrainIfDue() (buffers bool)               { e.drained++; return true }
+func (e *toyRunning) EndTick()                                 { e.ticks++ }
+func (e *toyRunning) Stats(s *runstats.Observed)               { s.Engine = "toy" }
 
 type toyProcess struct{ e *toyRunning }
 
 func (toyProcess) Observes() bool              { return true }
 func (toyProcess) Ended(*attribute.ProcessEnd) {}
-func (p toyProcess) TrackThread(th *engine.Thread) engine.ThreadObserver {
-	th.Observed.SetSampled(1) // not to be stopped
+func (p toyProcess) TrackThread(th *engine.Thread) engine.ThreadPart {
+	th.Observed.SetSampleStack(1) // not to be stopped
 	p.e.attached[th.Observed.TID]++
 	return toyThread{p.e, th.Observed.TID}
 }
@@ -60,7 +60,7 @@ type toyThread struct {
 
 func (toyThread) BeforeObservation()                  {}
 func (toyThread) ClocksRead(sample.Reading, bool)     {}
-func (th toyThread) Runs()                            { th.e.ran[th.tid]++ }
+func (th toyThread) FoundRunning()                    { th.e.ran[th.tid]++ }
 func (toyThread) AfterObservation(*observe.RawSample) {}
 func (th toyThread) Ended(bool)                       { th.e.ended[th.tid]++ }
 

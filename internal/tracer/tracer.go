@@ -9,28 +9,28 @@ import (
 )
 
 // Tracer is the producer of a recording ([handover.Producer]). It belongs to its OS thread. Its parts are in the order
-// of their dependencies: each uses only parts above it, except by the functions that New passes
-// (handleStop, endThread).
+// of their dependencies: each uses only parts above it, except by the functions that New passes (handleStop,
+// endThread).
 type Tracer struct {
 	*state
-	control    *Control
-	stop       func()                 // ends the run
-	engine     engine.RunningObserver // in place of stops
-	births     *births
-	stops      *stops
-	walks      *pathWalks
-	reports    *reports
-	children   *newChildren
-	ended      *endedThreads
-	tracked    *tracked
-	observer   *observer
-	newThreads *newThreads
-	due        *due
-	run        run
+	control      *Control
+	stop         func()        // ends the run
+	engine       engine.Engine // in place of stops
+	births       *births
+	stops        *stops
+	walks        *pathWalks
+	reports      *reports
+	newChildren  *newChildren
+	ended        *endedThreads
+	tracked      *tracked
+	observations *observations
+	newThreads   *newThreads
+	due          *due
+	run          run
 }
 
-// New makes a tracer, which opens files. Its time begins at start, CLOCK_MONOTONIC ns; boot is the same in clock ticks
-// after boot. The time of children started since counts from their start.
+// New returns a tracer, which opens files. Its time begins at start, CLOCK_MONOTONIC ns; boot is the same in clock
+// ticks after boot. The time of children that began later counts from their start.
 func New(o Options, c *Control, with *handover.Common, start int64, boot uint64) *Tracer {
 	s := newState(o, with, start)
 	t := &Tracer{state: s, control: c, engine: stopsOnly{}}
@@ -43,18 +43,20 @@ func New(o Options, c *Control, with *handover.Common, start int64, boot uint64)
 	}
 	t.walks = &pathWalks{state: s, stops: t.stops}
 	t.reports = &reports{state: s}
-	t.children = &newChildren{state: s, engine: t.engine, births: t.births, stops: t.stops, walks: t.walks}
+	t.newChildren = &newChildren{state: s, engine: t.engine, births: t.births, stops: t.stops, walks: t.walks}
 	t.ended = &endedThreads{state: s, stops: t.stops, endThread: func(th *thread) { t.tracked.endThread(th) }}
 	t.tracked = &tracked{
-		state: s, engine: t.engine, stops: t.stops, walks: t.walks, children: t.children, ended: t.ended,
+		state: s, engine: t.engine, stops: t.stops, walks: t.walks, newChildren: t.newChildren, ended: t.ended,
 		start: start, startTicks: boot,
 	}
-	t.observer = &observer{state: s, stops: t.stops, reports: t.reports, tracked: t.tracked}
-	t.newThreads = &newThreads{state: s, births: t.births, stops: t.stops, tracked: t.tracked, observer: t.observer}
-	t.due = &due{state: s, stops: t.stops, observer: t.observer}
+	t.observations = &observations{state: s, stops: t.stops, reports: t.reports, tracked: t.tracked}
+	t.newThreads = &newThreads{
+		state: s, births: t.births, stops: t.stops, tracked: t.tracked, observations: t.observations,
+	}
+	t.due = &due{state: s, stops: t.stops, observations: t.observations}
 	t.Garbage.Await = t.stops.await
 	if o.Children && o.Threads == nil {
-		t.children.begin()
+		t.newChildren.begin()
 	}
 	return t
 }
@@ -74,15 +76,14 @@ func (t *Tracer) trackArrived() {
 	}
 }
 
-// handleStop takes the result of a pending stop.
-func (t *Tracer) handleStop(l *observe.Thread, s *observe.RawSample, err error) {
-	if ns := l.TakeLostStop(); ns > 0 {
-		t.countFailedStop(l, ns)
+func (t *Tracer) handleStop(observed *observe.Thread, s *observe.RawSample, err error) {
+	if ns := observed.TakeLostStop(); ns > 0 {
+		t.countFailedStop(observed, ns)
 	}
-	switch of := t.stops.takePending(l); {
+	switch of := t.stops.takePending(observed); {
 	case of.child != nil:
-		t.children.handleStop(of.child, s, err)
+		t.newChildren.handleStop(of.child, s, err)
 	case of.thread != nil:
-		t.observer.finishPending(of.thread, s, err)
+		t.observations.finishPending(of.thread, s, err)
 	}
 }

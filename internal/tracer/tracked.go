@@ -15,24 +15,24 @@ import (
 	"prywalk/ptrace"
 )
 
-// tracked holds the processes and threads of the recording, from when they are found until their ends are reported.
+// tracked holds the processes and threads of the recording, from their discovery to the report of their end.
 type tracked struct {
 	*state
-	engine   engine.RunningObserver
-	stops    *stops
-	walks    *pathWalks
-	children *newChildren
-	ended    *endedThreads
+	engine      engine.Engine
+	stops       *stops
+	walks       *pathWalks
+	newChildren *newChildren
+	ended       *endedThreads
 
 	start       int64  // start of sampling, CLOCK_MONOTONIC ns
 	startTicks  uint64 // the same in clock ticks after boot
 	cpuOfEnded  int64  // CPU time of ended processes, ns
-	threadCount int    // threads, at the last tick
+	threadCount int    // number of threads at the last tick
 	lastProcess sample.ProcessID
 	lastThread  sample.ThreadID
 }
 
-// trackProcess begins to track a process. If it has ended, that is reported, so that the aggregator releases it.
+// trackProcess begins to track a process. If that has ended, it reports the end, so that the aggregator releases it.
 func (t *tracked) trackProcess(shared *handover.Process) {
 	t.lastProcess++
 	shared.ID = t.lastProcess
@@ -46,68 +46,76 @@ func (t *tracked) trackProcess(shared *handover.Process) {
 	}
 	p.extra, _ = shared.TakeExtra()
 	tasks.KeepWithin(t.Files)
-	p.TaskDir, p.list.byTID = tasks, map[int]*thread{}
+	p.TaskDir = tasks
+	p.list.byTID = map[int]*thread{}
 	if shared.Child && p.Target.StartTime >= t.startTicks {
-		p.list.everListed, p.counted, shared.FromStart = true, true, true // all its time lies within the recording
+		// All its time lies within the recording.
+		p.list.everListed = true
+		p.counted = true
+		shared.FromStart = true
 		shared.Since = max(startOf(p.Target.StartTime), t.start)
 	} else {
-		p.Clock.First, shared.Since = p.Clock.Now, procmem.Now()
+		p.Clock.First = p.Clock.Now
+		shared.Since = procmem.Now()
 	}
 	p.backoff = backoff.NewProcess(p.Clock.Now)
 	t.procs = append(t.procs, p)
 	t.Out.Add(handover.Event{Kind: handover.ProcessBegan, Proc: shared})
-	p.Observer = t.engine.Track(&p.Process)
-	t.children.processTracked(p)
+	p.EnginePart = t.engine.Track(&p.Process)
+	t.newChildren.processTracked(p)
 }
 
 func openTaskDir(p *handover.Process) *procmem.TaskDir {
-	d := p.TakeTaskDir()
-	if d == nil {
+	tasks := p.TakeTaskDir()
+	if tasks == nil {
 		return nil
 	}
-	if n, err := d.Count(); err != nil || n == 0 {
-		d.Close()
+	if n, err := tasks.Count(); err != nil || n == 0 {
+		tasks.Close()
 		return nil
 	}
-	return d
+	return tasks
 }
 
-// list lists the threads of a process if that is due, tracks new ones, and ends missing ones.
+// list lists the threads of a process if due, tracks new ones, and ends missing ones.
 func (t *tracked) list(p *process, now int64) {
-	l := &p.list
+	list := &p.list
 	there, err := p.TaskDir.Count()
-	l.changeHinted = l.changeHinted || p.ThreadsChanged || err != nil || there != len(l.tids)
+	list.changeHinted = list.changeHinted || p.ThreadsChanged || err != nil || there != len(list.tids)
 	p.ThreadsChanged = false
 	if p.clockDue(now) && (p.backoff.AnyBackedOff() || now-p.Clock.ReadAt >= clockEvery) {
 		p.readClockAt(now, err == nil && there > 0)
 	}
-	if !l.due(now, &p.Clock, t.threadCount) || l.everListed && t.walks.busy() {
+	if !list.due(now, &p.Clock, t.threadCount) || list.everListed && t.walks.busy() {
 		return
 	}
-	l.listedAt, l.cpu, l.changeHinted = now, p.Clock.Now, false
-	l.generation++
-	tids, err := p.TaskDir.List(l.tids[:0])
-	l.tids = tids
+	list.listedAt = now
+	list.cpu = p.Clock.Now
+	list.changeHinted = false
+	list.generation++
+	tids, err := p.TaskDir.List(list.tids[:0])
+	list.tids = tids
 	if err != nil || !p.Target.Alive() { // a zombie still lists its first thread
 		tids = nil
 	}
-	open := t.walks.openUntracked(p, tids, now, !l.everListed)
+	open := t.walks.openUntracked(p, tids, now, !list.everListed)
 	for _, tid := range tids {
-		th := l.byTID[tid]
+		th := list.byTID[tid]
 		if th == nil && !open {
 			continue
 		}
 		if th == nil {
 			t.stops.drain()
-			if th = t.discover(p, tid, now); th == nil {
+			th = t.discover(p, tid, now)
+			if th == nil {
 				continue
 			}
 		}
-		th.listGeneration = l.generation
+		th.listGeneration = list.generation
 	}
-	l.forgetRejected(tids)
-	if !l.everListed {
-		l.everListed = true
+	list.forgetRejected(tids)
+	if !list.everListed {
+		list.everListed = true
 		if t.opts.Threads == nil { // else the time of rejected threads is not attributed
 			t.ended.open(p, now)
 		}
@@ -117,14 +125,14 @@ func (t *tracked) list(p *process, now int64) {
 	p.takeExtra()
 }
 
-// checkExec reports that the name of the first thread has changed: there may have been an exec. An exec that keeps the
-// name is found by the change of the mappings (package aggregator).
+// checkExec reports a possible exec if the name of the first thread has changed. A change of the mappings shows an exec
+// that keeps the name (package aggregator).
 func (t *tracked) checkExec(p *process) {
 	if th := p.list.byTID[p.Target.PID]; th != nil {
 		var name procmem.Comm
 		if th.Observed.Files().Comm(&name) == nil && !bytes.Equal(name.Bytes(), p.list.leader.Bytes()) {
 			if len(p.list.leader.Bytes()) > 0 {
-				t.children.maybeExec(p)
+				t.newChildren.maybeExec(p)
 				t.Out.Add(handover.Event{Kind: handover.MaybeExec, Thread: th.Handover, Proc: p.Handover, At: t.Tick.At})
 			}
 			p.list.leader = name
@@ -132,7 +140,7 @@ func (t *tracked) checkExec(p *process) {
 	}
 }
 
-// takeExtra applies what is to be copied besides stacks after an exec, or after a change of the mappings.
+// takeExtra sets what stops copy besides stacks, after an exec or a change of the mappings.
 func (p *process) takeExtra() {
 	next, ok := p.Handover.TakeExtra()
 	if !ok {
@@ -144,68 +152,70 @@ func (p *process) takeExtra() {
 	}
 }
 
-// discover tracks a thread; nil if it has ended, or is not selected.
+// discover tracks a thread. It returns nil if the thread has ended, or is not selected.
 func (t *tracked) discover(p *process, tid int, now int64) *thread {
 	if now < p.list.rejected[tid].again {
 		return nil
 	}
-	lt := t.walks.takeOpened(p, tid)
+	observed := t.walks.takeOpened(p, tid)
 	ptrace.Pin() // a return from a system call accepts preemption
-	name, noUser, err := nameOf(lt.Files())
+	name, noUser, err := nameOf(observed.Files())
 	ptrace.Unpin()
 	if err != nil {
-		lt.Close()
+		observed.Close()
 		return nil
 	}
 	if t.opts.Threads != nil && !t.opts.Threads.Match(name.Bytes()) {
-		lt.Close()
+		observed.Close()
 		p.list.reject(tid, now)
 		return nil
 	}
-	th := t.track(p, lt, &name, now)
+	th := t.track(p, observed, &name, now)
 	th.NoUser = noUser
 	return th
 }
 
-func (t *tracked) track(p *process, lt *observe.Thread, name *procmem.Comm, now int64) *thread {
+func (t *tracked) track(p *process, observed *observe.Thread, name *procmem.Comm, now int64) *thread {
 	ptrace.Pin() // a thread may stop late meanwhile
 	defer ptrace.Unpin()
-	tid := lt.TID
+	tid := observed.TID
 	delete(p.list.rejected, tid)
 	t.Skipper.Changed(now)
-	th := &thread{proc: p, Thread: engine.Thread{Observed: lt, FromZero: p.list.everListed}}
+	th := &thread{proc: p, Thread: engine.Thread{Observed: observed, FromZero: p.list.everListed}}
 	t.lastThread++
 	th.Handover = &handover.Thread{
-		ID: t.lastThread, Proc: p.Handover, TID: tid, Feedback: lt.Feedback(), Name: name.String(), Found: now,
+		ID: t.lastThread, Proc: p.Handover, TID: tid, Feedback: observed.Feedback(), Name: name.String(), Found: now,
 	}
-	th.Backoff = backoff.Thread{Owner: th, Observed: lt}
-	lt.SetRate(t.opts.Freq)
+	th.Backoff = backoff.Thread{Owner: th, Observed: observed}
+	observed.SetRate(t.opts.Freq)
 	if tid == p.Target.PID {
-		lt.SetFirstCopy(p.Handover.FirstCopy())
-		lt.SetFirstStackEnd(p.Handover.FirstStackEnd())
+		observed.SetFirstCopy(p.Handover.FirstCopy())
+		observed.SetFirstStackEnd(p.Handover.FirstStackEnd())
 	}
-	lt.Extra, lt.Memory, lt.Plans = p.extra, p.Target.Memory(), &p.Handover.Plans
+	observed.Extra = p.extra
+	observed.Memory = p.Target.Memory()
+	observed.Plans = &p.Handover.Plans
 	if th.FromZero {
 		th.Handover.CreatedAt = now
 	}
 	p.list.byTID[tid] = th
 	p.list.inOrder = append(p.list.inOrder, th)
 	p.backoff.Add(&th.Backoff)
-	if p.Observer != nil {
-		th.Observer = p.Observer.TrackThread(&th.Thread)
+	if p.EnginePart != nil {
+		th.EnginePart = p.EnginePart.TrackThread(&th.Thread)
 	}
-	t.children.threadTracked(th)
+	t.newChildren.threadTracked(th)
 	return th
 }
 
-// nameOf gives a thread's name, and whether it never runs in user space. The kernel escapes a backslash
-// (fs/proc/array.c, proc_task_name).
-func nameOf(f *procmem.ThreadFiles) (name procmem.Comm, noUser bool, err error) {
+// nameOf returns a thread's name, and whether it never runs in user space. In stat the kernel escapes a backslash
+// (fs/proc/array.c, proc_task_name), so that name is read from comm.
+func nameOf(files *procmem.ThreadFiles) (name procmem.Comm, noUser bool, err error) {
 	var st procmem.Stat
-	if err := f.Stat(&st); err != nil || bytes.IndexByte(st.Comm.Bytes(), '\\') < 0 {
+	if err := files.Stat(&st); err != nil || bytes.IndexByte(st.Comm.Bytes(), '\\') < 0 {
 		return st.Comm, st.UserWorker(), err
 	}
-	err = f.Comm(&name)
+	err = files.Comm(&name)
 	return name, st.UserWorker(), err
 }
 
@@ -217,17 +227,18 @@ func (t *tracked) endThread(th *thread) {
 	t.Skipper.Changed(t.Tick.At)
 	t.counts.unseen += t.Backoff.Forget(&th.Backoff)
 	t.counts.shortRuns.add(th.Observed.Ran())
-	e := &th.end
+	end := &th.end
 	th.proc.endedReport.pending = th.proc.endedReport.pending || th.FromZero
-	if th.Observer != nil {
-		th.Observer.Ended(e.Alive)
+	if th.EnginePart != nil {
+		th.EnginePart.Ended(end.Alive)
 	}
-	e.NotStopped, e.Patience = th.Observed.TakeNotStopped(), t.gaps.MaxGap()
-	if !e.Alive || th.tick == t.counts.ticks { // its last observation is of the recording's end
-		e.Rest = sample.Reading{}
+	end.NotStopped = th.Observed.TakeNotStopped()
+	end.Patience = t.gaps.MaxGap()
+	if !end.Alive || th.tick == t.counts.ticks { // its last observation is of the recording's end
+		end.Rest = sample.Reading{}
 	}
 	t.Out.Add(handover.Event{Kind: handover.ThreadEnded, Thread: th.Handover, UnchangedBefore: th.Backoff.Unchanged,
-		ThreadEnd: e})
+		ThreadEnd: end})
 	th.Observed.Close()
 	delete(th.proc.list.byTID, th.Observed.TID)
 	th.proc.list.changeHinted = true
@@ -235,14 +246,14 @@ func (t *tracked) endThread(th *thread) {
 
 // endMissing ends the threads missing in the last listing.
 func (t *tracked) endMissing(p *process) {
-	l := &p.list
-	for _, th := range l.inOrder {
-		if th.listGeneration != l.generation {
+	list := &p.list
+	for _, th := range list.inOrder {
+		if th.listGeneration != list.generation {
 			t.endThread(th)
 		}
 	}
-	l.inOrder = slices.DeleteFunc(l.inOrder, func(th *thread) bool { return th.gone })
-	if len(l.inOrder) == 0 && !p.Target.Alive() {
+	list.inOrder = slices.DeleteFunc(list.inOrder, func(th *thread) bool { return th.gone })
+	if len(list.inOrder) == 0 && !p.Target.Alive() {
 		t.endProcess(p)
 	}
 }
@@ -255,15 +266,15 @@ func (t *tracked) endProcess(p *process) {
 	t.readLastClocks(p, t.Tick.At)
 	p.account.Charged, p.account.Before = p.Clock.Ran(), int64(p.Clock.First)
 	t.cpuOfEnded += p.account.Charged
-	if p.Observer != nil {
-		p.Observer.Ended(&p.account)
+	if p.EnginePart != nil {
+		p.EnginePart.Ended(&p.account)
 	}
-	t.children.processEnded(p)
+	t.newChildren.processEnded(p)
 	p.TaskDir.Close()
 	t.Out.Add(handover.Event{Kind: handover.ProcessEnded, Proc: p.Handover, At: t.Tick.At, ProcessEnd: &p.account})
 }
 
-// readLastClocks reads the process's clock, and its threads' for the CPU time of ended ones, at its end.
+// readLastClocks reads a process's clock and those of its threads at its end.
 func (t *tracked) readLastClocks(p *process, now int64) {
 	if p.closed {
 		return
@@ -290,7 +301,6 @@ func (t *tracked) dropEnded() {
 	t.procs = slices.DeleteFunc(t.procs, func(p *process) bool { return p.Gone })
 }
 
-// cpuTime gives the CPU time of the processes, ns.
 func (t *tracked) cpuTime(now int64) int64 {
 	ran := t.cpuOfEnded
 	for _, p := range t.procs {

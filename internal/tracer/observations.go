@@ -12,8 +12,8 @@ import (
 	"prywalk/ptrace"
 )
 
-// observer makes one observation of one thread, which may be pending until the thread stops.
-type observer struct {
+// observations observes threads, one at a time. An observation may be pending until the thread stops.
+type observations struct {
 	*state
 	stops   *stops
 	reports *reports
@@ -21,18 +21,18 @@ type observer struct {
 	own     ownWork
 }
 
-func (o *observer) observe(th *thread) {
+func (o *observations) observe(th *thread) {
 	o.stops.drain()
-	if !o.Ending && !o.quota.MayObserve() || !o.stops.roomForCopy() || th.Observed.Pending() {
+	if !o.Ending && !o.quota.AdmitObservation() || !o.stops.roomForCopy() || th.Observed.Pending() {
 		if !th.Backoff.BackedOff() { // else its next observation counts this tick
 			o.counts.queued++
 		}
 		return
 	}
 	o.counts.attempted++
-	o.reports.observed(procmem.Now())
-	if th.Observer != nil {
-		th.Observer.BeforeObservation()
+	o.reports.noteObservation(procmem.Now())
+	if th.EnginePart != nil {
+		th.EnginePart.BeforeObservation()
 	}
 	ptrace.Pin() // no preemption after the interrupt
 	defer ptrace.Unpin()
@@ -41,26 +41,26 @@ func (o *observer) observe(th *thread) {
 	case err != nil:
 		o.fail(th, err)
 	case outcome == observe.Reused:
-		if th.Observer != nil {
-			th.Observer.ClocksRead(procmem.ReadingAt(th.Observed.LastSched(), o.Tick.At), th.Observed.Asleep())
+		if th.EnginePart != nil {
+			th.EnginePart.ClocksRead(procmem.ReadingAt(th.Observed.LastSched(), o.Tick.At), th.Observed.Asleep())
 		}
 		th.tick = o.counts.ticks
 		o.counts.reused++
-		o.counts.inferred += o.Backoff.Unchanged(&th.Backoff)
+		o.counts.inferred += o.Backoff.NoteUnchanged(&th.Backoff)
 	case outcome == observe.Runs:
 		o.counts.attempted--
-		o.changed(th)
-		th.Observer.Runs() // it is not stopped as its engine observes it
+		o.noteChanged(th)
+		th.EnginePart.FoundRunning() // its engine observes it
 	case outcome == observe.Queued:
 		o.counts.attempted--
 		o.counts.queued++
-		o.changed(th)
+		o.noteChanged(th)
 	case outcome == observe.Done:
-		o.changed(th)
+		o.noteChanged(th)
 		o.finish(th, raw)
 	default:
 		o.stops.pending[th.Observed] = pendingStop{thread: th}
-		o.changed(th)
+		o.noteChanged(th)
 	}
 	if err != nil || outcome != observe.Runs {
 		th.Steady = schedule.Steady{}
@@ -68,7 +68,7 @@ func (o *observer) observe(th *thread) {
 	o.stops.serve(err == nil && outcome == observe.Pending && !th.Observed.AwaitsTracer())
 }
 
-func (o *observer) finishPending(th *thread, s *observe.RawSample, err error) {
+func (o *observations) finishPending(th *thread, s *observe.RawSample, err error) {
 	if err != nil {
 		o.fail(th, err)
 		return
@@ -76,11 +76,11 @@ func (o *observer) finishPending(th *thread, s *observe.RawSample, err error) {
 	o.finish(th, s)
 }
 
-func (o *observer) finish(th *thread, s *observe.RawSample) {
-	if th.Observer != nil {
-		th.Observer.ClocksRead(procmem.ReadingAt(s.Sched, s.At), s.State != sample.Running)
+func (o *observations) finish(th *thread, s *observe.RawSample) {
+	if th.EnginePart != nil {
+		th.EnginePart.ClocksRead(procmem.ReadingAt(s.Sched, s.At), s.State != sample.Running)
 	}
-	if th.Observed.Sampled() {
+	if th.Observed.UsesSamples() {
 		s.OnCPU, s.Basis = false, sample.Exact
 	}
 	o.countObservation(th.Observed, s)
@@ -88,36 +88,36 @@ func (o *observer) finish(th *thread, s *observe.RawSample) {
 	o.preferCPUOf(th, s.Sched, s.OnCPU || inTurn, s.State == sample.Running, s.How)
 	o.reports.gapIfEnded(s.At)
 	th.tick = o.counts.ticks
-	o.Backoff.Observed(&th.Backoff, s.State != sample.Running, th.FromZero, s.Sched)
+	o.Backoff.NoteObservation(&th.Backoff, s.State != sample.Running, th.FromZero, s.Sched)
 	o.AddSample(handover.Event{
 		Kind: handover.Sampled, Thread: th.Handover, RawSample: s, UnchangedBefore: th.Backoff.TakeUnchanged(),
 		Length:     o.standsFor(th, s),
 		WalkAtOnce: s.Surprising() || s.State == sample.Running && th.proc.Handover.CodeChanging(s.At),
 	})
-	if th.Observer != nil {
-		th.Observer.AfterObservation(s)
+	if th.EnginePart != nil {
+		th.EnginePart.AfterObservation(s)
 	}
 }
 
-// preferCPUOf has the tracer sleep on the processor of a thread of which samples from another processor are not exact
+// preferCPUOf makes the tracer sleep on the CPU of a thread whose samples from another CPU are not exact
 // ([skid.CPUChooser]).
-func (o *observer) preferCPUOf(th *thread, s procmem.SchedStat, onCPU, running bool, how observe.How) {
-	if th.Observed.Sampled() {
+func (o *observations) preferCPUOf(th *thread, s procmem.SchedStat, onCPU, running bool, how observe.How) {
+	if th.Observed.UsesSamples() {
 		return
 	}
 	hides := th.hidden.Update(int64(s.CPU), onCPU, running, max(o.ticks.Period(), o.tickState.interval))
 	if hides || how == observe.ByStop && th.Observed.ManyCalls() {
-		o.cpus.Prefer(o.Observer.Processor(th.Observed))
+		o.cpus.Prefer(o.Observer.LastCPU(th.Observed))
 	}
 }
 
-func (o *observer) fail(th *thread, err error) {
+func (o *observations) fail(th *thread, err error) {
 	reason := observe.Reason(err)
 	o.counts.addFailure(reason)
-	o.changed(th)
+	o.noteChanged(th)
 	if reason == refusal.Gone {
 		o.tracked.endThread(th)
 	}
 }
 
-func (o *observer) changed(th *thread) { o.counts.unseen += o.Backoff.Changed(&th.Backoff) }
+func (o *observations) noteChanged(th *thread) { o.counts.unseen += o.Backoff.NoteChanged(&th.Backoff) }

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package perfengine
+
+import (
+	"prywalk/frames"
+	"prywalk/internal/descendants"
+	"prywalk/internal/engine"
+	"prywalk/internal/handover"
+	"prywalk/internal/observe"
+	"prywalk/internal/perfevents"
+)
+
+// childSamples keeps the kernel's samples of child processes that are not tracked yet (package descendants). A sample
+// waits until its process has ended or is tracked. Then it is a claim on the time of the children of the nearest
+// tracked ancestor ([attribute.Process.ClaimOfChild]), or on the time of the process itself.
+type childSamples struct {
+	shared  *engine.SharedState
+	stream  *stream
+	claims  *claims
+	counts  *sampleCounts
+	table   *descendants.Table[*handover.Process, childSample] // nil if none are sampled
+	waiting int                                                // number of samples
+	swept   int64                                              // CLOCK_MONOTONIC ns
+}
+
+const (
+	// maxChildSamples bounds the waiting samples of all children.
+	maxChildSamples = 1024
+	// childSampleFor bounds how long a sample waits, ns.
+	childSampleFor = 1e9
+)
+
+type childSample struct {
+	tid int
+	raw *observe.RawSample
+	in  *handover.Program // program of the process at the sample
+}
+
+// enabled reports whether untracked children are sampled.
+func (c *childSamples) enabled() bool { return c.table != nil }
+
+func (c *childSamples) knows(pid int) bool { return c.table != nil && c.table.Find(pid) != nil }
+
+func (c *childSamples) begin() { c.table = descendants.New[*handover.Process, childSample]() }
+
+func (c *childSamples) drain(r *perfevents.Reader, take func(*perfevents.Record)) {
+	if c.table == nil {
+		r.Drain(take)
+		return
+	}
+	c.table.Drain(r, take)
+}
+
+func (c *childSamples) keep(r *perfevents.Record) {
+	if c.table == nil {
+		return
+	}
+	counts, p := c.counts, c.table.Find(r.PID)
+	switch {
+	case p == nil:
+	case !r.Usable() && !r.NoUser:
+		counts.unusable++
+	case c.waiting >= maxChildSamples || c.shared.Pool.BytesWaiting() > maxWaitingBytes:
+		counts.dropped++
+	default:
+		counts.taken++
+		c.waiting++
+		p.Kept = append(p.Kept, childSample{r.TID, c.stream.rawSample(c.shared.Observer, r), p.At(r.Time)})
+	}
+}
+
+// handOver reports the samples of processes that have ended, and those that have waited for childSampleFor.
+func (c *childSamples) handOver(now int64) {
+	if c.table == nil {
+		return
+	}
+	if now-c.swept >= checkEvery {
+		c.swept = now
+		c.table.Sweep()
+	}
+	for p := range c.table.All() {
+		if p.Ended || len(p.Kept) > 0 && now-p.Kept[0].raw.At > childSampleFor {
+			for _, kept := range p.Kept {
+				c.claim(handover.ChildSampled, p.Waiter, kept)
+			}
+			c.waiting -= len(p.Kept)
+			p.Kept = p.Kept[:0]
+		}
+	}
+}
+
+func (c *childSamples) claim(kind handover.Kind, on *handover.Process, kept childSample) {
+	kept.in.Keep()
+	c.shared.AddUnassignedSample(handover.Event{Kind: kind, Proc: on, RawSample: kept.raw, Program: kept.in})
+}
+
+// processTracked passes the samples of a process to its threads. Those before its last exec are claims on its
+// unobserved time.
+func (c *childSamples) processTracked(p *process) {
+	if c.table == nil {
+		return
+	}
+	before := c.table.Track(p.Target.PID, p.Handover)
+	if before == nil {
+		return
+	}
+	c.waiting -= len(before.Kept)
+	for _, kept := range before.Kept {
+		last := kept.in == before.Last() && kept.raw.Regs.Arch != frames.ArchUnknown
+		if last && p.mode == modeSamples && !c.claims.full() {
+			c.claims.keep(p, kept.tid, kept.raw)
+		} else {
+			c.claim(handover.SampledUntracked, p.Handover, kept)
+		}
+	}
+}
+
+func (c *childSamples) processEnded(p *process) {
+	if c.table != nil {
+		c.table.Forget(p.Target.PID, p.Handover)
+	}
+}
+
+// end ends the samples of children. If goesOn, the recording continues, and the waiting samples are reported.
+func (c *childSamples) end(goesOn bool) {
+	if c.table == nil {
+		return
+	}
+	for p := range c.table.All() {
+		for _, kept := range p.Kept {
+			if goesOn {
+				c.claim(handover.ChildSampled, p.Waiter, kept)
+			} else {
+				c.shared.Observer.Drop(kept.raw)
+			}
+		}
+	}
+	c.table = nil
+	c.waiting = 0
+	c.swept = 0
+}
