@@ -80,7 +80,7 @@ func (s *System) setSources(m *frames.Module) {
 	if last := s.runtime.Last(); last != nil {
 		m.Sources = append(m.Sources, last)
 	}
-	m.NoFP = true
+	m.Owner, m.NoFP = s, true
 }
 
 // oneFrame is the base of runtimes with one machine frame.

@@ -50,7 +50,7 @@ func (r *Runtime) Attach(h managed.Host) bool {
 	for _, m := range h.Modules() {
 		if m.Name == r.name && m.Bias == r.module.Bias {
 			r.module = m
-			r.yjit.adopt(h, m)
+			r.yjit.adopt(h, r, m)
 			return true
 		}
 	}
