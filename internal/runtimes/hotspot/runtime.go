@@ -99,7 +99,7 @@ func (r *Runtime) open(h managed.Host) (*VM, error) {
 // Name implements [managed.Runtime], such as "HotSpot 17.0.15".
 func (r *Runtime) Name() string {
 	if r.vm == nil {
-		return "HotSpot"
+		return productName
 	}
 	return r.vm.Version()
 }
