@@ -86,9 +86,6 @@ func (r *Runtime) Attach(h managed.Host) bool {
 	return false
 }
 
-// Changed implements [managed.Runtime].
-func (r *Runtime) Changed() bool { return false }
-
 // Forget implements [managed.Runtime].
 func (r *Runtime) Forget() {
 	r.forget()
