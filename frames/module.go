@@ -76,6 +76,7 @@ type Module struct {
 	Sources []RuleSource // asked in this order
 	Calls   CallSites    // validates return addresses; nil if the code cannot be read
 	Origin  Origin       // for the code that made the module
+	Owner   any          // likewise: what has set the sources; nil: nothing but that code
 }
 
 // Origin is where a module's code comes from.

@@ -40,10 +40,7 @@ func (f *foundSystems) detect(h *host) {
 			f.slots = append(f.slots, slot{detect: d, kind: i})
 		}
 	}
-	for i := range f.slots {
-		if s := &f.slots[i]; s.system != nil && !s.system.Attach(h) {
-			*s = slot{detect: s.detect, kind: s.kind}
-		}
+	for f.attach(h) {
 	}
 	fresh := f.newImages(h.mods) || !f.unowned && len(managed.Unowned(h)) > 0
 	for i := 0; i < len(f.slots); i++ {
@@ -54,6 +51,17 @@ func (f *foundSystems) detect(h *host) {
 	}
 	f.unowned = len(managed.Unowned(h)) > 0
 	f.list()
+}
+
+// attach attaches the found systems. It reports whether a lost one owned code: the others can have that now.
+func (f *foundSystems) attach(h *host) (released bool) {
+	for i := range f.slots {
+		if s := &f.slots[i]; s.system != nil && !s.system.Attach(h) {
+			released = h.release(s.system) || released
+			*s = slot{detect: s.detect, kind: s.kind}
+		}
+	}
+	return released
 }
 
 func (f *foundSystems) newImages(mods []*frames.Module) (fresh bool) {
@@ -77,6 +85,7 @@ func (f *foundSystems) detectKind(i int, h *host) {
 	s.tries++
 	s.refreshesLeft = 1 << (s.tries - 1)
 	if s.system, s.reason = s.detect(f.withoutKind(s.kind, h)); s.system != nil && !s.system.Attach(h) {
+		h.release(s.system)
 		s.system = nil
 	}
 	if _, is := s.system.(managed.PerModule); !is {
@@ -193,6 +202,22 @@ type host struct {
 	arch frames.Arch
 	mods []*frames.Module
 	flow *heuristics.Source
+}
+
+// release gives a system's modules the sources that they had before; false if it owns none.
+func (h *host) release(owner managed.Runtime) (released bool) {
+	for _, m := range h.mods {
+		if m.Owner != owner {
+			continue
+		}
+		m.Owner, m.NoFP, released = nil, false, true
+		if img := elfImage(m); img != nil {
+			m.Sources, m.Calls = img.lazySources()
+		} else {
+			m.Sources = []frames.RuleSource{h.flow}
+		}
+	}
+	return released
 }
 
 // Arch implements managed.Host.

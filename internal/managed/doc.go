@@ -13,6 +13,21 @@
 // stacks (goroutines), else from a [TaskLister] (asyncio's tasks). A [FileTable] or [Builtins] is what a compiler left
 // in an ELF file, and needs no process.
 //
+// # Ownership
+//
+// A module of generated code begins without an owner; its only source is the analysis of instructions. At each reading
+// of the mappings the runtimes are attached in the order of runtimes.List. Each does one of two things with the modules
+// that are [Unowned] at its turn:
+//
+//   - It becomes the Owner of a module ([frames.Module]) and sets the sources, and NoFP where its code has no frame
+//     pointer. The first owner stays, also at later readings: HotSpot owns its code cache, and all generated code while
+//     it does not know the cache's bounds; PHP and Ruby precede the runtimes of package hosted.
+//   - It adds a source with rules for functions known by address ([AddSource]), and the module has no owner: V8, GDB's
+//     JIT interface. Such sources are in a module together, and no runtime removes another's.
+//
+// A runtime may also own a file's module, whose call frame information it corrects. If [Runtime.Attach] reports that
+// the runtime is gone, its modules get their first sources again, and all other runtimes are attached once more.
+//
 // # Invariants
 //
 // Frames are symbolized during the walk, since the memory with their names may be reused later. Times are

@@ -4,6 +4,7 @@ package managed
 
 import (
 	"errors"
+	"slices"
 
 	"prywalk/frames"
 	"prywalk/heuristics"
@@ -40,14 +41,21 @@ type Symbol struct {
 	Function, Exported bool
 }
 
-// Unowned gives the modules of generated code that no runtime has adopted.
+// Unowned gives the modules of generated code without an owner.
 func Unowned(h Host) (made []*frames.Module) {
 	for _, m := range h.Modules() {
-		if m.Generated && !m.NoFP {
+		if m.Generated && m.Owner == nil {
 			made = append(made, m)
 		}
 	}
 	return made
+}
+
+// AddSource puts s before m's other sources if it is not among them. The module keeps its owner.
+func AddSource(m *frames.Module, s frames.RuleSource) {
+	if !slices.Contains(m.Sources, s) {
+		m.Sources = append([]frames.RuleSource{s}, m.Sources...)
+	}
 }
 
 // ErrNotYet is a [Detector]'s error for a mapped runtime that has not started. Detection is retried.

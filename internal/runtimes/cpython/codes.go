@@ -113,7 +113,7 @@ func (c *codes) resolve(addr uint64) (*code, codeStatus) {
 	return e, status
 }
 
-// prove is resolve without the record of use. Proofs are tried in the order of the package comment.
+// prove is resolve without the record of use. Its proofs have the numbers of the package comment.
 func (c *codes) prove(addr uint64) (*code, codeStatus) {
 	at := c.sample.At
 	e := c.kept.At(addr)
@@ -121,13 +121,13 @@ func (c *codes) prove(addr uint64) (*code, codeStatus) {
 	switch {
 	case status == notCode:
 		return nil, notCode
-	case status == codeKnown: // copied in the stop
+	case status == codeKnown: // proof 1
 		if e != nil && e.id == id {
 			return e, codeKnown
 		}
 		return c.readCode(addr, &id)
 	case e != nil && at != 0 && e.Since <= at && e.Checked >= at:
-		return e, codeKnown // verified by another walk
+		return e, codeKnown // proof 2, by another walk
 	case e == nil && !c.isLive():
 		c.kept.Drop(addr) // stops left it out as the former content
 		return nil, codeFreed
@@ -138,14 +138,14 @@ func (c *codes) prove(addr uint64) (*code, codeStatus) {
 	}
 	id, status, now := c.identifyInBatch(addr)
 	switch {
-	case status == codeKnown && e != nil && e.id == id && knownBefore: // and unchanged after it
+	case status == codeKnown && e != nil && e.id == id && knownBefore: // proof 2
 		e.Checked = now
 		return e, codeKnown
 	case !c.isLive():
 		c.kept.Drop(addr)
 		return nil, codeFreed
 	}
-	c.usedLive = true
+	c.usedLive = true // proof 3
 	switch {
 	case status != codeKnown:
 		return nil, status

@@ -24,7 +24,6 @@ const (
 	genFrame     = 72 // frame in the object, from 3.12 on
 	genFrame311  = 80
 	genFrame310  = 16 // address of the frame
-	typeName     = 24
 	genStateLess = 5  // bytes from the state to the frame
 	wrapped      = 16 // object in a wrapper
 
@@ -116,7 +115,7 @@ func (r *interpreter) coroutineOf(at uint64) uint64 {
 // typeName returns a type's name without its module; "": none.
 func (r *interpreter) typeName(typ uint64) string {
 	var b [maxName]byte
-	n := r.host.Read(r.read64(typ+typeName+r.headExtra), b[:])
+	n := r.host.Read(r.read64(typ+typeNameAddr+r.headExtra), b[:])
 	name, _, ok := strings.Cut(string(b[:n]), "\x00")
 	if !ok {
 		return ""

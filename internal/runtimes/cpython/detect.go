@@ -159,7 +159,7 @@ func (r *interpreter) findLayout(h managed.Host, m *frames.Module) (version stri
 			version, r.interpModules = "3.8 or 3.9", 0
 		}
 		if version == "3.9" {
-			r.layout, r.minor = layouts[9], 9
+			r.layout = layouts[9]
 		}
 	}
 	return version, nil

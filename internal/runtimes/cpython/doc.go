@@ -16,7 +16,10 @@
 //
 // A frame that fits nowhere invalidates all Python frames of the walk.
 //
-// A code object can be freed and its address reused before its name is read. A name is proven by one of: the thread has
-// slept since; the identity was copied in the stop and is unchanged; it was known before the stop and is unchanged
-// after it. Otherwise the frame is named [freed].
+// A code object can be freed and its address reused before its name is read. A name is proven by the first of these
+// that holds; otherwise the frame is named [freed]:
+//
+//  1. The identity was copied in the stop and is unchanged.
+//  2. It was known before the stop and is unchanged after it.
+//  3. The thread has slept since the stop.
 package cpython

@@ -27,7 +27,6 @@ const (
 	codeExceptions = 40 // co_exceptiontable
 	frameValues    = 72 // localsplus
 	methodSelf     = 24
-	typeNameAt     = 24
 
 	lockWord   = 16
 	lockOwner  = 24
@@ -132,7 +131,7 @@ func (l *locks) lockClass(object uint64) string {
 		l.types = map[uint64]string{}
 	}
 	var b [16]byte
-	n := l.host.Read(l.read64(typ+typeNameAt), b[:])
+	n := l.host.Read(l.read64(typ+typeNameAddr), b[:])
 	name, _, _ := bytes.Cut(b[:n], []byte{0})
 	class := lockTypes[string(name)]
 	if len(l.types) < maxRLocks {

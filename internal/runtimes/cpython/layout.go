@@ -62,13 +62,14 @@ const (
 	textLength   = 16
 	textHash     = 24
 	textState    = 32
+	typeNameAddr = 24
 	typeSize     = 32
 	typeMembers  = 240
 )
 
 // layouts are those of releases before 3.13, without Py_TRACE_REFS.
 var layouts = map[int]layout{
-	8: upTo310(104, 56), 9: upTo310(104, 856), 10: upTo310(96, 856),
+	8: upTo310(8, 104, 56), 9: upTo310(9, 104, 856), 10: upTo310(10, 96, 856),
 	11: {
 		minor: 11, runtimeInterps: 40, runtimeMain: 80, interpThreads: 16, interpModules: 888, typeKeys: 872,
 		threadNext: 8, threadInterp: 16, threadID: 152, threadNative: 160, threadSize: 360, threadFrame: 56,
@@ -89,20 +90,16 @@ var layouts = map[int]layout{
 	},
 }
 
-// upTo310 is the layout of 3.8 to 3.10. lasti is the instruction's offset in a frame object, modules that of
+// upTo310 is the layout of 3.minor, 3.8 to 3.10. lasti is the instruction's offset in a frame object, modules that of
 // sys.modules in the interpreter.
-func upTo310(lasti, modules int64) layout {
-	l := layout{
-		minor: 8, runtimeInterps: 32, runtimeMain: 72, interpThreads: 8, interpModules: modules,
+func upTo310(minor int, lasti, modules int64) layout {
+	return layout{
+		minor: minor, runtimeInterps: 32, runtimeMain: 72, interpThreads: 8, interpModules: modules,
 		threadNext: 8, threadInterp: 16, threadID: 176, threadSize: 264, threadFrame: 24,
 		frameCode: 32, framePrev: 24, frameInstr: lasti, frameSize: 112,
 		codeFile: 104, codeName: 112, codeFirst: 40, codeTable: 120,
 		codeTypeSize: 176, codeHead: 128, textASCII: 48, textCompact: 72, frameMask: all,
 	}
-	if lasti == 96 {
-		l.minor = 10
-	}
-	return l
 }
 
 // Pointer masks; untag clears the tags of _PyStackRef.

@@ -150,7 +150,7 @@ func (w *chain) findState() bool {
 	return th != nil && w.isState(th.at, th.recordedID)
 }
 
-// isState accepts at as the thread state unless it is another thread's. says is the kernel ID expected in it; 0: the
+// isState accepts at as the thread state unless it is another thread's. wantID is the kernel ID expected in it; 0: the
 // thread's.
 func (w *chain) isState(at, wantID uint64) bool {
 	s := w.sample

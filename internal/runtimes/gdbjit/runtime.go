@@ -3,8 +3,6 @@
 package gdbjit
 
 import (
-	"prywalk/frames"
-	"prywalk/heuristics"
 	"prywalk/internal/managed"
 	"prywalk/internal/procmem"
 )
@@ -15,7 +13,6 @@ import (
 type Runtime struct {
 	managed.Plain
 	code *Code
-	flow *heuristics.Source
 }
 
 const descriptor = "__jit_debug_descriptor"
@@ -26,7 +23,7 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 	if len(managed.Unowned(h)) == 0 || len(descriptors(h)) == 0 {
 		return nil, nil
 	}
-	return &Runtime{code: New(Options{Arch: h.Arch(), Read: h.Read, Now: procmem.Now}), flow: h.Flow()}, nil
+	return &Runtime{code: New(Options{Arch: h.Arch(), Read: h.Read, Now: procmem.Now})}, nil
 }
 
 func descriptors(h managed.Host) (lists []uint64) {
@@ -48,7 +45,7 @@ func (r *Runtime) Attach(h managed.Host) bool {
 	r.code.Follow(descriptors(h))
 	r.code.Refresh()
 	for _, m := range managed.Unowned(h) {
-		m.Sources = []frames.RuleSource{r.code, r.flow}
+		managed.AddSource(m, r.code)
 	}
 	return true
 }

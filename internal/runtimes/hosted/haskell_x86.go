@@ -175,14 +175,15 @@ func (s *Haskell) Name() string { return "GHC" }
 
 // Attach implements [managed.Runtime].
 func (s *Haskell) Attach(h managed.Host) bool {
+	if !slices.Contains(h.Modules(), s.lib) {
+		return false
+	}
 	s.of.o.Modules = h.Modules()
-	attached := false
 	for _, m := range h.Modules() {
-		attached = attached || m == s.lib
-		if !m.NoFP && isFromGHC(h, m) {
+		if m.Owner == nil && isFromGHC(h, m) {
 			m.Sources = []frames.RuleSource{s.of.inFile(m, m.Sources)}
-			m.NoFP = true
+			m.Owner, m.NoFP = s, true
 		}
 	}
-	return attached
+	return true
 }

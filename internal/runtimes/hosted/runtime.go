@@ -37,9 +37,6 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 	if s.runtime == nil {
 		return nil, nil
 	}
-	if own := s.runtime.Own(); own != nil {
-		lib.Sources = append([]frames.RuleSource{own}, lib.Sources...)
-	}
 	return s, nil
 }
 
@@ -65,6 +62,9 @@ func (s *System) Attach(h managed.Host) bool {
 		return false
 	}
 	s.runtime.Update(h.Modules())
+	if own := s.runtime.Own(); own != nil && s.lib.Owner == nil {
+		s.lib.Owner, s.lib.Sources = s, append([]frames.RuleSource{own}, s.lib.Sources...)
+	}
 	for _, m := range managed.Unowned(h) {
 		if s.runtime.Owns(m) {
 			s.setSources(m)
@@ -80,7 +80,7 @@ func (s *System) setSources(m *frames.Module) {
 	if last := s.runtime.Last(); last != nil {
 		m.Sources = append(m.Sources, last)
 	}
-	m.NoFP = true
+	m.Owner, m.NoFP = s, true
 }
 
 // oneFrame is the base of runtimes with one machine frame.

@@ -15,7 +15,7 @@ type codeCache struct {
 	kinds        map[uint64]blobName // by address of the name
 	byCode       map[uint64]blob     // by start of code; blank: no blob at that address
 	byRequest    map[uint64]blob
-	permanent    []blob // permanent
+	permanent    []blob
 	pieces       codelets
 	proof        proof
 	failedProofs int

@@ -15,20 +15,19 @@ import (
 // So a walk in code of unknown origin checks whether that is the machine's. Until the tables are proven such code has
 // no rules, and frame pointers are not used.
 
-// gate is the rule source of generated code of unknown origin.
+// gate is the rule source of generated code of unknown origin. Until that is known the machine owns the code; then
+// other runtimes may own it, or add sources.
 type gate struct {
 	runtime      *Runtime
 	module       *frames.Module
 	otherSources []frames.RuleSource
 }
 
-// closed reports whether the gate is its module's only source.
-func (g *gate) closed() bool {
-	return len(g.module.Sources) == 1 && g.module.Sources[0] == frames.RuleSource(g)
-}
+// inUse reports whether the gate is a source of its module.
+func (g *gate) inUse() bool { return slices.Contains(g.module.Sources, frames.RuleSource(g)) }
 
 func (r *Runtime) gated(m *frames.Module) bool {
-	return slices.ContainsFunc(r.gates, func(g *gate) bool { return g.module == m && g.closed() })
+	return slices.ContainsFunc(r.gates, func(g *gate) bool { return g.module == m })
 }
 
 // mayBeStarting reports whether the tables are unreadable, but may be readable later.
@@ -56,22 +55,23 @@ func (r *Runtime) retryRefused() bool {
 	return true
 }
 
-// decide adopts a module of the machine's code, forbids frame pointers while the origin is unknown, else permits them.
+// decide adopts a module of the machine's code. It owns one of unknown origin, without frame pointers, and releases
+// others.
 func (g *gate) decide() {
-	r := g.runtime
+	r, m := g.runtime, g.module
 	switch {
-	case !g.closed():
+	case !g.inUse(), m.Owner != nil && m.Owner != r:
 	case r.vm == nil, r.vm.Unknown() != nil:
-		g.module.NoFP = true
-	case r.vm.Reserved(g.module.Start):
+		m.Owner, m.NoFP = r, true
+	case r.vm.Reserved(m.Start):
 		g.adopt()
 	default:
-		g.module.NoFP = false
+		m.Owner, m.NoFP = nil, false
 	}
 }
 
 func (g *gate) adopt() {
-	g.module.NoFP = true
+	g.module.Owner, g.module.NoFP = g.runtime, true
 	g.module.Sources = g.runtime.sources()
 	g.runtime.vm.Names().readFirstMoment(g.module.Start)
 }

@@ -5,6 +5,7 @@ package hotspot
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 
 	"prywalk/frames"
@@ -94,6 +95,13 @@ func (n *Names) Forget() {
 	clear(n.recent[:])
 }
 
+// forgetStubs drops the addresses without a compiled method. A method can replace a freed stub, but [Names.infoAt]
+// checks compiled methods only.
+func (n *Names) forgetStubs() {
+	maps.DeleteFunc(n.sites, func(_ site, is *codeInfo) bool { return is.code == nil })
+	clear(n.recent[:])
+}
+
 func (n *Names) evictIdle(at int64) {
 	before, due := n.eviction.Due(at)
 	if !due {
@@ -154,7 +162,7 @@ type site struct {
 
 type codeInfo struct {
 	ref                         managed.Ref
-	code                        *compiled // nil in stubs
+	code                        *compiled // nil in stubs and in the interpreter
 	interp                      interp
 	deoptimizes, continuesDeopt bool // a compiled frame; a deoptimized one
 	// unread: debugging information was unreadable, as it may be newer than the mappings.

@@ -304,12 +304,12 @@ func (v *VM) Version() string {
 		v.version = v.readVersion()
 	}
 	if v.version == "" {
-		return name
+		return productName
 	}
-	return name + " " + v.version
+	return productName + " " + v.version
 }
 
-const name = "HotSpot"
+const productName = "HotSpot"
 
 func (v *VM) readVersion() string {
 	m, l := v.memory(), v.layout

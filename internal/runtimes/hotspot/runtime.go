@@ -56,10 +56,10 @@ func (r *Runtime) Attach(h managed.Host) bool {
 		return false
 	}
 	r.host = h
-	r.gates = slices.DeleteFunc(r.gates, func(g *gate) bool { return !slices.Contains(mods, g.module) || !g.closed() })
+	r.gates = slices.DeleteFunc(r.gates, func(g *gate) bool { return !slices.Contains(mods, g.module) || !g.inUse() })
 	r.tryOpen()
 	for _, m := range mods {
-		if m.Generated && !m.NoFP && !r.gated(m) {
+		if m.Generated && m.Owner == nil && !r.gated(m) {
 			g := &gate{runtime: r, module: m, otherSources: m.Sources}
 			m.Sources = []frames.RuleSource{g}
 			r.gates = append(r.gates, g)
@@ -99,7 +99,7 @@ func (r *Runtime) open(h managed.Host) (*VM, error) {
 // Name implements [managed.Runtime], such as "HotSpot 17.0.15".
 func (r *Runtime) Name() string {
 	if r.vm == nil {
-		return "HotSpot"
+		return productName
 	}
 	return r.vm.Version()
 }

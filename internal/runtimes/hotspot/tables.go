@@ -64,7 +64,6 @@ func (m *memory) name(addr uint64) string {
 // field is an entry of gHotSpotVMStructs: an offset, or a static field's address.
 type field struct {
 	offset, address uint64
-	short           bool
 	size            uint8 // bytes of a number; else 8
 	handle          bool  // an OopHandle: the address of a reference
 }
@@ -156,14 +155,13 @@ func readLayout(read func(uint64, []byte) int, symbol func(string) (uint64, bool
 	m.eachEntry(at("Structs"), at("StructEntryArrayStride"), typeOf, func(entry uint64, typ string) {
 		if name := typ + "::" + m.name(m.word(entry+nameOf)); needed[name] {
 			kind := m.name(m.word(entry + kindOf))
-			l.fields[name] = field{m.word(entry + offsetOf), m.word(entry + addressOf), kind == "int16_t" ||
-				kind == "u2", sizeOf(kind), kind == "OopHandle"}
+			l.fields[name] = field{m.word(entry + offsetOf), m.word(entry + addressOf), sizeOf(kind), kind == "OopHandle"}
 		}
 	})
-	sizeOf, sizes := at("TypeEntrySizeOffset"), slices.Concat(wantSizes, nameSizes())
+	typeSizeOf, sizes := at("TypeEntrySizeOffset"), slices.Concat(wantSizes, nameSizes())
 	m.eachEntry(at("Types"), at("TypeEntryArrayStride"), at("TypeEntryTypeNameOffset"), func(entry uint64, typ string) {
 		if slices.Contains(sizes, typ) {
-			l.sizes[typ] = m.word(entry + sizeOf)
+			l.sizes[typ] = m.word(entry + typeSizeOf)
 		}
 	})
 	l.bounds, l.heaps = l.first(wantBounds), l.first(wantHeaps)
@@ -213,7 +211,7 @@ func (l *layout) has(names []string) bool {
 // number reads a field of at most 32 bits.
 func (l *layout) number(b []byte, name string) int32 {
 	f := l.fields[name]
-	if f.short {
+	if f.size == 2 {
 		return int32(int16(binary.LittleEndian.Uint16(b[f.offset:])))
 	}
 	return int32At(b[f.offset:])

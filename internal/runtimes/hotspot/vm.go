@@ -77,6 +77,15 @@ func New(o Options) (*VM, error) {
 	return v, nil
 }
 
+// Changed reports whether cached code is out of date, and if so drops all of it.
+func (v *VM) Changed() bool {
+	changed := v.codeCache.Changed()
+	if changed && v.names != nil {
+		v.names.forgetStubs()
+	}
+	return changed
+}
+
 // Rule implements [frames.RuleSource].
 func (v *VM) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	b, ok := v.find(q.PC)

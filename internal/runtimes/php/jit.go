@@ -26,21 +26,21 @@ type jitCode struct {
 // maxArguments bounds the words below the frame of execute_ex.
 const maxArguments = 8
 
-// adoptCode makes c the first rule source of JIT modules.
+// adoptCode makes r the owner of JIT modules.
 func (r *Runtime) adoptCode(h managed.Host) {
 	c := &r.jit
 	c.spans = c.spans[:0]
 	for _, m := range h.Modules() {
-		adopted := len(m.Sources) > 0 && m.Sources[0] == frames.RuleSource(c)
-		if !m.Generated || m.NoFP && !adopted || isPrivateMemory(m) {
+		if !m.Generated || m.Owner != nil && m.Owner != r || isPrivateMemory(m) {
 			continue
 		}
 		if !c.known {
 			c.learnFrame(r, h.Arch())
 		}
 		c.spans = append(c.spans, span{m.Start, m.End})
-		if c.known && !adopted {
-			m.Sources, m.NoFP = append([]frames.RuleSource{c}, m.Sources...), true
+		if c.known {
+			managed.AddSource(m, c)
+			m.Owner, m.NoFP = r, true
 		}
 	}
 }

@@ -58,9 +58,6 @@ func (r *Runtime) Attach(h managed.Host) bool {
 	return attached
 }
 
-// Changed implements [managed.Runtime].
-func (r *Runtime) Changed() bool { return false }
-
 // Forget implements [managed.Runtime].
 func (r *Runtime) Forget() { r.functions.forget() }
 

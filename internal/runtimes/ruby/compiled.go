@@ -22,7 +22,8 @@ type yjitCode struct {
 	row         frames.Row
 }
 
-func (c *yjitCode) adopt(h managed.Host, interpreter *frames.Module) {
+// adopt makes r the owner of generated code.
+func (c *yjitCode) adopt(h managed.Host, r *Runtime, interpreter *frames.Module) {
 	c.spans, c.interpreter, c.calls = c.spans[:0], interpreter, interpreter.Calls
 	c.row = frames.Row{CFAExpr: c, RA: frames.RegRule{Kind: frames.RuleOffset, Off: -8}}
 	for i, reg := range [...]uint8{frames.X86R13, frames.X86R12, frames.X86RBX} {
@@ -32,8 +33,13 @@ func (c *yjitCode) adopt(h managed.Host, interpreter *frames.Module) {
 		return
 	}
 	for _, m := range managed.Unowned(h) {
-		c.spans = append(c.spans, span{m.Start, m.End})
-		m.Sources, m.NoFP = append([]frames.RuleSource{c}, m.Sources...), true
+		managed.AddSource(m, c)
+		m.Owner, m.NoFP = r, true
+	}
+	for _, m := range h.Modules() {
+		if m.Owner == r {
+			c.spans = append(c.spans, span{m.Start, m.End})
+		}
 	}
 }
 

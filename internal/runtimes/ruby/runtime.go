@@ -50,15 +50,12 @@ func (r *Runtime) Attach(h managed.Host) bool {
 	for _, m := range h.Modules() {
 		if m.Name == r.name && m.Bias == r.module.Bias {
 			r.module = m
-			r.yjit.adopt(h, m)
+			r.yjit.adopt(h, r, m)
 			return true
 		}
 	}
 	return false
 }
-
-// Changed implements [managed.Runtime].
-func (r *Runtime) Changed() bool { return false }
 
 // Forget implements [managed.Runtime].
 func (r *Runtime) Forget() {

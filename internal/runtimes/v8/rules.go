@@ -3,8 +3,6 @@
 package v8
 
 import (
-	"slices"
-
 	"prywalk/frames"
 	"prywalk/internal/managed"
 )
@@ -60,11 +58,9 @@ type hostLive struct{ managed.Host }
 // Unchanged implements [managed.Live].
 func (hostLive) Unchanged() bool { return false }
 
-// adoptCode puts the rules of V8's code before other sources.
-func (r *Runtime) adoptCode(h managed.Host) {
+// addRules adds the rules of V8's code to all modules that may have some.
+func (r *Runtime) addRules(h managed.Host) {
 	for _, m := range managed.Unowned(h) {
-		if s := (jitRules{r}); !slices.Contains(m.Sources, frames.RuleSource(s)) {
-			m.Sources = append([]frames.RuleSource{s}, m.Sources...)
-		}
+		managed.AddSource(m, jitRules{r})
 	}
 }

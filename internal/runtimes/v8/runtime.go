@@ -78,16 +78,13 @@ func (r *Runtime) Attach(h managed.Host) bool {
 	for _, m := range h.Modules() {
 		if m.Name == r.name && m.Bias == r.module.Bias {
 			r.module = m
-			r.adoptCode(h)
+			r.addRules(h)
 			r.census.scanNew(managed.Unowned(h))
 			return true
 		}
 	}
 	return false
 }
-
-// Changed implements [managed.Runtime].
-func (r *Runtime) Changed() bool { return false }
 
 // Forget implements [managed.Runtime].
 func (r *Runtime) Forget() {
