@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 
 	"prywalk/frames"
+	"prywalk/heuristics"
 )
 
 // ruleX86 returns the rule of a function of kind k. delta is its value of pcsp, which may not hold if spWrite.
@@ -150,26 +151,8 @@ func storedBP(b []byte) (disp int32, size int) {
 	return 0, 0
 }
 
-// uctxX86 are the offsets of DWARF registers in the ucontext at rsp of the sigreturn code
-// (arch/x86/include/uapi/asm/sigcontext.h; uc_mcontext is at 40).
-var uctxX86 = [17]int64{
-	144, 136, 152, 128, 112, 104, 120, 160, // rax rdx rcx rbx rsi rdi rbp rsp
-	40, 48, 56, 64, 72, 80, 88, 96, // r8 to r15
-	168, // rip
+func (rulesX86) sigreturnX86() (frames.Rule, *frames.Row) {
+	return frames.Rule{CFAReg: frames.X86RSP, Flags: frames.FlagSignal, Method: frames.MethodCFI}, sigreturnRowX86
 }
 
-func (t rulesX86) sigreturnX86() (frames.Rule, *frames.Row) {
-	row := t.row(rowKey{kind: kindSigreturn}, func() *frames.Row {
-		row := &frames.Row{
-			CFAReg: frames.X86RSP, CFAOff: uctxX86[frames.X86RSP], CFADeref: true,
-			RA: frames.RegRule{Kind: frames.RuleRegOffset, Reg: frames.X86RSP, Off: uctxX86[frames.X86RA]},
-		}
-		for reg := range uint8(16) {
-			if reg != frames.X86RSP {
-				row.Regs[reg] = frames.RegRule{Kind: frames.RuleRegOffset, Reg: frames.X86RSP, Off: uctxX86[reg]}
-			}
-		}
-		return row
-	})
-	return frames.Rule{CFAReg: frames.X86RSP, Flags: frames.FlagSignal, Method: frames.MethodCFI}, row
-}
+var sigreturnRowX86 = heuristics.SignalRow(frames.X86_64)
