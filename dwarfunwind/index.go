@@ -10,6 +10,9 @@ import (
 // maxIndex bounds the entries of an index to 64 MiB: more than for the FDEs of large browsers.
 const maxIndex = 4 << 20
 
+// maxSameStart bounds the FDEs of one start that a lookup decodes.
+const maxSameStart = 8
+
 // index is a sorted list of a section's FDEs, built at its first use.
 type index struct {
 	built   bool
@@ -20,21 +23,24 @@ type indexEntry struct {
 	start, off uint64
 }
 
-// find returns the offset of the FDE whose code starts last before pc.
-func (x *index) find(t *Table, s *frameSection, pc uint64) (uint64, bool) {
+// find returns the entries with the last start at or before pc: the first few, if many begin there.
+func (x *index) find(t *Table, s *frameSection, pc uint64) []indexEntry {
 	if !x.built {
 		x.build(t, s)
 	}
-	i, exact := slices.BinarySearchFunc(x.entries, pc, func(e indexEntry, pc uint64) int {
-		return cmp.Compare(e.start, pc)
+	end, _ := slices.BinarySearchFunc(x.entries, pc, func(e indexEntry, pc uint64) int {
+		if e.start <= pc {
+			return -1
+		}
+		return 1
 	})
-	if exact {
-		return x.entries[i].off, true
+	if end == 0 {
+		return nil
 	}
-	if i == 0 {
-		return 0, false
-	}
-	return x.entries[i-1].off, true
+	first, _ := slices.BinarySearchFunc(x.entries, x.entries[end-1].start, func(e indexEntry, start uint64) int {
+		return cmp.Compare(e.start, start)
+	})
+	return x.entries[first:min(end, first+maxSameStart)]
 }
 
 func (x *index) build(t *Table, s *frameSection) {

@@ -90,8 +90,8 @@ func (t *Table) find(pc uint64) (fde, bool) {
 }
 
 func (t *Table) findIndexed(s *frameSection, x *index, pc uint64) (fde, bool) {
-	if off, ok := x.find(t, s, pc); ok {
-		if f, ok := t.fdeAt(s, off); ok && f.contains(pc) {
+	for _, e := range x.find(t, s, pc) {
+		if f, ok := t.fdeAt(s, e.off); ok && f.contains(pc) {
 			return f, true
 		}
 	}

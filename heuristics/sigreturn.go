@@ -33,6 +33,12 @@ func sigreturnOf(arch frames.Arch) (code [][]byte, second int, row *frames.Row) 
 	return sigreturnCodeX86, 2, sigreturnX86
 }
 
+// SignalRow returns the row of the kernel's signal trampoline.
+func SignalRow(arch frames.Arch) *frames.Row {
+	_, _, row := sigreturnOf(arch)
+	return row
+}
+
 // signalRow makes a row whose registers, by DWARF number, are at offsets from the stack pointer.
 func signalRow(sp uint8, regs []int64, pc int64) *frames.Row {
 	row := &frames.Row{CFAReg: sp, CFAOff: regs[sp], CFADeref: true, RA: frames.RegRule{Kind: frames.RuleRegOffset,

@@ -17,7 +17,7 @@ import (
 // filePool bounds open files: it closes the least recently used one, which its next read reopens.
 type filePool struct {
 	mu    sync.Mutex
-	limit int
+	limit int // 0: closed
 	clock uint64
 	open  map[*pooledFile]struct{}
 }
@@ -43,15 +43,20 @@ func newFilePool(limit int) *filePool {
 	return &filePool{limit: limit, open: map[*pooledFile]struct{}{}}
 }
 
+// add takes f over. If the pool is closed, so is f.
 func (p *filePool) add(f *safeopen.File) *pooledFile {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	h := &pooledFile{pool: p}
+	h := &pooledFile{pool: p, f: f}
+	if p.limit == 0 {
+		h.close()
+		return h
+	}
 	p.keep(h, f)
 	return h
 }
 
-// keep makes f the open file of h. Precondition: p.mu is held.
+// keep makes f the open file of h. Preconditions: p.mu is held, and the pool is not closed.
 func (p *filePool) keep(h *pooledFile, f *safeopen.File) {
 	for len(p.open) >= p.limit {
 		var oldest *pooledFile

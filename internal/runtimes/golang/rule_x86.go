@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 
 	"prywalk/frames"
+	"prywalk/heuristics"
 )
 
 // ruleX86 returns the rule of a function of kind k. delta is its value of pcsp, which may not hold if spWrite.
@@ -65,22 +66,33 @@ func (t rulesX86) followedX86(q frames.Query, f *fn, k kind, r frames.Rule) (fra
 	return r, nil, true
 }
 
+// withoutBP returns r with a Row, as rbp is lost. Precondition: r does not say where rbp is saved.
 func (t rulesX86) withoutBP(r frames.Rule) (frames.Rule, *frames.Row, bool) {
-	row := t.row(rowKey{kind: kindFollow, delta: r.CFAOff, pc: uint64(r.CFAReg)}, func() *frames.Row {
+	places := r.Saved
+	places[0] = r.CFAReg
+	key := rowKey{kind: kindFollow, delta: r.CFAOff, pc: binary.LittleEndian.Uint64(places[:])}
+	row := t.row(key, func() *frames.Row {
 		row := &frames.Row{CFAReg: r.CFAReg, CFAOff: int64(r.CFAOff), RA: frames.RegRule{Kind: frames.RuleOffset, Off: -8}}
+		for i, reg := range compactX86 {
+			if u := r.Saved[i]; u != 0 {
+				row.Regs[reg] = frames.RegRule{Kind: frames.RuleOffset, Off: -8 * int64(u)}
+			}
+		}
 		row.Regs[frames.X86RBP].Kind = frames.RuleUndefined
 		return row
 	})
 	return frames.Rule{CFAReg: r.CFAReg, Flags: r.Flags, Method: r.Method}, row, true
 }
 
+var compactX86 = frames.X86_64.CompactRegs()
+
 func (s *state) fillRule(r *frames.Rule) {
-	for i, reg := range [...]uint8{frames.X86RBP, frames.X86RBX, frames.X86R12, frames.X86R13, frames.X86R14,
-		frames.X86R15} {
-		if off := s.saved[reg]; off > 0 {
-			if u, ok := frames.SavedUnits(-int64(off)); ok {
-				r.Saved[i] = u
-			}
+	for i, reg := range compactX86 {
+		if reg == frames.NoReg || s.saved[reg] <= 0 {
+			continue
+		}
+		if u, ok := frames.SavedUnits(-int64(s.saved[reg])); ok {
+			r.Saved[i] = u
 		}
 	}
 }
@@ -139,26 +151,8 @@ func storedBP(b []byte) (disp int32, size int) {
 	return 0, 0
 }
 
-// uctxX86 are the offsets of DWARF registers in the ucontext at rsp of the sigreturn code
-// (arch/x86/include/uapi/asm/sigcontext.h; uc_mcontext is at 40).
-var uctxX86 = [17]int64{
-	144, 136, 152, 128, 112, 104, 120, 160, // rax rdx rcx rbx rsi rdi rbp rsp
-	40, 48, 56, 64, 72, 80, 88, 96, // r8 to r15
-	168, // rip
+func (rulesX86) sigreturnX86() (frames.Rule, *frames.Row) {
+	return frames.Rule{CFAReg: frames.X86RSP, Flags: frames.FlagSignal, Method: frames.MethodCFI}, sigreturnRowX86
 }
 
-func (t rulesX86) sigreturnX86() (frames.Rule, *frames.Row) {
-	row := t.row(rowKey{kind: kindSigreturn}, func() *frames.Row {
-		row := &frames.Row{
-			CFAReg: frames.X86RSP, CFAOff: uctxX86[frames.X86RSP], CFADeref: true,
-			RA: frames.RegRule{Kind: frames.RuleRegOffset, Reg: frames.X86RSP, Off: uctxX86[frames.X86RA]},
-		}
-		for reg := range uint8(16) {
-			if reg != frames.X86RSP {
-				row.Regs[reg] = frames.RegRule{Kind: frames.RuleRegOffset, Reg: frames.X86RSP, Off: uctxX86[reg]}
-			}
-		}
-		return row
-	})
-	return frames.Rule{CFAReg: frames.X86RSP, Flags: frames.FlagSignal, Method: frames.MethodCFI}, row
-}
+var sigreturnRowX86 = heuristics.SignalRow(frames.X86_64)

@@ -44,6 +44,9 @@ type code struct {
 	checked    int64 // last read
 }
 
+// cookie returns the Cookie of Refs to optimized code. Precondition: its function is known.
+func (c *code) cookie() uint64 { return c.number ^ c.function.cookie<<1 }
+
 type inlinedCall struct {
 	at       position // in the caller
 	function *function

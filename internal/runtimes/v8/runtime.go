@@ -267,8 +267,7 @@ func (r *Runtime) appendCompiled(f *frames.Frame, cfa frames.Addr, out []managed
 		r.copiedAt != 0 && (c.since >= r.copiedAt || r.census.recentlyCompacted()) && !r.agrees(f, cfa, c.function):
 		return append(out, lostRef), true
 	}
-	return append(out, managed.Ref{Object: c.start, Position: pc - c.start, Cookie: c.number ^ c.function.cookie<<1,
-		Kind: refOptimized}), true
+	return append(out, managed.Ref{Object: c.start, Position: pc - c.start, Cookie: c.cookie(), Kind: refOptimized}), true
 }
 
 // agrees reports whether the frame's closure is now one of fn.
@@ -346,7 +345,7 @@ func (r *Runtime) Symbolize(ref managed.Ref, l managed.Live, out []managed.Frame
 	}
 	if ref.Kind == refOptimized {
 		c := r.codeAt(ref.Object + ref.Position)
-		if c == nil || c.function == nil || c.start != ref.Object {
+		if c == nil || c.function == nil || c.start != ref.Object || c.cookie() != ref.Cookie {
 			return out, managed.Freed
 		}
 		return r.appendOptimized(c, int(ref.Position), out), truth

@@ -135,13 +135,11 @@ func (d *Data) Calls(addr uint64, out []Call) []Call {
 		}
 		return 1
 	})
-	for tries := 0; i > 0 && d.index[i-1].max > addr && tries < maxOverlap; i-- {
-		r := &d.index[i-1]
-		if addr >= r.hi {
-			continue
+	for range maxOverlap {
+		if i = d.lastAround(addr, i); i < 0 {
+			break
 		}
-		tries++
-		got := r.unit.calls(addr, out[:start])
+		got := d.index[i].unit.calls(addr, out[:start])
 		if len(got) > start && got[start].Func != nil {
 			return got
 		}
@@ -152,7 +150,28 @@ func (d *Data) Calls(addr uint64, out []Call) []Call {
 	return out
 }
 
+// maxOverlap bounds the units of an address, and the ranges before it that are compared one by one.
 const maxOverlap = 16
+
+// lastAround returns the last of the first n ranges that contains addr, or the first that does if the last is too far
+// away; −1: none. Precondition: all of them start at or before addr.
+func (d *Data) lastAround(addr uint64, n int) int {
+	for i := n - 1; i >= 0 && d.index[i].max > addr; i-- {
+		if addr < d.index[i].hi {
+			return i
+		}
+		if n-i == maxOverlap {
+			first, _ := slices.BinarySearchFunc(d.index[:i], addr, func(r unitRange, a uint64) int {
+				if r.max <= a {
+					return -1
+				}
+				return 1
+			})
+			return first
+		}
+	}
+	return -1
+}
 
 func (d *Data) load() {
 	if d.ready {
