@@ -51,7 +51,7 @@ func StartJava(argv []string, warm time.Duration) (*JavaSampler, error) {
 	runtime.LockOSThread()
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	said, err := testtargets.KeepErrors(cmd)
+	errorOutput, err := testtargets.KeepErrors(cmd)
 	if err == nil {
 		err = cmd.Start()
 	}
@@ -60,11 +60,11 @@ func StartJava(argv []string, warm time.Duration) (*JavaSampler, error) {
 		return nil, fmt.Errorf("start %s: %w", argv[0], err)
 	}
 	s := &JavaSampler{
-		cmd: cmd, stderr: said, known: map[managed.Ref][]managed.Frame{}, truths: map[managed.Ref]managed.Truth{},
+		cmd: cmd, stderr: errorOutput, known: map[managed.Ref][]managed.Frame{}, truths: map[managed.Ref]managed.Truth{},
 	}
 	time.Sleep(warm)
 	if s.Proc, err = code.Open(cmd.Process.Pid); err != nil {
-		err = fmt.Errorf("open: %w: %v", err, said)
+		err = fmt.Errorf("open: %w: %v", err, errorOutput)
 		s.Close()
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func StartJava(argv []string, warm time.Duration) (*JavaSampler, error) {
 			break
 		}
 		if try == maxStarts {
-			err = fmt.Errorf("%w: %v", err, said)
+			err = fmt.Errorf("%w: %v", err, errorOutput)
 			s.Close()
 			return nil, err
 		}

@@ -113,7 +113,7 @@ func knownFault(s *JavaSampler, lines map[string][2]int, moved bool) string {
 				return "the program has no method " + f.Function
 			}
 			if callers != "*" && !strings.Contains(" "+callers+" ", " "+prev+" ") {
-				return f.Function + "  was found called by " + prev
+				return f.Function + " was found called by " + prev
 			}
 		}
 		if name == "recursive" {
@@ -127,7 +127,7 @@ func knownFault(s *JavaSampler, lines map[string][2]int, moved bool) string {
 			return "wrong depth of recursion: " + strconv.Itoa(recursive)
 		}
 		if r, ok := lines[name]; f.File != "Known.java" || ok && (f.Line < r[0] || f.Line > r[1]) {
-			return f.Function + "  was found at line " + strconv.Itoa(f.Line) + " of " + f.File
+			return f.Function + " was found at line " + strconv.Itoa(f.Line) + " of " + f.File
 		}
 		prev = name
 	}
