@@ -20,27 +20,28 @@ import (
 
 // selectFrames selects the frames of exactly this name; if there are none, those that match the regular expression.
 func (d *data) selectFrames(flag, function string) (func(frame int32) bool, error) {
-	re, err := view.Compile(flag, function)
-	if err != nil {
-		return nil, err
-	}
 	for _, s := range d.Profile.Sample {
 		d.Stack(s)
 	}
-	exact, some := map[int32]bool{}, map[int32]bool{}
-	for f := range d.Frames {
-		switch name := d.Frames[f].Name; {
-		case name == function:
-			exact[int32(f)] = true
-		case re != nil && re.MatchString(name):
-			some[int32(f)] = true
+	named := func(is func(name string) bool) map[int32]bool {
+		all := map[int32]bool{}
+		for f := range d.Frames {
+			if is(d.Frames[f].Name) {
+				all[int32(f)] = true
+			}
 		}
+		return all
 	}
-	switch {
-	case len(exact) > 0:
-		return func(f int32) bool { return exact[f] }, nil
-	case len(some) > 0:
-		return func(f int32) bool { return some[f] }, nil
+	selected := named(func(name string) bool { return name == function })
+	if len(selected) == 0 { // names such as operator++ are no regular expressions
+		re, err := view.Compile(flag, function)
+		if err != nil {
+			return nil, err
+		}
+		selected = named(func(name string) bool { return re != nil && re.MatchString(name) })
+	}
+	if len(selected) > 0 {
+		return func(f int32) bool { return selected[f] }, nil
 	}
 	return nil, fmt.Errorf("no function is named %q or matches it; %s lists all", function,
 		suggest("-n -1", &d.Options))

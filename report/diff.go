@@ -36,6 +36,8 @@ type Change struct {
 	File         string // with --lines
 	Line         int
 	Self, Total  Figure
+
+	frame view.Frame // of the new side; the key of [Difference.valuesOf]
 }
 
 // Figure is a value in two profiles: in the profile's unit, per second, or as a share of 1.
@@ -209,6 +211,7 @@ func (x *Difference) add(f *view.Frame, before, after view.Row) {
 		Name: f.Name, Module: f.Module, File: f.File, Line: f.Line,
 		Self:  x.figure(float64(before.Self), float64(after.Self)),
 		Total: x.figure(float64(before.Total), float64(after.Total)),
+		frame: *f,
 	})
 }
 

@@ -67,11 +67,10 @@ func (x *Difference) compareRuns() {
 	least := leastTested * (x.Whole.Old + x.Whole.New)
 	for i := range x.Changes {
 		c := &x.Changes[i]
-		f := view.Frame{Name: c.Name, Module: c.Module, File: c.File, Line: c.Line}
 		var self, total [2][]float64
 		for side := range values {
 			for _, v := range values[side] {
-				self[side], total[side] = append(self[side], v[f].self), append(total[side], v[f].total)
+				self[side], total[side] = append(self[side], v[c.frame].self), append(total[side], v[c.frame].total)
 			}
 		}
 		c.Self, c.Total = x.between(self, c.Self.nullError), x.between(total, c.Total.nullError)
@@ -87,7 +86,6 @@ func (x *Difference) valuesOf(d *data, same map[view.Frame]view.Frame) map[view.
 		if g, ok := same[f]; ok {
 			f = g
 		}
-		f.Nameless = false // not part of a change's identity
 		v := out[f]
 		out[f] = runValue{v.self + float64(r.Self)*scale, v.total + float64(r.Total)*scale}
 	}

@@ -11,11 +11,9 @@ import (
 	"slices"
 	"strings"
 
-	"prywalk/internal/namehints"
 	"prywalk/internal/printable"
 	"prywalk/internal/schema"
 	"prywalk/internal/tabular"
-	"prywalk/internal/view"
 )
 
 // Table writes the functions that became slower and faster: sure changes, or all with [DiffOptions].All.
@@ -115,7 +113,7 @@ func (x *Difference) writeSection(out *printable.Writer, title string, list []*C
 		for i, s := range x.cells(c, total) {
 			cells[i] = append(cells[i], s)
 		}
-		name, module = max(name, tabular.PrintedWidth(c.frame().Shown())), max(module, tabular.PrintedWidth(c.Module))
+		name, module = max(name, tabular.PrintedWidth(c.frame.Shown())), max(module, tabular.PrintedWidth(c.Module))
 	}
 	for i := range cells {
 		cells[i] = tabular.Right(cells[i], len("change"))
@@ -134,7 +132,7 @@ func (x *Difference) writeSection(out *printable.Writer, title string, list []*C
 	}
 	out.Printf("%s\n", x.new.color(dim, head))
 	for i, c := range shown {
-		name := c.frame().Fitted(wide.Name)
+		name := c.frame.Fitted(wide.Name)
 		if c.Module != "" && wide.Module > 0 {
 			name = tabular.Pad(name, wide.Name) + "  " + tabular.ShortModule(printable.String(c.Module), wide.Module)
 		}
@@ -163,12 +161,6 @@ func (x *Difference) cells(c *Change, total bool) []string {
 
 func (x *Difference) nameHead() string {
 	return fmt.Sprintf("function (%s)", printable.String(x.valueName()))
-}
-
-func (c *Change) frame() *view.Frame {
-	f := view.Frame{Name: c.Name, Module: c.Module, File: c.File, Line: c.Line}
-	f.Nameless = c.Module != "" && c.Name == namehints.Bracketed(c.Module)
-	return &f
 }
 
 type jsonFigure struct {

@@ -80,9 +80,12 @@ func (m *Moment) String() string { return (*Seconds)(m).String() }
 // Set implements pflag.Value.
 func (m *Moment) Set(text string) error {
 	d, ok := duration(text)
-	if !ok || d < 0 {
+	switch {
+	case !ok:
 		return exit.Usage("%q is not a time of the recording: give seconds (0, 2.5) or a number with a unit (2s, 10min)",
 			text)
+	case d < 0:
+		return exit.Usage("%q: a time of the recording is from 0 to 1e9 seconds", text)
 	}
 	*m = Moment(d)
 	return nil
@@ -93,6 +96,9 @@ func (m *Moment) Type() string { return "TIME" }
 
 const mostSeconds = 1e9
 
+// outOfRange is refused by all flags.
+const outOfRange time.Duration = -1
+
 // units are the units unknown to [time.ParseDuration].
 var units = strings.NewReplacer("mins", "m", "min", "m", "secs", "s", "sec", "s")
 
@@ -102,13 +108,13 @@ func duration(text string) (d time.Duration, ok bool) {
 			return 0, false
 		}
 		if math.Abs(v) > mostSeconds {
-			return 0, true // out of range
+			return outOfRange, true
 		}
 		return time.Duration(v * float64(time.Second)), true
 	}
 	d, err := time.ParseDuration(units.Replace(text))
 	if err == nil && d.Seconds() > mostSeconds {
-		return 0, true
+		return outOfRange, true
 	}
 	return d, err == nil
 }
