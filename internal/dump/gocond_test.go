@@ -78,7 +78,7 @@ func (q *queue) put() { q.mu.Lock(); q.ok = true; q.mu.Unlock() }
 
 func main() {
 	ready := make(chan int)
-	for _, wake := range []bool{false} {
+	for _, wake := range []bool{false, true} {
 		q := newQueue()
 		inWait.Add(4)
 		for i := 0; i < 2; i++ {
@@ -96,11 +96,12 @@ func main() {
 }
 `
 
-// In Cond.Wait a goroutine does not hold the condition's mutex.
+// In Cond.Wait a goroutine does not hold the condition's mutex; woken, it waits for that mutex.
 func TestGoroutinesInCondWaitDoNotHoldItsMutex(t *testing.T) {
 	want := []string{
-		"chan 0 of 0: 1 (*queue).hold,",
+		"chan 0 of 0: 2 (*queue).hold,",
 		"sync.Mutex: 1 (*queue).put, held by 1 (*queue).hold,",
+		"sync.Mutex: 2 (*queue).get, 1 (*queue).put, 2 (*queue).ready, held by 1 (*queue).hold,",
 	}
 	for _, release := range append([]string{"", "1.20.14"}, testtargets.LaterGoReleases(t)...) {
 		t.Run("go "+release, func(t *testing.T) {

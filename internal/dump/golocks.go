@@ -216,7 +216,9 @@ func (w *goroutineWait) setSync(stack []Frame) {
 		case "sync.(*WaitGroup).Wait":
 			w.kind = kindWaitGroup
 		case condWait:
-			w.kind, w.Address = kindCond, word-condNotify
+			if w.kind == kindSemaphore { // else woken, it locks Cond.L
+				w.kind, w.Address = kindCond, word-condNotify
+			}
 		}
 	}
 }
