@@ -4,6 +4,7 @@ package dump
 
 import (
 	"cmp"
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
@@ -91,6 +92,11 @@ const (
 	condNotify = 16
 )
 
+// condLocker is the offset of the pointer in Cond.L.
+const condLocker = 8
+
+const condWait = "sync.(*Cond).Wait"
+
 const maxSyncFrames = 12
 
 // addLocks adds what a goroutine waits for and holds. stack is its copy, nil if it is on a thread.
@@ -117,7 +123,42 @@ func (r *goroutineReader) addLocks(t *managed.ParkedTask, g *Goroutine, stack []
 			g.held = append(g.held, goroutineHeld{TaskHeld: h, frame: i, taken: r.placeOf(h.Taken, f)})
 		}
 	}
+	r.dropUnlockedByWait(g)
 	g.dropAwaited()
+}
+
+// maxCondFrame bounds the frame of [sync.Cond.Wait], in bytes.
+const maxCondFrame = 256
+
+// dropUnlockedByWait removes the mutex of a condition from the held locks: [sync.Cond.Wait] has unlocked it. The
+// method's frame has the Cond's address, or its notify's; Cond.L's second word is the mutex.
+func (r *goroutineReader) dropUnlockedByWait(g *Goroutine) {
+	at := slices.IndexFunc(g.Frames[:min(len(g.Frames), maxSyncFrames)], func(f Frame) bool {
+		return f.Function == condWait
+	})
+	if at < 0 || at+1 >= len(g.Frames) || len(g.held) == 0 {
+		return
+	}
+	from, to := uint64(g.Frames[at].SP), uint64(g.Frames[at+1].SP)
+	if from >= to || to-from > maxCondFrame {
+		return
+	}
+	for ; from+8 <= to; from += 8 {
+		object := r.word(from)
+		for _, cond := range []uint64{object, object - condNotify} {
+			mutex := r.word(cond + condLocker)
+			g.held = slices.DeleteFunc(g.held, func(h goroutineHeld) bool { return h.Address == mutex && h.frame > at })
+		}
+	}
+}
+
+// word gives 0 for an unreadable word.
+func (r *goroutineReader) word(at uint64) uint64 {
+	var b [8]byte
+	if r.read(at, b[:]) != len(b) {
+		return 0
+	}
+	return binary.LittleEndian.Uint64(b[:])
 }
 
 func (r *goroutineReader) placeOf(at frames.Addr, in *Frame) string {
@@ -174,8 +215,10 @@ func (w *goroutineWait) setSync(stack []Frame) {
 			w.kind, w.Address, w.reads = kindRWMutex, word-readerSema, true
 		case "sync.(*WaitGroup).Wait":
 			w.kind = kindWaitGroup
-		case "sync.(*Cond).Wait":
-			w.kind, w.Address = kindCond, word-condNotify
+		case condWait:
+			if w.kind == kindSemaphore { // else woken, it locks Cond.L
+				w.kind, w.Address = kindCond, word-condNotify
+			}
 		}
 	}
 }
