@@ -25,6 +25,7 @@ const (
 	// Pauses between attempts, doubled each time.
 	firstPause   = time.Second
 	longestPause = time.Minute
+	longestAsked = time.Hour // pause that a receiver may ask for
 )
 
 type message struct {
@@ -366,7 +367,7 @@ func (s *sender) handleFailure(f *failure, m *outgoing) time.Duration {
 	if s.spool != nil {
 		s.spill()
 	}
-	return max(f.notBefore, time.Millisecond)
+	return min(max(f.notBefore, time.Millisecond), longestAsked)
 }
 
 // spill moves messages from memory to the spool, divided ones only if that is empty.

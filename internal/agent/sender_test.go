@@ -511,3 +511,14 @@ func TestTheOldestOfAllInMemoryIsDropped(t *testing.T) {
 		t.Errorf("%d parts and %d messages are left, lost: %d", len(s.divided), len(s.queued), lostFor(m, lostFull))
 	}
 }
+
+func TestAReceiverMayAskForAPauseOfAnHourAtMost(t *testing.T) {
+	r := &receiver{answer: func([]byte) (reply, *failure) {
+		return reply{}, &failure{kind: retryable, notBefore: 68 * 365 * 24 * time.Hour, err: errors.New("away")}
+	}}
+	s, _ := newTestSender(r, nil, 1<<20)
+	s.enqueue(messageOf(10), 10)
+	if wait := s.sendWaiting(t.Context()); wait != time.Hour {
+		t.Errorf("the next attempt is after %s, want 1h", wait)
+	}
+}

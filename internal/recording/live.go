@@ -98,6 +98,10 @@ func (l *topRun) run() error {
 }
 
 func (l *topRun) describe(procs []*code.Process) {
+	if len(procs) == 0 { // all have ended since they were selected
+		l.target = "no process"
+		return
+	}
 	l.target = fmt.Sprintf("%s (pid %d)", procs[0].Comm, procs[0].PID)
 	if n := len(procs); n > 1 {
 		l.target = fmt.Sprintf("%s and %s", l.target, account.Plural(int64(n-1), "other"))

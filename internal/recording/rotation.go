@@ -48,11 +48,12 @@ func newRotation(path string, every time.Duration, keep int) *rotation {
 	return r
 }
 
-// path returns an unused path for a file that begins then.
+// path returns an unused path for a file that begins then. A directory that cannot be searched counts as without one:
+// the write gives its error.
 func (r *rotation) path(at time.Time) string {
 	for ; ; at = at.Add(time.Second) {
 		path := filepath.Join(r.dir, r.before+at.Format(stamp)+r.after)
-		if _, err := os.Lstat(path); os.IsNotExist(err) {
+		if _, err := os.Lstat(path); err != nil {
 			return path
 		}
 	}
