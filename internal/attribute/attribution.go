@@ -185,9 +185,13 @@ func (a *Attribution) addSample(e *Observed) {
 	if !t.account.Begun() {
 		t.account.Begin(e.At)
 	}
-	emit := a.threadEmitter(t)
-	t.account.NotStopped(&e.NotStopped, a.gaps, emit)
-	t.account.Add(&e.Sample, a.gaps, emit)
+	emit, s := a.threadEmitter(t), e.Sample
+	if e.NotStopped != (sample.NotStopped{}) { // after the unchanged ticks: their clocks are older
+		a.extend(t, s.Before)
+		s.Before = sample.Unchanged{}
+		t.account.NotStopped(&e.NotStopped, a.gaps, emit)
+	}
+	t.account.Add(&s, a.gaps, emit)
 }
 
 func (a *Attribution) extend(t *thread, u sample.Unchanged) {

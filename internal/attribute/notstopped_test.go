@@ -50,3 +50,27 @@ func TestCPUTimeOfAThreadThatWasNotStoppedIsRanBetweenTicks(t *testing.T) {
 		}
 	}
 }
+
+// cpuSum is a Sink that sums CPU time.
+type cpuSum int64
+
+func (c *cpuSum) Add(iv *Interval)                       { *c += cpuSum(iv.CPU) }
+func (*cpuSum) ThreadDone(sample.ThreadID, int64, int64) {}
+func (*cpuSum) ProcessDone(sample.ProcessID)             {}
+func sleeperAt(wall, cpu int64, before sample.Unchanged) Sample {
+	return Sample{At: sample.Reading{Wall: wall, CPU: cpu}, Seen: Seen{State: sample.Sleeping}, Before: before}
+}
+
+func TestCPUTimeWithoutStopsAfterUnchangedTicksCountsOnce(t *testing.T) {
+	var cpu cpuSum
+	a := New(Options{}, nil, &cpu)
+	a.Handle(&ProcessStarted{Process: 1, Since: 1})
+	a.Handle(&Observed{Process: 1, Thread: 1, Sample: sleeperAt(1000, 50, sample.Unchanged{})})
+	unchanged := sample.Unchanged{Ticks: 3, Last: sample.Reading{Wall: 4000, CPU: 50}}
+	a.Handle(&Observed{Process: 1, Thread: 1, Sample: sleeperAt(9000, 550, unchanged),
+		NotStopped: sample.NotStopped{Other: sample.Reading{Wall: 6000, CPU: 450}}})
+	a.Handle(&ThreadEnded{Process: 1, Thread: 1, End: End{Alive: true}})
+	if cpu != 500 {
+		t.Errorf("%d ns of CPU are attributed, want the 500 that the thread has used", cpu)
+	}
+}
