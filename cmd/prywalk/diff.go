@@ -105,8 +105,8 @@ func (f *diffFlags) define(fl *pflag.FlagSet) {
 	fl.BoolVar(&f.folded, "folded", false, "one line a stack with both values, for flame graph scripts")
 	fl.StringVar(&f.html, "html", "", "write one self-contained page with a flame graph of the change to this file")
 	fl.Var(&f.failAbove, "fail-above",
-		"exit with 6 where a function grew significantly, and by more than this share of the old total, such as 5% (5 is "+
-			"the same)")
+		"exit with 6 where a function grew significantly, and by more than this share of the whole old run (not of the "+
+			"function), such as 5% (5 is the same)")
 	fl.SortFlags = false
 }
 

@@ -12,6 +12,7 @@ import (
 	"prywalk/internal/process"
 )
 
+// Options say what is checked.
 type Options struct {
 	// Root is the file system's root, "" for "/". With another nothing is tried on the running kernel.
 	Root string
@@ -37,6 +38,7 @@ type checkup struct {
 	usefulCaps uint64
 }
 
+// Check returns what was found, in the order of the report.
 func (o Options) Check() []Finding {
 	c := &checkup{Options: o, system: system{dir: cmp.Or(o.Root, "/"), live: o.Root == "" || o.Root == "/"}}
 	if c.seize == nil {

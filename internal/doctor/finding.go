@@ -70,6 +70,7 @@ func failure(err error) Finding {
 	return f
 }
 
+// Worst returns the gravest level of the findings.
 func Worst(fs []Finding) Level {
 	worst := OK
 	for _, f := range fs {

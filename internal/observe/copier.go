@@ -69,7 +69,7 @@ func (c *copier) withTail(s *RawSample, stop *ptrace.Stop) int {
 	if stop.TailLen > 0 && n < len(c.regions) {
 		c.regions[n] = frames.Region{Addr: stop.TailAddr, Bytes: c.tail[:stop.TailLen]}
 		s.tailAt = stop.TailAddr
-		n = n + 1
+		n++
 	}
 	return n
 }

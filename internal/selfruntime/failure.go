@@ -16,7 +16,7 @@ type Failure struct {
 	err error
 }
 
-// Guard, when deferred, recovers a panic, keeps it, and calls stop unless that is nil.
+// Guard recovers a panic, keeps it, and calls stop unless that is nil. It must be deferred.
 func (f *Failure) Guard(stop func()) {
 	r := recover()
 	if r == nil {

@@ -10,6 +10,7 @@ import (
 	"prywalk/frames"
 )
 
+// Options describe the process.
 type Options struct {
 	// Arch is the process's; images for another are skipped.
 	Arch frames.Arch

@@ -28,6 +28,7 @@ type Names struct {
 	callStub     uint64 // return address in the call stub
 }
 
+// Names returns the part that names methods.
 func (v *VM) Names() *Names {
 	if v.names == nil {
 		m := &moments{vm: v}
