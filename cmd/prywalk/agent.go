@@ -43,7 +43,8 @@ const (
 var agentHelp = `  prywalk agent -a --endpoint http://localhost:4317
   prywalk agent --unit nginx --endpoint https://collector:4318 --protocol http
   prywalk agent --cgroup /kubepods.slice --endpoint https://collector:4317 --ca ca.pem \
-      --bearer-token /run/secrets/token --spool /var/spool/prywalk --metrics 127.0.0.1:9102
+      --bearer-token /run/secrets/token --spool /var/spool/prywalk \
+      --metrics localhost:9102
 
 Samples processes without end, as they come and go, and sends what their threads do to an
 OpenTelemetry Collector as profiles (OTLP): their time on a processor, queued for one,
