@@ -186,9 +186,9 @@ func TestRowsOfOtherProgramsAreKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	anew := made("luajit", generators, 2, 2)
-	anew.Before = nil
-	all = replaceRow(replaceRow(all, anew), made("gcc", compiled, 2, 2))
+	updated := made("luajit", generators, 2, 2)
+	updated.Before = nil
+	all = replaceRow(replaceRow(all, updated), made("gcc", compiled, 2, 2))
 	if len(all) != 3 || all[2].Before == nil || all[0].Name != "gcc" || all[2].Name != "luajit" || all[2].Now.Whole != 2 ||
 		all[1].Before.Running != 2 {
 		t.Errorf("%+v", all)

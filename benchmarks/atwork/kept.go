@@ -23,7 +23,7 @@ func load(path string) (all []row, err error) {
 		err = json.Unmarshal(text, &all)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w; remove it to begin anew", path, err)
+		return nil, fmt.Errorf("%s: %w; remove it to start over", path, err)
 	}
 	return all, nil
 }

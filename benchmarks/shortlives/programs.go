@@ -22,7 +22,7 @@ var programs = []program{
 		return []string{"env", "GOFLAGS=", "GO111MODULE=off", "GOCACHE=" + dir + "/cache", "go", "build", "-a",
 			"unicode", "unicode/utf8", "math/bits", "container/ring", "internal/cpu"}
 	}},
-	{name: "module", what: "`go build` of prywalk, all of it anew", prepare: emptyCache, args: func(dir string) []string {
+	{name: "module", what: "`go build` of prywalk, empty cache", prepare: emptyCache, args: func(dir string) []string {
 		return []string{"env", "GOFLAGS=", "GOCACHE=" + dir + "/cache", "go", "build", "-C", here(), "-o", dir + "/built",
 			"./cmd/prywalk"}
 	}},

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// Range of --max-message, in bytes. Refusals lower the limit to leastMessage at most.
+	// Range of --max-message, in bytes. Refusals lower the limit, but not below leastMessage.
 	mostMessage  = 1 << 28
 	leastMessage = 1 << 16
 	// LeastSpool is the least --spool-size, in bytes: room for a message.

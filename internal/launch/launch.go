@@ -34,6 +34,7 @@ type ExecError struct {
 	Err  error
 }
 
+// Error says which command failed, why, and what to check.
 func (e *ExecError) Error() string {
 	why := e.Err.Error()
 	switch {
@@ -47,6 +48,7 @@ func (e *ExecError) Error() string {
 	return fmt.Sprintf("cannot run %s: %s", e.Path, why)
 }
 
+// Unwrap returns the error of exec(2), or of the search in $PATH.
 func (e *ExecError) Unwrap() error { return e.Err }
 
 // ExitCode gives a shell's exit code for the failure: 127 if the program does not exist, else 126 (POSIX.1-2024, Shell,

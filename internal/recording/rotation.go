@@ -48,8 +48,8 @@ func newRotation(path string, every time.Duration, keep int) *rotation {
 	return r
 }
 
-// path returns an unused path for a file that begins then. A directory that cannot be searched counts as without one:
-// the write gives its error.
+// path returns an unused path for a file that begins then. If the directory cannot be searched, it is the first path:
+// the write fails with the reason.
 func (r *rotation) path(at time.Time) string {
 	for ; ; at = at.Add(time.Second) {
 		path := filepath.Join(r.dir, r.before+at.Format(stamp)+r.after)

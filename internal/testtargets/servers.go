@@ -173,7 +173,7 @@ func (t *Target) startPostgres(options []string, clients int, load ...string) er
 	if err != nil {
 		return err
 	}
-	return t.processes[0].waitFor("serve its clients and nobody else", func() bool { return backends(t.PID) == clients })
+	return t.processes[0].waitFor("serve its clients and no others", func() bool { return backends(t.PID) == clients })
 }
 
 // backends counts PostgreSQL's serving processes by title; −1 while one has none.
