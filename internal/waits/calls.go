@@ -88,7 +88,11 @@ func describeCall(s *Sleeper) Wait {
 	case "pause", "rt_sigsuspend", "rt_sigtimedwait", "rt_sigtimedwait_time64":
 		return Wait{Kind: Signal}
 	case "poll", "ppoll":
-		return Wait{Kind: Descriptor, Timed: s.Wait == "poll" && int32(a[2]) >= 0 || s.Wait == "ppoll" && a[2] != 0}
+		w := Wait{Kind: Descriptor, Timed: s.Wait == "poll" && int32(a[2]) >= 0 || s.Wait == "ppoll" && a[2] != 0}
+		if uint32(a[1]) == 0 { // no descriptors
+			w.Kind = Sleep
+		}
+		return w
 	case "select", "pselect6":
 		w := Wait{Kind: Descriptor, Timed: a[4] != 0}
 		if a[0] == 0 || a[1]|a[2]|a[3] == 0 { // no descriptors
