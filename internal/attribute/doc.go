@@ -18,7 +18,7 @@
 //
 //	Σ cpu of intervals = cpu at the last sample − cpu at the first
 //
-// A [Process] has the time of no sample of a living thread:
+// A [Process] has the time that no sample of a living thread accounts for:
 //
 //	unobserved = growth of the process's clock − Σ cpu of its threads
 //
