@@ -36,12 +36,12 @@ func (r *recording) recordCommand(args []string) error {
 	if r.opts.Engine != nil {
 		r.opts.Engine.Launched(l.PID)
 	}
+	launched.Store(l) // before the command runs: from then on it must stop with prywalk
+	defer launched.Store(nil)
 	if err := l.Release(); err != nil {
 		return r.ownFailure(err)
 	}
 	r.running.Store(l)
-	launched.Store(l)
-	defer launched.Store(nil)
 	r.passOn()
 	if err := r.record(ctx, l); err != nil {
 		if r.hung {
