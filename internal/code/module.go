@@ -12,7 +12,7 @@ import (
 // NewModule makes the module of an executable mapping. Code made at run time has no sources yet; see
 // [Runtimes.SetSources].
 func NewModule(o AddressSpace, m *Mapping) *frames.Module {
-	mod := &frames.Module{Start: m.Start, End: m.End, Name: moduleName(m), Origin: m}
+	mod := &frames.Module{Start: m.Start, End: m.End, Origin: m}
 	switch {
 	case m.Path == "[vsyscall]":
 		// never executed
@@ -23,6 +23,7 @@ func NewModule(o AddressSpace, m *Mapping) *frames.Module {
 	default:
 		m.JIT = true
 	}
+	mod.Name = moduleName(m)
 	return mod
 }
 
@@ -44,9 +45,13 @@ func bind(mod *frames.Module, m *Mapping, img *Image) {
 	mod.Sources, mod.Calls = img.lazySources()
 }
 
+// moduleName returns the path, or, of code made at run time, a name in brackets.
 func moduleName(m *Mapping) string {
-	if m.Path == "" || strings.HasPrefix(m.Path, "/dev/zero") || m.Path == "//anon" {
+	switch {
+	case m.Path == "" || strings.HasPrefix(m.Path, "/dev/zero") || m.Path == "//anon":
 		return "[anon]"
+	case m.Image == nil && strings.HasPrefix(m.Path, "/memfd:"):
+		return "[" + m.Path[1:] + "]"
 	}
 	return m.Path
 }

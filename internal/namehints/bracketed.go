@@ -2,9 +2,12 @@
 
 package namehints
 
-import "strings"
+import (
+	"path"
+	"strings"
+)
 
-// Bracketed is the name displayed for all unnamed functions of a module.
+// Bracketed is the name displayed for all unnamed functions of a module, a path or a name in brackets.
 func Bracketed(module string) string {
 	switch {
 	case module == "":
@@ -12,5 +15,11 @@ func Bracketed(module string) string {
 	case strings.HasPrefix(module, "["):
 		return module
 	}
-	return "[" + module + "]"
+	return "[" + path.Base(module) + "]"
+}
+
+// MadeAtRunTime reports whether a module is code that no file has: anonymous memory, or a memfd as Erlang and .NET
+// map it, twice, to write and to execute.
+func MadeAtRunTime(module string) bool {
+	return module == "[anon]" || strings.HasPrefix(module, "[memfd:")
 }

@@ -72,7 +72,7 @@ func (h *Hint) Named(mappings []string) bool {
 // language or by a perf map.
 func Script(mapping string) bool {
 	l := languages.OfMapping(mapping)
-	return l != nil && !l.Native || mapping == "[anon]"
+	return l != nil && !l.Native || MadeAtRunTime(mapping)
 }
 
 // Interprets reports whether a function is the one that interprets the language's code.

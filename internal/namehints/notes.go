@@ -34,12 +34,12 @@ const freedNote = "[freed]: functions whose code was freed before prywalk read t
 func (p *Program) Notes(rows []Row) (notes []string) {
 	hint, known := Of(p.Files)
 	interpreted, gone := false, false
-	printed := slices.ContainsFunc(rows, func(r Row) bool { return r.Module == "[anon]" && !r.Nameless }) // a perf map
+	printed := slices.ContainsFunc(rows, func(r Row) bool { return MadeAtRunTime(r.Module) && !r.Nameless }) // a perf map
 	var made, libraries, bounded []string
 	for i := range rows {
 		r := &rows[i]
 		switch {
-		case r.Nameless && (r.Module == "" || r.Module == "[anon]" || strings.HasPrefix(r.Module, "[heap")):
+		case r.Nameless && (r.Module == "" || MadeAtRunTime(r.Module) || strings.HasPrefix(r.Module, "[heap")):
 			if name := Bracketed(r.Module); r.Large && !slices.Contains(made, name) {
 				made = append(made, name)
 			}

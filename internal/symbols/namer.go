@@ -13,6 +13,7 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/budget"
 	"prywalk/internal/code"
+	"prywalk/internal/namehints"
 	"prywalk/internal/runtimes/golang"
 	"prywalk/internal/runtimes/perfmap"
 	v8 "prywalk/internal/runtimes/v8"
@@ -61,7 +62,7 @@ func NewCoreNamer(open func(string) (io.ReaderAt, int64, error), perfMaps bool) 
 }
 
 // Frames appends the calls at addr in process pid's module, innermost inlined first, by the file's table, perf map,
-// or the mapping's name. addr is a module address within the instruction.
+// or the mapping's name in brackets. addr is a module address within the instruction.
 func (n *Namer) Frames(m *frames.Module, pid int, addr uint64, out []Frame) []Frame {
 	at := code.MappingOf(m)
 	if at == nil {
@@ -83,7 +84,7 @@ func (n *Namer) Frames(m *frames.Module, pid int, addr uint64, out []Frame) []Fr
 			return append(out, Frame{Name: name, System: system})
 		}
 	}
-	return append(out, Frame{Name: m.Name})
+	return append(out, Frame{Name: namehints.Bracketed(m.Name)})
 }
 
 // table returns an image's table; debug files are searched for below the root directory of pid.

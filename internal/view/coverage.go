@@ -183,7 +183,7 @@ func (d *Data) Notes(shown []Row) []string {
 			Large: 20*r.Total >= int64(d.Precision.Total)})
 	}
 	for i := range d.Frames { // hidden functions show that there is a perf map
-		if f := &d.Frames[i]; f.Module == "[anon]" && !f.Nameless {
+		if f := &d.Frames[i]; namehints.MadeAtRunTime(f.Module) && !f.Nameless {
 			rows = append(rows, namehints.Row{Name: f.Name, Module: f.Module})
 		}
 	}
