@@ -51,7 +51,11 @@ func (e *encoder) encode(w *window) (m otlp.Message, intervals int) {
 		}
 	}
 	for _, list := range w.rows {
-		intervals += len(list)
+		for _, p := range list {
+			if p.values != (values{}) {
+				intervals++
+			}
+		}
 	}
 	e.resources.dropEnded(there)
 	if len(m) == 0 {

@@ -118,13 +118,27 @@ func (s *sender) divide(body []byte, points int, f func(body []byte, points int)
 		return
 	}
 	s.metrics.splits.Add(1)
-	n, err := otlp.Points(a)
+	share, err := shareOf(a, b, points)
 	if err != nil {
 		s.metrics.addLost(lostDamaged, points)
 		return
 	}
-	s.divide(a, min(n, points), f)
-	s.divide(b, max(points-n, 0), f)
+	s.divide(a, share, f)
+	s.divide(b, points-share, f)
+}
+
+// shareOf returns the part of a message's intervals that a has, of its parts a and b: in proportion to their points, as
+// an interval has a point for each clock, which may be in both.
+func shareOf(a, b []byte, intervals int) (int, error) {
+	n, err := otlp.Points(a)
+	if err != nil {
+		return 0, err
+	}
+	m, err := otlp.Points(b)
+	if err != nil || n+m == 0 {
+		return 0, err
+	}
+	return int(int64(intervals) * int64(n) / int64(n+m)), nil
 }
 
 func lossReason(err error) string {

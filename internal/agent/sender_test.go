@@ -143,6 +143,28 @@ func TestNoMessageIsLargerThanAsked(t *testing.T) {
 	}
 }
 
+// TestIntervalsOfADividedMessageAreSharedByPoints: an interval has a point for each clock, or shares one with others.
+func TestIntervalsOfADividedMessageAreSharedByPoints(t *testing.T) {
+	for _, intervals := range []int{5_000, 10_000, 20_000, 40_000} { // of 20,000 points
+		first := true
+		r := &receiver{answer: func([]byte) (reply, *failure) {
+			if first {
+				first = false
+				return reply{}, &failure{kind: refused, err: errors.New("refused")}
+			}
+			return reply{}, nil
+		}}
+		s, m := newTestSender(r, nil, 1<<20)
+		body := messageOf(20_000)
+		s.limit = len(body) * 3 / 4
+		s.enqueue(body, intervals)
+		s.sendWaiting(t.Context())
+		if sent, _ := m.Sent(); sent != int64(intervals/2) || m.Lost() != int64(intervals/2) {
+			t.Errorf("of %d intervals %d are sent and %d lost, want half and half", intervals, sent, m.Lost())
+		}
+	}
+}
+
 // TestMessagesWaitWhileTheReceiverIsAway: in memory the oldest are dropped and counted, in files they stay.
 func TestMessagesWaitWhileTheReceiverIsAway(t *testing.T) {
 	away := true
