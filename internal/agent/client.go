@@ -71,6 +71,15 @@ type reply struct {
 	why      string
 }
 
+// acceptedReply reads the reply to an accepted message. A damaged one rejects nothing: to send the message again would
+// duplicate it.
+func acceptedReply(text []byte) (r reply) {
+	if rejected, why, err := otlp.Rejected(text); err == nil {
+		r = reply{rejected, why}
+	}
+	return r
+}
+
 // client sends messages. A nil failure means accepted.
 type client interface {
 	send(ctx context.Context, body []byte) (reply, *failure)

@@ -66,22 +66,14 @@ func (c *grpcClient) send(ctx context.Context, body []byte) (reply, *failure) {
 		return reply{}, &failure{kind: retryable, err: err}
 	}
 	defer answer.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(answer.Body, mostReply)) // trailers follow the body
+	text, _ := io.ReadAll(io.LimitReader(answer.Body, mostReply)) // without trailers, which follow, the status is missing
 	if answer.StatusCode != http.StatusOK {
 		return reply{}, httpFailure(answer, text)
 	}
 	if f := grpcFailure(answer); f != nil {
 		return reply{}, f
 	}
-	if err == nil {
-		text, err = unprefixed(text, answer.Header.Get("Grpc-Encoding"))
-	}
-	if err != nil {
-		return reply{}, &failure{kind: retryable, err: fmt.Errorf("the reply: %w", err)}
-	}
-	var of reply
-	of.rejected, of.why, _ = otlp.Rejected(text)
-	return of, nil
+	return acceptedReply(unprefixed(text, answer.Header.Get("Grpc-Encoding"))), nil
 }
 
 func prefixed(message []byte) []byte {
@@ -89,19 +81,20 @@ func prefixed(message []byte) []byte {
 	return append(out, message...)
 }
 
-// unprefixed returns a message without prefix and compression.
-func unprefixed(text []byte, encoding string) ([]byte, error) {
+// unprefixed returns a message without prefix and compression; nil: it cannot be read.
+func unprefixed(text []byte, encoding string) []byte {
 	if len(text) < prefixSize || uint64(len(text)-prefixSize) < uint64(binary.BigEndian.Uint32(text[1:])) {
-		return nil, io.ErrUnexpectedEOF
+		return nil
 	}
 	message := text[prefixSize:][:binary.BigEndian.Uint32(text[1:])]
 	switch {
 	case text[0] == 0:
-		return message, nil
+		return message
 	case encoding == "gzip":
-		return unzipped(message, mostReply)
+		message, _ = unzipped(message, mostReply)
+		return message
 	}
-	return nil, fmt.Errorf("it is compressed by %q", printable.String(encoding))
+	return nil
 }
 
 // grpcFailure interprets the status of a reply; nil: accepted. Retryable codes are those of OTLP/gRPC, Failures;
@@ -122,13 +115,14 @@ func grpcFailure(answer *http.Response) *failure {
 	if why, err := url.PathUnescape(status.Get("Grpc-Message")); err == nil && why != "" {
 		f.err = fmt.Errorf("%w: %s", f.err, printable.String(why[:min(len(why), 200)]))
 	}
-	f.notBefore = otlp.RetryDelay(details(status))
+	delay, retry := otlp.RetryDelay(details(status))
+	f.notBefore = delay
 	switch code {
 	case statusCanceled, statusDeadlineExceeded, statusAborted, statusOutOfRange, statusUnavailable, statusDataLoss:
 		f.setBusy()
 	case statusResourceExhausted:
 		f.kind = tooLarge
-		if f.notBefore > 0 {
+		if retry {
 			f.setBusy()
 		}
 	case statusUnauthenticated, statusPermissionDenied:

@@ -15,7 +15,6 @@ import (
 	"strings"
 	"time"
 
-	"prywalk/internal/otlp"
 	"prywalk/internal/printable"
 )
 
@@ -57,16 +56,11 @@ func (c *httpClient) send(ctx context.Context, body []byte) (reply, *failure) {
 		return reply{}, &failure{kind: retryable, err: err}
 	}
 	defer answer.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(answer.Body, mostReply))
-	switch code := answer.StatusCode; {
-	case code/100 != 2:
+	text, _ := io.ReadAll(io.LimitReader(answer.Body, mostReply)) // the status decides
+	if answer.StatusCode/100 != 2 {
 		return reply{}, httpFailure(answer, text)
-	case err != nil:
-		return reply{}, &failure{kind: retryable, err: fmt.Errorf("the reply: %w", err)}
 	}
-	var of reply
-	of.rejected, of.why, _ = otlp.Rejected(text)
-	return of, nil
+	return acceptedReply(text), nil
 }
 
 // httpFailure interprets a status. Four are retryable (OTLP/HTTP, Retryable Response Codes).

@@ -129,6 +129,20 @@ func TestMessagesNameTheReceiverTheCauseAndTheNextStep(t *testing.T) {
 	}
 }
 
+// TestMetricsWithoutAnAnswerAreReported once.
+func TestMetricsWithoutAnAnswerAreReported(t *testing.T) {
+	r := &slowReceiver{came: make(chan struct{}, 9)}
+	var got said
+	m := &reporter{client: r, receiver: "http://there", metrics: &Metrics{}, timeout: time.Millisecond, say: got.say}
+	for range 3 {
+		m.send(t.Context())
+	}
+	if len(got) != 1 {
+		t.Fatalf("%q", got)
+	}
+	checkOrder(t, got[0], "", []string{"cannot send metrics to http://there", "no answer in time"})
+}
+
 // checkOrder checks that a message is one line with some parts in their order.
 func checkOrder(t *testing.T, message, endpoint string, parts []string) {
 	t.Helper()

@@ -61,13 +61,13 @@ func (r *reporter) send(ctx context.Context) {
 	if r.stopped {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	sending, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 	list := r.metrics.list()
 	for i := range list {
 		list[i].Name = "prywalk." + list[i].Name
 	}
-	_, f := r.client.send(ctx, otlp.Metrics(r.resource, r.scope, list, r.start.UnixNano(), time.Now().UnixNano()))
+	_, f := r.client.send(sending, otlp.Metrics(r.resource, r.scope, list, r.start.UnixNano(), time.Now().UnixNano()))
 	switch {
 	case f == nil:
 		r.failing = false
@@ -75,7 +75,7 @@ func (r *reporter) send(ctx context.Context) {
 		r.stopped = true
 		r.say("%s takes no metrics, and gets none from now on: %v; give it a pipeline of metrics, or --otlp-metrics=false",
 			r.receiver, cause(f.err))
-	case !r.failing && ctx.Err() == nil:
+	case !r.failing && ctx.Err() == nil: // it was not aborted
 		r.failing = true
 		r.say("cannot send metrics to %s, the next are sent in a minute: %v; %s", r.receiver, cause(f.err), nextStep(f.err))
 	}

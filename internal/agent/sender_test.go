@@ -430,19 +430,72 @@ func TestAnswersOfOTLPOverGRPC(t *testing.T) {
 			t.Errorf("%s: %+v", code, f)
 		}
 	}
-	busy := connect.NewError(connect.CodeResourceExhausted, errors.New("because"))
-	detail, err := connect.NewErrorDetail(&anypb.Any{
-		TypeUrl: "type.googleapis.com/google.rpc.RetryInfo",
-		Value:   []byte{0x0a, 8, 0x08, 1, 0x10, 0x80, 0xca, 0xb5, 0xee, 0x01}, // 1 s and 500,000,000 ns
-	})
+	for delay, info := range map[time.Duration][]byte{
+		0:                       nil,
+		1500 * time.Millisecond: {0x0a, 8, 0x08, 1, 0x10, 0x80, 0xca, 0xb5, 0xee, 0x01}, // 1 s and 500,000,000 ns
+	} {
+		busy := connect.NewError(connect.CodeResourceExhausted, errors.New("because"))
+		detail, err := connect.NewErrorDetail(&anypb.Any{
+			TypeUrl: "type.googleapis.com/google.rpc.RetryInfo", Value: info,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		busy.AddDetail(detail)
+		answer = busy
+		if _, f := c.send(t.Context(), []byte("body")); f == nil || f.kind != retryable || f.notBefore != delay {
+			t.Errorf("busy: %+v", f)
+		}
+	}
+}
+
+// TestAcceptedMessagesAreNotSentAgain, whatever the rest of the reply is: the status says that they are accepted.
+func TestAcceptedMessagesAreNotSentAgain(t *testing.T) {
+	for name, write := range map[string]func(http.ResponseWriter){
+		"unknown compression": func(w http.ResponseWriter) {
+			w.Header().Set("Grpc-Encoding", "zstd")
+			_, _ = w.Write([]byte{1, 0, 0, 0, 1, 0})
+		},
+		"no message": func(w http.ResponseWriter) { w.WriteHeader(http.StatusOK) },
+		"damaged":    func(w http.ResponseWriter) { _, _ = w.Write([]byte{0, 0, 0, 0, 2, 0, 0}) },
+	} {
+		for _, protocol := range []string{GRPC, HTTP} {
+			server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				_, _ = io.Copy(io.Discard, r.Body)
+				w.Header().Set("Trailer", "Grpc-Status")
+				write(w)
+				w.Header().Set("Grpc-Status", "0")
+			}))
+			server.Config.Protocols = new(http.Protocols)
+			server.Config.Protocols.SetHTTP1(true)
+			server.Config.Protocols.SetUnencryptedHTTP2(true)
+			server.Start()
+			c, err := newClient(Target{Endpoint: server.URL, Protocol: protocol}, profileSignal)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if of, f := c.send(t.Context(), []byte("body")); f != nil || of.rejected != 0 {
+				t.Errorf("%s, %s: %+v, %+v", name, protocol, of, f)
+			}
+			server.Close()
+		}
+	}
+}
+
+// TestAnAcceptedMessageWhoseReplyIsCutOffIsNotSentAgain: the status of OTLP/HTTP precedes the reply.
+func TestAnAcceptedMessageWhoseReplyIsCutOffIsNotSentAgain(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Length", "10")
+		_, _ = w.Write([]byte("half"))
+	}))
+	defer server.Close()
+	c, err := newClient(Target{Endpoint: server.URL, Protocol: HTTP}, profileSignal)
 	if err != nil {
 		t.Fatal(err)
 	}
-	busy.AddDetail(detail)
-	answer = busy
-	if _, f := c.send(t.Context(), []byte("body")); f == nil || f.kind != retryable ||
-		f.notBefore != 1500*time.Millisecond {
-		t.Errorf("busy: %+v", f)
+	if _, f := c.send(t.Context(), []byte("body")); f != nil {
+		t.Errorf("%+v", f)
 	}
 }
 

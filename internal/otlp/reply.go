@@ -30,8 +30,8 @@ func Rejected(reply []byte) (profiles int64, why string, err error) {
 // retryInfo is the type of the detail with the delay (google/rpc/error_details.proto).
 const retryInfo = "google.rpc.RetryInfo"
 
-// RetryDelay returns the delay of the RetryInfo of a google.rpc.Status; 0: none.
-func RetryDelay(status []byte) (after time.Duration) {
+// RetryDelay returns the delay of the RetryInfo of a google.rpc.Status, 0 if unspecified; ok: it has a RetryInfo.
+func RetryDelay(status []byte) (after time.Duration, ok bool) {
 	_ = fields(status, func(detail field) error { // a damaged status has none
 		if detail.number != 3 || detail.wire != wireBytes {
 			return nil
@@ -48,11 +48,11 @@ func RetryDelay(status []byte) (after time.Duration) {
 			return nil
 		})
 		if err == nil && kind == retryInfo {
-			after = retryDelay(info)
+			after, ok = retryDelay(info), true
 		}
 		return err
 	})
-	return after
+	return after, ok
 }
 
 func retryDelay(info []byte) (after time.Duration) {

@@ -182,8 +182,8 @@ func FuzzReplies(f *testing.F) {
 		if n, _, err := Rejected(reply); err == nil && n < 0 {
 			t.Errorf("%d rejected", n)
 		}
-		if d := max(RetryDelay(info), retryDelay(info)); d < 0 {
-			t.Errorf("again after %s", d)
+		if d, ok := RetryDelay(info); d < 0 || d > 0 && !ok || retryDelay(info) < 0 {
+			t.Errorf("again after %s, %v; %s", d, ok, retryDelay(info))
 		}
 	})
 }
