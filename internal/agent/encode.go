@@ -176,7 +176,7 @@ func (e *encoding) sample(w *window, s *oneSample, clock int) (m otlp.Message) {
 
 func (e *encoding) attributes(r *row) []int64 {
 	return e.ThreadAttributes(&otlp.ThreadAttributes{TID: int64(r.tid), Name: r.thread, State: r.state, Wait: r.wait,
-		WaitsFor: r.waitsFor, Role: r.role})
+		WaitsFor: r.waitsFor, Owner: profile.OwnerText(r.owner), Role: r.role, Task: r.task})
 }
 
 func (e *encoding) stack(id sample.StackID) int64 {

@@ -42,10 +42,12 @@ type row struct {
 	pid, tid              int
 	comm, thread, role    string
 	state, wait, waitsFor string
+	owner                 int // as profile.Interval.Owner
+	task                  string
 }
 
 func rowOf(iv *profile.Interval) row {
-	return row{iv.Stack, iv.PID, iv.TID, iv.Comm, iv.Thread, iv.Role, iv.State, iv.Wait, iv.WaitsFor}
+	return row{iv.Stack, iv.PID, iv.TID, iv.Comm, iv.Thread, iv.Role, iv.State, iv.Wait, iv.WaitsFor, iv.Owner, iv.Task}
 }
 
 type point struct {

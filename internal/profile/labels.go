@@ -2,7 +2,10 @@
 
 package profile
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"strconv"
+)
 
 // mostLabels is the largest number of label sets of an era; fewer would be compressed more often.
 const mostLabels = 1 << 13
@@ -130,3 +133,14 @@ const (
 	NoOwner     = -1
 	OwnerNobody = "nobody"
 )
+
+// OwnerText returns an [Interval]'s Owner as text; "": unknown.
+func OwnerText(owner int) string {
+	switch owner {
+	case 0:
+		return ""
+	case NoOwner:
+		return OwnerNobody
+	}
+	return strconv.Itoa(owner)
+}

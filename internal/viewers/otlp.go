@@ -115,7 +115,7 @@ func (e *otlpEncoder) attributes(s *profile.Sample) []int64 {
 	list := e.tables.ThreadAttributes(&otlp.ThreadAttributes{
 		TID: view.Number(s, rec.LabelTID), Name: view.Label(s, rec.LabelThread), State: view.Label(s, rec.LabelState),
 		Wait: view.Label(s, rec.LabelWait), WaitsFor: view.Label(s, rec.LabelWaitsFor),
-		Owner: view.Label(s, rec.LabelOwner), Role: view.Label(s, rec.LabelRole), Task: view.Label(s, rec.LabelTask),
+		Owner: rec.OwnerText(int(view.OwnerOf(s))), Role: view.Label(s, rec.LabelRole), Task: view.Label(s, rec.LabelTask),
 	})
 	for _, key := range slices.Sorted(maps.Keys(s.Label)) {
 		if !rec.IsOwnLabel(key) { // the program's own

@@ -3,10 +3,12 @@
 package viewers
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/pprof/profile"
 
+	"prywalk/internal/otlp"
 	rec "prywalk/internal/profile"
 	"prywalk/internal/view"
 )
@@ -32,6 +34,27 @@ func TestSamplesOfDifferentProcessesAreNotJoined(t *testing.T) {
 	for i, want := range []int{1, 2} {
 		if rows := all[i].rows; len(rows) != 1 || len(rows[0].samples) != want {
 			t.Errorf("process %d: %d rows, want 1 of %d samples", all[i].pid, len(rows), want)
+		}
+	}
+}
+
+// TestOwnersOfLocksAreAttributes: the label is a number, or a text where the lock was free.
+func TestOwnersOfLocksAreAttributes(t *testing.T) {
+	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: rec.TypeWall, Unit: "nanoseconds"}},
+		Sample: []*profile.Sample{
+			{Value: []int64{1}, NumLabel: map[string][]int64{rec.LabelOwner: {4711}}},
+			{Value: []int64{1}, Label: map[string][]string{rec.LabelOwner: {rec.OwnerNobody}}},
+			{Value: []int64{1}},
+		}}
+	d, err := view.New(p, view.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	e := &otlpEncoder{Data: d, tables: newTables(d.Take)}
+	for i, want := range []*otlp.ThreadAttributes{{Owner: "4711"}, {Owner: rec.OwnerNobody}, {}} {
+		if got := e.attributes(p.Sample[i]); !slices.Equal(got, e.tables.ThreadAttributes(want)) {
+			t.Errorf("sample %d has not the attributes %+v", i, *want)
 		}
 	}
 }

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"prywalk/internal/otlp"
+	"prywalk/internal/profile"
+)
+
+// newTestEncoder makes an encoder and a stack for its intervals.
+func newTestEncoder() (*encoder, profile.Interval) {
+	b := profile.NewBuilder(profile.Meta{Discard: true})
+	iv := profile.Interval{Stack: b.Intern([]profile.Loc{{Addr: 0x400030}}), PID: 1 << 30, Comm: "app", State: "sleeping"}
+	return &encoder{names: profile.NewNames(b, nil), resources: newResources(ResourceOptions{})}, iv
+}
+
+// windowOf is a window of some intervals.
+func windowOf(list ...profile.Interval) *window {
+	s := newTestStore()
+	for _, iv := range list {
+		s.Add(iv)
+	}
+	s.Finish(begun.Add(time.Second))
+	return <-s.handedOut
+}
+
+// TestOwnersAndTasksAreSent where they are known.
+func TestOwnersAndTasksAreSent(t *testing.T) {
+	e, iv := newTestEncoder()
+	iv.Wall = 5
+	for _, c := range []struct {
+		owner int
+		task  string
+		key   string
+		value string
+	}{
+		{4711, "", "prywalk.owner", "4711"}, {profile.NoOwner, "", "prywalk.owner", profile.OwnerNobody},
+		{0, profile.GoroutineTask, "prywalk.task", profile.GoroutineTask},
+	} {
+		iv.Owner, iv.Task = c.owner, c.task
+		m, intervals := e.encode(windowOf(iv))
+		if intervals != 1 {
+			t.Errorf("%d intervals, want 1", intervals)
+		}
+		var key, value otlp.Message
+		key.Bytes(5, []byte(c.key))     // ProfilesDictionary.string_table
+		value.Bytes(1, []byte(c.value)) // AnyValue.string_value
+		if !bytes.Contains(m, key) || !bytes.Contains(m, value) {
+			t.Errorf("%+v is not in the message", c)
+		}
+	}
+}
+
+// TestIntervalsWithoutTimeAreNotCounted: all of it was sent with an earlier window.
+func TestIntervalsWithoutTimeAreNotCounted(t *testing.T) {
+	e, iv := newTestEncoder()
+	empty := iv
+	iv.Wall = 5
+	if _, n := e.encode(windowOf(iv, empty, iv)); n != 2 {
+		t.Errorf("%d intervals, want 2", n)
+	}
+	if m, n := e.encode(windowOf(empty)); n != 0 || m != nil {
+		t.Errorf("%d intervals, %d bytes, want none", n, len(m))
+	}
+}
