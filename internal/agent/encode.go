@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"crypto/rand"
 	"fmt"
+	"maps"
 	"slices"
 
 	"prywalk/internal/otlp"
@@ -34,19 +35,16 @@ type encoding struct {
 // encode returns a window as an ExportProfilesServiceRequest, with a resource for each process and a profile for each
 // clock.
 func (e *encoder) encode(w *window) (m otlp.Message, intervals int) {
-	by := map[int][]row{}
+	rows := map[processKey][]row{}
 	for r := range w.rows {
-		by[r.pid] = append(by[r.pid], r)
+		rows[r.processKey] = append(rows[r.processKey], r)
 	}
-	pids, there := make([]int, 0, len(by)), make(map[int]bool, len(by))
-	for pid := range by {
-		pids = append(pids, pid)
-		there[pid] = true
-	}
-	slices.Sort(pids)
+	processes := slices.SortedFunc(maps.Keys(rows), func(a, b processKey) int {
+		return cmp.Or(a.pid-b.pid, cmp.Compare(a.start, b.start))
+	})
 	c := &encoding{e, otlp.NewDictionary(nil), map[sample.StackID]int64{}, map[profile.LocID]int64{}, nil}
-	for _, pid := range pids {
-		if r := c.resource(pid, w, by[pid]); r != nil {
+	for _, p := range processes {
+		if r := c.resource(p, w, rows[p]); r != nil {
 			m.Bytes(1, r)
 		}
 	}
@@ -57,7 +55,7 @@ func (e *encoder) encode(w *window) (m otlp.Message, intervals int) {
 			}
 		}
 	}
-	e.resources.dropEnded(there)
+	e.resources.dropEnded(func(p processKey) bool { return rows[p] != nil })
 	if len(m) == 0 {
 		return nil, 0
 	}
@@ -66,11 +64,11 @@ func (e *encoder) encode(w *window) (m otlp.Message, intervals int) {
 }
 
 // resource returns a ResourceProfiles message, or nil.
-func (e *encoding) resource(pid int, w *window, rows []row) (m otlp.Message) {
+func (e *encoding) resource(process processKey, w *window, rows []row) (m otlp.Message) {
 	slices.SortFunc(rows, func(a, b row) int { return cmp.Or(a.tid-b.tid, cmp.Compare(a.stack, b.stack)) })
 	var about, scope, producer otlp.Message
 	known := map[string]bool{}
-	for _, a := range slices.Concat(e.resources.attributesOf(pid, rows[0].comm), e.resources.host) {
+	for _, a := range slices.Concat(e.resources.attributesOf(process, rows[0].comm), e.resources.host) {
 		if !known[a.key] { // the process's attributes precede the host's
 			known[a.key] = true
 			about.KeyValue(1, a.key, a.value)

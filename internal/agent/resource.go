@@ -42,21 +42,21 @@ type resources struct {
 	host []attribute
 
 	mu     sync.Mutex
-	known  map[int]processAttributes
-	toRead chan int
+	known  map[processKey]processAttributes
+	toRead chan processKey
 }
 
 type processAttributes struct {
-	start uint64 // clock ticks after boot
-	comm  string // when it was read
-	list  []attribute
+	comm string // when it was read
+	list []attribute
 }
 
 const mostQueued = 1 << 10
 
 func newResources(o ResourceOptions) *resources {
 	r := &resources{
-		ResourceOptions: o, root: "/proc", known: map[int]processAttributes{}, toRead: make(chan int, mostQueued),
+		ResourceOptions: o, root: "/proc", known: map[processKey]processAttributes{},
+		toRead: make(chan processKey, mostQueued),
 	}
 	if name, err := os.Hostname(); err == nil {
 		r.host = append(r.host, attribute{"host.name", name})
@@ -69,15 +69,15 @@ func newResources(o ResourceOptions) *resources {
 }
 
 // readLater queues a new process to be read. It does not block.
-func (r *resources) readLater(pid int) {
+func (r *resources) readLater(p processKey) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, ok := r.known[pid]; ok {
+	if _, ok := r.known[p]; ok {
 		return
 	}
 	select {
-	case r.toRead <- pid:
-		r.known[pid] = processAttributes{}
+	case r.toRead <- p:
+		r.known[p] = processAttributes{}
 	default:
 	}
 }
@@ -85,8 +85,8 @@ func (r *resources) readLater(pid int) {
 func (r *resources) run(quit <-chan struct{}) {
 	for {
 		select {
-		case pid := <-r.toRead:
-			r.read(pid)
+		case p := <-r.toRead:
+			r.read(p)
 		case <-quit:
 			return
 		}
@@ -94,14 +94,16 @@ func (r *resources) run(quit <-chan struct{}) {
 }
 
 // attributesOf returns a process's attributes without the host's.
-func (r *resources) attributesOf(pid int, comm string) []attribute {
+func (r *resources) attributesOf(p processKey, comm string) []attribute {
 	r.mu.Lock()
-	a := r.known[pid]
+	a := r.known[p]
 	r.mu.Unlock()
-	if st, err := process.ReadStatus(r.root, pid); err == nil && (st.Start != a.start || comm != a.comm) {
-		a = r.read(pid) // the pid was reused, or the program replaced
+	if comm != a.comm { // not read yet, or the program was replaced
+		if now, ok := r.read(p); ok {
+			a = now
+		}
 	}
-	list := append([]attribute{{"process.pid", int64(pid)}}, a.list...)
+	list := append([]attribute{{"process.pid", int64(p.pid)}}, a.list...)
 	if !hasKey(list, "process.executable.name") && comm != "" {
 		list = append(list, attribute{"process.executable.name", comm})
 	}
@@ -120,27 +122,21 @@ func hasKey(list []attribute, key string) bool {
 	return false
 }
 
-// dropEnded drops ended processes that are not in pids.
-func (r *resources) dropEnded(pids map[int]bool) {
+// dropEnded drops ended processes that are not needed.
+func (r *resources) dropEnded(needed func(processKey) bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	maps.DeleteFunc(r.known, func(pid int, a processAttributes) bool {
-		if pids[pid] {
-			return false
-		}
-		st, err := process.ReadStatus(r.root, pid)
-		return err != nil || st.Start != a.start
-	})
+	maps.DeleteFunc(r.known, func(p processKey, _ processAttributes) bool { return !needed(p) && !r.lives(p) })
 }
 
-// read reads a process's attributes from /proc, and keeps them. After the process has ended it changes nothing.
-func (r *resources) read(pid int) (a processAttributes) {
-	dir := filepath.Join(r.root, strconv.Itoa(pid))
-	st, err := process.ReadStatus(r.root, pid)
-	if err != nil {
-		return a
-	}
-	a.start = st.Start
+func (r *resources) lives(p processKey) bool {
+	st, err := process.ReadStatus(r.root, p.pid)
+	return err == nil && st.Start == p.start
+}
+
+// read reads a process's attributes from /proc, and keeps them. It returns false if the process has ended.
+func (r *resources) read(p processKey) (a processAttributes, ok bool) {
+	dir := filepath.Join(r.root, strconv.Itoa(p.pid))
 	if comm, err := os.ReadFile(dir + "/comm"); err == nil {
 		a.comm = strings.TrimSuffix(string(comm), "\n")
 	}
@@ -160,13 +156,13 @@ func (r *resources) read(pid int) (a processAttributes) {
 			a.list = append(a.list, fromEnvironment(env)...)
 		}
 	}
-	if now, err := process.ReadStatus(r.root, pid); err != nil || now.Start != a.start {
-		return processAttributes{} // the pid was reused
+	if !r.lives(p) { // the files may be those of a later process
+		return processAttributes{}, false
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.known[pid] = a
-	return a
+	r.known[p] = a
+	return a, true
 }
 
 // Limits of what is read from a process's environment, in bytes and number.

@@ -3,16 +3,29 @@
 package agent
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
+	"prywalk/internal/process"
 	"prywalk/internal/testtargets"
 )
+
+// running identifies a running process.
+func running(t *testing.T, pid int) processKey {
+	t.Helper()
+	st, err := process.ReadStatus("/proc", pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return processKey{pid, st.Start}
+}
 
 const id = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
@@ -46,7 +59,7 @@ func TestServiceIsNamedByTheEnvironmentOnlyIfAsked(t *testing.T) {
 	testtargets.Ready(t, cmd)
 	of := func(o ResourceOptions) map[string]any {
 		out := map[string]any{}
-		for _, a := range newResources(o).attributesOf(cmd.Process.Pid, "sh") {
+		for _, a := range newResources(o).attributesOf(running(t, cmd.Process.Pid), "sh") {
 			if _, ok := out[a.key]; ok {
 				t.Errorf("%s is twice", a.key)
 			}
@@ -78,19 +91,67 @@ func TestEndedProcessKeepsWhatWasReadOfIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	testtargets.Ready(t, cmd)
-	pid := cmd.Process.Pid
+	p := running(t, cmd.Process.Pid)
 	r := newResources(ResourceOptions{})
-	r.readLater(pid)
+	r.readLater(p)
 	r.read(<-r.toRead)
 	testtargets.Kill(cmd)
-	r.dropEnded(map[int]bool{pid: true})
-	if list := r.attributesOf(pid, "sh"); !hasKey(list, "process.executable.path") {
+	r.dropEnded(func(processKey) bool { return true })
+	if list := r.attributesOf(p, "sh"); !hasKey(list, "process.executable.path") {
 		t.Errorf("%v", list)
 	}
-	r.dropEnded(map[int]bool{})
+	r.dropEnded(func(processKey) bool { return false })
 	if len(r.known) != 0 {
 		t.Errorf("%v", maps.Collect(maps.All(r.known)))
 	}
+}
+
+// TestAProcessHasNoAttributesOfAnotherWithItsPid, before or after it, whether or not it was read while it ran.
+func TestAProcessHasNoAttributesOfAnotherWithItsPid(t *testing.T) {
+	root := t.TempDir()
+	run := func(p processKey, exe string) processKey {
+		dir := filepath.Join(root, strconv.Itoa(p.pid))
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(exe, dir+"/exe"); err != nil {
+			t.Fatal(err)
+		}
+		for name, text := range map[string]string{
+			"comm": "app\n", "status": "Name:\tapp\nTgid:\t7\nState:\tS (sleeping)\n",
+			"stat": fmt.Sprintf("%d (app) S 1%s %d 0\n", p.pid, strings.Repeat(" 0", 17), p.start),
+		} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return p
+	}
+	r := newResources(ResourceOptions{})
+	r.root = root
+	check := func(p processKey, want any) {
+		t.Helper()
+		var got any
+		for _, a := range r.attributesOf(p, "app") {
+			if a.key == "process.executable.path" {
+				got = a.value
+			}
+		}
+		if got != want {
+			t.Errorf("process %+v has the executable %v, want %v", p, got, want)
+		}
+	}
+	unread := run(processKey{7, 50}, "/bin/unread")
+	first := run(processKey{7, 100}, "/bin/first")
+	check(unread, nil)
+	check(first, "/bin/first")
+	second := run(processKey{7, 200}, "/bin/second")
+	check(first, "/bin/first")
+	check(second, "/bin/second")
+	check(first, "/bin/first")
 }
 
 func FuzzEnvironment(f *testing.F) {

@@ -38,8 +38,9 @@ func (v *values) add(w values) {
 func valuesOf(iv *profile.Interval) values { return values{iv.CPU, iv.Wall, iv.RunQueue} }
 
 type row struct {
-	stack                 sample.StackID
-	pid, tid              int
+	stack sample.StackID
+	processKey
+	tid                   int
 	comm, thread, role    string
 	state, wait, waitsFor string
 	owner                 int // as profile.Interval.Owner
@@ -47,7 +48,8 @@ type row struct {
 }
 
 func rowOf(iv *profile.Interval) row {
-	return row{iv.Stack, iv.PID, iv.TID, iv.Comm, iv.Thread, iv.Role, iv.State, iv.Wait, iv.WaitsFor, iv.Owner, iv.Task}
+	return row{iv.Stack, processOf(iv), iv.TID, iv.Comm, iv.Thread, iv.Role, iv.State, iv.Wait, iv.WaitsFor, iv.Owner,
+		iv.Task}
 }
 
 type point struct {
@@ -60,7 +62,18 @@ type window struct {
 	rows     map[row][]point
 }
 
-type threadKey struct{ pid, tid int }
+// processKey identifies a process, and not a later one with its pid.
+type processKey struct {
+	pid   int
+	start uint64 // clock ticks after boot
+}
+
+func processOf(iv *profile.Interval) processKey { return processKey{iv.PID, iv.Start} }
+
+type threadKey struct {
+	processKey
+	tid int
+}
 
 // Store divides intervals into windows. It is a [profile.Watcher].
 type Store struct {
@@ -73,13 +86,13 @@ type Store struct {
 	owed       map[threadKey]values // time that was sent in excess
 	handedOut  chan *window
 	unencoded  atomic.Int32
-	onInterval func(pid int)
+	onInterval func(processKey)
 	onClose    func(*window) // called before a window is handed out
 }
 
 // NewStore returns a Store of windows of about length. onInterval is called with the process of each interval, and must
 // be brief.
-func NewStore(begin time.Time, length time.Duration, onInterval func(pid int)) *Store {
+func NewStore(begin time.Time, length time.Duration, onInterval func(processKey)) *Store {
 	s := &Store{
 		length: length, open: map[row]values{}, owed: map[threadKey]values{}, handedOut: make(chan *window, 1),
 		onInterval: onInterval,
@@ -98,7 +111,7 @@ func (s *Store) beginWindow(at int64) {
 
 // Add implements [profile.Sink].
 func (s *Store) Add(iv profile.Interval) {
-	s.onInterval(iv.PID)
+	s.onInterval(processOf(&iv))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.add(rowOf(&iv), point{iv.End, valuesOf(&iv)})
@@ -168,7 +181,7 @@ func (s *Store) endWindow(at int64, open iter.Seq[profile.Interval]) *window {
 	grown := map[row]values{}
 	for iv := range open {
 		if iv.State != sample.Running.String() {
-			s.onInterval(iv.PID)
+			s.onInterval(processOf(&iv))
 			r := rowOf(&iv)
 			v := grown[r]
 			v.add(valuesOf(&iv))
@@ -210,7 +223,7 @@ func (s *Store) addGrowth(r row, p point) {
 		s.add(r, p)
 	}
 	if less = subtract(s.current.rows[r], less); less != (values{}) {
-		k := threadKey{r.pid, r.tid}
+		k := threadKey{r.processKey, r.tid}
 		v := s.owed[k]
 		v.add(less)
 		s.owed[k] = v
@@ -224,14 +237,14 @@ func (s *Store) subtractOwed() {
 		return
 	}
 	for r, list := range s.current.rows {
-		k := threadKey{r.pid, r.tid}
+		k := threadKey{r.processKey, r.tid}
 		if v, ok := s.owed[k]; ok {
 			s.setOwed(k, subtract(list, v))
 		}
 	}
 	for k, v := range s.owed { // the rest: other threads of the process
 		for r, list := range s.current.rows {
-			if r.pid == k.pid {
+			if r.processKey == k.processKey {
 				v = subtract(list, v)
 			}
 		}

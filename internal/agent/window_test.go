@@ -17,7 +17,7 @@ import (
 // begun is when the tests' recordings begin.
 var begun = time.Unix(1000, 0)
 
-func newTestStore() *Store { return NewStore(begun, time.Second, func(int) {}) }
+func newTestStore() *Store { return NewStore(begun, time.Second, func(processKey) {}) }
 
 func openOf(list ...profile.Interval) iter.Seq[profile.Interval] { return slices.Values(list) }
 

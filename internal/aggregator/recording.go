@@ -60,9 +60,9 @@ func (l *ledger) addInterval(i profile.Interval) {
 
 func (l *ledger) interval(p *processAccount, th *threadAccount, s *attribute.Span) profile.Interval {
 	i := profile.Interval{
-		Stack: l.stackOf(s), PID: p.Target.PID, NSPID: p.nsPID, Comm: p.Comm, Thread: attribute.Exited,
-		State: s.State.String(), Wait: s.Wait, WaitsFor: s.WaitsFor, Owner: s.Owner, End: l.unix.Of(s.End),
-		Samples: s.Samples, Wall: s.Wall, RunQueue: s.RunQueue, CPU: s.CPU, Labels: s.Labels,
+		Stack: l.stackOf(s), PID: p.Target.PID, NSPID: p.nsPID, Start: p.Target.StartTime, Comm: p.Comm,
+		Thread: attribute.Exited, State: s.State.String(), Wait: s.Wait, WaitsFor: s.WaitsFor, Owner: s.Owner,
+		End: l.unix.Of(s.End), Samples: s.Samples, Wall: s.Wall, RunQueue: s.RunQueue, CPU: s.CPU, Labels: s.Labels,
 	}
 	switch {
 	case s.Program != "":

@@ -191,8 +191,9 @@ func (t *taskPoller) addIntervals() {
 func (t *taskPoller) interval(s *taskPlace) profile.Interval {
 	k, p := &t.kinds.list[s.kind], t.process
 	return profile.Interval{
-		Stack: s.stack, PID: p.Target.PID, NSPID: p.nsPID, Comm: p.Comm, Thread: k.entry, State: sample.Sleeping.String(),
-		Wait: k.wait, Task: t.source.task(), Labels: k.labels, End: t.aggregator.unix.Of(s.seen), Wall: s.seen - s.from,
+		Stack: s.stack, PID: p.Target.PID, NSPID: p.nsPID, Start: p.Target.StartTime, Comm: p.Comm,
+		Thread: k.entry, State: sample.Sleeping.String(), Wait: k.wait, Task: t.source.task(), Labels: k.labels,
+		End: t.aggregator.unix.Of(s.seen), Wall: s.seen - s.from,
 	}
 }
 

@@ -90,6 +90,8 @@ type Interval struct {
 	PID, TID int
 	// NSPID and NSTID are the numbers in the process's pid namespace, 0 if equal.
 	NSPID, NSTID int
+	// Start of the process, clock ticks after boot: pids are reused. Not in files.
+	Start        uint64
 	Comm, Thread string
 	Role         string
 	// State is "running", "sleeping", "disk" or "stopped"; Wait is the wait reason of a sleep.
