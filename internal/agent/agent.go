@@ -87,7 +87,7 @@ func New(o Options) (*Agent, error) {
 }
 
 // Receiver returns the endpoint without its password.
-func (a *Agent) Receiver() string { return a.sender.receiver }
+func (a *Agent) Receiver() string { return redacted(a.opts.Endpoint) }
 
 // Serve starts the metrics server, if configured.
 func (a *Agent) Serve() (err error) {
@@ -182,10 +182,10 @@ func (a *Agent) Held() (stacks iter.Seq[sample.StackID], ok bool) {
 // that were neither sent nor spooled.
 func (a *Agent) Finish(at time.Time) (lost int) {
 	a.ended.Store(true)
-	ctx, cancel := context.WithTimeout(context.Background(), a.opts.Flush)
-	defer cancel()
 	a.store.Finish(at)
 	a.done.Wait()
+	ctx, cancel := context.WithTimeout(context.Background(), a.opts.Flush)
+	defer cancel()
 	close(a.stopping)
 	select {
 	case <-a.quit:

@@ -8,8 +8,8 @@
 // window has the growth: the sums of all windows are those of the recording.
 //
 // An encoder names the locations of a window, and writes a message (package otlp). A sender divides messages that are
-// too large, and sends the oldest first. Messages that cannot be sent wait in memory or in files, up to a size;
-// dropped ones are counted.
+// too large, and sends the oldest first. Messages that cannot be sent wait in a queue, in memory or in files (a spool),
+// up to a size. Each interval is counted as sent or as lost.
 //
 // # Sources
 //

@@ -543,7 +543,7 @@ func TestAMessageLargerThanTheSpoolIsSent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := sp.put(messageOf(1000), 1000); err != nil {
+	if _, err := sp.put(newMessage(messageOf(1000), 1000), 0); err != nil {
 		t.Fatal(err)
 	}
 	r := &receiver{answer: func([]byte) (reply, *failure) { return reply{}, nil }}
@@ -561,7 +561,7 @@ func TestASpoolWithMoreThanItsSizeLosesTheOldest(t *testing.T) {
 		t.Fatal(err)
 	}
 	for points := 1000; points < 1004; points++ {
-		if _, err := sp.put(messageOf(points), points); err != nil {
+		if _, err := sp.put(newMessage(messageOf(points), points), 0); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -569,21 +569,8 @@ func TestASpoolWithMoreThanItsSizeLosesTheOldest(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, m := newTestSender(&receiver{}, sp, 1<<20)
-	if len(sp.files) != 2 || sp.files[0].points != 1002 || lostFor(m, lostFull) != 1000+1001 {
+	if len(sp.files) != 2 || sp.files[0].intervals != 1002 || lostFor(m, lostFull) != 1000+1001 {
 		t.Errorf("%d files are left, %d intervals counted as lost", len(sp.files), lostFor(m, lostFull))
-	}
-}
-
-// TestTheOldestOfAllInMemoryIsDropped: parts of a divided message are older than queued ones.
-func TestTheOldestOfAllInMemoryIsDropped(t *testing.T) {
-	s, m := newTestSender(&receiver{}, nil, 1<<20)
-	for range 2 {
-		s.divided = append(s.divided, s.compress(messageOf(100), 100))
-	}
-	s.size += mostWaiting - s.size // the parts fill the memory
-	s.enqueue(messageOf(10), 10)
-	if len(s.divided) != 1 || len(s.queued) != 1 || lostFor(m, lostFull) != 100 {
-		t.Errorf("%d parts and %d messages are left, lost: %d", len(s.divided), len(s.queued), lostFor(m, lostFull))
 	}
 }
 

@@ -3,12 +3,12 @@
 package agent
 
 import (
-	"cmp"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"prywalk/internal/outfile"
@@ -17,21 +17,26 @@ import (
 // spoolName is the name of a file: turn and number of intervals.
 const spoolName = "%016x-%d.otlp.gz"
 
+// firstTurn is the turn of a new spool's first file: parts of a divided message have the turns before its.
+const firstTurn = 1 << 32
+
+// errDamagedFile reports a file that can never be read.
+var errDamagedFile = errors.New("it cannot be read")
+
 // spool holds a compressed message per file, the oldest first by name. Not for concurrent use.
 type spool struct {
-	dir       string
-	mostBytes int64
-	size      int64
-	files     []file
-	lastTurn  uint64
-	trimmed   int
+	dir        string
+	mostBytes  int64
+	size       int64
+	files      []file
+	begin, end uint64 // turns in use: begin ≤ turn < end
+	trimmed    int    // intervals that openSpool has dropped
 }
 
 type file struct {
-	name   string
-	turn   uint64
-	points int
-	size   int64
+	name      string
+	intervals int
+	size      int64
 }
 
 // openSpool opens a spool with the messages of an earlier run, and removes the oldest beyond the size.
@@ -43,11 +48,12 @@ func openSpool(dir string, most int64) (*spool, error) {
 	if err != nil {
 		return nil, unusable(dir, err)
 	}
-	s := &spool{dir: dir, mostBytes: most}
+	s := &spool{dir: dir, mostBytes: most, begin: firstTurn, end: firstTurn}
 	for _, e := range list {
 		f := file{name: e.Name()}
-		if n, err := fmt.Sscanf(f.name, spoolName, &f.turn, &f.points); n != 2 || err != nil ||
-			f.name != fmt.Sprintf(spoolName, f.turn, f.points) {
+		var turn uint64
+		if n, err := fmt.Sscanf(f.name, spoolName, &turn, &f.intervals); n != 2 || err != nil ||
+			f.name != fmt.Sprintf(spoolName, turn, f.intervals) {
 			continue
 		}
 		info, err := e.Info()
@@ -57,15 +63,14 @@ func openSpool(dir string, most int64) (*spool, error) {
 		f.size = info.Size()
 		s.files = append(s.files, f)
 		s.size += f.size
-		s.lastTurn = max(s.lastTurn, f.turn)
+		s.begin, s.end = min(s.begin, turn), max(s.end, turn+1)
 	}
-	slices.SortFunc(s.files, func(a, b file) int { return cmp.Compare(a.turn, b.turn) })
 	if probe, err := outfile.Scratch(dir); err != nil {
 		return nil, unusable(dir, err)
 	} else if err := probe.Close(); err != nil {
 		return nil, unusable(dir, err)
 	}
-	s.trimmed = s.trim()
+	s.trimmed = s.trim(0)
 	return s, nil
 }
 
@@ -73,45 +78,92 @@ func unusable(dir string, err error) error {
 	return fmt.Errorf("--spool %s: %w; %s", dir, err, spoolStep(err))
 }
 
-// put writes a message, and removes the oldest beyond the size. It returns the number of their intervals.
-func (s *spool) put(body []byte, points int) (dropped int, err error) {
-	text := zipped(body)
-	s.lastTurn++
-	f := file{fmt.Sprintf(spoolName, s.lastTurn, points), s.lastTurn, points, int64(len(text))}
-	err = outfile.Write(filepath.Join(s.dir, f.name), func(w io.Writer) error {
-		_, err := w.Write(text)
-		return err
-	})
+// put writes a message, and drops the oldest beyond the size, but none of the first kept. It returns the number of
+// their intervals.
+func (s *spool) put(m message, kept int) (dropped int, err error) {
+	f, err := s.write(s.end, m)
 	if err != nil {
 		return 0, err
 	}
+	s.end++
 	s.files = append(s.files, f)
-	s.size += f.size
-	return s.trim(), nil
+	return s.trim(kept), nil
 }
 
-// trim removes the oldest messages beyond the size, except the last one, and returns the number of their intervals.
-func (s *spool) trim() (dropped int) {
-	for s.size > s.mostBytes && len(s.files) > 1 {
-		dropped += s.files[0].points
-		s.remove()
+func (s *spool) write(turn uint64, m message) (file, error) {
+	f := file{fmt.Sprintf(spoolName, turn, m.intervals), m.intervals, int64(len(m.compressed))}
+	err := outfile.Write(s.path(&f), func(w io.Writer) error {
+		_, err := w.Write(m.compressed)
+		return err
+	})
+	if err == nil {
+		s.size += f.size
+	}
+	return f, err
+}
+
+// replaceFirst writes the parts of the first message, and then removes it: if the agent is killed meanwhile, parts
+// arrive twice. On error it changes nothing.
+func (s *spool) replaceFirst(parts []message) error {
+	if s.begin < uint64(len(parts)) {
+		return errors.New("no turn is left before the first message")
+	}
+	files := make([]file, 0, len(parts))
+	turn := s.begin - uint64(len(parts))
+	for i := range parts {
+		f, err := s.write(turn+uint64(i), parts[i])
+		if err != nil {
+			for j := range files {
+				s.delete(&files[j])
+			}
+			return err
+		}
+		files = append(files, f)
+	}
+	s.begin = turn
+	s.remove(0)
+	s.files = append(files, s.files...)
+	return nil
+}
+
+// trim drops the oldest messages beyond the size, except the first kept and the last one. It returns the number of
+// their intervals.
+func (s *spool) trim(kept int) (dropped int) {
+	for s.size > s.mostBytes && len(s.files) > kept+1 {
+		dropped += s.files[kept].intervals
+		s.remove(kept)
 	}
 	return dropped
 }
 
+// first reads the first message. Error: [errDamagedFile], or one that may be temporary.
 func (s *spool) first() (body []byte, err error) {
-	f := s.files[0]
-	text, err := readUpTo(filepath.Join(s.dir, f.name), f.size)
-	if err != nil {
+	text, err := readUpTo(s.path(&s.files[0]), s.files[0].size)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w: %w", errDamagedFile, err)
+	} else if err != nil {
 		return nil, err
 	}
-	return unzipped(text, mostMessage)
+	if body, err = unzipped(text, mostMessage); err != nil {
+		return nil, fmt.Errorf("%w: %w", errDamagedFile, err)
+	}
+	return body, nil
 }
 
-func (s *spool) remove() {
-	_ = os.Remove(filepath.Join(s.dir, s.files[0].name)) // on error, the next run sends it again
-	s.size -= s.files[0].size
+func (s *spool) moveFirstToEnd() { s.files = append(s.files[1:], s.files[0]) }
+
+// remove removes a file. It takes as long as there are files before it.
+func (s *spool) remove(i int) {
+	s.delete(&s.files[i])
+	copy(s.files[1:i+1], s.files[:i])
 	s.files = s.files[1:]
 }
+
+func (s *spool) delete(f *file) {
+	_ = os.Remove(s.path(f)) // on error, the next run sends it again
+	s.size -= f.size
+}
+
+func (s *spool) path(f *file) string { return filepath.Join(s.dir, f.name) }
 
 func (s *spool) String() string { return strings.TrimSuffix(s.dir, "/") }

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io/fs"
+	"net"
+	"net/url"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/otlp"
+	"prywalk/internal/printable"
+)
+
+// notices reports to the user what happens to messages, and counts losses. What goes on is reported once. Not for
+// concurrent use.
+type notices struct {
+	metrics  *Metrics
+	receiver string // without its password
+	say      func(format string, args ...any)
+
+	accepted      bool // a message was accepted
+	saidAway      bool // of a receiver that is away; since the last accepted message, as saidFull and saidRefusal
+	saidFull      bool
+	saidRefusal   string // the reason
+	saidRejection string // the last reason of rejected profiles
+	saidTooLarge  bool
+	saidNoSpool   bool
+	saidNoFile    bool
+}
+
+// earlier reports messages of an earlier agent, and intervals of it that were dropped for the spool's size.
+func (n *notices) earlier(s *spool) {
+	if len(s.files) > 0 {
+		n.say("--spool %s: messages of an earlier agent, which are sent first: %d", s, len(s.files))
+	}
+	if s.trimmed > 0 {
+		n.full(s.trimmed, "raise --spool-size")
+	}
+}
+
+func (n *notices) waitForNext(s *spool) {
+	if len(s.files) > 0 {
+		n.say("--spool %s: messages that wait for the next agent: %d", s, len(s.files))
+	}
+}
+
+func (n *notices) full(intervals int, step string) {
+	n.metrics.addLost(lostFull, intervals)
+	if !n.saidFull {
+		n.saidFull = true
+		n.say("too much waits for %s: the oldest messages are dropped and counted (%s); %s", n.receiver, lostFull, step)
+	}
+}
+
+// spoolWritten reports the first error of several.
+func (n *notices) spoolWritten(s *spool, err error) {
+	if err != nil && !n.saidNoSpool {
+		n.say("--spool %s: %v; messages wait in memory, up to %d MiB; %s", s, err, mostWaiting>>20, spoolStep(err))
+	}
+	n.saidNoSpool = err != nil
+}
+
+func (n *notices) damaged(s *spool, f *file, err error) {
+	n.metrics.addLost(lostDamaged, f.intervals)
+	n.say("--spool %s: %s is damaged and removed, %d intervals are lost (%s): %v; check the disk",
+		s, f.name, f.intervals, lostDamaged, err)
+}
+
+func (n *notices) unreadable(s *spool, f *file, err error) {
+	if !n.saidNoFile {
+		n.saidNoFile = true
+		n.say("--spool %s: %s cannot be read now, it stays and is tried again: %v; check the disk, the file's owner and "+
+			"the limit of open files", s, f.name, cause(err))
+	}
+}
+
+// undividable reports a message that is larger than the limit and cannot be divided.
+func (n *notices) undividable(err error, intervals, size, limit int) {
+	if !errors.Is(err, otlp.ErrOne) {
+		n.metrics.addLost(lostDamaged, intervals)
+		return
+	}
+	n.metrics.addLost(lostTooLarge, intervals)
+	if !n.saidTooLarge {
+		n.saidTooLarge = true
+		n.say("an interval takes %d bytes, messages may have %d: it is dropped and counted (%s); raise --max-message",
+			size, limit, lostTooLarge)
+	}
+}
+
+func (n *notices) accept(answer *reply) {
+	if !n.accepted || n.saidAway || n.saidRefusal != "" {
+		again := ""
+		if n.accepted {
+			again = " again"
+		}
+		n.say("%s takes messages%s", n.receiver, again)
+	}
+	n.accepted, n.saidAway, n.saidFull, n.saidRefusal = true, false, false, ""
+	if why := cmp.Or(printable.String(answer.why), "no reason given"); answer.rejected > 0 && why != n.saidRejection {
+		n.saidRejection = why
+		n.say("%s rejected %d profiles of a message, which are lost and counted: %s; see the receiver's log", n.receiver,
+			answer.rejected, why)
+	}
+}
+
+func (n *notices) away(err error) {
+	if !n.saidAway {
+		n.saidAway = true
+		n.say("cannot send to %s, messages wait and are sent again: %v; %s", n.receiver, cause(err), nextStep(err))
+	}
+}
+
+func (n *notices) refuse(f *failure, intervals int) {
+	why := cmp.Or(f.why, lostRefused)
+	if f.kind == tooLarge {
+		why = lostTooLarge
+	}
+	n.metrics.addLost(why, intervals)
+	if n.saidRefusal != why {
+		n.saidRefusal = why
+		n.say("%s refuses messages, which are dropped and counted (%s): %v; %s", n.receiver, why, cause(f.err),
+			remedies[why])
+	}
+}
+
+func (n *notices) smaller(size, limit int) {
+	n.say("%s refuses a message of %d bytes as too large: messages have at most %d from now on; "+
+		"set --max-message %d, or raise the receiver's limit", n.receiver, size, limit, limit)
+}
+
+// errToken reports a --bearer-token file that cannot be read.
+var errToken = errors.New("--bearer-token")
+
+func redacted(endpoint string) string {
+	if u, err := url.Parse(endpoint); err == nil {
+		return u.Redacted()
+	}
+	return endpoint
+}
+
+// cause returns an error without the request's URL, which messages contain already.
+func cause(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return errors.New("no answer in time")
+	}
+	if u := (*url.Error)(nil); errors.As(err, &u) {
+		return u.Err
+	}
+	return err
+}
+
+func nextStep(err error) string {
+	var unknown x509.UnknownAuthorityError
+	var host x509.HostnameError
+	var header tls.RecordHeaderError
+	var alert tls.AlertError
+	var dns *net.DNSError
+	text := err.Error()
+	switch {
+	case errors.Is(err, errToken):
+		return "name a file with the token, which the agent's user may read"
+	case errors.As(err, &unknown):
+		return "give the certificate of the authority that signed the receiver's with --ca"
+	case errors.As(err, &host):
+		return "use a name in --endpoint that the receiver's certificate is for"
+	case errors.As(err, &alert), strings.Contains(text, "remote error: tls:"):
+		return "give a certificate that the receiver accepts with --cert and --key"
+	case errors.As(err, &header), strings.Contains(text, "gave HTTP response to HTTPS client"):
+		return "use http:// in --endpoint, or set up TLS in the receiver"
+	case strings.Contains(text, "HTTP request to an HTTPS server"):
+		return "use https:// in --endpoint"
+	case errors.As(err, &dns):
+		return "check the host name in --endpoint"
+	case errors.Is(err, unix.ECONNREFUSED):
+		return "start the receiver, or check the port in --endpoint: 4317 is usual for grpc, 4318 for http"
+	case errors.Is(err, context.DeadlineExceeded):
+		return "check the network, a firewall (IPAddressAllow of a unit) and the receiver's load, or raise --timeout"
+	case errors.Is(err, errBusy):
+		return "see the receiver's log: it is busy, or what it exports to does not answer"
+	}
+	return "check --endpoint and --protocol: 4317 is the usual port for grpc, 4318 for http"
+}
+
+// errBusy reports a receiver that cannot accept a message now.
+var errBusy = errors.New("the receiver is busy")
+
+// remedies are next steps for refused messages, by reason of the loss.
+var remedies = map[string]string{
+	lostUnauthorized: "check --bearer-token, --cert and --header",
+	lostNotFound:     "check --endpoint and --protocol, and that the receiver has a pipeline of profiles",
+	lostTooLarge:     "raise the receiver's limit: it refuses messages of less than 64 KiB",
+	lostRefused:      "see the receiver's log: it may read another release of the profiles signal (v1development)",
+}
+
+func spoolStep(err error) string {
+	switch {
+	case errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EDQUOT):
+		return "free space there, or lower --spool-size"
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, unix.EROFS):
+		return "give a directory that the agent's user can write to"
+	}
+	return "give another directory"
+}
