@@ -141,7 +141,7 @@ func (e *encoding) profile(w *window, list []oneSample, clock int) (m otlp.Messa
 		return nil
 	}
 	m.Bytes(1, e.ValueType(clockNames[clock], nanoseconds))
-	m.Fixed(3, uint64(w.from))
+	m.Fixed(3, w.unix(w.from))
 	m.Int(4, w.to-w.from)
 	m.Bytes(5, e.ValueType(profile.TypeCPU, nanoseconds))
 	m.Int(6, e.period)
@@ -159,7 +159,7 @@ func (e *encoding) sample(w *window, s *oneSample, clock int) (m otlp.Message) {
 	for _, p := range s.points {
 		if v := p.values[clock]; v != 0 {
 			list = append(list, v)
-			times = append(times, uint64(min(max(p.end, w.from), w.to-1)))
+			times = append(times, w.unix(min(max(p.end, w.from), w.to-1)))
 			sum += v
 		}
 	}

@@ -67,3 +67,27 @@ func TestIntervalsWithoutTimeAreNotCounted(t *testing.T) {
 		t.Errorf("%d intervals, %d bytes, want none", n, len(m))
 	}
 }
+
+// TestTimesFollowTheClockAsItIsSet, and not as it was when the recording began.
+func TestTimesFollowTheClockAsItIsSet(t *testing.T) {
+	e, iv := newTestEncoder()
+	iv.Wall, iv.End = 5, begun.UnixNano()+7
+	for _, set := range []time.Duration{0, time.Hour, -time.Minute, time.Microsecond} {
+		s := newTestStore()
+		began := s.began
+		s.ahead = func() int64 { return began + int64(set) }
+		s.Add(iv)
+		s.Finish(begun.Add(time.Second + set))
+		m, _ := e.encode(<-s.handedOut)
+		want := begun.Add(set)
+		if set == time.Microsecond { // an error of reading
+			want = begun
+		}
+		var profile, sample otlp.Message
+		profile.Fixed(3, uint64(want.UnixNano())) // Profile.time_unix_nano
+		sample.Fixeds(5, []uint64{uint64(want.UnixNano()) + 7})
+		if !bytes.Contains(m, profile) || !bytes.Contains(m, sample) {
+			t.Errorf("the clock is set by %s: the message does not begin at %s", set, want)
+		}
+	}
+}

@@ -5,10 +5,13 @@ package agent
 import (
 	"iter"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"prywalk/internal/profile"
 	"prywalk/internal/sample"
@@ -60,7 +63,11 @@ type point struct {
 type window struct {
 	from, to int64 // Unix epoch, ns
 	rows     map[row][]point
+	step     int64 // Unix time was set forward since the recording began, by its end, ns
 }
+
+// unix returns the Unix time, as it is set now, of a time of the recording, which does not follow steps.
+func (w *window) unix(at int64) uint64 { return uint64(at + w.step) }
 
 // processKey identifies a process, and not a later one with its pid.
 type processKey struct {
@@ -88,6 +95,8 @@ type Store struct {
 	unencoded  atomic.Int32
 	onInterval func(processKey)
 	onClose    func(*window) // called before a window is handed out
+	ahead      func() int64  // Unix time less CLOCK_BOOTTIME, ns: only steps change it
+	began      int64         // what ahead was at the beginning
 }
 
 // NewStore returns a Store of windows of about length. onInterval is called with the process of each interval, and must
@@ -95,7 +104,7 @@ type Store struct {
 func NewStore(begin time.Time, length time.Duration, onInterval func(processKey)) *Store {
 	s := &Store{
 		length: length, open: map[row]values{}, owed: map[threadKey]values{}, handedOut: make(chan *window, 1),
-		onInterval: onInterval,
+		onInterval: onInterval, ahead: unixAhead, began: unixAhead(),
 	}
 	s.beginWindow(begin.UnixNano())
 	return s
@@ -171,7 +180,7 @@ func (s *Store) held() iter.Seq[sample.StackID] {
 func (s *Store) Finish(at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.handOut(s.endWindow(at.UnixNano(), func(func(profile.Interval) bool) {}))
+	s.handOut(s.endWindow(at.UnixNano()-s.step(), func(func(profile.Interval) bool) {}))
 	close(s.handedOut)
 }
 
@@ -203,6 +212,7 @@ func (s *Store) endWindow(at int64, open iter.Seq[profile.Interval]) *window {
 	s.subtractOwed()
 	w := s.current
 	w.to = max(at, w.from+1)
+	w.step = s.step()
 	s.beginWindow(w.to)
 	if s.onClose != nil {
 		s.onClose(&w)
@@ -268,4 +278,34 @@ func subtract(list []point, v values) values {
 		}
 	}
 	return v
+}
+
+// leastStep is the least change of Unix time that is no error of reading, ns.
+const leastStep = 10e6
+
+// step returns by how much Unix time was set forward since the beginning, ns.
+func (s *Store) step() int64 {
+	if step := s.ahead() - s.began; step >= leastStep || step <= -leastStep {
+		return step
+	}
+	return 0
+}
+
+// unixAhead returns Unix time less CLOCK_BOOTTIME, ns, by the shortest of several readings: the thread may be
+// preempted between the clocks.
+func unixAhead() (ahead int64) {
+	for shortest, n := int64(math.MaxInt64), 0; n < 5; n++ {
+		before := bootTime()
+		now := time.Now().UnixNano()
+		if took := bootTime() - before; took < shortest {
+			shortest, ahead = took, now-before-took/2
+		}
+	}
+	return ahead
+}
+
+func bootTime() int64 {
+	var ts unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &ts) // fails only for unknown clocks
+	return ts.Nano()
 }
