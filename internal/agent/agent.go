@@ -41,19 +41,19 @@ type Options struct {
 type Agent struct {
 	Metrics Metrics
 
-	opts      Options
-	sender    *sender
-	reporter  *reporter // nil: metrics are not sent
-	resources *resources
-	store     *Store
-	builder   *profile.Builder
-	stop      func() // stops the metrics server
-	ended     atomic.Bool
-	done      sync.WaitGroup
-	reporting sync.WaitGroup
-	stopping  chan struct{}      // closed: the sender begins no further message
-	quit      chan struct{}      // closed: the sender has ended
-	cancel    context.CancelFunc // aborts the sender
+	opts        Options
+	sender      *sender
+	reporter    *reporter // nil: metrics are not sent
+	resources   *resources
+	store       *Store
+	builder     *profile.Builder
+	stopServer  func() // of the metrics
+	ended       atomic.Bool
+	exporting   sync.WaitGroup
+	reporting   sync.WaitGroup
+	stopping    chan struct{}      // closed: the sender begins no further pause
+	senderEnded chan struct{}      // closed: it has
+	abort       context.CancelFunc // aborts the sender and the reporter
 }
 
 // New checks the options and opens the spool. After Start, the agent also sends what an earlier one left there.
@@ -75,7 +75,8 @@ func New(o Options) (*Agent, error) {
 		}
 	}
 	a := &Agent{
-		opts: o, resources: newResources(o.Resource), stopping: make(chan struct{}), quit: make(chan struct{}),
+		opts: o, resources: newResources(o.Resource), stopping: make(chan struct{}),
+		senderEnded: make(chan struct{}),
 	}
 	if o.SendMetrics {
 		if a.reporter, err = newReporter(o, &a.Metrics, a.resources.host); err != nil {
@@ -98,7 +99,7 @@ func (a *Agent) Serve() (err error) {
 	if err != nil {
 		return err
 	}
-	a.stop = stop
+	a.stopServer = stop
 	a.opts.Say("metrics: http://%s/metrics", at)
 	return nil
 }
@@ -128,18 +129,14 @@ func (a *Agent) Start(
 		version: a.opts.Version,
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	a.cancel = cancel
-	go a.resources.run(a.quit)
+	a.abort = cancel
+	go a.resources.run(a.senderEnded)
 	if a.reporter != nil {
 		a.reporting.Go(func() { a.reporter.run(ctx, a.stopping) })
 	}
-	a.done.Add(1)
+	a.exporting.Go(func() { a.export(e) })
 	go func() {
-		defer a.done.Done()
-		a.export(e)
-	}()
-	go func() {
-		defer close(a.quit)
+		defer close(a.senderEnded)
 		a.sender.run(ctx, a.stopping)
 	}()
 }
@@ -183,24 +180,24 @@ func (a *Agent) Held() (stacks iter.Seq[sample.StackID], ok bool) {
 func (a *Agent) Finish(at time.Time) (lost int) {
 	a.ended.Store(true)
 	a.store.Finish(at)
-	a.done.Wait()
+	a.exporting.Wait()
 	ctx, cancel := context.WithTimeout(context.Background(), a.opts.Flush)
 	defer cancel()
 	close(a.stopping)
 	select {
-	case <-a.quit:
+	case <-a.senderEnded:
 	case <-ctx.Done():
-		a.cancel()
-		<-a.quit
+		a.abort()
+		<-a.senderEnded
 	}
-	a.cancel()
+	a.abort()
 	lost = a.sender.finish(ctx)
 	if a.reporter != nil {
 		a.reporting.Wait()
 		a.reporter.send(ctx)
 	}
-	if a.stop != nil {
-		a.stop()
+	if a.stopServer != nil {
+		a.stopServer()
 	}
 	return lost
 }

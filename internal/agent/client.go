@@ -39,18 +39,18 @@ type Target struct {
 
 // failure is the reason why a message was not accepted.
 type failure struct {
-	kind      kind
+	kind      failureKind
 	why       string        // of a refused message: reason of the loss; "": lostRefused
 	notBefore time.Duration // shortest pause until the next attempt; 0: unspecified
 	err       error
 }
 
-type kind int
+type failureKind int
 
 const (
-	retryable kind = iota // send it later
-	tooLarge              // send it in parts
-	refused               // drop it
+	retryable failureKind = iota // send it later
+	tooLarge                     // send it in parts
+	refused                      // drop it
 )
 
 // Error implements error.

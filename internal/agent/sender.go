@@ -102,8 +102,8 @@ func (s *sender) publishCounts() {
 	s.metrics.limit.Store(int64(s.limit))
 }
 
-// run sends until stop is closed, and then completes the message in progress: the receiver may have it already, and
-// would get it twice. The end of ctx aborts it.
+// run sends until stop is closed and no message can be sent now: one in progress is completed, as the receiver may have
+// it already, and would get it twice. The end of ctx aborts it.
 func (s *sender) run(ctx context.Context, stop <-chan struct{}) {
 	pause := time.Duration(0)
 	for {

@@ -348,7 +348,7 @@ func TestAMessageUnderWayAtTheEndIsSentOnce(t *testing.T) {
 
 // TestAnswersOfOTLPOverHTTP: what each status means, and that a message is a compressed POST to the signal's path.
 func TestAnswersOfOTLPOverHTTP(t *testing.T) {
-	for status, want := range map[int]kind{
+	for status, want := range map[int]failureKind{
 		400: refused, 401: refused, 403: refused, 404: refused, 408: refused, 413: tooLarge, 429: retryable,
 		500: refused, 502: retryable, 503: retryable, 504: retryable,
 	} {
@@ -420,7 +420,7 @@ func TestAnswersOfOTLPOverGRPC(t *testing.T) {
 	if of, f := c.send(t.Context(), []byte("body")); f != nil || of.rejected != 2 {
 		t.Errorf("%+v, %+v", of, f)
 	}
-	for code, want := range map[connect.Code]kind{
+	for code, want := range map[connect.Code]failureKind{
 		connect.CodeResourceExhausted: tooLarge, connect.CodeUnavailable: retryable, connect.CodeDeadlineExceeded: retryable,
 		connect.CodeUnauthenticated: refused, connect.CodeInvalidArgument: refused, connect.CodeInternal: refused,
 	} {
