@@ -143,6 +143,25 @@ func TestMetricsWithoutAnAnswerAreReported(t *testing.T) {
 	checkOrder(t, got[0], "", []string{"cannot send metrics to http://there", "no answer in time"})
 }
 
+// TestMetricsAreSentAgainWithARenewedToken, and not to a receiver that takes none.
+func TestMetricsAreSentAgainWithARenewedToken(t *testing.T) {
+	for why, attempts := range map[string]int{lostUnauthorized: 3, lostNotFound: 1, "": 1} {
+		n := 0
+		c := &receiver{answer: func([]byte) (reply, *failure) {
+			n++
+			return reply{}, &failure{kind: refused, why: why, err: errors.New("no")}
+		}}
+		var got said
+		m := &reporter{client: c, receiver: "http://there", metrics: &Metrics{}, timeout: time.Minute, say: got.say}
+		for range 3 {
+			m.send(t.Context())
+		}
+		if n != attempts || len(got) != 1 {
+			t.Errorf("%q: %d attempts, want %d; %q", why, n, attempts, got)
+		}
+	}
+}
+
 // checkOrder checks that a message is one line with some parts in their order.
 func checkOrder(t *testing.T, message, endpoint string, parts []string) {
 	t.Helper()

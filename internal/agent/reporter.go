@@ -3,6 +3,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"time"
@@ -71,12 +72,13 @@ func (r *reporter) send(ctx context.Context) {
 	switch {
 	case f == nil:
 		r.failing = false
-	case f.kind == refused:
+	case f.kind == refused && f.why != lostUnauthorized: // tokens are renewed
 		r.stopped = true
 		r.say("%s takes no metrics, and gets none from now on: %v; give it a pipeline of metrics, or --otlp-metrics=false",
 			r.receiver, cause(f.err))
 	case !r.failing && ctx.Err() == nil: // it was not aborted
 		r.failing = true
-		r.say("cannot send metrics to %s, the next are sent in a minute: %v; %s", r.receiver, cause(f.err), nextStep(f.err))
+		r.say("cannot send metrics to %s, the next are sent in a minute: %v; %s", r.receiver, cause(f.err),
+			cmp.Or(remedies[f.why], nextStep(f.err)))
 	}
 }
