@@ -63,10 +63,10 @@ type point struct {
 type window struct {
 	from, to int64 // Unix epoch, ns
 	rows     map[row][]point
-	step     int64 // Unix time was set forward since the recording began, by its end, ns
+	step     int64 // how far Unix time was set forward, from the recording's begin to the window's end, ns
 }
 
-// unix returns the Unix time, as it is set now, of a time of the recording, which does not follow steps.
+// unix adds the step to a time of the recording.
 func (w *window) unix(at int64) uint64 { return uint64(at + w.step) }
 
 // processKey identifies a process, and not a later one with its pid.
@@ -95,8 +95,8 @@ type Store struct {
 	unencoded  atomic.Int32
 	onInterval func(processKey)
 	onClose    func(*window) // called before a window is handed out
-	ahead      func() int64  // Unix time less CLOCK_BOOTTIME, ns: only steps change it
-	began      int64         // what ahead was at the beginning
+	ahead      func() int64  // unixAhead
+	began      int64         // ahead at the beginning
 }
 
 // NewStore returns a Store of windows of about length. onInterval is called with the process of each interval, and must
@@ -283,7 +283,7 @@ func subtract(list []point, v values) values {
 // leastStep is the least change of Unix time that is no error of reading, ns.
 const leastStep = 10e6
 
-// step returns by how much Unix time was set forward since the beginning, ns.
+// step returns how far Unix time was set forward since the beginning, ns.
 func (s *Store) step() int64 {
 	if step := s.ahead() - s.began; step >= leastStep || step <= -leastStep {
 		return step
@@ -291,8 +291,8 @@ func (s *Store) step() int64 {
 	return 0
 }
 
-// unixAhead returns Unix time less CLOCK_BOOTTIME, ns, by the shortest of several readings: the thread may be
-// preempted between the clocks.
+// unixAhead returns Unix time − CLOCK_BOOTTIME, ns, which only a set clock changes. It takes the shortest of several
+// readings, as the thread may be preempted between the clocks.
 func unixAhead() (ahead int64) {
 	for shortest, n := int64(math.MaxInt64), 0; n < 5; n++ {
 		before := bootTime()
