@@ -149,6 +149,7 @@ func trace(t *testing.T, tids []int) {
 }
 
 func TestProcessTracedByAnother(t *testing.T) {
+	t.Parallel()
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	trace(t, threadsOf(target.PID))
 	r := prywalk(t, "record", "--engine", "ptrace", "-d", "1", "-p", strconv.Itoa(target.PID))
@@ -167,6 +168,7 @@ func TestProcessTracedByAnother(t *testing.T) {
 }
 
 func TestOneThreadTracedByAnother(t *testing.T) {
+	t.Parallel()
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	trace(t, []int{target.PID})
 	r := record(t, "--engine", "ptrace", "-d", "1", "-p", strconv.Itoa(target.PID))
@@ -177,6 +179,7 @@ func TestOneThreadTracedByAnother(t *testing.T) {
 }
 
 func TestNoMatchingThreadIsAFailureWithAValidFile(t *testing.T) {
+	t.Parallel()
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	file := filepath.Join(scratch(t, nil), "empty.pb.gz")
 	r := prywalk(t, "record", "-d", "1", "-p", strconv.Itoa(target.PID), "--threads", "^no such thread$", "-o", file)
@@ -202,6 +205,7 @@ func TestReportOfBadFiles(t *testing.T) {
 }
 
 func TestHostilePerfMapDoesNotStopTheRecording(t *testing.T) {
+	t.Parallel()
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	file := fmt.Sprintf("/tmp/perf-%d.map", target.PID)
 	text := "ffffffffffffffff ffffffffffffffff whole\nzz 10 x\n0 0\n\n" + strings.Repeat("A", 1<<20) + "\x00\xff"
@@ -213,6 +217,7 @@ func TestHostilePerfMapDoesNotStopTheRecording(t *testing.T) {
 }
 
 func TestTruncatedBinaryDoesNotStopTheRecording(t *testing.T) {
+	t.Parallel()
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	// A file with the first half of the program replaces it by name; the running one is the old inode.
 	text, err := os.ReadFile(target.Exe)
@@ -233,7 +238,7 @@ func TestTruncatedBinaryDoesNotStopTheRecording(t *testing.T) {
 func TestHalfABinaryIsRecordedByCommandToo(t *testing.T) {
 	dir := scratch(t, nil)
 	file := filepath.Join(dir, "broken")
-	if err := os.WriteFile(file, []byte("\x7fELF\x02\x01\x01"), 0o755); err != nil {
+	if err := testtargets.WriteExecutable(file, []byte("\x7fELF\x02\x01\x01")); err != nil {
 		t.Fatal(err)
 	}
 	command{args: []string{"record", "--", file}, dir: dir}.run(t).must(t, 126).oneLine(t, file)

@@ -88,8 +88,10 @@ func dump(t *testing.T, pid int, args ...string) dumped {
 }
 
 func TestDumpShowsEveryThread(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"c", "c-nocfi", "c-static-pie", "cpp"} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			target := testtargets.Run(t, name, testtargets.Options{})
 			d := dump(t, target.PID)
 			if want := len(threadsOf(target.PID)); len(d.Threads) != want {
@@ -113,6 +115,7 @@ func TestDumpShowsEveryThread(t *testing.T) {
 }
 
 func TestDumpOfAStoppedProcessLeavesItStopped(t *testing.T) {
+	t.Parallel()
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	kill(t, target.PID, syscall.SIGSTOP)
 	eventually(t, "the target is stopped", func() bool { return stateOf(target.PID) == "T" })
@@ -145,6 +148,7 @@ func TestDumpMaxDepthCutsStacksAndReportsIt(t *testing.T) {
 }
 
 func TestDumpOfSeveralProcessesIsALineForEach(t *testing.T) {
+	t.Parallel()
 	one, two := testtargets.Run(t, "c", testtargets.Options{}), testtargets.Run(t, "go", testtargets.Options{})
 	r := prywalk(t, "dump", "--json", "-p", pidList([]int{one.PID, two.PID})).must(t, 0)
 	var pids []int
@@ -161,6 +165,7 @@ func TestDumpOfSeveralProcessesIsALineForEach(t *testing.T) {
 }
 
 func TestDoctorExaminesTheMachineAndAProcess(t *testing.T) {
+	t.Parallel()
 	target := testtargets.Run(t, "c", testtargets.Options{User: ordinary()})
 	for _, args := range [][]string{{"doctor"}, {"doctor", "-p", strconv.Itoa(target.PID)}} {
 		if r := (command{args: args, user: ordinary()}).run(t).must(t, 0); strings.Count(r.stdout, "\n") < 3 {
@@ -170,6 +175,7 @@ func TestDoctorExaminesTheMachineAndAProcess(t *testing.T) {
 }
 
 func TestDemoRecordsReportsAndWritesAPage(t *testing.T) {
+	t.Parallel()
 	dir := scratch(t, nil)
 	r := command{args: []string{"demo"}, dir: dir}.run(t).must(t, 0)
 	if !strings.Contains(r.stdout, "%") {

@@ -83,15 +83,17 @@ func run(t *testing.T, tty *testtargets.Terminal, line string) {
 // A process's name, which another user may choose, is never executed by the completing shell, at the first or a later
 // TAB, nor written to the terminal raw.
 func TestCompletionsOfferNoNameThatAShellWouldExecute(t *testing.T) {
+	t.Parallel()
 	hostile := []string{"zqx$(./e)a", "zqw`./e`", "zqv;./e;", "zqu|./e", "zqt\n./e\n99", "zqs\x1b]0;x\a", "zqr (./e)"}
 	for _, name := range append(hostile, "zqgood-1.x:0") {
 		startNamed(t, name)
 	}
 	for _, sh := range shells {
 		t.Run(sh.name, func(t *testing.T) {
+			t.Parallel()
 			tty, dir := startShell(t, sh.name, sh.args, sh.load)
 			script := "#!/bin/sh\ntouch '" + dir + "/executed'\n"
-			if err := os.WriteFile(filepath.Join(dir, "e"), []byte(script), 0o755); err != nil {
+			if err := testtargets.WriteExecutable(filepath.Join(dir, "e"), []byte(script)); err != nil {
 				t.Fatal(err)
 			}
 			run(t, tty, "true") // after the prompt TAB is a key

@@ -44,7 +44,7 @@ func newContainers(t *testing.T) containers {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(c.prywalk+"/prywalk", text, 0o755); err != nil {
+	if err := testtargets.WriteExecutable(c.prywalk+"/prywalk", text); err != nil {
 		t.Fatal(err)
 	}
 	return c
@@ -91,6 +91,7 @@ func namesOf(t *testing.T, text string) {
 // The containers share a PID namespace but no file, as with a debug container. Names come from the server's root. As
 // an ordinary user, all is in a user namespace.
 func TestContainerOfTheSamePodNamesTheServersFunctions(t *testing.T) {
+	t.Parallel()
 	c := newContainers(t)
 	for name, pod := range map[string]struct {
 		user  *testtargets.User
@@ -100,6 +101,7 @@ func TestContainerOfTheSamePodNamesTheServersFunctions(t *testing.T) {
 		"rootless": {testtargets.Nobody, []string{"--user", "--map-root-user", "--pid", "--fork", "--mount"}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			script := c.pod("umask 077\nchroot " + c.prywalk + " /prywalk dump --json -p $S\n" +
 				"chroot " + c.prywalk + " /prywalk record -q -d 0.5 -o - -p $S >r.pb.gz\n")
 			dir := scratch(t, pod.user)
@@ -117,6 +119,7 @@ func TestContainerOfTheSamePodNamesTheServersFunctions(t *testing.T) {
 }
 
 func TestContainerWithoutSysPtraceIsRefused(t *testing.T) {
+	t.Parallel()
 	c := newContainers(t)
 	script := c.pod("")
 	script[2] = strings.Replace(script[2], "chroot "+c.server, "chroot --userspec=33:33 "+c.server, 1) +
@@ -128,6 +131,7 @@ func TestContainerWithoutSysPtraceIsRefused(t *testing.T) {
 }
 
 func TestHostDumpNamesAContainersFunctions(t *testing.T) {
+	t.Parallel()
 	c := newContainers(t)
 	cmd := exec.Command("unshare", "--pid", "--fork", "--kill-child", "--mount", "chroot", c.server, "/app/server")
 	if err := cmd.Start(); err != nil {
@@ -160,6 +164,7 @@ func TestHostDumpNamesAContainersFunctions(t *testing.T) {
 }
 
 func TestOnlyMembersOfTheGroupMaySample(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, to be two users and to give capabilities")
 	}

@@ -23,9 +23,11 @@ const damages = 3
 // Random words of a stopped program's writable memory get random values: runtime structures, heap and stacks. Every
 // command must end as for an undamaged program, within its memory limit.
 func TestDamagedMemoryOfRealProgramsBreaksNothing(t *testing.T) {
+	t.Parallel()
 	realPrograms(t)
 	for _, name := range []string{"java", "python", "node", "go"} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			target := testtargets.Run(t, name, testtargets.Options{})
 			pid := strconv.Itoa(target.PID)
 			if err := syscall.Kill(target.PID, syscall.SIGSTOP); err != nil {

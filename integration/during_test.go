@@ -38,6 +38,7 @@ func shell(t *testing.T, script string) int {
 }
 
 func TestTargetIsSampledAfterItsExec(t *testing.T) {
+	t.Parallel()
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	mark := filepath.Join(scratch(t, nil), "go on")
 	pid := shell(t, "while [ ! -e '"+mark+"' ]; do sleep 0.1; done; exec "+target.Exe+" 300")
@@ -55,6 +56,7 @@ func TestTargetIsSampledAfterItsExec(t *testing.T) {
 }
 
 func TestForkedChildrenAreSampled(t *testing.T) {
+	t.Parallel()
 	pid := shell(t, "while :; do (i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done); done")
 	r := recordUntil(t, "three processes have samples", func(p *profile.Profile) bool {
 		pids := map[int64]bool{}
@@ -67,6 +69,7 @@ func TestForkedChildrenAreSampled(t *testing.T) {
 }
 
 func TestStoppedTargetIsSampledAndStaysStopped(t *testing.T) {
+	t.Parallel()
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	r := startRecording(t, nil, "-p", strconv.Itoa(target.PID))
 	r.until("burn_60 has samples", hasFunctions("burn_60"))
@@ -86,6 +89,7 @@ func TestStoppedTargetIsSampledAndStaysStopped(t *testing.T) {
 }
 
 func TestKilledTargetLeavesACompleteRecording(t *testing.T) {
+	t.Parallel()
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	r := startRecording(t, nil, "-p", strconv.Itoa(target.PID))
 	r.until("burn_60 has samples", hasFunctions("burn_60"))
@@ -96,6 +100,7 @@ func TestKilledTargetLeavesACompleteRecording(t *testing.T) {
 }
 
 func TestExitedTargetLeavesACompleteRecording(t *testing.T) {
+	t.Parallel()
 	target := testtargets.Run(t, "go", testtargets.Options{})
 	recordLongEnough(t, func(seconds string) *profile.Profile {
 		cmd := exec.Command(target.Exe, seconds)
@@ -132,6 +137,7 @@ func recordLongEnough(t *testing.T, record func(seconds string) *profile.Profile
 }
 
 func TestBinaryDeletedOrReplacedWhileItRuns(t *testing.T) {
+	t.Parallel()
 	for name, harm := range map[string]func(file string) error{
 		"deleted": os.Remove,
 		"replaced": func(file string) error {
@@ -142,6 +148,7 @@ func TestBinaryDeletedOrReplacedWhileItRuns(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			target := testtargets.Run(t, "c", testtargets.Options{})
 			r := startRecording(t, nil, "-p", strconv.Itoa(target.PID))
 			early := int64(0)
@@ -181,6 +188,7 @@ func TestTimeOfShortLivedThreadsIsInTheTotal(t *testing.T) {
 }
 
 func TestSeveralProcessesAreRecordedTogether(t *testing.T) {
+	t.Parallel()
 	one, two := testtargets.Run(t, "c", testtargets.Options{}), testtargets.Run(t, "go", testtargets.Options{})
 	recordUntil(t, "both programs have samples", hasFunctions("burn_60", "main.burn60"), "-p", strconv.Itoa(one.PID), "-p",
 		strconv.Itoa(two.PID))

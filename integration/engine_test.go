@@ -34,6 +34,7 @@ func inKernel(s *profile.Sample) bool {
 }
 
 func TestEnginePerfSharesMatchTheProgram(t *testing.T) {
+	t.Parallel()
 	needsPerf(t)
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	r := recordUntilAs(t, nil, "400 samples of burn_60", func(p *profile.Profile) bool {
@@ -100,6 +101,7 @@ func TestStackWithAnUntouchedBufferIsSampledWhole(t *testing.T) {
 }
 
 func TestNoKernelLeavesTheKernelsFramesOut(t *testing.T) {
+	t.Parallel()
 	needsPerf(t)
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	r := recordUntilAs(t, nil, "100 samples", func(p *profile.Profile) bool { return countOf(p, "burn_60") >= 50 },
@@ -111,6 +113,7 @@ func TestNoKernelLeavesTheKernelsFramesOut(t *testing.T) {
 
 // perf is chosen for a program in C, not for one in Go. The recording states the engine.
 func TestEngineAutoChoosesPerfWhereAllowedAndAsGood(t *testing.T) {
+	t.Parallel()
 	needsPerf(t)
 	for _, c := range []struct {
 		target, engine, note string
@@ -138,6 +141,7 @@ func TestEngineAutoChoosesPerfWhereAllowedAndAsGood(t *testing.T) {
 }
 
 func TestEngineAutoIsPtraceWithoutPrivileges(t *testing.T) {
+	t.Parallel()
 	if b, err := os.ReadFile("/proc/sys/kernel/perf_event_paranoid"); err != nil || strings.TrimSpace(string(b)) < "1" {
 		t.Skipf("every user may sample all processors here: %s", b)
 	}
@@ -188,6 +192,7 @@ func TestEnginePerfOfAnOrdinaryUserSeesUserSpace(t *testing.T) {
 }
 
 func TestEnginePerfWithoutPrivilegesIsRefused(t *testing.T) {
+	t.Parallel()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -201,6 +206,7 @@ func TestEnginePerfWithoutPrivilegesIsRefused(t *testing.T) {
 }
 
 func TestSeccompFilterThatKillsOnPerfEventOpenIsSurvived(t *testing.T) {
+	t.Parallel()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -32,10 +32,12 @@ var fibers = []struct {
 }
 
 func TestStacksOfFibersAreComplete(t *testing.T) {
+	t.Parallel()
 	realPrograms(t)
 	for _, f := range fibers {
 		for _, engine := range []string{"ptrace", "perf"} {
 			t.Run(f.name+"/"+engine, func(t *testing.T) {
+				t.Parallel()
 				if engine == "perf" {
 					needsPerf(t)
 				}

@@ -14,6 +14,7 @@ import (
 )
 
 func TestATerminalThatHangsUpLeavesTheRecording(t *testing.T) {
+	t.Parallel()
 	script, err := exec.LookPath("script")
 	if err != nil {
 		t.Skip(err)

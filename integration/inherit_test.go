@@ -30,6 +30,7 @@ func inheritProgram(t *testing.T) string {
 // Compares everything that fork and exec pass on, each with an unusual value: ignored and blocked signals, limits,
 // descriptors, environment, session, priorities, …
 func TestLaunchedCommandInheritsWhatItWouldWithoutPrywalk(t *testing.T) {
+	t.Parallel()
 	exe := inheritProgram(t)
 	for _, user := range []*testtargets.User{nil, ordinary()} {
 		dir := scratch(t, user)
@@ -78,6 +79,7 @@ func startDeathsig(t *testing.T, args ...string) (r *running, pid int, input io.
 }
 
 func TestCommandWithAParentDeathSignalOutlivesTheRecording(t *testing.T) {
+	t.Parallel()
 	for range 5 {
 		r, pid, in := startDeathsig(t, "-d", "0.3")
 		waitForFile(t, filepath.Join(r.cmd.Dir, "prywalk.pb.gz"))
@@ -91,6 +93,7 @@ func TestCommandWithAParentDeathSignalOutlivesTheRecording(t *testing.T) {
 }
 
 func TestCommandWithAParentDeathSignalOutlivesCtrlZ(t *testing.T) {
+	t.Parallel()
 	r, pid, in := startDeathsig(t)
 	for range 5 {
 		eventually(t, "prywalk catches the signal", func() bool { return catches(r.cmd.Process.Pid, syscall.SIGTSTP) })

@@ -20,6 +20,7 @@ import (
 // Its CPU time is under kernel functions, or the frame that stands for them, not under [not observed]. The program
 // itself computes, too.
 func TestIOUringPollingThreadHasKernelFramesWithBothEngines(t *testing.T) {
+	t.Parallel()
 	exe := compileC(t, "sqpoll.c")
 	var exit *exec.ExitError
 	if err := exec.Command(exe).Run(); errors.As(err, &exit) && exit.ExitCode() == 77 {

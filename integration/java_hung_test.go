@@ -30,6 +30,7 @@ const jcmdTimeout = 5 * time.Second
 // A thread never reaches a safepoint, and another waits for one: the JVM's own thread dump does not come. prywalk's
 // dump has all threads by name, their Java frames, and the monitor's owner.
 func TestDumpOfAHungJVM(t *testing.T) {
+	t.Parallel()
 	realPrograms(t)
 	if runtime.GOARCH != "amd64" {
 		t.Skip("Java frames are supported on amd64 only")

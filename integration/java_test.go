@@ -17,6 +17,7 @@ import (
 // the JVM comes before main, then c1, c2, and so on. All have names without a perf map. So a missing or false frame
 // shows in the places of the inner names.
 func TestJavaStacksAreTheChainOfCalls(t *testing.T) {
+	t.Parallel()
 	realPrograms(t)
 	for _, c := range []struct {
 		target string
@@ -27,6 +28,7 @@ func TestJavaStacksAreTheChainOfCalls(t *testing.T) {
 		{"java-work", 2, 2 * manyChains}, {"java-work-c1", 2, 2 * manyChains},
 	} {
 		t.Run(c.target, func(t *testing.T) {
+			t.Parallel()
 			target := testtargets.Run(t, c.target, testtargets.Options{})
 			var seen javaStacks
 			for enough := c.stacks; ; enough *= 2 {

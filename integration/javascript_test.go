@@ -17,9 +17,11 @@ import (
 // between them. Interpreter handlers and builtins do not name the function that they work for, but some operators are
 // used in one function only.
 func TestJavaScriptStacksAreTheChainOfCalls(t *testing.T) {
+	t.Parallel()
 	realPrograms(t)
 	for _, name := range []string{"node-chain", "node-chain-base", "node-chain-int"} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			target := testtargets.Run(t, name, testtargets.Options{})
 			r := recordUntil(t, "200 stacks of the chain", func(p *profile.Profile) bool {
 				n := 0

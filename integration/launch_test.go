@@ -20,6 +20,7 @@ func launch(t *testing.T, args ...string) (result, string) {
 }
 
 func TestCommandsStatusBecomesTheExitCode(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		script string
 		code   int
@@ -31,6 +32,7 @@ func TestCommandsStatusBecomesTheExitCode(t *testing.T) {
 		{"i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; exit 7", 7},
 	} {
 		t.Run(c.script, func(t *testing.T) {
+			t.Parallel()
 			r, dir := launch(t, "sh", "-c", c.script)
 			r.must(t, c.code)
 			readProfile(t, filepath.Join(dir, "r.pb.gz"))
@@ -52,6 +54,7 @@ func TestCommandThatCannotBeStarted(t *testing.T) {
 }
 
 func TestCommandsOutputPassesThrough(t *testing.T) {
+	t.Parallel()
 	r, _ := launch(t, "sh", "-c", "printf 'out\\n\\001'; echo err >&2; sleep 0.3")
 	r.must(t, 0)
 	if r.stdout != "out\n\x01" {
@@ -73,6 +76,7 @@ func TestLaunchedCommandIsSampledFromItsStart(t *testing.T) {
 }
 
 func TestChildrenOfALaunchedCommandAreSampled(t *testing.T) {
+	t.Parallel()
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	recordLongEnough(t, func(seconds string) *profile.Profile {
 		r, dir := launch(t, "sh", "-c", target.Exe+" "+seconds+"; true")

@@ -58,6 +58,7 @@ func (l *lazy) pagesProvided(t *testing.T) int {
 // provide pages. Where the providing thread is stopped, too, prywalk would hang beyond -d; it is then killed (exit
 // code 137).
 func TestNoSampleReadsMemoryThatTheTargetProvides(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []string{"running", "sleeping", "inside", "withheld"} {
 		l := startLazy(t, mode)
 		pid, file := strconv.Itoa(l.pid), filepath.Join(t.TempDir(), "x.pb.gz")

@@ -37,6 +37,7 @@ func TestALimitThatIsTooLowIsOneLineWithTheRemedy(t *testing.T) {
 }
 
 func TestTooManyOpenFilesIsTheReportedCause(t *testing.T) {
+	t.Parallel()
 	args := []string{"record", "-d", "1"}
 	for range 60 {
 		args = append(args, "-p", strconv.Itoa(shell(t, "sleep 1000")))
@@ -49,6 +50,7 @@ func TestTooManyOpenFilesIsTheReportedCause(t *testing.T) {
 }
 
 func TestChildrenNotOpenedForLackOfDescriptorsAreCounted(t *testing.T) {
+	t.Parallel()
 	dir := scratch(t, nil)
 	out, stats := filepath.Join(dir, "r.pb.gz"), filepath.Join(dir, "stats.json")
 	r := underLimit(t, nil, "-n 64", "record", "-o", out, "--stats", stats, "--", "sh", "-c",
@@ -68,6 +70,7 @@ func TestChildrenNotOpenedForLackOfDescriptorsAreCounted(t *testing.T) {
 }
 
 func TestWithoutProcThereIsOneLineWithTheRemedy(t *testing.T) {
+	t.Parallel()
 	needRoot(t)
 	for _, args := range [][]string{{"record", "-p", "1"}, {"dump", "-p", "1"}, {"top", "-p", "1"}, {"doctor"},
 		{"record", "--", "true"}} {
@@ -82,6 +85,7 @@ func TestWithoutProcThereIsOneLineWithTheRemedy(t *testing.T) {
 }
 
 func TestWithoutSysEverythingWorks(t *testing.T) {
+	t.Parallel()
 	needRoot(t)
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	pid := strconv.Itoa(target.PID)
@@ -102,6 +106,7 @@ func TestWithoutSysEverythingWorks(t *testing.T) {
 }
 
 func TestAClosedOutputIsAnError(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		redirect string
 		code     int

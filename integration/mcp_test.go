@@ -12,6 +12,7 @@ import (
 )
 
 func TestMCPServerAnswersAboutAProcess(t *testing.T) {
+	t.Parallel()
 	sleeper := exec.Command("sleep", "4321")
 	if err := sleeper.Start(); err != nil {
 		t.Fatal(err)

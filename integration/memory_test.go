@@ -129,7 +129,7 @@ func withSections(t *testing.T, exe string, data []byte, names ...string) {
 	le.PutUint64(code[40:], uint64(len(code)))
 	le.PutUint16(code[60:], uint16(n+len(names)))
 	code = append(code, headers...)
-	if err := os.WriteFile(exe, code, 0o755); err != nil {
+	if err := testtargets.WriteExecutable(exe, code); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 )
 
 func TestAProcOfAnotherPidNamespaceIsRefused(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, to make a pid namespace")
 	}
@@ -30,6 +31,7 @@ func TestAProcOfAnotherPidNamespaceIsRefused(t *testing.T) {
 }
 
 func TestRootOfAUserNamespaceRecordsWhatIsInIt(t *testing.T) {
+	t.Parallel()
 	if err := exec.Command("unshare", "-Ur", "true").Run(); err != nil {
 		t.Skipf("no user namespace can be made here: %v", err)
 	}

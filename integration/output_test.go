@@ -20,6 +20,7 @@ import (
 )
 
 func TestOutputThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
 	target := testtargets.Run(t, "c", testtargets.Options{User: ordinary()})
 	pid := strconv.Itoa(target.PID)
 	for _, file := range []string{"/no/such/directory/r.pb.gz", "/proc/r.pb.gz", "/"} {
@@ -46,6 +47,7 @@ func smallDisk(t *testing.T) string {
 }
 
 func TestFullDiskIsAnErrorAndLeavesTheLastFile(t *testing.T) {
+	t.Parallel()
 	dir := smallDisk(t)
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	file := filepath.Join(dir, "r.pb.gz")
@@ -68,6 +70,7 @@ func TestFullDiskIsAnErrorAndLeavesTheLastFile(t *testing.T) {
 }
 
 func TestFileSizeLimitIsAnErrorAndNoCrash(t *testing.T) {
+	t.Parallel()
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	// SIGXFSZ ends a Go program with a stack trace unless it handles the signal.
 	script := fmt.Sprintf("ulimit -f 1; exec %s record -d 2 -F 999 -p %d -o r.pb.gz", binary, target.PID)
@@ -78,6 +81,7 @@ func TestFileSizeLimitIsAnErrorAndNoCrash(t *testing.T) {
 }
 
 func TestSpecialFileIsWrittenToAndNotReplaced(t *testing.T) {
+	t.Parallel()
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	fifo := filepath.Join(scratch(t, nil), "fifo")
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
@@ -98,6 +102,7 @@ func TestSpecialFileIsWrittenToAndNotReplaced(t *testing.T) {
 }
 
 func TestRecordingOnStdout(t *testing.T) {
+	t.Parallel()
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	r := prywalk(t, "record", "-d", "1", "-p", strconv.Itoa(target.PID), "-o", "-").must(t, 0)
 	p, err := profile.ParseData([]byte(r.stdout))
@@ -108,6 +113,7 @@ func TestRecordingOnStdout(t *testing.T) {
 }
 
 func TestOutputNameExpandsPidAndTime(t *testing.T) {
+	t.Parallel()
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	dir := scratch(t, nil)
 	c := command{args: []string{"record", "-d", "1", "-p", strconv.Itoa(target.PID), "-o", "r-%p-%t.pb.gz"}, dir: dir}
@@ -121,6 +127,7 @@ func TestOutputNameExpandsPidAndTime(t *testing.T) {
 }
 
 func TestDefaultOutputAndClosingLine(t *testing.T) {
+	t.Parallel()
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	dir := scratch(t, nil)
 	r := command{args: []string{"record", "-g", "-d", "1", "-p", strconv.Itoa(target.PID)}, dir: dir}.run(t).must(t, 0)
@@ -137,6 +144,7 @@ func TestDefaultOutputAndClosingLine(t *testing.T) {
 }
 
 func TestAggregateKeepsNoTime(t *testing.T) {
+	t.Parallel()
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	plain := record(t, "-d", "1", "-p", strconv.Itoa(target.PID))
 	timed := false

@@ -60,7 +60,7 @@ func hostileProgram(t *testing.T) *exec.Cmd {
 	}
 	code = bytes.ReplaceAll(code, []byte("hostile.c"), []byte("ho\x1b\n\xffie.c"))
 	exe := filepath.Join(dir, "pr\x1b[31m\n\xfe\u2066g")
-	if err := os.WriteFile(exe, code, 0o755); err != nil {
+	if err := testtargets.WriteExecutable(exe, code); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(exe, hostile)
@@ -90,6 +90,7 @@ func textForms(file string) [][]string {
 }
 
 func TestNoCommandsTextHasControlCharacters(t *testing.T) {
+	t.Parallel()
 	cmd := hostileProgram(t)
 	pid := strconv.Itoa(cmd.Process.Pid)
 	dir := scratch(t, nil)

@@ -16,6 +16,7 @@ import (
 )
 
 func TestRecordingsOfEachReleaseOpen(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob("testdata/releases/*/*.pb.gz")
 	if err != nil || len(files) < 3 {
 		t.Fatalf("%d recordings of releases (%v)", len(files), err)
@@ -76,6 +77,7 @@ func absolute(t *testing.T, file string) string {
 // A document of the present schema_version has no field that the schema lacks now, and no field of another type.
 // Fields added since may be absent.
 func TestJSONOfEachReleaseKeepsItsMeaning(t *testing.T) {
+	t.Parallel()
 	read := 0
 	for form, pattern := range map[string]string{"stats": "stats.json", "dump": "dump.json", "report": "p*.json"} {
 		files, err := filepath.Glob("testdata/releases/*/" + pattern)

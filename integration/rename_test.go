@@ -33,6 +33,7 @@ func main() {
 `
 
 func TestRenamedModuleIsImportedByAnother(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	tree, program := filepath.Join(dir, "tree"), filepath.Join(dir, "program")
 	in := func(dir, name string, args ...string) string {

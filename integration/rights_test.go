@@ -46,7 +46,7 @@ func withCapabilities(t *testing.T, caps string) string {
 		t.Fatal(err)
 	}
 	exe := filepath.Join(scratch(t, nil), "prywalk")
-	if err := os.WriteFile(exe, text, 0o755); err != nil {
+	if err := testtargets.WriteExecutable(exe, text); err != nil {
 		t.Fatal(err)
 	}
 	if caps != "" {

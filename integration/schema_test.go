@@ -69,6 +69,7 @@ func checkDocument(t *testing.T, s *jsonschema.Schema, text string) map[string]a
 }
 
 func TestRealOutputSatisfiesTheSchemas(t *testing.T) {
+	t.Parallel()
 	native, python := testtargets.Run(t, "c", testtargets.Options{}), testtargets.Run(t, "python",
 		testtargets.Options{})
 	goes := testtargets.Run(t, "go", testtargets.Options{})
@@ -160,6 +161,7 @@ func cycleOf(t *testing.T, how string) (pid string) {
 }
 
 func TestDumpHasTimeHostAndRunCounts(t *testing.T) {
+	t.Parallel()
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	host, err := os.Hostname()
 	if err != nil {
@@ -200,6 +202,7 @@ func atMost(n json.Number, limit int64) bool {
 }
 
 func TestErrorsAreObjectsWithJSON(t *testing.T) {
+	t.Parallel()
 	s := schemaOf(t, "error")
 	for _, c := range []struct {
 		args          string
@@ -234,6 +237,7 @@ func TestErrorsAreObjectsWithJSON(t *testing.T) {
 }
 
 func TestReportCountsTheFunctionsThatItCutsOff(t *testing.T) {
+	t.Parallel()
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	dir := scratch(t, nil)
 	command{dir: dir, args: []string{"record", "-p", strconv.Itoa(target.PID), "-d", "2"}}.run(t).must(t, 0)

@@ -62,6 +62,7 @@ func execWithoutPtrace() {
 }
 
 func TestPtraceForbiddenBySeccompIsNamed(t *testing.T) {
+	t.Parallel()
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	self, err := os.Executable()
 	if err != nil {

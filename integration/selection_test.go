@@ -23,6 +23,7 @@ func burner(t *testing.T, exe string) *exec.Cmd {
 }
 
 func TestSelectedProcessesComeAndGo(t *testing.T) {
+	t.Parallel()
 	dir := scratch(t, nil)
 	shell, err := exec.LookPath("dash")
 	if err != nil {
@@ -34,7 +35,7 @@ func TestSelectedProcessesComeAndGo(t *testing.T) {
 	}
 	exe, other := filepath.Join(dir, "chosen-one"), filepath.Join(dir, "not-that")
 	for _, name := range []string{exe, other} {
-		if err := os.WriteFile(name, text, 0o755); err != nil {
+		if err := testtargets.WriteExecutable(name, text); err != nil {
 			t.Fatal(err)
 		}
 	}

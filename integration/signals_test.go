@@ -43,8 +43,10 @@ func checkReleased(t *testing.T, target *testtargets.Target) {
 }
 
 func TestSignalsEndTheRunWithAWholeRecording(t *testing.T) {
+	t.Parallel()
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		t.Run(s.String(), func(t *testing.T) {
+			t.Parallel()
 			target := testtargets.Run(t, "c", testtargets.Options{})
 			r, file := begin(t, target)
 			r.signal(s)
@@ -56,6 +58,7 @@ func TestSignalsEndTheRunWithAWholeRecording(t *testing.T) {
 }
 
 func TestSecondInterruptEndsAtOnce(t *testing.T) {
+	t.Parallel()
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	r, file := begin(t, target)
 	r.signal(syscall.SIGINT)
@@ -66,6 +69,7 @@ func TestSecondInterruptEndsAtOnce(t *testing.T) {
 }
 
 func TestUSR1WritesACheckpointAndTheRecordingContinues(t *testing.T) {
+	t.Parallel()
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	r, file := begin(t, target)
 	early := readProfile(t, file)
@@ -84,6 +88,7 @@ func TestUSR1WritesACheckpointAndTheRecordingContinues(t *testing.T) {
 }
 
 func TestKilledProfilerLeavesTheTargetRunning(t *testing.T) {
+	t.Parallel()
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	r, file := begin(t, target)
 	r.signal(syscall.SIGKILL)

@@ -15,6 +15,7 @@ import (
 // Each thread has its Python name from its first sample, even if it never sleeps. The kernel's name is the
 // executable's for all.
 func TestThreadsOfPythonHaveOneName(t *testing.T) {
+	t.Parallel()
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		t.Fatal(err)

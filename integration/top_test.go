@@ -26,6 +26,7 @@ func onTmux(t *testing.T, columns, rows int, args ...string) (*tmux, *testtarget
 }
 
 func TestTopOnATerminal(t *testing.T) {
+	t.Parallel()
 	m, _ := onTmux(t, 100, 24, "--interval", "0.3")
 	m.keys("/")
 	m.run("send-keys", "burn_60")
@@ -66,6 +67,7 @@ func TestTopOnATerminal(t *testing.T) {
 }
 
 func TestTopCountsGoroutinesThatWait(t *testing.T) {
+	t.Parallel()
 	target := testtargets.Run(t, "go", testtargets.Options{})
 	pid := strconv.Itoa(target.PID)
 	m := newTmux(t, 80, 24)
@@ -94,6 +96,7 @@ func TestTopCountsGoroutinesThatWait(t *testing.T) {
 }
 
 func TestTopNamesTheOptionThatGivesNames(t *testing.T) {
+	t.Parallel()
 	target := testtargets.Run(t, "c-stripped", testtargets.Options{})
 	text, err := exec.Command(binary, "top", "--once", "--window", "0.5", "-p", strconv.Itoa(target.PID)).Output()
 	if err != nil || strings.Count(string(text), "To get names: ") != 1 ||
@@ -103,6 +106,7 @@ func TestTopNamesTheOptionThatGivesNames(t *testing.T) {
 }
 
 func TestTopLeavesTheTerminalAsItWas(t *testing.T) {
+	t.Parallel()
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	m := newTmux(t, 100, 24)
 	was := m.settings("before")
@@ -132,6 +136,7 @@ func TestTopLeavesTheTerminalAsItWas(t *testing.T) {
 }
 
 func TestTopSuspendsAndContinues(t *testing.T) {
+	t.Parallel()
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	m := newTmux(t, 100, 24)
 	m.types("set -m")
@@ -150,6 +155,7 @@ func TestTopSuspendsAndContinues(t *testing.T) {
 }
 
 func TestTopStaysWhenTheTargetEnds(t *testing.T) {
+	t.Parallel()
 	m, target := onTmux(t, 100, 24, "--interval", "0.3")
 	if err := syscall.Kill(target.PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
@@ -184,6 +190,7 @@ type topTable struct {
 }
 
 func TestTopsLastTableEqualsItsRecording(t *testing.T) {
+	t.Parallel()
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	dir := scratch(t, nil)
 	r := command{dir: dir, args: []string{"top", "-p", strconv.Itoa(target.PID), "-d", "3", "--interval", "0.5", "--json",
@@ -230,6 +237,7 @@ func TestTopsLastTableEqualsItsRecording(t *testing.T) {
 }
 
 func TestTopOnce(t *testing.T) {
+	t.Parallel()
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	pid := strconv.Itoa(target.PID)
 	r := prywalk(t, "top", "-p", pid, "--once", "--window", "2s").must(t, 0)
@@ -253,6 +261,7 @@ func TestTopOnce(t *testing.T) {
 }
 
 func TestTopReportsWhyItCannotSample(t *testing.T) {
+	t.Parallel()
 	prywalk(t, "top", "-p", "999999999").must(t, 1).oneLine(t, "999999999")
 	prywalk(t, "top").must(t, 2).oneLine(t, "-p PID")
 	prywalk(t, "top", "--", "true").must(t, 2).oneLine(t, "-n NAME")

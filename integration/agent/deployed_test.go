@@ -57,7 +57,6 @@ func TestDocumentedUnitIsAcceptedBySystemd(t *testing.T) {
 // TestDocumentedManifestsSatisfyTheKubernetesTypes field by field.
 func TestDocumentedManifestsSatisfyTheKubernetesTypes(t *testing.T) {
 	cmd := exec.Command("go", "run", "-C", "../kubernetes", ".")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	cmd.Stdin = strings.NewReader(strings.Join(codeBlocks(t, "yaml"), "---\n"))
 	var messages bytes.Buffer
 	cmd.Stderr = &messages

@@ -35,6 +35,7 @@ func TestStacksOfStoppedProcessesAgreeWithGdbOrElfutils(t *testing.T) {
 	}
 	for _, name := range testtargets.Names() {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			target := testtargets.Run(t, name, testtargets.Options{})
 			pids := stop(t, target)
 			count := &tally{alone: map[string]int{}}

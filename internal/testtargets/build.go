@@ -7,11 +7,11 @@ import (
 	"embed"
 	"encoding/hex"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 //go:embed src
@@ -175,23 +175,10 @@ func notInstalled(name string, err error) error {
 	return fmt.Errorf("%s is not installed (run scripts/setup-tests.sh as root): %w", name, err)
 }
 
-func copyFile(to, from string) error {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	info, err := in.Stat()
-	if err != nil {
-		return err
-	}
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_EXCL, info.Mode().Perm())
-	if err != nil {
-		return err
-	}
-	if _, err := io.Copy(out, in); err != nil {
-		out.Close()
-		return err
-	}
-	return out.Close()
+// WriteExecutable writes a program. Meanwhile nothing is started: a child that has the file open for writing until
+// its exec would make the program's exec fail (ETXTBSY of execve(2)).
+func WriteExecutable(path string, text []byte) error {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	return os.WriteFile(path, text, 0o755)
 }

@@ -137,7 +137,11 @@ func (t *Target) place() (string, error) {
 	}
 	t.Unstripped = b.unstripped
 	file := filepath.Join(t.Dir, filepath.Base(t.spec.program.result))
-	return file, copyFile(file, b.file)
+	text, err := os.ReadFile(b.file)
+	if err != nil {
+		return "", err
+	}
+	return file, WriteExecutable(file, text)
 }
 
 // launch runs a command that prints "ready" as the target.
