@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"prywalk/internal/code"
+	"prywalk/internal/core"
 	"prywalk/internal/testtargets"
 )
 
@@ -38,8 +39,8 @@ func TestCoreOfAStoppedProcessHasTheStacksOfTheLiveOne(t *testing.T) {
 			pid := all[len(all)-1] // a worker, if there are several processes
 			stopAll(t, pid)
 			live := examine(t, pid)
-			core := gcore(t, pid)
-			dead := dumpNamed(t, core, name == "node" || name == "java")
+			file := gcore(t, pid)
+			dead := dumpNamed(t, file, name == "node" || name == "java")
 			sameStacks(t, live, dead)
 			for i := range dead.Threads {
 				if th := &dead.Threads[i]; !th.Complete {
@@ -48,7 +49,7 @@ func TestCoreOfAStoppedProcessHasTheStacksOfTheLiveOne(t *testing.T) {
 			}
 			n := len(dead.Threads)
 			exe := exeOf(t, pid)
-			gdb, eu := agree(t, "gdb", dead, gdbStacks(t, exe, core)), agree(t, "eu-stack", dead, euStacks(t, exe, core))
+			gdb, eu := agree(t, "gdb", dead, gdbStacks(t, exe, file)), agree(t, "eu-stack", dead, euStacks(t, exe, file))
 			t.Logf("%d threads; gdb agrees on %d, eu-stack on %d", n, gdb, eu)
 			if !slices.Contains(alone, name) && (gdb < n || eu < n) {
 				t.Errorf("%d threads; gdb agrees on %d, eu-stack on %d", n, gdb, eu)
@@ -90,6 +91,26 @@ func sameStacks(t *testing.T, live, dead *Process) {
 }
 
 func sameFrame(a, b Frame) bool { return a.PC == b.PC && a.SP == b.SP && *a.Place == *b.Place }
+
+// A core's stack that ends early has the same last frame as a live one.
+func TestStacksOfACoreThatEndEarlyAreMarked(t *testing.T) {
+	pid := testtargets.Run(t, "c", testtargets.Options{}).PIDs()[0]
+	stopAll(t, pid)
+	target, err := code.Open(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer target.Close()
+	live, err := Sample(target, Options{MaxDepth: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead := Core(openCore(t, gcore(t, pid), core.Options{}), Options{MaxDepth: 1})
+	sameStacks(t, live, dead)
+	if n := len(dead.Threads[0].Frames); n != 2 {
+		t.Errorf("%d frames", n)
+	}
+}
 
 func exeOf(t *testing.T, pid int) string {
 	t.Helper()
