@@ -20,6 +20,7 @@ func TestAnUnknownVerdictSaysSoFirst(t *testing.T) {
 	owned := Lock{Wait: waits.Wait{Kind: waits.Mutex, Address: 9, Owner: 13}, PID: 1, Waiters: []int{16}}
 	mutex := GoroutineLock{PID: 1, Kind: kindMutex, Waiters: []GoroutineWaiter{{Goroutine: 5}, {Goroutine: 6}}}
 	chanOf := GoroutineLock{PID: 1, Kind: kindChannel, Waiters: []GoroutineWaiter{{Goroutine: 7}}}
+	ofFile := Lock{Wait: waits.Wait{Kind: waits.FileLock, OwnerProcess: 2}, PID: 1, Waiters: []int{11}}
 	const ofGo = "deadlock unknown: Go's locks and channels store no owner"
 	for name, c := range map[string]struct {
 		l    Locks
@@ -32,8 +33,8 @@ func TestAnUnknownVerdictSaysSoFirst(t *testing.T) {
 		"both": {Locks{Locks: []Lock{likely, semaphore(2, 14), owned}, OwnerUnknown: []int{11, 12, 14}},
 			"4 threads wait for 3 locks; deadlock unknown: 1 of 2 locks has a likely owner only, 1 has none; " +
 				"no cycle among 1 lock with a known owner"},
-		"no address": {Locks{OwnerUnknown: []int{11}},
-			"no thread waits for a lock; deadlock unknown: what 1 thread waits for has no known owner"},
+		"of a file": {Locks{Locks: []Lock{ofFile}, OwnerUnknown: []int{11}},
+			"1 thread waits for 1 lock; deadlock unknown: which thread holds 1 file lock is not known"},
 		"goroutines": {Locks{Go: []int{1}, GoroutineLocks: []GoroutineLock{mutex, chanOf}},
 			"2 goroutines wait for 1 lock; " + ofGo + " (1 lock has no known owner)"},
 		"channels": {Locks{Go: []int{1}, GoroutineLocks: []GoroutineLock{chanOf}},

@@ -75,6 +75,9 @@ func (l *Locks) unknownTexts() (why []string) {
 	for _, c := range l.GIL {
 		why = append(why, fmt.Sprintf("%d threads wait for each other through the GIL, which is not proven", len(c)))
 	}
+	if l.unsampled > 0 {
+		why = append(why, "the stack of "+count(l.unsampled, "owner")+" is not known")
+	}
 	if l.Unread > 0 {
 		why = append(why, fmt.Sprintf("what %s for is not known (not readable, or stopped by a signal)",
 			waiting(l.Unread, "thread")))
@@ -100,7 +103,7 @@ func (l *Locks) ownerless() string {
 	for _, tid := range l.OwnerUnknown {
 		left[tid] = true
 	}
-	likely, none := 0, 0
+	likely, none, files := 0, 0, 0
 	for i := range l.Locks {
 		m := &l.Locks[i]
 		if !slices.ContainsFunc(m.Waiters, func(tid int) bool { return left[tid] }) {
@@ -109,9 +112,12 @@ func (l *Locks) ownerless() string {
 		for _, tid := range m.Waiters {
 			delete(left, tid)
 		}
-		if len(m.Likely) > 0 {
+		switch {
+		case len(m.Likely) > 0:
 			likely++
-		} else {
+		case m.OwnerProcess != 0:
+			files++
+		default:
 			none++
 		}
 	}
@@ -119,8 +125,8 @@ func (l *Locks) ownerless() string {
 	if text := ofOwners(likely, none); text != "" {
 		parts = append(parts, text)
 	}
-	if len(left) > 0 { // at no address
-		parts = append(parts, "what "+waiting(len(left), "thread")+" for has no known owner")
+	if files > 0 {
+		parts = append(parts, "which thread holds "+count(files, "file lock")+" is not known")
 	}
 	return strings.Join(parts, "; ")
 }

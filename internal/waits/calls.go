@@ -80,7 +80,7 @@ func describeCall(s *Sleeper) Wait {
 		}
 		return futex(a, s.Stack, &s.Near)
 	case "flock", "fcntl":
-		return Wait{Kind: FileLock, FD: fileOf(a[0])}
+		return Wait{Kind: FileLock, FD: fileOf(a[0]), class: fileLockClasses[s.Wait]}
 	case "wait4", "waitid":
 		return describeChild(s.Wait, a)
 	case "nanosleep", "clock_nanosleep":

@@ -38,8 +38,11 @@ func (f *Files) path(pid int, name string) string {
 	return f.root + "/" + strconv.Itoa(pid) + "/" + name
 }
 
-// Describe completes a wait's descriptors.
+// Describe completes a wait's descriptors, and the owner of a file lock.
 func (f *Files) Describe(w *Wait) {
+	if w.Kind == FileLock {
+		f.setHolder(w)
+	}
 	if d := w.FD; d != nil {
 		switch *d = f.file(d.FD); d.Type {
 		case "pipe":
