@@ -121,7 +121,7 @@ func TestNamesOfPoolsMakeNoIdleness(t *testing.T) {
 	l := settle(t, p.pid, func(l *Locks) bool { return len(l.OwnerUnknown) == 2 })
 	text := lockText(t, l)
 	if len(l.OwnerUnknown) != 2 || l.Verdict != VerdictUnknown ||
-		!strings.Contains(text, "deadlock unknown: 2 locks have no known owner") {
+		!strings.Contains(text, "deadlock unknown: 2 objects have no known owner") {
 		t.Errorf("%s\n%s", l.Verdict, text)
 	}
 }

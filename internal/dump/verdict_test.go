@@ -113,8 +113,8 @@ func TestThreadsThatWaitForFileLocksAreNotDenied(t *testing.T) {
 		delete(want, kind)
 	}
 	if text := lockText(t, l); len(want) > 0 || l.Verdict != VerdictUnknown ||
-		!strings.Contains(text, "3 threads wait for 3 locks; deadlock unknown: 1 lock has no known owner; "+
-			"which thread holds 2 file locks is not known\n") ||
+		!strings.Contains(text, "3 threads wait for 2 locks and 1 other object; deadlock unknown: "+
+			"1 object has no known owner; which thread holds 2 file locks is not known\n") ||
 		!strings.Contains(text, fmt.Sprintf(", taken by process %d prog\n", p.numbers[0])) {
 		t.Errorf("not seen: %v; %s\n%s", want, l.Verdict, text)
 	}

@@ -104,6 +104,19 @@ func (k Kind) IsSynchronization() bool {
 	return false
 }
 
+// IsLock reports whether what is waited for is certainly a lock: no condition, barrier, end of a thread or the like.
+func (w *Wait) IsLock() bool {
+	switch w.Kind {
+	case Mutex, RWLock, LibraryLock, FileLock, Monitor, GIL:
+		return true
+	case Semaphore:
+		return w.Type != "" && w.Type != ConditionOfPython
+	case Park:
+		return w.Owner != 0
+	}
+	return false
+}
+
 // Shared reports whether other processes may hold the lock.
 func (w *Wait) Shared() bool { return w.shared }
 
