@@ -12,7 +12,7 @@ import (
 var fileLockClasses = map[string][]string{"flock": {"FLOCK"}, "fcntl": {"POSIX", "OFDLCK"}}
 
 func (f *Files) setHolder(w *Wait) {
-	pid := holder(f.read(f.root+"/locks"), f.pid, w.class)
+	pid := lockHolder(f.read(f.root+"/locks"), f.pid, w.class)
 	if pid == 0 {
 		w.Why = "its owner is not known"
 		return
@@ -20,14 +20,14 @@ func (f *Files) setHolder(w *Wait) {
 	w.OwnerProcess, w.OwnerName = pid, strings.TrimSpace(f.read(f.path(pid, "comm")))
 }
 
-// holder gives the process with the lock that a process waits for, by /proc/locks (proc_locks(5)), where a lock's
+// lockHolder gives the process with the lock that a process waits for, by /proc/locks (proc_locks(5)), where a lock's
 // waiters follow it:
 //
 //	3: FLOCK  ADVISORY  WRITE 4711 fe:00:9986111 0 EOF
 //	3: -> FLOCK  ADVISORY  WRITE 4712 fe:00:9986111 0 EOF
 //
 // Waiters are processes: it gives 0 if the waiter's threads wait for several holders.
-func holder(text string, waiter int, classes []string) (pid int) {
+func lockHolder(text string, waiter int, classes []string) (pid int) {
 	last := 0
 	for line := range strings.Lines(text) {
 		fields := strings.Fields(line)

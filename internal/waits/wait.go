@@ -128,6 +128,8 @@ func (w *Wait) Thing() string {
 		return TypedSemaphore(w.Type, w.semaphore())
 	case w.Kind == FileLock && w.FD != nil:
 		return name + " " + w.FD.String()
+	case w.Kind == Disk && w.FD != nil:
+		return name + ": " + w.FD.String()
 	case w.Kind == Descriptor && w.FD != nil:
 		return w.FD.String()
 	case w.Kind == Descriptor && len(w.FDs) == 1:

@@ -283,7 +283,7 @@ func TestTheHolderOfAFileLock(t *testing.T) {
 		"not waiting":           {held + other, 0},
 		"cut":                   {held + "3: -> FLOCK", 0},
 	} {
-		if got := holder(c.text, 4712, []string{"FLOCK"}); got != c.want {
+		if got := lockHolder(c.text, 4712, []string{"FLOCK"}); got != c.want {
 			t.Errorf("%s: %d, want %d", name, got, c.want)
 		}
 	}
@@ -295,6 +295,6 @@ func FuzzTables(f *testing.F) {
 		parseInet(table, true, map[string]socket{})
 		parseUnix(table, map[string]socket{})
 		_, _, _ = timerText(info), signals(info), inet(table)
-		_ = holder(table, 4712, []string{"FLOCK"})
+		_ = lockHolder(table, 4712, []string{"FLOCK"})
 	})
 }
