@@ -47,6 +47,8 @@ func TestAnUnknownVerdictSaysSoFirst(t *testing.T) {
 			"2 goroutines wait for 1 lock; " + ofGo + " (1 lock has no known owner)"},
 		"channels": {Locks{Go: []int{1}, GoroutineLocks: []GoroutineLock{chanOf}},
 			"no thread or goroutine waits for a lock; " + ofGo},
+		"not read": {Locks{Unread: 2}, "no thread is known to wait for a lock; deadlock unknown: what 2 threads wait for " +
+			"is not known (not readable, or stopped by a signal)"},
 		"not examined": {Locks{Go: []int{2}},
 			"no thread waits for a lock; deadlock unknown: locks that goroutines wait for are not examined"},
 	} {

@@ -34,8 +34,11 @@ func (l *Locks) waitersText(blocked []*Lock) string {
 	switch {
 	case len(parts) > 0:
 		return strings.Join(parts, ", ")
-	case len(l.Go) > 0 && l.examinesGoroutines():
+	case l.Unread == 0 && len(l.Go) > 0 && l.examinesGoroutines():
 		return "no thread or goroutine waits for a lock"
+	}
+	if l.Unread > 0 {
+		return "no thread is known to wait for a lock"
 	}
 	return "no thread waits for a lock"
 }
