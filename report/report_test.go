@@ -299,6 +299,11 @@ func TestThreadsOfSeveralProcessesSayWhoseTheyAre(t *testing.T) {
 				t.Errorf("%s: no %q in\n%s", name, want, table)
 			}
 		}
+		// --thread matches the names that --by thread shows
+		_, err := Filter(parsed(t, b, nil), Options{Thread: "of pid 100"})
+		if several := len(c.pids) > 1; (err == nil) != several {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

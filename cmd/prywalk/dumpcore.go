@@ -28,8 +28,9 @@ func (f *dumpFlags) checkCore() error {
 	switch {
 	case f.core == "":
 		return exit.Usage("--sysroot is for cores: give --core FILE")
-	case len(f.pids) > 0 || f.name != "":
-		return exit.Usage("give either -p PID or --core FILE, not both")
+	case len(f.pids) > 0 || f.name != "" || f.all || f.hasRule():
+		return exit.Usage("give either --core FILE or what selects processes (-p, -n, --all, -a, --cgroup, --unit, " +
+			"--user, --match), not both")
 	}
 	return f.checkSysroot()
 }

@@ -5,6 +5,7 @@ package doctor
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -46,6 +47,33 @@ const (
 	noCaps  = "0000000000000000"
 	allCaps = "000001ffffffffff"
 )
+
+// The kernel shows hidden processes to who may trace them, and with hidepid=1 and 2 to a group.
+func TestHiddenProcesses(t *testing.T) {
+	for _, c := range []struct {
+		options, caps, groups string
+		want                  Level
+	}{
+		{"rw", noCaps, "", OK},
+		{"rw,hidepid=off", noCaps, "", OK},
+		{"rw,hidepid=2", noCaps, "", Warn},
+		{"rw,hidepid=noaccess", noCaps, "", Warn},
+		{"rw,hidepid=invisible", fmt.Sprintf("%016x", 1<<unix.CAP_SYS_PTRACE), "", OK},
+		{"rw,hidepid=invisible", fmt.Sprintf("%016x", 1<<unix.CAP_SYS_ADMIN), "", Warn},
+		{"rw,gid=27,hidepid=invisible", noCaps, "1000 27", OK},
+		{"rw,gid=28,hidepid=invisible", noCaps, "1000 27", Warn},
+		{"rw,gid=1000,hidepid=2", noCaps, "", OK},
+		{"rw,gid=27,hidepid=ptraceable", noCaps, "1000 27", Warn},
+		{"rw,gid=27,hidepid=4", noCaps, "1000 27", Warn},
+	} {
+		root := fakeRoot(t, ordinary(map[string]string{
+			"proc/self/status":    status("50", "1000", c.caps, "Groups:\t"+c.groups+"\n"),
+			"proc/self/mountinfo": "22 1 0:20 / /proc rw - proc proc " + c.options + "\n"}))
+		if f := find(t, Options{Root: root}.Check(), "hidepid"); f.Level != c.want {
+			t.Errorf("%+v: %+v", c, f)
+		}
+	}
+}
 
 // ordinary gives the files of a machine on which an ordinary user runs prywalk.
 func ordinary(more map[string]string) map[string]string {

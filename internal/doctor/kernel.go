@@ -5,6 +5,7 @@ package doctor
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -88,24 +89,37 @@ func (c *checkup) schedstat() Finding {
 	return finding(OK, "works", "")
 }
 
-// hidepid: Documentation/filesystems/proc.rst, chapter 4.
+// hidepid: Documentation/filesystems/proc.rst, chapter 4; fs/proc/base.c, has_pid_permissions.
 func (c *checkup) hidepid() Finding {
-	for line := range strings.Lines(c.read("self/mountinfo")) {
-		head, tail, ok := strings.Cut(line, " - ")
-		f := strings.Fields(head)
-		if !ok || len(f) < 5 || f[4] != "/proc" || !strings.HasPrefix(tail, "proc ") {
-			continue
-		}
-		_, opt, hidden := strings.Cut(tail, "hidepid=")
-		opt, _, _ = strings.Cut(opt, ",")
-		opt = strings.TrimSpace(opt)
-		if !hidden || opt == "0" || opt == "off" || c.root() {
-			continue
-		}
-		found := finding(Warn, "/proc shows this user its own processes only (hidepid="+opt+")",
-			"run prywalk as the target's user")
-		found.Command = "sudo mount -o remount,hidepid=0 /proc"
-		return found
+	mode, group := c.hiding()
+	byGroup := mode != "4" && mode != "ptraceable" && c.self.InGroup(group)
+	if mode == "0" || mode == "off" || byGroup || c.self.Has(unix.CAP_SYS_PTRACE) {
+		return finding(OK, "/proc shows all processes", "")
 	}
-	return finding(OK, "/proc shows all processes", "")
+	found := finding(Warn, "/proc shows this user its own processes only (hidepid="+mode+")",
+		"run prywalk as the target's user")
+	found.Command = "sudo mount -o remount,hidepid=0 /proc"
+	return found
+}
+
+// hiding gives the options hidepid and gid of the uppermost mount on /proc; the kernel leaves out "0".
+func (c *checkup) hiding() (mode string, group int) {
+	mode = "0"
+	for line := range strings.Lines(c.read("self/mountinfo")) {
+		head, tail, _ := strings.Cut(line, " - ")
+		point, of := strings.Fields(head), strings.Fields(tail)
+		if len(point) < 5 || point[4] != "/proc" || len(of) < 3 || of[0] != "proc" {
+			continue
+		}
+		mode, group = "0", 0
+		for option := range strings.SplitSeq(of[2], ",") {
+			switch key, value, _ := strings.Cut(option, "="); key {
+			case "hidepid":
+				mode = value
+			case "gid":
+				group, _ = strconv.Atoi(value)
+			}
+		}
+	}
+	return mode, group
 }

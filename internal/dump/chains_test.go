@@ -21,13 +21,13 @@ func asleepIn(t *testing.T, exe string) int {
 	t.Helper()
 	cmd := exec.Command(exe)
 	testtargets.Ready(t, cmd)
-	for end := time.Now().Add(4 * time.Minute); pausing(examine(t,
-		cmd.Process.Pid)) == nil; time.Sleep(5 * time.Millisecond) {
+	pid, end := cmd.Process.Pid, time.Now().Add(4*time.Minute)
+	for ; pausing(sampleOf(t, pid, -1)) == nil; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("no thread sleeps in pause")
 		}
 	}
-	return cmd.Process.Pid
+	return pid
 }
 
 func pausing(p *Process) *Thread {
@@ -44,9 +44,9 @@ func wantChain(t *testing.T, exe, functions string) {
 	t.Helper()
 	want := regexp.MustCompile("^" + functions + "$")
 	pid := asleepIn(t, exe)
-	passive := examine(t, pid)
+	passive := sampleOf(t, pid, -1)
 	stopAll(t, pid)
-	stopped := examine(t, pid)
+	stopped := sampleOf(t, pid, -1)
 	dead := Core(openCore(t, gcore(t, pid), core.Options{}), Options{MaxDepth: -1})
 	for how, p := range map[string]*Process{"asleep": passive, "stopped": stopped, "core": dead} {
 		th := pausing(p)
@@ -70,7 +70,7 @@ func TestStackThatGrowsInPartsIsWhole(t *testing.T) {
 	wantChain(t, exe, `\S*pause\S* waits ((__morestack )?grows ){61}thread `+fromThread)
 	stripped := exe + "-stripped"
 	run(t, "strip", "-o", stripped, exe)
-	if th := pausing(examine(t, asleepIn(t, stripped))); !th.Complete || len(th.Frames) < 61 {
+	if th := pausing(sampleOf(t, asleepIn(t, stripped), -1)); !th.Complete || len(th.Frames) < 61 {
 		t.Errorf("stripped: %s after %s", th.StopReason, names(th))
 	}
 }
@@ -163,7 +163,7 @@ func TestCOfAGoProgramIsDescribedByDebugFrame(t *testing.T) {
 				run(t, append(slices.Clone(c.then), exe)...)
 			}
 			wantChain(t, exe, cgoChain(c.name))
-			th := pausing(examine(t, asleepIn(t, exe)))
+			th := pausing(sampleOf(t, asleepIn(t, exe), -1))
 			var methods []string
 			for _, f := range th.Frames[:5] {
 				methods = append(methods, f.Method)

@@ -76,6 +76,7 @@ func coreThread(c *core.Core, th *core.Thread, w *walk, depth, limit int) Thread
 	still := callstack.Still(c.Read)
 	t.Frames = w.run(c.Space(), c.Runtimes().Namers(),
 		&managed.Sample{TID: th.TID, Regs: &th.Regs, Mem: c.Memory(), Live: still})
-	t.Complete, t.StopReason = w.ended()
+	t.holds = callstack.Holds(c.Runtimes().Namers())
+	t.Frames, t.Complete, t.StopReason = w.end(t.Frames)
 	return t
 }

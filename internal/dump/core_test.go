@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"prywalk/internal/code"
+	"prywalk/internal/core"
 	"prywalk/internal/testtargets"
 )
 
@@ -37,9 +38,9 @@ func TestCoreOfAStoppedProcessHasTheStacksOfTheLiveOne(t *testing.T) {
 			all := tt.PIDs()
 			pid := all[len(all)-1] // a worker, if there are several processes
 			stopAll(t, pid)
-			live := examine(t, pid)
-			core := gcore(t, pid)
-			dead := dumpNamed(t, core, name == "node" || name == "java")
+			live := sampleOf(t, pid, -1)
+			file := gcore(t, pid)
+			dead := dumpNamed(t, file, name == "node" || name == "java")
 			sameStacks(t, live, dead)
 			for i := range dead.Threads {
 				if th := &dead.Threads[i]; !th.Complete {
@@ -48,7 +49,7 @@ func TestCoreOfAStoppedProcessHasTheStacksOfTheLiveOne(t *testing.T) {
 			}
 			n := len(dead.Threads)
 			exe := exeOf(t, pid)
-			gdb, eu := agree(t, "gdb", dead, gdbStacks(t, exe, core)), agree(t, "eu-stack", dead, euStacks(t, exe, core))
+			gdb, eu := agree(t, "gdb", dead, gdbStacks(t, exe, file)), agree(t, "eu-stack", dead, euStacks(t, exe, file))
 			t.Logf("%d threads; gdb agrees on %d, eu-stack on %d", n, gdb, eu)
 			if !slices.Contains(alone, name) && (gdb < n || eu < n) {
 				t.Errorf("%d threads; gdb agrees on %d, eu-stack on %d", n, gdb, eu)
@@ -57,18 +58,18 @@ func TestCoreOfAStoppedProcessHasTheStacksOfTheLiveOne(t *testing.T) {
 	}
 }
 
-func examine(t *testing.T, pid int) *Process {
+func sampleOf(t *testing.T, pid, maxDepth int) *Process {
 	t.Helper()
-	p, err := code.Open(pid)
+	target, err := code.Open(pid)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer p.Close()
-	live, err := Sample(p, Options{MaxDepth: -1})
+	defer target.Close()
+	p, err := Sample(target, Options{MaxDepth: maxDepth})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return live
+	return p
 }
 
 func sameStacks(t *testing.T, live, dead *Process) {
@@ -90,6 +91,19 @@ func sameStacks(t *testing.T, live, dead *Process) {
 }
 
 func sameFrame(a, b Frame) bool { return a.PC == b.PC && a.SP == b.SP && *a.Place == *b.Place }
+
+// A core's stack that ends early has the same last frame as a live one.
+func TestStacksOfACoreThatEndEarlyAreMarked(t *testing.T) {
+	pid := testtargets.Run(t, "c", testtargets.Options{}).PIDs()[0]
+	stopAll(t, pid)
+	live := sampleOf(t, pid, 1)
+	dead := Core(openCore(t, gcore(t, pid), core.Options{}), Options{MaxDepth: 1})
+	sameStacks(t, live, dead)
+	list := dead.Threads[0].Frames
+	if last := list[len(list)-1].Function; last != "[incomplete: depth]" {
+		t.Errorf("the last frame is %s", last)
+	}
+}
 
 func exeOf(t *testing.T, pid int) string {
 	t.Helper()

@@ -35,7 +35,7 @@ func TestRecursionOf100000CallsIsWhole(t *testing.T) {
 	exe := compile(t, "deep.c", "-O1", "-fno-optimize-sibling-calls", "-pthread")
 	cmd := exec.Command(exe)
 	testtargets.Ready(t, cmd)
-	wholeRecursion(t, examine(t, cmd.Process.Pid))
+	wholeRecursion(t, sampleOf(t, cmd.Process.Pid, -1))
 	stopAll(t, cmd.Process.Pid)
 	dead := openCore(t, gcore(t, cmd.Process.Pid), core.Options{})
 	wholeRecursion(t, Core(dead, Options{MaxDepth: -1}))

@@ -6,7 +6,6 @@ import (
 	"prywalk/internal/callstack"
 	"prywalk/internal/code"
 	"prywalk/internal/managed"
-	"prywalk/internal/namehints"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 )
@@ -23,10 +22,7 @@ func describeThread(t *code.Process, w *walk, tid int, s *observe.RawSample) Thr
 		Live: &callstack.Live{Mem: t.Read, PID: t.PID, TID: tid, Runs: s.Sched.Runs},
 	})
 	th.holds = callstack.Holds(t.Runtimes().Namers())
-	th.Complete, th.StopReason = w.ended()
-	if !th.Complete {
-		th.Frames = append(th.Frames, Frame{Place: &Place{Function: namehints.IncompleteName(th.StopReason)}})
-	}
+	th.Frames, th.Complete, th.StopReason = w.end(th.Frames)
 	return th
 }
 

@@ -10,7 +10,6 @@ import (
 	"prywalk/internal/callstack"
 	"prywalk/internal/code"
 	"prywalk/internal/managed"
-	"prywalk/internal/namehints"
 )
 
 // Goroutine is a goroutine of a Go program, with or without a thread.
@@ -179,9 +178,7 @@ func (r *goroutineReader) readStack(t *managed.ParkedTask, g *Goroutine) {
 			g.task = t
 			r.addLocks(t, g, a, true)
 		}
-		if g.Complete, g.StopReason = r.walk.ended(); !g.Complete {
-			g.Frames = append(g.Frames, Frame{Place: &Place{Function: namehints.IncompleteName(g.StopReason)}})
-		}
+		g.Frames, g.Complete, g.StopReason = r.walk.end(g.Frames)
 		return
 	}
 }

@@ -110,27 +110,32 @@ func (l *lockExam) sampleOwners() {
 	}
 }
 
+// sampleOwner keeps an owner that cannot be sampled but still is in the lock.
 func (l *lockExam) sampleOwner(lock *Lock) {
-	tid := lock.Owner
-	lock.Owner, lock.Why = 0, ownerChanges
-	for n := 0; n < maxOwners && tid != 0; n++ {
-		owner, th := l.sampleWithLock(lock, tid)
-		if owner == tid {
-			lock.Owner, lock.OwnerThread, lock.Why = tid, th, ""
+	for n := 0; n < maxOwners; n++ {
+		now, th := l.sampleWithLock(lock, lock.Owner)
+		if now.Owner == lock.Owner {
+			lock.OwnerThread = th
 			return
 		}
-		if tid = owner; tid == 0 {
-			tid = l.readOwner(lock)
+		if now.Owner == 0 {
+			now = l.readLock(lock)
+		}
+		lock.Owner, lock.OwnerName, lock.OwnerGone = now.Owner, now.OwnerName, now.OwnerGone
+		lock.Free, lock.Why = now.Free, now.Why
+		if now.Owner == 0 {
+			return
 		}
 	}
+	lock.Owner, lock.OwnerName, lock.Why = 0, "", ownerChanges
 }
 
-// sampleWithLock samples a thread and the lock's memory, and gives the owner at that moment.
-func (l *lockExam) sampleWithLock(lock *Lock, tid int) (owner int, d *Thread) {
+// sampleWithLock samples a thread and the lock's memory, and gives the lock at that moment. Without a sample d is nil.
+func (l *lockExam) sampleWithLock(lock *Lock, tid int) (now waits.Wait, d *Thread) {
 	sl, ofWaiter := l.firstWaiter(lock)
 	of := l.byThread[tid]
-	if sl == nil || of == nil {
-		return 0, nil
+	if of == nil {
+		return l.readLock(lock), nil
 	}
 	memory := newWithLockMemory(observe.TaskStacks(of.target))
 	if of == ofWaiter { // the lock has the same address
@@ -138,7 +143,7 @@ func (l *lockExam) sampleWithLock(lock *Lock, tid int) (owner int, d *Thread) {
 	}
 	s := l.sample(of, tid, memory, observe.ModeNoReuse)
 	if s == nil {
-		return 0, nil
+		return l.readLock(lock), nil
 	}
 	w := newWalk(of.target.PID, l.options.Names, nil)
 	w.MaxDepth = l.options.MaxDepth
@@ -146,10 +151,10 @@ func (l *lockExam) sampleWithLock(lock *Lock, tid int) (owner int, d *Thread) {
 	of.explain.explain(&t, s)
 	if of == ofWaiter {
 		if near := memory.copyIn(s); len(near.Bytes) > 0 {
-			return l.ownerIn(sl, of, near), &t
+			return l.lockIn(sl, of, near), &t
 		}
 	}
-	return l.readOwner(lock), &t
+	return l.readLock(lock), &t
 }
 
 func (l *lockExam) sample(of *examined, tid int, extra *withLockMemory, mode observe.Mode) *observe.RawSample {
@@ -167,26 +172,24 @@ func (l *lockExam) sample(of *examined, tid int, extra *withLockMemory, mode obs
 	return s
 }
 
-func (l *lockExam) readOwner(lock *Lock) int {
+func (l *lockExam) readLock(lock *Lock) waits.Wait {
 	sl, of := l.firstWaiter(lock)
-	if sl == nil {
-		return 0
-	}
 	near := waits.WordCopy{Addr: sl.Near.Addr, Bytes: make([]byte, waits.CopySize)}
 	near.Bytes = near.Bytes[:of.explain.read(near.Addr, near.Bytes)]
-	return l.ownerIn(sl, of, near)
+	return l.lockIn(sl, of, near)
 }
 
-// ownerIn gives the owner of the lock that sl waits for, in a copy of its memory; 0 if unknown.
-func (l *lockExam) ownerIn(sl *waits.Sleeper, of *examined, near waits.WordCopy) int {
+// lockIn gives the lock that sl waits for, by a copy of its memory.
+func (l *lockExam) lockIn(sl *waits.Sleeper, of *examined, near waits.WordCopy) waits.Wait {
 	now := *sl
 	now.Near = near
 	w := waits.Describe(&now)
-	w.Resolve(of.explain.threads)
-	return w.Owner
+	if w.Resolve(of.explain.threads); w.Owner != 0 {
+		w.OwnerName = of.explain.name(w.Owner)
+	}
+	return w
 }
 
-// firstWaiter gives a lock's first waiter, nil if its sleep is not known.
 func (l *lockExam) firstWaiter(lock *Lock) (*waits.Sleeper, *examined) {
 	of := l.byThread[lock.Waiters[0]]
 	return of.process.slept[lock.Waiters[0]], of

@@ -53,7 +53,8 @@ type Locks struct {
 	GoroutineLocks     []GoroutineLock  `json:"goroutine_locks,omitempty"`
 	PossibleGoroutines []GoroutineCycle `json:"possible_goroutine_deadlocks,omitempty"`
 	// Go are the processes with goroutines; no owner of what these wait for is proven.
-	Go []int `json:"go_processes,omitempty"`
+	Go        []int `json:"go_processes,omitempty"`
+	unsampled int   // locks with an owner whose wait is not known
 	// Watched is for how long the deadlocks' members did not run; 0 for a core.
 	Watched time.Duration `json:"-"`
 
@@ -88,11 +89,26 @@ func newLocks() *Locks {
 	}
 }
 
-// lockKey identifies a lock. One that two processes share is two.
+// lockKey identifies a lock. One that two processes share is two, and so is one of unknown address for two threads.
 type lockKey struct {
 	pid     int
 	kind    waits.Kind
 	address schema.Hex
+	file    string // of a file lock
+	tid     int    // the only waiter
+}
+
+func keyOf(pid int, t *Thread) lockKey {
+	w := t.WaitsFor
+	k := lockKey{pid: pid, kind: w.Kind, address: w.Address}
+	switch {
+	case w.Address != 0:
+	case w.FD != nil && w.FD.Path != "":
+		k.file = w.FD.Path
+	default:
+		k.tid = t.TID
+	}
+	return k
 }
 
 // collect gathers the locks from what the threads wait for, those with the most waiters first, those of idle threads
@@ -103,10 +119,10 @@ func (l *Locks) collect() {
 		for i := range p.Threads {
 			t := &p.Threads[i]
 			w := t.WaitsFor
-			if w == nil || !w.Kind.IsSynchronization() || w.Address == 0 {
+			if w == nil || !w.Kind.IsSynchronization() {
 				continue
 			}
-			k := lockKey{p.PID, w.Kind, w.Address}
+			k := keyOf(p.PID, t)
 			n, ok := at[k]
 			if !ok {
 				n = len(l.Locks)
@@ -120,7 +136,7 @@ func (l *Locks) collect() {
 				m.Idle = ""
 			}
 			if m.Owner == 0 && w.Owner != 0 {
-				m.Owner, m.Why, m.Free = w.Owner, "", false
+				m.Owner, m.OwnerName, m.Why, m.Free = w.Owner, w.OwnerName, "", false
 			}
 		}
 	}

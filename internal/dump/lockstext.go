@@ -150,11 +150,15 @@ func (l *Locks) writeLock(b *strings.Builder, m *Lock) {
 	for i := range m.Likely {
 		l.writeLikelyOwner(b, m, &m.Likely[i])
 	}
+	if m.Type == waits.LockOfPython && m.Owner == 0 && len(m.Likely) == 0 {
+		b.WriteString("  owner not known: no stack shows a \"with\" of it (acquire() leaves no trace, nor does CPython " +
+			"before 3.11 or after 3.13)\n")
+	}
 	switch {
 	case m.Owner == 0:
 		return
 	case m.OwnerThread == nil:
-		printable.Fprintf(b, "  held by %s\n", l.name(m.Owner))
+		printable.Fprintf(b, "  held by %s, whose stack is not known\n", l.name(m.Owner))
 		return
 	}
 	held := map[bool]string{true: "awaited:", false: "held by"}[m.Kind == waits.Join]
@@ -192,10 +196,10 @@ func (m *Lock) label() string {
 	if m.Symbol != "" {
 		return fmt.Sprintf("%s %s (%#x)", m.Kind, m.Symbol, uint64(m.Address))
 	}
-	if m.Kind == waits.Join {
+	if m.Kind == waits.Join && m.Owner != 0 {
 		return fmt.Sprintf("join of thread %d", m.Owner)
 	}
-	if m.Kind == waits.Semaphore {
+	if m.Kind == waits.Semaphore || m.Address == 0 {
 		return m.Thing()
 	}
 	return fmt.Sprintf("%s %#x", m.Kind, uint64(m.Address))
@@ -208,6 +212,8 @@ func (m *Lock) details() string {
 	}
 	switch {
 	case m.Owner != 0:
+	case m.OwnerProcess != 0:
+		text += ", " + m.TakenBy()
 	case m.OwnerGone != 0:
 		text += fmt.Sprintf(", taken by thread %d, which has ended", m.OwnerGone)
 	case m.Readers > 0:

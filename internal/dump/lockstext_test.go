@@ -13,13 +13,17 @@ import (
 // The first line must not read as an all-clear where the verdict in JSON is "unknown".
 func TestAnUnknownVerdictSaysSoFirst(t *testing.T) {
 	semaphore := func(address uint64, waiters ...int) Lock {
-		return Lock{Wait: waits.Wait{Kind: waits.Semaphore, Address: schema.Hex(address)}, PID: 1, Waiters: waiters}
+		return Lock{Wait: waits.Wait{Kind: waits.Semaphore, Type: waits.LockOfPython, Address: schema.Hex(address)},
+			PID: 1, Waiters: waiters}
 	}
 	likely := semaphore(1, 11, 12)
 	likely.Likely = []LikelyOwner{{TID: 13}}
 	owned := Lock{Wait: waits.Wait{Kind: waits.Mutex, Address: 9, Owner: 13}, PID: 1, Waiters: []int{16}}
 	mutex := GoroutineLock{PID: 1, Kind: kindMutex, Waiters: []GoroutineWaiter{{Goroutine: 5}, {Goroutine: 6}}}
 	chanOf := GoroutineLock{PID: 1, Kind: kindChannel, Waiters: []GoroutineWaiter{{Goroutine: 7}}}
+	ofFile := Lock{Wait: waits.Wait{Kind: waits.FileLock, OwnerProcess: 2}, PID: 1, Waiters: []int{11}}
+	condition := Lock{Wait: waits.Wait{Kind: waits.Condition, Address: 8}, PID: 1, Waiters: []int{17}}
+	join := Lock{Wait: waits.Wait{Kind: waits.Join, Address: 7, Owner: 13}, PID: 1, Waiters: []int{18}}
 	const ofGo = "deadlock unknown: Go's locks and channels store no owner"
 	for name, c := range map[string]struct {
 		l    Locks
@@ -31,13 +35,20 @@ func TestAnUnknownVerdictSaysSoFirst(t *testing.T) {
 			"2 threads wait for 1 lock; deadlock unknown: 1 lock has a likely owner only"},
 		"both": {Locks{Locks: []Lock{likely, semaphore(2, 14), owned}, OwnerUnknown: []int{11, 12, 14}},
 			"4 threads wait for 3 locks; deadlock unknown: 1 of 2 locks has a likely owner only, 1 has none; " +
-				"no cycle among 1 lock with a known owner"},
-		"no address": {Locks{OwnerUnknown: []int{11}},
-			"no thread waits for a lock; deadlock unknown: what 1 thread waits for has no known owner"},
+				"no cycle among the known owners"},
+		"no lock": {Locks{Locks: []Lock{condition}, OwnerUnknown: []int{17}},
+			"1 thread waits for 1 object; deadlock unknown: 1 object has no known owner"},
+		"a lock and no lock": {Locks{Locks: []Lock{condition, owned, join}, OwnerUnknown: []int{17}},
+			"3 threads wait for 1 lock and 2 other objects; deadlock unknown: 1 object has no known owner; " +
+				"no cycle among the known owners"},
+		"of a file": {Locks{Locks: []Lock{ofFile}, OwnerUnknown: []int{11}},
+			"1 thread waits for 1 lock; deadlock unknown: which thread holds 1 file lock is not known"},
 		"goroutines": {Locks{Go: []int{1}, GoroutineLocks: []GoroutineLock{mutex, chanOf}},
 			"2 goroutines wait for 1 lock; " + ofGo + " (1 lock has no known owner)"},
 		"channels": {Locks{Go: []int{1}, GoroutineLocks: []GoroutineLock{chanOf}},
 			"no thread or goroutine waits for a lock; " + ofGo},
+		"not read": {Locks{Unread: 2}, "no thread is known to wait for a lock; deadlock unknown: what 2 threads wait for " +
+			"is not known (not readable, or stopped by a signal)"},
 		"not examined": {Locks{Go: []int{2}},
 			"no thread waits for a lock; deadlock unknown: locks that goroutines wait for are not examined"},
 	} {
@@ -71,6 +82,20 @@ threading.Lock (semaphore 0x10): stores no owner
   #0                     nap [cpython]
 `
 	if text := lockText(t, l); !strings.HasSuffix(text, want) {
+		t.Errorf("%s", text)
+	}
+}
+
+func TestALockOfPythonWithoutALikelyOwnerSaysWhy(t *testing.T) {
+	lock := Lock{Wait: waits.Wait{Kind: waits.Semaphore, Type: waits.LockOfPython, Address: 0x10, Why: "stores no owner"},
+		PID: 1, Waiters: []int{11}}
+	l := &Locks{Locks: []Lock{lock}, Processes: []*Process{{PID: 1, Threads: []Thread{{TID: 11, WaitsFor: &lock.Wait}}}}}
+	const why = "\n  owner not known: no stack shows a \"with\" of it "
+	if text := lockText(t, l); !strings.Contains(text, why) {
+		t.Errorf("%s", text)
+	}
+	l.Locks[0].Likely = []LikelyOwner{{11, "inside of \"with\""}}
+	if text := lockText(t, l); strings.Contains(text, why) {
 		t.Errorf("%s", text)
 	}
 }

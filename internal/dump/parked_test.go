@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"prywalk/internal/code"
 	"prywalk/internal/core"
 	"prywalk/internal/testtargets"
 )
@@ -144,15 +143,7 @@ func buildGo(t *testing.T, program, release string, args ...string) string {
 }
 
 func textsOf(t *testing.T, pid int) string {
-	c, err := code.Open(pid)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	p, err := Sample(c, Options{MaxDepth: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := sampleOf(t, pid, -1)
 	var b strings.Builder
 	locks := &Locks{Processes: []*Process{p}}
 	for _, err := range []error{Text(&b, p), MergedText(&b, p), LocksText(&b, locks), JSON(&b, p)} {

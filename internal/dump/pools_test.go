@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"prywalk/internal/core"
 	"prywalk/internal/waits"
 )
 
@@ -121,8 +122,17 @@ func TestNamesOfPoolsMakeNoIdleness(t *testing.T) {
 	l := settle(t, p.pid, func(l *Locks) bool { return len(l.OwnerUnknown) == 2 })
 	text := lockText(t, l)
 	if len(l.OwnerUnknown) != 2 || l.Verdict != VerdictUnknown ||
-		!strings.Contains(text, "deadlock unknown: 2 locks have no known owner") {
+		!strings.Contains(text, "deadlock unknown: 2 objects have no known owner") {
 		t.Errorf("%s\n%s", l.Verdict, text)
+	}
+}
+
+func TestACoreHasTheLikelyOwnersOfPythonsLocks(t *testing.T) {
+	p := startProgram(t, pythons(t)[0], nil, "testdata/pools.py", "locks")
+	settle(t, p.pid, func(l *Locks) bool { return len(l.Possible) == 1 })
+	l := LocksOfCore(openCore(t, gcore(t, p.pid), core.Options{}), Options{MaxDepth: -1})
+	if len(l.Possible) != 1 || len(l.Possible[0]) != 2 || l.Verdict != VerdictPossible {
+		t.Errorf("%s, %v\n%s", l.Verdict, l.Possible, lockText(t, l))
 	}
 }
 

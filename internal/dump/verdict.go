@@ -35,6 +35,12 @@ func (l *Locks) conclude() {
 func (l *Locks) addUnknown() {
 	known := l.atKnownLocks()
 	l.GIL = l.gilCycles()
+	for i := range l.Locks {
+		m := &l.Locks[i]
+		if t, _ := l.thread(m.Owner); m.Owner != 0 && m.Idle == "" && m.OwnerThread == nil && t == nil {
+			l.unsampled++
+		}
+	}
 	for _, p := range l.Processes {
 		l.Unread += p.unread()
 		if p.isGo() {
@@ -54,7 +60,7 @@ func (l *Locks) verdict() Verdict {
 		return VerdictDeadlock
 	case len(l.Possible) > 0 || len(l.Starved) > 0 || len(l.PossibleGoroutines) > 0:
 		return VerdictPossible
-	case len(l.OwnerUnknown)+len(l.Go)+len(l.GIL)+l.Unread > 0:
+	case len(l.OwnerUnknown)+len(l.Go)+len(l.GIL)+l.Unread+l.unsampled > 0:
 		return VerdictUnknown
 	}
 	return VerdictNone

@@ -3,9 +3,15 @@
 package dump
 
 import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
+	"prywalk/internal/code"
+	"prywalk/internal/symbols"
 	"prywalk/internal/waits"
 )
 
@@ -48,5 +54,68 @@ func TestACycleThroughTheGILIsNotDenied(t *testing.T) {
 			!strings.Contains(l.verdictText(), "2 threads wait for each other") {
 			t.Errorf("timed %v: %v, %s: %s", timed, l.GIL, l.Verdict, l.verdictText())
 		}
+	}
+}
+
+// An owner that started after the threads were listed, or that could not be read, still owns.
+func TestAnOwnerThatIsNotSampledIsNamed(t *testing.T) {
+	p := startProgram(t, compile(t, "locks.c", "-g", "-O1", "-pthread"), nil)
+	check(t, liveSample(t, p.pid), rowsOf(p.numbers[0], locksInC))
+	target, err := code.Open(p.pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer target.Close()
+	names := symbols.NewNamer()
+	defer names.Close()
+	l := &lockExam{out: newLocks(), options: Options{Names: names}, byPID: map[int]*examined{},
+		byThread: map[int]*examined{}}
+	if err := l.sampleProcesses([]*code.Process{target}); err != nil {
+		t.Fatal(err)
+	}
+	owner := p.numbers[0]
+	delete(l.byThread, owner)
+	threads := &l.out.Processes[0].Threads
+	*threads = slices.DeleteFunc(*threads, func(th Thread) bool { return th.TID == owner })
+	l.examine()
+	owned := 0
+	for i := range l.out.Locks {
+		m := &l.out.Locks[i]
+		if m.Why == ownerChanges {
+			t.Errorf("%s: %s", m.label(), m.Why)
+		}
+		if m.Owner == owner {
+			owned++
+		}
+	}
+	const want = "is not known"
+	if owned != l.out.unsampled || owned < 8 || l.out.Verdict != VerdictUnknown ||
+		!strings.Contains(l.out.verdictText(), "the stack of "+strconv.Itoa(owned)+" owners "+want) ||
+		!strings.Contains(lockText(t, l.out), "held by thread "+strconv.Itoa(owner)+", whose stack "+want) {
+		t.Errorf("%d locks owned, %d without a stack: %s", owned, l.out.unsampled, l.out.verdictText())
+	}
+}
+
+func TestThreadsThatWaitForFileLocksAreNotDenied(t *testing.T) {
+	p := startProgram(t, compile(t, "filelocks.c", "-g", "-O1", "-pthread"), nil, t.TempDir())
+	l := deadlocksOf(t, 3, p.pid)
+	want := map[string]int{"file-lock flock": p.numbers[0], "file-lock fcntl": p.numbers[0], "semaphore": 0}
+	for i := range l.Locks {
+		m := &l.Locks[i]
+		name, _, _ := strings.Cut(m.label(), " (fd")
+		kind, path, ok := strings.Cut(name, " ")
+		if ok {
+			kind += " " + filepath.Base(path)
+		}
+		if owner, known := want[kind]; !known || m.OwnerProcess != owner || len(m.Waiters) != 1 {
+			t.Errorf("%s: taken by %d, %d waiters", m.label(), m.OwnerProcess, len(m.Waiters))
+		}
+		delete(want, kind)
+	}
+	if text := lockText(t, l); len(want) > 0 || l.Verdict != VerdictUnknown ||
+		!strings.Contains(text, "3 threads wait for 2 locks and 1 other object; deadlock unknown: "+
+			"1 object has no known owner; which thread holds 2 file locks is not known\n") ||
+		!strings.Contains(text, fmt.Sprintf(", taken by process %d prog\n", p.numbers[0])) {
+		t.Errorf("not seen: %v; %s\n%s", want, l.Verdict, text)
 	}
 }

@@ -9,17 +9,20 @@ import (
 	"strings"
 )
 
-// waitersText gives "2 threads wait for 1 lock, 1 goroutine waits for 1 lock".
+// waitersText gives "3 threads wait for 1 lock and 1 other object, 1 goroutine waits for 1 lock".
 func (l *Locks) waitersText(blocked []*Lock) string {
-	threads := 0
+	threads, locks := 0, 0
 	for _, m := range blocked {
-		threads += len(m.Waiters)
+		if threads += len(m.Waiters); m.IsLock() {
+			locks++
+		}
 	}
 	var parts []string
 	if threads > 0 {
-		parts = append(parts, fmt.Sprintf("%s for %s", waiting(threads, "thread"), count(len(blocked), "lock")))
+		parts = append(parts, waiting(threads, "thread")+" for "+objects(locks, len(blocked)-locks))
 	}
-	goroutines, locks := 0, 0
+	goroutines := 0
+	locks = 0
 	for i := range l.GoroutineLocks {
 		if m := &l.GoroutineLocks[i]; m.isLock() {
 			goroutines, locks = goroutines+len(m.Waiters), locks+1
@@ -31,10 +34,24 @@ func (l *Locks) waitersText(blocked []*Lock) string {
 	switch {
 	case len(parts) > 0:
 		return strings.Join(parts, ", ")
-	case len(l.Go) > 0 && l.examinesGoroutines():
+	case l.Unread == 0 && len(l.Go) > 0 && l.examinesGoroutines():
 		return "no thread or goroutine waits for a lock"
 	}
+	if l.Unread > 0 {
+		return "no thread is known to wait for a lock"
+	}
 	return "no thread waits for a lock"
+}
+
+// objects gives "1 lock", "2 locks and 1 other object", "1 object".
+func objects(locks, others int) string {
+	switch {
+	case others == 0:
+		return count(locks, "lock")
+	case locks == 0:
+		return count(others, "object")
+	}
+	return count(locks, "lock") + " and " + count(others, "other object")
 }
 
 func (l *Locks) verdictText() string {
@@ -75,6 +92,9 @@ func (l *Locks) unknownTexts() (why []string) {
 	for _, c := range l.GIL {
 		why = append(why, fmt.Sprintf("%d threads wait for each other through the GIL, which is not proven", len(c)))
 	}
+	if l.unsampled > 0 {
+		why = append(why, "the stack of "+count(l.unsampled, "owner")+" is not known")
+	}
 	if l.Unread > 0 {
 		why = append(why, fmt.Sprintf("what %s for is not known (not readable, or stopped by a signal)",
 			waiting(l.Unread, "thread")))
@@ -82,14 +102,8 @@ func (l *Locks) unknownTexts() (why []string) {
 	if len(l.Go) > 0 {
 		why = append(why, l.goroutinesVerdict())
 	}
-	owned := 0
-	for i := range l.Locks {
-		if l.Locks[i].Owner != 0 {
-			owned++
-		}
-	}
-	if owned > 0 {
-		why = append(why, "no cycle among "+count(owned, "lock")+" with a known owner")
+	if slices.ContainsFunc(l.Locks, func(m Lock) bool { return m.Owner != 0 }) {
+		why = append(why, "no cycle among the known owners")
 	}
 	return why
 }
@@ -100,7 +114,7 @@ func (l *Locks) ownerless() string {
 	for _, tid := range l.OwnerUnknown {
 		left[tid] = true
 	}
-	likely, none := 0, 0
+	likely, none, files, noun := 0, 0, 0, "lock"
 	for i := range l.Locks {
 		m := &l.Locks[i]
 		if !slices.ContainsFunc(m.Waiters, func(tid int) bool { return left[tid] }) {
@@ -109,18 +123,23 @@ func (l *Locks) ownerless() string {
 		for _, tid := range m.Waiters {
 			delete(left, tid)
 		}
-		if len(m.Likely) > 0 {
+		switch {
+		case len(m.Likely) > 0:
 			likely++
-		} else {
-			none++
+		case m.OwnerProcess != 0:
+			files++
+		default:
+			if none++; !m.IsLock() {
+				noun = "object"
+			}
 		}
 	}
 	var parts []string
-	if text := ofOwners(likely, none); text != "" {
+	if text := ofOwners(likely, none, noun); text != "" {
 		parts = append(parts, text)
 	}
-	if len(left) > 0 { // at no address
-		parts = append(parts, "what "+waiting(len(left), "thread")+" for has no known owner")
+	if files > 0 {
+		parts = append(parts, "which thread holds "+count(files, "file lock")+" is not known")
 	}
 	return strings.Join(parts, "; ")
 }
@@ -140,24 +159,24 @@ func (l *Locks) goroutinesVerdict() string {
 		}
 	}
 	text := "Go's locks and channels store no owner"
-	if owners := ofOwners(likely, none); owners != "" {
+	if owners := ofOwners(likely, none, "lock"); owners != "" {
 		text += " (" + owners + ")"
 	}
 	return text
 }
 
 // ofOwners gives "1 lock has no known owner", "2 locks have a likely owner only", "1 of 3 locks has …, 2 have …".
-func ofOwners(likely, none int) string {
+func ofOwners(likely, none int, noun string) string {
 	switch {
 	case likely+none == 0:
 		return ""
 	case likely == 0:
-		return count(none, "lock") + " " + form(none, "has", "have") + " no known owner"
+		return count(none, noun) + " " + form(none, "has", "have") + " no known owner"
 	case none == 0:
-		return count(likely, "lock") + " " + form(likely, "has", "have") + " a likely owner only"
+		return count(likely, noun) + " " + form(likely, "has", "have") + " a likely owner only"
 	}
-	return fmt.Sprintf("%d of %d locks %s a likely owner only, %d %s none",
-		likely, likely+none, form(likely, "has", "have"), none, form(none, "has", "have"))
+	return fmt.Sprintf("%d of %s %s a likely owner only, %d %s none",
+		likely, count(likely+none, noun), form(likely, "has", "have"), none, form(none, "has", "have"))
 }
 
 // examinesGoroutines reports whether the goroutines of all processes of Go were read.

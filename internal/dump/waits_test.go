@@ -142,18 +142,7 @@ func missing(p *Process, rows []row) (out []string) {
 }
 
 func liveSample(t *testing.T, pid int) func() *Process {
-	return func() *Process {
-		c, err := code.Open(pid)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-		p, err := Sample(c, Options{MaxDepth: -1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return p
-	}
+	return func() *Process { return sampleOf(t, pid, -1) }
 }
 
 func TestEachThreadSaysWhatItWaitsFor(t *testing.T) {

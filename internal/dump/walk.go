@@ -8,6 +8,7 @@ import (
 	"prywalk/internal/budget"
 	"prywalk/internal/callstack"
 	"prywalk/internal/managed"
+	"prywalk/internal/namehints"
 	"prywalk/internal/schema"
 	"prywalk/internal/symbols"
 )
@@ -89,12 +90,17 @@ func (w *walk) drop(t *Thread) { w.memory.Give(frameCost * int64(len(t.Frames)))
 
 const outOfMemory = "memory"
 
-func (w *walk) ended() (complete bool, reason string) {
-	if w.full {
-		return false, outOfMemory
-	}
+// end gives a walk's frames; the last one of an incomplete stack names the reason.
+func (w *walk) end(list []Frame) (out []Frame, complete bool, reason string) {
 	stop := w.StopReason()
-	return stop.Complete(), stop.String()
+	complete, reason = stop.Complete(), stop.String()
+	if w.full {
+		complete, reason = false, outOfMemory
+	}
+	if !complete {
+		list = append(list, Frame{Place: &Place{Function: namehints.IncompleteName(reason)}})
+	}
+	return list, complete, reason
 }
 
 func (w *walk) place(p Place) *Place {

@@ -36,7 +36,7 @@ var mayOpen = map[string]string{
 	"internal/process/gates.go":                "/proc",
 	"internal/process/gensyscalls.go":          "a generator of source code",
 	"internal/code/refresh.go readMaps":        "/proc/PID/maps",
-	"internal/waits/files.go read":             "descriptors below /proc/PID, and tables below /proc/PID/net",
+	"internal/waits/files.go read":             "descriptors below /proc/PID, tables below /proc/PID/net, /proc/locks",
 	"internal/process/status.go":               "/proc/PID/status and stat",
 	"internal/process/tree.go":                 "/proc/PID/task/TID/children and stat",
 	"cmd/prywalk/dumpcore.go openCore":         "the core that the user names",

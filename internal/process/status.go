@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,6 +28,7 @@ type Status struct {
 	PPID     int
 	Tracer   int    // 0 if none
 	UID, GID [4]int // real, effective, saved, file system
+	Groups   []int  // supplementary
 	Threads  int
 	// CapEff and CapPrm are bit sets by capability number (capabilities(7)).
 	CapEff, CapPrm uint64
@@ -39,6 +41,9 @@ type Status struct {
 
 // Has reports whether capability c (such as unix.CAP_SYS_PTRACE) is effective.
 func (s *Status) Has(c int) bool { return s.CapEff>>c&1 != 0 }
+
+// InGroup reports whether a group is the file system's or a supplementary one (kernel/groups.c, in_group_p).
+func (s *Status) InGroup(gid int) bool { return s.GID[3] == gid || slices.Contains(s.Groups, gid) }
 
 // proc is the mount point of a proc file system.
 type proc string
@@ -136,9 +141,9 @@ func (s *Status) set(key, value string) {
 			s.State = value[0]
 		}
 	case "Uid":
-		ids(&s.UID, value)
+		copy(s.UID[:], numbers(value))
 	case "Gid":
-		ids(&s.GID, value)
+		copy(s.GID[:], numbers(value))
 	case "CapEff":
 		s.CapEff, _ = strconv.ParseUint(value, 16, 64)
 	case "CapPrm":
@@ -147,11 +152,10 @@ func (s *Status) set(key, value string) {
 		s.NoNewPrivs = value == "1"
 	case "Kthread":
 		s.Kernel = value == "1"
+	case "Groups":
+		s.Groups = numbers(value)
 	case "NSpid":
-		for f := range strings.FieldsSeq(value) {
-			n, _ := strconv.Atoi(f)
-			s.NSPids = append(s.NSPids, n)
-		}
+		s.NSPids = numbers(value)
 	default:
 		s.setNumber(key, value)
 	}
@@ -178,14 +182,12 @@ func (s *Status) setNumber(key, value string) {
 	}
 }
 
-func ids(out *[4]int, value string) {
-	i := 0
+func numbers(value string) (out []int) {
 	for f := range strings.FieldsSeq(value) {
-		if i < len(out) {
-			out[i], _ = strconv.Atoi(f)
-		}
-		i++
+		n, _ := strconv.Atoi(f)
+		out = append(out, n)
 	}
+	return out
 }
 
 // unescape reverts the kernel's escapes in names (fs/proc/array.c, proc_task_name).

@@ -146,7 +146,7 @@ func (o *Opener) await(p *os.Process, to *os.File, ended chan exit) error {
 		o.account.late.Add(1)
 		o.account.stuck.Add(1)
 		total.stuck.Add(1)
-		total.spent.Add(int64(limit))
+		total.vain.add(limit, time.Now())
 		go func() {
 			<-ended
 			o.account.stuck.Add(-1)

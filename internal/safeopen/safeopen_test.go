@@ -265,6 +265,24 @@ func TestWaitsAreBounded(t *testing.T) {
 }
 
 // On an overloaded machine a late read waits for a CPU, not for a disk.
+// An agent runs for months: waits of its first day do not shorten those of the last.
+func TestVainWaitingIsForgotten(t *testing.T) {
+	var v vainTime
+	now := time.Unix(1_800_000_000, 0)
+	for range 100 {
+		v.add(firstPatience, now)
+	}
+	if sum := v.add(0, now); sum <= allPatience {
+		t.Errorf("%v after vain waits", sum)
+	}
+	if sum := v.add(0, now.Add(recovery)); sum != allPatience+firstPatience-time.Second {
+		t.Errorf("%v after %v", sum, recovery)
+	}
+	if sum := v.add(0, now.Add(time.Hour)); sum != 0 {
+		t.Errorf("%v after an hour", sum)
+	}
+}
+
 func TestRunningThreadIsNotStuck(t *testing.T) {
 	var a account
 	a.late.Store(1)

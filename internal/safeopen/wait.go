@@ -20,8 +20,10 @@ import (
 const (
 	firstPatience = 500 * time.Millisecond
 	nextPatience  = 50 * time.Millisecond // of an Opener after its first timeout
-	lastPatience  = 20 * time.Millisecond // of all, after vain waits of allPatience
+	lastPatience  = 20 * time.Millisecond // of all, while vain waiting is beyond allPatience
 	allPatience   = 4 * time.Second
+	// recovery is the time in which vain waiting of 1 s is forgotten.
+	recovery = 100 * time.Second
 	// maxStuck bounds an Opener's pending answers, maxStuckAll all: each holds a thread. With more, no file is
 	// opened.
 	maxStuck    = 4
@@ -33,7 +35,24 @@ type account struct{ stuck, late atomic.Int32 }
 
 var total struct {
 	stuck atomic.Int32
-	spent atomic.Int64 // vain waiting, ns
+	vain  vainTime
+}
+
+// vainTime is the time of vain waiting that is not yet forgotten, at most allPatience and one wait.
+type vainTime struct {
+	mu  sync.Mutex
+	sum time.Duration
+	at  time.Time
+}
+
+// add adds d and returns the sum.
+func (v *vainTime) add(d time.Duration, now time.Time) time.Duration {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.sum = max(0, v.sum-now.Sub(v.at)/time.Duration(recovery/time.Second))
+	v.at = now
+	v.sum = min(v.sum+d, allPatience+firstPatience)
+	return v.sum
 }
 
 // patience returns the next answer's time limit; 0: do not access the file.
@@ -41,7 +60,7 @@ func (a *account) patience() time.Duration {
 	switch {
 	case a.stuck.Load() >= maxStuck || total.stuck.Load() >= maxStuckAll:
 		return 0
-	case total.spent.Load() > int64(allPatience):
+	case total.vain.add(0, time.Now()) > allPatience:
 		return lastPatience
 	case a.late.Load() > 0:
 		return nextPatience
@@ -119,7 +138,7 @@ func wait[T any](a *account, do func() (T, error), discard func(T)) (T, error) {
 		return r.value, r.err
 	}
 	a.late.Add(1)
-	total.spent.Add(int64(limit))
+	total.vain.add(limit, time.Now())
 	return none, ErrStuck
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"prywalk/internal/process"
+	"prywalk/internal/procmem"
 )
 
 const (
@@ -65,6 +66,9 @@ func (f *Finder) Find(now uint64) (pids []int) {
 		}
 		listed[pid] = true
 		c, known := f.seen[pid]
+		if known && c.selected && !f.rule.All && f.start(pid) != c.start { // the number is another process's
+			known = false
+		}
 		old := now-c.start > youngTicks && (pid+f.turn)%rereadTurns != 0
 		if !known || !old && !c.selected {
 			if c, known = f.read(pid); !known {
@@ -84,6 +88,16 @@ func (f *Finder) Find(now uint64) (pids []int) {
 	}
 	slices.Sort(pids)
 	return pids
+}
+
+// start gives the start of a process, clock ticks after boot; 0 if it has ended.
+func (f *Finder) start(pid int) uint64 {
+	var s procmem.Stat
+	text, err := os.ReadFile(filepath.Join(f.root, strconv.Itoa(pid), "stat"))
+	if err != nil || procmem.ParseStat(text, &s) != nil {
+		return 0
+	}
+	return s.StartTime
 }
 
 // read decides whether a process is selected; ok false: it has ended.

@@ -54,7 +54,7 @@ type groups struct {
 	stacks           *Stacks
 	waiting          waiting
 	roles            map[int64]func(thread string) string // by pid; if grouped by role
-	severalProcesses bool                                 // if grouped by thread
+	severalProcesses bool                                 // if threads are named
 }
 
 func newGroups(stacks *Stacks, idle bool) *groups {

@@ -82,10 +82,10 @@ func (d *Data) prepare() error {
 	if err := d.chooseValue(); err != nil {
 		return err
 	}
-	switch o.By {
-	case "role":
+	if o.By == "role" {
 		d.groups.roles = roles(p)
-	case "thread":
+	}
+	if o.By == "thread" || o.Thread != "" {
 		d.groups.severalProcesses = severalProcesses(p)
 	}
 	d.foldSchedulers()

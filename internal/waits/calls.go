@@ -45,18 +45,22 @@ func Describe(s *Sleeper) Wait {
 	case "":
 		return Wait{}
 	}
-	if !s.InCall {
-		if s.State == 'D' {
-			return Wait{Kind: Disk}
-		}
-		return Wait{Kind: Other}
+	w := Wait{Kind: Other}
+	if s.InCall {
+		w = describeCall(s)
 	}
-	w := describeCall(s)
-	if s.State == 'D' && (w.Kind == Other || w.Kind == Descriptor) {
+	switch {
+	case s.State != 'D':
+	case w.Kind == Descriptor:
 		w.Kind = Disk
+	case w.Kind == Other:
+		w.Kind, w.Why = Disk, "or a lock of the kernel"
 	}
 	return w
 }
+
+// cloneVFORK is CLONE_VFORK (include/uapi/linux/sched.h).
+const cloneVFORK = 0x4000
 
 // onDescriptor are the calls that wait for the descriptor in their first argument.
 var onDescriptor = map[string]bool{
@@ -80,9 +84,13 @@ func describeCall(s *Sleeper) Wait {
 		}
 		return futex(a, s.Stack, &s.Near)
 	case "flock", "fcntl":
-		return Wait{Kind: FileLock, FD: fileOf(a[0])}
+		return Wait{Kind: FileLock, FD: fileOf(a[0]), class: fileLockClasses[s.Wait]}
 	case "wait4", "waitid":
 		return describeChild(s.Wait, a)
+	case "vfork", "clone", "clone3": // clone3 has its flags in memory; only a vfork waits uninterruptibly for long
+		if s.Wait == "vfork" || s.Wait == "clone" && a[0]&cloneVFORK != 0 || s.Wait == "clone3" && s.State == 'D' {
+			return Wait{Kind: Child, Until: "until it calls exec or ends"}
+		}
 	case "nanosleep", "clock_nanosleep":
 		return Wait{Kind: Sleep, Timed: true}
 	case "pause", "rt_sigsuspend", "rt_sigtimedwait", "rt_sigtimedwait_time64":

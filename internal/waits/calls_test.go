@@ -23,3 +23,28 @@ func TestCallsWithoutDescriptorsAreSleeps(t *testing.T) {
 		}
 	}
 }
+
+func TestUninterruptibleWaits(t *testing.T) {
+	const vfork, exec = "child until it calls exec or ends", 0x4111
+	for _, c := range []struct {
+		state byte
+		call  string
+		first uint64
+		want  string
+	}{
+		{'D', "read", 3, "disk: descriptor 3"},
+		{'D', "fsync", 3, "disk: descriptor 3"},
+		{'D', "sync", 0, "disk"},
+		{'D', "munmap", 0, "disk (or a lock of the kernel)"},
+		{'S', "read", 3, "descriptor 3"},
+		{'D', "vfork", 0, vfork},
+		{'D', "clone", exec, vfork},
+		{'D', "clone", 0x11, "disk (or a lock of the kernel)"},
+		{'D', "clone3", 0, vfork},
+	} {
+		w := Describe(&Sleeper{State: c.state, Wait: c.call, InCall: true, Args: [6]uint64{c.first}})
+		if got := w.String(); got != c.want {
+			t.Errorf("%c in %s(%#x): %s, want %s", c.state, c.call, c.first, got, c.want)
+		}
+	}
+}

@@ -24,8 +24,8 @@ func NewFiles(pid int) *Files { return &Files{root: "/proc", pid: pid} }
 // maxFileSize bounds what is read of a kernel file, in bytes.
 const maxFileSize = 32 << 20
 
-func (f *Files) read(pid int, name string) string {
-	file, err := os.Open(f.path(pid, name))
+func (f *Files) read(path string) string {
+	file, err := os.Open(path)
 	if err != nil {
 		return ""
 	}
@@ -38,8 +38,11 @@ func (f *Files) path(pid int, name string) string {
 	return f.root + "/" + strconv.Itoa(pid) + "/" + name
 }
 
-// Describe completes a wait's descriptors.
+// Describe completes a wait's descriptors, and the owner of a file lock.
 func (f *Files) Describe(w *Wait) {
+	if w.Kind == FileLock {
+		f.setHolder(w)
+	}
 	if d := w.FD; d != nil {
 		switch *d = f.file(d.FD); d.Type {
 		case "pipe":
@@ -89,7 +92,7 @@ func (f *Files) file(fd int) File {
 // info gives the fields of a descriptor in /proc/PID/fdinfo (proc_pid_fdinfo(5)).
 func (f *Files) info(pid, fd int) iter.Seq2[string, string] {
 	return func(yield func(key, value string) bool) {
-		for line := range strings.Lines(f.read(pid, "fdinfo/"+strconv.Itoa(fd))) {
+		for line := range strings.Lines(f.read(f.path(pid, "fdinfo/"+strconv.Itoa(fd)))) {
 			key, value, _ := strings.Cut(line, ":")
 			if !yield(strings.TrimSpace(key), strings.TrimSpace(value)) {
 				return

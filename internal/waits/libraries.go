@@ -3,6 +3,7 @@
 package waits
 
 import (
+	"path"
 	"regexp"
 	"strings"
 )
@@ -182,5 +183,13 @@ const (
 )
 
 // systemFiles match base names of files that only forward a wait: C and C++ libraries, dynamic loader, kernel.
-var systemFiles = regexp.MustCompile(`^(libc\.so|libc-|libpthread|libm\.so|libm-|libdl|ld-|libstdc\+\+|libc\+\+|` +
-	`libgcc_s|\[vdso\]|\[kernel\])|musl`)
+var systemFiles = regexp.MustCompile(`^((libc|libm|libdl|libpthread)(-\d[\d.]*)?\.so|libc\.musl-|` +
+	`ld(64|-linux[\w-]*|-musl-\w+|-\d[\d.]*)?\.so|(libstdc\+\+|libc\+\+(abi)?|libgcc_s)(-[\w-]+)?\.so|` +
+	`\[vdso\]|\[kernel\])`)
+
+// isMusl reports whether a path is that of musl's library, which is the dynamic loader, too.
+func isMusl(file string) bool {
+	base := path.Base(file)
+	return strings.HasPrefix(base, "ld-musl-") || strings.HasPrefix(base, "libc.musl-") ||
+		base == "libc.so" && strings.Contains(file, "musl")
+}

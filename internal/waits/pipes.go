@@ -54,7 +54,7 @@ func (f *Files) pipes() map[string][]end {
 				continue
 			}
 			left--
-			name := strings.TrimSpace(f.read(pid, "comm"))
+			name := strings.TrimSpace(f.read(f.path(pid, "comm")))
 			out[link] = append(out[link], end{Peer{pid, name, fd}, f.writes(pid, fd)})
 		}
 	}

@@ -29,7 +29,7 @@ func decide(stack []Name) (p primitive, done bool) {
 		n := &stack[i]
 		name, _, _ := strings.Cut(n.Function, "@")
 		plain := symbol(name)
-		musl = musl || strings.Contains(n.Module, "musl") || strings.HasPrefix(plain, "timedwait")
+		musl = musl || isMusl(n.Module) || strings.HasPrefix(plain, "timedwait")
 		if found, ok := libcPrimitives[plain]; ok {
 			found.musl = musl
 			found.foreign = musl && found.kind != Mutex && found.kind != RWLock
@@ -46,7 +46,7 @@ func decide(stack []Name) (p primitive, done bool) {
 			p = weakPrimitive(name, plain)
 		}
 		// musl's inner functions have no or wrong names
-		inside := n.Module == stack[0].Module && (name == "" || strings.Contains(n.Module, "musl"))
+		inside := n.Module == stack[0].Module && (name == "" || isMusl(n.Module))
 		if !inside && !isBelowPrimitive(name) {
 			return p, true
 		}

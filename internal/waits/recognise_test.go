@@ -4,6 +4,7 @@ package waits
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -65,6 +66,30 @@ func TestHowLongASleepIs(t *testing.T) {
 	} {
 		if got := (&Wait{Kind: Sleep, Until: until}).Sleeping(); got != want {
 			t.Errorf("%q: %s", until, got)
+		}
+	}
+}
+
+func TestFilesOfTheSystem(t *testing.T) {
+	for _, file := range strings.Fields("libc.so.6 libc-2.31.so libc.so libc.musl-x86_64.so.1 libm.so.6 libm-2.31.so " +
+		"libpthread.so.0 libpthread-2.31.so libdl.so.2 libdl-2.31.so ld-linux-x86-64.so.2 ld-linux-aarch64.so.1 " +
+		"ld-linux.so.2 ld-2.31.so ld64.so.2 ld-musl-x86_64.so.1 libstdc++.so.6.0.30 libc++.so.1 libc++abi.so.1 " +
+		"libgcc_s.so.1 libgcc_s-8-20210514.so.1 [vdso] [kernel]") {
+		if !systemFiles.MatchString(file) {
+			t.Errorf("%s is an application's", file)
+		}
+	}
+	for _, file := range strings.Fields("libdlib.so.19 libc-client.so.2007e libpthreadpool.so libm-app.so ld-service " +
+		"muslim-calendar libc++tools.so libgcc_smith.so") {
+		if systemFiles.MatchString(file) {
+			t.Errorf("%s is the system's", file)
+		}
+	}
+	for file, want := range map[string]bool{"/lib/ld-musl-x86_64.so.1": true, "/lib/libc.musl-x86_64.so.1": true,
+		"/usr/lib/x86_64-linux-musl/libc.so": true, "/opt/musl/bin/app": false, "/usr/bin/muslim-calendar": false,
+		"/lib/libc.so.6": false, "/system/lib64/libc.so": false} {
+		if isMusl(file) != want {
+			t.Errorf("%s: %v", file, !want)
 		}
 	}
 }

@@ -30,9 +30,9 @@ func (f *Files) socket(inode string) socket {
 func (f *Files) readSockets() map[string]socket {
 	all := map[string]socket{}
 	for _, table := range []string{"tcp", "tcp6", "udp", "udp6"} {
-		parseInet(f.read(f.pid, "net/"+table), strings.HasPrefix(table, "tcp"), all)
+		parseInet(f.read(f.path(f.pid, "net/"+table)), strings.HasPrefix(table, "tcp"), all)
 	}
-	parseUnix(f.read(f.pid, "net/unix"), all)
+	parseUnix(f.read(f.path(f.pid, "net/unix")), all)
 	return all
 }
 

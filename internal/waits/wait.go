@@ -57,11 +57,13 @@ type Wait struct {
 	// Owner is the thread that holds the lock, or whose end is waited for, as an ID in prywalk's pid namespace; 0:
 	// unknown.
 	Owner int `json:"owner,omitempty"`
-	// OwnerName is the owner's name.
+	// OwnerName is the name of the owner, or of OwnerProcess.
 	OwnerName string `json:"owner_name,omitempty"`
 	// OwnerGone is the ID in the lock, as the target sees it, of an owner that is no live thread of the process: it has
 	// ended, or was another process's, from which this one was forked.
 	OwnerGone int `json:"owner_gone,omitempty"`
+	// OwnerProcess is the process that took a file lock; 0: unknown. A process that it started may hold the lock, too.
+	OwnerProcess int `json:"owner_process,omitempty"`
 	// Free reports that the lock was free, or changing owner, when it was read.
 	Free bool `json:"free,omitempty"`
 	// Readers is the number of a rwlock's read locks.
@@ -80,7 +82,8 @@ type Wait struct {
 	// Idle is the rule by which the wait is idle, "" if it is not.
 	Idle string `json:"idle,omitempty"`
 
-	inner   int // owner in the target's pid namespace, until resolved
+	class   []string // of a file lock, in /proc/locks
+	inner   int      // owner in the target's pid namespace, until resolved
 	shared  bool
 	managed bool // a run-time system's answer
 }
@@ -90,12 +93,26 @@ func (k Kind) HasOwner() bool {
 	return k == Mutex || k == RWLock || k == Join || k == Monitor || k == GIL
 }
 
-// IsSynchronization reports whether waits of this kind are for other threads: locks, conditions, barriers, ends.
+// IsSynchronization reports whether waits of this kind are for other threads, perhaps of other processes: locks,
+// conditions, barriers, ends.
 func (k Kind) IsSynchronization() bool {
 	switch k {
 	case Mutex, RWLock, Join, Condition, Semaphore, Barrier, Guard, Once, Atomic, Park, LibraryLock, Futex, Future,
-		Monitor, ObjectWait, GIL:
+		FileLock, Monitor, ObjectWait, GIL:
 		return true
+	}
+	return false
+}
+
+// IsLock reports whether what is waited for is certainly a lock: no condition, barrier, end of a thread or the like.
+func (w *Wait) IsLock() bool {
+	switch w.Kind {
+	case Mutex, RWLock, LibraryLock, FileLock, Monitor, GIL:
+		return true
+	case Semaphore:
+		return w.Type != "" && w.Type != ConditionOfPython
+	case Park:
+		return w.Owner != 0
 	}
 	return false
 }
@@ -109,6 +126,10 @@ func (w *Wait) Thing() string {
 	switch {
 	case w.Kind == Semaphore && w.Type != "":
 		return TypedSemaphore(w.Type, w.semaphore())
+	case w.Kind == FileLock && w.FD != nil:
+		return name + " " + w.FD.String()
+	case w.Kind == Disk && w.FD != nil:
+		return name + ": " + w.FD.String()
 	case w.Kind == Descriptor && w.FD != nil:
 		return w.FD.String()
 	case w.Kind == Descriptor && len(w.FDs) == 1:
@@ -198,6 +219,8 @@ func (w *Wait) holder() string {
 		return strings.TrimRight(fmt.Sprintf(" thread %d %s", w.Owner, w.OwnerName), " ")
 	case w.Owner != 0:
 		return strings.TrimRight(fmt.Sprintf(", held by thread %d %s", w.Owner, w.OwnerName), " ")
+	case w.OwnerProcess != 0:
+		return ", " + w.TakenBy()
 	case w.OwnerGone != 0:
 		return fmt.Sprintf(", taken by thread %d, which has ended", w.OwnerGone)
 	case w.Readers == 1:
@@ -206,6 +229,11 @@ func (w *Wait) holder() string {
 		return fmt.Sprintf(", held by %d readers", w.Readers)
 	}
 	return ""
+}
+
+// TakenBy gives "taken by process 4711 cron", of a wait with OwnerProcess.
+func (w *Wait) TakenBy() string {
+	return strings.TrimRight(fmt.Sprintf("taken by process %d %s", w.OwnerProcess, w.OwnerName), " ")
 }
 
 // Sleeping is the text of a sleep and its length.
