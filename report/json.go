@@ -34,7 +34,7 @@ type jsonFunction struct {
 	Reason string     `json:"reason,omitempty"`
 	Self   jsonValues `json:"self"`
 	Total  jsonValues `json:"total"`
-	// Within bounds the error of the chosen value's shares.
+	// Within bounds the error of the chosen value's shares; absent without such time.
 	Within *jsonMargins `json:"within,omitempty"`
 	// Children are the function's callees, in the tree.
 	Children []jsonFunction `json:"children,omitempty"`
@@ -275,7 +275,7 @@ func (d *data) functions(to *jsonWriter, samples []*profile.Sample) {
 	for i := 0; i < len(rows) && to.err == nil && d.Err() == nil; i++ {
 		r := &rows[i]
 		f := d.jsonFunction(r.Frame, all[r.Frame].self, all[r.Frame].total)
-		if d.Options.Intervals {
+		if d.Options.Intervals && d.Precision.N > 0 {
 			f.Within = &jsonMargins{d.Precision.Margin(float64(r.Self) / d.Precision.Total),
 				d.Precision.Margin(float64(r.Total) / d.Precision.Total)}
 		}
