@@ -244,3 +244,41 @@ func TestProfilesThatCannotBeCompared(t *testing.T) {
 		t.Errorf("%+v %v", d, err)
 	}
 }
+
+// Values of one sample, each less than one in the new scale, add up to what the table has.
+func TestScaledValuesOfAStackAddUp(t *testing.T) {
+	runs := func(n int64) *profile.Profile {
+		start := time.Unix(1_700_000_000, 0)
+		b := rec.NewBuilder(rec.Meta{Start: start, Period: 10_000_000, Main: app})
+		for i := range n {
+			for _, addr := range []uint64{0x20, 0x40} {
+				iv := rec.Interval{PID: 7, TID: int(i), Comm: "kvd", State: "running", Samples: 1, Wall: 10e6, CPU: 10e6}
+				iv.End, iv.Stack = start.UnixNano()+i, b.Intern(at(app, addr, 0x10))
+				b.Add(iv)
+			}
+		}
+		return parsed(t, b, fixtureNames)
+	}
+	old, later := runs(30), runs(10)
+	old.DurationNanos, later.DurationNanos = 30e9, 10e9
+	d := compared(t, old, later, DiffOptions{Per: "second", Options: Options{Value: "samples"}})
+	var folded bytes.Buffer
+	if err := d.Folded(&folded); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"kvd;main;compress 10 10\n", "kvd;main;serve 10 10\n"} {
+		if !strings.Contains(folded.String(), want) {
+			t.Errorf("lacks %q:\n%s", want, &folded)
+		}
+	}
+	later.Location, later.Sample = later.Location[:0], nil
+	gone := compared(t, old, later, DiffOptions{Options: Options{Value: "samples"}}).joined()
+	for frame, place := range gone.Places() {
+		if name := gone.Frames[frame].Name; name == "serve" && place.File != "/src/net.c" {
+			t.Errorf("serve is only in the old recording: %+v", place)
+		}
+	}
+	if len(gone.Places()) != 3 {
+		t.Errorf("places %+v, want those of three functions", gone.Places())
+	}
+}
