@@ -209,7 +209,7 @@ type jsonDiffCut struct {
 func (x *Difference) JSON(w io.Writer) error {
 	f := x.toNanos()
 	buf := bufio.NewWriter(x.new.Writer(w))
-	out := &jsonWriter{to: buf}
+	out := printable.NewJSONWriter(buf)
 	shown := min(len(x.Changes), x.new.Limit(len(x.Changes)))
 	head := jsonDifference{
 		Value: x.valueName(), Per: x.opts.Per, Total: f(x.Whole),
@@ -218,14 +218,14 @@ func (x *Difference) JSON(w io.Writer) error {
 	if rest := len(x.Changes) - shown; rest > 0 {
 		head.Cut = &jsonDiffCut{rest}
 	}
-	out.begin(head, "functions")
+	out.Begin(head, "functions")
 	for i := range x.Changes[:shown] {
 		c := &x.Changes[i]
-		out.comma(i)
-		out.value(jsonChange{c.Name, c.Module, c.File, c.Line, f(c.Self), f(c.Total)})
+		out.Comma(i)
+		out.Value(jsonChange{c.Name, c.Module, c.File, c.Line, f(c.Self), f(c.Total)})
 	}
-	out.text("]}\n")
-	return cmp.Or(x.new.Err(), out.err, buf.Flush())
+	out.Text("]}\n")
+	return cmp.Or(x.new.Err(), out.Err(), buf.Flush())
 }
 
 func (x *Difference) toNanos() func(Figure) jsonFigure {
