@@ -117,11 +117,39 @@ func foldedComplete(t *testing.T, p *profile.Profile, value string) float64 {
 
 func TestWhereAllStacksAreCompleteNoReasonIsGiven(t *testing.T) {
 	whole := render(t, Table, wideFixture(t), Options{})
-	if !strings.Contains(whole, "100.0% with complete stacks") || strings.Contains(whole, "Incomplete stacks") {
+	if !strings.Contains(whole, "cpu 10.0s (100.0% of the sampled part complete)") ||
+		strings.Contains(whole, "Incomplete stacks") {
 		t.Errorf("%s", whole)
 	}
 	other := &profile.Profile{SampleType: []*profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}}
 	if text := render(t, Table, other, Options{}); strings.Contains(text, "complete stacks") {
 		t.Errorf("another tool's profile: %s", text)
+	}
+}
+
+// Time between samples has the stack of the sample after it, but is not called sampled.
+func TestTimeBetweenSamplesIsNoCompleteStack(t *testing.T) {
+	recorded := func(sampled, between, cut int64) *profile.Profile {
+		b := rec.NewBuilder(rec.Meta{Start: time.Unix(1_700_000_000, 0), Period: 10 * time.Millisecond, Main: app})
+		for _, c := range []struct {
+			stack []rec.Loc
+			ms    int64
+		}{
+			{at(app, 0x20, 0x10), sampled}, {join([]rec.Loc{{Synthetic: "[ran between ticks]"}}, at(app, 0x10)), between},
+			{join(at(app, 0x20), []rec.Loc{{Synthetic: "[incomplete: depth]"}}), cut},
+		} {
+			b.Add(rec.Interval{Stack: b.Intern(c.stack), PID: 7, TID: 7, State: "running", Samples: c.ms / 10,
+				Wall: c.ms * 1e6, CPU: c.ms * 1e6})
+		}
+		return parsed(t, b, fixtureNames)
+	}
+	for want, p := range map[string]*profile.Profile{
+		"cpu 10.0s (75.0% of the sampled part complete)": recorded(3000, 6000, 1000),
+		"cpu 4.10s (75.6% with complete stacks)":         recorded(3000, 100, 1000),
+		"cpu 1.00s (not sampled)":                        recorded(0, 1000, 0),
+	} {
+		if text := render(t, Table, p, Options{}); !strings.Contains(text, want) {
+			t.Errorf("lacks %q:\n%s", want, text)
+		}
 	}
 }

@@ -43,9 +43,9 @@ type Change struct {
 // Figure is a value in two profiles: in the profile's unit, per second, or as a share of 1.
 type Figure struct {
 	Old, New float64
-	// Within is half of the change's 95 % interval by sampling; 0 without sample counts.
+	// Within is half of the change's 95 % interval, by sampling or between runs; 0 if unknown.
 	Within float64
-	// Sure means significant ([Diff], [DiffRuns]).
+	// Sure means significant ([Diff], [DiffRuns]); false without a test ([Difference.Untested]).
 	Sure bool
 
 	nullError  float64 // standard error if nothing changed
@@ -77,8 +77,8 @@ const falseAlarms = tabular.FalseAlarms
 //
 // A function's share of the whole has the standard error of [tabular.Precision]. A change is sure if it exceeds the
 // errors of both under the hypothesis of equal values (score test), at the normal quantile for 5 % over all functions
-// (Bonferroni). With one run a side, other noise between runs is unknown: the whole is never sure, and up to a tenth
-// of its change counts as noise, of which each function has its share. [DiffRuns] measures that noise.
+// (Bonferroni). With one run a side, other noise between runs is unknown: the whole is never sure, and a change of the
+// whole counts as noise up to a tenth of it, of which each function has its share. [DiffRuns] measures that noise.
 func Diff(older, newer *profile.Profile, o DiffOptions) (*Difference, error) {
 	return DiffRuns([]*profile.Profile{older}, []*profile.Profile{newer}, o)
 }
@@ -250,9 +250,33 @@ func (x *Difference) pooledMean(value [2]float64) float64 {
 	return sum / weight
 }
 
+// Untested returns why changes cannot be tested for significance, "" if they are.
+func (x *Difference) Untested() string {
+	if x.runs[0] != nil {
+		return ""
+	}
+	for i, name := range sideNames {
+		if x.prec[i].Total <= 0 {
+			return fmt.Sprintf("%s has no %s time", name, x.valueName())
+		}
+	}
+	if x.unreported() {
+		return "the profiles have no sample counts"
+	}
+	return ""
+}
+
+// counts reports whether a change is shown and may exceed a limit: it is sure, or cannot be tested.
+func (x *Difference) counts(f *Figure) bool {
+	return f.Sure || x.Untested() != "" && math.Abs(f.Delta()) > rounding*math.Abs(f.New)
+}
+
 // markSure marks the sure changes. With several runs, half of the chance of a false alarm is for the test of the whole,
 // half for the functions.
 func (x *Difference) markSure() {
+	if x.Untested() != "" {
+		return
+	}
 	if x.runs[0] == nil {
 		bound := beyondChance(2 * len(x.Changes))
 		for i := range x.Changes {
@@ -304,33 +328,37 @@ func (x *Difference) sort() {
 	})
 }
 
-// Worst returns the largest sure growth as a share of the old whole, and its subject: the whole (several runs a side),
-// or a function's self time. 0 if none.
+// Worst returns the largest sure or untested growth as a share of the old whole, and its subject: the whole (several
+// runs a side), or a function's self time. 0 if none, infinite if the old whole is 0.
 func (x *Difference) Worst() (share float64, what string) {
 	whole := x.Whole.Old
 	if x.opts.Per == "share" {
 		whole = 1
 	}
-	of := func(f Figure) float64 {
+	of := func(f *Figure) float64 {
 		if whole > 0 {
 			return f.Delta() / whole
 		}
 		return math.Inf(1)
 	}
-	most := (*Change)(nil)
+	largest := (*Change)(nil)
 	for i := range x.Changes {
 		c := &x.Changes[i]
-		if c.Self.Delta() > 0 && (most == nil || c.Self.Delta() > most.Self.Delta()) {
-			most = c
+		if c.Self.Delta() <= 0 {
+			continue
 		}
-		if c.Self.Sure && c.Self.Delta() > 0 && of(c.Self) > share {
-			share, what = of(c.Self), "self time of "+c.Name
+		if largest == nil || c.Self.Delta() > largest.Self.Delta() {
+			largest = c
+		}
+		if x.counts(&c.Self) && of(&c.Self) > share {
+			share, what = of(&c.Self), "self time of "+c.Name
 		}
 	}
-	if x.Whole.Sure && x.Whole.Delta() > 0 && of(x.Whole) > share {
-		share, what = of(x.Whole), "the total"
-		if most != nil {
-			what += fmt.Sprintf(" (mostly self time of %s, by %.1f%%)", most.Name, 100*of(most.Self))
+	if x.Whole.Sure && x.Whole.Delta() > 0 && of(&x.Whole) > share {
+		share, what = of(&x.Whole), "the total"
+		if largest != nil && whole > 0 {
+			what += fmt.Sprintf(" (largest part: self time of %s, %.1f%%%s)", largest.Name, 100*of(&largest.Self),
+				map[bool]string{false: ", alone not significant"}[largest.Self.Sure])
 		}
 	}
 	return share, what
@@ -362,21 +390,12 @@ func (x *Difference) signed(v float64) string {
 
 func (x *Difference) valueName() string { return x.new.Profile.SampleType[x.new.Value].Type }
 
-// mismatch says what makes the recordings hard to compare; "" if nothing.
+// mismatch says that the recordings differ in length; "" if that does not matter.
 func (x *Difference) mismatch() string {
 	a, b := float64(x.old.Profile.DurationNanos), float64(x.new.Profile.DurationNanos)
 	if x.opts.Per == "run" && a > 0 && b > 0 && max(a, b) > 1.1*min(a, b) {
 		return "The recordings differ in length: --per second compares time per second of recording, " +
 			"--per share compares percentages."
-	}
-	for i, name := range []string{"earlier", "later"} {
-		if x.prec[i].Total == 0 {
-			return fmt.Sprintf("The %s recording has no %s time: changes cannot be tested for significance.", name,
-				x.valueName())
-		}
-	}
-	if x.unreported() {
-		return "The profiles have no sample counts: changes cannot be tested for significance."
 	}
 	return ""
 }

@@ -34,13 +34,14 @@ func (x *Difference) HTML(w io.Writer) error {
 	page := d.page()
 	page.Title = fmt.Sprintf("%s: old and new", cmp.Or(x.opts.Title, x.new.Summary().Target))
 	page.Facts = x.facts()
-	page.Comments = nil
-	if line := x.mismatch(); line != "" {
-		page.Comments = []remark{{Text: line}}
-	}
+	note := x.runsNote()
 	if x.runs[0] != nil {
-		page.Comments = append(page.Comments, remark{Text: "Sums of several runs. Colours show changes beyond " +
-			"sampling noise; prywalk diff tests against the noise between runs."})
+		note = "Sums of several runs. Colours show changes beyond sampling noise; prywalk diff tests against the noise " +
+			"between runs."
+	}
+	page.Comments = []remark{{Text: note}}
+	if line := x.mismatch(); line != "" {
+		page.Comments = append(page.Comments, remark{Text: line})
 	}
 	page.Effective = []float64{x.prec[1].N, x.prec[0].N}
 	page.Diff = &pageDiff{

@@ -113,9 +113,13 @@ func (x *Difference) between(values [2][]float64, sampling float64) Figure {
 }
 
 func (x *Difference) runsNote() string {
+	const several = "Compare several runs: -a A1,A2,A3 -b B1,B2,B3."
+	if why := x.Untested(); why != "" {
+		return "Not tested for significance: " + why + ". " + several
+	}
 	if x.runs[0] == nil {
-		return "One run per side: only sampling noise is known, not the noise between runs. Compare several runs: " +
-			"-a A1,A2,A3 -b B1,B2,B3."
+		return fmt.Sprintf("One run per side: significant means more than sampling explains, and more than a change of the "+
+			"whole by %g%%. The noise between runs is not known. %s", 100*mostBetweenRuns, several)
 	}
 	return fmt.Sprintf("Means of %s and %s; ± is the noise between runs. For equal programs, at most 1 comparison "+
 		"in 20 shows a significant change.", tabular.Plural(int64(len(x.runs[0])), "run"),

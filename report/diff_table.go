@@ -16,7 +16,7 @@ import (
 	"prywalk/internal/tabular"
 )
 
-// Table writes the functions that became slower and faster: sure changes, or all with [DiffOptions].All.
+// Table writes the functions that became slower and faster: sure and untested changes, or all with [DiffOptions].All.
 func (x *Difference) Table(w io.Writer) error {
 	out := printable.NewWriter(x.new.Writer(w))
 	x.heading(out)
@@ -25,7 +25,7 @@ func (x *Difference) Table(w io.Writer) error {
 	x.writeSection(out, "faster", faster, false)
 	x.writeSection(out, "changed by what they call", around, true)
 	if len(slower)+len(faster)+len(around) == 0 {
-		out.Printf("No significant change (within %s); --all lists every function.\n", x.noise())
+		out.Printf("%s\n", x.noChange())
 	}
 	return cmp.Or(x.new.Err(), out.Err())
 }
@@ -50,15 +50,15 @@ func (x *Difference) heading(out *printable.Writer) {
 	} else if x.Whole.Old > 0 {
 		whole += fmt.Sprintf(" (%+.1f%%)", 100*x.Whole.Delta()/x.Whole.Old)
 	}
-	sure := 0
+	n := 0
 	for i := range x.Changes {
-		if x.Changes[i].Self.Sure || x.Changes[i].Total.Sure {
-			sure++
+		if x.counts(&x.Changes[i].Self) || x.counts(&x.Changes[i].Total) {
+			n++
 		}
 	}
-	changed := fmt.Sprintf("%s of %s changed", tabular.Thousands(int64(sure)),
+	changed := fmt.Sprintf("%s of %s changed", tabular.Thousands(int64(n)),
 		tabular.Plural(int64(len(x.Changes)), "function"))
-	if !x.unreported() {
+	if x.Untested() == "" {
 		changed += " significantly"
 	}
 	out.Printf("%s\n", x.new.paint(bold, tabular.Wrap(width, " · ", whole, changed)))
@@ -70,11 +70,14 @@ func (x *Difference) heading(out *printable.Writer) {
 	out.Printf("\n")
 }
 
-func (x *Difference) noise() string {
-	if x.runs[0] == nil {
-		return "sampling noise"
+func (x *Difference) noChange() string {
+	switch {
+	case x.Untested() != "":
+		return "No change; --all lists every function."
+	case x.runs[0] == nil:
+		return "No significant change (within sampling noise); --all lists every function."
 	}
-	return "the noise between runs"
+	return "No significant change (within the noise between runs); --all lists every function."
 }
 
 // parts divides the changes: self time grew, self time shrank, only total time changed.
@@ -82,11 +85,11 @@ func (x *Difference) parts() (slower, faster, around []*Change) {
 	for i := range x.Changes {
 		c := &x.Changes[i]
 		switch {
-		case (c.Self.Sure || x.opts.All) && c.Self.Delta() > 0:
+		case (x.counts(&c.Self) || x.opts.All) && c.Self.Delta() > 0:
 			slower = append(slower, c)
-		case (c.Self.Sure || x.opts.All) && c.Self.Delta() < 0:
+		case (x.counts(&c.Self) || x.opts.All) && c.Self.Delta() < 0:
 			faster = append(faster, c)
-		case (c.Total.Sure || x.opts.All) && c.Total.Delta() != 0:
+		case (x.counts(&c.Total) || x.opts.All) && c.Total.Delta() != 0:
 			around = append(around, c)
 		}
 	}
@@ -189,6 +192,8 @@ type jsonDifference struct {
 	Total jsonFigure `json:"total"`
 	// Runs are the numbers of runs: earlier, later.
 	Runs [2]int `json:"runs"`
+	// Untested is why no change could be tested for significance: sure is false. Absent with a test.
+	Untested string `json:"untested,omitempty"`
 	// Cut is what --rows left out, absent if nothing.
 	Cut *jsonDiffCut `json:"cut,omitempty"`
 	// Functions are in the order of their change.
@@ -204,23 +209,23 @@ type jsonDiffCut struct {
 func (x *Difference) JSON(w io.Writer) error {
 	f := x.toNanos()
 	buf := bufio.NewWriter(x.new.Writer(w))
-	out := &jsonWriter{to: buf}
+	out := printable.NewJSONWriter(buf)
 	shown := min(len(x.Changes), x.new.Limit(len(x.Changes)))
 	head := jsonDifference{
 		Value: x.valueName(), Per: x.opts.Per, Total: f(x.Whole),
-		Runs: [2]int{max(1, len(x.runs[0])), max(1, len(x.runs[1]))},
+		Runs: [2]int{max(1, len(x.runs[0])), max(1, len(x.runs[1]))}, Untested: x.Untested(),
 	}
 	if rest := len(x.Changes) - shown; rest > 0 {
 		head.Cut = &jsonDiffCut{rest}
 	}
-	out.begin(head, "functions")
+	out.Begin(head, "functions")
 	for i := range x.Changes[:shown] {
 		c := &x.Changes[i]
-		out.comma(i)
-		out.value(jsonChange{c.Name, c.Module, c.File, c.Line, f(c.Self), f(c.Total)})
+		out.Comma(i)
+		out.Value(jsonChange{c.Name, c.Module, c.File, c.Line, f(c.Self), f(c.Total)})
 	}
-	out.text("]}\n")
-	return cmp.Or(x.new.Err(), out.err, buf.Flush())
+	out.Text("]}\n")
+	return cmp.Or(x.new.Err(), out.Err(), buf.Flush())
 }
 
 func (x *Difference) toNanos() func(Figure) jsonFigure {

@@ -221,9 +221,9 @@ func TestTheOtherFormsOfADifference(t *testing.T) {
 
 func TestARecordingWithoutSuchTimeIsNamed(t *testing.T) {
 	p := ticked(t, 10, map[uint64]int64{0x20: 10})
-	for value, want := range map[string]string{"runqueue": "The earlier recording has no runqueue time", "cpu": ""} {
+	for value, want := range map[string]string{"runqueue": "the old recording has no runqueue time", "cpu": ""} {
 		x := compared(t, p, p, DiffOptions{Options: Options{Value: value}})
-		if got := x.mismatch(); !strings.HasPrefix(got, want) || want == "" && got != "" {
+		if got := x.Untested(); got != want {
 			t.Errorf("%s: %q", value, got)
 		}
 	}
@@ -242,5 +242,102 @@ func TestProfilesThatCannotBeCompared(t *testing.T) {
 	empty := &profile.Profile{SampleType: a.SampleType}
 	if d, err := Diff(empty, a, DiffOptions{}); err != nil || len(d.Changes) != 2 {
 		t.Errorf("%+v %v", d, err)
+	}
+}
+
+// Values of one sample, each less than one in the new scale, add up to what the table has.
+func TestScaledValuesOfAStackAddUp(t *testing.T) {
+	runs := func(n int64) *profile.Profile {
+		start := time.Unix(1_700_000_000, 0)
+		b := rec.NewBuilder(rec.Meta{Start: start, Period: 10_000_000, Main: app})
+		for i := range n {
+			for _, addr := range []uint64{0x20, 0x40} {
+				iv := rec.Interval{PID: 7, TID: int(i), Comm: "kvd", State: "running", Samples: 1, Wall: 10e6, CPU: 10e6}
+				iv.End, iv.Stack = start.UnixNano()+i, b.Intern(at(app, addr, 0x10))
+				b.Add(iv)
+			}
+		}
+		return parsed(t, b, fixtureNames)
+	}
+	old, later := runs(30), runs(10)
+	old.DurationNanos, later.DurationNanos = 30e9, 10e9
+	d := compared(t, old, later, DiffOptions{Per: "second", Options: Options{Value: "samples"}})
+	var folded bytes.Buffer
+	if err := d.Folded(&folded); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"kvd;main;compress 10 10\n", "kvd;main;serve 10 10\n"} {
+		if !strings.Contains(folded.String(), want) {
+			t.Errorf("lacks %q:\n%s", want, &folded)
+		}
+	}
+	later.Location, later.Sample = later.Location[:0], nil
+	gone := compared(t, old, later, DiffOptions{Options: Options{Value: "samples"}}).joined()
+	for frame, place := range gone.Places() {
+		if name := gone.Frames[frame].Name; name == "serve" && place.File != "/src/net.c" {
+			t.Errorf("serve is only in the old recording: %+v", place)
+		}
+	}
+	if len(gone.Places()) != 3 {
+		t.Errorf("places %+v, want those of three functions", gone.Places())
+	}
+}
+
+// Changes of a profile with values alone are shown, and exceed a limit, but none is called significant.
+func TestChangesWithoutATestAreNotSure(t *testing.T) {
+	plain := func(ticks map[uint64]int64) *profile.Profile {
+		p := ticked(t, 10, ticks)
+		p.SampleType, p.DefaultSampleType = p.SampleType[3:], "cpu"
+		for _, s := range p.Sample {
+			s.Value = s.Value[3:]
+		}
+		return p
+	}
+	old, later := plain(map[uint64]int64{0x20: 400, 0x40: 400}), plain(map[uint64]int64{0x20: 401, 0x40: 600})
+	d := compared(t, old, later, DiffOptions{})
+	for _, c := range d.Changes {
+		if c.Self.Sure || c.Total.Sure {
+			t.Errorf("%s is sure without a test", c.Name)
+		}
+	}
+	if share, what := d.Worst(); share != 0.25 || what != "self time of compress" {
+		t.Errorf("worst %v, %s", share, what)
+	}
+	var table, raw bytes.Buffer
+	if err := errors.Join(d.Table(&table), d.JSON(&raw)); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"3 of 3 functions changed\n", "Not tested for significance: the profiles have no sample",
+		"compress"} {
+		if !strings.Contains(table.String(), want) {
+			t.Errorf("lacks %q:\n%s", want, &table)
+		}
+	}
+	var got struct{ Untested string }
+	if err := json.Unmarshal(raw.Bytes(), &got); err != nil || got.Untested == "" {
+		t.Errorf("%v: %s", err, &raw)
+	}
+	several, err := DiffRuns([]*profile.Profile{old, old}, []*profile.Profile{later, later}, DiffOptions{})
+	if err != nil || several.Untested() != "" || !several.Whole.Sure {
+		t.Errorf("several runs: %v, untested %q, whole %+v", err, several.Untested(), several.Whole)
+	}
+}
+
+// The whole grew significantly, in many functions of which none did.
+func TestThePartOfAGrownWholeIsNotCalledSignificant(t *testing.T) {
+	run := func(a, b, c int64) *profile.Profile {
+		return ticked(t, 10, map[uint64]int64{0x20: a, 0x40: b, 0x60: c})
+	}
+	d, err := DiffRuns([]*profile.Profile{run(1000, 600, 400), run(600, 1000, 402), run(800, 798, 399)},
+		[]*profile.Profile{run(1300, 700, 600), run(700, 1300, 603), run(1000, 1002, 597)}, DiffOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.of("walk").Self = Figure{}
+	if d.of("compress").Self.Sure || !d.Whole.Sure {
+		t.Fatalf("compress %+v, whole %+v", d.of("compress").Self, d.Whole)
+	}
+	if _, what := d.Worst(); what != "the total (largest part: self time of compress, 10.1%, alone not significant)" {
+		t.Errorf("%s", what)
 	}
 }

@@ -73,14 +73,18 @@ func (d *data) hiddenStacks() string {
 		strings.Join(d.Filters, " and "))
 }
 
-// waitHint suggests the report by waits if threads hardly ran.
+// waitHint suggests the report by waits if threads hardly ran, and did not queue for a CPU.
 func (d *data) waitHint() string {
 	wall, ok := d.Has(rec.TypeWall)
 	if !ok || d.Options.Value != "" || d.Profile.SampleType[d.Value].Type != rec.TypeCPU {
 		return ""
 	}
 	c := d.Coverage()
-	if total := d.Total(wall); total == 0 || c.Total > 0 && !c.Slight || c.Total > total/20 {
+	ready := c.Total
+	if queue, ok := d.Has(rec.TypeRunQueue); ok {
+		ready += d.Total(queue)
+	}
+	if total := d.Total(wall); total == 0 || c.Total > 0 && !c.Slight || ready > total/20 {
 		return ""
 	}
 	return "Almost no CPU time: the threads were waiting. " + suggest("--by wait", &d.Options) + " shows for what."

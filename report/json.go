@@ -5,7 +5,6 @@ package report
 import (
 	"bufio"
 	"cmp"
-	"encoding/json"
 	"io"
 	"slices"
 	"time"
@@ -34,7 +33,7 @@ type jsonFunction struct {
 	Reason string     `json:"reason,omitempty"`
 	Self   jsonValues `json:"self"`
 	Total  jsonValues `json:"total"`
-	// Within bounds the error of the chosen value's shares.
+	// Within bounds the error of the chosen value's shares; absent without such time.
 	Within *jsonMargins `json:"within,omitempty"`
 	// Children are the function's callees, in the tree.
 	Children []jsonFunction `json:"children,omitempty"`
@@ -135,62 +134,29 @@ func JSON(w io.Writer, p *profile.Profile, tree bool, o Options) error {
 		r.Incomplete = &jsonIncomplete{i.Reason, i.Next(), i.Module, i.Clock, i.Share}
 	}
 	buf := bufio.NewWriter(d.Writer(w))
-	out := &jsonWriter{to: buf}
-	out.begin(r, "functions")
+	out := printable.NewJSONWriter(buf)
+	out.Begin(r, "functions")
 	d.functions(out, d.Profile.Sample)
 	if o.By != "" {
 		d.jsonGroups(out)
 	}
 	if tree {
-		out.text(`,"tree":`)
+		out.Text(`,"tree":`)
 		d.jsonTree(out)
 	}
-	out.text("}\n")
-	return cmp.Or(d.Err(), out.err, buf.Flush())
+	out.Text("}\n")
+	return cmp.Or(d.Err(), out.Err(), buf.Flush())
 }
 
-func (d *data) jsonGroups(out *jsonWriter) {
-	out.text(`,"groups":[`)
+func (d *data) jsonGroups(out *printable.JSONWriter) {
+	out.Text(`,"groups":[`)
 	for i, g := range d.Grouped(d.Options.By) {
-		out.comma(i)
-		out.begin(jsonGroup{Name: g.Name, Total: d.values(d.sums(g.Samples))}, "functions")
+		out.Comma(i)
+		out.Begin(jsonGroup{Name: g.Name, Total: d.values(d.sums(g.Samples))}, "functions")
 		d.functions(out, g.Samples)
-		out.text("}")
+		out.Text("}")
 	}
-	out.text("]")
-}
-
-type jsonWriter struct {
-	to  io.Writer
-	err error
-}
-
-func (j *jsonWriter) text(s string) {
-	if j.err == nil {
-		_, j.err = io.WriteString(j.to, s)
-	}
-}
-
-func (j *jsonWriter) comma(i int) {
-	if i > 0 {
-		j.text(",")
-	}
-}
-
-func (j *jsonWriter) value(v any) { j.text(string(j.encode(v))) }
-
-func (j *jsonWriter) encode(v any) []byte {
-	text, err := json.Marshal(v)
-	if j.err == nil {
-		j.err = err
-	}
-	return printable.JSON(text)
-}
-
-// begin writes an object up to the entries of its last field, a list.
-func (j *jsonWriter) begin(object any, list string) {
-	text := j.encode(object)
-	j.text(string(text[:max(0, len(text)-1)]) + `,"` + list + `":[`)
+	out.Text("]")
 }
 
 // complete returns the share of a clock's time with complete stacks; nil without time.
@@ -233,7 +199,7 @@ func add(to, values []int64) {
 }
 
 // functions writes rows with all values, and what was left out. Functions without the chosen value come last.
-func (d *data) functions(to *jsonWriter, samples []*profile.Sample) {
+func (d *data) functions(to *printable.JSONWriter, samples []*profile.Sample) {
 	type sums struct{ self, total []int64 }
 	taken := int64(0)
 	all := map[int32]*sums{}
@@ -272,21 +238,21 @@ func (d *data) functions(to *jsonWriter, samples []*profile.Sample) {
 		}
 	}
 	rows = rows[:shown]
-	for i := 0; i < len(rows) && to.err == nil && d.Err() == nil; i++ {
+	for i := 0; i < len(rows) && to.Err() == nil && d.Err() == nil; i++ {
 		r := &rows[i]
 		f := d.jsonFunction(r.Frame, all[r.Frame].self, all[r.Frame].total)
-		if d.Options.Intervals {
+		if d.Options.Intervals && d.Precision.N > 0 {
 			f.Within = &jsonMargins{d.Precision.Margin(float64(r.Self) / d.Precision.Total),
 				d.Precision.Margin(float64(r.Total) / d.Precision.Total)}
 		}
-		to.comma(i)
-		to.value(f)
+		to.Comma(i)
+		to.Value(f)
 	}
-	to.text("]")
+	to.Text("]")
 	if cut.Functions > 0 {
 		cut.Share /= max(1, float64(whole))
-		to.text(`,"cut":`)
-		to.value(cut)
+		to.Text(`,"cut":`)
+		to.Value(cut)
 	}
 	d.Give(taken)
 }
@@ -301,7 +267,7 @@ func (d *data) jsonFunction(n int32, self, total []int64) jsonFunction {
 }
 
 // jsonTree writes the call tree, children in the order of the chosen value.
-func (d *data) jsonTree(out *jsonWriter) {
+func (d *data) jsonTree(out *printable.JSONWriter) {
 	t := d.NewTrie()
 	types := len(d.Profile.SampleType)
 	sums := make([]int64, 2*types) // of each node: self, total
@@ -336,8 +302,8 @@ func (d *data) jsonTree(out *jsonWriter) {
 		return d.jsonFunction(t.Nodes[n].Frame, self, total)
 	})
 	if cut.Functions > 0 {
-		out.text(`,"tree_cut":`)
-		out.value(cut)
+		out.Text(`,"tree_cut":`)
+		out.Value(cut)
 	}
 }
 
@@ -372,7 +338,7 @@ func (d *data) cutTree(t *view.Trie, self func(int32) int64) (cut jsonCut) {
 }
 
 // writeNodes nests a trie's nodes without recursion, since input determines their depth.
-func (d *data) writeNodes(out *jsonWriter, t *view.Trie, of func(int32) jsonFunction) {
+func (d *data) writeNodes(out *printable.JSONWriter, t *view.Trie, of func(int32) jsonFunction) {
 	type open struct {
 		node int32
 		next int
@@ -380,21 +346,21 @@ func (d *data) writeNodes(out *jsonWriter, t *view.Trie, of func(int32) jsonFunc
 	path := []open{}
 	enter := func(n int32) {
 		if len(t.Nodes[n].Children) > 0 {
-			out.begin(of(n), "children")
+			out.Begin(of(n), "children")
 			path = append(path, open{node: n})
 			return
 		}
-		out.value(of(n))
+		out.Value(of(n))
 	}
-	for enter(0); len(path) > 0 && out.err == nil && d.Err() == nil; {
+	for enter(0); len(path) > 0 && out.Err() == nil && d.Err() == nil; {
 		at := &path[len(path)-1]
 		children := t.Nodes[at.node].Children
 		if at.next == len(children) {
-			out.text("]}")
+			out.Text("]}")
 			path = path[:len(path)-1]
 			continue
 		}
-		out.comma(at.next)
+		out.Comma(at.next)
 		at.next++
 		enter(children[at.next-1])
 	}

@@ -75,6 +75,9 @@ func (d *data) page() *page {
 	for _, s := range d.Profile.Sample {
 		b.sample(s)
 	}
+	if b.Err() != nil { // nodes lack weights
+		return &b.page
+	}
 	kept := b.prune()
 	b.writeRows(kept)
 	b.writeFrames()

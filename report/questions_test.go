@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	rec "prywalk/internal/profile"
 	"prywalk/internal/view"
 )
 
@@ -155,5 +156,40 @@ func TestAReportSaysHowOldItsRecordingIs(t *testing.T) {
 	}
 	if s := (view.Summary{}); s.Recorded(time.Now()) != "" {
 		t.Error("a profile without a time has one")
+	}
+}
+
+// Java sleeps in the wait for a condition of the thread. The label has that, or sleep where it was known.
+func TestSleepsOfJavaAreOneGroup(t *testing.T) {
+	jvm := &rec.ModuleInfo{Start: 0x7f2000000000, End: 0x7f2000001000, Bias: 0x7f2000000000, Path: "[HotSpot 17.0.15]"}
+	names := nameTable{jvm.Path: {
+		0x10: fn("java.lang.Thread.sleep0", "Thread.java", 0), 0x20: fn("App.nap", "App.java", 0),
+		0x30: fn("App.await", "App.java", 0),
+	}}
+	b := rec.NewBuilder(rec.Meta{Start: time.Unix(1_700_000_000, 0), Period: 10 * time.Millisecond, Main: app})
+	for i, c := range []struct {
+		stack []rec.Loc
+		waits string
+	}{
+		{at(jvm, 0x10, 0x20), "sleep"}, {at(jvm, 0x10, 0x20), "condition 0x7f3970011c78"},
+		{at(jvm, 0x30), "condition 0x7f3970011d78"},
+	} {
+		b.Add(rec.Interval{Stack: b.Intern(c.stack), PID: 7, TID: 8 + i, State: "sleeping", Wait: "futex",
+			WaitsFor: c.waits, Samples: 1, Wall: 1e7})
+	}
+	p := parsed(t, b, names)
+	for by, want := range map[string][]string{
+		"wait": {"futex: sleep (2 threads)", "futex: condition in App.await (1 thread)"},
+		"lock": {"[no lock]", "condition 0x7f3970011d78"},
+	} {
+		text := render(t, Table, p, Options{By: by})
+		for _, line := range want {
+			if !strings.Contains(text, line) {
+				t.Errorf("--by %s lacks %q:\n%s", by, line, text)
+			}
+		}
+		if strings.Contains(text, "11c78") {
+			t.Errorf("--by %s: a sleep is a condition:\n%s", by, text)
+		}
 	}
 }

@@ -155,6 +155,34 @@ func TestARefusedReportNamesTheFlag(t *testing.T) {
 	}
 }
 
+// The page is not written, and the refusal is returned, wherever the budget ends.
+func TestAPageWithoutMemoryIsRefused(t *testing.T) {
+	t.Cleanup(func() { budget.Process().SetTotal(budget.DefaultTotal) })
+	p := shape{lines: 20, depth: 3, samples: 3, distinct: true}.of()
+	l := *p.Location[0]
+	for i := range 100 { // each location is a further step at which memory may be refused
+		more := l
+		more.ID = uint64(i + 2)
+		p.Location = append(p.Location, &more)
+		p.Sample = append(p.Sample, &profile.Sample{Value: []int64{1}, Location: []*profile.Location{&more}})
+	}
+	refused := 0
+	for p, upTo := range map[*profile.Profile]int64{p: 4 << 20, large(t, 2500, 3): 64 << 20} {
+		for total := upTo / 16; total < upTo; total += upTo / 16 {
+			budget.Process().SetTotal(total)
+			if err := HTML(io.Discard, p, Options{}); err != nil {
+				refused++
+				if !strings.Contains(err.Error(), "--max-memory") {
+					t.Fatalf("%d bytes: %v", total, err)
+				}
+			}
+		}
+	}
+	if refused == 0 {
+		t.Error("no budget was too small")
+	}
+}
+
 func TestManyInlinedCallsAreRefused(t *testing.T) {
 	p := shape{lines: 60000, depth: 60000, samples: 1}.of()
 	if err := Folded(io.Discard, p, Options{}); err == nil || !strings.Contains(err.Error(), "3,600,000,000 frames") {

@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -48,7 +49,8 @@ of equal programs, at most 1 comparison in 20 shows a significant change.
 
 With --fail-above the exit code is 6 where the own time of a function grew significantly
 and by more than that share of the old total. With several runs a side, also where the
-whole did.`,
+whole did. One pair of profiles without sample counts cannot be tested: then any growth
+by more than that share counts.`,
 		Args: func(_ *cobra.Command, args []string) error { return f.files(args) },
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Flags().Changed) },
 	}
@@ -175,19 +177,27 @@ func (f *diffFlags) run(changed func(string) bool) error {
 // checkGrowth returns an error if something grew by more than --fail-above.
 func (f *diffFlags) checkGrowth(d *report.Difference) error {
 	worst, what := d.Worst()
-	single := ""
-	if len(f.before)+len(f.after) == 2 {
-		single = "; one run per side: noise between runs is unknown, compare several with -a A1,A2,A3 -b B1,B2,B3"
+	doubt := ""
+	if why := d.Untested(); why != "" {
+		doubt = "; not tested for significance, since " + why
+	} else if len(f.before)+len(f.after) == 2 {
+		doubt = "; one run per side: noise between runs is unknown, and the total is not tested"
+	}
+	if doubt != "" {
+		doubt += "; compare several with -a A1,A2,A3 -b B1,B2,B3"
+	}
+	by := fmt.Sprintf("by %.1f%% of the old total", 100*worst)
+	if math.IsInf(worst, 1) {
+		by = "from an old total of 0"
 	}
 	if worst > float64(f.failAbove) {
-		return exit.With(exit.Slower, "%s grew by %.1f%% of the old total, more than --fail-above %s allows%s", what,
-			100*worst, f.failAbove.String(), single)
+		return exit.With(exit.Slower, "%s grew %s, more than --fail-above %s allows%s", what, by, f.failAbove.String(), doubt)
 	}
 	found := "no significant growth"
 	if worst > 0 {
-		found = fmt.Sprintf("%s grew most, by %.1f%% of the old total", what, 100*worst)
+		found = fmt.Sprintf("%s grew most, %s", what, by)
 	}
-	console.Say("--fail-above %s: %s%s", f.failAbove.String(), found, single)
+	console.Say("--fail-above %s: %s%s", f.failAbove.String(), found, doubt)
 	return nil
 }
 

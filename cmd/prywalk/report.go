@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	pprof "github.com/google/pprof/profile"
@@ -33,7 +34,7 @@ type reportFlags struct {
 	callers, callees            string
 	source, sourceDir           string
 	symbols                     []string
-	changed                     func(flag string) bool
+	changed                     func(flag string) bool // given, and not as --flag=false
 	slow                        *console.Slow
 }
 
@@ -69,7 +70,10 @@ terminal a long report is shown by $PAGER (less -FRX unless set).`,
 			if path != recordingName && path != "-" {
 				f.opts.File = path
 			}
-			f.changed = cmd.Flags().Changed
+			f.changed = func(name string) bool {
+				flag := cmd.Flags().Lookup(name)
+				return flag.Changed && (flag.Value.Type() != "bool" || flag.Value.String() == "true")
+			}
 			return f.run(path)
 		},
 	}
@@ -161,23 +165,8 @@ func (f *reportFlags) text(p *pprof.Profile) error {
 	}
 	return console.Paged(f.json || f.folded, func(w io.Writer) error {
 		w = console.BeforeFirst(w, f.slow.Stop)
-		switch {
-		case f.json:
-			return report.JSON(w, p, f.tree, f.opts)
-		case f.tree:
-			return report.Tree(w, p, f.opts)
-		case f.folded:
-			return report.Folded(w, p, f.opts)
-		case f.account:
-			return report.Account(w, p, f.opts)
-		case f.callers != "":
-			return report.Callers(w, p, f.callers, f.opts)
-		case f.callees != "":
-			return report.Callees(w, p, f.callees, f.opts)
-		case f.source != "":
-			return report.Source(w, p, f.source, f.sourceDir, f.opts)
-		}
-		return report.Table(w, p, f.opts)
+		i := slices.IndexFunc(textForms[:], func(form textForm) bool { return form.flag == "" || f.changed(form.flag) })
+		return textForms[i].write(f, w, p)
 	})
 }
 

@@ -3,36 +3,83 @@
 package main
 
 import (
+	"io"
 	"regexp"
 	"slices"
 	"strings"
+
+	pprof "github.com/google/pprof/profile"
 
 	"prywalk/internal/exit"
 	"prywalk/report"
 )
 
-// textForms exclude each other; fileForms may be combined.
-var textForms = []string{"tree", "folded", "json", "account", "callers", "callees", "source"}
+// textForm is a form of report on standard output. They exclude each other; fileForms may be combined.
+type textForm struct {
+	// flag without dashes; "": the table
+	flag string
+	// with has the formFlags that have an effect.
+	with  string
+	write func(*reportFlags, io.Writer, *pprof.Profile) error
+}
 
-// formFlags are flags of some forms only: the table (""), and those named.
-var formFlags = map[string][]string{
-	"rows":       {"", "json"},
-	"by":         {"", "json"},
-	"sort":       {"", "json"},
-	"full-names": {"", "tree", "callers", "callees"},
-	"value": append([]string{"", "json", "tree", "folded", "callers", "callees", "source"},
-		fileFlags(func(f *fileForm) bool { return f.clock })...),
-	"ci": {"", "json", "callers", "callees"},
-	"lines": append([]string{"", "json", "tree", "folded", "callers", "callees"},
-		fileFlags(func(f *fileForm) bool { return f.lines })...),
-	"source-dir": {"source", "http"},
+// textForms are in the order of precedence: --json --tree is JSON.
+var textForms = [...]textForm{
+	{"json", "rows by sort value ci lines",
+		func(f *reportFlags, w io.Writer, p *pprof.Profile) error { return report.JSON(w, p, f.tree, f.opts) }},
+	{"tree", "full-names value lines",
+		func(f *reportFlags, w io.Writer, p *pprof.Profile) error { return report.Tree(w, p, f.opts) }},
+	{"folded", "value lines",
+		func(f *reportFlags, w io.Writer, p *pprof.Profile) error { return report.Folded(w, p, f.opts) }},
+	{"account", "",
+		func(f *reportFlags, w io.Writer, p *pprof.Profile) error { return report.Account(w, p, f.opts) }},
+	{"callers", "full-names value ci lines",
+		func(f *reportFlags, w io.Writer, p *pprof.Profile) error {
+			return report.Callers(w, p, f.callers, f.opts)
+		}},
+	{"callees", "full-names value ci lines",
+		func(f *reportFlags, w io.Writer, p *pprof.Profile) error {
+			return report.Callees(w, p, f.callees, f.opts)
+		}},
+	{"source", "value source-dir",
+		func(f *reportFlags, w io.Writer, p *pprof.Profile) error {
+			return report.Source(w, p, f.source, f.sourceDir, f.opts)
+		}},
+	{"", "rows by sort full-names value ci lines",
+		func(f *reportFlags, w io.Writer, p *pprof.Profile) error { return report.Table(w, p, f.opts) }},
+}
+
+// formFlags are flags of some forms only.
+var formFlags = []string{"rows", "by", "sort", "full-names", "value", "ci", "lines", "source-dir"}
+
+// hasEffect reports whether one of formFlags has an effect with a form.
+func hasEffect(flag, form string) bool {
+	for i := range textForms {
+		if textForms[i].flag == form {
+			return slices.Contains(strings.Fields(textForms[i].with), flag)
+		}
+	}
+	for i := range fileForms {
+		if f := &fileForms[i]; f.flag == form {
+			return flag == "value" && f.clock || flag == "lines" && f.lines
+		}
+	}
+	return form == "http" && flag == "source-dir"
+}
+
+func textFlags() (flags []string) {
+	for i := range textForms {
+		if flag := textForms[i].flag; flag != "" {
+			flags = append(flags, flag)
+		}
+	}
+	return flags
 }
 
 // check rejects values that no profile has, and flags without effect.
 func (f *reportFlags) check() error {
-	for _, flag := range append(append([]string{"http", "by", "sort", "value", "focus", "ignore", "thread", "process",
-		"state", "wait", "source-dir", "symbols"},
-		textForms...), fileFlags(anyForm)...) {
+	for _, flag := range slices.Concat([]string{"http", "by", "sort", "value", "focus", "ignore", "thread", "process",
+		"state", "wait", "source-dir", "symbols"}, textFlags(), fileFlags()) {
 		if f.changed(flag) && f.empty(flag) {
 			return exit.Usage("--%s has an empty value; leave it out, or give one", flag)
 		}
@@ -60,12 +107,12 @@ func (f *reportFlags) check() error {
 	if err != nil {
 		return err
 	}
-	for _, flag := range []string{"rows", "by", "sort", "full-names", "value", "ci", "lines", "source-dir"} {
+	for _, flag := range formFlags {
 		if !f.changed(flag) {
 			continue
 		}
 		for _, form := range forms {
-			if !slices.Contains(formFlags[flag], form) {
+			if !hasEffect(flag, form) {
 				return exit.Usage("%s has no effect with %s; leave one of them out",
 					orElse("--"+flag, flag == "rows", "-n (--rows)"), orElse("--"+form, form == "", "the table"))
 			}
@@ -107,7 +154,7 @@ func (f *reportFlags) forms() ([]string, error) {
 		}
 		return out
 	}
-	texts, files := set(textForms), set(fileFlags(anyForm))
+	texts, files := set(textFlags()), set(fileFlags())
 	if f.changed("http") {
 		texts = slices.DeleteFunc(texts, func(s string) bool { return s == "source" }) // then a directory
 		if others := slices.Concat(texts, files); len(others) > 0 {

@@ -63,13 +63,9 @@ func (f *reportFlags) writeFiles(p *pprof.Profile) error {
 	return nil
 }
 
-func fileFlags(which func(*fileForm) bool) (flags []string) {
+func fileFlags() (flags []string) {
 	for i := range fileForms {
-		if which(&fileForms[i]) {
-			flags = append(flags, fileForms[i].flag)
-		}
+		flags = append(flags, fileForms[i].flag)
 	}
 	return flags
 }
-
-func anyForm(*fileForm) bool { return true }

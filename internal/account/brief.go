@@ -210,7 +210,7 @@ func Closing(s *runstats.Stats, path string) string {
 func Notes(s *runstats.Stats) (notes []string) {
 	for _, text := range []string{
 		unobserved(s, ""), failures(s), disturbedCalls(s), longStopNote(s), underQuota(s, ""), undiscovered(s, ""),
-		whyIncomplete(s), lost(s), engineNote(s), slowestThread(s), shortRuns(s),
+		betweenSamples(s), whyIncomplete(s), lost(s), engineNote(s), slowestThread(s), shortRuns(s),
 	} {
 		if text != "" {
 			notes = append(notes, "note: "+strings.TrimPrefix(text, ", "))

@@ -29,8 +29,11 @@ func incompleteCPU(s *runstats.Stats) (sum float64, most string) {
 	return sum, most
 }
 
-// completeCPU reports the share of CPU time with complete stacks; without CPU time, that of samples. CPU time
-// without a sample counts as complete (it is reported apart), unless that is all.
+// muchUnsampled is the share of CPU time without a sample from which on it is reported beside the share of complete
+// stacks, which is then of the rest.
+const muchUnsampled = 0.05
+
+// completeCPU reports the share of CPU time with complete stacks; without CPU time, that of samples.
 func completeCPU(s *runstats.Stats) string {
 	if s.ProfiledCPU <= 0 {
 		return Percent(s.Complete, s.Samples) + " of samples with complete stacks"
@@ -39,7 +42,27 @@ func completeCPU(s *runstats.Stats) string {
 		return "no CPU time was sampled"
 	}
 	sum, _ := incompleteCPU(s)
-	return percentOf(1-sum/s.ProfiledCPU) + " of CPU time with complete stacks"
+	if s.UnobservedCPU < muchUnsampled*s.ProfiledCPU {
+		return percentOf(1-sum/s.ProfiledCPU) + " of CPU time with complete stacks"
+	}
+	return fmt.Sprintf("%s of the sampled CPU time with complete stacks, %s of CPU time not sampled",
+		percentOf(max(0, 1-sum/(s.ProfiledCPU-s.UnobservedCPU))), percentOf(s.UnobservedCPU/s.ProfiledCPU))
+}
+
+// betweenSamples reports CPU time between two samples of a thread, with its cause.
+func betweenSamples(s *runstats.Stats) string {
+	lost := s.UnobservedCPU - s.ShortLivedCPU - s.ExitedUnseenCPU
+	if lost < leastReported || lost < muchUnsampled*s.ProfiledCPU {
+		return ""
+	}
+	why := "threads ran for a short time between two samples; a higher -F catches more of that"
+	switch {
+	case s.Failed["max-pause"] > 0:
+		why = "--max-pause left out " + Plural(s.Failed["max-pause"], "stop") + "; a longer one lets them be sampled"
+	case s.TicksWithheld > 0:
+		why = "--max-overhead withheld " + Plural(s.TicksWithheld, "sampling tick") + "; a larger one lets them be sampled"
+	}
+	return fmt.Sprintf("%s of CPU time is between samples: %s", percentOf(lost/s.ProfiledCPU), why)
 }
 
 // percentOf formats a share with one digit; only 1 is 100%.

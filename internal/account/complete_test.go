@@ -47,6 +47,32 @@ func TestTheClosingLineCountsCPUTimeAndNotSleepers(t *testing.T) {
 	}
 }
 
+// TestTimeBetweenSamplesIsNotCalledComplete: nine of ten seconds have no sample, of the rest a half is cut.
+func TestTimeBetweenSamplesIsNotCalledComplete(t *testing.T) {
+	s := &runstats.Stats{}
+	s.Samples, s.Complete, s.ProfiledCPU, s.UnobservedCPU = 40, 40, 10, 9
+	s.IncompleteCPU = map[string]float64{"depth": 0.5}
+	const share = "50.0% of the sampled CPU time with complete stacks, 90.0% of CPU time not sampled"
+	for _, c := range []struct {
+		failed   map[string]int64
+		withheld int64
+		why      string
+	}{
+		{nil, 0, "note: 90.0% of CPU time is between samples: threads ran for a short time between two samples; a higher -F"},
+		{nil, 31, "between samples: --max-overhead withheld 31 sampling ticks; a larger one"},
+		{map[string]int64{"max-pause": 1}, 0, "between samples: --max-pause left out 1 stop; a longer one"},
+	} {
+		s.Failed, s.TicksWithheld = c.failed, c.withheld
+		if line := said(s); !strings.Contains(line, share) || !strings.Contains(line, c.why) {
+			t.Errorf("%q lacks %q or %q", line, share, c.why)
+		}
+	}
+	s.ShortLivedCPU = 9 // reported as that
+	if line := said(s); strings.Contains(line, "between samples") {
+		t.Errorf("%q", line)
+	}
+}
+
 // TestClosingLineNamesWhatWasStopped: where the kernel samples the others.
 func TestClosingLineNamesWhatWasStopped(t *testing.T) {
 	var s runstats.Stats

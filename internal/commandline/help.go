@@ -15,6 +15,7 @@ import (
 
 	"prywalk/internal/console"
 	"prywalk/internal/printable"
+	"prywalk/internal/tabular"
 )
 
 // HelpWidth is the width without a terminal, in columns.
@@ -176,21 +177,6 @@ func writeColumns(b *strings.Builder, rows [][2]string, width int) {
 		default:
 			b.WriteString(line + strings.Repeat(" ", n))
 		}
-		col := left
-		for i, word := range strings.Fields(r[1]) {
-			n := utf8.RuneCountInString(word)
-			switch {
-			case i == 0:
-			case col+1+n > width:
-				b.WriteString("\n" + strings.Repeat(" ", left))
-				col = left
-			default:
-				b.WriteByte(' ')
-				col++
-			}
-			b.WriteString(word)
-			col += n
-		}
-		b.WriteByte('\n')
+		printable.Fprintf(b, "%s\n", tabular.Hanging(width, left, r[1]))
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
 
 	"prywalk/internal/printable"
 	"prywalk/internal/schema"
@@ -89,25 +88,8 @@ func WriteJSON(w io.Writer, fs []Finding) error {
 }
 
 func wrapped(s string, indent, columns int) printable.Raw {
-	s = printable.String(s)
-	if columns == 0 || indent > columns*2/3 {
-		return printable.Raw(s)
+	if indent > columns*2/3 {
+		columns = 0
 	}
-	var b strings.Builder
-	col := indent
-	for i, word := range strings.Fields(s) {
-		n := tabular.Width(word)
-		switch {
-		case i == 0:
-		case col+1+n > columns:
-			b.WriteString("\n" + strings.Repeat(" ", indent))
-			col = indent
-		default:
-			b.WriteByte(' ')
-			col++
-		}
-		b.WriteString(word)
-		col += n
-	}
-	return printable.Raw(b.String())
+	return tabular.Hanging(columns, indent, s)
 }

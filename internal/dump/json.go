@@ -5,7 +5,7 @@ package dump
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
+	"cmp"
 	"io"
 
 	"prywalk/internal/printable"
@@ -13,73 +13,47 @@ import (
 
 // JSON writes a process as a line of JSON. It encodes one frame at a time, to bound memory.
 func JSON(w io.Writer, p *Process) error {
-	out := &jsonWriter{to: bufio.NewWriter(w)}
+	buf := bufio.NewWriter(w)
+	out := &jsonWriter{printable.NewJSONWriter(buf)}
 	rest := *p
 	rest.Threads, rest.GoroutineStacks = nil, nil
 	before, after := out.around(&rest, "threads")
-	out.bytes(before)
+	out.Bytes(before)
 	out.list("threads", len(p.Threads), func(i int) { out.thread(&p.Threads[i]) })
 	if n := len(p.GoroutineStacks); n > 0 { // the last field
-		out.bytes(bytes.TrimSuffix(after, []byte("}")))
-		out.text(",")
-		out.list("goroutines", n, func(i int) { out.value(&p.GoroutineStacks[i]) })
+		out.Bytes(bytes.TrimSuffix(after, []byte("}")))
+		out.Text(",")
+		out.list("goroutines", n, func(i int) { out.Value(&p.GoroutineStacks[i]) })
 		after = []byte("}")
 	}
-	out.bytes(after)
-	out.text("\n")
-	if out.err != nil {
-		return out.err
-	}
-	return out.to.Flush()
+	out.Bytes(after)
+	out.Text("\n")
+	return cmp.Or(out.Err(), buf.Flush())
 }
 
-// jsonWriter writes objects with long lists. After an error it writes nothing.
-type jsonWriter struct {
-	to  *bufio.Writer
-	err error
-}
+type jsonWriter struct{ *printable.JSONWriter }
 
 func (j *jsonWriter) thread(t *Thread) {
 	rest := *t
 	rest.Frames = nil
 	before, after := j.around(&rest, "frames")
-	j.bytes(before)
-	j.list("frames", len(t.Frames), func(i int) { j.value(&t.Frames[i]) })
-	j.bytes(after)
+	j.Bytes(before)
+	j.list("frames", len(t.Frames), func(i int) { j.Value(&t.Frames[i]) })
+	j.Bytes(after)
 }
 
 // around gives an object's text before and after the field of a list, which is nil.
 func (j *jsonWriter) around(object any, list string) (before, after []byte) {
-	before, after, _ = bytes.Cut(j.encode(object), []byte(`"`+list+`":null`)) // quotes in strings are escaped
+	before, after, _ = bytes.Cut(j.Encode(object), []byte(`"`+list+`":null`)) // quotes in strings are escaped
 	return before, after
 }
 
 // list writes a field with n elements.
 func (j *jsonWriter) list(name string, n int, write func(i int)) {
-	j.text(`"` + name + `":[`)
-	for i := 0; i < n && j.err == nil; i++ {
-		if i > 0 {
-			j.text(",")
-		}
+	j.Text(`"` + name + `":[`)
+	for i := 0; i < n && j.Err() == nil; i++ {
+		j.Comma(i)
 		write(i)
 	}
-	j.text("]")
-}
-
-func (j *jsonWriter) value(v any) { j.bytes(j.encode(v)) }
-
-func (j *jsonWriter) encode(v any) []byte {
-	text, err := json.Marshal(v)
-	if j.err == nil {
-		j.err = err
-	}
-	return printable.JSON(text)
-}
-
-func (j *jsonWriter) text(s string) { j.bytes([]byte(s)) }
-
-func (j *jsonWriter) bytes(b []byte) {
-	if j.err == nil {
-		_, j.err = j.to.Write(b)
-	}
+	j.Text("]")
 }

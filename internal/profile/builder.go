@@ -108,6 +108,13 @@ func (b *Builder) SetWindow(begin, end time.Time) {
 	b.meta.Start, b.end = begin, end
 }
 
+// SetPeriod replaces [Meta].Period, where the rate was lowered.
+func (b *Builder) SetPeriod(period time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.meta.Period = period
+}
+
 // SetComments replaces the comments: the accounting, one line each.
 func (b *Builder) SetComments(lines ...string) {
 	b.mu.Lock()

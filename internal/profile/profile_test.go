@@ -72,6 +72,14 @@ func roundTrip(t *testing.T, b *Builder) *profile.Profile {
 	return p
 }
 
+func TestALoweredRateIsThePeriod(t *testing.T) {
+	b := testBuilder(false)
+	b.SetPeriod(time.Second / 7)
+	if p := roundTrip(t, b); p.Period != 142_857_142 {
+		t.Errorf("period %d ns", p.Period)
+	}
+}
+
 func TestRecordingHoldsWhatTheContractSays(t *testing.T) {
 	p := roundTrip(t, testBuilder(false))
 	var types []string

@@ -81,14 +81,23 @@ func Wrap(width int, sep string, parts ...string) printable.Raw {
 	return printable.Raw(b.String())
 }
 
-// Paragraph wraps printable text between words, and indents lines after the first.
+// Paragraph wraps printable text between words, and indents lines after the first. Width 0: one line.
 func Paragraph(width int, indent, text string) printable.Raw {
+	return wrapWords(width, 0, indent, text)
+}
+
+// Hanging wraps printable text that begins in the column indent, where later lines begin too. Width 0: one line.
+func Hanging(width, indent int, text string) printable.Raw {
+	return wrapWords(width, indent, strings.Repeat(" ", indent), text)
+}
+
+// wrapWords wraps a text whose first line begins in column col.
+func wrapWords(width, col int, indent, text string) printable.Raw {
 	text = printable.String(text)
 	if width == 0 {
 		return printable.Raw(text)
 	}
 	var b strings.Builder
-	col := 0
 	for i, word := range strings.Fields(text) {
 		n := Width(word)
 		switch {

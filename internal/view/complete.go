@@ -17,10 +17,11 @@ const wellComplete = 0.99
 // Complete is the share of a clock's time with complete stacks, 0 to 1, and the main reason of the rest. Time without
 // any stack, such as [exited unseen], counts as complete; [Coverage] reports it.
 type Complete struct {
-	Share  float64
-	reason string
-	module string
-	most   float64
+	Share   float64
+	sampled float64 // share of the time that a sample stands for
+	reason  string
+	module  string
+	most    float64
 }
 
 // Complete divides the time of a type of values. ok is false if the profile is not prywalk's or has no such time.
@@ -28,13 +29,19 @@ func (d *Data) Complete(value int) (c Complete, ok bool) {
 	if _, own := d.Has(rec.TypeRunQueue); !own {
 		return c, false
 	}
-	var all, walked int64
+	var all, walked, sampled int64
 	reasons := map[string]int64{}
 	modules := map[[2]string]int64{}
 	for _, s := range d.Profile.Sample {
 		v := s.Value[value]
 		all += v
-		if !d.hasNoStack(s) {
+		stack := d.Stack(s)
+		leaf := &d.Frames[stack[0]]
+		between := leaf.Synthetic() && !leaf.incomplete()
+		if !between {
+			sampled += v
+		}
+		if !between || len(stack) > 1 {
 			walked += v
 		}
 		if reason, module, cut := d.endsIn(s); cut && v != 0 {
@@ -58,12 +65,8 @@ func (d *Data) Complete(value int) (c Complete, ok bool) {
 		}
 	}
 	c.Share, c.most = max(0, 1-float64(cut)/float64(all)), float64(most)/float64(all)
+	c.sampled = float64(sampled) / float64(all)
 	return c, true
-}
-
-func (t *Stacks) hasNoStack(s *profile.Sample) bool {
-	stack := t.Stack(s)
-	return len(stack) == 1 && t.Frames[stack[0]].Synthetic() && !t.Frames[stack[0]].incomplete()
 }
 
 // endsIn returns an incomplete stack's stop reason, and its outermost function's module.
@@ -84,10 +87,17 @@ func (d *Data) completeNote(value int) string {
 	if d.Profile.SampleType[value].Type != rec.TypeCPU && value != d.Value {
 		return ""
 	}
-	if c, ok := d.Complete(value); ok && d.Profile.SampleType[value].Type != rec.TypeSamples {
-		return " (" + PercentComplete(c.Share) + " with complete stacks)"
+	c, ok := d.Complete(value)
+	switch {
+	case !ok || d.Profile.SampleType[value].Type == rec.TypeSamples:
+		return ""
+	case c.sampled == 0:
+		return " (not sampled)"
+	case c.sampled < wellCovered:
+		part := max(0, 1-(1-c.Share)/c.sampled)
+		return " (" + PercentComplete(part) + " of the sampled part complete)"
 	}
-	return ""
+	return " (" + PercentComplete(c.Share) + " with complete stacks)"
 }
 
 // Incomplete is the main reason of incomplete stacks.

@@ -163,7 +163,8 @@ func cause(f *Frame, below string) string {
 	case f.Name == "[short-lived children]":
 		return ": processes that exited before they were sampled, or could not be opened"
 	case f.Name == "[ran between ticks]":
-		return ": short runs between two samples (a higher -F catches more of them)"
+		return ": runs without a sample, short or left out by --max-overhead or --max-pause (a higher -F or a looser limit " +
+			"catches more of them)"
 	case f.Name == "[not observed]":
 		return ": while prywalk was stopped, got no processor, or could not sample the thread"
 	case f.incomplete():

@@ -59,7 +59,7 @@ type groups struct {
 
 func newGroups(stacks *Stacks, idle bool) *groups {
 	return &groups{stacks: stacks, waiting: waiting{idleRules: idle, idleness: map[idleKey]string{},
-		waiters: map[**profile.Location]int{}, conditions: map[**profile.Location]bool{}}}
+		waiters: map[**profile.Location]int{}, insides: map[insideKey]bool{}}}
 }
 
 func (g *groups) groupName(s *profile.Sample, by string) string {

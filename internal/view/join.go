@@ -3,6 +3,8 @@
 package view
 
 import (
+	"math"
+	"slices"
 	"strings"
 
 	"github.com/google/pprof/profile"
@@ -76,7 +78,8 @@ func (f *Frame) withoutModule() Frame {
 }
 
 // Join returns a profile with the samples of two: first values are the later one's, second ones the earlier one's ×
-// factor. Threads match by name, since tids differ.
+// factor, rounded so that those of an innermost function add up to their sum × factor. Threads match by name, since
+// tids differ.
 func Join(older, newer *Data, factor float64) *Data {
 	d := *newer
 	p := Shallow(d.Profile)
@@ -91,12 +94,18 @@ func Join(older, newer *Data, factor float64) *Data {
 	groups.stacks = d.Stacks
 	d.groups = &groups
 	p.Sample = nil
+	p.Location = slices.Concat(newer.Profile.Location, older.Profile.Location)
 	same := Counterparts(older, newer)
 	for _, s := range newer.Profile.Sample {
 		p.Sample = append(p.Sample, withoutNumbers(s, s.Value[newer.Value], 0))
 	}
+	remainder := map[int32]float64{} // of the values so far, by innermost frame
 	for _, s := range older.Profile.Sample {
-		p.Sample = append(p.Sample, withoutNumbers(s, 0, int64(float64(s.Value[older.Value])*factor)))
+		leaf := older.Stack(s)[0]
+		exact := float64(s.Value[older.Value])*factor + remainder[leaf]
+		rounded := math.Round(exact)
+		remainder[leaf] = exact - rounded
+		p.Sample = append(p.Sample, withoutNumbers(s, 0, int64(rounded)))
 		for _, l := range s.Location {
 			if _, ok := d.byLoc[l]; ok {
 				continue

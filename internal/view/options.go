@@ -93,9 +93,10 @@ func (d *Data) prepare() error {
 	if err := d.filter(d.groups); err != nil {
 		return err
 	}
-	if d.Precision = d.precision(); o.Intervals && d.Precision.N == 0 {
+	if _, ok := d.counts(); o.Intervals && !ok {
 		return ErrIntervals
 	}
+	d.Precision = d.precision()
 	return d.Err()
 }
 

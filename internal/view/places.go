@@ -2,9 +2,7 @@
 
 package view
 
-import (
-	"cmp"
-)
+import "cmp"
 
 // Place is a function's place in the source.
 type Place struct {
@@ -16,8 +14,8 @@ type Place struct {
 func (d *Data) Places() map[int32]Place {
 	at := map[int32]Place{}
 	for _, l := range d.Profile.Location {
-		fs, ok := d.byLoc[l]
-		if !ok {
+		fs := d.byLoc[l]
+		if len(fs) == 0 { // not in a sample, or memory was refused
 			continue
 		}
 		i := 0

@@ -11,11 +11,17 @@ import (
 
 func (d *Selection) precision() tabular.Precision { return d.PrecisionOf(d.Value) }
 
+// counts returns the index of the sample counts.
+func (d *Selection) counts() (int, bool) {
+	i, ok := d.Has(rec.TypeSamples)
+	return i, ok && d.Profile.SampleType[i].Unit == "count"
+}
+
 // PrecisionOf returns the precision of a type of values.
 func (d *Selection) PrecisionOf(value int) tabular.Precision {
 	p := tabular.Precision{Total: float64(d.Total(value))}
-	count, ok := d.Has(rec.TypeSamples)
-	if !ok || d.Profile.SampleType[count].Unit != "count" || p.Total <= 0 {
+	count, ok := d.counts()
+	if !ok || p.Total <= 0 {
 		return p
 	}
 	var e tabular.Effective

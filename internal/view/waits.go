@@ -27,8 +27,7 @@ type waiting struct {
 	idleRules bool
 	idleness  map[idleKey]string
 	waiters   map[**profile.Location]int // index of [waits.WaitingFunction]'s frame
-	// stacks in Python's threading.Condition.wait
-	conditions map[**profile.Location]bool
+	insides   map[insideKey]bool
 }
 
 // group names a wait: the call and the lock, the socket's peer or the descriptor's kind. Unnamed conditions,
@@ -54,6 +53,9 @@ func (w *waiting) group(s *profile.Sample) string {
 
 // cause returns a text that is equal for all waits of the same cause.
 func (w *waiting) cause(s *profile.Sample, what string) string {
+	if w.inSleep(s) {
+		return string(waits.Sleep)
+	}
 	kind, _, ok := strings.Cut(what, ":[")
 	_, peer, hasPeer := strings.Cut(what, "] ")
 	switch {
@@ -82,17 +84,36 @@ func (w *waiting) cause(s *profile.Sample, what string) string {
 // ofCondition reports whether a wait for a lock of Python is in threading.Condition. The recorder does not know the
 // frames when it sets the label.
 func (w *waiting) ofCondition(s *profile.Sample) bool {
+	return w.inside(s, "[CPython ", func(function string) bool { return function == waits.ConditionWait })
+}
+
+// inSleep reports whether a wait is in Java's Thread.sleep, which HotSpot implements as the wait for a condition.
+func (w *waiting) inSleep(s *profile.Sample) bool {
+	return KindOf(s) == waits.Condition && w.inside(s, "[HotSpot ", func(function string) bool {
+		return strings.HasPrefix(function, "java.lang.Thread.sleep")
+	})
+}
+
+// inside reports whether a function of a module that begins with runtime is called by the application's function that
+// waits.
+func (w *waiting) inside(s *profile.Sample, runtime string, is func(function string) bool) bool {
 	if len(s.Location) == 0 {
 		return false
 	}
-	is, known := w.conditions[&s.Location[0]]
+	k := insideKey{&s.Location[0], runtime}
+	found, known := w.insides[k]
 	if !known {
-		is = slices.ContainsFunc(waitStack(s)[:w.waiterIndex(s)], func(f waits.Frame) bool {
-			return f.Function == waits.ConditionWait && strings.HasPrefix(filepath.Base(f.Module), "[CPython ")
+		found = slices.ContainsFunc(waitStack(s)[:w.waiterIndex(s)], func(f waits.Frame) bool {
+			return is(f.Function) && strings.HasPrefix(filepath.Base(f.Module), runtime)
 		})
-		w.conditions[&s.Location[0]] = is
+		w.insides[k] = found
 	}
-	return is
+	return found
+}
+
+type insideKey struct {
+	stack   **profile.Location
+	runtime string
 }
 
 // waiterFunction returns the function that represents a wait ([waits.WaitingFunction]), "" without a stack.
@@ -164,7 +185,7 @@ func (d *Data) fromApplication(s *profile.Sample) []int32 {
 }
 
 func (w *waiting) lock(s *profile.Sample) string {
-	if what := Label(s, rec.LabelWaitsFor); what != "" && IsLock(s) {
+	if what := Label(s, rec.LabelWaitsFor); what != "" && IsLock(s) && !w.inSleep(s) {
 		if of := " (" + waits.LockOfPython + ")"; strings.HasSuffix(what, of) && w.ofCondition(s) {
 			what = strings.TrimSuffix(what, of) + " (" + waits.ConditionOfPython + ")"
 		}
