@@ -118,7 +118,8 @@ func (t *Thread) Extend(u sample.Unchanged, gaps Gaps, emit func(Span)) {
 
 // NotStopped attributes time in which the thread was not stopped, as in a call that a stop would abort.
 func (t *Thread) NotStopped(left *sample.NotStopped, gaps Gaps, emit func(Span)) {
-	if left.InCall.Wall == 0 && left.Other.Wall == 0 {
+	t.clock.stopRefused = t.clock.stopRefused || left.Refused
+	if !left.Suppressed() {
 		return
 	}
 	t.Decide(gaps, emit)
