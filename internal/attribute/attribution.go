@@ -99,7 +99,7 @@ func (a *Attribution) Handle(event Event) {
 		a.beginProcess(e)
 	case *Observed:
 		a.addSample(e)
-	case *FoundRunning:
+	case *ThreadStarted:
 		if t := a.thread(e.Thread, e.Process, e.CreatedAt); !t.account.Begun() {
 			t.account.BeginAt(e.Now)
 		}

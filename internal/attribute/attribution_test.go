@@ -26,7 +26,7 @@ func TestTimeIsPassedToOpenAccountsOnly(t *testing.T) {
 func TestTimeOfObservationBeginsWithTheFirstSample(t *testing.T) {
 	var got observedTime
 	a := New(Options{}, nil, &got)
-	a.Handle(&FoundRunning{Process: 1, Thread: 1, Now: sample.Reading{Wall: 1e9}})
+	a.Handle(&ThreadStarted{Process: 1, Thread: 1, Now: sample.Reading{Wall: 1e9}})
 	for _, wall := range []int64{4e9, 5e9} {
 		a.Handle(&Observed{Process: 1, Thread: 1, Sample: sleeperAt(wall, 1e6, sample.Unchanged{})})
 	}

@@ -78,7 +78,7 @@ func event(name string, value json.RawMessage, answered answers) (Event, error) 
 		return nil, nil
 	}
 	for _, e := range []Event{
-		&ProcessStarted{}, &Observed{}, &FoundRunning{}, &FoundUnchanged{},
+		&ProcessStarted{}, &Observed{}, &ThreadStarted{}, &FoundUnchanged{},
 		&ThreadEnded{}, &ProcessEnded{}, &EndedSoFar{}, &Claimed{},
 		&ChildCounted{}, &NotObservedFor{}, &Cut{}, &Tick{},
 	} {
