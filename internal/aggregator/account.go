@@ -114,7 +114,7 @@ func (p *processAccount) addMappingAt(pc frames.Addr, moment int64) (found bool)
 type threadAccount struct {
 	*handover.Thread
 	proc *processAccount
-	open bool // sampled, or found running
+	open bool // its time has begun
 
 	name           string
 	nsTID          int   // in its own pid namespace; 0: the same

@@ -113,8 +113,8 @@ func (a *Aggregator) handleEvent(e *handover.Event) {
 		a.attribute(&attribute.ChildCounted{
 			Process: e.Proc.ID, Program: programOf(e.Program), Length: e.Length, Exact: e.Exact, Ended: e.Last,
 		})
-	case handover.FoundRunning:
-		a.foundRunning(e)
+	case handover.ThreadBegan:
+		a.beginThread(e)
 	case handover.Unchanged:
 		a.attribute(&attribute.FoundUnchanged{Thread: e.Thread.ID, Before: e.UnchangedBefore})
 	case handover.ThreadEnded:

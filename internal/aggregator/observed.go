@@ -126,10 +126,10 @@ const unknownProgram = "?"
 
 func orUnknown(program string) string { return cmp.Or(program, unknownProgram) }
 
-func (a *Aggregator) foundRunning(e *handover.Event) {
+func (a *Aggregator) beginThread(e *handover.Event) {
 	th := a.thread(e.Thread)
 	a.openAccount(th)
-	a.attribute(&attribute.FoundRunning{Process: th.proc.ID, Thread: th.ID, CreatedAt: th.CreatedAt, Now: e.Reading})
+	a.attribute(&attribute.ThreadStarted{Process: th.proc.ID, Thread: th.ID, CreatedAt: th.CreatedAt, Now: e.Reading})
 }
 
 func (a *Aggregator) openAccount(th *threadAccount) {

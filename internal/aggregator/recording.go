@@ -120,7 +120,7 @@ func (a *Aggregator) openIntervals(yield func(profile.Interval) bool) {
 	})
 }
 
-// evict drops the stacks that no kept interval, no open one and no sink needs, if there are many.
+// evict drops the stacks that no kept interval, no account, no parked task and no sink needs, if there are many.
 func (a *Aggregator) evict() {
 	if !a.recording.Surplus() {
 		return
@@ -139,9 +139,15 @@ func (a *Aggregator) evict() {
 			held[id] = true
 		}
 	}
-	a.openIntervals(func(iv profile.Interval) bool {
-		held[iv.Stack] = true
-		return true
+	for id := range a.attribution.Stacks {
+		held[id] = true
+	}
+	a.eachPoller(func(t *taskPoller) {
+		for i := range t.places {
+			if s := &t.places[i]; s.parked {
+				held[s.stack] = true
+			}
+		}
 	})
 	a.recording.Evict(maps.Keys(held))
 	a.forgetEvicted()

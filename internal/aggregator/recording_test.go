@@ -3,6 +3,7 @@
 package aggregator
 
 import (
+	"path/filepath"
 	"testing"
 
 	"prywalk/internal/attribute"
@@ -21,5 +22,30 @@ func TestProgramOfUnknownNameHasALabel(t *testing.T) {
 		if got := a.interval(p, nil, &s).Thread; got != want {
 			t.Errorf("thread of program %q is named %q, want %q", name, got, want)
 		}
+	}
+}
+
+// A thread and a task that sleep on have no open time just after the checkpoint that ends a part.
+func TestStacksOfSleepersOutliveAPartOfTheRecording(t *testing.T) {
+	a := New(Options{Builder: profile.NewBuilder(profile.Meta{Rotates: true})}, handover.NewCommon())
+	p := a.process(&handover.Process{ID: 1, Target: ofPID(4711).Target})
+	stackOf := func(name string) sample.StackID { return a.recording.Intern([]profile.Loc{{Synthetic: name}}) }
+	thread, task, unused := stackOf("thread"), stackOf("task"), stackOf("unused")
+	p.tasks.all = append(p.tasks.all, &taskPoller{places: []taskPlace{{from: 5, seen: 5, parked: true, stack: task}}})
+	a.attribute(&attribute.Observed{Process: 1, Thread: 1, Sample: attribute.Sample{
+		Seen: attribute.Seen{Stack: thread, State: sample.Sleeping},
+	}})
+	a.attribute(&attribute.Cut{})
+	if err := a.recording.Rotate(filepath.Join(t.TempDir(), "part.pb.gz"), nil); err != nil {
+		t.Fatal(err)
+	}
+	a.evict()
+	for name, id := range map[string]sample.StackID{"thread": thread, "task": task} {
+		if locs := a.recording.Stack(id, nil); len(locs) != 1 || a.recording.LocOf(locs[0]).Synthetic != name {
+			t.Errorf("the stack of the %s has %d entries, want its own", name, len(locs))
+		}
+	}
+	if n := len(a.recording.Stack(unused, nil)); n != 0 {
+		t.Errorf("an unused stack has %d entries after the eviction", n)
 	}
 }

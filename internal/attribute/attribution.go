@@ -99,7 +99,7 @@ func (a *Attribution) Handle(event Event) {
 		a.beginProcess(e)
 	case *Observed:
 		a.addSample(e)
-	case *FoundRunning:
+	case *ThreadStarted:
 		if t := a.thread(e.Thread, e.Process, e.CreatedAt); !t.account.Begun() {
 			t.account.BeginAt(e.Now)
 		}
@@ -186,11 +186,11 @@ func (a *Attribution) addSample(e *Observed) {
 		t.account.Begin(e.At)
 	}
 	emit, s := a.threadEmitter(t), e.Sample
-	if e.NotStopped != (sample.NotStopped{}) { // after the unchanged ticks: their clocks are older
+	if e.NotStopped.Suppressed() { // after the unchanged ticks: their clocks are older
 		a.extend(t, s.Before)
 		s.Before = sample.Unchanged{}
-		t.account.NotStopped(&e.NotStopped, a.gaps, emit)
 	}
+	t.account.NotStopped(&e.NotStopped, a.gaps, emit)
 	t.account.Add(&s, a.gaps, emit)
 }
 

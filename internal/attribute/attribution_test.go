@@ -2,7 +2,11 @@
 
 package attribute
 
-import "testing"
+import (
+	"testing"
+
+	"prywalk/internal/sample"
+)
 
 // The account of the process that waits was closed after this process was reparented.
 func TestTimeIsPassedToOpenAccountsOnly(t *testing.T) {
@@ -17,3 +21,23 @@ func TestTimeIsPassedToOpenAccountsOnly(t *testing.T) {
 		t.Error("time of a process is passed to a closed account, which loses it")
 	}
 }
+
+// A thread that runs before its first sample was not observed at a rate of 0 until then.
+func TestTimeOfObservationBeginsWithTheFirstSample(t *testing.T) {
+	var got observedTime
+	a := New(Options{}, nil, &got)
+	a.Handle(&ThreadStarted{Process: 1, Thread: 1, Now: sample.Reading{Wall: 1e9}})
+	for _, wall := range []int64{4e9, 5e9} {
+		a.Handle(&Observed{Process: 1, Thread: 1, Sample: sleeperAt(wall, 1e6, sample.Unchanged{})})
+	}
+	a.Handle(&ThreadEnded{Process: 1, Thread: 1, End: End{Alive: true}})
+	if got != (observedTime{2, 1e9}) {
+		t.Errorf("%d samples in %d ns, want 2 in 1e9", got.samples, got.ns)
+	}
+}
+
+type observedTime struct{ samples, ns int64 }
+
+func (*observedTime) Add(*Interval)                               {}
+func (o *observedTime) ThreadDone(_ sample.ThreadID, n, ns int64) { o.samples, o.ns = n, ns }
+func (*observedTime) ProcessDone(sample.ProcessID)                {}

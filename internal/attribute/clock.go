@@ -31,8 +31,8 @@ func (t times) ran() int64 { return t.cpu + t.runQueue }
 //   - Blocked time goes to the stack that sleeps at the end, else at the beginning.
 //
 // The rest is carried to the next sample: CPU and run queue time for at most carryLimit, then to the current stack
-// under [RanBetweenTicks]; blocked time until a sample asleep or the end, under [BlockedBetweenTicks]. Negative
-// blocked time (the kernel charges late) is subtracted from the next.
+// under [RanBetweenTicks], or to [NotObserved] if a stop was refused meanwhile; blocked time until a sample asleep or
+// the end, under [BlockedBetweenTicks]. Negative blocked time (the kernel charges late) is subtracted from the next.
 type Clock struct {
 	last    sample.Reading // end of the attributed or carried time
 	first   sample.Reading
@@ -45,6 +45,7 @@ type Clock struct {
 
 	carried      times // to the next sample
 	carriedSince int64 // of CPU and run queue time, CLOCK_MONOTONIC ns
+	stopRefused  bool  // while the thread ran, since carriedSince ([sample.NotStopped])
 	blockedDebt  int64 // negative blocked time to subtract, ns
 	sampled      bool  // the thread has a sample
 	lastRunning  Seen  // last sample found running
@@ -80,8 +81,7 @@ func (c *Clock) observeUpTo(most int64, r sample.Reading, s Seen, onCPU bool, em
 		got, rest = c.splitCPU(t.cpu, most)
 		runQueue := t.runQueue + c.carried.runQueue
 		c.carried.runQueue = 0
-		where := s
-		where.State, where.Wait, where.WaitsFor, where.Owner = sample.Running, "", "", 0
+		where := s.running()
 		emit(Span{Seen: where, End: r.Wall, Wall: got + runQueue, RunQueue: runQueue, CPU: got})
 		c.lastOnCPU, c.lastOnCPUAt = where, r.Wall
 	} else {
@@ -107,9 +107,14 @@ func (c *Clock) beginInterval(r sample.Reading, emit func(Span)) times {
 
 // splitCPU divides CPU time and carried CPU time into at most the given time and the rest.
 func (c *Clock) splitCPU(cpu, most int64) (got, rest int64) {
-	cpu += c.carried.cpu
-	c.carried.cpu = 0
+	cpu += c.takeCarried()
 	return min(cpu, most), max(cpu-most, 0)
+}
+
+// takeCarried removes the carried CPU time.
+func (c *Clock) takeCarried() (cpu int64) {
+	cpu, c.carried.cpu, c.stopRefused = c.carried.cpu, 0, false
+	return cpu
 }
 
 func (c *Clock) addSleep(r sample.Reading, s Seen, ran bool, blocked, samples int64, emit func(Span)) {
@@ -214,16 +219,18 @@ func (c *Clock) Settle(emit func(Span)) {
 }
 
 func (c *Clock) attributeCarried(now int64, emit func(Span)) {
-	if c.carried.ran() > 0 {
-		where := c.lastRunning
-		if c.isOpen {
-			where = c.open.Seen
+	if ran := c.carried.ran(); ran > 0 {
+		s := Span{Seen: c.lastRunning.running(), Leaf: c.syntheticFrame(RanBetweenTicks)}
+		switch {
+		case c.stopRefused:
+			s.Seen, s.Leaf = Seen{State: sample.Running}, NotObserved
+		case c.isOpen:
+			s.Seen = c.open.Seen.running()
 		}
-		where.State, where.Wait, where.WaitsFor, where.Owner = sample.Running, "", "", 0
-		emit(Span{Seen: where, Leaf: c.syntheticFrame(RanBetweenTicks), End: now,
-			Wall: c.carried.ran(), RunQueue: c.carried.runQueue, CPU: c.carried.cpu})
+		s.End, s.Wall, s.RunQueue, s.CPU = now, ran, c.carried.runQueue, c.takeCarried()
+		emit(s)
 	}
-	c.carried.cpu, c.carried.runQueue = 0, 0
+	c.carried.runQueue = 0
 	if c.carried.blocked > 0 && !c.isOpen {
 		where := c.lastRunning
 		where.State = sample.Sleeping
@@ -283,8 +290,8 @@ func (c *Clock) close(emit func(Span)) {
 func (c *Clock) Finish(emit func(Span)) {
 	c.attributePendingAndCarried(emit)
 	if c.carried.cpu > 0 && c.lastOnCPUAt > 0 && c.last.Wall-c.lastOnCPUAt < carryLimit {
-		emit(Span{Seen: c.lastOnCPU, End: c.last.Wall, Wall: c.carried.cpu, CPU: c.carried.cpu})
-		c.carried.cpu = 0
+		cpu := c.takeCarried()
+		emit(Span{Seen: c.lastOnCPU, End: c.last.Wall, Wall: cpu, CPU: cpu})
 	}
 	c.attributeQueued(c.last.Wall, 0, emit)
 	c.attributeCarried(c.last.Wall, emit)

@@ -82,6 +82,48 @@ func TestCarriedCPUOfASleeperIsRanBetweenTicksAfterTheLimit(t *testing.T) {
 	t.Fatalf("no running span of stack 1 with 3 ns under %s in %+v", RanBetweenTicks, b.spans)
 }
 
+// Without a stop the function that ran is not known: it is none of those in which the thread sleeps.
+func TestCarriedCPUOfAThreadThatMayNotBeStoppedIsNotObserved(t *testing.T) {
+	var b timeline
+	b.observe(0, 0, 0, 1, sample.Sleeping)
+	b.c.stopRefused = true
+	b.observe(3, 2, 7, 1, sample.Sleeping)
+	b.observe(0, 0, 2*carryLimit, 1, sample.Sleeping)
+	b.observe(4, 0, 7, 1, sample.Sleeping)
+	b.c.Finish(b.emit)
+	for _, s := range b.spans {
+		want := map[int64]Span{
+			3: {Leaf: NotObserved, RunQueue: 2, Wall: 5},
+			4: {Seen: Seen{Stack: 1}, Leaf: RanBetweenTicks, Wall: 4},
+		}[s.CPU]
+		if s.CPU == 0 {
+			continue
+		}
+		if s.Leaf != want.Leaf || s.Stack != want.Stack || s.RunQueue != want.RunQueue || s.Wall != want.Wall {
+			t.Errorf("span %+v, want 3 ns of CPU alone under %s, and then 4 under %s", s, NotObserved, RanBetweenTicks)
+		}
+	}
+	if _, _, cpu := b.total(); cpu != 7 {
+		t.Errorf("%d ns of CPU, want 7: %+v", cpu, b.spans)
+	}
+}
+
+func TestARunningSampleTakesTheCPUTimeOfRefusedStops(t *testing.T) {
+	var b timeline
+	b.observe(0, 0, 0, 1, sample.Sleeping)
+	b.c.stopRefused = true
+	b.observe(3, 0, 7, 1, sample.Sleeping)
+	b.observe(5, 0, 0, 2, sample.Running)
+	b.observe(4, 0, 6, 1, sample.Sleeping)
+	b.observe(0, 0, 2*carryLimit, 1, sample.Sleeping)
+	b.c.Finish(b.emit)
+	for _, s := range b.spans {
+		if s.CPU == 8 && s.Stack != 2 || s.CPU == 4 && s.Leaf != RanBetweenTicks || s.CPU != 0 && s.CPU != 8 && s.CPU != 4 {
+			t.Errorf("span %+v, want 8 ns of CPU in stack 2, and 4 under %s", s, RanBetweenTicks)
+		}
+	}
+}
+
 func TestUnchangedSleepIsOneInterval(t *testing.T) {
 	var b timeline
 	b.observe(0, 0, 0, 1, sample.Sleeping)

@@ -30,8 +30,8 @@ type Observed struct {
 	Sample
 }
 
-// FoundRunning reports a running thread without a known stack.
-type FoundRunning struct {
+// ThreadStarted reports that the time of a thread begins, before its first sample.
+type ThreadStarted struct {
 	Process   sample.ProcessID
 	Thread    sample.ThreadID `json:"Task"`
 	CreatedAt int64
@@ -108,7 +108,7 @@ type Tick struct{ At int64 }
 
 func (*ProcessStarted) streamName() string { return "ProcessStarted" }
 func (*Observed) streamName() string       { return "Observed" }
-func (*FoundRunning) streamName() string   { return "FoundRunning" }
+func (*ThreadStarted) streamName() string  { return "FoundRunning" }
 func (*FoundUnchanged) streamName() string { return "FoundUnchanged" }
 func (*ThreadEnded) streamName() string    { return "TaskEnded" }
 func (*ProcessEnded) streamName() string   { return "ProcessEnded" }

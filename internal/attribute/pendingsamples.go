@@ -38,9 +38,9 @@ type pendingSamples struct {
 func (c *Clock) AddKernelSample(r sample.Reading, s Seen, period int64, emit func(Span)) {
 	t := c.beginInterval(r, emit)
 	c.endSleep(r, t, emit)
-	t.cpu += c.carried.cpu
+	t.cpu += c.takeCarried()
 	t.runQueue += c.carried.runQueue
-	c.carried.cpu, c.carried.runQueue = 0, 0
+	c.carried.runQueue = 0
 	c.lastRunning, c.lastOnCPU, c.lastOnCPUAt = s, s, r.Wall
 	c.pending.list = append(c.pending.list, pendingSample{s.Stack, s.Stop, r.Wall, t.runQueue, period})
 	c.pending.cpu += t.cpu
@@ -63,8 +63,7 @@ func (c *Clock) attributePendingIfDue(now int64, asleep bool, emit func(Span)) {
 
 func (c *Clock) attributePendingAndCarried(emit func(Span)) {
 	if len(c.pending.list) > 0 {
-		c.pending.cpu += c.carried.cpu
-		c.carried.cpu = 0
+		c.pending.cpu += c.takeCarried()
 	}
 	c.attributePending(emit)
 }

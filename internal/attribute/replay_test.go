@@ -16,6 +16,11 @@ var errFormat = errors.New("not a recorded stream of events")
 
 // replay handles a recorded stream and returns the sums. Answers are kept by process, as their order varies.
 func replay(stream io.Reader, sink Sink) (Totals, error) {
+	return replayEach(stream, sink, func(*Attribution, Event) {})
+}
+
+// replayEach calls before with each event that is not handled yet.
+func replayEach(stream io.Reader, sink Sink, before func(*Attribution, Event)) (Totals, error) {
 	in := json.NewDecoder(stream)
 	var o Options
 	if err := in.Decode(&o); err != nil {
@@ -27,6 +32,7 @@ func replay(stream io.Reader, sink Sink) (Totals, error) {
 	var waiting Event
 	handle := func(next Event) {
 		if waiting != nil {
+			before(a, waiting)
 			a.Handle(waiting)
 		}
 		waiting = next
@@ -49,8 +55,8 @@ func replay(stream io.Reader, sink Sink) (Totals, error) {
 			if t, ok := e.(*Tick); ok {
 				at = t.At
 			}
-			if before := earlier.convert(e, value); before != nil {
-				handle(before)
+			if first := earlier.convert(e, value); first != nil {
+				handle(first)
 			}
 			handle(e)
 		}
@@ -72,7 +78,7 @@ func event(name string, value json.RawMessage, answered answers) (Event, error) 
 		return nil, nil
 	}
 	for _, e := range []Event{
-		&ProcessStarted{}, &Observed{}, &FoundRunning{}, &FoundUnchanged{},
+		&ProcessStarted{}, &Observed{}, &ThreadStarted{}, &FoundUnchanged{},
 		&ThreadEnded{}, &ProcessEnded{}, &EndedSoFar{}, &Claimed{},
 		&ChildCounted{}, &NotObservedFor{}, &Cut{}, &Tick{},
 	} {

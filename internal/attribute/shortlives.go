@@ -76,9 +76,8 @@ func (t *Thread) addSample(s *Sample, emit func(Span)) {
 	}
 	got, rest := t.clock.observeUpTo(s.Apart, s.At, s.Seen, true, emit)
 	c := sampleWeight{
-		place: s.Seen, at: s.At.Wall, ns: s.Apart - got, withheld: rest, unproven: s.Basis == sample.Undecided,
+		place: s.Seen.running(), at: s.At.Wall, ns: s.Apart - got, withheld: rest, unproven: s.Basis == sample.Undecided,
 	}
-	c.place.State, c.place.Wait, c.place.WaitsFor, c.place.Owner = sample.Running, "", "", 0
 	if t.weights = append(t.weights, c); len(t.weights) == longLife {
 		t.release(emit)
 	}
@@ -125,12 +124,6 @@ func (p *Process) addWeights(t *Thread) {
 		}
 		t.weights = nil
 	}
-}
-
-func (c *Clock) takeCarried() int64 {
-	ns := c.carried.cpu
-	c.carried.cpu = 0
-	return ns
 }
 
 // Exited attributes the rest of a process's CPU time: to weighted samples, then to [ExitedUnseen].

@@ -23,6 +23,12 @@ type Seen struct {
 	Found    Found
 }
 
+// running returns the place in the state running.
+func (s Seen) running() Seen {
+	s.State, s.Wait, s.WaitsFor, s.Owner = sample.Running, "", "", 0
+	return s
+}
+
 // compare orders places by all fields but Stack and Program.
 func (s *Seen) compare(o *Seen) int {
 	return cmp.Or(cmp.Compare(s.Found, o.Found), cmp.Compare(s.Stop, o.Stop), cmp.Compare(s.Labels, o.Labels),

@@ -42,15 +42,12 @@ type Thread struct {
 // Begun reports whether [Thread.Begin] was called.
 func (t *Thread) Begun() bool { return t.begun }
 
-// LastAt returns the time of the last sample, CLOCK_MONOTONIC ns.
-func (t *Thread) LastAt() int64 { return t.lastAt }
-
 // Observed returns the time from the first sample to the last, ns.
 func (t *Thread) Observed() int64 { return t.lastAt - t.firstAt }
 
 // Begin begins the account with the clocks at the thread's first sample.
 func (t *Thread) Begin(r sample.Reading) {
-	t.begun, t.firstAt = true, r.Wall
+	t.begun = true
 	if t.CreatedAt != 0 {
 		t.clock.Begin(t.clocksAtCreation(r))
 	}
@@ -92,8 +89,7 @@ func (t *Thread) attributeDeferred(manyCalls bool, gaps Gaps, emit func(Span)) {
 
 func (t *Thread) attribute(s *Sample, gaps Gaps, emit func(Span)) {
 	t.Extend(s.Before, gaps, emit)
-	t.Samples++
-	t.lastAt = s.At.Wall
+	t.count(1, s.At.Wall)
 	if t.clock.started {
 		t.skipGaps(s.At, s.Seen.State, gaps, emit)
 	}
@@ -108,17 +104,25 @@ func (t *Thread) skipGaps(at sample.Reading, s sample.State, gaps Gaps, emit fun
 
 // Extend attributes the time up to the last unchanged tick. Precondition: no sample is deferred.
 func (t *Thread) Extend(u sample.Unchanged, gaps Gaps, emit func(Span)) {
-	t.Samples += u.Ticks
 	if at := u.Last; u.Ticks > 0 && at.Wall != 0 {
 		at.Wall = max(at.Wall, t.clock.last.Wall)
 		t.clock.Unchanged(at, u.Ticks, emit)
-		t.lastAt = at.Wall
+		t.count(u.Ticks, at.Wall)
 	}
+}
+
+func (t *Thread) count(samples, at int64) {
+	if t.Samples == 0 {
+		t.firstAt = at
+	}
+	t.Samples += samples
+	t.lastAt = at
 }
 
 // NotStopped attributes time in which the thread was not stopped, as in a call that a stop would abort.
 func (t *Thread) NotStopped(left *sample.NotStopped, gaps Gaps, emit func(Span)) {
-	if left.InCall.Wall == 0 && left.Other.Wall == 0 {
+	t.clock.stopRefused = t.clock.stopRefused || left.Refused
+	if !left.Suppressed() {
 		return
 	}
 	t.Decide(gaps, emit)

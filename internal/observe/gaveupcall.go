@@ -54,8 +54,6 @@ type gaveUpCall struct {
 
 	suppressFor   int64 // length of the last suppression after harm, ns; 0 if no stop did harm
 	suppressUntil int64 // CLOCK_MONOTONIC, ns
-
-	notStopped sample.NotStopped
 }
 
 // noteGaveUp notes a stop that made a call give up. Precondition: the stack was copied.
@@ -103,11 +101,11 @@ func (t *Thread) trySuppressStop() bool {
 	now := procmem.Now()
 	g.inCall = g.inCall && t.checkStillInCall()
 	if g.inCall {
-		g.notStopped.InCall = procmem.ReadingAt(t.lastClocks, now)
+		t.notStopped.InCall = procmem.ReadingAt(t.lastClocks, now)
 		return true
 	}
 	if now < g.suppressUntil {
-		g.notStopped.Other = procmem.ReadingAt(t.lastClocks, now)
+		t.notStopped.Other = procmem.ReadingAt(t.lastClocks, now)
 		return true
 	}
 	g.suppressUntil = 0
@@ -145,12 +143,8 @@ func (t *Thread) userTime() uint64 {
 // CallName returns the name of a system call of this machine.
 func CallName(nr int64) string { return process.SyscallName(hostArch(), nr) }
 
-// TakeNotStopped returns the time since the last observation in which stops were suppressed, and resets it.
-func (t *Thread) TakeNotStopped() sample.NotStopped {
-	if t.gaveUpCall == nil {
-		return sample.NotStopped{}
-	}
-	left := t.gaveUpCall.notStopped
-	t.gaveUpCall.notStopped = sample.NotStopped{}
-	return left
+// TakeNotStopped returns how the thread was not stopped since its last observation, and resets it.
+func (t *Thread) TakeNotStopped() (n sample.NotStopped) {
+	n, t.notStopped = t.notStopped, n
+	return n
 }

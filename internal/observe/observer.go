@@ -96,6 +96,7 @@ func (o *Observer) readOrStop(t *Thread, s *RawSample, sched procmem.SchedStat) 
 		return Queued, nil
 	}
 	if err := o.requestStop(t, s, false); err != nil {
+		t.notStopped.Refused = t.notStopped.Refused || !asleep
 		return Failed, err
 	}
 	return Pending, nil

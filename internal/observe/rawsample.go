@@ -57,7 +57,7 @@ type RawSample struct {
 	OnCPU bool
 	// Basis is the evidence for OnCPU.
 	Basis sample.Basis
-	// NotStopped is the time since the last observation in which stops were suppressed.
+	// NotStopped is how the thread was not stopped since its last observation.
 	NotStopped sample.NotStopped
 	// StopTime is an upper bound of the length of the stop, in ns, without the time before it in which the thread was
 	// queued, blocked or in the kernel.

@@ -36,6 +36,7 @@ type Thread struct {
 	futex      futexSleep
 	kept       keptRegs
 	gaveUpCall *gaveUpCall // nil if no call gave up
+	notStopped sample.NotStopped
 	walkState
 	pendingStop
 	lastStop

@@ -25,13 +25,18 @@ type Unchanged struct {
 	Last  Reading
 }
 
-// NotStopped is the time since a thread's last sample in which it was left unobserved on purpose. Zero Wall: none.
+// NotStopped is what is known of a thread that was not stopped since its last sample. Zero Wall: none.
 type NotStopped struct {
 	// InCall is the clocks when the thread was last found in the system call of its last sample.
 	InCall Reading
-	// Other is the clocks when it was last not stopped for another reason.
+	// Other is the clocks when stops were last suppressed for another reason.
 	Other Reading
+	// Refused reports that it was found running, and that its stop was not allowed (--max-pause, another tracer).
+	Refused bool
 }
+
+// Suppressed reports whether stops were suppressed, to do no harm.
+func (n *NotStopped) Suppressed() bool { return n.InCall.Wall != 0 || n.Other.Wall != 0 }
 
 // # Clocks between two readings
 //

@@ -124,6 +124,24 @@ func TestPauseLimitBelowAnyStopStopsNothing(t *testing.T) {
 	}
 }
 
+// The functions in which such a thread sleeps are known, the ones in which it runs are not.
+func TestCPUTimeOfThreadsThatMayNotBeStoppedIsInNoFunction(t *testing.T) {
+	target := start(t, "bursts", "1")
+	enough := func(s *Sampler) bool { return s.Progress().Failed > 300 }
+	r := run(t, Options{MaxPause: 1, Freq: 999}, enough, nil, target.pid)
+	notObserved, functions := int64(0), int64(0)
+	for _, s := range r.Sample {
+		if frames := stack(s); len(frames) == 1 && frames[0] == attribute.NotObserved {
+			notObserved += s.Value[3]
+		} else {
+			functions += s.Value[3]
+		}
+	}
+	if notObserved < 100*functions {
+		t.Errorf("%d ns are %s, %d in stacks of sleeps", notObserved, attribute.NotObserved, functions)
+	}
+}
+
 func TestPauseLimitAboveAnyStopKeepsNone(t *testing.T) {
 	target := start(t, "mixed", "5")
 	if r := recordUntil(t, Options{MaxPause: time.Minute}, burnt(5), target.pid); r.Stops == 0 ||

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	pprof "github.com/google/pprof/profile"
+
+	"prywalk/internal/procmem"
 )
 
 func TestSubsetSamplesSoManyThreadsATick(t *testing.T) {
@@ -39,5 +41,26 @@ func TestSubsetOfAllIsAll(t *testing.T) {
 	r := record(t, Options{Freq: 199, Subset: 100}, time.Second, func(s *Sampler) { stopped(t, s, 40) }, target.pid)
 	if r.NotDrawn != 0 || r.Stops == 0 {
 		t.Errorf("%d not drawn, %d frozen", r.NotDrawn, r.Stops)
+	}
+}
+
+// Eight threads compute, and a tick observes one: most threads have their first sample late.
+func TestTimeBeforeTheFirstSampleIsAttributed(t *testing.T) {
+	target := start(t, "burners", "8")
+	var first, last uint64
+	r := run(t, Options{Subset: 1}, func(s *Sampler) bool {
+		cpu, err := procmem.ProcessCPU(target.pid)
+		if err != nil {
+			t.Error(err)
+			return true
+		}
+		if s.Progress().Ticks > 0 && first == 0 {
+			first = cpu
+		}
+		last = cpu
+		return s.Progress().Ticks >= 20
+	}, nil, target.pid)
+	if profiled := r.ProfiledCPU * 1e9; profiled < float64(last-first) {
+		t.Errorf("%.0f ns of CPU are attributed, want at least the %d charged meanwhile", profiled, last-first)
 	}
 }

@@ -45,14 +45,18 @@ type endedReport struct {
 // endedUsed bounds the CPU time of ended threads in one pass over the clocks, ns.
 type endedUsed struct{ least, most, clockPass int64 }
 
-// open reads the clocks when a process is tracked.
+// open reads the clocks when a process is tracked: the time of its threads begins, also of those observed later.
 func (e *endedThreads) open(p *process, now int64) {
 	used, ok := e.count(p, func(th *thread, s procmem.SchedStat) { th.end.Before = procmem.ReadingAt(s, now) })
 	p.counted = ok
 	p.account.Ended = -used.most
 	for _, th := range p.list.inOrder {
-		if !th.gone && th.clockPass < used.clockPass {
+		switch {
+		case th.gone:
+		case th.clockPass < used.clockPass:
 			th.end.Before = sample.Reading{}
+		default:
+			e.Out.Add(handover.Event{Kind: handover.ThreadBegan, Thread: th.Handover, Reading: th.end.Before})
 		}
 	}
 }

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package attribute
+
+import "prywalk/internal/sample"
+
+// # Stacks in use
+//
+// An account keeps the stacks of samples that may take time later, also after a [Cut].
+
+// Stacks yields the stacks that later intervals can have without a further sample, some more than once.
+func (a *Attribution) Stacks(yield func(sample.StackID) bool) {
+	for _, t := range a.threads {
+		if !t.account.stacks(yield) {
+			return
+		}
+	}
+	for _, p := range a.procs {
+		ended := &p.account.threads
+		for _, pool := range []*timePool{&ended.weights, &ended.unproven, &p.account.children.weights} {
+			for k := range pool.samples {
+				if !yield(k.place.Stack) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (t *Thread) stacks(yield func(sample.StackID) bool) bool {
+	for i := range t.deferred {
+		if !yield(t.deferred[i].Seen.Stack) {
+			return false
+		}
+	}
+	for i := range t.weights {
+		if !yield(t.weights[i].place.Stack) {
+			return false
+		}
+	}
+	c := &t.clock
+	for i := range c.pending.list {
+		if !yield(c.pending.list[i].stack) {
+			return false
+		}
+	}
+	return yield(c.open.Stack) && yield(c.lastRunning.Stack) && yield(c.lastOnCPU.Stack)
+}
