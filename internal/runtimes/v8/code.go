@@ -87,7 +87,7 @@ func (r *codes) codeAt(pc uint64) *code {
 		r.sorted = slices.Delete(r.sorted, i, i+1)
 	}
 	c := r.findCode(pc)
-	if c == nil {
+	if c == nil || !r.sameCode(c) {
 		return nil
 	}
 	c.since = c.checked

@@ -109,8 +109,6 @@ const (
 	refOptimized
 	refRegExp
 	refLost
-	refLater
-	refLaterBaseline
 )
 
 // Native implements [managed.Namer].
@@ -167,8 +165,8 @@ func (r *Runtime) isIncomplete(f *frames.Frame) bool {
 
 // refByClosure returns the function of an incomplete frame by its closure: valid only while the thread is unchanged.
 func (r *Runtime) refByClosure(callee uint64, kind uint8) managed.Ref {
-	if object, ok := r.isFunction(callee); ok && r.live.Unchanged() {
-		if fn := r.functionOf(r.field(object, r.layout.jsShared)); fn != nil {
+	if r.live.Unchanged() {
+		if fn := r.functionOfClosure(callee); fn != nil {
 			return managed.Ref{Object: fn.sfi, Cookie: fn.cookie, Kind: kind}
 		}
 	}
@@ -197,14 +195,11 @@ func (r *Runtime) appendInterpreted(f *frames.Frame, cfa frames.Addr, out []mana
 		return out, false
 	}
 	fn := r.functionAt(bytecodes, callee)
-	if fn != nil && r.census.recentlyCompacted() && r.copiedAt != 0 && !r.agrees(f, cfa, fn) {
+	switch {
+	case fn == nil && !r.runsBytecode(f) && fp != r.handlerFrame && (f.Caller || !r.inHandler(fp)):
+		return out, false
+	case fn == nil || !r.ran(fn, callee):
 		return append(out, lostRef), true
-	}
-	if fn == nil || !r.isProven(fn) {
-		if fn == nil && !r.runsBytecode(f) && fp != r.handlerFrame && (f.Caller || !r.inHandler(fp)) {
-			return out, false
-		}
-		return append(out, r.laterRef(fn, bytecodes, at-int(r.layout.bytesData)+tag)), true
 	}
 	if !f.Caller || fp == r.handlerFrame {
 		at = r.currentOffset(bytecodes, at)
@@ -263,59 +258,51 @@ func (r *Runtime) appendCompiled(f *frames.Frame, cfa frames.Addr, out []managed
 		return r.appendBaseline(f, cfa, c, int(pc-c.start), out)
 	case c.function == nil:
 		return out, false
-	case r.copiedAt != 0 && c.since >= r.copiedAt && !r.isProven(c.function),
-		r.copiedAt != 0 && (c.since >= r.copiedAt || r.census.recentlyCompacted()) && !r.agrees(f, cfa, c.function):
-		return append(out, lostRef), true
+	case !r.stayed(c.since):
+		if _, callee := r.frameOf(f, cfa); c.since >= r.copiedAt && !r.isProven(c.function) || !r.agrees(c.function, callee) {
+			return append(out, lostRef), true
+		}
 	}
 	return append(out, managed.Ref{Object: c.start, Position: pc - c.start, Cookie: c.cookie(), Kind: refOptimized}), true
 }
 
+// stayed reports whether what was at its address at a time, and is there now, was there at the copy.
+func (r *Runtime) stayed(since int64) bool {
+	return r.copiedAt == 0 || since < r.copiedAt && !r.census.recentlyCompacted()
+}
+
 // agrees reports whether the frame's closure is now one of fn.
-func (r *Runtime) agrees(f *frames.Frame, cfa frames.Addr, fn *function) bool {
-	if r.live.Unchanged() {
-		return true
-	}
-	fp, callee := r.frameOf(f, cfa)
-	if fp == 0 {
-		return false
-	}
-	object, ok := r.isFunction(callee)
-	return ok && r.functionOf(r.field(object, r.layout.jsShared)) == fn
+func (r *Runtime) agrees(fn *function, callee uint64) bool {
+	return r.live.Unchanged() || r.functionOfClosure(callee) == fn
 }
 
-// laterRef is the Ref of a function that outer frames may still identify.
-func (r *Runtime) laterRef(fn *function, bytecodes uint64, at int) managed.Ref {
-	if fn != nil || bytecodes == 0 {
-		return lostRef
-	}
-	return managed.Ref{Object: bytecodes, Position: uint64(max(at, 0)), Cookie: uint64(r.copiedAt), Kind: refLater}
+// ran reports whether fn was the function of a frame with fn's bytecodes and a closure.
+func (r *Runtime) ran(fn *function, callee uint64) bool {
+	return r.isProven(fn) && (r.stayed(fn.moved) || r.agrees(fn, callee))
 }
 
-// appendBaseline is appendCompiled for baseline code; place is the offset in it.
+// appendBaseline is appendCompiled for baseline code; place is the offset in it. The code now at the address is that of
+// the copy if it has the bytecodes of the frame.
 func (r *Runtime) appendBaseline(
 	f *frames.Frame, cfa frames.Addr, c *code, place int, out []managed.Ref,
 ) ([]managed.Ref, bool) {
-	bytecodes := c.bytecodes
+	bytecodes, same := c.bytecodes, r.stayed(c.since)
 	fp, callee := r.frameOf(f, cfa)
-	if fp != 0 && bytecodes == 0 && r.isIncomplete(f) {
+	switch {
+	case fp != 0 && !r.isIncomplete(f):
+		in, _ := r.sample.Mem.Word(fp + uint64(r.layout.fpBytecodes))
+		if bytecodes == 0 {
+			bytecodes = in
+		}
+		same = in == bytecodes
+	case fp != 0 && bytecodes == 0:
 		return append(out, r.refByClosure(callee, refBaseline)), true
-	}
-	if fp != 0 && bytecodes == 0 {
-		bytecodes, _ = r.sample.Mem.Word(fp + uint64(r.layout.fpBytecodes))
-	}
-	if fp == 0 && !f.Caller && r.sample.Regs.Arch == frames.X86_64 {
+	case fp == 0 && !f.Caller && r.sample.Regs.Arch == frames.X86_64:
 		callee, _ = r.sample.Regs.Get(frames.X86RDI)
 	}
 	fn := r.functionAt(bytecodes, callee)
-	if fn != nil && fp != 0 && r.census.recentlyCompacted() && r.copiedAt != 0 && !r.agrees(f, cfa, fn) {
+	if fn == nil || !r.ran(fn, callee) || !same && !r.agrees(fn, callee) {
 		return append(out, lostRef), true
-	}
-	if fn == nil || !r.isProven(fn) {
-		ref := r.laterRef(fn, bytecodes, 0)
-		if ref.Kind == refLater {
-			ref = managed.Ref{Object: c.start + uint64(place), Cookie: ref.Cookie, Kind: refLaterBaseline}
-		}
-		return append(out, ref), true
 	}
 	at, _ := bytecodeAt(c.positions, r.bytecode(fn), r.layout.sizes, place)
 	return append(out, managed.Ref{Object: fn.sfi, Position: uint64(at), Cookie: fn.cookie, Kind: refBaseline}), true
@@ -334,8 +321,6 @@ func (r *Runtime) Symbolize(ref managed.Ref, l managed.Live, out []managed.Frame
 		return append(out, managed.Frame{Function: movedName}), managed.Checked
 	case refRegExp:
 		return append(out, managed.Frame{Function: regExp, Type: kindRegExp}), managed.Checked
-	case refLater, refLaterBaseline:
-		return r.describeLater(ref, out), managed.Checked
 	case refBaseline:
 		kind = kindBaseline
 	}
@@ -356,27 +341,6 @@ func (r *Runtime) Symbolize(ref managed.Ref, l managed.Live, out []managed.Frame
 	}
 	p, ok := positionAt(f.positions, r.layout.atLeast(14, 0), int(ref.Position))
 	return append(out, r.frame(f, p, ok, kind)), truth
-}
-
-// describeLater names the function of a laterRef.
-func (r *Runtime) describeLater(ref managed.Ref, out []managed.Frame) []managed.Frame {
-	bytecodes, at, kind := ref.Object, int(ref.Position), kindInterpreted
-	var c *code
-	if ref.Kind == refLaterBaseline {
-		if c = r.codeAt(ref.Object); c == nil || c.kind != kindBaseline || c.bytecodes == 0 {
-			return append(out, managed.Frame{Function: movedName})
-		}
-		bytecodes, kind = c.bytecodes, c.kind
-	}
-	f := r.listedAt(bytecodes)
-	if f == nil {
-		return append(out, managed.Frame{Function: movedName})
-	}
-	if c != nil {
-		at, _ = bytecodeAt(c.positions, r.bytecode(f), r.layout.sizes, int(ref.Object-c.start))
-	}
-	p, ok := positionAt(f.positions, r.layout.atLeast(14, 0), at)
-	return append(out, r.frame(f, p, ok, kind))
 }
 
 func (r *Runtime) frame(f *function, p position, known bool, kind string) managed.Frame {

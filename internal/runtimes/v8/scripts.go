@@ -53,7 +53,12 @@ func (r *functions) scriptOf(w uint64) *script {
 	}
 	s := &script{id: id, name: unnamed}
 	for _, at := range []uint64{r.layout.scriptName, r.layout.scriptURL} {
-		if name, ok := r.text(r.field(object, at), maxName); ok && name != "" {
+		w := r.field(object, at)
+		name, ok := r.text(w, maxName)
+		if r.field(object, at) != w { // the collector has moved the name
+			return nil
+		}
+		if ok && name != "" {
 			s.name, s.named = fileName(name), at == r.layout.scriptName
 			break
 		}
@@ -114,6 +119,9 @@ func (r *functions) lineEnds(at uint64) []int32 {
 			return nil
 		}
 		ends, last = append(ends, int32(end)), end
+	}
+	if r.field(at, r.layout.scriptEnds) != w { // moved
+		return nil
 	}
 	return ends
 }
@@ -224,8 +232,8 @@ func (r *functions) searchClasses(at uint64) map[int]member {
 
 const maxListed = 1 << 14
 
-// list searches known scripts for the function with some bytecodes.
-func (r *functions) list(bytecodes uint64) *function {
+// list makes the functions of all known scripts known, at most once for a copy.
+func (r *functions) list() {
 	left := maxListed
 	for at, s := range r.scripts {
 		if s.listedAt >= r.copiedAt && r.copiedAt != 0 {
@@ -237,7 +245,6 @@ func (r *functions) list(bytecodes uint64) *function {
 		s.listedAt = procmem.Now()
 		left -= r.listScript(at, s)
 	}
-	return r.byBytecodes[bytecodes]
 }
 
 const listed = 32
@@ -270,7 +277,7 @@ func (r *functions) listScript(at uint64, s *script) int {
 			if !isObject(w) || r.byInfo[of[i]] != nil && r.byInfo[of[i]].data == w {
 				continue
 			}
-			if b := r.bytecodesOf(w); b != 0 && r.byBytecodes[b] == nil {
+			if b, _, _ := r.bytecodesOf(w); b != 0 && r.byBytecodes[b] == nil {
 				r.functionOf(of[i])
 			}
 		}
