@@ -4,6 +4,7 @@ package hosted
 
 import (
 	"encoding/binary"
+	"slices"
 	"sort"
 
 	"prywalk/frames"
@@ -227,5 +228,8 @@ type ruleFunc func(q frames.Query) (frames.Rule, *frames.Row, bool)
 // Rule implements [frames.RuleSource].
 func (f ruleFunc) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) { return f(q) }
 
-// compactX86 is the order of [frames.Rule.Saved].
-var compactX86 = [...]uint8{frames.X86RBP, frames.X86RBX, frames.X86R12, frames.X86R13, frames.X86R14, frames.X86R15}
+// compactX86 has the registers of [frames.Rule.Saved], in its order.
+var compactX86 = func() []uint8 {
+	regs := frames.X86_64.CompactRegs()
+	return regs[:slices.Index(regs[:], frames.NoReg)]
+}()
