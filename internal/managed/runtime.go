@@ -24,6 +24,7 @@ type Host interface {
 	Read(addr uint64, b []byte) int
 	// ReadCode reads instructions likewise, and registers them to be compared later, apart from [Runtime.Changed].
 	ReadCode(addr uint64, b []byte) int
+	// Flow gives the analysis of instructions of generated code; nil if there is none.
 	Flow() *heuristics.Source
 }
 
@@ -71,6 +72,8 @@ type Runtime interface {
 	// Attach sets the rule sources of the modules of its code, after each reading of the mappings. It reports false if
 	// the runtime is gone.
 	Attach(h Host) bool
+	// Changed is called after each reading of the mappings, before Attach. It reports whether rules given before may be
+	// invalid though no instruction changed, as after a list of functions did.
 	Changed() bool
 	// At sets the time of the walked copy, for which rules must hold; ask permits reads from the process. It reports
 	// whether earlier rules are invalid.
@@ -81,6 +84,7 @@ type Runtime interface {
 	FuncRange(pc uint64) (start, end uint64, ok bool)
 	// Unknown gives the reason for missing rules or names, or nil.
 	Unknown() error
+	// Forget drops what was read from the process and can be read again. Refs given before become invalid.
 	Forget()
 }
 
