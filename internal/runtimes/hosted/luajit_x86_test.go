@@ -126,7 +126,7 @@ func TestTracesOfAnotherSizeAreReadAgain(t *testing.T) {
 	}
 }
 
-func TestInterpretersFrameThatIsNotWhole(t *testing.T) {
+func TestPartialFrameOfTheInterpreterHasARule(t *testing.T) {
 	_, r := newLua(t)
 	own := r.Own()
 	for off, cfa := range map[uint64]int32{0: 8, 1: 16, 2: 24, 4: 32, 6: 40} {
@@ -140,7 +140,7 @@ func TestInterpretersFrameThatIsNotWhole(t *testing.T) {
 	}
 }
 
-func TestTraceThatEnds(t *testing.T) {
+func TestEndingTraceHasARule(t *testing.T) {
 	f := newFake()
 	f.code(libAt+0x1000, luaEnters...)
 	f.code(libAt+0x1100, slices.Concat(luaArray, []byte{luaTable, 0, 0, 0}, luaEntry, []byte{0x58}, luaGoes)...)

@@ -69,7 +69,7 @@ func framePointers(h *fakeHost, pc uint64) (stop frames.StopReason, got int, byF
 var nops = make([]byte, 64)
 
 // Walks end in its code until the interpreter exists, then continue with the old mappings.
-func TestAMachineThatStartsIsNotWalkedByGuess(t *testing.T) {
+func TestStartingJVMIsNotWalkedByHeuristics(t *testing.T) {
 	f := newFake()
 	stub := f.blob("RuntimeStub - new", 2, 0, nops)
 	table := wordAt(f.mem[f.symbols["gHotSpotVMStructs"]:])
@@ -133,7 +133,7 @@ func TestCodeOfANewMachineIsUsedInTheSameWalk(t *testing.T) {
 }
 
 // Without frame pointers.
-func TestMachinesThatAreNotKnownAreWalkedByInstructions(t *testing.T) {
+func TestUnknownJVMsAreWalkedByInstructions(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil func(*fake)
 		arch  frames.Arch

@@ -165,7 +165,7 @@ func FuzzLines(f *testing.F) {
 	})
 }
 
-func TestRanksAreThoseOfTheSet(t *testing.T) {
+func TestLineOfEveryPositionIsFound(t *testing.T) {
 	positions := []int{0, 3, 9, 10, 53, 54, 60, 117, 118, 300, 565, 566, 700}
 	l := lines{succ: table(positions, 800), entries: make([]int32, len(positions))}
 	for i := range l.entries {
