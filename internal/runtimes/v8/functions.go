@@ -282,9 +282,13 @@ func (r *functions) readName(f *function, w uint64) {
 			f.name = name
 		}
 		return
-	case typ != r.layout.types.scope:
-		return
+	case typ == r.layout.types.scope:
+		r.readScope(f, object)
 	}
+}
+
+// readScope sets name and bounds from a ScopeInfo.
+func (r *functions) readScope(f *function, object uint64) {
 	flags := r.field(object, scopeFlags)
 	if r.layout.scopePlace == 0 {
 		flags >>= 32
@@ -293,25 +297,7 @@ func (r *functions) readName(f *function, w uint64) {
 	if !ok || n < 0 || n > maxLocals {
 		return
 	}
-	at := uint64(scopeFixed)
-	if r.layout.scopePlace != 0 {
-		f.begin, f.end = r.bounds(object, r.layout.scopePlace)
-		at = r.layout.scopePlace + 16
-	}
-	module := uint64(scopeModule)
-	if r.layout.scopePlace != 0 {
-		module = scopeModuleLater
-	}
-	if flags&scopeType == module {
-		at += 8
-	}
-	names := uint64(n)
-	if n >= manyLocals {
-		if _, typ := r.object(r.field(object, at)); typ >= r.nonstring() {
-			names = 1
-		}
-	}
-	at += 8 * (names + uint64(n))
+	at := r.afterLocals(object, flags, uint64(n))
 	if flags&scopeClass != 0 {
 		at += 8
 	}
@@ -329,12 +315,31 @@ func (r *functions) readName(f *function, w uint64) {
 		}
 		at += 8
 	}
-	if r.layout.scopePlace == 0 {
-		f.begin, f.end = r.bounds(object, at)
+	if r.layout.scopePlace != 0 {
+		at = r.layout.scopePlace
 	}
+	f.begin, f.end = r.bounds(object, at)
 	if name != "" {
 		f.name = name
 	}
+}
+
+// afterLocals returns the offset in a ScopeInfo after the names and properties of its n variables.
+func (r *functions) afterLocals(object, flags, n uint64) uint64 {
+	at, module := uint64(scopeFixed), uint64(scopeModule)
+	if r.layout.scopePlace != 0 {
+		at, module = r.layout.scopePlace+16, scopeModuleLater
+	}
+	if flags&scopeType == module {
+		at += 8
+	}
+	names := n
+	if n >= manyLocals {
+		if _, typ := r.object(r.field(object, at)); typ >= r.nonstring() {
+			names = 1
+		}
+	}
+	return at + 8*(names+n)
 }
 
 func (r *functions) bounds(object, at uint64) (begin, end int) {
