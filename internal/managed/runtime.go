@@ -17,8 +17,8 @@ type Host interface {
 	// Symbol gives a symbol's address and size in bytes, from the file or its debug file; false if none. A thread-local
 	// symbol's address is its offset in the file's block plus the bias. A miss may open the debug file.
 	Symbol(m *frames.Module, name string) (addr, size uint64, ok bool)
-	// Own gives all symbols with these names in the file's own tables; the answer is cached.
-	Own(m *frames.Module, names ...string) []Symbol
+	// OwnSymbols gives all symbols with these names in the file's own tables; the answer is cached.
+	OwnSymbols(m *frames.Module, names ...string) []Symbol
 	Section(m *frames.Module, name string) (addr uint64, content []byte, ok bool)
 	// Read reads memory and gives the number of bytes read.
 	Read(addr uint64, b []byte) int
@@ -153,8 +153,8 @@ type Health uint8
 const (
 	// Matched: each managed frame belongs to a native one.
 	Matched Health = iota
-	// Left: some managed frames belong to no walked native frame.
-	Left
+	// Unmatched: some managed frames belong to no walked native frame.
+	Unmatched
 	// Broken: the runtime's chain contradicts itself or the native frames.
 	Broken
 )

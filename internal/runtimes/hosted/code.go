@@ -22,11 +22,11 @@ type Options struct {
 
 // Runtime finds the frames of one runtime's code. Addresses are run-time addresses; a nil source has no rules.
 type Runtime interface {
-	// First has the rules before the analysis of instructions, Last those after it.
-	First() frames.RuleSource
-	Last() frames.RuleSource
-	// Own has rules for the runtime's file, where call frame information is wrong.
-	Own() frames.RuleSource
+	// EarlyRules has the rules before the analysis of instructions, LateRules those after it.
+	EarlyRules() frames.RuleSource
+	LateRules() frames.RuleSource
+	// FileRules has rules for the runtime's file, where call frame information is wrong.
+	FileRules() frames.RuleSource
 	// Owns reports whether the runtime may have generated m's code.
 	Owns(m *frames.Module) bool
 	// Update sets the current modules and invalidates earlier rules.

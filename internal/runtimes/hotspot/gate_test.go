@@ -18,12 +18,12 @@ type fakeHost struct {
 	arch frames.Arch
 }
 
-func (h *fakeHost) Arch() frames.Arch                              { return h.arch }
-func (h *fakeHost) Modules() []*frames.Module                      { return h.mods }
-func (h *fakeHost) Flow() *heuristics.Source                       { return h.code }
-func (h *fakeHost) Read(addr uint64, b []byte) int                 { return h.read(addr, b) }
-func (h *fakeHost) ReadCode(addr uint64, b []byte) int             { return h.read(addr, b) }
-func (h *fakeHost) Own(*frames.Module, ...string) []managed.Symbol { return nil }
+func (h *fakeHost) Arch() frames.Arch                                     { return h.arch }
+func (h *fakeHost) Modules() []*frames.Module                             { return h.mods }
+func (h *fakeHost) Flow() *heuristics.Source                              { return h.code }
+func (h *fakeHost) Read(addr uint64, b []byte) int                        { return h.read(addr, b) }
+func (h *fakeHost) ReadCode(addr uint64, b []byte) int                    { return h.read(addr, b) }
+func (h *fakeHost) OwnSymbols(*frames.Module, ...string) []managed.Symbol { return nil }
 
 func (h *fakeHost) Section(*frames.Module, string) (uint64, []byte, bool) { return 0, nil, false }
 

@@ -35,7 +35,7 @@ func (l *listed) Modules() []*frames.Module {
 		{Name: "/lib64/ld-linux-x86-64.so.2"}}
 }
 
-func (l *listed) Own(m *frames.Module, _ ...string) (list []managed.Symbol) {
+func (l *listed) OwnSymbols(m *frames.Module, _ ...string) (list []managed.Symbol) {
 	switch m.Name {
 	case "/lib/x86_64-linux-gnu/libc.so.6":
 		for i, name := range []string{symUsed, symUser, symList, symTID, symSize} {

@@ -41,7 +41,7 @@ func (m *image) ReadCode(addr uint64, b []byte) int                    { return 
 func (m *image) Flow() *heuristics.Source                              { return nil }
 func (m *image) Section(*frames.Module, string) (uint64, []byte, bool) { return 0, nil, false }
 
-func (m *image) Own(mod *frames.Module, names ...string) (all []managed.Symbol) {
+func (m *image) OwnSymbols(mod *frames.Module, names ...string) (all []managed.Symbol) {
 	for _, n := range names {
 		at, size, _ := m.Symbol(mod, n)
 		all = append(all, managed.Symbol{Name: n, Addr: at, Size: size})

@@ -290,7 +290,7 @@ func (r *functions) readName(f *function, w uint64) {
 // readScope sets name and bounds from a ScopeInfo.
 func (r *functions) readScope(f *function, object uint64) {
 	flags := r.field(object, scopeFlags)
-	if r.layout.scopePlace == 0 {
+	if r.layout.scopeBounds == 0 {
 		flags >>= 32
 	}
 	n, ok := smiValue(r.field(object, scopeLocals))
@@ -315,8 +315,8 @@ func (r *functions) readScope(f *function, object uint64) {
 		}
 		at += 8
 	}
-	if r.layout.scopePlace != 0 {
-		at = r.layout.scopePlace
+	if r.layout.scopeBounds != 0 {
+		at = r.layout.scopeBounds
 	}
 	f.begin, f.end = r.bounds(object, at)
 	if name != "" {
@@ -327,8 +327,8 @@ func (r *functions) readScope(f *function, object uint64) {
 // afterLocals returns the offset in a ScopeInfo after the names and properties of its n variables.
 func (r *functions) afterLocals(object, flags, n uint64) uint64 {
 	at, module := uint64(scopeFixed), uint64(scopeModule)
-	if r.layout.scopePlace != 0 {
-		at, module = r.layout.scopePlace+16, scopeModuleLater
+	if r.layout.scopeBounds != 0 {
+		at, module = r.layout.scopeBounds+16, scopeModuleLater
 	}
 	if flags&scopeType == module {
 		at += 8
@@ -362,19 +362,19 @@ func (r *functions) isProven(f *function) bool {
 }
 
 // functionAt returns the function of a frame with these bytecodes.
-func (r *functions) functionAt(bytecodes, callee uint64) *function {
+func (r *functions) functionAt(bytecodes, closure uint64) *function {
 	if f := r.byBytecodes[bytecodes]; f != nil {
 		if r.functionOf(f.sfi) == f && f.bytecodes == bytecodes {
 			return f
 		}
 	}
-	if f := r.functionOfClosure(callee); f != nil && f.bytecodes == bytecodes {
+	if f := r.functionOfClosure(closure); f != nil && f.bytecodes == bytecodes {
 		return f
 	}
 	if _, ok := r.ofType(bytecodes, r.layout.types.bytecodes); !ok {
 		return nil
 	}
-	r.list()
+	r.listFunctions()
 	if f := r.byBytecodes[bytecodes]; f != nil && f.bytecodes == bytecodes {
 		return f
 	}

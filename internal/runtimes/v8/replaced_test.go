@@ -196,7 +196,7 @@ func TestOptimizedCodeThatWasReplacedAtItsStartIsFreed(t *testing.T) {
 		t.Errorf("unchanged code: truth %v, want %v", truth, managed.Checked)
 	}
 	compile(8)
-	r.sorted = r.sorted[:0] // as when the cache is full
+	r.byStart = r.byStart[:0] // as when the cache is full
 	if truth := symbolize(refs[0]); truth != managed.Freed {
 		t.Errorf("code of a later compilation: truth %v, want %v", truth, managed.Freed)
 	}

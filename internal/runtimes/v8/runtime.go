@@ -89,7 +89,7 @@ func (r *Runtime) Attach(h managed.Host) bool {
 // Forget implements [managed.Runtime].
 func (r *Runtime) Forget() {
 	r.forget()
-	r.scripts, r.lines, r.sorted, r.streamMap = map[uint64]*script{}, 0, nil, 0
+	r.scripts, r.lines, r.byStart, r.streamMap = map[uint64]*script{}, 0, nil, 0
 	clear(r.maps)
 	r.census.forget()
 }
@@ -108,7 +108,7 @@ const (
 	refBaseline
 	refOptimized
 	refRegExp
-	refLost
+	refUnproven
 )
 
 // Native implements [managed.Namer].
@@ -137,12 +137,12 @@ func (r *Runtime) inFile(pc frames.Addr, m *frames.Module) frames.Addr {
 // runsBytecode reports whether a frame's builtin does nothing but run bytecode.
 func (r *Runtime) runsBytecode(f *frames.Frame) bool {
 	pc := r.inFile(f.PC, f.Module) // may be the first instruction
-	return slices.ContainsFunc(r.layout.runs, func(s span) bool { return s.has(pc) })
+	return slices.ContainsFunc(r.layout.bytecodeBuiltins, func(s span) bool { return s.has(pc) })
 }
 
 const fpContext = 8 // below fp
 
-func (r *Runtime) frameOf(f *frames.Frame, cfa frames.Addr) (fp, callee uint64) {
+func (r *Runtime) frameOf(f *frames.Frame, cfa frames.Addr) (fp, closure uint64) {
 	if f.FP == 0 || cfa != f.FP+16 || !f.Caller && f.FP+uint64(r.layout.fpFunction) < f.SP { // in the prologue or epilogue
 		return 0, 0
 	}
@@ -151,11 +151,11 @@ func (r *Runtime) frameOf(f *frames.Frame, cfa frames.Addr) (fp, callee uint64) 
 	if !ok || !isObject(context) {
 		return 0, 0
 	}
-	callee, ok = mem.Word(f.FP + uint64(r.layout.fpFunction))
-	if !ok || !isObject(callee) {
+	closure, ok = mem.Word(f.FP + uint64(r.layout.fpFunction))
+	if !ok || !isObject(closure) {
 		return 0, 0
 	}
-	return f.FP, callee
+	return f.FP, closure
 }
 
 // isIncomplete reports whether the frame is being made, so that words below the stack pointer are stale.
@@ -164,21 +164,21 @@ func (r *Runtime) isIncomplete(f *frames.Frame) bool {
 }
 
 // refByClosure returns the function of an incomplete frame by its closure: valid only while the thread is unchanged.
-func (r *Runtime) refByClosure(callee uint64, kind uint8) managed.Ref {
+func (r *Runtime) refByClosure(closure uint64, kind uint8) managed.Ref {
 	if r.live.Unchanged() {
-		if fn := r.functionOfClosure(callee); fn != nil {
+		if fn := r.functionOfClosure(closure); fn != nil {
 			return managed.Ref{Object: fn.sfi, Cookie: fn.cookie, Kind: kind}
 		}
 	}
-	return lostRef
+	return unprovenRef
 }
 
-// lostRef stands for an unproven function.
-var lostRef = managed.Ref{Kind: refLost}
+// unprovenRef stands for an unproven function.
+var unprovenRef = managed.Ref{Kind: refUnproven}
 
 // appendInterpreted appends the function of an interpreter frame, which replaces the bytecode's handler.
 func (r *Runtime) appendInterpreted(f *frames.Frame, cfa frames.Addr, out []managed.Ref) ([]managed.Ref, bool) {
-	fp, callee := r.frameOf(f, cfa)
+	fp, closure := r.frameOf(f, cfa)
 	switch {
 	case fp == 0:
 		return out, !f.Caller && r.inHandler(f.FP)
@@ -186,7 +186,7 @@ func (r *Runtime) appendInterpreted(f *frames.Frame, cfa frames.Addr, out []mana
 		if !r.runsBytecode(f) {
 			return out, false
 		}
-		return append(out, r.refByClosure(callee, refInterpreted)), true
+		return append(out, r.refByClosure(closure, refInterpreted)), true
 	}
 	bytecodes, ok1 := r.sample.Mem.Word(fp + uint64(r.layout.fpBytecodes))
 	offset, ok2 := r.sample.Mem.Word(fp + uint64(r.layout.fpOffset))
@@ -194,12 +194,12 @@ func (r *Runtime) appendInterpreted(f *frames.Frame, cfa frames.Addr, out []mana
 	if !ok1 || !ok2 || !ok3 || !isObject(bytecodes) {
 		return out, false
 	}
-	fn := r.functionAt(bytecodes, callee)
+	fn := r.functionAt(bytecodes, closure)
 	switch {
 	case fn == nil && !r.runsBytecode(f) && fp != r.handlerFrame && (f.Caller || !r.inHandler(fp)):
 		return out, false
-	case fn == nil || !r.ran(fn, callee):
-		return append(out, lostRef), true
+	case fn == nil || !r.isProvenFor(fn, closure):
+		return append(out, unprovenRef), true
 	}
 	if !f.Caller || fp == r.handlerFrame {
 		at = r.currentOffset(bytecodes, at)
@@ -258,27 +258,28 @@ func (r *Runtime) appendCompiled(f *frames.Frame, cfa frames.Addr, out []managed
 		return r.appendBaseline(f, cfa, c, int(pc-c.start), out)
 	case c.function == nil:
 		return out, false
-	case !r.stayed(c.since):
-		if _, callee := r.frameOf(f, cfa); c.since >= r.copiedAt && !r.isProven(c.function) || !r.agrees(c.function, callee) {
-			return append(out, lostRef), true
+	case !r.unmovedSince(c.since):
+		_, closure := r.frameOf(f, cfa)
+		if c.since >= r.copiedAt && !r.isProven(c.function) || !r.hasClosureOf(c.function, closure) {
+			return append(out, unprovenRef), true
 		}
 	}
 	return append(out, managed.Ref{Object: c.start, Position: pc - c.start, Cookie: c.cookie(), Kind: refOptimized}), true
 }
 
-// stayed reports whether what was at its address at a time, and is there now, was there at the copy.
-func (r *Runtime) stayed(since int64) bool {
+// unmovedSince reports whether what was at its address at a time, and is there now, was there at the copy.
+func (r *Runtime) unmovedSince(since int64) bool {
 	return r.copiedAt == 0 || since < r.copiedAt && !r.census.recentlyCompacted()
 }
 
-// agrees reports whether the frame's closure is now one of fn.
-func (r *Runtime) agrees(fn *function, callee uint64) bool {
-	return r.live.Unchanged() || r.functionOfClosure(callee) == fn
+// hasClosureOf reports whether the frame's closure is now one of fn.
+func (r *Runtime) hasClosureOf(fn *function, closure uint64) bool {
+	return r.live.Unchanged() || r.functionOfClosure(closure) == fn
 }
 
-// ran reports whether fn was the function of a frame with fn's bytecodes and a closure.
-func (r *Runtime) ran(fn *function, callee uint64) bool {
-	return r.isProven(fn) && (r.stayed(fn.moved) || r.agrees(fn, callee))
+// isProvenFor reports whether fn was the function of a frame with fn's bytecodes and a closure.
+func (r *Runtime) isProvenFor(fn *function, closure uint64) bool {
+	return r.isProven(fn) && (r.unmovedSince(fn.moved) || r.hasClosureOf(fn, closure))
 }
 
 // appendBaseline is appendCompiled for baseline code; place is the offset in it. The code now at the address is that of
@@ -286,8 +287,8 @@ func (r *Runtime) ran(fn *function, callee uint64) bool {
 func (r *Runtime) appendBaseline(
 	f *frames.Frame, cfa frames.Addr, c *code, place int, out []managed.Ref,
 ) ([]managed.Ref, bool) {
-	bytecodes, same := c.bytecodes, r.stayed(c.since)
-	fp, callee := r.frameOf(f, cfa)
+	bytecodes, same := c.bytecodes, r.unmovedSince(c.since)
+	fp, closure := r.frameOf(f, cfa)
 	switch {
 	case fp != 0 && !r.isIncomplete(f):
 		in, _ := r.sample.Mem.Word(fp + uint64(r.layout.fpBytecodes))
@@ -296,13 +297,13 @@ func (r *Runtime) appendBaseline(
 		}
 		same = in == bytecodes
 	case fp != 0 && bytecodes == 0:
-		return append(out, r.refByClosure(callee, refBaseline)), true
+		return append(out, r.refByClosure(closure, refBaseline)), true
 	case fp == 0 && !f.Caller && r.sample.Regs.Arch == frames.X86_64:
-		callee, _ = r.sample.Regs.Get(frames.X86RDI)
+		closure, _ = r.sample.Regs.Get(frames.X86RDI)
 	}
-	fn := r.functionAt(bytecodes, callee)
-	if fn == nil || !r.ran(fn, callee) || !same && !r.agrees(fn, callee) {
-		return append(out, lostRef), true
+	fn := r.functionAt(bytecodes, closure)
+	if fn == nil || !r.isProvenFor(fn, closure) || !same && !r.hasClosureOf(fn, closure) {
+		return append(out, unprovenRef), true
 	}
 	at, _ := bytecodeAt(c.positions, r.bytecode(fn), r.layout.sizes, place)
 	return append(out, managed.Ref{Object: fn.sfi, Position: uint64(at), Cookie: fn.cookie, Kind: refBaseline}), true
@@ -317,7 +318,7 @@ func (r *Runtime) Symbolize(ref managed.Ref, l managed.Live, out []managed.Frame
 	r.live = l
 	kind := kindInterpreted
 	switch ref.Kind {
-	case refLost:
+	case refUnproven:
 		return append(out, managed.Frame{Function: movedName}), managed.Checked
 	case refRegExp:
 		return append(out, managed.Frame{Function: regExp, Type: kindRegExp}), managed.Checked
@@ -400,5 +401,5 @@ func (r *Runtime) evictIdle(at int64) {
 			r.drop(w)
 		}
 	}
-	r.sorted = slices.DeleteFunc(r.sorted, func(c *code) bool { return c.checked < before })
+	r.byStart = slices.DeleteFunc(r.byStart, func(c *code) bool { return c.checked < before })
 }

@@ -128,7 +128,7 @@ func (r *functions) lineEnds(at uint64) []int32 {
 
 // sourceEnds computes line ends as V8 does (String::CalculateLineEnds).
 func (r *functions) sourceEnds(at uint64) []int32 {
-	r.pieces = maxPieces
+	r.stringsLeft = maxStrings
 	b, wide, ok := r.raw(r.field(at, r.layout.scriptSource), maxSource, 0)
 	if !ok {
 		return nil
@@ -204,7 +204,7 @@ func (r *functions) assignedName(f *function) string {
 
 // searchClasses returns the methods of the classes in a script's source; nil if it is not understood.
 func (r *functions) searchClasses(at uint64) map[int]member {
-	r.pieces = maxPieces
+	r.stringsLeft = maxStrings
 	b, wide, ok := r.raw(r.field(at, r.layout.scriptSource), maxClassSource, 0)
 	if !ok {
 		return nil
@@ -232,8 +232,8 @@ func (r *functions) searchClasses(at uint64) map[int]member {
 
 const maxListed = 1 << 14
 
-// list makes the functions of all known scripts known, at most once for a copy.
-func (r *functions) list() {
+// listFunctions makes the functions of all known scripts known, at most once for a copy.
+func (r *functions) listFunctions() {
 	left := maxListed
 	for at, s := range r.scripts {
 		if s.listedAt >= r.copiedAt && r.copiedAt != 0 {
@@ -247,7 +247,7 @@ func (r *functions) list() {
 	}
 }
 
-const listed = 32
+const listBatch = 32
 
 // listScript records the bytecodes of a script's functions, and returns their number.
 func (r *functions) listScript(at uint64, s *script) int {
@@ -256,11 +256,11 @@ func (r *functions) listScript(at uint64, s *script) int {
 	}
 	all := r.array(r.field(at, r.layout.scriptFunctions), 8, 1<<16)
 	count := len(all) / 8
-	var data [listed][8]byte
+	var data [listBatch][8]byte
 	for len(all) >= 8 {
 		r.parts = r.parts[:0]
-		var of [listed]uint64
-		for len(all) >= 8 && len(r.parts) < listed {
+		var of [listBatch]uint64
+		for len(all) >= 8 && len(r.parts) < listBatch {
 			w := binary.LittleEndian.Uint64(all) &^ (weakTag ^ tag)
 			all = all[8:]
 			if isObject(w) {
