@@ -80,7 +80,7 @@ func TestManagedFramesAreMergedInsideTheirNativeFrames(t *testing.T) {
 		{"beside", []managed.Namer{&fake{name: "a", knows: two}}, "a1.0 a1.1 1 a2.0 2 3"},
 		{"instead", []managed.Namer{&fake{name: "a", knows: two, instead: true}}, "a1.0 a1.1 {1} a2.0+ {3}"},
 		{"broken", []managed.Namer{&fake{name: "a", knows: two, instead: true, health: managed.Broken}}, "1 2 3"},
-		{"left", []managed.Namer{&fake{name: "a", knows: two, health: managed.Left}}, "a1.0 a1.1 1 a2.0 2 3"},
+		{"left", []managed.Namer{&fake{name: "a", knows: two, health: managed.Unmatched}}, "a1.0 a1.1 1 a2.0 2 3"},
 		{"two", []managed.Namer{
 			&fake{name: "a", knows: map[frames.Addr]int{3: 1}}, &fake{name: "b", knows: map[frames.Addr]int{1: 1, 3: 1}},
 		}, "b1.0 1 2 a3.0 3"},

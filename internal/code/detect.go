@@ -256,8 +256,8 @@ func (h *host) Symbol(m *frames.Module, name string) (addr, size uint64, ok bool
 	return s.addr + m.Bias, s.size, s.ok
 }
 
-// Own implements managed.Host.
-func (h *host) Own(m *frames.Module, names ...string) []managed.Symbol {
+// OwnSymbols implements managed.Host.
+func (h *host) OwnSymbols(m *frames.Module, names ...string) []managed.Symbol {
 	img := elfImage(m)
 	if img == nil {
 		return nil

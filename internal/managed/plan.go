@@ -6,7 +6,7 @@ package managed
 // count.
 type Plan struct {
 	Steps []Step
-	// Find has the steps that fill slot 0 for a thread without a known anchor; empty if not supported.
+	// Find has the steps that fill [SlotAnchor] for a thread without a known anchor; empty if not supported.
 	Find []Step
 	// Known has the objects that Each skips; nil: none.
 	Known *Known
@@ -14,8 +14,7 @@ type Plan struct {
 	Lock [2]uint64
 }
 
-// Step is one read. Slots hold addresses: 0 the anchor, 1 the stack pointer, 2 the thread pointer, 3 the thread ID;
-// others are 0 until filled.
+// Step is one read. Its slots are numbers of variables, which are 0 until filled.
 type Step struct {
 	Op Op
 	// Base is the slot of the address to which Off is added.
@@ -69,8 +68,16 @@ const (
 	Row
 )
 
-// SlotZero is always 0: Off is then an absolute address.
-const SlotZero = MaxSlots - 1
+// Slots.
+const (
+	SlotAnchor        = iota // of [Namer.Anchor]
+	SlotSP                   // stack pointer
+	SlotThreadPointer        // fs base, TPIDR_EL0
+	SlotThreadID
+	SlotFirstFree // for addresses that the plan reads
+	// SlotZero is always 0: Off is then an absolute address.
+	SlotZero = MaxSlots - 1
+)
 
 // MaxSteps, MaxBytes, MaxNodes and MaxSlots bound a plan.
 const (

@@ -17,13 +17,14 @@ type Host interface {
 	// Symbol gives a symbol's address and size in bytes, from the file or its debug file; false if none. A thread-local
 	// symbol's address is its offset in the file's block plus the bias. A miss may open the debug file.
 	Symbol(m *frames.Module, name string) (addr, size uint64, ok bool)
-	// Own gives all symbols with these names in the file's own tables; the answer is cached.
-	Own(m *frames.Module, names ...string) []Symbol
+	// OwnSymbols gives all symbols with these names in the file's own tables; the answer is cached.
+	OwnSymbols(m *frames.Module, names ...string) []Symbol
 	Section(m *frames.Module, name string) (addr uint64, content []byte, ok bool)
 	// Read reads memory and gives the number of bytes read.
 	Read(addr uint64, b []byte) int
 	// ReadCode reads instructions likewise, and registers them to be compared later, apart from [Runtime.Changed].
 	ReadCode(addr uint64, b []byte) int
+	// Flow gives the analysis of instructions of generated code; nil if there is none.
 	Flow() *heuristics.Source
 }
 
@@ -71,6 +72,8 @@ type Runtime interface {
 	// Attach sets the rule sources of the modules of its code, after each reading of the mappings. It reports false if
 	// the runtime is gone.
 	Attach(h Host) bool
+	// Changed is called after each reading of the mappings, before Attach. It reports whether rules given before may be
+	// invalid though no instruction changed, as after a list of functions did.
 	Changed() bool
 	// At sets the time of the walked copy, for which rules must hold; ask permits reads from the process. It reports
 	// whether earlier rules are invalid.
@@ -81,6 +84,7 @@ type Runtime interface {
 	FuncRange(pc uint64) (start, end uint64, ok bool)
 	// Unknown gives the reason for missing rules or names, or nil.
 	Unknown() error
+	// Forget drops what was read from the process and can be read again. Refs given before become invalid.
 	Forget()
 }
 
@@ -149,8 +153,8 @@ type Health uint8
 const (
 	// Matched: each managed frame belongs to a native one.
 	Matched Health = iota
-	// Left: some managed frames belong to no walked native frame.
-	Left
+	// Unmatched: some managed frames belong to no walked native frame.
+	Unmatched
 	// Broken: the runtime's chain contradicts itself or the native frames.
 	Broken
 )

@@ -53,7 +53,7 @@ func TestDebugSymbolsAreWhereTheFileCameFrom(t *testing.T) {
 	}
 }
 
-func TestWhereALanguageHasNamesNothingIsMissing(t *testing.T) {
+func TestNamesAreFoundByTheMappingOfTheLanguage(t *testing.T) {
 	h, _ := Of([]string{"python3.12"})
 	if h.Named([]string{"/usr/bin/python3.12"}) || !h.Named([]string{"/usr/bin/python3.12", "[CPython 3.12.1]"}) {
 		t.Error("the mapping of a language's own frames decides")

@@ -9,8 +9,8 @@ import (
 	"prywalk/frames"
 )
 
-// TestEveryStopReasonHasACure holds for each reason that a recording can have.
-func TestEveryStopReasonHasACure(t *testing.T) {
+// TestEveryStopReasonHasARemedy holds for each reason that a recording can have.
+func TestEveryStopReasonHasARemedy(t *testing.T) {
 	for s := frames.StopRoot + 1; s < frames.NumStopReasons; s++ {
 		name := IncompleteName(s.String())
 		if reason, ok := IncompleteReason(name); !ok || reason != s.String() || IncompleteCure(reason, "") == "" {
@@ -39,8 +39,8 @@ func TestEveryStopReasonHasACure(t *testing.T) {
 	}
 }
 
-// TestAStrippedHaskellProgramHasACure: its stacks are found by names, and without them end in its own code.
-func TestAStrippedHaskellProgramHasACure(t *testing.T) {
+// TestStrippedHaskellProgramHasARemedy: its stacks are found by names, and without them end in its own code.
+func TestStrippedHaskellProgramHasARemedy(t *testing.T) {
 	got := IncompleteCure("no-rule", "pandoc")
 	for _, want := range []string{"of pandoc", "before strip", "Haskell", "debug symbols", "prywalk help names"} {
 		if !strings.Contains(got, want) {

@@ -62,14 +62,15 @@ func (p *planCopier) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.
 	p.found = 0
 	p.regionCount = p.regions(regs, rd, out)
 	p.readRanges()
-	p.slots = [managed.MaxSlots]frames.Addr{0: p.anchor, 1: regs.SP(), 2: regs.TLS, 3: p.tid}
+	p.slots = [managed.MaxSlots]frames.Addr{managed.SlotAnchor: p.anchor, managed.SlotSP: regs.SP(),
+		managed.SlotThreadPointer: regs.TLS, managed.SlotThreadID: p.tid}
 	if p.anchor == 0 && !p.reuseSought() {
 		p.runSteps(p.plan.Find)
 		if p.sought != nil {
-			*p.sought = p.slots[0]
+			*p.sought = p.slots[managed.SlotAnchor]
 		}
 	}
-	if p.slots[0] != 0 {
+	if p.slots[managed.SlotAnchor] != 0 {
 		p.runSteps(p.plan.Steps)
 	}
 	p.ranges.keep()
@@ -177,7 +178,7 @@ func (p *planCopier) chain(at frames.Addr, s *managed.Step) {
 	}
 }
 
-// reuseSought reports whether the thread's last result of Seek still holds. If so, it is in slot 0.
+// reuseSought reports whether the thread's last result of Seek still holds. If so, it is in SlotAnchor.
 func (p *planCopier) reuseSought() bool {
 	if p.sought == nil || *p.sought == 0 {
 		return false
@@ -190,7 +191,7 @@ func (p *planCopier) reuseSought() bool {
 			continue
 		}
 		if (p.copyOf(at, uint64(s.Size)) != nil || p.read(at, uint64(s.Size))) && p.word(at+uint64(int64(s.At))) == want {
-			p.slots[0] = at
+			p.slots[managed.SlotAnchor] = at
 			return true
 		}
 	}

@@ -133,7 +133,7 @@ func (t *toy) End() managed.Health {
 	case t.broken, t.outer%16 != 0:
 		return managed.Broken
 	case t.outer != 0:
-		return managed.Left
+		return managed.Unmatched
 	}
 	return managed.Matched
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // 3.12 publishes a new _PyCFrame before it fills in its frame and record.
-func TestARecordThatAnEarlierCallHasLeftIsNotBelieved(t *testing.T) {
+func TestStaleCFrameOfAnEarlierCallIsIgnored(t *testing.T) {
 	const (
 		base   = 0x10000
 		state  = base

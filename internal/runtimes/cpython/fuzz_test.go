@@ -40,7 +40,7 @@ func (m *image) ReadCode(addr uint64, b []byte) int                    { return 
 func (m *image) Flow() *heuristics.Source                              { return nil }
 func (m *image) Member(*frames.Module, string, string) (int64, bool)   { return 0, false }
 func (m *image) Section(*frames.Module, string) (uint64, []byte, bool) { return 0, nil, false }
-func (m *image) Own(*frames.Module, ...string) []managed.Symbol        { return nil }
+func (m *image) OwnSymbols(*frames.Module, ...string) []managed.Symbol { return nil }
 
 func (m *image) Symbol(_ *frames.Module, name string) (uint64, uint64, bool) {
 	switch name {

@@ -119,7 +119,7 @@ func TestAWaiterNamesTheHolderThatWasCopied(t *testing.T) {
 	}
 }
 
-func TestALockThatWasNotFoundIsSoughtAgain(t *testing.T) {
+func TestInterpreterLockIsSearchedUntilFound(t *testing.T) {
 	const lock = gilBase + 512
 	r, m := withGIL(4096, map[int][]byte{512: gilWords(usualInterval, 9<<32, 0, 9)})
 	sleeper := &managed.Sleeper{TID: 42, Word: lock + gilCond, Live: sleepLive{m, true}}

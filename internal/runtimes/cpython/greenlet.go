@@ -43,7 +43,7 @@ func endGreenlets(h managed.Host) {
 			continue
 		}
 		var ends greenletEntries
-		for _, s := range h.Own(m, greenletFirst...) {
+		for _, s := range h.OwnSymbols(m, greenletFirst...) {
 			if s.Function && s.Size > 0 {
 				ends = append(ends, span{s.Addr - m.Bias, s.Addr - m.Bias + s.Size})
 			}

@@ -18,7 +18,7 @@ type files struct {
 
 func (f *files) Modules() []*frames.Module { return f.modules }
 
-func (f *files) Own(m *frames.Module, names ...string) (found []managed.Symbol) {
+func (f *files) OwnSymbols(m *frames.Module, names ...string) (found []managed.Symbol) {
 	for _, s := range f.symbols[m.Name] {
 		for _, n := range names {
 			if s.Name == n {

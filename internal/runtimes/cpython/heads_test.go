@@ -33,7 +33,7 @@ func (g *gathering) ReadParts(parts []frames.Region) (n int) {
 }
 
 // One call for each 32 objects.
-func TestCodeIsSeenAgainTogether(t *testing.T) {
+func TestCodeObjectsAreVerifiedInBatches(t *testing.T) {
 	const n, apart, typ, at = 40, 256, 0x10, 1000
 	for _, minor := range []int{8, 11, 12} {
 		g := &gathering{image: image{bytes: make([]byte, (2*n+2)*apart)}}

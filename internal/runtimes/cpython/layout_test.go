@@ -51,7 +51,7 @@ func TestInterpretersDescribeThemselves(t *testing.T) {
 	}
 }
 
-func TestAnInterpreterThatIsNotKnownIsRefused(t *testing.T) {
+func TestUnknownInterpreterIsRefused(t *testing.T) {
 	for _, minor := range []string{"13", "14", "15"} {
 		b := description3(t, minor)
 		change := func(off int, v uint64) []byte {
@@ -76,7 +76,7 @@ func TestAnInterpreterThatIsNotKnownIsRefused(t *testing.T) {
 	}
 }
 
-func TestAFreeThreadedBuildThatIsNotKnownIsNamed(t *testing.T) {
+func TestUnknownFreeThreadedBuildIsNamedInTheError(t *testing.T) {
 	for _, minor := range []string{"14", "15"} {
 		b := append(description3(t, minor), make([]byte, 4096)...)
 		binary.LittleEndian.PutUint64(b[debugFreeThreaded:], 1)

@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-func TestWhatWasLeftOutIsCopiedOnceItIsRunAsCode(t *testing.T) {
+func TestAddressLeftOutOfCopiesIsCopiedAgainOnceItIsCode(t *testing.T) {
 	const addr = 0x1000
 	r := newParts(&interpreter{layout: layouts[12]})
 	r.codes.kept.LeaveOut(addr)

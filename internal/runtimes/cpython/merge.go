@@ -160,7 +160,7 @@ func (w *merge) End() managed.Health {
 		if w.minor <= 10 { // a native frame of the loop was not recognized
 			return managed.Broken
 		}
-		return managed.Left
+		return managed.Unmatched
 	}
 	return managed.Matched
 }

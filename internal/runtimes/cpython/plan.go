@@ -11,7 +11,7 @@ const (
 )
 
 const (
-	slotChunk = 4 + iota
+	slotChunk = managed.SlotFirstFree + iota
 	slotTop
 	slotFrame
 	slotCFrame
@@ -39,13 +39,15 @@ func (r *Runtime) makePlan() {
 			Asleep: true})
 	}
 	if r.threadChunk != 0 {
-		steps = append(steps, load(0, r.threadChunk, slotChunk), load(0, r.threadTop, slotTop),
+		steps = append(steps,
+			load(managed.SlotAnchor, r.threadChunk, slotChunk), load(managed.SlotAnchor, r.threadTop, slotTop),
 			managed.Step{Op: managed.Copy, Base: slotChunk, End: slotTop, Max: maxChunk})
 	}
 	if r.cframe {
-		steps = append(steps, load(0, r.threadFrame, slotCFrame), load(slotCFrame, r.cframeCurrent, slotFrame))
+		steps = append(steps,
+			load(managed.SlotAnchor, r.threadFrame, slotCFrame), load(slotCFrame, r.cframeCurrent, slotFrame))
 	} else {
-		steps = append(steps, load(0, r.threadFrame, slotFrame))
+		steps = append(steps, load(managed.SlotAnchor, r.threadFrame, slotFrame))
 	}
 	steps = append(steps, chain(slotFrame),
 		managed.Step{Op: managed.Each, Off: r.frameCode, Max: maxHeads, Size: uint32(r.codeHead)})
@@ -67,10 +69,9 @@ const maxSought = 16
 
 // findSteps finds the state of a new thread; the newest are first in the list.
 func (r *Runtime) findSteps() []managed.Step {
-	const slotTLS, slotTID = 2, 3
-	id, want := r.threadID, uint8(slotTLS)
+	id, want := r.threadID, uint8(managed.SlotThreadPointer)
 	if r.threadNative != 0 {
-		id, want = r.threadNative, slotTID
+		id, want = r.threadNative, managed.SlotThreadID
 	}
 	return []managed.Step{
 		{Op: managed.Load, Off: int64(r.threads.head), To: slotChunk},

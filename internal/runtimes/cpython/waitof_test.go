@@ -8,7 +8,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-func TestATasksWaitIsThePublicFunctionThatTheProgramCalled(t *testing.T) {
+func TestTaskWaitIsThePublicFunctionCalled(t *testing.T) {
 	lib := func(function string) managed.Frame {
 		return managed.Frame{Function: function, File: "/usr/lib/python3.12/asyncio/queues.py"}
 	}

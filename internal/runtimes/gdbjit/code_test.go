@@ -91,7 +91,7 @@ func TestListIsFollowedWhileItChanges(t *testing.T) {
 	}
 }
 
-func TestNothingNewCostsTwoReads(t *testing.T) {
+func TestUnchangedListTakesTwoReads(t *testing.T) {
 	f := newFake()
 	for i := range 50 {
 		f.register(node(i), imageAt+uint64(i)*0x400, absolute("f", codeAt+uint64(i)*0x100, 0x100, 16))
@@ -117,7 +117,7 @@ func TestNewerImageHoldsWhereTwoOverlap(t *testing.T) {
 }
 
 // An image that is unregistered while it is read may be half overwritten.
-func TestImageThatGoesWhileItIsReadIsNotBelieved(t *testing.T) {
+func TestImageRemovedWhileReadIsRejected(t *testing.T) {
 	f := newFake()
 	c := f.code()
 	f.register(node(0), imageAt, absolute("first", codeAt, 0x100, 16))
@@ -187,7 +187,7 @@ func TestManyImagesAreBounded(t *testing.T) {
 	}
 }
 
-func TestListsThatAreNotFollowedAnyMore(t *testing.T) {
+func TestCodeOfUnloadedLibrariesIsDropped(t *testing.T) {
 	f := newFake()
 	f.register(node(0), imageAt, absolute("f", codeAt, 0x100, 16))
 	c := f.code()

@@ -30,7 +30,7 @@ func at(c *Code, moment int64, pc uint64) int {
 	return int(r.CFAOff)
 }
 
-func TestCopiesAreWalkedByWhatWasDescribedThen(t *testing.T) {
+func TestCopiesAreWalkedByTheListOfTheirTime(t *testing.T) {
 	f := newFake()
 	f.register(node(0), imageAt, absolute("old", codeAt, 0x100, 16))
 	c, clock := f.dated()
@@ -58,7 +58,7 @@ func TestCopiesAreWalkedByWhatWasDescribedThen(t *testing.T) {
 	}
 }
 
-func TestOnlyOneOfTwoVersionsHasCodeThere(t *testing.T) {
+func TestCodeOfOneOfTwoVersionsIsOfThatVersion(t *testing.T) {
 	f := newFake()
 	f.register(node(0), imageAt, absolute("old", codeAt, 0x100, 16))
 	c, clock := f.dated()
@@ -85,7 +85,7 @@ func TestOnlyOneOfTwoVersionsHasCodeThere(t *testing.T) {
 	}
 }
 
-func TestBothVersionsSayTheSame(t *testing.T) {
+func TestRuleOfTwoVersionsThatAgreeHolds(t *testing.T) {
 	f := newFake()
 	f.register(node(0), imageAt, absolute("old", codeAt, 0x100, 32))
 	c, clock := f.dated()
@@ -119,7 +119,7 @@ func TestOlderVersionsAreForgotten(t *testing.T) {
 	}
 }
 
-func TestWithoutAQuestionNothingIsRead(t *testing.T) {
+func TestListIsReadOnlyIfAsked(t *testing.T) {
 	f := newFake()
 	f.register(node(0), imageAt, absolute("old", codeAt, 0x100, 16))
 	c, _ := f.dated()

@@ -28,7 +28,7 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 
 func descriptors(h managed.Host) (lists []uint64) {
 	for _, m := range h.Modules() {
-		for _, s := range h.Own(m, descriptor) {
+		for _, s := range h.OwnSymbols(m, descriptor) {
 			if !s.Function && s.Size == descriptorSize {
 				lists = append(lists, s.Addr)
 			}

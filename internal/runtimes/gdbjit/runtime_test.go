@@ -22,7 +22,7 @@ func (h listHost) Arch() frames.Arch              { return frames.X86_64 }
 func (h listHost) Modules() []*frames.Module      { return h.mods }
 func (h listHost) Read(addr uint64, b []byte) int { return h.read(addr, b) }
 func (h listHost) Flow() *heuristics.Source       { return nil }
-func (h listHost) Own(*frames.Module, ...string) []managed.Symbol {
+func (h listHost) OwnSymbols(*frames.Module, ...string) []managed.Symbol {
 	return []managed.Symbol{{Name: descriptor, Addr: listAt, Size: descriptorSize}}
 }
 

@@ -132,7 +132,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-func TestDamagedProgramsDoNoHarm(t *testing.T) {
+func TestDamagedProgramsAreReadWithoutPanic(t *testing.T) {
 	for _, env := range [][]string{noCgo, forARM} {
 		im, _ := image(t, build(t, source, env))
 		good := im.Pclntab

@@ -74,7 +74,7 @@ func waitingMemory() []byte {
 }
 
 // The garbage collector's words of g do not count.
-func TestAGoroutineIsChangedUntilItIsReadAndThenWhenItHasRun(t *testing.T) {
+func TestPollReportsGoroutinesThatRanSinceTheirReading(t *testing.T) {
 	memory := waitingMemory()
 	r := hostileRuntime(t, memory)
 	n, err := r.Places()
@@ -140,7 +140,7 @@ func FuzzTakenLocks(f *testing.F) {
 }
 
 // A path that returns before the call has no effect.
-func TestALockIsHeldFromWhereItIsTakenToWhereItIsLetGoOf(t *testing.T) {
+func TestLockIsHeldFromAcquisitionToRelease(t *testing.T) {
 	take := []byte{0x48, 0x8d, 0x0d, 0, 1, 0, 0, // lea rcx, [rip+0x100]
 		0x31, 0xc0, 0xba, 1, 0, 0, 0, // xor eax, eax; mov edx, 1
 		0xf0, 0x0f, 0xb1, 0x11} // lock cmpxchg [rcx], edx

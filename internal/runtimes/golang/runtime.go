@@ -60,7 +60,7 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 // (cmd/link, -buildmode=plugin) to the program's, so that its goroutines are the program's.
 func isPlugin(h managed.Host, m *frames.Module) bool {
 	plugin := false
-	for _, s := range h.Own(m, "runtime.allgs", "main.main") {
+	for _, s := range h.OwnSymbols(m, "runtime.allgs", "main.main") {
 		if s.Name == "main.main" {
 			return false
 		}

@@ -80,8 +80,8 @@ func (b *beam) findEntry(_ uint64, code []byte) bool {
 	}
 }
 
-// First implements [Runtime].
-func (b *beam) First() frames.RuleSource {
+// EarlyRules implements [Runtime].
+func (b *beam) EarlyRules() frames.RuleSource {
 	return ruleFunc(func(frames.Query) (frames.Rule, *frames.Row, bool) {
 		r, row, _ := b.frame.rule()
 		r.Flags = frames.FlagSwitch

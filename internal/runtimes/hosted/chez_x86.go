@@ -28,8 +28,8 @@ func newChez(p *process) Runtime {
 	return c
 }
 
-// First implements [Runtime].
-func (c *chez) First() frames.RuleSource {
+// EarlyRules implements [Runtime].
+func (c *chez) EarlyRules() frames.RuleSource {
 	return ruleFunc(func(frames.Query) (frames.Rule, *frames.Row, bool) { return c.frame.rule() })
 }
 

@@ -4,6 +4,7 @@ package hosted
 
 import (
 	"encoding/binary"
+	"slices"
 	"sort"
 
 	"prywalk/frames"
@@ -21,11 +22,11 @@ type Options struct {
 
 // Runtime finds the frames of one runtime's code. Addresses are run-time addresses; a nil source has no rules.
 type Runtime interface {
-	// First has the rules before the analysis of instructions, Last those after it.
-	First() frames.RuleSource
-	Last() frames.RuleSource
-	// Own has rules for the runtime's file, where call frame information is wrong.
-	Own() frames.RuleSource
+	// EarlyRules has the rules before the analysis of instructions, LateRules those after it.
+	EarlyRules() frames.RuleSource
+	LateRules() frames.RuleSource
+	// FileRules has rules for the runtime's file, where call frame information is wrong.
+	FileRules() frames.RuleSource
 	// Owns reports whether the runtime may have generated m's code.
 	Owns(m *frames.Module) bool
 	// Update sets the current modules and invalidates earlier rules.
@@ -227,5 +228,8 @@ type ruleFunc func(q frames.Query) (frames.Rule, *frames.Row, bool)
 // Rule implements [frames.RuleSource].
 func (f ruleFunc) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) { return f(q) }
 
-// compactX86 is the order of [frames.Rule.Saved].
-var compactX86 = [...]uint8{frames.X86RBP, frames.X86RBX, frames.X86R12, frames.X86R13, frames.X86R14, frames.X86R15}
+// compactX86 has the registers of [frames.Rule.Saved], in its order.
+var compactX86 = func() []uint8 {
+	regs := frames.X86_64.CompactRegs()
+	return regs[:slices.Index(regs[:], frames.NoReg)]
+}()

@@ -37,14 +37,14 @@ func (g *guile) Update(mods []*frames.Module) {
 	clear(g.calls)
 }
 
-// First implements [Runtime].
-func (g *guile) First() frames.RuleSource { return ruleFunc(g.rule) }
+// EarlyRules implements [Runtime].
+func (g *guile) EarlyRules() frames.RuleSource { return ruleFunc(g.rule) }
 
-// Last implements [Runtime].
-func (g *guile) Last() frames.RuleSource { return nil }
+// LateRules implements [Runtime].
+func (g *guile) LateRules() frames.RuleSource { return nil }
 
-// Own implements [Runtime].
-func (g *guile) Own() frames.RuleSource { return nil }
+// FileRules implements [Runtime].
+func (g *guile) FileRules() frames.RuleSource { return nil }
 
 func (g *guile) rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if pc := q.Lookup(g.o.Arch); g.entry != nil && pc >= g.entry.start && pc < g.entry.end {

@@ -149,7 +149,7 @@ func DetectHaskell(h managed.Host) (managed.Runtime, error) {
 		if !isFromGHC(h, m) {
 			continue
 		}
-		for _, s := range h.Own(m, haskellSymbol) {
+		for _, s := range h.OwnSymbols(m, haskellSymbol) {
 			p := &process{o: Options{Arch: h.Arch(), Read: h.Read, Modules: h.Modules()}, lib: m}
 			if of := newHaskell(p, s.Addr); of != nil {
 				return &Haskell{lib: m, of: of}, nil

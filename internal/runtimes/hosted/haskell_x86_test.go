@@ -82,7 +82,7 @@ func TestHaskellsEntryIsKnownInstructionByInstruction(t *testing.T) {
 	}
 }
 
-func TestCallFrameInformationIsBelievedBesideHaskell(t *testing.T) {
+func TestCallFrameInformationPrecedesHaskellsRules(t *testing.T) {
 	_, o, h := newHaskellProcess()
 	for _, c := range []struct {
 		of  frames.Rule
@@ -96,7 +96,7 @@ func TestCallFrameInformationIsBelievedBesideHaskell(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotHaskellsEntry(t *testing.T) {
+func TestCodeUnlikeHaskellsEntryIsRejected(t *testing.T) {
 	whole := haskellCode()
 	for what, spoil := range map[string]func(b []byte){
 		"no room":         func(b []byte) { b[2] = 0 },

@@ -54,8 +54,8 @@ func (l *luaJIT) findExits(addr uint64, code []byte) {
 	}
 }
 
-// Own implements [Runtime].
-func (l *luaJIT) Own() frames.RuleSource {
+// FileRules implements [Runtime].
+func (l *luaJIT) FileRules() frames.RuleSource {
 	return ruleFunc(l.ownRule)
 }
 

@@ -143,8 +143,8 @@ func (l *luaJIT) Update(mods []*frames.Module) {
 	}
 }
 
-// First implements [Runtime], with the known traces.
-func (l *luaJIT) First() frames.RuleSource {
+// EarlyRules implements [Runtime], with the known traces.
+func (l *luaJIT) EarlyRules() frames.RuleSource {
 	return ruleFunc(func(q frames.Query) (frames.Rule, *frames.Row, bool) {
 		if _, ok := l.traceAt(q.Lookup(frames.X86_64)); !ok {
 			return frames.Rule{}, nil, false
@@ -153,8 +153,8 @@ func (l *luaJIT) First() frames.RuleSource {
 	})
 }
 
-// Last implements [Runtime], with traces found by registers.
-func (l *luaJIT) Last() frames.RuleSource {
+// LateRules implements [Runtime], with traces found by registers.
+func (l *luaJIT) LateRules() frames.RuleSource {
 	return ruleFunc(func(frames.Query) (frames.Rule, *frames.Row, bool) { return l.frame.rule() })
 }
 

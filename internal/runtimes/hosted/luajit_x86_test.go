@@ -57,7 +57,7 @@ func luaStack() stack {
 func TestTraceRunsInTheFrameOfTheInterpreter(t *testing.T) {
 	_, r := newLua(t)
 	regs := at(0, map[uint8]uint64{frames.X86R14: luaDispatch})
-	cfa, row, ok := prove(r.Last(), regs, luaStack(), luaCode+0x10)
+	cfa, row, ok := prove(r.LateRules(), regs, luaStack(), luaCode+0x10)
 	if want := uint64(stackAt + 8*16); !ok || cfa != want {
 		t.Fatalf("the CFA is %#x, %v, want %#x", cfa, ok, want)
 	}
@@ -67,10 +67,10 @@ func TestTraceRunsInTheFrameOfTheInterpreter(t *testing.T) {
 			t.Errorf("register %d is at %+v, want CFA%d", reg, p, off)
 		}
 	}
-	if cfa, _, ok := prove(r.First(), at(0, nil), luaStack(), luaCode+0xff); !ok || cfa != stackAt+8*16 {
+	if cfa, _, ok := prove(r.EarlyRules(), at(0, nil), luaStack(), luaCode+0xff); !ok || cfa != stackAt+8*16 {
 		t.Errorf("without the dispatch table: %#x, %v", cfa, ok)
 	}
-	if _, _, ok := prove(r.First(), at(0, nil), luaStack(), luaCode+0x100); ok {
+	if _, _, ok := prove(r.EarlyRules(), at(0, nil), luaStack(), luaCode+0x100); ok {
 		t.Error("behind the trace it is believed, too")
 	}
 }
@@ -99,7 +99,7 @@ func TestTracesThatAreNotProven(t *testing.T) {
 	} {
 		f, r := newLua(t)
 		s := luaStack()
-		if cfa, _, ok := prove(r.Last(), at(0, change(f, s)), s, luaCode+0x10); ok {
+		if cfa, _, ok := prove(r.LateRules(), at(0, change(f, s)), s, luaCode+0x10); ok {
 			t.Errorf("%s: the CFA is %#x", what, cfa)
 		}
 	}
@@ -110,25 +110,25 @@ var known = map[uint8]uint64{frames.X86R14: luaDispatch}
 func TestTracesOfAnotherSizeAreReadAgain(t *testing.T) {
 	f, r := newLua(t)
 	regs := at(0, known)
-	if _, _, ok := prove(r.Last(), regs, luaStack(), luaCode); !ok {
+	if _, _, ok := prove(r.LateRules(), regs, luaStack(), luaCode); !ok {
 		t.Fatal("not proven")
 	}
 	f.describe(2, luaCode+0x100, 0x80, 0)
 	s := luaStack()[4:]
-	if cfa, _, ok := prove(r.Last(), regs, s, luaCode+0x100); !ok || cfa != stackAt+8*12 {
+	if cfa, _, ok := prove(r.LateRules(), regs, s, luaCode+0x100); !ok || cfa != stackAt+8*12 {
 		t.Errorf("a trace that is new: %#x, %v", cfa, ok)
 	}
 	// The memory is reused.
 	f.describe(1, luaCode, 0x100, 48)
 	s = append(stack{0, 0}, luaStack()...)
-	if cfa, _, ok := prove(r.Last(), regs, s, luaCode); !ok || cfa != stackAt+8*18 {
+	if cfa, _, ok := prove(r.LateRules(), regs, s, luaCode); !ok || cfa != stackAt+8*18 {
 		t.Errorf("another trace at the same place: %#x, %v", cfa, ok)
 	}
 }
 
-func TestInterpretersFrameThatIsNotWhole(t *testing.T) {
+func TestPartialFrameOfTheInterpreterHasARule(t *testing.T) {
 	_, r := newLua(t)
-	own := r.Own()
+	own := r.FileRules()
 	for off, cfa := range map[uint64]int32{0: 8, 1: 16, 2: 24, 4: 32, 6: 40} {
 		rule, _, ok := own.Rule(frames.Query{PC: libAt + 0x1000 + off})
 		if !ok || rule.CFAReg != frames.X86RSP || rule.CFAOff != cfa {
@@ -140,7 +140,7 @@ func TestInterpretersFrameThatIsNotWhole(t *testing.T) {
 	}
 }
 
-func TestTraceThatEnds(t *testing.T) {
+func TestEndingTraceHasARule(t *testing.T) {
 	f := newFake()
 	f.code(libAt+0x1000, luaEnters...)
 	f.code(libAt+0x1100, slices.Concat(luaArray, []byte{luaTable, 0, 0, 0}, luaEntry, []byte{0x58}, luaGoes)...)
@@ -161,21 +161,21 @@ func TestTraceThatEnds(t *testing.T) {
 		interp: {CFAReg: frames.X86RSP, CFAOff: 96}, interp + 5: {CFAReg: frames.X86RCX, CFAOff: 80},
 		interp + 12: {CFAReg: frames.X86RCX, CFAOff: 80},
 	} {
-		if rule, _, ok := r.Own().Rule(frames.Query{PC: pc}); !ok || rule.CFAReg != want.CFAReg ||
+		if rule, _, ok := r.FileRules().Rule(frames.Query{PC: pc}); !ok || rule.CFAReg != want.CFAReg ||
 			rule.CFAOff != want.CFAOff {
 			t.Errorf("at %#x: %+v, %v", pc-interp, rule, ok)
 		}
 	}
-	if rule, _, ok := r.Own().Rule(frames.Query{PC: interp + uint64(len(luaInterp))}); ok {
+	if rule, _, ok := r.FileRules().Rule(frames.Query{PC: interp + uint64(len(luaInterp))}); ok {
 		t.Errorf("behind: %+v", rule)
 	}
 	r.Update(o.Modules)
-	if _, _, ok := prove(r.Last(), at(0, known), luaStack(), luaCode); !ok {
+	if _, _, ok := prove(r.LateRules(), at(0, known), luaStack(), luaCode); !ok {
 		t.Fatal("the trace is not known")
 	}
 	s := slices.Concat(make(stack, luaExitState/8), luaStack())
 	s[luaExitSP/8] = stackAt + luaExitState
-	_, row, ok := r.Own().Rule(frames.Query{PC: back, Caller: true})
+	_, row, ok := r.FileRules().Rule(frames.Query{PC: back, Caller: true})
 	if !ok {
 		t.Fatal("no rule for the handler's call")
 	}

@@ -30,7 +30,7 @@ func newGuileProcess() (*fake, Runtime) {
 func TestCompiledProcedureRunsInTheFrameOfItsTrampoline(t *testing.T) {
 	_, r := newGuileProcess()
 	s := stack{0xb, 0x12, 0x13, entryRet, 0}
-	cfa, row, ok := prove(r.First(), at(0, nil), s, madeAt+0x100)
+	cfa, row, ok := prove(r.EarlyRules(), at(0, nil), s, madeAt+0x100)
 	if !ok || cfa != stackAt+32 {
 		t.Fatalf("the CFA is %#x, %v", cfa, ok)
 	}
@@ -39,13 +39,13 @@ func TestCompiledProcedureRunsInTheFrameOfItsTrampoline(t *testing.T) {
 			t.Errorf("register %d is at %+v, want CFA%d", reg, p, off)
 		}
 	}
-	if _, _, ok := r.First().Rule(frames.Query{PC: madeAt + 4}); ok {
+	if _, _, ok := r.EarlyRules().Rule(frames.Query{PC: madeAt + 4}); ok {
 		t.Error("the trampoline itself is taken for code that it has entered")
 	}
 	for what, s := range map[string]stack{
 		"a word too far in": {0x12, 0x13, entryRet, 0, 0}, "another call": {0, 0, 0, luaRet, 0}, "nothing": {0, 0, 0, 0, 0},
 	} {
-		if cfa, _, ok := prove(r.First(), at(0, nil), s, madeAt+0x100); ok {
+		if cfa, _, ok := prove(r.EarlyRules(), at(0, nil), s, madeAt+0x100); ok {
 			t.Errorf("%s: the CFA is %#x", what, cfa)
 		}
 	}
@@ -53,12 +53,12 @@ func TestCompiledProcedureRunsInTheFrameOfItsTrampoline(t *testing.T) {
 
 func TestTrampolineIsNotLearnedFromAnotherFrame(t *testing.T) {
 	f, r := newGuileProcess()
-	if cfa, _, ok := prove(r.First(), at(0, nil), stack{0, 0, entryRet, 0, 0}, madeAt+0x100); ok {
+	if cfa, _, ok := prove(r.EarlyRules(), at(0, nil), stack{0, 0, entryRet, 0, 0}, madeAt+0x100); ok {
 		t.Errorf("a return address at a place where the trampoline puts none: %#x", cfa)
 	}
 	f.put(heapAt, libAt)
 	r.Update(newFakeModules(f))
-	if cfa, _, ok := prove(r.First(), at(0, nil), stack{0, 0, 0, entryRet, 0}, madeAt+0x100); ok {
+	if cfa, _, ok := prove(r.EarlyRules(), at(0, nil), stack{0, 0, 0, entryRet, 0}, madeAt+0x100); ok {
 		t.Errorf("a call of the library's own code: %#x", cfa)
 	}
 }
@@ -83,7 +83,7 @@ func TestSchemesCodeReturnsToTheCallOfItsEntry(t *testing.T) {
 		"too far":             {append(make([]uint64, chezWords), entryRet), 0},
 	} {
 		s := append(stack(c.words), make(stack, 2*chezWords)...)
-		cfa, row, ok := prove(r.First(), at(0, nil), s, madeAt)
+		cfa, row, ok := prove(r.EarlyRules(), at(0, nil), s, madeAt)
 		if ok != (c.cfa != 0) || ok && cfa != c.cfa {
 			t.Errorf("%s: the CFA is %#x, %v, want %#x", what, cfa, ok, c.cfa)
 		}
@@ -104,25 +104,25 @@ func TestErlangsCodeLeadsToTheSchedulersStack(t *testing.T) {
 	entered := slices.Clone(f.mem[madeAt : madeAt+0x40])
 	clear(f.mem[madeAt : madeAt+0x40])
 	r.Update(o.Modules)
-	if _, _, ok := prove(r.First(), at(0, map[uint8]uint64{frames.X86RBX: stackAt}), make(stack, 32), madeAt); ok {
+	if _, _, ok := prove(r.EarlyRules(), at(0, map[uint8]uint64{frames.X86RBX: stackAt}), make(stack, 32), madeAt); ok {
 		t.Error("a frame is found before the code was made")
 	}
 	f.code(madeAt, entered...)
-	rule, _, ok := r.First().Rule(frames.Query{PC: madeAt})
+	rule, _, ok := r.EarlyRules().Rule(frames.Query{PC: madeAt})
 	if !ok || rule.Flags != frames.FlagSwitch {
 		t.Fatalf("%+v, %v: the stack of Erlang code is another one", rule, ok)
 	}
 	s := make(stack, 32)
 	s[8+3] = entryRet
 	regs := at(0, map[uint8]uint64{frames.X86RBX: stackAt + 16, frames.X86RSP: heapAt})
-	if cfa, _, ok := prove(r.First(), regs, s, madeAt); !ok || cfa != stackAt+8*12 {
+	if cfa, _, ok := prove(r.EarlyRules(), regs, s, madeAt); !ok || cfa != stackAt+8*12 {
 		t.Errorf("the CFA is %#x, %v", cfa, ok)
 	}
 	regs.Set(frames.X86RBX, stackAt+8*16)
-	if cfa, _, ok := prove(r.First(), regs, s, madeAt); ok {
+	if cfa, _, ok := prove(r.EarlyRules(), regs, s, madeAt); ok {
 		t.Errorf("by another register: %#x", cfa)
 	}
-	_, row, _ := r.First().Rule(frames.Query{PC: madeAt})
+	_, row, _ := r.EarlyRules().Rule(frames.Query{PC: madeAt})
 	regs.Set(frames.X86RBX, heapAt)
 	if _, unread, _ := row.CFAExpr.(frames.Prover).Prove(regs, s, madeAt); unread != heapAt-16+64 {
 		t.Errorf("a stack that was not copied: %#x is said to lack", unread)
@@ -156,7 +156,7 @@ func TestFramesOfLispAreMadeByTheCaller(t *testing.T) {
 		s[4], s[5], s[8], s[9] = outer, entryRet, outer+64, entryRet
 		regs := at(c.sp, map[uint8]uint64{frames.X86RBP: fp})
 		regs.PC = pc
-		cfa, row, ok := prove(r.First(), regs, s, pc)
+		cfa, row, ok := prove(r.EarlyRules(), regs, s, pc)
 		if !ok || cfa != c.cfa {
 			t.Errorf("%s: the CFA is %#x, %v, want %#x", what, cfa, ok, c.cfa)
 			continue
@@ -171,7 +171,7 @@ func TestCallFromCToLisp(t *testing.T) {
 	f := newFake()
 	f.code(libAt+0x400, slices.Concat(lispEntry, []byte{0x49, 0x89, 0xcd}, lispCall)...)
 	o := f.process(nil)
-	own := New(SBCL, o.Modules[0], o).Own()
+	own := New(SBCL, o.Modules[0], o).FileRules()
 	ret := uint64(libAt + 0x400 + len(lispEntry) + 3 + len(lispCall))
 	r, _, ok := own.Rule(frames.Query{PC: ret, Caller: true})
 	if !ok || r.CFAReg != frames.X86RBP || r.CFAOff != 16 || r.Flags != frames.FlagSwitch || r.Saved[0] != 2 ||
@@ -220,12 +220,12 @@ func FuzzRuntimes(f *testing.F) {
 			s := stack{word, entryRet, word, luaRet, heapAt, entryRet}
 			s = append(s, pypyStack(word%8, entryRet)...)
 			regs := at(0, map[uint8]uint64{frames.X86RBX: word, frames.X86RBP: stackAt + 16, frames.X86R14: word &^ 7})
-			for _, src := range []frames.RuleSource{r.First(), r.Last()} {
+			for _, src := range []frames.RuleSource{r.EarlyRules(), r.LateRules()} {
 				if src != nil {
 					prove(src, regs, s, madeAt+uint64(pc))
 				}
 			}
-			if own := r.Own(); own != nil {
+			if own := r.FileRules(); own != nil {
 				own.Rule(frames.Query{PC: libAt + uint64(pc)})
 			}
 			if l, ok := r.(*luaJIT); ok && (len(l.vms) > maxLuaVMs || len(l.spills) > 1<<16) {

@@ -85,8 +85,8 @@ func (y *pypy) Update(mods []*frames.Module) {
 	clear(y.places)
 }
 
-// First implements [Runtime].
-func (y *pypy) First() frames.RuleSource {
+// EarlyRules implements [Runtime].
+func (y *pypy) EarlyRules() frames.RuleSource {
 	return ruleFunc(func(frames.Query) (frames.Rule, *frames.Row, bool) { return y.frame.rule() })
 }
 

@@ -80,14 +80,14 @@ func TestFramesOfPyPyProveThemselves(t *testing.T) {
 		r := newPyPyProcess()
 		regs := at(0, nil)
 		regs.PC = c.pc
-		cfa, _, ok := prove(r.First(), regs, c.s, c.pc)
+		cfa, _, ok := prove(r.EarlyRules(), regs, c.s, c.pc)
 		if ok != (c.cfa != 0) || ok && cfa != c.cfa {
 			t.Errorf("%s: the CFA is %#x, %v, want %#x", what, cfa, ok, c.cfa)
 		}
 	}
 	regs := at(0, nil)
 	regs.PC = body
-	_, row, _ := newPyPyProcess().First().Rule(frames.Query{PC: body})
+	_, row, _ := newPyPyProcess().EarlyRules().Rule(frames.Query{PC: body})
 	if _, unread, _ := row.CFAExpr.(frames.Prover).Prove(regs, make(stack, 10), body); unread != stackAt+pypySelf {
 		t.Errorf("a stack that was not copied: %#x is said to lack", unread)
 	}
@@ -108,7 +108,7 @@ func TestRegistersAreKeptOneByOneInPyPysEntry(t *testing.T) {
 	for pc := range len(pypyCode()) {
 		regs := at(0, more)
 		regs.PC = madeAt + uint64(pc)
-		cfa, row, ok := prove(r.First(), regs, s, regs.PC)
+		cfa, row, ok := prove(r.EarlyRules(), regs, s, regs.PC)
 		if pc == 0 || pc == len(pypyCode())-1 {
 			continue
 		}

@@ -29,7 +29,7 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 	}
 	o := Options{Arch: h.Arch(), Read: h.Read, Modules: h.Modules()}
 	if name := kind.Entry(); name != "" {
-		if s := h.Own(lib, name); len(s) > 0 {
+		if s := h.OwnSymbols(lib, name); len(s) > 0 {
 			o.Entry = s[0].Addr
 		}
 	}
@@ -44,7 +44,7 @@ var marks = slices.Sorted(maps.Keys(markers))
 
 func find(h managed.Host) (*frames.Module, Kind) {
 	for _, m := range h.Modules() {
-		for _, s := range h.Own(m, marks...) {
+		for _, s := range h.OwnSymbols(m, marks...) {
 			if s.Function && s.Exported {
 				return m, Marked(s.Name)
 			}
@@ -62,7 +62,7 @@ func (s *System) Attach(h managed.Host) bool {
 		return false
 	}
 	s.runtime.Update(h.Modules())
-	if own := s.runtime.Own(); own != nil && s.lib.Owner == nil {
+	if own := s.runtime.FileRules(); own != nil && s.lib.Owner == nil {
 		s.lib.Owner, s.lib.Sources = s, append([]frames.RuleSource{own}, s.lib.Sources...)
 	}
 	for _, m := range managed.Unowned(h) {
@@ -74,10 +74,10 @@ func (s *System) Attach(h managed.Host) bool {
 }
 
 func (s *System) setSources(m *frames.Module) {
-	if first := s.runtime.First(); first != nil {
+	if first := s.runtime.EarlyRules(); first != nil {
 		m.Sources = append([]frames.RuleSource{first}, m.Sources...)
 	}
-	if last := s.runtime.Last(); last != nil {
+	if last := s.runtime.LateRules(); last != nil {
 		m.Sources = append(m.Sources, last)
 	}
 	m.Owner, m.NoFP = s, true
@@ -92,8 +92,8 @@ func (oneFrame) Owns(*frames.Module) bool { return true }
 // Update implements [Runtime].
 func (f oneFrame) Update(mods []*frames.Module) { f.o.Modules = mods }
 
-// Last implements [Runtime].
-func (oneFrame) Last() frames.RuleSource { return nil }
+// LateRules implements [Runtime].
+func (oneFrame) LateRules() frames.RuleSource { return nil }
 
-// Own implements [Runtime].
-func (oneFrame) Own() frames.RuleSource { return nil }
+// FileRules implements [Runtime].
+func (oneFrame) FileRules() frames.RuleSource { return nil }

@@ -22,7 +22,7 @@ func (h *lispHost) Modules() []*frames.Module      { return h.o.Modules }
 func (h *lispHost) Read(addr uint64, b []byte) int { return h.o.Read(addr, b) }
 func (h *lispHost) Flow() *heuristics.Source       { return nil }
 
-func (h *lispHost) Own(m *frames.Module, _ ...string) []managed.Symbol {
+func (h *lispHost) OwnSymbols(m *frames.Module, _ ...string) []managed.Symbol {
 	if m != h.marked {
 		return nil
 	}

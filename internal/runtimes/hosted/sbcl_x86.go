@@ -53,17 +53,17 @@ func (s *sbcl) Owns(*frames.Module) bool { return true }
 // Update implements [Runtime].
 func (s *sbcl) Update(mods []*frames.Module) { s.o.Modules = mods }
 
-// First implements [Runtime].
-func (s *sbcl) First() frames.RuleSource {
+// EarlyRules implements [Runtime].
+func (s *sbcl) EarlyRules() frames.RuleSource {
 	return ruleFunc(func(frames.Query) (frames.Rule, *frames.Row, bool) { return s.frame.rule() })
 }
 
-// Last implements [Runtime].
-func (s *sbcl) Last() frames.RuleSource { return nil }
+// LateRules implements [Runtime].
+func (s *sbcl) LateRules() frames.RuleSource { return nil }
 
-// Own implements [Runtime]. At C's call of Lisp, call frame information assumes the callee's rbp, but Lisp returns the
-// caller's.
-func (s *sbcl) Own() frames.RuleSource {
+// FileRules implements [Runtime]. At C's call of Lisp, call frame information assumes the callee's rbp, but Lisp
+// returns the caller's.
+func (s *sbcl) FileRules() frames.RuleSource {
 	return ruleFunc(func(q frames.Query) (frames.Rule, *frames.Row, bool) {
 		if !q.Caller || s.entered == 0 || q.PC+s.lib.Bias != s.entered {
 			return frames.Rule{}, nil, false

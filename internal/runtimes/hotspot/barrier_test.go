@@ -19,7 +19,7 @@ func (w sparse) Word(addr frames.Addr) (uint64, bool) {
 func (sparse) Cut(frames.Addr) bool { return false }
 
 // Without the word moved by an adapter, a compiled caller's sp is unknown.
-func TestAMethodThatTheInterpreterKnowsIsLeftForItsCaller(t *testing.T) {
+func TestCompiledEntryBarrierReturnsToItsCaller(t *testing.T) {
 	const sp, interpreter, compiled, argument = 0x7000, 0x1100, 0x5500, 42
 	for _, x := range []struct {
 		name  string

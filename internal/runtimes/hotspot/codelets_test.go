@@ -80,7 +80,7 @@ func TestInterpreterThatIsStillMadeIsReadAgain(t *testing.T) {
 	}
 }
 
-func TestRoutinesThatAreGoneAreNoticed(t *testing.T) {
+func TestRemovedStubRoutinesAreDropped(t *testing.T) {
 	f := newFake()
 	begin := f.blob("StubRoutines (2)", 0, 0, forwardCode)
 	v := f.open(t)

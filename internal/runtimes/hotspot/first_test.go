@@ -11,7 +11,7 @@ import (
 
 const mostFirstReads = 6
 
-func TestANewMethodCostsFewReads(t *testing.T) {
+func TestNewMethodTakesFewReads(t *testing.T) {
 	for name, r := range namedReleases {
 		f := newNamed(r)
 		code, total, _ := cart(f, r)

@@ -18,12 +18,12 @@ type fakeHost struct {
 	arch frames.Arch
 }
 
-func (h *fakeHost) Arch() frames.Arch                              { return h.arch }
-func (h *fakeHost) Modules() []*frames.Module                      { return h.mods }
-func (h *fakeHost) Flow() *heuristics.Source                       { return h.code }
-func (h *fakeHost) Read(addr uint64, b []byte) int                 { return h.read(addr, b) }
-func (h *fakeHost) ReadCode(addr uint64, b []byte) int             { return h.read(addr, b) }
-func (h *fakeHost) Own(*frames.Module, ...string) []managed.Symbol { return nil }
+func (h *fakeHost) Arch() frames.Arch                                     { return h.arch }
+func (h *fakeHost) Modules() []*frames.Module                             { return h.mods }
+func (h *fakeHost) Flow() *heuristics.Source                              { return h.code }
+func (h *fakeHost) Read(addr uint64, b []byte) int                        { return h.read(addr, b) }
+func (h *fakeHost) ReadCode(addr uint64, b []byte) int                    { return h.read(addr, b) }
+func (h *fakeHost) OwnSymbols(*frames.Module, ...string) []managed.Symbol { return nil }
 
 func (h *fakeHost) Section(*frames.Module, string) (uint64, []byte, bool) { return 0, nil, false }
 
@@ -69,7 +69,7 @@ func framePointers(h *fakeHost, pc uint64) (stop frames.StopReason, got int, byF
 var nops = make([]byte, 64)
 
 // Walks end in its code until the interpreter exists, then continue with the old mappings.
-func TestAMachineThatStartsIsNotWalkedByGuess(t *testing.T) {
+func TestStartingJVMIsNotWalkedByHeuristics(t *testing.T) {
 	f := newFake()
 	stub := f.blob("RuntimeStub - new", 2, 0, nops)
 	table := wordAt(f.mem[f.symbols["gHotSpotVMStructs"]:])
@@ -133,7 +133,7 @@ func TestCodeOfANewMachineIsUsedInTheSameWalk(t *testing.T) {
 }
 
 // Without frame pointers.
-func TestMachinesThatAreNotKnownAreWalkedByInstructions(t *testing.T) {
+func TestUnknownJVMsAreWalkedByInstructions(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil func(*fake)
 		arch  frames.Arch

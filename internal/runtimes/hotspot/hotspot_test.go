@@ -45,7 +45,7 @@ func TestChangedCodeIsNoticed(t *testing.T) {
 	}
 }
 
-func TestMachinesThatDoNotDescribeThemselvesAreLeftAlone(t *testing.T) {
+func TestJVMsWithoutTablesAreRefused(t *testing.T) {
 	f := newFake()
 	f.put(f.symbols["gHotSpotVMStructs"], 0)
 	if _, err := New(Options{Arch: frames.X86_64, Symbol: f.symbol, Read: f.read, ReadCode: f.read}); err == nil {

@@ -57,7 +57,7 @@ func TestEveryWayOfLeavingTheInterpreterIsKnown(t *testing.T) {
 }
 
 // JDK 8.
-func TestAFrameThatAnExceptionEndsIsGone(t *testing.T) {
+func TestFrameRemovedByAnExceptionIsSkipped(t *testing.T) {
 	instructions := [][]byte{
 		{0x48, 0x8b, 0x5d, 0xf8}, {opLeave}, {0x5a}, {0x48, 0x8b, 0xe3}, // mov rbx, [rbp-8]; leave; pop rdx; mov rsp, rbx
 		{0x49, 0x8b, 0x87, 0xa0, 2, 0, 0}, {0x49, 0xba, 0, 0, 0, 0, 0, 0, 0, 0}, {0x4d, 0x89, 0x97, 0xa0, 2, 0, 0},

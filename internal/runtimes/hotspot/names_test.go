@@ -83,7 +83,7 @@ func TestCompiledCodeIsNamedByItsScopes(t *testing.T) {
 	}
 }
 
-func TestACallThatGoesOnBehindItsMethodIsNoSecondFrame(t *testing.T) {
+func TestStaticCallStubHasItsOwnName(t *testing.T) {
 	for name, r := range namedReleases {
 		f := newNamed(r)
 		code, _, _ := cart(f, r)
@@ -108,7 +108,7 @@ func TestACallThatGoesOnBehindItsMethodIsNoSecondFrame(t *testing.T) {
 	}
 }
 
-func TestFramesThatAreToBeReplacedAreNamedByWhereTheyWere(t *testing.T) {
+func TestDeoptimizedFramesAreNamedByTheirOriginalPC(t *testing.T) {
 	for name, r := range namedReleases {
 		f := newNamed(r)
 		code, _, _ := cart(f, r)
@@ -166,7 +166,7 @@ func TestInterpretedFramesAreNamedByMethodAndBytecode(t *testing.T) {
 	}
 }
 
-func TestMethodsAtAddressesThatAreUsedAgain(t *testing.T) {
+func TestMethodsAtReusedAddressesAreOthers(t *testing.T) {
 	r := namedReleases["JDK 17"]
 	f := newNamed(r)
 	code, total, _ := cart(f, r)
@@ -213,7 +213,7 @@ func TestTablesWithoutAFieldGiveNoNames(t *testing.T) {
 	}
 }
 
-func TestClassesAreWrittenAsPeopleDo(t *testing.T) {
+func TestClassNamesAreInSourceForm(t *testing.T) {
 	for class, want := range map[string]string{
 		"com/example/Cart": "com.example.Cart", "Cart$Item": "Cart$Item", "a/B$$Lambda$14+0x00007f12ab": "a.B$$Lambda",
 		"a/B$$Lambda+0x00007f12ab": "a.B$$Lambda", "a/B$$Lambda$1/1234": "a.B$$Lambda", "a/B$$Lambda$1/0x08": "a.B$$Lambda",
@@ -291,7 +291,7 @@ func FuzzHostileNames(f *testing.F) {
 }
 
 // First read after a collection and a new class loader.
-func TestWhatMayHaveBeenUsedAgainIsCalledFreed(t *testing.T) {
+func TestMethodsInPossiblyReusedMemoryAreFreed(t *testing.T) {
 	const collected, loaded = 1, 2
 	for _, c := range []struct {
 		what    string
@@ -333,7 +333,7 @@ func TestWhatMayHaveBeenUsedAgainIsCalledFreed(t *testing.T) {
 	}
 }
 
-func TestAnInterpretedMethodThatHasGoneIsCalledFreed(t *testing.T) {
+func TestUnloadedInterpretedMethodIsFreed(t *testing.T) {
 	const piece = "Interpreter (iadd)(:0) stub"
 	for name, r := range namedReleases {
 		for _, c := range []struct {
@@ -381,7 +381,7 @@ func (f *named) address(name string) uint64 {
 	return f.word(uint64(tableAt + stride*(slices.Index(f.wanted, name)+1) + 24))
 }
 
-func TestVersionsAreWrittenAsPeopleDo(t *testing.T) {
+func TestVersionsAreInReleaseForm(t *testing.T) {
 	for _, c := range []struct {
 		release, jdk, want string
 		major              byte

@@ -28,7 +28,7 @@ func scattered(v *VM, calls *int) {
 
 var mostWaitReads = map[string]int{"sleep": 6, "monitor": 15, "notification": 12, "lock": 13}
 
-func TestAQuestionForAWaitReadsLittle(t *testing.T) {
+func TestWaitTakesFewReads(t *testing.T) {
 	for _, release := range []string{"JDK 17", "JDK 25"} {
 		for name, do := range map[string]func(*waiting){
 			"monitor": (*waiting).enters, "lock": (*waiting).parks, "sleep": (*waiting).sleeps,
@@ -48,7 +48,7 @@ func TestAQuestionForAWaitReadsLittle(t *testing.T) {
 	}
 }
 
-func TestANameOfAThreadReadsLittle(t *testing.T) {
+func TestThreadNameTakesFewReads(t *testing.T) {
 	m := newThreaded(t, "JDK 17")
 	m.n.ThreadName(fakeTID)
 	calls := 0
@@ -60,7 +60,7 @@ func TestANameOfAThreadReadsLittle(t *testing.T) {
 
 const mostNameReads = 9
 
-func TestMemoryThatIsKeptIsReadAgain(t *testing.T) {
+func TestCachedMemoryIsRereadOnRequest(t *testing.T) {
 	for _, gathers := range []bool{false, true} {
 		f := newFake()
 		v := f.open(t)

@@ -118,7 +118,7 @@ func (m *threaded) fieldsOf(r namedRelease, c class, what ...any) {
 
 const fakeThread = "http-nio-8080-exec-request"
 
-func TestThreadsAreCalledAsTheirObjectsSay(t *testing.T) {
+func TestThreadNamesAreThoseOfTheThreadObjects(t *testing.T) {
 	for _, release := range []string{"JDK 17", "JDK 25"} {
 		m := newThreaded(t, release)
 		if name, ok := m.n.ThreadName(fakeTID); name != fakeThread || !ok {
@@ -138,7 +138,7 @@ func TestThreadsAreCalledAsTheirObjectsSay(t *testing.T) {
 	}
 }
 
-func TestWhatDoesNotProveItselfIsNoNameOfAThread(t *testing.T) {
+func TestUnprovenThreadNamesAreRejected(t *testing.T) {
 	for what, c := range map[string]struct {
 		spoil func(*threaded)
 		stays bool
@@ -176,7 +176,7 @@ func collectedHeapOf(m *threaded) uint64 {
 	return binary.LittleEndian.Uint64(m.mem[m.n.vm.layout.static("Universe::_collectedHeap"):])
 }
 
-func TestNamesThatChangeWhileTheyAreReadDoNotCount(t *testing.T) {
+func TestNamesThatChangeWhileReadAreRejected(t *testing.T) {
 	m := newThreaded(t, "JDK 17")
 	m.n.ThreadName(fakeTID)
 	read, reads := m.n.vm.o.Read, 0
@@ -233,7 +233,7 @@ func FuzzHostileThreads(f *testing.F) {
 	})
 }
 
-func TestAProgramsThreadThatIsCalledLikeACollectorIsTheProgramsOwn(t *testing.T) {
+func TestApplicationThreadNamedLikeACollectorStaysApplication(t *testing.T) {
 	m := newThreaded(t, "JDK 17")
 	m.call("GC Thread#0", 0)
 	name, _ := m.n.ThreadName(fakeTID)

@@ -99,7 +99,7 @@ func (w *waiting) parks() {
 	w.put32(w.object+w.park, int32(w.blocker))
 }
 
-func TestWaitsAreWhatTheMachineSays(t *testing.T) {
+func TestWaitsAreThoseOfTheJVM(t *testing.T) {
 	const sync = "java.util.concurrent.locks.ReentrantLock$Sync"
 	for _, release := range []string{"JDK 17", "JDK 25"} {
 		for name, c := range map[string]struct {
@@ -130,7 +130,7 @@ func TestWaitsAreWhatTheMachineSays(t *testing.T) {
 	}
 }
 
-func TestWhatDoesNotProveItselfIsNoWait(t *testing.T) {
+func TestUnprovenWaitsAreRejected(t *testing.T) {
 	for what, c := range map[string]struct {
 		do, spoil func(*waiting)
 		ok        bool
@@ -179,7 +179,7 @@ func TestWhatDoesNotProveItselfIsNoWait(t *testing.T) {
 	}
 }
 
-func TestWaitThatChangesWhileItIsReadDoesNotCount(t *testing.T) {
+func TestWaitThatChangesWhileReadIsRejected(t *testing.T) {
 	w := newWaiting(t, "JDK 17")
 	w.enters()
 	w.ask()

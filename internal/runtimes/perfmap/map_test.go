@@ -54,7 +54,7 @@ func TestPerfMapLaterLineWinsWhereAddressesAreReused(t *testing.T) {
 	}
 }
 
-func TestPerfMapPassesOverWhatIsNotUnderstood(t *testing.T) {
+func TestPerfMapSkipsMalformedLines(t *testing.T) {
 	for _, line := range []string{
 		"garbage", "zz 10 name", "1000 zz name", "1000", "1000 10", "1000 10 ", "1000 0 empty",
 		"ffffffffffffffff 10 overflow", "1000 ffffffffffffffff huge", "10000000000000000 10 long number",
@@ -70,7 +70,7 @@ func TestPerfMapPassesOverWhatIsNotUnderstood(t *testing.T) {
 	}
 }
 
-func TestPerfMapLeavesOutTheLineThatIsBeingWritten(t *testing.T) {
+func TestPerfMapLeavesOutAnIncompleteLine(t *testing.T) {
 	m := readMap(t, "1000 10 whole\n2000 10 hal")
 	if m.Len() != 1 || m.Skipped() != 1 {
 		t.Errorf("%d entries, %d lines skipped", m.Len(), m.Skipped())

@@ -70,7 +70,7 @@ func detectIn(h managed.Host, m *frames.Module) (*Runtime, error) {
 	}
 	r.layout = l
 	symbols := map[string]managed.Symbol{}
-	for _, s := range h.Own(m, symGlobals, symOffset, symCache, symExecute, symModule) {
+	for _, s := range h.OwnSymbols(m, symGlobals, symOffset, symCache, symExecute, symModule) {
 		symbols[s.Name] = s
 	}
 	if strings.Contains(path.Base(m.Name), ".so") {
@@ -103,7 +103,7 @@ func findCopies(h managed.Host, symbols map[string]managed.Symbol) {
 		if m == nil || m.Generated || strings.Contains(path.Base(m.Name), ".so") {
 			continue
 		}
-		for _, s := range h.Own(m, symGlobals, symOffset, symModule) {
+		for _, s := range h.OwnSymbols(m, symGlobals, symOffset, symModule) {
 			if own, ok := symbols[s.Name]; ok && s.Exported && !s.Function && s.Size == own.Size {
 				symbols[s.Name] = s
 			}

@@ -102,7 +102,7 @@ func (e *embedding) Modules() []*frames.Module {
 	return all
 }
 
-func (e *embedding) Own(m *frames.Module, names ...string) (list []managed.Symbol) {
+func (e *embedding) OwnSymbols(m *frames.Module, names ...string) (list []managed.Symbol) {
 	all := e.copies
 	if m.Name == "/usr/lib/libphp.so" {
 		all = []managed.Symbol{

@@ -44,7 +44,7 @@ func (m *image) Modules() []*frames.Module {
 		End: m.at + 1<<22, Generated: true}, {Name: "/lib/libc.so.6"}}
 }
 
-func (m *image) Own(*frames.Module, ...string) []managed.Symbol {
+func (m *image) OwnSymbols(*frames.Module, ...string) []managed.Symbol {
 	symbols := []managed.Symbol{
 		{Name: symExecute, Addr: m.at + 1<<20, Size: 1 << 12}, {Name: symOffset, Addr: m.at + 8},
 		{Name: symCache, Addr: m.at + 64}, {Name: symModule, Addr: m.at + 16},

@@ -109,9 +109,8 @@ func (m memory) free(addr, size uint64) {
 	m[addr], m[addr+size-8] = aFree, 0x6a9f1234c0ffee11
 }
 
-// TestWhatIsFreedInTheStopHasNoName: a text or function that is freed while its call is still there, and has the same
-// bytes when it is read, gives no name.
-func TestWhatIsFreedInTheStopHasNoName(t *testing.T) {
+// A text or function that is freed while its call is still there, and has the same bytes when read, gives no name.
+func TestFunctionsFreedDuringTheStopHaveNoName(t *testing.T) {
 	const eval = "chain.php(53) : eval()'d code"
 	for _, c := range []struct {
 		what, name, want string

@@ -55,9 +55,6 @@ func isPrivateMemory(m *frames.Module) bool {
 	return file == ""
 }
 
-// compactX86 is the order of [frames.Rule.Saved].
-var compactX86 = [...]uint8{frames.X86RBP, frames.X86RBX, frames.X86R12, frames.X86R13, frames.X86R14, frames.X86R15}
-
 // learnFrame takes the frame's layout from the call frame information in the middle of execute_ex.
 func (c *jitCode) learnFrame(r *Runtime, arch frames.Arch) {
 	m := r.module
@@ -88,7 +85,7 @@ func (c *jitCode) learnFrame(r *Runtime, arch frames.Arch) {
 		return ok
 	}
 	c.provenRow = frames.Row{CFAExpr: c, RA: frames.RegRule{Kind: frames.RuleOffset, Off: -8}}
-	for i, reg := range compactX86 {
+	for i, reg := range frames.X86_64.CompactRegs() {
 		if n := c.frame.Saved[i]; n != 0 {
 			c.provenRow.Regs[reg] = frames.RegRule{Kind: frames.RuleOffset, Off: -8 * int64(n)}
 		}

@@ -243,7 +243,7 @@ func (r *Runtime) End() managed.Health {
 	case w.nextRun < w.ownRuns && !w.unfinished && w.executeFrames > 0:
 		return managed.Broken // an unknown frame of execute_ex
 	case w.nextRun < len(w.runs) && !w.unfinished:
-		return managed.Left
+		return managed.Unmatched
 	}
 	return managed.Matched
 }

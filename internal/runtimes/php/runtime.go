@@ -88,7 +88,7 @@ const (
 
 // Slots of the plan.
 const (
-	slotPage = 4 + iota
+	slotPage = managed.SlotFirstFree + iota
 	slotTop
 	slotCall
 )

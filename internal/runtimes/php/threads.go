@@ -56,7 +56,7 @@ func (t *threads) find(h managed.Host) {
 		if m == nil || m.Generated || !hasThreads.MatchString(path.Base(m.Name)) {
 			continue
 		}
-		for _, s := range h.Own(m, symRtld, symUsed, symUser, symList, symTID, symSize) {
+		for _, s := range h.OwnSymbols(m, symRtld, symUsed, symUser, symList, symTID, symSize) {
 			at[s.Name] = s.Addr
 		}
 	}

@@ -35,7 +35,7 @@ func (l *listed) Modules() []*frames.Module {
 		{Name: "/lib64/ld-linux-x86-64.so.2"}}
 }
 
-func (l *listed) Own(m *frames.Module, _ ...string) (list []managed.Symbol) {
+func (l *listed) OwnSymbols(m *frames.Module, _ ...string) (list []managed.Symbol) {
 	switch m.Name {
 	case "/lib/x86_64-linux-gnu/libc.so.6":
 		for i, name := range []string{symUsed, symUser, symList, symTID, symSize} {
@@ -124,9 +124,9 @@ func TestThreadsAreFoundInTheListsOfTheCLibrary(t *testing.T) {
 	}
 }
 
-// TestThreadsThatEndAreNotFoundAnyMore: a structure belongs to a thread as long as it has its ID. The lists are not
+// TestEndedThreadsAreDropped: a structure belongs to a thread as long as it has its ID. The lists are not
 // read again at once.
-func TestThreadsThatEndAreNotFoundAnyMore(t *testing.T) {
+func TestEndedThreadsAreDropped(t *testing.T) {
 	l := newListed()
 	var th threads
 	th.find(l)
@@ -145,8 +145,8 @@ func TestThreadsThatEndAreNotFoundAnyMore(t *testing.T) {
 	}
 }
 
-// TestSleepersThatWereNotStoppedHaveTheirGlobals: in a thread-safe build, by the thread's ID.
-func TestSleepersThatWereNotStoppedHaveTheirGlobals(t *testing.T) {
+// TestUnstoppedSleepersHaveTheirGlobals: in a thread-safe build, by the thread's ID.
+func TestUnstoppedSleepersHaveTheirGlobals(t *testing.T) {
 	l := newListed()
 	r := &Runtime{host: l, threadSafe: true, tls: -8, executorOffset: 0x100}
 	r.threads.find(l)

@@ -3,6 +3,8 @@
 package ruby
 
 import (
+	"strings"
+
 	"prywalk/frames"
 	"prywalk/internal/managed"
 )
@@ -22,7 +24,7 @@ type yjitCode struct {
 	row         frames.Row
 }
 
-// adopt makes r the owner of generated code.
+// adopt makes r the owner of YJIT's code.
 func (c *yjitCode) adopt(h managed.Host, r *Runtime, interpreter *frames.Module) {
 	c.spans, c.interpreter, c.calls = c.spans[:0], interpreter, interpreter.Calls
 	c.row = frames.Row{CFAExpr: c, RA: frames.RegRule{Kind: frames.RuleOffset, Off: -8}}
@@ -33,6 +35,9 @@ func (c *yjitCode) adopt(h managed.Host, r *Runtime, interpreter *frames.Module)
 		return
 	}
 	for _, m := range managed.Unowned(h) {
+		if !c.mayContain(m) {
+			continue
+		}
 		managed.AddSource(m, c)
 		m.Owner, m.NoFP = r, true
 	}
@@ -41,6 +46,20 @@ func (c *yjitCode) adopt(h managed.Host, r *Runtime, interpreter *frames.Module)
 			c.spans = append(c.spans, span{m.Start, m.End})
 		}
 	}
+}
+
+// maxDistance of YJIT's region from the interpreter's code, bytes: calls have 32-bit displacements.
+const maxDistance = 1 << 31
+
+// mayContain reports whether a module may be in YJIT's region (rb_yjit_reserve_addr_space, yjit.c). It is anonymous;
+// Ruby 3.4 names it, if the kernel keeps such names.
+func (c *yjitCode) mayContain(m *frames.Module) bool {
+	if m.Origin != nil {
+		if name, _ := m.Origin.Place(); name != "" {
+			return strings.HasPrefix(name, "[anon:Ruby:rb_yjit")
+		}
+	}
+	return m.Start < c.interpreter.End+maxDistance && m.End+maxDistance > c.interpreter.Start
 }
 
 func (c *yjitCode) has(addr uint64) bool {

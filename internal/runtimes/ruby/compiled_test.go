@@ -41,3 +41,36 @@ func TestYJITCodeStaysKnownWhenAFileIsMapped(t *testing.T) {
 		}
 	}
 }
+
+type origin string
+
+func (o origin) Place() (string, uint64) { return string(o), 0 }
+
+func TestOnlyCodeOfYJITsRegionBecomesRubys(t *testing.T) {
+	const far = 1 << 40
+	interpreter := &frames.Module{Name: "/usr/lib/libruby.so.3.3", Start: far, End: far + 1<<20, Calls: noCalls{}}
+	for _, c := range []struct {
+		name   string
+		origin frames.Origin
+		start  uint64
+		want   bool
+	}{
+		{"near", origin(""), far + 4<<20, true},
+		{"below", origin(""), far - 4<<20, true},
+		{"far", origin(""), far + 1<<36, false},
+		{"far below", origin(""), far - 1<<36, false},
+		{"named", origin("[anon:Ruby:rb_yjit_reserve_addr_space]"), far + 4<<20, true},
+		{"named, anywhere", origin("[anon:Ruby:rb_yjit_reserve_addr_space:fallback]"), far + 1<<36, true},
+		{"V8's", origin("[anon:v8]"), far + 4<<20, false},
+		{"shared", origin("/memfd:jit"), far + 4<<20, false},
+	} {
+		m := &frames.Module{Name: "[anon]", Start: c.start, End: c.start + 1<<20, Generated: true, Origin: c.origin}
+		r := &Runtime{module: interpreter, name: interpreter.Name}
+		if !r.Attach(&mapped{mods: []*frames.Module{interpreter, m}}) {
+			t.Fatal("Attach reports that Ruby is gone")
+		}
+		if got := m.Owner == r; got != c.want || r.yjit.has(c.start) != c.want {
+			t.Errorf("%s: Ruby owns the code: %v, want %v", c.name, got, c.want)
+		}
+	}
+}

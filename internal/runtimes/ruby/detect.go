@@ -32,7 +32,7 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 		if m == nil || m.Generated || m.Name == "" || strings.HasPrefix(m.Name, "[") {
 			continue
 		}
-		syms := h.Own(m, symVersion, symObject)
+		syms := h.OwnSymbols(m, symVersion, symObject)
 		if len(syms) < 2 {
 			continue
 		}

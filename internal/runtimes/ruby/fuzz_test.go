@@ -41,7 +41,7 @@ func (m *image) ReadCode(addr uint64, b []byte) int                    { return 
 func (m *image) Flow() *heuristics.Source                              { return nil }
 func (m *image) Section(*frames.Module, string) (uint64, []byte, bool) { return 0, nil, false }
 
-func (m *image) Own(mod *frames.Module, names ...string) (all []managed.Symbol) {
+func (m *image) OwnSymbols(mod *frames.Module, names ...string) (all []managed.Symbol) {
 	for _, n := range names {
 		at, size, _ := m.Symbol(mod, n)
 		all = append(all, managed.Symbol{Name: n, Addr: at, Size: size})
@@ -165,7 +165,7 @@ func FuzzLines(f *testing.F) {
 	})
 }
 
-func TestRanksAreThoseOfTheSet(t *testing.T) {
+func TestLineOfEveryPositionIsFound(t *testing.T) {
 	positions := []int{0, 3, 9, 10, 53, 54, 60, 117, 118, 300, 565, 566, 700}
 	l := lines{succ: table(positions, 800), entries: make([]int32, len(positions))}
 	for i := range l.entries {

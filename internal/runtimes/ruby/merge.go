@@ -131,7 +131,7 @@ func (r *Runtime) End() managed.Health {
 	case w.broken, w.usedLive && !w.sample.Live.Unchanged():
 		return managed.Broken
 	case w.nextRun < len(w.runs) && !w.unfinished:
-		return managed.Left
+		return managed.Unmatched
 	}
 	return managed.Matched
 }

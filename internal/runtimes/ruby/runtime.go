@@ -82,7 +82,7 @@ const (
 
 // Slots of the plan.
 const (
-	slotEC = 4 + iota
+	slotEC = managed.SlotFirstFree + iota
 	slotStack
 	slotEnd
 	slotFrame
@@ -105,7 +105,7 @@ func (r *Runtime) makePlan() {
 	row := managed.Step{Op: managed.Row, Base: slotFrame, End: slotEnd, Max: maxFrameBytes, Size: uint32(l.frameSize)}
 	steps := []managed.Step{
 		{Op: managed.Copy, Max: uint32(l.threadSize)},
-		load(0, l.threadEC, slotEC),
+		load(managed.SlotAnchor, l.threadEC, slotEC),
 		{Op: managed.Copy, Base: slotEC, Max: ecCopied},
 		load(slotEC, ecStack, slotStack),
 		load(slotEC, ecStack, slotEnd),
@@ -131,13 +131,13 @@ func (r *Runtime) makePlan() {
 			each(-8, envMethod, 24, maxNew), each(envMethod, 0, methodSize, maxNew))
 	}
 	if l.nativeID != 0 {
-		steps = append(steps, load(0, l.threadNative, slotNative),
+		steps = append(steps, load(managed.SlotAnchor, l.threadNative, slotNative),
 			managed.Step{Op: managed.Copy, Base: slotNative, Off: l.nativeID, Max: 16})
 	}
 	lock := managed.Step{Op: managed.Copy, Base: managed.SlotZero, Off: int64(r.machine.vm) + l.lock.at, Max: lockCopied}
 	if l.vmThreads == 0 {
 		lock.Base, lock.Off = slotRactor, l.ractorThreads+l.lock.at
-		steps = append(steps, load(0, threadRactor, slotRactor))
+		steps = append(steps, load(managed.SlotAnchor, threadRactor, slotRactor))
 	}
 	if l.lock.queue != 0 {
 		steps = append(steps, lock)

@@ -28,7 +28,7 @@ func compilation(r *Runtime, b []byte, stream, code, deopt int, number uint64) u
 	return start
 }
 
-func TestACensusKnowsACompilationByItsNumberAndPlace(t *testing.T) {
+func TestCensusIdentifiesCompilationsByNumberAndAddress(t *testing.T) {
 	for _, v := range []version{{11, 3}, {12, 4}, {13, 6}, {14, 6}} {
 		b := make([]byte, 0x2000)
 		r := fakeRuntime(v, b)

@@ -64,14 +64,14 @@ const (
 
 type codes struct {
 	functions
-	sorted []*code // by address
-	scan   []byte
-	census census
+	byStart []*code
+	scan    []byte
+	census  census
 }
 
 // codeAt returns the code at an address, from the cache if unchanged, else by its header; nil: none.
 func (r *codes) codeAt(pc uint64) *code {
-	i, ok := slices.BinarySearchFunc(r.sorted, pc, func(c *code, pc uint64) int {
+	i, ok := slices.BinarySearchFunc(r.byStart, pc, func(c *code, pc uint64) int {
 		switch {
 		case c.end <= pc:
 			return -1
@@ -81,13 +81,13 @@ func (r *codes) codeAt(pc uint64) *code {
 		return 0
 	})
 	if ok {
-		if c := r.sorted[i]; c.checked >= r.copiedAt && r.copiedAt != 0 || r.sameCode(c) {
+		if c := r.byStart[i]; c.checked >= r.copiedAt && r.copiedAt != 0 || r.sameCode(c) {
 			return c
 		}
-		r.sorted = slices.Delete(r.sorted, i, i+1)
+		r.byStart = slices.Delete(r.byStart, i, i+1)
 	}
 	c := r.findCode(pc)
-	if c == nil {
+	if c == nil || !r.sameCode(c) {
 		return nil
 	}
 	c.since = c.checked
@@ -99,17 +99,17 @@ func (r *codes) codeAt(pc uint64) *code {
 	} else if c.number != 0 && r.copiedAt != 0 && !r.live.Unchanged() {
 		r.census.scanPage(pc)
 	}
-	r.sorted = slices.DeleteFunc(r.sorted, func(o *code) bool { return o.start < c.end && c.start < o.end })
-	if len(r.sorted) >= maxCodes {
-		r.sorted = r.sorted[:0]
+	r.byStart = slices.DeleteFunc(r.byStart, func(o *code) bool { return o.start < c.end && c.start < o.end })
+	if len(r.byStart) >= maxCodes {
+		r.byStart = r.byStart[:0]
 	}
-	i, _ = slices.BinarySearchFunc(r.sorted, c.start, func(o *code, start uint64) int {
+	i, _ = slices.BinarySearchFunc(r.byStart, c.start, func(o *code, start uint64) int {
 		if o.start < start {
 			return -1
 		}
 		return 1
 	})
-	r.sorted = slices.Insert(r.sorted, i, c)
+	r.byStart = slices.Insert(r.byStart, i, c)
 	return c
 }
 

@@ -23,6 +23,8 @@ type function struct {
 	scriptAt uint64
 	data     uint64 // when last read
 	head     [sfiSize]byte
+	link     uint64  // address of the word with the bytecodes' address, in a Code or InterpreterData; 0: in head
+	linked   [8]byte // the word
 	script   *script
 	literal  uint32
 	cookie   uint64
@@ -33,6 +35,7 @@ type function struct {
 	tries      int // repeated reads of the name, which fail while the collector moves its source
 
 	bytecodes uint64 // 0: none
+	moved     int64  // last found to have moved: CLOCK_MONOTONIC, ns; 0: never
 	positions []byte
 	code      []byte // bytecodes, read for baseline code
 	coded     bool
@@ -55,6 +58,7 @@ type functions struct {
 	lines       int
 	copiedAt    int64 // time of the walk's copy; 0: none. Later readings hold.
 	head        [sfiSize]byte
+	linked      [8]byte
 }
 
 func (r *functions) forget() {
@@ -74,7 +78,7 @@ func (r *functions) functionOf(w uint64) *function {
 		return nil
 	}
 	f := &function{sfi: object}
-	if !r.readFunction(f) {
+	if !r.readFunction(f) || !r.isSame(f) { // the collector may have moved something
 		return nil
 	}
 	f.checked = procmem.Now()
@@ -96,22 +100,36 @@ func (r *functions) drop(w uint64) {
 	delete(r.byInfo, w)
 }
 
-// isUnchanged reports whether a function was not replaced.
-func (r *functions) isUnchanged(f *function) bool {
+// readHead reads the current head and link of a function; false if another script is at the address of the function's.
+func (r *functions) readHead(f *function) bool {
 	var id [8]byte
+	r.linked = [8]byte{}
 	r.parts = append(r.parts[:0], frames.Region{Addr: f.sfi - tag, Bytes: r.head[:]})
+	if f.link != 0 {
+		r.parts = append(r.parts, frames.Region{Addr: f.link, Bytes: r.linked[:]})
+	}
 	if f.script != nil {
 		r.parts = append(r.parts, frames.Region{Addr: f.scriptAt - tag + r.layout.scriptID, Bytes: id[:]})
 	}
 	if !r.readParts() {
 		return false
 	}
-	if f.script != nil {
-		if got, ok := smiValue(binary.LittleEndian.Uint64(id[:])); !ok || got != f.script.id {
-			return false
-		}
+	got, ok := smiValue(binary.LittleEndian.Uint64(id[:]))
+	return f.script == nil || ok && got == f.script.id
+}
+
+// isSame reports whether what a function was read from is unchanged.
+func (r *functions) isSame(f *function) bool {
+	return r.readHead(f) && r.head == f.head && r.linked == f.linked
+}
+
+// isUnchanged reports whether a function was not replaced. It reads again what has changed.
+func (r *functions) isUnchanged(f *function) bool {
+	if !r.readHead(f) {
+		return false
 	}
-	if r.head != f.head {
+	read := r.head != f.head || r.linked != f.linked
+	if read {
 		word := func(off uint64) uint64 { return binary.LittleEndian.Uint64(r.head[off:]) }
 		literal := uint32(word(r.layout.sfiFlags) >> 32)
 		if word(r.layout.sfiScript) != f.scriptAt || literal != f.literal || word(0) != firstWord(&f.head) {
@@ -123,6 +141,10 @@ func (r *functions) isUnchanged(f *function) bool {
 	if f.begin < 0 && f.tries < maxTries {
 		f.tries++
 		r.readNames(f)
+		read = true
+	}
+	if read && !r.isSame(f) {
+		return false
 	}
 	f.checked = procmem.Now()
 	return true
@@ -162,17 +184,18 @@ func (r *functions) readNames(f *function) {
 
 // readCode sets bytecodes and positions, if they have changed.
 func (r *functions) readCode(f *function) {
-	data := binary.LittleEndian.Uint64(f.head[r.layout.sfiData:])
-	if data == f.data {
-		return
-	}
-	f.data = data
-	bytecodes := r.bytecodesOf(data)
+	f.data = binary.LittleEndian.Uint64(f.head[r.layout.sfiData:])
+	var bytecodes, linked uint64
+	bytecodes, f.link, linked = r.bytecodesOf(f.data)
+	binary.LittleEndian.PutUint64(f.linked[:], linked)
 	if bytecodes == f.bytecodes {
 		return
 	}
 	if r.byBytecodes[f.bytecodes] == f {
 		delete(r.byBytecodes, f.bytecodes)
+	}
+	if f.bytecodes != 0 {
+		f.moved = procmem.Now()
 	}
 	f.bytecodes, f.positions, f.code, f.coded = bytecodes, nil, nil, false
 	if bytecodes == 0 {
@@ -184,28 +207,32 @@ func (r *functions) readCode(f *function) {
 	}
 }
 
-// bytecodesOf returns the bytecodes that a function's data lead to; 0: none.
-func (r *functions) bytecodesOf(data uint64) uint64 {
+// bytecodesOf returns the bytecodes that a function's data lead to, 0: none; and the address and value of the last word
+// on the way, 0: none.
+func (r *functions) bytecodesOf(data uint64) (bytecodes, link, linked uint64) {
 	t := &r.layout.types
 	for range 3 {
 		object, typ := r.object(data)
 		if typ == 0 {
-			return 0
+			break
 		}
+		off := uint64(8)
 		switch typ {
 		case t.bytecodes:
-			return object
+			return object, link, linked
 		case t.interpreterData:
-			data = r.field(object, 8)
 		case t.baselineData:
-			data = r.field(object, 16)
+			off = 16
 		case t.code:
-			data = r.field(object, r.layout.codeDeopt)
+			off = r.layout.codeDeopt
 		default:
-			return 0
+			return 0, link, linked
 		}
+		link = object - tag + off
+		data = r.word(link)
+		linked = data
 	}
-	return 0
+	return 0, link, linked
 }
 
 func (r *functions) bytecode(f *function) []byte {
@@ -255,36 +282,22 @@ func (r *functions) readName(f *function, w uint64) {
 			f.name = name
 		}
 		return
-	case typ != r.layout.types.scope:
-		return
+	case typ == r.layout.types.scope:
+		r.readScope(f, object)
 	}
+}
+
+// readScope sets name and bounds from a ScopeInfo.
+func (r *functions) readScope(f *function, object uint64) {
 	flags := r.field(object, scopeFlags)
-	if r.layout.scopePlace == 0 {
+	if r.layout.scopeBounds == 0 {
 		flags >>= 32
 	}
 	n, ok := smiValue(r.field(object, scopeLocals))
 	if !ok || n < 0 || n > maxLocals {
 		return
 	}
-	at := uint64(scopeFixed)
-	if r.layout.scopePlace != 0 {
-		f.begin, f.end = r.bounds(object, r.layout.scopePlace)
-		at = r.layout.scopePlace + 16
-	}
-	module := uint64(scopeModule)
-	if r.layout.scopePlace != 0 {
-		module = scopeModuleLater
-	}
-	if flags&scopeType == module {
-		at += 8
-	}
-	names := uint64(n)
-	if n >= manyLocals {
-		if _, typ := r.object(r.field(object, at)); typ >= r.nonstring() {
-			names = 1
-		}
-	}
-	at += 8 * (names + uint64(n))
+	at := r.afterLocals(object, flags, uint64(n))
 	if flags&scopeClass != 0 {
 		at += 8
 	}
@@ -302,12 +315,31 @@ func (r *functions) readName(f *function, w uint64) {
 		}
 		at += 8
 	}
-	if r.layout.scopePlace == 0 {
-		f.begin, f.end = r.bounds(object, at)
+	if r.layout.scopeBounds != 0 {
+		at = r.layout.scopeBounds
 	}
+	f.begin, f.end = r.bounds(object, at)
 	if name != "" {
 		f.name = name
 	}
+}
+
+// afterLocals returns the offset in a ScopeInfo after the names and properties of its n variables.
+func (r *functions) afterLocals(object, flags, n uint64) uint64 {
+	at, module := uint64(scopeFixed), uint64(scopeModule)
+	if r.layout.scopeBounds != 0 {
+		at, module = r.layout.scopeBounds+16, scopeModuleLater
+	}
+	if flags&scopeType == module {
+		at += 8
+	}
+	names := n
+	if n >= manyLocals {
+		if _, typ := r.object(r.field(object, at)); typ >= r.nonstring() {
+			names = 1
+		}
+	}
+	return at + 8*(names+n)
 }
 
 func (r *functions) bounds(object, at uint64) (begin, end int) {
@@ -330,28 +362,29 @@ func (r *functions) isProven(f *function) bool {
 }
 
 // functionAt returns the function of a frame with these bytecodes.
-func (r *functions) functionAt(bytecodes, callee uint64) *function {
+func (r *functions) functionAt(bytecodes, closure uint64) *function {
 	if f := r.byBytecodes[bytecodes]; f != nil {
 		if r.functionOf(f.sfi) == f && f.bytecodes == bytecodes {
 			return f
 		}
 	}
-	if object, ok := r.isFunction(callee); ok {
-		if f := r.functionOf(r.field(object, r.layout.jsShared)); f != nil && f.bytecodes == bytecodes {
-			return f
-		}
+	if f := r.functionOfClosure(closure); f != nil && f.bytecodes == bytecodes {
+		return f
+	}
+	if _, ok := r.ofType(bytecodes, r.layout.types.bytecodes); !ok {
+		return nil
+	}
+	r.listFunctions()
+	if f := r.byBytecodes[bytecodes]; f != nil && f.bytecodes == bytecodes {
+		return f
 	}
 	return nil
 }
 
-// listedAt is functionAt for a collected closure.
-func (r *functions) listedAt(bytecodes uint64) *function {
-	if _, ok := r.ofType(bytecodes, r.layout.types.bytecodes); !ok {
-		return nil
+// functionOfClosure returns the current function of a closure; nil if there is no closure.
+func (r *functions) functionOfClosure(w uint64) *function {
+	if object, ok := r.isFunction(w); ok {
+		return r.functionOf(r.field(object, r.layout.jsShared))
 	}
-	f := r.list(bytecodes)
-	if f == nil || f.bytecodes != bytecodes || !r.isProven(f) {
-		return nil
-	}
-	return f
+	return nil
 }

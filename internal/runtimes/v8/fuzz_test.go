@@ -86,7 +86,7 @@ func FuzzMemory(f *testing.F) {
 				made := &code{function: &function{}, positions: c.positions, inlined: c.inlined, kind: "turbofan"}
 				r.appendOptimized(made, 5, nil)
 			}
-			r.list(w)
+			r.listFunctions()
 			r.census.scanRange(span{w &^ 7, w&^7 + 0x400})
 		}
 		stack := &frames.Snapshot{Stack: frames.Region{Addr: fakeAt, Bytes: b}, StackEnd: fakeAt + uint64(len(b))}

@@ -26,7 +26,7 @@ type layout struct {
 	sfiData, sfiName, sfiScript, sfiFlags          uint64 // SharedFunctionInfo (shared-function-info.tq)
 	scriptSource, scriptName, scriptEnds           uint64 // Script (script.tq)
 	scriptID, scriptFunctions, scriptURL           uint64
-	scopePlace                                     uint64 // ScopeInfo (scope-info.tq): position of the bounds, or 0
+	scopeBounds                                    uint64 // ScopeInfo (scope-info.tq): position of the bounds, or 0
 	bytesLength, bytesPositions, bytesData         uint64 // BytecodeArray (bytecode-array.tq)
 	codeDeopt, codePositions, codeFlags            uint64 // Code (code.h)
 	codeStart, codeSize                            uint64 // codeStart 0: Code contains the instructions
@@ -114,7 +114,7 @@ func layoutOf(v version) layout {
 		l.codeDeopt, l.codePositions, l.codeSize, l.head = 8, 16, 52, 32
 	}
 	if v.atLeast(12, 8) {
-		l.scopePlace = 32
+		l.scopeBounds = 32
 	}
 	if v.atLeast(13, 0) {
 		l.sfiName, l.sfiScript, l.sfiFlags = 24, 40, 56
@@ -228,17 +228,17 @@ var symbolNames = func() (all []string) {
 type described struct {
 	layout
 	version
-	full  string
-	sizes []byte // of bytecodes, with operands of one, two and four bytes
-	code  span
-	runs  []span
-	node  string // Node's version, or ""
+	full             string
+	sizes            []byte // of bytecodes, with operands of one, two and four bytes
+	code             span
+	bytecodeBuiltins []span
+	node             string // Node's version, or ""
 }
 
 // describe reads V8's layout in a module; nil if there is no V8.
 func describe(h managed.Host, m *frames.Module) (*described, error) {
 	at := map[string]managed.Symbol{}
-	for _, s := range h.Own(m, symbolNames...) {
+	for _, s := range h.OwnSymbols(m, symbolNames...) {
 		at[s.Name] = s
 	}
 	number := func(name string) (int64, bool) {
@@ -316,7 +316,7 @@ func (d *described) read(h managed.Host, at map[string]managed.Symbol, number fu
 
 	for _, name := range symEntries {
 		if s := at[name]; s.Size > 0 {
-			d.runs = append(d.runs, span{s.Addr, s.Addr + s.Size})
+			d.bytecodeBuiltins = append(d.bytecodeBuiltins, span{s.Addr, s.Addr + s.Size})
 		}
 	}
 	if s, ok := at[symNode]; ok {

@@ -36,8 +36,8 @@ type heap struct {
 	streamMap uint64
 	maps      map[uint64]uint16 // types by map, but of maps made by programs
 	buf       [256]byte
-	// pieces is how many more strings may be read for this one.
-	pieces int
+	// stringsLeft is how many more strings may be read for this one.
+	stringsLeft int
 }
 
 const maxMaps = 1 << 10
@@ -164,9 +164,9 @@ func (h *heap) nonstring() uint16 {
 }
 
 const (
-	maxDepth  = 48
-	maxPieces = 1 << 12
-	maxName   = 1 << 10
+	maxDepth   = 48
+	maxStrings = 1 << 12
+	maxName    = 1 << 10
 )
 
 // text reads a string, at most its first most characters.
@@ -177,7 +177,7 @@ func (h *heap) text(w uint64, most int) (string, bool) {
 
 // characters returns a string's characters as UTF-8, or as in memory if ASCII.
 func (h *heap) characters(w uint64, most int) ([]byte, bool) {
-	h.pieces = maxPieces
+	h.stringsLeft = maxStrings
 	raw, wide, ok := h.raw(w, most, 0)
 	if !ok {
 		return nil, false
@@ -204,10 +204,10 @@ func (h *heap) characters(w uint64, most int) ([]byte, bool) {
 // raw reads characters as in memory: one byte each, two if wide.
 func (h *heap) raw(w uint64, most, depth int) (b []byte, wide, ok bool) {
 	object, typ := h.object(w)
-	if object == 0 || typ >= h.nonstring() || depth > maxDepth || h.pieces == 0 {
+	if object == 0 || typ >= h.nonstring() || depth > maxDepth || h.stringsLeft == 0 {
 		return nil, false, false
 	}
-	h.pieces--
+	h.stringsLeft--
 	var head [32]byte
 	n := h.live.Read(object-tag, head[:])
 	if n < stringData {

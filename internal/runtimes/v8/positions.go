@@ -2,6 +2,8 @@
 
 package v8
 
+import "prywalk/internal/wire"
+
 // # Positions
 //
 // A position table has ascending entries: differences of place and of source position, 7 bits a byte, with the sign in
@@ -23,50 +25,28 @@ func (p position) offset() int {
 
 func (p position) inlined() int { return int(p>>31&0xffff) - 1 }
 
-type cursor struct {
-	b  []byte
-	at int
-}
-
-func (c *cursor) done() bool { return c.at >= len(c.b) }
-
-// unsigned decodes 7 bits a byte.
-func (c *cursor) unsigned() (v uint64) {
-	for shift := 0; c.at < len(c.b); shift += 7 {
-		b := c.b[c.at]
-		c.at++
-		if shift < 64 {
-			v |= uint64(b&0x7f) << shift
-		}
-		if b&0x80 == 0 {
-			return v
-		}
-	}
-	return v
-}
-
-// signed decodes a number with its sign in the lowest bit.
-func (c *cursor) signed() int64 {
-	v := c.unsigned()
+// zigzag reads a number with its sign in the lowest bit.
+func zigzag(c *wire.Cursor) int64 {
+	v := c.ULEB()
 	return int64(v>>1) ^ -int64(v&1)
 }
 
 // positionAt returns the last position at or before a place; false: none. flags: the form of V8 14 on, in which a place
 // is unsigned, above two bits of flags.
 func positionAt(table []byte, flags bool, place int) (p position, ok bool) {
-	c := cursor{b: table}
+	c := wire.Cursor{Bytes: table}
 	at, source := int64(-1), int64(0) // kFunctionEntryBytecodeOffset
-	for !c.done() {
+	for !c.Done() {
 		var d int64
 		if flags {
-			d = int64(c.unsigned() >> 2)
-		} else if d = c.signed(); d < 0 {
+			d = int64(c.ULEB() >> 2)
+		} else if d = zigzag(&c); d < 0 {
 			d = -(d + 1)
 		}
 		if at += d; at > int64(place) {
 			break
 		}
-		source += c.signed()
+		source += zigzag(&c)
 		p, ok = position(source), true
 	}
 	return p, ok
@@ -84,14 +64,14 @@ const maxBytecodes = 1 << 22
 // sizes: before the first bytecode, then of each (src/baseline/bytecode-offset-iterator.h). place is within the
 // instruction.
 func bytecodeAt(table, bytecodes, sizes []byte, place int) (offset int, ok bool) {
-	c := cursor{b: table}
-	end := int(c.unsigned())
+	c := wire.Cursor{Bytes: table}
+	end := int(c.ULEB())
 	if place < end || len(sizes) == 0 {
 		return 0, false
 	}
 	count := len(sizes) / 3
-	for at := 0; at < len(bytecodes) && !c.done(); {
-		end += int(c.unsigned())
+	for at := 0; at < len(bytecodes) && !c.Done(); {
+		end += int(c.ULEB())
 		if place < end {
 			return at, true
 		}

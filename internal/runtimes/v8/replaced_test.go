@@ -11,22 +11,170 @@ import (
 	"prywalk/internal/procmem"
 )
 
+// replacing is memory that changes after a number of reads.
+type replacing struct {
+	memory
+	reads *int
+	later []byte
+}
+
+func (m replacing) Read(addr uint64, b []byte) int {
+	if *m.reads--; *m.reads == 0 {
+		copy(m.b, m.later)
+	}
+	return m.memory.Read(addr, b)
+}
+
+// Offsets of objects in the memory of these tests.
+const (
+	mapOfSFI, mapOfBytecodes, mapOfCode, mapOfString, mapOfFunction = 0x40, 0x60, 0x80, 0xa0, 0xc0
+	sfiA, sfiB, bytecodesA, bytecodesB, stringA, stringB            = 0x800, 0x880, 0x900, 0xa00, 0xb00, 0xb40
+	closureA                                                        = 0xc00
+)
+
+func pointer(at int) uint64 { return fakeAt + uint64(at) + tag }
+
+func put(b []byte, at int, w uint64) { binary.LittleEndian.PutUint64(b[at:], w) }
+
+// fakeFunctions writes the maps, and two functions with a literal number, a name, and bytecodes.
+func fakeFunctions(r *Runtime, b []byte) {
+	put(b, 0, pointer(0))
+	binary.LittleEndian.PutUint16(b[instanceType:], fakeMap)
+	for at, typ := range map[int]uint16{
+		mapOfSFI: fakeSFI, mapOfBytecodes: fakeBytecodes, mapOfCode: fakeCode, mapOfString: oneByte,
+		mapOfFunction: fakeFunction,
+	} {
+		put(b, at, pointer(0))
+		binary.LittleEndian.PutUint16(b[at+instanceType:], typ)
+	}
+	fakeInfo(r, b, sfiA, 5, stringA, bytecodesA)
+	fakeInfo(r, b, sfiB, 6, stringB, bytecodesB)
+	fakeString(b, stringA, "a")
+	fakeString(b, stringB, "b")
+	put(b, bytecodesA, pointer(mapOfBytecodes))
+	put(b, bytecodesB, pointer(mapOfBytecodes))
+	put(b, closureA, pointer(mapOfFunction))
+	put(b, closureA+int(r.layout.jsShared), pointer(sfiA))
+}
+
+func fakeInfo(r *Runtime, b []byte, at int, literal uint64, name, bytecodes int) {
+	put(b, at, pointer(mapOfSFI))
+	put(b, at+int(r.layout.sfiFlags), literal<<32)
+	put(b, at+int(r.layout.sfiName), pointer(name))
+	put(b, at+int(r.layout.sfiData), pointer(bytecodes))
+}
+
+func fakeString(b []byte, at int, text string) {
+	put(b, at, pointer(mapOfString))
+	binary.LittleEndian.PutUint32(b[at+stringLength:], uint32(len(text)))
+	copy(b[at+stringData:], text)
+}
+
+// fakeBaseline writes baseline code of a function, and returns the start of its instructions.
+func fakeBaseline(r *Runtime, b []byte, bytecodes int) (start uint64) {
+	const stream, codeAt = 0x1000, 0x400
+	start = compilation(r, b, stream, codeAt, bytecodes, 0)
+	fakeFunctions(r, b)
+	put(b, codeAt, pointer(mapOfCode))
+	binary.LittleEndian.PutUint32(b[codeAt+int(r.layout.codeSize):], 0x100)
+	for kind, name := range r.layout.kinds {
+		if name == kindBaseline {
+			b[codeAt+int(r.layout.codeFlags)] = byte(kind)
+		}
+	}
+	return start
+}
+
+func TestFunctionReplacedDuringItsReadingHasNoName(t *testing.T) {
+	for _, v := range []version{{9, 4}, {12, 4}, {14, 6}} {
+		for after := 1; ; after++ {
+			b := make([]byte, 0x2000)
+			r := fakeRuntime(v, b)
+			fakeFunctions(r, b)
+			later := append([]byte(nil), b...)
+			fakeInfo(r, later, sfiA, 7, stringB, bytecodesB)
+			fakeString(later, stringA, "c")
+			reads := after
+			r.live, r.copiedAt = replacing{memory{fakeAt, b}, &reads, later}, 0
+			f := r.functionOf(pointer(sfiA))
+			if f != nil {
+				want := function{literal: 5, name: "a", bytecodes: pointer(bytecodesA)}
+				if f.literal == 7 {
+					want = function{literal: 7, name: "b", bytecodes: pointer(bytecodesB)}
+				}
+				if f.literal != want.literal || f.name != want.name || f.bytecodes != want.bytecodes {
+					t.Errorf("V8 %v, replaced at read %d: function %d is %s with bytecodes at %#x", v, after, f.literal, f.name,
+						f.bytecodes)
+				}
+			}
+			if reads > 0 {
+				break
+			}
+		}
+	}
+}
+
+func TestBaselineCodeReplacedAfterTheCopyHasNotTheNameOfTheLaterFunction(t *testing.T) {
+	const stack, fp = 0x900000, 0x900100
+	for _, entered := range []bool{true, false} {
+		b := make([]byte, 0x2000)
+		r := fakeRuntime(version{14, 6}, b)
+		start := fakeBaseline(r, b, bytecodesA)
+		r.copiedAt = 0
+		if f := r.functionOf(pointer(sfiB)); f == nil || f.name != "b" {
+			t.Fatalf("function b is read as %+v", f)
+		}
+		words := make([]byte, 0x200)
+		put(words, fp-stack+8, 1)
+		put(words, fp-stack-fpContext, pointer(closureA))
+		put(words, fp-stack+int(r.layout.fpFunction), pointer(closureA))
+		put(words, fp-stack+int(r.layout.fpBytecodes), pointer(bytecodesA))
+		regs := &frames.Regs{Arch: frames.X86_64}
+		regs.Set(frames.X86RDI, pointer(closureA))
+		frame, cfa := &frames.Frame{PC: start + 8, FP: fp, SP: stack}, uint64(fp+16)
+		if !entered {
+			cfa = stack + 8
+		}
+		name := func() string {
+			r.live = memory{fakeAt, b}
+			r.Begin(&managed.Sample{Regs: regs, Mem: &frames.Snapshot{Stack: frames.Region{Addr: stack, Bytes: words},
+				StackEnd: stack + uint64(len(words))}, At: procmem.Now(), Live: r.live})
+			refs, _ := r.appendCompiled(frame, cfa, nil)
+			if len(refs) != 1 {
+				t.Fatalf("the frame has %+v; want baseline code", refs)
+			}
+			out, _ := r.Symbolize(refs[0], r.live, nil)
+			if len(out) == 0 {
+				return ""
+			}
+			return out[0].Function
+		}
+		if got := name(); got != "a" {
+			t.Errorf("entered: %v: the frame is %q, want a", entered, got)
+		}
+		fakeBaseline(r, b, bytecodesB) // as when the collector has moved b's code here
+		put(b, closureA, 0)            // and the closure elsewhere
+		if got := name(); got == "b" {
+			t.Errorf("entered: %v: the frame of a is named b", entered)
+		}
+	}
+}
+
 func TestOptimizedCodeThatWasReplacedAtItsStartIsFreed(t *testing.T) {
 	b := make([]byte, 0x2000)
 	r := fakeRuntime(version{12, 4}, b)
-	put := func(at int, w uint64) { binary.LittleEndian.PutUint64(b[at:], w) }
 	const stream, codeAt, deopt, info = 0x1000, 0x400, 0x600, 0x800
 	const mapOfInfo, mapOfCode = 0x40, 0x60
 	for at, typ := range map[int]uint16{mapOfInfo: fakeSFI, mapOfCode: fakeCode} {
-		put(at, fakeAt+tag)
+		put(b, at, fakeAt+tag)
 		binary.LittleEndian.PutUint16(b[at+instanceType:], typ)
 	}
-	put(info, fakeAt+mapOfInfo+tag)
-	put(codeAt, fakeAt+mapOfCode+tag)
+	put(b, info, fakeAt+mapOfInfo+tag)
+	put(b, codeAt, fakeAt+mapOfCode+tag)
 	compile := func(number uint64) uint64 {
 		start := compilation(r, b, stream, codeAt, deopt, number)
-		put(deopt, fakeAt+tag)
-		put(deopt+16+8*r.layout.shared, fakeAt+info+tag)
+		put(b, deopt, fakeAt+tag)
+		put(b, deopt+16+8*r.layout.shared, fakeAt+info+tag)
 		binary.LittleEndian.PutUint32(b[codeAt+int(r.layout.codeSize):], 0x100)
 		return start
 	}
@@ -48,7 +196,7 @@ func TestOptimizedCodeThatWasReplacedAtItsStartIsFreed(t *testing.T) {
 		t.Errorf("unchanged code: truth %v, want %v", truth, managed.Checked)
 	}
 	compile(8)
-	r.sorted = r.sorted[:0] // as when the cache is full
+	r.byStart = r.byStart[:0] // as when the cache is full
 	if truth := symbolize(refs[0]); truth != managed.Freed {
 		t.Errorf("code of a later compilation: truth %v, want %v", truth, managed.Freed)
 	}

@@ -89,7 +89,7 @@ func (r *Runtime) Attach(h managed.Host) bool {
 // Forget implements [managed.Runtime].
 func (r *Runtime) Forget() {
 	r.forget()
-	r.scripts, r.lines, r.sorted, r.streamMap = map[uint64]*script{}, 0, nil, 0
+	r.scripts, r.lines, r.byStart, r.streamMap = map[uint64]*script{}, 0, nil, 0
 	clear(r.maps)
 	r.census.forget()
 }
@@ -108,9 +108,7 @@ const (
 	refBaseline
 	refOptimized
 	refRegExp
-	refLost
-	refLater
-	refLaterBaseline
+	refUnproven
 )
 
 // Native implements [managed.Namer].
@@ -139,12 +137,12 @@ func (r *Runtime) inFile(pc frames.Addr, m *frames.Module) frames.Addr {
 // runsBytecode reports whether a frame's builtin does nothing but run bytecode.
 func (r *Runtime) runsBytecode(f *frames.Frame) bool {
 	pc := r.inFile(f.PC, f.Module) // may be the first instruction
-	return slices.ContainsFunc(r.layout.runs, func(s span) bool { return s.has(pc) })
+	return slices.ContainsFunc(r.layout.bytecodeBuiltins, func(s span) bool { return s.has(pc) })
 }
 
 const fpContext = 8 // below fp
 
-func (r *Runtime) frameOf(f *frames.Frame, cfa frames.Addr) (fp, callee uint64) {
+func (r *Runtime) frameOf(f *frames.Frame, cfa frames.Addr) (fp, closure uint64) {
 	if f.FP == 0 || cfa != f.FP+16 || !f.Caller && f.FP+uint64(r.layout.fpFunction) < f.SP { // in the prologue or epilogue
 		return 0, 0
 	}
@@ -153,11 +151,11 @@ func (r *Runtime) frameOf(f *frames.Frame, cfa frames.Addr) (fp, callee uint64) 
 	if !ok || !isObject(context) {
 		return 0, 0
 	}
-	callee, ok = mem.Word(f.FP + uint64(r.layout.fpFunction))
-	if !ok || !isObject(callee) {
+	closure, ok = mem.Word(f.FP + uint64(r.layout.fpFunction))
+	if !ok || !isObject(closure) {
 		return 0, 0
 	}
-	return f.FP, callee
+	return f.FP, closure
 }
 
 // isIncomplete reports whether the frame is being made, so that words below the stack pointer are stale.
@@ -166,21 +164,21 @@ func (r *Runtime) isIncomplete(f *frames.Frame) bool {
 }
 
 // refByClosure returns the function of an incomplete frame by its closure: valid only while the thread is unchanged.
-func (r *Runtime) refByClosure(callee uint64, kind uint8) managed.Ref {
-	if object, ok := r.isFunction(callee); ok && r.live.Unchanged() {
-		if fn := r.functionOf(r.field(object, r.layout.jsShared)); fn != nil {
+func (r *Runtime) refByClosure(closure uint64, kind uint8) managed.Ref {
+	if r.live.Unchanged() {
+		if fn := r.functionOfClosure(closure); fn != nil {
 			return managed.Ref{Object: fn.sfi, Cookie: fn.cookie, Kind: kind}
 		}
 	}
-	return lostRef
+	return unprovenRef
 }
 
-// lostRef stands for an unproven function.
-var lostRef = managed.Ref{Kind: refLost}
+// unprovenRef stands for an unproven function.
+var unprovenRef = managed.Ref{Kind: refUnproven}
 
 // appendInterpreted appends the function of an interpreter frame, which replaces the bytecode's handler.
 func (r *Runtime) appendInterpreted(f *frames.Frame, cfa frames.Addr, out []managed.Ref) ([]managed.Ref, bool) {
-	fp, callee := r.frameOf(f, cfa)
+	fp, closure := r.frameOf(f, cfa)
 	switch {
 	case fp == 0:
 		return out, !f.Caller && r.inHandler(f.FP)
@@ -188,7 +186,7 @@ func (r *Runtime) appendInterpreted(f *frames.Frame, cfa frames.Addr, out []mana
 		if !r.runsBytecode(f) {
 			return out, false
 		}
-		return append(out, r.refByClosure(callee, refInterpreted)), true
+		return append(out, r.refByClosure(closure, refInterpreted)), true
 	}
 	bytecodes, ok1 := r.sample.Mem.Word(fp + uint64(r.layout.fpBytecodes))
 	offset, ok2 := r.sample.Mem.Word(fp + uint64(r.layout.fpOffset))
@@ -196,15 +194,12 @@ func (r *Runtime) appendInterpreted(f *frames.Frame, cfa frames.Addr, out []mana
 	if !ok1 || !ok2 || !ok3 || !isObject(bytecodes) {
 		return out, false
 	}
-	fn := r.functionAt(bytecodes, callee)
-	if fn != nil && r.census.recentlyCompacted() && r.copiedAt != 0 && !r.agrees(f, cfa, fn) {
-		return append(out, lostRef), true
-	}
-	if fn == nil || !r.isProven(fn) {
-		if fn == nil && !r.runsBytecode(f) && fp != r.handlerFrame && (f.Caller || !r.inHandler(fp)) {
-			return out, false
-		}
-		return append(out, r.laterRef(fn, bytecodes, at-int(r.layout.bytesData)+tag)), true
+	fn := r.functionAt(bytecodes, closure)
+	switch {
+	case fn == nil && !r.runsBytecode(f) && fp != r.handlerFrame && (f.Caller || !r.inHandler(fp)):
+		return out, false
+	case fn == nil || !r.isProvenFor(fn, closure):
+		return append(out, unprovenRef), true
 	}
 	if !f.Caller || fp == r.handlerFrame {
 		at = r.currentOffset(bytecodes, at)
@@ -263,59 +258,52 @@ func (r *Runtime) appendCompiled(f *frames.Frame, cfa frames.Addr, out []managed
 		return r.appendBaseline(f, cfa, c, int(pc-c.start), out)
 	case c.function == nil:
 		return out, false
-	case r.copiedAt != 0 && c.since >= r.copiedAt && !r.isProven(c.function),
-		r.copiedAt != 0 && (c.since >= r.copiedAt || r.census.recentlyCompacted()) && !r.agrees(f, cfa, c.function):
-		return append(out, lostRef), true
+	case !r.unmovedSince(c.since):
+		_, closure := r.frameOf(f, cfa)
+		if c.since >= r.copiedAt && !r.isProven(c.function) || !r.hasClosureOf(c.function, closure) {
+			return append(out, unprovenRef), true
+		}
 	}
 	return append(out, managed.Ref{Object: c.start, Position: pc - c.start, Cookie: c.cookie(), Kind: refOptimized}), true
 }
 
-// agrees reports whether the frame's closure is now one of fn.
-func (r *Runtime) agrees(f *frames.Frame, cfa frames.Addr, fn *function) bool {
-	if r.live.Unchanged() {
-		return true
-	}
-	fp, callee := r.frameOf(f, cfa)
-	if fp == 0 {
-		return false
-	}
-	object, ok := r.isFunction(callee)
-	return ok && r.functionOf(r.field(object, r.layout.jsShared)) == fn
+// unmovedSince reports whether what was at its address at a time, and is there now, was there at the copy.
+func (r *Runtime) unmovedSince(since int64) bool {
+	return r.copiedAt == 0 || since < r.copiedAt && !r.census.recentlyCompacted()
 }
 
-// laterRef is the Ref of a function that outer frames may still identify.
-func (r *Runtime) laterRef(fn *function, bytecodes uint64, at int) managed.Ref {
-	if fn != nil || bytecodes == 0 {
-		return lostRef
-	}
-	return managed.Ref{Object: bytecodes, Position: uint64(max(at, 0)), Cookie: uint64(r.copiedAt), Kind: refLater}
+// hasClosureOf reports whether the frame's closure is now one of fn.
+func (r *Runtime) hasClosureOf(fn *function, closure uint64) bool {
+	return r.live.Unchanged() || r.functionOfClosure(closure) == fn
 }
 
-// appendBaseline is appendCompiled for baseline code; place is the offset in it.
+// isProvenFor reports whether fn was the function of a frame with fn's bytecodes and a closure.
+func (r *Runtime) isProvenFor(fn *function, closure uint64) bool {
+	return r.isProven(fn) && (r.unmovedSince(fn.moved) || r.hasClosureOf(fn, closure))
+}
+
+// appendBaseline is appendCompiled for baseline code; place is the offset in it. The code now at the address is that of
+// the copy if it has the bytecodes of the frame.
 func (r *Runtime) appendBaseline(
 	f *frames.Frame, cfa frames.Addr, c *code, place int, out []managed.Ref,
 ) ([]managed.Ref, bool) {
-	bytecodes := c.bytecodes
-	fp, callee := r.frameOf(f, cfa)
-	if fp != 0 && bytecodes == 0 && r.isIncomplete(f) {
-		return append(out, r.refByClosure(callee, refBaseline)), true
-	}
-	if fp != 0 && bytecodes == 0 {
-		bytecodes, _ = r.sample.Mem.Word(fp + uint64(r.layout.fpBytecodes))
-	}
-	if fp == 0 && !f.Caller && r.sample.Regs.Arch == frames.X86_64 {
-		callee, _ = r.sample.Regs.Get(frames.X86RDI)
-	}
-	fn := r.functionAt(bytecodes, callee)
-	if fn != nil && fp != 0 && r.census.recentlyCompacted() && r.copiedAt != 0 && !r.agrees(f, cfa, fn) {
-		return append(out, lostRef), true
-	}
-	if fn == nil || !r.isProven(fn) {
-		ref := r.laterRef(fn, bytecodes, 0)
-		if ref.Kind == refLater {
-			ref = managed.Ref{Object: c.start + uint64(place), Cookie: ref.Cookie, Kind: refLaterBaseline}
+	bytecodes, same := c.bytecodes, r.unmovedSince(c.since)
+	fp, closure := r.frameOf(f, cfa)
+	switch {
+	case fp != 0 && !r.isIncomplete(f):
+		in, _ := r.sample.Mem.Word(fp + uint64(r.layout.fpBytecodes))
+		if bytecodes == 0 {
+			bytecodes = in
 		}
-		return append(out, ref), true
+		same = in == bytecodes
+	case fp != 0 && bytecodes == 0:
+		return append(out, r.refByClosure(closure, refBaseline)), true
+	case fp == 0 && !f.Caller && r.sample.Regs.Arch == frames.X86_64:
+		closure, _ = r.sample.Regs.Get(frames.X86RDI)
+	}
+	fn := r.functionAt(bytecodes, closure)
+	if fn == nil || !r.isProvenFor(fn, closure) || !same && !r.hasClosureOf(fn, closure) {
+		return append(out, unprovenRef), true
 	}
 	at, _ := bytecodeAt(c.positions, r.bytecode(fn), r.layout.sizes, place)
 	return append(out, managed.Ref{Object: fn.sfi, Position: uint64(at), Cookie: fn.cookie, Kind: refBaseline}), true
@@ -330,12 +318,10 @@ func (r *Runtime) Symbolize(ref managed.Ref, l managed.Live, out []managed.Frame
 	r.live = l
 	kind := kindInterpreted
 	switch ref.Kind {
-	case refLost:
+	case refUnproven:
 		return append(out, managed.Frame{Function: movedName}), managed.Checked
 	case refRegExp:
 		return append(out, managed.Frame{Function: regExp, Type: kindRegExp}), managed.Checked
-	case refLater, refLaterBaseline:
-		return r.describeLater(ref, out), managed.Checked
 	case refBaseline:
 		kind = kindBaseline
 	}
@@ -356,27 +342,6 @@ func (r *Runtime) Symbolize(ref managed.Ref, l managed.Live, out []managed.Frame
 	}
 	p, ok := positionAt(f.positions, r.layout.atLeast(14, 0), int(ref.Position))
 	return append(out, r.frame(f, p, ok, kind)), truth
-}
-
-// describeLater names the function of a laterRef.
-func (r *Runtime) describeLater(ref managed.Ref, out []managed.Frame) []managed.Frame {
-	bytecodes, at, kind := ref.Object, int(ref.Position), kindInterpreted
-	var c *code
-	if ref.Kind == refLaterBaseline {
-		if c = r.codeAt(ref.Object); c == nil || c.kind != kindBaseline || c.bytecodes == 0 {
-			return append(out, managed.Frame{Function: movedName})
-		}
-		bytecodes, kind = c.bytecodes, c.kind
-	}
-	f := r.listedAt(bytecodes)
-	if f == nil {
-		return append(out, managed.Frame{Function: movedName})
-	}
-	if c != nil {
-		at, _ = bytecodeAt(c.positions, r.bytecode(f), r.layout.sizes, int(ref.Object-c.start))
-	}
-	p, ok := positionAt(f.positions, r.layout.atLeast(14, 0), at)
-	return append(out, r.frame(f, p, ok, kind))
 }
 
 func (r *Runtime) frame(f *function, p position, known bool, kind string) managed.Frame {
@@ -436,5 +401,5 @@ func (r *Runtime) evictIdle(at int64) {
 			r.drop(w)
 		}
 	}
-	r.sorted = slices.DeleteFunc(r.sorted, func(c *code) bool { return c.checked < before })
+	r.byStart = slices.DeleteFunc(r.byStart, func(c *code) bool { return c.checked < before })
 }

@@ -53,7 +53,12 @@ func (r *functions) scriptOf(w uint64) *script {
 	}
 	s := &script{id: id, name: unnamed}
 	for _, at := range []uint64{r.layout.scriptName, r.layout.scriptURL} {
-		if name, ok := r.text(r.field(object, at), maxName); ok && name != "" {
+		w := r.field(object, at)
+		name, ok := r.text(w, maxName)
+		if r.field(object, at) != w { // the collector has moved the name
+			return nil
+		}
+		if ok && name != "" {
 			s.name, s.named = fileName(name), at == r.layout.scriptName
 			break
 		}
@@ -115,12 +120,15 @@ func (r *functions) lineEnds(at uint64) []int32 {
 		}
 		ends, last = append(ends, int32(end)), end
 	}
+	if r.field(at, r.layout.scriptEnds) != w { // moved
+		return nil
+	}
 	return ends
 }
 
 // sourceEnds computes line ends as V8 does (String::CalculateLineEnds).
 func (r *functions) sourceEnds(at uint64) []int32 {
-	r.pieces = maxPieces
+	r.stringsLeft = maxStrings
 	b, wide, ok := r.raw(r.field(at, r.layout.scriptSource), maxSource, 0)
 	if !ok {
 		return nil
@@ -196,7 +204,7 @@ func (r *functions) assignedName(f *function) string {
 
 // searchClasses returns the methods of the classes in a script's source; nil if it is not understood.
 func (r *functions) searchClasses(at uint64) map[int]member {
-	r.pieces = maxPieces
+	r.stringsLeft = maxStrings
 	b, wide, ok := r.raw(r.field(at, r.layout.scriptSource), maxClassSource, 0)
 	if !ok {
 		return nil
@@ -224,8 +232,8 @@ func (r *functions) searchClasses(at uint64) map[int]member {
 
 const maxListed = 1 << 14
 
-// list searches known scripts for the function with some bytecodes.
-func (r *functions) list(bytecodes uint64) *function {
+// listFunctions makes the functions of all known scripts known, at most once for a copy.
+func (r *functions) listFunctions() {
 	left := maxListed
 	for at, s := range r.scripts {
 		if s.listedAt >= r.copiedAt && r.copiedAt != 0 {
@@ -237,10 +245,9 @@ func (r *functions) list(bytecodes uint64) *function {
 		s.listedAt = procmem.Now()
 		left -= r.listScript(at, s)
 	}
-	return r.byBytecodes[bytecodes]
 }
 
-const listed = 32
+const listBatch = 32
 
 // listScript records the bytecodes of a script's functions, and returns their number.
 func (r *functions) listScript(at uint64, s *script) int {
@@ -249,11 +256,11 @@ func (r *functions) listScript(at uint64, s *script) int {
 	}
 	all := r.array(r.field(at, r.layout.scriptFunctions), 8, 1<<16)
 	count := len(all) / 8
-	var data [listed][8]byte
+	var data [listBatch][8]byte
 	for len(all) >= 8 {
 		r.parts = r.parts[:0]
-		var of [listed]uint64
-		for len(all) >= 8 && len(r.parts) < listed {
+		var of [listBatch]uint64
+		for len(all) >= 8 && len(r.parts) < listBatch {
 			w := binary.LittleEndian.Uint64(all) &^ (weakTag ^ tag)
 			all = all[8:]
 			if isObject(w) {
@@ -270,7 +277,7 @@ func (r *functions) listScript(at uint64, s *script) int {
 			if !isObject(w) || r.byInfo[of[i]] != nil && r.byInfo[of[i]].data == w {
 				continue
 			}
-			if b := r.bytecodesOf(w); b != 0 && r.byBytecodes[b] == nil {
+			if b, _, _ := r.bytecodesOf(w); b != 0 && r.byBytecodes[b] == nil {
 				r.functionOf(of[i])
 			}
 		}

@@ -41,8 +41,8 @@ func (h *Host) ReadCode(a uint64, b []byte) int { return h.Read(a, b) }
 // Section implements managed.Host: none is read.
 func (h *Host) Section(*frames.Module, string) (uint64, []byte, bool) { return 0, nil, false }
 
-// Own implements managed.Host.
-func (h *Host) Own(m *frames.Module, names ...string) (all []managed.Symbol) {
+// OwnSymbols implements managed.Host.
+func (h *Host) OwnSymbols(m *frames.Module, names ...string) (all []managed.Symbol) {
 	for _, name := range names {
 		if at, size, ok := h.Symbol(m, name); ok {
 			all = append(all, managed.Symbol{Name: name, Addr: at, Size: size})

@@ -16,10 +16,10 @@ import (
 
 var numbered = regexp.MustCompile(`^(?:outer_|inner_|<)(\d+)>?$`)
 
-// TestFreedFunctionsHaveNoOtherOnesNames runs a program that makes and frees functions faster than they can be named.
+// TestFreedFunctionsDoNotGetOtherNames runs a program that makes and frees functions faster than they can be named.
 // Names are read some milliseconds after the sample, as in a recording. A name must be that of the function that ran at
 // the sample, by the program's own counter, or be missing.
-func TestFreedFunctionsHaveNoOtherOnesNames(t *testing.T) {
+func TestFreedFunctionsDoNotGetOtherNames(t *testing.T) {
 	for version, exe := range pythons(t) {
 		t.Run(version, func(t *testing.T) {
 			cmd, line := observed.Launch(t, exe, "testdata/churn.py")

@@ -95,8 +95,8 @@ func wantInOneStack(t *testing.T, pid int, want []string) *dump.Process {
 var hosted = []string{"leaf", "third", "host_calls", "host_call", "second", "host_calls", "host_call", "first", "runs",
 	"<module>"}
 
-// TestExtensionsOfCStandBetweenTheirCallers: functions of an extension module that Python calls, and that call Python.
-func TestExtensionsOfCStandBetweenTheirCallers(t *testing.T) {
+// TestCExtensionFramesAreBetweenTheirCallers: functions of an extension module that Python calls, and that call Python.
+func TestCExtensionFramesAreBetweenTheirCallers(t *testing.T) {
 	all := pythons(t)
 	var from string
 	for _, exe := range all {

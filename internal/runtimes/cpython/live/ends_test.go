@@ -52,9 +52,9 @@ func begins(stack []string, chains [][]string) bool {
 	})
 }
 
-// TestWhatHasForkedOrIsAboutToEndHasItsOwnFrames: children of a process with threads, processes whose threads the
+// TestForkedAndEndingProcessesHaveTheirOwnFrames: children of a process with threads, processes whose threads the
 // kernel has ended, and interpreters that end. Stacks are the program's, or native ones.
-func TestWhatHasForkedOrIsAboutToEndHasItsOwnFrames(t *testing.T) {
+func TestForkedAndEndingProcessesHaveTheirOwnFrames(t *testing.T) {
 	for version, exe := range pythons(t) {
 		for _, how := range []string{"forked", "forked-untold", "forked-thread", "killed", "finalizing"} {
 			if how == "forked-untold" && runtime.GOARCH != "amd64" {
@@ -95,9 +95,9 @@ func TestWhatHasForkedOrIsAboutToEndHasItsOwnFrames(t *testing.T) {
 	}
 }
 
-// TestInterpretersThatBeginAgainHaveRightFramesOrNone: a program that begins and ends its interpreter without end. What
+// TestReinitialisedInterpretersHaveRightFramesOrNone: a program that begins and ends its interpreter without end. What
 // was found of one is not there any more when the next one has begun.
-func TestInterpretersThatBeginAgainHaveRightFramesOrNone(t *testing.T) {
+func TestReinitialisedInterpretersHaveRightFramesOrNone(t *testing.T) {
 	t.Setenv("AGAIN", "1")
 	for name, e := range embedders(t) {
 		if e.static {

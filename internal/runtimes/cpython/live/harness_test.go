@@ -37,8 +37,8 @@ func (h *host) ReadCode(a uint64, b []byte) int { return h.Read(a, b) }
 
 func (h *host) Member(*frames.Module, string, string) (int64, bool) { return 0, false }
 
-// Own implements managed.Host.
-func (h *host) Own(*frames.Module, ...string) []managed.Symbol { return nil }
+// OwnSymbols implements managed.Host.
+func (h *host) OwnSymbols(*frames.Module, ...string) []managed.Symbol { return nil }
 
 func (h *host) Section(*frames.Module, string) (uint64, []byte, bool) { return 0, nil, false }
 

@@ -16,9 +16,9 @@ import (
 // state, and the data stack. Before 3.11 frames are objects, on some pages.
 const mostStopCalls = 3
 
-// TestAStopReadsLittle: what is known of code, and what stands for none, is not copied while a thread is stopped. The
+// TestStopTakesFewCalls: what is known of code, and what stands for none, is not copied while a thread is stopped. The
 // times are told only. Looks with a plan and without take turns.
-func TestAStopReadsLittle(t *testing.T) {
+func TestStopTakesFewCalls(t *testing.T) {
 	for version, exe := range pythons(t) {
 		t.Run(version, func(t *testing.T) {
 			cmd, _ := observed.Launch(t, exe, "testdata/deep.py")

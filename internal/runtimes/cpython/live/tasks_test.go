@@ -162,9 +162,9 @@ func TestTasksInText(t *testing.T) {
 	}
 }
 
-// TestTasksOfALoopThatIsBusyAreTornNowhere: hundreds of tasks that end and begin all the time, each with functions
+// TestTasksOfABusyLoopAreConsistent: hundreds of tasks that end and begin all the time, each with functions
 // that have its number. No task has a function of another one.
-func TestTasksOfALoopThatIsBusyAreTornNowhere(t *testing.T) {
+func TestTasksOfABusyLoopAreConsistent(t *testing.T) {
 	for version, exe := range pythons(t) {
 		t.Run(version, func(t *testing.T) {
 			cmd, _ := observed.Launch(t, exe, "testdata/tasks_churn.py")

@@ -105,7 +105,7 @@ func (m *Image) Flow() *heuristics.Source { return nil }
 func (m *Image) ReadCode(addr uint64, b []byte) int { return m.Read(addr, b) }
 
 // Own implements [managed.Host].
-func (m *Image) Own(*frames.Module, ...string) []managed.Symbol { return nil }
+func (m *Image) OwnSymbols(*frames.Module, ...string) []managed.Symbol { return nil }
 
 // Section implements [managed.Host].
 func (m *Image) Section(*frames.Module, string) (uint64, []byte, bool) { return 0, nil, false }

@@ -113,7 +113,7 @@ func TestReturnAddressesInMethodsHaveTheirFrame(t *testing.T) {
 	check(t, "the end in two", 0, rule, row, ok, want{32, false})
 }
 
-func TestPiecesBehindAMethodHaveNoFrame(t *testing.T) {
+func TestStubsAfterAMethodHaveNoFrame(t *testing.T) {
 	const movz12, movk12, movz8, movk8 = 0xd280000c, 0xf2a0000c, 0xd2800008, 0xf2a00008
 	for name, c := range map[string]struct {
 		code []insn
@@ -138,7 +138,7 @@ func TestPiecesBehindAMethodHaveNoFrame(t *testing.T) {
 	check(t, "a jump without a method", 0, rule, row, ok, want{32, false})
 }
 
-func TestInterpretedFramesAreMadeAndGivenUp(t *testing.T) {
+func TestInterpretedFramesAreFollowedFromEntryToReturn(t *testing.T) {
 	enters := []insn{other, 0x910143fd, other, 0xa9044fff, other} // add x29, sp, #80; stp xzr, x19, [sp, #64]
 	r, p := rulesOf(enters, 0, -1)
 	for i := range enters {
@@ -251,7 +251,7 @@ func FuzzAnyCode(f *testing.F) {
 	})
 }
 
-func TestAnInterpretedCallerMayBeFurtherIn(t *testing.T) {
+func TestInterpretedCallersSPMayBeBelowTheFrame(t *testing.T) {
 	for sender, want := range map[uint64]uint64{0x7000: 0x8010, 0x8010: 0x8010, 0x9000: 0x9000} {
 		b := make([]byte, 16)
 		binary.LittleEndian.PutUint64(b[8:], sender)

@@ -10,9 +10,9 @@ import (
 	"prywalk/internal/dump"
 )
 
-// TestMemoryThatIsUsedAgainGetsNoWrongName: closures and scripts are made and freed without end at the same addresses.
+// TestReusedMemoryGetsNoWrongName: closures and scripts are made and freed without end at the same addresses.
 // Each is named by its number, or [freed].
-func TestMemoryThatIsUsedAgainGetsNoWrongName(t *testing.T) {
+func TestReusedMemoryGetsNoWrongName(t *testing.T) {
 	for _, php := range interpreters(t) {
 		t.Run(php.name, func(t *testing.T) {
 			pid := php.start(t, "reuse.php", "600", t.TempDir())

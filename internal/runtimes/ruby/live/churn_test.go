@@ -33,10 +33,10 @@ func linesOf(function string) []int {
 	return []int{1, 2, 3, 4, 7}
 }
 
-// TestFreedFunctionsHaveNoOtherOnesNames: the program makes and frees methods faster than they can be named; names
+// TestFreedFunctionsDoNotGetOtherNames: the program makes and frees methods faster than they can be named; names
 // are read some milliseconds after the sample, as in a recording. A name is that of the method that ran in the
 // sample, by the program's own counter, or there is none.
-func TestFreedFunctionsHaveNoOtherOnesNames(t *testing.T) {
+func TestFreedFunctionsDoNotGetOtherNames(t *testing.T) {
 	for version, ruby := range rubies(t) {
 		t.Run(version, func(t *testing.T) {
 			cmd, line := launch(t, ruby, "testdata/churn.rb")
