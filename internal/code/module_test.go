@@ -151,6 +151,9 @@ func TestTextMovedToAnonymousMemoryIsThatOfTheFile(t *testing.T) {
 	if m == nil || imageOf(m) == nil || MappingOf(m).Inode != 0 {
 		t.Fatalf("modules %+v, want the text in anonymous memory with its file's image", p.Space().Modules())
 	}
+	if m.Generated || MappingOf(m).JIT {
+		t.Error("the copy of the file's text counts as generated code, which a run-time system may take over")
+	}
 }
 
 // movedText moves its text into anonymous memory, as Node does.
