@@ -36,7 +36,7 @@ type Row struct {
 	CFAOff   int64
 	CFADeref bool // the CFA is the word at CFAReg + CFAOff
 	CFAReg   uint8
-	RA       RegRule
+	RA       RegRule          // RuleUndefined is [FlagRoot]
 	Regs     [NumRegs]RegRule // by DWARF number
 }
 
