@@ -26,7 +26,7 @@ type parts struct {
 func (p *parts) prepare(f *elffile.File, debug *debugFiles) {
 	stubs := newStubs(f)
 	p.bounds = append(p.bounds, stubs)
-	if p.table = readTable(f); p.table != nil {
+	if p.table = runtimes.TableOf(f); p.table != nil {
 		p.sources = append(p.sources, p.table)
 		p.bounds = append(p.bounds, p.table)
 	}
@@ -43,15 +43,6 @@ func (p *parts) prepare(f *elffile.File, debug *debugFiles) {
 	a := &analysis{h, p.builtins, f.Arch()}
 	p.sources = append(p.sources, a)
 	p.calls, p.code = a, h
-}
-
-func readTable(f *elffile.File) managed.FileTable {
-	for _, r := range runtimes.Tables {
-		if t := r.Read(f); t != nil {
-			return t
-		}
-	}
-	return nil
 }
 
 // Table returns the table of a language's functions; nil for none. Not safe for concurrent use.
