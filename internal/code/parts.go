@@ -24,8 +24,7 @@ type parts struct {
 }
 
 func (p *parts) prepare(f *elffile.File, debug *debugFiles) {
-	stubs := newStubs(f)
-	p.bounds = append(p.bounds, stubs)
+	p.bounds = append(p.bounds, stubs(f.PLTs()))
 	if p.table = runtimes.TableOf(f); p.table != nil {
 		p.sources = append(p.sources, p.table)
 		p.bounds = append(p.bounds, p.table)

@@ -51,13 +51,14 @@ func File(p *profile.Profile, path string) error {
 		return fmt.Errorf("%s: %w; give an ELF file, the program with its symbols or its debug file", path, err)
 	}
 	defer f.Release()
-	o := symbols.Options{File: f, Path: abs, Language: runtimes.TableOf(f), Open: func(name string) (io.ReaderAt, int64, error) {
+	o := symbols.Options{File: f, Path: abs, Language: runtimes.TableOf(f)}
+	o.Open = func(name string) (io.ReaderAt, int64, error) {
 		d, err := opener.Open(safeopen.Request{Path: name})
 		if err != nil {
 			return nil, 0, err
 		}
 		return d, d.Size(), nil
-	}}
+	}
 	t := symbols.New(o)
 	named, err := nameLocations(p, path, f, t)
 	err = errors.Join(err, t.Close())
