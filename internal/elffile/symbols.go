@@ -255,7 +255,7 @@ func (f *File) nameTable(kind SymbolKind) *Window {
 	if s == nil || uint64(s.Link) >= uint64(len(f.Sections)) {
 		return nil
 	}
-	w, err := f.Window(&f.Sections[s.Link])
+	w, err := f.WindowUpTo(&f.Sections[s.Link], MaxData)
 	if err != nil {
 		return nil
 	}
