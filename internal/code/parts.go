@@ -15,33 +15,43 @@ import (
 // parts are the rule sources of a file and its debug files.
 type parts struct {
 	table    managed.FileTable   // nil: none
-	sources  []frames.RuleSource // best first
+	sources  []frames.RuleSource // by falling trust
 	calls    frames.CallSites
-	code     *heuristics.Source     // last of sources
-	bounds   []heuristics.Functions // best first
+	code     *heuristics.Source     // the analysis, last of sources
+	bounds   []heuristics.Functions // by falling trust
 	cold     coldParts
 	builtins []managed.Builtins
 }
 
+// prepare makes the sources by falling trust: the table of a language, the file's call frame information, that of its
+// debug files, the analysis of instructions. The walker goes on by frame pointer and scan ([frames.Method]).
 func (p *parts) prepare(f *elffile.File, debug *debugFiles) {
 	p.bounds = append(p.bounds, stubs(f.PLTs()))
 	if p.table = runtimes.TableOf(f); p.table != nil {
-		p.sources = append(p.sources, p.table)
-		p.bounds = append(p.bounds, p.table)
+		p.add(p.table)
 	}
-	p.addCFI(f)
-	cfi := &debugCFI{elf: f, from: debug, table: p.table}
-	p.sources = append(p.sources, cfi)
-	p.bounds = append(p.bounds, cfi, &funcIndex{elf: f, from: debug})
+	if own := ownCFI(f, p.table != nil); own != nil {
+		p.add(own)
+	}
+	p.add(&debugCFI{elf: f, from: debug, table: p.table})
+	p.bounds = append(p.bounds, &funcIndex{elf: f, from: debug})
 	p.cold = coldParts{elf: f, from: debug}
 	for _, builtinsOf := range runtimes.Builtins {
 		symbols := func(yield func(*elffile.File, elffile.SymbolKind)) { eachTable(f, debug, yield) }
 		p.builtins = append(p.builtins, builtinsOf(f, symbols))
 	}
-	h := heuristics.New(heuristics.Options{Arch: f.Arch(), Code: &fileCode{f: f}, Funcs: p, Entry: f.Entry})
-	a := &analysis{h, p.builtins, f.Arch()}
-	p.sources = append(p.sources, a)
-	p.calls, p.code = a, h
+	p.code = heuristics.New(heuristics.Options{Arch: f.Arch(), Code: &fileCode{f: f}, Funcs: p, Entry: f.Entry})
+	a := &analysis{p.code, p.builtins, f.Arch()}
+	p.sources, p.calls = append(p.sources, a), a
+}
+
+// add adds a source that also knows the bounds of its functions.
+func (p *parts) add(s interface {
+	frames.RuleSource
+	heuristics.Functions
+}) {
+	p.sources = append(p.sources, s)
+	p.bounds = append(p.bounds, s)
 }
 
 // Table returns the table of a language's functions; nil for none. Not safe for concurrent use.

@@ -42,12 +42,12 @@ func (f *File) PLTs() []PLT {
 // Range returns the bounds of the header or entry that has addr, the end excluded; false outside of the table.
 func (t *PLT) Range(addr uint64) (start, end uint64, ok bool) {
 	off := addr - t.Addr
-	switch {
-	case off >= t.Size:
+	if off >= t.Size {
 		return 0, 0, false
-	case off < t.Header:
-		return t.Addr, t.Addr + t.Header, true
 	}
-	start = addr - (off-t.Header)%t.Entry
-	return start, start + t.Entry, true
+	from, size := uint64(0), t.Header
+	if off >= t.Header {
+		from, size = off-(off-t.Header)%t.Entry, t.Entry
+	}
+	return t.Addr + from, t.Addr + min(from+size, t.Size), true
 }
