@@ -14,10 +14,10 @@ import (
 
 // parts are the rule sources of a file and its debug files.
 type parts struct {
-	table    managed.FileTable   // nil: none
-	sources  []frames.RuleSource // by falling trust
-	calls    frames.CallSites
-	code     *heuristics.Source     // the analysis, last of sources
+	table    managed.FileTable      // nil: none
+	sources  []frames.RuleSource    // by falling trust
+	calls    *analysis              // the last of sources
+	code     *heuristics.Source     // of calls
 	bounds   []heuristics.Functions // by falling trust
 	cold     coldParts
 	builtins []managed.Builtins
