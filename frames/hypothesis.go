@@ -25,7 +25,7 @@ package frames
 //     would join the live chain: the return address there follows another call. In recursion neither is accepted.
 //
 // In doubt the walk ends as unproven: for a function called by pointer from a place that also calls others, and for
-// one reached by a tail call ([Jumps]).
+// one reached by a tail call ([TailCalls]).
 //
 // Sources: System V ABI for x86-64, §3.2.2 (place of the return address); Intel SDM volume 2, CALL.
 

@@ -29,7 +29,7 @@ type Image struct {
 	usage            usage
 	file             *pooledFile // nil: not in a pool
 	mu               sync.Mutex
-	parts            atomic.Pointer[parts] // nil: not made
+	rules            atomic.Pointer[fileRules] // nil: not made
 	debug            debugFiles
 	symbolsByName    map[string]symbolRange
 	ownSymbolsByName map[string][]managed.Symbol
@@ -55,24 +55,24 @@ func (img *Image) ReadAddr(addr uint64, b []byte) int {
 	return img.ELF.ReadAddr(addr, b)
 }
 
-// lock locks img.mu, which the caller unlocks, and returns the parts.
-func (img *Image) lock() *parts {
-	p := img.prepared()
+// lock locks img.mu, which the caller unlocks, and returns the rules.
+func (img *Image) lock() *fileRules {
+	p := img.preparedRules()
 	img.mu.Lock()
 	return p
 }
 
-func (img *Image) prepared() *parts {
-	if p := img.parts.Load(); p != nil {
+func (img *Image) preparedRules() *fileRules {
+	if p := img.rules.Load(); p != nil {
 		return p
 	}
 	img.mu.Lock()
 	defer img.mu.Unlock()
-	p := img.parts.Load()
+	p := img.rules.Load()
 	if p == nil {
-		p = &parts{}
+		p = &fileRules{}
 		p.prepare(img.ELF, &img.debug)
-		img.parts.Store(p)
+		img.rules.Store(p)
 	}
 	return p
 }

@@ -35,9 +35,9 @@ func (s imageSource) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 }
 
 // fixEpilogue corrects a row that uses the frame pointer at a pc where the epilogue has restored it
-// ([frames.Returns]).
+// ([frames.RestoredRegisters]).
 func fixEpilogue(
-	r frames.Rule, row *frames.Row, q frames.Query, arch frames.Arch, calls frames.Returns,
+	r frames.Rule, row *frames.Row, q frames.Query, arch frames.Arch, calls frames.RestoredRegisters,
 ) (frames.Rule, *frames.Row) {
 	if !row.ByFramePointer(arch) {
 		return r, row
@@ -72,7 +72,7 @@ func (c imageCalls) FuncStart(pc frames.Addr) (frames.Addr, bool) {
 	return start, ok
 }
 
-// FuncRange implements [frames.Extents].
+// FuncRange implements [frames.FunctionBounds].
 func (c imageCalls) FuncRange(pc frames.Addr) (start, end frames.Addr, ok bool) {
 	p := c.img.lock()
 	defer c.img.mu.Unlock()
@@ -86,21 +86,21 @@ func (c imageCalls) EndsStack(pc frames.Addr) bool {
 	return p.calls.EndsStack(pc)
 }
 
-// LeavesByJump implements [frames.Jumps].
+// LeavesByJump implements [frames.TailCalls].
 func (c imageCalls) LeavesByJump(start frames.Addr) bool {
 	p := c.img.lock()
 	defer c.img.mu.Unlock()
 	return p.calls.LeavesByJump(start)
 }
 
-// ChangesStack implements [frames.Switches].
+// ChangesStack implements [frames.StackSwitches].
 func (c imageCalls) ChangesStack(pc frames.Addr, caller bool) bool {
 	p := c.img.lock()
 	defer c.img.mu.Unlock()
 	return p.calls.ChangesStack(pc, caller)
 }
 
-// Popped implements [frames.Pops].
+// Popped implements [frames.PoppedRegisters].
 func (c imageCalls) Popped(pc frames.Addr, n int) (reg uint8, ok bool) {
 	p := c.img.lock()
 	defer c.img.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 	"prywalk/internal/runtimes"
 )
 
-// parts are the rule sources of a file and its debug files.
-type parts struct {
+// fileRules are the rule sources of a file and its debug files.
+type fileRules struct {
 	table    managed.FileTable      // nil: none
 	sources  []frames.RuleSource    // by falling trust
 	calls    *analysis              // the last of sources
@@ -25,7 +25,7 @@ type parts struct {
 
 // prepare makes the sources by falling trust: the table of a language, the file's call frame information, that of its
 // debug files, the analysis of instructions. The walker goes on by frame pointer and scan ([frames.Method]).
-func (p *parts) prepare(f *elffile.File, debug *debugFiles) {
+func (p *fileRules) prepare(f *elffile.File, debug *debugFiles) {
 	p.bounds = append(p.bounds, stubs(f.PLTs()))
 	if p.table = runtimes.TableOf(f); p.table != nil {
 		p.add(p.table)
@@ -46,7 +46,7 @@ func (p *parts) prepare(f *elffile.File, debug *debugFiles) {
 }
 
 // add adds a source that also knows the bounds of its functions.
-func (p *parts) add(s interface {
+func (p *fileRules) add(s interface {
 	frames.RuleSource
 	heuristics.Functions
 }) {
@@ -55,7 +55,7 @@ func (p *parts) add(s interface {
 }
 
 // Table returns the table of a language's functions; nil for none. Not safe for concurrent use.
-func (img *Image) Table() managed.FileTable { return img.prepared().table }
+func (img *Image) Table() managed.FileTable { return img.preparedRules().table }
 
 // preparedTable returns the table for concurrent use; nil for none. A file without a table is not prepared.
 func (img *Image) preparedTable() managed.FileTable {
@@ -78,7 +78,7 @@ func (img *Image) mayHaveTable() bool {
 }
 
 // FuncRange implements heuristics.Functions.
-func (p *parts) FuncRange(pc uint64) (start, end uint64, ok bool) {
+func (p *fileRules) FuncRange(pc uint64) (start, end uint64, ok bool) {
 	for _, b := range p.bounds {
 		if start, end, ok = b.FuncRange(pc); ok {
 			return start, end, ok
@@ -88,9 +88,9 @@ func (p *parts) FuncRange(pc uint64) (start, end uint64, ok bool) {
 }
 
 // Parent implements heuristics.Parts.
-func (p *parts) Parent(start uint64) (lo, hi uint64, ok bool) { return p.cold.Parent(start) }
+func (p *fileRules) Parent(start uint64) (lo, hi uint64, ok bool) { return p.cold.Parent(start) }
 
 // KeepsFPOnly implements heuristics.Conventions.
-func (p *parts) KeepsFPOnly(pc uint64) bool {
+func (p *fileRules) KeepsFPOnly(pc uint64) bool {
 	return slices.ContainsFunc(p.builtins, func(b managed.Builtins) bool { return b.KeepsFPOnly(pc) })
 }
