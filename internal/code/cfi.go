@@ -9,12 +9,11 @@ import (
 	"prywalk/internal/managed"
 )
 
-// ownCFI returns the file's .eh_frame and .debug_frame; nil for none. With a language's table, .debug_frame is left to
-// [debugCFI].
-func ownCFI(f *elffile.File, hasTable bool) *dwarfunwind.Table {
+// CFI returns the call frame information of .eh_frame, with debugFrame also of .debug_frame; nil for none.
+func CFI(f *elffile.File, debugFrame bool) *dwarfunwind.Table {
 	hdr, frame := f.EhFrame()
 	cfg := dwarfunwind.Config{Arch: f.Arch(), EhFrameHdr: section(hdr), EhFrame: section(frame)}
-	if !hasTable {
+	if debugFrame {
 		debug, _ := f.WindowUpTo(f.DebugSection("frame"), maxDebugFrame) // nil for none
 		cfg.DebugFrame = section(debug)
 	}

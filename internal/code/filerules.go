@@ -30,7 +30,7 @@ func (p *fileRules) prepare(f *elffile.File, debug *debugFiles) {
 	if p.table = runtimes.TableOf(f); p.table != nil {
 		p.add(p.table)
 	}
-	if own := ownCFI(f, p.table != nil); own != nil {
+	if own := CFI(f, p.table == nil); own != nil { // with a table, debugCFI has .debug_frame
 		p.add(own)
 	}
 	p.add(&debugCFI{elf: f, from: debug, table: p.table})
