@@ -15,8 +15,8 @@ const (
 	// maxNote bounds a note's contents, bytes; the longest are a core's mapped files.
 	maxNote = 16 << 20
 	// maxNotes bounds the notes of a file, bytes, each counted with noteCost more: holes of a file have billions.
-	maxNotes = 4 << 30
-	noteCost = 1024
+	maxNotes = 8 << 30
+	noteCost = 4096
 	// maxBuildID is twice the longest hash in use, bytes.
 	maxBuildID = 128
 )
