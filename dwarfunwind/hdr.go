@@ -112,7 +112,7 @@ func (h *hdrTable) findCommon(pc uint64) (addr, i uint64, ok bool) {
 
 // around returns at least one pair around index i, within lo and hi, without a copy, and the index of the first.
 func (h *hdrTable) around(i, lo, hi uint64) (from uint64, b []byte) {
-	w, ok := h.sec.Data.(Wide)
+	w, ok := h.sec.Data.(BlockViewer)
 	if !ok {
 		return i, h.sec.view(h.first+i*8, 8)
 	}

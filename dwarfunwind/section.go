@@ -9,8 +9,8 @@ type Viewer interface {
 	View(off uint64, n int) ([]byte, error)
 }
 
-// Wide is a [Viewer] that can return more than was asked without a copy.
-type Wide interface {
+// BlockViewer is a [Viewer] that can return more than was asked without a copy.
+type BlockViewer interface {
 	// Around returns bytes that contain the n bytes at off, and the offset of the first; nil if they cannot be read.
 	Around(off uint64, n int) (from uint64, b []byte)
 }
@@ -28,7 +28,7 @@ func (b Bytes) View(off uint64, n int) ([]byte, error) {
 	return b[off : off+uint64(n)], nil
 }
 
-// Around implements [Wide].
+// Around implements [BlockViewer].
 func (b Bytes) Around(off uint64, n int) (uint64, []byte) {
 	if _, err := b.View(off, n); err != nil {
 		return 0, nil

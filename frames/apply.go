@@ -154,9 +154,6 @@ func (u *unwinder) exprFailure() StopReason {
 }
 
 func (u *unwinder) rowRA(row *Row, info *archInfo, cfa Addr, flags Flags) StopReason {
-	if row.RA.Kind == RuleUndefined {
-		return StopRoot
-	}
 	p := row.RA
 	if p.Kind == RuleSame {
 		p = RegRule{Kind: RuleReg, Reg: info.ra}
@@ -227,7 +224,7 @@ func (u *unwinder) canApply(r *Rule) bool {
 	if r.Flags&FlagRow != 0 && u.space.rows[r.row()].CFAExpr != nil {
 		return true
 	}
-	return r.Flags&FlagRoot != 0 || u.regs.Known&(1<<(r.CFAReg%NumRegs)) != 0
+	return u.regs.Known&(1<<(r.CFAReg%NumRegs)) != 0
 }
 
 // assumePreserved applies a rule whose CFA is relative to a register that callees may change, with its value in the

@@ -112,7 +112,7 @@ func (s *Space) mayLeaveByJump(start Addr) bool {
 	e = s.calls.jumps.replace(start, startBits)
 	*e = jumpEntry{start: start, leaves: true, valid: true}
 	if m := s.Find(start); m != nil {
-		if j, ok := m.Calls.(Jumps); ok {
+		if j, ok := m.Calls.(TailCalls); ok {
 			e.leaves = j.LeavesByJump(start - m.Bias)
 		}
 	}

@@ -27,9 +27,8 @@
 // ([StopReason]).
 //
 // A rule depends on the program counter alone. The [Space] caches it for all threads and ticks. It comes from the
-// module's sources, by falling trust: call frame information or Go's tables, analysis of the instructions, a frame
-// pointer that the instructions prove. Without any, the walker scans the stack for a word that follows a call. See
-// [Method].
+// module's sources, in their order. Without one, the walker tries the frame pointer, then scans the stack for a word
+// that follows a call. [Method] has the order of trust.
 //
 // # Parts
 //

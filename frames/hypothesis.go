@@ -25,7 +25,7 @@ package frames
 //     would join the live chain: the return address there follows another call. In recursion neither is accepted.
 //
 // In doubt the walk ends as unproven: for a function called by pointer from a place that also calls others, and for
-// one reached by a tail call ([Jumps]).
+// one reached by a tail call ([TailCalls]).
 //
 // Sources: System V ABI for x86-64, §3.2.2 (place of the return address); Intel SDM volume 2, CALL.
 
@@ -81,7 +81,7 @@ func (w *Walker) prove(r *Rule) StopReason {
 	if w.isTrial || w.snap == nil || w.searches >= maxSearches {
 		return StopUnproven
 	}
-	if !info.raOnStack || r.Flags&(FlagSignal|FlagSwitch|FlagRoot) != 0 {
+	if !info.raOnStack || r.Flags&(FlagSignal|FlagSwitch) != 0 {
 		return StopUnproven
 	}
 	w.searches++
@@ -218,14 +218,9 @@ func (s *search) chain(w *Walker, c *candidate, reg uint8, to func(at Addr)) boo
 	if c.link == linkDirect && t.StopReason() == StopStackCut {
 		s.cut = t.UnreadAddr()
 	}
-	return t.StopReason() == StopRoot && rest >= 0 && t.atRoot()
-}
-
-// atRoot reports whether the code proves that there is no caller. A return address of 0 does not: cleared memory has
-// many.
-func (w *Walker) atRoot() bool {
-	r := &w.space.lookup(w.regs.PC, w.caller, false).rule
-	return r.Flags&FlagRoot != 0 || r.Flags&FlagRow != 0 && w.space.rows[r.row()].RA.Kind == RuleUndefined
+	// A return address of 0 does not prove the end: cleared memory has many.
+	last := &t.space.lookup(t.regs.PC, t.caller, false).rule
+	return t.StopReason() == StopRoot && rest >= 0 && last.Flags&FlagRoot != 0
 }
 
 // best returns the only proven candidate; false if there is none, or several.

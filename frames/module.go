@@ -37,8 +37,8 @@ type CallSites interface {
 	FuncStart(pc Addr) (Addr, bool)
 }
 
-// Extents is a [CallSites] that knows the ends of functions.
-type Extents interface {
+// FunctionBounds is a [CallSites] that knows the ends of functions.
+type FunctionBounds interface {
 	// FuncRange returns the bounds of the function that has pc, the end excluded.
 	FuncRange(pc Addr) (start, end Addr, ok bool)
 }
@@ -48,15 +48,15 @@ type StackEnds interface {
 	EndsStack(pc Addr) bool
 }
 
-// Jumps is a [CallSites] that knows which functions may end in a tail call: a jump to a function that returns in their
-// place.
-type Jumps interface {
+// TailCalls is a [CallSites] that knows which functions may end in a tail call: a jump to a function that returns in
+// their place.
+type TailCalls interface {
 	// LeavesByJump reports whether the function that starts at start may have a jump out of itself.
 	LeavesByJump(start Addr) bool
 }
 
-// Switches is a [CallSites] that knows code on another stack than its caller's.
-type Switches interface {
+// StackSwitches is a [CallSites] that knows code on another stack than its caller's.
+type StackSwitches interface {
 	// ChangesStack reports whether the function that has pc has loaded another stack's pointer before pc. caller: pc
 	// is a return address.
 	ChangesStack(pc Addr, caller bool) bool

@@ -8,16 +8,16 @@ package frames
 // signal handlers may write, and the copy has nothing. If the instructions before pc are that pop, the value is in the
 // register itself. Otherwise it is unknown, and the walk goes on until a frame needs it.
 
-// Pops is a [CallSites] that knows which registers were just popped.
-type Pops interface {
+// PoppedRegisters is a [CallSites] that knows which registers were just popped.
+type PoppedRegisters interface {
 	// Popped returns the register whose pop left the word n × 8 bytes below the stack pointer; 1 is the last pop. pc
 	// is a module address behind or between pops; false if that is uncertain.
 	Popped(pc Addr, n int) (reg uint8, ok bool)
 }
 
-// Returns is a [CallSites] that knows which registers code about to return has restored. In functions whose stack GCC
-// has realigned, call frame information gives places relative to the frame pointer even after its pop.
-type Returns interface {
+// RestoredRegisters is a [CallSites] that knows which registers code about to return has restored. In functions whose
+// stack GCC has realigned, call frame information gives places relative to the frame pointer even after its pop.
+type RestoredRegisters interface {
 	// AboutToReturn returns the callee-saved registers, as a set of DWARF numbers, that the instructions from pc, a
 	// module address, straight to the return do not change. They have the caller's values. It is 0 if no return
 	// follows.
@@ -36,7 +36,7 @@ func (u *unwinder) popped(at Addr) (reg uint8, ok bool) {
 	if below := u.regs.SP() - at; m == nil || below%8 != 0 || below/8 > maxPopped {
 		return 0, false
 	}
-	p, ok := m.Calls.(Pops)
+	p, ok := m.Calls.(PoppedRegisters)
 	if !ok {
 		return 0, false
 	}

@@ -50,20 +50,20 @@ func longestStep(arch Arch, r *Rule) Addr {
 	return nearBy
 }
 
-// Reach returns the highest stack pointer on the walk's first stack: what a copy of it needs. It may be off by a
+// HighestSP returns the highest stack pointer on the walk's first stack: what a copy of it needs. It may be off by a
 // signal's frame (16 KiB on x86-64, 128 KiB on arm64).
-func (w *Walker) Reach() Addr {
+func (w *Walker) HighestSP() Addr {
 	if w.reach.away {
 		return w.reach.highestSP
 	}
 	return w.regs.SP()
 }
 
-// Away reports whether the current frame, or [Walker.UnreadAddr], is on another stack than the first.
-func (w *Walker) Away() bool { return w.reach.away }
+// OnOtherStack reports whether the current frame, or [Walker.UnreadAddr], is on another stack than the first.
+func (w *Walker) OnOtherStack() bool { return w.reach.away }
 
-// Left reports whether the walk has been on another stack, or would be with the word that it lacks.
-func (w *Walker) Left() bool { return w.reach.left }
+// LeftFirstStack reports whether the walk has been on another stack, or would be with the word that it lacks.
+func (w *Walker) LeftFirstStack() bool { return w.reach.left }
 
 // changesStack is changedStack, evaluated once for each cached rule.
 func (w *Walker) changesStack() bool {

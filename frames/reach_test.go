@@ -36,8 +36,8 @@ func TestReachIsOnTheStackThatTheWalkBeganOn(t *testing.T) {
 		s, regs, mem := twoStacks(from, c.to, c.flags)
 		var w Walker
 		wantPCs(t, walk(t, &w, s, regs, mem), 0x1010, 0x2010, 0x3010, 0x4010)
-		if got := w.Reach(); got != c.reach || w.Away() != (c.reach == from+64) {
-			t.Errorf("%s: reach %#x, away %v; want reach %#x", c.name, got, w.Away(), c.reach)
+		if got := w.HighestSP(); got != c.reach || w.OnOtherStack() != (c.reach == from+64) {
+			t.Errorf("%s: reach %#x, away %v; want reach %#x", c.name, got, w.OnOtherStack(), c.reach)
 		}
 	}
 }
@@ -49,9 +49,9 @@ func TestUncopiedWordOfAnotherStackDoesNotLengthenTheReach(t *testing.T) {
 	mem.Others = nil
 	var w Walker
 	walk(t, &w, s, regs, mem)
-	if w.StopReason() != StopStackCut || w.UnreadAddr() != to+8 || !w.Away() || w.Reach() != from+64 {
-		t.Errorf("%v at %#x, away %v, reach %#x; want %v at %#x, away, reach %#x", w.StopReason(), w.UnreadAddr(), w.Away(),
-			w.Reach(), StopStackCut, to+8, from+64)
+	if w.StopReason() != StopStackCut || w.UnreadAddr() != to+8 || !w.OnOtherStack() || w.HighestSP() != from+64 {
+		t.Errorf("%v at %#x, away %v, reach %#x; want %v at %#x, away, reach %#x", w.StopReason(), w.UnreadAddr(),
+			w.OnOtherStack(), w.HighestSP(), StopStackCut, to+8, from+64)
 	}
 }
 
@@ -67,8 +67,8 @@ func TestReachEndsWhereCodeHasLoadedAnotherStack(t *testing.T) {
 	for range 2 { // the second time from the cache
 		var w Walker
 		wantPCs(t, walk(t, &w, s, regs, mem), 0x1010, 0x2010, 0x3010, 0x4010)
-		if w.Reach() != from+64 {
-			t.Errorf("reach %#x, want %#x", w.Reach(), from+64)
+		if w.HighestSP() != from+64 {
+			t.Errorf("reach %#x, want %#x", w.HighestSP(), from+64)
 		}
 	}
 }

@@ -36,7 +36,7 @@ type Row struct {
 	CFAOff   int64
 	CFADeref bool // the CFA is the word at CFAReg + CFAOff
 	CFAReg   uint8
-	RA       RegRule
+	RA       RegRule          // RuleUndefined is [FlagRoot]
 	Regs     [NumRegs]RegRule // by DWARF number
 }
 
@@ -62,7 +62,7 @@ func (row *Row) ByFramePointer(arch Arch) bool {
 }
 
 // MarkRestored changes the row for code that has restored the registers of a set, including the frame pointer
-// ([Returns]). Other registers whose places are relative to it become unknown.
+// ([RestoredRegisters]). Other registers whose places are relative to it become unknown.
 func (row *Row) MarkRestored(arch Arch, kept uint32) {
 	fp := arch.info().fp
 	for reg := range row.Regs {

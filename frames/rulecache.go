@@ -187,6 +187,9 @@ func (s *Space) fromSources(e *entry, pc Addr, caller, spOnly bool) bool {
 	q := Query{PC: pc - mod.Bias, Caller: caller, SPOnly: spOnly}
 	for _, src := range mod.Sources {
 		r, row, ok := src.Rule(q)
+		if ok && row != nil && row.RA.Kind == RuleUndefined {
+			r, row = Rule{Flags: FlagRoot, Method: r.Method}, nil // DWARF 5 §6.4.4
+		}
 		if !ok || spOnly && !s.spRelative(r, row) {
 			continue
 		}

@@ -86,7 +86,7 @@ func (s *Space) FuncRange(pc Addr) (start, end Addr) {
 	if m == nil {
 		return 0, 0
 	}
-	e, ok := m.Calls.(Extents)
+	e, ok := m.Calls.(FunctionBounds)
 	if !ok {
 		return 0, 0
 	}

@@ -265,6 +265,6 @@ func (u *unwinder) changedStack() bool {
 	if m == nil {
 		return false
 	}
-	s, ok := m.Calls.(Switches)
+	s, ok := m.Calls.(StackSwitches)
 	return ok && s.ChangesStack(u.regs.PC-m.Bias, u.caller)
 }

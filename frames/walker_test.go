@@ -115,6 +115,19 @@ func TestWalkFollowsRulesToTheRoot(t *testing.T) {
 	}
 }
 
+// The outermost frame needs no CFA (DWARF 5 §6.4.4).
+func TestUndefinedReturnAddressEndsTheStackWithoutACFA(t *testing.T) {
+	src := &fakeSource{
+		rules: map[Addr]Rule{0x1010: {Method: MethodCFI}},
+		rows:  map[Addr]*Row{0x1010: {CFAReg: X86RAX, CFADeref: true, RA: RegRule{Kind: RuleUndefined}}},
+	}
+	var w Walker
+	wantPCs(t, walk(t, &w, space(src, nil), x86Regs(0x1010, 0x7000, 7), stack(0x7000, 0)), 0x1010)
+	if w.StopReason() != StopRoot {
+		t.Errorf("stop reason %v, want %v", w.StopReason(), StopRoot)
+	}
+}
+
 func TestWalkHasAStopReason(t *testing.T) {
 	rule := Rule{CFAReg: X86RSP, CFAOff: 16, Method: MethodCFI}
 	byFP := Rule{CFAReg: X86RBP, CFAOff: 16, Method: MethodCFI}

@@ -146,7 +146,7 @@ func (s *Source) keepsAll(st *state) bool {
 // thunkFrame is a frame with a return address only.
 func (s *Source) thunkFrame() finding { return finding{cfa: start(s.abi.sp).plus(s.abi.entry)} }
 
-// Popped implements [frames.Pops].
+// Popped implements [frames.PoppedRegisters].
 func (s *Source) Popped(pc frames.Addr, n int) (reg uint8, ok bool) {
 	if s.abi == nil || s.abi.popped == nil || s.opt.Code == nil || n < 1 {
 		return 0, false
@@ -220,7 +220,7 @@ func endsFunctionX86(b []byte) bool {
 // maxReturning bounds the instructions up to a return: set the stack pointer, pop the register that had it, return.
 const maxReturning = 3
 
-// AboutToReturn implements [frames.Returns].
+// AboutToReturn implements [frames.RestoredRegisters].
 func (s *Source) AboutToReturn(pc frames.Addr) (kept uint32) {
 	if s.abi == nil || s.abi.ra != noReg || s.opt.Code == nil || s.opt.JIT {
 		return 0

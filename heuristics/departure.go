@@ -54,7 +54,7 @@ func (p *prologue) linkRegisterLost(a *abi) bool {
 	return a.ra != noReg && !(ok && f.ra.kind != lost)
 }
 
-// ChangesStack implements [frames.Switches].
+// ChangesStack implements [frames.StackSwitches].
 func (s *Source) ChangesStack(pc uint64, caller bool) bool {
 	q := frames.Query{PC: pc, Caller: caller}
 	lo, hi, ok := s.bounds(q.Lookup(s.opt.Arch))

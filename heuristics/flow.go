@@ -81,7 +81,7 @@ func (a *abi) keeps(reg uint8) bool {
 // leavesBytes bounds the functions that LeavesByJump reads, in bytes.
 const leavesBytes = 64 << 10
 
-// LeavesByJump implements [frames.Jumps]. It also reports true if the function's bounds are unknown or too far
+// LeavesByJump implements [frames.TailCalls]. It also reports true if the function's bounds are unknown or too far
 // apart, or there is an indirect jump or an invalid instruction.
 func (s *Source) LeavesByJump(start uint64) bool {
 	lo, hi, ok := s.bounds(start)

@@ -49,11 +49,11 @@ type Source struct {
 }
 
 var (
-	_ frames.RuleSource = (*Source)(nil)
-	_ frames.CallSites  = (*Source)(nil)
-	_ frames.Jumps      = (*Source)(nil)
-	_ frames.Switches   = (*Source)(nil)
-	_ frames.Pops       = (*Source)(nil)
+	_ frames.RuleSource      = (*Source)(nil)
+	_ frames.CallSites       = (*Source)(nil)
+	_ frames.TailCalls       = (*Source)(nil)
+	_ frames.StackSwitches   = (*Source)(nil)
+	_ frames.PoppedRegisters = (*Source)(nil)
 )
 
 // New returns a source. It has no answers for an unknown architecture.

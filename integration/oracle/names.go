@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"prywalk/dwarfunwind"
-	"prywalk/frames"
 	"prywalk/internal/code"
 	"prywalk/internal/elffile"
 )
@@ -46,22 +45,9 @@ func symbolSpans(f *elffile.File) []span {
 
 func pltSpans(f *elffile.File) []span {
 	var out []span
-	for i := range f.Sections {
-		s := &f.Sections[i]
-		if s.Name != ".plt" && !strings.HasPrefix(s.Name, ".plt.") {
-			continue
-		}
-		size := s.EntSize
-		if size < 8 || size > 32 {
-			size = 16
-		}
-		at := s.Addr
-		if s.Name == ".plt" && f.Arch() == frames.AArch64 { // its first entry is larger
-			out = append(out, span{at, at + 32, s.Name})
-			at += 32
-		}
-		for ; at < s.Addr+s.Size; at += size {
-			out = append(out, span{at, at + size, s.Name})
+	for _, t := range f.PLTs() {
+		for start, end, ok := t.Range(t.Addr); ok; start, end, ok = t.Range(end) {
+			out = append(out, span{start, end, t.Name})
 		}
 	}
 	return out

@@ -75,9 +75,9 @@ func (p *processAccount) measure(s *observe.RawSample, stop frames.StopReason, w
 	if s.How != observe.BySample {
 		return
 	}
-	used := int64(w.Reach() - s.Mem.Stack.Addr)
+	used := int64(w.HighestSP() - s.Mem.Stack.Addr)
 	switch {
-	case stop == frames.StopStackCut && !w.Away():
+	case stop == frames.StopStackCut && !w.OnOtherStack():
 		used = handover.DeeperThanSample
 	case used < 0 || used > int64(len(s.Mem.Stack.Bytes)):
 		return // invalid walk

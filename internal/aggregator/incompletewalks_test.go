@@ -101,7 +101,7 @@ func TestIncompleteSamplesOfUndiscoveredProcessesAreCounted(t *testing.T) {
 	defer target.Close()
 	payer := handover.NewProcess(target, false, 0)
 	payer.TakeTaskDir().Close()
-	var listing code.Listing
+	var listing code.MappingList
 	if err := listing.Read(pid); err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 // listedProgram is the code of a process that was never opened, by the kernel's records.
 type listedProgram struct {
 	program *handover.Program
-	code    *code.Listed
+	code    *code.RecordedSpace
 	modules map[*frames.Module]*profile.ModuleInfo
 }
 
@@ -73,7 +73,7 @@ func (u *unwinder) listed(payer *handover.Process, g *handover.Program) *listedP
 		}
 		u.last = listedProgram{
 			program: g,
-			code:    u.images.Listed(payer.Target.Arch, g.Maps, payer.Target.PID, g.Name),
+			code:    u.images.RecordedSpace(payer.Target.Arch, g.Maps, payer.Target.PID, g.Name),
 			modules: map[*frames.Module]*profile.ModuleInfo{},
 		}
 	}

@@ -31,8 +31,8 @@ func (p *program) applyTo(proc *handover.Process) {
 }
 
 func (p *program) noteDeepest(thr *threadAccount, s *observe.RawSample, w *frames.Walker) {
-	from, reach := s.Mem.Stack.Addr, w.Reach()
-	inStack := !w.Away() && reach > from && reach <= s.Mem.StackEnd
+	from, reach := s.Mem.Stack.Addr, w.HighestSP()
+	inStack := !w.OnOtherStack() && reach > from && reach <= s.Mem.StackEnd
 	if thr.TID == thr.proc.Target.PID && w.StopReason().Complete() && inStack {
 		p.deepestStack = max(p.deepestStack, int64(reach-from)+walkBeyond)
 	}

@@ -78,7 +78,7 @@ func (u *unwinder) unwind(thr *threadAccount, s *observe.RawSample) (sample.Stac
 		u.methods = methods
 		return u.unwindKernel(s, frames.StopRoot)
 	}
-	p.countWalk(s, stop, u.walker.Away())
+	p.countWalk(s, stop, u.walker.OnOtherStack())
 	p.measure(s, stop, &u.walker)
 	if p.program != nil {
 		p.program.noteDeepest(thr, s, &u.walker)

@@ -48,7 +48,7 @@ v8_Default_embedded_blob_code_size_:
 	.section .note.GNU-stack,"",@progbits
 `
 
-func embeddedParts(t *testing.T, flags ...string) (*parts, map[string]uint64) {
+func embeddedParts(t *testing.T, flags ...string) (*fileRules, map[string]uint64) {
 	t.Helper()
 	dir := t.TempDir()
 	src, exe := filepath.Join(dir, "blob.s"), filepath.Join(dir, "blob")
@@ -62,7 +62,7 @@ func embeddedParts(t *testing.T, flags ...string) (*parts, map[string]uint64) {
 	for i := range syms {
 		at[f.SymbolName(elffile.SymTab, &syms[i])] = syms[i].Value
 	}
-	p := &parts{}
+	p := &fileRules{}
 	p.prepare(f, nil)
 	return p, at
 }

@@ -9,12 +9,12 @@ import (
 	"prywalk/internal/managed"
 )
 
-// addCFI adds .eh_frame and .debug_frame; with a language's table, .debug_frame is left to [debugCFI].
-func (p *parts) addCFI(f *elffile.File) {
+// CFI returns the call frame information of .eh_frame, with debugFrame also of .debug_frame; nil for none.
+func CFI(f *elffile.File, debugFrame bool) *dwarfunwind.Table {
 	hdr, frame := f.EhFrame()
 	cfg := dwarfunwind.Config{Arch: f.Arch(), EhFrameHdr: section(hdr), EhFrame: section(frame)}
-	if p.table == nil {
-		debug, _ := f.Window(f.DebugSection("frame")) // nil for none
+	if debugFrame {
+		debug, _ := f.WindowUpTo(f.DebugSection("frame"), maxDebugFrame) // nil for none
 		cfg.DebugFrame = section(debug)
 	}
 	if s := f.Section(".text"); s != nil {
@@ -23,12 +23,8 @@ func (p *parts) addCFI(f *elffile.File) {
 	if s := f.Section(".got"); s != nil {
 		cfg.GOT = s.Addr
 	}
-	t, err := dwarfunwind.New(cfg)
-	if err != nil {
-		return
-	}
-	p.sources = append(p.sources, t)
-	p.bounds = append(p.bounds, t)
+	t, _ := dwarfunwind.New(cfg) // nil for none
+	return t
 }
 
 func section(w *elffile.Window) dwarfunwind.Section {

@@ -56,7 +56,7 @@ func TestColdPartsBelongToTheFunctionOfTheirUnit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var p parts
+	var p fileRules
 	p.prepare(f, nil)
 	found := 0
 	var parent *elffile.Symbol

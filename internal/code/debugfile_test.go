@@ -165,7 +165,7 @@ func TestBoundsOfStrippedFunctionsComeFromEmbeddedDebugData(t *testing.T) {
 	whole := openELF(t, exe)
 	embed(t, exe, "-S", "--keep-symbol=inner", "--keep-symbol=outer")
 	f := openELF(t, exe)
-	var p, bare parts
+	var p, bare fileRules
 	p.prepare(f, &debugFiles{elf: f, path: exe})
 	bare.prepare(f, nil)
 	syms, err := whole.Symbols(elffile.SymTab)
@@ -199,7 +199,7 @@ func TestDebugFilesAreOpenedOnlyForCodeWithoutOtherInformation(t *testing.T) {
 		opened++
 		return nil, os.ErrNotExist
 	}}
-	var p parts
+	var p fileRules
 	p.prepare(f, debug)
 	query := func(pc uint64) {
 		for _, s := range p.sources {

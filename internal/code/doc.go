@@ -18,9 +18,8 @@
 //
 // # Images
 //
-// An [Image] is an ELF file with its rule sources: the table of a language ([managed.FileTable]: Go's), call frame
-// information, that of debug files, and the analysis of instructions. An [ImageCache] shares images among
-// processes. Opening reads headers only; sources are made with the first rule.
+// An [Image] is an ELF file with its rule sources, made with the first rule; opening reads headers only. An
+// [ImageCache] shares images among processes.
 //
 //	/proc/PID/maps ──► Mapping ──► frames.Module ──► Sources (frames.Rule by pc)
 //	                      │                             ▲

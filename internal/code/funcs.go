@@ -53,6 +53,19 @@ func (x *funcIndex) build() {
 	x.funcs = slices.Clip(x.funcs)
 }
 
+// stubs are procedure linkage tables, each of which has one entry of call frame information.
+type stubs []elffile.PLT
+
+// FuncRange implements heuristics.Functions.
+func (t stubs) FuncRange(pc uint64) (start, end uint64, ok bool) {
+	for i := range t {
+		if start, end, ok = t[i].Range(pc); ok {
+			return start, end, ok
+		}
+	}
+	return 0, 0, false
+}
+
 // eachTable calls yield for .symtab, else for .dynsym and the symbol tables of debug files.
 func eachTable(f *elffile.File, from *debugFiles, yield func(*elffile.File, elffile.SymbolKind)) {
 	if f.HasSymbols(elffile.SymTab) {

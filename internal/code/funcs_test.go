@@ -51,7 +51,7 @@ func TestBoundsComeFromSymbolsWithoutFrameInformation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var p parts
+	var p fileRules
 	p.prepare(f, nil)
 	for i := range syms {
 		name := f.SymbolName(elffile.SymTab, &syms[i])
@@ -70,7 +70,7 @@ func TestBoundsComeFromSymbolsWithoutFrameInformation(t *testing.T) {
 
 func TestEachPLTEntryIsAFunction(t *testing.T) {
 	f := compiled(t, twoFunctions, "-O1", "-fcf-protection=none", "-Wl,-z,lazy")
-	var p parts
+	var p fileRules
 	p.prepare(f, nil)
 	plt := f.Section(".plt")
 	if plt == nil {
@@ -86,7 +86,7 @@ func TestEachPLTEntryIsAFunction(t *testing.T) {
 func TestFileWithoutSymbolsAndCFIHasNoBounds(t *testing.T) {
 	f := compiled(t, "int main(void){return 0;}", "-s", "-nostartfiles", "-Wl,-e,main", "-static",
 		"-fno-asynchronous-unwind-tables")
-	var p parts
+	var p fileRules
 	p.prepare(f, nil)
 	if _, _, ok := p.FuncRange(f.Entry); ok {
 		t.Error("a file without symbols and CFI has bounds")
@@ -95,7 +95,7 @@ func TestFileWithoutSymbolsAndCFIHasNoBounds(t *testing.T) {
 
 func BenchmarkFuncRange(b *testing.B) {
 	f := compiled(b, twoFunctions)
-	var p parts
+	var p fileRules
 	p.prepare(f, nil)
 	b.ReportAllocs()
 	for b.Loop() {

@@ -191,8 +191,8 @@ func (c *lineCursor) perm() Perm {
 	return p
 }
 
-// Listing is the list of a process's mappings.
-type Listing struct {
+// MappingList is the list of a process's mappings.
+type MappingList struct {
 	text []byte
 	// Code has the executable mappings, Spans all, ascending.
 	Code  []Mapping
@@ -200,7 +200,7 @@ type Listing struct {
 }
 
 // Read reads the mappings of a process.
-func (l *Listing) Read(pid int) error {
+func (l *MappingList) Read(pid int) error {
 	var err error
 	if l.text, err = procmem.ReadMaps(pid, l.text); err != nil {
 		return err
@@ -209,12 +209,12 @@ func (l *Listing) Read(pid int) error {
 }
 
 // HasCode reports whether an address is in a mapping with code.
-func (l *Listing) HasCode(addr uint64) bool {
+func (l *MappingList) HasCode(addr uint64) bool {
 	return slices.ContainsFunc(l.Code, func(m Mapping) bool { return m.Start <= addr && addr < m.End })
 }
 
 // parse makes new lists, as the old ones may be in use.
-func (l *Listing) parse() error {
+func (l *MappingList) parse() error {
 	l.Code, l.Spans = nil, nil
 	return eachMapping(l.text, func(m *RawMapping) {
 		l.Spans = append(l.Spans, m.span())

@@ -105,7 +105,7 @@ func BenchmarkMapsOf60000Lines(b *testing.B) {
 }
 
 func TestListingOfAProcess(t *testing.T) {
-	var l Listing
+	var l MappingList
 	for range 2 { // the second reuses the text buffer
 		if err := l.Read(os.Getpid()); err != nil {
 			t.Fatal(err)

@@ -38,10 +38,14 @@ func bind(mod *frames.Module, m *Mapping, img *Image) {
 		m.JIT = true
 		return
 	}
-	m.Image = img
+	img.describe(mod, m, bias)
+}
+
+// describe makes img the origin of a module's code.
+func (img *Image) describe(mod *frames.Module, m *Mapping, bias uint64) {
 	img.usage.modules.Add(1)
-	mod.Bias = bias
-	mod.BuildID = img.BuildID
+	m.Image, m.JIT = img, false
+	mod.BuildID, mod.Bias, mod.Generated = img.BuildID, bias, false
 	mod.Sources, mod.Calls = img.lazySources()
 }
 
@@ -88,10 +92,8 @@ func adoptCopy(o AddressSpace, mod *frames.Module, before *RawMapping) {
 	if !ok || !img.executable(at.Start-bias) || !copyOf(o, img, at, bias) {
 		return
 	}
-	at.JIT, at.Image = false, img
-	img.usage.modules.Add(1)
-	mod.Name, mod.BuildID, mod.Bias = file.Path, img.BuildID, bias
-	mod.Sources, mod.Calls = img.lazySources()
+	mod.Name = file.Path
+	img.describe(mod, at, bias)
 }
 
 func (img *Image) executable(addr uint64) bool {

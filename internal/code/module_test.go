@@ -151,6 +151,9 @@ func TestTextMovedToAnonymousMemoryIsThatOfTheFile(t *testing.T) {
 	if m == nil || imageOf(m) == nil || MappingOf(m).Inode != 0 {
 		t.Fatalf("modules %+v, want the text in anonymous memory with its file's image", p.Space().Modules())
 	}
+	if m.Generated || MappingOf(m).JIT {
+		t.Error("the copy of the file's text counts as generated code, which a run-time system may take over")
+	}
 }
 
 // movedText moves its text into anonymous memory, as Node does.
@@ -192,5 +195,32 @@ func BenchmarkOpen(b *testing.B) {
 		if err := p.Close(); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// Symbols, sections and call frame information are read once for each file.
+func TestSecondProcessOfAProgramReadsNoFileAgain(t *testing.T) {
+	cache := NewImageCache(0)
+	defer cache.Close()
+	var reads [2]uint64
+	for i := range reads {
+		c := child(t, "python3", "-c", "import time; time.sleep(1000)")
+		testtargets.Asleep(t, c.Process.Pid)
+		before := cache.files.clock
+		p, err := cache.Open(c.Process.Pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		for _, m := range p.Space().Modules() {
+			for at := m.Start; at < m.End && m.Calls != nil; at += 1 << 14 {
+				p.Space().FuncRange(at)
+				m.Sources[0].Rule(frames.Query{PC: at - m.Bias})
+			}
+		}
+		reads[i] = cache.files.clock - before
+	}
+	if reads[0] == 0 || reads[1] > 16 {
+		t.Errorf("%d reads for the first process, %d for the second; want some and almost none", reads[0], reads[1])
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"prywalk/frames"
 	"prywalk/internal/procmem"
 )
 
@@ -77,34 +76,6 @@ func withSpan(spans []procmem.Span, s procmem.Span) []procmem.Span {
 		out = append(out, s)
 	}
 	return out
-}
-
-// makeModules makes missing modules and returns those of anonymous JIT code.
-func (p *Process) makeModules() (anonymous []*frames.Module) {
-	p.nameProgram()
-	for i := range p.code {
-		c := &p.code[i]
-		if c.mod != nil {
-			continue
-		}
-		c.mod = NewModule(p, c.at)
-		if c.at.JIT && !c.at.Withheld {
-			p.runtimes.SetSources(c.mod)
-		}
-		if c.at.JIT && c.at.Inode == 0 {
-			anonymous = append(anonymous, c.mod)
-		}
-	}
-	return anonymous
-}
-
-func (p *Process) useModules() {
-	mods := make([]*frames.Module, len(p.code))
-	for i := range p.code {
-		mods[i] = p.code[i].mod
-	}
-	p.runtimes.Attach(p, mods)
-	p.space.SetModules(mods)
 }
 
 // At prepares walks of stacks copied at a moment (CLOCK_MONOTONIC, ns) if a run-time system dates its code. It

@@ -18,7 +18,7 @@ type owningSystem struct {
 
 func (s *owningSystem) Attach(h managed.Host) bool {
 	for _, m := range managed.Unowned(h) {
-		m.Owner, m.NoFP, m.Sources = s, true, []frames.RuleSource{Blind{}}
+		m.Owner, m.NoFP, m.Sources = s, true, []frames.RuleSource{UnknownCode{}}
 	}
 	s.lostAfter--
 	return s.lostAfter >= 0

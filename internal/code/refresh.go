@@ -9,6 +9,7 @@ import (
 	"sort"
 	"strings"
 
+	"prywalk/frames"
 	"prywalk/internal/process"
 	"prywalk/internal/procmem"
 )
@@ -167,6 +168,34 @@ func (p *Process) setMappings(next []mapped) {
 	p.Comm = p.Name()
 	FindCopies(p, anonymous)
 	p.useModules()
+}
+
+// makeModules makes missing modules and returns those of anonymous JIT code.
+func (p *Process) makeModules() (anonymous []*frames.Module) {
+	p.nameProgram()
+	for i := range p.code {
+		c := &p.code[i]
+		if c.mod != nil {
+			continue
+		}
+		c.mod = NewModule(p, c.at)
+		if c.at.JIT && !c.at.Withheld {
+			p.runtimes.SetSources(c.mod)
+		}
+		if c.at.JIT && c.at.Inode == 0 {
+			anonymous = append(anonymous, c.mod)
+		}
+	}
+	return anonymous
+}
+
+func (p *Process) useModules() {
+	mods := make([]*frames.Module, len(p.code))
+	for i := range p.code {
+		mods[i] = p.code[i].mod
+	}
+	p.runtimes.Attach(p, mods)
+	p.space.SetModules(mods)
 }
 
 // StackEnd returns the end of the mapping that contains sp; 0 for none.

@@ -53,7 +53,7 @@ func (img *Image) drop() (named bool) {
 	img.mu.Lock()
 	defer img.mu.Unlock()
 	img.debug.drop()
-	img.parts.Store(nil)
+	img.rules.Store(nil)
 	img.ELF.FreeContents()
 	return img.file == nil || img.file.closeUntilRead()
 }

@@ -72,8 +72,8 @@ func TestFilesThatNoProcessRunsAreReleased(t *testing.T) {
 	}
 	left := map[bool]int{}
 	for i, img := range images {
-		if img.Unused() == (i == programs-1) || (img.parts.Load() == nil) != img.Unused() {
-			t.Errorf("file %d: unused %v, code in memory %v", i, img.Unused(), img.parts.Load() != nil)
+		if img.Unused() == (i == programs-1) || (img.rules.Load() == nil) != img.Unused() {
+			t.Errorf("file %d: unused %v, code in memory %v", i, img.Unused(), img.rules.Load() != nil)
 		}
 		left[img.file.closed]++
 	}
@@ -91,7 +91,7 @@ func TestFilesThatNoProcessRunsAreReleased(t *testing.T) {
 	if now := budget.Process().Used(); now >= taken {
 		t.Errorf("%d bytes of the budget used, want less than the %d before", now, taken)
 	}
-	got := len(images[1].prepared().sources)
+	got := len(images[1].preparedRules().sources)
 	if got == 0 || images[1].ReadAddr(images[1].ELF.Entry, make([]byte, 8)) != 8 {
 		t.Errorf("%d sources of a file that runs again, and its code is unreadable", got)
 	}
@@ -119,7 +119,7 @@ func TestFileInUseIsKept(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.CloseUnused()
-		if img.Unused() || img.parts.Load() == nil {
+		if img.Unused() || img.rules.Load() == nil {
 			t.Fatal("a file in use was released")
 		}
 	}

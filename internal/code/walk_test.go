@@ -128,7 +128,7 @@ func TestSourcesAreMadeAtTheFirstRule(t *testing.T) {
 	p := open(t, c.Process.Pid)
 	m := moduleOf(p, "sleep")
 	img := imageOf(m)
-	if img.parts.Load() != nil {
+	if img.rules.Load() != nil {
 		t.Fatal("sources are made by Open")
 	}
 	for pc := m.Start; pc < m.End; pc += 64 {
@@ -136,9 +136,9 @@ func TestSourcesAreMadeAtTheFirstRule(t *testing.T) {
 			s.Rule(frames.Query{PC: pc - m.Bias})
 		}
 	}
-	if len(img.prepared().sources) != 3 {
+	if len(img.preparedRules().sources) != 3 {
 		t.Errorf("%d sources, want 3: call frame information, that of a debug file, instructions",
-			len(img.prepared().sources))
+			len(img.preparedRules().sources))
 	}
 }
 

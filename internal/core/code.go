@@ -87,7 +87,7 @@ func (c *Core) module(m *code.Mapping) *frames.Module {
 	case m.JIT:
 		c.runtimes.SetSources(mod)
 	case m.Image == nil || m.Image.FromMemory && !c.dumped(m):
-		mod.Sources = append(mod.Sources, code.Blind{})
+		mod.Sources = append(mod.Sources, code.UnknownCode{})
 	}
 	return mod
 }

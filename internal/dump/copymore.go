@@ -37,7 +37,7 @@ func (m *copyMore) planNext(t *code.Process, w *walk, th *observe.Thread, s *obs
 		size := m.stack
 		sp, at := s.Regs.SP(), w.UnreadAddr()
 		end := t.StackEnd(at)
-		away := w.Away() || end != t.StackEnd(sp)
+		away := w.OnOtherStack() || end != t.StackEnd(sp)
 		if away {
 			size = min(end-at+1<<16, size)
 		} else if end > sp {

@@ -73,6 +73,9 @@ func (w *Window) placesOf(names []string) (places []uint32, ok bool) {
 				break
 			}
 			end += i
+			if i == 0 {
+				continue // holes have billions
+			}
 			for _, name := range ends.of(b[:end]) {
 				from := end - len(name)
 				if from < 0 || from >= searchStep || string(b[from:end]) != name {

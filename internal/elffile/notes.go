@@ -14,6 +14,9 @@ const (
 	noteHeader     = 12
 	// maxNote bounds a note's contents, bytes; the longest are a core's mapped files.
 	maxNote = 16 << 20
+	// maxNotes bounds the notes of a file, bytes, each counted with noteCost more: holes of a file have billions.
+	maxNotes = 8 << 30
+	noteCost = 4096
 	// maxBuildID is twice the longest hash in use, bytes.
 	maxBuildID = 128
 )
@@ -29,14 +32,14 @@ type Note struct {
 // Notes returns the notes of all note segments; without any, of the note sections. Damage ends a segment.
 func (f *File) Notes() iter.Seq[Note] {
 	return func(yield func(Note) bool) {
-		seen := false
+		seen, left := false, uint64(maxNotes)
 		for i := range f.Segments {
 			s := &f.Segments[i]
 			if s.Type != SegNote || s.FileSize == 0 {
 				continue
 			}
 			seen = true
-			if !f.notesIn(s.Off, s.FileSize, s.Align, yield) {
+			if !f.notesIn(s.Off, s.FileSize, s.Align, &left, yield) {
 				return
 			}
 		}
@@ -45,15 +48,15 @@ func (f *File) Notes() iter.Seq[Note] {
 			if seen || s.Type != SecNote {
 				continue
 			}
-			if !f.notesIn(s.Off, s.Size, s.Align, yield) {
+			if !f.notesIn(s.Off, s.Size, s.Align, &left, yield) {
 				return
 			}
 		}
 	}
 }
 
-// notesIn yields the notes in a part of the file; false if yield returned false.
-func (f *File) notesIn(off, size, align uint64, yield func(Note) bool) bool {
+// notesIn yields the notes in a part of the file, while they cost at most left; false if yield returned false.
+func (f *File) notesIn(off, size, align uint64, left *uint64, yield func(Note) bool) bool {
 	if off > f.size {
 		return true
 	}
@@ -63,9 +66,11 @@ func (f *File) notesIn(off, size, align uint64, yield func(Note) bool) bool {
 	}
 	for pos := uint64(0); pos < w.size; {
 		n, next, ok := w.note(pos, align)
-		if !ok {
+		cost := next - pos + noteCost
+		if !ok || cost > *left {
 			return true
 		}
+		*left -= cost
 		if !yield(n) {
 			return false
 		}
@@ -90,7 +95,7 @@ func (w *Window) note(pos, align uint64) (n Note, next uint64, ok bool) {
 	if err != nil {
 		return n, 0, false
 	}
-	n.Name = stringAt(body, noteHeader)
+	n.Name = stringAt(string(body[:descOff]), noteHeader)
 	n.Desc = body[descOff:]
 	return n, pos + roundUp(descOff+descSize, align), true
 }
@@ -104,9 +109,9 @@ func (f *File) BuildID() string {
 			return id
 		}
 	}
-	id := ""
+	id, left := "", uint64(maxNotes)
 	if s := f.Section(".note.gnu.build-id"); s != nil && s.Type != SecNoBits {
-		f.notesIn(s.Off, s.Size, s.Align, func(n Note) bool {
+		f.notesIn(s.Off, s.Size, s.Align, &left, func(n Note) bool {
 			id = buildID(n)
 			return id == ""
 		})

@@ -3,7 +3,7 @@
 package elffile
 
 import (
-	"bytes"
+	"strings"
 
 	"prywalk/internal/wire"
 )
@@ -126,21 +126,19 @@ func (f *sectionReader) nameSections(h *header) {
 		f.SectionsErr = err
 		return
 	}
+	table := string(names) // which the names share, as they may overlap
 	for i := range f.Sections {
-		f.Sections[i].Name = stringAt(names, f.Sections[i].nameOff)
+		f.Sections[i].Name = stringAt(table, f.Sections[i].nameOff)
 	}
 }
 
-func stringAt(tab []byte, off uint32) string {
-	if uint64(off) >= uint64(len(tab)) {
+func stringAt(table string, off uint32) string {
+	if uint64(off) >= uint64(len(table)) {
 		return ""
 	}
-	b := tab[off:]
-	b = b[:min(len(b), maxName)]
-	if i := bytes.IndexByte(b, 0); i >= 0 {
-		return string(b[:i])
-	}
-	return ""
+	s := table[off:]
+	s = s[:min(len(s), maxName)]
+	return s[:max(0, strings.IndexByte(s, 0))]
 }
 
 // Section returns the first section of that name; nil if none.

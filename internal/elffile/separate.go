@@ -55,8 +55,11 @@ func (f *File) DebugPaths(file string) []string {
 // ErrOtherBuild means a debug file of another build.
 var ErrOtherBuild = errors.New("it belongs to another build of the file; install the one that fits")
 
+// maxChecksum bounds a file whose checksum is computed, bytes.
+const maxChecksum = 4 << 30
+
 // CheckDebug checks that debug, the size bytes in r, is f's debug file: by build id, or, if one has none, by the
-// checksum in f's .gnu_debuglink. The error is ErrOtherBuild, or comes from reading r.
+// checksum in f's .gnu_debuglink. The error is ErrOtherBuild or ErrTooBig, or comes from reading r.
 func (f *File) CheckDebug(debug *File, r io.ReaderAt, size int64) error {
 	if id, other := f.BuildID(), debug.BuildID(); id != "" && other != "" {
 		if id != other {
@@ -67,6 +70,9 @@ func (f *File) CheckDebug(debug *File, r io.ReaderAt, size int64) error {
 	_, want, linked := f.DebugLink()
 	if !linked {
 		return ErrOtherBuild
+	}
+	if size > maxChecksum {
+		return fmt.Errorf("computing its CRC: %w", ErrTooBig)
 	}
 	h := crc32.NewIEEE()
 	if _, err := io.Copy(h, io.NewSectionReader(r, 0, size)); err != nil {

@@ -251,13 +251,15 @@ func (f *File) names(kind SymbolKind) *Window {
 }
 
 func (f *File) nameTable(kind SymbolKind) *Window {
+	w, _ := f.WindowUpTo(f.NameTable(kind), MaxData) // nil on error
+	return w
+}
+
+// NameTable returns the string table that a symbol table links to; nil if none.
+func (f *File) NameTable(kind SymbolKind) *Section {
 	s := kind.section(f)
 	if s == nil || uint64(s.Link) >= uint64(len(f.Sections)) {
 		return nil
 	}
-	w, err := f.Window(&f.Sections[s.Link])
-	if err != nil {
-		return nil
-	}
-	return w
+	return &f.Sections[s.Link]
 }

@@ -125,11 +125,19 @@ func (w *Window) copy(off uint64, n int) ([]byte, error) {
 	return buf, nil
 }
 
-// Window returns a section's contents, read on demand or decompressed as a whole. Errors as of Data.
-func (f *sectionReader) Window(s *Section) (*Window, error) { return f.WindowUpTo(s, MaxData) }
-
-// WindowUpTo is Window for at most limit bytes, checked before decompression (ErrTooBig).
+// WindowUpTo is Window for at most limit bytes, compressed or not (ErrTooBig).
 func (f *sectionReader) WindowUpTo(s *Section, limit uint64) (*Window, error) {
+	if s != nil && s.Size > limit {
+		return nil, fmt.Errorf("section %s, %d bytes: %w", s.Name, s.Size, ErrTooBig)
+	}
+	return f.window(s, limit)
+}
+
+// Window returns a section's contents, read on demand or decompressed as a whole. Errors as of Data.
+func (f *sectionReader) Window(s *Section) (*Window, error) { return f.window(s, MaxData) }
+
+// window limits only what is decompressed.
+func (f *sectionReader) window(s *Section, limit uint64) (*Window, error) {
 	if s == nil {
 		return nil, ErrNoSection
 	}

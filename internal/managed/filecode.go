@@ -6,6 +6,7 @@ import (
 	"prywalk/frames"
 	"prywalk/heuristics"
 	"prywalk/internal/elffile"
+	"prywalk/internal/named"
 )
 
 // # Code in files
@@ -18,6 +19,8 @@ import (
 type FileTable interface {
 	frames.RuleSource
 	heuristics.Functions
+	// Lines appends the calls at pc, an address within the instruction, innermost inlined first.
+	Lines(pc uint64, out []named.Frame) []named.Frame
 	// Prepare decodes what a [Runtime] asks of the table, so that its questions can be concurrent.
 	Prepare()
 }

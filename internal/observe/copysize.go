@@ -38,7 +38,7 @@ const maxPassed = 16
 // update learns from a walk. again is set if the copy was too short and the next one is longer.
 func (learner *sizeLearner) update(end walkEnd, w *frames.Walker, s *RawSample) (again bool) {
 	learner.learnEnd(end, w, s)
-	from, reach := s.Mem.Stack.Addr, w.Reach()
+	from, reach := s.Mem.Stack.Addr, w.HighestSP()
 	if used := reach - from; used <= s.Mem.StackEnd-from {
 		cut := end == endCut && s.How != BySample
 		if cut || end == endBetween {
@@ -60,8 +60,8 @@ func (learner *sizeLearner) update(end walkEnd, w *frames.Walker, s *RawSample) 
 }
 
 func (learner *sizeLearner) learnEnd(end walkEnd, w *frames.Walker, s *RawSample) {
-	complete, reach := end == endComplete, w.Reach()
-	if complete && (w.Away() || w.Frame().SP != 0) {
+	complete, reach := end == endComplete, w.HighestSP()
+	if complete && (w.OnOtherStack() || w.Frame().SP != 0) {
 		learner.Root = reach
 	}
 	if complete && (reach-s.Mem.Stack.Addr < uint64(len(s.Mem.Stack.Bytes)) || s.tailAt != 0 && reach > s.tailAt) {

@@ -63,7 +63,7 @@ func compareChains(t *testing.T, pid int, enough func(compared) bool) (n compare
 			}
 			defer pool.Put(s)
 			want := walkAll(&full, p, &s.Regs, &s.Mem)
-			if !full.Left() || !full.StopReason().Complete() {
+			if !full.LeftFirstStack() || !full.StopReason().Complete() {
 				return
 			}
 			n.all++

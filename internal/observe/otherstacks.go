@@ -43,7 +43,7 @@ type otherStackLearner struct {
 // only, so it says nothing about others once the walk has left it.
 func (learner *otherStackLearner) update(end walkEnd, w *frames.Walker, s *RawSample) (again bool) {
 	learner.noteUsed(w)
-	if end != endCutOther && end != endOtherStack || s.How == BySample && w.Away() {
+	if end != endCutOther && end != endOtherStack || s.How == BySample && w.OnOtherStack() {
 		return false
 	}
 	return learner.addMissing(w.UnreadAddr())
@@ -102,8 +102,8 @@ func (learner *otherStackLearner) addMissing(addr uint64) (added bool) {
 func (learner *otherStackLearner) noteUsed(w *frames.Walker) {
 	switch {
 	case learner.Others[0].At == 0:
-	case w.Left() && !w.Away(): // back again
-	case w.Away():
+	case w.LeftFirstStack() && !w.OnOtherStack(): // back again
+	case w.OnOtherStack():
 		learner.countWalk(learner.endedAt(w.Regs().SP(), w.StopReason().Complete()))
 	default:
 		learner.countWalk(0)

@@ -226,7 +226,7 @@ func (learner *outlineLearner) update(
 
 // historyFor returns the history if the stack is or lately was deep, else nil.
 func (learner *outlineLearner) historyFor(end walkEnd, w *frames.Walker, s *RawSample) *outlineHistory {
-	reach := w.Reach()
+	reach := w.HighestSP()
 	if end == endCut || end == endBetween {
 		reach = max(reach, w.UnreadAddr())
 	}

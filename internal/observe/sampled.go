@@ -83,8 +83,8 @@ func (learner *depthLearner) learnCutSample(s *RawSample) {
 
 // depth returns the bytes of stack that a walk used, 0 if unknown.
 func depth(w *frames.Walker, s *RawSample) int {
-	from, reach := s.Mem.Stack.Addr, w.Reach()
-	if w.Away() || reach < from || reach > s.Mem.StackEnd {
+	from, reach := s.Mem.Stack.Addr, w.HighestSP()
+	if w.OnOtherStack() || reach < from || reach > s.Mem.StackEnd {
 		return 0
 	}
 	return int(reach - from)

@@ -37,7 +37,7 @@ func classify(p *code.Process, w *frames.Walker, s *RawSample, size *sizeLearner
 		return endElse
 	case w.Searched() && size.hasAll(s):
 		return endPastRoot
-	case w.Away():
+	case w.OnOtherStack():
 		return endCutOther
 	case s.outline != nil:
 		return endBetween

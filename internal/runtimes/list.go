@@ -28,6 +28,16 @@ var List = []managed.Detector{
 // Tables has the languages whose compilers put tables of functions into ELF files; a file has at most one.
 var Tables = []managed.TableReader{golang.Files{}}
 
+// TableOf reads the table of functions of an ELF file; nil for none.
+func TableOf(f *elffile.File) managed.FileTable {
+	for _, r := range Tables {
+		if t := r.Read(f); t != nil {
+			return t
+		}
+	}
+	return nil
+}
+
 // Builtins has the run-time systems with code in ELF files that follows a convention of its own. Each makes its part of
 // a file, which is read on first use.
 var Builtins = []func(f *elffile.File, symbols managed.SymbolTables) managed.Builtins{v8.BuiltinsOf}

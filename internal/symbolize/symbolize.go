@@ -26,7 +26,7 @@ import (
 	"prywalk/internal/elffile"
 	"prywalk/internal/namehints"
 	rec "prywalk/internal/profile"
-	"prywalk/internal/runtimes/golang"
+	"prywalk/internal/runtimes"
 	"prywalk/internal/safeopen"
 	"prywalk/internal/symbols"
 )
@@ -51,15 +51,13 @@ func File(p *profile.Profile, path string) error {
 		return fmt.Errorf("%s: %w; give an ELF file, the program with its symbols or its debug file", path, err)
 	}
 	defer f.Release()
-	o := symbols.Options{File: f, Path: abs, Open: func(name string) (io.ReaderAt, int64, error) {
+	o := symbols.Options{File: f, Path: abs, Language: runtimes.TableOf(f)}
+	o.Open = func(name string) (io.ReaderAt, int64, error) {
 		d, err := opener.Open(safeopen.Request{Path: name})
 		if err != nil {
 			return nil, 0, err
 		}
 		return d, d.Size(), nil
-	}}
-	if g := golang.TableOf(f); g != nil {
-		o.Go = symbols.GoLines(g)
 	}
 	t := symbols.New(o)
 	named, err := nameLocations(p, path, f, t)

@@ -7,7 +7,7 @@ import (
 	"path"
 
 	"prywalk/dwarfunwind"
-	"prywalk/internal/elffile"
+	"prywalk/internal/code"
 	"prywalk/internal/namehints"
 )
 
@@ -29,15 +29,7 @@ func (t *Table) boundedFrame(addr uint64) (Frame, bool) {
 	b := &t.bounds
 	if !b.tried {
 		b.tried = true
-		hdr, frame := t.opt.File.EhFrame()
-		cfg := dwarfunwind.Config{Arch: t.opt.File.Arch(), EhFrameHdr: windowOf(hdr), EhFrame: windowOf(frame)}
-		if s := t.opt.File.Section(".text"); s != nil {
-			cfg.Text = s.Addr
-		}
-		if s := t.opt.File.Section(".got"); s != nil {
-			cfg.GOT = s.Addr
-		}
-		b.cfi, _ = dwarfunwind.New(cfg) // nil: none
+		b.cfi = code.CFI(t.opt.File, false)
 	}
 	if b.cfi == nil {
 		return Frame{}, false
@@ -47,11 +39,4 @@ func (t *Table) boundedFrame(addr uint64) (Frame, bool) {
 		return Frame{}, false
 	}
 	return Frame{Name: fmt.Sprintf("%s+%#x", path.Base(t.opt.Path), start)}, true
-}
-
-func windowOf(w *elffile.Window) dwarfunwind.Section {
-	if w == nil {
-		return dwarfunwind.Section{}
-	}
-	return dwarfunwind.Section{Addr: w.Addr(), Size: w.Size(), Data: w}
 }

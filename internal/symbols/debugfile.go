@@ -43,8 +43,7 @@ func (t *Table) debugFile() *elffile.File {
 	}
 	for _, p := range f.DebugPaths(t.opt.Path) {
 		if d := t.openELF(p, func(d *elffile.File, r io.ReaderAt, size int64) error {
-			return f.CheckDebug(d, r,
-				size)
+			return f.CheckDebug(d, r, size)
 		}); d != nil {
 			t.debug.file, t.debug.path = d, p
 			return d

@@ -206,11 +206,7 @@ func (b *builder) finish() {
 const maxNames = 128 << 20
 
 func namesOf(f *elffile.File, kind elffile.SymbolKind) []byte {
-	name := ".strtab"
-	if kind == elffile.DynSym {
-		name = ".dynstr"
-	}
-	s := f.Section(name)
+	s := f.NameTable(kind)
 	if s == nil || s.Size > maxNames || !f.Memory().TakeSpare(int64(s.Size)) {
 		return nil
 	}

@@ -14,7 +14,6 @@ import (
 	"prywalk/internal/budget"
 	"prywalk/internal/code"
 	"prywalk/internal/namehints"
-	"prywalk/internal/runtimes/golang"
 	"prywalk/internal/runtimes/perfmap"
 	v8 "prywalk/internal/runtimes/v8"
 	"prywalk/internal/safeopen"
@@ -92,12 +91,9 @@ func (n *Namer) table(img *code.Image, pid int) *Table {
 	if t := n.tables[img]; t != nil {
 		return t
 	}
-	o := Options{File: img.ELF, Path: img.Path, Open: n.open}
+	o := Options{File: img.ELF, Path: img.Path, Open: n.open, Language: img.Table()}
 	if n.open == nil {
 		o.Open = n.openDebug(pid)
-	}
-	if g, is := img.Table().(*golang.Table); is {
-		o.Go = GoLines(g)
 	}
 	t := New(o)
 	n.tables[img] = t

@@ -4,7 +4,6 @@ package symbols
 
 import (
 	"encoding/binary"
-	"strings"
 
 	"prywalk/frames"
 	"prywalk/internal/elffile"
@@ -21,38 +20,27 @@ const maxStubs = 1 << 18
 // stubsOf names PLT entries. Layouts differ between linkers: each entry's jump is decoded, and the relocation of
 // its slot in the global offset table found.
 func stubsOf(f *elffile.File, resolve func(addr uint64) string) []stub {
-	target, header := decodeStubX86, uint64(16)
-	if f.Arch() == frames.AArch64 {
-		target, header = decodeStubAArch64, 32
+	tables := f.PLTs()
+	if len(tables) == 0 {
+		return nil
 	}
-	var slots map[uint64]string
+	slots := slotsOf(f, resolve)
+	target := decodeStubX86
+	if f.Arch() == frames.AArch64 {
+		target = decodeStubAArch64
+	}
 	var out []stub
-	for i := range f.Sections {
-		s := &f.Sections[i]
-		if s.Flags&elffile.SecExec == 0 || s.Name != ".plt" && !strings.HasPrefix(s.Name, ".plt.") && s.Name != ".iplt" {
-			continue
-		}
-		if slots == nil {
-			slots = slotsOf(f, resolve)
-		}
-		code, err := f.Data(s)
-		if err != nil || len(slots) == 0 {
+	for i := range tables {
+		t := &tables[i]
+		code, err := f.Data(t.Section)
+		if err != nil {
 			continue
 		}
 		defer f.Free(code)
-		size := s.EntSize
-		if size != 8 && size != 16 && size != 24 {
-			size = 16
-		}
-		for off := uint64(0); off+size <= uint64(len(code)) && len(out) < maxStubs; off += size {
-			if off == 0 && s.Name == ".plt" && f.Arch() == frames.AArch64 {
-				off = header // the header jumps through a slot, too
-			}
-			if off+size > uint64(len(code)) {
-				break
-			}
-			if slot, ok := target(code[off:off+size], s.Addr+off); ok && slots[slot] != "" {
-				out = append(out, stub{s.Addr + off, uint32(size), cutVersion(slots[slot]) + "@plt"})
+		// The header jumps through a slot, too.
+		for off := t.Header; off+t.Entry <= uint64(len(code)) && len(out) < maxStubs; off += t.Entry {
+			if slot, ok := target(code[off:off+t.Entry], t.Addr+off); ok && slots[slot] != "" {
+				out = append(out, stub{t.Addr + off, uint32(t.Entry), cutVersion(slots[slot]) + "@plt"})
 			}
 		}
 	}

@@ -9,20 +9,21 @@ import (
 	"strings"
 
 	"prywalk/internal/elffile"
+	"prywalk/internal/managed"
 	"prywalk/internal/symbols/dwarfinfo"
 )
 
 // Options are the inputs of a [Table].
 type Options struct {
-	// File is the ELF file; nil: Go's functions only.
+	// File is the ELF file; nil: Language's functions only.
 	File *elffile.File
 	// Path is the file's path in the process, to find debug files; may be "".
 	Path string
 	// Open opens a debug file by its path below the process's root; nil: no search. Table.Close closes an
 	// [io.Closer].
 	Open func(path string) (r io.ReaderAt, size int64, err error)
-	// Go is Go's table; nil if the file is not a Go program.
-	Go LineSource
+	// Language is the table that a language's compiler put into the file (Go's); nil for none.
+	Language managed.FileTable
 }
 
 // Table symbolizes addresses of one file. Sources are read on first use. Not safe for concurrent use.
@@ -56,8 +57,8 @@ func New(o Options) *Table {
 // address − 1.
 func (t *Table) Frames(addr uint64, out []Frame) []Frame {
 	start := len(out)
-	if t.opt.Go != nil {
-		if out = t.opt.Go.Lines(addr, out); len(out) > start {
+	if t.opt.Language != nil {
+		if out = t.opt.Language.Lines(addr, out); len(out) > start {
 			return out
 		}
 	}

@@ -49,7 +49,7 @@ type newChild struct {
 	marks    []mark
 	thread   *observe.Thread // its first thread; nil if not open
 	memory   *procmem.Memory
-	mappings code.Listing
+	mappings code.MappingList
 	refused  bool // the kernel does not permit a stop
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"prywalk/frames"
+	"prywalk/internal/named"
 )
 
 // excerpt makes a small table in the form of a release, with one function of every flag.
@@ -75,7 +76,7 @@ func probe(im Image, seed uint64) error {
 	}
 	rng := rand.New(rand.NewPCG(seed, 1))
 	end, _, _ := tab.ftab(tab.h.nfunc)
-	var lines []Line
+	var lines []named.Frame
 	for i := range uint64(64) {
 		pc := tab.text + i
 		if i >= 16 && end > tab.text {
@@ -160,7 +161,7 @@ func TestOlderFormatsAreRead(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%#x: %v", m, err)
 		}
-		if l := tab.Lines(0x1005, nil); len(l) != 1 || l[0].Func != "main.f" || l[0].File != "f.go" {
+		if l := tab.Lines(0x1005, nil); len(l) != 1 || l[0].Name != "main.f" || l[0].File != "f.go" {
 			t.Errorf("%#x: lines %+v", m, l)
 		}
 		if s, e, ok := tab.FuncRange(0x101f); !ok || s != 0x1000 || e != 0x1020 {
@@ -225,7 +226,7 @@ func BenchmarkLines(b *testing.B) {
 	end, _, _ := tab.ftab(tab.h.nfunc)
 	span := end - tab.text
 	b.ReportAllocs()
-	var out []Line
+	var out []named.Frame
 	i := uint64(0)
 	for b.Loop() {
 		i += 7919

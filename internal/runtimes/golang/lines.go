@@ -5,19 +5,9 @@ package golang
 import (
 	"encoding/binary"
 	"slices"
-)
 
-// Line is a function at a pc.
-type Line struct {
-	Func string
-	// File is the compiler's path; "" and 0 if unknown.
-	File string
-	Line int
-	// StartLine is 0 before Go 1.20.
-	StartLine int
-	// Inlined reports whether the function is inlined into that of the next Line.
-	Inlined bool
-}
+	"prywalk/internal/named"
+)
 
 type lines struct {
 	*funcs
@@ -40,9 +30,8 @@ func (h *header) funcdataInlTree() uint64 {
 
 const maxInline = 64
 
-// Lines appends the functions at pc, innermost inlined one first. For a caller, pc is inside of the call
-// (Frame.Lookup), not the return address.
-func (t *lines) Lines(pc uint64, out []Line) []Line {
+// Lines implements [managed.FileTable]. Before Go 1.20 no function has a StartLine.
+func (t *lines) Lines(pc uint64, out []named.Frame) []named.Frame {
 	f, ok := t.find(pc)
 	if !ok {
 		return out
@@ -59,18 +48,21 @@ func (t *lines) Lines(pc uint64, out []Line) []Line {
 			out, pc = out[:base], first
 			break
 		}
-		l := Line{Func: string(c.name), StartLine: int(c.startLine), Inlined: true}
-		l.File, l.Line = t.fileLine(&f, pc)
-		out = append(out, l)
+		call := frameOf(c.name, c.startLine)
+		call.File, call.Line = t.fileLine(&f, pc)
+		call.Inlined = true
+		out = append(out, call)
 		pc = f.entry + uint64(c.parentPC)
 	}
-	return append(out, t.plain(&f, pc))
+	outermost := frameOf(t.name(&f), f.startLine)
+	outermost.File, outermost.Line = t.fileLine(&f, pc)
+	return append(out, outermost)
 }
 
-func (t *lines) plain(f *fn, pc uint64) Line {
-	l := Line{Func: string(t.name(f)), StartLine: int(f.startLine)}
-	l.File, l.Line = t.fileLine(f, pc)
-	return l
+// frameOf names a function. Go's names are not mangled.
+func frameOf(name []byte, startLine uint32) named.Frame {
+	s := string(name)
+	return named.Frame{Name: s, System: s, StartLine: int(startLine)}
 }
 
 func (t *lines) fileLine(f *fn, pc uint64) (string, int) {

@@ -38,7 +38,7 @@ func TestNamesOfAStackAreThoseThatTheRuntimeGives(t *testing.T) {
 					pc, _ := strconv.ParseUint(a, 0, 64)
 					for _, l := range tab.Lines(pc, nil) {
 						// one pc for each inlined call
-						if e := fmt.Sprintln(l.Func, l.File, l.Line); !seen[e] {
+						if e := fmt.Sprintln(l.Name, l.File, l.Line); !seen[e] {
 							seen[e] = true
 							got = append(got, e)
 						}
@@ -92,7 +92,7 @@ func TestNamesAgreeWithAddr2line(t *testing.T) {
 			t.Fatalf("%#x: no name", pc)
 		}
 		fn, pos := lines[2*i], lines[2*i+1]
-		if got := l[len(l)-1].Func; got != fn && got != strings.TrimSuffix(fn, ".abi0") {
+		if got := l[len(l)-1].Name; got != fn && got != strings.TrimSuffix(fn, ".abi0") {
 			t.Fatalf("%#x: function %q, addr2line %q", pc, got, fn)
 		}
 		if got := fmt.Sprintf("%s:%d", l[0].File, l[0].Line); got != pos {
@@ -115,7 +115,7 @@ func TestInlinedCallsAgreeWithDWARF(t *testing.T) {
 	for pc, w := range want {
 		var got []string
 		for _, l := range tab.Lines(pc, nil) {
-			got = append(got, l.Func)
+			got = append(got, l.Name)
 		}
 		if strings.Join(got, "<") == strings.Join(w, "<") {
 			same++

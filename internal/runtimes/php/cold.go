@@ -18,7 +18,7 @@ const (
 // execute_ex.
 func (r *Runtime) findCold() {
 	m, size := r.module, r.executeEx.end-r.executeEx.start
-	bounds, ok := m.Calls.(frames.Extents)
+	bounds, ok := m.Calls.(frames.FunctionBounds)
 	if !ok || size > maxLoop {
 		return
 	}

@@ -12,9 +12,9 @@ import (
 	"prywalk/internal/safeopen"
 )
 
-// Listed is an address space from a list of executable mappings (PERF_RECORD_MMAP2), also of an ended process. Not
-// safe for concurrent use.
-type Listed struct {
+// RecordedSpace is an address space from a list of executable mappings (PERF_RECORD_MMAP2), also of an ended process.
+// Not safe for concurrent use.
+type RecordedSpace struct {
 	maps  []Mapping
 	first uint64 // of the first mapping listed: after an exec the program's
 	cache *ImageCache
@@ -22,10 +22,11 @@ type Listed struct {
 	space *frames.Space
 }
 
-// Listed makes a Listed. A later mapping replaces those that it overlaps. Paths are resolved in the mount namespace
-// of process pid. A link called name beside the program's file becomes the program's name ([NameOf]).
-func (c *ImageCache) Listed(arch frames.Arch, maps []Mapping, pid int, name string) *Listed {
-	l := &Listed{cache: c, files: &Files{PID: pid}, space: frames.NewSpace(arch)}
+// RecordedSpace makes the space of these mappings, of which a later one replaces those that it overlaps. Paths are
+// resolved in the mount namespace of process pid. A link called name beside the program's file becomes the program's
+// name ([NameOf]).
+func (c *ImageCache) RecordedSpace(arch frames.Arch, maps []Mapping, pid int, name string) *RecordedSpace {
+	l := &RecordedSpace{cache: c, files: &Files{PID: pid}, space: frames.NewSpace(arch)}
 	for _, m := range maps {
 		if m.Start >= m.End {
 			continue
@@ -49,14 +50,14 @@ func (c *ImageCache) Listed(arch frames.Arch, maps []Mapping, pid int, name stri
 		mods[i] = NewModule(l, m)
 		if m.Image == nil {
 			m.JIT = false // origin unknown
-			mods[i].Sources = []frames.RuleSource{Blind{}}
+			mods[i].Sources = []frames.RuleSource{UnknownCode{}}
 		}
 	}
 	l.space.SetModules(mods)
 	return l
 }
 
-func (l *Listed) nameProgram(name string) {
+func (l *RecordedSpace) nameProgram(name string) {
 	i := slices.IndexFunc(l.maps, func(m Mapping) bool { return m.Start == l.first && m.Inode != 0 })
 	if i < 0 || name == "" || strings.Contains(name, "/") {
 		return
@@ -85,7 +86,7 @@ func (l *Listed) nameProgram(name string) {
 
 // Program returns the file that the process runs; false if unknown. Precondition: the list is complete since an
 // exec, in order.
-func (l *Listed) Program() (f ProgramFile, ok bool) {
+func (l *RecordedSpace) Program() (f ProgramFile, ok bool) {
 	for i := range l.maps {
 		if m := &l.maps[i]; m.Start == l.first && m.Image != nil && m.Inode != 0 {
 			return ProgramFile{m.Dev, m.Inode, m.Image.BuildID}, true
@@ -95,10 +96,10 @@ func (l *Listed) Program() (f ProgramFile, ok bool) {
 }
 
 // Space returns the executable part of the address space.
-func (l *Listed) Space() *frames.Space { return l.space }
+func (l *RecordedSpace) Space() *frames.Space { return l.space }
 
 // ReadMem implements AddressSpace for the vDSO, which is the same in all processes.
-func (l *Listed) ReadMem(addr uint64, b []byte) (int, error) {
+func (l *RecordedSpace) ReadMem(addr uint64, b []byte) (int, error) {
 	i := slices.IndexFunc(l.maps, func(m Mapping) bool { return m.Path == "[vdso]" && m.Start <= addr && addr < m.End })
 	if i < 0 || len(l.cache.vdsos) == 0 {
 		return 0, procmem.ErrFault
@@ -111,19 +112,19 @@ func (l *Listed) ReadMem(addr uint64, b []byte) (int, error) {
 }
 
 // Read implements AddressSpace.
-func (l *Listed) Read(addr uint64, b []byte) int {
+func (l *RecordedSpace) Read(addr uint64, b []byte) int {
 	n, _ := l.ReadMem(addr, b)
 	return n
 }
 
 // ReadMapped implements AddressSpace.
-func (l *Listed) ReadMapped(addr uint64, b []byte) (int, error) { return l.ReadMem(addr, b) }
+func (l *RecordedSpace) ReadMapped(addr uint64, b []byte) (int, error) { return l.ReadMem(addr, b) }
 
 // ReadCode implements AddressSpace.
-func (l *Listed) ReadCode(uint64, []byte) int { return 0 }
+func (l *RecordedSpace) ReadCode(uint64, []byte) int { return 0 }
 
 // Mappings implements AddressSpace.
-func (l *Listed) Mappings(f func(*RawMapping)) error {
+func (l *RecordedSpace) Mappings(f func(*RawMapping)) error {
 	for i := range l.maps {
 		f(&RawMapping{Mapping: l.maps[i], RawPath: []byte(l.maps[i].Path)})
 	}
@@ -131,13 +132,13 @@ func (l *Listed) Mappings(f func(*RawMapping)) error {
 }
 
 // MappingsOf implements AddressSpace.
-func (l *Listed) MappingsOf(_ *Mapping, f func(*RawMapping)) error { return l.Mappings(f) }
+func (l *RecordedSpace) MappingsOf(_ *Mapping, f func(*RawMapping)) error { return l.Mappings(f) }
 
 // Images implements AddressSpace.
-func (l *Listed) Images() *ImageCache { return l.cache }
+func (l *RecordedSpace) Images() *ImageCache { return l.cache }
 
 // Image implements AddressSpace. The path may lead to another file by now: device and inode are compared.
-func (l *Listed) Image(m *Mapping) *Image {
+func (l *RecordedSpace) Image(m *Mapping) *Image {
 	key := fileKey{m.Dev, m.Inode, m.Path}
 	if img, ok := l.cache.byName[key]; ok {
 		return img
@@ -164,13 +165,13 @@ func (l *Listed) Image(m *Mapping) *Image {
 	return nil
 }
 
-// Blind ends the walk (bad-memory) in a module with unknown instructions; a scan would skip the module's frames.
-type Blind struct{}
+// UnknownCode ends the walk (bad-memory) in a module with unknown instructions; a scan would skip the module's frames.
+type UnknownCode struct{}
 
 // Rule implements frames.RuleSource.
-func (Blind) Rule(frames.Query) (frames.Rule, *frames.Row, bool) {
-	return frames.Rule{Method: frames.MethodScan}, &frames.Row{CFAExpr: Blind{}}, true
+func (UnknownCode) Rule(frames.Query) (frames.Rule, *frames.Row, bool) {
+	return frames.Rule{Method: frames.MethodScan}, &frames.Row{CFAExpr: UnknownCode{}}, true
 }
 
 // Eval implements frames.Expr: always unknown.
-func (Blind) Eval(*frames.Regs, frames.Memory, uint64) (uint64, bool) { return 0, false }
+func (UnknownCode) Eval(*frames.Regs, frames.Memory, uint64) (uint64, bool) { return 0, false }

@@ -13,7 +13,7 @@ import (
 	"prywalk/internal/elffile"
 )
 
-func FuzzParts(f *testing.F) {
+func FuzzFileRules(f *testing.F) {
 	for _, flags := range [][]string{{"-O2", "-g"}, {"-O2", "-g", "-fno-asynchronous-unwind-tables", "-gz"}} {
 		obj := filepath.Join(f.TempDir(), "seed.o")
 		cmd := exec.Command("gcc", append(flags, "-c", "-DLINKAGE=static", "-DNAME=same", "-DCALLER=a", "-xc", "-o", obj,
@@ -31,7 +31,7 @@ func FuzzParts(f *testing.F) {
 		if err != nil {
 			return
 		}
-		var p parts
+		var p fileRules
 		p.prepare(e, &debugFiles{elf: e, path: "/seed"})
 		for _, at := range []uint64{pc, e.Entry, 0} {
 			for _, s := range p.sources {

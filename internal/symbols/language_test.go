@@ -7,8 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"prywalk/internal/elffile"
-	"prywalk/internal/runtimes/golang"
+	"prywalk/internal/runtimes"
 )
 
 const goSource = `package main
@@ -42,27 +41,6 @@ func main() {
 }
 `
 
-// goTable returns Go's function table of a file.
-func goTable(t *testing.T, f *elffile.File) *golang.Table {
-	t.Helper()
-	s := f.Section(".gopclntab")
-	data, err := f.Data(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	im := golang.Image{Arch: f.Arch(), Pclntab: data, PclntabAddr: s.Addr, Read: f.ReadAddr}
-	for i := range f.Sections {
-		if s := &f.Sections[i]; s.Flags&elffile.SecWrite != 0 && s.Type == elffile.SecProgBits {
-			im.Data = append(im.Data, golang.Range{Addr: s.Addr, Size: s.Size})
-		}
-	}
-	g, err := golang.New(im)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return g
-}
-
 func TestGoFramesComeFromGosTableAlsoWhenStripped(t *testing.T) {
 	gotool := need(t, "go")
 	dir := t.TempDir()
@@ -73,7 +51,7 @@ func TestGoFramesComeFromGosTableAlsoWhenStripped(t *testing.T) {
 
 	withDWARF := openTable(t, filepath.Join(dir, "plain"))
 	stripped := openTable(t, filepath.Join(dir, "stripped"))
-	stripped.opt.Go = GoLines(goTable(t, stripped.opt.File))
+	stripped.opt.Language = runtimes.TableOf(stripped.opt.File)
 	same, other := 0, 0
 	for i := range withDWARF.symbols().syms {
 		s := withDWARF.syms.syms[i]

@@ -46,7 +46,7 @@ func TestListedMappingsHaveTheModulesOfTheProcess(t *testing.T) {
 	}
 	// an earlier mapping of the same range
 	stale := Mapping{Start: maps[0].Start, End: maps[0].Start + 1, Inode: 1, Path: "/nowhere"}
-	l := cache.Listed(p.Arch, append([]Mapping{stale}, maps...), os.Getpid(), "")
+	l := cache.RecordedSpace(p.Arch, append([]Mapping{stale}, maps...), os.Getpid(), "")
 	for _, m := range maps {
 		was, is := p.Space().Find(m.Start), l.Space().Find(m.Start)
 		if was == nil || is == nil || was.Bias != is.Bias || was.Name != is.Name || was.BuildID != is.BuildID ||
@@ -70,8 +70,8 @@ func TestListedFileWithAnotherIdentityIsNotUsed(t *testing.T) {
 		{Start: 0x1000, End: 0x2000, Path: "[vdso]"},
 		{Start: 0x2000, End: 0x1000, Path: "/bin/sh"},
 	} {
-		for _, mod := range cache.Listed(frames.X86_64, []Mapping{m}, os.Getpid(), "").Space().Modules() {
-			if mod.BuildID != "" || len(mod.Sources) != 1 || mod.Sources[0] != (Blind{}) {
+		for _, mod := range cache.RecordedSpace(frames.X86_64, []Mapping{m}, os.Getpid(), "").Space().Modules() {
+			if mod.BuildID != "" || len(mod.Sources) != 1 || mod.Sources[0] != (UnknownCode{}) {
 				t.Errorf("%s: module %+v, want a blind one", m.Path, mod)
 			}
 		}
@@ -112,7 +112,7 @@ func TestListedProgramHasTheNameOfItsLink(t *testing.T) {
 		code := slices.DeleteFunc(all, func(m Mapping) bool { return m.Perm&PermExec == 0 || m.Inode == 0 })
 		own := slices.IndexFunc(code, func(m Mapping) bool { return m.Path == file })
 		code[0], code[own] = code[own], code[0]
-		for i, m := range cache.Listed(frames.X86_64, code, os.Getpid(), name).Space().Modules() {
+		for i, m := range cache.RecordedSpace(frames.X86_64, code, os.Getpid(), name).Space().Modules() {
 			if m.Start == code[0].Start && NameOf(m) != want {
 				t.Errorf("started as %q: module %d is named %s, want %s", name, i, NameOf(m), want)
 			}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package code
+
+import (
+	"slices"
+
+	"prywalk/frames"
+	"prywalk/heuristics"
+	"prywalk/internal/elffile"
+	"prywalk/internal/managed"
+	"prywalk/internal/runtimes"
+)
+
+// fileRules are the rule sources of a file and its debug files.
+type fileRules struct {
+	table    managed.FileTable      // nil: none
+	sources  []frames.RuleSource    // by falling trust
+	calls    *analysis              // the last of sources
+	code     *heuristics.Source     // of calls
+	bounds   []heuristics.Functions // by falling trust
+	cold     coldParts
+	builtins []managed.Builtins
+}
+
+// prepare makes the sources by falling trust: the table of a language, the file's call frame information, that of its
+// debug files, the analysis of instructions. The walker goes on by frame pointer and scan ([frames.Method]).
+func (p *fileRules) prepare(f *elffile.File, debug *debugFiles) {
+	p.bounds = append(p.bounds, stubs(f.PLTs()))
+	if p.table = runtimes.TableOf(f); p.table != nil {
+		p.add(p.table)
+	}
+	if own := CFI(f, p.table == nil); own != nil { // with a table, debugCFI has .debug_frame
+		p.add(own)
+	}
+	p.add(&debugCFI{elf: f, from: debug, table: p.table})
+	p.bounds = append(p.bounds, &funcIndex{elf: f, from: debug})
+	p.cold = coldParts{elf: f, from: debug}
+	for _, builtinsOf := range runtimes.Builtins {
+		symbols := func(yield func(*elffile.File, elffile.SymbolKind)) { eachTable(f, debug, yield) }
+		p.builtins = append(p.builtins, builtinsOf(f, symbols))
+	}
+	p.code = heuristics.New(heuristics.Options{Arch: f.Arch(), Code: &fileCode{f: f}, Funcs: p, Entry: f.Entry})
+	a := &analysis{p.code, p.builtins, f.Arch()}
+	p.sources, p.calls = append(p.sources, a), a
+}
+
+// add adds a source that also knows the bounds of its functions.
+func (p *fileRules) add(s interface {
+	frames.RuleSource
+	heuristics.Functions
+}) {
+	p.sources = append(p.sources, s)
+	p.bounds = append(p.bounds, s)
+}
+
+// Table returns the table of a language's functions; nil for none. Not safe for concurrent use.
+func (img *Image) Table() managed.FileTable { return img.preparedRules().table }
+
+// preparedTable returns the table for concurrent use; nil for none. A file without a table is not prepared.
+func (img *Image) preparedTable() managed.FileTable {
+	if !img.mayHaveTable() {
+		return nil
+	}
+	t := img.Table()
+	if t != nil {
+		img.mu.Lock()
+		defer img.mu.Unlock()
+		t.Prepare()
+	}
+	return t
+}
+
+func (img *Image) mayHaveTable() bool {
+	img.mu.Lock()
+	defer img.mu.Unlock()
+	return slices.ContainsFunc(runtimes.Tables, func(r managed.TableReader) bool { return r.Has(img.ELF) })
+}
+
+// FuncRange implements heuristics.Functions.
+func (p *fileRules) FuncRange(pc uint64) (start, end uint64, ok bool) {
+	for _, b := range p.bounds {
+		if start, end, ok = b.FuncRange(pc); ok {
+			return start, end, ok
+		}
+	}
+	return 0, 0, false
+}
+
+// Parent implements heuristics.Parts.
+func (p *fileRules) Parent(start uint64) (lo, hi uint64, ok bool) { return p.cold.Parent(start) }
+
+// KeepsFPOnly implements heuristics.Conventions.
+func (p *fileRules) KeepsFPOnly(pc uint64) bool {
+	return slices.ContainsFunc(p.builtins, func(b managed.Builtins) bool { return b.KeepsFPOnly(pc) })
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package code
+
+import "prywalk/frames"
+
+const maxSources = 4
+
+// lazySources returns rules and call sites of img, which it makes with the first question.
+func (img *Image) lazySources() ([]frames.RuleSource, frames.CallSites) {
+	out := make([]frames.RuleSource, maxSources)
+	for i := range out {
+		out[i] = imageSource{img, i}
+	}
+	return out, imageCalls{img}
+}
+
+type imageSource struct {
+	img *Image
+	i   int
+}
+
+// Rule implements frames.RuleSource.
+func (s imageSource) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
+	p := s.img.lock()
+	defer s.img.mu.Unlock()
+	if s.i >= len(p.sources) {
+		return frames.Rule{}, nil, false
+	}
+	r, row, ok := p.sources[s.i].Rule(q)
+	if ok && row != nil && !q.Caller {
+		r, row = fixEpilogue(r, row, q, s.img.ELF.Arch(), p.calls)
+	}
+	return r, row, ok
+}
+
+// fixEpilogue corrects a row that uses the frame pointer at a pc where the epilogue has restored it
+// ([frames.RestoredRegisters]).
+func fixEpilogue(
+	r frames.Rule, row *frames.Row, q frames.Query, arch frames.Arch, calls frames.RestoredRegisters,
+) (frames.Rule, *frames.Row) {
+	if !row.ByFramePointer(arch) {
+		return r, row
+	}
+	kept := calls.AboutToReturn(q.PC)
+	if kept>>arch.FP()&1 == 0 {
+		return r, row
+	}
+	mended := *row
+	mended.MarkRestored(arch, kept)
+	r, more := mended.Rule(arch, r.Method, r.Flags)
+	if !more {
+		return r, nil
+	}
+	return r, &mended
+}
+
+type imageCalls struct{ img *Image }
+
+// CallBefore implements frames.CallSites.
+func (c imageCalls) CallBefore(ret frames.Addr) (frames.Call, bool) {
+	p := c.img.lock()
+	defer c.img.mu.Unlock()
+	return p.calls.CallBefore(ret)
+}
+
+// FuncStart implements frames.CallSites.
+func (c imageCalls) FuncStart(pc frames.Addr) (frames.Addr, bool) {
+	p := c.img.lock()
+	defer c.img.mu.Unlock()
+	start, _, ok := p.FuncRange(pc)
+	return start, ok
+}
+
+// FuncRange implements [frames.FunctionBounds].
+func (c imageCalls) FuncRange(pc frames.Addr) (start, end frames.Addr, ok bool) {
+	p := c.img.lock()
+	defer c.img.mu.Unlock()
+	return p.FuncRange(pc)
+}
+
+// EndsStack implements [frames.StackEnds].
+func (c imageCalls) EndsStack(pc frames.Addr) bool {
+	p := c.img.lock()
+	defer c.img.mu.Unlock()
+	return p.calls.EndsStack(pc)
+}
+
+// LeavesByJump implements [frames.TailCalls].
+func (c imageCalls) LeavesByJump(start frames.Addr) bool {
+	p := c.img.lock()
+	defer c.img.mu.Unlock()
+	return p.calls.LeavesByJump(start)
+}
+
+// ChangesStack implements [frames.StackSwitches].
+func (c imageCalls) ChangesStack(pc frames.Addr, caller bool) bool {
+	p := c.img.lock()
+	defer c.img.mu.Unlock()
+	return p.calls.ChangesStack(pc, caller)
+}
+
+// Popped implements [frames.PoppedRegisters].
+func (c imageCalls) Popped(pc frames.Addr, n int) (reg uint8, ok bool) {
+	p := c.img.lock()
+	defer c.img.mu.Unlock()
+	return p.calls.Popped(pc, n)
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package elffile
+
+import (
+	"strings"
+
+	"prywalk/frames"
+)
+
+// PLT is a procedure linkage table: a header, then entries of one size.
+type PLT struct {
+	*Section
+	Header uint64 // bytes; 0 also where the header has the size of an entry, as on x86-64
+	Entry  uint64 // bytes
+}
+
+// headerAArch64 is the size of .plt's header on arm64 (binutils bfd/elfnn-aarch64.c), bytes.
+const headerAArch64 = 32
+
+// PLTs returns the procedure linkage tables, which linkers split by purpose (.plt.sec, .plt.got, .iplt).
+func (f *File) PLTs() []PLT {
+	var out []PLT
+	for i := range f.Sections {
+		s := &f.Sections[i]
+		named := s.Name == ".plt" || s.Name == ".iplt" || strings.HasPrefix(s.Name, ".plt.")
+		if !named || s.Flags&SecExec == 0 || s.Addr+s.Size < s.Addr {
+			continue
+		}
+		t := PLT{Section: s, Entry: s.EntSize}
+		if t.Entry != 8 && t.Entry != 16 && t.Entry != 24 && t.Entry != 32 {
+			t.Entry = 16
+		}
+		if s.Name == ".plt" && f.Arch() == frames.AArch64 {
+			t.Header = headerAArch64
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+// Range returns the bounds of the header or entry that has addr, the end excluded; false outside of the table.
+func (t *PLT) Range(addr uint64) (start, end uint64, ok bool) {
+	off := addr - t.Addr
+	if off >= t.Size {
+		return 0, 0, false
+	}
+	from, size := uint64(0), t.Header
+	if off >= t.Header {
+		from, size = off-(off-t.Header)%t.Entry, t.Entry
+	}
+	return t.Addr + from, t.Addr + min(from+size, t.Size), true
+}
