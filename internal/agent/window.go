@@ -77,10 +77,20 @@ type processKey struct {
 
 func processOf(iv *profile.Interval) processKey { return processKey{iv.PID, iv.Start} }
 
-type threadKey struct {
-	processKey
-	tid int
+// unnamed returns the row without the names, which can change while a thread sleeps.
+func (r row) unnamed() row {
+	r.comm, r.thread, r.role = "", "", ""
+	return r
 }
+
+// excess is time of a row that was sent, but belongs to other rows.
+type excess struct {
+	values
+	windows int // since it was sent
+}
+
+// owedWindows is the number of windows after which an excess is subtracted from other rows.
+const owedWindows = 60
 
 // Store divides intervals into windows. It is a [profile.Watcher].
 type Store struct {
@@ -88,9 +98,9 @@ type Store struct {
 	length     time.Duration
 	current    window
 	points     int
-	due        int64                // earliest end of the window, Unix epoch, ns
-	open       map[row]values       // open intervals' time that was sent
-	owed       map[threadKey]values // time that was sent in excess
+	due        int64          // earliest end of the window, Unix epoch, ns
+	open       map[row]values // open intervals' time that was sent
+	owed       map[row]excess // by unnamed row
 	handedOut  chan *window
 	unencoded  atomic.Int32
 	onInterval func(processKey)
@@ -103,7 +113,7 @@ type Store struct {
 // be brief.
 func NewStore(begin time.Time, length time.Duration, onInterval func(processKey)) *Store {
 	s := &Store{
-		length: length, open: map[row]values{}, owed: map[threadKey]values{}, handedOut: make(chan *window, 1),
+		length: length, open: map[row]values{}, owed: map[row]excess{}, handedOut: make(chan *window, 1),
 		onInterval: onInterval, ahead: unixAhead, began: unixAhead(),
 	}
 	s.beginWindow(begin.UnixNano())
@@ -144,7 +154,7 @@ func (s *Store) Refresh(at int64, open iter.Seq[profile.Interval]) {
 	if at < s.due || len(s.handedOut) > 0 {
 		return
 	}
-	s.handOut(s.endWindow(at, open))
+	s.handOut(s.endWindow(at, open, false))
 }
 
 func (s *Store) handOut(w *window) {
@@ -162,7 +172,7 @@ func (w *window) stacks(yield func(sample.StackID) bool) {
 	}
 }
 
-// held returns the stacks of the current window and of open intervals.
+// held returns the stacks of the current window, of open intervals and of excesses.
 func (s *Store) held() iter.Seq[sample.StackID] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -173,6 +183,9 @@ func (s *Store) held() iter.Seq[sample.StackID] {
 	for r := range s.open {
 		is[r.stack] = true
 	}
+	for r := range s.owed {
+		is[r.stack] = true
+	}
 	return maps.Keys(is)
 }
 
@@ -180,13 +193,13 @@ func (s *Store) held() iter.Seq[sample.StackID] {
 func (s *Store) Finish(at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.handOut(s.endWindow(at.UnixNano()-s.step(), func(func(profile.Interval) bool) {}))
+	s.handOut(s.endWindow(at.UnixNano()-s.step(), func(func(profile.Interval) bool) {}, true))
 	close(s.handedOut)
 }
 
 // endWindow adds the growth of open intervals, and returns the window. Intervals of running threads are left out:
 // their time may still be attributed to another stack.
-func (s *Store) endWindow(at int64, open iter.Seq[profile.Interval]) *window {
+func (s *Store) endWindow(at int64, open iter.Seq[profile.Interval], last bool) *window {
 	grown := map[row]values{}
 	for iv := range open {
 		if iv.State != sample.Running.String() {
@@ -209,7 +222,7 @@ func (s *Store) endWindow(at int64, open iter.Seq[profile.Interval]) *window {
 	for r, v := range change {
 		s.addGrowth(r, point{at, v})
 	}
-	s.subtractOwed()
+	s.subtractOwed(last)
 	w := s.current
 	w.to = max(at, w.from+1)
 	w.step = s.step()
@@ -233,38 +246,47 @@ func (s *Store) addGrowth(r row, p point) {
 		s.add(r, p)
 	}
 	if less = subtract(s.current.rows[r], less); less != (values{}) {
-		k := threadKey{r.processKey, r.tid}
-		v := s.owed[k]
-		v.add(less)
-		s.owed[k] = v
+		less.add(s.owed[r.unnamed()].values)
+		s.owed[r.unnamed()] = excess{values: less}
 	}
 }
 
-// subtractOwed subtracts time sent in excess from a thread's present time. Excess arises if a woken thread that waits
-// in the run queue counts as asleep: when it runs, its sleep is shortened, of which a part may have been sent.
-func (s *Store) subtractOwed() {
-	if len(s.owed) == 0 {
-		return
-	}
+// subtractOwed subtracts time that was sent in excess. Excess arises if a thread is renamed in a sleep, and if a woken
+// thread that waits in the run queue counts as asleep: when it runs, its sleep is shortened, of which a part may have
+// been sent. It is subtracted from the next time of the same thread in the same place. After owedWindows, and in the
+// last window, it is subtracted from any time of the process; one without any has ended.
+func (s *Store) subtractOwed(last bool) {
 	for r, list := range s.current.rows {
-		k := threadKey{r.processKey, r.tid}
-		if v, ok := s.owed[k]; ok {
-			s.setOwed(k, subtract(list, v))
+		if e, ok := s.owed[r.unnamed()]; ok {
+			e.values = subtract(list, e.values)
+			s.setOwed(r.unnamed(), e)
 		}
 	}
-	for k, v := range s.owed { // the rest: other threads of the process
-		for r, list := range s.current.rows {
-			if r.processKey == k.processKey {
-				v = subtract(list, v)
+	for r, e := range s.owed {
+		e.windows++
+		if (last || e.windows > owedWindows) && !s.subtractFromOthers(&r, &e.values) {
+			e.values = values{}
+		}
+		s.setOwed(r, e)
+	}
+}
+
+// subtractFromOthers subtracts v from the rows of r's thread, then of its process. It returns false if that has none.
+func (s *Store) subtractFromOthers(r *row, v *values) (some bool) {
+	for _, ofThread := range []bool{true, false} {
+		for other, list := range s.current.rows {
+			if other.processKey == r.processKey && (other.tid == r.tid || !ofThread) {
+				*v = subtract(list, *v)
+				some = true
 			}
 		}
-		s.setOwed(k, v)
 	}
+	return some
 }
 
-func (s *Store) setOwed(k threadKey, v values) {
-	if s.owed[k] = v; v == (values{}) {
-		delete(s.owed, k)
+func (s *Store) setOwed(r row, e excess) {
+	if s.owed[r] = e; e.values == (values{}) {
+		delete(s.owed, r)
 	}
 }
 

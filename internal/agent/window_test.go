@@ -29,10 +29,19 @@ func sleeper(pid, tid int, wall int64) profile.Interval {
 // at gives the moment so many windows after the beginning.
 func at(windows int64) int64 { return begun.UnixNano() + windows*2e9 }
 
-// sumsOf adds up windows by process, and checks that no point is negative or out of its window.
-func sumsOf(t *testing.T, list []*window) map[int]values {
+// sumKey is what sums are compared by: a thread's stack and state.
+type sumKey struct {
+	pid, tid int
+	stack    sample.StackID
+	state    string
+}
+
+func keyOf(iv profile.Interval) sumKey { return sumKey{iv.PID, iv.TID, iv.Stack, iv.State} }
+
+// sumsOf adds up windows, and checks that no point is negative.
+func sumsOf(t *testing.T, list ...*window) map[sumKey]values {
 	t.Helper()
-	out := map[int]values{}
+	out := map[sumKey]values{}
 	for _, w := range list {
 		for r, points := range w.rows {
 			for _, p := range points {
@@ -41,13 +50,39 @@ func sumsOf(t *testing.T, list []*window) map[int]values {
 						t.Errorf("%+v: %+v", r, p)
 					}
 				}
-				v := out[r.pid]
+				k := sumKey{r.pid, r.tid, r.stack, r.state}
+				v := out[k]
 				v.add(p.values)
-				out[r.pid] = v
+				out[k] = v
 			}
 		}
 	}
+	maps.DeleteFunc(out, func(_ sumKey, v values) bool { return v == values{} })
 	return out
+}
+
+// processSum adds up the sums of a process.
+func processSum(sums map[sumKey]values, pid int) (sum values) {
+	for k, v := range sums {
+		if k.pid == pid {
+			sum.add(v)
+		}
+	}
+	return sum
+}
+
+// nextWindow ends a window and takes it.
+func nextWindow(s *Store, n int64, open ...profile.Interval) *window {
+	s.Refresh(at(n), openOf(open...))
+	w := <-s.handedOut
+	s.encoded()
+	return w
+}
+
+// lastWindow ends the last window and takes it.
+func lastWindow(s *Store, n int64) *window {
+	s.Finish(time.Unix(0, at(n)))
+	return <-s.handedOut
 }
 
 // TestSleepThatGoesOnIsSentInPieces: each window has what the sleep has grown by, the last one the rest.
@@ -80,16 +115,86 @@ func TestSleepThatGoesOnIsSentInPieces(t *testing.T) {
 	}
 }
 
-// TestSleepThatTurnsOutShorterIsTakenFromItsThread: the windows' sum is that of the final intervals.
-func TestSleepThatTurnsOutShorterIsTakenFromItsThread(t *testing.T) {
+// queued is an interval of a thread that waited in the run queue and then ran for 3 ns.
+func queued(pid, tid int, ns int64) profile.Interval {
+	return profile.Interval{
+		Stack: 100, PID: pid, TID: tid, State: "running", Wall: ns + 3, RunQueue: ns, CPU: 3,
+	}
+}
+
+// TestSleepThatTurnsOutShorterIsTakenFromTheNextSleepInItsPlace, not from other stacks of its thread or from other
+// threads, also if the thread's time of running is final some windows later.
+func TestSleepThatTurnsOutShorterIsTakenFromTheNextSleepInItsPlace(t *testing.T) {
 	s := newTestStore()
-	s.Refresh(at(1), openOf(sleeper(1, 1, 1000)))
-	first := <-s.handedOut
+	list := []*window{nextWindow(s, 1, sleeper(1, 1, 1000), sleeper(1, 2, 1000))}
+	s.Add(sleeper(1, 1, 990)) // it had waited in the run queue for 10 ns when the window ended
+	list = append(list, nextWindow(s, 2, sleeper(1, 2, 2000)))
+	s.Add(queued(1, 1, 12))
+	list = append(list, nextWindow(s, 3, sleeper(1, 1, 4), sleeper(1, 2, 3000)))
+	s.Add(sleeper(1, 1, 50))
+	s.Add(sleeper(1, 2, 4000))
+	list = append(list, lastWindow(s, 4))
+	want := map[sumKey]values{
+		keyOf(sleeper(1, 1, 0)): {0, 1040, 0}, keyOf(sleeper(1, 2, 0)): {0, 4000, 0},
+		keyOf(queued(1, 1, 0)): {3, 15, 12},
+	}
+	if got := sumsOf(t, list...); !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// TestSleepThatTurnsOutShorterIsTakenFromItsThreadAtTheEnd: the windows' sum is that of the final intervals.
+func TestSleepThatTurnsOutShorterIsTakenFromItsThreadAtTheEnd(t *testing.T) {
+	s := newTestStore()
+	first := nextWindow(s, 1, sleeper(1, 1, 1000))
 	s.Add(sleeper(1, 1, 990))
-	s.Add(profile.Interval{Stack: 9, PID: 1, TID: 1, State: "running", Wall: 15, RunQueue: 12, CPU: 3})
-	s.Finish(time.Unix(0, at(2)))
-	second := <-s.handedOut
-	if got := sumsOf(t, []*window{first, second}); got[1] != (values{3, 1005, 12}) {
+	s.Add(queued(1, 1, 12))
+	s.Add(sleeper(1, 2, 5))
+	got := sumsOf(t, first, lastWindow(s, 2))
+	if sum := processSum(got, 1); sum != (values{3, 1010, 12}) || got[keyOf(sleeper(1, 2, 0))] != (values{0, 5, 0}) {
+		t.Errorf("%v", got)
+	}
+	if len(s.owed) != 0 {
+		t.Errorf("still owed: %v", s.owed)
+	}
+}
+
+// TestTimeThatWasSentUnderAnOldNameIsNotSentAgain: a final interval has the name at its end.
+func TestTimeThatWasSentUnderAnOldNameIsNotSentAgain(t *testing.T) {
+	s := newTestStore()
+	first := nextWindow(s, 1, sleeper(1, 1, 1000))
+	s.Add(sleeper(1, 1, 1100))
+	again := sleeper(1, 1, 300)
+	again.Thread = "renamed"
+	second := nextWindow(s, 2, again)
+	again.Wall, again.Thread = 500, "again"
+	s.Add(again)
+	third := lastWindow(s, 3)
+	for i, w := range []*window{first, second, third} {
+		got := map[string]int64{}
+		for r, points := range w.rows {
+			for _, p := range points {
+				got[r.thread] += p.values[clockWall]
+			}
+		}
+		want := []map[string]int64{{"": 1000}, {"": 100, "renamed": 300}, {"again": 200}}[i]
+		if !maps.Equal(got, want) {
+			t.Errorf("window %d: %v, want %v", i+1, got, want)
+		}
+	}
+}
+
+// TestExcessOfAnEndedThreadIsTakenFromItsProcess, and forgotten with the process.
+func TestExcessOfAnEndedThreadIsTakenFromItsProcess(t *testing.T) {
+	s := newTestStore()
+	list := []*window{nextWindow(s, 1, sleeper(1, 1, 1000), sleeper(2, 1, 1000))}
+	s.Add(sleeper(1, 1, 990))
+	s.Add(sleeper(2, 1, 990))
+	for n := int64(2); n < owedWindows+4; n++ {
+		s.Add(sleeper(1, 2, 100))
+		list = append(list, nextWindow(s, n))
+	}
+	if got := processSum(sumsOf(t, list...), 1); got != (values{0, 990 + 100*(owedWindows+2), 0}) {
 		t.Errorf("%v", got)
 	}
 	if len(s.owed) != 0 {
@@ -102,14 +207,14 @@ func TestWindowsAddUpToAllIntervals(t *testing.T) {
 	for seed := range uint64(50) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		s := newTestStore()
-		want := map[int]values{}
+		want := map[sumKey]values{}
 		open := map[int]profile.Interval{}
 		var list []*window
 		add := func(iv profile.Interval) {
 			s.Add(iv)
-			v := want[iv.PID]
+			v := want[keyOf(iv)]
 			v.add(valuesOf(&iv))
-			want[iv.PID] = v
+			want[keyOf(iv)] = v
 		}
 		for n := range int64(60) {
 			for tid := range 8 {
@@ -119,7 +224,7 @@ func TestWindowsAddUpToAllIntervals(t *testing.T) {
 					late := min(rng.Int64N(50), iv.Wall)
 					iv.Wall -= late
 					add(iv)
-					add(profile.Interval{Stack: 100, PID: iv.PID, TID: tid, State: "running", Wall: late + 7, RunQueue: late, CPU: 7})
+					add(queued(iv.PID, tid, late))
 					delete(open, tid)
 				case sleeps:
 					iv.Wall += rng.Int64N(2000)
@@ -143,14 +248,16 @@ func TestWindowsAddUpToAllIntervals(t *testing.T) {
 		for _, iv := range open {
 			add(iv)
 		}
+		for tid := range 8 { // longer than all that was sent in excess
+			add(sleeper(tid%3, tid, 10000))
+		}
 		select {
 		case w := <-s.handedOut:
 			list = append(list, w)
 		default:
 		}
-		s.Finish(time.Unix(0, at(100)))
-		list = append(list, <-s.handedOut)
-		if got := sumsOf(t, list); !maps.Equal(got, want) {
+		list = append(list, lastWindow(s, 100))
+		if got := sumsOf(t, list...); !maps.Equal(got, want) {
 			t.Fatalf("seed %d: %v, want %v; owed %v", seed, got, want, s.owed)
 		}
 	}
@@ -168,8 +275,7 @@ func TestAWindowThatIsNotTakenIsBounded(t *testing.T) {
 		t.Errorf("%d points", s.points)
 	}
 	<-s.handedOut
-	s.Finish(time.Unix(0, at(3)))
-	if got := sumsOf(t, []*window{<-s.handedOut}); got[1][clockWall] != 2*mostPoints {
+	if got := processSum(sumsOf(t, lastWindow(s, 3)), 1); got[clockWall] != 2*mostPoints {
 		t.Errorf("%v", got)
 	}
 }
