@@ -60,6 +60,28 @@ func TestBadValuesOfFlagsAreReportedInPlainWords(t *testing.T) {
 	}
 }
 
+func TestWrongArgumentsAreRefusedBeforeTheWork(t *testing.T) {
+	none := filepath.Join(t.TempDir(), "none", "x")
+	for _, c := range []struct {
+		code int
+		want string
+		args []string
+	}{
+		{exit.WrongUsage, "--output has an empty value; leave it out, or give one", []string{"record", "-p", "1", "-o", ""}},
+		{exit.WrongUsage, "--name has an empty value; leave it out, or give one", []string{"dump", "-n", ""}},
+		{exit.WrongUsage, `--pid: "-d" is not a process number; see`, []string{"record", "-p", "-d", "0.3", "-o", "x"}},
+		{exit.WrongUsage, `--match "(" is not a regular expression: missing closing )`, []string{"record", "--match", "("}},
+		{exit.Failed, "; give another place", []string{"bench", "--json", none}},
+		{exit.Failed, "; give the directory of the recordings", []string{"mcp", "--dir", none}},
+	} {
+		p := start(t, t.TempDir(), nil, c.args...)
+		if code := p.code(t); code != c.code || !strings.Contains(p.err.String(), c.want) || p.out.String() != "" ||
+			strings.Count(p.err.String(), "\n") != 1 {
+			t.Errorf("%q: exit code %d, want %d and one line with %q: %s%s", c.args, code, c.code, c.want, &p.err, &p.out)
+		}
+	}
+}
+
 func fresh(t *testing.T, name string) *cobra.Command {
 	t.Helper()
 	cmd, _, err := newRoot().Find([]string{name})

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"prywalk/internal/budget"
 	"prywalk/internal/commandline"
@@ -89,7 +90,8 @@ func wantsJSON(root *cobra.Command, args []string) bool {
 
 // wrongFlag returns the error of an unparsable flag, also for a command given to record without "--".
 func wrongFlag(cmd *cobra.Command, err error, args []string) error {
-	if cmd.Name() == "record" && len(args) > 0 {
+	var wrongValue *pflag.InvalidValueError
+	if cmd.Name() == "record" && len(args) > 0 && !errors.As(err, &wrongValue) {
 		if command := commandline.CommandBefore(cmd.Flags(), args[1:]); len(command) > 0 {
 			before := args[:len(args)-len(command)]
 			return exit.Usage("%v; to record the command %s, use --: prywalk %s -- %s", err, command[0],
@@ -127,6 +129,16 @@ func limitToControlGroup() {
 	}
 }
 
+// checkValues rejects empty values, such as those of unset variables of a script.
+func checkValues(flags *pflag.FlagSet) (err error) {
+	flags.Visit(func(f *pflag.Flag) {
+		if f.Value.String() == "" {
+			err = exit.Usage("--%s has an empty value; leave it out, or give one", f.Name)
+		}
+	})
+	return err
+}
+
 // buildOnly has commands of builds with a tag, such as "man".
 var buildOnly []func() *cobra.Command
 
@@ -161,6 +173,9 @@ If prywalk cannot sample a process, prywalk doctor -p PID says why, and how to f
 	quiet := root.PersistentFlags().BoolP("quiet", "q", false, "print errors only")
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		console.Quiet(*quiet)
+		if err := checkValues(cmd.Flags()); err != nil {
+			return err
+		}
 		if cmd.Flags().Changed("max-memory") {
 			budget.Process().SetTotal(int64(limit))
 		}
