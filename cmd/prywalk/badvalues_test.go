@@ -82,6 +82,30 @@ func TestWrongArgumentsAreRefusedBeforeTheWork(t *testing.T) {
 	}
 }
 
+func TestOutputThatIsLostIsAnError(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer full.Close()
+	lost, err := os.OpenFile(os.DevNull, os.O_RDWR, 0) // what Go opens for a closed descriptor
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lost.Close()
+	top := []string{"top", "-p", burner(t), "--once", "--window", "0.5"}
+	for _, args := range [][]string{{"version"}, {"schema", "dump"}, top} {
+		for stdout, want := range map[*os.File]string{
+			full: "no space left on device; free some space", lost: "standard output is closed",
+		} {
+			p := startWith(t, stdout, args...)
+			if code := p.code(t); code != exit.Failed || !strings.Contains(p.err.String(), want) {
+				t.Errorf("%q to %s: exit code %d, want 1 and %q: %s", args, stdout.Name(), code, want, &p.err)
+			}
+		}
+	}
+}
+
 func fresh(t *testing.T, name string) *cobra.Command {
 	t.Helper()
 	cmd, _, err := newRoot().Find([]string{name})

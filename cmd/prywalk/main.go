@@ -6,6 +6,7 @@ package main
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"os"
 	"runtime/debug"
 	"slices"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"golang.org/x/sys/unix"
 
 	"prywalk/internal/budget"
 	"prywalk/internal/commandline"
@@ -56,6 +58,9 @@ func run(args []string) int {
 	}
 	if err == nil {
 		return exit.OK
+	}
+	if at := (*os.PathError)(nil); errors.As(err, &at) && at.Path == os.Stdout.Name() && errors.Is(err, unix.ENOSPC) {
+		err = fmt.Errorf("cannot write the standard output: %w; free some space, or write it elsewhere", at.Err)
 	}
 	printError(err, wantsJSON(root, args))
 	return exitCode(err)
@@ -178,6 +183,11 @@ If prywalk cannot sample a process, prywalk doctor -p PID says why, and how to f
 		}
 		if cmd.Flags().Changed("max-memory") {
 			budget.Process().SetTotal(int64(limit))
+		}
+		if slices.Contains([]string{"top", "schema", "version"}, cmd.Name()) { // the others check it when they write
+			if err := console.CheckStdout(); err != nil {
+				return err
+			}
 		}
 		if cmd.Hidden { // measured workloads
 			return nil
