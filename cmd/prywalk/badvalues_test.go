@@ -60,6 +60,52 @@ func TestBadValuesOfFlagsAreReportedInPlainWords(t *testing.T) {
 	}
 }
 
+func TestWrongArgumentsAreRefusedBeforeTheWork(t *testing.T) {
+	none := filepath.Join(t.TempDir(), "none", "x")
+	for _, c := range []struct {
+		code int
+		want string
+		args []string
+	}{
+		{exit.WrongUsage, "--output has an empty value; leave it out, or give one", []string{"record", "-p", "1", "-o", ""}},
+		{exit.WrongUsage, "--name has an empty value; leave it out, or give one", []string{"dump", "-n", ""}},
+		{exit.WrongUsage, `--pid: "-d" is not a process number; see`, []string{"record", "-p", "-d", "0.3", "-o", "x"}},
+		{exit.WrongUsage, `--match "(" is not a regular expression: missing closing )`, []string{"record", "--match", "("}},
+		{exit.Failed, "; give another place", []string{"bench", "--json", none}},
+		{exit.Failed, "; give the directory of the recordings", []string{"mcp", "--dir", none}},
+	} {
+		p := start(t, t.TempDir(), nil, c.args...)
+		if code := p.code(t); code != c.code || !strings.Contains(p.err.String(), c.want) || p.out.String() != "" ||
+			strings.Count(p.err.String(), "\n") != 1 {
+			t.Errorf("%q: exit code %d, want %d and one line with %q: %s%s", c.args, code, c.code, c.want, &p.err, &p.out)
+		}
+	}
+}
+
+func TestOutputThatIsLostIsAnError(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer full.Close()
+	lost, err := os.OpenFile(os.DevNull, os.O_RDWR, 0) // what Go opens for a closed descriptor
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lost.Close()
+	top := []string{"top", "-p", burner(t), "--once", "--window", "0.5"}
+	for _, args := range [][]string{{"version"}, {"schema", "dump"}, top} {
+		for stdout, want := range map[*os.File]string{
+			full: "no space left on device; free some space", lost: "standard output is closed",
+		} {
+			p := startWith(t, stdout, args...)
+			if code := p.code(t); code != exit.Failed || !strings.Contains(p.err.String(), want) {
+				t.Errorf("%q to %s: exit code %d, want 1 and %q: %s", args, stdout.Name(), code, want, &p.err)
+			}
+		}
+	}
+}
+
 func fresh(t *testing.T, name string) *cobra.Command {
 	t.Helper()
 	cmd, _, err := newRoot().Find([]string{name})

@@ -3,9 +3,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -21,6 +21,7 @@ import (
 	"prywalk/internal/commandline"
 	"prywalk/internal/console"
 	"prywalk/internal/exit"
+	"prywalk/internal/outfile"
 	"prywalk/internal/profile"
 )
 
@@ -140,13 +141,21 @@ func checkPlan(p bench.Plan) error {
 
 // run measures and writes; after a failure or Ctrl-C, what was measured before.
 func (f *benchFlags) run() error {
+	for _, path := range []string{f.json, f.svg} {
+		if path == "" {
+			continue
+		}
+		if err := outfile.Check(path); err != nil {
+			return fmt.Errorf("%w; give another place", err)
+		}
+	}
 	res, failure := f.result()
 	if res == nil || failure != nil && len(res.Rows) == 0 {
 		return failure
 	}
 	bench.Summary(os.Stdout, res)
 	if err := f.write(res); err != nil {
-		return errors.Join(failure, err)
+		return cmp.Or(failure, err)
 	}
 	return failure
 }

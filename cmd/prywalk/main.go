@@ -6,12 +6,15 @@ package main
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"os"
 	"runtime/debug"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"golang.org/x/sys/unix"
 
 	"prywalk/internal/budget"
 	"prywalk/internal/commandline"
@@ -56,6 +59,9 @@ func run(args []string) int {
 	if err == nil {
 		return exit.OK
 	}
+	if at := (*os.PathError)(nil); errors.As(err, &at) && at.Path == os.Stdout.Name() && errors.Is(err, unix.ENOSPC) {
+		err = fmt.Errorf("cannot write the standard output: %w; free some space, or write it elsewhere", at.Err)
+	}
 	printError(err, wantsJSON(root, args))
 	return exitCode(err)
 }
@@ -89,7 +95,8 @@ func wantsJSON(root *cobra.Command, args []string) bool {
 
 // wrongFlag returns the error of an unparsable flag, also for a command given to record without "--".
 func wrongFlag(cmd *cobra.Command, err error, args []string) error {
-	if cmd.Name() == "record" && len(args) > 0 {
+	var wrongValue *pflag.InvalidValueError
+	if cmd.Name() == "record" && len(args) > 0 && !errors.As(err, &wrongValue) {
 		if command := commandline.CommandBefore(cmd.Flags(), args[1:]); len(command) > 0 {
 			before := args[:len(args)-len(command)]
 			return exit.Usage("%v; to record the command %s, use --: prywalk %s -- %s", err, command[0],
@@ -127,6 +134,16 @@ func limitToControlGroup() {
 	}
 }
 
+// checkValues rejects empty values, such as those of unset variables of a script.
+func checkValues(flags *pflag.FlagSet) (err error) {
+	flags.Visit(func(f *pflag.Flag) {
+		if f.Value.String() == "" {
+			err = exit.Usage("--%s has an empty value; leave it out, or give one", f.Name)
+		}
+	})
+	return err
+}
+
 // buildOnly has commands of builds with a tag, such as "man".
 var buildOnly []func() *cobra.Command
 
@@ -161,8 +178,16 @@ If prywalk cannot sample a process, prywalk doctor -p PID says why, and how to f
 	quiet := root.PersistentFlags().BoolP("quiet", "q", false, "print errors only")
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		console.Quiet(*quiet)
+		if err := checkValues(cmd.Flags()); err != nil {
+			return err
+		}
 		if cmd.Flags().Changed("max-memory") {
 			budget.Process().SetTotal(int64(limit))
+		}
+		if slices.Contains([]string{"top", "schema", "version"}, cmd.Name()) { // the others check it when they write
+			if err := console.CheckStdout(); err != nil {
+				return err
+			}
 		}
 		if cmd.Hidden { // measured workloads
 			return nil

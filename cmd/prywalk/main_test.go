@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -294,6 +295,25 @@ func TestHelpBeginsWithAnExampleAndHasNoColours(t *testing.T) {
 		if code := p.code(t); code != 0 || !strings.HasPrefix(p.out.String(), "  prywalk "+c.Name()) ||
 			strings.Contains(p.out.String(), "\x1b") {
 			t.Errorf("%s --help: %d, %.80q", c.Name(), code, p.out.String())
+		}
+	}
+}
+
+func TestOwnFailureWithACommandHasItsOwnExitCode(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "none", "file")
+	for _, c := range []struct {
+		code int
+		args []string
+	}{
+		{exit.OwnFailure, []string{"-o", missing}},
+		{exit.OwnFailure, []string{"--stats", missing}},
+		{exit.OwnFailure, []string{"--event-log", missing}},
+		{exit.WrongUsage, []string{"--engine", "none"}},
+		{9, nil},
+	} {
+		p := start(t, t.TempDir(), nil, slices.Concat([]string{"record"}, c.args, []string{"--", "sh", "-c", "exit 9"})...)
+		if code := p.code(t); code != c.code {
+			t.Errorf("record %s -- sh: exit code %d, want %d: %s", c.args, code, c.code, &p.err)
 		}
 	}
 }

@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -31,6 +32,9 @@ read recordings. Nothing is written unless --allow-record is given. Answers have
 32 KB.`,
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
+			if _, err := os.ReadDir(o.Dir); err != nil {
+				return fmt.Errorf("--dir: %w; give the directory of the recordings", err)
+			}
 			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
 			err := mcpserver.New(version(), o).Run(ctx, &mcp.StdioTransport{})

@@ -114,6 +114,27 @@ func TestSignalsThatAbortLeaveTheLastCheckpointAndNoThreadStopped(t *testing.T) 
 	}
 }
 
+// TestSecondSignalEndsTopOnATerminalThatTakesNoOutput: the table cannot be removed, and no message written.
+func TestSecondSignalEndsTopOnATerminalThatTakesNoOutput(t *testing.T) {
+	tty := testtargets.StoppedTerminal(t)
+	p := prepared(t, t.TempDir(), nil, "top", "-p", burner(t))
+	p.Stdin, p.Stdout, p.Stderr = tty, tty, tty
+	p.Env = append(p.Env, "TERM=xterm")
+	p.begin(t)
+	awaitSamples(t, p)
+	send(t, p, unix.SIGTERM)
+	again := time.NewTicker(sameRequest) // a busy machine may deliver the first two within sameRequest
+	defer again.Stop()
+	go func() {
+		for range again.C {
+			_ = p.Process.Signal(unix.SIGTERM)
+		}
+	}()
+	if code := p.code(t); code != 128+int(unix.SIGTERM) {
+		t.Errorf("exit code %d, want 143", code)
+	}
+}
+
 // cpuTicks returns the process's user time in clock ticks.
 func cpuTicks(t *testing.T, pid int) string {
 	t.Helper()

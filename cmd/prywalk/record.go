@@ -16,8 +16,8 @@ import (
 	"prywalk/internal/console"
 	"prywalk/internal/exit"
 	"prywalk/internal/observe"
-	"prywalk/internal/outfile"
 	"prywalk/internal/printable"
+	"prywalk/internal/profile"
 	"prywalk/internal/recording"
 	"prywalk/internal/sampler"
 	"prywalk/internal/view"
@@ -164,8 +164,12 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	f.follow(&o)
+	own := func(err error) error { return err }
+	if launch {
+		own = exit.Own
+	}
 	if err = f.openEngine(&o); err != nil {
-		return err
+		return own(err)
 	}
 	defer f.closeEngine(&o)
 	if f.maxOverhead > 0 {
@@ -177,7 +181,7 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 		Stats: f.stats, Threads: f.threads, Control: f.control, Selected: f.finder != nil,
 		Rotate: time.Duration(f.rotate), Keep: f.keep,
 	}
-	return f.withEventLog(&asked, func() error {
+	return f.withEventLog(&asked, own, func() error {
 		if launch {
 			return recording.Command(asked, args)
 		}
@@ -192,19 +196,19 @@ func (c *processChoice) follow(o *sampler.Options) {
 	}
 }
 
-// withEventLog records with the event log, if given.
-func (f *recordFlags) withEventLog(o *recording.Options, record func() error) error {
+// withEventLog records with the event log, if given. own gives an error of the log its exit code.
+func (f *recordFlags) withEventLog(o *recording.Options, own func(error) error, record func() error) error {
 	if f.eventLog == "" {
 		return record()
 	}
 	var recorded error
-	err := outfile.Write(f.eventLog, func(w io.Writer) error {
+	err := profile.WriteFileAtomic(f.eventLog, func(w io.Writer) error {
 		log := bufio.NewWriter(w)
 		o.Sampler.EventLog = log
 		recorded = record()
 		return log.Flush()
 	})
-	return cmp.Or(recorded, err)
+	return cmp.Or(recorded, own(err))
 }
 
 // checkArguments returns the error of arguments that exclude each other. launch: there is a command.

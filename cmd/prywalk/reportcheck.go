@@ -78,11 +78,8 @@ func textFlags() (flags []string) {
 
 // check rejects values that no profile has, and flags without effect.
 func (f *reportFlags) check() error {
-	for _, flag := range slices.Concat([]string{"http", "by", "sort", "value", "focus", "ignore", "thread", "process",
-		"state", "wait", "source-dir", "symbols"}, textFlags(), fileFlags()) {
-		if f.changed(flag) && f.empty(flag) {
-			return exit.Usage("--%s has an empty value; leave it out, or give one", flag)
-		}
+	if slices.Contains(f.symbols, "") {
+		return exit.Usage("--symbols has an empty value; leave it out, or give one")
 	}
 	if f.opts.By != "" && !report.IsGrouping(f.opts.By) {
 		return exit.Usage("--by %q: choose %s", f.opts.By, inWords(append(report.Groupings(), "label:NAME")))
@@ -126,22 +123,6 @@ func orElse(text string, instead bool, other string) string {
 		return other
 	}
 	return text
-}
-
-func (f *reportFlags) empty(flag string) bool {
-	text := map[string]string{
-		"http": f.http, "by": f.opts.By, "sort": f.opts.Sort, "value": f.opts.Value,
-		"focus": f.opts.Focus, "ignore": f.opts.Ignore,
-		"thread":  f.opts.Thread,
-		"process": f.opts.Process, "state": f.opts.State, "wait": f.opts.Wait, "callers": f.callers, "callees": f.callees,
-		"source":     f.source,
-		"source-dir": f.sourceDir,
-	}
-	for i := range fileForms {
-		text[fileForms[i].flag] = string(f.files[i])
-	}
-	v, ok := text[flag]
-	return ok && v == "" || flag == "symbols" && slices.Contains(f.symbols, "")
 }
 
 // forms returns the given forms, "" for the table. Several are allowed only as files, or a tree as JSON.

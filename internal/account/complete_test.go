@@ -76,7 +76,7 @@ func TestTimeBetweenSamplesIsNotCalledComplete(t *testing.T) {
 // TestClosingLineNamesWhatWasStopped: where the kernel samples the others.
 func TestClosingLineNamesWhatWasStopped(t *testing.T) {
 	var s runstats.Stats
-	s.EngineNote = "by stopping threads: 2 threads with deep stacks"
+	s.EngineNote = "stopped, not sampled: 2 threads with deep stacks"
 	for engine, want := range map[string]bool{"perf": true, "perf, then ptrace": true, "ptrace": false} {
 		s.Engine = engine
 		if line := said(&s); strings.Contains(line, "note: "+s.EngineNote+" | ") != want {

@@ -4,6 +4,7 @@
 package exit
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -45,6 +46,15 @@ func With(code int, format string, args ...any) error {
 
 // Usage makes an error with exit code 2.
 func Usage(format string, args ...any) error { return With(WrongUsage, format, args...) }
+
+// Own gives a failure of prywalk with a launched command exit code 125; wrong usage keeps its own.
+func Own(err error) error {
+	var e *Error
+	if err == nil || errors.As(err, &e) && e.Code == WrongUsage {
+		return err
+	}
+	return &Error{OwnFailure, err}
+}
 
 // meanings are by code, as far as commands share them.
 var meanings = map[int]string{

@@ -45,7 +45,11 @@ func (e *ExecError) Error() string {
 	case errors.Is(e.Err, os.ErrPermission), errors.Is(e.Err, syscall.ENOEXEC):
 		why += "; check that it is a program, and its mode"
 	}
-	return fmt.Sprintf("cannot run %s: %s", e.Path, why)
+	path := e.Path
+	if path == "" {
+		path = `""`
+	}
+	return fmt.Sprintf("cannot run %s: %s", path, why)
 }
 
 // Unwrap returns the error of exec(2), or of the search in $PATH.
@@ -130,22 +134,19 @@ func lookPath(cmd Command) (string, error) {
 	return path, err
 }
 
-// Release starts the exec and waits for it. Error: [*ExecError] if it failed; then the process has been waited for.
+// Release starts the exec and waits for it. Error: [*ExecError] if it failed; then the process has been waited for. A
+// process that a signal has ended before is no error: Wait gives its status.
 func (l *Launched) Release() error {
-	_, werr := l.hold.Write([]byte{1})
+	_, _ = l.hold.Write([]byte{1})
 	l.hold.Close()
 	var b [4]byte
 	n, _ := io.ReadFull(l.status, b[:])
 	l.status.Close()
-	switch {
-	case n == len(b):
-		_, _ = l.Wait()
-		return &ExecError{Path: l.path, Err: syscall.Errno(binary.LittleEndian.Uint32(b[:]))}
-	case werr != nil:
-		_, _ = l.Wait()
-		return &ExecError{Path: l.path, Err: fmt.Errorf("it ended before it was released: %w", werr)}
+	if n < len(b) {
+		return nil
 	}
-	return nil
+	_, _ = l.Wait()
+	return &ExecError{Path: l.path, Err: syscall.Errno(binary.LittleEndian.Uint32(b[:]))}
 }
 
 // Abandon kills a command that was not released, and waits for it.

@@ -69,6 +69,23 @@ func TestHeldCommandEndsWithItsLauncher(t *testing.T) {
 	}
 }
 
+func TestHeldCommandEndedByASignalHasItsStatus(t *testing.T) {
+	l, err := Start(Command{Args: []string{"true"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Signal(syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	l.awaitExit()
+	if err := l.Release(); err != nil {
+		t.Errorf("Release: %v, want no error: it is not one of the exec", err)
+	}
+	if st, err := l.Wait(); err != nil || !st.Signaled() || st.Signal() != syscall.SIGKILL {
+		t.Errorf("status %#x %v, want that of SIGKILL", st, err)
+	}
+}
+
 func TestAbandonedCommandNeverRuns(t *testing.T) {
 	mark := filepath.Join(t.TempDir(), "mark")
 	l, err := Start(Command{Args: []string{"touch", mark}})

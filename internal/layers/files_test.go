@@ -29,7 +29,6 @@ var mayOpen = map[string]string{
 	"internal/launch/startsignals.go":          "/proc/self/exe",
 	"internal/selfruntime/monitor.go":          "prywalk's own entries below /proc",
 	"internal/perfevents/reader.go onlineCPUs": "/sys/devices/system/cpu/online",
-	"internal/perfevents/child.go filtered":    "/proc/thread-self/status",
 	"internal/symbols/kallsyms.go":             "/proc/kallsyms",
 	"internal/process/check.go comm":           "/proc/PID/comm",
 	"internal/process/explain.go":              "/proc/PID/attr/current",

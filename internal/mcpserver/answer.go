@@ -43,7 +43,7 @@ func (o *Options) runCommand(ctx context.Context, stdin *os.File, next string, a
 		nil, nil
 }
 
-// truncated cuts a text after a line: with next it has at most MostBytes.
+// truncated cuts a text, after a line unless the first is too long: with next it has at most MostBytes.
 func truncated(text, next string) string {
 	tail := ""
 	if next != "" {
@@ -55,8 +55,10 @@ func truncated(text, next string) string {
 	if len(text) <= most {
 		return text + tail
 	}
-	kept := text[:most-reserve]
-	kept = kept[:strings.LastIndexByte(kept, '\n')+1]
-	return fmt.Sprintf("%s… %d more lines were left out; ask with fewer rows or a filter\n%s",
-		strings.ToValidUTF8(kept, ""), strings.Count(text[len(kept):], "\n"), tail)
+	kept, end := text[:most-reserve], "\n"
+	if at := strings.LastIndexByte(kept, '\n'); at >= 0 {
+		kept, end = kept[:at+1], ""
+	}
+	return fmt.Sprintf("%s%s… %d more lines were left out; ask with fewer rows or a filter\n%s",
+		strings.ToValidUTF8(kept, ""), end, strings.Count(text[len(kept):], "\n"), tail)
 }

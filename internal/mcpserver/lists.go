@@ -14,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"prywalk/internal/printable"
+	"prywalk/internal/tabular"
 )
 
 const suffix = ".pb.gz"
@@ -68,7 +69,7 @@ func (o *Options) listRecordings(context.Context, *mcp.CallToolRequest, struct{}
 	return text(truncated(b.String(), "Where the time goes: report.")), nil, nil
 }
 
-// mostCommand limits a listed command line, in characters.
+// mostCommand limits a listed command line, in columns.
 const mostCommand = 120
 
 func (o *Options) listProcesses(_ context.Context, _ *mcp.CallToolRequest, in struct {
@@ -79,11 +80,7 @@ func (o *Options) listProcesses(_ context.Context, _ *mcp.CallToolRequest, in st
 		if !strings.Contains(p.Command, in.Match) {
 			continue
 		}
-		command := p.Command
-		if len(command) > mostCommand {
-			command = command[:mostCommand] + "…"
-		}
-		printable.Fprintf(&b, "%d  %s\n", p.PID, printable.UTF8(command))
+		fmt.Fprintf(&b, "%d  %s\n", p.PID, tabular.Cut(printable.String(p.Command), mostCommand))
 	}
 	return text(truncated(b.String(), "What a process does now: dump_stacks.")), nil, nil
 }

@@ -74,7 +74,7 @@ func New(version string, o Options) *mcp.Server {
 	mcp.AddTool(s, &mcp.Tool{Name: "report", Annotations: reads,
 		Description: "Show where the time of a recording goes: functions, waits, threads, callers."}, o.report)
 	mcp.AddTool(s, &mcp.Tool{Name: "diff", Annotations: reads,
-		Description: "Show compare two recordings: what became slower or faster."}, o.diff)
+		Description: "Compare two recordings: what became slower or faster."}, o.diff)
 	if o.AllowRecord {
 		mcp.AddTool(s, &mcp.Tool{Name: "record",
 			Description: "Sample a process for some seconds into a recording."}, o.record)
@@ -134,9 +134,12 @@ func (o *Options) report(ctx context.Context, _ *mcp.CallToolRequest, in struct 
 	Thread  string `json:"thread,omitempty" jsonschema:"only threads whose name or number matches"`
 	Blame   bool   `json:"blame,omitempty" jsonschema:"what the owners of locks did while others waited"`
 }) (*mcp.CallToolResult, any, error) {
+	if err := checkNotNegative("rows", in.Rows); err != nil {
+		return nil, nil, err
+	}
 	f, err := o.open(in.File)
-	if err != nil || in.Rows < 0 {
-		return nil, nil, errors.Join(err, checkNotNegative("rows", in.Rows))
+	if err != nil {
+		return nil, nil, err
 	}
 	defer f.Close()
 	args := []string{"report", "-"}

@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"prywalk/internal/testtargets"
 )
 
 type runs struct {
@@ -188,7 +190,7 @@ func TestAnswersAreBounded(t *testing.T) {
 	for _, line := range []string{"0123456789\n", "é\xff\n", strings.Repeat("x", 40_000)} {
 		got := truncated(strings.Repeat(line, 1+3*MostBytes/len(line)), "ask again")
 		if len(got) > MostBytes || !strings.Contains(got, "lines were left out") ||
-			!strings.HasSuffix(got, "ask again\n") {
+			!strings.HasSuffix(got, "ask again\n") || !strings.HasPrefix(got, strings.ToValidUTF8(line[:2], "\ufffd")) {
 			t.Errorf("%.5q: %d bytes, end %q", line, len(got), got[max(0, len(got)-90):])
 		}
 	}
@@ -206,6 +208,25 @@ func TestListsNameProcessesAndRecordings(t *testing.T) {
 	if got, failed := call(t, c, "list_processes", map[string]any{"match": "redis"}); failed ||
 		!strings.HasPrefix(got, "7  redis-server *:6379\n") || strings.Contains(got, "nginx") {
 		t.Errorf("processes: %v %q", failed, got)
+	}
+}
+
+func TestLongCommandLinesAreCutBetweenCharacters(t *testing.T) {
+	o := Options{Processes: func() []Process { return []Process{{7, "x" + strings.Repeat("é", mostCommand)}} }}
+	got, failed := call(t, connectTo(t, o), "list_processes", nil)
+	if want := "7  x" + strings.Repeat("é", mostCommand-2) + "…\n"; failed || !strings.HasPrefix(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestRefusedArgumentsKeepNoFileOpen(t *testing.T) {
+	c := connect(t, &runs{}, false)
+	before := testtargets.Descriptors(t)
+	for range 10 {
+		call(t, c, "report", map[string]any{"file": "a.pb.gz", "rows": -1})
+	}
+	if n := testtargets.Descriptors(t); n > before {
+		t.Errorf("%d open files, %d before", n, before)
 	}
 }
 

@@ -248,7 +248,7 @@ func (c *choice) fallbackNote(engine string) string {
 	if engine == "ptrace" {
 		return text
 	}
-	return "by stopping threads: " + text
+	return "stopped, not sampled: " + text
 }
 
 func notes(by *[handover.NumSampleLacks]int64) (parts []string) {

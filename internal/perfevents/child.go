@@ -5,12 +5,12 @@ package perfevents
 import (
 	"context"
 	"fmt"
-	"os"
 	"os/exec"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"prywalk/internal/procmem"
 )
 
 // childFor bounds the child's run: if a filter kills one of its threads, the others wait for ever.
@@ -43,6 +43,6 @@ func Ask() {
 }
 
 func filtered() bool {
-	b, err := os.ReadFile("/proc/thread-self/status")
-	return err == nil && strings.Contains(string(b), "\nSeccomp:\t2")
+	var s procmem.Status
+	return procmem.ReadStatus(unix.Gettid(), &s) == nil && s.Seccomp == unix.SECCOMP_MODE_FILTER
 }

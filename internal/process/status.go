@@ -3,7 +3,6 @@
 package process
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -120,74 +119,30 @@ func gone(pid int, err error) error {
 	return fmt.Errorf("reading /proc of process %d: %w", pid, err)
 }
 
-// parseStatus parses lines "Key:<tab>value". Missing keys (older kernels) leave zero.
+// parseStatus parses status. Missing keys (older kernels) leave zero; of malformed text all is zero but the name.
 func parseStatus(text []byte) *Status {
-	s := &Status{}
-	for line := range bytes.Lines(text) {
-		key, value, ok := strings.Cut(string(line), ":")
-		if ok {
-			s.set(key, strings.TrimSpace(value))
-		}
+	var st procmem.Status
+	_ = procmem.ParseStatus(text, &st)
+	s := &Status{
+		State: st.State, Tgid: st.Tgid, PID: st.PID, PPID: st.PPid, Tracer: st.TracerPid, Threads: st.Threads,
+		CapEff: st.CapEff, CapPrm: st.CapPrm, NoNewPrivs: st.NoNewPrivs, Seccomp: st.Seccomp,
+		NSPids: slices.Clone(st.NSpid[:st.NSpidN]), Kernel: st.KernelThread, Name: unescape(field(text, "Name")),
+	}
+	for i := range s.UID {
+		s.UID[i], s.GID[i] = int(st.UID[i]), int(st.GID[i])
+	}
+	for group := range strings.FieldsSeq(field(text, "Groups")) {
+		n, _ := strconv.Atoi(group)
+		s.Groups = append(s.Groups, n)
 	}
 	return s
 }
 
-func (s *Status) set(key, value string) {
-	switch key {
-	case "Name":
-		s.Name = unescape(value)
-	case "State":
-		if value != "" {
-			s.State = value[0]
-		}
-	case "Uid":
-		copy(s.UID[:], numbers(value))
-	case "Gid":
-		copy(s.GID[:], numbers(value))
-	case "CapEff":
-		s.CapEff, _ = strconv.ParseUint(value, 16, 64)
-	case "CapPrm":
-		s.CapPrm, _ = strconv.ParseUint(value, 16, 64)
-	case "NoNewPrivs":
-		s.NoNewPrivs = value == "1"
-	case "Kthread":
-		s.Kernel = value == "1"
-	case "Groups":
-		s.Groups = numbers(value)
-	case "NSpid":
-		s.NSPids = numbers(value)
-	default:
-		s.setNumber(key, value)
-	}
-}
-
-func (s *Status) setNumber(key, value string) {
-	n, err := strconv.Atoi(value)
-	if err != nil {
-		return
-	}
-	switch key {
-	case "Tgid":
-		s.Tgid = n
-	case "Pid":
-		s.PID = n
-	case "PPid":
-		s.PPID = n
-	case "TracerPid":
-		s.Tracer = n
-	case "Threads":
-		s.Threads = n
-	case "Seccomp":
-		s.Seccomp = n
-	}
-}
-
-func numbers(value string) (out []int) {
-	for f := range strings.FieldsSeq(value) {
-		n, _ := strconv.Atoi(f)
-		out = append(out, n)
-	}
-	return out
+// field returns the value of a key of status, or "".
+func field(text []byte, key string) string {
+	_, value, _ := strings.Cut("\n"+string(text), "\n"+key+":\t")
+	value, _, _ = strings.Cut(value, "\n")
+	return value
 }
 
 // unescape reverts the kernel's escapes in names (fs/proc/array.c, proc_task_name).

@@ -49,7 +49,7 @@ func TestNamesInStatMayHaveAnyBytes(t *testing.T) {
 }
 
 const statusText = "Name:\tbash\nUmask:\t0022\nState:\tt (tracing stop)\nTgid:\t42\nNgid:\t0\nPid:\t43\nPPid:\t7\n" +
-	"TracerPid:\t99\nUid:\t1\t2\t3\t4\nGid:\t0\t0\t0\t0\nNSpid:\t43\t5\t1\nThreads:\t12\nSigPnd:\t0000000000000001\n" +
+	"TracerPid:\t99\nUid:\t1\t2\t3\t4\nGid:\t5\t6\t7\t8\nNSpid:\t43\t5\t1\nThreads:\t12\nSigPnd:\t0000000000000001\n" +
 	"ShdPnd:\t0000000000000002\nSigBlk:\t0000000000000004\nSigIgn:\t0000000000000008\nSigCgt:\tffffffffffffffff\n" +
 	"CapEff:\t000001ffffffffff\nNoNewPrivs:\t1\nSeccomp:\t2\n"
 
@@ -58,7 +58,8 @@ func TestStatusFields(t *testing.T) {
 	if err := ParseStatus([]byte(statusText), &s); err != nil {
 		t.Fatal(err)
 	}
-	want := Status{Tgid: 42, PPid: 7, TracerPid: 99, Threads: 12, UID: [4]uint32{1, 2, 3, 4}, NSpidN: 3,
+	want := Status{Tgid: 42, PID: 43, PPid: 7, TracerPid: 99, Threads: 12, UID: [4]uint32{1, 2, 3, 4},
+		GID: [4]uint32{5, 6, 7, 8}, NSpidN: 3,
 		CapEff: 0x1ffffffffff, SigPnd: 1, ShdPnd: 2, SigBlk: 4, SigIgn: 8, SigCgt: 1<<64 - 1,
 		Seccomp: 2, NoNewPrivs: true, State: 't'}
 	copy(want.NSpid[:], []int{43, 5, 1})

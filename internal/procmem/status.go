@@ -4,6 +4,7 @@ package procmem
 
 import (
 	"bytes"
+	"syscall"
 
 	"prywalk/internal/refusal"
 )
@@ -15,12 +16,14 @@ const maxNesting = 33
 type Status struct {
 	// Tgid is the process, PPid its parent; TracerPid is the thread's tracer, or 0.
 	Tgid, PPid, TracerPid int
+	PID                   int       // the thread
 	Threads               int       // of the process
-	UID                   [4]uint32 // real, effective, saved, file system
+	UID, GID              [4]uint32 // real, effective, saved, file system
 	// NSpid has NSpidN ids, from the /proc mount's pid namespace inwards.
 	NSpid  [maxNesting]int
 	NSpidN int
-	CapEff uint64 // effective capabilities
+	// CapEff and CapPrm are the effective and permitted capabilities, bit sets by number (capabilities(7)).
+	CapEff, CapPrm uint64
 	// Signal sets; bit n−1 is signal n: pending for the thread, for the process; blocked, ignored, caught.
 	SigPnd, ShdPnd, SigBlk, SigIgn, SigCgt uint64
 	Switches                               uint64 // departures from a CPU
@@ -37,19 +40,51 @@ type Status struct {
 func ParseStatus(b []byte, s *Status) error {
 	*s = Status{}
 	bad := false
-	for len(b) > 0 {
-		line := b
-		if i := bytes.IndexByte(b, '\n'); i >= 0 {
-			line, b = b[:i], b[i+1:]
-		} else {
-			b = nil
-		}
-		if key, val, ok := bytes.Cut(line, []byte(":")); ok {
-			c := cursor{b: val}
-			s.line(key, &c)
-			bad = bad || c.bad
-		}
+	for line, rest := []byte(nil), b; len(rest) > 0; {
+		line, rest, _ = bytes.Cut(rest, []byte{'\n'})
+		bad = s.line(line) || bad
 	}
+	return s.check(bad)
+}
+
+// readStatus parses the status open as fd, and closes it. The line of groups, up to 720 KB, is skipped in pieces.
+func readStatus(fd int, e syscall.Errno, s *Status) error {
+	*s = Status{}
+	if e != 0 {
+		return classify(e)
+	}
+	defer closeFD(fd)
+	var buf [4096]byte
+	at, kept := 0, 0 // offset in the file, bytes of a line that goes on
+	bad, skips := false, false
+	for {
+		n, e := pread(fd, buf[kept:], uint64(at))
+		if e != 0 {
+			*s = Status{}
+			return classify(e)
+		}
+		short := n < len(buf)-kept // a single record ends so (fs/seq_file.c, seq_read_iter)
+		at += n
+		line, rest, whole := bytes.Cut(buf[:kept+n], []byte{'\n'})
+		for ; whole; line, rest, whole = bytes.Cut(rest, []byte{'\n'}) {
+			bad = !skips && s.line(line) || bad
+			skips = false
+		}
+		if at == 0 {
+			return refusal.Gone
+		}
+		if short {
+			return s.check(bad)
+		}
+		if skips = skips || len(line) == len(buf); skips {
+			line = nil
+		}
+		kept = copy(buf[:], line)
+	}
+}
+
+// check returns the error of a status of which all lines were taken.
+func (s *Status) check(bad bool) error {
 	switch {
 	case bad || s.State == 0:
 		*s = Status{}
@@ -61,7 +96,18 @@ func ParseStatus(b []byte, s *Status) error {
 	return nil
 }
 
-func (s *Status) line(key []byte, c *cursor) {
+// line takes a line, and reports whether it is malformed.
+func (s *Status) line(line []byte) (bad bool) {
+	key, val, ok := bytes.Cut(line, []byte(":"))
+	if !ok {
+		return false
+	}
+	c := cursor{b: val}
+	s.set(key, &c)
+	return c.bad
+}
+
+func (s *Status) set(key []byte, c *cursor) {
 	switch string(key) {
 	case "State":
 		if w := c.word(); len(w) == 1 {
@@ -69,6 +115,8 @@ func (s *Status) line(key []byte, c *cursor) {
 		}
 	case "Tgid":
 		s.Tgid = int(c.uint())
+	case "Pid":
+		s.PID = int(c.uint())
 	case "PPid":
 		s.PPid = int(c.uint())
 	case "TracerPid":
@@ -76,11 +124,13 @@ func (s *Status) line(key []byte, c *cursor) {
 	case "Threads":
 		s.Threads = int(c.uint())
 	case "Uid":
-		for i := range s.UID {
-			s.UID[i] = uint32(c.uint())
-		}
+		ids(&s.UID, c)
+	case "Gid":
+		ids(&s.GID, c)
 	case "NSpid":
 		s.parseNSpid(c)
+	case "CapPrm":
+		s.CapPrm = c.number(c.word(), 16)
 	case "CapEff":
 		s.CapEff = c.number(c.word(), 16)
 	case "VmSwap":
@@ -98,6 +148,12 @@ func (s *Status) line(key []byte, c *cursor) {
 		s.KernelThread = c.uint() != 0
 	default:
 		s.signals(key, c)
+	}
+}
+
+func ids(of *[4]uint32, c *cursor) {
+	for i := range of {
+		of[i] = uint32(c.uint())
 	}
 }
 

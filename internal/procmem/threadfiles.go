@@ -229,6 +229,10 @@ func (f *ThreadFiles) Status(s *Status) error {
 		*s = Status{}
 		return err
 	}
+	if len(b) == len(buf) {
+		fd, e := f.open(fileStatus)
+		return readStatus(fd, e, s)
+	}
 	return ParseStatus(b, s)
 }
 
@@ -303,14 +307,9 @@ func (f *ThreadFiles) OnProcessor() (on, known bool) {
 
 // ReadStatus reads a thread's status once.
 func ReadStatus(tid int, s *Status) error {
-	var buf [4096]byte
 	var p pathBuf
-	b, err := readOnce(p.process(tid, "status"), buf[:])
-	if err != nil {
-		*s = Status{}
-		return err
-	}
-	return ParseStatus(b, s)
+	fd, e := open(p.process(tid, "status"), 0)
+	return readStatus(fd, e, s)
 }
 
 // ReadStat reads a thread's stat once.

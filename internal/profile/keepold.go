@@ -16,7 +16,8 @@ const oldSuffix = ".old"
 var errInTheWay = errors.New("a file of that name is not a recording")
 
 // KeepOld renames the recording at path to path.old, replacing an earlier one: once a run, before the first write.
-// Other files, and recordings without samples, stay. After an error path is unchanged.
+// Other files, and recordings without samples, stay. After an error path is unchanged. A link to a recording is itself
+// renamed, as by perf record (tools/perf/util/data.c, check_backup).
 func KeepOld(path string) error {
 	if !IsRecording(path) || isEmpty(path) {
 		return nil
@@ -24,6 +25,9 @@ func KeepOld(path string) error {
 	old := path + oldSuffix
 	if _, err := os.Lstat(old); err == nil && !IsRecording(old) {
 		return fmt.Errorf("cannot keep %s as %s: %w", path, old, errInTheWay)
+	}
+	if st, err := os.Lstat(path); err == nil && st.Mode()&os.ModeSymlink != 0 {
+		return os.Rename(path, old)
 	}
 	// A second link, so that path exists at all times.
 	tmp := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%d.old.tmp", filepath.Base(path), os.Getpid()))
@@ -34,8 +38,15 @@ func KeepOld(path string) error {
 	return os.Rename(tmp, old)
 }
 
-// IsRecording reports whether path is a regular file that begins as a compressed profile does.
+// IsRecording reports whether path is, or links to, a regular file that begins as a compressed profile does.
 func IsRecording(path string) bool {
+	path, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return false
+	}
+	if st, err := os.Lstat(path); err != nil || !st.Mode().IsRegular() {
+		return false // some devices act when they are opened
+	}
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return false

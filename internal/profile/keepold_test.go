@@ -120,21 +120,47 @@ func TestOnlyRecordingsAreKept(t *testing.T) {
 	}
 	holds(t, dir, want)
 	recorded(t, other, "")
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(other, path); err != nil { // a link is not followed
-		t.Fatal(err)
-	}
-	if err := KeepOld(path); err != nil {
-		t.Error(err)
-	}
-	holds(t, dir, map[string]string{"r": "\x1f\x8b", "other": "\x1f\x8b"})
 	if err := os.WriteFile(other+".old", []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := KeepOld(other); err == nil {
 		t.Error("a file that is no recording would have been replaced")
 	}
-	holds(t, dir, map[string]string{"r": "\x1f\x8b", "other": "\x1f\x8b", "other.old": "mine"})
+	holds(t, dir, map[string]string{"r": "text", "other": "\x1f\x8b", "other.old": "mine"})
+}
+
+// TestALinkToARecordingIsKept: as by perf record, the link becomes path.old, and path another file. A link to nothing
+// yet stays.
+func TestALinkToARecordingIsKept(t *testing.T) {
+	dir := t.TempDir()
+	path, target := filepath.Join(dir, "r"), filepath.Join(dir, "disk")
+	if err := os.Symlink("disk", path); err != nil {
+		t.Fatal(err)
+	}
+	write := func(text string) error {
+		return writeFile(path, "", func(w io.Writer) error { _, err := io.WriteString(w, "\x1f\x8b"+text); return err })
+	}
+	for _, step := range []struct {
+		text string
+		want map[string]string
+	}{
+		{"1", map[string]string{"r": "\x1f\x8b1", "disk": "\x1f\x8b1"}},
+		{"2", map[string]string{"r": "\x1f\x8b2", "r.old": "\x1f\x8b1", "disk": "\x1f\x8b1"}},
+		{"3", map[string]string{"r": "\x1f\x8b3", "r.old": "\x1f\x8b2", "disk": "\x1f\x8b1"}},
+	} {
+		if err := KeepOld(path); err != nil {
+			t.Error(err)
+		}
+		if err := write(step.text); err != nil {
+			t.Error(err)
+		}
+		holds(t, dir, step.want)
+	}
+	page := filepath.Join(dir, "page")
+	if err := os.Symlink(target, page); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteFileAtomic(page, func(io.Writer) error { return nil }); err == nil {
+		t.Error("a page replaced the recording that a link leads to")
+	}
 }

@@ -21,14 +21,18 @@ import (
 // recordCommand launches and records a command. The error has its exit status.
 func (r *recording) recordCommand(args []string) error {
 	if err := r.setOutput(os.Getpid()); err != nil {
-		return r.ownFailure(err)
+		return exit.Own(err)
 	}
 	r.launches = true
 	ctx, stop := r.signals()
 	defer stop()
 	l, err := launch.Start(launch.Command{Args: args})
+	var exec *launch.ExecError
+	if errors.As(err, &exec) {
+		return err
+	}
 	if err != nil {
-		return r.ownFailure(err)
+		return exit.Own(err)
 	}
 	r.pids = []int{l.PID}
 	r.setPath(l.PID)
@@ -39,21 +43,21 @@ func (r *recording) recordCommand(args []string) error {
 	launched.Store(l) // before the command runs: from then on it must stop with prywalk
 	defer launched.Store(nil)
 	if err := l.Release(); err != nil {
-		return r.ownFailure(err)
+		return err
 	}
 	r.running.Store(l)
 	r.passOn()
 	if err := r.record(ctx, l); err != nil {
 		if r.hung {
-			return r.ownFailure(err) // the command may be stopped until prywalk ends
+			return exit.Own(err) // the command may be stopped until prywalk ends
 		}
-		_ = r.wait(l) // prywalk's own failure has precedence
-		return r.ownFailure(err)
+		_ = wait(l) // prywalk's own failure has precedence
+		return exit.Own(err)
 	}
 	if alive(l.PID) {
 		console.Say("recording done; waiting for %s (process %d) to exit, Ctrl-C twice to leave", args[0], l.PID)
 	}
-	return r.wait(l)
+	return wait(l)
 }
 
 // record samples the command until its end, and writes the recording, even without samples.
@@ -122,20 +126,10 @@ func alive(pid int) bool {
 	return procmem.ReadStat(pid, &st) == nil && st.State != 'Z' && st.State != 'X'
 }
 
-// ownFailure gives a failure of prywalk itself exit code 125, unless it has another.
-func (r *recording) ownFailure(err error) error {
-	var e *exit.Error
-	var exec *launch.ExecError
-	if errors.As(err, &e) && e.Code == exit.WrongUsage || errors.As(err, &exec) {
-		return err
-	}
-	return &exit.Error{Code: exit.OwnFailure, Err: err}
-}
-
-func (r *recording) wait(l *launch.Launched) error {
+func wait(l *launch.Launched) error {
 	st, err := l.Wait()
 	if err != nil {
-		return r.ownFailure(err)
+		return exit.Own(err)
 	}
 	code := st.ExitStatus()
 	if st.Signaled() {

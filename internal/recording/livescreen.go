@@ -33,8 +33,6 @@ func (l *topRun) onScreen(ctx context.Context) error {
 	p := tea.NewProgram(m, tea.WithoutSignalHandler(), tea.WithFPS(framesPerSecond), tea.WithOutput(os.Stdout))
 	screen.Store(p)
 	defer screen.Store(nil)
-	l.leave = func() { p.Kill(); p.Wait() }
-	defer func() { l.leave = nil }()
 	over := make(chan struct{})
 	defer close(over)
 	go l.feed(ctx, p, over)
@@ -81,6 +79,15 @@ func (l *topRun) Write(text string) (string, error) {
 
 // Suspend implements top.Source.
 func (l *topRun) Suspend() { _ = unix.Kill(os.Getpid(), unix.SIGTSTP) } // see ObeyStops
+
+// closeScreen restores the terminal, and lets messages through.
+func closeScreen() {
+	if p := screen.Load(); p != nil {
+		p.Kill()
+		p.Wait()
+		console.Messages.Tell()
+	}
+}
 
 // releaseTerminal gives the terminal to the shell while prywalk is stopped.
 func releaseTerminal(stop func()) {

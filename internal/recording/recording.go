@@ -49,8 +49,7 @@ type recording struct {
 	deadlocks     []string // found at the end, a sentence each
 	goroutines    []string // waiting at the end, a line per Go process
 	saveErr       error
-	endless       bool   // of top or agent: no progress, no examination at the end
-	leave         func() // called before an immediate exit; may be nil
+	endless       bool // of top or agent: no progress, no examination at the end
 
 	keepOld      bool // the file at path must be kept as path.old
 	disk         onDisk

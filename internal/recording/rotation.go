@@ -70,7 +70,8 @@ func (r *rotation) prune() {
 	var list []string
 	entries, err := os.ReadDir(r.dir)
 	for _, e := range entries {
-		if path := filepath.Join(r.dir, e.Name()); name.MatchString(e.Name()) && profile.IsRecording(path) {
+		path := filepath.Join(r.dir, e.Name())
+		if e.Type().IsRegular() && name.MatchString(e.Name()) && profile.IsRecording(path) {
 			list = append(list, path)
 		}
 	}

@@ -70,11 +70,7 @@ func (r *recording) signals() (context.Context, func()) {
 			r.endRequested.Store(true)
 			switch {
 			case leave:
-				if r.leave != nil {
-					r.leave()
-				}
-				console.Fail("aborted: %s", &r.disk)
-				os.Exit(128 + int(sig))
+				r.abort(128 + int(sig))
 			case first && r.samplingOver.Load():
 				close(r.skipNames)
 			}
@@ -87,6 +83,17 @@ func (r *recording) signals() (context.Context, func()) {
 		cancel()
 		listening.Add(-1)
 	}
+}
+
+// messageWait is the time in which a terminal or pipe must take the last message.
+const messageWait = time.Second
+
+// abort says what is on disk, and exits at once.
+func (r *recording) abort(code int) {
+	time.AfterFunc(messageWait, func() { os.Exit(code) })
+	closeScreen()
+	console.Fail("aborted: %s", &r.disk)
+	os.Exit(code)
 }
 
 type endRequests struct {

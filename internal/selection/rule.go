@@ -3,10 +3,12 @@
 package selection
 
 import (
+	"errors"
 	"fmt"
 	"os/user"
 	"path"
 	"regexp"
+	"regexp/syntax"
 	"strconv"
 	"strings"
 )
@@ -47,7 +49,11 @@ func New(all bool, cgroup, unit, owner, match string) (r Rule, err error) {
 	}
 	if match != "" {
 		if r.Match, err = regexp.Compile(match); err != nil {
-			return r, fmt.Errorf("--match: %w", err)
+			why := err
+			if wrong := (*syntax.Error)(nil); errors.As(err, &wrong) {
+				why = errors.New(wrong.Code.String())
+			}
+			return r, fmt.Errorf("--match %q is not a regular expression: %w", match, why)
 		}
 	}
 	return r, nil

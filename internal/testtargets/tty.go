@@ -27,14 +27,14 @@ type Terminal struct {
 	done   chan struct{}
 }
 
-// NewTerminal opens a terminal of so many columns (pty(7)).
-func NewTerminal(t *testing.T, columns int) *Terminal {
+// openTerminal opens a terminal of so many columns (pty(7)).
+func openTerminal(t *testing.T, columns int) (master, slave *os.File) {
 	t.Helper()
 	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		t.Skipf("no pseudo-terminals: %v", err)
 	}
-	master := os.NewFile(uintptr(fd), "/dev/ptmx")
+	master = os.NewFile(uintptr(fd), "/dev/ptmx")
 	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
 	if err != nil {
 		t.Fatal(err)
@@ -42,13 +42,31 @@ func NewTerminal(t *testing.T, columns int) *Terminal {
 	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
 		t.Fatal(err)
 	}
-	slave, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	slave, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: uint16(columns)}); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = master.Close() })
+	return master, slave
+}
+
+// StoppedTerminal opens a terminal that takes no output, as after Ctrl-S (tcflow(3)).
+func StoppedTerminal(t *testing.T) *os.File {
+	t.Helper()
+	_, slave := openTerminal(t, 80)
+	if err := unix.IoctlSetInt(int(slave.Fd()), unix.TCXONC, unix.TCOOFF); err != nil {
+		t.Fatal(err)
+	}
+	return slave
+}
+
+// NewTerminal opens a terminal of so many columns.
+func NewTerminal(t *testing.T, columns int) *Terminal {
+	t.Helper()
+	master, slave := openTerminal(t, columns)
 	tty := &Terminal{Slave: slave, master: master, done: make(chan struct{})}
 	go func() {
 		defer close(tty.done)
@@ -61,7 +79,6 @@ func NewTerminal(t *testing.T, columns int) *Terminal {
 			}
 		}
 	}()
-	t.Cleanup(func() { _ = master.Close() })
 	return tty
 }
 

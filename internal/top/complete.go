@@ -24,7 +24,7 @@ func (o *Snapshot) completeCPU(scope Scope) complete {
 	reasons := map[string]int64{}
 	for i := range o.Cells {
 		c := &o.Cells[i]
-		if c.v.CPU == 0 || !scope.has(c) {
+		if c.v.CPU == 0 || !o.in(scope, c) {
 			continue
 		}
 		all += c.v.CPU

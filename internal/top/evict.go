@@ -43,7 +43,9 @@ func (s *Store) evict() {
 		}
 		c := cells[n]
 		th := &threads[c.key.thread]
-		th.tid, th.name, th.task = 0, earlierName, ""
+		if th.tid != 0 || th.task != "" {
+			th.id, th.tid, th.name, th.task = s.newThreadID(), 0, earlierName, ""
+		}
 		if len(s.cells) >= room {
 			c.key.stack = earlierStack
 		}
@@ -62,13 +64,9 @@ func (s *Store) evict() {
 
 func (s *Store) addEarlier(c cell, threads []thread) int32 {
 	th := threads[c.key.thread]
-	key := th.key()
-	n, ok := s.byTID[key]
+	n, ok := s.byTID[th.key()]
 	if !ok {
-		n = int32(len(s.threads))
-		s.threads = append(s.threads, th)
-		s.lasts = append(s.lasts, lastCell{})
-		s.byTID[key] = n
+		n = s.addThread(th)
 	}
 	c.key.thread = n
 	i := s.cell(c.key)

@@ -15,20 +15,29 @@ type GroupRow struct {
 	V Values
 	// Threads is the number of threads, plus the mean number of tasks at a time.
 	Threads      int
-	id           int32
+	index        int32 // of the thread or wait
 	mainFunction int32 // the program's function with most time; −1: none
 	snapshot     *Snapshot
-	cells        []int32
 	waits        bool
 	tasks        bool // some of its time is of tasks
+	// Idle is the rule by which all of the row's time is idle; "" if some is not, or by different rules.
+	Idle string
 }
 
 // Name returns the name of the thread or wait.
 func (r *GroupRow) Name() string {
 	if r.waits {
-		return printable.String(r.snapshot.waits[r.id].name)
+		return printable.String(r.snapshot.waits[r.index].name)
 	}
-	return r.snapshot.threadName(r.id)
+	return r.snapshot.threadName(r.index)
+}
+
+// id is the same in later snapshots.
+func (r *GroupRow) id() int32 {
+	if r.waits {
+		return r.index
+	}
+	return r.snapshot.threads[r.index].id
 }
 
 // Where returns the program's function with most time.
@@ -54,7 +63,7 @@ func (o *Snapshot) Waits(scope Scope, c Clock) []GroupRow {
 	})
 }
 
-// groups sums by key, and finds each group's main function. equal compares groups of equal time.
+// groups sums by key, and finds each group's main function. Idle groups are last; equal compares groups of equal time.
 func (o *Snapshot) groups(scope Scope, clock Clock, waits bool, n int, key func(*Cell) int32,
 	equal func(a, b int32) int) []GroupRow {
 	order, ends := o.byGroup(scope, n, key)
@@ -67,7 +76,7 @@ func (o *Snapshot) groups(scope Scope, clock Clock, waits bool, n int, key func(
 	rows := (*kept)[:0]
 	from := int32(0)
 	for k, end := range ends {
-		r := GroupRow{id: int32(k), snapshot: o, cells: order[from:end], waits: waits}
+		r := GroupRow{index: int32(k), snapshot: o, waits: waits}
 		t.touched = t.touched[:0]
 		tasks := int64(0)
 		for _, i := range order[from:end] {
@@ -89,19 +98,22 @@ func (o *Snapshot) groups(scope Scope, clock Clock, waits bool, n int, key func(
 				t.sums[f] += v
 			}
 		}
-		from = end
 		if tasks > 0 && o.Length > 0 {
 			r.tasks = true
 			r.Threads += max(1, int(math.Round(float64(tasks)/float64(o.Length))))
 		}
 		r.mainFunction = o.heaviest(t.touched, t.sums)
+		r.Idle = o.idleRule(order[from:end])
+		from = end
 		if r.V != (Values{}) {
 			rows = append(rows, r)
 		}
 	}
 	*kept = rows
+	idle := func(r *GroupRow) int { return min(1, len(r.Idle)) }
 	slices.SortFunc(rows, func(a, b GroupRow) int {
-		return cmp.Or(cmp.Compare(b.V.Of(clock), a.V.Of(clock)), cmp.Compare(b.V.Wall, a.V.Wall), equal(a.id, b.id))
+		return cmp.Or(cmp.Compare(idle(&a), idle(&b)), cmp.Compare(b.V.Of(clock), a.V.Of(clock)),
+			cmp.Compare(b.V.Wall, a.V.Wall), equal(a.index, b.index))
 	})
 	return rows
 }
@@ -111,7 +123,7 @@ func (o *Snapshot) byGroup(scope Scope, n int, key func(*Cell) int32) (order, en
 	t.at = zeroed(t.at, n)
 	ends, all := t.at, 0
 	for i := range o.Cells {
-		if c := &o.Cells[i]; scope.has(c) {
+		if c := &o.Cells[i]; o.in(scope, c) {
 			ends[key(c)]++
 			all++
 		}
@@ -122,7 +134,7 @@ func (o *Snapshot) byGroup(scope Scope, n int, key func(*Cell) int32) (order, en
 	}
 	t.order = slices.Grow(t.order[:0], all)[:all]
 	for i := range o.Cells {
-		if c := &o.Cells[i]; scope.has(c) {
+		if c := &o.Cells[i]; o.in(scope, c) {
 			k := key(c)
 			t.order[ends[k]] = int32(i)
 			ends[k]++

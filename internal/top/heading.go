@@ -28,7 +28,7 @@ func (o *Snapshot) precision(scope Scope, c Clock) tabular.Precision {
 	var e tabular.Effective
 	for i := range o.Cells {
 		cell := &o.Cells[i]
-		if v := cell.v.Of(c); v != 0 && scope.has(cell) {
+		if v := cell.v.Of(c); v != 0 && o.in(scope, cell) {
 			e.Add(v, cell.v.Samples)
 			p.Total += float64(v)
 		}

@@ -10,14 +10,10 @@ import (
 	"prywalk/internal/waits"
 )
 
-// Idle returns the rule by which all of the row's time is idle; "" if some is not, or by different rules.
-func (r *GroupRow) Idle() (rule string) {
-	for _, i := range r.cells {
-		c := &r.snapshot.Cells[i]
-		if c.v == (Values{}) {
-			continue
-		}
-		of := r.snapshot.ruleOf(c)
+// idleRule returns the rule by which all of the cells' time is idle, or "". No cell is without time (addCell).
+func (o *Snapshot) idleRule(cells []int32) (rule string) {
+	for _, i := range cells {
+		of := o.ruleOf(&o.Cells[i])
 		if of == "" || rule != "" && of != rule {
 			return ""
 		}
@@ -70,8 +66,8 @@ const leastBeforeMark = 16
 
 // mark returns the text of the row's idle rule, to follow its name, or "".
 func (r *GroupRow) mark() string {
-	if rule := r.Idle(); rule != "" {
-		return printable.Sprintf(" [idle: %s]", rule)
+	if r.Idle == "" {
+		return ""
 	}
-	return ""
+	return printable.Sprintf(" [idle: %s]", r.Idle)
 }

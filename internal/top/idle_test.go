@@ -23,7 +23,7 @@ func TestWaitsForWorkAreMarkedAsInReport(t *testing.T) {
 	for _, of := range []func(Scope, Clock) []GroupRow{o.Waits, o.Threads} {
 		rows := of(Everything, Wall)
 		for i := range rows {
-			got[rows[i].Name()] = rows[i].Idle()
+			got[rows[i].Name()] = rows[i].Idle
 		}
 	}
 	for name, want := range map[string]string{
@@ -34,6 +34,19 @@ func TestWaitsForWorkAreMarkedAsInReport(t *testing.T) {
 			t.Errorf("%s: rule %q, %v, want %q", name, rule, ok, want)
 		}
 	}
+	inOrder := func(rows []GroupRow, want string) {
+		t.Helper()
+		var names []string
+		for i := range rows {
+			names = append(names, rows[i].Name())
+		}
+		if got := strings.Join(names, ", "); got != want {
+			t.Errorf("the rows are %s, want %s: idle ones last", got, want)
+		}
+	}
+	inOrder(o.Waits(Everything, CPU), "[running], futex, epoll_wait")
+	inOrder(o.Waits(Everything, Wall), "futex, [running], epoll_wait")
+	inOrder(o.Threads(Everything, Blocked), "worker-3 (tid 3), worker-2 (tid 2), worker-1 (tid 1)")
 	var text, object strings.Builder
 	if err := WriteText(&text, o, State{}, Screen{}, Wall, 0); err != nil {
 		t.Fatal(err)
@@ -61,7 +74,7 @@ func TestASemaphoreWithATypeIsAWaitForWork(t *testing.T) {
 	f.add(iv)
 	f.refresh()
 	rows := f.snapshot(0, CPU).Waits(Everything, Wall)
-	if len(rows) != 1 || rows[0].Name() != "futex: threading.Lock (semaphore 0x10)" || rows[0].Idle() != waits.IdlePool {
-		t.Errorf("%d rows, the first is %s, idle by %q", len(rows), rows[0].Name(), rows[0].Idle())
+	if len(rows) != 1 || rows[0].Name() != "futex: threading.Lock (semaphore 0x10)" || rows[0].Idle != waits.IdlePool {
+		t.Errorf("%d rows, the first is %s, idle by %q", len(rows), rows[0].Name(), rows[0].Idle)
 	}
 }

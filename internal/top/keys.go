@@ -148,7 +148,8 @@ func (m *Model) showView(name string) {
 	m.cursor, m.top, m.stacks, m.follow = 0, 0, false, -1
 }
 
-// openRow opens the selected row: its functions, or a function's stacks.
+// openRow opens the selected row: its functions, or a function's stacks. Precondition: the table was drawn since the
+// last message, as Bubble Tea does.
 func (m *Model) openRow() {
 	if m.stacks || m.cursor >= len(m.page.ids) {
 		return
@@ -157,7 +158,8 @@ func (m *Model) openRow() {
 	id := m.page.ids[m.cursor]
 	switch m.view {
 	case threadsView:
-		m.scope.Thread, m.scopeName = id, m.snap.threadName(id)
+		at := slices.IndexFunc(m.snap.threads, func(th thread) bool { return th.id == id })
+		m.scope.Thread, m.scopeName = id, m.snap.threadName(int32(at))
 		m.view = functionsView
 	case waitsView:
 		m.scope.Wait, m.scopeName = id, "in "+m.snap.waits[id].name

@@ -24,6 +24,7 @@ const (
 // thread is a thread; tid 0: of no single one. Tasks of the same first function are one thread: task is their kind,
 // name the function.
 type thread struct {
+	id               int32 // not used again, unlike its index, which an eviction changes
 	pid, tid         int
 	comm, name, task string
 }
@@ -87,6 +88,7 @@ type Store struct {
 	index         map[cellKey]int32
 	threads       []thread // shared with snapshots if threadsShared
 	threadsShared bool     // then immutable
+	threadIDs     int32    // number of ids given
 	lasts         []lastCell
 	byTID         map[threadKey]int32
 	waits         []wait // shared with snapshots
@@ -154,20 +156,29 @@ func (s *Store) cell(k cellKey) int32 {
 }
 
 func (s *Store) thread(iv *profile.Interval) int32 {
-	made := thread{iv.PID, iv.TID, iv.Comm, iv.Thread, iv.Task}
-	k := made.key()
+	k := (&thread{pid: iv.PID, tid: iv.TID, name: iv.Thread, task: iv.Task}).key()
 	n, ok := s.byTID[k]
 	if !ok {
-		n = int32(len(s.threads))
-		s.threads = append(s.threads, made)
-		s.lasts = append(s.lasts, lastCell{})
-		s.byTID[k] = n
+		n = s.addThread(thread{s.newThreadID(), iv.PID, iv.TID, iv.Comm, iv.Thread, iv.Task})
 	}
 	if th := &s.threads[n]; th.comm != iv.Comm || th.name != iv.Thread {
 		s.ownThreads()
 		s.threads[n].comm, s.threads[n].name = iv.Comm, iv.Thread
 	}
 	return n
+}
+
+func (s *Store) addThread(th thread) int32 {
+	n := int32(len(s.threads))
+	s.threads = append(s.threads, th)
+	s.lasts = append(s.lasts, lastCell{})
+	s.byTID[th.key()] = n
+	return n
+}
+
+func (s *Store) newThreadID() int32 {
+	s.threadIDs++
+	return s.threadIDs
 }
 
 // ownThreads copies the threads if snapshots share them.

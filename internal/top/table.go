@@ -12,15 +12,15 @@ import (
 
 // Scope selects cells of a snapshot.
 type Scope struct {
-	// One thread or wait; negative: all.
+	// Thread is a thread's id, Wait the index of a wait; negative: all.
 	Thread, Wait int32
 }
 
 // Everything is the scope of all cells.
 var Everything = Scope{-1, -1}
 
-func (s Scope) has(c *Cell) bool {
-	return (s.Thread < 0 || c.thread == s.Thread) && (s.Wait < 0 || c.wait == s.Wait)
+func (o *Snapshot) in(s Scope, c *Cell) bool {
+	return (s.Thread < 0 || o.threads[c.thread].id == s.Thread) && (s.Wait < 0 || c.wait == s.Wait)
 }
 
 // FunctionRow is the values of a function: its own, and with its callees.
@@ -54,7 +54,7 @@ func (o *Snapshot) Functions(scope Scope) []FunctionRow {
 	at, seen := o.scratch.at, o.scratch.seen // row + 1; last cell + 1
 	for i := range o.Cells {
 		c := &o.Cells[i]
-		if !scope.has(c) {
+		if !o.in(scope, c) {
 			continue
 		}
 		for depth, f := range c.stack {
@@ -134,7 +134,7 @@ func (o *Snapshot) StacksOf(scope Scope, function int32, clock Clock) []StackRow
 	var key []byte
 	for i := range o.Cells {
 		c := &o.Cells[i]
-		if !scope.has(c) || function >= 0 && !slices.Contains(c.stack, function) {
+		if !o.in(scope, c) || function >= 0 && !slices.Contains(c.stack, function) {
 			continue
 		}
 		key = key[:0]
@@ -163,7 +163,7 @@ func (o *Snapshot) StacksOf(scope Scope, function int32, clock Clock) []StackRow
 // Total sums a scope.
 func (o *Snapshot) Total(scope Scope) (v Values) {
 	for i := range o.Cells {
-		if c := &o.Cells[i]; scope.has(c) {
+		if c := &o.Cells[i]; o.in(scope, c) {
 			v.add(c.v)
 		}
 	}

@@ -139,13 +139,13 @@ func WriteJSON(w io.Writer, o *Snapshot, st State, c Clock, rowsOfEach int) erro
 		t.Functions = append(t.Functions, jsonFunction{r.Name, r.Module, r.Self.json(), r.Total.json(), int(changes[i])})
 	}
 	for _, r := range first(o.Threads(Everything, c), rowsOfEach) {
-		th := &o.threads[r.id]
+		th := &o.threads[r.index]
 		t.ByThread = append(t.ByThread, jsonGroup{Name: th.name, PID: th.pid, TID: th.tid, In: r.Where(), Total: r.V.json(),
-			Idle: r.Idle()})
+			Idle: r.Idle})
 	}
 	for _, r := range first(o.Waits(Everything, Wall), rowsOfEach) {
 		t.ByWait = append(t.ByWait, jsonGroup{Name: r.Name(), Threads: r.Threads, In: r.Where(), Total: r.V.json(),
-			Idle: r.Idle()})
+			Idle: r.Idle})
 	}
 	text, err := json.Marshal(t)
 	if err != nil {
