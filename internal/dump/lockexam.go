@@ -132,7 +132,7 @@ func (l *lockExam) sampleOwner(lock *Lock) {
 
 // sampleWithLock samples a thread and the lock's memory, and gives the lock at that moment. Without a sample d is nil.
 func (l *lockExam) sampleWithLock(lock *Lock, tid int) (now waits.Wait, d *Thread) {
-	sl, ofWaiter := l.firstWaiter(lock)
+	sl, ofWaiter := l.waiter(lock.Waiters[0])
 	of := l.byThread[tid]
 	if of == nil {
 		return l.readLock(lock), nil
@@ -151,7 +151,9 @@ func (l *lockExam) sampleWithLock(lock *Lock, tid int) (now waits.Wait, d *Threa
 	of.explain.explain(&t, s)
 	if of == ofWaiter {
 		if near := memory.copyIn(s); len(near.Bytes) > 0 {
-			return l.lockIn(sl, of, near), &t
+			if now = l.lockIn(sl, of, near); isSame(&now, lock) {
+				return now, &t
+			}
 		}
 	}
 	return l.readLock(lock), &t
@@ -172,12 +174,28 @@ func (l *lockExam) sample(of *examined, tid int, extra *withLockMemory, mode obs
 	return s
 }
 
+// waitersGone is why no owner is named if the waiters that were asked wait for something else by now.
+const waitersGone = "the threads that waited for it went on"
+
+// readLock gives the lock as its first waiters see it that still wait for it.
 func (l *lockExam) readLock(lock *Lock) waits.Wait {
-	sl, of := l.firstWaiter(lock)
-	near := waits.WordCopy{Addr: sl.Near.Addr, Bytes: make([]byte, waits.CopySize)}
-	near.Bytes = near.Bytes[:of.explain.read(near.Addr, near.Bytes)]
-	return l.lockIn(sl, of, near)
+	for _, tid := range lock.Waiters[:min(len(lock.Waiters), maxOwners)] {
+		sl, of := l.waiter(tid)
+		if sl == nil {
+			continue
+		}
+		near := waits.WordCopy{Addr: sl.Near.Addr, Bytes: make([]byte, waits.CopySize)}
+		near.Bytes = near.Bytes[:of.explain.read(near.Addr, near.Bytes)]
+		if now := l.lockIn(sl, of, near); isSame(&now, lock) {
+			return now
+		}
+	}
+	return waits.Wait{Kind: lock.Kind, Address: lock.Address, Free: true, Why: waitersGone}
 }
+
+// isSame reports whether a wait is for the lock: a run-time system is asked again, and gives what its thread waits for
+// then.
+func isSame(now *waits.Wait, lock *Lock) bool { return now.Kind == lock.Kind && now.Address == lock.Address }
 
 // lockIn gives the lock that sl waits for, by a copy of its memory.
 func (l *lockExam) lockIn(sl *waits.Sleeper, of *examined, near waits.WordCopy) waits.Wait {
@@ -190,7 +208,11 @@ func (l *lockExam) lockIn(sl *waits.Sleeper, of *examined, near waits.WordCopy) 
 	return w
 }
 
-func (l *lockExam) firstWaiter(lock *Lock) (*waits.Sleeper, *examined) {
-	of := l.byThread[lock.Waiters[0]]
-	return of.process.slept[lock.Waiters[0]], of
+// waiter gives a thread's sleep; nil: its process was not examined.
+func (l *lockExam) waiter(tid int) (*waits.Sleeper, *examined) {
+	of := l.byThread[tid]
+	if of == nil {
+		return nil, nil
+	}
+	return of.process.slept[tid], of
 }

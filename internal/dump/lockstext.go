@@ -218,6 +218,8 @@ func (m *Lock) details() string {
 		text += fmt.Sprintf(", taken by thread %d, which has ended", m.OwnerGone)
 	case m.Readers > 0:
 		text += ", held by " + count(m.Readers, "reader")
+	case m.Why == "" && m.Free:
+		text += ": free when it was read"
 	default:
 		text += withSeparator(": ", m.Why)
 	}

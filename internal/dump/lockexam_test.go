@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dump
+
+import (
+	"testing"
+
+	"prywalk/internal/waits"
+)
+
+// A thread that waited for a monitor may wait for something else when its run-time system is asked again: what it says
+// then is not of the monitor.
+func TestALockIsReadByAWaiterThatStillWaitsForIt(t *testing.T) {
+	monitor := func(owner int) waits.Wait { return waits.ManagedWait(waits.Monitor, "Object", 0x100, owner, false) }
+	elsewhere := waits.ManagedWait(waits.ObjectWait, "Queue", 0x200, 0, false)
+	const first, second, owner = 11, 12, 13
+	for _, c := range []struct {
+		answers [2]waits.Wait
+		owner   int
+		why     string
+	}{
+		{[2]waits.Wait{elsewhere, monitor(owner)}, owner, ""},
+		{[2]waits.Wait{monitor(owner), elsewhere}, owner, ""},
+		{[2]waits.Wait{elsewhere, elsewhere}, 0, waitersGone},
+	} {
+		slept := map[int]*waits.Sleeper{}
+		for i, w := range c.answers {
+			slept[first+i] = &waits.Sleeper{State: 'S', Wait: "futex", InCall: true,
+				Managed: func() (waits.Wait, bool) { return w, true }}
+		}
+		of := &examined{process: &Process{PID: 1, slept: slept}, explain: &explainer{
+			threads: coreThreads{owner: true}, name: func(int) string { return "holder" },
+			read: func(uint64, []byte) int { return 0 },
+		}}
+		l := &lockExam{out: newLocks(), byThread: map[int]*examined{first: of, second: of}}
+		lock := &Lock{Wait: monitor(owner), Waiters: []int{first, second}}
+		now := l.readLock(lock)
+		if !isSame(&now, lock) || now.Owner != c.owner || now.Why != c.why || now.Free != (c.owner == 0) {
+			t.Errorf("%+v: %+v", c, now)
+		}
+	}
+}
