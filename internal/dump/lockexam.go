@@ -5,6 +5,7 @@ package dump
 import (
 	"cmp"
 	"errors"
+	"slices"
 
 	"prywalk/internal/code"
 	"prywalk/internal/observe"
@@ -115,7 +116,7 @@ func (l *lockExam) sampleOwner(lock *Lock) {
 	for n := 0; n < maxOwners; n++ {
 		now, th := l.sampleWithLock(lock, lock.Owner)
 		if now.Owner == lock.Owner {
-			lock.OwnerThread = th
+			lock.setOwnerThread(th)
 			return
 		}
 		if now.Owner == 0 {
@@ -128,6 +129,15 @@ func (l *lockExam) sampleOwner(lock *Lock) {
 		}
 	}
 	lock.Owner, lock.OwnerName, lock.Why = 0, "", ownerChanges
+}
+
+// setOwnerThread sets the owner's sample; nil: none. A waiter that has got the lock since waits no longer.
+func (m *Lock) setOwnerThread(th *Thread) {
+	m.OwnerThread = th
+	if th == nil || len(m.Waiters) == 1 || th.WaitsFor != nil && isSame(th.WaitsFor, m) {
+		return
+	}
+	m.Waiters = slices.DeleteFunc(m.Waiters, func(tid int) bool { return tid == th.TID })
 }
 
 // sampleWithLock samples a thread and the lock's memory, and gives the lock at that moment. Without a sample d is nil.

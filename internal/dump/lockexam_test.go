@@ -3,6 +3,7 @@
 package dump
 
 import (
+	"slices"
 	"testing"
 
 	"prywalk/internal/waits"
@@ -37,6 +38,27 @@ func TestALockIsReadByAWaiterThatStillWaitsForIt(t *testing.T) {
 		now := l.readLock(lock)
 		if !isSame(&now, lock) || now.Owner != c.owner || now.Why != c.why || now.Free != (c.owner == 0) {
 			t.Errorf("%+v: %+v", c, now)
+		}
+	}
+}
+
+func TestAWaiterThatHasGotTheLockWaitsNoLonger(t *testing.T) {
+	this := waits.Wait{Kind: waits.Mutex, Address: 0x100}
+	other := waits.Wait{Kind: waits.Mutex, Address: 0x200}
+	for _, c := range []struct {
+		waiters []int
+		now     *waits.Wait
+		want    []int
+	}{
+		{[]int{1, 2, 3}, nil, []int{1, 3}},
+		{[]int{1, 2, 3}, &other, []int{1, 3}},
+		{[]int{1, 2, 3}, &this, []int{1, 2, 3}}, // it has locked it twice
+		{[]int{2}, nil, []int{2}},
+	} {
+		lock := &Lock{Wait: this, Waiters: c.waiters}
+		lock.setOwnerThread(&Thread{TID: 2, WaitsFor: c.now})
+		if !slices.Equal(lock.Waiters, c.want) {
+			t.Errorf("now %v: waiters %v, want %v", c.now, lock.Waiters, c.want)
 		}
 	}
 }
