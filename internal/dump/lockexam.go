@@ -205,7 +205,9 @@ func (l *lockExam) readLock(lock *Lock) waits.Wait {
 
 // isSame reports whether a wait is for the lock: a run-time system is asked again, and gives what its thread waits for
 // then.
-func isSame(now *waits.Wait, lock *Lock) bool { return now.Kind == lock.Kind && now.Address == lock.Address }
+func isSame(now *waits.Wait, lock *Lock) bool {
+	return now.Kind == lock.Kind && now.Address == lock.Address
+}
 
 // lockIn gives the lock that sl waits for, by a copy of its memory.
 func (l *lockExam) lockIn(sl *waits.Sleeper, of *examined, near waits.WordCopy) waits.Wait {
