@@ -65,7 +65,7 @@ func TestNextProcessOfAProgramBeginsWithItsSampleLack(t *testing.T) {
 		if d := shared.TakeTaskDir(); d != nil {
 			d.Close()
 		}
-		a.Recall(shared)
+		a.ApplyKnownProgram(shared)
 		before := shared.SampleLack()
 		p := a.process(shared)
 		for range incomplete {
@@ -143,7 +143,7 @@ func TestNextProcessOfAProgramBeginsWithItsDeepestStack(t *testing.T) {
 		defer target.Close()
 		p := handover.NewProcess(target, true, 0)
 		p.TakeTaskDir().Close()
-		a.Recall(p)
+		a.ApplyKnownProgram(p)
 		copies = append(copies, p.FirstCopy())
 		a.programs.stateOf(target).deepestStack = 2 << 20
 	}

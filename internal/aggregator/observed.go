@@ -26,7 +26,7 @@ func (a *Aggregator) attributeSample(e *handover.Event) {
 	th, s := a.thread(e.Thread), e.RawSample
 	a.openAccount(th)
 	id, stop := a.unwind.unwindObserved(th, e)
-	a.totals.stack(stop, s.How)
+	a.totals.addStack(stop, s.How)
 	a.published.stacks.Store(a.totals.stacks)
 	a.complete.Store(a.totals.stops[frames.StopRoot])
 	if s.State != sample.Running && s.At-th.Found < handover.NameEvery {
@@ -38,10 +38,13 @@ func (a *Aggregator) attributeSample(e *handover.Event) {
 	a.observed = attribute.Observed{
 		Process: th.proc.ID, Thread: th.ID, CreatedAt: th.CreatedAt, NotStopped: s.NotStopped,
 		Sample: attribute.Sample{
-			At: procmem.ReadingAt(s.Sched, s.At), Seen: attribute.Seen{Stack: id, State: s.State, Wait: s.WaitReason(),
-				Stop:     stop,
-				WaitsFor: waitsFor, Owner: owner, Labels: a.labelsOf(th, s)},
-			OnCPU: s.OnCPU, Basis: s.Basis, Before: e.UnchangedBefore, Apart: e.Length, Sampled: s.How == observe.BySample,
+			At: procmem.ReadingAt(s.Sched, s.At),
+			Seen: attribute.Seen{
+				Stack: id, State: s.State, Wait: s.WaitReason(), Stop: stop, WaitsFor: waitsFor, Owner: owner,
+				Labels: a.labelsOf(th, s),
+			},
+			OnCPU: s.OnCPU, Basis: s.Basis, Before: e.UnchangedBefore, SinceLastTick: e.Length,
+			FromKernel: s.How == observe.BySample,
 		},
 	}
 	a.attribute(&a.observed)
@@ -64,8 +67,8 @@ func (u *unwinder) rename(th *threadAccount, now int64) {
 	u.lock.endRead()
 }
 
-// attributeClaim walks a sample of an ended thread, and passes it to the attribution as a claim of e.Length.
-func (a *Aggregator) attributeClaim(e *handover.Event) {
+// attributeUnassigned walks a sample of an ended thread, and passes it to the attribution with weight e.Length.
+func (a *Aggregator) attributeUnassigned(e *handover.Event) {
 	p := a.process(e.Proc)
 	th := p.undiscovered()
 	if e.Thread != nil {
@@ -73,7 +76,7 @@ func (a *Aggregator) attributeClaim(e *handover.Event) {
 	}
 	id, stop := a.unwindSample(th, e.Program, e.RawSample)
 	a.countUndiscoveredWalk(e, stop)
-	a.attribute(&attribute.Claimed{
+	a.attribute(&attribute.UnassignedSample{
 		Process: p.ID, Seen: attribute.Seen{Stack: id, State: sample.Running, Stop: stop}, At: e.RawSample.At,
 		Length: e.Length,
 	})
@@ -81,21 +84,21 @@ func (a *Aggregator) attributeClaim(e *handover.Event) {
 	e.RawSample = nil
 }
 
-// attributeChildClaim is attributeClaim for a sample of an undiscovered child. Without a raw sample only its
-// program is known.
-func (a *Aggregator) attributeChildClaim(e *handover.Event) {
+// attributeUnassignedOfChild is attributeUnassigned for a sample of an undiscovered child. Without a raw sample only
+// its program is known.
+func (a *Aggregator) attributeUnassignedOfChild(e *handover.Event) {
 	p, name := a.process(e.Proc), programOf(e.Program)
 	if e.RawSample == nil {
 		where := attribute.Seen{State: sample.Running, Program: name, Found: e.Found}
 		if e.Found == attribute.FoundInExec || e.Found == attribute.FoundInExit {
-			where.Stack = a.unwind.inKernel(e.Found, a.Kernel)
+			where.Stack = a.unwind.execOrExitStack(e.Found, a.Kernel)
 		}
-		a.attribute(&attribute.Claimed{Process: p.ID, Seen: where, At: e.At, Length: e.Length, OfChild: true})
+		a.attribute(&attribute.UnassignedSample{Process: p.ID, Seen: where, At: e.At, Length: e.Length, OfChild: true})
 		return
 	}
 	id, stop := a.unwindSample(p.undiscovered(), e.Program, e.RawSample)
 	a.countUndiscoveredWalk(e, stop)
-	a.attribute(&attribute.Claimed{
+	a.attribute(&attribute.UnassignedSample{
 		Process: p.ID, Seen: attribute.Seen{Stack: id, State: sample.Running, Stop: stop, Program: name}, At: e.RawSample.At,
 		Length: e.Length, OfChild: true,
 	})
@@ -110,7 +113,7 @@ func (a *Aggregator) unwindSample(th *threadAccount, g *handover.Program, s *obs
 		th, g = a.process(g.Of).undiscovered(), nil
 	}
 	id, stop := a.unwind.unwindSample(th, g, s)
-	a.totals.stack(stop, s.How)
+	a.totals.addStack(stop, s.How)
 	return id, stop
 }
 

@@ -13,7 +13,7 @@ type totals struct {
 	goroutines, coroutines taskTotals
 	stacks                 int64
 	stops                  [frames.NumStopReasons]int64
-	wholeByMethod          [observe.FromCore + 1]int64 // by method of observation
+	completeByMethod       [observe.FromCore + 1]int64 // by method of observation
 	samples                int64
 	complete               int64 // samples with a complete stack
 	profiled               int64
@@ -24,7 +24,7 @@ type totals struct {
 	ofProgram              int64                        // of shortLived, with a known program, ns
 }
 
-func (t *totals) book(s *attribute.Span) {
+func (t *totals) addSpan(s *attribute.Span) {
 	t.samples += s.Samples
 	if s.Stop.Complete() {
 		t.complete += s.Samples
@@ -46,11 +46,11 @@ func (t *totals) book(s *attribute.Span) {
 	}
 }
 
-func (t *totals) stack(stop frames.StopReason, how observe.How) {
+func (t *totals) addStack(stop frames.StopReason, how observe.How) {
 	t.stacks++
 	t.stops[stop]++
 	if stop.Complete() {
-		t.wholeByMethod[how]++
+		t.completeByMethod[how]++
 	}
 }
 
@@ -84,8 +84,8 @@ func (a *Aggregator) Stats(s *runstats.Stats) {
 	stops := t.stops
 	stops[frames.StopRoot] = 0
 	s.Incomplete = named(stops[:], func(i int) string { return frames.StopReason(i).String() })
-	s.Whole = runstats.WholeByMethod{ByStop: t.wholeByMethod[observe.ByStop],
-		ByPassiveRead: t.wholeByMethod[observe.ByPassiveRead]}
+	s.Whole = runstats.WholeByMethod{ByStop: t.completeByMethod[observe.ByStop],
+		ByPassiveRead: t.completeByMethod[observe.ByPassiveRead]}
 	s.FramesByMethod = named(a.unwind.methods[:], func(i int) string { return frames.Method(i).String() })
 	s.PerThread = runstats.PerThread{Rates: a.rates.list, SlowestThread: a.rates.slowest}
 	s.Samples, s.Complete, s.Stacks = t.samples, t.complete, t.stacks

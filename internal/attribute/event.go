@@ -78,8 +78,9 @@ type EndedSoFar struct {
 	Length, At int64
 }
 
-// Claimed reports a sample of an ended thread, which stands for Length of CPU time.
-type Claimed struct {
+// UnassignedSample reports a sample of a thread that ended before its clocks were read again. It stands for Length
+// of CPU time.
+type UnassignedSample struct {
 	Process    sample.ProcessID
 	Seen       Seen
 	Length, At int64
@@ -106,15 +107,15 @@ type Cut struct {
 // Tick reports the current time.
 type Tick struct{ At int64 }
 
-func (*ProcessStarted) streamName() string { return "ProcessStarted" }
-func (*Observed) streamName() string       { return "Observed" }
-func (*ThreadStarted) streamName() string  { return "FoundRunning" }
-func (*FoundUnchanged) streamName() string { return "FoundUnchanged" }
-func (*ThreadEnded) streamName() string    { return "TaskEnded" }
-func (*ProcessEnded) streamName() string   { return "ProcessEnded" }
-func (*EndedSoFar) streamName() string     { return "EndedSoFar" }
-func (*Claimed) streamName() string        { return "Claimed" }
-func (*ChildCounted) streamName() string   { return "ChildCounted" }
-func (*NotObservedFor) streamName() string { return "NotObservedFor" }
-func (*Cut) streamName() string            { return "Cut" }
-func (*Tick) streamName() string           { return "Tick" }
+func (*ProcessStarted) streamName() string   { return "ProcessStarted" }
+func (*Observed) streamName() string         { return "Observed" }
+func (*ThreadStarted) streamName() string    { return "FoundRunning" }
+func (*FoundUnchanged) streamName() string   { return "FoundUnchanged" }
+func (*ThreadEnded) streamName() string      { return "TaskEnded" }
+func (*ProcessEnded) streamName() string     { return "ProcessEnded" }
+func (*EndedSoFar) streamName() string       { return "EndedSoFar" }
+func (*UnassignedSample) streamName() string { return "Claimed" }
+func (*ChildCounted) streamName() string     { return "ChildCounted" }
+func (*NotObservedFor) streamName() string   { return "NotObservedFor" }
+func (*Cut) streamName() string              { return "Cut" }
+func (*Tick) streamName() string             { return "Tick" }

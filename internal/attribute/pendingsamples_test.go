@@ -60,14 +60,14 @@ func (b *bursts) sampled(t *testing.T, apart int64) (attributed [burstPhases]int
 		attributed[s.Stack] += s.CPU
 	}
 	read, next := sample.Reading{Wall: 1}, b.rng.Int64N(samplesApart)
-	th.BeginAt(read)
+	th.BeginWithoutSample(read)
 	var list []Sample
 	for tick := int64(1); tick < burstsFor; list = list[:0] {
 		for tick += apart/2 + b.rng.Int64N(apart); next < tick; next += samplesApart {
 			if phase, on := b.runs(next); on {
 				s := Seen{Stack: sample.StackID(phase), State: sample.Running, Stop: frames.StopRoot}
 				list = append(list, Sample{
-					At: sample.Reading{Wall: next}, Seen: s, OnCPU: true, Apart: samplesApart, Sampled: true,
+					At: sample.Reading{Wall: next}, Seen: s, OnCPU: true, SinceLastTick: samplesApart, FromKernel: true,
 				})
 			}
 		}

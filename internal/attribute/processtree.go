@@ -35,15 +35,15 @@ type Node struct {
 	parent       *Node
 	openChildren int // with open accounts
 
-	first        int64 // cutime + cstime when its account began, ns
-	last         int64 // cutime + cstime as last read, ns
-	fromObserved int64 // part of their growth that observed children have added, ns
-	ownCPU       int64 // in its life; 0 while the account is open; ns
-	leftAt       int64 // its end, CLOCK_MONOTONIC ns; 0: open
-	settledSum   int64 // last at settledAt, ns
-	settledAt    int64 // CLOCK_MONOTONIC ns
-	attributed   int64 // ns
-	charge       func(ns, at int64, last bool)
+	cutimeAtStart int64 // cutime + cstime when its account began, ns
+	cutime        int64 // cutime + cstime as last read, ns
+	fromObserved  int64 // part of their growth that observed children have added, ns
+	ownCPU        int64 // in its life; 0 while the account is open; ns
+	leftAt        int64 // its end, CLOCK_MONOTONIC ns; 0: open
+	cutimeSettled int64 // last at settledAt, ns
+	settledAt     int64 // CLOCK_MONOTONIC ns
+	attributed    int64 // ns
+	charge        func(ns, at int64, last bool)
 }
 
 // ProcessTree accounts for the CPU time of unobserved children. Not safe for concurrent use.
@@ -88,9 +88,9 @@ func (t *ProcessTree) Join(
 	n := &Node{pid: pid, start: start, charge: charge}
 	t.setParent(n, parent)
 	if t.read(n) && !fromStart {
-		n.first = n.last
+		n.cutimeAtStart = n.cutime
 	}
-	n.settledSum = n.first
+	n.cutimeSettled = n.cutimeAtStart
 	t.living[pid] = n
 	return n
 }
@@ -101,9 +101,9 @@ func (t *ProcessTree) read(n *Node) bool {
 	if !ok || r.Start != n.start {
 		return false
 	}
-	n.last = max(n.last, r.ChildrenCPU)
+	n.cutime = max(n.cutime, r.ChildrenCPU)
 	if r.Zombie {
-		n.last = max(n.last, t.kernel.ExactChildrenCPU(n.pid))
+		n.cutime = max(n.cutime, t.kernel.ExactChildrenCPU(n.pid))
 	}
 	t.setParent(n, r.Parent)
 	return true
@@ -160,7 +160,7 @@ func (t *ProcessTree) Tick(now int64) {
 	}
 	t.pause = min(max(2*t.pause, cutimeEvery), cutimeRarely)
 	for _, n := range t.living {
-		if before := n.last; t.read(n) && n.last > before {
+		if before := n.cutime; t.read(n) && n.cutime > before {
 			t.pause = cutimeEvery
 		}
 	}
@@ -191,16 +191,16 @@ func (t *ProcessTree) settle(now int64) {
 		if n.leftAt != 0 || unsure[n] || now-n.settledAt < settleEvery {
 			continue
 		}
-		if ns := n.settledSum - n.first - n.fromObserved - n.attributed - open[n]; ns > 0 {
+		if ns := n.cutimeSettled - n.cutimeAtStart - n.fromObserved - n.attributed - open[n]; ns > 0 {
 			n.attributed += ns
 			n.charge(ns, now, false)
 		}
-		n.settledSum, n.settledAt = n.last, now
+		n.cutimeSettled, n.settledAt = n.cutime, now
 	}
 }
 
 // total returns the CPU time of its children so far: as last read or as attributed, whichever is more.
-func (n *Node) total() int64 { return max(n.last, n.first+n.fromObserved+n.attributed) }
+func (n *Node) total() int64 { return max(n.cutime, n.cutimeAtStart+n.fromObserved+n.attributed) }
 
 // Close closes all accounts. Precondition: all processes have left.
 func (t *ProcessTree) Close() {
@@ -240,7 +240,7 @@ func (t *ProcessTree) exists(n *Node) bool {
 func (t *ProcessTree) closeNode(n *Node) {
 	t.read(n)
 	total := n.total()
-	n.charge(total-n.first-n.fromObserved-n.attributed, n.leftAt, true)
+	n.charge(total-n.cutimeAtStart-n.fromObserved-n.attributed, n.leftAt, true)
 	if t.living[n.pid] == n {
 		delete(t.living, n.pid)
 	}

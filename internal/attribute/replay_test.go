@@ -79,7 +79,7 @@ func event(name string, value json.RawMessage, answered answers) (Event, error) 
 	}
 	for _, e := range []Event{
 		&ProcessStarted{}, &Observed{}, &ThreadStarted{}, &FoundUnchanged{},
-		&ThreadEnded{}, &ProcessEnded{}, &EndedSoFar{}, &Claimed{},
+		&ThreadEnded{}, &ProcessEnded{}, &EndedSoFar{}, &UnassignedSample{},
 		&ChildCounted{}, &NotObservedFor{}, &Cut{}, &Tick{},
 	} {
 		if e.streamName() == name {

@@ -41,21 +41,21 @@ type Found uint8
 
 // Values of [Found].
 const (
-	FoundWalked Found = iota // stack known
-	FoundUnseen              // only the program
-	FoundMissed              // neither; its time goes to walked samples of its program
-	FoundInExec              // in exec: no user stack
-	FoundInExit              // in exit, so not stopped
+	FoundWalked      Found = iota // stack known
+	FoundProgramOnly              // only the program
+	FoundMissed                   // neither; its time goes to walked samples of its program
+	FoundInExec                   // in exec: no user stack
+	FoundInExit                   // in exit, so not stopped
 )
 
 func (f Found) leaf() string {
-	if f == FoundUnseen || f == FoundMissed {
+	if f == FoundProgramOnly || f == FoundMissed {
 		return ShortLivedChildren
 	}
 	return ""
 }
 
-func (f Found) sampled() bool { return f == FoundWalked || f == FoundInExec }
+func (f Found) hasPlace() bool { return f == FoundWalked || f == FoundInExec }
 
 // Span is a piece of a thread's time in one place; times in ns.
 type Span struct {

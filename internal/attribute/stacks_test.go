@@ -60,7 +60,7 @@ func TestStacksOfLaterIntervalsAreKnown(t *testing.T) {
 			switch e := e.(type) {
 			case *Observed:
 				u.known[e.Seen.Stack], u.since[e.Seen.Stack] = true, true
-			case *Claimed:
+			case *UnassignedSample:
 				u.known[e.Seen.Stack], u.since[e.Seen.Stack] = true, true
 			}
 		})
@@ -83,11 +83,11 @@ func TestStacksInEachPlaceOfTheAccountsAreKnown(t *testing.T) {
 	}
 	young := func(basis sample.Basis) *Observed {
 		e := at(7, 2e6, 1e6, true, basis)
-		e.Apart = 10e6
+		e.SinceLastTick = 10e6
 		return e
 	}
 	old := at(7, 2e6, 1e6, true, sample.Exact)
-	old.Sampled, old.CreatedAt = true, 0
+	old.FromKernel, old.CreatedAt = true, 0
 	next := *old
 	next.Seen.Stack, next.At = 8, sample.Reading{Wall: 3e6, CPU: 2e6}
 	ended := &ThreadEnded{Process: 1, Thread: 1, CreatedAt: 1}
@@ -100,7 +100,7 @@ func TestStacksInEachPlaceOfTheAccountsAreKnown(t *testing.T) {
 		"has a weight":       {young(sample.Exact), at(8, 3e6, 2e6, true, sample.Exact), &Cut{}},
 		"of an ended one":    {young(sample.Exact), ended},
 		"of an unproven one": {young(sample.Undecided), ended},
-		"of a child":         {&Claimed{Process: 1, Seen: Seen{Stack: 7}, Length: 5e6, At: 2e6, OfChild: true}},
+		"of a child":         {&UnassignedSample{Process: 1, Seen: Seen{Stack: 7}, Length: 5e6, At: 2e6, OfChild: true}},
 	} {
 		a := New(Options{}, nil, newSums())
 		a.Handle(&ProcessStarted{Process: 1, Since: 1, FromStart: true})

@@ -19,7 +19,7 @@ func TestManySampledSleepersAreBackedOffForAsLongAsTheySlept(t *testing.T) {
 		collectorsBursts  int64 // of threads that had run before, ns in each of five seconds
 		firstRuns, factor int64 // of threads that had not; and what the next one of these has without samples
 	}{
-		{"sampled", 2000, true, false, maxStretch, firstShare, 0, 0, maxStretch},
+		{"sampled", 2000, true, false, maxStretch, notRunShare, 0, 0, maxStretch},
 		{"sampled, and has run", 2000, true, true, maxStretch, sleepShare, 0, 0, maxStretch},
 		{"one of few", 50, true, false, 1, sleepShare, 0, 0, maxStretch},
 		{"by looks alone", 2000, false, false, 1, sleepShare, 0, 0, maxStretch},

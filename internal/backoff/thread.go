@@ -67,15 +67,15 @@ func (th *Thread) class() *stretch {
 	return &th.proc.notRunYet
 }
 
-// limits returns the factor of a thread's back-off, and the share of its sleep that bounds it ([backoffFor]). A sampled
-// thread among many gets the longest back-off: samples show what it does when it wakes.
+// limits returns the factor of a thread's back-off, and the share of its sleep that bounds it ([backoffLength]). A
+// sampled thread among many gets the longest back-off: samples show what it does when it wakes.
 func (th *Thread) limits(threads int) (stretch, share int64) {
 	stretch, share = th.class().factor(), sleepShare
 	if threads < manyThreads || !th.Observed.UsesSamples() {
 		return stretch, share
 	}
 	if !th.hasRun {
-		share = firstShare
+		share = notRunShare
 	}
 	return maxStretch, share
 }

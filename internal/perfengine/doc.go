@@ -10,7 +10,7 @@
 //	clocks read     sample  sample     clocks read
 //	     |─────────────*───────*────────────|        time of the thread
 //
-// If the thread ends before, the sample is a claim on the unobserved time of its process ([attribute.Process.Claim]).
+// If the thread ends before, the sample shares the unobserved time of its process ([attribute.Process.AddUnassigned]).
 //
 // # Parts
 //
@@ -20,6 +20,6 @@
 //	children      samples of child processes that are not tracked
 //	childClocks   the CPU time of such processes, for an ordinary user
 //	samples       waiting samples of tracked threads, until their clocks are read
-//	claims        samples of threads that are not tracked
+//	unassigned    samples of threads that are not tracked
 //	choice        which processes are sampled; others are stopped
 package perfengine

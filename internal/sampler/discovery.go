@@ -58,7 +58,7 @@ func (s *Sampler) discover(ctx context.Context) {
 		// Before the search, as that may miss tasks created meanwhile.
 		now := procmem.Now()
 		if s.opts.Children && search.startIfDue(now, err != nil || births.Advanced()) {
-			took = selfruntime.CPUOf(func() { s.find(ctx, known) })
+			took = selfruntime.CPUOf(func() { s.findChildren(ctx, known) })
 		}
 		if s.opts.Select != nil && now-selected > int64(max(selectEvery, share*tookSelecting)) {
 			tookSelecting = selfruntime.CPUOf(func() { s.selectNew(ctx, known) })
@@ -128,7 +128,7 @@ func (u *unopened) number() int64 {
 }
 
 // find reports children of known processes, and drops ended ones.
-func (s *Sampler) find(ctx context.Context, known map[int]uint64) {
+func (s *Sampler) findChildren(ctx context.Context, known map[int]uint64) {
 	s.unopened.retry(procmem.Now(), known)
 	seen := map[int]bool{}
 	self := os.Getpid()

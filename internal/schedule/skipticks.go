@@ -61,14 +61,14 @@ type TickSkipper struct {
 	tickCost int64 // of a tick, ns
 }
 
-// Changed records that a thread has begun or ended.
-func (t *TickSkipper) Changed(now int64) { t.changed = max(t.changed, now) }
+// NoteThreadChange records that a thread has begun or ended.
+func (t *TickSkipper) NoteThreadChange(now int64) { t.changed = max(t.changed, now) }
 
 // MaySkip reports whether no thread has begun or ended lately.
 func (t *TickSkipper) MaySkip(now int64) bool { return now-t.changed >= newFor }
 
-// Used sets the CPU time of all ticks so far, ns. It is called after each tick.
-func (t *TickSkipper) Used(ns int64) {
+// SetCPUTime sets the CPU time of all ticks so far, ns. It is called after each tick.
+func (t *TickSkipper) SetCPUTime(ns int64) {
 	if cost := ns - t.cpuUsed; t.cpuUsed != 0 && cost >= 0 {
 		t.tickCost += (min(cost, longestDistance/costShare) - t.tickCost) / costTicks
 	}

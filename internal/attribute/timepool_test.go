@@ -17,7 +17,7 @@ func TestEqualWeightsAreDistributedInTheSameOrder(t *testing.T) {
 			{State: sample.Running}, {State: sample.Running, Found: FoundInExec}, {State: sample.Running, Labels: "a=1"},
 			{State: sample.Running, Labels: "a=2"}, {State: sample.Running, Stop: 2}, {State: sample.Running, Stop: 3},
 		} {
-			p.add(s, 1e9, 10)
+			p.addWeighted(s, 1e9, 10)
 		}
 		p.distribute(6, 0, func(k weightKey, _ int64) { order = append(order, k.place) })
 		return order

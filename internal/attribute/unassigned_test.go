@@ -25,9 +25,9 @@ func TestTimeOfAThreadWithoutSamplesIsNotObserved(t *testing.T) {
 			}
 			cpu, runq, wall = cpu+s.CPU, runq+s.RunQueue, wall+s.Wall
 		}
-		th.BeginAt(sample.Reading{})
+		th.BeginWithoutSample(sample.Reading{})
 		th.Extend(sample.Unchanged{Ticks: 2, Last: sample.Reading{Wall: 1e6}}, nil, nil)
-		p.EndThread(th, &End{Alive: true, Rest: rest, Patience: 1e9}, emit)
+		p.EndThread(th, &End{Alive: true, AtEnd: rest, Patience: 1e9}, emit)
 		p.FinishThread(th, Gaps{}, emit)
 		if cpu != rest.CPU || runq != rest.RunQueue || wall < cpu+runq || wall > rest.Wall {
 			t.Errorf("%s: CPU %d, queued %d, wall %d; want those of %+v", name, cpu, runq, wall, rest)
@@ -74,7 +74,7 @@ func sampledLives(rng *rand.Rand, life, period int64, samples int) (attributed [
 			}
 			now := sample.Reading{Wall: tick, CPU: tick - created}
 			for _, at := range waiting {
-				l := Sample{At: read.Between(now, at), Seen: seen(at - created), OnCPU: true, Apart: period}
+				l := Sample{At: read.Between(now, at), Seen: seen(at - created), OnCPU: true, SinceLastTick: period}
 				if !th.begun {
 					th.Begin(l.At)
 				}
@@ -83,13 +83,13 @@ func sampledLives(rng *rand.Rand, life, period int64, samples int) (attributed [
 			read, waiting = now, waiting[:0]
 		}
 		for _, at := range waiting {
-			p.Claim(seen(at-created), at, period)
+			p.AddUnassigned(seen(at-created), at, period)
 		}
 		used += life
 		pool += life - th.clock.last.CPU
-		p.addWeights(th)
+		p.threads.addWeights(th, p.PeriodPerSample)
 	}
-	unseen = p.threads.distribute(pool+p.threads.carriedBack, true,
+	unseen = p.threads.distribute(pool+p.threads.unattributed, true,
 		func(k weightKey, ns int64) { attributed[k.place.Stack] += ns })
 	return attributed, used, unseen
 }

@@ -39,8 +39,8 @@ func (p *timePool) keyAt(where Seen, second int64) weightKey {
 	return weightKey{where, second - second%w + w - 1}
 }
 
-// note adds a sample at a moment (CLOCK_MONOTONIC ns) with a weight of ns; ≤ 0: none.
-func (p *timePool) note(where Seen, at, ns int64) {
+// addSample adds a sample at a moment (CLOCK_MONOTONIC ns) with a weight of ns; ≤ 0: none.
+func (p *timePool) addSample(where Seen, at, ns int64) {
 	if p.weights == nil {
 		p.weights, p.samples = map[weightKey]int64{}, map[weightKey]int64{}
 	}
@@ -54,9 +54,9 @@ func (p *timePool) note(where Seen, at, ns int64) {
 	p.mergeMany()
 }
 
-func (p *timePool) add(where Seen, at, ns int64) {
+func (p *timePool) addWeighted(where Seen, at, ns int64) {
 	if ns > 0 {
-		p.note(where, at, ns)
+		p.addSample(where, at, ns)
 	}
 }
 
@@ -231,62 +231,4 @@ func (p *timePool) byProgram() map[string]*timePool {
 	}
 	*p = timePool{}
 	return parts
-}
-
-// missed are the samples of one program without a place.
-type missed struct {
-	weight, count int64
-	samples       int64 // samples with a place
-	placed        int64 // those of them that have their part
-	second        int64
-}
-
-// divideMissed divides the weights of missed samples among samples of the same program: to be missed does not
-// depend on what the child does.
-func (p *timePool) divideMissed() {
-	byProgram := p.takeMissed()
-	if byProgram == nil {
-		return
-	}
-	for k, n := range p.samples {
-		if m := byProgram[k.place.Program]; m != nil && k.place.Found.sampled() {
-			m.samples += n
-		}
-	}
-	for _, k := range inOrder(p.samples) {
-		if m := byProgram[k.place.Program]; m != nil && k.place.Found.sampled() {
-			weight, count := sample.Portion(m.weight, m.placed, m.samples), sample.Portion(m.count, m.placed, m.samples)
-			m.placed += p.samples[k]
-			p.weights[k] += sample.Portion(m.weight, m.placed, m.samples) - weight
-			p.samples[k] += sample.Portion(m.count, m.placed, m.samples) - count
-		}
-	}
-	for program, m := range byProgram {
-		if m.samples == 0 {
-			k := p.keyAt(Seen{State: sample.Running, Program: program, Found: FoundUnseen}, m.second)
-			p.weights[k] += m.weight
-			p.samples[k] += m.count
-		}
-	}
-}
-
-// takeMissed removes the missed samples and returns them by program; nil: none.
-func (p *timePool) takeMissed() (byProgram map[string]*missed) {
-	for k, n := range p.samples {
-		if k.place.Found != FoundMissed {
-			continue
-		}
-		if byProgram == nil {
-			byProgram = map[string]*missed{}
-		}
-		m := byProgram[k.place.Program]
-		if m == nil {
-			m = &missed{}
-			byProgram[k.place.Program] = m
-		}
-		m.weight, m.count, m.second = m.weight+p.weights[k], m.count+n, max(m.second, k.second)
-		delete(p.weights, k)
-		delete(p.samples, k)
-	}
-	return byProgram
 }
