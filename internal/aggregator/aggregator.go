@@ -80,7 +80,7 @@ func New(o Options, with *handover.Common) *Aggregator {
 	options := attribute.Options{
 		ThreadsFiltered: o.ThreadsFiltered, Children: o.Children, Period: o.Period, KernelSamples: o.KernelSamples,
 	}
-	var relatives attribute.ProcSource = kernel{}
+	var relatives attribute.ProcSource = procFS{}
 	if o.Events != nil {
 		a.events = attribute.NewRecorder(o.Events, options, relatives)
 		relatives = a.events

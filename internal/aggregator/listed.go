@@ -67,17 +67,17 @@ func (u *unwinder) unwindListed(waiter *handover.Process, g *handover.Program, s
 
 // listed returns a program's code, and caches the last one.
 func (u *unwinder) listed(waiter *handover.Process, g *handover.Program) *listedProgram {
-	if u.last.program != g {
-		for _, info := range u.last.modules {
+	if u.lastListed.program != g {
+		for _, info := range u.lastListed.modules {
 			u.builder.Released(info)
 		}
-		u.last = listedProgram{
+		u.lastListed = listedProgram{
 			program: g,
 			code:    u.images.RecordedSpace(waiter.Target.Arch, g.Maps, waiter.Target.PID, g.Name),
 			modules: map[*frames.Module]*profile.ModuleInfo{},
 		}
 	}
-	return &u.last
+	return &u.lastListed
 }
 
 func (u *unwinder) unwindKernel(s *observe.RawSample, stop frames.StopReason) (sample.StackID, frames.StopReason) {

@@ -24,7 +24,7 @@ func (a *Aggregator) beginProcess(p *processAccount) {
 
 func (a *Aggregator) attributeSample(e *handover.Event) {
 	th, s := a.thread(e.Thread), e.RawSample
-	a.openAccount(th)
+	a.beginAccount(th)
 	id, stop := a.unwind.unwindObserved(th, e)
 	a.totals.addStack(stop, s.How)
 	a.published.stacks.Store(a.totals.stacks)
@@ -131,15 +131,15 @@ func orUnknown(program string) string { return cmp.Or(program, unknownProgram) }
 
 func (a *Aggregator) beginThread(e *handover.Event) {
 	th := a.thread(e.Thread)
-	a.openAccount(th)
+	a.beginAccount(th)
 	a.attribute(&attribute.ThreadStarted{Process: th.proc.ID, Thread: th.ID, CreatedAt: th.CreatedAt, Now: e.Reading})
 }
 
-func (a *Aggregator) openAccount(th *threadAccount) {
-	if th.open {
+func (a *Aggregator) beginAccount(th *threadAccount) {
+	if th.begun {
 		return
 	}
-	th.open = true
+	th.begun = true
 	defer a.waits.add(th)
 	if th.proc.nsPID != 0 {
 		th.nsTID = procmem.InnerID(th.TID)

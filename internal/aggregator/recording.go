@@ -157,7 +157,7 @@ func (l *ledger) forgetEvicted() {
 	u := l.stacks
 	clear(u.leaves)
 	clear(u.locations[:])
-	u.kernel, u.functions = nil, nil
+	u.kernelAddresses, u.kernelFunctions = nil, nil
 	for _, p := range l.accounts.procs {
 		clear(p.managed.descriptions)
 		clear(p.managed.locations)

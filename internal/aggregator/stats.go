@@ -16,7 +16,7 @@ type totals struct {
 	completeByMethod       [observe.FromCore + 1]int64 // by method of observation
 	samples                int64
 	complete               int64 // samples with a complete stack
-	profiled               int64
+	profiledCPU            int64
 	incomplete             [frames.NumStopReasons]int64 // CPU time by stop reason, ns
 	unobserved             int64                        // CPU time under [ran between ticks] and [not observed], ns
 	exitedUnseen           int64                        // CPU time under [exited unseen], ns
@@ -29,7 +29,7 @@ func (t *totals) addSpan(s *attribute.Span) {
 	if s.Stop.Complete() {
 		t.complete += s.Samples
 	}
-	t.profiled += s.CPU
+	t.profiledCPU += s.CPU
 	switch s.Leaf {
 	case "", attribute.RanBetweenTicks, attribute.BlockedBetweenTicks: // it has a stack
 		t.incomplete[s.Stop] += s.CPU
@@ -95,7 +95,7 @@ func (a *Aggregator) Stats(s *runstats.Stats) {
 			s.IncompleteCPU[reason.String()] = seconds(ns)
 		}
 	}
-	s.TargetCPU, s.ProfiledCPU = seconds(times.Target), seconds(t.profiled)
+	s.TargetCPU, s.ProfiledCPU = seconds(times.Target), seconds(t.profiledCPU)
 	s.ExitedUnseenCPU, s.ShortLivedCPU = seconds(t.exitedUnseen), seconds(t.shortLived)
 	s.UnobservedCPU = seconds(t.unobserved) + s.ExitedUnseenCPU + s.ShortLivedCPU
 	a.taskStats(s)

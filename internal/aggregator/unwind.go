@@ -15,22 +15,22 @@ import (
 
 // unwinder converts raw samples to stacks of the recording. It belongs to one goroutine.
 type unwinder struct {
-	builder    *profile.Builder
-	walker     frames.Walker
-	stack      []profile.LocID
-	leaves     map[leafKey]sample.StackID
-	methods    [frames.NumMethods]int64
-	locations  [1 << locationBits]cachedLocation
-	kernel     map[uint64]profile.LocID // by kernel address
-	functions  map[string]profile.LocID // kernel functions of sleepers, by name
-	images     *code.ImageCache         // for processes that were never opened
-	last       listedProgram            // last walked of these
-	lock       recordingLock
-	managed    managedWalk
-	outline    observe.WalkedFrames // frames of this walk
-	records    []frames.Addr        // that a walk lacked ([managed.Chained])
-	noCode     frames.Addr          // first address of this walk in no module; 0: none
-	taskMemory callstack.TaskMemory
+	builder         *profile.Builder
+	walker          frames.Walker
+	stack           []profile.LocID
+	leaves          map[leafKey]sample.StackID
+	methods         [frames.NumMethods]int64
+	locations       [1 << locationBits]cachedLocation
+	kernelAddresses map[uint64]profile.LocID // by kernel address
+	kernelFunctions map[string]profile.LocID // kernel functions of sleepers, by name
+	images          *code.ImageCache         // for processes that were never opened
+	lastListed      listedProgram            // last walked of these
+	lock            recordingLock
+	managed         managedWalk
+	outline         observe.WalkedFrames // frames of this walk
+	records         []frames.Addr        // that a walk lacked ([managed.Chained])
+	noCode          frames.Addr          // first address of this walk in no module; 0: none
+	taskMemory      callstack.TaskMemory
 	// walked is called for each walk, for tests.
 	walked func(*handover.Process, *observe.RawSample, sample.StackID, *frames.Walker)
 }

@@ -98,7 +98,7 @@ func (a *Attribution) Handle(event Event) {
 	case *ProcessStarted:
 		a.beginProcess(e)
 	case *Observed:
-		a.addSample(e)
+		a.attributeSample(e)
 	case *ThreadStarted:
 		if t := a.thread(e.Thread, e.Process, e.CreatedAt); !t.account.Begun() {
 			t.account.BeginWithoutSample(e.Now)
@@ -180,7 +180,7 @@ func (a *Attribution) beginProcess(e *ProcessStarted) {
 	}
 }
 
-func (a *Attribution) addSample(e *Observed) {
+func (a *Attribution) attributeSample(e *Observed) {
 	t := a.thread(e.Thread, e.Process, e.CreatedAt)
 	if !t.account.Begun() {
 		t.account.Begin(e.At)
@@ -241,7 +241,7 @@ func (a *Attribution) endProcess(e *ProcessEnded) {
 	p.ended = true
 	if a.opts.ThreadsFiltered {
 		// Samples of its threads may still follow.
-		a.totals.Target += max(e.Charged, p.account.Used())
+		a.totals.Target += max(e.Charged, p.account.Attributed())
 	} else {
 		a.attributeExited(p, e)
 	}
@@ -253,10 +253,10 @@ func (a *Attribution) endProcess(e *ProcessEnded) {
 // attributeExited attributes the unobserved time of an ended process, or passes it to its parent.
 func (a *Attribution) attributeExited(p *process, e *ProcessEnded) {
 	unobserved := p.account.Unobserved(e.Ended)
-	a.totals.Target += p.account.Used() + unobserved
+	a.totals.Target += p.account.Attributed() + unobserved
 	to, program := a.waiterOf(p), cmp.Or(e.Program, unknownProgram)
 	// The time of the exit itself, after the last clocks of the threads, is in the parent's cutime.
-	if more := e.Counted - p.account.Used() - unobserved; to != nil && more > 0 {
+	if more := e.Counted - p.account.Attributed() - unobserved; to != nil && more > 0 {
 		to.account.ChildCounted(program, more, true, true)
 	}
 	if to != nil && p.account.PassTo(&to.account, unobserved, a.opts.Period, program) {
@@ -265,7 +265,7 @@ func (a *Attribution) attributeExited(p *process, e *ProcessEnded) {
 		p.account.DistributeExited(unobserved, e.At, a.processEmitter(p))
 	}
 	if p.node != nil {
-		a.tree.Leave(p.node, e.Before+p.account.Used()+unobserved, e.At)
+		a.tree.Leave(p.node, e.Before+p.account.Attributed()+unobserved, e.At)
 	}
 }
 

@@ -11,15 +11,15 @@ import (
 
 // # CPU time of unobserved children
 //
-// A process's unobserved children have the CPU time that the [ProcessTree] finds once their parent has waited for
-// them. Each program, and within it each place, gets a part:
+// The CPU time of a process's unobserved children is known once it has waited for them ([ProcessTree]). It is divided
+// among the samples of such children ([timePool]), first by program if the time of each program is known:
 //
-//	part of a sample = time of its program × weight of the sample / sum of the program's weights
+//	part of a sample = time × weight of the sample / Σ weights, if time ≤ Σ weights + sampling error
 //
 // # Kernel samples of children
 //
-// The kernel also samples children that end before discovery. Their CPU time is distributed among these samples
-// ([timePool]); what exceeds the sampling error is [ShortLivedChildren].
+// The kernel also samples children that end before discovery; each sample has the weight of one period. Time beyond
+// the sampling error is [ShortLivedChildren].
 
 // # Children found by ticks
 //
@@ -43,20 +43,20 @@ type childPool struct {
 	countedCPU       int64 // sum of the counted time, ns
 }
 
-// programTime is the time of the children that ran one program.
+// programTime is the CPU time of unobserved children in one program.
 type programTime struct {
-	used  int64 // lower bound of what is not attributed yet, ns
+	due   int64 // lower bound of what is not attributed yet, ns
 	ended int64 // number of ended children; 0: not counted
 }
 
 const mostPrograms = 1 << 10 // in a childPool
 
-func (c *childPool) addUsed(program string, ns int64) {
+func (c *childPool) addDue(program string, ns int64) {
 	if c.programs == nil {
 		c.programs = map[string]*programTime{}
 	}
 	if c.programs[program] != nil || len(c.programs) < mostPrograms {
-		c.program(program).used += ns
+		c.program(program).due += ns
 	}
 }
 
@@ -75,9 +75,9 @@ func (c *childPool) program(program string) *programTime {
 	return t
 }
 
-func (c *childPool) used(program string) int64 {
+func (c *childPool) dueOf(program string) int64 {
 	if t := c.programs[program]; t != nil {
-		return t.used
+		return t.due
 	}
 	return 0
 }
@@ -123,8 +123,8 @@ func (c *childPool) duePerProgram(total int64, last bool, pools map[string]*time
 	due := map[string]int64{}
 	var sum, ends int64
 	for _, t := range c.programs {
-		if t.used > 0 {
-			sum += t.used
+		if t.due > 0 {
+			sum += t.due
 			ends += t.ended
 		}
 	}
@@ -133,17 +133,17 @@ func (c *childPool) duePerProgram(total int64, last bool, pools map[string]*time
 	}
 	excess := min(max(total-sum, 0), c.countedCPU)
 	for program, pool := range pools {
-		if c.used(program) <= 0 {
+		if c.dueOf(program) <= 0 {
 			excess -= pool.total + pool.samplingError()
 		}
 	}
 	gives, passed, given := min(total, sum), int64(0), int64(0)
 	for _, program := range slices.Sorted(maps.Keys(c.programs)) {
 		t := c.programs[program]
-		if t.used <= 0 {
+		if t.due <= 0 {
 			continue
 		}
-		passed += t.used
+		passed += t.due
 		due[program] = sample.Portion(gives, passed, sum) - given
 		given += due[program]
 		if last && excess > 0 && ends > 0 {
@@ -157,14 +157,14 @@ func (c *childPool) duePerProgram(total int64, last bool, pools map[string]*time
 func (c *childPool) distributeByProgram(total, now int64, emitWeight func(weightKey, int64)) (left int64) {
 	var sum, passed, given int64
 	for _, t := range c.programs {
-		sum += max(t.used, 0)
+		sum += max(t.due, 0)
 	}
 	if sum == 0 || total <= 0 {
 		return total
 	}
 	gives := min(total, sum)
 	for _, program := range slices.Sorted(maps.Keys(c.programs)) {
-		passed += max(c.used(program), 0)
+		passed += max(c.dueOf(program), 0)
 		if share := sample.Portion(gives, passed, sum) - given; share > 0 {
 			given += share
 			emitWeight(programKey(program, now), share)

@@ -95,7 +95,7 @@ func TestKnownTimeOfAProgramIsAttributedToIt(t *testing.T) {
 		for range 100 {
 			shell.AddUnassignedOfChild(ranIn(1), 5e9, 10)
 		}
-		shell.ChildUsed("ls", c.ls)
+		shell.children.addDue("ls", c.ls)
 		if !kid.PassTo(shell, c.sort, 1000, "sort") {
 			t.Fatal("a child that used less than a period does not pass its time to its parent")
 		}
@@ -110,7 +110,7 @@ func TestKnownTimeOfAProgramIsAttributedToIt(t *testing.T) {
 func TestKnownProgramsAreBounded(t *testing.T) {
 	p, sum := &Process{}, int64(0)
 	for i := range 2 * mostPrograms {
-		p.ChildUsed(strconv.Itoa(i), 10)
+		p.children.addDue(strconv.Itoa(i), 10)
 	}
 	if len(p.children.programs) != mostPrograms {
 		t.Errorf("%d programs are kept, want %d", len(p.children.programs), mostPrograms)
@@ -188,7 +188,7 @@ func TestShortChildrenArePooled(t *testing.T) {
 }
 
 func TestChildWithEnoughSamplesKeepsItsTime(t *testing.T) {
-	kid, shell := &Process{used: 100}, &Process{}
+	kid, shell := &Process{attributed: 100}, &Process{}
 	kid.AddUnassigned(ranIn(1), 1e9, 10)
 	if kid.PassTo(shell, 60, 10, "cc1") || kid.threads.weights.total != 10 || shell.children.weights.total != 0 ||
 		shell.children.passedOn != 0 {
@@ -315,8 +315,8 @@ func TestSamplesThatSkidArePooled(t *testing.T) {
 	for range 4 {
 		shell.AddUnassignedOfChild(ranIn(1), 5e9, 10)
 	}
-	kid := &Process{threads: threadPool{skidded: skidded{count: 6, ns: 60}}}
-	if !kid.PassTo(shell, 60, 10, "ls") || kid.threads.skidded.ns != 0 {
+	kid := &Process{threads: threadPool{skidded: skidded{count: 6, weight: 60}}}
+	if !kid.PassTo(shell, 60, 10, "ls") || kid.threads.skidded.weight != 0 {
 		t.Fatalf("time of skidded samples was not passed on: %+v", kid)
 	}
 	other := &Process{}

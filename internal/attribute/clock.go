@@ -322,7 +322,7 @@ func (c *Clock) MarkNotObserved(length int64, r sample.Reading, state sample.Sta
 	}
 }
 
-// skipTo advances the last reading by wall ns, with CPU and run queue time t.
+// advanceBy advances the last reading by wall ns, with CPU and run queue time t.
 func (c *Clock) advanceBy(wall int64, t times) {
 	c.ranSinceFirst += t.ran()
 	c.last.Wall += wall

@@ -19,31 +19,31 @@ func (p *timePool) divideMissed() {
 	if byProgram == nil {
 		return
 	}
-	for k, n := range p.samples {
+	for k, n := range p.counts {
 		if m := byProgram[k.place.Program]; m != nil && k.place.Found.hasPlace() {
 			m.samples += n
 		}
 	}
-	for _, k := range inOrder(p.samples) {
+	for _, k := range inOrder(p.counts) {
 		if m := byProgram[k.place.Program]; m != nil && k.place.Found.hasPlace() {
 			weight, count := sample.Portion(m.weight, m.placed, m.samples), sample.Portion(m.count, m.placed, m.samples)
-			m.placed += p.samples[k]
+			m.placed += p.counts[k]
 			p.weights[k] += sample.Portion(m.weight, m.placed, m.samples) - weight
-			p.samples[k] += sample.Portion(m.count, m.placed, m.samples) - count
+			p.counts[k] += sample.Portion(m.count, m.placed, m.samples) - count
 		}
 	}
 	for program, m := range byProgram {
 		if m.samples == 0 {
 			k := p.keyAt(Seen{State: sample.Running, Program: program, Found: FoundProgramOnly}, m.second)
 			p.weights[k] += m.weight
-			p.samples[k] += m.count
+			p.counts[k] += m.count
 		}
 	}
 }
 
 // takeMissed removes the missed samples and returns them by program; nil: none.
 func (p *timePool) takeMissed() (byProgram map[string]*missedSamples) {
-	for k, n := range p.samples {
+	for k, n := range p.counts {
 		if k.place.Found != FoundMissed {
 			continue
 		}
@@ -57,7 +57,7 @@ func (p *timePool) takeMissed() (byProgram map[string]*missedSamples) {
 		}
 		m.weight, m.count, m.second = m.weight+p.weights[k], m.count+n, max(m.second, k.second)
 		delete(p.weights, k)
-		delete(p.samples, k)
+		delete(p.counts, k)
 	}
 	return byProgram
 }

@@ -12,6 +12,8 @@ import (
 // A running thread's clock is up to a kernel tick old: clock differences would favour places within a burst. But
 // each kernel sample stands for one period of CPU time. So samples wait until the thread sleeps, where its clock
 // is exact, and share the time by their periods: equally unless the rate changed.
+//
+//	CPU time of a sample = CPU time of all pending samples × its period / Σ periods
 
 const (
 	// enoughPending samples are attributed once the thread sleeps, mostPending in any case.

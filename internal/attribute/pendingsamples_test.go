@@ -82,7 +82,7 @@ func (b *bursts) sampled(t *testing.T, apart int64) (attributed [burstPhases]int
 		read = now
 	}
 	p.FinishThread(th, nil, emit)
-	return attributed, p.Used()
+	return attributed, p.Attributed()
 }
 
 // Bursts of a fifth of a period to five periods; clocks are read once per sample or per ten samples.

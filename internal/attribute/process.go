@@ -4,20 +4,20 @@ package attribute
 
 import "prywalk/internal/sample"
 
-// Process is the account of one process. Its CPU time has three parts:
+// Process is the account of one process and of its unobserved children:
 //
-//	CPU time = time of its threads up to their last samples + unobserved time of ended threads + time of children
+//	CPU time = Σ CPU time of threads up to their last samples + unobserved time of ended threads
 //
-// The first part is attributed by each [Thread], the others are distributed among samples ([threadPool],
-// [childPool]).
+// Each [Thread] attributes the first part. The second is distributed among samples of ended threads ([threadPool]),
+// the CPU time of unobserved children among samples of these ([childPool]).
 type Process struct {
 	Since           int64 // start of sampling, CLOCK_MONOTONIC ns
 	ThreadsFiltered bool  // only some threads are sampled
 	PeriodPerSample bool  // the kernel takes samples: each stands for one period
 
-	used     int64 // CPU time of its threads, ns
-	threads  threadPool
-	children childPool
+	attributed int64 // CPU time of its threads, ns
+	threads    threadPool
+	children   childPool
 }
 
 // EndThread adds the CPU time of an ended thread up to its last sample. [Process.FinishThread] must follow.
@@ -47,7 +47,7 @@ func (p *Process) EndThread(t *Thread, e *End, emit func(Span)) {
 // FinishThread attributes all that is left of a thread.
 func (p *Process) FinishThread(t *Thread, gaps Gaps, emit func(Span)) {
 	t.Finish(gaps, emit)
-	p.used += t.clock.last.CPU - t.clock.first.CPU
+	p.attributed += t.clock.last.CPU - t.clock.first.CPU
 }
 
 // AttributeDeferredOf attributes the deferred samples of an ended thread; where many samples skid, as unobserved time.
@@ -55,8 +55,9 @@ func (p *Process) AttributeDeferredOf(t *Thread, gaps Gaps, emit func(Span)) {
 	t.attributeDeferredAs(t.CreatedAt != 0 && t.Samples < longLife && p.threads.hasManySkids(), gaps, emit)
 }
 
-// Used returns the CPU time of all threads up to their last samples, and that of [Process.DistributeExitedSoFar], ns.
-func (p *Process) Used() int64 { return p.used }
+// Attributed returns the CPU time of all threads up to their last samples, and that of
+// [Process.DistributeExitedSoFar], ns.
+func (p *Process) Attributed() int64 { return p.attributed }
 
 // Unobserved returns the CPU time of ended threads that is not attributed, ns: ended − time up to their last samples
 // − distributed time. ended is [ProcessEnd.Ended].
@@ -86,7 +87,7 @@ func (p *Process) DistributeExitedSoFar(ended, now int64, emit func(Span)) {
 	back := min(booked, p.threads.unattributed)
 	p.threads.unattributed -= back
 	p.threads.distributed += booked - back
-	p.used += booked - back
+	p.attributed += booked - back
 }
 
 func (p *Process) threadEmitter(now int64, emit func(Span)) func(weightKey, int64) {
@@ -100,14 +101,11 @@ func (p *Process) AddUnassignedOfChild(where Seen, at, period int64) {
 	p.children.weights.addWeighted(where, at, period)
 }
 
-// ChildUsed adds CPU time of unobserved children in a program, ns: a lower bound.
-func (p *Process) ChildUsed(program string, ns int64) { p.children.addUsed(program, ns) }
-
 // ChildCounted adds CPU time of an unobserved child in a program, ns. ended reports that the child has ended,
 // exact that the counts now include all children.
 func (p *Process) ChildCounted(program string, ns int64, ended, exact bool) {
 	c := &p.children
-	c.addUsed(program, ns)
+	c.addDue(program, ns)
 	if c.programsComplete = exact; !exact {
 		return
 	}
@@ -123,16 +121,16 @@ const shortProcess = 16
 // PassTo passes unobserved time ([Process.Unobserved], ns) and samples of a short observed child to its waiter. From
 // [shortProcess] periods on it has no effect and returns false.
 func (p *Process) PassTo(to *Process, unobserved, period int64, program string) bool {
-	if p.used+unobserved >= shortProcess*period {
+	if p.attributed+unobserved >= shortProcess*period {
 		return false
 	}
 	from, into := &p.threads, &to.children
 	from.weights.merge(&from.unproven)
 	named := from.weights.withProgram(program)
 	into.weights.merge(&named)
-	into.unplaced += from.skidded.ns
+	into.unplaced += from.skidded.weight
 	into.passedOn += unobserved + from.unattributed
-	into.addUsed(program, unobserved+from.unattributed)
+	into.addDue(program, unobserved+from.unattributed)
 	from.weights, from.skidded, from.unattributed = timePool{}, skidded{}, 0
 	return true
 }
@@ -144,7 +142,7 @@ func (p *Process) PassChildrenTo(to *Process, ns int64) {
 	into.passedOn += from.passedOn + ns
 	into.unplaced += from.unplaced
 	for program, t := range from.programs {
-		into.addUsed(program, t.used)
+		into.addDue(program, t.due)
 		into.addEnded(program, t.ended)
 	}
 	into.programsComplete = into.programsComplete || from.programsComplete
@@ -178,7 +176,7 @@ func (p *Process) childEmitter(now int64, emit func(Span)) func(weightKey, int64
 	return func(k weightKey, ns int64) {
 		p.emitEnded(Span{Seen: k.place, Leaf: k.place.Found.leaf(), End: min((k.second+1)*1e9, now)}, ns, emit)
 		if p.children.programs != nil {
-			p.children.program(k.place.Program).used -= ns
+			p.children.program(k.place.Program).due -= ns
 		}
 	}
 }

@@ -18,7 +18,7 @@ func (a *Attribution) Stacks(yield func(sample.StackID) bool) {
 	for _, p := range a.procs {
 		ended := &p.account.threads
 		for _, pool := range []*timePool{&ended.weights, &ended.unproven, &p.account.children.weights} {
-			for k := range pool.samples {
+			for k := range pool.counts {
 				if !yield(k.place.Stack) {
 					return
 				}

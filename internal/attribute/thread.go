@@ -123,7 +123,7 @@ func (t *Thread) attributeInterval(s *Sample, emit func(Span)) {
 			t.skidded.firstWeight = s.SinceLastTick - s.At.CPU
 		}
 		t.skidded.count++
-		t.skidded.ns += s.SinceLastTick // its CPU time goes to the next usable sample
+		t.skidded.weight += s.SinceLastTick // its CPU time goes to the next usable sample
 	}
 	switch {
 	case !young && s.sharesCPU():
@@ -135,7 +135,7 @@ func (t *Thread) attributeInterval(s *Sample, emit func(Span)) {
 	}
 	got, rest := t.clock.observeUpTo(s.SinceLastTick, s.At, s.Seen, true, emit)
 	c := sampleWeight{
-		place: s.Seen.running(), at: s.At.Wall, ns: s.SinceLastTick - got, withheld: rest,
+		place: s.Seen.running(), at: s.At.Wall, weight: s.SinceLastTick - got, withheld: rest,
 		unproven: s.Basis == sample.Undecided,
 	}
 	if t.weights = append(t.weights, c); len(t.weights) == longLife {

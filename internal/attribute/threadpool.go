@@ -36,16 +36,16 @@ type threadPool struct {
 // skidded sums samples without a usable place.
 type skidded struct {
 	count       int64
-	ns          int64 // sum of their weights
+	weight      int64 // sum of their weights
 	firstWeight int64 // of a thread's first sample, ns; 0: it has a place
 }
 
 // sampleWeight is the weight of one sample of a living thread, ns.
 type sampleWeight struct {
-	place    Seen
-	at, ns   int64
-	withheld int64 // CPU time beyond the time between two ticks, ns
-	unproven bool
+	place      Seen
+	at, weight int64
+	withheld   int64 // CPU time beyond the time between two ticks, ns
+	unproven   bool
 }
 
 // longLife is the number of samples, without queued ones, from which a thread's own clock suffices.
@@ -62,18 +62,18 @@ func (p *threadPool) addWeights(t *Thread, periodPerSample bool) {
 		switch {
 		case !short && (i > 0 || t.skidded.firstWeight != 0):
 		case c.unproven:
-			p.unproven.addSample(c.place, c.at, c.ns)
+			p.unproven.addSample(c.place, c.at, c.weight)
 		default:
-			p.weights.addSample(c.place, c.at, c.ns)
+			p.weights.addSample(c.place, c.at, c.weight)
 		}
 	}
 	switch {
 	case short:
 		p.skidded.count += t.skidded.count
-		p.skidded.ns += t.skidded.ns
+		p.skidded.weight += t.skidded.weight
 	case t.skidded.firstWeight > 0:
 		p.skidded.count++
-		p.skidded.ns += t.skidded.firstWeight
+		p.skidded.weight += t.skidded.firstWeight
 	}
 	t.skidded = skidded{}
 	if short {
@@ -108,8 +108,8 @@ func (p *threadPool) distribute(total int64, last bool, emit func(weightKey, int
 		p.weights.merge(&p.unproven)
 	}
 	if last || p.weights.sampleCount >= leastProven {
-		slack += p.skidded.ns
-		p.skidded.ns = 0
+		slack += p.skidded.weight
+		p.skidded.weight = 0
 	}
 	if last {
 		slack += p.weights.samplingError()

@@ -263,7 +263,7 @@ func TestClaimsOfLongRunsAreAsManyAsStacks(t *testing.T) {
 		p.AddUnassignedOfChild(Seen{Stack: stack, State: sample.Running}, i*1e9, each)
 		want[stack] += each
 		n := len(p.children.weights.weights)
-		if n > mostWeights || p.children.weights.mergeAt > mostWeights || len(p.children.weights.samples) > mostWeights {
+		if n > mostWeights || p.children.weights.mergeAt > mostWeights || len(p.children.weights.counts) > mostWeights {
 			t.Fatalf("%d weights after %d s, want at most %d", n, i, mostWeights)
 		}
 	}
@@ -286,8 +286,8 @@ func TestClaimsOfManyStacksAreKept(t *testing.T) {
 		wide.addWeighted(Seen{Stack: sample.StackID(i % (2 * mostWeights))}, i*1e9, 3)
 		narrow.addSample(Seen{Stack: sample.StackID(i % 5)}, i%8*1e9, i%2*2)
 	}
-	if len(wide.samples) != 3*mostWeights || wide.sampleCount != 3*mostWeights || wide.width != 0 {
-		t.Errorf("%d weights of %d samples, %d s wide; want %d, the same, 0", len(wide.samples), wide.sampleCount, wide.width,
+	if len(wide.counts) != 3*mostWeights || wide.sampleCount != 3*mostWeights || wide.width != 0 {
+		t.Errorf("%d weights of %d samples, %d s wide; want %d, the same, 0", len(wide.counts), wide.sampleCount, wide.width,
 			3*mostWeights)
 	}
 	wide.widen(64)
@@ -418,7 +418,7 @@ func TestTimeOfSkiddedSamplesGoesToExactOnes(t *testing.T) {
 		{20, 20, 100, 100, 0, 0},      // the pool is smaller
 		{20, 15, 1000, 330, 220, 450}, // too few proven samples
 	} {
-		p := &Process{threads: threadPool{skidded: skidded{count: c.skidded, ns: 10 * c.skidded}}}
+		p := &Process{threads: threadPool{skidded: skidded{count: c.skidded, weight: 10 * c.skidded}}}
 		for range c.proven {
 			p.threads.weights.addWeighted(Seen{Stack: 1}, 0, 10)
 		}
@@ -452,14 +452,14 @@ func TestUnobservedTimeIsDistributedWhileTheProcessLives(t *testing.T) {
 	exited(1900, 30, 10)
 	p.threads.weights.addSample(Seen{Stack: 1}, 3e9, 8)
 	exited(1900, 38, 10)
-	p.threads.skidded = skidded{count: 1, ns: 160}
+	p.threads.skidded = skidded{count: 1, weight: 160}
 	exited(1900, 38, 10)
 	for range leastProven - 3 {
 		p.threads.weights.addSample(Seen{Stack: 2}, 4e9, 0)
 	}
 	exited(1900, 58, 150) // 10 for each sample
-	if left := p.Unobserved(1900); left != 900-(208-10) || p.Used() != 208-10 {
-		t.Errorf("%d ns left of %d used, want %d and %d", left, p.Used(), 900-(208-10), 208-10)
+	if left := p.Unobserved(1900); left != 900-(208-10) || p.Attributed() != 208-10 {
+		t.Errorf("%d ns left of %d used, want %d and %d", left, p.Attributed(), 900-(208-10), 208-10)
 	}
 	if p.DistributeExited(p.Unobserved(1900), 9e9, emit); got[0] != 900+10-208-102 { // two standard errors
 		t.Errorf("%d ns without a stack in the end, want %d", got[0], 900+10-208-102)

@@ -29,9 +29,11 @@ const (
 	clockError = 4e6
 )
 
-// backoffLength returns the back-off of a thread found unchanged, in ns; 0 means none. asleep is the length of its sleep
-// and period the mean distance of ticks, in ns. threads is the number of all threads, stretch the factor, and share
-// [sleepShare] or [notRunShare].
+// backoffLength returns the back-off of a thread found unchanged, in ns; 0 means none:
+//
+//	min(asleep / share, stretch × min(longestBackoff, cost of observing all threads × sampleShare)) ± 25 %
+//
+// asleep is the length of its sleep, period the mean distance of ticks, in ns; share is [sleepShare] or [notRunShare].
 func backoffLength(asleep, period int64, threads int, stretch, share int64, rng *rand.Rand) int64 {
 	cost := int64(threads) * sampleCost * sampleShare
 	if cost < longestBackoff { // few are cheap to observe

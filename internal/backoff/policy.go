@@ -11,9 +11,9 @@ import (
 
 // Policy decides which sleepers are backed off.
 type Policy struct {
-	wheel  wheel
-	rng    *rand.Rand
-	expire func(*Thread) // the method expired, bound once
+	wheel     wheel
+	rng       *rand.Rand
+	onExpired func(*Thread) // the method expired, bound once
 
 	tick     int64 // number of the present or last tick
 	now      int64 // CLOCK_MONOTONIC ns
@@ -25,7 +25,7 @@ type Policy struct {
 // New returns a policy. seed seeds its random numbers.
 func New(seed uint64) *Policy {
 	p := &Policy{rng: rand.New(rand.NewPCG(seed, 0x6964_6c65))}
-	p.expire = p.expired
+	p.onExpired = p.expired
 	return p
 }
 
@@ -39,7 +39,7 @@ func (p *Policy) BeginTick(tick, at, period int64) {
 // WakeDue makes threads due whose back-off has ended. threads is the number of all threads.
 func (p *Policy) WakeDue(threads int) {
 	p.threads = threads
-	p.wheel.turn(p.now, p.expire)
+	p.wheel.turn(p.now, p.onExpired)
 }
 
 // expired handles the end of a back-off. It prolongs the back-off if the process's clock has not moved since.
@@ -73,7 +73,7 @@ func (p *Policy) NoteUnchanged(th *Thread) (inferred int64) {
 	th.addUnchanged(inferred+1, procmem.ReadingAt(th.Observed.LastSched(), p.now))
 	th.asleep = th.Observed.Asleep()
 	if th.asleep {
-		stretch, share := th.limits(p.threads)
+		stretch, share := th.backoffLimits(p.threads)
 		th.backoff = backoffLength(p.now-th.unchangedSince, p.period, p.threads, stretch, share, p.rng)
 		th.observedAt, th.clockAtObservation = p.now, th.proc.clock
 	}
@@ -89,8 +89,8 @@ func (p *Policy) NoteUnchanged(th *Thread) (inferred int64) {
 func (p *Policy) NoteChanged(th *Thread) (unseen int64) {
 	waited := !th.skipped && !th.restless
 	unseen = th.endBackoff(p.tick)
-	th.ranBackOff = th.ranBackOff || unseen > 0 && waited
-	th.ranFirst = th.observedOnce && !th.hasRun
+	th.ranWhileBackedOff = th.ranWhileBackedOff || unseen > 0 && waited
+	th.ranFirstTime = th.observedOnce && !th.hasRun
 	th.hasRun = th.observedOnce
 	th.observedOnce = true
 	th.asleep = false
@@ -121,15 +121,15 @@ func (p *Policy) NoteObservation(th *Thread, asleep, created bool, s procmem.Sch
 	p.noteRestless(th, asleep && again && th.usesSamples())
 	p.backOffRestless(th)
 	if th.cpuKnown || created {
-		th.proc.explained += used - th.cpuAtObservation
-		if th.ranBackOff {
-			th.class().burst(used - th.cpuAtObservation)
+		th.proc.explainedCPU += used - th.cpuAtObservation
+		if th.ranWhileBackedOff {
+			th.stretchOf().burst(used - th.cpuAtObservation)
 		}
 	}
 	th.cpuAtObservation = used
 	th.cpuKnown = true
-	th.ranBackOff = false
-	th.ranFirst = false
+	th.ranWhileBackedOff = false
+	th.ranFirstTime = false
 }
 
 // BackOff begins the back-offs of a process's threads, and removes ended threads from this tick's list.
@@ -173,7 +173,7 @@ func (p *Policy) Unexplained(proc *Process) bool {
 			running++
 		}
 	}
-	return int64(proc.clock-proc.clockAllObserved)-proc.explained > running*(p.period+clockError)
+	return int64(proc.clock-proc.clockAtAllObserved)-proc.explainedCPU > running*(p.period+clockError)
 }
 
 // SearchEnded records that a search has observed n threads.
@@ -182,7 +182,9 @@ func (p *Policy) SearchEnded(proc *Process, n int) {
 }
 
 // AllObserved records that all threads of a process were observed.
-func (p *Policy) AllObserved(proc *Process) { proc.clockAllObserved, proc.explained = proc.clock, 0 }
+func (p *Policy) AllObserved(proc *Process) {
+	proc.clockAtAllObserved, proc.explainedCPU = proc.clock, 0
+}
 
 // Forget removes an ended thread. It returns the number of ticks of the back-off.
 func (p *Policy) Forget(th *Thread) (unseen int64) {

@@ -22,7 +22,7 @@ type Spent[O comparable] struct {
 	NS      int64
 }
 
-// onProcessor is the thread on a processor since a moment, CLOCK_MONOTONIC ns.
+// onProcessor is the thread on a processor, and the time of its arrival, CLOCK_MONOTONIC ns.
 type onProcessor struct {
 	pid, tid int
 	since    int64
@@ -31,7 +31,7 @@ type onProcessor struct {
 // clocks is the state of the records of switches.
 type clocks[O comparable, S any] struct {
 	on         map[int]onProcessor      // by processor
-	nowTracked map[int]*Untracked[O, S] // since their creation
+	nowTracked map[int]*Untracked[O, S] // tracked processes whose records began with their creation
 	lost       int64                    // records lost so far
 }
 

@@ -138,7 +138,7 @@ func TestDiscoveredProcessIsNoLongerANewChild(t *testing.T) {
 		t.Error("the process is forgotten with another owner of its PID")
 	}
 	if n.Forget(1001, "make"); len(n.tracked) != 2 {
-		t.Errorf("attached %v, want 2", n.tracked)
+		t.Errorf("tracked %v, want 2", n.tracked)
 	}
 }
 

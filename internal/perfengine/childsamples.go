@@ -32,9 +32,9 @@ const (
 )
 
 type childSample struct {
-	tid int
-	raw *observe.RawSample
-	in  *handover.Program // program of the process at the sample
+	tid     int
+	raw     *observe.RawSample
+	program *handover.Program // program of the process at the sample
 }
 
 // enabled reports whether untracked children are sampled.
@@ -91,8 +91,8 @@ func (c *childSamples) handOver(now int64) {
 }
 
 func (c *childSamples) report(kind handover.Kind, on *handover.Process, kept childSample) {
-	kept.in.Freeze()
-	c.shared.AddUnassignedSample(handover.Event{Kind: kind, Proc: on, RawSample: kept.raw, Program: kept.in})
+	kept.program.Freeze()
+	c.shared.AddUnassignedSample(handover.Event{Kind: kind, Proc: on, RawSample: kept.raw, Program: kept.program})
 }
 
 // processTracked passes the samples of a process to its threads. Those before its last exec share its
@@ -107,7 +107,7 @@ func (c *childSamples) processTracked(p *process) {
 	}
 	c.waiting -= len(before.Samples)
 	for _, kept := range before.Samples {
-		last := kept.in == before.Last() && kept.raw.Regs.Arch != frames.ArchUnknown
+		last := kept.program == before.Last() && kept.raw.Regs.Arch != frames.ArchUnknown
 		if last && p.mode == modeSamples && !c.unassigned.full() {
 			c.unassigned.keep(p, kept.tid, kept.raw)
 		} else {

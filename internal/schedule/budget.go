@@ -27,9 +27,9 @@ const (
 
 	minRate = 1
 	// Below evenRate, ticks/s, a tick observes a part of the threads.
-	evenRate  = 10
-	minPart   = 1. / 64
-	minChecks = 20
+	evenRate         = 10
+	minPart          = 1. / 64
+	minOverdrawnRate = 20
 	// firstTicks is the number of first, untypical ticks.
 	firstTicks = 16
 )
@@ -156,7 +156,7 @@ func (b *Budget) UpdateRate(now int64) float64 {
 	}
 	if debt := b.Overdrawn(); debt > 0 {
 		share := b.ran / float64(max(now-b.since, 1))
-		rate = min(rate, max(b.maxOverhead*share*1e9/debt, minChecks))
+		rate = min(rate, max(b.maxOverhead*share*1e9/debt, minOverdrawnRate))
 	}
 	return max(rate, minRate)
 }

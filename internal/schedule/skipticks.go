@@ -26,9 +26,9 @@ const (
 // Clocks are a thread's clocks: CLOCK_MONOTONIC, CPU and run queue time, ns.
 type Clocks struct{ Wall, CPU, RunQueue int64 }
 
-// Steady detects a thread that runs on.
+// Steady detects a thread that has not slept for SteadyFor.
 type Steady struct {
-	from   Clocks // since then it has run on, or is undecided
+	from   Clocks // at the start of the interval that is judged next
 	steady bool
 }
 

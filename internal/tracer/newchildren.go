@@ -31,7 +31,7 @@ import (
 //   - The CPU time so far of each process is reported, too, as late ticks miss some.
 type newChildren struct {
 	*state
-	found     *foundChildren // nil if children are not followed
+	untracked *foundChildren // nil if children are not followed
 	engine    engine.Engine
 	creations *taskCreations
 	stops     *stops
@@ -62,14 +62,14 @@ type mark struct {
 }
 
 func (n *newChildren) begin() {
-	n.found = descendants.MakeNewChildren[*handover.Process, *newChild](n.Files)
+	n.untracked = descendants.MakeNewChildren[*handover.Process, *newChild](n.Files)
 	n.precedesExec = mayPrecedeExec()
-	n.found.BeforeReads(func() {
+	n.untracked.BeforeReads(func() {
 		if !n.walks.busy() {
 			n.stops.serveStopped()
 		}
 	})
-	n.found.PinReads(ptrace.Pin, ptrace.Unpin)
+	n.untracked.PinReads(ptrace.Pin, ptrace.Unpin)
 }
 
 // mayPrecedeExec reports whether a process may be stopped that may call exec meanwhile. An exec under a tracer without
@@ -80,14 +80,14 @@ func mayPrecedeExec() bool {
 }
 
 func (n *newChildren) observe(now int64) {
-	if n.found == nil {
+	if n.untracked == nil {
 		return
 	}
 	covered := n.engine.Coverage()
-	if covered.Children || !n.find(now) || n.found.Empty() {
+	if covered.Children || !n.find(now) || n.untracked.Empty() {
 		return
 	}
-	for found, over := range n.found.Tick(now, n.mark) {
+	for found, over := range n.untracked.Tick(now, n.mark) {
 		if !covered.ChildTimes { // else the kernel's records have all of it
 			n.reportUsed(found)
 		}
@@ -108,12 +108,12 @@ func (n *newChildren) find(now int64) (done bool) {
 	switch {
 	case n.walks.busy():
 		return false
-	case n.walks.walker == nil:
+	case n.walks.opener == nil:
 		ptrace.Pin() // a thread may stop late meanwhile
-		n.found.Search(last, now)
+		n.untracked.Search(last, now)
 		ptrace.Unpin()
-	case n.found.Advanced(last):
-		return n.walks.run(func() { n.found.Search(last, now) })
+	case n.untracked.Advanced(last):
+		return n.walks.run(func() { n.untracked.Search(last, now) })
 	}
 	return true
 }
@@ -140,7 +140,7 @@ func (n *newChildren) mark(found *foundChild, s *procmem.Stat) {
 	child.marks = append(child.marks, m)
 	ptrace.Unpin()
 	if m.found == attribute.FoundProgramOnly && !child.refused && s.Threads == 1 && (n.precedesExec ||
-		!n.found.MayExec(found, s)) {
+		!n.untracked.MayExec(found, s)) {
 		n.stopChild(child, found.PID)
 	}
 }
@@ -226,11 +226,11 @@ func (n *newChildren) handleStop(child *newChild, s *observe.RawSample, err erro
 // processTracked keeps the marks for the first thread, except those without a raw sample, which are reported at
 // once.
 func (n *newChildren) processTracked(p *process) {
-	if n.found == nil {
+	if n.untracked == nil {
 		return
 	}
 	n.walks.wait()
-	found := n.found.Track(p.Target.PID, p.Handover)
+	found := n.untracked.Track(p.Target.PID, p.Handover)
 	if found == nil || found.Value == nil {
 		return
 	}
@@ -264,9 +264,9 @@ func (n *newChildren) threadTracked(th *thread) {
 }
 
 func (n *newChildren) maybeExec(p *process) {
-	if n.found != nil {
+	if n.untracked != nil {
 		n.walks.wait()
-		n.found.Execed(p.Target.PID)
+		n.untracked.Execed(p.Target.PID)
 	}
 }
 
@@ -275,9 +275,9 @@ func (n *newChildren) processEnded(p *process) {
 		n.drop(p.earlier)
 		p.earlier = nil
 	}
-	if n.found != nil {
+	if n.untracked != nil {
 		n.walks.wait()
-		n.found.Forget(p.Target.PID, p.Handover)
+		n.untracked.Forget(p.Target.PID, p.Handover)
 	}
 }
 
@@ -329,15 +329,15 @@ func (n *newChildren) close(child *newChild) {
 }
 
 func (n *newChildren) end() {
-	if n.found == nil {
+	if n.untracked == nil {
 		return
 	}
 	n.walks.wait()
-	for found := range n.found.All() {
+	for found := range n.untracked.All() {
 		found.Files.Close()
 		if found.Value != nil {
 			n.drop(found.Value)
 		}
 	}
-	n.found = nil
+	n.untracked = nil
 }

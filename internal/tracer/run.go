@@ -54,7 +54,7 @@ func (t *Tracer) runHere(ctx context.Context) (again bool) {
 	t.Observer = observe.New(ctl, t.Pool, t.opts.Mode)
 	defer t.Observer.Close()
 	if ctl.Scheduling() == "fifo" {
-		t.walks.walker = procmem.NewPathOpener()
+		t.walks.opener = procmem.NewPathOpener()
 		defer t.walks.close()
 	}
 	t.quota = schedule.NewQuota(limits, ctl.Scheduling())
@@ -119,7 +119,7 @@ func (t *Tracer) observeLast(now int64) {
 		p.list.listedAt = 0
 	}
 	t.tick(now, now+lastTickFor)
-	t.Observer.Abort(t.stops.done)
+	t.Observer.Abort(t.stops.onStop)
 	t.newChildren.end()
 	t.QuotaGate.Open()
 	t.tracked.endAll()

@@ -104,7 +104,7 @@ func (t *Tracer) beginTick(now, deadline int64) {
 	t.run.lastTick = now
 	t.observations.own.measure(t.counts.ticks, now)
 	t.Tick = engine.Tick{At: now, Skipped: rested > 0}
-	t.tickState = tickState{interval: apart, rotation: t.tickState.rotation + 1, spins: spinsIn(deadline - now),
+	t.tickState = tickState{interval: apart, rotation: t.tickState.rotation + 1, spinsLeft: spinsIn(deadline - now),
 		awakeSince: now}
 	t.Backoff.BeginTick(t.counts.ticks, now, t.ticks.Period())
 }

@@ -39,7 +39,7 @@ func New(o Options, c *Control, with *handover.Common, start int64, boot uint64)
 	}
 	t.creations = openTaskCreations()
 	t.stops = &stops{
-		state: s, drain: t.engine.DrainIfDue, done: t.handleStop, pending: map[*observe.Thread]pendingStop{},
+		state: s, drain: t.engine.DrainIfDue, onStop: t.handleStop, pending: map[*observe.Thread]pendingStop{},
 	}
 	t.walks = &pathWalks{state: s, stops: t.stops}
 	t.reports = &reports{state: s}
