@@ -113,12 +113,12 @@ func (a *Aggregator) handleEvent(e *handover.Event) {
 		a.attributeUnassignedOfChild(e)
 	case handover.ChildTime:
 		a.attribute(&attribute.ChildCounted{
-			Process: e.Proc.ID, Program: programOf(e.Program), Length: e.Length, Exact: e.Exact, Ended: e.Last,
+			Process: e.Proc.ID, Program: programOf(e.Program), Length: e.Length, Exact: e.Exact, ChildEnded: e.Last,
 		})
 	case handover.ThreadBegan:
 		a.beginThread(e)
 	case handover.Unchanged:
-		a.attribute(&attribute.FoundUnchanged{Thread: e.Thread.ID, Before: e.UnchangedBefore})
+		a.attribute(&attribute.FoundUnchanged{Thread: e.Thread.ID, UnchangedBefore: e.UnchangedBefore})
 	case handover.ThreadEnded:
 		a.endThread(e)
 	case handover.EndedSoFar:

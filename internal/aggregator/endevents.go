@@ -18,7 +18,7 @@ func (a *Aggregator) endThread(e *handover.Event) {
 		th.renameByKernel()
 	}
 	a.attribute(&attribute.ThreadEnded{
-		Process: th.proc.ID, Thread: th.ID, CreatedAt: th.CreatedAt, Before: e.UnchangedBefore,
+		Process: th.proc.ID, Thread: th.ID, CreatedAt: th.CreatedAt, UnchangedBefore: e.UnchangedBefore,
 		NotStopped: e.ThreadEnd.NotStopped, End: e.ThreadEnd.End,
 	})
 	if e.ThreadEnd.Alive {

@@ -39,11 +39,11 @@ func (a *Aggregator) attributeSample(e *handover.Event) {
 		Process: th.proc.ID, Thread: th.ID, CreatedAt: th.CreatedAt, NotStopped: s.NotStopped,
 		Sample: attribute.Sample{
 			At: procmem.ReadingAt(s.Sched, s.At),
-			Seen: attribute.Seen{
+			Place: attribute.Place{
 				Stack: id, State: s.State, Wait: s.WaitReason(), Stop: stop, WaitsFor: waitsFor, Owner: owner,
 				Labels: a.labelsOf(th, s),
 			},
-			OnCPU: s.OnCPU, Basis: s.Basis, Before: e.UnchangedBefore, SinceLastTick: e.Length,
+			OnCPU: s.OnCPU, Basis: s.Basis, UnchangedBefore: e.UnchangedBefore, SinceLastTick: e.Length,
 			FromKernel: s.How == observe.BySample,
 		},
 	}
@@ -77,7 +77,7 @@ func (a *Aggregator) attributeUnassigned(e *handover.Event) {
 	id, stop := a.unwindSample(th, e.Program, e.RawSample)
 	a.countUndiscoveredWalk(e, stop)
 	a.attribute(&attribute.UnassignedSample{
-		Process: p.ID, Seen: attribute.Seen{Stack: id, State: sample.Running, Stop: stop}, At: e.RawSample.At,
+		Process: p.ID, Place: attribute.Place{Stack: id, State: sample.Running, Stop: stop}, At: e.RawSample.At,
 		Length: e.Length,
 	})
 	a.Pool.Put(e.RawSample)
@@ -89,18 +89,18 @@ func (a *Aggregator) attributeUnassigned(e *handover.Event) {
 func (a *Aggregator) attributeUnassignedOfChild(e *handover.Event) {
 	p, name := a.process(e.Proc), programOf(e.Program)
 	if e.RawSample == nil {
-		where := attribute.Seen{State: sample.Running, Program: name, Found: e.Found}
+		where := attribute.Place{State: sample.Running, Program: name, Found: e.Found}
 		if e.Found == attribute.FoundInExec || e.Found == attribute.FoundInExit {
 			where.Stack = a.unwind.execOrExitStack(e.Found, a.Kernel)
 		}
-		a.attribute(&attribute.UnassignedSample{Process: p.ID, Seen: where, At: e.At, Length: e.Length, OfChild: true})
+		a.attribute(&attribute.UnassignedSample{Process: p.ID, Place: where, At: e.At, Length: e.Length, OfChild: true})
 		return
 	}
 	id, stop := a.unwindSample(p.undiscovered(), e.Program, e.RawSample)
 	a.countUndiscoveredWalk(e, stop)
 	a.attribute(&attribute.UnassignedSample{
-		Process: p.ID, Seen: attribute.Seen{Stack: id, State: sample.Running, Stop: stop, Program: name}, At: e.RawSample.At,
-		Length: e.Length, OfChild: true,
+		Process: p.ID, Place: attribute.Place{Stack: id, State: sample.Running, Stop: stop, Program: name},
+		At: e.RawSample.At, Length: e.Length, OfChild: true,
 	})
 	a.Pool.Put(e.RawSample)
 	e.RawSample = nil

@@ -105,7 +105,7 @@ func (a *Attribution) Handle(event Event) {
 		}
 	case *FoundUnchanged:
 		if t := a.threads[e.Thread]; t != nil {
-			a.extend(t, e.Before)
+			a.extend(t, e.UnchangedBefore)
 		}
 	case *ThreadEnded:
 		a.endThread(e)
@@ -116,12 +116,12 @@ func (a *Attribution) Handle(event Event) {
 		p.account.DistributeExitedSoFar(e.Length, e.At, a.processEmitter(p))
 	case *UnassignedSample:
 		if p := a.process(e.Process); e.OfChild {
-			p.account.AddUnassignedOfChild(e.Seen, e.At, e.Length)
+			p.account.AddUnassignedOfChild(e.Place, e.At, e.Length)
 		} else {
-			p.account.AddUnassigned(e.Seen, e.At, e.Length)
+			p.account.AddUnassigned(e.Place, e.At, e.Length)
 		}
 	case *ChildCounted:
-		a.process(e.Process).account.ChildCounted(e.Program, e.Length, e.Ended, e.Exact)
+		a.process(e.Process).account.ChildCounted(e.Program, e.Length, e.ChildEnded, e.Exact)
 	case *NotObservedFor:
 		a.gaps.Add(e.At, e.Length)
 	case *Cut:
@@ -187,8 +187,8 @@ func (a *Attribution) attributeSample(e *Observed) {
 	}
 	emit, s := a.threadEmitter(t), e.Sample
 	if e.NotStopped.Suppressed() { // after the unchanged ticks: their clocks are older
-		a.extend(t, s.Before)
-		s.Before = sample.Unchanged{}
+		a.extend(t, s.UnchangedBefore)
+		s.UnchangedBefore = sample.Unchanged{}
 	}
 	t.account.NotStopped(&e.NotStopped, a.gaps, emit)
 	t.account.Add(&s, a.gaps, emit)
@@ -217,7 +217,7 @@ func (a *Attribution) endThread(e *ThreadEnded) {
 	if !e.End.Alive {
 		t.proc.account.AttributeDeferredOf(&t.account, a.gaps, emit)
 	}
-	a.extend(t, e.Before)
+	a.extend(t, e.UnchangedBefore)
 	t.account.NotStopped(&e.NotStopped, a.gaps, emit)
 	t.proc.account.EndThread(&t.account, &e.End, emit)
 	a.finishThread(t)
@@ -252,11 +252,11 @@ func (a *Attribution) endProcess(e *ProcessEnded) {
 
 // attributeExited attributes the unobserved time of an ended process, or passes it to its parent.
 func (a *Attribution) attributeExited(p *process, e *ProcessEnded) {
-	unobserved := p.account.Unobserved(e.Ended)
+	unobserved := p.account.Unobserved(e.EndedThreads)
 	a.totals.Target += p.account.Attributed() + unobserved
 	to, program := a.waiterOf(p), cmp.Or(e.Program, unknownProgram)
 	// The time of the exit itself, after the last clocks of the threads, is in the parent's cutime.
-	if more := e.Counted - p.account.Attributed() - unobserved; to != nil && more > 0 {
+	if more := e.BySwitches - p.account.Attributed() - unobserved; to != nil && more > 0 {
 		to.account.ChildCounted(program, more, true, true)
 	}
 	if to != nil && p.account.PassTo(&to.account, unobserved, a.opts.Period, program) {
@@ -265,7 +265,7 @@ func (a *Attribution) attributeExited(p *process, e *ProcessEnded) {
 		p.account.DistributeExited(unobserved, e.At, a.processEmitter(p))
 	}
 	if p.node != nil {
-		a.tree.Leave(p.node, e.Before+p.account.Attributed()+unobserved, e.At)
+		a.tree.Leave(p.node, e.CPUBefore+p.account.Attributed()+unobserved, e.At)
 	}
 }
 

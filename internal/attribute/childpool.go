@@ -24,7 +24,7 @@ import (
 // # Children found by ticks
 //
 // Without kernel samples, an unobserved child that a tick finds on a processor stands for the time between two
-// ticks. Of some only the program is known, not the stack ([Seen.Found]).
+// ticks. Of some only the program is known, not the stack ([Place.Found]).
 
 // # Children with counted time
 //
@@ -175,5 +175,5 @@ func (c *childPool) distributeByProgram(total, now int64, emitWeight func(weight
 
 // programKey is the place of time of which only the program is known.
 func programKey(program string, now int64) weightKey {
-	return weightKey{Seen{State: sample.Running, Program: program, Found: FoundProgramOnly}, now / 1e9}
+	return weightKey{Place{State: sample.Running, Program: program, Found: FoundProgramOnly}, now / 1e9}
 }

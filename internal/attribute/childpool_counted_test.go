@@ -30,8 +30,8 @@ func (b *programTimes) add(s Span) {
 }
 
 // ran is a sample of a running child.
-func ran(program string, stack sample.StackID) Seen {
-	return Seen{Stack: stack, State: sample.Running, Program: program}
+func ran(program string, stack sample.StackID) Place {
+	return Place{Stack: stack, State: sample.Running, Program: program}
 }
 
 func TestProgramsGetTheirCountedTime(t *testing.T) {

@@ -35,8 +35,8 @@ func (b *spans) sum() (n int64) {
 }
 
 // ranIn is a sample of a running child of program ls.
-func ranIn(stack sample.StackID) Seen {
-	return Seen{Stack: stack, State: sample.Running, Program: "ls"}
+func ranIn(stack sample.StackID) Place {
+	return Place{Stack: stack, State: sample.Running, Program: "ls"}
 }
 
 func TestTimeOfChildrenIsDividedAmongTheirSamples(t *testing.T) {
@@ -161,7 +161,7 @@ func TestShortChildrenArePooled(t *testing.T) {
 			kid.PassChildrenTo(shell, life)
 		case i < n/2:
 			if sampled {
-				kid.AddUnassigned(Seen{Stack: seen.Stack, State: sample.Running}, 1e9, period)
+				kid.AddUnassigned(Place{Stack: seen.Stack, State: sample.Running}, 1e9, period)
 			}
 			if !kid.PassTo(shell, life, period, "ls") {
 				t.Fatal("a child that used less than a period does not pass its time to its parent")
@@ -215,7 +215,7 @@ func TestProgramsOfShortChildrenHaveTheirShares(t *testing.T) {
 					if age < life/5 {
 						name = "sh"
 					}
-					shell.AddUnassignedOfChild(Seen{State: sample.Running, Program: name, Found: FoundProgramOnly}, 1e9, period)
+					shell.AddUnassignedOfChild(Place{State: sample.Running, Program: name, Found: FoundProgramOnly}, 1e9, period)
 					samples++
 				}
 				used += life * period
@@ -266,8 +266,8 @@ func TestShortProcessesHaveTrueShares(t *testing.T) {
 				kid, th := &Process{}, &Thread{CreatedAt: 1}
 				opened := ticks > 2.5
 				for age := rng.Int64N(period); age < life; age += period {
-					seen := Seen{Stack: sample.StackID(age * phases / life), State: sample.Running, Stop: frames.StopRoot}
-					l := Sample{At: sample.Reading{Wall: 1 + age, CPU: age}, Seen: seen, OnCPU: true, SinceLastTick: period}
+					seen := Place{Stack: sample.StackID(age * phases / life), State: sample.Running, Stop: frames.StopRoot}
+					l := Sample{At: sample.Reading{Wall: 1 + age, CPU: age}, Place: seen, OnCPU: true, SinceLastTick: period}
 					switch {
 					case !opened:
 						seen.Program = "cc1"
@@ -337,7 +337,7 @@ func TestTimeOfMissedSamplesGoesWhereOthersWereFound(t *testing.T) {
 		random := rand.New(rand.NewPCG(13, 17))
 		p, under := &Process{}, map[string]int64{}
 		for i := range n {
-			where := Seen{State: sample.Running, Program: "ls"}
+			where := Place{State: sample.Running, Program: "ls"}
 			switch x := random.Float64(); {
 			case x < 0.1:
 				where.Stack, where.Found = 3, FoundInExit
@@ -353,7 +353,7 @@ func TestTimeOfMissedSamplesGoesWhereOthersWereFound(t *testing.T) {
 			}
 			p.AddUnassignedOfChild(where, int64(i)*1e6, period)
 		}
-		p.AddUnassignedOfChild(Seen{State: sample.Running, Program: "cat", Found: FoundMissed}, 1e9, period)
+		p.AddUnassignedOfChild(Place{State: sample.Running, Program: "cat", Found: FoundMissed}, 1e9, period)
 		sum := int64(n * period)
 		if counted {
 			sum = n * period * 3

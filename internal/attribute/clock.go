@@ -35,8 +35,8 @@ type Clock struct {
 	stopRefused  bool  // while the thread ran, since carriedSince ([sample.NotStopped])
 	blockedDebt  int64 // negative blocked time to subtract, ns
 	hasSample    bool  // the thread has a sample
-	lastRunning  Seen  // last sample found running
-	lastOnCPU    Seen  // last on-CPU sample, at lastOnCPUAt
+	lastRunning  Place // last sample found running
+	lastOnCPU    Place // last on-CPU sample, at lastOnCPUAt
 	lastOnCPUAt  int64
 	pending      pendingSamples
 
@@ -56,13 +56,13 @@ func (c *Clock) Begin(r sample.Reading) { c.last, c.first, c.started = r, r, tru
 
 // Observe attributes the time since the last sample. onCPU reports that this stack takes the CPU time; that of a
 // sleeping thread does if it ran in this call.
-func (c *Clock) Observe(r sample.Reading, s Seen, onCPU bool, emit func(Span)) {
+func (c *Clock) Observe(r sample.Reading, s Place, onCPU bool, emit func(Span)) {
 	c.observeUpTo(math.MaxInt64, r, s, onCPU, emit)
 }
 
 // observeUpTo is Observe for at most the given CPU time, ns. It returns the attributed time and the rest, which
 // the caller attributes.
-func (c *Clock) observeUpTo(most int64, r sample.Reading, s Seen, onCPU bool, emit func(Span)) (got, rest int64) {
+func (c *Clock) observeUpTo(most int64, r sample.Reading, s Place, onCPU bool, emit func(Span)) (got, rest int64) {
 	if onCPU {
 		c.attributePending(emit)
 	}
@@ -76,7 +76,7 @@ func (c *Clock) observeUpTo(most int64, r sample.Reading, s Seen, onCPU bool, em
 		runQueue := t.runQueue + c.carried.runQueue
 		c.carried.runQueue = 0
 		where := s.running()
-		emit(Span{Seen: where, End: r.Wall, Wall: got + runQueue, RunQueue: runQueue, CPU: got})
+		emit(Span{Place: where, End: r.Wall, Wall: got + runQueue, RunQueue: runQueue, CPU: got})
 		c.lastOnCPU, c.lastOnCPUAt = where, r.Wall
 	} else {
 		c.carryOver(r, t.cpu, t.runQueue, emit)
@@ -111,8 +111,8 @@ func (c *Clock) takeCarried() (cpu int64) {
 	return cpu
 }
 
-func (c *Clock) addSleep(r sample.Reading, s Seen, ran bool, blocked, samples int64, emit func(Span)) {
-	if c.isOpen && c.open.Seen == s && (!ran && !c.ranInOpen || c.open.Wall+blocked < mergeLimit) {
+func (c *Clock) addSleep(r sample.Reading, s Place, ran bool, blocked, samples int64, emit func(Span)) {
+	if c.isOpen && c.open.Place == s && (!ran && !c.ranInOpen || c.open.Wall+blocked < mergeLimit) {
 		c.open.Samples += samples
 		c.open.Wall += blocked
 		c.open.End = r.Wall
@@ -120,12 +120,12 @@ func (c *Clock) addSleep(r sample.Reading, s Seen, ran bool, blocked, samples in
 		return
 	}
 	c.close(emit)
-	c.open = Span{Seen: s, End: r.Wall, Samples: samples, Wall: blocked}
+	c.open = Span{Place: s, End: r.Wall, Samples: samples, Wall: blocked}
 	c.isOpen, c.ranInOpen = true, false
 }
 
 func (c *Clock) observeRunning(
-	most int64, r sample.Reading, s Seen, onCPU bool, t times, emit func(Span),
+	most int64, r sample.Reading, s Place, onCPU bool, t times, emit func(Span),
 ) (got, rest int64) {
 	c.endSleep(r, t, emit)
 	if onCPU {
@@ -136,7 +136,7 @@ func (c *Clock) observeRunning(
 	}
 	runQueue := t.runQueue + c.carried.runQueue
 	c.carried.runQueue = 0
-	emit(Span{Seen: s, End: r.Wall, Samples: 1, Wall: got + runQueue, RunQueue: runQueue, CPU: got})
+	emit(Span{Place: s, End: r.Wall, Samples: 1, Wall: got + runQueue, RunQueue: runQueue, CPU: got})
 	c.lastRunning = s
 	return got, rest
 }
@@ -165,9 +165,9 @@ func (c *Clock) attributeQueued(from, runQueue int64, emit func(Span)) int64 {
 	}
 	q := min(runQueue, c.queuedFor)
 	if c.hasSample {
-		emit(Span{Seen: c.lastRunning, End: from + q, Samples: c.queuedTicks, Wall: q, RunQueue: q})
+		emit(Span{Place: c.lastRunning, End: from + q, Samples: c.queuedTicks, Wall: q, RunQueue: q})
 	} else if q > 0 {
-		emit(Span{Seen: Seen{State: sample.Running}, Leaf: NotObserved, End: from + q, Wall: q, RunQueue: q})
+		emit(Span{Place: Place{State: sample.Running}, Leaf: NotObserved, End: from + q, Wall: q, RunQueue: q})
 	}
 	c.queuedFor, c.queuedTicks = 0, 0
 	return q
@@ -214,12 +214,12 @@ func (c *Clock) Settle(emit func(Span)) {
 
 func (c *Clock) attributeCarried(now int64, emit func(Span)) {
 	if ran := c.carried.ran(); ran > 0 {
-		s := Span{Seen: c.lastRunning.running(), Leaf: c.syntheticFrame(RanBetweenTicks)}
+		s := Span{Place: c.lastRunning.running(), Leaf: c.syntheticFrame(RanBetweenTicks)}
 		switch {
 		case c.stopRefused:
-			s.Seen, s.Leaf = Seen{State: sample.Running}, NotObserved
+			s.Place, s.Leaf = Place{State: sample.Running}, NotObserved
 		case c.isOpen:
-			s.Seen = c.open.Seen.running()
+			s.Place = c.open.Place.running()
 		}
 		s.End, s.Wall, s.RunQueue, s.CPU = now, ran, c.carried.runQueue, c.takeCarried()
 		emit(s)
@@ -228,7 +228,7 @@ func (c *Clock) attributeCarried(now int64, emit func(Span)) {
 	if c.carried.blocked > 0 && !c.isOpen {
 		where := c.lastRunning
 		where.State = sample.Sleeping
-		emit(Span{Seen: where, Leaf: c.syntheticFrame(BlockedBetweenTicks), End: now, Wall: c.carried.blocked})
+		emit(Span{Place: where, Leaf: c.syntheticFrame(BlockedBetweenTicks), End: now, Wall: c.carried.blocked})
 		c.carried.blocked = 0
 	}
 }
@@ -285,7 +285,7 @@ func (c *Clock) Finish(emit func(Span)) {
 	c.attributePendingAndCarried(emit)
 	if c.carried.cpu > 0 && c.lastOnCPUAt > 0 && c.last.Wall-c.lastOnCPUAt < carryLimit {
 		cpu := c.takeCarried()
-		emit(Span{Seen: c.lastOnCPU, End: c.last.Wall, Wall: cpu, CPU: cpu})
+		emit(Span{Place: c.lastOnCPU, End: c.last.Wall, Wall: cpu, CPU: cpu})
 	}
 	c.attributeQueued(c.last.Wall, 0, emit)
 	c.attributeCarried(c.last.Wall, emit)
@@ -314,10 +314,10 @@ func (c *Clock) MarkNotObserved(length int64, r sample.Reading, state sample.Sta
 	c.advanceBy(length, t)
 	end, ran := c.last.Wall, t.ran()
 	if ran < length {
-		emit(Span{Seen: Seen{State: sample.Sleeping}, Leaf: NotObserved, End: end - ran, Wall: length - ran})
+		emit(Span{Place: Place{State: sample.Sleeping}, Leaf: NotObserved, End: end - ran, Wall: length - ran})
 	}
 	if ran > 0 {
-		emit(Span{Seen: Seen{State: sample.Running}, Leaf: NotObserved, End: end, Wall: ran, RunQueue: t.runQueue,
+		emit(Span{Place: Place{State: sample.Running}, Leaf: NotObserved, End: end, Wall: ran, RunQueue: t.runQueue,
 			CPU: t.cpu})
 	}
 }
@@ -365,7 +365,7 @@ func (c *Clock) NotStopped(r sample.Reading, inCall bool, emit func(Span)) {
 		c.carried.blocked += t.blocked
 	}
 	if inCall && !c.isOpen {
-		emit(Span{Seen: c.lastRunning, End: r.Wall, Wall: t.ran(), RunQueue: t.runQueue, CPU: t.cpu})
+		emit(Span{Place: c.lastRunning, End: r.Wall, Wall: t.ran(), RunQueue: t.runQueue, CPU: t.cpu})
 		return
 	}
 	c.carried.cpu += t.cpu

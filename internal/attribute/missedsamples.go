@@ -34,7 +34,7 @@ func (p *timePool) divideMissed() {
 	}
 	for program, m := range byProgram {
 		if m.samples == 0 {
-			k := p.keyAt(Seen{State: sample.Running, Program: program, Found: FoundProgramOnly}, m.second)
+			k := p.keyAt(Place{State: sample.Running, Program: program, Found: FoundProgramOnly}, m.second)
 			p.weights[k] += m.weight
 			p.counts[k] += m.count
 		}

@@ -60,13 +60,13 @@ func (p *Process) AttributeDeferredOf(t *Thread, gaps Gaps, emit func(Span)) {
 func (p *Process) Attributed() int64 { return p.attributed }
 
 // Unobserved returns the CPU time of ended threads that is not attributed, ns: ended − time up to their last samples
-// − distributed time. ended is [ProcessEnd.Ended].
+// − distributed time. ended is [ProcessEnd.EndedThreads].
 func (p *Process) Unobserved(ended int64) int64 {
 	return max(ended-p.threads.untilLastSample-p.threads.distributed, 0)
 }
 
 // AddUnassigned adds a sample of a thread that ended before its clocks were read again, with weight period, ns.
-func (p *Process) AddUnassigned(where Seen, at, period int64) {
+func (p *Process) AddUnassigned(where Place, at, period int64) {
 	if !p.ThreadsFiltered {
 		where.State, where.Wait = sample.Running, ""
 		p.threads.weights.addWeighted(where, at, period)
@@ -76,11 +76,11 @@ func (p *Process) AddUnassigned(where Seen, at, period int64) {
 // DistributeExited attributes the rest of a process's CPU time: to weighted samples, then to [ExitedUnseen].
 func (p *Process) DistributeExited(unobserved, now int64, emit func(Span)) {
 	rest := p.threads.distribute(unobserved+p.threads.unattributed, true, p.threadEmitter(now, emit))
-	p.emitEnded(Span{Seen: Seen{State: sample.Running}, Leaf: ExitedUnseen, End: now}, rest, emit)
+	p.emitEnded(Span{Place: Place{State: sample.Running}, Leaf: ExitedUnseen, End: now}, rest, emit)
 }
 
 // DistributeExitedSoFar attributes unobserved time up to the weights of samples; more can follow. ended is
-// [ProcessEnd.Ended]. Precondition: EndThread was called for all ended threads.
+// [ProcessEnd.EndedThreads]. Precondition: EndThread was called for all ended threads.
 func (p *Process) DistributeExitedSoFar(ended, now int64, emit func(Span)) {
 	total := p.Unobserved(ended) + p.threads.unattributed
 	booked := total - p.threads.distribute(total, false, p.threadEmitter(now, emit))
@@ -92,12 +92,12 @@ func (p *Process) DistributeExitedSoFar(ended, now int64, emit func(Span)) {
 
 func (p *Process) threadEmitter(now int64, emit func(Span)) func(weightKey, int64) {
 	return func(k weightKey, ns int64) {
-		p.emitEnded(Span{Seen: k.place, End: min((k.second+1)*1e9, now)}, ns, emit)
+		p.emitEnded(Span{Place: k.place, End: min((k.second+1)*1e9, now)}, ns, emit)
 	}
 }
 
 // AddUnassignedOfChild adds a sample of an unobserved child on a processor, with weight period, ns.
-func (p *Process) AddUnassignedOfChild(where Seen, at, period int64) {
+func (p *Process) AddUnassignedOfChild(where Place, at, period int64) {
 	p.children.weights.addWeighted(where, at, period)
 }
 
@@ -158,7 +158,7 @@ func (p *Process) DistributeChildren(ns, now int64, emit func(Span)) {
 	rest = c.weights.distribute(rest, c.unplaced+c.weights.samplingError(), emitWeight)
 	rest = c.distributeByProgram(rest, now, emitWeight)
 	*c = childPool{}
-	p.emitEnded(Span{Seen: Seen{State: sample.Running}, Leaf: ShortLivedChildren, End: now}, rest, emit)
+	p.emitEnded(Span{Place: Place{State: sample.Running}, Leaf: ShortLivedChildren, End: now}, rest, emit)
 }
 
 // DistributeChildrenSoFar attributes ns more of unobserved children, up to the weights of samples; more can follow.
@@ -174,7 +174,7 @@ func (p *Process) DistributeChildrenSoFar(ns, now int64, emit func(Span)) {
 // childEmitter emits time of a weight, and subtracts it from the known time of its program.
 func (p *Process) childEmitter(now int64, emit func(Span)) func(weightKey, int64) {
 	return func(k weightKey, ns int64) {
-		p.emitEnded(Span{Seen: k.place, Leaf: k.place.Found.leaf(), End: min((k.second+1)*1e9, now)}, ns, emit)
+		p.emitEnded(Span{Place: k.place, Leaf: k.place.Found.leaf(), End: min((k.second+1)*1e9, now)}, ns, emit)
 		if p.children.programs != nil {
 			p.children.program(k.place.Program).due -= ns
 		}

@@ -29,7 +29,7 @@ func (a *Attribution) Stacks(yield func(sample.StackID) bool) {
 
 func (t *Thread) stacks(yield func(sample.StackID) bool) bool {
 	for i := range t.deferred {
-		if !yield(t.deferred[i].Seen.Stack) {
+		if !yield(t.deferred[i].Place.Stack) {
 			return false
 		}
 	}

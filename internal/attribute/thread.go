@@ -6,19 +6,19 @@ import "prywalk/internal/sample"
 
 // Sample is one sample of a thread.
 type Sample struct {
-	At            sample.Reading
-	Seen          Seen
-	OnCPU         bool
-	Basis         sample.Basis
-	Before        sample.Unchanged // earlier ticks at which the thread was unchanged
-	SinceLastTick int64            `json:"Apart"`   // ns
-	FromKernel    bool             `json:"Sampled"` // taken by the kernel (perf_event_open)
+	At              sample.Reading
+	Place           Place `json:"Seen"`
+	OnCPU           bool
+	Basis           sample.Basis
+	UnchangedBefore sample.Unchanged `json:"Before"`  // earlier ticks at which the thread was unchanged
+	SinceLastTick   int64            `json:"Apart"`   // ns
+	FromKernel      bool             `json:"Sampled"` // taken by the kernel (perf_event_open)
 }
 
 // sharesCPU reports a kernel sample that shares CPU time with others (pendingsamples.go).
 func (s *Sample) sharesCPU() bool {
-	where := &s.Seen
-	return s.FromKernel && s.OnCPU && *where == Seen{Stack: where.Stack, State: sample.Running, Stop: where.Stop}
+	where := &s.Place
+	return s.FromKernel && s.OnCPU && *where == Place{Stack: where.Stack, State: sample.Running, Stop: where.Stop}
 }
 
 // End is the end of a thread's account.
@@ -104,21 +104,21 @@ func (t *Thread) attributeDeferredAs(manyCalls bool, gaps Gaps, emit func(Span))
 }
 
 func (t *Thread) attribute(s *Sample, gaps Gaps, emit func(Span)) {
-	t.Extend(s.Before, gaps, emit)
+	t.Extend(s.UnchangedBefore, gaps, emit)
 	t.count(1, s.At.Wall)
 	if t.clock.started {
-		t.skipGaps(s.At, s.Seen.State, gaps, emit)
+		t.skipGaps(s.At, s.Place.State, gaps, emit)
 	}
 	t.attributeInterval(s, emit)
 }
 
 // attributeInterval attributes a sample's interval, and notes its weight if the thread is young.
 func (t *Thread) attributeInterval(s *Sample, emit func(Span)) {
-	if !s.OnCPU && s.Seen.State == sample.Running {
+	if !s.OnCPU && s.Place.State == sample.Running {
 		t.queuedSamples++
 	}
 	young := t.CreatedAt != 0 && len(t.weights) < longLife && s.SinceLastTick > 0
-	if young && s.Basis == sample.Skids && s.Seen.State == sample.Running {
+	if young && s.Basis == sample.Skids && s.Place.State == sample.Running {
 		if t.skidded.count == 0 && len(t.weights) == 0 {
 			t.skidded.firstWeight = s.SinceLastTick - s.At.CPU
 		}
@@ -127,15 +127,15 @@ func (t *Thread) attributeInterval(s *Sample, emit func(Span)) {
 	}
 	switch {
 	case !young && s.sharesCPU():
-		t.clock.AddKernelSample(s.At, s.Seen, s.SinceLastTick, emit)
+		t.clock.AddKernelSample(s.At, s.Place, s.SinceLastTick, emit)
 		return
 	case !young || !s.OnCPU:
-		t.clock.Observe(s.At, s.Seen, s.OnCPU, emit)
+		t.clock.Observe(s.At, s.Place, s.OnCPU, emit)
 		return
 	}
-	got, rest := t.clock.observeUpTo(s.SinceLastTick, s.At, s.Seen, true, emit)
+	got, rest := t.clock.observeUpTo(s.SinceLastTick, s.At, s.Place, true, emit)
 	c := sampleWeight{
-		place: s.Seen.running(), at: s.At.Wall, weight: s.SinceLastTick - got, withheld: rest,
+		place: s.Place.running(), at: s.At.Wall, weight: s.SinceLastTick - got, withheld: rest,
 		unproven: s.Basis == sample.Undecided,
 	}
 	if t.weights = append(t.weights, c); len(t.weights) == longLife {
@@ -146,7 +146,7 @@ func (t *Thread) attributeInterval(s *Sample, emit func(Span)) {
 func (t *Thread) releaseWithheld(emit func(Span)) {
 	for i := range t.weights {
 		if c := &t.weights[i]; c.withheld > 0 {
-			emit(Span{Seen: c.place, End: c.at, Wall: c.withheld, CPU: c.withheld})
+			emit(Span{Place: c.place, End: c.at, Wall: c.withheld, CPU: c.withheld})
 			c.withheld = 0
 		}
 	}

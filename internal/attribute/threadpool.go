@@ -42,7 +42,7 @@ type skidded struct {
 
 // sampleWeight is the weight of one sample of a living thread, ns.
 type sampleWeight struct {
-	place      Seen
+	place      Place
 	at, weight int64
 	withheld   int64 // CPU time beyond the time between two ticks, ns
 	unproven   bool

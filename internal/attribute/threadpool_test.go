@@ -40,7 +40,7 @@ func simulated(rng *rand.Rand, life, period int64, samples int, part float64, ea
 		if age := now - created; age >= 0 && (part == 1 || rng.Float64() < part) {
 			b := Sample{
 				At:    sample.Reading{Wall: now, CPU: age},
-				Seen:  Seen{Stack: sample.StackID(age * phases / life), State: sample.Running, Stop: frames.StopRoot},
+				Place: Place{Stack: sample.StackID(age * phases / life), State: sample.Running, Stop: frames.StopRoot},
 				OnCPU: true, SinceLastTick: int64(float64(now-last) / part),
 			}
 			if !th.clock.started {
@@ -78,10 +78,10 @@ func queued(rng *rand.Rand, life, period int64, samples int) (attributed [phases
 				}
 				l := Sample{
 					At:    sample.Reading{Wall: next, CPU: at, RunQueue: next - created - at},
-					Seen:  Seen{State: sample.Running, Stop: frames.StopRoot},
+					Place: Place{State: sample.Running, Stop: frames.StopRoot},
 					OnCPU: on, SinceLastTick: next - last,
 				}
-				l.Seen.Stack = sample.StackID(min(at*phases/life, phases-1)*places + rng.Int64N(places))
+				l.Place.Stack = sample.StackID(min(at*phases/life, phases-1)*places + rng.Int64N(places))
 				if !th.clock.started {
 					th.clock.Begin(th.clocksAtCreation(l.At))
 				}
@@ -171,9 +171,9 @@ func TestTimeIsDistributedToTheLastNanosecond(t *testing.T) {
 	for _, c := range []struct{ pool, left int64 }{{0, 0}, {1, 0}, {10, 0}, {599, 0}, {600, 0}, {607, 7}, {-5, -5}} {
 		var all timePool
 		for i := range 3 {
-			all.addWeighted(Seen{Stack: sample.StackID(i)}, int64(i)*1e9, 100)
-			all.addWeighted(Seen{Stack: sample.StackID(i)}, int64(i)*1e9+5, 100)
-			all.addWeighted(Seen{Stack: sample.StackID(i)}, 0, -7)
+			all.addWeighted(Place{Stack: sample.StackID(i)}, int64(i)*1e9, 100)
+			all.addWeighted(Place{Stack: sample.StackID(i)}, int64(i)*1e9+5, 100)
+			all.addWeighted(Place{Stack: sample.StackID(i)}, 0, -7)
 		}
 		given := int64(0)
 		left := all.distribute(c.pool, 0, func(k weightKey, ns int64) {
@@ -216,7 +216,7 @@ func TestCarriedTimeOfAShortLivedThreadIsUnobserved(t *testing.T) {
 	for _, c := range []struct{ samples, back int64 }{{3, 5e6}, {longLife, 0}} {
 		p, th := &Process{}, &Thread{CreatedAt: 1, Samples: c.samples}
 		th.clock.Begin(sample.Reading{})
-		th.clock.Observe(sample.Reading{Wall: 10e6, CPU: 5e6}, Seen{State: sample.Sleeping}, false, func(Span) {})
+		th.clock.Observe(sample.Reading{Wall: 10e6, CPU: 5e6}, Place{State: sample.Sleeping}, false, func(Span) {})
 		if p.threads.addWeights(th, p.PeriodPerSample); p.threads.unattributed != c.back {
 			t.Errorf("%d samples: %d ns returned to the pool, want %d", c.samples, p.threads.unattributed, c.back)
 		}
@@ -241,10 +241,10 @@ func TestThreadsWithFewSamplesAreShortLived(t *testing.T) {
 		th.Begin(sample.Reading{})
 		for i := int64(1); i <= c.samples; i++ {
 			at := sample.Reading{Wall: i * 10e6, CPU: i * 1e6}
-			th.Add(&Sample{At: at, Seen: Seen{State: sample.Running}, OnCPU: true, SinceLastTick: 10e6}, nil, emit)
+			th.Add(&Sample{At: at, Place: Place{State: sample.Running}, OnCPU: true, SinceLastTick: 10e6}, nil, emit)
 		}
 		end := sample.Reading{Wall: 1e9, CPU: max(5e6, c.samples*1e6)}
-		th.Add(&Sample{At: end, Seen: Seen{State: sample.Sleeping}}, nil, emit)
+		th.Add(&Sample{At: end, Place: Place{State: sample.Sleeping}}, nil, emit)
 		p.EndThread(th, &End{}, emit)
 		p.FinishThread(th, nil, emit)
 		back, weight := p.threads.unattributed, p.threads.weights.total
@@ -260,7 +260,7 @@ func TestClaimsOfLongRunsAreAsManyAsStacks(t *testing.T) {
 	p, want := &Process{}, map[sample.StackID]int64{}
 	for i := range int64(seconds) {
 		stack := sample.StackID(i * 7 % stacks)
-		p.AddUnassignedOfChild(Seen{Stack: stack, State: sample.Running}, i*1e9, each)
+		p.AddUnassignedOfChild(Place{Stack: stack, State: sample.Running}, i*1e9, each)
 		want[stack] += each
 		n := len(p.children.weights.weights)
 		if n > mostWeights || p.children.weights.mergeAt > mostWeights || len(p.children.weights.counts) > mostWeights {
@@ -283,8 +283,8 @@ func TestClaimsOfLongRunsAreAsManyAsStacks(t *testing.T) {
 func TestClaimsOfManyStacksAreKept(t *testing.T) {
 	var wide, narrow timePool
 	for i := range int64(3 * mostWeights) {
-		wide.addWeighted(Seen{Stack: sample.StackID(i % (2 * mostWeights))}, i*1e9, 3)
-		narrow.addSample(Seen{Stack: sample.StackID(i % 5)}, i%8*1e9, i%2*2)
+		wide.addWeighted(Place{Stack: sample.StackID(i % (2 * mostWeights))}, i*1e9, 3)
+		narrow.addSample(Place{Stack: sample.StackID(i % 5)}, i%8*1e9, i%2*2)
 	}
 	if len(wide.counts) != 3*mostWeights || wide.sampleCount != 3*mostWeights || wide.width != 0 {
 		t.Errorf("%d weights of %d samples, %d s wide; want %d, the same, 0", len(wide.counts), wide.sampleCount, wide.width,
@@ -362,7 +362,7 @@ func calling(rng *rand.Rand, life, period int64, samples, each int) (attributed 
 		}
 		phase := age * phases / life
 		l := Sample{At: sample.Reading{Wall: now, CPU: age}, OnCPU: true, Basis: sample.Exact, SinceLastTick: period,
-			Seen: Seen{Stack: sample.StackID(phase), State: sample.Running, Stop: frames.StopRoot}}
+			Place: Place{Stack: sample.StackID(phase), State: sample.Running, Stop: frames.StopRoot}}
 		switch {
 		case rng.IntN(3) == 0:
 		case phase%2 == 0:
@@ -420,10 +420,10 @@ func TestTimeOfSkiddedSamplesGoesToExactOnes(t *testing.T) {
 	} {
 		p := &Process{threads: threadPool{skidded: skidded{count: c.skidded, weight: 10 * c.skidded}}}
 		for range c.proven {
-			p.threads.weights.addWeighted(Seen{Stack: 1}, 0, 10)
+			p.threads.weights.addWeighted(Place{Stack: 1}, 0, 10)
 		}
 		for range 10 {
-			p.threads.unproven.addWeighted(Seen{Stack: 2}, 0, 10)
+			p.threads.unproven.addWeighted(Place{Stack: 2}, 0, 10)
 		}
 		got := map[sample.StackID]int64{}
 		left := p.threads.distribute(c.pool, true, func(k weightKey, ns int64) { got[k.place.Stack] += ns })
@@ -442,20 +442,20 @@ func TestUnobservedTimeIsDistributedWhileTheProcessLives(t *testing.T) {
 			t.Errorf("%d ns used by ended threads: time by stack %v, want %d and %d", ended, got, want1, want2)
 		}
 	}
-	p.threads.weights.addSample(Seen{Stack: 1}, 1e9, 30)
-	p.threads.weights.addSample(Seen{Stack: 2}, 1e9, 10)
+	p.threads.weights.addSample(Place{Stack: 1}, 1e9, 30)
+	p.threads.weights.addSample(Place{Stack: 2}, 1e9, 10)
 	exited(900, 0, 0)
 	exited(1020, 15, 5)
 	exited(1020, 15, 5)
 	p.threads.unattributed = 10
 	exited(1020, 22, 8)
 	exited(1900, 30, 10)
-	p.threads.weights.addSample(Seen{Stack: 1}, 3e9, 8)
+	p.threads.weights.addSample(Place{Stack: 1}, 3e9, 8)
 	exited(1900, 38, 10)
 	p.threads.skidded = skidded{count: 1, weight: 160}
 	exited(1900, 38, 10)
 	for range leastProven - 3 {
-		p.threads.weights.addSample(Seen{Stack: 2}, 4e9, 0)
+		p.threads.weights.addSample(Place{Stack: 2}, 4e9, 0)
 	}
 	exited(1900, 58, 150) // 10 for each sample
 	if left := p.Unobserved(1900); left != 900-(208-10) || p.Attributed() != 208-10 {
@@ -469,7 +469,7 @@ func TestUnobservedTimeIsDistributedWhileTheProcessLives(t *testing.T) {
 func TestRemainderIsDistributedWhereNoSampleSkids(t *testing.T) {
 	p, attributed := &Process{PeriodPerSample: true}, int64(0)
 	for range 100 {
-		p.AddUnassigned(Seen{Stack: 1}, 1e9, 10)
+		p.AddUnassigned(Place{Stack: 1}, 1e9, 10)
 	}
 	left := p.threads.distribute(1150, true, func(_ weightKey, ns int64) { attributed += ns })
 	if left != 0 || attributed != 1150 {

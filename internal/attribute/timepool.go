@@ -29,7 +29,7 @@ type timePool struct {
 
 // weightKey is a place in width seconds of the recording.
 type weightKey struct {
-	place  Seen
+	place  Place
 	second int64 // the last one, CLOCK_MONOTONIC
 }
 
@@ -38,13 +38,13 @@ const (
 	widest      = 1 << 18 // s: three days
 )
 
-func (p *timePool) keyAt(where Seen, second int64) weightKey {
+func (p *timePool) keyAt(where Place, second int64) weightKey {
 	w := max(p.width, 1)
 	return weightKey{where, second - second%w + w - 1}
 }
 
 // addSample adds a sample at a moment (CLOCK_MONOTONIC ns) with a weight of ns; ≤ 0: none.
-func (p *timePool) addSample(where Seen, at, ns int64) {
+func (p *timePool) addSample(where Place, at, ns int64) {
 	if p.weights == nil {
 		p.weights, p.counts = map[weightKey]int64{}, map[weightKey]int64{}
 	}
@@ -58,7 +58,7 @@ func (p *timePool) addSample(where Seen, at, ns int64) {
 	p.mergeMany()
 }
 
-func (p *timePool) addWeighted(where Seen, at, ns int64) {
+func (p *timePool) addWeighted(where Place, at, ns int64) {
 	if ns > 0 {
 		p.addSample(where, at, ns)
 	}
@@ -69,7 +69,7 @@ func (p *timePool) mergeMany() {
 	if len(p.counts) < p.mergeAt {
 		return
 	}
-	stacks := map[Seen]struct{}{}
+	stacks := map[Place]struct{}{}
 	for k := range p.counts {
 		stacks[k.place] = struct{}{}
 	}

@@ -11,9 +11,9 @@ import (
 
 // The weights differ in fields that are not the first keys of the order.
 func TestEqualWeightsAreDistributedInTheSameOrder(t *testing.T) {
-	once := func() (order []Seen) {
+	once := func() (order []Place) {
 		var p timePool
-		for _, s := range []Seen{
+		for _, s := range []Place{
 			{State: sample.Running}, {State: sample.Running, Found: FoundInExec}, {State: sample.Running, Labels: "a=1"},
 			{State: sample.Running, Labels: "a=2"}, {State: sample.Running, Stop: 2}, {State: sample.Running, Stop: 3},
 		} {

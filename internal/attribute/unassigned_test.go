@@ -45,8 +45,8 @@ func TestQueueTimeThatIsChargedLateIsNotCountedTwice(t *testing.T) {
 		}
 	}
 	c.Begin(sample.Reading{})
-	c.Observe(sample.Reading{Wall: 10e6, CPU: 6e6}, Seen{State: sample.Running}, true, emit)
-	c.Observe(sample.Reading{Wall: 20e6, CPU: 12e6, RunQueue: 8e6}, Seen{State: sample.Running}, true, emit)
+	c.Observe(sample.Reading{Wall: 10e6, CPU: 6e6}, Place{State: sample.Running}, true, emit)
+	c.Observe(sample.Reading{Wall: 20e6, CPU: 12e6, RunQueue: 8e6}, Place{State: sample.Running}, true, emit)
 	if c.Finish(emit); wall != 20e6 {
 		t.Errorf("attributed %d ns of wall time, want 20e6", wall)
 	}
@@ -56,8 +56,8 @@ func TestQueueTimeThatIsChargedLateIsNotCountedTwice(t *testing.T) {
 func sampledLives(rng *rand.Rand, life, period int64, samples int) (attributed [phases]int64, used, unseen int64) {
 	p := &Process{}
 	emit := func(s Span) { attributed[s.Stack] += s.CPU }
-	seen := func(age int64) Seen {
-		return Seen{Stack: sample.StackID(age * phases / life), State: sample.Running, Stop: frames.StopRoot}
+	seen := func(age int64) Place {
+		return Place{Stack: sample.StackID(age * phases / life), State: sample.Running, Stop: frames.StopRoot}
 	}
 	end, pool := int64(samples)*period, int64(0)
 	for created := rng.Int64N(period); created < end; created += life + rng.Int64N(period) {
@@ -74,7 +74,7 @@ func sampledLives(rng *rand.Rand, life, period int64, samples int) (attributed [
 			}
 			now := sample.Reading{Wall: tick, CPU: tick - created}
 			for _, at := range waiting {
-				l := Sample{At: read.Between(now, at), Seen: seen(at - created), OnCPU: true, SinceLastTick: period}
+				l := Sample{At: read.Between(now, at), Place: seen(at - created), OnCPU: true, SinceLastTick: period}
 				if !th.begun {
 					th.Begin(l.At)
 				}

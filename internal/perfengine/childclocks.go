@@ -65,7 +65,7 @@ func (c *childClocks) processTracked(p *process) {
 func (c *childClocks) processEnded(p *process, end *attribute.ProcessEnd) {
 	c.report(c.shared.Tick.At)
 	if c.table != nil {
-		end.Counted = c.table.ForgetWithClocks(p.Target.PID, p.Handover)
+		end.BySwitches = c.table.ForgetWithClocks(p.Target.PID, p.Handover)
 	}
 }
 

@@ -46,8 +46,8 @@ const (
 	clocksAfterSamples = 32
 )
 
-// take keeps a sample of a tracked process, or passes one of another process to childSamples. It drops samples from gaps,
-// and those without a stack.
+// take keeps a sample of a tracked process, or passes one of another process to childSamples. It drops samples from
+// gaps, and those without a stack.
 func (s *samples) take(r *perfevents.Record) {
 	p := s.procs.sampledByPID[r.PID]
 	if r.Kind != perfevents.Sampled {

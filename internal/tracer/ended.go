@@ -49,7 +49,7 @@ type cpuBounds struct{ least, most, clockPass int64 }
 func (e *endedThreads) readAtStart(p *process, now int64) {
 	used, ok := e.boundEndedCPU(p, func(th *thread, s procmem.SchedStat) { th.end.AtStart = procmem.ReadingAt(s, now) })
 	p.endedKnown = ok
-	p.account.Ended = -used.most
+	p.account.EndedThreads = -used.most
 	for _, th := range p.list.inOrder {
 		switch {
 		case th.gone:
@@ -64,14 +64,14 @@ func (e *endedThreads) readAtStart(p *process, now int64) {
 // readAtEnd reads the clocks at the end of a process. Precondition: the process's clock was just read.
 func (e *endedThreads) readAtEnd(p *process, now int64) {
 	if !p.Target.Alive() {
-		p.account.Ended += int64(p.Clock.Now)
+		p.account.EndedThreads += int64(p.Clock.Now)
 		return
 	}
 	used, ok := e.boundEndedCPU(p, func(th *thread, s procmem.SchedStat) { th.end.AtEnd = procmem.ReadingAt(s, now) })
 	if !ok {
 		return // uncertain
 	}
-	p.account.Ended += used.least
+	p.account.EndedThreads += used.least
 	for _, th := range p.list.inOrder {
 		if !th.gone { // else the aggregator ends it
 			th.end.Alive = th.clockPass >= used.clockPass
@@ -94,7 +94,9 @@ func (e *endedThreads) report(now int64) {
 		at := procmem.Now()
 		schedule.next = at + max(reportEvery, (at-began)*reportShare)
 		if ok {
-			e.Out.Add(handover.Event{Kind: handover.EndedSoFar, Proc: p.Handover, At: at, Length: p.account.Ended + ended})
+			e.Out.Add(handover.Event{
+				Kind: handover.EndedSoFar, Proc: p.Handover, At: at, Length: p.account.EndedThreads + ended,
+			})
 		}
 	}
 }

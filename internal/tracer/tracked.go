@@ -264,7 +264,7 @@ func (t *tracked) endProcess(p *process) {
 	}
 	p.Gone = true
 	t.readLastClocks(p, t.Tick.At)
-	p.account.Charged, p.account.Before = p.Clock.Ran(), int64(p.Clock.First)
+	p.account.Charged, p.account.CPUBefore = p.Clock.Ran(), int64(p.Clock.First)
 	t.cpuOfEnded += p.account.Charged
 	if p.EnginePart != nil {
 		p.EnginePart.Ended(&p.account)
