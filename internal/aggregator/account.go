@@ -83,7 +83,7 @@ func (p *processAccount) refresh(now int64) bool {
 	return true
 }
 
-// prepareWalk prepares the walk of a copy made at moment, CLOCK_MONOTONIC ns.
+// prepareWalk sets the run-time systems' code to that at moment, CLOCK_MONOTONIC ns, when the copy was made.
 func (p *processAccount) prepareWalk(moment int64) {
 	if !p.Target.Runtimes().Dated() {
 		return
@@ -113,8 +113,8 @@ func (p *processAccount) addMappingAt(pc frames.Addr, moment int64) (found bool)
 // threadAccount is the aggregator's state of one thread.
 type threadAccount struct {
 	*handover.Thread
-	proc *processAccount
-	open bool // its time has begun
+	proc  *processAccount
+	begun bool // its time has begun
 
 	name           string
 	nsTID          int   // in its own pid namespace; 0: the same

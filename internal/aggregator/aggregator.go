@@ -19,18 +19,18 @@ import (
 
 // Options configure an [Aggregator].
 type Options struct {
-	Builder  *profile.Builder
-	Images   *code.ImageCache // for processes that were never opened
-	MaxDepth int              // of a stack; 0 means frames.DefaultMaxDepth
-	Selected bool             // only some threads are sampled; the time of others is not attributed
+	Builder         *profile.Builder
+	Images          *code.ImageCache // for processes that were never opened
+	MaxDepth        int              // of a stack; 0 means frames.DefaultMaxDepth
+	ThreadsFiltered bool             // only some threads are sampled; the time of others is not attributed
 	// Children: attribute the time of undiscovered children; Launched: the first process was launched for the
 	// recording.
 	Children, Launched bool
 	// Period is the time that an observation or sample stands for, ns; 0: unknown.
-	Period  int64
-	Sampled bool // the kernel takes samples
-	Tasks   bool // observe waiting tasks without a thread, and read labels of tasks
-	Kernel  bool // keep kernel functions in stacks
+	Period        int64
+	KernelSamples bool // the kernel takes samples
+	Tasks         bool // observe waiting tasks without a thread, and read labels of tasks
+	Kernel        bool // keep kernel functions in stacks
 	// Save writes a checkpoint; nil: none.
 	Save  func(between func())
 	Sinks []profile.Sink // beside the Builder
@@ -77,8 +77,10 @@ func New(o Options, with *handover.Common) *Aggregator {
 		accounts: a.accounts, stacks: a.unwind, recording: o.Builder, sinks: o.Sinks, unix: newUnixTime(procmem.Now),
 	}
 	a.waits = explainer{runs: a.unwind.managed.runCounts, explained: o.Explained}
-	options := attribute.Options{Selected: o.Selected, Children: o.Children, Period: o.Period, Sampled: o.Sampled}
-	var relatives attribute.ProcSource = kernel{}
+	options := attribute.Options{
+		ThreadsFiltered: o.ThreadsFiltered, Children: o.Children, Period: o.Period, KernelSamples: o.KernelSamples,
+	}
+	var relatives attribute.ProcSource = procFS{}
 	if o.Events != nil {
 		a.events = attribute.NewRecorder(o.Events, options, relatives)
 		relatives = a.events
@@ -105,18 +107,18 @@ func (a *Aggregator) handleEvent(e *handover.Event) {
 		a.beginProcess(a.process(e.Proc))
 	case handover.Sampled:
 		a.attributeSample(e)
-	case handover.SampledUntracked:
-		a.attributeClaim(e)
+	case handover.SampledUnassigned:
+		a.attributeUnassigned(e)
 	case handover.ChildSampled:
-		a.attributeChildClaim(e)
+		a.attributeUnassignedOfChild(e)
 	case handover.ChildTime:
 		a.attribute(&attribute.ChildCounted{
-			Process: e.Proc.ID, Program: programOf(e.Program), Length: e.Length, Exact: e.Exact, Ended: e.Last,
+			Process: e.Proc.ID, Program: programOf(e.Program), Length: e.Length, Exact: e.Exact, ChildEnded: e.Last,
 		})
 	case handover.ThreadBegan:
 		a.beginThread(e)
 	case handover.Unchanged:
-		a.attribute(&attribute.FoundUnchanged{Thread: e.Thread.ID, Before: e.UnchangedBefore})
+		a.attribute(&attribute.FoundUnchanged{Thread: e.Thread.ID, UnchangedBefore: e.UnchangedBefore})
 	case handover.ThreadEnded:
 		a.endThread(e)
 	case handover.EndedSoFar:

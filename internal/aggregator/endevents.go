@@ -11,14 +11,14 @@ import (
 func (a *Aggregator) endThread(e *handover.Event) {
 	th := a.thread(e.Thread)
 	if e.ThreadEnd.Alive { // it may never have been observed
-		a.openAccount(th)
+		a.beginAccount(th)
 	}
 	// No read after this can hang.
-	if th.open && !th.namedByRuntime && (e.ThreadEnd.Alive || th.TID == th.proc.Target.PID) {
+	if th.begun && !th.namedByRuntime && (e.ThreadEnd.Alive || th.TID == th.proc.Target.PID) {
 		th.renameByKernel()
 	}
 	a.attribute(&attribute.ThreadEnded{
-		Process: th.proc.ID, Thread: th.ID, CreatedAt: th.CreatedAt, Before: e.UnchangedBefore,
+		Process: th.proc.ID, Thread: th.ID, CreatedAt: th.CreatedAt, UnchangedBefore: e.UnchangedBefore,
 		NotStopped: e.ThreadEnd.NotStopped, End: e.ThreadEnd.End,
 	})
 	if e.ThreadEnd.Alive {
@@ -56,7 +56,7 @@ func (a *Aggregator) endProcess(p *processAccount, end *attribute.ProcessEnd, no
 // CloseAccounts attributes all that is open after the last event: nothing, unless the tracer failed.
 func (a *Aggregator) CloseAccounts(now int64) {
 	for _, th := range a.threads {
-		if th.open && !th.namedByRuntime {
+		if th.begun && !th.namedByRuntime {
 			th.renameByKernel()
 		}
 	}

@@ -70,8 +70,8 @@ func (s *samplesWalked) tooMany() bool {
 		s.incomplete >= fewIncomplete && s.incomplete*fewShare >= s.all
 }
 
-// measure passes on the stack bytes that a walk used, for the size of the next copies.
-func (p *processAccount) measure(s *observe.RawSample, stop frames.StopReason, w *frames.Walker) {
+// noteStackUse passes on the stack bytes that a walk used, for the size of the next copies.
+func (p *processAccount) noteStackUse(s *observe.RawSample, stop frames.StopReason, w *frames.Walker) {
 	if s.How != observe.BySample {
 		return
 	}

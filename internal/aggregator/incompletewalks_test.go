@@ -65,7 +65,7 @@ func TestNextProcessOfAProgramBeginsWithItsSampleLack(t *testing.T) {
 		if d := shared.TakeTaskDir(); d != nil {
 			d.Close()
 		}
-		a.Recall(shared)
+		a.ApplyKnownProgram(shared)
 		before := shared.SampleLack()
 		p := a.process(shared)
 		for range incomplete {
@@ -99,8 +99,8 @@ func TestIncompleteSamplesOfUndiscoveredProcessesAreCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer target.Close()
-	payer := handover.NewProcess(target, false, 0)
-	payer.TakeTaskDir().Close()
+	waiter := handover.NewProcess(target, false, 0)
+	waiter.TakeTaskDir().Close()
 	var listing code.MappingList
 	if err := listing.Read(pid); err != nil {
 		t.Fatal(err)
@@ -123,7 +123,7 @@ func TestIncompleteSamplesOfUndiscoveredProcessesAreCounted(t *testing.T) {
 		for _, stop := range c.stops {
 			raw := &observe.RawSample{How: observe.BySample}
 			raw.Regs.Arch = target.Arch
-			a.countUndiscoveredWalk(&handover.Event{Proc: payer, Program: ran, RawSample: raw}, stop)
+			a.countUndiscoveredWalk(&handover.Event{Proc: waiter, Program: ran, RawSample: raw}, stop)
 		}
 		if got := a.UndiscoveredLackRoots.Load(); got != c.want {
 			t.Errorf("walks %v of a program known to lack %v: lack roots %v, want %v", c.stops, c.known, got, c.want)
@@ -143,7 +143,7 @@ func TestNextProcessOfAProgramBeginsWithItsDeepestStack(t *testing.T) {
 		defer target.Close()
 		p := handover.NewProcess(target, true, 0)
 		p.TakeTaskDir().Close()
-		a.Recall(p)
+		a.ApplyKnownProgram(p)
 		copies = append(copies, p.FirstCopy())
 		a.programs.stateOf(target).deepestStack = 2 << 20
 	}

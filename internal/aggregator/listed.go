@@ -36,12 +36,12 @@ func (u *unwinder) unwindSample(th *threadAccount, g *handover.Program, s *obser
 }
 
 // unwindListed walks a sample of a process of which only the mappings are known.
-func (u *unwinder) unwindListed(payer *handover.Process, g *handover.Program, s *observe.RawSample) (
+func (u *unwinder) unwindListed(waiter *handover.Process, g *handover.Program, s *observe.RawSample) (
 	sample.StackID, frames.StopReason,
 ) {
 	u.lock.beginRead() // files are opened
 	defer u.lock.endRead()
-	l := u.listed(payer, g)
+	l := u.listed(waiter, g)
 	u.stack = u.stack[:0]
 	u.kernelFrames(s)
 	w := &u.walker
@@ -52,7 +52,7 @@ func (u *unwinder) unwindListed(payer *handover.Process, g *handover.Program, s 
 		if f.Module != nil {
 			info := l.modules[f.Module]
 			if info == nil {
-				info = ModuleInfo(payer.Target.PID, f.Module)
+				info = ModuleInfo(waiter.Target.PID, f.Module)
 				l.modules[f.Module] = info
 			}
 			loc.Module = info
@@ -66,18 +66,18 @@ func (u *unwinder) unwindListed(payer *handover.Process, g *handover.Program, s 
 }
 
 // listed returns a program's code, and caches the last one.
-func (u *unwinder) listed(payer *handover.Process, g *handover.Program) *listedProgram {
-	if u.last.program != g {
-		for _, info := range u.last.modules {
+func (u *unwinder) listed(waiter *handover.Process, g *handover.Program) *listedProgram {
+	if u.lastListed.program != g {
+		for _, info := range u.lastListed.modules {
 			u.builder.Released(info)
 		}
-		u.last = listedProgram{
+		u.lastListed = listedProgram{
 			program: g,
-			code:    u.images.RecordedSpace(payer.Target.Arch, g.Maps, payer.Target.PID, g.Name),
+			code:    u.images.RecordedSpace(waiter.Target.Arch, g.Maps, waiter.Target.PID, g.Name),
 			modules: map[*frames.Module]*profile.ModuleInfo{},
 		}
 	}
-	return &u.last
+	return &u.lastListed
 }
 
 func (u *unwinder) unwindKernel(s *observe.RawSample, stop frames.StopReason) (sample.StackID, frames.StopReason) {
@@ -89,9 +89,9 @@ func (u *unwinder) unwindKernel(s *observe.RawSample, stop frames.StopReason) (s
 	return u.endStack(stop)
 }
 
-// inKernel returns the stack of a child in exec or exit: one kernel function if wanted, else
+// execOrExitStack returns the stack of a child in exec or exit: one kernel function if wanted, else
 // [attribute.ExecOrExit].
-func (u *unwinder) inKernel(found attribute.Found, wanted bool) sample.StackID {
+func (u *unwinder) execOrExitStack(found attribute.Found, wanted bool) sample.StackID {
 	loc := u.builder.Loc(&profile.Loc{Synthetic: attribute.ExecOrExit})
 	switch {
 	case !wanted:

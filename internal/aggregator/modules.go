@@ -93,26 +93,26 @@ func (u *unwinder) kernelFrames(s *observe.RawSample) {
 }
 
 func (u *unwinder) kernelFunction(name []byte) profile.LocID {
-	id, ok := u.functions[string(name)]
+	id, ok := u.kernelFunctions[string(name)]
 	if !ok {
-		if u.functions == nil || len(u.functions) >= maxKernel {
-			u.functions = map[string]profile.LocID{}
+		if u.kernelFunctions == nil || len(u.kernelFunctions) >= maxKernel {
+			u.kernelFunctions = map[string]profile.LocID{}
 		}
 		described := u.builder.Describe([]profile.Frame{{Name: string(name), System: string(name)}})
 		id = u.builder.Loc(&profile.Loc{Module: kernelModule, Described: described})
-		u.functions[string(name)] = id
+		u.kernelFunctions[string(name)] = id
 	}
 	return id
 }
 
 func (u *unwinder) kernelLocation(addr uint64) profile.LocID {
-	id, ok := u.kernel[addr]
+	id, ok := u.kernelAddresses[addr]
 	if !ok {
-		if u.kernel == nil || len(u.kernel) >= maxKernel {
-			u.kernel = map[uint64]profile.LocID{}
+		if u.kernelAddresses == nil || len(u.kernelAddresses) >= maxKernel {
+			u.kernelAddresses = map[uint64]profile.LocID{}
 		}
 		id = u.builder.Loc(&profile.Loc{Module: kernelModule, Addr: addr})
-		u.kernel[addr] = id
+		u.kernelAddresses[addr] = id
 	}
 	return id
 }

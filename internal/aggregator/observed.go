@@ -24,9 +24,9 @@ func (a *Aggregator) beginProcess(p *processAccount) {
 
 func (a *Aggregator) attributeSample(e *handover.Event) {
 	th, s := a.thread(e.Thread), e.RawSample
-	a.openAccount(th)
+	a.beginAccount(th)
 	id, stop := a.unwind.unwindObserved(th, e)
-	a.totals.stack(stop, s.How)
+	a.totals.addStack(stop, s.How)
 	a.published.stacks.Store(a.totals.stacks)
 	a.complete.Store(a.totals.stops[frames.StopRoot])
 	if s.State != sample.Running && s.At-th.Found < handover.NameEvery {
@@ -38,10 +38,13 @@ func (a *Aggregator) attributeSample(e *handover.Event) {
 	a.observed = attribute.Observed{
 		Process: th.proc.ID, Thread: th.ID, CreatedAt: th.CreatedAt, NotStopped: s.NotStopped,
 		Sample: attribute.Sample{
-			At: procmem.ReadingAt(s.Sched, s.At), Seen: attribute.Seen{Stack: id, State: s.State, Wait: s.WaitReason(),
-				Stop:     stop,
-				WaitsFor: waitsFor, Owner: owner, Labels: a.labelsOf(th, s)},
-			OnCPU: s.OnCPU, Basis: s.Basis, Before: e.UnchangedBefore, Apart: e.Length, Sampled: s.How == observe.BySample,
+			At: procmem.ReadingAt(s.Sched, s.At),
+			Place: attribute.Place{
+				Stack: id, State: s.State, Wait: s.WaitReason(), Stop: stop, WaitsFor: waitsFor, Owner: owner,
+				Labels: a.labelsOf(th, s),
+			},
+			OnCPU: s.OnCPU, Basis: s.Basis, UnchangedBefore: e.UnchangedBefore, SinceLastTick: e.Length,
+			FromKernel: s.How == observe.BySample,
 		},
 	}
 	a.attribute(&a.observed)
@@ -64,8 +67,8 @@ func (u *unwinder) rename(th *threadAccount, now int64) {
 	u.lock.endRead()
 }
 
-// attributeClaim walks a sample of an ended thread, and passes it to the attribution as a claim of e.Length.
-func (a *Aggregator) attributeClaim(e *handover.Event) {
+// attributeUnassigned walks a sample of an ended thread, and passes it to the attribution with weight e.Length.
+func (a *Aggregator) attributeUnassigned(e *handover.Event) {
 	p := a.process(e.Proc)
 	th := p.undiscovered()
 	if e.Thread != nil {
@@ -73,31 +76,31 @@ func (a *Aggregator) attributeClaim(e *handover.Event) {
 	}
 	id, stop := a.unwindSample(th, e.Program, e.RawSample)
 	a.countUndiscoveredWalk(e, stop)
-	a.attribute(&attribute.Claimed{
-		Process: p.ID, Seen: attribute.Seen{Stack: id, State: sample.Running, Stop: stop}, At: e.RawSample.At,
+	a.attribute(&attribute.UnassignedSample{
+		Process: p.ID, Place: attribute.Place{Stack: id, State: sample.Running, Stop: stop}, At: e.RawSample.At,
 		Length: e.Length,
 	})
 	a.Pool.Put(e.RawSample)
 	e.RawSample = nil
 }
 
-// attributeChildClaim is attributeClaim for a sample of an undiscovered child. Without a raw sample only its
-// program is known.
-func (a *Aggregator) attributeChildClaim(e *handover.Event) {
+// attributeUnassignedOfChild is attributeUnassigned for a sample of an undiscovered child. Without a raw sample only
+// its program is known.
+func (a *Aggregator) attributeUnassignedOfChild(e *handover.Event) {
 	p, name := a.process(e.Proc), programOf(e.Program)
 	if e.RawSample == nil {
-		where := attribute.Seen{State: sample.Running, Program: name, Found: e.Found}
+		where := attribute.Place{State: sample.Running, Program: name, Found: e.Found}
 		if e.Found == attribute.FoundInExec || e.Found == attribute.FoundInExit {
-			where.Stack = a.unwind.inKernel(e.Found, a.Kernel)
+			where.Stack = a.unwind.execOrExitStack(e.Found, a.Kernel)
 		}
-		a.attribute(&attribute.Claimed{Process: p.ID, Seen: where, At: e.At, Length: e.Length, OfChild: true})
+		a.attribute(&attribute.UnassignedSample{Process: p.ID, Place: where, At: e.At, Length: e.Length, OfChild: true})
 		return
 	}
 	id, stop := a.unwindSample(p.undiscovered(), e.Program, e.RawSample)
 	a.countUndiscoveredWalk(e, stop)
-	a.attribute(&attribute.Claimed{
-		Process: p.ID, Seen: attribute.Seen{Stack: id, State: sample.Running, Stop: stop, Program: name}, At: e.RawSample.At,
-		Length: e.Length, OfChild: true,
+	a.attribute(&attribute.UnassignedSample{
+		Process: p.ID, Place: attribute.Place{Stack: id, State: sample.Running, Stop: stop, Program: name},
+		At: e.RawSample.At, Length: e.Length, OfChild: true,
 	})
 	a.Pool.Put(e.RawSample)
 	e.RawSample = nil
@@ -110,7 +113,7 @@ func (a *Aggregator) unwindSample(th *threadAccount, g *handover.Program, s *obs
 		th, g = a.process(g.Of).undiscovered(), nil
 	}
 	id, stop := a.unwind.unwindSample(th, g, s)
-	a.totals.stack(stop, s.How)
+	a.totals.addStack(stop, s.How)
 	return id, stop
 }
 
@@ -128,15 +131,15 @@ func orUnknown(program string) string { return cmp.Or(program, unknownProgram) }
 
 func (a *Aggregator) beginThread(e *handover.Event) {
 	th := a.thread(e.Thread)
-	a.openAccount(th)
+	a.beginAccount(th)
 	a.attribute(&attribute.ThreadStarted{Process: th.proc.ID, Thread: th.ID, CreatedAt: th.CreatedAt, Now: e.Reading})
 }
 
-func (a *Aggregator) openAccount(th *threadAccount) {
-	if th.open {
+func (a *Aggregator) beginAccount(th *threadAccount) {
+	if th.begun {
 		return
 	}
-	th.open = true
+	th.begun = true
 	defer a.waits.add(th)
 	if th.proc.nsPID != 0 {
 		th.nsTID = procmem.InnerID(th.TID)

@@ -15,10 +15,10 @@ const (
 )
 
 // kernel is an [attribute.ProcSource] that reads /proc.
-type kernel struct{}
+type procFS struct{}
 
 // State implements [attribute.ProcSource].
-func (kernel) State(pid int) (attribute.ProcState, bool) {
+func (procFS) State(pid int) (attribute.ProcState, bool) {
 	var s procmem.Stat
 	if procmem.ReadStat(pid, &s) != nil {
 		return attribute.ProcState{}, false
@@ -30,14 +30,14 @@ func (kernel) State(pid int) (attribute.ProcState, bool) {
 }
 
 // IgnoresChildren implements [attribute.ProcSource].
-func (kernel) IgnoresChildren(pid int) bool {
+func (procFS) IgnoresChildren(pid int) bool {
 	var s procmem.Status
 	return procmem.ReadStatus(pid, &s) == nil && s.SigIgn&sigChild != 0
 }
 
 // ExactChildrenCPU implements [attribute.ProcSource] for children of prywalk: waitid with WNOWAIT gives µs, /proc
 // hundredths of a second.
-func (kernel) ExactChildrenCPU(pid int) int64 {
+func (procFS) ExactChildrenCPU(pid int) int64 {
 	var both unix.Rusage
 	if unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, &both) != nil {
 		return 0

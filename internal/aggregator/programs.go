@@ -58,8 +58,9 @@ func (p programs) stateOf(proc interface {
 	return known
 }
 
-// Recall applies what is known of a new process's file to it. It runs on the aggregator's goroutine.
-func (a *accounts) Recall(p *handover.Process) {
+// ApplyKnownProgram applies to a new process what earlier processes have shown of its file. It runs on the
+// aggregator's goroutine.
+func (a *accounts) ApplyKnownProgram(p *handover.Process) {
 	if known := a.programs.stateOf(p.Target); known != nil {
 		known.applyTo(p)
 	}

@@ -47,7 +47,7 @@ func (l *ledger) UnixOf(at int64) int64 { return l.unix.Of(at) }
 
 // addSpan adds a span to the recording. All time of threads passes here; th is nil for time of the process.
 func (l *ledger) addSpan(p *processAccount, th *threadAccount, s *attribute.Span) {
-	l.totals.book(s)
+	l.totals.addSpan(s)
 	l.addInterval(l.interval(p, th, s))
 }
 
@@ -157,7 +157,7 @@ func (l *ledger) forgetEvicted() {
 	u := l.stacks
 	clear(u.leaves)
 	clear(u.locations[:])
-	u.kernel, u.functions = nil, nil
+	u.kernelAddresses, u.kernelFunctions = nil, nil
 	for _, p := range l.accounts.procs {
 		clear(p.managed.descriptions)
 		clear(p.managed.locations)

@@ -17,7 +17,7 @@ func TestProgramOfUnknownNameHasALabel(t *testing.T) {
 	p := ofPID(4711)
 	for name, want := range map[string]string{"": "[children: ?]", "ls": "[children: ls]"} {
 		s := attribute.Span{
-			Seen: attribute.Seen{Program: orUnknown(name), State: sample.Running}, Leaf: attribute.ExitedUnseen,
+			Place: attribute.Place{Program: orUnknown(name), State: sample.Running}, Leaf: attribute.ExitedUnseen,
 		}
 		if got := a.interval(p, nil, &s).Thread; got != want {
 			t.Errorf("thread of program %q is named %q, want %q", name, got, want)
@@ -33,7 +33,7 @@ func TestStacksOfSleepersOutliveAPartOfTheRecording(t *testing.T) {
 	thread, task, unused := stackOf("thread"), stackOf("task"), stackOf("unused")
 	p.tasks.all = append(p.tasks.all, &taskPoller{places: []taskPlace{{from: 5, seen: 5, parked: true, stack: task}}})
 	a.attribute(&attribute.Observed{Process: 1, Thread: 1, Sample: attribute.Sample{
-		Seen: attribute.Seen{Stack: thread, State: sample.Sleeping},
+		Place: attribute.Place{Stack: thread, State: sample.Sleeping},
 	}})
 	a.attribute(&attribute.Cut{})
 	if err := a.recording.Rotate(filepath.Join(t.TempDir(), "part.pb.gz"), nil); err != nil {

@@ -13,10 +13,10 @@ type totals struct {
 	goroutines, coroutines taskTotals
 	stacks                 int64
 	stops                  [frames.NumStopReasons]int64
-	wholeByMethod          [observe.FromCore + 1]int64 // by method of observation
+	completeByMethod       [observe.FromCore + 1]int64 // by method of observation
 	samples                int64
 	complete               int64 // samples with a complete stack
-	profiled               int64
+	profiledCPU            int64
 	incomplete             [frames.NumStopReasons]int64 // CPU time by stop reason, ns
 	unobserved             int64                        // CPU time under [ran between ticks] and [not observed], ns
 	exitedUnseen           int64                        // CPU time under [exited unseen], ns
@@ -24,12 +24,12 @@ type totals struct {
 	ofProgram              int64                        // of shortLived, with a known program, ns
 }
 
-func (t *totals) book(s *attribute.Span) {
+func (t *totals) addSpan(s *attribute.Span) {
 	t.samples += s.Samples
 	if s.Stop.Complete() {
 		t.complete += s.Samples
 	}
-	t.profiled += s.CPU
+	t.profiledCPU += s.CPU
 	switch s.Leaf {
 	case "", attribute.RanBetweenTicks, attribute.BlockedBetweenTicks: // it has a stack
 		t.incomplete[s.Stop] += s.CPU
@@ -46,11 +46,11 @@ func (t *totals) book(s *attribute.Span) {
 	}
 }
 
-func (t *totals) stack(stop frames.StopReason, how observe.How) {
+func (t *totals) addStack(stop frames.StopReason, how observe.How) {
 	t.stacks++
 	t.stops[stop]++
 	if stop.Complete() {
-		t.wholeByMethod[how]++
+		t.completeByMethod[how]++
 	}
 }
 
@@ -84,8 +84,8 @@ func (a *Aggregator) Stats(s *runstats.Stats) {
 	stops := t.stops
 	stops[frames.StopRoot] = 0
 	s.Incomplete = named(stops[:], func(i int) string { return frames.StopReason(i).String() })
-	s.Whole = runstats.WholeByMethod{ByStop: t.wholeByMethod[observe.ByStop],
-		ByPassiveRead: t.wholeByMethod[observe.ByPassiveRead]}
+	s.Whole = runstats.WholeByMethod{ByStop: t.completeByMethod[observe.ByStop],
+		ByPassiveRead: t.completeByMethod[observe.ByPassiveRead]}
 	s.FramesByMethod = named(a.unwind.methods[:], func(i int) string { return frames.Method(i).String() })
 	s.PerThread = runstats.PerThread{Rates: a.rates.list, SlowestThread: a.rates.slowest}
 	s.Samples, s.Complete, s.Stacks = t.samples, t.complete, t.stacks
@@ -95,7 +95,7 @@ func (a *Aggregator) Stats(s *runstats.Stats) {
 			s.IncompleteCPU[reason.String()] = seconds(ns)
 		}
 	}
-	s.TargetCPU, s.ProfiledCPU = seconds(times.Target), seconds(t.profiled)
+	s.TargetCPU, s.ProfiledCPU = seconds(times.Target), seconds(t.profiledCPU)
 	s.ExitedUnseenCPU, s.ShortLivedCPU = seconds(t.exitedUnseen), seconds(t.shortLived)
 	s.UnobservedCPU = seconds(t.unobserved) + s.ExitedUnseenCPU + s.ShortLivedCPU
 	a.taskStats(s)

@@ -12,7 +12,7 @@ import (
 
 // lastLock is the last lock that a thread waited for, and its owner.
 type lastLock struct {
-	what  string
+	label string
 	owner int
 }
 
@@ -35,7 +35,7 @@ func (s *suspects) noteAlive(th *threadAccount) {
 	switch {
 	case th.lock.owner > 0:
 		s.waitsFor[th.TID] = th.lock.owner
-	case strings.HasPrefix(th.lock.what, string(waits.Semaphore)):
+	case strings.HasPrefix(th.lock.label, string(waits.Semaphore)):
 		for _, n := range th.proc.Target.Runtimes().Namers() {
 			if l := languages.OfSystem(n.Name()); l != nil && l.BareLocks {
 				s.unowned[pid]++

@@ -50,7 +50,7 @@ func newTaskPoller(a *Aggregator, p *processAccount, source taskSource) *taskPol
 
 // readSlice reads a slice of the tasks and returns the pause that must follow, ns.
 func (t *taskPoller) readSlice(now int64) (rest int64) {
-	took := int64(selfruntime.CPUOf(func() { t.slice(now, sliceCPU) }))
+	took := int64(selfruntime.CPUOf(func() { t.readTasks(now, sliceCPU) }))
 	t.totals.CPU += took
 	t.cpu += took
 	switch {
@@ -73,8 +73,8 @@ func (t *taskPoller) readSlice(now int64) (rest int64) {
 	return rest
 }
 
-// slice reads tasks for at most most ns of processor time.
-func (t *taskPoller) slice(now, most int64) {
+// readTasks reads tasks for at most most ns of processor time.
+func (t *taskPoller) readTasks(now, most int64) {
 	t.walked = 0
 	if !t.countPlaces(now) {
 		return
@@ -223,7 +223,7 @@ func (t *taskPoller) lastRound(now int64) {
 			break
 		}
 		before := t.next
-		t.slice(now, most-used)
+		t.readTasks(now, most-used)
 		if t.next == before && len(t.pending) == 0 { // unreadable, or none
 			break
 		}

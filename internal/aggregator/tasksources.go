@@ -17,7 +17,7 @@ type taskSource interface {
 	Places() (int, error)
 	Poll(from, to int, changed []int) []int
 	// readTask reads the task at a place. If it waits, u.stack is its stack.
-	readTask(place int) (taskSeen, taskKind, frames.StopReason)
+	readTask(place int) (taskOutcome, taskKind, frames.StopReason)
 	// width is the largest number of places of one Poll; task is the recording's label.
 	width() int
 	task() string
@@ -25,13 +25,13 @@ type taskSource interface {
 	same(taskSource) bool // both are of one run-time system
 }
 
-// taskSeen is the result of an observation of a task.
-type taskSeen uint8
+// taskOutcome is the result of an observation of a task.
+type taskOutcome uint8
 
 const (
-	taskWaits     taskSeen = iota
-	taskElsewhere          // on a thread, ended, or the run-time system's own
-	taskRan                // changed in each reading
+	taskWaits     taskOutcome = iota
+	taskElsewhere             // on a thread, ended, or the run-time system's own
+	taskRan                   // changed in each reading
 )
 
 func sourcesOf(a *Aggregator, p *processAccount) (out []taskSource) {
@@ -68,7 +68,7 @@ func (g *goroutines) Poll(from, to int, changed []int) []int {
 	return g.Scheduler.Poll(from, to, changed)
 }
 
-func (g *goroutines) readTask(place int) (taskSeen, taskKind, frames.StopReason) {
+func (g *goroutines) readTask(place int) (taskOutcome, taskKind, frames.StopReason) {
 	var t managed.ParkedTask
 	stack, ok := g.Task(place, &t)
 	switch {
@@ -187,7 +187,7 @@ func (c *coroutines) Poll(from, to int, changed []int) []int {
 	return changed
 }
 
-func (c *coroutines) readTask(place int) (taskSeen, taskKind, frames.StopReason) {
+func (c *coroutines) readTask(place int) (taskOutcome, taskKind, frames.StopReason) {
 	t := &c.last[place]
 	switch {
 	case c.ran[place]:

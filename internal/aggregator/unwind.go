@@ -15,22 +15,22 @@ import (
 
 // unwinder converts raw samples to stacks of the recording. It belongs to one goroutine.
 type unwinder struct {
-	builder    *profile.Builder
-	walker     frames.Walker
-	stack      []profile.LocID
-	leaves     map[leafKey]sample.StackID
-	methods    [frames.NumMethods]int64
-	locations  [1 << locationBits]cachedLocation
-	kernel     map[uint64]profile.LocID // by kernel address
-	functions  map[string]profile.LocID // kernel functions of sleepers, by name
-	images     *code.ImageCache         // for processes that were never opened
-	last       listedProgram            // last walked of these
-	lock       recordingLock
-	managed    managedWalk
-	outline    observe.WalkedFrames // frames of this walk
-	records    []frames.Addr        // that a walk lacked ([managed.Chained])
-	noCode     frames.Addr          // first address of this walk in no module; 0: none
-	taskMemory callstack.TaskMemory
+	builder         *profile.Builder
+	walker          frames.Walker
+	stack           []profile.LocID
+	leaves          map[leafKey]sample.StackID
+	methods         [frames.NumMethods]int64
+	locations       [1 << locationBits]cachedLocation
+	kernelAddresses map[uint64]profile.LocID // by kernel address
+	kernelFunctions map[string]profile.LocID // kernel functions of sleepers, by name
+	images          *code.ImageCache         // for processes that were never opened
+	lastListed      listedProgram            // last walked of these
+	lock            recordingLock
+	managed         managedWalk
+	outline         observe.WalkedFrames // frames of this walk
+	records         []frames.Addr        // that a walk lacked ([managed.Chained])
+	noCode          frames.Addr          // first address of this walk in no module; 0: none
+	taskMemory      callstack.TaskMemory
 	// walked is called for each walk, for tests.
 	walked func(*handover.Process, *observe.RawSample, sample.StackID, *frames.Walker)
 }
@@ -71,7 +71,7 @@ func (u *unwinder) unwind(thr *threadAccount, s *observe.RawSample) (sample.Stac
 	}
 	p.prepareWalk(s.At)
 	methods := u.methods
-	stop := u.walkAgain(thr, s)
+	stop := u.walkRefreshing(thr, s)
 	exec := !stop.Complete() && inExec(s)
 	u.lock.endRead()
 	if exec {
@@ -79,7 +79,7 @@ func (u *unwinder) unwind(thr *threadAccount, s *observe.RawSample) (sample.Stac
 		return u.unwindKernel(s, frames.StopRoot)
 	}
 	p.countWalk(s, stop, u.walker.OnOtherStack())
-	p.measure(s, stop, &u.walker)
+	p.noteStackUse(s, stop, &u.walker)
 	if p.program != nil {
 		p.program.noteDeepest(thr, s, &u.walker)
 	}
@@ -91,26 +91,26 @@ func (u *unwinder) unwind(thr *threadAccount, s *observe.RawSample) (sample.Stac
 	return id, stop
 }
 
-// walkAgain walks a raw sample, and repeats an incomplete walk if mappings or JIT code have changed.
-func (u *unwinder) walkAgain(thr *threadAccount, s *observe.RawSample) frames.StopReason {
+// walkRefreshing walks a raw sample, and repeats an incomplete walk if mappings or JIT code have changed.
+func (u *unwinder) walkRefreshing(thr *threadAccount, s *observe.RawSample) frames.StopReason {
 	p, methods := thr.proc, u.methods
-	stop := u.walkChained(thr, s)
+	stop := u.walkAddingRecords(thr, s)
 	for range mostNewMappings {
 		if !p.addMappingAt(u.addressWithoutCode(), s.At) {
 			break
 		}
 		u.methods = methods
-		stop = u.walkChained(thr, s)
+		stop = u.walkAddingRecords(thr, s)
 	}
 	if stop.Complete() || !p.refreshes.mayRefresh(s.At) || !p.refresh(s.At) {
 		return stop
 	}
 	u.methods = methods
-	return u.walkChained(thr, s)
+	return u.walkAddingRecords(thr, s)
 }
 
-// walkChained walks a raw sample, and repeats a walk that ended at a frame record that the kernel has read.
-func (u *unwinder) walkChained(thr *threadAccount, s *observe.RawSample) frames.StopReason {
+// walkAddingRecords walks a raw sample, and repeats a walk that ended at a frame record that the kernel has read.
+func (u *unwinder) walkAddingRecords(thr *threadAccount, s *observe.RawSample) frames.StopReason {
 	methods := u.methods
 	stop := u.walk(thr, s)
 	if !s.EndsAtRecord(&u.walker) {

@@ -128,7 +128,7 @@ func TestExecAndExitAreFunctionsOfTheKernel(t *testing.T) {
 		{attribute.FoundInExit, false, profile.Loc{Synthetic: attribute.ExecOrExit}},
 		{attribute.FoundInExec, false, profile.Loc{Synthetic: attribute.ExecOrExit}},
 	} {
-		if got, want := u.inKernel(c.found, c.wanted), b.Intern([]profile.Loc{c.want}); got != want {
+		if got, want := u.execOrExitStack(c.found, c.wanted), b.Intern([]profile.Loc{c.want}); got != want {
 			t.Errorf("%+v: stack %d, want %d", c, got, want)
 		}
 	}

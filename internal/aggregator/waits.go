@@ -62,14 +62,14 @@ const (
 )
 
 type waitState struct {
-	byInner   map[int]*threadAccount // by thread ID in its own pid namespace
-	names     map[sample.StackID][]waits.Name
-	variables map[schema.Hex]waits.Variable
-	files     *waits.Files
-	peers     *waits.Peers
-	others    *waits.LiveThreads // those not in byInner
-	listed    int64              // CLOCK_MONOTONIC ns
-	walker    frames.Walker
+	byInner        map[int]*threadAccount // by thread ID in its own pid namespace
+	names          map[sample.StackID][]waits.Name
+	variables      map[schema.Hex]waits.Variable
+	files          *waits.Files
+	peers          *waits.Peers
+	others         *waits.LiveThreads // those not in byInner
+	othersListedAt int64              // CLOCK_MONOTONIC ns
+	walker         frames.Walker
 }
 
 // lastFile is the last descriptor that a thread waited for.
@@ -120,8 +120,8 @@ func (w *waitState) Thread(inner int, _ bool) (int, bool) {
 		return th.TID, true
 	}
 	tid, ok := w.others.Thread(inner, false)
-	if now := procmem.Now(); !ok && now-w.listed > fileNameLifetime {
-		w.listed = now
+	if now := procmem.Now(); !ok && now-w.othersListedAt > fileNameLifetime {
+		w.othersListedAt = now
 		w.others.Forget()
 		return w.others.Thread(inner, false)
 	}

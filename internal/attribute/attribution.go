@@ -10,11 +10,11 @@ import (
 
 // Options select the time that is attributed.
 type Options struct {
-	Selected bool // only some threads are sampled
-	Children bool // attribute the time of unobserved children
+	ThreadsFiltered bool `json:"Selected"` // the time of the other threads is not attributed
+	Children        bool // attribute the time of unobserved children
 	// Period is the CPU time that a sample stands for, ns; 0: unknown.
-	Period  int64
-	Sampled bool // the kernel takes the samples
+	Period        int64
+	KernelSamples bool `json:"Sampled"` // the kernel takes the samples (perf_event_open)
 }
 
 // Interval is a final piece of time: of a thread, or of a process if Thread is 0.
@@ -68,7 +68,7 @@ type process struct {
 	id        sample.ProcessID
 	account   Process
 	fromStart bool
-	closed    bool
+	ended     bool
 	node      *Node // nil if Attribution.tree is
 	// waiter is the parent that takes its unobserved time and that of its children; nil: none.
 	waiter *process
@@ -77,10 +77,10 @@ type process struct {
 // New makes an attribution without processes.
 func New(o Options, kernel ProcSource, sink Sink) *Attribution {
 	a := &Attribution{opts: o, sink: sink, threads: map[sample.ThreadID]*thread{}, procs: map[sample.ProcessID]*process{}}
-	if o.Children && !o.Selected {
+	if o.Children && !o.ThreadsFiltered {
 		a.tree, a.byNode = NewProcessTree(kernel), map[*Node]*process{}
 	} else {
-		a.opts.Period, a.opts.Sampled = 0, false
+		a.opts.Period, a.opts.KernelSamples = 0, false
 	}
 	a.emit = func(s Span) {
 		a.out.Span = s
@@ -98,14 +98,14 @@ func (a *Attribution) Handle(event Event) {
 	case *ProcessStarted:
 		a.beginProcess(e)
 	case *Observed:
-		a.addSample(e)
+		a.attributeSample(e)
 	case *ThreadStarted:
 		if t := a.thread(e.Thread, e.Process, e.CreatedAt); !t.account.Begun() {
-			t.account.BeginAt(e.Now)
+			t.account.BeginWithoutSample(e.Now)
 		}
 	case *FoundUnchanged:
 		if t := a.threads[e.Thread]; t != nil {
-			a.extend(t, e.Before)
+			a.extend(t, e.UnchangedBefore)
 		}
 	case *ThreadEnded:
 		a.endThread(e)
@@ -113,15 +113,15 @@ func (a *Attribution) Handle(event Event) {
 		a.endProcess(e)
 	case *EndedSoFar:
 		p := a.process(e.Process)
-		p.account.ExitedSoFar(e.Length, e.At, a.processEmitter(p))
-	case *Claimed:
+		p.account.DistributeExitedSoFar(e.Length, e.At, a.processEmitter(p))
+	case *UnassignedSample:
 		if p := a.process(e.Process); e.OfChild {
-			p.account.ClaimOfChild(e.Seen, e.At, e.Length)
+			p.account.AddUnassignedOfChild(e.Place, e.At, e.Length)
 		} else {
-			p.account.Claim(e.Seen, e.At, e.Length)
+			p.account.AddUnassigned(e.Place, e.At, e.Length)
 		}
 	case *ChildCounted:
-		a.process(e.Process).account.ChildCounted(e.Program, e.Length, e.Ended, e.Exact)
+		a.process(e.Process).account.ChildCounted(e.Program, e.Length, e.ChildEnded, e.Exact)
 	case *NotObservedFor:
 		a.gaps.Add(e.At, e.Length)
 	case *Cut:
@@ -147,7 +147,7 @@ func (a *Attribution) process(id sample.ProcessID) *process {
 	p := a.procs[id]
 	if p == nil {
 		p = &process{id: id}
-		p.account.Selected, p.account.Sampled = a.opts.Selected, a.opts.Sampled
+		p.account.ThreadsFiltered, p.account.PeriodPerSample = a.opts.ThreadsFiltered, a.opts.KernelSamples
 		a.procs[id] = p
 	}
 	return p
@@ -175,20 +175,20 @@ func (a *Attribution) beginProcess(e *ProcessStarted) {
 	p.account.Since, p.fromStart = e.Since, e.FromStart
 	if a.tree != nil {
 		p.node = a.tree.Join(e.PID, e.Start, e.Parent, e.FromStart || e.Childless,
-			func(ns, at int64, last bool) { a.children(p, ns, at, last) })
+			func(ns, at int64, last bool) { a.distributeChildren(p, ns, at, last) })
 		a.byNode[p.node] = p
 	}
 }
 
-func (a *Attribution) addSample(e *Observed) {
+func (a *Attribution) attributeSample(e *Observed) {
 	t := a.thread(e.Thread, e.Process, e.CreatedAt)
 	if !t.account.Begun() {
 		t.account.Begin(e.At)
 	}
 	emit, s := a.threadEmitter(t), e.Sample
 	if e.NotStopped.Suppressed() { // after the unchanged ticks: their clocks are older
-		a.extend(t, s.Before)
-		s.Before = sample.Unchanged{}
+		a.extend(t, s.UnchangedBefore)
+		s.UnchangedBefore = sample.Unchanged{}
 	}
 	t.account.NotStopped(&e.NotStopped, a.gaps, emit)
 	t.account.Add(&s, a.gaps, emit)
@@ -196,7 +196,7 @@ func (a *Attribution) addSample(e *Observed) {
 
 func (a *Attribution) extend(t *thread, u sample.Unchanged) {
 	emit := a.threadEmitter(t)
-	t.account.Decide(a.gaps, emit)
+	t.account.AttributeDeferred(a.gaps, emit)
 	t.account.Extend(u, a.gaps, emit)
 }
 
@@ -215,9 +215,9 @@ func (a *Attribution) endThread(e *ThreadEnded) {
 	t := a.thread(e.Thread, e.Process, e.CreatedAt)
 	emit := a.threadEmitter(t)
 	if !e.End.Alive {
-		t.proc.account.Decide(&t.account, a.gaps, emit)
+		t.proc.account.AttributeDeferredOf(&t.account, a.gaps, emit)
 	}
-	a.extend(t, e.Before)
+	a.extend(t, e.UnchangedBefore)
 	t.account.NotStopped(&e.NotStopped, a.gaps, emit)
 	t.proc.account.EndThread(&t.account, &e.End, emit)
 	a.finishThread(t)
@@ -226,7 +226,7 @@ func (a *Attribution) endThread(e *ThreadEnded) {
 func (a *Attribution) finishThread(t *thread) {
 	if t.account.Begun() {
 		t.proc.account.FinishThread(&t.account, a.gaps, a.threadEmitter(t))
-		a.sink.ThreadDone(t.id, t.account.Samples, t.account.Observed())
+		a.sink.ThreadDone(t.id, t.account.Samples, t.account.ObservedFor())
 	}
 	delete(a.threads, t.id)
 }
@@ -235,13 +235,13 @@ const unknownProgram = "?"
 
 func (a *Attribution) endProcess(e *ProcessEnded) {
 	p := a.process(e.Process)
-	if p.closed {
+	if p.ended {
 		return
 	}
-	p.closed = true
-	if a.opts.Selected {
+	p.ended = true
+	if a.opts.ThreadsFiltered {
 		// Samples of its threads may still follow.
-		a.totals.Target += max(e.Charged, p.account.Used())
+		a.totals.Target += max(e.Charged, p.account.Attributed())
 	} else {
 		a.attributeExited(p, e)
 	}
@@ -252,20 +252,20 @@ func (a *Attribution) endProcess(e *ProcessEnded) {
 
 // attributeExited attributes the unobserved time of an ended process, or passes it to its parent.
 func (a *Attribution) attributeExited(p *process, e *ProcessEnded) {
-	unseen := p.account.Unseen(e.Ended)
-	a.totals.Target += p.account.Used() + unseen
+	unobserved := p.account.Unobserved(e.EndedThreads)
+	a.totals.Target += p.account.Attributed() + unobserved
 	to, program := a.waiterOf(p), cmp.Or(e.Program, unknownProgram)
 	// The time of the exit itself, after the last clocks of the threads, is in the parent's cutime.
-	if more := e.Counted - p.account.Used() - unseen; to != nil && more > 0 {
+	if more := e.BySwitches - p.account.Attributed() - unobserved; to != nil && more > 0 {
 		to.account.ChildCounted(program, more, true, true)
 	}
-	if to != nil && p.account.PassTo(&to.account, unseen, a.opts.Period, program) {
+	if to != nil && p.account.PassTo(&to.account, unobserved, a.opts.Period, program) {
 		p.waiter = to
 	} else {
-		p.account.Exited(unseen, e.At, a.processEmitter(p))
+		p.account.DistributeExited(unobserved, e.At, a.processEmitter(p))
 	}
 	if p.node != nil {
-		a.tree.Leave(p.node, e.Before+p.account.Used()+unseen, e.At)
+		a.tree.Leave(p.node, e.CPUBefore+p.account.Attributed()+unobserved, e.At)
 	}
 }
 
@@ -291,18 +291,18 @@ func (a *Attribution) passedTo(p *process) *process {
 }
 
 // children attributes ns of CPU time of the unobserved children of p. last reports that no more follows.
-func (a *Attribution) children(p *process, ns, now int64, last bool) {
+func (a *Attribution) distributeChildren(p *process, ns, now int64, last bool) {
 	a.totals.Target += ns
 	emit := a.processEmitter(p)
 	if !last {
-		p.account.ChildrenSoFar(ns, now, emit)
+		p.account.DistributeChildrenSoFar(ns, now, emit)
 		return
 	}
 	delete(a.byNode, p.node)
 	if to := a.passedTo(p); to != nil {
 		p.account.PassChildrenTo(&to.account, ns)
 	} else {
-		p.account.Children(ns, now, emit)
+		p.account.DistributeChildren(ns, now, emit)
 	}
 	a.closeProcess(p)
 }
@@ -333,7 +333,7 @@ func (a *Attribution) Close(now int64) {
 		a.finishThread(t)
 	}
 	for id, p := range a.procs {
-		if !p.closed {
+		if !p.ended {
 			a.endProcess(&ProcessEnded{Process: id, At: now})
 		}
 	}

@@ -8,19 +8,6 @@ import (
 	"prywalk/internal/sample"
 )
 
-// carryLimit is how long CPU time waits for an on-CPU sample, ns. At 99 ticks/s and 1 s, a thread on CPU for 2 %
-// of the time would have a seventh of it as not observed; at 5 s almost none.
-const carryLimit = 5e9
-
-// mergeLimit bounds a span of sleep in one place in which the thread also ran, ns.
-const mergeLimit = 1e9
-
-// times are parts of a thread's wall time, ns.
-type times struct{ cpu, runQueue, blocked int64 }
-
-// ran returns the time that is not blocked.
-func (t times) ran() int64 { return t.cpu + t.runQueue }
-
 // Clock divides a thread's time into spans. Invariants: the sums of CPU, run queue and blocked time are the
 // kernel's, and CPU + run queue + blocked = wall.
 //
@@ -34,22 +21,22 @@ func (t times) ran() int64 { return t.cpu + t.runQueue }
 // under [RanBetweenTicks], or to [NotObserved] if a stop was refused meanwhile; blocked time until a sample asleep or
 // the end, under [BlockedBetweenTicks]. Negative blocked time (the kernel charges late) is subtracted from the next.
 type Clock struct {
-	last    sample.Reading // end of the attributed or carried time
-	first   sample.Reading
-	started bool
-	used    int64 // CPU and run queue time since first, ns
+	last          sample.Reading // end of the attributed or carried time
+	first         sample.Reading
+	started       bool
+	ranSinceFirst int64 // CPU and run queue time since first, ns
 
-	open    Span // the current sleep, if isOpen
-	isOpen  bool
-	openRan bool // during open
+	open      Span // the current sleep, if isOpen
+	isOpen    bool
+	ranInOpen bool // during open
 
 	carried      times // to the next sample
 	carriedSince int64 // of CPU and run queue time, CLOCK_MONOTONIC ns
 	stopRefused  bool  // while the thread ran, since carriedSince ([sample.NotStopped])
 	blockedDebt  int64 // negative blocked time to subtract, ns
-	sampled      bool  // the thread has a sample
-	lastRunning  Seen  // last sample found running
-	lastOnCPU    Seen  // last on-CPU sample, at lastOnCPUAt
+	hasSample    bool  // the thread has a sample
+	lastRunning  Place // last sample found running
+	lastOnCPU    Place // last on-CPU sample, at lastOnCPUAt
 	lastOnCPUAt  int64
 	pending      pendingSamples
 
@@ -57,18 +44,25 @@ type Clock struct {
 	queuedFor, queuedTicks int64
 }
 
+// carryLimit is how long CPU time waits for an on-CPU sample, ns. At 99 ticks/s and 1 s, a thread on CPU for 2 %
+// of the time would have a seventh of it as not observed; at 5 s almost none.
+const carryLimit = 5e9
+
+// mergeLimit bounds a span of sleep in one place in which the thread also ran, ns.
+const mergeLimit = 1e9
+
 // Begin sets the reading from which time counts.
 func (c *Clock) Begin(r sample.Reading) { c.last, c.first, c.started = r, r, true }
 
 // Observe attributes the time since the last sample. onCPU reports that this stack takes the CPU time; that of a
 // sleeping thread does if it ran in this call.
-func (c *Clock) Observe(r sample.Reading, s Seen, onCPU bool, emit func(Span)) {
+func (c *Clock) Observe(r sample.Reading, s Place, onCPU bool, emit func(Span)) {
 	c.observeUpTo(math.MaxInt64, r, s, onCPU, emit)
 }
 
 // observeUpTo is Observe for at most the given CPU time, ns. It returns the attributed time and the rest, which
 // the caller attributes.
-func (c *Clock) observeUpTo(most int64, r sample.Reading, s Seen, onCPU bool, emit func(Span)) (got, rest int64) {
+func (c *Clock) observeUpTo(most int64, r sample.Reading, s Place, onCPU bool, emit func(Span)) (got, rest int64) {
 	if onCPU {
 		c.attributePending(emit)
 	}
@@ -82,7 +76,7 @@ func (c *Clock) observeUpTo(most int64, r sample.Reading, s Seen, onCPU bool, em
 		runQueue := t.runQueue + c.carried.runQueue
 		c.carried.runQueue = 0
 		where := s.running()
-		emit(Span{Seen: where, End: r.Wall, Wall: got + runQueue, RunQueue: runQueue, CPU: got})
+		emit(Span{Place: where, End: r.Wall, Wall: got + runQueue, RunQueue: runQueue, CPU: got})
 		c.lastOnCPU, c.lastOnCPUAt = where, r.Wall
 	} else {
 		c.carryOver(r, t.cpu, t.runQueue, emit)
@@ -98,7 +92,7 @@ func (c *Clock) beginInterval(r sample.Reading, emit func(Span)) times {
 	if !c.started {
 		c.Begin(r)
 	}
-	c.sampled = true
+	c.hasSample = true
 	from := c.last.Wall
 	t := c.advance(r)
 	t.runQueue -= c.attributeQueued(from, t.runQueue, emit)
@@ -117,21 +111,21 @@ func (c *Clock) takeCarried() (cpu int64) {
 	return cpu
 }
 
-func (c *Clock) addSleep(r sample.Reading, s Seen, ran bool, blocked, samples int64, emit func(Span)) {
-	if c.isOpen && c.open.Seen == s && (!ran && !c.openRan || c.open.Wall+blocked < mergeLimit) {
+func (c *Clock) addSleep(r sample.Reading, s Place, ran bool, blocked, samples int64, emit func(Span)) {
+	if c.isOpen && c.open.Place == s && (!ran && !c.ranInOpen || c.open.Wall+blocked < mergeLimit) {
 		c.open.Samples += samples
 		c.open.Wall += blocked
 		c.open.End = r.Wall
-		c.openRan = c.openRan || ran
+		c.ranInOpen = c.ranInOpen || ran
 		return
 	}
 	c.close(emit)
-	c.open = Span{Seen: s, End: r.Wall, Samples: samples, Wall: blocked}
-	c.isOpen, c.openRan = true, false
+	c.open = Span{Place: s, End: r.Wall, Samples: samples, Wall: blocked}
+	c.isOpen, c.ranInOpen = true, false
 }
 
 func (c *Clock) observeRunning(
-	most int64, r sample.Reading, s Seen, onCPU bool, t times, emit func(Span),
+	most int64, r sample.Reading, s Place, onCPU bool, t times, emit func(Span),
 ) (got, rest int64) {
 	c.endSleep(r, t, emit)
 	if onCPU {
@@ -142,7 +136,7 @@ func (c *Clock) observeRunning(
 	}
 	runQueue := t.runQueue + c.carried.runQueue
 	c.carried.runQueue = 0
-	emit(Span{Seen: s, End: r.Wall, Samples: 1, Wall: got + runQueue, RunQueue: runQueue, CPU: got})
+	emit(Span{Place: s, End: r.Wall, Samples: 1, Wall: got + runQueue, RunQueue: runQueue, CPU: got})
 	c.lastRunning = s
 	return got, rest
 }
@@ -170,10 +164,10 @@ func (c *Clock) attributeQueued(from, runQueue int64, emit func(Span)) int64 {
 		return 0
 	}
 	q := min(runQueue, c.queuedFor)
-	if c.sampled {
-		emit(Span{Seen: c.lastRunning, End: from + q, Samples: c.queuedTicks, Wall: q, RunQueue: q})
+	if c.hasSample {
+		emit(Span{Place: c.lastRunning, End: from + q, Samples: c.queuedTicks, Wall: q, RunQueue: q})
 	} else if q > 0 {
-		emit(Span{Seen: Seen{State: sample.Running}, Leaf: NotObserved, End: from + q, Wall: q, RunQueue: q})
+		emit(Span{Place: Place{State: sample.Running}, Leaf: NotObserved, End: from + q, Wall: q, RunQueue: q})
 	}
 	c.queuedFor, c.queuedTicks = 0, 0
 	return q
@@ -183,14 +177,14 @@ func (c *Clock) attributeQueued(from, runQueue int64, emit func(Span)) int64 {
 func (c *Clock) growth(r sample.Reading) (t times) {
 	t.cpu = max(r.CPU-c.last.CPU, 0)
 	// Queue time is charged at its end: part of it may lie before first.
-	t.runQueue = min(max(r.RunQueue-c.last.RunQueue, 0), max(r.Wall-c.first.Wall-c.used-t.cpu, 0))
+	t.runQueue = min(max(r.RunQueue-c.last.RunQueue, 0), max(r.Wall-c.first.Wall-c.ranSinceFirst-t.cpu, 0))
 	return t
 }
 
 // advance makes r the last reading and returns the time since the one before.
 func (c *Clock) advance(r sample.Reading) times {
 	t := c.growth(r)
-	c.used += t.ran()
+	c.ranSinceFirst += t.ran()
 	blocked := r.Wall - c.last.Wall - t.ran() + c.blockedDebt
 	c.blockedDebt, t.blocked = min(blocked, 0), max(blocked, 0)
 	c.last = r
@@ -220,12 +214,12 @@ func (c *Clock) Settle(emit func(Span)) {
 
 func (c *Clock) attributeCarried(now int64, emit func(Span)) {
 	if ran := c.carried.ran(); ran > 0 {
-		s := Span{Seen: c.lastRunning.running(), Leaf: c.syntheticFrame(RanBetweenTicks)}
+		s := Span{Place: c.lastRunning.running(), Leaf: c.syntheticFrame(RanBetweenTicks)}
 		switch {
 		case c.stopRefused:
-			s.Seen, s.Leaf = Seen{State: sample.Running}, NotObserved
+			s.Place, s.Leaf = Place{State: sample.Running}, NotObserved
 		case c.isOpen:
-			s.Seen = c.open.Seen.running()
+			s.Place = c.open.Place.running()
 		}
 		s.End, s.Wall, s.RunQueue, s.CPU = now, ran, c.carried.runQueue, c.takeCarried()
 		emit(s)
@@ -234,13 +228,13 @@ func (c *Clock) attributeCarried(now int64, emit func(Span)) {
 	if c.carried.blocked > 0 && !c.isOpen {
 		where := c.lastRunning
 		where.State = sample.Sleeping
-		emit(Span{Seen: where, Leaf: c.syntheticFrame(BlockedBetweenTicks), End: now, Wall: c.carried.blocked})
+		emit(Span{Place: where, Leaf: c.syntheticFrame(BlockedBetweenTicks), End: now, Wall: c.carried.blocked})
 		c.carried.blocked = 0
 	}
 }
 
 func (c *Clock) syntheticFrame(leaf string) string {
-	if !c.sampled {
+	if !c.hasSample {
 		return NotObserved
 	}
 	return leaf
@@ -291,9 +285,90 @@ func (c *Clock) Finish(emit func(Span)) {
 	c.attributePendingAndCarried(emit)
 	if c.carried.cpu > 0 && c.lastOnCPUAt > 0 && c.last.Wall-c.lastOnCPUAt < carryLimit {
 		cpu := c.takeCarried()
-		emit(Span{Seen: c.lastOnCPU, End: c.last.Wall, Wall: cpu, CPU: cpu})
+		emit(Span{Place: c.lastOnCPU, End: c.last.Wall, Wall: cpu, CPU: cpu})
 	}
 	c.attributeQueued(c.last.Wall, 0, emit)
 	c.attributeCarried(c.last.Wall, emit)
 	c.close(emit)
+}
+
+// Observed returns the time up to which the thread's place is known, CLOCK_MONOTONIC ns.
+func (c *Clock) KnownUntil() int64 { return c.last.Wall + c.queuedFor }
+
+// MarkNotObserved attributes length ns of the time up to r, with its fraction of CPU and run queue time, as not
+// observed. Proven sleep or queue time keeps its place.
+func (c *Clock) MarkNotObserved(length int64, r sample.Reading, state sample.State, emit func(Span)) {
+	t := c.growth(r)
+	if c.isOpen && state != sample.Running && t.cpu == 0 && t.runQueue == 0 {
+		return
+	}
+	queued := c.attributeQueued(c.last.Wall, t.runQueue, emit)
+	t.runQueue -= queued
+	c.advanceBy(queued, times{runQueue: queued})
+	whole := r.Wall - c.last.Wall
+	if length = min(length, whole); length <= 0 {
+		return
+	}
+	t = t.within(length, whole)
+	c.Cut(emit)
+	c.advanceBy(length, t)
+	end, ran := c.last.Wall, t.ran()
+	if ran < length {
+		emit(Span{Place: Place{State: sample.Sleeping}, Leaf: NotObserved, End: end - ran, Wall: length - ran})
+	}
+	if ran > 0 {
+		emit(Span{Place: Place{State: sample.Running}, Leaf: NotObserved, End: end, Wall: ran, RunQueue: t.runQueue,
+			CPU: t.cpu})
+	}
+}
+
+// advanceBy advances the last reading by wall ns, with CPU and run queue time t.
+func (c *Clock) advanceBy(wall int64, t times) {
+	c.ranSinceFirst += t.ran()
+	c.last.Wall += wall
+	c.last.CPU += t.cpu
+	c.last.RunQueue += t.runQueue
+}
+
+// EndWithoutSample takes the clocks at the thread's end. If the last sample is older than patience ns, the time
+// since is not observed; else it is carried.
+func (c *Clock) EndWithoutSample(r sample.Reading, patience int64, emit func(Span)) {
+	if alone := r.Wall - c.KnownUntil(); alone > patience {
+		c.MarkNotObserved(alone, r, sample.Running, emit)
+	}
+	from := c.last.Wall
+	t := c.advance(r)
+	t.runQueue -= c.attributeQueued(from, t.runQueue, emit)
+	c.carried.cpu += t.cpu
+	c.carried.runQueue += t.runQueue
+	if c.isOpen {
+		c.open.Wall += t.blocked
+		c.open.End = r.Wall
+	} else {
+		c.carried.blocked += t.blocked
+	}
+}
+
+// NotStopped attributes the time up to r, in which the thread was not stopped. inCall reports that it was in the
+// call of the last sample throughout.
+func (c *Clock) NotStopped(r sample.Reading, inCall bool, emit func(Span)) {
+	if !c.started || r.Wall <= c.last.Wall {
+		return
+	}
+	from := c.last.Wall
+	t := c.advance(r)
+	t.runQueue -= c.attributeQueued(from, t.runQueue, emit)
+	if c.isOpen {
+		c.open.Wall += t.blocked
+		c.open.End, c.ranInOpen = r.Wall, true
+	} else {
+		c.carried.blocked += t.blocked
+	}
+	if inCall && !c.isOpen {
+		emit(Span{Place: c.lastRunning, End: r.Wall, Wall: t.ran(), RunQueue: t.runQueue, CPU: t.cpu})
+		return
+	}
+	c.carried.cpu += t.cpu
+	c.carried.runQueue += t.runQueue
+	c.attributeCarried(r.Wall, emit)
 }

@@ -28,11 +28,11 @@ func (b *timeline) observe(cpu, runq, blocked int64, stack sample.StackID, st sa
 	b.now.CPU += cpu
 	b.now.RunQueue += runq
 	if stack == sampledStack && st == sample.Running {
-		b.c.AddKernelSample(b.now, Seen{Stack: stack, State: st}, 0, b.emit)
+		b.c.AddKernelSample(b.now, Place{Stack: stack, State: st}, 0, b.emit)
 		return
 	}
 	onCPU := st == sample.Running && stack != 3 || st != sample.Running && stack == 9
-	b.c.Observe(b.now, Seen{Stack: stack, State: st}, onCPU, b.emit)
+	b.c.Observe(b.now, Place{Stack: stack, State: st}, onCPU, b.emit)
 }
 
 func (b *timeline) total() (wall, runq, cpu int64) {
@@ -94,7 +94,7 @@ func TestCarriedCPUOfAThreadThatMayNotBeStoppedIsNotObserved(t *testing.T) {
 	for _, s := range b.spans {
 		want := map[int64]Span{
 			3: {Leaf: NotObserved, RunQueue: 2, Wall: 5},
-			4: {Seen: Seen{Stack: 1}, Leaf: RanBetweenTicks, Wall: 4},
+			4: {Place: Place{Stack: 1}, Leaf: RanBetweenTicks, Wall: 4},
 		}[s.CPU]
 		if s.CPU == 0 {
 			continue
@@ -255,7 +255,7 @@ func TestQueueTimeFromBeforeTheFirstSampleIsNotCounted(t *testing.T) {
 	var c Clock
 	var got []Span
 	emit := func(s Span) { got = append(got, s) }
-	at := Seen{Stack: 1, State: sample.Running}
+	at := Place{Stack: 1, State: sample.Running}
 	c.Observe(sample.Reading{Wall: 1000, CPU: 50, RunQueue: 10}, at, false, emit)
 	// Queued for 700, of which 400 before the first sample; then 5 on CPU.
 	c.Observe(sample.Reading{Wall: 1305, CPU: 55, RunQueue: 710}, at, true, emit)
@@ -278,7 +278,7 @@ func TestNoIntervalBeginsBeforeTheFirstSample(t *testing.T) {
 	b.now.RunQueue += 250
 	b.now.CPU += 10
 	b.now.Wall += 60
-	b.c.Observe(b.now, Seen{Stack: 2, State: sample.Running}, true, b.emit)
+	b.c.Observe(b.now, Place{Stack: 2, State: sample.Running}, true, b.emit)
 	b.c.Finish(b.emit)
 	for _, s := range b.spans {
 		if s.End-s.Wall < 0 {

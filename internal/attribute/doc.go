@@ -22,7 +22,7 @@
 //
 //	unobserved = growth of the process's clock − Σ cpu of its threads
 //
-// It is distributed among samples of ended threads by weight (shortlives.go). A [ProcessTree] has the time of
+// It is distributed among samples of ended threads by weight ([threadPool]). A [ProcessTree] has the time of
 // processes that are not sampled. [Gaps] are the times in which no thread was sampled.
 //
 // # Sources

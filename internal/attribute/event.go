@@ -40,18 +40,18 @@ type ThreadStarted struct {
 
 // FoundUnchanged reports that a thread is unchanged since its last sample.
 type FoundUnchanged struct {
-	Thread sample.ThreadID `json:"Task"`
-	Before sample.Unchanged
+	Thread          sample.ThreadID  `json:"Task"`
+	UnchangedBefore sample.Unchanged `json:"Before"`
 }
 
 // ThreadEnded reports the end of a thread or of the recording.
 type ThreadEnded struct {
-	Process    sample.ProcessID
-	Thread     sample.ThreadID `json:"Task"`
-	CreatedAt  int64
-	Before     sample.Unchanged
-	NotStopped sample.NotStopped `json:"Left"`
-	End        End
+	Process         sample.ProcessID
+	Thread          sample.ThreadID `json:"Task"`
+	CreatedAt       int64
+	UnchangedBefore sample.Unchanged  `json:"Before"`
+	NotStopped      sample.NotStopped `json:"Left"`
+	End             End
 }
 
 // ProcessEnded reports the end of a process or of the recording, after all its threads.
@@ -64,24 +64,25 @@ type ProcessEnded struct {
 
 // ProcessEnd holds the kernel's counts of a process's CPU time, ns.
 type ProcessEnd struct {
-	Charged int64 // while it was sampled
-	Before  int64 // before that
-	// Ended is the lifetime CPU time of threads that ended during sampling; it can be negative while the process
+	Charged   int64 // while it was sampled
+	CPUBefore int64 `json:"Before"` // before that
+	// EndedThreads is the lifetime CPU time of threads that ended during sampling; it can be negative while the process
 	// lives.
-	Ended   int64
-	Counted int64 // in its life, by records of switches; 0: unknown
+	EndedThreads int64 `json:"Ended"`
+	BySwitches   int64 `json:"Counted"` // in its life, by records of switches; 0: unknown
 }
 
-// EndedSoFar reports [ProcessEnd.Ended] of a living process.
+// EndedSoFar reports [ProcessEnd.EndedThreads] of a living process.
 type EndedSoFar struct {
 	Process    sample.ProcessID
 	Length, At int64
 }
 
-// Claimed reports a sample of an ended thread, which stands for Length of CPU time.
-type Claimed struct {
+// UnassignedSample reports a sample of a thread that ended before its clocks were read again. It stands for Length
+// of CPU time.
+type UnassignedSample struct {
 	Process    sample.ProcessID
-	Seen       Seen
+	Place      Place `json:"Seen"`
 	Length, At int64
 	OfChild    bool // of an unobserved child of the process
 }
@@ -91,8 +92,9 @@ type ChildCounted struct {
 	Process sample.ProcessID
 	Program string
 	Length  int64
-	// Exact reports that the time of each child is known, Ended that the child has ended.
-	Exact, Ended bool
+	// Exact reports that the time of each child is known.
+	Exact      bool
+	ChildEnded bool `json:"Ended"`
 }
 
 // NotObservedFor reports that no thread was sampled for Length from At on.
@@ -106,15 +108,15 @@ type Cut struct {
 // Tick reports the current time.
 type Tick struct{ At int64 }
 
-func (*ProcessStarted) streamName() string { return "ProcessStarted" }
-func (*Observed) streamName() string       { return "Observed" }
-func (*ThreadStarted) streamName() string  { return "FoundRunning" }
-func (*FoundUnchanged) streamName() string { return "FoundUnchanged" }
-func (*ThreadEnded) streamName() string    { return "TaskEnded" }
-func (*ProcessEnded) streamName() string   { return "ProcessEnded" }
-func (*EndedSoFar) streamName() string     { return "EndedSoFar" }
-func (*Claimed) streamName() string        { return "Claimed" }
-func (*ChildCounted) streamName() string   { return "ChildCounted" }
-func (*NotObservedFor) streamName() string { return "NotObservedFor" }
-func (*Cut) streamName() string            { return "Cut" }
-func (*Tick) streamName() string           { return "Tick" }
+func (*ProcessStarted) streamName() string   { return "ProcessStarted" }
+func (*Observed) streamName() string         { return "Observed" }
+func (*ThreadStarted) streamName() string    { return "FoundRunning" }
+func (*FoundUnchanged) streamName() string   { return "FoundUnchanged" }
+func (*ThreadEnded) streamName() string      { return "TaskEnded" }
+func (*ProcessEnded) streamName() string     { return "ProcessEnded" }
+func (*EndedSoFar) streamName() string       { return "EndedSoFar" }
+func (*UnassignedSample) streamName() string { return "Claimed" }
+func (*ChildCounted) streamName() string     { return "ChildCounted" }
+func (*NotObservedFor) streamName() string   { return "NotObservedFor" }
+func (*Cut) streamName() string              { return "Cut" }
+func (*Tick) streamName() string             { return "Tick" }

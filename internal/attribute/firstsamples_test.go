@@ -16,7 +16,7 @@ func cpuOfStacks(samples ...Sample) map[sample.StackID]int64 {
 	for i := range samples {
 		b := &samples[i]
 		t := int64(i+1) * 10e6
-		b.At, b.Seen.State = sample.Reading{Wall: t, CPU: t}, sample.Running
+		b.At, b.Place.State = sample.Reading{Wall: t, CPU: t}, sample.Running
 		th.Add(b, nil, emit)
 	}
 	th.Finish(nil, emit)
@@ -24,7 +24,7 @@ func cpuOfStacks(samples ...Sample) map[sample.StackID]int64 {
 }
 
 func at(stack sample.StackID, basis sample.Basis) Sample {
-	return Sample{Seen: Seen{Stack: stack}, OnCPU: true, Basis: basis}
+	return Sample{Place: Place{Stack: stack}, OnCPU: true, Basis: basis}
 }
 
 func TestUndecidedFirstSamplesGetTimeOnceCallsAreKnownToBeFew(t *testing.T) {

@@ -33,7 +33,7 @@ func (g *Gaps) merge(n int) {
 	*g = slices.Delete(list, n, 2*n)
 }
 
-// Within returns how much of an interval was not observed, ns.
+// Within returns how much of an interval was not observed, ns: Σ length of a gap × its part within the interval.
 func (g Gaps) Within(from, to int64) (length int64) {
 	for i := len(g) - 1; i >= 0 && g[i].to > from; i-- {
 		e := &g[i]

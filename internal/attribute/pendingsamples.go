@@ -12,6 +12,8 @@ import (
 // A running thread's clock is up to a kernel tick old: clock differences would favour places within a burst. But
 // each kernel sample stands for one period of CPU time. So samples wait until the thread sleeps, where its clock
 // is exact, and share the time by their periods: equally unless the rate changed.
+//
+//	CPU time of a sample = CPU time of all pending samples × its period / Σ periods
 
 const (
 	// enoughPending samples are attributed once the thread sleeps, mostPending in any case.
@@ -35,7 +37,7 @@ type pendingSamples struct {
 }
 
 // AddKernelSample adds a kernel sample of a thread on a processor; it stands for period ns.
-func (c *Clock) AddKernelSample(r sample.Reading, s Seen, period int64, emit func(Span)) {
+func (c *Clock) AddKernelSample(r sample.Reading, s Place, period int64, emit func(Span)) {
 	t := c.beginInterval(r, emit)
 	c.endSleep(r, t, emit)
 	t.cpu += c.takeCarried()
@@ -86,10 +88,10 @@ func (c *Clock) emitPending(emit func(Span)) {
 		part := min(sample.Portion(rest, s.weight(), periods), max(s.at-c.first.Wall-s.queue, 0))
 		periods -= s.weight()
 		rest -= part
-		emit(Span{Seen: s.seen(), End: s.at, Samples: 1, Wall: part + s.queue, RunQueue: s.queue, CPU: part})
+		emit(Span{Place: s.seen(), End: s.at, Samples: 1, Wall: part + s.queue, RunQueue: s.queue, CPU: part})
 	}
 	if rest > 0 {
-		emit(Span{Seen: samples[len(samples)-1].seen(), End: c.last.Wall, Wall: rest, CPU: rest})
+		emit(Span{Place: samples[len(samples)-1].seen(), End: c.last.Wall, Wall: rest, CPU: rest})
 	}
 }
 
@@ -97,4 +99,6 @@ const mostPeriod = 24 * 3600 * 1e9 // ns: a day
 
 func (s *pendingSample) weight() int64 { return min(max(s.period, 1), mostPeriod) }
 
-func (s *pendingSample) seen() Seen { return Seen{Stack: s.stack, State: sample.Running, Stop: s.stop} }
+func (s *pendingSample) seen() Place {
+	return Place{Stack: s.stack, State: sample.Running, Stop: s.stop}
+}

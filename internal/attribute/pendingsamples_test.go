@@ -60,14 +60,14 @@ func (b *bursts) sampled(t *testing.T, apart int64) (attributed [burstPhases]int
 		attributed[s.Stack] += s.CPU
 	}
 	read, next := sample.Reading{Wall: 1}, b.rng.Int64N(samplesApart)
-	th.BeginAt(read)
+	th.BeginWithoutSample(read)
 	var list []Sample
 	for tick := int64(1); tick < burstsFor; list = list[:0] {
 		for tick += apart/2 + b.rng.Int64N(apart); next < tick; next += samplesApart {
 			if phase, on := b.runs(next); on {
-				s := Seen{Stack: sample.StackID(phase), State: sample.Running, Stop: frames.StopRoot}
+				s := Place{Stack: sample.StackID(phase), State: sample.Running, Stop: frames.StopRoot}
 				list = append(list, Sample{
-					At: sample.Reading{Wall: next}, Seen: s, OnCPU: true, Apart: samplesApart, Sampled: true,
+					At: sample.Reading{Wall: next}, Place: s, OnCPU: true, SinceLastTick: samplesApart, FromKernel: true,
 				})
 			}
 		}
@@ -77,12 +77,12 @@ func (b *bursts) sampled(t *testing.T, apart int64) (attributed [burstPhases]int
 			th.Add(&list[i], nil, emit)
 		}
 		if _, on := b.runs(tick); !on {
-			th.Add(&Sample{At: now, Seen: Seen{Stack: burstPhases, State: sample.Sleeping}}, nil, emit)
+			th.Add(&Sample{At: now, Place: Place{Stack: burstPhases, State: sample.Sleeping}}, nil, emit)
 		}
 		read = now
 	}
 	p.FinishThread(th, nil, emit)
-	return attributed, p.Used()
+	return attributed, p.Attributed()
 }
 
 // Bursts of a fifth of a period to five periods; clocks are read once per sample or per ten samples.
@@ -166,10 +166,10 @@ func TestSamplesOfTwoRatesHavePartsInProportionToTheirPeriods(t *testing.T) {
 		}
 		now.Wall += period
 		now.CPU += 2e6 // this clock does not show the CPU time between samples
-		c.AddKernelSample(now, Seen{Stack: stack, State: sample.Running}, period, emit)
+		c.AddKernelSample(now, Place{Stack: stack, State: sample.Running}, period, emit)
 	}
 	now.Wall += 1e6
-	c.Observe(now, Seen{Stack: 3, State: sample.Sleeping}, false, emit)
+	c.Observe(now, Place{Stack: 3, State: sample.Sleeping}, false, emit)
 	if got[1] != n*short || got[2] != n*long {
 		t.Errorf("time by stack %v, want %d and %d", got, int64(n*short), int64(n*long))
 	}

@@ -4,61 +4,190 @@ package attribute
 
 import "prywalk/internal/sample"
 
-// Process is the account of one process: the CPU time of its threads by their own clocks, and the rest of the
-// process's clock.
+// Process is the account of one process and of its unobserved children:
+//
+//	CPU time = Σ CPU time of threads up to their last samples + unobserved time of ended threads
+//
+// Each [Thread] attributes the first part. The second is distributed among samples of ended threads ([threadPool]),
+// the CPU time of unobserved children among samples of these ([childPool]).
 type Process struct {
-	Since    int64 // start of sampling, CLOCK_MONOTONIC ns
-	Selected bool  // only some threads are sampled
-	Sampled  bool  // by the kernel: each sample stands for one period
+	Since           int64 // start of sampling, CLOCK_MONOTONIC ns
+	ThreadsFiltered bool  // only some threads are sampled
+	PeriodPerSample bool  // the kernel takes samples: each stands for one period
 
-	used     int64 // CPU time of its threads, ns
-	threads  threadPool
-	children childPool
-}
-
-// End is the end of a thread's account.
-type End struct {
-	Alive  bool           // the recording ends before the thread
-	Before sample.Reading // clocks before the first sample, if older than the recording
-	Rest   sample.Reading // clocks at the end, if later than the last sample
-	// Patience bounds the age of a last sample that takes the time since then, ns.
-	Patience int64
+	attributed int64 // CPU time of its threads, ns
+	threads    threadPool
+	children   childPool
 }
 
 // EndThread adds the CPU time of an ended thread up to its last sample. [Process.FinishThread] must follow.
 func (p *Process) EndThread(t *Thread, e *End, emit func(Span)) {
 	switch {
 	case !e.Alive && t.begun:
-		p.threads.sampled += t.clock.last.CPU
-		if !p.Selected {
-			p.addWeights(t)
+		p.threads.untilLastSample += t.clock.last.CPU
+		if !p.ThreadsFiltered {
+			p.threads.addWeights(t, p.PeriodPerSample)
 		}
 	case !e.Alive:
-		p.threads.sampled += e.Before.CPU
-	case e.Rest.Wall == 0:
+		p.threads.untilLastSample += e.AtStart.CPU
+	case e.AtEnd.Wall == 0:
 	case t.begun:
-		if e.Rest.CPU > t.clock.last.CPU {
-			t.clock.EndWithoutSample(e.Rest, e.Patience, emit)
+		if e.AtEnd.CPU > t.clock.last.CPU {
+			t.clock.EndWithoutSample(e.AtEnd, e.Patience, emit)
 		}
-	case e.Rest.CPU > e.Before.CPU:
+	case e.AtEnd.CPU > e.AtStart.CPU:
 		t.begun = true
-		if t.clock.Begin(e.Before); t.CreatedAt != 0 {
-			t.clock.Begin(t.clocksAtCreation(e.Rest))
+		if t.clock.Begin(e.AtStart); t.CreatedAt != 0 {
+			t.clock.Begin(t.clocksAtCreation(e.AtEnd))
 		}
-		t.clock.EndWithoutSample(e.Rest, 0, emit)
+		t.clock.EndWithoutSample(e.AtEnd, 0, emit)
 	}
 }
 
 // FinishThread attributes all that is left of a thread.
 func (p *Process) FinishThread(t *Thread, gaps Gaps, emit func(Span)) {
 	t.Finish(gaps, emit)
-	p.used += t.clock.last.CPU - t.clock.first.CPU
+	p.attributed += t.clock.last.CPU - t.clock.first.CPU
 }
 
-// Used returns the CPU time of all threads up to their last samples, and that of [Process.ExitedSoFar], ns.
-func (p *Process) Used() int64 { return p.used }
+// AttributeDeferredOf attributes the deferred samples of an ended thread; where many samples skid, as unobserved time.
+func (p *Process) AttributeDeferredOf(t *Thread, gaps Gaps, emit func(Span)) {
+	t.attributeDeferredAs(t.CreatedAt != 0 && t.Samples < longLife && p.threads.hasManySkids(), gaps, emit)
+}
 
-// Unseen returns the CPU time of ended threads that is not attributed, ns. ended is [ProcessEnd.Ended].
-func (p *Process) Unseen(ended int64) int64 {
-	return max(ended-p.threads.sampled-p.threads.distributed, 0)
+// Attributed returns the CPU time of all threads up to their last samples, and that of
+// [Process.DistributeExitedSoFar], ns.
+func (p *Process) Attributed() int64 { return p.attributed }
+
+// Unobserved returns the CPU time of ended threads that is not attributed, ns: ended − time up to their last samples
+// − distributed time. ended is [ProcessEnd.EndedThreads].
+func (p *Process) Unobserved(ended int64) int64 {
+	return max(ended-p.threads.untilLastSample-p.threads.distributed, 0)
+}
+
+// AddUnassigned adds a sample of a thread that ended before its clocks were read again, with weight period, ns.
+func (p *Process) AddUnassigned(where Place, at, period int64) {
+	if !p.ThreadsFiltered {
+		where.State, where.Wait = sample.Running, ""
+		p.threads.weights.addWeighted(where, at, period)
+	}
+}
+
+// DistributeExited attributes the rest of a process's CPU time: to weighted samples, then to [ExitedUnseen].
+func (p *Process) DistributeExited(unobserved, now int64, emit func(Span)) {
+	rest := p.threads.distribute(unobserved+p.threads.unattributed, true, p.threadEmitter(now, emit))
+	p.emitEnded(Span{Place: Place{State: sample.Running}, Leaf: ExitedUnseen, End: now}, rest, emit)
+}
+
+// DistributeExitedSoFar attributes unobserved time up to the weights of samples; more can follow. ended is
+// [ProcessEnd.EndedThreads]. Precondition: EndThread was called for all ended threads.
+func (p *Process) DistributeExitedSoFar(ended, now int64, emit func(Span)) {
+	total := p.Unobserved(ended) + p.threads.unattributed
+	booked := total - p.threads.distribute(total, false, p.threadEmitter(now, emit))
+	back := min(booked, p.threads.unattributed)
+	p.threads.unattributed -= back
+	p.threads.distributed += booked - back
+	p.attributed += booked - back
+}
+
+func (p *Process) threadEmitter(now int64, emit func(Span)) func(weightKey, int64) {
+	return func(k weightKey, ns int64) {
+		p.emitEnded(Span{Place: k.place, End: min((k.second+1)*1e9, now)}, ns, emit)
+	}
+}
+
+// AddUnassignedOfChild adds a sample of an unobserved child on a processor, with weight period, ns.
+func (p *Process) AddUnassignedOfChild(where Place, at, period int64) {
+	p.children.weights.addWeighted(where, at, period)
+}
+
+// ChildCounted adds CPU time of an unobserved child in a program, ns. ended reports that the child has ended,
+// exact that the counts now include all children.
+func (p *Process) ChildCounted(program string, ns int64, ended, exact bool) {
+	c := &p.children
+	c.addDue(program, ns)
+	if c.programsComplete = exact; !exact {
+		return
+	}
+	c.countedCPU += ns
+	if ended {
+		c.addEnded(program, 1)
+	}
+}
+
+// shortProcess is the CPU time, in periods, from which a process's own samples suffice.
+const shortProcess = 16
+
+// PassTo passes unobserved time ([Process.Unobserved], ns) and samples of a short observed child to its waiter. From
+// [shortProcess] periods on it has no effect and returns false.
+func (p *Process) PassTo(to *Process, unobserved, period int64, program string) bool {
+	if p.attributed+unobserved >= shortProcess*period {
+		return false
+	}
+	from, into := &p.threads, &to.children
+	from.weights.merge(&from.unproven)
+	named := from.weights.withProgram(program)
+	into.weights.merge(&named)
+	into.unplaced += from.skidded.weight
+	into.passedOn += unobserved + from.unattributed
+	into.addDue(program, unobserved+from.unattributed)
+	from.weights, from.skidded, from.unattributed = timePool{}, skidded{}, 0
+	return true
+}
+
+// PassChildrenTo passes the time of p's children, and ns more, to its waiter.
+func (p *Process) PassChildrenTo(to *Process, ns int64) {
+	from, into := &p.children, &to.children
+	into.weights.merge(&from.weights)
+	into.passedOn += from.passedOn + ns
+	into.unplaced += from.unplaced
+	for program, t := range from.programs {
+		into.addDue(program, t.due)
+		into.addEnded(program, t.ended)
+	}
+	into.programsComplete = into.programsComplete || from.programsComplete
+	into.countedCPU += from.countedCPU
+	*from = childPool{}
+}
+
+// DistributeChildren attributes ns of unobserved children: to counted programs, to samples, to programs with known
+// time, the rest to [ShortLivedChildren].
+func (p *Process) DistributeChildren(ns, now int64, emit func(Span)) {
+	c, emitWeight := &p.children, p.childEmitter(now, emit)
+	rest := c.distributeCounted(ns+c.passedOn, now, true, emitWeight)
+	rest = c.weights.distribute(rest, c.unplaced+c.weights.samplingError(), emitWeight)
+	rest = c.distributeByProgram(rest, now, emitWeight)
+	*c = childPool{}
+	p.emitEnded(Span{Place: Place{State: sample.Running}, Leaf: ShortLivedChildren, End: now}, rest, emit)
+}
+
+// DistributeChildrenSoFar attributes ns more of unobserved children, up to the weights of samples; more can follow.
+func (p *Process) DistributeChildrenSoFar(ns, now int64, emit func(Span)) {
+	c, emitWeight := &p.children, p.childEmitter(now, emit)
+	if c.passedOn += ns; c.programsComplete {
+		c.passedOn = c.distributeCounted(c.passedOn, now, false, emitWeight)
+	} else {
+		c.passedOn = c.weights.distribute(c.passedOn, 0, emitWeight)
+	}
+}
+
+// childEmitter emits time of a weight, and subtracts it from the known time of its program.
+func (p *Process) childEmitter(now int64, emit func(Span)) func(weightKey, int64) {
+	return func(k weightKey, ns int64) {
+		p.emitEnded(Span{Place: k.place, Leaf: k.place.Found.leaf(), End: min((k.second+1)*1e9, now)}, ns, emit)
+		if p.children.programs != nil {
+			p.children.program(k.place.Program).due -= ns
+		}
+	}
+}
+
+const mostSpans = 1024 // of one emitEnded
+
+// emitEnded emits ns of CPU time that end at s.End, in several spans if one would begin before sampling did.
+func (p *Process) emitEnded(s Span, ns int64, emit func(Span)) {
+	for window := max(s.End-p.Since, ns/mostSpans+1); ns > 0; ns -= window {
+		s.CPU = min(ns, window)
+		s.Wall = s.CPU
+		emit(s)
+	}
 }

@@ -35,25 +35,25 @@ type Node struct {
 	parent       *Node
 	openChildren int // with open accounts
 
-	first        int64 // cutime + cstime when its account began, ns
-	last         int64 // cutime + cstime as last read, ns
-	fromObserved int64 // part of their growth that observed children have added, ns
-	ownCPU       int64 // in its life; 0 while the account is open; ns
-	leftAt       int64 // its end, CLOCK_MONOTONIC ns; 0: open
-	settledSum   int64 // last at settledAt, ns
-	settledAt    int64 // CLOCK_MONOTONIC ns
-	attributed   int64 // ns
-	charge       func(ns, at int64, last bool)
+	cutimeAtStart int64 // cutime + cstime when its account began, ns
+	cutime        int64 // cutime + cstime as last read, ns
+	fromObserved  int64 // part of their growth that observed children have added, ns
+	ownCPU        int64 // in its life; 0 while the account is open; ns
+	endedAt       int64 // its end, CLOCK_MONOTONIC ns; 0: open
+	cutimeSettled int64 // last at settledAt, ns
+	settledAt     int64 // CLOCK_MONOTONIC ns
+	attributed    int64 // ns
+	charge        func(ns, at int64, last bool)
 }
 
 // ProcessTree accounts for the CPU time of unobserved children. Not safe for concurrent use.
 type ProcessTree struct {
-	living  map[int]*Node // by process id; also ended ones with open accounts
-	ended   []*Node       // ended ones with open accounts
-	next    int64         // time of the next read, CLOCK_MONOTONIC ns
-	pause   int64         // between two reads, ns
-	settled int64         // time of the last settlement, CLOCK_MONOTONIC ns
-	kernel  ProcSource
+	byPID     map[int]*Node // by process id; also ended ones with open accounts
+	ended     []*Node       // ended ones with open accounts
+	nextRead  int64         // time of the next read, CLOCK_MONOTONIC ns
+	readPause int64         // between two reads, ns
+	settledAt int64         // time of the last settlement, CLOCK_MONOTONIC ns
+	kernel    ProcSource
 }
 
 // ProcSource answers questions about processes from /proc.
@@ -76,7 +76,7 @@ type ProcState struct {
 
 // NewProcessTree returns a tree without processes.
 func NewProcessTree(kernel ProcSource) *ProcessTree {
-	return &ProcessTree{living: map[int]*Node{}, kernel: kernel}
+	return &ProcessTree{byPID: map[int]*Node{}, kernel: kernel}
 }
 
 // Join opens the account of a process. parent is its parent at discovery, 0 if unknown. fromStart reports that all
@@ -88,10 +88,10 @@ func (t *ProcessTree) Join(
 	n := &Node{pid: pid, start: start, charge: charge}
 	t.setParent(n, parent)
 	if t.read(n) && !fromStart {
-		n.first = n.last
+		n.cutimeAtStart = n.cutime
 	}
-	n.settledSum = n.first
-	t.living[pid] = n
+	n.cutimeSettled = n.cutimeAtStart
+	t.byPID[pid] = n
 	return n
 }
 
@@ -101,9 +101,9 @@ func (t *ProcessTree) read(n *Node) bool {
 	if !ok || r.Start != n.start {
 		return false
 	}
-	n.last = max(n.last, r.ChildrenCPU)
+	n.cutime = max(n.cutime, r.ChildrenCPU)
 	if r.Zombie {
-		n.last = max(n.last, t.kernel.ExactChildrenCPU(n.pid))
+		n.cutime = max(n.cutime, t.kernel.ExactChildrenCPU(n.pid))
 	}
 	t.setParent(n, r.Parent)
 	return true
@@ -131,7 +131,7 @@ func (n *Node) moveTo(p *Node) {
 // waiter returns process pid or its nearest ancestor in the tree; nil: none.
 func (t *ProcessTree) waiter(pid int) *Node {
 	for range mostAncestors {
-		if n := t.living[pid]; n != nil || pid <= 1 {
+		if n := t.byPID[pid]; n != nil || pid <= 1 {
 			return n
 		}
 		r, ok := t.kernel.State(pid)
@@ -149,25 +149,25 @@ func (n *Node) Parent() *Node { return n.parent }
 // Leave ends an account. own is its CPU time, attributed or before the recording, ns.
 func (t *ProcessTree) Leave(n *Node, own, now int64) {
 	t.read(n) // before its parent waits for it
-	n.ownCPU, n.leftAt = own, max(now, 1)
+	n.ownCPU, n.endedAt = own, max(now, 1)
 	t.ended = append(t.ended, n)
 }
 
 // Tick reads cutime when due, and closes accounts that ended closeAfter ago.
 func (t *ProcessTree) Tick(now int64) {
-	if now < t.next {
+	if now < t.nextRead {
 		return
 	}
-	t.pause = min(max(2*t.pause, cutimeEvery), cutimeRarely)
-	for _, n := range t.living {
-		if before := n.last; t.read(n) && n.last > before {
-			t.pause = cutimeEvery
+	t.readPause = min(max(2*t.readPause, cutimeEvery), cutimeRarely)
+	for _, n := range t.byPID {
+		if before := n.cutime; t.read(n) && n.cutime > before {
+			t.readPause = cutimeEvery
 		}
 	}
-	t.next = now + t.pause + cutimePause*int64(len(t.living))
-	t.closeEnded(func(n *Node) bool { return now-n.leftAt >= closeAfter && n.openChildren == 0 && !t.exists(n) })
-	if now-t.settled >= settleAgain {
-		t.settled = now
+	t.nextRead = now + t.readPause + cutimePause*int64(len(t.byPID))
+	t.closeEnded(func(n *Node) bool { return now-n.endedAt >= closeAfter && n.openChildren == 0 && !t.exists(n) })
+	if now-t.settledAt >= settleAgain {
+		t.settledAt = now
 		t.settle(now)
 	}
 }
@@ -177,30 +177,30 @@ func (t *ProcessTree) Tick(now int64) {
 func (t *ProcessTree) settle(now int64) {
 	open, unsure := map[*Node]int64{}, map[*Node]bool{}
 	for _, n := range t.ended {
-		if p := n.parent; p != nil && n.leftAt < p.settledAt+closeAfter {
+		if p := n.parent; p != nil && n.endedAt < p.settledAt+closeAfter {
 			open[p] += n.ownCPU + n.total()
 			unsure[p] = unsure[p] || n.openChildren > 0
 		}
 	}
-	for _, n := range t.living {
-		if n.leftAt == 0 && n.parent != nil && !t.exists(n) {
+	for _, n := range t.byPID {
+		if n.endedAt == 0 && n.parent != nil && !t.exists(n) {
 			unsure[n.parent] = true
 		}
 	}
-	for _, n := range t.living {
-		if n.leftAt != 0 || unsure[n] || now-n.settledAt < settleEvery {
+	for _, n := range t.byPID {
+		if n.endedAt != 0 || unsure[n] || now-n.settledAt < settleEvery {
 			continue
 		}
-		if ns := n.settledSum - n.first - n.fromObserved - n.attributed - open[n]; ns > 0 {
+		if ns := n.cutimeSettled - n.cutimeAtStart - n.fromObserved - n.attributed - open[n]; ns > 0 {
 			n.attributed += ns
 			n.charge(ns, now, false)
 		}
-		n.settledSum, n.settledAt = n.last, now
+		n.cutimeSettled, n.settledAt = n.cutime, now
 	}
 }
 
 // total returns the CPU time of its children so far: as last read or as attributed, whichever is more.
-func (n *Node) total() int64 { return max(n.last, n.first+n.fromObserved+n.attributed) }
+func (n *Node) total() int64 { return max(n.cutime, n.cutimeAtStart+n.fromObserved+n.attributed) }
 
 // Close closes all accounts. Precondition: all processes have left.
 func (t *ProcessTree) Close() {
@@ -240,13 +240,13 @@ func (t *ProcessTree) exists(n *Node) bool {
 func (t *ProcessTree) closeNode(n *Node) {
 	t.read(n)
 	total := n.total()
-	n.charge(total-n.first-n.fromObserved-n.attributed, n.leftAt, true)
-	if t.living[n.pid] == n {
-		delete(t.living, n.pid)
+	n.charge(total-n.cutimeAtStart-n.fromObserved-n.attributed, n.endedAt, true)
+	if t.byPID[n.pid] == n {
+		delete(t.byPID, n.pid)
 	}
 	if p := n.parent; p != nil {
-		orphan := p.leftAt != 0 && n.leftAt > p.leftAt+closeAfter
-		if !orphan && !t.exists(n) && !(p.leftAt == 0 && t.kernel.IgnoresChildren(p.pid)) {
+		orphan := p.endedAt != 0 && n.endedAt > p.endedAt+closeAfter
+		if !orphan && !t.exists(n) && !(p.endedAt == 0 && t.kernel.IgnoresChildren(p.pid)) {
 			p.fromObserved += n.ownCPU + total
 		}
 		n.moveTo(nil)

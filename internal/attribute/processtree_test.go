@@ -213,8 +213,8 @@ func TestTimeOfChildrenIsAttributedOnce(t *testing.T) {
 			if !maps.Equal(f.attributed, p.want) {
 				t.Errorf("attributed %v, want %v", f.attributed, p.want)
 			}
-			if len(f.living)+len(f.ended) != 0 {
-				t.Errorf("after Close the tree has %d living and %d ended processes, want none", len(f.living), len(f.ended))
+			if len(f.byPID)+len(f.ended) != 0 {
+				t.Errorf("after Close the tree has %d living and %d ended processes, want none", len(f.byPID), len(f.ended))
 			}
 		})
 	}
@@ -261,7 +261,7 @@ func TestProcessTreeForgetsEndedProcesses(t *testing.T) {
 		f.join(pid, true)
 		f.end(pid, 1, now, true)
 		f.Tick(now + 5e8)
-		if n := len(f.living) + len(f.ended); n > 2 {
+		if n := len(f.byPID) + len(f.ended); n > 2 {
 			t.Fatalf("%d processes are kept after %d, want at most 2", n, i)
 		}
 	}

@@ -79,7 +79,7 @@ func event(name string, value json.RawMessage, answered answers) (Event, error) 
 	}
 	for _, e := range []Event{
 		&ProcessStarted{}, &Observed{}, &ThreadStarted{}, &FoundUnchanged{},
-		&ThreadEnded{}, &ProcessEnded{}, &EndedSoFar{}, &Claimed{},
+		&ThreadEnded{}, &ProcessEnded{}, &EndedSoFar{}, &UnassignedSample{},
 		&ChildCounted{}, &NotObservedFor{}, &Cut{}, &Tick{},
 	} {
 		if e.streamName() == name {
@@ -100,12 +100,12 @@ func (s sleptAgain) convert(e Event, value json.RawMessage) (before Event) {
 	var had *sample.Unchanged
 	switch e := e.(type) {
 	case *Observed:
-		had = &e.Before
+		had = &e.UnchangedBefore
 		defer func() { s[e.Thread] = e }()
 	case *FoundUnchanged:
-		had = &e.Before
+		had = &e.UnchangedBefore
 	case *ThreadEnded:
-		had = &e.Before
+		had = &e.UnchangedBefore
 	default:
 		return nil
 	}
@@ -114,7 +114,7 @@ func (s sleptAgain) convert(e Event, value json.RawMessage) (before Event) {
 	}
 	last := s[old.Task]
 	slept := &Observed{Process: last.Process, Thread: last.Thread, CreatedAt: last.CreatedAt, Sample: Sample{
-		At: had.Last, Seen: last.Seen, Before: sample.Unchanged{Ticks: had.Ticks - 1, Last: last.At},
+		At: had.Last, Place: last.Place, UnchangedBefore: sample.Unchanged{Ticks: had.Ticks - 1, Last: last.At},
 	}}
 	*had = sample.Unchanged{}
 	s[old.Task] = slept

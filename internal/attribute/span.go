@@ -9,8 +9,8 @@ import (
 	"prywalk/internal/sample"
 )
 
-// Seen is the place and the state of a thread in a sample.
-type Seen struct {
+// Place is the stack and the state of a thread in a sample.
+type Place struct {
 	Stack sample.StackID
 	State sample.State
 	Wait  string
@@ -24,13 +24,13 @@ type Seen struct {
 }
 
 // running returns the place in the state running.
-func (s Seen) running() Seen {
+func (s Place) running() Place {
 	s.State, s.Wait, s.WaitsFor, s.Owner = sample.Running, "", "", 0
 	return s
 }
 
 // compare orders places by all fields but Stack and Program.
-func (s *Seen) compare(o *Seen) int {
+func (s *Place) compare(o *Place) int {
 	return cmp.Or(cmp.Compare(s.Found, o.Found), cmp.Compare(s.Stop, o.Stop), cmp.Compare(s.Labels, o.Labels),
 		cmp.Compare(s.State, o.State), cmp.Compare(s.Wait, o.Wait), cmp.Compare(s.WaitsFor, o.WaitsFor),
 		cmp.Compare(s.Owner, o.Owner))
@@ -41,25 +41,25 @@ type Found uint8
 
 // Values of [Found].
 const (
-	FoundWalked Found = iota // stack known
-	FoundUnseen              // only the program
-	FoundMissed              // neither; its time goes to walked samples of its program
-	FoundInExec              // in exec: no user stack
-	FoundInExit              // in exit, so not stopped
+	FoundWalked      Found = iota // stack known
+	FoundProgramOnly              // only the program
+	FoundMissed                   // only the program: it was not stopped; its time goes to its walked samples
+	FoundInExec                   // in exec: no user stack
+	FoundInExit                   // in exit, so not stopped
 )
 
 func (f Found) leaf() string {
-	if f == FoundUnseen || f == FoundMissed {
+	if f == FoundProgramOnly || f == FoundMissed {
 		return ShortLivedChildren
 	}
 	return ""
 }
 
-func (f Found) sampled() bool { return f == FoundWalked || f == FoundInExec }
+func (f Found) hasPlace() bool { return f == FoundWalked || f == FoundInExec }
 
 // Span is a piece of a thread's time in one place; times in ns.
 type Span struct {
-	Seen
+	Place
 	Leaf                string // synthetic innermost frame, or ""
 	End                 int64  // CLOCK_MONOTONIC
 	Samples             int64

@@ -18,7 +18,7 @@ func (a *Attribution) Stacks(yield func(sample.StackID) bool) {
 	for _, p := range a.procs {
 		ended := &p.account.threads
 		for _, pool := range []*timePool{&ended.weights, &ended.unproven, &p.account.children.weights} {
-			for k := range pool.samples {
+			for k := range pool.counts {
 				if !yield(k.place.Stack) {
 					return
 				}
@@ -29,7 +29,7 @@ func (a *Attribution) Stacks(yield func(sample.StackID) bool) {
 
 func (t *Thread) stacks(yield func(sample.StackID) bool) bool {
 	for i := range t.deferred {
-		if !yield(t.deferred[i].Seen.Stack) {
+		if !yield(t.deferred[i].Place.Stack) {
 			return false
 		}
 	}

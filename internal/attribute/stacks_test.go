@@ -59,9 +59,9 @@ func TestStacksOfLaterIntervalsAreKnown(t *testing.T) {
 			}
 			switch e := e.(type) {
 			case *Observed:
-				u.known[e.Seen.Stack], u.since[e.Seen.Stack] = true, true
-			case *Claimed:
-				u.known[e.Seen.Stack], u.since[e.Seen.Stack] = true, true
+				u.known[e.Place.Stack], u.since[e.Place.Stack] = true, true
+			case *UnassignedSample:
+				u.known[e.Place.Stack], u.since[e.Place.Stack] = true, true
 			}
 		})
 		if err != nil || len(u.bad) > 0 || u.old == 0 {
@@ -78,18 +78,18 @@ func TestStacksInEachPlaceOfTheAccountsAreKnown(t *testing.T) {
 			state = sample.Running
 		}
 		return &Observed{Process: 1, Thread: 1, CreatedAt: 1, Sample: Sample{
-			At: sample.Reading{Wall: wall, CPU: cpu}, Seen: Seen{Stack: stack, State: state}, OnCPU: onCPU, Basis: basis,
+			At: sample.Reading{Wall: wall, CPU: cpu}, Place: Place{Stack: stack, State: state}, OnCPU: onCPU, Basis: basis,
 		}}
 	}
 	young := func(basis sample.Basis) *Observed {
 		e := at(7, 2e6, 1e6, true, basis)
-		e.Apart = 10e6
+		e.SinceLastTick = 10e6
 		return e
 	}
 	old := at(7, 2e6, 1e6, true, sample.Exact)
-	old.Sampled, old.CreatedAt = true, 0
+	old.FromKernel, old.CreatedAt = true, 0
 	next := *old
-	next.Seen.Stack, next.At = 8, sample.Reading{Wall: 3e6, CPU: 2e6}
+	next.Place.Stack, next.At = 8, sample.Reading{Wall: 3e6, CPU: 2e6}
 	ended := &ThreadEnded{Process: 1, Thread: 1, CreatedAt: 1}
 	for name, c := range map[string][]Event{
 		"sleeps":             {at(7, 2e6, 0, false, sample.Exact), &Cut{}},
@@ -100,7 +100,7 @@ func TestStacksInEachPlaceOfTheAccountsAreKnown(t *testing.T) {
 		"has a weight":       {young(sample.Exact), at(8, 3e6, 2e6, true, sample.Exact), &Cut{}},
 		"of an ended one":    {young(sample.Exact), ended},
 		"of an unproven one": {young(sample.Undecided), ended},
-		"of a child":         {&Claimed{Process: 1, Seen: Seen{Stack: 7}, Length: 5e6, At: 2e6, OfChild: true}},
+		"of a child":         {&UnassignedSample{Process: 1, Place: Place{Stack: 7}, Length: 5e6, At: 2e6, OfChild: true}},
 	} {
 		a := New(Options{}, nil, newSums())
 		a.Handle(&ProcessStarted{Process: 1, Since: 1, FromStart: true})

@@ -117,16 +117,16 @@ func TestReplayGivesTheIntervalsOfTheRecordedRun(t *testing.T) {
 		&ProcessStarted{Process: 1, PID: 100, Start: 1, Childless: true},
 		&ProcessStarted{Process: 2, PID: 101, Start: 2, Parent: 100, FromStart: true},
 		&Observed{Process: 2, Thread: 1, CreatedAt: 1, Sample: Sample{
-			At: at(10, 5), OnCPU: true, Apart: 10e6, Seen: Seen{Stack: 3}}},
+			At: at(10, 5), OnCPU: true, SinceLastTick: 10e6, Place: Place{Stack: 3}}},
 		&Observed{Process: 2, Thread: 1, CreatedAt: 1, Sample: Sample{
-			At: at(20, 9), Apart: 10e6, Seen: Seen{Stack: 4, State: sample.Sleeping, Wait: "read"}}},
+			At: at(20, 9), SinceLastTick: 10e6, Place: Place{Stack: 4, State: sample.Sleeping, Wait: "read"}}},
 		&Tick{At: 20e6},
-		&FoundUnchanged{Thread: 1, Before: sample.Unchanged{Ticks: 3, Last: at(50, 9)}},
+		&FoundUnchanged{Thread: 1, UnchangedBefore: sample.Unchanged{Ticks: 3, Last: at(50, 9)}},
 		&NotObservedFor{At: 60e6, Length: 20e6},
-		&ThreadEnded{Process: 2, Thread: 1, CreatedAt: 1, End: End{Rest: at(100, 30)}},
+		&ThreadEnded{Process: 2, Thread: 1, CreatedAt: 1, End: End{AtEnd: at(100, 30)}},
 		&ProcessEnded{Process: 2, Program: "child", At: 100e6,
-			ProcessEnd: ProcessEnd{Charged: 30e6, Ended: 30e6}},
-		&Claimed{Process: 1, Length: 10e6, At: 80e6, OfChild: true, Seen: Seen{Stack: 5}},
+			ProcessEnd: ProcessEnd{Charged: 30e6, EndedThreads: 30e6}},
+		&UnassignedSample{Process: 1, Length: 10e6, At: 80e6, OfChild: true, Place: Place{Stack: 5}},
 		&Tick{At: 800e6},
 		&ProcessEnded{Process: 1, At: 900e6},
 	} {

@@ -2,25 +2,32 @@
 
 package attribute
 
-import (
-	"prywalk/internal/sample"
-)
+import "prywalk/internal/sample"
 
 // Sample is one sample of a thread.
 type Sample struct {
-	At      sample.Reading
-	Seen    Seen
-	OnCPU   bool
-	Basis   sample.Basis
-	Before  sample.Unchanged // earlier ticks at which the thread was unchanged
-	Apart   int64            // time since the tick before, ns
-	Sampled bool             // taken by the kernel (perf_event_open)
+	At              sample.Reading
+	Place           Place `json:"Seen"`
+	OnCPU           bool
+	Basis           sample.Basis
+	UnchangedBefore sample.Unchanged `json:"Before"`  // earlier ticks at which the thread was unchanged
+	SinceLastTick   int64            `json:"Apart"`   // ns
+	FromKernel      bool             `json:"Sampled"` // taken by the kernel (perf_event_open)
 }
 
 // sharesCPU reports a kernel sample that shares CPU time with others (pendingsamples.go).
 func (s *Sample) sharesCPU() bool {
-	where := &s.Seen
-	return s.Sampled && s.OnCPU && *where == Seen{Stack: where.Stack, State: sample.Running, Stop: where.Stop}
+	where := &s.Place
+	return s.FromKernel && s.OnCPU && *where == Place{Stack: where.Stack, State: sample.Running, Stop: where.Stop}
+}
+
+// End is the end of a thread's account.
+type End struct {
+	Alive   bool           // the recording ends before the thread
+	AtStart sample.Reading `json:"Before"` // clocks before the first sample, if older than the recording
+	AtEnd   sample.Reading `json:"Rest"`   // clocks at the end, if later than the last sample
+	// Patience bounds the age of a last sample that takes the time since then, ns.
+	Patience int64
 }
 
 // Thread is the account of one thread. The zero value: a thread older than the recording.
@@ -43,13 +50,20 @@ type Thread struct {
 func (t *Thread) Begun() bool { return t.begun }
 
 // Observed returns the time from the first sample to the last, ns.
-func (t *Thread) Observed() int64 { return t.lastAt - t.firstAt }
+func (t *Thread) ObservedFor() int64 { return t.lastAt - t.firstAt }
 
 // Begin begins the account with the clocks at the thread's first sample.
 func (t *Thread) Begin(r sample.Reading) {
 	t.begun = true
 	if t.CreatedAt != 0 {
 		t.clock.Begin(t.clocksAtCreation(r))
+	}
+}
+
+// BeginWithoutSample begins the account of a running thread without a known stack.
+func (t *Thread) BeginWithoutSample(r sample.Reading) {
+	if t.Begin(r); t.CreatedAt == 0 {
+		t.clock.Begin(r)
 	}
 }
 
@@ -62,7 +76,7 @@ func (t *Thread) clocksAtCreation(r sample.Reading) sample.Reading {
 func (t *Thread) Add(s *Sample, gaps Gaps, emit func(Span)) {
 	if n := len(t.deferred); n > 0 {
 		if now, manyCalls := decideFirst(n, s.At.Wall-t.deferred[0].At.Wall, s.Basis); now {
-			t.attributeDeferred(manyCalls, gaps, emit)
+			t.attributeDeferredAs(manyCalls, gaps, emit)
 		}
 	}
 	if s.Basis == sample.Undecided || len(t.deferred) > 0 {
@@ -72,10 +86,12 @@ func (t *Thread) Add(s *Sample, gaps Gaps, emit func(Span)) {
 	t.attribute(s, gaps, emit)
 }
 
-// Decide attributes the deferred samples as those of a thread with few system calls.
-func (t *Thread) Decide(gaps Gaps, emit func(Span)) { t.attributeDeferred(false, gaps, emit) }
+// AttributeDeferred attributes the deferred samples as those of a thread with few system calls.
+func (t *Thread) AttributeDeferred(gaps Gaps, emit func(Span)) {
+	t.attributeDeferredAs(false, gaps, emit)
+}
 
-func (t *Thread) attributeDeferred(manyCalls bool, gaps Gaps, emit func(Span)) {
+func (t *Thread) attributeDeferredAs(manyCalls bool, gaps Gaps, emit func(Span)) {
 	waiting := t.deferred
 	t.deferred = nil
 	for i := range waiting {
@@ -88,17 +104,57 @@ func (t *Thread) attributeDeferred(manyCalls bool, gaps Gaps, emit func(Span)) {
 }
 
 func (t *Thread) attribute(s *Sample, gaps Gaps, emit func(Span)) {
-	t.Extend(s.Before, gaps, emit)
+	t.Extend(s.UnchangedBefore, gaps, emit)
 	t.count(1, s.At.Wall)
 	if t.clock.started {
-		t.skipGaps(s.At, s.Seen.State, gaps, emit)
+		t.skipGaps(s.At, s.Place.State, gaps, emit)
 	}
-	t.addSample(s, emit)
+	t.attributeInterval(s, emit)
+}
+
+// attributeInterval attributes a sample's interval, and notes its weight if the thread is young.
+func (t *Thread) attributeInterval(s *Sample, emit func(Span)) {
+	if !s.OnCPU && s.Place.State == sample.Running {
+		t.queuedSamples++
+	}
+	young := t.CreatedAt != 0 && len(t.weights) < longLife && s.SinceLastTick > 0
+	if young && s.Basis == sample.Skids && s.Place.State == sample.Running {
+		if t.skidded.count == 0 && len(t.weights) == 0 {
+			t.skidded.firstWeight = s.SinceLastTick - s.At.CPU
+		}
+		t.skidded.count++
+		t.skidded.weight += s.SinceLastTick // its CPU time goes to the next usable sample
+	}
+	switch {
+	case !young && s.sharesCPU():
+		t.clock.AddKernelSample(s.At, s.Place, s.SinceLastTick, emit)
+		return
+	case !young || !s.OnCPU:
+		t.clock.Observe(s.At, s.Place, s.OnCPU, emit)
+		return
+	}
+	got, rest := t.clock.observeUpTo(s.SinceLastTick, s.At, s.Place, true, emit)
+	c := sampleWeight{
+		place: s.Place.running(), at: s.At.Wall, weight: s.SinceLastTick - got, withheld: rest,
+		unproven: s.Basis == sample.Undecided,
+	}
+	if t.weights = append(t.weights, c); len(t.weights) == longLife {
+		t.releaseWithheld(emit)
+	}
+}
+
+func (t *Thread) releaseWithheld(emit func(Span)) {
+	for i := range t.weights {
+		if c := &t.weights[i]; c.withheld > 0 {
+			emit(Span{Place: c.place, End: c.at, Wall: c.withheld, CPU: c.withheld})
+			c.withheld = 0
+		}
+	}
 }
 
 func (t *Thread) skipGaps(at sample.Reading, s sample.State, gaps Gaps, emit func(Span)) {
-	if length := gaps.Within(t.clock.Observed(), at.Wall); length > 0 {
-		t.clock.Skip(length, at, s, emit)
+	if length := gaps.Within(t.clock.KnownUntil(), at.Wall); length > 0 {
+		t.clock.MarkNotObserved(length, at, s, emit)
 	}
 }
 
@@ -125,7 +181,7 @@ func (t *Thread) NotStopped(left *sample.NotStopped, gaps Gaps, emit func(Span))
 	if !left.Suppressed() {
 		return
 	}
-	t.Decide(gaps, emit)
+	t.AttributeDeferred(gaps, emit)
 	if left.InCall.Wall != 0 {
 		t.clock.NotStopped(left.InCall, true, emit)
 	}
@@ -136,8 +192,8 @@ func (t *Thread) NotStopped(left *sample.NotStopped, gaps Gaps, emit func(Span))
 
 // Cut attributes open time for a checkpoint.
 func (t *Thread) Cut(gaps Gaps, emit func(Span)) {
-	t.Decide(gaps, emit)
-	t.release(emit)
+	t.AttributeDeferred(gaps, emit)
+	t.releaseWithheld(emit)
 	t.clock.Cut(emit)
 }
 
@@ -149,7 +205,7 @@ func (t *Thread) Open(emit func(Span)) { t.clock.Open(emit) }
 
 // Finish attributes all that is left.
 func (t *Thread) Finish(gaps Gaps, emit func(Span)) {
-	t.Decide(gaps, emit)
-	t.release(emit)
+	t.AttributeDeferred(gaps, emit)
+	t.releaseWithheld(emit)
 	t.clock.Finish(emit)
 }

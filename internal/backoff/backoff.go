@@ -10,9 +10,9 @@ const (
 	longestBackoff = 120e6
 	idleMost       = 1e9
 	// A back-off is at most one part in sleepShare of the thread's sleep so far. With kernel samples and manyThreads it
-	// is one part in firstShare for a thread that has not run since its first observation.
+	// is one part in notRunShare for a thread that has not run since its first observation.
 	sleepShare  = 16
-	firstShare  = 1
+	notRunShare = 1
 	manyThreads = 80
 	// sampleCost is the cost of observing an unchanged thread. All such observations take at most one part in
 	// sampleShare of the time.
@@ -29,10 +29,12 @@ const (
 	clockError = 4e6
 )
 
-// backoffFor returns the back-off of a thread found unchanged, in ns; 0 means none. asleep is the length of its sleep
-// and period the mean distance of ticks, in ns. threads is the number of all threads, stretch the factor, and share
-// [sleepShare] or [firstShare].
-func backoffFor(asleep, period int64, threads int, stretch, share int64, rng *rand.Rand) int64 {
+// backoffLength returns the back-off of a thread found unchanged, in ns; 0 means none:
+//
+//	min(asleep / share, stretch × min(longestBackoff, cost of observing all threads × sampleShare)) ± 25 %
+//
+// asleep is the length of its sleep, period the mean distance of ticks, in ns; share is [sleepShare] or [notRunShare].
+func backoffLength(asleep, period int64, threads int, stretch, share int64, rng *rand.Rand) int64 {
 	cost := int64(threads) * sampleCost * sampleShare
 	if cost < longestBackoff { // few are cheap to observe
 		stretch = min(stretch, fewStretch)

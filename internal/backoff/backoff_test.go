@@ -18,7 +18,7 @@ func TestBackoffsGrowWithTheTimeAsleepAndTheNumberOfThreads(t *testing.T) {
 	for _, threads := range []int{1, 10, 100, 500, 5000} {
 		for _, stretch := range []int64{1, 3, 8} {
 			for asleep := int64(period); asleep < 1e12; asleep += asleep / 3 {
-				length := backoffFor(asleep, period, threads, stretch, sleepShare, rng)
+				length := backoffLength(asleep, period, threads, stretch, sleepShare, rng)
 				want := min(asleep/16, stretch*min(120e6, int64(threads)*256e3))
 				if want < 2*period && length != 0 || want >= 2*period && (length < want*3/4 || length > want*5/4) {
 					t.Errorf("%d threads, asleep for %d, stretch %d: left alone for %d", threads, asleep, stretch, length)
@@ -26,7 +26,7 @@ func TestBackoffsGrowWithTheTimeAsleepAndTheNumberOfThreads(t *testing.T) {
 			}
 		}
 	}
-	if length := backoffFor(1e15, 100e6, 5000, 1, sleepShare, rng); length != 0 {
+	if length := backoffLength(1e15, 100e6, 5000, 1, sleepShare, rng); length != 0 {
 		t.Errorf("at 10 Hz, %d: there is nothing to be saved", length)
 	}
 }
@@ -137,7 +137,7 @@ func (l life) sampled(threads int, seed uint64) (o outcome) {
 		o.observations++
 		at, runs := sample.Reading{Wall: now, CPU: cpu + ran}, bursts
 		o.truth = at.CPU
-		s := attribute.Seen{Stack: stackSleep, State: sample.Sleeping, Stop: frames.StopRoot}
+		s := attribute.Place{Stack: stackSleep, State: sample.Sleeping, Stop: frames.StopRoot}
 		if ran > 0 {
 			s.State, s.Stack = sample.Running, stackFirst+sample.StackID(ran/(l.burst/2+1))
 			runs++
@@ -145,7 +145,7 @@ func (l life) sampled(threads int, seed uint64) (o outcome) {
 		if o.observations > 1 && last != sample.Running && s.State != sample.Running && runs == arrivals {
 			clock.Unchanged(at, 1, o.emit)
 			skipped = false
-			if length := backoffFor(now-since, period, threads, sl.factor(), sleepShare, rng); length > 0 {
+			if length := backoffLength(now-since, period, threads, sl.factor(), sleepShare, rng); length > 0 {
 				due = now + length
 			}
 			continue

@@ -18,7 +18,7 @@
 // not run since their first observation.
 //
 // Kernel samples of running threads show the bursts. With these, many threads get the longest back-offs, and a thread
-// that has not run yet gets one as long as its observed sleep ([Thread.limits]).
+// that has not run yet gets one as long as its observed sleep ([Thread.backoffLimits]).
 //
 // # The process's clock
 //

@@ -19,7 +19,7 @@ func TestManySampledSleepersAreBackedOffForAsLongAsTheySlept(t *testing.T) {
 		collectorsBursts  int64 // of threads that had run before, ns in each of five seconds
 		firstRuns, factor int64 // of threads that had not; and what the next one of these has without samples
 	}{
-		{"sampled", 2000, true, false, maxStretch, firstShare, 0, 0, maxStretch},
+		{"sampled", 2000, true, false, maxStretch, notRunShare, 0, 0, maxStretch},
 		{"sampled, and has run", 2000, true, true, maxStretch, sleepShare, 0, 0, maxStretch},
 		{"one of few", 50, true, false, 1, sleepShare, 0, 0, maxStretch},
 		{"by looks alone", 2000, false, false, 1, sleepShare, 0, 0, maxStretch},
@@ -37,7 +37,7 @@ func TestManySampledSleepersAreBackedOffForAsLongAsTheySlept(t *testing.T) {
 		if c.ran {
 			policy.NoteChanged(th)
 		}
-		if stretch, share := th.limits(c.threads); stretch != c.stretch || share != c.share || th.HasRun() != c.ran {
+		if stretch, share := th.backoffLimits(c.threads); stretch != c.stretch || share != c.share || th.HasRun() != c.ran {
 			t.Errorf("%s: %d times one part in %d, has run: %v", c.name, stretch, share, th.HasRun())
 		}
 		for i := range int64(6) {
@@ -45,7 +45,7 @@ func TestManySampledSleepersAreBackedOffForAsLongAsTheySlept(t *testing.T) {
 			p.notRunYet.burst(c.firstRuns)
 			p.Clock((i+1)*1e9, uint64((i+1)*1e9), true)
 		}
-		if got := (&Thread{Observed: observe.NewThread(1, 2, nil), proc: p}).class().factor(); got != c.factor {
+		if got := (&Thread{Observed: observe.NewThread(1, 2, nil), proc: p}).stretchOf().factor(); got != c.factor {
 			t.Errorf("%s: one that has not run may be left alone %d times as long, want %d", c.name, got, c.factor)
 		}
 	}
@@ -60,12 +60,12 @@ func TestSearchObservesThreadsThatRanBeforeFirst(t *testing.T) {
 	if !policy.SearchDue(p) {
 		t.Fatal("50 ms are not explained, and no thread ran")
 	}
-	p.explained = 50e6
+	p.explainedCPU = 50e6
 	if policy.Unexplained(p) {
 		t.Error("all is explained, and more are observed")
 	}
 	policy.SearchEnded(p, 1000)
-	p.explained = 0
+	p.explainedCPU = 0
 	policy.BeginTick(2, 1e9+10e6, 10e6)
 	if p.Clock(1e9+10e6, 50e6, true); policy.SearchDue(p) {
 		t.Error("it is asked again at once")

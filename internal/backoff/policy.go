@@ -11,12 +11,12 @@ import (
 
 // Policy decides which sleepers are backed off.
 type Policy struct {
-	wheel  wheel
-	rng    *rand.Rand
-	expire func(*Thread) // the method expired, bound once
+	wheel     wheel
+	rng       *rand.Rand
+	onExpired func(*Thread) // the method expired, bound once
 
 	tick     int64 // number of the present or last tick
-	at       int64 // CLOCK_MONOTONIC ns
+	now      int64 // CLOCK_MONOTONIC ns
 	period   int64 // mean distance of ticks, ns
 	threads  int   // number of all threads
 	restless int   // number of restless threads, see [Thread]
@@ -25,28 +25,28 @@ type Policy struct {
 // New returns a policy. seed seeds its random numbers.
 func New(seed uint64) *Policy {
 	p := &Policy{rng: rand.New(rand.NewPCG(seed, 0x6964_6c65))}
-	p.expire = p.expired
+	p.onExpired = p.expired
 	return p
 }
 
 // BeginTick begins a tick, with its number, its time (CLOCK_MONOTONIC, ns) and the mean distance of ticks, in ns.
 func (p *Policy) BeginTick(tick, at, period int64) {
 	p.tick = tick
-	p.at = at
+	p.now = at
 	p.period = period
 }
 
 // WakeDue makes threads due whose back-off has ended. threads is the number of all threads.
 func (p *Policy) WakeDue(threads int) {
 	p.threads = threads
-	p.wheel.turn(p.at, p.expire)
+	p.wheel.turn(p.now, p.onExpired)
 }
 
 // expired handles the end of a back-off. It prolongs the back-off if the process's clock has not moved since.
 func (p *Policy) expired(th *Thread) {
 	proc := th.proc
-	if proc.clockKnown && proc.clock == th.clockAtObservation && p.at-th.observedAt < idleMost-longestBackoff {
-		p.wheel.put(th, p.at+backoffFor(longestBackoff*sleepShare, 0, p.threads, 1, sleepShare, p.rng))
+	if proc.clockKnown && proc.clock == th.clockAtObservation && p.now-th.observedAt < idleMost-longestBackoff {
+		p.wheel.put(th, p.now+backoffLength(longestBackoff*sleepShare, 0, p.threads, 1, sleepShare, p.rng))
 		return
 	}
 	p.makeDue(th)
@@ -70,15 +70,15 @@ func (p *Policy) Wake(th *Thread) {
 // back-off.
 func (p *Policy) NoteUnchanged(th *Thread) (inferred int64) {
 	inferred = th.endBackoff(p.tick)
-	th.addUnchanged(inferred+1, procmem.ReadingAt(th.Observed.LastSched(), p.at))
+	th.addUnchanged(inferred+1, procmem.ReadingAt(th.Observed.LastSched(), p.now))
 	th.asleep = th.Observed.Asleep()
 	if th.asleep {
-		stretch, share := th.limits(p.threads)
-		th.backoff = backoffFor(p.at-th.unchangedSince, p.period, p.threads, stretch, share, p.rng)
-		th.observedAt, th.clockAtObservation = p.at, th.proc.clock
+		stretch, share := th.backoffLimits(p.threads)
+		th.backoff = backoffLength(p.now-th.unchangedSince, p.period, p.threads, stretch, share, p.rng)
+		th.observedAt, th.clockAtObservation = p.now, th.proc.clock
 	}
 	if th.restless {
-		p.noteRestless(th, th.asleep && th.usesSamples() && p.at-th.unchangedSince < calmAfter)
+		p.noteRestless(th, th.asleep && th.usesSamples() && p.now-th.unchangedSince < calmAfter)
 		p.backOffRestless(th)
 	}
 	return inferred
@@ -89,12 +89,12 @@ func (p *Policy) NoteUnchanged(th *Thread) (inferred int64) {
 func (p *Policy) NoteChanged(th *Thread) (unseen int64) {
 	waited := !th.skipped && !th.restless
 	unseen = th.endBackoff(p.tick)
-	th.ranBackOff = th.ranBackOff || unseen > 0 && waited
-	th.ranFirst = th.observedOnce && !th.hasRun
+	th.ranWhileBackedOff = th.ranWhileBackedOff || unseen > 0 && waited
+	th.ranFirstTime = th.observedOnce && !th.hasRun
 	th.hasRun = th.observedOnce
 	th.observedOnce = true
 	th.asleep = false
-	th.unchangedSince = p.at
+	th.unchangedSince = p.now
 	return unseen
 }
 
@@ -121,15 +121,15 @@ func (p *Policy) NoteObservation(th *Thread, asleep, created bool, s procmem.Sch
 	p.noteRestless(th, asleep && again && th.usesSamples())
 	p.backOffRestless(th)
 	if th.cpuKnown || created {
-		th.proc.explained += used - th.cpuAtObservation
-		if th.ranBackOff {
-			th.class().burst(used - th.cpuAtObservation)
+		th.proc.explainedCPU += used - th.cpuAtObservation
+		if th.ranWhileBackedOff {
+			th.stretchOf().burst(used - th.cpuAtObservation)
 		}
 	}
 	th.cpuAtObservation = used
 	th.cpuKnown = true
-	th.ranBackOff = false
-	th.ranFirst = false
+	th.ranWhileBackedOff = false
+	th.ranFirstTime = false
 }
 
 // BackOff begins the back-offs of a process's threads, and removes ended threads from this tick's list.
@@ -141,7 +141,7 @@ func (p *Policy) BackOff(proc *Process) {
 			return th.Gone
 		}
 		th.backedOffAt = p.tick
-		p.wheel.put(th, p.at+backoff)
+		p.wheel.put(th, p.now+backoff)
 		proc.backedOff++
 		return true
 	})
@@ -161,7 +161,8 @@ func (p *Policy) TicksSkipped(proc *Process) {
 // ([Policy.Wake]) and observes those that ran before. If that does not explain the clock ([Policy.Unexplained]), it
 // does so with all others, and calls [Policy.AllObserved]. In both cases it calls [Policy.SearchEnded].
 func (p *Policy) SearchDue(proc *Process) bool {
-	return proc.backedOff > 0 && proc.clockKnown && proc.clockAt == p.at && p.at >= proc.nextSearch && p.Unexplained(proc)
+	return proc.backedOff > 0 && proc.clockKnown && proc.clockAt == p.now && p.now >= proc.nextSearch &&
+		p.Unexplained(proc)
 }
 
 // Unexplained reports whether the process's clock has moved by more than the observations explain.
@@ -172,16 +173,18 @@ func (p *Policy) Unexplained(proc *Process) bool {
 			running++
 		}
 	}
-	return int64(proc.clock-proc.clockAllObserved)-proc.explained > running*(p.period+clockError)
+	return int64(proc.clock-proc.clockAtAllObserved)-proc.explainedCPU > running*(p.period+clockError)
 }
 
 // SearchEnded records that a search has observed n threads.
 func (p *Policy) SearchEnded(proc *Process, n int) {
-	proc.nextSearch = p.at + searchShare*(sampleCost*int64(n)+restlessCost*int64(proc.restless))
+	proc.nextSearch = p.now + searchShare*(sampleCost*int64(n)+restlessCost*int64(proc.restless))
 }
 
 // AllObserved records that all threads of a process were observed.
-func (p *Policy) AllObserved(proc *Process) { proc.clockAllObserved, proc.explained = proc.clock, 0 }
+func (p *Policy) AllObserved(proc *Process) {
+	proc.clockAtAllObserved, proc.explainedCPU = proc.clock, 0
+}
 
 // Forget removes an ended thread. It returns the number of ticks of the back-off.
 func (p *Policy) Forget(th *Thread) (unseen int64) {

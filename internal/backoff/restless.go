@@ -30,7 +30,7 @@ func (p *Policy) noteRestless(th *Thread, restless bool) {
 func (p *Policy) backOffRestless(th *Thread) {
 	if th.restless {
 		th.backoff = max(th.backoff, p.restlessBackoff())
-		th.observedAt, th.clockAtObservation = p.at, th.proc.clock
+		th.observedAt, th.clockAtObservation = p.now, th.proc.clock
 	}
 }
 

@@ -139,10 +139,10 @@ func sleepsOf(long, short int64, threads int) float64 {
 			continue // it runs: samples tell
 		}
 		for _, at := range samples {
-			clock.Observe(at, attribute.Seen{State: sample.Running, Stop: frames.StopRoot}, true, emit)
+			clock.Observe(at, attribute.Place{State: sample.Running, Stop: frames.StopRoot}, true, emit)
 		}
 		samples = samples[:0]
-		clock.Observe(sample.Reading{Wall: now, CPU: cpu}, attribute.Seen{Stack: where, State: sample.Sleeping,
+		clock.Observe(sample.Reading{Wall: now, CPU: cpu}, attribute.Place{Stack: where, State: sample.Sleeping,
 			Stop: frames.StopRoot},
 			false, emit)
 		due = now + p.restlessBackoff()

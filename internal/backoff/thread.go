@@ -29,10 +29,10 @@ type Thread struct {
 	cpuAtObservation   int64  // its CPU time then, ns
 	cpuKnown           bool   // cpuAtObservation is valid
 	restless           bool   // it woke lately, and is backed off nevertheless
-	ranBackOff         bool   // it ran while backed off, not accounted yet
+	ranWhileBackedOff  bool   // it ran while backed off, not accounted yet
 	observedOnce       bool   // observed at least once
 	hasRun             bool   // found changed after its first observation
-	ranFirst           bool   // for the first time, not accounted yet
+	ranFirstTime       bool   // for the first time, not accounted yet
 
 	inWheel    bool // it is in the wheel, in this slot
 	slot       int
@@ -58,24 +58,24 @@ func (th *Thread) addUnchanged(n int64, at sample.Reading) {
 // HasRun reports whether the thread was found changed since its first observation.
 func (th *Thread) HasRun() bool { return th.hasRun }
 
-// class returns the statistics of threads that run repeatedly (e.g. workers of a garbage collector), or of those that
-// have not run since their first observation.
-func (th *Thread) class() *stretch {
-	if th.hasRun && !th.ranFirst {
+// stretchOf returns the statistics of threads that run repeatedly (e.g. workers of a garbage collector), or of those
+// that have not run since their first observation.
+func (th *Thread) stretchOf() *stretch {
+	if th.hasRun && !th.ranFirstTime {
 		return &th.proc.haveRun
 	}
 	return &th.proc.notRunYet
 }
 
-// limits returns the factor of a thread's back-off, and the share of its sleep that bounds it ([backoffFor]). A sampled
-// thread among many gets the longest back-off: samples show what it does when it wakes.
-func (th *Thread) limits(threads int) (stretch, share int64) {
-	stretch, share = th.class().factor(), sleepShare
+// backoffLimits returns the factor of a thread's back-off, and the share of its sleep that bounds it ([backoffLength]).
+// A sampled thread among many gets the longest back-off: samples show what it does when it wakes.
+func (th *Thread) backoffLimits(threads int) (stretch, share int64) {
+	stretch, share = th.stretchOf().factor(), sleepShare
 	if threads < manyThreads || !th.Observed.UsesSamples() {
 		return stretch, share
 	}
 	if !th.hasRun {
-		share = firstShare
+		share = notRunShare
 	}
 	return maxStretch, share
 }
@@ -100,9 +100,9 @@ type Process struct {
 	restless  int // number of threads
 	// For searches of backed-off threads that have run: the clock at the last observation of all threads, and the part
 	// of it explained by observations since, ns; the earliest time of the next search, CLOCK_MONOTONIC ns.
-	clockAllObserved uint64
-	explained        int64
-	nextSearch       int64
+	clockAtAllObserved uint64
+	explainedCPU       int64
+	nextSearch         int64
 
 	haveRun   stretch // of threads that have run since their first observation
 	notRunYet stretch // of the others
@@ -110,7 +110,7 @@ type Process struct {
 
 // NewProcess returns the state of a process whose clock is cpu, in ns.
 func NewProcess(cpu uint64) *Process {
-	return &Process{clock: cpu, clockAllObserved: cpu}
+	return &Process{clock: cpu, clockAtAllObserved: cpu}
 }
 
 // Clock sets the process's clock (ns) at a tick (CLOCK_MONOTONIC ns). ok is set if it was readable.

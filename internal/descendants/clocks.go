@@ -8,7 +8,7 @@ import (
 	"prywalk/internal/perfevents"
 )
 
-// # CPU time of unattached descendants
+// # CPU time of untracked descendants
 //
 // Records of context switches give the time between a thread's arrival on a processor and its departure, and its
 // program: the CPU time of each process by program, however short its life. The time after the record of its end
@@ -22,7 +22,7 @@ type Spent[O comparable] struct {
 	NS      int64
 }
 
-// onProcessor is the thread on a processor since a moment, CLOCK_MONOTONIC ns.
+// onProcessor is the thread on a processor, and the time of its arrival, CLOCK_MONOTONIC ns.
 type onProcessor struct {
 	pid, tid int
 	since    int64
@@ -30,31 +30,31 @@ type onProcessor struct {
 
 // clocks is the state of the records of switches.
 type clocks[O comparable, S any] struct {
-	on       map[int]onProcessor      // by processor
-	attached map[int]*Untracked[O, S] // since their creation
-	lost     int64                    // records lost so far
+	on         map[int]onProcessor      // by processor
+	nowTracked map[int]*Untracked[O, S] // tracked processes whose records began with their creation
+	lost       int64                    // records lost so far
 }
 
-// TrackClocks is [Table.Track] where switches are recorded. The process's time is still counted.
-func (t *Table[O, S]) TrackClocks(pid int, as O) {
-	delete(t.clocks.attached, pid)
+// TrackWithClocks is [Table.Track] where switches are recorded. The process's time is still counted.
+func (t *Table[O, S]) TrackWithClocks(pid int, as O) {
+	delete(t.clocks.nowTracked, pid)
 	if before := t.Track(pid, as); before != nil {
-		if t.clocks.attached == nil {
-			t.clocks.attached = map[int]*Untracked[O, S]{}
+		if t.clocks.nowTracked == nil {
+			t.clocks.nowTracked = map[int]*Untracked[O, S]{}
 		}
-		t.clocks.attached[pid] = before
+		t.clocks.nowTracked[pid] = before
 	}
 }
 
-// ForgetClocks is [Table.Forget] where switches are recorded. It returns the CPU time of the process's whole life,
+// ForgetWithClocks is [Table.Forget] where switches are recorded. It returns the CPU time of the process's whole life,
 // ns; 0: not completely known.
-func (t *Table[O, S]) ForgetClocks(pid int, as O) (ns int64) {
+func (t *Table[O, S]) ForgetWithClocks(pid int, as O) (ns int64) {
 	if t.tracked[pid] != as {
 		return 0
 	}
 	t.Forget(pid, as)
-	p := t.clocks.attached[pid]
-	if delete(t.clocks.attached, pid); p == nil || !p.Ended {
+	p := t.clocks.nowTracked[pid]
+	if delete(t.clocks.nowTracked, pid); p == nil || !p.Ended {
 		return 0
 	}
 	for _, s := range p.Spent {
@@ -112,7 +112,7 @@ func (t *Table[O, S]) clock(r *record) {
 		t.endRun(r)
 	case r.Kind == perfevents.Exited:
 		t.endRun(r)
-		if p := t.clocks.attached[r.PID]; p != nil && r.PID == r.TID {
+		if p := t.clocks.nowTracked[r.PID]; p != nil && r.PID == r.TID {
 			p.Ended = true
 		}
 	case r.Kind == perfevents.Named && r.Exec && t.endRun(r):
@@ -127,7 +127,7 @@ func (t *Table[O, S]) endRun(r *record) bool {
 		return false
 	}
 	delete(t.clocks.on, r.CPU)
-	if p := t.clocks.attached[on.pid]; p != nil {
+	if p := t.clocks.nowTracked[on.pid]; p != nil {
 		p.addCPU(r.Time - on.since)
 	} else if p := t.untracked[on.pid]; p != nil {
 		p.addCPU(r.Time - on.since)

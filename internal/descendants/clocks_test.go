@@ -120,24 +120,24 @@ func TestTimeOfADiscoveredProcessIsCountedToItsEnd(t *testing.T) {
 	shell, kid := new(int), new(int)
 	u := table(shell)
 	u.switches(false, task(perfevents.Forked, 100, 20, 10), switched(in, 110, 0, 20), switched(out, 150, 0, 20))
-	u.TrackClocks(20, kid)
+	u.TrackWithClocks(20, kid)
 	u.switches(false, switched(in, 160, 0, 20), switched(out, 170, 0, 20), task(perfevents.Forked, 175, 30, 20))
 	if u.untracked[20] != nil || u.untracked[30].Waiter != kid {
 		t.Errorf("untracked processes %v, want 30 with the discovered one as its parent", u.untracked)
 	}
-	if u.ForgetClocks(20, shell) != 0 { // of another process with the PID
+	if u.ForgetWithClocks(20, shell) != 0 { // of another process with the PID
 		t.Error("ForgetClocks of another owner returns this process's time")
 	}
 	u.switches(false, switched(in, 180, 0, 20), task(perfevents.Exited, 200, 20, 10))
-	if ns := u.ForgetClocks(20, kid); ns != 40+10+20 {
+	if ns := u.ForgetWithClocks(20, kid); ns != 40+10+20 {
 		t.Errorf("the process used %d ns, want %d", ns, 40+10+20)
 	}
-	if u.ForgetClocks(20, kid) != 0 || len(u.clocks.attached) != 0 || len(u.tracked) != 1 {
+	if u.ForgetWithClocks(20, kid) != 0 || len(u.clocks.nowTracked) != 0 || len(u.tracked) != 1 {
 		t.Error("clocks of a forgotten process are kept")
 	}
 	u.switches(false, task(perfevents.Forked, 300, 40, 10))
-	u.TrackClocks(40, kid)
-	if u.TrackClocks(50, kid); u.ForgetClocks(40, kid) != 0 || u.ForgetClocks(50, kid) != 0 {
+	u.TrackWithClocks(40, kid)
+	if u.TrackWithClocks(50, kid); u.ForgetWithClocks(40, kid) != 0 || u.ForgetWithClocks(50, kid) != 0 {
 		t.Error("time of a running process, or of one without records, is returned")
 	}
 }

@@ -19,7 +19,7 @@ const (
 	mostNumbers     = 64
 	mostNewChildren = 128 // known new processes
 	// markedFor is how long a process counts as new, ns. After that the search for children has found it, or it
-	// cannot be opened: it is read every lastingEvery until it is attached or has ended, at most for lastingFor.
+	// cannot be opened: it is read every lastingEvery until it is tracked or has ended, at most for lastingFor.
 	markedFor    = 200e6
 	lastingEvery = 50e6
 	lastingFor   = 10e9
@@ -27,36 +27,36 @@ const (
 	firstNumber = 300
 )
 
-// NewChildren finds new processes by number. O is the caller's value for an attached process, never zero; K its
-// value for an unattached one. Not safe for concurrent use.
+// NewChildren finds new processes by number. O is the caller's value for an tracked process, never zero; K its
+// value for an untracked one. Not safe for concurrent use.
 type NewChildren[O comparable, K any] struct {
-	attached map[int]O
-	forks    map[int]*forks // of attached processes
-	young    map[int]*NewChild[O, K]
-	last     int // last assigned number; 0: unknown
+	tracked map[int]O
+	forks   map[int]*forks // of tracked processes
+	young   map[int]*NewChild[O, K]
+	last    int // last assigned number; 0: unknown
 
-	budget  *procmem.Budget
-	stat    func(f *procmem.ThreadFiles, s *procmem.Stat) error
-	parent  func(pid int) (parent int, ok bool)
-	clock   func(pid int) (uint64, error)
-	between func() // before each read of /proc
+	budget     *procmem.Budget
+	stat       func(f *procmem.ThreadFiles, s *procmem.Stat) error
+	parent     func(pid int) (parent int, ok bool)
+	clock      func(pid int) (uint64, error)
+	beforeRead func() // before each read of /proc
 
 	pin, unpin func() // around reads of known processes
 }
 
-// NewChild is a new process that is not attached yet.
+// NewChild is a new process that is not tracked yet.
 type NewChild[O comparable, K any] struct {
 	PID    int
-	Waiter O                    // nearest attached ancestor
+	Waiter O                    // nearest tracked ancestor
 	Files  *procmem.ThreadFiles // of its first thread
-	Kept   K                    // the caller's value
+	Value  K                    // the caller's value
 	Used   []Use                // CPU time by program name, at the last read
 
 	parent    int
 	execKnown bool // whether it calls exec is known
 	start     uint64
 	since     int64 // discovery, CLOCK_MONOTONIC ns
-	asked     int64 // last read, CLOCK_MONOTONIC ns
+	readAt    int64 // last read, CLOCK_MONOTONIC ns
 	cpu       int64 // CPU time then, ns
 	comm      procmem.Comm
 }
@@ -70,17 +70,17 @@ type Use struct {
 // MakeNewChildren returns an empty set, which keeps files open within the budget.
 func MakeNewChildren[O comparable, K any](budget *procmem.Budget) *NewChildren[O, K] {
 	return &NewChildren[O, K]{
-		attached: map[int]O{}, forks: map[int]*forks{}, young: map[int]*NewChild[O, K]{}, budget: budget,
+		tracked: map[int]O{}, forks: map[int]*forks{}, young: map[int]*NewChild[O, K]{}, budget: budget,
 		stat: (*procmem.ThreadFiles).Stat, parent: parent,
-		clock: procmem.ProcessCPU, between: func() {}, pin: func() {}, unpin: func() {},
+		clock: procmem.ProcessCPU, beforeRead: func() {}, pin: func() {}, unpin: func() {},
 	}
 }
 
-// Between sets a function that is called before each read of /proc, which may wait for an exec.
-func (n *NewChildren[O, K]) Between(f func()) { n.between = f }
+// BeforeReads sets a function that is called before each read of /proc, which may wait for an exec.
+func (n *NewChildren[O, K]) BeforeReads(f func()) { n.beforeRead = f }
 
-// Pinned sets functions called around reads of a known process, during which the caller must not yield.
-func (n *NewChildren[O, K]) Pinned(pin, unpin func()) { n.pin, n.unpin = pin, unpin }
+// PinReads sets functions called around reads of a known process, during which the caller must not yield.
+func (n *NewChildren[O, K]) PinReads(pin, unpin func()) { n.pin, n.unpin = pin, unpin }
 
 // parent returns a process's parent; false: it has ended, or the number is a thread's. It reads status, as a read
 // of stat waits for an exec (fs/proc/array.c, do_task_stat).
@@ -90,13 +90,13 @@ func parent(pid int) (int, bool) {
 	return s.PPid, err == nil && s.Tgid == pid && s.State != 'Z'
 }
 
-// Attach removes a process that was attached, and returns its entry; nil: none.
-func (n *NewChildren[O, K]) Attach(pid int, as O) *NewChild[O, K] {
+// Track notes that a process is tracked from now on. It removes and returns its entry; nil: none.
+func (n *NewChildren[O, K]) Track(pid int, as O) *NewChild[O, K] {
 	before := n.young[pid]
 	if before != nil {
 		before.Files.Close()
 	}
-	n.attached[pid] = as
+	n.tracked[pid] = as
 	delete(n.young, pid)
 	delete(n.forks, pid)
 	for _, y := range n.young {
@@ -107,22 +107,22 @@ func (n *NewChildren[O, K]) Attach(pid int, as O) *NewChild[O, K] {
 	return before
 }
 
-// Forget notes the end of an attached process. Its number may be reused by now.
+// Forget notes the end of an tracked process. Its number may be reused by now.
 func (n *NewChildren[O, K]) Forget(pid int, as O) {
-	if n.attached[pid] == as {
-		delete(n.attached, pid)
+	if n.tracked[pid] == as {
+		delete(n.tracked, pid)
 		delete(n.forks, pid)
 	}
 }
 
-// Any reports whether there are numbers since the last call of Created.
-func (n *NewChildren[O, K]) Any(last int) bool { return last != n.last }
+// Advanced reports whether numbers were assigned since the last call of Search.
+func (n *NewChildren[O, K]) Advanced(last int) bool { return last != n.last }
 
-// Created searches the numbers since the last call for descendants of attached processes. last is the last
+// Search reads the processes of the numbers since the last call for descendants of tracked processes. last is the last
 // assigned number; 0: unknown.
-func (n *NewChildren[O, K]) Created(last int, now int64) {
+func (n *NewChildren[O, K]) Search(last int, now int64) {
 	before := n.last
-	if n.last = last; before == 0 || last == 0 || before == last || len(n.attached) == 0 {
+	if n.last = last; before == 0 || last == 0 || before == last || len(n.tracked) == 0 {
 		return
 	}
 	if last < before {
@@ -134,17 +134,17 @@ func (n *NewChildren[O, K]) Created(last int, now int64) {
 	}
 }
 
-// examine adds a process if it is a descendant of an attached one.
+// examine adds a process if it is a descendant of an tracked one.
 func (n *NewChildren[O, K]) examine(pid int, now int64) {
-	if _, attached := n.attached[pid]; attached || len(n.young) >= mostNewChildren {
+	if _, tracked := n.tracked[pid]; tracked || len(n.young) >= mostNewChildren {
 		return
 	}
-	n.between()
+	n.beforeRead()
 	parent, ok := n.parent(pid)
 	if !ok {
 		return
 	}
-	waiter, ok := n.attached[parent]
+	waiter, ok := n.tracked[parent]
 	if y := n.young[parent]; !ok && y != nil {
 		waiter, ok = y.Waiter, true
 	}
@@ -171,17 +171,17 @@ func (n *NewChildren[O, K]) Tick(
 	return func(yield func(y *NewChild[O, K], over bool) bool) {
 		for pid, y := range n.young {
 			age := now - y.since
-			if age > markedFor && now-y.asked < lastingEvery {
+			if age > markedFor && now-y.readAt < lastingEvery {
 				continue
 			}
-			y.asked = now
-			n.between()
+			y.readAt = now
+			n.beforeRead()
 			n.pin()
 			cpu, _ := n.clock(pid) // fails if it is gone
 			var s procmem.Stat
 			err := n.stat(y.Files, &s)
 			n.unpin()
-			ended := err != nil || s.StartTime != y.start || s.State == 'X' // a zombie may still be attached
+			ended := err != nil || s.StartTime != y.start || s.State == 'X' // a zombie may still be tracked
 			if ended || age > lastingFor {
 				delete(n.young, pid)
 				goesOn := yield(y, !ended)
@@ -220,7 +220,7 @@ const (
 // noteExec notes whether a process calls exec.
 func (n *NewChildren[O, K]) noteExec(y *NewChild[O, K], s *procmem.Stat) {
 	before := s.Flags&beforeExec != 0
-	if _, attached := n.attached[y.parent]; y.execKnown || !attached || before && s.Flags&exiting == 0 && s.State != 'Z' {
+	if _, tracked := n.tracked[y.parent]; y.execKnown || !tracked || before && s.Flags&exiting == 0 && s.State != 'Z' {
 		return
 	}
 	f := n.forks[y.parent]
@@ -242,7 +242,7 @@ func (n *NewChildren[O, K]) MayExec(y *NewChild[O, K], s *procmem.Stat) bool {
 	return s.Flags&beforeExec != 0 && (f == nil || f.exec || f.never < leastForks)
 }
 
-// Execed notes that an attached process runs another program: its children may behave differently.
+// Execed notes that an tracked process runs another program: its children may behave differently.
 func (n *NewChildren[O, K]) Execed(pid int) { delete(n.forks, pid) }
 
 const mostNames = 8 // names of a process
@@ -260,8 +260,8 @@ func (y *NewChild[O, K]) addUse(name *procmem.Comm, cpu int64) {
 	y.cpu, y.comm = cpu, *name
 }
 
-// None reports whether there are no new processes.
-func (n *NewChildren[O, K]) None() bool { return len(n.young) == 0 }
+// Empty reports whether there are no new processes.
+func (n *NewChildren[O, K]) Empty() bool { return len(n.young) == 0 }
 
 // All returns all new processes.
 func (n *NewChildren[O, K]) All() iter.Seq[*NewChild[O, K]] { return maps.Values(n.young) }

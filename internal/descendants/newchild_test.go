@@ -29,14 +29,14 @@ func newChildrenOf(l listed) *NewChildren[string, []int64] {
 	}
 	n.parent = func(pid int) (int, bool) { return l[pid].PPID, l[pid].PID == pid && l[pid].State != 'Z' }
 	n.clock = func(pid int) (uint64, error) { return l[pid].UTime * 1e6, nil }
-	n.Attach(100, "shell")
-	n.Created(1000, 0)
+	n.Track(100, "shell")
+	n.Search(1000, 0)
 	return n
 }
 
 // ended returns the processes that a tick finds ended. Each running one is marked with the tick's time.
 func ended(n *NewChildren[string, []int64], now int64) (out []*NewChild[string, []int64]) {
-	mark := func(y *NewChild[string, []int64], _ *procmem.Stat) { y.Kept = append(y.Kept, now) }
+	mark := func(y *NewChild[string, []int64], _ *procmem.Stat) { y.Value = append(y.Value, now) }
 	for y, over := range n.Tick(now, mark) {
 		if !over {
 			out = append(out, y)
@@ -58,7 +58,7 @@ func TestRunningDescendantsAreSampled(t *testing.T) {
 		1006: process(1006, 100, 'Z'),
 	}
 	n := newChildrenOf(l)
-	n.Created(1006, 1)
+	n.Search(1006, 1)
 	if got := ended(n, 1); len(got) != 0 || len(n.young) != 2 {
 		t.Fatalf("ended %v, new %v; want none ended, two new", got, n.young)
 	}
@@ -69,20 +69,20 @@ func TestRunningDescendantsAreSampled(t *testing.T) {
 	delete(l, 1001)
 	l[1005] = process(1005, 1, 'Z') // its parent has ended, and init has not waited for it yet
 	got := ended(n, 4)
-	if len(got) != 1 || got[0].PID != 1001 || got[0].Waiter != "shell" || len(got[0].Kept) != 2 {
+	if len(got) != 1 || got[0].PID != 1001 || got[0].Waiter != "shell" || len(got[0].Value) != 2 {
 		t.Fatalf("ended %+v, want 1001 of shell with two marks", got)
 	}
-	if got[0].Kept[1] != 2 {
-		t.Errorf("marks %v, want the second at 2", got[0].Kept)
+	if got[0].Value[1] != 2 {
+		t.Errorf("marks %v, want the second at 2", got[0].Value)
 	}
 	delete(l, 1005)
-	if got = ended(n, 5); len(got) != 1 || got[0].Waiter != "shell" || len(got[0].Kept) != 2 {
+	if got = ended(n, 5); len(got) != 1 || got[0].Waiter != "shell" || len(got[0].Value) != 2 {
 		t.Fatalf("ended %+v, want the grandchild of shell with two marks", got)
 	}
-	if !n.None() {
+	if !n.Empty() {
 		t.Errorf("new processes %v are kept, want none", n.young)
 	}
-	if allocs := testing.AllocsPerRun(10, func() { n.Created(n.last, 6) }); allocs != 0 {
+	if allocs := testing.AllocsPerRun(10, func() { n.Search(n.last, 6) }); allocs != 0 {
 		t.Errorf("%.0f allocations without a new process, want 0", allocs)
 	}
 }
@@ -98,7 +98,7 @@ func TestTimeOfANewProcessIsKnownByProgram(t *testing.T) {
 			t.Fatal(err)
 		}
 		l[1001] = p
-		n.Created(1001, now)
+		n.Search(1001, now)
 		ended(n, now)
 	}
 	at(1, 'S', "sh", 0)
@@ -124,9 +124,9 @@ func TestTimeOfANewProcessIsKnownByProgram(t *testing.T) {
 func TestDiscoveredProcessIsNoLongerANewChild(t *testing.T) {
 	l := listed{1001: process(1001, 100, 'R'), 1002: process(1002, 1001, 'R')}
 	n := newChildrenOf(l)
-	n.Created(1002, 1)
+	n.Search(1002, 1)
 	ended(n, 1)
-	if y := n.Attach(1001, "make"); y == nil || len(y.Kept) != 1 || n.Attach(7, "other") != nil {
+	if y := n.Track(1001, "make"); y == nil || len(y.Value) != 1 || n.Track(7, "other") != nil {
 		t.Errorf("Attach returns %+v, want the new child with one mark, and nil for an unknown PID", y)
 	}
 	clear(l)
@@ -134,11 +134,11 @@ func TestDiscoveredProcessIsNoLongerANewChild(t *testing.T) {
 		t.Fatalf("ended %+v, want 1002 of make", got)
 	}
 	n.Forget(1001, "another")
-	if n.attached[1001] != "make" {
+	if n.tracked[1001] != "make" {
 		t.Error("the process is forgotten with another owner of its PID")
 	}
-	if n.Forget(1001, "make"); len(n.attached) != 2 {
-		t.Errorf("attached %v, want 2", n.attached)
+	if n.Forget(1001, "make"); len(n.tracked) != 2 {
+		t.Errorf("tracked %v, want 2", n.tracked)
 	}
 }
 
@@ -146,14 +146,14 @@ func TestDiscoveredProcessIsNoLongerANewChild(t *testing.T) {
 func TestReusedPIDIsAnotherProcess(t *testing.T) {
 	l := listed{301: process(301, 100, 'R')}
 	n := newChildrenOf(l)
-	n.Created(302, 1)
+	n.Search(302, 1)
 	if ended(n, 1); len(n.young) != 1 {
 		t.Fatalf("new processes %v, want 1", n.young)
 	}
 	next := process(301, 7, 'R')
 	next.StartTime = 99999
 	l[301] = next
-	if got := ended(n, 2); len(got) != 1 || len(got[0].Kept) != 1 {
+	if got := ended(n, 2); len(got) != 1 || len(got[0].Value) != 1 {
 		t.Fatalf("ended %+v, want one with one mark", got)
 	}
 }
@@ -168,10 +168,10 @@ func TestOnlyDescendantsAreReadWithWaits(t *testing.T) {
 		read = append(read, f.TID())
 		return stat(f, s)
 	}
-	n.Between(func() { between++ })
+	n.BeforeReads(func() { between++ })
 	pinned, most := 0, 0
-	n.Pinned(func() { pinned++; most = max(most, pinned) }, func() { pinned-- })
-	if n.Created(1003, 1); !slices.Equal(read, []int{1001, 1003}) || between != 3 {
+	n.PinReads(func() { pinned++; most = max(most, pinned) }, func() { pinned-- })
+	if n.Search(1003, 1); !slices.Equal(read, []int{1001, 1003}) || between != 3 {
 		t.Errorf("read %v, Between called %d times; want 1001 and 1003, 3 times", read, between)
 	}
 	if ended(n, 1); between != 5 {
@@ -191,7 +191,7 @@ func TestManyNewProcessesAreReadInPart(t *testing.T) {
 			read[pid] = true
 			return 0, false
 		}
-		n.Created(1000+many, 1)
+		n.Search(1000+many, 1)
 		if len(read) > mostNumbers || len(read) < min(many, mostNumbers/2) || !read[1000+many] || read[1000] {
 			t.Errorf("%d of %d PIDs are read, want %d at most, with the last", len(read), many, mostNumbers)
 		}
@@ -202,7 +202,7 @@ func TestManyNewProcessesAreReadInPart(t *testing.T) {
 	}
 	n := newChildrenOf(l)
 	for i := range 2 * mostNewChildren {
-		n.Created(1001+i, 1)
+		n.Search(1001+i, 1)
 	}
 	if len(n.young) != mostNewChildren {
 		t.Errorf("%d new children are kept, want %d", len(n.young), mostNewChildren)
@@ -219,14 +219,14 @@ func TestProcessThatStaysUndiscoveredIsReadRarely(t *testing.T) {
 		read++
 		return stat(f, s)
 	}
-	n.Created(1001, 0)
+	n.Search(1001, 0)
 	for now := int64(0); now < 2e9; now += 10e6 {
 		ended(n, now)
 	}
 	if read > 1+21+37 {
 		t.Errorf("read %d times, want at most %d", read, 1+21+37)
 	}
-	if y := n.young[1001]; y == nil || len(y.Kept) != 21 {
+	if y := n.young[1001]; y == nil || len(y.Value) != 21 {
 		t.Errorf("process %+v, want 21 marks", y)
 	}
 	if got := ended(n, lastingFor+1); len(got) != 0 || len(n.young) != 0 {
@@ -242,11 +242,11 @@ func TestNewProcessIsFoundByItsPID(t *testing.T) {
 	}
 	defer births.Close()
 	n := MakeNewChildren[string, []int64](nil)
-	n.Attach(os.Getpid(), "test")
+	n.Track(os.Getpid(), "test")
 	found := false
 	for try := 0; try < 20 && !found; try++ { // it is not read if many others are created at the same time
 		births.Advanced()
-		n.Created(births.Last(), 1)
+		n.Search(births.Last(), 1)
 		cmd := exec.Command("cat")
 		stdin, err := cmd.StdinPipe()
 		if err != nil {
@@ -256,7 +256,7 @@ func TestNewProcessIsFoundByItsPID(t *testing.T) {
 			t.Fatal(err)
 		}
 		births.Advanced()
-		n.Created(births.Last(), 2)
+		n.Search(births.Last(), 2)
 		y := n.young[cmd.Process.Pid]
 		found = y != nil && y.Waiter == "test"
 		_ = stdin.Close() // the process ends
@@ -277,7 +277,7 @@ func TestParentsOfChildrenWithoutExecAreKnown(t *testing.T) {
 		s := process(pid, parent, 'R')
 		s.Flags = beforeExec
 		l[pid] = s
-		n.Created(pid, 1)
+		n.Search(pid, 1)
 		ended(n, 1)
 		if s.State = 'Z'; calls {
 			s.Flags = 0

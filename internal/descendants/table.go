@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package descendants accounts for child processes that end before they can be attached: their ancestors, programs
+// Package descendants accounts for child processes that end before they can be tracked: their ancestors, programs
 // and mappings. Sources: the kernel's records of creation, end, name and mapping (package perfevents, [Table]), or
 // process numbers ([NewChildren]).
 package descendants
@@ -22,8 +22,8 @@ const (
 	mostFormer    = 16 // earlier programs of a process
 )
 
-// Table is the unattached descendants of attached processes, with their samples S. O is the caller's value for an
-// attached process, never zero. Not safe for concurrent use.
+// Table is the untracked descendants of tracked processes, with their samples S. O is the caller's value for an
+// tracked process, never zero. Not safe for concurrent use.
 type Table[O comparable, S any] struct {
 	untracked map[int]*Untracked[O, S]
 	tracked   map[int]O
@@ -33,29 +33,29 @@ type Table[O comparable, S any] struct {
 	clocks    clocks[O, S]
 }
 
-// Untracked is a process that is not attached.
+// Untracked is a process that is not tracked.
 type Untracked[O comparable, S any] struct {
-	Waiter O          // nearest attached ancestor
-	Kept   []S        // the caller's
-	Ended  bool       // the process has ended
-	Spent  []Spent[O] // where switches are recorded ([Table.DrainClocks])
+	Waiter  O          // nearest tracked ancestor
+	Samples []S        // the caller's
+	Ended   bool       // the process has ended
+	Spent   []Spent[O] // where switches are recorded ([Table.DrainClocks])
 
 	runs   *Program[O]
 	former []formerProgram[O] // earlier programs
 }
 
-// Program is a process's program. After [Program.Keep] another goroutine may read it.
+// Program is a process's program. After [Program.Freeze] another goroutine may read it.
 type Program[O comparable] struct {
-	// Of is the attached process that it was forked from and still runs the code of; zero: it has called exec.
+	// Of is the tracked process that it was forked from and still runs the code of; zero: it has called exec.
 	Of   O
 	Name string
 	Maps []code.Mapping // of code
 
-	kept bool // immutable
+	frozen bool // immutable
 }
 
-// Keep makes it immutable: a later change makes a copy.
-func (g *Program[O]) Keep() { g.kept = true }
+// Freeze makes it immutable: a later change makes a copy.
+func (g *Program[O]) Freeze() { g.frozen = true }
 
 // formerProgram is a program before an exec.
 type formerProgram[O comparable] struct {
@@ -157,20 +157,20 @@ func (t *Table[O, S]) created(r *record) {
 		t.ended = append(t.ended, before)
 		delete(t.untracked, r.PID)
 	}
-	if _, attached := t.tracked[r.PID]; attached || len(t.untracked) >= mostUntracked {
+	if _, tracked := t.tracked[r.PID]; tracked || len(t.untracked) >= mostUntracked {
 		return
 	}
 	if p, ok := t.tracked[r.PPID]; ok {
 		t.untracked[r.PID] = &Untracked[O, S]{Waiter: p, runs: &Program[O]{Of: p}}
 	} else if p := t.untracked[r.PPID]; p != nil {
-		p.runs.Keep() // shared with the parent
+		p.runs.Freeze() // shared with the parent
 		t.untracked[r.PID] = &Untracked[O, S]{Waiter: p.Waiter, runs: p.runs}
 	}
 }
 
-// unshared returns g, or a copy if g is kept.
+// unshared returns g, or a copy if g is frozen.
 func (g *Program[O]) unshared() *Program[O] {
-	if !g.kept {
+	if !g.frozen {
 		return g
 	}
 	return &Program[O]{Of: g.Of, Name: g.Name, Maps: slices.Clone(g.Maps)}
@@ -188,13 +188,13 @@ func (p *Untracked[O, S]) At(t int64) *Program[O] {
 
 // Find returns a process by number; nil: unknown.
 func (t *Table[O, S]) Find(pid int) *Untracked[O, S] {
-	if _, attached := t.tracked[pid]; attached {
+	if _, tracked := t.tracked[pid]; tracked {
 		return nil
 	}
 	return t.untracked[pid]
 }
 
-// Track removes a process that was attached, and returns its entry; nil: none.
+// Track notes that a process is tracked from now on. It removes and returns its entry; nil: none.
 func (t *Table[O, S]) Track(pid int, as O) *Untracked[O, S] {
 	before := t.untracked[pid]
 	delete(t.untracked, pid)
@@ -202,7 +202,7 @@ func (t *Table[O, S]) Track(pid int, as O) *Untracked[O, S] {
 	return before
 }
 
-// Forget notes the end of an attached process. Its number may be reused by now.
+// Forget notes the end of an tracked process. Its number may be reused by now.
 func (t *Table[O, S]) Forget(pid int, as O) {
 	if t.tracked[pid] == as {
 		delete(t.tracked, pid)
@@ -216,7 +216,7 @@ func (t *Table[O, S]) Sweep() {
 	}
 }
 
-// All yields the unattached processes, and drops those that have ended.
+// All yields the untracked processes, and drops those that have ended.
 func (t *Table[O, S]) All() iter.Seq[*Untracked[O, S]] {
 	return func(yield func(*Untracked[O, S]) bool) {
 		for n := len(t.ended); n > 0; n = len(t.ended) {

@@ -67,7 +67,7 @@ func TestProgramKeptByTheAggregatorIsNotModified(t *testing.T) {
 	execed.Exec, execed.Name = true, []byte("ls")
 	u.addAll(task(perfevents.Forked, 100, 20, 10), execed)
 	handed := u.untracked[20].At(300)
-	handed.Keep()
+	handed.Freeze()
 	mapped := task(perfevents.Mapped, 400, 20, 0)
 	mapped.Addr, mapped.Len = 0x1000, 0x1000
 	u.addAll(mapped)
@@ -99,8 +99,9 @@ func TestUntrackedProcessesAreBounded(t *testing.T) {
 func TestTrackedProcessIsNotUntracked(t *testing.T) {
 	u, me := table(new(int)), new(int)
 	u.addAll(task(perfevents.Forked, 100, 20, 10))
-	u.Find(20).Kept = append(u.Find(20).Kept, 7)
-	if before := u.Track(20, me); before == nil || len(before.Kept) != 1 || u.Find(20) != nil || u.Track(20, me) != nil {
+	u.Find(20).Samples = append(u.Find(20).Samples, 7)
+	before := u.Track(20, me)
+	if before == nil || len(before.Samples) != 1 || u.Find(20) != nil || u.Track(20, me) != nil {
 		t.Error("Track does not return the kept data exactly once, or the process stays untracked")
 	}
 	u.addAll(task(perfevents.Forked, 200, 30, 20))
@@ -129,15 +130,15 @@ func TestTrackedProcessIsNotUntracked(t *testing.T) {
 func TestForkOfAReusedPIDIsAnotherProcess(t *testing.T) {
 	u := table(new(int))
 	u.addAll(task(perfevents.Forked, 100, 20, 10))
-	u.Find(20).Kept = append(u.Find(20).Kept, 7)
+	u.Find(20).Samples = append(u.Find(20).Samples, 7)
 	u.addAll(task(perfevents.Forked, 200, 20, 99))
 	if u.Find(20) != nil {
 		t.Error("process 20, forked again by another parent, is still found")
 	}
 	u.addAll(task(perfevents.Forked, 300, 30, 10))
-	u.Find(30).Kept = append(u.Find(30).Kept, 8)
+	u.Find(30).Samples = append(u.Find(30).Samples, 8)
 	u.addAll(task(perfevents.Forked, 400, 30, 10))
-	if p := u.Find(30); p == nil || len(p.Kept) != 0 {
+	if p := u.Find(30); p == nil || len(p.Samples) != 0 {
 		t.Errorf("process 30 %+v, want a new one without kept data", p)
 	}
 	sum, ended := 0, 0
@@ -145,7 +146,7 @@ func TestForkOfAReusedPIDIsAnotherProcess(t *testing.T) {
 		if p.Ended {
 			ended++
 		}
-		for _, k := range p.Kept {
+		for _, k := range p.Samples {
 			sum += k
 		}
 	}

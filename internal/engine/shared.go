@@ -38,7 +38,7 @@ func (s *SharedState) AddEngineSample(e handover.Event) {
 	s.AddSample(e)
 }
 
-// AddUnassignedSample adds an engine's sample of an untracked thread ([handover.SampledUntracked],
+// AddUnassignedSample adds an engine's sample of an untracked thread ([handover.SampledUnassigned],
 // [handover.ChildSampled]).
 func (s *SharedState) AddUnassignedSample(e handover.Event) {
 	s.Unassigned++

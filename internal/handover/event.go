@@ -13,21 +13,21 @@ type Kind uint8
 
 // The kinds.
 const (
-	Sampled          Kind = iota // a raw sample
-	Unchanged                    // the thread is unchanged until now (at checkpoints)
-	ThreadEnded                  // the thread or the recording ends
-	EndedSoFar                   // CPU time of ended threads so far ([attribute.ProcessEnd])
-	ProcessEnded                 // the process or the recording ends
-	ProcessBegan                 // a process is sampled from now on
-	MaybeExec                    // the name of the first thread has changed
-	CheckpointAsked              // write a checkpoint of all before this event
-	RefreshAsked                 // refresh the sinks with all before this event
-	NotObserved                  // no thread was observed from At on, for Length
-	SampledUntracked             // a kernel sample of an ended or undiscovered thread
-	ChildSampled                 // a kernel sample of an undiscovered child, or a mark (package tracer)
-	ChildTime                    // CPU time of an undiscovered child in one program
-	ThreadBegan                  // the time of a thread begins, before its first sample
-	Resumed                      // the machine was suspended for Length until At
+	Sampled           Kind = iota // a raw sample
+	Unchanged                     // the thread is unchanged until now (at checkpoints)
+	ThreadEnded                   // the thread or the recording ends
+	EndedSoFar                    // CPU time of ended threads so far ([attribute.ProcessEnd])
+	ProcessEnded                  // the process or the recording ends
+	ProcessBegan                  // a process is sampled from now on
+	MaybeExec                     // the name of the first thread has changed
+	CheckpointAsked               // write a checkpoint of all before this event
+	RefreshAsked                  // refresh the sinks with all before this event
+	NotObserved                   // no thread was observed from At on, for Length
+	SampledUnassigned             // a kernel sample of an ended or undiscovered thread
+	ChildSampled                  // a kernel sample of an undiscovered child, or a mark (package tracer)
+	ChildTime                     // CPU time of an undiscovered child in one program
+	ThreadBegan                   // the time of a thread begins, before its first sample
+	Resumed                       // the machine was suspended for Length until At
 )
 
 // Event is an observation of a thread or process.

@@ -29,14 +29,14 @@ type Process struct {
 	Since     int64
 
 	// Plans are what the producer copies of threads that were not walked yet.
-	Plans       observe.Plans
-	extra       atomic.Pointer[observe.Extra]
-	lack        atomic.Uint32
-	taskDir     *procmem.TaskDir
-	usedStack   atomic.Int64  // see [Process.NoteUsedStack]
-	firstCopy   atomic.Int64  // see [Process.SetFirstCopy]
-	firstStack  atomic.Uint64 // see [Process.FirstStackEnd]
-	codeChanged atomic.Int64  // last change of its generated code, CLOCK_MONOTONIC ns; 0 if none
+	Plans         observe.Plans
+	extra         atomic.Pointer[observe.Extra]
+	lack          atomic.Uint32
+	taskDir       *procmem.TaskDir
+	usedStack     atomic.Int64  // see [Process.NoteUsedStack]
+	firstCopy     atomic.Int64  // see [Process.SetFirstCopy]
+	firstStackEnd atomic.Uint64 // see [Process.FirstStackEnd]
+	codeChanged   atomic.Int64  // last change of its generated code, CLOCK_MONOTONIC ns; 0 if none
 
 	schedulers int // number of schedulers of tasks at the last TaskStacks; for the aggregator
 
@@ -77,9 +77,9 @@ func (p *Process) ProgramChanged() {
 	p.schedulers = len(p.Target.Runtimes().Tasks())
 	extra := observe.TaskStacks(p.Target)
 	p.CopyAlso(extra)
-	p.firstStack.Store(0)
+	p.firstStackEnd.Store(0)
 	if extra == nil { // else extra copies the stacks of a thread
-		p.firstStack.Store(p.Target.FirstStackEnd())
+		p.firstStackEnd.Store(p.Target.FirstStackEnd())
 	}
 	p.expectLack(extra != nil)
 }
@@ -93,7 +93,7 @@ func (p *Process) FirstCopy() int64 { return p.firstCopy.Load() }
 
 // FirstStackEnd returns the end of the stack on which the first thread began, 0 if it need not be copied while the
 // thread is on another stack.
-func (p *Process) FirstStackEnd() frames.Addr { return p.firstStack.Load() }
+func (p *Process) FirstStackEnd() frames.Addr { return p.firstStackEnd.Load() }
 
 // CopyAlso sets what is copied besides stacks. extra may be nil.
 func (p *Process) CopyAlso(extra observe.Extra) { p.extra.Store(&extra) }

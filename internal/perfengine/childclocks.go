@@ -44,7 +44,7 @@ func (c *childClocks) processTracked(p *process) {
 	if c.reader == nil {
 		return
 	}
-	c.table.TrackClocks(p.Target.PID, p.Handover)
+	c.table.TrackWithClocks(p.Target.PID, p.Handover)
 	if p.Handover.FromStart {
 		return
 	}
@@ -65,7 +65,7 @@ func (c *childClocks) processTracked(p *process) {
 func (c *childClocks) processEnded(p *process, end *attribute.ProcessEnd) {
 	c.report(c.shared.Tick.At)
 	if c.table != nil {
-		end.Counted = c.table.ForgetClocks(p.Target.PID, p.Handover)
+		end.BySwitches = c.table.ForgetWithClocks(p.Target.PID, p.Handover)
 	}
 }
 
@@ -85,15 +85,15 @@ func (c *childClocks) report(now int64) {
 	}
 	for p := range c.table.All() {
 		if p.Ended {
-			c.claim(p, true)
+			c.reportTimes(p, true)
 		}
 	}
 }
 
-// claim reports the CPU time of a descendant. exact is set if that is its whole time.
-func (c *childClocks) claim(p *descendants.Untracked[*handover.Process, struct{}], exact bool) {
+// reportTimes reports the CPU time of a descendant. exact is set if that is its whole time.
+func (c *childClocks) reportTimes(p *descendants.Untracked[*handover.Process, struct{}], exact bool) {
 	for i, s := range p.Spent {
-		s.Program.Keep()
+		s.Program.Freeze()
 		c.shared.Out.Add(handover.Event{
 			Kind: handover.ChildTime, Proc: p.Waiter, Program: s.Program, At: c.shared.Tick.At, Length: s.NS, Exact: exact,
 			Last: i == len(p.Spent)-1,
@@ -104,7 +104,7 @@ func (c *childClocks) claim(p *descendants.Untracked[*handover.Process, struct{}
 // giveUp ends the records because of their cost.
 func (c *childClocks) giveUp() {
 	for p := range c.table.All() {
-		c.claim(p, false)
+		c.reportTimes(p, false)
 	}
 	c.shared.Files.Give(c.reader.Events() * c.reader.OpenThreads())
 	c.reader.Close()

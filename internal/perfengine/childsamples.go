@@ -12,16 +12,16 @@ import (
 )
 
 // childSamples keeps the kernel's samples of child processes that are not tracked yet (package descendants). A sample
-// waits until its process has ended or is tracked. Then it is a claim on the time of the children of the nearest
-// tracked ancestor ([attribute.Process.ClaimOfChild]), or on the time of the process itself.
+// waits until its process has ended or is tracked. Then it shares the time of the children of the nearest
+// tracked ancestor ([attribute.Process.AddUnassignedOfChild]), or the time of the process itself.
 type childSamples struct {
-	shared  *engine.SharedState
-	stream  *stream
-	claims  *claims
-	counts  *sampleCounts
-	table   *descendants.Table[*handover.Process, childSample] // nil if none are sampled
-	waiting int                                                // number of samples
-	swept   int64                                              // CLOCK_MONOTONIC ns
+	shared     *engine.SharedState
+	stream     *stream
+	unassigned *unassignedSamples
+	counts     *sampleCounts
+	table      *descendants.Table[*handover.Process, childSample] // nil if none are sampled
+	waiting    int                                                // number of samples
+	swept      int64                                              // CLOCK_MONOTONIC ns
 }
 
 const (
@@ -32,9 +32,9 @@ const (
 )
 
 type childSample struct {
-	tid int
-	raw *observe.RawSample
-	in  *handover.Program // program of the process at the sample
+	tid     int
+	raw     *observe.RawSample
+	program *handover.Program // program of the process at the sample
 }
 
 // enabled reports whether untracked children are sampled.
@@ -66,7 +66,7 @@ func (c *childSamples) keep(r *perfevents.Record) {
 	default:
 		counts.taken++
 		c.waiting++
-		p.Kept = append(p.Kept, childSample{r.TID, c.stream.rawSample(c.shared.Observer, r), p.At(r.Time)})
+		p.Samples = append(p.Samples, childSample{r.TID, c.stream.rawSample(c.shared.Observer, r), p.At(r.Time)})
 	}
 }
 
@@ -80,22 +80,22 @@ func (c *childSamples) handOver(now int64) {
 		c.table.Sweep()
 	}
 	for p := range c.table.All() {
-		if p.Ended || len(p.Kept) > 0 && now-p.Kept[0].raw.At > childSampleFor {
-			for _, kept := range p.Kept {
-				c.claim(handover.ChildSampled, p.Waiter, kept)
+		if p.Ended || len(p.Samples) > 0 && now-p.Samples[0].raw.At > childSampleFor {
+			for _, kept := range p.Samples {
+				c.report(handover.ChildSampled, p.Waiter, kept)
 			}
-			c.waiting -= len(p.Kept)
-			p.Kept = p.Kept[:0]
+			c.waiting -= len(p.Samples)
+			p.Samples = p.Samples[:0]
 		}
 	}
 }
 
-func (c *childSamples) claim(kind handover.Kind, on *handover.Process, kept childSample) {
-	kept.in.Keep()
-	c.shared.AddUnassignedSample(handover.Event{Kind: kind, Proc: on, RawSample: kept.raw, Program: kept.in})
+func (c *childSamples) report(kind handover.Kind, on *handover.Process, kept childSample) {
+	kept.program.Freeze()
+	c.shared.AddUnassignedSample(handover.Event{Kind: kind, Proc: on, RawSample: kept.raw, Program: kept.program})
 }
 
-// processTracked passes the samples of a process to its threads. Those before its last exec are claims on its
+// processTracked passes the samples of a process to its threads. Those before its last exec share its
 // unobserved time.
 func (c *childSamples) processTracked(p *process) {
 	if c.table == nil {
@@ -105,13 +105,13 @@ func (c *childSamples) processTracked(p *process) {
 	if before == nil {
 		return
 	}
-	c.waiting -= len(before.Kept)
-	for _, kept := range before.Kept {
-		last := kept.in == before.Last() && kept.raw.Regs.Arch != frames.ArchUnknown
-		if last && p.mode == modeSamples && !c.claims.full() {
-			c.claims.keep(p, kept.tid, kept.raw)
+	c.waiting -= len(before.Samples)
+	for _, kept := range before.Samples {
+		last := kept.program == before.Last() && kept.raw.Regs.Arch != frames.ArchUnknown
+		if last && p.mode == modeSamples && !c.unassigned.full() {
+			c.unassigned.keep(p, kept.tid, kept.raw)
 		} else {
-			c.claim(handover.SampledUntracked, p.Handover, kept)
+			c.report(handover.SampledUnassigned, p.Handover, kept)
 		}
 	}
 }
@@ -128,9 +128,9 @@ func (c *childSamples) end(goesOn bool) {
 		return
 	}
 	for p := range c.table.All() {
-		for _, kept := range p.Kept {
+		for _, kept := range p.Samples {
 			if goesOn {
-				c.claim(handover.ChildSampled, p.Waiter, kept)
+				c.report(handover.ChildSampled, p.Waiter, kept)
 			} else {
 				c.shared.Observer.Drop(kept.raw)
 			}

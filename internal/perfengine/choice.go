@@ -28,7 +28,7 @@ type choice struct {
 	mayFallBack  bool // false if the user insists on samples
 	stream       *stream
 	procs        *processes
-	claims       *claims
+	unassigned   *unassignedSamples
 	scope        scope
 	childSamples *childSamples
 	samples      *samples
@@ -111,14 +111,14 @@ func (c *choice) switchToStops(p *process) {
 	if p.mode != modeSamples {
 		return
 	}
-	c.claims.reportProcess(p)
+	c.unassigned.reportProcess(p)
 	for _, th := range p.threads {
 		c.samples.reportWaiting(th)
 		c.scope.end(th)
 		th.Observed.SetSampleStack(0)
 	}
 	p.mode = modeStops
-	c.procs.notSampled(p)
+	c.procs.dropSampled(p)
 }
 
 func (c *choice) switchAllToStops() {

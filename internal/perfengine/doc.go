@@ -10,16 +10,16 @@
 //	clocks read     sample  sample     clocks read
 //	     |─────────────*───────*────────────|        time of the thread
 //
-// If the thread ends before, the sample is a claim on the unobserved time of its process ([attribute.Process.Claim]).
+// If the thread ends before, the sample shares the unobserved time of its process ([attribute.Process.AddUnassigned]).
 //
 // # Parts
 //
 //	Engine        passes the tracer's calls to the parts
 //	stream        the kernel's samples, their pauses and their end
 //	scope         which threads the kernel samples: systemWide, or perThread for an ordinary user
-//	children      samples of child processes that are not tracked
+//	childSamples  samples of child processes that are not tracked
 //	childClocks   the CPU time of such processes, for an ordinary user
 //	samples       waiting samples of tracked threads, until their clocks are read
-//	claims        samples of threads that are not tracked
+//	unassigned    samples of threads that are not tracked
 //	choice        which processes are sampled; others are stopped
 package perfengine

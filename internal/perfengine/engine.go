@@ -19,7 +19,7 @@ type Engine struct {
 
 	stream       *stream
 	procs        *processes
-	claims       *claims
+	unassigned   *unassignedSamples
 	scope        scope
 	perThread    *perThread // nil if scope is systemWide
 	childSamples *childSamples
@@ -42,24 +42,24 @@ const (
 func newEngine(shared *engine.SharedState, h engine.Host, o engine.Options, from *Source) *Engine {
 	e := &Engine{
 		SharedState: shared, host: h, opts: o,
-		stream: &stream{reader: from.Events}, claims: &claims{shared: shared},
+		stream: &stream{reader: from.Events}, unassigned: &unassignedSamples{shared: shared},
 		procs: &processes{sampledByPID: map[int]*process{}},
 	}
 	if from.Events != nil && from.Events.PerThread() {
 		e.perThread = &perThread{shared: shared, reader: from.Events}
 		e.scope = e.perThread
 	} else {
-		e.scope = systemWide{e.stream, e.claims}
+		e.scope = systemWide{e.stream, e.unassigned}
 	}
 	counts := &sampleCounts{}
-	e.childSamples = &childSamples{shared: shared, stream: e.stream, claims: e.claims, counts: counts}
+	e.childSamples = &childSamples{shared: shared, stream: e.stream, unassigned: e.unassigned, counts: counts}
 	e.clocks = &childClocks{shared: shared, threads: e.procs.threads}
 	e.samples = &samples{
-		shared: shared, host: h, selected: o.Selected, stream: e.stream, procs: e.procs, claims: e.claims,
+		shared: shared, host: h, selected: o.Selected, stream: e.stream, procs: e.procs, unassigned: e.unassigned,
 		childSamples: e.childSamples, counts: counts,
 	}
 	e.choice = &choice{
-		shared: shared, host: h, mayFallBack: from.MayFallBack, stream: e.stream, procs: e.procs, claims: e.claims,
+		shared: shared, host: h, mayFallBack: from.MayFallBack, stream: e.stream, procs: e.procs, unassigned: e.unassigned,
 		scope: e.scope, childSamples: e.childSamples, samples: e.samples,
 	}
 	return e
@@ -185,7 +185,7 @@ func (e *Engine) DrainIfDue() (buffers bool) {
 }
 
 // EndTick implements [engine.Engine].
-func (e *Engine) EndTick() { e.claims.reportOverdue() }
+func (e *Engine) EndTick() { e.unassigned.reportOverdue() }
 
 // Hold implements [engine.Holder].
 func (e *Engine) Hold() {

@@ -108,7 +108,7 @@ func (p *perThread) compare(th *thread) {
 	if events.open == 0 {
 		return
 	}
-	cpu := th.read.CPU
+	cpu := th.lastReading.CPU
 	expected := (cpu - events.from) / p.reader.Period()
 	if expected < comparedAfter*(events.inconclusive+1) && !events.rateChanged {
 		return

@@ -118,12 +118,12 @@ func TestThreadsInTheKernelAreStopped(t *testing.T) {
 			th.events = threadEvents{
 				open: 1, received: v.received, inconclusive: v.inconclusive, kernel: st.STime - uint64(v.inKernel),
 			}
-			th.read = sample.Reading{CPU: v.periods * r.stream.reader.Period()}
+			th.lastReading = sample.Reading{CPU: v.periods * r.stream.reader.Period()}
 			r.perThread.compare(th)
 			if f := th.events; (f.open == 1) != v.followed || f.stopped == v.followed || (f.from > 0) != v.again {
 				t.Errorf("%+v: %+v", v, f)
 			}
-			th.read = sample.Reading{}
+			th.lastReading = sample.Reading{}
 		}, "sleepers", "1")
 	}
 }

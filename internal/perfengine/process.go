@@ -27,8 +27,8 @@ type process struct {
 	engine  *Engine
 	threads map[int]*thread // by thread id
 	mode    mode
-	// fellBackFor is what samples lacked when the process was last stopped for that, sampledAnyway what the present
-	// samples lack.
+	// fellBackFor is the lack of samples for which the process was last stopped; sampledAnyway is the lack of a process
+	// that is sampled nevertheless.
 	fellBackFor, sampledAnyway handover.SampleLack
 	// received counts the usable samples. receivedBefore and ranBefore (CPU time, ns) are as of the last check.
 	received, receivedBefore, ranBefore int64
@@ -53,20 +53,20 @@ func (p *process) Ended(end *attribute.ProcessEnd) {
 	e.procs.remove(p)
 	p.mode = modeEnded
 	e.childSamples.processEnded(p)
-	e.claims.reportProcess(p)
+	e.unassigned.reportProcess(p)
 	e.clocks.processEnded(p, end)
 }
 
 // thread implements [engine.ThreadPart].
 type thread struct {
 	*engine.Thread
-	proc    *process
-	waiting []*observe.RawSample // until the clocks are read
-	read    sample.Reading       // last reading of the clocks
-	begun   bool                 // an observation of it was reported
-	deep    bool                 // it was stopped although sampled, as its stack is too deep
-	ended   bool
-	events  threadEvents // of [perThread]
+	proc        *process
+	waiting     []*observe.RawSample // until the clocks are read
+	lastReading sample.Reading       // last reading of the clocks
+	begun       bool                 // an observation of it was reported
+	deep        bool                 // it was stopped although sampled, as its stack is too deep
+	ended       bool
+	events      threadEvents // of [perThread]
 }
 
 // BeforeObservation implements [engine.ThreadPart].
@@ -108,7 +108,7 @@ func (th *thread) Ended(alive bool) {
 	}
 	for i, raw := range th.waiting {
 		e.AddUnassignedSample(handover.Event{
-			Kind: handover.SampledUntracked, Thread: th.Handover, Proc: p.Handover, RawSample: raw,
+			Kind: handover.SampledUnassigned, Thread: th.Handover, Proc: p.Handover, RawSample: raw,
 		})
 		th.waiting[i] = nil
 	}
@@ -124,11 +124,11 @@ type processes struct {
 
 func (p *processes) remove(gone *process) {
 	p.all = slices.DeleteFunc(p.all, func(other *process) bool { return other == gone })
-	p.notSampled(gone)
+	p.dropSampled(gone)
 }
 
-// notSampled drops a process from the sampled ones: its ID may be another's by now.
-func (p *processes) notSampled(gone *process) {
+// dropSampled drops a process from the sampled ones: its ID may be another's by now.
+func (p *processes) dropSampled(gone *process) {
 	if p.sampledByPID[gone.Target.PID] == gone {
 		delete(p.sampledByPID, gone.Target.PID)
 	}

@@ -19,7 +19,7 @@ type samples struct {
 	selected     bool // only some threads of a process are sampled
 	stream       *stream
 	procs        *processes
-	claims       *claims
+	unassigned   *unassignedSamples
 	childSamples *childSamples
 
 	length    perfevents.Length
@@ -46,8 +46,8 @@ const (
 	clocksAfterSamples = 32
 )
 
-// take keeps a sample of a tracked process, or passes one of another process to children. It drops samples from gaps,
-// and those without a stack.
+// take keeps a sample of a tracked process, or passes one of another process to childSamples. It drops samples from
+// gaps, and those without a stack.
 func (s *samples) take(r *perfevents.Record) {
 	p := s.procs.sampledByPID[r.PID]
 	if r.Kind != perfevents.Sampled {
@@ -106,12 +106,12 @@ func (s *samples) keepUnassigned(p *process, r *perfevents.Record) {
 	}
 	s.counts.taken++
 	p.ThreadsChanged = true
-	s.shared.Skipper.Changed(r.Time)
-	if s.claims.full() {
+	s.shared.Skipper.NoteThreadChange(r.Time)
+	if s.unassigned.full() {
 		s.counts.dropped++
 		return
 	}
-	s.claims.keep(p, r.TID, s.stream.rawSample(s.shared.Observer, r))
+	s.unassigned.keep(p, r.TID, s.stream.rawSample(s.shared.Observer, r))
 }
 
 // readClocks reads the clocks of threads with many waiting samples.
@@ -129,12 +129,12 @@ func (s *samples) readClocks(now int64) {
 
 // clocksRead places the waiting samples between a thread's last clocks and the present ones, and reports them.
 func (s *samples) clocksRead(th *thread, now sample.Reading, asleep bool) {
-	before := th.read
+	before := th.lastReading
 	if before.Wall == 0 {
 		before = th.firstReading(now)
 	}
 	now.Wall = max(now.Wall, before.Wall) // its samples may be younger than the tick
-	th.read = now
+	th.lastReading = now
 	if len(th.waiting) == 0 {
 		return
 	}
@@ -177,7 +177,7 @@ func (s *samples) report(th *thread, raw *observe.RawSample, at sample.Reading) 
 // reportWaiting reports the waiting samples with the last reading of the clocks.
 func (s *samples) reportWaiting(th *thread) {
 	for i, raw := range th.waiting {
-		s.report(th, raw, th.read)
+		s.report(th, raw, th.lastReading)
 		th.waiting[i] = nil
 	}
 	th.waiting = nil

@@ -22,13 +22,13 @@ type scope interface {
 
 // systemWide samples all threads of each CPU.
 type systemWide struct {
-	stream *stream
-	claims *claims
+	stream     *stream
+	unassigned *unassignedSamples
 }
 
 func (s systemWide) begin(th *thread) {
 	th.Observed.SetSampleStack(s.stream.reader.Stack())
-	s.claims.assign(th)
+	s.unassigned.assign(th)
 }
 
 func (systemWide) end(*thread)                                  {}

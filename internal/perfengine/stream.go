@@ -7,7 +7,7 @@ import (
 	"prywalk/internal/perfevents"
 )
 
-// stream is the kernel's samples: they come, are paused, or were given up.
+// stream is the source of the kernel's samples and its state: on, paused or given up.
 type stream struct {
 	reader  *perfevents.Reader // nil if there is none, or it was given up
 	paused  bool               // no process is sampled at present

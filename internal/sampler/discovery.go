@@ -38,9 +38,9 @@ func (s *Sampler) discover(ctx context.Context) {
 		known[target.PID] = target.StartTime
 	}
 	s.mu.Unlock()
-	births, err := procmem.OpenPIDCounter()
+	creations, err := procmem.OpenPIDCounter()
 	if err == nil {
-		defer births.Close()
+		defer creations.Close()
 	}
 	share := time.Duration(discoverShare)
 	if s.opts.Thrifty {
@@ -57,8 +57,8 @@ func (s *Sampler) discover(ctx context.Context) {
 		}
 		// Before the search, as that may miss tasks created meanwhile.
 		now := procmem.Now()
-		if s.opts.Children && search.startIfDue(now, err != nil || births.Advanced()) {
-			took = selfruntime.CPUOf(func() { s.find(ctx, known) })
+		if s.opts.Children && search.startIfDue(now, err != nil || creations.Advanced()) {
+			took = selfruntime.CPUOf(func() { s.findChildren(ctx, known) })
 		}
 		if s.opts.Select != nil && now-selected > int64(max(selectEvery, share*tookSelecting)) {
 			tookSelecting = selfruntime.CPUOf(func() { s.selectNew(ctx, known) })
@@ -127,8 +127,8 @@ func (u *unopened) number() int64 {
 	return int64(len(u.waiting))
 }
 
-// find reports children of known processes, and drops ended ones.
-func (s *Sampler) find(ctx context.Context, known map[int]uint64) {
+// findChildren reports children of known processes, and drops ended ones.
+func (s *Sampler) findChildren(ctx context.Context, known map[int]uint64) {
 	s.unopened.retry(procmem.Now(), known)
 	seen := map[int]bool{}
 	self := os.Getpid()

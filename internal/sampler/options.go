@@ -103,13 +103,13 @@ func (o *Options) tracerOptions() tracer.Options {
 
 func (o *Options) aggregatorOptions() aggregator.Options {
 	options := aggregator.Options{
-		MaxDepth: o.MaxDepth, Selected: o.Threads != nil, Children: o.Children, Launched: o.Launched != 0,
+		MaxDepth: o.MaxDepth, ThreadsFiltered: o.Threads != nil, Children: o.Children, Launched: o.Launched != 0,
 		Kernel: o.KernelStacks, Save: o.Checkpoint, Sinks: o.Sinks, Walked: o.walked, Explained: o.explained,
 		Events: o.EventLog, Tasks: o.Tasks,
 	}
 	options.Period = int64(float64(time.Second) / o.Freq)
 	if s := o.Engine; s != nil && s.Period() > 0 {
-		options.Period, options.Sampled = s.Period(), s.FromStart()
+		options.Period, options.KernelSamples = s.Period(), s.FromStart()
 	}
 	return options
 }

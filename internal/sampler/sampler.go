@@ -55,7 +55,7 @@ func New(o Options, b *profile.Builder, images *code.ImageCache, procs []*code.P
 	options := o.aggregatorOptions()
 	options.Builder = b
 	options.Images = images
-	options.Close = s.drop
+	options.Close = s.closeTarget
 	s.aggregator = aggregator.New(options, s.common)
 	for _, target := range procs {
 		s.add(target, false, 0)
@@ -74,17 +74,17 @@ func (s *Sampler) add(target *code.Process, child bool, parent int) {
 	s.mu.Unlock()
 	p := handover.NewProcess(target, child, parent)
 	if child {
-		s.aggregator.Recall(p)
+		s.aggregator.ApplyKnownProgram(p)
 	}
 	if !s.control.Admit(p) {
 		if tasks := p.TakeTaskDir(); tasks != nil {
 			tasks.Close()
 		}
-		s.drop(target)
+		s.closeTarget(target)
 	}
 }
 
-func (s *Sampler) drop(target *code.Process) {
+func (s *Sampler) closeTarget(target *code.Process) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, ok := s.targets[target]; ok {

@@ -130,7 +130,7 @@ func (e *toyEngine) end(out handover.Batch) handover.Batch {
 		end := &handover.ThreadEnd{}
 		end.Alive = true
 		if st, err := th.files.SchedStat(); err == nil {
-			end.Rest = procmem.ReadingAt(st, now)
+			end.AtEnd = procmem.ReadingAt(st, now)
 		}
 		out = append(out, handover.Event{Kind: handover.ThreadEnded, Thread: th.shared, Proc: th.shared.Proc, ThreadEnd: end})
 		th.files.Close()

@@ -27,11 +27,11 @@ const (
 
 	minRate = 1
 	// Below evenRate, ticks/s, a tick observes a part of the threads.
-	evenRate  = 10
-	minPart   = 1. / 64
-	minChecks = 20
-	// selfStart is the number of first, untypical ticks.
-	selfStart = 16
+	evenRate         = 10
+	minPart          = 1. / 64
+	minOverdrawnRate = 20
+	// firstTicks is the number of first, untypical ticks.
+	firstTicks = 16
 )
 
 // Budget bounds what targets lose.
@@ -58,8 +58,8 @@ type Budget struct {
 // OfHost makes the limit a share of all CPUs' time.
 func (b *Budget) OfHost() { b.shareOfHost = true }
 
-// UseParts lets ticks observe a part of the threads.
-func (b *Budget) UseParts() { b.observedPart = 1 }
+// AllowParts lets ticks observe a part of the threads.
+func (b *Budget) AllowParts() { b.observedPart = 1 }
 
 // Part returns the part of the threads that a tick observes.
 func (b *Budget) Part() float64 {
@@ -92,8 +92,8 @@ func (b *Budget) AddStop(ns int64) {
 	b.lost += float64(ns) + StopCost
 }
 
-// SampledTo sets the number of the kernel's samples so far, and charges the new ones.
-func (b *Budget) SampledTo(n int64) {
+// ChargeSamples charges the kernel's samples since the last call; n is the number of all so far.
+func (b *Budget) ChargeSamples(n int64) {
 	b.lost += float64(n-b.chargedSamples) * SampleCost
 	b.chargedSamples = n
 }
@@ -107,12 +107,12 @@ func (b *Budget) SampleRate(ticks float64) float64 {
 	return max(min(b.freq, samplesPerTick*ticks, sampleShare*b.maxOverhead*1e9/SampleCost), minRate)
 }
 
-// Ticked records a tick. self is prywalk's CPU time so far, ns.
-func (b *Budget) Ticked(self int64) {
+// NoteTick records a tick. self is prywalk's CPU time so far, ns.
+func (b *Budget) NoteTick(self int64) {
 	took := float64(self-b.cpuAtTick) / b.Part()
 	b.cpuAtTick = self
 	b.ticks++
-	if b.ticks <= selfStart {
+	if b.ticks <= firstTicks {
 		return
 	}
 	if b.tickCPU == 0 {
@@ -121,8 +121,8 @@ func (b *Budget) Ticked(self int64) {
 	b.tickCPU += (took - b.tickCPU) / 32
 }
 
-// RanTo sets the CPU time of the targets until now to ns nanoseconds.
-func (b *Budget) RanTo(ns, now int64) {
+// SetTargetCPU sets the CPU time of the targets from the start to now, ns.
+func (b *Budget) SetTargetCPU(ns, now int64) {
 	if b.shareOfHost {
 		ns = int64(b.processors) * (now - b.since)
 	}
@@ -156,7 +156,7 @@ func (b *Budget) UpdateRate(now int64) float64 {
 	}
 	if debt := b.Overdrawn(); debt > 0 {
 		share := b.ran / float64(max(now-b.since, 1))
-		rate = min(rate, max(b.maxOverhead*share*1e9/debt, minChecks))
+		rate = min(rate, max(b.maxOverhead*share*1e9/debt, minOverdrawnRate))
 	}
 	return max(rate, minRate)
 }

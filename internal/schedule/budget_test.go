@@ -21,7 +21,7 @@ func budgetRun(t *testing.T, share, freq float64, seed uint64) (p Budget, ticks 
 		}
 		ran += float64(now-last) * float64(running)
 		last = now
-		p.RanTo(int64(ran), now)
+		p.SetTargetCPU(int64(ran), now)
 		if p.Overdrawn() > tickLoss {
 			t.Fatalf("at %v targets have lost %v more than they may, in the last tick %v", time.Duration(now), p.Overdrawn(),
 				tickLoss)
@@ -76,23 +76,23 @@ func TestWithoutABudgetTheRateIsThatAskedFor(t *testing.T) {
 func TestPrywalksOwnTimeIsKeptWithinTheShareOfAllProcessors(t *testing.T) {
 	p := NewBudget(1000, 0.02, 4)
 	self := int64(0)
-	for range selfStart {
+	for range firstTicks {
 		self += 20e6 // tables are read
-		p.Ticked(self)
+		p.NoteTick(self)
 	}
 	if r := p.UpdateRate(1e9); r != 1000 {
 		t.Errorf("%v/s because of how it began", r)
 	}
 	for range 100 {
 		self += 1e6
-		p.Ticked(self)
+		p.NoteTick(self)
 	}
 	if r := p.UpdateRate(1e9); r < 79 || r > 81 { // of four seconds 80 ms, 1 ms a tick
 		t.Errorf("%v/s with 1 ms a tick", r)
 	}
 	for range 1000 {
 		self += 1e9
-		p.Ticked(self)
+		p.NoteTick(self)
 	}
 	if r := p.UpdateRate(1e9); r != minRate {
 		t.Errorf("%v/s", r)
@@ -108,8 +108,8 @@ func TestBudgetOfAHostIsNotOverdrawnByTargetsThatSleep(t *testing.T) {
 			p.AddStop(90e3) // 10 ms in all
 		}
 	}
-	targets.RanTo(second/100, second)
-	host.RanTo(second/100, second)
+	targets.SetTargetCPU(second/100, second)
+	host.SetTargetCPU(second/100, second)
 	if targets.Overdrawn() == 0 || host.Overdrawn() != 0 {
 		t.Errorf("overdrawn by %v and %v ns", targets.Overdrawn(), host.Overdrawn())
 	}
@@ -125,9 +125,9 @@ func TestSamplesOfTheKernelAreWithinTheBudget(t *testing.T) {
 		p := NewBudget(1000, share, 2)
 		lost, sampled := 0.0, 0.0
 		for now := int64(1e9); now < 60e9; now += 1e9 {
-			p.RanTo(running*now, now)
+			p.SetTargetCPU(running*now, now)
 			sampled += running * p.SampleRate(p.UpdateRate(now))
-			p.SampledTo(int64(sampled))
+			p.ChargeSamples(int64(sampled))
 			lost = p.Lost()
 			if p.Overdrawn() > 0 {
 				t.Fatalf("%v: overdrawn by %v ns after %d s", share, p.Overdrawn(), now/1e9)

@@ -7,8 +7,9 @@ import "time"
 // # Gaps
 //
 // A long time without observations (prywalk is stopped, has no CPU, collects garbage) is a gap: the next observation is
-// not charged with it (package attribute, Clock.Skip). For short-lived threads the weight of an observation is bounded,
-// too, by 4 periods (package tracer, maxWeight). Withheld ticks are no gap, nor is a low rate that lasts.
+// not charged with it ([prywalk/internal/attribute.Clock.MarkNotObserved]). For short-lived threads the weight of an
+// observation is bounded, too, by 4 periods (package tracer, maxWeight). Withheld ticks are no gap, nor is a low rate
+// that lasts.
 
 const (
 	// A gap is longer than fewTicks usual distances of ticks.
@@ -73,10 +74,10 @@ func (g *GapDetector) EndGap(now int64) (from, length int64) {
 	return from, length
 }
 
-// WokeUp returns how long the machine was suspended since the last call, ns. In a suspension CLOCK_MONOTONIC stands
-// still, so Unix time runs ahead. As Unix time may have been set, suspended then returns the suspensions since boot,
-// ns.
-func (g *GapDetector) WokeUp(now, unix int64, suspended func() int64) (slept int64) {
+// NewSuspension returns how long the machine was suspended since the last call, ns. In a suspension CLOCK_MONOTONIC
+// stands still, so Unix time runs ahead. As Unix time may have been set, suspended then returns the suspensions since
+// boot, ns.
+func (g *GapDetector) NewSuspension(now, unix int64, suspended func() int64) (slept int64) {
 	ahead := unix - now
 	moved := ahead - g.unixAhead
 	g.unixAhead = ahead

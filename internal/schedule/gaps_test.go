@@ -83,7 +83,7 @@ func TestSuspensionIsSeenAndAClockThatIsSetIsNone(t *testing.T) {
 		{6e9, 10e9, none, 0},             // set back
 		{7e9, 111e9, kernel(4107e9), 100e9},
 	} {
-		if slept := w.WokeUp(c.now, c.unix, c.asks); slept != c.slept {
+		if slept := w.NewSuspension(c.now, c.unix, c.asks); slept != c.slept {
 			t.Errorf("at %d, Unix time %d: suspended for %d, want %d", c.now, c.unix, slept, c.slept)
 		}
 	}

@@ -20,13 +20,13 @@ import (
 // priority.
 //
 // If prywalk is alone in the group, all of its threads use one CPU, as the kernel gives CPUs the quota in slices. After
-// movesAfter periods they move to the next CPU.
+// periodsOnCPU periods they move to the next CPU.
 
 const (
 	// throttledFrom is the least length of a stop that may include throttled time, ns.
 	throttledFrom = 1e6
 	minQuotaRate  = 1 // ticks/s
-	movesAfter    = 4
+	periodsOnCPU  = 4
 	maxCPUs       = 1024
 )
 
@@ -84,16 +84,16 @@ func openQuota(l quota.Limit) *Quota {
 	q.last, q.first = s, s
 	kept := 0
 	cpus := runtime.NumCPU()
-	if unix.SchedGetaffinity(0, &q.allCPUs) == nil && q.alone && l.Share() <= 1 && q.pin() {
+	if unix.SchedGetaffinity(0, &q.allCPUs) == nil && q.alone && l.Share() <= 1 && q.pinToCurrentCPU() {
 		kept = min(q.allCPUs.Count()-1, 1)
 		cpus = 1
 	}
-	q.guard = quota.NewGuard(l, cpus, kept, s, q.usedNow(s))
+	q.guard = quota.NewGuard(l, cpus, kept, s, q.updateGroupCPU(s))
 	q.groupCPUAtTick = q.groupCPU
 	return q
 }
 
-func (q *Quota) usedNow(s quota.Sample) int64 {
+func (q *Quota) updateGroupCPU(s quota.Sample) int64 {
 	if !q.alone {
 		q.groupCPU = s.Used
 	} else if own, err := procmem.ProcessCPU(os.Getpid()); err == nil {
@@ -103,12 +103,12 @@ func (q *Quota) usedNow(s quota.Sample) int64 {
 }
 
 func (q *Quota) read() {
-	if q.alone && !q.guard.Asks(q.usedNow(q.last)) {
+	if q.alone && !q.guard.Asks(q.updateGroupCPU(q.last)) {
 		return
 	}
 	if s, err := q.meter.Read(); err == nil {
 		q.last = s
-		q.guard.Note(s, q.usedNow(s))
+		q.guard.Note(s, q.updateGroupCPU(s))
 	}
 }
 
@@ -134,7 +134,7 @@ func (q *Quota) AdmitObservation() bool {
 		return true
 	}
 	if q.alone {
-		q.usedNow(q.last)
+		q.updateGroupCPU(q.last)
 	} else {
 		q.read()
 	}
@@ -161,7 +161,7 @@ func (q *Quota) OwnPart(stopped int64) int64 {
 		return stopped
 	}
 	q.last = s
-	q.guard.Note(s, q.usedNow(s))
+	q.guard.Note(s, q.updateGroupCPU(s))
 	if s.ThrottledFor > before {
 		q.throttled++
 	}
@@ -171,7 +171,7 @@ func (q *Quota) OwnPart(stopped int64) int64 {
 	return max(stopped-(s.ThrottledFor-before), 0)
 }
 
-func (q *Quota) pin() bool {
+func (q *Quota) pinToCurrentCPU() bool {
 	var st procmem.Stat
 	return procmem.ReadStat(unix.Gettid(), &st) == nil && st.Processor >= 0 && q.pinTo(st.Processor)
 }
@@ -189,7 +189,7 @@ func (q *Quota) pinTo(cpu int) bool {
 
 // MoveIfDue moves all threads to the next CPU if due, unless stops are pending. It reports whether it did.
 func (q *Quota) MoveIfDue(waiting int) bool {
-	if q == nil || q.onlyCPU < 0 || waiting > 0 || q.last.Periods-q.movedIn < movesAfter || q.allCPUs.Count() < 2 {
+	if q == nil || q.onlyCPU < 0 || waiting > 0 || q.last.Periods-q.movedIn < periodsOnCPU || q.allCPUs.Count() < 2 {
 		return false
 	}
 	next := q.onlyCPU + 1

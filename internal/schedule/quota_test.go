@@ -17,12 +17,12 @@ func TestQuotaIsUsedOnOneProcessorAfterTheOther(t *testing.T) {
 	if !u.MustStopOnlyOnCPU() {
 		t.Error("threads that are queued are asked to stop")
 	}
-	if u.MoveIfDue(0) || !u.pin() {
+	if u.MoveIfDue(0) || !u.pinToCurrentCPU() {
 		t.Fatal("not on one processor")
 	}
 	seen := map[int]bool{}
 	for range u.allCPUs.Count() {
-		u.last.Periods += movesAfter - 1
+		u.last.Periods += periodsOnCPU - 1
 		if at := u.onlyCPU; u.MoveIfDue(0) || u.onlyCPU != at {
 			t.Error("moved too soon")
 		}

@@ -26,9 +26,9 @@ const (
 // Clocks are a thread's clocks: CLOCK_MONOTONIC, CPU and run queue time, ns.
 type Clocks struct{ Wall, CPU, RunQueue int64 }
 
-// Steady detects a thread that runs on.
+// Steady detects a thread that has not slept for SteadyFor.
 type Steady struct {
-	from   Clocks // since then it has run on, or is undecided
+	from   Clocks // at the start of the interval that is judged next
 	steady bool
 }
 
@@ -61,14 +61,14 @@ type TickSkipper struct {
 	tickCost int64 // of a tick, ns
 }
 
-// Changed records that a thread has begun or ended.
-func (t *TickSkipper) Changed(now int64) { t.changed = max(t.changed, now) }
+// NoteThreadChange records that a thread has begun or ended.
+func (t *TickSkipper) NoteThreadChange(now int64) { t.changed = max(t.changed, now) }
 
 // MaySkip reports whether no thread has begun or ended lately.
 func (t *TickSkipper) MaySkip(now int64) bool { return now-t.changed >= newFor }
 
-// Used sets the CPU time of all ticks so far, ns. It is called after each tick.
-func (t *TickSkipper) Used(ns int64) {
+// SetCPUTime sets the CPU time of all ticks so far, ns. It is called after each tick.
+func (t *TickSkipper) SetCPUTime(ns int64) {
 	if cost := ns - t.cpuUsed; t.cpuUsed != 0 && cost >= 0 {
 		t.tickCost += (min(cost, longestDistance/costShare) - t.tickCost) / costTicks
 	}

@@ -95,10 +95,10 @@ func TestSkippedTicksAreCountedAndNotMissed(t *testing.T) {
 
 func TestSkippingNeedsATimeWithoutNewThreads(t *testing.T) {
 	var r TickSkipper
-	if r.Changed(5e9); r.MaySkip(5e9+newFor-1) || !r.MaySkip(5e9+newFor) {
+	if r.NoteThreadChange(5e9); r.MaySkip(5e9+newFor-1) || !r.MaySkip(5e9+newFor) {
 		t.Error("it is a second")
 	}
-	r.Changed(1e9)
+	r.NoteThreadChange(1e9)
 	if r.MaySkip(5e9 + newFor - 1) {
 		t.Error("it was born before that")
 	}
@@ -117,7 +117,7 @@ func TestCostlyTicksTakeTheirShareOfAProcessor(t *testing.T) {
 		at, used, n := s.Next(0), int64(1), 0.0
 		begin := int64(0)
 		for i := range 5000 {
-			r.Used(used)
+			r.SetCPUTime(used)
 			at, _ = s.SkipCostly(&r, s.Next(at))
 			used += int64(c.cost)
 			if n++; i == 500 {

@@ -53,5 +53,5 @@ func (s *Subset) Draw() bool {
 	return true
 }
 
-// Bounded reports whether a tick may observe fewer threads than are due.
-func (s *Subset) Bounded(part float64) bool { return s.maxDrawn > 0 || part < 1 }
+// MayDrawFewer reports whether a tick may observe fewer threads than are due.
+func (s *Subset) MayDrawFewer(part float64) bool { return s.maxDrawn > 0 || part < 1 }

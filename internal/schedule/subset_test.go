@@ -63,12 +63,12 @@ func TestAsManyAreDrawnAsMayBe(t *testing.T) {
 func TestBudgetSamplesAPartWhereTheRateWouldBeLow(t *testing.T) {
 	const share, fixed, full = 0.01, 0.1e6, 40e6 // two CPUs: 20 ms a second
 	p := NewBudget(1000, share, 2)
-	p.UseParts()
+	p.AllowParts()
 	self, rng := int64(0), rand.New(rand.NewPCG(3, 4))
 	for range 2000 {
 		p.UpdateRate(1e9)
 		self += int64((fixed + p.Part()*full) * (0.9 + 0.2*rng.Float64()))
-		p.Ticked(self)
+		p.NoteTick(self)
 	}
 	rate := p.UpdateRate(1e9)
 	costs := rate * (fixed + p.Part()*full)

@@ -42,36 +42,36 @@ type endedReport struct {
 	next    int64 // earliest time of the next report, CLOCK_MONOTONIC ns
 }
 
-// endedUsed bounds the CPU time of ended threads in one pass over the clocks, ns.
-type endedUsed struct{ least, most, clockPass int64 }
+// cpuBounds bounds the CPU time of ended threads in one pass over the clocks, ns.
+type cpuBounds struct{ least, most, clockPass int64 }
 
-// open reads the clocks when a process is tracked: the time of its threads begins, also of those observed later.
-func (e *endedThreads) open(p *process, now int64) {
-	used, ok := e.count(p, func(th *thread, s procmem.SchedStat) { th.end.Before = procmem.ReadingAt(s, now) })
-	p.counted = ok
-	p.account.Ended = -used.most
+// readAtStart reads the clocks when a process is tracked: the time of its threads begins, also of those observed later.
+func (e *endedThreads) readAtStart(p *process, now int64) {
+	used, ok := e.boundEndedCPU(p, func(th *thread, s procmem.SchedStat) { th.end.AtStart = procmem.ReadingAt(s, now) })
+	p.endedKnown = ok
+	p.account.EndedThreads = -used.most
 	for _, th := range p.list.inOrder {
 		switch {
 		case th.gone:
 		case th.clockPass < used.clockPass:
-			th.end.Before = sample.Reading{}
+			th.end.AtStart = sample.Reading{}
 		default:
-			e.Out.Add(handover.Event{Kind: handover.ThreadBegan, Thread: th.Handover, Reading: th.end.Before})
+			e.Out.Add(handover.Event{Kind: handover.ThreadBegan, Thread: th.Handover, Reading: th.end.AtStart})
 		}
 	}
 }
 
-// close reads the clocks at the end of a process. Precondition: the process's clock was just read.
-func (e *endedThreads) close(p *process, now int64) {
+// readAtEnd reads the clocks at the end of a process. Precondition: the process's clock was just read.
+func (e *endedThreads) readAtEnd(p *process, now int64) {
 	if !p.Target.Alive() {
-		p.account.Ended += int64(p.Clock.Now)
+		p.account.EndedThreads += int64(p.Clock.Now)
 		return
 	}
-	used, ok := e.count(p, func(th *thread, s procmem.SchedStat) { th.end.Rest = procmem.ReadingAt(s, now) })
+	used, ok := e.boundEndedCPU(p, func(th *thread, s procmem.SchedStat) { th.end.AtEnd = procmem.ReadingAt(s, now) })
 	if !ok {
 		return // uncertain
 	}
-	p.account.Ended += used.least
+	p.account.EndedThreads += used.least
 	for _, th := range p.list.inOrder {
 		if !th.gone { // else the aggregator ends it
 			th.end.Alive = th.clockPass >= used.clockPass
@@ -85,23 +85,25 @@ func (e *endedThreads) report(now int64) {
 	}
 	for _, p := range e.procs {
 		schedule := &p.endedReport
-		if !schedule.pending || now < schedule.next || p.Gone || !p.counted {
+		if !schedule.pending || now < schedule.next || p.Gone || !p.endedKnown {
 			continue
 		}
 		schedule.pending = false
 		began := procmem.Now()
-		ended, ok := e.soFar(p)
+		ended, ok := e.endedCPUSoFar(p)
 		at := procmem.Now()
 		schedule.next = at + max(reportEvery, (at-began)*reportShare)
 		if ok {
-			e.Out.Add(handover.Event{Kind: handover.EndedSoFar, Proc: p.Handover, At: at, Length: p.account.Ended + ended})
+			e.Out.Add(handover.Event{
+				Kind: handover.EndedSoFar, Proc: p.Handover, At: at, Length: p.account.EndedThreads + ended,
+			})
 		}
 	}
 }
 
-// soFar returns the least CPU time of ended threads. It reads the process's clock first: a thread missing in the list
-// has ended.
-func (e *endedThreads) soFar(p *process) (ns int64, ok bool) {
+// endedCPUSoFar returns the least CPU time of ended threads. It reads the process's clock first: a thread missing in
+// the list has ended.
+func (e *endedThreads) endedCPUSoFar(p *process) (ns int64, ok bool) {
 	all, err := procmem.ProcessCPU(p.Target.PID)
 	if err != nil {
 		return 0, false
@@ -140,9 +142,9 @@ func (e *endedThreads) soFar(p *process) (ns int64, ok bool) {
 	return max(ns, 0), true
 }
 
-// count reads all clocks of a process until none moves meanwhile, and passes those of tracked threads to saw. best has
-// the closest bounds; ok is false if there are none.
-func (e *endedThreads) count(p *process, saw func(*thread, procmem.SchedStat)) (best endedUsed, ok bool) {
+// boundEndedCPU reads all clocks of a process until none moves meanwhile, and passes those of tracked threads to saw.
+// best has the closest bounds; ok is false if there are none.
+func (e *endedThreads) boundEndedCPU(p *process, saw func(*thread, procmem.SchedStat)) (best cpuBounds, ok bool) {
 	began := procmem.Now()
 	for try := range countTries {
 		if try > 0 && procmem.Now()-began > countFor {
@@ -158,7 +160,7 @@ func (e *endedThreads) count(p *process, saw func(*thread, procmem.SchedStat)) (
 		if err != nil || !complete {
 			continue
 		}
-		used := endedUsed{max(int64(before)-alive, 0), max(int64(after)-alive, 0), e.clockPass}
+		used := cpuBounds{max(int64(before)-alive, 0), max(int64(after)-alive, 0), e.clockPass}
 		if !ok || used.most-used.least < best.most-best.least {
 			best, ok = used, true
 		}

@@ -26,16 +26,16 @@ import (
 //     between two ticks.
 //   - A marked process is stopped once. A mark without a stop is attributed as the stops of other processes with the
 //     same program were ([attribute.FoundMissed]).
-//   - If the process is tracked later, its marks become samples of its first thread. If it ends before, they are claims
-//     on the CPU time of the children of its nearest tracked ancestor.
+//   - If the process is tracked later, its marks become samples of its first thread. If it ends before, they share
+//     the CPU time of the children of its nearest tracked ancestor.
 //   - The CPU time so far of each process is reported, too, as late ticks miss some.
 type newChildren struct {
 	*state
-	found  *foundChildren // nil if children are not followed
-	engine engine.Engine
-	births *births
-	stops  *stops
-	walks  *pathWalks
+	untracked *foundChildren // nil if children are not followed
+	engine    engine.Engine
+	creations *taskCreations
+	stops     *stops
+	walks     *pathWalks
 	// precedesExec is set if processes may be stopped before their exec, too.
 	precedesExec bool
 }
@@ -62,14 +62,14 @@ type mark struct {
 }
 
 func (n *newChildren) begin() {
-	n.found = descendants.MakeNewChildren[*handover.Process, *newChild](n.Files)
+	n.untracked = descendants.MakeNewChildren[*handover.Process, *newChild](n.Files)
 	n.precedesExec = mayPrecedeExec()
-	n.found.Between(func() {
+	n.untracked.BeforeReads(func() {
 		if !n.walks.busy() {
 			n.stops.serveStopped()
 		}
 	})
-	n.found.Pinned(ptrace.Pin, ptrace.Unpin)
+	n.untracked.PinReads(ptrace.Pin, ptrace.Unpin)
 }
 
 // mayPrecedeExec reports whether a process may be stopped that may call exec meanwhile. An exec under a tracer without
@@ -80,40 +80,40 @@ func mayPrecedeExec() bool {
 }
 
 func (n *newChildren) observe(now int64) {
-	if n.found == nil {
+	if n.untracked == nil {
 		return
 	}
 	covered := n.engine.Coverage()
-	if covered.Children || !n.find(now) || n.found.None() {
+	if covered.Children || !n.find(now) || n.untracked.Empty() {
 		return
 	}
-	for found, over := range n.found.Tick(now, n.mark) {
+	for found, over := range n.untracked.Tick(now, n.mark) {
 		if !covered.ChildTimes { // else the kernel's records have all of it
 			n.reportUsed(found)
 		}
-		if found.Kept == nil {
+		if found.Value == nil {
 			continue
 		}
 		if !over {
-			n.claim(found.Waiter, found.Kept.marks)
+			n.reportMarks(found.Waiter, found.Value.marks)
 		}
-		n.drop(found.Kept)
+		n.drop(found.Value)
 	}
 }
 
 // find searches for new processes. It returns false if the search continues.
 func (n *newChildren) find(now int64) (done bool) {
-	n.births.countUntil(n.counts.ticks)
-	last := n.births.last()
+	n.creations.countUntil(n.counts.ticks)
+	last := n.creations.last()
 	switch {
 	case n.walks.busy():
 		return false
-	case n.walks.walker == nil:
+	case n.walks.opener == nil:
 		ptrace.Pin() // a thread may stop late meanwhile
-		n.found.Created(last, now)
+		n.untracked.Search(last, now)
 		ptrace.Unpin()
-	case n.found.Any(last):
-		return n.walks.run(func() { n.found.Created(last, now) })
+	case n.untracked.Advanced(last):
+		return n.walks.run(func() { n.untracked.Search(last, now) })
 	}
 	return true
 }
@@ -127,20 +127,20 @@ func (n *newChildren) mark(found *foundChild, s *procmem.Stat) {
 		return
 	}
 	ptrace.Pin() // allocates, see [pathWalks.takeOpened]
-	child := found.Kept
+	child := found.Value
 	if child == nil {
 		child = &newChild{}
-		found.Kept = child
+		found.Value = child
 	}
 	ran := &handover.Program{Name: s.Comm.String()}
-	m := mark{at: n.Tick.At, interval: n.tickState.interval, program: ran, found: attribute.FoundUnseen}
+	m := mark{at: n.Tick.At, interval: n.tickState.interval, program: ran, found: attribute.FoundProgramOnly}
 	if s.Flags&exiting != 0 {
 		m.found = attribute.FoundInExit
 	}
 	child.marks = append(child.marks, m)
 	ptrace.Unpin()
-	if m.found == attribute.FoundUnseen && !child.refused && s.Threads == 1 && (n.precedesExec ||
-		!n.found.MayExec(found, s)) {
+	if m.found == attribute.FoundProgramOnly && !child.refused && s.Threads == 1 && (n.precedesExec ||
+		!n.untracked.MayExec(found, s)) {
 		n.stopChild(child, found.PID)
 	}
 }
@@ -223,21 +223,22 @@ func (n *newChildren) handleStop(child *newChild, s *observe.RawSample, err erro
 	}
 }
 
-// processTracked keeps the marks for the first thread, except those without a raw sample, which become claims.
+// processTracked keeps the marks for the first thread, except those without a raw sample, which are reported at
+// once.
 func (n *newChildren) processTracked(p *process) {
-	if n.found == nil {
+	if n.untracked == nil {
 		return
 	}
 	n.walks.wait()
-	found := n.found.Attach(p.Target.PID, p.Handover)
-	if found == nil || found.Kept == nil {
+	found := n.untracked.Track(p.Target.PID, p.Handover)
+	if found == nil || found.Value == nil {
 		return
 	}
-	p.earlier = found.Kept
+	p.earlier = found.Value
 	n.close(p.earlier)
 	for i := range p.earlier.marks {
 		if p.earlier.marks[i].raw == nil {
-			n.claim(found.Waiter, p.earlier.marks[i:i+1])
+			n.reportMarks(found.Waiter, p.earlier.marks[i:i+1])
 		}
 	}
 }
@@ -263,9 +264,9 @@ func (n *newChildren) threadTracked(th *thread) {
 }
 
 func (n *newChildren) maybeExec(p *process) {
-	if n.found != nil {
+	if n.untracked != nil {
 		n.walks.wait()
-		n.found.Execed(p.Target.PID)
+		n.untracked.Execed(p.Target.PID)
 	}
 }
 
@@ -274,13 +275,13 @@ func (n *newChildren) processEnded(p *process) {
 		n.drop(p.earlier)
 		p.earlier = nil
 	}
-	if n.found != nil {
+	if n.untracked != nil {
 		n.walks.wait()
-		n.found.Forget(p.Target.PID, p.Handover)
+		n.untracked.Forget(p.Target.PID, p.Handover)
 	}
 }
 
-func (n *newChildren) claim(waiter *handover.Process, marks []mark) {
+func (n *newChildren) reportMarks(waiter *handover.Process, marks []mark) {
 	for i := range marks {
 		m := &marks[i]
 		e := handover.Event{
@@ -328,15 +329,15 @@ func (n *newChildren) close(child *newChild) {
 }
 
 func (n *newChildren) end() {
-	if n.found == nil {
+	if n.untracked == nil {
 		return
 	}
 	n.walks.wait()
-	for found := range n.found.All() {
+	for found := range n.untracked.All() {
 		found.Files.Close()
-		if found.Kept != nil {
-			n.drop(found.Kept)
+		if found.Value != nil {
+			n.drop(found.Value)
 		}
 	}
-	n.found = nil
+	n.untracked = nil
 }

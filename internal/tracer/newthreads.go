@@ -11,12 +11,12 @@ import (
 // of threads would be under-represented. The youngest threads are at the end of a process's list.
 type newThreads struct {
 	*state
-	births       *births
+	creations    *taskCreations
 	stops        *stops
 	tracked      *tracked
 	observations *observations
 	tids         []int
-	slow         func() // for tests: called before and after a list is read
+	aroundRead   func() // for tests: called before and after a list is read
 }
 
 const (
@@ -34,19 +34,19 @@ const (
 	longDiscovery = 4
 )
 
-// births counts the ticks before which a task was created on this machine.
-type births struct {
+// taskCreations counts the ticks before which a task was created on this machine.
+type taskCreations struct {
 	file  *procmem.PIDCounter // nil if unknown: then each tick counts
 	count int64
 	tick  int64
 }
 
-func openBirths() *births {
+func openTaskCreations() *taskCreations {
 	file, _ := procmem.OpenPIDCounter() // on error each tick counts
-	return &births{file: file}
+	return &taskCreations{file: file}
 }
 
-func (b *births) countUntil(tick int64) int64 {
+func (b *taskCreations) countUntil(tick int64) int64 {
 	if tick != b.tick {
 		b.tick = tick
 		if b.file == nil || b.file.Advanced() {
@@ -56,17 +56,17 @@ func (b *births) countUntil(tick int64) int64 {
 	return b.count
 }
 
-func (b *births) forget() { b.tick = -1 }
+func (b *taskCreations) forget() { b.tick = -1 }
 
 // last returns the newest task ID as of this tick, 0 if unknown.
-func (b *births) last() int {
+func (b *taskCreations) last() int {
 	if b.file == nil {
 		return 0
 	}
 	return b.file.Last()
 }
 
-func (b *births) close() {
+func (b *taskCreations) close() {
 	if b.file != nil {
 		b.file.Close()
 	}
@@ -96,7 +96,7 @@ func (n *newThreads) observe(p *process, now int64) {
 		if n.counts.failed[refusal.Gone] == gone {
 			return
 		}
-		n.births.forget()
+		n.creations.forget()
 		p.list.tailAt = 0
 	}
 }
@@ -104,8 +104,8 @@ func (n *newThreads) observe(p *process, now int64) {
 // find tracks the threads created since the end of a process's list was last read.
 func (n *newThreads) find(p *process, now int64) {
 	list := &p.list
-	births := n.births.countUntil(n.counts.ticks)
-	if births == list.births || now-list.tailAt < int64(len(list.tids))*skipCost*skipShare {
+	creations := n.creations.countUntil(n.counts.ticks)
+	if creations == list.creations || now-list.tailAt < int64(len(list.tids))*skipCost*skipShare {
 		return
 	}
 	there, err := p.TaskDir.Count()
@@ -115,7 +115,7 @@ func (n *newThreads) find(p *process, now int64) {
 	if err != nil || p.Clock.Valid && now-p.Clock.ChangedAt > stillFor {
 		return
 	}
-	list.births = births
+	list.creations = creations
 	list.tailAt = now
 	for back := firstTail; ; back *= 8 {
 		from := max(there-back, 0)
@@ -146,7 +146,7 @@ func (n *newThreads) track(p *process, tid int, now int64) {
 }
 
 func (n *newThreads) wait() {
-	if n.slow != nil {
-		n.slow()
+	if n.aroundRead != nil {
+		n.aroundRead()
 	}
 }

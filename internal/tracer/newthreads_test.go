@@ -40,8 +40,8 @@ func TestBirthsWhileProcIsSlow(t *testing.T) {
 		}
 	}
 	c := newTracer(Options{Freq: 99})
-	defer c.births.close()
-	if c.births.file == nil {
+	defer c.creations.close()
+	if c.creations.file == nil {
 		t.Fatal("/proc/loadavg cannot be read")
 	}
 	c.tracked.trackProcess(opened(t, cmd.Process.Pid))
@@ -58,7 +58,7 @@ func TestBirthsWhileProcIsSlow(t *testing.T) {
 	for round := range 5 {
 		calls := 0
 		bear(2)
-		c.newThreads.slow = func() {
+		c.newThreads.aroundRead = func() {
 			if calls++; calls <= 2 {
 				bear(1 + round) // first before the list is made, then after
 			}
@@ -67,7 +67,7 @@ func TestBirthsWhileProcIsSlow(t *testing.T) {
 		if got, want := len(p.list.byTID), found+2+1+round; got != want {
 			t.Fatalf("round %d: %d threads are known, want %d: those that the list showed", round, got, want)
 		}
-		c.newThreads.slow = nil
+		c.newThreads.aroundRead = nil
 		tick(late)
 		if found += 2 + 2*(1+round); len(p.list.byTID) != found {
 			t.Fatalf("round %d: %d threads are known at the tick after, want %d", round, len(p.list.byTID), found)

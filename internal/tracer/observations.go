@@ -44,7 +44,7 @@ func (o *observations) observe(th *thread) {
 		if th.EnginePart != nil {
 			th.EnginePart.ClocksRead(procmem.ReadingAt(th.Observed.LastSched(), o.Tick.At), th.Observed.Asleep())
 		}
-		th.tick = o.counts.ticks
+		th.observedTick = o.counts.ticks
 		o.counts.reused++
 		o.counts.inferred += o.Backoff.NoteUnchanged(&th.Backoff)
 	case outcome == observe.Runs:
@@ -87,7 +87,7 @@ func (o *observations) finish(th *thread, s *observe.RawSample) {
 	inTurn := s.How == observe.ByPassiveRead && th.Observed.InLock(&s.Call)
 	o.preferCPUOf(th, s.Sched, s.OnCPU || inTurn, s.State == sample.Running, s.How)
 	o.reports.gapIfEnded(s.At)
-	th.tick = o.counts.ticks
+	th.observedTick = o.counts.ticks
 	o.Backoff.NoteObservation(&th.Backoff, s.State != sample.Running, th.FromZero, s.Sched)
 	o.AddSample(handover.Event{
 		Kind: handover.Sampled, Thread: th.Handover, RawSample: s, UnchangedBefore: th.Backoff.TakeUnchanged(),

@@ -13,11 +13,11 @@ import (
 // ([procmem.PathOpener]). What takes longer than walkFor is left to a later tick.
 type pathWalks struct {
 	*state
-	stops   *stops
-	walker  *procmem.PathOpener // nil if the tracer walks paths itself
-	running *procmem.Job        // the last walk; nil if there was none
-	opened  []openedThread      // opened, not tracked yet
-	taken   int                 // number of opened threads that takeOpened has passed
+	stops  *stops
+	opener *procmem.PathOpener // nil if the tracer walks paths itself
+	job    *procmem.Job        // the last walk; nil if there was none
+	opened []openedThread      // opened, not tracked yet
+	taken  int                 // number of opened threads that takeOpened has passed
 }
 
 const (
@@ -41,17 +41,17 @@ func (o *openedThread) close() {
 }
 
 func (walks *pathWalks) busy() bool {
-	return walks.running != nil && !walks.running.Done()
+	return walks.job != nil && !walks.job.Done()
 }
 
 // run calls f, and serves stops for up to walkFor. It returns false if f continues. Preconditions: no walk is running,
 // and f uses nothing that the tracer's thread or the end of a stop uses.
 func (walks *pathWalks) run(f func()) (done bool) {
-	if walks.walker == nil {
+	if walks.opener == nil {
 		f()
 		return true
 	}
-	walks.running = walks.walker.Start(f)
+	walks.job = walks.opener.Start(f)
 	for until := procmem.Now() + walkFor; walks.busy() && procmem.Now() < until; {
 		walks.stops.pause(procmem.Now() + walkStep)
 	}
@@ -66,7 +66,7 @@ func (walks *pathWalks) wait() {
 
 // openUntracked opens the untracked threads among tids. It returns false if that continues, never with wait.
 func (walks *pathWalks) openUntracked(p *process, tids []int, now int64, wait bool) (done bool) {
-	if walks.walker == nil {
+	if walks.opener == nil {
 		return true
 	}
 	if wait {
@@ -121,7 +121,7 @@ func (walks *pathWalks) takeOpened(p *process, tid int) *observe.Thread {
 	ptrace.Pin() // an allocation accepts preemption (runtime/runtime1.go, releasem)
 	defer ptrace.Unpin()
 	t := observe.NewThread(p.Target.PID, tid, walks.Files)
-	if walks.walker != nil && p.TaskDir != nil {
+	if walks.opener != nil && p.TaskDir != nil {
 		t.Files().HoldIn(p.TaskDir)
 	}
 	return t
@@ -132,8 +132,8 @@ func (walks *pathWalks) close() {
 		procmem.SleepUntil(procmem.Now() + walkStep)
 	}
 	walks.dropOpened()
-	if walks.walker != nil {
-		walks.walker.Close()
-		walks.walker = nil
+	if walks.opener != nil {
+		walks.opener.Close()
+		walks.opener = nil
 	}
 }

@@ -16,14 +16,14 @@ import (
 
 type process struct {
 	engine.Process
-	backoff     *backoff.Process
-	extra       ptrace.Extra // what stops copy besides stacks
-	list        threadList
-	earlier     *newChild // observations before its first thread is tracked
-	account     attribute.ProcessEnd
-	endedReport endedReport
-	counted     bool // account.Ended has the time of earlier threads
-	closed      bool // account is complete
+	backoff         *backoff.Process
+	extra           ptrace.Extra // what stops copy besides stacks
+	list            threadList
+	earlier         *newChild // observations before its first thread is tracked
+	account         attribute.ProcessEnd
+	endedReport     endedReport
+	endedKnown      bool // account.Ended has the time of earlier threads
+	accountComplete bool // account is complete
 }
 
 // engineObserves reports whether the engine, not stops, observes the running threads.
@@ -68,7 +68,7 @@ type thread struct {
 	hidden          skid.Hidden
 	end             handover.ThreadEnd
 	listGeneration  int64 // last listing that had it
-	tick            int64 // tick of the last observation
+	observedTick    int64 // tick of the last observation
 	observedEarlyAt int64 // last tick at which it was observed before all others
 	clockPass       int64 // last pass over the clocks that read its clock ([endedThreads])
 	gone            bool
@@ -95,18 +95,18 @@ const (
 )
 
 type threadList struct {
-	byTID        map[int]*thread
-	inOrder      []*thread
-	tids         []int        // of the last listing
-	listedAt     int64        // time of the last listing, CLOCK_MONOTONIC ns; 0 if due
-	cpu          uint64       // the process's clock then, ns
-	generation   int64        // number of the last listing
-	changeHinted bool         // threads have begun or ended since
-	everListed   bool         // it was listed once
-	leader       procmem.Comm // name of the first thread
-	// The time of the last read of the list's end, CLOCK_MONOTONIC ns, and births.count then.
-	tailAt, births int64
-	rejected       map[int]rejected
+	byTID           map[int]*thread
+	inOrder         []*thread
+	tids            []int        // of the last listing
+	listedAt        int64        // time of the last listing, CLOCK_MONOTONIC ns; 0 if due
+	cpu             uint64       // the process's clock then, ns
+	generation      int64        // number of the last listing
+	changeHinted    bool         // threads have begun or ended since
+	everListed      bool         // it was listed once
+	firstThreadName procmem.Comm // name of the first thread
+	// The time of the last read of the list's end, CLOCK_MONOTONIC ns, and taskCreations.count then.
+	tailAt, creations int64
+	rejected          map[int]rejected
 }
 
 // rejected is a thread that is not tracked because of its name: since when, and when its name is read again, as it may

@@ -31,7 +31,7 @@ func (r *reports) reportGap(from, length int64) {
 // suspension reports a suspension of the machine. Earlier observations are attributed first, as their Unix time
 // differs.
 func (r *reports) suspension(now int64) {
-	slept := r.gaps.WokeUp(now, time.Now().UnixNano(), procmem.Suspended)
+	slept := r.gaps.NewSuspension(now, time.Now().UnixNano(), procmem.Suspended)
 	if slept == 0 {
 		return
 	}

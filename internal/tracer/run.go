@@ -34,7 +34,7 @@ type run struct {
 func (t *Tracer) Run(ctx context.Context, stop func()) {
 	t.stop = stop
 	defer t.Ring.Close()
-	defer t.births.close()
+	defer t.creations.close()
 	for again := true; again; {
 		again = false
 		observe.OnThread(func() {
@@ -54,7 +54,7 @@ func (t *Tracer) runHere(ctx context.Context) (again bool) {
 	t.Observer = observe.New(ctl, t.Pool, t.opts.Mode)
 	defer t.Observer.Close()
 	if ctl.Scheduling() == "fifo" {
-		t.walks.walker = procmem.NewPathOpener()
+		t.walks.opener = procmem.NewPathOpener()
 		defer t.walks.close()
 	}
 	t.quota = schedule.NewQuota(limits, ctl.Scheduling())
@@ -102,8 +102,8 @@ func (t *Tracer) beginOnce() {
 	}
 }
 
-// lastWait is the length of the last tick, ns.
-const lastWait = 100e6
+// lastTickFor is the length of the last tick, ns.
+const lastTickFor = 100e6
 
 // observeLast observes every thread once more, so that all clocks are exact.
 func (t *Tracer) observeLast(now int64) {
@@ -118,15 +118,15 @@ func (t *Tracer) observeLast(now int64) {
 		}
 		p.list.listedAt = 0
 	}
-	t.tick(now, now+lastWait)
-	t.Observer.Abort(t.stops.done)
+	t.tick(now, now+lastTickFor)
+	t.Observer.Abort(t.stops.onStop)
 	t.newChildren.end()
 	t.QuotaGate.Open()
 	t.tracked.endAll()
 	if ender != nil {
 		ender.End()
 	}
-	t.budget.SampledTo(t.EngineSamples)
+	t.budget.ChargeSamples(t.EngineSamples)
 	t.run.lastRead = procmem.Now()
 	t.Out.Flush(t.stops.send)
 }

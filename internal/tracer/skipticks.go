@@ -13,7 +13,7 @@ func (t *Tracer) skipTicks(now, next int64) int64 {
 	if !t.maySkip(now) {
 		return next
 	}
-	t.Skipper.Used(int64(selfruntime.CPUTime()))
+	t.Skipper.SetCPUTime(int64(selfruntime.CPUTime()))
 	skip := t.ticks.SkipCostly
 	if t.steady(now) {
 		skip = t.ticks.Skip

@@ -36,7 +36,7 @@ func TestTicksAreSkippedWhereAllIsSteady(t *testing.T) {
 			t.Errorf("%d left out, %d ticks", n, c.counts.ticks-before.ticks)
 		}
 		for name, unsteady := range map[string]func(){
-			"a thread was born":                func() { c.Skipper.Changed(procmem.Now()) },
+			"a thread was born":                func() { c.Skipper.NoteThreadChange(procmem.Now()) },
 			"threads of a process are stopped": func() { toy.complete = false },
 			"it is the end":                    func() { c.Ending = true },
 		} {
@@ -93,7 +93,7 @@ func TestTicksThatCostMoreThanTheyShowAreSkipped(t *testing.T) {
 			t.Fatal("one tick, and it is known what they do and cost")
 		}
 		for i := range int64(1000) {
-			c.Skipper.Used(1 + i*1e6)
+			c.Skipper.SetCPUTime(1 + i*1e6)
 		}
 		if !leftOut() {
 			t.Fatal("a tick takes a millisecond, and none is left out")
@@ -105,7 +105,7 @@ func TestTicksThatCostMoreThanTheyShowAreSkipped(t *testing.T) {
 				}
 			}
 		}
-		if c.Skipper.Changed(now); leftOut() {
+		if c.Skipper.NoteThreadChange(now); leftOut() {
 			t.Error("a thread was born, and ticks are left out")
 		}
 	}, "sleepers", "3")

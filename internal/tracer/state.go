@@ -43,7 +43,7 @@ func newState(o Options, with *handover.Common, start int64) *state {
 		budget: schedule.NewBudget(o.Freq, o.MaxOverhead, runtime.NumCPU()),
 		cpus:   &skid.CPUChooser{},
 	}
-	s.budget.UseParts()
+	s.budget.AllowParts()
 	if o.OfHost {
 		s.budget.OfHost()
 	}
@@ -77,7 +77,7 @@ func (s *state) allEnded() bool {
 }
 
 // drawsSubset reports whether a tick may observe a subset of the due threads.
-func (s *state) drawsSubset() bool { return !s.Ending && s.subset.Bounded(s.budget.Part()) }
+func (s *state) drawsSubset() bool { return !s.Ending && s.subset.MayDrawFewer(s.budget.Part()) }
 
 // handOver sends the outbox to the aggregator if there is room. at is the time of the tick, CLOCK_MONOTONIC ns.
 func (s *state) handOver(at int64) {
@@ -90,7 +90,7 @@ type tickState struct {
 	interval   int64 // time that an observation stands for, ns
 	threads    int
 	rotation   int   // each tick begins with another thread of each process
-	spins      int   // busy-waits that may still fail
+	spinsLeft  int   // busy-waits that may still fail
 	awakeSince int64 // since when the tracer has its CPU, CLOCK_MONOTONIC ns
 	paused     int64 // wait for the aggregator, ns
 }

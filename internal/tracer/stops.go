@@ -18,7 +18,7 @@ import (
 type stops struct {
 	*state
 	drain   func() (buffers bool) // [engine.Engine.DrainIfDue]
-	done    func(*observe.Thread, *observe.RawSample, error)
+	onStop  func(*observe.Thread, *observe.RawSample, error)
 	pending map[*observe.Thread]pendingStop
 }
 
@@ -46,11 +46,11 @@ func spinsIn(period int64) int { return int(min(max(period/8/spinFor, 1), maxSpi
 // Precondition: the OS thread is pinned.
 func (s *stops) serve(justInterrupted bool) {
 	until := int64(0)
-	if justInterrupted && s.tickState.spins > 0 {
+	if justInterrupted && s.tickState.spinsLeft > 0 {
 		until = procmem.Now() + spinFor
 	}
-	if n := s.Observer.Serve(until, s.done); n == 0 && until > 0 {
-		s.tickState.spins--
+	if n := s.Observer.Serve(until, s.onStop); n == 0 && until > 0 {
+		s.tickState.spinsLeft--
 	}
 }
 
@@ -70,7 +70,7 @@ func (s *stops) collect(deadline int64) {
 		s.QuotaGate.Close()
 	}
 	ptrace.Pin()
-	s.Observer.Collect(deadline, s.done)
+	s.Observer.Collect(deadline, s.onStop)
 	ptrace.Unpin()
 	if s.quota != nil && s.Observer.Waiting() == 0 {
 		s.QuotaGate.Open()
@@ -221,7 +221,7 @@ func (s *stops) pause(until int64) (now int64) {
 
 func (s *stops) leave() {
 	ptrace.Pin()
-	s.Observer.Leave(s.done)
+	s.Observer.Leave(s.onStop)
 	ptrace.Unpin()
 	s.QuotaGate.Open()
 	s.handOver(s.Tick.At)

@@ -40,7 +40,7 @@ func (t *Tracer) nextTick() (now, next int64) {
 	t.reports.suspension(procmem.Now())
 	t.trackArrived()
 	now = procmem.Now()
-	t.budget.SampledTo(t.EngineSamples)
+	t.budget.ChargeSamples(t.EngineSamples)
 	rate := t.quota.Rate(t.budget.UpdateRate(now))
 	t.ticks.SetRate(now, rate)
 	t.engine.SetRate(now, t.budget.SampleRate(rate))
@@ -59,7 +59,7 @@ func (t *Tracer) tickWithinBudget(now, deadline int64) {
 		t.tick(now, deadline)
 		return
 	}
-	t.budget.RanTo(t.tracked.cpuTime(now), now)
+	t.budget.SetTargetCPU(t.tracked.cpuTime(now), now)
 	if t.budget.Overdrawn() > 0 {
 		t.budget.Withheld++
 		t.withhold(now, deadline)
@@ -67,7 +67,7 @@ func (t *Tracer) tickWithinBudget(now, deadline int64) {
 	}
 	t.tick(now, deadline)
 	if self, err := procmem.ProcessCPU(os.Getpid()); err == nil {
-		t.budget.Ticked(int64(self))
+		t.budget.NoteTick(int64(self))
 	}
 }
 
@@ -104,7 +104,7 @@ func (t *Tracer) beginTick(now, deadline int64) {
 	t.run.lastTick = now
 	t.observations.own.measure(t.counts.ticks, now)
 	t.Tick = engine.Tick{At: now, Skipped: rested > 0}
-	t.tickState = tickState{interval: apart, rotation: t.tickState.rotation + 1, spins: spinsIn(deadline - now),
+	t.tickState = tickState{interval: apart, rotation: t.tickState.rotation + 1, spinsLeft: spinsIn(deadline - now),
 		awakeSince: now}
 	t.Backoff.BeginTick(t.counts.ticks, now, t.ticks.Period())
 }

@@ -16,7 +16,7 @@ type Tracer struct {
 	control      *Control
 	stop         func()        // ends the run
 	engine       engine.Engine // in place of stops
-	births       *births
+	creations    *taskCreations
 	stops        *stops
 	walks        *pathWalks
 	reports      *reports
@@ -37,13 +37,13 @@ func New(o Options, c *Control, with *handover.Common, start int64, boot uint64)
 	if o.Engine != nil {
 		t.engine = o.Engine.Start(&s.SharedState, host{t}, engine.Options{Children: o.Children, Selected: o.Threads != nil})
 	}
-	t.births = openBirths()
+	t.creations = openTaskCreations()
 	t.stops = &stops{
-		state: s, drain: t.engine.DrainIfDue, done: t.handleStop, pending: map[*observe.Thread]pendingStop{},
+		state: s, drain: t.engine.DrainIfDue, onStop: t.handleStop, pending: map[*observe.Thread]pendingStop{},
 	}
 	t.walks = &pathWalks{state: s, stops: t.stops}
 	t.reports = &reports{state: s}
-	t.newChildren = &newChildren{state: s, engine: t.engine, births: t.births, stops: t.stops, walks: t.walks}
+	t.newChildren = &newChildren{state: s, engine: t.engine, creations: t.creations, stops: t.stops, walks: t.walks}
 	t.ended = &endedThreads{state: s, stops: t.stops, endThread: func(th *thread) { t.tracked.endThread(th) }}
 	t.tracked = &tracked{
 		state: s, engine: t.engine, stops: t.stops, walks: t.walks, newChildren: t.newChildren, ended: t.ended,
@@ -51,7 +51,7 @@ func New(o Options, c *Control, with *handover.Common, start int64, boot uint64)
 	}
 	t.observations = &observations{state: s, stops: t.stops, reports: t.reports, tracked: t.tracked}
 	t.newThreads = &newThreads{
-		state: s, births: t.births, stops: t.stops, tracked: t.tracked, observations: t.observations,
+		state: s, creations: t.creations, stops: t.stops, tracked: t.tracked, observations: t.observations,
 	}
 	t.due = &due{state: s, stops: t.stops, observations: t.observations}
 	t.Garbage.Await = t.stops.await

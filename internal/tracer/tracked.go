@@ -51,7 +51,7 @@ func (t *tracked) trackProcess(shared *handover.Process) {
 	if shared.Child && p.Target.StartTime >= t.startTicks {
 		// All its time lies within the recording.
 		p.list.everListed = true
-		p.counted = true
+		p.endedKnown = true
 		shared.FromStart = true
 		shared.Since = max(startOf(p.Target.StartTime), t.start)
 	} else {
@@ -117,7 +117,7 @@ func (t *tracked) list(p *process, now int64) {
 	if !list.everListed {
 		list.everListed = true
 		if t.opts.Threads == nil { // else the time of rejected threads is not attributed
-			t.ended.open(p, now)
+			t.ended.readAtStart(p, now)
 		}
 	}
 	t.endMissing(p)
@@ -130,12 +130,12 @@ func (t *tracked) list(p *process, now int64) {
 func (t *tracked) checkExec(p *process) {
 	if th := p.list.byTID[p.Target.PID]; th != nil {
 		var name procmem.Comm
-		if th.Observed.Files().Comm(&name) == nil && !bytes.Equal(name.Bytes(), p.list.leader.Bytes()) {
-			if len(p.list.leader.Bytes()) > 0 {
+		if th.Observed.Files().Comm(&name) == nil && !bytes.Equal(name.Bytes(), p.list.firstThreadName.Bytes()) {
+			if len(p.list.firstThreadName.Bytes()) > 0 {
 				t.newChildren.maybeExec(p)
 				t.Out.Add(handover.Event{Kind: handover.MaybeExec, Thread: th.Handover, Proc: p.Handover, At: t.Tick.At})
 			}
-			p.list.leader = name
+			p.list.firstThreadName = name
 		}
 	}
 }
@@ -180,7 +180,7 @@ func (t *tracked) track(p *process, observed *observe.Thread, name *procmem.Comm
 	defer ptrace.Unpin()
 	tid := observed.TID
 	delete(p.list.rejected, tid)
-	t.Skipper.Changed(now)
+	t.Skipper.NoteThreadChange(now)
 	th := &thread{proc: p, Thread: engine.Thread{Observed: observed, FromZero: p.list.everListed}}
 	t.lastThread++
 	th.Handover = &handover.Thread{
@@ -224,7 +224,7 @@ func (t *tracked) endThread(th *thread) {
 		return
 	}
 	th.gone = true
-	t.Skipper.Changed(t.Tick.At)
+	t.Skipper.NoteThreadChange(t.Tick.At)
 	t.counts.unseen += t.Backoff.Forget(&th.Backoff)
 	t.counts.shortRuns.add(th.Observed.Ran())
 	end := &th.end
@@ -234,8 +234,8 @@ func (t *tracked) endThread(th *thread) {
 	}
 	end.NotStopped = th.Observed.TakeNotStopped()
 	end.Patience = t.gaps.MaxGap()
-	if !end.Alive || th.tick == t.counts.ticks { // its last observation is of the recording's end
-		end.Rest = sample.Reading{}
+	if !end.Alive || th.observedTick == t.counts.ticks { // its last observation is of the recording's end
+		end.AtEnd = sample.Reading{}
 	}
 	t.Out.Add(handover.Event{Kind: handover.ThreadEnded, Thread: th.Handover, UnchangedBefore: th.Backoff.Unchanged,
 		ThreadEnd: end})
@@ -264,7 +264,7 @@ func (t *tracked) endProcess(p *process) {
 	}
 	p.Gone = true
 	t.readLastClocks(p, t.Tick.At)
-	p.account.Charged, p.account.Before = p.Clock.Ran(), int64(p.Clock.First)
+	p.account.Charged, p.account.CPUBefore = p.Clock.Ran(), int64(p.Clock.First)
 	t.cpuOfEnded += p.account.Charged
 	if p.EnginePart != nil {
 		p.EnginePart.Ended(&p.account)
@@ -276,13 +276,13 @@ func (t *tracked) endProcess(p *process) {
 
 // readLastClocks reads a process's clock and those of its threads at its end.
 func (t *tracked) readLastClocks(p *process, now int64) {
-	if p.closed {
+	if p.accountComplete {
 		return
 	}
-	p.closed = true
+	p.accountComplete = true
 	p.readClock(p.alive())
-	if t.opts.Threads == nil && p.counted {
-		t.ended.close(p, now)
+	if t.opts.Threads == nil && p.endedKnown {
+		t.ended.readAtEnd(p, now)
 	}
 }
 

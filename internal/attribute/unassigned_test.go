@@ -25,9 +25,9 @@ func TestTimeOfAThreadWithoutSamplesIsNotObserved(t *testing.T) {
 			}
 			cpu, runq, wall = cpu+s.CPU, runq+s.RunQueue, wall+s.Wall
 		}
-		th.BeginAt(sample.Reading{})
+		th.BeginWithoutSample(sample.Reading{})
 		th.Extend(sample.Unchanged{Ticks: 2, Last: sample.Reading{Wall: 1e6}}, nil, nil)
-		p.EndThread(th, &End{Alive: true, Rest: rest, Patience: 1e9}, emit)
+		p.EndThread(th, &End{Alive: true, AtEnd: rest, Patience: 1e9}, emit)
 		p.FinishThread(th, Gaps{}, emit)
 		if cpu != rest.CPU || runq != rest.RunQueue || wall < cpu+runq || wall > rest.Wall {
 			t.Errorf("%s: CPU %d, queued %d, wall %d; want those of %+v", name, cpu, runq, wall, rest)
@@ -45,8 +45,8 @@ func TestQueueTimeThatIsChargedLateIsNotCountedTwice(t *testing.T) {
 		}
 	}
 	c.Begin(sample.Reading{})
-	c.Observe(sample.Reading{Wall: 10e6, CPU: 6e6}, Seen{State: sample.Running}, true, emit)
-	c.Observe(sample.Reading{Wall: 20e6, CPU: 12e6, RunQueue: 8e6}, Seen{State: sample.Running}, true, emit)
+	c.Observe(sample.Reading{Wall: 10e6, CPU: 6e6}, Place{State: sample.Running}, true, emit)
+	c.Observe(sample.Reading{Wall: 20e6, CPU: 12e6, RunQueue: 8e6}, Place{State: sample.Running}, true, emit)
 	if c.Finish(emit); wall != 20e6 {
 		t.Errorf("attributed %d ns of wall time, want 20e6", wall)
 	}
@@ -56,8 +56,8 @@ func TestQueueTimeThatIsChargedLateIsNotCountedTwice(t *testing.T) {
 func sampledLives(rng *rand.Rand, life, period int64, samples int) (attributed [phases]int64, used, unseen int64) {
 	p := &Process{}
 	emit := func(s Span) { attributed[s.Stack] += s.CPU }
-	seen := func(age int64) Seen {
-		return Seen{Stack: sample.StackID(age * phases / life), State: sample.Running, Stop: frames.StopRoot}
+	seen := func(age int64) Place {
+		return Place{Stack: sample.StackID(age * phases / life), State: sample.Running, Stop: frames.StopRoot}
 	}
 	end, pool := int64(samples)*period, int64(0)
 	for created := rng.Int64N(period); created < end; created += life + rng.Int64N(period) {
@@ -74,7 +74,7 @@ func sampledLives(rng *rand.Rand, life, period int64, samples int) (attributed [
 			}
 			now := sample.Reading{Wall: tick, CPU: tick - created}
 			for _, at := range waiting {
-				l := Sample{At: read.Between(now, at), Seen: seen(at - created), OnCPU: true, Apart: period}
+				l := Sample{At: read.Between(now, at), Place: seen(at - created), OnCPU: true, SinceLastTick: period}
 				if !th.begun {
 					th.Begin(l.At)
 				}
@@ -83,13 +83,13 @@ func sampledLives(rng *rand.Rand, life, period int64, samples int) (attributed [
 			read, waiting = now, waiting[:0]
 		}
 		for _, at := range waiting {
-			p.Claim(seen(at-created), at, period)
+			p.AddUnassigned(seen(at-created), at, period)
 		}
 		used += life
 		pool += life - th.clock.last.CPU
-		p.addWeights(th)
+		p.threads.addWeights(th, p.PeriodPerSample)
 	}
-	unseen = p.threads.distribute(pool+p.threads.carriedBack, true,
+	unseen = p.threads.distribute(pool+p.threads.unattributed, true,
 		func(k weightKey, ns int64) { attributed[k.place.Stack] += ns })
 	return attributed, used, unseen
 }

@@ -11,13 +11,13 @@ import (
 
 // The weights differ in fields that are not the first keys of the order.
 func TestEqualWeightsAreDistributedInTheSameOrder(t *testing.T) {
-	once := func() (order []Seen) {
+	once := func() (order []Place) {
 		var p timePool
-		for _, s := range []Seen{
+		for _, s := range []Place{
 			{State: sample.Running}, {State: sample.Running, Found: FoundInExec}, {State: sample.Running, Labels: "a=1"},
 			{State: sample.Running, Labels: "a=2"}, {State: sample.Running, Stop: 2}, {State: sample.Running, Stop: 3},
 		} {
-			p.add(s, 1e9, 10)
+			p.addWeighted(s, 1e9, 10)
 		}
 		p.distribute(6, 0, func(k weightKey, _ int64) { order = append(order, k.place) })
 		return order

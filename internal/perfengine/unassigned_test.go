@@ -17,7 +17,7 @@ func claimed(r *engine.SharedState) map[*handover.Process][]int64 {
 	r.Out.HandOver(0)
 	for len(r.Ring.Batches()) > 0 {
 		for _, e := range <-r.Ring.Batches() {
-			if e.Kind == handover.SampledUntracked {
+			if e.Kind == handover.SampledUnassigned {
 				at[e.Proc] = append(at[e.Proc], e.RawSample.At)
 			}
 		}
@@ -27,7 +27,7 @@ func claimed(r *engine.SharedState) map[*handover.Process][]int64 {
 
 func TestSamplesWaitForTheirThreadAndAreClaimedOtherwise(t *testing.T) {
 	run := newRun()
-	c := &claims{shared: run}
+	c := &unassignedSamples{shared: run}
 	p, q := &process{Process: &engine.Process{Handover: &handover.Process{}}}, &process{
 		Process: &engine.Process{Handover: &handover.Process{}},
 	}
@@ -46,15 +46,15 @@ func TestSamplesWaitForTheirThreadAndAreClaimedOtherwise(t *testing.T) {
 	if len(th.waiting) != 1 || th.waiting[0].At != now-1 || th.Handover.CreatedAt != now-1 {
 		t.Errorf("%d samples were assigned; created at %d", len(th.waiting), th.Handover.CreatedAt)
 	}
-	if c.reportOverdue(); len(c.unassigned) != 2 || run.Unassigned != 1 {
-		t.Errorf("%d samples wait, %d are claimed", len(c.unassigned), run.Unassigned)
+	if c.reportOverdue(); len(c.list) != 2 || run.Unassigned != 1 {
+		t.Errorf("%d samples wait, %d are claimed", len(c.list), run.Unassigned)
 	}
-	if c.reportProcess(q); len(c.unassigned) != 1 {
-		t.Errorf("%d samples wait after the end of a process", len(c.unassigned))
+	if c.reportProcess(q); len(c.list) != 1 {
+		t.Errorf("%d samples wait after the end of a process", len(c.list))
 	}
 	run.Ending = true
-	if c.reportOverdue(); len(c.unassigned) != 0 || run.EngineSamples != 3 || run.Unassigned != 3 {
-		t.Errorf("%d samples wait at the end; %d sampled, %d claimed", len(c.unassigned), run.EngineSamples, run.Unassigned)
+	if c.reportOverdue(); len(c.list) != 0 || run.EngineSamples != 3 || run.Unassigned != 3 {
+		t.Errorf("%d samples wait at the end; %d sampled, %d claimed", len(c.list), run.EngineSamples, run.Unassigned)
 	}
 	if got := claimed(run); len(got[p.Handover]) != 2 || len(got[q.Handover]) != 1 {
 		t.Errorf("claimed: %v", got)
@@ -65,14 +65,15 @@ func TestNoMoreThanABoundedNumberOfSamplesWaitsForThreads(t *testing.T) {
 	run := newRun()
 	procs, n := &processes{sampledByPID: map[int]*process{}}, &sampleCounts{}
 	s := &samples{
-		shared: run, claims: &claims{shared: run}, procs: procs, childSamples: &childSamples{counts: n}, counts: n,
+		shared: run, unassigned: &unassignedSamples{shared: run}, procs: procs,
+		childSamples: &childSamples{counts: n}, counts: n,
 	}
 	p := &process{Process: &engine.Process{Handover: &handover.Process{}}}
 	for range maxUnassigned {
-		s.claims.keep(p, 1, &observe.RawSample{})
+		s.unassigned.keep(p, 1, &observe.RawSample{})
 	}
 	s.keepUnassigned(p, &perfevents.Record{TID: 1})
-	if n.dropped != 1 || len(s.claims.unassigned) != maxUnassigned || !p.ThreadsChanged {
-		t.Errorf("%d dropped, %d wait, list due: %v", n.dropped, len(s.claims.unassigned), p.ThreadsChanged)
+	if n.dropped != 1 || len(s.unassigned.list) != maxUnassigned || !p.ThreadsChanged {
+		t.Errorf("%d dropped, %d wait, list due: %v", n.dropped, len(s.unassigned.list), p.ThreadsChanged)
 	}
 }

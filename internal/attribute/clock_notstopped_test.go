@@ -58,7 +58,7 @@ func (c *cpuSum) Add(iv *Interval)                       { *c += cpuSum(iv.CPU) 
 func (*cpuSum) ThreadDone(sample.ThreadID, int64, int64) {}
 func (*cpuSum) ProcessDone(sample.ProcessID)             {}
 func sleeperAt(wall, cpu int64, before sample.Unchanged) Sample {
-	return Sample{At: sample.Reading{Wall: wall, CPU: cpu}, Seen: Seen{State: sample.Sleeping}, Before: before}
+	return Sample{At: sample.Reading{Wall: wall, CPU: cpu}, Place: Place{State: sample.Sleeping}, UnchangedBefore: before}
 }
 
 func TestCPUTimeWithoutStopsAfterUnchangedTicksCountsOnce(t *testing.T) {

@@ -29,30 +29,30 @@ func simulated(rng *rand.Rand, life, period int64, samples int, part float64, ea
 		now := int64(n)*period + rng.Int64N(period/4)
 		for created+life <= now {
 			pool += life - th.clock.last.CPU
-			p.addWeights(th)
+			p.threads.addWeights(th, p.PeriodPerSample)
 			used += life
 			created += life + rng.Int64N(period)
 			th = &Thread{CreatedAt: created}
 		}
 		if each > 0 && n%each == 0 {
-			p.ExitedSoFar(pool, now, emit)
+			p.DistributeExitedSoFar(pool, now, emit)
 		}
 		if age := now - created; age >= 0 && (part == 1 || rng.Float64() < part) {
 			b := Sample{
 				At:    sample.Reading{Wall: now, CPU: age},
-				Seen:  Seen{Stack: sample.StackID(age * phases / life), State: sample.Running, Stop: frames.StopRoot},
-				OnCPU: true, Apart: int64(float64(now-last) / part),
+				Place: Place{Stack: sample.StackID(age * phases / life), State: sample.Running, Stop: frames.StopRoot},
+				OnCPU: true, SinceLastTick: int64(float64(now-last) / part),
 			}
 			if !th.clock.started {
 				th.clock.Begin(th.clocksAtCreation(b.At))
 			}
-			th.addSample(&b, emit)
+			th.attributeInterval(&b, emit)
 		}
 		last = now
 	}
 	used += th.clock.last.CPU // of the last thread, which still runs and has no weight
 	th.Finish(nil, emit)
-	unseen = p.threads.distribute(p.Unseen(pool)+p.threads.carriedBack, true,
+	unseen = p.threads.distribute(p.Unobserved(pool)+p.threads.unattributed, true,
 		func(k weightKey, ns int64) { attributed[k.place.Stack] += ns })
 	return attributed, used, unseen
 }
@@ -78,15 +78,15 @@ func queued(rng *rand.Rand, life, period int64, samples int) (attributed [phases
 				}
 				l := Sample{
 					At:    sample.Reading{Wall: next, CPU: at, RunQueue: next - created - at},
-					Seen:  Seen{State: sample.Running, Stop: frames.StopRoot},
-					OnCPU: on, Apart: next - last,
+					Place: Place{State: sample.Running, Stop: frames.StopRoot},
+					OnCPU: on, SinceLastTick: next - last,
 				}
-				l.Seen.Stack = sample.StackID(min(at*phases/life, phases-1)*places + rng.Int64N(places))
+				l.Place.Stack = sample.StackID(min(at*phases/life, phases-1)*places + rng.Int64N(places))
 				if !th.clock.started {
 					th.clock.Begin(th.clocksAtCreation(l.At))
 				}
 				th.Samples++
-				th.addSample(&l, emit)
+				th.attributeInterval(&l, emit)
 				last = next
 				n++
 			}
@@ -97,10 +97,10 @@ func queued(rng *rand.Rand, life, period int64, samples int) (attributed [phases
 		}
 		used += life
 		pool += life - th.clock.last.CPU
-		p.addWeights(th)
+		p.threads.addWeights(th, p.PeriodPerSample)
 		th.Finish(nil, emit)
 	}
-	unseen = p.threads.distribute(pool+p.threads.carriedBack, true,
+	unseen = p.threads.distribute(pool+p.threads.unattributed, true,
 		func(k weightKey, ns int64) { attributed[k.place.Stack/places] += ns })
 	return attributed, used, unseen
 }
@@ -171,9 +171,9 @@ func TestTimeIsDistributedToTheLastNanosecond(t *testing.T) {
 	for _, c := range []struct{ pool, left int64 }{{0, 0}, {1, 0}, {10, 0}, {599, 0}, {600, 0}, {607, 7}, {-5, -5}} {
 		var all timePool
 		for i := range 3 {
-			all.add(Seen{Stack: sample.StackID(i)}, int64(i)*1e9, 100)
-			all.add(Seen{Stack: sample.StackID(i)}, int64(i)*1e9+5, 100)
-			all.add(Seen{Stack: sample.StackID(i)}, 0, -7)
+			all.addWeighted(Place{Stack: sample.StackID(i)}, int64(i)*1e9, 100)
+			all.addWeighted(Place{Stack: sample.StackID(i)}, int64(i)*1e9+5, 100)
+			all.addWeighted(Place{Stack: sample.StackID(i)}, 0, -7)
 		}
 		given := int64(0)
 		left := all.distribute(c.pool, 0, func(k weightKey, ns int64) {
@@ -188,25 +188,25 @@ func TestTimeIsDistributedToTheLastNanosecond(t *testing.T) {
 }
 
 func TestOnlyThreadsWithAKnownBeginAndEndHaveWeights(t *testing.T) {
-	at := Sample{At: sample.Reading{Wall: 1e9, CPU: 3e6}, OnCPU: true, Apart: 10e6}
+	at := Sample{At: sample.Reading{Wall: 1e9, CPU: 3e6}, OnCPU: true, SinceLastTick: 10e6}
 	for what, th := range map[string]*Thread{"created before the recording": {}, "asleep": {CreatedAt: 1}} {
 		p, b := &Process{}, at
 		b.OnCPU = th.CreatedAt == 0
 		th.Begin(b.At)
-		if th.addSample(&b, func(Span) {}); len(th.weights) != 0 {
+		if th.attributeInterval(&b, func(Span) {}); len(th.weights) != 0 {
 			t.Errorf("thread %s has the weights %v, want none", what, th.weights)
 		}
-		if p.addWeights(th); p.threads.weights.total != 0 {
+		if p.threads.addWeights(th, p.PeriodPerSample); p.threads.weights.total != 0 {
 			t.Errorf("thread %s adds a weight of %d, want 0", what, p.threads.weights.total)
 		}
 	}
 	p, th := &Process{}, &Thread{CreatedAt: 1}
 	th.Begin(at.At)
 	for range 3 { // only the first sample is at less than a tick of CPU time
-		th.addSample(&at, func(Span) {})
-		at.At.CPU += at.Apart
+		th.attributeInterval(&at, func(Span) {})
+		at.At.CPU += at.SinceLastTick
 	}
-	if p.addWeights(th); p.threads.weights.total != 7e6 {
+	if p.threads.addWeights(th, p.PeriodPerSample); p.threads.weights.total != 7e6 {
 		t.Errorf("weight of %d ns, want 7 ms", p.threads.weights.total)
 	}
 }
@@ -216,9 +216,9 @@ func TestCarriedTimeOfAShortLivedThreadIsUnobserved(t *testing.T) {
 	for _, c := range []struct{ samples, back int64 }{{3, 5e6}, {longLife, 0}} {
 		p, th := &Process{}, &Thread{CreatedAt: 1, Samples: c.samples}
 		th.clock.Begin(sample.Reading{})
-		th.clock.Observe(sample.Reading{Wall: 10e6, CPU: 5e6}, Seen{State: sample.Sleeping}, false, func(Span) {})
-		if p.addWeights(th); p.threads.carriedBack != c.back {
-			t.Errorf("%d samples: %d ns returned to the pool, want %d", c.samples, p.threads.carriedBack, c.back)
+		th.clock.Observe(sample.Reading{Wall: 10e6, CPU: 5e6}, Place{State: sample.Sleeping}, false, func(Span) {})
+		if p.threads.addWeights(th, p.PeriodPerSample); p.threads.unattributed != c.back {
+			t.Errorf("%d samples: %d ns returned to the pool, want %d", c.samples, p.threads.unattributed, c.back)
 		}
 	}
 }
@@ -236,18 +236,18 @@ func TestThreadsWithFewSamplesAreShortLived(t *testing.T) {
 		{"none, with stops", false, 0, 0, 0},
 		{"two, with stops", false, 2, 0, 9e6},
 	} {
-		p, th, attributed := &Process{Sampled: c.sampled}, &Thread{CreatedAt: 1, Samples: longLife}, int64(0)
+		p, th, attributed := &Process{PeriodPerSample: c.sampled}, &Thread{CreatedAt: 1, Samples: longLife}, int64(0)
 		emit := func(s Span) { attributed += s.CPU }
 		th.Begin(sample.Reading{})
 		for i := int64(1); i <= c.samples; i++ {
 			at := sample.Reading{Wall: i * 10e6, CPU: i * 1e6}
-			th.Add(&Sample{At: at, Seen: Seen{State: sample.Running}, OnCPU: true, Apart: 10e6}, nil, emit)
+			th.Add(&Sample{At: at, Place: Place{State: sample.Running}, OnCPU: true, SinceLastTick: 10e6}, nil, emit)
 		}
 		end := sample.Reading{Wall: 1e9, CPU: max(5e6, c.samples*1e6)}
-		th.Add(&Sample{At: end, Seen: Seen{State: sample.Sleeping}}, nil, emit)
+		th.Add(&Sample{At: end, Place: Place{State: sample.Sleeping}}, nil, emit)
 		p.EndThread(th, &End{}, emit)
 		p.FinishThread(th, nil, emit)
-		back, weight := p.threads.carriedBack, p.threads.weights.total
+		back, weight := p.threads.unattributed, p.threads.weights.total
 		if back != c.back || weight != c.weight || attributed+back != end.CPU {
 			t.Errorf("%s: returned to the pool %d, weight %d; want %d and %d; %d attributed of %d", c.name,
 				back, weight, c.back, c.weight, attributed, end.CPU)
@@ -260,10 +260,10 @@ func TestClaimsOfLongRunsAreAsManyAsStacks(t *testing.T) {
 	p, want := &Process{}, map[sample.StackID]int64{}
 	for i := range int64(seconds) {
 		stack := sample.StackID(i * 7 % stacks)
-		p.ClaimOfChild(Seen{Stack: stack, State: sample.Running}, i*1e9, each)
+		p.AddUnassignedOfChild(Place{Stack: stack, State: sample.Running}, i*1e9, each)
 		want[stack] += each
 		n := len(p.children.weights.weights)
-		if n > mostWeights || p.children.weights.mergeAt > mostWeights || len(p.children.weights.samples) > mostWeights {
+		if n > mostWeights || p.children.weights.mergeAt > mostWeights || len(p.children.weights.counts) > mostWeights {
 			t.Fatalf("%d weights after %d s, want at most %d", n, i, mostWeights)
 		}
 	}
@@ -283,11 +283,11 @@ func TestClaimsOfLongRunsAreAsManyAsStacks(t *testing.T) {
 func TestClaimsOfManyStacksAreKept(t *testing.T) {
 	var wide, narrow timePool
 	for i := range int64(3 * mostWeights) {
-		wide.add(Seen{Stack: sample.StackID(i % (2 * mostWeights))}, i*1e9, 3)
-		narrow.note(Seen{Stack: sample.StackID(i % 5)}, i%8*1e9, i%2*2)
+		wide.addWeighted(Place{Stack: sample.StackID(i % (2 * mostWeights))}, i*1e9, 3)
+		narrow.addSample(Place{Stack: sample.StackID(i % 5)}, i%8*1e9, i%2*2)
 	}
-	if len(wide.samples) != 3*mostWeights || wide.sampleCount != 3*mostWeights || wide.width != 0 {
-		t.Errorf("%d weights of %d samples, %d s wide; want %d, the same, 0", len(wide.samples), wide.sampleCount, wide.width,
+	if len(wide.counts) != 3*mostWeights || wide.sampleCount != 3*mostWeights || wide.width != 0 {
+		t.Errorf("%d weights of %d samples, %d s wide; want %d, the same, 0", len(wide.counts), wide.sampleCount, wide.width,
 			3*mostWeights)
 	}
 	wide.widen(64)
@@ -346,23 +346,23 @@ func calling(rng *rand.Rand, life, period int64, samples, each int) (attributed 
 	for n := range samples {
 		now := int64(n+1)*period + rng.Int64N(period/4)
 		for created+life <= now {
-			p.Decide(th, Gaps{}, emit)
+			p.AttributeDeferredOf(th, Gaps{}, emit)
 			pool += life - th.clock.last.CPU
-			p.addWeights(th)
+			p.threads.addWeights(th, p.PeriodPerSample)
 			used += life
 			created += life + rng.Int64N(period)
 			th = &Thread{CreatedAt: created}
 		}
 		if each > 0 && n%each == 0 {
-			p.ExitedSoFar(pool, now, emit)
+			p.DistributeExitedSoFar(pool, now, emit)
 		}
 		age := now - created
 		if age < 0 {
 			continue
 		}
 		phase := age * phases / life
-		l := Sample{At: sample.Reading{Wall: now, CPU: age}, OnCPU: true, Basis: sample.Exact, Apart: period,
-			Seen: Seen{Stack: sample.StackID(phase), State: sample.Running, Stop: frames.StopRoot}}
+		l := Sample{At: sample.Reading{Wall: now, CPU: age}, OnCPU: true, Basis: sample.Exact, SinceLastTick: period,
+			Place: Place{Stack: sample.StackID(phase), State: sample.Running, Stop: frames.StopRoot}}
 		switch {
 		case rng.IntN(3) == 0:
 		case phase%2 == 0:
@@ -375,10 +375,10 @@ func calling(rng *rand.Rand, life, period int64, samples, each int) (attributed 
 		}
 		th.Add(&l, Gaps{}, emit)
 	}
-	th.Decide(nil, emit)
+	th.AttributeDeferred(nil, emit)
 	used += th.clock.last.CPU - th.clock.carried.cpu
-	th.release(emit)
-	unseen = p.threads.distribute(p.Unseen(pool)+p.threads.carriedBack, true,
+	th.releaseWithheld(emit)
+	unseen = p.threads.distribute(p.Unobserved(pool)+p.threads.unattributed, true,
 		func(k weightKey, ns int64) { attributed[k.place.Stack] += ns })
 	return attributed, used, unseen
 }
@@ -418,12 +418,12 @@ func TestTimeOfSkiddedSamplesGoesToExactOnes(t *testing.T) {
 		{20, 20, 100, 100, 0, 0},      // the pool is smaller
 		{20, 15, 1000, 330, 220, 450}, // too few proven samples
 	} {
-		p := &Process{threads: threadPool{skidded: skidded{count: c.skidded, ns: 10 * c.skidded}}}
+		p := &Process{threads: threadPool{skidded: skidded{count: c.skidded, weight: 10 * c.skidded}}}
 		for range c.proven {
-			p.threads.weights.add(Seen{Stack: 1}, 0, 10)
+			p.threads.weights.addWeighted(Place{Stack: 1}, 0, 10)
 		}
 		for range 10 {
-			p.threads.unproven.add(Seen{Stack: 2}, 0, 10)
+			p.threads.unproven.addWeighted(Place{Stack: 2}, 0, 10)
 		}
 		got := map[sample.StackID]int64{}
 		left := p.threads.distribute(c.pool, true, func(k weightKey, ns int64) { got[k.place.Stack] += ns })
@@ -434,42 +434,42 @@ func TestTimeOfSkiddedSamplesGoesToExactOnes(t *testing.T) {
 }
 
 func TestUnobservedTimeIsDistributedWhileTheProcessLives(t *testing.T) {
-	p, got := &Process{threads: threadPool{sampled: 1000}}, map[sample.StackID]int64{}
+	p, got := &Process{threads: threadPool{untilLastSample: 1000}}, map[sample.StackID]int64{}
 	emit := func(s Span) { got[s.Stack] += s.CPU }
 	exited := func(ended int64, want1, want2 int64) {
 		t.Helper()
-		if p.ExitedSoFar(ended, 9e9, emit); got[1] != want1 || got[2] != want2 {
+		if p.DistributeExitedSoFar(ended, 9e9, emit); got[1] != want1 || got[2] != want2 {
 			t.Errorf("%d ns used by ended threads: time by stack %v, want %d and %d", ended, got, want1, want2)
 		}
 	}
-	p.threads.weights.note(Seen{Stack: 1}, 1e9, 30)
-	p.threads.weights.note(Seen{Stack: 2}, 1e9, 10)
+	p.threads.weights.addSample(Place{Stack: 1}, 1e9, 30)
+	p.threads.weights.addSample(Place{Stack: 2}, 1e9, 10)
 	exited(900, 0, 0)
 	exited(1020, 15, 5)
 	exited(1020, 15, 5)
-	p.threads.carriedBack = 10
+	p.threads.unattributed = 10
 	exited(1020, 22, 8)
 	exited(1900, 30, 10)
-	p.threads.weights.note(Seen{Stack: 1}, 3e9, 8)
+	p.threads.weights.addSample(Place{Stack: 1}, 3e9, 8)
 	exited(1900, 38, 10)
-	p.threads.skidded = skidded{count: 1, ns: 160}
+	p.threads.skidded = skidded{count: 1, weight: 160}
 	exited(1900, 38, 10)
 	for range leastProven - 3 {
-		p.threads.weights.note(Seen{Stack: 2}, 4e9, 0)
+		p.threads.weights.addSample(Place{Stack: 2}, 4e9, 0)
 	}
 	exited(1900, 58, 150) // 10 for each sample
-	if left := p.Unseen(1900); left != 900-(208-10) || p.Used() != 208-10 {
-		t.Errorf("%d ns left of %d used, want %d and %d", left, p.Used(), 900-(208-10), 208-10)
+	if left := p.Unobserved(1900); left != 900-(208-10) || p.Attributed() != 208-10 {
+		t.Errorf("%d ns left of %d used, want %d and %d", left, p.Attributed(), 900-(208-10), 208-10)
 	}
-	if p.Exited(p.Unseen(1900), 9e9, emit); got[0] != 900+10-208-102 { // two standard errors
+	if p.DistributeExited(p.Unobserved(1900), 9e9, emit); got[0] != 900+10-208-102 { // two standard errors
 		t.Errorf("%d ns without a stack in the end, want %d", got[0], 900+10-208-102)
 	}
 }
 
 func TestRemainderIsDistributedWhereNoSampleSkids(t *testing.T) {
-	p, attributed := &Process{Sampled: true}, int64(0)
+	p, attributed := &Process{PeriodPerSample: true}, int64(0)
 	for range 100 {
-		p.Claim(Seen{Stack: 1}, 1e9, 10)
+		p.AddUnassigned(Place{Stack: 1}, 1e9, 10)
 	}
 	left := p.threads.distribute(1150, true, func(_ weightKey, ns int64) { attributed += ns })
 	if left != 0 || attributed != 1150 {

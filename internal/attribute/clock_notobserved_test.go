@@ -15,7 +15,7 @@ import (
 // pause samples the thread after cpu + runq + blocked ns, of which gap ns were not observed.
 func (b *timeline) pause(cpu, runq, blocked, gap int64, stack sample.StackID, st sample.State) {
 	at := sample.Reading{Wall: b.now.Wall + cpu + runq + blocked, CPU: b.now.CPU + cpu, RunQueue: b.now.RunQueue + runq}
-	b.c.Skip(gap, at, st, b.emit)
+	b.c.MarkNotObserved(gap, at, st, b.emit)
 	b.observe(cpu, runq, blocked, stack, st)
 }
 
@@ -85,8 +85,8 @@ func TestAThreadThatStayedQueuedWasObservedToThatTick(t *testing.T) {
 	at := b.now
 	at.Wall += 400
 	b.c.Unchanged(at, 40, b.emit)
-	if b.c.Observed() != at.Wall {
-		t.Fatalf("observed up to %d, want %d", b.c.Observed(), at.Wall)
+	if b.c.KnownUntil() != at.Wall {
+		t.Fatalf("observed up to %d, want %d", b.c.KnownUntil(), at.Wall)
 	}
 	b.pause(310, 3100, 0, 3000, 2, sample.Running) // queued for 400 before, then ten times as long as on a processor
 	b.c.Finish(b.emit)
@@ -210,14 +210,14 @@ func paused(seed uint64) (o outcome, unobserved int64) {
 			g.Add(at, length)
 		}
 		w.Tick(now, period)
-		s := Seen{Stack: stackFirst, State: sample.Running, Stop: frames.StopRoot}
+		s := Place{Stack: stackFirst, State: sample.Running, Stop: frames.StopRoot}
 		if rng.IntN(10) == 0 {
 			s.Stack = stackLast
 		}
 		at := sample.Reading{Wall: now, CPU: now}
 		if clock.started {
-			if length := g.Within(clock.Observed(), now); length > 0 {
-				clock.Skip(length, at, s.State, emit)
+			if length := g.Within(clock.KnownUntil(), now); length > 0 {
+				clock.MarkNotObserved(length, at, s.State, emit)
 			}
 		}
 		clock.Observe(at, s, true, emit)

@@ -35,8 +35,8 @@ func (b *spans) sum() (n int64) {
 }
 
 // ranIn is a sample of a running child of program ls.
-func ranIn(stack sample.StackID) Seen {
-	return Seen{Stack: stack, State: sample.Running, Program: "ls"}
+func ranIn(stack sample.StackID) Place {
+	return Place{Stack: stack, State: sample.Running, Program: "ls"}
 }
 
 func TestTimeOfChildrenIsDividedAmongTheirSamples(t *testing.T) {
@@ -60,9 +60,9 @@ func TestTimeOfChildrenIsDividedAmongTheirSamples(t *testing.T) {
 				if i%4 == 0 {
 					stack = 2
 				}
-				p.ClaimOfChild(ranIn(stack), 5e9, 10)
+				p.AddUnassignedOfChild(ranIn(stack), 5e9, 10)
 			}
-			p.Children(c.pool, 9e9, b.add)
+			p.DistributeChildren(c.pool, 9e9, b.add)
 			if b.rest != c.rest || b.under[1]+b.under[2] != c.stacks || b.sum() != c.pool {
 				t.Errorf("time of stacks %v, without a stack %d; want %d and %d", b.under, b.rest, c.stacks, c.rest)
 			}
@@ -70,7 +70,7 @@ func TestTimeOfChildrenIsDividedAmongTheirSamples(t *testing.T) {
 				t.Errorf("time of stacks %v, want a quarter in stack 2", b.under)
 			}
 			if again := (&spans{under: map[sample.StackID]int64{}}); true {
-				p.Children(0, 9e9, again.add)
+				p.DistributeChildren(0, 9e9, again.add)
 				if again.sum() != 0 {
 					t.Errorf("the second call attributes %v, want nothing", again)
 				}
@@ -93,14 +93,14 @@ func TestKnownTimeOfAProgramIsAttributedToIt(t *testing.T) {
 	} {
 		shell, kid, p, got := &Process{}, &Process{}, &Process{}, map[string]int64{}
 		for range 100 {
-			shell.ClaimOfChild(ranIn(1), 5e9, 10)
+			shell.AddUnassignedOfChild(ranIn(1), 5e9, 10)
 		}
-		shell.ChildUsed("ls", c.ls)
+		shell.children.addDue("ls", c.ls)
 		if !kid.PassTo(shell, c.sort, 1000, "sort") {
 			t.Fatal("a child that used less than a period does not pass its time to its parent")
 		}
 		shell.PassChildrenTo(p, c.pool-c.sort)
-		p.Children(0, 9e9, func(s Span) { got[s.Program] += s.CPU })
+		p.DistributeChildren(0, 9e9, func(s Span) { got[s.Program] += s.CPU })
 		if !maps.Equal(got, c.want) {
 			t.Errorf("%s: time by program %v, want %v", c.name, got, c.want)
 		}
@@ -110,12 +110,12 @@ func TestKnownTimeOfAProgramIsAttributedToIt(t *testing.T) {
 func TestKnownProgramsAreBounded(t *testing.T) {
 	p, sum := &Process{}, int64(0)
 	for i := range 2 * mostPrograms {
-		p.ChildUsed(strconv.Itoa(i), 10)
+		p.children.addDue(strconv.Itoa(i), 10)
 	}
 	if len(p.children.programs) != mostPrograms {
 		t.Errorf("%d programs are kept, want %d", len(p.children.programs), mostPrograms)
 	}
-	if p.Children(20*mostPrograms, 9e9, func(s Span) { sum += s.CPU }); sum != 20*mostPrograms {
+	if p.DistributeChildren(20*mostPrograms, 9e9, func(s Span) { sum += s.CPU }); sum != 20*mostPrograms {
 		t.Errorf("attributed %d ns, want %d", sum, 20*mostPrograms)
 	}
 }
@@ -129,13 +129,13 @@ func TestTimeOfChildrenIsAttributedIncrementally(t *testing.T) {
 		{0, 50, 0, 0}, {3, 0, 30, 0}, {4, 30, 70, 0}, {0, 10, 70, 0}, {18, 0, 90, 0}, {0, 200, 250, 0},
 	} {
 		for range step.samples {
-			p.ClaimOfChild(ranIn(1), 5e9, 10)
+			p.AddUnassignedOfChild(ranIn(1), 5e9, 10)
 		}
-		if p.ChildrenSoFar(step.more, 9e9, b.add); b.under[1] != step.under || b.rest != step.rest {
+		if p.DistributeChildrenSoFar(step.more, 9e9, b.add); b.under[1] != step.under || b.rest != step.rest {
 			t.Errorf("time of the stack %d, without a stack %d; want %d and %d", b.under[1], b.rest, step.under, step.rest)
 		}
 	}
-	if p.Children(150, 9e9, b.add); b.under[1] != 250+100 || b.rest != 440-350 {
+	if p.DistributeChildren(150, 9e9, b.add); b.under[1] != 250+100 || b.rest != 440-350 {
 		t.Errorf("in the end: time of the stack %d, without a stack %d; want 350 and 90", b.under[1], b.rest)
 	}
 }
@@ -156,24 +156,24 @@ func TestShortChildrenArePooled(t *testing.T) {
 		switch kid := (&Process{}); {
 		case i%10 == 9: // a short-lived shell with an unobserved child
 			if sampled {
-				kid.ClaimOfChild(seen, 1e9, period)
+				kid.AddUnassignedOfChild(seen, 1e9, period)
 			}
 			kid.PassChildrenTo(shell, life)
 		case i < n/2:
 			if sampled {
-				kid.Claim(Seen{Stack: seen.Stack, State: sample.Running}, 1e9, period)
+				kid.AddUnassigned(Place{Stack: seen.Stack, State: sample.Running}, 1e9, period)
 			}
 			if !kid.PassTo(shell, life, period, "ls") {
 				t.Fatal("a child that used less than a period does not pass its time to its parent")
 			}
 		default:
 			if sampled {
-				shell.ClaimOfChild(seen, 1e9, period)
+				shell.AddUnassignedOfChild(seen, 1e9, period)
 			}
 			unobserved += life
 		}
 	}
-	shell.Children(unobserved, 9e9, b.add)
+	shell.DistributeChildren(unobserved, 9e9, b.add)
 	if b.sum() != n*life {
 		t.Errorf("attributed %d ns, want %d", b.sum(), int64(n*life))
 	}
@@ -188,10 +188,10 @@ func TestShortChildrenArePooled(t *testing.T) {
 }
 
 func TestChildWithEnoughSamplesKeepsItsTime(t *testing.T) {
-	kid, shell := &Process{used: 100}, &Process{}
-	kid.Claim(ranIn(1), 1e9, 10)
+	kid, shell := &Process{attributed: 100}, &Process{}
+	kid.AddUnassigned(ranIn(1), 1e9, 10)
 	if kid.PassTo(shell, 60, 10, "cc1") || kid.threads.weights.total != 10 || shell.children.weights.total != 0 ||
-		shell.children.fromChildren != 0 {
+		shell.children.passedOn != 0 {
 		t.Errorf("the child's time was passed on: child %+v, parent %+v", kid, shell)
 	}
 }
@@ -215,7 +215,7 @@ func TestProgramsOfShortChildrenHaveTheirShares(t *testing.T) {
 					if age < life/5 {
 						name = "sh"
 					}
-					shell.ClaimOfChild(Seen{State: sample.Running, Program: name, Found: FoundUnseen}, 1e9, period)
+					shell.AddUnassignedOfChild(Place{State: sample.Running, Program: name, Found: FoundProgramOnly}, 1e9, period)
 					samples++
 				}
 				used += life * period
@@ -224,7 +224,7 @@ func TestProgramsOfShortChildrenHaveTheirShares(t *testing.T) {
 			}
 		}
 		got, sum := map[string]float64{}, int64(0)
-		shell.Children(int64(used), 9e9, func(s Span) {
+		shell.DistributeChildren(int64(used), 9e9, func(s Span) {
 			if s.Leaf != ShortLivedChildren {
 				t.Fatalf("span %+v has a stack, want %s", s, ShortLivedChildren)
 			}
@@ -266,12 +266,12 @@ func TestShortProcessesHaveTrueShares(t *testing.T) {
 				kid, th := &Process{}, &Thread{CreatedAt: 1}
 				opened := ticks > 2.5
 				for age := rng.Int64N(period); age < life; age += period {
-					seen := Seen{Stack: sample.StackID(age * phases / life), State: sample.Running, Stop: frames.StopRoot}
-					l := Sample{At: sample.Reading{Wall: 1 + age, CPU: age}, Seen: seen, OnCPU: true, Apart: period}
+					seen := Place{Stack: sample.StackID(age * phases / life), State: sample.Running, Stop: frames.StopRoot}
+					l := Sample{At: sample.Reading{Wall: 1 + age, CPU: age}, Place: seen, OnCPU: true, SinceLastTick: period}
 					switch {
 					case !opened:
 						seen.Program = "cc1"
-						shell.ClaimOfChild(seen, age, period)
+						shell.AddUnassignedOfChild(seen, age, period)
 						continue
 					case !th.Begun():
 						th.Begin(l.At)
@@ -284,11 +284,11 @@ func TestShortProcessesHaveTrueShares(t *testing.T) {
 				}
 				kid.EndThread(th, &End{}, emit)
 				kid.FinishThread(th, nil, emit)
-				if unseen := kid.Unseen(life); !kid.PassTo(shell, unseen, period, "cc1") {
-					kid.Exited(unseen, life, emit)
+				if unseen := kid.Unobserved(life); !kid.PassTo(shell, unseen, period, "cc1") {
+					kid.DistributeExited(unseen, life, emit)
 				}
 			}
-			shell.Children(unobserved, life, emit)
+			shell.DistributeChildren(unobserved, life, emit)
 			total := rest
 			for _, ns := range attributed {
 				total += ns
@@ -313,19 +313,19 @@ func TestShortProcessesHaveTrueShares(t *testing.T) {
 func TestSamplesThatSkidArePooled(t *testing.T) {
 	shell, b := &Process{}, &spans{under: map[sample.StackID]int64{}}
 	for range 4 {
-		shell.ClaimOfChild(ranIn(1), 5e9, 10)
+		shell.AddUnassignedOfChild(ranIn(1), 5e9, 10)
 	}
-	kid := &Process{threads: threadPool{skidded: skidded{count: 6, ns: 60}}}
-	if !kid.PassTo(shell, 60, 10, "ls") || kid.threads.skidded.ns != 0 {
+	kid := &Process{threads: threadPool{skidded: skidded{count: 6, weight: 60}}}
+	if !kid.PassTo(shell, 60, 10, "ls") || kid.threads.skidded.weight != 0 {
 		t.Fatalf("time of skidded samples was not passed on: %+v", kid)
 	}
 	other := &Process{}
 	shell.PassChildrenTo(other, 40)
-	shell.Children(0, 9e9, b.add)
+	shell.DistributeChildren(0, 9e9, b.add)
 	if b.sum() != 0 {
 		t.Errorf("the shell, which passed its time on, attributes it too: %v", b)
 	}
-	if other.Children(0, 9e9, b.add); b.under[1] != 100 || b.rest != 0 {
+	if other.DistributeChildren(0, 9e9, b.add); b.under[1] != 100 || b.rest != 0 {
 		t.Errorf("attributed %v, want 100 ns of stack 1", b)
 	}
 }
@@ -337,7 +337,7 @@ func TestTimeOfMissedSamplesGoesWhereOthersWereFound(t *testing.T) {
 		random := rand.New(rand.NewPCG(13, 17))
 		p, under := &Process{}, map[string]int64{}
 		for i := range n {
-			where := Seen{State: sample.Running, Program: "ls"}
+			where := Place{State: sample.Running, Program: "ls"}
 			switch x := random.Float64(); {
 			case x < 0.1:
 				where.Stack, where.Found = 3, FoundInExit
@@ -351,16 +351,16 @@ func TestTimeOfMissedSamplesGoesWhereOthersWereFound(t *testing.T) {
 					where.Stack = 2
 				}
 			}
-			p.ClaimOfChild(where, int64(i)*1e6, period)
+			p.AddUnassignedOfChild(where, int64(i)*1e6, period)
 		}
-		p.ClaimOfChild(Seen{State: sample.Running, Program: "cat", Found: FoundMissed}, 1e9, period)
+		p.AddUnassignedOfChild(Place{State: sample.Running, Program: "cat", Found: FoundMissed}, 1e9, period)
 		sum := int64(n * period)
 		if counted {
 			sum = n * period * 3
 			p.ChildCounted("ls", sum, true, true)
 			p.ChildCounted("cat", period, true, true)
 		}
-		p.Children(sum+period, 99e9, func(s Span) {
+		p.DistributeChildren(sum+period, 99e9, func(s Span) {
 			if under[fmt.Sprint(s.Program, s.Stack, s.Leaf)] += s.CPU; s.Program == "cat" && s.End < 1e9 {
 				t.Errorf("counted %v: time of a missed sample ends at %d, before the sample", counted, s.End)
 			}

@@ -10,11 +10,15 @@ import (
 	"prywalk/internal/sample"
 )
 
-// timePool divides CPU time among samples by weight: the CPU time, ns, that a sample stands for beyond its own
-// interval. The zero value is empty.
+// timePool divides CPU time among samples by weight. The weight of a sample is the CPU time, ns, that it stands for
+// beyond its own interval:
+//
+//	part of a sample = min(time, Σ weights) × weight of the sample / Σ weights
+//
+// The zero value is empty.
 type timePool struct {
 	weights     map[weightKey]int64
-	samples     map[weightKey]int64 // number, also of samples without a weight
+	counts      map[weightKey]int64 // number, also of samples without a weight
 	total       int64               // of the weights
 	distributed int64               // ns
 	sampleCount int64               // of the samples
@@ -25,7 +29,7 @@ type timePool struct {
 
 // weightKey is a place in width seconds of the recording.
 type weightKey struct {
-	place  Seen
+	place  Place
 	second int64 // the last one, CLOCK_MONOTONIC
 }
 
@@ -34,46 +38,46 @@ const (
 	widest      = 1 << 18 // s: three days
 )
 
-func (p *timePool) keyAt(where Seen, second int64) weightKey {
+func (p *timePool) keyAt(where Place, second int64) weightKey {
 	w := max(p.width, 1)
 	return weightKey{where, second - second%w + w - 1}
 }
 
-// note adds a sample at a moment (CLOCK_MONOTONIC ns) with a weight of ns; ≤ 0: none.
-func (p *timePool) note(where Seen, at, ns int64) {
+// addSample adds a sample at a moment (CLOCK_MONOTONIC ns) with a weight of ns; ≤ 0: none.
+func (p *timePool) addSample(where Place, at, ns int64) {
 	if p.weights == nil {
-		p.weights, p.samples = map[weightKey]int64{}, map[weightKey]int64{}
+		p.weights, p.counts = map[weightKey]int64{}, map[weightKey]int64{}
 	}
 	k := p.keyAt(where, at/1e9)
 	if ns > 0 {
 		p.weights[k] += ns
 		p.total += ns
 	}
-	p.samples[k]++
+	p.counts[k]++
 	p.sampleCount++
 	p.mergeMany()
 }
 
-func (p *timePool) add(where Seen, at, ns int64) {
+func (p *timePool) addWeighted(where Place, at, ns int64) {
 	if ns > 0 {
-		p.note(where, at, ns)
+		p.addSample(where, at, ns)
 	}
 }
 
 func (p *timePool) mergeMany() {
 	p.mergeAt = max(p.mergeAt, mostWeights)
-	if len(p.samples) < p.mergeAt {
+	if len(p.counts) < p.mergeAt {
 		return
 	}
-	stacks := map[Seen]struct{}{}
-	for k := range p.samples {
+	stacks := map[Place]struct{}{}
+	for k := range p.counts {
 		stacks[k.place] = struct{}{}
 	}
 	if len(stacks) > p.mergeAt/2 { // many stacks, not many seconds
 		p.mergeAt *= 2
 		return
 	}
-	for len(p.samples) > p.mergeAt/2 && p.width < widest {
+	for len(p.counts) > p.mergeAt/2 && p.width < widest {
 		p.widen(2 * max(p.width, 1))
 	}
 }
@@ -81,14 +85,14 @@ func (p *timePool) mergeMany() {
 func (p *timePool) widen(width int64) {
 	p.width = width
 	weights := make(map[weightKey]int64, len(p.weights)/2)
-	samples := make(map[weightKey]int64, len(p.samples)/2)
+	samples := make(map[weightKey]int64, len(p.counts)/2)
 	for k, v := range p.weights {
 		weights[p.keyAt(k.place, k.second)] += v
 	}
-	for k, v := range p.samples {
+	for k, v := range p.counts {
 		samples[p.keyAt(k.place, k.second)] += v
 	}
-	p.weights, p.samples = weights, samples
+	p.weights, p.counts = weights, samples
 }
 
 // spread raises the weights by more ns in all, each sample's by the same.
@@ -96,7 +100,7 @@ func (p *timePool) spread(more int64) {
 	if p.sampleCount == 0 || more <= 0 {
 		return
 	}
-	for k, n := range p.samples {
+	for k, n := range p.counts {
 		share := sample.Portion(more, n, p.sampleCount)
 		p.weights[k] += share
 		p.total += share
@@ -176,8 +180,8 @@ func (p *timePool) merge(from *timePool) {
 	for k, ns := range from.weights {
 		p.weights[p.keyAt(k.place, k.second)] += ns
 	}
-	for k, n := range from.samples {
-		p.samples[p.keyAt(k.place, k.second)] += n
+	for k, n := range from.counts {
+		p.counts[p.keyAt(k.place, k.second)] += n
 	}
 	p.sampleCount, p.total, p.distributed = p.sampleCount+from.sampleCount, p.total+from.total,
 		p.distributed+from.distributed
@@ -188,7 +192,7 @@ func (p *timePool) merge(from *timePool) {
 // withProgram returns a copy in which places without a program have the given one.
 func (p *timePool) withProgram(program string) timePool {
 	out := *p
-	out.weights, out.samples = map[weightKey]int64{}, map[weightKey]int64{}
+	out.weights, out.counts = map[weightKey]int64{}, map[weightKey]int64{}
 	named := func(k weightKey) weightKey {
 		k.place.Program = cmp.Or(k.place.Program, program)
 		return k
@@ -196,8 +200,8 @@ func (p *timePool) withProgram(program string) timePool {
 	for k, ns := range p.weights {
 		out.weights[named(k)] += ns
 	}
-	for k, n := range p.samples {
-		out.samples[named(k)] += n
+	for k, n := range p.counts {
+		out.counts[named(k)] += n
 	}
 	return out
 }
@@ -208,7 +212,7 @@ func (p *timePool) byProgram() map[string]*timePool {
 	partOf := func(program string) *timePool {
 		part := parts[program]
 		if part == nil {
-			part = &timePool{weights: map[weightKey]int64{}, samples: map[weightKey]int64{}, width: p.width,
+			part = &timePool{weights: map[weightKey]int64{}, counts: map[weightKey]int64{}, width: p.width,
 				mergeAt: p.mergeAt}
 			parts[program] = part
 		}
@@ -219,9 +223,9 @@ func (p *timePool) byProgram() map[string]*timePool {
 		part.weights[k] = ns
 		part.total += ns
 	}
-	for k, n := range p.samples {
+	for k, n := range p.counts {
 		part := partOf(k.place.Program)
-		part.samples[k] = n
+		part.counts[k] = n
 		part.sampleCount += n
 	}
 	for _, part := range parts {
@@ -231,62 +235,4 @@ func (p *timePool) byProgram() map[string]*timePool {
 	}
 	*p = timePool{}
 	return parts
-}
-
-// missed are the samples of one program without a place.
-type missed struct {
-	weight, count int64
-	samples       int64 // samples with a place
-	placed        int64 // those of them that have their part
-	second        int64
-}
-
-// divideMissed divides the weights of missed samples among samples of the same program: to be missed does not
-// depend on what the child does.
-func (p *timePool) divideMissed() {
-	byProgram := p.takeMissed()
-	if byProgram == nil {
-		return
-	}
-	for k, n := range p.samples {
-		if m := byProgram[k.place.Program]; m != nil && k.place.Found.sampled() {
-			m.samples += n
-		}
-	}
-	for _, k := range inOrder(p.samples) {
-		if m := byProgram[k.place.Program]; m != nil && k.place.Found.sampled() {
-			weight, count := sample.Portion(m.weight, m.placed, m.samples), sample.Portion(m.count, m.placed, m.samples)
-			m.placed += p.samples[k]
-			p.weights[k] += sample.Portion(m.weight, m.placed, m.samples) - weight
-			p.samples[k] += sample.Portion(m.count, m.placed, m.samples) - count
-		}
-	}
-	for program, m := range byProgram {
-		if m.samples == 0 {
-			k := p.keyAt(Seen{State: sample.Running, Program: program, Found: FoundUnseen}, m.second)
-			p.weights[k] += m.weight
-			p.samples[k] += m.count
-		}
-	}
-}
-
-// takeMissed removes the missed samples and returns them by program; nil: none.
-func (p *timePool) takeMissed() (byProgram map[string]*missed) {
-	for k, n := range p.samples {
-		if k.place.Found != FoundMissed {
-			continue
-		}
-		if byProgram == nil {
-			byProgram = map[string]*missed{}
-		}
-		m := byProgram[k.place.Program]
-		if m == nil {
-			m = &missed{}
-			byProgram[k.place.Program] = m
-		}
-		m.weight, m.count, m.second = m.weight+p.weights[k], m.count+n, max(m.second, k.second)
-		delete(p.weights, k)
-		delete(p.samples, k)
-	}
-	return byProgram
 }

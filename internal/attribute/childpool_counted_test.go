@@ -30,8 +30,8 @@ func (b *programTimes) add(s Span) {
 }
 
 // ran is a sample of a running child.
-func ran(program string, stack sample.StackID) Seen {
-	return Seen{Stack: stack, State: sample.Running, Program: program}
+func ran(program string, stack sample.StackID) Place {
+	return Place{Stack: stack, State: sample.Running, Program: program}
 }
 
 func TestProgramsGetTheirCountedTime(t *testing.T) {
@@ -56,20 +56,21 @@ func TestProgramsGetTheirCountedTime(t *testing.T) {
 	} {
 		p, b := &Process{}, newProgramTimes()
 		for range c.samples {
-			p.ClaimOfChild(ran("ls", 1), 5e9, 10)
+			p.AddUnassignedOfChild(ran("ls", 1), 5e9, 10)
 		}
 		if c.others > 0 {
-			p.ClaimOfChild(ran("sudo", 2), 5e9, c.others)
+			p.AddUnassignedOfChild(ran("sudo", 2), 5e9, c.others)
 		}
 		p.ChildCounted("ls", c.ls, true, true)
 		p.ChildCounted("sort", c.sort/2, true, true)
 		p.ChildCounted("sort", c.sort-c.sort/2, true, true)
-		p.Children(c.pool, 9e9, b.add)
+		p.DistributeChildren(c.pool, 9e9, b.add)
 		if !maps.Equal(b.all, c.all) || !maps.Equal(b.walked, c.walked) {
 			t.Errorf("%s: by program %v, with a stack %v; want %v and %v", c.name, b.all, b.walked, c.all, c.walked)
 		}
 		before := maps.Clone(b.all)
-		if p.Children(0, 9e9, b.add); !maps.Equal(before, b.all) || p.children.counted || p.children.programs != nil {
+		p.DistributeChildren(0, 9e9, b.add)
+		if !maps.Equal(before, b.all) || p.children.programsComplete || p.children.programs != nil {
 			t.Errorf("%s: a second call attributes more, or counts are kept: %v", c.name, b.all)
 		}
 	}
@@ -78,11 +79,11 @@ func TestProgramsGetTheirCountedTime(t *testing.T) {
 func TestIncompleteCountsAreLowerBounds(t *testing.T) {
 	p, b := &Process{}, newProgramTimes()
 	for range 100 {
-		p.ClaimOfChild(ran("ls", 1), 5e9, 10)
+		p.AddUnassignedOfChild(ran("ls", 1), 5e9, 10)
 	}
 	p.ChildCounted("ls", 300, true, true)
 	p.ChildCounted("sort", 100, false, false)
-	p.Children(1150, 9e9, b.add)
+	p.DistributeChildren(1150, 9e9, b.add)
 	if want := map[string]int64{"ls": 1150}; !maps.Equal(b.all, want) {
 		t.Errorf("time by program %v, want %v", b.all, want)
 	}
@@ -94,23 +95,23 @@ func TestCountedTimeIsAttributedIncrementally(t *testing.T) {
 	sum := int64(0)
 	for step := range int64(40) {
 		for range 2 {
-			inner.ClaimOfChild(ran("ls", 1), step*1e9, 10)
-			inner.ClaimOfChild(ran("sort", 2), step*1e9, 10)
+			inner.AddUnassignedOfChild(ran("ls", 1), step*1e9, 10)
+			inner.AddUnassignedOfChild(ran("sort", 2), step*1e9, 10)
 		}
 		inner.ChildCounted("ls", 30, true, true)
 		inner.ChildCounted("sort", 60, true, true)
 		if step > 1 { // the kernel's sum is later and includes ends
 			sum += 100
-			inner.ChildrenSoFar(100, (step+1)*1e9, b.add)
+			inner.DistributeChildrenSoFar(100, (step+1)*1e9, b.add)
 		}
 	}
 	inner.PassChildrenTo(shell, 200)
-	shell.Children(0, 99e9, b.add)
+	shell.DistributeChildren(0, 99e9, b.add)
 	total := b.all["ls"] + b.all["sort"] + b.all[""]
 	if sum += 200; total != sum || b.all[""] != 0 || b.all["ls"] < 40*30 || b.all["sort"] < 40*60 {
 		t.Errorf("time by program %v, want %d in all, no unknown program, ls ≥ 1200, sort ≥ 2400", b.all, sum)
 	}
-	if inner.children.counted || inner.children.programs != nil {
+	if inner.children.programsComplete || inner.children.programs != nil {
 		t.Errorf("counts that were passed on are kept: %+v", inner)
 	}
 }
@@ -149,13 +150,13 @@ func TestCountedProgramsHaveTrueShares(t *testing.T) {
 					stack = 1
 				}
 				samples[program]++
-				p.ClaimOfChild(ran(program, 10*sample.StackID(program[0])+stack), int64(i)*1e6, tick)
+				p.AddUnassignedOfChild(ran(program, 10*sample.StackID(program[0])+stack), int64(i)*1e6, tick)
 			}
 			used[program] += lives + tail
 			pool += lives + tail
 			p.ChildCounted(program, int64(lives), true, true)
 		}
-		p.Children(int64(pool), 99e9, b.add)
+		p.DistributeChildren(int64(pool), 99e9, b.add)
 		for _, program := range programs {
 			if got := float64(b.all[program]) / used[program]; got < 0.99 || got > 1.01 {
 				t.Errorf("life of %v ticks: %s has %.3f of its time, want 0.99 to 1.01", life, program, got)

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package attribute
+
+import (
+	"maps"
+	"slices"
+
+	"prywalk/internal/sample"
+)
+
+// # CPU time of unobserved children
+//
+// The CPU time of a process's unobserved children is known once it has waited for them ([ProcessTree]). It is divided
+// among the samples of such children ([timePool]), first by program if the time of each program is known:
+//
+//	part of a sample = time × weight of the sample / Σ weights, if time ≤ Σ weights + sampling error
+//
+// # Kernel samples of children
+//
+// The kernel also samples children that end before discovery; each sample has the weight of one period. Time beyond
+// the sampling error is [ShortLivedChildren].
+
+// # Children found by ticks
+//
+// Without kernel samples, an unobserved child that a tick finds on a processor stands for the time between two
+// ticks. Of some only the program is known, not the stack ([Place.Found]).
+
+// # Children with counted time
+//
+// Where the kernel records switches (package descendants), the CPU time of unobserved children is known by program
+// ([Process.ChildCounted]). It is distributed among the program's samples if there are at least [shortProcess].
+// Growth of cutime beyond it is mostly time of exits, after a child's last record: it is divided among programs by
+// their exits.
+
+// childPool is the CPU time of a process's unobserved children, and the samples among which it is distributed.
+type childPool struct {
+	weights          timePool
+	passedOn         int64 // passed on by observed children, ns
+	unplaced         int64 // sum of weights without a usable place, ns
+	programs         map[string]*programTime
+	programsComplete bool  // programs has the CPU time of all unobserved children
+	countedCPU       int64 // sum of the counted time, ns
+}
+
+// programTime is the CPU time of unobserved children in one program.
+type programTime struct {
+	due   int64 // lower bound of what is not attributed yet, ns
+	ended int64 // number of ended children; 0: not counted
+}
+
+const mostPrograms = 1 << 10 // in a childPool
+
+func (c *childPool) addDue(program string, ns int64) {
+	if c.programs == nil {
+		c.programs = map[string]*programTime{}
+	}
+	if c.programs[program] != nil || len(c.programs) < mostPrograms {
+		c.program(program).due += ns
+	}
+}
+
+func (c *childPool) addEnded(program string, n int64) {
+	if t := c.programs[program]; t != nil {
+		t.ended += n
+	}
+}
+
+func (c *childPool) program(program string) *programTime {
+	t := c.programs[program]
+	if t == nil {
+		t = &programTime{}
+		c.programs[program] = t
+	}
+	return t
+}
+
+func (c *childPool) dueOf(program string) int64 {
+	if t := c.programs[program]; t != nil {
+		return t.due
+	}
+	return 0
+}
+
+// distributeCounted attributes total ns by program, if the times of programs are complete, and returns the rest.
+// last reports that no more follows.
+func (c *childPool) distributeCounted(total, now int64, last bool, emitWeight func(weightKey, int64)) (left int64) {
+	if !c.programsComplete || total <= 0 {
+		return total
+	}
+	pools := c.weights.byProgram()
+	left = total
+	due := c.duePerProgram(total, last, pools)
+	for _, program := range slices.Sorted(maps.Keys(due)) {
+		pool, ns := pools[program], due[program]
+		if pool == nil {
+			pool = &timePool{}
+		}
+		pool.divideMissed()
+		slack := ns - pool.total
+		if pool.sampleCount < shortProcess {
+			slack = min(slack, pool.samplingError()+c.unplaced)
+		}
+		rest := pool.distribute(ns, slack, emitWeight)
+		if last {
+			delete(pools, program)
+			if rest > 0 {
+				emitWeight(programKey(program, now), rest)
+			}
+			rest = 0
+		}
+		left -= ns - rest
+	}
+	for _, program := range slices.Sorted(maps.Keys(pools)) {
+		c.weights.merge(pools[program])
+	}
+	return left
+}
+
+// duePerProgram returns each program's part of total, ns. The last call divides the excess over the counted time
+// by exits.
+func (c *childPool) duePerProgram(total int64, last bool, pools map[string]*timePool) map[string]int64 {
+	due := map[string]int64{}
+	var sum, ends int64
+	for _, t := range c.programs {
+		if t.due > 0 {
+			sum += t.due
+			ends += t.ended
+		}
+	}
+	if sum == 0 {
+		return due
+	}
+	excess := min(max(total-sum, 0), c.countedCPU)
+	for program, pool := range pools {
+		if c.dueOf(program) <= 0 {
+			excess -= pool.total + pool.samplingError()
+		}
+	}
+	gives, passed, given := min(total, sum), int64(0), int64(0)
+	for _, program := range slices.Sorted(maps.Keys(c.programs)) {
+		t := c.programs[program]
+		if t.due <= 0 {
+			continue
+		}
+		passed += t.due
+		due[program] = sample.Portion(gives, passed, sum) - given
+		given += due[program]
+		if last && excess > 0 && ends > 0 {
+			due[program] += sample.Portion(excess, t.ended, ends)
+		}
+	}
+	return due
+}
+
+// distributeByProgram attributes the known time of programs, up to total ns, and returns the rest of total.
+func (c *childPool) distributeByProgram(total, now int64, emitWeight func(weightKey, int64)) (left int64) {
+	var sum, passed, given int64
+	for _, t := range c.programs {
+		sum += max(t.due, 0)
+	}
+	if sum == 0 || total <= 0 {
+		return total
+	}
+	gives := min(total, sum)
+	for _, program := range slices.Sorted(maps.Keys(c.programs)) {
+		passed += max(c.dueOf(program), 0)
+		if share := sample.Portion(gives, passed, sum) - given; share > 0 {
+			given += share
+			emitWeight(programKey(program, now), share)
+		}
+	}
+	return total - gives
+}
+
+// programKey is the place of time of which only the program is known.
+func programKey(program string, now int64) weightKey {
+	return weightKey{Place{State: sample.Running, Program: program, Found: FoundProgramOnly}, now / 1e9}
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package attribute
+
+// # Short-lived threads
+//
+// A sample at a random moment stands for the time between two ticks, T. The first on-CPU sample of a new thread
+// has only x, the CPU time so far, which would favour what threads do late. The missing T − x is time of ended
+// threads: after their last sample, or of threads without one. In expectation each place misses that much, if
+// ticks are independent of thread creation (docs/design.md).
+//
+//	created      sample                sample       end
+//	   ├─── x ─────┤├───────── T ─────────┤├─ unobserved ─┤
+//	weight: T − x      weight: T − CPU time since the one before
+//
+// So a process's unobserved time is distributed among these samples by the weights T − x ([timePool]), up to their
+// sum. If x exceeds T (after a wait), the rest is withheld until the thread has ended (then it is unobserved time)
+// or has lived long (then it is the sample's). Only threads created and ended while their process was sampled have
+// weights.
+//
+// A sample of a thread with many system calls shows its place only if taken on its own processor (package skid).
+// The weights of the others are divided among those.
+
+// threadPool is the CPU time of ended threads that belongs to no sample, and the samples among which it is
+// distributed.
+type threadPool struct {
+	untilLastSample int64    // of ended threads up to their last samples, ns
+	weights         timePool // of samples with a proven place
+	unproven        timePool // of samples that may skid
+	skidded         skidded
+	assumedProven   int64 // unproven samples that were counted as proven
+	unattributed    int64 // CPU time of short-lived threads that no sample took, ns
+	distributed     int64 // unobserved time so far, ns
+}
+
+// skidded sums samples without a usable place.
+type skidded struct {
+	count       int64
+	weight      int64 // sum of their weights
+	firstWeight int64 // of a thread's first sample, ns; 0: it has a place
+}
+
+// sampleWeight is the weight of one sample of a living thread, ns.
+type sampleWeight struct {
+	place      Place
+	at, weight int64
+	withheld   int64 // CPU time beyond the time between two ticks, ns
+	unproven   bool
+}
+
+// longLife is the number of samples, without queued ones, from which a thread's own clock suffices.
+const longLife = 16
+
+// addWeights adds the weights of an ended thread: after a long life only the first sample's. With kernel samples a
+// life of few samples is short.
+func (p *threadPool) addWeights(t *Thread, periodPerSample bool) {
+	if t.CreatedAt == 0 {
+		return
+	}
+	short := t.Samples-t.queuedSamples < longLife || periodPerSample && len(t.weights) < longLife
+	for i, c := range t.weights {
+		switch {
+		case !short && (i > 0 || t.skidded.firstWeight != 0):
+		case c.unproven:
+			p.unproven.addSample(c.place, c.at, c.weight)
+		default:
+			p.weights.addSample(c.place, c.at, c.weight)
+		}
+	}
+	switch {
+	case short:
+		p.skidded.count += t.skidded.count
+		p.skidded.weight += t.skidded.weight
+	case t.skidded.firstWeight > 0:
+		p.skidded.count++
+		p.skidded.weight += t.skidded.firstWeight
+	}
+	t.skidded = skidded{}
+	if short {
+		p.unattributed += t.clock.takeCarried()
+		for i := range t.weights {
+			p.unattributed += t.weights[i].withheld
+		}
+		t.weights = nil
+	}
+}
+
+const (
+	// A pool has many skids if at least one sample in skidShare skids.
+	skidShare = 5
+	// leastProven is the least number of samples known not to skid that take the weights of others.
+	leastProven = 16
+)
+
+func (p *threadPool) hasManySkids() bool {
+	return p.skidded.count > 0 && p.skidded.count*skidShare >= p.unproven.sampleCount+p.assumedProven+p.skidded.count &&
+		p.weights.sampleCount-p.assumedProven >= leastProven
+}
+
+// distribute emits up to total ns of unobserved time and returns the rest. Weights of samples that skid are spread
+// over the proven ones; before the last call, only over at least leastProven.
+func (p *threadPool) distribute(total int64, last bool, emit func(weightKey, int64)) (left int64) {
+	slack := int64(0)
+	if p.hasManySkids() {
+		slack += p.unproven.takeTotal()
+	} else {
+		p.assumedProven += p.unproven.sampleCount
+		p.weights.merge(&p.unproven)
+	}
+	if last || p.weights.sampleCount >= leastProven {
+		slack += p.skidded.weight
+		p.skidded.weight = 0
+	}
+	if last {
+		slack += p.weights.samplingError()
+	}
+	return p.weights.distribute(total, slack, emit)
+}
