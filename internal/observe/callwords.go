@@ -19,8 +19,7 @@ var (
 	argumentsARM64 = [6]uint8{frames.NoReg, 1, 2, 3, 4, 5}
 )
 
-// setArguments sets the argument registers from /proc/TID/syscall. In one of them the C library's vfork keeps its
-// return address.
+// setArguments sets the argument registers. In one of them the C library's vfork keeps its return address.
 func setArguments(regs *frames.Regs, call *procmem.SyscallInfo) {
 	where := &argumentsX86
 	if regs.Arch == frames.AArch64 {
@@ -31,8 +30,7 @@ func setArguments(regs *frames.Regs, call *procmem.SyscallInfo) {
 	}
 }
 
-// ArgumentRegisters returns the registers of a system call's arguments by DWARF number, frames.NoReg for an overwritten
-// one.
+// ArgumentRegisters returns DWARF numbers, frames.NoReg for an overwritten register.
 func ArgumentRegisters(arch frames.Arch) [6]uint8 {
 	if arch == frames.AArch64 {
 		return argumentsARM64
@@ -47,8 +45,7 @@ func futexCall(arch frames.Arch) int64 {
 	return 202 // arch/x86/entry/syscalls/syscall_64.tbl
 }
 
-// copyNear copies the memory around the futex word at which a sleeper waits. It runs between the two reads of the run
-// count.
+// copyNear copies around the futex word of a sleeper. Precondition: between the two reads of the run count.
 func (o *Observer) copyNear(t *Thread, s *RawSample, call *procmem.SyscallInfo) {
 	s.near.n = 0
 	addr, ok := uint64(0), false
@@ -76,23 +73,22 @@ func (o *Observer) copyNear(t *Thread, s *RawSample, call *procmem.SyscallInfo) 
 	s.near.n, _ = t.copy(s.near.at, s.near.bytes[:]) // on error no owner is named
 }
 
-// keepNear drops the copy around the futex word if the thread has run since, except to stop.
+// keepNear drops the copy if the thread has run since, except to stop.
 func (s *RawSample) keepNear(t *Thread, stop *ptrace.Stop) {
 	if s.State != sample.Sleeping || s.Sched.Runs-t.lastClocks.Runs > 1 || !stop.SchedOK {
 		s.near.n = 0
 	}
 }
 
-// Near gives the copy around the futex(2) word that a sleeper waits at. It is valid as long as the raw sample.
+// Near returns the copy around a sleeper's futex(2) word, valid as long as the raw sample.
 func (s *RawSample) Near() waits.WordCopy {
 	return waits.WordCopy{Addr: s.near.at, Bytes: s.near.bytes[:s.near.n]}
 }
 
-// ownFrames is the assumed size of the innermost frames (C library's wrapper and caller), in bytes.
+// ownFrames is the assumed size, in bytes, of the innermost frames: the C library's wrapper and its caller.
 const ownFrames = 8 << 10
 
-// inOwnFrames reports whether n bytes at addr are in a sleeper's innermost frames: writable memory that no other thread
-// uses.
+// inOwnFrames reports whether n bytes at addr are in a sleeper's innermost frames, which no other thread writes.
 func inOwnFrames(call *procmem.SyscallInfo, addr, n uint64) bool {
 	return addr >= call.SP && n <= ownFrames && addr-call.SP <= ownFrames-n
 }
@@ -105,10 +101,9 @@ func wordIsZero(tid int, addr uint64) bool {
 
 const plainFiles = "pipe, eventfd, timerfd, signalfd, inotify"
 
-// waitsForFirstByte reports whether a read of the descriptor waits for its first byte only, so that the kernel can
-// restart it (fs/pipe.c, fs/eventfd.c, fs/timerfd.c, fs/signalfd.c, fs/notify/inotify/inotify_user.c). Reads of
-// terminals (drivers/tty/n_tty.c, VMIN) and of sockets with time-outs wait for more. The descriptor is of the thread's
-// own table.
+// waitsForFirstByte reports whether a read waits for its first byte only, so that the kernel can restart it (fs/pipe.c,
+// fs/eventfd.c, fs/timerfd.c, fs/signalfd.c, fs/notify/inotify/inotify_user.c). Terminals (drivers/tty/n_tty.c, VMIN)
+// and sockets with time-outs wait for more. Threads may have descriptor tables of their own.
 func waitsForFirstByte(t *Thread, fd int32) bool {
 	var buf [24]byte
 	table := "/proc/" + strconv.Itoa(t.PID) + "/task/" + strconv.Itoa(t.TID) + "/fd/"

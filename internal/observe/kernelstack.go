@@ -11,24 +11,22 @@ import (
 
 // # Threads that wait for locks
 //
-// The operation of futex(2) and /proc/PID/task/TID/wchan determine a thread's kernel stack, and wchan is cheaper to
-// read. So kernel stacks are cached by these two: the last one of each thread, and some for all threads.
+// The operation of futex(2) and /proc/PID/task/TID/wchan, which is cheap to read, determine a kernel stack. So the last
+// one of each thread, and some for all threads, are cached by these two.
 
-// futexSleep is a thread's last kernel stack in futex(2).
 type futexSleep struct {
 	op       uint64
 	wchan    [40]byte
 	wchanLen int
 	text     []byte
 	reads    int
-	noted    bool // read, but the run count does not prove yet that it is of this sleep
-	known    bool // proved
+	noted    bool // read, but perhaps not of this sleep
+	known    bool // proved by the run count
 }
 
-// futexReads is the number of reads of a thread's kernel stack before one is kept.
+// futexReads of a thread's kernel stacks precede the first kept one.
 const futexReads = 4
 
-// unchanged reports whether the kept kernel stack is that of call.
 func (f *futexSleep) unchanged(t *Thread, call *procmem.SyscallInfo) bool {
 	if !f.known || f.op != call.Args[1] {
 		return false
@@ -38,7 +36,7 @@ func (f *futexSleep) unchanged(t *Thread, call *procmem.SyscallInfo) bool {
 	return err == nil && string(name) == string(f.wchan[:f.wchanLen])
 }
 
-// note keeps a kernel stack until [futexSleep.confirm] confirms it.
+// note keeps a kernel stack until it is confirmed.
 func (f *futexSleep) note(t *Thread, call *procmem.SyscallInfo, text []byte) {
 	f.known, f.noted = false, false
 	f.reads++
@@ -64,17 +62,16 @@ type futexStack struct {
 	text     []byte
 }
 
-// maxFutexStacks is enough: each operation has one or two kernel stacks.
+// maxFutexStacks is enough: an operation has one or two kernel stacks.
 const maxFutexStacks = 8
 
-// futexStacks are kernel stacks for all threads, as some threads live for one sleep only.
+// futexStacks are those of all threads, as some threads live for one sleep only.
 type futexStacks struct {
 	stacks [maxFutexStacks]futexStack
 	next   uint8
 	found  futexStack // the last one read, not proved yet
 }
 
-// kernelStackOf returns a proved kernel stack of the same operation and wchan, or nil.
 func (f *futexStacks) kernelStackOf(t *Thread, call *procmem.SyscallInfo) []byte {
 	var buf [len(futexStack{}.wchan) + 1]byte
 	var name []byte
@@ -96,7 +93,7 @@ func (f *futexStacks) kernelStackOf(t *Thread, call *procmem.SyscallInfo) []byte
 	return nil
 }
 
-// keepFound keeps a kernel stack until [futexStacks.confirm] confirms it.
+// keepFound keeps a kernel stack until it is confirmed.
 func (f *futexStacks) keepFound(t *Thread, call *procmem.SyscallInfo, text []byte) {
 	var buf [len(f.found.wchan) + 1]byte
 	name, err := t.files.WchanOnce(buf[:])
@@ -118,8 +115,8 @@ func (f *futexStacks) confirm() {
 	f.next++
 }
 
-// kernelStacks reads the kernel stacks of passively read threads with CAP_SYS_ADMIN: three system calls, some 6 µs.
-// Threads that run between all their observations are left out.
+// kernelStacks reads the kernel stacks of sleepers with CAP_SYS_ADMIN: three system calls, some 6 µs. Threads that run
+// between all their observations are left out.
 type kernelStacks struct {
 	wanted bool
 	failed int // failures in a row
@@ -127,13 +124,13 @@ type kernelStacks struct {
 }
 
 const (
-	// maxKernelText bounds the text of a kernel stack, in bytes.
+	// In bytes.
 	maxKernelText = 2 << 10
-	// kernelTries is the number of failures in a row that ends the reading of kernel stacks.
+	// Failures in a row that end the reading of kernel stacks.
 	kernelTries = 64
 )
 
-// ReadKernelStacks makes raw samples of sleepers include kernel stacks ([KernelStack]), if permitted.
+// ReadKernelStacks makes passive reads include [KernelStack], if permitted.
 func (o *Observer) ReadKernelStacks() { o.kernel.wanted = true }
 
 func (k *kernelStacks) read(t *Thread, s *RawSample, call *procmem.SyscallInfo) {

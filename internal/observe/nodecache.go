@@ -12,9 +12,8 @@ import (
 
 // # Nodes of the last observation
 //
-// Frames that are objects lie anywhere, and most are those of the last observation. Before a stop the kernel is asked
-// which of these are in memory. In the stop one call reads them when a chain comes to the first node that no region
-// has; new ones are read one by one.
+// Frames that are objects lie anywhere, and most are those of the last observation. Of these, the ones found present
+// before a stop are read by one call when a chain comes to the first node that no region has; new ones one by one.
 
 const maxCachedNodes = procmem.MostPlaces
 
@@ -24,7 +23,7 @@ type presentNodes struct {
 	parts [maxCachedNodes]frames.Region
 }
 
-// nodeCache has the nodes of a thread's last chain that were in no other region.
+// nodeCache has the nodes of a thread's last chain that no other region has.
 type nodeCache struct {
 	at         [maxCachedNodes]frames.Addr
 	atCount    int
@@ -40,7 +39,7 @@ type nodePiece struct{ from, to frames.Addr }
 
 const maxFailures = 4
 
-// checkPresent checks before a stop which nodes are present, and joins those of one page: fewer places are read faster.
+// checkPresent checks the nodes before a stop, and joins those of one page: fewer places are read faster.
 func (cache *nodeCache) checkPresent(m *procmem.Memory, size uint64) {
 	cache.until = 0
 	if cache.atCount == 0 || cache.failures == maxFailures {
@@ -67,7 +66,7 @@ func (cache *nodeCache) put(n nodePiece) {
 	cache.pieceCount++
 }
 
-// readCachedNodes reads the checked nodes, once for each check. It reports whether it got any.
+// readCachedNodes reads the checked nodes, once for each check, and reports whether it got any.
 func (p *planCopier) readCachedNodes() bool {
 	cache := p.cache
 	n := 0
@@ -103,10 +102,10 @@ func (p *planCopier) readCachedNodes() bool {
 	return p.regionCount > before
 }
 
-// denseNodes is the distance of nodes, in sizes of a node, up to which one page usually has both.
+// denseNodes is the distance, in sizes of a node, up to which one page usually has both nodes.
 const denseNodes = 3
 
-// cacheNode keeps a node for the next observation, unless it is in a region with a lower index than before.
+// cacheNode keeps a node for the next observation, if it is in a region from index before on.
 func (p *planCopier) cacheNode(at frames.Addr, size uint64, before int) {
 	cache := p.cache
 	if cache == nil || p.first != nil || p.lastIn < before || p.found == maxCachedNodes {
@@ -119,7 +118,7 @@ func (p *planCopier) cacheNode(at frames.Addr, size uint64, before int) {
 	p.found++
 }
 
-// checkPlan checks before a stop whether the memory that the plan reads first is present.
+// checkPlan checks before a stop whether what the plan reads first is present.
 func (t *Thread) checkPlan() {
 	hints := t.hints.get()
 	if hints.Plan == nil || hints.Anchor == 0 || t.Memory == nil || len(hints.Plan.Steps) == 0 {

@@ -10,17 +10,16 @@ import (
 )
 
 const (
-	// firstPause is the expected length of a first stop, in ns.
+	// Expected length of a first stop, in ns.
 	firstPause = 30e3
-	// minPause is the least expected length of a stop, in ns.
+	// Least expected length of a stop, in ns.
 	minPause = 10e3
-	// pauseFades is the decay of an estimate above the limit: by 1/pauseFades per skipped stop, so that the thread is
-	// tried again.
+	// An estimate above the limit falls by 1/pauseFades with each skipped stop, so that the thread is tried again.
 	pauseFades = 256
 )
 
-// pauseLimit skips stops that are expected to exceed the user's limit. The estimate is the moving mean of the thread's
-// stops, before its first that of all stops.
+// pauseLimit skips stops whose estimate, the moving mean of the thread's stops (at first of all stops), exceeds the
+// user's limit.
 type pauseLimit struct {
 	limit int64 // ns; 0 if there is none
 	usual int64 // moving mean of all stops, ns; 0 before the first
@@ -29,7 +28,7 @@ type pauseLimit struct {
 // LimitPause skips stops that are expected to take longer than d ([refusal.MaxPause]); 0 means no limit.
 func (o *Observer) LimitPause(d time.Duration) { o.pause.limit = int64(d) }
 
-// tryAdmitStop reports whether a stop is expected to be short enough. A refusal lowers the estimate a little.
+// tryAdmitStop reports whether a stop is expected to be short enough.
 func (p *pauseLimit) tryAdmitStop(t *Thread) bool {
 	if p.limit <= 0 {
 		return true
@@ -62,14 +61,13 @@ func movingMean(mean, ns int64) int64 {
 // # Queued threads
 //
 // A queued thread stops when it gets a CPU, on a busy machine tens of milliseconds later; by then a CPU quota may hold
-// up the tracer. So, with [Observer.StopOnlyOnCPU], only threads on a CPU are stopped
-// ([procmem.ThreadFiles.OnProcessor]), and CPU time is attributed by these. The exception is a thread with many system
-// calls that the tracer has preempted (package skid).
+// up the tracer. So [Observer.StopOnlyOnCPU] attributes CPU time by threads on a CPU. The exception is a thread with
+// many system calls that the tracer has preempted (package skid).
 
-// queuedFor is how long a queued thread is not stopped, in ns.
+// In ns.
 const queuedFor = 4e9
 
-// StopOnlyOnCPU limits stops to threads on a CPU, and those not found there for 4 s, where that is known.
+// StopOnlyOnCPU limits stops to threads on a CPU, and those not found on one for 4 s, where the kernel shows that.
 func (o *Observer) StopOnlyOnCPU() { o.stopsOnlyOnCPU = true }
 
 func (o *Observer) deferUntilOnCPU(t *Thread) bool {

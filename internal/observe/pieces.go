@@ -21,7 +21,7 @@ const (
 	pieceReads = 48       // reads of a stop
 )
 
-// pieces copies a stack by an outline, in addition to what Inner copies.
+// pieces copies a stack by an outline.
 type pieces struct {
 	Wrapped
 	top []byte
@@ -42,7 +42,7 @@ type presentEnds struct {
 	present [procmem.MostPlaces]bool
 }
 
-// reserve allocates buffers. Precondition: no thread is stopped.
+// Precondition: no thread is stopped.
 func (p *pieces) reserve(need int) {
 	if p.buf == nil {
 		p.buf = make([]byte, pieceBytes)
@@ -55,7 +55,7 @@ func (p *pieces) reserve(need int) {
 	}
 }
 
-// check checks before a stop whether the pages of all frame ends are present, so that one system call can read them.
+// check checks whether the pages of all frame ends are present, so that one system call can read them.
 func (p *presentEnds) check(m *procmem.Memory, outline *outline) {
 	p.outline, p.until = outline, 0
 	if m == nil {

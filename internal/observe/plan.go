@@ -22,8 +22,7 @@ const (
 	fewPages    = 2
 )
 
-// planCopier carries out the plan of a run-time system, in addition to what Inner copies. It serves all threads, one at
-// a time.
+// planCopier carries out the plan of a run-time system for all threads, one at a time.
 type planCopier struct {
 	Wrapped
 	plan   *managed.Plan
@@ -178,7 +177,7 @@ func (p *planCopier) chain(at frames.Addr, s *managed.Step) {
 	}
 }
 
-// reuseSought reports whether the thread's last result of Seek still holds. If so, it is in SlotAnchor.
+// reuseSought sets SlotAnchor to the thread's last result of Seek, if that still holds.
 func (p *planCopier) reuseSought() bool {
 	if p.sought == nil || *p.sought == 0 {
 		return false
@@ -213,8 +212,8 @@ func (p *planCopier) seek(at frames.Addr, s *managed.Step) frames.Addr {
 	return 0
 }
 
-// density decides whether the whole page around a node is read. That costs little more time, but takes room, and is
-// worthwhile if the page has other nodes.
+// density decides whether to read the whole page around a node: little slower, but worth the room only if the page has
+// other nodes.
 type density struct {
 	pieces int // read for nodes
 	piece  int
@@ -222,7 +221,7 @@ type density struct {
 	last   frames.Addr
 }
 
-// densePiece is the number of nodes in a piece from which on the next piece is larger.
+// densePiece nodes in a piece make the next piece larger.
 const densePiece = 6
 
 func (d *density) found(piece int) {
@@ -233,7 +232,7 @@ func (d *density) found(piece int) {
 
 func (d *density) read(piece int) { d.pieces, d.piece, d.nodes = d.pieces+1, piece, 0 }
 
-// next returns how many bytes to read for the node at an address; 0 means the node only.
+// next returns how many bytes to read for the node at an address; 0: the node only.
 func (d *density) next(at frames.Addr) uint64 {
 	switch {
 	case d.nodes >= densePiece:
@@ -244,7 +243,7 @@ func (d *density) next(at frames.Addr) uint64 {
 	return 0
 }
 
-// readNode reads a node, and the with bytes up to the end of its page if they are readable.
+// readNode reads a node, and with bytes up to its page's end if readable.
 func (p *planCopier) readNode(at frames.Addr, size, with uint64) bool {
 	end := max(at|(planPage-1)+1, at+size)
 	if with > planPage {
@@ -305,7 +304,7 @@ func (p *planCopier) readObject(at frames.Addr, s *managed.Step) bool {
 	return p.read(at, uint64(s.Size))
 }
 
-// InLock reports whether a sleeper waits for its run-time system's lock, which computing threads pass to each other.
+// InLock reports whether a sleeper waits for its run-time system's lock, which computing threads pass on.
 func (t *Thread) InLock(call *procmem.SyscallInfo) bool {
 	plan := t.hints.get().Plan
 	if plan == nil || plan.Lock[1] == 0 || call.Nr != futexCall(hostArch()) {
@@ -315,7 +314,7 @@ func (t *Thread) InLock(call *procmem.SyscallInfo) bool {
 	return ok && word >= plan.Lock[0] && word < plan.Lock[1]
 }
 
-// withPlan returns an Extra that also carries out the plan of a thread; inner if there is none.
+// withPlan returns an Extra that also carries out the thread's plan, if any.
 func (c *copier) withPlan(t *Thread, inner ptrace.Extra) ptrace.Extra {
 	hints := t.hints.get()
 	plan, anchor := hints.Plan, hints.Anchor
@@ -339,8 +338,8 @@ func (c *copier) withPlan(t *Thread, inner ptrace.Extra) ptrace.Extra {
 	return p
 }
 
-// Plan makes the next observations carry out a plan from an anchor on, or none if p is nil. again is set if the plan is
-// new: the thread is then read again.
+// Plan makes the next observations carry out a plan from an anchor on; nil: none. again: the plan is new, so the thread
+// is read again.
 func (feedback *WalkFeedback) Plan(p *managed.Plan, anchor frames.Addr) (again bool) {
 	if feedback.hints.Plan == p && feedback.hints.Anchor == anchor {
 		return false

@@ -21,7 +21,7 @@ type planMemory struct {
 	ranges      usedRanges
 }
 
-// copyOf returns the copy of size bytes at addr, or nil if there is none.
+// copyOf returns nil if not all size bytes were copied.
 func (p *planMemory) copyOf(addr, size uint64) []byte {
 	if off := addr - p.last.Addr; off < uint64(len(p.last.Bytes)) && size <= uint64(len(p.last.Bytes))-off {
 		p.ranges.noteUsed(p.lastIn, addr, size)
@@ -39,7 +39,7 @@ func (p *planMemory) copyOf(addr, size uint64) []byte {
 	return bytesAt(from, p.rd.StackBytes(), addr, size)
 }
 
-// bytesAt returns size bytes at addr of the copy b, which begins at from; nil if it has not all of them.
+// bytesAt returns size bytes at addr of the copy b, which begins at from, or nil.
 func bytesAt(from frames.Addr, b []byte, addr, size uint64) []byte {
 	off := addr - from
 	if n := uint64(len(b)); addr < from || off > n || size > n-off {
@@ -48,7 +48,7 @@ func bytesAt(from frames.Addr, b []byte, addr, size uint64) []byte {
 	return b[off : off+size]
 }
 
-// word returns the word at addr, or 0 if unreadable.
+// word returns 0 if unreadable.
 func (p *planMemory) word(addr frames.Addr) uint64 {
 	b := p.copyOf(addr, 8)
 	if b == nil {
@@ -63,7 +63,7 @@ func (p *planMemory) word(addr frames.Addr) uint64 {
 	return binary.LittleEndian.Uint64(b)
 }
 
-// read copies up to n bytes at addr into a new region, and reports whether it got any.
+// read copies up to n bytes into a new region, and reports whether it got any.
 func (p *planMemory) read(addr frames.Addr, n uint64) bool {
 	n = min(n, uint64(len(p.buf)-p.bufUsed))
 	if n == 0 || p.regionCount == len(p.out) {

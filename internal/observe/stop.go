@@ -10,7 +10,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// requestStop begins a stop. retry is set if the last stop has copied nothing.
+// requestStop begins a stop. retry: the last one copied nothing.
 func (o *Observer) requestStop(t *Thread, s *RawSample, retry bool) error {
 	switch {
 	case o.mode == ModePassiveOnly:
@@ -48,8 +48,8 @@ func (o *Observer) requestStop(t *Thread, s *RawSample, retry bool) error {
 	return nil
 }
 
-// interrupt asks a thread to stop. Unless the thread only computes, its clocks are read just before, which shows
-// whether it is on a CPU.
+// interrupt asks a thread to stop. Just before, it reads the clocks, which shows whether the thread is on a CPU, unless
+// the thread only computes.
 func (o *Observer) interrupt(t *Thread, retry bool) (*ptrace.Tracee, error) {
 	if retry || t.skid.MayWait() {
 		return o.ctl.BeginWith(t.TID, t.files)
@@ -57,8 +57,7 @@ func (o *Observer) interrupt(t *Thread, retry bool) (*ptrace.Tracee, error) {
 	return o.ctl.BeginSince(t.TID, &t.lastClocks)
 }
 
-// asleep returns the system call and run count of a sleeper: a restart of the call on arm64 needs these. ok is false
-// elsewhere, and if the thread does not sleep.
+// asleep returns a sleeper's system call and run count, which a restart on arm64 needs.
 func (o *Observer) asleep(t *Thread) (call procmem.SyscallInfo, runs uint64, ok bool) {
 	if o.mode != ModeAlwaysStop || o.arch != frames.AArch64 {
 		return call, 0, false
@@ -78,7 +77,6 @@ func (o *Observer) asleep(t *Thread) (call procmem.SyscallInfo, runs uint64, ok 
 	return call, 0, false
 }
 
-// finish reads a stopped thread and detaches from it.
 func (o *Observer) finish(t *Thread, tracee *ptrace.Tracee) (*RawSample, error) {
 	s := t.pending
 	t.pending = nil
@@ -151,12 +149,12 @@ func (o *Observer) setTimes(t *Thread, s *RawSample) {
 	o.pause.noteStop(t, s.StopTime)
 }
 
-// wayIntoStop is the longest time of a running thread from the interrupt to its stop, in ns.
+// Longest time of a running thread from the interrupt to its stop, in ns.
 const wayIntoStop = 20e3
 
-// stopTimes returns an upper bound of the length of the stop, and how long the thread ran before it, both in ns. What
-// the way into the stop takes beyond wayIntoStop is no part of the stop: without a new arrival on a CPU the thread was
-// in the kernel, or the hypervisor had its CPU; with one it was queued or blocked.
+// stopTimes returns an upper bound of the stop's length, and how long the thread ran before it, in ns. What the way
+// into the stop takes beyond wayIntoStop is no part of it: without a new arrival on a CPU the thread was in the kernel,
+// or the hypervisor had its CPU; with one it was queued or blocked.
 func (t *Thread) stopTimes(stop *ptrace.Stop) (stopped, late int64) {
 	if stop.SchedOK && stop.Sched.Runs == t.lastClocks.Runs {
 		from := max(stop.Interrupt, stop.Running-wayIntoStop)

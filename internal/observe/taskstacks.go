@@ -11,9 +11,8 @@ import (
 	"prywalk/ptrace"
 )
 
-// taskStacks copies the stack of a task (a goroutine) while its thread is on the scheduler's stack or a signal stack.
-// It serves all threads of a process. g, m, curg and g0 are Go's: the running task, its worker, the worker's task and
-// its scheduler.
+// taskStacks copies the stack of a task (goroutine) whose thread is on the scheduler's or a signal stack, for all
+// threads of a process. g, m, curg and g0 are Go's: the running task, its worker, the worker's task and its scheduler.
 type taskStacks struct {
 	layout managed.Tasks
 
@@ -28,7 +27,7 @@ type taskStacks struct {
 	hints [1 << hintBits]taskHint
 }
 
-// taskHint is the task of a thread at its last observation. It usually holds, so that one call reads all.
+// taskHint is a thread's last task. It usually holds, so that one call reads all.
 type taskHint struct{ slot, m, g uint64 }
 
 const hintBits = 10
@@ -46,8 +45,7 @@ const (
 	taskTouched   = 32 << 10 // bytes with pages beforehand
 )
 
-// TaskStacks returns what a stop must copy so that a walk can continue on the stack of the task that a thread has left;
-// nil if there are no tasks.
+// TaskStacks returns what a walk needs to continue on the task's stack that a thread has left; nil without tasks.
 func TaskStacks(p *code.Process) ptrace.Extra {
 	var s severalTaskStacks
 	for _, t := range p.Runtimes().Tasks() {
@@ -68,10 +66,10 @@ func TaskStacks(p *code.Process) ptrace.Extra {
 	return s
 }
 
-// severalTaskStacks are those of several run-time systems in a process. A thread of one may call another through C.
+// severalTaskStacks are of several run-time systems: a thread of one may call another through C.
 type severalTaskStacks []*taskStacks
 
-// Regions implements [ptrace.Extra]. It begins with the run-time system whose goroutine stack the thread is on.
+// Regions implements [ptrace.Extra]. It begins with the run-time system whose task the thread runs.
 func (s severalTaskStacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) (n int) {
 	first := -1
 	for i, t := range s {
@@ -111,7 +109,7 @@ func (t *taskStacks) StackEnd(regs *frames.Regs, rd *ptrace.Reader) uint64 {
 	return word(t.g, t.layout.StackHi)
 }
 
-// readOtherTask reads the running task if it is not the hint's, and corrects the hint. Precondition: its m was read.
+// readOtherTask reads the running task if the hint is wrong, and corrects it. Precondition: its m was read.
 func (t *taskStacks) readOtherTask(hint *taskHint, rd *ptrace.Reader) bool {
 	g := word(t.slot, 0)
 	if g == 0 || g == hint.g || g != word(t.m, t.layout.Current) || rd.Read(g, t.g) != len(t.g) || word(t.g,
@@ -168,7 +166,7 @@ func (t *taskStacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.
 	return n + 1
 }
 
-// copyRestOfStack copies the part of the running task's stack that the copy of the stack lacks.
+// copyRestOfStack copies what the copy of the stack lacks of the running task's.
 func (t *taskStacks) copyRestOfStack(rd *ptrace.Reader, out []frames.Region, n int) int {
 	at, stackBytes := rd.Stack()
 	from, hi := at+uint64(stackBytes), word(t.g, t.layout.StackHi)
@@ -187,7 +185,6 @@ func (t *taskStacks) onStack(g []byte, sp uint64) bool {
 	return sp >= word(g, t.layout.StackLo) && sp <= word(g, t.layout.StackHi)
 }
 
-// copySchedulerStack copies the outer part of the scheduler's stack.
 func (t *taskStacks) copySchedulerStack(rd *ptrace.Reader, out []frames.Region, n int) int {
 	layout := &t.layout
 	g0 := word(t.m, layout.Scheduler)
@@ -233,7 +230,7 @@ func (t *taskStacks) readRunning(regs *frames.Regs, rd *ptrace.Reader, out []fra
 	return g, m, n
 }
 
-// readTask reads a g and its m, and returns 0 if that g does not run.
+// readTask returns 0 if g does not run.
 func (t *taskStacks) readTask(g uint64, rd *ptrace.Reader, regions int) (uint64, uint64, int) {
 	if g == 0 || rd.Read(g, t.g) != len(t.g) {
 		return 0, 0, 0
@@ -260,7 +257,7 @@ func (t *taskStacks) isRunning(g uint64) bool {
 		g == word(t.m, layout.Current)
 }
 
-// stackToCopy returns the part of curg's stack to copy: from the saved sp, or the outer part in a signal.
+// stackToCopy returns curg's stack from the saved sp, or its outer part in a signal.
 func (t *taskStacks) stackToCopy(signal bool) (from uint64, n int) {
 	layout := &t.layout
 	lo, hi := word(t.curg, layout.StackLo), word(t.curg, layout.StackHi)
@@ -288,9 +285,9 @@ const (
 	labelsPair = 32
 )
 
-// copyLabels copies a task's labels, which may be freed later, into one region at the address of the list: its head,
-// its pairs, then the strings, each padded to 8 bytes ([managed.Tasks.Labels]; runtime/pprof/label.go since Go 1.24).
-// The maps of Go up to 1.23 are copied in the same form.
+// copyLabels copies a task's labels, which may be freed later, into one region at the list's address: its head, its
+// pairs, then the strings, padded to 8 bytes ([managed.Tasks.Labels]; runtime/pprof/label.go since Go 1.24). The maps
+// of Go up to 1.23 get the same form.
 func (t *taskStacks) copyLabels(g []byte, rd *ptrace.Reader, out []frames.Region, n int) int {
 	if t.layout.Labels == nil {
 		return n
