@@ -14,14 +14,32 @@ import (
 // The operation of futex(2) and /proc/PID/task/TID/wchan, which is cheap to read, determine a kernel stack. So the last
 // one of each thread, and some for all threads, are cached by these two.
 
-type futexSleep struct {
+type futexStack struct {
 	op       uint64
 	wchan    [40]byte
-	wchanLen int
+	wchanLen int // 0 if there is no stack
 	text     []byte
-	reads    int
-	noted    bool // read, but perhaps not of this sleep
-	known    bool // proved by the run count
+}
+
+// set sets the stack of a thread that waits in a kernel function, and reports whether it is usable: else it is empty.
+func (f *futexStack) set(call *procmem.SyscallInfo, name, text []byte) bool {
+	f.wchanLen = 0
+	if len(name) == 0 || len(name) > len(f.wchan) || len(text) == 0 {
+		return false
+	}
+	f.op, f.text = call.Args[1], append(f.text[:0], text...)
+	f.wchanLen = copy(f.wchan[:], name)
+	return true
+}
+
+func (f *futexStack) isIn(name []byte) bool { return string(name) == string(f.wchan[:f.wchanLen]) }
+
+// futexSleep is a thread's last kernel stack in futex(2).
+type futexSleep struct {
+	futexStack
+	reads int
+	noted bool // read, but perhaps not of this sleep
+	known bool // proved by the run count
 }
 
 // futexReads of a thread's kernel stacks precede the first kept one.
@@ -33,7 +51,7 @@ func (f *futexSleep) unchanged(t *Thread, call *procmem.SyscallInfo) bool {
 	}
 	var buf [len(f.wchan) + 1]byte
 	name, err := t.files.Wchan(buf[:])
-	return err == nil && string(name) == string(f.wchan[:f.wchanLen])
+	return err == nil && f.isIn(name)
 }
 
 // note keeps a kernel stack until it is confirmed.
@@ -45,22 +63,10 @@ func (f *futexSleep) note(t *Thread, call *procmem.SyscallInfo, text []byte) {
 	}
 	var buf [len(f.wchan) + 1]byte
 	name, err := t.files.Wchan(buf[:])
-	f.noted = err == nil && len(name) > 0 && len(name) <= len(f.wchan)
-	if f.noted {
-		f.op = call.Args[1]
-		f.wchanLen = copy(f.wchan[:], name)
-		f.text = append(f.text[:0], text...)
-	}
+	f.noted = err == nil && f.set(call, name, text)
 }
 
 func (f *futexSleep) confirm() { f.known, f.noted = f.known || f.noted, false }
-
-type futexStack struct {
-	op       uint64
-	wchan    [40]byte
-	wchanLen int // 0 if there is no stack
-	text     []byte
-}
 
 // maxFutexStacks is enough: an operation has one or two kernel stacks.
 const maxFutexStacks = 8
@@ -86,7 +92,7 @@ func (f *futexStacks) kernelStackOf(t *Thread, call *procmem.SyscallInfo) []byte
 				return nil
 			}
 		}
-		if string(name) == string(cached.wchan[:cached.wchanLen]) {
+		if cached.isIn(name) {
 			return cached.text
 		}
 	}
@@ -96,13 +102,10 @@ func (f *futexStacks) kernelStackOf(t *Thread, call *procmem.SyscallInfo) []byte
 // keepFound keeps a kernel stack until it is confirmed.
 func (f *futexStacks) keepFound(t *Thread, call *procmem.SyscallInfo, text []byte) {
 	var buf [len(f.found.wchan) + 1]byte
-	name, err := t.files.WchanOnce(buf[:])
 	f.found.wchanLen = 0
-	if err != nil || len(name) == 0 || len(name) > len(f.found.wchan) || len(text) == 0 {
-		return
+	if name, err := t.files.WchanOnce(buf[:]); err == nil {
+		f.found.set(call, name, text)
 	}
-	f.found.op, f.found.text = call.Args[1], append(f.found.text[:0], text...)
-	f.found.wchanLen = copy(f.found.wchan[:], name)
 }
 
 func (f *futexStacks) confirm() {

@@ -20,7 +20,6 @@ const maxCachedNodes = procmem.MostPlaces
 type presentNodes struct {
 	cache *nodeCache
 	found int
-	parts [maxCachedNodes]frames.Region
 }
 
 // nodeCache has the nodes of a thread's last chain that no other region has.
@@ -28,14 +27,12 @@ type nodeCache struct {
 	at         [maxCachedNodes]frames.Addr
 	atCount    int
 	present    [maxCachedNodes]bool
-	pieces     [maxCachedNodes]nodePiece
+	pieces     [maxCachedNodes]memoryRange
 	pieceCount int
 	until      int64 // present until, CLOCK_MONOTONIC ns; 0 if unknown
 	failures   int   // failures in a row
 	next       [maxCachedNodes]frames.Addr
 }
-
-type nodePiece struct{ from, to frames.Addr }
 
 const maxFailures = 4
 
@@ -49,12 +46,12 @@ func (cache *nodeCache) checkPresent(m *procmem.Memory, size uint64) {
 	cache.pieceCount = 0
 	for i, at := range cache.at[:cache.atCount] {
 		if cache.present[i] {
-			cache.put(nodePiece{at, at + size})
+			cache.put(memoryRange{at, at + size})
 		}
 	}
 }
 
-func (cache *nodeCache) put(n nodePiece) {
+func (cache *nodeCache) put(n memoryRange) {
 	page := n.from &^ (planPage - 1)
 	for i := range cache.pieces[:cache.pieceCount] {
 		if p := &cache.pieces[i]; p.from&^(planPage-1) == page && n.to-page <= planPage && p.to-page <= planPage {
@@ -69,35 +66,17 @@ func (cache *nodeCache) put(n nodePiece) {
 // readCachedNodes reads the checked nodes, once for each check, and reports whether it got any.
 func (p *planCopier) readCachedNodes() bool {
 	cache := p.cache
-	n := 0
-	used := p.bufUsed
 	if cache == nil || cache.until == 0 {
 		return false
 	}
-	until := cache.until
+	until, before := cache.until, p.regionCount
 	cache.until = 0
-	for _, piece := range cache.pieces[:cache.pieceCount] {
-		size := int(piece.to - piece.from)
-		if p.regionCount+n == len(p.out) || size > len(p.buf)-used {
-			break
-		}
-		p.parts[n] = frames.Region{Addr: piece.from, Bytes: p.buf[used : used+size]}
-		used += size
-		n++
-	}
-	got := p.rd.ReadPresent(p.parts[:n], until)
+	asked, got := p.readPresent(cache.pieces[:cache.pieceCount], until)
 	switch {
 	case got > 0:
 		cache.failures = 0
-	case n > 0 && procmem.Now() < until: // later the check does not hold
+	case asked > 0 && procmem.Now() < until: // later the check does not hold
 		cache.failures++
-	}
-	before := p.regionCount
-	for i := 0; i < n && got >= len(p.parts[i].Bytes); i++ {
-		got -= len(p.parts[i].Bytes)
-		p.bufUsed += len(p.parts[i].Bytes)
-		p.out[p.regionCount] = p.parts[i]
-		p.regionCount++
 	}
 	return p.regionCount > before
 }

@@ -35,37 +35,49 @@ func (o *Observer) readPassively(t *Thread, s *RawSample, before procmem.SchedSt
 		if call.SP == 0 && zombie(t.files) {
 			return false, ptrace.ErrZombie
 		}
-		if err := o.copyAt(t, s, call); err != nil {
+		if err := o.copyAsleep(t, s, &call); err != nil {
 			return false, err
 		}
-		s.recalled = t.recall(s, &call)
-		s.refused = !o.mayStopSleepers()
-		o.copyExtra(t, s)
-		o.copyNear(t, s, &call)
-		t.futex.noted = false
-		o.kernel.found.wchanLen = 0
-		s.KernelText = s.KernelText[:0]
-		o.kernel.read(t, s, &call)
 		after, err := t.files.SchedStat()
 		if err != nil {
 			return false, err
 		}
 		if after.Runs == before.Runs {
-			s.Sched = after
-			s.At = procmem.Now()
-			s.How = ByPassiveRead
-			s.Call = call
-			t.restless = true // until it is found unchanged
-			t.futex.confirm()
-			o.kernel.confirm()
-			if call.Nr < 0 {
-				s.wchan, _ = t.files.Wchan(s.wchanBuf[:]) // may be hidden
-			}
+			o.keepPassiveRead(t, s, &call, after)
 			return true, nil
 		}
 		before = after
 	}
 	return false, nil
+}
+
+// copyAsleep copies what a walk of the sleeper needs. It holds if the run count stays the same.
+func (o *Observer) copyAsleep(t *Thread, s *RawSample, call *procmem.SyscallInfo) error {
+	if err := o.copyAt(t, s, *call); err != nil {
+		return err
+	}
+	s.recalled = t.recall(s, call)
+	s.refused = !o.mayStopSleepers()
+	o.copyExtra(t, s)
+	o.copyNear(t, s, call)
+	t.futex.noted = false
+	o.kernel.found.wchanLen = 0
+	s.KernelText = s.KernelText[:0]
+	o.kernel.read(t, s, call)
+	return nil
+}
+
+func (o *Observer) keepPassiveRead(t *Thread, s *RawSample, call *procmem.SyscallInfo, sched procmem.SchedStat) {
+	s.Sched = sched
+	s.At = procmem.Now()
+	s.How = ByPassiveRead
+	s.Call = *call
+	t.restless = true // until it is found unchanged
+	t.futex.confirm()
+	o.kernel.confirm()
+	if call.Nr < 0 {
+		s.wchan, _ = t.files.Wchan(s.wchanBuf[:]) // may be hidden
+	}
 }
 
 // stoppable returns nil if a thread may be stopped whose /proc syscall file is unreadable: CAP_SYS_PTRACE does not

@@ -118,7 +118,7 @@ func (p *planCopier) step(s *managed.Step) bool {
 	case managed.Again:
 		p.nodeCount = copy(p.nodes[:], p.first)
 	case managed.Mark:
-		p.first = p.firstBuf[:copy(p.firstBuf[:], p.nodes[:p.nodeCount])]
+		p.keepFirstChain()
 	case managed.Seek:
 		at = p.seek(at, s)
 		p.slots[s.To%managed.MaxSlots] = at
@@ -173,8 +173,12 @@ func (p *planCopier) chain(at frames.Addr, s *managed.Step) {
 		at = p.word(at + uint64(int64(s.Next)))
 	}
 	if p.first == nil {
-		p.first = p.firstBuf[:copy(p.firstBuf[:], p.nodes[:p.nodeCount])]
+		p.keepFirstChain()
 	}
+}
+
+func (p *planCopier) keepFirstChain() {
+	p.first = p.firstBuf[:copy(p.firstBuf[:], p.nodes[:p.nodeCount])]
 }
 
 // reuseSought sets SlotAnchor to the thread's last result of Seek, if that still holds.
@@ -344,18 +348,18 @@ func (feedback *WalkFeedback) Plan(p *managed.Plan, anchor frames.Addr) (again b
 	if feedback.hints.Plan == p && feedback.hints.Anchor == anchor {
 		return false
 	}
-	feedback.hints.Plan, feedback.hints.Anchor = p, anchor
 	again = p != nil
-	if again {
-		feedback.hints.Retries++
-	}
-	feedback.handOver()
+	feedback.setPlan(p, anchor, again)
 	return again
 }
 
 // PlanAgain is Plan after a copy that lacked something: the thread is read again.
 func (feedback *WalkFeedback) PlanAgain(p *managed.Plan, anchor frames.Addr) {
+	feedback.setPlan(p, anchor, true)
+}
+
+func (feedback *WalkFeedback) setPlan(p *managed.Plan, anchor frames.Addr, again bool) {
 	feedback.hints.Plan, feedback.hints.Anchor = p, anchor
-	feedback.hints.Retries++
+	feedback.readAgainIf(again)
 	feedback.handOver()
 }

@@ -160,7 +160,7 @@ func TestAnswersThatCameTooLateAreNoRefusal(t *testing.T) {
 	try := func(until int64, at frames.Addr) {
 		rd := ptrace.ReaderOf(os.Getpid(), nil)
 		rd.Allow(planReads)
-		p.cache.pieces[0] = nodePiece{at, at + 16}
+		p.cache.pieces[0] = memoryRange{at, at + 16}
 		p.rd, p.regionCount, p.bufUsed, p.cache.until = &rd, 0, 0, until
 		p.readCachedNodes()
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 
 	"prywalk/frames"
+	"prywalk/internal/procmem"
 	"prywalk/ptrace"
 )
 
@@ -19,6 +20,7 @@ type planMemory struct {
 	buf         []byte
 	bufUsed     int
 	ranges      usedRanges
+	parts       [procmem.MostPlaces]frames.Region // of readPresent
 }
 
 // copyOf returns nil if not all size bytes were copied.
@@ -79,4 +81,30 @@ func (p *planMemory) read(addr frames.Addr, n uint64) bool {
 	p.bufUsed += got
 	p.ranges.noteRead(addr, uint64(got))
 	return true
+}
+
+// readPresent reads ranges that are present until a moment, as far as there is room, in one call. It returns the number
+// of ranges asked for and the bytes read. Precondition: at most [procmem.MostPlaces] ranges.
+func (p *planMemory) readPresent(ranges []memoryRange, until int64) (asked, got int) {
+	used := p.bufUsed
+	for _, span := range ranges {
+		size := int(span.size())
+		if p.regionCount+asked == len(p.out) || size > len(p.buf)-used {
+			break
+		}
+		p.parts[asked] = frames.Region{Addr: span.from, Bytes: p.buf[used : used+size]}
+		used += size
+		asked++
+	}
+	parts := p.parts[:asked]
+	got = p.rd.ReadPresent(parts, until)
+	left := got
+	for i := 0; i < asked && left >= len(parts[i].Bytes); i++ {
+		left -= len(parts[i].Bytes)
+		p.bufUsed += len(parts[i].Bytes)
+		p.out[p.regionCount] = parts[i]
+		p.regionCount++
+	}
+	clear(parts)
+	return asked, got
 }

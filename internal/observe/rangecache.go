@@ -79,7 +79,6 @@ type usedRanges struct {
 	sameEachTime bool // the step reads the same ranges each time
 	fresh        [maxRanges]memoryRange
 	freshCount   int
-	parts        [maxRanges]frames.Region
 }
 
 func (u *usedRanges) begin() {
@@ -99,26 +98,9 @@ func (p *planCopier) readRanges() {
 	}
 	until := cache.until
 	cache.until = 0
-	n, used := 0, p.bufUsed
-	for _, span := range cache.ranges[:cache.n] {
-		size := int(span.size())
-		if p.regionCount+n == len(p.out) || size > len(p.buf)-used {
-			break
-		}
-		u.parts[n] = frames.Region{Addr: span.from, Bytes: p.buf[used : used+size]}
-		used += size
-		n++
-	}
-	got := p.rd.ReadPresent(u.parts[:n], until)
 	u.first = p.regionCount
-	for i := 0; i < n && got >= len(u.parts[i].Bytes); i++ {
-		got -= len(u.parts[i].Bytes)
-		p.bufUsed += len(u.parts[i].Bytes)
-		p.out[p.regionCount] = u.parts[i]
-		p.regionCount++
-	}
+	p.readPresent(cache.ranges[:cache.n], until)
 	u.count = p.regionCount - u.first
-	clear(u.parts[:n])
 }
 
 // rangeOverlaps is the largest node, in bytes, that may cross the end of a range.

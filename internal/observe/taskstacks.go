@@ -158,12 +158,7 @@ func (t *taskStacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.
 		n = t.copyLabels(t.curg, rd, out, n+1)
 	}
 	from, size := t.stackToCopy(signal)
-	size = rd.Read(from, t.stack[:size])
-	if size == 0 {
-		return n
-	}
-	out[n] = frames.Region{Addr: from, Bytes: t.stack[:size]}
-	return n + 1
+	return addRead(from, t.stack[:size], rd, out, n)
 }
 
 // copyRestOfStack copies what the copy of the stack lacks of the running task's.
@@ -173,11 +168,16 @@ func (t *taskStacks) copyRestOfStack(rd *ptrace.Reader, out []frames.Region, n i
 	if stackBytes == 0 || from >= hi {
 		return n
 	}
-	size := rd.Read(from, t.stack[:min(hi-from, taskStackCopy)])
+	return addRead(from, t.stack[:min(hi-from, taskStackCopy)], rd, out, n)
+}
+
+// addRead adds the readable part of a range to the n regions, and returns their number.
+func addRead(from frames.Addr, buf []byte, rd *ptrace.Reader, out []frames.Region, n int) int {
+	size := rd.Read(from, buf)
 	if size == 0 {
 		return n
 	}
-	out[n] = frames.Region{Addr: from, Bytes: t.stack[:size]}
+	out[n] = frames.Region{Addr: from, Bytes: buf[:size]}
 	return n + 1
 }
 
@@ -196,12 +196,7 @@ func (t *taskStacks) copySchedulerStack(rd *ptrace.Reader, out []frames.Region, 
 	if hi <= from {
 		return n
 	}
-	size := rd.Read(from, t.outer[:hi-from])
-	if size == 0 {
-		return n
-	}
-	out[n] = frames.Region{Addr: from, Bytes: t.outer[:size]}
-	return n + 1
+	return addRead(from, t.outer[:hi-from], rd, out, n)
 }
 
 // readRunning reads the running g and its m. g is in thread-local storage, on arm64 in a register that C code may
