@@ -45,9 +45,10 @@ func futexCall(arch frames.Arch) int64 {
 	return 202 // arch/x86/entry/syscalls/syscall_64.tbl
 }
 
-// copyNear copies around the futex word of a sleeper. Precondition: between the two reads of the run count.
-func (o *Observer) copyNear(t *Thread, s *RawSample, call *procmem.SyscallInfo) {
-	s.near.n = 0
+// copyFutexWord copies around the futex word of a sleeper. Precondition: between the two reads of the run count.
+func (o *Observer) copyFutexWord(t *Thread, s *RawSample, call *procmem.SyscallInfo) {
+	to := &s.futexCopy
+	to.n = 0
 	addr, ok := uint64(0), false
 	if call.Nr == futexCall(s.Regs.Arch) {
 		addr, ok = waits.WorthReading(&call.Args)
@@ -55,34 +56,34 @@ func (o *Observer) copyNear(t *Thread, s *RawSample, call *procmem.SyscallInfo) 
 	if !ok || addr < waits.CopyBefore {
 		return
 	}
-	s.near.at = addr - waits.CopyBefore
+	to.at = addr - waits.CopyBefore
 	stack := &s.Mem.Stack
-	if off := s.near.at - stack.Addr; off < uint64(len(stack.Bytes)) && uint64(len(stack.Bytes))-off >= waits.CopySize {
-		s.near.n = copy(s.near.bytes[:], stack.Bytes[off:])
+	if off := to.at - stack.Addr; off < uint64(len(stack.Bytes)) && uint64(len(stack.Bytes))-off >= waits.CopySize {
+		to.n = copy(to.bytes[:], stack.Bytes[off:])
 		return
 	}
-	if t.Memory != nil && s.near.at&^0xfff != addr&^0xfff {
-		if start := t.Memory.Start(addr); start > s.near.at && start <= addr {
-			s.near.at = start
+	if t.Memory != nil && to.at&^0xfff != addr&^0xfff {
+		if start := t.Memory.Start(addr); start > to.at && start <= addr {
+			to.at = start
 		}
 	}
 	if t.Memory != nil && o.ctl.Pending() == 0 {
-		s.near.n = t.Memory.CopyKnown(t.TID, s.near.at, s.near.bytes[:])
+		to.n = t.Memory.CopyKnown(t.TID, to.at, to.bytes[:])
 		return
 	}
-	s.near.n, _ = t.copy(s.near.at, s.near.bytes[:]) // on error no owner is named
+	to.n, _ = t.copy(to.at, to.bytes[:]) // on error no owner is named
 }
 
-// keepNear drops the copy if the thread has run since, except to stop.
-func (s *RawSample) keepNear(t *Thread, stop *ptrace.Stop) {
+// dropStaleFutexCopy drops the copy if the thread has run since, except to stop.
+func (s *RawSample) dropStaleFutexCopy(t *Thread, stop *ptrace.Stop) {
 	if s.State != sample.Sleeping || s.Sched.Runs-t.lastClocks.Runs > 1 || !stop.SchedOK {
-		s.near.n = 0
+		s.futexCopy.n = 0
 	}
 }
 
-// Near returns the copy around a sleeper's futex(2) word, valid as long as the raw sample.
-func (s *RawSample) Near() waits.WordCopy {
-	return waits.WordCopy{Addr: s.near.at, Bytes: s.near.bytes[:s.near.n]}
+// FutexWord returns the copy around a sleeper's futex(2) word, valid as long as the raw sample.
+func (s *RawSample) FutexWord() waits.WordCopy {
+	return waits.WordCopy{Addr: s.futexCopy.at, Bytes: s.futexCopy.bytes[:s.futexCopy.n]}
 }
 
 // ownFrames is the assumed size, in bytes, of the innermost frames: the C library's wrapper and its caller.
@@ -99,7 +100,7 @@ func wordIsZero(tid int, addr uint64) bool {
 	return err == nil && n == len(word) && word == [8]byte{}
 }
 
-const plainFiles = "pipe, eventfd, timerfd, signalfd, inotify"
+const restartableFiles = "pipe, eventfd, timerfd, signalfd, inotify"
 
 // waitsForFirstByte reports whether a read waits for its first byte only, so that the kernel can restart it (fs/pipe.c,
 // fs/eventfd.c, fs/timerfd.c, fs/signalfd.c, fs/notify/inotify/inotify_user.c). Terminals (drivers/tty/n_tty.c, VMIN)

@@ -73,9 +73,9 @@ func (c *copier) withTail(s *RawSample, stop *ptrace.Stop) int {
 	return n
 }
 
-// makeRoom reserves the buffers of a stop, and chooses whether it copies by an outline. Precondition: no thread is
-// stopped.
-func (c *copier) makeRoom(t *Thread, s *RawSample) {
+// prepareBuffers reserves the buffers of a stop, and chooses whether it copies by an outline. Precondition: no thread
+// is stopped.
+func (c *copier) prepareBuffers(t *Thread, s *RawSample) {
 	hints := t.hints.get()
 	s.reserveRegions(t.regionBytes)
 	s.outline = hints.outline

@@ -38,22 +38,25 @@ type interruptRule struct {
 // interruptRules has the calls whose sleepers may be stopped. Any other would write user memory, lose events or return
 // a partial result.
 var interruptRules = map[string]interruptRule{
-	"futex":           {when: "`FUTEX_WAIT`, `FUTEX_WAIT_BITSET`", holds: futexOnlyWaits},
-	"poll":            {when: "array in own frames", holds: arrayIsOwn},
-	"ppoll":           {when: "array in own frames, no timeout, no mask", holds: ppollIsPlain},
-	"select":          {when: "no timeout", holds: selectIsPlain},
-	"pselect6":        {when: "no timeout, no mask", holds: pselectIsPlain},
-	"nanosleep":       {when: "no place for the remaining time", holds: nothingIsLeft},
-	"clock_nanosleep": {when: "no place for the remaining time, or `TIMER_ABSTIME` in own frames", holds: clockSleeps},
-	"wait4":           {when: "not for the caller's group", holds: waitsForOthers},
-	"waitid":          {when: "siginfo in own frames, not for the caller's group", holds: waitidIsOwn},
-	"msgrcv":          {when: "always", holds: alwaysInterruptible},
-	"pause":           {when: "always", holds: alwaysInterruptible},
-	"epoll_wait":      {when: "no timeout", holds: epollForEver, repaired: true},
-	"epoll_pwait":     {when: "no timeout, no mask", holds: epollNoMask, repaired: true},
-	"epoll_pwait2":    {when: "no timeout, no mask", holds: epollPlain2, repaired: true},
-	"read":            {when: plainFiles, holds: plainRead},
-	"readv":           {when: plainFiles, holds: plainRead},
+	"futex":     {when: "`FUTEX_WAIT`, `FUTEX_WAIT_BITSET`", holds: futexOnlyWaits},
+	"poll":      {when: "array in own frames", holds: pollArrayInOwnFrames},
+	"ppoll":     {when: "array in own frames, no timeout, no mask", holds: ppollWithoutTimeout},
+	"select":    {when: "no timeout", holds: selectWithoutTimeout},
+	"pselect6":  {when: "no timeout, no mask", holds: pselectWithoutTimeout},
+	"nanosleep": {when: "no place for the remaining time", holds: noRemainingTime},
+	"clock_nanosleep": {
+		when:  "no place for the remaining time, or `TIMER_ABSTIME` in own frames",
+		holds: clockSleepRestarts,
+	},
+	"wait4":        {when: "not for the caller's group", holds: waitNotForOwnGroup},
+	"waitid":       {when: "siginfo in own frames, not for the caller's group", holds: waitidInOwnFrames},
+	"msgrcv":       {when: "always", holds: alwaysInterruptible},
+	"pause":        {when: "always", holds: alwaysInterruptible},
+	"epoll_wait":   {when: "no timeout", holds: epollWithoutTimeout, repaired: true},
+	"epoll_pwait":  {when: "no timeout, no mask", holds: epollPwaitWithoutTimeout, repaired: true},
+	"epoll_pwait2": {when: "no timeout, no mask", holds: epollPwait2WithoutTimeout, repaired: true},
+	"read":         {when: restartableFiles, holds: readRestarts},
+	"readv":        {when: restartableFiles, holds: readRestarts},
 }
 
 // futexOnlyWaits excludes requeuing and priority inheritance, which may return EAGAIN (kernel/futex/requeue.c). A
@@ -65,32 +68,32 @@ func futexOnlyWaits(_ *Thread, call *procmem.SyscallInfo) bool {
 }
 
 // Each interruption writes revents (fs/select.c, do_sys_poll). The time-out is kept as a moment.
-func arrayIsOwn(_ *Thread, call *procmem.SyscallInfo) bool {
+func pollArrayInOwnFrames(_ *Thread, call *procmem.SyscallInfo) bool {
 	n := uint64(uint32(call.Args[1]))
 	return n == 0 || inOwnFrames(call, call.Args[0], 8*n)
 }
 
-// ppollIsPlain excludes a time-out: the kernel writes back the rest, which prolongs the call, or returns EINTR
+// ppollWithoutTimeout excludes a time-out: the kernel writes back the rest, which prolongs the call, or returns EINTR
 // (fs/select.c, poll_select_finish). It excludes a mask: blocked signals arrive during the restart.
-func ppollIsPlain(t *Thread, call *procmem.SyscallInfo) bool {
-	return arrayIsOwn(t, call) && call.Args[2] == 0 && call.Args[3] == 0
+func ppollWithoutTimeout(t *Thread, call *procmem.SyscallInfo) bool {
+	return pollArrayInOwnFrames(t, call) && call.Args[2] == 0 && call.Args[3] == 0
 }
 
 // Interruptions do not write the sets (fs/select.c, core_sys_select); a time-out as for ppoll.
-func selectIsPlain(_ *Thread, call *procmem.SyscallInfo) bool { return call.Args[4] == 0 }
+func selectWithoutTimeout(_ *Thread, call *procmem.SyscallInfo) bool { return call.Args[4] == 0 }
 
 // The C library always passes a structure with the mask's address, which may be 0.
-func pselectIsPlain(t *Thread, call *procmem.SyscallInfo) bool {
+func pselectWithoutTimeout(t *Thread, call *procmem.SyscallInfo) bool {
 	at := call.Args[5]
 	return call.Args[4] == 0 && (at == 0 || inOwnFrames(call, at, 8) && wordIsZero(t.TID, at))
 }
 
 // Each interruption writes the remaining time (kernel/time/hrtimer.c, do_nanosleep).
-func nothingIsLeft(_ *Thread, call *procmem.SyscallInfo) bool { return call.Args[1] == 0 }
+func noRemainingTime(_ *Thread, call *procmem.SyscallInfo) bool { return call.Args[1] == 0 }
 
-// clockSleeps accepts relative sleeps without a place for the remaining time, and absolute ones whose moment, which is
-// read again, is in own frames. It excludes CPU-time and alarm clocks.
-func clockSleeps(_ *Thread, call *procmem.SyscallInfo) bool {
+// clockSleepRestarts accepts relative sleeps without a place for the remaining time, and absolute ones whose moment,
+// which is read again, is in own frames. It excludes CPU-time and alarm clocks.
+func clockSleepRestarts(_ *Thread, call *procmem.SyscallInfo) bool {
 	const realtime, monotonic, boottime, tai, untilMoment = 0, 1, 7, 11, 1
 	switch call.Args[0] {
 	case realtime, monotonic, boottime, tai:
@@ -102,12 +105,12 @@ func clockSleeps(_ *Thread, call *procmem.SyscallInfo) bool {
 	return false
 }
 
-// waitsForOthers excludes the caller's group, which the kernel looks up only at the call's begin (kernel/exit.c,
+// waitNotForOwnGroup excludes the caller's group, which the kernel looks up only at the call's begin (kernel/exit.c,
 // kernel_wait4).
-func waitsForOthers(_ *Thread, call *procmem.SyscallInfo) bool { return int32(call.Args[0]) != 0 }
+func waitNotForOwnGroup(_ *Thread, call *procmem.SyscallInfo) bool { return int32(call.Args[0]) != 0 }
 
 // Each interruption writes siginfo (kernel/exit.c, waitid); the caller's group as for wait4.
-func waitidIsOwn(_ *Thread, call *procmem.SyscallInfo) bool {
+func waitidInOwnFrames(_ *Thread, call *procmem.SyscallInfo) bool {
 	const ofGroup = 2
 	if int32(call.Args[0]) == ofGroup && int32(call.Args[1]) == 0 {
 		return false
@@ -119,16 +122,16 @@ func waitidIsOwn(_ *Thread, call *procmem.SyscallInfo) bool {
 func alwaysInterruptible(*Thread, *procmem.SyscallInfo) bool { return true }
 
 // A time-out would begin again (fs/eventpoll.c, do_epoll_wait).
-func epollForEver(_ *Thread, call *procmem.SyscallInfo) bool { return int32(call.Args[3]) < 0 }
+func epollWithoutTimeout(_ *Thread, call *procmem.SyscallInfo) bool { return int32(call.Args[3]) < 0 }
 
-func epollNoMask(t *Thread, call *procmem.SyscallInfo) bool {
-	return epollForEver(t, call) && call.Args[4] == 0
+func epollPwaitWithoutTimeout(t *Thread, call *procmem.SyscallInfo) bool {
+	return epollWithoutTimeout(t, call) && call.Args[4] == 0
 }
 
-func epollPlain2(_ *Thread, call *procmem.SyscallInfo) bool {
+func epollPwait2WithoutTimeout(_ *Thread, call *procmem.SyscallInfo) bool {
 	return call.Args[3] == 0 && call.Args[4] == 0
 }
 
-func plainRead(t *Thread, call *procmem.SyscallInfo) bool {
+func readRestarts(t *Thread, call *procmem.SyscallInfo) bool {
 	return waitsForFirstByte(t, int32(call.Args[0]))
 }

@@ -124,38 +124,38 @@ func siteKey(tid int, s *RawSample) uint64 {
 	return (s.Regs.PC*0x9e3779b97f4a7c15 ^ s.Regs.SP()*0xc2b2ae3d27d4eb4f ^ uint64(tid)*0x165667b19e3779f9) | 1
 }
 
-func (u *unprovenSites) slot(place uint64) *uint64 {
-	return &u[place*0x9e3779b97f4a7c15>>54%uint64(len(u))]
+func (u *unprovenSites) slot(key uint64) *uint64 {
+	return &u[key*0x9e3779b97f4a7c15>>54%uint64(len(u))]
 }
 
-func (u *unprovenSites) note(place uint64) {
-	if place != 0 {
-		*u.slot(place) = place
+func (u *unprovenSites) note(key uint64) {
+	if key != 0 {
+		*u.slot(key) = key
 	}
 }
 
-func (u *unprovenSites) has(place uint64) bool { return *u.slot(place) == place }
+func (u *unprovenSites) has(key uint64) bool { return *u.slot(key) == key }
 
 func (feedback *WalkFeedback) noteMissingRegister(s *RawSample) {
 	if s.How != ByPassiveRead || !interruptible(feedback.thread, &s.Call) {
 		return
 	}
 	feedback.hints.Unproven = siteKey(feedback.thread.TID, s)
-	feedback.readAgainIf(!s.refused)
+	feedback.readAgainIf(!s.stopRefused)
 }
 
 func (o *Observer) mayStopSleepers() bool { return o.mode != ModePassiveOnly && !o.ctl.ReadOnly() }
 
 // prepareStopForRegister reports whether to stop a sleeper for a missing register, and sets kept.asleepIn. If the stop
-// is not allowed, it sets s.refused.
+// is not allowed, it sets s.stopRefused.
 func (o *Observer) prepareStopForRegister(t *Thread, s *RawSample) bool {
 	if s.recalled || !o.unproven.has(siteKey(t.TID, s)) {
 		return false
 	}
-	s.refused = !o.mayStopSleepers() || t.kept.sameSleep(&s.Call, s.Sched.Runs) || !interruptible(t, &s.Call) ||
+	s.stopRefused = !o.mayStopSleepers() || t.kept.sameSleep(&s.Call, s.Sched.Runs) || !interruptible(t, &s.Call) ||
 		t.gaveUpCall.harmed() || !o.pause.tryAdmitStop(t)
-	if !s.refused {
+	if !s.stopRefused {
 		t.kept.asleepIn = s.Call
 	}
-	return !s.refused
+	return !s.stopRefused
 }

@@ -73,9 +73,9 @@ const maxFutexStacks = 8
 
 // futexStacks are those of all threads, as some threads live for one sleep only.
 type futexStacks struct {
-	stacks [maxFutexStacks]futexStack
-	next   uint8
-	found  futexStack // the last one read, not proved yet
+	stacks    [maxFutexStacks]futexStack
+	next      uint8
+	candidate futexStack // the last one read, not proved yet
 }
 
 func (f *futexStacks) kernelStackOf(t *Thread, call *procmem.SyscallInfo) []byte {
@@ -99,22 +99,22 @@ func (f *futexStacks) kernelStackOf(t *Thread, call *procmem.SyscallInfo) []byte
 	return nil
 }
 
-// keepFound keeps a kernel stack until it is confirmed.
-func (f *futexStacks) keepFound(t *Thread, call *procmem.SyscallInfo, text []byte) {
-	var buf [len(f.found.wchan) + 1]byte
-	f.found.wchanLen = 0
+// keepCandidate keeps a kernel stack until it is confirmed.
+func (f *futexStacks) keepCandidate(t *Thread, call *procmem.SyscallInfo, text []byte) {
+	var buf [len(f.candidate.wchan) + 1]byte
+	f.candidate.wchanLen = 0
 	if name, err := t.files.WchanOnce(buf[:]); err == nil {
-		f.found.set(call, name, text)
+		f.candidate.set(call, name, text)
 	}
 }
 
 func (f *futexStacks) confirm() {
-	if f.found.wchanLen == 0 {
+	if f.candidate.wchanLen == 0 {
 		return
 	}
 	oldest := &f.stacks[f.next%maxFutexStacks]
-	*oldest, f.found = f.found, *oldest
-	f.found.wchanLen = 0
+	*oldest, f.candidate = f.candidate, *oldest
+	f.candidate.wchanLen = 0
 	f.next++
 }
 
@@ -138,7 +138,7 @@ func (o *Observer) ReadKernelStacks() { o.kernel.wanted = true }
 
 func (k *kernelStacks) read(t *Thread, s *RawSample, call *procmem.SyscallInfo) {
 	f := &t.futex
-	if !k.wanted || t.restless {
+	if !k.wanted || t.ranBetween {
 		return
 	}
 	if cap(s.KernelText) == 0 {
@@ -162,7 +162,7 @@ func (k *kernelStacks) read(t *Thread, s *RawSample, call *procmem.SyscallInfo) 
 		k.failed = 0
 		if inFutex {
 			f.note(t, call, text)
-			k.keepFound(t, call, text)
+			k.keepCandidate(t, call, text)
 		}
 		return
 	}

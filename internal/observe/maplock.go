@@ -33,8 +33,8 @@ type mapLock struct {
 	relays *procmem.Relays // nil if the calling thread reads
 }
 
-// DetachInTime bounds the time that a stopped thread waits for mmap_lock.
-func (lock *mapLock) DetachInTime() { lock.relays = procmem.NewRelays() }
+// LimitLockWait bounds the time that a stopped thread waits for mmap_lock.
+func (lock *mapLock) LimitLockWait() { lock.relays = procmem.NewRelays() }
 
 func (lock *mapLock) closeRelays() {
 	if lock.relays != nil {
@@ -51,7 +51,7 @@ func (lock *mapLock) beginReads(t *Thread, stopped bool) bool {
 	if t.TID != t.PID {
 		m.WatchFirst(firstWatched)
 	}
-	if lock.readElsewhere(m, stopped) {
+	if lock.readsByRelay(m, stopped) {
 		m.Relay(lock.relays)
 	} else {
 		m.Relay(nil)
@@ -59,7 +59,7 @@ func (lock *mapLock) beginReads(t *Thread, stopped bool) bool {
 	return m.Within(lockWait)
 }
 
-func (lock *mapLock) readElsewhere(m *procmem.Memory, stopped bool) bool {
+func (lock *mapLock) readsByRelay(m *procmem.Memory, stopped bool) bool {
 	watched := m.Watched() || lock.pause.limit > 0
 	return watched && (stopped || lock.ctl.Pending() > 0 || m.OftenHeld())
 }

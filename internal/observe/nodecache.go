@@ -17,9 +17,9 @@ import (
 
 const maxCachedNodes = procmem.MostPlaces
 
-type presentNodes struct {
-	cache *nodeCache
-	found int
+type cachedNodes struct {
+	cache     *nodeCache
+	nextCount int
 }
 
 // nodeCache has the nodes of a thread's last chain that no other region has.
@@ -87,14 +87,14 @@ const denseNodes = 3
 // cacheNode keeps a node for the next observation, if it is in a region from index before on.
 func (p *planCopier) cacheNode(at frames.Addr, size uint64, before int) {
 	cache := p.cache
-	if cache == nil || p.first != nil || p.lastIn < before || p.found == maxCachedNodes {
+	if cache == nil || p.firstChain != nil || p.lastIndex < before || p.nextCount == maxCachedNodes {
 		return
 	}
-	if near := denseNodes * size; p.found > 0 && at-cache.next[p.found-1]+near <= 2*near {
+	if near := denseNodes * size; p.nextCount > 0 && at-cache.next[p.nextCount-1]+near <= 2*near {
 		return
 	}
-	cache.next[p.found] = at
-	p.found++
+	cache.next[p.nextCount] = at
+	p.nextCount++
 }
 
 // checkPlan checks before a stop whether what the plan reads first is present.

@@ -17,12 +17,12 @@ type Outcome uint8
 
 // The outcomes. Only Done has a raw sample, and only Failed an error.
 const (
-	Failed  Outcome = iota // no observation; [Reason] classifies the error
-	Pending                // [Observer.Collect] finishes it
-	Reused                 // unchanged since its last observation
-	Done                   // the raw sample is complete
-	Runs                   // running, and sampled by the kernel
-	Queued                 // not stopped until it has a CPU
+	Failed        Outcome = iota // no observation; [Reason] classifies the error
+	Pending                      // [Observer.Collect] finishes it
+	Reused                       // unchanged since its last observation
+	Done                         // the raw sample is complete
+	LeftToSamples                // running, and sampled by the kernel
+	Queued                       // not stopped until it has a CPU
 )
 
 // Observer observes threads. Precondition of all methods: they run on the controller's OS thread.
@@ -69,7 +69,7 @@ func (o *Observer) Begin(t *Thread) (Outcome, *RawSample, error) {
 		return Done, s, nil
 	case Pending: // the thread keeps s
 		return Pending, nil, nil
-	case Failed, Runs:
+	case Failed, LeftToSamples:
 		t.base.valid = false
 	}
 	o.pool.Put(s)
@@ -89,7 +89,7 @@ func (o *Observer) readOrStop(t *Thread, s *RawSample, sched procmem.SchedStat) 
 			return Done, nil
 		}
 	case t.UsesSamples():
-		return Runs, nil
+		return LeftToSamples, nil
 	case o.mode != ModeAlwaysStop && t.trySuppressStop():
 		return Failed, refusal.InCall
 	case o.deferUntilOnCPU(t):
@@ -143,7 +143,7 @@ func (t *Thread) tryReuse(sched procmem.SchedStat) bool {
 	case !t.base.unchanged(sched) && !t.base.acceptReturnToStop(sched, t.files):
 		t.retryBackoff = retryBackoff{}
 	case !t.retryBackoff.countReuse(t.hints.get().Incomplete):
-		t.restless = false
+		t.ranBetween = false
 		return true
 	}
 	return false

@@ -57,11 +57,11 @@ func (o *Observer) copyAsleep(t *Thread, s *RawSample, call *procmem.SyscallInfo
 		return err
 	}
 	s.recalled = t.recall(s, call)
-	s.refused = !o.mayStopSleepers()
+	s.stopRefused = !o.mayStopSleepers()
 	o.copyExtra(t, s)
-	o.copyNear(t, s, call)
+	o.copyFutexWord(t, s, call)
 	t.futex.noted = false
-	o.kernel.found.wchanLen = 0
+	o.kernel.candidate.wchanLen = 0
 	s.KernelText = s.KernelText[:0]
 	o.kernel.read(t, s, call)
 	return nil
@@ -72,7 +72,7 @@ func (o *Observer) keepPassiveRead(t *Thread, s *RawSample, call *procmem.Syscal
 	s.At = procmem.Now()
 	s.How = ByPassiveRead
 	s.Call = *call
-	t.restless = true // until it is found unchanged
+	t.ranBetween = true // until it is found unchanged
 	t.futex.confirm()
 	o.kernel.confirm()
 	if call.Nr < 0 {

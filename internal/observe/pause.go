@@ -14,15 +14,15 @@ const (
 	firstPause = 30e3
 	// Least expected length of a stop, in ns.
 	minPause = 10e3
-	// An estimate above the limit falls by 1/pauseFades with each skipped stop, so that the thread is tried again.
-	pauseFades = 256
+	// An estimate above the limit falls by 1/pauseDecay with each skipped stop, so that the thread is tried again.
+	pauseDecay = 256
 )
 
 // pauseLimit skips stops whose estimate, the moving mean of the thread's stops (at first of all stops), exceeds the
 // user's limit.
 type pauseLimit struct {
-	limit int64 // ns; 0 if there is none
-	usual int64 // moving mean of all stops, ns; 0 before the first
+	limit     int64 // ns; 0 if there is none
+	meanPause int64 // moving mean of all stops, ns; 0 before the first
 }
 
 // LimitPause skips stops that are expected to take longer than d ([refusal.MaxPause]); 0 means no limit.
@@ -34,21 +34,21 @@ func (p *pauseLimit) tryAdmitStop(t *Thread) bool {
 		return true
 	}
 	if t.expectedPause == 0 {
-		t.expectedPause = p.usual
-		if p.usual == 0 {
+		t.expectedPause = p.meanPause
+		if p.meanPause == 0 {
 			t.expectedPause = firstPause
 		}
 	}
 	if t.expectedPause <= p.limit {
 		return true
 	}
-	t.expectedPause = max(t.expectedPause-t.expectedPause/pauseFades-1, minPause)
+	t.expectedPause = max(t.expectedPause-t.expectedPause/pauseDecay-1, minPause)
 	return false
 }
 
 func (p *pauseLimit) noteStop(t *Thread, ns int64) {
 	t.expectedPause = movingMean(t.expectedPause, ns)
-	p.usual = movingMean(p.usual, ns)
+	p.meanPause = movingMean(p.meanPause, ns)
 }
 
 func movingMean(mean, ns int64) int64 {
@@ -65,7 +65,7 @@ func movingMean(mean, ns int64) int64 {
 // many system calls that the tracer has preempted (package skid).
 
 // In ns.
-const queuedFor = 4e9
+const maxQueued = 4e9
 
 // StopOnlyOnCPU limits stops to threads on a CPU, and those not found on one for 4 s, where the kernel shows that.
 func (o *Observer) StopOnlyOnCPU() { o.stopsOnlyOnCPU = true }
@@ -86,5 +86,5 @@ func (o *Observer) deferUntilOnCPU(t *Thread) bool {
 	if t.queuedSince == 0 {
 		t.queuedSince = now
 	}
-	return now-t.queuedSince < queuedFor
+	return now-t.queuedSince < maxQueued
 }

@@ -137,8 +137,8 @@ func (t *Thread) AwaitsTracer() bool { return t.pending != nil && t.awaitsTracer
 // Time for pending observations when this process is about to be stopped, in ns. The kernel detaches the remaining
 // threads when the controller's OS thread ends.
 const (
-	leaveFor  = 500e6
-	leaveStep = 5e6
+	leaveTimeout = 500e6
+	leavePoll    = 5e6
 )
 
 // Leave finishes pending observations for at most 0.5 s and aborts the others, before this process is stopped
@@ -147,8 +147,8 @@ func (o *Observer) Leave(done func(*Thread, *RawSample, error)) {
 	o.ctl.Leave()
 	o.serve(0, false, done)
 	o.markQueued(o.pending)
-	for end := procmem.Now() + leaveFor; o.Waiting() > 0 && procmem.Now() < end; {
-		o.serve(procmem.Now()+leaveStep, false, done)
+	for end := procmem.Now() + leaveTimeout; o.Waiting() > 0 && procmem.Now() < end; {
+		o.serve(procmem.Now()+leavePoll, false, done)
 	}
 	o.Abort(done)
 }

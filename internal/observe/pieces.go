@@ -26,11 +26,11 @@ type pieces struct {
 	Wrapped
 	top []byte
 
-	places [ptrace.MaxPrefetch]frames.Region
-	first  int // index of the first piece in places; those of Inner precede it
-	n      int
-	buf    []byte
-	ends   presentEnds
+	places     [ptrace.MaxPrefetch]frames.Region
+	first      int // index of the first piece in places; those of Inner precede it
+	placeCount int
+	buf        []byte
+	ends       presentEnds
 	search
 }
 
@@ -90,10 +90,10 @@ func (p *pieces) PresentUntil() int64 {
 // Prefetch implements [ptrace.Prefetcher].
 func (p *pieces) Prefetch(regs *frames.Regs) []frames.Region {
 	p.first = copy(p.places[:], p.Wrapped.Prefetch(regs))
-	p.n = p.first
+	p.placeCount = p.first
 	beyond, buf := regs.SP()-redZone+uint64(len(p.top)), p.buf
 	if p.rootIsNear(beyond) {
-		return p.places[:p.n]
+		return p.places[:p.placeCount]
 	}
 	for i := range p.outline.ends {
 		at := p.outline.ends[i].at
@@ -101,8 +101,8 @@ func (p *pieces) Prefetch(regs *frames.Regs) []frames.Region {
 			continue
 		}
 		from, end := max(at-pieceBelow, beyond), at+pieceAbove
-		last := &p.places[max(p.n-1, 0)]
-		if joined := last.Addr + uint64(len(last.Bytes)); p.n > p.first && from <= joined+pieceJoins {
+		last := &p.places[max(p.placeCount-1, 0)]
+		if joined := last.Addr + uint64(len(last.Bytes)); p.placeCount > p.first && from <= joined+pieceJoins {
 			more := end - joined
 			if uint64(len(buf)) < more {
 				break
@@ -110,13 +110,13 @@ func (p *pieces) Prefetch(regs *frames.Regs) []frames.Region {
 			last.Bytes, buf = last.Bytes[:uint64(len(last.Bytes))+more], buf[more:]
 			continue
 		}
-		if p.n == p.first+maxPieces || uint64(len(buf)) < end-from {
+		if p.placeCount == p.first+maxPieces || uint64(len(buf)) < end-from {
 			break
 		}
-		p.places[p.n] = frames.Region{Addr: from, Bytes: buf[:end-from]}
-		p.n, buf = p.n+1, buf[end-from:]
+		p.places[p.placeCount] = frames.Region{Addr: from, Bytes: buf[:end-from]}
+		p.placeCount, buf = p.placeCount+1, buf[end-from:]
 	}
-	return p.places[:p.n]
+	return p.places[:p.placeCount]
 }
 
 // Reads implements [ptrace.ManyReads].
@@ -127,7 +127,7 @@ func (p *pieces) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Regi
 	n := p.regions(regs, rd, out)
 	from, topBytes := rd.Stack()
 	if rd.Prefetched() {
-		n += copy(out[n:], p.places[p.first:p.n])
+		n += copy(out[n:], p.places[p.first:p.placeCount])
 	}
 	p.noChain = false
 	if topBytes < len(p.top) {

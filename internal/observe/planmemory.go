@@ -15,8 +15,8 @@ type planMemory struct {
 	rd          *ptrace.Reader
 	out         []frames.Region
 	regionCount int
-	last        frames.Region // the region in which copyOf last found bytes
-	lastIn      int           // its index in out, or −1
+	lastRegion  frames.Region // the region in which copyOf last found bytes
+	lastIndex   int           // its index in out, or −1
 	buf         []byte
 	bufUsed     int
 	ranges      usedRanges
@@ -25,18 +25,19 @@ type planMemory struct {
 
 // copyOf returns nil if not all size bytes were copied.
 func (p *planMemory) copyOf(addr, size uint64) []byte {
-	if off := addr - p.last.Addr; off < uint64(len(p.last.Bytes)) && size <= uint64(len(p.last.Bytes))-off {
-		p.ranges.noteUsed(p.lastIn, addr, size)
-		return p.last.Bytes[off : off+size]
+	last := &p.lastRegion
+	if off := addr - last.Addr; off < uint64(len(last.Bytes)) && size <= uint64(len(last.Bytes))-off {
+		p.ranges.noteUsed(p.lastIndex, addr, size)
+		return last.Bytes[off : off+size]
 	}
 	for i := range p.out[:p.regionCount] {
 		if b := bytesAt(p.out[i].Addr, p.out[i].Bytes, addr, size); b != nil {
-			p.last, p.lastIn = p.out[i], i
+			p.lastRegion, p.lastIndex = p.out[i], i
 			p.ranges.noteUsed(i, addr, size)
 			return b
 		}
 	}
-	p.last, p.lastIn = frames.Region{}, -1
+	p.lastRegion, p.lastIndex = frames.Region{}, -1
 	from, _ := p.rd.Stack()
 	return bytesAt(from, p.rd.StackBytes(), addr, size)
 }

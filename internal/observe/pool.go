@@ -9,10 +9,10 @@ import (
 )
 
 // Largest kept buffer, in bytes.
-const keepRoom = 512 << 10
+const maxKeptBuffer = 512 << 10
 
 // All kept buffers, in bytes.
-const keepFree = 24 << 20
+const maxKeptBytes = 24 << 20
 
 // Pool keeps raw samples for reuse.
 type Pool struct {
@@ -26,22 +26,22 @@ type Pool struct {
 
 // Bounds of a thrifty pool, in bytes.
 const (
-	keepThrifty  = 8 << 20
-	largeThrifty = 16 << 10
+	maxKeptThrifty  = 8 << 20
+	minLargeThrifty = 16 << 10
 )
 
 // BeThrifty makes the pool keep less. Precondition: it is not in use.
 func (p *Pool) BeThrifty() { p.thrifty = true }
 
 func (p *Pool) keeps(room int64) bool {
-	most := int64(keepFree)
+	most := int64(maxKeptBytes)
 	if p.thrifty {
-		most = keepThrifty
-		if room > largeThrifty {
+		most = maxKeptThrifty
+		if room > minLargeThrifty {
 			most /= 4
 		}
 	}
-	return room <= keepRoom && p.freeBytes.Load()+room <= most
+	return room <= maxKeptBuffer && p.freeBytes.Load()+room <= most
 }
 
 // BytesInUse returns the bytes of stack in raw samples in use. For any goroutine.

@@ -69,8 +69,8 @@ type RawSample struct {
 	StopCost
 	CallEffect
 	KernelStack
-	near  futexWord
-	chain frameChain
+	futexCopy futexCopy
+	chain     frameChain
 
 	copiedMemory
 	knownRegs
@@ -106,8 +106,8 @@ type KernelStack struct {
 	wchanBuf [64]byte
 }
 
-// futexWord is the memory around it.
-type futexWord struct {
+// futexCopy is the memory around a sleeper's futex(2) word.
+type futexCopy struct {
 	bytes [waits.CopySize]byte
 	at    uint64
 	n     int // 0 if there is no copy
@@ -122,8 +122,8 @@ type copiedMemory struct {
 
 // knownRegs says which registers a passive read has.
 type knownRegs struct {
-	recalled bool // those of an earlier stop
-	refused  bool // one is missing, and no stop was allowed
+	recalled    bool // those of an earlier stop
+	stopRefused bool // one is missing, and no stop was allowed
 }
 
 // copyLimit bounded the copy of a stack.
@@ -160,8 +160,8 @@ func (s *RawSample) reset() {
 // Recalled reports whether a passive read has the registers of an earlier stop.
 func (s *RawSample) Recalled() bool { return s.recalled }
 
-// Surprising reports whether the outline did not fit. The next observation should then follow this sample's walk.
-func (s *RawSample) Surprising() bool { return s.outlineFailed }
+// OutlineFailed reports whether the outline did not fit. The next observation should then follow this sample's walk.
+func (s *RawSample) OutlineFailed() bool { return s.outlineFailed }
 
 const maxRegions = 8 + maxPieces + maxSteppedTo + planRegions
 

@@ -21,17 +21,17 @@ const (
 	maxBridge    = 5 << 18   // copied by [search.bridge]
 	failedCopy   = 10 << 10  // copied beyond failed chains
 	firstGrowth  = 4 << 10   // first read where frames are unknown
-	endBytes     = maxFollowed + pieceBelow + manyAbove
+	endBytes     = maxFollowed + pieceBelow + smallFrameAbove
 )
 
 // What is copied around a frame's outer end at a new place, in bytes.
 const (
-	endAbove   = 512
-	manyAbove  = 1024 // after a small frame: its callers are mostly small
-	fewBelow   = 128  // pieceBelow after a small frame
-	smallFrame = 2 << 10
-	largeFrom  = 16 << 10 // a frame of this size is large
-	savedBelow = 64       // return address and the registers that most functions save
+	endAbove        = 512
+	smallFrameAbove = 1024 // after a small frame: its callers are mostly small
+	smallFrameBelow = 128  // pieceBelow after a small frame
+	maxSmallFrame   = 2 << 10
+	minLargeFrame   = 16 << 10 // a frame of this size is large
+	savedBelow      = 64       // return address and the registers that most functions save
 )
 
 // search copies a stopped thread's frame ends along chains of frames. A chain succeeds if it reaches the outermost
@@ -189,14 +189,14 @@ type chainStart struct{ pc, sp frames.Addr }
 // or the end of the top.
 func (s *search) follow() (reached frames.Addr, ok bool) {
 	top := s.memory.topEnd()
-	s.free, s.furthest = s.buffer, top+largeFrom
+	s.free, s.furthest = s.buffer, top+minLargeFrame
 	s.chainFreeLeast = leastFree(s.buffer)
 	s.succeededAt = wordSet{}
 	s.failedAt = wordSet{}
 	s.framesLeft = maxSearch
 	s.failedEnd, s.succeeded = 0, false
 	ok = s.followAll(s.memory.Stack.Addr+redZone, s.memory.Stack.Bytes[redZone:])
-	if s.furthest == top+largeFrom {
+	if s.furthest == top+minLargeFrame {
 		return top, ok
 	}
 	return s.furthest, ok
@@ -290,7 +290,7 @@ func (s *search) chain(pc, sp frames.Addr) bool {
 			}
 		}
 		pc = next
-		if size >= largeFrom || s.outline.sizes.size(next) != 0 {
+		if size >= minLargeFrame || s.outline.sizes.size(next) != 0 {
 			s.reached = max(s.reached, sp)
 		}
 		switch { // it joins another chain
@@ -306,8 +306,8 @@ func (s *search) chain(pc, sp frames.Addr) bool {
 // copyEnd copies the outer end of a frame, and returns the return address there.
 func (s *search) copyEnd(end, size frames.Addr) (pc frames.Addr, ok bool) {
 	below, above := frames.Addr(pieceBelow), frames.Addr(endAbove)
-	if size < smallFrame {
-		below, above = fewBelow, manyAbove
+	if size < maxSmallFrame {
+		below, above = smallFrameBelow, smallFrameAbove
 	}
 	from := s.memory.beyondLast(end-below, end)
 	bytes := end + above - from

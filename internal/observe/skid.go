@@ -70,7 +70,7 @@ type candidate struct {
 // AddCandidate adds a thread for FindPreempted if it makes many system calls and has run. It returns false if there are
 // too many: all are then dropped.
 func (p *preemption) AddCandidate(t *Thread) bool {
-	if !t.skid.Many() || t.Pending() || t.UsesSamples() {
+	if !t.skid.ManyCalls() || t.Pending() || t.UsesSamples() {
 		return true
 	}
 	s, err := t.files.SchedStat()
@@ -85,8 +85,8 @@ func (p *preemption) AddCandidate(t *Thread) bool {
 	return true
 }
 
-// SeeksPreempted reports whether the tracer's timer woke it: only then there may be a preempted thread.
-func (p *preemption) SeeksPreempted() bool { return p.wake().ByTimer }
+// WokenByTimer reports whether the tracer's timer woke it: only then there may be a preempted thread.
+func (p *preemption) WokenByTimer() bool { return p.wake().ByTimer }
 
 // FindPreempted returns the candidate that the tracer has preempted, or nil. It examines those with most CPU time
 // first, 5 µs for each.
@@ -109,7 +109,7 @@ func (p *preemption) FindPreempted() *Thread {
 }
 
 // ManyCalls reports whether only observations from the thread's own CPU are exact ([skid.Calls]).
-func (t *Thread) ManyCalls() bool { return t.skid.Many() }
+func (t *Thread) ManyCalls() bool { return t.skid.ManyCalls() }
 
 // Stat reads the thread's /proc stat.
 func (t *Thread) Stat(st *procmem.Stat) error { return t.files.Stat(st) }

@@ -35,15 +35,16 @@ type stall struct {
 // HungTracer returns the uninterruptible call in which a thread hangs, or "".
 func (s *Stalls) HungTracer(tid int) string { return s.check(tid, false) }
 
-// HungReader returns the read in which a thread other than but hangs, or "". Relays are left out ([procmem.IsRelay]).
-func (s *Stalls) HungReader(but int) string {
+// HungReader returns the read in which a thread other than except hangs, or "". Relays are left out
+// ([procmem.IsRelay]).
+func (s *Stalls) HungReader(except int) string {
 	entries, err := os.ReadDir("/proc/self/task")
 	if err != nil {
 		return ""
 	}
 	for _, e := range entries {
 		tid, err := strconv.Atoi(e.Name())
-		if err != nil || tid == but || procmem.IsRelay(tid) {
+		if err != nil || tid == except || procmem.IsRelay(tid) {
 			continue
 		}
 		if what := s.check(tid, true); what != "" {

@@ -13,7 +13,7 @@ import (
 
 const (
 	// From the first stop to the last, in ns.
-	stopAllFor = 1e9
+	stopAllTimeout = 1e9
 	// Of passive reads.
 	stopAllRounds = 16
 )
@@ -25,7 +25,8 @@ const (
 //
 // Precondition: it runs on the controller's OS thread, and the controller has room for all threads.
 func StopAll(ctl *ptrace.Controller, pool *Pool, more func() []*Thread, done func(*Thread, *RawSample, error)) int64 {
-	s := &stopAll{ctl: ctl, passive: New(ctl, pool, ModePassiveOnly), done: done, waitUntil: procmem.Now() + stopAllFor}
+	s := &stopAll{ctl: ctl, passive: New(ctl, pool, ModePassiveOnly), done: done}
+	s.waitUntil = procmem.Now() + stopAllTimeout
 	defer s.detachAll() // also after a panic
 	ctl.Leave()         // a stop signal to this process can wait
 	for ts := more(); len(ts) > 0; ts = more() {

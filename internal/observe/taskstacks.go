@@ -100,7 +100,7 @@ func (t *taskStacks) Prefetch(regs *frames.Regs) []frames.Region {
 // StackEnd implements [ptrace.StackEnder] for a thread on its goroutine's stack.
 func (t *taskStacks) StackEnd(regs *frames.Regs, rd *ptrace.Reader) uint64 {
 	hint := t.hint(regs.TLS + uint64(t.layout.TLS))
-	if !t.hinted(hint) && !t.readOtherTask(hint, rd) {
+	if !t.hintHolds(hint) && !t.correctHint(hint, rd) {
 		return 0
 	}
 	if word(t.m, t.layout.Current) != hint.g || !t.onStack(t.g, regs.SP()) {
@@ -109,8 +109,8 @@ func (t *taskStacks) StackEnd(regs *frames.Regs, rd *ptrace.Reader) uint64 {
 	return word(t.g, t.layout.StackHi)
 }
 
-// readOtherTask reads the running task if the hint is wrong, and corrects it. Precondition: its m was read.
-func (t *taskStacks) readOtherTask(hint *taskHint, rd *ptrace.Reader) bool {
+// correctHint reads the running task if the hint is wrong, and corrects it. Precondition: its m was read.
+func (t *taskStacks) correctHint(hint *taskHint, rd *ptrace.Reader) bool {
 	g := word(t.slot, 0)
 	if g == 0 || g == hint.g || g != word(t.m, t.layout.Current) || rd.Read(g, t.g) != len(t.g) || word(t.g,
 		t.layout.Worker) != hint.m {
@@ -239,10 +239,10 @@ func (t *taskStacks) readTask(g uint64, rd *ptrace.Reader, regions int) (uint64,
 
 func (t *taskStacks) readHintedTask(hint *taskHint, regs *frames.Regs, rd *ptrace.Reader) bool {
 	read := rd.Prefetched() || rd.ReadAll(t.Prefetch(regs)) == len(t.slot)+len(t.m)+len(t.g)
-	return read && t.hinted(hint)
+	return read && t.hintHolds(hint)
 }
 
-func (t *taskStacks) hinted(hint *taskHint) bool {
+func (t *taskStacks) hintHolds(hint *taskHint) bool {
 	return word(t.slot, 0) == hint.g && word(t.g, t.layout.Worker) == hint.m && t.isRunning(hint.g)
 }
 

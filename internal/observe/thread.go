@@ -31,7 +31,7 @@ type Thread struct {
 	sampleStack int   // bytes of stack in the kernel's samples; 0 if not sampled
 	queuedSince int64 // CLOCK_MONOTONIC ns; 0 if not queued
 	// Set by a passive read, until the thread is found unchanged.
-	restless   bool
+	ranBetween bool
 	futex      futexSleep
 	kept       keptRegs
 	gaveUpCall *gaveUpCall // nil if no call gave up
