@@ -6,8 +6,8 @@ import "prywalk/frames"
 
 type sizeHints struct {
 	Bytes int
-	// Used by the last walks, or a lower bound after a kernel sample with too little. It rises at once, and falls by
-	// 1/8 of the difference with each walk.
+	// Bytes that the last walks used, or a lower bound after a kernel sample with too few. It rises at once, and
+	// falls by 1/8 of the difference with each walk.
 	Used int
 	// No copy goes beyond Top; 0: unknown.
 	Top frames.Addr

@@ -16,7 +16,7 @@ const (
 
 type StackRef struct {
 	At   frames.Addr // 0 if there is none
-	Size int         // to copy, if more than usual
+	Size int         // bytes to copy, if more than usual
 	End  int         // bytes from At to where complete walks ended; 0 if none has
 	// FirstStack: At is near the end of the thread's first stack, copied only while the thread is on another.
 	FirstStack bool

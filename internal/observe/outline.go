@@ -46,7 +46,7 @@ const (
 // frameEnd is a frame's outer end, with the return address there.
 type frameEnd struct {
 	at, pc   frames.Addr
-	lastWalk uint32 // that had it
+	lastWalk uint32 // number of the last walk that had it
 }
 
 func (f frameEnd) compare(at frames.Addr) int { return cmp.Compare(f.at, at) }

@@ -208,6 +208,7 @@ func (t *Thread) copy(from frames.Addr, buf []byte) (int, error) {
 	return t.Memory.Copy(t.TID, from, buf), nil
 }
 
+// setStack describes a copy of n of the asked bytes: fewer if the mapping ends before.
 func (s *RawSample) setStack(from frames.Addr, n, asked int) {
 	s.Mem = frames.Snapshot{Stack: frames.Region{Addr: from, Bytes: s.buf[:n]}, Others: s.Mem.Others[:0]}
 	s.Mem.StackEnd = from + uint64(n)

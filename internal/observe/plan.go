@@ -40,7 +40,7 @@ type planCopier struct {
 type chainNodes struct {
 	nodes         [managed.MaxNodes]frames.Addr // of the last chain, or what Each found
 	nodeCount     int
-	firstChain    []frames.Addr // of the first chain
+	firstChain    []frames.Addr
 	firstChainBuf [managed.MaxNodes]frames.Addr
 	eachNodes     [managed.MaxNodes]frames.Addr
 }
@@ -348,18 +348,8 @@ func (feedback *WalkFeedback) Plan(p *managed.Plan, anchor frames.Addr) (again b
 	if feedback.hints.Plan == p && feedback.hints.Anchor == anchor {
 		return false
 	}
-	again = p != nil
-	feedback.setPlan(p, anchor, again)
-	return again
-}
-
-// PlanAgain is Plan after a copy that lacked something: the thread is read again.
-func (feedback *WalkFeedback) PlanAgain(p *managed.Plan, anchor frames.Addr) {
-	feedback.setPlan(p, anchor, true)
-}
-
-func (feedback *WalkFeedback) setPlan(p *managed.Plan, anchor frames.Addr, again bool) {
 	feedback.hints.Plan, feedback.hints.Anchor = p, anchor
-	feedback.readAgainIf(again)
+	feedback.readAgainIf(p != nil)
 	feedback.handOver()
+	return p != nil
 }

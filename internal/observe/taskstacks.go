@@ -45,7 +45,8 @@ const (
 	taskTouched   = 32 << 10 // bytes with pages beforehand
 )
 
-// TaskStacks returns what a walk needs to continue on the task's stack that a thread has left; nil without tasks.
+// TaskStacks returns what copies the stack of the task that a thread has left, so that a walk can continue there; nil
+// without tasks.
 func TaskStacks(p *code.Process) ptrace.Extra {
 	var s severalTaskStacks
 	for _, t := range p.Runtimes().Tasks() {

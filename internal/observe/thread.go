@@ -65,9 +65,9 @@ type lastStop struct {
 	stackPointer  frames.Addr
 	tls           uint64 // 0 before the first stop
 	stackBytes    int
-	regionBytes   int   // of regions: a maximum that decays
+	regionBytes   int   // copied lately: a maximum that decays
 	expectedPause int64 // of the next stop, ns; 0 if unknown
-	lostStop      int64 // without a sample, ns
+	lostStop      int64 // length of a stop without a sample, ns
 }
 
 type planState struct {
