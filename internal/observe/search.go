@@ -183,8 +183,6 @@ func (s *search) copyInSteps(from frames.Addr) (found bool) {
 // leastFree returns the chainFreeLeast that limits the copies of chains to maxFollowed bytes.
 func leastFree(free []byte) uint64 { return uint64(max(len(free)-maxFollowed, 0)) }
 
-type chainStart struct{ pc, sp frames.Addr }
-
 // follow follows the chains that begin in the top. If none succeeds, reached is the highest place of the failed ones,
 // or the end of the top.
 func (s *search) follow() (reached frames.Addr, ok bool) {
@@ -203,9 +201,9 @@ func (s *search) follow() (reached frames.Addr, ok bool) {
 }
 
 // tryChain reports whether a chain succeeds. It keeps the copies of one that succeeds or gets furthest.
-func (s *search) tryChain(first chainStart) bool {
+func (s *search) tryChain(pc, sp frames.Addr) bool {
 	n := len(s.memory.Others)
-	ok := s.chain(first.pc, first.sp)
+	ok := s.chain(pc, sp)
 	if ok {
 		s.succeededAt.mark(s.memory.Stack.Addr, s.topFrames[:s.topFrameCount])
 		s.succeeded = true
@@ -237,7 +235,7 @@ func (s *search) followAll(at frames.Addr, b []byte) (ok bool) {
 			continue
 		}
 		tries++
-		ok = s.tryChain(chainStart{value, at}) || ok
+		ok = s.tryChain(value, at) || ok
 		if s.reached != 0 {
 			starts++
 		}

@@ -205,7 +205,10 @@ func (t *taskStacks) copySchedulerStack(rd *ptrace.Reader, out []frames.Region, 
 func (t *taskStacks) readRunning(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) (g, m uint64, n int) {
 	if t.layout.InRegister {
 		g, _ = regs.Get(t.layout.Register)
-		return t.readTask(g, rd, 0)
+		if m = t.readTask(g, rd); m == 0 {
+			g = 0
+		}
+		return g, m, 0
 	}
 	slot := regs.TLS + uint64(t.layout.TLS)
 	if regs.TLS == 0 {
@@ -219,23 +222,24 @@ func (t *taskStacks) readRunning(regs *frames.Regs, rd *ptrace.Reader, out []fra
 	if rd.Read(slot, t.slot) != len(t.slot) {
 		return 0, 0, 0
 	}
-	g, m, n = t.readTask(word(t.slot, 0), rd, 1)
-	if g != 0 {
-		*hint = taskHint{slot, m, g}
+	g = word(t.slot, 0)
+	if m = t.readTask(g, rd); m == 0 {
+		return 0, 0, 0
 	}
-	return g, m, n
+	*hint = taskHint{slot, m, g}
+	return g, m, 1
 }
 
-// readTask returns 0 if g does not run.
-func (t *taskStacks) readTask(g uint64, rd *ptrace.Reader, regions int) (uint64, uint64, int) {
+// readTask reads a g and its m, and returns the m, or 0 if g does not run.
+func (t *taskStacks) readTask(g uint64, rd *ptrace.Reader) (m uint64) {
 	if g == 0 || rd.Read(g, t.g) != len(t.g) {
-		return 0, 0, 0
+		return 0
 	}
-	m := word(t.g, t.layout.Worker)
+	m = word(t.g, t.layout.Worker)
 	if m == 0 || rd.Read(m, t.m) != len(t.m) || !t.isRunning(g) {
-		return 0, 0, 0
+		return 0
 	}
-	return g, m, regions
+	return m
 }
 
 func (t *taskStacks) readHintedTask(hint *taskHint, regs *frames.Regs, rd *ptrace.Reader) bool {
