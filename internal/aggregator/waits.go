@@ -135,7 +135,9 @@ func (e *explainer) explain(th *threadAccount, s *observe.RawSample, id sample.S
 		return "", 0
 	}
 	p := th.proc
-	sl := waits.Sleeper{State: s.State.Letter()[0], Wait: s.WaitReason(), Args: s.Call.Args, InCall: true, Near: s.Near()}
+	sl := waits.Sleeper{
+		State: s.State.Letter()[0], Wait: s.WaitReason(), Args: s.Call.Args, InCall: true, Near: s.FutexWord(),
+	}
 	if sl.Wait == "futex" {
 		sl.Stack = e.innermost(p, s, id)
 	}

@@ -65,7 +65,8 @@ func (x *explainer) explain(d *Thread, s *observe.RawSample) {
 		return
 	}
 	sl := &waits.Sleeper{
-		State: s.State.Letter()[0], Wait: s.WaitReason(), Args: s.Call.Args, InCall: s.Call.Nr >= 0, Near: copyOf(s.Near()),
+		State: s.State.Letter()[0], Wait: s.WaitReason(), Args: s.Call.Args, InCall: s.Call.Nr >= 0,
+		Near: copyOf(s.FutexWord()),
 	}
 	if x.clock {
 		sl.At = s.At

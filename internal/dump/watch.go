@@ -76,7 +76,7 @@ func (l *lockExam) runCountsInCycle(cycle []int) map[int]uint64 {
 		if s == nil || s.Call.Args != sl.Args && sl.Managed == nil { // a wake-up changes the word of a managed wait
 			continue
 		}
-		if l.lockIn(sl, l.byThread[tid], copyOf(s.Near())).Owner == cycle[(i+1)%len(cycle)] {
+		if l.lockIn(sl, l.byThread[tid], copyOf(s.FutexWord())).Owner == cycle[(i+1)%len(cycle)] {
 			runs[tid] = s.Sched.Runs
 		}
 	}

@@ -4,7 +4,7 @@ package handover
 
 // Waking the aggregator for a few samples costs more than walking them. So events are handed over in batches: after
 // handOverSamples samples, or handOverAfter ns. Events that are soon out of date go at once: a thread or process has
-// begun or ended, a stack is unexpected ([observe.RawSample.Surprising]), or the process generates code. Events of a
+// begun or ended, a stack is unexpected ([observe.RawSample.OutlineFailed]), or the process generates code. Events of a
 // new thread of a run-time system wait for up to handOverListed ns, as its list of threads is read at most every 15 ms.
 const (
 	handOverAfter   = 100e6

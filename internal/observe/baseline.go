@@ -12,11 +12,11 @@ import (
 // baseline is a thread's run count at an observation while it was off the CPU.
 type baseline struct {
 	runs uint64
-	// runsToStop is the number of further runs before the thread is back in its group stop: PTRACE_DETACH causes one.
+	// Further runs until the thread is back in its group stop: PTRACE_DETACH causes one.
 	runsToStop uint64
 	state      sample.State
 	valid      bool
-	// detachedAt is the time of the detach (CLOCK_MONOTONIC, ns), 0 without a stop; cpu is the thread's CPU time then.
+	// CLOCK_MONOTONIC ns, 0 without a stop; cpu is the CPU time then.
 	detachedAt int64
 	cpu        uint64
 }
@@ -31,14 +31,12 @@ func baselineOf(stop *ptrace.Stop) baseline {
 	return b
 }
 
-// unchanged reports whether the thread has not run since. A run count of 0 proves nothing: a kernel without
-// CONFIG_SCHED_INFO does not count.
+// A run count of 0 proves nothing: a kernel without CONFIG_SCHED_INFO does not count.
 func (b *baseline) unchanged(s procmem.SchedStat) bool {
 	return b.valid && b.runsToStop == 0 && s.Runs == b.runs && s.Runs != 0
 }
 
-// acceptReturnToStop reports whether a thread under job control has run only to return into its group stop, and makes
-// that stop the baseline.
+// acceptReturnToStop makes the group stop the baseline if the thread has run only to return into it.
 func (b *baseline) acceptReturnToStop(s procmem.SchedStat, files *procmem.ThreadFiles) bool {
 	if !b.valid || b.runsToStop == 0 || s.Runs != b.runs+b.runsToStop {
 		return false

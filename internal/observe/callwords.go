@@ -19,8 +19,7 @@ var (
 	argumentsARM64 = [6]uint8{frames.NoReg, 1, 2, 3, 4, 5}
 )
 
-// setArguments sets the argument registers from /proc/TID/syscall. In one of them the C library's vfork keeps its
-// return address.
+// setArguments sets the argument registers. In one of them the C library's vfork keeps its return address.
 func setArguments(regs *frames.Regs, call *procmem.SyscallInfo) {
 	where := &argumentsX86
 	if regs.Arch == frames.AArch64 {
@@ -31,8 +30,7 @@ func setArguments(regs *frames.Regs, call *procmem.SyscallInfo) {
 	}
 }
 
-// ArgumentRegisters returns the registers of a system call's arguments by DWARF number, frames.NoReg for an overwritten
-// one.
+// ArgumentRegisters returns DWARF numbers, frames.NoReg for an overwritten register.
 func ArgumentRegisters(arch frames.Arch) [6]uint8 {
 	if arch == frames.AArch64 {
 		return argumentsARM64
@@ -47,10 +45,10 @@ func futexCall(arch frames.Arch) int64 {
 	return 202 // arch/x86/entry/syscalls/syscall_64.tbl
 }
 
-// copyNear copies the memory around the futex word at which a sleeper waits. It runs between the two reads of the run
-// count.
-func (o *Observer) copyNear(t *Thread, s *RawSample, call *procmem.SyscallInfo) {
-	s.near.n = 0
+// copyFutexWord copies around the futex word of a sleeper. Precondition: between the two reads of the run count.
+func (o *Observer) copyFutexWord(t *Thread, s *RawSample, call *procmem.SyscallInfo) {
+	to := &s.futexCopy
+	to.n = 0
 	addr, ok := uint64(0), false
 	if call.Nr == futexCall(s.Regs.Arch) {
 		addr, ok = waits.WorthReading(&call.Args)
@@ -58,41 +56,40 @@ func (o *Observer) copyNear(t *Thread, s *RawSample, call *procmem.SyscallInfo) 
 	if !ok || addr < waits.CopyBefore {
 		return
 	}
-	s.near.at = addr - waits.CopyBefore
+	to.at = addr - waits.CopyBefore
 	stack := &s.Mem.Stack
-	if off := s.near.at - stack.Addr; off < uint64(len(stack.Bytes)) && uint64(len(stack.Bytes))-off >= waits.CopySize {
-		s.near.n = copy(s.near.bytes[:], stack.Bytes[off:])
+	if off := to.at - stack.Addr; off < uint64(len(stack.Bytes)) && uint64(len(stack.Bytes))-off >= waits.CopySize {
+		to.n = copy(to.bytes[:], stack.Bytes[off:])
 		return
 	}
-	if t.Memory != nil && s.near.at&^0xfff != addr&^0xfff {
-		if start := t.Memory.Start(addr); start > s.near.at && start <= addr {
-			s.near.at = start
+	if t.Memory != nil && to.at&^0xfff != addr&^0xfff {
+		if start := t.Memory.Start(addr); start > to.at && start <= addr {
+			to.at = start
 		}
 	}
 	if t.Memory != nil && o.ctl.Pending() == 0 {
-		s.near.n = t.Memory.CopyKnown(t.TID, s.near.at, s.near.bytes[:])
+		to.n = t.Memory.CopyKnown(t.TID, to.at, to.bytes[:])
 		return
 	}
-	s.near.n, _ = t.copy(s.near.at, s.near.bytes[:]) // on error no owner is named
+	to.n, _ = t.copy(to.at, to.bytes[:]) // on error no owner is named
 }
 
-// keepNear drops the copy around the futex word if the thread has run since, except to stop.
-func (s *RawSample) keepNear(t *Thread, stop *ptrace.Stop) {
+// dropStaleFutexCopy drops the copy if the thread has run since, except to stop.
+func (s *RawSample) dropStaleFutexCopy(t *Thread, stop *ptrace.Stop) {
 	if s.State != sample.Sleeping || s.Sched.Runs-t.lastClocks.Runs > 1 || !stop.SchedOK {
-		s.near.n = 0
+		s.futexCopy.n = 0
 	}
 }
 
-// Near gives the copy around the futex(2) word that a sleeper waits at. It is valid as long as the raw sample.
-func (s *RawSample) Near() waits.WordCopy {
-	return waits.WordCopy{Addr: s.near.at, Bytes: s.near.bytes[:s.near.n]}
+// FutexWord returns the copy around a sleeper's futex(2) word, valid as long as the raw sample.
+func (s *RawSample) FutexWord() waits.WordCopy {
+	return waits.WordCopy{Addr: s.futexCopy.at, Bytes: s.futexCopy.bytes[:s.futexCopy.n]}
 }
 
-// ownFrames is the assumed size of the innermost frames (C library's wrapper and caller), in bytes.
+// ownFrames is the assumed size, in bytes, of the innermost frames: the C library's wrapper and its caller.
 const ownFrames = 8 << 10
 
-// inOwnFrames reports whether n bytes at addr are in a sleeper's innermost frames: writable memory that no other thread
-// uses.
+// inOwnFrames reports whether n bytes at addr are in a sleeper's innermost frames, which no other thread writes.
 func inOwnFrames(call *procmem.SyscallInfo, addr, n uint64) bool {
 	return addr >= call.SP && n <= ownFrames && addr-call.SP <= ownFrames-n
 }
@@ -103,12 +100,11 @@ func wordIsZero(tid int, addr uint64) bool {
 	return err == nil && n == len(word) && word == [8]byte{}
 }
 
-const plainFiles = "pipe, eventfd, timerfd, signalfd, inotify"
+const restartableFiles = "pipe, eventfd, timerfd, signalfd, inotify"
 
-// waitsForFirstByte reports whether a read of the descriptor waits for its first byte only, so that the kernel can
-// restart it (fs/pipe.c, fs/eventfd.c, fs/timerfd.c, fs/signalfd.c, fs/notify/inotify/inotify_user.c). Reads of
-// terminals (drivers/tty/n_tty.c, VMIN) and of sockets with time-outs wait for more. The descriptor is of the thread's
-// own table.
+// waitsForFirstByte reports whether a read waits for its first byte only, so that the kernel can restart it (fs/pipe.c,
+// fs/eventfd.c, fs/timerfd.c, fs/signalfd.c, fs/notify/inotify/inotify_user.c). Terminals (drivers/tty/n_tty.c, VMIN)
+// and sockets with time-outs wait for more. Threads may have descriptor tables of their own.
 func waitsForFirstByte(t *Thread, fd int32) bool {
 	var buf [24]byte
 	table := "/proc/" + strconv.Itoa(t.PID) + "/task/" + strconv.Itoa(t.TID) + "/fd/"

@@ -7,7 +7,6 @@ import (
 	"prywalk/ptrace"
 )
 
-// copier copies memory for an observer, one thread at a time.
 type copier struct {
 	arch    frames.Arch
 	reader  ptrace.Reader
@@ -63,7 +62,7 @@ func (s *RawSample) setLimit(req *ptrace.Request, stop *ptrace.Stop) {
 	}
 }
 
-// withTail adds the outermost frames behind a gap to the regions of a stop. It returns the number of regions.
+// withTail adds the outermost frames behind a gap, and returns the number of regions.
 func (c *copier) withTail(s *RawSample, stop *ptrace.Stop) int {
 	n := stop.Regions
 	if stop.TailLen > 0 && n < len(c.regions) {
@@ -74,9 +73,9 @@ func (c *copier) withTail(s *RawSample, stop *ptrace.Stop) int {
 	return n
 }
 
-// makeRoom reserves the buffers of a stop, and decides whether the stop copies by an outline. Precondition: no thread
+// prepareBuffers reserves the buffers of a stop, and chooses whether it copies by an outline. Precondition: no thread
 // is stopped.
-func (c *copier) makeRoom(t *Thread, s *RawSample) {
+func (c *copier) prepareBuffers(t *Thread, s *RawSample) {
 	hints := t.hints.get()
 	s.reserveRegions(t.regionBytes)
 	s.outline = hints.outline
@@ -100,14 +99,14 @@ func (c *copier) makeRoom(t *Thread, s *RawSample) {
 	}
 }
 
-// mayBeDeep reports whether the next stop may find a deep stack. A wrong result only costs time.
+// mayBeDeep guesses whether the stack is deep; a wrong guess only costs time.
 func (t *Thread) mayBeDeep() bool { return t.hints.get().deepAt(t.stackPointer - expectedGrowth) }
 
 func (c *CopyHints) deepAt(sp frames.Addr) bool {
 	return c.Root == 0 || c.Changing || c.Root-sp >= outlineFrom
 }
 
-// outlineFor returns the outline by which a passive read copies the stack from sp on, or nil.
+// outlineFor returns the outline for a passive read from sp on, or nil.
 func (c *CopyHints) outlineFor(sp frames.Addr) *outline {
 	if c.deepAt(sp) {
 		return c.outline
@@ -115,13 +114,12 @@ func (c *CopyHints) outlineFor(sp frames.Addr) *outline {
 	return nil
 }
 
-// expectedGrowth is the assumed growth of a stack until the next observation, in bytes.
+// expectedGrowth of a stack until the next observation, in bytes.
 const expectedGrowth = 16 << 10
 
-// taskRegions is the least expected size of other memory of a thread that runs tasks, in bytes.
+// taskRegions is the least expected size of other memory of a thread with tasks, in bytes.
 const taskRegions = 24 << 10
 
-// expectedOtherBytes returns the expected size of memory other than the stack, in bytes.
 func (t *Thread) expectedOtherBytes() int {
 	if t.Extra != nil {
 		return max(t.regionBytes, taskRegions)
@@ -129,8 +127,7 @@ func (t *Thread) expectedOtherBytes() int {
 	return t.regionBytes
 }
 
-// stackToReserve returns the bytes to reserve for the stack beside regions bytes of other memory. A small stack and the
-// other memory share minCopy.
+// stackToReserve returns the bytes to reserve for the stack beside other memory: a small stack shares minCopy with it.
 func (s *sizeHints) stackToReserve(regions int) int {
 	if s.Bytes > minCopy || regions == 0 {
 		return s.Bytes
@@ -138,8 +135,7 @@ func (s *sizeHints) stackToReserve(regions int) int {
 	return min(s.Bytes, max(minCopy-regions-copyMargin, 2*s.Used+copyMargin, topCopy))
 }
 
-// largerBuffer returns the buffer for a deep stack; nil for a thread that changes stacks: the end of its stack is
-// unknown.
+// largerBuffer returns nil for a thread that changes stacks: the end of its stack is unknown.
 func (c *copier) largerBuffer(t *Thread, s *RawSample) []byte {
 	if s.outline != nil || t.hints.get().Changing {
 		return nil
@@ -147,7 +143,7 @@ func (c *copier) largerBuffer(t *Thread, s *RawSample) []byte {
 	return c.larger
 }
 
-// tailBuffer returns the buffer for the outermost frames behind a gap; nil if a run-time system knows the stacks' ends.
+// tailBuffer returns nil if a run-time system knows the stacks' ends.
 func (c *copier) tailBuffer(t *Thread, s *RawSample) []byte {
 	hints := t.hints.get()
 	if s.outline != nil || hints.Changing || t.Extra != nil || !hints.ToEnd && hints.Top == 0 {
@@ -156,7 +152,7 @@ func (c *copier) tailBuffer(t *Thread, s *RawSample) []byte {
 	return c.tail
 }
 
-// stopExtra returns the Extra of a stop, nil if only the stack is copied.
+// stopExtra returns nil if only the stack is copied.
 func (c *copier) stopExtra(t *Thread, s *RawSample) ptrace.Extra {
 	inner := c.extraWithoutOutline(t)
 	if s.outline == nil {

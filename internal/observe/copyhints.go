@@ -25,19 +25,18 @@ type CopyHints struct {
 	sampleHints
 	otherHints
 	outlineHints
-	// Unproven is the place ([siteKey]) where a register was missing that a stop has, or 0.
+	// Unproven is the [siteKey] where a passive read lacked a register that a stop has, or 0.
 	Unproven uint64
-	// Retries counts raw samples that lacked something. A change makes the observer read the thread again, even if
-	// unchanged.
+	// Retries counts raw samples that lacked something. A change forces a new read, even of an unchanged thread.
 	Retries uint32
-	// Incomplete is set if the last walk lacked memory or an unwind rule that may appear later (exec, dlopen).
+	// Incomplete: the last walk lacked memory or a rule that may appear later (exec, dlopen).
 	Incomplete bool
-	// Plan is what to copy for a run-time system, or nil, and Anchor the address at which it begins, or 0.
+	// Plan is what to copy for a run-time system, or nil; Anchor is where it begins, or 0.
 	Plan   *managed.Plan
 	Anchor frames.Addr
 }
 
-// hintBuffer passes the newest CopyHints from the walking to the observing goroutine, without waiting or allocation.
+// hintBuffer passes the newest hints between goroutines, without waiting or allocation.
 type hintBuffer struct {
 	slots  [3]CopyHints
 	middle atomic.Uint32 // index of the third slot; with isNew if not read yet
@@ -54,13 +53,13 @@ func (h *hintBuffer) init(hints CopyHints) {
 	h.middle.Store(2)
 }
 
-// put passes hints. Only the walking goroutine calls it.
+// put is for the walking goroutine only.
 func (h *hintBuffer) put(hints *CopyHints) {
 	h.slots[h.writer] = *hints
 	h.writer = h.middle.Swap(h.writer|isNew) &^ isNew
 }
 
-// take makes the newest hints those of get, and reports whether they are new. Only the observing goroutine calls it.
+// take makes the newest hints those of get, and reports whether they are new. For the observing goroutine only.
 func (h *hintBuffer) take() bool {
 	if h.middle.Load()&isNew == 0 {
 		return false
@@ -71,7 +70,7 @@ func (h *hintBuffer) take() bool {
 
 func (h *hintBuffer) get() *CopyHints { return &h.slots[h.reader] }
 
-// takeHints takes new hints, and reports whether the thread must be read again, even if unchanged.
+// takeHints reports whether new hints force a read, even of an unchanged thread.
 func (o *Observer) takeHints(t *Thread) (again bool) {
 	root := t.hints.get().Root
 	if !t.hints.take() {

@@ -4,20 +4,18 @@ package observe
 
 import "prywalk/frames"
 
-// sizeHints is how much of a thread's stack to copy.
 type sizeHints struct {
-	// Bytes is the most stack to copy.
 	Bytes int
-	// Used is the bytes of stack that the last walks used, or a lower bound after a kernel sample with too little. It
-	// rises at once, and falls by 1/8 of the difference with each walk.
+	// Bytes that the last walks used, or a lower bound after a kernel sample with too few. It rises at once, and
+	// falls by 1/8 of the difference with each walk.
 	Used int
-	// Top is an address that no copy goes beyond, or 0.
+	// No copy goes beyond Top; 0: unknown.
 	Top frames.Addr
-	// Changing is set if the thread changes stacks, and Top was another stack's.
+	// The thread changes stacks, and Top was another stack's.
 	Changing bool
-	// Root is the stack pointer of the outermost frame in the last complete walk, or 0.
+	// Stack pointer of the outermost frame in the last complete walk, or 0.
 	Root frames.Addr
-	// ToEnd is set until a walk is complete: the stack is assumed to end with its mapping.
+	// Until a walk is complete, the stack is assumed to end with its mapping.
 	ToEnd bool
 }
 
@@ -25,17 +23,17 @@ type sizeLearner struct {
 	*sizeHints
 	topInvalid bool        // a walk passed Top; a complete walk must confirm it before it is set again
 	invalidTop frames.Addr // the Top that was passed
-	passed     int         // number of passed Tops
+	passed     int         // passed Tops
 	walks      uint
 }
 
-// maxToEnd bounds the incomplete walks until ToEnd is dropped.
+// Incomplete walks until ToEnd is dropped.
 const maxToEnd = 8
 
 // maxPassed bounds how often a Top that walks have passed is set again.
 const maxPassed = 16
 
-// update learns from a walk. again is set if the copy was too short and the next one is longer.
+// update reports whether the copy was too short and the next one is longer.
 func (learner *sizeLearner) update(end walkEnd, w *frames.Walker, s *RawSample) (again bool) {
 	learner.learnEnd(end, w, s)
 	from, reach := s.Mem.Stack.Addr, w.HighestSP()
@@ -73,14 +71,13 @@ func (learner *sizeLearner) learnEnd(end walkEnd, w *frames.Walker, s *RawSample
 	}
 }
 
-// hasAll reports whether the copy reaches the known end of the stack.
+// hasAll reports whether the copy reaches the stack's known end.
 func (learner *sizeLearner) hasAll(s *RawSample) bool {
 	from, root := s.Mem.Stack.Addr, learner.Root
 	return !learner.Changing && root > from && root-from <= uint64(len(s.Mem.Stack.Bytes))
 }
 
-// sizeToEnd returns the size of a copy up to the end of the stack, 0 if the end is unknown or more than maxBridge
-// away.
+// sizeToEnd returns 0 if the end is unknown or more than maxBridge away.
 func (learner *sizeLearner) sizeToEnd(s *RawSample) uint64 {
 	from, end := s.Mem.Stack.Addr, learner.Root
 	if end <= from || learner.Changing {
@@ -92,9 +89,9 @@ func (learner *sizeLearner) sizeToEnd(s *RawSample) uint64 {
 	return 0
 }
 
-// setSize sets the size of the next copy after a walk that used that many bytes. fullCopy is the size of a full copy;
-// cut is set if the copy was too short, toTop if it went up to Top. A batch of walks may have several short copies, and
-// each must lead to the same size: it grows from fullCopy, not from Bytes. again is set if the next copy is longer.
+// setSize sets the size of the next copy, and reports whether it is longer. cut: the copy was too short; toTop: it went
+// up to Top. A batch of walks may have several short copies, and each must lead to the same size: it grows from
+// fullCopy, not from Bytes.
 func (learner *sizeLearner) setSize(used, fullCopy int, cut, toTop bool) (again bool) {
 	old := learner.Bytes
 	want := used + copyMargin
@@ -130,5 +127,4 @@ func (learner *sizeLearner) setTop(addr uint64) {
 	}
 }
 
-// atLeast sets the least size of the next copy.
 func (learner *sizeLearner) atLeast(n int) { learner.Bytes = max(learner.Bytes, n) }

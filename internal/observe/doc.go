@@ -12,20 +12,20 @@
 //
 // The run count is the third field of /proc/PID/task/TID/schedstat: how often the thread arrived on a CPU. It is a
 // sequence lock written by the scheduler. If it equals that of the last observation, made while the thread was off the
-// CPU, the stack is unchanged (baseline.go). If it is equal before and after a passive read, the read is consistent.
+// CPU, the stack is unchanged. If it is equal before and after a passive read, the read is consistent.
 //
-// A queued thread stops only when it is scheduled. So Begin does not wait for stops: [Observer.Collect] and
-// [Observer.Serve] finish them (pending.go). Copies are as large as the last walks needed ([CopyHints], copier.go).
-// Another goroutine walks the [RawSample] and passes hints back ([WalkFeedback]), but no other data.
+// A queued thread stops only when it is scheduled, so [Observer.Collect] and [Observer.Serve] finish the stops later
+// (pending.go). Another goroutine walks the [RawSample], and passes back only hints what to copy next ([WalkFeedback],
+// copier.go).
 //
 // # Exec
 //
 // A thread in exec with a stop requested stops on its way back to user space, with the new program's registers. Reads
 // of the old address space return 0 bytes; the memory is then opened again and the stop requested once more
-// (pending.go, reopenAfterExec; procmem.Memory.ReopenIfGone). If another thread than the first one execs, it gets the
-// first thread's ID: waitid by the old ID fails with ECHILD, the tracee ends, and a stop under the new ID is detached
-// (ptrace, reports.go). ptrace/rescue.go frees a seizure that waits for the exec. The next listing reads the program's
-// name and mappings again (tracer, checkExec; aggregator, handleExec).
+// (reopenAfterExec). If another thread than the first one execs, it gets the first thread's ID: waitid by the old ID
+// fails with ECHILD, the tracee ends, and a stop under the new ID is detached (ptrace/reports.go). ptrace/rescue.go
+// frees a seizure that waits for the exec. The next listing reads the program's name and mappings again (tracer,
+// checkExec; aggregator, handleExec).
 //
 // # Invariants
 //

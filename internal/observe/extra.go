@@ -7,10 +7,10 @@ import (
 	"prywalk/ptrace"
 )
 
-// Extra copies memory besides the stack while a thread is stopped.
+// Extra copies memory besides the stack in a stop.
 type Extra = ptrace.Extra
 
-// Wrapped is embedded in an [Extra] that extends Inner, which may be nil. Its methods call those of Inner.
+// Wrapped is embedded in an [Extra] that extends Inner, which may be nil.
 type Wrapped struct{ Inner Extra }
 
 func (w Wrapped) regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {

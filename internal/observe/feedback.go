@@ -9,8 +9,7 @@ import (
 
 // # From walks to copies
 //
-// A walk shows what the next copy of the thread needs. [classify] classifies its end; then each of these learns from
-// it, and sets its own part of the hints:
+// [classify] classifies the end of a walk; then each of these learns from it, and sets its part of the hints:
 //
 //	sizeLearner        copysize.go     bytes of stack, and its end
 //	depthLearner       sampled.go      whether kernel samples have the whole stack
@@ -19,7 +18,7 @@ import (
 //
 // [WalkFeedback.noteMissingRegister] (keptregs.go) keeps the place where a register is missing.
 
-// WalkFeedback learns from the walks of a thread what its next copies need. It belongs to the walking goroutine.
+// WalkFeedback learns from a thread's walks what its next copies need. It belongs to the walking goroutine.
 type WalkFeedback struct {
 	hints   CopyHints
 	buffer  *hintBuffer
@@ -37,8 +36,8 @@ func newFeedback(t *Thread, first CopyHints) *WalkFeedback {
 	return feedback
 }
 
-// Walked learns from a walk of s. Preconditions: the walk has ended, and p has the mappings as of then. walked has the
-// frames of the walk, or is nil if some are missing.
+// Walked learns from a finished walk of s. Precondition: p has the mappings as of then. walked has the walk's frames,
+// or is nil if some are missing.
 func (feedback *WalkFeedback) Walked(p *code.Process, w *frames.Walker, s *RawSample, walked *WalkedFrames) {
 	feedback.hints.Incomplete = mayChange(w.StopReason())
 	end := classify(p, w, s, &feedback.size)
@@ -58,7 +57,6 @@ func (feedback *WalkFeedback) Walked(p *code.Process, w *frames.Walker, s *RawSa
 	feedback.handOver()
 }
 
-// readAgainIf makes the next observation read the thread again, even if unchanged, if the copy lacked something.
 func (feedback *WalkFeedback) readAgainIf(lacked bool) {
 	if lacked {
 		feedback.hints.Retries++
@@ -69,28 +67,28 @@ func (feedback *WalkFeedback) handOver() { feedback.buffer.put(&feedback.hints) 
 
 // # For single observations
 
-// CopyUpTo sets the size of the next copies of the stack, within its usual limit.
+// CopyUpTo sets the size of the next copies of the stack, at most maxCopy.
 func (feedback *WalkFeedback) CopyUpTo(n int) {
 	feedback.hints.Bytes = min(max(n, minCopy), maxCopy)
 	feedback.handOver()
 }
 
-// CopyDeep sets the size of the next copies of the stack, also beyond its usual limit.
+// CopyDeep is CopyUpTo with at most deepCopy.
 func (feedback *WalkFeedback) CopyDeep(n uint64) {
 	feedback.hints.Bytes = int(min(max(n, minCopy), deepCopy))
 	feedback.handOver()
 }
 
-// CopyOther makes the next observations copy around an address on another stack (a signal stack, a stack that grows in
-// parts). The newest four addresses are kept.
+// CopyOther makes the next observations copy around an address on another stack (a signal stack, a split stack). The
+// newest four addresses are kept.
 func (feedback *WalkFeedback) CopyOther(addr frames.Addr) {
 	_, added := feedback.others.add(addr, 0)
 	feedback.readAgainIf(added)
 	feedback.handOver()
 }
 
-// CopyOtherDeep makes the next observations copy n bytes from an address on another stack. If addr is just beyond such
-// a copy, that one is extended.
+// CopyOtherDeep makes the next observations copy n bytes from addr on another stack, or extends the copy that ends
+// there.
 func (feedback *WalkFeedback) CopyOtherDeep(addr frames.Addr, n uint64) {
 	if !feedback.others.extend(addr, n) {
 		feedback.others.add(addr, min(n, deepCopy))

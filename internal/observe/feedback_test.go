@@ -112,10 +112,10 @@ func TestSamplesAfterAMisleadingOutlineAreWalkedSoon(t *testing.T) {
 	tracee := func() bool {
 		l.takeHints(th)
 		s := &RawSample{}
-		l.makeRoom(th, s)
+		l.prepareBuffers(th, s)
 		l.pieces.noChain = false
 		l.keepCopy(th, s, &ptrace.Request{}, &ptrace.Stop{})
-		return s.Surprising()
+		return s.OutlineFailed()
 	}
 	k.hints.outline = &outline{sizes: &frameSizes{}}
 	if k.handOver(); tracee() {
@@ -168,7 +168,7 @@ func TestASearchBeyondTheStacksEndDoesNotMakeCopiesLarger(t *testing.T) {
 	copied := func() int {
 		l.takeHints(th)
 		s := &RawSample{}
-		l.makeRoom(th, s)
+		l.prepareBuffers(th, s)
 		return int(min(th.hints.get().Top-from, uint64(len(s.buf))))
 	}
 	before := copied()

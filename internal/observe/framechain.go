@@ -11,16 +11,16 @@ import (
 
 // # Frame records beyond the copied stack
 //
-// In a sample the kernel also follows the frame pointers, and records the return addresses (arch/x86/events/core.c,
-// perf_callchain_user). The chain may lead to another stack, of which the sample has no copy:
+// A kernel sample also has the return addresses along the frame pointers (arch/x86/events/core.c,
+// perf_callchain_user). They may lead to another stack, of which the sample has no copy:
 //
 //	copied stack                 another stack
 //	record ──► record ──► ┊      record ──► record ──► 0
-//	return     return     ┊      return     return          the sample has the return addresses, not the records' places
+// return return ┊ return return the sample has the return addresses, not the records' places
 //
-// The chain is followed again and compared within the copy, which shows the place of the first record outside. The
-// places of the following records are known if the code tells their distances ([managed.Chained]). So each word added
-// here was in memory at the moment of the sample.
+// The chain is followed again within the copy, which shows the place of the first record outside. The places of the
+// following ones are known if the code determines their distances ([managed.Chained]). So each word added here was in
+// memory at the moment of the sample.
 
 // maxRecords bounds the kept records (kernel.perf_event_max_stack is 127).
 const maxRecords = 128
@@ -33,8 +33,8 @@ type frameChain struct {
 	words   []byte      // bytes of the added records
 }
 
-// Chain returns the first frame record outside of the copied stack, and the return addresses from there on. There are
-// none if the chain does not leave the copy, or contradicts it.
+// Chain returns the first frame record outside of the copied stack, and the return addresses from there on; none if the
+// chain stays in the copy, or contradicts it.
 func (s *RawSample) Chain() (record frames.Addr, returns []uint64) {
 	return s.chain.record, s.chain.returns
 }
@@ -76,7 +76,6 @@ func (s *RawSample) AddRecords(next []frames.Addr) {
 	chain.returns = chain.returns[:0]
 }
 
-// follow finds the first record outside of the copied stack.
 func (f *frameChain) follow(r *perfevents.Record) {
 	f.returns = f.returns[:0]
 	at, ok := r.Regs.Get(frames.X86RBP)

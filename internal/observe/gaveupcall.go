@@ -14,16 +14,14 @@ import (
 
 // # Calls that give up at each stop
 //
-// Some system calls work in the kernel for long and begin again after a stop ([ptrace.Repair], GaveUp): one longer than
-// a tick would never end. After such a stop, stops of the thread are suppressed while
+// Some system calls begin again after a stop ([ptrace.Repair], GaveUp): one longer than a tick would never end. After
+// such a stop, stops of the thread are suppressed while
 //
 //   - the words around its stack pointer are unchanged, and
 //   - it uses no more user than system time.
 //
 // Neither proves that it is still in the call. CPU time meanwhile is attributed to the call's stack; other time is
-// unobserved.
-//
-// After a stop that did harm (the program gets an error, or a supervisor gets the call twice), stops of the thread are
+// unobserved. After a stop that did harm (the program gets an error, or a supervisor gets the call twice), stops are
 // suppressed for a time that doubles with each harm.
 
 const (
@@ -42,21 +40,21 @@ const (
 
 // gaveUpCall is the state of a thread whose call gave up because of a stop.
 type gaveUpCall struct {
-	inCall      bool // the thread is assumed to be in the call still
+	inCall      bool // assumed to be in the call still
 	sp          frames.Addr
 	nr          int64
 	words       [wordsAround]byte
 	wordCount   int    // of words
-	cpu         uint64 // CPU time at the stop, ns
-	userReadAt  uint64 // CPU time when user was read, ns
-	userTicks   uint64 // user time, clock ticks
+	cpu         uint64 // at the stop, ns
+	userReadAt  uint64 // CPU time when userTicks was read, ns
+	userTicks   uint64
 	presumedCPU uint64 // assumed CPU time of the call, ns
 
-	suppressFor   int64 // length of the last suppression after harm, ns; 0 if no stop did harm
+	suppressFor   int64 // last suppression after harm, ns; 0 without harm
 	suppressUntil int64 // CLOCK_MONOTONIC, ns
 }
 
-// noteGaveUp notes a stop that made a call give up. Precondition: the stack was copied.
+// Precondition: the stack was copied.
 func (t *Thread) noteGaveUp(s *RawSample, stop *ptrace.Stop) {
 	if t.gaveUpCall == nil {
 		t.gaveUpCall = new(gaveUpCall)
@@ -82,17 +80,16 @@ func (t *Thread) noteGaveUp(s *RawSample, stop *ptrace.Stop) {
 	}
 }
 
-// harmed reports whether a stop of the thread did harm. A supervisor of its calls shows only by that.
+// harmed reports whether a stop did harm: a supervisor of the thread's calls shows only by that.
 func (g *gaveUpCall) harmed() bool { return g != nil && g.suppressFor > 0 }
 
-// leftCall notes that the thread has left the call.
 func (g *gaveUpCall) leftCall() {
 	if g != nil {
 		g.inCall = false
 	}
 }
 
-// trySuppressStop reports whether the thread must not be stopped now. If so, it records the time in notStopped.
+// trySuppressStop reports whether the thread must not be stopped now, and notes the time in notStopped.
 func (t *Thread) trySuppressStop() bool {
 	g := t.gaveUpCall
 	if g == nil || !g.inCall && g.suppressUntil == 0 {
@@ -133,17 +130,17 @@ func (t *Thread) checkStillInCall() bool {
 	return ran < most
 }
 
-// userTime returns the thread's clock ticks in user mode, 0 if unreadable.
+// userTime returns clock ticks, 0 if unreadable.
 func (t *Thread) userTime() uint64 {
 	var st procmem.Stat
 	_ = t.files.Stat(&st)
 	return st.UTime
 }
 
-// CallName returns the name of a system call of this machine.
+// CallName returns a system call's name on this machine.
 func CallName(nr int64) string { return process.SyscallName(hostArch(), nr) }
 
-// TakeNotStopped returns how the thread was not stopped since its last observation, and resets it.
+// TakeNotStopped returns and resets how the thread was not stopped since its last observation.
 func (t *Thread) TakeNotStopped() (n sample.NotStopped) {
 	n, t.notStopped = t.notStopped, n
 	return n

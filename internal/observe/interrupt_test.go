@@ -31,13 +31,13 @@ func TestClocksOfAThreadThatComputesOnAreReadOnce(t *testing.T) {
 					}
 					th.lastClocks = sched
 					if mayWait {
-						th.skid.Stopped(1, false, false) // it is at another place
+						th.skid.AttributeStop(1, false, false) // it is at another place
 					} else {
 						for range 8 {
-							th.skid.Stopped(1, true, false)
+							th.skid.AttributeStop(1, true, false)
 						}
 					}
-					if th.skid.MayWait() != mayWait {
+					if th.skid.DecideAtOnce() != mayWait {
 						t.Fatalf("it may wait: %v", !mayWait)
 					}
 					calls := procmem.Calls()

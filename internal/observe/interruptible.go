@@ -9,7 +9,7 @@ import (
 )
 
 // interruptible reports whether a stop has no effect on a sleeper's system call: the kernel resumes it with the rest of
-// its time-out (kernel/signal.c; signal(7)), or package ptrace restarts it, and no memory of the target changes.
+// its time-out (kernel/signal.c; signal(7)), or package ptrace restarts it, and the target's memory stays unchanged.
 func interruptible(t *Thread, call *procmem.SyscallInfo) bool {
 	if call.Nr < 0 {
 		return false // in a page fault, or on the way into a call
@@ -21,8 +21,8 @@ func interruptible(t *Thread, call *procmem.SyscallInfo) bool {
 // Interruptible is interruptible for tests and measurements.
 func Interruptible(t *Thread, call *procmem.SyscallInfo) bool { return interruptible(t, call) }
 
-// InterruptRule returns, for docs/system-calls.md, when a thread may be stopped in a system call; "" means never. If
-// repaired is set, it may be on x86-64 only.
+// InterruptRule returns, for docs/system-calls.md, when a thread may be stopped in a call, "" for never; repaired: on
+// x86-64 only.
 func InterruptRule(name string) (when string, repaired bool) {
 	rule := interruptRules[name]
 	return rule.when, rule.repaired
@@ -31,71 +31,69 @@ func InterruptRule(name string) (when string, repaired bool) {
 type interruptRule struct {
 	when  string
 	holds func(*Thread, *procmem.SyscallInfo) bool
-	// repaired is set if the call returns EINTR and package ptrace restarts it, on x86-64 only
-	// ([ptrace.Tracee.Sleeping]).
+	// The call returns EINTR, and package ptrace restarts it, on x86-64 only ([ptrace.Tracee.Sleeping]).
 	repaired bool
 }
 
-// interruptRules has all calls whose sleepers may be stopped (docs/system-calls.md). Any other call would write user
-// memory, lose events or return a partial result.
+// interruptRules has the calls whose sleepers may be stopped. Any other would write user memory, lose events or return
+// a partial result.
 var interruptRules = map[string]interruptRule{
-	"futex":           {when: "`FUTEX_WAIT`, `FUTEX_WAIT_BITSET`", holds: futexOnlyWaits},
-	"poll":            {when: "array in own frames", holds: arrayIsOwn},
-	"ppoll":           {when: "array in own frames, no timeout, no mask", holds: ppollIsPlain},
-	"select":          {when: "no timeout", holds: selectIsPlain},
-	"pselect6":        {when: "no timeout, no mask", holds: pselectIsPlain},
-	"nanosleep":       {when: "no place for the remaining time", holds: nothingIsLeft},
-	"clock_nanosleep": {when: "no place for the remaining time, or `TIMER_ABSTIME` in own frames", holds: clockSleeps},
-	"wait4":           {when: "not for the caller's group", holds: waitsForOthers},
-	"waitid":          {when: "siginfo in own frames, not for the caller's group", holds: waitidIsOwn},
-	"msgrcv":          {when: "always", holds: alwaysInterruptible},
-	"pause":           {when: "always", holds: alwaysInterruptible},
-	"epoll_wait":      {when: "no timeout", holds: epollForEver, repaired: true},
-	"epoll_pwait":     {when: "no timeout, no mask", holds: epollNoMask, repaired: true},
-	"epoll_pwait2":    {when: "no timeout, no mask", holds: epollPlain2, repaired: true},
-	"read":            {when: plainFiles, holds: plainRead},
-	"readv":           {when: plainFiles, holds: plainRead},
+	"futex":     {when: "`FUTEX_WAIT`, `FUTEX_WAIT_BITSET`", holds: futexOnlyWaits},
+	"poll":      {when: "array in own frames", holds: pollArrayInOwnFrames},
+	"ppoll":     {when: "array in own frames, no timeout, no mask", holds: ppollWithoutTimeout},
+	"select":    {when: "no timeout", holds: selectWithoutTimeout},
+	"pselect6":  {when: "no timeout, no mask", holds: pselectWithoutTimeout},
+	"nanosleep": {when: "no place for the remaining time", holds: noRemainingTime},
+	"clock_nanosleep": {
+		when:  "no place for the remaining time, or `TIMER_ABSTIME` in own frames",
+		holds: clockSleepRestarts,
+	},
+	"wait4":        {when: "not for the caller's group", holds: waitNotForOwnGroup},
+	"waitid":       {when: "siginfo in own frames, not for the caller's group", holds: waitidInOwnFrames},
+	"msgrcv":       {when: "always", holds: alwaysInterruptible},
+	"pause":        {when: "always", holds: alwaysInterruptible},
+	"epoll_wait":   {when: "no timeout", holds: epollWithoutTimeout, repaired: true},
+	"epoll_pwait":  {when: "no timeout, no mask", holds: epollPwaitWithoutTimeout, repaired: true},
+	"epoll_pwait2": {when: "no timeout, no mask", holds: epollPwait2WithoutTimeout, repaired: true},
+	"read":         {when: restartableFiles, holds: readRestarts},
+	"readv":        {when: restartableFiles, holds: readRestarts},
 }
 
-// futexOnlyWaits excludes requeuing and priority inheritance, which may return EAGAIN (kernel/futex/requeue.c). The
-// kernel keeps a time-out as a moment (kernel/futex/waitwake.c, futex_wait).
+// futexOnlyWaits excludes requeuing and priority inheritance, which may return EAGAIN (kernel/futex/requeue.c). A
+// time-out is kept as a moment (kernel/futex/waitwake.c, futex_wait).
 func futexOnlyWaits(_ *Thread, call *procmem.SyscallInfo) bool {
 	const flags, wait, waitBitset = 128 | 256, 0, 9
 	op := uint32(call.Args[1]) &^ flags
 	return op == wait || op == waitBitset
 }
 
-// arrayIsOwn requires the array in the thread's own frames, as each interruption writes revents (fs/select.c,
-// do_sys_poll). The kernel keeps the time-out as a moment.
-func arrayIsOwn(_ *Thread, call *procmem.SyscallInfo) bool {
+// Each interruption writes revents (fs/select.c, do_sys_poll). The time-out is kept as a moment.
+func pollArrayInOwnFrames(_ *Thread, call *procmem.SyscallInfo) bool {
 	n := uint64(uint32(call.Args[1]))
 	return n == 0 || inOwnFrames(call, call.Args[0], 8*n)
 }
 
-// ppollIsPlain excludes a time-out: the kernel writes back the rest, which prolongs the call, or the call returns EINTR
+// ppollWithoutTimeout excludes a time-out: the kernel writes back the rest, which prolongs the call, or returns EINTR
 // (fs/select.c, poll_select_finish). It excludes a mask: blocked signals arrive during the restart.
-func ppollIsPlain(t *Thread, call *procmem.SyscallInfo) bool {
-	return arrayIsOwn(t, call) && call.Args[2] == 0 && call.Args[3] == 0
+func ppollWithoutTimeout(t *Thread, call *procmem.SyscallInfo) bool {
+	return pollArrayInOwnFrames(t, call) && call.Args[2] == 0 && call.Args[3] == 0
 }
 
-// selectIsPlain excludes a time-out as ppollIsPlain does. Interruptions do not write the sets (fs/select.c,
-// core_sys_select).
-func selectIsPlain(_ *Thread, call *procmem.SyscallInfo) bool { return call.Args[4] == 0 }
+// Interruptions do not write the sets (fs/select.c, core_sys_select); a time-out as for ppoll.
+func selectWithoutTimeout(_ *Thread, call *procmem.SyscallInfo) bool { return call.Args[4] == 0 }
 
-// pselectIsPlain excludes a time-out and a mask. The C library always passes a pointer to a structure with the mask's
-// address.
-func pselectIsPlain(t *Thread, call *procmem.SyscallInfo) bool {
+// The C library always passes a structure with the mask's address, which may be 0.
+func pselectWithoutTimeout(t *Thread, call *procmem.SyscallInfo) bool {
 	at := call.Args[5]
 	return call.Args[4] == 0 && (at == 0 || inOwnFrames(call, at, 8) && wordIsZero(t.TID, at))
 }
 
-// nothingIsLeft excludes a place for the remaining time: each interruption writes it (kernel/time/hrtimer.c,
-// do_nanosleep).
-func nothingIsLeft(_ *Thread, call *procmem.SyscallInfo) bool { return call.Args[1] == 0 }
+// Each interruption writes the remaining time (kernel/time/hrtimer.c, do_nanosleep).
+func noRemainingTime(_ *Thread, call *procmem.SyscallInfo) bool { return call.Args[1] == 0 }
 
-// clockSleeps accepts relative sleeps without a place for the remaining time, and absolute ones with their moment,
-// which is read again, in the thread's own frames. It excludes CPU-time and alarm clocks.
-func clockSleeps(_ *Thread, call *procmem.SyscallInfo) bool {
+// clockSleepRestarts accepts relative sleeps without a place for the remaining time, and absolute ones whose moment,
+// which is read again, is in own frames. It excludes CPU-time and alarm clocks.
+func clockSleepRestarts(_ *Thread, call *procmem.SyscallInfo) bool {
 	const realtime, monotonic, boottime, tai, untilMoment = 0, 1, 7, 11, 1
 	switch call.Args[0] {
 	case realtime, monotonic, boottime, tai:
@@ -107,13 +105,12 @@ func clockSleeps(_ *Thread, call *procmem.SyscallInfo) bool {
 	return false
 }
 
-// waitsForOthers excludes the caller's group, which the kernel looks up when the call begins (kernel/exit.c,
+// waitNotForOwnGroup excludes the caller's group, which the kernel looks up only at the call's begin (kernel/exit.c,
 // kernel_wait4).
-func waitsForOthers(_ *Thread, call *procmem.SyscallInfo) bool { return int32(call.Args[0]) != 0 }
+func waitNotForOwnGroup(_ *Thread, call *procmem.SyscallInfo) bool { return int32(call.Args[0]) != 0 }
 
-// waitidIsOwn requires siginfo in the thread's own frames, as each interruption writes it (kernel/exit.c, waitid). It
-// excludes the caller's group.
-func waitidIsOwn(_ *Thread, call *procmem.SyscallInfo) bool {
+// Each interruption writes siginfo (kernel/exit.c, waitid); the caller's group as for wait4.
+func waitidInOwnFrames(_ *Thread, call *procmem.SyscallInfo) bool {
 	const ofGroup = 2
 	if int32(call.Args[0]) == ofGroup && int32(call.Args[1]) == 0 {
 		return false
@@ -121,20 +118,20 @@ func waitidIsOwn(_ *Thread, call *procmem.SyscallInfo) bool {
 	return call.Args[2] == 0 || inOwnFrames(call, call.Args[2], 128)
 }
 
-// alwaysInterruptible is for ipc/msg.c, do_msgrcv, and kernel/signal.c, pause.
+// ipc/msg.c, do_msgrcv; kernel/signal.c, pause.
 func alwaysInterruptible(*Thread, *procmem.SyscallInfo) bool { return true }
 
-// epollForEver excludes a time-out, which would begin again (fs/eventpoll.c, do_epoll_wait).
-func epollForEver(_ *Thread, call *procmem.SyscallInfo) bool { return int32(call.Args[3]) < 0 }
+// A time-out would begin again (fs/eventpoll.c, do_epoll_wait).
+func epollWithoutTimeout(_ *Thread, call *procmem.SyscallInfo) bool { return int32(call.Args[3]) < 0 }
 
-func epollNoMask(t *Thread, call *procmem.SyscallInfo) bool {
-	return epollForEver(t, call) && call.Args[4] == 0
+func epollPwaitWithoutTimeout(t *Thread, call *procmem.SyscallInfo) bool {
+	return epollWithoutTimeout(t, call) && call.Args[4] == 0
 }
 
-func epollPlain2(_ *Thread, call *procmem.SyscallInfo) bool {
+func epollPwait2WithoutTimeout(_ *Thread, call *procmem.SyscallInfo) bool {
 	return call.Args[3] == 0 && call.Args[4] == 0
 }
 
-func plainRead(t *Thread, call *procmem.SyscallInfo) bool {
+func readRestarts(t *Thread, call *procmem.SyscallInfo) bool {
 	return waitsForFirstByte(t, int32(call.Args[0]))
 }

@@ -13,25 +13,23 @@ import (
 
 // # Registers kept from a stop
 //
-// Most walks of passive reads need only the stack pointer and the program counter, or find the register on the stack
-// (package frames, Walker.Hypotheses). Else the thread is stopped once in its sleep, if that does not harm its call
-// ([interruptible]). The registers then hold for passive reads at the same place of the same call, with the same stack
-// up to the outermost frame.
-//
-// The thread runs to stop, and to sleep again. So the next observation is a passive read; later ones find it unchanged.
+// If a walk of a passive read lacks a register (see package frames, Walker.Hypotheses), the thread is stopped once in
+// its sleep, if that does not harm its call ([interruptible]). The registers then hold for passive reads at the same
+// place of the same call, with the same stack up to the outermost frame. The thread runs to stop, and to sleep again:
+// the next observation is a passive read, later ones find it unchanged.
 
-// maxKept bounds the bytes of stack that are kept and compared.
+// maxKept bounds the compared bytes of stack.
 const maxKept = 16 << 10
 
-// keptRegs are the registers of a sleeper at its last stop, with the evidence that they still hold.
+// keptRegs are a sleeper's registers at its last stop, with the evidence that they still hold.
 type keptRegs struct {
 	call  procmem.SyscallInfo
 	regs  frames.Regs
 	stack []byte // from the stack pointer up; empty if no registers are kept
 	runs  uint64 // run count at the stop
-	// asleepIn is the call of a sleeper that is being stopped for a register. Nr is −1 if there is none.
+	// asleepIn is the call of a sleeper being stopped for a register; Nr −1: none.
 	asleepIn procmem.SyscallInfo
-	// awaitsRoot is set if the stack of the last passive read differed, perhaps only beyond the outermost frame.
+	// awaitsRoot: the last passive read's stack differed, perhaps only beyond the outermost frame.
 	awaitsRoot bool
 }
 
@@ -43,9 +41,8 @@ func (k *keptRegs) keep(s *RawSample) {
 	k.stack = append(k.stack[:0], b[:min(len(b), maxKept)]...)
 }
 
-// recall sets the registers of a passive read to those of the last stop, if that was in the same call with the same
-// stack up to the outermost frame, and reports whether it did. It sets call to the call before restart_syscall(2). root
-// is the stack pointer of the outermost frame, or 0 if unknown.
+// recall restores the registers of the last stop if that was in the same call with the same stack up to root, the stack
+// pointer of the outermost frame, or 0 if unknown. It sets call to the one before restart_syscall(2).
 func (k *keptRegs) recall(s *RawSample, call *procmem.SyscallInfo, root frames.Addr) bool {
 	if len(k.stack) == 0 || !k.sameCall(call) {
 		return false
@@ -62,7 +59,7 @@ func (k *keptRegs) recall(s *RawSample, call *procmem.SyscallInfo, root frames.A
 	return true
 }
 
-// recall restores the registers of t. If the stack differed and the walk finds another root, the thread is read again.
+// recall restores the registers of t. If the stack differs and the walk finds another root, the thread is read again.
 func (t *Thread) recall(s *RawSample, call *procmem.SyscallInfo) bool {
 	t.kept.awaitsRoot = false
 	if t.kept.recall(s, call, t.hints.get().Root) {
@@ -82,7 +79,7 @@ func (k *keptRegs) sameSleep(call *procmem.SyscallInfo, runs uint64) bool {
 	return len(k.stack) > 0 && k.sameCall(call) && (runs == k.runs+1 || isRestart(call.Nr))
 }
 
-// isRestart reports whether nr is restart_syscall(2).
+// restart_syscall(2)
 func isRestart(nr int64) bool {
 	if hostArch() == frames.AArch64 {
 		return nr == 128
@@ -98,7 +95,6 @@ func (s *RawSample) bytesFrom(addr frames.Addr) []byte {
 	return st.Bytes[addr-st.Addr:]
 }
 
-// restoreSleeper makes the raw sample of a stop in kept.asleepIn that of a sleeper.
 func (t *Thread) restoreSleeper(s *RawSample, stop *ptrace.Stop) {
 	call := &t.kept.asleepIn
 	// After a restart, PC points at the system call instruction, up to 4 bytes earlier.
@@ -116,11 +112,11 @@ func (t *Thread) restoreSleeper(s *RawSample, stop *ptrace.Stop) {
 	t.base.state = sample.Sleeping
 }
 
-// unprovenSites is a hash table of the places where a register was missing. A collision replaces the older place.
+// unprovenSites is a hash table of [siteKey]s where a register was missing. A collision replaces the older one.
 type unprovenSites [1024]uint64
 
-// siteKey returns the key of a raw sample's place. On x86-64 a missing register depends on the callers, so the key
-// includes the stack pointer and the thread; on arm64 it is the program counter.
+// siteKey depends on x86-64 on the thread and its stack pointer, as a missing register depends on the callers; on arm64
+// on the program counter only.
 func siteKey(tid int, s *RawSample) uint64 {
 	if s.Regs.Arch == frames.AArch64 {
 		return s.Regs.PC
@@ -128,38 +124,38 @@ func siteKey(tid int, s *RawSample) uint64 {
 	return (s.Regs.PC*0x9e3779b97f4a7c15 ^ s.Regs.SP()*0xc2b2ae3d27d4eb4f ^ uint64(tid)*0x165667b19e3779f9) | 1
 }
 
-func (u *unprovenSites) slot(place uint64) *uint64 {
-	return &u[place*0x9e3779b97f4a7c15>>54%uint64(len(u))]
+func (u *unprovenSites) slot(key uint64) *uint64 {
+	return &u[key*0x9e3779b97f4a7c15>>54%uint64(len(u))]
 }
 
-func (u *unprovenSites) note(place uint64) {
-	if place != 0 {
-		*u.slot(place) = place
+func (u *unprovenSites) note(key uint64) {
+	if key != 0 {
+		*u.slot(key) = key
 	}
 }
 
-func (u *unprovenSites) has(place uint64) bool { return *u.slot(place) == place }
+func (u *unprovenSites) has(key uint64) bool { return *u.slot(key) == key }
 
 func (feedback *WalkFeedback) noteMissingRegister(s *RawSample) {
 	if s.How != ByPassiveRead || !interruptible(feedback.thread, &s.Call) {
 		return
 	}
 	feedback.hints.Unproven = siteKey(feedback.thread.TID, s)
-	feedback.readAgainIf(!s.refused)
+	feedback.readAgainIf(!s.stopRefused)
 }
 
 func (o *Observer) mayStopSleepers() bool { return o.mode != ModePassiveOnly && !o.ctl.ReadOnly() }
 
-// prepareStopForRegister reports whether to stop a sleeper for a missing register, and then sets kept.asleepIn. If one
-// is missing but the thread must not be stopped, it sets s.refused.
+// prepareStopForRegister reports whether to stop a sleeper for a missing register, and sets kept.asleepIn. If the stop
+// is not allowed, it sets s.stopRefused.
 func (o *Observer) prepareStopForRegister(t *Thread, s *RawSample) bool {
 	if s.recalled || !o.unproven.has(siteKey(t.TID, s)) {
 		return false
 	}
-	s.refused = !o.mayStopSleepers() || t.kept.sameSleep(&s.Call, s.Sched.Runs) || !interruptible(t, &s.Call) ||
+	s.stopRefused = !o.mayStopSleepers() || t.kept.sameSleep(&s.Call, s.Sched.Runs) || !interruptible(t, &s.Call) ||
 		t.gaveUpCall.harmed() || !o.pause.tryAdmitStop(t)
-	if !s.refused {
+	if !s.stopRefused {
 		t.kept.asleepIn = s.Call
 	}
-	return !s.refused
+	return !s.stopRefused
 }

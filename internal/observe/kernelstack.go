@@ -11,51 +11,8 @@ import (
 
 // # Threads that wait for locks
 //
-// The operation of futex(2) and /proc/PID/task/TID/wchan determine a thread's kernel stack, and wchan is cheaper to
-// read. So kernel stacks are cached by these two: the last one of each thread, and some for all threads.
-
-// futexSleep is a thread's last kernel stack in futex(2).
-type futexSleep struct {
-	op       uint64
-	wchan    [40]byte
-	wchanLen int
-	text     []byte
-	reads    int
-	noted    bool // read, but the run count does not prove yet that it is of this sleep
-	known    bool // proved
-}
-
-// futexReads is the number of reads of a thread's kernel stack before one is kept.
-const futexReads = 4
-
-// unchanged reports whether the kept kernel stack is that of call.
-func (f *futexSleep) unchanged(t *Thread, call *procmem.SyscallInfo) bool {
-	if !f.known || f.op != call.Args[1] {
-		return false
-	}
-	var buf [len(f.wchan) + 1]byte
-	name, err := t.files.Wchan(buf[:])
-	return err == nil && string(name) == string(f.wchan[:f.wchanLen])
-}
-
-// note keeps a kernel stack until [futexSleep.confirm] confirms it.
-func (f *futexSleep) note(t *Thread, call *procmem.SyscallInfo, text []byte) {
-	f.known, f.noted = false, false
-	f.reads++
-	if f.reads < futexReads || len(text) == 0 {
-		return
-	}
-	var buf [len(f.wchan) + 1]byte
-	name, err := t.files.Wchan(buf[:])
-	f.noted = err == nil && len(name) > 0 && len(name) <= len(f.wchan)
-	if f.noted {
-		f.op = call.Args[1]
-		f.wchanLen = copy(f.wchan[:], name)
-		f.text = append(f.text[:0], text...)
-	}
-}
-
-func (f *futexSleep) confirm() { f.known, f.noted = f.known || f.noted, false }
+// The operation of futex(2) and /proc/PID/task/TID/wchan, which is cheap to read, determine a kernel stack. So the last
+// one of each thread, and some for all threads, are cached by these two.
 
 type futexStack struct {
 	op       uint64
@@ -64,17 +21,63 @@ type futexStack struct {
 	text     []byte
 }
 
-// maxFutexStacks is enough: each operation has one or two kernel stacks.
-const maxFutexStacks = 8
-
-// futexStacks are kernel stacks for all threads, as some threads live for one sleep only.
-type futexStacks struct {
-	stacks [maxFutexStacks]futexStack
-	next   uint8
-	found  futexStack // the last one read, not proved yet
+// set sets the stack of a thread that waits in a kernel function, and reports whether it is usable: else it is empty.
+func (f *futexStack) set(call *procmem.SyscallInfo, name, text []byte) bool {
+	f.wchanLen = 0
+	if len(name) == 0 || len(name) > len(f.wchan) || len(text) == 0 {
+		return false
+	}
+	f.op, f.text = call.Args[1], append(f.text[:0], text...)
+	f.wchanLen = copy(f.wchan[:], name)
+	return true
 }
 
-// kernelStackOf returns a proved kernel stack of the same operation and wchan, or nil.
+func (f *futexStack) isIn(name []byte) bool { return string(name) == string(f.wchan[:f.wchanLen]) }
+
+// futexSleep is a thread's last kernel stack in futex(2).
+type futexSleep struct {
+	futexStack
+	reads int
+	noted bool // read, but perhaps not of this sleep
+	known bool // proved by the run count
+}
+
+// futexReads of a thread's kernel stacks precede the first kept one.
+const futexReads = 4
+
+func (f *futexSleep) unchanged(t *Thread, call *procmem.SyscallInfo) bool {
+	if !f.known || f.op != call.Args[1] {
+		return false
+	}
+	var buf [len(f.wchan) + 1]byte
+	name, err := t.files.Wchan(buf[:])
+	return err == nil && f.isIn(name)
+}
+
+// note keeps a kernel stack until it is confirmed.
+func (f *futexSleep) note(t *Thread, call *procmem.SyscallInfo, text []byte) {
+	f.known, f.noted = false, false
+	f.reads++
+	if f.reads < futexReads || len(text) == 0 {
+		return
+	}
+	var buf [len(f.wchan) + 1]byte
+	name, err := t.files.Wchan(buf[:])
+	f.noted = err == nil && f.set(call, name, text)
+}
+
+func (f *futexSleep) confirm() { f.known, f.noted = f.known || f.noted, false }
+
+// maxFutexStacks is enough: an operation has one or two kernel stacks.
+const maxFutexStacks = 8
+
+// futexStacks are those of all threads, as some threads live for one sleep only.
+type futexStacks struct {
+	stacks    [maxFutexStacks]futexStack
+	next      uint8
+	candidate futexStack // the last one read, not proved yet
+}
+
 func (f *futexStacks) kernelStackOf(t *Thread, call *procmem.SyscallInfo) []byte {
 	var buf [len(futexStack{}.wchan) + 1]byte
 	var name []byte
@@ -89,37 +92,34 @@ func (f *futexStacks) kernelStackOf(t *Thread, call *procmem.SyscallInfo) []byte
 				return nil
 			}
 		}
-		if string(name) == string(cached.wchan[:cached.wchanLen]) {
+		if cached.isIn(name) {
 			return cached.text
 		}
 	}
 	return nil
 }
 
-// keepFound keeps a kernel stack until [futexStacks.confirm] confirms it.
-func (f *futexStacks) keepFound(t *Thread, call *procmem.SyscallInfo, text []byte) {
-	var buf [len(f.found.wchan) + 1]byte
-	name, err := t.files.WchanOnce(buf[:])
-	f.found.wchanLen = 0
-	if err != nil || len(name) == 0 || len(name) > len(f.found.wchan) || len(text) == 0 {
-		return
+// keepCandidate keeps a kernel stack until it is confirmed.
+func (f *futexStacks) keepCandidate(t *Thread, call *procmem.SyscallInfo, text []byte) {
+	var buf [len(f.candidate.wchan) + 1]byte
+	f.candidate.wchanLen = 0
+	if name, err := t.files.WchanOnce(buf[:]); err == nil {
+		f.candidate.set(call, name, text)
 	}
-	f.found.op, f.found.text = call.Args[1], append(f.found.text[:0], text...)
-	f.found.wchanLen = copy(f.found.wchan[:], name)
 }
 
 func (f *futexStacks) confirm() {
-	if f.found.wchanLen == 0 {
+	if f.candidate.wchanLen == 0 {
 		return
 	}
 	oldest := &f.stacks[f.next%maxFutexStacks]
-	*oldest, f.found = f.found, *oldest
-	f.found.wchanLen = 0
+	*oldest, f.candidate = f.candidate, *oldest
+	f.candidate.wchanLen = 0
 	f.next++
 }
 
-// kernelStacks reads the kernel stacks of passively read threads with CAP_SYS_ADMIN: three system calls, some 6 µs.
-// Threads that run between all their observations are left out.
+// kernelStacks reads the kernel stacks of sleepers with CAP_SYS_ADMIN: three system calls, some 6 µs. Threads that run
+// between all their observations are left out.
 type kernelStacks struct {
 	wanted bool
 	failed int // failures in a row
@@ -127,18 +127,18 @@ type kernelStacks struct {
 }
 
 const (
-	// maxKernelText bounds the text of a kernel stack, in bytes.
+	// In bytes.
 	maxKernelText = 2 << 10
-	// kernelTries is the number of failures in a row that ends the reading of kernel stacks.
+	// Failures in a row that end the reading of kernel stacks.
 	kernelTries = 64
 )
 
-// ReadKernelStacks makes raw samples of sleepers include kernel stacks ([KernelStack]), if permitted.
+// ReadKernelStacks makes passive reads include [KernelStack], if permitted.
 func (o *Observer) ReadKernelStacks() { o.kernel.wanted = true }
 
 func (k *kernelStacks) read(t *Thread, s *RawSample, call *procmem.SyscallInfo) {
 	f := &t.futex
-	if !k.wanted || t.restless {
+	if !k.wanted || t.ranBetween {
 		return
 	}
 	if cap(s.KernelText) == 0 {
@@ -162,7 +162,7 @@ func (k *kernelStacks) read(t *Thread, s *RawSample, call *procmem.SyscallInfo) 
 		k.failed = 0
 		if inFutex {
 			f.note(t, call, text)
-			k.keepFound(t, call, text)
+			k.keepCandidate(t, call, text)
 		}
 		return
 	}

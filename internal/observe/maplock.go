@@ -10,16 +10,15 @@ import (
 
 // # The lock of the mappings
 //
-// Each read of a process's memory takes mmap_lock, whose state cannot be read. While a preempted thread holds it, a
-// read waits, and with it the stopped thread. So, where the lock is often held:
+// Each read of memory takes mmap_lock, whose state cannot be read. While a preempted thread holds it, the read waits,
+// and with it the stopped thread. So, in the first stops of each process of several threads, after a stop that waited,
+// and if the length of stops is limited:
 //
 //   - The tracer reads a byte before the stop: it waits for the lock while no thread is stopped.
 //   - Another thread of this process reads ([procmem.Relays]), which takes 5 µs more. If a read is late, the stopped
 //     thread is detached, and the sample is lost ([refusal.MapLock]).
 //
-// This is done in the first stops of each process of several threads, after a stop that waited, and if the length of
-// stops is limited. Passive reads use the other thread, which may get no CPU for 1 ms, only while a stop is pending or
-// after a wait.
+// Passive reads use the other thread, which may get no CPU for 1 ms, only while a stop is pending or after a wait.
 
 const (
 	firstWatched = 1 << 7  // stops of a process of several threads
@@ -28,15 +27,14 @@ const (
 	lockWait     = 1e6     // ns, longest wait for the lock in an observation
 )
 
-// mapLock bounds the time that reads of memory wait for the lock.
 type mapLock struct {
 	ctl    *ptrace.Controller
 	pause  *pauseLimit
 	relays *procmem.Relays // nil if the calling thread reads
 }
 
-// DetachInTime makes stops end without a sample if reads wait too long for mmap_lock.
-func (lock *mapLock) DetachInTime() { lock.relays = procmem.NewRelays() }
+// LimitLockWait bounds the time that a stopped thread waits for mmap_lock.
+func (lock *mapLock) LimitLockWait() { lock.relays = procmem.NewRelays() }
 
 func (lock *mapLock) closeRelays() {
 	if lock.relays != nil {
@@ -44,8 +42,7 @@ func (lock *mapLock) closeRelays() {
 	}
 }
 
-// beginReads begins the reads of an observation, and reports whether the memory can be read now. stopped is set if the
-// thread is stopped.
+// beginReads reports whether the memory can be read now.
 func (lock *mapLock) beginReads(t *Thread, stopped bool) bool {
 	m := t.Memory
 	if m == nil || lock.relays == nil {
@@ -54,7 +51,7 @@ func (lock *mapLock) beginReads(t *Thread, stopped bool) bool {
 	if t.TID != t.PID {
 		m.WatchFirst(firstWatched)
 	}
-	if lock.readElsewhere(m, stopped) {
+	if lock.readsByRelay(m, stopped) {
 		m.Relay(lock.relays)
 	} else {
 		m.Relay(nil)
@@ -62,12 +59,12 @@ func (lock *mapLock) beginReads(t *Thread, stopped bool) bool {
 	return m.Within(lockWait)
 }
 
-func (lock *mapLock) readElsewhere(m *procmem.Memory, stopped bool) bool {
+func (lock *mapLock) readsByRelay(m *procmem.Memory, stopped bool) bool {
 	watched := m.Watched() || lock.pause.limit > 0
 	return watched && (stopped || lock.ctl.Pending() > 0 || m.OftenHeld())
 }
 
-// endReads ends the reads. It returns false if one was late: then all are void.
+// endReads returns false if a read was late: then all are void.
 func (lock *mapLock) endReads(t *Thread) bool {
 	m := t.Memory
 	if m == nil || lock.relays == nil {
@@ -79,14 +76,13 @@ func (lock *mapLock) endReads(t *Thread) bool {
 	return !m.Late()
 }
 
-// watchLock makes the next stops of the process read in time, if c is a wait for the lock.
 func (t *Thread) watchLock(c ptrace.Cause) {
 	if c == ptrace.CauseLock && t.Memory != nil {
 		t.Memory.Watch(watchedFor)
 	}
 }
 
-// waitForMappings waits for the lock before a stop, if the lock is watched. It reports whether it was held.
+// waitForMappings waits for the lock before a stop, if it is watched, and reports whether it was held.
 func (o *Observer) waitForMappings(t *Thread, s *RawSample) bool {
 	s.LockWait = 0
 	m := t.Memory
@@ -102,7 +98,6 @@ func (o *Observer) waitForMappings(t *Thread, s *RawSample) bool {
 	return true
 }
 
-// noteLostStop notes a stop whose sample is lost because a read was late.
 func (o *Observer) noteLostStop(t *Thread) error {
 	t.base.valid = false
 	t.lostStop, _ = t.stopTimes(&o.stop)
@@ -111,13 +106,13 @@ func (o *Observer) noteLostStop(t *Thread) error {
 	return refusal.MapLock
 }
 
-// TakeLostStop returns how long a thread was stopped without a sample ([refusal.MapLock]), in ns, and resets it to 0.
+// TakeLostStop returns and resets how long the thread was stopped without a sample ([refusal.MapLock]), in ns.
 func (t *Thread) TakeLostStop() (ns int64) {
 	ns, t.lostStop = t.lostStop, 0
 	return ns
 }
 
-// readAgain reads a thread passively once more after the tracer has slept for the lock, not for its timer.
+// readAgain repeats the passive read after the tracer has slept for the lock, not for its timer.
 func (o *Observer) readAgain(t *Thread, s *RawSample) (asleep bool, err error) {
 	if t.lastClocks, err = t.files.SchedStat(); err != nil {
 		return false, err

@@ -59,7 +59,7 @@ func TestTheLockOfTheMappingsIsAwaitedBeforeAStop(t *testing.T) {
 
 func TestThreadsAreDetachedInTimeIfTheLockOfTheMappingsIsHeld(t *testing.T) {
 	withMapChanger(t, func(l *Observer, th *Thread) {
-		l.DetachInTime()
+		l.LimitLockWait()
 		th.watchLock(ptrace.CauseCopy)
 		if th.Memory.Watched() {
 			t.Error("a copy that was long for its length has the lock watched")
@@ -97,7 +97,7 @@ func TestASleeperIsReadByTheCallingThread(t *testing.T) {
 		defer ctl.Close()
 		l := New(ctl, NewPool(4), ModeNoReuse)
 		defer l.Close()
-		l.DetachInTime()
+		l.LimitLockWait()
 		r, w, err := os.Pipe()
 		if err != nil {
 			t.Fatal(err)
@@ -124,7 +124,7 @@ func TestASleeperIsReadByTheCallingThread(t *testing.T) {
 // Relay threads do not return.
 func TestAThreadIsLetGoWhenItsMemoryIsNotRead(t *testing.T) {
 	withMapChanger(t, func(l *Observer, th *Thread) {
-		l.DetachInTime()
+		l.LimitLockWait()
 		th.Memory.WatchHeld(1 << 20)
 		r, w, err := os.Pipe()
 		if err != nil {

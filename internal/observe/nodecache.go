@@ -12,35 +12,31 @@ import (
 
 // # Nodes of the last observation
 //
-// Frames that are objects lie anywhere, and most are those of the last observation. Before a stop the kernel is asked
-// which of these are in memory. In the stop one call reads them when a chain comes to the first node that no region
-// has; new ones are read one by one.
+// Frames that are objects lie anywhere, and most are those of the last observation. Of these, the ones found present
+// before a stop are read by one call when a chain comes to the first node that no region has; new ones one by one.
 
 const maxCachedNodes = procmem.MostPlaces
 
-type presentNodes struct {
-	cache *nodeCache
-	found int
-	parts [maxCachedNodes]frames.Region
+type cachedNodes struct {
+	cache     *nodeCache
+	nextCount int
 }
 
-// nodeCache has the nodes of a thread's last chain that were in no other region.
+// nodeCache has the nodes of a thread's last chain that no other region has.
 type nodeCache struct {
 	at         [maxCachedNodes]frames.Addr
 	atCount    int
 	present    [maxCachedNodes]bool
-	pieces     [maxCachedNodes]nodePiece
+	pieces     [maxCachedNodes]memoryRange
 	pieceCount int
 	until      int64 // present until, CLOCK_MONOTONIC ns; 0 if unknown
 	failures   int   // failures in a row
 	next       [maxCachedNodes]frames.Addr
 }
 
-type nodePiece struct{ from, to frames.Addr }
-
 const maxFailures = 4
 
-// checkPresent checks before a stop which nodes are present, and joins those of one page: fewer places are read faster.
+// checkPresent checks the nodes before a stop, and joins those of one page: fewer places are read faster.
 func (cache *nodeCache) checkPresent(m *procmem.Memory, size uint64) {
 	cache.until = 0
 	if cache.atCount == 0 || cache.failures == maxFailures {
@@ -50,12 +46,12 @@ func (cache *nodeCache) checkPresent(m *procmem.Memory, size uint64) {
 	cache.pieceCount = 0
 	for i, at := range cache.at[:cache.atCount] {
 		if cache.present[i] {
-			cache.put(nodePiece{at, at + size})
+			cache.put(memoryRange{at, at + size})
 		}
 	}
 }
 
-func (cache *nodeCache) put(n nodePiece) {
+func (cache *nodeCache) put(n memoryRange) {
 	page := n.from &^ (planPage - 1)
 	for i := range cache.pieces[:cache.pieceCount] {
 		if p := &cache.pieces[i]; p.from&^(planPage-1) == page && n.to-page <= planPage && p.to-page <= planPage {
@@ -67,59 +63,41 @@ func (cache *nodeCache) put(n nodePiece) {
 	cache.pieceCount++
 }
 
-// readCachedNodes reads the checked nodes, once for each check. It reports whether it got any.
+// readCachedNodes reads the checked nodes, once for each check, and reports whether it got any.
 func (p *planCopier) readCachedNodes() bool {
 	cache := p.cache
-	n := 0
-	used := p.bufUsed
 	if cache == nil || cache.until == 0 {
 		return false
 	}
-	until := cache.until
+	until, before := cache.until, p.regionCount
 	cache.until = 0
-	for _, piece := range cache.pieces[:cache.pieceCount] {
-		size := int(piece.to - piece.from)
-		if p.regionCount+n == len(p.out) || size > len(p.buf)-used {
-			break
-		}
-		p.parts[n] = frames.Region{Addr: piece.from, Bytes: p.buf[used : used+size]}
-		used += size
-		n++
-	}
-	got := p.rd.ReadPresent(p.parts[:n], until)
+	asked, got := p.readPresent(cache.pieces[:cache.pieceCount], until)
 	switch {
 	case got > 0:
 		cache.failures = 0
-	case n > 0 && procmem.Now() < until: // later the check does not hold
+	case asked > 0 && procmem.Now() < until: // later the check does not hold
 		cache.failures++
-	}
-	before := p.regionCount
-	for i := 0; i < n && got >= len(p.parts[i].Bytes); i++ {
-		got -= len(p.parts[i].Bytes)
-		p.bufUsed += len(p.parts[i].Bytes)
-		p.out[p.regionCount] = p.parts[i]
-		p.regionCount++
 	}
 	return p.regionCount > before
 }
 
-// denseNodes is the distance of nodes, in sizes of a node, up to which one page usually has both.
+// denseNodes is the distance, in sizes of a node, up to which one page usually has both nodes.
 const denseNodes = 3
 
-// cacheNode keeps a node for the next observation, unless it is in a region with a lower index than before.
+// cacheNode keeps a node for the next observation, if it is in a region from index before on.
 func (p *planCopier) cacheNode(at frames.Addr, size uint64, before int) {
 	cache := p.cache
-	if cache == nil || p.first != nil || p.lastIn < before || p.found == maxCachedNodes {
+	if cache == nil || p.firstChain != nil || p.lastIndex < before || p.nextCount == maxCachedNodes {
 		return
 	}
-	if near := denseNodes * size; p.found > 0 && at-cache.next[p.found-1]+near <= 2*near {
+	if near := denseNodes * size; p.nextCount > 0 && at-cache.next[p.nextCount-1]+near <= 2*near {
 		return
 	}
-	cache.next[p.found] = at
-	p.found++
+	cache.next[p.nextCount] = at
+	p.nextCount++
 }
 
-// checkPlan checks before a stop whether the memory that the plan reads first is present.
+// checkPlan checks before a stop whether what the plan reads first is present.
 func (t *Thread) checkPlan() {
 	hints := t.hints.get()
 	if hints.Plan == nil || hints.Anchor == 0 || t.Memory == nil || len(hints.Plan.Steps) == 0 {

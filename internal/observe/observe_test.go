@@ -53,7 +53,7 @@ func TestPauseLimitGoesByTheThreadsOwnStopsThenByThoseOfOthers(t *testing.T) {
 	}
 	tries := 0
 	for ; !p.tryAdmitStop(&b); tries++ {
-		if tries > 100*pauseFades {
+		if tries > 100*pauseDecay {
 			t.Fatal("a thread is left out for good")
 		}
 	}
@@ -65,7 +65,7 @@ func TestPauseLimitGoesByTheThreadsOwnStopsThenByThoseOfOthers(t *testing.T) {
 func TestPauseLimitBelowAnyStopStaysClosed(t *testing.T) {
 	p := pauseLimit{limit: minPause - 1}
 	var a Thread
-	for range 100 * pauseFades {
+	for range 100 * pauseDecay {
 		if p.tryAdmitStop(&a) {
 			t.Fatal("allowed")
 		}
@@ -76,9 +76,9 @@ func TestPoolCountsWhatIsOutAndKeepsNoLargeBuffers(t *testing.T) {
 	p := NewPool(4)
 	a, b := p.Get(), p.Get()
 	a.reserveStack(1 << 10)
-	b.reserveStack(2 * keepRoom)
-	b.reserveStack(4 * keepRoom)
-	if got := p.BytesInUse(); got != 1<<10+4*keepRoom {
+	b.reserveStack(2 * maxKeptBuffer)
+	b.reserveStack(4 * maxKeptBuffer)
+	if got := p.BytesInUse(); got != 1<<10+4*maxKeptBuffer {
 		t.Errorf("%d bytes out", got)
 	}
 	a.BeginWaiting()
@@ -143,7 +143,7 @@ func TestPoolKeepsNoMoreThanOrdinaryTicksNeed(t *testing.T) {
 	const each = 256 << 10
 	p := NewPool(1024)
 	var out []*RawSample
-	for range 2 * keepFree / each {
+	for range 2 * maxKeptBytes / each {
 		s := p.Get()
 		s.reserveStack(each)
 		out = append(out, s)
@@ -151,10 +151,10 @@ func TestPoolKeepsNoMoreThanOrdinaryTicksNeed(t *testing.T) {
 	for _, s := range out {
 		p.Put(s)
 	}
-	if n := len(p.free); n != keepFree/each || p.freeBytes.Load() != keepFree {
+	if n := len(p.free); n != maxKeptBytes/each || p.freeBytes.Load() != maxKeptBytes {
 		t.Errorf("%d buffers, %d bytes kept", n, p.freeBytes.Load())
 	}
-	for range keepFree / each {
+	for range maxKeptBytes / each {
 		p.Get()
 	}
 	if p.freeBytes.Load() != 0 {

@@ -9,7 +9,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// LongStop is the least length, in ns, of a stop whose cause is recorded ([RawSample.StopCause]).
+// LongStop is the length of a stop, in ns, above which its cause is recorded ([RawSample.StopCause]).
 const LongStop = 1 << 18
 
 // Outcome is the result of [Observer.Begin].
@@ -17,15 +17,15 @@ type Outcome uint8
 
 // The outcomes. Only Done has a raw sample, and only Failed an error.
 const (
-	Failed  Outcome = iota // no observation; [Reason] classifies the error
-	Pending                // [Observer.Collect] finishes it
-	Reused                 // unchanged since its last observation
-	Done                   // the raw sample is complete
-	Runs                   // running, and sampled by the kernel
-	Queued                 // not stopped until it has a CPU
+	Failed        Outcome = iota // no observation; [Reason] classifies the error
+	Pending                      // [Observer.Collect] finishes it
+	Reused                       // unchanged since its last observation
+	Done                         // the raw sample is complete
+	LeftToSamples                // running, and sampled by the kernel
+	Queued                       // not stopped until it has a CPU
 )
 
-// Observer observes threads. Precondition of all methods: the caller runs on the controller's OS thread.
+// Observer observes threads. Precondition of all methods: they run on the controller's OS thread.
 type Observer struct {
 	ctl            *ptrace.Controller
 	pool           *Pool
@@ -43,14 +43,14 @@ type Observer struct {
 	preemption
 }
 
-// New returns an observer that takes raw samples from pool. mode is ModeAuto except for measurements.
+// New returns an observer that takes raw samples from pool.
 func New(ctl *ptrace.Controller, pool *Pool, mode Mode) *Observer {
 	o := &Observer{ctl: ctl, pool: pool, mode: mode, copier: copier{arch: hostArch()}, preemption: preemption{ctl: ctl}}
 	o.mapLock = mapLock{ctl: ctl, pause: &o.pause}
 	return o
 }
 
-// Begin observes a thread: it finds it unchanged, reads it passively, or begins a stop.
+// Begin observes a thread, or begins a stop.
 func (o *Observer) Begin(t *Thread) (Outcome, *RawSample, error) {
 	sched, err := o.clocks(t)
 	if err != nil {
@@ -69,7 +69,7 @@ func (o *Observer) Begin(t *Thread) (Outcome, *RawSample, error) {
 		return Done, s, nil
 	case Pending: // the thread keeps s
 		return Pending, nil, nil
-	case Failed, Runs:
+	case Failed, LeftToSamples:
 		t.base.valid = false
 	}
 	o.pool.Put(s)
@@ -89,7 +89,7 @@ func (o *Observer) readOrStop(t *Thread, s *RawSample, sched procmem.SchedStat) 
 			return Done, nil
 		}
 	case t.UsesSamples():
-		return Runs, nil
+		return LeftToSamples, nil
 	case o.mode != ModeAlwaysStop && t.trySuppressStop():
 		return Failed, refusal.InCall
 	case o.deferUntilOnCPU(t):
@@ -102,7 +102,7 @@ func (o *Observer) readOrStop(t *Thread, s *RawSample, sched procmem.SchedStat) 
 	return Pending, nil
 }
 
-// readAsleep makes a passive read, and reports whether the thread sleeps.
+// readAsleep reports whether the thread sleeps, and was read.
 func (o *Observer) readAsleep(t *Thread, s *RawSample, sched procmem.SchedStat) (asleep bool, err error) {
 	if !o.beginReads(t, false) {
 		return false, refusal.MapLock
@@ -123,7 +123,6 @@ func (o *Observer) readAsleep(t *Thread, s *RawSample, sched procmem.SchedStat) 
 	return asleep, nil
 }
 
-// clocks reads the thread's clocks, also into t.lastClocks.
 func (o *Observer) clocks(t *Thread) (sched procmem.SchedStat, err error) {
 	sched, err = t.files.SchedStat()
 	if err == nil && (sched.Runs < t.lastClocks.Runs || sched.CPU < t.lastClocks.CPU) {
@@ -144,13 +143,13 @@ func (t *Thread) tryReuse(sched procmem.SchedStat) bool {
 	case !t.base.unchanged(sched) && !t.base.acceptReturnToStop(sched, t.files):
 		t.retryBackoff = retryBackoff{}
 	case !t.retryBackoff.countReuse(t.hints.get().Incomplete):
-		t.restless = false
+		t.ranBetween = false
 		return true
 	}
 	return false
 }
 
-// classifySleeper sets the state of a passively read thread. It reports whether to stop it, for a missing register or
+// classifySleeper sets a passively read thread's state, and reports whether to stop it: for a missing register, or
 // because it is stopped by job control.
 func (o *Observer) classifySleeper(t *Thread, s *RawSample) (mustStop bool) {
 	s.OnCPU, s.Basis = false, sample.Exact

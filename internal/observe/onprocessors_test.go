@@ -64,7 +64,7 @@ func TestOnlyThreadsOnAProcessorAreAskedToStop(t *testing.T) {
 			t.Errorf("%d were stopped, %d left for later, %d as before", seen[Pending], seen[Queued], seen[Reused])
 		}
 		threads[0].base.valid = false
-		threads[0].queuedSince = procmem.Now() - queuedFor
+		threads[0].queuedSince = procmem.Now() - maxQueued
 		if tracee(threads[0]) != Pending || threads[0].queuedSince != 0 {
 			t.Error("one that is always queued is not stopped")
 		}

@@ -13,12 +13,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// OnThread runs f on an OS thread that ends when f returns, so that the kernel detaches what f left attached. It is
-// never the process's first thread, which Go does not end. A panic in f ends the process.
+// OnThread runs f on an OS thread that ends with f, so that the kernel detaches what f left attached. A panic in f ends
+// the process.
 func OnThread(f func()) {
 	done := make(chan struct{})
 	go func() {
-		runtime.LockOSThread() // never unlocked, unless the first thread
+		runtime.LockOSThread() // never unlocked, unless the first thread, which Go does not end
 		if unix.Gettid() == os.Getpid() {
 			OnThread(f)
 			runtime.UnlockOSThread()
@@ -33,16 +33,16 @@ func OnThread(f func()) {
 
 const watchEvery = 250 * time.Millisecond
 
-// ErrHung means that a thread of this process hangs in a system call. The process must then end: the threads that it
-// has stopped stay stopped until then.
+// ErrHung means that a thread of this process hangs in a system call. The process must end: the threads that it has
+// stopped stay stopped until then.
 var ErrHung = errors.New("a read does not come back")
 
-// Hung returns the error for a result of [Stalls].
+// Hung returns an ErrHung for a result of [Stalls].
 func Hung(what string) error {
 	return fmt.Errorf("%w: prywalk hangs in %s: memory or a file that it reads is not delivered", ErrHung, what)
 }
 
-// OnWatchedThread is [OnThread] that returns [ErrHung] when f hangs in a system call. f may continue later.
+// OnWatchedThread is [OnThread] that returns [ErrHung] when f hangs. f may continue later.
 func OnWatchedThread(f func()) error {
 	var tid atomic.Int32
 	done := make(chan struct{})
@@ -58,7 +58,7 @@ func OnWatchedThread(f func()) error {
 	return watch(done, func() string { return stalls.HungTracer(int(tid.Load())) })
 }
 
-// Watched runs f on another goroutine. It returns [ErrHung] when a thread of this process hangs in a read.
+// Watched runs f on another goroutine, and returns [ErrHung] when any thread of this process hangs in a read.
 func Watched(f func()) error {
 	done := make(chan struct{})
 	go func() {

@@ -14,33 +14,28 @@ const (
 	maxOthers  = 4
 )
 
-// StackRef is a place on another stack.
 type StackRef struct {
 	At   frames.Addr // 0 if there is none
 	Size int         // bytes to copy, if more than usual
 	End  int         // bytes from At to where complete walks ended; 0 if none has
-	// FirstStack is set if At is near the end of the thread's first stack, which is copied only while the thread is on
-	// another.
+	// FirstStack: At is near the end of the thread's first stack, copied only while the thread is on another.
 	FirstStack bool
 }
 
-// otherHints is what to copy of other stacks.
 type otherHints struct {
-	// Others are places on other stacks.
 	Others [maxOthers]StackRef
 }
 
-// otherStackLearner learns which places on other stacks to copy.
 type otherStackLearner struct {
 	*otherHints
-	next      int            // index of the last replaced place
+	next      int            // last replaced place
 	keepFor   int            // walks elsewhere until a place is dropped
 	walksLeft [maxOthers]int // of these, still to come; 0 if the place is kept for ever
 	gaveUp    bool           // a place was dropped since the last call of addMissing
 }
 
-// update learns from a walk. again is set if it went to a new place that was not copied. A kernel sample has one stack
-// only, so it says nothing about others once the walk has left it.
+// update reports whether the walk went to a new place that was not copied. A kernel sample has one stack only, so it
+// shows nothing of others once the walk has left it.
 func (learner *otherStackLearner) update(end walkEnd, w *frames.Walker, s *RawSample) (again bool) {
 	learner.noteUsed(w)
 	if end != endCutOther && end != endOtherStack || s.How == BySample && w.OnOtherStack() {
@@ -49,7 +44,7 @@ func (learner *otherStackLearner) update(end walkEnd, w *frames.Walker, s *RawSa
 	return learner.addMissing(w.UnreadAddr())
 }
 
-// firstStackBytes covers the outermost frames and the kernel's data beyond them (arguments, environment).
+// firstStackBytes has the outermost frames and what the kernel puts beyond (arguments, environment).
 const firstStackBytes = 24 << 10
 
 func (s *StackRef) copyBytes() int {
@@ -87,7 +82,7 @@ const (
 	maxOthersKept = 1 << 14
 )
 
-// addMissing adds a place that a walk went to and that was not copied. added is set if it is new.
+// addMissing reports whether a place that was not copied is new.
 func (learner *otherStackLearner) addMissing(addr uint64) (added bool) {
 	if learner.keepFor == 0 || learner.gaveUp {
 		learner.keepFor = min(max(2*learner.keepFor, minOthersKept), maxOthersKept)
@@ -98,7 +93,6 @@ func (learner *otherStackLearner) addMissing(addr uint64) (added bool) {
 	return added
 }
 
-// noteUsed notes which places a walk used.
 func (learner *otherStackLearner) noteUsed(w *frames.Walker) {
 	switch {
 	case learner.Others[0].At == 0:
@@ -110,8 +104,7 @@ func (learner *otherStackLearner) noteUsed(w *frames.Walker) {
 	}
 }
 
-// countWalk counts a walk, and drops the places that no walk has used for long. Bit i of used is set if this walk used
-// Others[i].
+// countWalk drops the places that no walk has used for long. Bit i of used: this walk used Others[i].
 func (learner *otherStackLearner) countWalk(used uint) {
 	list, n := &learner.Others, 0
 	for i := range list {
@@ -135,8 +128,7 @@ func (learner *otherStackLearner) countWalk(used uint) {
 	clear(list[n:])
 }
 
-// endedAt returns the set of places whose copy includes sp. If complete is set, it records that a complete walk ended
-// there.
+// endedAt returns the set of places whose copy includes sp; complete: a complete walk ended there.
 func (learner *otherStackLearner) endedAt(sp frames.Addr, complete bool) (found uint) {
 	for i := range learner.Others {
 		place := &learner.Others[i]
@@ -151,7 +143,7 @@ func (learner *otherStackLearner) endedAt(sp frames.Addr, complete bool) (found 
 	return found
 }
 
-// extend extends the copy that ends just before addr to n bytes behind addr, and reports whether there is one.
+// extend extends the copy that ends just before addr, if any, to n bytes behind it.
 func (learner *otherStackLearner) extend(addr, n uint64) bool {
 	for i := range learner.Others {
 		if place := &learner.Others[i]; place.At != 0 && addr-place.At <= uint64(place.copyBytes()) {
@@ -162,7 +154,7 @@ func (learner *otherStackLearner) extend(addr, n uint64) bool {
 	return false
 }
 
-// otherStacks copies the memory around places on other stacks, in addition to what Inner copies.
+// otherStacks copies around places on other stacks.
 type otherStacks struct {
 	Wrapped
 	addrs      [maxOthers]frames.Addr
@@ -171,7 +163,7 @@ type otherStacks struct {
 	firstStack [maxOthers]bool
 }
 
-// extraWithoutOutline returns the Extra besides an outline, or nil.
+// extraWithoutOutline returns the Extra without an outline's, or nil.
 func (c *copier) extraWithoutOutline(t *Thread) ptrace.Extra {
 	places, inner := &t.hints.get().Others, c.withPlan(t, t.Extra)
 	if places[0].At == 0 {
@@ -211,7 +203,7 @@ func (o *otherStacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames
 	return n
 }
 
-// onFirstStack reports whether sp is on the stack that ends [firstStackBytes] behind addr.
+// onFirstStack reports whether sp is on the stack that ends firstStackBytes behind addr.
 func onFirstStack(addr, sp frames.Addr) bool { return addr+firstStackBytes-sp <= maxCopy }
 
 func read(rd *ptrace.Reader, addr frames.Addr, buf []byte) frames.Region {

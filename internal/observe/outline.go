@@ -12,8 +12,8 @@ import (
 
 // # Stacks that are deeper than 64 KiB
 //
-// A walk of a deep stack needs few of its words: those near the outer ends of frames. An outline has their places in a
-// thread's last walks, and the frame size of each return address. A stop copies:
+// A walk of a deep stack needs only the words near the outer ends of frames. An outline has their places in a thread's
+// last walks, and the frame size of each return address. A stop copies:
 //
 //   - the top of the stack and, in the same read, a piece at each known end;
 //
@@ -25,8 +25,8 @@ import (
 //     sp                                                                    root
 //     │ top: 24 KiB │      │ end │                │ end │   │ end │      │ end │
 //
-// A stale return address may lead to the root, too, so every known return address in the top starts a chain. An outline
-// is a guess: if the walk lacks a word, the next stop copies in one piece.
+// A stale return address may lead to the root, too, so every known return address in the top starts a chain. If the
+// walk lacks a word, the next stop copies in one piece.
 const (
 	outlineFrom = 64 << 10  // bytes; shallower stacks are copied in one piece
 	topCopy     = 24 << 10  // bytes of the top
@@ -36,14 +36,14 @@ const (
 // Bounds of what is kept of the last walks.
 const (
 	maxEnds    = 120  // frame ends
-	maxChain   = 1024 // frames of one walk, or of one chain
+	maxChain   = 1024 // frames of a walk or chain
 	endAge     = 256  // walks for which an end is kept
 	shallowFor = 1000 // shallow walks until the outline is dropped
 	sizeBits   = 11   // log2 of the table of frame sizes
 	maxSizes   = 1 << sizeBits / 2
 )
 
-// frameEnd is the outer end of a frame, and the return address there.
+// frameEnd is a frame's outer end, with the return address there.
 type frameEnd struct {
 	at, pc   frames.Addr
 	lastWalk uint32 // number of the last walk that had it
@@ -51,13 +51,13 @@ type frameEnd struct {
 
 func (f frameEnd) compare(at frames.Addr) int { return cmp.Compare(f.at, at) }
 
-// WalkedFrames collects the frames of one walk, for one goroutine.
+// WalkedFrames collects the frames of one walk.
 type WalkedFrames struct{ ends []frameEnd }
 
 // Reset drops the frames.
 func (w *WalkedFrames) Reset() { w.ends = w.ends[:0] }
 
-// Add adds a frame if its PC is a return address, which then is the word below its stack pointer (x86-64).
+// Add adds a frame if its PC is a return address: that is the word below its stack pointer (x86-64).
 func (w *WalkedFrames) Add(f *frames.Frame) {
 	if f.Caller && f.SP != 0 && len(w.ends) < maxChain {
 		w.ends = append(w.ends, frameEnd{at: f.SP, pc: f.PC})
@@ -69,8 +69,8 @@ const (
 	sizeVaries = ^frames.Addr(0) - 1
 )
 
-// frameSizes is a hash table from return addresses to the sizes of the frames that they return to. A pc of 0 marks an
-// empty slot. One goroutine writes while another reads: a stale or mismatched size is a harmless guess.
+// frameSizes is a hash table of the sizes of the frames that return addresses return to. pc 0: an empty slot. One
+// goroutine writes while another reads: a stale or mismatched size is a harmless guess.
 type frameSizes struct {
 	table  [1 << sizeBits]struct{ pc, size atomic.Uint64 }
 	count  int
@@ -97,7 +97,7 @@ func (f *frameSizes) size(pc frames.Addr) frames.Addr {
 	return at.size.Load()
 }
 
-// learn sets a frame size, and reports whether it is new. It empties a full table first.
+// learn reports whether the size is new. It empties a full table first.
 func (f *frameSizes) learn(pc, size frames.Addr) bool {
 	if pc == 0 {
 		return false
@@ -133,22 +133,21 @@ func (f *frameSizes) clear() {
 	f.count = 0
 }
 
-// outline is a guess where the frame ends of a deep stack are. It is immutable, but for sizes.
+// outline guesses where a deep stack's frame ends are. It is immutable, but for sizes.
 type outline struct {
 	ends  []frameEnd // by rising address
 	sizes *frameSizes
 }
 
-// outlineHistory has the frame ends and frame sizes of a deep stack's last walks. It belongs to the walking goroutine.
+// outlineHistory is of a deep stack's last walks. It belongs to the walking goroutine.
 type outlineHistory struct {
 	ends     []frameEnd // by rising address
 	walks    uint32
 	sizes    *frameSizes
-	lastDeep uint32 // number of the last walk beyond outlineFrom
+	lastDeep uint32 // last walk beyond outlineFrom
 }
 
-// learn adds the frames of a walk, and reports whether a size or an end is new. complete is set if the last frame is
-// the outermost one.
+// learn reports whether a walk has a new size or end. complete: its last frame is the outermost one.
 func (o *outlineHistory) learn(walk []frameEnd, complete bool) (sizes, marks bool) {
 	o.walks++
 	for i := range walk {
@@ -182,20 +181,18 @@ func (o *outlineHistory) learnEnds(walk []frameEnd) (changed bool) {
 
 func (o *outlineHistory) outline() *outline { return &outline{slices.Clone(o.ends), o.sizes} }
 
-// outlineHints is how to copy a deep stack.
 type outlineHints struct {
-	outline       *outline // nil if stops copy in one piece
+	outline       *outline // nil: stops copy in one piece
 	outlineMisled bool     // a walk by the last outline was cut
 }
 
-// outlineLearner learns from walks how to copy a deep stack.
 type outlineLearner struct {
 	*outlineHints
-	history *outlineHistory // nil if the stack was not deep lately
+	history *outlineHistory // nil: the stack was not deep lately
 }
 
-// update learns from a walk beyond outlineFrom. walked has its frames, or is nil if some are missing. A cut walk adds
-// frames, but drops the outline, so that the next stop copies in one piece.
+// update learns from a walk; walked is nil if some of its frames are missing. A cut walk adds frames, but drops the
+// outline, so that the next stop copies in one piece.
 func (learner *outlineLearner) update(
 	end walkEnd, w *frames.Walker, s *RawSample, walked *WalkedFrames,
 ) (dropped bool) {
@@ -224,7 +221,7 @@ func (learner *outlineLearner) update(
 	return dropped
 }
 
-// historyFor returns the history if the stack is or lately was deep, else nil.
+// historyFor returns nil if the stack was not deep lately.
 func (learner *outlineLearner) historyFor(end walkEnd, w *frames.Walker, s *RawSample) *outlineHistory {
 	reach := w.HighestSP()
 	if end == endCut || end == endBetween {

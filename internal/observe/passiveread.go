@@ -15,8 +15,8 @@ import (
 // passiveTries bounds the tries on a thread that runs meanwhile.
 const passiveTries = 3
 
-// readPassively makes a passive read, and reports whether it succeeded. It fails if the thread runs, or if the kernel
-// does not count arrivals (CONFIG_SCHED_INFO).
+// readPassively reports whether a passive read succeeded. It fails if the thread runs, or the kernel does not count
+// arrivals (CONFIG_SCHED_INFO).
 func (o *Observer) readPassively(t *Thread, s *RawSample, before procmem.SchedStat) (bool, error) {
 	for range passiveTries {
 		if before.Runs == 0 {
@@ -35,32 +35,15 @@ func (o *Observer) readPassively(t *Thread, s *RawSample, before procmem.SchedSt
 		if call.SP == 0 && zombie(t.files) {
 			return false, ptrace.ErrZombie
 		}
-		if err := o.copyAt(t, s, call); err != nil {
+		if err := o.copyAsleep(t, s, &call); err != nil {
 			return false, err
 		}
-		s.recalled = t.recall(s, &call)
-		s.refused = !o.mayStopSleepers()
-		o.copyExtra(t, s)
-		o.copyNear(t, s, &call)
-		t.futex.noted = false
-		o.kernel.found.wchanLen = 0
-		s.KernelText = s.KernelText[:0]
-		o.kernel.read(t, s, &call)
 		after, err := t.files.SchedStat()
 		if err != nil {
 			return false, err
 		}
 		if after.Runs == before.Runs {
-			s.Sched = after
-			s.At = procmem.Now()
-			s.How = ByPassiveRead
-			s.Call = call
-			t.restless = true // until it is found unchanged
-			t.futex.confirm()
-			o.kernel.confirm()
-			if call.Nr < 0 {
-				s.wchan, _ = t.files.Wchan(s.wchanBuf[:]) // may be hidden
-			}
+			o.keepPassiveRead(t, s, &call, after)
 			return true, nil
 		}
 		before = after
@@ -68,8 +51,37 @@ func (o *Observer) readPassively(t *Thread, s *RawSample, before procmem.SchedSt
 	return false, nil
 }
 
-// stoppable returns nil if a thread may be stopped though its /proc syscall file is unreadable: CAP_SYS_PTRACE does not
-// override the mode of that file. A sleeper must not be stopped ([refusal.Denied]), as its call is unknown.
+// copyAsleep copies what a walk of the sleeper needs. It holds if the run count stays the same.
+func (o *Observer) copyAsleep(t *Thread, s *RawSample, call *procmem.SyscallInfo) error {
+	if err := o.copyAt(t, s, *call); err != nil {
+		return err
+	}
+	s.recalled = t.recall(s, call)
+	s.stopRefused = !o.mayStopSleepers()
+	o.copyExtra(t, s)
+	o.copyFutexWord(t, s, call)
+	t.futex.noted = false
+	o.kernel.candidate.wchanLen = 0
+	s.KernelText = s.KernelText[:0]
+	o.kernel.read(t, s, call)
+	return nil
+}
+
+func (o *Observer) keepPassiveRead(t *Thread, s *RawSample, call *procmem.SyscallInfo, sched procmem.SchedStat) {
+	s.Sched = sched
+	s.At = procmem.Now()
+	s.How = ByPassiveRead
+	s.Call = *call
+	t.ranBetween = true // until it is found unchanged
+	t.futex.confirm()
+	o.kernel.confirm()
+	if call.Nr < 0 {
+		s.wchan, _ = t.files.Wchan(s.wchanBuf[:]) // may be hidden
+	}
+}
+
+// stoppable returns nil if a thread may be stopped whose /proc syscall file is unreadable: CAP_SYS_PTRACE does not
+// override that file's mode. A sleeper may not, as its call is unknown.
 func stoppable(files *procmem.ThreadFiles) error {
 	var st procmem.Stat
 	if err := files.Stat(&st); err != nil {
@@ -85,7 +97,7 @@ func stoppable(files *procmem.ThreadFiles) error {
 	return refusal.Denied
 }
 
-// copyAt sets the known registers and copies the stack. A thread in a system call has no data below its stack pointer.
+// copyAt sets the known registers and copies the stack.
 func (c *copier) copyAt(t *Thread, s *RawSample, call procmem.SyscallInfo) error {
 	s.Regs = frames.Regs{Arch: c.arch, PC: call.PC}
 	s.Regs.Set(c.arch.SP(), call.SP)
@@ -111,11 +123,10 @@ func (c *copier) copyAt(t *Thread, s *RawSample, call procmem.SyscallInfo) error
 // belowSP is where Go saves the caller's frame pointer on arm64.
 const belowSP = 16
 
-// signatureBits are the bits of a code pointer with its signature: 54 to 48
-// (Documentation/arm64/pointer-authentication).
+// signatureBits are a code pointer's bits with its signature (Documentation/arm64/pointer-authentication).
 const signatureBits = 0x7f << 48
 
-// copyExtra copies what a stop would copy besides the stack. The thread pointer is that of the last stop, as it is
+// copyExtra copies what a stop copies besides the stack. The thread pointer is that of the last stop, as it is
 // constant.
 func (c *copier) copyExtra(t *Thread, s *RawSample) {
 	hints := t.hints.get()
@@ -148,8 +159,7 @@ func (c *copier) copyExtra(t *Thread, s *RawSample) {
 // redZone is the memory below sp that a leaf function may use (System V ABI for x86-64, §3.2.2).
 const redZone = 128
 
-// copyStack copies from sp − below upwards in one piece. It reads by the thread's ID: by that of a first thread that
-// has ended, reads return 0 bytes.
+// copyStack copies from sp − below upwards in one piece.
 func (s *RawSample) copyStack(t *Thread, sp, below frames.Addr) error {
 	s.copyShape = copyShape{}
 	from := t.copyFrom(sp, below)
@@ -161,7 +171,7 @@ func (s *RawSample) copyStack(t *Thread, sp, below frames.Addr) error {
 	return s.copyBytes(t, from, asked)
 }
 
-// copyTop copies the top of a deep stack. [copier.copyExtra] copies the rest by the outline.
+// copyTop copies the top of a deep stack; [copier.copyExtra] copies the rest.
 func (s *RawSample) copyTop(t *Thread, sp frames.Addr, o *outline) error {
 	s.copyShape = copyShape{outline: o}
 	return s.copyBytes(t, t.copyFrom(sp, redZone), topCopy)
@@ -190,6 +200,7 @@ func (s *RawSample) copyBytes(t *Thread, from frames.Addr, asked int) error {
 	return nil
 }
 
+// copy reads by the thread's ID: by that of a first thread that has ended, reads return 0 bytes.
 func (t *Thread) copy(from frames.Addr, buf []byte) (int, error) {
 	if t.Memory == nil {
 		return procmem.ReadVM(t.TID, from, buf)
@@ -197,7 +208,7 @@ func (t *Thread) copy(from frames.Addr, buf []byte) (int, error) {
 	return t.Memory.Copy(t.TID, from, buf), nil
 }
 
-// setStack describes the copy. It is shorter than asked if the mapping ends before.
+// setStack describes a copy of n of the asked bytes: fewer if the mapping ends before.
 func (s *RawSample) setStack(from frames.Addr, n, asked int) {
 	s.Mem = frames.Snapshot{Stack: frames.Region{Addr: from, Bytes: s.buf[:n]}, Others: s.Mem.Others[:0]}
 	s.Mem.StackEnd = from + uint64(n)

@@ -10,46 +10,45 @@ import (
 )
 
 const (
-	// firstPause is the expected length of a first stop, in ns.
+	// Expected length of a first stop, in ns.
 	firstPause = 30e3
-	// minPause is the least expected length of a stop, in ns.
+	// Least expected length of a stop, in ns.
 	minPause = 10e3
-	// pauseFades is the decay of an estimate above the limit: by 1/pauseFades per skipped stop, so that the thread is
-	// tried again.
-	pauseFades = 256
+	// An estimate above the limit falls by 1/pauseDecay with each skipped stop, so that the thread is tried again.
+	pauseDecay = 256
 )
 
-// pauseLimit skips stops that are expected to exceed the user's limit. The estimate is the moving mean of the thread's
-// stops, before its first that of all stops.
+// pauseLimit skips stops whose estimate, the moving mean of the thread's stops (at first of all stops), exceeds the
+// user's limit.
 type pauseLimit struct {
-	limit int64 // ns; 0 if there is none
-	usual int64 // moving mean of all stops, ns; 0 before the first
+	limit     int64 // ns; 0 if there is none
+	meanPause int64 // moving mean of all stops, ns; 0 before the first
 }
 
 // LimitPause skips stops that are expected to take longer than d ([refusal.MaxPause]); 0 means no limit.
 func (o *Observer) LimitPause(d time.Duration) { o.pause.limit = int64(d) }
 
-// tryAdmitStop reports whether a stop is expected to be short enough. A refusal lowers the estimate a little.
+// tryAdmitStop reports whether a stop is expected to be short enough.
 func (p *pauseLimit) tryAdmitStop(t *Thread) bool {
 	if p.limit <= 0 {
 		return true
 	}
 	if t.expectedPause == 0 {
-		t.expectedPause = p.usual
-		if p.usual == 0 {
+		t.expectedPause = p.meanPause
+		if p.meanPause == 0 {
 			t.expectedPause = firstPause
 		}
 	}
 	if t.expectedPause <= p.limit {
 		return true
 	}
-	t.expectedPause = max(t.expectedPause-t.expectedPause/pauseFades-1, minPause)
+	t.expectedPause = max(t.expectedPause-t.expectedPause/pauseDecay-1, minPause)
 	return false
 }
 
 func (p *pauseLimit) noteStop(t *Thread, ns int64) {
 	t.expectedPause = movingMean(t.expectedPause, ns)
-	p.usual = movingMean(p.usual, ns)
+	p.meanPause = movingMean(p.meanPause, ns)
 }
 
 func movingMean(mean, ns int64) int64 {
@@ -62,14 +61,13 @@ func movingMean(mean, ns int64) int64 {
 // # Queued threads
 //
 // A queued thread stops when it gets a CPU, on a busy machine tens of milliseconds later; by then a CPU quota may hold
-// up the tracer. So, with [Observer.StopOnlyOnCPU], only threads on a CPU are stopped
-// ([procmem.ThreadFiles.OnProcessor]), and CPU time is attributed by these. The exception is a thread with many system
-// calls that the tracer has preempted (package skid).
+// up the tracer. So [Observer.StopOnlyOnCPU] attributes CPU time by threads on a CPU. The exception is a thread with
+// many system calls that the tracer has preempted (package skid).
 
-// queuedFor is how long a queued thread is not stopped, in ns.
-const queuedFor = 4e9
+// In ns.
+const maxQueued = 4e9
 
-// StopOnlyOnCPU limits stops to threads on a CPU, and those not found there for 4 s, where that is known.
+// StopOnlyOnCPU limits stops to threads on a CPU, and those not found on one for 4 s, where the kernel shows that.
 func (o *Observer) StopOnlyOnCPU() { o.stopsOnlyOnCPU = true }
 
 func (o *Observer) deferUntilOnCPU(t *Thread) bool {
@@ -88,5 +86,5 @@ func (o *Observer) deferUntilOnCPU(t *Thread) bool {
 	if t.queuedSince == 0 {
 		t.queuedSince = now
 	}
-	return now-t.queuedSince < queuedFor
+	return now-t.queuedSince < maxQueued
 }

@@ -7,7 +7,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// pendingLimit bounds how long an observation may be pending, in ns.
+// In ns.
 const pendingLimit = 2e9
 
 // Pending returns the number of pending stops, including given-up ones of threads that have not stopped yet.
@@ -19,7 +19,7 @@ func (o *Observer) Waiting() (n int) { return o.pending.len() }
 // pendingStops has the threads that were asked to stop. The index is Tracee.Tag − 1.
 type pendingStops []*Thread
 
-// add adds a thread, and returns its tag, which is not zero.
+// add returns the thread's tag, which is not zero.
 func (p *pendingStops) add(t *Thread) uint64 {
 	for i, had := range *p {
 		if had == nil {
@@ -58,14 +58,12 @@ func (o *Observer) Collect(deadline int64, done func(*Thread, *RawSample, error)
 	o.giveUp(procmem.Now()-pendingLimit, done)
 }
 
-// Serve finishes the observations of all threads that have stopped, and returns their number. It busy-waits for the
-// first one until the deadline (0: not at all). It is for use between two calls of Begin.
+// Serve finishes the observations of all stopped threads between two calls of Begin, and returns their number. It
+// busy-waits for the first one until the deadline (0: not at all).
 func (o *Observer) Serve(deadline int64, done func(*Thread, *RawSample, error)) int {
 	return o.serve(deadline, true, done)
 }
 
-// serve finishes observations until the deadline, and returns their number. With onlyFirst it busy-waits for the first
-// stop only.
 func (o *Observer) serve(deadline int64, onlyFirst bool, done func(*Thread, *RawSample, error)) (n int) {
 	wait := o.ctl.WaitAny
 	if onlyFirst {
@@ -96,7 +94,7 @@ func (o *Observer) serve(deadline int64, onlyFirst bool, done func(*Thread, *Raw
 	return n
 }
 
-// reopenAfterExec reopens the process's memory after an exec if a copy had n = 0 bytes, and reports whether it did.
+// reopenAfterExec reopens the memory after an exec if a copy had n = 0 bytes, and reports whether it did.
 func (t *Thread) reopenAfterExec(n int) bool {
 	reopened := n == 0 && t.Memory != nil && t.Memory.ReopenIfGone(t.TID)
 	if reopened {
@@ -115,7 +113,7 @@ func (o *Observer) giveUp(before int64, done func(*Thread, *RawSample, error)) {
 	}
 }
 
-// GiveUp ends a thread's pending observation without a call of done. It reports whether there was one.
+// GiveUp ends a thread's pending observation without a call of done, and reports whether there was one.
 func (o *Observer) GiveUp(t *Thread) bool {
 	for i, pending := range o.pending {
 		if pending == t {
@@ -133,25 +131,24 @@ func (o *Observer) cancel(tag uint64) {
 	o.ctl.Cancel(t.stopping)
 }
 
-// AwaitsTracer reports whether the pending thread waits for the calling thread's CPU, so that it stops only when the
-// caller sleeps.
+// AwaitsTracer reports whether the pending thread stops only when the tracer sleeps, as it waits for its CPU.
 func (t *Thread) AwaitsTracer() bool { return t.pending != nil && t.awaitsTracer }
 
 // Time for pending observations when this process is about to be stopped, in ns. The kernel detaches the remaining
 // threads when the controller's OS thread ends.
 const (
-	leaveFor  = 500e6
-	leaveStep = 5e6
+	leaveTimeout = 500e6
+	leavePoll    = 5e6
 )
 
-// Leave finishes pending observations for at most 0.5 s and gives up the others, before this process is stopped
+// Leave finishes pending observations for at most 0.5 s and aborts the others, before this process is stopped
 // ([ptrace.Leaving]). The caller then closes the controller.
 func (o *Observer) Leave(done func(*Thread, *RawSample, error)) {
 	o.ctl.Leave()
 	o.serve(0, false, done)
 	o.markQueued(o.pending)
-	for end := procmem.Now() + leaveFor; o.Waiting() > 0 && procmem.Now() < end; {
-		o.serve(procmem.Now()+leaveStep, false, done)
+	for end := procmem.Now() + leaveTimeout; o.Waiting() > 0 && procmem.Now() < end; {
+		o.serve(procmem.Now()+leavePoll, false, done)
 	}
 	o.Abort(done)
 }

@@ -21,16 +21,16 @@ const (
 	pieceReads = 48       // reads of a stop
 )
 
-// pieces copies a stack by an outline, in addition to what Inner copies.
+// pieces copies a stack by an outline.
 type pieces struct {
 	Wrapped
 	top []byte
 
-	places [ptrace.MaxPrefetch]frames.Region
-	first  int // index of the first piece in places; those of Inner precede it
-	n      int
-	buf    []byte
-	ends   presentEnds
+	places     [ptrace.MaxPrefetch]frames.Region
+	first      int // index of the first piece in places; those of Inner precede it
+	placeCount int
+	buf        []byte
+	ends       presentEnds
 	search
 }
 
@@ -42,7 +42,7 @@ type presentEnds struct {
 	present [procmem.MostPlaces]bool
 }
 
-// reserve allocates buffers. Precondition: no thread is stopped.
+// Precondition: no thread is stopped.
 func (p *pieces) reserve(need int) {
 	if p.buf == nil {
 		p.buf = make([]byte, pieceBytes)
@@ -55,7 +55,7 @@ func (p *pieces) reserve(need int) {
 	}
 }
 
-// check checks before a stop whether the pages of all frame ends are present, so that one system call can read them.
+// check checks whether the pages of all frame ends are present, so that one system call can read them.
 func (p *presentEnds) check(m *procmem.Memory, outline *outline) {
 	p.outline, p.until = outline, 0
 	if m == nil {
@@ -90,10 +90,10 @@ func (p *pieces) PresentUntil() int64 {
 // Prefetch implements [ptrace.Prefetcher].
 func (p *pieces) Prefetch(regs *frames.Regs) []frames.Region {
 	p.first = copy(p.places[:], p.Wrapped.Prefetch(regs))
-	p.n = p.first
+	p.placeCount = p.first
 	beyond, buf := regs.SP()-redZone+uint64(len(p.top)), p.buf
 	if p.rootIsNear(beyond) {
-		return p.places[:p.n]
+		return p.places[:p.placeCount]
 	}
 	for i := range p.outline.ends {
 		at := p.outline.ends[i].at
@@ -101,8 +101,8 @@ func (p *pieces) Prefetch(regs *frames.Regs) []frames.Region {
 			continue
 		}
 		from, end := max(at-pieceBelow, beyond), at+pieceAbove
-		last := &p.places[max(p.n-1, 0)]
-		if joined := last.Addr + uint64(len(last.Bytes)); p.n > p.first && from <= joined+pieceJoins {
+		last := &p.places[max(p.placeCount-1, 0)]
+		if joined := last.Addr + uint64(len(last.Bytes)); p.placeCount > p.first && from <= joined+pieceJoins {
 			more := end - joined
 			if uint64(len(buf)) < more {
 				break
@@ -110,13 +110,13 @@ func (p *pieces) Prefetch(regs *frames.Regs) []frames.Region {
 			last.Bytes, buf = last.Bytes[:uint64(len(last.Bytes))+more], buf[more:]
 			continue
 		}
-		if p.n == p.first+maxPieces || uint64(len(buf)) < end-from {
+		if p.placeCount == p.first+maxPieces || uint64(len(buf)) < end-from {
 			break
 		}
-		p.places[p.n] = frames.Region{Addr: from, Bytes: buf[:end-from]}
-		p.n, buf = p.n+1, buf[end-from:]
+		p.places[p.placeCount] = frames.Region{Addr: from, Bytes: buf[:end-from]}
+		p.placeCount, buf = p.placeCount+1, buf[end-from:]
 	}
-	return p.places[:p.n]
+	return p.places[:p.placeCount]
 }
 
 // Reads implements [ptrace.ManyReads].
@@ -127,7 +127,7 @@ func (p *pieces) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Regi
 	n := p.regions(regs, rd, out)
 	from, topBytes := rd.Stack()
 	if rd.Prefetched() {
-		n += copy(out[n:], p.places[p.first:p.n])
+		n += copy(out[n:], p.places[p.first:p.placeCount])
 	}
 	p.noChain = false
 	if topBytes < len(p.top) {

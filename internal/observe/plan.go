@@ -15,15 +15,14 @@ import (
 // Bounds of one plan. A read takes 1 to 3 µs.
 const (
 	planReads   = 160
-	planSought  = 64 // nodes of one Seek
+	maxSought   = 64 // nodes of one Seek
 	planRegions = 160
 	planPage    = 4 << 10
 	planBlock   = 16 << 10 // read at once where nodes are dense
 	fewPages    = 2
 )
 
-// planCopier carries out the plan of a run-time system, in addition to what Inner copies. It serves all threads, one at
-// a time.
+// planCopier carries out the plan of a run-time system for all threads, one at a time.
 type planCopier struct {
 	Wrapped
 	plan   *managed.Plan
@@ -35,15 +34,15 @@ type planCopier struct {
 	slots [managed.MaxSlots]frames.Addr
 	planMemory
 	chainNodes
-	presentNodes
+	cachedNodes
 }
 
 type chainNodes struct {
-	nodes     [managed.MaxNodes]frames.Addr // of the last chain, or what Each found
-	nodeCount int
-	first     []frames.Addr // of the first chain
-	firstBuf  [managed.MaxNodes]frames.Addr
-	next      [managed.MaxNodes]frames.Addr
+	nodes         [managed.MaxNodes]frames.Addr // of the last chain, or what Each found
+	nodeCount     int
+	firstChain    []frames.Addr
+	firstChainBuf [managed.MaxNodes]frames.Addr
+	eachNodes     [managed.MaxNodes]frames.Addr
 }
 
 // Reads implements [ptrace.ManyReads].
@@ -56,10 +55,10 @@ func (p *planCopier) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.
 	p.regionCount = 0
 	p.bufUsed = 0
 	p.nodeCount = 0
-	p.last = frames.Region{}
-	p.lastIn = -1
-	p.first = nil
-	p.found = 0
+	p.lastRegion = frames.Region{}
+	p.lastIndex = -1
+	p.firstChain = nil
+	p.nextCount = 0
 	p.regionCount = p.regions(regs, rd, out)
 	p.readRanges()
 	p.slots = [managed.MaxSlots]frames.Addr{managed.SlotAnchor: p.anchor, managed.SlotSP: regs.SP(),
@@ -75,12 +74,12 @@ func (p *planCopier) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.
 	}
 	p.ranges.keep()
 	if p.cache != nil {
-		p.cache.atCount, p.cache.until = copy(p.cache.at[:], p.cache.next[:p.found]), 0
+		p.cache.atCount, p.cache.until = copy(p.cache.at[:], p.cache.next[:p.nextCount]), 0
 	}
 	p.ranges.cache = nil
 	p.rd = nil
 	p.out = nil
-	p.last = frames.Region{}
+	p.lastRegion = frames.Region{}
 	p.cache = nil
 	p.sought = nil
 	return p.regionCount
@@ -117,9 +116,9 @@ func (p *planCopier) step(s *managed.Step) bool {
 	case managed.Each:
 		p.each(s)
 	case managed.Again:
-		p.nodeCount = copy(p.nodes[:], p.first)
+		p.nodeCount = copy(p.nodes[:], p.firstChain)
 	case managed.Mark:
-		p.first = p.firstBuf[:copy(p.firstBuf[:], p.nodes[:p.nodeCount])]
+		p.keepFirstChain()
 	case managed.Seek:
 		at = p.seek(at, s)
 		p.slots[s.To%managed.MaxSlots] = at
@@ -155,14 +154,14 @@ func (p *planCopier) readRow(at frames.Addr, s *managed.Step) {
 // chain reads a linked list of nodes.
 func (p *planCopier) chain(at frames.Addr, s *managed.Step) {
 	size := uint64(s.Size)
-	if slices.Contains(p.first, at) {
+	if slices.Contains(p.firstChain, at) {
 		return
 	}
 	before, d := p.regionCount, density{piece: -1}
 	for p.nodeCount = 0; at != 0 && p.nodeCount < min(int(s.Max), len(p.nodes)); p.nodeCount++ {
 		switch {
 		case p.copyOf(at, size) != nil || p.readCachedNodes() && p.copyOf(at, size) != nil:
-			d.found(p.lastIn)
+			d.found(p.lastIndex)
 		case !p.readNode(at, size, d.next(at)):
 			return
 		default:
@@ -173,12 +172,16 @@ func (p *planCopier) chain(at frames.Addr, s *managed.Step) {
 		p.nodes[p.nodeCount] = at
 		at = p.word(at + uint64(int64(s.Next)))
 	}
-	if p.first == nil {
-		p.first = p.firstBuf[:copy(p.firstBuf[:], p.nodes[:p.nodeCount])]
+	if p.firstChain == nil {
+		p.keepFirstChain()
 	}
 }
 
-// reuseSought reports whether the thread's last result of Seek still holds. If so, it is in SlotAnchor.
+func (p *planCopier) keepFirstChain() {
+	p.firstChain = p.firstChainBuf[:copy(p.firstChainBuf[:], p.nodes[:p.nodeCount])]
+}
+
+// reuseSought sets SlotAnchor to the thread's last result of Seek, if that still holds.
 func (p *planCopier) reuseSought() bool {
 	if p.sought == nil || *p.sought == 0 {
 		return false
@@ -201,7 +204,7 @@ func (p *planCopier) reuseSought() bool {
 // seek returns the node of a list that has the wanted word, or 0.
 func (p *planCopier) seek(at frames.Addr, s *managed.Step) frames.Addr {
 	want := p.slots[s.End%managed.MaxSlots]
-	for range min(int(s.Max), planSought) {
+	for range min(int(s.Max), maxSought) {
 		if at == 0 || want == 0 || p.copyOf(at, uint64(s.Size)) == nil && !p.read(at, uint64(s.Size)) {
 			return 0
 		}
@@ -213,8 +216,8 @@ func (p *planCopier) seek(at frames.Addr, s *managed.Step) frames.Addr {
 	return 0
 }
 
-// density decides whether the whole page around a node is read. That costs little more time, but takes room, and is
-// worthwhile if the page has other nodes.
+// density decides whether to read the whole page around a node: little slower, but worth the room only if the page has
+// other nodes.
 type density struct {
 	pieces int // read for nodes
 	piece  int
@@ -222,7 +225,7 @@ type density struct {
 	last   frames.Addr
 }
 
-// densePiece is the number of nodes in a piece from which on the next piece is larger.
+// densePiece nodes in a piece make the next piece larger.
 const densePiece = 6
 
 func (d *density) found(piece int) {
@@ -233,7 +236,7 @@ func (d *density) found(piece int) {
 
 func (d *density) read(piece int) { d.pieces, d.piece, d.nodes = d.pieces+1, piece, 0 }
 
-// next returns how many bytes to read for the node at an address; 0 means the node only.
+// next returns how many bytes to read for the node at an address; 0: the node only.
 func (d *density) next(at frames.Addr) uint64 {
 	switch {
 	case d.nodes >= densePiece:
@@ -244,7 +247,7 @@ func (d *density) next(at frames.Addr) uint64 {
 	return 0
 }
 
-// readNode reads a node, and the with bytes up to the end of its page if they are readable.
+// readNode reads a node, and with bytes up to its page's end if readable.
 func (p *planCopier) readNode(at frames.Addr, size, with uint64) bool {
 	end := max(at|(planPage-1)+1, at+size)
 	if with > planPage {
@@ -265,37 +268,37 @@ func (p *planCopier) readNode(at frames.Addr, size, with uint64) bool {
 func (p *planCopier) each(s *managed.Step) {
 	n := 0
 	for i := range p.nodeCount {
-		if p.leavesOut(p.nodes[i]+uint64(int64(s.At)), s) {
+		if p.skips(p.nodes[i]+uint64(int64(s.At)), s) {
 			continue
 		}
 		to := p.word(p.nodes[i] + uint64(s.Off))
 		to &^= 7
-		if to == 0 || to>>addressBits != 0 || slices.Contains(p.next[max(n-fewBefore, 0):n], to) ||
+		if to == 0 || to>>addressBits != 0 || slices.Contains(p.eachNodes[max(n-comparedObjects, 0):n], to) ||
 			p.plan.Known.Has(to) {
 			continue
 		}
 		if p.copyOf(to+uint64(s.Next), uint64(s.Size)) == nil && !p.readObject(to+uint64(s.Next), s) {
 			continue
 		}
-		p.next[n] = to
+		p.eachNodes[n] = to
 		n++
-		if n == min(len(p.next), int(s.Max)) {
+		if n == min(len(p.eachNodes), int(s.Max)) {
 			break
 		}
 	}
-	p.nodeCount = copy(p.nodes[:], p.next[:n])
+	p.nodeCount = copy(p.nodes[:], p.eachNodes[:n])
 }
 
-// leavesOut reports whether Each leaves out a node with this word.
-func (p *planCopier) leavesOut(at frames.Addr, s *managed.Step) bool {
+// skips reports whether Each leaves out a node with this word.
+func (p *planCopier) skips(at frames.Addr, s *managed.Step) bool {
 	return s.Empty && p.word(at) != 0 || s.Mask != 0 && (p.word(at)&s.Mask == s.Value) == s.Except
 }
 
-// addressBits is the width of a user address. fewBefore is how many of the last objects are compared, as recursive
-// calls have the same one.
+// addressBits is the width of a user address. comparedObjects is how many of the last objects are compared, as
+// recursive calls have the same one.
 const (
-	addressBits = 48
-	fewBefore   = 8
+	addressBits     = 48
+	comparedObjects = 8
 )
 
 func (p *planCopier) readObject(at frames.Addr, s *managed.Step) bool {
@@ -305,8 +308,8 @@ func (p *planCopier) readObject(at frames.Addr, s *managed.Step) bool {
 	return p.read(at, uint64(s.Size))
 }
 
-// InLock reports whether a sleeper waits for its run-time system's lock, which computing threads pass to each other.
-func (t *Thread) InLock(call *procmem.SyscallInfo) bool {
+// WaitsForRuntimeLock reports whether a sleeper waits for its run-time system's lock, which computing threads pass on.
+func (t *Thread) WaitsForRuntimeLock(call *procmem.SyscallInfo) bool {
 	plan := t.hints.get().Plan
 	if plan == nil || plan.Lock[1] == 0 || call.Nr != futexCall(hostArch()) {
 		return false
@@ -315,7 +318,7 @@ func (t *Thread) InLock(call *procmem.SyscallInfo) bool {
 	return ok && word >= plan.Lock[0] && word < plan.Lock[1]
 }
 
-// withPlan returns an Extra that also carries out the plan of a thread; inner if there is none.
+// withPlan returns an Extra that also carries out the thread's plan, if any.
 func (c *copier) withPlan(t *Thread, inner ptrace.Extra) ptrace.Extra {
 	hints := t.hints.get()
 	plan, anchor := hints.Plan, hints.Anchor
@@ -339,24 +342,14 @@ func (c *copier) withPlan(t *Thread, inner ptrace.Extra) ptrace.Extra {
 	return p
 }
 
-// Plan makes the next observations carry out a plan from an anchor on, or none if p is nil. again is set if the plan is
-// new: the thread is then read again.
+// Plan makes the next observations carry out a plan from an anchor on; nil: none. again: the plan is new, so the thread
+// is read again.
 func (feedback *WalkFeedback) Plan(p *managed.Plan, anchor frames.Addr) (again bool) {
 	if feedback.hints.Plan == p && feedback.hints.Anchor == anchor {
 		return false
 	}
 	feedback.hints.Plan, feedback.hints.Anchor = p, anchor
-	again = p != nil
-	if again {
-		feedback.hints.Retries++
-	}
+	feedback.readAgainIf(p != nil)
 	feedback.handOver()
-	return again
-}
-
-// PlanAgain is Plan after a copy that lacked something: the thread is read again.
-func (feedback *WalkFeedback) PlanAgain(p *managed.Plan, anchor frames.Addr) {
-	feedback.hints.Plan, feedback.hints.Anchor = p, anchor
-	feedback.hints.Retries++
-	feedback.handOver()
+	return p != nil
 }

@@ -160,7 +160,7 @@ func TestAnswersThatCameTooLateAreNoRefusal(t *testing.T) {
 	try := func(until int64, at frames.Addr) {
 		rd := ptrace.ReaderOf(os.Getpid(), nil)
 		rd.Allow(planReads)
-		p.cache.pieces[0] = nodePiece{at, at + 16}
+		p.cache.pieces[0] = memoryRange{at, at + 16}
 		p.rd, p.regionCount, p.bufUsed, p.cache.until = &rd, 0, 0, until
 		p.readCachedNodes()
 	}
@@ -297,15 +297,15 @@ func TestWhoWaitsForTheLockOfItsRunTimeSystemIsInIt(t *testing.T) {
 	th := &Thread{}
 	th.hints.init(CopyHints{})
 	call := procmem.SyscallInfo{Nr: futexCall(hostArch()), Args: [6]uint64{lock + 8, wait}}
-	if th.InLock(&call) {
+	if th.WaitsForRuntimeLock(&call) {
 		t.Error("without a plan")
 	}
 	th.hints.init(CopyHints{Plan: &managed.Plan{}})
-	if th.InLock(&call) {
+	if th.WaitsForRuntimeLock(&call) {
 		t.Error("where none is known")
 	}
 	th.hints.init(CopyHints{Plan: &managed.Plan{Lock: [2]uint64{lock, lock + 48}}})
-	if !th.InLock(&call) {
+	if !th.WaitsForRuntimeLock(&call) {
 		t.Error("not there")
 	}
 	for name, other := range map[string]procmem.SyscallInfo{
@@ -313,7 +313,7 @@ func TestWhoWaitsForTheLockOfItsRunTimeSystemIsInIt(t *testing.T) {
 		"another call": {Nr: call.Nr + 1, Args: call.Args},
 		"who wakes":    {Nr: call.Nr, Args: [6]uint64{lock + 8, 1}},
 	} {
-		if th.InLock(&other) {
+		if th.WaitsForRuntimeLock(&other) {
 			t.Error(name)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 
 	"prywalk/frames"
+	"prywalk/internal/procmem"
 	"prywalk/ptrace"
 )
 
@@ -14,32 +15,34 @@ type planMemory struct {
 	rd          *ptrace.Reader
 	out         []frames.Region
 	regionCount int
-	last        frames.Region // the region in which copyOf last found bytes
-	lastIn      int           // its index in out, or −1
+	lastRegion  frames.Region // the region in which copyOf last found bytes
+	lastIndex   int           // its index in out, or −1
 	buf         []byte
 	bufUsed     int
 	ranges      usedRanges
+	parts       [procmem.MostPlaces]frames.Region // of readPresent
 }
 
-// copyOf returns the copy of size bytes at addr, or nil if there is none.
+// copyOf returns nil if not all size bytes were copied.
 func (p *planMemory) copyOf(addr, size uint64) []byte {
-	if off := addr - p.last.Addr; off < uint64(len(p.last.Bytes)) && size <= uint64(len(p.last.Bytes))-off {
-		p.ranges.noteUsed(p.lastIn, addr, size)
-		return p.last.Bytes[off : off+size]
+	last := &p.lastRegion
+	if off := addr - last.Addr; off < uint64(len(last.Bytes)) && size <= uint64(len(last.Bytes))-off {
+		p.ranges.noteUsed(p.lastIndex, addr, size)
+		return last.Bytes[off : off+size]
 	}
 	for i := range p.out[:p.regionCount] {
 		if b := bytesAt(p.out[i].Addr, p.out[i].Bytes, addr, size); b != nil {
-			p.last, p.lastIn = p.out[i], i
+			p.lastRegion, p.lastIndex = p.out[i], i
 			p.ranges.noteUsed(i, addr, size)
 			return b
 		}
 	}
-	p.last, p.lastIn = frames.Region{}, -1
+	p.lastRegion, p.lastIndex = frames.Region{}, -1
 	from, _ := p.rd.Stack()
 	return bytesAt(from, p.rd.StackBytes(), addr, size)
 }
 
-// bytesAt returns size bytes at addr of the copy b, which begins at from; nil if it has not all of them.
+// bytesAt returns size bytes at addr of the copy b, which begins at from, or nil.
 func bytesAt(from frames.Addr, b []byte, addr, size uint64) []byte {
 	off := addr - from
 	if n := uint64(len(b)); addr < from || off > n || size > n-off {
@@ -48,7 +51,7 @@ func bytesAt(from frames.Addr, b []byte, addr, size uint64) []byte {
 	return b[off : off+size]
 }
 
-// word returns the word at addr, or 0 if unreadable.
+// word returns 0 if unreadable.
 func (p *planMemory) word(addr frames.Addr) uint64 {
 	b := p.copyOf(addr, 8)
 	if b == nil {
@@ -63,7 +66,7 @@ func (p *planMemory) word(addr frames.Addr) uint64 {
 	return binary.LittleEndian.Uint64(b)
 }
 
-// read copies up to n bytes at addr into a new region, and reports whether it got any.
+// read copies up to n bytes into a new region, and reports whether it got any.
 func (p *planMemory) read(addr frames.Addr, n uint64) bool {
 	n = min(n, uint64(len(p.buf)-p.bufUsed))
 	if n == 0 || p.regionCount == len(p.out) {
@@ -79,4 +82,30 @@ func (p *planMemory) read(addr frames.Addr, n uint64) bool {
 	p.bufUsed += got
 	p.ranges.noteRead(addr, uint64(got))
 	return true
+}
+
+// readPresent reads ranges that are present until a moment, as far as there is room, in one call. It returns the number
+// of ranges asked for and the bytes read. Precondition: at most [procmem.MostPlaces] ranges.
+func (p *planMemory) readPresent(ranges []memoryRange, until int64) (asked, got int) {
+	used := p.bufUsed
+	for _, span := range ranges {
+		size := int(span.size())
+		if p.regionCount+asked == len(p.out) || size > len(p.buf)-used {
+			break
+		}
+		p.parts[asked] = frames.Region{Addr: span.from, Bytes: p.buf[used : used+size]}
+		used += size
+		asked++
+	}
+	parts := p.parts[:asked]
+	got = p.rd.ReadPresent(parts, until)
+	left := got
+	for i := 0; i < asked && left >= len(parts[i].Bytes); i++ {
+		left -= len(parts[i].Bytes)
+		p.bufUsed += len(parts[i].Bytes)
+		p.out[p.regionCount] = parts[i]
+		p.regionCount++
+	}
+	clear(parts)
+	return asked, got
 }

@@ -8,11 +8,11 @@ import (
 	"prywalk/ptrace"
 )
 
-// keepRoom is the size of the largest buffer that is kept, in bytes.
-const keepRoom = 512 << 10
+// Largest kept buffer, in bytes.
+const maxKeptBuffer = 512 << 10
 
-// keepFree bounds all kept buffers, in bytes.
-const keepFree = 24 << 20
+// All kept buffers, in bytes.
+const maxKeptBytes = 24 << 20
 
 // Pool keeps raw samples for reuse.
 type Pool struct {
@@ -26,28 +26,28 @@ type Pool struct {
 
 // Bounds of a thrifty pool, in bytes.
 const (
-	keepThrifty  = 8 << 20
-	largeThrifty = 16 << 10
+	maxKeptThrifty  = 8 << 20
+	minLargeThrifty = 16 << 10
 )
 
 // BeThrifty makes the pool keep less. Precondition: it is not in use.
 func (p *Pool) BeThrifty() { p.thrifty = true }
 
 func (p *Pool) keeps(room int64) bool {
-	most := int64(keepFree)
+	most := int64(maxKeptBytes)
 	if p.thrifty {
-		most = keepThrifty
-		if room > largeThrifty {
+		most = maxKeptThrifty
+		if room > minLargeThrifty {
 			most /= 4
 		}
 	}
-	return room <= keepRoom && p.freeBytes.Load()+room <= most
+	return room <= maxKeptBuffer && p.freeBytes.Load()+room <= most
 }
 
-// BytesInUse returns the bytes of stack in raw samples in use. It may be called from any goroutine.
+// BytesInUse returns the bytes of stack in raw samples in use. For any goroutine.
 func (p *Pool) BytesInUse() int64 { return p.bytesOut.Load() }
 
-// BeginWaiting counts a complete raw sample as waiting for its walk until [Pool.Put]. It returns the bytes of its
+// BeginWaiting counts a complete raw sample as waiting for its walk until [Pool.Put], and returns the bytes of its
 // stack.
 func (s *RawSample) BeginWaiting() int64 {
 	if s.pool != nil && s.waitingBytes == 0 {
@@ -57,7 +57,7 @@ func (s *RawSample) BeginWaiting() int64 {
 	return s.waitingBytes
 }
 
-// BytesWaiting returns the bytes of stack that wait for their walks. It may be called from any goroutine.
+// BytesWaiting returns the bytes of stack that wait for walks. For any goroutine.
 func (p *Pool) BytesWaiting() int64 { return p.bytesWaiting.Load() }
 
 // NewPool returns a pool that keeps at most n raw samples.
@@ -65,8 +65,8 @@ func NewPool(n int) *Pool {
 	return &Pool{free: make(chan *RawSample, n)}
 }
 
-// Get returns an empty raw sample. It pins the tracer ([ptrace.Pin]): preempted in the channel's lock, the tracer would
-// wait for an ordinary thread.
+// Get returns an empty raw sample. It pins the tracer ([ptrace.Pin]), which would else, preempted in the channel's
+// lock, wait for an ordinary thread.
 func (p *Pool) Get() *RawSample {
 	ptrace.Pin()
 	defer ptrace.Unpin()
@@ -84,7 +84,7 @@ func (p *Pool) Get() *RawSample {
 	}
 }
 
-// Trim drops raw samples that were not needed since the last call. It may be called from any goroutine.
+// Trim drops raw samples not needed since the last call. For any goroutine.
 func (p *Pool) Trim() {
 	for n := p.leastFree.Load(); n > 0; n-- {
 		select {
@@ -96,7 +96,7 @@ func (p *Pool) Trim() {
 	p.leastFree.Store(int64(len(p.free)))
 }
 
-// Put returns a raw sample to the pool. s may be nil.
+// Put takes back a raw sample, or nil.
 func (p *Pool) Put(s *RawSample) {
 	if s == nil {
 		return
@@ -116,7 +116,6 @@ func (p *Pool) Put(s *RawSample) {
 	}
 }
 
-// pooled is the pool of a raw sample, and what the sample is charged for.
 type pooled struct {
 	pool         *Pool
 	chargedBytes int64

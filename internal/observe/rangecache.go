@@ -11,9 +11,8 @@ import (
 
 // # Ranges of the last observation
 //
-// A plan reads almost the same ranges in each stop: a thread, its context, the used part of its frames. Before a stop
-// the kernel is asked which of the last observation's ranges are in memory. One call in the stop reads these, and the
-// steps read only what they lack.
+// A plan reads almost the same ranges in each stop: a thread, its context, the used part of its frames. One call reads
+// those of the last observation that were present just before the stop; the steps read only what they lack.
 
 // Bounds of what is read beforehand.
 const (
@@ -27,14 +26,13 @@ type memoryRange struct{ from, to frames.Addr }
 
 func (m memoryRange) size() uint64 { return m.to - m.from }
 
-// rangeCache has the ranges that a thread's last observation used.
 type rangeCache struct {
 	ranges [maxRanges]memoryRange
 	n      int
 	until  int64 // present until, CLOCK_MONOTONIC ns; 0 if unknown
 }
 
-// checkPresent checks before a stop which pages of the ranges are present. It cuts a range at the first missing one.
+// checkPresent cuts, before a stop, each range at its first absent page.
 func (cache *rangeCache) checkPresent(m *procmem.Memory) {
 	cache.until = 0
 	if cache.n < minRanges {
@@ -81,7 +79,6 @@ type usedRanges struct {
 	sameEachTime bool // the step reads the same ranges each time
 	fresh        [maxRanges]memoryRange
 	freshCount   int
-	parts        [maxRanges]frames.Region
 }
 
 func (u *usedRanges) begin() {
@@ -92,7 +89,6 @@ func (u *usedRanges) begin() {
 	u.sameEachTime = false
 }
 
-// readRanges reads the present ranges of the last observation.
 func (p *planCopier) readRanges() {
 	u := &p.ranges
 	cache := u.cache
@@ -102,32 +98,15 @@ func (p *planCopier) readRanges() {
 	}
 	until := cache.until
 	cache.until = 0
-	n, used := 0, p.bufUsed
-	for _, span := range cache.ranges[:cache.n] {
-		size := int(span.size())
-		if p.regionCount+n == len(p.out) || size > len(p.buf)-used {
-			break
-		}
-		u.parts[n] = frames.Region{Addr: span.from, Bytes: p.buf[used : used+size]}
-		used += size
-		n++
-	}
-	got := p.rd.ReadPresent(u.parts[:n], until)
 	u.first = p.regionCount
-	for i := 0; i < n && got >= len(u.parts[i].Bytes); i++ {
-		got -= len(u.parts[i].Bytes)
-		p.bufUsed += len(u.parts[i].Bytes)
-		p.out[p.regionCount] = u.parts[i]
-		p.regionCount++
-	}
+	p.readPresent(cache.ranges[:cache.n], until)
 	u.count = p.regionCount - u.first
-	clear(u.parts[:n])
 }
 
-// rangeOverlaps is the size of the largest node that may cross the end of a range, in bytes.
+// rangeOverlaps is the largest node, in bytes, that may cross the end of a range.
 const rangeOverlaps = 256
 
-// cover reads what the last ranges lack of n bytes at an address. It returns false if it can read none.
+// cover reads what the last ranges lack of n bytes, and reports whether it got any.
 func (p *planCopier) cover(at frames.Addr, n uint64) bool {
 	if n == 0 || p.copyOf(at, n) != nil {
 		return n > 0
@@ -170,7 +149,6 @@ func (u *usedRanges) noteRead(from frames.Addr, size uint64) {
 	u.freshCount++
 }
 
-// keep makes the used ranges and the fresh ones the thread's ranges.
 func (u *usedRanges) keep() {
 	cache := u.cache
 	if cache == nil {

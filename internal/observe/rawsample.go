@@ -14,10 +14,10 @@ import (
 	"prywalk/ptrace"
 )
 
-// How is the way of an observation.
+// How says how a thread was observed.
 type How uint8
 
-// The ways of observing.
+// Values of [How].
 const (
 	_ How = iota
 	ByStop
@@ -41,38 +41,36 @@ func (h How) String() string {
 	return "none"
 }
 
-// RawSample is one observation of one thread: what was observed, the copy of memory (copiedMemory), and how it was
-// copied (copyShape). [Pool.Get] returns an empty one.
+// RawSample is one observation of one thread. [Pool.Get] returns an empty one.
 type RawSample struct {
 	Regs  frames.Regs
 	Sched procmem.SchedStat
-	// At is the time, CLOCK_MONOTONIC ns.
+	// CLOCK_MONOTONIC ns.
 	At    int64
 	How   How
 	State sample.State
-	// Call is the system call of a sleeper. Nr is −1 if there is none.
+	// A sleeper's system call; Nr −1: none.
 	Call procmem.SyscallInfo
-	// OnCPU is set if the thread was on a CPU when the tick was due. A running thread without it was queued; a sleeper
-	// with it fell asleep since, in Call.
+	// OnCPU: on a CPU when the tick was due. A running thread without it was queued; a sleeper with it fell asleep
+	// since, in Call.
 	OnCPU bool
-	// Basis is the evidence for OnCPU.
-	Basis sample.Basis
-	// NotStopped is how the thread was not stopped since its last observation.
+	// The evidence for OnCPU.
+	Basis      sample.Basis
 	NotStopped sample.NotStopped
-	// StopTime is an upper bound of the length of the stop, in ns, without the time before it in which the thread was
+	// StopTime is an upper bound of the stop's length, in ns, without the time before it in which the thread was
 	// queued, blocked or in the kernel.
 	StopTime int64
-	// Period is the CPU time that a kernel sample stands for, in ns.
+	// CPU time that a kernel sample stands for, in ns.
 	Period int64
-	// RanOn is how long the thread ran after the interrupt, in ns.
+	// How long the thread ran after the interrupt, in ns.
 	RanOn int64
-	// StopCause is the cause of a stop longer than LongStop.
+	// Cause of a stop longer than LongStop.
 	StopCause ptrace.Cause
 	StopCost
 	CallEffect
 	KernelStack
-	near  futexWord
-	chain frameChain
+	futexCopy futexCopy
+	chain     frameChain
 
 	copiedMemory
 	knownRegs
@@ -80,38 +78,36 @@ type RawSample struct {
 	pooled
 }
 
-// StopCost is the cost of a stop's reads.
+// StopCost is the cost of a stop's reads, in ns and system calls.
 type StopCost struct {
-	// LockWait is the tracer's wait for mmap_lock before the stop, in ns.
+	// The tracer's wait for mmap_lock before the stop.
 	LockWait int64
-	// CopyTime is the time of the copy, in ns, and Calls the number of its system calls.
 	CopyTime int64
 	Calls    int
 }
 
 // CallEffect is a stop's effect on the system call ([ptrace.Repair]).
 type CallEffect struct {
-	// Restarted is set if the call was restarted.
 	Restarted bool
-	// Broken is set if the call returns EINTR or EAGAIN, ReportedTwice if a supervisor gets it twice. BrokenCall is its
-	// number, negative if unknown.
+	// Broken: the call returns EINTR or EAGAIN. ReportedTwice: a supervisor gets it twice. BrokenCall is its number,
+	// negative if unknown.
 	Broken, ReportedTwice bool
 	BrokenCall            int64
 }
 
 // KernelStack is the thread's place in the kernel, if known.
 type KernelStack struct {
-	// Kernel are the frames above the system call or interrupt, innermost first.
+	// Frames above the system call or interrupt, innermost first.
 	Kernel []uint64
-	// KernelText is a sleeper's kernel stack as text, for [procmem.NextKernelFrame].
+	// A sleeper's kernel stack, for [procmem.NextKernelFrame].
 	KernelText []byte
 
-	wchan    []byte // the kernel function in which it waits, if Call has no number
+	wchan    []byte // kernel function in which it waits, if Call has no number
 	wchanBuf [64]byte
 }
 
-// futexWord is the memory around a sleeper's futex(2) word.
-type futexWord struct {
+// futexCopy is the memory around a sleeper's futex(2) word.
+type futexCopy struct {
 	bytes [waits.CopySize]byte
 	at    uint64
 	n     int // 0 if there is no copy
@@ -126,11 +122,11 @@ type copiedMemory struct {
 
 // knownRegs says which registers a passive read has.
 type knownRegs struct {
-	recalled bool // those of an earlier stop
-	refused  bool // a register is missing, but no stop was allowed
+	recalled    bool // those of an earlier stop
+	stopRefused bool // one is missing, and no stop was allowed
 }
 
-// copyLimit is what bounded the copy of a stack.
+// copyLimit bounded the copy of a stack.
 type copyLimit uint8
 
 const (
@@ -139,17 +135,16 @@ const (
 	limitTime                  // the limit of a stop
 )
 
-// copyShape is how a stack was copied.
 type copyShape struct {
-	outline         *outline // pieces were copied by it; nil if the stack was copied in one piece
-	outlineFailed   bool     // the outline, or the last one, did not lead to the outermost frame
+	outline         *outline // pieces were copied by it; nil: one piece
+	outlineFailed   bool     // this outline, or the last one, did not lead to the outermost frame
 	limit           copyLimit
-	fullSampleBytes int         // size of the kernel's copy in a sample with as much stack as possible; else 0
-	tailAt          frames.Addr // address of the outermost frames behind a gap, or 0
-	notRoot         frames.Addr // a stack that ends at or below is not the one that CopyHints.Top bounds; 0 if unknown
+	fullSampleBytes int         // the kernel's copy in a sample with as much stack as possible; else 0
+	tailAt          frames.Addr // outermost frames behind a gap, or 0
+	notRoot         frames.Addr // a stack that ends here or below is not the one that CopyHints.Top bounds; 0 if unknown
 }
 
-// reset empties a raw sample, and keeps its buffers.
+// reset keeps the buffers.
 func (s *RawSample) reset() {
 	mem := frames.Snapshot{Others: s.Mem.Others[:0]}
 	*s = RawSample{
@@ -165,15 +160,15 @@ func (s *RawSample) reset() {
 // Recalled reports whether a passive read has the registers of an earlier stop.
 func (s *RawSample) Recalled() bool { return s.recalled }
 
-// Surprising reports whether the outline did not fit. The next observation should then follow the walk of this sample.
-func (s *RawSample) Surprising() bool { return s.outlineFailed }
+// OutlineFailed reports whether the outline did not fit. The next observation should then follow this sample's walk.
+func (s *RawSample) OutlineFailed() bool { return s.outlineFailed }
 
 const maxRegions = 8 + maxPieces + maxSteppedTo + planRegions
 
-// minTouched is the assumed size of a stack of unknown size, in bytes.
+// minTouched is the assumed size of an unknown stack, in bytes.
 const minTouched = 16 << 10
 
-// touch makes the kernel provide the pages of buf for a stack of n bytes. Precondition: no thread is stopped.
+// touch provides pages for a stack of n bytes. Precondition: no thread is stopped.
 func (s *RawSample) touch(n int) {
 	n = min(max(n+copyMargin, minTouched), len(s.buf))
 	touch(s.buf[min(s.touched, n):n])
@@ -203,7 +198,7 @@ func (s *RawSample) keepRegions(rs []frames.Region) {
 	}
 }
 
-// reserveRegions reserves n bytes for regions, rounded up to a power of two, as depths vary.
+// reserveRegions rounds n bytes up to a power of two, as depths vary.
 func (s *RawSample) reserveRegions(n int) {
 	if cap(s.extra) < n {
 		s.extra = make([]byte, 1<<bits.Len(uint(n)))
@@ -214,8 +209,8 @@ func (s *RawSample) reserveRegions(n int) {
 // KernelOnly reports whether the thread never runs in user space: its registers are zero.
 func (s *RawSample) KernelOnly() bool { return s.Regs.PC == 0 && s.Regs.SP() == 0 }
 
-// WaitReason returns what a thread waits for: a system call, "stopped", or the kernel's reason; "" if it runs, or if
-// that is unknown.
+// WaitReason returns the system call that a thread waits in, "stopped", or the kernel's reason; "" if running or
+// unknown.
 func (s *RawSample) WaitReason() string {
 	switch s.State {
 	case sample.Running:
@@ -226,7 +221,7 @@ func (s *RawSample) WaitReason() string {
 	return process.WaitLabel(s.Regs.Arch, s.State.Letter()[0], s.Call.Nr, s.wchan)
 }
 
-// Copied returns the size of all copied stacks, in bytes.
+// Copied returns the bytes of all copied stacks.
 func (s *RawSample) Copied() int64 {
 	n := len(s.Mem.Stack.Bytes)
 	for i := range s.Mem.Others {

@@ -10,23 +10,23 @@ import (
 
 // # Threads that the kernel samples
 //
-// A running thread is stopped, or sampled by the kernel (package perfevents) unless its stack is deeper than the kernel
-// copies. A sampled thread is still observed without stops, for sleeps, clocks and its end.
+// A running thread is stopped, or sampled by the kernel (package perfevents) unless its stack is too deep for that. A
+// sampled thread is still observed without stops, for sleeps, clocks and its end.
 
-// sampleRoom is the unit of the size of a sample's buffer, in bytes.
+// A sample's buffer is a multiple of this, in bytes.
 const sampleRoom = 4 << 10
 
-// maxKernel bounds the kernel frames of a sample.
+// Kernel frames of a sample.
 const maxKernel = 64
 
-// SetSampleStack sets the bytes of stack in the kernel's samples of the thread; 0 if it is not sampled. A sampled
-// thread is not stopped while it runs.
+// SetSampleStack sets the bytes of stack in the kernel's samples of the thread; 0: it is not sampled. A sampled thread
+// is not stopped while it runs.
 func (t *Thread) SetSampleStack(stack int) { t.sampleStack = stack }
 
 // UsesSamples reports whether samples of the thread are used.
 func (t *Thread) UsesSamples() bool { return t.sampleStack != 0 && !t.beyondSamples() }
 
-// beyondSamples reports whether the stack is, or in the last walks was, deeper than a kernel sample copies.
+// beyondSamples reports whether the stack was lately deeper than a kernel sample copies.
 func (t *Thread) beyondSamples() bool {
 	hints := t.hints.get()
 	return hints.BeyondSamples || hints.Used > t.sampleStack
@@ -45,13 +45,11 @@ func (t *Thread) SetRate(hz float64) {
 	t.feedback.samples.shallowFirst = max(int(hz*deepSeconds), minDeepStops)
 }
 
-// sampleHints says whether kernel samples have the whole stack.
 type sampleHints struct {
-	// BeyondSamples is set while the thread must be stopped because a sample had too little of its stack.
+	// The thread must be stopped, as a sample had too little of its stack.
 	BeyondSamples bool
 }
 
-// depthLearner learns whether kernel samples have the whole stack.
 type depthLearner struct {
 	*sampleHints
 	shallowFor   int // shallow stops required after a cut sample
@@ -70,7 +68,7 @@ func (learner *depthLearner) update(end walkEnd, w *frames.Walker, s *RawSample)
 	}
 }
 
-// learnCutSample learns from a kernel sample that had too little of the stack, unless a longer one is possible.
+// learnCutSample learns from a sample with too little stack, unless a longer one is possible.
 func (learner *depthLearner) learnCutSample(s *RawSample) {
 	switch {
 	case !s.Longest():
@@ -90,7 +88,7 @@ func depth(w *frames.Walker, s *RawSample) int {
 	return int(reach - from)
 }
 
-// stopForDepth requires stops until enough of them in a row have found at most stackBytes of stack.
+// stopForDepth requires stops until enough in a row have found at most stackBytes of stack.
 func (learner *depthLearner) stopForDepth(stackBytes int) {
 	if !learner.BeyondSamples { // later samples were taken before the first stop
 		learner.shallowFor = min(max(2*learner.shallowFor, learner.shallowFirst, minDeepStops), maxDeepStops)
@@ -100,8 +98,8 @@ func (learner *depthLearner) stopForDepth(stackBytes int) {
 	learner.deeperThan = stackBytes
 }
 
-// stopForPages requires stops, which read the pages that a sample found absent: the kernel's copy of a sample does not
-// wait (arch/x86/lib/usercopy.c, copy_from_user_nmi). It is one stop at first; the number doubles each time.
+// stopForPages requires stops, one at first, twice as many each time: they read the pages that a sample found absent,
+// for which the kernel does not wait (arch/x86/lib/usercopy.c, copy_from_user_nmi).
 func (learner *depthLearner) stopForPages(asked int) {
 	if !learner.BeyondSamples {
 		learner.pageStops = min(max(2*learner.pageStops, 1), max(learner.shallowFirst, minDeepStops))
@@ -110,7 +108,6 @@ func (learner *depthLearner) stopForPages(asked int) {
 	learner.BeyondSamples, learner.deeperThan = true, asked
 }
 
-// learnStop learns from a stop whose walk used that many bytes.
 func (learner *depthLearner) learnStop(used int) {
 	switch {
 	case learner.shallowLeft == 0:
@@ -122,10 +119,10 @@ func (learner *depthLearner) learnStop(used int) {
 	}
 }
 
-// StoppedForDepth reports whether a sampled thread is stopped because of its deep stack.
+// StoppedForDepth reports whether a sampled thread is stopped as its stack is deep.
 func (t *Thread) StoppedForDepth() bool { return t.sampleStack != 0 && t.beyondSamples() }
 
-// FromSample makes a raw sample from a usable kernel sample. The caller sets the clocks.
+// FromSample makes a raw sample from a usable kernel sample, without clocks.
 func (o *Observer) FromSample(r *perfevents.Record) *RawSample {
 	s := o.pool.Get()
 	s.reserveStack((len(r.Stack) + sampleRoom - 1) / sampleRoom * sampleRoom) // few stacks are that deep
@@ -146,13 +143,13 @@ func (o *Observer) FromSample(r *perfevents.Record) *RawSample {
 	return s
 }
 
-// NoUserSpace zeroes the registers, for a thread that never runs in user space.
+// NoUserSpace zeroes the registers, as of a kernel thread.
 func (s *RawSample) NoUserSpace() { s.Regs = frames.Regs{Arch: hostArch()} }
 
-// Longest reports whether as much stack as possible was requested for a kernel sample.
+// Longest reports whether a kernel sample with as much stack as possible was requested.
 func (s *RawSample) Longest() bool { return s.How == BySample && s.fullSampleBytes > 0 }
 
-// isFullSample reports whether a kernel sample has as much stack as possible, without an absent page.
+// isFullSample is Longest, and no page was absent.
 func (s *RawSample) isFullSample() bool {
 	return s.Longest() && len(s.Mem.Stack.Bytes) >= s.fullSampleBytes
 }

@@ -21,21 +21,21 @@ const (
 	maxBridge    = 5 << 18   // copied by [search.bridge]
 	failedCopy   = 10 << 10  // copied beyond failed chains
 	firstGrowth  = 4 << 10   // first read where frames are unknown
-	endBytes     = maxFollowed + pieceBelow + manyAbove
+	endBytes     = maxFollowed + pieceBelow + smallFrameAbove
 )
 
 // What is copied around a frame's outer end at a new place, in bytes.
 const (
-	endAbove   = 512
-	manyAbove  = 1024 // after a small frame: its callers are mostly small
-	fewBelow   = 128  // pieceBelow after a small frame
-	smallFrame = 2 << 10
-	largeFrom  = 16 << 10 // a frame of this size is large
-	savedBelow = 64       // return address and the registers that most functions save
+	endAbove        = 512
+	smallFrameAbove = 1024 // after a small frame: its callers are mostly small
+	smallFrameBelow = 128  // pieceBelow after a small frame
+	maxSmallFrame   = 2 << 10
+	minLargeFrame   = 16 << 10 // a frame of this size is large
+	savedBelow      = 64       // return address and the registers that most functions save
 )
 
-// search copies the frame ends of a stopped thread by following chains of frames. A chain succeeds if it reaches the
-// outermost frame.
+// search copies a stopped thread's frame ends along chains of frames. A chain succeeds if it reaches the outermost
+// frame.
 type search struct {
 	memory        stopCopy
 	outline       *outline
@@ -44,25 +44,24 @@ type search struct {
 	changesStacks bool
 	noChain       bool
 
-	buffer         []byte // buffer of all copies
+	buffer         []byte // for all copies
 	free           []byte // its unused part
 	chainFree      []byte // what the current chain leaves of free
 	chainFreeLeast uint64 // least length of chainFree
-	framesLeft     int    // frames left to follow in this stop
+	framesLeft     int    // to follow in this stop
 
 	reached  frames.Addr // highest known place of the current chain
 	furthest frames.Addr // highest place of failed chains
-	// failedEnd is the highest place of the failed chains before the first successful one, or 0.
+	// Highest place of the failed chains before the first successful one, or 0.
 	failedEnd frames.Addr
 	succeeded bool // a chain has succeeded
-	// succeededAt and failedAt have the stack pointers of successful and failed chains in the top.
+	// Stack pointers of successful and failed chains in the top.
 	succeededAt, failedAt wordSet
-	// topFrames has the stack pointers of the last chain that are in the top.
+	// Stack pointers of the last chain in the top.
 	topFrames     [maxChain]frames.Addr
 	topFrameCount int
 }
 
-// copyFrames follows chains from the top. If none succeeds, it copies in one piece.
 func (s *search) copyFrames() {
 	beyond := s.memory.topEnd()
 	reached, ok := s.follow()
@@ -80,8 +79,7 @@ func (s *search) copyFrames() {
 	s.bridge(reached)
 }
 
-// copyBeyondFailed copies beyond the end of failed chains: these may be the thread's frames, and the successful ones
-// stale.
+// copyBeyondFailed copies beyond failed chains: these may be the thread's frames, and the successful ones stale.
 func (s *search) copyBeyondFailed() {
 	size := min(failedCopy, len(s.free))
 	if s.failedEnd <= s.memory.topEnd() || s.root != 0 && s.failedEnd >= s.root || !s.memory.hasRoom() || size == 0 {
@@ -94,8 +92,7 @@ func (s *search) copyBeyondFailed() {
 	s.noChain = !s.copyInSteps(s.failedEnd)
 }
 
-// copyToNearRoot copies all up to the known end of the stack, if that is near: this is faster than following chains. ok
-// is false if it is not near, or unreadable.
+// copyToNearRoot copies up to the stack's known end if that is near: faster than following chains.
 func (s *search) copyToNearRoot(from frames.Addr) (rest frames.Region, ok bool) {
 	if !s.rootIsNear(from) {
 		return rest, false
@@ -122,8 +119,8 @@ func (s *search) copyToRoot(from frames.Addr) (rest frames.Region, ok bool) {
 	return frames.Region{Addr: from, Bytes: b}, s.memory.rd.Read(from, b) == len(b)
 }
 
-// bridge copies in one piece from an address on, until a return address in it begins a successful chain. It copies at
-// most up to the known end of the stack, if near; else up to a frame of an earlier walk; else inOnePiece bytes.
+// bridge copies in one piece until a return address in it begins a successful chain: at most up to the stack's known
+// end, if near; else up to a frame of an earlier walk; else inOnePiece bytes.
 func (s *search) bridge(from frames.Addr) {
 	whole := max(len(s.free)-endBytes, 0)
 	size := max(min(s.inOnePiece, whole)-len(s.memory.Stack.Bytes), 0)
@@ -141,7 +138,7 @@ func (s *search) bridge(from frames.Addr) {
 	}
 }
 
-// lowestKnownEnd returns the lowest frame end of the outline from which a chain succeeds, or 0.
+// lowestKnownEnd returns the outline's lowest frame end from which a chain succeeds, or 0.
 func (s *search) lowestKnownEnd(from frames.Addr) frames.Addr {
 	first, tries := len(s.memory.Others), maxKnownEnds
 	for i := 0; i < len(s.outline.ends) && tries > 0 && s.framesLeft > 0; i++ {
@@ -186,30 +183,27 @@ func (s *search) copyInSteps(from frames.Addr) (found bool) {
 // leastFree returns the chainFreeLeast that limits the copies of chains to maxFollowed bytes.
 func leastFree(free []byte) uint64 { return uint64(max(len(free)-maxFollowed, 0)) }
 
-type chainStart struct{ pc, sp frames.Addr }
-
-// follow copies the frame ends of the chains that begin in the top. ok is false if none succeeds; reached is then the
-// highest place of the failed ones, or the end of the top.
+// follow follows the chains that begin in the top. If none succeeds, reached is the highest place of the failed ones,
+// or the end of the top.
 func (s *search) follow() (reached frames.Addr, ok bool) {
 	top := s.memory.topEnd()
-	s.free, s.furthest = s.buffer, top+largeFrom
+	s.free, s.furthest = s.buffer, top+minLargeFrame
 	s.chainFreeLeast = leastFree(s.buffer)
 	s.succeededAt = wordSet{}
 	s.failedAt = wordSet{}
 	s.framesLeft = maxSearch
 	s.failedEnd, s.succeeded = 0, false
 	ok = s.followAll(s.memory.Stack.Addr+redZone, s.memory.Stack.Bytes[redZone:])
-	if s.furthest == top+largeFrom {
+	if s.furthest == top+minLargeFrame {
 		return top, ok
 	}
 	return s.furthest, ok
 }
 
-// tryChain follows a chain, and reports whether it succeeds. It keeps the copies of a chain that succeeds or gets
-// furthest.
-func (s *search) tryChain(first chainStart) bool {
+// tryChain reports whether a chain succeeds. It keeps the copies of one that succeeds or gets furthest.
+func (s *search) tryChain(pc, sp frames.Addr) bool {
 	n := len(s.memory.Others)
-	ok := s.chain(first.pc, first.sp)
+	ok := s.chain(pc, sp)
 	if ok {
 		s.succeededAt.mark(s.memory.Stack.Addr, s.topFrames[:s.topFrameCount])
 		s.succeeded = true
@@ -231,8 +225,8 @@ func (s *search) tryChain(first chainStart) bool {
 	return ok
 }
 
-// followAll follows chains from the known return addresses in b, the copy at an address, and reports whether one
-// succeeds. It follows them all, as a chain from a stale return address may succeed, too.
+// followAll follows all chains that begin in b, the copy at an address, as one from a stale return address may succeed,
+// too.
 func (s *search) followAll(at frames.Addr, b []byte) (ok bool) {
 	for starts, tries := 0, 0; len(b) >= 8 && starts < maxStarts && tries < maxTries && s.framesLeft > 0; {
 		value := binary.LittleEndian.Uint64(b)
@@ -241,7 +235,7 @@ func (s *search) followAll(at frames.Addr, b []byte) (ok bool) {
 			continue
 		}
 		tries++
-		ok = s.tryChain(chainStart{value, at}) || ok
+		ok = s.tryChain(value, at) || ok
 		if s.reached != 0 {
 			starts++
 		}
@@ -253,7 +247,6 @@ func (s *search) wasFollowed(sp frames.Addr) bool {
 	return s.succeededAt.has(s.memory.Stack.Addr, sp) || s.failedAt.has(s.memory.Stack.Addr, sp)
 }
 
-// wordSet is a set of words of the top.
 type wordSet [topCopy / 8 / 64]uint64
 
 func (w *wordSet) mark(stack frames.Addr, path []frames.Addr) {
@@ -268,8 +261,8 @@ func (w *wordSet) has(stack, sp frames.Addr) bool {
 	return at < topCopy && w[at/8/64]&(1<<(at/8%64)) != 0
 }
 
-// chain follows the frames from a return address and the stack pointer behind it. It reports whether the chain reaches
-// the outermost frame or joins a successful chain.
+// chain follows the frames from a return address and the stack pointer behind it. It succeeds also if it joins a
+// successful chain.
 func (s *search) chain(pc, sp frames.Addr) bool {
 	s.chainFree = s.free
 	s.reached = 0
@@ -295,7 +288,7 @@ func (s *search) chain(pc, sp frames.Addr) bool {
 			}
 		}
 		pc = next
-		if size >= largeFrom || s.outline.sizes.size(next) != 0 {
+		if size >= minLargeFrame || s.outline.sizes.size(next) != 0 {
 			s.reached = max(s.reached, sp)
 		}
 		switch { // it joins another chain
@@ -308,12 +301,11 @@ func (s *search) chain(pc, sp frames.Addr) bool {
 	return false
 }
 
-// copyEnd copies the outer end of a frame of that size, and returns the return address there. After a small frame it
-// copies more, as the callers are mostly small, too.
+// copyEnd copies the outer end of a frame, and returns the return address there.
 func (s *search) copyEnd(end, size frames.Addr) (pc frames.Addr, ok bool) {
 	below, above := frames.Addr(pieceBelow), frames.Addr(endAbove)
-	if size < smallFrame {
-		below, above = fewBelow, manyAbove
+	if size < maxSmallFrame {
+		below, above = smallFrameBelow, smallFrameAbove
 	}
 	from := s.memory.beyondLast(end-below, end)
 	bytes := end + above - from

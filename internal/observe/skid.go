@@ -16,20 +16,20 @@ type preemption struct {
 	candidates []candidate
 }
 
-// Woken sets the time of the tracer's wake-up (CLOCK_MONOTONIC, ns) for the next observations.
+// Woken sets the time of the tracer's wake-up, CLOCK_MONOTONIC ns.
 func (p *preemption) Woken(at int64) {
 	p.lastWake = skid.Wake{At: at, ByTimer: p.ctl.ByTimer()}
 	p.detector.Woken(at)
 }
 
-// ForgetWake notes that the tracer has worked since its sleep: unless it sleeps again, it preempts no thread at the
-// next tick.
+// ForgetWake notes that the tracer has worked since its sleep: at the next tick it preempts no thread, unless it sleeps
+// again.
 func (p *preemption) ForgetWake() { p.ctl.ForgetWake() }
 
-// Nap makes the tracer sleep until a moment (CLOCK_MONOTONIC, ns).
+// Nap makes the tracer sleep until a moment, CLOCK_MONOTONIC ns.
 func (p *preemption) Nap(until int64) { p.ctl.Nap(until) }
 
-// wake returns the tracer's last wake-up, including those while it waited for stops.
+// wake includes wake-ups while the tracer waited for stops.
 func (p *preemption) wake() skid.Wake {
 	if at := p.ctl.Woken(); at > p.lastWake.At {
 		return skid.Wake{At: at, ByTimer: p.ctl.ByTimer()}
@@ -37,7 +37,7 @@ func (p *preemption) wake() skid.Wake {
 	return p.lastWake
 }
 
-// PreemptedOn returns the CPU on which the tracer has preempted a thread since [Observer.Woken], if it has.
+// PreemptedOn returns the CPU on which the tracer has preempted a thread since Woken, if it has.
 func (p *preemption) PreemptedOn() (cpu int, ok bool) {
 	if !p.detector.HasPreempted() {
 		return -1, false
@@ -45,7 +45,6 @@ func (p *preemption) PreemptedOn() (cpu int, ok bool) {
 	return p.detector.Processor(p.wake().At), true
 }
 
-// markQueued marks the pending threads that wait for the tracer's CPU.
 func (p *preemption) markQueued(pending pendingStops) {
 	for _, t := range pending {
 		if t != nil && !t.skid.Decided() && p.checkAwaitsTracer(t) {
@@ -59,19 +58,19 @@ func (p *preemption) checkAwaitsTracer(t *Thread) bool {
 	return p.detector.Decide(&t.skid, t.files, t.base.lastRun(&t.lastClocks), p.wake())
 }
 
-// maxCandidates bounds the threads that are examined: more would take longer than the preempted thread waits.
+// More candidates would take longer than the preempted thread waits.
 const maxCandidates = 16
 
 type candidate struct {
 	thread  *Thread
 	runs    uint64
-	cpuTime int64 // CPU time since its last observation, ns
+	cpuTime int64 // since its last observation, ns
 }
 
-// AddCandidate adds a thread with many system calls that the tracer may have preempted to the candidates of
-// [Observer.FindPreempted]. It returns false if there are too many: all are then dropped.
+// AddCandidate adds a thread for FindPreempted if it makes many system calls and has run. It returns false if there are
+// too many: all are then dropped.
 func (p *preemption) AddCandidate(t *Thread) bool {
-	if !t.skid.Many() || t.Pending() || t.UsesSamples() {
+	if !t.skid.ManyCalls() || t.Pending() || t.UsesSamples() {
 		return true
 	}
 	s, err := t.files.SchedStat()
@@ -86,11 +85,11 @@ func (p *preemption) AddCandidate(t *Thread) bool {
 	return true
 }
 
-// SeeksPreempted reports whether the tracer's timer woke it, so that there may be a preempted thread.
-func (p *preemption) SeeksPreempted() bool { return p.wake().ByTimer }
+// WokenByTimer reports whether the tracer's timer woke it: only then there may be a preempted thread.
+func (p *preemption) WokenByTimer() bool { return p.wake().ByTimer }
 
 // FindPreempted returns the candidate that the tracer has preempted, or nil. It examines those with most CPU time
-// first, and takes 5 µs for each.
+// first, 5 µs for each.
 func (p *preemption) FindPreempted() *Thread {
 	defer func() { p.candidates = p.candidates[:0] }()
 	for list := p.candidates; len(list) > 0; list = list[:len(list)-1] {
@@ -109,8 +108,8 @@ func (p *preemption) FindPreempted() *Thread {
 	return nil
 }
 
-// ManyCalls reports whether the thread makes so many system calls that only observations from its own CPU are exact.
-func (t *Thread) ManyCalls() bool { return t.skid.Many() }
+// ManyCalls reports whether only observations from the thread's own CPU are exact ([skid.Calls]).
+func (t *Thread) ManyCalls() bool { return t.skid.ManyCalls() }
 
 // Stat reads the thread's /proc stat.
 func (t *Thread) Stat(st *procmem.Stat) error { return t.files.Stat(st) }
@@ -127,9 +126,9 @@ func (p *preemption) LastCPU(t *Thread) int {
 	return st.Processor
 }
 
-// RunsOrPreempted reports whether the first thread of an unobserved process is on a CPU (one arrival more than
-// departures: kernel/sched/stats.h, sched_info_arrive; kernel/sched/core.c, __schedule), or was preempted by the
-// tracer. The kernel updates its clock at ticks only.
+// RunsOrPreempted reports whether an unobserved process's first thread is on a CPU (one arrival more than departures:
+// kernel/sched/stats.h, sched_info_arrive; kernel/sched/core.c, __schedule), or was preempted by the tracer. Its CPU
+// time cannot show that: the kernel updates it at ticks only.
 func (p *preemption) RunsOrPreempted(files *procmem.ThreadFiles) bool {
 	var s procmem.Status
 	before, err := files.SchedStat()

@@ -13,11 +13,10 @@ import (
 
 // # Reads that hang
 //
-// A read can wait for ever for the provider of memory or of a file; only SIGKILL ends it. Another thread detects it:
-// the reading thread stays in one call without running.
+// A read can wait for ever for the provider of memory or of a file; only SIGKILL ends it. Another thread detects that
+// the reading one stays in a call without running.
 
-// stallAfter is how long a thread must be in a call without running, in ns. A busy disk rarely takes 1 s; during a fork
-// of hundreds of GB, memory is unreadable for seconds.
+// In ns. A busy disk rarely takes 1 s; during a fork of hundreds of GB, memory is unreadable for seconds.
 const stallAfter = 5e9
 
 // Stalls detects hanging threads of this process. It belongs to one goroutine.
@@ -30,22 +29,22 @@ type stall struct {
 	files *procmem.ThreadFiles
 	call  int64
 	runs  uint64
-	since int64 // when it was first found in the call, CLOCK_MONOTONIC ns; 0 if in none
+	since int64 // first found in the call, CLOCK_MONOTONIC ns; 0: in none
 }
 
 // HungTracer returns the uninterruptible call in which a thread hangs, or "".
 func (s *Stalls) HungTracer(tid int) string { return s.check(tid, false) }
 
-// HungReader returns the call in which a thread of this process other than but hangs while it reads, or "". Relays are
-// left out ([procmem.IsRelay]).
-func (s *Stalls) HungReader(but int) string {
+// HungReader returns the read in which a thread other than except hangs, or "". Relays are left out
+// ([procmem.IsRelay]).
+func (s *Stalls) HungReader(except int) string {
 	entries, err := os.ReadDir("/proc/self/task")
 	if err != nil {
 		return ""
 	}
 	for _, e := range entries {
 		tid, err := strconv.Atoi(e.Name())
-		if err != nil || tid == but || procmem.IsRelay(tid) {
+		if err != nil || tid == except || procmem.IsRelay(tid) {
 			continue
 		}
 		if what := s.check(tid, true); what != "" {
@@ -58,14 +57,13 @@ func (s *Stalls) HungReader(but int) string {
 var fileCalls = []string{"openat", "openat2", "read", "pread64", "readlinkat", "newfstatat", "fstat", "statx",
 	"getdents64", "process_vm_readv"}
 
-// readsFileOrMemory reports whether a call reads memory, or a file other than standard input.
+// readsFileOrMemory leaves out standard input.
 func readsFileOrMemory(call *procmem.SyscallInfo) bool {
 	name := process.SyscallName(hostArch(), call.Nr)
 	return slices.Contains(fileCalls, name) && !(name == "read" && call.Args[0] == 0)
 }
 
-// check returns the call in which a thread hangs, or "". An interruptible sleep counts only if readers is set and the
-// call is a read.
+// check counts an interruptible sleep only if readers is set and the call is a read.
 func (s *Stalls) check(tid int, readers bool) string {
 	seen := s.stallOf(tid)
 	var st procmem.Stat
@@ -105,7 +103,7 @@ func (s *Stalls) stallOf(tid int) *stall {
 	return seen
 }
 
-// reservedFiles is how many descriptors are left to the rest of the process.
+// Descriptors left to the rest of the process.
 const reservedFiles = 512
 
 // Close closes the threads' files.

@@ -20,7 +20,7 @@ const (
 	ModeAuto        Mode = iota // reuse, passive read or stop: the least intrusive that is possible
 	ModePassiveOnly             // running threads are not observed
 	ModeNoReuse                 // as ModeAuto, without reuse
-	ModeAlwaysStop              // every thread is stopped at every tick, asleep or not
+	ModeAlwaysStop              // also sleepers, at every tick
 )
 
 var modeNames = [...]string{"ladder", "peek", "no-reuse", "freeze"}

@@ -10,7 +10,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// requestStop begins a stop. retry is set if the last stop has copied nothing.
+// requestStop begins a stop. retry: the last one copied nothing.
 func (o *Observer) requestStop(t *Thread, s *RawSample, retry bool) error {
 	switch {
 	case o.mode == ModePassiveOnly:
@@ -18,8 +18,8 @@ func (o *Observer) requestStop(t *Thread, s *RawSample, retry bool) error {
 	case !o.pause.tryAdmitStop(t):
 		return refusal.MaxPause
 	}
-	waits := t.skid.MayWait() && o.checkAwaitsTracer(t)
-	o.makeRoom(t, s)
+	waits := t.skid.DecideAtOnce() && o.checkAwaitsTracer(t)
+	o.prepareBuffers(t, s)
 	call, runs, asleep := o.asleep(t)
 	t.checkPlan()
 	o.schedstats.keepOpen(t.files)
@@ -48,17 +48,16 @@ func (o *Observer) requestStop(t *Thread, s *RawSample, retry bool) error {
 	return nil
 }
 
-// interrupt asks a thread to stop. Unless the thread only computes, its clocks are read just before, which shows
-// whether it is on a CPU.
+// interrupt asks a thread to stop. Just before, it reads the clocks, which shows whether the thread is on a CPU, unless
+// the thread only computes.
 func (o *Observer) interrupt(t *Thread, retry bool) (*ptrace.Tracee, error) {
-	if retry || t.skid.MayWait() {
+	if retry || t.skid.DecideAtOnce() {
 		return o.ctl.BeginWith(t.TID, t.files)
 	}
 	return o.ctl.BeginSince(t.TID, &t.lastClocks)
 }
 
-// asleep returns the system call and run count of a sleeper: a restart of the call on arm64 needs these. ok is false
-// elsewhere, and if the thread does not sleep.
+// asleep returns a sleeper's system call and run count, which a restart on arm64 needs.
 func (o *Observer) asleep(t *Thread) (call procmem.SyscallInfo, runs uint64, ok bool) {
 	if o.mode != ModeAlwaysStop || o.arch != frames.AArch64 {
 		return call, 0, false
@@ -78,7 +77,6 @@ func (o *Observer) asleep(t *Thread) (call procmem.SyscallInfo, runs uint64, ok 
 	return call, 0, false
 }
 
-// finish reads a stopped thread and detaches from it.
 func (o *Observer) finish(t *Thread, tracee *ptrace.Tracee) (*RawSample, error) {
 	s := t.pending
 	t.pending = nil
@@ -114,7 +112,7 @@ func (o *Observer) fillFromStop(t *Thread, s *RawSample) {
 	s.CallEffect = callEffectOf(stop)
 	s.CopyTime = stop.Copied - stop.Taken
 	s.Calls = stop.Calls
-	s.recalled, s.refused = false, false
+	s.recalled, s.stopRefused = false, false
 	o.keepCopy(t, s, &o.req, stop)
 	t.stackPointer = stop.Regs.SP()
 	t.tls = stop.Regs.TLS
@@ -128,7 +126,7 @@ func (o *Observer) fillFromStop(t *Thread, s *RawSample) {
 	if s.State != sample.Sleeping {
 		s.KernelText = s.KernelText[:0]
 	}
-	s.keepNear(t, stop)
+	s.dropStaleFutexCopy(t, stop)
 	s.NotStopped = t.TakeNotStopped()
 	t.gaveUpCall.leftCall()
 	if stop.GaveUp {
@@ -147,19 +145,19 @@ func (o *Observer) setTimes(t *Thread, s *RawSample) {
 		s.StopCause = o.ctl.Why(stop, s.Copied())
 		t.watchLock(s.StopCause)
 	}
-	s.OnCPU, s.Basis = t.skid.Stopped(s.At, stop.Sched.Runs == t.lastClocks.Runs, stop.InSyscall)
+	s.OnCPU, s.Basis = t.skid.AttributeStop(s.At, stop.Sched.Runs == t.lastClocks.Runs, stop.InSyscall)
 	o.pause.noteStop(t, s.StopTime)
 }
 
-// wayIntoStop is the longest time of a running thread from the interrupt to its stop, in ns.
-const wayIntoStop = 20e3
+// Longest time of a running thread from the interrupt to its stop, in ns.
+const maxStopEntry = 20e3
 
-// stopTimes returns an upper bound of the length of the stop, and how long the thread ran before it, both in ns. What
-// the way into the stop takes beyond wayIntoStop is no part of the stop: without a new arrival on a CPU the thread was
-// in the kernel, or the hypervisor had its CPU; with one it was queued or blocked.
+// stopTimes returns an upper bound of the stop's length, and how long the thread ran before it, in ns. What the way
+// into the stop takes beyond maxStopEntry is no part of it: without a new arrival on a CPU the thread was in the
+// kernel, or the hypervisor had its CPU; with one it was queued or blocked.
 func (t *Thread) stopTimes(stop *ptrace.Stop) (stopped, late int64) {
 	if stop.SchedOK && stop.Sched.Runs == t.lastClocks.Runs {
-		from := max(stop.Interrupt, stop.Running-wayIntoStop)
+		from := max(stop.Interrupt, stop.Running-maxStopEntry)
 		return stop.Detach - from, from - stop.Interrupt
 	}
 	return stop.Detach - stop.Running, 0

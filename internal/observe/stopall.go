@@ -12,20 +12,21 @@ import (
 )
 
 const (
-	// stopAllFor bounds the time from the first stop to the last, in ns.
-	stopAllFor = 1e9
-	// stopAllRounds bounds the repeated passive reads.
+	// From the first stop to the last, in ns.
+	stopAllTimeout = 1e9
+	// Of passive reads.
 	stopAllRounds = 16
 )
 
-// StopAll observes all threads at one moment: it stops them all, copies all, and detaches from all together. more
-// returns the threads discovered since its last call. Threads in calls that a stop would harm ([interruptible]), or
-// that do not stop within a second, are read passively meanwhile, until none of them has run since. done is called for
-// each thread. StopAll returns the nanoseconds between the first stop and the last detach.
+// StopAll observes all threads at one moment: it stops all, copies all, and detaches from all. more returns the threads
+// discovered since its last call. Threads in calls that a stop would harm ([interruptible]), or that do not stop within
+// a second, are read passively meanwhile, until none has run since. done is called for each thread. StopAll returns the
+// nanoseconds from the first stop to the last detach.
 //
 // Precondition: it runs on the controller's OS thread, and the controller has room for all threads.
 func StopAll(ctl *ptrace.Controller, pool *Pool, more func() []*Thread, done func(*Thread, *RawSample, error)) int64 {
-	s := &stopAll{ctl: ctl, passive: New(ctl, pool, ModePassiveOnly), done: done, waitUntil: procmem.Now() + stopAllFor}
+	s := &stopAll{ctl: ctl, passive: New(ctl, pool, ModePassiveOnly), done: done}
+	s.waitUntil = procmem.Now() + stopAllTimeout
 	defer s.detachAll() // also after a panic
 	ctl.Leave()         // a stop signal to this process can wait
 	for ts := more(); len(ts) > 0; ts = more() {
@@ -74,11 +75,11 @@ type heldThread struct {
 	state       heldState
 	tracee      *ptrace.Tracee
 	raw         *RawSample
-	stackCopied bool                // the stack was copied before finish
+	stackCopied bool                // before finish
 	call        procmem.SyscallInfo // as read before the stop
 }
 
-// add adds a thread, and asks it to stop if that is harmless.
+// add asks the thread to stop if that is harmless.
 func (s *stopAll) add(t *Thread) {
 	h := &heldThread{thread: t}
 	s.passive.takeHints(t)
@@ -96,7 +97,7 @@ func (s *stopAll) add(t *Thread) {
 	}
 }
 
-// requestStop asks a thread to stop. runs is its run count from before h.call was read.
+// runs is the run count from before h.call was read.
 func (s *stopAll) requestStop(h *heldThread, tag int, runs uint64) {
 	h.raw = s.passive.pool.Get()
 	h.raw.reserveStack(h.thread.hints.get().Bytes)
@@ -136,7 +137,7 @@ func (s *stopAll) wait() {
 	}
 }
 
-// readAllPassively reads all threads that are not stopped. It reports whether any of them has changed.
+// readAllPassively reads the threads that are not stopped, and reports whether any has changed.
 func (s *stopAll) readAllPassively() (changed bool) {
 	for i, h := range s.threads {
 		if h.state != heldAsleep {
@@ -160,11 +161,11 @@ func (s *stopAll) readAllPassively() (changed bool) {
 	return changed
 }
 
-// copyStack copies the stack of a stopped thread, while all are stopped.
+// copyStack runs while all are stopped; where it fails, finish copies.
 func (s *stopAll) copyStack(h *heldThread) {
 	call, err := h.thread.files.Syscall()
 	if err != nil || call.Running || call.SP == 0 {
-		return // finish copies the stack
+		return
 	}
 	h.stackCopied = h.raw.copyStack(h.thread, call.SP, redZone) == nil && len(h.raw.Mem.Stack.Bytes) > 0
 }

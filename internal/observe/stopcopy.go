@@ -9,7 +9,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// stopCopy is what a stop has copied so far: the top of the stack, and regions.
+// stopCopy is what a stop has copied so far.
 type stopCopy struct {
 	frames.Snapshot
 	rd  *ptrace.Reader
@@ -20,7 +20,7 @@ func (s *stopCopy) topEnd() frames.Addr { return s.Stack.Addr + uint64(len(s.Sta
 
 func (s *stopCopy) hasRoom() bool { return len(s.Others) < len(s.out) }
 
-// add adds a region. Precondition: there is room.
+// Precondition: there is room.
 func (s *stopCopy) add(r frames.Region) {
 	n := len(s.Others)
 	s.out[n], s.Others = r, s.out[:n+1]
@@ -55,7 +55,7 @@ func returnAddressIn(r *frames.Region, from frames.Addr) (pc frames.Addr, ok boo
 	return binary.LittleEndian.Uint64(r.Bytes[at+savedBelow-8:]), true
 }
 
-// beyondLast returns the beginning of a range without what the last copy has of it.
+// beyondLast returns from, or the end of the last copy if that is in the range.
 func (s *stopCopy) beyondLast(from, to frames.Addr) frames.Addr {
 	last := &s.Stack
 	if n := len(s.Others); n > 0 && s.Others[n-1].Addr > last.Addr {

@@ -25,7 +25,7 @@ func TestLengthOfAStopBeginsAtTheStop(t *testing.T) {
 	}{
 		"at once":                        {stop(1000, 7), 40 * us, 0},
 		"on its way":                     {stop(1015, 7), 55 * us, 0},
-		"at work in the kernel for long": {stop(3000, 7), 40*us + wayIntoStop, 2000*us - wayIntoStop},
+		"at work in the kernel for long": {stop(3000, 7), 40*us + maxStopEntry, 2000*us - maxStopEntry},
 		"queued for long":                {stop(3000, 8), 40 * us, 0},
 	} {
 		th := &Thread{clockReads: clockReads{lastClocks: procmem.SchedStat{Runs: 7}}}

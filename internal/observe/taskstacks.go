@@ -11,9 +11,8 @@ import (
 	"prywalk/ptrace"
 )
 
-// taskStacks copies the stack of a task (a goroutine) while its thread is on the scheduler's stack or a signal stack.
-// It serves all threads of a process. g, m, curg and g0 are Go's: the running task, its worker, the worker's task and
-// its scheduler.
+// taskStacks copies the stack of a task (goroutine) whose thread is on the scheduler's or a signal stack, for all
+// threads of a process. g, m, curg and g0 are Go's: the running task, its worker, the worker's task and its scheduler.
 type taskStacks struct {
 	layout managed.Tasks
 
@@ -28,7 +27,7 @@ type taskStacks struct {
 	hints [1 << hintBits]taskHint
 }
 
-// taskHint is the task of a thread at its last observation. It usually holds, so that one call reads all.
+// taskHint is a thread's last task. It usually holds, so that one call reads all.
 type taskHint struct{ slot, m, g uint64 }
 
 const hintBits = 10
@@ -46,8 +45,8 @@ const (
 	taskTouched   = 32 << 10 // bytes with pages beforehand
 )
 
-// TaskStacks returns what a stop must copy so that a walk can continue on the stack of the task that a thread has left;
-// nil if there are no tasks.
+// TaskStacks returns what copies the stack of the task that a thread has left, so that a walk can continue there; nil
+// without tasks.
 func TaskStacks(p *code.Process) ptrace.Extra {
 	var s severalTaskStacks
 	for _, t := range p.Runtimes().Tasks() {
@@ -68,10 +67,10 @@ func TaskStacks(p *code.Process) ptrace.Extra {
 	return s
 }
 
-// severalTaskStacks are those of several run-time systems in a process. A thread of one may call another through C.
+// severalTaskStacks are of several run-time systems: a thread of one may call another through C.
 type severalTaskStacks []*taskStacks
 
-// Regions implements [ptrace.Extra]. It begins with the run-time system whose goroutine stack the thread is on.
+// Regions implements [ptrace.Extra]. It begins with the run-time system whose task the thread runs.
 func (s severalTaskStacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) (n int) {
 	first := -1
 	for i, t := range s {
@@ -102,7 +101,7 @@ func (t *taskStacks) Prefetch(regs *frames.Regs) []frames.Region {
 // StackEnd implements [ptrace.StackEnder] for a thread on its goroutine's stack.
 func (t *taskStacks) StackEnd(regs *frames.Regs, rd *ptrace.Reader) uint64 {
 	hint := t.hint(regs.TLS + uint64(t.layout.TLS))
-	if !t.hinted(hint) && !t.readOtherTask(hint, rd) {
+	if !t.hintHolds(hint) && !t.correctHint(hint, rd) {
 		return 0
 	}
 	if word(t.m, t.layout.Current) != hint.g || !t.onStack(t.g, regs.SP()) {
@@ -111,8 +110,8 @@ func (t *taskStacks) StackEnd(regs *frames.Regs, rd *ptrace.Reader) uint64 {
 	return word(t.g, t.layout.StackHi)
 }
 
-// readOtherTask reads the running task if it is not the hint's, and corrects the hint. Precondition: its m was read.
-func (t *taskStacks) readOtherTask(hint *taskHint, rd *ptrace.Reader) bool {
+// correctHint reads the running task if the hint is wrong, and corrects it. Precondition: its m was read.
+func (t *taskStacks) correctHint(hint *taskHint, rd *ptrace.Reader) bool {
 	g := word(t.slot, 0)
 	if g == 0 || g == hint.g || g != word(t.m, t.layout.Current) || rd.Read(g, t.g) != len(t.g) || word(t.g,
 		t.layout.Worker) != hint.m {
@@ -160,26 +159,26 @@ func (t *taskStacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.
 		n = t.copyLabels(t.curg, rd, out, n+1)
 	}
 	from, size := t.stackToCopy(signal)
-	size = rd.Read(from, t.stack[:size])
-	if size == 0 {
-		return n
-	}
-	out[n] = frames.Region{Addr: from, Bytes: t.stack[:size]}
-	return n + 1
+	return addRead(from, t.stack[:size], rd, out, n)
 }
 
-// copyRestOfStack copies the part of the running task's stack that the copy of the stack lacks.
+// copyRestOfStack copies what the copy of the stack lacks of the running task's.
 func (t *taskStacks) copyRestOfStack(rd *ptrace.Reader, out []frames.Region, n int) int {
 	at, stackBytes := rd.Stack()
 	from, hi := at+uint64(stackBytes), word(t.g, t.layout.StackHi)
 	if stackBytes == 0 || from >= hi {
 		return n
 	}
-	size := rd.Read(from, t.stack[:min(hi-from, taskStackCopy)])
+	return addRead(from, t.stack[:min(hi-from, taskStackCopy)], rd, out, n)
+}
+
+// addRead adds the readable part of a range to the n regions, and returns their number.
+func addRead(from frames.Addr, buf []byte, rd *ptrace.Reader, out []frames.Region, n int) int {
+	size := rd.Read(from, buf)
 	if size == 0 {
 		return n
 	}
-	out[n] = frames.Region{Addr: from, Bytes: t.stack[:size]}
+	out[n] = frames.Region{Addr: from, Bytes: buf[:size]}
 	return n + 1
 }
 
@@ -187,7 +186,6 @@ func (t *taskStacks) onStack(g []byte, sp uint64) bool {
 	return sp >= word(g, t.layout.StackLo) && sp <= word(g, t.layout.StackHi)
 }
 
-// copySchedulerStack copies the outer part of the scheduler's stack.
 func (t *taskStacks) copySchedulerStack(rd *ptrace.Reader, out []frames.Region, n int) int {
 	layout := &t.layout
 	g0 := word(t.m, layout.Scheduler)
@@ -199,12 +197,7 @@ func (t *taskStacks) copySchedulerStack(rd *ptrace.Reader, out []frames.Region, 
 	if hi <= from {
 		return n
 	}
-	size := rd.Read(from, t.outer[:hi-from])
-	if size == 0 {
-		return n
-	}
-	out[n] = frames.Region{Addr: from, Bytes: t.outer[:size]}
-	return n + 1
+	return addRead(from, t.outer[:hi-from], rd, out, n)
 }
 
 // readRunning reads the running g and its m. g is in thread-local storage, on arm64 in a register that C code may
@@ -212,7 +205,10 @@ func (t *taskStacks) copySchedulerStack(rd *ptrace.Reader, out []frames.Region, 
 func (t *taskStacks) readRunning(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) (g, m uint64, n int) {
 	if t.layout.InRegister {
 		g, _ = regs.Get(t.layout.Register)
-		return t.readTask(g, rd, 0)
+		if m = t.readTask(g, rd); m == 0 {
+			g = 0
+		}
+		return g, m, 0
 	}
 	slot := regs.TLS + uint64(t.layout.TLS)
 	if regs.TLS == 0 {
@@ -226,31 +222,32 @@ func (t *taskStacks) readRunning(regs *frames.Regs, rd *ptrace.Reader, out []fra
 	if rd.Read(slot, t.slot) != len(t.slot) {
 		return 0, 0, 0
 	}
-	g, m, n = t.readTask(word(t.slot, 0), rd, 1)
-	if g != 0 {
-		*hint = taskHint{slot, m, g}
+	g = word(t.slot, 0)
+	if m = t.readTask(g, rd); m == 0 {
+		return 0, 0, 0
 	}
-	return g, m, n
+	*hint = taskHint{slot, m, g}
+	return g, m, 1
 }
 
-// readTask reads a g and its m, and returns 0 if that g does not run.
-func (t *taskStacks) readTask(g uint64, rd *ptrace.Reader, regions int) (uint64, uint64, int) {
+// readTask reads a g and its m, and returns the m, or 0 if g does not run.
+func (t *taskStacks) readTask(g uint64, rd *ptrace.Reader) (m uint64) {
 	if g == 0 || rd.Read(g, t.g) != len(t.g) {
-		return 0, 0, 0
+		return 0
 	}
-	m := word(t.g, t.layout.Worker)
+	m = word(t.g, t.layout.Worker)
 	if m == 0 || rd.Read(m, t.m) != len(t.m) || !t.isRunning(g) {
-		return 0, 0, 0
+		return 0
 	}
-	return g, m, regions
+	return m
 }
 
 func (t *taskStacks) readHintedTask(hint *taskHint, regs *frames.Regs, rd *ptrace.Reader) bool {
 	read := rd.Prefetched() || rd.ReadAll(t.Prefetch(regs)) == len(t.slot)+len(t.m)+len(t.g)
-	return read && t.hinted(hint)
+	return read && t.hintHolds(hint)
 }
 
-func (t *taskStacks) hinted(hint *taskHint) bool {
+func (t *taskStacks) hintHolds(hint *taskHint) bool {
 	return word(t.slot, 0) == hint.g && word(t.g, t.layout.Worker) == hint.m && t.isRunning(hint.g)
 }
 
@@ -260,7 +257,7 @@ func (t *taskStacks) isRunning(g uint64) bool {
 		g == word(t.m, layout.Current)
 }
 
-// stackToCopy returns the part of curg's stack to copy: from the saved sp, or the outer part in a signal.
+// stackToCopy returns curg's stack from the saved sp, or its outer part in a signal.
 func (t *taskStacks) stackToCopy(signal bool) (from uint64, n int) {
 	layout := &t.layout
 	lo, hi := word(t.curg, layout.StackLo), word(t.curg, layout.StackHi)
@@ -288,9 +285,9 @@ const (
 	labelsPair = 32
 )
 
-// copyLabels copies a task's labels, which may be freed later, into one region at the address of the list: its head,
-// its pairs, then the strings, each padded to 8 bytes ([managed.Tasks.Labels]; runtime/pprof/label.go since Go 1.24).
-// The maps of Go up to 1.23 are copied in the same form.
+// copyLabels copies a task's labels, which may be freed later, into one region at the list's address: its head, its
+// pairs, then the strings, padded to 8 bytes ([managed.Tasks.Labels]; runtime/pprof/label.go since Go 1.24). The maps
+// of Go up to 1.23 get the same form.
 func (t *taskStacks) copyLabels(g []byte, rd *ptrace.Reader, out []frames.Region, n int) int {
 	if t.layout.Labels == nil {
 		return n

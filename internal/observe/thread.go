@@ -14,15 +14,14 @@ import (
 	"prywalk/ptrace"
 )
 
-// Thread is a thread and the state of its last observation. It belongs to the tracer's thread, except its
-// [WalkFeedback].
+// Thread is a thread and its last observation. Only [WalkFeedback] may be used beside the tracer's thread.
 type Thread struct {
 	PID, TID int
 	// Extra copies further memory in a stop; may be nil.
 	Extra ptrace.Extra
-	// Plans has the plan of the process until a walk sets one for this thread; may be nil.
+	// Plans has the process's plan until a walk sets one; may be nil.
 	Plans *Plans
-	// Memory is the process's ([ptrace.Request]). If nil, absent pages are read, too.
+	// Memory of the process ([ptrace.Request]). If nil, absent pages are read, too.
 	Memory *procmem.Memory
 
 	files *procmem.ThreadFiles
@@ -30,9 +29,9 @@ type Thread struct {
 	base        baseline
 	skid        skid.Thread
 	sampleStack int   // bytes of stack in the kernel's samples; 0 if not sampled
-	queuedSince int64 // when first found queued, CLOCK_MONOTONIC ns; 0 if not queued
-	// restless is set by a passive read, until the thread is found unchanged.
-	restless   bool
+	queuedSince int64 // CLOCK_MONOTONIC ns; 0 if not queued
+	// Set by a passive read, until the thread is found unchanged.
+	ranBetween bool
 	futex      futexSleep
 	kept       keptRegs
 	gaveUpCall *gaveUpCall // nil if no call gave up
@@ -63,24 +62,24 @@ type pendingStop struct {
 }
 
 type lastStop struct {
-	stackPointer  frames.Addr // stack pointer at the last stop
-	tls           uint64      // thread pointer; 0 before the first stop
-	stackBytes    int         // size of the copied stack
-	regionBytes   int         // bytes of regions copied lately: a maximum that decays
-	expectedPause int64       // expected length of the next stop, ns; 0 if unknown
-	lostStop      int64       // length of a stop without a sample, ns
+	stackPointer  frames.Addr
+	tls           uint64 // 0 before the first stop
+	stackBytes    int
+	regionBytes   int   // copied lately: a maximum that decays
+	expectedPause int64 // of the next stop, ns; 0 if unknown
+	lostStop      int64 // length of a stop without a sample, ns
 }
 
 type planState struct {
 	nodes  *nodeCache
 	ranges *rangeCache
-	sought frames.Addr // last result of the plan's Seek; 0 if none
+	sought frames.Addr // last result of the plan's Seek, or 0
 }
 
-// Plans passes the plan of a process's run-time system to the observing goroutine.
+// Plans passes a process's plan to the observing goroutine.
 type Plans = atomic.Pointer[managed.Plan]
 
-// NewThread returns a thread to observe. It opens no file yet.
+// NewThread opens no file yet.
 func NewThread(pid, tid int, budget *procmem.Budget) *Thread {
 	t := &Thread{PID: pid, TID: tid, files: procmem.OpenThread(pid, tid, budget)}
 	first := CopyHints{sizeHints: sizeHints{Bytes: firstCopy, ToEnd: true}}
@@ -89,15 +88,14 @@ func NewThread(pid, tid int, budget *procmem.Budget) *Thread {
 	return t
 }
 
-// SetFirstCopy sets the size of the first copy of the stack, within its usual limits. Precondition: no walk was made.
+// SetFirstCopy sets the size of the first copy of the stack, within its limits. Precondition: no walk was made.
 func (t *Thread) SetFirstCopy(n int64) {
 	t.feedback.hints.Bytes = int(min(max(n, firstCopy), maxCopy))
 	t.hints.init(t.feedback.hints)
 }
 
-// SetFirstStackEnd sets the end of the thread's first stack; 0 if there is none. Its outermost frames are copied while
-// the thread is on another stack (SBCL's call_into_lisp_first_time), as the first walk may come late. Precondition: no
-// walk was made.
+// SetFirstStackEnd sets the end of the thread's first stack; 0: none. Its outermost frames are copied while the thread
+// is on another (SBCL's call_into_lisp_first_time), as the first walk may come late. Precondition: no walk was made.
 func (t *Thread) SetFirstStackEnd(stackEnd frames.Addr) {
 	if stackEnd < firstStackBytes {
 		return
@@ -110,13 +108,13 @@ func (t *Thread) SetFirstStackEnd(stackEnd frames.Addr) {
 // Close closes the thread's files. Precondition: no observation is pending.
 func (t *Thread) Close() { t.files.Close() }
 
-// Files returns the thread's files under /proc, for the tracer's thread.
+// Files returns the thread's files under /proc.
 func (t *Thread) Files() *procmem.ThreadFiles { return t.files }
 
 // Pending reports whether a stop was begun and not finished.
 func (t *Thread) Pending() bool { return t.pending != nil }
 
-// LastSched returns the clocks that the last call of Begin read.
+// LastSched returns the clocks that Begin read.
 func (t *Thread) LastSched() procmem.SchedStat { return t.lastClocks }
 
 // Ran returns the arrivals on a CPU and the CPU time, in ns, since the first observation.
@@ -124,13 +122,13 @@ func (t *Thread) Ran() (runs, cpu int64) {
 	return int64(t.lastClocks.Runs - t.firstClocks.Runs), int64(t.lastClocks.CPU - t.firstClocks.CPU)
 }
 
-// Feedback returns the thread's WalkFeedback, which belongs to the walking goroutine.
+// Feedback returns what the walking goroutine uses of the thread.
 func (t *Thread) Feedback() *WalkFeedback { return t.feedback }
 
 // Asleep reports whether the thread was off the CPU at its last observation, not only by a stop.
 func (t *Thread) Asleep() bool { return t.base.valid && t.base.state != sample.Running }
 
-// retryBackoff decides when a sleeper with an incomplete stack is observed again: the 2nd, 8th, 32nd time and so on.
+// retryBackoff repeats reads of a sleeper with an incomplete stack: the 2nd, 8th, 32nd time and so on.
 type retryBackoff struct{ reused, next uint32 }
 
 const (
@@ -138,7 +136,7 @@ const (
 	retryFactor = 4
 )
 
-// countReuse counts an observation of an unchanged thread, and reports whether to read it again.
+// countReuse reports whether to read an unchanged thread again.
 func (r *retryBackoff) countReuse(incomplete bool) bool {
 	if !incomplete {
 		*r = retryBackoff{}

@@ -7,7 +7,7 @@ import (
 	"prywalk/internal/code"
 )
 
-// walkEnd classifies the end of a walk by what the next copy needs.
+// walkEnd is the end of a walk, by what the next copy needs.
 type walkEnd uint8
 
 const (
@@ -22,7 +22,7 @@ const (
 	endNoRegister                // [frames.StopUnproven]
 )
 
-// classify returns the end of a walk of s. Precondition: size has the root of the walk before.
+// Precondition: size has the root of the walk before.
 func classify(p *code.Process, w *frames.Walker, s *RawSample, size *sizeLearner) walkEnd {
 	switch stop := w.StopReason(); {
 	case stop.Complete():
@@ -45,7 +45,6 @@ func classify(p *code.Process, w *frames.Walker, s *RawSample, size *sizeLearner
 	return endCut
 }
 
-// isCut reports whether the walk ended beyond the copy of a stack.
 func (end walkEnd) isCut() bool { return end == endCut || end == endBetween || end == endCutOther }
 
 // mayChange reports whether a later walk of the same copy may get further, after an exec or with newly loaded code.

@@ -62,7 +62,7 @@ func (r *rig) tick() {
 		case err != nil:
 		case outcome == observe.Reused:
 			th.EnginePart.ClocksRead(procmem.ReadingAt(th.Observed.LastSched(), now), th.Observed.Asleep())
-		case outcome == observe.Runs:
+		case outcome == observe.LeftToSamples:
 			th.EnginePart.FoundRunning()
 		case outcome == observe.Done:
 			r.done(th.Observed, raw, nil)

@@ -27,7 +27,7 @@ const (
 	InCall
 	Self
 	NotAProcess
-	MapLock // internal/observe, DetachInTime
+	MapLock // internal/observe, LimitLockWait
 	NoFiles // prywalk's (EMFILE, ENFILE)
 	NumReasons
 )

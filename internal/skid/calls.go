@@ -57,5 +57,5 @@ func (c *Calls) Basis() sample.Basis {
 	return sample.FewCalls
 }
 
-// Many reports whether the thread makes so many system calls that only samples from its own CPU are exact.
-func (c *Calls) Many() bool { return c.many }
+// ManyCalls reports whether the thread makes so many system calls that only samples from its own CPU are exact.
+func (c *Calls) ManyCalls() bool { return c.many }

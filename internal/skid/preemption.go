@@ -125,7 +125,7 @@ func (d *PreemptionDetector) Find(t *Thread, files *procmem.ThreadFiles, runs ui
 // its last stop. waits: the thread is queued on the tracer's CPU and cannot stop before the tracer sleeps.
 //
 // Precondition: the tracer has not slept since its wake-up, as the thread's next run overwrites the kernel's
-// value. It takes some µs: called at once only if [Thread.MayWait], else for threads that do not stop in time.
+// value. It takes some µs: called at once only if [Thread.DecideAtOnce], else for threads that do not stop in time.
 func (d *PreemptionDetector) Decide(t *Thread, files *procmem.ThreadFiles, run Run, wake Wake) (waits bool) {
 	if t.decided {
 		return t.preempted

@@ -87,10 +87,10 @@ func TestThreadPreemptedFromAnotherProcessorSkids(t *testing.T) {
 	} {
 		var th Thread
 		for range decidedAfter {
-			th.Stopped(at-1, true, c.calls)
+			th.AttributeStop(at-1, true, c.calls)
 		}
 		th.preempted, th.decided, th.fromOtherCPU = true, true, c.late
-		if onCPU, basis := th.Stopped(at, false, c.calls); onCPU != c.onCPU || basis != c.basis {
+		if onCPU, basis := th.AttributeStop(at, false, c.calls); onCPU != c.onCPU || basis != c.basis {
 			t.Errorf("%+v: on CPU %v, basis %v", c, onCPU, basis)
 		}
 		if tells := th.ShowsPlaceAsleep(Wake{At: at, ByTimer: !c.late}, at); tells != (!c.calls || !c.late) {

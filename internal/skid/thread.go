@@ -39,17 +39,17 @@ func (t *Thread) Preempted() (cpu int, ok bool) { return t.cpu, t.preempted }
 // thread with many system calls, interrupted from another CPU, may have run on and then slept.
 func (t *Thread) ShowsPlaceAsleep(wake Wake, now int64) bool { return wake.ByTimer || !t.skids(now) }
 
-// MayWait reports whether the thread is likely queued behind the tracer, or needs an exact sample:
+// DecideAtOnce reports whether the thread is likely queued behind the tracer, or needs an exact sample:
 // [PreemptionDetector.Decide] is then called at once.
-func (t *Thread) MayWait() bool { return t.ranSinceTick || t.Basis() != sample.FewCalls }
+func (t *Thread) DecideAtOnce() bool { return t.ranSinceTick || t.Basis() != sample.FewCalls }
 
 // ExactAt records an exact sample of a preempted thread that sleeps.
 func (t *Thread) ExactAt(at int64) { t.exactAt = at }
 
-// Stopped decides whether CPU time goes to the stack of a stop. onCPU: the thread was on a CPU at the tick, and
+// AttributeStop decides whether CPU time goes to the stack of a stop. onCPU: the thread was on a CPU at the tick, and
 // the sample shows where. stayed: no arrival on a CPU since before the interrupt, so it was on one; otherwise it
 // was queued, and counts only if the tracer preempted it.
-func (t *Thread) Stopped(at int64, stayed, inSyscall bool) (onCPU bool, basis sample.Basis) {
+func (t *Thread) AttributeStop(at int64, stayed, inSyscall bool) (onCPU bool, basis sample.Basis) {
 	t.ranSinceTick = !stayed
 	if !stayed && !t.preempted {
 		return false, t.Basis()

@@ -95,7 +95,7 @@ func (d *due) observeDrawn(list []*backoff.Thread) {
 }
 
 func (d *due) observePreempted() {
-	if !d.cpus.MayShareTargetCPU() || !d.Observer.SeeksPreempted() {
+	if !d.cpus.MayShareTargetCPU() || !d.Observer.WokenByTimer() {
 		return
 	}
 	for _, p := range d.procs {

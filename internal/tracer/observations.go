@@ -47,7 +47,7 @@ func (o *observations) observe(th *thread) {
 		th.observedTick = o.counts.ticks
 		o.counts.reused++
 		o.counts.inferred += o.Backoff.NoteUnchanged(&th.Backoff)
-	case outcome == observe.Runs:
+	case outcome == observe.LeftToSamples:
 		o.counts.attempted--
 		o.noteChanged(th)
 		th.EnginePart.FoundRunning() // its engine observes it
@@ -62,7 +62,7 @@ func (o *observations) observe(th *thread) {
 		o.stops.pending[th.Observed] = pendingStop{thread: th}
 		o.noteChanged(th)
 	}
-	if err != nil || outcome != observe.Runs {
+	if err != nil || outcome != observe.LeftToSamples {
 		th.Steady = schedule.Steady{}
 	}
 	o.stops.serve(err == nil && outcome == observe.Pending && !th.Observed.AwaitsTracer())
@@ -84,7 +84,7 @@ func (o *observations) finish(th *thread, s *observe.RawSample) {
 		s.OnCPU, s.Basis = false, sample.Exact
 	}
 	o.countObservation(th.Observed, s)
-	inTurn := s.How == observe.ByPassiveRead && th.Observed.InLock(&s.Call)
+	inTurn := s.How == observe.ByPassiveRead && th.Observed.WaitsForRuntimeLock(&s.Call)
 	o.preferCPUOf(th, s.Sched, s.OnCPU || inTurn, s.State == sample.Running, s.How)
 	o.reports.gapIfEnded(s.At)
 	th.observedTick = o.counts.ticks
@@ -92,7 +92,7 @@ func (o *observations) finish(th *thread, s *observe.RawSample) {
 	o.AddSample(handover.Event{
 		Kind: handover.Sampled, Thread: th.Handover, RawSample: s, UnchangedBefore: th.Backoff.TakeUnchanged(),
 		Length:     o.standsFor(th, s),
-		WalkAtOnce: s.Surprising() || s.State == sample.Running && th.proc.Handover.CodeChanging(s.At),
+		WalkAtOnce: s.OutlineFailed() || s.State == sample.Running && th.proc.Handover.CodeChanging(s.At),
 	})
 	if th.EnginePart != nil {
 		th.EnginePart.AfterObservation(s)

@@ -65,7 +65,7 @@ func (t *Tracer) runHere(ctx context.Context) (again bool) {
 	}
 	t.cpus = skid.NewCPUChooser(ctl.Moved) // within the CPUs that are left
 	t.Observer.LimitPause(t.opts.MaxPause)
-	t.Observer.DetachInTime()
+	t.Observer.LimitLockWait()
 	if t.opts.KernelStacks {
 		t.Observer.ReadKernelStacks()
 	}
