@@ -130,8 +130,8 @@ func JSON(w io.Writer, p *profile.Profile, tree bool, o Options) error {
 		r.Complete = &s.Complete
 	}
 	r.CompleteCPU, r.CompleteWall = d.complete(rec.TypeCPU), d.complete(rec.TypeWall)
-	if i := d.Incomplete(); i.Reason != "" {
-		r.Incomplete = &jsonIncomplete{i.Reason, i.Next(), i.Module, i.Clock, i.Share}
+	if e, clock := d.Incomplete(); e.Reason != "" {
+		r.Incomplete = &jsonIncomplete{e.Reason, e.Next(), e.Module, clock, e.Share}
 	}
 	buf := bufio.NewWriter(d.Writer(w))
 	out := printable.NewJSONWriter(buf)
@@ -169,7 +169,8 @@ func (d *data) complete(clock string) *float64 {
 	if !ok {
 		return nil
 	}
-	return &c.Share
+	share := c.Share()
+	return &share
 }
 
 func (d *data) values(list []int64) jsonValues {

@@ -159,7 +159,7 @@ func (b *pageBuilder) completeFacts() (f [][2]string) {
 	} {
 		if value, ok := b.Has(of.clock); ok {
 			if c, ok := b.Complete(value); ok {
-				f = append(f, [2]string{of.text, view.PercentComplete(c.Share)})
+				f = append(f, [2]string{of.text, view.PercentComplete(c.Share())})
 			}
 		}
 	}
