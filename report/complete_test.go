@@ -145,7 +145,7 @@ func TestTimeBetweenSamplesIsNoCompleteStack(t *testing.T) {
 	}
 	for want, p := range map[string]*profile.Profile{
 		"cpu 10.0s (75.0% of sampled time with complete stacks)": recorded(3000, 6000, 1000),
-		"cpu 4.10s (75.6% with complete stacks)":         recorded(3000, 100, 1000),
+		"cpu 4.10s (75.6% with complete stacks)":                 recorded(3000, 100, 1000),
 		"cpu 1.00s (no time was sampled)":                        recorded(0, 1000, 0),
 	} {
 		if text := render(t, Table, p, Options{}); !strings.Contains(text, want) {
