@@ -124,7 +124,7 @@ func JSON(w io.Writer, p *profile.Profile, tree bool, o Options) error {
 		r.Recorded = s.Start.UTC().Format(time.RFC3339)
 	}
 	if share := c.Share(); share >= 0 {
-		r.Named, r.Bounded = &share, c.Bounded()
+		r.Named, r.Bounded = &share, c.AddressOnly()
 	}
 	if s.Complete >= 0 {
 		r.Complete = &s.Complete
@@ -161,7 +161,7 @@ func (d *data) jsonGroups(out *printable.JSONWriter) {
 
 // complete returns the share of a clock's time with complete stacks; nil without time.
 func (d *data) complete(clock string) *float64 {
-	value, ok := d.Has(clock)
+	value, ok := d.TypeIndex(clock)
 	if !ok {
 		return nil
 	}

@@ -24,12 +24,12 @@ func (o *Snapshot) completeText(scope Scope) string {
 	if !ok {
 		return ""
 	}
-	return "cpu: " + c.Text("", view.PercentComplete)
+	return "cpu: " + c.Text("", view.Percent)
 }
 
 // whyIncomplete is the main reason of incomplete stacks and its cure, "" if few are.
 func (o *Snapshot) whyIncomplete(scope Scope) string {
 	c, _ := o.completeCPU(scope)
 	e := c.Ending()
-	return e.Text("cpu", view.PercentComplete)
+	return e.Text("cpu", view.Percent)
 }

@@ -10,7 +10,7 @@ import (
 // Complete divides the time of a type of values. ok is false if the profile is not prywalk's or has no such time with
 // stacks: [Coverage] reports time such as [exited unseen].
 func (d *Data) Complete(value int) (c namehints.Completeness, ok bool) {
-	if _, own := d.Has(rec.TypeRunQueue); !own {
+	if _, own := d.TypeIndex(rec.TypeRunQueue); !own {
 		return c, false
 	}
 	withStacks := int64(0)
@@ -49,13 +49,13 @@ func (d *Data) completeNote(value int) string {
 	if !ok {
 		return ""
 	}
-	return " (" + c.Text("", PercentComplete) + ")"
+	return " (" + c.Text("", Percent) + ")"
 }
 
 // Incomplete returns the main reason of incomplete stacks and the clock: CPU time, else the chosen value.
 func (d *Data) Incomplete() (e namehints.Ending, clock string) {
 	values := []int{d.Value}
-	if cpu, ok := d.Has(rec.TypeCPU); ok && cpu != d.Value {
+	if cpu, ok := d.TypeIndex(rec.TypeCPU); ok && cpu != d.Value {
 		values = []int{cpu, d.Value}
 	}
 	for _, value := range values {
@@ -74,10 +74,10 @@ func (d *Data) WhyIncomplete() string {
 	if e.Reason == "" {
 		return ""
 	}
-	return "Incomplete stacks: " + e.Text(clock, PercentComplete) + "."
+	return "Incomplete stacks: " + e.Text(clock, Percent) + "."
 }
 
-func (t *Stacks) moveIncompleteUp(rows []Row) {
+func (t *Stacks) raiseIncomplete(rows []Row) {
 	namehints.RaiseIncomplete(rows, func(r *Row) (string, int64, int64) {
 		if f := &t.Frames[r.Frame]; f.incomplete() {
 			return f.Name, r.Self, r.Total
