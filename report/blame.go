@@ -45,7 +45,7 @@ func noLocks(p *profile.Profile, o *Options) error {
 		at := map[bool]string{true: "for locks of CPython", false: "at semaphores"}[python]
 		parts = append(parts, tabular.Plural(n, "thread")+" waited "+at)
 	}
-	if n := view.AtATime(p, goroutines); n > 0 {
+	if n := view.MeanTasks(p, goroutines); n > 0 {
 		parts = append(parts, "about "+tabular.Plural(n, "goroutine")+" at a time for locks of Go")
 	}
 	if len(parts) == 0 {
@@ -324,7 +324,7 @@ func (b *blamer) attributePart(id lockID, owner, from, end int64, add func(blame
 }
 
 func (b *blamer) profile(p *profile.Profile) *profile.Profile {
-	out := view.Shallow(p)
+	out := view.ShallowCopy(p)
 	out.SampleType = []*profile.ValueType{{Type: view.TypeBlocked, Unit: "nanoseconds"}}
 	out.DefaultSampleType = view.TypeBlocked
 	out.Sample = nil

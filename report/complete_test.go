@@ -117,7 +117,7 @@ func foldedComplete(t *testing.T, p *profile.Profile, value string) float64 {
 
 func TestWhereAllStacksAreCompleteNoReasonIsGiven(t *testing.T) {
 	whole := render(t, Table, wideFixture(t), Options{})
-	if !strings.Contains(whole, "cpu 10.0s (100.0% of the sampled part complete)") ||
+	if !strings.Contains(whole, "cpu 10.0s (100.0% of sampled time with complete stacks)") ||
 		strings.Contains(whole, "Incomplete stacks") {
 		t.Errorf("%s", whole)
 	}
@@ -144,9 +144,9 @@ func TestTimeBetweenSamplesIsNoCompleteStack(t *testing.T) {
 		return parsed(t, b, fixtureNames)
 	}
 	for want, p := range map[string]*profile.Profile{
-		"cpu 10.0s (75.0% of the sampled part complete)": recorded(3000, 6000, 1000),
-		"cpu 4.10s (75.6% with complete stacks)":         recorded(3000, 100, 1000),
-		"cpu 1.00s (not sampled)":                        recorded(0, 1000, 0),
+		"cpu 10.0s (75.0% of sampled time with complete stacks)": recorded(3000, 6000, 1000),
+		"cpu 4.10s (75.6% with complete stacks)":                 recorded(3000, 100, 1000),
+		"cpu 1.00s (no time was sampled)":                        recorded(0, 1000, 0),
 	} {
 		if text := render(t, Table, p, Options{}); !strings.Contains(text, want) {
 			t.Errorf("lacks %q:\n%s", want, text)

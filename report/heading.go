@@ -75,13 +75,13 @@ func (d *data) hiddenStacks() string {
 
 // waitHint suggests the report by waits if threads hardly ran, and did not queue for a CPU.
 func (d *data) waitHint() string {
-	wall, ok := d.Has(rec.TypeWall)
+	wall, ok := d.TypeIndex(rec.TypeWall)
 	if !ok || d.Options.Value != "" || d.Profile.SampleType[d.Value].Type != rec.TypeCPU {
 		return ""
 	}
 	c := d.Coverage()
 	ready := c.Total
-	if queue, ok := d.Has(rec.TypeRunQueue); ok {
+	if queue, ok := d.TypeIndex(rec.TypeRunQueue); ok {
 		ready += d.Total(queue)
 	}
 	if total := d.Total(wall); total == 0 || c.Total > 0 && !c.Slight || ready > total/20 {

@@ -124,14 +124,14 @@ func JSON(w io.Writer, p *profile.Profile, tree bool, o Options) error {
 		r.Recorded = s.Start.UTC().Format(time.RFC3339)
 	}
 	if share := c.Share(); share >= 0 {
-		r.Named, r.Bounded = &share, c.Bounded()
+		r.Named, r.Bounded = &share, c.AddressOnly()
 	}
 	if s.Complete >= 0 {
 		r.Complete = &s.Complete
 	}
 	r.CompleteCPU, r.CompleteWall = d.complete(rec.TypeCPU), d.complete(rec.TypeWall)
-	if i := d.Incomplete(); i.Reason != "" {
-		r.Incomplete = &jsonIncomplete{i.Reason, i.Next(), i.Module, i.Clock, i.Share}
+	if e, clock := d.Incomplete(); e.Reason != "" {
+		r.Incomplete = &jsonIncomplete{e.Reason, e.Next(), e.Module, clock, e.Share}
 	}
 	buf := bufio.NewWriter(d.Writer(w))
 	out := printable.NewJSONWriter(buf)
@@ -161,7 +161,7 @@ func (d *data) jsonGroups(out *printable.JSONWriter) {
 
 // complete returns the share of a clock's time with complete stacks; nil without time.
 func (d *data) complete(clock string) *float64 {
-	value, ok := d.Has(clock)
+	value, ok := d.TypeIndex(clock)
 	if !ok {
 		return nil
 	}
@@ -169,7 +169,8 @@ func (d *data) complete(clock string) *float64 {
 	if !ok {
 		return nil
 	}
-	return &c.Share
+	share := c.Share()
+	return &share
 }
 
 func (d *data) values(list []int64) jsonValues {

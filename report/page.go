@@ -147,8 +147,8 @@ func facts(s *view.Summary, c *view.Coverage) (f [][2]string) {
 		add("threads", tabular.Thousands(int64(s.Threads)))
 	}
 	add("samples", tabular.Thousands(s.Samples))
-	if c.Share() >= 0 && !c.Idle() {
-		add("time attributed to a function", view.PercentComplete(c.Share()))
+	if c.Share() >= 0 && !c.Negligible() {
+		add("time attributed to a function", view.Percent(c.Share()))
 	}
 	return f
 }
@@ -157,9 +157,9 @@ func (b *pageBuilder) completeFacts() (f [][2]string) {
 	for _, of := range []struct{ clock, text string }{
 		{rec.TypeCPU, "CPU time with complete stacks"}, {rec.TypeWall, "wall time with complete stacks"},
 	} {
-		if value, ok := b.Has(of.clock); ok {
+		if value, ok := b.TypeIndex(of.clock); ok {
 			if c, ok := b.Complete(value); ok {
-				f = append(f, [2]string{of.text, view.PercentComplete(c.Share)})
+				f = append(f, [2]string{of.text, view.Percent(c.Share())})
 			}
 		}
 	}
@@ -246,5 +246,5 @@ func (b *pageBuilder) str(s string) int {
 	if !b.Take(int64(pageTextCost + pageByteCost*len(s))) {
 		s = ""
 	}
-	return view.Numbered(&b.Strings, b.strings, s)
+	return view.IndexIn(&b.Strings, b.strings, s)
 }

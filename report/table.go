@@ -52,7 +52,7 @@ func (d *data) table(out *printable.Writer, samples []*profile.Sample, limit int
 		return nil
 	}
 	shown = rows[:min(len(rows), limit)]
-	if d.Blames() && d.Options.By == "lock" && d.Options.N == 0 {
+	if d.OnlyBlocked() && d.Options.By == "lock" && d.Options.N == 0 {
 		shown = d.withoutWaiting(rows, limit)
 	}
 	heads, figures := d.figures(shown)

@@ -41,7 +41,7 @@ func (d *data) groups(out *printable.Writer) {
 			d.Precision.Value(g.Value, d.Unit), g.Name + owners.heldBy(d, g.Samples)},
 			d.clockLine(g.Samples)...)...)
 		out.Printf("%s\n", d.paint(bold, line))
-		if g.Value != 0 && d.Options.By == "lock" && !d.Blames() && g.Name != view.NoLock {
+		if g.Value != 0 && d.Options.By == "lock" && !d.OnlyBlocked() && g.Name != view.NoLock {
 			d.waitStack(out, g)
 		} else if g.Value != 0 {
 			shown = append(shown, d.table(out, g.Samples, d.Limit(5), "    ")...)
@@ -93,7 +93,7 @@ func (o ownerNames) heldBy(d *data, samples []*profile.Sample) string {
 	seen := map[int64]bool{}
 	for _, s := range samples {
 		owner := view.OwnerOf(s)
-		if d.Blames() {
+		if d.OnlyBlocked() {
 			owner = view.Number(s, rec.LabelTID)
 		}
 		if owner > 0 {

@@ -94,7 +94,7 @@ func (d *data) waiters(samples []*profile.Sample) string {
 		return tabular.Plural(threadsOf(samples), "thread")
 	}
 	text := view.Label(tasks[0], rec.LabelTask) + "s"
-	if n := view.AtATime(d.Profile, tasks); n > 0 {
+	if n := view.MeanTasks(d.Profile, tasks); n > 0 {
 		text = "about " + tabular.Plural(n, view.Label(tasks[0], rec.LabelTask)) + " at a time"
 	}
 	if len(tasks) < len(samples) {

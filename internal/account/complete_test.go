@@ -22,7 +22,7 @@ func TestTheClosingLineCountsCPUTimeAndNotSleepers(t *testing.T) {
 	s.IncompleteCPU = map[string]float64{"bad-memory": 2, "depth": 0.5}
 	line := said(s)
 	for _, want := range []string{
-		"75.0% of CPU time with complete stacks", "20.0% of CPU time has stacks that end early (bad-memory): ",
+		"75.0% of CPU time with complete stacks", "incomplete stacks: 20.0% of CPU time in [incomplete: bad-memory]: ",
 		"prywalk help names",
 	} {
 		if !strings.Contains(line, want) {
@@ -52,7 +52,7 @@ func TestTimeBetweenSamplesIsNotCalledComplete(t *testing.T) {
 	s := &runstats.Stats{}
 	s.Samples, s.Complete, s.ProfiledCPU, s.UnobservedCPU = 40, 40, 10, 9
 	s.IncompleteCPU = map[string]float64{"depth": 0.5}
-	const share = "50.0% of the sampled CPU time with complete stacks, 90.0% of CPU time not sampled"
+	const share = "50.0% of sampled CPU time with complete stacks, 90.0% of CPU time not sampled"
 	for _, c := range []struct {
 		failed   map[string]int64
 		withheld int64

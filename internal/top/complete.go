@@ -3,68 +3,33 @@
 package top
 
 import (
-	"fmt"
-	"math"
-
 	"prywalk/internal/namehints"
+	"prywalk/internal/view"
 )
 
-type complete struct {
-	share  float64 // 0 to 1, negative without CPU time
-	reason string
-	module string
-}
-
-// wellComplete is the share from which no reason is shown.
-const wellComplete = 0.99
-
-func (o *Snapshot) completeCPU(scope Scope) complete {
-	var all, cut, most int64
-	out := complete{share: -1}
-	reasons := map[string]int64{}
+// completeCPU divides a scope's CPU time; ok is false without any.
+func (o *Snapshot) completeCPU(scope Scope) (c namehints.Completeness, ok bool) {
 	for i := range o.Cells {
-		c := &o.Cells[i]
-		if c.v.CPU == 0 || !o.in(scope, c) {
-			continue
-		}
-		all += c.v.CPU
-		if len(c.stack) == 0 {
-			continue
-		}
-		f := &o.frames[c.stack[len(c.stack)-1]]
-		reason, ok := namehints.IncompleteReason(f.Name)
-		if !ok || !f.Synthetic() {
-			continue
-		}
-		cut += c.v.CPU
-		if reasons[reason] += c.v.CPU; reasons[reason] > most {
-			most, out.reason, out.module = reasons[reason], reason, ""
-			if len(c.stack) > 1 {
-				out.module = o.frames[c.stack[len(c.stack)-2]].Module
-			}
+		if cell := &o.Cells[i]; cell.v.CPU != 0 && o.in(scope, cell) {
+			view.AddTime(&c, cell.v.CPU, cell.stack, func(i int32) *view.Frame { return &o.frames[i].Frame })
+			ok = true
 		}
 	}
-	if all > 0 {
-		out.share = 1 - float64(cut)/float64(all)
-	}
-	return out
+	return c, ok
 }
 
-// String returns the share, "" without CPU time. It never rounds up to 100 %.
-func (c complete) String() string {
-	if c.share < 0 {
+// completeText is the share with complete stacks, "" without CPU time.
+func (o *Snapshot) completeText(scope Scope) string {
+	c, ok := o.completeCPU(scope)
+	if !ok {
 		return ""
 	}
-	text := fmt.Sprintf("cpu: %.1f%% complete stacks", math.Floor(c.share*1000)/10)
-	if c.share < wellComplete {
-		text += ", rest mostly " + c.reason
-	}
-	return text
+	return "cpu: " + c.Text("", view.Percent)
 }
 
-func (c complete) cure() string {
-	if c.share < 0 || c.share >= wellComplete {
-		return ""
-	}
-	return namehints.IncompleteName(c.reason) + ": " + namehints.IncompleteCure(c.reason, c.module)
+// whyIncomplete is the main reason of incomplete stacks and its cure, "" if few are.
+func (o *Snapshot) whyIncomplete(scope Scope) string {
+	c, _ := o.completeCPU(scope)
+	e := c.Ending()
+	return e.Text("cpu", view.Percent)
 }

@@ -37,7 +37,8 @@ func TestCompleteStacksAreOfCPUTime(t *testing.T) {
 	if err := WriteJSON(&js, o, State{Complete: 0.999}, CPU, 5); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"cpu: 90.0% complete stacks, rest mostly depth", "--max-depth"} {
+	for _, want := range []string{"cpu: 90.0% with complete stacks",
+		"10.0% of cpu in [incomplete: depth]", "--max-depth"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("%q is missing:\n%s", want, &text)
 		}

@@ -60,7 +60,7 @@ func (o *Snapshot) headLines(s Screen, st *State, scope Scope) []string {
 	if st.Threads > 0 && !st.Ended {
 		first = append(first, tabular.Plural(int64(st.Threads), "thread"))
 	}
-	if c := o.completeCPU(scope).String(); c != "" {
+	if c := o.completeText(scope); c != "" {
 		first = append(first, c)
 	}
 	second := []string{"cpu " + tabular.Nanos(v.CPU)}

@@ -223,7 +223,7 @@ func (m *Model) status(rows int) string {
 	if m.view == functionsView && !m.stacks {
 		parts = append(parts, "by "+string(m.order))
 	}
-	if cure := m.snap.completeCPU(m.scope).cure(); cure != "" {
+	if cure := m.snap.whyIncomplete(m.scope); cure != "" {
 		parts = append(parts, printable.Line(cure))
 	}
 	line := s.joined(" · ", parts...)

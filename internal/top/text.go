@@ -34,7 +34,7 @@ func WriteText(w io.Writer, o *Snapshot, st State, s Screen, c Clock, functions 
 	if st.Trouble != "" {
 		put(s.cut(printable.Line(st.Trouble)))
 	}
-	if cure := o.completeCPU(Everything).cure(); cure != "" {
+	if cure := o.whyIncomplete(Everything); cure != "" {
 		put(s.cut(cure))
 	}
 	notes := o.notes(&st, c)
@@ -127,7 +127,8 @@ func WriteJSON(w io.Writer, o *Snapshot, st State, c Clock, rowsOfEach int) erro
 	if st.Complete >= 0 {
 		t.Complete = &st.Complete
 	}
-	if share := o.completeCPU(Everything).share; share >= 0 {
+	if c, ok := o.completeCPU(Everything); ok {
+		share := c.Share()
 		t.CompleteCPU = &share
 	}
 	rows := o.Functions(Everything)

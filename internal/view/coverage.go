@@ -36,7 +36,7 @@ type missing struct {
 // Coverage divides the time by innermost frames.
 func (d *Data) Coverage() Coverage {
 	c := Coverage{value: d.Value}
-	if i, ok := d.Has(rec.TypeCPU); ok {
+	if i, ok := d.TypeIndex(rec.TypeCPU); ok {
 		c.value = i
 	}
 	unread := map[string]*missing{}
@@ -98,29 +98,29 @@ func (c *Coverage) Share() float64 {
 	return float64(c.named) / float64(c.Total)
 }
 
-// Bounded is the part of functions known by their bounds only (server+0x1600). Share does not include it.
-func (c *Coverage) Bounded() float64 { return float64(c.bounded) / float64(max(1, c.Total)) }
+// AddressOnly is the part of functions known by their bounds only (server+0x1600). Share does not include it.
+func (c *Coverage) AddressOnly() float64 { return float64(c.bounded) / float64(max(1, c.Total)) }
 
 func (c *Coverage) poor() bool { return c.Total > 0 && c.Share() < wellCovered }
 
-// Idle reports a small share of hardly any time.
-func (c *Coverage) Idle() bool { return c.poor() && c.Slight }
+// Negligible reports a small share of hardly any time.
+func (c *Coverage) Negligible() bool { return c.poor() && c.Slight }
 
 // Covered returns the share as text for the first line, "" without time.
 func (d *Data) Covered(c *Coverage) string {
 	switch {
 	case c.Share() < 0:
 		return ""
-	case c.Idle():
+	case c.Negligible():
 		return "almost no CPU time"
 	}
 	what := "CPU time"
 	if name := d.Profile.SampleType[c.value].Type; name != rec.TypeCPU {
 		what = name
 	}
-	text := fmt.Sprintf("%s of %s is attributed to a named function", PercentComplete(c.Share()), what)
+	text := fmt.Sprintf("%s of %s is attributed to a named function", Percent(c.Share()), what)
 	if c.bounded > 0 {
-		text += fmt.Sprintf(", %s to functions known by address only (FILE+0x…)", PercentComplete(c.Bounded()))
+		text += fmt.Sprintf(", %s to functions known by address only (FILE+0x…)", Percent(c.AddressOnly()))
 	}
 	return text
 }
@@ -128,7 +128,7 @@ func (d *Data) Covered(c *Coverage) string {
 // Causes returns the kinds of time without a function, and next steps; "" if there is little. below says where details
 // are.
 func (d *Data) Causes(c *Coverage, below string) string {
-	if !c.poor() || c.Idle() {
+	if !c.poor() || c.Negligible() {
 		return ""
 	}
 	var causes []string

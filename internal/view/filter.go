@@ -115,7 +115,7 @@ func (d *Selection) window() error {
 	if d.Options.From <= 0 && d.Options.To <= 0 {
 		return nil
 	}
-	wall, ok := d.Has(rec.TypeWall)
+	wall, ok := d.TypeIndex(rec.TypeWall)
 	if !ok || d.Profile.TimeNanos == 0 || !slices.ContainsFunc(d.Profile.Sample,
 		func(s *profile.Sample) bool { return Number(s, rec.LabelEnd) != 0 }) {
 		return fmt.Errorf("%w; --from and --to need a recording of prywalk without --aggregate", ErrNoTime)

@@ -141,9 +141,9 @@ type Clocks struct{ CPU, RunQueue, Blocked int64 }
 
 // Clocks adds up samples; ok is false if the profile is not prywalk's.
 func (d *Selection) Clocks(samples []*profile.Sample) (c Clocks, ok bool) {
-	cpu, ok1 := d.Has(rec.TypeCPU)
-	queue, ok2 := d.Has(rec.TypeRunQueue)
-	wall, ok3 := d.Has(rec.TypeWall)
+	cpu, ok1 := d.TypeIndex(rec.TypeCPU)
+	queue, ok2 := d.TypeIndex(rec.TypeRunQueue)
+	wall, ok3 := d.TypeIndex(rec.TypeWall)
 	if !ok1 || !ok2 || !ok3 {
 		return c, false
 	}

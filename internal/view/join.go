@@ -82,7 +82,7 @@ func (f *Frame) withoutModule() Frame {
 // tids differ.
 func Join(older, newer *Data, factor float64) *Data {
 	d := *newer
-	p := Shallow(d.Profile)
+	p := ShallowCopy(d.Profile)
 	unit := p.SampleType[newer.Value].Unit
 	p.SampleType = []*profile.ValueType{{Type: "new", Unit: unit}, {Type: "old", Unit: unit}}
 	p.Comments, p.PeriodType = nil, nil

@@ -2,8 +2,8 @@
 
 package view
 
-// Numbered returns the index of x in a list without duplicates, to which it appends a new x. index has all indices.
-func Numbered[T comparable, N int | int32](list *[]T, index map[T]N, x T) N {
+// IndexIn returns the index of x in a list without duplicates, to which it appends a new x. index has all indices.
+func IndexIn[T comparable, N int | int32](list *[]T, index map[T]N, x T) N {
 	n, ok := index[x]
 	if !ok {
 		n = N(len(*list))

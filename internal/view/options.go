@@ -59,7 +59,7 @@ type Data struct {
 func New(p *profile.Profile, o Options) (*Data, error) {
 	memory := &Memory{account: budget.Process().Whole("the report")}
 	stacks := newStacks(o.Lines, memory)
-	d := &Data{Selection: Selection{Profile: Shallow(p), Options: o}, Stacks: stacks, Memory: memory,
+	d := &Data{Selection: Selection{Profile: ShallowCopy(p), Options: o}, Stacks: stacks, Memory: memory,
 		groups: newGroups(stacks, !o.NoIdle)}
 	if err := d.prepare(); err != nil {
 		d.Close()
@@ -100,8 +100,8 @@ func (d *Data) prepare() error {
 	return d.Err()
 }
 
-// Shallow copies the head of a profile, so that the list of samples can be replaced.
-func Shallow(p *profile.Profile) *profile.Profile {
+// ShallowCopy copies the head of a profile, so that the list of samples can be replaced.
+func ShallowCopy(p *profile.Profile) *profile.Profile {
 	return &profile.Profile{
 		SampleType: p.SampleType, DefaultSampleType: p.DefaultSampleType, Sample: p.Sample,
 		Mapping: p.Mapping, Location: p.Location, Function: p.Function, Comments: p.Comments,
@@ -110,11 +110,11 @@ func Shallow(p *profile.Profile) *profile.Profile {
 }
 
 func (d *Selection) chooseValue() error {
-	if _, ok := d.Has(TypeBlocked); !ok && d.Options.Value == TypeBlocked {
+	if _, ok := d.TypeIndex(TypeBlocked); !ok && d.Options.Value == TypeBlocked {
 		d.addBlocked()
 	}
 	name := d.Options.Value
-	if _, ok := d.Has(rec.TypeWall); ok && name == "" && (d.groupsWaits() || d.onlySleepers()) {
+	if _, ok := d.TypeIndex(rec.TypeWall); ok && name == "" && (d.groupsWaits() || d.onlySleepers()) {
 		name = rec.TypeWall
 	}
 	var err error
@@ -129,9 +129,9 @@ func (d *Selection) chooseValue() error {
 const TypeBlocked = "blocked"
 
 func (d *Selection) addBlocked() {
-	cpu, ok1 := d.Has(rec.TypeCPU)
-	queue, ok2 := d.Has(rec.TypeRunQueue)
-	wall, ok3 := d.Has(rec.TypeWall)
+	cpu, ok1 := d.TypeIndex(rec.TypeCPU)
+	queue, ok2 := d.TypeIndex(rec.TypeRunQueue)
+	wall, ok3 := d.TypeIndex(rec.TypeWall)
 	if !ok1 || !ok2 || !ok3 {
 		return
 	}
@@ -168,8 +168,8 @@ func valueIndex(p *profile.Profile, name string) (int, error) {
 	return 0, fmt.Errorf("%w %q; it has %s", ErrValue, name, strings.Join(have, ", "))
 }
 
-// Has returns the index of a type of values.
-func (d *Selection) Has(name string) (int, bool) { return TypeIndex(d.Profile, name) }
+// TypeIndex returns the index of a type of values.
+func (d *Selection) TypeIndex(name string) (int, bool) { return TypeIndex(d.Profile, name) }
 
 // TypeIndex returns the index of a type of values.
 func TypeIndex(p *profile.Profile, name string) (int, bool) {
@@ -191,8 +191,8 @@ func (d *Selection) Total(value int) (n int64) {
 
 // WithBlocked adds [TypeBlocked] to a copy of a profile that has the other clocks.
 func WithBlocked(p *profile.Profile) *profile.Profile {
-	d := &Selection{Profile: Shallow(p)}
-	if _, ok := d.Has(TypeBlocked); !ok {
+	d := &Selection{Profile: ShallowCopy(p)}
+	if _, ok := d.TypeIndex(TypeBlocked); !ok {
 		d.addBlocked()
 	}
 	return d.Profile

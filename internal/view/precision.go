@@ -13,7 +13,7 @@ func (d *Selection) precision() tabular.Precision { return d.PrecisionOf(d.Value
 
 // counts returns the index of the sample counts.
 func (d *Selection) counts() (int, bool) {
-	i, ok := d.Has(rec.TypeSamples)
+	i, ok := d.TypeIndex(rec.TypeSamples)
 	return i, ok && d.Profile.SampleType[i].Unit == "count"
 }
 
@@ -34,7 +34,7 @@ func (d *Selection) PrecisionOf(value int) tabular.Precision {
 
 // WholePrecision returns the precision of a whole profile.
 func WholePrecision(p *profile.Profile, value string) (tabular.Precision, error) {
-	d := &Selection{Options: Options{Value: value}, Profile: Shallow(p)}
+	d := &Selection{Options: Options{Value: value}, Profile: ShallowCopy(p)}
 	if err := d.chooseValue(); err != nil {
 		return tabular.Precision{}, err
 	}

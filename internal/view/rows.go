@@ -47,8 +47,8 @@ func (d *Data) Rows(samples []*profile.Sample) []Row {
 			}
 		}
 	}
-	d.sort(rows, d.groupsWaits() && len(samples) > 0 && (d.Blames() || Label(samples[0], rec.LabelWait) != ""))
-	d.moveIncompleteUp(rows)
+	d.sort(rows, d.groupsWaits() && len(samples) > 0 && (d.OnlyBlocked() || Label(samples[0], rec.LabelWait) != ""))
+	d.raiseIncomplete(rows)
 	return rows
 }
 
@@ -106,7 +106,7 @@ func (d *Selection) Limit(standard int) int {
 	return d.Options.N
 }
 
-// Blames reports whether blocked time is the only type of values, as in a profile of blame.
-func (d *Selection) Blames() bool {
+// OnlyBlocked reports whether blocked time is the only type of values, as in a profile of blame.
+func (d *Selection) OnlyBlocked() bool {
 	return len(d.Profile.SampleType) == 1 && d.Profile.SampleType[0].Type == TypeBlocked
 }

@@ -131,5 +131,5 @@ func (t *Stacks) Number(f Frame) int32 {
 		return n
 	}
 	t.memory.Take(frameCost)
-	return Numbered(&t.Frames, t.index, f)
+	return IndexIn(&t.Frames, t.index, f)
 }

@@ -81,8 +81,8 @@ func target(p *profile.Profile, procs map[int64]string) string {
 }
 
 func (d *Data) completeness() (n int64, share float64) {
-	count, ok := d.Has(rec.TypeSamples)
-	_, own := d.Has(rec.TypeRunQueue)
+	count, ok := d.TypeIndex(rec.TypeSamples)
+	_, own := d.TypeIndex(rec.TypeRunQueue)
 	var bad int64
 	for _, s := range d.Profile.Sample {
 		v := int64(1)
@@ -144,8 +144,8 @@ func ago(d time.Duration) string {
 	return "just now"
 }
 
-// PercentComplete formats a share; it never rounds up to 100 %.
-func PercentComplete(share float64) string {
+// Percent formats a share; it never rounds up to 100 %.
+func Percent(share float64) string {
 	return fmt.Sprintf("%.1f%%", math.Floor(share*1000)/10)
 }
 

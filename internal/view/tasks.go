@@ -18,11 +18,11 @@ func IsTask(s *profile.Sample) bool { return Label(s, rec.LabelTask) != "" }
 // foldSchedulers removes the blocked time of threads asleep in Go's scheduler, or in an event loop, from processes
 // whose tasks are recorded: the tasks that wait have this time already. --native keeps it.
 func (d *Selection) foldSchedulers() {
-	wall, ok := d.Has(rec.TypeWall)
-	cpu, ok2 := d.Has(rec.TypeCPU)
-	queue, ok3 := d.Has(rec.TypeRunQueue)
-	count, ok4 := d.Has(rec.TypeSamples)
-	blocked, hasBlocked := d.Has(TypeBlocked)
+	wall, ok := d.TypeIndex(rec.TypeWall)
+	cpu, ok2 := d.TypeIndex(rec.TypeCPU)
+	queue, ok3 := d.TypeIndex(rec.TypeRunQueue)
+	count, ok4 := d.TypeIndex(rec.TypeSamples)
+	blocked, hasBlocked := d.TypeIndex(TypeBlocked)
 	if d.Options.Native || !ok || !ok2 || !ok3 || !ok4 {
 		return
 	}

@@ -200,8 +200,8 @@ func (w *waiting) lock(s *profile.Sample) string {
 // NoLock is the group of samples that wait for no lock.
 const NoLock = "[no lock]"
 
-// AtATime returns the mean number of tasks in samples, at least 1; 0 without samples or wall time.
-func AtATime(p *profile.Profile, samples []*profile.Sample) int64 {
+// MeanTasks returns the mean number of tasks in samples, at least 1; 0 without samples or wall time.
+func MeanTasks(p *profile.Profile, samples []*profile.Sample) int64 {
 	wall, ok := TypeIndex(p, rec.TypeWall)
 	if !ok || p.DurationNanos <= 0 || len(samples) == 0 {
 		return 0
@@ -282,7 +282,7 @@ func waitStack(s *profile.Sample) (out []waits.Frame) {
 
 // blockedTotals returns blocked time and its idle part, if samples are grouped by waits.
 func (d *Data) blockedTotals() []string {
-	if _, ok := d.Has(TypeBlocked); ok || !d.groupsWaits() {
+	if _, ok := d.TypeIndex(TypeBlocked); ok || !d.groupsWaits() {
 		return nil
 	}
 	c, ok := d.Clocks(d.Profile.Sample)

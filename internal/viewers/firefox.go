@@ -37,7 +37,7 @@ func Firefox(w io.Writer, p *profile.Profile, o view.Options) error {
 		d.Stack(s)
 	}
 	ff := &firefoxBuilder{Data: d, places: d.Places(), start: d.Profile.TimeNanos, cpu: -1}
-	if i, ok := d.Has(rec.TypeCPU); ok {
+	if i, ok := d.TypeIndex(rec.TypeCPU); ok {
 		ff.cpu = i
 	}
 	buf := bufio.NewWriter(d.Writer(w))

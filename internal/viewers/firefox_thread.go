@@ -76,7 +76,7 @@ func (t *firefoxThread) function(frame int32) int {
 	if _, ok := t.funcAt[frame]; !ok {
 		t.ff.take(firefoxFunctionCost)
 	}
-	return view.Numbered(&t.funcs, t.funcAt, frame)
+	return view.IndexIn(&t.funcs, t.funcAt, frame)
 }
 
 // str returns the number of a text; without memory, that of "".
@@ -84,7 +84,7 @@ func (t *firefoxThread) str(s string) int {
 	if _, ok := t.stringAt[s]; !ok && !t.ff.take(int64(firefoxTextCost+firefoxByteCost*len(s))) {
 		s = ""
 	}
-	return view.Numbered(&t.strings, t.stringAt, s)
+	return view.IndexIn(&t.strings, t.stringAt, s)
 }
 
 // resource numbers a module; −1: none.
@@ -92,7 +92,7 @@ func (t *firefoxThread) resource(module string) int {
 	if module == "" {
 		return -1
 	}
-	return view.Numbered(&t.resources, t.resourceAt, module)
+	return view.IndexIn(&t.resources, t.resourceAt, module)
 }
 
 func column(n int, v any) []any {

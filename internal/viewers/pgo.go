@@ -31,7 +31,7 @@ func pgoProfile(p *profile.Profile, o view.Options) (*profile.Profile, error) {
 	}
 	defer d.Close()
 	period := max(p.Period, 1)
-	q := view.Shallow(d.Profile)
+	q := view.ShallowCopy(d.Profile)
 	q.SampleType = []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: rec.TypeCPU, Unit: d.Unit}}
 	q.DefaultSampleType = ""
 	q.Comments = nil

@@ -73,8 +73,11 @@ func futex(args *[6]uint64, stack []Name, near *WordCopy) Wait {
 	}
 	w.Kind, w.Mode = p.kind, p.mode
 	w.setOwner(p, uint32(args[2]), near)
-	if p.kind == Semaphore {
+	switch p.kind {
+	case Semaphore:
 		w.Type = lockOfCPython(stack)
+	case Condition:
+		w.setHotSpot(stack)
 	}
 	return w
 }

@@ -42,8 +42,8 @@ func lockOfCPython(stack []Name) (what string) {
 }
 
 // semaphoreDecided reports whether outer functions cannot change the result of [lockOfCPython]. stack begins with the
-// semaphore's function; whole: it has [MaxNames] functions.
-func semaphoreDecided(stack []Name, whole bool) bool {
+// semaphore's function.
+func semaphoreDecided(stack []Name) bool {
 	for i := range stack {
 		name := stack[i].Function
 		_, ofLibc := libcPrimitives[symbol(name)]
@@ -51,5 +51,5 @@ func semaphoreDecided(stack []Name, whole bool) bool {
 			return true
 		}
 	}
-	return whole
+	return false
 }

@@ -33,7 +33,7 @@ func decide(stack []Name) (p primitive, done bool) {
 		if found, ok := libcPrimitives[plain]; ok {
 			found.musl = musl
 			found.foreign = musl && found.kind != Mutex && found.kind != RWLock
-			return found, found.kind != Semaphore || semaphoreDecided(stack[i:], len(stack) >= MaxNames)
+			return found, len(stack) >= MaxNames || isOuterKnown(found.kind, stack[i:])
 		}
 		for j := range libraryPrimitives {
 			if strings.Contains(name, libraryPrimitives[j].part) {
@@ -52,4 +52,17 @@ func decide(stack []Name) (p primitive, done bool) {
 		}
 	}
 	return p, len(stack) >= MaxNames
+}
+
+// isOuterKnown reports whether functions outward of stack, which begins with a primitive's function, cannot change what
+// the primitive is part of.
+func isOuterKnown(k Kind, stack []Name) bool {
+	switch k {
+	case Semaphore:
+		return semaphoreDecided(stack)
+	case Condition:
+		_, decided := hotspotWait(stack)
+		return decided
+	}
+	return true
 }

@@ -54,8 +54,37 @@ func TestASemaphoreIsDecidedBeyondItsFunctions(t *testing.T) {
 		names = append(names, Name{next, python})
 	}
 	if !IsDecided(names) || !IsDecided(stack("do_futex_wait", "sem_wait", "work")) ||
-		!IsDecided(stack("pthread_cond_wait")) {
+		!IsDecided(stack("pthread_cond_wait", "work")) {
 		t.Error("undecided")
+	}
+}
+
+// A condition of HotSpot is the thread's own: if the thread has run since the sample, the virtual machine's
+// structures no longer have its wait, but the stack does.
+func TestConditionsOfHotSpotAreNamedByTheirUse(t *testing.T) {
+	for function, want := range map[string]Kind{
+		"ObjectMonitor::EnterI": Monitor, "ObjectMonitor::enter_internal": Monitor, "ObjectMonitor::ReenterI": Monitor,
+		"ObjectMonitor::wait": ObjectWait, "Parker::park": Park, "JavaThread::sleep": Sleep, "Monitor::wait": Condition,
+	} {
+		names := stack("__futex_abstimed_wait_common", "pthread_cond_timedwait")
+		for _, outer := range []string{"os::PlatformEvent::park", function} {
+			if IsDecided(names) {
+				t.Errorf("%s: decided by %v", function, names)
+			}
+			names = append(names, Name{outer, "/jvm/lib/server/libjvm.so"})
+		}
+		w := Describe(&Sleeper{State: 'S', Wait: "futex", InCall: true, Stack: names, Args: [6]uint64{0x1000, 128 + 9, 0, 1}})
+		label := string(want)
+		if want == Condition {
+			label = "condition 0x1000"
+		}
+		if w.Kind != want || w.Label() != label || w.Timed == (want == Monitor) || !IsDecided(names) {
+			t.Errorf("%s: %+v, label %s", function, w, w.Label())
+		}
+	}
+	elsewhere := append(stack("pthread_cond_wait"), Name{"ObjectMonitor::wait", "/app"})
+	if kind, decided := hotspotWait(elsewhere); kind != None || !decided {
+		t.Errorf("outside libjvm: %q, %v", kind, decided)
 	}
 }
 

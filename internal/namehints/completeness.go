@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package namehints
+
+import "fmt"
+
+// wellComplete is the share of time with complete stacks from which no reason is given.
+const wellComplete = 0.99
+
+// Shares of time that samples stand for: from wellSampled on, the rest is not mentioned; below leastSampled no share of
+// complete stacks is given.
+const (
+	wellSampled  = 0.95
+	leastSampled = 0.001
+)
+
+// Completeness divides a clock's time by whether it was sampled, and where the stacks end.
+type Completeness struct {
+	all, incomplete               float64
+	sampled, sampledAndIncomplete float64
+	byReason                      map[string]float64
+	byModule                      map[[2]string]float64 // by reason and module
+}
+
+// Add adds time. sampled: a sample stands for it. reason is why its stack ends early, "" if it is complete; module is
+// then where ([AnyCode], [Unmapped]).
+func (c *Completeness) Add(v float64, sampled bool, reason, module string) {
+	c.all += v
+	if sampled {
+		c.sampled += v
+	}
+	if reason == "" || v == 0 {
+		return
+	}
+	if c.byReason == nil {
+		c.byReason, c.byModule = map[string]float64{}, map[[2]string]float64{}
+	}
+	c.incomplete += v
+	if sampled {
+		c.sampledAndIncomplete += v
+	}
+	c.byReason[reason] += v
+	c.byModule[[2]string{reason, module}] += v
+}
+
+// Share is the share of the time with complete stacks, 0 to 1. Time without a sample counts as complete.
+func (c *Completeness) Share() float64 { return max(0, 1-c.incomplete/c.all) }
+
+// Text is the share in words, "99.0% of CPU time with complete stacks" for a prefix of "CPU ". Without a prefix it is
+// short, "99.0% with complete stacks". percent formats shares. Precondition: there is time.
+func (c *Completeness) Text(prefix string, percent func(float64) string) string {
+	of, rest := "", ""
+	sampled := c.sampled / c.all
+	if prefix != "" {
+		of = " of " + prefix + "time"
+		rest = ", " + percent(1-sampled) + of + " not sampled"
+	}
+	switch {
+	case sampled < leastSampled:
+		return "no " + prefix + "time was sampled"
+	case sampled < wellSampled:
+		share := percent(max(0, 1-c.sampledAndIncomplete/c.sampled))
+		return share + " of sampled " + prefix + "time with complete stacks" + rest
+	}
+	return percent(c.Share()) + of + " with complete stacks"
+}
+
+// Ending is the main reason of incomplete stacks.
+type Ending struct {
+	// Reason is the stop reason; "" if few stacks are incomplete.
+	Reason string
+	// Module has the outermost function of most of them.
+	Module string
+	// Share of the time, 0 to 1.
+	Share float64
+}
+
+// Ending returns the main reason.
+func (c *Completeness) Ending() (e Ending) {
+	if c.all <= 0 || c.Share() >= wellComplete {
+		return e
+	}
+	most, in := 0.0, 0.0
+	for reason, v := range c.byReason {
+		if v > most || v == most && reason < e.Reason {
+			most, e.Reason = v, reason
+		}
+	}
+	for k, v := range c.byModule {
+		if k[0] == e.Reason && (v > in || v == in && k[1] < e.Module) {
+			in, e.Module = v, k[1]
+		}
+	}
+	e.Share = most / c.all
+	return e
+}
+
+// Next returns the next step.
+func (e *Ending) Next() string { return IncompleteCure(e.Reason, e.Module) }
+
+// Text names share, reason and next step, "" without a reason. time is the clock's name.
+func (e *Ending) Text(time string, percent func(float64) string) string {
+	if e.Reason == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s of %s in %s: %s", percent(e.Share), time, IncompleteName(e.Reason), e.Next())
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package waits
+
+import "strings"
+
+// hotspotWaits are the functions of HotSpot that sleep in a condition variable of their thread
+// (runtime/objectMonitor.cpp, os/posix/os_posix.cpp), by the beginnings of their names, more specific ones first.
+var hotspotWaits = []struct {
+	begin string
+	kind  Kind
+}{
+	{"ObjectMonitor::wait", ObjectWait}, {"ObjectMonitor::", Monitor}, {"Parker::park", Park},
+	{"JavaThread::sleep", Sleep},
+}
+
+// hotspotWait returns what a HotSpot thread in a condition variable waits for, "" for other conditions. decided: outer
+// functions cannot change the result.
+func hotspotWait(stack []Name) (kind Kind, decided bool) {
+	for i := range stack {
+		name := strings.TrimPrefix(stack[i].Function, "os::")
+		if _, ofLibc := libcPrimitives[symbol(name)]; ofLibc || isBelowPrimitive(name) {
+			continue
+		}
+		if !strings.HasSuffix(stack[i].Module, "libjvm.so") {
+			return None, true
+		}
+		for _, w := range hotspotWaits {
+			if strings.HasPrefix(name, w.begin) {
+				return w.kind, true
+			}
+		}
+		if !strings.HasPrefix(name, "PlatformEvent::park") {
+			return None, true
+		}
+	}
+	return None, false
+}
+
+// setHotSpot replaces a condition by what HotSpot made of it, where the run-time system gave no answer: the thread may
+// have run since the sample. The condition is the thread's own, so its address names no monitor.
+func (w *Wait) setHotSpot(stack []Name) {
+	if kind, _ := hotspotWait(stack); kind != None {
+		*w = ManagedWait(kind, "", 0, 0, w.Timed && kind != Monitor)
+		w.Why = "not read from the Java virtual machine"
+	}
+}
