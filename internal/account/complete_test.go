@@ -53,16 +53,19 @@ func TestTimeBetweenSamplesIsNotCalledComplete(t *testing.T) {
 	s.Samples, s.Complete, s.ProfiledCPU, s.UnobservedCPU = 40, 40, 10, 9
 	s.IncompleteCPU = map[string]float64{"depth": 0.5}
 	const share = "50.0% of sampled CPU time with complete stacks, 90.0% of CPU time not sampled"
+	s.FreqAsked = 99
 	for _, c := range []struct {
-		failed   map[string]int64
-		withheld int64
-		why      string
+		failed      map[string]int64
+		withheld    int64
+		maxOverhead float64
+		why         string
 	}{
-		{nil, 0, "note: 90.0% of CPU time is between samples: threads ran for a short time between two samples; a higher -F"},
-		{nil, 31, "between samples: --max-overhead withheld 31 sampling ticks; a larger one"},
-		{map[string]int64{"max-pause": 1}, 0, "between samples: --max-pause left out 1 stop; a longer one"},
+		{nil, 0, 0, "note: 90.0% of CPU time is between samples: threads ran for a short time between two samples;"},
+		{nil, 31, 0.01, "between samples: --max-overhead withheld 31 sampling ticks; a larger one"},
+		{nil, 0, 0.001, "between samples: --max-overhead lowered the rate; a larger one"},
+		{map[string]int64{"max-pause": 1}, 0, 0, "between samples: --max-pause left out 1 stop; a longer one"},
 	} {
-		s.Failed, s.TicksWithheld = c.failed, c.withheld
+		s.Failed, s.TicksWithheld, s.MaxOverhead = c.failed, c.withheld, c.maxOverhead
 		if line := said(s); !strings.Contains(line, share) || !strings.Contains(line, c.why) {
 			t.Errorf("%q lacks %q or %q", line, share, c.why)
 		}

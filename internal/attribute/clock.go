@@ -219,7 +219,7 @@ func (c *Clock) attributeCarried(now int64, emit func(Span)) {
 		case c.stopRefused:
 			s.Place, s.Leaf = Place{State: sample.Running}, NotObserved
 		case c.isOpen:
-			s.Place = c.open.Place.running()
+			s.Place = c.open.running()
 		}
 		s.End, s.Wall, s.RunQueue, s.CPU = now, ran, c.carried.runQueue, c.takeCarried()
 		emit(s)
@@ -292,7 +292,7 @@ func (c *Clock) Finish(emit func(Span)) {
 	c.close(emit)
 }
 
-// Observed returns the time up to which the thread's place is known, CLOCK_MONOTONIC ns.
+// KnownUntil returns the time up to which the thread's place is known, CLOCK_MONOTONIC ns.
 func (c *Clock) KnownUntil() int64 { return c.last.Wall + c.queuedFor }
 
 // MarkNotObserved attributes length ns of the time up to r, with its fraction of CPU and run queue time, as not

@@ -49,7 +49,7 @@ type Thread struct {
 // Begun reports whether [Thread.Begin] was called.
 func (t *Thread) Begun() bool { return t.begun }
 
-// Observed returns the time from the first sample to the last, ns.
+// ObservedFor returns the time from the first sample to the last, ns.
 func (t *Thread) ObservedFor() int64 { return t.lastAt - t.firstAt }
 
 // Begin begins the account with the clocks at the thread's first sample.

@@ -14,6 +14,7 @@ const (
 	maxOthers  = 4
 )
 
+// StackRef is a place on another stack that a stop copies, too.
 type StackRef struct {
 	At   frames.Addr // 0 if there is none
 	Size int         // bytes to copy, if more than usual

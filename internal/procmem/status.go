@@ -40,7 +40,8 @@ type Status struct {
 func ParseStatus(b []byte, s *Status) error {
 	*s = Status{}
 	bad := false
-	for line, rest := []byte(nil), b; len(rest) > 0; {
+	for rest := b; len(rest) > 0; {
+		var line []byte
 		line, rest, _ = bytes.Cut(rest, []byte{'\n'})
 		bad = s.line(line) || bad
 	}

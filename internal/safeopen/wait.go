@@ -49,7 +49,7 @@ type vainTime struct {
 func (v *vainTime) add(d time.Duration, now time.Time) time.Duration {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.sum = max(0, v.sum-now.Sub(v.at)/time.Duration(recovery/time.Second))
+	v.sum = max(0, v.sum-now.Sub(v.at)/(recovery/time.Second))
 	v.at = now
 	v.sum = min(v.sum+d, allPatience+firstPatience)
 	return v.sum

@@ -104,7 +104,7 @@ func (m *Image) Flow() *heuristics.Source { return nil }
 // ReadCode implements [managed.Host].
 func (m *Image) ReadCode(addr uint64, b []byte) int { return m.Read(addr, b) }
 
-// Own implements [managed.Host].
+// OwnSymbols implements [managed.Host].
 func (m *Image) OwnSymbols(*frames.Module, ...string) []managed.Symbol { return nil }
 
 // Section implements [managed.Host].
