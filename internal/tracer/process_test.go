@@ -8,6 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/handover"
+	"prywalk/internal/procmem"
+	"prywalk/internal/sample"
 	"prywalk/internal/testtargets"
 )
 
@@ -36,5 +38,40 @@ func TestProcessThatEndedBeforeItIsAttachedIsReported(t *testing.T) {
 	b := <-c.Ring.Batches()
 	if len(c.procs) != 0 || len(b) != 1 || b[0].Kind != handover.ProcessEnded {
 		t.Errorf("%d are tracked, and reported is %v", len(c.procs), b)
+	}
+}
+
+// Threads end while the clocks are read, so no pass over them is complete.
+func TestAThreadWhoseClockIsNotReadDoesNotBegin(t *testing.T) {
+	pid, _ := testtargets.Threads(t, "sleepers", "3")
+	c := newTracer(Options{Freq: 99})
+	c.tracked.trackProcess(opened(t, pid))
+	p := c.procs[0]
+	c.tracked.list(p, procmem.Now())
+	began := func() (n int) {
+		c.Out.HandOver(0)
+		for range len(c.Ring.Batches()) {
+			for _, e := range <-c.Ring.Batches() {
+				if e.Kind != handover.ThreadBegan {
+					continue
+				}
+				n++
+				if e.Reading.Wall == 0 {
+					t.Errorf("thread %d begins without a reading", e.Thread.TID)
+				}
+			}
+		}
+		return n
+	}
+	if n := began(); n != len(p.list.inOrder) || n < 4 {
+		t.Fatalf("%d of %d threads begin", n, len(p.list.inOrder))
+	}
+	for _, th := range p.list.inOrder {
+		th.end.AtStart = sample.Reading{}
+	}
+	p.TaskDir.Close()
+	c.ended.readAtStart(p, procmem.Now())
+	if n := began(); n != 0 || p.endedKnown {
+		t.Errorf("%d threads begin, and what ended ones used is known: %v", n, p.endedKnown)
 	}
 }
