@@ -170,6 +170,10 @@ func (p *timePool) samplingError() int64 {
 }
 
 func (p *timePool) merge(from *timePool) {
+	from.sampleCount = 0 // without those of weights that were taken
+	for _, n := range from.counts {
+		from.sampleCount += n
+	}
 	if p.weights == nil {
 		*p, *from = *from, timePool{}
 		return

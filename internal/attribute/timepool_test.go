@@ -29,3 +29,26 @@ func TestEqualWeightsAreDistributedInTheSameOrder(t *testing.T) {
 		}
 	}
 }
+
+// Samples of weights that were taken away get nothing, so that the others get all.
+func TestSlackIsSpreadInFullAfterWeightsWereTaken(t *testing.T) {
+	for _, before := range []int{0, 1} {
+		var into, from timePool
+		for range before {
+			into.addSample(Place{Stack: 1}, 0, 10)
+		}
+		for range 10 {
+			from.addSample(Place{Stack: 2}, 0, 10)
+		}
+		from.takeTotal()
+		for range 20 {
+			from.addSample(Place{Stack: 3}, 0, 10)
+		}
+		into.merge(&from)
+		had := into.total
+		into.spread(2100)
+		if got := into.total - had; got < 2099 || got > 2100 { // rounded down
+			t.Errorf("after %d samples %d of 2100 ns are spread", before, got)
+		}
+	}
+}
