@@ -14,13 +14,15 @@ const muchUnsampled = 0.05
 
 // cpuCompleteness divides the profile's CPU time.
 func cpuCompleteness(s *runstats.Stats) (c namehints.Completeness) {
-	rest := s.ProfiledCPU - s.UnobservedCPU
-	c.Add(s.UnobservedCPU, false, "", "")
+	complete, unobserved := s.ProfiledCPU-s.UnobservedCPU, s.UnobservedCPU
 	for reason, v := range s.IncompleteCPU {
-		c.Add(v, true, reason, namehints.AnyCode)
-		rest -= v
+		between := s.IncompleteUnobservedCPU[reason]
+		c.Add(v-between, true, reason, namehints.AnyCode)
+		c.Add(between, false, reason, namehints.AnyCode)
+		complete, unobserved = complete-(v-between), unobserved-between
 	}
-	c.Add(rest, true, "", "")
+	c.Add(complete, true, "", "")
+	c.Add(unobserved, false, "", "")
 	return c
 }
 

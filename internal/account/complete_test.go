@@ -87,3 +87,15 @@ func TestClosingLineNamesWhatWasStopped(t *testing.T) {
 		}
 	}
 }
+
+// Half of the sampled time and half of the time between samples are under incomplete stacks.
+func TestIncompleteStacksBetweenSamplesDoNotCountAsSampled(t *testing.T) {
+	s := &runstats.Stats{}
+	s.ProfiledCPU, s.UnobservedCPU = 100, 60
+	s.IncompleteCPU = map[string]float64{"no-rule": 50}
+	s.IncompleteUnobservedCPU = map[string]float64{"no-rule": 30}
+	const want = "50.0% of sampled CPU time with complete stacks, 60.0% of CPU time not sampled"
+	if got := completeCPU(s); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -18,6 +18,7 @@ type totals struct {
 	complete               int64 // samples with a complete stack
 	profiledCPU            int64
 	incomplete             [frames.NumStopReasons]int64 // CPU time by stop reason, ns
+	incompleteBetween      [frames.NumStopReasons]int64 // of incomplete, under [ran between ticks], ns
 	unobserved             int64                        // CPU time under [ran between ticks] and [not observed], ns
 	exitedUnseen           int64                        // CPU time under [exited unseen], ns
 	shortLived             int64                        // CPU time under [short-lived children], ns
@@ -35,7 +36,10 @@ func (t *totals) addSpan(s *attribute.Span) {
 		t.incomplete[s.Stop] += s.CPU
 	}
 	switch s.Leaf {
-	case attribute.RanBetweenTicks, attribute.NotObserved:
+	case attribute.RanBetweenTicks:
+		t.incompleteBetween[s.Stop] += s.CPU
+		t.unobserved += s.CPU
+	case attribute.NotObserved:
 		t.unobserved += s.CPU
 	case attribute.ExitedUnseen:
 		t.exitedUnseen += s.CPU
@@ -89,10 +93,11 @@ func (a *Aggregator) Stats(s *runstats.Stats) {
 	s.FramesByMethod = named(a.unwind.methods[:], func(i int) string { return frames.Method(i).String() })
 	s.PerThread = runstats.PerThread{Rates: a.rates.list, SlowestThread: a.rates.slowest}
 	s.Samples, s.Complete, s.Stacks = t.samples, t.complete, t.stacks
-	s.IncompleteCPU = map[string]float64{}
+	s.IncompleteCPU, s.IncompleteUnobservedCPU = map[string]float64{}, map[string]float64{}
 	for stop, ns := range t.incomplete {
 		if reason := frames.StopReason(stop); ns > 0 && reason != frames.StopNone && !reason.Complete() {
 			s.IncompleteCPU[reason.String()] = seconds(ns)
+			s.IncompleteUnobservedCPU[reason.String()] = seconds(t.incompleteBetween[stop])
 		}
 	}
 	s.TargetCPU, s.ProfiledCPU = seconds(times.Target), seconds(t.profiledCPU)

@@ -245,6 +245,8 @@ type CPU struct {
 	ProfiledCPU float64 `json:"cpu_profiled_s"`
 	// IncompleteCPU is the profile's under incomplete stacks, by stop reason.
 	IncompleteCPU map[string]float64 `json:"cpu_incomplete_s"`
+	// IncompleteUnobservedCPU is the part of IncompleteCPU in UnobservedCPU.
+	IncompleteUnobservedCPU map[string]float64 `json:"-"`
 	// UnobservedCPU is the profile's that no sample stands for: between samples, of unobserved threads
 	// (ExitedUnseenCPU), and ShortLivedCPU.
 	UnobservedCPU   float64 `json:"cpu_unobserved_s"`
