@@ -66,10 +66,10 @@ type search struct {
 }
 
 type hypotheses struct {
-	search   *search
-	searches int  // in this walk
-	proven   int  // registers found
-	isTrial  bool // this walk is a search's trial
+	search           *search
+	registerSearches int  // in this walk
+	proven           int  // registers found
+	isTrial          bool // this walk is a search's trial
 }
 
 // Hypotheses returns the number of registers that were found on the stack and proven.
@@ -78,13 +78,13 @@ func (w *Walker) Hypotheses() int { return w.proven }
 // prove finds the register of a rule's CFA. StopUnproven: no value is proven. StopStackCut: the copy may be too short.
 func (w *Walker) prove(r *Rule) StopReason {
 	info := w.regs.Arch.info()
-	if w.isTrial || w.snap == nil || w.searches >= maxSearches {
+	if w.isTrial || w.snap == nil || w.registerSearches >= maxSearches {
 		return StopUnproven
 	}
 	if !info.raOnStack || r.Flags&(FlagSignal|FlagSwitch) != 0 {
 		return StopUnproven
 	}
-	w.searches++
+	w.registerSearches++
 	f := w.Frame()
 	start, known := w.space.funcStart(f.Lookup(w.regs.Arch))
 	off, reg, deref, ok := w.space.relative(r)

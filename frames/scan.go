@@ -40,7 +40,7 @@ func (w *Walker) scanStack(words uint64, start Addr, known bool) StopReason {
 		v, ok := w.mem.Word(at)
 		if !ok {
 			if stop := w.unreadable(at); stop == StopStackCut {
-				w.searched = true
+				w.scanWasCut = true
 				return stop
 			}
 			break

@@ -28,7 +28,7 @@ type Walker struct {
 	stack      []byte    // bytes of snap.Stack
 	lowestCFA  Addr      // the lowest CFA whose window ([Walker.Next]) is in stack
 	noCode     Addr
-	searched   bool
+	scanWasCut bool
 	switches   int // changes of stack so far
 	hypotheses     // registers found by search
 	reach      reach
@@ -43,7 +43,7 @@ func (w *Walker) Init(space *Space, regs *Regs, mem Memory) {
 	if w.snap, _ = mem.(*Snapshot); w.snap != nil {
 		w.stack, w.lowestCFA = w.snap.Stack.Bytes, w.snap.Stack.Addr+windowBytes
 	}
-	w.depth, w.switches, w.searches, w.proven, w.stop, w.searched = 0, 0, 0, 0, StopNone, false
+	w.depth, w.switches, w.registerSearches, w.proven, w.stop, w.scanWasCut = 0, 0, 0, 0, StopNone, false
 	w.reach, w.noCode = reach{}, 0
 	switch {
 	case w.MaxDepth > 0:
@@ -106,8 +106,9 @@ func (w *Walker) Regs() *Regs { return &w.regs }
 // UnreadAddr returns the address that could not be read, after StopStackCut or StopBadMemory.
 func (w *Walker) UnreadAddr() Addr { return w.unreadAddr }
 
-// Searched reports whether the walk ended with StopStackCut in a scan: no rule needed the word at [Walker.UnreadAddr].
-func (w *Walker) Searched() bool { return w.searched }
+// ScanWasCut reports whether the walk ended with StopStackCut in a scan: no rule needed the word at
+// [Walker.UnreadAddr].
+func (w *Walker) ScanWasCut() bool { return w.scanWasCut }
 
 // NoCodeAt returns the address that ended the walk because it is in no module, or 0. Its code may be newer than the
 // list of modules.

@@ -290,7 +290,7 @@ func (a *Attribution) passedTo(p *process) *process {
 	return nil
 }
 
-// children attributes ns of CPU time of the unobserved children of p. last reports that no more follows.
+// distributeChildren attributes ns of CPU time of the unobserved children of p. last reports that no more follows.
 func (a *Attribution) distributeChildren(p *process, ns, now int64, last bool) {
 	a.totals.Target += ns
 	emit := a.processEmitter(p)

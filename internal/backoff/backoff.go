@@ -6,7 +6,8 @@ import "math/rand/v2"
 
 // Times and costs are in nanoseconds.
 const (
-	// longestBackoff is the longest mean back-off, idleMost that in a process in which no thread runs.
+	// longestBackoff is the longest mean back-off before it is stretched (maxStretch), idleMost that in a process in
+	// which no thread runs.
 	longestBackoff = 120e6
 	idleMost       = 1e9
 	// A back-off is at most one part in sleepShare of the thread's sleep so far. With kernel samples and manyThreads it

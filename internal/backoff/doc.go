@@ -7,9 +7,9 @@
 //
 // An observation of a sleeping thread costs the thread nothing, and prywalk one read of a /proc file. Where there are
 // many, threads found unchanged for long are observed less often: all together take at most one part in sampleShare of
-// the time. A mean back-off is at most longestBackoff, and at most one part in sleepShare of the thread's sleep so far.
-// Back-offs vary at random, so that threads that fell asleep together are not due together. A thread found changed is
-// observed at every tick again.
+// the time. A mean back-off is at most longestBackoff, stretched by up to maxStretch, and at most one part in
+// sleepShare of the thread's sleep so far. Back-offs vary at random, so that threads that fell asleep together are not
+// due together. A thread found changed is observed at every tick again.
 //
 // Thread clocks and the run count are cumulative: a later observation loses no time. An unchanged run count proves that
 // the stack was the same at all ticks since the last observation, and these are counted. A changed one ends a longer

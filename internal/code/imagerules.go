@@ -4,6 +4,8 @@ package code
 
 import "prywalk/frames"
 
+// maxSources is the number of sources that [fileRules] has at most: a language's table, call frame information, that
+// of debug files, instructions.
 const maxSources = 4
 
 // lazySources returns rules and call sites of img, which it makes with the first question.

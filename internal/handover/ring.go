@@ -2,10 +2,10 @@
 
 package handover
 
-// ringSize is the number of ticks that the aggregator may lag.
+// ringSize is the number of batches that the aggregator may lag.
 const ringSize = 1024
 
-// Batch is the events of one tick.
+// Batch is events that are handed over together.
 type Batch []Event
 
 // Ring passes batches from the producer to the aggregator and back: none is allocated in the steady state.

@@ -161,10 +161,10 @@ const (
 
 // Sample is the input of a walk.
 type Sample struct {
-	TID int
-	// Mem is the copied memory: a [frames.Snapshot], or a core's.
+	TID  int
 	Regs *frames.Regs
-	Mem  frames.Memory
+	// Mem is the copied memory: a [frames.Snapshot], or a core's.
+	Mem frames.Memory
 	// At is the time of the copy.
 	At int64
 	// Asleep: the thread was not stopped, but did not run during the copy.

@@ -186,7 +186,7 @@ func TestASearchBeyondTheStacksEndDoesNotMakeCopiesLarger(t *testing.T) {
 		for w.Init(space, &s.Regs, &s.Mem); w.Next(); {
 			continue
 		}
-		if w.StopReason() != frames.StopStackCut || !w.Searched() {
+		if w.StopReason() != frames.StopStackCut || !w.ScanWasCut() {
 			t.Fatalf("the walk of %d bytes ended with %v", n, w.StopReason())
 		}
 		k.Walked(nil, &w, s, &WalkedFrames{})

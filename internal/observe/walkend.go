@@ -35,7 +35,7 @@ func classify(p *code.Process, w *frames.Walker, s *RawSample, size *sizeLearner
 		return endOtherStack
 	case stop != frames.StopStackCut:
 		return endElse
-	case w.Searched() && size.hasAll(s):
+	case w.ScanWasCut() && size.hasAll(s):
 		return endPastRoot
 	case w.OnOtherStack():
 		return endCutOther

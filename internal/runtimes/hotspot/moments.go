@@ -25,7 +25,7 @@ type moments struct {
 	at               int64 // of the copy; names checked later are valid
 	previous, latest moment
 	mayBeReused      bool
-	sure             int   // 1 + number of reads at the last check without reuse; 0: never
+	checkedAtRead    int   // 1 + number of reads at the last check without reuse; 0: never
 	newLoadersUntil  int64 // end of the time with new loaders, CLOCK_MONOTONIC ns
 	heap             uint64
 	counts           [3]frames.Region
@@ -43,8 +43,8 @@ type moment struct {
 
 func (n *moments) clock() int64 { return procmem.Now() }
 
-func (n *moments) walk(s *managed.Sample) {
-	n.at, n.mayBeReused, n.sure = s.At, false, 0
+func (n *moments) beginWalk(s *managed.Sample) {
+	n.at, n.mayBeReused, n.checkedAtRead = s.At, false, 0
 	n.vm.cached.drop()
 	if n.layout != nil && s.At > n.latest.at {
 		n.previous, n.latest = n.latest, n.moment()
@@ -88,7 +88,7 @@ func (n *moments) doubted() bool {
 		return n.mayBeReused
 	}
 	reads := n.vm.cached.reads + 1
-	if n.sure == reads {
+	if n.checkedAtRead == reads {
 		return false
 	}
 	now := n.moment()
@@ -97,6 +97,6 @@ func (n *moments) doubted() bool {
 		live := n.sample.Live
 		n.mayBeReused = live == nil || !live.Unchanged()
 	}
-	n.sure = reads
+	n.checkedAtRead = reads
 	return n.mayBeReused
 }

@@ -82,7 +82,7 @@ const (
 func (n *Names) Begin(s *managed.Sample) {
 	n.sample, n.deoptimizing = s, false
 	n.evictIdle(s.At)
-	n.walk(s)
+	n.beginWalk(s)
 }
 
 // End implements [managed.Namer].
@@ -99,7 +99,7 @@ func (n *Names) Forget() {
 // forgetStubs drops the addresses without a compiled method. A method can replace a freed stub, but [Names.infoAt]
 // checks compiled methods only.
 func (n *Names) forgetStubs() {
-	maps.DeleteFunc(n.sites, func(_ site, is *codeInfo) bool { return is.code == nil })
+	maps.DeleteFunc(n.sites, func(_ site, info *codeInfo) bool { return info.code == nil })
 	clear(n.recent[:])
 }
 
@@ -183,7 +183,7 @@ const maxSites = 1 << 16
 // recentSite is an entry of a small cache before the map of sites.
 type recentSite struct {
 	site
-	is *codeInfo
+	info *codeInfo
 }
 
 const recentBits = 10
@@ -193,7 +193,7 @@ func (n *Names) infoAt(f *frames.Frame) *codeInfo {
 	pc, caller := f.PC, f.Caller
 	recent := &n.recent[pc*0x9e3779b97f4a7c15>>(64-recentBits)] // Fibonacci hashing
 	key := site{pc, caller}
-	p := recent.is
+	p := recent.info
 	if p == nil || recent.site != key {
 		p = n.sites[key]
 	}
@@ -201,12 +201,12 @@ func (n *Names) infoAt(f *frames.Frame) *codeInfo {
 		is, ok := n.readInfo(pc, caller)
 		if !ok {
 			delete(n.sites, key)
-			recent.is = nil
+			recent.info = nil
 			return nil
 		}
 		if is.unread {
 			delete(n.sites, key)
-			recent.is = nil
+			recent.info = nil
 			return &is
 		}
 		if len(n.sites) >= maxSites {
