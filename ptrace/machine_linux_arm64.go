@@ -2,11 +2,7 @@
 
 package ptrace
 
-import (
-	"encoding/binary"
-
-	"prywalk/frames"
-)
+import "prywalk/frames"
 
 const (
 	rawRegsLen = RegsLenAArch64
@@ -50,29 +46,6 @@ func (r *registers) readArchRegs(tid int) {
 		r.pacMask = w[1] // struct user_pac_mask: data_mask, insn_mask
 	}
 }
-
-// givenUpKind recognizes a call that gave up by its number and result. Its first argument is overwritten, so it cannot
-// be restarted.
-//
-//go:nosplit
-func (r *repairer) givenUpKind(tid int) repairKind {
-	w := &r.regs.raw
-	nr := int64(w[armX8])
-	switch {
-	case w[0] == resultEINTR && (nr == 47 || nr == 225 || nr == 29): // fallocate, swapoff, ioctl
-	case w[0] == resultEAGAIN && nr == 280: // bpf
-	default:
-		return repairNone
-	}
-	var insn [4]byte
-	if readVM(tid, w[armPC]-4, insn[:]) != 4 || binary.LittleEndian.Uint32(insn[:]) != svcInstruction {
-		return repairNone // the program's own values
-	}
-	return repairNever
-}
-
-//go:nosplit
-func (r *repairer) restartGivenUp(*Tracee) bool { return false }
 
 // indexAfter returns the offset just behind what in text, or −1.
 //

@@ -228,3 +228,26 @@ func descriptorAArch64(nr int64) string {
 
 // svcInstruction is "svc #0" (Arm ARM, C6.2 SVC).
 const svcInstruction = 0xd4000001
+
+// givenUpKind recognizes a call that gave up by its number and result. Its first argument is overwritten, so it cannot
+// be restarted.
+//
+//go:nosplit
+func (r *repairer) givenUpKind(tid int) repairKind {
+	w := &r.regs.raw
+	nr := int64(w[armX8])
+	switch {
+	case w[0] == resultEINTR && (nr == 47 || nr == 225 || nr == 29): // fallocate, swapoff, ioctl
+	case w[0] == resultEAGAIN && nr == 280: // bpf
+	default:
+		return repairNone
+	}
+	var insn [4]byte
+	if readVM(tid, w[armPC]-4, insn[:]) != 4 || binary.LittleEndian.Uint32(insn[:]) != svcInstruction {
+		return repairNone // the program's own values
+	}
+	return repairNever
+}
+
+//go:nosplit
+func (r *repairer) restartGivenUp(*Tracee) bool { return false }

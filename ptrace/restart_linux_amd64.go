@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ptrace
+
+import "golang.org/x/sys/unix"
+
+// givesEINTR reports whether the thread's call is about to return EINTR.
+//
+//go:nosplit
+func givesEINTR(w *rawRegs) bool {
+	return w[x86Rax] == resultEINTR && int64(w[x86OrigRax]) >= 0
+}
+
+// traceMeRefused reports whether PTRACE_TRACEME is about to return EPERM, because of this tracer.
+//
+//go:nosplit
+func traceMeRefused(w *rawRegs) bool {
+	return w[x86Rax] == resultEPERM && w[x86OrigRax] == unix.SYS_PTRACE && w[x86Rdi] == unix.PTRACE_TRACEME
+}
+
+// restartTraceMe restarts PTRACE_TRACEME, which has done nothing (kernel/ptrace.c, ptrace_traceme) and which no signal
+// ends.
+//
+//go:nosplit
+func (r *repairer) restartTraceMe(tracee *Tracee) bool {
+	res := resultAgain
+	return ptrace(unix.PTRACE_POKEUSR, tracee.tid, x86Rax*8, uintptr(res)) == 0
+}
+
+//go:nosplit
+func (r *repairer) restart(tracee *Tracee) bool {
+	nr := int64(r.regs.raw[x86OrigRax])
+	var flags uint64
+	switch sendFlagsX86(nr) {
+	case 3:
+		flags = r.regs.raw[x86Rdx]
+	case 4:
+		flags = r.regs.raw[x86R10]
+	}
+	if !restartableX86(nr, flags) || onSocketsOnly(nr) && !r.files.isOpen(tracee.tid, r.regs.raw[x86Rdi], "socket:[") {
+		return false
+	}
+	res := resultRestart
+	return ptrace(unix.PTRACE_POKEUSR, tracee.tid, x86Rax*8, uintptr(res)) == 0
+}
+
+//go:nosplit
+func (r *repairer) givenUpKind(int) repairKind {
+	w := &r.regs.raw
+	if int64(w[x86OrigRax]) < 0 || w[x86Rax] < resultLowest {
+		return repairNone
+	}
+	return repairKindX86(&call{
+		nr: int64(w[x86OrigRax]), arg0: w[x86Rdi], arg1: w[x86Rsi], arg2: w[x86Rdx], result: w[x86Rax],
+	})
+}
+
+// restartGivenUp restarts a call that gave up. One that gave EAGAIN never gives EINTR, so it is restarted even after a
+// signal handler.
+//
+//go:nosplit
+func (r *repairer) restartGivenUp(tracee *Tracee) bool {
+	res := resultRestart
+	if r.regs.raw[x86Rax] == resultEAGAIN {
+		res = resultAgain
+	}
+	return ptrace(unix.PTRACE_POKEUSR, tracee.tid, x86Rax*8, uintptr(res)) == 0
+}
