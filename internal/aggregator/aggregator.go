@@ -115,7 +115,7 @@ func (a *Aggregator) handleEvent(e *handover.Event) {
 		a.attribute(&attribute.ChildCounted{
 			Process: e.Proc.ID, Program: programOf(e.Program), Length: e.Length, Exact: e.Exact, ChildEnded: e.Last,
 		})
-	case handover.ThreadBegan:
+	case handover.ThreadStarted:
 		a.beginThread(e)
 	case handover.Unchanged:
 		a.attribute(&attribute.FoundUnchanged{Thread: e.Thread.ID, UnchangedBefore: e.UnchangedBefore})

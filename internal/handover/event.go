@@ -26,7 +26,7 @@ const (
 	SampledUnassigned             // a kernel sample of an ended or undiscovered thread
 	ChildSampled                  // a kernel sample of an undiscovered child, or a mark (package tracer)
 	ChildTime                     // CPU time of an undiscovered child in one program
-	ThreadBegan                   // the time of a thread begins, before its first sample
+	ThreadStarted                   // the time of a thread begins, before its first sample
 	Resumed                       // the machine was suspended for Length until At
 )
 
@@ -39,7 +39,7 @@ type Event struct {
 	Program         *Program         // program of a sampled process, if not that of Proc
 	UnchangedBefore sample.Unchanged // unchanged ticks before this event
 	At              int64            // CLOCK_MONOTONIC, ns
-	Reading         sample.Reading   // for ThreadBegan
+	Reading         sample.Reading   // for ThreadStarted
 	// WalkAtOnce is set if a Sampled event is to be walked at once: the next sample needs the hints, or the walk needs
 	// memory that may soon be gone.
 	WalkAtOnce bool

@@ -189,7 +189,7 @@ func (s *samples) foundRunning(th *thread) {
 	th.Steady.Runs(schedule.Clocks(now))
 	if !th.begun {
 		th.begun = true
-		s.shared.Out.Add(handover.Event{Kind: handover.ThreadBegan, Thread: th.Handover, Reading: now})
+		s.shared.Out.Add(handover.Event{Kind: handover.ThreadStarted, Thread: th.Handover, Reading: now})
 	}
 	s.shared.Backoff.NoteObservation(&th.Backoff, false, th.FromZero, th.Observed.LastSched())
 }

@@ -52,7 +52,7 @@ func TestAThreadWhoseClockIsNotReadDoesNotBegin(t *testing.T) {
 		c.Out.HandOver(0)
 		for range len(c.Ring.Batches()) {
 			for _, e := range <-c.Ring.Batches() {
-				if e.Kind != handover.ThreadBegan {
+				if e.Kind != handover.ThreadStarted {
 					continue
 				}
 				n++
