@@ -26,7 +26,7 @@ const (
 	SampledUnassigned             // a kernel sample of an ended or undiscovered thread
 	ChildSampled                  // a kernel sample of an undiscovered child, or a mark (package tracer)
 	ChildTime                     // CPU time of an undiscovered child in one program
-	ThreadStarted                   // the time of a thread begins, before its first sample
+	ThreadStarted                 // the time of a thread begins, before its first sample
 	Resumed                       // the machine was suspended for Length until At
 )
 
