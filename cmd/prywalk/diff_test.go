@@ -55,7 +55,7 @@ func TestDiffExitCodeReportsGrowth(t *testing.T) {
 		{"--folded --json " + old + " " + slower, exit.WrongUsage, "", "exclude each other"},
 		{"--all --json " + old + " " + slower, exit.WrongUsage, "", "no effect"},
 		{"-n 3 --folded " + old + " " + slower, exit.WrongUsage, "", "no effect"},
-		{"--html= " + old + " " + slower, exit.WrongUsage, "", "name of a file"},
+		{"--html= " + old + " " + slower, exit.WrongUsage, "", "--html has an empty value"},
 		{"--per minute " + old + " " + slower, exit.WrongUsage, "", "run, second or share"},
 		{"--value bytes " + old + " " + slower, exit.WrongUsage, "", "the old recording"},
 		{old, exit.WrongUsage, "", "takes two files"},

@@ -164,12 +164,8 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	f.follow(&o)
-	own := func(err error) error { return err }
-	if launch {
-		own = exit.Own
-	}
 	if err = f.openEngine(&o); err != nil {
-		return own(err)
+		return err
 	}
 	defer f.closeEngine(&o)
 	if f.maxOverhead > 0 {
@@ -180,6 +176,10 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 		Sampler: o, PIDs: f.pids, Duration: time.Duration(f.duration), Output: f.output, Aggregate: f.aggregate,
 		Stats: f.stats, Threads: f.threads, Control: f.control, Selected: f.finder != nil,
 		Rotate: time.Duration(f.rotate), Keep: f.keep,
+	}
+	own := func(err error) error { return err }
+	if launch {
+		own = exit.Own
 	}
 	return f.withEventLog(&asked, own, func() error {
 		if launch {
