@@ -34,11 +34,12 @@ type function struct {
 	start      int
 	tries      int // repeated reads of the name, which fail while the collector moves its source
 
-	bytecodes uint64 // 0: none
-	moved     int64  // last found to have moved: CLOCK_MONOTONIC, ns; 0: never
-	positions []byte
-	code      []byte // bytecodes, read for baseline code
-	coded     bool
+	bytecodes   uint64 // 0: none
+	moved       int64  // last found to have moved: CLOCK_MONOTONIC, ns; 0: never
+	positionsAt uint64 // when read
+	positions   []byte
+	code        []byte // bytecodes, read for baseline code
+	coded       bool
 
 	since   int64 // first read: CLOCK_MONOTONIC, ns
 	checked int64 // last read
@@ -78,7 +79,7 @@ func (r *functions) functionOf(w uint64) *function {
 		return nil
 	}
 	f := &function{sfi: object}
-	if !r.readFunction(f) || !r.isSame(f) { // the collector may have moved something
+	if !r.readFunction(f) || !r.isSameTable(f) || !r.isSame(f) { // the collector may have moved something
 		return nil
 	}
 	f.checked = procmem.Now()
@@ -123,6 +124,11 @@ func (r *functions) isSame(f *function) bool {
 	return r.readHead(f) && r.head == f.head && r.linked == f.linked
 }
 
+// isSameTable reports whether the table of positions was not moved while it was read.
+func (r *functions) isSameTable(f *function) bool {
+	return f.bytecodes == 0 || r.field(f.bytecodes, r.layout.bytesPositions) == f.positionsAt
+}
+
 // isUnchanged reports whether a function was not replaced. It reads again what has changed.
 func (r *functions) isUnchanged(f *function) bool {
 	if !r.readHead(f) {
@@ -143,7 +149,7 @@ func (r *functions) isUnchanged(f *function) bool {
 		r.readNames(f)
 		read = true
 	}
-	if read && !r.isSame(f) {
+	if read && (!r.isSameTable(f) || !r.isSame(f)) {
 		return false
 	}
 	f.checked = procmem.Now()
@@ -201,7 +207,8 @@ func (r *functions) readCode(f *function) {
 	if bytecodes == 0 {
 		return
 	}
-	f.positions = r.array(r.field(bytecodes, r.layout.bytesPositions), 1, maxTable)
+	f.positionsAt = r.field(bytecodes, r.layout.bytesPositions)
+	f.positions = r.array(f.positionsAt, 1, maxTable)
 	if r.byInfo[f.sfi] == f {
 		r.byBytecodes[bytecodes] = f
 	}
@@ -235,11 +242,14 @@ func (r *functions) bytecodesOf(data uint64) (bytecodes, link, linked uint64) {
 	return 0, link, linked
 }
 
+// bytecode returns the function's bytecodes; nil if the collector moves them meanwhile.
 func (r *functions) bytecode(f *function) []byte {
 	if !f.coded {
-		f.coded = true
 		if n, ok := smiValue(r.field(f.bytecodes, r.layout.bytesLength)); ok && n > 0 && n <= maxBytecodes {
 			f.code = r.read(f.bytecodes-tag+r.layout.bytesData, n)
+		}
+		if f.coded = f.code != nil && r.isSame(f); !f.coded {
+			f.code = nil
 		}
 	}
 	return f.code

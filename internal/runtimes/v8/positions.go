@@ -93,3 +93,9 @@ func bytecodeAt(table, bytecodes, sizes []byte, place int) (offset int, ok bool)
 	}
 	return 0, false
 }
+
+// beforeFirstBytecode reports whether a place is in the prologue of baseline code.
+func beforeFirstBytecode(table []byte, place int) bool {
+	c := wire.Cursor{Bytes: table}
+	return place < int(c.ULEB())
+}

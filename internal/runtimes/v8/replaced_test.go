@@ -160,6 +160,29 @@ func TestBaselineCodeReplacedAfterTheCopyHasNotTheNameOfTheLaterFunction(t *test
 	}
 }
 
+// Offset 0, the first statement, is not where a caller is whose bytecodes could not be read.
+func TestCallerInBaselineCodeWithoutItsTablesHasNoName(t *testing.T) {
+	b := make([]byte, 0x2000)
+	r := fakeRuntime(version{14, 6}, b)
+	start := fakeBaseline(r, b, bytecodesA)
+	known := *r.layout
+	known.sizes = make([]byte, 3*20)
+	const stack, fp = 0x900000, 0x900100
+	words := make([]byte, 0x200)
+	put(words, fp-stack+8, 1)
+	put(words, fp-stack-fpContext, pointer(closureA))
+	put(words, fp-stack+int(r.layout.fpFunction), pointer(closureA))
+	put(words, fp-stack+int(r.layout.fpBytecodes), pointer(bytecodesA))
+	r.layout, r.live = &known, memory{fakeAt, b}
+	r.Begin(&managed.Sample{Regs: &frames.Regs{Arch: frames.X86_64}, Mem: &frames.Snapshot{
+		Stack: frames.Region{Addr: stack, Bytes: words}, StackEnd: stack + uint64(len(words))}, At: procmem.Now(),
+		Live: r.live})
+	refs, _ := r.appendCompiled(&frames.Frame{PC: start + 8, FP: fp, SP: stack, Caller: true}, fp+16, nil)
+	if len(refs) != 1 || refs[0] != unprovenRef {
+		t.Errorf("the frame has %+v, want one without a name", refs)
+	}
+}
+
 func TestOptimizedCodeThatWasReplacedAtItsStartIsFreed(t *testing.T) {
 	b := make([]byte, 0x2000)
 	r := fakeRuntime(version{12, 4}, b)

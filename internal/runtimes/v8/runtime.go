@@ -305,7 +305,10 @@ func (r *Runtime) appendBaseline(
 	if fn == nil || !r.isProvenFor(fn, closure) || !same && !r.hasClosureOf(fn, closure) {
 		return append(out, unprovenRef), true
 	}
-	at, _ := bytecodeAt(c.positions, r.bytecode(fn), r.layout.sizes, place)
+	at, ok := bytecodeAt(c.positions, r.bytecode(fn), r.layout.sizes, place)
+	if !ok && len(r.layout.sizes) > 0 && !beforeFirstBytecode(c.positions, place) {
+		return append(out, unprovenRef), true
+	}
 	return append(out, managed.Ref{Object: fn.sfi, Position: uint64(at), Cookie: fn.cookie, Kind: refBaseline}), true
 }
 

@@ -56,7 +56,9 @@ func (s *stepped) later(t *testing.T, copies int, yield func(stack []call)) {
 func TestNamesThatAreReadLaterAreThoseOfTheCopy(t *testing.T) {
 	eachMode(t, "short", modes, func(t *testing.T, s *stepped) {
 		var n stepCounts
-		s.later(t, steps(300), func(stack []call) { n.add(t, stack) })
+		for tries := 0; n.inChain == 0 && tries < 10; tries++ { // where all is moved, few copies are in the chain
+			s.later(t, steps(300), func(stack []call) { n.add(t, stack) })
+		}
 		t.Logf("%d copies, %d in the chain, %d frames, %d wrong, %d without a name", n.steps, n.inChain, n.frames, n.wrong,
 			n.lost)
 		if n.inChain == 0 {
