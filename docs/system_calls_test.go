@@ -18,7 +18,7 @@ import (
 )
 
 // With update the test writes the code's values into the page.
-var update = flag.Bool("update", false, "write the cells asleep and restarted of docs/system-calls.md from the code")
+var update = flag.Bool("update", false, "write the made parts of docs/system-calls.md and benchmarks/results")
 
 // listed is the entry of a system call in docs/system-calls.md.
 type listed struct {

@@ -177,11 +177,7 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 		Stats: f.stats, Threads: f.threads, Control: f.control, Selected: f.finder != nil,
 		Rotate: time.Duration(f.rotate), Keep: f.keep,
 	}
-	own := func(err error) error { return err }
-	if launch {
-		own = exit.Own
-	}
-	return f.withEventLog(&asked, own, func() error {
+	return f.withEventLog(&asked, launch, func() error {
 		if launch {
 			return recording.Command(asked, args)
 		}
@@ -196,8 +192,8 @@ func (c *processChoice) follow(o *sampler.Options) {
 	}
 }
 
-// withEventLog records with the event log, if given. own gives an error of the log its exit code.
-func (f *recordFlags) withEventLog(o *recording.Options, own func(error) error, record func() error) error {
+// withEventLog records with the event log, if given. launch: a command, so that a failure of the log has exit code 125.
+func (f *recordFlags) withEventLog(o *recording.Options, launch bool, record func() error) error {
 	if f.eventLog == "" {
 		return record()
 	}
@@ -208,7 +204,10 @@ func (f *recordFlags) withEventLog(o *recording.Options, own func(error) error, 
 		recorded = record()
 		return log.Flush()
 	})
-	return cmp.Or(recorded, own(err))
+	if launch {
+		err = exit.Own(err)
+	}
+	return cmp.Or(recorded, err)
 }
 
 // checkArguments returns the error of arguments that exclude each other. launch: there is a command.

@@ -133,7 +133,7 @@ func unobserved(s *runstats.Stats, before string) string {
 
 // underQuota reports a rate lowered for prywalk's own CPU quota.
 func underQuota(s *runstats.Stats, before string) string {
-	if s.Quota == 0 || s.TicksWithheldByQuota == 0 && s.Freq > fullRate*s.FreqAsked {
+	if s.Quota == 0 || s.TicksWithheldByQuota == 0 && s.Freq > FullRate*s.FreqAsked {
 		return ""
 	}
 	return fmt.Sprintf("%srate lowered (CPU quota of prywalk's cgroup is %s of a processor: %s skipped)",

@@ -35,8 +35,8 @@ func completeCPU(s *runstats.Stats) string {
 	return c.Text("CPU ", percentOf)
 }
 
-// fullRate is the part of the rate asked for that counts as reached.
-const fullRate = 0.9
+// FullRate is the part of the rate asked for from which on that counts as reached.
+const FullRate = 0.9
 
 // betweenSamples reports CPU time between two samples of a thread, with its cause.
 func betweenSamples(s *runstats.Stats) string {
@@ -50,7 +50,7 @@ func betweenSamples(s *runstats.Stats) string {
 		why = "--max-pause left out " + Plural(s.Failed["max-pause"], "stop") + "; a longer one lets them be sampled"
 	case s.TicksWithheld > 0:
 		why = "--max-overhead withheld " + Plural(s.TicksWithheld, "sampling tick") + "; a larger one lets them be sampled"
-	case s.MaxOverhead > 0 && s.Freq < fullRate*s.FreqAsked:
+	case s.MaxOverhead > 0 && s.Freq < FullRate*s.FreqAsked:
 		why = "--max-overhead lowered the rate; a larger one raises it"
 	}
 	return fmt.Sprintf("%s of CPU time is between samples: %s", percentOf(lost/s.ProfiledCPU), why)

@@ -224,3 +224,18 @@ func TestSecondProcessOfAProgramReadsNoFileAgain(t *testing.T) {
 		t.Errorf("%d reads for the first process, %d for the second; want some and almost none", reads[0], reads[1])
 	}
 }
+
+// Erlang and .NET map their code from a memfd: its name is no function's.
+func TestCodeInAMemfdHasANameInBrackets(t *testing.T) {
+	for path, want := range map[string]string{
+		"": "[anon]", "//anon": "[anon]", "/memfd:vmem": "[memfd:vmem]", "/memfd:doublemapper": "[memfd:doublemapper]",
+		"/usr/lib/libc.so.6": "/usr/lib/libc.so.6",
+	} {
+		if got := moduleName(&Mapping{Path: path}); got != want {
+			t.Errorf("%q: %s, want %s", path, got, want)
+		}
+	}
+	if got := moduleName(&Mapping{Path: "/memfd:program", Image: &Image{}}); got != "/memfd:program" {
+		t.Errorf("a program in a memfd is %s", got)
+	}
+}

@@ -18,8 +18,8 @@ func Bracketed(module string) string {
 	return "[" + path.Base(module) + "]"
 }
 
-// MadeAtRunTime reports whether a module is code that no file has: anonymous memory, or a memfd as Erlang and .NET
-// map it, twice, to write and to execute.
+// MadeAtRunTime reports whether a module is code in no file: in anonymous memory, or in a memfd, as of Erlang and
+// .NET.
 func MadeAtRunTime(module string) bool {
 	return module == "[anon]" || strings.HasPrefix(module, "[memfd:")
 }

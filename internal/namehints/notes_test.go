@@ -33,6 +33,8 @@ func TestNotesGiveEachRemedyOnceAndNoneThatCannotBeFollowed(t *testing.T) {
 		"by address": {Program{Files: []string{"/srv/app"}, Again: "dump again"},
 			[]Row{{"app+0x1130", "app", true, true}, {"app+0x1140", "app", true, true}},
 			[]string{"app+0x…: functions without symbols, shown by address"}, "AGAIN"},
+		"Erlang": {Program{Files: []string{"/usr/lib/erlang/erts-13.1.5/bin/beam.smp"}},
+			[]Row{{"[memfd:vmem]", "[memfd:vmem]", true, true}}, []string{"erl +JPperf true"}, "debug symbols"},
 		"JavaScript":    {Program{Files: node}, []Row{anon}, []string{"--perf-basic-prof"}, ""},
 		"a perf map":    {Program{Files: node}, []Row{anon, named}, []string{"does not name"}, "--perf"},
 		"its own names": {Program{Mappings: []string{"[HotSpot 17]"}, Files: jvm}, []Row{anon}, nil, ""},

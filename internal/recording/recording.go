@@ -173,9 +173,6 @@ func (r *recording) close() {
 	_ = r.images.Close()
 }
 
-// fullRate is the part of the rate asked for below which the recording's period is the mean one.
-const fullRate = 0.9
-
 // sample runs the sampler. After an error, which is prywalk's own, the samples so far must still be written.
 func (r *recording) sample(ctx context.Context) error {
 	if d := r.options.Duration; d > 0 {
@@ -201,7 +198,7 @@ func (r *recording) sample(ctx context.Context) error {
 		r.findDeadlocks()
 		r.countGoroutines()
 	}
-	if got := r.stats.Freq; got > 0 && got < fullRate*r.opts.Freq {
+	if got := r.stats.Freq; got > 0 && got < account.FullRate*r.opts.Freq { // the period is the mean one
 		r.builder.SetPeriod(time.Duration(float64(time.Second) / got))
 	}
 	if !r.stats.Begun.IsZero() {
