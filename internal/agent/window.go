@@ -11,8 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sys/unix"
-
+	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
 	"prywalk/internal/sample"
 )
@@ -317,17 +316,11 @@ func (s *Store) step() int64 {
 // readings, as the thread may be preempted between the clocks.
 func unixAhead() (ahead int64) {
 	for shortest, n := int64(math.MaxInt64), 0; n < 5; n++ {
-		before := bootTime()
+		before := procmem.SinceBoot()
 		now := time.Now().UnixNano()
-		if took := bootTime() - before; took < shortest {
+		if took := procmem.SinceBoot() - before; took < shortest {
 			shortest, ahead = took, now-before-took/2
 		}
 	}
 	return ahead
-}
-
-func bootTime() int64 {
-	var ts unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &ts) // fails only for unknown clocks
-	return ts.Nano()
 }
