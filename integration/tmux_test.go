@@ -57,14 +57,16 @@ func (m *tmux) keys(keys ...string) {
 
 func (m *tmux) screen() string { return m.run("capture-pane", "-p") }
 
+// until waits until the screen has all of the words; a line that the terminal wrapped is one line here.
 func (m *tmux) until(what string, words ...string) string {
 	m.t.Helper()
 	text := ""
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		text = m.screen()
+		lines := m.run("capture-pane", "-p", "-J")
 		missing := ""
 		for _, w := range words {
-			if !strings.Contains(text, w) {
+			if !strings.Contains(text, w) && !strings.Contains(lines, w) {
 				missing = w
 			}
 		}

@@ -60,22 +60,21 @@ func (a *agent) lost() (n float64) {
 	return n
 }
 
-// windows waits for n more windows, and returns the least and the most memory meanwhile.
-func (a *agent) windows(n float64) (least, most int64) {
+// windows waits for n more windows, and returns the least memory meanwhile.
+func (a *agent) windows(n float64) (least int64) {
 	a.t.Helper()
 	least = math.MaxInt64
 	end := a.metric("windows_total") + n
 	eventually(a.t, "the next windows", func() bool {
-		now := a.anonymous()
-		least, most = min(least, now), max(most, now)
+		least = min(least, a.anonymous())
 		return a.metric("windows_total") >= end
 	})
-	return least, most
+	return least
 }
 
 // TestMemoryIsFlatWhileTheReceiverIsAway for as many windows as 60 s have at the default length, with messages in
-// files and in memory. The least memory of the last windows counts: above that are garbage and, on a busy machine,
-// data that waits to be processed.
+// files and in memory. Memory rises with garbage until a collection, which comes after some amount of work rather than
+// some time: it must come down to the bound, which memory that grows with each window does not.
 func TestMemoryIsFlatWhileTheReceiverIsAway(t *testing.T) {
 	const (
 		away    = 12      // windows: 60 s of 5 s each
@@ -86,19 +85,27 @@ func TestMemoryIsFlatWhileTheReceiverIsAway(t *testing.T) {
 		l := startLoad(t)
 		naps := startNaps(t, 50)
 		a := startAgent(t, l, append(args, "-p", strconv.Itoa(naps), "--endpoint", "http://"+c.grpc)...)
-		_, before := a.windows(3)
+		l.compute()
+		eventually(t, "the recording is saved, for which symbols are loaded", func() bool {
+			_, err := os.Stat(a.rec)
+			return err == nil
+		})
+		before := a.windows(3)
 		c.stop()
 		l.compute()
-		a.windows(away - 4)
-		during, _ := a.windows(4)
+		a.windows(away)
+		during := int64(0)
+		eventually(t, "memory is at most as before, with the messages and as much garbage", func() bool {
+			during = a.anonymous()
+			return during <= before+2*waiting
+		})
 		messages, size := a.metric("waiting_messages"), a.metric("waiting_bytes")
 		c.start()
 		eventually(t, "all messages are sent", func() bool { return a.metric("waiting_messages") == 0 })
 		t.Logf("%v: %d MB before, %d MB at the end, %v messages of %v bytes waited", args, before>>20, during>>20,
 			messages, size)
-		if during > before+2*waiting || messages < away-2 {
-			t.Errorf("%v: %d bytes before, %d at the end, want at most %d more; %v messages waited, want at least %d", args,
-				before, during, 2*waiting, messages, away-2)
+		if messages < away-2 {
+			t.Errorf("%v: %v messages waited, want at least %d", args, messages, away-2)
 		}
 		lost := a.lost()
 		a.end()
