@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command charts draws the charts of docs/performance.md from the tables of benchmarks/results/overhead.md, one
-// for each question of a reader.
+// Command charts draws the charts of docs/performance.md from benchmarks/results/overhead-rows.tsv, one for
+// each question of a reader.
 //
 //	go -C benchmarks run ./charts        from the root of the repository
 package main
@@ -15,14 +15,14 @@ import (
 	"prywalk/benchmarks/command"
 )
 
-const results = "benchmarks/results/overhead.md"
+const results = "benchmarks/results/overhead-rows.tsv"
 
-// chart is a picture: its rows of the tables, and their names in it.
+// chart is a picture: its rows of the data file, and their names in it.
 type chart struct {
 	file, title string
 	rows        func(r row) bool
 	label       func(r row) string
-	order       func(a, b row) int // of the rows; equal ones as in the tables
+	order       func(a, b row) int // of the rows; equal ones as in the file
 }
 
 func asTheyAre(_, _ row) int { return 0 }
@@ -73,14 +73,14 @@ func main() {
 	}
 }
 
-func draw(page, dir string) error {
-	text, err := os.ReadFile(page)
+func draw(file, dir string) error {
+	text, err := os.ReadFile(file)
 	if err != nil {
 		return err
 	}
 	rows, err := parse(string(text))
 	if err != nil {
-		return fmt.Errorf("%s: %w", page, err)
+		return fmt.Errorf("%s: %w", file, err)
 	}
 	for _, c := range charts {
 		picture, err := c.svg(rows)

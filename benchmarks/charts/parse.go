@@ -22,9 +22,10 @@ func (r row) processors() string {
 	return "a processor to spare"
 }
 
-// Columns of a table of ratios, as internal/bench writes it.
+// Columns of the rows that ./overhead writes.
 const (
-	colTool = iota
+	colWorkload = iota
+	colTool
 	colThreads
 	colRunning
 	colHz
@@ -33,45 +34,34 @@ const (
 	colInterval
 )
 
-// parse reads the tables of ratios of a page. The heading above a table is its workload. Other tables are skipped;
-// an unreadable line in a table of ratios is an error.
-func parse(page string) ([]row, error) {
+const heading = "workload\ttool\tthreads\trunning\tHz\tpairs\tthroughput with / without\t95 % interval\t"
+
+// parse reads the rows of a data file; an unreadable one is an error.
+func parse(text string) ([]row, error) {
 	var rows []row
-	workload, inside := "", false
-	for i, line := range strings.Split(page, "\n") {
-		if name, ok := strings.CutPrefix(line, "### Workload "); ok {
-			workload = name
-		} else if name, ok := strings.CutPrefix(line, "## Workload "); ok {
-			workload = name
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	if !strings.HasPrefix(lines[0], heading) {
+		return nil, fmt.Errorf("no rows of ratios: make bench-docs writes them")
+	}
+	for i, line := range lines[1:] {
+		r, err := parseRow(line)
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", i+2, err)
 		}
-		switch {
-		case strings.HasPrefix(line, "| tool | threads | running | Hz | pairs |"):
-			inside = true
-		case !strings.HasPrefix(line, "|"):
-			inside = false
-		case inside && !strings.HasPrefix(line, "| ---"):
-			r, err := parseRow(workload, line)
-			if err != nil {
-				return nil, fmt.Errorf("line %d: %w", i+1, err)
-			}
-			rows = append(rows, r)
-		}
+		rows = append(rows, r)
 	}
 	if len(rows) == 0 {
-		return nil, fmt.Errorf("no table of ratios: make bench-docs writes them")
+		return nil, fmt.Errorf("no rows of ratios: make bench-docs writes them")
 	}
 	return rows, nil
 }
 
-func parseRow(workload, line string) (row, error) {
-	cells := strings.Split(strings.Trim(line, "| "), "|")
+func parseRow(line string) (row, error) {
+	cells := strings.Split(line, "\t")
 	if len(cells) <= colInterval {
 		return row{}, fmt.Errorf("%d columns, %d are needed", len(cells), colInterval+1)
 	}
-	for i := range cells {
-		cells[i] = strings.TrimSpace(cells[i])
-	}
-	r := row{workload: workload, tool: cells[colTool], threads: cells[colThreads]}
+	r := row{workload: cells[colWorkload], tool: cells[colTool], threads: cells[colThreads]}
 	low, high, ok := strings.Cut(cells[colInterval], " to ")
 	if !ok {
 		return row{}, fmt.Errorf("%q is no interval", cells[colInterval])

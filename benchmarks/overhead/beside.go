@@ -5,9 +5,10 @@ package main
 import (
 	"fmt"
 	"io"
-	"strings"
+	"slices"
 
 	"prywalk/internal/bench"
+	"prywalk/internal/markdown"
 )
 
 // Beside compares prywalk's row with a peer's on the same target at the same frequency.
@@ -98,23 +99,26 @@ func cpu(r *bench.Row) *float64 {
 	return &x
 }
 
-func beside(b *strings.Builder, rows []bench.Row) {
-	head := "\n| peer | threads | running | Hz | prywalk's ratio less the peer's | 95 % interval | prywalk is | loss " +
-		"for 1,000 stacks a second: the peer's less prywalk's | 95 % interval | prywalk is " +
-		"| samples/s: prywalk, peer | complete: prywalk, peer | prywalk has | CPU in all: prywalk, peer |\n|" +
-		strings.Repeat(" --- |", 14) + "\n"
-	for _, c := range besides(rows) {
-		fmt.Fprintf(b, "%s| %s | %s | %d | %.0f | %s | %s | %.0f, %.0f | %s, %s | %s | %s, %s |\n", head, c.Peer.Peer,
-			target(c.Own),
-			c.Own.Running, c.Own.Freq, cells(&c.Rate), cells(&c.Equal), c.Own.SamplesPerS, c.Peer.SamplesPerS,
-			bench.Figure(c.Own.Complete, 100, "%.1f %%"), bench.Figure(c.Peer.Complete, 100, "%.1f %%"), c.completer(),
-			bench.Figure(cpu(c.Own), 100, "%.2f %%"), bench.Figure(cpu(c.Peer), 100, "%.2f %%"))
-		head = ""
+func beside(r *bench.Result) *markdown.Table {
+	t := markdown.NewTable("workload", "peer", "threads", "running", "Hz", "prywalk's ratio less the peer's",
+		"95 % interval", "prywalk is", "loss for 1,000 stacks a second: the peer's less prywalk's", "95 % interval",
+		"prywalk is", "samples/s: prywalk, peer", "complete: prywalk, peer", "prywalk has", "CPU in all: prywalk, peer")
+	names, byName := r.ByWorkload()
+	for _, name := range names {
+		for _, c := range besides(byName[name]) {
+			t.Row(slices.Concat([]string{name, c.Peer.Peer, target(c.Own), fmt.Sprint(c.Own.Running),
+				fmt.Sprintf("%.0f", c.Own.Freq)}, cells(&c.Rate), cells(&c.Equal), []string{
+				fmt.Sprintf("%.0f, %.0f", c.Own.SamplesPerS, c.Peer.SamplesPerS),
+				bench.Figure(c.Own.Complete, 100, "%.1f %%") + ", " + bench.Figure(c.Peer.Complete, 100, "%.1f %%"),
+				c.completer(),
+				bench.Figure(cpu(c.Own), 100, "%.2f %%") + ", " + bench.Figure(cpu(c.Peer), 100, "%.2f %%")})...)
+		}
 	}
+	return t
 }
 
-func cells(d *bench.Difference) string {
-	return fmt.Sprintf("%+.4f | %+.4f to %+.4f | %s", d.Middle, d.Low, d.High, side(d))
+func cells(d *bench.Difference) []string {
+	return []string{fmt.Sprintf("%+.4f", d.Middle), fmt.Sprintf("%+.4f to %+.4f", d.Low, d.High), side(d)}
 }
 
 func summary(w io.Writer, r *bench.Result) {

@@ -28,9 +28,7 @@ func TestAPeerIsComparedOnTheSameTargetAtTheSameRate(t *testing.T) {
 			t.Errorf("%s: %s, not %s: %+v", got[i].Peer.Peer, v, want, got[i].Rate)
 		}
 	}
-	var b strings.Builder
-	beside(&b, rows)
-	if s := b.String(); strings.Count(s, "| 3.00 %, 3.00 % |") != 3 {
+	if s := beside(&bench.Result{Rows: rows}).TSV(); strings.Count(s, "\t3.00 %, 3.00 %\n") != 3 {
 		t.Error(s)
 	}
 }

@@ -132,6 +132,11 @@ func checkForms(t *testing.T, res *bench.Result) {
 		!strings.Contains(s, "](chart.svg)") || strings.Count(s, "| prywalk | 3 |") < 2 {
 		t.Errorf("%v: %s", err, got)
 	}
+	for _, name := range []string{"rows", "peers", "waits"} {
+		if text, err := os.ReadFile(markdown.Beside(page, name)); err != nil || !strings.HasPrefix(string(text), "workload\t") {
+			t.Errorf("%s: %v, %q", name, err, text)
+		}
+	}
 	var svg strings.Builder
 	if err := bench.SVG(&svg, res); err != nil {
 		t.Fatal(err)

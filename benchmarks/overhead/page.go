@@ -4,6 +4,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -75,13 +76,16 @@ func add(r, more *bench.Result) {
 
 const sectionName = "bench"
 
-// writePage puts the tables of a result into their section of a page, below the chart, if not "".
+// writePage puts the shorter tables of a result into their section of a page, below the chart, if not "", and all
+// figures into data files beside it.
 func writePage(path, chart string, r *bench.Result) error {
 	text := tables(r)
 	if rel, err := filepath.Rel(filepath.Dir(path), chart); chart != "" && err == nil {
 		text = fmt.Sprintf("![throughput with and without each tool](%s)\n\n%s", filepath.ToSlash(rel), text)
 	}
-	return markdown.Replace(path, sectionName, func(string) string { return text })
+	return errors.Join(markdown.WriteBeside(path, "rows", throughput(r)), markdown.WriteBeside(path, "peers", beside(r)),
+		markdown.WriteBeside(path, "waits", waits(r)),
+		markdown.Replace(path, sectionName, func(string) string { return text }))
 }
 
 func tables(r *bench.Result) string {
@@ -91,11 +95,8 @@ func tables(r *bench.Result) string {
 		m.Model, m.Processors, m.Kernel, m.Prywalk, m.Scheduling, m.Load)
 	names, byName := r.ByWorkload()
 	for _, name := range names {
-		fmt.Fprintf(&b, "\n### Workload %s\n\n", name)
-		throughput(&b, byName[name], m.Processors)
+		fmt.Fprintf(&b, "\n## Workload %s\n\n%s", name, ratios(byName[name]))
 		flat(&b, byName[name])
-		beside(&b, byName[name])
-		waits(&b, byName[name])
 	}
 	for _, line := range r.Skipped {
 		fmt.Fprintf(&b, "\n- %s", line)
@@ -106,21 +107,42 @@ func tables(r *bench.Result) string {
 	return b.String()
 }
 
-func throughput(b *strings.Builder, rows []bench.Row, processors int) {
-	b.WriteString("| tool | threads | running | Hz | pairs | throughput with / without | 95 % interval | aim | others " +
-		"| stops/s | calls a tick | KB a tick | own CPU | CPU after | memory | recording a minute | samples/s of asked | " +
-		"complete | freeze p50, p99, max µs |\n")
-	b.WriteString("|" + strings.Repeat(" --- |", 19) + "\n")
+// ratios has the throughput with each tool to that without.
+func ratios(rows []bench.Row) *markdown.Table {
+	t := markdown.NewTable("tool", "threads", "running", "Hz", "with / without")
+	for _, r := range inOrder(rows) {
+		t.Row(r.Tool(), target(r), fmt.Sprint(r.Running), fmt.Sprintf("%.0f", r.Freq),
+			fmt.Sprintf("%.4f (%.4f to %.4f)", r.Ratio, r.Low, r.High))
+	}
+	return t
+}
+
+// inOrder has prywalk's rows first.
+func inOrder(rows []bench.Row) (all []*bench.Row) {
 	for _, peers := range []bool{false, true} {
 		for i := range rows {
 			if r := &rows[i]; (r.Peer != "") == peers {
-				b.WriteString(markdownOf(r, processors))
+				all = append(all, r)
 			}
 		}
 	}
+	return all
 }
 
-func markdownOf(r *bench.Row, processors int) string {
+func throughput(r *bench.Result) *markdown.Table {
+	t := markdown.NewTable("workload", "tool", "threads", "running", "Hz", "pairs", "throughput with / without",
+		"95 % interval", "aim", "others", "stops/s", "calls a tick", "KB a tick", "own CPU", "CPU after", "memory",
+		"recording a minute", "samples/s of asked", "complete", "freeze p50, p99, max µs")
+	names, byName := r.ByWorkload()
+	for _, name := range names {
+		for _, row := range inOrder(byName[name]) {
+			t.Row(append([]string{name}, figures(row, r.Machine.Processors)...)...)
+		}
+	}
+	return t
+}
+
+func figures(r *bench.Row, processors int) []string {
 	freeze := ""
 	if r.Freeze != nil {
 		freeze = fmt.Sprintf("%.0f, %.0f, %.0f", r.Freeze.P50, r.Freeze.P99, r.Freeze.Max)
@@ -129,15 +151,13 @@ func markdownOf(r *bench.Row, processors int) string {
 	if r.Wide {
 		wide = " (wider than asked for)"
 	}
-	return fmt.Sprintf("| %s | %s | %d | %.0f | %d | %.4f | %.4f to %.4f%s | %s | %s | %s | %s | %s | %s | %s | %s | "+
-		"%s | %.0f of %.0f | %s | %s |\n",
-		r.Tool(), target(r), r.Running, r.Freq, r.Pairs, r.Ratio, r.Low, r.High, wide, aim(r, processors),
+	return []string{r.Tool(), target(r), fmt.Sprint(r.Running), fmt.Sprintf("%.0f", r.Freq), fmt.Sprint(r.Pairs),
+		fmt.Sprintf("%.4f", r.Ratio), fmt.Sprintf("%.4f to %.4f%s", r.Low, r.High, wide), aim(r, processors),
 		bench.Figure(r.Others, 100, "%.0f %%"), bench.Figure(r.StopsPerS, 1, "%.1f"),
 		bench.Figure(r.SyscallsPerTick, 1, "%.1f"), bench.Figure(r.BytesPerTick, 1e-3, "%.1f"),
-		bench.Figure(r.CPUSelf, 100, "%.2f %%"),
-		bench.Figure(r.CPUAfter, 100, "%.2f %%"),
-		bench.Figure(r.MemoryMB, 1, "%.0f MB"), bench.Figure(r.RecordingMB, 1, "%.2f MB"), r.SamplesPerS, r.AskedPerS,
-		bench.Figure(r.Complete, 100, "%.2f %%"), freeze)
+		bench.Figure(r.CPUSelf, 100, "%.2f %%"), bench.Figure(r.CPUAfter, 100, "%.2f %%"),
+		bench.Figure(r.MemoryMB, 1, "%.0f MB"), bench.Figure(r.RecordingMB, 1, "%.2f MB"),
+		fmt.Sprintf("%.0f of %.0f", r.SamplesPerS, r.AskedPerS), bench.Figure(r.Complete, 100, "%.2f %%"), freeze}
 }
 
 func target(r *bench.Row) string {
@@ -147,22 +167,26 @@ func target(r *bench.Row) string {
 	return fmt.Sprint(r.Threads)
 }
 
-func waits(b *strings.Builder, rows []bench.Row) {
-	head := "\n| tool | threads | running | Hz | waits | p50 without, with µs | p99 | p99.9 | p99.9 with / without | " +
-		"95 % interval | p99.9 is |\n|" + strings.Repeat(" --- |", 11) + "\n"
-	for i := range rows {
-		r := &rows[i]
-		l := r.Latency
-		if l == nil {
-			continue
+func waits(r *bench.Result) *markdown.Table {
+	t := markdown.NewTable("workload", "tool", "threads", "running", "Hz", "waits", "p50 without, with µs", "p99", "p99.9",
+		"p99.9 with / without", "95 % interval", "p99.9 is")
+	names, byName := r.ByWorkload()
+	for _, name := range names {
+		for i := range byName[name] {
+			row := &byName[name][i]
+			l := row.Latency
+			if l == nil {
+				continue
+			}
+			changed := []string{"-", "-", "-"}
+			if c := l.P999; c != nil {
+				changed = []string{fmt.Sprintf("%.3f", c.Ratio), fmt.Sprintf("%.3f to %.3f", c.Low, c.High), verdict(c)}
+			}
+			t.Row(append([]string{name, row.Tool(), target(row), fmt.Sprint(row.Running), fmt.Sprintf("%.0f", row.Freq),
+				fmt.Sprintf("%d, %d", l.Without.N, l.With.N), fmt.Sprintf("%.1f, %.1f", l.Without.P50, l.With.P50),
+				fmt.Sprintf("%.1f, %.1f", l.Without.P99, l.With.P99),
+				fmt.Sprintf("%.1f, %.1f", l.Without.P999, l.With.P999)}, changed...)...)
 		}
-		changed := "- | - | - |"
-		if c := l.P999; c != nil {
-			changed = fmt.Sprintf("%.3f | %.3f to %.3f | %s |", c.Ratio, c.Low, c.High, verdict(c))
-		}
-		fmt.Fprintf(b, "%s| %s | %s | %d | %.0f | %d, %d | %.1f, %.1f | %.1f, %.1f | %.1f, %.1f | %s\n", head, r.Tool(),
-			target(r), r.Running, r.Freq,
-			l.Without.N, l.With.N, l.Without.P50, l.With.P50, l.Without.P99, l.With.P99, l.Without.P999, l.With.P999, changed)
-		head = ""
 	}
+	return t
 }

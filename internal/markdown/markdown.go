@@ -9,30 +9,58 @@ import (
 	"strings"
 )
 
-// Table is a Markdown table; cells are escaped.
-type Table struct{ b strings.Builder }
+// Table is a table of a page, or of a data file beside it.
+type Table struct{ rows [][]string }
 
 // NewTable begins a table.
-func NewTable(columns ...string) *Table {
-	t := &Table{}
-	t.Row(columns...)
-	t.b.WriteString("|" + strings.Repeat(" --- |", len(columns)) + "\n")
-	return t
-}
+func NewTable(columns ...string) *Table { return &Table{rows: [][]string{columns}} }
 
-var cell = strings.NewReplacer("\n", " ", "|", "\\|")
+var (
+	cell  = strings.NewReplacer("\n", " ", "|", "\\|")
+	value = strings.NewReplacer("\n", " ", "\t", " ")
+)
 
 // Row adds a row.
-func (t *Table) Row(cells ...string) {
-	t.b.WriteString("|")
-	for _, c := range cells {
-		t.b.WriteString(" " + cell.Replace(c) + " |")
+func (t *Table) Row(cells ...string) { t.rows = append(t.rows, cells) }
+
+// String returns the table in Markdown, with a line feed at its end.
+func (t *Table) String() string {
+	var b strings.Builder
+	for i, row := range t.rows {
+		b.WriteString("|")
+		for _, c := range row {
+			b.WriteString(" " + cell.Replace(c) + " |")
+		}
+		b.WriteString("\n")
+		if i == 0 {
+			b.WriteString("|" + strings.Repeat(" --- |", len(row)) + "\n")
+		}
 	}
-	t.b.WriteString("\n")
+	return b.String()
 }
 
-// String gives the table, with a line feed at its end.
-func (t *Table) String() string { return t.b.String() }
+// TSV returns the table as tab-separated values, the names of the columns first.
+func (t *Table) TSV() string {
+	var b strings.Builder
+	for _, row := range t.rows {
+		for i, c := range row {
+			if i > 0 {
+				b.WriteString("\t")
+			}
+			b.WriteString(value.Replace(c))
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+// Beside is the data file of a page's long table: PAGE-NAME.tsv.
+func Beside(page, name string) string { return strings.TrimSuffix(page, ".md") + "-" + name + ".tsv" }
+
+// WriteBeside writes a table to the data file.
+func WriteBeside(page, name string, t *Table) error {
+	return os.WriteFile(Beside(page, name), []byte(t.TSV()), 0o644)
+}
 
 // markers are the lines around a section.
 func markers(name string) (begin, end string) {

@@ -15,6 +15,10 @@ func TestTableSurvivesWhatACellContains(t *testing.T) {
 	if want := "| a | b |\n| --- | --- |\n| x\\|y | two lines |\n"; table.String() != want {
 		t.Errorf("%q", table.String())
 	}
+	table.Row("3", "tab\there")
+	if want := "a\tb\nx|y\ttwo lines\n3\ttab here\n"; table.TSV() != want {
+		t.Errorf("%q", table.TSV())
+	}
 }
 
 func TestOnlyTheSectionOfThatNameIsReplaced(t *testing.T) {
