@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"prywalk/internal/markdown"
 	"prywalk/internal/testtargets"
 )
 
@@ -114,7 +115,9 @@ func (f *figures) write(s *settings) error {
 		return nil
 	}
 	if s.Completeness {
-		return putTables(s.Page, stacksName, f.stacksMarkdown())
+		return errors.Join(markdown.WriteBeside(s.Page, "looks", f.wholeTable()),
+			putTables(s.Page, stacksName, f.stacksMarkdown()))
 	}
-	return putTables(s.Page, sectionName, f.markdown())
+	return errors.Join(markdown.WriteBeside(s.Page, "functions", f.agreementTable()),
+		markdown.WriteBeside(s.Page, "totals", f.viewersTable()), putTables(s.Page, sectionName, f.markdown()))
 }

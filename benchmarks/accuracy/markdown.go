@@ -3,8 +3,10 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -30,9 +32,9 @@ func (f *figures) markdown() string {
 		title string
 		text  string
 	}{
-		{"Agreement with perf", f.agreementText() + f.agreementTable()},
+		{"Agreement with perf", f.agreementText() + f.programsTable().String()},
 		{"CPU time", f.cpuTable()},
-		{"Totals in other programs", f.viewersTable()},
+		{"Totals in other programs", f.viewersText()},
 		{"From the command to the first look", timings(f.Startup)},
 		{"From Ctrl-C to the recording with names", timings(f.Naming)},
 		{"What could not be measured", f.failures()},
@@ -73,32 +75,56 @@ func (f *figures) agreementText() string {
 		v.Tests, v.Differ, 100*v.ErrorRate, v.Largest, v.Needed, v.DF, 100*v.MaxDifference, v.Names)
 }
 
-func (f *figures) agreementTable() string {
+// programsTable has the function of each program whose shares are farthest apart by their error.
+func (f *figures) programsTable() *markdown.Table {
+	t := markdown.NewTable("program", "samples: prywalk, perf", "functions", "differ", "greatest t: function", "prywalk",
+		"perf", "t")
+	for _, p := range f.measured() {
+		if p.Agreement == nil || len(p.Agreement.Functions) == 0 {
+			continue
+		}
+		all := p.Agreement.Functions
+		x := slices.MaxFunc(all, func(a, b function) int { return cmp.Compare(math.Abs(a.T), math.Abs(b.T)) })
+		differ := 0
+		for _, x := range all {
+			if x.Differs {
+				differ++
+			}
+		}
+		t.Row(p.Name, p.Agreement.samples(), fmt.Sprint(len(all)), fmt.Sprint(differ), code(x.Place), share(x.Share, x.SE),
+			share(x.PerfShare, x.PerfSE), fmt.Sprintf("%+.2f", x.T))
+	}
+	return t
+}
+
+func (a *agreement) samples() string {
+	n := fmt.Sprintf("%d, %d", a.Samples, a.PerfSamples)
+	if a.PerfLost > 0 {
+		n += fmt.Sprintf(" (perf lost %d)", a.PerfLost)
+	}
+	return n
+}
+
+func (f *figures) agreementTable() *markdown.Table {
 	t := markdown.NewTable("program", "samples: prywalk, perf", "function", "prywalk", "perf", "t", "differs",
 		"other names")
 	for _, p := range f.measured() {
 		if p.Agreement == nil {
 			continue
 		}
-		a := p.Agreement
-		name, n := p.Name, fmt.Sprintf("%d, %d", a.Samples, a.PerfSamples)
-		if a.PerfLost > 0 {
-			n += fmt.Sprintf(" (perf lost %d)", a.PerfLost)
-		}
-		for _, x := range a.Functions {
+		for _, x := range p.Agreement.Functions {
 			names, differs := "", "no"
 			if x.Name != "" {
-				names = fmt.Sprintf("%s, perf: %s", code(x.Name), code(x.PerfName))
+				names = fmt.Sprintf("%s, perf: %s", x.Name, x.PerfName)
 			}
 			if x.Differs {
-				differs = "**yes**"
+				differs = "yes"
 			}
-			t.Row(name, n, code(x.Place), share(x.Share, x.SE), share(x.PerfShare, x.PerfSE), fmt.Sprintf("%+.2f", x.T), differs,
-				names)
-			name, n = "", ""
+			t.Row(p.Name, p.Agreement.samples(), x.Place, share(x.Share, x.SE), share(x.PerfShare, x.PerfSE),
+				fmt.Sprintf("%+.2f", x.T), differs, names)
 		}
 	}
-	return t.String()
+	return t
 }
 
 func (f *figures) cpuTable() string {
@@ -112,15 +138,32 @@ func (f *figures) cpuTable() string {
 	return t.String()
 }
 
-func (f *figures) viewersTable() string {
-	t := markdown.NewTable("program", "recording (ns)", "`prywalk report`", "`go tool pprof -raw`", "`go tool pprof -top`",
+func (f *figures) viewersText() string {
+	programs, equal := 0, 0
+	for _, p := range f.measured() {
+		if p.Viewers == nil {
+			continue
+		}
+		if programs++; p.Viewers.OK() {
+			equal++
+		}
+	}
+	if programs == 0 {
+		return ""
+	}
+	return fmt.Sprintf("The sum of CPU time, in ns, is equal in the recording, `prywalk report`, `go tool pprof "+
+		"-raw` and `-top` for %d of %d programs.\n", equal, programs)
+}
+
+func (f *figures) viewersTable() *markdown.Table {
+	t := markdown.NewTable("program", "recording (ns)", "prywalk report", "go tool pprof -raw", "go tool pprof -top",
 		"equal")
 	for _, p := range f.measured() {
 		if v := p.Viewers; v != nil {
 			t.Row(p.Name, fmt.Sprint(v.Profile), fmt.Sprint(v.Report), fmt.Sprint(v.Raw), fmt.Sprint(v.Top), yes(v.OK()))
 		}
 	}
-	return t.String()
+	return t
 }
 
 func timings(all []timing) string {

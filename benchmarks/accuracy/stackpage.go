@@ -32,13 +32,13 @@ func (f *figures) stacksMarkdown() string {
 			"The machine's load average was %.1f to %.1f.\n", f.Date, m.CPU, m.Processors, m.Kernel, m.Arch, m.Prywalk,
 		f.Settings.Seconds, low, high)
 	for _, part := range []struct{ title, text string }{
-		{"Complete stacks", f.wholeTable()},
+		{"Complete stacks", f.stacksTable().String()},
 		{"How the frames were found", f.methodTable()},
 		{"What is not complete", f.classTable()},
 		{"Programs that could not be counted", f.uncounted()},
 	} {
 		if part.text != "" {
-			fmt.Fprintf(&b, "\n### %s\n\n%s", part.title, part.text)
+			fmt.Fprintf(&b, "\n## %s\n\n%s", part.title, part.text)
 		}
 	}
 	return b.String() + "\n"
@@ -52,7 +52,17 @@ func portion(whole, all int64) string {
 	return fmt.Sprintf("%d of %d = %s (%s)", whole, all, percent(stats.Ratio(whole, all), 2), interval(low, high))
 }
 
-func (f *figures) wholeTable() string {
+func (f *figures) stacksTable() *markdown.Table {
+	t := markdown.NewTable("program", "threads", "complete", "of running threads", "of CPU time")
+	for _, r := range f.counted() {
+		c := r.Complete
+		t.Row(r.Name, fmt.Sprint(c.Threads), portion(c.Whole, c.Samples), portion(c.RunningWhole, c.Running),
+			percent(c.CPU, 2))
+	}
+	return t
+}
+
+func (f *figures) wholeTable() *markdown.Table {
 	t := markdown.NewTable("program", "threads", "samples", "complete", "frozen", "peeked", "reused",
 		"samples of running threads", "of CPU time")
 	for _, r := range f.counted() {
@@ -61,7 +71,7 @@ func (f *figures) wholeTable() string {
 			portion(c.ByLook["frozen"], c.Looks["frozen"]), portion(c.ByLook["peeked"], c.Looks["peeked"]),
 			portion(c.ByLook["reused"], c.Looks["reused"]), portion(c.RunningWhole, c.Running), percent(c.CPU, 2))
 	}
-	return t.String()
+	return t
 }
 
 var methods = []string{"context", "cfi", "fp", "heuristic", "scan"}

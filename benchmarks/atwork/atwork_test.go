@@ -79,7 +79,7 @@ func TestAProgramThatIsMissingIsReported(t *testing.T) {
 		if !strings.Contains(r.Error, "no-such-program is not installed") || !strings.Contains(r.Error, "Debian: pkg") {
 			t.Errorf("%+v", r)
 		}
-		if text := table([]row{r}); !strings.Contains(text, "| "+p.name+" | - | no-such-program is not installed") {
+		if text := table([]row{r}).String(); !strings.Contains(text, "| "+p.name+" | - | no-such-program is not installed") {
 			t.Error(text)
 		}
 	}
@@ -149,10 +149,11 @@ func made(name, group string, whole, running int64) row {
 func TestTablesSayWhatWasMeasured(t *testing.T) {
 	all := []row{made("one", compiled, 1000, 1000), made("two", compiled, 900, 1000),
 		made("luajit", generators, 300, 1000), {Name: "gone", Group: generators, Error: "not here\nat all"}}
-	text := table(all) + reasons(all) + summary(all)
+	text := table(all).String() + details(all).String() + incomplete(all).String() + summary(all)
 	for _, want := range []string{
 		"| one | 1000 | 100.00 (99.62 to 100.00) | 50.00 (1000) | 90.0, 0.0, 0.0, 10.0 | 4.0, 64.0 | 20, 50, 400 | 1.50 " +
-			"late 2 copy 1 | 50 (100) | 2.5 |",
+			"late 2 copy 1 | 50 (100) | 2.5 |  | 0.0,  |",
+		"| two | 1000 | 90.00 (87.98 to 91.71) | no-rule 100 | 20, 50, 400 | 0.0 |",
 		"| gone | - | not here |", "| luajit | 700 | 70.00 | no-rule | prog: f |",
 		"| compiled (2) | 2000 | 95.00 | two 90.00 | 47.50 |",
 		"| other code made at run time (1) | 1000 | 30.00 | luajit 30.00 | 15.00 |",

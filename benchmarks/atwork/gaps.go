@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -91,16 +90,10 @@ func watchGaps(d time.Duration) *gaps {
 	return &all
 }
 
-func lateStops(all []row) string {
-	var names []string
-	for i := range all {
-		if f := all[i].Now; f != nil && all[i].Error == "" && f.Stats.LateStops.N > 0 {
-			names = append(names, fmt.Sprintf("%s %d (%.1f ms at most)", all[i].Name, f.Stats.LateStops.N,
-				f.Stats.LateStops.MaxUS/1e3))
-		}
-	}
-	if len(names) == 0 {
+// lateStops are the stops that are no part of a freeze.
+func (s *runStats) lateStops() string {
+	if s.LateStops.N == 0 {
 		return ""
 	}
-	return "Late stops, no part of a freeze: " + strings.Join(names, ", ") + ".\n\n"
+	return fmt.Sprintf("%d, %.1f ms", s.LateStops.N, s.LateStops.MaxUS/1e3)
 }

@@ -29,11 +29,8 @@ func TestGapsAreWhatIsLong(t *testing.T) {
 
 func TestLateStopsAreReportedWhereThereAreSome(t *testing.T) {
 	one, two := made("one", compiled, 1, 1), made("two", compiled, 1, 1)
-	if got := lateStops([]row{one, two, {Name: "gone", Error: "not here"}}); got != "" {
-		t.Error(got)
-	}
 	two.Now.Stats.LateStops = longFreezesOf{N: 3, MaxUS: 4200}
-	if got := lateStops([]row{one, two}); got != "Late stops, no part of a freeze: two 3 (4.2 ms at most).\n\n" {
+	if got := one.Now.Stats.lateStops() + ";" + two.Now.Stats.lateStops(); got != ";3, 4.2 ms" {
 		t.Error(got)
 	}
 }

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"runtime"
@@ -21,6 +22,10 @@ const (
 )
 
 func (s *settings) publish(all []row) error {
+	if err := errors.Join(markdown.WriteBeside(page, "programs", details(all)),
+		markdown.WriteBeside(page, "incomplete", incomplete(all))); err != nil {
+		return err
+	}
 	if err := markdown.Replace(page, sectionName, func(string) string { return s.text(all) }); err != nil {
 		return err
 	}
@@ -35,30 +40,66 @@ func (s *settings) text(all []row) string {
 		}
 		least, most = min(least, all[i].Load), max(most, all[i].Load)
 	}
-	return fmt.Sprintf("%s, %d processors, Linux %s, prywalk %s; load average %.1f to %.1f. %d Hz.\n\n%s\n%s%s",
+	return fmt.Sprintf("%s, %d processors, Linux %s, prywalk %s; load average %.1f to %.1f. %d Hz.\n\n%s",
 		machine.CPUModel(), runtime.NumCPU(),
-		machine.Kernel(), revisions(all), least, most, s.freq, table(all), lateStops(all), reasons(all))
+		machine.Kernel(), revisions(all), least, most, s.freq, table(all))
 }
 
-func table(all []row) string {
-	t := markdown.NewTable("program", "n", "complete, % (95 % interval)", "before (n)",
-		"frames: cfi, fp, heuristic, scan, %", "copied, KiB: median, p99",
-		"freeze, µs: p50, p99, longest", "over 256 µs, %", "own CPU, µs a look (before)", "unobserved, % of CPU",
-		"load, commit")
+func table(all []row) *markdown.Table {
+	t := markdown.NewTable("program", "n", "complete, % (95 % interval)", "incomplete", "stops, µs: p50, p99, longest",
+		"load")
 	for i := range all {
 		r := &all[i]
 		if r.Now == nil || r.Error != "" {
-			t.Row(r.Name, "-", strings.SplitN(r.Error, "\n", 2)[0])
+			t.Row(r.Name, "-", r.failure(), "", "", "")
+			continue
+		}
+		t.Row(r.Name, fmt.Sprint(r.Now.Running), r.Now.complete(), r.Now.reasons(), lengths(r.Now.Stats.FreezeUS),
+			fmt.Sprintf("%.1f", r.Load))
+	}
+	return t
+}
+
+func (r *row) failure() string { return strings.SplitN(r.Error, "\n", 2)[0] }
+
+func (f *figures) complete() string {
+	share, low, high := f.share()
+	return fmt.Sprintf("%s (%s to %s)", percent(share), percent(low), percent(high))
+}
+
+// reasons has the counts of incomplete stacks by reason.
+func (f *figures) reasons() string {
+	all := map[string]int64{}
+	for _, c := range f.Classes {
+		all[c.Reason] += c.Samples
+	}
+	var text []string
+	for _, reason := range byCount(all) {
+		if all[reason] > 0 { // not of observations without samples
+			text = append(text, fmt.Sprintf("%s %d", reason, all[reason]))
+		}
+	}
+	return strings.Join(text, ", ")
+}
+
+func details(all []row) *markdown.Table {
+	t := markdown.NewTable("program", "n", "complete, % (95 % interval)", "before (n)",
+		"frames: cfi, fp, heuristic, scan, %", "copied, KiB: median, p99",
+		"freeze, µs: p50, p99, longest", "over 256 µs, %", "own CPU, µs a look (before)", "unobserved, % of CPU",
+		"late stops, longest", "load, commit")
+	for i := range all {
+		r := &all[i]
+		if r.Now == nil || r.Error != "" {
+			t.Row(r.Name, "-", r.failure())
 			continue
 		}
 		f, st := r.Now, &r.Now.Stats
-		share, low, high := f.share()
-		t.Row(r.Name, fmt.Sprint(f.Running), fmt.Sprintf("%s (%s to %s)", percent(share), percent(low), percent(high)),
-			r.before(),
+		t.Row(r.Name, fmt.Sprint(f.Running), f.complete(), r.before(),
 			methods(st.FramesByMethod), copied(st.CopiedBytes), lengths(st.FreezeUS), longFreezes(st), ownCPU(r),
-			fmt.Sprintf("%.1f", per(st.CPUUnobservedS, st.CPUTargetS)), fmt.Sprintf("%.1f, %s", r.Load, r.Revision))
+			fmt.Sprintf("%.1f", per(st.CPUUnobservedS, st.CPUTargetS)), st.lateStops(),
+			fmt.Sprintf("%.1f, %s", r.Load, r.Revision))
 	}
-	return t.String()
+	return t
 }
 
 func (r *row) before() string {
@@ -145,7 +186,7 @@ func ownCPU(r *row) string {
 	return each(r.Now) + " (" + each(r.Before) + ")"
 }
 
-func reasons(all []row) string {
+func incomplete(all []row) *markdown.Table {
 	t := markdown.NewTable("program", "stacks", "% of all", "reason", "outermost frame that was found")
 	for i := range all {
 		r := &all[i]
@@ -160,7 +201,7 @@ func reasons(all []row) string {
 				c.Place)
 		}
 	}
-	return t.String()
+	return t
 }
 
 // summary has a line per group: the mean of its programs, each of equal weight. It has a column "before" if

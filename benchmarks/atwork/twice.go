@@ -55,7 +55,7 @@ func (s *settings) twice(ctx context.Context, only []string) error {
 			continue
 		}
 		if err := s.twiceOf(ctx, name); err != nil {
-			fmt.Printf("| %s | - | %s |  |  |  |  |  |\n", name, strings.ReplaceAll(err.Error(), "\n", " "))
+			fmt.Printf("%s\t-\t%s\t\t\t\t\t\n", name, strings.ReplaceAll(err.Error(), "\n", " "))
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -131,10 +131,8 @@ func (s *settings) recordAs(ctx context.Context, a *as, pid int) (*figures, erro
 	return f, json.Unmarshal(report, &f.Report)
 }
 
-const twiceHead = `| program | recorded by | CPU with complete stacks, % | profile, s; kernel, s | ` +
-	`freezes; over 1 ms | incomplete, by samples | unobserved, s | load |
-| --- | --- | --- | --- | --- | --- | --- | --- |
-`
+const twiceHead = "program\trecorded by\tCPU with complete stacks, %\tprofile, s; kernel, s\tfreezes; over 1 ms\t" +
+	"incomplete, by samples\tunobserved, s\tload\n"
 
 func (f *figures) twiceRow(name, user string) string {
 	s := &f.Stats
@@ -147,7 +145,7 @@ func (f *figures) twiceRow(name, user string) string {
 			unobserved = append(unobserved, fmt.Sprintf("%.2f%s", u.s, u.what))
 		}
 	}
-	return fmt.Sprintf("| %s | %s | %.2f | %.2f; %.2f | %s | %s | %s | %.0f |\n", name, user, 100*f.Report.CompleteCPU,
+	return fmt.Sprintf("%s\t%s\t%.2f\t%.2f; %.2f\t%s\t%s\t%s\t%.0f\n", name, user, 100*f.Report.CompleteCPU,
 		s.CPUProfiledS, s.CPUTargetS, s.freezesOverMS(), f.commonestClasses(), strings.Join(unobserved, ", "), machine.Load())
 }
 

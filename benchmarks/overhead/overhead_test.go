@@ -133,8 +133,9 @@ func checkForms(t *testing.T, res *bench.Result) {
 		t.Errorf("%v: %s", err, got)
 	}
 	for _, name := range []string{"rows", "peers", "waits"} {
-		if text, err := os.ReadFile(markdown.Beside(page, name)); err != nil || !strings.HasPrefix(string(text), "workload\t") {
-			t.Errorf("%s: %v, %q", name, err, text)
+		rows, err := os.ReadFile(markdown.Beside(page, name))
+		if err != nil || !strings.HasPrefix(string(rows), "workload\t") {
+			t.Errorf("%s: %v, %q", name, err, rows)
 		}
 	}
 	var svg strings.Builder
