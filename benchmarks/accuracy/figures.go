@@ -116,7 +116,7 @@ func (f *figures) write(s *settings) error {
 	}
 	if s.Completeness {
 		return errors.Join(markdown.WriteBeside(s.Page, "looks", f.wholeTable()),
-			putTables(s.Page, stacksName, f.stacksMarkdown()))
+			markdown.WriteBeside(s.Page, "methods", f.methodTable()), putTables(s.Page, stacksName, f.stacksMarkdown()))
 	}
 	return errors.Join(markdown.WriteBeside(s.Page, "functions", f.agreementTable()),
 		markdown.WriteBeside(s.Page, "totals", f.viewersTable()), putTables(s.Page, sectionName, f.markdown()))

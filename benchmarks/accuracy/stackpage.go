@@ -33,7 +33,6 @@ func (f *figures) stacksMarkdown() string {
 		f.Settings.Seconds, low, high)
 	for _, part := range []struct{ title, text string }{
 		{"Complete stacks", f.stacksTable().String()},
-		{"How the frames were found", f.methodTable()},
 		{"What is not complete", f.classTable()},
 		{"Programs that could not be counted", f.uncounted()},
 	} {
@@ -76,7 +75,7 @@ func (f *figures) wholeTable() *markdown.Table {
 
 var methods = []string{"context", "cfi", "fp", "heuristic", "scan"}
 
-func (f *figures) methodTable() string {
+func (f *figures) methodTable() *markdown.Table {
 	t := markdown.NewTable(append([]string{"program", "frames"}, methods...)...)
 	for _, r := range f.counted() {
 		var all int64
@@ -89,7 +88,7 @@ func (f *figures) methodTable() string {
 		}
 		t.Row(row...)
 	}
-	return t.String()
+	return t
 }
 
 func (f *figures) classTable() string {
