@@ -20,9 +20,9 @@ import (
 // With update the test writes the code's values into the page.
 var update = flag.Bool("update", false, "write the made parts of docs/system-calls.md and benchmarks/results")
 
-// listed is the entry of a system call in docs/system-calls.md.
+// listed is the entry of a system call in docs/system-calls.md, or in docs/unaffected-calls.tsv.
 type listed struct {
-	affected bool // in the table of calls that an interrupt can affect
+	affected bool // in the page's table of calls that an interrupt can affect
 	fuse     bool // not in that table, but a FUSE server may give EINTR
 	asleep   string
 	again    string
@@ -31,37 +31,39 @@ type listed struct {
 var (
 	// callName is how a call is listed.
 	callName = regexp.MustCompile("`([a-z0-9_]+)`")
-	// headings of the tables, by their first cells.
-	affectedHeading, otherHeading = "| calls | asleep |", "| kind | calls |"
+	// affectedHeading is the heading of the page's table, by its first cells.
+	affectedHeading = "| calls | asleep |"
 )
 
-// listedCalls reads the page's tables, and returns its calls and those listed twice.
-func listedCalls(page string) (calls map[string]listed, twice []string) {
+// listedCalls reads the page's table and the list of unaffected calls, and returns their calls and those listed twice.
+func listedCalls(page, unaffected string) (calls map[string]listed, twice []string) {
 	calls = map[string]listed{}
-	affected, inTable := false, false
-	for line := range strings.Lines(page) {
-		switch {
-		case strings.HasPrefix(line, affectedHeading):
-			affected, inTable = true, true
-		case strings.HasPrefix(line, otherHeading):
-			affected, inTable = false, true
-		case !strings.HasPrefix(line, "|"):
-			inTable = false
+	add := func(name string, l listed) {
+		if _, ok := calls[name]; ok {
+			twice = append(twice, name)
 		}
+		calls[name] = l
+	}
+	inTable := false
+	for line := range strings.Lines(page) {
+		inTable = strings.HasPrefix(line, affectedHeading) || inTable && strings.HasPrefix(line, "|")
 		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
-		if !inTable || len(cells) < 3 {
+		if !inTable || len(cells) < 4 {
 			continue
 		}
-		l := listed{affected: affected, fuse: !affected && strings.Contains(cells[0], "FUSE"), asleep: "never", again: "no"}
-		names := cells[1]
-		if affected {
-			names, l.asleep, l.again = cells[0], strings.TrimSpace(cells[1]), strings.TrimSpace(cells[3])
+		l := listed{affected: true, asleep: strings.TrimSpace(cells[1]), again: strings.TrimSpace(cells[3])}
+		for _, m := range callName.FindAllStringSubmatch(cells[0], -1) {
+			add(m[1], l)
 		}
-		for _, m := range callName.FindAllStringSubmatch(names, -1) {
-			if _, ok := calls[m[1]]; ok {
-				twice = append(twice, m[1])
-			}
-			calls[m[1]] = l
+	}
+	_, rows, _ := strings.Cut(unaffected, "\n")
+	for line := range strings.Lines(rows) {
+		cells := strings.Split(line, "\t")
+		if len(cells) < 3 {
+			continue
+		}
+		for name := range strings.FieldsSeq(cells[1]) {
+			add(name, listed{fuse: strings.Contains(cells[0], "FUSE"), asleep: "never", again: "no"})
 		}
 	}
 	return calls, twice
@@ -89,7 +91,7 @@ func TestEverySystemCallIsListedOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	calls, twice := listedCalls(page)
+	calls, twice := listedCalls(page, read(t, "docs/unaffected-calls.tsv"))
 	if len(twice) > 0 {
 		t.Errorf("docs/system-calls.md lists calls twice: %v", twice)
 	}
@@ -228,9 +230,8 @@ func TestArm64RestartsTheSameCallsExceptTwo(t *testing.T) {
 }
 
 func TestTablesOfSystemCallsAreParsed(t *testing.T) {
-	calls, twice := listedCalls("| calls | asleep | running | restarted |\n| --- | --- | --- | --- |\n" +
-		"| `a`, `b` | always | x | no |\n\n" +
-		"| kind | calls | source |\n| k | `b`, `c` | s |\n\n| other |\n| `d` | x | y |\n")
+	calls, twice := listedCalls("| calls | asleep | running | restarted |\n| --- | --- | --- | --- |\n"+
+		"| `a`, `b` | always | x | no |\n\n| other |\n| `d` | x | y | z |\n", "kind\tcalls\tsource\nk\tb c\ts\n")
 	if len(calls) != 3 || len(twice) != 1 || calls["a"] != (listed{true, false, "always", "no"}) || calls["c"].affected {
 		t.Errorf("calls are %v, listed twice %v", calls, twice)
 	}

@@ -14,18 +14,14 @@ import (
 	"testing"
 )
 
-// codeBlocks returns the code blocks of a language in docs/agent.md.
-func codeBlocks(t *testing.T, language string) (list []string) {
+// deployFile returns a file of docs/deploy.
+func deployFile(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/agent.md")
+	text, err := os.ReadFile(filepath.Join("../../docs/deploy", name))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, block := range strings.Split(string(text), "\n```"+language+"\n")[1:] {
-		body, _, _ := strings.Cut(block, "\n```")
-		list = append(list, body+"\n")
-	}
-	return list
+	return string(text)
 }
 
 // setting returns all words of a setting of a unit.
@@ -40,7 +36,7 @@ func setting(unit, name string) (words []string) {
 
 // TestDocumentedUnitIsAcceptedBySystemd without a warning, and with the exposure level that docs/agent.md states.
 func TestDocumentedUnitIsAcceptedBySystemd(t *testing.T) {
-	unit := codeBlocks(t, "ini")[0]
+	unit := deployFile(t, "prywalk-agent.service")
 	file := filepath.Join(t.TempDir(), "prywalk-agent.service")
 	if err := os.WriteFile(file, []byte(strings.Replace(unit, "/usr/bin/prywalk", binary, 1)), 0o644); err != nil {
 		t.Fatal(err)
@@ -57,7 +53,7 @@ func TestDocumentedUnitIsAcceptedBySystemd(t *testing.T) {
 // TestDocumentedManifestsSatisfyTheKubernetesTypes field by field.
 func TestDocumentedManifestsSatisfyTheKubernetesTypes(t *testing.T) {
 	cmd := exec.Command("go", "run", "-C", "../kubernetes", ".")
-	cmd.Stdin = strings.NewReader(strings.Join(codeBlocks(t, "yaml"), "---\n"))
+	cmd.Stdin = strings.NewReader(deployFile(t, "sidecar.yaml") + "---\n" + deployFile(t, "daemonset.yaml"))
 	var messages bytes.Buffer
 	cmd.Stderr = &messages
 	out, err := cmd.Output()
@@ -69,7 +65,7 @@ func TestDocumentedManifestsSatisfyTheKubernetesTypes(t *testing.T) {
 // The agent runs as another user, with only the unit's capabilities, a file system that is read-only except for the
 // spool, and a network with the receiver only. It must sample root's process, and all its CPU time must arrive.
 func TestAgentRunsInTheUnitsSandbox(t *testing.T) {
-	unit := codeBlocks(t, "ini")[0]
+	unit := deployFile(t, "prywalk-agent.service")
 	ambient, bounding := setting(unit, "AmbientCapabilities"), setting(unit, "CapabilityBoundingSet")
 	slices.Sort(ambient)
 	slices.Sort(bounding)
