@@ -13,7 +13,7 @@
 //	        │ blocked = Δwall − Δcpu − Δrunqueue │ runqueue │  cpu   │
 //	goes to   the stack that slept                 queued     on CPU at the end
 //
-// A [Clock] gives each part to one stack. Time that fits no stack is carried to the next sample, or goes to a
+// A [Ledger] gives each part to one stack. Time that fits no stack is carried to the next sample, or goes to a
 // synthetic frame. Invariant, for each thread:
 //
 //	Σ cpu of intervals = cpu at the last sample − cpu at the first

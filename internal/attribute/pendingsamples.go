@@ -37,61 +37,61 @@ type pendingSamples struct {
 }
 
 // AddKernelSample adds a kernel sample of a thread on a processor; it stands for period ns.
-func (c *Clock) AddKernelSample(r sample.Reading, s Place, period int64, emit func(Span)) {
-	t := c.beginInterval(r, emit)
-	c.endSleep(r, t, emit)
-	t.cpu += c.takeCarried()
-	t.runQueue += c.carried.runQueue
-	c.carried.runQueue = 0
-	c.lastRunning, c.lastOnCPU, c.lastOnCPUAt = s, s, r.Wall
-	c.pending.list = append(c.pending.list, pendingSample{s.Stack, s.Stop, r.Wall, t.runQueue, period})
-	c.pending.cpu += t.cpu
-	c.attributePendingIfDue(r.Wall, false, emit)
+func (l *Ledger) AddKernelSample(r sample.Reading, s Place, period int64, emit func(Span)) {
+	t := l.beginInterval(r, emit)
+	l.endSleep(r, t, emit)
+	t.cpu += l.takeCarried()
+	t.runQueue += l.carried.runQueue
+	l.carried.runQueue = 0
+	l.lastRunning, l.lastOnCPU, l.lastOnCPUAt = s, s, r.Wall
+	l.pending.list = append(l.pending.list, pendingSample{s.Stack, s.Stop, r.Wall, t.runQueue, period})
+	l.pending.cpu += t.cpu
+	l.attributePendingIfDue(r.Wall, false, emit)
 }
 
 // attributePendingIfDue attributes the pending samples if there are enough. asleep reports that the thread sleeps
 // at now.
-func (c *Clock) attributePendingIfDue(now int64, asleep bool, emit func(Span)) {
-	n := len(c.pending.list)
-	if n == 0 || n < enoughPending && now-c.pending.list[0].at < longestPending || n < mostPending && !asleep {
+func (l *Ledger) attributePendingIfDue(now int64, asleep bool, emit func(Span)) {
+	n := len(l.pending.list)
+	if n == 0 || n < enoughPending && now-l.pending.list[0].at < longestPending || n < mostPending && !asleep {
 		return
 	}
 	if asleep {
-		c.attributePendingAndCarried(emit)
+		l.attributePendingAndCarried(emit)
 		return
 	}
-	c.attributePending(emit)
+	l.attributePending(emit)
 }
 
-func (c *Clock) attributePendingAndCarried(emit func(Span)) {
-	if len(c.pending.list) > 0 {
-		c.pending.cpu += c.takeCarried()
+func (l *Ledger) attributePendingAndCarried(emit func(Span)) {
+	if len(l.pending.list) > 0 {
+		l.pending.cpu += l.takeCarried()
 	}
-	c.attributePending(emit)
+	l.attributePending(emit)
 }
 
-func (c *Clock) attributePending(emit func(Span)) {
-	c.emitPending(emit)
-	c.pending = pendingSamples{list: c.pending.list[:0]}
+func (l *Ledger) attributePending(emit func(Span)) {
+	l.emitPending(emit)
+	l.pending = pendingSamples{list: l.pending.list[:0]}
 }
 
 // emitPending emits the CPU time of the pending samples. No part starts before the account: the excess goes to
 // later samples, finally to a span without samples.
-func (c *Clock) emitPending(emit func(Span)) {
-	samples, rest := c.pending.list, c.pending.cpu
+func (l *Ledger) emitPending(emit func(Span)) {
+	samples, rest := l.pending.list, l.pending.cpu
 	periods := int64(0)
 	for i := range samples {
 		periods += samples[i].weight()
 	}
 	for i := range samples {
 		s := &samples[i]
-		part := min(sample.Portion(rest, s.weight(), periods), max(s.at-c.first.Wall-s.queue, 0))
+		part := min(sample.Portion(rest, s.weight(), periods), max(s.at-l.first.Wall-s.queue, 0))
 		periods -= s.weight()
 		rest -= part
 		emit(Span{Place: s.seen(), End: s.at, Samples: 1, Wall: part + s.queue, RunQueue: s.queue, CPU: part})
 	}
 	if rest > 0 {
-		emit(Span{Place: samples[len(samples)-1].seen(), End: c.last.Wall, Wall: rest, CPU: rest})
+		emit(Span{Place: samples[len(samples)-1].seen(), End: l.last.Wall, Wall: rest, CPU: rest})
 	}
 }
 

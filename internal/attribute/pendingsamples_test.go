@@ -123,9 +123,9 @@ func TestPendingSamplesAreAttributedInTheEnd(t *testing.T) {
 			b.observe(0, 0, 0, 1, sample.Sleeping)
 		}, 9},
 		"it is stopped":    {func(b *timeline) { b.observe(5, 0, 0, 2, sample.Running) }, 6},
-		"a checkpoint":     {func(b *timeline) { b.c.Cut(b.emit) }, 6},
-		"a view of it all": {func(b *timeline) { b.c.Open(b.emit) }, 6},
-		"the thread ends":  {func(b *timeline) { b.observe(3, 0, 1, 1, sample.Sleeping); b.c.Finish(b.emit) }, 9},
+		"a checkpoint":     {func(b *timeline) { b.l.Cut(b.emit) }, 6},
+		"a view of it all": {func(b *timeline) { b.l.Open(b.emit) }, 6},
+		"the thread ends":  {func(b *timeline) { b.observe(3, 0, 1, 1, sample.Sleeping); b.l.Finish(b.emit) }, 9},
 	} {
 		var b timeline
 		sampled(&b)
@@ -150,7 +150,7 @@ func TestPendingSamplesAreAttributedInTheEnd(t *testing.T) {
 // Of 64 ms that a thread ran, 16 samples stand for 1 ms each, and 16 after a change of the rate for 3 ms each.
 func TestSamplesOfTwoRatesHavePartsInProportionToTheirPeriods(t *testing.T) {
 	const short, long, n = 1e6, 3e6, enoughPending / 2
-	var c Clock
+	var l Ledger
 	got := map[sample.StackID]int64{}
 	emit := func(s Span) {
 		if s.State == sample.Running {
@@ -158,7 +158,7 @@ func TestSamplesOfTwoRatesHavePartsInProportionToTheirPeriods(t *testing.T) {
 		}
 	}
 	now := sample.Reading{Wall: 1}
-	c.Begin(now)
+	l.Begin(now)
 	for i := range int64(2 * n) {
 		stack, period := sample.StackID(1), int64(short)
 		if i >= n {
@@ -166,10 +166,10 @@ func TestSamplesOfTwoRatesHavePartsInProportionToTheirPeriods(t *testing.T) {
 		}
 		now.Wall += period
 		now.CPU += 2e6 // this clock does not show the CPU time between samples
-		c.AddKernelSample(now, Place{Stack: stack, State: sample.Running}, period, emit)
+		l.AddKernelSample(now, Place{Stack: stack, State: sample.Running}, period, emit)
 	}
 	now.Wall += 1e6
-	c.Observe(now, Place{Stack: 3, State: sample.Sleeping}, false, emit)
+	l.Observe(now, Place{Stack: 3, State: sample.Sleeping}, false, emit)
 	if got[1] != n*short || got[2] != n*long {
 		t.Errorf("time by stack %v, want %d and %d", got, int64(n*short), int64(n*long))
 	}

@@ -24,7 +24,7 @@ type Process struct {
 func (p *Process) EndThread(t *Thread, e *End, emit func(Span)) {
 	switch {
 	case !e.Alive && t.begun:
-		p.threads.untilLastSample += t.clock.last.CPU
+		p.threads.untilLastSample += t.ledger.last.CPU
 		if !p.ThreadsFiltered {
 			p.threads.addWeights(t, p.PeriodPerSample)
 		}
@@ -32,22 +32,22 @@ func (p *Process) EndThread(t *Thread, e *End, emit func(Span)) {
 		p.threads.untilLastSample += e.AtStart.CPU
 	case e.AtEnd.Wall == 0:
 	case t.begun:
-		if e.AtEnd.CPU > t.clock.last.CPU {
-			t.clock.EndWithoutSample(e.AtEnd, e.Patience, emit)
+		if e.AtEnd.CPU > t.ledger.last.CPU {
+			t.ledger.EndWithoutSample(e.AtEnd, e.Patience, emit)
 		}
 	case e.AtEnd.CPU > e.AtStart.CPU:
 		t.begun = true
-		if t.clock.Begin(e.AtStart); t.CreatedAt != 0 {
-			t.clock.Begin(t.clocksAtCreation(e.AtEnd))
+		if t.ledger.Begin(e.AtStart); t.CreatedAt != 0 {
+			t.ledger.Begin(t.clocksAtCreation(e.AtEnd))
 		}
-		t.clock.EndWithoutSample(e.AtEnd, 0, emit)
+		t.ledger.EndWithoutSample(e.AtEnd, 0, emit)
 	}
 }
 
 // FinishThread attributes all that is left of a thread.
 func (p *Process) FinishThread(t *Thread, gaps Gaps, emit func(Span)) {
 	t.Finish(gaps, emit)
-	p.attributed += t.clock.last.CPU - t.clock.first.CPU
+	p.attributed += t.ledger.last.CPU - t.ledger.first.CPU
 }
 
 // AttributeDeferredOf attributes the deferred samples of an ended thread; where many samples skid, as unobserved time.

@@ -38,11 +38,11 @@ func (t *Thread) stacks(yield func(sample.StackID) bool) bool {
 			return false
 		}
 	}
-	c := &t.clock
-	for i := range c.pending.list {
-		if !yield(c.pending.list[i].stack) {
+	l := &t.ledger
+	for i := range l.pending.list {
+		if !yield(l.pending.list[i].stack) {
 			return false
 		}
 	}
-	return yield(c.open.Stack) && yield(c.lastRunning.Stack) && yield(c.lastOnCPU.Stack)
+	return yield(l.open.Stack) && yield(l.lastRunning.Stack) && yield(l.lastOnCPU.Stack)
 }

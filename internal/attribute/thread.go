@@ -36,7 +36,7 @@ type Thread struct {
 	CreatedAt int64
 	Samples   int64 // ticks with a known stack
 
-	clock         Clock
+	ledger        Ledger
 	deferred      []Sample // (firstsamples.go)
 	begun         bool
 	weights       []sampleWeight
@@ -56,14 +56,14 @@ func (t *Thread) ObservedFor() int64 { return t.lastAt - t.firstAt }
 func (t *Thread) Begin(r sample.Reading) {
 	t.begun = true
 	if t.CreatedAt != 0 {
-		t.clock.Begin(t.clocksAtCreation(r))
+		t.ledger.Begin(t.clocksAtCreation(r))
 	}
 }
 
 // BeginWithoutSample begins the account of a running thread without a known stack.
 func (t *Thread) BeginWithoutSample(r sample.Reading) {
 	if t.Begin(r); t.CreatedAt == 0 {
-		t.clock.Begin(r)
+		t.ledger.Begin(r)
 	}
 }
 
@@ -106,7 +106,7 @@ func (t *Thread) attributeDeferredAs(manyCalls bool, gaps Gaps, emit func(Span))
 func (t *Thread) attribute(s *Sample, gaps Gaps, emit func(Span)) {
 	t.Extend(s.UnchangedBefore, gaps, emit)
 	t.count(1, s.At.Wall)
-	if t.clock.started {
+	if t.ledger.started {
 		t.skipGaps(s.At, s.Place.State, gaps, emit)
 	}
 	t.attributeInterval(s, emit)
@@ -127,13 +127,13 @@ func (t *Thread) attributeInterval(s *Sample, emit func(Span)) {
 	}
 	switch {
 	case !young && s.sharesCPU():
-		t.clock.AddKernelSample(s.At, s.Place, s.SinceLastTick, emit)
+		t.ledger.AddKernelSample(s.At, s.Place, s.SinceLastTick, emit)
 		return
 	case !young || !s.OnCPU:
-		t.clock.Observe(s.At, s.Place, s.OnCPU, emit)
+		t.ledger.Observe(s.At, s.Place, s.OnCPU, emit)
 		return
 	}
-	got, rest := t.clock.observeUpTo(s.SinceLastTick, s.At, s.Place, true, emit)
+	got, rest := t.ledger.observeUpTo(s.SinceLastTick, s.At, s.Place, true, emit)
 	c := sampleWeight{
 		place: s.Place.running(), at: s.At.Wall, weight: s.SinceLastTick - got, withheld: rest,
 		unproven: s.Basis == sample.Undecided,
@@ -153,16 +153,16 @@ func (t *Thread) releaseWithheld(emit func(Span)) {
 }
 
 func (t *Thread) skipGaps(at sample.Reading, s sample.State, gaps Gaps, emit func(Span)) {
-	if length := gaps.Within(t.clock.KnownUntil(), at.Wall); length > 0 {
-		t.clock.MarkNotObserved(length, at, s, emit)
+	if length := gaps.Within(t.ledger.KnownUntil(), at.Wall); length > 0 {
+		t.ledger.MarkNotObserved(length, at, s, emit)
 	}
 }
 
 // Extend attributes the time up to the last unchanged tick. Precondition: no sample is deferred.
 func (t *Thread) Extend(u sample.Unchanged, gaps Gaps, emit func(Span)) {
 	if at := u.Last; u.Ticks > 0 && at.Wall != 0 {
-		at.Wall = max(at.Wall, t.clock.last.Wall)
-		t.clock.Unchanged(at, u.Ticks, emit)
+		at.Wall = max(at.Wall, t.ledger.last.Wall)
+		t.ledger.Unchanged(at, u.Ticks, emit)
 		t.count(u.Ticks, at.Wall)
 	}
 }
@@ -177,16 +177,16 @@ func (t *Thread) count(samples, at int64) {
 
 // NotStopped attributes time in which the thread was not stopped, as in a call that a stop would abort.
 func (t *Thread) NotStopped(left *sample.NotStopped, gaps Gaps, emit func(Span)) {
-	t.clock.stopRefused = t.clock.stopRefused || left.Refused
+	t.ledger.stopRefused = t.ledger.stopRefused || left.Refused
 	if !left.Suppressed() {
 		return
 	}
 	t.AttributeDeferred(gaps, emit)
 	if left.InCall.Wall != 0 {
-		t.clock.NotStopped(left.InCall, true, emit)
+		t.ledger.NotStopped(left.InCall, true, emit)
 	}
 	if left.Other.Wall != 0 {
-		t.clock.NotStopped(left.Other, false, emit)
+		t.ledger.NotStopped(left.Other, false, emit)
 	}
 }
 
@@ -194,18 +194,18 @@ func (t *Thread) NotStopped(left *sample.NotStopped, gaps Gaps, emit func(Span))
 func (t *Thread) Cut(gaps Gaps, emit func(Span)) {
 	t.AttributeDeferred(gaps, emit)
 	t.releaseWithheld(emit)
-	t.clock.Cut(emit)
+	t.ledger.Cut(emit)
 }
 
 // Settle attributes carried time older than [carryLimit].
-func (t *Thread) Settle(emit func(Span)) { t.clock.Settle(emit) }
+func (t *Thread) Settle(emit func(Span)) { t.ledger.Settle(emit) }
 
 // Open emits the open time so far, and keeps it open.
-func (t *Thread) Open(emit func(Span)) { t.clock.Open(emit) }
+func (t *Thread) Open(emit func(Span)) { t.ledger.Open(emit) }
 
 // Finish attributes all that is left.
 func (t *Thread) Finish(gaps Gaps, emit func(Span)) {
 	t.AttributeDeferred(gaps, emit)
 	t.releaseWithheld(emit)
-	t.clock.Finish(emit)
+	t.ledger.Finish(emit)
 }

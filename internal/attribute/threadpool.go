@@ -77,7 +77,7 @@ func (p *threadPool) addWeights(t *Thread, periodPerSample bool) {
 	}
 	t.skidded = skidded{}
 	if short {
-		p.unattributed += t.clock.takeCarried()
+		p.unattributed += t.ledger.takeCarried()
 		for i := range t.weights {
 			p.unattributed += t.weights[i].withheld
 		}

@@ -28,7 +28,7 @@ func simulated(rng *rand.Rand, life, period int64, samples int, part float64, ea
 	for n := 1; n <= samples; n++ {
 		now := int64(n)*period + rng.Int64N(period/4)
 		for created+life <= now {
-			pool += life - th.clock.last.CPU
+			pool += life - th.ledger.last.CPU
 			p.threads.addWeights(th, p.PeriodPerSample)
 			used += life
 			created += life + rng.Int64N(period)
@@ -43,14 +43,14 @@ func simulated(rng *rand.Rand, life, period int64, samples int, part float64, ea
 				Place: Place{Stack: sample.StackID(age * phases / life), State: sample.Running, Stop: frames.StopRoot},
 				OnCPU: true, SinceLastTick: int64(float64(now-last) / part),
 			}
-			if !th.clock.started {
-				th.clock.Begin(th.clocksAtCreation(b.At))
+			if !th.ledger.started {
+				th.ledger.Begin(th.clocksAtCreation(b.At))
 			}
 			th.attributeInterval(&b, emit)
 		}
 		last = now
 	}
-	used += th.clock.last.CPU // of the last thread, which still runs and has no weight
+	used += th.ledger.last.CPU // of the last thread, which still runs and has no weight
 	th.Finish(nil, emit)
 	unseen = p.threads.distribute(p.Unobserved(pool)+p.threads.unattributed, true,
 		func(k weightKey, ns int64) { attributed[k.place.Stack] += ns })
@@ -82,8 +82,8 @@ func queued(rng *rand.Rand, life, period int64, samples int) (attributed [phases
 					OnCPU: on, SinceLastTick: next - last,
 				}
 				l.Place.Stack = sample.StackID(min(at*phases/life, phases-1)*places + rng.Int64N(places))
-				if !th.clock.started {
-					th.clock.Begin(th.clocksAtCreation(l.At))
+				if !th.ledger.started {
+					th.ledger.Begin(th.clocksAtCreation(l.At))
 				}
 				th.Samples++
 				th.attributeInterval(&l, emit)
@@ -96,7 +96,7 @@ func queued(rng *rand.Rand, life, period int64, samples int) (attributed [phases
 			}
 		}
 		used += life
-		pool += life - th.clock.last.CPU
+		pool += life - th.ledger.last.CPU
 		p.threads.addWeights(th, p.PeriodPerSample)
 		th.Finish(nil, emit)
 	}
@@ -215,8 +215,8 @@ func TestOnlyThreadsWithAKnownBeginAndEndHaveWeights(t *testing.T) {
 func TestCarriedTimeOfAShortLivedThreadIsUnobserved(t *testing.T) {
 	for _, c := range []struct{ samples, back int64 }{{3, 5e6}, {longLife, 0}} {
 		p, th := &Process{}, &Thread{CreatedAt: 1, Samples: c.samples}
-		th.clock.Begin(sample.Reading{})
-		th.clock.Observe(sample.Reading{Wall: 10e6, CPU: 5e6}, Place{State: sample.Sleeping}, false, func(Span) {})
+		th.ledger.Begin(sample.Reading{})
+		th.ledger.Observe(sample.Reading{Wall: 10e6, CPU: 5e6}, Place{State: sample.Sleeping}, false, func(Span) {})
 		if p.threads.addWeights(th, p.PeriodPerSample); p.threads.unattributed != c.back {
 			t.Errorf("%d samples: %d ns returned to the pool, want %d", c.samples, p.threads.unattributed, c.back)
 		}
@@ -347,7 +347,7 @@ func calling(rng *rand.Rand, life, period int64, samples, each int) (attributed 
 		now := int64(n+1)*period + rng.Int64N(period/4)
 		for created+life <= now {
 			p.AttributeDeferredOf(th, Gaps{}, emit)
-			pool += life - th.clock.last.CPU
+			pool += life - th.ledger.last.CPU
 			p.threads.addWeights(th, p.PeriodPerSample)
 			used += life
 			created += life + rng.Int64N(period)
@@ -376,7 +376,7 @@ func calling(rng *rand.Rand, life, period int64, samples, each int) (attributed 
 		th.Add(&l, Gaps{}, emit)
 	}
 	th.AttributeDeferred(nil, emit)
-	used += th.clock.last.CPU - th.clock.carried.cpu
+	used += th.ledger.last.CPU - th.ledger.carried.cpu
 	th.releaseWithheld(emit)
 	unseen = p.threads.distribute(p.Unobserved(pool)+p.threads.unattributed, true,
 		func(k weightKey, ns int64) { attributed[k.place.Stack] += ns })

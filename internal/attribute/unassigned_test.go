@@ -37,17 +37,17 @@ func TestTimeOfAThreadWithoutSamplesIsNotObserved(t *testing.T) {
 
 // A thread that never sleeps seemed to sleep for 4 ms, which the next reading charges as queue time.
 func TestQueueTimeThatIsChargedLateIsNotCountedTwice(t *testing.T) {
-	var c Clock
+	var l Ledger
 	wall := int64(0)
 	emit := func(s Span) {
 		if wall += s.Wall; s.State != sample.Running {
 			t.Errorf("span %+v of a thread that never slept is not running", s)
 		}
 	}
-	c.Begin(sample.Reading{})
-	c.Observe(sample.Reading{Wall: 10e6, CPU: 6e6}, Place{State: sample.Running}, true, emit)
-	c.Observe(sample.Reading{Wall: 20e6, CPU: 12e6, RunQueue: 8e6}, Place{State: sample.Running}, true, emit)
-	if c.Finish(emit); wall != 20e6 {
+	l.Begin(sample.Reading{})
+	l.Observe(sample.Reading{Wall: 10e6, CPU: 6e6}, Place{State: sample.Running}, true, emit)
+	l.Observe(sample.Reading{Wall: 20e6, CPU: 12e6, RunQueue: 8e6}, Place{State: sample.Running}, true, emit)
+	if l.Finish(emit); wall != 20e6 {
 		t.Errorf("attributed %d ns of wall time, want 20e6", wall)
 	}
 }
@@ -86,7 +86,7 @@ func sampledLives(rng *rand.Rand, life, period int64, samples int) (attributed [
 			p.AddUnassigned(seen(at-created), at, period)
 		}
 		used += life
-		pool += life - th.clock.last.CPU
+		pool += life - th.ledger.last.CPU
 		p.threads.addWeights(th, p.PeriodPerSample)
 	}
 	unseen = p.threads.distribute(pool+p.threads.unattributed, true,

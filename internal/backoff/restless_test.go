@@ -109,7 +109,7 @@ func sleepsOf(long, short int64, threads int) float64 {
 	rng := rand.New(rand.NewPCG(7, 9))
 	p := New(2)
 	p.period, p.restless = period, threads
-	var clock attribute.Clock
+	var ledger attribute.Ledger
 	var blocked [numStacks]int64
 	emit := func(s attribute.Span) {
 		if s.State == sample.Sleeping {
@@ -139,14 +139,14 @@ func sleepsOf(long, short int64, threads int) float64 {
 			continue // it runs: samples tell
 		}
 		for _, at := range samples {
-			clock.Observe(at, attribute.Place{State: sample.Running, Stop: frames.StopRoot}, true, emit)
+			ledger.Observe(at, attribute.Place{State: sample.Running, Stop: frames.StopRoot}, true, emit)
 		}
 		samples = samples[:0]
-		clock.Observe(sample.Reading{Wall: now, CPU: cpu}, attribute.Place{Stack: where, State: sample.Sleeping,
+		ledger.Observe(sample.Reading{Wall: now, CPU: cpu}, attribute.Place{Stack: where, State: sample.Sleeping,
 			Stop: frames.StopRoot},
 			false, emit)
 		due = now + p.restlessBackoff()
 	}
-	clock.Finish(emit)
+	ledger.Finish(emit)
 	return float64(blocked[stackLast]) / float64(blocked[stackFirst]+blocked[stackLast])
 }

@@ -7,7 +7,7 @@ import "time"
 // # Gaps
 //
 // A long time without observations (prywalk is stopped, has no CPU, collects garbage) is a gap: the next observation is
-// not charged with it ([prywalk/internal/attribute.Clock.MarkNotObserved]). For short-lived threads the weight of an
+// not charged with it ([prywalk/internal/attribute.Ledger.MarkNotObserved]). For short-lived threads the weight of an
 // observation is bounded, too, by 4 periods (package tracer, maxWeight). Withheld ticks are no gap, nor is a low rate
 // that lasts.
 

@@ -15,7 +15,7 @@ import (
 // pause samples the thread after cpu + runq + blocked ns, of which gap ns were not observed.
 func (b *timeline) pause(cpu, runq, blocked, gap int64, stack sample.StackID, st sample.State) {
 	at := sample.Reading{Wall: b.now.Wall + cpu + runq + blocked, CPU: b.now.CPU + cpu, RunQueue: b.now.RunQueue + runq}
-	b.c.MarkNotObserved(gap, at, st, b.emit)
+	b.l.MarkNotObserved(gap, at, st, b.emit)
 	b.observe(cpu, runq, blocked, stack, st)
 }
 
@@ -33,7 +33,7 @@ func TestAGapIsNotChargedToThreadsStartedAfterIt(t *testing.T) {
 	b.observe(0, 0, 0, 1, sample.Running)
 	b.observe(9, 1, 0, 1, sample.Running)
 	b.pause(2790, 310, 0, 3000, 2, sample.Running)
-	b.c.Finish(b.emit)
+	b.l.Finish(b.emit)
 	if wall, runq, cpu := b.notObserved(); wall != 3000 || runq != 300 || cpu != 2700 {
 		t.Errorf("not observed: wall %d, queued %d, CPU %d; want 3000, 300, 2700", wall, runq, cpu)
 	}
@@ -52,7 +52,7 @@ func TestAThreadThatSleptThroughAGapWasObserved(t *testing.T) {
 	var b timeline
 	b.observe(0, 0, 0, 1, sample.Sleeping)
 	b.pause(0, 0, 3010, 3000, 1, sample.Sleeping)
-	b.c.Finish(b.emit)
+	b.l.Finish(b.emit)
 	if wall, _, _ := b.notObserved(); wall != 0 || len(b.spans) != 1 || b.spans[0].Wall != 3010 {
 		t.Errorf("spans %+v, want one of 3010 ns, observed", b.spans)
 	}
@@ -64,7 +64,7 @@ func TestTimeOfASleeperThatRanInAGapIsNotObserved(t *testing.T) {
 		b.observe(0, 0, 0, 1, sample.Sleeping)
 		b.observe(0, 0, 100, 1, sample.Sleeping)
 		b.pause(300, 0, 2800, 3000, 2, after)
-		b.c.Finish(b.emit)
+		b.l.Finish(b.emit)
 		if wall, _, cpu := b.notObserved(); wall != 3000 || cpu != 290 {
 			t.Errorf("then %v: not observed: wall %d, CPU %d; want 3000 and 290: %+v", after, wall, cpu, b.spans)
 		}
@@ -84,12 +84,12 @@ func TestAThreadThatStayedQueuedWasObservedToThatTick(t *testing.T) {
 	b.observe(5, 0, 0, 1, sample.Running)
 	at := b.now
 	at.Wall += 400
-	b.c.Unchanged(at, 40, b.emit)
-	if b.c.KnownUntil() != at.Wall {
-		t.Fatalf("observed up to %d, want %d", b.c.KnownUntil(), at.Wall)
+	b.l.Unchanged(at, 40, b.emit)
+	if b.l.KnownUntil() != at.Wall {
+		t.Fatalf("observed up to %d, want %d", b.l.KnownUntil(), at.Wall)
 	}
 	b.pause(310, 3100, 0, 3000, 2, sample.Running) // queued for 400 before, then ten times as long as on a processor
-	b.c.Finish(b.emit)
+	b.l.Finish(b.emit)
 	if wall, _, _ := b.notObserved(); wall != 3000 {
 		t.Errorf("%d ns not observed, want 3000", wall)
 	}
@@ -106,16 +106,16 @@ func TestAThreadThatStayedQueuedWasObservedToThatTick(t *testing.T) {
 
 func TestAThreadThatCouldNotBeSampledKeepsItsTime(t *testing.T) {
 	var never, lately, long timeline
-	never.c.Begin(sample.Reading{Wall: 100, CPU: 1000})
-	never.c.EndWithoutSample(sample.Reading{Wall: 5100, CPU: 3000, RunQueue: 1000}, 0, never.emit)
-	never.c.Finish(never.emit)
+	never.l.Begin(sample.Reading{Wall: 100, CPU: 1000})
+	never.l.EndWithoutSample(sample.Reading{Wall: 5100, CPU: 3000, RunQueue: 1000}, 0, never.emit)
+	never.l.Finish(never.emit)
 	if wall, runq, cpu := never.notObserved(); wall != 5000 || runq != 1000 || cpu != 2000 {
 		t.Errorf("never sampled: not observed %d, queued %d, CPU %d; want 5000, 1000, 2000", wall, runq, cpu)
 	}
 	lately.observe(0, 0, 0, 1, sample.Running)
 	lately.observe(10, 0, 0, 1, sample.Running)
-	lately.c.EndWithoutSample(sample.Reading{Wall: 20, CPU: 17}, 40, lately.emit)
-	lately.c.Finish(lately.emit)
+	lately.l.EndWithoutSample(sample.Reading{Wall: 20, CPU: 17}, 40, lately.emit)
+	lately.l.Finish(lately.emit)
 	if _, _, cpu := lately.total(); cpu != 17 {
 		t.Errorf("sampled lately: CPU time %d, want 17: %+v", cpu, lately.spans)
 	}
@@ -125,8 +125,8 @@ func TestAThreadThatCouldNotBeSampledKeepsItsTime(t *testing.T) {
 		}
 	}
 	long.observe(0, 0, 0, 1, sample.Running)
-	long.c.EndWithoutSample(sample.Reading{Wall: 500, CPU: 70}, 40, long.emit)
-	long.c.Finish(long.emit)
+	long.l.EndWithoutSample(sample.Reading{Wall: 500, CPU: 70}, 40, long.emit)
+	long.l.Finish(long.emit)
 	if wall, _, cpu := long.notObserved(); wall != 500 || cpu != 70 {
 		t.Errorf("sampled long ago: not observed %d, CPU %d; want 500 and 70: %+v", wall, cpu, long.spans)
 	}
@@ -145,8 +145,8 @@ func TestClocksAddUpWithGaps(t *testing.T) {
 			b.pause(cpu, runq, blocked, gap, stacks[rng.IntN(len(stacks))], sample.State(rng.IntN(4)))
 			if at := b.now; rng.IntN(5) == 0 {
 				at.Wall += rng.Int64N(1e9)
-				b.c.Unchanged(at, 1+rng.Int64N(9), b.emit)
-				if b.c.isOpen {
+				b.l.Unchanged(at, 1+rng.Int64N(9), b.emit)
+				if b.l.isOpen {
 					b.now = at
 				}
 			}
@@ -155,9 +155,9 @@ func TestClocksAddUpWithGaps(t *testing.T) {
 			cpu, blocked := rng.Int64N(1e8), rng.Int64N(1e8)
 			b.now.CPU += cpu
 			b.now.Wall += cpu + blocked
-			b.c.EndWithoutSample(b.now, rng.Int64N(2e8), b.emit)
+			b.l.EndWithoutSample(b.now, rng.Int64N(2e8), b.emit)
 		}
-		b.c.Finish(b.emit)
+		b.l.Finish(b.emit)
 		wall, runq, cpu := b.total()
 		if wall != b.now.Wall-start.Wall || cpu != b.now.CPU-start.CPU || runq != b.now.RunQueue-start.RunQueue {
 			t.Fatalf("seed %d: attributed wall %d, CPU %d, run queue %d; want those from %+v to %+v", seed, wall, cpu, runq,
@@ -194,7 +194,7 @@ func paused(seed uint64) (o outcome, unobserved int64) {
 	rng := rand.New(rand.NewPCG(seed, 6))
 	var w schedule.GapDetector
 	var g Gaps
-	var clock Clock
+	var l Ledger
 	emit := func(s Span) {
 		if s.Leaf == NotObserved {
 			unobserved += s.CPU
@@ -215,15 +215,15 @@ func paused(seed uint64) (o outcome, unobserved int64) {
 			s.Stack = stackLast
 		}
 		at := sample.Reading{Wall: now, CPU: now}
-		if clock.started {
-			if length := g.Within(clock.KnownUntil(), now); length > 0 {
-				clock.MarkNotObserved(length, at, s.State, emit)
+		if l.started {
+			if length := g.Within(l.KnownUntil(), now); length > 0 {
+				l.MarkNotObserved(length, at, s.State, emit)
 			}
 		}
-		clock.Observe(at, s, true, emit)
+		l.Observe(at, s, true, emit)
 	}
-	clock.Finish(emit)
-	o.truth = clock.last.CPU
+	l.Finish(emit)
+	o.truth = l.last.CPU
 	return o, unobserved
 }
 

@@ -9,9 +9,9 @@ import (
 	"prywalk/internal/sample"
 )
 
-// timeline advances a thread's clocks and collects the spans that its Clock emits.
+// timeline advances a thread's clocks and collects the spans that its Ledger emits.
 type timeline struct {
-	c     Clock
+	l     Ledger
 	spans []Span
 	now   sample.Reading
 }
@@ -28,11 +28,11 @@ func (b *timeline) observe(cpu, runq, blocked int64, stack sample.StackID, st sa
 	b.now.CPU += cpu
 	b.now.RunQueue += runq
 	if stack == sampledStack && st == sample.Running {
-		b.c.AddKernelSample(b.now, Place{Stack: stack, State: st}, 0, b.emit)
+		b.l.AddKernelSample(b.now, Place{Stack: stack, State: st}, 0, b.emit)
 		return
 	}
 	onCPU := st == sample.Running && stack != 3 || st != sample.Running && stack == 9
-	b.c.Observe(b.now, Place{Stack: stack, State: st}, onCPU, b.emit)
+	b.l.Observe(b.now, Place{Stack: stack, State: st}, onCPU, b.emit)
 }
 
 func (b *timeline) total() (wall, runq, cpu int64) {
@@ -46,7 +46,7 @@ func TestRunningIntervalGoesToTheStackAtItsEnd(t *testing.T) {
 	var b timeline
 	b.observe(0, 0, 0, 1, sample.Running)
 	b.observe(9, 1, 0, 2, sample.Running)
-	b.c.Finish(b.emit)
+	b.l.Finish(b.emit)
 	last := b.spans[len(b.spans)-1]
 	if last.Stack != 2 || last.CPU != 9 || last.RunQueue != 1 || last.Wall != 10 {
 		t.Fatalf("spans %+v; want the last of stack 2, wall 10, run queue 1, CPU 9", b.spans)
@@ -58,7 +58,7 @@ func TestCPUOfASleeperIsCarriedToItsNextRunningSample(t *testing.T) {
 	b.observe(0, 0, 0, 1, sample.Sleeping)
 	b.observe(3, 0, 7, 1, sample.Sleeping)
 	b.observe(5, 0, 5, 2, sample.Running)
-	b.c.Finish(b.emit)
+	b.l.Finish(b.emit)
 	for _, s := range b.spans {
 		if s.Stack == 2 && (s.CPU != 8 || s.Leaf != "") {
 			t.Fatalf("running span %+v, want 8 ns of CPU", s)
@@ -86,11 +86,11 @@ func TestCarriedCPUOfASleeperIsRanBetweenTicksAfterTheLimit(t *testing.T) {
 func TestCarriedCPUOfAThreadThatMayNotBeStoppedIsNotObserved(t *testing.T) {
 	var b timeline
 	b.observe(0, 0, 0, 1, sample.Sleeping)
-	b.c.stopRefused = true
+	b.l.stopRefused = true
 	b.observe(3, 2, 7, 1, sample.Sleeping)
 	b.observe(0, 0, 2*carryLimit, 1, sample.Sleeping)
 	b.observe(4, 0, 7, 1, sample.Sleeping)
-	b.c.Finish(b.emit)
+	b.l.Finish(b.emit)
 	for _, s := range b.spans {
 		want := map[int64]Span{
 			3: {Leaf: NotObserved, RunQueue: 2, Wall: 5},
@@ -111,12 +111,12 @@ func TestCarriedCPUOfAThreadThatMayNotBeStoppedIsNotObserved(t *testing.T) {
 func TestARunningSampleTakesTheCPUTimeOfRefusedStops(t *testing.T) {
 	var b timeline
 	b.observe(0, 0, 0, 1, sample.Sleeping)
-	b.c.stopRefused = true
+	b.l.stopRefused = true
 	b.observe(3, 0, 7, 1, sample.Sleeping)
 	b.observe(5, 0, 0, 2, sample.Running)
 	b.observe(4, 0, 6, 1, sample.Sleeping)
 	b.observe(0, 0, 2*carryLimit, 1, sample.Sleeping)
-	b.c.Finish(b.emit)
+	b.l.Finish(b.emit)
 	for _, s := range b.spans {
 		if s.CPU == 8 && s.Stack != 2 || s.CPU == 4 && s.Leaf != RanBetweenTicks || s.CPU != 0 && s.CPU != 8 && s.CPU != 4 {
 			t.Errorf("span %+v, want 8 ns of CPU in stack 2, and 4 under %s", s, RanBetweenTicks)
@@ -128,8 +128,8 @@ func TestUnchangedSleepIsOneInterval(t *testing.T) {
 	var b timeline
 	b.observe(0, 0, 0, 1, sample.Sleeping)
 	b.now.Wall += 50
-	b.c.Unchanged(b.now, 50, b.emit)
-	b.c.Finish(b.emit)
+	b.l.Unchanged(b.now, 50, b.emit)
+	b.l.Finish(b.emit)
 	if len(b.spans) != 1 || b.spans[0].Samples != 51 || b.spans[0].Wall != 50 {
 		t.Fatalf("spans %+v, want one of 51 ticks and 50 ns", b.spans)
 	}
@@ -140,7 +140,7 @@ func TestCPUTimeIsNotGivenToAStackThatOnlyQueued(t *testing.T) {
 	b.observe(0, 0, 0, 1, sample.Running)
 	b.observe(8, 2, 0, 3, sample.Running)
 	b.observe(5, 0, 0, 2, sample.Running)
-	b.c.Finish(b.emit)
+	b.l.Finish(b.emit)
 	for _, s := range b.spans {
 		if s.Stack == 3 && (s.CPU != 0 || s.RunQueue != 2) || s.Stack == 2 && s.CPU != 13 {
 			t.Fatalf("spans %+v; want stack 3 queued for 2 ns without CPU, stack 2 with 13 ns of CPU", b.spans)
@@ -153,7 +153,7 @@ func TestCPUTimeOfACallThatSleptWhenSampledGoesToTheCall(t *testing.T) {
 	var b timeline
 	b.observe(0, 0, 0, 1, sample.Sleeping)
 	b.observe(8, 2, 5, 9, sample.Sleeping)
-	b.c.Finish(b.emit)
+	b.l.Finish(b.emit)
 	for _, s := range b.spans {
 		if s.State == sample.Running && s.Stack == 9 && s.CPU == 8 && s.RunQueue == 2 && s.Samples == 0 {
 			return
@@ -167,7 +167,7 @@ func TestCPUTimeAfterTheLastSampleOnAProcessorGoesThere(t *testing.T) {
 	b.observe(0, 0, 0, 1, sample.Sleeping)
 	b.observe(5, 0, 0, 2, sample.Running)
 	b.observe(3, 0, 4, 1, sample.Sleeping)
-	b.c.Finish(b.emit)
+	b.l.Finish(b.emit)
 	var cpu int64
 	for _, s := range b.spans {
 		if s.Leaf != "" || s.Stack == 1 && s.CPU > 0 {
@@ -191,13 +191,13 @@ func TestClocksAddUp(t *testing.T) {
 				sample.StackID([]int{0, 1, 2, 3, 9, sampledStack}[rng.IntN(6)]), sample.State(rng.IntN(4)))
 			if rng.IntN(5) == 0 {
 				blocked := rng.Int64N(1e9)
-				if b.c.isOpen {
+				if b.l.isOpen {
 					b.now.Wall += blocked
-					b.c.Unchanged(b.now, 1+rng.Int64N(9), b.emit)
+					b.l.Unchanged(b.now, 1+rng.Int64N(9), b.emit)
 				}
 			}
 		}
-		b.c.Finish(b.emit)
+		b.l.Finish(b.emit)
 		wall, runq, cpu := b.total()
 		if wall != b.now.Wall-start.Wall || cpu != b.now.CPU-start.CPU || runq != b.now.RunQueue-start.RunQueue {
 			t.Fatalf("seed %d: attributed wall %d, CPU %d, run queue %d; want those from %+v to %+v", seed, wall, cpu, runq,
@@ -219,9 +219,9 @@ func TestTimeStillQueuedBelongsToTheStackThatIsQueued(t *testing.T) {
 	b.observe(5, 0, 0, 1, sample.Running)
 	at := b.now
 	at.Wall += 20
-	b.c.Unchanged(at, 2, b.emit)
+	b.l.Unchanged(at, 2, b.emit)
 	b.observe(4, 22, 0, 2, sample.Running)
-	b.c.Finish(b.emit)
+	b.l.Finish(b.emit)
 	var queued, samples int64
 	for _, s := range b.spans {
 		if s.Stack == 1 {
@@ -241,26 +241,26 @@ func TestSleepEndsWhereTheThreadWasQueued(t *testing.T) {
 	at := b.now
 	for range 3 {
 		at.Wall += 10
-		b.c.Unchanged(at, 1, b.emit)
+		b.l.Unchanged(at, 1, b.emit)
 	}
 	b.observe(1, 20, 10, 2, sample.Running) // of 31: asleep for 10
-	b.c.Finish(b.emit)
+	b.l.Finish(b.emit)
 	asleep := b.spans[0]
-	if asleep.Wall != 10 || asleep.End != b.now.Wall-21 || asleep.Samples != 4 || b.c.blockedDebt != 0 {
-		t.Errorf("sleep %+v, debt %d; want 10 ns to %d at 4 ticks, no debt", asleep, b.c.blockedDebt, b.now.Wall-21)
+	if asleep.Wall != 10 || asleep.End != b.now.Wall-21 || asleep.Samples != 4 || b.l.blockedDebt != 0 {
+		t.Errorf("sleep %+v, debt %d; want 10 ns to %d at 4 ticks, no debt", asleep, b.l.blockedDebt, b.now.Wall-21)
 	}
 }
 
 func TestQueueTimeFromBeforeTheFirstSampleIsNotCounted(t *testing.T) {
-	var c Clock
+	var l Ledger
 	var got []Span
 	emit := func(s Span) { got = append(got, s) }
 	at := Place{Stack: 1, State: sample.Running}
-	c.Observe(sample.Reading{Wall: 1000, CPU: 50, RunQueue: 10}, at, false, emit)
+	l.Observe(sample.Reading{Wall: 1000, CPU: 50, RunQueue: 10}, at, false, emit)
 	// Queued for 700, of which 400 before the first sample; then 5 on CPU.
-	c.Observe(sample.Reading{Wall: 1305, CPU: 55, RunQueue: 710}, at, true, emit)
-	c.Observe(sample.Reading{Wall: 1405, CPU: 105, RunQueue: 760}, at, true, emit)
-	c.Finish(emit)
+	l.Observe(sample.Reading{Wall: 1305, CPU: 55, RunQueue: 710}, at, true, emit)
+	l.Observe(sample.Reading{Wall: 1405, CPU: 105, RunQueue: 760}, at, true, emit)
+	l.Finish(emit)
 	var wall, runq, cpu int64
 	for _, s := range got {
 		wall, runq, cpu = wall+s.Wall, runq+s.RunQueue, cpu+s.CPU
@@ -278,8 +278,8 @@ func TestNoIntervalBeginsBeforeTheFirstSample(t *testing.T) {
 	b.now.RunQueue += 250
 	b.now.CPU += 10
 	b.now.Wall += 60
-	b.c.Observe(b.now, Place{Stack: 2, State: sample.Running}, true, b.emit)
-	b.c.Finish(b.emit)
+	b.l.Observe(b.now, Place{Stack: 2, State: sample.Running}, true, b.emit)
+	b.l.Finish(b.emit)
 	for _, s := range b.spans {
 		if s.End-s.Wall < 0 {
 			t.Errorf("span from %d to %d begins before the first sample: %+v", s.End-s.Wall, s.End, s)
@@ -292,7 +292,7 @@ func TestUnobservedTimeOfASleeperIsSettledAfterALimit(t *testing.T) {
 	b.observe(0, 0, 0, 1, sample.Sleeping)
 	b.observe(7, 2, 100, 1, sample.Sleeping)
 	cpu := func() (ns int64) {
-		b.c.Settle(b.emit)
+		b.l.Settle(b.emit)
 		for _, s := range b.spans {
 			ns += s.CPU
 		}
@@ -302,7 +302,7 @@ func TestUnobservedTimeOfASleeperIsSettledAfterALimit(t *testing.T) {
 		t.Errorf("%d ns of CPU attributed before the limit, want 0", n)
 	}
 	b.now.Wall += carryLimit + 1
-	b.c.Unchanged(b.now, 3, b.emit)
+	b.l.Unchanged(b.now, 3, b.emit)
 	if n := cpu(); n != 7 {
 		t.Errorf("%d ns of CPU attributed after the limit, want 7", n)
 	}
