@@ -10,11 +10,11 @@ import (
 
 // Options select the time that is attributed.
 type Options struct {
-	ThreadsFiltered bool `json:"Selected"` // the time of the other threads is not attributed
+	ThreadsFiltered bool // the time of the other threads is not attributed
 	Children        bool // attribute the time of unobserved children
 	// Period is the CPU time that a sample stands for, ns; 0: unknown.
 	Period        int64
-	KernelSamples bool `json:"Sampled"` // the kernel takes the samples (perf_event_open)
+	KernelSamples bool // the kernel takes the samples (perf_event_open)
 }
 
 // Interval is a final piece of time: of a thread, or of a process if Thread is 0.

@@ -24,33 +24,33 @@ type ProcessStarted struct {
 // Observed reports a sample of a thread, its stack walked.
 type Observed struct {
 	Process    sample.ProcessID
-	Thread     sample.ThreadID   `json:"Task"`
-	CreatedAt  int64             // first listing; 0: creation not observed
-	NotStopped sample.NotStopped `json:"Left"`
+	Thread     sample.ThreadID
+	CreatedAt  int64 // first listing; 0: creation not observed
+	NotStopped sample.NotStopped
 	Sample
 }
 
 // ThreadStarted reports that the time of a thread begins, before its first sample.
 type ThreadStarted struct {
 	Process   sample.ProcessID
-	Thread    sample.ThreadID `json:"Task"`
+	Thread    sample.ThreadID
 	CreatedAt int64
 	Now       sample.Reading
 }
 
 // FoundUnchanged reports that a thread is unchanged since its last sample.
 type FoundUnchanged struct {
-	Thread          sample.ThreadID  `json:"Task"`
-	UnchangedBefore sample.Unchanged `json:"Before"`
+	Thread          sample.ThreadID
+	UnchangedBefore sample.Unchanged
 }
 
 // ThreadEnded reports the end of a thread or of the recording.
 type ThreadEnded struct {
 	Process         sample.ProcessID
-	Thread          sample.ThreadID `json:"Task"`
+	Thread          sample.ThreadID
 	CreatedAt       int64
-	UnchangedBefore sample.Unchanged  `json:"Before"`
-	NotStopped      sample.NotStopped `json:"Left"`
+	UnchangedBefore sample.Unchanged
+	NotStopped      sample.NotStopped
 	End             End
 }
 
@@ -65,11 +65,11 @@ type ProcessEnded struct {
 // ProcessEnd holds the kernel's counts of a process's CPU time, ns.
 type ProcessEnd struct {
 	Charged   int64 // while it was sampled
-	CPUBefore int64 `json:"Before"` // before that
+	CPUBefore int64 // before that
 	// EndedThreads is the lifetime CPU time of threads that ended during sampling; it can be negative while the process
 	// lives.
-	EndedThreads int64 `json:"Ended"`
-	BySwitches   int64 `json:"Counted"` // in its life, by records of switches; 0: unknown
+	EndedThreads int64
+	BySwitches   int64 // in its life, by records of switches; 0: unknown
 }
 
 // EndedSoFar reports [ProcessEnd.EndedThreads] of a living process.
@@ -82,7 +82,7 @@ type EndedSoFar struct {
 // of CPU time.
 type UnassignedSample struct {
 	Process    sample.ProcessID
-	Place      Place `json:"Seen"`
+	Place      Place
 	Length, At int64
 	OfChild    bool // of an unobserved child of the process
 }
@@ -94,7 +94,7 @@ type ChildCounted struct {
 	Length  int64
 	// Exact reports that the time of each child is known.
 	Exact      bool
-	ChildEnded bool `json:"Ended"`
+	ChildEnded bool
 }
 
 // NotObservedFor reports that no thread was sampled for Length from At on.
@@ -102,7 +102,7 @@ type NotObservedFor struct{ At, Length int64 }
 
 // Cut requests the attribution of open time: of a thread, or of all if Thread is 0.
 type Cut struct {
-	Thread sample.ThreadID `json:"Task"`
+	Thread sample.ThreadID
 }
 
 // Tick reports the current time.
@@ -110,12 +110,12 @@ type Tick struct{ At int64 }
 
 func (*ProcessStarted) streamName() string   { return "ProcessStarted" }
 func (*Observed) streamName() string         { return "Observed" }
-func (*ThreadStarted) streamName() string    { return "FoundRunning" }
+func (*ThreadStarted) streamName() string    { return "ThreadStarted" }
 func (*FoundUnchanged) streamName() string   { return "FoundUnchanged" }
-func (*ThreadEnded) streamName() string      { return "TaskEnded" }
+func (*ThreadEnded) streamName() string      { return "ThreadEnded" }
 func (*ProcessEnded) streamName() string     { return "ProcessEnded" }
 func (*EndedSoFar) streamName() string       { return "EndedSoFar" }
-func (*UnassignedSample) streamName() string { return "Claimed" }
+func (*UnassignedSample) streamName() string { return "UnassignedSample" }
 func (*ChildCounted) streamName() string     { return "ChildCounted" }
 func (*NotObservedFor) streamName() string   { return "NotObservedFor" }
 func (*Cut) streamName() string              { return "Cut" }

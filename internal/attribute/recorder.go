@@ -10,8 +10,8 @@ import (
 // # Recorded streams
 //
 // JSON, one object a line: first the options, then one per event, under the event's name. Answers of the kernel
-// ([ProcSource]) follow their event under "relative", "ignores" or "children". Stacks are numbers: neither names
-// nor memory are recorded. A stream is a test case without processes (streams_test.go).
+// ([ProcSource]) follow their event under the name of its method. Stacks are numbers: neither names nor memory
+// are recorded. A stream is a test case without processes (streams_test.go).
 
 // Recorder writes events and answers of the kernel.
 type Recorder struct {
@@ -21,10 +21,10 @@ type Recorder struct {
 }
 
 type answer struct {
-	PID      int
-	Relative ProcState
-	Found    bool
-	NS       int64
+	PID   int
+	State ProcState
+	Found bool
+	NS    int64
 }
 
 // NewRecorder writes the options. As [ProcSource] it passes on the answers of kernel.
@@ -50,27 +50,28 @@ func (r *Recorder) Event(e Event) {
 
 // State implements [ProcSource].
 func (r *Recorder) State(pid int) (ProcState, bool) {
-	rel, ok := r.kernel.State(pid)
-	r.write(map[string]any{relative: answer{PID: pid, Relative: rel, Found: ok}})
-	return rel, ok
+	s, ok := r.kernel.State(pid)
+	r.write(map[string]any{state: answer{PID: pid, State: s, Found: ok}})
+	return s, ok
 }
 
 // IgnoresChildren implements [ProcSource].
 func (r *Recorder) IgnoresChildren(pid int) bool {
 	yes := r.kernel.IgnoresChildren(pid)
-	r.write(map[string]any{ignores: answer{PID: pid, Found: yes}})
+	r.write(map[string]any{ignoresChildren: answer{PID: pid, Found: yes}})
 	return yes
 }
 
 // ExactChildrenCPU implements [ProcSource].
 func (r *Recorder) ExactChildrenCPU(pid int) int64 {
 	ns := r.kernel.ExactChildrenCPU(pid)
-	r.write(map[string]any{children: answer{PID: pid, NS: ns}})
+	r.write(map[string]any{exactChildrenCPU: answer{PID: pid, NS: ns}})
 	return ns
 }
 
+// Names of answers.
 const (
-	relative = "relative"
-	ignores  = "ignores"
-	children = "children"
+	state            = "State"
+	ignoresChildren  = "IgnoresChildren"
+	exactChildrenCPU = "ExactChildrenCPU"
 )

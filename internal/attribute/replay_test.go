@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-
-	"prywalk/internal/sample"
 )
 
 // errFormat means that the stream was not written by a [Recorder].
@@ -26,7 +24,7 @@ func replayEach(stream io.Reader, sink Sink, before func(*Attribution, Event)) (
 	if err := in.Decode(&o); err != nil {
 		return Totals{}, fmt.Errorf("%w: options: %w", errFormat, err)
 	}
-	answered, earlier := answers{}, sleptAgain{}
+	answered := answers{}
 	a := New(o, answered, sink)
 	at := int64(0)
 	var waiting Event
@@ -55,9 +53,6 @@ func replayEach(stream io.Reader, sink Sink, before func(*Attribution, Event)) (
 			if t, ok := e.(*Tick); ok {
 				at = t.At
 			}
-			if first := earlier.convert(e, value); first != nil {
-				handle(first)
-			}
 			handle(e)
 		}
 	}
@@ -69,7 +64,7 @@ func replayEach(stream io.Reader, sink Sink, before func(*Attribution, Event)) (
 // event returns nil for an answer, which it adds to answered.
 func event(name string, value json.RawMessage, answered answers) (Event, error) {
 	switch name {
-	case relative, ignores, children:
+	case state, ignoresChildren, exactChildrenCPU:
 		var a answer
 		if err := json.Unmarshal(value, &a); err != nil {
 			return nil, err
@@ -87,38 +82,6 @@ func event(name string, value json.RawMessage, answered answers) (Event, error) 
 		}
 	}
 	return nil, fmt.Errorf("%q is not an event", name)
-}
-
-// sleptAgain converts streams of earlier versions, in which "Ran" marks a thread that ran and sleeps in the same place.
-type sleptAgain map[sample.ThreadID]*Observed
-
-func (s sleptAgain) convert(e Event, value json.RawMessage) (before Event) {
-	var old struct {
-		Task   sample.ThreadID
-		Before struct{ Ran bool }
-	}
-	var had *sample.Unchanged
-	switch e := e.(type) {
-	case *Observed:
-		had = &e.UnchangedBefore
-		defer func() { s[e.Thread] = e }()
-	case *FoundUnchanged:
-		had = &e.UnchangedBefore
-	case *ThreadEnded:
-		had = &e.UnchangedBefore
-	default:
-		return nil
-	}
-	if json.Unmarshal(value, &old) != nil || !old.Before.Ran || had.Ticks == 0 || s[old.Task] == nil {
-		return nil
-	}
-	last := s[old.Task]
-	slept := &Observed{Process: last.Process, Thread: last.Thread, CreatedAt: last.CreatedAt, Sample: Sample{
-		At: had.Last, Place: last.Place, UnchangedBefore: sample.Unchanged{Ticks: had.Ticks - 1, Last: last.At},
-	}}
-	*had = sample.Unchanged{}
-	s[old.Task] = slept
-	return slept
 }
 
 // answers are the recorded answers that were not asked for yet.
@@ -144,12 +107,12 @@ func (t answers) take(of string, pid int) answer {
 
 // State implements [ProcSource].
 func (t answers) State(pid int) (ProcState, bool) {
-	a := t.take(relative, pid)
-	return a.Relative, a.Found
+	a := t.take(state, pid)
+	return a.State, a.Found
 }
 
 // IgnoresChildren implements [ProcSource].
-func (t answers) IgnoresChildren(pid int) bool { return t.take(ignores, pid).Found }
+func (t answers) IgnoresChildren(pid int) bool { return t.take(ignoresChildren, pid).Found }
 
 // ExactChildrenCPU implements [ProcSource].
-func (t answers) ExactChildrenCPU(pid int) int64 { return t.take(children, pid).NS }
+func (t answers) ExactChildrenCPU(pid int) int64 { return t.take(exactChildrenCPU, pid).NS }

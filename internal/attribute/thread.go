@@ -7,12 +7,12 @@ import "prywalk/internal/sample"
 // Sample is one sample of a thread.
 type Sample struct {
 	At              sample.Reading
-	Place           Place `json:"Seen"`
+	Place           Place
 	OnCPU           bool
 	Basis           sample.Basis
-	UnchangedBefore sample.Unchanged `json:"Before"`  // earlier ticks at which the thread was unchanged
-	SinceLastTick   int64            `json:"Apart"`   // ns
-	FromKernel      bool             `json:"Sampled"` // taken by the kernel (perf_event_open)
+	UnchangedBefore sample.Unchanged // earlier ticks at which the thread was unchanged
+	SinceLastTick   int64            // ns
+	FromKernel      bool             // taken by the kernel (perf_event_open)
 }
 
 // sharesCPU reports a kernel sample that shares CPU time with others (pendingsamples.go).
@@ -24,8 +24,8 @@ func (s *Sample) sharesCPU() bool {
 // End is the end of a thread's account.
 type End struct {
 	Alive   bool           // the recording ends before the thread
-	AtStart sample.Reading `json:"Before"` // clocks before the first sample, if older than the recording
-	AtEnd   sample.Reading `json:"Rest"`   // clocks at the end, if later than the last sample
+	AtStart sample.Reading // clocks before the first sample, if older than the recording
+	AtEnd   sample.Reading // clocks at the end, if later than the last sample
 	// Patience bounds the age of a last sample that takes the time since then, ns.
 	Patience int64
 }
