@@ -9,9 +9,6 @@ import (
 	"prywalk/internal/runstats"
 )
 
-// muchUnsampled is the share of CPU time between samples from which it is reported.
-const muchUnsampled = 0.05
-
 // cpuCompleteness divides the profile's CPU time.
 func cpuCompleteness(s *runstats.Stats) (c namehints.Completeness) {
 	complete, unobserved := s.ProfiledCPU-s.UnobservedCPU, s.UnobservedCPU
@@ -41,7 +38,7 @@ const FullRate = 0.9
 // betweenSamples reports CPU time between two samples of a thread, with its cause.
 func betweenSamples(s *runstats.Stats) string {
 	lost := s.UnobservedCPU - s.ShortLivedCPU - s.ExitedUnseenCPU
-	if lost < leastReported || lost < muchUnsampled*s.ProfiledCPU {
+	if lost < leastReported || lost < namehints.MuchUnsampled*s.ProfiledCPU {
 		return ""
 	}
 	why := "threads ran for a short time between two samples; a higher -F catches more of that"

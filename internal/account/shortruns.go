@@ -7,20 +7,17 @@ import (
 	"math"
 	"time"
 
+	"prywalk/internal/namehints"
 	"prywalk/internal/runstats"
 )
 
-const (
-	// leastUnsampled is the least reported share of CPU time in switches that samples may miss.
-	leastUnsampled = 0.05
-	// mostUnsampled is the share from which on a bound of the error means nothing.
-	mostUnsampled = 0.5
-)
+// mostUnsampled is the share of CPU time that samples may miss from which on a bound of the error means nothing.
+const mostUnsampled = 0.5
 
 // shortRuns reports the error of shares for threads that run in short bursts.
 func shortRuns(s *runstats.Stats) string {
 	off := s.Unsampled()
-	if off < leastUnsampled || s.ProfiledCPU < leastReported {
+	if off < namehints.MuchUnsampled || s.ProfiledCPU < leastReported {
 		return ""
 	}
 	mean := s.ShortRunsCPU / float64(s.ShortRuns)

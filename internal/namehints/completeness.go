@@ -7,12 +7,11 @@ import "fmt"
 // wellComplete is the share of time with complete stacks from which no reason is given.
 const wellComplete = 0.99
 
-// Shares of time that samples stand for: from wellSampled on, the rest is not mentioned; below leastSampled no share of
-// complete stacks is given.
-const (
-	wellSampled  = 0.95
-	leastSampled = 0.001
-)
+// MuchUnsampled is the share of time without samples from which it is reported.
+const MuchUnsampled = 0.05
+
+// leastSampled is the share of sampled time below which no share of complete stacks is given.
+const leastSampled = 0.001
 
 // Completeness divides a clock's time by whether it was sampled, and where the stacks end.
 type Completeness struct {
@@ -58,7 +57,7 @@ func (c *Completeness) Text(prefix string, percent func(float64) string) string 
 	switch {
 	case sampled < leastSampled:
 		return "no " + prefix + "time was sampled"
-	case sampled < wellSampled:
+	case sampled < 1-MuchUnsampled:
 		share := percent(max(0, 1-c.sampledAndIncomplete/c.sampled))
 		return share + " of sampled " + prefix + "time with complete stacks" + rest
 	}
