@@ -12,28 +12,6 @@ import (
 	"prywalk/internal/sample"
 )
 
-// programTimes sums CPU time by program, that with a stack by program (walked) and by stack.
-type programTimes struct {
-	all, walked map[string]int64
-	under       map[sample.StackID]int64
-}
-
-func newProgramTimes() *programTimes {
-	return &programTimes{map[string]int64{}, map[string]int64{}, map[sample.StackID]int64{}}
-}
-
-func (b *programTimes) add(s Span) {
-	if b.all[s.Program] += s.CPU; s.Leaf == "" {
-		b.walked[s.Program] += s.CPU
-		b.under[s.Stack] += s.CPU
-	}
-}
-
-// ran is a sample of a running child.
-func ran(program string, stack sample.StackID) Place {
-	return Place{Stack: stack, State: sample.Running, Program: program}
-}
-
 func TestProgramsGetTheirCountedTime(t *testing.T) {
 	for _, c := range []struct {
 		name             string
@@ -54,7 +32,7 @@ func TestProgramsGetTheirCountedTime(t *testing.T) {
 			map[string]int64{"ls": 200, "sudo": 10}},
 		{"no time", 20, 0, 200, 100, 0, map[string]int64{}, map[string]int64{}},
 	} {
-		p, b := &Process{}, newProgramTimes()
+		p, b := &Process{}, newChildTimes()
 		for range c.samples {
 			p.AddUnassignedOfChild(ran("ls", 1), 5e9, 10)
 		}
@@ -77,7 +55,7 @@ func TestProgramsGetTheirCountedTime(t *testing.T) {
 }
 
 func TestIncompleteCountsAreLowerBounds(t *testing.T) {
-	p, b := &Process{}, newProgramTimes()
+	p, b := &Process{}, newChildTimes()
 	for range 100 {
 		p.AddUnassignedOfChild(ran("ls", 1), 5e9, 10)
 	}
@@ -91,7 +69,7 @@ func TestIncompleteCountsAreLowerBounds(t *testing.T) {
 
 // The final sums are those of a single call of Children.
 func TestCountedTimeIsAttributedIncrementally(t *testing.T) {
-	shell, inner, b := &Process{}, &Process{}, newProgramTimes()
+	shell, inner, b := &Process{}, &Process{}, newChildTimes()
 	sum := int64(0)
 	for step := range int64(40) {
 		for range 2 {
@@ -134,7 +112,7 @@ func TestCountedProgramsHaveTrueShares(t *testing.T) {
 	programs := []string{"a", "b", "c"}
 	random := rand.New(rand.NewPCG(3, 5))
 	for _, life := range []float64{0.05, 0.3, 1, 5, 40} {
-		p, b := &Process{}, newProgramTimes()
+		p, b := &Process{}, newChildTimes()
 		used, samples := map[string]float64{}, map[string]float64{}
 		pool := 0.0
 		for i := range int(30000 / max(life, 0.3)) {

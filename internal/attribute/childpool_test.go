@@ -7,36 +7,40 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
-	"prywalk/frames"
 	"prywalk/internal/sample"
 	"strconv"
 	"testing"
 )
 
-// spans sums CPU time by stack, and that of [ShortLivedChildren].
-type spans struct {
-	under map[sample.StackID]int64
-	rest  int64
+// childTimes sums CPU time of children by program, that with a stack by program (walked) and by stack.
+type childTimes struct {
+	all, walked map[string]int64
+	under       map[sample.StackID]int64
 }
 
-func (b *spans) add(s Span) {
-	if s.Leaf == ShortLivedChildren {
-		b.rest += s.CPU
-		return
+func newChildTimes() *childTimes {
+	return &childTimes{map[string]int64{}, map[string]int64{}, map[sample.StackID]int64{}}
+}
+
+func (b *childTimes) add(s Span) {
+	b.all[s.Program] += s.CPU
+	if s.Leaf == "" {
+		b.walked[s.Program] += s.CPU
+		b.under[s.Stack] += s.CPU
 	}
-	b.under[s.Stack] += s.CPU
 }
 
-func (b *spans) sum() (n int64) {
-	for _, ns := range b.under {
-		n += ns
+// sums returns all CPU time, and that without a stack.
+func (b *childTimes) sums() (all, rest int64) {
+	for program, ns := range b.all {
+		all, rest = all+ns, rest+ns-b.walked[program]
 	}
-	return n + b.rest
+	return all, rest
 }
 
-// ranIn is a sample of a running child of program ls.
-func ranIn(stack sample.StackID) Place {
-	return Place{Stack: stack, State: sample.Running, Program: "ls"}
+// ran is a sample of a running child.
+func ran(program string, stack sample.StackID) Place {
+	return Place{Stack: stack, State: sample.Running, Program: program}
 }
 
 func TestTimeOfChildrenIsDividedAmongTheirSamples(t *testing.T) {
@@ -54,27 +58,23 @@ func TestTimeOfChildrenIsDividedAmongTheirSamples(t *testing.T) {
 		{"no time", 100, 0, 0, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p, b := &Process{}, &spans{under: map[sample.StackID]int64{}}
+			p, b := &Process{}, newChildTimes()
 			for i := range c.samples {
 				stack := sample.StackID(1)
 				if i%4 == 0 {
 					stack = 2
 				}
-				p.AddUnassignedOfChild(ranIn(stack), 5e9, 10)
+				p.AddUnassignedOfChild(ran("ls", stack), 5e9, 10)
 			}
 			p.DistributeChildren(c.pool, 9e9, b.add)
-			if b.rest != c.rest || b.under[1]+b.under[2] != c.stacks || b.sum() != c.pool {
-				t.Errorf("time of stacks %v, without a stack %d; want %d and %d", b.under, b.rest, c.stacks, c.rest)
+			all, rest := b.sums()
+			if rest != c.rest || b.under[1]+b.under[2] != c.stacks || all != c.pool {
+				t.Errorf("time of stacks %v, without a stack %d; want %d and %d", b.under, rest, c.stacks, c.rest)
 			}
 			if n := b.under[1] + b.under[2]; n > 0 && (b.under[2] < n/4 || b.under[2] > n/4+1) {
 				t.Errorf("time of stacks %v, want a quarter in stack 2", b.under)
 			}
-			if again := (&spans{under: map[sample.StackID]int64{}}); true {
-				p.DistributeChildren(0, 9e9, again.add)
-				if again.sum() != 0 {
-					t.Errorf("the second call attributes %v, want nothing", again)
-				}
-			}
+			p.DistributeChildren(0, 9e9, func(s Span) { t.Errorf("the second call attributes %+v, want nothing", s) })
 		})
 	}
 }
@@ -93,7 +93,7 @@ func TestKnownTimeOfAProgramIsAttributedToIt(t *testing.T) {
 	} {
 		shell, kid, p, got := &Process{}, &Process{}, &Process{}, map[string]int64{}
 		for range 100 {
-			shell.AddUnassignedOfChild(ranIn(1), 5e9, 10)
+			shell.AddUnassignedOfChild(ran("ls", 1), 5e9, 10)
 		}
 		shell.children.addDue("ls", c.ls)
 		if !kid.PassTo(shell, c.sort, 1000, "sort") {
@@ -121,7 +121,7 @@ func TestKnownProgramsAreBounded(t *testing.T) {
 }
 
 func TestTimeOfChildrenIsAttributedIncrementally(t *testing.T) {
-	p, b := &Process{}, &spans{under: map[sample.StackID]int64{}}
+	p, b := &Process{}, newChildTimes()
 	for _, step := range []struct {
 		samples           int // of 10 each
 		more, under, rest int64
@@ -129,14 +129,16 @@ func TestTimeOfChildrenIsAttributedIncrementally(t *testing.T) {
 		{0, 50, 0, 0}, {3, 0, 30, 0}, {4, 30, 70, 0}, {0, 10, 70, 0}, {18, 0, 90, 0}, {0, 200, 250, 0},
 	} {
 		for range step.samples {
-			p.AddUnassignedOfChild(ranIn(1), 5e9, 10)
+			p.AddUnassignedOfChild(ran("ls", 1), 5e9, 10)
 		}
-		if p.DistributeChildrenSoFar(step.more, 9e9, b.add); b.under[1] != step.under || b.rest != step.rest {
-			t.Errorf("time of the stack %d, without a stack %d; want %d and %d", b.under[1], b.rest, step.under, step.rest)
+		p.DistributeChildrenSoFar(step.more, 9e9, b.add)
+		if _, rest := b.sums(); b.under[1] != step.under || rest != step.rest {
+			t.Errorf("time of the stack %d, without a stack %d; want %d and %d", b.under[1], rest, step.under, step.rest)
 		}
 	}
-	if p.DistributeChildren(150, 9e9, b.add); b.under[1] != 250+100 || b.rest != 440-350 {
-		t.Errorf("in the end: time of the stack %d, without a stack %d; want 350 and 90", b.under[1], b.rest)
+	p.DistributeChildren(150, 9e9, b.add)
+	if _, rest := b.sums(); b.under[1] != 250+100 || rest != 440-350 {
+		t.Errorf("in the end: time of the stack %d, without a stack %d; want 350 and 90", b.under[1], rest)
 	}
 }
 
@@ -144,10 +146,10 @@ func TestTimeOfChildrenIsAttributedIncrementally(t *testing.T) {
 func TestShortChildrenArePooled(t *testing.T) {
 	const period, life, n = 10e6, 1e6, 1000
 	random := rand.New(rand.NewPCG(7, 11))
-	shell, b := &Process{}, &spans{under: map[sample.StackID]int64{}}
+	shell, b := &Process{}, newChildTimes()
 	unobserved := int64(0)
 	for i := range n {
-		seen, sampled := ranIn(1), random.Float64() < life/period
+		seen, sampled := ran("ls", 1), random.Float64() < life/period
 		if x := random.Float64(); x > 0.8 {
 			seen.Stack = 3
 		} else if x > 0.5 {
@@ -174,22 +176,23 @@ func TestShortChildrenArePooled(t *testing.T) {
 		}
 	}
 	shell.DistributeChildren(unobserved, 9e9, b.add)
-	if b.sum() != n*life {
-		t.Errorf("attributed %d ns, want %d", b.sum(), int64(n*life))
+	all, rest := b.sums()
+	if all != n*life {
+		t.Errorf("attributed %d ns, want %d", all, int64(n*life))
 	}
 	for stack, share := range map[sample.StackID]float64{1: 0.5, 2: 0.3, 3: 0.2} {
 		if got := float64(b.under[stack]) / (n * life); got < share-0.1 || got > share+0.1 {
 			t.Errorf("stack %d has a share of %.3f, want %v ± 0.1", stack, got, share)
 		}
 	}
-	if b.rest > n*life/10 {
-		t.Errorf("%d ns without a stack, want at most %d", b.rest, int64(n*life/10))
+	if rest > n*life/10 {
+		t.Errorf("%d ns without a stack, want at most %d", rest, int64(n*life/10))
 	}
 }
 
 func TestChildWithEnoughSamplesKeepsItsTime(t *testing.T) {
 	kid, shell := &Process{attributed: 100}, &Process{}
-	kid.AddUnassigned(ranIn(1), 1e9, 10)
+	kid.AddUnassigned(ran("ls", 1), 1e9, 10)
 	if kid.PassTo(shell, 60, 10, "cc1") || kid.threads.weights.total != 10 || shell.children.weights.total != 0 ||
 		shell.children.passedOn != 0 {
 		t.Errorf("the child's time was passed on: child %+v, parent %+v", kid, shell)
@@ -253,67 +256,42 @@ func TestShortProcessesHaveTrueShares(t *testing.T) {
 		t.Run(fmt.Sprint(ticks), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(3, uint64(ticks*10)))
 			life, n := int64(ticks*period)+1, int(samples/ticks)
-			shell, unobserved, rest := &Process{}, int64(0), int64(0)
-			var attributed [phases]int64
-			emit := func(s Span) {
-				if s.Leaf == "" {
-					attributed[s.Stack] += s.CPU
-				} else {
-					rest += s.CPU
-				}
-			}
+			shell, l := &Process{}, &lives{used: int64(n) * life}
+			unobserved := int64(0)
 			for range n {
 				kid, th := &Process{}, &Thread{CreatedAt: 1}
 				opened := ticks > 2.5
 				for age := rng.Int64N(period); age < life; age += period {
-					seen := Place{Stack: sample.StackID(age * phases / life), State: sample.Running, Stop: frames.StopRoot}
-					l := Sample{At: sample.Reading{Wall: 1 + age, CPU: age}, Place: seen, OnCPU: true, SinceLastTick: period}
-					switch {
-					case !opened:
-						seen.Program = "cc1"
-						shell.AddUnassignedOfChild(seen, age, period)
-						continue
-					case !th.Begun():
-						th.Begin(l.At)
+					if where := l.at(age, life); opened {
+						l.sample(th, Sample{
+							At: sample.Reading{Wall: 1 + age, CPU: age}, Place: where, OnCPU: true, SinceLastTick: period,
+						})
+					} else {
+						where.Program = "cc1"
+						shell.AddUnassignedOfChild(where, age, period)
 					}
-					th.Add(&l, nil, emit)
 				}
 				if !opened {
 					unobserved += life
 					continue
 				}
-				kid.EndThread(th, &End{}, emit)
-				kid.FinishThread(th, nil, emit)
+				kid.EndThread(th, &End{}, l.emit)
+				kid.FinishThread(th, nil, l.emit)
 				if unseen := kid.Unobserved(life); !kid.PassTo(shell, unseen, period, "cc1") {
-					kid.DistributeExited(unseen, life, emit)
+					kid.DistributeExited(unseen, life, l.emit)
 				}
 			}
-			shell.DistributeChildren(unobserved, life, emit)
-			total := rest
-			for _, ns := range attributed {
-				total += ns
-			}
-			if total != int64(n)*life {
-				t.Errorf("attributed %d ns, want %d", total, int64(n)*life)
-			}
+			shell.DistributeChildren(unobserved, life, l.emit)
 			independent := float64(min(n, samples))
-			limit := 6 * math.Sqrt(0.25*0.75/independent)
-			for i, ns := range attributed {
-				if share := float64(ns) / float64(total-rest); math.Abs(share-0.25) > limit {
-					t.Errorf("share of phase %d is %.4f, want 0.25 ± %.4f", i, share, limit)
-				}
-			}
-			if share := float64(rest) / float64(total); share > 6/math.Sqrt(independent) {
-				t.Errorf("share without a stack is %.4f, want at most %.4f", share, 6/math.Sqrt(independent))
-			}
+			l.check(t, independent, 6/math.Sqrt(independent))
 		})
 	}
 }
 
 func TestSamplesThatSkidArePooled(t *testing.T) {
-	shell, b := &Process{}, &spans{under: map[sample.StackID]int64{}}
+	shell, b := &Process{}, newChildTimes()
 	for range 4 {
-		shell.AddUnassignedOfChild(ranIn(1), 5e9, 10)
+		shell.AddUnassignedOfChild(ran("ls", 1), 5e9, 10)
 	}
 	kid := &Process{threads: threadPool{skidded: skidded{count: 6, weight: 60}}}
 	if !kid.PassTo(shell, 60, 10, "ls") || kid.threads.skidded.weight != 0 {
@@ -322,10 +300,11 @@ func TestSamplesThatSkidArePooled(t *testing.T) {
 	other := &Process{}
 	shell.PassChildrenTo(other, 40)
 	shell.DistributeChildren(0, 9e9, b.add)
-	if b.sum() != 0 {
+	if len(b.all) != 0 {
 		t.Errorf("the shell, which passed its time on, attributes it too: %v", b)
 	}
-	if other.DistributeChildren(0, 9e9, b.add); b.under[1] != 100 || b.rest != 0 {
+	other.DistributeChildren(0, 9e9, b.add)
+	if all, _ := b.sums(); b.under[1] != 100 || all != 100 {
 		t.Errorf("attributed %v, want 100 ns of stack 1", b)
 	}
 }

@@ -42,6 +42,23 @@ func (b *timeline) total() (wall, runq, cpu int64) {
 	return wall, runq, cpu
 }
 
+// check compares the sums with the clocks since start, and each span with its parts.
+func (b *timeline) check(t *testing.T, start sample.Reading) {
+	t.Helper()
+	wall, runq, cpu := b.total()
+	if wall != b.now.Wall-start.Wall || cpu != b.now.CPU-start.CPU || runq != b.now.RunQueue-start.RunQueue {
+		t.Errorf("attributed wall %d, CPU %d, run queue %d; want those from %+v to %+v", wall, cpu, runq, start, b.now)
+	}
+	for _, s := range b.spans {
+		if s.Wall < 0 || s.CPU < 0 || s.RunQueue < 0 || s.Samples < 0 || s.Wall < s.CPU+s.RunQueue || s.End > b.now.Wall {
+			t.Errorf("span with a negative time, or parts longer than it, or a later end: %+v", s)
+		}
+		if s.Stack == sampledStack && s.End-s.Wall < start.Wall {
+			t.Errorf("span begins before the thread's first sample: %+v", s)
+		}
+	}
+}
+
 func TestRunningIntervalGoesToTheStackAtItsEnd(t *testing.T) {
 	var b timeline
 	b.observe(0, 0, 0, 1, sample.Running)
@@ -198,18 +215,8 @@ func TestClocksAddUp(t *testing.T) {
 			}
 		}
 		b.l.Finish(b.emit)
-		wall, runq, cpu := b.total()
-		if wall != b.now.Wall-start.Wall || cpu != b.now.CPU-start.CPU || runq != b.now.RunQueue-start.RunQueue {
-			t.Fatalf("seed %d: attributed wall %d, CPU %d, run queue %d; want those from %+v to %+v", seed, wall, cpu, runq,
-				start, b.now)
-		}
-		for _, s := range b.spans {
-			if s.Wall < 0 || s.CPU < 0 || s.RunQueue < 0 || s.Samples < 0 || s.Wall < s.CPU+s.RunQueue {
-				t.Fatalf("seed %d: span with a negative time, or parts longer than it: %+v", seed, s)
-			}
-			if s.Stack == sampledStack && s.End-s.Wall < start.Wall {
-				t.Fatalf("seed %d: span begins before the thread's first sample: %+v", seed, s)
-			}
+		if b.check(t, start); t.Failed() {
+			t.Fatal("seed", seed)
 		}
 	}
 }

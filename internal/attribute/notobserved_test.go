@@ -104,31 +104,39 @@ func TestAThreadThatStayedQueuedWasObservedToThatTick(t *testing.T) {
 	}
 }
 
+// A last sample of 40 ns ago takes the time since then, an older one does not.
 func TestAThreadThatCouldNotBeSampledKeepsItsTime(t *testing.T) {
-	var never, lately, long timeline
-	never.l.Begin(sample.Reading{Wall: 100, CPU: 1000})
-	never.l.EndWithoutSample(sample.Reading{Wall: 5100, CPU: 3000, RunQueue: 1000}, 0, never.emit)
-	never.l.Finish(never.emit)
-	if wall, runq, cpu := never.notObserved(); wall != 5000 || runq != 1000 || cpu != 2000 {
-		t.Errorf("never sampled: not observed %d, queued %d, CPU %d; want 5000, 1000, 2000", wall, runq, cpu)
-	}
-	lately.observe(0, 0, 0, 1, sample.Running)
-	lately.observe(10, 0, 0, 1, sample.Running)
-	lately.l.EndWithoutSample(sample.Reading{Wall: 20, CPU: 17}, 40, lately.emit)
-	lately.l.Finish(lately.emit)
-	if _, _, cpu := lately.total(); cpu != 17 {
-		t.Errorf("sampled lately: CPU time %d, want 17: %+v", cpu, lately.spans)
-	}
-	for _, s := range lately.spans {
-		if s.CPU > 0 && (s.Stack != 1 || s.Leaf != "") {
-			t.Errorf("sampled lately: CPU time is not the last stack's: %+v", s)
+	for _, c := range []struct {
+		name         string
+		samples      int // in stack 1, 10 ns apart
+		grow, unseen sample.Reading
+	}{
+		{"never sampled", 0, sample.Reading{Wall: 5000, CPU: 2000, RunQueue: 1000},
+			sample.Reading{Wall: 5000, CPU: 2000, RunQueue: 1000}},
+		{"sampled lately", 2, sample.Reading{Wall: 20, CPU: 17}, sample.Reading{}},
+		{"sampled long ago", 1, sample.Reading{Wall: 500, CPU: 70}, sample.Reading{Wall: 500, CPU: 70}},
+	} {
+		start := sample.Reading{Wall: 100, CPU: 1000}
+		b := timeline{now: start}
+		b.l.Begin(start)
+		for i := range c.samples {
+			b.observe(int64(min(i, 1)*10), 0, 0, 1, sample.Running)
 		}
-	}
-	long.observe(0, 0, 0, 1, sample.Running)
-	long.l.EndWithoutSample(sample.Reading{Wall: 500, CPU: 70}, 40, long.emit)
-	long.l.Finish(long.emit)
-	if wall, _, cpu := long.notObserved(); wall != 500 || cpu != 70 {
-		t.Errorf("sampled long ago: not observed %d, CPU %d; want 500 and 70: %+v", wall, cpu, long.spans)
+		b.now = sample.Reading{Wall: start.Wall + c.grow.Wall, CPU: start.CPU + c.grow.CPU, RunQueue: c.grow.RunQueue}
+		b.l.EndWithoutSample(b.now, 40, b.emit)
+		b.l.Finish(b.emit)
+		wall, runq, cpu := b.notObserved()
+		if (sample.Reading{Wall: wall, CPU: cpu, RunQueue: runq}) != c.unseen {
+			t.Errorf("%s: not observed: wall %d, queued %d, CPU %d; want %+v", c.name, wall, runq, cpu, c.unseen)
+		}
+		if b.check(t, start); t.Failed() {
+			t.Fatal(c.name)
+		}
+		for _, s := range b.spans {
+			if s.CPU > 0 && s.Leaf != NotObserved && (s.Stack != 1 || s.Leaf != "") {
+				t.Errorf("%s: CPU time is neither unobserved nor the last stack's: %+v", c.name, s)
+			}
+		}
 	}
 }
 
@@ -158,15 +166,8 @@ func TestClocksAddUpWithGaps(t *testing.T) {
 			b.l.EndWithoutSample(b.now, rng.Int64N(2e8), b.emit)
 		}
 		b.l.Finish(b.emit)
-		wall, runq, cpu := b.total()
-		if wall != b.now.Wall-start.Wall || cpu != b.now.CPU-start.CPU || runq != b.now.RunQueue-start.RunQueue {
-			t.Fatalf("seed %d: attributed wall %d, CPU %d, run queue %d; want those from %+v to %+v", seed, wall, cpu, runq,
-				start, b.now)
-		}
-		for _, s := range b.spans {
-			if s.Wall < 0 || s.CPU < 0 || s.RunQueue < 0 || s.Samples < 0 || s.Wall < s.CPU+s.RunQueue || s.End > b.now.Wall {
-				t.Fatalf("seed %d: span with a negative time, or parts longer than it, or a later end: %+v", seed, s)
-			}
+		if b.check(t, start); t.Failed() {
+			t.Fatal("seed", seed)
 		}
 	}
 }

@@ -7,86 +7,66 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
-	"prywalk/frames"
 	"prywalk/internal/sample"
 	"testing"
 )
 
-// phases is the number of functions, each with an equal part of each thread's life.
-const phases = 4
-
 // simulated simulates consecutive threads, sampled at independent ticks with probability part. Unobserved time is
 // distributed after each multiple of each samples; 0: at the end.
-func simulated(rng *rand.Rand, life, period int64, samples int, part float64, each int) (
-	attributed [phases]int64, used, unseen int64,
-) {
-	p := &Process{}
-	emit := func(s Span) { attributed[s.Stack] += s.CPU }
-	created := 1 + rng.Int64N(period)
-	th := &Thread{CreatedAt: created}
-	pool, last := int64(0), int64(0)
+func simulated(rng *rand.Rand, life, period int64, samples int, part float64, each int) *lives {
+	l, th := &lives{}, &Thread{CreatedAt: 1 + rng.Int64N(period)}
+	now, last := int64(0), int64(0)
 	for n := 1; n <= samples; n++ {
-		now := int64(n)*period + rng.Int64N(period/4)
-		for created+life <= now {
-			pool += life - th.ledger.last.CPU
-			p.threads.addWeights(th, p.PeriodPerSample)
-			used += life
-			created += life + rng.Int64N(period)
-			th = &Thread{CreatedAt: created}
+		now = int64(n)*period + rng.Int64N(period/4)
+		for th.CreatedAt+life <= now {
+			l.end(th, life)
+			th = &Thread{CreatedAt: th.CreatedAt + life + rng.Int64N(period)}
 		}
 		if each > 0 && n%each == 0 {
-			p.DistributeExitedSoFar(pool, now, emit)
+			l.DistributeExitedSoFar(l.used, now, l.emit)
 		}
-		if age := now - created; age >= 0 && (part == 1 || rng.Float64() < part) {
-			b := Sample{
-				At:    sample.Reading{Wall: now, CPU: age},
-				Place: Place{Stack: sample.StackID(age * phases / life), State: sample.Running, Stop: frames.StopRoot},
-				OnCPU: true, SinceLastTick: int64(float64(now-last) / part),
+		if age := now - th.CreatedAt; age >= 0 && (part == 1 || rng.Float64() < part) {
+			l.sample(th, Sample{
+				At: sample.Reading{Wall: now, CPU: age}, Place: l.at(age, life), OnCPU: true,
+				SinceLastTick: int64(float64(now-last) / part),
+			})
+			if part < 1 {
+				// Else lives that have [longLife] samples by chance count as long, and up to a tenth of the time of lives
+				// of about that many samples has no stack.
+				th.Samples = 0
 			}
-			if !th.ledger.started {
-				th.ledger.Begin(th.clocksAtCreation(b.At))
-			}
-			th.attributeInterval(&b, emit)
 		}
 		last = now
 	}
-	used += th.ledger.last.CPU // of the last thread, which still runs and has no weight
-	th.Finish(nil, emit)
-	unseen = p.threads.distribute(p.Unobserved(pool)+p.threads.unattributed, true,
-		func(k weightKey, ns int64) { attributed[k.place.Stack] += ns })
-	return attributed, used, unseen
+	l.finish(now)
+	l.used += th.ledger.last.CPU // of the last thread, which still runs and has no weight
+	th.Finish(nil, l.emit)
+	return l
 }
 
 // queued simulates threads that alternate between some milliseconds on a processor and in its queue.
-func queued(rng *rand.Rand, life, period int64, samples int) (attributed [phases]int64, used, unseen int64) {
-	p := &Process{}
-	const places = 64
-	emit := func(s Span) { attributed[s.Stack/places] += s.CPU }
-	now, last, pool := int64(0), int64(0), int64(0)
+func queued(rng *rand.Rand, life, period int64, samples int) *lives {
+	l := &lives{places: 64}
+	now, last := int64(0), int64(0)
 	next, n := period, 1
 	for n <= samples {
-		th, age, created := &Thread{CreatedAt: now + 1}, int64(0), now+1
+		th, age := &Thread{CreatedAt: now + 1}, int64(0)
 		for on := rng.IntN(2) == 0; age < life; on = !on {
 			span := 1 + rng.Int64N(period/2)
 			if on {
 				span = min(span, life-age)
 			}
 			for ; next <= now+span; next += period {
-				at := age
+				cpu := age
 				if on {
-					at += next - now
+					cpu += next - now
 				}
-				l := Sample{
-					At:    sample.Reading{Wall: next, CPU: at, RunQueue: next - created - at},
-					Place: Place{State: sample.Running, Stop: frames.StopRoot},
-					OnCPU: on, SinceLastTick: next - last,
-				}
-				l.Place.Stack = sample.StackID(min(at*phases/life, phases-1)*places + rng.Int64N(places))
-				if !th.ledger.started {
-					th.ledger.Begin(th.clocksAtCreation(l.At))
-				}
-				th.Samples++
-				th.attributeInterval(&l, emit)
+				where := l.at(cpu, life)
+				where.Stack += sample.StackID(rng.Int64N(l.places))
+				l.sample(th, Sample{
+					At:    sample.Reading{Wall: next, CPU: cpu, RunQueue: next - th.CreatedAt - cpu},
+					Place: where, OnCPU: on, SinceLastTick: next - last,
+				})
 				last = next
 				n++
 			}
@@ -95,75 +75,37 @@ func queued(rng *rand.Rand, life, period int64, samples int) (attributed [phases
 				age += span
 			}
 		}
-		used += life
-		pool += life - th.ledger.last.CPU
-		p.threads.addWeights(th, p.PeriodPerSample)
-		th.Finish(nil, emit)
+		l.end(th, life)
 	}
-	unseen = p.threads.distribute(pool+p.threads.unattributed, true,
-		func(k weightKey, ns int64) { attributed[k.place.Stack/places] += ns })
-	return attributed, used, unseen
+	l.finish(now)
+	return l
 }
 
-// After a wait, a second sample within a tick's CPU time stands for a tick too. Bound: six standard errors.
+// After a wait, a second sample within a tick's CPU time stands for a tick too.
 func TestThreadsThatWaitForAProcessorClaimAtEachSample(t *testing.T) {
 	const period, samples = 10_000_000, 40_000
 	for _, ticks := range []float64{0.2, 0.8, 1.5, 3, 5, 30} {
 		t.Run(fmt.Sprint(ticks), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(2, uint64(ticks*10)))
-			attributed, used, unseen := queued(rng, int64(ticks*period)+1, period, samples)
-			total := unseen
-			for _, ns := range attributed {
-				total += ns
-			}
-			if total != used {
-				t.Errorf("attributed %d ns, want %d", total, used)
-			}
-			found := float64(used) / period
-			limit := 6 * math.Sqrt(0.25*0.75/found)
-			for i, ns := range attributed {
-				if share := float64(ns) / float64(total-unseen); math.Abs(share-0.25) > limit {
-					t.Errorf("share of phase %d is %.4f, want 0.25 ± %.4f", i, share, limit)
-				}
-			}
-			if share := float64(unseen) / float64(total); share > 6/math.Sqrt(found) {
-				t.Errorf("share without a stack is %.4f, want at most %.4f", share, 6/math.Sqrt(found))
-			}
+			l := queued(rng, int64(ticks*period)+1, period, samples)
+			found := float64(l.used) / period
+			l.check(t, found, 6/math.Sqrt(found))
 		})
 	}
 }
 
-// The samples of lives below one tick are binomial; of longer lives they vary less. Bound: six standard errors.
+// The samples of lives below one tick are binomial; of longer lives they vary less.
 func TestSharesOfShortLivesAreTrue(t *testing.T) {
+	const period, samples = 10_000_000, 20_000
 	for _, ticks := range []float64{0.1, 0.2, 0.5, 0.8, 1, 1.5, 3, 5, 10, 30, 100} {
 		for _, each := range []int{0, 100} {
-			t.Run(fmt.Sprint(ticks, " ticks, distributed each ", each), func(t *testing.T) { sharesOfLives(t, ticks, each) })
+			t.Run(fmt.Sprint(ticks, " ticks, distributed each ", each), func(t *testing.T) {
+				rng := rand.New(rand.NewPCG(1, uint64(ticks*10)))
+				l := simulated(rng, int64(ticks*period)+1, period, samples, 1, each)
+				found := float64(l.used) / period
+				l.check(t, found, 6/math.Sqrt(found))
+			})
 		}
-	}
-}
-
-func sharesOfLives(t *testing.T, ticks float64, each int) {
-	const period, samples = 10_000_000, 20_000
-	rng := rand.New(rand.NewPCG(1, uint64(ticks*10)))
-	life := int64(ticks*period) + 1
-	attributed, used, unseen := simulated(rng, life, period, samples, 1, each)
-	total := unseen
-	for _, ns := range attributed {
-		total += ns
-	}
-	if total != used {
-		t.Errorf("attributed %d ns, want %d", total, used)
-	}
-	found := float64(used) / period
-	limit := 6 * math.Sqrt(0.25*0.75/found)
-	for i, ns := range attributed {
-		if share := float64(ns) / float64(total-unseen); math.Abs(share-0.25) > limit {
-			t.Errorf("share of phase %d is %.4f, want 0.25 ± %.4f", i, share, limit)
-		}
-	}
-	// The rest is the difference of two sums with the same expectation.
-	if share := float64(unseen) / float64(total); share > 6/math.Sqrt(found) {
-		t.Errorf("share without a stack is %.4f, want at most %.4f", share, 6/math.Sqrt(found))
 	}
 }
 
@@ -313,97 +255,58 @@ func TestSubsetsSharesOfShortLivesAreTrue(t *testing.T) {
 		for _, ticks := range []float64{0.1, 0.5, 1, 1.5, 5, 30, 100} {
 			t.Run(fmt.Sprint(ticks, " ticks, probability ", part), func(t *testing.T) {
 				rng := rand.New(rand.NewPCG(3, uint64(ticks*10)))
-				attributed, used, unseen := simulated(rng, int64(ticks*period)+1, period, samples, part, 0)
-				total := unseen
-				for _, ns := range attributed {
-					total += ns
-				}
-				if total != used {
-					t.Errorf("attributed %d ns, want %d", total, used)
-				}
-				found := float64(used) / period * part
-				limit := 6 * math.Sqrt(0.25*0.75/found)
-				for i, ns := range attributed {
-					if share := float64(ns) / float64(total-unseen); math.Abs(share-0.25) > limit {
-						t.Errorf("share of phase %d is %.4f, want 0.25 ± %.4f", i, share, limit)
-					}
-				}
-				if share := float64(unseen) / float64(total); share > 6/math.Sqrt(found) {
-					t.Errorf("share without a stack is %.4f, want at most %.4f", share, 6/math.Sqrt(found))
-				}
+				l := simulated(rng, int64(ticks*period)+1, period, samples, part, 0)
+				found := float64(l.used) / period * part
+				l.check(t, found, 6/math.Sqrt(found))
 			})
 		}
 	}
 }
 
 // calling simulates threads with system calls in every second phase. One sample in three is exact (own processor).
-func calling(rng *rand.Rand, life, period int64, samples, each int) (attributed [phases]int64, used, unseen int64) {
-	p := &Process{}
-	emit := func(s Span) { attributed[s.Stack] += s.CPU }
-	created := 1 + rng.Int64N(period)
-	th := &Thread{CreatedAt: created}
-	pool := int64(0)
+func calling(rng *rand.Rand, life, period int64, samples, each int) *lives {
+	l, th := &lives{}, &Thread{CreatedAt: 1 + rng.Int64N(period)}
+	now := int64(0)
 	for n := range samples {
-		now := int64(n+1)*period + rng.Int64N(period/4)
-		for created+life <= now {
-			p.AttributeDeferredOf(th, Gaps{}, emit)
-			pool += life - th.ledger.last.CPU
-			p.threads.addWeights(th, p.PeriodPerSample)
-			used += life
-			created += life + rng.Int64N(period)
-			th = &Thread{CreatedAt: created}
+		now = int64(n+1)*period + rng.Int64N(period/4)
+		for th.CreatedAt+life <= now {
+			l.end(th, life)
+			th = &Thread{CreatedAt: th.CreatedAt + life + rng.Int64N(period)}
 		}
 		if each > 0 && n%each == 0 {
-			p.DistributeExitedSoFar(pool, now, emit)
+			l.DistributeExitedSoFar(l.used, now, l.emit)
 		}
-		age := now - created
+		age := now - th.CreatedAt
 		if age < 0 {
 			continue
 		}
-		phase := age * phases / life
-		l := Sample{At: sample.Reading{Wall: now, CPU: age}, OnCPU: true, Basis: sample.Exact, SinceLastTick: period,
-			Place: Place{Stack: sample.StackID(phase), State: sample.Running, Stop: frames.StopRoot}}
+		s := Sample{At: sample.Reading{Wall: now, CPU: age}, Place: l.at(age, life), OnCPU: true, Basis: sample.Exact,
+			SinceLastTick: period}
 		switch {
 		case rng.IntN(3) == 0:
-		case phase%2 == 0:
-			l.OnCPU, l.Basis = false, sample.Skids
+		case s.Place.Stack%2 == 0:
+			s.OnCPU, s.Basis = false, sample.Skids
 		default:
-			l.Basis = sample.Undecided
+			s.Basis = sample.Undecided
 		}
-		if !th.begun {
-			th.Begin(l.At)
-		}
-		th.Add(&l, Gaps{}, emit)
+		l.sample(th, s)
 	}
-	th.AttributeDeferred(nil, emit)
-	used += th.ledger.last.CPU - th.ledger.carried.cpu
-	th.releaseWithheld(emit)
-	unseen = p.threads.distribute(p.Unobserved(pool)+p.threads.unattributed, true,
-		func(k weightKey, ns int64) { attributed[k.place.Stack] += ns })
-	return attributed, used, unseen
+	l.finish(now)
+	th.AttributeDeferred(nil, l.emit)
+	l.used += th.ledger.last.CPU - th.ledger.carried.cpu // of the last thread, which still runs and has no weight
+	th.releaseWithheld(l.emit)
+	return l
 }
 
-// Weights of inexact samples are divided among the exact ones in equal parts. Bound: six standard errors.
+// Weights of inexact samples are divided among the exact ones in equal parts.
 func TestSharesOfShortLivesWithManyCallsAreTrue(t *testing.T) {
 	const period, samples = 10_000_000, 20_000
 	for i := range 20 {
 		life := []int64{1e6, 2e6, 5e6, 8e6, 15e6, 20e6, 30e6, 50e6, 80e6, 150e6}[i/2]
-		rng := rand.New(rand.NewPCG(7, uint64(life)))
-		attributed, used, unseen := calling(rng, life, period, samples, i%2*100)
-		total := unseen
-		limit := 6 * math.Sqrt(0.25*0.75/(float64(used)/period/3))
-		for i, ns := range attributed {
-			total += ns
-			if share := float64(ns) / float64(used); math.Abs(share-0.25) > limit {
-				t.Errorf("lives of %d ns: share of phase %d is %.3f, want 0.25 ± %.3f", life, i, share, limit)
-			}
-		}
-		if total != used {
-			t.Errorf("lives of %d ns: attributed %d ns, want %d", life, total, used)
-		}
-		if share := float64(unseen) / float64(used); share > 0.02 {
-			t.Errorf("lives of %d ns: share without a stack is %.3f, want at most 0.02", life, share)
-		}
+		t.Run(fmt.Sprint(life, " ns, distributed each ", i%2*100), func(t *testing.T) {
+			l := calling(rand.New(rand.NewPCG(7, uint64(life))), life, period, samples, i%2*100)
+			l.check(t, float64(l.used)/period/3, 0.02)
+		})
 	}
 }
 

@@ -3,9 +3,9 @@
 package attribute
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
-	"prywalk/frames"
 	"prywalk/internal/sample"
 	"testing"
 )
@@ -53,13 +53,8 @@ func TestQueueTimeThatIsChargedLateIsNotCountedTwice(t *testing.T) {
 }
 
 // sampledLives simulates consecutive threads, sampled at fixed times, with clocks read at ticks.
-func sampledLives(rng *rand.Rand, life, period int64, samples int) (attributed [phases]int64, used, unseen int64) {
-	p := &Process{}
-	emit := func(s Span) { attributed[s.Stack] += s.CPU }
-	seen := func(age int64) Place {
-		return Place{Stack: sample.StackID(age * phases / life), State: sample.Running, Stop: frames.StopRoot}
-	}
-	end, pool := int64(samples)*period, int64(0)
+func sampledLives(rng *rand.Rand, life, period int64, samples int) *lives {
+	l, end := &lives{}, int64(samples)*period
 	for created := rng.Int64N(period); created < end; created += life + rng.Int64N(period) {
 		th := &Thread{CreatedAt: created}
 		read := sample.Reading{Wall: created}
@@ -74,49 +69,29 @@ func sampledLives(rng *rand.Rand, life, period int64, samples int) (attributed [
 			}
 			now := sample.Reading{Wall: tick, CPU: tick - created}
 			for _, at := range waiting {
-				l := Sample{At: read.Between(now, at), Place: seen(at - created), OnCPU: true, SinceLastTick: period}
-				if !th.begun {
-					th.Begin(l.At)
-				}
-				th.attribute(&l, Gaps{}, emit)
+				l.sample(th, Sample{
+					At: read.Between(now, at), Place: l.at(at-created, life), OnCPU: true, SinceLastTick: period,
+				})
 			}
 			read, waiting = now, waiting[:0]
 		}
 		for _, at := range waiting {
-			p.AddUnassigned(seen(at-created), at, period)
+			l.AddUnassigned(l.at(at-created, life), at, period)
 		}
-		used += life
-		pool += life - th.ledger.last.CPU
-		p.threads.addWeights(th, p.PeriodPerSample)
+		l.end(th, life)
 	}
-	unseen = p.threads.distribute(pool+p.threads.unattributed, true,
-		func(k weightKey, ns int64) { attributed[k.place.Stack] += ns })
-	return attributed, used, unseen
+	l.finish(end)
+	return l
 }
 
-// Bounds as in TestSharesOfShortLivesAreTrue.
 func TestSharesOfSampledShortLivesAreTrue(t *testing.T) {
 	const period, samples = 10_000_000, 20_000
 	for _, periods := range []float64{0.1, 0.2, 0.5, 0.8, 1, 1.5, 3, 5, 10, 30, 100} {
-		rng := rand.New(rand.NewPCG(2, uint64(periods*10)))
-		life := int64(periods*period) + 1
-		attributed, used, unseen := sampledLives(rng, life, period, samples)
-		total := unseen
-		for _, ns := range attributed {
-			total += ns
-		}
-		if total != used {
-			t.Errorf("%v periods: attributed %d ns, want %d", periods, total, used)
-		}
-		found := float64(used) / period
-		limit := 6 * math.Sqrt(0.25*0.75/found)
-		for i, ns := range attributed {
-			if share := float64(ns) / float64(total-unseen); math.Abs(share-0.25) > limit {
-				t.Errorf("%v periods: share of phase %d is %.4f, want 0.25 ± %.4f", periods, i, share, limit)
-			}
-		}
-		if share := float64(unseen) / float64(total); share > 6/math.Sqrt(found) {
-			t.Errorf("%v periods: share without a stack is %.4f, want at most %.4f", periods, share, 6/math.Sqrt(found))
-		}
+		t.Run(fmt.Sprint(periods, " periods"), func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(2, uint64(periods*10)))
+			l := sampledLives(rng, int64(periods*period)+1, period, samples)
+			found := float64(l.used) / period
+			l.check(t, found, 6/math.Sqrt(found))
+		})
 	}
 }

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package attribute
+
+import (
+	"math"
+	"testing"
+
+	"prywalk/frames"
+	"prywalk/internal/sample"
+)
+
+// phases is the number of functions, each with an equal part of each thread's life.
+const phases = 4
+
+// lives are the ended threads of a simulated process.
+type lives struct {
+	Process
+	used       int64         // CPU time, ns
+	attributed [phases]int64 // part of it by phase, ns
+	unseen     int64         // part of it without a stack, ns
+	places     int64         // number of stacks of a phase; 0: 1
+}
+
+func (l *lives) emit(s Span) {
+	if s.Leaf != "" {
+		l.unseen += s.CPU
+		return
+	}
+	l.attributed[int64(s.Stack)/max(l.places, 1)] += s.CPU
+}
+
+// at is the place of a thread that has used age ns of a life.
+func (l *lives) at(age, life int64) Place {
+	phase := min(age*phases/life, phases-1)
+	return Place{Stack: sample.StackID(phase * max(l.places, 1)), State: sample.Running, Stop: frames.StopRoot}
+}
+
+// sample adds a sample of a thread.
+func (l *lives) sample(th *Thread, s Sample) {
+	if !th.Begun() {
+		th.Begin(s.At)
+	}
+	th.Add(&s, nil, l.emit)
+}
+
+// end ends a thread that has used life ns.
+func (l *lives) end(th *Thread, life int64) {
+	l.used += life
+	l.AttributeDeferredOf(th, nil, l.emit)
+	l.EndThread(th, &End{}, l.emit)
+	l.FinishThread(th, nil, l.emit)
+}
+
+// finish attributes the rest of the CPU time.
+func (l *lives) finish(now int64) { l.DistributeExited(l.Unobserved(l.used), now, l.emit) }
+
+// check compares the sum, and the share of each phase within six standard errors of so many samples. mostUnseen bounds
+// the share without a stack: it is the difference of two sums with the same expectation.
+func (l *lives) check(t *testing.T, samples, mostUnseen float64) {
+	t.Helper()
+	total := l.unseen
+	for _, ns := range l.attributed {
+		total += ns
+	}
+	if total != l.used {
+		t.Errorf("attributed %d ns, want %d", total, l.used)
+	}
+	limit := 6 * math.Sqrt(0.25*0.75/samples)
+	for i, ns := range l.attributed {
+		if share := float64(ns) / float64(total-l.unseen); math.Abs(share-0.25) > limit {
+			t.Errorf("share of phase %d is %.4f, want 0.25 ± %.4f", i, share, limit)
+		}
+	}
+	if share := float64(l.unseen) / float64(total); share > mostUnseen {
+		t.Errorf("share without a stack is %.4f, want at most %.4f", share, mostUnseen)
+	}
+}
