@@ -115,15 +115,21 @@ func (t *Table[O, S]) clock(r *record) {
 		if p := t.clocks.nowTracked[r.PID]; p != nil && r.PID == r.TID {
 			p.Ended = true
 		}
-	case r.Kind == perfevents.Named && r.Exec && t.endRun(r):
-		t.clocks.on[r.CPU] = onProcessor{r.PID, r.TID, r.Time}
+	case r.Kind == perfevents.Named && r.Exec:
+		if p := t.clocks.nowTracked[r.PID]; p != nil {
+			p.Ended = false
+		}
+		if t.endRun(r) {
+			t.clocks.on[r.CPU] = onProcessor{r.PID, r.TID, r.Time}
+		}
 	}
 }
 
 // endRun counts and ends the time of the thread on the processor up to its record; false: another thread is there.
+// An exec may have changed the thread's number to the process's (fs/exec.c, de_thread).
 func (t *Table[O, S]) endRun(r *record) bool {
 	on, ok := t.clocks.on[r.CPU]
-	if !ok || on.tid != r.TID {
+	if !ok || on.tid != r.TID && !(r.Exec && on.pid == r.PID) {
 		return false
 	}
 	delete(t.clocks.on, r.CPU)

@@ -141,3 +141,21 @@ func TestTimeOfADiscoveredProcessIsCountedToItsEnd(t *testing.T) {
 		t.Error("time of a running process, or of one without records, is returned")
 	}
 }
+
+// The kernel ends the first thread, and gives its number to the one that calls exec (fs/exec.c, de_thread).
+func TestAnotherThreadThanTheFirstCallsExec(t *testing.T) {
+	thread := switched(perfevents.SwitchedIn, 110, 1, 20)
+	thread.TID = 21
+	execed := switched(perfevents.Named, 150, 1, 20)
+	execed.Exec, execed.Name = true, []byte("ls")
+	u := table(new(int))
+	u.switches(false, task(perfevents.Forked, 100, 20, 10), thread, switched(perfevents.Exited, 130, 0, 20), execed,
+		switched(perfevents.SwitchedOut, 180, 1, 20))
+	p := u.untracked[20]
+	if got := spent(p); got[""] != 40 || got["ls"] != 30 || p.Ended {
+		t.Errorf("time by program %v, ended %v; want 40 before exec, 30 of ls, not ended", got, p.Ended)
+	}
+	if u.switches(false, switched(perfevents.Exited, 200, 1, 20)); !p.Ended {
+		t.Error("the process is not marked after its end")
+	}
+}

@@ -141,6 +141,7 @@ func (t *Table[O, S]) handle(r *record) {
 			p.former = slices.Delete(p.former, 0, 1)
 		}
 		p.runs = &Program[O]{Name: string(name)}
+		p.Ended = false // the record of its end was that of the first thread: another one calls exec
 	case r.Kind == perfevents.Mapped && p.runs.Of == none && len(p.runs.Maps) < mostMappings:
 		p.runs = p.runs.unshared()
 		p.runs.Maps = append(p.runs.Maps, code.Mapping{
