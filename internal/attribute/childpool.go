@@ -134,7 +134,7 @@ func (c *childPool) duePerProgram(total int64, last bool, pools map[string]*time
 	excess := min(max(total-sum, 0), c.countedCPU)
 	for program, pool := range pools {
 		if c.dueOf(program) <= 0 {
-			excess -= pool.total + pool.samplingError()
+			excess -= pool.total
 		}
 	}
 	gives, passed, given := min(total, sum), int64(0), int64(0)

@@ -172,14 +172,14 @@ func (t *ProcessTree) Tick(now int64) {
 	}
 }
 
-// settle attributes growth up to the previous settlement, less what children with open accounts can have added. A
-// process with a child that is gone, its end not reported, is settled later.
+// settle attributes growth up to the previous settlement. Of children that ended before it, closeEnded has closed the
+// accounts or found zombies, which have added nothing; if one waits for its own children, or if the end of a child is
+// not reported yet, the parent is settled later.
 func (t *ProcessTree) settle(now int64) {
-	open, unsure := map[*Node]int64{}, map[*Node]bool{}
+	unsure := map[*Node]bool{}
 	for _, n := range t.ended {
-		if p := n.parent; p != nil && n.endedAt < p.settledAt+closeAfter {
-			open[p] += n.ownCPU + n.total()
-			unsure[p] = unsure[p] || n.openChildren > 0
+		if p := n.parent; p != nil && n.endedAt < p.settledAt+closeAfter && n.openChildren > 0 {
+			unsure[p] = true
 		}
 	}
 	for _, n := range t.byPID {
@@ -191,7 +191,7 @@ func (t *ProcessTree) settle(now int64) {
 		if n.endedAt != 0 || unsure[n] || now-n.settledAt < settleEvery {
 			continue
 		}
-		if ns := n.cutimeSettled - n.cutimeAtStart - n.fromObserved - n.attributed - open[n]; ns > 0 {
+		if ns := n.cutimeSettled - n.cutimeAtStart - n.fromObserved - n.attributed; ns > 0 {
 			n.attributed += ns
 			n.charge(ns, now, false)
 		}

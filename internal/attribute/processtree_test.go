@@ -165,6 +165,16 @@ var threeGenerations = []scenario{
 		f.end(30, 50, 3e9, true)
 		f.Tick(4e9)
 	}, map[int]int64{10: 9}},
+	{"an orphan's new parent is not read before its end", func(f *fakeProc) {
+		f.set(20, 10, 0)
+		f.join(20, true)
+		f.set(30, 20, 0)
+		f.join(30, true)
+		f.end(20, 1, 1e9, true)
+		f.end(30, 50, 3e9, true)
+		f.set(10, 1, 500+1+9)
+		f.Tick(4e9)
+	}, map[int]int64{10: 9}},
 	{"SIGCHLD is ignored: no ancestor gets the time", func(f *fakeProc) {
 		f.set(20, 10, 0)
 		f.join(20, true)
@@ -288,5 +298,23 @@ func TestTimeOfChildrenUpToTheEndIsAttributed(t *testing.T) {
 	f.Close()
 	if f.attributed[10] < 27 || f.attributed[10] > 29 {
 		t.Errorf("attributed %d hundredths, want 27 to 29", f.attributed[10])
+	}
+}
+
+// The end of a grandchild is not reported yet: its time is in the child's, which is in the parent's.
+func TestTimeOfChildrenWaitsForTheEndOfAGrandchild(t *testing.T) {
+	f := newFakeProc()
+	f.set(20, 10, 0)
+	f.join(20, true)
+	f.set(30, 20, 0)
+	f.join(30, true)
+	f.Tick(1e9)
+	delete(f.procs, 30)
+	f.end(20, 45, 2e9, true)
+	f.set(10, 1, 500+45+30)
+	for at := int64(3e9); at < 7e9; at += 1e9 {
+		if f.Tick(at); f.attributed[10] != 0 {
+			t.Fatalf("at %v: attributed %d hundredths, want none", time.Duration(at), f.attributed[10])
+		}
 	}
 }

@@ -44,8 +44,9 @@ func simulated(rng *rand.Rand, life, period int64, samples int, part float64, ea
 	return l
 }
 
-// queued simulates threads that alternate between some milliseconds on a processor and in its queue.
-func queued(rng *rand.Rand, life, period int64, samples int) *lives {
+// queued simulates threads that alternate between some milliseconds on a processor and, wait times as long, in its
+// queue.
+func queued(rng *rand.Rand, life, period int64, samples int, wait int64) *lives {
 	l := &lives{places: 64}
 	now, last := int64(0), int64(0)
 	next, n := period, 1
@@ -55,6 +56,8 @@ func queued(rng *rand.Rand, life, period int64, samples int) *lives {
 			span := 1 + rng.Int64N(period/2)
 			if on {
 				span = min(span, life-age)
+			} else {
+				span *= wait
 			}
 			for ; next <= now+span; next += period {
 				cpu := age
@@ -84,10 +87,13 @@ func queued(rng *rand.Rand, life, period int64, samples int) *lives {
 // After a wait, a second sample within a tick's CPU time stands for a tick too.
 func TestThreadsThatWaitForAProcessorClaimAtEachSample(t *testing.T) {
 	const period, samples = 10_000_000, 40_000
-	for _, ticks := range []float64{0.2, 0.8, 1.5, 3, 5, 30} {
-		t.Run(fmt.Sprint(ticks), func(t *testing.T) {
-			rng := rand.New(rand.NewPCG(2, uint64(ticks*10)))
-			l := queued(rng, int64(ticks*period)+1, period, samples)
+	for _, c := range []struct {
+		ticks float64
+		wait  int64
+	}{{0.2, 1}, {0.8, 1}, {1.5, 1}, {3, 1}, {5, 1}, {30, 1}, {0.2, 9}, {1.5, 9}, {5, 9}} {
+		t.Run(fmt.Sprint(c.ticks, " ticks, queued ", c.wait, " times as long"), func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(2, uint64(c.ticks*10)))
+			l := queued(rng, int64(c.ticks*period)+1, period, samples*int(1+c.wait)/2, c.wait)
 			found := float64(l.used) / period
 			l.check(t, found, 6/math.Sqrt(found))
 		})
