@@ -48,7 +48,7 @@ type Aggregator struct {
 	Options
 	*handover.Common
 	*accounts
-	*ledger
+	*intervalSink
 	unwind *unwinder
 	waits  explainer
 	suspects
@@ -73,7 +73,7 @@ func (p *published) Stacks() (all, whole int64) { return p.stacks.Load(), p.comp
 func New(o Options, with *handover.Common) *Aggregator {
 	a := &Aggregator{Options: o, Common: with, unwind: newUnwinder(o.Builder, o.MaxDepth), accounts: newAccounts()}
 	a.unwind.images, a.unwind.walked = o.Images, o.Walked
-	a.ledger = &ledger{
+	a.intervalSink = &intervalSink{
 		accounts: a.accounts, stacks: a.unwind, recording: o.Builder, sinks: o.Sinks, unix: newUnixTime(procmem.Now),
 	}
 	a.waits = explainer{runs: a.unwind.managed.runCounts, explained: o.Explained}
@@ -85,7 +85,7 @@ func New(o Options, with *handover.Common) *Aggregator {
 		a.events = attribute.NewRecorder(o.Events, options, relatives)
 		relatives = a.events
 	}
-	a.attribution = attribute.New(options, relatives, a.ledger)
+	a.attribution = attribute.New(options, relatives, a.intervalSink)
 	return a
 }
 

@@ -12,8 +12,8 @@ import (
 	"prywalk/internal/selfruntime"
 )
 
-// ledger adds intervals to the recording, to the other sinks and to the totals. It is the sink of the attribution.
-type ledger struct {
+// intervalSink adds intervals to the recording, the other sinks and the totals. It is the sink of the attribution.
+type intervalSink struct {
 	accounts  *accounts
 	stacks    *unwinder
 	recording *profile.Builder
@@ -24,45 +24,45 @@ type ledger struct {
 }
 
 // Add implements [attribute.Sink].
-func (l *ledger) Add(i *attribute.Interval) {
-	if p := l.accounts.procs[i.Process]; p != nil {
-		l.addSpan(p, l.accounts.threads[i.Thread], &i.Span)
+func (out *intervalSink) Add(i *attribute.Interval) {
+	if p := out.accounts.procs[i.Process]; p != nil {
+		out.addSpan(p, out.accounts.threads[i.Thread], &i.Span)
 	}
 }
 
 // ThreadDone implements [attribute.Sink].
-func (l *ledger) ThreadDone(id sample.ThreadID, ticks, observed int64) {
-	if th := l.accounts.threads[id]; th != nil {
-		l.rates.add(runstats.ThreadRate{
+func (out *intervalSink) ThreadDone(id sample.ThreadID, ticks, observed int64) {
+	if th := out.accounts.threads[id]; th != nil {
+		out.rates.add(runstats.ThreadRate{
 			PID: th.proc.Target.PID, TID: th.TID, Name: th.name, Samples: ticks, Seconds: seconds(observed),
 		})
 	}
 }
 
 // ProcessDone implements [attribute.Sink].
-func (l *ledger) ProcessDone(id sample.ProcessID) { delete(l.accounts.procs, id) }
+func (out *intervalSink) ProcessDone(id sample.ProcessID) { delete(out.accounts.procs, id) }
 
 // UnixOf converts CLOCK_MONOTONIC to Unix time, ns.
-func (l *ledger) UnixOf(at int64) int64 { return l.unix.Of(at) }
+func (out *intervalSink) UnixOf(at int64) int64 { return out.unix.Of(at) }
 
 // addSpan adds a span to the recording. All time of threads passes here; th is nil for time of the process.
-func (l *ledger) addSpan(p *processAccount, th *threadAccount, s *attribute.Span) {
-	l.totals.addSpan(s)
-	l.addInterval(l.interval(p, th, s))
+func (out *intervalSink) addSpan(p *processAccount, th *threadAccount, s *attribute.Span) {
+	out.totals.addSpan(s)
+	out.addInterval(out.interval(p, th, s))
 }
 
-func (l *ledger) addInterval(i profile.Interval) {
-	l.recording.Add(i)
-	for _, s := range l.sinks {
+func (out *intervalSink) addInterval(i profile.Interval) {
+	out.recording.Add(i)
+	for _, s := range out.sinks {
 		s.Add(i)
 	}
 }
 
-func (l *ledger) interval(p *processAccount, th *threadAccount, s *attribute.Span) profile.Interval {
+func (out *intervalSink) interval(p *processAccount, th *threadAccount, s *attribute.Span) profile.Interval {
 	i := profile.Interval{
-		Stack: l.stackOf(s), PID: p.Target.PID, NSPID: p.nsPID, Start: p.Target.StartTime, Comm: p.Comm,
+		Stack: out.stackOf(s), PID: p.Target.PID, NSPID: p.nsPID, Start: p.Target.StartTime, Comm: p.Comm,
 		Thread: attribute.Exited, State: s.State.String(), Wait: s.Wait, WaitsFor: s.WaitsFor, Owner: s.Owner,
-		End: l.unix.Of(s.End), Samples: s.Samples, Wall: s.Wall, RunQueue: s.RunQueue, CPU: s.CPU, Labels: s.Labels,
+		End: out.unix.Of(s.End), Samples: s.Samples, Wall: s.Wall, RunQueue: s.RunQueue, CPU: s.CPU, Labels: s.Labels,
 	}
 	switch {
 	case s.Program != "":
@@ -76,12 +76,12 @@ func (l *ledger) interval(p *processAccount, th *threadAccount, s *attribute.Spa
 	return i
 }
 
-func (l *ledger) stackOf(s *attribute.Span) sample.StackID {
+func (out *intervalSink) stackOf(s *attribute.Span) sample.StackID {
 	switch s.Leaf {
 	case attribute.NotObserved, attribute.ExitedUnseen, attribute.ShortLivedChildren: // no stack
-		return l.recording.Intern([]profile.Loc{{Synthetic: s.Leaf}})
+		return out.recording.Intern([]profile.Loc{{Synthetic: s.Leaf}})
 	}
-	return l.stacks.withLeaf(s.Stack, s.Leaf)
+	return out.stacks.withLeaf(s.Stack, s.Leaf)
 }
 
 // # Sinks
@@ -153,12 +153,12 @@ func (a *Aggregator) evict() {
 	a.forgetEvicted()
 }
 
-func (l *ledger) forgetEvicted() {
-	u := l.stacks
+func (out *intervalSink) forgetEvicted() {
+	u := out.stacks
 	clear(u.leaves)
 	clear(u.locations[:])
 	u.kernelAddresses, u.kernelFunctions = nil, nil
-	for _, p := range l.accounts.procs {
+	for _, p := range out.accounts.procs {
 		clear(p.managed.descriptions)
 		clear(p.managed.locations)
 	}

@@ -310,7 +310,7 @@ func (a *Attribution) distributeChildren(p *process, ns, now int64, last bool) {
 // Settle attributes carried CPU time that has waited too long.
 func (a *Attribution) Settle() {
 	for _, t := range a.threads {
-		t.account.Settle(a.threadEmitter(t))
+		t.account.ledger.Settle(a.threadEmitter(t))
 	}
 }
 
@@ -318,7 +318,7 @@ func (a *Attribution) Settle() {
 func (a *Attribution) Open(yield func(*Interval) bool) {
 	for _, t := range a.threads {
 		more := true
-		t.account.Open(func(s Span) {
+		t.account.ledger.Open(func(s Span) {
 			more = more && yield(&Interval{Process: t.proc.id, Thread: t.id, Span: s})
 		})
 		if !more {

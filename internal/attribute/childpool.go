@@ -9,30 +9,6 @@ import (
 	"prywalk/internal/sample"
 )
 
-// # CPU time of unobserved children
-//
-// The CPU time of a process's unobserved children is known once it has waited for them ([ProcessTree]). It is divided
-// among the samples of such children ([timePool]), first by program if the time of each program is known:
-//
-//	part of a sample = time × weight of the sample / Σ weights, if time ≤ Σ weights + sampling error
-//
-// # Kernel samples of children
-//
-// The kernel also samples children that end before discovery; each sample has the weight of one period. Time beyond
-// the sampling error is [ShortLivedChildren].
-
-// # Children found by ticks
-//
-// Without kernel samples, an unobserved child that a tick finds on a processor stands for the time between two
-// ticks. Of some only the program is known, not the stack ([Place.Found]).
-
-// # Children with counted time
-//
-// Where the kernel records switches (package descendants), the CPU time of unobserved children is known by program
-// ([Process.ChildCounted]). It is distributed among the program's samples if there are at least [shortProcess].
-// Growth of cutime beyond it is mostly time of exits, after a child's last record: it is divided among programs by
-// their exits.
-
 // childPool is the CPU time of a process's unobserved children, and the samples among which it is distributed.
 type childPool struct {
 	weights          timePool
@@ -98,7 +74,7 @@ func (c *childPool) distributeCounted(total, now int64, last bool, emitWeight fu
 		}
 		pool.divideMissed()
 		slack := ns - pool.total
-		if pool.sampleCount < shortProcess {
+		if pool.sampleCount < shortProcess { // too few to show where all its time goes
 			slack = min(slack, pool.samplingError()+c.unplaced)
 		}
 		rest := pool.distribute(ns, slack, emitWeight)

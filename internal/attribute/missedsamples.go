@@ -12,8 +12,7 @@ type missedSamples struct {
 	second        int64
 }
 
-// divideMissed divides the weights of missed samples among samples of the same program: to be missed does not
-// depend on what the child does.
+// divideMissed divides the weights of missed samples among samples of the same program.
 func (p *timePool) divideMissed() {
 	byProgram := p.takeMissed()
 	if byProgram == nil {

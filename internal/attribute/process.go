@@ -4,12 +4,8 @@ package attribute
 
 import "prywalk/internal/sample"
 
-// Process is the account of one process and of its unobserved children:
-//
-//	CPU time = Σ CPU time of threads up to their last samples + unobserved time of ended threads
-//
-// Each [Thread] attributes the first part. The second is distributed among samples of ended threads ([threadPool]),
-// the CPU time of unobserved children among samples of these ([childPool]).
+// Process is the account of one process and of its unobserved children. Each [Thread] attributes its CPU time up to its
+// last sample; the unobserved time of ended threads goes to a [threadPool], that of children to a [childPool].
 type Process struct {
 	Since           int64 // start of sampling, CLOCK_MONOTONIC ns
 	ThreadsFiltered bool  // only some threads are sampled

@@ -2,18 +2,6 @@
 
 package attribute
 
-// # CPU time of unobserved children
-//
-// When a parent waits for a child, the kernel adds the time of the child and its children to the parent's cutime
-// and cstime (kernel/exit.c, wait_task_zombie; fields 16 and 17 of /proc/PID/stat). So
-//
-//	CPU time of unobserved children = growth of cutime + cstime − CPU time of the observed children
-//
-// An observed child counts with its own time as attributed, its time before the recording, and that of its
-// children: as last read or as observed children have added, whichever is more. So nothing is counted twice.
-//
-// A child that is not waited for adds nothing: a zombie, an orphan, a child of a process that ignores SIGCHLD.
-
 const (
 	// cutime is read every cutimeEvery while it grows, else every cutimeRarely, plus cutimePause per process, ns.
 	cutimeEvery  = 10e6
@@ -46,7 +34,9 @@ type Node struct {
 	charge        func(ns, at int64, last bool)
 }
 
-// ProcessTree accounts for the CPU time of unobserved children. Not safe for concurrent use.
+// ProcessTree accounts for the CPU time of unobserved children. An observed child counts with its own time as
+// attributed, its time before the recording, and that of its children: as last read or as observed children have
+// added, whichever is more. Not safe for concurrent use.
 type ProcessTree struct {
 	byPID     map[int]*Node // by process id; also ended ones with open accounts
 	ended     []*Node       // ended ones with open accounts

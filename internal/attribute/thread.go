@@ -197,12 +197,6 @@ func (t *Thread) Cut(gaps Gaps, emit func(Span)) {
 	t.ledger.Cut(emit)
 }
 
-// Settle attributes carried time older than [carryLimit].
-func (t *Thread) Settle(emit func(Span)) { t.ledger.Settle(emit) }
-
-// Open emits the open time so far, and keeps it open.
-func (t *Thread) Open(emit func(Span)) { t.ledger.Open(emit) }
-
 // Finish attributes all that is left.
 func (t *Thread) Finish(gaps Gaps, emit func(Span)) {
 	t.AttributeDeferred(gaps, emit)

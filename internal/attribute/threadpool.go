@@ -4,22 +4,12 @@ package attribute
 
 // # Short-lived threads
 //
-// A sample at a random moment stands for the time between two ticks, T. The first on-CPU sample of a new thread
-// has only x, the CPU time so far, which would favour what threads do late. The missing T − x is time of ended
-// threads: after their last sample, or of threads without one. In expectation each place misses that much, if
-// ticks are independent of thread creation (docs/design.md).
-//
 //	created      sample                sample       end
 //	   ├─── x ─────┤├───────── T ─────────┤├─ unobserved ─┤
 //	weight: T − x      weight: T − CPU time since the one before
 //
-// So a process's unobserved time is distributed among these samples by the weights T − x ([timePool]), up to their
-// sum. If x exceeds T (after a wait), the rest is withheld until the thread has ended (then it is unobserved time)
-// or has lived long (then it is the sample's). Only threads created and ended while their process was sampled have
-// weights.
-//
-// A sample of a thread with many system calls shows its place only if taken on its own processor (package skid).
-// The weights of the others are divided among those.
+// Only threads created and ended while their process was sampled have weights. The rest of x > T is withheld until the
+// thread has ended (then it is unobserved time) or has lived long (then it is the sample's).
 
 // threadPool is the CPU time of ended threads that belongs to no sample, and the samples among which it is
 // distributed.

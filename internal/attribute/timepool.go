@@ -10,12 +10,8 @@ import (
 	"prywalk/internal/sample"
 )
 
-// timePool divides CPU time among samples by weight. The weight of a sample is the CPU time, ns, that it stands for
-// beyond its own interval:
-//
-//	part of a sample = min(time, Σ weights) × weight of the sample / Σ weights
-//
-// The zero value is empty.
+// timePool divides CPU time among samples by weight: the CPU time, ns, that a sample stands for beyond its own
+// interval. The zero value is empty.
 type timePool struct {
 	weights     map[weightKey]int64
 	counts      map[weightKey]int64 // number, also of samples without a weight

@@ -78,7 +78,7 @@ func (p *Policy) NoteUnchanged(th *Thread) (inferred int64) {
 		th.observedAt, th.clockAtObservation = p.now, th.proc.clock
 	}
 	if th.restless {
-		p.noteRestless(th, th.asleep && th.usesSamples() && p.now-th.unchangedSince < calmAfter)
+		p.noteRestless(th, th.asleep && th.Observed.UsesSamples() && p.now-th.unchangedSince < calmAfter)
 		p.backOffRestless(th)
 	}
 	return inferred
@@ -118,7 +118,7 @@ func (p *Policy) NoteObservation(th *Thread, asleep, created bool, s procmem.Sch
 	}
 	used := int64(s.CPU)
 	again := th.restless || th.cpuKnown && used != th.cpuAtObservation // use before the first observation is unknown
-	p.noteRestless(th, asleep && again && th.usesSamples())
+	p.noteRestless(th, asleep && again && th.Observed.UsesSamples())
 	p.backOffRestless(th)
 	if th.cpuKnown || created {
 		th.proc.explainedCPU += used - th.cpuAtObservation

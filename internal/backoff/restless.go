@@ -13,7 +13,8 @@ const (
 	calmAfter = 1e9
 )
 
-// noteRestless records whether a thread wakes often while the kernel samples it.
+// noteRestless records whether a thread wakes often while the kernel samples it: samples show where it runs, so it may
+// be backed off.
 func (p *Policy) noteRestless(th *Thread, restless bool) {
 	if th.restless == restless {
 		return
@@ -42,9 +43,6 @@ func (p *Policy) restlessBackoff() int64 {
 	}
 	return length - length/4 + p.rng.Int64N(length/2)
 }
-
-// usesSamples reports whether samples show where the thread runs, so that it may be backed off although it is restless.
-func (th *Thread) usesSamples() bool { return th.Observed.UsesSamples() }
 
 // MayWait reports whether a sample of the thread waits for the next due observation. It does for backed-off restless
 // threads: observing right after a run would favour short sleeps.

@@ -9,7 +9,7 @@ import (
 
 // Thread is the policy's state of a thread.
 type Thread struct {
-	// Owner is the caller's object for the thread.
+	// Owner is the caller's object for the thread: of package tracer, which is above the packages that hold a Thread.
 	Owner    any
 	Observed *observe.Thread
 	// Unchanged counts the unreported ticks at which the thread was found unchanged.
