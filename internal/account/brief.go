@@ -5,6 +5,7 @@
 package account
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,6 +15,7 @@ import (
 
 	"prywalk/internal/exit"
 	"prywalk/internal/runstats"
+	"prywalk/internal/sample"
 	"prywalk/internal/tabular"
 )
 
@@ -299,7 +301,9 @@ func Reasons(m map[string]int64) string {
 	if len(m) == 0 {
 		return ""
 	}
-	names := slices.SortedFunc(maps.Keys(m), func(a, b string) int { return int(m[b] - m[a]) })
+	names := slices.SortedFunc(maps.Keys(m), func(a, b string) int {
+		return cmp.Or(cmp.Compare(m[b], m[a]), cmp.Compare(a, b))
+	})
 	for i, n := range names {
 		names[i] = fmt.Sprintf("%s %d", n, m[n])
 	}
@@ -347,7 +351,7 @@ func Percent(part, whole int64) string {
 	if part == whole {
 		return "100%"
 	}
-	return fmt.Sprintf("%.1f%%", float64(part*1000/whole)/10)
+	return fmt.Sprintf("%.1f%%", float64(sample.Portion(part, 1000, whole))/10) // part × 1000 can exceed an int64
 }
 
 // percentage formats a share like a flag's value.

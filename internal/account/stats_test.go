@@ -190,3 +190,23 @@ func TestLostSamplesAreReportedByProcess(t *testing.T) {
 		}
 	}
 }
+
+// TestReasonsHaveOneOrder: equal counts are in the order of their names.
+func TestReasonsHaveOneOrder(t *testing.T) {
+	counts := map[string]int64{"a": 2, "b": 2, "c": 2, "d": 2, "e": 7}
+	for range 20 {
+		if got := Reasons(counts); got != " (e 7, a 2, b 2, c 2, d 2)" {
+			t.Fatal(got)
+		}
+	}
+}
+
+// TestPercentOfLongTimes: half a year of CPU time, ns.
+func TestPercentOfLongTimes(t *testing.T) {
+	const whole = 180 * 24 * 3600 * 1e9
+	for part, want := range map[int64]string{whole: "100%", whole - 1: "99.9%", whole / 2: "50.0%", 0: "0.0%"} {
+		if got := Percent(part, whole); got != want {
+			t.Errorf("%d of %d: %s, want %s", part, int64(whole), got, want)
+		}
+	}
+}
