@@ -27,7 +27,7 @@ const (
 	firstNumber = 300
 )
 
-// NewChildren finds new processes by number. O is the caller's value for an tracked process, never zero; K its
+// NewChildren finds new processes by number. O is the caller's value for a tracked process, never zero; K its
 // value for an untracked one. Not safe for concurrent use.
 type NewChildren[O comparable, K any] struct {
 	tracked map[int]O
@@ -107,7 +107,7 @@ func (n *NewChildren[O, K]) Track(pid int, as O) *NewChild[O, K] {
 	return before
 }
 
-// Forget notes the end of an tracked process. Its number may be reused by now.
+// Forget notes the end of a tracked process. Its number may be reused by now.
 func (n *NewChildren[O, K]) Forget(pid int, as O) {
 	if n.tracked[pid] == as {
 		delete(n.tracked, pid)
@@ -134,7 +134,7 @@ func (n *NewChildren[O, K]) Search(last int, now int64) {
 	}
 }
 
-// examine adds a process if it is a descendant of an tracked one.
+// examine adds a process if it is a descendant of a tracked one.
 func (n *NewChildren[O, K]) examine(pid int, now int64) {
 	if _, tracked := n.tracked[pid]; tracked || len(n.young) >= mostNewChildren {
 		return
@@ -242,7 +242,7 @@ func (n *NewChildren[O, K]) MayExec(y *NewChild[O, K], s *procmem.Stat) bool {
 	return s.Flags&beforeExec != 0 && (f == nil || f.exec || f.never < leastForks)
 }
 
-// Execed notes that an tracked process runs another program: its children may behave differently.
+// Execed notes that a tracked process runs another program: its children may behave differently.
 func (n *NewChildren[O, K]) Execed(pid int) { delete(n.forks, pid) }
 
 const mostNames = 8 // names of a process

@@ -203,7 +203,7 @@ func (t *Table[O, S]) Track(pid int, as O) *Untracked[O, S] {
 	return before
 }
 
-// Forget notes the end of an tracked process. Its number may be reused by now.
+// Forget notes the end of a tracked process. Its number may be reused by now.
 func (t *Table[O, S]) Forget(pid int, as O) {
 	if t.tracked[pid] == as {
 		delete(t.tracked, pid)
