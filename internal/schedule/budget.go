@@ -2,6 +2,8 @@
 
 package schedule
 
+import "math"
+
 // # The budget
 //
 // The share of their time that targets may lose (--max-overhead) sets two limits, and the rate is lowered until both
@@ -11,7 +13,9 @@ package schedule
 //     of the targets' CPU time. While this account is overdrawn, ticks are withheld.
 //   - What prywalk takes of the CPUs, as a share of all.
 //
-// Below evenRate, ticks observe a part of the threads instead ([Subset]).
+// Below evenRate, ticks observe a part of the threads instead ([Subset]). No tick observes more threads than the
+// account covers at the mean loss of an observation. That is known early: the first tick observes firstThreads, and the
+// limit doubles in each tick that reaches it.
 
 // StopCost is what a stop costs a running thread besides its length, ns.
 const StopCost = 10e3
@@ -32,6 +36,8 @@ const (
 	minOverdrawnRate = 20
 	// firstTicks is the number of first, untypical ticks.
 	firstTicks = 16
+	// firstThreads is the number of threads that the first tick observes.
+	firstThreads = 8
 )
 
 // Budget bounds what targets lose.
@@ -52,6 +58,11 @@ type Budget struct {
 	cpuAtTick      int64   // prywalk's CPU time at the last tick, ns
 	ticks          int64
 	observedPart   float64 // part of the threads that a tick observes; 0 means always all
+	mostThreads    int     // that a tick may observe
+	admitted       int     // threads of the last tick
+	cut            bool    // these were fewer than were due
+	stopLoss       float64 // by stops since the last tick, ns
+	threadLoss     float64 // mean loss by the observation of a thread, ns
 	shareOfHost    bool    // the limit is a share of all CPUs' time
 }
 
@@ -69,9 +80,31 @@ func (b *Budget) Part() float64 {
 	return b.observedPart
 }
 
+// ObservesPart reports whether ticks observe a part of the threads.
+func (b *Budget) ObservesPart() bool { return b.cut || b.Part() < 1 }
+
+// Admit begins a tick, and returns how many of its due threads it may observe, at least one if any is due.
+func (b *Budget) Admit(due int) int {
+	b.admitted = due
+	if !b.Limited() || due == 0 {
+		return due
+	}
+	n := min(math.Ceil(b.Part()*float64(due)), float64(b.mostThreads))
+	if b.threadLoss > 0 {
+		n = min(n, (b.maxOverhead*b.ran-b.lost)/b.threadLoss)
+	}
+	b.admitted = max(int(n), 1)
+	b.cut = b.admitted < due
+	if b.admitted == b.mostThreads {
+		b.mostThreads *= 2
+	}
+	return b.admitted
+}
+
 // NewBudget returns an account. freq is in ticks/s; maxOverhead is the share that targets may lose, 0 for no limit.
 func NewBudget(freq, maxOverhead float64, processors int) Budget {
-	return Budget{freq: freq, maxOverhead: maxOverhead, processors: float64(processors)}
+	return Budget{freq: freq, maxOverhead: maxOverhead, processors: float64(processors), mostThreads: firstThreads,
+		cut: maxOverhead > 0}
 }
 
 // Begin sets the start, CLOCK_MONOTONIC ns.
@@ -90,6 +123,7 @@ func (b *Budget) AddStop(ns int64) {
 	}
 	b.meanStop += (float64(ns) - b.meanStop) / 32
 	b.lost += float64(ns) + StopCost
+	b.stopLoss += float64(ns) + StopCost
 }
 
 // ChargeSamples charges the kernel's samples since the last call; n is the number of all so far.
@@ -112,6 +146,14 @@ func (b *Budget) NoteTick(self int64) {
 	took := float64(self-b.cpuAtTick) / b.Part()
 	b.cpuAtTick = self
 	b.ticks++
+	if b.admitted > 0 {
+		loss := b.stopLoss / float64(b.admitted)
+		if b.threadLoss == 0 {
+			b.threadLoss = loss
+		}
+		b.threadLoss += (loss - b.threadLoss) / 8
+	}
+	b.stopLoss = 0
 	if b.ticks <= firstTicks {
 		return
 	}

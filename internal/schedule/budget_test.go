@@ -150,3 +150,65 @@ func TestSamplesOfTheKernelFollowTheTicks(t *testing.T) {
 		t.Error("without a limit the rate is lowered")
 	}
 }
+
+// crowd makes ticks over many threads, each stopped for 90 µs, on processors that are all busy.
+func crowd(p *Budget, threads, ticks int) (admitted []int, overdrawn float64) {
+	const period, stop = int64(10e6), int64(90e3)
+	for i := range ticks {
+		now := int64(i) * period
+		p.SetTargetCPU(2*now, now)
+		if p.Overdrawn() > 0 {
+			admitted = append(admitted, 0)
+			continue
+		}
+		n := p.Admit(threads)
+		for range n {
+			p.AddStop(stop)
+		}
+		p.NoteTick(0)
+		admitted = append(admitted, n)
+		overdrawn = max(overdrawn, p.Overdrawn())
+	}
+	return admitted, overdrawn
+}
+
+func TestNoTickOfManyThreadsTakesTheLossOfMany(t *testing.T) {
+	const threads, cost = 3000, 100e3
+	p := NewBudget(99, 0.001, 2)
+	admitted, overdrawn := crowd(&p, threads, 1000)
+	if admitted[0] != firstThreads || overdrawn > firstThreads*cost {
+		t.Errorf("%d in the first tick; overdrawn by up to %v ns", admitted[0], overdrawn)
+	}
+	sum := 0
+	for _, n := range admitted {
+		sum += n
+	}
+	if most := 0.001 * p.ran / cost; float64(sum) < 0.9*most || float64(sum) > most+firstThreads {
+		t.Errorf("%d observations, the limit permits %.0f", sum, most)
+	}
+	if !p.ObservesPart() {
+		t.Error("all are observed")
+	}
+	none := NewBudget(99, 0, 2)
+	if n := none.Admit(threads); n != threads || none.ObservesPart() {
+		t.Errorf("without a limit %d of %d are observed", n, threads)
+	}
+}
+
+func TestTicksSoonObserveAllThreadsIfTheLimitPermitsIt(t *testing.T) {
+	const threads = 200
+	p := NewBudget(99, 0.9, 2)
+	p.ran = 60e9
+	for want := firstThreads; want < 2*threads; want *= 2 {
+		if got := p.Admit(threads); got != min(want, threads) {
+			t.Errorf("%d observed, want %d", got, want)
+		}
+		p.NoteTick(0)
+	}
+	if p.ObservesPart() {
+		t.Error("a part is observed")
+	}
+	if p.Admit(0) != 0 || p.Admit(1) != 1 {
+		t.Error("with no or one due thread")
+	}
+}

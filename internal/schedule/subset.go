@@ -2,10 +2,7 @@
 
 package schedule
 
-import (
-	"math"
-	"math/rand/v2"
-)
+import "math/rand/v2"
 
 // # A random subset
 //
@@ -26,13 +23,10 @@ func NewSubset(most int, seed uint64) Subset {
 	return Subset{maxDrawn: most, rng: rand.New(rand.NewPCG(seed, 0x7375_6273))}
 }
 
-// Begin begins a tick with due threads, of which the budget permits a part, 0 to 1. weight is the number of due threads
-// for each drawn one. At least one is drawn.
-func (s *Subset) Begin(due int, part float64) (weight float64) {
-	s.undecided, s.toDraw = due, due
-	if part < 1 {
-		s.toDraw = min(s.toDraw, max(int(math.Ceil(part*float64(due))), 1))
-	}
+// Begin begins a tick with due threads, of which the budget admits at most most, at least one. weight is the number of
+// due threads for each drawn one.
+func (s *Subset) Begin(due, most int) (weight float64) {
+	s.undecided, s.toDraw = due, min(due, most)
 	if s.maxDrawn > 0 {
 		s.toDraw = min(s.toDraw, s.maxDrawn)
 	}
@@ -53,5 +47,5 @@ func (s *Subset) Draw() bool {
 	return true
 }
 
-// MayDrawFewer reports whether a tick may observe fewer threads than are due.
-func (s *Subset) MayDrawFewer(part float64) bool { return s.maxDrawn > 0 || part < 1 }
+// Limited reports whether a tick draws a limited number of threads.
+func (s *Subset) Limited() bool { return s.maxDrawn > 0 }

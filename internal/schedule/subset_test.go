@@ -14,7 +14,7 @@ func TestEachHasTheSameChanceToBeDrawn(t *testing.T) {
 	s := NewSubset(most, 1)
 	var drawn [due]int
 	for range ticks {
-		if w := s.Begin(due, 1); w != 37.0/5 {
+		if w := s.Begin(due, due); w != 37.0/5 {
 			t.Fatalf("each stands for %v", w)
 		}
 		n := 0
@@ -41,13 +41,10 @@ func TestEachHasTheSameChanceToBeDrawn(t *testing.T) {
 
 func TestAsManyAreDrawnAsMayBe(t *testing.T) {
 	for _, c := range []struct {
-		most, due int
-		part      float64
-		want      int
-	}{{0, 7, 1, 7}, {10, 7, 1, 7}, {3, 7, 1, 3}, {0, 100, 0.25, 25}, {3, 100, 0.25, 3}, {0, 100, 0.001, 1},
-		{5, 0, 0.5, 0}} {
+		most, due, admitted, want int
+	}{{0, 7, 7, 7}, {10, 7, 7, 7}, {3, 7, 7, 3}, {0, 100, 25, 25}, {3, 100, 25, 3}, {0, 100, 1, 1}, {5, 0, 0, 0}} {
 		s, n := NewSubset(c.most, 2), 0
-		w := s.Begin(c.due, c.part)
+		w := s.Begin(c.due, c.admitted)
 		for range c.due {
 			if s.Draw() {
 				n++

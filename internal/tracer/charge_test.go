@@ -3,8 +3,11 @@
 package tracer
 
 import (
+	"strconv"
 	"testing"
 
+	"prywalk/internal/observe"
+	"prywalk/internal/procmem"
 	"prywalk/internal/schedule"
 )
 
@@ -37,5 +40,28 @@ func TestAllSamplesAreChargedAtTheEnd(t *testing.T) {
 		if got := c.budget.Lost(); got < 100*schedule.SampleCost {
 			t.Errorf("limit %v: %v ns were charged for 100 samples", limit, got)
 		}
+	}
+}
+
+func TestFirstTicksWithALimitObserveAPartOfTheThreads(t *testing.T) {
+	const threads = 40
+	for limit, first := range map[float64]int64{0: threads, 1e-9: 8} {
+		o := Options{Freq: 99, MaxOverhead: limit, Mode: observe.ModeNoReuse}
+		onTicksOf(t, o, func(_ func(), c *Tracer) {
+			now, next := c.nextTick()
+			c.tickWithinBudget(now, next)
+			if c.counts.attempted < first || c.counts.attempted > first+1 { // the first thread is no sleeper
+				t.Errorf("limit %v: %d of %d threads observed, want %d", limit, c.counts.attempted, threads, first)
+			}
+			if limit == 0 {
+				return
+			}
+			c.budget.AddStop(1e12)
+			c.budget.NoteTick(0)
+			c.observeLast(procmem.Now())
+			if n := c.counts.attempted - first; n > 1 {
+				t.Errorf("%d observed at the end, with an overdrawn account", n)
+			}
+		}, "sleepers", strconv.Itoa(threads))
 	}
 }

@@ -13,7 +13,7 @@ func TestSamplesAreTakenWhateverTheTracerDoes(t *testing.T) {
 		"threads are attached": func(c *Tracer) { c.tracked.list(c.procs[0], procmem.Now()) },
 		"looks":                func(c *Tracer) { c.due.observe(c.procs[0].backoff.Due) },
 		"looks that are drawn": func(c *Tracer) {
-			c.subset.Begin(1, 1)
+			c.subset.Begin(3, 3)
 			c.due.observeDrawn(c.procs[0].backoff.Due)
 		},
 		"a tick without looks": func(c *Tracer) { c.Garbage.Ask(); c.tick(procmem.Now(), 0) },

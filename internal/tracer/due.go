@@ -35,7 +35,7 @@ func (d *due) observe(list []*backoff.Thread) {
 			return
 		}
 		th := ownerOf(list[(i+d.tickState.rotation)%len(list)])
-		if !th.gone && (th.observedEarlyAt == 0 || th.observedEarlyAt != d.counts.ticks) {
+		if !th.gone && th.observedEarlyAt != d.counts.ticks {
 			d.stops.yield()
 			d.observations.observe(th)
 		}
@@ -69,14 +69,15 @@ func (d *due) wakeAndObserve(p *process, all bool) int {
 
 // draw begins the subset of a tick. all is set if every due thread is observed.
 func (d *due) draw() (all bool) {
-	if !d.drawsSubset() {
-		return true
-	}
 	due := 0
 	for _, p := range d.procs {
 		due += len(p.backoff.Due)
 	}
-	weight := d.subset.Begin(due, d.budget.Part())
+	most := d.budget.Admit(due)
+	if d.Ending && most >= due {
+		return true
+	}
+	weight := d.subset.Begin(due, most)
 	d.tickState.interval = int64(float64(d.tickState.interval) * weight)
 	return weight == 1
 }
@@ -84,10 +85,10 @@ func (d *due) draw() (all bool) {
 // observeDrawn observes the drawn threads, the youngest first, as they may be short-lived.
 func (d *due) observeDrawn(list []*backoff.Thread) {
 	for _, t := range slices.Backward(list) {
-		if ptrace.Leaving() {
+		if ptrace.Leaving() && !d.Ending {
 			return
 		}
-		if th := ownerOf(t); d.subset.Draw() && !th.gone {
+		if th := ownerOf(t); d.subset.Draw() && !th.gone && th.observedEarlyAt != d.counts.ticks {
 			d.stops.yield()
 			d.observations.observe(th)
 		}

@@ -77,7 +77,9 @@ func (s *state) allEnded() bool {
 }
 
 // drawsSubset reports whether a tick may observe a subset of the due threads.
-func (s *state) drawsSubset() bool { return !s.Ending && s.subset.MayDrawFewer(s.budget.Part()) }
+func (s *state) drawsSubset() bool {
+	return !s.Ending && (s.subset.Limited() || s.budget.ObservesPart())
+}
 
 // handOver sends the outbox to the aggregator if there is room. at is the time of the tick, CLOCK_MONOTONIC ns.
 func (s *state) handOver(at int64) {
