@@ -10,7 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"prywalk/internal/attribute"
+	"prywalk/internal/procmem"
 )
 
 func TestThreadsAreSelectedByName(t *testing.T) {
@@ -40,6 +43,27 @@ func TestNameThatComesLateIsFound(t *testing.T) {
 	r := recordUntil(t, Options{Threads: regexp.MustCompile("^late-")}, late, target.pid)
 	if r.ThreadsMax != 4 {
 		t.Errorf("%d threads were selected", r.ThreadsMax)
+	}
+}
+
+func TestTimeOfASelectedThreadBeforeTheRecordingIsNotAttributed(t *testing.T) {
+	target := start(t, "renames")
+	cpu := func() float64 {
+		ns, err := procmem.ProcessCPU(target.pid)
+		if err != nil {
+			t.Error(err)
+		}
+		return seconds(int64(ns))
+	}
+	await(t, "it has run", func() bool { return cpu() > 0.5 })
+	before := cpu()
+	sampled := func(r *recorded) bool { return len(r.Sample) > 0 }
+	r := recordDuring(t, Options{Threads: regexp.MustCompile("^other$")}, sampled, func(s *Sampler) {
+		await(t, "it is sampled", func() bool { return s.Progress().Ticks > 3 })
+		target.signal(t, unix.SIGUSR1)
+	}, target.pid)
+	if most := cpu() - before; r.ProfiledCPU == 0 || r.ProfiledCPU > most {
+		t.Errorf("%v s attributed, in %v s of CPU time", r.ProfiledCPU, most)
 	}
 }
 

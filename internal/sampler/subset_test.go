@@ -3,6 +3,7 @@
 package sampler
 
 import (
+	"regexp"
 	"testing"
 	"time"
 
@@ -44,11 +45,21 @@ func TestSubsetOfAllIsAll(t *testing.T) {
 	}
 }
 
-// Eight threads compute, and a tick observes one: most threads have their first sample late.
+// Eight threads compute, and a tick observes one, or the limit permits one tick: most threads have their first sample
+// late, or none.
 func TestTimeBeforeTheFirstSampleIsAttributed(t *testing.T) {
+	burners := regexp.MustCompile("^burner-")
+	for _, o := range []Options{{Subset: 1}, {Subset: 1, Threads: burners}, {MaxOverhead: 1e-9},
+		{MaxOverhead: 1e-9, Threads: burners}} {
+		testTimeBeforeTheFirstSample(t, o)
+	}
+}
+
+func testTimeBeforeTheFirstSample(t *testing.T, o Options) {
+	t.Helper()
 	target := start(t, "burners", "8")
 	var first, last uint64
-	r := run(t, Options{Subset: 1}, func(s *Sampler) bool {
+	r := run(t, o, func(s *Sampler) bool {
 		cpu, err := procmem.ProcessCPU(target.pid)
 		if err != nil {
 			t.Error(err)
@@ -58,9 +69,10 @@ func TestTimeBeforeTheFirstSampleIsAttributed(t *testing.T) {
 			first = cpu
 		}
 		last = cpu
-		return s.Progress().Ticks >= 20
+		return s.Progress().Ticks >= 20 || s.Progress().WithheldTicks >= 2
 	}, nil, target.pid)
 	if profiled := r.ProfiledCPU * 1e9; profiled < float64(last-first) {
-		t.Errorf("%.0f ns of CPU are attributed, want at least the %d charged meanwhile", profiled, last-first)
+		t.Errorf("threads %v: %.0f ns of CPU are attributed, want at least the %d charged meanwhile", o.Threads, profiled,
+			last-first)
 	}
 }

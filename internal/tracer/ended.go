@@ -79,6 +79,26 @@ func (e *endedThreads) readAtEnd(p *process, now int64) {
 	}
 }
 
+// readThreadAtStart reads the clocks of a thread selected by name and older than the recording: its time begins.
+func (e *endedThreads) readThreadAtStart(th *thread, now int64) {
+	if sched, err := th.Observed.Files().SchedStat(); err == nil {
+		th.end.AtStart = procmem.ReadingAt(sched, now)
+		e.Out.Add(handover.Event{Kind: handover.ThreadStarted, Thread: th.Handover, Reading: th.end.AtStart})
+	}
+}
+
+// readThreadsAtEnd reads the clocks of threads selected by name at the end of a process or of the recording.
+func (e *endedThreads) readThreadsAtEnd(p *process, now int64) {
+	if !p.Target.Alive() {
+		return
+	}
+	for _, th := range p.list.inOrder {
+		if sched, err := th.Observed.Files().SchedStat(); err == nil && !th.gone {
+			th.end.AtEnd, th.end.Alive = procmem.ReadingAt(sched, now), true
+		}
+	}
+}
+
 func (e *endedThreads) report(now int64) {
 	if e.opts.Threads != nil {
 		return

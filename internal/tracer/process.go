@@ -109,9 +109,12 @@ type threadList struct {
 	rejected          map[int]rejected
 }
 
-// rejected is a thread that is not tracked because of its name: since when, and when its name is read again, as it may
-// be set late (CLOCK_MONOTONIC, ns).
-type rejected struct{ since, again int64 }
+// rejected is a thread that is not tracked because of its name.
+type rejected struct {
+	since int64 // CLOCK_MONOTONIC ns
+	again int64 // when its name is read again, as it may be set late, CLOCK_MONOTONIC ns
+	old   bool  // it is older than the recording
+}
 
 func (list *threadList) reject(tid int, now int64) {
 	if list.rejected == nil {
@@ -119,7 +122,7 @@ func (list *threadList) reject(tid int, now int64) {
 	}
 	entry := list.rejected[tid]
 	if entry.since == 0 {
-		entry.since = now
+		entry.since, entry.old = now, !list.everListed
 	}
 	entry.again = now + min(now-entry.since, handover.NameEvery)
 	list.rejected[tid] = entry

@@ -179,9 +179,10 @@ func (t *tracked) track(p *process, observed *observe.Thread, name *procmem.Comm
 	ptrace.Pin() // a thread may stop late meanwhile
 	defer ptrace.Unpin()
 	tid := observed.TID
+	fromZero := p.list.everListed && !p.list.rejected[tid].old
 	delete(p.list.rejected, tid)
 	t.Skipper.NoteThreadChange(now)
-	th := &thread{proc: p, Thread: engine.Thread{Observed: observed, FromZero: p.list.everListed}}
+	th := &thread{proc: p, Thread: engine.Thread{Observed: observed, FromZero: fromZero}}
 	t.lastThread++
 	th.Handover = &handover.Thread{
 		ID: t.lastThread, Proc: p.Handover, TID: tid, Feedback: observed.Feedback(), Name: name.String(), Found: now,
@@ -205,6 +206,9 @@ func (t *tracked) track(p *process, observed *observe.Thread, name *procmem.Comm
 		th.EnginePart = p.EnginePart.TrackThread(&th.Thread)
 	}
 	t.newChildren.threadTracked(th)
+	if !fromZero && t.opts.Threads != nil {
+		t.ended.readThreadAtStart(th, now)
+	}
 	return th
 }
 
@@ -281,7 +285,10 @@ func (t *tracked) readLastClocks(p *process, now int64) {
 	}
 	p.accountComplete = true
 	p.readClock(p.alive())
-	if t.opts.Threads == nil && p.endedKnown {
+	switch {
+	case t.opts.Threads != nil:
+		t.ended.readThreadsAtEnd(p, now)
+	case p.endedKnown:
 		t.ended.readAtEnd(p, now)
 	}
 }
