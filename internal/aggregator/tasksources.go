@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"prywalk/frames"
-	"prywalk/internal/code"
 	"prywalk/internal/managed"
+	"prywalk/internal/process"
 	"prywalk/internal/profile"
 )
 
@@ -119,7 +119,7 @@ type coroutines struct {
 	namer    managed.Namer
 	unwinder *unwinder
 	process  *processAccount
-	watch    *code.ThreadWatch
+	watch    *process.ThreadWatch
 	places   map[uint64]int // by task
 	at       []uint64       // by place; 0: none or ended
 	last     []managed.Task // by place, last observation

@@ -89,14 +89,6 @@ func (r *Runtimes) countGoroutines(now int64, remedy string) (*WaitingGoroutines
 	return w, w.text() + "; " + remedy
 }
 
-// FileOf returns the path of the file that a scheduler belongs to; "" for none.
-func FileOf(s managed.Scheduler) string {
-	if own, is := s.(managed.PerModule); is && own.Module() != nil {
-		return own.Module().Name
-	}
-	return ""
-}
-
 // parked sums all schedulers. counted is how many could be counted; err is the error of one that could not, file
 // its file if there are several.
 func (r *Runtimes) parked() (sum managed.Parked, counted int, file string, err error) {
@@ -106,7 +98,7 @@ func (r *Runtimes) parked() (sum managed.Parked, counted int, file string, err e
 		n, failed := s.Parked()
 		if failed != nil {
 			if err = failed; len(all) > 1 {
-				file = FileOf(s)
+				file = managed.FileOf(s)
 			}
 			continue
 		}

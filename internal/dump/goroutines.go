@@ -8,7 +8,6 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/callstack"
-	"prywalk/internal/code"
 	"prywalk/internal/managed"
 )
 
@@ -75,7 +74,7 @@ func (g *Goroutine) stack() *Thread {
 func (r *goroutineReader) readAll(systems []managed.Scheduler, threads []Thread) (out []Goroutine, err error) {
 	for _, s := range systems {
 		if r.of = s; len(systems) > 1 {
-			r.file = code.FileOf(s)
+			r.file = managed.FileOf(s)
 		}
 		list, failed := r.readRuntime(threads)
 		if failed != nil {

@@ -104,3 +104,11 @@ type TaskHeld struct {
 	Read    bool
 	Taken   frames.Addr // address of the locking instruction
 }
+
+// FileOf returns the path of the file that a scheduler belongs to; "" for none.
+func FileOf(s Scheduler) string {
+	if own, is := s.(PerModule); is && own.Module() != nil {
+		return own.Module().Name
+	}
+	return ""
+}

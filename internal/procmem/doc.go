@@ -25,6 +25,11 @@
 //
 // Relays and PathOpener.paths are threads unknown to the Go runtime (relay_unsafe.go).
 //
+// # Other raw calls
+//
+// Few packages may use unsafe (internal/layers), so raw calls of others are here: clocks and sleep (clock_unsafe.go),
+// words of perf ring buffers and periods of perf events (perfring_unsafe.go), for package perfevents.
+//
 // Parsers are pure functions. Nothing allocates once the descriptors are open.
 //
 // Sources: proc(5); fs/proc/array.c, fs/proc/base.c.

@@ -7,8 +7,6 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
-
-	"prywalk/frames"
 )
 
 // Raw system calls neither allocate for paths nor enter the Go scheduler.
@@ -125,14 +123,6 @@ func seek(fd int, to int64) syscall.Errno {
 	return e
 }
 
-//go:nosplit
-func clock(id int32) (uint64, syscall.Errno) {
-	var ts unix.Timespec
-	CountCall()
-	_, _, e := syscall.RawSyscall(unix.SYS_CLOCK_GETTIME, uintptr(id), uintptr(unsafe.Pointer(&ts)), 0)
-	return uint64(ts.Sec)*1e9 + uint64(ts.Nsec), e
-}
-
 // Readable reports whether a read of fd would not wait. A pidfd becomes readable at its process's end
 // (pidfd_open(2)).
 func Readable(fd int) bool {
@@ -146,62 +136,6 @@ func Readable(fd int) bool {
 			return e != 0 || n != 0
 		}
 	}
-}
-
-// SleepUntil sleeps until a time on the clock of [Now], or a signal, outside the Go scheduler.
-func SleepUntil(at int64) {
-	ts := unix.NsecToTimespec(at)
-	CountCall()
-	_, _, _ = syscall.RawSyscall6(unix.SYS_CLOCK_NANOSLEEP, unix.CLOCK_MONOTONIC, unix.TIMER_ABSTIME,
-		uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
-}
-
-// CPU returns the calling OS thread's CPU, −1 if unknown. Precondition: the goroutine is locked to the thread.
-func CPU() int {
-	var cpu uint32
-	CountCall()
-	_, _, e := syscall.RawSyscall(unix.SYS_GETCPU, uintptr(unsafe.Pointer(&cpu)), 0, 0)
-	if e != 0 {
-		return -1
-	}
-	return int(cpu)
-}
-
-// vmReadMayWait is vmRead, but enters the Go scheduler.
-func vmReadMayWait(pid int, addr uint64, buf []byte) (int, syscall.Errno) {
-	local := unix.Iovec{Base: &buf[0], Len: uint64(len(buf))}
-	remote := unix.RemoteIovec{Base: uintptr(addr), Len: len(buf)}
-	CountCall()
-	n, _, e := syscall.Syscall6(unix.SYS_PROCESS_VM_READV, uintptr(pid),
-		uintptr(unsafe.Pointer(&local)), 1, uintptr(unsafe.Pointer(&remote)), 1, 0)
-	CountCopied(count(n, e))
-	return count(n, e), e
-}
-
-func vmReadPartsMayWait(pid int, parts []frames.Region) int {
-	var local [MaxParts]unix.Iovec
-	var remote [MaxParts]unix.RemoteIovec
-	for i := range parts {
-		b := parts[i].Bytes
-		local[i] = unix.Iovec{Base: unsafe.SliceData(b), Len: uint64(len(b))}
-		remote[i] = unix.RemoteIovec{Base: uintptr(parts[i].Addr), Len: len(b)}
-	}
-	k := uintptr(len(parts))
-	CountCall()
-	n, _, e := syscall.Syscall6(unix.SYS_PROCESS_VM_READV, uintptr(pid),
-		uintptr(unsafe.Pointer(&local)), k, uintptr(unsafe.Pointer(&remote)), k, 0)
-	CountCopied(count(n, e))
-	return count(n, e)
-}
-
-func vmRead(pid int, addr uint64, buf []byte) (int, syscall.Errno) {
-	local := unix.Iovec{Base: &buf[0], Len: uint64(len(buf))}
-	remote := unix.RemoteIovec{Base: uintptr(addr), Len: len(buf)}
-	CountCall()
-	n, _, e := syscall.RawSyscall6(unix.SYS_PROCESS_VM_READV, uintptr(pid),
-		uintptr(unsafe.Pointer(&local)), 1, uintptr(unsafe.Pointer(&remote)), 1, 0)
-	CountCopied(count(n, e))
-	return count(n, e), e
 }
 
 func count(n uintptr, e syscall.Errno) int {

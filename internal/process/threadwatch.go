@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package code
+package process
 
 import "prywalk/internal/procmem"
 
-// ThreadWatch reports whether threads of a live process sleep. It implements [managed.Watch].
+// ThreadWatch reports whether threads of a live process sleep. It implements managed.Watch.
 type ThreadWatch struct {
 	of    *Process
 	files map[int]*procmem.ThreadFiles // by id in their pid namespace
@@ -33,7 +33,7 @@ func (w *ThreadWatch) Close() {
 	}
 }
 
-// Mark implements [managed.Watch]. A thread that sleeps after its run count was read, and has the same count at the
+// Mark implements managed.Watch. A thread that sleeps after its run count was read, and has the same count at the
 // end, has slept in between.
 func (w *ThreadWatch) Mark(tids []int) bool {
 	if w.files == nil {
@@ -55,7 +55,7 @@ func (w *ThreadWatch) Mark(tids []int) bool {
 	return true
 }
 
-// Slept implements [managed.Watch].
+// Slept implements managed.Watch.
 func (w *ThreadWatch) Slept() bool {
 	for tid, runs := range w.runs {
 		if sched, err := w.files[tid].SchedStat(); err != nil || sched.Runs != runs {
