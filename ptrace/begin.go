@@ -13,19 +13,23 @@ import (
 // Begin attaches to a thread and interrupts it without waiting; [Controller.WaitAny] or [Controller.Poll] reports
 // the stop. An abandoned Tracee is reused. Errors: [ErrGone], [ErrDenied], [ErrTraced], [ErrZombie],
 // [ErrKernelThread], [ErrSelf], [ErrBusy], [ErrPending] (with the Tracee), or an errno.
-func (c *Controller) Begin(tid int) (*Tracee, error) { return c.BeginWith(tid, nil) }
+func (c *Controller) Begin(tid int) (*Tracee, error) {
+	var st procmem.Status
+	_ = procmem.ReadStatus(tid, &st) // on error the seizure fails
+	return c.begin(st.Tgid, tid, nil, nil)
+}
 
 // BeginWith is Begin, and reads the thread's clocks from files just before the interrupt ([Tracee.Before]).
-func (c *Controller) BeginWith(tid int, files *ThreadFiles) (*Tracee, error) {
-	return c.begin(tid, files, nil)
+func (c *Controller) BeginWith(files *ThreadFiles) (*Tracee, error) {
+	return c.begin(files.PID(), files.TID(), files, nil)
 }
 
 // BeginSince is BeginWith with clocks read a few µs ago. If the thread has got a CPU since, it counts as queued.
-func (c *Controller) BeginSince(tid int, before *SchedStat) (*Tracee, error) {
-	return c.begin(tid, nil, before)
+func (c *Controller) BeginSince(files *ThreadFiles, before *SchedStat) (*Tracee, error) {
+	return c.begin(files.PID(), files.TID(), nil, before)
 }
 
-func (c *Controller) begin(tid int, files *ThreadFiles, before *SchedStat) (*Tracee, error) {
+func (c *Controller) begin(pid, tid int, files *ThreadFiles, before *SchedStat) (*Tracee, error) {
 	if tracee := c.tracees.find(tid); tracee != nil {
 		return c.reuseAbandoned(tracee)
 	}
@@ -42,6 +46,10 @@ func (c *Controller) begin(tid int, files *ThreadFiles, before *SchedStat) (*Tra
 	tracee.times.Interrupt = procmem.Now()
 	if e := ptrace(unix.PTRACE_INTERRUPT, tid, 0, 0); e != 0 {
 		tracee.abandoned = true // until its end is reported
+		// The seizure may have waited for an exec of this thread, which then has the first thread's ID.
+		if pid > 0 && ptrace(unix.PTRACE_INTERRUPT, pid, 0, 0) == 0 {
+			c.mayTraceUnknown = true
+		}
 		return nil, ErrGone
 	}
 	tracee.atInterrupt = c.counters.begin()

@@ -119,8 +119,14 @@ func (c *Controller) Stats() Stats {
 	return s
 }
 
-// Pending returns the number of Tracees in use, abandoned ones included.
-func (c *Controller) Pending() int { return c.tracees.live }
+// Pending returns the number of threads that may be attached: Tracees in use, abandoned ones included, and one for
+// those that exec gave another ID.
+func (c *Controller) Pending() int {
+	if c.mayTraceUnknown {
+		return c.tracees.live + 1
+	}
+	return c.tracees.live
+}
 
 const closeWait = 50 * time.Millisecond
 
@@ -131,7 +137,7 @@ func (c *Controller) Close() int {
 	for i := range c.tracees.inUse() {
 		c.Cancel(&c.tracees.tracees[i])
 	}
-	for end := procmem.Now() + int64(closeWait); (c.tracees.live > 0 || c.mayTraceUnknown) && procmem.Now() < end; {
+	for end := procmem.Now() + int64(closeWait); c.Pending() > 0 && procmem.Now() < end; {
 		if c.WaitAny(procmem.Now()+int64(time.Millisecond)) == nil {
 			c.eachPending((*Controller).checkOne)
 		}
@@ -140,5 +146,5 @@ func (c *Controller) Close() int {
 	c.endSleeps()
 	c.priority.restore()
 	tracers.leave(c)
-	return c.tracees.live
+	return c.Pending()
 }

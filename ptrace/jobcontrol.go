@@ -60,7 +60,7 @@ func (r *registry) leave(c *Controller) {
 	if _, ok := r.open[c]; !ok {
 		return
 	}
-	if c.tracees.live > 0 || c.mayTraceUnknown {
+	if c.Pending() > 0 {
 		r.open[c] = false
 		return
 	}

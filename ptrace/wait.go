@@ -35,7 +35,7 @@ func (c *Controller) WaitAny(deadline int64) *Tracee {
 	if c.tracees.stopsSoon() {
 		sleep, spin = sleepMin, c.spinUntil
 	}
-	for until := int64(0); c.tracees.live > 0 || c.mayTraceUnknown; {
+	for until := int64(0); c.Pending() > 0; {
 		tracee, now := c.findStopped()
 		switch {
 		case tracee != nil:
@@ -66,7 +66,7 @@ func (c *Controller) SpinAny(deadline int64) *Tracee {
 		deadline = 0
 	}
 	deadline = min(deadline, c.spinUntil)
-	for c.tracees.live > 0 || c.mayTraceUnknown {
+	for c.Pending() > 0 {
 		tracee, now := c.findStopped()
 		if tracee != nil || now >= deadline {
 			return tracee

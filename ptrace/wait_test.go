@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"prywalk/internal/procmem"
 )
 
 func (c *Controller) waitSpinning(t *testing.T, l *Tracee, p *target) (s Stop, ok bool) {
@@ -99,6 +101,9 @@ func TestThreadWithANewIDAfterExecIsDetached(t *testing.T) {
 			if err := c.Finish(l, &Request{}, &Stop{}); err != ErrGone {
 				t.Errorf("Finish: %v", err)
 			}
+			if i%2 == 1 && c.Pending() != 1 { // else nobody waits for it
+				t.Errorf("%d pending, want 1", c.Pending())
+			}
 			if i%2 == 1 {
 				c.interrupt(t, p.PID)
 			}
@@ -110,6 +115,51 @@ func TestThreadWithANewIDAfterExecIsDetached(t *testing.T) {
 		if line, _ := p.out.ReadString('\n'); len(line) < 5 || line[:5] != "ready" {
 			t.Errorf("after exec the target wrote %q, want ready", line)
 		}
+	}
+}
+
+// The exec waits until a thread of this tracer is reaped, and the seizure waits for the exec: the seized thread then
+// has another ID.
+func TestThreadSeizedDuringItsExecIsDetached(t *testing.T) {
+	p := start(t, "exec", "1")
+	tasks, err := procmem.OpenTasks(p.PID, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tasks.Close()
+	tids, err := tasks.List(nil)
+	other := 0
+	for _, tid := range tids {
+		if tid != p.PID && tid != p.tid {
+			other = tid
+		}
+	}
+	if err != nil || other == 0 {
+		t.Fatalf("threads %v, %v", tids, err)
+	}
+	with(t, Options{}, func(c *Controller) {
+		if _, err := c.Begin(other); err != nil {
+			t.Error(err)
+			return
+		}
+		p.counts(t)
+		eventually(t, "the exec waits for a thread to be reaped", func() bool { return state(other) == 'Z' })
+		if _, err := c.Begin(p.tid); err != ErrGone {
+			t.Errorf("%v, want %v", err, ErrGone)
+		}
+		for range 1000 {
+			c.WaitAny(0)
+			if tracer(p.PID) == 0 {
+				break
+			}
+			nanosleep(1e6)
+		}
+		if tracer(p.PID) != 0 || state(p.PID) == 't' {
+			t.Errorf("after the exec the process is traced by %d of this process, state %c", tracer(p.PID), state(p.PID))
+		}
+	})
+	if line, _ := p.out.ReadString('\n'); len(line) < 5 || line[:5] != "ready" {
+		t.Errorf("after exec the target wrote %q, want ready", line)
 	}
 }
 

@@ -52,9 +52,9 @@ func (o *Observer) requestStop(t *Thread, s *RawSample, retry bool) error {
 // the thread only computes.
 func (o *Observer) interrupt(t *Thread, retry bool) (*ptrace.Tracee, error) {
 	if retry || t.skid.DecideAtOnce() {
-		return o.ctl.BeginWith(t.TID, t.files)
+		return o.ctl.BeginWith(t.files)
 	}
-	return o.ctl.BeginSince(t.TID, &t.lastClocks)
+	return o.ctl.BeginSince(t.files, &t.lastClocks)
 }
 
 // asleep returns a sleeper's system call and run count, which a restart on arm64 needs.

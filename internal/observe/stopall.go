@@ -101,7 +101,7 @@ func (s *stopAll) add(t *Thread) {
 func (s *stopAll) requestStop(h *heldThread, tag int, runs uint64) {
 	h.raw = s.passive.pool.Get()
 	h.raw.reserveStack(h.thread.hints.get().Bytes)
-	tracee, err := s.ctl.Begin(h.thread.TID)
+	tracee, err := s.ctl.BeginWith(h.thread.files)
 	if err != nil {
 		s.end(h, nil, err)
 		return

@@ -65,6 +65,11 @@ static void *execer(void *arg) {
 
 static void *worker(void *arg) { return arg; }
 
+static void *pauser(void *arg) {
+	for (;;) pause();
+	return arg;
+}
+
 // Threads that are born and end all the time.
 static void *churn(void *arg) {
 	while (!quit) {
@@ -103,6 +108,7 @@ int main(int argc, char **argv) {
 		: strcmp(mode, "churn") == 0 ? churn : 0;
 	pthread_sigmask(SIG_SETMASK, &old, 0);
 	if (body) pthread_create(&t, 0, body, &arg);
+	if (body == execer && arg) pthread_create(&t, 0, pauser, 0);
 	pthread_sigmask(SIG_BLOCK, &set, 0);
 	while (body && body != churn && !tid) usleep(100);
 	printf("ready %d %d %p %p\n", getpid(), tid ? tid : getpid(), (void *)&__executable_start, (void *)&etext);
