@@ -92,7 +92,10 @@ func (e *endedThreads) readThreadsAtEnd(p *process, now int64) {
 	if !p.Target.Alive() {
 		return
 	}
-	for _, th := range p.list.inOrder {
+	for i, th := range p.list.inOrder {
+		if i%readAtOnce == readAtOnce-1 {
+			e.stops.serveStopped()
+		}
 		if sched, err := th.Observed.Files().SchedStat(); err == nil && !th.gone {
 			th.end.AtEnd, th.end.Alive = procmem.ReadingAt(sched, now), true
 		}
@@ -197,7 +200,10 @@ func (e *endedThreads) threadsCPU(p *process, saw func(*thread, procmem.SchedSta
 	if err != nil {
 		return 0, false
 	}
-	for _, tid := range tids {
+	for i, tid := range tids {
+		if i%readAtOnce == readAtOnce-1 {
+			e.stops.serveStopped()
+		}
 		th := p.list.byTID[tid]
 		sched, err := p.schedStat(th, tid)
 		if err != nil {

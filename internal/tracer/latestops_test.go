@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"prywalk/internal/handover"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/internal/schedule"
@@ -108,7 +109,9 @@ func (l *late) release(t *testing.T, parent, child int) {
 }
 
 func TestThreadsThatStopLateAreLetGoOfInEveryWait(t *testing.T) {
+	sleepers, _ := testtargets.Threads(t, "sleepers", "3")
 	for name, wait := range map[string]func(*late){
+		"a listing":          func(l *late) { l.list(opened(t, sleepers)) },
 		"the end of a tick":  func(l *late) { l.c.stops.finishUntil(l.until) },
 		"a tick":             func(l *late) { l.c.tick(procmem.Now(), l.until) },
 		"a tick without any": func(l *late) { l.c.Garbage.Ask(); l.c.tick(procmem.Now(), l.until) },
@@ -134,6 +137,23 @@ func TestThreadsThatStopLateAreLetGoOfInEveryWait(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			onLate(t, name == "a hold", wait)
 		})
+	}
+}
+
+// list discovers the threads of a process over and over, as if it had very many.
+func (l *late) list(shared *handover.Process) {
+	l.c.tracked.trackProcess(shared)
+	for p := l.c.procs[0]; procmem.Now() < l.until; {
+		p.list = threadList{byTID: map[int]*thread{}}
+		l.c.tracked.list(p, procmem.Now())
+		for _, th := range p.list.inOrder {
+			th.Observed.Close()
+		}
+		select {
+		case <-l.freed:
+			return
+		default:
+		}
 	}
 }
 

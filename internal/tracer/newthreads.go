@@ -142,7 +142,6 @@ func (n *newThreads) track(p *process, tid int, now int64) {
 		th.listGeneration = p.list.generation
 		p.list.tids = append(p.list.tids, tid)
 	}
-	n.stops.serveStopped()
 }
 
 func (n *newThreads) wait() {

@@ -154,6 +154,7 @@ func (p *process) takeExtra() {
 
 // discover tracks a thread. It returns nil if the thread has ended, or is not selected.
 func (t *tracked) discover(p *process, tid int, now int64) *thread {
+	t.stops.serveStopped()
 	if now < p.list.rejected[tid].again {
 		return nil
 	}
