@@ -135,7 +135,6 @@ func (c *capture) prefetchThenStack(tid int, f Prefetcher, req *Request, regs *f
 	return true
 }
 
-// readPresent reads the n places (want bytes) in one call if they are known to be present.
 func (c *capture) readPresent(tid int, f Prefetcher, n, want int) bool {
 	s, ok := f.(PresentPrefetcher)
 	if !ok || procmem.Now() >= s.PresentUntil() {

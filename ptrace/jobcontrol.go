@@ -81,8 +81,7 @@ func (r *registry) allLeft() bool {
 	return true
 }
 
-// detachAll makes all controllers detach, and waits for it as long as goOn returns true. It reports whether they
-// have.
+// detachAll waits as long as goOn returns true. It reports whether all controllers have detached.
 func detachAll(goOn func() bool) bool {
 	tracers.leaving.Store(true)
 	for !tracers.allLeft() {

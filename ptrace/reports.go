@@ -80,7 +80,7 @@ var transitions = [numClasses][numReports]actions{
 	classUnknown: {reportStop: doDetach, reportExit: doReapOwn},
 }
 
-// handleReport acts on the report in c.info. It returns the Tracee to deliver, or nil.
+// handleReport returns the Tracee to deliver, or nil.
 func (c *Controller) handleReport(tracee *Tracee, tid int) *Tracee {
 	switch code := c.info.code; {
 	case code == cldTrapped:

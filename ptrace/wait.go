@@ -162,7 +162,7 @@ func (c *Controller) poll(tracee *Tracee) *Tracee {
 	return nil
 }
 
-// checkOne checks a pending Tracee for a changed thread id, and for a report that another thread has consumed.
+// checkOne finds a changed thread id, and a report that another thread has consumed.
 func (c *Controller) checkOne(tracee *Tracee) *Tracee {
 	if got := c.poll(tracee); got != nil || tracee.state != traceePending {
 		return got

@@ -99,7 +99,7 @@ func (c *copier) prepareBuffers(t *Thread, s *RawSample) {
 	}
 }
 
-// mayBeDeep guesses whether the stack is deep; a wrong guess only costs time.
+// A wrong guess only costs time.
 func (t *Thread) mayBeDeep() bool { return t.hints.get().deepAt(t.stackPointer - expectedGrowth) }
 
 func (c *CopyHints) deepAt(sp frames.Addr) bool {

@@ -20,12 +20,9 @@
 //
 // # Exec
 //
-// A thread in exec with a stop requested stops on its way back to user space, with the new program's registers. Reads
-// of the old address space return 0 bytes; the memory is then opened again and the stop requested once more
-// (reopenAfterExec). If another thread than the first one execs, it gets the first thread's ID: waitid by the old ID
-// fails with ECHILD, the tracee ends, and a stop under the new ID is detached (ptrace/reports.go). ptrace/rescue.go
-// frees a seizure that waits for the exec. The next listing reads the program's name and mappings again (tracer,
-// checkExec; aggregator, handleExec).
+// A thread stops at the end of its exec, with the new program's registers. Reads of the old address space return 0
+// bytes; the memory is then opened again and the stop requested once more (reopenAfterExec). A thread that gets the
+// first thread's ID is detached (ptrace: reports.go, rescue.go). All else: docs/design.md.
 //
 // # Invariants
 //

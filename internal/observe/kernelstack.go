@@ -11,8 +11,7 @@ import (
 
 // # Threads that wait for locks
 //
-// The operation of futex(2) and /proc/PID/task/TID/wchan, which is cheap to read, determine a kernel stack. So the last
-// one of each thread, and some for all threads, are cached by these two.
+// The operation of futex(2) and wchan, which is cheap to read, determine a kernel stack: the key of two caches.
 
 type futexStack struct {
 	op       uint64
@@ -54,7 +53,6 @@ func (f *futexSleep) unchanged(t *Thread, call *procmem.SyscallInfo) bool {
 	return err == nil && f.isIn(name)
 }
 
-// note keeps a kernel stack until it is confirmed.
 func (f *futexSleep) note(t *Thread, call *procmem.SyscallInfo, text []byte) {
 	f.known, f.noted = false, false
 	f.reads++
@@ -99,7 +97,6 @@ func (f *futexStacks) kernelStackOf(t *Thread, call *procmem.SyscallInfo) []byte
 	return nil
 }
 
-// keepCandidate keeps a kernel stack until it is confirmed.
 func (f *futexStacks) keepCandidate(t *Thread, call *procmem.SyscallInfo, text []byte) {
 	var buf [len(f.candidate.wchan) + 1]byte
 	f.candidate.wchanLen = 0

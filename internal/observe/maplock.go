@@ -42,7 +42,6 @@ func (lock *mapLock) closeRelays() {
 	}
 }
 
-// beginReads reports whether the memory can be read now.
 func (lock *mapLock) beginReads(t *Thread, stopped bool) bool {
 	m := t.Memory
 	if m == nil || lock.relays == nil {
@@ -82,7 +81,7 @@ func (t *Thread) watchLock(c ptrace.Cause) {
 	}
 }
 
-// waitForMappings waits for the lock before a stop, if it is watched, and reports whether it was held.
+// waitForMappings reports whether the lock was held.
 func (o *Observer) waitForMappings(t *Thread, s *RawSample) bool {
 	s.LockWait = 0
 	m := t.Memory

@@ -12,8 +12,8 @@ import (
 
 // # Nodes of the last observation
 //
-// Frames that are objects lie anywhere, and most are those of the last observation. Of these, the ones found present
-// before a stop are read by one call when a chain comes to the first node that no region has; new ones one by one.
+// Most frames that are objects are those of the last observation. The ones found present before a stop are read by one
+// call when a chain comes to the first node that no region has; new ones one by one.
 
 const maxCachedNodes = procmem.MostPlaces
 

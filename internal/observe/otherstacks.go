@@ -155,7 +155,6 @@ func (learner *otherStackLearner) extend(addr, n uint64) bool {
 	return false
 }
 
-// otherStacks copies around places on other stacks.
 type otherStacks struct {
 	Wrapped
 	addrs      [maxOthers]frames.Addr

@@ -97,7 +97,6 @@ func stoppable(files *procmem.ThreadFiles) error {
 	return refusal.Denied
 }
 
-// copyAt sets the known registers and copies the stack.
 func (c *copier) copyAt(t *Thread, s *RawSample, call procmem.SyscallInfo) error {
 	s.Regs = frames.Regs{Arch: c.arch, PC: call.PC}
 	s.Regs.Set(c.arch.SP(), call.SP)

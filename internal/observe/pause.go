@@ -28,7 +28,6 @@ type pauseLimit struct {
 // LimitPause skips stops that are expected to take longer than d ([refusal.MaxPause]); 0 means no limit.
 func (o *Observer) LimitPause(d time.Duration) { o.pause.limit = int64(d) }
 
-// tryAdmitStop reports whether a stop is expected to be short enough.
 func (p *pauseLimit) tryAdmitStop(t *Thread) bool {
 	if p.limit <= 0 {
 		return true
@@ -60,9 +59,9 @@ func movingMean(mean, ns int64) int64 {
 
 // # Queued threads
 //
-// A queued thread stops when it gets a CPU, on a busy machine tens of milliseconds later; by then a CPU quota may hold
-// up the tracer. So [Observer.StopOnlyOnCPU] attributes CPU time by threads on a CPU. The exception is a thread with
-// many system calls that the tracer has preempted (package skid).
+// A queued thread stops when it gets a CPU, maybe tens of milliseconds later; by then a CPU quota may hold up the
+// tracer ([Observer.StopOnlyOnCPU]). A thread with many system calls that the tracer has preempted is stopped all the
+// same (package skid).
 
 // In ns.
 const maxQueued = 4e9

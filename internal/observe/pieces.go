@@ -21,7 +21,6 @@ const (
 	pieceReads = 48       // reads of a stop
 )
 
-// pieces copies a stack by an outline.
 type pieces struct {
 	Wrapped
 	top []byte

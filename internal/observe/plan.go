@@ -93,7 +93,7 @@ func (p *planCopier) runSteps(steps []managed.Step) {
 	}
 }
 
-// step carries out a step, and reports whether the plan goes on.
+// step reports whether the plan goes on.
 func (p *planCopier) step(s *managed.Step) bool {
 	if s.Asleep && !p.asleep {
 		return true
@@ -138,7 +138,6 @@ func (p *planCopier) length(at frames.Addr, s *managed.Step) uint64 {
 	return n
 }
 
-// readRow reads adjacent nodes.
 func (p *planCopier) readRow(at frames.Addr, s *managed.Step) {
 	n, size := p.length(at, s), uint64(s.Size)
 	p.nodeCount = 0
@@ -151,7 +150,6 @@ func (p *planCopier) readRow(at frames.Addr, s *managed.Step) {
 	}
 }
 
-// chain reads a linked list of nodes.
 func (p *planCopier) chain(at frames.Addr, s *managed.Step) {
 	size := uint64(s.Size)
 	if slices.Contains(p.firstChain, at) {
@@ -289,7 +287,6 @@ func (p *planCopier) each(s *managed.Step) {
 	p.nodeCount = copy(p.nodes[:], p.eachNodes[:n])
 }
 
-// skips reports whether Each leaves out a node with this word.
 func (p *planCopier) skips(at frames.Addr, s *managed.Step) bool {
 	return s.Empty && p.word(at) != 0 || s.Mask != 0 && (p.word(at)&s.Mask == s.Value) == s.Except
 }

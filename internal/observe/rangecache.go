@@ -11,8 +11,8 @@ import (
 
 // # Ranges of the last observation
 //
-// A plan reads almost the same ranges in each stop: a thread, its context, the used part of its frames. One call reads
-// those of the last observation that were present just before the stop; the steps read only what they lack.
+// A plan reads almost the same ranges in each stop. One call reads those of the last observation that were present just
+// before the stop; the steps read only what they lack.
 
 // Bounds of what is read beforehand.
 const (

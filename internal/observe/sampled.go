@@ -26,7 +26,6 @@ func (t *Thread) SetSampleStack(stack int) { t.sampleStack = stack }
 // UsesSamples reports whether samples of the thread are used.
 func (t *Thread) UsesSamples() bool { return t.sampleStack != 0 && !t.beyondSamples() }
 
-// beyondSamples reports whether the stack was lately deeper than a kernel sample copies.
 func (t *Thread) beyondSamples() bool {
 	hints := t.hints.get()
 	return hints.BeyondSamples || hints.Used > t.sampleStack

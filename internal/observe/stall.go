@@ -19,7 +19,7 @@ import (
 // In ns. A busy disk rarely takes 1 s; during a fork of hundreds of GB, memory is unreadable for seconds.
 const stallAfter = 5e9
 
-// Stalls detects hanging threads of this process. It belongs to one goroutine.
+// Stalls detects hanging threads. It belongs to one goroutine.
 type Stalls struct {
 	seen   map[int]*stall
 	budget *procmem.Budget

@@ -57,7 +57,7 @@ func (o *Observer) interrupt(t *Thread, retry bool) (*ptrace.Tracee, error) {
 	return o.ctl.BeginSince(t.files, &t.lastClocks)
 }
 
-// asleep returns a sleeper's system call and run count, which a restart on arm64 needs.
+// asleep is for restarts on arm64.
 func (o *Observer) asleep(t *Thread) (call procmem.SyscallInfo, runs uint64, ok bool) {
 	if o.mode != ModeAlwaysStop || o.arch != frames.AArch64 {
 		return call, 0, false

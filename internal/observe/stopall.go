@@ -79,7 +79,6 @@ type heldThread struct {
 	call        procmem.SyscallInfo // as read before the stop
 }
 
-// add asks the thread to stop if that is harmless.
 func (s *stopAll) add(t *Thread) {
 	h := &heldThread{thread: t}
 	s.passive.takeHints(t)
@@ -137,7 +136,7 @@ func (s *stopAll) wait() {
 	}
 }
 
-// readAllPassively reads the threads that are not stopped, and reports whether any has changed.
+// readAllPassively reports whether any thread has changed.
 func (s *stopAll) readAllPassively() (changed bool) {
 	for i, h := range s.threads {
 		if h.state != heldAsleep {

@@ -9,7 +9,6 @@ import (
 	"prywalk/ptrace"
 )
 
-// stopCopy is what a stop has copied so far.
 type stopCopy struct {
 	frames.Snapshot
 	rd  *ptrace.Reader
@@ -26,7 +25,6 @@ func (s *stopCopy) add(r frames.Region) {
 	s.out[n], s.Others = r, s.out[:n+1]
 }
 
-// drop keeps only the first n regions.
 func (s *stopCopy) drop(n int) { s.Others = s.out[:n] }
 
 // returnAddressAt returns the return address at a frame's outer end, if copied with the saved registers.

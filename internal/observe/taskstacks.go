@@ -162,7 +162,6 @@ func (t *taskStacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.
 	return addRead(from, t.stack[:size], rd, out, n)
 }
 
-// copyRestOfStack copies what the copy of the stack lacks of the running task's.
 func (t *taskStacks) copyRestOfStack(rd *ptrace.Reader, out []frames.Region, n int) int {
 	at, stackBytes := rd.Stack()
 	from, hi := at+uint64(stackBytes), word(t.g, t.layout.StackHi)
@@ -172,7 +171,7 @@ func (t *taskStacks) copyRestOfStack(rd *ptrace.Reader, out []frames.Region, n i
 	return addRead(from, t.stack[:min(hi-from, taskStackCopy)], rd, out, n)
 }
 
-// addRead adds the readable part of a range to the n regions, and returns their number.
+// addRead returns the new number of regions.
 func addRead(from frames.Addr, buf []byte, rd *ptrace.Reader, out []frames.Region, n int) int {
 	size := rd.Read(from, buf)
 	if size == 0 {

@@ -67,7 +67,7 @@ func (d *due) wakeAndObserve(p *process, all bool) int {
 	return len(woken)
 }
 
-// draw begins the subset of a tick. all is set if every due thread is observed.
+// draw returns true if every due thread is observed.
 func (d *due) draw() (all bool) {
 	due := 0
 	for _, p := range d.procs {

@@ -121,7 +121,6 @@ func (n *newChildren) find(now int64) (done bool) {
 // exiting is PF_EXITING (include/linux/sched.h).
 const exiting = 0x04
 
-// mark records that a process is on a CPU, and begins to stop it.
 func (n *newChildren) mark(found *foundChild, s *procmem.Stat) {
 	if !n.Observer.RunsOrPreempted(found.Files) {
 		return

@@ -109,7 +109,7 @@ func (walks *pathWalks) dropOpened() {
 	walks.opened, walks.taken = walks.opened[:0], 0
 }
 
-// takeOpened returns a thread with its files. Precondition: threads are taken in the order of opened.
+// Precondition: threads are taken in the order of opened.
 func (walks *pathWalks) takeOpened(p *process, tid int) *observe.Thread {
 	for ; !walks.busy() && walks.taken < len(walks.opened); walks.taken++ {
 		if o := &walks.opened[walks.taken]; o.proc == p && o.tid == tid && o.thread != nil {

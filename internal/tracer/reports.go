@@ -73,7 +73,6 @@ func (r *reports) requestIfDue(now int64, asked bool) {
 	}
 }
 
-// begin begins the intervals of requests, in its first call.
 func (r *reports) begin(now int64) {
 	if r.checkpointed == 0 {
 		r.checkpointed = now

@@ -196,7 +196,6 @@ const (
 	longestStay = 10e6
 )
 
-// yield sleeps if the tracer has kept its CPU for too long.
 func (s *stops) yield() {
 	now, period := procmem.Now(), s.ticks.Period()
 	early := period >= closeTicks && now-s.Tick.At < period/2 && !s.Ending

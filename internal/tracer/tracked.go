@@ -32,7 +32,7 @@ type tracked struct {
 	lastThread  sample.ThreadID
 }
 
-// trackProcess begins to track a process. If that has ended, it reports the end, so that the aggregator releases it.
+// trackProcess reports the end of a process that has ended, so that the aggregator releases it.
 func (t *tracked) trackProcess(shared *handover.Process) {
 	t.lastProcess++
 	shared.ID = t.lastProcess
@@ -77,7 +77,6 @@ func openTaskDir(p *handover.Process) *procmem.TaskDir {
 	return tasks
 }
 
-// list lists the threads of a process if due, tracks new ones, and ends missing ones.
 func (t *tracked) list(p *process, now int64) {
 	list := &p.list
 	there, err := p.TaskDir.Count()
@@ -279,7 +278,6 @@ func (t *tracked) endProcess(p *process) {
 	t.Out.Add(handover.Event{Kind: handover.ProcessEnded, Proc: p.Handover, At: t.Tick.At, ProcessEnd: &p.account})
 }
 
-// readLastClocks reads a process's clock and those of its threads at its end.
 func (t *tracked) readLastClocks(p *process, now int64) {
 	if p.accountComplete {
 		return
