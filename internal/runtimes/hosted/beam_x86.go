@@ -15,7 +15,7 @@ import (
 //
 // Source: erts/emulator/beam/jit/x86/process_main.cpp (emit_process_main).
 type beam struct {
-	oneFrame
+	base
 	main  uint64
 	below uint64 // C stack below rbx, in bytes
 	size  uint64 // of the frame up to the return address, without alignment
@@ -37,7 +37,7 @@ const (
 )
 
 func newBeam(p *process) Runtime {
-	b := &beam{oneFrame: oneFrame{p}, main: p.o.Entry}
+	b := &beam{base: base{p}, main: p.o.Entry}
 	if b.main == 0 {
 		return nil
 	}

@@ -9,7 +9,7 @@ import "prywalk/frames"
 //
 // Source: c/schsig.c and c/scheme.c (S_call_help, S_generic_invoke).
 type chez struct {
-	oneFrame
+	base
 	invoke uint64
 	frame  *proof
 }
@@ -18,7 +18,7 @@ type chez struct {
 const chezWords = 32
 
 func newChez(p *process) Runtime {
-	c := &chez{oneFrame: oneFrame{p}, invoke: p.o.Entry}
+	c := &chez{base: base{p}, invoke: p.o.Entry}
 	if c.invoke == 0 {
 		return nil
 	}

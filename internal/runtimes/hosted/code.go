@@ -27,76 +27,39 @@ type Runtime interface {
 	LateRules() frames.RuleSource
 	// FileRules has rules for the runtime's file, where call frame information is wrong.
 	FileRules() frames.RuleSource
-	// Owns reports whether the runtime may have generated m's code.
-	Owns(m *frames.Module) bool
 	// Update sets the current modules and invalidates earlier rules.
 	Update(mods []*frames.Module)
 }
 
-// Kind identifies a runtime.
-type Kind uint8
+// Kind describes a runtime.
+type Kind struct {
+	// Name is the common name.
+	Name string
+	// Marker is a symbol that only this runtime exports.
+	Marker string
+	// Entry is the exported function that enters the runtime's code, or "".
+	Entry string
+	make  func(*process) Runtime
+}
 
 // The runtimes.
-const (
-	None Kind = iota
-	LuaJIT
-	Guile
-	Chez
-	BEAM
-	SBCL
-	PyPy
+var (
+	LuaJIT = &Kind{Name: "LuaJIT", Marker: "luaJIT_setmode", make: newLuaJIT}
+	Guile  = &Kind{Name: "Guile", Marker: "scm_with_guile", make: newGuile}
+	Chez   = &Kind{Name: "Chez Scheme", Marker: "S_generic_invoke", Entry: "S_generic_invoke", make: newChez}
+	BEAM   = &Kind{Name: "Erlang", Marker: "erts_dirty_process_main", Entry: "process_main", make: newBeam}
+	SBCL   = &Kind{Name: "SBCL", Marker: "call_into_lisp", make: newSBCL}
+	PyPy   = &Kind{Name: "PyPy", Marker: "pypy_execute_source", make: newPyPy}
+
+	kinds = []*Kind{LuaJIT, Guile, Chez, BEAM, SBCL, PyPy}
 )
 
-// String gives the common name.
-func (k Kind) String() string {
-	return [...]string{"none", "LuaJIT", "Guile", "Chez Scheme", "Erlang", "SBCL", "PyPy"}[k]
-}
-
-// markers are symbols that only one runtime exports.
-var markers = map[string]Kind{
-	"luaJIT_setmode":          LuaJIT,
-	"scm_with_guile":          Guile,
-	"S_generic_invoke":        Chez,
-	"erts_dirty_process_main": BEAM,
-	"call_into_lisp":          SBCL,
-	"pypy_execute_source":     PyPy,
-}
-
-// Marked gives the runtime that exports a symbol.
-func Marked(symbol string) Kind { return markers[symbol] }
-
-// Entry names the exported function that enters the runtime's code, or "".
-func (k Kind) Entry() string {
-	switch k {
-	case Chez:
-		return "S_generic_invoke"
-	case BEAM:
-		return "process_main"
-	}
-	return ""
-}
-
 // New gives the [Runtime] of module lib; nil if unknown.
-func New(k Kind, lib *frames.Module, o Options) Runtime {
+func New(k *Kind, lib *frames.Module, o Options) Runtime {
 	if o.Arch != frames.X86_64 {
 		return nil
 	}
-	p := &process{o: o, lib: lib}
-	switch k {
-	case LuaJIT:
-		return newLuaJIT(p)
-	case Guile:
-		return newGuile(p)
-	case Chez:
-		return newChez(p)
-	case BEAM:
-		return newBeam(p)
-	case SBCL:
-		return newSBCL(p)
-	case PyPy:
-		return newPyPy(p)
-	}
-	return nil
+	return k.make(&process{o: o, lib: lib})
 }
 
 type process struct {
@@ -118,14 +81,26 @@ func (p *process) isGenerated(addr uint64) bool {
 	return m != nil && m.Generated
 }
 
+// callBefore gives the call that returns to ret, and its module.
+func (p *process) callBefore(ret uint64) (call frames.Call, in *frames.Module, ok bool) {
+	m := p.moduleAt(ret - 1)
+	if m == nil || m.Calls == nil {
+		return call, nil, false
+	}
+	call, ok = m.Calls.CallBefore(ret - m.Bias)
+	call.Target += m.Bias
+	return call, m, ok
+}
+
+func (p *process) followsCall(ret uint64) bool {
+	_, _, ok := p.callBefore(ret)
+	return ok
+}
+
 // followsFileCall reports whether ret follows a call in a file's code.
 func (p *process) followsFileCall(ret uint64) bool {
-	m := p.moduleAt(ret - 1)
-	if m == nil || m.Generated || m.Calls == nil {
-		return false
-	}
-	_, ok := m.Calls.CallBefore(ret - m.Bias)
-	return ok
+	_, m, ok := p.callBefore(ret)
+	return ok && !m.Generated
 }
 
 // oneCall gives the CFA if exactly one of the words from an address on follows a direct call of target.
@@ -148,12 +123,8 @@ func (p *process) oneCall(mem frames.Memory, from uint64, words int, target uint
 }
 
 func (p *process) followsCallOf(ret, target uint64) bool {
-	m := p.moduleAt(ret - 1)
-	if m == nil || m.Generated || m.Calls == nil {
-		return false
-	}
-	call, ok := m.Calls.CallBefore(ret - m.Bias)
-	return ok && call.Direct && call.Target+m.Bias == target
+	call, m, ok := p.callBefore(ret)
+	return ok && !m.Generated && call.Direct && call.Target == target
 }
 
 func (p *process) word(addr uint64, size int) (uint64, bool) {

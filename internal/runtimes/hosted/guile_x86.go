@@ -13,7 +13,7 @@ import (
 //
 // Source: libguile/jit.c (emit_entry_trampoline, scm_jit_enter_mcode).
 type guile struct {
-	*process
+	base
 	frame *proof
 	entry *trampoline
 	calls map[uint64]uint64 // target by return address
@@ -22,14 +22,11 @@ type guile struct {
 const maxCalls = 1 << 12
 
 func newGuile(p *process) Runtime {
-	g := &guile{process: p, calls: map[uint64]uint64{}}
+	g := &guile{base: base{p}, calls: map[uint64]uint64{}}
 	g.frame = newProof(nil)
 	g.frame.prove = g.prove
 	return g
 }
-
-// Owns implements [Runtime].
-func (g *guile) Owns(*frames.Module) bool { return true }
 
 // Update implements [Runtime].
 func (g *guile) Update(mods []*frames.Module) {
@@ -39,12 +36,6 @@ func (g *guile) Update(mods []*frames.Module) {
 
 // EarlyRules implements [Runtime].
 func (g *guile) EarlyRules() frames.RuleSource { return ruleFunc(g.rule) }
-
-// LateRules implements [Runtime].
-func (g *guile) LateRules() frames.RuleSource { return nil }
-
-// FileRules implements [Runtime].
-func (g *guile) FileRules() frames.RuleSource { return nil }
 
 func (g *guile) rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if pc := q.Lookup(g.o.Arch); g.entry != nil && pc >= g.entry.start && pc < g.entry.end {

@@ -18,7 +18,7 @@ import (
 // Sources: vm_x64.dasc ("rsp entering interpreter", SAVE_CFRAME, SAVE_L; JLOOP), lj_jit.h (GCtrace, jit_State),
 // lj_frame.h (CFRAME_RAWMASK).
 type luaJIT struct {
-	*process
+	base
 	frame  *proof
 	size   int64 // of the C frame with return address
 	table  int64 // offset of the trace array in the dispatch table
@@ -67,7 +67,7 @@ const luaJLoop = 80
 
 // newLuaJIT gives nil if the interpreter's instructions are unknown.
 func newLuaJIT(p *process) Runtime {
-	l := &luaJIT{process: p}
+	l := &luaJIT{base: base{p}}
 	var rule frames.Rule
 	p.eachText(p.lib, luaHandler+luaJLoop, func(addr uint64, code []byte) bool {
 		if l.size == 0 {
@@ -131,9 +131,6 @@ func (l *luaJIT) readJLoop(code []byte) {
 	l.mcode = int64(int8(code[14]))
 	l.below = 16
 }
-
-// Owns implements [Runtime].
-func (l *luaJIT) Owns(*frames.Module) bool { return true }
 
 // Update implements [Runtime].
 func (l *luaJIT) Update(mods []*frames.Module) {

@@ -184,10 +184,13 @@ func TestCallFromCToLisp(t *testing.T) {
 }
 
 func TestMarkersAndArchitectures(t *testing.T) {
-	for symbol, kind := range map[string]Kind{"luaJIT_setmode": LuaJIT, "scm_with_guile": Guile, "S_generic_invoke": Chez,
-		"erts_dirty_process_main": BEAM, "call_into_lisp": SBCL, "pypy_execute_source": PyPy, "main": None} {
-		if got := Marked(symbol); got != kind {
-			t.Errorf("%s marks %d, want %d", symbol, got, kind)
+	lib := &frames.Module{Name: "lib"}
+	for symbol, kind := range map[string]*Kind{"luaJIT_setmode": LuaJIT, "scm_with_guile": Guile,
+		"S_generic_invoke": Chez, "erts_dirty_process_main": BEAM, "call_into_lisp": SBCL, "pypy_execute_source": PyPy,
+		"main": nil} {
+		if m, got := find(&lispHost{o: Options{Modules: []*frames.Module{lib}}, marked: lib, symbol: symbol}); got != kind ||
+			(m == lib) != (kind != nil) {
+			t.Errorf("%s marks %+v in %v, want %+v", symbol, got, m, kind)
 		}
 	}
 	o := newFake().process(nil)
@@ -211,7 +214,7 @@ func FuzzRuntimes(f *testing.F) {
 		}
 		o := p.process(calls{entryRet: entry, luaRet: 0}, luaRule)
 		o.Entry = entry
-		for kind := LuaJIT; kind <= PyPy; kind++ {
+		for _, kind := range kinds {
 			r := New(kind, o.Modules[0], o)
 			if r == nil {
 				continue

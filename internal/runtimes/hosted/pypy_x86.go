@@ -14,7 +14,7 @@ import (
 // Source: rpython/jit/backend/x86/arch.py (FRAME_FIXED_SIZE) and assembler.py (_call_header, _call_header_vmprof,
 // _call_footer).
 type pypy struct {
-	oneFrame
+	base
 	frame  *proof
 	places map[uint64]pypyPlace // by pc
 }
@@ -70,7 +70,7 @@ type pypyPlace struct {
 }
 
 func newPyPy(p *process) Runtime {
-	y := &pypy{oneFrame: oneFrame{p}, places: map[uint64]pypyPlace{}}
+	y := &pypy{base: base{p}, places: map[uint64]pypyPlace{}}
 	y.frame = newProof(nil)
 	for reg := range pypySaved {
 		y.frame.row.Regs[reg] = frames.RegRule{Kind: frames.RuleValExpr, Expr: pypyReg{y, reg}}
@@ -81,7 +81,7 @@ func newPyPy(p *process) Runtime {
 
 // Update implements [Runtime].
 func (y *pypy) Update(mods []*frames.Module) {
-	y.oneFrame.Update(mods)
+	y.base.Update(mods)
 	clear(y.places)
 }
 
@@ -195,13 +195,9 @@ func (y *pypy) bodyCFA(pc, sp uint64, mem frames.Memory) (cfa, unread uint64, ok
 // calledFrom reports whether ret follows a compiled call of the routine at pc. A call by r11 counts only if at most one
 // word is pushed: compiled code makes more room.
 func (y *pypy) calledFrom(ret, pc, pushed uint64) bool {
-	m := y.moduleAt(ret - 1)
-	if m == nil || !m.Generated || m.Calls == nil {
-		return false
-	}
-	call, ok := m.Calls.CallBefore(ret - m.Bias)
-	if !ok || call.Direct {
-		return ok && pc-(call.Target+m.Bias) < pypyRoutine
+	call, m, ok := y.callBefore(ret)
+	if !ok || !m.Generated || call.Direct {
+		return ok && m.Generated && pc-call.Target < pypyRoutine
 	}
 	var b [len(pypyCalls)]byte
 	return pushed <= 8 && y.o.Read(ret-uint64(len(b)), b[:]) == len(b) && b == pypyCalls

@@ -3,7 +3,6 @@
 package hosted
 
 import (
-	"maps"
 	"slices"
 
 	"prywalk/frames"
@@ -14,7 +13,7 @@ import (
 type System struct {
 	managed.Plain
 	lib     *frames.Module // library or program
-	kind    Kind
+	kind    *Kind
 	runtime Runtime
 }
 
@@ -28,7 +27,7 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 		return nil, nil
 	}
 	o := Options{Arch: h.Arch(), Read: h.Read, Modules: h.Modules()}
-	if name := kind.Entry(); name != "" {
+	if name := kind.Entry; name != "" {
 		if s := h.OwnSymbols(lib, name); len(s) > 0 {
 			o.Entry = s[0].Addr
 		}
@@ -40,21 +39,29 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 	return s, nil
 }
 
-var marks = slices.Sorted(maps.Keys(markers))
+// Symbols are the names that [Detect] asks of each module.
+var Symbols = func() (all []string) {
+	for _, k := range kinds {
+		all = append(all, k.Marker)
+	}
+	return all
+}()
 
-func find(h managed.Host) (*frames.Module, Kind) {
+// find gives the first module with a runtime, or nil.
+func find(h managed.Host) (*frames.Module, *Kind) {
 	for _, m := range h.Modules() {
-		for _, s := range h.OwnSymbols(m, marks...) {
-			if s.Function && s.Exported {
-				return m, Marked(s.Name)
+		for _, s := range h.OwnSymbols(m, Symbols...) {
+			i := slices.IndexFunc(kinds, func(k *Kind) bool { return k.Marker == s.Name })
+			if i >= 0 && s.Function && s.Exported {
+				return m, kinds[i]
 			}
 		}
 	}
-	return nil, None
+	return nil, nil
 }
 
 // Name implements [managed.Runtime].
-func (s *System) Name() string { return s.kind.String() }
+func (s *System) Name() string { return s.kind.Name }
 
 // Attach implements [managed.Runtime].
 func (s *System) Attach(h managed.Host) bool {
@@ -66,9 +73,7 @@ func (s *System) Attach(h managed.Host) bool {
 		s.lib.Owner, s.lib.Sources = s, append([]frames.RuleSource{own}, s.lib.Sources...)
 	}
 	for _, m := range managed.Unowned(h) {
-		if s.runtime.Owns(m) {
-			s.setSources(m)
-		}
+		s.setSources(m)
 	}
 	return true
 }
@@ -83,17 +88,14 @@ func (s *System) setSources(m *frames.Module) {
 	m.Owner, m.NoFP = s, true
 }
 
-// oneFrame is the base of runtimes with one machine frame.
-type oneFrame struct{ *process }
-
-// Owns implements [Runtime].
-func (oneFrame) Owns(*frames.Module) bool { return true }
+// base has the common answers of a [Runtime].
+type base struct{ *process }
 
 // Update implements [Runtime].
-func (f oneFrame) Update(mods []*frames.Module) { f.o.Modules = mods }
+func (b base) Update(mods []*frames.Module) { b.o.Modules = mods }
 
 // LateRules implements [Runtime].
-func (oneFrame) LateRules() frames.RuleSource { return nil }
+func (base) LateRules() frames.RuleSource { return nil }
 
 // FileRules implements [Runtime].
-func (oneFrame) FileRules() frames.RuleSource { return nil }
+func (base) FileRules() frames.RuleSource { return nil }

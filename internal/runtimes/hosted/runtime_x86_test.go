@@ -3,6 +3,7 @@
 package hosted
 
 import (
+	"cmp"
 	"testing"
 
 	"prywalk/frames"
@@ -14,7 +15,8 @@ import (
 type lispHost struct {
 	managed.Host
 	o      Options
-	marked *frames.Module // exports SBCL's symbol; nil: none
+	marked *frames.Module // exports the symbol; nil: none
+	symbol string         // "": SBCL's
 }
 
 func (h *lispHost) Arch() frames.Arch              { return h.o.Arch }
@@ -26,7 +28,7 @@ func (h *lispHost) OwnSymbols(m *frames.Module, _ ...string) []managed.Symbol {
 	if m != h.marked {
 		return nil
 	}
-	return []managed.Symbol{{Name: "call_into_lisp", Function: true, Exported: true}}
+	return []managed.Symbol{{Name: cmp.Or(h.symbol, SBCL.Marker), Function: true, Exported: true}}
 }
 
 func TestRulesForARuntimesFileAreAddedOnce(t *testing.T) {

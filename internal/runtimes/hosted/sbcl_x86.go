@@ -14,7 +14,7 @@ import (
 //
 // Source: src/compiler/x86-64/call.lisp (allocate-frame, xep-allocate-frame, return).
 type sbcl struct {
-	*process
+	base
 	frame   *proof
 	entered uint64 // return address of C's call of Lisp
 }
@@ -38,7 +38,7 @@ var (
 const lispRoutine = 2 << 10
 
 func newSBCL(p *process) Runtime {
-	s := &sbcl{process: p}
+	s := &sbcl{base: base{p}}
 	s.frame = newProof(nil)
 	s.frame.setLost()
 	s.frame.prove = s.prove
@@ -47,19 +47,10 @@ func newSBCL(p *process) Runtime {
 	return s
 }
 
-// Owns implements [Runtime].
-func (s *sbcl) Owns(*frames.Module) bool { return true }
-
-// Update implements [Runtime].
-func (s *sbcl) Update(mods []*frames.Module) { s.o.Modules = mods }
-
 // EarlyRules implements [Runtime].
 func (s *sbcl) EarlyRules() frames.RuleSource {
 	return ruleFunc(func(frames.Query) (frames.Rule, *frames.Row, bool) { return s.frame.rule() })
 }
-
-// LateRules implements [Runtime].
-func (s *sbcl) LateRules() frames.RuleSource { return nil }
 
 // FileRules implements [Runtime]. At C's call of Lisp, call frame information assumes the callee's rbp, but Lisp
 // returns the caller's.
@@ -133,13 +124,9 @@ func isCall(code []byte) bool {
 
 // inRoutine reports whether the word at sp follows a direct call of code shortly before pc.
 func (s *sbcl) inRoutine(mem frames.Memory, sp, pc uint64) bool {
-	ret, ok := mem.Word(sp)
-	m := s.moduleAt(ret - 1)
-	if !ok || m == nil || m.Calls == nil {
-		return false
-	}
-	call, ok := m.Calls.CallBefore(ret - m.Bias)
-	return ok && call.Direct && pc-(call.Target+m.Bias) < lispRoutine
+	ret, readable := mem.Word(sp)
+	call, _, ok := s.callBefore(ret)
+	return readable && ok && call.Direct && pc-call.Target < lispRoutine
 }
 
 func (s *sbcl) prove(regs *frames.Regs, mem frames.Memory, pc uint64) (cfa, unread uint64, ok bool) {
@@ -165,15 +152,6 @@ func (s *sbcl) prove(regs *frames.Regs, mem frames.Memory, pc uint64) (cfa, unre
 		return 0, cfa - 8, false
 	}
 	return cfa, 0, s.followsCall(ret)
-}
-
-func (p *process) followsCall(ret uint64) bool {
-	m := p.moduleAt(ret - 1)
-	if m == nil || m.Calls == nil {
-		return false
-	}
-	_, ok := m.Calls.CallBefore(ret - m.Bias)
-	return ok
 }
 
 type lispFP struct{ s *sbcl }
