@@ -63,7 +63,7 @@ func embeddedParts(t *testing.T, flags ...string) (*fileRules, map[string]uint64
 		at[f.SymbolName(elffile.SymTab, &syms[i])] = syms[i].Value
 	}
 	p := &fileRules{}
-	p.prepare(f, nil)
+	p.prepare(&fileSymbols{elf: f})
 	return p, at
 }
 

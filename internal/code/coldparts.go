@@ -14,8 +14,7 @@ import (
 // coldParts maps cold parts to their functions by name: NAME.cold (GCC, LLVM), NAME.cold.N (older GCCs, BOLT).
 // Built on first use.
 type coldParts struct {
-	elf   *elffile.File
-	from  *debugFiles
+	*fileSymbols
 	built bool
 	parts []coldPart
 }
@@ -49,7 +48,7 @@ type funcSymbol struct {
 }
 
 func (c *coldParts) build() {
-	eachTable(c.elf, c.from, func(f *elffile.File, kind elffile.SymbolKind) {
+	c.Tables(func(f *elffile.File, kind elffile.SymbolKind) {
 		if kind != elffile.SymTab {
 			return // .dynsym lacks local symbols
 		}

@@ -57,7 +57,7 @@ func TestColdPartsBelongToTheFunctionOfTheirUnit(t *testing.T) {
 		t.Fatal(err)
 	}
 	var p fileRules
-	p.prepare(f, nil)
+	p.prepare(&fileSymbols{elf: f})
 	found := 0
 	var parent *elffile.Symbol
 	for i := range syms { // function before part, in the same unit; the global one anywhere

@@ -166,8 +166,8 @@ func TestBoundsOfStrippedFunctionsComeFromEmbeddedDebugData(t *testing.T) {
 	embed(t, exe, "-S", "--keep-symbol=inner", "--keep-symbol=outer")
 	f := openELF(t, exe)
 	var p, bare fileRules
-	p.prepare(f, &debugFiles{elf: f, path: exe})
-	bare.prepare(f, nil)
+	p.prepare(&fileSymbols{elf: f, from: &debugFiles{elf: f, path: exe}})
+	bare.prepare(&fileSymbols{elf: f})
 	syms, err := whole.Symbols(elffile.SymTab)
 	if err != nil {
 		t.Fatal(err)
@@ -200,7 +200,7 @@ func TestDebugFilesAreOpenedOnlyForCodeWithoutOtherInformation(t *testing.T) {
 		return nil, os.ErrNotExist
 	}}
 	var p fileRules
-	p.prepare(f, debug)
+	p.prepare(&fileSymbols{elf: f, from: debug})
 	query := func(pc uint64) {
 		for _, s := range p.sources {
 			if _, _, ok := s.Rule(frames.Query{PC: pc}); ok {

@@ -262,7 +262,9 @@ func (h *host) OwnSymbols(m *frames.Module, names ...string) []managed.Symbol {
 	if img == nil {
 		return nil
 	}
-	out := slices.Clone(img.ownSymbols(names))
+	img.mu.Lock()
+	out := img.symbols.own(names)
+	img.mu.Unlock()
 	for i := range out {
 		out[i].Addr += m.Bias
 	}

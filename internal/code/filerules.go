@@ -7,7 +7,6 @@ import (
 
 	"prywalk/frames"
 	"prywalk/heuristics"
-	"prywalk/internal/elffile"
 	"prywalk/internal/managed"
 	"prywalk/internal/runtimes"
 )
@@ -25,7 +24,8 @@ type fileRules struct {
 
 // prepare makes the sources by falling trust: the table of a language, the file's call frame information, that of its
 // debug files, the analysis of instructions. The walker goes on by frame pointer and scan ([frames.Method]).
-func (p *fileRules) prepare(f *elffile.File, debug *debugFiles) {
+func (p *fileRules) prepare(symbols *fileSymbols) {
+	f := symbols.elf
 	p.bounds = append(p.bounds, stubs(f.PLTs()))
 	if p.table = runtimes.TableOf(f); p.table != nil {
 		p.add(p.table)
@@ -33,11 +33,10 @@ func (p *fileRules) prepare(f *elffile.File, debug *debugFiles) {
 	if own := CFI(f, p.table == nil); own != nil { // with a table, debugCFI has .debug_frame
 		p.add(own)
 	}
-	p.add(&debugCFI{elf: f, from: debug, table: p.table})
-	p.bounds = append(p.bounds, &funcIndex{elf: f, from: debug})
-	p.cold = coldParts{elf: f, from: debug}
+	p.add(&debugCFI{elf: f, from: symbols.from, table: p.table})
+	p.bounds = append(p.bounds, &funcIndex{fileSymbols: symbols})
+	p.cold = coldParts{fileSymbols: symbols}
 	for _, builtinsOf := range runtimes.Builtins {
-		symbols := func(yield func(*elffile.File, elffile.SymbolKind)) { eachTable(f, debug, yield) }
 		p.builtins = append(p.builtins, builtinsOf(f, symbols))
 	}
 	p.code = heuristics.New(heuristics.Options{Arch: f.Arch(), Code: &fileCode{f: f}, Funcs: p, Entry: f.Entry})

@@ -32,7 +32,7 @@ func FuzzFileRules(f *testing.F) {
 			return
 		}
 		var p fileRules
-		p.prepare(e, &debugFiles{elf: e, path: "/seed"})
+		p.prepare(&fileSymbols{elf: e, from: &debugFiles{elf: e, path: "/seed"}})
 		for _, at := range []uint64{pc, e.Entry, 0} {
 			for _, s := range p.sources {
 				s.Rule(frames.Query{PC: at})

@@ -11,8 +11,7 @@ import (
 
 // funcIndex is built from a file's symbols on first use.
 type funcIndex struct {
-	elf   *elffile.File
-	from  *debugFiles
+	*fileSymbols
 	built bool
 	funcs []funcRange
 }
@@ -41,7 +40,7 @@ func (x *funcIndex) FuncRange(pc uint64) (start, end uint64, ok bool) {
 
 func (x *funcIndex) build() {
 	x.built = true
-	eachTable(x.elf, x.from, func(f *elffile.File, kind elffile.SymbolKind) {
+	x.Tables(func(f *elffile.File, kind elffile.SymbolKind) {
 		syms, _ := f.Symbols(kind)
 		defer f.FreeSymbols(syms)
 		if x.elf.Memory().Take(int64(len(syms))*funcCost, "functions") == nil {
@@ -64,20 +63,6 @@ func (t stubs) FuncRange(pc uint64) (start, end uint64, ok bool) {
 		}
 	}
 	return 0, 0, false
-}
-
-// eachTable calls yield for .symtab, else for .dynsym and the symbol tables of debug files.
-func eachTable(f *elffile.File, from *debugFiles, yield func(*elffile.File, elffile.SymbolKind)) {
-	if f.HasSymbols(elffile.SymTab) {
-		yield(f, elffile.SymTab)
-		return
-	}
-	yield(f, elffile.DynSym)
-	for _, debugFile := range from.all() {
-		if debugFile.HasSymbols(elffile.SymTab) {
-			yield(debugFile, elffile.SymTab)
-		}
-	}
 }
 
 func compareRanges(a, b funcRange) int {

@@ -52,7 +52,7 @@ func TestBoundsComeFromSymbolsWithoutFrameInformation(t *testing.T) {
 		t.Fatal(err)
 	}
 	var p fileRules
-	p.prepare(f, nil)
+	p.prepare(&fileSymbols{elf: f})
 	for i := range syms {
 		name := f.SymbolName(elffile.SymTab, &syms[i])
 		if name != "main" && name != "inner" {
@@ -71,7 +71,7 @@ func TestBoundsComeFromSymbolsWithoutFrameInformation(t *testing.T) {
 func TestEachPLTEntryIsAFunction(t *testing.T) {
 	f := compiled(t, twoFunctions, "-O1", "-fcf-protection=none", "-Wl,-z,lazy")
 	var p fileRules
-	p.prepare(f, nil)
+	p.prepare(&fileSymbols{elf: f})
 	plt := f.Section(".plt")
 	if plt == nil {
 		t.Skip("the linker writes no .plt")
@@ -87,7 +87,7 @@ func TestFileWithoutSymbolsAndCFIHasNoBounds(t *testing.T) {
 	f := compiled(t, "int main(void){return 0;}", "-s", "-nostartfiles", "-Wl,-e,main", "-static",
 		"-fno-asynchronous-unwind-tables")
 	var p fileRules
-	p.prepare(f, nil)
+	p.prepare(&fileSymbols{elf: f})
 	if _, _, ok := p.FuncRange(f.Entry); ok {
 		t.Error("a file without symbols and CFI has bounds")
 	}
@@ -96,7 +96,7 @@ func TestFileWithoutSymbolsAndCFIHasNoBounds(t *testing.T) {
 func BenchmarkFuncRange(b *testing.B) {
 	f := compiled(b, twoFunctions)
 	var p fileRules
-	p.prepare(f, nil)
+	p.prepare(&fileSymbols{elf: f})
 	b.ReportAllocs()
 	for b.Loop() {
 		p.FuncRange(f.Entry)

@@ -9,7 +9,6 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/elffile"
-	"prywalk/internal/managed"
 )
 
 // Image is an ELF file with code. ELF is not safe for concurrent use; the rule sources are.
@@ -26,13 +25,13 @@ type Image struct {
 	// Deleted: the file is unlinked.
 	Deleted bool
 
-	usage            usage
-	file             *pooledFile // nil: not in a pool
-	mu               sync.Mutex
-	rules            atomic.Pointer[fileRules] // nil: not made
-	debug            debugFiles
-	symbolsByName    map[string]symbolRange
-	ownSymbolsByName map[string][]managed.Symbol
+	usage         usage
+	file          *pooledFile // nil: not in a pool
+	mu            sync.Mutex
+	rules         atomic.Pointer[fileRules] // nil: not made
+	debug         debugFiles
+	symbolsByName map[string]symbolRange
+	symbols       fileSymbols
 }
 
 var lastImage atomic.Uint64
@@ -45,6 +44,7 @@ func newImage(r io.ReaderAt, size int64, m *Mapping) (*Image, error) {
 	f.Memory().Rename(m.Path)
 	img := &Image{ID: lastImage.Add(1), Path: m.Path, BuildID: f.BuildID(), ELF: f, Deleted: m.Deleted}
 	img.debug.elf, img.debug.path = f, m.Path
+	img.symbols.elf, img.symbols.from = f, &img.debug
 	return img, nil
 }
 
@@ -71,7 +71,7 @@ func (img *Image) preparedRules() *fileRules {
 	p := img.rules.Load()
 	if p == nil {
 		p = &fileRules{}
-		p.prepare(img.ELF, &img.debug)
+		p.prepare(&img.symbols)
 		img.rules.Store(p)
 	}
 	return p
@@ -106,6 +106,7 @@ func (img *Image) Clone() (*Image, error) {
 		Deleted: img.Deleted,
 	}
 	t.debug.elf, t.debug.path = f, img.Path
+	t.symbols.elf, t.symbols.from = f, &t.debug
 	return t, nil
 }
 

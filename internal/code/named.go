@@ -4,11 +4,9 @@ package code
 
 import (
 	"slices"
-	"strings"
 
 	"prywalk/frames"
 	"prywalk/internal/elffile"
-	"prywalk/internal/managed"
 )
 
 // symbolRange is in file addresses.
@@ -55,40 +53,6 @@ func findSymbol(f *elffile.File, kind elffile.SymbolKind, name string) (found sy
 	})
 	return found
 }
-
-// ownSymbols returns the file's own symbols of these names, at most maxOwned. Cached.
-func (img *Image) ownSymbols(names []string) []managed.Symbol {
-	img.mu.Lock()
-	defer img.mu.Unlock()
-	key := strings.Join(names, " ")
-	if s, ok := img.ownSymbolsByName[key]; ok {
-		return s
-	}
-	found := map[managed.Symbol]bool{}
-	var list []managed.Symbol
-	for _, kind := range []elffile.SymbolKind{elffile.DynSym, elffile.SymTab} {
-		img.ELF.EachNamed(kind, names, func(name int, s *elffile.Symbol) bool {
-			if s.Section == elffile.SectionUndef {
-				return true
-			}
-			at := managed.Symbol{Name: names[name], Addr: s.Value, Size: s.Size, Function: s.Type() == elffile.SymFunc}
-			if !found[at] && len(list) < maxOwned {
-				at.Exported = kind == elffile.DynSym
-				list = append(list, at)
-				at.Exported = false
-				found[at] = true
-			}
-			return true
-		})
-	}
-	if img.ownSymbolsByName == nil || len(img.ownSymbolsByName) >= maxNames {
-		img.ownSymbolsByName = map[string][]managed.Symbol{}
-	}
-	img.ownSymbolsByName[key] = list
-	return list
-}
-
-const maxOwned = 1 << 10
 
 func (img *Image) section(name string) (addr uint64, content []byte, ok bool) {
 	img.mu.Lock()

@@ -61,7 +61,7 @@ func (img *Image) drop() (named bool) {
 func (img *Image) dropHeaders() {
 	img.mu.Lock()
 	defer img.mu.Unlock()
-	img.symbolsByName, img.ownSymbolsByName = nil, nil
+	img.symbolsByName, img.symbols.named = nil, nil
 	img.ELF.FreeAll()
 }
 

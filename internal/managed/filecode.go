@@ -32,8 +32,13 @@ type TableReader interface {
 	Read(f *elffile.File) FileTable
 }
 
-// SymbolTables yields the symbol tables of a file and its debug file.
-type SymbolTables func(yield func(f *elffile.File, kind elffile.SymbolKind))
+// FileSymbols are the symbols of a file. For one without a symbol table of its own, those of its debug file are added.
+type FileSymbols interface {
+	// Tables yields the symbol tables.
+	Tables(yield func(f *elffile.File, kind elffile.SymbolKind))
+	// Named gives all symbols with these names.
+	Named(names ...string) []Symbol
+}
 
 // Builtins is a runtime's own generated code that is part of a file. Not safe for concurrent use.
 type Builtins interface {

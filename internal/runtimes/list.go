@@ -5,6 +5,8 @@
 package runtimes
 
 import (
+	"slices"
+
 	"prywalk/internal/elffile"
 	"prywalk/internal/managed"
 	"prywalk/internal/runtimes/cpython"
@@ -25,6 +27,9 @@ var List = []managed.Detector{
 	gdbjit.Detect, hosted.Detect, hosted.DetectHaskell, golang.Detect,
 }
 
+// Symbols has the names of symbols that detectors ask of each module.
+var Symbols = slices.Concat(ruby.Symbols, v8.Symbols, gdbjit.Symbols, hosted.Symbols)
+
 // Tables has the languages whose compilers put tables of functions into ELF files; a file has at most one.
 var Tables = []managed.TableReader{golang.Files{}}
 
@@ -40,4 +45,4 @@ func TableOf(f *elffile.File) managed.FileTable {
 
 // Builtins has the run-time systems with code in ELF files that follows a convention of its own. Each makes its part of
 // a file, which is read on first use.
-var Builtins = []func(f *elffile.File, symbols managed.SymbolTables) managed.Builtins{v8.BuiltinsOf}
+var Builtins = []func(f *elffile.File, symbols managed.FileSymbols) managed.Builtins{v8.BuiltinsOf}

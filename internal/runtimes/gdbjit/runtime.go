@@ -15,7 +15,8 @@ type Runtime struct {
 	code *Code
 }
 
-const descriptor = "__jit_debug_descriptor"
+// Symbols are the names that [Detect] asks of each module.
+var Symbols = []string{"__jit_debug_descriptor"}
 
 // Detect implements [managed.Detector]. It searches for lists only if there is code without a file that no other
 // run-time system owns.
@@ -28,7 +29,7 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 
 func descriptors(h managed.Host) (lists []uint64) {
 	for _, m := range h.Modules() {
-		for _, s := range h.OwnSymbols(m, descriptor) {
+		for _, s := range h.OwnSymbols(m, Symbols...) {
 			if !s.Function && s.Size == descriptorSize {
 				lists = append(lists, s.Addr)
 			}

@@ -23,7 +23,7 @@ func (h listHost) Modules() []*frames.Module      { return h.mods }
 func (h listHost) Read(addr uint64, b []byte) int { return h.read(addr, b) }
 func (h listHost) Flow() *heuristics.Source       { return nil }
 func (h listHost) OwnSymbols(*frames.Module, ...string) []managed.Symbol {
-	return []managed.Symbol{{Name: descriptor, Addr: listAt, Size: descriptorSize}}
+	return []managed.Symbol{{Name: Symbols[0], Addr: listAt, Size: descriptorSize}}
 }
 
 // otherRules are rules of another runtime for code of its own.

@@ -23,6 +23,9 @@ const (
 	symSymbols = "ruby_global_symbols"
 )
 
+// Symbols are the names that [Detect] asks of each module.
+var Symbols = []string{symVersion, symObject}
+
 // Detect implements [managed.Detector].
 func Detect(h managed.Host) (managed.Runtime, error) {
 	if h.Arch() != frames.X86_64 {
@@ -32,7 +35,7 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 		if m == nil || m.Generated || m.Name == "" || strings.HasPrefix(m.Name, "[") {
 			continue
 		}
-		syms := h.OwnSymbols(m, symVersion, symObject)
+		syms := h.OwnSymbols(m, Symbols...)
 		if len(syms) < 2 {
 			continue
 		}

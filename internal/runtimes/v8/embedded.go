@@ -4,6 +4,7 @@ package v8
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"slices"
 
@@ -14,32 +15,24 @@ import (
 
 // Builtins is V8's code compiled at build time, in the program's file. It implements [managed.Builtins]. Like run-time
 // code it saves only the frame pointer. Symbols give its start and the word with its size (EmbeddedFileWriter in
-// src/snapshot/embedded); they are read on first use.
+// src/snapshot/embedded); they are read on first use, those of functions only if there is such code.
 type Builtins struct {
-	elf    *elffile.File
-	tables managed.SymbolTables
-	found  bool
-	code   span
+	elf     *elffile.File
+	symbols managed.FileSymbols
+	found   bool
+	code    span
 	// continuations are the starts of builtins that deoptimized functions return to.
 	continuations []uint64
 }
 
 // BuiltinsOf makes the Builtins of a file, which is read later.
-func BuiltinsOf(f *elffile.File, tables managed.SymbolTables) managed.Builtins {
-	return &Builtins{elf: f, tables: tables}
+func BuiltinsOf(f *elffile.File, symbols managed.FileSymbols) managed.Builtins {
+	return &Builtins{elf: f, symbols: symbols}
 }
 
 type span struct{ start, end uint64 }
 
 func (s span) has(addr uint64) bool { return addr >= s.start && addr < s.end }
-
-// Prefix and suffixes of the symbols, around the variant.
-const (
-	embeddedBegins = "v8_"
-	embeddedCode   = "_embedded_blob_code_"
-	embeddedData   = "_embedded_blob_code_data_" // up to V8 10, where embeddedCode is a pointer to it
-	embeddedSize   = "_embedded_blob_code_size_"
-)
 
 // KeepsFPOnly implements [managed.Builtins].
 func (e *Builtins) KeepsFPOnly(pc uint64) bool {
@@ -48,10 +41,21 @@ func (e *Builtins) KeepsFPOnly(pc uint64) bool {
 }
 
 func (e *Builtins) search() {
-	if !e.found {
-		e.found = true
-		e.tables(e.find)
+	if e.found {
+		return
 	}
+	e.found = true
+	at := map[string]uint64{}
+	for _, s := range e.symbols.Named(symCode, symInside, symSize) {
+		at[s.Name] = s.Addr
+	}
+	begin := cmp.Or(at[symInside], at[symCode])
+	var size [4]byte
+	if begin == 0 || at[symSize] == 0 || e.elf.ReadAddr(at[symSize], size[:]) != len(size) {
+		return
+	}
+	e.code = span{begin, begin + uint64(binary.LittleEndian.Uint32(size[:]))}
+	e.symbols.Tables(e.findContinuations)
 }
 
 // Continues implements [managed.Builtins], by the names of builtins that deoptimized functions return to
@@ -73,32 +77,11 @@ func isContinuation(name []byte) bool {
 // maxContinued bounds the continuations; V8 14 has 80.
 const maxContinued = 256
 
-func (e *Builtins) find(f *elffile.File, kind elffile.SymbolKind) {
-	var begin, size uint64
-	inside := false
+func (e *Builtins) findContinuations(f *elffile.File, kind elffile.SymbolKind) {
 	_ = f.EachSymbol(kind, func(s *elffile.Symbol) bool {
-		if s.Type() == elffile.SymFunc && len(e.continuations) < maxContinued && isContinuation(f.NameBytes(kind, s)) {
+		if s.Type() == elffile.SymFunc && e.code.has(s.Value) && isContinuation(f.NameBytes(kind, s)) {
 			e.continuations = append(e.continuations, s.Value)
 		}
-		if s.Type() != elffile.SymNoType || s.Size != 0 || s.Section == elffile.SectionUndef {
-			return true
-		}
-		switch name := f.NameBytes(kind, s); {
-		case !bytes.HasPrefix(name, []byte(embeddedBegins)):
-		case bytes.HasSuffix(name, []byte(embeddedData)):
-			begin, inside = s.Value, true
-		case bytes.HasSuffix(name, []byte(embeddedCode)) && !inside:
-			begin = s.Value
-		case bytes.HasSuffix(name, []byte(embeddedSize)):
-			size = s.Value
-		}
-		return true
+		return len(e.continuations) < maxContinued
 	})
-	var b [4]byte
-	if begin == 0 || size == 0 || e.elf.ReadAddr(size, b[:]) != len(b) {
-		return
-	}
-	if end := begin + uint64(binary.LittleEndian.Uint32(b[:])); end > begin {
-		e.code = span{start: begin, end: end}
-	}
 }

@@ -203,7 +203,7 @@ const (
 	symPatch  = "_ZN2v88internal7Version6patch_E"
 	symSizes  = "_ZN2v88internal11interpreter9Bytecodes14kBytecodeSizesE"
 	symCode   = "v8_Default_embedded_blob_code_"
-	symInside = "v8_Default_embedded_blob_code_data_"
+	symInside = "v8_Default_embedded_blob_code_data_" // up to V8 10, where symCode is a pointer to it
 	symSize   = "v8_Default_embedded_blob_code_size_"
 	symNode   = "_ZN4node11per_process8metadataE"
 )
@@ -215,7 +215,8 @@ var symEntries = []string{
 	"Builtins_BaselineOrInterpreterEnterAtNextBytecode",
 }
 
-var symbolNames = func() (all []string) {
+// Symbols are the names that [Detect] asks of each module.
+var Symbols = func() (all []string) {
 	for _, f := range symbols {
 		for _, n := range f.names {
 			all = append(all, prefix+n)
@@ -238,7 +239,7 @@ type described struct {
 // describe reads V8's layout in a module; nil if there is no V8.
 func describe(h managed.Host, m *frames.Module) (*described, error) {
 	at := map[string]managed.Symbol{}
-	for _, s := range h.OwnSymbols(m, symbolNames...) {
+	for _, s := range h.OwnSymbols(m, Symbols...) {
 		at[s.Name] = s
 	}
 	number := func(name string) (int64, bool) {
