@@ -16,6 +16,9 @@ import "prywalk/internal/wire"
 
 type position uint64
 
+// atEntry is the position before a table's first entry.
+const atEntry position = 0
+
 func (p position) offset() int {
 	if p&1 != 0 {
 		return -1
@@ -31,12 +34,12 @@ func zigzag(c *wire.Cursor) int64 {
 	return int64(v>>1) ^ -int64(v&1)
 }
 
-// positionAt returns the last position at or before a place; false: none. flags: the form of V8 14 on, in which a place
-// is unsigned, above two bits of flags.
+// positionAt returns the last position at or before a place, or [atEntry]; false: the table is empty. flags: the form of
+// V8 14 on, in which a place is unsigned, above two bits of flags.
 func positionAt(table []byte, flags bool, place int) (p position, ok bool) {
 	c := wire.Cursor{Bytes: table}
 	at, source := int64(-1), int64(0) // kFunctionEntryBytecodeOffset
-	for !c.Done() {
+	for ; !c.Done(); ok = true {
 		var d int64
 		if flags {
 			d = int64(c.ULEB() >> 2)
@@ -44,10 +47,10 @@ func positionAt(table []byte, flags bool, place int) (p position, ok bool) {
 			d = -(d + 1)
 		}
 		if at += d; at > int64(place) {
-			break
+			return p, true
 		}
 		source += zigzag(&c)
-		p, ok = position(source), true
+		p = position(source)
 	}
 	return p, ok
 }

@@ -160,13 +160,14 @@ func TestBaselineCodeReplacedAfterTheCopyHasNotTheNameOfTheLaterFunction(t *test
 	}
 }
 
-// Offset 0, the first statement, is not where a caller is whose bytecodes could not be read.
-func TestCallerInBaselineCodeWithoutItsTablesHasNoName(t *testing.T) {
+// callerInBaseline gives the frame of a caller in baseline code of function a, whose script has lines of 10 bytes.
+func callerInBaseline(t *testing.T, sizes []byte) (r *Runtime, ref managed.Ref) {
+	t.Helper()
 	b := make([]byte, 0x2000)
-	r := fakeRuntime(version{14, 6}, b)
+	r = fakeRuntime(version{14, 6}, b)
 	start := fakeBaseline(r, b, bytecodesA)
 	known := *r.layout
-	known.sizes = make([]byte, 3*20)
+	known.sizes = sizes
 	const stack, fp = 0x900000, 0x900100
 	words := make([]byte, 0x200)
 	put(words, fp-stack+8, 1)
@@ -178,8 +179,29 @@ func TestCallerInBaselineCodeWithoutItsTablesHasNoName(t *testing.T) {
 		Stack: frames.Region{Addr: stack, Bytes: words}, StackEnd: stack + uint64(len(words))}, At: procmem.Now(),
 		Live: r.live})
 	refs, _ := r.appendCompiled(&frames.Frame{PC: start + 8, FP: fp, SP: stack, Caller: true}, fp+16, nil)
-	if len(refs) != 1 || refs[0] != unprovenRef {
-		t.Errorf("the frame has %+v, want one without a name", refs)
+	if len(refs) != 1 {
+		t.Fatalf("the frame has %+v, want one function", refs)
+	}
+	f := r.byInfo[pointer(sfiA)]
+	f.script = &script{id: 1, name: "a.js", ends: []int32{9, 19, 29, 39}}
+	f.begin, f.start = 11, 2
+	f.positions = []byte{(0 + 1) << 2, 2 * 2 * (21 + 1)} // at bytecode 0 the source's offset 21, in line 3
+	return r, refs[0]
+}
+
+// Offset 0, the first statement, is not where a caller is whose bytecodes could not be read.
+func TestCallerInBaselineCodeWithoutItsTablesHasNoName(t *testing.T) {
+	if _, ref := callerInBaseline(t, make([]byte, 3*20)); ref != unprovenRef {
+		t.Errorf("the frame has %+v, want one without a name", ref)
+	}
+}
+
+// A build without the table of bytecode sizes shows the function only.
+func TestCallerInBaselineCodeWithoutBytecodeSizesHasNoLine(t *testing.T) {
+	r, ref := callerInBaseline(t, nil)
+	out, _ := r.Symbolize(ref, r.live, nil)
+	if len(out) != 1 || out[0].Function != "a" || out[0].StartLine != 2 || out[0].Line != 0 {
+		t.Errorf("the frame is %+v, want function a, from line 2, without a line", out)
 	}
 }
 

@@ -173,6 +173,9 @@ func (r *Runtime) refByClosure(closure uint64, kind uint8) managed.Ref {
 	return unprovenRef
 }
 
+// noPosition is the Position of a Ref to a function whose line is unknown.
+const noPosition = ^uint64(0)
+
 // unprovenRef stands for an unproven function.
 var unprovenRef = managed.Ref{Kind: refUnproven}
 
@@ -305,11 +308,18 @@ func (r *Runtime) appendBaseline(
 	if fn == nil || !r.isProvenFor(fn, closure) || !same && !r.hasClosureOf(fn, closure) {
 		return append(out, unprovenRef), true
 	}
+	ref := managed.Ref{Object: fn.sfi, Cookie: fn.cookie, Kind: refBaseline}
 	at, ok := bytecodeAt(c.positions, r.bytecode(fn), r.layout.sizes, place)
-	if !ok && len(r.layout.sizes) > 0 && !beforeFirstBytecode(c.positions, place) {
-		return append(out, unprovenRef), true
+	switch {
+	case ok:
+		ref.Position = uint64(at)
+	case beforeFirstBytecode(c.positions, place):
+	case len(r.layout.sizes) == 0:
+		ref.Position = noPosition
+	default:
+		ref = unprovenRef
 	}
-	return append(out, managed.Ref{Object: fn.sfi, Position: uint64(at), Cookie: fn.cookie, Kind: refBaseline}), true
+	return append(out, ref), true
 }
 
 const movedName = "[moved]"
@@ -344,9 +354,10 @@ func (r *Runtime) Symbolize(ref managed.Ref, l managed.Live, out []managed.Frame
 		return out, managed.Freed
 	}
 	p, ok := positionAt(f.positions, r.layout.atLeast(14, 0), int(ref.Position))
-	return append(out, r.frame(f, p, ok, kind)), truth
+	return append(out, r.frame(f, p, ok && ref.Position != noPosition, kind)), truth
 }
 
+// frame gives the frame at a position in a function, without a line unless known.
 func (r *Runtime) frame(f *function, p position, known bool, kind string) managed.Frame {
 	if f.script != nil && f.begin < 0 && f.tries < maxTries {
 		r.isUnchanged(f) // moved while read: the answer is kept, so try again first
@@ -355,16 +366,16 @@ func (r *Runtime) frame(f *function, p position, known bool, kind string) manage
 	if f.script == nil {
 		return m
 	}
-	m.File = f.script.name
-	if known {
-		m.Line = r.line(f.script, f.scriptAt, p.offset())
-	}
 	if f.start == 0 {
 		f.start = r.line(f.script, f.scriptAt, f.begin)
-		m.StartLine = f.start
 	}
-	if m.Line == 0 {
+	m.File, m.StartLine = f.script.name, f.start
+	switch {
+	case !known:
+	case p == atEntry:
 		m.Line = f.start
+	default:
+		m.Line = r.line(f.script, f.scriptAt, p.offset())
 	}
 	return m
 }

@@ -38,7 +38,7 @@ var chain = []link{
 
 // is reports whether a frame may be the link's, by its name and line.
 func (l *link) is(c call, leaf bool) bool {
-	return l.name == c.name && (leaf && c.line >= l.from && c.line <= l.to || c.line == l.call || c.line == l.from ||
+	return l.name == c.name && (leaf && c.line >= l.from && c.line <= l.to || c.line == l.call || c.line == 0 ||
 		l.name == "f5" && c.line == 34)
 }
 
@@ -72,8 +72,8 @@ func checkChain(stack []call) (known int, wrong string) {
 		if !leaf && c.name == "f5" && (stack[i-1].name == constructed.name || i == 1 && stack[0].lost() && c.line == 34) {
 			want.call = 34
 		}
-		if !leaf && c.name == want.name && c.line == want.from && (c.typ == "turbofan" || c.typ == "maglev") {
-			// It is about to leave optimized code: it has the line of its beginning, and not the calls inlined there.
+		if c.name == want.name && c.line == 0 && (c.typ == "turbofan" || c.typ == "maglev") {
+			// It is about to leave optimized code: it has no line, and not the calls inlined there.
 			lost = true
 			next++
 			continue
