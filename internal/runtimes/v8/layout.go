@@ -22,19 +22,19 @@ type layout struct {
 	// From the frame pointer (src/execution/frame-constants.h).
 	fpFunction, fpBytecodes, fpOffset int64
 
-	jsShared                                       uint64
-	sfiData, sfiName, sfiScript, sfiFlags          uint64 // SharedFunctionInfo (shared-function-info.tq)
-	scriptSource, scriptName, scriptEnds           uint64 // Script (script.tq)
-	scriptID, scriptFunctions, scriptURL           uint64
-	scopeBounds                                    uint64 // ScopeInfo (scope-info.tq): position of the bounds, or 0
-	bytesLength, bytesPositions, bytesData         uint64 // BytecodeArray (bytecode-array.tq)
-	codeDeopt, codePositions, codeFlags            uint64 // Code (code.h)
-	codeStart, codeSize                            uint64 // codeStart 0: Code contains the instructions
-	head                                           uint64 // bytes before the instructions
-	inlined, literals, shared, inlining, exitStart int    // deoptimization data, in words
-	wrapped                                        bool   // shared is a SharedFunctionInfoWrapper
-	kinds                                          [16]string
-	types                                          types
+	jsShared                               uint64
+	sfiData, sfiName, sfiScript, sfiFlags  uint64 // SharedFunctionInfo (shared-function-info.tq)
+	scriptSource, scriptName, scriptEnds   uint64 // Script (script.tq)
+	scriptID, scriptFunctions, scriptURL   uint64
+	scopeBounds                            uint64 // ScopeInfo (scope-info.tq): position of the bounds, or 0
+	bytesLength, bytesPositions, bytesData uint64 // BytecodeArray (bytecode-array.tq)
+	codeDeopt, codePositions, codeFlags    uint64 // Code (code.h)
+	codeStart, codeSize                    uint64 // codeStart 0: Code contains the instructions
+	head                                   uint64 // bytes before the instructions
+	literals, shared, inlining, exitStart  int    // deoptimization data, in words
+	wrapped                                bool   // shared is a SharedFunctionInfoWrapper
+	kinds                                  [16]string
+	types                                  types
 }
 
 // types are the instance types of objects (src/objects/instance-type.h).
@@ -97,7 +97,7 @@ func layoutOf(v version) layout {
 		scriptSource: 8, scriptName: 16, scriptEnds: 56, scriptID: 64, scriptFunctions: 88, scriptURL: 112,
 		bytesLength: 8, bytesPositions: 32, bytesData: 54,
 		codeDeopt: 16, codePositions: 24, codeFlags: 48, codeSize: 40, head: 96,
-		inlined: 1, literals: 2, shared: 6, inlining: 7, exitStart: 8,
+		literals: 2, shared: 6, inlining: 7, exitStart: 8,
 		kinds: kindsOf(v),
 	}
 	if v.atLeast(10, 0) {
@@ -126,69 +126,67 @@ func layoutOf(v version) layout {
 
 // field is where a symbol's value goes; names are alternatives.
 type field struct {
-	into  func(l *layout, v int64)
+	into  any // *int, *int64, *uint64 or *uint16
 	names []string
 }
 
-func offset(at func(l *layout) *uint64) func(*layout, int64) {
-	return func(l *layout, v int64) { *at(l) = uint64(v) }
+func (f *field) set(v int64) {
+	switch to := f.into.(type) {
+	case *int:
+		*to = int(v)
+	case *int64:
+		*to = v
+	case *uint64:
+		*to = uint64(v)
+	case *uint16:
+		*to = uint16(v)
+	}
 }
 
-func typ(at func(l *layout) *uint16) func(*layout, int64) {
-	return func(l *layout, v int64) { *at(l) = uint16(v) }
-}
-
-func index(at func(l *layout) *int) func(*layout, int64) {
-	return func(l *layout, v int64) { *at(l) = int(v) }
-}
-
-var symbols = []field{
-	{func(l *layout, v int64) { l.fpFunction = v }, []string{"off_fp_function"}},
-	{func(l *layout, v int64) { l.fpBytecodes = v }, []string{"off_fp_bytecode_array"}},
-	{func(l *layout, v int64) { l.fpOffset = v }, []string{"off_fp_bytecode_offset"}},
-	{offset(func(l *layout) *uint64 { return &l.jsShared }), []string{"class_JSFunction__shared__SharedFunctionInfo"}},
-	{offset(func(l *layout) *uint64 { return &l.sfiData }),
-		[]string{"class_SharedFunctionInfo__function_data__Object"}},
-	{offset(func(l *layout) *uint64 { return &l.sfiName }), []string{
-		"class_SharedFunctionInfo__name_or_scope_info__Object",
-		"class_SharedFunctionInfo__name_or_scope_info__Tagged_Object_",
-		"class_SharedFunctionInfo__name_or_scope_info__Tagged_NameOrScopeInfoT_"}},
-	{offset(func(l *layout) *uint64 { return &l.sfiScript }), []string{
-		"class_SharedFunctionInfo__script_or_debug_info__HeapObject",
-		"class_SharedFunctionInfo__script__Tagged_HeapObject_"}},
-	{offset(func(l *layout) *uint64 { return &l.sfiFlags }), []string{"class_SharedFunctionInfo__flags__int"}},
-	{offset(func(l *layout) *uint64 { return &l.scriptSource }), []string{"class_Script__source__Object"}},
-	{offset(func(l *layout) *uint64 { return &l.scriptName }), []string{"class_Script__name__Object"}},
-	{offset(func(l *layout) *uint64 { return &l.scriptEnds }), []string{"class_Script__line_ends__Object"}},
-	{offset(func(l *layout) *uint64 { return &l.bytesData }), []string{"class_BytecodeArray__data__uintptr_t"}},
-	{offset(func(l *layout) *uint64 { return &l.codeStart }), []string{"class_Code__instruction_start__Address"}},
-	{offset(func(l *layout) *uint64 { return &l.codeFlags }), []string{"class_Code__flags__uint32_t"}},
-	{offset(func(l *layout) *uint64 { return &l.codeSize }), []string{"class_Code__instruction_size__int"}},
-	{offset(func(l *layout) *uint64 { return &l.head }), []string{
-		"class_Code__instruction_start__uintptr_t", "class_InstructionStream__instruction_start__uintptr_t"}},
-	{index(func(l *layout) *int { return &l.inlined }), []string{"DeoptimizationDataInlinedFunctionCountIndex"}},
-	{index(func(l *layout) *int { return &l.literals }), []string{"DeoptimizationDataLiteralArrayIndex"}},
-	{index(func(l *layout) *int { return &l.shared }), []string{
-		"DeoptimizationDataSharedFunctionInfoIndex", "DeoptimizationDataWrappedSharedFunctionInfoIndex"}},
-	{index(func(l *layout) *int { return &l.inlining }), []string{"DeoptimizationDataInliningPositionsIndex"}},
-	{typ(func(l *layout) *uint16 { return &l.types.firstFunction }), []string{
-		"type_JSFunction__JS_FUNCTION_TYPE", "FirstJSFunctionType"}},
-	{typ(func(l *layout) *uint16 { return &l.types.lastFunction }), []string{"LastJSFunctionType"}},
-	{typ(func(l *layout) *uint16 { return &l.types.sfi }),
-		[]string{"type_SharedFunctionInfo__SHARED_FUNCTION_INFO_TYPE"}},
-	{typ(func(l *layout) *uint16 { return &l.types.script }), []string{"type_Script__SCRIPT_TYPE"}},
-	{typ(func(l *layout) *uint16 { return &l.types.scope }), []string{"type_ScopeInfo__SCOPE_INFO_TYPE"}},
-	{typ(func(l *layout) *uint16 { return &l.types.bytecodes }), []string{"type_BytecodeArray__BYTECODE_ARRAY_TYPE"}},
-	{typ(func(l *layout) *uint16 { return &l.types.code }), []string{"type_Code__CODE_TYPE"}},
-	{typ(func(l *layout) *uint16 { return &l.types.stream }),
-		[]string{"type_InstructionStream__INSTRUCTION_STREAM_TYPE"}},
-	{typ(func(l *layout) *uint16 { return &l.types.mapType }), []string{"type_Map__MAP_TYPE"}},
-	{typ(func(l *layout) *uint16 { return &l.types.fixedArray }), []string{"type_FixedArray__FIXED_ARRAY_TYPE"}},
-	{typ(func(l *layout) *uint16 { return &l.types.interpreterData }),
-		[]string{"type_InterpreterData__INTERPRETER_DATA_TYPE"}},
-	{typ(func(l *layout) *uint16 { return &l.types.baselineData }), []string{"type_BaselineData__BASELINE_DATA_TYPE"}},
-	{typ(func(l *layout) *uint16 { return &l.types.wrapper }),
-		[]string{"type_SharedFunctionInfoWrapper__SHARED_FUNCTION_INFO_WRAPPER_TYPE"}},
+func (l *layout) fields() []field {
+	t := &l.types
+	to := func(into any, names ...string) field { return field{into, names} }
+	return []field{
+		to(&l.fpFunction, "off_fp_function"),
+		to(&l.fpBytecodes, "off_fp_bytecode_array"),
+		to(&l.fpOffset, "off_fp_bytecode_offset"),
+		to(&l.jsShared, "class_JSFunction__shared__SharedFunctionInfo"),
+		to(&l.sfiData, "class_SharedFunctionInfo__function_data__Object"),
+		to(&l.sfiName,
+			"class_SharedFunctionInfo__name_or_scope_info__Object",
+			"class_SharedFunctionInfo__name_or_scope_info__Tagged_Object_",
+			"class_SharedFunctionInfo__name_or_scope_info__Tagged_NameOrScopeInfoT_"),
+		to(&l.sfiScript,
+			"class_SharedFunctionInfo__script_or_debug_info__HeapObject",
+			"class_SharedFunctionInfo__script__Tagged_HeapObject_"),
+		to(&l.sfiFlags, "class_SharedFunctionInfo__flags__int"),
+		to(&l.scriptSource, "class_Script__source__Object"),
+		to(&l.scriptName, "class_Script__name__Object"),
+		to(&l.scriptEnds, "class_Script__line_ends__Object"),
+		to(&l.bytesData, "class_BytecodeArray__data__uintptr_t"),
+		to(&l.codeStart, "class_Code__instruction_start__Address"),
+		to(&l.codeFlags, "class_Code__flags__uint32_t"),
+		to(&l.codeSize, "class_Code__instruction_size__int"),
+		to(&l.head,
+			"class_Code__instruction_start__uintptr_t",
+			"class_InstructionStream__instruction_start__uintptr_t"),
+		to(&l.literals, "DeoptimizationDataLiteralArrayIndex"),
+		to(&l.shared, "DeoptimizationDataSharedFunctionInfoIndex", "DeoptimizationDataWrappedSharedFunctionInfoIndex"),
+		to(&l.inlining, "DeoptimizationDataInliningPositionsIndex"),
+		to(&t.firstFunction, "type_JSFunction__JS_FUNCTION_TYPE", "FirstJSFunctionType"),
+		to(&t.lastFunction, "LastJSFunctionType"),
+		to(&t.sfi, "type_SharedFunctionInfo__SHARED_FUNCTION_INFO_TYPE"),
+		to(&t.script, "type_Script__SCRIPT_TYPE"),
+		to(&t.scope, "type_ScopeInfo__SCOPE_INFO_TYPE"),
+		to(&t.bytecodes, "type_BytecodeArray__BYTECODE_ARRAY_TYPE"),
+		to(&t.code, "type_Code__CODE_TYPE"),
+		to(&t.stream, "type_InstructionStream__INSTRUCTION_STREAM_TYPE"),
+		to(&t.mapType, "type_Map__MAP_TYPE"),
+		to(&t.fixedArray, "type_FixedArray__FIXED_ARRAY_TYPE"),
+		to(&t.interpreterData, "type_InterpreterData__INTERPRETER_DATA_TYPE"),
+		to(&t.baselineData, "type_BaselineData__BASELINE_DATA_TYPE"),
+		to(&t.wrapper, "type_SharedFunctionInfoWrapper__SHARED_FUNCTION_INFO_WRAPPER_TYPE"),
+	}
 }
 
 // functionTypes is the number of function types in releases without a symbol for it.
@@ -205,6 +203,7 @@ const (
 	symCode   = "v8_Default_embedded_blob_code_"
 	symInside = "v8_Default_embedded_blob_code_data_" // up to V8 10, where symCode is a pointer to it
 	symSize   = "v8_Default_embedded_blob_code_size_"
+	symShift  = prefix + "SmiShiftSize" // bits above a small integer's tag: 31, or 0 with compressed pointers
 	symNode   = "_ZN4node11per_process8metadataE"
 )
 
@@ -217,13 +216,13 @@ var symEntries = []string{
 
 // Symbols are the names that [Detect] asks of each module.
 var Symbols = func() (all []string) {
-	for _, f := range symbols {
+	for _, f := range new(layout).fields() {
 		for _, n := range f.names {
 			all = append(all, prefix+n)
 		}
 	}
 	all = append(all, symEntries...)
-	return append(all, symMajor, symMinor, symBuild, symPatch, symSizes, symCode, symInside, symSize, symNode)
+	return append(all, symMajor, symMinor, symBuild, symPatch, symSizes, symCode, symInside, symSize, symShift, symNode)
 }()
 
 type described struct {
@@ -264,15 +263,22 @@ func describe(h managed.Host, m *frames.Module) (*described, error) {
 			d.full)
 	}
 	d.layout = layoutOf(d.version)
-	for _, f := range symbols {
+	for _, f := range d.fields() {
 		for _, n := range f.names {
 			if v, ok := number(prefix + n); ok {
-				f.into(&d.layout, v)
+				f.set(v)
 			}
 		}
 	}
+	if shift, ok := number(symShift); ok && shift != 31 {
+		return nil, fmt.Errorf("V8 %s has compressed pointers, which are not read; JavaScript has no names", d.full)
+	}
 	if lacks := d.lacks(); lacks != "" {
 		return nil, fmt.Errorf("V8 %s has no symbol %s; JavaScript has no names", d.full, prefix+lacks)
+	}
+	if !d.isWithinHeads() {
+		return nil, fmt.Errorf("V8 %s has symbols of other offsets than its releases (%sclass_…); JavaScript has no names",
+			d.full, prefix)
 	}
 	d.read(h, at, number)
 	return d, nil
@@ -297,6 +303,12 @@ func (d *described) lacks() string {
 		}
 	}
 	return ""
+}
+
+// isWithinHeads reports whether the fields are in the copied heads of their objects.
+func (l *layout) isWithinHeads() bool {
+	return max(l.sfiData, l.sfiName, l.sfiScript, l.sfiFlags) <= sfiSize-8 &&
+		max(l.codeDeopt, l.codePositions, l.codeStart) <= codeHead-8 && max(l.codeFlags, l.codeSize) <= codeHead-4
 }
 
 // maxSizes bounds the bytecode sizes: 256 bytecodes, three operand sizes.

@@ -178,7 +178,7 @@ func (h *heap) text(w uint64, most int) (string, bool) {
 // characters returns a string's characters as UTF-8, or as in memory if ASCII.
 func (h *heap) characters(w uint64, most int) ([]byte, bool) {
 	h.stringsLeft = maxStrings
-	raw, wide, ok := h.raw(w, most, 0)
+	raw, wide, ok := h.raw(w, 0, most, 0)
 	if !ok {
 		return nil, false
 	}
@@ -201,8 +201,8 @@ func (h *heap) characters(w uint64, most int) ([]byte, bool) {
 	return raw, true
 }
 
-// raw reads characters as in memory: one byte each, two if wide.
-func (h *heap) raw(w uint64, most, depth int) (b []byte, wide, ok bool) {
+// raw reads at most most characters from a place on, as in memory: one byte each, two if wide.
+func (h *heap) raw(w uint64, from, most, depth int) (b []byte, wide, ok bool) {
 	object, typ := h.object(w)
 	if object == 0 || typ >= h.nonstring() || depth > maxDepth || h.stringsLeft == 0 {
 		return nil, false, false
@@ -214,14 +214,14 @@ func (h *heap) raw(w uint64, most, depth int) (b []byte, wide, ok bool) {
 		return nil, false, false
 	}
 	length := int(int32(binary.LittleEndian.Uint32(head[stringLength:])))
-	if length < 0 {
+	if length < from {
 		return nil, false, false
 	}
-	length = min(length, most)
+	length = min(length-from, most)
 	wide = typ&oneByte == 0
-	size := length
+	unit := 1
 	if wide {
-		size *= 2
+		unit = 2
 	}
 	if length == 0 {
 		return nil, wide, true
@@ -233,29 +233,24 @@ func (h *heap) raw(w uint64, most, depth int) (b []byte, wide, ok bool) {
 	first, second := binary.LittleEndian.Uint64(head[stringData:]), binary.LittleEndian.Uint64(head[stringSecond:])
 	switch form {
 	case formSequence:
-		return h.bytes(object-tag+stringData, size, wide)
+		return h.bytes(object-tag+stringData+uint64(from*unit), length*unit, wide)
 	case formThin:
-		return h.raw(first, most, depth+1)
+		return h.raw(first, from, length, depth+1)
 	case formExternal:
 		if typ&uncached != 0 {
 			return nil, false, false
 		}
-		return h.bytes(second, size, wide)
+		return h.bytes(second+uint64(from*unit), length*unit, wide)
 	case formSliced:
-		from, ok := smiValue(second)
-		if !ok || from < 0 || from > 1<<29 {
+		offset, ok := smiValue(second)
+		if !ok || offset < 0 {
 			return nil, false, false
 		}
-		b, wide, ok := h.raw(first, from+length, depth+1)
-		skip := from
-		if wide {
-			skip *= 2
-		}
-		if !ok || len(b) < skip {
-			return nil, false, false
-		}
-		return b[skip:], wide, true
+		return h.raw(first, from+offset, length, depth+1)
 	case formCons:
+		if from > 0 {
+			return nil, false, false // slices are of flat strings
+		}
 		return h.joined(first, second, length, depth+1)
 	}
 	return nil, false, false
@@ -282,7 +277,7 @@ func (h *heap) read(at uint64, size int) []byte {
 
 // joined reads a concatenated string, at most its first most characters.
 func (h *heap) joined(first, second uint64, most, depth int) ([]byte, bool, bool) {
-	a, wideA, ok := h.raw(first, most, depth)
+	a, wideA, ok := h.raw(first, 0, most, depth)
 	if !ok {
 		return nil, false, false
 	}
@@ -293,7 +288,7 @@ func (h *heap) joined(first, second uint64, most, depth int) ([]byte, bool, bool
 	if length >= most {
 		return a, wideA, true
 	}
-	b, wideB, ok := h.raw(second, most-length, depth)
+	b, wideB, ok := h.raw(second, 0, most-length, depth)
 	if !ok {
 		return nil, false, false
 	}

@@ -34,8 +34,8 @@ func zigzag(c *wire.Cursor) int64 {
 	return int64(v>>1) ^ -int64(v&1)
 }
 
-// positionAt returns the last position at or before a place, or [atEntry]; false: the table is empty. flags: the form of
-// V8 14 on, in which a place is unsigned, above two bits of flags.
+// positionAt returns the last position at or before a place, or [atEntry]; false: the table is empty. flags: the form
+// of V8 14 on, in which a place is unsigned, above two bits of flags.
 func positionAt(table []byte, flags bool, place int) (p position, ok bool) {
 	c := wire.Cursor{Bytes: table}
 	at, source := int64(-1), int64(0) // kFunctionEntryBytecodeOffset

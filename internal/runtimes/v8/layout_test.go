@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v8
+
+import (
+	"encoding/binary"
+	"strings"
+	"testing"
+
+	"prywalk/frames"
+	"prywalk/internal/managed"
+)
+
+// symbolHost is a process with a word for each symbol.
+type symbolHost struct {
+	fakeHost
+	symbols []managed.Symbol
+}
+
+func (h *symbolHost) OwnSymbols(*frames.Module, ...string) []managed.Symbol { return h.symbols }
+
+// withSymbols gives a process with the symbols of V8 14.6, and others.
+func withSymbols(others map[string]int32) *symbolHost {
+	values := map[string]int32{symMajor: 14, symMinor: 6}
+	for i, name := range []string{"type_JSFunction__JS_FUNCTION_TYPE",
+		"type_SharedFunctionInfo__SHARED_FUNCTION_INFO_TYPE",
+		"type_Script__SCRIPT_TYPE", "type_ScopeInfo__SCOPE_INFO_TYPE", "type_BytecodeArray__BYTECODE_ARRAY_TYPE",
+		"type_Code__CODE_TYPE", "type_InstructionStream__INSTRUCTION_STREAM_TYPE", "type_Map__MAP_TYPE"} {
+		values[prefix+name] = int32(200 + i)
+	}
+	for name, v := range others {
+		values[name] = v
+	}
+	h := &symbolHost{}
+	h.at = fakeAt
+	for name, v := range values {
+		h.symbols = append(h.symbols, managed.Symbol{Name: name, Addr: fakeAt + uint64(len(h.b)), Size: 4})
+		h.b = binary.LittleEndian.AppendUint32(h.b, uint32(v))
+	}
+	return h
+}
+
+func TestLayoutOfSymbolsIsKnown(t *testing.T) {
+	d, err := describe(withSymbols(map[string]int32{prefix + "SmiShiftSize": 31}), &frames.Module{})
+	if err != nil || d.version != (version{14, 6}) || d.types.code != 205 {
+		t.Errorf("%+v, %v; want V8 14.6", d, err)
+	}
+}
+
+// Objects are copied in heads of fixed size.
+func TestOffsetsBeyondTheCopiedHeadsAreRefused(t *testing.T) {
+	for _, name := range []string{"class_Code__instruction_size__int", "class_Code__instruction_start__Address",
+		"class_Code__flags__uint32_t", "class_SharedFunctionInfo__function_data__Object",
+		"class_SharedFunctionInfo__flags__int", "class_SharedFunctionInfo__script__Tagged_HeapObject_",
+		"class_SharedFunctionInfo__name_or_scope_info__Object"} {
+		for _, off := range []int32{1000, 62, -8} {
+			_, err := describe(withSymbols(map[string]int32{prefix + name: off}), &frames.Module{})
+			if err == nil || !strings.Contains(err.Error(), "JavaScript has no names") {
+				t.Errorf("%s = %d: error %v, want that JavaScript has no names", name, off, err)
+			}
+		}
+	}
+}
+
+func TestCompressedPointersAreRefused(t *testing.T) {
+	_, err := describe(withSymbols(map[string]int32{prefix + "SmiShiftSize": 0}), &frames.Module{})
+	if err == nil || !strings.Contains(err.Error(), "compressed pointers") {
+		t.Errorf("error %v, want one about compressed pointers", err)
+	}
+}
+
+// countedReads counts the bytes that are read.
+type countedReads struct {
+	memory
+	n *int
+}
+
+func (c countedReads) Read(addr uint64, b []byte) int {
+	*c.n += len(b)
+	return c.memory.Read(addr, b)
+}
+
+func TestSliceOfALongStringIsReadAlone(t *testing.T) {
+	const parent, slice, mapOfSlice, from = 0x800, 0x700, 0x60, 1 << 20
+	b := make([]byte, parent+stringData+from+0x100)
+	r := fakeRuntime(version{14, 6}, b)
+	fakeFunctions(r, b)
+	put(b, mapOfSlice, pointer(0))
+	binary.LittleEndian.PutUint16(b[mapOfSlice+instanceType:], oneByte|formSliced)
+	fakeString(b, parent, "")
+	binary.LittleEndian.PutUint32(b[parent+stringLength:], from+0x100)
+	copy(b[parent+stringData+from:], "name")
+	put(b, slice, pointer(mapOfSlice))
+	binary.LittleEndian.PutUint32(b[slice+stringLength:], 4)
+	put(b, slice+stringData, pointer(parent))
+	put(b, slice+stringSecond, from<<32)
+	n := 0
+	r.live = countedReads{memory{fakeAt, b}, &n}
+	text, ok := r.text(pointer(slice), maxName)
+	if !ok || text != "name" || n > 1<<10 {
+		t.Errorf("%q, %v, after %d bytes; want \"name\" after few", text, ok, n)
+	}
+}
