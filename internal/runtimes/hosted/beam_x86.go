@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 
 	"prywalk/frames"
+	"prywalk/internal/managed"
 )
 
 // beam finds the frame of Erlang's JIT code (since OTP 24), which runs with sp in an Erlang process's heap. The entry,
@@ -19,7 +20,7 @@ type beam struct {
 	main  uint64
 	below uint64 // C stack below rbx, in bytes
 	size  uint64 // of the frame up to the return address, without alignment
-	frame *proof
+	frame *managed.Proof
 	tries int
 }
 
@@ -41,9 +42,7 @@ func newBeam(p *process) Runtime {
 	if b.main == 0 {
 		return nil
 	}
-	b.frame = newProof(nil)
-	b.frame.setLost()
-	b.frame.prove = b.prove
+	b.frame = newFrame(b.prove)
 	return b
 }
 
@@ -82,8 +81,8 @@ func (b *beam) findEntry(_ uint64, code []byte) bool {
 
 // EarlyRules implements [Runtime].
 func (b *beam) EarlyRules() frames.RuleSource {
-	return ruleFunc(func(frames.Query) (frames.Rule, *frames.Row, bool) {
-		r, row, _ := b.frame.rule()
+	return ruleFunc(func(q frames.Query) (frames.Rule, *frames.Row, bool) {
+		r, row, _ := b.frame.Rule(q)
 		r.Flags = frames.FlagSwitch
 		return r, row, true
 	})

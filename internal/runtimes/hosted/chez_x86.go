@@ -2,7 +2,10 @@
 
 package hosted
 
-import "prywalk/frames"
+import (
+	"prywalk/frames"
+	"prywalk/internal/managed"
+)
 
 // chez finds the frame of Chez Scheme's code, to whose entry S_generic_invoke jumps. The code keeps the entry's sp,
 // apart from words pushed for calls. The caller's registers are lost, and not needed (setjmp).
@@ -11,7 +14,7 @@ import "prywalk/frames"
 type chez struct {
 	base
 	invoke uint64
-	frame  *proof
+	frame  *managed.Proof
 }
 
 // chezWords bounds the words below the return address.
@@ -22,15 +25,13 @@ func newChez(p *process) Runtime {
 	if c.invoke == 0 {
 		return nil
 	}
-	c.frame = newProof(nil)
-	c.frame.setLost()
-	c.frame.prove = c.prove
+	c.frame = newFrame(c.prove)
 	return c
 }
 
 // EarlyRules implements [Runtime].
 func (c *chez) EarlyRules() frames.RuleSource {
-	return ruleFunc(func(frames.Query) (frames.Rule, *frames.Row, bool) { return c.frame.rule() })
+	return c.frame
 }
 
 func (c *chez) prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, unread uint64, ok bool) {

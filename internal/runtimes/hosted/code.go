@@ -3,11 +3,11 @@
 package hosted
 
 import (
-	"encoding/binary"
 	"slices"
 	"sort"
 
 	"prywalk/frames"
+	"prywalk/internal/managed"
 )
 
 // Options are the inputs of a [Runtime].
@@ -127,14 +127,6 @@ func (p *process) followsCallOf(ret, target uint64) bool {
 	return ok && !m.Generated && call.Direct && call.Target == target
 }
 
-func (p *process) word(addr uint64, size int) (uint64, bool) {
-	var b [8]byte
-	if p.o.Read(addr, b[:size]) < size {
-		return 0, false
-	}
-	return binary.LittleEndian.Uint64(b[:]), true
-}
-
 // maxText bounds the searched code, textPart one read, in bytes.
 const (
 	maxText  = 64 << 20
@@ -152,46 +144,13 @@ func (p *process) eachText(m *frames.Module, overlap uint64, f func(addr uint64,
 	}
 }
 
-// proof is a rule that searches its frame and verifies it.
-type proof struct {
-	prove func(regs *frames.Regs, mem frames.Memory, pc uint64) (cfa, unread uint64, ok bool)
-	row   frames.Row
-}
-
-// newProof has registers saved at distances below the CFA.
-func newProof(saved map[uint8]int64) *proof {
-	p := &proof{}
-	p.row.CFAExpr = p
-	p.row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -8}
-	p.setSaved(saved)
-	return p
-}
-
-func (p *proof) setSaved(saved map[uint8]int64) {
-	for reg, below := range saved {
-		p.row.Regs[reg] = frames.RegRule{Kind: frames.RuleOffset, Off: -below}
-	}
-}
-
-func (p *proof) setLost() {
+// newFrame makes the rule of frames whose other registers are lost.
+func newFrame(find managed.FindFrame) *managed.Proof {
+	p := managed.NewProof(find, nil)
 	for _, reg := range compactX86 {
-		p.row.Regs[reg] = frames.RegRule{Kind: frames.RuleUndefined}
+		p.Row.Regs[reg] = frames.RegRule{Kind: frames.RuleUndefined}
 	}
-}
-
-func (p *proof) rule() (frames.Rule, *frames.Row, bool) {
-	return frames.Rule{Method: frames.MethodHeuristic}, &p.row, true
-}
-
-// Eval implements [frames.Expr].
-func (p *proof) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, bool) {
-	cfa, _, ok := p.prove(regs, mem, regs.PC)
-	return cfa, ok
-}
-
-// Prove implements [frames.Prover].
-func (p *proof) Prove(regs *frames.Regs, mem frames.Memory, pc uint64) (cfa, unread uint64, ok bool) {
-	return p.prove(regs, mem, pc)
+	return p
 }
 
 type ruleFunc func(q frames.Query) (frames.Rule, *frames.Row, bool)

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 
 	"prywalk/frames"
+	"prywalk/internal/managed"
 )
 
 // guile finds the frame of Guile's compiled procedures (since 3.0). The library calls a trampoline by a pointer in its
@@ -14,7 +15,7 @@ import (
 // Source: libguile/jit.c (emit_entry_trampoline, scm_jit_enter_mcode).
 type guile struct {
 	base
-	frame *proof
+	frame *managed.Proof
 	entry *trampoline
 	calls map[uint64]uint64 // target by return address
 }
@@ -23,8 +24,7 @@ const maxCalls = 1 << 12
 
 func newGuile(p *process) Runtime {
 	g := &guile{base: base{p}, calls: map[uint64]uint64{}}
-	g.frame = newProof(nil)
-	g.frame.prove = g.prove
+	g.frame = managed.NewProof(g.prove, nil)
 	return g
 }
 
@@ -41,7 +41,7 @@ func (g *guile) rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if pc := q.Lookup(g.o.Arch); g.entry != nil && pc >= g.entry.start && pc < g.entry.end {
 		return frames.Rule{}, nil, false
 	}
-	return g.frame.rule()
+	return g.frame.Rule(q)
 }
 
 func (g *guile) prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, unread uint64, ok bool) {
@@ -69,7 +69,7 @@ func (g *guile) learn(sp uint64, mem frames.Memory) bool {
 		}
 		if t := g.readTrampoline(start); t != nil && sp+uint64(t.size) == at+8 {
 			g.entry = t
-			g.frame.setSaved(t.saved)
+			g.frame.Save(t.saved)
 			return true
 		}
 	}
@@ -95,8 +95,12 @@ func (g *guile) findTarget(ret uint64) uint64 {
 	if ret-g.lib.Start >= g.lib.End-g.lib.Start || g.o.Read(ret-6, b[:]) < len(b) || b[0] != 0xff || b[1] != 0x15 {
 		return 0
 	}
-	to, ok := g.word(ret+uint64(int64(int32(binary.LittleEndian.Uint32(b[2:])))), 8)
-	if !ok || !g.isGenerated(to) {
+	var word [8]byte
+	if g.o.Read(ret+uint64(int64(int32(binary.LittleEndian.Uint32(b[2:])))), word[:]) < len(word) {
+		return 0
+	}
+	to := binary.LittleEndian.Uint64(word[:])
+	if !g.isGenerated(to) {
 		return 0
 	}
 	return to

@@ -23,7 +23,7 @@ type haskell struct {
 	start, end uint64 // of the entry's code
 	left       uint64 // where only the saved registers remain
 	size       uint64 // of the frame without return address
-	frame      *proof
+	frame      *managed.Proof
 }
 
 // haskellSaved are distances below the CFA.
@@ -58,8 +58,7 @@ func newHaskell(p *process, start uint64) *haskell {
 	if !h.readEntry(code[:p.o.Read(start, code[:])]) {
 		return nil
 	}
-	h.frame = newProof(haskellSaved)
-	h.frame.prove = h.prove
+	h.frame = managed.NewProof(h.prove, haskellSaved)
 	return h
 }
 
@@ -115,7 +114,7 @@ func (h *haskell) inFile(m *frames.Module, sources []frames.RuleSource) frames.R
 				break
 			}
 		}
-		return h.frame.rule()
+		return h.frame.Rule(q)
 	})
 }
 

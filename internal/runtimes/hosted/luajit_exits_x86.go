@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"prywalk/frames"
+	"prywalk/internal/managed"
 )
 
 // luaExits are the places in the interpreter where traces end. sp is then the trace's or lower; call frame information
@@ -18,7 +19,7 @@ type luaExits struct {
 	frame      uint64 // rcx is the C frame from here …
 	interp     uint64 // … except here …
 	end        uint64 // … to here
-	exit       *proof
+	exit       *managed.Proof
 }
 
 var (
@@ -63,7 +64,7 @@ func (l *luaJIT) ownRule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	pc, e := q.PC+l.lib.Bias, &l.exits
 	switch {
 	case q.Caller && pc == e.callReturn:
-		return e.exit.rule()
+		return e.exit.Rule(q)
 	case q.Caller:
 		return frames.Rule{}, nil, false
 	case pc < e.frame && pc != e.callReturn, pc >= e.end:
@@ -72,7 +73,7 @@ func (l *luaJIT) ownRule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	case pc == e.interp:
 		return l.exitRow(frames.X86RSP, l.below), nil, true
 	case pc == e.callReturn:
-		return e.exit.rule()
+		return e.exit.Rule(q)
 	}
 	return l.exitRow(frames.X86RCX, 0), nil, true
 }
@@ -80,7 +81,7 @@ func (l *luaJIT) ownRule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 func (l *luaJIT) exitRow(reg uint8, off int64) frames.Rule {
 	r := frames.Rule{Method: frames.MethodHeuristic, CFAReg: reg, CFAOff: int32(l.size + off)}
 	for i, reg := range compactX86 {
-		if p := l.frame.row.Regs[reg]; p.Kind == frames.RuleOffset {
+		if p := l.frame.Row.Regs[reg]; p.Kind == frames.RuleOffset {
 			r.Saved[i], _ = frames.SavedUnits(p.Off)
 		}
 	}
@@ -144,7 +145,7 @@ func (l *luaJIT) partial(pc uint64) (frames.Rule, bool) {
 	}
 	r := frames.Rule{Method: frames.MethodHeuristic, CFAReg: frames.X86RSP, CFAOff: int32(8 * words)}
 	for i, reg := range compactX86 {
-		p := l.frame.row.Regs[reg]
+		p := l.frame.Row.Regs[reg]
 		if units, _ := frames.SavedUnits(p.Off); p.Kind == frames.RuleOffset && int(units) <= words {
 			r.Saved[i] = units
 		}

@@ -9,6 +9,7 @@ import (
 	"sort"
 
 	"prywalk/frames"
+	"prywalk/internal/managed"
 )
 
 // luaJIT finds the frames of LuaJIT's traces (64-bit references, the default on x86-64 since 2.1). The interpreter
@@ -19,7 +20,7 @@ import (
 // lj_frame.h (CFRAME_RAWMASK).
 type luaJIT struct {
 	base
-	frame  *proof
+	frame  *managed.Proof
 	size   int64 // of the C frame with return address
 	table  int64 // offset of the trace array in the dispatch table
 	mcode  int64 // offset of the code address in a GCtrace
@@ -97,10 +98,8 @@ func newLuaJIT(p *process) Runtime {
 			saved[reg] = 8 * int64(n)
 		}
 	}
-	l.frame = newProof(saved)
-	l.frame.prove = l.prove
-	l.exits.exit = newProof(saved)
-	l.exits.exit.prove = l.proveExit
+	l.frame = managed.NewProof(l.prove, saved)
+	l.exits.exit = managed.NewProof(l.proveExit, saved)
 	return l
 }
 
@@ -146,13 +145,13 @@ func (l *luaJIT) EarlyRules() frames.RuleSource {
 		if _, ok := l.traceAt(q.Lookup(frames.X86_64)); !ok {
 			return frames.Rule{}, nil, false
 		}
-		return l.frame.rule()
+		return l.frame.Rule(q)
 	})
 }
 
 // LateRules implements [Runtime], with traces found by registers.
 func (l *luaJIT) LateRules() frames.RuleSource {
-	return ruleFunc(func(frames.Query) (frames.Rule, *frames.Row, bool) { return l.frame.rule() })
+	return l.frame
 }
 
 // prove finds a trace's C frame, with descriptions read again if it fails.

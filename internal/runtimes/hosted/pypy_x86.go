@@ -6,6 +6,7 @@ import (
 	"bytes"
 
 	"prywalk/frames"
+	"prywalk/internal/managed"
 )
 
 // pypy finds the frames of PyPy's JIT code. Loops and bridges have a frame of fixed size, in which the entry stores for
@@ -15,7 +16,7 @@ import (
 // _call_footer).
 type pypy struct {
 	base
-	frame  *proof
+	frame  *managed.Proof
 	places map[uint64]pypyPlace // by pc
 }
 
@@ -71,11 +72,10 @@ type pypyPlace struct {
 
 func newPyPy(p *process) Runtime {
 	y := &pypy{base: base{p}, places: map[uint64]pypyPlace{}}
-	y.frame = newProof(nil)
+	y.frame = managed.NewProof(y.prove, nil)
 	for reg := range pypySaved {
-		y.frame.row.Regs[reg] = frames.RegRule{Kind: frames.RuleValExpr, Expr: pypyReg{y, reg}}
+		y.frame.Row.Regs[reg] = frames.RegRule{Kind: frames.RuleValExpr, Expr: pypyReg{y, reg}}
 	}
-	y.frame.prove = y.prove
 	return y
 }
 
@@ -87,7 +87,7 @@ func (y *pypy) Update(mods []*frames.Module) {
 
 // EarlyRules implements [Runtime].
 func (y *pypy) EarlyRules() frames.RuleSource {
-	return ruleFunc(func(frames.Query) (frames.Rule, *frames.Row, bool) { return y.frame.rule() })
+	return y.frame
 }
 
 func (y *pypy) placeAt(pc uint64) pypyPlace {

@@ -6,6 +6,7 @@ import (
 	"bytes"
 
 	"prywalk/frames"
+	"prywalk/internal/managed"
 )
 
 // sbcl finds the frames of SBCL's code, by frame pointer. The caller stores its frame pointer in the callee's frame,
@@ -15,7 +16,7 @@ import (
 // Source: src/compiler/x86-64/call.lisp (allocate-frame, xep-allocate-frame, return).
 type sbcl struct {
 	base
-	frame   *proof
+	frame   *managed.Proof
 	entered uint64 // return address of C's call of Lisp
 }
 
@@ -39,17 +40,15 @@ const lispRoutine = 2 << 10
 
 func newSBCL(p *process) Runtime {
 	s := &sbcl{base: base{p}}
-	s.frame = newProof(nil)
-	s.frame.setLost()
-	s.frame.prove = s.prove
+	s.frame = newFrame(s.prove)
 	p.eachText(p.lib, lispEntryLen, s.findEntry)
-	s.frame.row.Regs[frames.X86RBP] = frames.RegRule{Kind: frames.RuleValExpr, Expr: lispFP{s}}
+	s.frame.Row.Regs[frames.X86RBP] = frames.RegRule{Kind: frames.RuleValExpr, Expr: lispFP{s}}
 	return s
 }
 
 // EarlyRules implements [Runtime].
 func (s *sbcl) EarlyRules() frames.RuleSource {
-	return ruleFunc(func(frames.Query) (frames.Rule, *frames.Row, bool) { return s.frame.rule() })
+	return s.frame
 }
 
 // FileRules implements [Runtime]. At C's call of Lisp, call frame information assumes the callee's rbp, but Lisp

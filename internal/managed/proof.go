@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package managed
+
+import "prywalk/frames"
+
+// FindFrame gives the CFA of the frame at pc, if it is verified. unread is the address of an unreadable word, 0: none.
+type FindFrame func(regs *frames.Regs, mem frames.Memory, pc uint64) (cfa, unread uint64, ok bool)
+
+// Proof is the rule of frames that are searched and verified. The return address is at CFA−8.
+type Proof struct {
+	Row  frames.Row
+	find FindFrame
+}
+
+// NewProof makes a Proof of frames with registers saved at distances below the CFA, bytes.
+func NewProof(find FindFrame, saved map[uint8]int64) *Proof {
+	p := &Proof{find: find}
+	p.Row.CFAExpr = p
+	p.Row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -8}
+	p.Save(saved)
+	return p
+}
+
+// Save adds saved registers.
+func (p *Proof) Save(saved map[uint8]int64) {
+	for reg, below := range saved {
+		p.Row.Regs[reg] = frames.RegRule{Kind: frames.RuleOffset, Off: -below}
+	}
+}
+
+// Rule implements [frames.RuleSource].
+func (p *Proof) Rule(frames.Query) (frames.Rule, *frames.Row, bool) {
+	return frames.Rule{Method: frames.MethodHeuristic}, &p.Row, true
+}
+
+// Eval implements [frames.Expr].
+func (p *Proof) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, bool) {
+	cfa, _, ok := p.find(regs, mem, regs.PC)
+	return cfa, ok
+}
+
+// Prove implements [frames.Prover].
+func (p *Proof) Prove(regs *frames.Regs, mem frames.Memory, pc uint64) (cfa, unread uint64, ok bool) {
+	return p.find(regs, mem, pc)
+}

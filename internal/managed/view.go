@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package managed
+
+import (
+	"encoding/binary"
+
+	"prywalk/frames"
+)
+
+// Reader is memory of a process, such as a [Host] or [Live].
+type Reader interface {
+	Read(addr uint64, b []byte) int
+}
+
+// ReadWord reads the word at an address; false if it cannot be read.
+func ReadWord(r Reader, addr uint64) (uint64, bool) {
+	var b [8]byte
+	ok := r.Read(addr, b[:]) == len(b)
+	return binary.LittleEndian.Uint64(b[:]), ok
+}
+
+// View is memory as of a [Sample]: the copy, or the process if the thread has not run since.
+type View struct {
+	Sample *Sample
+	// UsedLive: the process was read. The answers hold only if the thread does not run until the end of the walk.
+	UsedLive    bool
+	asked, live bool
+	pages       LivePages
+}
+
+// Begin begins the walk of s.
+func (v *View) Begin(s *Sample) {
+	v.Sample, v.UsedLive, v.asked, v.live = s, false, false, false
+	v.pages.Reset()
+}
+
+// Word gives the word at an address; false if it is not readable as of the sample.
+func (v *View) Word(addr uint64) (uint64, bool) {
+	if w, ok := v.Sample.Mem.Word(addr); ok {
+		return w, true
+	}
+	if addr < 1<<12 || !v.IsLive() {
+		return 0, false
+	}
+	v.UsedLive = true
+	return v.pages.Word(v.Sample.Live, addr)
+}
+
+// Value is Word, or 0.
+func (v *View) Value(addr uint64) uint64 {
+	w, _ := v.Word(addr)
+	return w
+}
+
+// Current gives the word that is at an address now.
+func (v *View) Current(addr uint64) (uint64, bool) {
+	if v.Sample == nil || v.Sample.Live == nil {
+		return 0, false
+	}
+	return ReadWord(v.Sample.Live, addr)
+}
+
+// IsLive reports whether the thread has not run between the copy and the first question.
+func (v *View) IsLive() bool {
+	if !v.asked {
+		v.asked, v.live = true, v.Sample.Live != nil && v.Sample.Live.Unchanged()
+	}
+	return v.live
+}
+
+// StillLive is IsLive as of now. Precondition: IsLive was asked.
+func (v *View) StillLive() bool {
+	v.live = v.live && v.Sample.Live.Unchanged()
+	return v.live
+}
+
+// Span is the addresses from Start to End, excluded.
+type Span struct{ Start, End uint64 }
+
+// Has reports whether an address is in the span.
+func (s Span) Has(addr uint64) bool { return addr >= s.Start && addr < s.End }
+
+// ModuleAgain gives the module that a runtime was found in, as it is mapped now; nil if it is gone.
+func ModuleAgain(h Host, was *frames.Module) *frames.Module {
+	for _, m := range h.Modules() {
+		if m.Name == was.Name && m.Bias == was.Bias {
+			return m
+		}
+	}
+	return nil
+}
