@@ -3,13 +3,14 @@
 package ruby
 
 import (
+	"slices"
 	"strings"
 
 	"prywalk/frames"
 	"prywalk/internal/managed"
 )
 
-// yjitCode is the rule source of YJIT's code: all of it runs in one native frame (yjit/src/codegen.rs,
+// yjitCode is YJIT's code: all of it runs in one native frame (yjit/src/codegen.rs,
 // gen_entry_prologue), and calls among Ruby functions have control frames only.
 //
 //	CFA-8   return address, into the interpreter
@@ -18,32 +19,33 @@ import (
 //	CFA-32  its sp (rbx)
 //	…       a trampoline's, while it calls the compiler
 type yjitCode struct {
-	spans       []span
-	calls       frames.CallSites
+	spans       []managed.Span
 	interpreter *frames.Module
-	row         frames.Row
+	rule        *managed.Proof
 }
+
+// yjitSaved are distances below the CFA, bytes.
+var yjitSaved = map[uint8]int64{frames.X86R13: 16, frames.X86R12: 24, frames.X86RBX: 32}
 
 // adopt makes r the owner of YJIT's code.
 func (c *yjitCode) adopt(h managed.Host, r *Runtime, interpreter *frames.Module) {
-	c.spans, c.interpreter, c.calls = c.spans[:0], interpreter, interpreter.Calls
-	c.row = frames.Row{CFAExpr: c, RA: frames.RegRule{Kind: frames.RuleOffset, Off: -8}}
-	for i, reg := range [...]uint8{frames.X86R13, frames.X86R12, frames.X86RBX} {
-		c.row.Regs[reg] = frames.RegRule{Kind: frames.RuleOffset, Off: -16 - 8*int64(i)}
+	c.spans, c.interpreter = c.spans[:0], interpreter
+	if c.rule == nil {
+		c.rule = managed.NewProof(c.find, yjitSaved)
 	}
-	if c.calls == nil {
+	if interpreter.Calls == nil {
 		return
 	}
 	for _, m := range managed.Unowned(h) {
 		if !c.mayContain(m) {
 			continue
 		}
-		managed.AddSource(m, c)
+		managed.AddSource(m, c.rule)
 		m.Owner, m.NoFP = r, true
 	}
 	for _, m := range h.Modules() {
 		if m.Owner == r {
-			c.spans = append(c.spans, span{m.Start, m.End})
+			c.spans = append(c.spans, managed.Span{Start: m.Start, End: m.End})
 		}
 	}
 }
@@ -63,31 +65,14 @@ func (c *yjitCode) mayContain(m *frames.Module) bool {
 }
 
 func (c *yjitCode) has(addr uint64) bool {
-	for _, s := range c.spans {
-		if s.has(addr) {
-			return true
-		}
-	}
-	return false
-}
-
-// Rule implements [frames.RuleSource].
-func (c *yjitCode) Rule(frames.Query) (frames.Rule, *frames.Row, bool) {
-	return frames.Rule{Method: frames.MethodHeuristic}, &c.row, true
-}
-
-// Eval implements [frames.Expr].
-func (c *yjitCode) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, bool) {
-	cfa, _, ok := c.Prove(regs, mem, regs.PC)
-	return cfa, ok
+	return slices.ContainsFunc(c.spans, func(s managed.Span) bool { return s.Has(addr) })
 }
 
 // maxPushed bounds words below the return address: three, the argument registers, alignment.
 const maxPushed = 24
 
-// Prove implements [frames.Prover]: the frame ends at the innermost return address of an indirect call of the
-// interpreter.
-func (c *yjitCode) Prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, unread uint64, ok bool) {
+// find is a [managed.FindFrame]: the frame ends at the innermost return address of an indirect call of the interpreter.
+func (c *yjitCode) find(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, unread uint64, ok bool) {
 	for i := range uint64(maxPushed) {
 		at := regs.SP() + 8*i
 		ret, readable := mem.Word(at)
@@ -97,7 +82,7 @@ func (c *yjitCode) Prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, u
 		if ret < c.interpreter.Start || ret >= c.interpreter.End {
 			continue
 		}
-		if call, ok := c.calls.CallBefore(ret - c.interpreter.Bias); ok && !call.Direct {
+		if call, ok := c.interpreter.Calls.CallBefore(ret - c.interpreter.Bias); ok && !call.Direct {
 			return at + 8, 0, true
 		}
 	}

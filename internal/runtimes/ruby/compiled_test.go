@@ -25,7 +25,7 @@ func TestYJITCodeStaysKnownWhenAFileIsMapped(t *testing.T) {
 	interpreter := &frames.Module{Name: "/usr/lib/libruby.so.3.3", Start: 1 << 20, End: 2 << 20, Calls: noCalls{}}
 	compiled := &frames.Module{Name: "[anon]", Start: 4 << 20, End: 5 << 20, Generated: true}
 	h := &mapped{mods: []*frames.Module{interpreter, compiled}}
-	r := &Runtime{module: interpreter, name: interpreter.Name}
+	r := &Runtime{module: interpreter}
 	for _, when := range []string{"first", "unchanged", "with a new file"} {
 		if !r.Attach(h) {
 			t.Fatalf("%s mappings: Attach reports that Ruby is gone", when)
@@ -65,7 +65,7 @@ func TestOnlyCodeOfYJITsRegionBecomesRubys(t *testing.T) {
 		{"shared", origin("/memfd:jit"), far + 4<<20, false},
 	} {
 		m := &frames.Module{Name: "[anon]", Start: c.start, End: c.start + 1<<20, Generated: true, Origin: c.origin}
-		r := &Runtime{module: interpreter, name: interpreter.Name}
+		r := &Runtime{module: interpreter}
 		if !r.Attach(&mapped{mods: []*frames.Module{interpreter, m}}) {
 			t.Fatal("Attach reports that Ruby is gone")
 		}

@@ -101,7 +101,7 @@ func find(h managed.Host, m *frames.Module, version string, object uint64) (*Run
 		return nil, layoutError(release)
 	}
 	if at, size, ok := h.Symbol(m, symExec); ok && size > 0 {
-		r.tagged.vmExec = span{at, at + size}
+		r.tagged.vmExec = managed.Span{Start: at, End: at + size}
 	}
 	if at, _, ok := h.Symbol(m, symSymbols); ok && machine.isSymbols(at) {
 		r.objects.symbols = at
@@ -109,7 +109,7 @@ func find(h managed.Host, m *frames.Module, version string, object uint64) (*Run
 		r.objects.symbols = machine.findSymbols()
 	}
 	machine.readThreads()
-	r.tagged.code = span{m.Start, m.End}
+	r.tagged.code = managed.Span{Start: m.Start, End: m.End}
 	r.tagged.find(machine)
 	r.makePlan()
 	return r, nil

@@ -2,7 +2,11 @@
 
 package ruby
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"prywalk/internal/managed"
+)
 
 // memory is memory as of one moment: a copy, or the current process.
 type memory interface {
@@ -280,30 +284,26 @@ func (l *layout) oldMask() uint64 {
 	return 3 << 5
 }
 
-type currentMemory struct{ w *walk }
+type currentMemory struct{ *managed.View }
 
 // Word implements memory.
-func (p *currentMemory) Word(addr uint64) (uint64, bool) {
-	var b [8]byte
-	ok := p.Read(addr, b[:]) == 8
-	return binary.LittleEndian.Uint64(b[:]), ok
-}
+func (p currentMemory) Word(addr uint64) (uint64, bool) { return p.Current(addr) }
 
 // Read implements memory.
-func (p *currentMemory) Read(addr uint64, b []byte) int {
-	if p.w.sample == nil || p.w.sample.Live == nil {
+func (p currentMemory) Read(addr uint64, b []byte) int {
+	if p.Sample == nil || p.Sample.Live == nil {
 		return 0
 	}
-	return p.w.sample.Live.Read(addr, b)
+	return p.Sample.Live.Read(addr, b)
 }
 
-type copiedMemory struct{ w *walk }
+type copiedMemory struct{ *managed.View }
 
 // Word implements memory.
-func (p *copiedMemory) Word(addr uint64) (uint64, bool) { return p.w.sample.Mem.Word(addr) }
+func (p copiedMemory) Word(addr uint64) (uint64, bool) { return p.Sample.Mem.Word(addr) }
 
 // Read implements memory, in whole words.
-func (p *copiedMemory) Read(addr uint64, b []byte) int {
+func (p copiedMemory) Read(addr uint64, b []byte) int {
 	var word [8]byte
 	for n := 0; n < len(b); n += 8 {
 		v, ok := p.Word(addr + uint64(n))

@@ -108,24 +108,24 @@ func (c *objectCache) entryOf(f *frame) uint64 {
 	w := c.walk
 	env, flags := f.env, f.flags
 	for range maxEnvs {
-		entry := w.word(env - 16)
-		switch head := w.word(entry); {
+		entry := w.Value(env - 16)
+		switch head := w.Value(entry); {
 		case head == 0 && c.has(entry):
 			return entry
 		case entry&7 != 0 || head&typeMask != typeImemo:
 		case head>>imemoShift&imemoMask == imemoMethod:
 			return entry
 		case head>>imemoShift&imemoMask == imemoVar && flags&flagLocal != 0:
-			if entry = w.word(entry + 8); w.word(entry)&typeMask == typeImemo &&
-				w.word(entry)>>imemoShift&imemoMask == imemoMethod {
+			if entry = w.Value(entry + 8); w.Value(entry)&typeMask == typeImemo &&
+				w.Value(entry)>>imemoShift&imemoMask == imemoMethod {
 				return entry
 			}
 		}
 		if flags&flagLocal != 0 {
 			return 0
 		}
-		env = w.word(env-8) &^ 3
-		flags = w.word(env)
+		env = w.Value(env-8) &^ 3
+		flags = w.Value(env)
 		if env == 0 || !isMagicEnv(flags) {
 			return 0
 		}

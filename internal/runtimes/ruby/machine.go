@@ -22,9 +22,7 @@ type hostMemory struct{ managed.Host }
 
 // Word implements memory.
 func (h hostMemory) Word(addr uint64) (uint64, bool) {
-	var b [8]byte
-	ok := h.Read(addr, b[:]) == len(b)
-	return binary.LittleEndian.Uint64(b[:]), ok
+	return managed.ReadWord(h, addr)
 }
 
 func (m *machine) listHead(vm uint64) uint64 {

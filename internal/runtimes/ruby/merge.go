@@ -22,7 +22,7 @@ func (r *Runtime) Native(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (r
 }
 
 func (r *Runtime) isInterpreter(m *frames.Module) bool {
-	return m != nil && (m == r.module || m.Bias == r.module.Bias && m.Name == r.name)
+	return m != nil && (m == r.module || m.Bias == r.module.Bias && m.Name == r.module.Name)
 }
 
 // appendRuns appends the Ruby frames of a native frame; instead: they replace it.
@@ -49,7 +49,7 @@ func (r *Runtime) appendRuns(f *frames.Frame, cfa frames.Addr, out []managed.Ref
 
 // confirmExecPC reports whether a native frame can be rb_vm_exec's: near Ruby's instructions if the choice was unclear.
 func (info *tagInfo) confirmExecPC(f *frames.Frame) bool {
-	if info.confirmed || info.vmExec.end != 0 {
+	if info.confirmed || info.vmExec.End != 0 {
 		return true
 	}
 	info.confirmed = distance(f.Lookup(frames.X86_64), info.handlerCode) < maxExecDistance
@@ -128,7 +128,7 @@ func (c *objectCache) ownerSerial(f *frame, o *object) uint64 {
 func (r *Runtime) End() managed.Health {
 	w := &r.walk
 	switch {
-	case w.broken, w.usedLive && !w.sample.Live.Unchanged():
+	case w.broken, w.UsedLive && !w.Sample.Live.Unchanged():
 		return managed.Broken
 	case w.nextRun < len(w.runs) && !w.unfinished:
 		return managed.Unmatched

@@ -144,7 +144,7 @@ const (
 func (c *objectCache) resolve(addr uint64, kind objectKind, f *frame) (*object, objectStatus) {
 	o, status := c.prove(addr, kind, f)
 	if o != nil {
-		o.seen = max(o.seen, c.walk.sample.At)
+		o.seen = max(o.seen, c.walk.Sample.At)
 		o.function.seen = max(o.function.seen, o.seen)
 	}
 	return o, status
@@ -168,14 +168,14 @@ func (c *objectCache) prove(addr uint64, kind objectKind, f *frame) (*object, ob
 			return o, objectKnown
 		}
 		return c.readIdentified(addr, kind, &id)
-	case o != nil && w.sample.At != 0 && o.since <= w.sample.At && o.checked >= w.sample.At:
+	case o != nil && w.Sample.At != 0 && o.since <= w.Sample.At && o.checked >= w.Sample.At:
 		return o, objectKnown
-	case o == nil && !w.isLive():
+	case o == nil && !w.IsLive():
 		c.known.Drop(addr) // the next stop copies it
 		return nil, objectFreed
 	}
-	knownBefore := o != nil && w.sample.At != 0 && o.since <= w.sample.At
-	if o != nil && !knownBefore && !w.isLive() {
+	knownBefore := o != nil && w.Sample.At != 0 && o.since <= w.Sample.At
+	if o != nil && !knownBefore && !w.IsLive() {
 		return nil, objectFreed
 	}
 	var at int64
@@ -189,12 +189,12 @@ func (c *objectCache) prove(addr uint64, kind objectKind, f *frame) (*object, ob
 		o.checked = at
 		return o, objectKnown
 	}
-	if !w.isLive() {
+	if !w.IsLive() {
 		c.known.Drop(addr)
 		delete(c.byAddr, addr)
 		return nil, objectFreed
 	}
-	w.usedLive = true
+	w.UsedLive = true
 	switch {
 	case status != objectKnown:
 		return nil, objectFreed
@@ -235,7 +235,7 @@ func (c *objectCache) skipCopies(addr uint64, o *object) {
 		return
 	}
 	if flags, ok := c.copiedHeap.Word(addr); ok &&
-		(c.currentHeap.isOld(flags) || c.walk.sample.At-o.since > lastingAge) {
+		(c.currentHeap.isOld(flags) || c.walk.Sample.At-o.since > lastingAge) {
 		c.known.Add(addr)
 	}
 }
@@ -259,7 +259,7 @@ func (c *objectCache) readIdentified(addr uint64, kind objectKind, id *identity)
 // readCopied reads an object from the copy; nil: incomplete; whole: with all lines. For an iseq the thread must
 // have had the interpreter lock.
 func (c *objectCache) readCopied(addr uint64, kind objectKind, id *identity) (o *object, whole bool) {
-	at := c.walk.sample.At
+	at := c.walk.Sample.At
 	o = &object{function: &function{kind: kind}, id: *id, since: at, checked: at, seen: at}
 	ok := false
 	switch {

@@ -15,7 +15,6 @@ type Runtime struct {
 	managed.NoThreads
 	version     string
 	module      *frames.Module
-	name        string
 	hidesModule bool // its module is the interpreter's alone
 	plan        *managed.Plan
 
@@ -23,23 +22,20 @@ type Runtime struct {
 	tagged  tagInfo
 	yjit    yjitCode
 	objects objectCache
-	pages   managed.LivePages
+	view    managed.View
 	walk    walk
 }
 
 func newRuntime(h managed.Host, m *frames.Module, l *layout) *Runtime {
-	r := &Runtime{module: m, name: m.Name, hidesModule: ownFile.MatchString(path.Base(m.Name))}
+	r := &Runtime{module: m, hidesModule: ownFile.MatchString(path.Base(m.Name))}
 	r.machine = machine{heap: heap{l, hostMemory{h}}, host: h}
 	r.objects.walk = &r.walk
-	r.objects.currentHeap, r.objects.copiedHeap = heap{l, &currentMemory{&r.walk}}, heap{l, &copiedMemory{&r.walk}}
+	r.objects.currentHeap, r.objects.copiedHeap = heap{l, currentMemory{&r.view}}, heap{l, copiedMemory{&r.view}}
+	r.walk.View = &r.view
 	return r
 }
 
 var _ managed.Namer = (*Runtime)(nil)
-
-type span struct{ start, end uint64 }
-
-func (s span) has(addr uint64) bool { return addr >= s.start && addr < s.end }
 
 // Name implements [managed.Runtime].
 func (r *Runtime) Name() string { return "Ruby " + r.version }
@@ -47,14 +43,13 @@ func (r *Runtime) Name() string { return "Ruby " + r.version }
 // Attach implements [managed.Runtime].
 func (r *Runtime) Attach(h managed.Host) bool {
 	r.machine.host, r.machine.memory = h, hostMemory{h}
-	for _, m := range h.Modules() {
-		if m.Name == r.name && m.Bias == r.module.Bias {
-			r.module = m
-			r.yjit.adopt(h, r, m)
-			return true
-		}
+	m := managed.ModuleAgain(h, r.module)
+	if m == nil {
+		return false
 	}
-	return false
+	r.module = m
+	r.yjit.adopt(h, r, m)
+	return true
 }
 
 // Forget implements [managed.Runtime].

@@ -5,6 +5,8 @@ package ruby
 import (
 	"math/bits"
 	"slices"
+
+	"prywalk/internal/managed"
 )
 
 // tag is a struct rb_vm_tag, and the target of its jump.
@@ -33,8 +35,8 @@ func (j *jumpLayout) appendTags(tags []tag, at uint64, get wordReader) ([]tag, b
 
 type tagInfo struct {
 	jumpLayout
-	code        span // the interpreter's module
-	vmExec      span // rb_vm_exec, by symbol
+	code        managed.Span // the interpreter's module
+	vmExec      managed.Span // rb_vm_exec, by symbol
 	guard       uint64
 	pc          uint64 // rb_vm_exec's, as saved; 0: unknown
 	confirmed   bool   // pc is certain
@@ -102,7 +104,7 @@ func (info *tagInfo) fits(first uint64, get wordReader) (fits [len(jumpLayouts)]
 
 // isTarget reports whether a saved word is an address in the interpreter. Without a guard (musl) it is not mangled.
 func (info *tagInfo) isTarget(pc uint64) bool {
-	return info.code.has(pc) || info.guard != 0 && info.code.has(bits.RotateLeft64(pc, -17)^info.guard)
+	return info.code.Has(pc) || info.guard != 0 && info.code.Has(bits.RotateLeft64(pc, -17)^info.guard)
 }
 
 // maxNativeStack is in bytes.
@@ -145,7 +147,7 @@ func (info *tagInfo) countPCs(votes map[uint64]int, tags []tag, entered int) {
 	}
 	for pc, k := range n {
 		switch {
-		case info.vmExec.has(info.address(pc)):
+		case info.vmExec.Has(info.address(pc)):
 			votes[pc] += 1 << 20
 		case k == entered:
 			votes[pc]++

@@ -5,6 +5,8 @@ package ruby
 import (
 	"math/bits"
 	"testing"
+
+	"prywalk/internal/managed"
 )
 
 // TestTagsAreThoseThatJumpIntoTheInterpreter: a word after a tag that is zero ends a list of the other layout, too.
@@ -15,7 +17,7 @@ func TestTagsAreThoseThatJumpIntoTheInterpreter(t *testing.T) {
 		l := jumpLayouts[want]
 		memory := map[uint64]uint64{first + l.pc: target, first + l.prev: outer, outer + l.pc: target, outer + l.prev: 0}
 		get := func(addr uint64) (uint64, bool) { return memory[addr], true }
-		j := tagInfo{code: span{1 << 20, 1<<20 + 4096}, guard: guard}
+		j := tagInfo{code: managed.Span{Start: 1 << 20, End: 1<<20 + 4096}, guard: guard}
 		if j.findLayout(first, get); j.jumpLayout != l {
 			t.Errorf("layout %+v, not %+v", j.jumpLayout, l)
 		}

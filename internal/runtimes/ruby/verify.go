@@ -76,7 +76,7 @@ func (a *verifyBatch) Read(addr uint64, b []byte) int { return a.fallback.Read(a
 func (c *objectCache) readBatch() {
 	a, w := &c.batch, c.walk
 	a.n, a.filled, a.readAt, a.fallback = 0, 0, procmem.Now(), c.currentHeap.memory
-	if w.gather == nil || w.sample.Live == nil {
+	if w.gather == nil || w.Sample.Live == nil {
 		return
 	}
 	k := 0
@@ -87,7 +87,7 @@ func (c *objectCache) readBatch() {
 			addr = f.method
 		}
 		o := c.byAddr[addr]
-		if o == nil || a.n == maxBatch || w.sample.At != 0 && o.checked >= w.sample.At || o.asked == a.readAt {
+		if o == nil || a.n == maxBatch || w.Sample.At != 0 && o.checked >= w.Sample.At || o.asked == a.readAt {
 			continue
 		}
 		o.asked = a.readAt

@@ -8,12 +8,8 @@ import (
 
 // walk is the state of one walk.
 type walk struct {
-	sample    *managed.Sample
-	liveAsked bool
-	live      bool // the thread has not run since the copy
-	usedLive  bool // current memory was read
-	verified  bool // readBatch was called
-	pages     *managed.LivePages
+	*managed.View
+	verified bool // readBatch was called
 
 	machine *machine
 	gather  managed.Gatherer // nil: none
@@ -28,7 +24,6 @@ type walk struct {
 	outside int // first frame after all runs
 
 	unfinished bool // the native walk may be incomplete
-	incomplete bool
 	broken     bool
 }
 
@@ -52,27 +47,24 @@ func (r *Runtime) Begin(s *managed.Sample) {
 	w := &r.walk
 	r.objects.begin(s.At)
 	gather, _ := r.machine.host.(managed.Gatherer)
-	*w = walk{sample: s, frames: w.frames[:0], tags: w.tags[:0], allTags: w.allTags[:0], runs: w.runs[:0],
-		pages: &r.pages, machine: &r.machine, gather: gather}
-	r.pages.Reset()
+	r.view.Begin(s)
+	*w = walk{View: &r.view, frames: w.frames[:0], tags: w.tags[:0], allTags: w.allTags[:0], runs: w.runs[:0],
+		machine: &r.machine, gather: gather}
 	if !w.findContext() {
 		return
 	}
 	var ok bool
-	if w.frames, ok = r.machine.appendFrames(w.frames, w.ec, w.get); !ok {
-		w.incomplete = true
+	if w.frames, ok = r.machine.appendFrames(w.frames, w.ec, w.Word); !ok {
 		return
 	}
 	r.skipInitialISeq()
-	first, _ := w.get(w.ec + ecTag)
+	first, _ := w.Word(w.ec + ecTag)
 	if r.tagged.prev == 0 {
-		if r.tagged.findLayout(first, w.get); r.tagged.prev == 0 {
-			w.incomplete = true
+		if r.tagged.findLayout(first, w.Word); r.tagged.prev == 0 {
 			return
 		}
 	}
-	if w.allTags, ok = r.tagged.appendTags(w.allTags, first, w.get); !ok {
-		w.incomplete = true
+	if w.allTags, ok = r.tagged.appendTags(w.allTags, first, w.Word); !ok {
 		return
 	}
 	if r.tagged.pc == 0 {
@@ -84,17 +76,17 @@ func (r *Runtime) Begin(s *managed.Sample) {
 }
 
 func (w *walk) findContext() bool {
-	m, s := w.machine, w.sample
+	m, s := w.machine, w.Sample
 	at, ok := m.anchor(s.TID, s.Regs.TLS)
 	if !ok {
 		return false
 	}
-	ec := w.word(at + uint64(m.threadEC))
-	native := w.word(at + uint64(m.threadNative))
+	ec := w.Value(at + uint64(m.threadEC))
+	native := w.Value(at + uint64(m.threadNative))
 	if m.nativeID != 0 && native != 0 {
-		native = w.word(native + uint64(m.nativeID))
+		native = w.Value(native + uint64(m.nativeID))
 	}
-	if ec == 0 || w.word(ec+uint64(m.ecThread)) != at || s.Regs.TLS != 0 && native != s.Regs.TLS {
+	if ec == 0 || w.Value(ec+uint64(m.ecThread)) != at || s.Regs.TLS != 0 && native != s.Regs.TLS {
 		return false
 	}
 	w.thread, w.ec = at, ec
@@ -103,11 +95,11 @@ func (w *walk) findContext() bool {
 
 func (w *walk) hasLock() bool {
 	m := w.machine
-	if m.lock.queue == 0 || w.sample.Asleep {
+	if m.lock.queue == 0 || w.Sample.Asleep {
 		return false
 	}
 	copied := func(addr uint64) uint64 {
-		word, _ := w.sample.Mem.Word(addr)
+		word, _ := w.Sample.Mem.Word(addr)
 		return word
 	}
 	return copied(m.lockOf(w.thread, copied)+uint64(m.lock.owner)) == w.thread
@@ -185,36 +177,11 @@ func (w *walk) split(pc uint64) {
 	}
 }
 
-func (w *walk) word(addr uint64) uint64 {
-	v, _ := w.get(addr)
-	return v
-}
-
-// get returns the word at addr as of the sample.
-func (w *walk) get(addr uint64) (uint64, bool) {
-	if v, ok := w.sample.Mem.Word(addr); ok {
-		return v, true
-	}
-	if addr < 1<<12 || !w.isLive() {
-		return 0, false
-	}
-	w.usedLive = true
-	return w.pages.Word(w.sample.Live, addr)
-}
-
-// isLive reports whether the thread has not run since the copy. It asks once.
-func (w *walk) isLive() bool {
-	if !w.liveAsked {
-		w.liveAsked, w.live = true, w.sample.Live != nil && w.sample.Live.Unchanged()
-	}
-	return w.live
-}
-
 // skipInitialISeq excepts the initial frame's iseq from copies.
 func (r *Runtime) skipInitialISeq() {
 	w := &r.walk
-	end := w.word(w.ec+ecStack) + 8*w.word(w.ec+ecSize)
-	if iseq := w.word(end - uint64(r.machine.frameSize) + frameISeq); iseq != 0 {
+	end := w.Value(w.ec+ecStack) + 8*w.Value(w.ec+ecSize)
+	if iseq := w.Value(end - uint64(r.machine.frameSize) + frameISeq); iseq != 0 {
 		r.objects.known.Add(iseq)
 	}
 }
