@@ -60,7 +60,7 @@ func detectIn(h managed.Host, m *frames.Module) (*Runtime, error) {
 	if version == "" {
 		return nil, nil
 	}
-	r := &Runtime{module: m, name: m.Name, version: version, host: h}
+	r := &Runtime{module: m, version: version, host: h}
 	part := versionText.FindStringSubmatch(version)
 	major, _ := strconv.Atoi(part[1])
 	minor, _ := strconv.Atoi(part[2])
@@ -80,7 +80,7 @@ func detectIn(h managed.Host, m *frames.Module) (*Runtime, error) {
 	if !ok || loop.Size == 0 {
 		return nil, errors.New("it has no symbol " + symExecute)
 	}
-	r.executeEx = span{loop.Addr, loop.Addr + loop.Size}
+	r.executeEx = managed.Span{Start: loop.Addr, End: loop.Addr + loop.Size}
 	if err := r.findGlobals(symbols); err != nil {
 		return nil, err
 	}

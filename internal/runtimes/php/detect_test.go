@@ -59,7 +59,7 @@ func TestTheCompilersCodeStaysKnownWhenCodeIsAdded(t *testing.T) {
 	made := &frames.Module{Name: "[anon]", Start: 4 << 20, End: 5 << 20, Generated: true, Origin: place("/dev/zero")}
 	private := &frames.Module{Name: "[anon]", Start: 6 << 20, End: 7 << 20, Generated: true, Origin: place("")}
 	h := &mapped{mods: []*frames.Module{loop, made}}
-	r := &Runtime{module: loop, name: loop.Name, host: h}
+	r := &Runtime{module: loop, host: h}
 	r.jit.known = true
 	for range 2 {
 		if !r.Attach(h) || !r.jit.has(made.Start) || r.jit.has(private.Start) || len(made.Sources) != 1 || private.NoFP {

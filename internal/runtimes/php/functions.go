@@ -167,7 +167,7 @@ func (id *identity) nameless() bool { return id.name == 0 && id.kind() == typeIn
 // resolve sets a call's function as of the sample, if proven, and its kind even if not. False: it is no function.
 func (r *Runtime) resolve(c *call) bool {
 	w := &r.walk
-	id, copied := r.identify(c.functionAt, w.sample.Mem.Word)
+	id, copied := r.identify(c.functionAt, w.Sample.Mem.Word)
 	if copied {
 		if k := id.kind(); k != typeInternal && k != typeUser && k != typeEval {
 			return false
@@ -176,7 +176,7 @@ func (r *Runtime) resolve(c *call) bool {
 	}
 	known := r.functions.byAddr[c.functionAt]
 	switch {
-	case copied && id.addHashes(w.sample.Mem.Word):
+	case copied && id.addHashes(w.Sample.Mem.Word):
 		if known != nil && known.id == id {
 			c.function = known
 		} else if other := r.functions.byID[id]; other != nil {
@@ -188,8 +188,8 @@ func (r *Runtime) resolve(c *call) bool {
 		}
 	case known != nil && known.stable && r.stillThere(known, c.functionAt):
 		c.function = known
-	case w.isLive():
-		if c.function = r.readAgain(c.functionAt, known); !w.stillLive() {
+	case w.IsLive():
+		if c.function = r.readAgain(c.functionAt, known); !w.StillLive() {
 			c.function = nil
 		}
 	default:
@@ -197,7 +197,7 @@ func (r *Runtime) resolve(c *call) bool {
 	}
 	if c.function != nil {
 		c.kind = c.function.id.kind()
-		c.function.seen = max(c.function.seen, w.sample.At)
+		c.function.seen = max(c.function.seen, w.Sample.At)
 	}
 	return true
 }
@@ -205,9 +205,9 @@ func (r *Runtime) resolve(c *call) bool {
 // stillThere reports whether a stable function was known before the sample and is there after it: opcache can
 // restart.
 func (r *Runtime) stillThere(f *function, addr uint64) bool {
-	at := r.sample.At
+	at := r.Sample.At
 	if at == 0 || f.since > at {
-		return r.isLive()
+		return r.IsLive()
 	}
 	if f.checked >= at {
 		return true
@@ -221,9 +221,9 @@ func (r *Runtime) stillThere(f *function, addr uint64) bool {
 }
 
 func (r *Runtime) readAgain(addr uint64, known *function) *function {
-	id, ok := r.identify(addr, r.currentWord)
+	id, ok := r.identify(addr, r.Current)
 	switch {
-	case !ok || !id.addHashes(r.currentWord):
+	case !ok || !id.addHashes(r.Current):
 		return nil
 	case known != nil && known.id == id:
 		return known
@@ -231,18 +231,10 @@ func (r *Runtime) readAgain(addr uint64, known *function) *function {
 	return r.read(addr, &id)
 }
 
-func (r *Runtime) currentWord(addr uint64) (uint64, bool) { return readWord(r.sample.Live, addr) }
-
-func readWord(l managed.Live, addr uint64) (uint64, bool) {
-	var b [8]byte
-	ok := l != nil && l.Read(addr, b[:]) == len(b)
-	return binary.LittleEndian.Uint64(b[:]), ok
-}
-
 // read reads a function; nil if its identity is not want.
 func (r *Runtime) read(addr uint64, want *identity) *function {
 	moment := procmem.Now()
-	if r.sample.Live == nil || !r.hasIdentity(addr, want) {
+	if r.Sample.Live == nil || !r.hasIdentity(addr, want) {
 		return nil
 	}
 	f := &function{id: *want, checked: moment, nameless: want.nameless(), opcodes: want.opcodes}
@@ -281,7 +273,7 @@ func (c *functionCache) withSameLines(id *identity) *function {
 // have the copied hashes, and class and lines are at their addresses.
 func (r *Runtime) readTexts(id *identity) *function {
 	class, known := r.functions.classes[id.scope]
-	if r.sample.Live == nil || id.kind() == typeInternal || id.isPermanent() || id.scope != 0 && !known {
+	if r.Sample.Live == nil || id.kind() == typeInternal || id.isPermanent() || id.scope != 0 && !known {
 		return nil
 	}
 	f := &function{id: *id, opcodes: id.opcodes}
@@ -295,8 +287,8 @@ func (r *Runtime) readTexts(id *identity) *function {
 }
 
 func (r *Runtime) hasIdentity(addr uint64, want *identity) bool {
-	id, ok := r.identify(addr, r.currentWord)
-	return ok && id.addHashes(r.currentWord) && id == *want
+	id, ok := r.identify(addr, r.Current)
+	return ok && id.addHashes(r.Current) && id == *want
 }
 
 func (c *functionCache) add(addr uint64, f *function) {
@@ -348,7 +340,7 @@ func (r *Runtime) readName(f *function) bool {
 	if id.scope == 0 {
 		return true
 	}
-	class, ok := r.currentWord(id.scope + className)
+	class, ok := r.Current(id.scope + className)
 	if !ok {
 		return false
 	}
@@ -362,7 +354,7 @@ const maxText = 4 << 10
 // text reads a text; false for another hash (0: any).
 func (r *Runtime) text(addr, hash uint64) (string, bool) {
 	var head [textContent]byte
-	if addr == 0 || r.sample.Live.Read(addr, head[:]) != len(head) {
+	if addr == 0 || r.Sample.Live.Read(addr, head[:]) != len(head) {
 		return "", false
 	}
 	n, has := binary.LittleEndian.Uint64(head[textLength:]), binary.LittleEndian.Uint64(head[textHash:])
@@ -370,14 +362,14 @@ func (r *Runtime) text(addr, hash uint64) (string, bool) {
 		return "", false
 	}
 	b := make([]byte, n)
-	if n > 0 && r.sample.Live.Read(addr+textContent, b) != len(b) {
+	if n > 0 && r.Sample.Live.Read(addr+textContent, b) != len(b) {
 		return "", false
 	}
 	if has = max(has, hash); has != 0 && has != hashOf(b) {
 		return "", false
 	}
 	if has == 0 {
-		after, ok := r.currentWord(addr)
+		after, ok := r.Current(addr)
 		if !ok || !isText(binary.LittleEndian.Uint64(head[:])) || !isText(after) {
 			return "", false
 		}
@@ -406,7 +398,7 @@ func (r *Runtime) readLines(f *function) bool {
 		return f.id.last < 1<<28 // named, without lines
 	}
 	b := make([]byte, f.id.last*opSize)
-	if len(b) == 0 || r.sample.Live.Read(f.opcodes, b) != len(b) {
+	if len(b) == 0 || r.Sample.Live.Read(f.opcodes, b) != len(b) {
 		return false
 	}
 	f.lines = make([]uint32, f.id.last)

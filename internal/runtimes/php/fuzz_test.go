@@ -58,6 +58,12 @@ func (m *image) OwnSymbols(*frames.Module, ...string) []managed.Symbol {
 	return symbols
 }
 
+// oddCalls has a call before each odd address.
+type oddCalls struct{}
+
+func (oddCalls) CallBefore(ret frames.Addr) (frames.Call, bool) { return frames.Call{}, ret%2 == 1 }
+func (oddCalls) FuncStart(frames.Addr) (frames.Addr, bool)      { return 0, false }
+
 // walkAll walks a stack of a few native frames over an image, with the executor's globals where the image begins.
 func walkAll(r *Runtime, m *image) {
 	regs := frames.Regs{Arch: frames.X86_64, TLS: m.at}
@@ -86,8 +92,8 @@ func walkAll(r *Runtime, m *image) {
 	}
 	r.Anchor(7, 0)
 	r.Anchor(7, m.at)
-	r.jit.followsCall = func(ret uint64) bool { return ret%2 == 1 }
-	r.jit.Prove(&regs, m, 0)
+	r.module.Calls, r.jit.runtime = oddCalls{}, r
+	r.jit.find(&regs, m, 0)
 }
 
 // FuzzWalk: whatever lies where the engine's structures are looked for, walks end, and read nothing without bounds.
@@ -116,7 +122,7 @@ func FuzzWalk(f *testing.F) {
 			walkAll(rt.(*Runtime), m)
 		}
 		r := &Runtime{layout: layouts[int(release)%len(layouts)], globals: at, host: m, module: m.Modules()[0],
-			executeEx: span{at + 1<<20, at + 1<<20 + 4096}, dataReg: frames.X86R14, oplineReg: frames.X86R15}
+			executeEx: managed.Span{Start: at + 1<<20, End: at + 1<<20 + 4096}, dataReg: frames.X86R14, oplineReg: frames.X86R15}
 		r.current = 0
 		r.Attach(m)
 		r.findCold()

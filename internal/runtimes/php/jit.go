@@ -5,22 +5,22 @@ package php
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 
 	"prywalk/frames"
 	"prywalk/internal/managed"
 )
 
-// jitCode is the rule source of JIT code. execute_ex jumps to it and back (ZEND_VM_KIND_HYBRID,
+// jitCode is JIT code, and its rule source. execute_ex jumps to it and back (ZEND_VM_KIND_HYBRID,
 // Zend/zend_vm_opcodes.h), so its frame is that of execute_ex, perhaps with room for arguments below.
 type jitCode struct {
-	spans       []span
-	followsCall func(ret uint64) bool // ret follows a call in PHP's own code
-	provenRow   frames.Row            // on x86-64
-	frame       frames.Rule           // of execute_ex
-	row         *frames.Row
-	frameSize   uint64 // bytes, with the return address
-	known       bool   // frame and row are valid
-	isX86       bool
+	spans     []managed.Span
+	runtime   *Runtime
+	frame     frames.Rule // of execute_ex
+	row       *frames.Row
+	proof     *managed.Proof // on x86-64
+	frameSize uint64         // bytes, with the return address
+	known     bool           // there is a rule
 }
 
 // maxArguments bounds the words below the frame of execute_ex.
@@ -29,7 +29,7 @@ const maxArguments = 8
 // adoptCode makes r the owner of JIT modules.
 func (r *Runtime) adoptCode(h managed.Host) {
 	c := &r.jit
-	c.spans = c.spans[:0]
+	c.spans, c.runtime = c.spans[:0], r
 	for _, m := range h.Modules() {
 		if !m.Generated || m.Owner != nil && m.Owner != r || isPrivateMemory(m) {
 			continue
@@ -37,7 +37,7 @@ func (r *Runtime) adoptCode(h managed.Host) {
 		if !c.known {
 			c.learnFrame(r, h.Arch())
 		}
-		c.spans = append(c.spans, span{m.Start, m.End})
+		c.spans = append(c.spans, managed.Span{Start: m.Start, End: m.End})
 		if c.known {
 			managed.AddSource(m, c)
 			m.Owner, m.NoFP = r, true
@@ -58,7 +58,7 @@ func isPrivateMemory(m *frames.Module) bool {
 // learnFrame takes the frame's layout from the call frame information in the middle of execute_ex.
 func (c *jitCode) learnFrame(r *Runtime, arch frames.Arch) {
 	m := r.module
-	q := frames.Query{PC: (r.executeEx.start+r.executeEx.end)/2 - m.Bias}
+	q := frames.Query{PC: (r.executeEx.Start+r.executeEx.End)/2 - m.Bias}
 	for _, s := range m.Sources {
 		rule, row, ok := s.Rule(q)
 		if !ok {
@@ -76,20 +76,13 @@ func (c *jitCode) learnFrame(r *Runtime, arch frames.Arch) {
 	if c.known = c.row == nil && c.frame.Flags == 0 && c.findFrameSize(r); !c.known {
 		return
 	}
-	c.isX86 = true
-	c.followsCall = func(ret uint64) bool {
-		if ret < m.Start || ret >= m.End || m.Calls == nil {
-			return false
-		}
-		_, ok := m.Calls.CallBefore(ret - m.Bias)
-		return ok
-	}
-	c.provenRow = frames.Row{CFAExpr: c, RA: frames.RegRule{Kind: frames.RuleOffset, Off: -8}}
+	saved := map[uint8]int64{}
 	for i, reg := range frames.X86_64.CompactRegs() {
 		if n := c.frame.Saved[i]; n != 0 {
-			c.provenRow.Regs[reg] = frames.RegRule{Kind: frames.RuleOffset, Off: -8 * int64(n)}
+			saved[reg] = 8 * int64(n)
 		}
 	}
+	c.proof = managed.NewProof(c.find, saved)
 }
 
 // subRSPImm32 and subRSPImm8 are sub rsp, imm32 and imm8 (opcode and ModRM).
@@ -111,7 +104,7 @@ func (c *jitCode) findFrameSize(r *Runtime) bool {
 		return false
 	}
 	var b [maxPrologue]byte
-	n := r.host.Read(r.executeEx.start, b[:]) // in a core, too
+	n := r.host.Read(r.executeEx.Start, b[:]) // in a core, too
 	c.frameSize = 8
 	for _, saved := range c.frame.Saved {
 		if saved != 0 {
@@ -133,28 +126,26 @@ func (c *jitCode) findFrameSize(r *Runtime) bool {
 const maxFrame = 64 << 10
 
 // Rule implements [frames.RuleSource].
-func (c *jitCode) Rule(frames.Query) (frames.Rule, *frames.Row, bool) {
-	if c.isX86 {
-		return frames.Rule{Method: frames.MethodHeuristic}, &c.provenRow, true
+func (c *jitCode) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
+	if c.proof != nil {
+		return c.proof.Rule(q)
 	}
 	return c.frame, c.row, true
 }
 
-// Eval implements [frames.Expr].
-func (c *jitCode) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, bool) {
-	cfa, _, ok := c.Prove(regs, mem, regs.PC)
-	return cfa, ok
-}
-
-// Prove implements [frames.Prover].
-func (c *jitCode) Prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, unread uint64, ok bool) {
+// find is a [managed.FindFrame]: the return address follows a call in PHP's own code.
+func (c *jitCode) find(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, unread uint64, ok bool) {
+	m := c.runtime.module
 	for i := range uint64(maxArguments) {
 		cfa = regs.SP() + c.frameSize + 8*i
 		ret, readable := mem.Word(cfa - 8)
 		if !readable {
 			return 0, cfa - 8, false
 		}
-		if c.followsCall(ret) {
+		if ret < m.Start || ret >= m.End || m.Calls == nil {
+			continue
+		}
+		if _, ok := m.Calls.CallBefore(ret - m.Bias); ok {
 			return cfa, 0, true
 		}
 	}
@@ -162,10 +153,5 @@ func (c *jitCode) Prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, un
 }
 
 func (c *jitCode) has(pc uint64) bool {
-	for _, s := range c.spans {
-		if s.has(pc) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.spans, func(s managed.Span) bool { return s.Has(pc) })
 }

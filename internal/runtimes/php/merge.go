@@ -55,7 +55,7 @@ func (r *Runtime) isRegexCode(f *frames.Frame) bool {
 }
 
 func (r *Runtime) isEngine(m *frames.Module) bool {
-	return m != nil && (m == r.module || m.Bias == r.module.Bias && m.Name == r.name)
+	return m != nil && (m == r.module || m.Bias == r.module.Bias && m.Name == r.module.Name)
 }
 
 // appendRunsOf appends the runs of f, a native frame of execute_ex.
@@ -70,8 +70,8 @@ func (r *Runtime) appendRunsOf(f *frames.Frame, leaf bool, out []managed.Ref) []
 	}
 	this := &w.runs[w.nextRun]
 	if leaf {
-		if data, ok := w.sample.Regs.Get(r.dataReg); ok {
-			begins := f.PC-r.executeEx.start < maxPrologue && w.inRegs(this.user)
+		if data, ok := w.Sample.Regs.Get(r.dataReg); ok {
+			begins := f.PC-r.executeEx.Start < maxPrologue && w.inRegs(this.user)
 			if !begins && !r.runsInnermost(data, this) {
 				w.noteEmptyFrame()
 				return out
@@ -90,7 +90,7 @@ func (r *Runtime) appendRunsOf(f *frames.Frame, leaf bool, out []managed.Ref) []
 	}
 	switch {
 	case kept, w.executeFrames == 1 && r.hasInnerOnStack(this, from, f.SP):
-	case w.sample.Regs.Known>>r.dataReg&1 == 0: // not in a stop, and saved by no function
+	case w.Sample.Regs.Known>>r.dataReg&1 == 0: // not in a stop, and saved by no function
 		w.byOrder = true
 	default:
 		w.noteEmptyFrame()
@@ -114,9 +114,9 @@ func (r *Runtime) isEntering(this *run) bool {
 		return false
 	}
 	c := &w.calls[0]
-	arguments := w.word(c.at+callInfo) >> 32
+	arguments := w.Value(c.at+callInfo) >> 32
 	at := c.function.position(c.opline)
-	if ip, ok := w.sample.Regs.Get(r.oplineReg); ok && c.function.position(ip) > arguments+1 {
+	if ip, ok := w.Sample.Regs.Get(r.oplineReg); ok && c.function.position(ip) > arguments+1 {
 		return false
 	}
 	return at > 0 && at <= arguments+1
@@ -132,7 +132,7 @@ func (r *Runtime) runsInnermost(data uint64, this *run) bool {
 	case data == this.user, w.leadsTo(data, this.user):
 		return true
 	}
-	prev, ok := w.sample.Mem.Word(this.user + callPrev)
+	prev, ok := w.Sample.Mem.Word(this.user + callPrev)
 	return ok && prev == data && w.topFlag(this.user) == 0
 }
 
@@ -144,7 +144,7 @@ func (w *walk) leadsTo(data, user uint64) bool {
 		if data%8 != 0 || w.topFlag(data) != 0 {
 			return false
 		}
-		prev, ok := w.sample.Mem.Word(data + callPrev)
+		prev, ok := w.Sample.Mem.Word(data + callPrev)
 		if !ok {
 			return false
 		}
@@ -168,12 +168,12 @@ func (r *Runtime) hasInnerOnStack(this *run, from, to uint64) bool {
 		return v-this.user < maxInnerDistance && v != this.user && w.leadsTo(v, this.user)
 	}
 	for i := range frames.NumRegs {
-		if v, ok := w.sample.Regs.Get(uint8(i)); ok && inner(v) {
+		if v, ok := w.Sample.Regs.Get(uint8(i)); ok && inner(v) {
 			return true
 		}
 	}
 	for at := from &^ 7; at < to; at += 8 {
-		if v, ok := w.sample.Mem.Word(at); ok && inner(v) {
+		if v, ok := w.Sample.Mem.Word(at); ok && inner(v) {
 			return true
 		}
 	}
@@ -182,7 +182,7 @@ func (r *Runtime) hasInnerOnStack(this *run, from, to uint64) bool {
 
 // topFlag returns ZEND_CALL_TOP of a call; set if unreadable.
 func (w *walk) topFlag(data uint64) uint64 {
-	info, ok := w.sample.Mem.Word(data + callInfo)
+	info, ok := w.Sample.Mem.Word(data + callInfo)
 	if !ok {
 		return infoTop
 	}
@@ -198,7 +198,7 @@ func (w *walk) hasOnStack(data, from, to uint64, first bool) bool {
 		return true
 	}
 	for at := from &^ 7; at < to; at += 8 {
-		if v, ok := w.sample.Mem.Word(at); ok && v == data {
+		if v, ok := w.Sample.Mem.Word(at); ok && v == data {
 			return true
 		}
 	}
@@ -225,7 +225,7 @@ func (r *Runtime) appendRun(this *run, out []managed.Ref) []managed.Ref {
 // oplineOf returns a call's opline; for the innermost the register's if it is in the function.
 func (r *Runtime) oplineOf(c *call, i int) uint64 {
 	if i == 0 {
-		if ip, ok := r.sample.Regs.Get(r.oplineReg); ok && c.function.position(ip) != 0 {
+		if ip, ok := r.Sample.Regs.Get(r.oplineReg); ok && c.function.position(ip) != 0 {
 			return ip
 		}
 	}
@@ -236,7 +236,7 @@ func (r *Runtime) oplineOf(c *call, i int) uint64 {
 func (r *Runtime) End() managed.Health {
 	w := &r.walk
 	switch {
-	case w.broken, w.usedLive && !w.sample.Live.Unchanged():
+	case w.broken, w.UsedLive && !w.Sample.Live.Unchanged():
 		return managed.Broken
 	case w.unfinished && w.byOrder: // an order without its outer end
 		return managed.Broken

@@ -33,11 +33,12 @@ func TestCallsAreFoundPastAnotherStack(t *testing.T) {
 		regs := &frames.Regs{Arch: frames.X86_64, PC: 1}
 		regs.Set(frames.X86_64.SP(), c.inner)
 		regs.Set(frames.X86R14, 7) // another function's
-		r := &Runtime{executeEx: span{loop, loop + 0x100}, dataReg: frames.X86R14, oplineReg: frames.X86R15,
+		r := &Runtime{executeEx: managed.Span{Start: loop, End: loop + 0x100}, dataReg: frames.X86R14, oplineReg: frames.X86R15,
 			host: &image{}, module: &frames.Module{Name: "libphp.so"}}
 		r.walk = walk{
-			sample: &managed.Sample{Regs: regs, Mem: &frames.Snapshot{Stack: frames.Region{Addr: from, Bytes: stack}}},
-			calls:  []call{{at: user, kind: typeUser}}, runs: []run{{0, 1, user}}, ownRuns: 1,
+			View: &managed.View{Sample: &managed.Sample{Regs: regs,
+				Mem: &frames.Snapshot{Stack: frames.Region{Addr: from, Bytes: stack}}}},
+			calls: []call{{at: user, kind: typeUser}}, runs: []run{{0, 1, user}}, ownRuns: 1,
 			executeSP: c.inner, lastSP: c.inner,
 		}
 		var out []managed.Ref

@@ -3,8 +3,6 @@
 package php
 
 import (
-	"encoding/binary"
-
 	"prywalk/frames"
 	"prywalk/internal/managed"
 )
@@ -15,9 +13,8 @@ type Runtime struct {
 	layout
 	version            string
 	module             *frames.Module
-	name               string // of module
-	executeEx, cold    span   // execute_ex and execute_ex.cold
-	globals            uint64 // executor globals; 0 in a thread-safe build
+	executeEx, cold    managed.Span // execute_ex and execute_ex.cold
+	globals            uint64       // executor globals; 0 in a thread-safe build
 	threadSafe         bool
 	tls                int64  // from the thread pointer to the pointer to a thread's globals; thread-safe builds
 	executorOffset     uint64 // of the executor globals in these
@@ -30,12 +27,9 @@ type Runtime struct {
 	thread             int // that runs PHP, unless threadSafe; 0: unknown
 
 	functions functionCache
+	view      managed.View
 	walk
 }
-
-type span struct{ start, end uint64 }
-
-func (s span) has(addr uint64) bool { return addr >= s.start && addr < s.end }
 
 var _ managed.Namer = (*Runtime)(nil)
 
@@ -45,17 +39,13 @@ func (r *Runtime) Name() string { return "PHP " + r.version }
 // Attach implements [managed.Runtime].
 func (r *Runtime) Attach(h managed.Host) bool {
 	r.host = h
-	attached := false
-	for _, m := range h.Modules() {
-		if m.Name == r.name && m.Bias == r.module.Bias {
-			r.module, attached = m, true
-			break
-		}
+	m := managed.ModuleAgain(h, r.module)
+	if m == nil {
+		return false
 	}
-	if attached {
-		r.adoptCode(h)
-	}
-	return attached
+	r.module = m
+	r.adoptCode(h)
+	return true
 }
 
 // Forget implements [managed.Runtime].
@@ -135,9 +125,6 @@ func (r *Runtime) makePlan() {
 
 // read64 reads a word now; 0 if unreadable.
 func (r *Runtime) read64(addr uint64) uint64 {
-	var b [8]byte
-	if r.host.Read(addr, b[:]) != len(b) {
-		return 0
-	}
-	return binary.LittleEndian.Uint64(b[:])
+	v, _ := managed.ReadWord(r.host, addr)
+	return v
 }

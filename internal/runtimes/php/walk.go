@@ -11,10 +11,7 @@ import (
 
 // walk is the state of one walk.
 type walk struct {
-	sample    *managed.Sample
-	liveAsked bool
-	live      bool // the thread has not run since the copy: memory can be read now
-	usedLive  bool // memory was read then
+	*managed.View
 
 	calls   []call
 	runs    []run
@@ -53,24 +50,25 @@ func (r *Runtime) Begin(s *managed.Sample) {
 	w := &r.walk
 	r.functions.evictIdle(s.At)
 	sp := s.Regs.SP()
-	*w = walk{sample: s, calls: w.calls[:0], runs: w.runs[:0], executeSP: sp, lastSP: sp}
+	r.view.Begin(s)
+	*w = walk{View: &r.view, calls: w.calls[:0], runs: w.runs[:0], executeSP: sp, lastSP: sp}
 	globals, ok := r.globalsOf()
 	if !ok {
 		return
 	}
-	r.readCalls(w.word(globals + uint64(r.current)))
+	r.readCalls(w.Value(globals + uint64(r.current)))
 }
 
 // globalsOf returns the executor globals of the sample's thread.
 func (r *Runtime) globalsOf() (uint64, bool) {
 	w := &r.walk
 	if r.threadSafe {
-		return r.Anchor(w.sample.TID, w.sample.Regs.TLS)
+		return r.Anchor(w.Sample.TID, w.Sample.Regs.TLS)
 	}
 	if r.thread == 0 && r.hasExecuteEx() {
-		r.thread = w.sample.TID
+		r.thread = w.Sample.TID
 	}
-	return r.globals, r.thread == w.sample.TID
+	return r.globals, r.thread == w.Sample.TID
 }
 
 // maxExamined bounds hasExecuteEx, words.
@@ -79,12 +77,12 @@ const maxExamined = 8 << 10
 // hasExecuteEx reports whether execute_ex is on the thread's stack.
 func (r *Runtime) hasExecuteEx() bool {
 	w := &r.walk
-	if r.inExecuteEx(w.sample.Regs.PC) {
+	if r.inExecuteEx(w.Sample.Regs.PC) {
 		return true
 	}
-	sp := w.sample.Regs.SP() &^ 7
+	sp := w.Sample.Regs.SP() &^ 7
 	for at := sp; at < sp+8*maxExamined; at += 8 {
-		v, ok := w.sample.Mem.Word(at)
+		v, ok := w.Sample.Mem.Word(at)
 		if !ok {
 			return false
 		}
@@ -97,7 +95,7 @@ func (r *Runtime) hasExecuteEx() bool {
 
 // inExecuteEx reports whether pc is in execute_ex, or in code that runs in its frame.
 func (r *Runtime) inExecuteEx(pc uint64) bool {
-	return r.executeEx.has(pc) || r.cold.has(pc) || r.jit.has(pc)
+	return r.executeEx.Has(pc) || r.cold.Has(pc) || r.jit.has(pc)
 }
 
 // readCalls reads the calls, innermost first, and divides them into runs.
@@ -114,10 +112,10 @@ func (r *Runtime) readCalls(at uint64) {
 		from, user = len(w.calls), 0
 	}
 	for n := 0; at != 0; n++ {
-		opline, ok := w.get(at + callOpline)
-		fn, ok2 := w.get(at + callFunc)
-		info, ok3 := w.get(at + callInfo)
-		prev, ok4 := w.get(at + callPrev)
+		opline, ok := w.Word(at + callOpline)
+		fn, ok2 := w.Word(at + callFunc)
+		info, ok3 := w.Word(at + callInfo)
+		prev, ok4 := w.Word(at + callPrev)
 		if !ok || !ok2 || !ok3 || !ok4 {
 			w.incomplete, w.calls = true, w.calls[:from] // the whole run is unknown
 			return
@@ -170,19 +168,19 @@ const maxDelegating = 1 << 10
 func (r *Runtime) appendDelegating(at, info uint64) {
 	w := &r.walk
 	gen := at - uint64(r.generatorFake)
-	if len(w.calls) == 0 || info&infoType != isObject || w.word(at+callThis) != gen {
+	if len(w.calls) == 0 || info&infoType != isObject || w.Value(at+callThis) != gen {
 		return // one of the engine's own calls
 	}
-	first, running, used := len(w.calls), w.calls[len(w.calls)-1].at, w.usedLive
+	first, running, used := len(w.calls), w.calls[len(w.calls)-1].at, w.UsedLive
 	for n := 0; gen != 0; n++ {
-		data, ok := w.get(gen + uint64(r.generatorData))
-		parent, ok2 := w.get(gen + uint64(r.generator))
+		data, ok := w.Word(gen + uint64(r.generatorData))
+		parent, ok2 := w.Word(gen + uint64(r.generator))
 		if ok && ok2 && (data == running || data == 0) {
 			break
 		}
 		c := call{at: data, kind: typeUser}
-		opline, ok3 := w.get(data + callOpline)
-		fn, ok4 := w.get(data + callFunc)
+		opline, ok3 := w.Word(data + callOpline)
+		fn, ok4 := w.Word(data + callFunc)
 		c.opline, c.functionAt = opline-opSize, fn // the record has the next opline
 		if !ok || !ok2 || !ok3 || !ok4 || n == maxDelegating || !r.resolve(&c) {
 			w.calls = append(w.calls, call{kind: typeUser})
@@ -192,46 +190,15 @@ func (r *Runtime) appendDelegating(at, info uint64) {
 		gen = parent
 	}
 	slices.Reverse(w.calls[first:])
-	if w.usedLive && !used {
-		if w.usedLive = false; !w.stillLive() {
+	if w.UsedLive && !used {
+		if w.UsedLive = false; !w.StillLive() {
 			w.calls = append(w.calls[:first], call{kind: typeUser})
 		}
 	}
 }
 
-// word is get; 0 if unreadable.
-func (w *walk) word(addr uint64) uint64 {
-	v, _ := w.get(addr)
-	return v
-}
-
-// get returns the word at addr as of the sample: copied, or read now if the thread has not run since.
-func (w *walk) get(addr uint64) (uint64, bool) {
-	if v, ok := w.sample.Mem.Word(addr); ok {
-		return v, true
-	}
-	if addr < 1<<12 || !w.isLive() {
-		return 0, false
-	}
-	w.usedLive = true
-	return readWord(w.sample.Live, addr)
-}
-
-func (w *walk) isLive() bool {
-	if !w.liveAsked {
-		w.liveAsked, w.live = true, w.sample.Live != nil && w.sample.Live.Unchanged()
-	}
-	return w.live
-}
-
-// stillLive reports whether what was just read is as of the sample.
-func (w *walk) stillLive() bool {
-	w.live = w.live && w.sample.Live.Unchanged()
-	return w.live
-}
-
 func (w *walk) inRegs(word uint64) bool {
-	regs := w.sample.Regs
+	regs := w.Sample.Regs
 	for i := range frames.NumRegs {
 		if v, ok := regs.Get(uint8(i)); ok && v == word {
 			return true
