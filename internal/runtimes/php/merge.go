@@ -71,7 +71,8 @@ func (r *Runtime) appendRunsOf(f *frames.Frame, leaf bool, out []managed.Ref) []
 	this := &w.runs[w.nextRun]
 	if leaf {
 		if data, ok := w.Sample.Regs.Get(r.dataReg); ok {
-			begins := f.PC-r.executeEx.Start < maxPrologue && w.inRegs(this.user)
+			begins := f.PC-r.executeEx.Start < maxPrologue &&
+				w.isInRegs(func(v uint64) bool { return v == this.user })
 			if !begins && !r.runsInnermost(data, this) {
 				w.noteEmptyFrame()
 				return out
@@ -167,17 +168,7 @@ func (r *Runtime) hasInnerOnStack(this *run, from, to uint64) bool {
 	inner := func(v uint64) bool {
 		return v-this.user < maxInnerDistance && v != this.user && w.leadsTo(v, this.user)
 	}
-	for i := range frames.NumRegs {
-		if v, ok := w.Sample.Regs.Get(uint8(i)); ok && inner(v) {
-			return true
-		}
-	}
-	for at := from &^ 7; at < to; at += 8 {
-		if v, ok := w.Sample.Mem.Word(at); ok && inner(v) {
-			return true
-		}
-	}
-	return false
+	return w.isInRegs(inner) || w.isOnStack(from, to, inner)
 }
 
 // topFlag returns ZEND_CALL_TOP of a call; set if unreadable.
@@ -194,15 +185,8 @@ func (w *walk) hasOnStack(data, from, to uint64, first bool) bool {
 	if data == 0 {
 		return false
 	}
-	if first && w.inRegs(data) {
-		return true
-	}
-	for at := from &^ 7; at < to; at += 8 {
-		if v, ok := w.Sample.Mem.Word(at); ok && v == data {
-			return true
-		}
-	}
-	return false
+	is := func(v uint64) bool { return v == data }
+	return first && w.isInRegs(is) || w.isOnStack(from, to, is)
 }
 
 func (r *Runtime) appendRun(this *run, out []managed.Ref) []managed.Ref {

@@ -50,3 +50,31 @@ func TestCallsAreFoundPastAnotherStack(t *testing.T) {
 		}
 	}
 }
+
+// countedMemory counts the words that are asked for; there are none.
+type countedMemory struct{ n *int }
+
+func (m countedMemory) Word(uint64) (uint64, bool) { *m.n++; return 0, false }
+func (countedMemory) Cut(uint64) bool              { return false }
+
+// Frames that the copy has not can be far apart, as in a chain that a program made up.
+func TestOnlyTheCopiedStackIsSearchedForCalls(t *testing.T) {
+	const user, loop, sp = 0x5000, 0x1000, 0x7f00_0000_0000
+	n := 0
+	regs := &frames.Regs{Arch: frames.X86_64, PC: 1}
+	r := &Runtime{executeEx: managed.Span{Start: loop, End: loop + 0x100}, dataReg: frames.X86R14,
+		oplineReg: frames.X86R15, host: &image{}, module: &frames.Module{Name: "libphp.so"}}
+	r.walk = walk{
+		View:  &managed.View{Sample: &managed.Sample{Regs: regs, Mem: countedMemory{&n}}},
+		calls: []call{{at: user, kind: typeUser}}, runs: []run{{0, 1, user}}, ownRuns: 1, executeSP: sp, lastSP: sp,
+	}
+	at := uint64(sp)
+	for range 64 {
+		r.Native(&frames.Frame{PC: 2, SP: at, Caller: true}, at+64, nil)
+		at += maxFrameDistance
+	}
+	r.Native(&frames.Frame{PC: loop + 8, SP: at, Caller: true}, at+64, nil)
+	if n > 1000 {
+		t.Errorf("%d words are read, though none is copied", n)
+	}
+}

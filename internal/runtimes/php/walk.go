@@ -77,20 +77,8 @@ const maxExamined = 8 << 10
 // hasExecuteEx reports whether execute_ex is on the thread's stack.
 func (r *Runtime) hasExecuteEx() bool {
 	w := &r.walk
-	if r.inExecuteEx(w.Sample.Regs.PC) {
-		return true
-	}
-	sp := w.Sample.Regs.SP() &^ 7
-	for at := sp; at < sp+8*maxExamined; at += 8 {
-		v, ok := w.Sample.Mem.Word(at)
-		if !ok {
-			return false
-		}
-		if r.inExecuteEx(v) {
-			return true
-		}
-	}
-	return false
+	sp := w.Sample.Regs.SP()
+	return r.inExecuteEx(w.Sample.Regs.PC) || w.isOnStack(sp, sp+8*maxExamined, r.inExecuteEx)
 }
 
 // inExecuteEx reports whether pc is in execute_ex, or in code that runs in its frame.
@@ -197,10 +185,23 @@ func (r *Runtime) appendDelegating(at, info uint64) {
 	}
 }
 
-func (w *walk) inRegs(word uint64) bool {
-	regs := w.Sample.Regs
+// isOnStack reports whether a copied word between two stack pointers is such a word.
+func (w *walk) isOnStack(from, to uint64, such func(word uint64) bool) bool {
+	for at := from &^ 7; at < to; at += 8 {
+		v, ok := w.Sample.Mem.Word(at)
+		if !ok {
+			return false // the copy ends here
+		}
+		if such(v) {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *walk) isInRegs(such func(word uint64) bool) bool {
 	for i := range frames.NumRegs {
-		if v, ok := regs.Get(uint8(i)); ok && v == word {
+		if v, ok := w.Sample.Regs.Get(uint8(i)); ok && such(v) {
 			return true
 		}
 	}
