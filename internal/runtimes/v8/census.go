@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"prywalk/frames"
+	"prywalk/internal/managed"
 	"prywalk/internal/procmem"
 )
 
@@ -100,12 +101,12 @@ func (c *census) numberAt(start uint64) uint64 {
 func (c *census) scanNew(mods []*frames.Module) {
 	left := uint64(maxCensus)
 	for _, m := range mods {
-		s := span{max(m.Start, c.covered[m.Start]), m.End}
-		if s.end = min(s.end, s.start+left); s.start >= s.end || len(c.covered) >= maxCovered {
+		s := managed.Span{Start: max(m.Start, c.covered[m.Start]), End: m.End}
+		if s.End = min(s.End, s.Start+left); s.Start >= s.End || len(c.covered) >= maxCovered {
 			continue
 		}
-		c.covered[m.Start] = s.end
-		left -= s.end - s.start
+		c.covered[m.Start] = s.End
+		left -= s.End - s.Start
 		c.scanRange(s)
 	}
 }
@@ -120,18 +121,18 @@ func (c *census) scanPage(pc uint64) {
 		clear(c.pages)
 	}
 	c.last, c.pages[page] = now, now
-	c.scanRange(span{page, page + codePage})
+	c.scanRange(managed.Span{Start: page, End: page + codePage})
 }
 
 // scanRange records a range's code. V8 fills a code range from its start (RegionAllocator); the reserved rest is not
 // read.
-func (c *census) scanRange(s span) {
+func (c *census) scanRange(s managed.Span) {
 	if c.block == nil {
 		c.block = make([]byte, codePage)
 		c.batch = make([]candidate, 0, censusBatch)
 	}
-	for at, gaps := s.start, 0; at < s.end && gaps < maxGaps; {
-		end := min(at&^(codePage-1)+codePage, s.end)
+	for at, gaps := s.Start, 0; at < s.End && gaps < maxGaps; {
+		end := min(at&^(codePage-1)+codePage, s.End)
 		n := 0
 		for b := c.block[:end-at]; n < len(b); {
 			part := b[n:min(len(b), n+censusStep)]

@@ -5,6 +5,8 @@ package v8
 import (
 	"encoding/binary"
 	"testing"
+
+	"prywalk/internal/managed"
 )
 
 // compilation writes TurboFan code with a number, and gives the start of its instructions.
@@ -34,7 +36,7 @@ func TestCensusIdentifiesCompilationsByNumberAndAddress(t *testing.T) {
 		r := fakeRuntime(v, b)
 		at := 0x1000 - int(r.layout.head)%codeAligned
 		start := compilation(r, b, at, 0x400, 0x600, 7)
-		r.census.scanRange(span{fakeAt, fakeAt + uint64(len(b))})
+		r.census.scanRange(managed.Span{Start: fakeAt, End: fakeAt + uint64(len(b))})
 		since, ok := r.census.since(start, 7<<32)
 		if !ok || since == 0 {
 			t.Errorf("V8 %v: the code is not known: %v", v, r.census.seen)
@@ -42,12 +44,12 @@ func TestCensusIdentifiesCompilationsByNumberAndAddress(t *testing.T) {
 		if _, ok := r.census.since(start, 8<<32); ok {
 			t.Errorf("V8 %v: another compilation is known to be at the same place", v)
 		}
-		r.census.scanRange(span{fakeAt, fakeAt + uint64(len(b))})
+		r.census.scanRange(managed.Span{Start: fakeAt, End: fakeAt + uint64(len(b))})
 		if again, _ := r.census.since(start, 7<<32); again != since {
 			t.Errorf("V8 %v: the code is there since %d, a second census says %d", v, since, again)
 		}
 		compilation(r, b, at, 0x400, 0x600, 8)
-		r.census.scanRange(span{fakeAt, fakeAt + uint64(len(b))})
+		r.census.scanRange(managed.Span{Start: fakeAt, End: fakeAt + uint64(len(b))})
 		if _, ok := r.census.since(start, 7<<32); ok {
 			t.Errorf("V8 %v: code that has gone is still known", v)
 		}

@@ -20,7 +20,7 @@ type Builtins struct {
 	elf     *elffile.File
 	symbols managed.FileSymbols
 	found   bool
-	code    span
+	code    managed.Span
 	// continuations are the starts of builtins that deoptimized functions return to.
 	continuations []uint64
 }
@@ -30,14 +30,10 @@ func BuiltinsOf(f *elffile.File, symbols managed.FileSymbols) managed.Builtins {
 	return &Builtins{elf: f, symbols: symbols}
 }
 
-type span struct{ start, end uint64 }
-
-func (s span) has(addr uint64) bool { return addr >= s.start && addr < s.end }
-
 // KeepsFPOnly implements [managed.Builtins].
 func (e *Builtins) KeepsFPOnly(pc uint64) bool {
 	e.search()
-	return e.code.has(pc)
+	return e.code.Has(pc)
 }
 
 func (e *Builtins) search() {
@@ -54,7 +50,7 @@ func (e *Builtins) search() {
 	if begin == 0 || at[symSize] == 0 || e.elf.ReadAddr(at[symSize], size[:]) != len(size) {
 		return
 	}
-	e.code = span{begin, begin + uint64(binary.LittleEndian.Uint32(size[:]))}
+	e.code = managed.Span{Start: begin, End: begin + uint64(binary.LittleEndian.Uint32(size[:]))}
 	e.symbols.Tables(e.findContinuations)
 }
 
@@ -79,7 +75,7 @@ const maxContinued = 256
 
 func (e *Builtins) findContinuations(f *elffile.File, kind elffile.SymbolKind) {
 	_ = f.EachSymbol(kind, func(s *elffile.Symbol) bool {
-		if s.Type() == elffile.SymFunc && e.code.has(s.Value) && isContinuation(f.NameBytes(kind, s)) {
+		if s.Type() == elffile.SymFunc && e.code.Has(s.Value) && isContinuation(f.NameBytes(kind, s)) {
 			e.continuations = append(e.continuations, s.Value)
 		}
 		return len(e.continuations) < maxContinued

@@ -49,7 +49,7 @@ const (
 
 // fakeRuntime gives V8 of a release over b.
 func fakeRuntime(v version, b []byte) *Runtime {
-	d := &described{layout: layoutOf(v), version: v, code: span{0x1000, 0x2000}}
+	d := &described{layout: layoutOf(v), version: v, code: managed.Span{Start: 0x1000, End: 0x2000}}
 	d.types = types{
 		firstFunction: fakeFunction, lastFunction: fakeFunction, sfi: fakeSFI, script: fakeScript, scope: fakeScope,
 		bytecodes: fakeBytecodes, code: fakeCode, stream: fakeStream, mapType: fakeMap, fixedArray: fakeArray,
@@ -87,7 +87,7 @@ func FuzzMemory(f *testing.F) {
 				r.appendOptimized(made, 5, nil)
 			}
 			r.listFunctions()
-			r.census.scanRange(span{w &^ 7, w&^7 + 0x400})
+			r.census.scanRange(managed.Span{Start: w &^ 7, End: w&^7 + 0x400})
 		}
 		stack := &frames.Snapshot{Stack: frames.Region{Addr: fakeAt, Bytes: b}, StackEnd: fakeAt + uint64(len(b))}
 		r.Begin(&managed.Sample{Regs: &frames.Regs{Arch: frames.X86_64}, Mem: stack, At: 1, Live: r.live})

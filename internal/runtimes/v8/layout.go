@@ -230,8 +230,8 @@ type described struct {
 	version
 	full             string
 	sizes            []byte // of bytecodes, with operands of one, two and four bytes
-	code             span
-	bytecodeBuiltins []span
+	code             managed.Span
+	bytecodeBuiltins []managed.Span
 	node             string // Node's version, or ""
 }
 
@@ -324,12 +324,12 @@ func (d *described) read(h managed.Host, at map[string]managed.Symbol, number fu
 		begin = at[symCode]
 	}
 	if size, ok := number(symSize); ok && begin.Addr != 0 && size > 0 {
-		d.code = span{begin.Addr, begin.Addr + uint64(size)}
+		d.code = managed.Span{Start: begin.Addr, End: begin.Addr + uint64(size)}
 	}
 
 	for _, name := range symEntries {
 		if s := at[name]; s.Size > 0 {
-			d.bytecodeBuiltins = append(d.bytecodeBuiltins, span{s.Addr, s.Addr + s.Size})
+			d.bytecodeBuiltins = append(d.bytecodeBuiltins, managed.Span{Start: s.Addr, End: s.Addr + s.Size})
 		}
 	}
 	if s, ok := at[symNode]; ok {

@@ -16,7 +16,6 @@ type Runtime struct {
 	managed.Plain
 	codes
 	module       *frames.Module
-	name         string
 	sample       *managed.Sample
 	handlerFrame uint64 // fp of the interpreter frame that runs the innermost handler; 0: none
 	eviction     managed.IdleEviction
@@ -57,7 +56,7 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 var sharedFile = regexp.MustCompile(`\.so\.`)
 
 func newRuntime(h managed.Host, m *frames.Module, d *described) *Runtime {
-	r := &Runtime{module: m, name: m.Name}
+	r := &Runtime{module: m}
 	r.heap = heap{layout: d, host: h, live: hostLive{h}, maps: map[uint64]uint16{}}
 	r.census.heap = &r.heap
 	r.Forget()
@@ -74,16 +73,14 @@ func (r *Runtime) Name() string {
 
 // Attach implements [managed.Runtime].
 func (r *Runtime) Attach(h managed.Host) bool {
-	r.host = h
-	for _, m := range h.Modules() {
-		if m.Name == r.name && m.Bias == r.module.Bias {
-			r.module = m
-			r.addRules(h)
-			r.census.scanNew(managed.Unowned(h))
-			return true
-		}
+	m := managed.ModuleAgain(h, r.module)
+	if m == nil {
+		return false
 	}
-	return false
+	r.host, r.module = h, m
+	r.addRules(h)
+	r.census.scanNew(managed.Unowned(h))
+	return true
 }
 
 // Forget implements [managed.Runtime].
@@ -126,7 +123,7 @@ func (r *Runtime) Native(f *frames.Frame, cfa frames.Addr, out []managed.Ref) ([
 
 // inBuiltins reports whether a frame is in the builtins, or in V8's copy of them.
 func (r *Runtime) inBuiltins(f *frames.Frame) bool {
-	return f.Module.Name == r.name && r.layout.code.has(r.inFile(f.Lookup(r.host.Arch()), f.Module))
+	return f.Module.Name == r.module.Name && r.layout.code.Has(r.inFile(f.Lookup(r.host.Arch()), f.Module))
 }
 
 // inFile converts an address in V8's file to the described mapping.
@@ -137,7 +134,7 @@ func (r *Runtime) inFile(pc frames.Addr, m *frames.Module) frames.Addr {
 // runsBytecode reports whether a frame's builtin does nothing but run bytecode.
 func (r *Runtime) runsBytecode(f *frames.Frame) bool {
 	pc := r.inFile(f.PC, f.Module) // may be the first instruction
-	return slices.ContainsFunc(r.layout.bytecodeBuiltins, func(s span) bool { return s.has(pc) })
+	return slices.ContainsFunc(r.layout.bytecodeBuiltins, func(s managed.Span) bool { return s.Has(pc) })
 }
 
 const fpContext = 8 // below fp
