@@ -52,6 +52,7 @@ func (t *chases) Prepare() { t.Chase() }
 func (c *Chase) plausible() bool {
 	return c.MG0 == 0 && c.GM >= 0x28 && c.GM <= 0x40 && c.SchedSP > c.GM && c.SchedSP <= 0x60 &&
 		c.SchedPC == c.SchedSP+8 && c.SchedBP > c.SchedPC && c.SchedBP <= c.SchedSP+0x40 &&
+		(c.SchedLR == 0 || c.SchedLR > c.SchedPC && c.SchedLR <= c.SchedSP+0x40) &&
 		c.MCurg > 0x40 && c.MCurg < 0x400 && c.MGsignal > 0x20 && c.MGsignal < c.MCurg
 }
 

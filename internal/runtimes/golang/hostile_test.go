@@ -243,3 +243,19 @@ func BenchmarkNew(b *testing.B) {
 		}
 	}
 }
+
+// A g is copied up to a fixed size; instructions of a program may name any offset.
+func TestOffsetsBeyondACopiedGoroutineAreRefused(t *testing.T) {
+	known := Chase{GReg: 28, GStackHi: 8, GM: 0x30, SchedSP: 0x38, SchedPC: 0x40, SchedLR: 0x60, SchedBP: 0x68,
+		MGsignal: 0x50, MCurg: 0xb8}
+	if !known.plausible() {
+		t.Fatalf("%+v is refused; it is Go's on arm64", known)
+	}
+	for _, off := range []int64{8, goroutineBytes - 4, goroutineBytes, 32760} {
+		c := known
+		c.SchedLR = off
+		if c.plausible() {
+			t.Errorf("sched.lr at %d is accepted", off)
+		}
+	}
+}
