@@ -86,10 +86,11 @@ type refusal struct{}
 // Eval implements [frames.Expr].
 func (refusal) Eval(*frames.Regs, frames.Memory, uint64) (uint64, bool) { return 0, false }
 
+var refused = frames.Row{CFAExpr: refusal{}}
+
 // refuse ends the walk at a change of stacks that cannot be followed.
 func (t *rules) refuse() (frames.Rule, *frames.Row, bool) {
-	row := t.row(rowKey{kind: kindEnds}, func() *frames.Row { return &frames.Row{CFAExpr: refusal{}} })
-	return frames.Rule{Method: frames.MethodCFI}, row, true
+	return frames.Rule{Method: frames.MethodCFI}, &refused, true
 }
 
 func root() (frames.Rule, *frames.Row, bool) {
