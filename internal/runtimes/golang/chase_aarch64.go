@@ -2,11 +2,7 @@
 
 package golang
 
-import (
-	"encoding/binary"
-
-	"prywalk/frames"
-)
+import "encoding/binary"
 
 func memARM64(w uint32) (load bool, rt, rn uint8, off int64, ok bool) {
 	if op := w & 0xffc00000; op != 0xf9400000 && op != 0xf9000000 {
@@ -61,44 +57,4 @@ func (c *Chase) mcallARM64(t *funcs) bool {
 		}
 	}
 	return found == 15
-}
-
-// morestackARM64 returns the rule of morestack on the scheduler's stack. The caller has no frame yet; its registers are
-// in curg.sched.
-func (t rulesARM64) morestackARM64(q frames.Query) (frames.Rule, *frames.Row, bool) {
-	c, ok := t.chases.Chase()
-	if !ok {
-		return t.refuse()
-	}
-	row := t.row(rowKey{kind: kindMorestack, pc: q.PC}, func() *frames.Row {
-		e := func(off int64) schedExpr {
-			return schedExpr{t: t.rules, pc: q.PC, c: c, off: off, leftBy: kindMorestack}
-		}
-		row := &frames.Row{CFAExpr: e(c.SchedSP), RA: frames.RegRule{Kind: frames.RuleValExpr, Expr: e(c.SchedPC)}}
-		row.Regs[frames.ARM64FP] = frames.RegRule{Kind: frames.RuleValExpr, Expr: e(c.SchedBP)}
-		row.Regs[frames.ARM64LR] = frames.RegRule{Kind: frames.RuleValExpr, Expr: e(c.SchedLR)}
-		return row
-	})
-	return frames.Rule{Flags: frames.FlagSwitch | frames.FlagSignal, Method: frames.MethodCFI}, row, true
-}
-
-// schedARM64 returns the rule of systemstack on the scheduler's stack until Go 1.20: its frame of delta bytes is at
-// curg.sched.sp.
-func (t rulesARM64) schedARM64(q frames.Query, delta int32) (frames.Rule, *frames.Row, bool) {
-	c, ok := t.chases.Chase()
-	if !ok {
-		return t.refuse()
-	}
-	row := t.row(rowKey{kind: kindSystemStack, pc: q.PC, delta: delta}, func() *frames.Row {
-		cfa := schedExpr{t: t.rules, pc: q.PC, c: c, off: c.SchedSP, add: uint64(delta), leftBy: kindSystemStack}
-		row := &frames.Row{CFAExpr: cfa, RA: frames.RegRule{Kind: frames.RuleOffset, Off: -int64(delta)}}
-		row.Regs[frames.ARM64FP] = frames.RegRule{Kind: frames.RuleOffset, Off: -int64(delta) - 8}
-		return row
-	})
-	return frames.Rule{Flags: frames.FlagSwitch, Method: frames.MethodCFI}, row, true
-}
-
-func (t rulesARM64) callBeforeARM64(ret uint64) (uint64, bool) {
-	w := t.insnARM64(ret - 4)
-	return ret - 4 + uint64(int64(int32(w<<6))>>6<<2), w>>26 == 0x25
 }

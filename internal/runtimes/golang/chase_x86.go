@@ -2,31 +2,7 @@
 
 package golang
 
-import (
-	"slices"
-
-	"prywalk/frames"
-	"prywalk/internal/x86"
-)
-
-// walkX86 calls f with each instruction and the address after it, until f is false or an instruction is unknown.
-func walkX86(pc uint64, code []byte, f func(in *insn, next uint64) bool) {
-	for len(code) > 0 {
-		in, ok := decode(code)
-		if !ok {
-			return
-		}
-		code, pc = code[in.Size:], pc+uint64(in.Size)
-		if !f(&in, pc) {
-			return
-		}
-	}
-}
-
-// load reports whether in is a mov reg, [base+disp] of 64 bits.
-func (in *insn) load() bool {
-	return in.Map == 0 && in.Op == 0x8b && in.Mod != 3 && in.W && in.Base != x86.NoReg && !in.indexed() && !in.segment()
-}
+import "prywalk/internal/x86"
 
 // chaseX86 decodes runtime.systemstack: it loads g and g.m, compares with m.gsignal, m.g0 and m.curg, saves g.sched (by
 // a call since Go 1.17), and loads g0.sched.sp (through another register before Go 1.21).
@@ -99,11 +75,6 @@ func (d *systemstackX86) step(in *insn, next uint64) bool {
 	return !d.done
 }
 
-func (in *insn) movesToSP(reg uint8) bool {
-	return in.Map == 0 && in.Mod == 3 && in.W &&
-		(in.Op == 0x89 && in.RM == regSP && in.Reg == reg || in.Op == 0x8b && in.Reg == regSP && in.RM == reg)
-}
-
 // findG matches mov g, fs:[offset], or mov g, fs:[reg] after a load of reg from a constant or from a word that the
 // dynamic loader sets.
 func (d *systemstackX86) findG(in *insn, next uint64) {
@@ -155,83 +126,4 @@ func (s *savesX86) step(in *insn, _ uint64) bool {
 		s.c.SchedSP, s.found, s.value = int64(in.Disp), s.found|savedSP, 0
 	}
 	return s.found != savedAll
-}
-
-// cgoCallX86 returns the rule of asmcgocall while C code runs. On C's stack asmcgocall has saved g and the depth of its
-// stack, which holds even if a callback moves that; or, called on a system stack, 0 and the old stack pointer. Until Go
-// 1.20 it has no frame.
-func (t rulesX86) cgoCallX86(f *fn, pc uint64, st *state) (frames.Rule, *frames.Row, bool) {
-	g, depth, ok := t.flow(f).cgoWords(pc - f.entry)
-	if !ok || st.bp != bpSame && (st.bp != bpFrame || st.saved[frames.X86RBP] == 0) {
-		return t.refuse()
-	}
-	row := t.row(rowKey{kind: kindCgoCall, delta: st.bpOff, pc: pc}, func() *frames.Row {
-		e := cgoCFA{frame: 8, g: g, depth: depth, sp: frames.X86RSP, fp: frames.X86RBP}
-		row := &frames.Row{RA: frames.RegRule{Kind: frames.RuleOffset, Off: -8}}
-		row.Regs[frames.X86RBP].Kind = frames.RuleSame
-		if st.bp == bpFrame {
-			e.frame, e.fpOff = st.bpOff, st.bpOff
-			row.Regs[frames.X86RBP] = frames.RegRule{Kind: frames.RuleOffset, Off: -int64(st.saved[frames.X86RBP])}
-		}
-		row.CFAExpr = e
-		return row
-	})
-	return frames.Rule{Flags: frames.FlagSwitch, Method: frames.MethodCFI}, row, true
-}
-
-// cgoWords returns the offsets from rsp of these two words, stored before the call at off.
-func (fl *flow) cgoWords(off uint64) (g, depth int64, ok bool) {
-	call, found := slices.BinarySearch(fl.offs, uint32(off))
-	if !found {
-		call--
-	}
-	n := 0
-	for i := call - 1; i >= 0 && n < 2; i-- {
-		in := &fl.insns[i]
-		if in.Map != 0 || !in.W || in.Mod == 3 || in.Base != regSP || in.indexed() {
-			if through, target := in.flow(); !through || target {
-				return 0, 0, false
-			}
-			continue
-		}
-		switch {
-		case in.Op != 0x89 && in.Op != 0xc7: // not a mov to memory
-		case n == 0:
-			depth, n = int64(in.Disp), 1
-		default:
-			g, n = int64(in.Disp), 2
-		}
-	}
-	return g, depth, n == 2
-}
-
-// schedX86 returns the rule of morestack (caller's registers in curg.sched) and until Go 1.20 of systemstack (return
-// address at curg.sched.sp).
-func (t rulesX86) schedX86(q frames.Query, k kind) (frames.Rule, *frames.Row, bool) {
-	c, ok := t.chases.Chase()
-	if !ok {
-		return t.refuse()
-	}
-	row := t.row(rowKey{kind: k, pc: q.PC}, func() *frames.Row {
-		e := func(off int64) schedExpr { return schedExpr{t: t.rules, pc: q.PC, c: c, off: off, leftBy: k} }
-		row := &frames.Row{CFAExpr: e(c.SchedSP), RA: frames.RegRule{Kind: frames.RuleValExpr, Expr: e(c.SchedPC)}}
-		if k == kindSystemStack {
-			sp := e(c.SchedSP)
-			sp.add = 8
-			row.CFAExpr, row.RA = sp, frames.RegRule{Kind: frames.RuleOffset, Off: -8}
-		}
-		row.Regs[frames.X86RBP] = frames.RegRule{Kind: frames.RuleValExpr, Expr: e(c.SchedBP)}
-		return row
-	})
-	return frames.Rule{Flags: frames.FlagSwitch, Method: frames.MethodCFI}, row, true
-}
-
-// callBeforeX86 returns the target of the direct call that ends at ret.
-func (t rulesX86) callBeforeX86(ret uint64) (uint64, bool) {
-	var b [5]byte
-	if !t.img.read(ret-5, b[:]) || b[0] != 0xe8 { // call rel32
-		return 0, false
-	}
-	in, ok := decode(b[:])
-	return ret + uint64(in.Imm), ok
 }

@@ -2,20 +2,38 @@
 
 // Package golang unwinds and names Go code, stripped or not, by the linker's tables, and reads goroutines from memory.
 //
-// # Algorithm
+// # The path of one goroutine
+//
+//	program    runtime.go       detection in the first module with a table
+//	             elftable.go    sections of the ELF file ─► header.go, moduledata.go ─► table.go
+//	             chase.go       offsets in g and m, read from the instructions of systemstack and mcall
+//	all        allgs.go         runtime.allgs, by its symbol, or by what runtime.allgadd mentions (mentioned.go)
+//	one g      goroutine.go     its fields, found in the g of runtime.main
+//	             entries.go     its first function; parkedtasks.go gives all of them at once
+//	changes    poller.go        which g have run since: reads of many (grecords.go), their stacks (parkedstacks.go)
+//	waits for  waiting.go       the reason; sudogs and channels; locks.go has the locks that its frames hold
+//	unwind     rule.go          CFA of a pc: funcs.go, pcvalue.go, kinds.go, then by architecture
+//	             rule_*.go      functions of the compiler
+//	             flow_x86.go    functions that load the stack pointer
+//	             switch_*.go    between the stacks of goroutine, scheduler and C; newthread_*.go: after clone
+//	             framechain.go  the chain of rbp of many stacks
+//	name       lines.go         function, file, line, inlined calls
+//	labels     labels.go
+//
+// # Rules
 //
 // A lookup bisects the functions of .gopclntab (runtime/symtab.go, pcHeader), then decodes one pc-value table of the
 // function up to the pc. The table pcsp gives delta, the distance of the stack pointer from its value at entry:
 //
-//   - x86-64: CFA = rsp + delta + 8; return address at CFA−8; caller's rbp at CFA−16 once stored;
-//   - arm64: CFA = sp + delta; return address at 0(sp), before in x30; caller's x29 at −8(sp).
+//	x86-64                                      arm64
+//	CFA = rsp + delta + 8                       CFA = sp + delta
+//	CFA − 8        return address               sp + 0   return address, before in x30
+//	CFA − 16       caller's rbp, once stored    sp − 8   caller's x29
+//	…              locals, arguments            …        locals, arguments
 //
 // pcsp does not hold in functions that load the stack pointer (flag SPWRITE). Their instructions are followed, so
 // that systemstack, vDSO calls, cgocallback and asmcgocall lead back to their goroutine. mcall and mstart end a
 // stack; morestack continues at g.sched.
-//
-// A [Runtime] reads goroutines from runtime.allgs (allgs.go), repeatedly (poller.go), what they wait for
-// (waiting.go) and hold (held.go), and their labels (labels.go). A process can have several.
 //
 // # Invariants
 //

@@ -2,9 +2,26 @@
 
 // Package php names the frames of PHP 7.4 to 8.5, for [prywalk/internal/managed].
 //
+// # The path of one frame
+//
+//	program       detect.go       version, layout.go, executor globals; cold.go: execute_ex.cold
+//	thread        threads.go      thread pointer, in thread-safe builds (threadlocal_*.go)
+//	copy          runtime.go      the plan of what a stop copies
+//	calls         walk.go         execute data, and runs of them; generators, fibers
+//	  native      merge.go        which run belongs to a native frame; jit.go: compiled code
+//	  function    functions.go    proven by its identity; name, file, lines
+//
 // The engine keeps its calls as records (execute data) on a stack of its own, linked from the innermost, to which
-// the executor globals point. During a stop of the native stack, a plan copies the used part of the engine's stack,
-// records elsewhere (generators), and the identities of functions.
+// the executor globals point:
+//
+//	executor globals        execute data            function
+//	current_execute_data ─► + 0  opline             + 0  type, flags
+//	vm_stack_top            +24  function ────────► + 8  name, + 16 class
+//	vm_stack                +40  info (TOP: from C)      opcodes, file, lines
+//	                        +48  caller ──► …
+//
+// During a stop of the native stack, a plan copies the used part of the engine's stack, records elsewhere (generators),
+// and the identities of functions.
 //
 // # Merging
 //

@@ -2,7 +2,16 @@
 
 // Package ruby names the frames of CRuby 2.7 to 4.0 on x86-64, for [prywalk/internal/managed].
 //
-// # Frames
+// # The path of one frame
+//
+//	program       detect.go     version, layout.go; machine.go: the virtual machine, if its symbol is hidden
+//	thread        threads.go    rb_thread_t of a thread ID or pthread_t
+//	copy          runtime.go    the plan of what a stop copies
+//	frames        walk.go       control frames, and runs of them; tags.go: native frames of rb_vm_exec
+//	  native      merge.go      which run belongs to a native frame; compiled.go: YJIT's code
+//	  object      objects.go    iseq or method entry, proven by its identity (heap.go, verify.go)
+//	name          labels.go     method, block, class; iseq.go, lines.go: file and line
+//	lock          gvl.go        who has it, who waits
 //
 // rb_thread_t → execution context (ec) of the running fiber → VM stack (vm_core.h):
 //
@@ -10,9 +19,13 @@
 //	| values, environments → ...      ... ← control frames |
 //	                        sp         cfp: the innermost
 //
-// A control frame has program counter, instruction sequence (iseq), and environment, whose last word has the flags
-// and last but two the method entry. A frame with iseq but without program counter is a block in C, omitted in
-// backtraces.
+//	control frame                 environment, before and at env
+//	+ 0   program counter         −16  method entry, or the block's
+//	+ 8   sp                       −8  environment around it, with two flags
+//	+16   iseq                     +0  flags: kind of frame, FINISH
+//	+32   env
+//
+// A frame with iseq but without program counter is a block in C, omitted in backtraces.
 //
 // # Merging
 //

@@ -2,7 +2,16 @@
 
 // Package v8 names the frames of JavaScript, V8 9.4 to 14.6 (Node 16 to 26), for prywalk/internal/managed.
 //
-// # Algorithm
+// # The path of one frame
+//
+//	program       layout.go     offsets: V8's symbols for debuggers, completed by a table of releases
+//	unwind        embedded.go   builtins in the file; rules.go: deoptimized code; else package heuristics, v8.go
+//	which kind    runtime.go    Native: a frame of the interpreter, of baseline, optimized or other code
+//	  its code    code.go       by a header before the instructions; census.go: since when it is there
+//	  function    functions.go  by the frame's bytecodes, the code, or the closure
+//	name          scripts.go    source file, lines; classes.go: classes of methods
+//	  position    positions.go  of bytecode or instruction, and inlined calls
+//	  objects     objects.go    words, strings, arrays
 //
 // A frame of V8's code keeps the frame pointer, and below it (src/execution/frame-constants.h):
 //
@@ -14,10 +23,7 @@
 //	fp − 32   interpreter, baseline code: BytecodeArray
 //	fp − 40   interpreter: offset in it (a small integer); baseline code: feedback
 //
-// Rules come from the instructions (package heuristics, v8.go) and, where functions were deoptimized, from rules.go.
-// The code at an address does not follow from the frame's function: its header is searched downwards (code.go). The
-// code's tables give position and inlined calls (positions.go); the script gives name and line (functions.go,
-// scripts.go). Offsets are those of V8's symbols for debuggers, completed by a table of releases (layout.go).
+// The code at an address does not follow from the frame's function: it can have been replaced since the call.
 //
 // # Invariants
 //

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package golang
+
+import (
+	"encoding/binary"
+
+	"prywalk/frames"
+)
+
+// morestackARM64 returns the rule of morestack on the scheduler's stack. The caller has no frame yet; its registers are
+// in curg.sched.
+func (t rulesARM64) morestackARM64(q frames.Query) (frames.Rule, *frames.Row, bool) {
+	c, ok := t.chases.Chase()
+	if !ok {
+		return t.refuse()
+	}
+	row := t.row(rowKey{kind: kindMorestack, pc: q.PC}, func() *frames.Row {
+		e := func(off int64) schedExpr {
+			return schedExpr{t: t.rules, pc: q.PC, c: c, off: off, leftBy: kindMorestack}
+		}
+		row := &frames.Row{CFAExpr: e(c.SchedSP), RA: frames.RegRule{Kind: frames.RuleValExpr, Expr: e(c.SchedPC)}}
+		row.Regs[frames.ARM64FP] = frames.RegRule{Kind: frames.RuleValExpr, Expr: e(c.SchedBP)}
+		row.Regs[frames.ARM64LR] = frames.RegRule{Kind: frames.RuleValExpr, Expr: e(c.SchedLR)}
+		return row
+	})
+	return frames.Rule{Flags: frames.FlagSwitch | frames.FlagSignal, Method: frames.MethodCFI}, row, true
+}
+
+// schedARM64 returns the rule of systemstack on the scheduler's stack until Go 1.20: its frame of delta bytes is at
+// curg.sched.sp.
+func (t rulesARM64) schedARM64(q frames.Query, delta int32) (frames.Rule, *frames.Row, bool) {
+	c, ok := t.chases.Chase()
+	if !ok {
+		return t.refuse()
+	}
+	row := t.row(rowKey{kind: kindSystemStack, pc: q.PC, delta: delta}, func() *frames.Row {
+		cfa := schedExpr{t: t.rules, pc: q.PC, c: c, off: c.SchedSP, add: uint64(delta), leftBy: kindSystemStack}
+		row := &frames.Row{CFAExpr: cfa, RA: frames.RegRule{Kind: frames.RuleOffset, Off: -int64(delta)}}
+		row.Regs[frames.ARM64FP] = frames.RegRule{Kind: frames.RuleOffset, Off: -int64(delta) - 8}
+		return row
+	})
+	return frames.Rule{Flags: frames.FlagSwitch, Method: frames.MethodCFI}, row, true
+}
+
+func (t rulesARM64) callBeforeARM64(ret uint64) (uint64, bool) {
+	w := t.insnARM64(ret - 4)
+	return ret - 4 + uint64(int64(int32(w<<6))>>6<<2), w>>26 == 0x25
+}
+
+// enteredARM64 returns the rule of morestack before it changes stacks: no frame, its caller's return address in x3.
+func (t rulesARM64) enteredARM64(q frames.Query) (frames.Rule, *frames.Row, bool) {
+	if q.Caller {
+		return t.refuse()
+	}
+	row := t.row(rowKey{kind: kindMorestack, delta: -1}, func() *frames.Row {
+		row := &frames.Row{CFAReg: frames.ARM64SP, RA: frames.RegRule{Kind: frames.RuleReg, Reg: frames.ARM64LR}}
+		row.Regs[frames.ARM64LR] = frames.RegRule{Kind: frames.RuleReg, Reg: 3}
+		return row
+	})
+	return frames.Rule{CFAReg: frames.ARM64SP, Flags: frames.FlagSignal, Method: frames.MethodCFI}, row, true
+}
+
+// loadsG reports whether f has loaded g before pc: g is the scheduler's, and the goroutine's registers are saved.
+func (t rulesARM64) loadsG(f *fn, pc uint64) bool {
+	for at := f.entry; at < pc && at < f.entry+maxFlowBytes; at += 4 {
+		if load, rt, _, _, ok := memARM64(t.insnARM64(at)); ok && load && rt == 28 {
+			return true
+		}
+	}
+	return false
+}
+
+func (t rulesARM64) writesSP(f *fn, pc uint64) bool {
+	sp, _, ok := t.switchesARM64(f, pc)
+	return sp > 0 || !ok
+}
+
+// switchesARM64 counts the loads of sp, and of x29 from a g, before pc.
+func (t rulesARM64) switchesARM64(f *fn, pc uint64) (sp, fp int, ok bool) {
+	if pc-f.entry > maxFlowBytes {
+		return 0, 0, false
+	}
+	code := make([]byte, (pc-f.entry)&^3)
+	if !t.img.read(f.entry, code) {
+		return 0, 0, false
+	}
+	for ; len(code) >= 4; code = code[4:] {
+		w := binary.LittleEndian.Uint32(code)
+		// mov sp, sp: a marker for the linker
+		if w&0xfffffc1f == movSP && w != movSP|31<<5 {
+			sp++
+		}
+		if load, rt, rn, _, ok := memARM64(w); ok && load && rt == frames.ARM64FP && rn == 28 {
+			fp++
+		}
+	}
+	return sp, fp, true
+}
+
+// switchedARM64 returns the rule after a possible change of stacks: x29 still points below the frame.
+func (t rulesARM64) switchedARM64(q frames.Query, f *fn, k kind, delta int32) (frames.Rule, *frames.Row, bool) {
+	if delta <= 0 {
+		if k == kindEnds {
+			return root()
+		}
+		return t.refuse()
+	}
+	switch k {
+	case kindCgoCall:
+		return t.cgoCallARM64(q, f, delta)
+	case kindSystemStack:
+		switch sp, fp, ok := t.switchesARM64(f, q.Lookup(t.img.Arch)); {
+		case ok && sp == 1 && fp == 1: // until Go 1.20: x29 is the scheduler's
+			return t.schedARM64(q, delta)
+		case ok && sp == 2: // back on the goroutine's stack
+			return t.frameRule(frames.Rule{CFAReg: frames.ARM64SP, CFAOff: delta, Method: frames.MethodCFI}, delta, true)
+		}
+	}
+	if fr, ok := t.frameARM64(f, delta); !ok || fr.fpFrom == 0 || q.SPOnly || k == kindEnds {
+		return t.refuse()
+	}
+	r := frames.Rule{CFAReg: frames.ARM64FP, CFAOff: delta + 8, Flags: frames.FlagSwitch, Method: frames.MethodCFI}
+	return t.frameRule(r, delta, true)
+}
+
+// cgoCallARM64 is cgoCallX86 for arm64. In calls before the change of stacks, pcsp holds.
+func (t rulesARM64) cgoCallARM64(q frames.Query, f *fn, delta int32) (frames.Rule, *frames.Row, bool) {
+	pc := q.Lookup(t.img.Arch)
+	if !q.Caller {
+		return t.refuse()
+	}
+	r := frames.Rule{CFAReg: frames.ARM64SP, CFAOff: delta, Method: frames.MethodCFI}
+	if w := t.insnARM64(pc); w>>26 == 0x25 { // bl: a helper; C code is called by blr
+		if t.writesSP(f, pc) {
+			return t.refuse()
+		}
+		return t.frameRule(r, delta, true)
+	}
+	row := t.row(rowKey{kind: kindCgoCall, delta: delta}, func() *frames.Row {
+		row := &frames.Row{CFAExpr: cgoCFA{frame: delta, g: 0, depth: 8, sp: frames.ARM64SP, fp: frames.ARM64FP}}
+		row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -int64(delta)}
+		row.Regs[frames.ARM64FP] = frames.RegRule{Kind: frames.RuleOffset, Off: -int64(delta) - 8}
+		return row
+	})
+	r.Flags |= frames.FlagSwitch
+	return r, row, true
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package golang
+
+import (
+	"slices"
+
+	"prywalk/frames"
+)
+
+// gogoX86 returns the rule of gogo after its load of the stack pointer; pc and rbp are in the gobuf at rbx.
+func (t rulesX86) gogoX86(q frames.Query, f *fn) (frames.Rule, *frames.Row, bool) {
+	fl := t.flow(f)
+	at := q.PC - f.entry
+	ra := frames.RegRule{Kind: frames.RuleReg, Reg: frames.X86RBX}
+	var bp frames.RegRule
+	const rbx = 3
+	for i := range fl.insns {
+		in := &fl.insns[i]
+		if uint64(fl.offs[i]) < at || !in.load() || in.Base != rbx {
+			continue
+		}
+		p := frames.RegRule{Kind: frames.RuleRegOffset, Reg: frames.X86RBX, Off: int64(in.Disp)}
+		switch in.Reg {
+		case rbx:
+			ra = p
+		case regBP:
+			bp = p
+		}
+	}
+	if q.Caller {
+		return t.refuse()
+	}
+	row := t.row(rowKey{kind: kindGogo, pc: q.PC}, func() *frames.Row {
+		row := &frames.Row{CFAReg: frames.X86RSP, RA: ra}
+		row.Regs[frames.X86RBP] = bp
+		return row
+	})
+	// FlagSignal: a new goroutine's pc is exact
+	return frames.Rule{CFAReg: frames.X86RSP, Flags: frames.FlagSignal, Method: frames.MethodCFI}, row, true
+}
+
+// cgoCallX86 returns the rule of asmcgocall while C code runs. On C's stack asmcgocall has saved g and the depth of its
+// stack, which holds even if a callback moves that; or, called on a system stack, 0 and the old stack pointer. Until Go
+// 1.20 it has no frame.
+func (t rulesX86) cgoCallX86(f *fn, pc uint64, st *state) (frames.Rule, *frames.Row, bool) {
+	g, depth, ok := t.flow(f).cgoWords(pc - f.entry)
+	if !ok || st.bp != bpSame && (st.bp != bpFrame || st.saved[frames.X86RBP] == 0) {
+		return t.refuse()
+	}
+	row := t.row(rowKey{kind: kindCgoCall, delta: st.bpOff, pc: pc}, func() *frames.Row {
+		e := cgoCFA{frame: 8, g: g, depth: depth, sp: frames.X86RSP, fp: frames.X86RBP}
+		row := &frames.Row{RA: frames.RegRule{Kind: frames.RuleOffset, Off: -8}}
+		row.Regs[frames.X86RBP].Kind = frames.RuleSame
+		if st.bp == bpFrame {
+			e.frame, e.fpOff = st.bpOff, st.bpOff
+			row.Regs[frames.X86RBP] = frames.RegRule{Kind: frames.RuleOffset, Off: -int64(st.saved[frames.X86RBP])}
+		}
+		row.CFAExpr = e
+		return row
+	})
+	return frames.Rule{Flags: frames.FlagSwitch, Method: frames.MethodCFI}, row, true
+}
+
+// cgoWords returns the offsets from rsp of these two words, stored before the call at off.
+func (fl *flow) cgoWords(off uint64) (g, depth int64, ok bool) {
+	call, found := slices.BinarySearch(fl.offs, uint32(off))
+	if !found {
+		call--
+	}
+	n := 0
+	for i := call - 1; i >= 0 && n < 2; i-- {
+		in := &fl.insns[i]
+		if in.Map != 0 || !in.W || in.Mod == 3 || in.Base != regSP || in.indexed() {
+			if through, target := in.flow(); !through || target {
+				return 0, 0, false
+			}
+			continue
+		}
+		switch {
+		case in.Op != 0x89 && in.Op != 0xc7: // not a mov to memory
+		case n == 0:
+			depth, n = int64(in.Disp), 1
+		default:
+			g, n = int64(in.Disp), 2
+		}
+	}
+	return g, depth, n == 2
+}
+
+// schedX86 returns the rule of morestack (caller's registers in curg.sched) and until Go 1.20 of systemstack (return
+// address at curg.sched.sp).
+func (t rulesX86) schedX86(q frames.Query, k kind) (frames.Rule, *frames.Row, bool) {
+	c, ok := t.chases.Chase()
+	if !ok {
+		return t.refuse()
+	}
+	row := t.row(rowKey{kind: k, pc: q.PC}, func() *frames.Row {
+		e := func(off int64) schedExpr { return schedExpr{t: t.rules, pc: q.PC, c: c, off: off, leftBy: k} }
+		row := &frames.Row{CFAExpr: e(c.SchedSP), RA: frames.RegRule{Kind: frames.RuleValExpr, Expr: e(c.SchedPC)}}
+		if k == kindSystemStack {
+			sp := e(c.SchedSP)
+			sp.add = 8
+			row.CFAExpr, row.RA = sp, frames.RegRule{Kind: frames.RuleOffset, Off: -8}
+		}
+		row.Regs[frames.X86RBP] = frames.RegRule{Kind: frames.RuleValExpr, Expr: e(c.SchedBP)}
+		return row
+	})
+	return frames.Rule{Flags: frames.FlagSwitch, Method: frames.MethodCFI}, row, true
+}
+
+// callBeforeX86 returns the target of the direct call that ends at ret.
+func (t rulesX86) callBeforeX86(ret uint64) (uint64, bool) {
+	var b [5]byte
+	if !t.img.read(ret-5, b[:]) || b[0] != 0xe8 { // call rel32
+		return 0, false
+	}
+	in, ok := decode(b[:])
+	return ret + uint64(in.Imm), ok
+}
