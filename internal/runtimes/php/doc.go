@@ -14,11 +14,12 @@
 // The engine keeps its calls as records (execute data) on a stack of its own, linked from the innermost, to which
 // the executor globals point:
 //
-//	executor globals        execute data            function
-//	current_execute_data ─► + 0  opline             + 0  type, flags
-//	vm_stack_top            +24  function ────────► + 8  name, + 16 class
-//	vm_stack                +40  info (TOP: from C)      opcodes, file, lines
-//	                        +48  caller ──► …
+//	executor globals        execute data          function                zend_op
+//	+current ─────────────► 0  opline ──────┐  ┌► 0  type, 4 flags   ┌──► 0
+//	                        24 func ────────┼──┘  8  name            │    24 lineno
+//	                        32 This, 40 info│     16 scope           │    32 the next one
+//	                        48 prev ──►     └──┐  +opcodes ──────────┘
+//	                                           └──────────────────►  (one of them)
 //
 // During a stop of the native stack, a plan copies the used part of the engine's stack, records elsewhere (generators),
 // and the identities of functions.

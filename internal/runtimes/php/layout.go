@@ -3,13 +3,6 @@
 package php
 
 // layout has the offsets of a release, bytes.
-//
-//	executor globals        execute data          function                zend_op
-//	+current ─────────────► 0  opline ──────┐  ┌► 0  type, 4 flags   ┌──► 0
-//	                        24 func ────────┼──┘  8  name            │    24 lineno
-//	                        32 This, 40 info│     16 scope           │    32 the next one
-//	                        48 prev ──►     └──┐  +opcodes ──────────┘
-//	                                           └──────────────────►  (one of them)
 type layout struct {
 	minor                    int   // 704 is 7.4
 	current                  int64 // in executor globals: EG(current_execute_data)

@@ -33,8 +33,8 @@ func TestCallsAreFoundPastAnotherStack(t *testing.T) {
 		regs := &frames.Regs{Arch: frames.X86_64, PC: 1}
 		regs.Set(frames.X86_64.SP(), c.inner)
 		regs.Set(frames.X86R14, 7) // another function's
-		r := &Runtime{executeEx: managed.Span{Start: loop, End: loop + 0x100}, dataReg: frames.X86R14, oplineReg: frames.X86R15,
-			host: &image{}, module: &frames.Module{Name: "libphp.so"}}
+		r := &Runtime{executeEx: managed.Span{Start: loop, End: loop + 0x100}, dataReg: frames.X86R14,
+			oplineReg: frames.X86R15, host: &image{}, module: &frames.Module{Name: "libphp.so"}}
 		r.walk = walk{
 			View: &managed.View{Sample: &managed.Sample{Regs: regs,
 				Mem: &frames.Snapshot{Stack: frames.Region{Addr: from, Bytes: stack}}}},
