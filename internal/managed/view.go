@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 
 	"prywalk/frames"
+	"prywalk/internal/procmem"
 )
 
 // Reader is memory of a process, such as a [Host] or [Live].
@@ -18,6 +19,27 @@ func ReadWord(r Reader, addr uint64) (uint64, bool) {
 	var b [8]byte
 	ok := r.Read(addr, b[:]) == len(b)
 	return binary.LittleEndian.Uint64(b[:]), ok
+}
+
+// ReadRegions reads regions, many in one call if h is a [Gatherer], else one by one from r. It calls failed for each
+// unreadable one, and reports whether there was none.
+func ReadRegions(h Host, r Reader, parts []frames.Region, failed func(*frames.Region)) (all bool) {
+	g, _ := h.(Gatherer)
+	for all = true; len(parts) > 0; {
+		n := 0
+		if g != nil {
+			n = g.ReadParts(parts[:min(len(parts), procmem.MaxParts)])
+		}
+		if n == 0 {
+			if p := &parts[0]; r.Read(p.Addr, p.Bytes) != len(p.Bytes) {
+				all = false
+				failed(p)
+			}
+			n = 1
+		}
+		parts = parts[n:]
+	}
+	return all
 }
 
 // View is memory as of a [Sample]: the copy, or the process if the thread has not run since.

@@ -21,44 +21,20 @@ const (
 	regionGap   = 4 << 10   // between parts of one region
 )
 
-type regionReader struct {
-	host managed.Host
-	many managed.Gatherer // nil: one call per region
-}
-
-func newRegionReader(h managed.Host) regionReader {
-	many, _ := h.(managed.Gatherer)
-	return regionReader{h, many}
-}
-
-func (r *regionReader) of(h managed.Host) { *r = newRegionReader(h) }
-
-func (r *regionReader) read(parts []frames.Region) {
-	for len(parts) > 0 {
-		n := 0
-		if r.many != nil {
-			n = r.many.ReadParts(parts[:min(len(parts), procmem.MaxParts)])
-		}
-		if n == 0 {
-			if b := parts[0].Bytes; r.host.Read(parts[0].Addr, b) != len(b) {
-				parts[0].Bytes = nil
-			}
-			n = 1
-		}
-		parts = parts[n:]
-	}
-}
-
+// records reads g's, and other regions.
 type records struct {
-	regionReader
+	host  managed.Host
 	buf   []byte
 	parts []frames.Region
 	ends  []int
 	alone [goroutineBytes]byte
 }
 
-func newRecords(h managed.Host) *records {
-	return &records{regionReader: newRegionReader(h), buf: make([]byte, callBytes)}
+func newRecords(h managed.Host) *records { return &records{host: h, buf: make([]byte, callBytes)} }
+
+// read reads regions; Bytes of an unreadable one become nil.
+func (r *records) read(parts []frames.Region) {
+	managed.ReadRegions(r.host, r.host, parts, func(p *frames.Region) { p.Bytes = nil })
 }
 
 // each calls f with each g, valid during the call, nil if unreadable. Ascending addresses need fewest reads.

@@ -43,7 +43,7 @@ func (f *goroutinePoller) Places() (int, error) {
 		all := newRecords(r.host)
 		*f = goroutinePoller{allgs: r, seed: maphash.MakeSeed(), records: all, stacks: parkedStacks{records: all}}
 	}
-	f.records.of(r.host)
+	f.records.host = r.host
 	if int(n) <= f.listed {
 		return len(f.gs), nil
 	}

@@ -210,7 +210,7 @@ func (c *census) readBatch() {
 		object := binary.LittleEndian.Uint64(k.number[:])
 		c.reads = append(c.reads, frames.Region{Addr: object - tag, Bytes: k.head[:]})
 	}
-	c.gather(c.reads)
+	c.readParts(c.reads)
 	c.reads = c.reads[:0]
 	for i := range c.batch {
 		k := &c.batch[i]
@@ -223,7 +223,7 @@ func (c *census) readBatch() {
 		at := deopt - tag + 16 + 8*uint64(c.layout.shared-optimizedID)
 		c.reads = append(c.reads, frames.Region{Addr: at, Bytes: k.number[:]})
 	}
-	c.gather(c.reads)
+	c.readParts(c.reads)
 	now := procmem.Now()
 	if len(c.seen)+len(c.batch) > maxSeen {
 		clear(c.seen)

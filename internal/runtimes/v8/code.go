@@ -125,7 +125,7 @@ func (r *codes) sameCode(c *code) bool {
 	if c.wrapper != 0 {
 		r.parts = append(r.parts, frames.Region{Addr: c.wrapper - tag + 8, Bytes: to[:]})
 	}
-	if !r.readParts() || !r.sameHead(&head, &c.head) || deopt != c.deopt && c.deoptAt != 0 {
+	if !r.readParts(r.parts) || !r.sameHead(&head, &c.head) || deopt != c.deopt && c.deoptAt != 0 {
 		return false
 	}
 	if c.wrapper != 0 && binary.LittleEndian.Uint64(to[:]) != c.shared {

@@ -112,7 +112,7 @@ func (r *functions) readHead(f *function) bool {
 	if f.script != nil {
 		r.parts = append(r.parts, frames.Region{Addr: f.scriptAt - tag + r.layout.scriptID, Bytes: id[:]})
 	}
-	if !r.readParts() {
+	if !r.readParts(r.parts) {
 		return false
 	}
 	got, ok := smiValue(binary.LittleEndian.Uint64(id[:]))

@@ -31,7 +31,7 @@ type heap struct {
 	layout *described
 	host   managed.Host
 	live   managed.Live
-	parts  []frames.Region // for readParts
+	parts  []frames.Region // buffer for readParts
 	// streamMap is the map of InstructionStream; 0: unknown.
 	streamMap uint64
 	maps      map[uint64]uint16 // types by map, but of maps made by programs
@@ -105,35 +105,9 @@ func (h *heap) isFunction(w uint64) (object uint64, ok bool) {
 	return object, got >= h.layout.types.firstFunction && got <= h.layout.types.lastFunction
 }
 
-// readParts reads h.parts, in one call if possible; false if one is unreadable.
-func (h *heap) readParts() bool {
-	if g, ok := h.host.(managed.Gatherer); ok && len(h.parts) > 1 && g.ReadParts(h.parts) == len(h.parts) {
-		return true
-	}
-	for _, p := range h.parts {
-		if h.live.Read(p.Addr, p.Bytes) != len(p.Bytes) {
-			return false
-		}
-	}
-	return true
-}
-
-// gather reads parts; unreadable ones become 0.
-func (h *heap) gather(parts []frames.Region) {
-	g, _ := h.host.(managed.Gatherer)
-	for len(parts) > 0 {
-		n := 0
-		if g != nil {
-			n = g.ReadParts(parts)
-		}
-		if parts = parts[n:]; len(parts) == 0 {
-			break
-		}
-		if h.live.Read(parts[0].Addr, parts[0].Bytes) != len(parts[0].Bytes) {
-			clear(parts[0].Bytes)
-		}
-		parts = parts[1:]
-	}
+// readParts reads parts; unreadable ones become 0, and then it returns false.
+func (h *heap) readParts(parts []frames.Region) bool {
+	return managed.ReadRegions(h.host, h.live, parts, func(p *frames.Region) { clear(p.Bytes) })
 }
 
 // # Strings (src/objects/string.tq, instance-type.h)

@@ -269,7 +269,7 @@ func (r *functions) listScript(at uint64, s *script) int {
 				r.parts = append(r.parts, frames.Region{Addr: w - tag + r.layout.sfiData, Bytes: data[i][:]})
 			}
 		}
-		if !r.readParts() {
+		if !r.readParts(r.parts) {
 			continue
 		}
 		for i := range r.parts {
