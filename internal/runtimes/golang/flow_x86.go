@@ -195,9 +195,7 @@ func (in *insn) spDelta() (int32, bool) {
 
 func (s *state) step(in *insn) {
 	if in.Map != 0 || in.VEX {
-		if r, ok := in.writesOther(); ok {
-			s.clobber(r)
-		}
+		s.clobberAll(in)
 		s.entry = false
 		return
 	}
@@ -214,13 +212,8 @@ func (s *state) step(in *insn) {
 	case in.Op == 0xfc: // cld
 	case in.HasRM:
 		s.stepRM(in)
-	case in.Op >= 0xb8 && in.Op < 0xc0: // mov reg, imm
-		s.clobber(in.opReg())
-		s.entry = false
-	case in.Op > 0x90 && in.Op < 0x98: // xchg rax, reg
-		s.clobber(in.opReg())
-		s.entry = false
 	default:
+		s.clobberAll(in)
 		s.entry = false
 	}
 	if !s.spKnown {
@@ -309,51 +302,25 @@ func (s *state) clobber(reg uint8) {
 	}
 }
 
-// writes clobbers the registers that a one-byte opcode with ModRM writes.
+// writes clobbers the registers that an instruction with ModRM writes.
 func (s *state) writes(in *insn) {
-	op := in.Op
 	switch {
-	case op < 0x40 && op&7 >= 2 && op < 0x38, op == 0x63, op == 0x69, op == 0x6b, op == 0x8a, op == 0x8b, op == 0x8d:
-		// arithmetic to a register, movsxd, imul, mov, lea
-		s.clobber(in.Reg)
-	case op >= 0x38 && op < 0x40, op == 0x84, op == 0x85, op >= 0xd8 && op < 0xe0,
-		(op == 0x81 || op == 0x83 || op == 0x80) && in.Reg&7 == 7, (op == 0xf6 || op == 0xf7) && in.Reg&7 < 2:
-		// cmp, test and x87 write no register
-	case op == 0xff && in.Reg&7 == 6: // push r/m
+	case in.Op == 0xff && in.Reg&7 == 6: // push r/m
 		s.sp += 8
-	case op == 0xff && in.Reg&7 >= 2: // calls and jumps
-	case op == 0x8f: // pop r/m
+		return
+	case in.Op == 0xff && in.Reg&7 >= 2: // calls and jumps
+		return
+	case in.Op == 0x8f: // pop r/m
 		s.sp -= 8
-		fallthrough
-	default:
-		if in.Mod == 3 {
-			s.clobber(in.RM)
-		}
-		if op == 0x86 || op == 0x87 { // xchg
-			s.clobber(in.Reg)
-		}
 	}
+	s.clobberAll(in)
 }
 
-// writesOther returns the general register that an opcode of another map writes; with VEX none is assumed.
-func (in *insn) writesOther() (uint8, bool) {
-	switch {
-	case in.Map == 1 && !in.VEX:
-		switch op := in.Op; {
-		case op >= 0x40 && op < 0x50, op == 0xaf, op >= 0xb6 && op <= 0xb8, op >= 0xbc && op <= 0xbf,
-			op == 0x2c, op == 0x2d, op == 0x50, op == 0xd7, op == 0xc5:
-			// cmovcc, imul, movzx, popcnt, bsf, bsr, movsx; cvttss2si, cvtss2si, movmskps, pmovmskb, pextrw
-			return in.Reg, true
-		case op == 0x7e, op >= 0x90 && op < 0xa0, op == 0xb0, op == 0xb1, op == 0xc0, op == 0xc1, op == 0xa4, op == 0xa5,
-			op == 0xac, op == 0xad, op == 0xab, op == 0xb3, op == 0xba, op == 0xbb:
-			// movd, setcc, cmpxchg, xadd, shld, shrd, bts, btr, btc
-			return in.RM, in.Mod == 3
-		case op >= 0xc8 && op < 0xd0: // bswap
-			return in.opReg(), true
+func (s *state) clobberAll(in *insn) {
+	regs, _ := in.written()
+	for _, r := range [...]uint8{regSP, regBP} {
+		if regs>>r&1 != 0 {
+			s.clobber(r)
 		}
-		return 0, false
-	case in.VEX:
-		return 0, false
 	}
-	return in.Reg, in.Map == 2 && in.Op >= 0xf0 // movbe, crc32
 }

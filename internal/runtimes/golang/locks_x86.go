@@ -284,7 +284,7 @@ func (a *lockAnalysisX86) step(in *insn, at, next uint64) {
 		a.add(in, at, next)
 		regs[in.Reg] = value{}
 	default:
-		a.clobber(in, register)
+		a.clobber(in)
 	}
 }
 
@@ -350,52 +350,18 @@ func (a *lockAnalysisX86) release(lock value, read bool) {
 }
 
 // clobber forgets what an instruction without a rule of its own writes.
-func (a *lockAnalysisX86) clobber(in *insn, register bool) {
-	regs := &a.path.regs
-	if in.Map != 0 {
-		if r, ok := in.writesOther(); ok {
-			regs[r&15] = value{}
+func (a *lockAnalysisX86) clobber(in *insn) {
+	written, memory := in.written()
+	for r := range a.path.regs {
+		if written>>r&1 != 0 {
+			a.path.regs[r] = value{}
 		}
-		if in.HasRM && !register && in.Base == regSP && !(in.Map == 1 && in.Op == 0x10) { // movups load
-			a.clobberSlots(in.Disp, 64) // the longest vector
-		}
-		return
-	}
-	toReg, toRM := false, in.HasRM
-	switch op := in.Op; {
-	case op < 0x40 && op&7 < 6: // add, or, adc, sbb, and, sub, xor, cmp
-		toReg, toRM = in.HasRM && op&2 != 0, in.HasRM && op&2 == 0
-		if compares := op&0xf8 == 0x38; compares {
-			return
-		}
-		if !in.HasRM {
-			regs[0] = value{}
-		}
-	case op == 0x84 || op == 0x85 || op == 0xa8 || op == 0xa9, // test
-		(op == 0x80 || op == 0x81 || op == 0x83) && in.Reg&7 == 7: // cmp r/m, imm
-		return
-	case op == 0x63 || op == 0x69 || op == 0x6b || op == 0x8a || op == 0x8b || op == 0x8d: // movsxd, imul, mov, lea
-		toReg, toRM = true, false
-	case op == 0x86 || op == 0x87: // xchg
-		toReg = true
-	case op == 0xf6 || op == 0xf7: // test, not, neg, mul, imul, div, idiv
-		if in.Reg&7 >= 4 { // from mul on: to rax and rdx
-			regs[0], regs[2], toRM = value{}, value{}, false
-		} else if toRM = in.Reg&7 >= 2; !toRM {
-			return
-		}
-	case op == 0x99 || op == 0x98: // cdq, cbw and their other widths
-		regs[0], regs[2] = value{}, value{}
-	case op >= 0x50 && op < 0x60: // push, pop
-		regs[in.opReg()] = value{}
-	}
-	if toReg {
-		regs[in.Reg&15] = value{}
 	}
 	switch {
-	case toRM && register:
-		regs[in.RM&15] = value{}
-	case toRM && in.Base == regSP:
+	case !memory || in.Base != regSP:
+	case in.Map != 0:
+		a.clobberSlots(in.Disp, 64) // the longest vector
+	default:
 		a.clobberSlots(in.Disp, 8)
 	}
 }

@@ -86,9 +86,3 @@ func New(im Image) (*Table, error) {
 	t.rules = rules{funcs: f, chases: &t.chases, flows: map[uint64]*flow{}, rows: map[rowKey]*frames.Row{}}
 	return t, nil
 }
-
-// HasInlines reports whether inlined calls have names.
-func (t *lines) HasInlines() bool { return t.gofunc != 0 || t.h.old() }
-
-// NumFuncs returns the number of functions.
-func (t *funcs) NumFuncs() int { return int(t.h.nfunc) }

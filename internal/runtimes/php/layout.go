@@ -27,7 +27,6 @@ const (
 	callSize   = 56 // bytes read
 
 	funcType  = 0
-	funcFlags = 4
 	funcName  = 8
 	funcScope = 16
 

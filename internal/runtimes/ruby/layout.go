@@ -99,7 +99,6 @@ const (
 	typeMask   = 0x1f
 	typeString = 0x05
 	typeArray  = 0x07
-	typeIClass = 0x1c
 	typeImemo  = 0x1a
 
 	// Kinds of internal objects (internal/imemo.h).
