@@ -43,6 +43,34 @@ func zstandard(t testing.TB, b []byte) []byte {
 	return z.EncodeAll(b, nil)
 }
 
+// elfutils compresses as a stream: the window of a frame is that of the level, however short the section.
+func TestZstdWindowMayExceedTheContents(t *testing.T) {
+	var out bytes.Buffer
+	z, err := zstd.NewWriter(&out, zstd.WithWindowSize(8<<20))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for part := range slices.Chunk(sample, 1000) {
+		if _, err := z.Write(part); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var frame zstd.Header
+	if err := frame.Decode(out.Bytes()); err != nil || frame.WindowSize != 8<<20 {
+		t.Fatalf("window %d, %v; want 8 MiB", frame.WindowSize, err)
+	}
+	m := newImage()
+	m.add(Section{Name: ".zstd", Type: SecProgBits, Flags: SecCompressed},
+		chdr(compressZstd, uint64(len(sample)), out.Bytes()))
+	f := openBytes(t, m.bytes())
+	if got, err := f.Data(f.Section(".zstd")); err != nil || !bytes.Equal(got, sample) {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+}
+
 func TestCompressedSections(t *testing.T) {
 	n := uint64(len(sample))
 	old := binary.BigEndian.AppendUint64([]byte("ZLIB"), n)

@@ -72,7 +72,7 @@ type contents struct {
 }
 
 func (f *input) contents(s *Section, limit uint64) (contents, error) {
-	raw := func(skip uint64) io.Reader {
+	raw := func(skip uint64) *bufio.Reader {
 		return bufio.NewReaderSize(io.NewSectionReader(f.r, int64(s.Off+skip), int64(s.Size-skip)), inflateChunk)
 	}
 	plain := contents{Reader: io.NewSectionReader(f.r, int64(s.Off), int64(s.Size)), size: s.Size}
@@ -137,22 +137,29 @@ func unzlib(raw io.Reader, compressed, size, limit uint64) (contents, error) {
 	return contents{Reader: z, size: size, scratch: zlibScratch}, nil
 }
 
-// maxZstdWindow bounds the history of a zstd frame, bytes. Level 19, the highest without --ultra, needs 8 MiB.
-const maxZstdWindow = 64 << 20
+// maxZstdWindow bounds the history of a zstd frame, bytes, and claimedZstdWindow one that is longer than the contents:
+// a streaming encoder (elfutils) claims its level's. Level 19, the highest without --ultra, has 8 MiB.
+const (
+	maxZstdWindow     = 64 << 20
+	claimedZstdWindow = 8 << 20
+)
 
-func unzstd(raw io.Reader, compressed, size, limit uint64) (contents, error) {
+func unzstd(raw *bufio.Reader, compressed, size, limit uint64) (contents, error) {
 	if err := checkSize(compressed, size, limit); err != nil {
 		return contents{}, err
 	}
-	// No distance is longer than the contents.
-	window := min(uint64(maxZstdWindow), max(zstd.MinWindowSize, uint64(1)<<bits.Len64(size)))
+	var frame zstd.Header
+	head, _ := raw.Peek(zstd.HeaderMaxSize)
+	_ = frame.Decode(head) // the decoder finds the same damage
+	most := min(uint64(maxZstdWindow), max(claimedZstdWindow, uint64(1)<<bits.Len64(size)))
 	z, err := zstd.NewReader(raw, zstd.WithDecoderConcurrency(1),
-		zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(window),
+		zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(most),
 		zstd.WithDecoderMaxMemory(MaxData))
 	if err != nil {
 		return contents{}, fmt.Errorf("decompressing: %w", err)
 	}
-	return contents{Reader: z, size: size, scratch: 2*int64(min(window, max(size, 1<<20))) + 1<<20, close: z.Close}, nil
+	window := min(most, max(size, frame.WindowSize, 1<<20))
+	return contents{Reader: z, size: size, scratch: 2*int64(window) + 1<<20, close: z.Close}, nil
 }
 
 var errSize = errors.New("decompressing: size is not as announced")
