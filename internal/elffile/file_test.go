@@ -159,3 +159,16 @@ func TestExtendedNumbering(t *testing.T) {
 		t.Errorf("%d segments, %d sections, %v; want 2 and 3", len(f.Segments), len(f.Sections), f.SectionsErr)
 	}
 }
+
+// Section header 0 has the number of program headers also in a file that has no other sections.
+func TestExtendedNumberOfSegmentsWithoutSections(t *testing.T) {
+	m := newImage()
+	m.segs = []Segment{{Type: SegLoad}, {Type: SegNote}}
+	m.secs[0].Info = 2
+	b := m.bytes()
+	b[56], b[57] = 0xff, 0xff                       // PN_XNUM
+	b[60], b[61], b[62], b[63] = 0, 0, 0, 0         // e_shnum, e_shstrndx
+	if f := openBytes(t, b); len(f.Segments) != 2 { // not 65,535
+		t.Errorf("%d segments, want 2", len(f.Segments))
+	}
+}

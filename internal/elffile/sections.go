@@ -82,7 +82,7 @@ func (f *sectionReader) readSections(h *header) ([]Section, error) {
 	zero := parseSection(&wire.Cursor{Bytes: first})
 	n := uint64(h.shnum)
 	if n == 0 {
-		n = zero.Size
+		n = max(zero.Size, 1) // section 0 may be there for its sh_info only
 	}
 	if n > maxSections {
 		return []Section{zero}, &FormatError{"impossible number of section headers", h.shoff}
