@@ -48,7 +48,7 @@ func (t *Table) cieAt(s *frameSection, off uint64) *cie {
 }
 
 func (t *Table) decodeCIE(s *frameSection, off uint64) *cie {
-	c := &cie{limit: columns(t.arch), init: state{cfaExpr: noExpr, cfaReg: frames.NoReg}}
+	c := &cie{limit: t.target.columns, init: state{cfaExpr: noExpr, cfaReg: frames.NoReg}}
 	e := s.entry(off)
 	if e.kind != kindCIE || len(e.data) > maxCIE {
 		return c
@@ -67,14 +67,6 @@ func (t *Table) decodeCIE(s *frameSection, off uint64) *cie {
 	}
 	c.ok = true
 	return c
-}
-
-// columns returns the number of registers that have rules; vector registers come after them.
-func columns(arch frames.Arch) uint64 {
-	if arch == frames.X86_64 {
-		return uint64(frames.X86RA) + 1
-	}
-	return frames.NumRegs
 }
 
 // header decodes the fields before the initial instructions (DWARF 5 §6.4.1). .debug_frame has versions 1, 3 and 4
@@ -123,7 +115,7 @@ func (c *cie) augmentation(cur *cursor, aug []byte, s *frameSection, off uint64)
 		case 'R':
 			c.fdeEnc = sub.U8()
 		case 'P':
-			sub.number(sub.U8(), c.addrSize)
+			sub.skipPointer(sub.U8(), c.addrSize, s.Addr+off)
 		case 'L':
 			sub.U8()
 		case 'S':

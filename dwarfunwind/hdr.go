@@ -8,19 +8,18 @@ import (
 	"prywalk/internal/wire"
 )
 
-// hdrTable is the search table of .eh_frame_hdr (LSB 5.0 §10.7): sorted pairs of a function's address and its FDE's.
+// hdrTable is the search table of .eh_frame_hdr (LSB 5.0 §10.7): sorted pairs of a function's address and its FDE's,
+// as 32-bit numbers relative to the start of the section. That is what linkers write, and what libgcc reads.
 type hdrTable struct {
 	sec   Section
 	first uint64 // offset of the first pair in the section
-	count uint64 // pairs; 0 if the table is unusable
-	enc   uint8
-	size  uint8 // bytes of one number
+	count uint64 // pairs; 0 if the table is unusable, or in another encoding
 }
 
 const (
 	hdrVersion = 1
-	// hdrCommon is the encoding that linkers write: 32-bit numbers relative to the start of the section.
-	hdrCommon = peDataRel | peSData4
+	hdrCommon  = peDataRel | peSData4
+	pairSize   = 8 // bytes
 	// hdrLocal is the size in bytes of the range that is bisected in one view.
 	hdrLocal = easyView
 )
@@ -29,60 +28,33 @@ func openHdr(sec Section) (h hdrTable) {
 	if !sec.present() {
 		return h
 	}
-	b := bases{data: sec.Addr}
 	c := cursor{wire.Cursor{Bytes: sec.head(0)}}
 	version, ptrEnc, countEnc, enc := c.U8(), c.U8(), c.U8(), c.U8()
-	if version != hdrVersion || countEnc == peOmit || enc == peOmit || enc&peIndirect != 0 {
+	if version != hdrVersion || countEnc == peOmit || enc != hdrCommon {
 		return h
 	}
 	if ptrEnc != peOmit {
-		c.pointer(ptrEnc&^peIndirect, 8, sec.Addr, &b)
+		c.skipPointer(ptrEnc, 8, sec.Addr)
 	}
-	n := c.pointer(countEnc, 8, sec.Addr, &b)
-	size := peSize(enc, 8)
-	if c.Bad || size == 0 || enc&peBase > peDataRel {
+	n := c.pointer(countEnc, 8, sec.Addr, &bases{data: sec.Addr})
+	if c.Bad {
 		return h
 	}
-	h = hdrTable{sec: sec, first: uint64(c.Pos), enc: enc, size: size}
-	h.count = min(n, (sec.Size-h.first)/uint64(2*size))
-	return h
+	first := uint64(c.Pos)
+	return hdrTable{sec: sec, first: first, count: min(n, (sec.Size-first)/pairSize)}
+}
+
+// entry returns the address of the FDE of pair i.
+func (h *hdrTable) entry(i uint64) (addr uint64, ok bool) {
+	b := h.sec.view(h.first+i*pairSize, pairSize)
+	if b == nil {
+		return 0, false
+	}
+	return h.sec.Addr + uint64(word(b[4:])), true
 }
 
 // find returns the address of the FDE whose code starts last before pc, and its index.
 func (h *hdrTable) find(pc uint64) (addr, i uint64, ok bool) {
-	if h.enc == hdrCommon {
-		return h.findCommon(pc)
-	}
-	lo, hi := uint64(0), h.count
-	for lo < hi {
-		mid := (lo + hi) / 2
-		start, _, ok := h.pair(mid)
-		if !ok {
-			return 0, 0, false
-		}
-		if start <= pc {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	if lo == 0 {
-		return 0, 0, false
-	}
-	_, addr, ok = h.pair(lo - 1)
-	return addr, lo - 1, ok
-}
-
-func (h *hdrTable) pair(i uint64) (start, addr uint64, ok bool) {
-	off := h.first + i*uint64(2*h.size)
-	c := cursor{wire.Cursor{Bytes: h.sec.view(off, 2*int(h.size))}}
-	b := bases{data: h.sec.Addr}
-	start = c.pointer(h.enc, 8, h.sec.Addr+off, &b)
-	addr = c.pointer(h.enc, 8, h.sec.Addr+off, &b)
-	return start, addr, !c.Bad
-}
-
-func (h *hdrTable) findCommon(pc uint64) (addr, i uint64, ok bool) {
 	key := int64(pc - h.sec.Addr)
 	lo, hi := uint64(0), h.count
 	for (hi-lo)*8 > hdrLocal {

@@ -18,7 +18,7 @@ func (t *Table) pack(f *fde, pc uint64) (frames.Rule, *frames.Row, bool) {
 	if t.returnRule(f.cie).kind == frames.RuleUndefined {
 		return frames.Rule{Flags: flags | frames.FlagRoot, Method: frames.MethodCFI}, nil, true
 	}
-	if !t.build(f.cie, pc) {
+	if !t.build(f, pc) {
 		return frames.Rule{}, nil, false
 	}
 	rule, need := t.row.Rule(t.arch, frames.MethodCFI, flags)
@@ -43,7 +43,8 @@ func (t *Table) returnRule(c *cie) regRule {
 }
 
 // build fills t.row from the machine; false if the row is unusable.
-func (t *Table) build(c *cie, pc uint64) bool {
+func (t *Table) build(f *fde, pc uint64) bool {
+	c := f.cie
 	row := &t.row
 	for d := t.dirty; d != 0; d &= d - 1 {
 		row.Regs[bits.TrailingZeros64(d)] = frames.RegRule{}
@@ -55,16 +56,16 @@ func (t *Table) build(c *cie, pc uint64) bool {
 	row.RA = t.frameRule(t.returnRule(c), pc)
 	for u := t.m.used & (1<<c.limit - 1); u != 0; u &= u - 1 {
 		reg := bits.TrailingZeros64(u)
-		if r := t.m.regs[reg]; r.kind != frames.RuleSame && !t.isPC(uint8(reg)) {
+		if r := t.m.regs[reg]; r.kind != frames.RuleSame && uint64(reg) != t.target.pc {
 			row.Regs[reg] = t.frameRule(r, pc)
 			t.dirty |= 1 << reg
 		}
 	}
-	t.adjustForPushedRA()
+	if t.target.spApart {
+		t.adjustSPAArch64(f)
+	}
 	return true
 }
-
-func (t *Table) isPC(reg uint8) bool { return t.arch == frames.X86_64 && reg == frames.X86RA }
 
 func (t *Table) buildCFA(pc uint64) bool {
 	row := &t.row
@@ -113,12 +114,5 @@ func (t *Table) exprRule(r regRule, pc uint64) frames.RegRule {
 
 // newExpr copies the expression, as a view may keep a whole block of the file.
 func (t *Table) newExpr(code []byte, pc uint64, pushCFA bool) *expr {
-	return &expr{code: slices.Clone(code), pc: pc, pcColumn: pcColumn(t.arch), pushCFA: pushCFA}
-}
-
-func pcColumn(arch frames.Arch) uint64 {
-	if arch == frames.X86_64 {
-		return uint64(frames.X86RA)
-	}
-	return 32 // "DWARF for the Arm 64-bit Architecture", §4.1
+	return &expr{code: slices.Clone(code), pc: pc, pcColumn: t.target.pc, pushCFA: pushCFA}
 }

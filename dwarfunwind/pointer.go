@@ -17,6 +17,7 @@ const (
 	pePCRel    = 0x10
 	peTextRel  = 0x20
 	peDataRel  = 0x30
+	peAligned  = 0x50 // an absolute pointer at a multiple of its size
 	peBase     = 0x70
 	peIndirect = 0x80
 	peOmit     = 0xff
@@ -62,6 +63,14 @@ func (c *cursor) number(enc, addrSize uint8) uint64 {
 	}
 	c.Fail()
 	return 0
+}
+
+// skipPointer passes over an encoded pointer. at is the address of the cursor's first byte.
+func (c *cursor) skipPointer(enc, addrSize uint8, at uint64) {
+	if enc == peAligned {
+		c.Skip(-(at + uint64(c.Pos)) % uint64(addrSize))
+	}
+	c.number(enc, addrSize)
 }
 
 // pointer reads an encoded pointer. at is the address of the cursor's first byte. An indirect pointer sets Bad, as its

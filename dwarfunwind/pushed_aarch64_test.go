@@ -32,3 +32,19 @@ func TestWordsPushedBeforeAFunctionAreNotTheCallers(t *testing.T) {
 		}
 	}
 }
+
+func TestRowsOfAFunctionDoNotDependOnAnEarlierLookup(t *testing.T) {
+	b := newBuilder()
+	b.ra, b.initial = 30, []byte{cfaDefCFA, 31, 0}
+	b.addCIE().addFDE(testStart, testLen, cfaAdvanceLoc|4, cfaOffsetExtendedSF, 30, 0x7f)
+	b.addFDE(testStart+testLen, testLen, cfaAdvanceLoc|4, cfaDefCFAOffset, 32)
+	table := b.table(t, frames.AArch64)
+	rowAt(t, table, testStart) // with a pushed return address
+	for e := range table.FDEs() {
+		for at, row := range table.Rows(e) {
+			if sp := row.Regs[frames.ARM64SP]; e.Start != testStart && sp.Kind != frames.RuleSame {
+				t.Errorf("at %#x: sp is %+v, want the CFA", at, sp)
+			}
+		}
+	}
+}

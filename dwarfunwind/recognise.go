@@ -38,7 +38,7 @@ type recogniser struct {
 
 // recognise returns what an expression computes, if that is a base plus a constant, or the word there.
 func (t *Table) recognise(code []byte, pc uint64, pushCFA bool) (symbol, bool) {
-	r := recogniser{cursor: cursor{wire.Cursor{Bytes: code}}, pc: pc, pcColumn: pcColumn(t.arch)}
+	r := recogniser{cursor: cursor{wire.Cursor{Bytes: code}}, pc: pc, pcColumn: t.target.pc}
 	if pushCFA {
 		r.push(symbol{kind: symCFA})
 	}

@@ -3,7 +3,9 @@
 package dwarfunwind
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"testing"
 
 	"prywalk/frames"
@@ -23,6 +25,10 @@ func TestSectionVariantsAreUnderstood(t *testing.T) {
 		"a personality and an LSDA": func(b *builder) {
 			b.aug, b.augData = "zPLR", []byte{peUData4, 1, 2, 3, 4, peUData4,
 				peAbsptr}
+		},
+		"an aligned personality": func(b *builder) {
+			b.aug = "zPR"
+			b.augData = append(append([]byte{peAligned}, bytes.Repeat([]byte{0xff}, b.aligning()+8)...), peAbsptr)
 		},
 		"unknown augmentation data": func(b *builder) { b.aug, b.augData = "zx", []byte{1, 2, 3} },
 	} {
@@ -124,16 +130,17 @@ func checkThree(t *testing.T, name string, table *Table) {
 }
 
 func TestSearchTableEncodings(t *testing.T) {
-	for _, enc := range []uint8{hdrCommon, peAbsptr, peUData4, peUData8, peSData8, peUData2,
-		peDataRel | peSData8, pePCRel | peSData4, pePCRel | peSData8, peDataRel | peSData2} {
+	for enc, want := range map[uint8]uint64{hdrCommon: 3, peAbsptr: 0, peUData4: 0, peUData8: 0, peSData8: 0, peUData2: 0,
+		peDataRel | peSData8: 0, pePCRel | peSData4: 0, pePCRel | peSData8: 0, peDataRel | peSData2: 0,
+		peTextRel | peSData4: 0} {
 		table, err := withHdr(t, enc, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if table.hdr.count != 3 {
-			t.Errorf("encoding %#x: %d entries, want 3", enc, table.hdr.count)
+		if table.hdr.count != want { // 0: an index replaces it
+			t.Errorf("encoding %#x: %d entries, want %d", enc, table.hdr.count, want)
 		}
-		checkThree(t, "search table", table)
+		checkThree(t, fmt.Sprintf("encoding %#x", enc), table)
 	}
 }
 
@@ -252,4 +259,10 @@ func TestEntriesWithoutALengthDoNotHideTheFunctionAroundThem(t *testing.T) {
 			}
 		}
 	}
+}
+
+// aligning returns the bytes that align the first pointer of a CIE's augmentation data "zPR".
+func (b *builder) aligning() int {
+	at := b.addr + uint64(len(b.out)) + 4 + 4 + 1 + uint64(len(b.aug)+1) + 3 + 1 + 1
+	return int(-at & 7)
 }

@@ -27,6 +27,7 @@ var ErrNoCFI = errors.New("no call frame information")
 // Table is a [frames.RuleSource] over a file's call frame information, for one goroutine at a time.
 type Table struct {
 	arch       frames.Arch
+	target     *target
 	hdr        hdrTable
 	eh         frameSection
 	debug      frameSection
@@ -35,15 +36,14 @@ type Table struct {
 	m          machine
 	row        frames.Row // being built
 	dirty      uint64     // registers of row that are not zero
-	pushed     int64      // bytes on the stack above the CFA
 }
 
 // New makes a table. It reads only the header of .eh_frame_hdr. Errors: [ErrNoCFI], or an unknown architecture.
 func New(cfg Config) (*Table, error) {
-	if cfg.Arch != frames.X86_64 && cfg.Arch != frames.AArch64 {
+	t := &Table{arch: cfg.Arch, target: targets[cfg.Arch]}
+	if t.target == nil {
 		return nil, fmt.Errorf("call frame information for architecture %v", cfg.Arch)
 	}
-	t := &Table{arch: cfg.Arch}
 	t.eh = frameSection{Section: cfg.EhFrame, eh: true, bases: bases{cfg.Text, cfg.GOT}}
 	t.debug = frameSection{Section: cfg.DebugFrame}
 	if !t.eh.present() && !t.debug.present() {
@@ -65,10 +65,6 @@ func (t *Table) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	t.m.reset(f.cie)
 	if !t.m.run(f.cie, &f.prog, f.sec, f.off, f.start, pc) {
 		return frames.Rule{}, nil, false
-	}
-	t.pushed = 0
-	if t.arch == frames.AArch64 && pc == f.start {
-		t.pushed = t.m.pushedBefore(&f)
 	}
 	return t.pack(&f, q.PC)
 }
@@ -123,7 +119,7 @@ func (t *Table) findEh(pc uint64) (fde, bool) {
 			break
 		}
 		i--
-		_, addr, ok = t.hdr.pair(i)
+		addr, ok = t.hdr.entry(i)
 	}
 	return fde{}, false
 }

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dwarfunwind
+
+import "prywalk/frames"
+
+// target is what the DWARF standard leaves to an architecture's supplement: System V ABI for x86-64, §3.6; "DWARF for
+// the Arm 64-bit Architecture", §4.1.
+type target struct {
+	columns uint64 // registers that have rules; vector registers come after them
+	pc      uint64 // column of the program counter
+	spApart bool   // the caller's stack pointer may not be the CFA ([Table.adjustSPAArch64])
+}
+
+var targets = map[frames.Arch]*target{
+	frames.X86_64:  {columns: uint64(frames.X86RA) + 1, pc: uint64(frames.X86RA)},
+	frames.AArch64: {columns: frames.NumRegs, pc: 32, spApart: true},
+}
