@@ -26,14 +26,28 @@
 // The walk ends where a rule says that there is no caller (complete), or where something cannot be known
 // ([StopReason]).
 //
-// A rule depends on the program counter alone. The [Space] caches it for all threads and ticks. It comes from the
-// module's sources, in their order. Without one, the walker tries the frame pointer, then scans the stack for a word
-// that follows a call. [Method] has the order of trust.
+// A rule depends on the program counter alone. It comes from the module's sources, in their order ([Module]), and the
+// [Space] caches it for all threads and ticks. [Walker] iterates; its unwinder applies rules (apply.go). Plain ones
+// take a shorter way with the same result (quickstep.go).
 //
-// # Parts
+// # Methods
 //
-// [Walker] iterates. Its unwinder computes one frame's caller (apply.go). Plain rules take a shorter way with the same
-// result (quickstep.go). A walk that lacks a register searches for it (hypothesis.go).
+// Ways to a frame's caller, in the order in which they are tried. [Frame.Method] says which one it was.
+//
+//	method     by                                    trusted if the return address
+//	─────────  ────────────────────────────────────  ─────────────────────────────────────────────────────
+//	context    the thread's registers: innermost     (none)
+//	cfi        a source's rule: tables of compilers  is in a module
+//	           and runtimes
+//	fp         a source's rule: the instructions     follows a call, or both are generated code
+//	           have set the frame pointer
+//	heuristic  a source's rule: the instructions     follows a call, or both are generated code
+//	fp         a rule whose register is unknown and  follows a call that can have led to this function, and so
+//	           found on the stack (hypothesis.go)    do all further ones up to the root; no other value does
+//	fp         no rule: the two words at the frame   follows a call that can have led to this function, directly
+//	           pointer (framepointer.go)             or by a tail call, or both are generated code
+//	scan       no rule: the first such word on the   follows a call that can have led to this function
+//	           stack (scan.go); a guess
 //
 // # Invariants
 //

@@ -7,15 +7,15 @@ import (
 	"math"
 )
 
-// Method is how a frame was found, by falling trust.
+// Method is how a frame was found: the table "Methods" of the package comment.
 type Method uint8
 
 // The methods. The zero value is invalid.
 const (
 	MethodNone      Method = iota
 	MethodContext          // innermost frame: the thread's own registers
-	MethodCFI              // call frame information, or Go's tables
-	MethodFP               // frame pointer, proven
+	MethodCFI              // call frame information, or a runtime's tables
+	MethodFP               // frame pointer
 	MethodHeuristic        // analysis of the function's instructions
 	MethodScan             // the first word on the stack that follows a call
 	NumMethods

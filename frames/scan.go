@@ -5,9 +5,9 @@ package frames
 // scanWords is the most words of a scan, 8 KiB. Larger frames are not found.
 const scanWords = 1024
 
-// scan finds a caller where no source has a rule: by the frame pointer if the words that it points to are a frame's,
-// else by the first word on the stack that follows a call of this function.
-func (w *Walker) scan() StopReason {
+// withoutRule finds the caller where no source has a rule, or the stack does not fit it: by the frame pointer, else by
+// a scan.
+func (w *Walker) withoutRule() StopReason {
 	m := w.module()
 	if m == nil && w.depth > 2 {
 		// A signal interrupted code that is in no module: nothing beyond can be checked.
@@ -29,11 +29,11 @@ func (w *Walker) scan() StopReason {
 	if m == nil {
 		words = 1 // after a call into unmapped code; code newer than the modules may have pushed more
 	}
-	return w.scanStack(words, start, known)
+	return w.scan(words, start, known)
 }
 
-// scanStack takes the first of the given number of stack words that follows a call of the function at start.
-func (w *Walker) scanStack(words uint64, start Addr, known bool) StopReason {
+// scan takes the first of the given number of stack words that follows a call of the function at start.
+func (w *Walker) scan(words uint64, start Addr, known bool) StopReason {
 	sp := w.regs.SP()
 	for i := range words {
 		at := sp + 8*i
@@ -74,57 +74,6 @@ func (w *Walker) noRule() StopReason {
 func (u *unwinder) isOwnCopy(at, v Addr) bool {
 	next, ok := u.mem.Word(at + 8)
 	return ok && next == v && at%16 == 0
-}
-
-// byFramePointer computes the caller by the frame pointer, if that points to a frame's two words: the caller's frame
-// pointer, further out or 0, and above it a return address that can have called this function. The caller's stack
-// pointer is then directly above on x86-64 (System V ABI, figure 3.3), and no lower on arm64 ([Walker.settleSP]).
-func (u *unwinder) byFramePointer(start Addr, known bool) bool {
-	info := u.regs.Arch.info()
-	fp, ok := u.regs.Get(info.fp)
-	if !ok || fp < u.regs.SP() || fp%8 != 0 {
-		return false
-	}
-	outer, ok := u.mem.Word(fp)
-	if !ok || outer != 0 && outer <= fp {
-		return false
-	}
-	ra, ok := u.mem.Word(fp + 8)
-	if ra &^= u.regs.PACMask; !ok || !u.returnsTo(ra, outer, start, known) {
-		return false
-	}
-	u.setCaller(ra, fp+16)
-	if !info.raOnStack {
-		u.next.Known &^= 1 << info.sp
-	}
-	u.next.Set(info.fp, outer)
-	return true
-}
-
-// returnsTo reports whether the function at start can return to ra, found by a frame pointer that leads to outer.
-func (u *unwinder) returnsTo(ra, outer, start Addr, known bool) bool {
-	if u.space.mayCall(ra, start, known) {
-		return true
-	}
-	if m := u.module(); m != nil && m.Generated && u.space.isGenerated(ra) {
-		return true
-	}
-	return u.reachedByTailCall(ra, outer)
-}
-
-// reachedByTailCall reports whether ra follows a call of a function that may have ended in a jump to this one (V8's
-// entry trampoline calls a builtin that jumps to the function's code), and outer, the caller's frame pointer, leads
-// to another return address.
-func (u *unwinder) reachedByTailCall(ra, outer Addr) bool {
-	if !u.space.mayCall(ra, 0, false) || outer == 0 {
-		return false
-	}
-	if call, ok := u.space.callBefore(ra); ok && call.Direct && !u.space.mayLeaveByJump(call.Target) {
-		return false
-	}
-	next, ok := u.mem.Word(outer + 8)
-	next &^= u.regs.PACMask
-	return ok && next >= 4096 && u.space.followsCall(next)
 }
 
 // setCaller sets the registers of a caller of which only pc and sp are known. The frame pointer is kept if it points

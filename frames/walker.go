@@ -134,7 +134,7 @@ func (w *Walker) step() StopReason {
 			return w.commit(&r)
 		}
 		if !w.knowsSP() {
-			return w.scan()
+			return w.withoutRule()
 		}
 		var stop StopReason
 		if r, stop = w.ruleForMissingReg(&r); stop != StopNone {
@@ -145,12 +145,12 @@ func (w *Walker) step() StopReason {
 		return StopRoot
 	}
 	if r.Flags&FlagNone != 0 {
-		return w.scan()
+		return w.withoutRule()
 	}
 	switch stop := w.apply(&r); stop {
 	case StopNone:
 	case StopNoRule: // the stack does not fit the rule
-		return w.scan()
+		return w.withoutRule()
 	case StopStackCut, StopBadMemory:
 		w.noteUnread(&r)
 		return stop
@@ -159,7 +159,7 @@ func (w *Walker) step() StopReason {
 	}
 	if r.Flags&FlagSignal == 0 {
 		if !w.plausible(&r) {
-			return w.scan()
+			return w.withoutRule()
 		}
 		if !w.inCode() {
 			return StopNoRule
