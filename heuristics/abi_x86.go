@@ -7,7 +7,6 @@ import "prywalk/frames"
 var abiX86 = abi{
 	sp: hwSP, fp: hwBP, ra: noReg, entry: 8, scratch: scratchX86,
 	kept:         []uint8{hwBP, hwBX, 12, 13, 14, 15},
-	exec:         execX86,
 	step:         stepX86,
 	tail:         tailX86,
 	isFrame:      isFrameX86,
@@ -23,6 +22,9 @@ var abiX86 = abi{
 	startsStack:  startsStackX86,
 	switchTarget: switchTargetX86,
 	isTrap:       isTrapX86,
+	endsInJump:   endsInJumpX86,
+	leaves:       (*interpreter).leavesX86,
+	trampoline:   trampolineX86,
 }
 
 // tailX86 is the flow of a tail call: the return address is on top of the stack.

@@ -76,7 +76,7 @@ func FuzzDecodeX86(f *testing.F) {
 			s := New(Options{Arch: arch})
 			var st state
 			st.reset(s.abi, 0, 0, ^uint64(0))
-			s.abi.exec(&st, b)
+			s.abi.step(&st, b, &flow{})
 		}
 	})
 }

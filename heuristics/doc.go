@@ -14,8 +14,6 @@
 //
 //	start ── prologueAnalysis ──► pc ── forwardAnalysis ──► returns
 //
-// The two are:
-//
 //   - forwardAnalysis goes from pc to the returns of the function, without function bounds. It follows both sides of
 //     branches, within a budget. The stack pointer at a return gives the canonical frame address (CFA), the registers
 //     popped on the way are the saved ones. A path proves nothing if it ends in a trap, at the end of the function or
@@ -27,8 +25,26 @@
 // If the results differ, the forward analysis of the function's start decides: if that is no function entry (a part
 // split off by the compiler), the forward result holds, else that of the prologue.
 //
-// JIT code has no bounds. A faster analysis (proof) comes first there, which looks for the end of a frame with a
-// frame pointer.
+// # Files
+//
+// Files named …_x86.go and …_aarch64.go hold what is of one architecture; abi.go lists what that is. [Source.Rule]
+// (source.go, with answers kept in memo.go) asks in this order, until one answers:
+//
+//	sigreturn     a signal trampoline
+//	roots         the first function of a program, a thread or a prepared stack
+//	frameswitch   code about to continue another frame: longjmp, swapcontext
+//	argdrop_x86   V8's code with its return address in a register
+//	analyse       the two interpretations, and which of them holds:
+//	  jitframe      code of which a callee makes the frame, or that has just made it
+//	  proof_x86     the first path to a return, for code that keeps only the frame pointer
+//	  forward       from pc to the returns; helpercalls: assembly that calls its own helpers
+//	  prologue      from the start to pc; prologue_finding: as a finding
+//	  handler       byte code handlers, which never return; traits: whether code is one
+//	thunk         code that forwards a call
+//
+// A finding (finding.go) becomes the rule. The walker's other questions: branches (which call ends at an address),
+// tailcalls, popped_x86, stackend; HotSpot's: returnpath_x86. The engine: interpreter, value, exec, move_x86,
+// writes_x86, memory_aarch64.
 //
 // # Decoding
 //

@@ -20,12 +20,13 @@ func (w a64) rn() uint8  { return w.field(5, 5) }
 func (w a64) rt2() uint8 { return w.field(10, 5) }
 func (w a64) rm() uint8  { return w.field(16, 5) }
 
-func execAArch64(st *state, code []byte) flow {
+func stepA64(st *state, code []byte, f *flow) {
 	if len(code) < 4 {
-		return flow{kind: flowEnd}
+		*f = flow{kind: flowEnd}
+		return
 	}
 	w := a64(binary.LittleEndian.Uint32(code))
-	f := flow{size: 4}
+	*f = flow{size: 4}
 	st.pushedMem = st.pushedMem || w == pushA64
 	switch {
 	case w == 0xd4200000, w == 0xd43e0000:
@@ -33,9 +34,9 @@ func execAArch64(st *state, code []byte) flow {
 	case w.is(0xffff0000, 0), w.is(0xffe0001f, 0xd4200000), w.is(0xffe0001f, 0xd4400000):
 		f.kind = flowEnd // udf, brk (of traps), hlt
 	case w.is(0xfffff01f, 0xd503201f):
-		hintA64(w, &f)
+		hintA64(w, f)
 	case w.is(0x1c000000, 0x14000000):
-		branchA64(st, w, &f)
+		branchA64(st, w, f)
 	case w.is(0x1c000000, 0x10000000):
 		immediateA64(st, w)
 	case w.is(0x0a000000, 0x08000000):
@@ -45,7 +46,6 @@ func execAArch64(st *state, code []byte) flow {
 	default:
 		vectorA64(st, w)
 	}
-	return f
 }
 
 // hintA64 interprets nop, and the landing places bti c, bti jc, paciasp and pacibsp. The walker removes signatures.

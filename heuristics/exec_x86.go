@@ -27,12 +27,6 @@ const (
 // rax, rcx, rdx, rsi, rdi, r8–r11 (System V ABI, figure 3.4)
 const scratchX86 = 1<<hwAX | 1<<hwCX | 1<<hwDX | 1<<hwSI | 1<<hwDI | 0xf<<8
 
-func execX86(st *state, code []byte) (f flow) {
-	stepX86(st, code, &f)
-	return f
-}
-
-// stepX86 is execX86 without a copy of the result.
 func stepX86(st *state, code []byte, f *flow) {
 	var i x86.Inst
 	if !x86.DecodeInto(code, &i) {

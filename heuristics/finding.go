@@ -148,36 +148,3 @@ func (e savedSP) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, b
 	v, ok := mem.Word(base + uint64(e.off))
 	return v + uint64(e.add), ok
 }
-
-// push rbp
-const opPushBP = 0x55
-
-// makesFrame votes for the frame that JIT code makes at w.st (push rbp; mov rbp, rsp), with the return address on
-// top. The code before often has no other path to a return. Innermost frames only; other compilers may save rbp
-// earlier.
-func (w *forwardAnalysis) makesFrame() bool {
-	a, st := w.src.abi, &w.st
-	fp := st.regs[a.fp]
-	if !w.src.opt.JIT || !w.inner || a.ra != noReg || fp.kind != initial || fp.base != a.sp || fp != st.regs[a.sp] {
-		return false
-	}
-	f := finding{cfa: fp.plus(16)}
-	for i := range f.kept {
-		f.kept[i] = savedReg{kind: lost}
-	}
-	switch {
-	case st.load(fp).isStart(a.fp):
-		f.kept[0] = savedReg{}
-	case w.steps == 1 && w.pushed(st.pc):
-		f.kept[0] = savedReg{inMemory, a.sp, fp.off}
-	default:
-		return false
-	}
-	w.votes.add(&f, false)
-	return true
-}
-
-func (w *interpreter) pushed(pc uint64) bool {
-	b := w.code(pc - 1)
-	return pc > 0 && len(b) > 0 && b[0] == opPushBP
-}

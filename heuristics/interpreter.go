@@ -49,6 +49,12 @@ func (w *interpreter) code(pc uint64) []byte { return w.bytes.at(pc) }
 // markVisited notes a visited instruction; false if it was visited before.
 func (w *interpreter) markVisited(pc uint64) bool { return w.visited.add(pc) }
 
+// exec interprets an instruction at w.st, without moving on. The result is valid until the next.
+func (w *interpreter) exec(code []byte) *flow {
+	w.src.abi.step(&w.st, code, &w.lastFlow)
+	return &w.lastFlow
+}
+
 // stepStraight interprets the instruction at w.st; false if the path ends there.
 func (w *interpreter) stepStraight() bool {
 	code := w.code(w.st.pc)

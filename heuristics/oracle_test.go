@@ -297,7 +297,8 @@ func (f *cfiFunc) instructions(s *Source, code *elfCode, do func(pc, next uint64
 	dead := false
 	for off := 0; off < len(buf); {
 		var st state
-		fl := s.abi.exec(&st, buf[off:])
+		var fl flow
+		s.abi.step(&st, buf[off:], &fl)
 		if fl.size == 0 {
 			return
 		}

@@ -37,8 +37,8 @@ func (w *interpreter) findEntryEnd(entry uint64) uint64 {
 	st := &w.st
 	st.reset(w.src.abi, entry, 0, ^uint64(0))
 	for st.pc < limit {
-		f := w.src.abi.exec(st, w.code(st.pc))
-		if st.noteNoReturn(&f); st.weak {
+		f := w.exec(w.code(st.pc))
+		if st.noteNoReturn(f); st.weak {
 			break
 		}
 		if start, _, ok := w.src.bounds(st.pc); ok && start == st.pc {

@@ -39,7 +39,7 @@ func isThreadRootX86(w *interpreter, pc uint64) bool {
 			ax := st.regs[hwAX]
 			return called && ax.kind == number && (ax.off == exitX86 || ax.off == exitGroupX86)
 		}
-		f := execX86(st, code)
+		f := w.exec(code)
 		if f.kind == flowCall && i.Op == 0xe8 || f.kind != flowCall && f.kind != flowNext {
 			return false
 		}
@@ -55,7 +55,7 @@ func (w *interpreter) mayMakeSyscall(pc uint64) bool {
 	return len(b) < maxRootX86*15 || bytes.Contains(b[:maxRootX86*15], []byte{0x0f, 0x05})
 }
 
-// movAL interprets mov al, imm, which execX86 does not track.
+// movAL interprets mov al, imm, which stepX86 does not track.
 func movAL(st *state, i *x86.Inst) {
 	if i.Map != x86.MapOne {
 		return
@@ -81,7 +81,7 @@ func startsStackX86(w *interpreter, pc uint64) bool {
 		if !ok {
 			return false
 		}
-		if marked := execX86(st, code).landing; first && !marked {
+		if marked := w.exec(code).landing; first && !marked {
 			if !takesSPX86(&i) && !clearsBPX86(&i) {
 				return false
 			}

@@ -58,14 +58,7 @@ var (
 
 // New returns a source. It has no answers for an unknown architecture.
 func New(o Options) *Source {
-	s := &Source{opt: o}
-	switch o.Arch {
-	case frames.X86_64:
-		s.abi = &abiX86
-	case frames.AArch64:
-		s.abi = &abiAArch64
-	}
-	return s
+	return &Source{opt: o, abi: abis[o.Arch]}
 }
 
 // Rule implements [frames.RuleSource]. The method is fp if the CFA is relative to a frame pointer that the
@@ -84,7 +77,7 @@ func (s *Source) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 
 // find is Rule without the cache.
 func (s *Source) find(q frames.Query) (frames.Rule, *frames.Row, bool) {
-	if row := s.sigreturn(q); row != nil {
+	if row := s.sigreturnRow(q); row != nil {
 		return frames.Rule{CFAReg: row.CFAReg, Flags: frames.FlagSignal, Method: frames.MethodHeuristic}, row, true
 	}
 	w := getInterpreter(s)

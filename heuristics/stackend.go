@@ -2,11 +2,7 @@
 
 package heuristics
 
-import (
-	"bytes"
-
-	"prywalk/frames"
-)
+import "prywalk/frames"
 
 // maxStackEnd bounds the instructions: clear a register, call, trap.
 const maxStackEnd = 6
@@ -31,7 +27,7 @@ func (s *Source) EndsStack(pc frames.Addr) bool {
 			return called
 		}
 		code := w.code(st.pc)
-		f := s.abi.exec(st, code)
+		f := w.exec(code)
 		switch {
 		case f.kind == flowCall && !called:
 			called = true
@@ -53,23 +49,5 @@ func (w *interpreter) behindJumpOrReturn(pc uint64) bool {
 	if w.src.opt.Code.ReadCode(pc-4, b[:]) != len(b) {
 		return false
 	}
-	if w.src.opt.Arch == frames.AArch64 {
-		word := uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
-		return word&0xfffffc1f == 0xd61f0000 || word&0xfffffc1f == 0xd65f0000 // br, ret
-	}
-	return b[2] == 0xff && b[3]&0xf8 == 0xe0 || b[3] == 0xc3 // jmp reg, ret
-}
-
-// isTrapX86 recognises hlt and ud2.
-func isTrapX86(code []byte) bool {
-	return bytes.HasPrefix(code, []byte{0xf4}) || bytes.HasPrefix(code, []byte{0x0f, 0x0b})
-}
-
-// isTrapA64 recognises udf, brk and hlt.
-func isTrapA64(code []byte) bool {
-	if len(code) < 4 {
-		return false
-	}
-	exception := code[2] & 0xe0 // opc of exception generating instructions: 1 brk, 2 hlt
-	return code[2] == 0 && code[3] == 0 || code[3] == 0xd4 && (exception == 0x20 || exception == 0x40)
+	return w.src.abi.endsInJump(b[:])
 }

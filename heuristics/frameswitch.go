@@ -87,7 +87,7 @@ func (w *interpreter) runToJump(pc, lo, hi uint64) (value, bool) {
 			onStack := ra.kind == loaded && (ra.base == a.sp || ra.base == a.fp)
 			return ra, ra.base < firstAnon && ra.kind != unknown && ra.kind != number && !onStack
 		}
-		f := a.exec(st, code)
+		f := w.exec(code)
 		st.pc += uint64(f.size)
 		switch {
 		case f.kind == flowCond && join == 0 && int64(f.target) > 0:

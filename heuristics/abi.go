@@ -2,10 +2,7 @@
 
 package heuristics
 
-import (
-	"prywalk/frames"
-	"prywalk/internal/x86"
-)
+import "prywalk/frames"
 
 type flowKind uint8
 
@@ -37,8 +34,7 @@ type abi struct {
 	kept    []uint8                               // callee-saved registers, fp first
 	scratch uint32                                // registers that a call may change
 	entry   int64                                 // CFA − stack pointer at a function's entry
-	exec    func(st *state, code []byte) flow     // interprets the first instruction of code
-	step    func(st *state, code []byte, f *flow) // exec without a copy of the result
+	step    func(st *state, code []byte, f *flow) // interprets the first instruction of code
 	tail    func(st *state) flow                  // what a tail call proves
 	// isFrame reports whether a frame pointer with this value, and these two words at it, is that of the ABI.
 	isFrame func(fp, at, above value) bool
@@ -63,7 +59,15 @@ type abi struct {
 	// switchTarget returns the target of an instruction that may continue on another stack ([Source.frameSwitch]).
 	switchTarget func(st *state, code []byte) (value, bool)
 	isTrap       func(code []byte) bool
+	// endsInJump reports whether these 4 bytes end in a jump by register, or a return.
+	endsInJump func(before []byte) bool
+	// leaves reports whether the code from lo to hi may jump out of there.
+	leaves func(w *interpreter, lo, hi uint64) bool
+	trampoline
 }
+
+// abis has the architectures that can be analysed.
+var abis = map[frames.Arch]*abi{frames.X86_64: &abiX86, frames.AArch64: &abiAArch64}
 
 func (a *abi) framesAt(st *state, fp value) bool {
 	return a.isFrame(fp, st.load(fp), st.load(fp.plus(8)))
@@ -72,38 +76,6 @@ func (a *abi) framesAt(st *state, fp value) bool {
 func (a *abi) keeps(reg uint8) bool {
 	for _, r := range a.kept {
 		if r == reg {
-			return true
-		}
-	}
-	return false
-}
-
-// leavesBytes bounds the functions that LeavesByJump reads, in bytes.
-const leavesBytes = 64 << 10
-
-// LeavesByJump implements [frames.TailCalls]. It also reports true if the function's bounds are unknown or too far
-// apart, or there is an indirect jump or an invalid instruction.
-func (s *Source) LeavesByJump(start uint64) bool {
-	lo, hi, ok := s.bounds(start)
-	if s.abi == nil || s.opt.Code == nil || !ok || lo != start || hi-lo > leavesBytes {
-		return true
-	}
-	w := getInterpreter(s)
-	defer putInterpreter(w)
-	if s.abi.ra != noReg {
-		return w.leavesA64(lo, hi)
-	}
-	return w.leavesX86(lo, hi)
-}
-
-func (w *interpreter) leavesX86(lo, hi uint64) bool {
-	for pc := lo; pc < hi; {
-		i, ok := x86.Decode(w.code(pc))
-		if !ok {
-			return true
-		}
-		pc += uint64(i.Size)
-		if to, jumps := i.Jump(pc); jumps && (to < lo || to >= hi) {
 			return true
 		}
 	}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package heuristics
+
+import "prywalk/frames"
+
+// Bounds of a memo, which is cleared when full. A rule with a Row takes 1,300 bytes, one without 64.
+const (
+	maxMemo     = 4096
+	maxMemoRows = 256
+)
+
+// memo caches answers across changes of the list of modules, at which the walker drops its cache. JIT compilers change
+// the list often.
+type memo struct {
+	rules map[frames.Query]answer
+	rows  int
+}
+
+type answer struct {
+	rule frames.Rule
+	row  *frames.Row
+	ok   bool
+}
+
+func (m *memo) add(q frames.Query, a answer) {
+	if len(m.rules) >= maxMemo || m.rows >= maxMemoRows {
+		m.drop()
+	}
+	if m.rules == nil {
+		m.rules = map[frames.Query]answer{}
+	}
+	if a.row != nil {
+		m.rows++
+	}
+	m.rules[q] = a
+}
+
+func (m *memo) drop() {
+	clear(m.rules)
+	m.rows = 0
+}
+
+// Forget drops cached answers. Call it when code or function bounds have changed.
+func (s *Source) Forget() { s.memo.drop() }

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package heuristics
+
+// # Code that forwards a call
+//
+// Runtimes generate code that looks up a target and jumps to it (Mono's IMT thunks and delegate trampolines). No path
+// leads to a return, but the stack stays as the call left it. The first instruction is at an aligned address behind
+// padding.
+
+const (
+	thunkAlign = 16 // of the start, in bytes
+	thunkBytes = 64 // from the start to pc
+	thunkSteps = 24 // instructions read
+)
+
+// isThunk reports whether pc is in such code: no path from an aligned start behind padding over pc to a jump out
+// changes the stack.
+func (s *Source) isThunk(w *interpreter, pc uint64) bool {
+	for start := pc &^ (thunkAlign - 1); start+thunkBytes > pc && start > thunkAlign; start -= thunkAlign {
+		if s.padded(start) {
+			return s.isThunkFrom(w, start, pc)
+		}
+	}
+	return false
+}
+
+// padded reports whether two bytes 0, or two int3, precede start. Loops are aligned with nops.
+func (s *Source) padded(start uint64) bool {
+	b := s.buf[:3]
+	return s.opt.Code.ReadCode(start-2, b) == 3 && b[0] == b[1] && b[1] != b[2] && (b[0] == 0 || b[0] == 0xcc)
+}
+
+// isThunkFrom is isThunk from a given start. Code behind a jump is read only if a branch leads there.
+func (s *Source) isThunkFrom(w *interpreter, from, pc uint64) bool {
+	st := &w.st
+	st.reset(s.abi, from, 0, ^uint64(0))
+	found, furthest := false, from
+	for range thunkSteps {
+		at := st.pc
+		found = found || at == pc
+		f := w.exec(w.code(at))
+		next := at + uint64(f.size)
+		if !s.keepsAll(st) {
+			return false
+		}
+		switch f.kind {
+		case flowNext:
+		case flowCond:
+			if f.target > 1<<31 { // a loop
+				return false
+			}
+			furthest = max(furthest, next+f.target)
+		case flowJump, flowIndirect, flowTail:
+			if next > furthest {
+				return found
+			}
+		default:
+			return false
+		}
+		st.pc = next
+	}
+	return false
+}
+
+func (s *Source) keepsAll(st *state) bool {
+	for _, reg := range s.abi.kept {
+		if !st.regs[reg].isStart(reg) {
+			return false
+		}
+	}
+	return st.regs[s.abi.sp].isStart(s.abi.sp)
+}
+
+// thunkFrame is a frame with a return address only.
+func (s *Source) thunkFrame() finding { return finding{cfa: start(s.abi.sp).plus(s.abi.entry)} }
