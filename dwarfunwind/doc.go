@@ -19,11 +19,10 @@
 //
 // # Expressions
 //
-// Expressions that compute a register plus an offset, or the word there, are recognised by running them on symbols in
-// place of numbers: the PLT's, which only tests where in its 16 bytes the program counter is, and those of signal
-// frames. The others are kept, and evaluated when the rule is applied. Delve's evaluator (package op) starts with an
-// empty stack, where §6.4.2.2 wants the CFA on it, panics on an empty stack, and allocates as much as
-// DW_OP_implicit_value claims, which no recover can catch. Tests compare the two where both apply.
+// The usual forms are recognised, and become plain rules. The others are kept, and evaluated when the rule is applied.
+// Delve's evaluator (package op) starts with an empty stack, where §6.4.2.2 wants the CFA on it, panics on an empty
+// stack, and allocates as much as DW_OP_implicit_value claims, which no recover can catch. Tests compare the two where
+// both apply.
 //
 // # Input is hostile
 //

@@ -83,8 +83,8 @@ func FuzzExpression(f *testing.F) {
 		table := newBuilder().addCIE().table(t, frames.X86_64)
 		s, ok := table.recognise(code, 0x1008, true)
 		v, evalOK := (&expr{code: code, pc: 0x1008, pcColumn: 16, pushCFA: true}).Eval(testRegs(), bigMemory{}, cfa)
-		if ok && evalOK && s.kind == symConst && v != uint64(s.off) {
-			t.Errorf("recognized as %#x, want %#x", s.off, v)
+		if want := s.value(testRegs(), cfa); ok && evalOK && v != want {
+			t.Errorf("%x: %#x, recognised as %+v = %#x", code, v, s, want)
 		}
 	})
 }

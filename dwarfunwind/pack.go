@@ -75,7 +75,7 @@ func (t *Table) buildCFA(pc uint64) bool {
 		return row.CFAReg != frames.NoReg
 	}
 	code := t.m.exprs[t.m.cfaExpr]
-	if v, ok := t.recognise(code, pc, false); ok && v.kind == symReg {
+	if v, ok := t.recognise(code, pc, false); ok {
 		row.CFAReg, row.CFAOff, row.CFADeref = v.reg, v.off, v.deref
 		return true
 	}
@@ -100,13 +100,13 @@ func (t *Table) exprRule(r regRule, pc uint64) frames.RegRule {
 	inMemory := v.deref != (r.kind == frames.RuleExpr)
 	switch {
 	case !ok || v.deref && r.kind == frames.RuleExpr:
-	case v.kind == symCFA && inMemory:
+	case v.isCFA && inMemory:
 		return frames.RegRule{Kind: frames.RuleOffset, Off: v.off}
-	case v.kind == symCFA:
+	case v.isCFA:
 		return frames.RegRule{Kind: frames.RuleValOffset, Off: v.off}
-	case v.kind == symReg && inMemory:
+	case inMemory:
 		return frames.RegRule{Kind: frames.RuleRegOffset, Reg: v.reg, Off: v.off}
-	case v.kind == symReg && v.off == 0:
+	case v.off == 0:
 		return frames.RegRule{Kind: frames.RuleReg, Reg: v.reg}
 	}
 	return frames.RegRule{Kind: r.kind, Expr: t.newExpr(code, pc, true)}

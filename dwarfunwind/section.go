@@ -9,12 +9,6 @@ type Viewer interface {
 	View(off uint64, n int) ([]byte, error)
 }
 
-// BlockViewer is a [Viewer] that can return more than was asked without a copy.
-type BlockViewer interface {
-	// Around returns bytes that contain the n bytes at off, and the offset of the first; nil if they cannot be read.
-	Around(off uint64, n int) (from uint64, b []byte)
-}
-
 // Bytes is a section in memory.
 type Bytes []byte
 
@@ -26,14 +20,6 @@ func (b Bytes) View(off uint64, n int) ([]byte, error) {
 		return nil, errBounds
 	}
 	return b[off : off+uint64(n)], nil
-}
-
-// Around implements [BlockViewer].
-func (b Bytes) Around(off uint64, n int) (uint64, []byte) {
-	if _, err := b.View(off, n); err != nil {
-		return 0, nil
-	}
-	return 0, b
 }
 
 // Section is a section of an ELF file. The zero value stands for none.

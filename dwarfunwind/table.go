@@ -119,7 +119,7 @@ func (t *Table) findEh(pc uint64) (fde, bool) {
 			break
 		}
 		i--
-		addr, ok = t.hdr.entry(i)
+		_, addr, ok = t.hdr.pair(i)
 	}
 	return fde{}, false
 }

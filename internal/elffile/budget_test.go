@@ -209,9 +209,5 @@ func TestWindowsWorkWithoutACache(t *testing.T) {
 		if b, err := w.View(uint64(off), 9); err != nil || !bytes.Equal(b, data[off:off+9]) {
 			t.Errorf("view at %d: %q, %v", off, b, err)
 		}
-		from, b := w.Around(uint64(off), 9)
-		if b == nil || !bytes.Equal(b[uint64(off)-from:][:9], data[off:off+9]) {
-			t.Errorf("block around %d has other bytes", off)
-		}
 	}
 }

@@ -49,7 +49,6 @@ func exercise(f *File) {
 		}
 		if w, err := f.WindowFromStart(s); err == nil {
 			_, _ = w.View(w.Size()/2, int(min(w.Size()/2, 9000)))
-			w.Around(0, int(min(w.Size(), 8)))
 		}
 	}
 	for _, kind := range []SymbolKind{SymTab, DynSym} {

@@ -84,24 +84,6 @@ func (w *Window) block(num uint64) *block {
 	return b
 }
 
-// Around returns the cached bytes around the n bytes at off, and their offset; nil if View would copy.
-func (w *Window) Around(off uint64, n int) (from uint64, b []byte) {
-	in := off & (blockSize - 1)
-	if n < 0 || in+uint64(n) > blockSize+overlap {
-		return 0, nil
-	}
-	if _, err := w.View(off, n); err != nil || n == 0 {
-		return 0, nil
-	}
-	switch {
-	case w.inflater != nil:
-		return 0, w.whole[:w.inflater.have]
-	case w.whole != nil:
-		return 0, w.whole
-	}
-	return off - in, w.block(off >> blockBits).data
-}
-
 // load reads a block into new memory: views of the old one may be in use.
 func (w *Window) load(b *block, num uint64) error {
 	start := num << blockBits
