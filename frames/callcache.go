@@ -2,100 +2,56 @@
 
 package frames
 
+// callCache keeps what modules know of addresses (run-time ones).
 type callCache struct {
-	calls  placeCache[callEntry]
-	starts placeCache[startEntry]
-	jumps  placeCache[jumpEntry]
+	calls  answers[foundCall]
+	starts answers[foundStart]
+	leaves answers[bool] // functions that may end in a jump, by their start
 }
 
 func (c *callCache) clear() {
-	c.calls.clear()
-	c.starts.clear()
-	c.jumps.clear()
+	clear(c.calls)
+	clear(c.starts)
+	clear(c.leaves)
 }
 
-// placeCache is a direct-mapped cache of what is known of addresses. It grows while it fills.
-type placeCache[T interface{ at() Addr }] struct {
-	list  []T
-	bits  uint
-	fills int // places written since it has this size
-	used  bool
-}
+// maxAnswers bounds the addresses of each kind. When it is reached, all are dropped.
+const maxAnswers = 2048
 
-// clear does not touch an unused cache, which saves 80 KB of writes.
-func (c *placeCache[T]) clear() {
-	if c.used {
-		clear(c.list)
-		c.fills, c.used = 0, false
+type answers[T any] map[Addr]T
+
+func (a *answers[T]) add(at Addr, v T) T {
+	if len(*a) >= maxAnswers {
+		clear(*a)
 	}
-}
-
-const leastPlaces = 4
-
-// of returns the place for an address, which may have another one.
-func (c *placeCache[T]) of(a Addr) *T {
-	if c.list == nil {
-		c.bits, c.list = leastPlaces, make([]T, 1<<leastPlaces)
+	if *a == nil {
+		*a = answers[T]{}
 	}
-	return &c.list[hash(a, c.bits)]
+	(*a)[at] = v
+	return v
 }
 
-// replace returns a place to write for an address that has none. The cache grows to at most 1<<most places.
-func (c *placeCache[T]) replace(a Addr, most uint) *T {
-	c.used = true
-	if c.fills++; c.fills > len(c.list)/2 && c.bits < most {
-		old := c.list
-		c.bits, c.fills = c.bits+growBits, 0
-		c.list = make([]T, 1<<c.bits)
-		for i := range old {
-			if at := old[i].at(); at != 0 {
-				c.list[hash(at, c.bits)] = old[i]
-			}
-		}
-	}
-	return &c.list[hash(a, c.bits)]
+type foundCall struct {
+	Call
+	ok bool
 }
 
-type callEntry struct {
-	ret  Addr
-	call Call
-	ok   bool
+type foundStart struct {
+	start Addr
+	ok    bool
 }
-
-func (e callEntry) at() Addr { return e.ret }
-
-// callBits is log2 of the most places of calls.
-const callBits = 11
-
-// startBits is log2 of the most places of function starts and jumps. Only scans and searches ask for these.
-const startBits = 8
-
-type startEntry struct {
-	pc, start Addr
-	ok, valid bool
-}
-
-func (e startEntry) at() Addr { return e.pc }
-
-type jumpEntry struct {
-	start         Addr
-	leaves, valid bool
-}
-
-func (e jumpEntry) at() Addr { return e.start }
 
 // callBefore reports whether a call instruction ends at ret. Its Target is a run-time address.
 func (s *Space) callBefore(ret Addr) (Call, bool) {
-	e := s.calls.calls.of(ret)
-	if e.ret != ret {
-		e = s.calls.calls.replace(ret, callBits)
-		*e = callEntry{ret: ret}
+	c, known := s.calls.calls[ret]
+	if !known {
 		if m := s.Find(ret - 1); m != nil && m.Calls != nil {
-			e.call, e.ok = m.Calls.CallBefore(ret - m.Bias)
-			e.call.Target += m.Bias
+			c.Call, c.ok = m.Calls.CallBefore(ret - m.Bias)
+			c.Target += m.Bias
 		}
+		s.calls.calls.add(ret, c)
 	}
-	return e.call, e.ok
+	return c.Call, c.ok
 }
 
 func (s *Space) followsCall(ret Addr) bool {
@@ -105,32 +61,28 @@ func (s *Space) followsCall(ret Addr) bool {
 
 // mayLeaveByJump reports whether the function at start may end in a jump to another one.
 func (s *Space) mayLeaveByJump(start Addr) bool {
-	e := s.calls.jumps.of(start)
-	if e.start == start && e.valid {
-		return e.leaves
+	if leaves, known := s.calls.leaves[start]; known {
+		return leaves
 	}
-	e = s.calls.jumps.replace(start, startBits)
-	*e = jumpEntry{start: start, leaves: true, valid: true}
+	leaves := true
 	if m := s.Find(start); m != nil {
 		if j, ok := m.Calls.(TailCalls); ok {
-			e.leaves = j.LeavesByJump(start - m.Bias)
+			leaves = j.LeavesByJump(start - m.Bias)
 		}
 	}
-	return e.leaves
+	return s.calls.leaves.add(start, leaves)
 }
 
 func (s *Space) funcStart(pc Addr) (Addr, bool) {
-	e := s.calls.starts.of(pc)
-	if e.pc == pc && e.valid {
-		return e.start, e.ok
+	f, known := s.calls.starts[pc]
+	if !known {
+		if m := s.Find(pc); m != nil && m.Calls != nil {
+			f.start, f.ok = m.Calls.FuncStart(pc - m.Bias)
+			f.start += m.Bias
+		}
+		s.calls.starts.add(pc, f)
 	}
-	e = s.calls.starts.replace(pc, startBits)
-	*e = startEntry{pc: pc, valid: true}
-	if m := s.Find(pc); m != nil && m.Calls != nil {
-		e.start, e.ok = m.Calls.FuncStart(pc - m.Bias)
-		e.start += m.Bias
-	}
-	return e.start, e.ok
+	return f.start, f.ok
 }
 
 // mayCall reports whether v follows a call that can have led to the function at start, which is valid if known.
