@@ -15,15 +15,6 @@ type PoppedRegisters interface {
 	Popped(pc Addr, n int) (reg uint8, ok bool)
 }
 
-// RestoredRegisters is a [CallSites] that knows which registers code about to return has restored. In functions whose
-// stack GCC has realigned, call frame information gives places relative to the frame pointer even after its pop.
-type RestoredRegisters interface {
-	// AboutToReturn returns the callee-saved registers, as a set of DWARF numbers, that the instructions from pc, a
-	// module address, straight to the return do not change. They have the caller's values. It is 0 if no return
-	// follows.
-	AboutToReturn(pc Addr) (kept uint32)
-}
-
 const maxPopped = 7
 
 func (u *unwinder) belowSP(at Addr) bool {

@@ -62,7 +62,7 @@ func (row *Row) ByFramePointer(arch Arch) bool {
 }
 
 // MarkRestored changes the row for code that has restored the registers of a set, including the frame pointer
-// ([RestoredRegisters]). Other registers whose places are relative to it become unknown.
+// before its return. Other registers whose places are relative to it become unknown.
 func (row *Row) MarkRestored(arch Arch, kept uint32) {
 	fp := arch.info().fp
 	for reg := range row.Regs {

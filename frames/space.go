@@ -79,19 +79,3 @@ func (s *Space) module(i int32) *Module {
 	}
 	return nil
 }
-
-// FuncRange returns the bounds of the function that has pc, the end excluded; 0 if unknown.
-func (s *Space) FuncRange(pc Addr) (start, end Addr) {
-	m := s.Find(pc)
-	if m == nil {
-		return 0, 0
-	}
-	e, ok := m.Calls.(FunctionBounds)
-	if !ok {
-		return 0, 0
-	}
-	if start, end, ok = e.FuncRange(pc - m.Bias); !ok || start >= end {
-		return 0, 0
-	}
-	return start + m.Bias, end + m.Bias
-}

@@ -78,7 +78,10 @@ func endsFunctionX86(b []byte) bool {
 // maxReturning bounds the instructions up to a return: set the stack pointer, pop the register that had it, return.
 const maxReturning = 3
 
-// AboutToReturn implements [frames.RestoredRegisters].
+// AboutToReturn returns the callee-saved registers, as a set of DWARF numbers, that the instructions from pc, a module
+// address, straight to the return do not change: they have the caller's values. It is 0 if no return follows. In
+// functions whose stack GCC has realigned, call frame information gives places relative to the frame pointer even
+// after its pop.
 func (s *Source) AboutToReturn(pc frames.Addr) (kept uint32) {
 	if s.abi == nil || s.abi.ra != noReg || s.opt.Code == nil || s.opt.JIT {
 		return 0

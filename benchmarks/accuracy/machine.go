@@ -5,6 +5,7 @@ package main
 import (
 	"runtime"
 
+	"prywalk/benchmarks/command"
 	"prywalk/internal/machine"
 )
 
@@ -22,6 +23,6 @@ func thisSetting() setting {
 	return setting{
 		CPU: machine.CPUModel(), Processors: runtime.NumCPU(), Kernel: "Linux " + machine.Kernel(), Arch: runtime.GOARCH,
 		Go:   runtime.Version(),
-		Perf: machine.FirstLine("perf", "--version"), Prywalk: machine.Revision(),
+		Perf: command.FirstLine("perf", "--version"), Prywalk: command.Revision(),
 	}
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"prywalk/benchmarks/command"
 	"prywalk/internal/machine"
 )
 
@@ -42,7 +43,7 @@ const (
 )
 
 func (s *settings) measure(ctx context.Context, p *program) row {
-	r := row{Name: p.name, Group: p.group, Revision: machine.Revision()}
+	r := row{Name: p.name, Group: p.group, Revision: command.Revision()}
 	ctx, cancel := context.WithTimeout(ctx, programTime)
 	defer cancel()
 	if err := s.both(ctx, p, &r); err != nil {

@@ -7,12 +7,13 @@ import (
 	"runtime"
 	"time"
 
+	"prywalk/benchmarks/command"
 	"prywalk/internal/machine"
 )
 
 // head is when, where and with what a part was measured; how is the part's own text.
 func head(began time.Time, loadBefore float64, how string) string {
-	prywalk := machine.Revision()
+	prywalk := command.Revision()
 	if prywalk != "" {
 		prywalk = ", prywalk " + prywalk
 	}

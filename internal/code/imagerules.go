@@ -2,7 +2,10 @@
 
 package code
 
-import "prywalk/frames"
+import (
+	"prywalk/frames"
+	"prywalk/heuristics"
+)
 
 // maxSources is the number of sources that [fileRules] has at most: a language's table, call frame information, that
 // of debug files, instructions.
@@ -31,15 +34,15 @@ func (s imageSource) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	}
 	r, row, ok := p.sources[s.i].Rule(q)
 	if ok && row != nil && !q.Caller {
-		r, row = fixEpilogue(r, row, q, s.img.ELF.Arch(), p.calls)
+		r, row = fixEpilogue(r, row, q, s.img.ELF.Arch(), p.calls.Source)
 	}
 	return r, row, ok
 }
 
 // fixEpilogue corrects a row that uses the frame pointer at a pc where the epilogue has restored it
-// ([frames.RestoredRegisters]).
+// ([heuristics.Source.AboutToReturn]).
 func fixEpilogue(
-	r frames.Rule, row *frames.Row, q frames.Query, arch frames.Arch, calls frames.RestoredRegisters,
+	r frames.Rule, row *frames.Row, q frames.Query, arch frames.Arch, calls *heuristics.Source,
 ) (frames.Rule, *frames.Row) {
 	if !row.ByFramePointer(arch) {
 		return r, row

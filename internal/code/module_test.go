@@ -214,7 +214,7 @@ func TestSecondProcessOfAProgramReadsNoFileAgain(t *testing.T) {
 		defer p.Close()
 		for _, m := range p.Space().Modules() {
 			for at := m.Start; at < m.End && m.Calls != nil; at += 1 << 14 {
-				p.Space().FuncRange(at)
+				m.Calls.FuncStart(at - m.Bias)
 				m.Sources[0].Rule(frames.Query{PC: at - m.Bias})
 			}
 		}

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package machine describes the machine and the build that a figure was measured with.
+// Package machine describes the machine that a figure was measured with.
 package machine
 
 import (
 	"os"
-	"os/exec"
 	"runtime"
 	"strings"
 
@@ -42,17 +41,4 @@ func Load() float64 {
 		return 0
 	}
 	return float64(si.Loads[0]) / 65536 // SI_LOAD_SHIFT, include/uapi/linux/sysinfo.h
-}
-
-// Revision names the commit of the checkout that a measurement is run in, "" outside of one.
-func Revision() string { return FirstLine("git", "describe", "--always", "--dirty") }
-
-// FirstLine gives the first line that a command prints, "" if it fails.
-func FirstLine(name string, args ...string) string {
-	out, err := exec.Command(name, args...).Output()
-	if err != nil {
-		return ""
-	}
-	line, _, _ := strings.Cut(string(out), "\n")
-	return strings.TrimSpace(line)
 }

@@ -19,15 +19,6 @@ func TestKernelIsTheRunningOne(t *testing.T) {
 	}
 }
 
-func TestFirstLineIsEmptyWhereTheCommandFails(t *testing.T) {
-	if got := FirstLine("printf", "one\\ntwo\\n"); got != "one" {
-		t.Errorf("%q", got)
-	}
-	if got := FirstLine("false"); got != "" {
-		t.Errorf("%q", got)
-	}
-}
-
 func TestCPUModelIsKnown(t *testing.T) {
 	if CPUModel() == "" {
 		t.Error("neither a model nor an architecture")

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package command
+
+import (
+	"os/exec"
+	"strings"
+)
+
+// Revision names the commit of the checkout that a measurement is run in, "" outside of one.
+func Revision() string { return FirstLine("git", "describe", "--always", "--dirty") }
+
+// FirstLine gives the first line that a command prints, "" if it fails.
+func FirstLine(name string, args ...string) string {
+	out, err := exec.Command(name, args...).Output()
+	if err != nil {
+		return ""
+	}
+	line, _, _ := strings.Cut(string(out), "\n")
+	return strings.TrimSpace(line)
+}
