@@ -227,9 +227,9 @@ func (u *unwinder) canApply(r *Rule) bool {
 	return u.regs.Known&(1<<(r.CFAReg%NumRegs)) != 0
 }
 
-// assumePreserved applies a rule whose CFA is relative to a register that callees may change, with its value in the
-// innermost frame. The caller's frame must then be further out, and its return address follow a call of this function.
-// OpenSSL's assembly keeps its stack pointer in rax or r11, and calls helpers that do not change these.
+// assumePreserved applies a rule relative to a register that callees may change, with its value in the innermost frame:
+// OpenSSL's assembly keeps its stack pointer in rax or r11, and calls helpers that do not change these. The caller's
+// frame must be further out, and its return address follow a call of this function.
 func (u *unwinder) assumePreserved(r *Rule) bool {
 	given := u.knownInnermost>>(r.CFAReg%NumRegs)&1 != 0
 	special := r.Flags&(FlagRow|FlagSignal|FlagSwitch|FlagLoss) != 0

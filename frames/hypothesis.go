@@ -4,9 +4,8 @@ package frames
 
 // # Hypotheses
 //
-// A passive read lacks the frame pointer, to which the frame of a function with an array of variable length is
-// relative. But the return address is directly below the CFA: each stack word that follows a call is a candidate, and
-// gives the register.
+// A passive read lacks the frame pointer, which frames with an array of variable length need. But the return address
+// is directly below the CFA: each stack word that follows a call is a candidate for it, and gives the register.
 //
 //	higher  ┌──────────────────────┐
 //	        │ caller's frame       │
@@ -21,13 +20,13 @@ package frames
 //   - the call before it calls this function directly, or is the one that a thread begins with;
 //   - a walk from there reaches a thread's first function;
 //   - each return address on the way follows a call that can have led to its callee;
-//   - no other candidate fulfils these. A stale chain within the array can also reach the root. It differs where it
-//     would join the live chain: the return address there follows another call. In recursion neither is accepted.
+//   - no other candidate fulfils these. A stale chain within the array can: it differs where it would join the live
+//     one, as the return address there follows another call. In recursion neither is accepted.
 //
-// In doubt the walk ends as unproven: for a function called by pointer from a place that also calls others, and for
-// one reached by a tail call ([TailCalls]).
+// In doubt the walk ends as unproven: a function called by pointer from a place that also calls others, or reached by
+// a tail call ([TailCalls]).
 //
-// Sources: System V ABI for x86-64, §3.2.2 (place of the return address); Intel SDM volume 2, CALL.
+// Source: System V ABI for x86-64, §3.2.2.
 
 const (
 	proofBytes    = 256 << 10 // most of the stack searched
@@ -51,8 +50,8 @@ type candidate struct {
 	at   Addr
 	reg  uint64 // the register's value then
 	link link
-	// calledOnce is set if the C library makes the call once in a thread's life: in the two outermost frames, or the three
-	// outermost if the program's entry point is in another module.
+	// calledOnce: the C library makes the call once in a thread's life, in the two outermost frames, or three if the
+	// program's entry point is in another module.
 	calledOnce bool
 }
 
@@ -175,8 +174,8 @@ func (s *search) consider(w *Walker, c candidate, reg uint8) bool {
 	return true
 }
 
-// chain walks with a candidate's register, and reports whether it reaches the thread's first function by proven return
-// addresses. to, if not nil, gets the place of each. The candidate's own return address was classified before.
+// chain reports whether a walk with a candidate's register reaches the thread's first function by proven return
+// addresses. to, if not nil, gets the place of each.
 func (s *search) chain(w *Walker, c *candidate, reg uint8, to func(at Addr)) bool {
 	t := &s.trial
 	t.MaxDepth, t.isTrial = w.limit, true
@@ -241,8 +240,8 @@ func (s *search) best(w *Walker, reg uint8) (candidate, bool) {
 	if best < 0 {
 		return candidate{}, false
 	}
-	// Candidates further out follow from the best one, unless the call there both calls this function and jumps to it,
-	// or calls by pointer, in a place that does so more than once.
+	// Those further out on the best one's chain are no contradiction if the call there can lead here in two ways, or by
+	// pointer.
 	others := s.n - 1
 	s.chain(w, &found[best], reg, func(at Addr) {
 		for i := range found {

@@ -4,9 +4,8 @@ package frames
 
 // # Popped registers
 //
-// After a pop, call frame information mostly still gives the place of the push, now below the stack pointer, where
-// signal handlers may write, and the copy has nothing. If the instructions before pc are that pop, the value is in the
-// register itself. Otherwise it is unknown, and the walk goes on until a frame needs it.
+// After a pop, call frame information mostly still gives the place of the push, now below the stack pointer, where the
+// copy has nothing. If the instructions before pc are that pop, the register has the value; else it is unknown.
 
 // PoppedRegisters is a [CallSites] that knows which registers were just popped.
 type PoppedRegisters interface {

@@ -7,8 +7,8 @@ import "encoding/binary"
 // Next moves to the next frame; the first call gives the innermost. It returns false at the end of the walk, with the
 // reason in [Walker.StopReason].
 //
-// Almost all frames are plain: registers near the CFA, in the copied stack, and a caller in the cache. Next applies
-// their rules itself, after all checks; nextSlow does the others. Both give the same frames.
+// Almost all frames are plain: registers near the CFA, in the copied stack, and a caller in the cache. nextSlow does the
+// others, with the same result.
 //
 //	higher      ┌────────────────┐ ◄── CFA
 //	            │ return address │ units[ra] = 15
@@ -54,8 +54,8 @@ const (
 // quickRule is a plain rule, prepared for [Walker.Next].
 type quickRule struct {
 	plain bool
-	// loads restore registers. Their number is fixed, as a branch on it would be predicted badly. Unused ones load
-	// into the RA column, which is ignored.
+	// loads restore registers. Unused ones load into the RA column, which is ignored: a branch on their number would be
+	// predicted badly.
 	loads        [6]load
 	stillKnown   uint16 // stay known
 	becomesKnown uint16 // become known: those restored, and the stack pointer

@@ -4,9 +4,8 @@ package frames
 
 // # Stack depth
 //
-// A walk can leave its stack, for a signal handler's, Go's scheduler's or a split one, and return to it: Go calls C on
-// another stack, and C calls Go where the goroutine left off. These are mostly in one mapping, megabytes apart, so
-// that addresses do not show it.
+// A walk can leave its stack for another (signal handler's, Go's scheduler's, a split one) and return to it. They are
+// mostly in one mapping, megabytes apart, so that addresses do not show it.
 
 // nearBy is the greatest distance, in bytes, of two stack pointers on one stack across a change of stacks: the frame
 // of runtime.cgocallback.
@@ -50,8 +49,8 @@ func longestStep(arch Arch, r *Rule) Addr {
 	return nearBy
 }
 
-// HighestSP returns the highest stack pointer on the walk's first stack: what a copy of it needs. It may be off by a
-// signal's frame (16 KiB on x86-64, 128 KiB on arm64).
+// HighestSP returns the highest stack pointer on the first stack: what a copy of it needs. It may be off by a signal's
+// frame (16 KiB on x86-64, 128 KiB on arm64).
 func (w *Walker) HighestSP() Addr {
 	if w.reach.away {
 		return w.reach.highestSP

@@ -17,9 +17,9 @@ func (u *unwinder) knowsSP() bool { return u.regs.Known&(1<<u.regs.Arch.SP()) !=
 
 func (u *unwinder) knowsNext() bool { return u.next.Known&(1<<u.next.Arch.SP()) != 0 }
 
-// settleSP finds the stack pointer of a frame that was found by a frame record, if the frame's rule says where its own
-// record is: CFA = x29 + (CFA − place of x29). The return address in the record must follow a call of this function,
-// which proves that the function has set x29.
+// settleSP finds the stack pointer of a frame found by a frame record, if its rule says where its own record is:
+// CFA = x29 + (CFA − place of x29). The record's return address must follow a call of this function, which then has set
+// x29.
 func (w *Walker) settleSP() {
 	info := w.regs.Arch.info()
 	fp, ok := w.regs.Get(info.fp)

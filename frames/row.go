@@ -94,8 +94,7 @@ func (row *Row) Rule(arch Arch, m Method, flags Flags) (Rule, bool) {
 	return r, false
 }
 
-// compactLoss makes r a rule without Row if only lost registers prevent that, as in JIT code. It reports whether it
-// did.
+// compactLoss makes r a rule without Row if only lost registers prevent that, as in JIT code; false if others do.
 func (row *Row) compactLoss(arch Arch, r *Rule) bool {
 	info := arch.info()
 	if r.Flags&^FlagSwitch != 0 || row.CFAReg != info.sp && row.CFAReg != info.fp {

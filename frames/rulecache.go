@@ -2,9 +2,8 @@
 
 package frames
 
-// ruleCache maps program counters to rules. It is a table of sets; within a set the oldest entry is replaced. With one
-// entry in a set, some of a few hundred addresses would evict each other at every walk. The table has 16 sets (4 KB)
-// at first, and grows while a set is full, to the working set of a busy server's stacks (256 KB).
+// ruleCache maps program counters to rules. It is a table of sets; within a set the oldest entry is replaced. It has 16
+// sets (4 KB) at first, and grows while a set is full, to the working set of a busy server's stacks (256 KB).
 type ruleCache struct {
 	slots []entry // aligned to a cache line, as large objects are, so that no entry spans two
 	bits  uint    // 1<<bits sets
@@ -27,11 +26,10 @@ type entry struct {
 	key  uint64
 	rule Rule
 	mod  int32 // index into Space.modules, or -1
-	// exact: pc is the address of an instruction even as a return address, as in a signal trampoline, or at the start
-	// of a stack prepared by hand.
+	// exact: pc is the address of an instruction even as a return address: a signal trampoline, or the start of a stack
+	// prepared by hand.
 	exact bool
-	// proof is what the address proves as a return address, requiredProof what the rule requires of the return
-	// address that it gives.
+	// proof is of the address as a return address; the rule requires requiredProof of the one that it gives.
 	proof, requiredProof proof
 	stackChange          stackChange
 	quick                quickRule
@@ -153,10 +151,10 @@ func (s *Space) fill(e *entry, pc Addr, caller, spOnly bool) {
 	}
 }
 
-// atEntry handles a return address that has no call frame information and follows no call. At a function's first
-// instruction, the stack was prepared by hand, as by makecontext, and this is its outermost frame (glibc's call frame
-// information for __start_context has a caller nevertheless). A signal trampoline can also be at such a place, and
-// code to which only such a stack returns ([StackEnds]).
+// atEntry handles a return address without call frame information that follows no call. At a function's first
+// instruction, or in code of [StackEnds], the stack was prepared by hand, as by makecontext, and this is its outermost
+// frame (glibc's call frame information for __start_context has a caller nevertheless). A signal trampoline can be
+// there, too.
 func (s *Space) atEntry(e *entry, pc Addr, spOnly bool) {
 	i := s.find(pc)
 	if i < 0 {

@@ -10,8 +10,8 @@ const DefaultMaxDepth = 1024
 // maxSwitches bounds the changes of stack in one walk, where a rising stack pointer does not prove that it ends.
 const maxSwitches = 64
 
-// Walker iterates over the frames of one stack, innermost first (see the package's example). It allocates nothing,
-// starts at any register set, and can be left at any depth. The zero value is ready for Init, and can be used again.
+// Walker iterates over the frames of one stack, innermost first. It allocates nothing. The zero value is ready for
+// Init, also after a walk.
 type Walker struct {
 	// MaxDepth limits the number of frames. 0 means DefaultMaxDepth, a negative number no limit.
 	MaxDepth int
@@ -106,8 +106,7 @@ func (w *Walker) Regs() *Regs { return &w.regs }
 // UnreadAddr returns the address that could not be read, after StopStackCut or StopBadMemory.
 func (w *Walker) UnreadAddr() Addr { return w.unreadAddr }
 
-// ScanWasCut reports whether the walk ended with StopStackCut in a scan: no rule needed the word at
-// [Walker.UnreadAddr].
+// ScanWasCut reports whether the walk ended with StopStackCut in a scan, which may not need the word.
 func (w *Walker) ScanWasCut() bool { return w.scanWasCut }
 
 // NoCodeAt returns the address that ended the walk because it is in no module, or 0. Its code may be newer than the
@@ -183,8 +182,7 @@ func (w *Walker) ruleForMissingReg(r *Rule) (Rule, StopReason) {
 	return same, StopNone
 }
 
-// plausible checks the return address that a rule gave. Without call frame information it must follow a call, be an
-// address that is returned to without one, or be in generated code as its callee is. The start of a stack in other
+// plausible checks the return address that a rule gave (package comment, "Methods"). The start of a stack in other
 // code never calls generated code: that is a function pointer on the stack.
 func (w *Walker) plausible(r *Rule) bool {
 	if w.next.PC == 0 {
@@ -208,9 +206,8 @@ func (w *Walker) plausible(r *Rule) bool {
 	return e.proof >= needs
 }
 
-// inCode reports whether the return address is in a module, or ends the stack. Otherwise the call frame information
-// was wrong, or the code is gone or newer than the list of modules. An address found without a stack pointer must
-// follow a call.
+// inCode reports whether the return address is in a module, or ends the stack. Else the rule was wrong, or the code is
+// gone or newer than the list of modules. An address found without a stack pointer must follow a call.
 func (w *Walker) inCode() bool {
 	pc := w.next.PC
 	if !w.knowsNext() && !w.space.followsCall(pc) {
@@ -252,15 +249,14 @@ func (w *Walker) commit(r *Rule) StopReason {
 	return StopNone
 }
 
-// isLeaf reports whether the return address is in a register, so that the caller's stack pointer may be this frame's:
-// always on arm64; on x86-64 by a Row (vfork), or where the innermost frame has just popped it (OCaml's caml_c_call).
+// isLeaf reports whether the caller's stack pointer may be this frame's, as the return address is in a register: on
+// arm64; on x86-64 by a Row (vfork), or where the innermost frame has popped it (OCaml's caml_c_call).
 func (u *unwinder) isLeaf(r *Rule) bool {
 	popped := !u.caller && r.Method == MethodCFI && r.CFAReg == X86RSP && r.CFAOff == 0
 	return u.next.PC != u.regs.PC && (u.regs.Arch != X86_64 || r.Flags&FlagRow != 0 || popped)
 }
 
-// changedStack reports whether this frame's function has loaded another stack's pointer, so that its caller's stack
-// may lie anywhere: gcc's __morestack, and functions that call others on a stack of their own.
+// changedStack reports whether this frame's function has loaded another stack's pointer (gcc's __morestack).
 func (u *unwinder) changedStack() bool {
 	m := u.module()
 	if m == nil {
