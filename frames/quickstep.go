@@ -7,8 +7,8 @@ import "encoding/binary"
 // Next moves to the next frame; the first call gives the innermost. It returns false at the end of the walk, with the
 // reason in [Walker.StopReason].
 //
-// Almost all frames are plain: registers near the CFA, in the copied stack, and a caller in the cache. nextSlow does the
-// others, with the same result.
+// Almost all frames are plain: registers near the CFA, in the copied stack, and a caller in the cache. nextSlow does
+// the others, with the same result.
 //
 //	higher      ┌────────────────┐ ◄── CFA
 //	            │ return address │ units[ra] = 15

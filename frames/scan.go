@@ -68,9 +68,8 @@ func (w *Walker) noRule() StopReason {
 	return StopNoRule
 }
 
-// isOwnCopy reports whether the word v at an address is a function's own copy of its return address, in the word above
-// (Free Pascal's main). Of two equal words the outer one is the call's if the CFA is then a multiple of 16 (System V
-// ABI for x86-64, §3.2.2).
+// isOwnCopy reports whether the word v at an address is a copy of the return address in the word above (Free Pascal's
+// main): two equal words, and the CFA is then a multiple of 16 (System V ABI for x86-64, §3.2.2).
 func (u *unwinder) isOwnCopy(at, v Addr) bool {
 	next, ok := u.mem.Word(at + 8)
 	return ok && next == v && at%16 == 0

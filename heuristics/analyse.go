@@ -49,8 +49,8 @@ func (s *Source) keepsFPOnly(q frames.Query, known bool) bool {
 	return ok && c.KeepsFPOnly(q.Lookup(s.opt.Arch))
 }
 
-// partFrame gives the frame of a part split off a function: that at the jump into the part. A landing pad of an
-// exception has no such jump; its returns decide, else the frame at the function's calls.
+// partFrame gives the frame of a part split off a function: that at the jump into it. An exception's landing pad has
+// none; its returns decide, else the frame at the function's calls.
 func (s *Source) partFrame(w *interpreter, q frames.Query, v *votes, part, parent span) (finding, bool) {
 	f, _ := v.winner()
 	p := w.prologue(q.PC, q.Caller, q.SPOnly, parent, part)
@@ -144,8 +144,8 @@ func (s *Source) agree(p *prologue, f, g *finding) bool {
 		int64(v.off)+int64(f.cfa.off) == s.abi.entry
 }
 
-// isEntry reports whether the code of q begins with a function, not with a part split off: its returns fit, or else
-// its calls are aligned as a function's and it reads no register that only its caller can have set.
+// isEntry reports whether the code of q begins with a function, not with a part split off: its returns fit, else its
+// calls are aligned and it reads no register that only its caller can have set.
 func (s *Source) isEntry(w *interpreter, q frames.Query) bool {
 	lo, hi, ok := s.bounds(q.Lookup(s.opt.Arch))
 	if !ok {

@@ -12,15 +12,17 @@
 // register and for stack slots: a register's value at the start plus a constant, a word loaded from such an address,
 // or unknown.
 //
-//		start ── prologueAnalysis ──► pc ── forwardAnalysis ──► returns
+//	start ── prologueAnalysis ──► pc ── forwardAnalysis ──► returns
 //
-//	  - forwardAnalysis goes from pc to the returns of the function, without function bounds. It follows both sides of
-//	    branches, within a budget. The stack pointer at a return gives the canonical frame address (CFA), the registers
-//	    popped on the way are the saved ones. A path proves nothing if it ends in a trap, at the end of the function or
-//	    in an indirect jump, or returns with a callee-saved register changed.
-//	  - prologueAnalysis goes from the function's start, if known, to pc. It gives the CFA relative to the stack pointer
-//	    and to the frame pointer. It serves code that never returns, and passive reads, which have the stack pointer
-//	    only.
+// The two are:
+//
+//   - forwardAnalysis goes from pc to the returns of the function, without function bounds. It follows both sides of
+//     branches, within a budget. The stack pointer at a return gives the canonical frame address (CFA), the registers
+//     popped on the way are the saved ones. A path proves nothing if it ends in a trap, at the end of the function or
+//     in an indirect jump, or returns with a callee-saved register changed.
+//   - prologueAnalysis goes from the function's start, if known, to pc. It gives the CFA relative to the stack pointer
+//     and to the frame pointer. It serves code that never returns, and passive reads, which have the stack pointer
+//     only.
 //
 // If the results differ, the forward analysis of the function's start decides: if that is no function entry (a part
 // split off by the compiler), the forward result holds, else that of the prologue.

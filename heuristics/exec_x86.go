@@ -8,7 +8,6 @@ import "prywalk/internal/x86"
 //
 // It executes one instruction on symbolic values (value.go): exactly if stack pointer, frame pointer, saved registers
 // or control flow are concerned (here and in move_x86.go), else it notes only the registers written (writes_x86.go).
-// Packages golang and hotspot have their own analyses, of locks and of fixed sequences.
 //
 // Sources: Intel SDM volume 2 (opcode maps of appendix A), System V ABI for x86-64 §3.2.
 
@@ -190,9 +189,9 @@ func groupFF(st *state, i *x86.Inst, f *flow, mem bool) {
 	}
 }
 
-// indirectX86 interprets indirect jumps. A jump through a fixed word is a tail call (PLT entry; the first one has
-// pushed two more words), and so is one by r11 behind a release of stack (the dynamic linker's, to the function that
-// it has found). A jump to a popped return address is a return. Others may be those of jump tables.
+// indirectX86 interprets indirect jumps. One through a fixed word is a tail call (PLT entry; the first one has pushed
+// two more words), and so is one by r11 behind a release of stack (the dynamic linker's). One to a popped return
+// address is a return. Others may be those of jump tables.
 func indirectX86(st *state, i *x86.Inst, f *flow, mem bool) {
 	f.kind = flowIndirect
 	sp := st.regs[hwSP]

@@ -122,9 +122,8 @@ func (s *Source) cameFrom(v value, reg uint8, p *savedReg) bool {
 	return true
 }
 
-// raFromCallerSaved finds a return address that the path took from a caller-saved register, as arm64's swapcontext
-// takes x1 from setcontext. Callee-saved ones do not count: code that uses these for itself, or runs past a call
-// that does not return, looks the same.
+// raFromCallerSaved finds a return address that the path took from a caller-saved register (arm64's swapcontext: x1).
+// Callee-saved ones do not count: other uses of them look the same.
 func (s *Source) raFromCallerSaved(v value, p *savedReg) bool {
 	if v.kind != initial || v.off != 0 || v.base >= firstAnon || s.abi.scratch>>v.base&1 == 0 {
 		return false

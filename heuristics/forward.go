@@ -9,15 +9,15 @@ const (
 )
 
 // votes are the outcomes of a forward analysis. A vote is weak if the path may have run past a call that does not
-// return, or ends in a jump to the start of a function; else strong.
+// return, or ends in a jump to a function's start; else strong.
 type votes struct {
 	list         [maxVotes]finding
 	strong       [maxVotes]uint8
 	weak         [maxVotes]uint8
 	outcomeCount int
 	exact        int // number of strong votes
-	// misaligned is the outcome of a path whose calls are not aligned as the ABI demands. It is no vote, but can confirm
-	// the prologue: compilers need not align the stack for a function of the same unit.
+	// misaligned is the outcome of a path whose calls are not aligned as the ABI demands: no vote, but it can confirm the
+	// prologue, as compilers need not align the stack for functions of the same unit.
 	misaligned    finding
 	hasMisaligned bool
 	// misalignedDiffers is set if several such outcomes differ. helpers are the targets of the calls.
@@ -194,8 +194,7 @@ func (w *forwardAnalysis) branch(target uint64) {
 	w.postpone(target, lo, hi)
 }
 
-// jump goes on at the target. A target outside of the function is postponed: a tail call, or a part split off, neither
-// of which changes the stack depth at the return.
+// jump goes on at the target. One outside of the function is postponed: a tail call, or a part split off.
 func (w *forwardAnalysis) jump(target uint64) bool {
 	st := &w.st
 	if target >= st.lo && target < st.hi {
@@ -240,8 +239,7 @@ func (w *forwardAnalysis) voteTail() {
 	}
 }
 
-// misaligned reports whether calls on the path contradict the CFA at its return. The path has then run past a call
-// that does not return, or the code does not follow the ABI.
+// misaligned reports whether calls on the path contradict the CFA at its return.
 func (w *forwardAnalysis) misaligned(f *finding) bool {
 	return !w.src.opt.JIT && f.cfa.kind == initial && f.cfa.base == w.src.abi.sp && !w.st.callsFit(f.cfa.off)
 }

@@ -7,11 +7,11 @@ import "prywalk/frames"
 // maxFrameSwitch bounds the instructions from the load of another frame's stack pointer to the jump.
 const maxFrameSwitch = 40
 
-// frameSwitch returns the rule of code about to switch to another frame (longjmp, swapcontext, Go's gogo). It has no
-// caller: the frame that it continues takes the caller's place, at exactly that instruction.
+// frameSwitch returns the rule of code about to switch to another frame (longjmp, swapcontext, Go's gogo): the frame
+// that it continues takes the caller's place, at exactly that instruction.
 //
-// Straight instructions must lead from pc to a jump to an address not loaded from the stack. The stack pointer at pc
-// was loaded from outside of the function's frame, or is loaded on the way in code whose link register is lost.
+// Straight instructions must lead from pc to a jump to an address not loaded from the stack. The stack pointer was
+// loaded from outside of the function's frame, or is loaded on the way in code whose link register is lost.
 func (s *Source) frameSwitch(w *interpreter, q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if q.Caller {
 		return frames.Rule{}, nil, false
@@ -67,8 +67,8 @@ func (s *Source) ChangesStack(pc uint64, caller bool) bool {
 	return p.found && !p.weak && p.st.isForeignSP()
 }
 
-// runToJump follows instructions from pc, and branches that skip some, to a jump by register or a return. It returns
-// the target, if that was not on the stack at pc.
+// runToJump follows instructions from pc, and branches that skip some, to a jump by register or a return, and returns
+// the target, unless that was on the stack at pc.
 func (w *interpreter) runToJump(pc, lo, hi uint64) (value, bool) {
 	a, st := w.src.abi, &w.st
 	st.reset(a, pc, lo, hi)

@@ -4,14 +4,11 @@ package heuristics
 
 import "prywalk/frames"
 
-// # Code of V8
+// # Byte code handlers
 //
-// The code of V8 (Node, Chromium) differs from other compilers': byte code handlers never return, baseline code lets a
-// builtin make its frame, and functions pop their arguments as they return (argumentDropX86).
-//
-// A handler takes callee-saved registers from the handler before, and ends in a jump by register to the next, with
-// stack and frame pointer as at its start. On top of the stack is the return address into the interpreter's entry. The
-// entry has made the frame of the interpreted function, which a walk by frame pointer would leave out.
+// V8's byte code handlers never return. A handler takes callee-saved registers from the one before, and ends in a jump
+// by register to the next, with stack and frame pointer as at its start. On top of the stack is the return address into
+// the interpreter's entry, which has made the frame of the interpreted function.
 
 // handlerFrame returns the frame of code that reads its caller's registers and never returns: a handler, else a part
 // split off a function, if the paths to q show that frame (p and g, which may be nil).
@@ -34,8 +31,8 @@ func (s *Source) handlerFrame(w *interpreter, q frames.Query, p *prologue, g *fi
 	return s.toDispatch(w, q, lo, hi, dispatchAny)
 }
 
-// unboundedHandlerFrame is handlerFrame for code of unknown bounds, as V8's builtins without symbols. A jump counts
-// only if its address is from a table to which a callee-saved register points, as in handlers.
+// unboundedHandlerFrame is handlerFrame for code of unknown bounds, as V8's builtins without symbols. The jump's
+// address must be from a table to which a callee-saved register points.
 func (s *Source) unboundedHandlerFrame(w *interpreter, q frames.Query) (finding, bool) {
 	if q.Caller || s.abi.loadsTable == nil {
 		return finding{}, false

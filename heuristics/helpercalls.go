@@ -5,8 +5,7 @@ package heuristics
 // # Assembly that calls its own helpers
 //
 // Hand-written code of unknown bounds calls parts of itself without aligning the stack. A path over such calls votes
-// only if each goes to a place that is also of unknown bounds, calls nothing and returns: else the call might not
-// return, and the path lead into the next function.
+// only if each goes to a place of unknown bounds that calls nothing and returns.
 
 const maxHelpers = 4
 

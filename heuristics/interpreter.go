@@ -10,8 +10,7 @@ const (
 	maxForward = 3000
 )
 
-// interpreter runs instructions on symbolic registers and stack (abstract interpretation), one path at a time. It is
-// kept from one analysis to the next.
+// interpreter runs instructions on symbolic registers and stack, one path at a time. It is used again.
 type interpreter struct {
 	src      *Source
 	bytes    codeCache
@@ -244,7 +243,7 @@ func (l *worklist) resume(st *state) bool {
 	return true
 }
 
-// hasOtherSP reports whether a pending path jumps to behind the call at st.pc with another stack pointer: the call does
+// hasOtherSP reports whether a pending path jumps behind the call at st.pc with another stack pointer: the call does
 // not return.
 func (l *worklist) hasOtherSP(st *state) bool {
 	for i := range l.npending {

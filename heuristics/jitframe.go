@@ -9,8 +9,7 @@ const (
 )
 
 // calleeMakesFrame recognises V8's baseline code before its first call, of a builtin that pops its own return address
-// and makes its caller's frame. Until then the stack has only the return address, and the frame pointer is the
-// caller's.
+// and makes its caller's frame.
 func (w *interpreter) calleeMakesFrame(pc uint64) (f finding, ok bool) {
 	a, st := w.src.abi, &w.st
 	if a.ra != noReg {
@@ -57,8 +56,7 @@ func (w *interpreter) makesCallersFrame(pc uint64) bool {
 const opPushBP = 0x55
 
 // makesFrame votes for the frame that JIT code makes at w.st (push rbp; mov rbp, rsp), with the return address on
-// top. The code before often has no other path to a return. Innermost frames only; other compilers may save rbp
-// earlier.
+// top. Innermost frames only; other compilers may save rbp earlier.
 func (w *forwardAnalysis) makesFrame() bool {
 	a, st := w.src.abi, &w.st
 	fp := st.regs[a.fp]

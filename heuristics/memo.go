@@ -10,8 +10,7 @@ const (
 	maxMemoRows = 256
 )
 
-// memo caches answers across changes of the list of modules, at which the walker drops its cache. JIT compilers change
-// the list often.
+// memo keeps answers when the walker drops its cache: JIT compilers change the list of modules often.
 type memo struct {
 	rules map[frames.Query]answer
 	rows  int

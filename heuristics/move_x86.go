@@ -21,8 +21,7 @@ func addressX86(st *state, i *x86.Inst) value {
 	return v.plus(int64(i.Disp))
 }
 
-// setX86 writes a register. An unknown stack pointer becomes a new base, so that words pushed from there can be
-// popped.
+// setX86 writes a register. An unknown stack pointer becomes a new base.
 func setX86(st *state, reg uint8, v value) {
 	if reg == hwSP && (v.kind == unknown || v.kind == number) {
 		v = st.fresh()

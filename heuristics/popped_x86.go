@@ -15,8 +15,8 @@ func (s *Source) Popped(pc frames.Addr, n int) (reg uint8, ok bool) {
 // maxPopX86 is the length of a pop: REX and opcode.
 const maxPopX86 = 2
 
-// poppedX86 reads backwards from pc, and accepts only pops, or one "leave". Bytes can be decoded backwards in several
-// ways: a further pop or a return must follow at pc.
+// poppedX86 reads backwards from pc, and accepts only pops, or one "leave". As bytes can be decoded backwards in
+// several ways, a pop or a return must follow at pc.
 func poppedX86(s *Source, pc uint64, n int) (reg uint8, ok bool) {
 	ahead := s.buf[:maxPopX86]
 	ahead = ahead[:max(0, min(s.opt.Code.ReadCode(pc, ahead), len(ahead)))]

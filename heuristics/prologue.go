@@ -35,8 +35,8 @@ func (m *majority) add(st *state) {
 	}
 }
 
-// prologue follows function fn from its start to pc, and into part, which was split off. With caller, pc is reached
-// behind the call that ends there. With spOnly the result must hold for all paths.
+// prologue follows function fn from its start to pc, and into part, which was split off. With caller, pc is behind a
+// call. With spOnly the result must hold for all paths.
 func (w *interpreter) prologue(pc uint64, caller, spOnly bool, fn, part span) prologue {
 	p := w.prologueAlong(pc, caller, fn, part, false)
 	if fp := p.st.regs[w.src.abi.fp]; spOnly && p.found && !p.weak && fp.kind == initial && fp.base == w.src.abi.sp {
@@ -120,9 +120,8 @@ func (st *state) spKey() uint32 {
 	return (uint32(v.off)*0x9e3779b1 + uint32(v.base)<<8 + uint32(v.kind)) &^ 1
 }
 
-// arrive marks the instruction at pc, and reports whether the path goes on. With allPaths, a path with another stack
-// pointer visits an instruction once more; its stack pointer is unknown from there on. Behind a call it ends instead:
-// the call does not return.
+// arrive marks the instruction at pc, and reports whether the path goes on. With allPaths, one with another stack
+// pointer visits an instruction once more, with an unknown one; behind a call it ends: the call does not return.
 func (w *prologueAnalysis) arrive() bool {
 	st := &w.st
 	w.movedUnknown = w.movedUnknown || st.regs[st.sp].base >= firstAnon
@@ -215,8 +214,8 @@ func (w *prologueAnalysis) follow(f *flow) bool {
 	return true
 }
 
-// indirect notes a jump to an unknown place: by a jump table, or, with the stack pointer as at the start, a tail
-// call, which counts as a call.
+// indirect notes a jump by a jump table, or, with the stack pointer as at the start, a tail call, which counts as a
+// call.
 func (p *prologue) indirect(st *state) {
 	if st.regs[st.sp].isStart(st.sp) {
 		p.calls.add(st)

@@ -44,7 +44,7 @@ func (p *prologue) cfaRegister(a *abi, spOnly, caller bool) (uint8, bool) {
 }
 
 // realignedCFA finds the CFA in a slot of a realigned frame: gcc's argument pointer, OpenSSL's earlier stack pointer.
-// Slots below the saved registers are arguments, which callees may write.
+// Slots below the saved registers are arguments: callees may write them.
 func (p *prologue) realignedCFA(a *abi, f *finding, spOnly bool) bool {
 	best, lowest := int32(math.MaxInt32), p.st.lowestSave(a)
 	for i := range p.st.nslots {
@@ -138,8 +138,7 @@ func (p *prologue) savedOutsideFrame(a *abi, r uint8) savedReg {
 	return savedReg{kind: lost}
 }
 
-// saved finds where a register is saved. It prefers a slot, which needs no other registers, to a register that still
-// has the value.
+// saved finds where a register is saved: in a slot, else still in the register.
 func (p *prologue) saved(a *abi, r, reg uint8) savedReg {
 	st := &p.st
 	by, sp := st.regs[reg], st.regs[a.sp]

@@ -7,9 +7,8 @@ import "prywalk/internal/x86"
 // # The short analysis of JIT code
 //
 // JIT code has no known bounds. The first path to a return mostly ends in the epilogue of a frame with a frame
-// pointer, which proves the frame. On such a path only writes to rbp, to callee-saved registers and to the words at
-// rbp matter. So paths are first read for these only, in the order of the forward analysis, at half the cost. The
-// result is that of the forward analysis, or none.
+// pointer, which proves the frame. Only writes to rbp, to callee-saved registers and to the words at rbp matter there,
+// so paths are first read for these only, in the order of the forward analysis, with its result or none.
 //
 // Source: Intel SDM volume 2 (tables ).
 

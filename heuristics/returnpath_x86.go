@@ -5,8 +5,8 @@ package heuristics
 import "prywalk/frames"
 
 // Compilers with frames of known size still push words at times: HotSpot's C2 in string comparison loops, C1 for a
-// helper's arguments, both around a collector's barriers. How much lower the stack pointer then is follows from the
-// path to the return, where it must point to the return address. That path need not keep any register.
+// helper's arguments, both around a collector's barriers. The path to the return, where the stack pointer points to the
+// return address, shows how many. It need not keep any register.
 
 // maxBalance bounds the instructions read: HotSpot's SHA-512 has 5,000.
 const maxBalance = 12000
@@ -153,8 +153,8 @@ const (
 )
 
 // ReturnAddress follows the instructions from lo, where the return address is at the stack pointer, to pc. Code behind
-// a jump that is no jump target is assumed to be entered in the same way. It returns false if no path leads to pc, if
-// rbp is not the caller's there, and on arm64.
+// a jump that is no jump target counts as entered in the same way. False: no path leads to pc, rbp is not the caller's
+// there, or on arm64.
 func (s *Source) ReturnAddress(pc, lo, hi uint64) (r Return, ok bool) {
 	if s.abi != &abiX86 || s.opt.Code == nil || pc < lo || pc >= hi {
 		return r, false

@@ -37,8 +37,8 @@ type Options struct {
 	JIT   bool      // the code keeps only the frame pointer, and may change while it is read
 }
 
-// Source analyses the code of a module, as a [frames.RuleSource] and [frames.CallSites]. It caches answers until
-// [Source.Forget]. It is for one goroutine at a time.
+// Source analyses the code of a module, as a [frames.RuleSource] and [frames.CallSites], for one goroutine at a time.
+// It keeps answers until [Source.Forget].
 type Source struct {
 	opt      Options
 	abi      *abi

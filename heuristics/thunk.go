@@ -4,9 +4,8 @@ package heuristics
 
 // # Code that forwards a call
 //
-// Runtimes generate code that looks up a target and jumps to it (Mono's IMT thunks and delegate trampolines). No path
-// leads to a return, but the stack stays as the call left it. The first instruction is at an aligned address behind
-// padding.
+// Runtimes generate code that looks up a target and jumps to it (Mono's IMT thunks and delegate trampolines), with the
+// stack as the call left it. The first instruction is at an aligned address behind padding.
 
 const (
 	thunkAlign = 16 // of the start, in bytes

@@ -17,8 +17,7 @@ const (
 	number
 )
 
-// firstAnon is the first base that is no register. Anonymous bases are stack pointers that were aligned, or moved by
-// a variable amount.
+// firstAnon is the first base that is no register, but a stack pointer aligned or moved by a variable amount.
 const firstAnon = 32
 
 // value is the content of a register or stack slot, by the values at the start of the path.
@@ -197,8 +196,8 @@ func (st *state) lowestSave(a *abi) int32 {
 	return lowest
 }
 
-// restore loads a register. An unknown word relative to the frame pointer counts as the slot to which the path has
-// pushed the register's start value, if there is one.
+// restore loads a register. An unknown word relative to the frame pointer counts as the slot with the register's start
+// value, if there is one.
 func (st *state) restore(reg uint8, addr value) {
 	v := st.load(addr)
 	if v.kind == loaded && v.base == st.fp {
