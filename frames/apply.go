@@ -12,6 +12,7 @@ type unwinder struct {
 	next           Regs   // its caller's, while they are computed
 	knownInnermost uint64 // registers known in the innermost frame
 	unreadAddr     Addr   // last word that could not be read
+	exprMem        noting // for the expression of a CFA
 	mod            int32  // index of the frame's module, or -1
 	caller         bool
 }
@@ -125,7 +126,8 @@ func (u *unwinder) rowCFA(row *Row) (Addr, StopReason) {
 		if p, ok := row.CFAExpr.(Prover); ok {
 			return u.proverCFA(p)
 		}
-		v, ok := row.CFAExpr.Eval(&u.regs, u.mem, 0)
+		u.exprMem = noting{Memory: u.mem}
+		v, ok := row.CFAExpr.Eval(&u.regs, &u.exprMem, 0)
 		if !ok {
 			return 0, u.exprFailure()
 		}
@@ -150,7 +152,7 @@ func (u *unwinder) exprFailure() StopReason {
 	if u.regs.Known != ^uint64(0) && u.regs.Known&u.regs.Arch.Kept() != u.regs.Arch.Kept() {
 		return StopUnproven
 	}
-	return StopBadMemory
+	return u.unreadable(u.exprMem.unread)
 }
 
 func (u *unwinder) rowRA(row *Row, info *archInfo, cfa Addr, flags Flags) StopReason {

@@ -63,3 +63,18 @@ func (s *Snapshot) Cut(addr Addr) bool {
 	}
 	return false
 }
+
+// noting is [Memory] that keeps the address of the last word that could not be read.
+type noting struct {
+	Memory
+	unread Addr
+}
+
+// Word implements [Memory].
+func (n *noting) Word(addr Addr) (uint64, bool) {
+	v, ok := n.Memory.Word(addr)
+	if !ok {
+		n.unread = addr
+	}
+	return v, ok
+}

@@ -128,6 +128,29 @@ func TestUndefinedReturnAddressEndsTheStackWithoutACFA(t *testing.T) {
 	}
 }
 
+// reads is an expression that is the word at an address.
+type reads Addr
+
+func (at reads) Eval(_ *Regs, mem Memory, _ uint64) (uint64, bool) { return mem.Word(Addr(at)) }
+
+func TestExpressionBeyondTheCopyNamesTheWordThatItLacks(t *testing.T) {
+	for at, want := range map[Addr]StopReason{0x7100: StopStackCut, 0x9000: StopBadMemory} {
+		src := &fakeSource{
+			rules: map[Addr]Rule{0x1010: {Method: MethodCFI}},
+			rows:  map[Addr]*Row{0x1010: {CFAExpr: reads(at), RA: RegRule{Kind: RuleOffset, Off: -8}}},
+		}
+		mem := stack(0x7000, 0)
+		mem.StackEnd = 0x8000
+		regs := x86Regs(0x1010, 0x7000, 7)
+		regs.Known = ^uint64(0)
+		var w Walker
+		walk(t, &w, space(src, nil), regs, mem)
+		if w.StopReason() != want || w.UnreadAddr() != at {
+			t.Errorf("stop reason %v at %#x, want %v at %#x", w.StopReason(), w.UnreadAddr(), want, at)
+		}
+	}
+}
+
 func TestWalkHasAStopReason(t *testing.T) {
 	rule := Rule{CFAReg: X86RSP, CFAOff: 16, Method: MethodCFI}
 	byFP := Rule{CFAReg: X86RBP, CFAOff: 16, Method: MethodCFI}
