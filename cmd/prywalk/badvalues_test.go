@@ -93,16 +93,27 @@ func TestOutputThatIsLostIsAnError(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer lost.Close()
-	top := []string{"top", "-p", burner(t), "--once", "--window", "0.5"}
-	for _, args := range [][]string{{"version"}, {"schema", "dump"}, top} {
+	commands := []string{"version", "--version", "schema", "schema dump", "help", "--help", "help names", "completion bash",
+		"completion", "top --once --window 0.5 -p " + burner(t), "demo -d 0.2 -o " + t.TempDir()}
+	for _, cmd := range newRoot().Commands() {
+		if !cmd.Hidden {
+			commands = append(commands, cmd.Name()+" --help")
+		}
+	}
+	for _, command := range commands {
+		args := strings.Fields(command)
 		for stdout, want := range map[*os.File]string{
 			full: "no space left on device; free some space", lost: "standard output is closed",
 		} {
 			p := startWith(t, stdout, args...)
-			if code := p.code(t); code != exit.Failed || !strings.Contains(p.err.String(), want) {
+			if code := p.code(t); code != exit.Failed || strings.Count(p.err.String(), want) != 1 ||
+				strings.Count(p.err.String(), "standard output") != 1 {
 				t.Errorf("%q to %s: exit code %d, want 1 and %q: %s", args, stdout.Name(), code, want, &p.err)
 			}
 		}
+	}
+	if p := startWith(t, lost, "mcp"); p.code(t) != exit.Failed || !strings.Contains(p.err.String(), "is closed") {
+		t.Errorf("mcp: %s", &p.err)
 	}
 }
 

@@ -141,6 +141,9 @@ func checkPlan(p bench.Plan) error {
 
 // run measures and writes; after a failure or Ctrl-C, what was measured before.
 func (f *benchFlags) run() error {
+	if err := console.CheckStdout(); err != nil {
+		return err
+	}
 	for _, path := range []string{f.json, f.svg} {
 		if path == "" {
 			continue
@@ -153,7 +156,7 @@ func (f *benchFlags) run() error {
 	if res == nil || failure != nil && len(res.Rows) == 0 {
 		return failure
 	}
-	bench.Summary(os.Stdout, res)
+	bench.Summary(&console.Stdout, res)
 	if err := f.write(res); err != nil {
 		return cmp.Or(failure, err)
 	}
@@ -185,9 +188,9 @@ func (f *benchFlags) result() (*bench.Result, error) {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	bench.Header(os.Stdout)
+	bench.Header(&console.Stdout)
 	res, err := bench.Run(ctx, plan, version(), bench.Report{
-		Row:  func(r bench.Row) { bench.Line(os.Stdout, r) },
+		Row:  func(r bench.Row) { bench.Line(&console.Stdout, r) },
 		Skip: func(line string) { console.Say("%s", line) },
 	})
 	if err != nil {

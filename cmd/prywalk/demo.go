@@ -65,6 +65,9 @@ func newWorkload() *cobra.Command {
 }
 
 func (f *demoFlags) run() error {
+	if err := console.CheckStdout(); err != nil {
+		return err
+	}
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("cannot find prywalk's own file to start the workload: %w", err)

@@ -54,13 +54,17 @@ func run(args []string) int {
 	if err == nil {
 		root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return wrongFlag(cmd, err, args) })
 		root.SetArgs(args)
-		err = root.Execute()
+		err = cmp.Or(root.Execute(), console.Stdout.Err())
 	}
 	if err == nil {
 		return exit.OK
 	}
-	if at := (*os.PathError)(nil); errors.As(err, &at) && at.Path == os.Stdout.Name() && errors.Is(err, unix.ENOSPC) {
-		err = fmt.Errorf("cannot write the standard output: %w; free some space, or write it elsewhere", at.Err)
+	if at := (*os.PathError)(nil); errors.As(err, &at) && at.Path == os.Stdout.Name() {
+		next := "open a file or a pipe for it"
+		if errors.Is(err, unix.ENOSPC) {
+			next = "free some space, or write it elsewhere"
+		}
+		err = fmt.Errorf("cannot write the standard output: %w; %s", at.Err, next)
 	}
 	printError(err, wantsJSON(root, args))
 	return exitCode(err)
@@ -184,11 +188,6 @@ If prywalk cannot sample a process, prywalk doctor -p PID says why, and how to f
 		if cmd.Flags().Changed("max-memory") {
 			budget.Process().SetTotal(int64(limit))
 		}
-		if slices.Contains([]string{"top", "schema", "version"}, cmd.Name()) { // the others check it when they write
-			if err := console.CheckStdout(); err != nil {
-				return err
-			}
-		}
 		if cmd.Hidden { // measured workloads
 			return nil
 		}
@@ -207,6 +206,7 @@ If prywalk cannot sample a process, prywalk doctor -p PID says why, and how to f
 		debug.SetMemoryLimit(budget.Process().Total())
 		return nil
 	}
+	root.SetOut(&console.Stdout)
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(commandline.WrongFlag)
 	root.AddCommand(newRecord(), newReport(), newTop(), newDump(), newDiff(), newDoctor(), newDemo(), newAgent(),

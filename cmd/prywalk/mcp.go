@@ -15,6 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
 
+	"prywalk/internal/console"
 	"prywalk/internal/mcpserver"
 )
 
@@ -35,11 +36,17 @@ read recordings. Nothing is written unless --allow-record is given. Answers have
 			if _, err := os.ReadDir(o.Dir); err != nil {
 				return fmt.Errorf("--dir: %w; give the directory of the recordings", err)
 			}
+			if err := console.CheckStdout(); err != nil {
+				return err
+			}
 			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
 			err := mcpserver.New(version(), o).Run(ctx, &mcp.StdioTransport{})
 			if errors.Is(err, context.Canceled) {
 				return nil
+			}
+			if _, ofOutput := errors.AsType[*os.PathError](err); err != nil && !ofOutput {
+				err = fmt.Errorf("reading messages: %w; give messages of the Model Context Protocol, one a line", err)
 			}
 			return err
 		},

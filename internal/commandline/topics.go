@@ -50,7 +50,7 @@ func showTopic(cmd *cobra.Command, name string) (bool, error) {
 			_, err := io.WriteString(w, pageText(withoutMarks(string(page)), width))
 			return err
 		}
-		if cmd.OutOrStdout() == os.Stdout {
+		if cmd.OutOrStdout() == &console.Stdout {
 			return true, console.Paged(false, write)
 		}
 		return true, write(cmd.OutOrStdout())

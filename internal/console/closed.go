@@ -3,7 +3,9 @@
 package console
 
 import (
+	"cmp"
 	"errors"
+	"io"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -29,3 +31,22 @@ func CheckStdout() error {
 	}
 	return nil
 }
+
+// Stdout is standard output for texts whose writer drops errors, such as cobra's help: run returns its error.
+var Stdout stdout
+
+type stdout struct{ err error }
+
+// Write never fails: see Err.
+func (s *stdout) Write(b []byte) (int, error) {
+	if s.err = cmp.Or(s.err, CheckStdout()); s.err == nil {
+		s.err = printed(os.Stdout, func(w io.Writer) error {
+			_, err := w.Write(b)
+			return err
+		})
+	}
+	return len(b), nil
+}
+
+// Err returns the first error of Write.
+func (s *stdout) Err() error { return s.err }

@@ -14,6 +14,7 @@ import (
 
 	"prywalk/internal/account"
 	"prywalk/internal/code"
+	"prywalk/internal/console"
 	"prywalk/internal/observe"
 	"prywalk/internal/process"
 	"prywalk/internal/profile"
@@ -50,6 +51,9 @@ func newLive(o Options, display LiveOptions) *topRun {
 }
 
 func (l *topRun) run() error {
+	if err := console.CheckStdout(); err != nil {
+		return err
+	}
 	if l.options.Output != "" {
 		if err := l.setOutput(l.pids[0]); err != nil {
 			return err
