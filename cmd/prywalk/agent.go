@@ -79,7 +79,8 @@ func newAgent() *cobra.Command {
 		"`URL` of the receiver (default http://localhost:4317, or :4318 for http); https:// for TLS")
 	fl.StringVar(&f.to.Protocol, "protocol", agent.GRPC, "`PROTOCOL`: grpc or http")
 	fl.Var(&f.window, "window", "time between two exports")
-	fl.StringVar(&f.to.MetricsAddr, "metrics", "", "serve the agent's metrics at this `ADDR`: /metrics and /healthz")
+	fl.Var((*commandline.Address)(&f.to.MetricsAddr), "metrics",
+		"serve the agent's metrics at this address: /metrics and /healthz")
 	fl.BoolVar(&f.to.SendMetrics, "otlp-metrics", true, "send the agent's metrics to the receiver, too, each minute")
 	fl.StringVar(&f.to.Resource.Service, "service-name", "", "`NAME` of the service that all processes are of")
 	fl.BoolVar(&f.to.Resource.Environment, "service-from-environment", false,
@@ -147,8 +148,6 @@ func (f *agentFlags) check(args []string) (err error) {
 			"-p or -n", args[0])
 	case len(f.pids) == 0 && f.name == "" && !f.hasRule():
 		return exit.Usage("no target: give -a for all processes, or --cgroup, --unit, --user, --match, -p or -n")
-	case to.Protocol != agent.GRPC && to.Protocol != agent.HTTP:
-		return exit.Usage("--protocol %s: give grpc or http", to.Protocol)
 	case time.Duration(f.window) < leastWindow:
 		return exit.Usage("--window %s: give at least %s", &f.window, leastWindow)
 	case f.spoolSize < agent.LeastSpool:

@@ -4,8 +4,10 @@ package main
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -61,7 +63,13 @@ func TestBadValuesOfFlagsAreReportedInPlainWords(t *testing.T) {
 }
 
 func TestWrongArgumentsAreRefusedBeforeTheWork(t *testing.T) {
-	none := filepath.Join(t.TempDir(), "none", "x")
+	none, file, pid := filepath.Join(t.TempDir(), "none", "x"), recorded(t, "file", 100, 50), strconv.Itoa(os.Getpid())
+	l, err := net.Listen("tcp", "localhost:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	taken := l.Addr().String()
 	for _, c := range []struct {
 		code int
 		want string
@@ -71,6 +79,14 @@ func TestWrongArgumentsAreRefusedBeforeTheWork(t *testing.T) {
 		{exit.WrongUsage, "--name has an empty value; leave it out, or give one", []string{"dump", "-n", ""}},
 		{exit.WrongUsage, `--pid: "-d" is not a process number; see`, []string{"record", "-p", "-d", "0.3", "-o", "x"}},
 		{exit.WrongUsage, `--match "(" is not a regular expression: missing closing )`, []string{"record", "--match", "("}},
+		{exit.WrongUsage, "--endpoint ftp://x: give a URL", []string{"agent", "-p", pid, "--endpoint", "ftp://x"}},
+		{exit.WrongUsage, "--protocol x: give grpc or http", []string{"agent", "-p", pid, "--protocol", "x"}},
+		{exit.WrongUsage, "--max-message: give from", []string{"agent", "-p", pid, "--max-message", "1"}},
+		{exit.WrongUsage, "begins with https://; leave", []string{"agent", "-p", pid, "--ca", none}},
+		{exit.WrongUsage, "--cert and --key", []string{"agent", "-p", pid, "--cert", none, "--endpoint", "https://x"}},
+		{exit.Failed, "--ca: open", []string{"agent", "-p", pid, "--ca", none, "--endpoint", "https://x"}},
+		{exit.Failed, "in use; give a free address of this host", []string{"agent", "-p", pid, "--metrics", taken}},
+		{exit.Failed, "in use; give a free address of this host", []string{"report", file, "--http", taken}},
 		{exit.Failed, "; give another place", []string{"bench", "--json", none}},
 		{exit.Failed, "; give the directory of the recordings", []string{"mcp", "--dir", none}},
 	} {
@@ -93,8 +109,8 @@ func TestOutputThatIsLostIsAnError(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer lost.Close()
-	commands := []string{"version", "--version", "schema", "schema dump", "help", "--help", "help names", "completion bash",
-		"completion", "top --once --window 0.5 -p " + burner(t), "demo -d 0.2 -o " + t.TempDir()}
+	commands := []string{"version", "--version", "schema", "schema dump", "help", "--help", "help names",
+		"completion bash", "completion", "top --once --window 0.5 -p " + burner(t), "demo -d 0.2 -o " + t.TempDir()}
 	for _, cmd := range newRoot().Commands() {
 		if !cmd.Hidden {
 			commands = append(commands, cmd.Name()+" --help")

@@ -117,7 +117,7 @@ func (f *reportFlags) define(fl *pflag.FlagSet) {
 	for i := range fileForms {
 		fl.Var(&f.files[i], fileForms[i].flag, fileForms[i].usage)
 	}
-	fl.StringVar(&f.http, "http", "", "serve pprof's web pages at this address, such as localhost:8080")
+	fl.Var((*commandline.Address)(&f.http), "http", "serve pprof's web pages at this address, such as localhost:8080")
 	fl.SortFlags = false
 }
 

@@ -4,12 +4,12 @@ package agent
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"prywalk/internal/exit"
 	"prywalk/internal/profile"
 	"prywalk/internal/sample"
 )
@@ -66,7 +66,7 @@ func New(o Options) (*Agent, error) {
 		c = parcaClient{c}
 	}
 	if o.MaxMessage < leastMessage || o.MaxMessage > mostMessage {
-		return nil, fmt.Errorf("--max-message: give from %d to %d bytes", leastMessage, mostMessage)
+		return nil, exit.Usage("--max-message: give from %d to %d bytes", leastMessage, mostMessage)
 	}
 	var s *spool
 	if o.SpoolDir != "" {

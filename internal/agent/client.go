@@ -6,7 +6,6 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -14,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"prywalk/internal/exit"
 	"prywalk/internal/otlp"
 )
 
@@ -110,7 +110,7 @@ var (
 func newClient(t Target, of signal) (client, error) {
 	u, err := url.Parse(t.Endpoint)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, fmt.Errorf("--endpoint %s: give a URL, such as http://localhost:4317 or https://collector:4317",
+		return nil, exit.Usage("--endpoint %s: give a URL, such as http://localhost:4317 or https://collector:4317",
 			redacted(t.Endpoint))
 	}
 	transport, err := t.transport(u.Scheme == "https")
@@ -127,7 +127,7 @@ func newClient(t Target, of signal) (client, error) {
 	case HTTP:
 		return newHTTP(c, u, of), nil
 	}
-	return nil, fmt.Errorf("--protocol %s: give grpc or http", t.Protocol)
+	return nil, exit.Usage("--protocol %s: give grpc or http", t.Protocol)
 }
 
 func (t *Target) transport(secure bool) (*http.Transport, error) {
@@ -139,7 +139,8 @@ func (t *Target) transport(secure bool) (*http.Transport, error) {
 	h.Protocols.SetUnencryptedHTTP2(t.Protocol == GRPC)
 	if !secure {
 		if t.CAFile != "" || t.CertFile != "" || t.KeyFile != "" {
-			return nil, errors.New("--ca, --cert and --key are for an endpoint that begins with https://")
+			return nil, exit.Usage("--ca, --cert and --key are for an endpoint that begins with https://; leave " +
+				"them out, or give one")
 		}
 		return h, nil
 	}
@@ -155,7 +156,7 @@ func (t *Target) transport(secure bool) (*http.Transport, error) {
 		}
 	}
 	if (t.CertFile == "") != (t.KeyFile == "") {
-		return nil, errors.New("give --cert and --key together")
+		return nil, exit.Usage("give --cert and --key together")
 	}
 	if t.CertFile != "" {
 		if _, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile); err != nil {

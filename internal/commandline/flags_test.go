@@ -56,6 +56,19 @@ func TestTimesHaveTheUnitsThatPeopleWrite(t *testing.T) {
 	}
 }
 
+func TestAddressesHaveAPort(t *testing.T) {
+	for text, want := range map[string]bool{
+		"localhost:8080": true, ":8080": true, "localhost:": true, "[::1]:80": true, "10.0.0.1:0": true, ":": true,
+		"": false, "8080": false, "localhost": false, "localhost:99999": false, ":-1": false, ":1x": false, "::1": false,
+		"http://localhost:8080": false,
+	} {
+		var a Address
+		if err := a.Set(text); (err == nil) != want || want && a.String() != text {
+			t.Errorf("%q: %q, %v", text, a, err)
+		}
+	}
+}
+
 func TestACommandWithoutDashesIsFound(t *testing.T) {
 	fl := pflag.NewFlagSet("record", pflag.ContinueOnError)
 	fl.StringP("duration", "d", "", "")

@@ -109,7 +109,7 @@ func useLine(cmd *cobra.Command) string {
 // values are the names of flags' values.
 var values = map[string]string{
 	"output": "FILE", "stats": "FILE", "html": "FILE", "core": "FILE", "svg": "FILE", "symbols": "FILE",
-	"sysroot": "DIR", "source-dir": "DIR", "dir": "DIR", "http": "ADDR", "name": "NAME",
+	"sysroot": "DIR", "source-dir": "DIR", "dir": "DIR", "name": "NAME",
 	"callers": "FUNC", "callees": "FUNC",
 	"source":  "FUNC",
 	"threads": "REGEXP", "focus": "REGEXP", "ignore": "REGEXP", "thread": "REGEXP", "process": "REGEXP", "state": "REGEXP",

@@ -34,9 +34,10 @@ func Serve(addr string, p *profile.Profile, o options.HTTP) error {
 }
 
 func serve(addr string, p *profile.Profile, o options.HTTP) error {
+	const next = "give a free address of this host, such as localhost:8080"
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w; %s", err, next)
 	}
 	if host == "" {
 		host = "localhost"
@@ -46,7 +47,7 @@ func serve(addr string, p *profile.Profile, o options.HTTP) error {
 	}
 	l, err := net.Listen("tcp", net.JoinHostPort(host, port))
 	if err != nil {
-		return err
+		return fmt.Errorf("%w; %s", err, next)
 	}
 	defer l.Close()
 	_, port, _ = net.SplitHostPort(l.Addr().String())
