@@ -87,6 +87,11 @@ func TestWrongArgumentsAreRefusedBeforeTheWork(t *testing.T) {
 		{exit.Failed, "--ca: open", []string{"agent", "-p", pid, "--ca", none, "--endpoint", "https://x"}},
 		{exit.Failed, "in use; give a free address of this host", []string{"agent", "-p", pid, "--metrics", taken}},
 		{exit.Failed, "in use; give a free address of this host", []string{"report", file, "--http", taken}},
+		{exit.WrongUsage, "the recording is empty; leave it out for prywalk.pb.gz", []string{"report", ""}},
+		{exit.Failed, "not a directory; make a recording with", []string{"report", file + "/x"}},
+		{exit.Failed, "; give the one that the source", []string{"report", file, "--source", "x", "--source-dir", none}},
+		{exit.Failed, "; give the one that holds usr and lib", []string{"dump", "--core", file, "--sysroot", none}},
+		{exit.Failed, "--json: cannot write", []string{"bench", "--json", none}},
 		{exit.Failed, "; give another place", []string{"bench", "--json", none}},
 		{exit.Failed, "; give the directory of the recordings", []string{"mcp", "--dir", none}},
 	} {
@@ -94,6 +99,26 @@ func TestWrongArgumentsAreRefusedBeforeTheWork(t *testing.T) {
 		if code := p.code(t); code != c.code || !strings.Contains(p.err.String(), c.want) || p.out.String() != "" ||
 			strings.Count(p.err.String(), "\n") != 1 {
 			t.Errorf("%q: exit code %d, want %d and one line with %q: %s%s", c.args, code, c.code, c.want, &p.err, &p.out)
+		}
+	}
+}
+
+func TestAFileThatCannotBeWrittenIsNamedWithItsFlag(t *testing.T) {
+	file, dir, pid := recorded(t, "file", 100, 50), t.TempDir(), burner(t)
+	for flag, args := range map[string][]string{
+		"--stats":     {"record", "-d", "0.2", "-p", pid, "-o", "r.pb.gz"},
+		"--event-log": {"record", "-d", "0.2", "-p", pid},
+		"--html":      {"report", file}, "--speedscope": {"report", file}, "--firefox": {"report", file},
+		"--otlp": {"report", file},
+	} {
+		p := start(t, dir, nil, append(args, flag, "/dev/full")...)
+		code, text := p.code(t), p.err.String()
+		if code != exit.Failed || !strings.Contains(text, flag+": cannot write /dev/full: ") ||
+			!strings.Contains(text, "free some space, or choose another place") {
+			t.Errorf("%s: exit code %d: %s", flag, code, text)
+		}
+		if flag == "--stats" && !strings.Contains(text, "; the whole recording is in r.pb.gz") {
+			t.Errorf("--stats: where the recording is is missing: %s", text)
 		}
 	}
 }

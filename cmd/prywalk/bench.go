@@ -144,12 +144,12 @@ func (f *benchFlags) run() error {
 	if err := console.CheckStdout(); err != nil {
 		return err
 	}
-	for _, path := range []string{f.json, f.svg} {
-		if path == "" {
+	for _, file := range []struct{ flag, path string }{{"json", f.json}, {"svg", f.svg}} {
+		if file.path == "" {
 			continue
 		}
-		if err := outfile.Check(path); err != nil {
-			return fmt.Errorf("%w; give another place", err)
+		if err := outfile.Check(file.path); err != nil {
+			return fmt.Errorf("--%s: %w; give another place", file.flag, err)
 		}
 	}
 	res, failure := f.result()
@@ -165,9 +165,9 @@ func (f *benchFlags) run() error {
 
 func (f *benchFlags) write(res *bench.Result) error {
 	if err := writeJSON(f.json, res); err != nil || f.svg == "" {
-		return err
+		return ofFlag("json", err)
 	}
-	return profile.WriteFileAtomic(f.svg, func(w io.Writer) error { return bench.SVG(w, res) })
+	return ofFlag("svg", profile.WriteFileAtomic(f.svg, func(w io.Writer) error { return bench.SVG(w, res) }))
 }
 
 func writeJSON(path string, res *bench.Result) error {

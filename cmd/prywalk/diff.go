@@ -214,7 +214,7 @@ func readProfiles(paths []string, read func(string) (*pprof.Profile, error)) (al
 
 func (f *diffFlags) write(d *report.Difference, slow *console.Slow) error {
 	if f.html != "" {
-		return profile.WriteFileAtomic(f.html, d.HTML)
+		return ofFlag("html", profile.WriteFileAtomic(f.html, d.HTML))
 	}
 	return console.Paged(f.json || f.folded, func(w io.Writer) error {
 		w = console.BeforeFirst(w, slow.Stop)

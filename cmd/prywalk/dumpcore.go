@@ -32,7 +32,10 @@ func (f *dumpFlags) checkCore() error {
 		return exit.Usage("give either --core FILE or what selects processes (-p, -n, --all, -a, --cgroup, --unit, " +
 			"--user, --match), not both")
 	}
-	return f.checkSysroot()
+	if f.sysroot == "" {
+		return nil
+	}
+	return checkDirectory("sysroot", f.sysroot, "give the one that holds usr and lib of the machine that wrote the core")
 }
 
 func (f *dumpFlags) dumpCore(w io.Writer) (err error) {
@@ -61,17 +64,6 @@ func (f *dumpFlags) dumpCore(w io.Writer) (err error) {
 	}
 	defer func() { f.sayNotes(w) }()
 	return f.write(w, dump.Core(c, f.options()))
-}
-
-func (f *dumpFlags) checkSysroot() error {
-	if f.sysroot == "" {
-		return nil
-	}
-	if st, err := os.Stat(f.sysroot); err != nil || !st.IsDir() {
-		return exit.Usage("--sysroot %s: not a directory; give the one that holds usr and lib of the machine that wrote "+
-			"the core", f.sysroot)
-	}
-	return nil
 }
 
 // openCore opens a core, which must be a regular file: it is read at random offsets.

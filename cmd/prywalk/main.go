@@ -148,6 +148,22 @@ func checkValues(flags *pflag.FlagSet) (err error) {
 	return err
 }
 
+// ofFlag adds the flag that an error is about.
+func ofFlag(flag string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("--%s: %w", flag, err)
+}
+
+// checkDirectory checks that a flag's value is a directory.
+func checkDirectory(flag, dir, next string) error {
+	if _, err := os.ReadDir(dir); err != nil {
+		return fmt.Errorf("--%s: %w; %s", flag, err, next)
+	}
+	return nil
+}
+
 // buildOnly has commands of builds with a tag, such as "man".
 var buildOnly []func() *cobra.Command
 

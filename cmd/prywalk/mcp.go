@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,15 +34,13 @@ read recordings. Nothing is written unless --allow-record is given. Answers have
 32 KB.`,
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if _, err := os.ReadDir(o.Dir); err != nil {
-				return fmt.Errorf("--dir: %w; give the directory of the recordings", err)
-			}
-			if err := console.CheckStdout(); err != nil {
+			err := cmp.Or(checkDirectory("dir", o.Dir, "give the directory of the recordings"), console.CheckStdout())
+			if err != nil {
 				return err
 			}
 			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
-			err := mcpserver.New(version(), o).Run(ctx, &mcp.StdioTransport{})
+			err = mcpserver.New(version(), o).Run(ctx, &mcp.StdioTransport{})
 			if errors.Is(err, context.Canceled) {
 				return nil
 			}

@@ -204,7 +204,7 @@ func (f *recordFlags) withEventLog(o *recording.Options, launch bool, record fun
 		recorded = record()
 		return log.Flush()
 	})
-	if launch {
+	if err = ofFlag("event-log", err); launch {
 		err = exit.Own(err)
 	}
 	return cmp.Or(recorded, err)

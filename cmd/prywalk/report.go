@@ -60,6 +60,9 @@ terminal a long report is shown by $PAGER (less -FRX unless set).`,
 			if len(args) > 1 {
 				return exit.Usage("report takes one file, not %d", len(args))
 			}
+			if slices.Contains(args, "") {
+				return exit.Usage("the name of the recording is empty; leave it out for %s, or give one", recordingName)
+			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -125,6 +128,11 @@ func (f *reportFlags) run(path string) error {
 	if err := f.check(); err != nil {
 		return err
 	}
+	if f.sourceDir != "" {
+		if err := checkDirectory("source-dir", f.sourceDir, "give the one that the source files are below"); err != nil {
+			return err
+		}
+	}
 	f.opts.From, f.opts.To = time.Duration(f.from), time.Duration(f.to)
 	f.slow = console.StartSlow(false, func() string { return "reading " + path + " (Ctrl-C ends)" })
 	defer f.slow.Stop()
@@ -178,7 +186,7 @@ func readProfile(path string) (*pprof.Profile, error) { return withNextStep(prof
 // withNextStep adds the next step to the error of a file that cannot be opened or is no recording.
 func withNextStep(p *pprof.Profile, err error) (*pprof.Profile, error) {
 	switch {
-	case errors.Is(err, os.ErrNotExist):
+	case errors.Is(err, os.ErrNotExist), errors.Is(err, unix.ENOTDIR):
 		return nil, fmt.Errorf("%w; make a recording with prywalk record, or name its file", err)
 	case errors.Is(err, profile.ErrFormat):
 		return nil, fmt.Errorf("%w; name a recording, or make one with prywalk record -o FILE", err)

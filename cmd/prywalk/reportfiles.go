@@ -56,8 +56,9 @@ func (f *reportFlags) writeFiles(p *pprof.Profile) error {
 			continue
 		}
 		form := &fileForms[i]
-		if err := form.file(string(path), func(w io.Writer) error { return form.write(w, p, f.opts) }); err != nil {
-			return err
+		err := form.file(string(path), func(w io.Writer) error { return form.write(w, p, f.opts) })
+		if err != nil {
+			return ofFlag(form.flag, err)
 		}
 	}
 	return nil

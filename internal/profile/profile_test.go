@@ -284,9 +284,14 @@ func TestPipeTakesTheProfile(t *testing.T) {
 
 func TestWriteErrorsNameTheNextStep(t *testing.T) {
 	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for path, want := range map[string]string{
 		filepath.Join(dir, "none", "r"): "make the directory first",
 		dir:                             "is a directory",
+		filepath.Join(file, "r"):        "make the directory first",
 	} {
 		err := testBuilder(false).WriteFile(path, nil)
 		if err == nil || !strings.Contains(err.Error(), want) {

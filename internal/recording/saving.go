@@ -80,7 +80,10 @@ func (r *recording) write() error {
 		}
 		defer release()
 		r.stats.Syscalls = procmem.Calls()
-		return profile.WriteFileAtomic(r.options.Stats, func(w io.Writer) error { return account.WriteJSON(w, &r.stats) })
+		err = profile.WriteFileAtomic(r.options.Stats, func(w io.Writer) error { return account.WriteJSON(w, &r.stats) })
+		if err != nil {
+			return fmt.Errorf("--stats: %w; %s", err, &r.disk)
+		}
 	}
 	return nil
 }
