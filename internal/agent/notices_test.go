@@ -271,6 +271,14 @@ func TestUnusableSpoolsAreRefusedWithTheRemedy(t *testing.T) {
 	} else {
 		checkOrder(t, err.Error(), "", []string{"--spool " + file + "/spool: ", "not a directory; give another directory"})
 	}
+	dir := t.TempDir()
+	used := testSpool(t, dir, 1<<20)
+	if _, err := openSpool(dir, 1<<20); err == nil ||
+		err.Error() != "--spool "+dir+": another agent uses it; give another directory" {
+		t.Errorf("the spool of another agent: %v", err)
+	}
+	used.close()
+	testSpool(t, dir, 1<<20).close()
 	for err, want := range map[error]string{
 		unix.ENOSPC: "free space", unix.EACCES: "user can write", unix.EROFS: "user can write",
 		unix.EIO: "give another directory",

@@ -133,6 +133,7 @@ func TestPartsOfASpooledMessageSurviveTheAgent(t *testing.T) {
 		t.Fatalf("%d points came, want a part", taken)
 	}
 	next := newOrder(t, func([]byte) *failure { return nil })
+	sp.close()
 	s, m := newTestSender(next, testSpool(t, dir, 1<<30), 1<<20) // the first agent was killed
 	s.sendWaiting(t.Context())
 	if n := len(next.took); taken+next.points != 10_003 || next.took[n-1] != 3 || m.Lost() != 0 {

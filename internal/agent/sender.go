@@ -233,6 +233,7 @@ func (s *sender) finish(ctx context.Context) (lost int) {
 	}
 	if s.queue.spool != nil {
 		s.queue.notices.waitForNext(s.queue.spool)
+		s.queue.spool.close()
 	}
 	return lost
 }

@@ -198,6 +198,7 @@ func TestMessagesWaitWhileTheReceiverIsAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	away = false
+	sp.close()
 	if sp, err = openSpool(dir, 1<<30); err != nil {
 		t.Fatal(err)
 	}
@@ -565,6 +566,7 @@ func TestASpoolWithMoreThanItsSizeLosesTheOldest(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	sp.close()
 	if sp, err = openSpool(dir, sp.files[2].size+sp.files[3].size); err != nil {
 		t.Fatal(err)
 	}

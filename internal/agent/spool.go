@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"prywalk/internal/outfile"
 )
 
@@ -31,6 +33,7 @@ type spool struct {
 	files      []file
 	begin, end uint64 // turns in use: begin ≤ turn < end
 	trimmed    int    // intervals that openSpool has dropped
+	lock       *os.File
 }
 
 type file struct {
@@ -39,16 +42,23 @@ type file struct {
 	size      int64
 }
 
-// openSpool opens a spool with the messages of an earlier run, and removes the oldest beyond the size.
+// errSpoolInUse reports a spool of an agent that runs.
+var errSpoolInUse = errors.New("another agent uses it")
+
+// openSpool opens and locks a spool with the messages of an earlier run, and removes the oldest beyond the size.
 func openSpool(dir string, most int64) (*spool, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, unusable(dir, err)
+	}
+	lock, err := lockDirectory(dir)
+	if err != nil {
 		return nil, unusable(dir, err)
 	}
 	list, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, unusable(dir, err)
 	}
-	s := &spool{dir: dir, mostBytes: most, begin: firstTurn, end: firstTurn}
+	s := &spool{lock: lock, dir: dir, mostBytes: most, begin: firstTurn, end: firstTurn}
 	for _, e := range list {
 		f := file{name: e.Name()}
 		var turn uint64
@@ -73,6 +83,22 @@ func openSpool(dir string, most int64) (*spool, error) {
 	s.trimmed = s.trim(0)
 	return s, nil
 }
+
+// lockDirectory locks a directory until the file is closed, or the agent ends in whatever way. A file system without
+// locks of directories, such as NFS, locks nothing.
+func lockDirectory(dir string) (*os.File, error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == unix.EWOULDBLOCK {
+		_ = f.Close()
+		return nil, errSpoolInUse
+	}
+	return f, nil
+}
+
+func (s *spool) close() { _ = s.lock.Close() }
 
 func unusable(dir string, err error) error {
 	return fmt.Errorf("--spool %s: %w; %s", dir, err, spoolStep(err))

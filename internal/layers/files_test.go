@@ -42,6 +42,7 @@ var mayOpen = map[string]string{
 	"internal/recording/signals.go":            "/dev/tty",
 	"internal/selection/finder.go":             "/proc/PID/comm, cmdline and cgroup",
 	"internal/agent/client.go":                 "certificates and a token that the user names",
+	"internal/agent/spool.go lockDirectory":    "the directory that the user names, to lock it",
 	"internal/agent/resource.go":               "/proc/PID/comm, cgroup and environ",
 	"internal/mcpserver/lists.go open":         "a recording below the directory that the user names; no link leads out",
 	"internal/safeopen/mounts.go read":         "/proc/PID/mountinfo",
