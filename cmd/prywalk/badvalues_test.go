@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -119,6 +120,27 @@ func TestAFileThatCannotBeWrittenIsNamedWithItsFlag(t *testing.T) {
 		}
 		if flag == "--stats" && !strings.Contains(text, "; the whole recording is in r.pb.gz") {
 			t.Errorf("--stats: where the recording is is missing: %s", text)
+		}
+	}
+}
+
+func TestAFailureBeforeACommandStartsHasExitCode125(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, limit := range []string{"ulimit -n 20", "ulimit -v 1800000"} {
+		for args, want := range map[string]int{
+			"record -- true": exit.OwnFailure, "record true": exit.OwnFailure, "record -q -d 1 sleep 1": exit.OwnFailure,
+			"record " + strconv.Itoa(os.Getpid()): exit.Failed, "record -p 1": exit.Failed, "dump true": exit.Failed,
+		} {
+			cmd := exec.Command("sh", "-c", limit+` && exec "$@"`, "sh", self)
+			cmd.Args = append(cmd.Args, strings.Fields(args)...)
+			cmd.Env = append(os.Environ(), asCommand+"=1")
+			text, _ := cmd.CombinedOutput()
+			if code := cmd.ProcessState.ExitCode(); code != want || !strings.Contains(string(text), "ulimit") {
+				t.Errorf("%s; prywalk %s: exit code %d, want %d: %s", limit, args, code, want, text)
+			}
 		}
 	}
 }

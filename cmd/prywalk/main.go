@@ -33,7 +33,7 @@ import (
 func main() {
 	if err := process.CheckRuntime(); err != nil {
 		console.Fail("%v", err)
-		os.Exit(ownFailure(os.Args))
+		os.Exit(ownFailure(os.Args[1:]))
 	}
 	recording.ObeyStops()
 	recording.ObeyQuit()
@@ -41,11 +41,18 @@ func main() {
 	os.Exit(run(os.Args[1:]))
 }
 
+// ownFailure returns the exit code of a failure before the command line is run.
 func ownFailure(args []string) int {
-	if slices.Contains(args, "--") {
+	cmd, rest, err := newRoot().Find(args)
+	if err == nil && cmd.ParseFlags(rest) == nil && launches(cmd, cmd.Flags().Args()) {
 		return exit.OwnFailure
 	}
 	return exit.Failed
+}
+
+// launches reports whether a command is record with a program to start, and not with a process.
+func launches(cmd *cobra.Command, args []string) bool {
+	return cmd.Name() == "record" && (cmd.ArgsLenAtDash() >= 0 || len(args) > 1 || len(args) == 1 && !isProcess(args[0]))
 }
 
 func run(args []string) int {
@@ -196,7 +203,7 @@ If prywalk cannot sample a process, prywalk doctor -p PID says why, and how to f
 	limit := commandline.Memory(budget.Process().Total())
 	root.PersistentFlags().Var(&limit, "max-memory", "limit prywalk's memory to about this size")
 	quiet := root.PersistentFlags().BoolP("quiet", "q", false, "print errors only")
-	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+	root.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {
 		console.Quiet(*quiet)
 		if err := checkValues(cmd.Flags()); err != nil {
 			return err
@@ -209,7 +216,7 @@ If prywalk cannot sample a process, prywalk doctor -p PID says why, and how to f
 		}
 		if cmd.Flags().Lookup("pid") != nil && !cmd.Flags().Changed("core") {
 			err := cmp.Or(process.CheckFiles(), process.CheckProc())
-			if err != nil && cmd.ArgsLenAtDash() >= 0 {
+			if err != nil && launches(cmd, args) {
 				err = &exit.Error{Code: exit.OwnFailure, Err: err}
 			}
 			if err != nil {
