@@ -151,9 +151,6 @@ func (r *recording) prepare(procs []*code.Process) {
 	r.opts.JITFuncs = r.names.JITFuncs
 	if r.path == "" || profile.Replaceable(r.path) {
 		r.opts.CheckpointEvery = checkpointEvery
-		if r.rotation != nil {
-			r.opts.CheckpointEvery = min(checkpointEvery, r.rotation.every)
-		}
 	}
 	r.sampler = sampler.New(r.opts, r.builder, r.images, procs)
 	r.signalSampler.Store(r.sampler)
@@ -179,6 +176,11 @@ func (r *recording) sample(ctx context.Context) error {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, d)
 		defer cancel()
+	}
+	if r.rotation != nil {
+		ctx, stop := context.WithCancel(ctx)
+		defer stop()
+		go r.rotation.run(ctx, r.checkpointNow)
 	}
 	if r.options.Control {
 		go control(r.sampler, os.Stdin, os.Stdout)

@@ -4,12 +4,14 @@ package recording
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"prywalk/internal/account"
@@ -25,6 +27,7 @@ type rotation struct {
 	before  string // name before and after the time
 	after   string
 	written int // number of complete files
+	due     atomic.Bool
 }
 
 // stamp is the format of times in names, as of %t; stamped matches it.
@@ -59,7 +62,21 @@ func (r *rotation) path(at time.Time) string {
 	}
 }
 
-func (r *rotation) due(began time.Time) bool { return time.Since(began) >= r.every }
+// run asks for a checkpoint when a part is due, until ctx ends. Parts have the clock's length, however long writing the
+// last one took, unless that is longer than a part.
+func (r *rotation) run(ctx context.Context, ask func()) {
+	every := time.NewTicker(r.every)
+	defer every.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-every.C:
+			r.due.Store(true)
+			ask()
+		}
+	}
+}
 
 // prune removes the oldest surplus files, also those of earlier runs.
 func (r *rotation) prune() {
@@ -91,7 +108,7 @@ func (r *recording) rotate() (done bool) {
 		return false
 	}
 	r.builder.Age()
-	if !r.rotation.due(r.builder.Part()) {
+	if !r.rotation.due.Swap(false) {
 		return false
 	}
 	r.builder.SetComments(fmt.Sprintf("part %d of a recording that goes on", r.rotation.written+1))

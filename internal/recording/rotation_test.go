@@ -5,8 +5,12 @@ package recording
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"prywalk/internal/code"
 )
 
 func TestAPartInADirectoryThatCannotBeSearchedHasAName(t *testing.T) {
@@ -19,6 +23,39 @@ func TestAPartInADirectoryThatCannotBeSearchedHasAName(t *testing.T) {
 	if got, want := r.path(at), filepath.Join(file, "r-20260203-040506.pb.gz"); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
+}
+
+// TestPartsBeginByTheClockAndNotByTheirWriting: the first one takes half a period to write, the fourth one and a half.
+func TestPartsBeginByTheClockAndNotByTheirWriting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRecording(Options{Output: filepath.Join(t.TempDir(), "r.pb.gz"), Rotate: 2 * time.Second})
+		r.setPath(1)
+		r.images = code.NewImageCache(0)
+		r.prepare(nil)
+		defer r.close()
+		begin := r.builder.Part()
+		asked := make(chan struct{}, 10)
+		go r.rotation.run(t.Context(), func() { asked <- struct{}{} })
+		var got []time.Duration
+		for _, writing := range []time.Duration{time.Second, 0, 0, 3 * time.Second, 0, 0} {
+			<-asked
+			if !r.rotate() {
+				t.Error("it was not rotated")
+			}
+			got = append(got, r.builder.Part().Sub(begin))
+			time.Sleep(writing)
+		}
+		want := []time.Duration{2, 4, 6, 8, 11, 12}
+		for i := range want {
+			want[i] *= time.Second
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("parts begin at %v, want %v", got, want)
+		}
+		if r.rotate() {
+			t.Error("it was rotated unasked")
+		}
+	})
 }
 
 func TestTopOfProcessesThatHaveAllEndedHasAHeading(t *testing.T) {
