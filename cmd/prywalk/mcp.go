@@ -63,14 +63,13 @@ func processList() (list []mcpserver.Process) {
 	return list
 }
 
-// runSelf runs this program. At the end of ctx it sends SIGTERM, so that a recording is written.
-func runSelf(ctx context.Context, stdin *os.File, args ...string) (string, int, error) {
+// runSelf runs this program with files as its descriptors from 3 on. At the end of ctx it sends SIGTERM, so that a
+// recording is written.
+func runSelf(ctx context.Context, files []*os.File, args ...string) (string, int, error) {
 	cmd := exec.CommandContext(ctx, "/proc/self/exe", args...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 10 * time.Second
-	if stdin != nil {
-		cmd.Stdin = stdin
-	}
+	cmd.ExtraFiles = files
 	var out boundedBuffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err := cmd.Run()

@@ -58,7 +58,7 @@ standard input. Values have as many digits as the number of samples supports. On
 terminal a long report is shown by $PAGER (less -FRX unless set).`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return exit.Usage("report takes one file, not %d", len(args))
+				return exit.Usage("report takes one file, not %d; prywalk diff compares two", len(args))
 			}
 			if slices.Contains(args, "") {
 				return exit.Usage("the name of the recording is empty; leave it out for %s, or give one", recordingName)

@@ -6,17 +6,32 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"prywalk/internal/exit"
+	"prywalk/internal/printable"
 )
 
-// runCommand runs a command of prywalk. The answer to a failed command is its message.
-func (o *Options) runCommand(ctx context.Context, stdin *os.File, next string, args ...string) (
+// runCommand runs a command of prywalk on recordings, whose names are the first arguments. The answer to a failed
+// command is its message.
+func (o *Options) runCommand(ctx context.Context, recordings []string, next, command string, args ...string) (
 	*mcp.CallToolResult, any, error,
 ) {
+	var files []*os.File
+	var paths, names []string
+	for i, name := range recordings {
+		f, err := o.open(name)
+		if err != nil {
+			return nil, nil, err
+		}
+		defer f.Close()
+		files = append(files, f)
+		paths = append(paths, fmt.Sprintf("/dev/fd/%d", 3+i))
+		names = append(names, paths[i], printable.Line(name))
+	}
 	if _, bounded := ctx.Deadline(); !bounded {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, patience)
@@ -28,16 +43,17 @@ func (o *Options) runCommand(ctx context.Context, stdin *os.File, next string, a
 	case <-ctx.Done():
 		return nil, nil, fmt.Errorf("%d other commands run: ask again later", mostCommands)
 	}
-	output, code, err := o.Run(ctx, stdin, args...)
+	output, code, err := o.Run(ctx, files, slices.Concat([]string{command}, paths, args)...)
 	if err != nil {
-		return nil, nil, fmt.Errorf("prywalk %s could not be run: %w", args[0], err)
+		return nil, nil, fmt.Errorf("prywalk %s could not be run: %w", command, err)
 	}
+	output = strings.NewReplacer(names...).Replace(output)
 	failed := code != exit.OK && code != exit.Deadlock && code != exit.NoSamples
 	if failed {
 		next = ""
 	}
 	if failed && ctx.Err() != nil {
-		output = fmt.Sprintf("prywalk %s was ended: it took too long\n%s", args[0], output)
+		output = fmt.Sprintf("prywalk %s was ended: it took too long\n%s", command, output)
 	}
 	return &mcp.CallToolResult{IsError: failed, Content: []mcp.Content{&mcp.TextContent{Text: truncated(output, next)}}},
 		nil, nil

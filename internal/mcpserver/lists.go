@@ -32,7 +32,7 @@ func (o *Options) open(name string) (*os.File, error) {
 	}
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
 		f.Close()
-		return nil, fmt.Errorf("recording %q is not a regular file", name)
+		return nil, fmt.Errorf("recording %q is not a regular file; list_recordings has the names", name)
 	}
 	return f, nil
 }

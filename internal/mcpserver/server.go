@@ -20,8 +20,6 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"prywalk/internal/printable"
 )
 
 // MostBytes limits an answer, with the line that says what was left out.
@@ -40,9 +38,9 @@ const (
 type Options struct {
 	Dir         string // of recordings
 	AllowRecord bool   // adds the tool that writes recordings
-	// Run runs prywalk with this standard input (nil: none), and returns both outputs and the exit code; an error only
-	// if it could not be started.
-	Run       func(ctx context.Context, stdin *os.File, args ...string) (output string, code int, err error)
+	// Run runs prywalk with files as its descriptors from 3 on, and returns both outputs and the exit code; an error
+	// only if it could not be started.
+	Run       func(ctx context.Context, files []*os.File, args ...string) (output string, code int, err error)
 	Processes func() []Process
 
 	turns chan struct{} // of running commands
@@ -137,12 +135,7 @@ func (o *Options) report(ctx context.Context, _ *mcp.CallToolRequest, in struct 
 	if err := checkNotNegative("rows", in.Rows); err != nil {
 		return nil, nil, err
 	}
-	f, err := o.open(in.File)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer f.Close()
-	args := []string{"report", "-"}
+	var args []string
 	for _, flag := range []struct{ name, value string }{
 		{"by", in.By}, {"value", in.Value}, {"callers", in.Callers}, {"callees", in.Callees},
 		{"focus", in.Focus}, {"thread", in.Thread},
@@ -157,8 +150,8 @@ func (o *Options) report(ctx context.Context, _ *mcp.CallToolRequest, in struct 
 	if in.Blame {
 		args = append(args, "--blame")
 	}
-	return o.runCommand(ctx, f, "Who calls a function: report with callers. What threads wait for: report with by=wait.",
-		args...)
+	return o.runCommand(ctx, []string{in.File},
+		"Who calls a function: report with callers. What threads wait for: report with by=wait.", "report", args...)
 }
 
 func (o *Options) diff(ctx context.Context, _ *mcp.CallToolRequest, in struct {
@@ -166,28 +159,12 @@ func (o *Options) diff(ctx context.Context, _ *mcp.CallToolRequest, in struct {
 	New string `json:"new" jsonschema:"name of the later recording"`
 	Per string `json:"per,omitempty" jsonschema:"compare run, second or share"`
 }) (*mcp.CallToolResult, any, error) {
-	var paths, names []string
-	for _, name := range []string{in.Old, in.New} {
-		f, err := o.open(name)
-		if err != nil {
-			return nil, nil, err
-		}
-		defer f.Close()
-		paths = append(paths, fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), f.Fd()))
-		names = append(names, paths[len(paths)-1], printable.Line(name))
-	}
-	args := append([]string{"diff"}, paths...)
+	var args []string
 	if in.Per != "" {
 		args = append(args, "--per="+in.Per)
 	}
-	run := o.Run
-	named := *o
-	named.Run = func(ctx context.Context, stdin *os.File, args ...string) (string, int, error) {
-		output, code, err := run(ctx, stdin, args...)
-		return strings.NewReplacer(names...).Replace(output), code, err
-	}
-	return named.runCommand(ctx, nil, "Who calls what became slower: report with callers, on the later recording.",
-		args...)
+	return o.runCommand(ctx, []string{in.Old, in.New},
+		"Who calls what became slower: report with callers, on the later recording.", "diff", args...)
 }
 
 func (o *Options) record(ctx context.Context, _ *mcp.CallToolRequest, in struct {

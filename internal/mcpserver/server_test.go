@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -19,19 +20,19 @@ import (
 
 type runs struct {
 	lines  [][]string
-	stdin  string
+	files  []string // contents
 	output string
 	code   int
 }
 
-func (r *runs) run(_ context.Context, stdin *os.File, args ...string) (string, int, error) {
+func (r *runs) run(_ context.Context, files []*os.File, args ...string) (string, int, error) {
 	r.lines = append(r.lines, args)
-	if stdin != nil {
-		content, err := io.ReadAll(stdin)
+	for _, f := range files {
+		content, err := io.ReadAll(f)
 		if err != nil {
 			return "", 0, err
 		}
-		r.stdin = string(content)
+		r.files = append(r.files, string(content))
 	}
 	return r.output, r.code, nil
 }
@@ -120,8 +121,8 @@ func TestToolsRunTheirCommands(t *testing.T) {
 		{"dump_stacks", map[string]any{"pid": 7, "max_depth": 3}, "dump -p 7 --merge --max-depth 3"},
 		{"dump_locks", map[string]any{"pid": 7}, "dump -p 7 --locks"},
 		{"check_access", map[string]any{"pid": 7}, "doctor -p 7"},
-		{"report", map[string]any{"file": "a.pb.gz", "by": "wait", "rows": 3}, "report - --by=wait --rows=3"},
-		{"report", map[string]any{"file": "a.pb.gz", "callers": "--html=x"}, "report - --callers=--html=x"},
+		{"report", map[string]any{"file": "a.pb.gz", "by": "wait", "rows": 3}, "report /dev/fd/3 --by=wait --rows=3"},
+		{"report", map[string]any{"file": "a.pb.gz", "callers": "--html=x"}, "report /dev/fd/3 --callers=--html=x"},
 	} {
 		r := &runs{output: "the answer"}
 		got, failed := call(t, connect(t, r, false), c.tool, c.args)
@@ -131,8 +132,8 @@ func TestToolsRunTheirCommands(t *testing.T) {
 		if len(r.lines) != 1 || strings.Join(r.lines[0], " ") != c.want {
 			t.Errorf("%s ran %q, want %q", c.tool, r.lines, c.want)
 		}
-		if c.tool == "report" && r.stdin != "content" {
-			t.Errorf("report read %q", r.stdin)
+		if c.tool == "report" && !slices.Equal(r.files, []string{"content"}) {
+			t.Errorf("report read %q", r.files)
 		}
 	}
 }
@@ -230,7 +231,7 @@ func TestRefusedArgumentsKeepNoFileOpen(t *testing.T) {
 	}
 }
 
-func TestADiffNamesItsRecordingsNotDescriptors(t *testing.T) {
+func TestAnswersNameRecordingsNotDescriptors(t *testing.T) {
 	r := &runs{}
 	o := Options{Dir: t.TempDir(), turns: make(chan struct{}, 1)}
 	for _, name := range []string{"a.pb.gz", "b.pb.gz"} {
@@ -238,8 +239,8 @@ func TestADiffNamesItsRecordingsNotDescriptors(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	o.Run = func(ctx context.Context, stdin *os.File, args ...string) (string, int, error) {
-		_, _, _ = r.run(ctx, stdin, args...)
+	o.Run = func(ctx context.Context, files []*os.File, args ...string) (string, int, error) {
+		_, _, _ = r.run(ctx, files, args...)
 		return "cannot read " + args[1] + " and " + args[2], 1, nil
 	}
 	got, failed := call(t, connectTo(t, o), "diff", map[string]any{"old": "a.pb.gz", "new": "b.pb.gz"})
@@ -252,7 +253,7 @@ func TestFewCommandsRunAtOnce(t *testing.T) {
 	const calls = 5 * mostCommands
 	var running, most atomic.Int32
 	release := make(chan struct{})
-	c := connectTo(t, Options{Dir: t.TempDir(), Run: func(context.Context, *os.File, ...string) (string, int, error) {
+	c := connectTo(t, Options{Dir: t.TempDir(), Run: func(context.Context, []*os.File, ...string) (string, int, error) {
 		if n := running.Add(1); n > most.Load() {
 			most.Store(n)
 		}
