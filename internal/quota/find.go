@@ -15,7 +15,6 @@ type Limit struct {
 	Dir string // of the group
 	// Quota is the CPU time per Period, ns; it exceeds Period on several processors.
 	Quota, Period int64
-	V2            bool   // cgroup v2
 	Own           bool   // the process's own group, not an ancestor
 	acct          string // usage file of v1; "": none
 }
@@ -185,7 +184,7 @@ func unescape(s string) string {
 
 // read reads the quota of a directory's group; false: none.
 func read(dir string, v2 bool) (Limit, bool) {
-	l := Limit{Dir: dir, V2: v2}
+	l := Limit{Dir: dir}
 	if v2 {
 		text, err := os.ReadFile(filepath.Join(dir, "cpu.max"))
 		f := strings.Fields(string(text))

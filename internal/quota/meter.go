@@ -12,9 +12,8 @@ import (
 
 // Sample is the kernel's statistics of a group.
 type Sample struct {
-	// Periods counts those in which the group ran, Throttled those in which it was throttled.
-	Periods, Throttled int64
-	ThrottledFor       int64 // ns, summed over processors
+	Periods      int64 // in which the group ran
+	ThrottledFor int64 // ns, summed over processors
 	// Used is the group's CPU time, ns, less the part not accounted yet; −1: unknown.
 	Used int64
 }
@@ -76,8 +75,6 @@ func parseStat(text []byte) Sample {
 		switch string(name) {
 		case "nr_periods":
 			s.Periods = n
-		case "nr_throttled":
-			s.Throttled = n
 		case "throttled_time":
 			s.ThrottledFor = n
 		case "throttled_usec":

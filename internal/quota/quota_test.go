@@ -94,8 +94,8 @@ func TestMeterReadsBothKinds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s, err := m.Read(); err != nil || s != (Sample{3, 2, 7000, 5000}) {
-			t.Errorf("%s: sample %+v, %v; want %+v", name, s, err, Sample{3, 2, 7000, 5000})
+		if s, err := m.Read(); err != nil || s != (Sample{3, 7000, 5000}) {
+			t.Errorf("%s: sample %+v, %v; want %+v", name, s, err, Sample{3, 7000, 5000})
 		}
 		if n := testing.AllocsPerRun(100, func() { _, _ = m.Read() }); n != 0 {
 			t.Errorf("%s: %v allocations, want 0", name, n)
@@ -150,7 +150,7 @@ func FuzzParse(f *testing.F) {
 		for _, m := range parseMounts(mounts) {
 			m.below(g.pathIn(&m))
 		}
-		if s := parseStat([]byte(stat)); s.Periods < 0 || s.Throttled < 0 || s.ThrottledFor < 0 || s.Used < -1 {
+		if s := parseStat([]byte(stat)); s.Periods < 0 || s.ThrottledFor < 0 || s.Used < -1 {
 			t.Errorf("a negative count in %+v", s)
 		}
 	})
