@@ -14,19 +14,13 @@ import (
 	"prywalk/internal/console"
 	"prywalk/internal/exit"
 	"prywalk/internal/recording"
-	"prywalk/internal/view"
+	"prywalk/internal/sampler"
 )
 
 type agentFlags struct {
 	recordFlags
-	to         agent.Options
-	window     commandline.Seconds
-	flush      commandline.Seconds
-	timeout    commandline.Seconds
-	maxMessage commandline.Bytes
-	spoolSize  commandline.Bytes
-	headers    []string
-	attributes []string
+	to                  agent.Options
+	headers, attributes []string
 }
 
 const (
@@ -61,10 +55,14 @@ Exit codes: ` + exit.Meanings(exit.OK, exit.Failed, exit.WrongUsage, exit.Denied
 
 func newAgent() *cobra.Command {
 	f := &agentFlags{
-		recordFlags: recordFlags{freq: agentFreq, rung: "ladder", maxOverhead: agentOverhead,
-			processChoice: processChoice{allowsNone: true}},
-		window: commandline.Seconds(agentWindow), flush: commandline.Seconds(agentFlush),
-		timeout: commandline.Seconds(agentTimeout), maxMessage: agentMessage, spoolSize: agentSpoolSize,
+		recordFlags: recordFlags{
+			Options: recording.Options{Sampler: sampler.Options{Freq: agentFreq, MaxOverhead: agentOverhead, OfHost: true}},
+			rung:    "ladder", goroutines: "off", processChoice: processChoice{allowsNone: true},
+		},
+		to: agent.Options{
+			Target: agent.Target{Timeout: agentTimeout, UserAgent: "prywalk/" + release()}, Version: release(),
+			Window: agentWindow, Flush: agentFlush, MaxMessage: agentMessage, SpoolSize: agentSpoolSize, Say: console.Say,
+		},
 	}
 	cmd := &cobra.Command{
 		Use:   "agent {-a | --cgroup PATH | --unit NAME | --user USER | --match REGEXP | -p PID} [--endpoint URL]",
@@ -78,7 +76,7 @@ func newAgent() *cobra.Command {
 	fl.StringVar(&f.to.Endpoint, "endpoint", "",
 		"`URL` of the receiver (default http://localhost:4317, or :4318 for http); https:// for TLS")
 	fl.StringVar(&f.to.Protocol, "protocol", agent.GRPC, "`PROTOCOL`: grpc or http")
-	fl.Var(&f.window, "window", "time between two exports")
+	fl.Var((*commandline.Seconds)(&f.to.Window), "window", "time between two exports")
 	fl.Var((*commandline.Address)(&f.to.MetricsAddr), "metrics",
 		"serve the agent's metrics at this address: /metrics and /healthz")
 	fl.BoolVar(&f.to.SendMetrics, "otlp-metrics", true, "send the agent's metrics to the receiver, too, each minute")
@@ -91,25 +89,21 @@ func newAgent() *cobra.Command {
 	fl.StringVar(&f.to.KeyFile, "key", "", "`FILE` with its private key (PEM)")
 	fl.StringVar(&f.to.TokenFile, "bearer-token", "", "`FILE` with a bearer token; it is read again for each message")
 	fl.StringArrayVar(&f.headers, "header", nil, "header of all requests, as `NAME=VALUE`; repeatable")
-	fl.Var(&f.maxMessage, "max-message", "divide messages that are larger, before compression")
+	fl.Var((*commandline.Bytes)(&f.to.MaxMessage), "max-message", "divide messages that are larger, before compression")
 	fl.StringVar(&f.to.SpoolDir, "spool", "", "`DIRECTORY` for messages that cannot be sent now; they survive the agent")
-	fl.Var(&f.spoolSize, "spool-size", "drop the oldest of them beyond this size")
-	fl.Var(&f.timeout, "timeout", "how long sending one message may take")
-	fl.Var(&f.flush, "flush", "how long sending the last messages may take at the end")
+	fl.Var((*commandline.Bytes)(&f.to.SpoolSize), "spool-size", "drop the oldest of them beyond this size")
+	fl.Var((*commandline.Seconds)(&f.to.Timeout), "timeout", "how long sending one message may take")
+	fl.Var((*commandline.Seconds)(&f.to.Flush), "flush", "how long sending the last messages may take at the end")
 	fl.BoolVar(&f.to.Aggregate, "aggregate", false, "sums of each window without time stamps, as Pyroscope takes them")
 	fl.BoolVar(&f.to.Parca, "parca", false, "send profiles as Parca reads them: each function twice, numbers as text")
-	fl.VarP(&f.freq, "freq", "F", "sampling rate in Hz")
-	fl.VarP(&f.freq, "rate", "r", "the same as --freq")
-	fl.VarP(&f.duration, "duration", "d", "how long: seconds (30) or with a unit (30s, 2m); without end otherwise")
-	fl.Var(&f.maxOverhead, "max-overhead", "lower the rate so that targets lose at most this share of their time")
-	fl.Var(&f.maxPause, "max-pause", "stop no thread if that is expected to take longer, such as 100us")
-	fl.BoolVar(&f.children, "children", false, "with -p, -n: child processes, too (on for -a, --cgroup and --unit)")
-	fl.StringVar(&f.engine, "engine", engineAuto, engineUsage)
-	fl.BoolVar(&f.noKernel, "no-kernel", false, "leave the kernel's functions out of stacks")
-	fl.BoolVar(&f.readOnly, "read-only", false, readOnlyUsage)
-	fl.StringVar(&f.threads, "threads", "", "only threads whose name matches this `REGEXP`")
-	fl.IntVar(&f.maxDepth, "max-depth", 1024, "frames of a stack at most")
-	fl.StringVarP(&f.output, "output", "o", "",
+	f.addRate(fl)
+	fl.VarP((*commandline.Seconds)(&f.Duration), "duration", "d",
+		"how long: seconds (30) or with a unit (30s, 2m); without end otherwise")
+	f.addLimits(fl)
+	fl.BoolVar(&f.Sampler.Children, "children", false,
+		"with -p, -n: child processes, too (on for -a, --cgroup and --unit)")
+	f.addEngine(fl)
+	fl.StringVarP(&f.Output, "output", "o", "",
 		"also write a recording to this `FILE`: without --rotate it grows without end")
 	f.addRotation(fl)
 	fl.SortFlags = false
@@ -117,27 +111,16 @@ func newAgent() *cobra.Command {
 }
 
 func (f *agentFlags) run(cmd *cobra.Command, args []string) error {
-	if err := cmp.Or(f.check(args), f.checkRotation(cmd.Flags().Changed)); err != nil {
+	if err := cmp.Or(f.check(args), f.checkSampling(), f.checkRotation(cmd.Flags().Changed)); err != nil {
 		return err
 	}
-	o, err := f.options()
-	if err != nil {
+	f.Sampler.Children = f.childrenToo(cmd, false)
+	f.Sampler.KernelStacks = !f.noKernel
+	if err := f.open(); err != nil {
 		return err
 	}
-	if err = f.find(); err != nil {
-		return err
-	}
-	o.Children = f.children || (f.systemWide || f.cgroup != "" || f.unit != "") && !cmd.Flags().Changed("children")
-	f.follow(&o)
-	o.OfHost = true
-	if err = f.openEngine(&o); err != nil {
-		return err
-	}
-	defer f.closeEngine(&o)
-	return recording.Send(recording.Options{
-		Sampler: o, PIDs: f.pids, Duration: time.Duration(f.duration), Output: f.output, Threads: f.threads,
-		Selected: f.finder != nil, Rotate: time.Duration(f.rotate), Keep: f.keep,
-	}, f.to)
+	defer f.closeEngine(&f.Sampler)
+	return recording.Send(f.Options, f.to)
 }
 
 func (f *agentFlags) check(args []string) (err error) {
@@ -148,15 +131,13 @@ func (f *agentFlags) check(args []string) (err error) {
 			"-p or -n", args[0])
 	case len(f.pids) == 0 && f.name == "" && !f.hasRule():
 		return exit.Usage("no target: give -a for all processes, or --cgroup, --unit, --user, --match, -p or -n")
-	case time.Duration(f.window) < leastWindow:
-		return exit.Usage("--window %s: give at least %s", &f.window, leastWindow)
-	case f.spoolSize < agent.LeastSpool:
-		return exit.Usage("--spool-size %s: give at least %d bytes", &f.spoolSize, agent.LeastSpool)
-	case f.maxDepth < 1:
-		return exit.Usage("--max-depth %d: give at least 1", f.maxDepth)
-	case f.rotate > 0 && f.output == "":
+	case to.Window < leastWindow:
+		return exit.Usage("--window %s: give at least %s", to.Window, leastWindow)
+	case to.SpoolSize < agent.LeastSpool:
+		return exit.Usage("--spool-size %d: give at least %d bytes", to.SpoolSize, agent.LeastSpool)
+	case f.Rotate > 0 && f.Output == "":
 		return exit.Usage("--rotate is for recordings: name them with -o FILE")
-	case console.IsStdout(f.output):
+	case console.IsStdout(f.Output):
 		return exit.Usage("-o - is not for agent: give a file")
 	}
 	if to.Endpoint == "" {
@@ -168,17 +149,8 @@ func (f *agentFlags) check(args []string) (err error) {
 	if to.Headers, err = pairs("--header", f.headers); err != nil {
 		return err
 	}
-	if to.Resource.Attributes, err = pairs("--attribute", f.attributes); err != nil {
-		return err
-	}
-	if _, err := view.Compile("threads", f.threads); err != nil {
-		return err
-	}
-	to.Window, to.Flush, to.Timeout = time.Duration(f.window), time.Duration(f.flush), time.Duration(f.timeout)
-	to.MaxMessage, to.SpoolSize = int(f.maxMessage), int64(f.spoolSize)
-	to.Version, to.Say = release(), func(format string, args ...any) { console.Say(format, args...) }
-	to.UserAgent = "prywalk/" + release()
-	return nil
+	to.Resource.Attributes, err = pairs("--attribute", f.attributes)
+	return err
 }
 
 func pairs(flag string, list []string) (map[string]string, error) {

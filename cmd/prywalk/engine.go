@@ -10,6 +10,7 @@ import (
 	"os/exec"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"prywalk/internal/exit"
 	"prywalk/internal/observe"
@@ -23,14 +24,17 @@ type engineFlags struct {
 	noKernel bool
 }
 
-const engineUsage = "how running threads are sampled: perf (by the kernel), ptrace (by stopping them), " +
-	"auto (perf for each process where it is allowed and as good)"
-
 const (
 	engineAuto   = "auto"
 	enginePtrace = "ptrace"
 	enginePerf   = "perf"
 )
+
+func (f *engineFlags) addEngine(fl *pflag.FlagSet) {
+	fl.StringVar(&f.engine, "engine", engineAuto, "how running threads are sampled: perf (by the kernel), ptrace (by "+
+		"stopping them), auto (perf for each process where it is allowed and as good)")
+	fl.BoolVar(&f.noKernel, "no-kernel", false, "leave the kernel's functions out of stacks")
+}
 
 // openEngine opens the engine of --engine. Precondition: all else in o is set.
 func (f *engineFlags) openEngine(o *sampler.Options) error {

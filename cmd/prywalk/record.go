@@ -28,27 +28,11 @@ const (
 	maxFreq = sampler.MaxFreq
 )
 
+// recordFlags are the flags of record; top and agent have some of them.
 type recordFlags struct {
 	processChoice
-	freq        commandline.Frequency
-	duration    commandline.Seconds
-	output      string
-	children    bool
-	maxOverhead commandline.Share
-	maxPause    commandline.Seconds
-	subset      int
-	readOnly    bool
-	threads     string
-	maxDepth    int
-	aggregate   bool
-	rotate      commandline.Seconds
-	keep        int
-	stats       string
-	stacks      bool
-	rung        string
-	control     bool
-	goroutines  string
-	eventLog    string
+	recording.Options
+	rung, goroutines, eventLog string
 	engineFlags
 }
 
@@ -83,7 +67,7 @@ Exit codes: ` + exit.Meanings(exit.OK, exit.Failed, exit.WrongUsage, exit.Denied
 command, the command's own status.`
 
 func newRecord() *cobra.Command {
-	f := &recordFlags{freq: sampler.DefaultFreq}
+	f := &recordFlags{Options: recording.Options{Sampler: sampler.Options{Freq: sampler.DefaultFreq}}}
 	cmd := &cobra.Command{
 		Use:   "record {-p PID | -n NAME | --match REGEXP… | -- COMMAND [ARG…]}",
 		Short: "sample processes into a recording",
@@ -100,28 +84,21 @@ func (f *recordFlags) declare(fl *pflag.FlagSet) {
 	f.add(fl)
 	f.addWait(fl)
 	f.addRule(fl)
-	fl.VarP(&f.freq, "freq", "F", "sampling rate in Hz")
-	fl.VarP(&f.freq, "rate", "r", "the same as --freq")
-	fl.VarP(&f.duration, "duration", "d", "how long: seconds (30) or with a unit (30s, 2m)")
-	fl.StringVarP(&f.output, "output", "o", recordingName, "the recording; - is stdout; %p the pid, %t the time")
-	fl.BoolVar(&f.children, "children", false,
+	f.addRate(fl)
+	fl.VarP((*commandline.Seconds)(&f.Duration), "duration", "d", "how long: seconds (30) or with a unit (30s, 2m)")
+	fl.StringVarP(&f.Output, "output", "o", recordingName, "the recording; - is stdout; %p the pid, %t the time")
+	fl.BoolVar(&f.Sampler.Children, "children", false,
 		"also record child processes, those already running included (on for a command)")
-	fl.Var(&f.maxOverhead, "max-overhead",
-		"lower the rate so that targets lose at most this share of their time, such as 2% (2 is the same)")
-	fl.Var(&f.maxPause, "max-pause", "stop no thread if that is expected to take longer, such as 100us")
-	fl.IntVar(&f.subset, "subset", 0, "sample at most this many threads at a time, chosen at random")
-	fl.BoolVar(&f.readOnly, "read-only", false, readOnlyUsage)
-	fl.StringVar(&f.threads, "threads", "", "only threads whose name matches this regular expression")
-	fl.IntVar(&f.maxDepth, "max-depth", 1024, "frames of a stack at most")
-	fl.BoolVar(&f.aggregate, "aggregate", false, "keep sums without time stamps: a smaller recording")
+	f.addLimits(fl)
+	fl.IntVar(&f.Sampler.Subset, "subset", 0, "sample at most this many threads at a time, chosen at random")
+	fl.BoolVar(&f.Aggregate, "aggregate", false, "keep sums without time stamps: a smaller recording")
 	f.addRotation(fl)
-	fl.StringVar(&f.stats, "stats", "", "write what the run did to this file, as JSON")
-	fl.BoolVarP(&f.stacks, "call-graph", "g", false, "accepted and ignored: stacks are always on")
+	fl.StringVar(&f.Stats, "stats", "", "write what the run did to this file, as JSON")
+	fl.BoolP("call-graph", "g", false, "accepted and ignored: stacks are always on")
 	fl.StringVar(&f.rung, "rung", "ladder", "force one sampling method, for measurements: ladder, peek, no-reuse, freeze")
 	fl.StringVar(&f.goroutines, "goroutines", "on", goroutinesUsage)
-	fl.StringVar(&f.engine, "engine", engineAuto, engineUsage)
-	fl.BoolVar(&f.noKernel, "no-kernel", false, "leave the kernel's functions out of stacks")
-	fl.BoolVar(&f.control, "control", false, "obey hold and go on standard input, for measurements")
+	f.addEngine(fl)
+	fl.BoolVar(&f.Control, "control", false, "obey hold and go on standard input, for measurements")
 	fl.StringVar(&f.eventLog, "event-log", "", "write the events that time is attributed by to this file, to replay them")
 	for _, name := range []string{"rung", "control", "event-log"} {
 		_ = fl.MarkHidden(name)
@@ -129,20 +106,37 @@ func (f *recordFlags) declare(fl *pflag.FlagSet) {
 	fl.SortFlags = false
 }
 
+func (f *recordFlags) addRate(fl *pflag.FlagSet) {
+	rate := (*commandline.Frequency)(&f.Sampler.Freq)
+	fl.VarP(rate, "freq", "F", "sampling rate in Hz")
+	fl.VarP(rate, "rate", "r", "the same as --freq")
+}
+
+func (f *recordFlags) addLimits(fl *pflag.FlagSet) {
+	fl.Var((*commandline.Share)(&f.Sampler.MaxOverhead), "max-overhead",
+		"lower the rate so that targets lose at most this share of their time, such as 2% (2 is the same)")
+	fl.Var((*commandline.Seconds)(&f.Sampler.MaxPause), "max-pause",
+		"stop no thread if that is expected to take longer, such as 100us")
+	fl.BoolVar(&f.Sampler.ReadOnly, "read-only", false, readOnlyUsage)
+	fl.StringVar(&f.Threads, "threads", "", "only threads whose name matches this regular expression")
+	fl.IntVar(&f.Sampler.MaxDepth, "max-depth", 1024, "frames of a stack at most")
+}
+
 func (f *recordFlags) addRotation(fl *pflag.FlagSet) {
-	fl.Var(&f.rotate, "rotate", "begin another recording after each such time, such as 1h: -o names them, with the time")
-	fl.IntVar(&f.keep, "keep", 0, "with --rotate: keep so many of them and remove the oldest (default all)")
+	fl.Var((*commandline.Seconds)(&f.Rotate), "rotate",
+		"begin another recording after each such time, such as 1h: -o names them, with the time")
+	fl.IntVar(&f.Keep, "keep", 0, "with --rotate: keep so many of them and remove the oldest (default all)")
 }
 
 func (f *recordFlags) checkRotation(changed func(flag string) bool) error {
 	switch {
-	case changed("rotate") && time.Duration(f.rotate) < time.Second:
-		return exit.Usage("--rotate %s: give at least 1s", &f.rotate)
+	case changed("rotate") && f.Rotate < time.Second:
+		return exit.Usage("--rotate %s: give at least 1s", f.Rotate)
 	case changed("keep") && !changed("rotate"):
 		return exit.Usage("--keep is for --rotate: give both")
-	case changed("keep") && f.keep < 1:
-		return exit.Usage("--keep %d: give at least 1", f.keep)
-	case changed("rotate") && console.IsStdout(f.output):
+	case changed("keep") && f.Keep < 1:
+		return exit.Usage("--keep %d: give at least 1", f.Keep)
+	case changed("rotate") && console.IsStdout(f.Output):
 		return exit.Usage("-o - takes one recording: give a file with --rotate")
 	}
 	return nil
@@ -151,56 +145,54 @@ func (f *recordFlags) checkRotation(changed func(flag string) bool) error {
 func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 	args = f.takeArgument(cmd, args)
 	launch := cmd.ArgsLenAtDash() >= 0 || len(args) > 0
-	if err := f.checkArguments(cmd, args, launch); err != nil {
+	if err := cmp.Or(f.checkArguments(cmd, args, launch), f.checkSampling()); err != nil {
 		return err
 	}
-	o, err := f.options()
-	if err != nil {
+	f.Sampler.Children = f.childrenToo(cmd, launch)
+	f.Sampler.KernelStacks = !f.noKernel
+	if err := f.open(); err != nil {
 		return err
 	}
-	o.Children = f.children ||
-		(launch || f.systemWide || f.cgroup != "" || f.unit != "") && !cmd.Flags().Changed("children")
-	if err = f.find(); err != nil {
-		return err
+	defer f.closeEngine(&f.Sampler)
+	if f.Sampler.MaxOverhead > 0 {
+		share := commandline.FormatPercent(f.Sampler.MaxOverhead)
+		console.Say("--max-overhead %s: the rate is lowered where targets would lose more than %[1]s of their time", share)
 	}
-	f.follow(&o)
-	if err = f.openEngine(&o); err != nil {
-		return err
-	}
-	defer f.closeEngine(&o)
-	if f.maxOverhead > 0 {
-		console.Say("--max-overhead %s: the rate is lowered where targets would lose more than %s of their time",
-			&f.maxOverhead, &f.maxOverhead)
-	}
-	asked := recording.Options{
-		Sampler: o, PIDs: f.pids, Duration: time.Duration(f.duration), Output: f.output, Aggregate: f.aggregate,
-		Stats: f.stats, Threads: f.threads, Control: f.control, Selected: f.finder != nil,
-		Rotate: time.Duration(f.rotate), Keep: f.keep,
-	}
-	return f.withEventLog(&asked, launch, func() error {
+	return f.withEventLog(launch, func() error {
 		if launch {
-			return recording.Command(asked, args)
+			return recording.Command(f.Options, args)
 		}
-		return recording.Attach(asked)
+		return recording.Attach(f.Options)
 	})
 }
 
-// follow also samples processes that the rule selects later.
-func (c *processChoice) follow(o *sampler.Options) {
-	if c.finder != nil {
-		o.Select = func() []int { return c.finder.Find(sampler.BootTicks()) }
+// childrenToo returns --children, which is on for commands and for rules that select a group.
+func (f *recordFlags) childrenToo(cmd *cobra.Command, launch bool) bool {
+	group := launch || f.systemWide || f.cgroup != "" || f.unit != ""
+	return f.Sampler.Children || group && !cmd.Flags().Changed("children")
+}
+
+// open finds the processes, and those that the rule selects later, and opens the engine.
+func (f *recordFlags) open() error {
+	if err := f.find(); err != nil {
+		return err
 	}
+	f.PIDs, f.Selected = f.pids, f.finder != nil
+	if f.Selected {
+		f.Sampler.Select = func() []int { return f.finder.Find(sampler.BootTicks()) }
+	}
+	return f.openEngine(&f.Sampler)
 }
 
 // withEventLog records with the event log, if given. launch: a command, so that a failure of the log has exit code 125.
-func (f *recordFlags) withEventLog(o *recording.Options, launch bool, record func() error) error {
+func (f *recordFlags) withEventLog(launch bool, record func() error) error {
 	if f.eventLog == "" {
 		return record()
 	}
 	var recorded error
 	err := profile.WriteFileAtomic(f.eventLog, func(w io.Writer) error {
 		log := bufio.NewWriter(w)
-		o.Sampler.EventLog = log
+		f.Sampler.EventLog = log
 		recorded = record()
 		return log.Flush()
 	})
@@ -222,21 +214,17 @@ func (f *recordFlags) checkArguments(cmd *cobra.Command, args []string, launch b
 			"not both%s", suggestDuration(args))
 	case len(f.pids) == 0 && f.name == "" && len(args) == 0 && !f.wait && !f.hasRule():
 		return exit.Usage("nothing to record: give -p PID or -n NAME, or a command after --")
-	case launch && f.output == "-":
+	case launch && f.Output == "-":
 		return exit.Usage("-o - cannot be used with a command, whose own output goes to stdout; give a file")
-	case console.IsStdout(f.output) && console.IsTerminal(os.Stdout):
+	case console.IsStdout(f.Output) && console.IsTerminal(os.Stdout):
 		return exit.Usage("-o - would write a binary file to the terminal; give a file, or a pipe")
-	case f.goroutines != "on" && f.goroutines != "off":
-		return exit.Usage("--goroutines %s: give on or off", printable.Line(f.goroutines))
-	case f.maxDepth < 1:
-		return exit.Usage("--max-depth %d: give at least 1", f.maxDepth)
-	case cmd.Flags().Changed("subset") && f.subset < 1:
-		return exit.Usage("--subset %d: give at least 1", f.subset)
+	case cmd.Flags().Changed("subset") && f.Sampler.Subset < 1:
+		return exit.Usage("--subset %d: give at least 1", f.Sampler.Subset)
 	}
 	if err := f.checkRotation(cmd.Flags().Changed); err != nil {
 		return err
 	}
-	if console.IsStdout(f.output) {
+	if console.IsStdout(f.Output) {
 		return console.CheckStdout()
 	}
 	return nil
@@ -254,18 +242,20 @@ func suggestDuration(args []string) string {
 	return "; for a duration: -d " + args[0]
 }
 
-// options returns the sampler's options that need no target.
-func (f *recordFlags) options() (o sampler.Options, err error) {
-	o = sampler.Options{
-		Freq: float64(f.freq), MaxDepth: f.maxDepth, ReadOnly: f.readOnly,
-		MaxPause: time.Duration(f.maxPause), MaxOverhead: float64(f.maxOverhead), Subset: f.subset, KernelStacks: !f.noKernel,
-		Tasks: f.goroutines == "on" && f.threads == "",
+// checkSampling sets the options whose flags are texts.
+func (f *recordFlags) checkSampling() (err error) {
+	switch {
+	case f.goroutines != "on" && f.goroutines != "off":
+		return exit.Usage("--goroutines %s: give on or off", printable.Line(f.goroutines))
+	case f.Sampler.MaxDepth < 1:
+		return exit.Usage("--max-depth %d: give at least 1", f.Sampler.MaxDepth)
 	}
-	if o.Threads, err = view.Compile("threads", f.threads); err != nil {
-		return o, err
+	f.Sampler.Tasks = f.goroutines == "on" && f.Threads == ""
+	if f.Sampler.Threads, err = view.Compile("threads", f.Threads); err != nil {
+		return err
 	}
-	if o.Mode, err = observe.ParseMode(f.rung); err != nil {
-		return o, exit.Usage("--rung: %v", err)
+	if f.Sampler.Mode, err = observe.ParseMode(f.rung); err != nil {
+		return exit.Usage("--rung: %v", err)
 	}
-	return o, nil
+	return nil
 }

@@ -19,7 +19,7 @@ type Options struct {
 	Target
 	Window time.Duration
 	// MaxMessage is the largest size before compression, in bytes.
-	MaxMessage int
+	MaxMessage int64
 	// SpoolDir is a directory for waiting messages, of at most SpoolSize bytes; "": they wait in memory.
 	SpoolDir  string
 	SpoolSize int64
@@ -83,7 +83,7 @@ func New(o Options) (*Agent, error) {
 			return nil, err
 		}
 	}
-	a.sender = newSender(c, &a.Metrics, s, o.MaxMessage, o.Target, o.Say)
+	a.sender = newSender(c, &a.Metrics, s, int(o.MaxMessage), o.Target, o.Say)
 	return a, nil
 }
 
