@@ -226,6 +226,7 @@ func TestCommandsAndPIDsWithoutFlagsAreRecognized(t *testing.T) {
 		"record ls -la":            "to record the command ls, use --: prywalk record -- ls -la",
 		"record -d 5 ls -la":       "use --: prywalk record -d 5 -- ls -la",
 		"record sh --login":        "use --: prywalk record -- sh --login",
+		"record sh -c date;it's":   `use --: prywalk record -- sh -c 'date;it'\''s'`,
 		"record ls -F":             "use --: prywalk record -- ls -F",
 		"record --durration 3":     "do you mean --duration?",
 		"dump -p 1 2":              `dump takes no argument "2"`,

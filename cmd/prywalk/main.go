@@ -111,10 +111,21 @@ func wrongFlag(cmd *cobra.Command, err error, args []string) error {
 		if command := commandline.CommandBefore(cmd.Flags(), args[1:]); len(command) > 0 {
 			before := args[:len(args)-len(command)]
 			return exit.Usage("%v; to record the command %s, use --: prywalk %s -- %s", err, command[0],
-				strings.Join(before, " "), strings.Join(command, " "))
+				shellWords(before), shellWords(command))
 		}
 	}
 	return commandline.WrongFlag(cmd, err)
+}
+
+// shellWords returns words as a shell takes them.
+func shellWords(words []string) string {
+	quoted := slices.Clone(words)
+	for i, word := range words {
+		if word == "" || forShells.MatchString(word) {
+			quoted[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(quoted, " ")
 }
 
 func exitCode(err error) int {
