@@ -5,7 +5,7 @@ package commandline
 
 import (
 	"math"
-	"regexp"
+	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -250,10 +250,7 @@ func (f *Frequency) Set(text string) error {
 // Type implements pflag.Value.
 func (f *Frequency) Type() string { return "HZ" }
 
-// address matches HOST:PORT, with the port as its submatch.
-var address = regexp.MustCompile(`^(?:[^:\[\]]*|\[[^\[\]]*\]):([0-9]{0,5})$`)
-
-// Address is a flag of an address to serve at: HOST:PORT.
+// Address is a flag of an address to serve at: HOST:PORT, with a number or a service's name.
 type Address string
 
 // String implements pflag.Value.
@@ -261,11 +258,11 @@ func (a *Address) String() string { return string(*a) }
 
 // Set implements pflag.Value.
 func (a *Address) Set(text string) error {
-	parts, port := address.FindStringSubmatch(text), 0
-	if parts != nil {
-		port, _ = strconv.Atoi("0" + parts[1])
+	_, port, err := net.SplitHostPort(text)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
 	}
-	if parts == nil || port > math.MaxUint16 {
+	if err != nil {
 		return exit.Usage("%q is not an address: give HOST:PORT, such as localhost:8080", text)
 	}
 	*a = Address(text)
