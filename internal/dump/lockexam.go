@@ -137,7 +137,8 @@ func (m *Lock) setOwnerThread(th *Thread) {
 	if th == nil || len(m.Waiters) == 1 || th.WaitsFor != nil && isSame(th.WaitsFor, m) {
 		return
 	}
-	m.Waiters = slices.DeleteFunc(m.Waiters, func(tid int) bool { return tid == th.TID })
+	isOwner := func(tid int) bool { return tid == th.TID }
+	m.Waiters, m.IdleWaiters = slices.DeleteFunc(m.Waiters, isOwner), slices.DeleteFunc(m.IdleWaiters, isOwner)
 }
 
 // sampleWithLock samples a thread and the lock's memory, and gives the lock at that moment. Without a sample d is nil.

@@ -27,6 +27,8 @@ type Lock struct {
 	// PID is the process whose memory has the address.
 	PID     int   `json:"pid"`
 	Waiters []int `json:"waiters"`
+	// IdleWaiters are the idle ones of Waiters, if they are not all idle by one rule: Idle is absent then.
+	IdleWaiters []int `json:"idle_waiters,omitempty"`
 	// OwnerThread is the owner's stack while it held the lock; nil if it was not sampled then.
 	OwnerThread *Thread `json:"owner_thread,omitempty"`
 	// Likely are the threads inside of the lock's block by their stacks, if the lock stores no owner.
@@ -132,6 +134,9 @@ func (l *Locks) collect() {
 			}
 			m := &l.Locks[n]
 			m.Waiters = append(m.Waiters, t.TID)
+			if w.Idle != "" {
+				m.IdleWaiters = append(m.IdleWaiters, t.TID)
+			}
 			if m.Idle != w.Idle {
 				m.Idle = ""
 			}
@@ -140,8 +145,21 @@ func (l *Locks) collect() {
 			}
 		}
 	}
+	for i := range l.Locks {
+		if l.Locks[i].Idle != "" {
+			l.Locks[i].IdleWaiters = nil
+		}
+	}
 	slices.SortStableFunc(l.Locks, func(a, b Lock) int {
 		return cmp.Or(cmp.Compare(len(a.Idle), len(b.Idle)), cmp.Compare(len(b.Waiters), len(a.Waiters)),
 			cmp.Compare(a.Address, b.Address))
 	})
+}
+
+// blocked gives the waiters that are not idle.
+func (m *Lock) blocked() []int {
+	if m.Idle != "" {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(m.Waiters), func(tid int) bool { return slices.Contains(m.IdleWaiters, tid) })
 }

@@ -81,7 +81,7 @@ func (l *Locks) writeStarvedPool(b *strings.Builder, s *Starved) {
 
 func (l *Locks) byIdleness() (blocked, idle []*Lock) {
 	for i := range l.Locks {
-		if m := &l.Locks[i]; m.Idle == "" {
+		if m := &l.Locks[i]; len(m.blocked()) > 0 {
 			blocked = append(blocked, m)
 		} else {
 			idle = append(idle, m)
@@ -90,14 +90,21 @@ func (l *Locks) byIdleness() (blocked, idle []*Lock) {
 	return blocked, idle
 }
 
-// writeIdle lists idle threads by rule.
+// writeIdle lists idle threads: those of one pool by their lock, others by rule.
 func (l *Locks) writeIdle(b *strings.Builder, locks []*Lock) {
+	locks = slices.DeleteFunc(locks, func(m *Lock) bool { return m.Idle != waits.IdlePool })
+	atLock := map[int]bool{}
+	for _, m := range locks {
+		for _, tid := range m.Waiters {
+			atLock[tid] = true
+		}
+	}
 	var others []string
 	rules := map[string][]int{}
 	for _, p := range l.Processes {
 		for i := range p.Threads {
 			w := p.Threads[i].WaitsFor
-			if w == nil || w.Idle == "" || w.Idle == waits.IdlePool && w.Kind.IsSynchronization() {
+			if w == nil || w.Idle == "" || atLock[p.Threads[i].TID] {
 				continue
 			}
 			if rules[w.Idle] == nil {
@@ -111,9 +118,7 @@ func (l *Locks) writeIdle(b *strings.Builder, locks []*Lock) {
 	}
 	printable.Fprintf(b, "\nidle, by rule:\n")
 	for _, m := range locks {
-		if m.Idle == waits.IdlePool {
-			printable.Fprintf(b, "  [idle: %s] %s: %s\n", m.Idle, m.label(), printable.Raw(l.names(m.Waiters)))
-		}
+		printable.Fprintf(b, "  [idle: %s] %s: %s\n", m.Idle, m.label(), printable.Raw(l.names(m.Waiters)))
 	}
 	slices.Sort(others)
 	for _, rule := range others {
@@ -145,8 +150,9 @@ func (l *Locks) writeDeadlock(b *strings.Builder, cycle []int) {
 
 func (l *Locks) writeLock(b *strings.Builder, m *Lock) {
 	printable.Fprintf(b, "\n%s%s\n", m.label(), m.details())
-	printable.Fprintf(b, "  waiting: %s\n", printable.Raw(l.names(m.Waiters)))
-	l.writePlaces(b, m.Waiters)
+	waiters := m.blocked()
+	printable.Fprintf(b, "  waiting: %s\n", printable.Raw(l.names(waiters)))
+	l.writePlaces(b, waiters)
 	for i := range m.Likely {
 		l.writeLikelyOwner(b, m, &m.Likely[i])
 	}

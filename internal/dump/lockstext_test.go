@@ -3,6 +3,7 @@
 package dump
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -115,6 +116,39 @@ func TestThreadsThatWaitForEachOtherAreNamedLast(t *testing.T) {
 		if err := Text(&b, p); err != nil || !strings.HasSuffix(b.String(), want) ||
 			strings.Contains(b.String(), "--locks") == timed {
 			t.Errorf("timed %v: %v\n%s", timed, err, b.String())
+		}
+	}
+}
+
+// Of a lock's waiters that are idle by a rule, none counts as blocked.
+func TestIdleWaitersOfALockAreNotCountedAsBlocked(t *testing.T) {
+	wait := func(tid int, address schema.Hex, rule string) Thread {
+		return Thread{TID: tid, Name: "app", State: "S", Complete: true,
+			WaitsFor: &waits.Wait{Kind: waits.Condition, Address: address, Idle: rule}}
+	}
+	for name, c := range map[string]struct {
+		threads            []Thread
+		first, wait, after string
+		idle               []int
+	}{
+		"one blocked": {[]Thread{wait(11, 16, waits.IdlePool), wait(12, 16, ""), wait(13, 16, waits.IdlePool)},
+			"1 thread waits for 1 object; ", "\n  waiting: 12 app\n",
+			"\nidle, by rule:\n  [idle: pool] 2 threads: 11 app, 13 app\n", []int{11, 13}},
+		"two rules": {[]Thread{wait(11, 16, waits.IdlePool), wait(12, 16, waits.IdleRuntime)},
+			"no thread waits for a lock; ", "",
+			"\nidle, by rule:\n  [idle: pool] 1 thread: 11 app\n  [idle: runtime] 1 thread: 12 app\n", []int{11, 12}},
+		"all of one pool": {[]Thread{wait(11, 16, waits.IdlePool), wait(12, 16, waits.IdlePool)},
+			"no thread waits for a lock; ", "",
+			"\nidle, by rule:\n  [idle: pool] condition 0x10: 11 app, 12 app\n", nil},
+	} {
+		l := newLocks()
+		l.Processes = []*Process{{PID: 1, Threads: c.threads}}
+		l.collect()
+		l.conclude()
+		text := lockText(t, l)
+		if !strings.Contains(text, "\n"+c.first) || !strings.HasSuffix(text, c.after) || !strings.Contains(text, c.wait) ||
+			(c.wait == "") == strings.Contains(text, "waiting: ") || !slices.Equal(l.Locks[0].IdleWaiters, c.idle) {
+			t.Errorf("%s: %v\n%s", name, l.Locks[0].IdleWaiters, text)
 		}
 	}
 }

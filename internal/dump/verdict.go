@@ -37,7 +37,7 @@ func (l *Locks) addUnknown() {
 	l.GIL = l.gilCycles()
 	for i := range l.Locks {
 		m := &l.Locks[i]
-		if t, _ := l.thread(m.Owner); m.Owner != 0 && m.Idle == "" && m.OwnerThread == nil && t == nil {
+		if t, _ := l.thread(m.Owner); m.Owner != 0 && len(m.blocked()) > 0 && m.OwnerThread == nil && t == nil {
 			l.unsampled++
 		}
 	}

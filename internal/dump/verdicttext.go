@@ -13,7 +13,7 @@ import (
 func (l *Locks) waitersText(blocked []*Lock) string {
 	threads, locks := 0, 0
 	for _, m := range blocked {
-		if threads += len(m.Waiters); m.IsLock() {
+		if threads += len(m.blocked()); m.IsLock() {
 			locks++
 		}
 	}
