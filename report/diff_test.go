@@ -141,6 +141,65 @@ func TestOneLoadTwiceHardlyDiffers(t *testing.T) {
 	}
 }
 
+// The test with one run a side takes samples as independent (binomial). Long phases that recur leave less to chance.
+// Threads in lockstep, and long phases in random order, are fewer draws than samples: most pairs of equal work differ.
+func TestSamplesThatDependOnEachOtherChangeTheErrorRate(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	addrs := []uint64{0x20, 0x30, 0x40, 0x50}
+	const ticks, pairs = 400, 200
+	for name, c := range map[string]struct {
+		phase       int // ticks in one function
+		recur       bool
+		threads     int64
+		least, most float64 // share of pairs that differ
+	}{
+		"independent":            {1, false, 1, 0, 0.1}, // 5 % and 3.2 standard errors
+		"recurring phases":       {25, true, 1, 0, 0.01},
+		"8 in lockstep":          {1, false, 8, 0.5, 1},
+		"phases in random order": {25, false, 1, 0.5, 1},
+	} {
+		draw := func() *profile.Profile {
+			got, first := map[uint64]int64{}, rng.IntN(c.phase)
+			for begin := 0; begin < ticks; begin += c.phase {
+				i := rng.IntN(len(addrs))
+				if c.recur {
+					i = begin / c.phase % len(addrs)
+				}
+				got[addrs[i]] += c.threads * int64(c.phase)
+			}
+			if c.recur { // the phase at the start is cut, and goes on at the end
+				got[addrs[0]] -= c.threads * int64(first)
+				got[addrs[1]] += c.threads * int64(first)
+			}
+			return ticked(t, 10, got)
+		}
+		differ := 0
+		for range pairs {
+			d := compared(t, draw(), draw(), DiffOptions{})
+			if slices.ContainsFunc(d.Changes, func(c Change) bool { return c.Self.Sure || c.Total.Sure }) {
+				differ++
+			}
+		}
+		share := float64(differ) / pairs
+		if share < c.least || share > c.most {
+			t.Errorf("%s: %.1f %% of pairs of equal recordings are said to differ", name, 100*share)
+		}
+	}
+}
+
+// A function with all of the time changes as the whole does, also if the recordings have different rates.
+func TestAFunctionOfTheWholeRunChangesAsTheWholeDoes(t *testing.T) {
+	for later, want := range map[int64]bool{6300: false, 5700: false, 12000: true} {
+		a, b := ticked(t, 10, map[uint64]int64{0x20: 6000}), ticked(t, 10, map[uint64]int64{0x20: later})
+		for _, s := range b.Sample {
+			s.Value[0] /= 10
+		}
+		if d := compared(t, a, b, DiffOptions{}); d.of("main").Total.Sure != want || d.Changes[0].Self.Sure != want {
+			t.Errorf("%d: main %+v, whole %+v", later, d.of("main").Total, d.Whole)
+		}
+	}
+}
+
 // One run a side cannot tell 3 % more from another machine; twice as long it can.
 func TestAChangeOfTheWholeIsNotOneOfEachFunction(t *testing.T) {
 	old := map[uint64]int64{0x20: 6000, 0x40: 3000, 0x60: 1000}
