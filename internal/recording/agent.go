@@ -50,7 +50,7 @@ func (s *agentRun) run() error {
 	if err := s.agent.Serve(); err != nil {
 		return err
 	}
-	ctx, stop := s.signals()
+	ctx, stop := s.signals.handle(&s.output.disk)
 	defer stop()
 	var procs []*code.Process
 	var err error
@@ -98,7 +98,7 @@ func (s *agentRun) end(failure error, names *backgroundResolver) error {
 		console.Fail("%d intervals are lost: the receiver did not take them within --flush; raise it, or give a directory "+
 			"with --spool, from which the next agent sends them", lost)
 	}
-	if s.path != "" {
+	if s.output.path != "" {
 		if err := s.writeWatched(); err != nil {
 			return errors.Join(failure, err)
 		}

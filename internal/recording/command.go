@@ -23,8 +23,8 @@ func (r *recording) recordCommand(args []string) error {
 	if err := r.setOutput(os.Getpid()); err != nil {
 		return exit.Own(err)
 	}
-	r.launches = true
-	ctx, stop := r.signals()
+	r.signals.launches = true
+	ctx, stop := r.signals.handle(&r.output.disk)
 	defer stop()
 	l, err := launch.Start(launch.Command{Args: args})
 	var exec *launch.ExecError
@@ -35,7 +35,7 @@ func (r *recording) recordCommand(args []string) error {
 		return exit.Own(err)
 	}
 	r.pids = []int{l.PID}
-	r.setPath(l.PID)
+	r.output.setPath(&r.options, l.PID)
 	r.opts.Launched = sampler.BootTicks()
 	if r.opts.Engine != nil {
 		r.opts.Engine.Launched(l.PID)
@@ -45,8 +45,8 @@ func (r *recording) recordCommand(args []string) error {
 	if err := l.Release(); err != nil {
 		return err
 	}
-	r.running.Store(l)
-	r.passOn()
+	r.signals.command.Store(l)
+	r.signals.passOn()
 	if err := r.record(ctx, l); err != nil {
 		if r.hung {
 			return exit.Own(err) // the command may be stopped until prywalk ends
@@ -72,7 +72,7 @@ func (r *recording) record(ctx context.Context, l *launch.Launched) error {
 		if err := r.write(); err != nil || !ended {
 			return err
 		}
-		console.Say("%s", account.TooShort(&r.stats, r.path))
+		console.Say("%s", account.TooShort(&r.stats, r.output.path))
 		return nil
 	}
 	r.prepare(procs)

@@ -59,7 +59,7 @@ func (l *topRun) run() error {
 			return err
 		}
 	}
-	ctx, stop := l.signals()
+	ctx, stop := l.signals.handle(&l.output.disk)
 	defer stop()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -145,7 +145,7 @@ func (l *topRun) finish(shown error) error {
 			shown = nil
 		}
 	}
-	if l.path != "" {
+	if l.output.path != "" {
 		if err := l.writeWatched(); err != nil {
 			return errors.Join(l.failure, shown, err)
 		}
@@ -153,7 +153,7 @@ func (l *topRun) finish(shown error) error {
 	if err := errors.Join(l.failure, shown); err != nil {
 		return err
 	}
-	if l.path == "" {
+	if l.output.path == "" {
 		if refused := l.refusal(); refused != nil && l.stats.Samples == 0 {
 			return refused
 		}

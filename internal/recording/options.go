@@ -64,7 +64,8 @@ func Command(o Options, args []string) error { return newRecording(o).recordComm
 func CheckOutput(o Options) error { return newRecording(o).setOutput(0) }
 
 func newRecording(o Options) *recording {
-	return &recording{opts: o.Sampler, options: o, pids: o.PIDs, keepOld: !o.Overwrite, refused: map[string]int64{}}
+	return &recording{opts: o.Sampler, options: o, pids: o.PIDs, output: output{keepOld: !o.Overwrite},
+		refused: map[string]int64{}}
 }
 
 // onTerminal reports whether tables are redrawn on a terminal.

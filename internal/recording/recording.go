@@ -11,14 +11,12 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"prywalk/internal/account"
 	"prywalk/internal/aggregator"
 	"prywalk/internal/code"
 	"prywalk/internal/console"
-	"prywalk/internal/launch"
 	"prywalk/internal/observe"
 	"prywalk/internal/process"
 	"prywalk/internal/procmem"
@@ -34,38 +32,28 @@ type recording struct {
 	opts    sampler.Options
 	options Options
 	pids    []int
+	endless bool // of top or agent: no progress, no examination at the end
 
-	path          string
-	rotation      *rotation // nil: one file
-	images        *code.ImageCache
-	builder       *profile.Builder
-	names         *resolver
-	sampler       *sampler.Sampler
-	signalSampler atomic.Pointer[sampler.Sampler] // sampler, for the goroutine of signals
-	running       atomic.Pointer[launch.Launched] // the command, for the goroutine of signals
-	pendingSignal atomic.Int32                    // to be sent to the command; 0: none
-	launches      bool
-	stats         runstats.Stats
-	deadlocks     []string // found at the end, a sentence each
-	goroutines    []string // waiting at the end, a line per Go process
-	saveErr       error
-	endless       bool // of top or agent: no progress, no examination at the end
+	images  *code.ImageCache
+	builder *profile.Builder
+	names   *resolver
+	sampler *sampler.Sampler
+	output  output
+	signals signalHandler
 
-	keepOld      bool // the file at path must be kept as path.old
-	disk         onDisk
-	samplingOver atomic.Bool
-	endRequested atomic.Bool      // a signal asked for the end
-	skipNames    chan struct{}    // closed by a signal when samplingOver is set
-	hung         bool             // a read does not return: prywalk must exit
-	refused      map[string]int64 // selected processes that could not be opened, by reason
-	unread       error            // error of the last of them
+	stats      runstats.Stats
+	deadlocks  []string         // found at the end, a sentence each
+	goroutines []string         // waiting at the end, a line per Go process
+	refused    map[string]int64 // selected processes that could not be opened, by reason
+	unread     error            // error of the last of them
+	hung       bool             // a read does not return: prywalk must exit
 }
 
 func (r *recording) attach() error {
 	if err := r.setOutput(r.pids[0]); err != nil {
 		return err
 	}
-	ctx, stop := r.signals()
+	ctx, stop := r.signals.handle(&r.output.disk)
 	defer stop()
 	var procs []*code.Process
 	var err error
@@ -143,17 +131,19 @@ func (r *recording) open(pids []int) ([]*code.Process, error) {
 func (r *recording) prepare(procs []*code.Process) {
 	r.builder = profile.NewBuilder(profile.Meta{
 		Start: time.Now(), Period: time.Duration(float64(time.Second) / r.opts.Freq), Aggregate: r.options.Aggregate,
-		SpillTo: os.TempDir(), Discard: r.endless && r.path == "", Rotates: r.rotation != nil,
+		SpillTo: os.TempDir(), Discard: r.endless && r.output.path == "", Rotates: r.output.rotation != nil,
 	})
 	r.names = newResolver()
 	r.names.ReadInSteps()
 	r.opts.Checkpoint = r.checkpoint
 	r.opts.JITFuncs = r.names.JITFuncs
-	if r.path == "" || profile.Replaceable(r.path) {
+	if r.output.path == "" || profile.Replaceable(r.output.path) {
 		r.opts.CheckpointEvery = checkpointEvery
 	}
 	r.sampler = sampler.New(r.opts, r.builder, r.images, procs)
-	r.signalSampler.Store(r.sampler)
+	if r.opts.CheckpointEvery > 0 {
+		r.signals.sampler.Store(r.sampler)
+	}
 	if len(procs) > 0 {
 		if m := procs[0].Main(); m != nil {
 			r.builder.SetMain(aggregator.ModuleInfo(procs[0].PID, m))
@@ -177,15 +167,15 @@ func (r *recording) sample(ctx context.Context) error {
 		ctx, cancel = context.WithTimeout(ctx, d)
 		defer cancel()
 	}
-	if r.rotation != nil {
+	if r.output.rotation != nil {
 		ctx, stop := context.WithCancel(ctx)
 		defer stop()
-		go r.rotation.run(ctx, r.checkpointNow)
+		go r.output.rotation.run(ctx, r.signals.checkpointNow)
 	}
 	if r.options.Control {
 		go control(r.sampler, os.Stdin, os.Stdout)
 	}
-	p := startProgress(r.sampler, r.endless || r.running.Load() != nil)
+	p := startProgress(r.sampler, r.endless || r.signals.command.Load() != nil)
 	var err error
 	r.stats, err = r.sampler.Run(ctx)
 	r.hung = errors.Is(err, sampler.ErrHung)
@@ -205,7 +195,7 @@ func (r *recording) sample(ctx context.Context) error {
 	}
 	if !r.stats.Begun.IsZero() {
 		begun := r.stats.Begun
-		if r.rotation != nil && r.rotation.written > 0 {
+		if r.output.rotation != nil && r.output.rotation.written > 0 {
 			begun = r.builder.Part()
 		}
 		r.builder.SetWindow(begun, r.stats.Begun.Add(time.Duration((r.stats.Seconds+r.stats.Suspended)*1e9)))
@@ -221,7 +211,7 @@ func (r *recording) reportResult() error {
 			return refused
 		}
 		if r.ended() {
-			console.Say("%s", account.TooShort(&r.stats, r.path))
+			console.Say("%s", account.TooShort(&r.stats, r.output.path))
 			return nil
 		}
 		return account.NoSamples(&r.stats, r.options.Threads)
@@ -235,15 +225,15 @@ func (r *recording) reportResult() error {
 	for _, text := range slices.Concat(account.Notes(&r.stats), r.goroutines) {
 		console.Say("%s", text)
 	}
-	console.Say("%s", account.Closing(&r.stats, r.path))
-	r.reportParts()
+	console.Say("%s", account.Closing(&r.stats, r.output.path))
+	r.output.reportParts()
 	return nil
 }
 
 func (r *recording) ended() bool {
 	s := &r.stats
 	blame := s.Failed["traced"] + s.Failed["denied"] + s.Failed["timeout"]
-	return r.running.Load() != nil && blame == 0 && r.options.Threads == ""
+	return r.signals.command.Load() != nil && blame == 0 && r.options.Threads == ""
 }
 
 // refusal explains refused observations; nil if there were none.

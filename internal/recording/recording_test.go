@@ -24,11 +24,11 @@ func written(t *testing.T, begin func(context.Context), between func(r *recordin
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "prywalk.pb.gz")
 	r = newRecording(Options{Output: file, Overwrite: true})
-	r.setPath(1)
+	r.output.setPath(&r.options, 1)
 	r.images = code.NewImageCache(0)
 	r.prepare(nil)
 	t.Cleanup(r.close)
-	ctx, stop := r.signals()
+	ctx, stop := r.signals.handle(&r.output.disk)
 	defer stop()
 	m := &profile.ModuleInfo{Start: 0x1000, End: 0x9000, Path: "/usr/bin/kvd"}
 	for i := range uint64(2) {
@@ -65,14 +65,14 @@ func TestCtrlCWhileNamesAreLookedUpKeepsAllSamples(t *testing.T) {
 	file, r := written(t, func(context.Context) {}, func(r *recording) {
 		testtargets.Says(t, &tty.Out, "looking up symbols: 0 of up to 3 addresses (Ctrl-C skips the rest)")
 		interrupt(t)
-		<-r.skipNames
+		<-r.signals.skipNames
 	})
 	if text := tty.Text(); !strings.HasSuffix(text,
 		"\r\x1b[Kprywalk: 3 addresses without a name: symbol lookup was skipped\n") {
 		t.Errorf("%q", text)
 	}
-	if r.names.lookedUp.Load() != 3 || !strings.HasPrefix(r.disk.String(), "the whole recording is in") {
-		t.Errorf("%d addresses were asked for; %s", r.names.lookedUp.Load(), &r.disk)
+	if r.names.lookedUp.Load() != 3 || !strings.HasPrefix(r.output.disk.String(), "the whole recording is in") {
+		t.Errorf("%d addresses were asked for; %s", r.names.lookedUp.Load(), &r.output.disk)
 	}
 	if p := testtargets.ReadRecording(t, file); len(p.Sample) != 2 || len(p.Location) != 3 || len(p.Function) != 0 {
 		t.Errorf("%d samples, %d locations, %d functions", len(p.Sample), len(p.Location), len(p.Function))
@@ -114,7 +114,7 @@ func TestOnlyFilesThatCanBeReplacedHaveCheckpoints(t *testing.T) {
 		"/dev/stdout": false, "/dev/stderr": false,
 	} {
 		r := newRecording(Options{Output: path, Overwrite: true})
-		r.setPath(1)
+		r.output.setPath(&r.options, 1)
 		r.prepare(nil)
 		if got := r.opts.CheckpointEvery > 0; got != want {
 			t.Errorf("%s: checkpoints: %v", path, got)

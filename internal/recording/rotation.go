@@ -104,32 +104,30 @@ func (r *rotation) prune() {
 
 // rotate completes the file if it is due, begins the next, and reports whether it did.
 func (r *recording) rotate() (done bool) {
-	if r.rotation == nil {
+	o := &r.output
+	if o.rotation == nil {
 		return false
 	}
 	r.builder.Age()
-	if !r.rotation.due.Swap(false) {
+	if !o.rotation.due.Swap(false) {
 		return false
 	}
-	r.builder.SetComments(fmt.Sprintf("part %d of a recording that goes on", r.rotation.written+1))
-	if err := r.builder.Rotate(r.path, r.names); err != nil {
+	r.builder.SetComments(fmt.Sprintf("part %d of a recording that goes on", o.rotation.written+1))
+	if err := r.builder.Rotate(o.path, r.names); err != nil {
 		console.Fail("%v; the next recording has what this one lacks", err)
 		return true
 	}
-	r.rotation.written++
-	r.disk.noteWrite(true)
-	r.path = r.rotation.path(r.builder.Part())
-	r.disk.setPath(r.path)
-	r.rotation.prune()
+	o.rotation.written++
+	o.disk.noteWrite(true)
+	o.path = o.rotation.path(r.builder.Part())
+	o.disk.setPath(o.path)
+	o.rotation.prune()
 	return true
 }
 
-func (r *recording) reportParts() {
-	if r.rotation == nil {
-		return
-	}
-	if n := r.rotation.written + 1; n > 1 {
-		console.Say("%s were written: %s", account.Plural(int64(n), "recording"),
-			filepath.Join(r.rotation.dir, r.rotation.before+"*"+r.rotation.after))
+func (o *output) reportParts() {
+	if r := o.rotation; r != nil && r.written > 0 {
+		console.Say("%s were written: %s", account.Plural(int64(r.written+1), "recording"),
+			filepath.Join(r.dir, r.before+"*"+r.after))
 	}
 }

@@ -29,13 +29,13 @@ func TestAPartInADirectoryThatCannotBeSearchedHasAName(t *testing.T) {
 func TestPartsBeginByTheClockAndNotByTheirWriting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRecording(Options{Output: filepath.Join(t.TempDir(), "r.pb.gz"), Rotate: 2 * time.Second})
-		r.setPath(1)
+		r.output.setPath(&r.options, 1)
 		r.images = code.NewImageCache(0)
 		r.prepare(nil)
 		defer r.close()
 		begin := r.builder.Part()
 		asked := make(chan struct{}, 10)
-		go r.rotation.run(t.Context(), func() { asked <- struct{}{} })
+		go r.output.rotation.run(t.Context(), func() { asked <- struct{}{} })
 		var got []time.Duration
 		for _, writing := range []time.Duration{time.Second, 0, 0, 3 * time.Second, 0, 0} {
 			<-asked

@@ -20,13 +20,22 @@ import (
 	"prywalk/internal/sampler"
 )
 
-// checkpoint writes the recording so far. A failure becomes saveErr.
+// output is the file of a recording.
+type output struct {
+	path     string    // "-": standard output; "": none
+	rotation *rotation // nil: one file
+	keepOld  bool      // an earlier run's file at path must be kept as path.old
+	failed   bool      // a checkpoint's failure was reported
+	disk     onDisk
+}
+
+// checkpoint writes the recording so far, and reports the first failure.
 func (r *recording) checkpoint(between func()) {
-	if r.path == "" {
+	if r.output.path == "" {
 		r.names.DropUnused()
 		return
 	}
-	if !profile.Replaceable(r.path) {
+	if !profile.Replaceable(r.output.path) {
 		return
 	}
 	r.builder.SetBetween(between)
@@ -38,8 +47,8 @@ func (r *recording) checkpoint(between func()) {
 		return
 	}
 	r.builder.SetComments("checkpoint: the recording was not finished")
-	if err := r.save(false); err != nil && r.saveErr == nil {
-		r.saveErr = err
+	if err := r.save(false); err != nil && !r.output.failed {
+		r.output.failed = true
 		console.Fail("%v", err)
 	}
 	r.names.DropUnused()
@@ -47,24 +56,24 @@ func (r *recording) checkpoint(between func()) {
 
 // save writes the recording so far, and keeps an earlier run's file.
 func (r *recording) save(whole bool) error {
-	if r.keepOld && profile.Replaceable(r.path) {
-		if err := profile.KeepOld(r.path); err != nil {
+	if r.output.keepOld && profile.Replaceable(r.output.path) {
+		if err := profile.KeepOld(r.output.path); err != nil {
 			console.Fail("%v", err)
 		}
 	}
-	r.keepOld = false
-	if err := r.builder.WriteFile(r.path, r.names); err != nil {
+	r.output.keepOld = false
+	if err := r.builder.WriteFile(r.output.path, r.names); err != nil {
 		return err
 	}
-	r.disk.noteWrite(whole)
+	r.output.disk.noteWrite(whole)
 	return nil
 }
 
 func (r *recording) write() error {
-	r.samplingOver.Store(true)
+	r.signals.samplingOver.Store(true)
 	r.builder.SetComments(slices.Concat([]string{account.Full(&r.stats)}, r.deadlocks, r.goroutines)...)
 	r.names.Refresh()
-	release, err := console.AwaitReader(r.path, r.skipNames)
+	release, err := console.AwaitReader(r.output.path, r.signals.skipNames)
 	if err != nil {
 		return err
 	}
@@ -74,7 +83,7 @@ func (r *recording) write() error {
 		return err
 	}
 	if r.options.Stats != "" {
-		release, err := console.AwaitReader(r.options.Stats, r.skipNames)
+		release, err := console.AwaitReader(r.options.Stats, r.signals.skipNames)
 		if err != nil {
 			return err
 		}
@@ -82,7 +91,7 @@ func (r *recording) write() error {
 		r.stats.Syscalls = procmem.Calls()
 		err = profile.WriteFileAtomic(r.options.Stats, func(w io.Writer) error { return account.WriteJSON(w, &r.stats) })
 		if err != nil {
-			return fmt.Errorf("--stats: %w; %s", err, &r.disk)
+			return fmt.Errorf("--stats: %w; %s", err, &r.output.disk)
 		}
 	}
 	return nil
@@ -90,10 +99,10 @@ func (r *recording) write() error {
 
 // saveWithNames writes the whole recording, with progress if that takes long. A signal skips the missing names.
 func (r *recording) saveWithNames() error {
-	r.names.begin(r.skipNames)
+	r.names.begin(r.signals.skipNames)
 	whole := r.builder.Sizes().Locations
 	key := "Ctrl-C skips the rest"
-	if r.endRequested.Load() {
+	if r.signals.endRequested.Load() {
 		key = "Ctrl-C aborts"
 	}
 	p := console.StartSlow(false, func() string {
@@ -112,7 +121,7 @@ func (r *recording) writeWatched() error {
 	var err error
 	if hung := observe.Watched(func() { err = r.write() }); hung != nil {
 		r.hung = true
-		return fmt.Errorf("cannot write %s: %w; the last checkpoint is kept", r.path, hung)
+		return fmt.Errorf("cannot write %s: %w; the last checkpoint is kept", r.output.path, hung)
 	}
 	return err
 }
@@ -132,18 +141,18 @@ func (r *recording) writeHung(failure error) error {
 		if err != nil {
 			return fmt.Errorf("%w; %w", failure, err)
 		}
-		return fmt.Errorf("%w; the recording ended early: %s", failure, account.Closing(&r.stats, r.path))
+		return fmt.Errorf("%w; the recording ended early: %s", failure, account.Closing(&r.stats, r.output.path))
 	case <-time.After(hungWrite):
 		return fmt.Errorf("%w; %w", failure, sampler.ErrNotBooked)
 	}
 }
 
 func (r *recording) setOutput(pid int) error {
-	r.setPath(pid)
-	if r.path == "-" {
+	r.output.setPath(&r.options, pid)
+	if r.output.path == "-" {
 		return nil
 	}
-	for _, file := range []struct{ path, flag string }{{r.path, "-o"}, {r.options.Stats, "--stats"}} {
+	for _, file := range []struct{ path, flag string }{{r.output.path, "-o"}, {r.options.Stats, "--stats"}} {
 		if file.path == "" {
 			continue
 		}
@@ -154,16 +163,16 @@ func (r *recording) setOutput(pid int) error {
 	return nil
 }
 
-func (r *recording) setPath(pid int) {
-	r.path = expand(r.options.Output, pid)
+func (o *output) setPath(options *Options, pid int) {
+	o.path = expand(options.Output, pid)
 	switch {
-	case console.IsStdout(r.path):
-		r.path = "-"
-	case r.options.Rotate > 0 && r.path != "":
-		r.rotation = newRotation(expandPID(r.options.Output, pid), r.options.Rotate, r.options.Keep)
-		r.path = r.rotation.path(time.Now())
+	case console.IsStdout(o.path):
+		o.path = "-"
+	case options.Rotate > 0 && o.path != "":
+		o.rotation = newRotation(expandPID(options.Output, pid), options.Rotate, options.Keep)
+		o.path = o.rotation.path(time.Now())
 	}
-	r.disk.setPath(r.path)
+	o.disk.setPath(o.path)
 }
 
 // expandPID replaces %p only.

@@ -14,6 +14,7 @@ import (
 
 	"prywalk/internal/console"
 	"prywalk/internal/launch"
+	"prywalk/internal/sampler"
 )
 
 // listening counts recordings that handle signals.
@@ -36,13 +37,25 @@ func ObeyQuit() {
 // sameRequest is the time in which several ending signals count as one: a closed terminal sends two (kernel and shell).
 const sameRequest = time.Second
 
-// signals returns a context that the first SIGINT, SIGTERM, SIGQUIT or SIGHUP ends; one later than [sameRequest] exits
+// signalHandler is what signals ask of a recording. Its goroutine runs from handle until stop.
+type signalHandler struct {
+	launches bool                            // the run launches a command; set before handle
+	command  atomic.Pointer[launch.Launched] // once it runs
+	pending  atomic.Int32                    // signal to be sent to the command; 0: none
+	sampler  atomic.Pointer[sampler.Sampler] // that writes checkpoints; nil: none are written
+
+	endRequested atomic.Bool
+	samplingOver atomic.Bool
+	skipNames    chan struct{} // closed by the first signal after samplingOver
+}
+
+// handle returns a context that the first SIGINT, SIGTERM, SIGQUIT or SIGHUP ends; one later than [sameRequest] exits
 // at once. SIGUSR1 writes a checkpoint. A launched command is sent the signals that it did not get; SIGQUIT is for the
 // command only (a JVM prints its threads).
-func (r *recording) signals() (context.Context, func()) {
+func (h *signalHandler) handle(disk *onDisk) (_ context.Context, stop func()) {
 	listening.Add(1)
 	ctx, cancel := context.WithCancel(context.Background())
-	r.skipNames = make(chan struct{})
+	h.skipNames = make(chan struct{})
 	ch := make(chan os.Signal, 8)
 	signal.Notify(ch, unix.SIGINT, unix.SIGTERM, unix.SIGQUIT, unix.SIGUSR1)
 	if !signal.Ignored(unix.SIGHUP) { // nohup
@@ -55,24 +68,24 @@ func (r *recording) signals() (context.Context, func()) {
 			if sig == unix.SIGQUIT && launch.IgnoredAtStart(sig) {
 				continue
 			}
-			passedOn := sig == unix.SIGQUIT && r.launches
+			passedOn := sig == unix.SIGQUIT && h.launches
 			if passedOn {
-				r.forward(sig)
+				h.forward(sig)
 			}
 			if passedOn || sig == unix.SIGUSR1 {
-				r.checkpointNow()
+				h.checkpointNow()
 				continue
 			}
 			first, again, leave := w.classify(sig, time.Now())
 			if !again {
-				r.forward(sig)
+				h.forward(sig)
 			}
-			r.endRequested.Store(true)
+			h.endRequested.Store(true)
 			switch {
 			case leave:
-				r.abort(128 + int(sig))
-			case first && r.samplingOver.Load():
-				close(r.skipNames)
+				abort(disk, 128+int(sig))
+			case first && h.samplingOver.Load():
+				close(h.skipNames)
 			}
 			cancel()
 		}
@@ -89,10 +102,10 @@ func (r *recording) signals() (context.Context, func()) {
 const messageWait = time.Second
 
 // abort says what is on disk, and exits at once.
-func (r *recording) abort(code int) {
+func abort(disk *onDisk, code int) {
 	time.AfterFunc(messageWait, func() { os.Exit(code) })
 	closeScreen()
-	console.Fail("aborted: %s", &r.disk)
+	console.Fail("aborted: %s", disk)
 	os.Exit(code)
 }
 
@@ -112,8 +125,8 @@ func (w *endRequests) classify(sig syscall.Signal, now time.Time) (first, again,
 }
 
 // checkpointNow writes a checkpoint at the next tick, if checkpoints are written.
-func (r *recording) checkpointNow() {
-	if s := r.signalSampler.Load(); s != nil && r.opts.CheckpointEvery > 0 {
+func (h *signalHandler) checkpointNow() {
+	if s := h.sampler.Load(); s != nil {
 		s.CheckpointNow()
 	}
 }
@@ -124,16 +137,16 @@ const interruptWait = 300 * time.Millisecond
 // forward passes a signal to the command. A terminal sends Ctrl-C and Ctrl-\ to the foreground group, which includes
 // the command; other senders to prywalk only. An interrupt without a terminal may be either: it is passed if the
 // command still runs after [interruptWait].
-func (r *recording) forward(sig syscall.Signal) {
+func (h *signalHandler) forward(sig syscall.Signal) {
 	pass := func() {
-		r.pendingSignal.Store(int32(sig))
-		r.passOn()
+		h.pending.Store(int32(sig))
+		h.passOn()
 	}
 	switch {
 	case sig != unix.SIGINT && sig != unix.SIGQUIT:
 		pass()
 	case inForeground():
-	case sig == unix.SIGQUIT, r.running.Load() == nil:
+	case sig == unix.SIGQUIT, h.command.Load() == nil:
 		pass()
 	default:
 		time.AfterFunc(interruptWait, pass)
@@ -141,12 +154,12 @@ func (r *recording) forward(sig syscall.Signal) {
 }
 
 // passOn sends the pending signal to the command, once. Before the command runs, it stays pending.
-func (r *recording) passOn() {
-	l := r.running.Load()
+func (h *signalHandler) passOn() {
+	l := h.command.Load()
 	if l == nil {
 		return
 	}
-	if sig := r.pendingSignal.Swap(0); sig != 0 {
+	if sig := h.pending.Swap(0); sig != 0 {
 		_ = l.Signal(syscall.Signal(sig))
 	}
 }
