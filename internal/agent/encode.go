@@ -11,6 +11,7 @@ import (
 
 	"prywalk/internal/otlp"
 	"prywalk/internal/profile"
+	"prywalk/internal/protobuf"
 	"prywalk/internal/sample"
 )
 
@@ -34,7 +35,7 @@ type encoding struct {
 
 // encode returns a window as an ExportProfilesServiceRequest, with a resource for each process and a profile for each
 // clock.
-func (e *encoder) encode(w *window) (m otlp.Message, intervals int) {
+func (e *encoder) encode(w *window) (m protobuf.Message, intervals int) {
 	rows := map[processKey][]row{}
 	for r := range w.rows {
 		rows[r.processKey] = append(rows[r.processKey], r)
@@ -64,14 +65,14 @@ func (e *encoder) encode(w *window) (m otlp.Message, intervals int) {
 }
 
 // resource returns a ResourceProfiles message, or nil.
-func (e *encoding) resource(process processKey, w *window, rows []row) (m otlp.Message) {
+func (e *encoding) resource(process processKey, w *window, rows []row) (m protobuf.Message) {
 	slices.SortFunc(rows, func(a, b row) int { return cmp.Or(a.tid-b.tid, cmp.Compare(a.stack, b.stack)) })
-	var about, scope, producer otlp.Message
+	var about, scope, producer protobuf.Message
 	known := map[string]bool{}
 	for _, a := range slices.Concat(e.resources.attributesOf(process, rows[0].comm), e.resources.host) {
 		if !known[a.key] { // the process's attributes precede the host's
 			known[a.key] = true
-			about.KeyValue(1, a.key, a.value)
+			about.Bytes(1, otlp.KeyValue(a.key, a.value))
 		}
 	}
 	producer.Bytes(1, []byte("prywalk"))
@@ -131,7 +132,7 @@ func (e *encoding) samplesOf(w *window, rows []row) []oneSample {
 }
 
 // profile returns a Profile message, or nil.
-func (e *encoding) profile(w *window, list []oneSample, clock int) (m otlp.Message) {
+func (e *encoding) profile(w *window, list []oneSample, clock int) (m protobuf.Message) {
 	for i := range list {
 		if s := e.sample(w, &list[i], clock); s != nil {
 			m.Bytes(2, s)
@@ -152,7 +153,7 @@ func (e *encoding) profile(w *window, list []oneSample, clock int) (m otlp.Messa
 }
 
 // sample returns a Sample message, or nil.
-func (e *encoding) sample(w *window, s *oneSample, clock int) (m otlp.Message) {
+func (e *encoding) sample(w *window, s *oneSample, clock int) (m protobuf.Message) {
 	var list []int64
 	var times []uint64
 	var sum int64

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"prywalk/internal/otlp"
 	"prywalk/internal/profile"
+	"prywalk/internal/protobuf"
 )
 
 // newTestEncoder makes an encoder and a stack for its intervals.
@@ -46,7 +46,7 @@ func TestOwnersAndTasksAreSent(t *testing.T) {
 		if intervals != 1 {
 			t.Errorf("%d intervals, want 1", intervals)
 		}
-		var key, value otlp.Message
+		var key, value protobuf.Message
 		key.Bytes(5, []byte(c.key))     // ProfilesDictionary.string_table
 		value.Bytes(1, []byte(c.value)) // AnyValue.string_value
 		if !bytes.Contains(m, key) || !bytes.Contains(m, value) {
@@ -83,7 +83,7 @@ func TestTimesFollowTheClockAsItIsSet(t *testing.T) {
 		if set == time.Microsecond { // an error of reading
 			want = begun
 		}
-		var profile, sample otlp.Message
+		var profile, sample protobuf.Message
 		profile.Fixed(3, uint64(want.UnixNano())) // Profile.time_unix_nano
 		sample.Fixeds(5, []uint64{uint64(want.UnixNano()) + 7})
 		if !bytes.Contains(m, profile) || !bytes.Contains(m, sample) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"prywalk/internal/otlp"
+	"prywalk/internal/protobuf"
 )
 
 // reportEvery is the default of OTEL_METRIC_EXPORT_INTERVAL.
@@ -23,8 +24,8 @@ type reporter struct {
 	receiver string // in messages to the user
 	metrics  *Metrics
 	timeout  time.Duration
-	resource otlp.Message
-	scope    otlp.Message
+	resource protobuf.Message
+	scope    protobuf.Message
 	start    time.Time
 	say      func(format string, args ...any)
 	failing  bool // the last message failed, which was reported
@@ -44,7 +45,7 @@ func newReporter(o Options, m *Metrics, host []attribute) (*reporter, error) {
 	}, host...) {
 		if !known[a.key] {
 			known[a.key] = true
-			r.resource.KeyValue(1, a.key, a.value)
+			r.resource.Bytes(1, otlp.KeyValue(a.key, a.value))
 		}
 	}
 	r.scope.Bytes(1, []byte("prywalk"))

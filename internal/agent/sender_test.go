@@ -25,11 +25,12 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 
 	"prywalk/internal/otlp"
+	"prywalk/internal/protobuf"
 )
 
 // messageOf makes a message of one sample with so many points, of some bytes each.
 func messageOf(points int) []byte {
-	var m, r, scope, p, s otlp.Message
+	var m, r, scope, p, s protobuf.Message
 	d := otlp.NewDictionary(nil)
 	rng := rand.New(rand.NewPCG(1, 2))
 	list, times := make([]int64, points), make([]uint64, points)

@@ -2,6 +2,8 @@
 
 package otlp
 
+import "prywalk/internal/protobuf"
+
 // The tables of ProfilesDictionary by field number. The first entry of each is the zero value.
 const (
 	tableMappings   = 1
@@ -18,7 +20,7 @@ const Cost = 160
 
 // Dictionary holds what the profiles of a message have in common.
 type Dictionary struct {
-	tables  [tableStacks + 1]Message // encoded, entry after entry
+	tables  [tableStacks + 1]protobuf.Message // encoded, entry after entry
 	numbers [tableStacks + 1]map[string]int64
 	take    func(int64) bool // counts bytes of memory; may be nil
 }
@@ -52,7 +54,7 @@ func (d *Dictionary) Text(s string) int64 { return d.add(tableStrings, []byte(va
 
 // Attribute returns the number of an attribute. The value is a string or an int64.
 func (d *Dictionary) Attribute(key string, value any) int64 {
-	var m Message
+	var m protobuf.Message
 	m.Int(1, d.Text(key))
 	m.Bytes(2, anyValue(value))
 	return d.add(tableAttributes, m)
@@ -66,7 +68,7 @@ type Mapping struct {
 
 // Mapping returns the number of a mapping.
 func (d *Dictionary) Mapping(p *Mapping) int64 {
-	var m Message
+	var m protobuf.Message
 	m.Int(1, int64(p.Start))
 	m.Int(2, int64(p.Limit))
 	m.Int(3, int64(p.Offset))
@@ -79,7 +81,7 @@ func (d *Dictionary) Mapping(p *Mapping) int64 {
 
 // Function returns the number of a function.
 func (d *Dictionary) Function(name, system, file string, startLine int64) int64 {
-	var m Message
+	var m protobuf.Message
 	m.Int(1, d.Text(name))
 	m.Int(2, d.Text(system))
 	m.Int(3, d.Text(file))
@@ -93,11 +95,11 @@ type Line struct{ Function, Line, Column int64 }
 // Location returns the number of a location. mapping is a number of the dictionary, or 0; frameType the value of
 // profile.frame.type, "": none. The innermost inlined call is the first line.
 func (d *Dictionary) Location(mapping int64, addr uint64, lines []Line, frameType string) int64 {
-	var m Message
+	var m protobuf.Message
 	m.Int(1, mapping)
 	m.Int(2, int64(addr))
 	for _, l := range lines {
-		var n Message
+		var n protobuf.Message
 		n.Int(1, l.Function)
 		n.Int(2, l.Line)
 		n.Int(3, l.Column)
@@ -111,20 +113,20 @@ func (d *Dictionary) Location(mapping int64, addr uint64, lines []Line, frameTyp
 
 // Stack returns the number of a stack of locations, innermost first.
 func (d *Dictionary) Stack(locations []int64) int64 {
-	var m Message
+	var m protobuf.Message
 	m.Ints(1, locations)
 	return d.add(tableStacks, m)
 }
 
 // ValueType returns a ValueType message.
-func (d *Dictionary) ValueType(typ, unit string) (m Message) {
+func (d *Dictionary) ValueType(typ, unit string) (m protobuf.Message) {
 	m.Int(1, d.Text(typ))
 	m.Int(2, d.Text(unit))
 	return m
 }
 
 // Message returns the ProfilesDictionary message.
-func (d *Dictionary) Message() (m Message) {
+func (d *Dictionary) Message() (m protobuf.Message) {
 	for _, t := range d.tables {
 		m = append(m, t...)
 	}

@@ -2,7 +2,12 @@
 
 package otlp
 
-import "math"
+import (
+	"encoding/binary"
+	"math"
+
+	"prywalk/internal/protobuf"
+)
 
 // Metric is a number with its meaning, or several with different attributes.
 type Metric struct {
@@ -21,8 +26,8 @@ const cumulative = 2 // AGGREGATION_TEMPORALITY_CUMULATIVE
 
 // Metrics returns an ExportMetricsServiceRequest (opentelemetry/proto/metrics/v1/metrics.proto, release 1.9) of
 // one resource. start and now are Unix times, ns.
-func Metrics(resource, scope Message, list []Metric, start, now int64) (m Message) {
-	var resourceMetrics, scopeMetrics Message
+func Metrics(resource, scope protobuf.Message, list []Metric, start, now int64) (m protobuf.Message) {
+	var resourceMetrics, scopeMetrics protobuf.Message
 	resourceMetrics.Bytes(1, resource)
 	scopeMetrics.Bytes(1, scope)
 	for i := range list {
@@ -39,22 +44,22 @@ const (
 	fieldSum   = 7
 )
 
-func (a *Metric) message(start, now int64) (m Message) {
+func (a *Metric) message(start, now int64) (m protobuf.Message) {
 	m.Bytes(1, []byte(a.Name))
 	m.Bytes(2, []byte(a.Help))
 	m.Bytes(3, []byte(a.Unit))
-	var data Message
+	var data protobuf.Message
 	for _, p := range a.Points {
-		var point Message
+		var point protobuf.Message
 		if p.Key != "" {
-			point.KeyValue(7, p.Key, p.Value)
+			point.Bytes(7, KeyValue(p.Key, p.Value))
 		}
 		if a.Counter {
 			point.Fixed(2, uint64(start))
 		}
 		point.Fixed(3, uint64(now))
-		point.key(4, wireI64) // also 0: a member of a oneof
-		point.fixed(math.Float64bits(p.Number))
+		point.Key(4, protobuf.I64) // also 0: a member of a oneof
+		point = binary.LittleEndian.AppendUint64(point, math.Float64bits(p.Number))
 		data.Bytes(1, point)
 	}
 	if !a.Counter {

@@ -2,30 +2,34 @@
 
 package otlp
 
-import "strconv"
+import (
+	"strconv"
+
+	"prywalk/internal/protobuf"
+)
 
 // edit changes the fields of a message that have these numbers, and copies the others.
-type edit map[int]func(f field, out *Message) error
+type edit map[int]func(f protobuf.Field, out *protobuf.Message) error
 
-func (e edit) apply(m []byte) (out Message, err error) {
-	err = fields(m, func(f field) error {
-		if change := e[f.number]; change != nil {
+func (e edit) apply(m []byte) (out protobuf.Message, err error) {
+	err = fields(m, func(f protobuf.Field) error {
+		if change := e[f.Number]; change != nil {
 			return change(f, &out)
 		}
-		out = append(out, f.raw...)
+		out = append(out, f.Raw...)
 		return nil
 	})
 	return out, err
 }
 
 // within edits a field that is a message.
-func within(e edit) func(field, *Message) error {
-	return func(f field, out *Message) error {
-		if f.wire != wireBytes {
+func within(e edit) func(protobuf.Field, *protobuf.Message) error {
+	return func(f protobuf.Field, out *protobuf.Message) error {
+		if f.Wire != protobuf.Bytes {
 			return errDamaged("a number in place of a message")
 		}
-		m, err := e.apply(f.body)
-		out.Bytes(f.number, m)
+		m, err := e.apply(f.Body)
+		out.Bytes(f.Number, m)
 		return err
 	}
 }
@@ -34,26 +38,26 @@ func within(e edit) func(field, *Message) error {
 // line refers to, as if the table had no zero entry (pkg/profile/encode.go, EncodeOtelLocation), and drops
 // attributes that are not strings (pkg/normalizer/otel.go, addOtelAttributes). So each function is written twice
 // in sequence and lines refer to the second: both readings give its name. Numbers become text.
-func ForParca(message []byte) (Message, error) {
+func ForParca(message []byte) (protobuf.Message, error) {
 	functions := 0
-	attribute := edit{2: within(edit{3: func(f field, out *Message) error { // AnyValue.int_value
-		out.Bytes(1, strconv.AppendInt(nil, int64(f.value), 10))
+	attribute := edit{2: within(edit{3: func(f protobuf.Field, out *protobuf.Message) error { // AnyValue.int_value
+		out.Bytes(1, strconv.AppendInt(nil, int64(f.Value), 10))
 		return nil
 	}})}
 	return edit{
 		1: within(edit{1: within(edit{1: within(attribute)})}), // ResourceProfiles.resource.attributes
 		2: within(edit{
 			tableAttributes: within(attribute),
-			tableFunctions: func(f field, out *Message) error {
-				*out = append(*out, f.raw...)
+			tableFunctions: func(f protobuf.Field, out *protobuf.Message) error {
+				*out = append(*out, f.Raw...)
 				if functions > 0 {
-					*out = append(*out, f.raw...)
+					*out = append(*out, f.Raw...)
 				}
 				functions++
 				return nil
 			},
-			tableLocations: within(edit{3: within(edit{1: func(f field, out *Message) error { // Line.function_index
-				out.Int(1, int64(2*f.value))
+			tableLocations: within(edit{3: within(edit{1: func(f protobuf.Field, out *protobuf.Message) error {
+				out.Int(1, int64(2*f.Value)) // Line.function_index
 				return nil
 			}})}),
 		}),

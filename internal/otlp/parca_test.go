@@ -7,6 +7,8 @@ import (
 	"maps"
 	"strings"
 	"testing"
+
+	"prywalk/internal/protobuf"
 )
 
 // TestFunctionsForParca: an index, and the one before it, lead to the same function as in the message; sums by name are
@@ -44,8 +46,8 @@ func TestFunctionsForParca(t *testing.T) {
 	if len(want) < 20 || !maps.Equal(got, want) {
 		t.Errorf("sums are %v, want %v", got, want)
 	}
-	var pid, tid Message
-	pid.KeyValue(1, "process.pid", "1")
+	var pid, tid protobuf.Message
+	pid.Bytes(1, KeyValue("process.pid", "1"))
 	tid.Bytes(2, anyValue("19"))
 	if !bytes.Contains(m, pid) || !bytes.Contains(m, tid) {
 		t.Error("the process's number or the thread's is no text")
@@ -69,13 +71,13 @@ func withoutResources(sums map[string]int64) map[string]int64 {
 func indices(t *testing.T, s *source) (list []uint64) {
 	t.Helper()
 	for _, l := range s.tables[tableLocations] {
-		if err := fields(l, func(f field) error {
-			if f.number != 3 {
+		if err := fields(l, func(f protobuf.Field) error {
+			if f.Number != 3 {
 				return nil
 			}
-			return fields(f.body, func(g field) error {
-				if g.number == 1 {
-					list = append(list, g.value)
+			return fields(f.Body, func(g protobuf.Field) error {
+				if g.Number == 1 {
+					list = append(list, g.Value)
 				}
 				return nil
 			})

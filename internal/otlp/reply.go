@@ -6,20 +6,22 @@ import (
 	"bytes"
 	"math"
 	"time"
+
+	"prywalk/internal/protobuf"
 )
 
 // Rejected reads an ExportProfilesServiceResponse: how many profiles the receiver rejected, and why.
 func Rejected(reply []byte) (profiles int64, why string, err error) {
-	err = fields(reply, func(f field) error {
-		if f.number != 1 || f.wire != wireBytes {
+	err = fields(reply, func(f protobuf.Field) error {
+		if f.Number != 1 || f.Wire != protobuf.Bytes {
 			return nil
 		}
-		return fields(f.body, func(f field) error {
+		return fields(f.Body, func(f protobuf.Field) error {
 			switch {
-			case f.number == 1 && f.wire == wireVarint:
-				profiles = max(int64(f.value), 0)
-			case f.number == 2 && f.wire == wireBytes:
-				why = string(f.body)
+			case f.Number == 1 && f.Wire == protobuf.Varint:
+				profiles = max(int64(f.Value), 0)
+			case f.Number == 2 && f.Wire == protobuf.Bytes:
+				why = string(f.Body)
 			}
 			return nil
 		})
@@ -32,18 +34,18 @@ const retryInfo = "google.rpc.RetryInfo"
 
 // RetryDelay returns the delay of the RetryInfo of a google.rpc.Status, 0 if unspecified; ok: it has a RetryInfo.
 func RetryDelay(status []byte) (after time.Duration, ok bool) {
-	_ = fields(status, func(detail field) error { // a damaged status has none
-		if detail.number != 3 || detail.wire != wireBytes {
+	_ = fields(status, func(detail protobuf.Field) error { // a damaged status has none
+		if detail.Number != 3 || detail.Wire != protobuf.Bytes {
 			return nil
 		}
 		var kind string
 		var info []byte
-		err := fields(detail.body, func(f field) error { // google.protobuf.Any
+		err := fields(detail.Body, func(f protobuf.Field) error { // google.protobuf.Any
 			switch {
-			case f.number == 1 && f.wire == wireBytes:
-				kind = string(f.body[bytes.LastIndexByte(f.body, '/')+1:])
-			case f.number == 2 && f.wire == wireBytes:
-				info = f.body
+			case f.Number == 1 && f.Wire == protobuf.Bytes:
+				kind = string(f.Body[bytes.LastIndexByte(f.Body, '/')+1:])
+			case f.Number == 2 && f.Wire == protobuf.Bytes:
+				info = f.Body
 			}
 			return nil
 		})
@@ -56,17 +58,17 @@ func RetryDelay(status []byte) (after time.Duration, ok bool) {
 }
 
 func retryDelay(info []byte) (after time.Duration) {
-	_ = fields(info, func(f field) error { // a damaged one has none
-		if f.number != 1 || f.wire != wireBytes {
+	_ = fields(info, func(f protobuf.Field) error { // a damaged one has none
+		if f.Number != 1 || f.Wire != protobuf.Bytes {
 			return nil
 		}
-		return fields(f.body, func(f field) error { // google.protobuf.Duration
-			if f.wire == wireVarint && f.value < math.MaxInt32 {
-				switch f.number {
+		return fields(f.Body, func(f protobuf.Field) error { // google.protobuf.Duration
+			if f.Wire == protobuf.Varint && f.Value < math.MaxInt32 {
+				switch f.Number {
 				case 1:
-					after += time.Duration(f.value) * time.Second
+					after += time.Duration(f.Value) * time.Second
 				case 2:
-					after += time.Duration(f.value)
+					after += time.Duration(f.Value)
 				}
 			}
 			return nil

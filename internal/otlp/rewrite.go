@@ -2,7 +2,11 @@
 
 package otlp
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"prywalk/internal/protobuf"
+)
 
 // refs are the fields of a message that are indices of a table, or messages with such fields.
 type refs map[int]ref
@@ -43,22 +47,22 @@ func (w *rewriter) check(err error) {
 }
 
 // message copies a message with the indices of the new dictionary.
-func (w *rewriter) message(m []byte, indices refs) (out Message) {
-	w.check(fields(m, func(f field) error {
-		r, ok := indices[f.number]
+func (w *rewriter) message(m []byte, indices refs) (out protobuf.Message) {
+	w.check(fields(m, func(f protobuf.Field) error {
+		r, ok := indices[f.Number]
 		switch {
 		case !ok:
-			out = append(out, f.raw...)
-		case r.table == 0 && f.wire == wireBytes:
-			out.Bytes(f.number, w.message(f.body, r.in))
-		case f.wire == wireVarint:
-			out.Int(f.number, w.entry(r.table, f.value))
+			out = append(out, f.Raw...)
+		case r.table == 0 && f.Wire == protobuf.Bytes:
+			out.Bytes(f.Number, w.message(f.Body, r.in))
+		case f.Wire == protobuf.Varint:
+			out.Int(f.Number, w.entry(r.table, f.Value))
 		default:
 			var list []int64
-			if err := f.numbers(func(v uint64) { list = append(list, w.entry(r.table, v)) }); err != nil {
+			if err := numbers(&f, func(v uint64) { list = append(list, w.entry(r.table, v)) }); err != nil {
 				return err
 			}
-			out.Ints(f.number, list)
+			out.Ints(f.Number, list)
 		}
 		return w.err
 	}))
@@ -89,65 +93,34 @@ func (w *rewriter) entry(table int, i uint64) int64 {
 	return n
 }
 
-type field struct {
-	number, wire int
-	value        uint64 // of a varint
-	body         []byte // of bytes
-	raw          []byte // with its key
-}
-
 // fields calls f for each field of a message until it returns an error.
-func fields(m []byte, f func(field) error) error {
+func fields(m []byte, f func(protobuf.Field) error) error {
 	for len(m) > 0 {
-		key, n := binary.Uvarint(m)
-		if n <= 0 || key>>3 == 0 || key>>3 > 1<<29 {
-			return errDamaged("a key")
+		g, rest, err := protobuf.Next(m)
+		if err == nil && g.Number == 0 {
+			err = protobuf.ErrKey
 		}
-		g := field{number: int(key >> 3), wire: int(key & 7)}
-		size := n
-		switch g.wire {
-		case wireVarint:
-			v, k := binary.Uvarint(m[n:])
-			if k <= 0 {
-				return errDamaged("a number")
-			}
-			g.value = v
-			size += k
-		case wireI64:
-			size += 8
-		case wireI32:
-			size += 4
-		case wireBytes:
-			length, k := binary.Uvarint(m[n:])
-			if k <= 0 || length > uint64(len(m)-n-k) {
-				return errDamaged("a length")
-			}
-			size += k + int(length)
-			g.body = m[n+k : size]
-		default:
-			return errDamaged("a wire type")
+		if err != nil {
+			return errDamaged(err.Error())
 		}
-		if size > len(m) {
-			return errDamaged("its end is missing")
-		}
-		g.raw, m = m[:size], m[size:]
 		if err := f(g); err != nil {
 			return err
 		}
+		m = rest
 	}
 	return nil
 }
 
 // numbers calls each for each number of a packed list, or for a single number.
-func (f *field) numbers(each func(uint64)) error {
-	if f.wire == wireVarint {
-		each(f.value)
+func numbers(f *protobuf.Field, each func(uint64)) error {
+	if f.Wire == protobuf.Varint {
+		each(f.Value)
 		return nil
 	}
-	if f.wire != wireBytes {
+	if f.Wire != protobuf.Bytes {
 		return errDamaged("a list")
 	}
-	for b := f.body; len(b) > 0; {
+	for b := f.Body; len(b) > 0; {
 		v, n := binary.Uvarint(b)
 		if n <= 0 {
 			return errDamaged("a list")

@@ -2,6 +2,8 @@
 
 package otlp
 
+import "prywalk/internal/protobuf"
+
 // Sample is a Sample message (profiles.proto). Stack and Attributes are numbers of the dictionary.
 type Sample struct {
 	Stack      int64
@@ -11,7 +13,7 @@ type Sample struct {
 }
 
 // Message returns the encoded sample.
-func (s *Sample) Message() (m Message) {
+func (s *Sample) Message() (m protobuf.Message) {
 	m.Int(1, s.Stack)
 	m.Ints(2, s.Attributes)
 	m.Ints(4, s.Values)

@@ -7,6 +7,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
+
+	"prywalk/internal/protobuf"
 )
 
 // ErrOne reports a message with one point, which cannot be divided.
@@ -40,7 +43,7 @@ type sourceScope struct {
 
 // Split divides a ProfilesData message into two with about half of the samples each; a single sample is divided by
 // its points. Divided profiles get new ids.
-func Split(message []byte) (a, b Message, err error) {
+func Split(message []byte) (a, b protobuf.Message, err error) {
 	s, err := decode(message)
 	if err != nil {
 		return nil, nil, err
@@ -84,16 +87,16 @@ func Points(message []byte) (n int, err error) {
 // decode reads a message as far as is needed to divide it.
 func decode(message []byte) (*source, error) {
 	s := &source{}
-	err := fields(message, func(f field) error {
-		switch f.number {
+	err := fields(message, func(f protobuf.Field) error {
+		switch f.Number {
 		case 1:
-			return s.resource(f.body)
+			return s.resource(f.Body)
 		case 2:
-			return fields(f.body, func(e field) error {
-				if e.number < 1 || e.number > tableStacks || e.wire != wireBytes {
+			return fields(f.Body, func(e protobuf.Field) error {
+				if e.Number < 1 || e.Number > tableStacks || e.Wire != protobuf.Bytes {
 					return errDamaged("an unknown table")
 				}
-				s.tables[e.number] = append(s.tables[e.number], e.body)
+				s.tables[e.Number] = append(s.tables[e.Number], e.Body)
 				return nil
 			})
 		}
@@ -104,25 +107,25 @@ func decode(message []byte) (*source, error) {
 
 func (s *source) resource(m []byte) error {
 	var r sourceResource
-	err := fields(m, func(f field) error {
-		if f.number != 2 {
-			r.rest = append(r.rest, f.raw...)
+	err := fields(m, func(f protobuf.Field) error {
+		if f.Number != 2 {
+			r.rest = append(r.rest, f.Raw...)
 			return nil
 		}
 		var scope sourceScope
-		err := fields(f.body, func(f field) error {
-			if f.number != 2 {
-				scope.rest = append(scope.rest, f.raw...)
+		err := fields(f.Body, func(f protobuf.Field) error {
+			if f.Number != 2 {
+				scope.rest = append(scope.rest, f.Raw...)
 				return nil
 			}
 			var rest []byte
-			err := fields(f.body, func(f field) error {
-				if f.number != 2 {
-					rest = append(rest, f.raw...)
+			err := fields(f.Body, func(f protobuf.Field) error {
+				if f.Number != 2 {
+					rest = append(rest, f.Raw...)
 					return nil
 				}
-				s.parts = append(s.parts, part{len(s.resources), len(r.scopes), len(scope.profiles), f.body})
-				s.size += len(f.body)
+				s.parts = append(s.parts, part{len(s.resources), len(r.scopes), len(scope.profiles), f.Body})
+				s.size += len(f.Body)
 				return nil
 			})
 			scope.profiles = append(scope.profiles, rest)
@@ -146,7 +149,7 @@ func (s *source) dividePoints() error {
 	if half == 0 {
 		return ErrOne
 	}
-	first, second := Message(append([]byte(nil), rest...)), Message(append([]byte(nil), rest...))
+	first, second := slices.Clone(protobuf.Message(rest)), slices.Clone(protobuf.Message(rest))
 	first.Ints(4, values[:half])
 	second.Ints(4, values[half:])
 	if len(times) == len(values) {
@@ -161,35 +164,35 @@ func (s *source) dividePoints() error {
 
 // points reads the values and times of a sample; rest is its other fields.
 func points(sample []byte) (values []int64, times []uint64, rest []byte, err error) {
-	err = fields(sample, func(f field) error {
-		switch f.number {
+	err = fields(sample, func(f protobuf.Field) error {
+		switch f.Number {
 		case 4:
-			return f.numbers(func(v uint64) { values = append(values, int64(v)) })
+			return numbers(&f, func(v uint64) { values = append(values, int64(v)) })
 		case 5:
-			if f.wire != wireBytes || len(f.body)%8 != 0 {
+			if f.Wire != protobuf.Bytes || len(f.Body)%8 != 0 {
 				return errDamaged("times")
 			}
-			for b := f.body; len(b) > 0; b = b[8:] {
+			for b := f.Body; len(b) > 0; b = b[8:] {
 				times = append(times, binary.LittleEndian.Uint64(b))
 			}
 			return nil
 		}
-		rest = append(rest, f.raw...)
+		rest = append(rest, f.Raw...)
 		return nil
 	})
 	return values, times, rest, err
 }
 
 // write writes a message of parts, which must be in the order of the source.
-func (s *source) write(parts []part, half byte) (m Message, err error) {
+func (s *source) write(parts []part, half byte) (m protobuf.Message, err error) {
 	w := &rewriter{source: s, out: NewDictionary(nil)}
 	for len(parts) > 0 {
 		r := parts[0].resource
 		resource := s.resources[r]
-		out := Message(append([]byte(nil), resource.rest...))
+		out := slices.Clone(protobuf.Message(resource.rest))
 		for len(parts) > 0 && parts[0].resource == r {
 			sc := parts[0].scope
-			scope := Message(append([]byte(nil), resource.scopes[sc].rest...))
+			scope := slices.Clone(protobuf.Message(resource.scopes[sc].rest))
 			for len(parts) > 0 && parts[0].resource == r && parts[0].scope == sc {
 				n := 0
 				for n < len(parts) && parts[n].resource == r && parts[n].scope == sc && parts[n].profile == parts[0].profile {
@@ -207,14 +210,14 @@ func (s *source) write(parts []part, half byte) (m Message, err error) {
 }
 
 // profile writes a profile with some of its samples and a new id.
-func (w *rewriter) profile(rest []byte, parts []part, half byte) (m Message) {
+func (w *rewriter) profile(rest []byte, parts []part, half byte) (m protobuf.Message) {
 	var id []byte
-	var others Message
-	w.check(fields(rest, func(f field) error {
-		if f.number == 7 {
-			id = f.body
+	var others protobuf.Message
+	w.check(fields(rest, func(f protobuf.Field) error {
+		if f.Number == 7 {
+			id = f.Body
 		} else {
-			others = append(others, f.raw...)
+			others = append(others, f.Raw...)
 		}
 		return nil
 	}))

@@ -7,19 +7,21 @@ import (
 	"fmt"
 	"maps"
 	"testing"
+
+	"prywalk/internal/protobuf"
 )
 
 // sampleMessage makes a message of two resources with so many samples each, of three points each.
-func sampleMessage(samples int) Message {
-	var m Message
+func sampleMessage(samples int) protobuf.Message {
+	var m protobuf.Message
 	d := NewDictionary(nil)
 	for pid := range int64(2) {
-		var r, about, scope, p Message
-		about.KeyValue(1, "process.pid", pid)
+		var r, about, scope, p protobuf.Message
+		about.Bytes(1, KeyValue("process.pid", pid))
 		r.Bytes(1, about)
 		p.Bytes(1, d.ValueType("cpu", "nanoseconds"))
 		for i := range int64(samples) {
-			var s Message
+			var s protobuf.Message
 			at := d.Mapping(&Mapping{Start: 4096, Limit: 1 << 20, File: "/bin/a", BuildID: "abc"})
 			f := d.Function(fmt.Sprint("f", i), "", "a.c", i)
 			loc := d.Location(at, 5000+uint64(i), []Line{{Function: f, Line: i}}, "native")
@@ -50,18 +52,18 @@ func sums(t *testing.T, m []byte) map[string]int64 {
 	}
 	text := func(i uint64) string { return string(s.tables[tableStrings][i]) }
 	number := func(m []byte, number int) (v uint64) {
-		_ = fields(m, func(f field) error {
-			if f.number == number {
-				v = f.value
+		_ = fields(m, func(f protobuf.Field) error {
+			if f.Number == number {
+				v = f.Value
 			}
 			return nil
 		})
 		return v
 	}
 	list := func(m []byte, number int) (l []uint64) {
-		_ = fields(m, func(f field) error {
-			if f.number == number {
-				return f.numbers(func(v uint64) { l = append(l, v) })
+		_ = fields(m, func(f protobuf.Field) error {
+			if f.Number == number {
+				return numbers(&f, func(v uint64) { l = append(l, v) })
 			}
 			return nil
 		})
@@ -71,9 +73,9 @@ func sums(t *testing.T, m []byte) map[string]int64 {
 	for _, p := range s.parts {
 		key := string(s.resources[p.resource].rest)
 		for _, l := range list(s.tables[tableStacks][number(p.sample, 1)], 1) {
-			_ = fields(s.tables[tableLocations][l], func(f field) error {
-				if f.number == 3 {
-					key += " " + text(number(s.tables[tableFunctions][number(f.body, 1)], 1))
+			_ = fields(s.tables[tableLocations][l], func(f protobuf.Field) error {
+				if f.Number == 3 {
+					key += " " + text(number(s.tables[tableFunctions][number(f.Body, 1)], 1))
 				}
 				return nil
 			})
@@ -97,8 +99,8 @@ func TestPartsOfAMessageHaveAllOfIt(t *testing.T) {
 	whole := sampleMessage(20)
 	want, got := sums(t, whole), map[string]int64{}
 	parts, largest := 0, 0
-	var divide func(m Message)
-	divide = func(m Message) {
+	var divide func(m protobuf.Message)
+	divide = func(m protobuf.Message) {
 		a, b, err := Split(m)
 		if errors.Is(err, ErrOne) {
 			parts++
@@ -137,17 +139,17 @@ func TestDividedProfilesHaveIdsOfTheirOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := map[string]bool{}
-	for _, m := range []Message{a, b, c, d} {
+	for _, m := range []protobuf.Message{a, b, c, d} {
 		s, err := decode(m)
 		if err != nil {
 			t.Fatal(err)
 		}
-		_ = fields(s.resources[0].scopes[0].profiles[0], func(f field) error {
-			if f.number == 7 {
-				if seen[string(f.body)] || len(f.body) != 16 {
-					t.Errorf("id %x", f.body)
+		_ = fields(s.resources[0].scopes[0].profiles[0], func(f protobuf.Field) error {
+			if f.Number == 7 {
+				if seen[string(f.Body)] || len(f.Body) != 16 {
+					t.Errorf("id %x", f.Body)
 				}
-				seen[string(f.body)] = true
+				seen[string(f.Body)] = true
 			}
 			return nil
 		})

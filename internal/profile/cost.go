@@ -2,6 +2,8 @@
 
 package profile
 
+import "prywalk/internal/protobuf"
+
 // cost is an upper estimate of a decoded profile's memory, in bytes. Two bytes of a file can become several
 // hundred.
 type cost struct {
@@ -31,8 +33,8 @@ const (
 func costOf(data []byte) cost {
 	c := cost{left: maxMessages, ok: true}
 	for len(data) > 0 && c.left >= 0 {
-		f, rest, ok := nextField(data)
-		if !ok {
+		f, rest, err := protobuf.Next(data)
+		if err != nil {
 			c.ok = false
 			break
 		}
@@ -42,25 +44,25 @@ func costOf(data []byte) cost {
 	return c
 }
 
-func (c *cost) top(f field) {
+func (c *cost) top(f protobuf.Field) {
 	c.left--
 	both := func(n int64) {
 		c.slim += n
 		c.full += n
 	}
-	switch f.number {
+	switch f.Number {
 	case fieldString:
 		c.strings++
-		both(stringCost + int64(len(f.body)))
+		both(stringCost + int64(len(f.Body)))
 	case fieldComment:
-		both(int64(commentCost * max(1, varints(f.body))))
+		both(int64(commentCost * max(1, varints(f.Body))))
 	case fieldSample:
 		c.samples++
 		both(sampleCost)
-		c.sample(f.body)
+		c.sample(f.Body)
 	case fieldLocation:
 		both(entryCost)
-		both(int64(c.nested(f.body)) * lineCost)
+		both(int64(c.nested(f.Body)) * lineCost)
 	case fieldSampleType, fieldMapping, fieldFunction, fieldPeriodType:
 		both(entryCost)
 	}
@@ -68,9 +70,9 @@ func (c *cost) top(f field) {
 
 func (c *cost) sample(body []byte) {
 	labels := int64(0)
-	c.each(body, func(f field) {
-		n := int64(singleCost + packedCost*varints(f.body))
-		switch f.number {
+	c.each(body, func(f protobuf.Field) {
+		n := int64(singleCost + packedCost*varints(f.Body))
+		switch f.Number {
 		case sampleLocations:
 			c.full += n
 		case sampleValues:
@@ -86,18 +88,18 @@ func (c *cost) sample(body []byte) {
 }
 
 func (c *cost) nested(body []byte) (n int) {
-	c.each(body, func(f field) {
-		if f.wire == wireBytes {
+	c.each(body, func(f protobuf.Field) {
+		if f.Wire == protobuf.Bytes {
 			n++
 		}
 	})
 	return n
 }
 
-func (c *cost) each(body []byte, do func(field)) {
+func (c *cost) each(body []byte, do func(protobuf.Field)) {
 	for len(body) > 0 && c.left >= 0 {
-		f, rest, ok := nextField(body)
-		if !ok {
+		f, rest, err := protobuf.Next(body)
+		if err != nil {
 			c.ok = false
 			return
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"prywalk/internal/budget"
+	"prywalk/internal/protobuf"
 )
 
 func same(t *testing.T, got, want *profile.Profile, err error) {
@@ -64,42 +65,42 @@ func TestProfilesAreReadAsTheLibraryReadsThem(t *testing.T) {
 }
 
 func randomProfile(rng *rand.Rand) []byte {
-	var m, sub, l message
+	var m, sub, l protobuf.Message
 	out := []byte{}
 	add := func(number int, body []byte) {
-		m.reset()
-		m.bytes(number, body)
-		out = append(out, m.buf...)
+		m = m[:0]
+		m.Bytes(number, body)
+		out = append(out, m...)
 	}
 	add(fieldSampleType, []byte{8, 1, 16, 2})
 	for _, s := range []string{"", "cpu", "nanoseconds", "key", "other", "value", "more"} {
 		add(fieldString, []byte(s))
 	}
 	for id := range uint64(4) {
-		sub.reset()
-		sub.uint(1, id+1)
-		sub.uint(3, id*16)
-		add(fieldLocation, sub.buf)
+		sub = sub[:0]
+		sub.Uint(1, id+1)
+		sub.Uint(3, id*16)
+		add(fieldLocation, sub)
 	}
 	for range rng.IntN(20) {
-		sub.reset()
+		sub = sub[:0]
 		if rng.IntN(2) == 0 {
 			for range rng.IntN(4) {
-				sub.uint(sampleLocations, rng.Uint64N(4)+1)
+				sub.Uint(sampleLocations, rng.Uint64N(4)+1)
 			}
 		} else {
-			sub.bytes(sampleLocations, []byte{1, 2, byte(rng.IntN(4) + 1)})
+			sub.Bytes(sampleLocations, []byte{1, 2, byte(rng.IntN(4) + 1)})
 		}
-		sub.bytes(sampleValues, binary.AppendUvarint(nil, rng.Uint64N(1000)))
+		sub.Bytes(sampleValues, binary.AppendUvarint(nil, rng.Uint64N(1000)))
 		for range rng.IntN(12) {
-			l.reset()
-			l.uint(labelKey, rng.Uint64N(2)+3)
-			l.uint(labelStr, rng.Uint64N(3)*uint64(rng.IntN(2)))
-			l.uint(labelNum, rng.Uint64N(3))
-			l.uint(labelUnit, rng.Uint64N(7)*uint64(rng.IntN(2)))
-			sub.bytes(sampleLabel, l.buf)
+			l = l[:0]
+			l.Uint(labelKey, rng.Uint64N(2)+3)
+			l.Uint(labelStr, rng.Uint64N(3)*uint64(rng.IntN(2)))
+			l.Uint(labelNum, rng.Uint64N(3))
+			l.Uint(labelUnit, rng.Uint64N(7)*uint64(rng.IntN(2)))
+			sub.Bytes(sampleLabel, l)
 		}
-		add(fieldSample, sub.buf)
+		add(fieldSample, sub)
 	}
 	return out
 }
@@ -107,49 +108,50 @@ func randomProfile(rng *rand.Rand) []byte {
 // bombs are profiles of about size bytes that become large.
 func bombs(size int) map[string][]byte {
 	repeat := func(number int, body ...byte) []byte {
-		var m message
-		m.bytes(number, body)
-		return bytes.Repeat(m.buf, size/len(m.buf))
+		var m protobuf.Message
+		m.Bytes(number, body)
+		return bytes.Repeat(m, size/len(m))
 	}
 	within := func(number, inner int, body ...byte) []byte {
-		var m message
-		m.bytes(number, repeat(inner, body...))
-		return m.buf
+		var m protobuf.Message
+		m.Bytes(number, repeat(inner, body...))
+		return m
 	}
 	list := bytes.Repeat([]byte{1}, size)
 	one := func(number, inner int) []byte {
-		var m, sub message
-		sub.bytes(inner, list)
-		m.bytes(number, sub.buf)
-		return m.buf
+		var m, sub protobuf.Message
+		sub.Bytes(inner, list)
+		m.Bytes(number, sub)
+		return m
 	}
 	// Each sample has a stack and labels of its own.
-	var all, sub, l message
-	for i := uint64(1); len(all.buf) < size; i++ {
-		sub.reset()
-		l.reset()
-		l.uint(labelKey, 1)
-		l.uint(labelNum, i)
-		sub.bytes(sampleLabel, l.buf)
-		l.reset()
-		l.uint(labelKey, i)
-		l.uint(labelStr, 1)
-		sub.bytes(sampleLabel, l.buf)
-		all.bytes(fieldSample, sub.buf)
+	var all, sub, l protobuf.Message
+	for i := uint64(1); len(all) < size; i++ {
+		sub = sub[:0]
+		l = l[:0]
+		l.Uint(labelKey, 1)
+		l.Uint(labelNum, i)
+		sub.Bytes(sampleLabel, l)
+		l = l[:0]
+		l.Uint(labelKey, i)
+		l.Uint(labelStr, 1)
+		sub.Bytes(sampleLabel, l)
+		all.Bytes(fieldSample, sub)
 	}
 	// Otherwise its references are refused early.
 	good := func(b []byte) []byte {
-		return append([]byte{fieldString<<3 | wireBytes, 0, fieldSampleType<<3 | wireBytes, 0}, b...)
+		return append([]byte{fieldString<<3 | protobuf.Bytes, 0, fieldSampleType<<3 | protobuf.Bytes, 0}, b...)
 	}
 	text := bytes.Repeat([]byte("1: 2 [3: 4] @ 0x1 0x2\n"), size/22)
 	proto := map[string][]byte{
 		"samples": repeat(fieldSample), "mappings": repeat(fieldMapping), "locations": repeat(fieldLocation),
 		"functions": repeat(fieldFunction), "strings": repeat(fieldString), "types": repeat(fieldSampleType),
 		"periods": repeat(fieldPeriodType), "comments": repeat(fieldComment, 1), "labels": within(fieldSample, sampleLabel),
-		"label maps": repeat(fieldSample, sampleLabel<<3|wireBytes, 2, labelNum<<3, 1), "lines": within(fieldLocation, 4),
+		"label maps":   repeat(fieldSample, sampleLabel<<3|protobuf.Bytes, 2, labelNum<<3, 1),
+		"lines":        within(fieldLocation, 4),
 		"packed stack": one(fieldSample, sampleLocations), "packed values": one(fieldSample, sampleValues),
 		"stack":  within(fieldSample, sampleLocations, 1),
-		"unique": all.buf, "unknown": append(repeat(fieldSample), repeat(30)...), "broken": append(repeat(fieldSample), 7),
+		"unique": all, "unknown": append(repeat(fieldSample), repeat(30)...), "broken": append(repeat(fieldSample), 7),
 	}
 	for name := range proto {
 		proto[name] = good(proto[name])

@@ -6,6 +6,8 @@ import (
 	"bufio"
 	"encoding/binary"
 	"io"
+
+	"prywalk/internal/protobuf"
 )
 
 // profile.proto, message Profile.
@@ -25,6 +27,18 @@ const (
 	fieldDocURL        = 15
 )
 
+// Fields of Sample and Label in profile.proto.
+const (
+	sampleLocations = 1
+	sampleValues    = 2
+	sampleLabel     = 3
+
+	labelKey  = 1
+	labelStr  = 2
+	labelNum  = 3
+	labelUnit = 4
+)
+
 type functionKey struct {
 	name, system, file string
 	start              int
@@ -41,7 +55,7 @@ type encoder struct {
 	era       int
 	used      []bool // locations with samples
 	final     []finalName
-	msg, sub  message
+	msg, sub  protobuf.Message
 }
 
 type mappingFlags struct{ used, functions, files, lines, inlined bool }
@@ -86,10 +100,10 @@ func (e *encoder) header() {
 }
 
 func (e *encoder) valueType(name, unit string) []byte {
-	e.msg.reset()
-	e.msg.int(1, e.strings.add(name))
-	e.msg.int(2, e.strings.add(unit))
-	return e.msg.buf
+	e.msg = e.msg[:0]
+	e.msg.Int(1, e.strings.add(name))
+	e.msg.Int(2, e.strings.add(unit))
+	return e.msg
 }
 
 func (e *encoder) samples() {
@@ -118,31 +132,31 @@ func (e *encoder) beginEra(n int) (err error) {
 
 // sample writes a Sample: location_id 1, value 2, label 3.
 func (e *encoder) sample(r *record, timed bool) {
-	e.msg.reset()
-	e.sub.reset()
+	e.msg = e.msg[:0]
+	e.sub = e.sub[:0]
 	for s := e.stackOfID(r.stack); len(s) > 0; s = s[locSize:] {
 		id := uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24
 		e.used[id] = true
-		e.sub.buf = binary.AppendUvarint(e.sub.buf, uint64(id)+1)
+		e.sub = binary.AppendUvarint(e.sub, uint64(id)+1)
 	}
-	e.msg.bytes(1, e.sub.buf)
-	e.sub.reset()
+	e.msg.Bytes(1, e.sub)
+	e.sub = e.sub[:0]
 	for _, v := range [...]int64{r.samples, r.wall, r.runqueue, r.cpu} {
-		e.sub.buf = binary.AppendUvarint(e.sub.buf, uint64(v))
+		e.sub = binary.AppendUvarint(e.sub, uint64(v))
 	}
-	e.msg.bytes(2, e.sub.buf)
+	e.msg.Bytes(2, e.sub)
 	if e.labelMsgs[r.labels] == nil {
 		e.labelMsgs[r.labels] = e.labelSet(&e.labels[r.labels])
 	}
-	e.msg.buf = append(e.msg.buf, e.labelMsgs[r.labels]...)
+	e.msg = append(e.msg, e.labelMsgs[r.labels]...)
 	if timed {
 		e.numLabel(&e.msg, LabelEnd, r.end, nanoseconds)
 	}
-	e.out.message(fieldSample, e.msg.buf)
+	e.out.message(fieldSample, e.msg)
 }
 
 func (e *encoder) labelSet(l *labelSet) []byte {
-	var m message
+	var m protobuf.Message
 	e.numLabel(&m, LabelPID, int64(l.pid), "")
 	if l.tid != 0 {
 		e.numLabel(&m, LabelTID, int64(l.tid), "")
@@ -167,25 +181,25 @@ func (e *encoder) labelSet(l *labelSet) []byte {
 	}
 	e.label(&m, LabelTask, l.task)
 	EachLabel(l.labels, func(key, value string) { e.label(&m, key, value) })
-	return m.buf
+	return m
 }
 
 // label appends a Label: key 1, str 2; none for an empty value.
-func (e *encoder) label(to *message, key, value string) {
+func (e *encoder) label(to *protobuf.Message, key, value string) {
 	if value == "" {
 		return
 	}
-	e.sub.reset()
-	e.sub.int(1, e.strings.add(key))
-	e.sub.int(2, e.strings.add(value))
-	to.bytes(3, e.sub.buf)
+	e.sub = e.sub[:0]
+	e.sub.Int(1, e.strings.add(key))
+	e.sub.Int(2, e.strings.add(value))
+	to.Bytes(3, e.sub)
 }
 
 // numLabel appends a Label: key 1, num 3, num_unit 4.
-func (e *encoder) numLabel(to *message, key string, value int64, unit string) {
-	e.sub.reset()
-	e.sub.int(1, e.strings.add(key))
-	e.sub.int(3, value)
-	e.sub.int(4, e.strings.add(unit))
-	to.bytes(3, e.sub.buf)
+func (e *encoder) numLabel(to *protobuf.Message, key string, value int64, unit string) {
+	e.sub = e.sub[:0]
+	e.sub.Int(1, e.strings.add(key))
+	e.sub.Int(3, value)
+	e.sub.Int(4, e.strings.add(unit))
+	to.Bytes(3, e.sub)
 }

@@ -17,22 +17,22 @@ func (e *encoder) locations(r Resolver) {
 
 // location writes a Location: id 1, mapping_id 2, address 3, line 4.
 func (e *encoder) location(id uint64, l *location, r Resolver) {
-	e.msg.reset()
-	e.msg.uint(1, id)
+	e.msg = e.msg[:0]
+	e.msg.Uint(1, id)
 	if l.synthetic != 0 {
 		e.line(Frame{Name: e.names[l.synthetic-1]})
-		e.out.message(fieldLocation, e.msg.buf)
+		e.out.message(fieldLocation, e.msg)
 		return
 	}
-	e.msg.uint(2, uint64(l.module))
-	e.msg.uint(3, l.addr)
+	e.msg.Uint(2, uint64(l.module))
+	e.msg.Uint(3, l.addr)
 	if l.module != 0 {
 		e.mappings[l.module-1].used = true
 		for _, f := range e.functionsOf(int(id)-1, r) {
 			e.lineOf(l, f)
 		}
 	}
-	e.out.message(fieldLocation, e.msg.buf)
+	e.out.message(fieldLocation, e.msg)
 }
 
 // functionsOf returns the functions of a location: its description, its final names, or r's answer.
@@ -74,10 +74,10 @@ func (e *encoder) lineOf(l *location, f Frame) {
 
 // line appends a Line: function_id 1, line 2.
 func (e *encoder) line(f Frame) {
-	e.sub.reset()
-	e.sub.uint(1, e.function(f))
-	e.sub.int(2, int64(f.Line))
-	e.msg.bytes(4, e.sub.buf)
+	e.sub = e.sub[:0]
+	e.sub.Uint(1, e.function(f))
+	e.sub.Int(2, int64(f.Line))
+	e.msg.Bytes(4, e.sub)
 }
 
 func (e *encoder) function(f Frame) uint64 {
@@ -97,13 +97,13 @@ func (e *encoder) function(f Frame) uint64 {
 // writeFunctions writes Function messages: id 1, name 2, system_name 3, filename 4, start_line 5.
 func (e *encoder) writeFunctions() {
 	for i, f := range e.funcList {
-		e.msg.reset()
-		e.msg.uint(1, uint64(i)+1)
-		e.msg.int(2, e.strings.add(f.name))
-		e.msg.int(3, e.strings.add(f.system))
-		e.msg.int(4, e.strings.add(f.file))
-		e.msg.int(5, int64(f.start))
-		e.out.message(fieldFunction, e.msg.buf)
+		e.msg = e.msg[:0]
+		e.msg.Uint(1, uint64(i)+1)
+		e.msg.Int(2, e.strings.add(f.name))
+		e.msg.Int(3, e.strings.add(f.system))
+		e.msg.Int(4, e.strings.add(f.file))
+		e.msg.Int(5, int64(f.start))
+		e.out.message(fieldFunction, e.msg)
 	}
 }
 
@@ -124,16 +124,16 @@ func (e *encoder) writeMappings() {
 // unset, so that other tools look for names.
 func (e *encoder) mapping(i int) {
 	m, f := e.modules[i], e.mappings[i]
-	e.msg.reset()
-	e.msg.uint(1, uint64(i)+1)
-	e.msg.uint(2, m.Start)
-	e.msg.uint(3, m.End)
-	e.msg.uint(4, m.FileOffset)
-	e.msg.int(5, e.strings.add(m.Path))
-	e.msg.int(6, e.strings.add(m.BuildID))
-	e.msg.bool(7, f.functions)
-	e.msg.bool(8, f.files)
-	e.msg.bool(9, f.lines)
-	e.msg.bool(10, f.inlined)
-	e.out.message(fieldMapping, e.msg.buf)
+	e.msg = e.msg[:0]
+	e.msg.Uint(1, uint64(i)+1)
+	e.msg.Uint(2, m.Start)
+	e.msg.Uint(3, m.End)
+	e.msg.Uint(4, m.FileOffset)
+	e.msg.Int(5, e.strings.add(m.Path))
+	e.msg.Int(6, e.strings.add(m.BuildID))
+	e.msg.Bool(7, f.functions)
+	e.msg.Bool(8, f.files)
+	e.msg.Bool(9, f.lines)
+	e.msg.Bool(10, f.inlined)
+	e.out.message(fieldMapping, e.msg)
 }

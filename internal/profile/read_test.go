@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/google/pprof/profile"
+
+	"prywalk/internal/protobuf"
 )
 
 func written(tb testing.TB) []byte {
@@ -89,9 +91,9 @@ func TestWrongFilesAreNamed(t *testing.T) {
 
 // manyLabels is a sample with too many labels.
 func manyLabels() []byte {
-	var m message
-	m.bytes(fieldSample, bytes.Repeat([]byte{0x1a, 0}, maxMessages+2))
-	return m.buf
+	var m protobuf.Message
+	m.Bytes(fieldSample, bytes.Repeat([]byte{0x1a, 0}, maxMessages+2))
+	return m
 }
 
 func FuzzRead(f *testing.F) {

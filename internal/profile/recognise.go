@@ -4,8 +4,10 @@ package profile
 
 import (
 	"bytes"
-	"encoding/binary"
+	"errors"
 	"fmt"
+
+	"prywalk/internal/protobuf"
 )
 
 var otherFormats = []struct{ magic, what string }{
@@ -40,14 +42,14 @@ func isProfile(data []byte) bool {
 func scan(data []byte) (bool, error) {
 	c := counter{left: maxMessages}
 	for first := true; len(data) > 0; first = false {
-		field, body, rest, state := splitField(data)
+		f, rest, err := protobuf.Next(data)
 		switch {
-		case state == fieldCut && !first: // after good fields
+		case errors.Is(err, protobuf.ErrCut) && !first: // after good fields
 			return false, ErrTruncated
-		case state != fieldWhole || field > fieldDocURL:
+		case err != nil || f.Number < 1 || f.Number > fieldDocURL || f.Wire != protobuf.Varint && f.Wire != protobuf.Bytes:
 			return false, nil
 		}
-		if c.count(field, body); c.left < 0 {
+		if c.count(f.Number, f.Body); c.left < 0 {
 			return false, ErrTooLarge
 		}
 		data = rest
@@ -64,39 +66,11 @@ func (c *counter) count(field int, body []byte) {
 		return
 	}
 	for len(body) > 0 && c.left >= 0 {
-		_, _, rest, state := splitField(body)
-		if state != fieldWhole {
+		_, rest, err := protobuf.Next(body)
+		if err != nil {
 			return // left to the decoder
 		}
 		c.left--
 		body = rest
 	}
-}
-
-const (
-	fieldWhole = iota
-	fieldCut   // longer than the data
-	fieldBad
-)
-
-func splitField(data []byte) (field int, body, rest []byte, state int) {
-	tag, n := binary.Uvarint(data)
-	if n <= 0 || tag>>3 == 0 || tag>>3 > 1<<29 {
-		return 0, nil, nil, fieldBad
-	}
-	data = data[n:]
-	v, n := binary.Uvarint(data)
-	if n <= 0 {
-		return 0, nil, nil, fieldBad
-	}
-	data = data[n:]
-	switch {
-	case tag&7 == wireVarint:
-		return int(tag >> 3), nil, data, fieldWhole
-	case tag&7 != wireBytes:
-		return 0, nil, nil, fieldBad
-	case v > uint64(len(data)):
-		return int(tag >> 3), nil, nil, fieldCut
-	}
-	return int(tag >> 3), data[:v], data[v:], fieldWhole
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"prywalk/internal/budget"
+	"prywalk/internal/protobuf"
 )
 
 // slimmer decodes with little memory. The pprof library makes a list and three maps per sample: 2 KB for 50 bytes
@@ -54,27 +55,26 @@ func decode(data []byte, c *cost, memory *budget.Account) (*profile.Profile, err
 }
 
 func (s *slimmer) takeApart(data []byte) []byte {
-	out := make([]byte, 0, len(data))
+	out := make(protobuf.Message, 0, len(data))
 	for len(data) > 0 {
-		f, rest, _ := nextField(data) // checked by costOf
+		f, rest, _ := protobuf.Next(data) // checked by costOf
 		data = rest
-		switch f.number {
+		switch f.Number {
 		case fieldString:
-			s.strings = append(s.strings, string(f.body))
+			s.strings = append(s.strings, string(f.Body))
 		case fieldSample:
-			s.samples = append(s.samples, f.body)
+			s.samples = append(s.samples, f.Body)
 			s.buf = s.buf[:0]
-			for body := f.body; len(body) > 0; {
-				g, rest, _ := nextField(body)
-				if body = rest; g.number != sampleLocations && g.number != sampleLabel {
-					s.buf = append(s.buf, g.raw...)
+			for body := f.Body; len(body) > 0; {
+				g, rest, _ := protobuf.Next(body)
+				if body = rest; g.Number != sampleLocations && g.Number != sampleLabel {
+					s.buf = append(s.buf, g.Raw...)
 				}
 			}
-			out = binary.AppendUvarint(out, fieldSample<<3|wireBytes)
-			out = append(binary.AppendUvarint(out, uint64(len(s.buf))), s.buf...)
+			out.Bytes(fieldSample, s.buf)
 			continue
 		}
-		out = append(out, f.raw...)
+		out = append(out, f.Raw...)
 	}
 	return out
 }
@@ -82,17 +82,17 @@ func (s *slimmer) takeApart(data []byte) []byte {
 func (s *slimmer) addStackAndLabels(sample *profile.Sample, body []byte) error {
 	ids, text, number := s.ids[:0], s.text[:0], s.number[:0]
 	for len(body) > 0 {
-		f, rest, _ := nextField(body)
+		f, rest, _ := protobuf.Next(body)
 		body = rest
 		switch {
-		case f.number == sampleLocations && f.wire == wireBytes:
-			ids = append(ids, f.body...)
-		case f.number == sampleLocations:
-			ids = binary.AppendUvarint(ids, f.value)
-		case f.number == sampleLabel && isText(f.body):
-			text = append(text, f.raw...)
-		case f.number == sampleLabel:
-			number = append(number, f.raw...)
+		case f.Number == sampleLocations && f.Wire == protobuf.Bytes:
+			ids = append(ids, f.Body...)
+		case f.Number == sampleLocations:
+			ids = binary.AppendUvarint(ids, f.Value)
+		case f.Number == sampleLabel && isText(f.Body):
+			text = append(text, f.Raw...)
+		case f.Number == sampleLabel:
+			number = append(number, f.Raw...)
 		}
 	}
 	s.ids, s.text, s.number = ids, text, number
@@ -135,20 +135,20 @@ type label struct{ key, text, number, unit uint64 }
 
 func readLabel(body []byte) (l label) {
 	for len(body) > 0 {
-		f, rest, ok := nextField(body)
-		if !ok {
+		f, rest, err := protobuf.Next(body)
+		if err != nil {
 			return label{key: ^uint64(0)}
 		}
 		body = rest
-		switch f.number {
+		switch f.Number {
 		case labelKey:
-			l.key = f.value
+			l.key = f.Value
 		case labelStr:
-			l.text = f.value
+			l.text = f.Value
 		case labelNum:
-			l.number = f.value
+			l.number = f.Value
 		case labelUnit:
-			l.unit = f.value
+			l.unit = f.Value
 		}
 	}
 	return l
@@ -174,16 +174,16 @@ func (s *slimmer) textLabels(sample *profile.Sample, list []byte) error {
 	}
 	m = map[string][]string{}
 	for rest := list; len(rest) > 0; {
-		f, more, _ := nextField(rest)
+		f, more, _ := protobuf.Next(rest)
 		rest = more
-		n := int64(textCost + len(f.raw))
+		n := int64(textCost + len(f.Raw))
 		if len(m)%8 == 0 {
 			n += labelCost
 		}
 		if err := s.memory.Take(n, "labels"); err != nil {
 			return err
 		}
-		l := readLabel(f.body)
+		l := readLabel(f.Body)
 		key, err := s.stringAt(l.key)
 		if err != nil {
 			return err
@@ -204,9 +204,9 @@ func (s *slimmer) numberLabels(sample *profile.Sample, list []byte) error {
 	var values map[string][]int64
 	s.buf = s.buf[:0] // keys and units, which select the shared map of units
 	for rest := list; len(rest) > 0; {
-		f, more, _ := nextField(rest)
+		f, more, _ := protobuf.Next(rest)
 		rest = more
-		l := readLabel(f.body)
+		l := readLabel(f.Body)
 		key, err := s.stringAt(l.key)
 		if err != nil {
 			return err

@@ -15,6 +15,7 @@ import (
 
 	"prywalk/internal/otlp"
 	rec "prywalk/internal/profile"
+	"prywalk/internal/protobuf"
 	"prywalk/internal/view"
 )
 
@@ -30,7 +31,7 @@ func OTLP(w io.Writer, p *profile.Profile, o view.Options) error {
 	e := &otlpEncoder{Data: d, tables: newTables(d.Take)}
 	out := d.Writer(w)
 	for _, r := range e.resources() {
-		var m otlp.Message
+		var m protobuf.Message
 		if m.Bytes(1, e.resource(r)); d.Err() != nil {
 			return d.Err()
 		}
@@ -40,7 +41,7 @@ func OTLP(w io.Writer, p *profile.Profile, o view.Options) error {
 		d.Give(e.taken)
 		e.taken = 0
 	}
-	var m otlp.Message
+	var m protobuf.Message
 	if m.Bytes(2, e.tables.Message()); d.Err() != nil {
 		return d.Err()
 	}
@@ -125,9 +126,9 @@ func (e *otlpEncoder) attributes(s *profile.Sample) []int64 {
 	return list
 }
 
-func (e *otlpEncoder) resource(r *otlpResource) (m otlp.Message) {
-	var about otlp.Message
-	attribute := func(key string, value any) { about.KeyValue(1, key, value) }
+func (e *otlpEncoder) resource(r *otlpResource) (m protobuf.Message) {
+	var about protobuf.Message
+	attribute := func(key string, value any) { about.Bytes(1, otlp.KeyValue(key, value)) }
 	service := "unknown_service" // the conventions' name for unnamed services
 	if r.comm != "" {
 		attribute("process.executable.name", r.comm)
@@ -138,7 +139,7 @@ func (e *otlpEncoder) resource(r *otlpResource) (m otlp.Message) {
 		attribute("process.pid", r.pid)
 	}
 	m.Bytes(1, about)
-	var scope, producer otlp.Message
+	var scope, producer protobuf.Message
 	producer.Bytes(1, []byte("prywalk"))
 	scope.Bytes(1, producer)
 	for i, t := range e.Profile.SampleType {
@@ -154,7 +155,7 @@ func (e *otlpEncoder) resource(r *otlpResource) (m otlp.Message) {
 }
 
 // profile returns the Profile message of a sample type, or nil.
-func (e *otlpEncoder) profile(r *otlpResource, value int, t *profile.ValueType) (m otlp.Message) {
+func (e *otlpEncoder) profile(r *otlpResource, value int, t *profile.ValueType) (m protobuf.Message) {
 	begin := max(e.Profile.TimeNanos, 0)
 	length := max(e.Profile.DurationNanos, 1)
 	m.Bytes(1, e.tables.ValueType(t.Type, t.Unit))

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package profile
+
+import (
+	"encoding/binary"
+	"io"
+
+	"prywalk/internal/printable"
+	"prywalk/internal/protobuf"
+)
+
+// stream writes top-level fields; err is sticky.
+type stream struct {
+	w    io.Writer
+	head protobuf.Message
+	err  error
+}
+
+func (s *stream) write(b []byte) {
+	if s.err == nil {
+		_, s.err = s.w.Write(b)
+	}
+}
+
+func (s *stream) message(field int, b []byte) {
+	s.head = s.head[:0]
+	s.head.Key(field, protobuf.Bytes)
+	s.head = binary.AppendUvarint(s.head, uint64(len(b)))
+	s.write(s.head)
+	s.write(b)
+}
+
+func (s *stream) int(field int, v int64) {
+	var m protobuf.Message
+	m.Int(field, v)
+	s.write(m)
+}
+
+// stringTable numbers strings; 0 is "". Other readers refuse invalid UTF-8: it is escaped.
+type stringTable struct {
+	list  []string
+	index map[string]int64
+}
+
+func newStringTable() stringTable {
+	return stringTable{list: []string{""}, index: map[string]int64{"": 0}}
+}
+
+func (t *stringTable) add(s string) int64 {
+	i, ok := t.index[s]
+	if !ok {
+		i = int64(len(t.list))
+		t.list = append(t.list, printable.UTF8(s))
+		t.index[s] = i
+	}
+	return i
+}
