@@ -136,7 +136,7 @@ func (e *explainer) explain(th *threadAccount, s *observe.RawSample, id sample.S
 	}
 	p := th.proc
 	sl := waits.Sleeper{
-		State: s.State.Letter()[0], Wait: s.WaitReason(), Args: s.Call.Args, InCall: true, Near: s.FutexWord(),
+		State: s.State.Letter()[0], Wait: s.WaitReason(), Args: s.Call.Args, InCall: true, Memory: s.FutexWord(),
 	}
 	if sl.Wait == "futex" {
 		sl.Stack = e.innermost(p, s, id)

@@ -46,9 +46,9 @@ func (x *explainer) explainCore(d *Thread, c *core.Core, th *core.Thread) {
 		var b [waits.CopySize]byte
 		from := addr - waits.CopyBefore
 		if n := x.read(from, b[:]); n > 0 {
-			sl.Near = waits.WordCopy{Addr: from, Bytes: b[:n]}
+			sl.Memory = waits.WordCopy{Addr: from, Bytes: b[:n]}
 		} else if n := x.read(addr, b[:]); n > 0 { // first in its mapping
-			sl.Near = waits.WordCopy{Addr: addr, Bytes: b[:n]}
+			sl.Memory = waits.WordCopy{Addr: addr, Bytes: b[:n]}
 		}
 	}
 	x.describe(d, sl)

@@ -66,7 +66,7 @@ func (x *explainer) explain(d *Thread, s *observe.RawSample) {
 	}
 	sl := &waits.Sleeper{
 		State: s.State.Letter()[0], Wait: s.WaitReason(), Args: s.Call.Args, InCall: s.Call.Nr >= 0,
-		Near: copyOf(s.FutexWord()),
+		Memory: copyOf(s.FutexWord()),
 	}
 	if x.clock {
 		sl.At = s.At

@@ -150,7 +150,7 @@ func (l *lockExam) sampleWithLock(lock *Lock, tid int) (now waits.Wait, d *Threa
 	}
 	memory := newWithLockMemory(observe.TaskStacks(of.target))
 	if of == ofWaiter { // the lock has the same address
-		memory.Addr = sl.Near.Addr
+		memory.Addr = sl.Memory.Addr
 	}
 	s := l.sample(of, tid, memory, observe.ModeNoReuse)
 	if s == nil {
@@ -161,8 +161,8 @@ func (l *lockExam) sampleWithLock(lock *Lock, tid int) (now waits.Wait, d *Threa
 	t := describeThread(of.target, w, tid, s)
 	of.explain.explain(&t, s)
 	if of == ofWaiter {
-		if near := memory.copyIn(s); len(near.Bytes) > 0 {
-			if now = l.lockIn(sl, of, near); isSame(&now, lock) {
+		if mem := memory.copyIn(s); len(mem.Bytes) > 0 {
+			if now = l.lockIn(sl, of, mem); isSame(&now, lock) {
 				return now, &t
 			}
 		}
@@ -195,9 +195,9 @@ func (l *lockExam) readLock(lock *Lock) waits.Wait {
 		if sl == nil {
 			continue
 		}
-		near := waits.WordCopy{Addr: sl.Near.Addr, Bytes: make([]byte, waits.CopySize)}
-		near.Bytes = near.Bytes[:of.explain.read(near.Addr, near.Bytes)]
-		if now := l.lockIn(sl, of, near); isSame(&now, lock) {
+		mem := waits.WordCopy{Addr: sl.Memory.Addr, Bytes: make([]byte, waits.CopySize)}
+		mem.Bytes = mem.Bytes[:of.explain.read(mem.Addr, mem.Bytes)]
+		if now := l.lockIn(sl, of, mem); isSame(&now, lock) {
 			return now
 		}
 	}
@@ -211,9 +211,9 @@ func isSame(now *waits.Wait, lock *Lock) bool {
 }
 
 // lockIn gives the lock that sl waits for, by a copy of its memory.
-func (l *lockExam) lockIn(sl *waits.Sleeper, of *examined, near waits.WordCopy) waits.Wait {
+func (l *lockExam) lockIn(sl *waits.Sleeper, of *examined, mem waits.WordCopy) waits.Wait {
 	now := *sl
-	now.Near = near
+	now.Memory = mem
 	w := waits.Describe(&now)
 	if w.Resolve(of.explain.threads); w.Owner != 0 {
 		w.OwnerName = of.explain.name(w.Owner)

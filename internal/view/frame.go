@@ -12,13 +12,15 @@ import (
 	"prywalk/internal/tabular"
 )
 
-// Frame is an entry of a stack, as reports distinguish them.
+// Frame is an entry of a stack. Equal frames (==) are one row of a report: [Stacks.Number] gives them one number.
 type Frame struct {
 	Name   string
 	Module string // base name of the file, for managed code the package; "" if synthetic or unknown
 	File   string // only with --lines, or for names that many files have
-	Line   int
-	// Script is set for named functions of scripts and functions compiled at run time.
+	Line   int    // only with --lines
+
+	// Script is set for named functions of scripts and functions compiled at run time, so that a script and a native
+	// library of one name are two rows.
 	Script bool
 	// Nameless is set for code without a function; Name is then its place.
 	Nameless bool

@@ -18,8 +18,8 @@ type Sleeper struct {
 	// Args are the call's arguments, if InCall.
 	Args   [6]uint64
 	InCall bool
-	// Near surrounds the futex word.
-	Near WordCopy
+	// Memory surrounds the futex word; the lock is in it.
+	Memory WordCopy
 	// Stack is the innermost functions, at most [MaxNames], with inlined calls, innermost first.
 	Stack []Name
 	// At is the time of the sample, CLOCK_MONOTONIC in ns; 0 if unknown.
@@ -82,7 +82,7 @@ func describeCall(s *Sleeper) Wait {
 				return w
 			}
 		}
-		return futex(a, s.Stack, &s.Near)
+		return futex(a, s.Stack, &s.Memory)
 	case "flock", "fcntl":
 		return Wait{Kind: FileLock, FD: fileOf(a[0]), class: fileLockClasses[s.Wait]}
 	case "wait4", "waitid":

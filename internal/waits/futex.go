@@ -17,16 +17,23 @@ const (
 	futexOwnerDied     = 0x40000000
 )
 
-// CopySize is the length of a [WordCopy] in bytes, CopyBefore how many are before the word: enough for each kind of
-// lock.
+// CopySize is the length of a [WordCopy] in bytes, CopyBefore how many are before the word.
 const (
 	CopySize   = 64
 	CopyBefore = 16
 )
 
-// WordCopy is the memory around a futex word, copied while the thread slept.
+// WordCopy is the memory around a futex word, copied while the thread slept:
+//
+//	Addr                    futex word              Addr+CopySize
+//	|      CopyBefore       |                       |
+//	            [musl mutex: kind −4 … word 0]
+//	                        [glibc mutex: word 0, owner 8, kind 16]
+//	         [glibc rwlock: readers −8 or −12 … writer 16 or 12]
+//
+// It is shorter, or begins at the word, where memory ends. The zero WordCopy holds nothing.
 type WordCopy struct {
-	Addr  uint64
+	Addr  uint64 // of Bytes[0]
 	Bytes []byte
 }
 
@@ -48,7 +55,7 @@ func FutexWord(args *[6]uint64) (addr uint64, ok bool) {
 	return 0, false
 }
 
-func futex(args *[6]uint64, stack []Name, near *WordCopy) Wait {
+func futex(args *[6]uint64, stack []Name, mem *WordCopy) Wait {
 	addr, ok := FutexWord(args)
 	if !ok {
 		return Wait{Kind: Other}
@@ -58,21 +65,21 @@ func futex(args *[6]uint64, stack []Name, near *WordCopy) Wait {
 	p := recognise(stack)
 	if op == futexLockPI || op == futexLockPI2 {
 		w.Kind = Mutex
-		w.ownerPI(near)
+		w.ownerPI(mem)
 		return w
 	}
 	if p.kind == Condition && !p.musl && op == futexWait && uint32(args[2]) == 2 {
 		p.kind = Mutex // woken, and retakes its mutex; musl's conditions wait on 2
 	}
 	if p.kind == None {
-		p = w.byShape(op, uint32(args[2]), near)
+		p = w.byShape(op, uint32(args[2]), mem)
 	}
 	if p.kind == None {
 		w.Why = "unknown kind of lock"
 		return w
 	}
 	w.Kind, w.Mode = p.kind, p.mode
-	w.setOwner(p, uint32(args[2]), near)
+	w.setOwner(p, uint32(args[2]), mem)
 	switch p.kind {
 	case Semaphore:
 		w.Type = lockOfCPython(stack)
@@ -83,41 +90,41 @@ func futex(args *[6]uint64, stack []Name, near *WordCopy) Wait {
 }
 
 // setOwner sets the owner of the primitive at w.Address, or why there is none. value is what the word was waited on.
-func (w *Wait) setOwner(p primitive, value uint32, near *WordCopy) {
+func (w *Wait) setOwner(p primitive, value uint32, mem *WordCopy) {
 	switch {
 	case p.kind == Join && !p.foreign:
 		w.inner = int(value & futexTIDMask)
 	case p.kind == Join && p.musl:
-		w.muslJoin(value, near)
+		w.muslJoin(value, mem)
 	case p.kind == Mutex && p.musl:
-		w.muslMutex(near)
+		w.muslMutex(mem)
 	case p.kind == RWLock && p.musl:
 		w.Why = "musl stores no owner of it"
 	case p.kind == Mutex && !p.foreign:
-		w.glibcMutex(near)
+		w.glibcMutex(mem)
 	case p.kind == RWLock && !p.foreign:
-		w.glibcRWLock(near)
+		w.glibcRWLock(mem)
 	default:
 		w.Why = p.why()
 	}
 }
 
 // byShape recognizes robust mutexes and ends of threads by their memory, where the inner functions have no names.
-func (w *Wait) byShape(op uint64, value uint32, near *WordCopy) primitive {
+func (w *Wait) byShape(op uint64, value uint32, mem *WordCopy) primitive {
 	addr := uint64(w.Address)
-	word, ok := near.u32(addr)
+	word, ok := mem.u32(addr)
 	if !ok || !w.shared || value == 0 {
 		return primitive{}
 	}
-	owner, ok1 := near.u32(addr + mutexOwner)
-	kind, ok2 := near.u32(addr + mutexKind)
+	owner, ok1 := mem.u32(addr + mutexOwner)
+	kind, ok2 := mem.u32(addr + mutexKind)
 	if ok1 && ok2 && op == futexWait && value&^futexTIDMask != 0 && kind&mutexRobust != 0 && knownMutex(kind) &&
 		owner != 0 && owner == word&futexTIDMask {
 		return primitive{kind: Mutex}
 	}
 	var ends [4]uint32
 	for i := range ends {
-		if ends[i], ok = near.u32(addr + 8 + 4*uint64(i)); !ok {
+		if ends[i], ok = mem.u32(addr + 8 + 4*uint64(i)); !ok {
 			return primitive{}
 		}
 	}

@@ -32,11 +32,11 @@ func knownMutex(kind uint32) bool {
 const noCopy = "its memory could not be read"
 
 // glibcMutex sets the owner of a glibc mutex at w.Address.
-func (w *Wait) glibcMutex(near *WordCopy) {
+func (w *Wait) glibcMutex(mem *WordCopy) {
 	addr := uint64(w.Address)
-	word, ok1 := near.u32(addr)
-	owner, ok2 := near.u32(addr + mutexOwner)
-	kind, ok3 := near.u32(addr + mutexKind)
+	word, ok1 := mem.u32(addr)
+	owner, ok2 := mem.u32(addr + mutexOwner)
+	kind, ok3 := mem.u32(addr + mutexKind)
 	if !ok1 || !ok2 || !ok3 {
 		w.Why = noCopy
 		return
@@ -84,14 +84,14 @@ func (w *Wait) held(word uint32) {
 }
 
 // ownerPI sets the owner of a priority-inheritance lock, whose word the kernel defines.
-func (w *Wait) ownerPI(near *WordCopy) {
-	word, ok := near.u32(uint64(w.Address))
+func (w *Wait) ownerPI(mem *WordCopy) {
+	word, ok := mem.u32(uint64(w.Address))
 	if !ok {
 		w.Why = noCopy
 		return
 	}
 	w.Type = "PI"
-	if kind, ok := near.u32(uint64(w.Address) + mutexKind); ok && knownMutex(kind) && kind&mutexPI != 0 {
+	if kind, ok := mem.u32(uint64(w.Address) + mutexKind); ok && knownMutex(kind) && kind&mutexPI != 0 {
 		w.Type = mutexTypes[kind&mutexType] + " PI"
 	}
 	w.held(word)
@@ -110,13 +110,13 @@ const (
 
 // glibcRWLock sets the owner of a glibc rwlock. w.Address is one of two futex words, told apart by alignment, and
 // becomes the lock's.
-func (w *Wait) glibcRWLock(near *WordCopy) {
+func (w *Wait) glibcRWLock(mem *WordCopy) {
 	base := uint64(w.Address) - rwPhaseWord
 	if w.Address%8 != 0 {
 		base = uint64(w.Address) - rwWritersWord
 	}
-	readers, ok1 := near.u32(base)
-	writer, ok2 := near.u32(base + rwWriter)
+	readers, ok1 := mem.u32(base)
+	writer, ok2 := mem.u32(base + rwWriter)
 	if !ok1 || !ok2 {
 		w.Why = noCopy
 		return
@@ -142,10 +142,10 @@ const (
 
 // muslMutex sets the owner of a musl mutex (src/internal/pthread_impl.h; pthread_mutex_timedlock.c). w.Address is its
 // second word, and becomes the mutex's.
-func (w *Wait) muslMutex(near *WordCopy) {
+func (w *Wait) muslMutex(mem *WordCopy) {
 	addr := uint64(w.Address)
-	word, ok1 := near.u32(addr)
-	kind, ok2 := near.u32(addr - 4)
+	word, ok1 := mem.u32(addr)
+	kind, ok2 := mem.u32(addr - 4)
 	switch {
 	case !ok1 || !ok2:
 		w.Why = noCopy
@@ -175,10 +175,10 @@ const (
 )
 
 // muslJoin sets the thread whose end is waited for.
-func (w *Wait) muslJoin(value uint32, near *WordCopy) {
+func (w *Wait) muslJoin(value uint32, mem *WordCopy) {
 	addr := uint64(w.Address)
-	state, ok1 := near.u32(addr)
-	tid, ok2 := near.u32(addr - muslTIDBefore)
+	state, ok1 := mem.u32(addr)
+	tid, ok2 := mem.u32(addr - muslTIDBefore)
 	if ok1 && ok2 && state == muslJoinable && value == muslJoinable {
 		w.inner = int(tid & futexTIDMask)
 	}

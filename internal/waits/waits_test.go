@@ -39,7 +39,7 @@ type futexCase struct {
 	op    uint64
 	value uint64
 	stack []Name
-	near  WordCopy
+	mem   WordCopy
 	kind  Kind
 	owner int
 	gone  int
@@ -105,7 +105,7 @@ func futexCases() []futexCase {
 func TestOwnersAreNamedOnlyWhereTheyAreProven(t *testing.T) {
 	threads := live{7: 107, 8: 108}
 	for _, c := range futexCases() {
-		s := &Sleeper{State: 'S', Wait: "futex", InCall: true, Stack: c.stack, Near: c.near,
+		s := &Sleeper{State: 'S', Wait: "futex", InCall: true, Stack: c.stack, Memory: c.mem,
 			Args: [6]uint64{word, c.op, c.value}}
 		w := Describe(s)
 		w.Resolve(threads)
@@ -118,10 +118,10 @@ func TestOwnersAreNamedOnlyWhereTheyAreProven(t *testing.T) {
 func TestAMutexOfMuslThatIsNoneHasAReasonOfItsOwn(t *testing.T) {
 	stack := []Name{{"__timedwait", "/lib/ld-musl-x86_64.so.1"}, {"pthread_mutex_lock", "/lib/ld-musl-x86_64.so.1"}}
 	for _, c := range []struct {
-		near WordCopy
-		why  string
+		mem WordCopy
+		why string
 	}{{words(word, 0, 0, 0, 0x1000, 0x80000007), "its memory is not a valid mutex of musl"}, {WordCopy{}, noCopy}} {
-		s := &Sleeper{State: 'S', Wait: "futex", InCall: true, Stack: stack, Near: c.near,
+		s := &Sleeper{State: 'S', Wait: "futex", InCall: true, Stack: stack, Memory: c.mem,
 			Args: [6]uint64{word, 128, 0x80000007}}
 		if w := Describe(s); w.Why != c.why || w.Kind != Mutex {
 			t.Errorf("%+v, want %q", w, c.why)
@@ -148,7 +148,7 @@ func TestRWLocksAreFoundByEitherOfTheirWords(t *testing.T) {
 		put(lock+24, c.writer)
 		s := &Sleeper{State: 'S', Wait: "futex", InCall: true, Stack: stack("__futex_abstimed_wait_common", "pthread_rwlock_"+
 			c.mode),
-			Near: c0, Args: [6]uint64{lock + c.word, 128 + 9 + 256, 3}}
+			Memory: c0, Args: [6]uint64{lock + c.word, 128 + 9 + 256, 3}}
 		w := Describe(s)
 		w.Resolve(live{7: 107})
 		if w.Kind != RWLock || w.Address != lock || w.Owner != c.owner || w.Readers != c.counted {
@@ -254,7 +254,7 @@ func FuzzOf(f *testing.F) {
 	f.Add("clock_nanosleep", uint64(0), uint64(1), uint64(8), "", make([]byte, 64))
 	f.Fuzz(func(_ *testing.T, wait string, a, b, c uint64, function string, memory []byte) {
 		s := &Sleeper{State: 'S', Wait: wait, InCall: true, Args: [6]uint64{a, b, c, a, b, c},
-			Near: WordCopy{a - CopyBefore, memory}, Stack: stack(function, "")}
+			Memory: WordCopy{a - CopyBefore, memory}, Stack: stack(function, "")}
 		w := Describe(s)
 		w.Resolve(live{7: 107})
 		w.ReadMore(s, func(_ uint64, buf []byte) int { return copy(buf, memory) })
