@@ -3,6 +3,7 @@
 package dump
 
 import (
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -111,11 +112,13 @@ func TestThreadsThatWaitForEachOtherAreNamedLast(t *testing.T) {
 		false: "\n2 app, 3 app waited for each other when they were read; --locks shows whether it is a deadlock\n",
 		true:  "",
 	} {
-		var b strings.Builder
 		p := &Process{PID: 1, Threads: []Thread{wait(2, 3, timed), wait(3, 2, false), wait(4, 2, false)}}
-		if err := Text(&b, p); err != nil || !strings.HasSuffix(b.String(), want) ||
-			strings.Contains(b.String(), "--locks") == timed {
-			t.Errorf("timed %v: %v\n%s", timed, err, b.String())
+		for form, write := range map[string]func(io.Writer, *Process) error{"text": Text, "merged": MergedText} {
+			var b strings.Builder
+			if err := write(&b, p); err != nil || !strings.HasSuffix(b.String(), want) ||
+				strings.Contains(b.String(), "--locks") == timed {
+				t.Errorf("%s, timed %v: %v\n%s", form, timed, err, b.String())
+			}
 		}
 	}
 }

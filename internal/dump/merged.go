@@ -31,10 +31,7 @@ func MergedText(w io.Writer, p *Process) error {
 		writeCommonWait(&b, group)
 		writeStack(&b, first, p.Native)
 	}
-	writeSchedulers(&b, schedule)
-	writeTasks(&b, p)
-	writeGoroutines(&b, p)
-	p.writeParked(&b)
+	p.writeBesidesThreads(&b, schedule)
 	_, err := io.WriteString(w, b.String())
 	return err
 }

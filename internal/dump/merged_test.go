@@ -4,6 +4,7 @@ package dump
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -107,4 +108,18 @@ func FuzzStemsLoseNoThread(f *testing.F) {
 			t.Errorf("%d threads", n)
 		}
 	})
+}
+
+func TestNamesWithAndWithoutANumberAreTwoGroups(t *testing.T) {
+	var threads []*Thread
+	for i, name := range []string{"a", "a1", "a", "a2"} {
+		threads = append(threads, &Thread{TID: 10 + i, Name: name})
+	}
+	var got []string
+	for _, s := range stems(threads) {
+		got = append(got, s.String())
+	}
+	if want := []string{"a (2): 10 12", "a1…2 (2): 11 13"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
 }

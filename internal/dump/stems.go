@@ -29,13 +29,18 @@ type stem struct {
 // stems groups threads by name without its last number, largest group first.
 func stems(threads []*Thread) []*stem {
 	var list []*stem
-	byName := map[[2]string]*stem{}
+	type key struct {
+		before, after string
+		numbered      bool
+	}
+	byName := map[key]*stem{}
 	for _, t := range threads {
 		before, number, after := split(t.shownName())
-		s := byName[[2]string{before, after}]
-		if s == nil || (number < 0) != (s.numbers == nil) {
+		k := key{before, after, number >= 0}
+		s := byName[k]
+		if s == nil {
 			s = &stem{before: before, after: after}
-			byName[[2]string{before, after}] = s
+			byName[k] = s
 			list = append(list, s)
 		}
 		s.tids = append(s.tids, t.TID)

@@ -25,19 +25,20 @@ func Text(w io.Writer, p *Process) error {
 		}
 		b.Reset()
 	}
-	writeSchedulers(&b, schedule)
-	writeTasks(&b, p)
-	writeGoroutines(&b, p)
-	p.writeParked(&b)
-	p.writeCycles(&b)
+	p.writeBesidesThreads(&b, schedule)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-func (p *Process) writeParked(b *strings.Builder) {
+// writeBesidesThreads writes what follows the threads' stacks. schedule are the threads asleep in Go's scheduler.
+func (p *Process) writeBesidesThreads(b *strings.Builder, schedule []string) {
+	writeSchedulers(b, schedule)
+	writeTasks(b, p)
+	writeGoroutines(b, p)
 	if p.Parked != "" {
 		printable.Fprintf(b, "\n%s\n", p.Parked)
 	}
+	p.writeCycles(b)
 }
 
 // writeCycles names threads that waited for each other. They were read one after the other, so that is no proof of a
