@@ -4,6 +4,7 @@ package waits
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -94,7 +95,7 @@ func describeCall(s *Sleeper) Wait {
 	case "nanosleep", "clock_nanosleep":
 		return Wait{Kind: Sleep, Timed: true}
 	case "pause", "rt_sigsuspend", "rt_sigtimedwait", "rt_sigtimedwait_time64":
-		return Wait{Kind: Signal}
+		return Wait{Kind: Signal, Timed: strings.HasPrefix(s.Wait, "rt_sigtimedwait") && a[2] != 0}
 	case "poll", "ppoll":
 		w := Wait{Kind: Descriptor, Timed: s.Wait == "poll" && int32(a[2]) >= 0 || s.Wait == "ppoll" && a[2] != 0}
 		if uint32(a[1]) == 0 { // no descriptors
@@ -108,7 +109,7 @@ func describeCall(s *Sleeper) Wait {
 		}
 		return w
 	case "semop", "semtimedop":
-		return Wait{Kind: Semaphore, Why: "of System V, stores no owner"}
+		return Wait{Kind: Semaphore, Why: "of System V, stores no owner", Timed: s.Wait == "semtimedop" && a[3] != 0}
 	case "msgrcv", "msgsnd":
 		return Wait{Kind: Queue}
 	case "sync", "syncfs":
@@ -121,6 +122,8 @@ func describeCall(s *Sleeper) Wait {
 			w.Timed = int32(a[3]) >= 0
 		case "epoll_pwait2":
 			w.Timed = a[3] != 0
+		case "mq_timedreceive", "mq_timedsend":
+			w.Timed = a[4] != 0
 		}
 		return w
 	}

@@ -24,6 +24,30 @@ func TestCallsWithoutDescriptorsAreSleeps(t *testing.T) {
 	}
 }
 
+func TestWaitsWithATimeoutSaySo(t *testing.T) {
+	const timeout = 0x7f0000001000
+	for _, c := range []struct {
+		call  string
+		args  [6]uint64
+		timed bool
+	}{
+		{"semop", [6]uint64{1, timeout, 1, timeout}, false},
+		{"semtimedop", [6]uint64{1, timeout, 1, 0}, false},
+		{"semtimedop", [6]uint64{1, timeout, 1, timeout}, true},
+		{"rt_sigtimedwait", [6]uint64{timeout, 0, 0, 8}, false},
+		{"rt_sigtimedwait", [6]uint64{timeout, 0, timeout, 8}, true},
+		{"mq_timedreceive", [6]uint64{3, timeout, 64, 0, 0}, false},
+		{"mq_timedreceive", [6]uint64{3, timeout, 64, 0, timeout}, true},
+		{"epoll_wait", [6]uint64{3, timeout, 1, 0xffffffff}, false},
+		{"epoll_wait", [6]uint64{3, timeout, 1, 100}, true},
+	} {
+		s := &Sleeper{State: 'S', Wait: c.call, Args: c.args, InCall: true}
+		if w := Describe(s); w.Timed != c.timed {
+			t.Errorf("%s%v: %+v, want timed %v", c.call, c.args, w, c.timed)
+		}
+	}
+}
+
 func TestUninterruptibleWaits(t *testing.T) {
 	const vfork, exec = "child until it calls exec or ends", 0x4111
 	for _, c := range []struct {

@@ -117,9 +117,6 @@ func (w *Wait) IsLock() bool {
 	return false
 }
 
-// Shared reports whether other processes may hold the lock.
-func (w *Wait) Shared() bool { return w.shared }
-
 // Thing names what is waited for, without owner: "mutex cache_mu", "rwlock 0x55d0c0ffee40".
 func (w *Wait) Thing() string {
 	name := string(w.Kind)
