@@ -162,8 +162,8 @@ func readFrom(r io.ReaderAt, size int64, memory *budget.Account) (p *profile.Pro
 	if err := rejectOtherFormats(data); err != nil {
 		return nil, err
 	}
-	if _, err := scan(data); err != nil {
-		return nil, err
+	if _, cut := scan(data); cut {
+		return nil, ErrTruncated
 	}
 	c := costOf(data)
 	if c.left < 0 {

@@ -34,43 +34,21 @@ func rejectOtherFormats(data []byte) error {
 
 // isProfile reports whether data is one protocol buffer; that may begin like one of others.
 func isProfile(data []byte) bool {
-	ok, err := scan(data)
-	return ok && err == nil
+	whole, _ := scan(data)
+	return whole
 }
 
-// scan reports whether the fields of a Profile fill the data exactly. Errors: ErrTooLarge, ErrTruncated.
-func scan(data []byte) (bool, error) {
-	c := counter{left: maxMessages}
+// scan reports whether the fields of a Profile fill the data exactly, or were cut off after good ones.
+func scan(data []byte) (whole, cut bool) {
 	for first := true; len(data) > 0; first = false {
 		f, rest, err := protobuf.Next(data)
 		switch {
-		case errors.Is(err, protobuf.ErrCut) && !first: // after good fields
-			return false, ErrTruncated
+		case errors.Is(err, protobuf.ErrCut):
+			return false, !first
 		case err != nil || f.Number < 1 || f.Number > fieldDocURL || f.Wire != protobuf.Varint && f.Wire != protobuf.Bytes:
-			return false, nil
-		}
-		if c.count(f.Number, f.Body); c.left < 0 {
-			return false, ErrTooLarge
+			return false, false
 		}
 		data = rest
 	}
-	return true, nil
-}
-
-// counter counts down the entries that a decoder makes.
-type counter struct{ left int }
-
-func (c *counter) count(field int, body []byte) {
-	c.left--
-	if field != fieldSample && field != fieldLocation {
-		return
-	}
-	for len(body) > 0 && c.left >= 0 {
-		_, rest, err := protobuf.Next(body)
-		if err != nil {
-			return // left to the decoder
-		}
-		c.left--
-		body = rest
-	}
+	return true, false
 }

@@ -95,15 +95,10 @@ const (
 	unitSplitType = 6
 )
 
-// Languages (§7.12, table 7.17).
-const (
-	langCPlusPlus = 0x04
-	langRust      = 0x1c
-)
-
+// isCPlusPlus and isC know the languages of all versions of the standards (§7.12, table 7.17).
 func isCPlusPlus(lang uint64) bool {
 	switch lang {
-	case langCPlusPlus, 0x1a, 0x21, 0x2b, 0x3a:
+	case 0x04, 0x1a, 0x21, 0x2b, 0x3a:
 		return true
 	}
 	return false
