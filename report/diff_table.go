@@ -14,6 +14,7 @@ import (
 	"prywalk/internal/printable"
 	"prywalk/internal/schema"
 	"prywalk/internal/tabular"
+	"prywalk/internal/view"
 )
 
 // Table writes the functions that became slower and faster: sure and untested changes, or all with [DiffOptions].All.
@@ -95,7 +96,7 @@ func (x *Difference) parts() (slower, faster, around []*Change) {
 	}
 	slices.Reverse(faster)
 	slices.SortStableFunc(around, func(a, b *Change) int {
-		return int(math.Copysign(1, math.Abs(b.Total.Delta())-math.Abs(a.Total.Delta())))
+		return cmp.Compare(math.Abs(b.Total.Delta()), math.Abs(a.Total.Delta()))
 	})
 	return slower, faster, around
 }
@@ -111,12 +112,12 @@ func (x *Difference) writeSection(out *printable.Writer, title string, list []*C
 	for i, h := range heads {
 		cells[i] = []string{h}
 	}
-	name, module := len(x.nameHead()), 0
+	var frames []*view.Frame
 	for _, c := range shown {
 		for i, s := range x.cells(c, total) {
 			cells[i] = append(cells[i], s)
 		}
-		name, module = max(name, tabular.PrintedWidth(c.frame.Shown())), max(module, tabular.PrintedWidth(c.Module))
+		frames = append(frames, &c.frame)
 	}
 	for i := range cells {
 		cells[i] = tabular.Right(cells[i], len("change"))
@@ -128,17 +129,9 @@ func (x *Difference) writeSection(out *printable.Writer, title string, list []*C
 		}
 		return strings.Join(parts, " ") + "  "
 	}
-	wide := tabular.Fit(tableWidth(&x.opts.Options), tabular.PrintedWidth(line(0)), name, max(module, len("module")))
-	head := line(0) + x.nameHead()
-	if wide.Module > 0 {
-		head = line(0) + tabular.Pad(x.nameHead(), wide.Name) + "  module"
-	}
-	out.Printf("%s\n", x.new.color(dim, head))
-	for i, c := range shown {
-		name := c.frame.Fitted(wide.Name)
-		if c.Module != "" && wide.Module > 0 {
-			name = tabular.Pad(name, wide.Name) + "  " + tabular.ShortModule(printable.String(c.Module), wide.Module)
-		}
+	head, names := x.new.nameColumns(tabular.PrintedWidth(line(0)), frames)
+	out.Printf("%s\n", x.new.color(dim, line(0)+head))
+	for i, name := range names {
 		out.Printf("%s%s\n", line(i+1), name)
 	}
 	if rest := len(list) - len(shown); rest > 0 {
@@ -160,10 +153,6 @@ func (x *Difference) cells(c *Change, total bool) []string {
 		x.format(c.Self.Old), x.format(c.Self.New), x.signed(c.Self.Delta()),
 		x.format(c.Total.Old), x.format(c.Total.New), x.signed(c.Total.Delta()), margin,
 	}
-}
-
-func (x *Difference) nameHead() string {
-	return fmt.Sprintf("function (%s)", printable.String(x.valueName()))
 }
 
 type jsonFigure struct {

@@ -56,24 +56,14 @@ func (d *data) table(out *printable.Writer, samples []*profile.Sample, limit int
 		shown = d.withoutWaiting(rows, limit)
 	}
 	heads, figures := d.figures(shown)
-	name, module := len(d.columnName()), 0
+	var frames []*view.Frame
 	for _, r := range shown {
-		f := &d.Frames[r.Frame]
-		name, module = max(name, tabular.PrintedWidth(f.Shown())), max(module, tabular.PrintedWidth(f.Module))
+		frames = append(frames, &d.Frames[r.Frame])
 	}
-	wide := tabular.Fit(tableWidth(&d.Options), len(indent)+tabular.PrintedWidth(heads), name, max(module, len("module")))
-	line := heads + d.columnName()
-	if wide.Module > 0 {
-		line = heads + tabular.Pad(d.columnName(), wide.Name) + "  module"
-	}
-	out.Printf("%s%s\n", indent, d.color(dim, line))
+	head, names := d.nameColumns(len(indent)+tabular.PrintedWidth(heads), frames)
+	out.Printf("%s%s\n", indent, d.color(dim, heads+head))
 	for i, r := range shown {
-		f := &d.Frames[r.Frame]
-		name := f.Fitted(wide.Name)
-		if f.Module != "" && wide.Module > 0 {
-			name = tabular.Pad(name, wide.Name) + "  " + tabular.ShortModule(printable.String(f.Module), wide.Module)
-		}
-		out.Printf("%s%s%s%s\n", indent, d.markLarge(figures[i][0], r.Self), figures[i][1], name)
+		out.Printf("%s%s%s%s\n", indent, d.markLarge(figures[i][0], r.Self), figures[i][1], names[i])
 	}
 	if rest := len(rows) - len(shown); rest > 0 {
 		out.Printf("%s%s\n", indent, d.color(dim, "… "+tabular.Plural(int64(rest), "more function")))
@@ -131,8 +121,26 @@ func (d *data) figures(rows []view.Row) (heads string, figures [][2]string) {
 	return heads, figures
 }
 
-func (d *data) columnName() string {
-	return fmt.Sprintf("function (%s)", printable.String(d.Profile.SampleType[d.Value].Type))
+// nameColumns returns head and cells of a table's last columns: function, and module if there is room beside the used
+// columns.
+func (d *data) nameColumns(used int, frames []*view.Frame) (head string, cells []string) {
+	head = fmt.Sprintf("function (%s)", printable.String(d.Profile.SampleType[d.Value].Type))
+	name, module := len(head), len("module")
+	for _, f := range frames {
+		name, module = max(name, tabular.PrintedWidth(f.Shown())), max(module, tabular.PrintedWidth(f.Module))
+	}
+	wide := tabular.Fit(tableWidth(&d.Options), used, name, module)
+	if wide.Module > 0 {
+		head = tabular.Pad(head, wide.Name) + "  module"
+	}
+	for _, f := range frames {
+		cell := f.Fitted(wide.Name)
+		if f.Module != "" && wide.Module > 0 {
+			cell = tabular.Pad(cell, wide.Name) + "  " + tabular.ShortModule(printable.String(f.Module), wide.Module)
+		}
+		cells = append(cells, cell)
+	}
+	return head, cells
 }
 
 func (d *data) markLarge(s string, v int64) printable.Raw {

@@ -49,26 +49,16 @@ func (d *data) waitGroups(out *printable.Writer) {
 
 func (d *data) waitStack(out *printable.Writer, g *view.Group) {
 	stack, value, of := d.Commonest(g.Samples)
-	name, module := 0, len("module")
 	shown := stack[:min(len(stack), waitFrames)]
-	for _, f := range shown {
-		name = max(name, tabular.PrintedWidth(d.Frames[f].Shown()))
-		module = max(module, tabular.PrintedWidth(d.Frames[f].Module))
-	}
-	name = max(name, len(d.columnName()))
-	wide := tabular.Fit(d.Options.Width, 4, name, module)
-	head := d.columnName()
-	if wide.Module > 0 {
-		head = tabular.Pad(head, wide.Name) + "  module"
-	}
-	out.Printf("    %s\n", d.color(dim, head))
+	var frames []*view.Frame
 	for _, n := range shown {
-		f := &d.Frames[n]
-		text := tabular.Shorten(printable.String(f.Shown()), wide.Name)
-		if f.Module != "" && wide.Module > 0 {
-			text = tabular.Pad(text, wide.Name) + "  " + tabular.ShortModule(printable.String(f.Module), wide.Module)
-		}
-		out.Printf("    %s\n", text)
+		frames = append(frames, &d.Frames[n])
+	}
+	const indent = "    "
+	head, names := d.nameColumns(len(indent), frames)
+	out.Printf("%s%s\n", indent, d.color(dim, head))
+	for _, name := range names {
+		out.Printf("%s%s\n", indent, name)
 	}
 	rest := ""
 	if n := len(stack) - len(shown); n > 0 {

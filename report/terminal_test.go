@@ -253,6 +253,29 @@ func TestWaitsShowTheProgramsFunctionFirst(t *testing.T) {
 	}
 }
 
+// TestStacksOfWaitsHaveTheWidthOfTables: 100 columns in a pipe, none with whole names.
+func TestStacksOfWaitsHaveTheWidthOfTables(t *testing.T) {
+	const name = "dbserver::engine::update_"
+	long := strings.Repeat("dbserver::engine::", 8) + "update"
+	p := wideFixture(t)
+	for _, f := range p.Function {
+		if strings.HasPrefix(f.Name, name) || strings.Contains(f.Name, "update_cache") {
+			f.Name = long
+		}
+	}
+	for _, c := range []struct {
+		o     Options
+		whole bool
+	}{{Options{}, false}, {Options{Width: 80}, false}, {Options{FullNames: true}, true},
+		{Options{Width: 80, FullNames: true}, true}} {
+		c.o.By = "wait"
+		_, futex, _ := strings.Cut(render(t, Table, p, c.o), "futex (1 thread)")
+		if strings.Contains(futex, long) != c.whole || !strings.Contains(futex, "update") {
+			t.Errorf("%+v: whole %v is wanted:\n%s", c.o, c.whole, futex)
+		}
+	}
+}
+
 func TestBlockedIsWhatWallHasBeyondTheOthers(t *testing.T) {
 	p := fixture(t)
 	got := render(t, Table, p, Options{Value: "blocked"})
