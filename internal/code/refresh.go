@@ -35,14 +35,14 @@ func (p *Process) Refresh() (changed bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	generated := p.runtimes.changed()
+	generated := p.runtimes.found.changed()
 	rewritten := p.jit.refresh() || generated
 	if rewritten {
 		p.runtimes.code.Forget()
 		p.space.Forget()
 	}
 	if slices.EqualFunc(next, p.code, func(a, b mapped) bool { return a.at == b.at }) {
-		if p.runtimes.retry() {
+		if p.runtimes.found.retry(&p.runtimes.host) {
 			p.space.Forget()
 			rewritten = true
 		}
@@ -58,7 +58,7 @@ func (p *Process) Refresh() (changed bool, err error) {
 }
 
 func (p *Process) resetAfterExec() error {
-	p.runtimes.reset()
+	p.runtimes.found = foundSystems{}
 	return p.AfterExec()
 }
 
@@ -230,7 +230,8 @@ func (p *Process) FirstStackEnd() uint64 {
 // Forget drops cached rules and analysed instructions, also of shared files. For measurements.
 func (p *Process) Forget() {
 	p.space.Forget()
-	p.runtimes.forget()
+	p.runtimes.code.Forget()
+	p.runtimes.found.forget()
 	for i := range p.code {
 		if img := p.code[i].at.Image; img != nil {
 			img.forget()

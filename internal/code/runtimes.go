@@ -116,17 +116,6 @@ func (r *Runtimes) Labels(regs *frames.Regs, mem frames.Memory) map[string]strin
 	return nil
 }
 
-func (r *Runtimes) changed() bool { return r.found.changed() }
-
-func (r *Runtimes) retry() bool { return r.found.retry(&r.host) }
-
-func (r *Runtimes) reset() { r.found = foundSystems{} }
-
-func (r *Runtimes) forget() {
-	r.code.Forget()
-	r.found.forget()
-}
-
 type jitFuncs struct {
 	found    *foundSystems
 	fallback *FuncBounds

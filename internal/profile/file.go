@@ -15,10 +15,6 @@ import (
 	"prywalk/internal/outfile"
 )
 
-// Replaceable reports whether path is or will be a regular file. Other files, such as pipes, take one profile,
-// without checkpoints.
-func Replaceable(path string) bool { return outfile.Replaceable(path) }
-
 // WriteFile writes to path; "-" is standard output. A regular file is replaced atomically, with mode 0600.
 func (b *Builder) WriteFile(path string, r Resolver) error {
 	return writeFile(path, " with -o", func(w io.Writer) error { return b.Write(w, r) })

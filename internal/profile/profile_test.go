@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/google/pprof/profile"
+
+	"prywalk/internal/outfile"
 )
 
 var (
@@ -268,7 +270,7 @@ func TestPipeTakesTheProfile(t *testing.T) {
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	equal(t, "replaceable", Replaceable(path), false)
+	equal(t, "replaceable", outfile.Replaceable(path), false)
 	got := make(chan error)
 	go func() {
 		_, err := ReadFile(path)

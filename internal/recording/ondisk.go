@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"prywalk/internal/profile"
+	"prywalk/internal/outfile"
 )
 
 // onDisk is the state of the written file. It is safe for concurrent use.
@@ -42,7 +42,7 @@ func (d *onDisk) String() string {
 	case !d.at.IsZero():
 		return fmt.Sprintf("%s has the recording until %s, %s ago; the rest is lost",
 			d.path, d.at.Format(time.TimeOnly), time.Since(d.at).Round(100*time.Millisecond))
-	case d.path == "" || !profile.Replaceable(d.path):
+	case d.path == "" || !outfile.Replaceable(d.path):
 		return "the recording was not finished"
 	}
 	if _, err := os.Lstat(d.path); err == nil {

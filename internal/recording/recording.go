@@ -18,6 +18,7 @@ import (
 	"prywalk/internal/code"
 	"prywalk/internal/console"
 	"prywalk/internal/observe"
+	"prywalk/internal/outfile"
 	"prywalk/internal/process"
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
@@ -137,7 +138,7 @@ func (r *recording) prepare(procs []*code.Process) {
 	r.names.ReadInSteps()
 	r.opts.Checkpoint = r.checkpoint
 	r.opts.JITFuncs = r.names.JITFuncs
-	if r.output.path == "" || profile.Replaceable(r.output.path) {
+	if r.output.path == "" || outfile.Replaceable(r.output.path) {
 		r.opts.CheckpointEvery = checkpointEvery
 	}
 	r.sampler = sampler.New(r.opts, r.builder, r.images, procs)

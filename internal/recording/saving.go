@@ -35,7 +35,7 @@ func (r *recording) checkpoint(between func()) {
 		r.names.DropUnused()
 		return
 	}
-	if !profile.Replaceable(r.output.path) {
+	if !outfile.Replaceable(r.output.path) {
 		return
 	}
 	r.builder.SetBetween(between)
@@ -56,7 +56,7 @@ func (r *recording) checkpoint(between func()) {
 
 // save writes the recording so far, and keeps an earlier run's file.
 func (r *recording) save(whole bool) error {
-	if r.output.keepOld && profile.Replaceable(r.output.path) {
+	if r.output.keepOld && outfile.Replaceable(r.output.path) {
 		if err := profile.KeepOld(r.output.path); err != nil {
 			console.Fail("%v", err)
 		}
