@@ -15,7 +15,6 @@ func (d *data) color(code, s string) printable.Raw {
 	return d.paint(code, printable.Raw(printable.String(s)))
 }
 
-// paint colours printable text.
 func (d *data) paint(code string, s printable.Raw) printable.Raw {
 	if d.Options.Color {
 		s = printable.Raw(code) + s + plain

@@ -54,7 +54,6 @@ func (x *Difference) HTML(w io.Writer) error {
 	return d.writePage(w, page)
 }
 
-// factor converts old values to the new scale.
 func (x *Difference) factor() float64 { return x.scale[0] / x.scale[1] }
 
 func (x *Difference) facts() (f [][2]string) {

@@ -46,7 +46,6 @@ func (x *Difference) scaleOf(d *data) float64 {
 	return 1
 }
 
-// compareRuns replaces the figures' errors by the spread between runs.
 func (x *Difference) compareRuns() {
 	if x.runs[0] == nil {
 		return

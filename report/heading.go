@@ -131,7 +131,6 @@ func (d *data) taskHint() string {
 	return "not counted: " + strings.Join(parts, "; ") + " (--native counts both)"
 }
 
-// accountLines divides an account into lines.
 func accountLines(comment string) (lines []string) {
 	text, own := strings.CutPrefix(comment, "prywalk: ")
 	if !own {

@@ -21,7 +21,6 @@ func (l *Locks) graph() map[int]int {
 	return g
 }
 
-// possibleCycles gives the cycles with likely owners.
 func (l *Locks) possibleCycles() (out [][]int) {
 	g := l.graph()
 	likely := map[int]bool{}

@@ -65,7 +65,6 @@ type goroutineReader struct {
 	mem           callstack.TaskMemory
 }
 
-// stack gives a goroutine's stack as that of a thread.
 func (g *Goroutine) stack() *Thread {
 	return &Thread{Frames: g.Frames, Complete: g.Complete, StopReason: g.StopReason}
 }

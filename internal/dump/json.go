@@ -48,7 +48,6 @@ func (j *jsonWriter) around(object any, list string) (before, after []byte) {
 	return before, after
 }
 
-// list writes a field with n elements.
 func (j *jsonWriter) list(name string, n int, write func(i int)) {
 	j.Text(`"` + name + `":[`)
 	for i := 0; i < n && j.Err() == nil; i++ {

@@ -12,7 +12,6 @@ type LikelyOwner struct {
 	Evidence string `json:"evidence"`
 }
 
-// addLikelyOwners finds the threads with a frame inside of a lock's block.
 func (l *Locks) addLikelyOwners() {
 	for i := range l.Locks {
 		m := &l.Locks[i]

@@ -156,7 +156,6 @@ func (l *Locks) collect() {
 	})
 }
 
-// blocked gives the waiters that are not idle.
 func (m *Lock) blocked() []int {
 	if m.Idle != "" {
 		return nil

@@ -192,7 +192,6 @@ func (l *Locks) writeLikelyOwner(b *strings.Builder, m *Lock, o *LikelyOwner) {
 	}
 }
 
-// inCycle reports whether a cycle's text has the thread.
 func (l *Locks) inCycle(tid int) bool {
 	in := func(cycle []int) bool { return slices.Contains(cycle, tid) }
 	return slices.ContainsFunc(l.Deadlocks, in) || slices.ContainsFunc(l.Possible, in)

@@ -11,7 +11,6 @@ import (
 	"prywalk/internal/waits"
 )
 
-// writePlaces writes in which functions threads wait.
 func (l *Locks) writePlaces(b *strings.Builder, tids []int) {
 	var places []string
 	for _, tid := range tids {

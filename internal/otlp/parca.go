@@ -22,7 +22,6 @@ func (e edit) apply(m []byte) (out protobuf.Message, err error) {
 	return out, err
 }
 
-// within edits a field that is a message.
 func within(e edit) func(protobuf.Field, *protobuf.Message) error {
 	return func(f protobuf.Field, out *protobuf.Message) error {
 		if f.Wire != protobuf.Bytes {

@@ -69,7 +69,6 @@ func (w *rewriter) message(m []byte, indices refs) (out protobuf.Message) {
 	return out
 }
 
-// entry returns the new index of an entry.
 func (w *rewriter) entry(table int, i uint64) int64 {
 	if i == 0 || w.err != nil {
 		return 0

@@ -23,7 +23,6 @@ type part struct {
 	sample                   []byte
 }
 
-// source is a decoded message.
 type source struct {
 	resources []sourceResource
 	tables    [tableStacks + 1][][]byte
@@ -138,7 +137,6 @@ func (s *source) resource(m []byte) error {
 	return err
 }
 
-// dividePoints makes two samples of the only one.
 func (s *source) dividePoints() error {
 	one := s.parts[0]
 	values, times, rest, err := points(one.sample)

@@ -68,7 +68,6 @@ func (j *journal) append(stack sample.StackID, iv *Interval) {
 	j.last = iv.End
 }
 
-// spillOldest spills the oldest chunk in memory if there are many.
 func (j *journal) spillOldest() {
 	if j.spill.enabled() && len(j.chunks)-j.spilled >= keepChunks {
 		j.spill.write(&j.chunks[j.spilled])

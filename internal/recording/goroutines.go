@@ -11,7 +11,6 @@ import (
 
 const mostGoPrograms = 16
 
-// countGoroutines counts waiting goroutines at the end, for the recording's comments.
 func (r *recording) countGoroutines() {
 	if r.endless || r.hung {
 		return

@@ -18,7 +18,6 @@ type backgroundResolver struct {
 	now     func() time.Time
 }
 
-// privateImage is the second image of a file.
 type privateImage struct {
 	image    *code.Image // nil: closed, or not readable
 	failed   bool        // could not be opened

@@ -20,7 +20,6 @@ import (
 	"prywalk/internal/sampler"
 )
 
-// output is the file of a recording.
 type output struct {
 	path     string    // "-": standard output; "": none
 	rotation *rotation // nil: one file
@@ -175,7 +174,6 @@ func (o *output) setPath(options *Options, pid int) {
 	o.disk.setPath(o.path)
 }
 
-// expandPID replaces %p only.
 func expandPID(path string, pid int) string {
 	return strings.NewReplacer("%p", strconv.Itoa(pid), "%t", "%t", "%%", "%").Replace(path)
 }

@@ -17,7 +17,6 @@ import (
 	"prywalk/internal/sampler"
 )
 
-// listening counts recordings that handle signals.
 var listening atomic.Int32
 
 // ObeyQuit lets SIGQUIT end prywalk without a dump of goroutines, while no recording handles it. An ignored SIGQUIT

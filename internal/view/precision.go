@@ -11,7 +11,6 @@ import (
 
 func (d *Selection) precision() tabular.Precision { return d.PrecisionOf(d.Value) }
 
-// counts returns the index of the sample counts.
 func (d *Selection) counts() (int, bool) {
 	i, ok := d.TypeIndex(rec.TypeSamples)
 	return i, ok && d.Profile.SampleType[i].Unit == "count"

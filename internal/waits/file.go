@@ -94,7 +94,6 @@ func (f *File) watchedText() string {
 	return text + ": " + strings.Join(list, ", ")
 }
 
-// maxShown bounds the peers, and the watched descriptors, of a text.
 const maxShown = 4
 
 func (f *File) short() string {

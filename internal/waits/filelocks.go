@@ -8,7 +8,6 @@ import (
 	"strings"
 )
 
-// fileLockClasses are the kernel's classes of the locks that a call waits for.
 var fileLockClasses = map[string][]string{"flock": {"FLOCK"}, "fcntl": {"POSIX", "OFDLCK"}}
 
 func (f *Files) setHolder(w *Wait) {

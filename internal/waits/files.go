@@ -116,7 +116,6 @@ func (f *Files) infoText(fd int) (text string) {
 	return text
 }
 
-// maxWatched bounds the listed descriptors of an epoll.
 const maxWatched = 256
 
 func (f *Files) addWatched(d *File) {

@@ -28,7 +28,6 @@ const (
 	IdleForever    = "forever"
 )
 
-// byCall are calls that are always idle.
 var byCall = map[string]string{
 	"epoll_wait": IdleLoop, "epoll_pwait": IdleLoop, "epoll_pwait2": IdleLoop,
 	"accept": IdleAccept, "accept4": IdleAccept,
@@ -40,7 +39,6 @@ var inLoops = map[string]bool{
 	"poll": true, "ppoll": true, "select": true, "pselect6": true, "io_uring_enter": true, "io_getevents": true,
 }
 
-// mayAwaitWork reports whether a wait of kind k can be for work.
 func mayAwaitWork(k Kind) bool {
 	return k == Condition || k == Semaphore || k == Park || k == Futex || k == None || k == ObjectWait
 }

@@ -13,7 +13,6 @@ const (
 	waitReceive = "chan receive"
 )
 
-// goroutineWaits are the possibly idle reasons.
 var goroutineWaits = map[string]bool{waitIO: true, waitSelect: true, waitNothing: true, waitReceive: true}
 
 // nextOnConnection are functions that read the next message of a connection, each with the callee that shows that it is
@@ -28,7 +27,6 @@ var nextOnConnection = map[string]string{
 	"google.golang.org/grpc/internal/transport.(*http2Client).reader":        "",
 }
 
-// nextWork are functions whose goroutines wait for work.
 var nextWork = map[string]bool{
 	"net/http.(*persistConn).writeLoop":                              true,
 	"net/http.(*http2serverConn).serve":                              true,

@@ -37,7 +37,6 @@ func (s *waitingStack) awaitsResult() bool {
 	return lock && !condition
 }
 
-// isLoop reports whether a function is named as a pool's loop.
 func isLoop(f *Frame) bool {
 	name, part := languages.Plain(f.Function), languages.Last(f.Function)
 	return pools.MatchString(name) && loops.MatchString(part) && !notLoops.MatchString(part)

@@ -4,7 +4,6 @@ package waits
 
 import "encoding/binary"
 
-// maxFDs bounds the descriptors of a poll or select.
 const maxFDs = 64
 
 // ReadMore sets the descriptors of poll and select, and the length of a sleep, from the call's memory. read copies

@@ -28,7 +28,6 @@ func knownMutex(kind uint32) bool {
 	return kind&^mutexAllFlags == 0
 }
 
-// noCopy is the reason for a lock that could not be read.
 const noCopy = "its memory could not be read"
 
 // glibcMutex sets the owner of a glibc mutex at w.Address.
@@ -174,7 +173,6 @@ const (
 	muslTIDBefore = 8
 )
 
-// muslJoin sets the thread whose end is waited for.
 func (w *Wait) muslJoin(value uint32, mem *WordCopy) {
 	addr := uint64(w.Address)
 	state, ok1 := mem.u32(addr)

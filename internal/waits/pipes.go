@@ -33,7 +33,6 @@ func (f *Files) addOtherEnd(d *File) {
 	}
 }
 
-// maxPipes bounds the known ends of pipes.
 const maxPipes = 1 << 16
 
 // pipes gives the ends of all observable pipes, by link text.

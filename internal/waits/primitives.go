@@ -13,7 +13,6 @@ type primitive struct {
 	maker   string // library for people
 }
 
-// why is the reason for a missing owner.
 func (p *primitive) why() string {
 	why := ""
 	switch p.kind {
