@@ -131,13 +131,7 @@ func (w *waiting) waiterIndex(s *profile.Sample) int {
 	}
 	i, known := w.waiters[&s.Location[0]]
 	if !known {
-		stack := waitStack(s)
-		i = waits.WaitingFunction(func(i int) (waits.Frame, bool) {
-			if i < len(stack) {
-				return stack[i], true
-			}
-			return waits.Frame{}, false
-		})
+		i = waits.WaitingFunction(waitStack(s).at)
 		w.waiters[&s.Location[0]] = i
 	}
 	return i
@@ -242,13 +236,7 @@ func (w *waiting) idle(s *profile.Sample) string {
 	}
 	rule, known := w.idleness[k]
 	if !known {
-		stack := waitStack(s)
-		rule = waits.Idle(wait, k.kind, func(i int) (waits.Frame, bool) {
-			if i < len(stack) {
-				return stack[i], true
-			}
-			return waits.Frame{}, false
-		})
+		rule = waits.Idle(wait, k.kind, waitStack(s).at)
 		w.idleness[k] = rule
 	}
 	return rule
@@ -260,8 +248,17 @@ type idleKey struct {
 	stack **profile.Location
 }
 
+type frameList []waits.Frame
+
+func (l frameList) at(i int) (waits.Frame, bool) {
+	if i < len(l) {
+		return l[i], true
+	}
+	return waits.Frame{}, false
+}
+
 // waitStack returns one function for each frame of [Stacks.Stack].
-func waitStack(s *profile.Sample) (out []waits.Frame) {
+func waitStack(s *profile.Sample) (out frameList) {
 	for _, l := range s.Location {
 		module := ""
 		if l.Mapping != nil {
