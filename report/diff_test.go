@@ -144,7 +144,6 @@ func TestOneLoadTwiceHardlyDiffers(t *testing.T) {
 // The test with one run a side takes samples as independent (binomial). Long phases that recur leave less to chance.
 // Threads in lockstep, and long phases in random order, are fewer draws than samples: most pairs of equal work differ.
 func TestSamplesThatDependOnEachOtherChangeTheErrorRate(t *testing.T) {
-	rng := rand.New(rand.NewPCG(5, 6))
 	addrs := []uint64{0x20, 0x30, 0x40, 0x50}
 	const ticks, pairs = 400, 200
 	for name, c := range map[string]struct {
@@ -158,6 +157,7 @@ func TestSamplesThatDependOnEachOtherChangeTheErrorRate(t *testing.T) {
 		"8 in lockstep":          {1, false, 8, 0.5, 1},
 		"phases in random order": {25, false, 1, 0.5, 1},
 	} {
+		rng := rand.New(rand.NewPCG(5, 6))
 		draw := func() *profile.Profile {
 			got, first := map[uint64]int64{}, rng.IntN(c.phase)
 			for begin := 0; begin < ticks; begin += c.phase {

@@ -129,3 +129,12 @@ func (b *Builder) SetBetween(f func()) {
 	defer b.mu.Unlock()
 	b.between = f
 }
+
+// InternLeaf numbers a stack with a synthetic innermost entry added, such as "[ran between ticks]".
+func (b *Builder) InternLeaf(id sample.StackID, leaf string) sample.StackID {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	t := &b.tables
+	t.key = append(t.appendLocs(t.key[:0], []Loc{{Synthetic: leaf}}), t.stackOfID(id)...)
+	return t.internKey()
+}

@@ -133,3 +133,14 @@ func (t *Stacks) Number(f Frame) int32 {
 	t.memory.Take(frameCost)
 	return IndexIn(&t.Frames, t.index, f)
 }
+
+// IndexIn returns the index of x in a list without duplicates, to which it appends a new x. index has all indices.
+func IndexIn[T comparable, N int | int32](list *[]T, index map[T]N, x T) N {
+	n, ok := index[x]
+	if !ok {
+		n = N(len(*list))
+		*list = append(*list, x)
+		index[x] = n
+	}
+	return n
+}
