@@ -20,8 +20,7 @@ const module = "prywalk"
 // order has the product's packages from the lowest to the highest. A package imports only from lines
 // before its own; packages on one line never import each other.
 var order = [][]string{
-	{"docs", "frames", "internal/wire", "internal/x86", "internal/sample", "internal/languages",
-		"internal/protobuf"},
+	{"docs", "frames", "internal/wire", "internal/x86", "internal/sample", "internal/languages", "internal/protobuf"},
 	{"internal/printable", "internal/budget", "internal/namehints", "internal/otlp"},
 	{"internal/outfile", "internal/safeopen", "internal/tabular", "internal/named", "internal/exit", "internal/refusal"},
 	{"report/options", "internal/openfiles", "internal/schema", "internal/attribute"},
