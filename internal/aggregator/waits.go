@@ -142,7 +142,7 @@ func (e *explainer) explain(th *threadAccount, s *observe.RawSample, id sample.S
 		sl.Stack = e.innermost(p, s, id)
 	}
 	if word, ok := waits.FutexWord(&sl.Args); ok && sl.Wait == "futex" && len(p.Target.Runtimes().Namers()) > 0 {
-		sl.Managed = func() (waits.Wait, bool) { return e.managedWait(th, s, word) }
+		sl.Managed = func() (waits.Wait, bool) { return e.managedWait(th, s, word, waits.FutexTimed(&sl.Args)) }
 	}
 	w := waits.Describe(&sl)
 	switch {
@@ -165,14 +165,14 @@ func (e *explainer) explain(th *threadAccount, s *observe.RawSample, id sample.S
 	return "", 0
 }
 
-func (e *explainer) managedWait(th *threadAccount, s *observe.RawSample, word uint64) (waits.Wait, bool) {
+func (e *explainer) managedWait(th *threadAccount, s *observe.RawSample, word uint64, timed bool) (waits.Wait, bool) {
 	p := th.proc
 	live := &callstack.Live{
 		Mem: p.Target.Read, PID: p.Target.PID, TID: th.TID, Runs: s.Sched.Runs, Counts: e.runs(),
 	}
 	namers := p.Target.Runtimes().Namers()
 	w, ok, _ := callstack.Waiting(namers, &managed.Sleeper{TID: th.innerTID(), Word: word, Mem: &s.Mem,
-		Live: live})
+		Live: live, Timed: timed})
 	return w, ok
 }
 

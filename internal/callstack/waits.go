@@ -10,6 +10,7 @@ import (
 var waitKinds = map[managed.WaitKind]waits.Kind{
 	managed.WaitMonitor: waits.Monitor, managed.WaitObject: waits.ObjectWait, managed.WaitPark: waits.Park,
 	managed.WaitSleep: waits.Sleep, managed.WaitGIL: waits.GIL, managed.WaitLock: waits.Mutex,
+	managed.WaitJoin: waits.Join,
 }
 
 // Waiting returns what a thread in futex(2) waits for, by the first run-time system that knows it. The owner's id is

@@ -15,18 +15,18 @@ import (
 	"prywalk/internal/waits"
 )
 
-// managedWaits asks the run-time systems about a thread that sleeps at a word and has the run count runs; nil: there
-// are none. later: a retry may give more.
-type managedWaits func(tid int, word, runs uint64, mem frames.Memory) (w waits.Wait, ok, later bool)
+// managedWaits asks the run-time systems about a sleeper, without Live, that has the run count runs; nil: there are
+// none. later: a retry may give more.
+type managedWaits func(s managed.Sleeper, runs uint64) (w waits.Wait, ok, later bool)
 
 func managedWaitsOf(t *code.Process) managedWaits {
 	if len(t.Runtimes().Namers()) == 0 {
 		return nil
 	}
-	return func(tid int, word, runs uint64, mem frames.Memory) (w waits.Wait, ok, later bool) {
-		live := &callstack.Live{Mem: t.Read, PID: t.PID, TID: tid, Runs: runs}
-		return callstack.Waiting(t.Runtimes().Namers(),
-			&managed.Sleeper{TID: innerTID(t, tid), Word: word, Mem: mem, Live: live})
+	return func(s managed.Sleeper, runs uint64) (w waits.Wait, ok, later bool) {
+		s.Live = &callstack.Live{Mem: t.Read, PID: t.PID, TID: s.TID, Runs: runs}
+		s.TID = innerTID(t, s.TID)
+		return callstack.Waiting(t.Runtimes().Namers(), &s)
 	}
 }
 
@@ -34,9 +34,9 @@ func managedWaitsOfCore(c *core.Core) managedWaits {
 	if len(c.Runtimes().Namers()) == 0 {
 		return nil
 	}
-	return func(tid int, word, _ uint64, mem frames.Memory) (w waits.Wait, ok, later bool) {
-		return callstack.Waiting(c.Runtimes().Namers(),
-			&managed.Sleeper{TID: tid, Word: word, Mem: mem, Live: callstack.Still(c.Read)})
+	return func(s managed.Sleeper, _ uint64) (w waits.Wait, ok, later bool) {
+		s.Live = callstack.Still(c.Read)
+		return callstack.Waiting(c.Runtimes().Namers(), &s)
 	}
 }
 
@@ -48,12 +48,13 @@ func (x *explainer) managedAsker(tid int, sl *waits.Sleeper, runs uint64, mem fr
 		return nil
 	}
 	first := true
+	s := managed.Sleeper{TID: tid, Word: word, Mem: mem, Timed: waits.FutexTimed(&sl.Args)}
 	return func() (waits.Wait, bool) {
 		if !first && runs != 0 {
-			runs, mem = runsOf(x.pid, tid), nil
+			runs, s.Mem = runsOf(x.pid, tid), nil
 		}
 		first = false
-		w, ok, later := x.managed(tid, word, runs, mem)
+		w, ok, later := x.managed(s, runs)
 		x.later = later
 		return w, ok
 	}

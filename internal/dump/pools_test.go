@@ -165,6 +165,52 @@ func TestCrossedLocksOfPython(t *testing.T) {
 	}
 }
 
+// A join waits for a lock of the awaited thread up to 3.12.
+func TestJoinsOfPythonNameTheThread(t *testing.T) {
+	for _, python := range pythons(t) {
+		if strings.Contains(python, "3.13") {
+			continue
+		}
+		p := startProgram(t, python, nil, "testdata/pools.py", "joins")
+		l := settle(t, p.pid, func(l *Locks) bool { return len(l.Deadlocks) == 1 })
+		if len(l.Deadlocks) != 1 || len(l.Deadlocks[0]) != 2 {
+			t.Errorf("%s: %s, %v\n%s", python, l.Verdict, l.Deadlocks, lockText(t, l))
+			continue
+		}
+		awaited := map[string]string{"first": "second", "second": "first", "timed": "first"}
+		found := 0
+		for i := range l.Processes[0].Threads {
+			th := &l.Processes[0].Threads[i]
+			w, of := th.WaitsFor, awaited[th.Name]
+			if of == "" {
+				continue
+			}
+			if found++; w == nil || w.Kind != waits.Join || w.OwnerName != of || w.Timed != (th.Name == "timed") {
+				t.Errorf("%s: thread %s waits for %+v, want a join of %s", python, th.Name, w, of)
+			}
+		}
+		if found != len(awaited) {
+			t.Errorf("%s: %d threads of %d are in the dump", python, found, len(awaited))
+		}
+	}
+}
+
+func TestRLocksOfPythonWithATimeOutAreNoDeadlock(t *testing.T) {
+	p := startProgram(t, pythons(t)[0], nil, "testdata/pools.py", "timed")
+	owned := func(l *Locks) (n int) {
+		for i := range l.Processes[0].Threads {
+			if w := l.Processes[0].Threads[i].WaitsFor; w != nil && w.Symbol == "threading.RLock" && w.Owner != 0 {
+				n++
+			}
+		}
+		return n
+	}
+	l := settle(t, p.pid, func(l *Locks) bool { return owned(l) == 2 })
+	if owned(l) != 2 || len(l.Deadlocks) != 0 {
+		t.Errorf("%d waits for an RLock with owner, want 2; %v\n%s", owned(l), l.Deadlocks, lockText(t, l))
+	}
+}
+
 func TestGoroutinesAreNotExamined(t *testing.T) {
 	l := newLocks()
 	stack := []Frame{{Place: &Place{Function: "runtime.futex"}}, {Place: &Place{Function: "runtime.mcall"}}}

@@ -22,6 +22,8 @@ type Sleeper struct {
 	Mem frames.Memory
 	// Live reads the process's memory; Unchanged reports whether the same sleep continues.
 	Live Live
+	// Timed: its call has a time-out.
+	Timed bool
 }
 
 // WaitKind is the kind of a wait.
@@ -41,6 +43,8 @@ const (
 	WaitLock
 	// WaitGIL: for the interpreter lock.
 	WaitGIL
+	// WaitJoin: for the end of the owner.
+	WaitJoin
 )
 
 // Wait is what a thread waits for. Unknown values are zero.

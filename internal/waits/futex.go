@@ -55,13 +55,16 @@ func FutexWord(args *[6]uint64) (addr uint64, ok bool) {
 	return 0, false
 }
 
+// FutexTimed reports whether a call of futex(2) has a time-out.
+func FutexTimed(args *[6]uint64) bool { return args[3] != 0 }
+
 func futex(args *[6]uint64, stack []Name, mem *WordCopy) Wait {
 	addr, ok := FutexWord(args)
 	if !ok {
 		return Wait{Kind: Other}
 	}
 	op := args[1] &^ (futexPrivate | futexClockRealtime)
-	w := Wait{Kind: Futex, Address: schema.Hex(addr), Timed: args[3] != 0, shared: args[1]&futexPrivate == 0}
+	w := Wait{Kind: Futex, Address: schema.Hex(addr), Timed: FutexTimed(args), shared: args[1]&futexPrivate == 0}
 	p := recognise(stack)
 	if op == futexLockPI || op == futexLockPI2 {
 		w.Kind = Mutex

@@ -64,6 +64,36 @@ def rlocks():
     cross(threading.RLock(), threading.RLock())
 
 
+def joins():
+    """Two threads that join each other, and one that joins the first with a time-out."""
+    threads, all_in = [], threading.Barrier(3)
+
+    def join(other, timeout=None):
+        all_in.wait()
+        threads[other].join(timeout)
+
+    for name, args in ("first", (1,)), ("second", (0,)), ("timed", (0, 1000)):
+        threads.append(threading.Thread(target=join, name=name, args=args))
+    for t in threads:
+        t.start()
+
+
+def timed():
+    """RLocks that are crossed, but for at most 1,000 s."""
+
+    class Timed:
+        def __init__(self):
+            self.lock = threading.RLock()
+
+        def __enter__(self):
+            self.lock.acquire(timeout=1000)
+
+        def __exit__(self, *_):
+            self.lock.release()
+
+    cross(Timed(), Timed())
+
+
 def uncrossed():
     """A thread that has left the block of a lock, and waits for another one: neither holds what the other one wants."""
     first, second = threading.Lock(), threading.Lock()

@@ -18,6 +18,7 @@ type Runtime struct {
 	gil   gil
 	names *threadNames
 	locks *locks
+	joins joins
 	plan  *managed.Plan
 
 	followed *taskReader // of the last [Runtime.TaskPlaces]
@@ -32,6 +33,7 @@ func newParts(i *interpreter) *Runtime {
 	r.names = &threadNames{interpreter: i, threads: r.threads}
 	r.gil = gil{interpreter: i, threads: r.threads, names: r.names}
 	r.locks = &locks{interpreter: i, chain: r.chain, names: r.names}
+	r.joins = joins{interpreter: i, names: r.names}
 	return r
 }
 
@@ -57,6 +59,7 @@ func (r *Runtime) Forget() {
 	r.threads.forget()
 	r.names.forget()
 	r.locks.forget()
+	r.joins.forget()
 }
 
 // Plan implements [managed.Namer].
@@ -83,7 +86,7 @@ func (r *Runtime) Symbolize(ref managed.Ref, _ managed.Live, out []managed.Frame
 	return append(out, c.frame(r.minor, int(int32(ref.Position)))), managed.Checked
 }
 
-// Waiting implements [managed.Threads], for the interpreter lock and RLocks.
+// Waiting implements [managed.Threads], for the interpreter lock, RLocks, and joins up to 3.12.
 func (r *Runtime) Waiting(s *managed.Sleeper) (managed.Wait, bool) {
 	if w, ok := r.locks.waiting(s); ok {
 		return w, true
@@ -91,7 +94,10 @@ func (r *Runtime) Waiting(s *managed.Sleeper) (managed.Wait, bool) {
 	if r.gil.retryFind() {
 		r.makePlan()
 	}
-	return r.gil.waiting(s)
+	if w, ok := r.gil.waiting(s); ok {
+		return w, true
+	}
+	return r.joins.waiting(s)
 }
 
 // ThreadName implements [managed.Threads], by the program's threading module.

@@ -68,11 +68,8 @@ func (n *threadNames) readNames() {
 // namesByID reads names once, by pthread_self.
 func (n *threadNames) namesByID(wanted map[uint64]bool) map[uint64]string {
 	o := n.objects()
-	if !o.is(n.active, n.dictType) {
-		n.active = n.findActive(o)
-	}
 	names := map[uint64]string{}
-	for _, e := range o.entries(n.active) {
+	for _, e := range o.entries(n.activeThreads(o)) {
 		if e.value == 0 || e.hash == 0 || !wanted[e.hash] {
 			continue
 		}
@@ -83,15 +80,19 @@ func (n *threadNames) namesByID(wanted map[uint64]bool) map[uint64]string {
 	return names
 }
 
-// findActive returns sys.modules["threading"]._active of the main interpreter; 0: none.
-func (n *threadNames) findActive(o *objects) uint64 {
+// activeThreads returns sys.modules["threading"]._active of the main interpreter; 0: none.
+func (n *threadNames) activeThreads(o *objects) uint64 {
+	if o.is(n.active, n.dictType) {
+		return n.active
+	}
+	n.active = 0
 	threading := o.get(o.entries(n.threads.modules()), "threading")
 	if !o.is(threading, n.moduleType) {
 		return 0
 	}
 	active := o.get(o.entries(n.read64(threading+moduleDict+n.headExtra)), "_active")
-	if !o.is(active, n.dictType) {
-		return 0
+	if o.is(active, n.dictType) {
+		n.active = active
 	}
-	return active
+	return n.active
 }
