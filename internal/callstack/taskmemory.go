@@ -12,14 +12,14 @@ import (
 type TaskMemory struct {
 	frames.Snapshot
 	live  Live
-	pages managed.LivePages
+	pages managed.Pages
 }
 
 // Begin takes the copy of a task's stack. read reads the process's memory.
 func (m *TaskMemory) Begin(stack frames.Region, end frames.Addr, read func(addr uint64, b []byte) int) {
 	m.Snapshot = frames.Snapshot{Stack: stack, StackEnd: end}
 	m.live.Mem = read
-	m.pages.Reset()
+	m.pages.Reset(&m.live)
 }
 
 // Word implements [frames.Memory].
@@ -27,5 +27,5 @@ func (m *TaskMemory) Word(addr frames.Addr) (uint64, bool) {
 	if v, ok := m.Snapshot.Word(addr); ok {
 		return v, true
 	}
-	return m.pages.Word(&m.live, addr)
+	return m.pages.Word(addr)
 }

@@ -4,51 +4,75 @@ package managed
 
 import "encoding/binary"
 
-// LivePages caches pages of a process during a walk, for one goroutine.
-type LivePages struct {
-	pages [8]livePage
-	n     int
-	next  int
+// Pages caches the pages that a walk or a query reads, for one goroutine: a read of a page costs little more than one
+// of a word. The zero value reads nothing.
+type Pages struct {
+	of    Reader
+	index map[uint64]*page
+	pages []*page // those in use first
+	used  int
+	last  *page
 }
 
-type livePage struct {
-	at    uint64
-	bytes int
-	b     [4096]byte
+type page struct {
+	at   uint64
+	size int // bytes that could be read
+	b    [pageSize]byte
 }
 
-// Reset empties the cache.
-func (p *LivePages) Reset() { p.n = 0 }
+const (
+	pageSize = 4096
+	maxPages = 512
+)
 
-// Word gives the word at addr; false if it cannot be read.
-func (p *LivePages) Word(l Live, addr uint64) (uint64, bool) {
-	at := addr &^ 4095
-	if addr-at > 4096-8 {
-		var b [8]byte
-		ok := l.Read(addr, b[:]) == 8
-		return binary.LittleEndian.Uint64(b[:]), ok
-	}
-	var q *livePage
-	for i := range p.pages[:p.n] {
-		if p.pages[i].at == at {
-			q = &p.pages[i]
+// Reset empties the cache, and sets whose memory it reads; nil: none.
+func (p *Pages) Reset(of Reader) {
+	p.of, p.used, p.last = of, 0, nil
+	clear(p.index)
+}
+
+// Read reads through the cache, and gives the number of bytes.
+func (p *Pages) Read(addr uint64, b []byte) (done int) {
+	for done < len(b) && p.of != nil {
+		at := addr + uint64(done)
+		q := p.page(at &^ (pageSize - 1))
+		off := int(at & (pageSize - 1))
+		if off >= q.size {
+			break
 		}
+		done += copy(b[done:], q.b[off:q.size])
 	}
+	return done
+}
+
+// Word reads the word at addr; false if it cannot be read.
+func (p *Pages) Word(addr uint64) (uint64, bool) {
+	var b [8]byte
+	ok := p.Read(addr, b[:]) == len(b)
+	return binary.LittleEndian.Uint64(b[:]), ok
+}
+
+func (p *Pages) page(at uint64) *page {
+	if p.last != nil && p.last.at == at {
+		return p.last
+	}
+	q := p.index[at]
 	if q == nil {
-		if p.n < len(p.pages) {
-			p.n++
-		}
-		q = &p.pages[p.next%p.n]
-		p.next++
-		if p.next >= len(p.pages) {
-			p.next = 0
-		}
-		*q = livePage{at: at}
-		q.bytes = l.Read(at, q.b[:])
+		q = p.free()
+		p.index[at] = q
+		q.at, q.size = at, max(p.of.Read(at, q.b[:]), 0)
 	}
-	off := int(addr - at)
-	if off+8 > q.bytes {
-		return 0, false
+	p.last = q
+	return q
+}
+
+func (p *Pages) free() *page {
+	if p.used == maxPages || p.index == nil {
+		p.index, p.used = map[uint64]*page{}, 0
 	}
-	return binary.LittleEndian.Uint64(q.b[off:]), true
+	if p.used == len(p.pages) {
+		p.pages = append(p.pages, new(page))
+	}
+	p.used++
+	return p.pages[p.used-1]
 }

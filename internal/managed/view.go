@@ -48,13 +48,13 @@ type View struct {
 	// UsedLive: the process was read. The answers hold only if the thread does not run until the end of the walk.
 	UsedLive    bool
 	asked, live bool
-	pages       LivePages
+	pages       Pages
 }
 
 // Begin begins the walk of s.
 func (v *View) Begin(s *Sample) {
 	v.Sample, v.UsedLive, v.asked, v.live = s, false, false, false
-	v.pages.Reset()
+	v.pages.Reset(s.Live)
 }
 
 // Word gives the word at an address; false if it is not readable as of the sample.
@@ -66,7 +66,7 @@ func (v *View) Word(addr uint64) (uint64, bool) {
 		return 0, false
 	}
 	v.UsedLive = true
-	return v.pages.Word(v.Sample.Live, addr)
+	return v.pages.Word(addr)
 }
 
 // Value is Word, or 0.

@@ -14,12 +14,6 @@ type codes struct {
 	*interpreter
 	*view
 	kept managed.Objects[*code]
-	head head
-
-	heads heads
-	// batch are this walk's frames; their code is verified together.
-	batch     []pyFrame
-	batchRead bool
 }
 
 type code struct {
@@ -42,11 +36,6 @@ type identity struct {
 // maxData bounds the distance of the interpreter's data from _PyRuntime, bytes.
 const maxData = 64 << 20
 
-func (c *codes) begin(at int64) {
-	c.batch, c.batchRead = nil, false
-	c.kept.Begin(at)
-}
-
 func (c *code) frame(minor, offset int) managed.Frame {
 	return managed.Frame{
 		Function: c.name, File: c.file, StartLine: c.id.first, Line: lineOf(minor, c.table, c.id.first, offset),
@@ -61,7 +50,7 @@ const (
 	notCode
 )
 
-// words reads words, all of one moment.
+// words reads words.
 type words func(addr uint64) (uint64, bool)
 
 // identify returns the identity of the code object at addr: notCode if it is none, codeFreed if unreadable.
@@ -136,10 +125,10 @@ func (c *codes) prove(addr uint64) (*code, codeStatus) {
 	if e != nil && !knownBefore && !c.isLive() {
 		return nil, codeFreed
 	}
-	id, status, now := c.identifyInBatch(addr)
+	id, status = c.identify(addr, c.pages.Word)
 	switch {
 	case status == codeKnown && e != nil && e.id == id && knownBefore: // proof 2
-		e.Checked = now
+		e.Checked = max(e.Checked, c.begun)
 		return e, codeKnown
 	case !c.isLive():
 		c.kept.Drop(addr)
@@ -150,35 +139,16 @@ func (c *codes) prove(addr uint64) (*code, codeStatus) {
 	case status != codeKnown:
 		return nil, status
 	case e != nil && e.id == id:
-		e.Checked = now
+		e.Checked = max(e.Checked, c.begun)
 		return e, codeKnown
 	}
 	return c.readCode(addr, nil)
 }
 
-// identifyNow is identify of current memory, in one or two reads.
+// identifyNow is identify of current memory.
 func (c *codes) identifyNow(addr uint64) (identity, codeStatus) {
-	h := &c.head
-	h.at, h.n = addr, 0
-	if l := c.sample.Live; l != nil {
-		h.n = l.Read(addr, h.b[:min(int(c.codeHead), len(h.b))])
-	}
-	return c.identify(addr, c.headWord)
-}
-
-// headWord returns a word of the last head read, else of current memory.
-func (c *codes) headWord(addr uint64) (uint64, bool) {
-	h := &c.head
-	if off := addr - h.at; off < uint64(len(h.b)) && int(off)+8 <= h.n {
-		return binary.LittleEndian.Uint64(h.b[off:]), true
-	}
-	return c.currentWord(addr)
-}
-
-type head struct {
-	at uint64
-	n  int
-	b  [160]byte
+	c.pages.Reset(c.sample.Live)
+	return c.identify(addr, c.pages.Word)
 }
 
 // immortalRefs is the reference count of immortal objects.

@@ -128,7 +128,6 @@ func (w *merge) inRegs(word uint64) bool {
 }
 
 func (w *merge) appendRun(run *run, out []managed.Ref) []managed.Ref {
-	w.codes.batch = w.frames
 	for i := range w.frames[run.from:run.to] {
 		f := &w.frames[run.from+i]
 		switch c, status := w.codes.resolve(f.code); status {

@@ -73,7 +73,7 @@ func (r *Runtime) Anchor(tid int, pthread uint64) (uint64, bool) {
 // Begin implements [managed.Namer].
 func (r *Runtime) Begin(s *managed.Sample) {
 	r.view.begin(s)
-	r.codes.begin(s.At)
+	r.codes.kept.Begin(s.At)
 	r.merge.begin()
 }
 

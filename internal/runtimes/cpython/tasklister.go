@@ -28,7 +28,6 @@ func (r *Runtime) taskReader() *taskReader {
 func (r *Runtime) begin(t *taskReader, w managed.Watch) {
 	t.watch = w
 	r.view.begin(&managed.Sample{Mem: emptyMemory{}, Live: t})
-	r.codes.batch, r.codes.batchRead = nil, false
 }
 
 // TaskPlaces implements [managed.TaskLister].

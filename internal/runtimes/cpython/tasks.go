@@ -207,6 +207,7 @@ func sameTask(a, b *managed.Task) bool {
 
 func (t *taskReader) readOnce(at uint64) (task managed.Task, by []uint64, status taskStatus) {
 	r := t.r
+	t.codes.pages.Reset(t)
 	if !t.isTask(at) || !t.codes.alive(at) {
 		return task, nil, taskOver
 	}

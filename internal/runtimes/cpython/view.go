@@ -6,20 +6,22 @@ import (
 	"encoding/binary"
 
 	"prywalk/internal/managed"
+	"prywalk/internal/procmem"
 )
 
 // view reads memory as of the sample: the copy, or the live process if the thread has slept since.
 type view struct {
 	sample    *managed.Sample
+	begun     int64 // before the pages were read: CLOCK_MONOTONIC, ns
 	liveAsked bool
 	live      bool
 	usedLive  bool // uncopied memory was read: the thread must sleep until the walk ends
-	pages     managed.LivePages
+	pages     managed.Pages
 }
 
 func (v *view) begin(s *managed.Sample) {
-	v.sample, v.liveAsked, v.live, v.usedLive = s, false, false, false
-	v.pages.Reset()
+	v.sample, v.begun, v.liveAsked, v.live, v.usedLive = s, procmem.Now(), false, false, false
+	v.pages.Reset(s.Live)
 }
 
 func (v *view) get(addr uint64) (uint64, bool) {
@@ -30,7 +32,7 @@ func (v *view) get(addr uint64) (uint64, bool) {
 		return 0, false
 	}
 	v.usedLive = true
-	return v.pages.Word(v.sample.Live, addr)
+	return v.pages.Word(addr)
 }
 
 // word is get, or 0 if unreadable.

@@ -6,7 +6,7 @@ package hotspot
 type codeCache struct {
 	o            Options
 	layout       *layout
-	cached       *readCache
+	cached       readCache
 	mem          memory
 	buf          [maxEntry]byte
 	head         [maxHeader]byte
@@ -15,7 +15,6 @@ type codeCache struct {
 	kinds        map[uint64]blobName // by address of the name
 	byCode       map[uint64]blob     // by start of code; blank: no blob at that address
 	byRequest    map[uint64]blob
-	permanent    []blob
 	pieces       codelets
 	proof        proof
 	failedProofs int
@@ -25,7 +24,7 @@ func newCodeCache(o Options, l *layout) *codeCache {
 	k := &codeCache{
 		o: o, layout: l, kinds: map[uint64]blobName{}, byCode: map[uint64]blob{}, byRequest: map[uint64]blob{},
 	}
-	k.cached = newReadCache(k)
+	k.cached.process.read = func(addr uint64, b []byte) int { return k.o.Read(addr, b) }
 	return k
 }
 
@@ -86,7 +85,7 @@ func (k *codeCache) Reserved(addr uint64) bool {
 
 func (k *codeCache) memory() *memory {
 	if k.mem.read, k.mem.failed = k.o.Read, false; k.cached.enabled {
-		k.mem.read = k.cached.readThrough
+		k.mem.read = k.cached.Read
 	}
 	return &k.mem
 }
@@ -120,25 +119,18 @@ func (k *codeCache) FuncRange(pc uint64) (start, end uint64, ok bool) {
 	return b.begin, b.end, ok && b.kind == kindMethod
 }
 
-// maxSeen bounds the cached blobs; beyond it Changed reports true. maxPermanent bounds the permanent ones.
-const (
-	maxSeen      = 1 << 14
-	maxPermanent = 16
-)
+// maxSeen bounds the cached blobs; beyond it Changed reports true.
+const maxSeen = 1 << 14
 
 // find is blobAt with a cache, valid until Changed reports true.
 func (k *codeCache) find(pc uint64) (blob, bool) {
-	if b, ok := k.permanentAt(pc); ok {
+	if b := k.pieces.blob; pc >= b.begin && pc < b.end {
 		return b, true
 	}
 	if b, ok := k.byRequest[pc]; ok {
 		return b, true
 	}
 	b, ok := k.blobAt(pc)
-	if ok && b.kind.isPermanent() && len(k.permanent) < maxPermanent {
-		k.permanent = append(k.permanent, b)
-		return b, true
-	}
 	if ok && len(k.byRequest) < maxSeen {
 		k.byRequest[pc] = b
 	}
@@ -152,15 +144,6 @@ func (k *codeCache) find(pc uint64) (blob, bool) {
 	return b, ok
 }
 
-func (k *codeCache) permanentAt(pc uint64) (blob, bool) {
-	for _, b := range k.permanent {
-		if pc >= b.begin && pc < b.end {
-			return b, true
-		}
-	}
-	return blob{}, false
-}
-
 // Changed reports whether a cached answer is out of date, and if so drops all.
 func (k *codeCache) Changed() bool {
 	changed := len(k.byCode) > maxSeen
@@ -171,20 +154,15 @@ func (k *codeCache) Changed() bool {
 		now, ok := k.blobAt(pc)
 		changed = ok != (was != blob{}) || ok && now != was
 	}
-	for _, was := range k.permanent {
-		if now, ok := k.blobAt(was.begin); !ok || now != was {
-			changed, k.permanent = true, nil
-			break
-		}
-	}
 	if changed {
 		k.Forget()
 	}
 	return changed
 }
 
-// Forget drops the cache except permanent blobs.
+// Forget drops the cache.
 func (k *codeCache) Forget() {
 	clear(k.byCode)
 	clear(k.byRequest)
+	k.pieces = codelets{}
 }

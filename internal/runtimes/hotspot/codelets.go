@@ -61,7 +61,9 @@ func (p *codelets) find(addr uint64) *codelet {
 
 // readCodelets lists the pieces by address (StubQueue::stubs_do).
 func (k *codeCache) readCodelets() (list []codelet) {
-	m, l := memory{read: byPages(k.o.Read)}, k.layout
+	var pages managed.Pages
+	pages.Reset(&k.cached.process)
+	m, l := memory{read: pages.Read}, k.layout
 	queue := m.word(l.static("AbstractInterpreter::_code"))
 	at := m.word(queue + l.offset("StubQueue::_stub_buffer"))
 	end := at + uint64(m.int32(queue+l.offset("StubQueue::_buffer_limit")))

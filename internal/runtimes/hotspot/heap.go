@@ -140,8 +140,6 @@ const routines = "StubRoutines"
 // isAssembly reports whether the frames have no common form.
 func (k kind) isAssembly() bool { return k == kindStub || k == kindRoutines }
 
-func (k kind) isPermanent() bool { return k == kindRoutines || k == kindInterpreter }
-
 // maxFrame bounds a frame's size, in words: 1 MiB.
 const maxFrame = 1 << 17
 

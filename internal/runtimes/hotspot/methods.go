@@ -18,7 +18,6 @@ type method struct {
 	size        uint64 // of the bytecode
 	cache       uint64 // constant pool cache, also in interpreter frames
 	cookie      uint64
-	found       places
 	name, file  string
 	lines       []byte // compressed
 	first       int    // first line
@@ -38,11 +37,7 @@ type methodNames struct {
 	cookie      []byte
 	constMethod [maxConst + 8]byte
 	pool        [maxPool + 8]byte
-	tags        [512]byte
 }
-
-// places are the addresses of a method's identity.
-type places struct{ constants, slot, name, holder, class uint64 }
 
 const (
 	maxConstMethod = 1 << 20 // bytes: bytecode and tables
@@ -61,7 +56,6 @@ var hashSeed = maphash.MakeSeed()
 
 type methodIdentity struct {
 	constMethod, constants, holder uint64
-	found                          places
 	nameIndex, id                  uint16
 	name, class                    []byte // by content; valid until the next identify
 }
@@ -77,28 +71,11 @@ func (n *methodNames) cookieFor(id *methodIdentity) uint64 {
 	return maphash.Bytes(hashSeed, n.cookie) | 1
 }
 
-// wantKnown requests a known method's identity.
-func (n *methodNames) wantKnown(m *method) {
-	k, l := n.vm.cached, &n.layout.at
-	k.request(extent{m.at + l.Method.ConstMethod.offset, 8})
-	k.request(extent{m.constMethod, l.ConstMethod.Bytes + 8})
-	k.request(extent{m.found.constants, l.ConstantPool.Bytes})
-	k.request(extent{m.found.slot, 8})
-	k.request(n.symbolAt(m.found.name))
-	k.request(extent{m.found.holder + l.Klass.Name.offset, 8})
-	k.request(n.symbolAt(m.found.class))
-}
-
-// identify reads the identity of the method at an address, in few reads. known is the one last read there, or nil; cm
-// the start of the ConstMethod.
-func (n *methodNames) identify(at uint64, known *method) (id methodIdentity, cm []byte, ok bool) {
-	l, m, cache := &n.layout.at, n.vm.memory(), n.vm.cached
+// identify reads the identity of the method at an address; cm is the start of the ConstMethod.
+func (n *methodNames) identify(at uint64) (id methodIdentity, cm []byte, ok bool) {
+	l, m := &n.layout.at, n.vm.memory()
 	if at == 0 || at%8 != 0 {
 		return id, nil, false
-	}
-	if known != nil {
-		n.wantKnown(known)
-		cache.readRequested()
 	}
 	id.constMethod = m.word(at + l.Method.ConstMethod.offset)
 	cm = n.constMethod[:l.ConstMethod.Bytes+8]
@@ -107,7 +84,6 @@ func (n *methodNames) identify(at uint64, known *method) (id methodIdentity, cm 
 	}
 	n.pointsTo(&id, cm)
 	pool := n.pool[:l.ConstantPool.Bytes]
-	cache.fetch(extent{id.constants, uint64(len(pool))}, extent{n.constantAt(&id, id.nameIndex), 8})
 	if id.constants == 0 || id.constants%8 != 0 || !m.bytes(id.constants, pool) {
 		return id, nil, false
 	}
@@ -115,20 +91,10 @@ func (n *methodNames) identify(at uint64, known *method) (id methodIdentity, cm 
 	if uint64(id.nameIndex) >= l.ConstantPool.Length.in(n.pool[:]) {
 		return id, nil, false
 	}
-	slot := n.constantAt(&id, id.nameIndex)
-	if known == nil {
-		cache.fetch(n.symbolAt(m.word(slot)), extent{id.holder + l.Klass.Name.offset, 8}, n.tagOf(id.nameIndex),
-			n.sourceAt(&id))
-	}
-	name, class := m.word(slot), m.word(id.holder+l.Klass.Name.offset)
+	name, class := m.word(n.constantAt(&id, id.nameIndex)), m.word(id.holder+l.Klass.Name.offset)
 	if m.failed || id.holder == 0 {
 		return id, nil, false
 	}
-	if known == nil {
-		file := n.sourceIndex(&id)
-		cache.fetch(n.symbolAt(class), n.tagOf(file), extent{n.constantAt(&id, file), 8})
-	}
-	id.found = places{id.constants, slot, name, id.holder, class}
 	text, ok := n.symbolBytes(name)
 	n.spelled = append(n.spelled[:0], text...)
 	end := len(n.spelled)
@@ -145,10 +111,6 @@ func (n *methodNames) pointsTo(id *methodIdentity, cm []byte) {
 	id.id = uint16(l.ConstMethod.IDNum.in(cm))
 }
 
-func (n *methodNames) symbolAt(symbol uint64) extent {
-	return extent{symbol &^ 1, n.layout.at.Symbol.Body.offset + shortSymbol}
-}
-
 func (n *methodNames) constantAt(id *methodIdentity, index uint16) uint64 {
 	return id.constants + n.layout.at.ConstantPool.Bytes + 8*uint64(index)
 }
@@ -160,14 +122,14 @@ func (n *methodNames) methodAt(at uint64) *method {
 	}
 	now := n.vm.cached.enable(n.at)
 	defer n.vm.cached.disable()
-	id, cm, ok := n.identify(at, known)
+	id, cm, ok := n.identify(at)
 	if !ok {
 		delete(n.methods, at)
 		return nil
 	}
 	cookie := n.cookieFor(&id)
 	if known != nil && known.cookie == cookie {
-		known.checked, known.found = now, id.found
+		known.checked = now
 		return known
 	}
 	m := n.readMethod(at, &id, cm)
@@ -178,7 +140,7 @@ func (n *methodNames) methodAt(at uint64) *method {
 	if len(n.methods) >= maxMethods {
 		clear(n.methods)
 	}
-	m.cookie, m.found, m.since, m.checked = cookie, id.found, now, now
+	m.cookie, m.since, m.checked = cookie, now, now
 	n.methods[at] = m
 	return m
 }
@@ -215,10 +177,6 @@ func (n *methodNames) isName(id *methodIdentity, index uint16) bool {
 		return false
 	}
 	length, at := l.Array.Length.offset, l.Array.Data.offset+uint64(index)
-	if b := n.tags[:]; max(length+4, at+1) <= uint64(len(b)) { // usually one read
-		b = b[:max(length+4, at+1)]
-		return m.bytes(tags, b) && uint64(uint32(int32At(b[length:]))) == count && b[at] == constUTF8
-	}
 	var tag [1]byte
 	return uint64(uint32(m.int32(tags+length))) == count && m.bytes(tags+at, tag[:]) && tag[0] == constUTF8
 }
@@ -245,25 +203,8 @@ func (n *methodNames) sourceIndex(id *methodIdentity) uint16 {
 		return uint16(l.ConstantPool.SourceFile.in(n.pool[:]))
 	}
 	var b [2]byte
-	n.vm.memory().bytes(n.sourceAt(id).addr, b[:])
+	n.vm.memory().bytes(id.holder+n.layout.at.ConstantPool.SourceFile.offset, b[:])
 	return binary.LittleEndian.Uint16(b[:])
-}
-
-// sourceAt gives the place of the SourceFile index in the class; empty if it is in the pool.
-func (n *methodNames) sourceAt(id *methodIdentity) extent {
-	if l := &n.layout.at; !n.layout.sourceInPool {
-		return extent{id.holder + l.ConstantPool.SourceFile.offset, 2}
-	}
-	return extent{}
-}
-
-// tagOf gives the extent from the tags' start to a tag, or the tag alone if that is too long.
-func (n *methodNames) tagOf(index uint16) extent {
-	at := extent{n.layout.at.ConstantPool.Tags.in(n.pool[:]), n.layout.at.Array.Data.offset + uint64(index) + 1}
-	if at.size > uint64(len(n.tags)) {
-		at.addr, at.size = at.addr+at.size-1, 1
-	}
-	return at
 }
 
 // symbolText gives a Symbol (modified UTF-8); false if it is not printable.

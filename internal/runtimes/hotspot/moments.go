@@ -3,7 +3,6 @@
 package hotspot
 
 import (
-	"prywalk/frames"
 	"prywalk/internal/managed"
 	"prywalk/internal/procmem"
 )
@@ -27,9 +26,6 @@ type moments struct {
 	mayBeReused      bool
 	checkedAtRead    int   // 1 + number of reads at the last check without reuse; 0: never
 	newLoadersUntil  int64 // end of the time with new loaders, CLOCK_MONOTONIC ns
-	heap             uint64
-	counts           [3]frames.Region
-	words            [3][8]byte
 }
 
 // newLoadersFor is how long after a new class loader more are expected, in nanoseconds.
@@ -59,25 +55,12 @@ func (n *moments) noteLoaders(now moment) {
 }
 
 func (n *moments) moment() moment {
-	l, out := n.vm.layout, moment{at: n.clock()}
-	static, total := l.static("Universe::_collectedHeap"), l.offset("CollectedHeap::_total_collections")
-	n.words = [3][8]byte{}
-	heap, head, count := n.words[0][:], n.words[1][:], n.words[2][:4]
-	n.counts = [3]frames.Region{{Addr: static, Bytes: heap}, {Addr: l.static("ClassLoaderDataGraph::_head"), Bytes: head},
-		{Addr: n.heap + total, Bytes: count}}
-	read := 0
-	if gather := n.vm.o.Gather; gather != nil && n.heap != 0 {
-		read = gather(n.counts[:])
-	}
-	if read < len(n.counts) || wordAt(heap) != n.heap {
-		m := &n.vm.mem
-		m.read, m.failed = n.vm.o.Read, false
-		m.bytes(static, heap)
-		m.bytes(n.counts[1].Addr, head)
-		n.heap = wordAt(heap)
-		m.bytes(n.heap+total, count)
-	}
-	out.collections, out.loaders = uint32(int32At(count)), wordAt(head)
+	out, l := moment{at: n.clock()}, n.vm.layout
+	m := &n.vm.mem
+	m.read, m.failed = n.vm.o.Read, false // not the cache
+	heap := m.word(l.static("Universe::_collectedHeap"))
+	out.loaders = m.word(l.static("ClassLoaderDataGraph::_head"))
+	out.collections = uint32(m.int32(heap + l.offset("CollectedHeap::_total_collections")))
 	return out
 }
 
@@ -87,7 +70,7 @@ func (n *moments) doubted() bool {
 	if n.mayBeReused || n.at == 0 {
 		return n.mayBeReused
 	}
-	reads := n.vm.cached.reads + 1
+	reads := n.vm.cached.process.count + 1
 	if n.checkedAtRead == reads {
 		return false
 	}

@@ -23,7 +23,6 @@ type Names struct {
 	err          error
 	deoptimizing bool // a deoptimizing frame was walked
 	sites        map[site]*codeInfo
-	recent       [1 << recentBits]recentSite
 	eviction     managed.IdleEviction
 	callStub     uint64 // return address in the call stub
 }
@@ -93,14 +92,12 @@ func (n *Names) Forget() {
 	clear(n.methods)
 	clear(n.code)
 	clear(n.sites)
-	clear(n.recent[:])
 }
 
 // forgetStubs drops the addresses without a compiled method. A method can replace a freed stub, but [Names.infoAt]
 // checks compiled methods only.
 func (n *Names) forgetStubs() {
 	maps.DeleteFunc(n.sites, func(_ site, info *codeInfo) bool { return info.code == nil })
-	clear(n.recent[:])
 }
 
 func (n *Names) evictIdle(at int64) {
@@ -180,43 +177,25 @@ const (
 
 const maxSites = 1 << 16
 
-// recentSite is an entry of a small cache before the map of sites.
-type recentSite struct {
-	site
-	info *codeInfo
-}
-
-const recentBits = 10
-
 // infoAt describes a frame's address, or gives nil; compiled code read before the copy is checked.
 func (n *Names) infoAt(f *frames.Frame) *codeInfo {
-	pc, caller := f.PC, f.Caller
-	recent := &n.recent[pc*0x9e3779b97f4a7c15>>(64-recentBits)] // Fibonacci hashing
-	key := site{pc, caller}
-	p := recent.info
-	if p == nil || recent.site != key {
-		p = n.sites[key]
+	key := site{f.PC, f.Caller}
+	p := n.sites[key]
+	if p != nil && (p.code == nil || p.code.checked >= n.at || n.isUnchanged(p.code)) {
+		return p
 	}
-	if p == nil || p.code != nil && p.code.checked < n.at && !n.isUnchanged(p.code) {
-		is, ok := n.readInfo(pc, caller)
-		if !ok {
-			delete(n.sites, key)
-			recent.info = nil
-			return nil
-		}
-		if is.unread {
-			delete(n.sites, key)
-			recent.info = nil
-			return &is
-		}
+	delete(n.sites, key)
+	is, ok := n.readInfo(f.PC, f.Caller)
+	if !ok {
+		return nil
+	}
+	if !is.unread {
 		if len(n.sites) >= maxSites {
 			clear(n.sites)
 		}
-		p = &is
-		n.sites[key] = p
+		n.sites[key] = &is
 	}
-	*recent = recentSite{key, p}
-	return p
+	return &is
 }
 
 func (n *Names) readInfo(pc uint64, caller bool) (p codeInfo, ok bool) {

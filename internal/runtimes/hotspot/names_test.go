@@ -275,7 +275,7 @@ func FuzzHostileNames(f *testing.F) {
 		}
 		n := v.Names()
 		if calls := 0; which&8 != 0 {
-			scattered(v, &calls)
+			counting(v, &calls)
 		}
 		begin(n, map[uint8]uint64{frames.X86RBX: item, frames.X86R13: off}, 1, 2, total, item, 5, 6, total, total, 9, 10,
 			code+60, code+80, off, namedStack+80)

@@ -212,19 +212,13 @@ func (c *compiled) cookie() uint64 { return uint64(c.id)<<32 | uint64(uint32(c.m
 func (n *compiledCode) isUnchanged(c *compiled) bool {
 	at := n.vm.cached.enable(n.at)
 	defer n.vm.cached.disable()
-	idAt, methodAt := n.idOf(c)
-	n.vm.cached.fetch(idAt, methodAt)
-	m := n.vm.memory()
-	id, method := m.int32(idAt.addr), m.word(methodAt.addr)
+	l, m := &n.layout.at.NMethod, n.vm.memory()
+	id, method := m.int32(c.at+l.CompileID.offset), m.word(c.at+l.Method.offset)
 	if m.failed || uint32(id) != c.id || method != c.method {
 		return false
 	}
 	c.checked = at
 	return true
-}
-
-func (n *compiledCode) idOf(c *compiled) (id, method extent) {
-	return extent{c.at + n.layout.at.NMethod.CompileID.offset, 4}, extent{c.at + n.layout.at.NMethod.Method.offset, 8}
 }
 
 // compiledRef identifies a place in a compiled method, as freed (Cookie 0) if its debugging information is unreadable.

@@ -79,13 +79,8 @@ func (r *Runtime) tryOpen() {
 }
 
 func (r *Runtime) open(h managed.Host) (*VM, error) {
-	var gather func([]frames.Region) int
-	if g, ok := h.(managed.Gatherer); ok {
-		gather = g.ReadParts
-	}
 	return New(Options{
-		Gather: gather,
-		Arch:   h.Arch(),
+		Arch: h.Arch(),
 		Symbol: func(name string) (uint64, bool) {
 			addr, _, ok := h.Symbol(r.lib, name)
 			return addr, ok

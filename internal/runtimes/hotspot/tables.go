@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"slices"
 	"strings"
+
+	"prywalk/internal/managed"
 )
 
 const (
@@ -101,39 +103,10 @@ var (
 
 var wantSizes = []string{"HeapBlock", "InterpreterCodelet"}
 
-// pageSize is the unit of reading the tables, in bytes.
-const (
-	pageSize = 4096
-	maxPages = 1024
-)
-
-// byPages caches read by pages.
-func byPages(read func(uint64, []byte) int) func(uint64, []byte) int {
-	pages := map[uint64][]byte{}
-	return func(addr uint64, b []byte) (done int) {
-		for done < len(b) {
-			at := addr + uint64(done)
-			start := at &^ (pageSize - 1)
-			page, ok := pages[start]
-			if !ok {
-				if len(pages) >= maxPages {
-					clear(pages)
-				}
-				page = make([]byte, pageSize)
-				page = page[:max(read(start, page), 0)]
-				pages[start] = page
-			}
-			if at-start >= uint64(len(page)) {
-				break
-			}
-			done += copy(b[done:], page[at-start:])
-		}
-		return done
-	}
-}
-
 func readLayout(read func(uint64, []byte) int, symbol func(string) (uint64, bool)) (*layout, error) {
-	m := &memory{read: byPages(read)}
+	var pages managed.Pages
+	pages.Reset(&reader{read: read})
+	m := &memory{read: pages.Read}
 	l := &layout{fields: map[string]field{}, sizes: map[string]uint64{}}
 	missing := false
 	at := func(name string) uint64 {

@@ -66,7 +66,7 @@ func (t *threads) proveName(id threadID) (string, bool) {
 	if !ok || first.id != id {
 		return "", false
 	}
-	t.names.vm.cached.rereadAll()
+	t.names.vm.cached.drop()
 	if again, ok := t.walk(id.thread); !ok || again != first {
 		return "", false
 	}
@@ -78,15 +78,11 @@ func (t *threads) proveName(id threadID) (string, bool) {
 // collections gives the number of collections that have begun. noPause reports that none is stopping the threads.
 func (t *threads) collections() (n int32, noPause bool) {
 	l := t.layout
-	static, total := l.static("Universe::_collectedHeap"), l.offset("CollectedHeap::_total_collections")
-	stops := l.offset(l.active)
-	t.names.vm.cached.fetch(extent{static, 8}, extent{t.heap + total, 4}, extent{t.heap + stops, 1})
 	m := t.names.vm.memory()
-	heap := m.word(static)
-	n = m.int32(heap + total)
+	heap := m.word(l.static("Universe::_collectedHeap"))
+	n = m.int32(heap + l.offset("CollectedHeap::_total_collections"))
 	var active [1]byte
-	m.bytes(heap+stops, active[:])
-	t.heap = heap
+	m.bytes(heap+l.offset(l.active), active[:])
 	return n, !m.failed && heap != 0 && active[0] == 0
 }
 

@@ -92,17 +92,14 @@ const (
 )
 
 type threads struct {
-	names       *Names
-	layout      *threadLayout
-	incomplete  bool
-	list        uint64
-	read        int64 // of the list
-	byTID       map[int]threadID
-	proven      map[int]proven // by thread id
-	oops        oops
-	heap        uint64
-	extraFields []string // fields of a JavaThread for waits
-	prefetched  []extent
+	names      *Names
+	layout     *threadLayout
+	incomplete bool
+	list       uint64
+	read       int64 // of the list
+	byTID      map[int]threadID
+	proven     map[int]proven // by thread id
+	oops       oops
 	// postponed: a requested name could not be proven.
 	postponed bool
 	buf       [8 * 128]byte
@@ -183,33 +180,15 @@ func (t *threads) name(tid int) (string, bool) {
 	return was.name, was.id == id
 }
 
-// begin begins a query for a thread by reading known places, the count of collections first.
+// begin begins a query for a thread; the caller disables the cache.
 func (t *threads) begin(tid int) (id threadID, ok bool) {
-	k := t.names.vm.cached
+	k := &t.names.vm.cached
 	k.disable()
 	t.update()
 	k.drop()
 	k.enable(0)
-	if id, ok = t.byTID[tid]; !ok {
-		return id, false
-	}
-	l := t.layout
-	at := func(name string) extent { return extent{l.static(name), 8} }
-	of := func(thread uint64, name string) extent { return extent{thread + l.offset(name), 8} }
-	t.prefetched = append(t.prefetched[:0], at("Universe::_collectedHeap"),
-		of(t.heap, "CollectedHeap::_total_collections"), of(t.heap, l.active), extent{id.object, 8},
-		of(id.osThread, "OSThread::_thread_id"), of(id.thread, l.osThread), of(id.thread, "JavaThread::_threadObj"),
-		at(l.oops[0]), at(l.oops[1]), at(l.klasses[0]), at(l.klasses[1]))
-	for _, set := range wantColours {
-		if l.has(set) {
-			t.prefetched = append(t.prefetched, at(set[0]))
-		}
-	}
-	for _, name := range t.extraFields {
-		t.prefetched = append(t.prefetched, of(id.thread, name))
-	}
-	k.fetch(t.prefetched...)
-	return id, true
+	id, ok = t.byTID[tid]
+	return id, ok
 }
 
 func (t *threads) update() {

@@ -18,8 +18,6 @@ type Options struct {
 	Read   func(addr uint64, b []byte) int
 	// ReadCode reads instructions likewise; changes to them are detected.
 	ReadCode func(addr uint64, b []byte) int
-	// Gather reads several regions in one call ([managed.Gatherer]); nil: none.
-	Gather func(parts []frames.Region) int
 	// Flow follows instructions; nil: most pushes in compiled code go undetected.
 	Flow Flow
 }

@@ -83,10 +83,6 @@ func (n *Names) Waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
 			t.pending = nil
 		}
 		t.owner = l.first(wantOwner)
-		t.extraFields = slices.Concat(t.pending, t.owner)
-		if l.has(wantVirtual) {
-			t.extraFields = append(t.extraFields, wantVirtual...)
-		}
 		for _, name := range slices.Concat(wantWaits...) {
 			if l.offset(name) > maxThreadOffset {
 				t.pending = nil
@@ -129,7 +125,7 @@ func (t *waiters) prove(id threadID) (w waitState, later, ok bool) {
 	}
 	w = first
 	w.owner = t.ownerOf(&w)
-	t.names.vm.cached.rereadAll()
+	t.names.vm.cached.drop()
 	again, ok := t.state(id, noPause)
 	if !ok || again.kind != first.kind || again.monitor != first.monitor || again.timed != first.timed {
 		return w, true, false
