@@ -85,11 +85,11 @@ func (p *processAccount) refresh(now int64) bool {
 
 // prepareWalk sets the run-time systems' code to that at moment, CLOCK_MONOTONIC ns, when the copy was made.
 func (p *processAccount) prepareWalk(moment int64) {
-	if !p.Target.Runtimes().Dated() {
+	if !p.Target.Runtimes().HaveHistory() {
 		return
 	}
-	changed, ask := false, p.refreshes.mayQuery(moment)
-	cost := selfruntime.CPUOf(func() { changed = p.Target.At(moment, ask) })
+	changed, mayRead := false, p.refreshes.mayQuery(moment)
+	cost := selfruntime.CPUOf(func() { changed = p.Target.SetCodeTime(moment, mayRead) })
 	if p.refreshes.addQueries(int64(cost)); changed {
 		p.CodeChanged(moment)
 	}

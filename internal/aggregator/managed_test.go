@@ -15,7 +15,7 @@ import (
 
 // interpreter is a runtime that gives each native frame a managed frame of a chosen object.
 type interpreter struct {
-	managed.Plain
+	managed.Base
 
 	object  uint64
 	freed   bool

@@ -39,7 +39,7 @@ func sourcesOf(a *Aggregator, p *processAccount) (out []taskSource) {
 		out = append(out, &goroutines{Scheduler: scheduler, unwinder: a.unwind, process: p})
 	}
 	for _, n := range p.Target.Runtimes().Namers() {
-		if lister, is := n.(managed.TaskLister); is {
+		if lister, is := n.(managed.Threads); is {
 			out = append(out, &coroutines{lister: lister, namer: n, unwinder: a.unwind, process: p, places: map[uint64]int{}})
 		}
 	}
@@ -115,7 +115,7 @@ func (u *unwinder) walkIn(p *processAccount, t *managed.ParkedTask, mem frames.M
 
 // coroutines are the tasks of an event loop; the run-time system names their frames.
 type coroutines struct {
-	lister   managed.TaskLister
+	lister   managed.Threads
 	namer    managed.Namer
 	unwinder *unwinder
 	process  *processAccount

@@ -28,7 +28,7 @@ type unwinder struct {
 	lock            recordingLock
 	managed         managedWalk
 	outline         observe.WalkedFrames // frames of this walk
-	records         []frames.Addr        // that a walk lacked ([managed.Chained])
+	records         []frames.Addr        // that a walk lacked ([managed.Scheduler])
 	noCode          frames.Addr          // first address of this walk in no module; 0: none
 	taskMemory      callstack.TaskMemory
 	// walked is called for each walk, for tests.

@@ -13,7 +13,7 @@ import (
 
 // fake is a runtime that knows frames by their program counters.
 type fake struct {
-	managed.Plain
+	managed.Base
 
 	name      string
 	knows     map[frames.Addr]int // number of managed frames by program counter

@@ -11,7 +11,7 @@ import (
 // naming has the names of some threads.
 type naming struct {
 	managed.Namer
-	managed.NoThreads
+	managed.BaseThreads
 	names map[int]string
 }
 

@@ -13,11 +13,11 @@ import (
 )
 
 type foundSystems struct {
-	slots   []slot // one per detector, for a [managed.PerModule] kind one more than found
-	namers  []managed.Namer
-	dated   []managed.Runtime   // those with rules valid at a moment only
-	images  map[*Image]struct{} // at the last detection
-	unowned bool                // some run-time code belongs to no system
+	slots     []slot // one per detector, for a kind with [managed.Runtime.Module] one more than found
+	namers    []managed.Namer
+	histories []managed.CodeHistory
+	images    map[*Image]struct{} // at the last detection
+	unowned   bool                // some run-time code belongs to no system
 }
 
 type slot struct {
@@ -88,7 +88,7 @@ func (f *foundSystems) detectKind(i int, h *host) {
 		h.release(s.system)
 		s.system = nil
 	}
-	if _, is := s.system.(managed.PerModule); !is {
+	if s.system == nil || s.system.Module() == nil {
 		return
 	}
 	all, free := 0, false
@@ -106,15 +106,15 @@ func (f *foundSystems) detectKind(i int, h *host) {
 func (f *foundSystems) withoutKind(kind int, h *host) *host {
 	left := h
 	for i := range f.slots {
-		own, is := f.slots[i].system.(managed.PerModule)
-		if !is || f.slots[i].kind != kind {
+		s := &f.slots[i]
+		if s.kind != kind || s.system == nil || s.system.Module() == nil {
 			continue
 		}
 		if left == h {
 			clone := *h
 			left, clone.mods = &clone, slices.Clone(h.mods)
 		}
-		left.mods = slices.DeleteFunc(left.mods, func(m *frames.Module) bool { return m == own.Module() })
+		left.mods = slices.DeleteFunc(left.mods, func(m *frames.Module) bool { return m == s.system.Module() })
 	}
 	return left
 }
@@ -144,14 +144,14 @@ func (f *foundSystems) starting() bool {
 }
 
 func (f *foundSystems) list() {
-	f.namers, f.dated = nil, nil
+	f.namers, f.histories = nil, nil
 	for i := range f.slots {
 		s := f.slots[i].system
 		if n, ok := s.(managed.Namer); ok {
 			f.namers = append(f.namers, n)
 		}
-		if s != nil && s.Dated() {
-			f.dated = append(f.dated, s)
+		if c, ok := s.(managed.CodeHistory); ok {
+			f.histories = append(f.histories, c)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 type fakeSystem struct {
-	managed.Plain
+	managed.Base
 	here bool
 }
 

@@ -78,14 +78,14 @@ func withSpan(spans []procmem.Span, s procmem.Span) []procmem.Span {
 	return out
 }
 
-// At prepares walks of stacks copied at a moment (CLOCK_MONOTONIC, ns) if a run-time system dates its code. It
-// reports whether a walk can give another stack. ask permits reads from the process (microseconds).
-func (p *Process) At(moment int64, ask bool) (changed bool) {
+// SetCodeTime prepares walks of stacks copied at a time (CLOCK_MONOTONIC, ns), for each [managed.CodeHistory]. It
+// reports whether a walk can give another stack. mayRead permits reads of the process (microseconds).
+func (p *Process) SetCodeTime(at int64, mayRead bool) (changed bool) {
 	if p.runtimes == nil {
 		return false
 	}
-	for _, d := range p.runtimes.found.dated {
-		changed = d.At(moment, ask) || changed
+	for _, c := range p.runtimes.found.histories {
+		changed = c.SetTime(at, mayRead) || changed
 	}
 	if changed {
 		clear(p.jit.pages)

@@ -132,7 +132,8 @@ func TestProcessesWithoutGeneratedCodeAreNotRead(t *testing.T) {
 	pid, _ := startWriter(t)
 	p := open(t, pid)
 	before := procmem.Calls()
-	if p.Runtimes().Dated() || p.At(1e9, true) || p.AddMappingAt(0) || p.AddMappingAt(p.Space().Modules()[0].Start) {
+	if p.Runtimes().HaveHistory() || p.SetCodeTime(1e9, true) ||
+		p.AddMappingAt(0) || p.AddMappingAt(p.Space().Modules()[0].Start) {
 		t.Error("a process without generated code is refreshed")
 	}
 	if n := procmem.Calls() - before; n != 0 {

@@ -61,8 +61,8 @@ func (r *Runtimes) Starting() bool { return r != nil && r.found.starting() }
 // Unknown returns why a present run-time system is not read; nil for none.
 func (r *Runtimes) Unknown() error { return r.found.unknown() }
 
-// Dated reports whether a run-time system dates its code.
-func (r *Runtimes) Dated() bool { return r != nil && len(r.found.dated) > 0 }
+// HaveHistory reports whether there is a [managed.CodeHistory].
+func (r *Runtimes) HaveHistory() bool { return r != nil && len(r.found.histories) > 0 }
 
 // Namers returns the run-time systems with managed frames.
 func (r *Runtimes) Namers() []managed.Namer {
@@ -95,12 +95,12 @@ func (r *Runtimes) Tasks() (out []*managed.Tasks) {
 	return out
 }
 
-// NextRecords is [managed.Chained.NextRecords] of the system that knows record; none if there are no tasks.
+// NextRecords is [managed.Scheduler.NextRecords] of the system that knows record; none if there are no tasks.
 func (r *Runtimes) NextRecords(record frames.Addr, returns []uint64, out []frames.Addr) []frames.Addr {
 	n := len(out)
 	for _, s := range r.Schedulers() {
-		if c, ok := s.(managed.Chained); ok && len(out) == n { // the others' tables have no such address
-			out = c.NextRecords(record, returns, out)
+		if len(out) == n { // the others' tables have no such address
+			out = s.NextRecords(record, returns, out)
 		}
 	}
 	return out

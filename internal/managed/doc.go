@@ -9,9 +9,9 @@
 //	a thread is stopped  the tracer carries out Plan and Tasks: data, no calls
 //	the copy is walked   Begin ─► Native, for each native frame ─► End, then Symbolize, for each new Ref
 //
-// A [Runtime] may also be a [Namer], [Threads], or [PerModule]. Waiting tasks are read from a [Scheduler] if they have
-// stacks (goroutines), else from a [TaskLister] (asyncio's tasks). A [FileTable] or [Builtins] is what a compiler left
-// in an ELF file, and needs no process.
+// A [Runtime] may also be a [Namer], which knows the managed frames of a thread, [Threads], which also knows names,
+// locks, and tasks without stacks (asyncio's), a [Scheduler] of tasks that have stacks (goroutines), or a
+// [CodeHistory]. A [FileTable] or [Builtins] is what a compiler left in an ELF file, and needs no process.
 //
 // # Ownership
 //

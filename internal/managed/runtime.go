@@ -65,21 +65,19 @@ var ErrNotYet = errors.New("it has not begun")
 // Detector finds a runtime of its kind, or nil. The error is why one is not read, or [ErrNotYet].
 type Detector func(h Host) (Runtime, error)
 
-// Runtime is a runtime of a process, for the walking goroutine. Most embed [Plain].
+// Runtime is a runtime of a process, for the walking goroutine. Most embed [Base].
 type Runtime interface {
 	// Name gives name and version: "CPython 3.12.1".
 	Name() string
+	// Module gives the module that the runtime is, as of the last Attach, if a process can have several runtimes of
+	// this kind; nil: it has one. Detection continues in the other modules.
+	Module() *frames.Module
 	// Attach sets the rule sources of the modules of its code, after each reading of the mappings. It reports false if
 	// the runtime is gone.
 	Attach(h Host) bool
 	// Changed is called after each reading of the mappings, before Attach. It reports whether rules given before may be
 	// invalid though no instruction changed, as after a list of functions did.
 	Changed() bool
-	// At sets the time of the walked copy, for which rules must hold; ask permits reads from the process. It reports
-	// whether earlier rules are invalid.
-	At(moment int64, ask bool) (changed bool)
-	// Dated reports whether At must be called.
-	Dated() bool
 	// FuncRange gives the bounds of the function of its own code at pc.
 	FuncRange(pc uint64) (start, end uint64, ok bool)
 	// Unknown gives the reason for missing rules or names, or nil.
@@ -88,39 +86,38 @@ type Runtime interface {
 	Forget()
 }
 
-// PerModule is a Runtime of one module. Detection continues in the other modules.
-type PerModule interface {
+// CodeHistory is a Runtime that knows which code was present at a time.
+type CodeHistory interface {
 	Runtime
-	// Module is as of the last Attach.
-	Module() *frames.Module
+	// SetTime sets the time for which rules must hold, that of the walked copy. mayRead permits reads of the process.
+	// It reports whether rules given before are invalid.
+	SetTime(at int64, mayRead bool) (changed bool)
 }
 
-// Plain has the common answers of a Runtime: constant rules, no cache, no function bounds, no plan.
-type Plain struct{}
+// Base has the usual answers of a [Runtime] and of [Namer.Plan]: the only one of its kind, constant rules, no function
+// bounds, nothing to copy.
+type Base struct{}
+
+// Module implements [Runtime].
+func (Base) Module() *frames.Module { return nil }
 
 // Changed implements [Runtime].
-func (Plain) Changed() bool { return false }
-
-// At implements [Runtime].
-func (Plain) At(int64, bool) bool { return false }
-
-// Dated implements [Runtime].
-func (Plain) Dated() bool { return false }
+func (Base) Changed() bool { return false }
 
 // FuncRange implements [Runtime].
-func (Plain) FuncRange(uint64) (start, end uint64, ok bool) { return 0, 0, false }
+func (Base) FuncRange(uint64) (start, end uint64, ok bool) { return 0, 0, false }
 
 // Unknown implements [Runtime].
-func (Plain) Unknown() error { return nil }
+func (Base) Unknown() error { return nil }
 
 // Forget implements [Runtime].
-func (Plain) Forget() {}
+func (Base) Forget() {}
 
 // Plan implements [Namer].
-func (Plain) Plan() *Plan { return nil }
+func (Base) Plan() *Plan { return nil }
 
 // Anchor implements [Namer].
-func (Plain) Anchor(int, uint64) (uint64, bool) { return 0, false }
+func (Base) Anchor(int, uint64) (uint64, bool) { return 0, false }
 
 // Namer is a Runtime that knows the managed frames of a thread.
 type Namer interface {

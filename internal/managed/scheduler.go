@@ -14,6 +14,10 @@ type Scheduler interface {
 	Runtime
 	// Tasks gives the constant location of the stacks that threads have left; nil: unknown.
 	Tasks() *Tasks
+	// NextRecords follows a chain of frame records, which links a task's stack to the scheduler's, from record, whose
+	// return addresses are returns. It appends for each record the address of the next, 0 after the outermost frame, and
+	// ends at the first unknown one.
+	NextRecords(record frames.Addr, returns []uint64, out []frames.Addr) []frames.Addr
 	// Parked counts the waiting tasks.
 	Parked() (Parked, error)
 	// ParkedTasks lists all tasks, each read at its own time.
@@ -107,8 +111,8 @@ type TaskHeld struct {
 
 // FileOf returns the path of the file that a scheduler belongs to; "" for none.
 func FileOf(s Scheduler) string {
-	if own, is := s.(PerModule); is && own.Module() != nil {
-		return own.Module().Name
+	if m := s.Module(); m != nil {
+		return m.Name
 	}
 	return ""
 }

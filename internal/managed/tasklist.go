@@ -2,16 +2,6 @@
 
 package managed
 
-// TaskLister is Threads whose coroutines can be read one by one.
-type TaskLister interface {
-	Threads
-	// TaskPlaces gives the places of all current tasks.
-	TaskPlaces() []uint64
-	// TaskAt reads the task at a place as [Threads.Coroutines] does, without gathered tasks; an ended one has no
-	// frames. ok is false if it changed at each try.
-	TaskAt(place uint64, w Watch) (t Task, ok bool)
-}
-
 // MostTasks bounds the tasks of a TaskList.
 const MostTasks = 1 << 14
 

@@ -20,28 +20,39 @@ type Threads interface {
 	Holds() []Held
 	// Coroutines gives the current tasks without a thread, at most [MostTasks], each read consistently ([Task.Proven]).
 	Coroutines(w Watch) TaskList
+	// TaskPlaces gives the places of all current tasks without a thread, for TaskAt.
+	TaskPlaces() []uint64
+	// TaskAt reads the task at a place as Coroutines does, without gathered tasks; an ended one has no frames. ok is
+	// false if it changed at each try.
+	TaskAt(place uint64, w Watch) (t Task, ok bool)
 }
 
-// NoThreads has no answers.
-type NoThreads struct{}
+// BaseThreads knows nothing of its threads.
+type BaseThreads struct{}
 
 // ThreadName implements [Threads].
-func (NoThreads) ThreadName(int) (name string, ok bool) { return "", false }
+func (BaseThreads) ThreadName(int) (name string, ok bool) { return "", false }
 
 // Postponed implements [Threads].
-func (NoThreads) Postponed() bool { return false }
+func (BaseThreads) Postponed() bool { return false }
 
 // Role implements [Threads].
-func (NoThreads) Role(int, string) (role string, ok bool) { return "", false }
+func (BaseThreads) Role(int, string) (role string, ok bool) { return "", false }
 
 // Waiting implements [Threads].
-func (NoThreads) Waiting(*Sleeper) (w Wait, ok bool) { return w, false }
+func (BaseThreads) Waiting(*Sleeper) (w Wait, ok bool) { return w, false }
 
 // Holds implements [Threads].
-func (NoThreads) Holds() []Held { return nil }
+func (BaseThreads) Holds() []Held { return nil }
 
 // Coroutines implements [Threads].
-func (NoThreads) Coroutines(Watch) (list TaskList) { return list }
+func (BaseThreads) Coroutines(Watch) (list TaskList) { return list }
+
+// TaskPlaces implements [Threads].
+func (BaseThreads) TaskPlaces() []uint64 { return nil }
+
+// TaskAt implements [Threads].
+func (BaseThreads) TaskAt(uint64, Watch) (t Task, ok bool) { return t, true }
 
 // Roles of threads.
 const (

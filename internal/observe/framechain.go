@@ -19,7 +19,7 @@ import (
 // return return ┊ return return the sample has the return addresses, not the records' places
 //
 // The chain is followed again within the copy, which shows the place of the first record outside. The places of the
-// following ones are known if the code determines their distances ([managed.Chained]). So each word added here was in
+// following ones are known if the code determines their distances ([managed.Scheduler]). So each word added here was in
 // memory at the moment of the sample.
 
 // maxRecords bounds the kept records (kernel.perf_event_max_stack is 127).

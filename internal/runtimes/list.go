@@ -21,7 +21,7 @@ import (
 
 // List has the detectors in the order in which they are asked: first the run-time systems that know their code by name,
 // then those that take generated code of unknown origin. A process has at most one of each
-// kind, but for [managed.PerModule]. It must not change once a process has been opened.
+// kind, but for those with [managed.Runtime.Module]. It must not change once a process has been opened.
 var List = []managed.Detector{
 	hotspot.Detect, cpython.Detect, php.Detect, ruby.Detect, v8.Detect,
 	gdbjit.Detect, hosted.Detect, hosted.DetectHaskell, golang.Detect,

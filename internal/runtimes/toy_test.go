@@ -16,7 +16,7 @@ import (
 // toy is the run-time system of internal/testtargets/src/toy.c: the example of how one is added. Its interpreter has
 // its frames on the C stack, and its compiled code keeps the frame pointer: it needs no plan and no rules.
 type toy struct {
-	managed.Plain
+	managed.Base
 
 	version  string
 	run      span // the interpreter's loop

@@ -8,8 +8,8 @@ import (
 
 // Runtime is the Python interpreter of a process. It implements [managed.Threads].
 type Runtime struct {
-	managed.Plain
-	managed.NoThreads
+	managed.Base
+	managed.BaseThreads
 	*interpreter
 	view    view
 	threads *threads

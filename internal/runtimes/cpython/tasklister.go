@@ -8,8 +8,6 @@ import (
 	"prywalk/internal/managed"
 )
 
-var _ managed.TaskLister = (*Runtime)(nil)
-
 // taskReader returns a reader of tasks; nil if there are none, or their layout is unknown.
 func (r *Runtime) taskReader() *taskReader {
 	t := &taskReader{r: r.interpreter, o: r.objects(), threads: r.threads, codes: &r.codes}
@@ -30,7 +28,7 @@ func (r *Runtime) begin(t *taskReader, w managed.Watch) {
 	r.view.begin(&managed.Sample{Mem: emptyMemory{}, Live: t})
 }
 
-// TaskPlaces implements [managed.TaskLister].
+// TaskPlaces implements [managed.Threads].
 func (r *Runtime) TaskPlaces() []uint64 {
 	if r.followed = r.taskReader(); r.followed == nil {
 		return nil
@@ -39,7 +37,7 @@ func (r *Runtime) TaskPlaces() []uint64 {
 	return r.followed.allTasks()
 }
 
-// TaskAt implements [managed.TaskLister].
+// TaskAt implements [managed.Threads].
 func (r *Runtime) TaskAt(place uint64, w managed.Watch) (managed.Task, bool) {
 	if r.followed == nil {
 		return managed.Task{}, true

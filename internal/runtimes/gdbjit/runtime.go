@@ -11,7 +11,7 @@ import (
 // the analysis of instructions: PostgreSQL reuses addresses many times a second, and outdated bounds break the analysis
 // of new code.
 type Runtime struct {
-	managed.Plain
+	managed.Base
 	code *Code
 }
 
@@ -54,8 +54,5 @@ func (r *Runtime) Attach(h managed.Host) bool {
 // Changed implements [managed.Runtime].
 func (r *Runtime) Changed() bool { return r.code.Refresh() }
 
-// Dated implements [managed.Runtime].
-func (r *Runtime) Dated() bool { return true }
-
-// At implements [managed.Runtime].
-func (r *Runtime) At(moment int64, ask bool) bool { return r.code.At(moment, ask) }
+// SetTime implements [managed.CodeHistory].
+func (r *Runtime) SetTime(at int64, mayRead bool) bool { return r.code.At(at, mayRead) }

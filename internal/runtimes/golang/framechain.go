@@ -28,7 +28,7 @@ type frameRecords struct {
 	known *[recordEntries]recordStep
 }
 
-// NextRecords implements [managed.Chained].
+// NextRecords implements [managed.Scheduler].
 func (r *Runtime) NextRecords(record frames.Addr, returns []uint64, out []frames.Addr) []frames.Addr {
 	for _, ret := range returns {
 		apart := r.table.records.apart(ret - r.bias)

@@ -21,7 +21,7 @@ func tableIn(h managed.Host, m *frames.Module) *Table {
 
 // Runtime is the Go run-time system of a program or a library in a process. It implements [managed.Scheduler].
 type Runtime struct {
-	managed.Plain
+	managed.Base
 	program
 	tasks managed.Tasks
 
@@ -99,7 +99,7 @@ func (r *Runtime) locate() bool {
 // Name implements [managed.Runtime].
 func (*Runtime) Name() string { return "Go" }
 
-// Module implements [managed.PerModule].
+// Module implements [managed.Runtime].
 func (r *Runtime) Module() *frames.Module { return r.module }
 
 // Tasks implements [managed.Scheduler].

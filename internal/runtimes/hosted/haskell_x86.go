@@ -128,7 +128,7 @@ func (h *haskell) prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, un
 
 // Haskell is GHC's runtime, a [managed.Runtime].
 type Haskell struct {
-	managed.Plain
+	managed.Base
 	lib *frames.Module
 	of  *haskell
 }

@@ -11,7 +11,7 @@ import (
 
 // System is a runtime with generated code, a [managed.Runtime].
 type System struct {
-	managed.Plain
+	managed.Base
 	lib     *frames.Module // library or program
 	kind    *Kind
 	runtime Runtime

@@ -13,8 +13,8 @@ import (
 
 // Runtime is the Java virtual machine of a process, a [managed.Namer].
 type Runtime struct {
-	managed.Plain
-	managed.NoThreads
+	managed.Base
+	managed.BaseThreads
 	lib       *frames.Module
 	host      managed.Host
 	vm        *VM // nil: not readable yet

@@ -9,7 +9,7 @@ import (
 
 // Runtime is PHP in a process. It implements [managed.Namer].
 type Runtime struct {
-	managed.Plain
+	managed.Base
 	layout
 	version            string
 	module             *frames.Module

@@ -11,8 +11,8 @@ import (
 
 // Runtime is Ruby in a process. It implements [managed.Namer].
 type Runtime struct {
-	managed.Plain
-	managed.NoThreads
+	managed.Base
+	managed.BaseThreads
 	version     string
 	module      *frames.Module
 	hidesModule bool // its module is the interpreter's alone

@@ -13,7 +13,7 @@ import (
 
 // Runtime is V8 in a process. It implements [managed.Namer].
 type Runtime struct {
-	managed.Plain
+	managed.Base
 	codes
 	module       *frames.Module
 	sample       *managed.Sample
