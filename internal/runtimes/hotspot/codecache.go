@@ -96,11 +96,8 @@ func (k *codeCache) code(addr, n uint64) []byte {
 	return b[:k.o.ReadCode(addr, b)]
 }
 
-// Contains is Reserved once the tables are proven.
-func (k *codeCache) Contains(addr uint64) bool { return k.heapOf(addr) != nil }
-
-// Symbolize gives the name of the blob at pc ("nmethod", "Interpreter"), or "".
-func (k *codeCache) Symbolize(pc uint64) string {
+// blobName gives the name of the blob at pc ("nmethod", "Interpreter"), or "".
+func (k *codeCache) blobName(pc uint64) string {
 	h := k.heapOf(pc)
 	if h == nil {
 		return ""

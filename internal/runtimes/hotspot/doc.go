@@ -2,16 +2,28 @@
 
 // Package hotspot walks and names the frames of Java virtual machines (HotSpot), by the machine's own tables.
 //
-// # Algorithm
+// # Path of one Java frame
+//
+//	pc ─► heap ─► segment ─► code blob                          codeheap.go, kept by codecache.go
+//	      blob, pc ─► rule for the caller                       vm.go, then innermost_x86.go, returnpath_x86.go,
+//	                                                            code_x86.go (instructions), or rules_aarch64.go
+//	      compiled:     pc ─► place in the nmethod ─► Ref       frameref.go, nmethod.go
+//	      interpreted:  frame ─► Method, bytecode index ─► Ref  frameref.go, codelets.go, interpreted.go
+//	Ref ─► inlined calls: Methods and bytecode indexes          symbolize.go, scopes.go, unsigned5.go
+//	       Method ─► name, file                                 methods.go, symboltext.go
+//	       bytecode index ─► line                               linetable.go
+//
+// libjvm.so describes its structures for debuggers (serviceability agent): gHotSpotVMStructs lists fields with offsets,
+// gHotSpotVMTypes sizes of types. vmstructs.go reads them, namelayout.go has those for names. memory.go reads and
+// caches the process's memory, validity.go decides whether what was read is that of the copied stack.
+//
+// Threads are in threads.go, their Java objects in javaobjects.go and fieldinfo.go, names in threadnames.go, what they
+// wait for in waits.go, parked.go and owners.go. gate.go is about the machine's start.
+//
+// # Rules
 //
 // Compiled code uses rbp as a general register and ends in jumps to common stubs, so neither frame pointers nor
 // instructions suffice. But each code blob (compiled method, stub, interpreter) has a header with its frame size.
-// libjvm.so describes its structures for debuggers (serviceability agent): gHotSpotVMStructs lists fields with offsets,
-// gHotSpotVMTypes sizes of types.
-//
-//	code cache: heaps     │ segment │ segment │ segment │ …
-//	segment map           │    0    │    1    │    2    │   one byte each: how far back the block begins
-//	block                 │ HeapBlock header │ CodeBlob header │ code │ …
 //
 //	frame of a blob with a frame size        higher addresses
 //	  CFA                  = sp + frame size
@@ -19,13 +31,11 @@
 //	  CFA − 16             caller's rbp
 //	  sp                   …                 lower addresses
 //
-// Rules, by kind of blob:
+// In compiled code the innermost frame has that size from the header's frame-complete offset to the epilogue.
 //
-//   - Compiled code: in the innermost frame the size holds from the header's frame-complete offset to the epilogue.
-//   - The interpreter's frames are linked by rbp and hold the caller's sp: a compiled caller's frame may have been
-//     extended for arguments.
-//   - Stubs that dispatch virtual calls have no frame.
-//   - Other code (assembly, prologues) is analysed by its instructions, within the blob's bounds.
+// The interpreter's frames (interpreted.go) are linked by rbp and hold the caller's sp: a compiled caller's frame may
+// have been extended for arguments. Stubs that dispatch virtual calls have no frame. Other code (assembly, prologues)
+// is analysed by its instructions, within the blob's bounds.
 //
 // # Sources
 //
@@ -34,6 +44,6 @@
 //
 // # Invariants
 //
-// The differences between releases are a table of alternatives (tables.go), used only if the interpreter's variable and
-// the heaps lead to the same code ([VM.Unknown]).
+// The differences between releases are a table of alternatives (vmstructs.go), used only if the interpreter's variable
+// and the heaps lead to the same code ([VM.Unknown]).
 package hotspot

@@ -4,6 +4,8 @@ package hotspot
 
 import "encoding/binary"
 
+const maxFieldInfo = 1 << 12
+
 // field gives the offset of a field in klass's objects.
 func (t *threads) field(klass uint64, name, typ string) (uint64, bool) {
 	m, l := t.names.vm.memory(), t.layout

@@ -3,12 +3,16 @@
 package hotspot
 
 import (
-	"bytes"
 	"encoding/binary"
 	"hash/maphash"
-	"slices"
-	"unicode/utf8"
 )
+
+// # Method
+//
+//	Method ─► ConstMethod    │ constants, index of the name, sizes, flags │ bytecode │ compressed lines │ …
+//	          ConstantPool   │ class, tags │ constants of 8 bytes: Symbols of names, source file │ …
+//	          Klass ─► Symbol of the class
+//	          Symbol         │ length │ text, modified UTF-8
 
 // method is a Method in the process, whose memory is reused after class unloading.
 type method struct {
@@ -26,7 +30,7 @@ type method struct {
 }
 
 type methodNames struct {
-	*moments
+	*validity
 	methods map[uint64]*method
 	files   map[string]string
 
@@ -205,103 +209,4 @@ func (n *methodNames) sourceIndex(id *methodIdentity) uint16 {
 	var b [2]byte
 	n.vm.memory().bytes(id.holder+n.layout.at.ConstantPool.SourceFile.offset, b[:])
 	return binary.LittleEndian.Uint16(b[:])
-}
-
-// symbolText gives a Symbol (modified UTF-8); false if it is not printable.
-func (n *methodNames) symbolText(symbol uint64) (string, bool) {
-	b, ok := n.symbolBytes(symbol)
-	return string(b), ok
-}
-
-// symbolBytes is text in a buffer that the next call reuses.
-func (n *methodNames) symbolBytes(symbol uint64) ([]byte, bool) {
-	l, m := &n.layout.at, n.vm.memory()
-	body := l.Symbol.Body.offset
-	symbol &^= 1
-	if symbol == 0 || symbol%4 != 0 || body > 32 {
-		return nil, false
-	}
-	b := n.symbol[:body+shortSymbol]
-	got := max(m.read(symbol, b), 0)
-	if uint64(got) < body+1 {
-		return nil, false
-	}
-	clear(b[got:])
-	size := l.Symbol.Length.in(b)
-	if n.layout.lengthAbove {
-		size = size >> 16 & 0xffff
-	}
-	if l.Symbol.Length.size == 2 {
-		size &= 0xffff
-	}
-	if size == 0 || size > maxSymbol {
-		return nil, false
-	}
-	if b = n.symbol[:body+size]; uint64(got) < body+size && !m.bytes(symbol, b) {
-		return nil, false
-	}
-	b = b[body:]
-	if !utf8.Valid(b) {
-		return nil, false
-	}
-	for _, c := range b {
-		if c < ' ' || c == 0x7f {
-			return nil, false
-		}
-	}
-	return b, true
-}
-
-// shortSymbol is a name's first read, in bytes.
-const shortSymbol = 120
-
-func (n *methodNames) readLines(m *method, whole uint64) {
-	from := m.code + m.size
-	size := min(m.constMethod+whole-from, maxLines)
-	n.table = slices.Grow(n.table[:0], int(size))[:size]
-	if !n.vm.memory().bytes(from, n.table) {
-		return
-	}
-	s, best, line := stream{b: n.table, least: n.layout.least}, int32(-1), int32(0)
-	eachLine(&s, func(at, l int32) bool {
-		if at <= 0 && at >= best {
-			best, line = at, l
-		}
-		return true
-	})
-	m.lines, m.first = bytes.Clone(n.table[:len(n.table)-len(s.b)]), int(max(line, 0))
-}
-
-// lineAt gives the line of the nearest entry up to bci, 0 if unknown (Method::line_number_from_bci).
-func (n *methodNames) lineAt(m *method, bci int32) int {
-	best, line := int32(-1), int32(0)
-	s := stream{b: m.lines, least: n.layout.least}
-	eachLine(&s, func(at, l int32) bool {
-		if at <= bci && at >= best {
-			best, line = at, l
-		}
-		return true
-	})
-	return int(max(line, 0))
-}
-
-// eachLine decodes a line table: a byte of deltas in 5 bits (bytecode index) and 3 (line), or 0xff and both as signed
-// numbers; 0 ends it.
-func eachLine(s *stream, f func(bci, line int32) bool) {
-	bci, line := int32(0), int32(0)
-	for {
-		switch c := s.byte(); {
-		case s.failed || c == 0:
-			return
-		case c == 0xff:
-			bci += s.signed()
-			line += s.signed()
-		default:
-			bci += int32(c >> 3)
-			line += int32(c & 7)
-		}
-		if s.failed || !f(bci, line) {
-			return
-		}
-	}
 }

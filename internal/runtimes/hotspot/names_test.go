@@ -286,7 +286,6 @@ func FuzzHostileNames(f *testing.F) {
 			}
 		}
 		n.Symbolize(managed.Ref{Object: off, Position: fp, Kind: uint8(off % 5)}, nil, nil)
-		n.End()
 	})
 }
 

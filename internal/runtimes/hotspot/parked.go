@@ -88,30 +88,3 @@ func (t *waiters) learnFields(object uint64) bool {
 	f.status, ok = t.field(klass, "threadStatus", "I")
 	return ok
 }
-
-// reference reads a reference, 0 if null; false if it may be stale.
-func (t *waiters) reference(at uint64) (uint64, bool) {
-	if !t.oops.known && !t.learnOops() {
-		return 0, false
-	}
-	m := t.names.vm.memory()
-	if t.oops.wide {
-		ref := m.word(at)
-		if m.failed || ref == 0 {
-			return 0, !m.failed
-		}
-		to, ok := t.plain(ref)
-		if !ok {
-			_, shift, ok := t.colours()
-			return 0, ok && ref>>shift == 0 // null has colours, too
-		}
-		return to, true
-	}
-	narrow := uint64(uint32(m.int32(at)))
-	if m.failed || narrow == 0 {
-		return 0, !m.failed
-	}
-	base, shift := m.word(t.layout.static(t.layout.oops[0])), m.int32(t.layout.static(t.layout.oops[1]))
-	to := base + narrow<<(shift&31)
-	return to, !m.failed && to%8 == 0
-}

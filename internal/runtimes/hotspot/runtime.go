@@ -207,7 +207,7 @@ func (r *Runtime) Blob(pc uint64) string {
 	if r.vm == nil {
 		return ""
 	}
-	return r.vm.Symbolize(pc)
+	return r.vm.blobName(pc)
 }
 
 type routineSource struct{ *Runtime }

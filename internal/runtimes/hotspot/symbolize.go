@@ -3,7 +3,6 @@
 package hotspot
 
 import (
-	"bytes"
 	"strings"
 
 	"prywalk/internal/managed"
@@ -78,32 +77,6 @@ func (n *Names) describeCompiled(r managed.Ref, out []managed.Frame) ([]managed.
 	return out, true
 }
 
-// callsAt sets n.calls to the methods in the scopes on both sides of a position, at least the compiled one.
-func (n *compiledCode) callsAt(c *compiled, position uint64) {
-	next, prev := uint32(position>>32), uint32(position)
-	var ok bool
-	if n.calls, ok = n.chain(c, next, n.calls[:0]); !ok {
-		n.calls = append(n.calls[:0], call{c.method, invocation})
-		return
-	}
-	if prev == next {
-		return
-	}
-	common := 1
-	if n.others, ok = n.chain(c, prev, n.others[:0]); ok {
-		common = commonCalls(n.calls, n.others)
-	}
-	n.calls = n.calls[len(n.calls)-common:]
-}
-
-func commonCalls(a, b []call) int {
-	i := 1
-	for i < min(len(a), len(b)) && a[len(a)-i] == b[len(b)-i] && a[len(a)-i-1].method == b[len(b)-i-1].method {
-		i++
-	}
-	return i
-}
-
 func (n *methodNames) frameOf(m *method, bci int32, kind string) managed.Frame {
 	f := managed.Frame{Function: m.name, File: m.file, Type: kind, StartLine: m.first}
 	if f.Line = f.StartLine; bci > 0 {
@@ -125,36 +98,5 @@ func (n *Names) stubName(r managed.Ref) string {
 	if r.Position >= atCodelet {
 		return "Interpreter (" + strings.TrimSpace(m.name(r.Object)) + ")"
 	}
-	return n.vm.Symbolize(r.Object)
-}
-
-// readable converts a class name in place: dots between packages, without the suffixes of hidden classes that vary
-// between runs (an address after "+" or "/", a lambda's number).
-func readable(class []byte) []byte {
-	if i := bytes.LastIndexAny(class, "+/"); i > 0 && isHash(class[i+1:]) {
-		class = class[:i]
-	}
-	if i := bytes.LastIndex(class, lambda); i >= 0 && isNumber(class[i+len(lambda):], "$") {
-		class = class[:i+len(lambda)]
-	}
-	for i, c := range class {
-		if c == '/' {
-			class[i] = '.'
-		}
-	}
-	return class
-}
-
-var lambda = []byte("$$Lambda")
-
-func isHash(b []byte) bool {
-	if rest, ok := bytes.CutPrefix(b, []byte("0x")); ok {
-		return len(rest) != 0 && len(bytes.Trim(rest, "0123456789abcdef")) == 0
-	}
-	return isNumber(b, "")
-}
-
-func isNumber(b []byte, prefix string) bool {
-	rest, ok := bytes.CutPrefix(b, []byte(prefix))
-	return ok && len(rest) != 0 && len(bytes.Trim(rest, "0123456789")) == 0
+	return n.vm.blobName(r.Object)
 }

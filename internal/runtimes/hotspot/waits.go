@@ -199,28 +199,3 @@ func (t *waiters) monitorObject(monitor uint64) (object uint64, class string) {
 	}
 	return object, class
 }
-
-func (t *waiters) plain(ref uint64) (uint64, bool) {
-	var w namePath
-	var ok bool
-	if w.bad, w.shift, ok = t.colours(); !ok {
-		return 0, false
-	}
-	return w.address(ref)
-}
-
-func (t *waiters) classOf(object uint64) string {
-	if t.oops.header == headerOpen && !t.learnOops() {
-		return ""
-	}
-	return string(readable([]byte(t.className(t.klassOf(object, t.oops.header)))))
-}
-
-func (t *waiters) learnOops() bool {
-	for _, id := range t.byTID {
-		if _, ok := t.walk(id.thread); ok {
-			return true
-		}
-	}
-	return false
-}

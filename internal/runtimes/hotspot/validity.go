@@ -15,8 +15,8 @@ import (
 // after new data. As a loader's address can be reused, a collection alone makes data doubtful while loaders are
 // created.
 
-// moments decides whether class memory may have been reused since a copy.
-type moments struct {
+// validity decides whether class memory may have been reused since a copy.
+type validity struct {
 	vm     *VM
 	layout *nameLayout
 	sample *managed.Sample
@@ -37,9 +37,9 @@ type moment struct {
 	loaders     uint64 // newest ClassLoaderData
 }
 
-func (n *moments) clock() int64 { return procmem.Now() }
+func (n *validity) clock() int64 { return procmem.Now() }
 
-func (n *moments) beginWalk(s *managed.Sample) {
+func (n *validity) beginWalk(s *managed.Sample) {
 	n.at, n.mayBeReused, n.checkedAtRead = s.At, false, 0
 	n.vm.cached.drop()
 	if n.layout != nil && s.At > n.latest.at {
@@ -48,13 +48,13 @@ func (n *moments) beginWalk(s *managed.Sample) {
 	}
 }
 
-func (n *moments) noteLoaders(now moment) {
+func (n *validity) noteLoaders(now moment) {
 	if n.previous.at != 0 && n.previous.loaders != now.loaders {
 		n.newLoadersUntil = now.at + newLoadersFor
 	}
 }
 
-func (n *moments) moment() moment {
+func (n *validity) moment() moment {
 	out, l := moment{at: n.clock()}, n.vm.layout
 	m := &n.vm.mem
 	m.read, m.failed = n.vm.o.Read, false // not the cache
@@ -66,7 +66,7 @@ func (n *moments) moment() moment {
 
 // doubted reports whether memory may have been reused since the copy. What a thread's frames refer to stays while it
 // has not run.
-func (n *moments) doubted() bool {
+func (n *validity) doubted() bool {
 	if n.mayBeReused || n.at == 0 {
 		return n.mayBeReused
 	}
@@ -82,4 +82,12 @@ func (n *moments) doubted() bool {
 	}
 	n.checkedAtRead = reads
 	return n.mayBeReused
+}
+
+// cookieOf gives the method's identity; 0 if it may have changed since the copy.
+func (n *validity) cookieOf(m *method) uint64 {
+	if m.since >= n.at && n.doubted() {
+		return 0
+	}
+	return m.cookie
 }

@@ -2,10 +2,15 @@
 
 package hotspot
 
-import (
-	"encoding/binary"
-	"strings"
-)
+import "strings"
+
+// # Code cache
+//
+//	heap           │ segment │ segment │ segment │ …
+//	segment map    │    0    │    1    │    2    │ …   a byte each: how many segments back the block begins; 255: free
+//	block          │ HeapBlock header │ CodeBlob header │ code │ …
+//
+// Since JDK 9 there are several heaps.
 
 // heap is a part of the code cache (CodeHeap).
 type heap struct {
@@ -217,7 +222,3 @@ func (k *codeCache) blobNameAt(name uint64) blobName {
 	}
 	return b
 }
-
-func wordAt(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
-
-func int32At(b []byte) int32 { return int32(binary.LittleEndian.Uint32(b)) }

@@ -3,20 +3,14 @@
 package hotspot
 
 import (
-	"fmt"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 )
 
-// nameTable has the fields and sizes for names in gHotSpotVMStructs and gHotSpotVMTypes:
-//
-//	nmethod ──► Method ──► ConstMethod ──► ConstantPool ──► Klass ──► Symbol (class)
-//	│                    bytecode, lines       └────────► Symbol (method, file)
-//	└► PcDesc, scopes, list of methods
-//
-// The first known name of a tag counts; "?" marks optional fields. Without one of the others frames have no names.
+// nameTable has the fields and sizes for names in gHotSpotVMStructs and gHotSpotVMTypes (drawings: methods.go,
+// scopes.go). The first known name of a tag counts; "?" marks optional fields. Without one of the others frames have no
+// names.
 type nameTable struct {
 	NMethod struct {
 		CompileID field `vm:"nmethod::_compile_id"`
@@ -73,7 +67,7 @@ type nameTable struct {
 	StubRoutines struct {
 		CallStub field `vm:"StubRoutines::_call_stub_return_address"`
 	}
-	// For [moments], and the release.
+	// For [validity], and the release.
 	Others struct {
 		Heap        field `vm:"Universe::_collectedHeap"`
 		Collections field `vm:"CollectedHeap::_total_collections"`
@@ -251,87 +245,6 @@ func (v *VM) readNameLayout() (*nameLayout, bool) {
 	return n, n.entry <= maxHeader
 }
 
-func (n *nameLayout) readMajor(m *memory) bool {
-	var b [1]byte
-	if at := n.first(wantRelease); len(at) == 2 {
-		m.bytes(n.static(at[0])+n.offset(at[1]), b[:])
-		n.major = int(b[0])
-	} else {
-		n.major = int(m.int32(n.static(at[0])))
-	}
-	return !m.failed && n.major >= 8 && n.major <= 99
-}
-
 func isOf(field, typ string) bool {
 	return len(field) > len(typ)+2 && field[:len(typ)] == typ && field[len(typ):len(typ)+2] == "::"
-}
-
-// in reads the field, of up to 8 bytes.
-func (f *field) in(b []byte) uint64 {
-	if f.offset+8 > uint64(len(b)) {
-		return 0
-	}
-	switch w := wordAt(b[f.offset:]); f.size {
-	case 1:
-		return w & 0xff
-	case 2:
-		return w & 0xffff
-	case 4:
-		return w & 0xffffffff
-	default:
-		return w
-	}
-}
-
-// sizeOf gives a number type's size in bytes; 8 for other types.
-func sizeOf(typ string) uint8 {
-	switch typ {
-	case "int", "jint", "u4", "unsigned int", "uint32_t", "OSThread::thread_id_t", "pid_t", "JavaThreadState",
-		"const uint":
-		return 4
-	case "u2", "int16_t", "unsigned short", "short":
-		return 2
-	case "u1", "CompLevel", "bool", "volatile signed char", "volatile unsigned char", "unsigned char":
-		return 1
-	}
-	return 8
-}
-
-// Version gives name and release, "HotSpot 17.0.15" or "HotSpot 8u412"; "HotSpot" if unknown. JDK 8's own version is
-// 25.
-func (v *VM) Version() string {
-	if v.version == "" {
-		v.version = v.readVersion()
-	}
-	if v.version == "" {
-		return productName
-	}
-	return productName + " " + v.version
-}
-
-const productName = "HotSpot"
-
-func (v *VM) readVersion() string {
-	m, l := v.memory(), v.layout
-	at := l.static("Abstract_VM_Version::_s_vm_release")
-	if at == 0 {
-		return ""
-	}
-	release, _, _ := strings.Cut(m.name(m.word(at)), "+")
-	release, _, _ = strings.Cut(release, "-")
-	if strings.Trim(release, "0123456789.") != "" || m.failed {
-		return ""
-	}
-	major, update, _ := strings.Cut(release, ".")
-	if is := l.static("JDK_Version::_current"); is != 0 && major == "25" {
-		var b [1]byte
-		if m.bytes(is+l.offset("JDK_Version::_major"), b[:]); b[0] == 8 {
-			update, _, _ = strings.Cut(update, ".")
-			if n, err := strconv.Atoi(update); err == nil {
-				return fmt.Sprintf("8u%d", n)
-			}
-			return "8"
-		}
-	}
-	return release
 }

@@ -17,52 +17,6 @@ const (
 	maxHeaps   = 16
 )
 
-// memory reads the process with a sticky error.
-type memory struct {
-	read   func(addr uint64, b []byte) int
-	failed bool
-	buf    [8]byte
-	text   [maxName]byte
-	window [2048]byte
-}
-
-func (m *memory) bytes(addr uint64, b []byte) bool {
-	if m.failed || m.read(addr, b) != len(b) {
-		m.failed = true
-		clear(b)
-	}
-	return !m.failed
-}
-
-func (m *memory) word(addr uint64) uint64 {
-	m.bytes(addr, m.buf[:8])
-	return binary.LittleEndian.Uint64(m.buf[:8])
-}
-
-func (m *memory) int32(addr uint64) int32 {
-	m.bytes(addr, m.buf[:4])
-	return int32(binary.LittleEndian.Uint32(m.buf[:4]))
-}
-
-// name reads a C string of at most maxName bytes.
-func (m *memory) name(addr uint64) string {
-	b := m.text[:]
-	if m.failed || addr == 0 {
-		return ""
-	}
-	n := m.read(addr, b)
-	if n <= 0 {
-		m.failed = true
-		return ""
-	}
-	for i, c := range b[:n] {
-		if c == 0 {
-			return string(b[:i])
-		}
-	}
-	return string(b[:n])
-}
-
 // field is an entry of gHotSpotVMStructs: an offset, or a static field's address.
 type field struct {
 	offset, address uint64
@@ -208,3 +162,34 @@ func (m *memory) eachEntry(table, stride, nameAt uint64, f func(entry uint64, na
 func (l *layout) offset(name string) uint64 { return l.fields[name].offset }
 
 func (l *layout) static(name string) uint64 { return l.fields[name].address }
+
+// in reads the field, of up to 8 bytes.
+func (f *field) in(b []byte) uint64 {
+	if f.offset+8 > uint64(len(b)) {
+		return 0
+	}
+	switch w := wordAt(b[f.offset:]); f.size {
+	case 1:
+		return w & 0xff
+	case 2:
+		return w & 0xffff
+	case 4:
+		return w & 0xffffffff
+	default:
+		return w
+	}
+}
+
+// sizeOf gives a number type's size in bytes; 8 for other types.
+func sizeOf(typ string) uint8 {
+	switch typ {
+	case "int", "jint", "u4", "unsigned int", "uint32_t", "OSThread::thread_id_t", "pid_t", "JavaThreadState",
+		"const uint":
+		return 4
+	case "u2", "int16_t", "unsigned short", "short":
+		return 2
+	case "u1", "CompLevel", "bool", "volatile signed char", "volatile unsigned char", "unsigned char":
+		return 1
+	}
+	return 8
+}

@@ -14,7 +14,7 @@ import (
 
 // Names implements [managed.Namer] for Java frames, for the walking goroutine.
 type Names struct {
-	*moments
+	*validity
 	*methodNames
 	*compiledCode
 	threads threads
@@ -30,11 +30,11 @@ type Names struct {
 // Names returns the part that names methods.
 func (v *VM) Names() *Names {
 	if v.names == nil {
-		m := &moments{vm: v}
+		m := &validity{vm: v}
 		n := &Names{
-			moments: m, sites: map[site]*codeInfo{},
-			methodNames:  &methodNames{moments: m, methods: map[uint64]*method{}, files: map[string]string{}},
-			compiledCode: &compiledCode{moments: m, code: map[uint64]*compiled{}},
+			validity: m, sites: map[site]*codeInfo{},
+			methodNames:  &methodNames{validity: m, methods: map[uint64]*method{}, files: map[string]string{}},
+			compiledCode: &compiledCode{validity: m, code: map[uint64]*compiled{}},
 		}
 		v.names = n
 	}
@@ -83,9 +83,6 @@ func (n *Names) Begin(s *managed.Sample) {
 	n.evictIdle(s.At)
 	n.beginWalk(s)
 }
-
-// End implements [managed.Namer].
-func (n *Names) End() managed.Health { return managed.Matched }
 
 // Forget drops all cached names.
 func (n *Names) Forget() {
@@ -225,7 +222,7 @@ func (n *Names) readInfo(pc uint64, caller bool) (p codeInfo, ok bool) {
 	}
 	p.ref = managed.Ref{Object: b.begin, Position: n.routine(pc, caller), Kind: refStub}
 	if b.kind != kindRoutines {
-		name := n.vm.Symbolize(b.begin)
+		name := n.vm.blobName(b.begin)
 		p.deoptimizes = strings.Contains(name, "Deoptimization") || strings.Contains(name, "UncommonTrap")
 	}
 	return p, true

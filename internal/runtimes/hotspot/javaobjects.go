@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hotspot
+
+// oops is the layout of references and objects, found by trial and proven by the classes reached.
+type oops struct {
+	header  header
+	wide    bool // references have 8 bytes
+	known   bool
+	thread  uint64 // java.lang.Thread
+	name    uint64 // offset
+	str     uint64 // java.lang.String
+	value   uint64
+	coder   uint64 // 0: none (JDK 8)
+	array   uint64 // String's array
+	content uint64 // offset of elements
+	unit    uint64 // bytes per element
+}
+
+type header uint8
+
+const (
+	headerOpen    header = iota
+	headerNarrow         // 4 bytes after the mark
+	headerWide           // 8 bytes
+	headerCompact        // mark's upper bits (since JDK 24)
+)
+
+const (
+	compactShift = 42 // markWord.hpp, klass_shift
+	markMoved    = 3  // markWord.hpp, marked_value: moved or being marked
+	maxSupers    = 32
+	maxInObject  = 1 << 12
+)
+
+// colours gives ZGC's masks, 0 for other collectors.
+func (t *threads) colours() (bad, shift uint64, ok bool) {
+	m, l := t.names.vm.memory(), t.layout
+	for _, set := range wantColours {
+		if !l.has(set) {
+			continue
+		}
+		at := m.word(l.static(set[0]))
+		if at == 0 {
+			continue
+		}
+		if bad = m.word(m.word(at + l.offset(set[1]))); bad != 0 && len(set) > 2 {
+			shift = m.word(m.word(at + l.offset(set[2])))
+		}
+		if bad != 0 || m.failed {
+			break
+		}
+	}
+	return bad, shift, !m.failed && shift < 32
+}
+
+// address decodes a reference; false if the object may have moved.
+func (w *namePath) address(ref uint64) (uint64, bool) {
+	at := ref >> w.shift
+	return at, ref&w.bad == 0 && at != 0 && at%8 == 0
+}
+
+// follow reads a reference of 4 or 8 bytes, whichever leads to an object that is accepts.
+func (t *threads) follow(w *namePath, at uint64, is func(uint64) bool) (uint64, bool) {
+	o := &t.oops
+	if (!o.known || !o.wide) && w.bad == 0 {
+		m := t.names.vm.memory()
+		narrow := uint64(uint32(m.int32(at)))
+		base, shift := m.word(t.layout.static(t.layout.oops[0])), m.int32(t.layout.static(t.layout.oops[1]))
+		if to, ok := w.address(base + narrow<<(shift&31)); !m.failed && narrow != 0 && ok && is(to) {
+			o.known, o.wide = true, false
+			return to, true
+		}
+	}
+	if !o.known || o.wide {
+		m := t.names.vm.memory()
+		if to, ok := w.address(m.word(at)); !m.failed && ok && is(to) {
+			o.known, o.wide = true, true
+			return to, true
+		}
+	}
+	return 0, false
+}
+
+func (t *threads) klassOf(object uint64, h header) uint64 {
+	m := t.names.vm.memory()
+	mark := m.word(object)
+	if m.failed || mark&markMoved == markMoved {
+		return 0
+	}
+	at := object + t.layout.offset(t.layout.klassAt)
+	var narrow uint64
+	switch h {
+	case headerWide:
+		if k := m.word(at); !m.failed {
+			return k
+		}
+		return 0
+	case headerNarrow:
+		narrow = uint64(uint32(m.int32(at)))
+	default:
+		narrow = mark >> compactShift
+	}
+	base, shift := m.word(t.layout.static(t.layout.klasses[0])), m.int32(t.layout.static(t.layout.klasses[1]))
+	if m.failed || narrow == 0 {
+		return 0
+	}
+	return base + narrow<<(shift&31)
+}
+
+func (t *threads) className(klass uint64) string {
+	if klass == 0 || klass%8 != 0 {
+		return ""
+	}
+	m := t.names.vm.memory()
+	symbol := m.word(klass + t.layout.offset("Klass::_name"))
+	if m.failed {
+		return ""
+	}
+	name, _ := t.names.symbolText(symbol)
+	return name
+}
+
+// isThread reports whether object is a java.lang.Thread. The first one fixes the layout.
+func (t *threads) isThread(object uint64) bool {
+	o := &t.oops
+	for h := headerNarrow; h <= headerCompact; h++ {
+		if o.header != headerOpen && o.header != h {
+			continue
+		}
+		if k := t.threadClass(t.klassOf(object, h)); k != 0 {
+			if o.thread == 0 {
+				at, ok := t.field(k, "name", "Ljava/lang/String;")
+				if !ok {
+					return false
+				}
+				o.header, o.thread, o.name = h, k, at
+			}
+			return true
+		}
+	}
+	return false
+}
+
+// threadClass gives the address of java.lang.Thread if klass is that or a subclass, else 0.
+func (t *threads) threadClass(klass uint64) uint64 {
+	for range maxSupers {
+		if klass == 0 || klass%8 != 0 {
+			return 0
+		}
+		if known := t.oops.thread; known == klass || known == 0 && t.className(klass) == "java/lang/Thread" {
+			return klass
+		}
+		m := t.names.vm.memory()
+		if klass = m.word(klass + t.layout.offset("Klass::_super")); m.failed {
+			return 0
+		}
+	}
+	return 0
+}
+
+func (t *threads) isString(object uint64) bool {
+	o := &t.oops
+	k := t.klassOf(object, o.header)
+	if k == 0 || o.str != 0 {
+		return k != 0 && k == o.str
+	}
+	if t.className(k) != "java/lang/String" {
+		return false
+	}
+	var ok bool
+	if o.value, ok = t.field(k, "value", "[B"); ok {
+		o.coder, ok = t.field(k, "coder", "B")
+	} else {
+		o.value, ok = t.field(k, "value", "[C")
+	}
+	if ok {
+		o.str = k
+	}
+	return ok
+}
+
+func (t *threads) isText(object uint64) bool {
+	o := &t.oops
+	k := t.klassOf(object, o.header)
+	if k == 0 || o.array != 0 {
+		return k != 0 && k == o.array
+	}
+	want, element, unit := "[B", uint32(8), uint64(1)
+	if o.coder == 0 {
+		want, element, unit = "[C", 5, 2
+	}
+	if t.className(k) != want {
+		return false
+	}
+	// klass.hpp: 0xc0, header size, element type, log2 of its size
+	m := t.names.vm.memory()
+	helper := uint32(m.int32(k + t.layout.offset("Klass::_layout_helper")))
+	content := uint64(helper >> 16 & 0xff)
+	if m.failed || helper>>24 != 0xc0 || helper>>8&0xff != element || uint64(1)<<(helper&0xff) != unit ||
+		content < o.lengthAt()+4 {
+		return false
+	}
+	o.array, o.content, o.unit = k, content, unit
+	return true
+}
+
+func (o *oops) lengthAt() uint64 {
+	switch o.header {
+	case headerWide:
+		return 16
+	case headerCompact:
+		return 8
+	default:
+		return 12
+	}
+}
+
+func (t *waiters) plain(ref uint64) (uint64, bool) {
+	var w namePath
+	var ok bool
+	if w.bad, w.shift, ok = t.colours(); !ok {
+		return 0, false
+	}
+	return w.address(ref)
+}
+
+func (t *waiters) classOf(object uint64) string {
+	if t.oops.header == headerOpen && !t.learnOops() {
+		return ""
+	}
+	return string(readable([]byte(t.className(t.klassOf(object, t.oops.header)))))
+}
+
+func (t *waiters) learnOops() bool {
+	for _, id := range t.byTID {
+		if _, ok := t.walk(id.thread); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// reference reads a reference, 0 if null; false if it may be stale.
+func (t *waiters) reference(at uint64) (uint64, bool) {
+	if !t.oops.known && !t.learnOops() {
+		return 0, false
+	}
+	m := t.names.vm.memory()
+	if t.oops.wide {
+		ref := m.word(at)
+		if m.failed || ref == 0 {
+			return 0, !m.failed
+		}
+		to, ok := t.plain(ref)
+		if !ok {
+			_, shift, ok := t.colours()
+			return 0, ok && ref>>shift == 0 // null has colours, too
+		}
+		return to, true
+	}
+	narrow := uint64(uint32(m.int32(at)))
+	if m.failed || narrow == 0 {
+		return 0, !m.failed
+	}
+	base, shift := m.word(t.layout.static(t.layout.oops[0])), m.int32(t.layout.static(t.layout.oops[1]))
+	to := base + narrow<<(shift&31)
+	return to, !m.failed && to%8 == 0
+}

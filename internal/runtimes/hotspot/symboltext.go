@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hotspot
+
+import (
+	"bytes"
+	"unicode/utf8"
+)
+
+// symbolText gives a Symbol (modified UTF-8); false if it is not printable.
+func (n *methodNames) symbolText(symbol uint64) (string, bool) {
+	b, ok := n.symbolBytes(symbol)
+	return string(b), ok
+}
+
+// symbolBytes is text in a buffer that the next call reuses.
+func (n *methodNames) symbolBytes(symbol uint64) ([]byte, bool) {
+	l, m := &n.layout.at, n.vm.memory()
+	body := l.Symbol.Body.offset
+	symbol &^= 1
+	if symbol == 0 || symbol%4 != 0 || body > 32 {
+		return nil, false
+	}
+	b := n.symbol[:body+shortSymbol]
+	got := max(m.read(symbol, b), 0)
+	if uint64(got) < body+1 {
+		return nil, false
+	}
+	clear(b[got:])
+	size := l.Symbol.Length.in(b)
+	if n.layout.lengthAbove {
+		size = size >> 16 & 0xffff
+	}
+	if l.Symbol.Length.size == 2 {
+		size &= 0xffff
+	}
+	if size == 0 || size > maxSymbol {
+		return nil, false
+	}
+	if b = n.symbol[:body+size]; uint64(got) < body+size && !m.bytes(symbol, b) {
+		return nil, false
+	}
+	b = b[body:]
+	if !utf8.Valid(b) {
+		return nil, false
+	}
+	for _, c := range b {
+		if c < ' ' || c == 0x7f {
+			return nil, false
+		}
+	}
+	return b, true
+}
+
+// shortSymbol is a name's first read, in bytes.
+const shortSymbol = 120
+
+// readable converts a class name in place: dots between packages, without the suffixes of hidden classes that vary
+// between runs (an address after "+" or "/", a lambda's number).
+func readable(class []byte) []byte {
+	if i := bytes.LastIndexAny(class, "+/"); i > 0 && isHash(class[i+1:]) {
+		class = class[:i]
+	}
+	if i := bytes.LastIndex(class, lambda); i >= 0 && isNumber(class[i+len(lambda):], "$") {
+		class = class[:i+len(lambda)]
+	}
+	for i, c := range class {
+		if c == '/' {
+			class[i] = '.'
+		}
+	}
+	return class
+}
+
+var lambda = []byte("$$Lambda")
+
+func isHash(b []byte) bool {
+	if rest, ok := bytes.CutPrefix(b, []byte("0x")); ok {
+		return len(rest) != 0 && len(bytes.Trim(rest, "0123456789abcdef")) == 0
+	}
+	return isNumber(b, "")
+}
+
+func isNumber(b []byte, prefix string) bool {
+	rest, ok := bytes.CutPrefix(b, []byte(prefix))
+	return ok && len(rest) != 0 && len(bytes.Trim(rest, "0123456789")) == 0
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hotspot
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Version gives name and release, "HotSpot 17.0.15" or "HotSpot 8u412"; "HotSpot" if unknown. JDK 8's own version is
+// 25.
+func (v *VM) Version() string {
+	if v.version == "" {
+		v.version = v.readVersion()
+	}
+	if v.version == "" {
+		return productName
+	}
+	return productName + " " + v.version
+}
+
+const productName = "HotSpot"
+
+func (v *VM) readVersion() string {
+	m, l := v.memory(), v.layout
+	at := l.static("Abstract_VM_Version::_s_vm_release")
+	if at == 0 {
+		return ""
+	}
+	release, _, _ := strings.Cut(m.name(m.word(at)), "+")
+	release, _, _ = strings.Cut(release, "-")
+	if strings.Trim(release, "0123456789.") != "" || m.failed {
+		return ""
+	}
+	major, update, _ := strings.Cut(release, ".")
+	if is := l.static("JDK_Version::_current"); is != 0 && major == "25" {
+		var b [1]byte
+		if m.bytes(is+l.offset("JDK_Version::_major"), b[:]); b[0] == 8 {
+			update, _, _ = strings.Cut(update, ".")
+			if n, err := strconv.Atoi(update); err == nil {
+				return fmt.Sprintf("8u%d", n)
+			}
+			return "8"
+		}
+	}
+	return release
+}
+
+func (n *nameLayout) readMajor(m *memory) bool {
+	var b [1]byte
+	if at := n.first(wantRelease); len(at) == 2 {
+		m.bytes(n.static(at[0])+n.offset(at[1]), b[:])
+		n.major = int(b[0])
+	} else {
+		n.major = int(m.int32(n.static(at[0])))
+	}
+	return !m.failed && n.major >= 8 && n.major <= 99
+}
