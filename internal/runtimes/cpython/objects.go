@@ -20,12 +20,6 @@ const (
 	flagDict   = 1 << 4 // Py_TPFLAGS_MANAGED_DICT
 )
 
-// State bits of a compact ASCII string (Include/cpython/unicodeobject.h).
-const (
-	plainBits = 7<<2 | 1<<5 | 1<<6
-	plainText = 1<<2 | 1<<5 | 1<<6
-)
-
 const (
 	maxEntries = 1 << 14
 	maxShared  = 256 // entries of shared keys
@@ -39,7 +33,6 @@ type objects struct {
 	r      *interpreter
 	shared map[uint64][]entry // by address of the keys
 	places map[attribute]int  // index of attributes among them; −1: none
-	flags  map[uint64]uint64
 }
 
 type attribute struct {
@@ -48,7 +41,7 @@ type attribute struct {
 }
 
 func (r *interpreter) objects() *objects {
-	return &objects{r, map[uint64][]entry{}, map[attribute]int{}, map[uint64]uint64{}}
+	return &objects{r, map[uint64][]entry{}, map[attribute]int{}}
 }
 
 // is reports whether an object is exactly of type typ.
@@ -157,22 +150,12 @@ func (o *objects) isText(at uint64, text string) bool {
 		word(textLength+int(o.r.headExtra)) == uint64(len(text)) && string(b[from:from+len(text)]) == text
 }
 
-// text reads a string, mostly in one read; false if it is none or incomplete.
+// text reads a string; false if it is none or incomplete.
 func (o *objects) text(at uint64) (string, bool) {
-	var b [128]byte
-	r, head := o.r, int(o.r.textASCII)
-	n := 0
-	if at != 0 {
-		n = r.host.Read(at, b[:])
-	}
-	if n < head || binary.LittleEndian.Uint64(b[objectType+r.headExtra:]) != r.textType || r.textType == 0 {
+	if !o.is(at, o.r.textType) {
 		return "", false
 	}
-	size, state := binary.LittleEndian.Uint64(b[textLength+r.headExtra:]), b[textState+r.headExtra]
-	if state&plainBits == plainText && size <= uint64(n-head) {
-		return string(b[head : head+int(size)]), true
-	}
-	return r.textOf(r.host, at)
+	return o.r.textOf(o.r.host, at)
 }
 
 // attribute returns an object's attribute, from its dict or inline values; 0: none.
@@ -181,7 +164,8 @@ func (o *objects) attribute(at uint64, name string) uint64 {
 	if typ == 0 {
 		return 0
 	}
-	flags, r := o.typeFlags(typ), o.r
+	r := o.r
+	flags := r.read64(typ + typeFlags + r.headExtra)
 	switch {
 	case r.minor <= 10 || flags&flagDict == 0:
 		off := r.read64(typ + typeDict + o.r.headExtra)
@@ -224,13 +208,4 @@ func (o *objects) ofType(typ, values uint64, name string) uint64 {
 		return 0
 	}
 	return o.r.read64(values + 8*uint64(place))
-}
-
-func (o *objects) typeFlags(typ uint64) uint64 {
-	flags, known := o.flags[typ]
-	if !known {
-		flags = o.r.read64(typ + typeFlags + o.r.headExtra)
-		o.flags[typ] = flags
-	}
-	return flags
 }

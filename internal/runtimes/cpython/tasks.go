@@ -269,7 +269,7 @@ func (t *taskReader) name(task uint64) string {
 	case at == 0:
 		return ""
 	case t.o.is(at, r.textType):
-		name, _ := r.textOf(r.host, at)
+		name, _ := t.o.text(at)
 		return name
 	case r.minor >= 12 && t.o.is(at, r.numberType):
 		return "Task-" + t.number(at)

@@ -78,8 +78,7 @@ func stackOf(f *named, r namedRelease, compiled bool) (words []uint64, list []fr
 	return words, list
 }
 
-// Each frame is read by itself: gathering the reads of a stack cost more than it saved
-// (benchmarks/results/short-ways.md).
+// Each frame is read by itself.
 const (
 	deepStack      = 10
 	mostStackReads = 8 * deepStack

@@ -146,45 +146,32 @@ func (r *Runtime) End() managed.Health { return managed.Matched }
 
 // Symbolize implements [managed.Namer].
 func (r *Runtime) Symbolize(ref managed.Ref, l managed.Live, out []managed.Frame) ([]managed.Frame, managed.Truth) {
-	if r.vm == nil {
-		return out, managed.Freed
-	}
-	return r.vm.Names().Symbolize(ref, l, out)
+	return r.names().Symbolize(ref, l, out)
 }
 
 // ThreadName implements [managed.Threads].
-func (r *Runtime) ThreadName(tid int) (string, bool) {
-	if r.vm == nil {
-		return "", false
-	}
-	return r.vm.Names().ThreadName(tid)
-}
+func (r *Runtime) ThreadName(tid int) (string, bool) { return r.names().ThreadName(tid) }
 
 // Role implements [managed.Threads].
-func (r *Runtime) Role(tid int, name string) (string, bool) {
-	if r.vm == nil {
-		return "", false
-	}
-	return r.vm.Names().Role(tid, name)
-}
+func (r *Runtime) Role(tid int, name string) (string, bool) { return r.names().Role(tid, name) }
 
 // Waiting implements [managed.Threads].
-func (r *Runtime) Waiting(s *managed.Sleeper) (managed.Wait, bool) {
-	if r.vm == nil {
-		return managed.Wait{}, false
-	}
-	return r.vm.Names().Waiting(s)
-}
+func (r *Runtime) Waiting(s *managed.Sleeper) (managed.Wait, bool) { return r.names().Waiting(s) }
 
 // Postponed implements [managed.Threads].
-func (r *Runtime) Postponed() bool {
-	if r.vm == nil {
-		return false
+func (r *Runtime) Postponed() (was bool) {
+	if n := r.names(); n != nil {
+		was, n.threads.postponed = n.threads.postponed, false
 	}
-	t := &r.vm.Names().threads
-	was := t.postponed
-	t.postponed = false
 	return was
+}
+
+// names gives nil, which has no answers, while the machine is not read.
+func (r *Runtime) names() *Names {
+	if r.vm == nil {
+		return nil
+	}
+	return r.vm.Names()
 }
 
 // Rule implements [frames.RuleSource].

@@ -10,7 +10,7 @@ import (
 
 // Symbolize implements [managed.Namer].
 func (n *Names) Symbolize(r managed.Ref, l managed.Live, out []managed.Frame) ([]managed.Frame, managed.Truth) {
-	if n.layout == nil {
+	if n == nil || n.layout == nil {
 		return out, managed.Freed
 	}
 	var ok bool

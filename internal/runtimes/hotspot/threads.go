@@ -139,10 +139,10 @@ func (n *Names) Role(tid int, name string) (string, bool) {
 }
 
 func (n *Names) threadsReady() bool {
-	t := &n.threads
-	if n.layout == nil || t.incomplete {
+	if n == nil || n.layout == nil || n.threads.incomplete {
 		return false
 	}
+	t := &n.threads
 	if t.layout == nil {
 		t.names = n
 		t.byTID, t.proven = map[int]threadID{}, map[int]proven{}
