@@ -47,7 +47,7 @@ func (p *Pages) Read(addr uint64, b []byte) (done int) {
 
 // Word reads the word at addr; false if it cannot be read.
 func (p *Pages) Word(addr uint64) (uint64, bool) {
-	var b [8]byte
+	var b [8]byte // not by an interface, for which it would be allocated
 	ok := p.Read(addr, b[:]) == len(b)
 	return binary.LittleEndian.Uint64(b[:]), ok
 }

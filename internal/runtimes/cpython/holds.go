@@ -74,8 +74,8 @@ func (l *locks) held() (out []managed.Held) {
 
 // holds appends the locks that a frame is inside of, and notes RLocks that the innermost frame may be waiting for.
 func (l *locks) holds(f *pyFrame, innermost bool, out []managed.Held) []managed.Held {
-	size := l.read32(f.code + uint64(l.codeFirst) - 4)
-	locals := l.read32(f.code + uint64(l.codeFirst) + 4)
+	size := uint32(l.read64(f.code + uint64(l.codeFirst) - 4))
+	locals := uint32(l.read64(f.code + uint64(l.codeFirst) + 4))
 	if size > maxValues || locals > 1<<12 {
 		return out
 	}

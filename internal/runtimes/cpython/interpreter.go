@@ -66,19 +66,8 @@ func (r *interpreter) frame(at, code, instr uint64) pyFrame {
 
 // read64 reads a word of current memory; 0 if unreadable.
 func (r *interpreter) read64(addr uint64) uint64 {
-	var b [8]byte
-	if r.host.Read(addr, b[:]) != len(b) {
-		return 0
-	}
-	return binary.LittleEndian.Uint64(b[:])
-}
-
-func (r *interpreter) read32(addr uint64) uint32 {
-	var b [4]byte
-	if r.host.Read(addr, b[:]) != len(b) {
-		return 0
-	}
-	return binary.LittleEndian.Uint32(b[:])
+	v, _ := managed.ReadWord(r.host, addr)
+	return v
 }
 
 func (r *interpreter) textOf(mem interface{ Read(uint64, []byte) int }, addr uint64) (string, bool) {

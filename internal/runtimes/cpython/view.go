@@ -3,8 +3,6 @@
 package cpython
 
 import (
-	"encoding/binary"
-
 	"prywalk/internal/managed"
 	"prywalk/internal/procmem"
 )
@@ -56,9 +54,10 @@ func (v *view) has(addr uint64) bool {
 }
 
 func (v *view) currentWord(addr uint64) (uint64, bool) {
-	var b [8]byte
-	ok := v.sample.Live != nil && v.sample.Live.Read(addr, b[:]) == 8
-	return binary.LittleEndian.Uint64(b[:]), ok
+	if v.sample.Live == nil {
+		return 0, false
+	}
+	return managed.ReadWord(v.sample.Live, addr)
 }
 
 // isLive reports whether the thread has slept since the sample; it asks the kernel once.
