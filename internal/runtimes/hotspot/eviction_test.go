@@ -22,10 +22,9 @@ func TestUnusedEntriesAreDropped(t *testing.T) {
 			c := &compiled{checked: at}
 			n.methods[addr], n.code[addr], n.sites[site{pc: addr}] = &method{checked: at}, c, &codeInfo{code: c}
 			n.threads.proven[int(addr)] = proven{name: "short"}
-			n.files[string(rune(addr))] = "A.java"
 		}
 		n.evictIdle(at)
-		most = max(most, len(n.methods), len(n.code), len(n.sites), len(n.threads.proven), len(n.files))
+		most = max(most, len(n.methods), len(n.code), len(n.sites), len(n.threads.proven))
 	}
 	if limit := 5*121 + 2; most > limit {
 		t.Errorf("%d entries are kept, not at most %d", most, limit)

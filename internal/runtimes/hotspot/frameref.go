@@ -33,7 +33,7 @@ func (v *VM) Names() *Names {
 		m := &validity{vm: v}
 		n := &Names{
 			validity: m, sites: map[site]*codeInfo{},
-			methodNames:  &methodNames{validity: m, methods: map[uint64]*method{}, files: map[string]string{}},
+			methodNames:  &methodNames{validity: m, methods: map[uint64]*method{}},
 			compiledCode: &compiledCode{validity: m, code: map[uint64]*compiled{}},
 		}
 		v.names = n
@@ -117,7 +117,6 @@ func (n *Names) evictIdle(at int64) {
 			delete(n.sites, at)
 		}
 	}
-	clear(n.files)
 	for tid := range n.threads.proven {
 		if _, lives := n.threads.byTID[tid]; !lives {
 			delete(n.threads.proven, tid)

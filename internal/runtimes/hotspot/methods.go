@@ -32,7 +32,6 @@ type method struct {
 type methodNames struct {
 	*validity
 	methods map[uint64]*method
-	files   map[string]string
 
 	symbol      [64 + maxSymbol]byte
 	spelled     []byte // of method and class
@@ -191,15 +190,7 @@ func (n *methodNames) sourceFile(id *methodIdentity) string {
 		return ""
 	}
 	b, _ := n.symbolBytes(n.vm.memory().word(n.constantAt(id, index)))
-	file, known := n.files[string(b)]
-	if !known {
-		if len(n.files) >= maxMethods {
-			clear(n.files)
-		}
-		file = string(b)
-		n.files[file] = file
-	}
-	return file
+	return string(b)
 }
 
 func (n *methodNames) sourceIndex(id *methodIdentity) uint16 {
