@@ -50,7 +50,6 @@ const (
 	notCode
 )
 
-// words reads words.
 type words func(addr uint64) (uint64, bool)
 
 // identify returns the identity of the code object at addr: notCode if it is none, codeFreed if unreadable.
@@ -145,13 +144,11 @@ func (c *codes) prove(addr uint64) (*code, codeStatus) {
 	return c.readCode(addr, nil)
 }
 
-// identifyNow is identify of current memory.
 func (c *codes) identifyNow(addr uint64) (identity, codeStatus) {
 	c.pages.Reset(c.sample.Live)
 	return c.identify(addr, c.pages.Word)
 }
 
-// immortalRefs is the reference count of immortal objects.
 const immortalRefs = 1<<32 - 1
 
 // alive reports whether an object has references. Freeing changes only the first word until the memory is reused: 0,

@@ -59,7 +59,6 @@ func maybePython(m *frames.Module) bool {
 	return m != nil && !m.Generated && m.Name != "" && !strings.HasPrefix(m.Name, "[")
 }
 
-// maxListReads bounds the attempts to read the list of threads.
 const maxListReads = 8
 
 func newRuntime(h managed.Host, m *frames.Module, own span) (*Runtime, error) {
@@ -203,7 +202,6 @@ func (r *interpreter) members() map[string]int64 {
 	return all
 }
 
-// proveMembers compares code objects' members with the layout.
 func (r *interpreter) proveMembers() error {
 	members := r.members()
 	for name, off := range map[string]int64{

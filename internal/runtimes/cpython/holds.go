@@ -47,7 +47,6 @@ const (
 	maxRLocks  = 1 << 12
 )
 
-// locks finds the locks that a walk's frames hold.
 type locks struct {
 	*interpreter
 	chain  *chain

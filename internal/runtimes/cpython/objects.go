@@ -44,7 +44,6 @@ func (r *interpreter) objects() *objects {
 	return &objects{r, map[uint64][]entry{}, map[attribute]int{}}
 }
 
-// is reports whether an object is exactly of type typ.
 func (o *objects) is(at, typ uint64) bool {
 	return at != 0 && typ != 0 && o.r.read64(at+objectType+o.r.headExtra) == typ
 }

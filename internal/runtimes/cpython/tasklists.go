@@ -21,7 +21,6 @@ func (t *taskReader) allTasks() (list []uint64) {
 	return list
 }
 
-// appendList appends the tasks of a circular list.
 func (t *taskReader) appendList(list []uint64, head uint64) []uint64 {
 	for at := t.r.read64(head); at != 0 && at != head && len(list) < maxListed; at = t.r.read64(at) {
 		task := at - t.offsets.Task.Node

@@ -6,7 +6,6 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// threadNames caches the names of the threading module.
 type threadNames struct {
 	*interpreter
 	threads   *threads

@@ -9,7 +9,6 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// threads is the list of thread states when last read.
 type threads struct {
 	*interpreter
 	list []thread

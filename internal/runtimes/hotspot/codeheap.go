@@ -22,7 +22,6 @@ type heap struct {
 // maxHops bounds the steps in the segment map, each of at most 254 segments.
 const maxHops = 4096
 
-// freeSegment marks a segment without block.
 const freeSegment = 0xff
 
 func (k *codeCache) readHeaps() []heap {

@@ -23,7 +23,6 @@ type gate struct {
 	otherSources []frames.RuleSource
 }
 
-// inUse reports whether the gate is a source of its module.
 func (g *gate) inUse() bool { return slices.Contains(g.module.Sources, frames.RuleSource(g)) }
 
 func (r *Runtime) gated(m *frames.Module) bool {

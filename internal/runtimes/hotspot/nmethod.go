@@ -7,7 +7,6 @@ import (
 	"prywalk/internal/managed"
 )
 
-// compiled is an nmethod's header.
 type compiled struct {
 	at         uint64 // of the header
 	begin, end uint64 // of the code

@@ -16,7 +16,6 @@ import (
 // stop-the-world collection. ZGC references must have the colour of objects in place; forwarded objects are rejected.
 // Each object must have the expected class.
 
-// namePath is one reading of the path from a JavaThread to its name.
 type namePath struct {
 	id                threadID
 	object, str, text uint64

@@ -105,7 +105,6 @@ type threads struct {
 	buf       [8 * 128]byte
 }
 
-// proven is a name as last proven.
 type proven struct {
 	id   threadID
 	name string

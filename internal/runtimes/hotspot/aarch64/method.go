@@ -49,7 +49,6 @@ func (r *Rules) MethodCaller(p *Piece, pc uint64) (frames.Rule, *frames.Row, boo
 // maxPushed bounds the bytes pushed below a frame: a barrier saves all registers.
 const maxPushed = 4096
 
-// beforeComplete gives the rule before the frame is complete.
 func (r *Rules) beforeComplete(p *Piece, pc uint64) (frames.Rule, *frames.Row, bool) {
 	v := window{p.Begin, r.Code(p.Begin, p.Complete-p.Begin)}
 	if rule, ok := v.duringPrologue(p, pc); ok {
