@@ -28,6 +28,7 @@ func (d *Selection) PrecisionOf(value int) tabular.Precision {
 		e.Add(s.Value[value], s.Value[count])
 	}
 	p.N = e.N()
+	p.N = max(1, p.N/d.designEffect(value, p.N))
 	return p
 }
 
