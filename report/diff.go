@@ -75,12 +75,12 @@ const falseAlarms = tabular.FalseAlarms
 
 // Diff compares two profiles by function ([view.Counterparts]).
 //
-// A function's share of the whole has the standard error of [tabular.Precision], which takes samples as independent: of
-// threads in lockstep, and of long phases in random order, it is too small, and most pairs of equal work differ. A
-// change is sure if it exceeds the errors of both under the hypothesis of equal values (score test), at the normal
-// quantile for 5 % over all functions (Bonferroni). With one run a side, other noise between runs is unknown: the whole
-// is never sure, and a change of the whole counts as noise up to a tenth of it, of which each function has its share.
-// [DiffRuns] measures that noise.
+// A function's share of the whole has the standard error of [tabular.Precision], with fewer samples for threads in
+// lockstep. Of long phases in random order it is too small, and most pairs of equal work differ. A change is sure if it
+// exceeds the errors of both under the hypothesis of equal values (score test), at the normal quantile for 5 % over all
+// functions (Bonferroni). With one run a side, other noise between runs is unknown: the whole is never sure, and a
+// change of the whole counts as noise up to a tenth of it, of which each function has its share. [DiffRuns] measures
+// that noise.
 func Diff(older, newer *profile.Profile, o DiffOptions) (*Difference, error) {
 	return DiffRuns([]*profile.Profile{older}, []*profile.Profile{newer}, o)
 }

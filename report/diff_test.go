@@ -141,37 +141,55 @@ func TestOneLoadTwiceHardlyDiffers(t *testing.T) {
 	}
 }
 
-// The test with one run a side takes samples as independent (binomial). Long phases that recur leave less to chance.
-// Threads in lockstep, and long phases in random order, are fewer draws than samples: most pairs of equal work differ.
+// timed is a recording of threads that all run the same function in each tick of 10 ms.
+func timed(t *testing.T, threads int, addrs []uint64) *profile.Profile {
+	t.Helper()
+	start := time.Unix(1_700_000_000, 0)
+	b := rec.NewBuilder(rec.Meta{Start: start, Period: 10_000_000, Main: app})
+	for i, addr := range addrs {
+		end := start.UnixNano() + int64(i+1)*10e6
+		for n := range threads {
+			b.Add(rec.Interval{PID: 7, TID: 7 + n, Comm: "kvd", State: "running", Samples: 1, Wall: 10e6, CPU: 10e6,
+				End: end, Stack: b.Intern(at(app, addr, 0x10))})
+		}
+	}
+	p := parsed(t, b, fixtureNames)
+	p.DurationNanos = int64(len(addrs)) * 10e6
+	return p
+}
+
+// The test with one run a side takes samples as independent, except in the design effect of lockstep. Long phases that
+// recur leave less to chance. Long phases in random order are fewer draws than samples: most pairs of equal work
+// differ.
 func TestSamplesThatDependOnEachOtherChangeTheErrorRate(t *testing.T) {
 	addrs := []uint64{0x20, 0x30, 0x40, 0x50}
-	const ticks, pairs = 400, 200
+	const ticks, pairs = 400, 150
 	for name, c := range map[string]struct {
 		phase       int // ticks in one function
 		recur       bool
-		threads     int64
+		threads     int
 		least, most float64 // share of pairs that differ
 	}{
-		"independent":            {1, false, 1, 0, 0.1}, // 5 % and 3.2 standard errors
+		"independent":            {1, false, 1, 0, 0.11}, // 5 % and 3.2 standard errors
+		"8 in lockstep":          {1, false, 8, 0, 0.11},
 		"recurring phases":       {25, true, 1, 0, 0.01},
-		"8 in lockstep":          {1, false, 8, 0.5, 1},
 		"phases in random order": {25, false, 1, 0.5, 1},
 	} {
 		rng := rand.New(rand.NewPCG(5, 6))
 		draw := func() *profile.Profile {
-			got, first := map[uint64]int64{}, rng.IntN(c.phase)
-			for begin := 0; begin < ticks; begin += c.phase {
-				i := rng.IntN(len(addrs))
-				if c.recur {
-					i = begin / c.phase % len(addrs)
+			got, first := make([]uint64, ticks), rng.IntN(c.phase)
+			var now uint64
+			for i := range got {
+				at := i + first // the phase at the start is cut
+				switch {
+				case c.recur:
+					now = addrs[at/c.phase%len(addrs)]
+				case i == 0 || at%c.phase == 0:
+					now = addrs[rng.IntN(len(addrs))]
 				}
-				got[addrs[i]] += c.threads * int64(c.phase)
+				got[i] = now
 			}
-			if c.recur { // the phase at the start is cut, and goes on at the end
-				got[addrs[0]] -= c.threads * int64(first)
-				got[addrs[1]] += c.threads * int64(first)
-			}
-			return ticked(t, 10, got)
+			return timed(t, c.threads, got)
 		}
 		differ := 0
 		for range pairs {
@@ -181,8 +199,29 @@ func TestSamplesThatDependOnEachOtherChangeTheErrorRate(t *testing.T) {
 			}
 		}
 		share := float64(differ) / pairs
+		t.Logf("%s: %.1f %% of pairs differ", name, 100*share)
 		if share < c.least || share > c.most {
 			t.Errorf("%s: %.1f %% of pairs of equal recordings are said to differ", name, 100*share)
+		}
+	}
+}
+
+// Of threads in lockstep a change of the shares is found, if it is large enough for the number of their draws.
+func TestAChangeOfThreadsInLockstepIsFound(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	draw := func(share float64) *profile.Profile {
+		got := make([]uint64, 1000)
+		for i := range got {
+			if got[i] = 0x20; rng.Float64() < share {
+				got[i] = 0x40
+			}
+		}
+		return timed(t, 8, got)
+	}
+	for share, want := range map[float64]bool{0.2: false, 0.3: true} { // 5.6 standard errors
+		d := compared(t, draw(0.2), draw(share), DiffOptions{})
+		if got := slices.ContainsFunc(d.Changes, func(c Change) bool { return c.Self.Sure }); got != want {
+			t.Errorf("20 %% and %v: changed %v, want %v: %+v", share, got, want, d.Changes)
 		}
 	}
 }

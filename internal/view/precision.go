@@ -27,8 +27,7 @@ func (d *Selection) PrecisionOf(value int) tabular.Precision {
 	for _, s := range d.Profile.Sample {
 		e.Add(s.Value[value], s.Value[count])
 	}
-	p.N = e.N()
-	p.N = max(1, p.N/d.designEffect(value, p.N))
+	p.N = max(1, e.N()/d.designEffect(value, e.N()))
 	return p
 }
 
