@@ -5,7 +5,7 @@ package commandline
 
 import (
 	"math"
-	"net"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -250,7 +250,10 @@ func (f *Frequency) Set(text string) error {
 // Type implements pflag.Value.
 func (f *Frequency) Type() string { return "HZ" }
 
-// Address is a flag of an address to serve at: HOST:PORT, with a number or a service's name.
+// address matches HOST:PORT, with the port as its submatch.
+var address = regexp.MustCompile(`^(?:[^:\[\]]*|\[[^\[\]]*\]):([0-9]{0,5})$`)
+
+// Address is a flag of an address to serve at: HOST:PORT.
 type Address string
 
 // String implements pflag.Value.
@@ -258,11 +261,11 @@ func (a *Address) String() string { return string(*a) }
 
 // Set implements pflag.Value.
 func (a *Address) Set(text string) error {
-	_, port, err := net.SplitHostPort(text)
-	if err == nil {
-		_, err = net.LookupPort("tcp", port)
+	parts, port := address.FindStringSubmatch(text), 0
+	if parts != nil {
+		port, _ = strconv.Atoi("0" + parts[1])
 	}
-	if err != nil {
+	if parts == nil || port > math.MaxUint16 {
 		return exit.Usage("%q is not an address: give HOST:PORT, such as localhost:8080", text)
 	}
 	*a = Address(text)
