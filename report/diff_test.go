@@ -153,7 +153,15 @@ func timed(t *testing.T, threads int, addrs []uint64) *profile.Profile {
 				End: end, Stack: b.Intern(at(app, addr, 0x10))})
 		}
 	}
-	p := parsed(t, b, fixtureNames)
+	var buf bytes.Buffer
+	err := b.Write(&buf, fixtureNames)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := profile.Parse(&buf) // without the process's budget of memory
+	if err != nil {
+		t.Fatal(err)
+	}
 	p.DurationNanos = int64(len(addrs)) * 10e6
 	return p
 }
@@ -197,6 +205,7 @@ func TestSamplesThatDependOnEachOtherChangeTheErrorRate(t *testing.T) {
 			if slices.ContainsFunc(d.Changes, func(c Change) bool { return c.Self.Sure || c.Total.Sure }) {
 				differ++
 			}
+			d.Close()
 		}
 		share := float64(differ) / pairs
 		t.Logf("%s: %.1f %% of pairs differ", name, 100*share)
