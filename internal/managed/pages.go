@@ -2,7 +2,12 @@
 
 package managed
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"prywalk/frames"
+	"prywalk/internal/procmem"
+)
 
 // Pages caches the pages that a walk or a query reads, for one goroutine: a read of a page costs little more than one
 // of a word. The zero value reads nothing.
@@ -12,12 +17,14 @@ type Pages struct {
 	pages []*page // those in use first
 	used  int
 	last  *page
+	parts []frames.Region // of Reread
 }
 
 type page struct {
-	at   uint64
-	size int // bytes that could be read
-	b    [pageSize]byte
+	at    uint64
+	size  int  // bytes that could be read
+	asked bool // since the last Reset or Reread
+	b     [pageSize]byte
 }
 
 const (
@@ -29,6 +36,28 @@ const (
 func (p *Pages) Reset(of Reader) {
 	p.of, p.used, p.last = of, 0, nil
 	clear(p.index)
+}
+
+// Reread drops the contents, and reads in one call the pages that were asked for since the last Reset or Reread, for a
+// query that repeats its reads or resembles the last one. read is [Gatherer.ReadParts]; nil is Reset.
+func (p *Pages) Reread(of Reader, read func([]frames.Region) int) {
+	p.parts = p.parts[:0]
+	asked := 0
+	for i, q := range p.pages[:p.used] {
+		if q.asked && q.size == pageSize && asked < procmem.MaxParts {
+			p.pages[i], p.pages[asked] = p.pages[asked], q
+			p.parts = append(p.parts, frames.Region{Addr: q.at, Bytes: q.b[:]})
+			asked++
+		}
+	}
+	p.Reset(of)
+	if read == nil || asked == 0 {
+		return
+	}
+	p.used = min(max(read(p.parts), 0), asked)
+	for _, q := range p.pages[:p.used] {
+		q.asked, p.index[q.at] = false, q
+	}
 }
 
 // Read reads through the cache, and gives the number of bytes.
@@ -62,7 +91,7 @@ func (p *Pages) page(at uint64) *page {
 		p.index[at] = q
 		q.at, q.size = at, max(p.of.Read(at, q.b[:]), 0)
 	}
-	p.last = q
+	p.last, q.asked = q, true
 	return q
 }
 

@@ -2,7 +2,11 @@
 
 package managed
 
-import "testing"
+import (
+	"testing"
+
+	"prywalk/frames"
+)
 
 // words is memory in which each word below end has its own address.
 type words struct {
@@ -55,5 +59,51 @@ func TestPagesAreReadOnce(t *testing.T) {
 	}
 	if p.Word(8); m.reads != 1 {
 		t.Errorf("%d reads after a reset", m.reads)
+	}
+}
+
+func TestPagesOfTheLastQueryAreReadInOneCall(t *testing.T) {
+	m := &words{end: 10 * pageSize}
+	calls, failAt := 0, uint64(0)
+	together := func(parts []frames.Region) (n int) {
+		calls++
+		for _, q := range parts {
+			if q.Addr == failAt || m.Read(q.Addr, q.Bytes) != len(q.Bytes) {
+				return n
+			}
+			n++
+		}
+		return n
+	}
+	query := func(p *Pages, pages ...uint64) {
+		for _, at := range pages {
+			if v, ok := p.Word(at*pageSize + 16); !ok || v != at*pageSize+16 {
+				t.Errorf("page %d: %#x, %v", at, v, ok)
+			}
+		}
+	}
+	var p Pages
+	p.Reset(m)
+	query(&p, 1, 2, 3)
+	for _, c := range []struct {
+		fail         uint64
+		pages        []uint64
+		calls, reads int // reads besides those of the call
+	}{
+		{0, []uint64{1, 2, 3}, 1, 0}, {0, []uint64{2, 3, 4}, 1, 1}, {0, []uint64{4, 3}, 1, 0}, {0, []uint64{3}, 1, 0},
+		{3 * pageSize, []uint64{3, 5}, 1, 2},
+	} {
+		calls, failAt = 0, c.fail
+		p.Reread(m, together)
+		m.reads = 0
+		query(&p, c.pages...)
+		if calls != c.calls || m.reads != c.reads {
+			t.Errorf("%v: %d calls, want %d, and %d reads, want %d", c.pages, calls, c.calls, m.reads, c.reads)
+		}
+	}
+	m.reads = 0
+	p.Reread(m, nil)
+	if query(&p, 3); m.reads != 1 {
+		t.Errorf("without a reader of parts: %d reads", m.reads)
 	}
 }

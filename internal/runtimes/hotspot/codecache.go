@@ -24,6 +24,7 @@ func newCodeCache(o Options, l *layout) *codeCache {
 	k := &codeCache{
 		o: o, layout: l, kinds: map[uint64]blobName{}, byCode: map[uint64]blob{}, byRequest: map[uint64]blob{},
 	}
+	k.cached.readParts = o.ReadParts
 	k.cached.process.read = func(addr uint64, b []byte) int { return k.o.Read(addr, b) }
 	return k
 }

@@ -5,6 +5,7 @@ package hotspot
 import (
 	"encoding/binary"
 
+	"prywalk/frames"
 	"prywalk/internal/managed"
 	"prywalk/internal/procmem"
 )
@@ -13,9 +14,10 @@ import (
 // query drops them.
 type readCache struct {
 	managed.Pages
-	process reader
-	enabled bool
-	since   int64 // before the first read, CLOCK_MONOTONIC ns
+	process   reader
+	readParts func([]frames.Region) int // nil: one at a time
+	enabled   bool
+	since     int64 // before the first read, CLOCK_MONOTONIC ns
 }
 
 // reader counts the reads of a process.
@@ -46,6 +48,13 @@ func (k *readCache) disable() { k.enabled = false }
 func (k *readCache) drop() {
 	k.since = 0
 	k.Reset(&k.process)
+}
+
+// reread is drop for a query that reads again what the last one has read, or much of it.
+func (k *readCache) reread() {
+	k.since = procmem.Now()
+	k.process.count++
+	k.Reread(&k.process, k.readParts)
 }
 
 // memory reads the process with a sticky error.

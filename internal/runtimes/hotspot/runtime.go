@@ -79,7 +79,7 @@ func (r *Runtime) tryOpen() {
 }
 
 func (r *Runtime) open(h managed.Host) (*VM, error) {
-	return New(Options{
+	o := Options{
 		Arch: h.Arch(),
 		Symbol: func(name string) (uint64, bool) {
 			addr, _, ok := h.Symbol(r.lib, name)
@@ -88,7 +88,11 @@ func (r *Runtime) open(h managed.Host) (*VM, error) {
 		Read:     h.Read,
 		ReadCode: h.ReadCode,
 		Flow:     r.code,
-	})
+	}
+	if g, ok := h.(managed.Gatherer); ok {
+		o.ReadParts = g.ReadParts
+	}
+	return New(o)
 }
 
 // Name implements [managed.Runtime], such as "HotSpot 17.0.15".

@@ -34,7 +34,7 @@ func (t *threads) proveName(id threadID) (string, bool) {
 	if !ok || first.id != id {
 		return "", false
 	}
-	t.names.vm.cached.drop()
+	t.names.vm.cached.reread()
 	if again, ok := t.walk(id.thread); !ok || again != first {
 		return "", false
 	}

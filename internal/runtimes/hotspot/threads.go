@@ -184,7 +184,7 @@ func (t *threads) begin(tid int) (id threadID, ok bool) {
 	k := &t.names.vm.cached
 	k.disable()
 	t.update()
-	k.drop()
+	k.reread()
 	k.enable(0)
 	id, ok = t.byTID[tid]
 	return id, ok

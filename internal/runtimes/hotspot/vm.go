@@ -16,6 +16,8 @@ type Options struct {
 	// Symbol gives the run-time address of a symbol of libjvm.so; false if none.
 	Symbol func(name string) (uint64, bool)
 	Read   func(addr uint64, b []byte) int
+	// ReadParts is [managed.Gatherer]'s; nil if there is none.
+	ReadParts func([]frames.Region) int
 	// ReadCode reads instructions likewise; changes to them are detected.
 	ReadCode func(addr uint64, b []byte) int
 	// Flow follows instructions; nil: most pushes in compiled code go undetected.

@@ -125,7 +125,7 @@ func (t *waiters) prove(id threadID) (w waitState, later, ok bool) {
 	}
 	w = first
 	w.owner = t.ownerOf(&w)
-	t.names.vm.cached.drop()
+	t.names.vm.cached.reread()
 	again, ok := t.state(id, noPause)
 	if !ok || again.kind != first.kind || again.monitor != first.monitor || again.timed != first.timed {
 		return w, true, false
