@@ -332,6 +332,34 @@ func TestMethodsInPossiblyReusedMemoryAreFreed(t *testing.T) {
 	}
 }
 
+// What is read for a frame's name is checked after the reading, too.
+func TestMethodsThatAreUnloadedBeforeTheirNamesAreReadAreFreed(t *testing.T) {
+	for name, r := range namedReleases {
+		for _, before := range []bool{false, true} {
+			f := newNamed(r)
+			code, _, _ := cart(f, r)
+			n := f.open(t).Names()
+			n.vm.heapOf(code)
+			n.readFirstMoment(code)
+			fr := frames.Frame{PC: code + 40, Caller: true, Module: generated}
+			if before {
+				begin(n, nil).At = n.clock()
+				n.at = n.clock() - 1
+				said(n, fr)
+			}
+			n.Begin(&managed.Sample{Regs: &frames.Regs{}, Mem: &frames.Snapshot{}, At: n.clock(), Live: asleep(false)})
+			refs, _ := n.Native(&fr, 0, nil)
+			n.vm.cached.drop() // as if the names were on other pages
+			f.put32(collectedAt+8, 7)
+			f.put(f.address("ClassLoaderDataGraph::_head"), 0x9999)
+			_, truth := n.Symbolize(refs[0], nil, nil)
+			if freed := truth == managed.Freed; freed == before {
+				t.Errorf("%s, known before %v: freed %v", name, before, freed)
+			}
+		}
+	}
+}
+
 func TestUnloadedInterpretedMethodIsFreed(t *testing.T) {
 	const piece = "Interpreter (iadd)(:0) stub"
 	for name, r := range namedReleases {

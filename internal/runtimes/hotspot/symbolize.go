@@ -65,16 +65,18 @@ func (n *Names) describeCompiled(r managed.Ref, out []managed.Frame) ([]managed.
 	if n.unread {
 		return out, false
 	}
+	isNew := c.since >= n.at
 	for i, at := range n.calls {
 		m := n.methodAt(at.method)
 		if m == nil {
 			return out, false
 		}
+		isNew = isNew || m.since >= n.at
 		f := n.frameOf(m, at.bci, kind)
 		f.Inlined = i < len(n.calls)-1
 		out = append(out, f)
 	}
-	return out, true
+	return out, !isNew || !n.doubted() // replaced meanwhile
 }
 
 func (n *methodNames) frameOf(m *method, bci int32, kind string) managed.Frame {
