@@ -16,7 +16,9 @@
 // A [Ledger] gives each part to one stack. Time that fits no stack is carried to the next sample, or goes to a
 // synthetic frame. For each thread
 //
-//	Σ cpu of intervals = cpu at the last sample − cpu at the first
+//	Σ cpu of intervals = cpu at the account's end − cpu at its begin
+//
+// It begins with the thread's listing, creation or first sample, and ends with the last sample or the recording.
 //
 // # Unobserved time
 //

@@ -115,7 +115,7 @@ func (c *choice) switchToStops(p *process) {
 	for _, th := range p.threads {
 		c.samples.reportWaiting(th)
 		c.scope.end(th)
-		th.Observed.SetSampleStack(0)
+		th.ExemptFromStops(0)
 	}
 	p.mode = modeStops
 	c.procs.dropSampled(p)
@@ -136,7 +136,7 @@ func (c *choice) checkIfDue(now int64) {
 
 func (c *choice) check(now int64) {
 	if !c.stream.reader.Check() {
-		c.giveUp("a processor came, and the kernel refuses samples of it")
+		c.giveUp("the list of processors cannot be read, or the kernel refuses samples after it changed")
 		return
 	}
 	if !c.scope.fromStart() {

@@ -16,12 +16,13 @@ import (
 // running.
 //
 // Time in the kernel has no samples. So a thread that spends more than a twentieth of its CPU time there is stopped
-// again. Both missing samples and stime (/proc/PID/task/TID/stat) must show it, as samples may be lost by chance.
+// again. Both missing samples and stime (/proc/PID/task/TID/stat) must show it, as samples may be lost by chance. A
+// thread without any sample is stopped again, too.
 type perThread struct {
 	shared *engine.SharedState
 	reader *perfevents.Reader
 	// inKernel and refused count threads that are stopped because they run in the kernel, or the kernel refuses
-	// samples.
+	// samples or takes none.
 	inKernel, refused int64
 }
 
@@ -122,8 +123,12 @@ func (p *perThread) compare(th *thread) {
 		return
 	}
 	lacks := events.lacksSamples(expected)
-	if lacks && events.inKernel(cpu, st.STime) {
+	switch {
+	case lacks && events.inKernel(cpu, st.STime):
 		p.switchToStops(th, &p.inKernel)
+		return
+	case lacks && events.received == 0:
+		p.switchToStops(th, &p.refused)
 		return
 	}
 	events.inconclusive++
@@ -140,7 +145,7 @@ func (p *perThread) note() string {
 		parts = append(parts, fmt.Sprintf("by ptrace: %d that ran in the kernel as well", p.inKernel))
 	}
 	if p.refused > 0 {
-		parts = append(parts, fmt.Sprintf("by ptrace: %d that may not be sampled", p.refused))
+		parts = append(parts, fmt.Sprintf("by ptrace: %d of which the kernel gives no samples", p.refused))
 	}
 	return strings.Join(parts, "; ")
 }

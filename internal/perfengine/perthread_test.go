@@ -78,7 +78,7 @@ func TestAThreadThatMayNotBeSampledAnyMoreIsStopped(t *testing.T) {
 		if r.perThread.refused != unfollowed+1 || !f.stopped || f.open != 0 || th.Observed.UsesSamples() {
 			t.Errorf("%d refused; %+v, sampled: %v", r.perThread.refused-unfollowed, f, th.Observed.UsesSamples())
 		}
-		if note := r.perThread.note(); !strings.Contains(note, "that may not be sampled") {
+		if note := r.perThread.note(); !strings.Contains(note, "gives no samples") {
 			t.Errorf("%q", note)
 		}
 		for range 3 {
@@ -101,6 +101,7 @@ func TestThreadsInTheKernelAreStopped(t *testing.T) {
 		{comparedAfter, 189, 0, 12, false, false},
 		{comparedAfter, 189, 0, 11, true, false},       // elsewhere, by the kernel's account
 		{comparedAfter, 10, 0, 0, true, false},         // buffers ran over
+		{comparedAfter, 0, 0, 0, false, false},         // the kernel takes no samples
 		{2*comparedAfter - 1, 10, 1, 200, true, false}, // compared after twice the time
 		{2 * comparedAfter, 10, 1, 22, false, false},
 		{maxInconclusive * comparedAfter, 10, maxInconclusive - 1, 0, true, true},

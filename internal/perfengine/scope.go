@@ -27,7 +27,7 @@ type systemWide struct {
 }
 
 func (s systemWide) begin(th *thread) {
-	th.Observed.SetSampleStack(s.stream.reader.Stack())
+	th.ExemptFromStops(s.stream.reader.Stack())
 	s.unassigned.assign(th)
 }
 

@@ -3,9 +3,9 @@
 // Package schedule decides when to observe. It belongs to the tracer's goroutine.
 //
 //	ticks.go     times of ticks, at random distances about the period
-//	budget.go    ticks withheld for --max-overhead
+//	budget.go    rate, ticks withheld, and threads of a tick for --max-overhead
 //	quota.go     ticks withheld for prywalk's own CPU quota
-//	subset.go    a random part of the observations that are due (--subset)
+//	subset.go    which of the due threads a tick observes, for the budget and --subset
 //	gaps.go      time in which nothing was observed
 //	skipticks.go ticks skipped where nothing would change
 package schedule
