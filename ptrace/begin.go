@@ -104,6 +104,7 @@ func (c *Controller) Cancel(tracee *Tracee) {
 func (c *Controller) StopThread(tid int, deadline int64, req *Request, out *Stop) error {
 	tracee, err := c.Begin(tid)
 	if err != nil && !errors.Is(err, ErrPending) {
+		c.awaitUnknown()
 		return err
 	}
 	sleep := int64(sleepMin)

@@ -120,7 +120,7 @@ func (x *Difference) compare(sides [2][]*profile.Profile) error {
 			*d, err = prepare(sum, x.opts.Options)
 		}
 		if err == nil {
-			x.prec[i], err = view.WholePrecision(sum, x.opts.Value)
+			x.prec[i], err = wholePrecision(sides[i], sum, x.opts.Value)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", sideNames[i], err)
@@ -164,6 +164,22 @@ func sumOfRuns(runs []*profile.Profile) (*profile.Profile, error) {
 		return nil, errors.New("no run")
 	}
 	return profile.Merge(runs)
+}
+
+// wholePrecision is that of the sum of runs. Samples depend on each other within a run only.
+func wholePrecision(runs []*profile.Profile, sum *profile.Profile, value string) (p tabular.Precision, err error) {
+	if p, err = view.WholePrecision(sum, value); err != nil || len(runs) == 1 {
+		return p, err
+	}
+	p.N = 0
+	for _, run := range runs {
+		of, err := view.WholePrecision(run, value)
+		if err != nil {
+			return p, err
+		}
+		p.N += of.N
+	}
+	return p, nil
 }
 
 func (x *Difference) setScale(runs [2]int) error {

@@ -176,8 +176,8 @@ func ofFlag(flag string, err error) error {
 
 // checkDirectory checks that a flag's value is a directory.
 func checkDirectory(flag, dir, next string) error {
-	if _, err := os.ReadDir(dir); err != nil {
-		return fmt.Errorf("--%s: %w; %s", flag, err, next)
+	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
+		return exit.Usage("--%s %s: not a directory; %s", flag, dir, next)
 	}
 	return nil
 }

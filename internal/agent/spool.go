@@ -56,6 +56,7 @@ func openSpool(dir string, most int64) (*spool, error) {
 	}
 	list, err := os.ReadDir(dir)
 	if err != nil {
+		_ = lock.Close()
 		return nil, unusable(dir, err)
 	}
 	s := &spool{lock: lock, dir: dir, mostBytes: most, begin: firstTurn, end: firstTurn}

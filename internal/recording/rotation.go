@@ -115,6 +115,7 @@ func (r *recording) rotate() (done bool) {
 	r.builder.SetComments(fmt.Sprintf("part %d of a recording that goes on", o.rotation.written+1))
 	if err := r.builder.Rotate(o.path, r.names); err != nil {
 		console.Fail("%v; the next recording has what this one lacks", err)
+		o.rotation.due.Store(true) // at the next checkpoint
 		return true
 	}
 	o.rotation.written++

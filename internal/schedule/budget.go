@@ -13,9 +13,9 @@ import "math"
 //     of the targets' CPU time. While this account is overdrawn, ticks are withheld.
 //   - What prywalk takes of the CPUs, as a share of all.
 //
-// Below evenRate, ticks observe a part of the threads instead ([Subset]). No tick observes more threads than the
-// account covers at the mean loss of an observation. That is known early: the first tick observes firstThreads, and the
-// limit doubles in each tick that reaches it.
+// Below evenRate, ticks observe a part of the threads instead ([Subset]). No tick observes more due threads than the
+// account covers at the mean loss of an observation; new threads are observed besides. That loss is known early: the
+// first tick observes firstThreads, and the limit doubles in each tick that reaches it.
 
 // StopCost is what a stop costs a running thread besides its length, ns.
 const StopCost = 10e3
@@ -59,8 +59,7 @@ type Budget struct {
 	ticks          int64
 	observedPart   float64 // part of the threads that a tick observes; 0 means always all
 	mostThreads    int     // that a tick may observe
-	admitted       int     // threads of the last tick
-	cut            bool    // these were fewer than were due
+	cut            bool    // the last tick observed fewer threads than were due
 	stopLoss       float64 // by stops since the last tick, ns
 	threadLoss     float64 // mean loss by the observation of a thread, ns
 	shareOfHost    bool    // the limit is a share of all CPUs' time
@@ -85,7 +84,6 @@ func (b *Budget) ObservesPart() bool { return b.cut || b.Part() < 1 }
 
 // Admit begins a tick, and returns how many of its due threads it may observe, at least one if any is due.
 func (b *Budget) Admit(due int) int {
-	b.admitted = due
 	if !b.Limited() || due == 0 {
 		return due
 	}
@@ -93,12 +91,12 @@ func (b *Budget) Admit(due int) int {
 	if b.threadLoss > 0 {
 		n = min(n, (b.maxOverhead*b.ran-b.lost)/b.threadLoss)
 	}
-	b.admitted = max(int(n), 1)
-	b.cut = b.admitted < due
-	if b.admitted == b.mostThreads {
+	admitted := max(int(n), 1)
+	b.cut = admitted < due
+	if admitted == b.mostThreads {
 		b.mostThreads *= 2
 	}
-	return b.admitted
+	return admitted
 }
 
 // NewBudget returns an account. freq is in ticks/s; maxOverhead is the share that targets may lose, 0 for no limit.
@@ -141,13 +139,14 @@ func (b *Budget) SampleRate(ticks float64) float64 {
 	return max(min(b.freq, samplesPerTick*ticks, sampleShare*b.maxOverhead*1e9/SampleCost), minRate)
 }
 
-// NoteTick records a tick. self is prywalk's CPU time so far, ns.
-func (b *Budget) NoteTick(self int64) {
+// NoteTick records a tick. self is prywalk's CPU time so far, ns; observed is the number of threads that were observed,
+// due or not.
+func (b *Budget) NoteTick(self, observed int64) {
 	took := float64(self-b.cpuAtTick) / b.Part()
 	b.cpuAtTick = self
 	b.ticks++
-	if b.admitted > 0 {
-		loss := b.stopLoss / float64(b.admitted)
+	if observed > 0 {
+		loss := b.stopLoss / float64(observed)
 		if b.threadLoss == 0 {
 			b.threadLoss = loss
 		}

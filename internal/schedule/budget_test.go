@@ -78,21 +78,21 @@ func TestPrywalksOwnTimeIsKeptWithinTheShareOfAllProcessors(t *testing.T) {
 	self := int64(0)
 	for range firstTicks {
 		self += 20e6 // tables are read
-		p.NoteTick(self)
+		p.NoteTick(self, 1)
 	}
 	if r := p.UpdateRate(1e9); r != 1000 {
 		t.Errorf("%v/s because of how it began", r)
 	}
 	for range 100 {
 		self += 1e6
-		p.NoteTick(self)
+		p.NoteTick(self, 1)
 	}
 	if r := p.UpdateRate(1e9); r < 79 || r > 81 { // of four seconds 80 ms, 1 ms a tick
 		t.Errorf("%v/s with 1 ms a tick", r)
 	}
 	for range 1000 {
 		self += 1e9
-		p.NoteTick(self)
+		p.NoteTick(self, 1)
 	}
 	if r := p.UpdateRate(1e9); r != minRate {
 		t.Errorf("%v/s", r)
@@ -165,7 +165,7 @@ func crowd(p *Budget, threads, ticks int) (admitted []int, overdrawn float64) {
 		for range n {
 			p.AddStop(stop)
 		}
-		p.NoteTick(0)
+		p.NoteTick(0, int64(n))
 		admitted = append(admitted, n)
 		overdrawn = max(overdrawn, p.Overdrawn())
 	}
@@ -203,7 +203,7 @@ func TestTicksSoonObserveAllThreadsIfTheLimitPermitsIt(t *testing.T) {
 		if got := p.Admit(threads); got != min(want, threads) {
 			t.Errorf("%d observed, want %d", got, want)
 		}
-		p.NoteTick(0)
+		p.NoteTick(0, 1)
 	}
 	if p.ObservesPart() {
 		t.Error("a part is observed")

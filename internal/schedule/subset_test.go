@@ -65,7 +65,7 @@ func TestBudgetSamplesAPartWhereTheRateWouldBeLow(t *testing.T) {
 	for range 2000 {
 		p.UpdateRate(1e9)
 		self += int64((fixed + p.Part()*full) * (0.9 + 0.2*rng.Float64()))
-		p.NoteTick(self)
+		p.NoteTick(self, 1)
 	}
 	rate := p.UpdateRate(1e9)
 	costs := rate * (fixed + p.Part()*full)

@@ -31,7 +31,7 @@ func (d *due) observeAll() {
 
 func (d *due) observe(list []*backoff.Thread) {
 	for i := range list {
-		if ptrace.Leaving() && !d.Ending {
+		if ptrace.Leaving() {
 			return
 		}
 		th := ownerOf(list[(i+d.tickState.rotation)%len(list)])
@@ -73,10 +73,10 @@ func (d *due) draw() (all bool) {
 	for _, p := range d.procs {
 		due += len(p.backoff.Due)
 	}
-	most := d.budget.Admit(due)
-	if d.Ending && most >= due {
-		return true
+	if d.Ending {
+		return true // all clocks and the sleeps so far
 	}
+	most := d.budget.Admit(due)
 	weight := d.subset.Begin(due, most)
 	d.tickState.interval = int64(float64(d.tickState.interval) * weight)
 	return weight == 1
@@ -85,7 +85,7 @@ func (d *due) draw() (all bool) {
 // observeDrawn observes the drawn threads, the youngest first, as they may be short-lived.
 func (d *due) observeDrawn(list []*backoff.Thread) {
 	for _, t := range slices.Backward(list) {
-		if ptrace.Leaving() && !d.Ending {
+		if ptrace.Leaving() {
 			return
 		}
 		if th := ownerOf(t); d.subset.Draw() && !th.gone && th.observedEarlyAt != d.counts.ticks {

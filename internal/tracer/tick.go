@@ -65,9 +65,10 @@ func (t *Tracer) tickWithinBudget(now, deadline int64) {
 		t.withhold(now, deadline)
 		return
 	}
+	before := t.counts.attempted
 	t.tick(now, deadline)
 	if self, err := procmem.ProcessCPU(os.Getpid()); err == nil {
-		t.budget.NoteTick(int64(self))
+		t.budget.NoteTick(int64(self), t.counts.attempted-before)
 	}
 }
 

@@ -16,7 +16,7 @@ const (
 	// mostBlocks bounds the number of blocks.
 	mostBlocks = 1000
 	// mostParts bounds the number of parts of intervals in blocks.
-	mostParts = 50e6
+	mostParts = 5e6
 	// leastPairs is the number of pairs of blocks from which variance can be estimated.
 	leastPairs = 20
 	// leastShareOf is the inverse of the least share of the functions that are counted.
@@ -31,11 +31,12 @@ const (
 // whole × time of all in a block, variance of the sum = ½ · Σ (xᵢ₊₁ − xᵢ)² · blocks ÷ pairs. Functions of 1 % and more
 // are added up. Dependence over more than a block is not seen. Without times, or in short recordings, it is 1.
 func (d *Selection) designEffect(value int, n float64) float64 {
-	blocks := d.blocksOf(value)
+	functions := d.largestFunctions(value)
+	all, of := d.blocksOf(value, functions)
 	used, pairs := 0, 0
-	for i, b := range blocks {
-		if b.all > 0 {
-			if used++; i > 0 && blocks[i-1].all > 0 {
+	for i := range all {
+		if all[i] > 0 {
+			if used++; i > 0 && all[i-1] > 0 {
 				pairs++
 			}
 		}
@@ -45,12 +46,16 @@ func (d *Selection) designEffect(value int, n float64) float64 {
 	}
 	total := float64(d.Total(value))
 	measured, independent := 0.0, 0.0
-	for f, sum := range d.largestFunctions(value) {
-		share := float64(sum) / total
+	for _, x := range of {
+		sum := 0.0
+		for _, v := range x {
+			sum += v
+		}
+		share := sum / total
 		independent += share * (1 - share) * total * total / n
-		for i := 1; i < len(blocks); i++ {
-			if was, is := &blocks[i-1], &blocks[i]; was.all > 0 && is.all > 0 {
-				change := is.of[f] - share*is.all - was.of[f] + share*was.all
+		for i := 1; i < len(all); i++ {
+			if all[i-1] > 0 && all[i] > 0 {
+				change := x[i] - share*all[i] - x[i-1] + share*all[i-1]
 				measured += change * change / 2
 			}
 		}
@@ -61,31 +66,25 @@ func (d *Selection) designEffect(value int, n float64) float64 {
 	return 1
 }
 
-// block has the values of a block of time.
-type block struct {
-	all float64
-	of  map[*profile.Function]float64 // by innermost function
-}
-
-// blocksOf divides a type of values into blocks of time, nil if there are no times or
-// too many parts.
-func (d *Selection) blocksOf(value int) []block {
+// blocksOf divides a type of values into blocks of time: all of them, and those of some innermost functions, by their
+// numbers. nil: there are no times, or too many parts.
+func (d *Selection) blocksOf(value int, functions map[*profile.Function]int) (all []float64, of [][]float64) {
 	wall, ok := d.TypeIndex(rec.TypeWall)
 	if !ok {
-		return nil
+		return nil, nil
 	}
 	begin, end := int64(math.MaxInt64), int64(0)
 	for _, s := range d.Profile.Sample {
 		at := Number(s, rec.LabelEnd)
 		if s.Value[wall] < 0 || at <= s.Value[wall] {
-			return nil
+			return nil, nil
 		}
 		if s.Value[value] > 0 {
 			begin, end = min(begin, at-s.Value[wall]), max(end, at)
 		}
 	}
 	if begin > end {
-		return nil
+		return nil, nil
 	}
 	length := max(blockLength, (end-begin)/mostBlocks+1)
 	parts := int64(0)
@@ -95,32 +94,31 @@ func (d *Selection) blocksOf(value int) []block {
 		}
 	}
 	if parts > mostParts {
-		return nil
+		return nil, nil
 	}
-	blocks := make([]block, (end-begin)/length+1)
+	all, of = make([]float64, (end-begin)/length+1), make([][]float64, len(functions))
+	for i := range of {
+		of[i] = make([]float64, len(all))
+	}
 	for _, s := range d.Profile.Sample {
-		if v := float64(s.Value[value]); v > 0 {
-			last := Number(s, rec.LabelEnd) - begin
-			first := last - s.Value[wall]
-			f := innermost(s)
-			for i := first / length; i <= last/length; i++ {
-				part := v
-				if last > first {
-					part *= float64(min(last, (i+1)*length)-max(first, i*length)) / float64(last-first)
-				}
-				blocks[i].add(f, part)
+		v := float64(s.Value[value])
+		if v <= 0 {
+			continue
+		}
+		last := Number(s, rec.LabelEnd) - begin
+		first := last - s.Value[wall]
+		f, counted := functions[innermost(s)]
+		for i := first / length; i <= last/length; i++ {
+			part := v
+			if last > first {
+				part *= float64(min(last, (i+1)*length)-max(first, i*length)) / float64(last-first)
+			}
+			if all[i] += part; counted {
+				of[f][i] += part
 			}
 		}
 	}
-	return blocks
-}
-
-func (b *block) add(f *profile.Function, v float64) {
-	if b.of == nil {
-		b.of = map[*profile.Function]float64{}
-	}
-	b.all += v
-	b.of[f] += v
+	return all, of
 }
 
 func innermost(s *profile.Sample) *profile.Function {
@@ -130,17 +128,17 @@ func innermost(s *profile.Sample) *profile.Function {
 	return s.Location[0].Line[0].Function
 }
 
-// largestFunctions gives the innermost functions of at least 1 % with their values.
-func (d *Selection) largestFunctions(value int) map[*profile.Function]int64 {
-	of := map[*profile.Function]int64{}
+// largestFunctions numbers the innermost functions of at least 1 %.
+func (d *Selection) largestFunctions(value int) map[*profile.Function]int {
+	values, numbers := map[*profile.Function]int64{}, map[*profile.Function]int{}
 	for _, s := range d.Profile.Sample {
-		of[innermost(s)] += s.Value[value]
+		values[innermost(s)] += s.Value[value]
 	}
-	total := d.Total(value)
-	for f, v := range of {
-		if v < total/leastShareOf {
-			delete(of, f)
+	least := max(d.Total(value)/leastShareOf, 1)
+	for f, v := range values {
+		if v >= least {
+			numbers[f] = len(numbers)
 		}
 	}
-	return of
+	return numbers
 }
