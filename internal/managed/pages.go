@@ -30,10 +30,14 @@ type page struct {
 const (
 	pageSize = 4096
 	maxPages = 512
+	fewPages = 16
 )
 
 // Reset empties the cache, and sets whose memory it reads; nil: none.
 func (p *Pages) Reset(of Reader) {
+	if n := len(p.pages); n > max(p.used, fewPages) { // after a deep stack they go, one by one
+		p.pages[n-1], p.pages = nil, p.pages[:n-1]
+	}
 	p.of, p.used, p.last = of, 0, nil
 	clear(p.index)
 }

@@ -12,11 +12,12 @@ import (
 type joins struct {
 	*interpreter
 	names  *threadNames
-	byLock map[uint64]joined // by the semaphore of the lock
-	readAt int64             // CLOCK_MONOTONIC, ns
+	byLock map[uint64]uint64 // Thread objects by the semaphores of their locks
+	readAt int64             // when they are read again, CLOCK_MONOTONIC ns
 }
 
-type joined struct{ id, thread uint64 } // pthread_self, Thread object
+// readingShare is the inverse of the share of time in which Thread objects are read.
+const readingShare = 50
 
 func (j *joins) forget() { j.byLock, j.readAt = nil, 0 }
 
@@ -26,15 +27,21 @@ func (j *joins) waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
 		return w, false
 	}
 	o := j.objects()
-	if procmem.Now()-j.readAt >= namesValidFor {
+	if begin := procmem.Now(); begin >= j.readAt {
 		j.read(o)
+		now := procmem.Now()
+		j.readAt = now + max(namesValidFor, readingShare*(now-begin))
 	}
-	t, ok := j.byLock[s.Word]
-	if !ok || j.lockOf(o, t.thread) != s.Word || !j.names.threads.readThreads() || !s.Live.Unchanged() {
+	object := j.byLock[s.Word]
+	if object == 0 || j.lockOf(o, object) != s.Word {
+		return w, false
+	}
+	id := j.identOf(o, object) // of now: objects and idents are reused
+	if id == 0 || !j.names.threads.readThreads() || !s.Live.Unchanged() {
 		return w, false
 	}
 	for i := range j.names.threads.list {
-		if th := &j.names.threads.list[i]; th.id == t.id && th.native != 0 {
+		if th := &j.names.threads.list[i]; th.id == id && th.native != 0 {
 			w = managed.Wait{Kind: managed.WaitJoin, Address: s.Word, Owner: int(th.native), Timed: s.Timed}
 			w.OwnerName, _ = j.names.of(w.Owner)
 			return w, true
@@ -44,12 +51,22 @@ func (j *joins) waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
 }
 
 func (j *joins) read(o *objects) {
-	j.byLock, j.readAt = map[uint64]joined{}, procmem.Now()
+	j.byLock = map[uint64]uint64{}
 	for _, e := range o.entries(j.names.activeThreads(o)) {
-		if lock := j.lockOf(o, e.value); lock != 0 && e.hash != 0 {
-			j.byLock[lock] = joined{e.hash, e.value}
+		if lock := j.lockOf(o, e.value); lock != 0 {
+			j.byLock[lock] = e.value
 		}
 	}
+}
+
+// identOf returns the pthread_self of an active Thread object; 0: it is not active.
+func (j *joins) identOf(o *objects, thread uint64) uint64 {
+	for _, e := range o.entries(j.names.activeThreads(o)) {
+		if e.value == thread {
+			return e.hash
+		}
+	}
+	return 0
 }
 
 // lockOf returns the semaphore of a Thread object's _tstate_lock; 0: none.

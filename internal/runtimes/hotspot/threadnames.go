@@ -26,8 +26,7 @@ type namePath struct {
 const maxUnits = 256 // of a name
 
 func (t *threads) proveName(id threadID) (string, bool) {
-	count, noPause := t.collections()
-	if !noPause {
+	if !t.noPause {
 		return "", false
 	}
 	first, ok := t.walk(id.thread)
@@ -38,9 +37,9 @@ func (t *threads) proveName(id threadID) (string, bool) {
 	if again, ok := t.walk(id.thread); !ok || again != first {
 		return "", false
 	}
-	t.names.vm.cached.drop()
+	t.names.vm.cached.disable()
 	after, noPause := t.collections()
-	return first.name, noPause && after == count
+	return first.name, noPause && after == t.collected
 }
 
 // collections gives the number of collections that have begun. noPause reports that none is stopping the threads.

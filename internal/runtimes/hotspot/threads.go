@@ -103,6 +103,9 @@ type threads struct {
 	// postponed: a requested name could not be proven.
 	postponed bool
 	buf       [8 * 128]byte
+	// Collections at the begin of a query; noPause: none stopped the threads.
+	collected int32
+	noPause   bool
 }
 
 type proven struct {
@@ -184,6 +187,7 @@ func (t *threads) begin(tid int) (id threadID, ok bool) {
 	k := &t.names.vm.cached
 	k.disable()
 	t.update()
+	t.collected, t.noPause = t.collections() // before anything that a collection may move
 	k.reread()
 	k.enable(0)
 	id, ok = t.byTID[tid]

@@ -118,21 +118,20 @@ func (n *Names) Waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
 
 // prove reads a wait twice. later reports that it is incomplete because a collector stopped the threads.
 func (t *waiters) prove(id threadID) (w waitState, later, ok bool) {
-	count, noPause := t.collections()
-	first, ok := t.state(id, noPause)
+	first, ok := t.state(id, t.noPause)
 	if !ok {
-		return w, !noPause, false
+		return w, !t.noPause, false
 	}
 	w = first
 	w.owner = t.ownerOf(&w)
 	t.names.vm.cached.reread()
-	again, ok := t.state(id, noPause)
+	again, ok := t.state(id, t.noPause)
 	if !ok || again.kind != first.kind || again.monitor != first.monitor || again.timed != first.timed {
 		return w, true, false
 	}
-	t.names.vm.cached.drop()
+	t.names.vm.cached.disable()
 	after, still := t.collections()
-	if later = !noPause || !still || after != count || again != first; !later {
+	if later = !t.noPause || !still || after != t.collected || again != first; !later {
 		return w, false, true
 	}
 	w.object, w.class = 0, "" // the kind remains valid
