@@ -152,6 +152,9 @@ func (u *unwinder) exprFailure() StopReason {
 	if u.regs.Known != ^uint64(0) && u.regs.Known&u.regs.Arch.Kept() != u.regs.Arch.Kept() {
 		return StopUnproven
 	}
+	if u.exprMem.unread == 0 { // the expression itself is refused
+		return StopBadMemory
+	}
 	return u.unreadable(u.exprMem.unread)
 }
 

@@ -151,15 +151,15 @@ func unzstd(raw *bufio.Reader, compressed, size, limit uint64) (contents, error)
 	var frame zstd.Header
 	head, _ := raw.Peek(zstd.HeaderMaxSize)
 	_ = frame.Decode(head) // the decoder finds the same damage
-	most := min(uint64(maxZstdWindow), max(claimedZstdWindow, uint64(1)<<bits.Len64(size)))
+	claimed := min(frame.WindowSize, claimedZstdWindow) // 0: a frame without one, or damaged
+	most := min(uint64(maxZstdWindow), max(claimed, 1<<20, uint64(1)<<bits.Len64(size))) // of later frames, too
 	z, err := zstd.NewReader(raw, zstd.WithDecoderConcurrency(1),
 		zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(most),
 		zstd.WithDecoderMaxMemory(MaxData))
 	if err != nil {
 		return contents{}, fmt.Errorf("decompressing: %w", err)
 	}
-	window := min(most, max(size, frame.WindowSize, 1<<20))
-	return contents{Reader: z, size: size, scratch: 2*int64(window) + 1<<20, close: z.Close}, nil
+	return contents{Reader: z, size: size, scratch: 2*int64(most) + 1<<20, close: z.Close}, nil
 }
 
 var errSize = errors.New("decompressing: size is not as announced")
