@@ -129,7 +129,7 @@ func (list *threadList) reject(tid int, now int64) {
 }
 
 func (list *threadList) forgetRejected(tids []int) {
-	if len(list.rejected) <= len(tids) {
+	if len(list.rejected)+len(list.byTID) <= len(tids) { // all are listed
 		return
 	}
 	slices.Sort(tids) // the kernel's order is not needed any more
