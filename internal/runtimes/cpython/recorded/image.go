@@ -58,8 +58,11 @@ type Call struct {
 	Line     int
 }
 
-// Read implements [managed.Host].
+// Read implements [managed.Host]. Of a page ([managed.Pages]) the words that were not recorded are 0.
 func (m *Image) Read(addr uint64, b []byte) (n int) {
+	if len(b) == pageSize && addr%pageSize == 0 {
+		return m.readPage(addr, b)
+	}
 	for n < len(b) {
 		at := addr + uint64(n)
 		i, found := slices.BinarySearchFunc(m.Memory, at, compare)
@@ -67,6 +70,22 @@ func (m *Image) Read(addr uint64, b []byte) (n int) {
 			break
 		}
 		n += copy(b[n:], m.Memory[i].Bytes[at-m.Memory[i].Addr:])
+	}
+	return n
+}
+
+const pageSize = 4096
+
+// readPage reads a page; 0 if no word of it was recorded.
+func (m *Image) readPage(addr uint64, b []byte) (n int) {
+	clear(b)
+	for i := range m.Memory {
+		r := &m.Memory[i]
+		if end := r.Addr + uint64(len(r.Bytes)); r.Addr < addr+pageSize && end > addr {
+			first := max(r.Addr, addr)
+			copy(b[first-addr:], r.Bytes[first-r.Addr:])
+			n = pageSize
+		}
 	}
 	return n
 }
