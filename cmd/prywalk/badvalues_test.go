@@ -94,7 +94,7 @@ func TestWrongArgumentsAreRefusedBeforeTheWork(t *testing.T) {
 		{exit.WrongUsage, "; give the one that holds usr and lib", []string{"dump", "--core", file, "--sysroot", none}},
 		{exit.Failed, "--json: cannot write", []string{"bench", "--json", none}},
 		{exit.Failed, "; give another place", []string{"bench", "--json", none}},
-		{exit.Failed, "; give the directory of the recordings", []string{"mcp", "--dir", none}},
+		{exit.WrongUsage, "; give the directory of the recordings", []string{"mcp", "--dir", none}},
 	} {
 		p := start(t, t.TempDir(), nil, c.args...)
 		if code := p.code(t); code != c.code || !strings.Contains(p.err.String(), c.want) || p.out.String() != "" ||

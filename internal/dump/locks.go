@@ -55,8 +55,10 @@ type Locks struct {
 	GoroutineLocks     []GoroutineLock  `json:"goroutine_locks,omitempty"`
 	PossibleGoroutines []GoroutineCycle `json:"possible_goroutine_deadlocks,omitempty"`
 	// Go are the processes with goroutines; no owner of what these wait for is proven.
-	Go        []int `json:"go_processes,omitempty"`
-	unsampled int   // locks with an owner whose wait is not known
+	Go []int `json:"go_processes,omitempty"`
+	// Unexamined names what may wait for each other without a thread, other than goroutines: "asyncio's tasks".
+	Unexamined []string `json:"unexamined,omitempty"`
+	unsampled  int      // locks with an owner whose wait is not known
 	// Watched is for how long the deadlocks' members did not run; 0 for a core.
 	Watched time.Duration `json:"-"`
 

@@ -18,7 +18,8 @@ const (
 	VerdictDeadlock Verdict = "deadlock"
 	// VerdictPossible means a cycle with a likely owner, or a possibly starved pool.
 	VerdictPossible Verdict = "possible"
-	// VerdictUnknown means waits without a known owner, threads whose waits are not known, or goroutines not examined.
+	// VerdictUnknown means waits without a known owner, threads whose waits are not known, or goroutines, tasks
+	// or virtual threads.
 	VerdictUnknown Verdict = "unknown"
 	// VerdictNone means that there is no cycle, and that each wait that is not idle has a known owner, or is for a lock
 	// that was free or changed owner.
@@ -46,12 +47,31 @@ func (l *Locks) addUnknown() {
 		if p.isGo() {
 			l.Go = append(l.Go, p.PID)
 		}
+		for what, has := range unexamined {
+			if slices.ContainsFunc(p.Threads, has) && !slices.Contains(l.Unexamined, what) {
+				l.Unexamined = append(l.Unexamined, what)
+			}
+		}
 		for i := range p.Threads {
 			if t := &p.Threads[i]; t.lacksOwner() && !known[t.TID] {
 				l.OwnerUnknown = append(l.OwnerUnknown, t.TID)
 			}
 		}
 	}
+	slices.Sort(l.Unexamined)
+}
+
+// unexamined are the threads that run what waits without a thread.
+var unexamined = map[string]func(Thread) bool{
+	"asyncio's tasks": func(t Thread) bool {
+		return slices.ContainsFunc(t.Frames, func(f Frame) bool { return strings.Contains(f.File, "asyncio/") })
+	},
+	// The class starts threads of its own (java.lang.VirtualThread: unblocker, unparker).
+	"virtual threads": func(t Thread) bool {
+		return strings.HasPrefix(t.Name, "VirtualThread-") || slices.ContainsFunc(t.Frames, func(f Frame) bool {
+			return strings.HasPrefix(f.Function, "java.lang.VirtualThread.")
+		})
+	},
 }
 
 func (l *Locks) verdict() Verdict {
@@ -60,7 +80,7 @@ func (l *Locks) verdict() Verdict {
 		return VerdictDeadlock
 	case len(l.Possible) > 0 || len(l.Starved) > 0 || len(l.PossibleGoroutines) > 0:
 		return VerdictPossible
-	case len(l.OwnerUnknown)+len(l.Go)+len(l.GIL)+l.Unread+l.unsampled > 0:
+	case len(l.OwnerUnknown)+len(l.Go)+len(l.GIL)+len(l.Unexamined)+l.Unread+l.unsampled > 0:
 		return VerdictUnknown
 	}
 	return VerdictNone

@@ -102,6 +102,9 @@ func (l *Locks) unknownTexts() (why []string) {
 	if len(l.Go) > 0 {
 		why = append(why, l.goroutinesVerdict())
 	}
+	if len(l.Unexamined) > 0 {
+		why = append(why, strings.Join(l.Unexamined, " and ")+" can wait for each other, which is not examined")
+	}
 	if slices.ContainsFunc(l.Locks, func(m Lock) bool { return m.Owner != 0 }) {
 		why = append(why, "no cycle among the known owners")
 	}

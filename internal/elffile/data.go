@@ -150,9 +150,10 @@ func unzstd(raw *bufio.Reader, compressed, size, limit uint64) (contents, error)
 	}
 	var frame zstd.Header
 	head, _ := raw.Peek(zstd.HeaderMaxSize)
-	_ = frame.Decode(head)                                                               // the decoder finds the same damage
-	claimed := min(frame.WindowSize, claimedZstdWindow)                                  // 0: a frame without one, or damaged
-	most := min(uint64(maxZstdWindow), max(claimed, 1<<20, uint64(1)<<bits.Len64(size))) // of later frames, too
+	_ = frame.Decode(head) // the decoder finds the same damage
+	// The window is 0 in a frame without one. The limit holds for later frames, too.
+	claimed := min(frame.WindowSize, claimedZstdWindow)
+	most := min(uint64(maxZstdWindow), max(claimed, 1<<20, uint64(1)<<bits.Len64(size)))
 	z, err := zstd.NewReader(raw, zstd.WithDecoderConcurrency(1),
 		zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(most),
 		zstd.WithDecoderMaxMemory(MaxData))
