@@ -153,6 +153,7 @@ func (u *unwinder) exprFailure() StopReason {
 		return StopUnproven
 	}
 	if u.exprMem.unread == 0 { // the expression itself is refused
+		u.unreadAddr = 0
 		return StopBadMemory
 	}
 	return u.unreadable(u.exprMem.unread)

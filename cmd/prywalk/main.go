@@ -176,7 +176,11 @@ func ofFlag(flag string, err error) error {
 
 // checkDirectory checks that a flag's value is a directory.
 func checkDirectory(flag, dir, next string) error {
-	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
+	st, err := os.Stat(dir)
+	switch {
+	case err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, unix.ENOTDIR):
+		return fmt.Errorf("--%s: %w; %s", flag, err, next)
+	case err != nil || !st.IsDir():
 		return exit.Usage("--%s %s: not a directory; %s", flag, dir, next)
 	}
 	return nil

@@ -64,7 +64,9 @@ func (l *Locks) addUnknown() {
 // unexamined are the threads that run what waits without a thread.
 var unexamined = map[string]func(Thread) bool{
 	"asyncio's tasks": func(t Thread) bool {
-		return slices.ContainsFunc(t.Frames, func(f Frame) bool { return strings.Contains(f.File, "asyncio/") })
+		return slices.ContainsFunc(t.Frames, func(f Frame) bool { 
+			return strings.Contains(f.File, "asyncio/") || strings.Contains(f.Module, "uvloop")
+		})
 	},
 	// The class starts threads of its own (java.lang.VirtualThread: unblocker, unparker).
 	"virtual threads": func(t Thread) bool {

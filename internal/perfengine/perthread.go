@@ -127,7 +127,7 @@ func (p *perThread) compare(th *thread) {
 	case lacks && events.inKernel(cpu, st.STime):
 		p.switchToStops(th, &p.inKernel)
 		return
-	case lacks && events.received == 0:
+	case lacks && events.received == 0 && events.inconclusive > 0:
 		p.switchToStops(th, &p.refused)
 		return
 	}

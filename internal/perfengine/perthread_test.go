@@ -99,9 +99,10 @@ func TestThreadsInTheKernelAreStopped(t *testing.T) {
 		{comparedAfter - 1, 0, 0, comparedAfter, true, false},
 		{comparedAfter, 190, 0, comparedAfter, true, true},
 		{comparedAfter, 189, 0, 12, false, false},
-		{comparedAfter, 189, 0, 11, true, false},       // elsewhere, by the kernel's account
-		{comparedAfter, 10, 0, 0, true, false},         // buffers ran over
-		{comparedAfter, 0, 0, 0, false, false},         // the kernel takes no samples
+		{comparedAfter, 189, 0, 11, true, false}, // elsewhere, by the kernel's account
+		{comparedAfter, 10, 0, 0, true, false},   // buffers ran over
+		{comparedAfter, 0, 0, 0, true, false},
+		{2 * comparedAfter, 0, 1, 0, false, false},     // the kernel takes no samples
 		{2*comparedAfter - 1, 10, 1, 200, true, false}, // compared after twice the time
 		{2 * comparedAfter, 10, 1, 22, false, false},
 		{maxInconclusive * comparedAfter, 10, maxInconclusive - 1, 0, true, true},

@@ -114,7 +114,10 @@ func (r *recording) rotate() (done bool) {
 	}
 	r.builder.SetComments(fmt.Sprintf("part %d of a recording that goes on", o.rotation.written+1))
 	if err := r.builder.Rotate(o.path, r.names); err != nil {
-		console.Fail("%v; the next recording has what this one lacks", err)
+		if !r.output.failed {
+			console.Fail("%v; it is tried again at the next checkpoint", err)
+		}
+		r.output.failed = true
 		o.rotation.due.Store(true) // at the next checkpoint
 		return true
 	}

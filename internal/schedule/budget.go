@@ -13,9 +13,9 @@ import "math"
 //     of the targets' CPU time. While this account is overdrawn, ticks are withheld.
 //   - What prywalk takes of the CPUs, as a share of all.
 //
-// Below evenRate, ticks observe a part of the threads instead ([Subset]). No tick observes more due threads than the
-// account covers at the mean loss of an observation; new threads are observed besides. That loss is known early: the
-// first tick observes firstThreads, and the limit doubles in each tick that reaches it.
+// Below evenRate, ticks observe a part of the threads instead ([Subset]). No tick but the last observes more due
+// threads than the account covers at the mean loss of an observation; new threads are observed besides. That loss is
+// known early: the first tick observes firstThreads, and the limit doubles in each tick that reaches it.
 
 // StopCost is what a stop costs a running thread besides its length, ns.
 const StopCost = 10e3
@@ -59,7 +59,8 @@ type Budget struct {
 	ticks          int64
 	observedPart   float64 // part of the threads that a tick observes; 0 means always all
 	mostThreads    int     // that a tick may observe
-	cut            bool    // the last tick observed fewer threads than were due
+	admitted       int     // due threads of the last tick
+	cut            bool    // these were fewer than were due
 	stopLoss       float64 // by stops since the last tick, ns
 	threadLoss     float64 // mean loss by the observation of a thread, ns
 	shareOfHost    bool    // the limit is a share of all CPUs' time
@@ -84,6 +85,7 @@ func (b *Budget) ObservesPart() bool { return b.cut || b.Part() < 1 }
 
 // Admit begins a tick, and returns how many of its due threads it may observe, at least one if any is due.
 func (b *Budget) Admit(due int) int {
+	b.admitted = due
 	if !b.Limited() || due == 0 {
 		return due
 	}
@@ -91,12 +93,12 @@ func (b *Budget) Admit(due int) int {
 	if b.threadLoss > 0 {
 		n = min(n, (b.maxOverhead*b.ran-b.lost)/b.threadLoss)
 	}
-	admitted := max(int(n), 1)
-	b.cut = admitted < due
-	if admitted == b.mostThreads {
+	b.admitted = max(int(n), 1)
+	b.cut = b.admitted < due
+	if b.admitted == b.mostThreads {
 		b.mostThreads *= 2
 	}
-	return admitted
+	return b.admitted
 }
 
 // NewBudget returns an account. freq is in ticks/s; maxOverhead is the share that targets may lose, 0 for no limit.
@@ -145,8 +147,8 @@ func (b *Budget) NoteTick(self, observed int64) {
 	took := float64(self-b.cpuAtTick) / b.Part()
 	b.cpuAtTick = self
 	b.ticks++
-	if observed > 0 {
-		loss := b.stopLoss / float64(observed)
+	if n := max(observed, int64(b.admitted)); n > 0 { // some due ones are left to the kernel's samples
+		loss := b.stopLoss / float64(n)
 		if b.threadLoss == 0 {
 			b.threadLoss = loss
 		}

@@ -16,7 +16,7 @@ const (
 	// mostBlocks bounds the number of blocks.
 	mostBlocks = 1000
 	// mostParts bounds the number of parts of intervals in blocks.
-	mostParts = 5e6
+	mostParts = 50e6
 	// leastPairs is the number of pairs of blocks from which variance can be estimated.
 	leastPairs = 20
 	// leastShareOf is the inverse of the least share of the functions that are counted.

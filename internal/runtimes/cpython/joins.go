@@ -19,6 +19,9 @@ type joins struct {
 // readingShare is the inverse of the share of time in which Thread objects are read.
 const readingShare = 50
 
+// maxBetweenReads bounds the time between two readings, ns: the reading may have waited for a CPU.
+const maxBetweenReads = 10e9
+
 func (j *joins) forget() { j.byLock, j.readAt = nil, 0 }
 
 // waiting returns the wait of a sleeper at the lock of a thread that still has it.
@@ -30,7 +33,7 @@ func (j *joins) waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
 	if begin := procmem.Now(); begin >= j.readAt {
 		j.read(o)
 		now := procmem.Now()
-		j.readAt = now + max(namesValidFor, readingShare*(now-begin))
+		j.readAt = now + min(max(namesValidFor, readingShare*(now-begin)), maxBetweenReads)
 	}
 	object := j.byLock[s.Word]
 	if object == 0 || j.lockOf(o, object) != s.Word {
