@@ -64,7 +64,7 @@ func (l *Locks) addUnknown() {
 // unexamined are the threads that run what waits without a thread.
 var unexamined = map[string]func(Thread) bool{
 	"asyncio's tasks": func(t Thread) bool {
-		return slices.ContainsFunc(t.Frames, func(f Frame) bool { 
+		return slices.ContainsFunc(t.Frames, func(f Frame) bool {
 			return strings.Contains(f.File, "asyncio/") || strings.Contains(f.Module, "uvloop")
 		})
 	},
