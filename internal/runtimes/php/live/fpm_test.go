@@ -97,6 +97,11 @@ func TestWorkersOfFPMWaitOrHaveTheirScript(t *testing.T) {
 	worker, socket := startFPM(t)
 	p := open(t, worker)
 	var th *dump.Thread
+	defer func() {
+		if t.Failed() {
+			t.Logf("the last sample, in %q:\n%s", th.Wait, text(th))
+		}
+	}()
 	waitFor(t, "a worker that waits", func() bool {
 		th = sample(t, p, worker)
 		return th.Wait == "accept"

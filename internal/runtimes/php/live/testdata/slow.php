@@ -1,3 +1,3 @@
 <?php
-function slow(): void { usleep(30000000); }
+function slow(): void { usleep(300000000); }
 array_map(fn() => slow(), [1]);
