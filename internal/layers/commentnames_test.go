@@ -73,9 +73,24 @@ func treeOf(t *testing.T) *tree {
 func readTree() (*tree, error) {
 	root := filepath.Join("..", "..")
 	all := &tree{members: map[string]map[string]bool{}, imports: map[string]map[string]string{}, words: map[string]bool{}}
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	ignored, err := os.ReadFile(filepath.Join(root, ".gitignore")) // what make demo and others write
+	if err != nil {
+		return nil, err
+	}
+	patterns := strings.Fields(string(ignored))
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
+		}
+		name := "/" + strings.TrimPrefix(filepath.ToSlash(strings.TrimPrefix(path, root)), "/")
+		if slices.ContainsFunc(patterns, func(p string) bool {
+			matches, _ := filepath.Match(strings.TrimSuffix(p, "/"), name)
+			return matches
+		}) {
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
 		}
 		for _, part := range word.FindAllString(d.Name(), -1) {
 			all.words[part] = true
