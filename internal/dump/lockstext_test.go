@@ -159,19 +159,20 @@ func TestIdleWaitersOfALockAreNotCountedAsBlocked(t *testing.T) {
 // What waits without a thread may be in a cycle that no thread shows.
 func TestNoDeadlockIsNotSaidOfTasksAndVirtualThreads(t *testing.T) {
 	loop := Frame{Place: &Place{Function: "BaseEventLoop.run_forever", File: "/usr/lib/python3.11/asyncio/base_events.py"}}
+	main := Frame{Place: &Place{Function: "main"}}
 	carrier := Frame{Place: &Place{Function: "java.lang.VirtualThread.run", File: "VirtualThread.java"}}
 	for name, c := range map[string]struct {
 		threads []Thread
 		verdict Verdict
 		text    string
 	}{
-		"neither": {[]Thread{{TID: 11, Name: "app"}}, VerdictNone, "no deadlock"},
+		"neither": {[]Thread{{TID: 11, Name: "app", Frames: []Frame{main}}}, VerdictNone, "no deadlock"},
 		"tasks": {[]Thread{{TID: 11, Name: "app", Frames: []Frame{loop}}}, VerdictUnknown,
 			"asyncio's tasks can wait for each other, which is not examined"},
 		"a carrier": {[]Thread{{TID: 11, Name: "worker", Frames: []Frame{carrier}}}, VerdictUnknown,
 			"virtual threads can wait"},
-		"virtual threads that sleep, and tasks": {[]Thread{{TID: 11, Name: "VirtualThread-unblocker"},
-			{TID: 12, Name: "app", Frames: []Frame{loop}}}, VerdictUnknown, "asyncio's tasks and virtual threads can wait"},
+		"virtual threads that sleep, and tasks": {[]Thread{{TID: 11, Name: "VirtualThread-unblocker", Frames: []Frame{main}},
+			{TID: 12, Name: "app", Frames: []Frame{loop}}}, VerdictUnknown, "virtual threads and asyncio's tasks can wait"},
 	} {
 		l := newLocks()
 		l.Processes = []*Process{{PID: 1, Threads: c.threads}}

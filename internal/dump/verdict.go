@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"prywalk/internal/languages"
 	"prywalk/internal/refusal"
 )
 
@@ -47,33 +48,25 @@ func (l *Locks) addUnknown() {
 		if p.isGo() {
 			l.Go = append(l.Go, p.PID)
 		}
-		for what, has := range unexamined {
-			if slices.ContainsFunc(p.Threads, has) && !slices.Contains(l.Unexamined, what) {
-				l.Unexamined = append(l.Unexamined, what)
-			}
-		}
 		for i := range p.Threads {
 			if t := &p.Threads[i]; t.lacksOwner() && !known[t.TID] {
 				l.OwnerUnknown = append(l.OwnerUnknown, t.TID)
 			}
 		}
 	}
-	slices.Sort(l.Unexamined)
+	for _, lang := range languages.All {
+		if lang.Unthreaded != "" && slices.ContainsFunc(l.Processes, func(p *Process) bool { return p.schedules(lang) }) {
+			l.Unexamined = append(l.Unexamined, lang.Unthreaded)
+		}
+	}
 }
 
-// unexamined are the threads that run what waits without a thread.
-var unexamined = map[string]func(Thread) bool{
-	"asyncio's tasks": func(t Thread) bool {
+func (p *Process) schedules(l *languages.Language) bool {
+	return slices.ContainsFunc(p.Threads, func(t Thread) bool {
 		return slices.ContainsFunc(t.Frames, func(f Frame) bool {
-			return strings.Contains(f.File, "asyncio/") || strings.Contains(f.Module, "uvloop")
+			return l.Schedules(t.Name, f.Function, f.File, f.Module)
 		})
-	},
-	// The class starts threads of its own (java.lang.VirtualThread: unblocker, unparker).
-	"virtual threads": func(t Thread) bool {
-		return strings.HasPrefix(t.Name, "VirtualThread-") || slices.ContainsFunc(t.Frames, func(f Frame) bool {
-			return strings.HasPrefix(f.Function, "java.lang.VirtualThread.")
-		})
-	},
+	})
 }
 
 func (l *Locks) verdict() Verdict {

@@ -21,6 +21,10 @@ var java = Language{
 	Package:    javaModule,
 	ThreadFile: regexp.MustCompile(`^libjvm\.so$`),
 	Role:       JVMThread,
+	// The class starts threads of its own, VirtualThread-unblocker and -unparker.
+	Unthreaded: "virtual threads", Schedules: func(thread, function, _, _ string) bool {
+		return strings.HasPrefix(thread, "VirtualThread-") || strings.HasPrefix(function, "java.lang.VirtualThread.")
+	},
 	Waits: Waits{
 		Forwards: func(function, _ string) bool {
 			return javaForwards.MatchString(function) || javaQueues.MatchString(function)

@@ -41,6 +41,10 @@ type Language struct {
 	// function.
 	Task       string
 	Unoccupied func(functions []string) bool
+	// Unthreaded is what can wait for each other without a thread, and is not examined for deadlocks: "virtual threads".
+	// Schedules reports whether a frame of a thread shows that the process has such.
+	Unthreaded string
+	Schedules  func(thread, function, file, module string) bool
 
 	Waits
 	System

@@ -22,6 +22,9 @@ var python = Language{
 	},
 	Package: pythonModule,
 	Task:    CoroutineTask, Unoccupied: onlySelects,
+	Unthreaded: "asyncio's tasks", Schedules: func(_, _, file, module string) bool {
+		return strings.Contains(file, "asyncio/") || strings.Contains(module, "uvloop")
+	},
 	Waits: Waits{
 		Forwards: func(function, file string) bool {
 			known := pythonForwards[path.Base(file)]
