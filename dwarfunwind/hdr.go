@@ -54,7 +54,7 @@ func (h *hdrTable) pair(i uint64) (start int64, addr uint64, ok bool) {
 // find returns the address of the FDE whose code starts last before pc, and its index.
 func (h *hdrTable) find(pc uint64) (addr, i uint64, ok bool) {
 	key := int64(pc - h.sec.Addr)
-	lo, hi := uint64(0), h.count // pairs below lo start before pc, those from hi on behind it
+	lo, hi := uint64(0), h.count // pairs below lo start at or before pc, those from hi on behind it
 	for lo < hi {
 		mid := (lo + hi) / 2
 		start, at, intact := h.pair(mid)

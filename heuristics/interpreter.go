@@ -60,7 +60,7 @@ func (w *interpreter) stepStraight() bool {
 	if len(code) == 0 {
 		return false
 	}
-	w.src.abi.step(&w.st, code, &w.lastFlow)
+	w.exec(code)
 	w.st.pc += uint64(w.lastFlow.size)
 	return w.lastFlow.kind == flowNext || w.lastFlow.kind == flowCond || w.lastFlow.kind == flowCall
 }

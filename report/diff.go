@@ -76,11 +76,11 @@ const falseAlarms = tabular.FalseAlarms
 // Diff compares two profiles by function ([view.Counterparts]).
 //
 // A function's share of the whole has the standard error of [tabular.Precision], with fewer samples for threads in
-// lockstep. Of long phases in random order it is too small, and most pairs of equal work differ. A change is sure if it
-// exceeds the errors of both under the hypothesis of equal values (score test), at the normal quantile for 5 % over all
-// functions (Bonferroni). With one run a side, other noise between runs is unknown: the whole is never sure, and a
-// change of the whole counts as noise up to a tenth of it, of which each function has its share. [DiffRuns] measures
-// that noise.
+// lockstep. That error is too small for a program with long phases in random order: most pairs of recordings of equal
+// work then differ. A change is sure if it exceeds the errors of both under the hypothesis of equal values (score
+// test), at the normal quantile for 5 % over all functions (Bonferroni). With one run a side, other noise between runs
+// is unknown: the whole is never sure, and a change of the whole counts as noise up to a tenth of it, of which each
+// function has its share. [DiffRuns] measures that noise.
 func Diff(older, newer *profile.Profile, o DiffOptions) (*Difference, error) {
 	return DiffRuns([]*profile.Profile{older}, []*profile.Profile{newer}, o)
 }
@@ -120,7 +120,7 @@ func (x *Difference) compare(sides [2][]*profile.Profile) error {
 			*d, err = prepare(sum, x.opts.Options)
 		}
 		if err == nil {
-			x.prec[i], err = wholePrecision(sides[i], sum, x.opts.Value)
+			x.prec[i], err = wholePrecision(sides[i], x.opts.Value)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", sideNames[i], err)
@@ -167,16 +167,13 @@ func sumOfRuns(runs []*profile.Profile) (*profile.Profile, error) {
 }
 
 // wholePrecision is that of the sum of runs. Samples depend on each other within a run only.
-func wholePrecision(runs []*profile.Profile, sum *profile.Profile, value string) (p tabular.Precision, err error) {
-	if p, err = view.WholePrecision(sum, value); err != nil || len(runs) == 1 {
-		return p, err
-	}
-	p.N = 0
+func wholePrecision(runs []*profile.Profile, value string) (p tabular.Precision, err error) {
 	for _, run := range runs {
 		of, err := view.WholePrecision(run, value)
 		if err != nil {
 			return p, err
 		}
+		p.Total += of.Total
 		p.N += of.N
 	}
 	return p, nil

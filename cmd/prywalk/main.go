@@ -52,7 +52,8 @@ func ownFailure(args []string) int {
 
 // launches reports whether a command is record with a program to start, and not with a process.
 func launches(cmd *cobra.Command, args []string) bool {
-	return cmd.Name() == "record" && (cmd.ArgsLenAtDash() >= 0 || len(args) > 1 || len(args) == 1 && !isProcess(args[0]))
+	return cmd.Name() == "record" &&
+		(cmd.ArgsLenAtDash() >= 0 || len(args) > 1 || len(args) == 1 && !selectsProcess(args[0]))
 }
 
 func run(args []string) int {

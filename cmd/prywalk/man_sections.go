@@ -36,7 +36,7 @@ microseconds.`,
 }
 
 const measured = `With the perf engine (root, or CAP_PERFMON) the kernel samples running threads without a stop. With
-the ptrace engine (ordinary users, and in Go, Python, PHP and Ruby) a running thread is stopped for 18 to 115
+the ptrace engine (ordinary users, and in Go, Python, PHP and Ruby) a running thread is stopped for 30 to 115
 microseconds (medians of 91 programs) for each sample.
 A target that computes keeps 99.1 to 99.8 % of its throughput at 100 samples a second with a processor to spare, and
 97.3 to 98.7 % with none; at 1,000 a second 95.4 to 96.6 % and 91.5 to 92.5 % (ptrace, 21 pairs of windows each). The

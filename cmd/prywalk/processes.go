@@ -120,6 +120,9 @@ func (c *processChoice) takeArgument(cmd *cobra.Command, args []string) []string
 	return nil
 }
 
+// selectsProcess reports whether an argument is the name or number of a process, as [processChoice.takeArgument] takes.
+func selectsProcess(arg string) bool { return len(processesNamed(arg)) > 0 || isProcess(arg) }
+
 func isProcess(arg string) bool {
 	pid, err := strconv.Atoi(arg)
 	return err == nil && pid > 0 && unix.Kill(pid, 0) != unix.ESRCH

@@ -46,7 +46,7 @@ type file struct {
 var errSpoolInUse = errors.New("another agent uses it")
 
 // openSpool opens and locks a spool with the messages of an earlier run, and removes the oldest beyond the size.
-func openSpool(dir string, most int64) (*spool, error) {
+func openSpool(dir string, most int64) (s *spool, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, unusable(dir, err)
 	}
@@ -54,12 +54,16 @@ func openSpool(dir string, most int64) (*spool, error) {
 	if err != nil {
 		return nil, unusable(dir, err)
 	}
+	defer func() {
+		if err != nil {
+			_ = lock.Close()
+		}
+	}()
 	list, err := os.ReadDir(dir)
 	if err != nil {
-		_ = lock.Close()
 		return nil, unusable(dir, err)
 	}
-	s := &spool{lock: lock, dir: dir, mostBytes: most, begin: firstTurn, end: firstTurn}
+	s = &spool{lock: lock, dir: dir, mostBytes: most, begin: firstTurn, end: firstTurn}
 	for _, e := range list {
 		f := file{name: e.Name()}
 		var turn uint64

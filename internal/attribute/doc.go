@@ -18,7 +18,7 @@
 //
 //	Σ cpu of intervals = cpu at the account's end − cpu at its begin
 //
-// It begins with the thread's listing, creation or first sample, and ends with the last sample or the recording.
+// A thread's account begins with its listing, creation or first sample, and ends with its last sample or the recording.
 //
 // # Unobserved time
 //

@@ -162,9 +162,9 @@ func (t *ProcessTree) Tick(now int64) {
 	}
 }
 
-// settle attributes growth up to the previous settlement. Of children that ended before it, closeEnded has closed the
-// accounts or found zombies, which have added nothing; if one waits for its own children, or if the end of a child is
-// not reported yet, the parent is settled later.
+// settle attributes the growth of cutime up to the previous settlement. By then each child that ended earlier is
+// closed, or is a zombie, which has added nothing yet. If a child's own children have open accounts, or the child is
+// gone without a report, its parent waits for a later settlement.
 func (t *ProcessTree) settle(now int64) {
 	unsure := map[*Node]bool{}
 	for _, n := range t.ended {

@@ -27,7 +27,7 @@ type Lock struct {
 	// PID is the process whose memory has the address.
 	PID     int   `json:"pid"`
 	Waiters []int `json:"waiters"`
-	// IdleWaiters are the idle ones of Waiters, if they are not all idle by one rule: Idle is absent then.
+	// IdleWaiters are the idle ones of Waiters. Absent if all are idle by one rule, which is Idle.
 	IdleWaiters []int `json:"idle_waiters,omitempty"`
 	// OwnerThread is the owner's stack while it held the lock; nil if it was not sampled then.
 	OwnerThread *Thread `json:"owner_thread,omitempty"`
@@ -56,7 +56,8 @@ type Locks struct {
 	PossibleGoroutines []GoroutineCycle `json:"possible_goroutine_deadlocks,omitempty"`
 	// Go are the processes with goroutines; no owner of what these wait for is proven.
 	Go []int `json:"go_processes,omitempty"`
-	// Unexamined names what may wait for each other without a thread, other than goroutines: "asyncio's tasks".
+	// Unexamined are the kinds of tasks, other than goroutines, that can wait for each other without a thread that shows
+	// it: "asyncio's tasks", "virtual threads".
 	Unexamined []string `json:"unexamined,omitempty"`
 	unsampled  int      // locks with an owner whose wait is not known
 	// Watched is for how long the deadlocks' members did not run; 0 for a core.
@@ -158,9 +159,17 @@ func (l *Locks) collect() {
 	})
 }
 
-func (m *Lock) blocked() []int {
+func (m *Lock) blocked() (out []int) {
 	if m.Idle != "" {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(m.Waiters), func(tid int) bool { return slices.Contains(m.IdleWaiters, tid) })
+	idle := m.IdleWaiters // in the order of Waiters
+	for _, tid := range m.Waiters {
+		if len(idle) > 0 && idle[0] == tid {
+			idle = idle[1:]
+		} else {
+			out = append(out, tid)
+		}
+	}
+	return out
 }

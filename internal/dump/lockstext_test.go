@@ -171,7 +171,7 @@ func TestNoDeadlockIsNotSaidOfTasksAndVirtualThreads(t *testing.T) {
 			"asyncio's tasks can wait for each other, which is not examined"},
 		"a carrier": {[]Thread{{TID: 11, Name: "worker", Frames: []Frame{carrier}}}, VerdictUnknown,
 			"virtual threads can wait"},
-		"virtual threads that sleep, and tasks": {[]Thread{{TID: 11, Name: "VirtualThread-unblocker", Frames: []Frame{main}},
+		"virtual threads that sleep, and tasks": {[]Thread{{TID: 11, Name: "VirtualThread-unblocker"},
 			{TID: 12, Name: "app", Frames: []Frame{loop}}}, VerdictUnknown, "virtual threads and asyncio's tasks can wait"},
 	} {
 		l := newLocks()

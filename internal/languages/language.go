@@ -42,7 +42,7 @@ type Language struct {
 	Task       string
 	Unoccupied func(functions []string) bool
 	// Unthreaded is what can wait for each other without a thread, and is not examined for deadlocks: "virtual threads".
-	// Schedules reports whether a frame of a thread shows that the process has such.
+	// Schedules reports whether a thread's name, or one of its frames, shows that the process has such.
 	Unthreaded string
 	Schedules  func(thread, function, file, module string) bool
 

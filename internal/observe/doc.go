@@ -21,8 +21,9 @@
 // # Exec
 //
 // A thread stops at the end of its exec, with the new program's registers. Reads of the old address space return 0
-// bytes; the memory is then opened again and the stop requested once more (reopenAfterExec). A thread that gets the
-// first thread's ID is detached (ptrace: reports.go, rescue.go). All else: docs/design.md.
+// bytes; the memory is then opened again and the stop requested once more (reopenAfterExec). A thread other than the
+// first that calls exec gets the first one's ID, and is detached under that (ptrace: reports.go, begin.go). New names
+// and mappings: docs/design.md.
 //
 // # Invariants
 //

@@ -62,8 +62,8 @@ func (r *rotation) path(at time.Time) string {
 	}
 }
 
-// run asks for a checkpoint when a part is due, until ctx ends. Parts have the clock's length, however long writing the
-// last one took, unless that is longer than a part.
+// run asks for a checkpoint when a part is due, until ctx ends. Parts begin at multiples of every, however long the
+// last one took to write; after a write longer than a part, the next one begins late.
 func (r *rotation) run(ctx context.Context, ask func()) {
 	every := time.NewTicker(r.every)
 	defer every.Stop()
@@ -114,15 +114,16 @@ func (r *recording) rotate() (done bool) {
 	}
 	r.builder.SetComments(fmt.Sprintf("part %d of a recording that goes on", o.rotation.written+1))
 	if err := r.builder.Rotate(o.path, r.names); err != nil {
-		if !r.output.failed {
+		if !o.failed {
 			console.Fail("%v; it is tried again at the next checkpoint", err)
 		}
-		r.output.failed = true
+		o.failed = true
 		o.rotation.due.Store(true) // at the next checkpoint
 		return true
 	}
 	o.rotation.written++
 	o.disk.noteWrite(true)
+	o.failed = false
 	o.path = o.rotation.path(r.builder.Part())
 	o.disk.setPath(o.path)
 	o.rotation.prune()

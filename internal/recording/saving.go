@@ -24,7 +24,7 @@ type output struct {
 	path     string    // "-": standard output; "": none
 	rotation *rotation // nil: one file
 	keepOld  bool      // an earlier run's file at path must be kept as path.old
-	failed   bool      // a checkpoint's failure was reported
+	failed   bool      // the failure of the last write was reported
 	disk     onDisk
 }
 
@@ -65,6 +65,7 @@ func (r *recording) save(whole bool) error {
 		return err
 	}
 	r.output.disk.noteWrite(whole)
+	r.output.failed = false
 	return nil
 }
 

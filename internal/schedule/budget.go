@@ -153,8 +153,8 @@ func (b *Budget) NoteTick(self, observed int64) {
 			b.threadLoss = loss
 		}
 		b.threadLoss += (loss - b.threadLoss) / 8
+		b.stopLoss, b.admitted = 0, 0
 	}
-	b.stopLoss = 0
 	if b.ticks <= firstTicks {
 		return
 	}

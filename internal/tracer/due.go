@@ -69,12 +69,12 @@ func (d *due) wakeAndObserve(p *process, all bool) int {
 
 // draw returns true if every due thread is observed.
 func (d *due) draw() (all bool) {
+	if d.Ending {
+		return true // for each thread's clocks, and its sleep so far
+	}
 	due := 0
 	for _, p := range d.procs {
 		due += len(p.backoff.Due)
-	}
-	if d.Ending {
-		return true // all clocks and the sleeps so far
 	}
 	most := d.budget.Admit(due)
 	weight := d.subset.Begin(due, most)

@@ -21,7 +21,7 @@ const (
 	leastPairs = 20
 	// leastShareOf is the inverse of the least share of the functions that are counted.
 	leastShareOf = 100
-	// leastEffect is the design effect that is told from 1: the estimate's own error is less.
+	// leastEffect is the least design effect that is used: smaller ones are within the error of the estimate.
 	leastEffect = 1.5
 )
 
@@ -29,7 +29,8 @@ const (
 // least 1. Threads in lockstep are fewer draws than samples. The variance is estimated from differences of successive
 // blocks of time (von Neumann), where the phases of a program cancel: with x = time of a function − its share of the
 // whole × time of all in a block, variance of the sum = ½ · Σ (xᵢ₊₁ − xᵢ)² · blocks ÷ pairs. Functions of 1 % and more
-// are added up. Dependence over more than a block is not seen. Without times, or in short recordings, it is 1.
+// are added up. Dependence over more than a block is not seen. Below leastEffect, without
+// times, or in short recordings, it is 1.
 func (d *Selection) designEffect(value int, n float64) float64 {
 	functions := d.largestFunctions(value)
 	all, of := d.blocksOf(value, functions)

@@ -11,18 +11,18 @@ import (
 // awaited Thread object (Lib/threading.py), that only the end of the thread releases.
 type joins struct {
 	*interpreter
-	names  *threadNames
-	byLock map[uint64]uint64 // Thread objects by the semaphores of their locks
-	readAt int64             // when they are read again, CLOCK_MONOTONIC ns
+	names    *threadNames
+	byLock   map[uint64]uint64 // Thread objects by the semaphores of their locks
+	nextRead int64             // not read again before, CLOCK_MONOTONIC ns
 }
 
-// readingShare is the inverse of the share of time in which Thread objects are read.
+// Reading takes at most 1/readingShare of the time.
 const readingShare = 50
 
 // maxBetweenReads bounds the time between two readings, ns: the reading may have waited for a CPU.
 const maxBetweenReads = 10e9
 
-func (j *joins) forget() { j.byLock, j.readAt = nil, 0 }
+func (j *joins) forget() { j.byLock, j.nextRead = nil, 0 }
 
 // waiting returns the wait of a sleeper at the lock of a thread that still has it.
 func (j *joins) waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
@@ -30,10 +30,10 @@ func (j *joins) waiting(s *managed.Sleeper) (w managed.Wait, ok bool) {
 		return w, false
 	}
 	o := j.objects()
-	if begin := procmem.Now(); begin >= j.readAt {
+	if begin := procmem.Now(); begin >= j.nextRead {
 		j.read(o)
 		now := procmem.Now()
-		j.readAt = now + min(max(namesValidFor, readingShare*(now-begin)), maxBetweenReads)
+		j.nextRead = now + min(max(namesValidFor, readingShare*(now-begin)), maxBetweenReads)
 	}
 	object := j.byLock[s.Word]
 	if object == 0 || j.lockOf(o, object) != s.Word {
