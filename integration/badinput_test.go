@@ -97,6 +97,37 @@ func TestZombie(t *testing.T) {
 	prywalk(t, "record", "-d", "1", "-p", pid).must(t, 1).oneLine(t, pid, "zombie")
 }
 
+// The kernel shows no command line, program or memory of a first thread that has ended, and denies seizing it.
+func TestProcessWithoutItsFirstThreadIsFoundAndRead(t *testing.T) {
+	threads, err := testtargets.Compile("threads.c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := fmt.Sprintf("headless%d", os.Getpid()%1000000)
+	cmd := exec.Command("bash", "-c", `exec -a "$1" "$2" leaderless`, "sh", name, threads)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	eventually(t, "the first thread has ended", func() bool { return stateOf(cmd.Process.Pid) == "Z" })
+	r := prywalk(t, "dump", "-n", name).must(t, 0)
+	if !strings.Contains(r.stdout, "runs_on") || r.stderr != "" {
+		t.Errorf("want the stack of runs_on and no message, have %s and %s", clip(r.stdout), clip(r.stderr))
+	}
+	r = prywalk(t, "doctor", "-p", strconv.Itoa(cmd.Process.Pid))
+	if !strings.Contains(r.stdout, "lets prywalk trace its threads") {
+		t.Errorf("doctor: %s", clip(r.stdout))
+	}
+	out := filepath.Join(scratch(t, nil), "r.pb.gz")
+	prywalk(t, "record", "-d", "1", "-a", "--match", name, "-o", out).must(t, 0)
+	if r := prywalk(t, "report", out).must(t, 0); !strings.Contains(r.stdout, "runs_on") {
+		t.Errorf("no runs_on in the report: %s", clip(r.stdout))
+	}
+}
+
 func TestKernelThread(t *testing.T) {
 	pid := ""
 	dirs, _ := filepath.Glob("/proc/[0-9]*")

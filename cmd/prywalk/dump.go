@@ -245,9 +245,10 @@ func failedThreads(p *dump.Process) error {
 	if len(p.Threads) == 0 {
 		return exit.With(exit.NoSamples, "process %d: no thread could be read%s; %s", p.PID, account.Reasons(p.Failed), next)
 	}
-	if n := account.Sum(p.Failed); n > 0 {
+	unread := account.UnexpectedFailures(p.Failed)
+	if n := account.Sum(unread); n > 0 {
 		console.Fail("process %d: %s could not be read%s; %s",
-			p.PID, account.Plural(n, "thread"), account.Reasons(p.Failed), next)
+			p.PID, account.Plural(n, "thread"), account.Reasons(unread), next)
 	}
 	return nil
 }

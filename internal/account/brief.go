@@ -108,7 +108,7 @@ func threeDigits(ns int64) time.Duration {
 }
 
 func failures(s *runstats.Stats) (text string) {
-	if failed := unexpectedFailures(s.Failed); len(failed) > 0 {
+	if failed := UnexpectedFailures(s.Failed); len(failed) > 0 {
 		text = fmt.Sprintf(", %s failed%s", Plural(Sum(failed), "sample"), Reasons(failed))
 	}
 	if n := s.Unopened; n > 0 {
@@ -277,8 +277,8 @@ func disturbedCalls(s *runstats.Stats) string {
 	return b.String()
 }
 
-// unexpectedFailures leaves out expected failures: of ended threads.
-func unexpectedFailures(failed map[string]int64) map[string]int64 {
+// UnexpectedFailures leaves out expected failures: of ended threads.
+func UnexpectedFailures(failed map[string]int64) map[string]int64 {
 	out := maps.Clone(failed)
 	delete(out, "exited")
 	delete(out, "zombie")

@@ -25,7 +25,7 @@ func (procFS) State(pid int) (attribute.ProcState, bool) {
 	}
 	return attribute.ProcState{
 		Start: s.StartTime, Parent: s.PPID, ChildrenCPU: int64(s.ChildUTime+s.ChildSTime) * clockTick,
-		Zombie: s.State == 'Z',
+		Zombie: s.Ended(),
 	}, true
 }
 

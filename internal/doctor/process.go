@@ -114,7 +114,7 @@ func (c *checkup) seizes() Finding {
 		if err == nil {
 			err = c.seize(tid)
 		}
-		if errors.Is(err, unix.ESRCH) {
+		if errors.Is(err, unix.ESRCH) || errors.Is(err, unix.EPERM) && c.threadEnded(tid) {
 			err = nil
 		}
 	}
@@ -123,6 +123,13 @@ func (c *checkup) seizes() Finding {
 		return failure(process.Explain(c.PID, err))
 	}
 	return finding(OK, "the kernel lets prywalk trace its threads", "")
+}
+
+// threadEnded reports whether a thread is a zombie: a first thread that ended before others. The kernel denies seizing
+// it.
+func (c *checkup) threadEnded(tid int) bool {
+	s, err := process.ReadStatus(c.proc(), tid)
+	return err == nil && s.State == 'Z'
 }
 
 // sleepers reads where threads sleep, as a passive read does.

@@ -38,6 +38,10 @@ const flagKernelThread = 0x00200000
 // KernelThread reports whether the thread is the kernel's.
 func (s *Stat) KernelThread() bool { return s.Flags&flagKernelThread != 0 }
 
+// Ended reports, of a process's first thread, whether the process has ended. A first thread that ends before others
+// (pthread_exit) is a zombie until they have ended, and counted in Threads (kernel/exit.c, delay_group_leader).
+func (s *Stat) Ended() bool { return s.State == 'X' || s.State == 'Z' && s.Threads <= 1 }
+
 // flagsUserWorker are PF_IO_WORKER and PF_USER_WORKER.
 const flagsUserWorker = 0x10 | 0x4000
 

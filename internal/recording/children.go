@@ -23,7 +23,7 @@ func readChildrenCPU(targets []int) (c childrenCPU) {
 	c = childrenCPU{live: map[int]uint64{}, known: true}
 	for _, target := range targets {
 		var s procmem.Stat
-		if procmem.ReadStat(target, &s) != nil || s.State == 'Z' {
+		if procmem.ReadStat(target, &s) != nil || s.Ended() {
 			c.known = false
 			return c
 		}

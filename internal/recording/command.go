@@ -123,7 +123,7 @@ func untilExit(ctx context.Context, pid int) (context.Context, func()) {
 
 func alive(pid int) bool {
 	var st procmem.Stat
-	return procmem.ReadStat(pid, &st) == nil && st.State != 'Z' && st.State != 'X'
+	return procmem.ReadStat(pid, &st) == nil && !st.Ended()
 }
 
 func wait(l *launch.Launched) error {

@@ -131,6 +131,9 @@ func ReadProcess(root string, pid int) (p Process, ok bool) {
 		return p, false
 	}
 	line, err := os.ReadFile(dir + "/cmdline")
+	if err == nil && len(line) == 0 { // perhaps the first thread has ended: the others still have it
+		dir, line = commandOfThread(dir)
+	}
 	if err != nil || len(line) == 0 {
 		return p, false
 	}
@@ -141,4 +144,19 @@ func ReadProcess(root string, pid int) (p Process, ok bool) {
 		p.Others = append(p.Others, path.Base(exe))
 	}
 	return p, true
+}
+
+// commandOfThread returns the directory of a thread with a command line, and that line; nil: none has one.
+func commandOfThread(process string) (dir string, line []byte) {
+	threads, err := os.ReadDir(process + "/task")
+	if err != nil {
+		return process, nil
+	}
+	for _, t := range threads {
+		dir = filepath.Join(process, "task", t.Name())
+		if line, err = os.ReadFile(dir + "/cmdline"); err == nil && len(line) > 0 {
+			return dir, line
+		}
+	}
+	return process, nil
 }
