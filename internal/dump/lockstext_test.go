@@ -24,6 +24,7 @@ func TestAnUnknownVerdictSaysSoFirst(t *testing.T) {
 	mutex := GoroutineLock{PID: 1, Kind: kindMutex, Waiters: []GoroutineWaiter{{Goroutine: 5}, {Goroutine: 6}}}
 	chanOf := GoroutineLock{PID: 1, Kind: kindChannel, Waiters: []GoroutineWaiter{{Goroutine: 7}}}
 	ofFile := Lock{Wait: waits.Wait{Kind: waits.FileLock, OwnerProcess: 2}, PID: 1, Waiters: []int{11}}
+	ofGone := Lock{Wait: waits.Wait{Kind: waits.Mutex, OwnerGone: 12}, PID: 1, Waiters: []int{11}}
 	condition := Lock{Wait: waits.Wait{Kind: waits.Condition, Address: 8}, PID: 1, Waiters: []int{17}}
 	join := Lock{Wait: waits.Wait{Kind: waits.Join, Address: 7, Owner: 13}, PID: 1, Waiters: []int{18}}
 	const ofGo = "deadlock unknown: Go's locks and channels store no owner"
@@ -45,6 +46,8 @@ func TestAnUnknownVerdictSaysSoFirst(t *testing.T) {
 				"no cycle among the known owners"},
 		"of a file": {Locks{Locks: []Lock{ofFile}, OwnerUnknown: []int{11}},
 			"1 thread waits for 1 lock; deadlock unknown: which thread holds 1 file lock is not known"},
+		"of an ended thread": {Locks{Locks: []Lock{ofGone}, OwnerUnknown: []int{11}},
+			"1 thread waits for 1 lock; deadlock unknown: 1 lock was taken by a thread that has ended"},
 		"goroutines": {Locks{Go: []int{1}, GoroutineLocks: []GoroutineLock{mutex, chanOf}},
 			"2 goroutines wait for 1 lock; " + ofGo + " (1 lock has no known owner)"},
 		"channels": {Locks{Go: []int{1}, GoroutineLocks: []GoroutineLock{chanOf}},
