@@ -94,6 +94,7 @@ var waitNames = map[waits.Kind]string{
 
 // Thread implements [waits.Threads].
 func (p *waitsRun) Thread(inner int, _ bool) (int, bool) { return inner, true }
+func (p *waitsRun) Parent(int) int                       { return 0 }
 
 func (p *waitsRun) waitOf(tid int) (w javaWait, ok bool) {
 	var runs uint64

@@ -128,6 +128,9 @@ func (w *waitState) Thread(inner int, _ bool) (int, bool) {
 	return tid, ok
 }
 
+// Parent implements [waits.Threads].
+func (w *waitState) Parent(inner int) int { return w.others.Parent(inner) }
+
 // explain returns what a thread waits for and the thread that holds it ([profile.Interval]); nothing for a running
 // one.
 func (e *explainer) explain(th *threadAccount, s *observe.RawSample, id sample.StackID) (waitsFor string, owner int) {

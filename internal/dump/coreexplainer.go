@@ -16,6 +16,9 @@ type coreThreads map[int]bool
 // Thread implements [waits.Threads].
 func (c coreThreads) Thread(inner int, _ bool) (int, bool) { return inner, c[inner] }
 
+// Parent implements [waits.Threads]: a core has one process.
+func (c coreThreads) Parent(int) int { return 0 }
+
 func newCoreExplainer(c *core.Core, names *symbols.Namer) *explainer {
 	threads := coreThreads{}
 	for _, th := range c.Threads() {

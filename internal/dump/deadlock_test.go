@@ -85,7 +85,8 @@ func TestLocksOfTwoProcesses(t *testing.T) {
 		t.Errorf("both: %+v", l.Deadlocks)
 	}
 	p = startProgram(t, exe, nil, "fork")
-	if l := deadlocksOf(t, 1, p.numbers[3]); len(l.Locks) != 1 || l.Locks[0].Owner != 0 || l.Locks[0].OwnerGone != p.pid {
+	if l := deadlocksOf(t, 1, p.numbers[3]); len(l.Locks) != 1 || l.Locks[0].Owner != 0 || l.Locks[0].OwnerGone != p.pid ||
+		l.Locks[0].OwnerParent != p.pid {
 		t.Errorf("fork: %+v", l.Locks)
 	}
 }

@@ -122,7 +122,8 @@ func (l *lockExam) sampleOwner(lock *Lock) {
 		if now.Owner == 0 {
 			now = l.readLock(lock)
 		}
-		lock.Owner, lock.OwnerName, lock.OwnerGone = now.Owner, now.OwnerName, now.OwnerGone
+		lock.Owner, lock.OwnerName = now.Owner, now.OwnerName
+		lock.OwnerGone, lock.OwnerParent = now.OwnerGone, now.OwnerParent
 		lock.Free, lock.Why = now.Free, now.Why
 		if now.Owner == 0 {
 			return

@@ -220,7 +220,7 @@ func (m *Lock) details() string {
 	case m.OwnerProcess != 0:
 		text += ", " + m.TakenBy()
 	case m.OwnerGone != 0:
-		text += fmt.Sprintf(", taken by thread %d, which has ended", m.OwnerGone)
+		text += ", " + m.TakenByGone()
 	case m.Readers > 0:
 		text += ", held by " + count(m.Readers, "reader")
 	case m.Why == "" && m.Free:

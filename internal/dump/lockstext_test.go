@@ -25,6 +25,8 @@ func TestAnUnknownVerdictSaysSoFirst(t *testing.T) {
 	chanOf := GoroutineLock{PID: 1, Kind: kindChannel, Waiters: []GoroutineWaiter{{Goroutine: 7}}}
 	ofFile := Lock{Wait: waits.Wait{Kind: waits.FileLock, OwnerProcess: 2}, PID: 1, Waiters: []int{11}}
 	ofGone := Lock{Wait: waits.Wait{Kind: waits.Mutex, OwnerGone: 12}, PID: 1, Waiters: []int{11}}
+	ofParent := ofGone
+	ofParent.OwnerParent = 2
 	condition := Lock{Wait: waits.Wait{Kind: waits.Condition, Address: 8}, PID: 1, Waiters: []int{17}}
 	join := Lock{Wait: waits.Wait{Kind: waits.Join, Address: 7, Owner: 13}, PID: 1, Waiters: []int{18}}
 	const ofGo = "deadlock unknown: Go's locks and channels store no owner"
@@ -48,6 +50,9 @@ func TestAnUnknownVerdictSaysSoFirst(t *testing.T) {
 			"1 thread waits for 1 lock; deadlock unknown: which thread holds 1 file lock is not known"},
 		"of an ended thread": {Locks{Locks: []Lock{ofGone}, OwnerUnknown: []int{11}},
 			"1 thread waits for 1 lock; deadlock unknown: 1 lock was taken by a thread that has ended"},
+		"of the parent": {Locks{Locks: []Lock{ofParent}, OwnerUnknown: []int{11}},
+			"1 thread waits for 1 lock; deadlock unknown: 1 lock was taken by a thread of the parent process before the fork, " +
+				"and no thread here releases it"},
 		"goroutines": {Locks{Go: []int{1}, GoroutineLocks: []GoroutineLock{mutex, chanOf}},
 			"2 goroutines wait for 1 lock; " + ofGo + " (1 lock has no known owner)"},
 		"channels": {Locks{Go: []int{1}, GoroutineLocks: []GoroutineLock{chanOf}},

@@ -117,7 +117,7 @@ func (l *Locks) ownerless() string {
 	for _, tid := range l.OwnerUnknown {
 		left[tid] = true
 	}
-	likely, none, ended, files, noun := 0, 0, 0, 0, "lock"
+	likely, none, ended, forked, files, noun := 0, 0, 0, 0, 0, "lock"
 	for i := range l.Locks {
 		m := &l.Locks[i]
 		if !slices.ContainsFunc(m.Waiters, func(tid int) bool { return left[tid] }) {
@@ -131,6 +131,8 @@ func (l *Locks) ownerless() string {
 			likely++
 		case m.OwnerProcess != 0:
 			files++
+		case m.OwnerParent != 0:
+			forked++
 		case m.OwnerGone != 0:
 			ended++
 		default:
@@ -142,6 +144,10 @@ func (l *Locks) ownerless() string {
 	var parts []string
 	if ended > 0 {
 		parts = append(parts, count(ended, "lock")+" "+form(ended, "was", "were")+" taken by a thread that has ended")
+	}
+	if forked > 0 {
+		parts = append(parts, count(forked, "lock")+" "+form(forked, "was", "were")+
+			" taken by a thread of the parent process before the fork, and no thread here releases "+form(forked, "it", "them"))
 	}
 	if text := ofOwners(likely, none, noun); text != "" {
 		parts = append(parts, text)

@@ -77,14 +77,35 @@ func (m *LiveThreads) another(tid int) bool {
 }
 
 func (m *LiveThreads) list(pid int) {
+	for inner, tid := range innerIDs(pid) {
+		m.inner[inner] = tid
+	}
+}
+
+// innerIDs gives the threads of a process by their IDs in its own pid namespace.
+func innerIDs(pid int) map[int]int {
+	ids := map[int]int{}
 	entries, _ := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/task")
 	for _, e := range entries {
 		tid, _ := strconv.Atoi(e.Name())
 		var s procmem.Status
-		if procmem.ReadStatus(tid, &s) == nil && s.NSpidN > 1 {
-			m.inner[s.NSpid[s.NSpidN-1]] = tid
+		if procmem.ReadStatus(tid, &s) == nil && s.NSpidN > 0 {
+			ids[s.NSpid[s.NSpidN-1]] = tid
 		}
 	}
+	return ids
+}
+
+// Parent implements [Threads].
+func (m *LiveThreads) Parent(inner int) int {
+	var s procmem.Status
+	if procmem.ReadStatus(m.pid, &s) != nil || namespace(s.PPid) != namespace(m.pid) {
+		return 0
+	}
+	if tid, ok := innerIDs(s.PPid)[inner]; !ok || !alive(s.PPid, tid) {
+		return 0
+	}
+	return s.PPid
 }
 
 func alive(pid, tid int) bool {

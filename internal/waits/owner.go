@@ -187,6 +187,9 @@ type Threads interface {
 	// Thread gives the ID in prywalk's pid namespace of the live thread that has the ID inner in the waiter's. shared
 	// permits a thread of another observed process.
 	Thread(inner int, shared bool) (tid int, ok bool)
+	// Parent gives the waiter's parent process if a live thread of it has the ID inner; 0: none has. A fork copies locks
+	// that other threads hold, and not these threads (fork(2)).
+	Parent(inner int) (pid int)
 }
 
 // Resolve replaces the ID in the lock by that of a live thread, once. A waiter that is its own owner has locked a
@@ -206,6 +209,6 @@ func (w *Wait) Resolve(t Threads) {
 		return
 	}
 	if w.Kind != Join {
-		w.OwnerGone = inner
+		w.OwnerGone, w.OwnerParent = inner, t.Parent(inner)
 	}
 }

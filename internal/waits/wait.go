@@ -62,6 +62,9 @@ type Wait struct {
 	// OwnerGone is the ID in the lock, as the target sees it, of an owner that is no live thread of the process: it has
 	// ended, or was another process's, from which this one was forked.
 	OwnerGone int `json:"owner_gone,omitempty"`
+	// OwnerParent is the parent process, if OwnerGone is a live thread of it, which took the lock before the fork: no
+	// thread of this process will release it. 0: none.
+	OwnerParent int `json:"owner_parent,omitempty"`
 	// OwnerProcess is the process that took a file lock; 0: unknown. A process that it started may hold the lock, too.
 	OwnerProcess int `json:"owner_process,omitempty"`
 	// Free reports that the lock was free, or changing owner, when it was read.
@@ -219,13 +222,21 @@ func (w *Wait) holder() string {
 	case w.OwnerProcess != 0:
 		return ", " + w.TakenBy()
 	case w.OwnerGone != 0:
-		return fmt.Sprintf(", taken by thread %d, which has ended", w.OwnerGone)
+		return ", " + w.TakenByGone()
 	case w.Readers == 1:
 		return ", held by 1 reader"
 	case w.Readers > 1:
 		return fmt.Sprintf(", held by %d readers", w.Readers)
 	}
 	return ""
+}
+
+// TakenByGone gives "taken by thread 4712, which has ended", of a wait with OwnerGone.
+func (w *Wait) TakenByGone() string {
+	if w.OwnerParent != 0 {
+		return fmt.Sprintf("taken by thread %d of the parent process %d before the fork", w.OwnerGone, w.OwnerParent)
+	}
+	return fmt.Sprintf("taken by thread %d, which has ended", w.OwnerGone)
 }
 
 // TakenBy gives "taken by process 4711 cron", of a wait with OwnerProcess.

@@ -10,6 +10,8 @@ import (
 
 type live map[int]int
 
+func (l live) Parent(int) int { return 0 }
+
 func (l live) Thread(inner int, _ bool) (int, bool) {
 	tid, ok := l[inner]
 	return tid, ok
