@@ -4,8 +4,8 @@
 //
 //	Ring ──► event ─┬─ raw sample ──► unwind.go: frames, managed frames
 //	                ├─ asleep ──────► waits.go: what it waits for
-//	                └─ clocks ──────► package attribute: intervals ──► recording.go ──► profile.Builder, sinks
+//	                └─ clocks ──────► package attribute: intervals ──► sinks.go ──► profile.Builder, sinks
 //
 // It runs on one goroutine and takes the tracer's events (package handover) in order. All intervals pass through
-// recording.go.
+// sinks.go.
 package aggregator

@@ -8,8 +8,8 @@ import (
 	"prywalk/internal/sample"
 )
 
-// Sink receives final intervals, in the order of attribution, on the aggregator's goroutine. A [Builder] is a Sink;
-// [Names] has the frames of stacks for others.
+// Sink receives final intervals, in the order of attribution, on the aggregator's goroutine. A [Builder] is a Sink; the
+// others are made after it, and have the frames of its stacks from [NewNames].
 type Sink interface {
 	// Add takes an interval; its stack is a number of the Builder that interned it.
 	Add(iv Interval)

@@ -147,12 +147,23 @@ func opened(t testing.TB, images *code.ImageCache, pids []int) (procs []*code.Pr
 // run samples processes until they end, or enough holds and during has returned.
 func run(t testing.TB, o Options, enough func(*Sampler) bool, during func(*Sampler), pids ...int) *recorded {
 	t.Helper()
+	return runInto(t, o.builder(), o, enough, during, pids...)
+}
+
+func (o *Options) period() time.Duration { return time.Duration(1e9 / o.freq()) }
+
+func (o *Options) builder() *profile.Builder {
+	return profile.NewBuilder(profile.Meta{Start: time.Now(), Period: o.period()})
+}
+
+func runInto(t testing.TB, b *profile.Builder, o Options, enough func(*Sampler) bool, during func(*Sampler),
+	pids ...int) *recorded {
+	t.Helper()
 	o.Freq = o.freq()
 	images := code.NewImageCache(0)
 	defer images.Close()
 	procs := opened(t, images, pids)
-	r := &recorded{begun: time.Now(), period: time.Duration(1e9 / o.Freq)}
-	b := profile.NewBuilder(profile.Meta{Start: r.begun, Period: r.period})
+	r := &recorded{begun: time.Now(), period: o.period()}
 	s := New(o, b, images, procs)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

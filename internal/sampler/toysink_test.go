@@ -13,18 +13,14 @@ import (
 
 // toySink is a sink in one file: CPU time in folded lines, named while it is recorded.
 type toySink struct {
-	names    *profile.Names
+	names    *profile.Names // of the recording's Builder
 	resolver profile.Resolver
-	builder  chan *profile.Builder // gives that of the recording
 	cpu      map[string]int64
 	buf      []profile.Named
 }
 
 // Add implements profile.Sink.
 func (s *toySink) Add(iv profile.Interval) {
-	if s.names == nil {
-		s.names = profile.NewNames(<-s.builder, nil)
-	}
 	s.buf = s.names.Stack(iv.Stack, s.resolver, s.buf[:0])
 	var functions []string
 	for _, l := range s.buf {
@@ -50,13 +46,14 @@ func TestSeveralSinksGetWhatTheRecordingGets(t *testing.T) {
 	target := start(t, "burners", "2")
 	n := names{symbols.NewNamer()}
 	defer n.Close()
-	toy := &toySink{resolver: n, builder: make(chan *profile.Builder, 1), cpu: map[string]int64{}}
-	other := &watched{}
-	r := record(t, Options{Freq: 199, Sinks: []profile.Sink{toy, other}, WatchEvery: 20 * time.Millisecond},
-		300*time.Millisecond, func(s *Sampler) {
-			toy.builder <- s.builder
-			stopped(t, s, 20)
-		}, target.pid)
+	o := Options{Freq: 199, WatchEvery: 20 * time.Millisecond}
+	b := o.builder()
+	toy, other := &toySink{profile.NewNames(b, nil), n, map[string]int64{}, nil}, &watched{}
+	o.Sinks = []profile.Sink{toy, other}
+	r := runInto(t, b, o, func(s *Sampler) bool {
+		refreshes, _ := other.told(0)
+		return s.Progress().Stops >= 20 && refreshes > 0
+	}, nil, target.pid)
 	want := map[string]int64{}
 	var cpu int64
 	for _, s := range r.Sample {
