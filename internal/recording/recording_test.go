@@ -123,6 +123,16 @@ func TestOnlyFilesThatCanBeReplacedHaveCheckpoints(t *testing.T) {
 	}
 }
 
+func TestStatsThatCannotBeWrittenAreReportedBeforeTheRun(t *testing.T) {
+	stats := filepath.Join(t.TempDir(), "missing", "stats.json")
+	for _, path := range []string{"-", "/dev/null"} {
+		err := newRecording(Options{Output: path, Stats: stats}).setOutput(1)
+		if err == nil || !strings.Contains(err.Error(), "give another place with --stats") {
+			t.Errorf("with -o %s: %v", path, err)
+		}
+	}
+}
+
 // TestTheRecordingOnDiskIsReported: in one line, whenever prywalk has to leave.
 func TestTheRecordingOnDiskIsReported(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "r")

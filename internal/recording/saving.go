@@ -149,9 +149,6 @@ func (r *recording) writeHung(failure error) error {
 
 func (r *recording) setOutput(pid int) error {
 	r.output.setPath(&r.options, pid)
-	if r.output.path == "-" {
-		return nil
-	}
 	for _, file := range []struct{ path, flag string }{{r.output.path, "-o"}, {r.options.Stats, "--stats"}} {
 		if file.path == "" {
 			continue
