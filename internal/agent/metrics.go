@@ -41,7 +41,7 @@ type Metrics struct {
 	mu   sync.Mutex
 	lost map[string]int64
 
-	// Sampling may be nil.
+	// Sampling may be nil. It is set before Serve.
 	Sampling func() Sampling
 }
 

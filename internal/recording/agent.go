@@ -3,6 +3,7 @@
 package recording
 
 import (
+	"context"
 	"errors"
 	"iter"
 	"maps"
@@ -38,35 +39,18 @@ func Send(o Options, to agent.Options) error {
 	s := &agentRun{recording: newRecording(o), agent: a}
 	s.endless, s.opts.Thrifty, s.opts.OfHost = true, true, true
 	s.opts.WatchEvery = max(to.Window/refreshesPerWindow, 100*time.Millisecond)
-	return s.run()
+	s.opts.Sinks = append(s.opts.Sinks, s)
+	return s.run(s.send)
 }
 
-func (s *agentRun) run() error {
-	if s.options.Output != "" {
-		if err := s.setOutput(0); err != nil {
-			return err
-		}
-	}
+func (s *agentRun) send(ctx context.Context, procs []*code.Process) error {
+	s.atStart = maps.Clone(s.refused)
+	s.agent.Metrics.Sampling = s.progress
 	if err := s.agent.Serve(); err != nil {
 		return err
 	}
-	ctx, stop := s.signals.handle(&s.output.disk)
-	defer stop()
-	var procs []*code.Process
-	var err error
-	if hung := observe.Watched(func() { procs, err = s.open(s.pids) }); hung != nil {
-		return hung
-	}
-	if err != nil {
-		return err
-	}
 	s.saySelected(int64(len(procs)))
-	s.opts.Sinks = append(s.opts.Sinks, s)
-	s.prepare(procs)
-	defer s.close()
 	names := newBackgroundResolver()
-	s.atStart = maps.Clone(s.refused)
-	s.agent.Metrics.Sampling = s.progress
 	s.agent.Start(time.Now(), time.Duration(float64(time.Second)/s.opts.Freq), s.builder, names, describesItself, s.names)
 	failure := s.sample(ctx)
 	return s.end(failure, names)

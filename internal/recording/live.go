@@ -41,48 +41,33 @@ type topRun struct {
 }
 
 // Live shows live tables of a recording.
-func Live(o Options, display LiveOptions) error { return newLive(o, display).run() }
+func Live(o Options, display LiveOptions) error {
+	if err := console.CheckStdout(); err != nil {
+		return err
+	}
+	l := newLive(o, display)
+	return l.run(l.live)
+}
 
 func newLive(o Options, display LiveOptions) *topRun {
 	l := &topRun{recording: newRecording(o), display: display, refreshed: make(chan struct{}, 1),
 		done: make(chan struct{})}
 	l.endless = true
+	l.opts.Sinks = append(l.opts.Sinks, l)
 	return l
 }
 
-func (l *topRun) run() error {
-	if err := console.CheckStdout(); err != nil {
-		return err
-	}
-	if l.options.Output != "" {
-		if err := l.setOutput(l.pids[0]); err != nil {
-			return err
-		}
-	}
-	ctx, stop := l.signals.handle(&l.output.disk)
-	defer stop()
+func (l *topRun) live(ctx context.Context, procs []*code.Process) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	var procs []*code.Process
-	var err error
 	var goPIDs []int
-	hung := observe.Watched(func() {
-		if procs, err = l.open(l.pids); err == nil {
-			goPIDs = l.countNow(procs)
-		}
-	})
-	if hung != nil {
+	if hung := observe.Watched(func() { goPIDs = l.countNow(procs) }); hung != nil {
+		l.hung = true
 		return hung
-	}
-	if err != nil {
-		return err
 	}
 	l.begun = time.Now()
 	l.store = top.NewStore(l.begun, l.notify)
-	l.opts.Sinks = append(l.opts.Sinks, l)
 	l.describe(procs)
-	l.prepare(procs)
-	defer l.close()
 	l.naming = profile.NewNames(l.builder, l.notify)
 	l.table = top.NewFunctions(l.naming)
 	stopNames := l.nameInBackground()

@@ -55,7 +55,10 @@ type LiveOptions struct {
 }
 
 // Attach records running processes.
-func Attach(o Options) error { return newRecording(o).attach() }
+func Attach(o Options) error {
+	r := newRecording(o)
+	return r.run(r.attach)
+}
 
 // Command launches and records a command. The error has its exit status.
 func Command(o Options, args []string) error { return newRecording(o).recordCommand(args) }

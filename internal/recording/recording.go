@@ -50,8 +50,14 @@ type recording struct {
 	hung       bool             // a read does not return: prywalk must exit
 }
 
-func (r *recording) attach() error {
-	if err := r.setOutput(r.pids[0]); err != nil {
+// run calls during with an open output, handled signals, and a sampler of the processes. The context ends with the
+// first ending signal.
+func (r *recording) run(during func(context.Context, []*code.Process) error) error {
+	pid := 0 // of %p: the first
+	if len(r.pids) > 0 {
+		pid = r.pids[0]
+	}
+	if err := r.setOutput(pid); err != nil {
 		return err
 	}
 	ctx, stop := r.signals.handle(&r.output.disk)
@@ -66,6 +72,11 @@ func (r *recording) attach() error {
 	}
 	r.prepare(procs)
 	defer r.close()
+	return during(ctx, procs)
+}
+
+// attach records running processes.
+func (r *recording) attach(ctx context.Context, _ []*code.Process) error {
 	var before, after childrenCPU
 	childrenApart := !r.opts.Children && !r.options.Selected
 	if childrenApart {
@@ -84,7 +95,7 @@ func (r *recording) attach() error {
 	if failure != nil {
 		return failure
 	}
-	err = r.reportResult()
+	err := r.reportResult()
 	if line := after.since(&before); line != "" {
 		console.Say("%s", line)
 	}

@@ -4,6 +4,7 @@ package recording
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +16,7 @@ import (
 
 	"prywalk/internal/code"
 	"prywalk/internal/profile"
+	"prywalk/internal/sampler"
 	"prywalk/internal/testtargets"
 )
 
@@ -120,6 +122,16 @@ func TestOnlyFilesThatCanBeReplacedHaveCheckpoints(t *testing.T) {
 			t.Errorf("%s: checkpoints: %v", path, got)
 		}
 		r.checkpoint(nil) // would wait for ever for a reader
+	}
+}
+
+func TestPercentPInAnOutputIsTheFirstProcess(t *testing.T) {
+	pid, _ := testtargets.Threads(t, "sleepers", "1")
+	r := newRecording(Options{PIDs: []int{pid}, Output: filepath.Join(t.TempDir(), "r-%p"),
+		Sampler: sampler.Options{Freq: 99}})
+	err := r.run(func(context.Context, []*code.Process) error { return nil })
+	if want := fmt.Sprintf("r-%d", pid); err != nil || filepath.Base(r.output.path) != want {
+		t.Errorf("%v: the output is %s, want %s", err, r.output.path, want)
 	}
 }
 
