@@ -126,9 +126,10 @@ func (l *topRun) finish(shown error) error {
 		return l.writeHung(l.failure)
 	}
 	if !l.onTerminal() && !l.display.Once && shown == nil {
-		if shown = l.printLast(); errors.Is(shown, unix.EPIPE) {
-			shown = nil
-		}
+		shown = l.printLast()
+	}
+	if errors.Is(shown, unix.EPIPE) { // the reader has exited
+		shown = nil
 	}
 	if l.output.path != "" {
 		if err := l.writeWatched(); err != nil {

@@ -4,7 +4,6 @@ package recording
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -52,9 +51,6 @@ func (l *topRun) asText(ctx context.Context, cancel func()) error {
 		err := l.print(o)
 		if l.display.Once || err != nil {
 			cancel()
-			if errors.Is(err, unix.EPIPE) {
-				return nil
-			}
 			return err
 		}
 	}

@@ -135,6 +135,14 @@ func TestPercentPInAnOutputIsTheFirstProcess(t *testing.T) {
 	}
 }
 
+func TestTopOnceIsNoFailureWhenItsReaderExits(t *testing.T) {
+	l := newLive(Options{}, LiveOptions{Once: true})
+	l.stats.Samples = 1
+	if err := l.finish(&os.PathError{Op: "write", Path: "/dev/stdout", Err: unix.EPIPE}); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestStatsThatCannotBeWrittenAreReportedBeforeTheRun(t *testing.T) {
 	stats := filepath.Join(t.TempDir(), "missing", "stats.json")
 	for _, path := range []string{"-", "/dev/null"} {
