@@ -120,6 +120,7 @@ func (r *recording) open(pids []int) ([]*code.Process, error) {
 			if why := refusal.Of(err); why != refusal.Gone {
 				r.refused[why.Word()]++
 				r.unread = err
+				r.opts.Refused = append(r.opts.Refused, pid)
 			}
 			continue
 		}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -132,6 +133,34 @@ func TestPercentPInAnOutputIsTheFirstProcess(t *testing.T) {
 	err := r.run(func(context.Context, []*code.Process) error { return nil })
 	if want := fmt.Sprintf("r-%d", pid); err != nil || filepath.Base(r.output.path) != want {
 		t.Errorf("%v: the output is %s, want %s", err, r.output.path, want)
+	}
+}
+
+func TestSelectedProcessThatCannotBeOpenedCountsOnce(t *testing.T) {
+	pid, _ := testtargets.Threads(t, "sleepers", "1")
+	zombie := exec.Command("true")
+	if err := zombie.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = zombie.Wait() }()
+	pids := []int{pid, zombie.Process.Pid}
+	for alive(pids[1]) {
+		time.Sleep(time.Millisecond)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	searches := 0
+	selected := func() []int {
+		if searches++; searches == 3 { // what the first two have found was opened
+			cancel()
+		}
+		return pids
+	}
+	r := newRecording(Options{PIDs: pids, Selected: true, Output: filepath.Join(t.TempDir(), "r.pb.gz"),
+		Sampler: sampler.Options{Freq: 99, Select: selected}})
+	err := r.run(func(context.Context, []*code.Process) error { return r.sample(ctx) })
+	if n := r.stats.Refused; err != nil || len(n) != 1 || n["zombie"] != 1 {
+		t.Errorf("%v: refused %v, want 1 zombie", err, n)
 	}
 }
 

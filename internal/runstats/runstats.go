@@ -85,7 +85,7 @@ type Unobserved struct {
 	TicksLeftOut int64 `json:"ticks_left_out"`
 	// Failed are observations that gave nothing, by reason.
 	Failed map[string]int64 `json:"failed"`
-	// Unopened are children that were not opened, as prywalk had too many open files.
+	// Unopened are processes that started and were not opened, as prywalk had too many open files.
 	Unopened int64 `json:"processes_unopened,omitempty"`
 	// Refused are selected processes that could not be opened, by reason.
 	Refused map[string]int64 `json:"processes_refused,omitempty"`

@@ -38,6 +38,9 @@ func (s *Sampler) discover(ctx context.Context) {
 		known[target.PID] = target.StartTime
 	}
 	s.mu.Unlock()
+	for _, pid := range s.opts.Refused {
+		known[pid] = startTime(pid)
+	}
 	creations, err := procmem.OpenPIDCounter()
 	if err == nil {
 		defer creations.Close()
@@ -57,6 +60,7 @@ func (s *Sampler) discover(ctx context.Context) {
 		}
 		// Before the search, as that may miss tasks created meanwhile.
 		now := procmem.Now()
+		s.unopened.retry(now, known)
 		if s.opts.Children && search.startIfDue(now, err != nil || creations.Advanced()) {
 			took = selfruntime.CPUOf(func() { s.findChildren(ctx, known) })
 		}
@@ -129,7 +133,6 @@ func (u *unopened) number() int64 {
 
 // findChildren reports children of known processes, and drops ended ones.
 func (s *Sampler) findChildren(ctx context.Context, known map[int]uint64) {
-	s.unopened.retry(procmem.Now(), known)
 	seen := map[int]bool{}
 	self := os.Getpid()
 	todo := make([]int, 0, len(known))
@@ -208,11 +211,12 @@ func startTime(pid int) uint64 {
 	return st.StartTime
 }
 
-// refused counts selected processes that could not be opened, by reason, on the aggregator's goroutine.
+// refused counts selected processes that could not be opened, by reason, on the aggregator's goroutine. Those of
+// [unopened], which may be opened yet, are not counted.
 type refused map[refusal.Reason]int64
 
 func (r *refused) note(err error) {
-	if why := refusal.Of(err); why != refusal.Gone {
+	if why := refusal.Of(err); why != refusal.Gone && why != refusal.NoFiles {
 		if *r == nil {
 			*r = refused{}
 		}

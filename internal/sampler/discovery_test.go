@@ -35,6 +35,10 @@ func TestProcessesThatLackDescriptorsAreFoundAgain(t *testing.T) {
 	if u.retry(int64(discoverIdle)+2, known); known[7] != 70 {
 		t.Error("found again too soon")
 	}
+	r := refused{}
+	if r.note(syscall.EMFILE); len(r) > 0 {
+		t.Errorf("it also counts as refused: %v", r)
+	}
 	if u.note(f, syscall.ENOENT); u.number() != 1 {
 		t.Error("it has ended, and counts no more")
 	}

@@ -38,6 +38,8 @@ type Options struct {
 	// Select, if set, returns the processes to sample; new ones are added. Sampling continues while there are none. It
 	// is called on a goroutine of the Sampler.
 	Select func() []int
+	// Refused are processes of Select that could not be opened before: they are not opened again.
+	Refused []int
 	// Launched is the start of a process launched for this recording ([BootTicks]), else 0. CPU time of its children
 	// counts from then on.
 	Launched uint64
