@@ -13,12 +13,11 @@ import (
 	"prywalk/internal/selfruntime"
 )
 
-// processAccount is the aggregator's state of one process.
 type processAccount struct {
 	*handover.Process
 	nsPID int // in its own pid namespace; 0: the same
 	main  *frames.Module
-	// modules are the recording's descriptions of walked modules; remapped: some may be unmapped.
+	// modules describe walked modules; remapped: some may be unmapped.
 	modules  map[*frames.Module]*profile.ModuleInfo
 	remapped bool
 	managed  managedNames
@@ -26,7 +25,7 @@ type processAccount struct {
 	programs programs
 	program  *program // nil: file unknown
 
-	// undiscoveredThreads takes samples of threads that were not discovered; nil before the first.
+	// undiscoveredThreads takes samples of undiscovered threads; nil before the first.
 	undiscoveredThreads *threadAccount
 
 	refreshes refreshes
@@ -57,7 +56,7 @@ func (a *accounts) process(p *handover.Process) *processAccount {
 	return made
 }
 
-// refresh reads the mappings and the run-time code again, and reports a change. now is CLOCK_MONOTONIC ns.
+// refresh reads the mappings and run-time code again, and reports a change. now is CLOCK_MONOTONIC ns.
 func (p *processAccount) refresh(now int64) bool {
 	var changed bool
 	var err error
@@ -83,7 +82,7 @@ func (p *processAccount) refresh(now int64) bool {
 	return true
 }
 
-// prepareWalk sets the run-time systems' code to that at moment, CLOCK_MONOTONIC ns, when the copy was made.
+// prepareWalk sets the run-time systems' code to that at the copy's moment, CLOCK_MONOTONIC ns.
 func (p *processAccount) prepareWalk(moment int64) {
 	if !p.Target.Runtimes().HaveHistory() {
 		return
@@ -95,8 +94,7 @@ func (p *processAccount) prepareWalk(moment int64) {
 	}
 }
 
-// addMappingAt reads the mapping of code at pc if it is newer than the list; true: another walk may give another
-// stack.
+// addMappingAt reads the mapping at pc if it is newer than the list; true: another walk may give another stack.
 func (p *processAccount) addMappingAt(pc frames.Addr, moment int64) (found bool) {
 	if pc == 0 || !p.refreshes.mayQuery(moment) {
 		return false
@@ -110,11 +108,10 @@ func (p *processAccount) addMappingAt(pc frames.Addr, moment int64) (found bool)
 	return found
 }
 
-// threadAccount is the aggregator's state of one thread.
 type threadAccount struct {
 	*handover.Thread
 	proc  *processAccount
-	begun bool // its time has begun
+	begun bool
 
 	name           string
 	nsTID          int   // in its own pid namespace; 0: the same
@@ -147,9 +144,9 @@ func (p *processAccount) undiscovered() *threadAccount {
 	return p.undiscoveredThreads
 }
 
-// rename reads the thread's name every [handover.NameEvery]: from a run-time system, else from the kernel. A name
-// that a run-time system no longer has stays for one more period, as a thread leaves its list before it ends. A
-// new thread's name is read at each sample until a run-time system has one.
+// rename reads the thread's name every [handover.NameEvery]: from a run-time system, else from the kernel. A name that
+// a run-time system no longer has stays for one more period, as a thread leaves its list before it ends. Until a
+// run-time system has a new thread's name, it is read at each sample.
 func (th *threadAccount) rename(now int64) {
 	namers := th.proc.Target.Runtimes().Namers()
 	due := now-th.nameReadAt >= handover.NameEvery

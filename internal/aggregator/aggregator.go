@@ -22,23 +22,23 @@ type Options struct {
 	Builder         *profile.Builder
 	Images          *code.ImageCache // for processes that were never opened
 	MaxDepth        int              // of a stack; 0 means frames.DefaultMaxDepth
-	ThreadsFiltered bool             // only some threads are sampled; the time of others is not attributed
+	ThreadsFiltered bool             // the time of other threads is not attributed
 	// Children: attribute the time of undiscovered children; Launched: the first process was launched for the
 	// recording.
 	Children, Launched bool
-	// Period is the time that an observation or sample stands for, ns; 0: unknown.
+	// Period is the time that a sample stands for, ns; 0: unknown.
 	Period        int64
 	KernelSamples bool // the kernel takes samples
-	Tasks         bool // observe waiting tasks without a thread, and read labels of tasks
-	Kernel        bool // keep kernel functions in stacks
+	Tasks         bool // observe waiting tasks, and read labels of running ones
+	Kernel        bool // keep kernel frames
 	// Save writes a checkpoint; nil: none.
 	Save  func(between func())
 	Sinks []profile.Sink // beside the Builder
 	// Close releases an ended process.
 	Close func(*code.Process)
-	// Events receives the events of the attribution ([attribute.Recorder]); nil: not recorded.
+	// Events receives the attribution's events ([attribute.Recorder]); nil: not recorded.
 	Events io.Writer
-	// Walked is called for each walk, Explained for each explained wait; for tests.
+	// For tests: called for each walk, and each explained wait.
 	Walked    func(*handover.Process, *observe.RawSample, sample.StackID, *frames.Walker)
 	Explained func(*observe.RawSample, *waits.Wait)
 }
@@ -54,7 +54,7 @@ type Aggregator struct {
 	suspects
 	published
 
-	undiscovered samplesWalked // of processes without an account
+	undiscovered samplesWalked // of undiscovered processes
 	attribution  *attribute.Attribution
 	observed     attribute.Observed  // reused for each sample
 	events       *attribute.Recorder // nil: not recorded
@@ -63,10 +63,9 @@ type Aggregator struct {
 	pollDue         int64 // next observation of tasks, CLOCK_MONOTONIC ns
 }
 
-// published can be read by any goroutine.
 type published struct{ stacks, complete, taskObservations atomic.Int64 }
 
-// Stacks returns the numbers of walked and of complete stacks.
+// Stacks returns the numbers of walked and of complete stacks; safe for concurrent use.
 func (p *published) Stacks() (all, whole int64) { return p.stacks.Load(), p.complete.Load() }
 
 // New returns an aggregator without processes.
@@ -89,7 +88,7 @@ func New(o Options, with *handover.Common) *Aggregator {
 	return a
 }
 
-// Handle handles a batch of events, and returns it to the tracer.
+// Handle handles a batch, and returns it to the tracer.
 func (a *Aggregator) Handle(b handover.Batch) {
 	for i := range b {
 		a.QuotaGate.Wait()
@@ -150,8 +149,7 @@ func (a *Aggregator) attribute(e attribute.Event) {
 	a.attribution.Handle(e)
 }
 
-// SaveIfAsked writes a requested checkpoint. During a long write it calls between repeatedly, to handle raw
-// samples.
+// SaveIfAsked writes a requested checkpoint. During the write it calls between repeatedly, to handle raw samples.
 func (a *Aggregator) SaveIfAsked(between func()) {
 	for r := &a.Requests.Checkpoint; a.checkpointAsked; {
 		a.checkpointAsked = false
@@ -167,7 +165,6 @@ func (a *Aggregator) SaveIfAsked(between func()) {
 	}
 }
 
-// releaseUnused releases idle buffers and unused files; the recording has their names.
 func (a *Aggregator) releaseUnused() {
 	a.Pool.Trim()
 	a.waits.closeUnused()
@@ -183,6 +180,6 @@ func (a *Aggregator) WhileReading(f func()) {
 	a.unwind.lock.endRead()
 }
 
-// TakeOver takes the recording from an aggregator that hangs in a read; false: it does not hang. After that only
-// the calling goroutine may call methods.
+// TakeOver takes the recording from an aggregator that hangs in a read; false: it does not hang. Then only the calling
+// goroutine may call methods.
 func (a *Aggregator) TakeOver() bool { return a.unwind.lock.takeOver() }

@@ -7,10 +7,10 @@ import (
 	"prywalk/internal/handover"
 )
 
-// endThread ends a thread's account. Of ended threads the kernel has only the name of a process's first.
+// endThread ends a thread's account. Of ended threads the kernel has only the first's name.
 func (a *Aggregator) endThread(e *handover.Event) {
 	th := a.thread(e.Thread)
-	if e.ThreadEnd.Alive { // it may never have been observed
+	if e.ThreadEnd.Alive { // it may be unobserved
 		a.beginAccount(th)
 	}
 	// No read after this can hang.
@@ -28,8 +28,8 @@ func (a *Aggregator) endThread(e *handover.Event) {
 	th.proc.waits.forget(th)
 }
 
-// handleExec handles a changed name of a first thread, perhaps by an exec: time up to now is attributed under the
-// old name, and the mappings are read again.
+// handleExec handles a changed name of a first thread, perhaps by an exec: time up to now stays under the old name, and
+// the mappings are read again.
 func (a *Aggregator) handleExec(e *handover.Event) {
 	th, p := a.thread(e.Thread), a.process(e.Proc)
 	a.attribute(&attribute.Cut{Thread: th.ID})
@@ -53,7 +53,7 @@ func (a *Aggregator) endProcess(p *processAccount, end *attribute.ProcessEnd, no
 	a.Close(p.Target)
 }
 
-// CloseAccounts attributes all that is open after the last event: nothing, unless the tracer failed.
+// CloseAccounts attributes all that is open: nothing, unless the tracer failed.
 func (a *Aggregator) CloseAccounts(now int64) {
 	for _, th := range a.threads {
 		if th.begun && !th.namedByRuntime {

@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/symbols"
 )
 
-// execSpan is the address range of load_elf_binary (fs/binfmt_elf.c); empty without kernel symbols.
+// execSpan is load_elf_binary's addresses (fs/binfmt_elf.c); empty without kernel symbols.
 var execSpan = sync.OnceValues(func() (from, to uint64) {
 	names, err := symbols.OfKernel()
 	if err != nil {
@@ -18,8 +18,7 @@ var execSpan = sync.OnceValues(func() (from, to uint64) {
 	return names.Span("load_elf_binary")
 })
 
-// inExec reports whether a sample was taken while the kernel replaced the program. The old stack is gone, the user
-// registers are not: begin_new_exec drops the memory first, start_thread sets the registers last.
+// inExec reports a sample in an exec: begin_new_exec drops the memory first, start_thread sets the user registers last.
 func inExec(s *observe.RawSample) bool {
 	if len(s.Kernel) == 0 {
 		return false

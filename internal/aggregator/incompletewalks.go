@@ -9,17 +9,16 @@ import (
 )
 
 const (
-	// A process is switched to ptrace if at least leastIncomplete of its samples, and one in incompleteShare, were
-	// incomplete (below eight the share's error exceeds a third), or fewIncomplete, and one in fewShare.
+	// A process is switched to ptrace if leastIncomplete of its samples, and one in incompleteShare, are incomplete
+	// (below eight the share's error exceeds a third), or fewIncomplete, and one in fewShare.
 	leastIncomplete, incompleteShare = 8, 100
 	fewIncomplete, fewShare          = 3, 4
 )
 
 type samplesWalked struct{ all, incomplete int64 }
 
-// countWalk counts the walk of a sample. If too many are incomplete, the process's samples lack roots
-// ([handover.SampleLack]): the engine leaves its threads to ptrace. A copy that was too short does not count if
-// the next can be longer.
+// countWalk counts the walk of a sample. With too many incomplete ones the process lacks roots ([handover.SampleLack]),
+// and is left to ptrace. A copy that was too short does not count if the next can be longer.
 func (p *processAccount) countWalk(s *observe.RawSample, stop frames.StopReason, away bool) {
 	if s.How != observe.BySample {
 		return
@@ -37,8 +36,7 @@ func (p *processAccount) countWalk(s *observe.RawSample, stop frames.StopReason,
 	}
 }
 
-// countUndiscoveredWalk counts the walk of a sample of an undiscovered process, for its program and for all such
-// processes. A walk that ended beyond the copied stack is incomplete.
+// countUndiscoveredWalk counts the walk of a sample of an undiscovered process, for its program and for all of these.
 func (a *Aggregator) countUndiscoveredWalk(e *handover.Event, stop frames.StopReason) {
 	raw := e.RawSample
 	if raw.How != observe.BySample || e.Program == nil || e.Program.Of != nil || raw.Regs.Arch == frames.ArchUnknown {
@@ -70,7 +68,7 @@ func (s *samplesWalked) tooMany() bool {
 		s.incomplete >= fewIncomplete && s.incomplete*fewShare >= s.all
 }
 
-// noteStackUse passes on the stack bytes that a walk used, for the size of the next copies.
+// noteStackUse passes on the stack bytes that a walk used.
 func (p *processAccount) noteStackUse(s *observe.RawSample, stop frames.StopReason, w *frames.Walker) {
 	if s.How != observe.BySample {
 		return

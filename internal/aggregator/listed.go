@@ -13,7 +13,7 @@ import (
 	"prywalk/internal/sample"
 )
 
-// listedProgram is the code of a process that was never opened, by the kernel's records.
+// listedProgram is the code of a process that was never opened, by the kernel's records of its mappings.
 type listedProgram struct {
 	program *handover.Program
 	code    *code.RecordedSpace
@@ -25,7 +25,7 @@ func (u *unwinder) unwindSample(th *threadAccount, g *handover.Program, s *obser
 	sample.StackID, frames.StopReason,
 ) {
 	switch {
-	case s.Regs.Arch == frames.ArchUnknown: // in exec or exit, without a user stack
+	case s.Regs.Arch == frames.ArchUnknown: // in exec or exit
 		return u.unwindKernel(s, frames.StopRoot)
 	case g == nil && th.proc.Ended:
 		return u.unwindKernel(s, frames.StopBadMemory)
@@ -35,7 +35,6 @@ func (u *unwinder) unwindSample(th *threadAccount, g *handover.Program, s *obser
 	return u.unwindListed(th.proc.Process, g, s)
 }
 
-// unwindListed walks a sample of a process of which only the mappings are known.
 func (u *unwinder) unwindListed(waiter *handover.Process, g *handover.Program, s *observe.RawSample) (
 	sample.StackID, frames.StopReason,
 ) {
@@ -65,7 +64,7 @@ func (u *unwinder) unwindListed(waiter *handover.Process, g *handover.Program, s
 	return u.unwindKernel(s, frames.StopRoot)
 }
 
-// listed returns a program's code, and caches the last one.
+// listed returns a program's code. It caches one.
 func (u *unwinder) listed(waiter *handover.Process, g *handover.Program) *listedProgram {
 	if u.lastListed.program != g {
 		for _, info := range u.lastListed.modules {
@@ -89,8 +88,7 @@ func (u *unwinder) unwindKernel(s *observe.RawSample, stop frames.StopReason) (s
 	return u.endStack(stop)
 }
 
-// execOrExitStack returns the stack of a child in exec or exit: one kernel function if wanted, else
-// [attribute.ExecOrExit].
+// execOrExitStack returns one kernel function if wanted, else [attribute.ExecOrExit].
 func (u *unwinder) execOrExitStack(found attribute.Found, wanted bool) sample.StackID {
 	loc := u.builder.Loc(&profile.Loc{Synthetic: attribute.ExecOrExit})
 	switch {
@@ -103,7 +101,6 @@ func (u *unwinder) execOrExitStack(found attribute.Found, wanted bool) sample.St
 	return u.builder.InternLocs([]profile.LocID{loc})
 }
 
-// endStack marks an incomplete stack and interns it.
 func (u *unwinder) endStack(stop frames.StopReason) (sample.StackID, frames.StopReason) {
 	if !stop.Complete() {
 		u.stack = append(u.stack, u.builder.Loc(&profile.Loc{Synthetic: namehints.IncompleteName(stop.String())}))

@@ -14,12 +14,11 @@ import (
 
 // # Managed frames
 //
-// Run-time systems name their frames during the walk, as the memory with the names can change. The answer for each
-// frame is cached by its identity.
+// Run-time systems name their frames during the walk, as the memory with the names can change. Answers are cached by
+// frame identity.
 
-const maxManaged = 1 << 14 // in the cache of a process, which is then emptied
+const maxManaged = 1 << 14 // in a process's cache, which is then emptied
 
-// freedFrame names a managed frame whose function was freed.
 const freedFrame = "[freed]"
 
 type managedWalk struct {
@@ -31,7 +30,6 @@ type managedWalk struct {
 	frames    []profile.Frame
 }
 
-// managedNames caches a process's managed frames.
 type managedNames struct {
 	read         func(addr uint64, b []byte) int
 	descriptions map[managedRef]profile.DescriptionID
@@ -44,20 +42,20 @@ type managedRef struct {
 	ref   managed.Ref
 }
 
-// managedCode is compiled code of a run-time system in a module; module nil: frames without code.
+// managedCode is a run-time system's compiled code in a module; module nil: frames without code.
 type managedCode struct {
 	namer  managed.Namer
 	module *frames.Module
 }
 
-// managedFrame is a managed frame; with an address if in compiled code.
+// managedFrame has an address if it is in compiled code.
 type managedFrame struct {
 	managedRef
 	module *frames.Module
 	addr   frames.Addr
 }
 
-// walkManaged fills u.stack with the frames of a raw sample of a process with managed frames.
+// walkManaged is walk for a process with managed frames.
 func (u *unwinder) walkManaged(thr *threadAccount, s *observe.RawSample, namers []managed.Namer) frames.StopReason {
 	p, m, w := thr.proc, &u.managed, &u.walker
 	if callstack.Planned(namers) {
@@ -135,7 +133,7 @@ func (u *unwinder) entryLocation(p *processAccount, e *callstack.Entry, arch fra
 	return id
 }
 
-// describe returns the functions of a managed frame. A freed function is not cached.
+// describe returns a managed frame's functions. [freed] is not cached.
 func (u *unwinder) describe(p *processAccount, r managedRef) (description profile.DescriptionID, keep bool) {
 	if description, ok := p.managed.descriptions[r]; ok {
 		return description, true
@@ -164,8 +162,7 @@ func (u *unwinder) describe(p *processAccount, r managedRef) (description profil
 	return description, true
 }
 
-// managedModule returns the module of a managed frame: the run-time system's name, and the addresses of compiled
-// code.
+// managedModule returns the module of a managed frame: the run-time system's name, and compiled code's addresses.
 func (u *unwinder) managedModule(p *processAccount, namer managed.Namer, m *frames.Module) *profile.ModuleInfo {
 	k := managedCode{namer, m}
 	info := p.managed.modules[k]

@@ -14,10 +14,10 @@ import (
 
 // # Modules of a recording
 //
-// A recording needs a module's addresses, names and file until it is written, but not its rule sources, which hold
-// the process, its rule cache and copies of its code: it gets a copy without them.
+// Until a recording is written it needs a module's addresses, names and file, but not its rule sources, which hold the
+// process and copies of its code: it gets a copy without them.
 
-// module returns the recording's description of a module; it lasts as long as the mapping.
+// module returns the recording's description of a module, for as long as the mapping lasts.
 func (u *unwinder) module(p *processAccount, m *frames.Module) *profile.ModuleInfo {
 	if m == nil {
 		return nil
@@ -36,7 +36,7 @@ func (u *unwinder) module(p *processAccount, m *frames.Module) *profile.ModuleIn
 	return info
 }
 
-// forgetModules drops a process's descriptions of modules not in but.
+// forgetModules drops descriptions of modules not in but.
 func (u *unwinder) forgetModules(p *processAccount, but []*frames.Module) {
 	p.remapped = false
 	before := len(p.modules)
@@ -72,16 +72,15 @@ func ModuleInfo(pid int, m *frames.Module) *profile.ModuleInfo {
 	return info
 }
 
-// kernelModule is the kernel: the upper half of all addresses.
+// kernelModule is the upper half of all addresses.
 var kernelModule = &profile.ModuleInfo{
 	Start: 1 << 63, End: ^uint64(0), Path: "[kernel]", Origin: profile.Origin{Kernel: true},
 }
 
-// kernelFrames adds a raw sample's kernel frames, which come before the user's.
 func (u *unwinder) kernelFrames(s *observe.RawSample) {
 	for i, addr := range s.Kernel {
 		if i > 0 {
-			addr-- // return address: the call may be the function's last instruction
+			addr-- // return address: the call may be the last instruction
 		}
 		if addr >= kernelModule.Start {
 			u.stack = append(u.stack, u.kernelLocation(addr))
@@ -117,4 +116,4 @@ func (u *unwinder) kernelLocation(addr uint64) profile.LocID {
 	return id
 }
 
-const maxKernel = 1 << 14 // cached kernel addresses
+const maxKernel = 1 << 14

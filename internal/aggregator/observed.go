@@ -52,7 +52,6 @@ func (a *Aggregator) attributeSample(e *handover.Event) {
 	e.RawSample = nil
 }
 
-// unwindObserved walks a raw sample; Event.Program is that of a process not opened yet.
 func (u *unwinder) unwindObserved(th *threadAccount, e *handover.Event) (sample.StackID, frames.StopReason) {
 	if e.Program != nil {
 		return u.unwindSample(th, e.Program, e.RawSample)
@@ -60,14 +59,13 @@ func (u *unwinder) unwindObserved(th *threadAccount, e *handover.Event) (sample.
 	return u.unwind(th, e.RawSample)
 }
 
-// rename reads a thread's name if due. A run-time system may read memory for it.
 func (u *unwinder) rename(th *threadAccount, now int64) {
 	u.lock.beginRead()
 	th.rename(now)
 	u.lock.endRead()
 }
 
-// attributeUnassigned walks a sample of an ended thread, and passes it to the attribution with weight e.Length.
+// attributeUnassigned passes on a sample of an ended thread, with weight e.Length.
 func (a *Aggregator) attributeUnassigned(e *handover.Event) {
 	p := a.process(e.Proc)
 	th := p.undiscovered()
@@ -84,8 +82,7 @@ func (a *Aggregator) attributeUnassigned(e *handover.Event) {
 	e.RawSample = nil
 }
 
-// attributeUnassignedOfChild is attributeUnassigned for a sample of an undiscovered child. Without a raw sample only
-// its program is known.
+// attributeUnassignedOfChild does so for an undiscovered child. Without a raw sample only its program is known.
 func (a *Aggregator) attributeUnassignedOfChild(e *handover.Event) {
 	p, name := a.process(e.Proc), programOf(e.Program)
 	if e.RawSample == nil {
@@ -117,7 +114,7 @@ func (a *Aggregator) unwindSample(th *threadAccount, g *handover.Program, s *obs
 	return id, stop
 }
 
-// programOf names the program of an undiscovered child: its own, or that of the process whose code it ran.
+// programOf names an undiscovered child's program: its own, or that of the process whose code it ran.
 func programOf(g *handover.Program) string {
 	if g.Of != nil {
 		return orUnknown(g.Of.Comm)

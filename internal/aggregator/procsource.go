@@ -14,7 +14,7 @@ const (
 	sigChild  = 1 << (17 - 1) // SIGCHLD in a signal set
 )
 
-// kernel is an [attribute.ProcSource] that reads /proc.
+// procFS is the [attribute.ProcSource] that reads /proc.
 type procFS struct{}
 
 // State implements [attribute.ProcSource].

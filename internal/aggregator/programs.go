@@ -11,18 +11,17 @@ import (
 
 // # Programs that run again
 //
-// Whether kernel samples suffice for a program is judged for all processes of its file together, and kept for the
-// next one.
+// Whether kernel samples suffice is judged for all processes of a file together, and kept for the next one.
 
 const mostPrograms = 4096 // remembered files
 
-// programs is the state by file. It belongs to the aggregator.
+// programs belongs to the aggregator.
 type programs map[code.ProgramFile]*program
 
 type program struct {
 	walked       samplesWalked
 	lack         handover.SampleLack
-	deepestStack int64 // most stack bytes used by a walk of a first thread
+	deepestStack int64 // most bytes in a walk of a first thread
 }
 
 func (p *program) applyTo(proc *handover.Process) {
@@ -38,10 +37,10 @@ func (p *program) noteDeepest(thr *threadAccount, s *observe.RawSample, w *frame
 	}
 }
 
-// walkBeyond is added to the first copy of the next process, bytes: environments differ in size.
+// walkBeyond is added to the next process's first copy, bytes: environments differ in size.
 const walkBeyond = 16 << 10
 
-// stateOf returns the state of a process's file; nil: unknown.
+// stateOf returns the state of a process's file; nil: unknown, or too many.
 func (p programs) stateOf(proc interface {
 	Program() (code.ProgramFile, bool)
 },
@@ -58,8 +57,7 @@ func (p programs) stateOf(proc interface {
 	return known
 }
 
-// ApplyKnownProgram applies to a new process what earlier processes have shown of its file. It runs on the
-// aggregator's goroutine.
+// ApplyKnownProgram applies to a new process what is known of its file. Precondition: the aggregator's goroutine.
 func (a *accounts) ApplyKnownProgram(p *handover.Process) {
 	if known := a.programs.stateOf(p.Target); known != nil {
 		known.applyTo(p)

@@ -6,19 +6,19 @@ import "sync/atomic"
 
 // States of a [recordingLock].
 const (
-	lockOwn     int32 = iota // the aggregator may change the recording
-	lockReading              // the aggregator reads the target, and may hang
-	lockTaken                // another goroutine may change the recording
+	lockOwn     int32 = iota
+	lockReading       // it may hang
+	lockTaken         // another goroutine may change the recording
 )
 
-// recordingLock is the ownership of the recording. A read of a target's memory or files can hang for ever; during
-// one, and only then, another goroutine can take over the recording.
+// recordingLock is the ownership of the recording. A read of a target can hang for ever; during one, and only then,
+// another goroutine can take over.
 type recordingLock struct{ state atomic.Int32 }
 
-// beginRead must be called before a read of the target's memory or files.
+// beginRead must precede a read of the target's memory or files.
 func (l *recordingLock) beginRead() { l.state.Store(lockReading) }
 
-// endRead must be called after it. It blocks for ever if the recording was taken over.
+// endRead must follow it. It blocks for ever after a takeover.
 func (l *recordingLock) endRead() {
 	if !l.state.CompareAndSwap(lockReading, lockOwn) {
 		select {}

@@ -5,13 +5,13 @@ package aggregator
 // # Refreshes of a process's mappings
 //
 // An incomplete stack often ends in code newer than the list of mappings, which is then read again: at least
-// refreshAfter ns after the last time, and for at most one part in refreshShare of a processor. In any case it is
-// read every refreshEvery ns, as remapped memory shows in no stack, and every refreshStart ns while a run-time
-// system starts, as its frames have no names before.
+// refreshAfter ns after the last time, for at most one part in refreshShare of a processor. In any case it is read
+// every refreshEvery ns, as remapped memory shows in no stack, and every refreshStart ns while a run-time system
+// starts, as its frames have no names before.
 //
-// Readings that find new code do not delay the next, as each library of a starting program must be read. Beyond
-// the share they may use a credit of loadCredit ns. Queries of single mappings and of code descriptions have a
-// share of their own, with a credit of queryCredit ns.
+// Readings that find new code do not delay the next (a starting program loads many libraries), within a credit of
+// loadCredit ns. Queries of single mappings and of code descriptions have their own share, with a credit of queryCredit
+// ns.
 const (
 	refreshAfter = 1e6
 	refreshShare = 20
@@ -23,23 +23,23 @@ const (
 
 type refreshes struct {
 	last      int64 // CLOCK_MONOTONIC ns
-	cost      int64 // processor time that delays the next reading, ns
-	loadCost  int64 // processor time of readings with new code, less the share since, ns
-	queryCost int64 // processor time of queries, less the share since, ns
-	queriedAt int64 // last update of queryCost, CLOCK_MONOTONIC ns
+	cost      int64 // CPU time that delays the next reading, ns
+	loadCost  int64 // CPU time of readings with new code, less the share since, ns
+	queryCost int64 // CPU time of queries, less the share since, ns
+	queriedAt int64 // of queryCost, CLOCK_MONOTONIC ns
 }
 
 func (r *refreshes) mayRefresh(at int64) bool {
 	return at-r.last > max(refreshAfter, refreshShare*r.cost)
 }
 
-// due reports whether a reading is due whatever the stacks.
+// due reports a reading due whatever the stacks.
 func (r *refreshes) due(at int64, starting bool) bool {
 	age := at - r.last
 	return age > refreshEvery || starting && age > max(refreshStart, refreshShare*r.cost)
 }
 
-// noteRefresh notes a reading and its processor time, ns. loaded reports that it found new code.
+// noteRefresh notes a reading's CPU time, ns. loaded: it found new code.
 func (r *refreshes) noteRefresh(at, cost int64, loaded bool) {
 	r.loadCost = max(r.loadCost-(at-r.last)/refreshShare, 0)
 	r.last = at

@@ -12,7 +12,7 @@ import (
 	"prywalk/internal/selfruntime"
 )
 
-// intervalSink adds intervals to the recording, the other sinks and the totals. It is the sink of the attribution.
+// intervalSink adds the attribution's intervals to the recording, the other sinks and the totals.
 type intervalSink struct {
 	accounts  *accounts
 	stacks    *unwinder
@@ -45,7 +45,7 @@ func (out *intervalSink) ProcessDone(id sample.ProcessID) { delete(out.accounts.
 // UnixOf converts CLOCK_MONOTONIC to Unix time, ns.
 func (out *intervalSink) UnixOf(at int64) int64 { return out.unix.Of(at) }
 
-// addSpan adds a span to the recording. All time of threads passes here; th is nil for time of the process.
+// addSpan takes all time of threads; th is nil for time of the process.
 func (out *intervalSink) addSpan(p *processAccount, th *threadAccount, s *attribute.Span) {
 	out.totals.addSpan(s)
 	out.addInterval(out.interval(p, th, s))
@@ -78,7 +78,7 @@ func (out *intervalSink) interval(p *processAccount, th *threadAccount, s *attri
 
 func (out *intervalSink) stackOf(s *attribute.Span) sample.StackID {
 	switch s.Leaf {
-	case attribute.NotObserved, attribute.ExitedUnseen, attribute.ShortLivedChildren: // no stack
+	case attribute.NotObserved, attribute.ExitedUnseen, attribute.ShortLivedChildren:
 		return out.recording.Intern([]profile.Loc{{Synthetic: s.Leaf}})
 	}
 	return out.stacks.withLeaf(s.Stack, s.Leaf)
@@ -86,8 +86,7 @@ func (out *intervalSink) stackOf(s *attribute.Span) sample.StackID {
 
 // # Sinks
 //
-// A sink gets each interval when it is final; a [profile.Watcher] also gets the open ones, as an unchanged thread
-// can have one interval for days. The recording does not depend on the other sinks.
+// A [profile.Watcher] also gets open intervals, as an unchanged thread can have one for days.
 
 func (a *Aggregator) refresh(at int64) {
 	took := selfruntime.CPUOf(func() { a.refreshSinks(at) })
@@ -109,7 +108,7 @@ func (a *Aggregator) refreshSinks(at int64) {
 	a.evict()
 }
 
-// openIntervals yields the open spans as intervals, without a change of the accounts.
+// openIntervals yields the open spans. The accounts stay.
 func (a *Aggregator) openIntervals(yield func(profile.Interval) bool) {
 	if !a.openTasks(yield) {
 		return
@@ -120,7 +119,7 @@ func (a *Aggregator) openIntervals(yield func(profile.Interval) bool) {
 	})
 }
 
-// evict drops the stacks that no kept interval, no account, no parked task and no sink needs, if there are many.
+// evict drops the stacks that nothing needs, if there are many.
 func (a *Aggregator) evict() {
 	if !a.recording.Surplus() {
 		return

@@ -13,15 +13,15 @@ type totals struct {
 	goroutines, coroutines taskTotals
 	stacks                 int64
 	stops                  [frames.NumStopReasons]int64
-	completeByMethod       [observe.FromCore + 1]int64 // by method of observation
+	completeByMethod       [observe.FromCore + 1]int64
 	samples                int64
-	complete               int64 // samples with a complete stack
+	complete               int64 // of complete stacks
 	profiledCPU            int64
-	incomplete             [frames.NumStopReasons]int64 // CPU time by stop reason, ns
-	incompleteBetween      [frames.NumStopReasons]int64 // of incomplete, under [ran between ticks], ns
-	unobserved             int64                        // CPU time under [ran between ticks] and [not observed], ns
-	exitedUnseen           int64                        // CPU time under [exited unseen], ns
-	shortLived             int64                        // CPU time under [short-lived children], ns
+	incomplete             [frames.NumStopReasons]int64 // by stop reason, ns
+	incompleteBetween      [frames.NumStopReasons]int64 // of incomplete, [ran between ticks], ns
+	unobserved             int64                        // [ran between ticks] and [not observed], ns
+	exitedUnseen           int64                        // [exited unseen], ns
+	shortLived             int64                        // [short-lived children], ns
 	ofProgram              int64                        // of shortLived, with a known program, ns
 }
 
@@ -58,15 +58,14 @@ func (t *totals) addStack(stop frames.StopReason, how observe.How) {
 	}
 }
 
-const maxRates = 10_000 // threads with rates
+const maxRates = 10_000
 
-// rates are the observation rates of threads.
 type rates struct {
 	list    []runstats.ThreadRate
-	slowest float64 // lowest rate of a thread, 1/s
+	slowest float64 // 1/s
 }
 
-// add notes a thread's rate if it lived for a second.
+// add drops threads that lived for less than a second.
 func (r *rates) add(t runstats.ThreadRate) {
 	if t.Seconds < 1 || t.Samples == 0 {
 		return
@@ -82,7 +81,7 @@ func (r *rates) add(t runstats.ThreadRate) {
 
 func seconds(ns int64) float64 { return float64(ns) / 1e9 }
 
-// Stats sets the counts of walks and intervals so far.
+// Stats sets the counts so far.
 func (a *Aggregator) Stats(s *runstats.Stats) {
 	t, times := &a.totals, a.attribution.Totals()
 	stops := t.stops

@@ -10,20 +10,20 @@ import (
 	"prywalk/internal/waits"
 )
 
-// lastLock is the last lock that a thread waited for, and its owner.
+// lastLock is the last lock that a thread waited for.
 type lastLock struct {
 	label string
 	owner int
 }
 
-// suspects are the threads that wait for locks at the end of the recording.
+// suspects are the threads that wait for locks at the recording's end.
 type suspects struct {
 	waitsFor map[int]int // waiter to owner
 	pids     map[int]int
-	unowned  map[int]int // by process: threads at a language's locks without a stored owner
+	unowned  map[int]int // by process: waiters at a language's locks without a stored owner
 }
 
-// leastUnowned is the least number of unowned for a deadlock.
+// leastUnowned is the least unowned of a deadlock.
 const leastUnowned = 2
 
 func (s *suspects) noteAlive(th *threadAccount) {
@@ -44,8 +44,8 @@ func (s *suspects) noteAlive(th *threadAccount) {
 	}
 }
 
-// Suspects returns the processes with possible deadlocks at the end of the recording: cycles of read owners, or
-// several waiters at locks whose owner only stacks show. A further observation must prove them.
+// Suspects returns the processes with possible deadlocks: cycles of known owners, or several waiters at locks whose
+// owner only stacks show. They are not proven.
 func (s *suspects) Suspects() (pids []int) {
 	for _, cycle := range waits.Cycles(s.waitsFor) {
 		for _, tid := range cycle {

@@ -11,33 +11,33 @@ import (
 	"prywalk/internal/selfruntime"
 )
 
-// taskPoller observes the tasks of one run-time system of a process, in rounds.
+// taskPoller observes the tasks of one run-time system in rounds.
 type taskPoller struct {
 	aggregator *Aggregator
 	process    *processAccount
 	source     taskSource
 	totals     *taskTotals
-	places     []taskPlace // by number of the source
+	places     []taskPlace // by the source's number
 	kinds      taskKinds
 
-	next    int   // next place of the round
-	polled  int   // first unpolled place
-	changed []int // changed places
-	pending []int // part of changed still to read
+	next    int // of the round
+	polled  int // first unpolled place
+	changed []int
+	pending []int // of changed, still to read
 
-	round      int   // completed rounds
+	round      int   // completed
 	firstBegan int64 // start of the first round, CLOCK_MONOTONIC ns
-	roundBegan int64 // start of the current round
-	due        int64 // start of the next slice
-	lastAdded  int64 // when all intervals were last added, CLOCK_MONOTONIC ns
-	pauseEnd   int64 // end of the last pause
+	roundBegan int64
+	due        int64 // of the next slice
+	lastAdded  int64 // all intervals, CLOCK_MONOTONIC ns
+	pauseEnd   int64
 	failures   int   // consecutive
-	cpu        int64 // processor time, ns
-	walked     int64 // stacks of this slice
+	cpu        int64 // CPU time, ns
+	walked     int64 // in this slice
 }
 
 type taskPlace struct {
-	from, seen int64 // first and last observation of its state
+	from, seen int64 // of its state
 	stack      sample.StackID
 	kind       uint32
 	parked     bool
@@ -48,7 +48,7 @@ func newTaskPoller(a *Aggregator, p *processAccount, source taskSource) *taskPol
 		kinds: taskKinds{by: map[taskKind]uint32{}}}
 }
 
-// readSlice reads a slice of the tasks and returns the pause that must follow, ns.
+// readSlice reads a slice, and returns the pause that must follow, ns.
 func (t *taskPoller) readSlice(now int64) (rest int64) {
 	took := int64(selfruntime.CPUOf(func() { t.readTasks(now, sliceCPU) }))
 	t.totals.CPU += took
@@ -73,7 +73,7 @@ func (t *taskPoller) readSlice(now int64) (rest int64) {
 	return rest
 }
 
-// readTasks reads tasks for at most most ns of processor time.
+// readTasks takes at most most ns of CPU time.
 func (t *taskPoller) readTasks(now, most int64) {
 	t.walked = 0
 	if !t.countPlaces(now) {
@@ -95,7 +95,7 @@ func (t *taskPoller) readTasks(now, most int64) {
 	t.aggregator.taskObservations.Store(all.goroutines.Observations + all.coroutines.Observations)
 }
 
-// countPlaces reads the number of places at the start of a round; false: that failed.
+// countPlaces reads the number of places at a round's start; false: that failed.
 func (t *taskPoller) countPlaces(now int64) bool {
 	if t.next > 0 || len(t.pending) > 0 {
 		return true
@@ -172,7 +172,7 @@ func (t *taskPoller) readTask(i int, now int64) {
 	}
 }
 
-// addInterval adds the interval of a parked task up to its last observation.
+// addInterval adds a parked task's interval up to its last observation.
 func (t *taskPoller) addInterval(s *taskPlace) {
 	if s.parked && s.seen > s.from {
 		i := t.interval(s)
@@ -206,8 +206,8 @@ func (t *taskPoller) finish(now int64) {
 	}
 }
 
-// lastRound reads all tasks once more, within a limit; it is larger if the first round is incomplete, as unread
-// tasks are in no sum.
+// lastRound reads all tasks once more, within a limit, which is larger if the first round is incomplete: unread tasks
+// are in no sum.
 func (t *taskPoller) lastRound(now int64) {
 	most := int64(lastRoundCPU)
 	if t.round == 0 {
@@ -244,7 +244,6 @@ func (t *taskPoller) addLast() {
 	}
 }
 
-// taskKind is the entry function, wait and labels that many tasks share.
 type taskKind struct{ entry, wait, labels string }
 
 type taskKinds struct {

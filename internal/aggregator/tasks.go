@@ -13,45 +13,39 @@ import (
 
 // # Tasks without a thread
 //
-// A waiting goroutine or asyncio task is on no thread's stack. It is observed on a slower clock: its record is
-// read, and its stack is walked if the record has changed.
-//
-// Records are read in slices. The rest after a slice keeps the total at a hundredth of a processor: ten goroutines
-// are each seen ten times a second, a hundred thousand about once.
-//
+// A waiting goroutine or asyncio task is on no thread's stack. It is observed on a slower clock: its record is read,
+// and its stack is walked if the record has changed. The rest after each slice keeps the total at a hundredth of a CPU:
+// ten goroutines are each seen ten times a second, a hundred thousand about once.
 //	seen:      waits in A    waits in A    runs    waits in B
 //	            ├─────────────┤             │       ├──
 //	intervals:  A ────────────────┤          none    B ──────
 //
-// An observation stands for the time since the last one: exact if nothing changed, else right on average. A task
-// on a thread, also in a system call, has no interval: its thread has one. This is blocked time outside of the
-// threads' sums, without samples.
+// An observation stands for the time since the last: exact if nothing changed, else right on average. A task on a
+// thread has no interval: its thread has one. The time is blocked, outside of the threads' sums, without samples.
 
 const (
-	// pollEvery is the mean of the shortest time between two readings of a task, ns; drawn from half to one and a
-	// half of it, against aliasing.
+	// pollEvery is the mean of the shortest time between two readings of a task, ns; drawn from 1/2 to 3/2 of it,
+	// against aliasing.
 	pollEvery = 100e6
-	// restRatio is the ratio of rest to slice. It is lower in the first round, then higher until the share since the
-	// start equals it.
+	// restRatio is rest ÷ slice: lower in the first round, then higher until the share since the start equals it.
 	restRatio, firstRestRatio, laterRestRatio = 99, 9, 199
-	// restPerWalk is the rest after each walk, ns: each adds to the recording.
+	// restPerWalk is the rest after a walk, which adds to the recording, ns.
 	restPerWalk       = 1e6
-	sliceCPU          = 1e6   // bounds a slice, ns of processor time
-	tasksPerClockRead = 16    // changed tasks between two clock readings (system calls)
-	lastRoundCPU      = 100e6 // bounds the last reading of a process, ns of processor time
-	firstRoundCPU     = 1e9   // lastRoundCPU if the first round is incomplete: enough for 200,000 goroutines
-	searchEvery       = 500e6 // between searches for run-time systems with tasks, ns
-	// checkpointIntervals bounds the open intervals that checkpoints add to a recording, per second on average.
+	sliceCPU          = 1e6   // of a slice, CPU time in ns
+	tasksPerClockRead = 16    // a reading is a system call
+	lastRoundCPU      = 100e6 // of a process's last reading, CPU time in ns
+	firstRoundCPU     = 1e9   // if the first round is incomplete: enough for 200,000 goroutines
+	searchEvery       = 500e6 // between searches for sources, ns
+	// checkpointIntervals bounds the open intervals that checkpoints add, per second on average.
 	checkpointIntervals = 1000
 )
 
-// taskPollers observe the tasks of a process, one per run-time system.
 type taskPollers struct {
 	all []*taskPoller
-	due int64 // next search, CLOCK_MONOTONIC ns
+	due int64 // of the next search, CLOCK_MONOTONIC ns
 }
 
-// PollTasks reads tasks that are due and returns the time until the next call, ns.
+// PollTasks reads due tasks, and returns the time until the next call, ns.
 func (a *Aggregator) PollTasks() (rest int64) {
 	if !a.Tasks {
 		return searchEvery
@@ -93,7 +87,7 @@ func (a *Aggregator) dueTasks(now int64) (due *taskPoller) {
 	return due
 }
 
-// findTasks finds the run-time systems of a process that have tasks, and drops those of an earlier program.
+// findTasks finds a process's run-time systems with tasks, and drops those of an earlier program.
 func (a *Aggregator) findTasks(p *processAccount) {
 	sources := sourcesOf(a, p)
 	p.tasks.all = slices.DeleteFunc(p.tasks.all, func(t *taskPoller) bool {
@@ -110,7 +104,7 @@ func (a *Aggregator) findTasks(p *processAccount) {
 	}
 }
 
-// TaskObservations returns the number of observations of waiting tasks. Any goroutine may call it.
+// TaskObservations counts observations of waiting tasks. Any goroutine may call it.
 func (a *Aggregator) TaskObservations() int64 { return a.taskObservations.Load() }
 
 func (a *Aggregator) eachPoller(f func(*taskPoller)) {
@@ -121,8 +115,7 @@ func (a *Aggregator) eachPoller(f func(*taskPoller)) {
 	}
 }
 
-// checkpointTasks adds the intervals of all tasks before a checkpoint; of many tasks more rarely, for the
-// recording's size.
+// checkpointTasks adds the tasks' intervals before a checkpoint; of many tasks more rarely, for the recording's size.
 func (a *Aggregator) checkpointTasks() {
 	now := procmem.Now()
 	a.eachPoller(func(t *taskPoller) {
@@ -133,17 +126,15 @@ func (a *Aggregator) checkpointTasks() {
 	})
 }
 
-// gapInTasks notes a pause of observations. A task that changed gets only the time after it; an unchanged one has
-// waited throughout.
+// gapInTasks notes a pause. A task that changed in it gets only the time after it.
 func (a *Aggregator) gapInTasks(until int64) {
 	a.eachPoller(func(t *taskPoller) { t.pauseEnd = until })
 }
 
-// addTaskIntervals adds the intervals of all tasks before a jump of the recording's clock.
+// addTaskIntervals precedes a jump of the recording's clock.
 func (a *Aggregator) addTaskIntervals() { a.eachPoller((*taskPoller).addIntervals) }
 
-// finishTasks reads the tasks of a process a last time, and adds their intervals. Tasks not read in time count as
-// unchanged.
+// finishTasks reads a process's tasks a last time. Those not read in time count as unchanged.
 func (a *Aggregator) finishTasks(p *processAccount, now int64) {
 	alive := p.Target.Alive()
 	if a.Tasks && alive { // the recording may be too short for the first round
@@ -171,7 +162,7 @@ func (a *Aggregator) openTasks(yield func(profile.Interval) bool) bool {
 	return true
 }
 
-// labelsOf returns the labels of the task that a stopped thread was running.
+// labelsOf returns the labels of the task that a stopped thread ran.
 func (a *Aggregator) labelsOf(th *threadAccount, s *observe.RawSample) string {
 	if !a.Tasks || s.How != observe.ByStop {
 		return ""

@@ -12,25 +12,24 @@ import (
 	"prywalk/internal/profile"
 )
 
-// taskSource is a run-time system with observed tasks. Places are those of [managed.Scheduler].
+// taskSource is a run-time system with tasks. Places are those of [managed.Scheduler].
 type taskSource interface {
 	Places() (int, error)
 	Poll(from, to int, changed []int) []int
-	// readTask reads the task at a place. If it waits, u.stack is its stack.
+	// readTask reads a task. If it waits, u.stack is its stack.
 	readTask(place int) (taskOutcome, taskKind, frames.StopReason)
-	// width is the largest number of places of one Poll; task is the recording's label.
+	// width is the most places of one Poll; task is the recording's label.
 	width() int
 	task() string
 	totals(*totals) *taskTotals
-	same(taskSource) bool // both are of one run-time system
+	same(taskSource) bool // of one run-time system
 }
 
-// taskOutcome is the result of an observation of a task.
 type taskOutcome uint8
 
 const (
 	taskWaits     taskOutcome = iota
-	taskElsewhere             // on a thread, ended, or the run-time system's own
+	taskElsewhere             // on a thread, ended, or the system's own
 	taskRan                   // changed in each reading
 )
 
@@ -50,7 +49,7 @@ type goroutines struct {
 	managed.Scheduler
 	unwinder *unwinder
 	process  *processAccount
-	labels   map[uint64]string // by address, in one slice
+	labels   map[uint64]string // by address, of one Poll
 }
 
 func (g *goroutines) width() int                   { return 1 << 12 }
@@ -89,8 +88,8 @@ func (g *goroutines) readTask(place int) (taskOutcome, taskKind, frames.StopReas
 	return taskWaits, taskKind{t.Entry, cmp.Or(t.Wait, t.Status), labels}, stop
 }
 
-// walkTask fills u.stack with the frames of a parked task. beyond reports that it read more than the copy: the
-// stack is then true only if the task has not run since.
+// walkTask fills u.stack with a parked task's frames. beyond: it read more than the copy, so the stack is true only if
+// the task has not run since.
 func (u *unwinder) walkTask(p *processAccount, t *managed.ParkedTask, stack []byte) (
 	stop frames.StopReason, beyond bool,
 ) {
@@ -113,7 +112,7 @@ func (u *unwinder) walkIn(p *processAccount, t *managed.ParkedTask, mem frames.M
 	return w.StopReason()
 }
 
-// coroutines are the tasks of an event loop; the run-time system names their frames.
+// coroutines are an event loop's tasks.
 type coroutines struct {
 	lister   managed.Threads
 	namer    managed.Namer
@@ -122,8 +121,8 @@ type coroutines struct {
 	watch    *process.ThreadWatch
 	places   map[uint64]int // by task
 	at       []uint64       // by place; 0: none or ended
-	last     []managed.Task // by place, last observation
-	ran      []bool         // by place: changed in each reading
+	last     []managed.Task
+	ran      []bool // changed in each reading
 	free     []int
 }
 
@@ -138,7 +137,7 @@ func (c *coroutines) same(other taskSource) bool {
 	return is && o.lister == c.lister
 }
 
-// Places implements [taskSource]. The places of ended tasks are reused.
+// Places implements [taskSource]. It reuses places of ended tasks.
 func (c *coroutines) Places() (int, error) {
 	now := c.lister.TaskPlaces()
 	living := make(map[uint64]bool, len(now))
@@ -211,7 +210,7 @@ func (c *coroutines) readTask(place int) (taskOutcome, taskKind, frames.StopReas
 	return taskWaits, taskKind{entry: t.Frames[len(t.Frames)-1].Function, wait: waitOf(t)}, frames.StopRoot
 }
 
-// waitsForLoop is the wait of a task that waits only for its event loop.
+// waitsForLoop is the wait of a task that waits for its event loop only.
 const waitsForLoop = "ready"
 
 func waitOf(t *managed.Task) string {

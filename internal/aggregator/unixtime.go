@@ -4,19 +4,19 @@ package aggregator
 
 import "time"
 
-// unixTime converts CLOCK_MONOTONIC to Unix time, which continues during suspension.
+// unixTime converts CLOCK_MONOTONIC to Unix time, which goes on during suspension.
 type unixTime struct {
-	epoch int64 // Unix time less CLOCK_MONOTONIC at the start, ns
+	epoch int64 // Unix time − CLOCK_MONOTONIC at the start, ns
 	slept []wakeUp
 }
 
-// wakeUp is the end of a suspension, CLOCK_MONOTONIC ns, and its length.
+// wakeUp is a suspension's end, CLOCK_MONOTONIC ns, and length.
 type wakeUp struct{ at, length int64 }
 
-// newUnixTime reads both clocks; now is CLOCK_MONOTONIC ns.
+// newUnixTime takes a reader of CLOCK_MONOTONIC, ns.
 func newUnixTime(now func() int64) unixTime { return unixTime{epoch: monotonicEpoch(now)} }
 
-// Resumed notes a suspension of length ns until at. Earlier moments keep their Unix time.
+// Resumed notes a suspension of length ns until at; earlier moments keep their Unix time.
 func (u *unixTime) Resumed(at, length int64) { u.slept = append(u.slept, wakeUp{at, length}) }
 
 // Of converts CLOCK_MONOTONIC to Unix time, ns.
@@ -30,10 +30,9 @@ func (u *unixTime) Of(at int64) int64 {
 	return unix
 }
 
-const epochTries = 20 // readings of the two clocks
+const epochTries = 20
 
-// monotonicEpoch returns Unix time − CLOCK_MONOTONIC, by the shortest of several readings: preemption between the
-// clocks can take seconds.
+// monotonicEpoch takes the shortest of several readings: preemption between the clocks can take seconds.
 func monotonicEpoch(now func() int64) (epoch int64) {
 	shortest := int64(1 << 62)
 	for range epochTries {

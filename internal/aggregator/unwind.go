@@ -13,7 +13,7 @@ import (
 	"prywalk/internal/sample"
 )
 
-// unwinder converts raw samples to stacks of the recording. It belongs to one goroutine.
+// unwinder makes stacks of the recording from raw samples. It belongs to one goroutine.
 type unwinder struct {
 	builder         *profile.Builder
 	walker          frames.Walker
@@ -21,17 +21,17 @@ type unwinder struct {
 	leaves          map[leafKey]sample.StackID
 	methods         [frames.NumMethods]int64
 	locations       [1 << locationBits]cachedLocation
-	kernelAddresses map[uint64]profile.LocID // by kernel address
-	kernelFunctions map[string]profile.LocID // kernel functions of sleepers, by name
+	kernelAddresses map[uint64]profile.LocID
+	kernelFunctions map[string]profile.LocID // of sleepers
 	images          *code.ImageCache         // for processes that were never opened
-	lastListed      listedProgram            // last walked of these
+	lastListed      listedProgram            // of these
 	lock            recordingLock
 	managed         managedWalk
-	outline         observe.WalkedFrames // frames of this walk
+	outline         observe.WalkedFrames // of this walk
 	records         []frames.Addr        // that a walk lacked ([managed.Scheduler])
-	noCode          frames.Addr          // first address of this walk in no module; 0: none
+	noCode          frames.Addr          // of this walk, in no module; 0: none
 	taskMemory      callstack.TaskMemory
-	// walked is called for each walk, for tests.
+	// for tests: called for each walk
 	walked func(*handover.Process, *observe.RawSample, sample.StackID, *frames.Walker)
 }
 
@@ -42,9 +42,9 @@ type cachedLocation struct {
 	loc    profile.LocID
 }
 
-const locationBits = 12 // log2 of the cache size
+const locationBits = 12 // log2 of the size
 
-const maxLeaves = 1 << 14 // cached stacks with a leaf
+const maxLeaves = 1 << 14 // cached
 
 type leafKey struct {
 	stack sample.StackID
@@ -91,7 +91,7 @@ func (u *unwinder) unwind(thr *threadAccount, s *observe.RawSample) (sample.Stac
 	return id, stop
 }
 
-// walkRefreshing walks a raw sample, and repeats an incomplete walk if mappings or JIT code have changed.
+// walkRefreshing repeats an incomplete walk if mappings or generated code have changed.
 func (u *unwinder) walkRefreshing(thr *threadAccount, s *observe.RawSample) frames.StopReason {
 	p, methods := thr.proc, u.methods
 	stop := u.walkAddingRecords(thr, s)
@@ -109,7 +109,7 @@ func (u *unwinder) walkRefreshing(thr *threadAccount, s *observe.RawSample) fram
 	return u.walkAddingRecords(thr, s)
 }
 
-// walkAddingRecords walks a raw sample, and repeats a walk that ended at a frame record that the kernel has read.
+// walkAddingRecords repeats a walk that ended at a frame record that the kernel has read.
 func (u *unwinder) walkAddingRecords(thr *threadAccount, s *observe.RawSample) frames.StopReason {
 	methods := u.methods
 	stop := u.walk(thr, s)
@@ -123,9 +123,9 @@ func (u *unwinder) walkAddingRecords(thr *threadAccount, s *observe.RawSample) f
 	return u.walk(thr, s)
 }
 
-const mostNewMappings = 4 // new mappings of one stack
+const mostNewMappings = 4 // of one stack
 
-// addressWithoutCode returns an address of the walk that is in no module; 0: none.
+// addressWithoutCode returns an address of the walk in no module; 0: none.
 func (u *unwinder) addressWithoutCode() frames.Addr {
 	if u.noCode != 0 {
 		return u.noCode
@@ -133,7 +133,7 @@ func (u *unwinder) addressWithoutCode() frames.Addr {
 	return u.walker.NoCodeAt()
 }
 
-// walk fills u.stack with the frames of a raw sample.
+// walk fills u.stack.
 func (u *unwinder) walk(thr *threadAccount, s *observe.RawSample) frames.StopReason {
 	u.stack, u.noCode = u.stack[:0], 0
 	u.kernelFrames(s)
@@ -158,7 +158,7 @@ func (u *unwinder) walk(thr *threadAccount, s *observe.RawSample) frames.StopRea
 	return w.StopReason()
 }
 
-// location returns the location of an address in a module. machinery reports a frame that runs managed ones.
+// location returns an address's location. machinery: the frame runs managed ones.
 func (u *unwinder) location(p *processAccount, m *frames.Module, addr frames.Addr, machinery bool) profile.LocID {
 	n := &u.locations[addr*0x9e3779b97f4a7c15>>(64-locationBits)] // Fibonacci hashing
 	if m == nil || n.module != m || n.addr != addr || n.runs != machinery {

@@ -20,13 +20,13 @@ import (
 
 // # Waits of sleepers
 //
-// The names of the innermost functions, read once per stack, give the kind of a lock; the copied bytes its owner.
-// Names of descriptors are read from /proc and cached for a second.
+// The innermost functions, read once per stack, give the kind of a lock; the copied bytes its owner. Descriptors' names
+// are read from /proc.
 
-// explainer finds what sleeping threads wait for, and which threads hold that.
+// explainer finds what sleeping threads wait for, and who holds that.
 type explainer struct {
 	names     *symbols.Namer           // nil before the first lock
-	runs      func() *callstack.Counts // run counts of threads, to prove that one still sleeps
+	runs      func() *callstack.Counts // to prove that a thread still sleeps
 	explained func(*observe.RawSample, *waits.Wait)
 	peers     map[string]*waits.Peers // by network namespace
 }
@@ -56,23 +56,23 @@ func (e *explainer) close() {
 }
 
 const (
-	mostLocations    = 1 << 14 // cached stacks and addresses
-	fileNameLifetime = 1e9     // lifetime of a descriptor's name, ns
+	mostLocations    = 1 << 14 // cached
+	fileNameLifetime = 1e9     // ns
 	innermostFrames  = 8       // walked for names
 )
 
 type waitState struct {
-	byInner        map[int]*threadAccount // by thread ID in its own pid namespace
+	byInner        map[int]*threadAccount // by ID in its own pid namespace
 	names          map[sample.StackID][]waits.Name
 	variables      map[schema.Hex]waits.Variable
 	files          *waits.Files
 	peers          *waits.Peers
-	others         *waits.LiveThreads // those not in byInner
+	others         *waits.LiveThreads // not in byInner
 	othersListedAt int64              // CLOCK_MONOTONIC ns
 	walker         frames.Walker
 }
 
-// lastFile is the last descriptor that a thread waited for.
+// lastFile is the descriptor that a thread last waited for.
 type lastFile struct {
 	fd   int
 	text string
@@ -106,7 +106,7 @@ func (w *waitState) forget(th *threadAccount) {
 	}
 }
 
-// innerTID is the thread's ID in its own pid namespace.
+// innerTID is its ID in its own pid namespace.
 func (th *threadAccount) innerTID() int {
 	if th.nsTID != 0 {
 		return th.nsTID
@@ -131,8 +131,7 @@ func (w *waitState) Thread(inner int, _ bool) (int, bool) {
 // Parent implements [waits.Threads].
 func (w *waitState) Parent(inner int) int { return w.others.Parent(inner) }
 
-// explain returns what a thread waits for and the thread that holds it ([profile.Interval]); nothing for a running
-// one.
+// explain returns what a thread waits for, and the holder ([profile.Interval]); nothing for a running one.
 func (e *explainer) explain(th *threadAccount, s *observe.RawSample, id sample.StackID) (waitsFor string, owner int) {
 	if s.State == sample.Running || s.Call.Nr < 0 {
 		return "", 0
@@ -179,7 +178,7 @@ func (e *explainer) managedWait(th *threadAccount, s *observe.RawSample, word ui
 	return w, ok
 }
 
-// innermost returns the names of a stack's innermost functions, as many as decide the kind of the lock.
+// innermost returns the innermost functions, as many as decide the lock's kind.
 func (e *explainer) innermost(p *processAccount, s *observe.RawSample, id sample.StackID) []waits.Name {
 	w := p.waits
 	if names, ok := w.names[id]; ok {
