@@ -18,20 +18,20 @@ import (
 type Options struct {
 	Target
 	Window time.Duration
-	// MaxMessage is the largest size before compression, in bytes.
+	// MaxMessage is the largest size before compression, bytes.
 	MaxMessage int64
-	// SpoolDir is a directory for waiting messages, of at most SpoolSize bytes; "": they wait in memory.
+	// SpoolDir is a directory for at most SpoolSize bytes of waiting messages; "": they wait in memory.
 	SpoolDir  string
 	SpoolSize int64
-	// Flush limits the time of sending in Finish.
+	// Flush limits the time of Finish.
 	Flush time.Duration
-	// MetricsAddr is the address of the metrics server; "": none.
+	// MetricsAddr is the metrics server's address; "": none.
 	MetricsAddr string
 	SendMetrics bool
 	Resource    ResourceOptions
 	// Parca sends profiles in the form of otlp.ForParca.
 	Parca bool
-	// Aggregate sends one sum per window, stack and attributes, without the times of intervals.
+	// Aggregate sends sums of a window, without times.
 	Aggregate bool
 	Version   string
 	Say       func(format string, args ...any)
@@ -51,12 +51,12 @@ type Agent struct {
 	ended       atomic.Bool
 	exporting   sync.WaitGroup
 	reporting   sync.WaitGroup
-	stopping    chan struct{}      // closed: the sender begins no further pause
+	stopping    chan struct{}      // closed: the sender pauses no more
 	senderEnded chan struct{}      // closed: it has
-	abort       context.CancelFunc // aborts the sender and the reporter
+	abort       context.CancelFunc // of sender and reporter
 }
 
-// New checks the options and opens the spool. After Start, the agent also sends what an earlier one left there.
+// New checks the options and opens the spool, whose messages of an earlier agent are sent, too.
 func New(o Options) (*Agent, error) {
 	c, err := newClient(o.Target, profileSignal)
 	if err != nil {
@@ -111,9 +111,9 @@ func (a *Agent) healthy() error {
 	return nil
 }
 
-// Start begins the first window of the recording of b. r names locations, on a goroutine of Start's; generated names
-// the modules that self selects, which describe themselves, on the goroutine of the intervals. period is the time
-// between ticks.
+// Start begins the first window of b's recording. r names locations, on a goroutine of Start's; generated names the
+// modules that self selects, which describe themselves, on the goroutine of the intervals. period is the time between
+// ticks.
 func (a *Agent) Start(
 	begin time.Time, period time.Duration, b *profile.Builder, r profile.Resolver, self func(*profile.ModuleInfo) bool,
 	generated profile.Resolver,
@@ -158,7 +158,7 @@ func (a *Agent) export(e *encoder) {
 	}
 }
 
-// restEvery is the period in which the resolver drops files that no process maps.
+// restEvery is the period in which the resolver drops unmapped files.
 const restEvery = 10 * time.Second
 
 // Add implements [profile.Sink].
@@ -175,8 +175,8 @@ func (a *Agent) Held() (stacks iter.Seq[sample.StackID], ok bool) {
 	return a.store.held(), a.store.unencoded.Load() == 0
 }
 
-// Finish sends the last window and waiting messages, for at most [Options].Flush. It returns the number of intervals
-// that were neither sent nor spooled.
+// Finish sends the last window and what waits, for at most [Options].Flush. It returns the number of intervals that are
+// lost: neither sent nor spooled.
 func (a *Agent) Finish(at time.Time) (lost int) {
 	a.ended.Store(true)
 	a.store.Finish(at)

@@ -30,18 +30,17 @@ type Target struct {
 	Protocol string
 	// PEM files: the receiver's authority, the agent's certificate and key.
 	CAFile, CertFile, KeyFile string
-	// TokenFile is read for each message, since tokens are renewed.
+	// TokenFile is read for each message: tokens are renewed.
 	TokenFile string
 	Headers   map[string]string
 	UserAgent string
 	Timeout   time.Duration
 }
 
-// failure is the reason why a message was not accepted.
 type failure struct {
 	kind      failureKind
 	why       string        // of a refused message: reason of the loss; "": lostRefused
-	notBefore time.Duration // shortest pause until the next attempt; 0: unspecified
+	notBefore time.Duration // shortest pause before the next attempt; 0: unspecified
 	err       error
 }
 
@@ -56,23 +55,21 @@ const (
 // Error implements error.
 func (f *failure) Error() string { return f.err.Error() }
 
-// setBusy marks the answer of a receiver that may accept the message later.
+// setBusy: the receiver may accept the message later.
 func (f *failure) setBusy() { f.kind, f.err = retryable, &busyError{f.err} }
 
-// busyError wraps an error so that it is [errBusy].
+// busyError is [errBusy], too.
 type busyError struct{ error }
 
 // Is implements [errors.Is].
 func (*busyError) Is(target error) bool { return target == errBusy }
 
-// reply is the answer to an accepted message.
 type reply struct {
-	rejected int64 // number of profiles
+	rejected int64 // profiles
 	why      string
 }
 
-// acceptedReply reads the reply to an accepted message. A damaged one rejects nothing: to send the message again would
-// duplicate it.
+// acceptedReply reads a damaged reply as no rejection: to send the message again would duplicate it.
 func acceptedReply(text []byte) (r reply) {
 	if rejected, why, err := otlp.Rejected(text); err == nil {
 		r = reply{rejected, why}
@@ -80,14 +77,13 @@ func acceptedReply(text []byte) (r reply) {
 	return r
 }
 
-// client sends messages. A nil failure means accepted.
+// client sends messages. A nil failure: accepted.
 type client interface {
 	send(ctx context.Context, body []byte) (reply, *failure)
 }
 
 type parcaClient struct{ client }
 
-// send implements client.
 func (c parcaClient) send(ctx context.Context, body []byte) (reply, *failure) {
 	m, err := otlp.ForParca(body)
 	if err != nil {
@@ -96,7 +92,7 @@ func (c parcaClient) send(ctx context.Context, body []byte) (reply, *failure) {
 	return c.client.send(ctx, m)
 }
 
-// signal is the destination of a kind of messages.
+// signal is where a kind of messages goes.
 type signal struct {
 	procedure string // of gRPC
 	path      string // of HTTP, below the endpoint's path

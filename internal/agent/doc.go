@@ -4,12 +4,12 @@
 //
 // # Algorithm
 //
-// A [Store] divides the intervals of a recording into windows. Of an open interval, such as a sleep of hours, each
-// window has the growth: the sums of all windows are those of the recording.
+// A [Store] divides intervals into windows. Of an open interval, such as a sleep of hours, each window has the growth:
+// the sums of all windows are the recording's.
 //
-// An encoder names the locations of a window, and writes a message (package otlp). A sender divides messages that are
-// too large, and sends the oldest first. Messages that cannot be sent wait in a queue, in memory or in files (a spool),
-// up to a size. Each interval is counted as sent or as lost.
+// An encoder names a window's locations, and writes a message (package otlp). A sender divides large messages, and
+// sends the oldest first. What cannot be sent waits in a queue, in memory or in files (a spool), up to a size. Each
+// interval is counted as sent or as lost.
 //
 // # Sources
 //

@@ -19,7 +19,7 @@ type encoder struct {
 	names     *profile.Names
 	resolver  profile.Resolver
 	resources *resources
-	aggregate bool  // sums without times
+	aggregate bool
 	period    int64 // between ticks, ns
 	version   string
 }
@@ -33,8 +33,7 @@ type encoding struct {
 	buf       []profile.Named
 }
 
-// encode returns a window as an ExportProfilesServiceRequest, with a resource for each process and a profile for each
-// clock.
+// encode returns an ExportProfilesServiceRequest: a resource for each process, a profile for each clock.
 func (e *encoder) encode(w *window) (m protobuf.Message, intervals int) {
 	rows := map[processKey][]row{}
 	for r := range w.rows {
@@ -64,13 +63,13 @@ func (e *encoder) encode(w *window) (m protobuf.Message, intervals int) {
 	return m, intervals
 }
 
-// resource returns a ResourceProfiles message, or nil.
+// resource returns a ResourceProfiles, or nil.
 func (e *encoding) resource(process processKey, w *window, rows []row) (m protobuf.Message) {
 	slices.SortFunc(rows, func(a, b row) int { return cmp.Or(a.tid-b.tid, cmp.Compare(a.stack, b.stack)) })
 	var about, scope, producer protobuf.Message
 	known := map[string]bool{}
 	for _, a := range slices.Concat(e.resources.attributesOf(process, rows[0].comm), e.resources.host) {
-		if !known[a.key] { // the process's attributes precede the host's
+		if !known[a.key] { // the process's precede the host's
 			known[a.key] = true
 			about.Bytes(1, otlp.KeyValue(a.key, a.value))
 		}
@@ -96,7 +95,7 @@ func (e *encoding) resource(process processKey, w *window, rows []row) (m protob
 
 const nanoseconds = "nanoseconds"
 
-// sampleKey identifies a sample (profiles.proto, Sample).
+// sampleKey is what tells samples apart (profiles.proto, Sample).
 type sampleKey struct {
 	stack      int64
 	attributes string
@@ -131,7 +130,7 @@ func (e *encoding) samplesOf(w *window, rows []row) []oneSample {
 	return s.list
 }
 
-// profile returns a Profile message, or nil.
+// profile returns a Profile, or nil.
 func (e *encoding) profile(w *window, list []oneSample, clock int) (m protobuf.Message) {
 	for i := range list {
 		if s := e.sample(w, &list[i], clock); s != nil {
@@ -152,7 +151,7 @@ func (e *encoding) profile(w *window, list []oneSample, clock int) (m protobuf.M
 	return m
 }
 
-// sample returns a Sample message, or nil.
+// sample returns a Sample, or nil.
 func (e *encoding) sample(w *window, s *oneSample, clock int) (m protobuf.Message) {
 	var list []int64
 	var times []uint64
@@ -195,7 +194,7 @@ func (e *encoding) stack(id sample.StackID) int64 {
 	return i
 }
 
-// evicted is the only frame of a stack that was evicted before its time was sent.
+// evicted is the only frame of a stack that was evicted before it was sent.
 const evicted = "[evicted]"
 
 func (e *encoding) location(l *profile.Named) int64 {

@@ -20,7 +20,6 @@ import (
 	"prywalk/internal/printable"
 )
 
-// procedure is that of profiles_service.proto.
 const procedure = "/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export"
 
 // Status codes of gRPC (doc/statuscodes.md).
@@ -38,17 +37,15 @@ const (
 	statusUnauthenticated   = 16
 )
 
-// prefixSize is the size of a message's prefix: a byte, 1 if compressed, and the length in four (gRPC's
-// PROTOCOL-HTTP2.md, Length-Prefixed-Message).
+// prefixSize is of a byte, 1 if compressed, and the length in four (gRPC's PROTOCOL-HTTP2.md, Length-Prefixed-Message).
 const prefixSize = 5
 
-// grpcClient is OTLP/gRPC: a unary call is one HTTP/2 request.
+// grpcClient is OTLP/gRPC: a call is one HTTP/2 request.
 type grpcClient struct {
 	http *http.Client
 	url  string
 }
 
-// send implements client.
 func (c *grpcClient) send(ctx context.Context, body []byte) (reply, *failure) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(prefixed(zipped(body))))
 	if err != nil {
@@ -66,7 +63,7 @@ func (c *grpcClient) send(ctx context.Context, body []byte) (reply, *failure) {
 		return reply{}, &failure{kind: retryable, err: err}
 	}
 	defer answer.Body.Close()
-	text, _ := io.ReadAll(io.LimitReader(answer.Body, mostReply)) // without trailers, which follow, the status is missing
+	text, _ := io.ReadAll(io.LimitReader(answer.Body, mostReply)) // without trailers the status is missing
 	if answer.StatusCode != http.StatusOK {
 		return reply{}, httpFailure(answer, text)
 	}
@@ -81,7 +78,7 @@ func prefixed(message []byte) []byte {
 	return append(out, message...)
 }
 
-// unprefixed returns a message without prefix and compression; nil: it cannot be read.
+// unprefixed returns a message uncompressed; nil: it cannot be read.
 func unprefixed(text []byte, encoding string) []byte {
 	if len(text) < prefixSize || uint64(len(text)-prefixSize) < uint64(binary.BigEndian.Uint32(text[1:])) {
 		return nil
@@ -97,11 +94,11 @@ func unprefixed(text []byte, encoding string) []byte {
 	return nil
 }
 
-// grpcFailure interprets the status of a reply; nil: accepted. Retryable codes are those of OTLP/gRPC, Failures;
+// grpcFailure interprets a reply's status; nil: accepted. Retryable codes are those of OTLP/gRPC, Failures;
 // RESOURCE_EXHAUSTED is retryable only with RetryInfo, else the message is too large.
 func grpcFailure(answer *http.Response) *failure {
 	status := answer.Trailer
-	if answer.Header.Get("Grpc-Status") != "" { // a reply without body (Trailers-Only)
+	if answer.Header.Get("Grpc-Status") != "" { // Trailers-Only
 		status = answer.Header
 	}
 	code, err := strconv.ParseUint(status.Get("Grpc-Status"), 10, 31)
@@ -133,7 +130,7 @@ func grpcFailure(answer *http.Response) *failure {
 	return f
 }
 
-// details returns the google.rpc.Status of a reply, or nil. Its base64 may be padded.
+// details returns a reply's google.rpc.Status, or nil. The base64 may be padded.
 func details(status http.Header) []byte {
 	text := strings.TrimRight(status.Get("Grpc-Status-Details-Bin"), "=")
 	out, err := base64.RawStdEncoding.DecodeString(text)

@@ -18,19 +18,18 @@ import (
 	"prywalk/internal/printable"
 )
 
-// httpPath is the path of profiles, below the endpoint's.
+// httpPath is below the endpoint's path.
 const httpPath = "v1development/profiles"
 
-// mostReply is the largest size of a reply, in bytes.
+// mostReply limits a reply, bytes.
 const mostReply = 1 << 16
 
-// httpClient is OTLP/HTTP.
 type httpClient struct {
 	http *http.Client
 	url  string
 }
 
-// newHTTP returns a client for a signal. The endpoint may include the path of profiles; other signals replace it.
+// newHTTP returns a signal's client. An endpoint may include the path of profiles; other signals replace it.
 func newHTTP(c *http.Client, u *url.URL, of signal) *httpClient {
 	switch base, whole := strings.CutSuffix(u.Path, "/"+httpPath); {
 	case whole:
@@ -43,7 +42,6 @@ func newHTTP(c *http.Client, u *url.URL, of signal) *httpClient {
 	return &httpClient{c, u.String()}
 }
 
-// send implements client.
 func (c *httpClient) send(ctx context.Context, body []byte) (reply, *failure) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(zipped(body)))
 	if err != nil {
@@ -83,7 +81,7 @@ func httpFailure(answer *http.Response, text []byte) *failure {
 	return f
 }
 
-// retryAfter parses seconds or a date (RFC 9110, section 10.2.3); 0: neither.
+// retryAfter parses seconds or a date (RFC 9110 §10.2.3); 0: neither.
 func retryAfter(text string, now time.Time) time.Duration {
 	if n, err := strconv.ParseUint(text, 10, 31); err == nil {
 		return time.Duration(n) * time.Second
@@ -106,7 +104,7 @@ func zipped(body []byte) []byte {
 	return out.Bytes()
 }
 
-// unzipped decompresses text; more than most bytes are an error.
+// unzipped fails for more than most bytes.
 func unzipped(text []byte, most int) ([]byte, error) {
 	z, err := gzip.NewReader(bytes.NewReader(text))
 	if err != nil {

@@ -24,11 +24,11 @@ import (
 const (
 	lostRefused      = "refused"
 	lostUnauthorized = "unauthorized" // token or certificate
-	lostNotFound     = "not_found"    // no profiles at this endpoint
-	lostTooLarge     = "too_large"    // an interval, or a message of 64 KiB, exceeds the limit
+	lostNotFound     = "not_found"
+	lostTooLarge     = "too_large" // an interval, or 64 KiB, exceeds the limit
 	lostFull         = "full"
-	lostDamaged      = "damaged"  // a file of the spool
-	lostAtEnd        = "shutdown" // not accepted within --flush
+	lostDamaged      = "damaged"  // in the spool
+	lostAtEnd        = "shutdown" // not sent within --flush
 )
 
 var reasons = [...]string{lostRefused, lostUnauthorized, lostNotFound, lostTooLarge, lostFull, lostDamaged, lostAtEnd}
@@ -52,9 +52,9 @@ type Sampling struct {
 	MissedTicks, WithheldTicks int64
 	// Rate is the present rate, RateAsked that without --max-overhead, Hz.
 	Rate, RateAsked float64
-	// Refused counts processes by reason.
+	// Refused are processes by reason.
 	Refused map[string]int64
-	// Numbers of table entries.
+	// Table entries.
 	Stacks, Locations int64
 }
 
@@ -80,7 +80,7 @@ func (m *Metrics) Lost() (n int64) {
 // Sent returns what the receiver has accepted.
 func (m *Metrics) Sent() (intervals, messages int64) { return m.intervals.Load(), m.messages.Load() }
 
-// list returns the metrics; names are without prefix and suffix.
+// list returns the metrics; names lack prefix and suffix.
 func (m *Metrics) list() []otlp.Metric {
 	l := metricList{}
 	l.count("windows", "Windows that were encoded.", m.windows.Load())
@@ -118,7 +118,7 @@ func (m *Metrics) list() []otlp.Metric {
 	return l
 }
 
-// heldMemory returns the Go runtime's memory without what it returned to the kernel, in bytes.
+// heldMemory is the Go runtime's memory, bytes, less what it returned to the kernel.
 func heldMemory() float64 {
 	list := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(list)
@@ -162,7 +162,7 @@ func (l *metricList) sampling(s Sampling) {
 	*l = append(*l, refused)
 }
 
-// WriteText writes the metrics in Prometheus's text format (prometheus.io/docs/instrumenting/exposition_formats).
+// WriteText writes Prometheus's text format (prometheus.io/docs/instrumenting/exposition_formats).
 func (m *Metrics) WriteText(w io.Writer) {
 	for _, a := range m.list() {
 		name, kind := "prywalk_"+a.Name, "gauge"

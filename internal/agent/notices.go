@@ -19,24 +19,23 @@ import (
 	"prywalk/internal/printable"
 )
 
-// notices reports to the user what happens to messages, and counts losses. What goes on is reported once. Not for
-// concurrent use.
+// notices tells the user what happens to messages, once while it goes on, and counts losses. Not for concurrent use.
 type notices struct {
 	metrics  *Metrics
 	receiver string // without its password
 	say      func(format string, args ...any)
 
-	accepted      bool // a message was accepted
-	saidAway      bool // of a receiver that is away; since the last accepted message, as saidFull and saidRefusal
+	accepted      bool
+	saidAway      bool // as saidFull and saidRefusal: since the last accepted message
 	saidFull      bool
 	saidRefusal   string // the reason
-	saidRejection string // the last reason of rejected profiles
+	saidRejection string // the last reason
 	saidTooLarge  bool
 	saidNoSpool   bool
 	saidNoFile    bool
 }
 
-// earlier reports messages of an earlier agent, and intervals of it that were dropped for the spool's size.
+// earlier reports what an earlier agent left, and what was dropped of it.
 func (n *notices) earlier(s *spool) {
 	if len(s.files) > 0 {
 		n.say("--spool %s: messages of an earlier agent, which are sent first: %d", s, len(s.files))
@@ -60,7 +59,7 @@ func (n *notices) full(intervals int, step string) {
 	}
 }
 
-// spoolWritten reports the first error of several.
+// spoolWritten reports the first of several errors.
 func (n *notices) spoolWritten(s *spool, err error) {
 	if err != nil && !n.saidNoSpool {
 		n.say("--spool %s: %v; messages wait in memory, up to %d MiB; %s", s, err, mostWaiting>>20, spoolStep(err))
@@ -82,7 +81,7 @@ func (n *notices) unreadable(s *spool, f *file, err error) {
 	}
 }
 
-// undividable reports a message that is larger than the limit and cannot be divided.
+// undividable drops a message beyond the limit.
 func (n *notices) undividable(err error, intervals, size, limit int) {
 	if !errors.Is(err, otlp.ErrOne) {
 		n.metrics.addLost(lostDamaged, intervals)
@@ -137,7 +136,6 @@ func (n *notices) smaller(size, limit int) {
 		"set --max-message %d, or raise the receiver's limit", n.receiver, size, limit, limit)
 }
 
-// errToken reports a --bearer-token file that cannot be read.
 var errToken = errors.New("--bearer-token")
 
 func redacted(endpoint string) string {
@@ -147,7 +145,7 @@ func redacted(endpoint string) string {
 	return endpoint
 }
 
-// cause returns an error without the request's URL, which messages contain already.
+// cause drops the request's URL, which messages contain already.
 func cause(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return errors.New("no answer in time")
@@ -190,10 +188,9 @@ func nextStep(err error) string {
 	return "check --endpoint and --protocol: 4317 is the usual port for grpc, 4318 for http"
 }
 
-// errBusy reports a receiver that cannot accept a message now.
 var errBusy = errors.New("the receiver is busy")
 
-// remedies are next steps for refused messages, by reason of the loss.
+// remedies are next steps, by reason of the loss.
 var remedies = map[string]string{
 	lostUnauthorized: "check --bearer-token, --cert and --header",
 	lostNotFound:     "check --endpoint and --protocol, and that the receiver has a pipeline of profiles",

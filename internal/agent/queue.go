@@ -4,10 +4,9 @@ package agent
 
 import "errors"
 
-// mostWaiting is the memory for waiting messages, in bytes.
+// mostWaiting is in bytes.
 const mostWaiting = 8 << 20
 
-// message is a compressed message, and the number of its intervals.
 type message struct {
 	compressed []byte
 	intervals  int
@@ -15,17 +14,17 @@ type message struct {
 
 func newMessage(body []byte, intervals int) message { return message{zipped(body), intervals} }
 
-// queue holds the waiting messages, the oldest first: those of the spool, then those in memory. Beyond the sizes the
-// oldest are dropped and counted. Not for concurrent use.
+// queue holds waiting messages, the oldest first: the spool's, then those in memory. Beyond the sizes the oldest are
+// dropped and counted. Not for concurrent use.
 type queue struct {
-	spool   *spool // nil: messages wait in memory
+	spool   *spool // nil: memory only
 	memory  []message
 	size    int // of memory, bytes
 	notices *notices
 	taken   place
 }
 
-// place is where the message is that is being sent. It stays the first there, and is not dropped.
+// place is where the message being sent is: the first there, and not dropped.
 type place int
 
 const (
@@ -34,7 +33,7 @@ const (
 	inSpool
 )
 
-// keptIn returns how many of the first messages at a place must not be dropped.
+// keptIn returns how many of the first messages must not be dropped.
 func (q *queue) keptIn(at place) int {
 	if q.taken == at {
 		return 1
@@ -42,8 +41,7 @@ func (q *queue) keptIn(at place) int {
 	return 0
 }
 
-// append adds a message. If the receiver is away, or older ones are in the spool, that takes it, unless older ones are
-// in memory.
+// append adds a message to the spool if the receiver is away or older ones are there, unless older ones are in memory.
 func (q *queue) append(m message, away bool) {
 	if q.spool != nil && len(q.memory) == 0 && (away || len(q.spool.files) > 0) && q.toSpool(m) {
 		return
@@ -72,8 +70,7 @@ func (q *queue) toSpool(m message) bool {
 	return err == nil
 }
 
-// take returns the oldest message that can be read, until keep, remove or replace is called. Unreadable files are tried
-// again by later calls.
+// take returns the oldest readable message, until keep, remove or replace. Unreadable files are tried again later.
 func (q *queue) take() (body []byte, intervals int, ok bool) {
 	if q.spool != nil {
 		for range len(q.spool.files) {
@@ -107,10 +104,8 @@ func uncompressed(m *message) []byte {
 	return body
 }
 
-// keep leaves the taken message in the queue.
 func (q *queue) keep() { q.taken = nowhere }
 
-// remove removes the taken message.
 func (q *queue) remove() {
 	if q.taken == inSpool {
 		q.spool.remove(0)
@@ -120,7 +115,7 @@ func (q *queue) remove() {
 	q.taken = nowhere
 }
 
-// replace replaces the taken message by its parts. If the spool cannot take them, they are the first in memory.
+// replace replaces the taken message by its parts; if the spool cannot take them, they are the first in memory.
 func (q *queue) replace(parts []message) {
 	if q.taken == inSpool {
 		err := q.spool.replaceFirst(parts)
@@ -137,14 +132,14 @@ func (q *queue) replace(parts []message) {
 	}
 }
 
-// spill moves messages from memory to the spool. Precondition: none is taken.
+// spill moves memory to the spool. Precondition: none is taken.
 func (q *queue) spill() {
 	for q.spool != nil && len(q.memory) > 0 && q.toSpool(q.memory[0]) {
 		q.drop(0)
 	}
 }
 
-// counts returns the number of messages and their size in bytes.
+// counts is in messages and bytes.
 func (q *queue) counts() (messages int, size int64) {
 	messages, size = len(q.memory), int64(q.size)
 	if q.spool != nil {

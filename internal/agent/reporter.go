@@ -12,24 +12,24 @@ import (
 	"prywalk/internal/protobuf"
 )
 
-// reportEvery is the default of OTEL_METRIC_EXPORT_INTERVAL.
+// reportEvery is OTEL_METRIC_EXPORT_INTERVAL's default.
 const (
 	reportEvery = time.Minute
 	reportFirst = 5 * time.Second
 )
 
-// reporter sends the agent's own metrics. Counters are cumulative, so that lost messages need not be sent again.
+// reporter sends the agent's own metrics. Counters are cumulative: lost messages need not be sent again.
 type reporter struct {
 	client   client
-	receiver string // in messages to the user
+	receiver string // for messages
 	metrics  *Metrics
 	timeout  time.Duration
 	resource protobuf.Message
 	scope    protobuf.Message
 	start    time.Time
 	say      func(format string, args ...any)
-	failing  bool // the last message failed, which was reported
-	stopped  bool // the receiver accepts no metrics
+	failing  bool // reported
+	stopped  bool // it accepts no metrics
 }
 
 func newReporter(o Options, m *Metrics, host []attribute) (*reporter, error) {
@@ -77,7 +77,7 @@ func (r *reporter) send(ctx context.Context) {
 		r.stopped = true
 		r.say("%s takes no metrics, and gets none from now on: %v; give it a pipeline of metrics, or --otlp-metrics=false",
 			r.receiver, cause(f.err))
-	case !r.failing && ctx.Err() == nil: // it was not aborted
+	case !r.failing && ctx.Err() == nil: // not aborted
 		r.failing = true
 		r.say("cannot send metrics to %s, the next are sent in a minute: %v; %s", r.receiver, cause(f.err),
 			cmp.Or(remedies[f.why], nextStep(f.err)))

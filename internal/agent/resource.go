@@ -19,7 +19,7 @@ import (
 	"prywalk/internal/process"
 )
 
-// attribute is an attribute of a resource; its value is a string or an int64.
+// attribute of a resource; the value is a string or an int64.
 type attribute struct {
 	key   string
 	value any
@@ -27,15 +27,15 @@ type attribute struct {
 
 // ResourceOptions select resource attributes.
 type ResourceOptions struct {
-	// Service is the name for all processes; "": unknown_service.
+	// Service is all processes' name; "": unknown_service.
 	Service string
-	// Environment reads OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES of each process.
+	// Environment reads each process's OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES.
 	Environment bool
-	// Attributes are added to all resources.
+	// Attributes are all resources'.
 	Attributes map[string]string
 }
 
-// resources reads a process's attributes when it is first seen, since it may end soon.
+// resources reads a process's attributes at once, since it may end soon.
 type resources struct {
 	ResourceOptions
 	root string
@@ -68,7 +68,7 @@ func newResources(o ResourceOptions) *resources {
 	return r
 }
 
-// readLater queues a new process to be read. It does not block.
+// readLater queues a new process. It does not block.
 func (r *resources) readLater(p processKey) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -93,12 +93,12 @@ func (r *resources) run(quit <-chan struct{}) {
 	}
 }
 
-// attributesOf returns a process's attributes without the host's.
+// attributesOf leaves out the host's.
 func (r *resources) attributesOf(p processKey, comm string) []attribute {
 	r.mu.Lock()
 	a := r.known[p]
 	r.mu.Unlock()
-	if comm != a.comm { // not read yet, or the program was replaced
+	if comm != a.comm { // not read yet, or after an exec
 		if now, ok := r.read(p); ok {
 			a = now
 		}
@@ -122,7 +122,6 @@ func hasKey(list []attribute, key string) bool {
 	return false
 }
 
-// dropEnded drops ended processes that are not needed.
 func (r *resources) dropEnded(needed func(processKey) bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -134,7 +133,7 @@ func (r *resources) lives(p processKey) bool {
 	return err == nil && st.Start == p.start
 }
 
-// read reads a process's attributes from /proc, and keeps them. It returns false if the process has ended.
+// read reads a process's attributes, and keeps them; false: it has ended.
 func (r *resources) read(p processKey) (a processAttributes, ok bool) {
 	dir := filepath.Join(r.root, strconv.Itoa(p.pid))
 	if comm, err := os.ReadFile(dir + "/comm"); err == nil {
@@ -156,7 +155,7 @@ func (r *resources) read(p processKey) (a processAttributes, ok bool) {
 			a.list = append(a.list, fromEnvironment(env)...)
 		}
 	}
-	if !r.lives(p) { // the files may be those of a later process
+	if !r.lives(p) { // they may be a later process's
 		return processAttributes{}, false
 	}
 	r.mu.Lock()
@@ -165,7 +164,7 @@ func (r *resources) read(p processKey) (a processAttributes, ok bool) {
 	return a, true
 }
 
-// Limits of what is read from a process's environment, in bytes and number.
+// Of a process's environment, in bytes and number.
 const (
 	mostEnvironment = 1 << 18
 	mostAttributes  = 64
@@ -180,11 +179,11 @@ func readUpTo(path string, most int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, most))
 }
 
-// container matches the control group of a container of Docker, containerd, CRI-O or Podman: its id is 64 hexadecimal
-// digits, under systemd between the engine's name and .scope.
+// container matches the control group of Docker, containerd, CRI-O or Podman: an id of 64 hexadecimal digits, under
+// systemd between the engine's name and .scope.
 var container = regexp.MustCompile(`(?:^|[-/:])([0-9a-f]{64})(?:\.scope)?$`)
 
-// containerID returns the innermost container in a text of /proc/PID/cgroup (cgroups(7)), or "".
+// containerID returns the innermost container in /proc/PID/cgroup (cgroups(7)), or "".
 func containerID(text string) string {
 	for line := range strings.Lines(text) {
 		fields := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)

@@ -12,29 +12,29 @@ import (
 )
 
 const (
-	// Range of --max-message, in bytes. Refusals lower the limit, but not below leastMessage.
+	// Range of --max-message, bytes. Refusals lower the limit, not below leastMessage.
 	mostMessage  = 1 << 28
 	leastMessage = 1 << 16
-	// LeastSpool is the least --spool-size, in bytes: room for a message.
+	// LeastSpool is the least --spool-size, bytes: room for a message.
 	LeastSpool = leastMessage
-	// Pauses between attempts, doubled each time.
+	// Pauses double.
 	firstPause   = time.Second
 	longestPause = time.Minute
-	longestAsked = time.Hour // pause that a receiver may ask for
+	longestAsked = time.Hour // by a receiver
 )
 
-// sender divides messages, and sends the oldest first, again if it has to.
+// sender divides messages, and sends the oldest first, again if needed.
 type sender struct {
 	client    client
 	metrics   *Metrics
 	timeout   time.Duration // of an attempt
-	wake      chan struct{} // a message was added
-	notBefore time.Time     // of the next attempt; of run's goroutine
+	wake      chan struct{}
+	notBefore time.Time // of the next attempt; run's goroutine
 
 	mu    sync.Mutex // guards the rest
 	queue queue
-	limit int  // of a message before compression, bytes
-	away  bool // the last attempt failed, the next may not
+	limit int  // before compression, bytes
+	away  bool // the last attempt failed
 }
 
 func newSender(c client, m *Metrics, s *spool, limit int, to Target, say func(string, ...any)) *sender {
@@ -63,7 +63,7 @@ func (s *sender) enqueue(body []byte, intervals int) {
 	}
 }
 
-// divide returns a message in parts within the limit. What cannot be divided is dropped and counted.
+// divide drops and counts what cannot be divided.
 func (s *sender) divide(body []byte, intervals int) []message {
 	if len(body) <= s.limit {
 		return []message{newMessage(body, intervals)}
@@ -81,8 +81,8 @@ func (s *sender) divide(body []byte, intervals int) []message {
 	return append(s.divide(a, share), s.divide(b, intervals-share)...)
 }
 
-// shareOf returns the part of a message's intervals that a has, of its parts a and b: in proportion to their points, as
-// an interval has a point for each clock, which may be in both.
+// shareOf returns how many of a message's intervals a has, of its parts a and b: in proportion to their points, as an
+// interval may have points in both.
 func shareOf(a, b []byte, intervals int) (int, error) {
 	n, err := otlp.Points(a)
 	if err != nil {
@@ -102,8 +102,8 @@ func (s *sender) publishCounts() {
 	s.metrics.limit.Store(int64(s.limit))
 }
 
-// run sends until stop is closed and no message can be sent now: one in progress is completed, as the receiver may have
-// it already, and would get it twice. The end of ctx aborts it.
+// run sends until stop is closed and no message can be sent now. One in progress is completed: the receiver may have it
+// already. The end of ctx aborts it.
 func (s *sender) run(ctx context.Context, stop <-chan struct{}) {
 	pause := time.Duration(0)
 	for {
@@ -140,12 +140,12 @@ func sleep(done <-chan struct{}, d time.Duration) bool {
 	}
 }
 
-// jittered returns a random duration from d/2 to 3d/2.
+// jittered returns from d/2 to 3d/2.
 func jittered(d time.Duration) time.Duration {
 	return time.Duration(float64(d) * (0.5 + rand.Float64()))
 }
 
-// sendWaiting sends waiting messages. It returns the shortest pause until the next attempt; 0: all are sent.
+// sendWaiting returns the shortest pause before the next attempt; 0: all is sent.
 func (s *sender) sendWaiting(ctx context.Context) (wait time.Duration) {
 	for {
 		body, intervals, ok := s.next()
@@ -163,7 +163,7 @@ func (s *sender) sendWaiting(ctx context.Context) (wait time.Duration) {
 	}
 }
 
-// next takes the oldest message. One that is larger than the limit, which may have been lowered, is divided before.
+// next takes the oldest message. The limit may have been lowered since it was divided.
 func (s *sender) next() (body []byte, intervals int, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -191,7 +191,7 @@ func (s *sender) handleAccepted(answer *reply, size, intervals int) {
 	s.publishCounts()
 }
 
-// handleFailure handles a failure, and returns the shortest pause until the next attempt.
+// handleFailure returns the shortest pause before the next attempt.
 func (s *sender) handleFailure(ctx context.Context, f *failure, body []byte, intervals int) time.Duration {
 	s.metrics.failures.Add(1)
 	s.mu.Lock()
@@ -218,7 +218,7 @@ func (s *sender) handleFailure(ctx context.Context, f *failure, body []byte, int
 	return min(max(f.notBefore, time.Millisecond), longestAsked)
 }
 
-// finish sends until ctx ends. The rest goes to the spool, or is lost. Precondition: run has returned.
+// finish sends until ctx ends; the rest is spooled or lost. Precondition: run has returned.
 func (s *sender) finish(ctx context.Context) (lost int) {
 	s.flush(ctx)
 	s.mu.Lock()

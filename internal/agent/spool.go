@@ -16,13 +16,12 @@ import (
 	"prywalk/internal/outfile"
 )
 
-// spoolName is the name of a file: turn and number of intervals.
+// spoolName has turn and number of intervals.
 const spoolName = "%016x-%d.otlp.gz"
 
-// firstTurn is the turn of a new spool's first file: parts of a divided message have the turns before its.
+// firstTurn is a new spool's: parts of a divided message have turns before its.
 const firstTurn = 1 << 32
 
-// errDamagedFile reports a file that can never be read.
 var errDamagedFile = errors.New("it cannot be read")
 
 // spool holds a compressed message per file, the oldest first by name. Not for concurrent use.
@@ -31,8 +30,8 @@ type spool struct {
 	mostBytes  int64
 	size       int64
 	files      []file
-	begin, end uint64 // turns in use: begin ≤ turn < end
-	trimmed    int    // intervals that openSpool has dropped
+	begin, end uint64 // in use: begin ≤ turn < end
+	trimmed    int    // intervals dropped by openSpool
 	lock       *os.File
 }
 
@@ -42,10 +41,9 @@ type file struct {
 	size      int64
 }
 
-// errSpoolInUse reports a spool of an agent that runs.
 var errSpoolInUse = errors.New("another agent uses it")
 
-// openSpool opens and locks a spool with the messages of an earlier run, and removes the oldest beyond the size.
+// openSpool locks a spool with the messages of an earlier run, and drops the oldest beyond the size.
 func openSpool(dir string, most int64) (s *spool, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, unusable(dir, err)
@@ -89,8 +87,8 @@ func openSpool(dir string, most int64) (s *spool, err error) {
 	return s, nil
 }
 
-// lockDirectory locks a directory until the file is closed, or the agent ends in whatever way. A file system without
-// locks of directories, such as NFS, locks nothing.
+// lockDirectory locks until the file is closed or the agent ends. A file system without such locks, as NFS, locks
+// nothing.
 func lockDirectory(dir string) (*os.File, error) {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -109,8 +107,7 @@ func unusable(dir string, err error) error {
 	return fmt.Errorf("--spool %s: %w; %s", dir, err, spoolStep(err))
 }
 
-// put writes a message, and drops the oldest beyond the size, but none of the first kept. It returns the number of
-// their intervals.
+// put writes a message, and drops the oldest beyond the size, none of the first kept. It returns their intervals.
 func (s *spool) put(m message, kept int) (dropped int, err error) {
 	f, err := s.write(s.end, m)
 	if err != nil {
@@ -133,8 +130,8 @@ func (s *spool) write(turn uint64, m message) (file, error) {
 	return f, err
 }
 
-// replaceFirst writes the parts of the first message, and then removes it: if the agent is killed meanwhile, parts
-// arrive twice. On error it changes nothing.
+// replaceFirst writes the parts of the first message, then removes it: an agent killed meanwhile sends parts twice. On
+// error nothing changes.
 func (s *spool) replaceFirst(parts []message) error {
 	if s.begin < uint64(len(parts)) {
 		return errors.New("no turn is left before the first message")
@@ -157,8 +154,7 @@ func (s *spool) replaceFirst(parts []message) error {
 	return nil
 }
 
-// trim drops the oldest messages beyond the size, except the first kept and the last one. It returns the number of
-// their intervals.
+// trim drops the oldest beyond the size, except the first kept and the last. It returns their intervals.
 func (s *spool) trim(kept int) (dropped int) {
 	for s.size > s.mostBytes && len(s.files) > kept+1 {
 		dropped += s.files[kept].intervals
@@ -183,7 +179,7 @@ func (s *spool) first() (body []byte, err error) {
 
 func (s *spool) moveFirstToEnd() { s.files = append(s.files[1:], s.files[0]) }
 
-// remove removes a file. It takes as long as there are files before it.
+// remove takes as long as there are files before it.
 func (s *spool) remove(i int) {
 	s.delete(&s.files[i])
 	copy(s.files[1:i+1], s.files[:i])

@@ -16,10 +16,10 @@ import (
 	"prywalk/internal/sample"
 )
 
-// mostPoints is the number of points of a window. Further intervals are added to the previous point of their row.
+// mostPoints limits a window's points. Further intervals are added to their row's last point.
 const mostPoints = 1 << 16
 
-// values are times in ns, by clock.
+// values are ns, by clock.
 type values [clocks]int64
 
 const (
@@ -45,7 +45,7 @@ type row struct {
 	tid                   int
 	comm, thread, role    string
 	state, wait, waitsFor string
-	owner                 int // as profile.Interval.Owner
+	owner                 int // as in profile.Interval
 	task                  string
 }
 
@@ -62,13 +62,12 @@ type point struct {
 type window struct {
 	from, to int64 // Unix epoch, ns
 	rows     map[row][]point
-	step     int64 // how far Unix time was set forward, from the recording's begin to the window's end, ns
+	step     int64 // how far Unix time was set forward from the recording's begin to the window's end, ns
 }
 
-// unix adds the step to a time of the recording.
 func (w *window) unix(at int64) uint64 { return uint64(at + w.step) }
 
-// processKey identifies a process, and not a later one with its pid.
+// processKey tells a process from a later one with its pid.
 type processKey struct {
 	pid   int
 	start uint64 // clock ticks after boot
@@ -76,19 +75,19 @@ type processKey struct {
 
 func processOf(iv *profile.Interval) processKey { return processKey{iv.PID, iv.Start} }
 
-// unnamed returns the row without the names, which can change while a thread sleeps.
+// unnamed drops the names, which can change while a thread sleeps.
 func (r row) unnamed() row {
 	r.comm, r.thread, r.role = "", "", ""
 	return r
 }
 
-// excess is time of a row that was sent, but belongs to other rows.
+// excess is sent time that belongs to other rows.
 type excess struct {
 	values
 	windows int // since it was sent
 }
 
-// owedWindows is the number of windows after which an excess is subtracted from other rows.
+// owedWindows is how long excess waits for its own row.
 const owedWindows = 60
 
 // Store divides intervals into windows. It is a [profile.Watcher].
@@ -97,19 +96,19 @@ type Store struct {
 	length     time.Duration
 	current    window
 	points     int
-	due        int64          // earliest end of the window, Unix epoch, ns
-	open       map[row]values // open intervals' time that was sent
+	due        int64          // earliest end, Unix epoch, ns
+	open       map[row]values // sent time of open intervals
 	owed       map[row]excess // by unnamed row
 	handedOut  chan *window
 	unencoded  atomic.Int32
 	onInterval func(processKey)
-	onClose    func(*window) // called before a window is handed out
-	ahead      func() int64  // unixAhead
-	began      int64         // ahead at the beginning
+	onClose    func(*window) // before a window is handed out
+	ahead      func() int64
+	began      int64 // ahead at the begin
 }
 
-// NewStore returns a Store of windows of about length. onInterval is called with the process of each interval, and must
-// be brief.
+// NewStore returns a Store of windows of about length. onInterval is called with each interval's process, and must be
+// brief.
 func NewStore(begin time.Time, length time.Duration, onInterval func(processKey)) *Store {
 	s := &Store{
 		length: length, open: map[row]values{}, owed: map[row]excess{}, handedOut: make(chan *window, 1),
@@ -119,8 +118,7 @@ func NewStore(begin time.Time, length time.Duration, onInterval func(processKey)
 	return s
 }
 
-// beginWindow begins a window of random length, within a tenth of the set one: against resonance with programs and
-// agents.
+// beginWindow varies the length by a tenth, against resonance with programs and agents.
 func (s *Store) beginWindow(at int64) {
 	s.current = window{from: at, rows: map[row][]point{}}
 	s.points = 0
@@ -171,7 +169,7 @@ func (w *window) stacks(yield func(sample.StackID) bool) {
 	}
 }
 
-// held returns the stacks of the current window, of open intervals and of excesses.
+// held returns the stacks of the window, of open intervals and of excess.
 func (s *Store) held() iter.Seq[sample.StackID] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -188,7 +186,7 @@ func (s *Store) held() iter.Seq[sample.StackID] {
 	return maps.Keys(is)
 }
 
-// Finish hands out the last window; all intervals must have been added.
+// Finish hands out the last window. Precondition: all intervals were added.
 func (s *Store) Finish(at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -196,8 +194,7 @@ func (s *Store) Finish(at time.Time) {
 	close(s.handedOut)
 }
 
-// endWindow adds the growth of open intervals, and returns the window. Intervals of running threads are left out:
-// their time may still be attributed to another stack.
+// endWindow adds the growth of open intervals, but of running threads, whose time may yet go to another stack.
 func (s *Store) endWindow(at int64, open iter.Seq[profile.Interval], last bool) *window {
 	grown := map[row]values{}
 	for iv := range open {
@@ -232,8 +229,8 @@ func (s *Store) endWindow(at int64, open iter.Seq[profile.Interval], last bool) 
 	return &w
 }
 
-// addGrowth adds the growth of an open interval. Of one that has ended it is negative: all its time was added, of
-// which a part was sent before.
+// addGrowth adds an open interval's growth. That of an ended one is negative: all its time was added, and a part was
+// sent before.
 func (s *Store) addGrowth(r row, p point) {
 	less := values{}
 	for i, v := range p.values {
@@ -250,10 +247,10 @@ func (s *Store) addGrowth(r row, p point) {
 	}
 }
 
-// subtractOwed subtracts time that was sent in excess. Excess arises if a thread is renamed in a sleep, and if a woken
-// thread that waits in the run queue counts as asleep: when it runs, its sleep is shortened, of which a part may have
-// been sent. It is subtracted from the next time of the same thread in the same place. After owedWindows, and in the
-// last window, it is subtracted from any time of the process; one without any has ended.
+// subtractOwed subtracts what was sent in excess. Excess arises if a thread is renamed in a sleep, or a woken thread in
+// the run queue counted as asleep: its sleep is shortened later. It is subtracted from the same thread's next time in
+// the same place; after owedWindows, and in the last window, from any time of the process. A process without any has
+// ended.
 func (s *Store) subtractOwed(last bool) {
 	for r, list := range s.current.rows {
 		if e, ok := s.owed[r.unnamed()]; ok {
@@ -270,7 +267,7 @@ func (s *Store) subtractOwed(last bool) {
 	}
 }
 
-// subtractFromOthers subtracts v from the rows of r's thread, then of its process. It returns false if that has none.
+// subtractFromOthers subtracts v from r's thread, then its process; false: that has no rows.
 func (s *Store) subtractFromOthers(r *row, v *values) (some bool) {
 	for _, ofThread := range []bool{true, false} {
 		for other, list := range s.current.rows {
@@ -289,7 +286,7 @@ func (s *Store) setOwed(r row, e excess) {
 	}
 }
 
-// subtract subtracts v from points, from the last one on, and returns the rest.
+// subtract subtracts v from the last points on, and returns the rest.
 func subtract(list []point, v values) values {
 	for i := len(list) - 1; i >= 0 && v != (values{}); i-- {
 		for c := range v {
@@ -301,10 +298,10 @@ func subtract(list []point, v values) values {
 	return v
 }
 
-// leastStep is the least change of Unix time that is no error of reading, ns.
+// leastStep of Unix time is no error of reading, ns.
 const leastStep = 10e6
 
-// step returns how far Unix time was set forward since the beginning, ns.
+// step is how far Unix time was set forward since the begin, ns.
 func (s *Store) step() int64 {
 	if step := s.ahead() - s.began; step >= leastStep || step <= -leastStep {
 		return step
@@ -313,7 +310,7 @@ func (s *Store) step() int64 {
 }
 
 // unixAhead returns Unix time − CLOCK_BOOTTIME, ns, which only a set clock changes. It takes the shortest of several
-// readings, as the thread may be preempted between the clocks.
+// readings: preemption may come between the clocks.
 func unixAhead() (ahead int64) {
 	for shortest, n := int64(math.MaxInt64), 0; n < 5; n++ {
 		before := procmem.SinceBoot()
