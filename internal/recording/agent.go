@@ -22,12 +22,12 @@ import (
 type agentRun struct {
 	*recording
 	agent *agent.Agent
-	// atStart and later count selected processes that could not be opened, by reason: at the start, and since.
+	// Selected processes that could not be opened, by reason: at the start, and since.
 	atStart map[string]int64
 	later   atomic.Pointer[map[string]int64]
 }
 
-// refreshesPerWindow is the number of refreshes per window; a window ends at one.
+// A window ends at a refresh.
 const refreshesPerWindow = 5
 
 // Send samples and sends until a signal. With an Output it also records.
@@ -56,7 +56,6 @@ func (s *agentRun) send(ctx context.Context, procs []*code.Process) error {
 	return s.end(failure, names)
 }
 
-// saySelected reports what is sampled at the start, and which selected processes are not.
 func (s *agentRun) saySelected(procs int64) {
 	what := "samples " + account.Plural(procs, "process")
 	if procs == 0 {
@@ -109,7 +108,7 @@ func (s *agentRun) Held() (iter.Seq[sample.StackID], bool) { return s.agent.Held
 // Prompt implements [profile.PromptWatcher].
 func (s *agentRun) Prompt() bool { return true }
 
-// describesItself reports whether a module's names belong to the aggregator's goroutine.
+// describesItself: the module's names belong to the aggregator's goroutine.
 func describesItself(m *profile.ModuleInfo) bool {
 	if m.Origin.Module == nil {
 		return false

@@ -10,15 +10,15 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// childrenCPU is the CPU time of the targets' unrecorded descendants.
+// childrenCPU is of the targets' unrecorded descendants.
 type childrenCPU struct {
-	ticks uint64 // of all, including ended ones that were waited for; USER_HZ
+	ticks uint64 // of all, ended ones that were waited for included; USER_HZ
 	live  map[int]uint64
-	known bool // all targets could be read
+	known bool // of all targets
 }
 
-// readChildrenCPU reads the kernel's counts. wait(2) adds a child's count to its parent's, so that the sum only grows,
-// unless a process outside adopts a child.
+// readChildrenCPU reads the kernel's counts. wait(2) adds a child's to its parent's, so that the sum grows, unless a
+// process outside adopts a child.
 func readChildrenCPU(targets []int) (c childrenCPU) {
 	c = childrenCPU{live: map[int]uint64{}, known: true}
 	for _, target := range targets {
@@ -44,7 +44,7 @@ const ticksPerSecond = 100
 
 const leastChildrenCPU = 0.1
 
-// since describes the time since an earlier reading; "" if little or unknown.
+// since describes the time since a reading; "" if little or unknown.
 func (c *childrenCPU) since(before *childrenCPU) string {
 	if !c.known || !before.known || c.ticks <= before.ticks {
 		return ""

@@ -18,7 +18,6 @@ import (
 	"prywalk/internal/sampler"
 )
 
-// recordCommand launches and records a command. The error has its exit status.
 func (r *recording) recordCommand(args []string) error {
 	if err := r.setOutput(os.Getpid()); err != nil {
 		return exit.Own(err)
@@ -40,7 +39,7 @@ func (r *recording) recordCommand(args []string) error {
 	if r.opts.Engine != nil {
 		r.opts.Engine.Launched(l.PID)
 	}
-	launched.Store(l) // before the command runs: from then on it must stop with prywalk
+	launched.Store(l) // from now on it must stop with prywalk
 	defer launched.Store(nil)
 	if err := l.Release(); err != nil {
 		return err
@@ -60,7 +59,7 @@ func (r *recording) recordCommand(args []string) error {
 	return wait(l)
 }
 
-// record samples the command until its end, and writes the recording, even without samples.
+// record samples until the command's end, and writes the recording, even without samples.
 func (r *recording) record(ctx context.Context, l *launch.Launched) error {
 	procs, err := r.open([]int{l.PID})
 	if err != nil {
@@ -92,11 +91,10 @@ func (r *recording) record(ctx context.Context, l *launch.Launched) error {
 	return nil
 }
 
-// exitPoll is the period in which untilExit checks its context, ms.
+// exitPoll is in ms.
 const exitPoll = 100
 
-// untilExit returns a context that ends with a process, which it does not reap. Daemons of a command do not prolong
-// its recording.
+// untilExit returns a context that ends with a process, which is not reaped. A command's daemons do not prolong it.
 func untilExit(ctx context.Context, pid int) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	fd, err := unix.PidfdOpen(pid, 0)

@@ -11,8 +11,8 @@ import (
 	"prywalk/internal/sampler"
 )
 
-// control obeys prywalk bench: a line "hold" suspends sampling, "go" resumes it, others do nothing. The answer to
-// each, once it has taken effect, is a line of JSON with the present counts. The end of in resumes sampling.
+// control obeys prywalk bench: "hold" suspends sampling, "go" resumes it, other lines do nothing. Each is answered,
+// once in effect, by the present counts as a line of JSON. The end of in resumes.
 func control(s *sampler.Sampler, in io.Reader, out io.Writer) {
 	defer s.Resume()
 	answers := json.NewEncoder(out)
@@ -29,7 +29,7 @@ func control(s *sampler.Sampler, in io.Reader, out io.Writer) {
 	}
 }
 
-// await waits until an order has taken effect, for a limited time since the sampler may have ended.
+// await waits for a limited time: the sampler may have ended.
 func await(s *sampler.Sampler, held bool) {
 	for end := time.Now().Add(5 * time.Second); s.Held() != held && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)

@@ -11,7 +11,6 @@ import (
 	"prywalk/internal/observe"
 )
 
-// findDeadlocks reads the locks of suspect processes at the end, for the recording's comments.
 func (r *recording) findDeadlocks() {
 	if r.endless || r.hung {
 		return

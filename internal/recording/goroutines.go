@@ -38,7 +38,7 @@ func (r *recording) countGoroutines() {
 	}
 }
 
-// unreadGoroutines returns a note if the recording was too short to read each goroutine once.
+// unreadGoroutines notes that the recording was too short to read each goroutine.
 func unreadGoroutines(g *runstats.WaitingTasks) []string {
 	if g == nil || g.Unread == 0 {
 		return nil

@@ -30,17 +30,17 @@ type topRun struct {
 	shown   *top.Snapshot // as plain text
 
 	target    string
-	refreshed chan struct{} // something new to show; holds one
+	refreshed chan struct{} // something to show; holds one
 	done      chan struct{} // closed at the sampling's end
 	ended     atomic.Bool
 	failure   error
 	trouble   string
-	refused   int64 // refused observations when trouble was set
+	refused   int64 // when trouble was set
 	begun     time.Time
 	waiting   atomic.Pointer[[]top.Goroutines]
 }
 
-// Live shows live tables of a recording.
+// Live shows live tables.
 func Live(o Options, display LiveOptions) error {
 	if err := console.CheckStdout(); err != nil {
 		return err
@@ -87,7 +87,7 @@ func (l *topRun) live(ctx context.Context, procs []*code.Process) error {
 }
 
 func (l *topRun) describe(procs []*code.Process) {
-	if len(procs) == 0 { // all have ended since they were selected
+	if len(procs) == 0 { // since they were selected
 		l.target = "no process"
 		return
 	}
@@ -151,7 +151,7 @@ func (l *topRun) finish(shown error) error {
 	return l.reportResult()
 }
 
-// printLast prints the table of all that was sampled, as report does.
+// printLast prints all that was sampled, as report does.
 func (l *topRun) printLast() error {
 	l.store.Finish(l.stats.Begun.Add(time.Duration((l.stats.Seconds + l.stats.Suspended) * 1e9)))
 	l.snapshot(0)
@@ -159,7 +159,7 @@ func (l *topRun) printLast() error {
 	return l.print(l.snapshot(0))
 }
 
-// snapshot returns a window, in the memory of the previous one.
+// snapshot reuses the memory of the last one.
 func (l *topRun) snapshot(window time.Duration) *top.Snapshot {
 	l.shown = l.store.Snapshot(l.table, window, l.display.Clock, l.shown)
 	return l.shown

@@ -11,14 +11,13 @@ import (
 	"prywalk/internal/top"
 )
 
-// Goroutines are counted again after countAgain, or countRests × the time of the last count if that is longer.
+// Rest between counts of goroutines: the longer of countAgain and countRests × the last count's time.
 const (
 	countAgain = 2 * time.Second
 	countRests = 50
 )
 
-// countNow counts waiting goroutines, and returns the processes with Go. Precondition: no other goroutine uses the
-// processes.
+// countNow returns the processes with Go. Precondition: no other goroutine uses the processes.
 func (l *topRun) countNow(procs []*code.Process) (pids []int) {
 	var list []top.Goroutines
 	for _, p := range procs[:min(len(procs), mostGoPrograms)] {
@@ -38,8 +37,7 @@ func (l *topRun) countNow(procs []*code.Process) (pids []int) {
 	return pids
 }
 
-// countInBackground counts repeatedly until stop is called. It opens the processes again, since a Process belongs to
-// one goroutine.
+// countInBackground counts until stop is called. It opens the processes again: a Process belongs to one goroutine.
 func (l *topRun) countInBackground(pids []int) (stop func()) {
 	if len(pids) == 0 {
 		return func() {}

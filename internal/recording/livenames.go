@@ -9,8 +9,8 @@ import (
 	"prywalk/internal/profile"
 )
 
-// backgroundResolver names locations on a goroutine of its own, since reading a large file takes seconds. Tables of an
-// image belong to one goroutine: it opens a second image of each file.
+// backgroundResolver names locations on its own goroutine, as a large file takes seconds. An image's tables belong to
+// one goroutine: it opens a second image of each file.
 type backgroundResolver struct {
 	*resolver
 	private map[*code.Image]*privateImage
@@ -20,12 +20,12 @@ type backgroundResolver struct {
 
 type privateImage struct {
 	image    *code.Image // nil: closed, or not readable
-	failed   bool        // could not be opened
+	failed   bool        // to open
 	used     time.Time
-	patience time.Duration // time without use until it is closed
+	patience time.Duration // without use until it is closed
 }
 
-// Range of [privateImage].patience, which doubles with each close, since reading a large file again takes a second.
+// Range of [privateImage].patience, which doubles with each close, as reading a large file again takes a second.
 const (
 	leastPatience = 30 * time.Second
 	mostPatience  = time.Hour
@@ -61,7 +61,7 @@ func (r *backgroundResolver) close() {
 	}
 }
 
-// DropUnused closes the private images of unused files. They are opened again on demand.
+// DropUnused closes private images. They are opened again on demand.
 func (r *backgroundResolver) DropUnused() {
 	now := r.now()
 	for img, t := range r.private {
@@ -116,7 +116,7 @@ func (r *backgroundResolver) privateModule(m *profile.ModuleInfo) *profile.Modul
 	return &own
 }
 
-// image returns the private image of an image, nil if it could not be opened.
+// image returns a private image; nil if it cannot be opened.
 func (r *backgroundResolver) image(img *code.Image) *code.Image {
 	t := r.private[img]
 	if t == nil {

@@ -19,12 +19,12 @@ import (
 	"prywalk/internal/top"
 )
 
-// screen is the program that owns the terminal, or nil.
+// screen owns the terminal; nil: none.
 var screen atomic.Pointer[tea.Program]
 
 const framesPerSecond = 20
 
-// onScreen shows the table on the terminal until the user, the time or a signal ends it, and restores the terminal.
+// onScreen shows the table until the user, the time or a signal ends it.
 func (l *topRun) onScreen(ctx context.Context) error {
 	console.Messages.Hold()
 	defer console.Messages.Tell()
@@ -80,7 +80,7 @@ func (l *topRun) Write(text string) (string, error) {
 // Suspend implements top.Source.
 func (l *topRun) Suspend() { _ = unix.Kill(os.Getpid(), unix.SIGTSTP) } // see ObeyStops
 
-// closeScreen restores the terminal, and lets messages through.
+// closeScreen restores the terminal, and prints held messages.
 func closeScreen() {
 	if p := screen.Load(); p != nil {
 		p.Kill()
@@ -89,7 +89,6 @@ func closeScreen() {
 	}
 }
 
-// releaseTerminal gives the terminal to the shell while prywalk is stopped.
 func releaseTerminal(stop func()) {
 	p := screen.Load()
 	if p == nil {

@@ -16,7 +16,7 @@ import (
 	"prywalk/internal/top"
 )
 
-// Longest waits of plain text for names: at each refresh, and with --once.
+// Longest waits for names: at each refresh, and with --once.
 const (
 	nameWait = time.Second
 	onceWait = time.Minute
@@ -66,7 +66,7 @@ func (l *topRun) progressText() string {
 	return ""
 }
 
-// awaitNames returns the table once all names are known, or after a limited wait.
+// awaitNames waits for all names, for a limited time.
 func (l *topRun) awaitNames(ctx context.Context, o *top.Snapshot, window, wait time.Duration) *top.Snapshot {
 	late := time.After(wait)
 	for o.Waiting > 0 {

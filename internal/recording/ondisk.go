@@ -11,12 +11,12 @@ import (
 	"prywalk/internal/outfile"
 )
 
-// onDisk is the state of the written file. It is safe for concurrent use.
+// onDisk is the state of the written file. Safe for concurrent use.
 type onDisk struct {
 	mu    sync.Mutex
 	path  string
 	at    time.Time // of the last write
-	whole bool      // the last write was of the whole recording
+	whole bool      // it had the whole recording
 }
 
 func (d *onDisk) setPath(path string) {

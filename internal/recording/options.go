@@ -14,43 +14,40 @@ import (
 // Options of a recording.
 type Options struct {
 	Sampler sampler.Options
-	// PIDs are the processes; none for a command.
+	// PIDs are empty for a command.
 	PIDs []int
 	// Duration; 0: until the targets end, or a signal.
 	Duration time.Duration
-	// Output is the path of the recording, "-" for standard output; "" (top and agent): none. %p is replaced by the
-	// pid, %t by the time.
+	// Output is the recording's path, "-": standard output, "" (top and agent): none. %p is the first pid, %t the time.
 	Output string
 	// Overwrite does not keep an earlier run's file.
 	Overwrite bool
-	// Rotate is the length of each of several successive recordings, 0: one recording. Keep is how many are kept, 0:
-	// all.
+	// Rotate is the length of successive recordings, 0: there is one. Keep is how many are kept, 0: all.
 	Rotate time.Duration
 	Keep   int
 	// Aggregate keeps sums without times.
 	Aggregate bool
-	// Stats is the path for the counts as JSON; "": none.
+	// Stats is the path of the counts as JSON; "": none.
 	Stats string
 	// Threads is the expression that selects threads, for messages; "": all.
 	Threads string
-	// Selected is set if a rule selected PIDs: those that cannot be opened are counted, and more may come
-	// (Sampler.Select).
+	// Selected: a rule selected PIDs. Those that cannot be opened are counted, and more may come (Sampler.Select).
 	Selected bool
 	// Control runs [control] on standard input.
 	Control bool
 }
 
-// LiveOptions configure the display of [Live].
+// LiveOptions configure [Live].
 type LiveOptions struct {
 	// The first clock.
 	Clock top.Clock
-	// Window is the time that a table covers.
+	// Window is what a table covers.
 	Window time.Duration
-	// Rows is the number of functions in text, and of rows of each kind in JSON; negative: all.
+	// Rows are functions in text, and rows of each kind in JSON; negative: all.
 	Rows int
 	// Once prints one table.
 	Once bool
-	// JSON prints a line for each refresh.
+	// JSON prints a line per refresh.
 	JSON bool
 }
 
@@ -63,7 +60,7 @@ func Attach(o Options) error {
 // Command launches and records a command. The error has its exit status.
 func Command(o Options, args []string) error { return newRecording(o).recordCommand(args) }
 
-// CheckOutput checks that the output can be written.
+// CheckOutput fails if the output cannot be written.
 func CheckOutput(o Options) error { return newRecording(o).setOutput(0) }
 
 func newRecording(o Options) *recording {

@@ -12,12 +12,11 @@ import (
 	"prywalk/internal/sampler"
 )
 
-// progress is a line on stderr, if that is a terminal.
 type progress struct {
 	quit, done chan struct{}
 }
 
-// startProgress shows nothing if a launched command shares the terminal.
+// startProgress shows nothing if a command shares the terminal.
 func startProgress(s *sampler.Sampler, shared bool) *progress {
 	p := &progress{quit: make(chan struct{}), done: make(chan struct{})}
 	if shared || console.IsQuiet() || !console.IsTerminal(os.Stderr) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package recording is a run of prywalk record, top or agent, from processes to file: it opens or launches them,
-// samples, handles signals, shows progress, and writes the recording at checkpoints and at the end.
+// Package recording is a run of prywalk record, top or agent: it opens or launches processes, samples, handles signals,
+// shows progress, and writes the recording at checkpoints and at the end.
 package recording
 
 import (
@@ -33,7 +33,7 @@ type recording struct {
 	opts    sampler.Options
 	options Options
 	pids    []int
-	endless bool // of top or agent: no progress, no examination at the end
+	endless bool // top or agent: no progress, no examination at the end
 
 	images  *code.ImageCache
 	builder *profile.Builder
@@ -43,17 +43,17 @@ type recording struct {
 	signals signalHandler
 
 	stats      runstats.Stats
-	deadlocks  []string         // found at the end, a sentence each
-	goroutines []string         // waiting at the end, a line per Go process
-	refused    map[string]int64 // selected processes that could not be opened, by reason
-	unread     error            // error of the last of them
-	hung       bool             // a read does not return: prywalk must exit
+	deadlocks  []string         // a sentence each
+	goroutines []string         // waiting at the end, a line per process
+	refused    map[string]int64 // selected but not opened, by reason
+	unread     error            // the last error of these
+	hung       bool             // in a read: prywalk must exit
 }
 
-// run calls during with an open output, handled signals, and a sampler of the processes. The context ends with the
-// first ending signal.
+// run calls during with an open output, handled signals, and a sampler of the processes. The first ending signal ends
+// the context.
 func (r *recording) run(during func(context.Context, []*code.Process) error) error {
-	pid := 0 // of %p: the first
+	pid := 0 // of %p
 	if len(r.pids) > 0 {
 		pid = r.pids[0]
 	}
@@ -75,7 +75,6 @@ func (r *recording) run(during func(context.Context, []*code.Process) error) err
 	return during(ctx, procs)
 }
 
-// attach records running processes.
 func (r *recording) attach(ctx context.Context, _ []*code.Process) error {
 	var before, after childrenCPU
 	childrenApart := !r.opts.Children && !r.options.Selected
@@ -102,10 +101,10 @@ func (r *recording) attach(ctx context.Context, _ []*code.Process) error {
 	return err
 }
 
-// openGarbage is GOGC while processes are opened; collections would delay the first stack.
+// openGarbage is GOGC while processes are opened: collections would delay the first stack.
 const openGarbage = 400
 
-// open opens the processes. It fails if one cannot be opened; for processes selected by a rule, if none can.
+// open fails if one process cannot be opened; of those selected by a rule, if none can.
 func (r *recording) open(pids []int) ([]*code.Process, error) {
 	_, _ = procmem.RaiseFileLimit() // else files are opened for each observation
 	if !r.opts.Thrifty {
@@ -173,7 +172,7 @@ func (r *recording) close() {
 	_ = r.images.Close()
 }
 
-// sample runs the sampler. After an error, which is prywalk's own, the samples so far must still be written.
+// sample runs the sampler. After an error, which is prywalk's own, the samples must still be written.
 func (r *recording) sample(ctx context.Context) error {
 	if d := r.options.Duration; d > 0 {
 		var cancel context.CancelFunc
@@ -216,7 +215,7 @@ func (r *recording) sample(ctx context.Context) error {
 	return err
 }
 
-// reportResult reports the result, and why threads could not be sampled. It fails if there are no samples.
+// reportResult fails without samples.
 func (r *recording) reportResult() error {
 	refused := r.refusal()
 	if r.stats.Samples == 0 {
@@ -249,7 +248,7 @@ func (r *recording) ended() bool {
 	return r.signals.command.Load() != nil && blame == 0 && r.options.Threads == ""
 }
 
-// refusal explains refused observations; nil if there were none.
+// refusal explains refused observations; nil: none.
 func (r *recording) refusal() error {
 	failed := r.stats.Failed
 	return process.ExplainFailures(r.pids, process.StopResults{Denied: failed["denied"], Traced: failed["traced"],

@@ -13,16 +13,16 @@ import (
 
 type resolver struct {
 	*symbols.Namer
-	lookedUp atomic.Int64    // number of addresses since begin
-	giveUp   <-chan struct{} // once closed, names are skipped; nil: never
+	lookedUp atomic.Int64    // addresses since begin
+	giveUp   <-chan struct{} // closed: skip names; nil: never
 	skipped  int
 	buf      []symbols.Frame
-	kernel   *symbols.KernelNames // nil: not read yet
+	kernel   *symbols.KernelNames // nil: not read
 }
 
 func newResolver() *resolver { return &resolver{Namer: symbols.NewNamer()} }
 
-// begin begins a write; names not known yet are skipped once giveUp is closed.
+// begin begins a write. Once giveUp is closed, unknown names are skipped.
 func (r *resolver) begin(giveUp <-chan struct{}) {
 	r.lookedUp.Store(0)
 	r.giveUp, r.skipped = giveUp, 0

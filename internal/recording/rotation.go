@@ -19,18 +19,18 @@ import (
 	"prywalk/internal/profile"
 )
 
-// rotation writes a recording as successive files, named and sorted by their begin. Checkpoints write the last one.
+// rotation writes successive files, named by their begin. Checkpoints write the last one.
 type rotation struct {
 	every   time.Duration
 	keep    int
 	dir     string
 	before  string // name before and after the time
 	after   string
-	written int // number of complete files
+	written int // complete files
 	due     atomic.Bool
 }
 
-// stamp is the format of times in names, as of %t; stamped matches it.
+// stamp is the time in names, as %t; stamped matches it.
 const (
 	stamp   = "20060102-150405"
 	stamped = `[0-9]{8}-[0-9]{6}`
@@ -51,8 +51,7 @@ func newRotation(path string, every time.Duration, keep int) *rotation {
 	return r
 }
 
-// path returns an unused path for a file that begins then. If the directory cannot be searched, it is the first path:
-// the write fails with the reason.
+// path returns an unused path. In a directory that cannot be searched it is the first: the write fails with the reason.
 func (r *rotation) path(at time.Time) string {
 	for ; ; at = at.Add(time.Second) {
 		path := filepath.Join(r.dir, r.before+at.Format(stamp)+r.after)
@@ -62,8 +61,8 @@ func (r *rotation) path(at time.Time) string {
 	}
 }
 
-// run asks for a checkpoint when a part is due, until ctx ends. Parts begin at multiples of every, however long the
-// last one took to write; after a write longer than a part, the next one begins late.
+// run asks for a checkpoint when a part is due, until ctx ends. Parts begin at multiples of every, unless a write takes
+// longer than a part.
 func (r *rotation) run(ctx context.Context, ask func()) {
 	every := time.NewTicker(r.every)
 	defer every.Stop()
@@ -78,7 +77,7 @@ func (r *rotation) run(ctx context.Context, ask func()) {
 	}
 }
 
-// prune removes the oldest surplus files, also those of earlier runs.
+// prune removes the oldest surplus files, of earlier runs, too.
 func (r *rotation) prune() {
 	if r.keep <= 0 {
 		return
@@ -102,7 +101,7 @@ func (r *rotation) prune() {
 	}
 }
 
-// rotate completes the file if it is due, begins the next, and reports whether it did.
+// rotate completes a due file, and begins the next.
 func (r *recording) rotate() (done bool) {
 	o := &r.output
 	if o.rotation == nil {
@@ -118,7 +117,7 @@ func (r *recording) rotate() (done bool) {
 			console.Fail("%v; it is tried again at the next checkpoint", err)
 		}
 		o.failed = true
-		o.rotation.due.Store(true) // at the next checkpoint
+		o.rotation.due.Store(true)
 		return true
 	}
 	o.rotation.written++

@@ -23,12 +23,12 @@ import (
 type output struct {
 	path     string    // "-": standard output; "": none
 	rotation *rotation // nil: one file
-	keepOld  bool      // an earlier run's file at path must be kept as path.old
-	failed   bool      // the failure of the last write was reported
+	keepOld  bool      // keep an earlier run's file as path.old
+	failed   bool      // reported
 	disk     onDisk
 }
 
-// checkpoint writes the recording so far, and reports the first failure.
+// checkpoint reports the first failure only.
 func (r *recording) checkpoint(between func()) {
 	if r.output.path == "" {
 		r.names.DropUnused()
@@ -53,7 +53,7 @@ func (r *recording) checkpoint(between func()) {
 	r.names.DropUnused()
 }
 
-// save writes the recording so far, and keeps an earlier run's file.
+// save keeps an earlier run's file.
 func (r *recording) save(whole bool) error {
 	if r.output.keepOld && outfile.Replaceable(r.output.path) {
 		if err := profile.KeepOld(r.output.path); err != nil {
@@ -97,7 +97,7 @@ func (r *recording) write() error {
 	return nil
 }
 
-// saveWithNames writes the whole recording, with progress if that takes long. A signal skips the missing names.
+// saveWithNames shows progress if it takes long. A signal skips missing names.
 func (r *recording) saveWithNames() error {
 	r.names.begin(r.signals.skipNames)
 	whole := r.builder.Sizes().Locations
@@ -116,7 +116,7 @@ func (r *recording) saveWithNames() error {
 	return err
 }
 
-// writeWatched is write, but returns if a read of a file with names hangs.
+// writeWatched returns if a read of a file with names hangs.
 func (r *recording) writeWatched() error {
 	var err error
 	if hung := observe.Watched(func() { err = r.write() }); hung != nil {
@@ -126,10 +126,10 @@ func (r *recording) writeWatched() error {
 	return err
 }
 
-// hungWrite limits the write after a read has hung: the read may hold a lock that the write needs.
+// hungWrite limits the write after a hung read, which may hold a lock.
 const hungWrite = 10 * time.Second
 
-// writeHung writes the recording after a read has hung, and returns the failure in one line.
+// writeHung writes after a read has hung, and returns the failure in one line.
 func (r *recording) writeHung(failure error) error {
 	if errors.Is(failure, sampler.ErrNotBooked) {
 		return failure
@@ -176,7 +176,6 @@ func expandPID(path string, pid int) string {
 	return strings.NewReplacer("%p", strconv.Itoa(pid), "%t", "%t", "%%", "%").Replace(path)
 }
 
-// expand replaces %p by the pid, and %t by the time.
 func expand(path string, pid int) string {
 	return strings.NewReplacer("%p", strconv.Itoa(pid), "%t", time.Now().Format("20060102-150405"), "%%",
 		"%").Replace(path)

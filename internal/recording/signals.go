@@ -19,8 +19,8 @@ import (
 
 var listening atomic.Int32
 
-// ObeyQuit lets SIGQUIT end prywalk without a dump of goroutines, while no recording handles it. An ignored SIGQUIT
-// stays ignored.
+// ObeyQuit lets SIGQUIT end prywalk without a dump of goroutines, while no recording handles it. An ignored one stays
+// ignored.
 func ObeyQuit() {
 	ch := make(chan os.Signal, 1)
 	signal.Notify(ch, unix.SIGQUIT)
@@ -33,15 +33,15 @@ func ObeyQuit() {
 	}()
 }
 
-// sameRequest is the time in which several ending signals count as one: a closed terminal sends two (kernel and shell).
+// Ending signals within sameRequest are one: a closed terminal sends two (kernel and shell).
 const sameRequest = time.Second
 
-// signalHandler is what signals ask of a recording. Its goroutine runs from handle until stop.
+// signalHandler runs a goroutine from handle until stop.
 type signalHandler struct {
-	launches bool                            // the run launches a command; set before handle
+	launches bool                            // set before handle
 	command  atomic.Pointer[launch.Launched] // once it runs
-	pending  atomic.Int32                    // signal to be sent to the command; 0: none
-	sampler  atomic.Pointer[sampler.Sampler] // that writes checkpoints; nil: none are written
+	pending  atomic.Int32                    // for the command; 0: none
+	sampler  atomic.Pointer[sampler.Sampler] // nil: no checkpoints
 
 	endRequested atomic.Bool
 	samplingOver atomic.Bool
@@ -97,10 +97,9 @@ func (h *signalHandler) handle(disk *onDisk) (_ context.Context, stop func()) {
 	}
 }
 
-// messageWait is the time in which a terminal or pipe must take the last message.
+// messageWait limits the last message's write.
 const messageWait = time.Second
 
-// abort says what is on disk, and exits at once.
 func abort(disk *onDisk, code int) {
 	time.AfterFunc(messageWait, func() { os.Exit(code) })
 	closeScreen()
@@ -113,7 +112,7 @@ type endRequests struct {
 	kind map[syscall.Signal]bool
 }
 
-// classify reports whether a signal is the first, repeats one within [sameRequest], or, later, asks to leave at once.
+// classify: the first signal, one that repeats another within [sameRequest], or a later one that asks to leave at once.
 func (w *endRequests) classify(sig syscall.Signal, now time.Time) (first, again, leave bool) {
 	if first = w.at.IsZero(); first {
 		w.at, w.kind = now, map[syscall.Signal]bool{}
@@ -123,18 +122,18 @@ func (w *endRequests) classify(sig syscall.Signal, now time.Time) (first, again,
 	return first, again && !leave, leave
 }
 
-// checkpointNow writes a checkpoint at the next tick, if checkpoints are written.
+// checkpointNow asks for a checkpoint at the next tick, if any are written.
 func (h *signalHandler) checkpointNow() {
 	if s := h.sampler.Load(); s != nil {
 		s.CheckpointNow()
 	}
 }
 
-// interruptWait is the time in which a command may end after an interrupt.
+// interruptWait is a command's time to end after an interrupt.
 const interruptWait = 300 * time.Millisecond
 
 // forward passes a signal to the command. A terminal sends Ctrl-C and Ctrl-\ to the foreground group, which includes
-// the command; other senders to prywalk only. An interrupt without a terminal may be either: it is passed if the
+// the command; other senders to prywalk only. An interrupt outside of the foreground may be either: it is passed if the
 // command still runs after [interruptWait].
 func (h *signalHandler) forward(sig syscall.Signal) {
 	pass := func() {
@@ -152,7 +151,7 @@ func (h *signalHandler) forward(sig syscall.Signal) {
 	}
 }
 
-// passOn sends the pending signal to the command, once. Before the command runs, it stays pending.
+// passOn sends the pending signal once, when the command runs.
 func (h *signalHandler) passOn() {
 	l := h.command.Load()
 	if l == nil {

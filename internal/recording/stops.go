@@ -33,7 +33,7 @@ func ObeyStops() {
 	}()
 }
 
-// stopAs stops prywalk, and the command if the terminal does not: a terminal stops its foreground group.
+// stopAs stops the command, too, if the terminal does not: it stops its foreground group.
 func stopAs(sig syscall.Signal, ch <-chan os.Signal) {
 	l := launched.Load()
 	pass := l != nil && !inForeground()
@@ -50,7 +50,7 @@ func stopAs(sig syscall.Signal, ch <-chan os.Signal) {
 	}
 }
 
-// dropPending drops pending stop signals, which belong to the one obeyed. signal.Stop returns when they are delivered.
+// dropPending drops stop signals that belong to the one obeyed. signal.Stop returns when they are delivered.
 func dropPending(sig syscall.Signal, ch <-chan os.Signal) {
 	all := make(chan os.Signal, 1)
 	signal.Notify(all, sig)

@@ -17,11 +17,10 @@ import (
 )
 
 const (
-	// discoverEvery is the shortest interval between searches for new processes. They take at most one part in
-	// discoverShare of a CPU.
+	// discoverEvery is the shortest interval between searches, which take at most one part in discoverShare of a CPU.
 	discoverEvery = 20 * time.Millisecond
 	discoverShare = 50
-	// thriftyShare divides that part in a thrifty Sampler.
+	// thriftyShare divides that part, if Thrifty.
 	thriftyShare = 4
 	// discoverIdle is the interval while no task is created ([procmem.PIDCounter]).
 	discoverIdle = 500 * time.Millisecond
@@ -29,8 +28,8 @@ const (
 	selectEvery = time.Second
 )
 
-// discover finds children of sampled processes, and processes that the rule selects, until ctx ends. It only reads
-// /proc; the aggregator opens the processes.
+// discover finds children of sampled processes, and those that the rule selects, until ctx ends. It only reads /proc;
+// the aggregator opens the processes.
 func (s *Sampler) discover(ctx context.Context) {
 	known := map[int]uint64{}
 	s.mu.Lock()
@@ -58,7 +57,7 @@ func (s *Sampler) discover(ctx context.Context) {
 			return
 		case <-time.After(max(discoverEvery, share*took)):
 		}
-		// Before the search, as that may miss tasks created meanwhile.
+		// The search may miss tasks created meanwhile.
 		now := procmem.Now()
 		s.unopened.retry(now, known)
 		if s.opts.Children && search.startIfDue(now, err != nil || creations.Advanced()) {
@@ -71,15 +70,14 @@ func (s *Sampler) discover(ctx context.Context) {
 	}
 }
 
-// searches schedules searches of all processes, each of which reads a file per thread.
+// searches schedules searches of all processes, which read a file per thread.
 type searches struct {
-	last    int64 // last search, CLOCK_MONOTONIC ns; 0 if none
-	oneMore bool  // a task was created before it, so that another is due
+	last    int64 // CLOCK_MONOTONIC ns; 0: none
+	oneMore bool  // another is due, as a task was created before it
 }
 
-// startIfDue reports whether a search is due at now, CLOCK_MONOTONIC ns. created is set if a task was created since the
-// last call. Two searches follow then: the children of a parent that ends during a search go to a process that the
-// search may have read already.
+// startIfDue reports a due search. created: a task was created since the last call. Two searches follow then: children
+// of a parent that ends during a search go to a process that may have been read already.
 func (s *searches) startIfDue(now int64, created bool) bool {
 	if !created && !s.oneMore && s.last != 0 && now-s.last < int64(discoverIdle) {
 		return false
@@ -88,14 +86,13 @@ func (s *searches) startIfDue(now int64, created bool) bool {
 	return true
 }
 
-// unopened holds found processes that could not be opened for lack of descriptors. It is safe for concurrent use.
+// unopened holds found processes that could not be opened for lack of descriptors. Safe for concurrent use.
 type unopened struct {
 	mu      sync.Mutex
-	waiting map[int]uint64 // start times by process ID
-	tried   int64          // last retry, CLOCK_MONOTONIC ns
+	waiting map[int]uint64 // starts by PID
+	tried   int64          // CLOCK_MONOTONIC ns
 }
 
-// note records the result of opening a process.
 func (u *unopened) note(f foundProcess, err error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -110,7 +107,7 @@ func (u *unopened) note(f foundProcess, err error) {
 	}
 }
 
-// retry removes the waiting processes from the known ones, so that they are found again.
+// retry lets the waiting processes be found again.
 func (u *unopened) retry(now int64, known map[int]uint64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -175,7 +172,7 @@ func (s *Sampler) selectNew(ctx context.Context, known map[int]uint64) {
 	forgetEnded(known)
 }
 
-// report passes a found process to the aggregator. It returns false if ctx has ended.
+// report passes a process to the aggregator; false: ctx has ended.
 func (s *Sampler) report(ctx context.Context, f foundProcess) bool {
 	select {
 	case s.found <- f:
@@ -185,7 +182,7 @@ func (s *Sampler) report(ctx context.Context, f foundProcess) bool {
 	}
 }
 
-// forgetEnded drops ended processes, as their PIDs may be reused.
+// forgetEnded drops ended processes: PIDs are reused.
 func forgetEnded(known map[int]uint64) {
 	for pid := range known {
 		if unix.Kill(pid, 0) == unix.ESRCH {
@@ -194,7 +191,7 @@ func forgetEnded(known map[int]uint64) {
 	}
 }
 
-// foundProcess is a found process, with its start in clock ticks after boot. A reused PID is another process.
+// foundProcess has its start in clock ticks after boot: a reused PID is another process.
 type foundProcess struct {
 	pid      int
 	parent   int // 0 if unknown
@@ -202,7 +199,7 @@ type foundProcess struct {
 	selected bool // by a rule
 }
 
-// startTime returns a process's start, 0 if there is none.
+// startTime is 0 if the process has ended.
 func startTime(pid int) uint64 {
 	var st procmem.Stat
 	if procmem.ReadStat(pid, &st) != nil {
@@ -211,8 +208,8 @@ func startTime(pid int) uint64 {
 	return st.StartTime
 }
 
-// refused counts selected processes that could not be opened, by reason, on the aggregator's goroutine. Those of
-// [unopened], which may be opened yet, are not counted.
+// refused counts selected processes that could not be opened, without those of [unopened], on the aggregator's
+// goroutine.
 type refused map[refusal.Reason]int64
 
 func (r *refused) note(err error) {
@@ -234,10 +231,10 @@ func (r refused) byReason() (n map[string]int64) {
 	return n
 }
 
-// Refused counts the selected processes that could not be opened, by reason. The caller must be the Watcher.
+// Refused counts selected processes that could not be opened, by reason. The caller must be the Watcher.
 func (s *Sampler) Refused() map[string]int64 { return s.refused.byReason() }
 
-// openFound opens a found process. Failure is no error; without descriptors the process is found again.
+// openFound ignores failures; without descriptors the process is found again.
 func (s *Sampler) openFound(f foundProcess) {
 	target, err := s.images.Open(f.pid)
 	s.unopened.note(f, err)

@@ -27,8 +27,8 @@ type Sampler struct {
 	control    *tracer.Control
 	common     *handover.Common
 	aggregator *aggregator.Aggregator
-	found      chan foundProcess // from the discovery to the aggregator
-	// orphaned is closed if the tracer or the aggregator hangs.
+	found      chan foundProcess // to the aggregator
+	// orphaned is closed if tracer or aggregator hang.
 	orphaned chan struct{}
 
 	unopened unopened
@@ -38,10 +38,10 @@ type Sampler struct {
 	targets map[*code.Process]struct{} // not closed yet
 }
 
-// minArriving is the least capacity of the tracer's queue of processes.
+// minArriving is the least length of the tracer's queue.
 const minArriving = 1024
 
-// New prepares sampling of procs, which the Sampler closes at the end.
+// New prepares sampling of procs, which the Sampler closes.
 func New(o Options, b *profile.Builder, images *code.ImageCache, procs []*code.Process) *Sampler {
 	s := &Sampler{
 		opts: o, builder: b, images: images, control: tracer.NewControl(max(minArriving, len(procs))),
@@ -63,8 +63,8 @@ func New(o Options, b *profile.Builder, images *code.ImageCache, procs []*code.P
 	return s
 }
 
-// add passes a process to the tracer. If the tracer's queue is full, the process is not sampled. child is set if a
-// sampled process has started it. parent is its parent's PID, 0 if unknown.
+// add passes a process to the tracer; it is not sampled if the queue is full. child: its time counts from its start.
+// parent is a PID, 0 if unknown.
 func (s *Sampler) add(target *code.Process, child bool, parent int) {
 	if s.opts.JITFuncs != nil {
 		target.JITFuncs = s.opts.JITFuncs(target.PID)
@@ -93,7 +93,7 @@ func (s *Sampler) closeTarget(target *code.Process) {
 	}
 }
 
-// Close closes all sampled processes.
+// Close closes the processes.
 func (s *Sampler) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,9 +105,9 @@ func (s *Sampler) Close() error {
 	return errors.Join(errs...)
 }
 
-// Run samples until ctx ends or the last process has ended. The Builder then has the whole recording. An error is a
-// failure of the sampler: the Builder then has the samples until then, and no target is left stopped. After [ErrHung] a
-// target may be stopped until this process exits, which it then must.
+// Run samples until ctx ends or the last process has ended. The Builder then has the whole recording; after an error,
+// which is the sampler's own, the samples until then, and no target is left stopped. After [ErrHung] a target may be
+// stopped until this process exits, which it then must.
 func (s *Sampler) Run(ctx context.Context) (runstats.Stats, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -144,7 +144,7 @@ func (s *Sampler) Run(ctx context.Context) (runstats.Stats, error) {
 	return s.stats(producer), s.common.Failure.Get()
 }
 
-// newProducer returns the producer of a run that begins at start, CLOCK_MONOTONIC ns, or boot, clock ticks after boot.
+// newProducer: the run begins at start, CLOCK_MONOTONIC ns, or boot, clock ticks after boot.
 func (s *Sampler) newProducer(start int64, boot uint64) handover.Producer {
 	if s.opts.producer != nil {
 		return s.opts.producer(s.common, s.control.Arriving())
@@ -152,8 +152,8 @@ func (s *Sampler) newProducer(start int64, boot uint64) handover.Producer {
 	return tracer.New(s.opts.tracerOptions(), s.control, s.common, start, boot)
 }
 
-// runAggregator runs the aggregator until the tracer has ended, and opens found processes. After a failure it discards
-// the rest, so that the tracer can end.
+// runAggregator runs until the tracer has ended, and opens found processes. After a failure it discards the rest, so
+// that the tracer can end.
 func (s *Sampler) runAggregator(stop func()) {
 	a, ring := s.aggregator, s.common.Ring
 	defer func() {
@@ -183,7 +183,7 @@ func (s *Sampler) runAggregator(stop func()) {
 	}
 }
 
-// pollTasks observes tasks without threads. It returns the time until the next call.
+// pollTasks returns the time until the next call.
 func (s *Sampler) pollTasks() time.Duration {
 	if s.control.Held() {
 		return watchEvery
@@ -196,7 +196,7 @@ func (s *Sampler) handleWaiting() {
 		select {
 		case b, ok := <-s.common.Ring.Batches():
 			if !ok {
-				return // the calling loop handles the end
+				return // for the calling loop
 			}
 			s.aggregator.Handle(b)
 		default:
@@ -205,7 +205,7 @@ func (s *Sampler) handleWaiting() {
 	}
 }
 
-// discardRest discards batches after a failure of the aggregator; none if the tracer hangs.
+// discardRest follows a failure of the aggregator. If the tracer hangs, nothing comes.
 func (s *Sampler) discardRest() {
 	if isClosed(s.orphaned) {
 		return
@@ -215,18 +215,18 @@ func (s *Sampler) discardRest() {
 	}
 }
 
-// CheckpointNow requests a checkpoint at the next tick.
+// CheckpointNow asks for a checkpoint at the next tick.
 func (s *Sampler) CheckpointNow() { s.control.CheckpointNow() }
 
-// Hold suspends all access to targets until [Sampler.Resume]. Ticks are neither made nor missed. A long Hold is
-// attributed as not observed. It is for measurements of the cost of sampling.
+// Hold suspends all access to targets until [Sampler.Resume], to measure what sampling costs. Ticks are neither made
+// nor missed; a long Hold is attributed as not observed.
 func (s *Sampler) Hold() { s.control.Hold() }
 
 // Resume ends a Hold.
 func (s *Sampler) Resume() { s.control.Resume() }
 
-// Held reports whether a Hold has taken effect: no thread is or will be stopped, except after uninterruptible sleep.
+// Held: a Hold has taken effect, and no thread is or will be stopped, except after uninterruptible sleep.
 func (s *Sampler) Held() bool { return s.control.Held() }
 
-// BootTicks returns the current time in the unit of [Options.Launched].
+// BootTicks is the time now, as [Options.Launched].
 func BootTicks() uint64 { return tracer.BootTicks() }

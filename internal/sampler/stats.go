@@ -31,7 +31,7 @@ func (s *Sampler) stats(producer handover.Producer) (stats runstats.Stats) {
 	return stats
 }
 
-// Suspects returns the IDs of processes with possible deadlocks, at the end of a run.
+// Suspects returns the PIDs with possible deadlocks, at the end of a run.
 func (s *Sampler) Suspects() []int { return s.aggregator.Suspects() }
 
 // Progress is the progress of a run.
@@ -40,24 +40,24 @@ type Progress struct {
 	Stacks, Complete int64
 }
 
-// Progress returns the progress of the run. It is safe for concurrent use.
+// Progress is safe for concurrent use.
 func (s *Sampler) Progress() Progress {
 	p := Progress{Progress: s.control.Progress()}
 	p.Stacks, p.Complete = s.aggregator.Stacks()
 	return p
 }
 
-// Counts holds counts since the start of a run, for a measuring process.
+// Counts are since the start of a run.
 type Counts struct {
 	Ticks       int64 `json:"ticks"`
 	MissedTicks int64 `json:"missed_ticks"`
 	Stops       int64 `json:"frozen"`
-	// Syscalls counts system calls of this process, Copied the bytes read from other processes' memory.
+	// Syscalls are this process's system calls, Copied bytes of other processes' memory.
 	Syscalls int64 `json:"calls"`
 	Copied   int64 `json:"copied"`
 }
 
-// Counts returns the counts. It is safe for concurrent use.
+// Counts is safe for concurrent use.
 func (s *Sampler) Counts() Counts {
 	p := s.control.Progress()
 	return Counts{

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// switches is the number of sleeps, napTime the length of each.
+	// switches is the number of sleeps, napTime their length.
 	switches = 100
 	napTime  = 50 * time.Microsecond
 	// maxSwitch bounds a switch's cost, ns. It is measured if switches may have minShare of the targets' CPU time.
@@ -22,8 +22,8 @@ const (
 )
 
 // measureSwitch sets the cost of a context switch if the targets' runs are short: samples miss the ends of runs, as a
-// sampling timer that is due while interrupts are off fires after the switch. The CPU time of a timed sleep, until the
-// thread runs again, is an upper bound of the cost.
+// sampling timer that is due while interrupts are off fires after the switch. The CPU time of a timed sleep is an upper
+// bound.
 func measureSwitch(cpu *runstats.CPU) {
 	cpu.SwitchCost = maxSwitch
 	if cpu.Unsampled() < minShare {

@@ -14,21 +14,20 @@ import (
 
 // # Hangs
 //
-// A read of target memory or files can block for ever ([observe.Stalls]). If the tracer hangs, a target thread may be
-// stopped, so the recording ends at once; a hanging aggregator ends on request. The recording is kept, and the process
-// must exit soon to release the threads.
+// A read of target memory or files can block for ever ([observe.Stalls]). If the tracer hangs, a target may be stopped,
+// so the recording ends at once; a hanging aggregator ends on request. The recording is kept, and the process must exit
+// soon.
 
-// ErrHung is wrapped by the error of [Sampler.Run] if a read does not return. The Builder then has the recording,
-// unless [ErrNotBooked].
+// ErrHung is wrapped by [Sampler.Run]'s error if a read does not return. The Builder has the recording, unless
+// [ErrNotBooked].
 var ErrHung = observe.ErrHung
 
-// ErrNotBooked means that the hanging part uses the Builder, which then must not be read. The last checkpoint is valid.
+// ErrNotBooked: the hanging part uses the Builder, which then must not be read. The last checkpoint is valid.
 var ErrNotBooked = errors.New("the recording so far could not be taken over; the last checkpoint stands")
 
-// watchEvery is the interval of checks for hangs.
 const watchEvery = 500 * time.Millisecond
 
-// waitFor waits for the tracer and the aggregator. The error names the one that hangs.
+// waitFor waits for tracer and aggregator. The error names the one that hangs.
 func (s *Sampler) waitFor(ctx context.Context, tracerDone, aggregatorDone chan struct{}) error {
 	var stalls observe.Stalls
 	defer stalls.Close()
@@ -53,7 +52,6 @@ func (s *Sampler) waitFor(ctx context.Context, tracerDone, aggregatorDone chan s
 	}
 }
 
-// takeOverFromHung takes the Builder over, and returns the error.
 func (s *Sampler) takeOverFromHung(what string, aggregatorDone chan struct{}) error {
 	close(s.orphaned)
 	s.common.QuotaGate.Open() // the hanging part may have closed it
@@ -72,10 +70,10 @@ func isClosed(c chan struct{}) bool {
 	}
 }
 
-// takeOverFor bounds the aggregator's time for the rest when the tracer hangs.
+// takeOverFor is the aggregator's time for the rest when the tracer hangs.
 const takeOverFor = 5 * time.Second
 
-// takeBuilder waits for the aggregator. If that hangs, it takes the Builder over.
+// takeBuilder takes the Builder over if the aggregator hangs.
 func (s *Sampler) takeBuilder(aggregatorDone chan struct{}) error {
 	select {
 	case <-aggregatorDone:

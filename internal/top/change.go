@@ -11,25 +11,24 @@ import (
 const (
 	recentSlices = 3
 	baseSlices   = 20
-	// leastBase is the least number of slices before the recent ones.
+	// leastBase is the fewest slices before the recent ones.
 	leastBase = 8
-	// leastShare is the least share of a row with a mark.
-	leastShare = 0.01
-	// falseAlarms is the error rate of a refresh.
+	// leastShare is of a row with a mark.
+	leastShare  = 0.01
 	falseAlarms = tabular.FalseAlarms
 )
 
-// Change is the meaning of a mark.
+// Change is a mark's meaning.
 type Change int8
 
-// The changes.
+// The changes of a share.
 const (
 	Steady Change = 0
 	More   Change = 1
 	Less   Change = -1
 )
 
-// shares are the functions' times in a slice, by one clock.
+// shares are a slice's times by function, of one clock.
 type shares struct {
 	clock Clock
 	names int64
@@ -75,10 +74,10 @@ func (s *Store) sharesOf(sl *slice, n *Functions, clock Clock) *shares {
 
 // Changes returns a mark for each row whose self or total share has changed significantly.
 //
-// It is Student's test of the means of the last recentSlices slices and of the baseSlices before, with the spread of
-// the slices (programs have phases), or the counting error if that is larger. A share within the range of the earlier
-// slices is no change. Each row tested has its part of the error rate (Bonferroni), so that a steady load has marks in
-// at most one refresh of twenty; rows below leastShare are not tested.
+// It is Student's test of the means of the last recentSlices slices and the baseSlices before, with the slices' spread
+// (programs have phases), or the counting error if larger. A share within the earlier slices' range is no change. Each
+// tested row has its part of the error rate (Bonferroni): a steady load has marks in at most one refresh of twenty.
+// Rows below leastShare are not tested.
 func (o *Snapshot) Changes(rows []FunctionRow, total bool) []Change {
 	out := make([]Change, len(rows))
 	k := len(o.parts) - recentSlices
@@ -125,8 +124,8 @@ func (o *Snapshot) history(id int32, total bool) []float64 {
 	return h
 }
 
-// changed compares the slices from k on with those before: a difference beyond bound standard errors is a change.
-// counts are the slices' ticks.
+// changed compares slices from k on with those before: beyond bound standard errors is a change. counts are the slices'
+// ticks.
 func changed(h []float64, counts []int64, k int, bound float64) Change {
 	base, recent := h[:k], h[k:]
 	a, b := mean(base), mean(recent)

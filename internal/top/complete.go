@@ -7,7 +7,7 @@ import (
 	"prywalk/internal/view"
 )
 
-// completeCPU divides a scope's CPU time; ok is false without any.
+// completeCPU: ok is false without CPU time.
 func (o *Snapshot) completeCPU(scope Scope) (c namehints.Completeness, ok bool) {
 	for i := range o.Cells {
 		if cell := &o.Cells[i]; cell.v.CPU != 0 && o.in(scope, cell) {
@@ -18,7 +18,7 @@ func (o *Snapshot) completeCPU(scope Scope) (c namehints.Completeness, ok bool) 
 	return c, ok
 }
 
-// completeText is the share with complete stacks, "" without CPU time.
+// completeText is "" without CPU time.
 func (o *Snapshot) completeText(scope Scope) string {
 	c, ok := o.completeCPU(scope)
 	if !ok {
@@ -27,7 +27,7 @@ func (o *Snapshot) completeText(scope Scope) string {
 	return "cpu: " + c.Text("", view.Percent)
 }
 
-// whyIncomplete is the main reason of incomplete stacks and its cure, "" if few are.
+// whyIncomplete is the main reason and its cure, "" if few stacks are incomplete.
 func (o *Snapshot) whyIncomplete(scope Scope) string {
 	c, _ := o.completeCPU(scope)
 	e := c.Ending()

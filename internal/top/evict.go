@@ -9,13 +9,13 @@ import (
 const (
 	// mostCells limits the cells in no slice.
 	mostCells = 1 << 16
-	// earlierName names the thread and function of merged cells.
+	// earlierName is the thread and function of merged cells.
 	earlierName  = "[earlier]"
 	earlierStack = sample.StackID(^uint32(0))
 )
 
-// evict at least halves the cells in no slice, since a program may make threads and stacks without end: it merges
-// cells, first without their thread, then without their stack. Sums stay exact.
+// evict halves the cells in no slice, as threads and stacks may come without end: it merges them, first without thread,
+// then without stack. Sums stay exact.
 func (s *Store) evict() {
 	used := make([]bool, len(s.cells))
 	for i := range s.slices {

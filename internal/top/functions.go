@@ -15,11 +15,11 @@ import (
 // Frame is a function in tables, named as in report.
 type Frame struct {
 	view.Frame
-	// mapping is the name of the mapping's file, ruleFile the source file if idle rules use it.
+	// mapping is the mapping's file; ruleFile the source file, if idle rules use it.
 	mapping, ruleFile string
 }
 
-// Functions numbers the functions of stacks. It is safe for concurrent use.
+// Functions numbers functions. Safe for concurrent use.
 type Functions struct {
 	names *profile.Names
 
@@ -27,7 +27,7 @@ type Functions struct {
 	frames     []Frame
 	support    []bool // of language or system
 	index      map[Frame]int32
-	whole      map[sample.StackID][]int32 // completely named stacks
+	whole      map[sample.StackID][]int32 // all named
 	paths      []string
 	knownPaths map[string]bool
 	buf        []profile.Named
@@ -35,7 +35,7 @@ type Functions struct {
 	renamed    int64
 }
 
-// NewFunctions returns the Functions of a recording.
+// NewFunctions takes the recording's names.
 func NewFunctions(names *profile.Names) *Functions {
 	return &Functions{names: names, index: map[Frame]int32{}, whole: map[sample.StackID][]int32{},
 		knownPaths: map[string]bool{}}
@@ -49,8 +49,8 @@ func (n *Functions) update() {
 	n.changes, n.renamed = changes, renamed
 }
 
-// functionsOf returns the functions of a stack, innermost first; a module in place of those without name yet.
-// Precondition: n.mu is held.
+// functionsOf returns a stack's functions, innermost first; modules in place of missing names. Precondition: n.mu is
+// held.
 func (n *Functions) functionsOf(id sample.StackID) []int32 {
 	if fs, ok := n.whole[id]; ok {
 		return fs
@@ -98,7 +98,7 @@ func (n *Functions) numbers(l *profile.Named, out []int32) []int32 {
 	return out
 }
 
-// pathOf returns and records a module's path, or "".
+// pathOf records the module's path; "": none.
 func (n *Functions) pathOf(m *profile.ModuleInfo) string {
 	if m == nil || m.Path == "" {
 		return ""

@@ -10,21 +10,21 @@ import (
 	"prywalk/internal/printable"
 )
 
-// GroupRow is one thread, or one wait.
+// GroupRow is a thread or a wait.
 type GroupRow struct {
 	V Values
-	// Threads is the number of threads, plus the mean number of tasks at a time.
+	// Threads is the number of threads and the mean number of tasks at a time.
 	Threads      int
-	index        int32 // of the thread or wait
-	mainFunction int32 // the program's function with most time; −1: none
+	index        int32
+	mainFunction int32 // −1: none
 	snapshot     *Snapshot
 	waits        bool
-	tasks        bool // some of its time is of tasks
-	// Idle is the rule by which all of the row's time is idle; "" if some is not, or by different rules.
+	tasks        bool // some time is of tasks
+	// Idle is the rule by which all time of the row is idle; "": none, or several.
 	Idle string
 }
 
-// Name returns the name of the thread or wait.
+// Name is the thread's or the wait's.
 func (r *GroupRow) Name() string {
 	if r.waits {
 		return printable.String(r.snapshot.waits[r.index].name)
@@ -32,7 +32,7 @@ func (r *GroupRow) Name() string {
 	return r.snapshot.threadName(r.index)
 }
 
-// id is the same in later snapshots.
+// id stays in later snapshots.
 func (r *GroupRow) id() int32 {
 	if r.waits {
 		return r.index
@@ -40,7 +40,7 @@ func (r *GroupRow) id() int32 {
 	return r.snapshot.threads[r.index].id
 }
 
-// Where returns the program's function with most time.
+// Where returns the program's function with most time, "" if none.
 func (r *GroupRow) Where() string {
 	if r.mainFunction < 0 {
 		return ""
@@ -48,7 +48,7 @@ func (r *GroupRow) Where() string {
 	return r.snapshot.frames[r.mainFunction].Shown()
 }
 
-// Threads sums a snapshot by thread. The rows are valid until the next call, or until the snapshot's memory is reused.
+// Threads sums by thread. The rows are valid until the next call, or until the snapshot is reused.
 func (o *Snapshot) Threads(scope Scope, c Clock) []GroupRow {
 	return o.groups(scope, c, false, len(o.threads), func(c *Cell) int32 { return c.thread }, func(a, b int32) int {
 		x, y := &o.threads[a], &o.threads[b]
@@ -56,14 +56,14 @@ func (o *Snapshot) Threads(scope Scope, c Clock) []GroupRow {
 	})
 }
 
-// Waits sums a snapshot by wait. The rows are valid as those of [Snapshot.Threads].
+// Waits sums by wait. The rows are valid as those of [Snapshot.Threads].
 func (o *Snapshot) Waits(scope Scope, c Clock) []GroupRow {
 	return o.groups(scope, c, true, len(o.waits), func(c *Cell) int32 { return c.wait }, func(a, b int32) int {
 		return cmp.Compare(o.waits[a].name, o.waits[b].name)
 	})
 }
 
-// groups sums by key, and finds each group's main function. Idle groups are last; equal compares groups of equal time.
+// groups sums by key. Idle groups are last; equal compares groups of equal time.
 func (o *Snapshot) groups(scope Scope, clock Clock, waits bool, n int, key func(*Cell) int32,
 	equal func(a, b int32) int) []GroupRow {
 	order, ends := o.byGroup(scope, n, key)
@@ -91,7 +91,7 @@ func (o *Snapshot) groups(scope Scope, clock Clock, waits bool, n int, key func(
 			if len(c.stack) > 0 {
 				v := c.v.Of(clock)
 				if v == 0 {
-					v = c.v.Wall / 1e3 // low weight, as a fallback
+					v = c.v.Wall / 1e3 // a fallback of low weight
 				}
 				f := o.programFunction(c.stack)
 				t.touched = append(t.touched, f)
@@ -152,7 +152,7 @@ func (o *Snapshot) programFunction(stack []int32) int32 {
 	return stack[0]
 }
 
-// heaviest returns the function with the largest sum, and clears the sums.
+// heaviest clears the sums.
 func (o *Snapshot) heaviest(touched []int32, sums []int64) (best int32) {
 	best, most := int32(-1), int64(-1)
 	for _, f := range touched {

@@ -10,16 +10,16 @@ import (
 	"prywalk/internal/tabular"
 )
 
-// State is the state of the sampling.
+// State is the sampling's state.
 type State struct {
 	Target  string // such as "redis-server (pid 4711)"
 	Threads int
-	// Complete is the share of complete stacks, negative if unknown.
+	// Complete is the share of complete stacks, negative: unknown.
 	Complete float64
-	// Trouble is the reason why threads cannot be observed, or "".
+	// Trouble is why threads cannot be observed, or "".
 	Trouble    string
 	Goroutines []Goroutines
-	// Ended is set if no process is left.
+	// Ended: no process is left.
 	Ended bool
 }
 
@@ -53,7 +53,7 @@ func clockTime(d time.Duration) string {
 	return fmt.Sprintf("%d:%02d", s/60, s%60)
 }
 
-// headLines returns the two lines above each table: target and window, and the clocks.
+// headLines are target and window, and the clocks.
 func (o *Snapshot) headLines(s Screen, st *State, scope Scope) []string {
 	v := o.Total(scope)
 	first := []string{printable.String(st.Target), o.window()}

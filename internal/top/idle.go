@@ -10,7 +10,7 @@ import (
 	"prywalk/internal/waits"
 )
 
-// idleRule returns the rule by which all of the cells' time is idle, or "". No cell is without time (addCell).
+// idleRule returns the rule by which all time of the cells is idle, or "". No cell is without time (addCell).
 func (o *Snapshot) idleRule(cells []int32) (rule string) {
 	for _, i := range cells {
 		of := o.ruleOf(&o.Cells[i])
@@ -27,7 +27,7 @@ type idleKey struct {
 	stack *int32 // first function; nil: none
 }
 
-// ruleOf returns the rule by which a cell is idle, or "".
+// ruleOf returns "" for a cell that is not idle.
 func (o *Snapshot) ruleOf(c *Cell) string {
 	k := idleKey{wait: c.wait}
 	if len(c.stack) > 0 {
@@ -52,7 +52,7 @@ func (o *Snapshot) ruleOf(c *Cell) string {
 	return rule
 }
 
-// fitName returns a name and a mark in a number of columns. The mark stays whole if there is room.
+// fitName fits name and mark in columns; the mark stays whole if there is room.
 func fitName(name, mark string, columns int) string {
 	left := columns - tabular.PrintedWidth(mark)
 	if left < min(tabular.PrintedWidth(name), leastBeforeMark) {
@@ -61,10 +61,10 @@ func fitName(name, mark string, columns int) string {
 	return tabular.ShortModule(name, left) + mark
 }
 
-// leastBeforeMark is the least number of columns before a whole mark.
+// leastBeforeMark is in columns.
 const leastBeforeMark = 16
 
-// mark returns the text of the row's idle rule, to follow its name, or "".
+// mark follows the name; "": not idle.
 func (r *GroupRow) mark() string {
 	if r.Idle == "" {
 		return ""

@@ -40,7 +40,7 @@ func (m *Model) handleKey(k tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// escTwice is the key of two escapes read at once.
+// escTwice is two escapes read at once.
 const escTwice = "alt+esc"
 
 func (m *Model) edit(k tea.KeyPressMsg) {
@@ -148,8 +148,8 @@ func (m *Model) showView(name string) {
 	m.cursor, m.top, m.stacks, m.follow = 0, 0, false, -1
 }
 
-// openRow opens the selected row: its functions, or a function's stacks. Precondition: the table was drawn since the
-// last message, as Bubble Tea does.
+// openRow opens the selected row: its functions, or a function's stacks. Precondition: drawn since the last message, as
+// Bubble Tea does.
 func (m *Model) openRow() {
 	if m.stacks || m.cursor >= len(m.page.ids) {
 		return
@@ -170,7 +170,7 @@ func (m *Model) openRow() {
 	m.cursor, m.top, m.follow = 0, 0, -1
 }
 
-// goBack returns to the previous view, or clears the filter.
+// goBack returns to the last view, or clears the filter.
 func (m *Model) goBack() {
 	n := len(m.history)
 	if n == 0 {

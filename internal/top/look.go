@@ -20,7 +20,7 @@ const (
 
 var marks = map[Change]string{Steady: " ", More: "▲", Less: "▼"}
 
-// Screen is the format of tables.
+// Screen is a table's format.
 type Screen struct {
 	// In columns and lines; 0: unlimited.
 	Width, Height int
@@ -56,17 +56,17 @@ func (s Screen) joined(sep string, parts ...string) string {
 	return s.cut(line)
 }
 
-// Least widths of columns: columns do not move.
+// Least columns: they do not move.
 const (
 	shareWidth = 6
 	valueWidth = 7
-	// valuesFrom is the least width of a screen with times beside shares.
+	// valuesFrom is a screen's least width with times beside shares.
 	valuesFrom = 56
 )
 
 type width struct{ name, module int }
 
-// widthOf measures all rows, so that columns do not move while scrolling.
+// widthOf measures all rows, so that scrolling moves no columns.
 func widthOf(rows []FunctionRow) width {
 	w := width{len("function (blocked)"), 0}
 	for i := range rows {
@@ -76,7 +76,7 @@ func widthOf(rows []FunctionRow) width {
 	return w
 }
 
-// functionLines formats functions and heads; changes may be nil.
+// functionLines takes nil changes as none.
 func (s Screen) functionLines(
 	rows []FunctionRow, changes []Change, c Clock, prec tabular.Precision, w width,
 ) (head string, lines []string) {

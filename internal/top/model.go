@@ -20,14 +20,13 @@ const (
 
 var viewNames = [views]string{"functions", "threads", "waits"}
 
-// windows are the selectable windows; 0: all.
+// windows can be selected; 0: all.
 var windows = []time.Duration{2 * time.Second, 10 * time.Second, keepFor, 0}
 
-// Source provides the data of a display. Its methods are called by one goroutine at a time.
+// Source provides a display's data, to one goroutine at a time.
 type Source interface {
-	// Snapshot returns the last window. It reuses the memory of used if not nil.
+	// Snapshot returns the last window, in the memory of used if not nil.
 	Snapshot(window time.Duration, c Clock, used *Snapshot) *Snapshot
-	// State returns the state of the sampling.
 	State() State
 	Write(text string) (string, error)
 	// Suspend stops this process, as Ctrl-Z does.
@@ -41,10 +40,10 @@ type Options struct {
 	Clock  Clock
 }
 
-// Refreshed is the message that new data exists.
+// Refreshed is the message that there is new data.
 type Refreshed struct{}
 
-// Model is the display, a model of Bubble Tea.
+// Model is the display, for Bubble Tea.
 type Model struct {
 	source Source
 	screen Screen
@@ -66,9 +65,9 @@ type Model struct {
 	message string
 	help    bool
 
-	cursor, top int   // selected and first visible row
-	follow      int32 // id of the selected row, to follow when rows move; negative: the position stays
-	stacks      bool  // shows the stacks of function
+	cursor, top int   // selected and first row
+	follow      int32 // the selected row's id, if it moves; negative: the position stays
+	stacks      bool  // of function
 	function    int32
 	history     []position
 	page        page
@@ -83,7 +82,7 @@ type position struct {
 	function    int32
 }
 
-// NewModel returns a display.
+// NewModel takes its first snapshot.
 func NewModel(src Source, o Options) *Model {
 	m := &Model{source: src, screen: Screen{Width: 80, Height: 24, Color: o.Color}, clock: o.Clock, order: BySelf,
 		scope: Everything, function: -1, follow: -1}
@@ -112,7 +111,7 @@ func (m *Model) refresh() {
 	m.snap = m.source.Snapshot(windows[m.window], m.clock, m.snap)
 }
 
-// retake takes a snapshot after a change of window or clock, unless paused.
+// retake follows a change of window or clock.
 func (m *Model) retake() {
 	if !m.paused {
 		m.snap = m.source.Snapshot(windows[m.window], m.clock, m.snap)

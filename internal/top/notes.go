@@ -11,17 +11,17 @@ import (
 	"prywalk/internal/tabular"
 )
 
-// Goroutines are the waiting goroutines of a process, which no row shows.
+// Goroutines are a process's waiting ones, which no row shows.
 type Goroutines struct {
 	PID int `json:"pid"`
 	*code.WaitingGoroutines
 	Text string `json:"-"`
 }
 
-// largeRow: rows of at least 1/largeRow of the table's time get a note if they have no name.
+// largeRow: rows from 1/largeRow of the time get a note if they have no name.
 const largeRow = 20
 
-// nameNotes returns the ways to name unnamed functions; none while names are pending.
+// nameNotes tells how to get names; nothing while names are pending.
 func (o *Snapshot) nameNotes(c Clock) []string {
 	if o.Waiting > 0 {
 		return nil
@@ -73,7 +73,6 @@ func (o *Snapshot) notes(st *State, c Clock) (notes []string) {
 // mostOfScreen: notes take at most 1/mostOfScreen of the lines.
 const mostOfScreen = 4
 
-// noteLines returns the notes, cut to the lines available.
 func (m *Model) noteLines() []string {
 	var lines []string
 	for _, n := range m.snap.notes(&m.state, m.clock) {

@@ -17,7 +17,7 @@ type page struct {
 	visibleRows int
 }
 
-// linesAround is the number of lines besides rows: two above, the heads, two below.
+// linesAround are two above the rows, the heads, two below.
 const linesAround = 5
 
 // Text returns the whole screen.
@@ -88,7 +88,7 @@ func (m *Model) tableLines() []string {
 	return append(lines, m.status(rows), s.paint(dim, s.joined("  ", shortHelp...)))
 }
 
-// selected marks a row; without colours by ">".
+// selected marks a row; ">" without colours.
 func (s Screen) selected(row string) string {
 	if s.Width > 0 {
 		row = tabular.Pad(row, s.Width)
@@ -119,8 +119,7 @@ func (m *Model) nothing() string {
 	return "no " + string(m.clock) + " time in this window; c shows another clock"
 }
 
-// shownClock returns the clock of the table: instead of CPU time, wall time for waits and for a scope without CPU
-// time.
+// shownClock is wall time for waits, and for a scope without CPU time, in place of CPU time.
 func (m *Model) shownClock() Clock {
 	waits := m.view == waitsView || m.scope.Wait >= 0
 	if m.clock == CPU && (waits || m.scope != Everything && m.snap.Total(m.scope).CPU == 0) {
@@ -129,7 +128,7 @@ func (m *Model) shownClock() Clock {
 	return m.clock
 }
 
-// rows sums the shown table; draw formats some of its rows.
+// rows sums the shown table; draw formats a part.
 func (m *Model) rows() (n int, draw func(from, to int) (head string, lines []string)) {
 	o, s, clock := m.snap, m.screen, m.shownClock()
 	prec := o.precision(m.scope, clock)

@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/printable"
 )
 
-// Cell is the time of a thread in one stack and state.
+// Cell is a thread's time in one stack and state.
 type Cell struct {
 	stack  []int32
 	thread int32
@@ -19,7 +19,7 @@ type Cell struct {
 
 // Snapshot is an immutable window at one time.
 type Snapshot struct {
-	// At is the window's end, Since the time sampled so far.
+	// At is its end, Since the time sampled so far.
 	At            time.Time
 	Length, Since time.Duration
 	Cells         []Cell
@@ -29,16 +29,16 @@ type Snapshot struct {
 	waits         []wait
 	paths         []string
 	parts         []*shares // of the last slices, oldest first
-	// Waiting is the number of addresses without a name yet.
+	// Waiting are addresses without a name yet.
 	Waiting int
-	// Whole is set if the window is the whole recording.
+	// Whole: the window is the whole recording.
 	Whole     bool
 	scratch   scratch
 	idleRules map[idleKey]string
 }
 
-// Snapshot returns the last window, of at least the given length if there is as much; 0: all. Changes are by clock. It
-// reuses the memory of used, which may be nil.
+// Snapshot returns a window of at least this length, if there is as much; 0: all. Changes are by clock. It reuses the
+// memory of used, which may be nil.
 func (s *Store) Snapshot(n *Functions, window time.Duration, clock Clock, used *Snapshot) *Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,7 +81,7 @@ func (s *Store) sum(out *Snapshot, n *Functions, window time.Duration) {
 		for _, d := range s.slices[i].deltas {
 			v := &s.sums[d.cell]
 			if *v == (Values{}) {
-				s.summed = append(s.summed, d.cell) // twice, if its sum was 0 in between
+				s.summed = append(s.summed, d.cell) // twice, if the sum was 0 between
 			}
 			v.add(d.v)
 		}
@@ -94,7 +94,7 @@ func (s *Store) sum(out *Snapshot, n *Functions, window time.Duration) {
 	}
 }
 
-// addCell adds a cell with time. Values are negative if open intervals ended with less.
+// addCell drops a cell without time. Values are negative if open intervals ended with less.
 func (o *Snapshot) addCell(n *Functions, k cellKey, v Values) {
 	v = Values{max(v.Samples, 0), max(v.Wall, 0), max(v.RunQueue, 0), max(v.CPU, 0)}
 	if v != (Values{}) {

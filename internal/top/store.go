@@ -15,16 +15,15 @@ import (
 )
 
 const (
-	// keepFor is the age of kept slices: the longest limited window.
+	// keepFor is the age of slices: the longest limited window.
 	keepFor = 60 * time.Second
-	// leastSlices are kept at any age, for changes.
+	// leastSlices stay, for changes.
 	leastSlices = recentSlices + baseSlices
 )
 
-// thread is a thread; tid 0: of no single one. Tasks of the same first function are one thread: task is their kind,
-// name the function.
+// thread: tid 0 is no single one. Tasks of one first function are one thread: task is their kind, name the function.
 type thread struct {
-	id               int32 // not used again, unlike its index, which an eviction changes
+	id               int32 // given once; an eviction changes the index
 	pid, tid         int
 	comm, name, task string
 }
@@ -37,11 +36,10 @@ type lastCell struct {
 	cell        int32
 }
 
-// wait is what threads wait for, or their state.
+// wait may be a state.
 type wait struct {
 	name string // as in report --by wait
-	// kind is [waits.None] for a state. It cannot be derived from the name, since [waits.Shown] begins a semaphore's
-	// with its type.
+	// kind is [waits.None] for a state. [waits.Shown] begins a semaphore's name with its type.
 	kind waits.Kind
 }
 
@@ -58,7 +56,7 @@ func (t *thread) key() threadKey {
 	return k
 }
 
-// cellKey identifies a cell. Threads and waits are indices.
+// cellKey has indices of threads and waits.
 type cellKey struct {
 	stack        sample.StackID
 	thread, wait int32
@@ -86,29 +84,28 @@ type Store struct {
 	mu            sync.Mutex
 	cells         []cell
 	index         map[cellKey]int32
-	threads       []thread // shared with snapshots if threadsShared
-	threadsShared bool     // then immutable
-	threadIDs     int32    // number of ids given
+	threads       []thread // shared with snapshots: immutable, if threadsShared
+	threadsShared bool
+	threadIDs     int32 // given
 	lasts         []lastCell
 	byTID         map[threadKey]int32
 	waits         []wait // shared with snapshots
 	byWait        map[string]int32
 
 	touched    []int32
-	open       []delta // open intervals at the last refresh
+	open       []delta // at the last refresh
 	slices     []slice
 	freeDeltas [][]delta
-	sums       []Values // by cell, in a snapshot's window
+	sums       []Values // by cell, in a window
 	summed     []int32
 	begin      int64
 	maxCells   int
-	keptCells  int // number of cells after the last eviction
+	keptCells  int // after the last eviction
 
-	refreshed func() // called after each refresh, or nil
+	refreshed func() // may be nil
 }
 
-// NewStore returns a Store of a recording that begins then. refreshed, if not nil, is called after each refresh, and
-// must not block.
+// NewStore begins then. refreshed, if not nil, is called after each refresh, and must not block.
 func NewStore(begin time.Time, refreshed func()) *Store {
 	return &Store{
 		index: map[cellKey]int32{}, byTID: map[threadKey]int32{}, byWait: map[string]int32{},
@@ -181,14 +178,13 @@ func (s *Store) newThreadID() int32 {
 	return s.threadIDs
 }
 
-// ownThreads copies the threads if snapshots share them.
 func (s *Store) ownThreads() {
 	if s.threadsShared {
 		s.threads, s.threadsShared = slices.Clone(s.threads), false
 	}
 }
 
-// wait returns the number of a thread's wait or state, named as in report --by wait.
+// wait names waits as report --by wait.
 func (s *Store) wait(iv *profile.Interval) int32 {
 	name := iv.Wait
 	kind, _, _ := strings.Cut(iv.WaitsFor, " ")
@@ -250,7 +246,7 @@ func (s *Store) refresh(at int64, open iter.Seq[profile.Interval]) {
 	s.dropOld()
 }
 
-// newDeltas returns an empty list for n deltas, a dropped slice's if its size fits.
+// newDeltas returns an empty list for n, a dropped slice's if that fits.
 func (s *Store) newDeltas(n int) []delta {
 	for len(s.freeDeltas) > 0 {
 		list := s.freeDeltas[len(s.freeDeltas)-1]

@@ -12,7 +12,7 @@ import (
 
 // Scope selects cells of a snapshot.
 type Scope struct {
-	// Thread is a thread's id, Wait the index of a wait; negative: all.
+	// Thread is a thread's id, Wait a wait's index; negative: all.
 	Thread, Wait int32
 }
 
@@ -23,7 +23,7 @@ func (o *Snapshot) in(s Scope, c *Cell) bool {
 	return (s.Thread < 0 || o.threads[c.thread].id == s.Thread) && (s.Wait < 0 || c.wait == s.Wait)
 }
 
-// FunctionRow is the values of a function: its own, and with its callees.
+// FunctionRow has a function's own time, and that with its callees.
 type FunctionRow struct {
 	Frame
 	Self, Total Values
@@ -47,7 +47,7 @@ func zeroed[T any](s []T, n int) []T {
 	return s
 }
 
-// Functions sums a snapshot by function. In Total a function counts once per stack.
+// Functions sums by function. In Total a function counts once per stack.
 func (o *Snapshot) Functions(scope Scope) []FunctionRow {
 	rows := make([]FunctionRow, 0, 64)
 	o.scratch.at, o.scratch.seen = zeroed(o.scratch.at, len(o.frames)), zeroed(o.scratch.seen, len(o.frames))
@@ -78,7 +78,7 @@ func (o *Snapshot) Functions(scope Scope) []FunctionRow {
 	return rows
 }
 
-// Order is what a table is sorted by.
+// Order is of a table.
 type Order string
 
 // The orders.
@@ -88,8 +88,8 @@ const (
 	ByName  Order = "name"
 )
 
-// SortFunctions sorts by a clock, descending; of equal rows, the program's functions precede those of language and
-// system, inner ones outer ones.
+// SortFunctions sorts descending; of equal rows, the program's functions precede those of language and system, inner
+// ones outer ones.
 func SortFunctions(rows []FunctionRow, c Clock, by Order) {
 	support := func(r *FunctionRow) int {
 		if r.support {
@@ -126,7 +126,7 @@ type StackRow struct {
 	Frames  []int32
 }
 
-// StacksOf returns the scope's stacks that contain a function (negative: all), the largest first.
+// StacksOf returns the stacks that contain a function (negative: all), the largest first.
 func (o *Snapshot) StacksOf(scope Scope, function int32, clock Clock) []StackRow {
 	var rows []StackRow
 	at := map[string]int{}

@@ -5,7 +5,7 @@ package top
 // Values are ticks, and the clocks in ns.
 type Values struct{ Samples, Wall, RunQueue, CPU int64 }
 
-// Blocked is the time in which threads neither ran nor waited in the run queue.
+// Blocked is neither on a CPU nor in the run queue.
 func (v Values) Blocked() int64 { return max(0, v.Wall-v.RunQueue-v.CPU) }
 
 func (v *Values) add(o Values) {
@@ -29,7 +29,7 @@ const (
 // Clocks returns all clocks.
 func Clocks() []Clock { return []Clock{CPU, RunQueue, Blocked, Wall} }
 
-// Of returns the time by a clock.
+// Of is the time by a clock.
 func (v Values) Of(c Clock) int64 {
 	switch c {
 	case RunQueue:
