@@ -17,12 +17,12 @@ type Common struct {
 	Garbage   *selfruntime.Collector
 	Failure   *selfruntime.Failure
 	QuotaGate CPUQuotaGate
-	// UndiscoveredLackRoots is set if kernel samples of undiscovered processes lack the outer ends of stacks. The
-	// aggregator sets it, the producer reads it.
+	// UndiscoveredLackRoots: kernel samples of undiscovered processes lack the outer ends of stacks. The aggregator
+	// sets it.
 	UndiscoveredLackRoots atomic.Bool
 }
 
-// NewCommon returns the state of a new recording.
+// NewCommon returns a recording's state.
 func NewCommon() *Common {
 	return &Common{
 		Ring: NewRing(), Requests: &Requests{}, Pool: observe.NewPool(ringSize), Garbage: selfruntime.NewCollector(),

@@ -11,22 +11,22 @@ import (
 // Kind is the kind of an event.
 type Kind uint8
 
-// The kinds.
+// The kinds of events.
 const (
 	Sampled           Kind = iota // a raw sample
-	Unchanged                     // the thread is unchanged until now (at checkpoints)
-	ThreadEnded                   // the thread or the recording ends
-	EndedSoFar                    // CPU time of ended threads so far ([attribute.ProcessEnd])
-	ProcessEnded                  // the process or the recording ends
-	ProcessBegan                  // a process is sampled from now on
-	MaybeExec                     // the name of the first thread has changed
-	CheckpointAsked               // write a checkpoint of all before this event
-	RefreshAsked                  // refresh the sinks with all before this event
-	NotObserved                   // no thread was observed from At on, for Length
+	Unchanged                     // until now (at checkpoints)
+	ThreadEnded                   // or the recording ends
+	EndedSoFar                    // of ended threads so far ([attribute.ProcessEnd])
+	ProcessEnded                  // or the recording ends
+	ProcessBegan                  // it is sampled from now on
+	MaybeExec                     // the first thread's name has changed
+	CheckpointAsked               // of all before this event
+	RefreshAsked                  // the sinks, with all before this event
+	NotObserved                   // no thread was, from At on, for Length
 	SampledUnassigned             // a kernel sample of an ended or undiscovered thread
 	ChildSampled                  // a kernel sample of an undiscovered child, or a mark (package tracer)
 	ChildTime                     // CPU time of an undiscovered child in one program
-	ThreadStarted                 // the time of a thread begins, before its first sample
+	ThreadStarted                 // its time begins, before its first sample
 	Resumed                       // the machine was suspended for Length until At
 )
 
@@ -36,17 +36,16 @@ type Event struct {
 	Thread          *Thread
 	Proc            *Process
 	RawSample       *observe.RawSample
-	Program         *Program         // program of a sampled process, if not that of Proc
-	UnchangedBefore sample.Unchanged // unchanged ticks before this event
+	Program         *Program         // if not that of Proc
+	UnchangedBefore sample.Unchanged // ticks before this event
 	At              int64            // CLOCK_MONOTONIC, ns
 	Reading         sample.Reading   // for ThreadStarted
-	// WalkAtOnce is set if a Sampled event is to be walked at once: the next sample needs the hints, or the walk needs
-	// memory that may soon be gone.
+	// WalkAtOnce: the next sample needs the hints of a Sampled event, or its walk needs memory that may soon be gone.
 	WalkAtOnce bool
-	// Length is a time in ns: for a sample, that for which it stands.
+	// Length is in ns: for a sample, the time for which it stands.
 	Length int64
 	Found  attribute.Found // for ChildSampled without a raw sample
-	// For ChildTime, Exact is set if the time is complete, and Last at the child's last event.
+	// For ChildTime: the time is complete; it is the child's last event.
 	Exact, Last bool
 	ThreadEnd   *ThreadEnd            // for ThreadEnded
 	ProcessEnd  *attribute.ProcessEnd // for ProcessEnded

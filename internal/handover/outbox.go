@@ -2,24 +2,24 @@
 
 package handover
 
-// Waking the aggregator for a few samples costs more than walking them. So events are handed over in batches: after
-// handOverSamples samples, or handOverAfter ns. Events that are soon out of date go at once: a thread or process has
-// begun or ended, a stack is unexpected ([observe.RawSample.OutlineFailed]), or the process generates code. Events of a
-// new thread of a run-time system wait for up to handOverListed ns, as its list of threads is read at most every 15 ms.
+// Waking the aggregator for a few samples costs more than walking them, so they are handed over in batches: after
+// handOverSamples, or handOverAfter ns. What is soon out of date goes at once: a thread or process has begun or ended,
+// a stack is unexpected ([observe.RawSample.OutlineFailed]), the process generates code. A run-time system's new thread
+// waits for up to handOverListed ns, as the list of threads is read at most every 15 ms.
 const (
 	handOverAfter   = 100e6
 	handOverListed  = 20e6
 	handOverSamples = 32
 )
 
-// Outbox holds a producer's events until they are handed over. Only the producer uses it.
+// Outbox holds a producer's events. Only the producer uses it.
 type Outbox struct {
 	ring   *Ring
 	events Batch
 	last   int64 // tick of the last handover, CLOCK_MONOTONIC ns
 }
 
-// NewOutbox returns an empty outbox for a ring.
+// NewOutbox returns an empty one.
 func NewOutbox(r *Ring) Outbox { return Outbox{ring: r, events: r.Get()} }
 
 // Len returns the number of held events.
@@ -50,13 +50,13 @@ func (o *Outbox) Due(now int64) bool {
 	return raws >= handOverSamples || now-o.last >= after
 }
 
-// isNew reports whether a thread has just begun, and may end before its name is known.
+// isNew: it has just begun, and may end before its name is known.
 func isNew(t *Thread, now int64) bool {
 	return now-t.Found < NameEvery && !t.Named.Load()
 }
 
-// HandOver hands the events to the aggregator if there is room: a producer must not wait while a thread is stopped.
-// tick is the time of the present tick, CLOCK_MONOTONIC ns. Sending may make the goroutine yield; see ptrace.Pin.
+// HandOver hands the events over if there is room: a producer must not wait while a thread is stopped. tick is the
+// present one, CLOCK_MONOTONIC ns. Sending may make the goroutine yield; see ptrace.Pin.
 func (o *Outbox) HandOver(tick int64) {
 	if len(o.events) > 0 && o.ring.Room() {
 		o.ring.Send(o.events)
@@ -65,7 +65,7 @@ func (o *Outbox) HandOver(tick int64) {
 	}
 }
 
-// Flush hands over the last events by send, which waits for room.
+// Flush hands over the last events by send, which may wait.
 func (o *Outbox) Flush(send func(Batch)) {
 	if len(o.events) > 0 {
 		send(o.events)

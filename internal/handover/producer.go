@@ -19,8 +19,8 @@ import (
 //
 // Package tracer is the producer of all recordings; internal/sampler/toyengine_test.go has a toy.
 type Producer interface {
-	// Run observes until ctx ends or nothing is left to observe, and closes the ring. After a failure it calls stop.
+	// Run observes until ctx ends or nothing is left, and closes the ring. After a failure it calls stop.
 	Run(ctx context.Context, stop func())
-	// Stats adds the producer's figures. It is called once, after Run or while Run hangs.
+	// Stats adds the producer's counts. It is called once, after Run or while Run hangs.
 	Stats(*runstats.Stats)
 }

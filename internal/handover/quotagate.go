@@ -4,11 +4,11 @@ package handover
 
 import "sync/atomic"
 
-// CPUQuotaGate reserves the rest of a CPU quota for the producer while a stop is pending: while it is closed, the
-// aggregator begins no event. The zero value is open.
+// CPUQuotaGate reserves the rest of a CPU quota for the producer while a stop is pending: while closed, the aggregator
+// begins no event. The zero value is open.
 type CPUQuotaGate struct{ opened atomic.Pointer[chan struct{}] }
 
-// Close makes the aggregator wait before its next event. Only the producer calls it.
+// Close is the producer's.
 func (c *CPUQuotaGate) Close() {
 	if c.opened.Load() == nil {
 		opened := make(chan struct{})
@@ -16,14 +16,14 @@ func (c *CPUQuotaGate) Close() {
 	}
 }
 
-// Open lets the aggregator continue. It is safe for concurrent use.
+// Open is safe for concurrent use.
 func (c *CPUQuotaGate) Open() {
 	if opened := c.opened.Swap(nil); opened != nil {
 		close(*opened)
 	}
 }
 
-// Wait waits until the gate is open. Only the aggregator calls it.
+// Wait waits until it is open. It is the aggregator's.
 func (c *CPUQuotaGate) Wait() {
 	for opened := c.opened.Load(); opened != nil; opened = c.opened.Load() {
 		<-*opened

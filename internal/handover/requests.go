@@ -4,15 +4,15 @@ package handover
 
 import "sync/atomic"
 
-// Requests are the producer's requests to the aggregator. They show the producer which are open.
+// Requests are the producer's to the aggregator, and show it which are open.
 type Requests struct {
 	Checkpoint, Refresh Request
 }
 
-// Request is the state of one kind of request.
+// Request is one kind's state.
 type Request struct {
 	open atomic.Bool  // requested and not done
-	took atomic.Int64 // duration of the last one, ns
+	took atomic.Int64 // the last one's, ns
 }
 
 // Ask opens the request.
@@ -21,10 +21,10 @@ func (r *Request) Ask() { r.open.Store(true) }
 // Open reports whether the request is open.
 func (r *Request) Open() bool { return r.open.Load() }
 
-// Took returns the duration of the last one, in ns.
+// Took is the last one's duration, ns.
 func (r *Request) Took() int64 { return r.took.Load() }
 
-// Done records the duration in ns. again keeps the request open: it was repeated meanwhile.
+// Done notes the duration, ns. again: it was repeated meanwhile, and stays open.
 func (r *Request) Done(ns int64, again bool) {
 	r.took.Store(ns)
 	r.open.Store(again)

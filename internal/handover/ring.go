@@ -2,13 +2,13 @@
 
 package handover
 
-// ringSize is the number of batches that the aggregator may lag.
+// ringSize is how many batches the aggregator may lag.
 const ringSize = 1024
 
-// Batch is events that are handed over together.
+// Batch is handed over as a whole.
 type Batch []Event
 
-// Ring passes batches from the producer to the aggregator and back: none is allocated in the steady state.
+// Ring passes batches to the aggregator and back: in the steady state none is allocated.
 type Ring struct {
 	full chan Batch
 	free chan Batch
@@ -29,19 +29,19 @@ func (r *Ring) Get() Batch {
 	}
 }
 
-// Room reports whether Send would not wait. Only the producer calls it.
+// Room: Send would not wait. It is the producer's.
 func (r *Ring) Room() bool { return len(r.full) < cap(r.full) }
 
 // Send hands a batch over. It waits for room.
 func (r *Ring) Send(b Batch) { r.full <- b }
 
-// Close ends the batches. Only the producer calls it.
+// Close ends the batches. It is the producer's.
 func (r *Ring) Close() { close(r.full) }
 
 // Batches returns the queue of batches.
 func (r *Ring) Batches() <-chan Batch { return r.full }
 
-// Put empties a batch for reuse.
+// Put takes a batch back.
 func (r *Ring) Put(b Batch) {
 	clear(b)
 	select {

@@ -8,21 +8,21 @@ import (
 	"prywalk/internal/callstack"
 )
 
-// SampleLack is what kernel samples of a process lack: they have registers and one piece of one stack; a stop can copy
-// more. It decides whether the process is stopped instead, independent of the program's name. An exec resets it.
+// SampleLack is what a process's kernel samples lack: they have registers and one piece of one stack. It decides
+// whether the process is stopped instead. An exec resets it.
 type SampleLack uint32
 
-// The reasons, in order of severity.
+// By rising severity.
 const (
 	LacksNothing SampleLack = iota
 	LacksStacks             // other stacks on which a walk continues ([observe.TaskStacks])
 	LacksRoots              // the outer ends of stacks
-	LacksSamples            // everything: the process runs, and no sample can be walked (32-bit code)
-	LacksFrames             // frames outside of the stack (a run-time system's plan, package managed)
+	LacksSamples            // everything: it runs, and no sample can be walked (32-bit code)
+	LacksFrames             // frames outside of the stack (package managed)
 	NumSampleLacks
 )
 
-// Note describes n processes with this reason.
+// Note describes n processes.
 func (s SampleLack) Note(n int64) string {
 	switch {
 	case s == LacksFrames:
@@ -38,16 +38,15 @@ var lackNotes = [NumSampleLacks]string{
 	LacksSamples: "of which no samples came",
 }
 
-// NeedsStops reports whether such a process is stopped. mayFallBack is set if prywalk, not the user, chooses the
-// engine.
+// NeedsStops: such a process is stopped. mayFallBack: prywalk, not the user, chooses the engine.
 func (s SampleLack) NeedsStops(mayFallBack bool) bool {
 	return s >= LacksSamples || mayFallBack && s != LacksNothing
 }
 
-// SampleLack returns what samples of the process lack, as known so far.
+// SampleLack is what is known so far.
 func (p *Process) SampleLack() SampleLack { return SampleLack(p.lack.Load()) }
 
-// NoteLack records what samples of the process lack. The most severe reason remains. It is safe for concurrent use.
+// NoteLack keeps the most severe one. Safe for concurrent use.
 func (p *Process) NoteLack(lack SampleLack) {
 	for {
 		before := p.lack.Load()
@@ -57,10 +56,10 @@ func (p *Process) NoteLack(lack SampleLack) {
 	}
 }
 
-// ForgetLack resets what samples lack. For tests.
+// ForgetLack is for tests.
 func (p *Process) ForgetLack() { p.lack.Store(uint32(LacksNothing)) }
 
-// expectLack sets what samples will lack because of the process's code, in place of an earlier program's reason.
+// expectLack replaces an earlier program's lack by that of the present code.
 func (p *Process) expectLack(furtherStacks bool) {
 	lack := LacksNothing
 	switch {
@@ -72,11 +71,11 @@ func (p *Process) expectLack(furtherStacks bool) {
 	p.lack.Store(uint32(lack))
 }
 
-// DeeperThanSample is the argument of [Process.NoteUsedStack] for a walk that the end of a sample's copy cut: the depth
-// is unknown, but exceeds the sample. It is greater than any stack (1 TiB), so that the maximum keeps it.
+// DeeperThanSample is the argument of [Process.NoteUsedStack] for a walk cut by the end of a sample's copy: greater
+// than any stack (1 TiB).
 const DeeperThanSample int64 = 1 << 40
 
-// NoteUsedStack records the bytes of stack that the walk of a sample has used. Only the aggregator calls it.
+// NoteUsedStack records the bytes of stack in a sample's walk. It is the aggregator's.
 func (p *Process) NoteUsedStack(n int64) {
 	for {
 		before := p.usedStack.Load()
@@ -86,7 +85,7 @@ func (p *Process) NoteUsedStack(n int64) {
 	}
 }
 
-// TakeUsedStack returns the maximum of NoteUsedStack since the last call.
+// TakeUsedStack returns the most since the last call.
 func (p *Process) TakeUsedStack() int64 {
 	if p.usedStack.Load() == 0 {
 		return 0

@@ -9,9 +9,9 @@ import (
 	"prywalk/internal/sample"
 )
 
-// Thread identifies an event's thread. The producer writes it before the first event.
+// Thread is an event's thread. The producer writes it before the first event.
 type Thread struct {
-	ID        sample.ThreadID // 0 stands for several threads
+	ID        sample.ThreadID // 0: several threads
 	Proc      *Process
 	TID       int
 	Feedback  *observe.WalkFeedback
@@ -19,10 +19,9 @@ type Thread struct {
 	Found     int64 // first listing, CLOCK_MONOTONIC ns
 	CreatedAt int64 // 0 if before the recording
 
-	// Named is set if the aggregator has its name from a run-time system: its first events then need not be handed over
-	// at once.
+	// Named: its name is a run-time system's. Its first events need not be handed over at once.
 	Named atomic.Bool
 }
 
-// NameEvery is the greatest age of a thread's name, in ns: programs name threads after starting them.
+// NameEvery is the greatest age of a name, ns: programs name threads after starting them.
 const NameEvery = 1e9

@@ -18,21 +18,20 @@ import (
 // # Inheritance
 //
 // A command inherits by fork(2) and execve(2). These are set apart:
-//
 //   - ignored and blocked signals, which the Go runtime changed: [startSignals] has the original ones;
 //   - the soft limit of open files, which the Go runtime raised: package openfiles;
 //   - the environment, of which package os drops duplicate entries;
 //   - PR_SET_PDEATHSIG and PR_SET_CHILD_SUBREAPER, which fork(2) does not pass on.
 //
-// The signal of PR_SET_PDEATHSIG is sent when the thread ends that forked the child, not the process (prctl(2)). So one
-// thread does all forks; it lives as long as the process, and has the first thread's priority and other attributes.
+// PR_SET_PDEATHSIG's signal is sent when the forking thread ends, not the process (prctl(2)). So one thread does all
+// forks, lives as long as the process, and has the first thread's attributes.
 //
 // Until its exec the child runs no Go code but [heldChild.run]: a second Go runtime would make the same changes again,
 // and needs threads that a limit may not allow.
 
-// heldChild has what the child needs between fork and exec.
+// heldChild is what the child needs between fork and exec.
 type heldChild struct {
-	// Pipe ends: a byte on holdRead starts the exec, statusWrite takes the error number.
+	// A byte on holdRead starts the exec, statusWrite takes the error number.
 	holdRead, holdWrite, statusWrite int
 	path, dir                        *byte
 	argv, envv                       []*byte
@@ -43,8 +42,7 @@ type heldChild struct {
 	openFiles                        unix.Rlimit // zero: unchanged
 }
 
-// deathSignal is PR_GET_PDEATHSIG of the process's first thread, on which packages are initialised; other threads have
-// none.
+// deathSignal is of the first thread, which initialises packages; others have none.
 var deathSignal = processOption(unix.PR_GET_PDEATHSIG)
 
 // prepare sets all but the pipe ends.
@@ -79,7 +77,7 @@ func (h *heldChild) prepare(cmd Command, path string) (err error) {
 	return nil
 }
 
-// environment gives the environment at this process's start, with duplicate entries.
+// environment is this process's at its start, with duplicates.
 func environment() []string {
 	text, err := os.ReadFile("/proc/self/environ")
 	if err != nil || len(text) == 0 {
@@ -92,7 +90,7 @@ func environment() []string {
 	return env
 }
 
-// forker runs functions on one thread, which lives as long as the process (see Inheritance).
+// forker's thread lives as long as the process (see Inheritance).
 var forker = sync.OnceValue(func() chan<- func() {
 	work := make(chan func())
 	go func() {
@@ -114,7 +112,6 @@ func (h *heldChild) fork() (pid int, err error) {
 	return pid, err
 }
 
-// forkHere forks from the calling thread.
 func (h *heldChild) forkHere() (int, error) {
 	s := startSignals()
 	h.ignored, h.blocked = s.ignored, s.blocked
@@ -137,7 +134,7 @@ func (h *heldChild) forkHere() (int, error) {
 		defer unix.Close(high)
 		h.stdio[i] = high
 	}
-	syscall.ForkLock.Lock() // excludes descriptors that do not have O_CLOEXEC yet
+	syscall.ForkLock.Lock() // some descriptors do not have O_CLOEXEC yet
 	pid, e := forkHeld(h)
 	syscall.ForkLock.Unlock()
 	runtime.KeepAlive(h)
@@ -151,9 +148,9 @@ func (h *heldChild) forkHere() (int, error) {
 }
 
 const (
-	// exitAbandoned is the exit status of a child whose parent ended before the release.
+	// exitAbandoned is a child's whose parent ended before the release.
 	exitAbandoned = 125
-	// exitNotExecuted is the exit status after a failed exec.
+	// exitNotExecuted follows a failed exec.
 	exitNotExecuted = 126
 	lastSignal      = 64
 )

@@ -18,9 +18,7 @@ func runtimeBeforeFork()
 //go:linkname runtimeAfterFork syscall.runtime_AfterFork
 func runtimeAfterFork()
 
-// forkHeld forks a child that runs h.run on a copy of the memory.
-//
-// Precondition: the OS thread is locked.
+// forkHeld forks a child that runs h.run on a copy of the memory. Precondition: the OS thread is locked.
 //
 //go:noinline
 //go:norace
@@ -34,13 +32,13 @@ func forkHeld(h *heldChild) (int, syscall.Errno) {
 	return int(pid), e
 }
 
-// run is the child: it sets what is not inherited, waits for the byte, and executes the command. It does not return,
-// and may neither allocate nor grow the stack.
+// run is the child: it sets what is not inherited, waits for the byte, and executes the command. It may neither return,
+// allocate nor grow the stack.
 //
 //go:nosplit
 //go:norace
 func (h *heldChild) run() {
-	close1(h.holdWrite) // else the pipe would stay open when the parent ends
+	close1(h.holdWrite) // else the pipe stays open when the parent ends
 	h.inherit()
 	if e := h.redirect(); e != 0 {
 		h.fail(e)
@@ -53,14 +51,13 @@ func (h *heldChild) run() {
 	h.fail(e)
 }
 
-// sigAction is the kernel's struct sigaction (amd64 and arm64 alike).
+// sigAction is struct sigaction (amd64 and arm64 alike).
 type sigAction struct {
 	handler, flags, restorer uintptr
 	mask                     uint64
 }
 
-// inherit sets what is not inherited. All signals stay blocked until its end, so that none arrives before its action is
-// set.
+// inherit keeps all signals blocked until its end, so that none arrives before its action is set.
 //
 //go:nosplit
 //go:norace
@@ -100,7 +97,7 @@ func (h *heldChild) redirect() syscall.Errno {
 	return 0
 }
 
-// released waits for the byte; false if the parent has ended.
+// released waits for the byte; false: the parent has ended.
 //
 //go:nosplit
 //go:norace
@@ -114,7 +111,7 @@ func (h *heldChild) released() bool {
 	}
 }
 
-// fail sends an error number to the parent, and exits.
+// fail sends an error number to the parent.
 //
 //go:nosplit
 //go:norace
@@ -143,7 +140,7 @@ func setOption(option, value int) {
 	_, _, _ = syscall.RawSyscall6(unix.SYS_PRCTL, uintptr(option), uintptr(value), 0, 0, 0, 0)
 }
 
-// processOption reads an option of prctl(2) that the kernel stores as an int; 0 if unknown.
+// processOption reads an option of prctl(2) stored as an int; 0 if unknown.
 func processOption(option int) int {
 	var value int32
 	_, _, _ = syscall.RawSyscall6(unix.SYS_PRCTL, uintptr(option), uintptr(unsafe.Pointer(&value)), 0, 0, 0, 0)

@@ -17,24 +17,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Command is a program to start held.
+// Command is a program to start.
 type Command struct {
 	// Args are the program, looked up in PATH if it has no slash, and its arguments.
 	Args []string
-	// Env is the environment, nil for this process's; Dir the directory.
+	// Env nil is this process's; Dir is the directory.
 	Env []string
 	Dir string
 	// nil: this process's.
 	Stdin, Stdout, Stderr *os.File
 }
 
-// ExecError is the error of a command that could not be started.
+// ExecError: a command could not be started.
 type ExecError struct {
 	Path string
 	Err  error
 }
 
-// Error says which command failed, why, and what to check.
+// Error has the command, the reason, and what to check.
 func (e *ExecError) Error() string {
 	why := e.Err.Error()
 	switch {
@@ -55,8 +55,7 @@ func (e *ExecError) Error() string {
 // Unwrap returns the error of exec(2), or of the search in $PATH.
 func (e *ExecError) Unwrap() error { return e.Err }
 
-// ExitCode gives a shell's exit code for the failure: 127 if the program does not exist, else 126 (POSIX.1-2024, Shell,
-// §2.8.2).
+// ExitCode is a shell's: 127 if the program does not exist, else 126 (POSIX.1-2024, Shell, §2.8.2).
 func (e *ExecError) ExitCode() int {
 	if errors.Is(e.Err, exec.ErrNotFound) || errors.Is(e.Err, os.ErrNotExist) {
 		return 127
@@ -64,29 +63,29 @@ func (e *ExecError) ExitCode() int {
 	return 126
 }
 
-// cldTrapped is CLD_TRAPPED (include/uapi/asm-generic/siginfo.h): a stop of a traced child.
+// cldTrapped is CLD_TRAPPED (include/uapi/asm-generic/siginfo.h): a traced child's stop.
 const cldTrapped = 4
 
-// Launched is a child process that waits before its exec until Release.
+// Launched is a child that waits before its exec until Release.
 type Launched struct {
-	// PID is the same before and after the exec.
+	// PID stays in the exec.
 	PID int
 
 	path   string
 	hold   *os.File // one byte releases it, closing ends it
-	status *os.File // an error number, or end of file at the exec
+	status *os.File // an error number; end of file at the exec
 	pidfd  int      // −1: none
 
 	wait  sync.Once
 	state unix.WaitStatus
 	err   error
 
-	mu   sync.Mutex // held to signal, and to wait in the kernel
-	gone bool       // waited for: the pid may be reused
+	mu   sync.Mutex // to signal, and to wait in the kernel
+	gone bool       // reaped: the pid may be reused
 }
 
-// Start starts a command that waits for Release. If this process ends before, the command ends too. Error: [*ExecError]
-// if the program does not exist.
+// Start starts a command that waits for Release, and ends if this process ends before. Error: [*ExecError] if the
+// program does not exist.
 func Start(cmd Command) (*Launched, error) {
 	if len(cmd.Args) == 0 {
 		return nil, &ExecError{Err: syscall.EINVAL}
@@ -122,20 +121,20 @@ func Start(cmd Command) (*Launched, error) {
 	return l, nil
 }
 
-// lookPath finds the program. A path with a slash is relative to the command's directory, and is checked by the exec.
+// lookPath: a path with a slash is relative to the command's directory, and checked by the exec.
 func lookPath(cmd Command) (string, error) {
 	if strings.Contains(cmd.Args[0], "/") {
 		return cmd.Args[0], nil
 	}
 	path, err := exec.LookPath(cmd.Args[0])
 	if errors.Is(err, exec.ErrDot) {
-		err = nil // PATH has the current directory: a shell runs it too
+		err = nil // PATH has the current directory, as for a shell
 	}
 	return path, err
 }
 
-// Release starts the exec and waits for it. Error: [*ExecError] if it failed; then the process has been waited for. A
-// process that a signal has ended before is no error: Wait gives its status.
+// Release starts the exec and waits for it. Error: [*ExecError] if it failed; the process was waited for. One that a
+// signal has ended before is no error: Wait has its status.
 func (l *Launched) Release() error {
 	_, _ = l.hold.Write([]byte{1})
 	l.hold.Close()
@@ -149,7 +148,7 @@ func (l *Launched) Release() error {
 	return &ExecError{Path: l.path, Err: syscall.Errno(binary.LittleEndian.Uint32(b[:]))}
 }
 
-// Abandon kills a command that was not released, and waits for it.
+// Abandon kills an unreleased command, and waits for it.
 func (l *Launched) Abandon() {
 	l.hold.Close()
 	l.status.Close()
@@ -157,7 +156,7 @@ func (l *Launched) Abandon() {
 	_, _ = l.Wait()
 }
 
-// Signal sends a signal to the command; os.ErrProcessDone after the wait.
+// Signal gives os.ErrProcessDone after the wait.
 func (l *Launched) Signal(sig syscall.Signal) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -167,8 +166,8 @@ func (l *Launched) Signal(sig syscall.Signal) error {
 	return syscall.Kill(l.PID, sig)
 }
 
-// Wait waits until the command has ended, and gives its status; safe for concurrent use, repeatable, and possible while
-// the command's threads are traced: it waits in the kernel only after the end.
+// Wait returns the command's status at its end; safe for concurrent use, repeatable, and while threads are traced: it
+// waits in the kernel only after the end.
 func (l *Launched) Wait() (unix.WaitStatus, error) {
 	l.wait.Do(l.reap)
 	return l.state, l.err
@@ -195,7 +194,7 @@ func (l *Launched) reap() {
 	}
 }
 
-// awaitExit returns when the process has ended. Without pidfds (before Linux 5.3) it polls, and leaves the status.
+// awaitExit leaves the status. Without pidfds (before Linux 5.3) it polls.
 func (l *Launched) awaitExit() {
 	if l.pidfd >= 0 {
 		fds := []unix.PollFd{{Fd: int32(l.pidfd), Events: unix.POLLIN}}

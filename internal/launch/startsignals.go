@@ -13,17 +13,17 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// signalState is the state at this process's start.
+// signalState is of this process's start.
 type signalState struct {
 	ignored, blocked signalSet
 	// exact: both are complete. Else blocked is unknown, and ignored has only signals that the runtime does not handle.
 	exact bool
 }
 
-// startSignals gives the signals that were ignored and blocked at this process's start. The Go runtime replaces SIG_IGN
-// by its handlers before any other code runs (runtime/signal_unix.go, initsig), and unblocks some signals. The original
-// state is in runtime.fwdSig and runtime.initSigmask, found by this program's symbol table. A stripped program knows
-// only the signals that the runtime does not handle: SIGHUP, SIGINT, job control, 32 to 34.
+// startSignals are the signals ignored and blocked at this process's start. The Go runtime replaces SIG_IGN by its
+// handlers before other code runs (runtime/signal_unix.go, initsig), and unblocks some. The original state is in
+// runtime.fwdSig and runtime.initSigmask, found by this program's symbol table. A stripped program knows only the
+// signals that the runtime does not handle: SIGHUP, SIGINT, job control, 32 to 34.
 var startSignals = sync.OnceValue(func() signalState {
 	s := signalState{ignored: stillIgnored}
 	at, err := runtimeVariables("runtime.fwdSig", "runtime.initSigmask")
@@ -47,11 +47,10 @@ var startSignals = sync.OnceValue(func() signalState {
 // IgnoredAtStart reports whether a signal was ignored at this process's start.
 func IgnoredAtStart(sig syscall.Signal) bool { return startSignals().ignored&setOf(sig) != 0 }
 
-// stillIgnored are the signals ignored at the start and not handled by the runtime, read before other code of this
-// program can ignore signals.
+// stillIgnored is read before other code of this program can ignore signals.
 var stillIgnored = ignoredNow()
 
-// Ignored reports whether a signal is ignored now; os/signal does not know it for stop signals.
+// Ignored is the present state; os/signal does not know it for stop signals.
 func Ignored(sig syscall.Signal) bool { return ignoredNow()&setOf(sig) != 0 }
 
 func ignoredNow() signalSet {
@@ -75,13 +74,12 @@ func readSelf(addr uint64, b []byte) bool {
 	return err == nil && n == len(b)
 }
 
-// anchor is known by the symbol table and in memory: the difference of its addresses is the load bias of a
-// position-independent program.
+// anchor's two addresses, by the symbol table and in memory, give the load bias of a position-independent program.
 var anchor [1]byte
 
 const anchorName = "prywalk/internal/launch.anchor"
 
-// runtimeVariables gives the addresses of variables of this program.
+// runtimeVariables returns addresses of this program's variables.
 func runtimeVariables(names ...string) ([]uint64, error) {
 	f, err := os.Open("/proc/self/exe")
 	if err != nil {
@@ -119,8 +117,7 @@ func runtimeVariables(names ...string) ([]uint64, error) {
 	return found, nil
 }
 
-// symbolValue finds a symbol in a table of Elf64_Sym (System V ABI, figure 4-15), without decoding all symbols, which
-// would dominate a launch.
+// symbolValue searches Elf64_Sym entries (System V ABI, figure 4-15): decoding all would dominate a launch.
 func symbolValue(symbols, texts []byte, name string) (uint64, bool) {
 	i := bytes.Index(texts, []byte("\x00"+name+"\x00"))
 	if i < 0 {

@@ -6,7 +6,7 @@ import (
 	"math/bits"
 )
 
-// Histogram counts values in classes 1/16 apart, without allocation. The zero value is empty.
+// Histogram counts values in classes 1/16 apart. It does not allocate. The zero value is empty.
 type Histogram struct {
 	classes [64 * subClasses]uint32
 	N       int64
@@ -38,7 +38,7 @@ func (h *Histogram) Add(v int64) {
 	h.Max = max(h.Max, v)
 }
 
-// Quantile returns the value at q, exact to a sixteenth.
+// Quantile is exact to a sixteenth.
 func (h *Histogram) Quantile(q float64) int64 {
 	if h.N == 0 {
 		return 0
@@ -52,7 +52,7 @@ func (h *Histogram) Quantile(q float64) int64 {
 	return h.Max
 }
 
-// Buckets returns the counts by powers of two, without empty ones at the ends.
+// Buckets are by powers of two, without empty ones at the ends.
 func (h *Histogram) Buckets() []Bucket {
 	var out []Bucket
 	for c, n := range h.classes {

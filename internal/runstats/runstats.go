@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package runstats declares the counts of a run of the sampler: each with its name, its meaning and its field of
-// --stats, in order. Tracer, aggregator and sampler fill in their parts.
+// Package runstats declares the counts of a run: each with its meaning and its field of --stats, in order.
 package runstats
 
 import (
@@ -54,11 +53,11 @@ type Observed struct {
 	Engine string `json:"engine"`
 	// WhyEngine names the processes that ptrace sampled though perf events work, or is why wanted perf events are missing.
 	WhyEngine string `json:"engine_note,omitempty"`
-	// EngineNote names the processes that ptrace sampled though perf events work.
+	// EngineNote is WhyEngine without the latter.
 	EngineNote string `json:"-"`
-	// Sampled are the kernel's samples of running threads, not in Attempted. Claimed are those of threads that
-	// ended before their clocks were read again, and marks of newborn processes that were never opened: no samples
-	// of the profile, but claims on unobserved time.
+	// Sampled are the kernel's samples of running threads, not in Attempted. Claimed are those of threads that ended
+	// before their clocks were read again, and marks of newborn processes never opened: not in the profile, but claims
+	// on unobserved time.
 	Sampled int64 `json:"sampled"`
 	Claimed int64 `json:"claimed"`
 	// LostSamples found no room in buffers, of all programs; LostOfTargets estimates the targets' part.
@@ -72,16 +71,16 @@ type Observed struct {
 
 // Unobserved count ticks at which a thread was not observed, or in vain.
 type Unobserved struct {
-	// Inferred are ticks at which a backed-off thread was not observed, its next observation proving that it had
-	// not run; Unseen, that it had.
+	// Inferred are ticks at which a backed-off thread was not observed, and had not run by its next observation;
+	// Unseen, and had run.
 	Inferred int64 `json:"inferred"`
 	Unseen   int64 `json:"unseen"`
-	// Queued are ticks at which a thread's last stop was still pending; not Attempted.
+	// Queued are ticks at which a thread's last stop was pending; not Attempted.
 	Queued int64 `json:"queued"`
-	// TicksWithheld are ticks omitted while targets had lost more than MaxOverhead allows.
+	// TicksWithheld are ticks omitted because targets had lost more than MaxOverhead.
 	TicksWithheld int64 `json:"ticks_withheld"`
 	// TicksLeftOut are those of Ticks without observations: the kernel samples what runs, and no thread changed.
-	// Sleeping threads count as Inferred or Unseen.
+	// Sleepers count as Inferred or Unseen.
 	TicksLeftOut int64 `json:"ticks_left_out"`
 	// Failed are observations that gave nothing, by reason.
 	Failed map[string]int64 `json:"failed"`
@@ -109,7 +108,7 @@ type WholeByMethod struct {
 type Calls struct {
 	// Restarted are system calls that a stop interrupted and prywalk restarted.
 	Restarted int64 `json:"syscalls_restarted"`
-	// Broken are those that gave EINTR or EAGAIN, as a restart is not sound or not allowed; BrokenCalls by name.
+	// Broken are those that gave EINTR or EAGAIN, as a restart is unsound or not allowed; BrokenCalls by name.
 	Broken      int64            `json:"syscalls_broken"`
 	BrokenCalls map[string]int64 `json:"broken_calls"`
 	// ReportedTwice are those that a supervisor saw twice (seccomp user notification).
@@ -130,26 +129,26 @@ type Stopped struct {
 	StopTimes []Bucket `json:"freezes,omitempty"`
 	// LongStops are stops over observe.LongStop (262 µs) by cause (ptrace.Cause).
 	LongStops Causes `json:"long_freezes"`
-	// LateStops are interrupts after which a thread on a processor ran on for longer; no part of a stop.
+	// LateStops are interrupts after which a running thread ran on for longer; no part of a stop.
 	LateStops LongEvents `json:"late_stops"`
-	// AwaitedLocks are waits for a process's mmap lock before a stop, as far as longer.
+	// AwaitedLocks are longer waits for a process's mmap lock before a stop.
 	AwaitedLocks LongEvents `json:"awaited_locks"`
 	// CopiedBytes are the bytes of stack that a stop copied.
 	CopiedBytes Quantiles[int64] `json:"copied_bytes,omitzero"`
-	// Lost is the targets' loss in seconds: all stops, and 10 µs for each; 20 µs for each sample by the kernel.
+	// Lost is the targets' loss in seconds: all stops and 10 µs for each, and 20 µs for each kernel sample.
 	Lost float64 `json:"lost_s"`
 }
 
-// Nanos is a time in nanoseconds; JSON has microseconds.
+// Nanos is ns; in JSON µs.
 type Nanos int64
 
 // MarshalJSON implements [json.Marshaler].
 func (n Nanos) MarshalJSON() ([]byte, error) { return json.Marshal(float64(n) / 1e3) }
 
-// Duration is the time as Go has it.
+// Duration converts.
 func (n Nanos) Duration() time.Duration { return time.Duration(n) }
 
-// Quantiles are those of N values.
+// Quantiles are of N values.
 type Quantiles[T int64 | Nanos] struct {
 	N   int64 `json:"-"`
 	P50 T     `json:"p50"`
@@ -160,7 +159,7 @@ type Quantiles[T int64 | Nanos] struct {
 // IsZero reports whether there are no values.
 func (q Quantiles[T]) IsZero() bool { return q.N == 0 }
 
-// Stop is one stop: its thread, and the bytes of stack that it copied.
+// Stop is a stop's thread and copied bytes of stack.
 type Stop struct {
 	PID, TID int
 	Copied   int64
@@ -184,7 +183,7 @@ func (l *LongEvents) Add(ns int64) {
 	l.Max = max(l.Max, Nanos(ns))
 }
 
-// Causes count what took long by cause; empty: an empty object.
+// Causes count what took long by cause; nil is an empty object.
 type Causes map[string]LongEvents
 
 // MarshalJSON implements [json.Marshaler].
@@ -195,7 +194,7 @@ func (c Causes) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]LongEvents(c))
 }
 
-// Run is of the run as a whole.
+// Run is the whole run's.
 type Run struct {
 	// ThreadsMax is the most threads at once.
 	ThreadsMax int64 `json:"threads_max"`
@@ -257,16 +256,15 @@ type CPU struct {
 	// ShortLivedCPU is that of unobserved children; ProgramCPU its part with a known program, an estimate.
 	ShortLivedCPU float64 `json:"cpu_short_lived_s"`
 	ProgramCPU    float64 `json:"cpu_program_estimated_s"`
-	// ShortRuns are runs on a processor of threads whose runs take less than 1 ms on average, ShortRunsCPU their
-	// CPU time. SwitchCost is what a timed sleep costs a thread of prywalk: the most that samples miss of a run;
-	// 0: not measured, as it has no weight.
+	// ShortRuns are runs on a processor of threads whose runs take less than 1 ms on average, ShortRunsCPU their CPU
+	// time. SwitchCost is the CPU time of a timed sleep: the most that samples miss of a run; 0: not measured, as it
+	// has no weight.
 	ShortRuns    int64   `json:"short_runs"`
 	ShortRunsCPU float64 `json:"cpu_short_runs_s"`
 	SwitchCost   Nanos   `json:"switch_us,omitempty"`
 }
 
-// Unsampled bounds the profile's CPU time that samples miss at switches of threads with short runs, and so the
-// error of any share.
+// Unsampled bounds the CPU time that samples miss at switches of threads with short runs, and so any share's error.
 func (c *CPU) Unsampled() float64 {
 	if c.ProfiledCPU <= 0 {
 		return 0
@@ -284,7 +282,7 @@ type ObservationGaps struct {
 	Suspended float64 `json:"suspended_s"`
 }
 
-// Attributed is the sum of what was attributed.
+// Attributed are sums of what was attributed.
 type Attributed struct {
 	// Samples is the sum of the profile's samples: ticks at which a stack was seen, Complete of them with a
 	// complete one.
@@ -315,12 +313,12 @@ type OwnQuota struct {
 type WaitingTasks struct {
 	// MostAtOnce is the most records in a process at once, ended ones included.
 	MostAtOnce int64 `json:"most"`
-	// Unread is how many records were not read before their process's account ended: too many for that time. What
-	// they did is not in the profile.
+	// Unread are records not read before their process's account ended: too many for that time. They are not in the
+	// profile.
 	Unread int64 `json:"unread,omitempty"`
-	// Observations is how often one was found that waited; Walked those of them with a walked stack, as the task
-	// had run since; Incomplete of these did not end at a goroutine's first function. ChangedInVain are attempts
-	// on tasks that ran each time.
+	// Observations is how often one was found that waited; Walked those with a walked stack, as the task had run since;
+	// Incomplete of these did not end at a goroutine's first function. ChangedInVain are attempts on tasks that ran
+	// each time.
 	Observations  int64 `json:"seen"`
 	Walked        int64 `json:"walked"`
 	Incomplete    int64 `json:"incomplete"`
