@@ -7,13 +7,13 @@ import (
 	"slices"
 )
 
-// Flatness compares the rows with most and fewest threads, at least two, of prywalk's otherwise equal rows.
+// Flatness compares the rows with most and fewest threads of prywalk's otherwise equal rows.
 type Flatness struct {
 	Few, Most *Row
 	Difference
 }
 
-// Flat compares rows of one workload, with pairs; of equal thread counts the first.
+// Flat compares rows of one workload with pairs; of equal thread counts the first.
 func Flat(rows []Row) (out []Flatness) {
 	type same struct {
 		running int
@@ -49,10 +49,10 @@ func Flat(rows []Row) (out []Flatness) {
 	return out
 }
 
-// widestEqual is the widest interval that shows no difference; that of two rows of ±0.01 is narrower.
+// widestEqual is the widest interval without a difference; that of two rows of ±0.01 is narrower.
 const widestEqual = 0.04
 
-// Verdict reports whether many threads cost more; only if the whole interval agrees.
+// Verdict tells whether many threads cost more, if the whole interval agrees.
 func (f *Flatness) Verdict() string {
 	switch {
 	case f.Low <= 0 && f.High >= 0 && f.High-f.Low > widestEqual:
@@ -65,10 +65,10 @@ func (f *Flatness) Verdict() string {
 	return "not worse than"
 }
 
-// Difference is a difference with its 95 % interval.
+// Difference has a 95 % interval.
 type Difference struct{ Middle, Low, High float64 }
 
-// CompareMedians returns a figure of two medians with its bootstrap interval.
+// CompareMedians returns a figure of two medians.
 func CompareMedians(own, peer []float64, figure func(own, peer float64) float64) (d Difference) {
 	d.Middle = figure(median(slices.Clone(own)), median(slices.Clone(peer)))
 	rng := rand.New(rand.NewPCG(3, 4))

@@ -10,12 +10,12 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// otherUse sums what other programs and the hypervisor took of the processors in windows without a tool.
+// otherUse sums what other programs and the hypervisor took in windows without a tool.
 type otherUse struct {
-	pid         int // 0: the target's share is unknown
+	pid         int // 0: its share is unknown
 	busy0       float64
 	target0     uint64
-	busy, spent float64 // CPU time of all processors, and of the target, s
+	busy, spent float64 // CPU time of all, and of the target, s
 	seconds     float64
 }
 
@@ -35,7 +35,7 @@ func (o *otherUse) end(seconds float64) {
 	o.seconds += seconds
 }
 
-// share is of one processor; nil: unknown.
+// share is in processors; nil: unknown.
 func (o *otherUse) share() *float64 {
 	if o.seconds == 0 || o.pid == 0 {
 		return nil
@@ -57,7 +57,7 @@ func (s *stolenUse) end(seconds float64) {
 	s.seconds += seconds
 }
 
-// share is of one processor; nil: not measured.
+// share is in processors; nil: not measured.
 func (s *stolenUse) share() *float64 {
 	if s.seconds == 0 {
 		return nil
@@ -66,7 +66,7 @@ func (s *stolenUse) share() *float64 {
 	return &x
 }
 
-// busySeconds sums all fields but idle and iowait; guest time is in user and nice.
+// busySeconds leaves out idle and iowait; guest time is in user and nice.
 func busySeconds() float64 {
 	sum := 0.0
 	for i, x := range processorSeconds() {
@@ -84,7 +84,7 @@ func stolenSeconds() float64 {
 	return 0
 }
 
-// processorSeconds reads line "cpu" of /proc/stat (proc_stat(5)), s.
+// processorSeconds is line "cpu" of /proc/stat (proc_stat(5)), s.
 func processorSeconds() []float64 {
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {

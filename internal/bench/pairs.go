@@ -11,7 +11,7 @@ import (
 	"prywalk/internal/bench/tools"
 )
 
-// measurement collects a row's pairs.
+// measurement is of one row.
 type measurement struct {
 	*run
 	subject *subject
@@ -47,7 +47,7 @@ func (m *measurement) pairs(ch choice) error {
 
 const checkPairs = 10 // between checks of the interval
 
-// hasEnoughPairs reports that there are enough pairs, and the interval is narrow enough or the row's time over.
+// hasEnoughPairs: the interval is narrow enough, or the row's time is over.
 func (m *measurement) hasEnoughPairs(enough time.Time) bool {
 	n := len(m.ratios)
 	switch {

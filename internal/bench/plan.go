@@ -17,47 +17,44 @@ import (
 // Plan is what to measure.
 type Plan struct {
 	Loads []Load // kinds of work
-	// Threads is the numbers of threads, Running of them; nil: the load's usual ones.
+	// Threads are numbers of threads, Running of them; nil: the load's usual ones.
 	Threads, Running []int
 	Freqs            []float64
 	Pairs            int
-	// Precision, if positive, is half the width of the 95 % interval for which prywalk's rows get more pairs, up
-	// to RowLimit.
+	// Precision, if positive, is half the 95 % interval for which prywalk's rows get more pairs, up to RowLimit.
 	Precision float64
 	RowLimit  time.Duration
 	Window    time.Duration // half of a pair
-	// Settle is the time between switching on and the window, Warm the time before the first pair.
+	// Settle is the time between switching on and the window, Warm that before the first pair.
 	Settle, Warm time.Duration
-	// Peers are further tools, used if installed, with PeerPairs pairs each, for PeerThreads or the requested
-	// numbers of threads.
+	// Peers are used if installed, with PeerPairs pairs each, for PeerThreads or the requested numbers of threads.
 	Peers       []tools.Tool
 	PeerPairs   int
 	PeerThreads []int
-	// Limit, if positive, bounds the run: rows get fewer pairs, but at least 3.
+	// Limit, if positive, bounds the run: rows get fewer pairs, at least 3.
 	Limit  time.Duration
-	Engine string // flag of record
+	Engine string // of record
 	Self   string // prywalk's file
 }
 
 // Load is a kind of work.
 type Load struct {
 	Name string
-	Kind string // of process, selects tools
-	// Usual returns the default numbers of threads and of running ones.
+	Kind string // of process, to select tools
+	// Usual are the default numbers.
 	Usual  func() (threads, running []int)
-	Depths []int // numbers of frames below the work; nil: one
-	// Command returns the load's command, which speaks the protocol of package load. dir is for its files.
-	// [ErrAbsent]: not available here.
+	Depths []int // of frames below the work; nil: one
+	// Command speaks the protocol of package load. dir is for its files. [ErrAbsent]: not available here.
 	Command func(ctx context.Context, dir string, t Target) (*exec.Cmd, error)
-	Warm    time.Duration // time after Ready
-	// Latency evaluates the waits of pairs; nil: without.
+	Warm    time.Duration // after Ready
+	// Latency evaluates the waits of pairs; nil: none.
 	Latency func([]Waited) *Latency
 }
 
 // Target is a load's parameters.
 type Target struct{ Threads, Running, Depth int }
 
-// Waited has the waits of a pair's windows.
+// Waited are the waits in a pair's windows.
 type Waited struct{ Without, With json.RawMessage }
 
 // Busy is prywalk bench's own load, run by prywalk's file self.
@@ -84,7 +81,7 @@ func Quick(self string) Plan {
 	}
 }
 
-// Full is the plan of the documents: with a spare processor and without.
+// Full is of the documents: with a spare processor and without.
 func Full(self string) Plan {
 	return Plan{
 		Self: self, Loads: []Load{Busy(self)}, Freqs: []float64{100, 1000},
@@ -94,7 +91,7 @@ func Full(self string) Plan {
 	}
 }
 
-// Spare is the number of computing threads that leaves one processor free.
+// Spare is how many computing threads leave one processor free.
 func Spare() int { return max(1, runtime.NumCPU()-1) }
 
 type cell struct {

@@ -92,7 +92,7 @@ type Waits struct {
 	P999 float64 `json:"p999"`
 }
 
-// ByWorkload groups rows in the order of first appearance.
+// ByWorkload keeps the order of first appearance.
 func (r *Result) ByWorkload() (names []string, byName map[string][]Row) {
 	byName = map[string][]Row{}
 	for _, row := range r.Rows {

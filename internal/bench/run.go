@@ -34,7 +34,7 @@ type run struct {
 	absent map[string]bool
 }
 
-// Run measures a plan.
+// Run measures a plan. version is prywalk's.
 func Run(ctx context.Context, p Plan, version string, report Report) (*Result, error) {
 	r := &run{Plan: p, ctx: ctx, report: report, absent: map[string]bool{}, end: time.Now().Add(p.Limit)}
 	r.res = &Result{Machine: thisMachine(version), Rows: []Row{}}
@@ -146,7 +146,7 @@ func (r *run) row(s *subject, ch choice) (Row, error) {
 		session.Kill()
 		return Row{}, err
 	}
-	j.Threads = max(j.Threads, s.tasks()) // the target may have started threads since
+	j.Threads = max(j.Threads, s.tasks()) // it may have started threads
 	t, err := session.Finish()
 	if err != nil {
 		session.Kill()

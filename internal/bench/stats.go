@@ -9,7 +9,7 @@ import (
 
 const resamples = 10000 // bootstrap samples
 
-// median sorts xs. Preconditions: xs is not empty and has no NaN.
+// median sorts xs. Preconditions: not empty, no NaN.
 func median(xs []float64) float64 {
 	slices.Sort(xs)
 	n := len(xs)
@@ -19,8 +19,8 @@ func median(xs []float64) float64 {
 	return (xs[n/2-1] + xs[n/2]) / 2
 }
 
-// interval returns the 95 % percentile bootstrap interval of the median (Efron and Tibshirani, chapter 13), with a
-// fixed seed.
+// interval is the 95 % percentile bootstrap interval of the median (Efron and Tibshirani, chapter 13), with a fixed
+// seed.
 func interval(xs []float64) (low, high float64) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	medians := make([]float64, resamples)
@@ -38,7 +38,7 @@ func draw(rng *rand.Rand, sample, xs []float64) {
 	}
 }
 
-// Middle95 sorts xs and bounds its middle 95 %.
+// Middle95 sorts xs, and bounds its middle 95 %.
 func Middle95(xs []float64) (low, high float64) {
 	slices.Sort(xs)
 	return xs[len(xs)*25/1000], xs[min(len(xs)*975/1000, len(xs)-1)]

@@ -18,7 +18,6 @@ import (
 	"prywalk/internal/bench/load"
 )
 
-// subject is a running target.
 type subject struct {
 	cell
 	cmd  *exec.Cmd
@@ -27,12 +26,12 @@ type subject struct {
 	out  *bufio.Reader
 }
 
-// ErrAbsent reports a load that is not available on this machine.
+// ErrAbsent means that a load is not available here.
 var ErrAbsent = errors.New("not installed")
 
 const stopWithin = 10 * time.Second
 
-// startSubject starts a target. It ends when its standard input closes, so with this process.
+// startSubject starts a target, which ends when its standard input closes, so with this process.
 func startSubject(ctx context.Context, dir string, c cell) (*subject, error) {
 	cmd, err := c.Command(ctx, dir, c.Target)
 	if err != nil {

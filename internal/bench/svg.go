@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// Lengths in the chart's units.
+// In the chart's units.
 const (
 	panelW, panelH = 480, 300
 	padL, padR     = 52, 16
@@ -21,16 +21,16 @@ const (
 	columns        = 2
 )
 
-// panel is rows with common axes: workload, running threads, frequency.
+// panel has common axes: workload, running threads, frequency.
 type panel struct {
 	title string
 	rows  []Row
 	lo    float64
-	depth bool // the horizontal axis is stack depth
+	depth bool // the horizontal axis is depth
 }
 
-// SVG draws throughput with / without against threads, with 95 % intervals: a panel per workload, frequency and
-// running threads, a line per tool.
+// SVG draws throughput with ÷ without against threads, with 95 % intervals: a panel per workload, frequency and running
+// threads, a line per tool.
 func SVG(w io.Writer, r *Result) error {
 	var b strings.Builder
 	panels, tools := panelsOf(r.Rows), toolsOf(r.Rows)
@@ -69,7 +69,7 @@ func panelsOf(rows []Row) []panel {
 	return out
 }
 
-// WorkloadName is the name of a row's workload.
+// WorkloadName names the row's workload.
 func (r *Row) WorkloadName() string {
 	if r.Workload == "" {
 		return "busy"
@@ -77,7 +77,7 @@ func (r *Row) WorkloadName() string {
 	return r.Workload
 }
 
-// Tool is the name of a row's tool.
+// Tool names the row's tool.
 func (r *Row) Tool() string {
 	if r.Peer == "" {
 		return "prywalk"
@@ -95,7 +95,7 @@ func toolsOf(rows []Row) []string {
 	return out
 }
 
-// colors are Okabe and Ito's palette for colour-blind readers, and greys.
+// colors are Okabe and Ito's for colour-blind readers, and greys.
 var colors = []string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999", "#b5a642",
 	"#7f3c8d"}
 
@@ -124,7 +124,7 @@ func place(n int) float64 {
 	return padL + (panelW-padL-padR)*math.Log10(float64(max(n, 1)))/4
 }
 
-const top = 1.02 // upper end of the vertical axis
+const top = 1.02 // of the vertical axis
 
 func (p *panel) y(ratio float64) float64 {
 	return padT + (panelH-padT-padB)*(top-min(max(ratio, p.lo), top))/(top-p.lo)

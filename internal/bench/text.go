@@ -9,14 +9,14 @@ import (
 	"prywalk/internal/printable"
 )
 
-// Header writes the column heads of the table.
+// Header writes the column heads.
 func Header(w io.Writer) {
 	printable.Fprintf(w, "%8s %8s %6s %6s  %-23s %8s %10s %8s %9s %8s %8s  %s\n", "threads", "running", "Hz", "pairs",
 		"throughput with/without", "stops/s", "calls/tick", "own cpu", "samples/s", "complete", "memory",
 		"stop µs p50 p99 max")
 }
 
-// Line writes one row.
+// Line writes a row.
 func Line(w io.Writer, r Row) {
 	freeze := "-"
 	if r.Freeze != nil {
@@ -43,7 +43,7 @@ func Line(w io.Writer, r Row) {
 	printable.Fprintf(w, "\n")
 }
 
-// Summary reports whether many threads cost more.
+// Summary tells whether many threads cost more.
 func Summary(w io.Writer, r *Result) {
 	names, byName := r.ByWorkload()
 	for _, name := range names {
@@ -54,12 +54,12 @@ func Summary(w io.Writer, r *Result) {
 	}
 }
 
-// Text formats a difference with its interval.
+// Text has the interval.
 func (d *Difference) Text() string {
 	return fmt.Sprintf("%+.4f [%+.4f, %+.4f]", d.Middle, d.Low, d.High)
 }
 
-// Figure formats x times a factor; "-" if unknown.
+// Figure formats x × factor; "-" if unknown.
 func Figure(x *float64, factor float64, format string) string {
 	if x == nil {
 		return "-"

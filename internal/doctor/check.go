@@ -12,15 +12,15 @@ import (
 	"prywalk/internal/process"
 )
 
-// Options say what is checked.
+// Options are what is checked.
 type Options struct {
 	// Root is the file system's root, "" for "/". With another nothing is tried on the running kernel.
 	Root string
 	// PID is a target; 0: none.
 	PID int
-	// Try seizes the target's threads and releases them, which stops nothing. Without it only /proc is read.
+	// Try seizes and releases the target's threads, which stops nothing. Without it only /proc is read.
 	Try bool
-	// MayAsk reports why perf_event_open must not be called; nil: it may.
+	// MayAsk returns why perf_event_open must not be called; nil: it may.
 	MayAsk func() error
 
 	seize func(pid int) error
@@ -29,16 +29,16 @@ type Options struct {
 type checkup struct {
 	Options
 	system
-	target *process.Status // nil: none, or it cannot be read
-	// refused: a check of the target failed on which all later ones depend.
+	target *process.Status // nil: none, or unreadable
+	// refused: a check failed on which all later ones of the target depend.
 	refused bool
 	opened  *code.Process
 	out     []Finding
-	// usefulCaps are capabilities that only commands for other findings add.
+	// usefulCaps are added only by other findings' commands.
 	usefulCaps uint64
 }
 
-// Check returns what was found, in the order of the report.
+// Check returns findings in the report's order.
 func (o Options) Check() []Finding {
 	c := &checkup{Options: o, system: system{dir: cmp.Or(o.Root, "/"), live: o.Root == "" || o.Root == "/"}}
 	if c.seize == nil {
@@ -73,7 +73,7 @@ func (c *checkup) do(k *check) {
 	}
 }
 
-// has reports whether a failed check has the same detail.
+// has: a failed check has the same detail.
 func (c *checkup) has(detail string) bool {
 	return slices.ContainsFunc(c.out, func(f Finding) bool { return f.Level == Fail && f.Detail == detail })
 }
@@ -95,14 +95,14 @@ func (c *checkup) applies(w when) bool {
 }
 
 type system struct {
-	dir  string // the file system's root
-	live bool   // the running kernel may be tried
+	dir  string
+	live bool // the kernel may be tried
 	self *process.Status
 }
 
 func (s *system) proc() string { return filepath.Join(s.dir, "proc") }
 
-// read gives a file of /proc, "" if it cannot be read.
+// read returns a file of /proc, "" if unreadable.
 func (s *system) read(name string) string {
 	b, err := os.ReadFile(filepath.Join(s.proc(), name))
 	if err != nil {
@@ -116,10 +116,10 @@ func (s *system) exists(name string) bool {
 	return err == nil
 }
 
-// root reports whether prywalk runs as root, perhaps of a container.
+// root may be a container's.
 func (s *system) root() bool { return s.self.UID[1] == 0 }
 
-// command gives a command that needs root's rights, as this user types it.
+// command runs a command with root's rights, as this user types it.
 func (s *system) command(text string) string {
 	if s.root() {
 		return text

@@ -6,21 +6,21 @@ type when uint8
 
 const (
 	always when = iota
-	live        // the running kernel is checked, not files of another root
+	live        // the running kernel is checked, no other root
 	asked       // a target was given
-	target      // its status can be read
-	opened      // its code has been read
+	target      // its status is readable
+	opened      // its code was read
 	tried       // its threads may be seized
 )
 
-// check is a requirement: its subject as findings name it, its condition, its examination.
+// check is a requirement: subject, condition, examination.
 type check struct {
 	subject string
 	when    when
 	how     func(*checkup) []Finding
 }
 
-// checks lists all checks in the order of their findings. A check with nothing to report has an empty one.
+// checks are in the findings' order. One with nothing to report returns an empty Finding.
 var checks = []check{
 	{"kernel", always, one((*checkup).kernel)},
 	{"process_vm_readv", live, one((*checkup).readMemory)},

@@ -24,7 +24,7 @@ func ofProgram(how func(*program) Finding) func(*checkup) []Finding {
 
 func (p *program) goroutines() Finding { return finding(OK, p.Runtimes().ParkedText(), "") }
 
-// code reports code of the target's runtime that has no names, and how to get names; nothing for unknown runtimes.
+// code reports generated code without names; nothing for unknown runtimes.
 func (p *program) code() Finding {
 	var files []string
 	for _, m := range p.Space().Modules() {
@@ -36,7 +36,7 @@ func (p *program) code() Finding {
 	if !known {
 		return Finding{}
 	}
-	why := p.Runtimes().Unknown() // the runtime cannot be read
+	why := p.Runtimes().Unknown() // unreadable
 	namers := p.Runtimes().Namers()
 	i := slices.IndexFunc(namers, func(n managed.Namer) bool { return hint.Named([]string{"[" + n.Name()}) })
 	if i >= 0 {
@@ -59,17 +59,16 @@ func (p *program) nameless(hint *namehints.Hint, detail string) Finding {
 	return finding(OK, detail, "to get names: "+hint.Remedy(p.PID, "record"))
 }
 
-// hasPerfMap reports whether the process has written a perf map.
 func (p *program) hasPerfMap() bool {
 	f, err := (&code.Files{PID: p.PID}).PerfMap()
 	if err != nil {
 		return false
 	}
-	_ = f.Close() // nothing was read
+	_ = f.Close()
 	return true
 }
 
-// images lists the target's files, each once.
+// images lists each file once.
 func (p *program) images() (all []*code.Image) {
 	seen := map[*code.Image]bool{}
 	for _, m := range p.Space().Modules() {
@@ -104,7 +103,7 @@ func (p *program) names() Finding {
 	return f
 }
 
-// debugFile reports whether the separate debug file of a build id is installed.
+// debugFile: the separate debug file of a build id is installed.
 func (p *program) debugFile(id string) bool {
 	return len(id) > 2 && p.system.exists(filepath.Join("usr/lib/debug/.build-id", id[:2], id[2:]+".debug"))
 }

@@ -10,10 +10,10 @@ import (
 	"prywalk/internal/refusal"
 )
 
-// Level is the weight of a [Finding].
+// Level is a [Finding]'s weight.
 type Level uint8
 
-// Levels, in rising weight.
+// By rising weight.
 const (
 	OK   Level = iota
 	Info       // optional, and missing
@@ -21,7 +21,7 @@ const (
 	Fail       // prywalk does not work
 )
 
-// String gives the level as displayed.
+// String is as displayed.
 func (l Level) String() string {
 	switch l {
 	case OK:
@@ -34,7 +34,7 @@ func (l Level) String() string {
 	return "fail"
 }
 
-// Finding is the result of one check.
+// Finding is a check's result.
 type Finding struct {
 	Name  string
 	Level Level
@@ -42,17 +42,16 @@ type Finding struct {
 	Detail string
 	// Remedy is the smallest step that helps; "": none.
 	Remedy string
-	// Command is a command line for that step; "": none.
+	// Command is that step's command line; "": none.
 	Command string
 
-	denied bool // the failure is a missing right
-	// needsCaps are the capabilities that Command adds with setcap; 0: another command. Each setcap replaces the one
+	denied bool // a right is missing
+	// needsCaps are the capabilities that Command adds by setcap, 0: another command. Each setcap replaces the one
 	// before, so one command adds those of all findings.
 	needsCaps      uint64
-	minimalCommand string // Command with only the capabilities that other users' processes need
+	minimalCommand string // Command for other users' processes only
 }
 
-// finding makes a Finding without name and command.
 func finding(level Level, detail, remedy string) Finding {
 	return Finding{Level: level, Detail: detail, Remedy: remedy}
 }
@@ -70,7 +69,7 @@ func failure(err error) Finding {
 	return f
 }
 
-// Worst returns the gravest level of the findings.
+// Worst returns the gravest level.
 func Worst(fs []Finding) Level {
 	worst := OK
 	for _, f := range fs {
@@ -79,7 +78,7 @@ func Worst(fs []Finding) Level {
 	return worst
 }
 
-// Denied reports whether a failed check lacks a right.
+// Denied reports that a failed check lacks a right.
 func Denied(fs []Finding) bool {
 	return slices.ContainsFunc(fs, func(f Finding) bool { return f.denied })
 }

@@ -30,7 +30,6 @@ func (c *checkup) kernel() Finding {
 	return finding(OK, "Linux "+release, "")
 }
 
-// readMemory tries process_vm_readv on prywalk itself.
 func (c *checkup) readMemory() Finding {
 	if err := c.copyOwnByte(); err != nil {
 		return finding(Warn, fmt.Sprintf("refused (%v); /proc/PID/mem is read instead, which is slower", err),
@@ -39,7 +38,7 @@ func (c *checkup) readMemory() Finding {
 	return finding(OK, "works", "")
 }
 
-// copyOwnByte does not use package procmem, which would read in another way if refused.
+// copyOwnByte avoids package procmem, which would read in another way if refused.
 func (c *checkup) copyOwnByte() error {
 	maps, err := code.ParseMaps([]byte(c.read("self/maps")))
 	if err != nil {
@@ -56,7 +55,7 @@ func (c *checkup) copyOwnByte() error {
 	return err
 }
 
-// pidfd: without it a reused process ID is noticed by its start time.
+// pidfd: without it a reused PID is noticed by its start time.
 func (c *checkup) pidfd() Finding {
 	fd, err := unix.PidfdOpen(unix.Getpid(), 0)
 	if err != nil {
@@ -102,7 +101,7 @@ func (c *checkup) hidepid() Finding {
 	return found
 }
 
-// hiding gives the options hidepid and gid of the uppermost mount on /proc; the kernel leaves out "0".
+// hiding returns hidepid and gid of the uppermost mount on /proc; the kernel leaves out "0".
 func (c *checkup) hiding() (mode string, group int) {
 	mode = "0"
 	for line := range strings.Lines(c.read("self/mountinfo")) {

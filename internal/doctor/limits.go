@@ -10,7 +10,7 @@ import (
 	"prywalk/internal/quota"
 )
 
-// priority tries it on a thread that then ends. A tracer with a raised priority is not descheduled during a stop.
+// priority: a tracer with a raised priority is not descheduled during a stop.
 func (c *checkup) priority() Finding {
 	got := c.estimate()
 	if c.live {
@@ -52,7 +52,7 @@ func (c *checkup) estimate() string {
 	return "normal"
 }
 
-// files: a thread keeps up to four files of /proc open.
+// files: a thread keeps up to four of /proc open.
 func (c *checkup) files() Finding {
 	var r unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &r); err != nil {

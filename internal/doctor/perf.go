@@ -11,8 +11,7 @@ import (
 	"prywalk/internal/perfevents"
 )
 
-// perf: running threads that the kernel samples need no stop. Without it the ptrace engine is used, so nothing is
-// missing.
+// perf: threads that the kernel samples need no stop. Without it ptrace is used: nothing is missing.
 func (c *checkup) perf() Finding {
 	paranoid := strings.TrimSpace(c.read("sys/kernel/perf_event_paranoid"))
 	var err error

@@ -19,7 +19,7 @@ import (
 	"prywalk/internal/tabular"
 )
 
-// process reads the target's status, which the later checks need.
+// process reads the status that later checks need.
 func (c *checkup) process() Finding {
 	s, err := process.Check(c.proc(), c.PID)
 	if err != nil {
@@ -40,7 +40,7 @@ func (c *checkup) state() Finding {
 	return Finding{}
 }
 
-// gates are the kernel's checks of access to the target. If they cannot be read, no later check applies.
+// gates are the kernel's checks of access. If unreadable, no later check applies.
 func (c *checkup) gates() (all []Finding) {
 	gates, err := process.Gates(c.proc(), c.PID)
 	if err != nil {
@@ -87,7 +87,7 @@ func (c *checkup) namespaces() Finding {
 		"")
 }
 
-// open reads what a recording reads first, and reports failures only.
+// open reads what a recording reads first; it reports failures only.
 func (c *checkup) open() Finding {
 	if !c.live {
 		return Finding{}
@@ -107,7 +107,7 @@ func (c *checkup) tids() ([]int, error) {
 	return tids[:min(len(tids), maxTried)], err
 }
 
-// seizes seizes threads, for which the kernel makes all its checks; this stops nothing.
+// seizes makes the kernel check all, and stops nothing.
 func (c *checkup) seizes() Finding {
 	tids, err := c.tids()
 	for _, tid := range tids {
@@ -119,7 +119,7 @@ func (c *checkup) seizes() Finding {
 		}
 	}
 	if err != nil {
-		c.refused = true // sleeping threads would be refused as well
+		c.refused = true // sleeping threads would be refused, too
 		return failure(process.Explain(c.PID, err))
 	}
 	return finding(OK, "the kernel lets prywalk trace its threads", "")

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// onThread runs f on an OS thread that ends afterwards, with all that f did to it. The main thread of a Go program
-// never ends, so this goroutine holds it while another runs f.
+// onThread runs f on an OS thread that then ends, with all that f did to it. A Go program's main thread never ends, so
+// this goroutine holds it meanwhile.
 func onThread(f func() error) error {
 	done := make(chan error, 1)
 	go func() {
@@ -19,13 +19,13 @@ func onThread(f func() error) error {
 			done <- onThread(f)
 			return
 		}
-		done <- f() // still locked: the thread ends with the goroutine
+		done <- f() // locked: the thread ends with the goroutine
 	}()
 	return <-done
 }
 
-// seize seizes the first thread of a process and releases it: PTRACE_SEIZE stops nothing, and the kernel detaches when
-// the tracing thread ends (ptrace(2)).
+// seize seizes a process's first thread, which stops nothing; the kernel detaches when the tracing thread ends
+// (ptrace(2)).
 func seize(pid int) error {
 	return onThread(func() error { return unix.PtraceSeize(pid) })
 }

@@ -45,7 +45,7 @@ func (c *checkup) capabilities() Finding {
 	return c.granting(finding(Warn, detail+lost, ""), process.OtherUsers)
 }
 
-// granting adds to a finding how prywalk gets capabilities.
+// granting adds how prywalk gets capabilities.
 func (c *checkup) granting(f Finding, bits uint64) Finding {
 	switch {
 	case c.root():
@@ -64,7 +64,7 @@ func (c *checkup) granting(f Finding, bits uint64) Finding {
 	return f
 }
 
-// nameCommands gives all findings that need capabilities the same command.
+// nameCommands gives all findings with capabilities one command.
 func (c *checkup) nameCommands() {
 	all := c.usefulCaps
 	for i := range c.out {

@@ -13,11 +13,11 @@ import (
 	"prywalk/internal/tabular"
 )
 
-// Escape sequences for the levels (ECMA-48, SGR).
+// By level (ECMA-48, SGR).
 var colours = [...]string{OK: "\x1b[32m", Info: "\x1b[2m", Warn: "\x1b[33m", Fail: "\x1b[31;1m"}
 
-// Write prints findings in aligned columns, with equal remedies once, and the command for capabilities at the end.
-// columns is the terminal's width, 0: unlimited.
+// Write prints aligned columns, equal remedies once, and the command for capabilities at the end. columns is the
+// terminal's width, 0: unlimited.
 func Write(w io.Writer, fs []Finding, colour bool, columns int) error {
 	width := 0
 	for _, f := range fs {
@@ -41,7 +41,7 @@ func Write(w io.Writer, fs []Finding, colour bool, columns int) error {
 		switch {
 		case f.needsCaps != 0:
 			grant = f
-		case f.Command != "": // not wrapped, to be pasted
+		case f.Command != "": // not wrapped: to be pasted
 			printable.Fprintf(b, "      %-*s  → %s\n", width, "", f.Command)
 		}
 	}
@@ -75,7 +75,7 @@ type jsonFinding struct {
 	Command string `json:"command,omitempty"`
 }
 
-// WriteJSON writes findings as one object.
+// WriteJSON writes one object.
 func WriteJSON(w io.Writer, fs []Finding) error {
 	out := jsonFindings{Worst: Worst(fs).String(), Findings: []jsonFinding{}}
 	for _, f := range fs {

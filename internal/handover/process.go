@@ -108,10 +108,10 @@ func (p *Process) TakeExtra() (observe.Extra, bool) {
 // changingFor is how long a process counts as generating code, ns.
 const changingFor = 1e9
 
-// CodeChanged: code was added or removed by the time of a sample, CLOCK_MONOTONIC ns.
+// CodeChanged notes that code was added or removed by the time of a sample, CLOCK_MONOTONIC ns.
 func (p *Process) CodeChanged(at int64) { p.codeChanged.Store(at) }
 
-// CodeChanging: the code changed lately. Samples are then handed over at once.
+// CodeChanging reports that the code changed lately. Samples are then handed over at once.
 func (p *Process) CodeChanging(at int64) bool {
 	moved := p.codeChanged.Load()
 	return moved != 0 && at-moved < changingFor

@@ -29,7 +29,7 @@ func (r *Ring) Get() Batch {
 	}
 }
 
-// Room: Send would not wait. It is the producer's.
+// Room reports that Send would not wait. It is the producer's.
 func (r *Ring) Room() bool { return len(r.full) < cap(r.full) }
 
 // Send hands a batch over. It waits for room.

@@ -38,7 +38,7 @@ var lackNotes = [NumSampleLacks]string{
 	LacksSamples: "of which no samples came",
 }
 
-// NeedsStops: such a process is stopped. mayFallBack: prywalk, not the user, chooses the engine.
+// NeedsStops reports that such a process is stopped. mayFallBack: prywalk, not the user, chooses the engine.
 func (s SampleLack) NeedsStops(mayFallBack bool) bool {
 	return s >= LacksSamples || mayFallBack && s != LacksNothing
 }

@@ -28,7 +28,7 @@ type Command struct {
 	Stdin, Stdout, Stderr *os.File
 }
 
-// ExecError: a command could not be started.
+// ExecError means that a command could not be started.
 type ExecError struct {
 	Path string
 	Err  error

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Bracketed is the name displayed for all unnamed functions of a module, a path or a name in brackets.
+// Bracketed names all unnamed functions of a module, a path or a name in brackets.
 func Bracketed(module string) string {
 	switch {
 	case module == "":
@@ -18,8 +18,7 @@ func Bracketed(module string) string {
 	return "[" + path.Base(module) + "]"
 }
 
-// MadeAtRunTime reports whether a module is code in no file: in anonymous memory, or in a memfd, as of Erlang and
-// .NET.
+// MadeAtRunTime reports that a module's code is in no file, but in anonymous memory, or a memfd (Erlang, .NET).
 func MadeAtRunTime(module string) bool {
 	return module == "[anon]" || strings.HasPrefix(module, "[memfd:")
 }

@@ -4,16 +4,16 @@ package namehints
 
 import "fmt"
 
-// wellComplete is the share of time with complete stacks from which no reason is given.
+// From wellComplete on, no reason is given.
 const wellComplete = 0.99
 
 // MuchUnsampled is the share of time without samples from which it is reported.
 const MuchUnsampled = 0.05
 
-// leastSampled is the share of sampled time below which no share of complete stacks is given.
+// Below leastSampled no share of complete stacks is given.
 const leastSampled = 0.001
 
-// Completeness divides a clock's time by whether it was sampled, and where the stacks end.
+// Completeness divides a clock's time: was it sampled, where do its stacks end?
 type Completeness struct {
 	all, incomplete               float64
 	sampled, sampledAndIncomplete float64
@@ -21,7 +21,7 @@ type Completeness struct {
 	byModule                      map[[2]string]float64 // by reason and module
 }
 
-// Add adds time. sampled: a sample stands for it. reason is why its stack ends early, "" if it is complete; module is
+// Add adds time. sampled: a sample stands for it. reason is why the stack ends early, "" if it is complete; module is
 // then where ([AnyCode], [Unmapped]).
 func (c *Completeness) Add(v float64, sampled bool, reason, module string) {
 	c.all += v
@@ -42,11 +42,11 @@ func (c *Completeness) Add(v float64, sampled bool, reason, module string) {
 	c.byModule[[2]string{reason, module}] += v
 }
 
-// Share is the share of the time with complete stacks, 0 to 1. Time without a sample counts as complete.
+// Share is that of complete stacks, 0 to 1. Time without a sample counts as complete.
 func (c *Completeness) Share() float64 { return max(0, 1-c.incomplete/c.all) }
 
-// Text is the share in words, "99.0% of CPU time with complete stacks" for a prefix of "CPU ". Without a prefix it is
-// short, "99.0% with complete stacks". percent formats shares. Precondition: there is time.
+// Text is the share in words, "99.0% of CPU time with complete stacks" for a prefix of "CPU ", "99.0% with complete
+// stacks" for none. percent formats shares. Precondition: there is time.
 func (c *Completeness) Text(prefix string, percent func(float64) string) string {
 	of, rest := "", ""
 	sampled := c.sampled / c.all
@@ -66,9 +66,9 @@ func (c *Completeness) Text(prefix string, percent func(float64) string) string 
 
 // Ending is the main reason of incomplete stacks.
 type Ending struct {
-	// Reason is the stop reason; "" if few stacks are incomplete.
+	// Reason is the stop reason; "": few are incomplete.
 	Reason string
-	// Module has the outermost function of most of them.
+	// Module has most outermost functions.
 	Module string
 	// Share of the time, 0 to 1.
 	Share float64
@@ -97,7 +97,7 @@ func (c *Completeness) Ending() (e Ending) {
 // Next returns the next step.
 func (e *Ending) Next() string { return IncompleteCure(e.Reason, e.Module) }
 
-// Text names share, reason and next step, "" without a reason. time is the clock's name.
+// Text has share, reason and next step; "" without a reason. time is the clock's name.
 func (e *Ending) Text(time string, percent func(float64) string) string {
 	if e.Reason == "" {
 		return ""

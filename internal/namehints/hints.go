@@ -13,7 +13,7 @@ import (
 	"prywalk/internal/languages"
 )
 
-// Hint is about the code of one run-time system.
+// Hint is about one run-time system's code.
 type Hint struct {
 	languages.Hint
 	language *languages.Language // nil: unknown
@@ -24,7 +24,7 @@ var other = Hint{Hint: languages.Hint{
 	Remedy: "have its runtime write /tmp/perf-PID.map, if it can",
 }}
 
-// Of returns the hint for a process that maps these files (paths). False: no known run-time system.
+// Of returns the hint for a process with these files (paths); false: no known run-time system.
 func Of(files []string) (Hint, bool) {
 	for _, l := range languages.All {
 		for _, known := range l.Hints {
@@ -40,7 +40,7 @@ func Of(files []string) (Hint, bool) {
 	return other, false
 }
 
-// outdated replaces the remedy if the version in a file's name is too old for it.
+// outdated replaces the remedy if a file's name has a version too old for it.
 func (h *Hint) outdated(files []string) {
 	if h.Version == nil {
 		return
@@ -61,25 +61,24 @@ func (h *Hint) outdated(files []string) {
 	}
 }
 
-// Named reports whether a recording's mappings already have the language's own names.
+// Named reports that a recording's mappings already have the language's names.
 func (h *Hint) Named(mappings []string) bool {
 	return slices.ContainsFunc(mappings, func(m string) bool {
 		return h.language != nil && languages.OfMapping(m) == h.language
 	})
 }
 
-// Script reports whether a mapping's functions are a script's, or were compiled by a run-time system: named by the
-// language or by a perf map.
+// Script reports that a mapping's functions are a script's, or were compiled by a run-time system and are named by the
+// language or a perf map.
 func Script(mapping string) bool {
 	l := languages.OfMapping(mapping)
 	return l != nil && !l.Native || MadeAtRunTime(mapping)
 }
 
-// Interprets reports whether a function is the one that interprets the language's code.
+// Interprets reports that a function interprets the language's code.
 func (h *Hint) Interprets(function string) bool { return slices.Contains(h.Eval, function) }
 
-// Remedy returns how to get names. pid is 0 if unknown; again is the action that displays them then, such as
-// "record again".
+// Remedy is how to get names. pid is 0 if unknown; again is how they are displayed then, such as "record again".
 func (h *Hint) Remedy(pid int, again string) string {
 	text := strings.ReplaceAll(h.Hint.Remedy, "AGAIN", again)
 	if pid == 0 {
@@ -88,8 +87,7 @@ func (h *Hint) Remedy(pid int, again string) string {
 	return strings.ReplaceAll(text, "PID", strconv.Itoa(pid))
 }
 
-// LibraryRemedy returns how to get names for the functions of a stripped file, by its path; again as in
-// [Hint.Remedy].
+// LibraryRemedy is for a stripped file, by its path; again as in [Hint.Remedy].
 func LibraryRemedy(file, again string) string {
 	return strings.ReplaceAll(libraryRemedy(file), "AGAIN", again)
 }
@@ -110,27 +108,26 @@ func libraryRemedy(file string) string {
 		"(pip, npm, conda), build it from its source with symbols and AGAIN"
 }
 
-// packagedRemedy is for a program from a package of a language: building that package strips the program, too.
+// packagedRemedy is for a program that building a language's package strips, too.
 const packagedRemedy = "it came without symbols in a package of a language (pip, npm, conda), and is stripped when " +
 	"that package is built, too: build the program itself from its source with symbols (Rust: " +
 	"CARGO_PROFILE_RELEASE_STRIP=none CARGO_PROFILE_RELEASE_DEBUG=1 cargo build --release; CMake: " +
 	"-DCMAKE_BUILD_TYPE=RelWithDebInfo; Go: without -ldflags=-s), then AGAIN"
 
-// Distribution reports whether distributions install files at such a path.
+// Distribution reports that distributions install files at such a path.
 func Distribution(file string) bool { return distributionFile.MatchString(file) }
 
-// Bounded reports whether a name is only a file and an address: "prog+0x1600".
+// Bounded reports that the name is a file and an address, "prog+0x1600".
 func Bounded(name, module string) bool {
 	rest, ok := strings.CutPrefix(name, module+"+0x")
 	return ok && module != "" && rest != "" && strings.Trim(rest, "0123456789abcdef") == ""
 }
 
 var (
-	// distributionFile matches paths of a distribution's packages.
+	// Of a distribution's packages.
 	distributionFile = regexp.MustCompile(`^(/usr)?/(bin|sbin|lib|lib32|lib64|libexec|games|share)/`)
-	// pythonPackage matches files of Python packages.
-	pythonPackage = regexp.MustCompile(`/(site|dist)-packages/`)
-	// packagedProgram matches programs installed by package managers of languages.
+	pythonPackage    = regexp.MustCompile(`/(site|dist)-packages/`)
+	// Installed by languages' package managers.
 	packagedProgram = regexp.MustCompile(`/(node_modules|[^/]*venv[^/]*/bin|\.local/bin|site-packages|` +
 		`[^/]*conda[^/]*(/envs/[^/]+)?/bin|virtualenvs/[^/]+/bin|pipx/.*/bin)/`)
 )

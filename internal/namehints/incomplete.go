@@ -4,12 +4,12 @@ package namehints
 
 import "strings"
 
-// IncompleteName is the name of the outermost frame of a stack whose walk ended early, for a reason.
+// IncompleteName is the outermost frame of a stack whose walk ended early.
 func IncompleteName(reason string) string { return incompleteBegin + reason + "]" }
 
 const incompleteBegin = "[incomplete: "
 
-// IncompleteReason returns the reason in such a name; false for other names.
+// IncompleteReason is the reason in such a name; false: another name.
 func IncompleteReason(name string) (string, bool) {
 	reason, ok := strings.CutPrefix(name, incompleteBegin)
 	if !ok {
@@ -18,7 +18,7 @@ func IncompleteReason(name string) (string, bool) {
 	return strings.TrimSuffix(reason, "]"), true
 }
 
-// incompleteTexts has, by reason, why walks ended and what to do. MODULE is the file in which the stacks end.
+// By reason, why walks ended and what to do. MODULE is where the stacks end.
 var incompleteTexts = map[string]string{
 	"no-rule": "neither the call frame information nor the instructions of MODULE lead to the caller; " +
 		"SYMBOLS see prywalk help names",
@@ -38,8 +38,8 @@ const (
 	Unmapped = ""
 )
 
-// IncompleteCure returns why walks ended for a reason, and what to do; "" for an unknown reason. module is the file
-// in which the stacks end, [AnyCode] or [Unmapped].
+// IncompleteCure returns why walks ended, and what to do; "" for an unknown reason. module is the file where, [AnyCode]
+// or [Unmapped].
 func IncompleteCure(reason, module string) string {
 	symbols := "record it before strip (Haskell's stacks need the symbol table), or install its debug symbols, or"
 	switch {
@@ -48,21 +48,21 @@ func IncompleteCure(reason, module string) string {
 	case module == Unmapped && (reason == "no-rule" || reason == "loop"):
 		return "the stacks end at addresses in no known mapping, mostly of processes that ended before their " +
 			"mappings were read"
-	case strings.HasPrefix(module, "["): // generated at run time
+	case strings.HasPrefix(module, "["):
 		symbols = "for code generated at run time"
 	}
 	return strings.NewReplacer("MODULE", module, "SYMBOLS", symbols).Replace(incompleteTexts[reason])
 }
 
-// muchIncomplete is the share of the total above which a row of incomplete stacks is among the first firstRows.
+// Above muchIncomplete of the total, a row of incomplete stacks is among the first firstRows.
 const (
 	muchIncomplete = 0.02
 	firstRows      = 5
 )
 
-// RaiseIncomplete moves rows of incomplete stacks, which have no own value, up in a table sorted by own values:
-// what these stacks lack makes totals wrong. A row with more than muchIncomplete of all values goes to the place of
-// its total, or among the first firstRows.
+// RaiseIncomplete moves rows of incomplete stacks, which have no own value, up in a table sorted by own values: what
+// they lack makes totals wrong. Above muchIncomplete of all values a row goes to its total's place, or among the first
+// firstRows.
 func RaiseIncomplete[R any](rows []R, values func(*R) (name string, self, total int64)) {
 	var all int64
 	for i := range rows {

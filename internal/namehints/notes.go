@@ -11,26 +11,25 @@ import (
 
 // Row is a function in a table or stack.
 type Row struct {
-	Name, Module string // Module is the file's base name, or a name in brackets
-	Nameless     bool   // Name is the place of code without a known function
-	Large        bool   // its share is worth a note
+	Name, Module string // a base name, or in brackets
+	Nameless     bool   // Name is a place in code
+	Large        bool   // worth a note
 }
 
-// Program is the process with the functions.
+// Program is the functions' process.
 type Program struct {
-	Files    []string // mapped files (paths)
-	Mappings []string // names of all mappings, those in brackets too
-	PID      int      // 0: several processes, or unknown
-	Ended    bool     // a core's: remedies for a live process do not apply
+	Files    []string // mapped (paths)
+	Mappings []string // all, those in brackets too
+	PID      int      // 0: several, or unknown
+	Ended    bool     // a core's: no remedies for a live process
 	Again    string   // the action that displays names then, such as "record again"
-	OneRow   bool     // unnamed functions of a file are one row of a table
+	OneRow   bool     // a file's unnamed functions are one row
 }
 
-// freedNote explains frames [freed].
 const freedNote = "[freed]: functions whose code was freed before prywalk read their names: the program unloads code " +
 	"soon after it has run, or prywalk got no processor in time."
 
-// Notes explain the unnamed functions and how to get their names, each way once.
+// Notes explain unnamed functions and how to get names, each way once.
 func (p *Program) Notes(rows []Row) (notes []string) {
 	hint, known := Of(p.Files)
 	interpreted, gone := false, false
@@ -70,7 +69,7 @@ func (p *Program) Notes(rows []Row) (notes []string) {
 	return append(notes, p.ofLibraries(libraries, bounded)...)
 }
 
-// remedy returns how to get names for a run-time system's code, after a space; "" if there is no way.
+// remedy follows a space; "" if there is none.
 func (p *Program) remedy(h *Hint) string {
 	if h.Live && p.Ended {
 		return ""
@@ -78,8 +77,7 @@ func (p *Program) remedy(h *Hint) string {
 	return " To get names: " + h.Remedy(p.PID, p.Again) + "."
 }
 
-// ofLibraries explains how to get names for files, each way once. The functions of bounded are displayed by
-// address.
+// ofLibraries explains files, each way once. The functions of bounded are displayed by address.
 func (p *Program) ofLibraries(libraries, bounded []string) (notes []string) {
 	var remedies []string
 	of := map[string][]string{}

@@ -4,16 +4,16 @@ package namehints
 
 import "regexp"
 
-// supportModule matches the C and C++ libraries, the library of threads, the loader and the vDSO.
+// Libraries of C, C++ and threads, the loader and the vDSO.
 var supportModule = regexp.MustCompile(
 	`^(lib(c|m|pthread|dl|rt|stdc\+\+|gcc_s|c\+\+|c\+\+abi|musl-[^.]+)[-.]|ld[-.]|ld-|\[vdso\]$)`)
 
-// supportName matches functions of languages and their run-time systems in any file.
+// Of languages and their run-time systems, in any file.
 var supportName = regexp.MustCompile(`^(std::|__|_start$|start_thread$|clone3?$|boost::|void std::|bool std::|` +
 	`runtime[./]|sync[./]|internal/|syscall\.|time\.Sleep|core::|alloc::|<?std::sys|java\.|jdk\.|sun\.|` +
 	`pthread_|futex_|lll_|uv_)`)
 
-// Support reports whether a named function is of the language or the system, not of the program.
+// Support reports that a function is the language's or the system's, not the program's.
 func Support(name, module string) bool {
 	return supportModule.MatchString(module) || supportName.MatchString(name)
 }

@@ -4,7 +4,7 @@ package otlp
 
 import "prywalk/internal/protobuf"
 
-// The tables of ProfilesDictionary by field number. The first entry of each is the zero value.
+// The tables of ProfilesDictionary by field number; entry 0 of each is the zero value.
 const (
 	tableMappings   = 1
 	tableLocations  = 2
@@ -15,17 +15,17 @@ const (
 	tableStacks     = 7
 )
 
-// Cost is the memory of an entry besides its bytes, which are held twice: in the table and as a key of the map.
+// Cost is an entry's memory besides its bytes, which are held twice: in the table and as a key.
 const Cost = 160
 
-// Dictionary holds what the profiles of a message have in common.
+// Dictionary is what the profiles of a message have in common. Its methods named as an entry return its number.
 type Dictionary struct {
-	tables  [tableStacks + 1]protobuf.Message // encoded, entry after entry
+	tables  [tableStacks + 1]protobuf.Message // encoded entries
 	numbers [tableStacks + 1]map[string]int64
-	take    func(int64) bool // counts bytes of memory; may be nil
+	take    func(int64) bool // counts memory; may be nil
 }
 
-// NewDictionary returns an empty one. It calls take, if not nil, with the memory of each entry, bytes.
+// NewDictionary returns an empty one. It calls take, if not nil, with each entry's memory, bytes.
 func NewDictionary(take func(int64) bool) *Dictionary {
 	d := &Dictionary{take: take}
 	for table := tableMappings; table <= tableStacks; table++ {
@@ -35,7 +35,7 @@ func NewDictionary(take func(int64) bool) *Dictionary {
 	return d
 }
 
-// add returns the number of an entry, adding it if new.
+// add adds a new entry, and returns its number.
 func (d *Dictionary) add(table int, entry []byte) int64 {
 	if i, ok := d.numbers[table][string(entry)]; ok {
 		return i
@@ -49,10 +49,10 @@ func (d *Dictionary) add(table int, entry []byte) int64 {
 	return i
 }
 
-// Text returns the number of a string.
+// Text is a string's number.
 func (d *Dictionary) Text(s string) int64 { return d.add(tableStrings, []byte(valid(s))) }
 
-// Attribute returns the number of an attribute. The value is a string or an int64.
+// Attribute is an attribute's number. value is a string or an int64.
 func (d *Dictionary) Attribute(key string, value any) int64 {
 	var m protobuf.Message
 	m.Int(1, d.Text(key))
@@ -66,7 +66,7 @@ type Mapping struct {
 	File, BuildID        string
 }
 
-// Mapping returns the number of a mapping.
+// Mapping is a mapping's number.
 func (d *Dictionary) Mapping(p *Mapping) int64 {
 	var m protobuf.Message
 	m.Int(1, int64(p.Start))
@@ -79,7 +79,7 @@ func (d *Dictionary) Mapping(p *Mapping) int64 {
 	return d.add(tableMappings, m)
 }
 
-// Function returns the number of a function.
+// Function is a function's number.
 func (d *Dictionary) Function(name, system, file string, startLine int64) int64 {
 	var m protobuf.Message
 	m.Int(1, d.Text(name))
@@ -89,11 +89,11 @@ func (d *Dictionary) Function(name, system, file string, startLine int64) int64 
 	return d.add(tableFunctions, m)
 }
 
-// Line is a line of a function; Function is a number of the dictionary, or 0.
+// Line is a function's line; Function is a number, or 0.
 type Line struct{ Function, Line, Column int64 }
 
-// Location returns the number of a location. mapping is a number of the dictionary, or 0; frameType the value of
-// profile.frame.type, "": none. The innermost inlined call is the first line.
+// Location is a location's number. mapping is a number, or 0; frameType is profile.frame.type, "": none. The innermost
+// inlined call is the first line.
 func (d *Dictionary) Location(mapping int64, addr uint64, lines []Line, frameType string) int64 {
 	var m protobuf.Message
 	m.Int(1, mapping)
@@ -111,21 +111,21 @@ func (d *Dictionary) Location(mapping int64, addr uint64, lines []Line, frameTyp
 	return d.add(tableLocations, m)
 }
 
-// Stack returns the number of a stack of locations, innermost first.
+// Stack is a stack's number. The innermost location is first.
 func (d *Dictionary) Stack(locations []int64) int64 {
 	var m protobuf.Message
 	m.Ints(1, locations)
 	return d.add(tableStacks, m)
 }
 
-// ValueType returns a ValueType message.
+// ValueType returns the message.
 func (d *Dictionary) ValueType(typ, unit string) (m protobuf.Message) {
 	m.Int(1, d.Text(typ))
 	m.Int(2, d.Text(unit))
 	return m
 }
 
-// Message returns the ProfilesDictionary message.
+// Message returns the ProfilesDictionary.
 func (d *Dictionary) Message() (m protobuf.Message) {
 	for _, t := range d.tables {
 		m = append(m, t...)

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package otlp writes messages of OpenTelemetry's profiles signal, and divides those that are too large.
+// Package otlp writes messages of OpenTelemetry's profiles signal, and divides large ones.
 //
 // # Algorithm
 //
-// A [Dictionary] holds what the profiles of a message have in common. Its entries are stored encoded and found by
-// their bytes: equal entries are one. An entry is added after those to which it refers by number.
+// A [Dictionary] holds what a message's profiles have in common: encoded entries, found by their bytes, so that equal
+// ones are one. An entry follows those to which it refers by number.
 //
-// [Split] decodes a message into samples and writes two, each with half of the samples and the dictionary entries
-// that they use.
+// [Split] decodes a message into samples and writes two, each with half of the samples and the entries that they use.
 //
 // # Source
 //
-// opentelemetry/proto/profiles/v1development/profiles.proto of github.com/open-telemetry/opentelemetry-proto,
-// release 1.9 and later: entry 0 of each table is the zero value, entries are unique, each index has an entry.
+// opentelemetry/proto/profiles/v1development/profiles.proto of github.com/open-telemetry/opentelemetry-proto, release
+// 1.9 and later: entry 0 of each table is the zero value, entries are unique, each index has an entry.
 package otlp

@@ -4,8 +4,7 @@ package otlp
 
 import "prywalk/internal/languages"
 
-// FrameType returns the value of profile.frame.type (OpenTelemetry's semantic conventions, profile) by the name of
-// a frame's mapping.
+// FrameType returns profile.frame.type (OpenTelemetry's semantic conventions, profile) by a frame's mapping.
 func FrameType(mapping string) string {
 	if mapping == "[kernel]" {
 		return "kernel"

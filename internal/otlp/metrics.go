@@ -9,14 +9,14 @@ import (
 	"prywalk/internal/protobuf"
 )
 
-// Metric is a number with its meaning, or several with different attributes.
+// Metric is a number with its meaning, or several with attributes.
 type Metric struct {
 	Name, Help, Unit string
-	Counter          bool // only grows, from the start of the process; else a current value
+	Counter          bool // only grows, from the process's start; else a current value
 	Points           []MetricPoint
 }
 
-// MetricPoint is one value. Key and Value are its attribute; "": none.
+// MetricPoint is a value. Key and Value are its attribute; "": none.
 type MetricPoint struct {
 	Key, Value string
 	Number     float64
@@ -24,8 +24,8 @@ type MetricPoint struct {
 
 const cumulative = 2 // AGGREGATION_TEMPORALITY_CUMULATIVE
 
-// Metrics returns an ExportMetricsServiceRequest (opentelemetry/proto/metrics/v1/metrics.proto, release 1.9) of
-// one resource. start and now are Unix times, ns.
+// Metrics returns one resource's ExportMetricsServiceRequest (opentelemetry/proto/metrics/v1/metrics.proto, release
+// 1.9). start and now are Unix times, ns.
 func Metrics(resource, scope protobuf.Message, list []Metric, start, now int64) (m protobuf.Message) {
 	var resourceMetrics, scopeMetrics protobuf.Message
 	resourceMetrics.Bytes(1, resource)
@@ -38,7 +38,7 @@ func Metrics(resource, scope protobuf.Message, list []Metric, start, now int64) 
 	return m
 }
 
-// Fields of a Metric, by kind.
+// By kind.
 const (
 	fieldGauge = 5
 	fieldSum   = 7
@@ -58,7 +58,7 @@ func (a *Metric) message(start, now int64) (m protobuf.Message) {
 			point.Fixed(2, uint64(start))
 		}
 		point.Fixed(3, uint64(now))
-		point.Key(4, protobuf.I64) // also 0: a member of a oneof
+		point.Key(4, protobuf.I64) // 0, too: a member of a oneof
 		point = binary.LittleEndian.AppendUint64(point, math.Float64bits(p.Number))
 		data.Bytes(1, point)
 	}

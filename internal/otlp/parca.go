@@ -8,7 +8,7 @@ import (
 	"prywalk/internal/protobuf"
 )
 
-// edit changes the fields of a message that have these numbers, and copies the others.
+// edit changes a message's fields of these numbers, and copies the others.
 type edit map[int]func(f protobuf.Field, out *protobuf.Message) error
 
 func (e edit) apply(m []byte) (out protobuf.Message, err error) {
@@ -33,10 +33,10 @@ func within(e edit) func(protobuf.Field, *protobuf.Message) error {
 	}
 }
 
-// ForParca returns an ExportProfilesServiceRequest for Parca 0.28. Parca takes the function before the one that a
-// line refers to, as if the table had no zero entry (pkg/profile/encode.go, EncodeOtelLocation), and drops
-// attributes that are not strings (pkg/normalizer/otel.go, addOtelAttributes). So each function is written twice
-// in sequence and lines refer to the second: both readings give its name. Numbers become text.
+// ForParca returns an ExportProfilesServiceRequest for Parca 0.28. Parca takes the function before the one that a line
+// refers to, as if the table had no zero entry (pkg/profile/encode.go, EncodeOtelLocation), and drops attributes that
+// are no strings (pkg/normalizer/otel.go, addOtelAttributes). So each function is written twice, and lines refer to the
+// second; numbers become text.
 func ForParca(message []byte) (protobuf.Message, error) {
 	functions := 0
 	attribute := edit{2: within(edit{3: func(f protobuf.Field, out *protobuf.Message) error { // AnyValue.int_value

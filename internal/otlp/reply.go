@@ -10,7 +10,7 @@ import (
 	"prywalk/internal/protobuf"
 )
 
-// Rejected reads an ExportProfilesServiceResponse: how many profiles the receiver rejected, and why.
+// Rejected reads an ExportProfilesServiceResponse: the number of rejected profiles, and why.
 func Rejected(reply []byte) (profiles int64, why string, err error) {
 	err = fields(reply, func(f protobuf.Field) error {
 		if f.Number != 1 || f.Wire != protobuf.Bytes {
@@ -29,10 +29,10 @@ func Rejected(reply []byte) (profiles int64, why string, err error) {
 	return profiles, why, err
 }
 
-// retryInfo is the type of the detail with the delay (google/rpc/error_details.proto).
+// retryInfo has the delay (google/rpc/error_details.proto).
 const retryInfo = "google.rpc.RetryInfo"
 
-// RetryDelay returns the delay of the RetryInfo of a google.rpc.Status, 0 if unspecified; ok: it has a RetryInfo.
+// RetryDelay reads a google.rpc.Status: the delay, 0 if unspecified; ok: it has a RetryInfo.
 func RetryDelay(status []byte) (after time.Duration, ok bool) {
 	_ = fields(status, func(detail protobuf.Field) error { // a damaged status has none
 		if detail.Number != 3 || detail.Wire != protobuf.Bytes {

@@ -8,12 +8,12 @@ import (
 	"prywalk/internal/protobuf"
 )
 
-// refs are the fields of a message that are indices of a table, or messages with such fields.
+// refs are a message's fields that are indices of a table, or messages with such fields.
 type refs map[int]ref
 
 type ref struct {
-	table int  // of the index, or packed list of indices; 0: the field is a message
-	in    refs // of that message
+	table int  // of the index or packed list; 0: a message
+	in    refs // of the message
 }
 
 var (
@@ -22,7 +22,7 @@ var (
 	sampleRefs    = refs{1: {table: tableStacks}, 2: {table: tableAttributes}, 3: {table: tableLinks}}
 	profileRefs   = refs{1: {in: valueTypeRefs}, 5: {in: valueTypeRefs}, 11: {table: tableAttributes}}
 
-	// tableRefs are the refs of each table's entries. They have no cycle: a table's refer to tables after it here.
+	// tableRefs are each table's: they refer to tables after it here.
 	tableRefs = [tableStacks + 1]refs{
 		tableStacks:     {1: {table: tableLocations}},
 		tableLocations:  {1: {table: tableMappings}, 3: {in: lineRefs}, 4: {table: tableAttributes}},
@@ -32,12 +32,12 @@ var (
 	}
 )
 
-// rewriter copies parts of a message with a dictionary of the entries that they use.
+// rewriter copies parts of a message, with a dictionary of the entries that they use.
 type rewriter struct {
 	source   *source
 	out      *Dictionary
 	newIndex [tableStacks + 1]map[uint64]int64
-	err      error // the first one
+	err      error // the first
 }
 
 func (w *rewriter) check(err error) {
@@ -46,7 +46,7 @@ func (w *rewriter) check(err error) {
 	}
 }
 
-// message copies a message with the indices of the new dictionary.
+// message copies m with the new dictionary's indices.
 func (w *rewriter) message(m []byte, indices refs) (out protobuf.Message) {
 	w.check(fields(m, func(f protobuf.Field) error {
 		r, ok := indices[f.Number]
@@ -81,7 +81,7 @@ func (w *rewriter) entry(table int, i uint64) int64 {
 		return 0
 	}
 	entry := w.source.tables[table][i]
-	if indices := tableRefs[table]; indices != nil { // nil: strings and links refer to nothing
+	if indices := tableRefs[table]; indices != nil { // nil: no refs
 		entry = w.message(entry, indices)
 	}
 	n := w.out.add(table, entry)
@@ -92,7 +92,7 @@ func (w *rewriter) entry(table int, i uint64) int64 {
 	return n
 }
 
-// fields calls f for each field of a message until it returns an error.
+// fields calls f for each field, until an error.
 func fields(m []byte, f func(protobuf.Field) error) error {
 	for len(m) > 0 {
 		g, rest, err := protobuf.Next(m)
@@ -110,7 +110,7 @@ func fields(m []byte, f func(protobuf.Field) error) error {
 	return nil
 }
 
-// numbers calls each for each number of a packed list, or for a single number.
+// numbers takes a packed list or a single number.
 func numbers(f *protobuf.Field, each func(uint64)) error {
 	if f.Wire == protobuf.Varint {
 		each(f.Value)

@@ -4,15 +4,15 @@ package otlp
 
 import "prywalk/internal/protobuf"
 
-// Sample is a Sample message (profiles.proto). Stack and Attributes are numbers of the dictionary.
+// Sample is a Sample (profiles.proto). Stack and Attributes are the dictionary's numbers.
 type Sample struct {
 	Stack      int64
 	Attributes []int64
 	Values     []int64
-	Times      []uint64 // one for each value, Unix ns; nil: none
+	Times      []uint64 // of each value, Unix ns; nil: none
 }
 
-// Message returns the encoded sample.
+// Message encodes the sample.
 func (s *Sample) Message() (m protobuf.Message) {
 	m.Int(1, s.Stack)
 	m.Ints(2, s.Attributes)
@@ -21,14 +21,13 @@ func (s *Sample) Message() (m protobuf.Message) {
 	return m
 }
 
-// ThreadAttributes describe a sample's thread and its state. Zero values are left out.
+// ThreadAttributes are a sample's thread and state. Zero values are left out.
 type ThreadAttributes struct {
 	TID                                            int64
 	Name, State, Wait, WaitsFor, Owner, Role, Task string
 }
 
-// ThreadAttributes returns the numbers of a thread's attributes, named by OpenTelemetry's semantic conventions
-// where these have a name.
+// ThreadAttributes are their numbers, named by OpenTelemetry's semantic conventions where these have a name.
 func (d *Dictionary) ThreadAttributes(t *ThreadAttributes) (list []int64) {
 	if t.TID != 0 {
 		list = append(list, d.Attribute("thread.id", t.TID))

@@ -12,12 +12,12 @@ import (
 	"prywalk/internal/protobuf"
 )
 
-// ErrOne reports a message with one point, which cannot be divided.
+// ErrOne means that the message has one point.
 var ErrOne = errors.New("a message of one sample cannot be divided")
 
 func errDamaged(what string) error { return fmt.Errorf("not a message of profiles: %s", what) }
 
-// part is a sample and the indices of its resource, scope and profile.
+// part is a sample, and the indices of its resource, scope and profile.
 type part struct {
 	resource, scope, profile int
 	sample                   []byte
@@ -31,17 +31,17 @@ type source struct {
 }
 
 type sourceResource struct {
-	rest   []byte // all fields but scopes
+	rest   []byte // without scopes
 	scopes []sourceScope
 }
 
 type sourceScope struct {
-	rest     []byte   // all fields but profiles
-	profiles [][]byte // all fields but samples
+	rest     []byte   // without profiles
+	profiles [][]byte // without samples
 }
 
-// Split divides a ProfilesData message into two with about half of the samples each; a single sample is divided by
-// its points. Divided profiles get new ids.
+// Split divides a ProfilesData into two with about half of the samples each; a single sample by its points. Divided
+// profiles get new ids.
 func Split(message []byte) (a, b protobuf.Message, err error) {
 	s, err := decode(message)
 	if err != nil {
@@ -67,7 +67,7 @@ func Split(message []byte) (a, b protobuf.Message, err error) {
 	return a, b, err
 }
 
-// Points counts the points of a message: the values of its samples.
+// Points counts the values of a message's samples.
 func Points(message []byte) (n int, err error) {
 	s, err := decode(message)
 	if err != nil {
@@ -83,7 +83,7 @@ func Points(message []byte) (n int, err error) {
 	return n, nil
 }
 
-// decode reads a message as far as is needed to divide it.
+// decode decodes as far as Split needs.
 func decode(message []byte) (*source, error) {
 	s := &source{}
 	err := fields(message, func(f protobuf.Field) error {
@@ -160,7 +160,7 @@ func (s *source) dividePoints() error {
 	return nil
 }
 
-// points reads the values and times of a sample; rest is its other fields.
+// points returns a sample's values and times; rest is its other fields.
 func points(sample []byte) (values []int64, times []uint64, rest []byte, err error) {
 	err = fields(sample, func(f protobuf.Field) error {
 		switch f.Number {
@@ -181,7 +181,7 @@ func points(sample []byte) (values []int64, times []uint64, rest []byte, err err
 	return values, times, rest, err
 }
 
-// write writes a message of parts, which must be in the order of the source.
+// write writes parts, in the source's order.
 func (s *source) write(parts []part, half byte) (m protobuf.Message, err error) {
 	w := &rewriter{source: s, out: NewDictionary(nil)}
 	for len(parts) > 0 {
@@ -207,7 +207,7 @@ func (s *source) write(parts []part, half byte) (m protobuf.Message, err error) 
 	return m, w.err
 }
 
-// profile writes a profile with some of its samples and a new id.
+// profile writes some samples of a profile, with a new id.
 func (w *rewriter) profile(rest []byte, parts []part, half byte) (m protobuf.Message) {
 	var id []byte
 	var others protobuf.Message

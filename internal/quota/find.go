@@ -13,26 +13,25 @@ import (
 // Limit is a control group's quota.
 type Limit struct {
 	Dir string // of the group
-	// Quota is the CPU time per Period, ns; it exceeds Period on several processors.
+	// Quota is CPU time per Period, ns; on several processors it may exceed Period.
 	Quota, Period int64
-	Own           bool   // the process's own group, not an ancestor
+	Own           bool   // not an ancestor's
 	acct          string // usage file of v1; "": none
 }
 
-// Share returns Quota in processors.
+// Share is in processors.
 func (l *Limit) Share() float64 { return float64(l.Quota) / float64(l.Period) }
 
-// Root is the parent directory of /proc: "/", but in tests.
+// Root is the parent of /proc: "/", but in tests.
 type Root string
 
-// mount is a mounted hierarchy.
 type mount struct {
 	at, root    string
 	v2          bool
 	controllers []string
 }
 
-// Limits returns the visible quotas of this process's control groups and their ancestors, tightest first.
+// Limits returns the visible quotas of this process's groups and their ancestors, tightest first.
 func (r Root) Limits() []Limit {
 	groups, mounts := r.hierarchies()
 	var all []Limit
@@ -54,7 +53,7 @@ func (r Root) Limits() []Limit {
 	return all
 }
 
-// hierarchies returns this process's groups and the mounts; none without /proc.
+// hierarchies returns nothing without /proc.
 func (r Root) hierarchies() (groups, []mount) {
 	text, err := os.ReadFile(r.path("/proc/self/cgroup"))
 	if err != nil {
@@ -69,7 +68,7 @@ func (r Root) hierarchies() (groups, []mount) {
 
 func (r Root) path(name string) string { return filepath.Join(string(r), name) }
 
-// limitsUpFrom returns the limits from a group up to the mount's root.
+// limitsUpFrom goes up to the mount's root.
 func (r Root) limitsUpFrom(m *mount, group string, acct func(string) string) (all []Limit) {
 	below, ok := m.below(group)
 	for own := true; ok; own = false {
@@ -91,20 +90,20 @@ func (r Root) limitsUpFrom(m *mount, group string, acct func(string) string) (al
 	return all
 }
 
-// below returns a group's path below the mount; false: the process has none.
+// below returns a group's path below the mount; false: none.
 func (m *mount) below(group string) (string, bool) {
 	if group == "" {
 		return "", false
 	}
 	rel, err := filepath.Rel(m.root, group)
 	if err != nil || rel == ".." || strings.HasPrefix(rel, "../") {
-		return "/", true // the mount shows another part: only its root is known
+		return "/", true // only the root of this part is known
 	}
 	return filepath.Clean("/" + rel), true
 }
 
-// accounts returns a function from a group's path in the cpu hierarchy to v1's usage file; "" where the process's
-// group has another path in the cpuacct hierarchy.
+// accounts maps a group's path in the cpu hierarchy to v1's usage file; "" where this process's path in cpuacct
+// differs.
 func accounts(mounts []mount, g groups) func(group string) string {
 	return func(group string) string {
 		for _, m := range mounts {
@@ -122,10 +121,10 @@ func accounts(mounts []mount, g groups) func(group string) string {
 	}
 }
 
-// groups are the lines of /proc/PID/cgroup: controllers and path, cgroups(7).
+// groups are controllers and paths in /proc/PID/cgroup, cgroups(7).
 type groups map[string]string // by controller; v2: ""
 
-// pathIn returns the group's path in a hierarchy; "": none.
+// pathIn returns "" for none.
 func (g groups) pathIn(m *mount) string {
 	if m.v2 {
 		return g[""]
@@ -152,7 +151,7 @@ func parseGroups(text string) groups {
 	return g
 }
 
-// parseMounts finds the control groups in /proc/PID/mountinfo (proc_pid_mountinfo(5)).
+// parseMounts finds control groups in /proc/PID/mountinfo (proc_pid_mountinfo(5)).
 func parseMounts(text string) (all []mount) {
 	for line := range strings.Lines(text) {
 		before, after, ok := strings.Cut(line, " - ")
@@ -182,7 +181,7 @@ func unescape(s string) string {
 	return b.String()
 }
 
-// read reads the quota of a directory's group; false: none.
+// read reads a directory's quota; false: none.
 func read(dir string, v2 bool) (Limit, bool) {
 	l := Limit{Dir: dir}
 	if v2 {
@@ -198,13 +197,13 @@ func read(dir string, v2 bool) (Limit, bool) {
 	return l, l.Quota > 0 && l.Period > 0
 }
 
-// readWord reads a file of one word; "": there is none.
+// readWord reads a file of one word; "": none.
 func readWord(dir, name string) string {
-	text, _ := os.ReadFile(filepath.Join(dir, name)) // an unreadable file: no quota
+	text, _ := os.ReadFile(filepath.Join(dir, name)) // unreadable: no quota
 	return strings.TrimSpace(string(text))
 }
 
-// parseMicros converts µs to ns; 0 for "max" and other text.
+// parseMicros returns ns; 0 for "max" and other text.
 func parseMicros(s string) int64 {
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || n <= 0 || n > 1<<50 {

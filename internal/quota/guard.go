@@ -4,15 +4,15 @@ package quota
 
 // Guard reports whether enough of a quota is left for a tick. Not safe for concurrent use.
 //
-// The rest is at least the quota less all use since a moment not later than the period's start: the last at which
-// the kernel had counted one period fewer. The kernel hands a quota to processors in slices of 5 ms
-// (sched_cfs_bandwidth_slice_us), and an idle processor keeps 1 ms (kernel/sched/fair.c, min_cfs_rq_runtime): so
-// much may be left on other processors.
+// The rest is at least the quota less all use since a moment not after the period's start: the last at which the kernel
+// had counted one period fewer. The kernel hands a quota to processors in slices of 5 ms
+// (sched_cfs_bandwidth_slice_us), and an idle one keeps 1 ms (kernel/sched/fair.c, min_cfs_rq_runtime): so much may be
+// left on other processors.
 type Guard struct {
 	limit     Limit
-	elsewhere int64 // part of the quota that other processors may hold, ns
+	elsewhere int64 // may be on other processors, ns
 	periods   int64
-	before    int64 // lower bound of the use at the period's start, ns
+	before    int64 // lower bound of use at the period's start, ns
 	seen      int64 // use at the last query, ns
 }
 
@@ -21,10 +21,9 @@ const (
 	idleKeeps = 1e6
 )
 
-// NewGuard returns a guard. processors is the number on which the group's threads can run at a time, kept the
-// number of others on which they have run.
+// NewGuard returns a guard. The group's threads can run on so many processors at a time, and have run on kept others.
 func NewGuard(l Limit, processors, kept int, now Sample, used int64) *Guard {
-	g := &Guard{limit: l, periods: now.Periods, before: used - l.Quota, seen: used} // nothing is known of this period
+	g := &Guard{limit: l, periods: now.Periods, before: used - l.Quota, seen: used} // this period is unknown
 	if processors > 1 || kept > 0 {
 		// At most half, or no tick would ever begin.
 		g.elsewhere = min(int64(processors-1)*slice+idleKeeps, l.Quota/2)
@@ -32,29 +31,29 @@ func NewGuard(l Limit, processors, kept int, now Sample, used int64) *Guard {
 	return g
 }
 
-// Note records the kernel's statistics and the group's use at that moment, ns.
+// Note takes the kernel's statistics, and the group's use then, ns.
 func (g *Guard) Note(s Sample, used int64) {
 	if n := s.Periods - g.periods; n > 0 {
-		// Use beyond the quota is subtracted from the next period.
+		// Use beyond the quota is the next period's.
 		debt := max(used-g.before-n*g.limit.Quota, 0)
 		g.periods, g.before = s.Periods, g.seen-min(debt, g.limit.Quota)
 	}
 	g.seen = used
 }
 
-// Left returns the CPU time that is certainly left of this period after such use, ns; negative: none is certain.
+// Left is the CPU time certainly left of this period after such use, ns; negative: none.
 func (g *Guard) Left(used int64) int64 { return g.limit.Quota - g.elsewhere - (used - g.before) }
 
-// Needs returns the least rest for a tick of the given cost, ns: two such ticks and 1 ms of other work, bounded by
-// a part of the quota so that ticks happen at all.
+// Needs is the least rest for a tick of that cost, ns: two such ticks and 1 ms of other work, at most a part of the
+// quota so that ticks happen at all.
 func (g *Guard) Needs(cost int64) int64 { return min(2*cost+1e6, g.limit.Quota/2-g.elsewhere/2) }
 
-// Asks reports whether a query of the kernel may help: much was used since the last.
+// Asks reports that a query of the kernel may help, as much was used since the last.
 func (g *Guard) Asks(used int64) bool {
 	return used-g.seen > g.limit.Quota/16 || g.Left(used) < g.limit.Quota/2
 }
 
-// Rate returns the ticks per second that take half of the quota at the given cost of a tick, ns.
+// Rate is the ticks per second that take half of the quota, at a cost in ns.
 func (g *Guard) Rate(cost float64) float64 {
 	if cost <= 0 {
 		return 1e9
@@ -62,5 +61,5 @@ func (g *Guard) Rate(cost float64) float64 {
 	return g.limit.Share() / 2 * 1e9 / cost
 }
 
-// Limit returns the guarded limit.
+// Limit is the guarded one.
 func (g *Guard) Limit() *Limit { return &g.limit }

@@ -8,8 +8,8 @@ import (
 	"strconv"
 )
 
-// Memory returns the least visible memory limit of this process's control groups and their ancestors, bytes
-// (cgroup v2: memory.max and memory.high; v1: memory.limit_in_bytes); 0: none.
+// Memory is the least visible memory limit of this process's groups and their ancestors, bytes (cgroup v2: memory.max
+// and memory.high; v1: memory.limit_in_bytes); 0: none.
 func (r Root) Memory() (least int64) {
 	groups, mounts := r.hierarchies()
 	for _, m := range mounts {
@@ -35,10 +35,10 @@ func (r Root) Memory() (least int64) {
 	return least
 }
 
-// unlimited is the least value of v1 without a limit: the largest number of whole pages.
+// unlimited is v1's least value without a limit: the largest number of whole pages.
 const unlimited = 1 << 62
 
-// limit parses a number of bytes; 0 for "max" and other text.
+// limit returns bytes; 0 for "max" and other text.
 func limit(s string) int64 {
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || n <= 0 || n >= unlimited {

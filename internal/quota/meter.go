@@ -13,18 +13,18 @@ import (
 // Sample is the kernel's statistics of a group.
 type Sample struct {
 	Periods      int64 // in which the group ran
-	ThrottledFor int64 // ns, summed over processors
-	// Used is the group's CPU time, ns, less the part not accounted yet; −1: unknown.
+	ThrottledFor int64 // ns, of all processors
+	// Used is the group's CPU time, ns, less what is not accounted yet; −1: unknown.
 	Used int64
 }
 
-// Meter reads a group's statistics from files kept open. Not safe for concurrent use.
+// Meter keeps a group's files open. Not safe for concurrent use.
 type Meter struct {
 	stat, acct *os.File
 	buf        [4096]byte
 }
 
-// Open opens the files of a limit's group.
+// Open opens the group's files.
 func (l *Limit) Open() (*Meter, error) {
 	f, err := os.Open(filepath.Join(l.Dir, "cpu.stat"))
 	if err != nil {
@@ -39,7 +39,7 @@ func (l *Limit) Open() (*Meter, error) {
 
 // Close closes the files.
 func (m *Meter) Close() {
-	_ = m.stat.Close() // read only
+	_ = m.stat.Close()
 	if m.acct != nil {
 		_ = m.acct.Close()
 	}
@@ -61,7 +61,7 @@ func (m *Meter) Read() (Sample, error) {
 	return s, nil
 }
 
-// parseStat parses cpu.stat of v2 (times in µs) and of v1 (ns).
+// parseStat takes v2 (µs) and v1 (ns).
 func parseStat(text []byte) Sample {
 	s := Sample{Used: -1}
 	for len(text) > 0 {
@@ -86,7 +86,7 @@ func parseStat(text []byte) Sample {
 	return s
 }
 
-// parseNumber parses digits without allocation; 0 for anything else.
+// parseNumber does not allocate; 0 for no digits.
 func parseNumber(b []byte) (n int64) {
 	for _, c := range b {
 		if c < '0' || c > '9' || n > (1<<63-1-9)/10 {
@@ -99,7 +99,7 @@ func parseNumber(b []byte) (n int64) {
 
 func times1000(n int64) int64 { return min(n, (1<<63-1)/1000) * 1000 }
 
-// Alone reports whether this process is alone in the group.
+// Alone reports that no other process is in the group.
 func (l *Limit) Alone() bool {
 	text, err := os.ReadFile(filepath.Join(l.Dir, "cgroup.procs"))
 	if err != nil || !l.Own || strings.TrimSpace(string(text)) != strconv.Itoa(os.Getpid()) {

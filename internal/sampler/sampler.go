@@ -225,7 +225,7 @@ func (s *Sampler) Hold() { s.control.Hold() }
 // Resume ends a Hold.
 func (s *Sampler) Resume() { s.control.Resume() }
 
-// Held: a Hold has taken effect, and no thread is or will be stopped, except after uninterruptible sleep.
+// Held reports that a Hold has taken effect, and no thread is or will be stopped, except after uninterruptible sleep.
 func (s *Sampler) Held() bool { return s.control.Held() }
 
 // BootTicks is the time now, as [Options.Launched].

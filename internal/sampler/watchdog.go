@@ -22,7 +22,7 @@ import (
 // [ErrNotBooked].
 var ErrHung = observe.ErrHung
 
-// ErrNotBooked: the hanging part uses the Builder, which then must not be read. The last checkpoint is valid.
+// ErrNotBooked means that the hanging part uses the Builder, which then must not be read. The last checkpoint is valid.
 var ErrNotBooked = errors.New("the recording so far could not be taken over; the last checkpoint stands")
 
 const watchEvery = 500 * time.Millisecond
