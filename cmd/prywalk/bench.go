@@ -139,7 +139,7 @@ func checkPlan(p bench.Plan) error {
 	return nil
 }
 
-// run measures and writes; after a failure or Ctrl-C, what was measured before.
+// run writes what was measured before a failure or Ctrl-C, too.
 func (f *benchFlags) run() error {
 	if err := console.CheckStdout(); err != nil {
 		return err

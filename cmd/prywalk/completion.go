@@ -39,7 +39,6 @@ func registerCompletions(root *cobra.Command) {
 	}
 }
 
-// rejectUnknownShells rejects an unknown shell.
 func rejectUnknownShells(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
@@ -77,7 +76,7 @@ func pidCompletions(*cobra.Command, []string, string) ([]string, cobra.ShellComp
 	return list, cobra.ShellCompDirectiveNoFileComp
 }
 
-// nameCompletions omits names that a shell would have to quote.
+// nameCompletions omits names to be quoted.
 func nameCompletions(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	var list []string
 	seen := map[string]bool{}
@@ -90,6 +89,6 @@ func nameCompletions(*cobra.Command, []string, string) ([]string, cobra.ShellCom
 	return list, cobra.ShellCompDirectiveNoFileComp
 }
 
-// forShells matches characters special to a shell or terminal: process names are untrusted, and completion scripts
-// evaluate the line at the next TAB.
+// forShells are characters special to a shell or terminal: process names are untrusted, and completion scripts evaluate
+// the line at the next TAB.
 var forShells = regexp.MustCompile(`[^A-Za-z0-9_.+:@/-]`)

@@ -12,7 +12,7 @@ import (
 
 const copyTo = 3
 
-// newCopyFile copies a file in a process of its own, since a FUSE file system may not answer.
+// newCopyFile copies in a process of its own, as a FUSE file system may not answer.
 func newCopyFile() *cobra.Command {
 	return &cobra.Command{
 		Use:    "copy-file",

@@ -58,7 +58,7 @@ by more than that share counts.`,
 	return cmd
 }
 
-// files sets the files of both sides from the arguments, unless -a and -b are given.
+// files sets both sides' files, unless -a and -b are given.
 func (f *diffFlags) files(args []string) error {
 	switch {
 	case len(args) == 2 && len(f.before)+len(f.after) == 0:
@@ -174,7 +174,7 @@ func (f *diffFlags) run(changed func(string) bool) error {
 	return nil
 }
 
-// checkGrowth returns an error if something grew by more than --fail-above.
+// checkGrowth fails if something grew by more than --fail-above.
 func (f *diffFlags) checkGrowth(d *report.Difference) error {
 	worst, what := d.Worst()
 	doubt := ""

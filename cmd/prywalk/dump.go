@@ -158,7 +158,7 @@ func (f *dumpFlags) dumpAll(w io.Writer) error {
 	return cmp.Or(first, left.say(dumped))
 }
 
-// unreadProcesses counts selected processes that could not be read, by reason.
+// unreadProcesses are selected ones that could not be read, by reason.
 type unreadProcesses struct {
 	reasons map[string]int64
 	first   error
@@ -176,7 +176,7 @@ func (l *unreadProcesses) add(err error) {
 	l.first = cmp.Or(l.first, err)
 }
 
-// say prints their number; it is an error if no process was dumped.
+// say fails if no process was dumped.
 func (l *unreadProcesses) say(dumped bool) error {
 	n := account.Sum(l.reasons)
 	switch {
@@ -225,7 +225,7 @@ func (f *dumpFlags) dumpProcess(pid int) (*dump.Process, error) {
 	return p, nil
 }
 
-// failedThreads reports unread threads of a process and why; an error if none was read.
+// failedThreads reports unread threads and why; it fails if none was read.
 func failedThreads(p *dump.Process) error {
 	results := process.StopResults{Denied: p.Failed["denied"], Traced: p.Failed["traced"]}
 	for i := range p.Threads {
@@ -266,7 +266,7 @@ func (f *dumpFlags) write(w io.Writer, p *dump.Process) error {
 	return dump.Text(w, p)
 }
 
-// addNotes keeps each hint about missing names once.
+// addNotes keeps each hint once.
 func (f *dumpFlags) addNotes(p *dump.Process) {
 	for _, n := range p.Notes() {
 		if !slices.Contains(f.notes, n) {

@@ -26,8 +26,7 @@ func (f *dumpFlags) checkLocks() error {
 	return nil
 }
 
-// dumpLocks reads the locks of all processes together. A deadlock determines the exit code; other errors are printed
-// before.
+// dumpLocks reads all processes' locks together. A deadlock determines the exit code; other errors are printed before.
 func (f *dumpFlags) dumpLocks(w io.Writer) error {
 	var targets []*code.Process
 	var first error

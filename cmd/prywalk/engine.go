@@ -36,7 +36,7 @@ func (f *engineFlags) addEngine(fl *pflag.FlagSet) {
 	fl.BoolVar(&f.noKernel, "no-kernel", false, "leave the kernel's functions out of stacks")
 }
 
-// openEngine opens the engine of --engine. Precondition: all else in o is set.
+// openEngine opens --engine. Precondition: all else in o is set.
 func (f *engineFlags) openEngine(o *sampler.Options) error {
 	with := perfengine.Options{
 		Freq: o.Freq, NoKernel: f.noKernel || !symbols.KernelShown(), Children: o.Children, Selected: o.Threads != nil,
@@ -81,7 +81,7 @@ func (f *engineFlags) closeEngine(o *sampler.Options) {
 	}
 }
 
-// needsPtrace returns the given flag that needs stops of running threads, or "".
+// needsPtrace returns a flag that needs stops of running threads, or "".
 func needsPtrace(o *sampler.Options) string {
 	switch {
 	case o.Mode != observe.ModeAuto:
@@ -92,7 +92,7 @@ func needsPtrace(o *sampler.Options) string {
 	return ""
 }
 
-// newAskForEvents is a hidden command that opens perf events: a seccomp filter may kill it instead of prywalk.
+// newAskForEvents opens perf events in a process of its own: a seccomp filter may kill it.
 func newAskForEvents() *cobra.Command {
 	return &cobra.Command{
 		Use:    "ask-for-events",
@@ -102,7 +102,7 @@ func newAskForEvents() *cobra.Command {
 	}
 }
 
-// checkPerfEvents reports whether prywalk survives opening perf events.
+// checkPerfEvents fails if opening perf events would kill prywalk.
 func checkPerfEvents() error {
 	return perfengine.Survivable(func(ctx context.Context) *exec.Cmd {
 		self, err := os.Executable()

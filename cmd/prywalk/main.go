@@ -41,7 +41,7 @@ func main() {
 	os.Exit(run(os.Args[1:]))
 }
 
-// ownFailure returns the exit code of a failure before the command line is run.
+// ownFailure is the exit code of a failure before the command line is run.
 func ownFailure(args []string) int {
 	cmd, rest, err := newRoot().Find(args)
 	if err == nil && cmd.ParseFlags(rest) == nil && launches(cmd, cmd.Flags().Args()) {
@@ -50,7 +50,7 @@ func ownFailure(args []string) int {
 	return exit.Failed
 }
 
-// launches reports whether a command is record with a program to start, and not with a process.
+// launches: the command is record with a program to start.
 func launches(cmd *cobra.Command, args []string) bool {
 	return cmd.Name() == "record" &&
 		(cmd.ArgsLenAtDash() >= 0 || len(args) > 1 || len(args) == 1 && !selectsProcess(args[0]))
@@ -78,7 +78,7 @@ func run(args []string) int {
 	return exitCode(err)
 }
 
-// printError prints an error as text or JSON; the exit status of a launched command has none.
+// printError prints text or JSON; the exit status of a launched command has none.
 func printError(err error, asJSON bool) {
 	var several listing
 	switch {
@@ -92,7 +92,7 @@ func printError(err error, asJSON bool) {
 	}
 }
 
-// wantsJSON reports whether the result, and so errors, are to be JSON. An unparsable command line is text.
+// wantsJSON: the result, and so errors, are to be JSON. An unparsable command line is text.
 func wantsJSON(root *cobra.Command, args []string) bool {
 	if end := slices.Index(args, "--"); end >= 0 {
 		args = args[:end]
@@ -105,7 +105,7 @@ func wantsJSON(root *cobra.Command, args []string) bool {
 	return flag != nil && flag.Value.Type() == "bool" && (slices.Contains(args, "--json") || flag.Value.String() == "true")
 }
 
-// wrongFlag returns the error of an unparsable flag, also for a command given to record without "--".
+// wrongFlag also takes a command given to record without "--".
 func wrongFlag(cmd *cobra.Command, err error, args []string) error {
 	var wrongValue *pflag.InvalidValueError
 	if cmd.Name() == "record" && len(args) > 0 && !errors.As(err, &wrongValue) {
@@ -118,7 +118,7 @@ func wrongFlag(cmd *cobra.Command, err error, args []string) error {
 	return commandline.WrongFlag(cmd, err)
 }
 
-// shellWords returns words as a shell takes them.
+// shellWords quotes words.
 func shellWords(words []string) string {
 	quoted := slices.Clone(words)
 	for i, word := range words {
@@ -147,7 +147,7 @@ func exitCode(err error) int {
 	return exit.Failed
 }
 
-// limitToControlGroup lowers the default of --max-memory to half of the control group's limit.
+// limitToControlGroup lowers --max-memory's default to half of the control group's limit.
 func limitToControlGroup() {
 	group := quota.Root("/").Memory()
 	if half := group / 2; half > 0 && half < budget.Process().Total() {
@@ -157,7 +157,7 @@ func limitToControlGroup() {
 	}
 }
 
-// checkValues rejects empty values, such as those of unset variables of a script.
+// checkValues rejects empty values, as of a script's unset variables.
 func checkValues(flags *pflag.FlagSet) (err error) {
 	flags.Visit(func(f *pflag.Flag) {
 		if f.Value.String() == "" {
@@ -167,7 +167,7 @@ func checkValues(flags *pflag.FlagSet) (err error) {
 	return err
 }
 
-// ofFlag adds the flag that an error is about.
+// ofFlag names the flag in an error.
 func ofFlag(flag string, err error) error {
 	if err == nil {
 		return nil
@@ -175,7 +175,7 @@ func ofFlag(flag string, err error) error {
 	return fmt.Errorf("--%s: %w", flag, err)
 }
 
-// checkDirectory checks that a flag's value is a directory.
+// checkDirectory fails if the value is no directory.
 func checkDirectory(flag, dir, next string) error {
 	st, err := os.Stat(dir)
 	switch {
@@ -187,7 +187,7 @@ func checkDirectory(flag, dir, next string) error {
 	return nil
 }
 
-// buildOnly has commands of builds with a tag, such as "man".
+// buildOnly are commands of tagged builds, such as "man".
 var buildOnly []func() *cobra.Command
 
 func newRoot() *cobra.Command {

@@ -17,11 +17,11 @@ import (
 	"prywalk/internal/outfile"
 )
 
-// Built by "make dist" only, since manual pages need a Markdown library.
+// Built by "make dist" only: it needs a Markdown library.
 
 func init() { buildOnly = append(buildOnly, newMan) }
 
-// newMan writes manual pages, with the date of SOURCE_DATE_EPOCH.
+// newMan dates pages by SOURCE_DATE_EPOCH.
 func newMan() *cobra.Command {
 	return &cobra.Command{
 		Use:    "man DIR",
@@ -79,7 +79,7 @@ func manPage(c *cobra.Command) ([]byte, error) {
 	return []byte(out.String()), nil
 }
 
-// splitExamples splits off the indented lines at the beginning of a text.
+// splitExamples splits off the indented lines at the beginning.
 func splitExamples(long string) (examples, text string) {
 	lines := strings.Split(long, "\n")
 	n := 0

@@ -16,7 +16,7 @@ const files = `.TP
 The recording that \fBrecord\fP writes and that \fBreport\fP reads: a gzipped pprof profile, mode 0600,
 replaced in one step. A recording that was there is kept as \fINAME.old\fP.`
 
-// overheads are the sections OVERHEAD, with figures of docs/performance.md.
+// overheads have figures of docs/performance.md.
 var overheads = map[string]string{
 	"record": measured + `.PP
 \fB\-\-max\-overhead\fP \fI1%\fP lowers the rate until the target loses less than that share.

@@ -63,8 +63,8 @@ func processList() (list []mcpserver.Process) {
 	return list
 }
 
-// runSelf runs this program with files as its descriptors from 3 on. At the end of ctx it sends SIGTERM, so that a
-// recording is written.
+// runSelf runs this program with files as its descriptors from 3 on. The end of ctx sends SIGTERM, so that a recording
+// is written.
 func runSelf(ctx context.Context, files []*os.File, args ...string) (string, int, error) {
 	cmd := exec.CommandContext(ctx, "/proc/self/exe", args...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
@@ -82,7 +82,7 @@ func runSelf(ctx context.Context, files []*os.File, args ...string) (string, int
 
 type boundedBuffer []byte
 
-// Write never fails: an error would close the pipe and end the command.
+// Write never fails: that would close the pipe and end the command.
 func (h *boundedBuffer) Write(p []byte) (int, error) {
 	const most = 1 << 20
 	*h = append(*h, p[:min(len(p), most-len(*h))]...)

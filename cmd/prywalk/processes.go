@@ -26,7 +26,7 @@ import (
 	"prywalk/internal/tabular"
 )
 
-// processes lists the processes with a program, except prywalk.
+// processes leaves out prywalk.
 func processes() (list []selection.Process) {
 	dirs, err := os.ReadDir("/proc")
 	if err != nil {
@@ -45,7 +45,7 @@ func processes() (list []selection.Process) {
 	return list
 }
 
-// processChoice is the selection of processes: by number, name, or rule.
+// processChoice selects by number, name, or rule.
 type processChoice struct {
 	pids       commandline.PIDs
 	name       string
@@ -53,11 +53,11 @@ type processChoice struct {
 	wait       bool
 	allowsNone bool // the rule may select nothing now
 
-	mayWait bool // there is a flag --wait
+	mayWait bool // --wait is a flag
 
 	systemWide                 bool
 	cgroup, unit, owner, match string
-	finder                     *selection.Finder // of the rule, or nil
+	finder                     *selection.Finder // or nil
 }
 
 func (c *processChoice) add(fl *pflag.FlagSet) {
@@ -98,12 +98,12 @@ func (c *processChoice) findByRule() error {
 	return nil
 }
 
-// mayBeProcess reports whether the arguments may name a process: one, not given by a flag, and no command.
+// mayBeProcess: there is one argument, and neither flag nor command.
 func (c *processChoice) mayBeProcess(cmd *cobra.Command, args []string) bool {
 	return cmd.ArgsLenAtDash() < 0 && len(args) == 1 && len(c.pids) == 0 && c.name == "" && !c.hasRule()
 }
 
-// takeArgument takes a single argument that is a running process's name or pid as -n or -p, and returns the rest.
+// takeArgument takes a running process's name or pid as -n or -p, and returns the rest.
 func (c *processChoice) takeArgument(cmd *cobra.Command, args []string) []string {
 	if !c.mayBeProcess(cmd, args) {
 		return args
@@ -120,7 +120,7 @@ func (c *processChoice) takeArgument(cmd *cobra.Command, args []string) []string
 	return nil
 }
 
-// selectsProcess reports whether an argument is the name or number of a process, as [processChoice.takeArgument] takes.
+// selectsProcess: the argument is taken by [processChoice.takeArgument].
 func selectsProcess(arg string) bool { return len(processesNamed(arg)) > 0 || isProcess(arg) }
 
 func isProcess(arg string) bool {
@@ -150,8 +150,7 @@ func (c *processChoice) find() error {
 
 const namePoll = 20 * time.Millisecond
 
-// findByName resolves the name. Several matches are an error that lists them, unless all are wanted or the first was
-// waited for.
+// findByName fails with a list for several matches, unless all are wanted or the first was waited for.
 func (c *processChoice) findByName(ctx context.Context) (commandline.PIDs, error) {
 	for reported := false; ; {
 		found := processesNamed(c.name)
@@ -197,7 +196,7 @@ func (c *processChoice) noSuchName() error {
 	return fmt.Errorf("no process has the name %q; %s", c.name, next)
 }
 
-// processesNamed compares a name with the kernel's names, files, and first arguments.
+// processesNamed compares kernel's names, files, and first arguments.
 func processesNamed(name string) (found []selection.Process) {
 	for _, p := range processes() {
 		if p.Name == name || slices.Contains(p.Others, name) {
@@ -209,7 +208,7 @@ func processesNamed(name string) (found []selection.Process) {
 
 const (
 	mostChoices   = 20 // listed processes
-	commandLength = 60 // characters of a command line
+	commandLength = 60 // characters
 )
 
 func ambiguous(name string, found []selection.Process) error {

@@ -28,7 +28,7 @@ const (
 	maxFreq = sampler.MaxFreq
 )
 
-// recordFlags are the flags of record; top and agent have some of them.
+// recordFlags are record's; top and agent have some.
 type recordFlags struct {
 	processChoice
 	recording.Options
@@ -166,13 +166,13 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 	})
 }
 
-// childrenToo returns --children, which is on for commands and for rules that select a group.
+// childrenToo is --children, on for commands and rules that select a group.
 func (f *recordFlags) childrenToo(cmd *cobra.Command, launch bool) bool {
 	group := launch || f.systemWide || f.cgroup != "" || f.unit != ""
 	return f.Sampler.Children || group && !cmd.Flags().Changed("children")
 }
 
-// open finds the processes, and those that the rule selects later, and opens the engine.
+// open finds the processes, now and later, and opens the engine.
 func (f *recordFlags) open() error {
 	if err := f.find(); err != nil {
 		return err
@@ -184,7 +184,7 @@ func (f *recordFlags) open() error {
 	return f.openEngine(&f.Sampler)
 }
 
-// withEventLog records with the event log, if given. launch: a command, so that a failure of the log has exit code 125.
+// withEventLog: launch is a command, so that a failure of the log has exit code 125.
 func (f *recordFlags) withEventLog(launch bool, record func() error) error {
 	if f.eventLog == "" {
 		return record()
@@ -202,7 +202,7 @@ func (f *recordFlags) withEventLog(launch bool, record func() error) error {
 	return cmp.Or(recorded, err)
 }
 
-// checkArguments returns the error of arguments that exclude each other. launch: there is a command.
+// checkArguments finds arguments that exclude each other. launch: there is a command.
 func (f *recordFlags) checkArguments(cmd *cobra.Command, args []string, launch bool) error {
 	switch {
 	case len(f.pids) > 0 && launch:
@@ -230,7 +230,7 @@ func (f *recordFlags) checkArguments(cmd *cobra.Command, args []string, launch b
 	return nil
 }
 
-// suggestDuration suggests -d for a duration in perf's form, "sleep 5", or without a flag, "5s"; "" if none.
+// suggestDuration suggests -d for perf's "sleep 5", or "5s"; "": neither.
 func suggestDuration(args []string) string {
 	var d commandline.Seconds
 	if len(args) == 2 && args[0] == "sleep" {
@@ -242,7 +242,7 @@ func suggestDuration(args []string) string {
 	return "; for a duration: -d " + args[0]
 }
 
-// checkSampling sets the options whose flags are texts.
+// checkSampling sets the options given as text.
 func (f *recordFlags) checkSampling() (err error) {
 	switch {
 	case f.goroutines != "on" && f.goroutines != "off":

@@ -14,7 +14,7 @@ import (
 	"prywalk/report"
 )
 
-// textForm is a form of report on standard output. They exclude each other; fileForms may be combined.
+// textForm is a form on standard output. They exclude each other; fileForms may be combined.
 type textForm struct {
 	// flag without dashes; "": the table
 	flag string
@@ -23,7 +23,7 @@ type textForm struct {
 	write func(*reportFlags, io.Writer, *pprof.Profile) error
 }
 
-// textForms are in the order of precedence: --json --tree is JSON.
+// By precedence: --json --tree is JSON.
 var textForms = [...]textForm{
 	{"json", "rows by sort value ci lines",
 		func(f *reportFlags, w io.Writer, p *pprof.Profile) error { return report.JSON(w, p, f.tree, f.opts) }},
@@ -49,10 +49,10 @@ var textForms = [...]textForm{
 		func(f *reportFlags, w io.Writer, p *pprof.Profile) error { return report.Table(w, p, f.opts) }},
 }
 
-// formFlags are flags of some forms only.
+// formFlags are of some forms only.
 var formFlags = []string{"rows", "by", "sort", "full-names", "value", "ci", "lines", "source-dir"}
 
-// hasEffect reports whether one of formFlags has an effect with a form.
+// hasEffect is for one of formFlags.
 func hasEffect(flag, form string) bool {
 	for i := range textForms {
 		if textForms[i].flag == form {
@@ -125,7 +125,7 @@ func orElse(text string, instead bool, other string) string {
 	return text
 }
 
-// forms returns the given forms, "" for the table. Several are allowed only as files, or a tree as JSON.
+// forms returns the given ones, "" for the table. Several may be files, or a tree as JSON.
 func (f *reportFlags) forms() ([]string, error) {
 	set := func(flags []string) (out []string) {
 		for _, flag := range flags {

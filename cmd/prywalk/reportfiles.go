@@ -11,7 +11,7 @@ import (
 	"prywalk/report"
 )
 
-// outputFile is a flag for a file's path.
+// outputFile is a file's path.
 type outputFile string
 
 // String implements pflag.Value.
@@ -26,18 +26,18 @@ func (f *outputFile) Set(path string) error {
 // Type implements pflag.Value.
 func (f *outputFile) Type() string { return "FILE" }
 
-// fileForm is a form of report that is written to a file.
+// fileForm is written to a file.
 type fileForm struct {
-	// flag is the flag without dashes, and the file's name; usage is the help.
+	// flag is without dashes, and names the file.
 	flag, usage string
-	// clock and lines are set if --value and --lines have an effect.
+	// Do --value and --lines have an effect?
 	clock, lines bool
 	write        func(io.Writer, *pprof.Profile, report.Options) error
-	// file writes a file with a function that writes its text.
+	// file takes the writer of the text.
 	file func(path string, write func(io.Writer) error) error
 }
 
-// fileForms are in the help's order.
+// In the help's order.
 var fileForms = [...]fileForm{
 	{"html", "write one self-contained page with a flame graph to this file", true, true,
 		report.HTML, profile.WriteFileAtomic},

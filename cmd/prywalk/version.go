@@ -27,10 +27,10 @@ Prints which prywalk this is, and what it was built with.`,
 	}
 }
 
-// built is set by the Makefile (git describe).
+// built is the Makefile's (git describe).
 var built string
 
-// version returns the Makefile's version, else the Go tool's.
+// version is the Makefile's, else the Go tool's.
 func version() string {
 	return fmt.Sprintf("prywalk %s (%s, %s/%s)", release(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
@@ -42,7 +42,7 @@ func release() string {
 	return built
 }
 
-// buildStamp returns the module's version, or its commit.
+// buildStamp is the module's version, or its commit.
 func buildStamp(info *debug.BuildInfo) string {
 	if v := info.Main.Version; v != "" && v != "(devel)" {
 		return v

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package account describes a run of the sampler: in a line, in a recording's comment, and as the object of
-// --stats. A function for a part of a text returns "" if there is nothing to report.
+// Package account describes a run: in a line, in a recording's comment, and as the object of --stats. A part of a text
+// is "" if there is nothing to report.
 package account
 
 import (
@@ -19,7 +19,7 @@ import (
 	"prywalk/internal/tabular"
 )
 
-// brief heads each report of a recording.
+// brief heads a recording's reports.
 func brief(s *runstats.Stats) string {
 	return "overhead: " + overhead(s) + slowestThread(s) + failures(s) + underQuota(s, ", ") + unobserved(s, ", ") +
 		shortRuns(s) + disturbedCalls(s) + lost(s)
@@ -29,7 +29,7 @@ func overhead(s *runstats.Stats) string {
 	return fmt.Sprintf("%s, prywalk used %.2f s CPU", pauses(s), s.SelfCPU)
 }
 
-// fairShare is the part of the rate below which a thread's rate is reported.
+// Below fairShare of the rate, a thread's rate is reported.
 const fairShare = 0.8
 
 func slowestThread(s *runstats.Stats) string {
@@ -39,7 +39,7 @@ func slowestThread(s *runstats.Stats) string {
 	return fmt.Sprintf(", the thread that was sampled least got %.1f samples/s", s.SlowestThread)
 }
 
-const longCopy = 256 << 10 // bytes copied from which a copy explains a long pause
+const longCopy = 256 << 10 // bytes: such a copy explains a long pause
 
 func pauses(s *runstats.Stats) string {
 	if s.Stops == 0 {
@@ -67,10 +67,10 @@ func longestPause(s *runstats.Stats) string {
 		formatTime(int64(s.StopTime.P99)), formatTime(int64(s.StopTime.P50)))
 }
 
-// longStop is the pause from which on record adds a note, ns.
+// From longStop on, record adds a note, ns.
 const longStop = 50e6
 
-// longStopNote adds cause and cure of the longest pause.
+// longStopNote has cause and cure.
 func longStopNote(s *runstats.Stats) string {
 	if s.Stops == 0 || s.StopTime.Max < longStop {
 		return ""
@@ -92,7 +92,7 @@ func longStopNote(s *runstats.Stats) string {
 		s.LongestStop.TID, why, next)
 }
 
-// formatTime formats ns in its largest unit, three digits, with a space before the unit.
+// formatTime has the largest unit, three digits.
 func formatTime(ns int64) string {
 	text := threeDigits(ns).String()
 	at := strings.LastIndexAny(text, "0123456789") + 1
@@ -133,7 +133,7 @@ func unobserved(s *runstats.Stats, before string) string {
 	return b.String()
 }
 
-// underQuota reports a rate lowered for prywalk's own CPU quota.
+// underQuota: the rate was lowered for prywalk's own CPU quota.
 func underQuota(s *runstats.Stats, before string) string {
 	if s.Quota == 0 || s.TicksWithheldByQuota == 0 && s.Freq > FullRate*s.FreqAsked {
 		return ""
@@ -142,7 +142,7 @@ func underQuota(s *runstats.Stats, before string) string {
 		before, percentage(s.Quota), Plural(s.TicksWithheldByQuota, "sampling tick"))
 }
 
-// leastReported is the shortest reported time without observations, s.
+// leastReported is the least reported time, s.
 const leastReported = 0.05
 
 func lengths(s *runstats.Stats) string {
@@ -198,17 +198,17 @@ func withheld(s *runstats.Stats) string {
 	return b.String()
 }
 
-// Closing is record's last line; [Notes] has its remarks.
+// Closing is record's last line; [Notes] precede it.
 func Closing(s *runstats.Stats, path string) string {
 	threads := Plural(s.ThreadsMax, "thread")
 	if s.ThreadsMax > 1 {
-		threads = "up to " + threads // not all at the same time
+		threads = "up to " + threads // not at one time
 	}
 	return fmt.Sprintf("%s of %s in %.1f s at %.1f/s, %s; overhead: %s → %s",
 		Plural(s.Samples, "sample"), threads, s.Seconds, s.Freq, completeCPU(s), overhead(s), path)
 }
 
-// Notes are record's remarks before its closing line, the most important first.
+// Notes are record's remarks, the most important first.
 func Notes(s *runstats.Stats) (notes []string) {
 	for _, text := range []string{
 		unobserved(s, ""), failures(s), disturbedCalls(s), longStopNote(s), underQuota(s, ""), undiscovered(s, ""),
@@ -221,7 +221,7 @@ func Notes(s *runstats.Stats) (notes []string) {
 	return notes
 }
 
-// engineNote reports what ptrace stopped in a recording by kernel samples, and why.
+// engineNote is what ptrace stopped in a recording by kernel samples, and why.
 func engineNote(s *runstats.Stats) string {
 	if s.EngineNote == "" || s.Engine == "ptrace" {
 		return ""
@@ -229,10 +229,10 @@ func engineNote(s *runstats.Stats) string {
 	return ", " + s.EngineNote
 }
 
-// leastUndiscovered is the least reported share of CPU time of unobserved processes.
+// leastUndiscovered is the least reported share.
 const leastUndiscovered = 0.02
 
-// undiscovered reports CPU time of processes and threads that started and ended unobserved.
+// undiscovered is CPU time of processes and threads that started and ended unobserved.
 func undiscovered(s *runstats.Stats, before string) string {
 	lost := s.ShortLivedCPU + s.ExitedUnseenCPU
 	if lost < leastReported || lost < leastUndiscovered*s.ProfiledCPU {
@@ -247,7 +247,7 @@ func undiscovered(s *runstats.Stats, before string) string {
 		s.ExitedUnseenCPU)
 }
 
-// TooShort is record's last line for a command that exited before its first sample.
+// TooShort is the last line for a command that exited before a sample.
 func TooShort(s *runstats.Stats, path string) string {
 	after := ""
 	if s.ProfiledCPU > 0 {
@@ -263,7 +263,7 @@ func TooShort(s *runstats.Stats, path string) string {
 	return fmt.Sprintf("command exited%s before the first sample; %s → %s", after, next, path)
 }
 
-// quickRate is the rate, 1/s, proposed for short commands.
+// quickRate is for short commands, 1/s.
 const quickRate = 1000
 
 func disturbedCalls(s *runstats.Stats) string {
@@ -285,10 +285,10 @@ func UnexpectedFailures(failed map[string]int64) map[string]int64 {
 	return out
 }
 
-// Plural formats a count with its noun.
+// Plural is a count with its noun.
 func Plural(n int64, what string) string { return fmt.Sprintf("%d %s", n, tabular.Noun(n, what)) }
 
-// Sum adds up counts.
+// Sum adds counts.
 func Sum(m map[string]int64) (n int64) {
 	for _, v := range m {
 		n += v
@@ -296,7 +296,7 @@ func Sum(m map[string]int64) (n int64) {
 	return n
 }
 
-// Reasons lists counts by name, largest first, in parentheses.
+// Reasons lists counts in parentheses, largest first.
 func Reasons(m map[string]int64) string {
 	if len(m) == 0 {
 		return ""
@@ -310,7 +310,7 @@ func Reasons(m map[string]int64) string {
 	return " (" + strings.Join(names, ", ") + ")"
 }
 
-// NoSamples explains a recording without samples. threads is the regular expression that chose threads; "": none.
+// NoSamples explains a recording without samples. threads is the expression that chose threads; "": none.
 func NoSamples(s *runstats.Stats, threads string) error {
 	if why, next := whyFailed(s); why != "" {
 		return exit.With(exit.NoSamples, "no samples: %s%s; %s", why, Reasons(s.Failed), next)
@@ -328,7 +328,7 @@ func NoSamples(s *runstats.Stats, threads string) error {
 	return exit.With(exit.NoSamples, "no samples: %s%s; %s", why, Reasons(s.Failed), next)
 }
 
-// whyFailed explains why all observations failed, with the next step; "" if unknown.
+// whyFailed has the next step; "": unknown.
 func whyFailed(s *runstats.Stats) (why, next string) {
 	switch {
 	case s.Failed["traced"] > 0:
@@ -343,7 +343,7 @@ func whyFailed(s *runstats.Stats) (why, next string) {
 	return "", ""
 }
 
-// Percent formats part of whole; only the whole is 100%.
+// Percent is "100%" for the whole only.
 func Percent(part, whole int64) string {
 	if whole == 0 {
 		return "0%"
@@ -351,8 +351,8 @@ func Percent(part, whole int64) string {
 	if part == whole {
 		return "100%"
 	}
-	return fmt.Sprintf("%.1f%%", float64(sample.Portion(part, 1000, whole))/10) // part × 1000 can exceed an int64
+	return fmt.Sprintf("%.1f%%", float64(sample.Portion(part, 1000, whole))/10) // part × 1000 may overflow
 }
 
-// percentage formats a share like a flag's value.
+// percentage is as a flag's value.
 func percentage(v float64) string { return strconv.FormatFloat(100*v, 'g', -1, 64) + "%" }

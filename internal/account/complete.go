@@ -9,7 +9,6 @@ import (
 	"prywalk/internal/runstats"
 )
 
-// cpuCompleteness divides the profile's CPU time.
 func cpuCompleteness(s *runstats.Stats) (c namehints.Completeness) {
 	complete, unobserved := s.ProfiledCPU-s.UnobservedCPU, s.UnobservedCPU
 	for reason, v := range s.IncompleteCPU {
@@ -23,7 +22,7 @@ func cpuCompleteness(s *runstats.Stats) (c namehints.Completeness) {
 	return c
 }
 
-// completeCPU reports the share of CPU time with complete stacks; without CPU time, that of samples.
+// completeCPU is of samples if there is no CPU time.
 func completeCPU(s *runstats.Stats) string {
 	if s.ProfiledCPU <= 0 {
 		return Percent(s.Complete, s.Samples) + " of samples with complete stacks"
@@ -32,10 +31,10 @@ func completeCPU(s *runstats.Stats) string {
 	return c.Text("CPU ", percentOf)
 }
 
-// FullRate is the part of the rate asked for from which on that counts as reached.
+// FullRate of the rate asked for counts as reached.
 const FullRate = 0.9
 
-// betweenSamples reports CPU time between two samples of a thread, with its cause.
+// betweenSamples is CPU time between two samples of a thread, with its cause.
 func betweenSamples(s *runstats.Stats) string {
 	lost := s.UnobservedCPU - s.ShortLivedCPU - s.ExitedUnseenCPU
 	if lost < leastReported || lost < namehints.MuchUnsampled*s.ProfiledCPU {
@@ -53,10 +52,10 @@ func betweenSamples(s *runstats.Stats) string {
 	return fmt.Sprintf("%s of CPU time is between samples: %s", percentOf(lost/s.ProfiledCPU), why)
 }
 
-// percentOf formats a share with one digit; only 1 is 100%.
+// percentOf has one digit; only 1 is 100%.
 func percentOf(share float64) string { return Percent(int64(share*1e9), 1e9) }
 
-// whyIncomplete reports the main reason of incomplete stacks and its cure, if they have much of the CPU time.
+// whyIncomplete is the main reason and its cure, if it has much CPU time.
 func whyIncomplete(s *runstats.Stats) string {
 	c := cpuCompleteness(s)
 	e := c.Ending()

@@ -11,10 +11,10 @@ import (
 	"prywalk/internal/runstats"
 )
 
-// mostUnsampled is the share of CPU time that samples may miss from which on a bound of the error means nothing.
+// From mostUnsampled on, a bound of the error means nothing.
 const mostUnsampled = 0.5
 
-// shortRuns reports the error of shares for threads that run in short bursts.
+// shortRuns is the error of shares for threads that run in short bursts.
 func shortRuns(s *runstats.Stats) string {
 	off := s.Unsampled()
 	if off < namehints.MuchUnsampled || s.ProfiledCPU < leastReported {

@@ -10,14 +10,14 @@ import (
 	"prywalk/internal/runstats"
 )
 
-// WriteJSON writes what a run did as JSON.
+// WriteJSON writes --stats.
 func WriteJSON(w io.Writer, s *runstats.Stats) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	return e.Encode(s)
 }
 
-// Full is the comment of a recording: a report's head, a bar, the rest.
+// Full is a recording's comment: a report's head, a bar, the rest.
 func Full(s *runstats.Stats) string {
 	return fmt.Sprintf("prywalk: %s | %d ticks (%d missed, %.1f/s), %d attempted = %d stopped + %d read passively + "+
 		"%d unchanged + %d failed%s, and %d sampled by the kernel; "+
@@ -32,7 +32,7 @@ func Full(s *runstats.Stats) string {
 		underQuota(s, "; ")+unobserved(s, "; ")+undiscovered(s, "; ")+disturbedCalls(s), s.Scheduling, engine(s))
 }
 
-// engines describes the engines of --stats.
+// engines are texts of --stats' engines.
 var engines = map[string]string{
 	"perf": "sampled by the kernel (perf events)", "ptrace": "sampled by stopping threads",
 	"perf, then ptrace": "sampled by the kernel (perf events), then by stopping threads", "": "not sampled",
@@ -46,7 +46,7 @@ func engine(s *runstats.Stats) string {
 	return text + lost(s)
 }
 
-// lost reports the kernel's dropped samples. All programs share its buffers.
+// lost are samples dropped by the kernel. All programs share its buffers.
 func lost(s *runstats.Stats) string {
 	switch {
 	case s.LostSamples == 0:

@@ -4,7 +4,7 @@ package budget
 
 import "sync/atomic"
 
-// Account is what one file or map has taken of a [Budget]. Safe for concurrent use. A nil Account refuses nothing.
+// Account is what one file or map has taken of a [Budget]. Safe for concurrent use. Nil refuses nothing.
 type Account struct {
 	budget *Budget
 	name   atomic.Pointer[string]
@@ -12,7 +12,7 @@ type Account struct {
 	whole  bool // see Budget.Whole
 }
 
-// Account opens an account in b; nil: in that of the process.
+// Account opens an account in b; nil: in the process's budget.
 func (b *Budget) Account(name string) *Account {
 	if b == nil {
 		b = process
@@ -22,7 +22,7 @@ func (b *Budget) Account(name string) *Account {
 	return a
 }
 
-// Whole is Account for what may take the whole budget and is of no use in part.
+// Whole is for what may take the whole budget, and is of no use in part.
 func (b *Budget) Whole(name string) *Account {
 	a := b.Account(name)
 	a.whole = true
@@ -36,12 +36,12 @@ func (a *Account) maxBytes() int64 {
 	return a.budget.Limit() / mostDen * mostNum
 }
 
-// Left returns how many bytes the account may still take.
+// Left returns the bytes that may still be taken.
 func (a *Account) Left() int64 {
 	return max(0, min(a.maxBytes()-a.Used(), a.budget.Limit()-a.budget.Used()))
 }
 
-// Budget returns the account's budget.
+// Budget returns the account's.
 func (a *Account) Budget() *Budget {
 	if a == nil {
 		return process
@@ -49,14 +49,14 @@ func (a *Account) Budget() *Budget {
 	return a.budget
 }
 
-// Rename sets the name for messages, such as a file's path.
+// Rename sets the name for messages, such as a path.
 func (a *Account) Rename(name string) {
 	if a != nil {
 		a.name.Store(&name)
 	}
 }
 
-// Take takes n bytes for a part of the account's file, before they are allocated. The error is an [*Error].
+// Take takes n bytes for a part of the file, before they are allocated. The error is an [*Error].
 func (a *Account) Take(n int64, part string) error {
 	if a == nil || n <= 0 || a.tryTake(n) {
 		return nil
@@ -69,13 +69,12 @@ func (a *Account) Take(n int64, part string) error {
 	return &Error{What: what, Need: a.Used() + n, Total: a.budget.Total()}
 }
 
-// TakeSpare takes n bytes for a cache or the like: false if less than half of the budget would be left. A refusal
-// is not reported.
+// TakeSpare takes n bytes for a cache or the like; false if less than half of the budget would be left. A refusal is
+// not reported.
 func (a *Account) TakeSpare(n int64) bool {
 	return a == nil || a.budget.Used()+n <= a.budget.Limit()/2 && a.tryTake(n)
 }
 
-// tryTake takes n bytes if they are left.
 func (a *Account) tryTake(n int64) bool {
 	if used := a.used.Add(n); used <= a.maxBytes() && a.budget.take(n) {
 		return true
@@ -84,7 +83,7 @@ func (a *Account) tryTake(n int64) bool {
 	return false
 }
 
-// Give returns n bytes to the budget.
+// Give returns n bytes.
 func (a *Account) Give(n int64) {
 	if a != nil && n > 0 {
 		a.used.Add(-n)
@@ -92,7 +91,7 @@ func (a *Account) Give(n int64) {
 	}
 }
 
-// Used returns the bytes that the account has taken.
+// Used is the bytes taken.
 func (a *Account) Used() int64 {
 	if a == nil {
 		return 0
@@ -100,7 +99,7 @@ func (a *Account) Used() int64 {
 	return a.used.Load()
 }
 
-// Close returns all bytes to the budget.
+// Close returns all bytes.
 func (a *Account) Close() {
 	if a != nil {
 		a.budget.used.Add(-a.used.Swap(0))

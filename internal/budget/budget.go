@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// DefaultTotal is prywalk's memory limit unless set by the user, bytes.
+	// DefaultTotal is the limit unless set by the user, bytes.
 	DefaultTotal = 512 << 20
-	// totalPerBudget is the total ÷ the budget; the rest of the total is for prywalk itself, and for garbage.
+	// totalPerBudget is total ÷ budget; the rest is for prywalk itself, and garbage.
 	totalPerBudget = 2
-	// An account has at most mostNum/mostDen of the budget, so that one hostile file leaves room for others.
+	// An account's most: one hostile file leaves room for others.
 	mostNum, mostDen = 3, 4
 )
 
-// Budget limits the memory that untrusted files take together. Safe for concurrent use.
+// Budget limits what untrusted files take together. Safe for concurrent use.
 type Budget struct {
 	limit, used, peak atomic.Int64
 	asked             atomic.Bool
@@ -40,17 +40,17 @@ func New(limit int64) *Budget {
 
 var process = New(DefaultTotal / totalPerBudget)
 
-// Process is the budget of this process, the default.
+// Process is this process's, the default.
 func Process() *Budget { return process }
 
-// SetTotal sets the limit for a process that must keep within bytes in all, by the user's wish.
+// SetTotal sets the user's limit of the whole process, bytes.
 func (b *Budget) SetTotal(bytes int64) {
 	b.limit.Store(bytes / totalPerBudget)
 	b.asked.Store(true)
 }
 
-// Allow raises the limit to at least the sum of all n bytes that the user's own files need in proportion to their
-// size, unless the user set a limit.
+// Allow raises the limit to the sum of all n that the user's own files need in proportion to their size, unless the
+// user set one.
 func (b *Budget) Allow(n int64) {
 	sum := b.allowed.Add(n)
 	for now := b.Limit(); sum > now && !b.asked.Load(); now = b.Limit() {
@@ -60,19 +60,18 @@ func (b *Budget) Allow(n int64) {
 	}
 }
 
-// Total is the limit of the process, bytes.
+// Total is the process's limit, bytes.
 func (b *Budget) Total() int64 { return totalPerBudget * b.limit.Load() }
 
-// Limit is the size of the budget, bytes.
+// Limit is the budget, bytes.
 func (b *Budget) Limit() int64 { return b.limit.Load() }
 
-// Used is the bytes taken now.
+// Used is what is taken now, bytes.
 func (b *Budget) Used() int64 { return b.used.Load() }
 
-// Peak is the most bytes taken at a time.
+// Peak is the most taken at a time, bytes.
 func (b *Budget) Peak() int64 { return b.peak.Load() }
 
-// take adds n bytes if they fit.
 func (b *Budget) take(n int64) bool {
 	if now := b.used.Add(n); now > b.limit.Load() {
 		b.used.Add(-n)
@@ -86,9 +85,9 @@ func (b *Budget) take(n int64) bool {
 	}
 }
 
-const maxRefused = 4 // refusals listed by name
+const maxRefused = 4 // by name
 
-// refuse notes a refusal, once for each name.
+// refuse notes a name once.
 func (b *Budget) refuse(what string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -101,7 +100,7 @@ func (b *Budget) refuse(what string) {
 	}
 }
 
-// LeftOut lists in one line what was refused; "" if nothing was.
+// LeftOut lists what was refused in a line; "": nothing.
 func (b *Budget) LeftOut() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -116,12 +115,12 @@ func (b *Budget) LeftOut() string {
 		Size(2*b.Total()))
 }
 
-// Error reports that something was left out for lack of memory.
+// Error means that something was left out for lack of memory.
 type Error struct {
-	What string // what was left out
-	// Need is the bytes that it would take at least, including those of its account.
+	What string
+	// Need is the bytes that the account would have at least.
 	Need int64
-	// Total is the limit of the process, bytes.
+	// Total is the process's limit, bytes.
 	Total int64
 }
 
@@ -131,13 +130,13 @@ func (e *Error) Error() string {
 		Size(e.Need), Size(e.Total), Size(e.enough()))
 }
 
-// enough returns a total with room for what was left out: the next power of two.
+// enough returns a total that suffices: a power of two.
 func (e *Error) enough() int64 {
 	need := max(e.Total, totalPerBudget*e.Need/mostNum*mostDen)
 	return 1 << bits.Len64(uint64(need))
 }
 
-// Size formats a number of bytes in the form of --max-memory.
+// Size has the form of --max-memory.
 func Size(n int64) string {
 	for _, u := range []struct {
 		bytes int64

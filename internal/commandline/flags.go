@@ -45,7 +45,7 @@ func (l *PIDs) Set(text string) error {
 // Type implements pflag.Value.
 func (l *PIDs) Type() string { return "PID,…" }
 
-// Seconds is a flag of a duration above 0: seconds (30, 0.5), or a number with unit (30s, 2m, 10min).
+// Seconds is a duration above 0: seconds (30, 0.5), or a number with unit (30s, 2m, 10min).
 type Seconds time.Duration
 
 // String implements pflag.Value.
@@ -72,7 +72,7 @@ func (s *Seconds) Set(text string) error {
 // Type implements pflag.Value.
 func (s *Seconds) Type() string { return "TIME" }
 
-// Moment is a flag of a time since the start of a recording, in the form of [Seconds]; 0 is the start.
+// Moment is a time since a recording's start, in the form of [Seconds]; 0 is the start.
 type Moment time.Duration
 
 // String implements pflag.Value.
@@ -97,10 +97,10 @@ func (m *Moment) Type() string { return "TIME" }
 
 const mostSeconds = 1e9
 
-// outOfRange is refused by all flags.
+// outOfRange is refused by all.
 const outOfRange time.Duration = -1
 
-// units are the units unknown to [time.ParseDuration].
+// units unknown to [time.ParseDuration].
 var units = strings.NewReplacer("mins", "m", "min", "m", "secs", "s", "sec", "s")
 
 func duration(text string) (d time.Duration, ok bool) {
@@ -120,18 +120,18 @@ func duration(text string) (d time.Duration, ok bool) {
 	return d, err == nil
 }
 
-// Percent parses a percentage: "2%" and "2" are 0.02.
+// Percent parses "2%" and "2" as 0.02.
 func Percent(text string) (share float64, ok bool) {
 	v, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(text, "%")), 64)
 	return v / 100, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0)
 }
 
-// FormatPercent formats a share in the form of [Percent].
+// FormatPercent has the form of [Percent].
 func FormatPercent(share float64) string {
 	return strconv.FormatFloat(math.Round(share*1e8)/1e6, 'f', -1, 64) + "%"
 }
 
-// Share is a flag of a percentage above 0, up to 100.
+// Share is a percentage above 0, up to 100.
 type Share float64
 
 // String implements pflag.Value.
@@ -156,7 +156,7 @@ func (s *Share) Set(text string) error {
 // Type implements pflag.Value.
 func (s *Share) Type() string { return "PERCENT" }
 
-// Growth is a flag of a percentage from 0, also above 100.
+// Growth is a percentage from 0, also above 100.
 type Growth float64
 
 // String implements pflag.Value.
@@ -175,10 +175,10 @@ func (g *Growth) Set(text string) error {
 // Type implements pflag.Value.
 func (g *Growth) Type() string { return "PERCENT" }
 
-// Memory is a flag of bytes (268435456), or a size (256M, 2G).
+// Memory is bytes (268435456), or a size (256M, 2G).
 type Memory int64
 
-// leastMemory is what prywalk itself needs, in bytes.
+// leastMemory is what prywalk itself needs, bytes.
 const leastMemory = 64 << 20
 
 // String implements pflag.Value.
@@ -194,7 +194,7 @@ func (m *Memory) Set(text string) error {
 	return nil
 }
 
-// sizeOf parses a size; K, M, G and T are powers of 1,024, as are KB and KiB.
+// sizeOf: K, M, G and T are powers of 1,024, as KB and KiB.
 func sizeOf(text string) (bytes int64, ok bool) {
 	num, unit := text, int64(1)
 	for suffix, bytes := range map[string]int64{"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40} {
@@ -208,7 +208,7 @@ func sizeOf(text string) (bytes int64, ok bool) {
 	return int64(v), err == nil && v >= 1 && v <= 1<<50
 }
 
-// Bytes is a flag of the size of a message or of files.
+// Bytes is the size of a message or of files.
 type Bytes int64
 
 // String implements pflag.Value.
@@ -230,7 +230,7 @@ func (b *Bytes) Type() string { return "SIZE" }
 // Type implements pflag.Value.
 func (m *Memory) Type() string { return "SIZE" }
 
-// Frequency is a flag of ticks per second, within the sampler's range.
+// Frequency is ticks per second, in the sampler's range.
 type Frequency float64
 
 // String implements pflag.Value.
@@ -250,10 +250,10 @@ func (f *Frequency) Set(text string) error {
 // Type implements pflag.Value.
 func (f *Frequency) Type() string { return "HZ" }
 
-// address matches HOST:PORT, with the port as its submatch.
+// address matches HOST:PORT; its submatch is the port.
 var address = regexp.MustCompile(`^(?:[^:\[\]]*|\[[^\[\]]*\]):([0-9]{0,5})$`)
 
-// Address is a flag of an address to serve at: HOST:PORT.
+// Address is an address to serve at: HOST:PORT.
 type Address string
 
 // String implements pflag.Value.

@@ -18,10 +18,10 @@ import (
 	"prywalk/internal/tabular"
 )
 
-// HelpWidth is the width without a terminal, in columns.
+// HelpWidth is for no terminal, in columns.
 const HelpWidth = 100
 
-// NewHelp returns the help command. Unlike cobra's, it rejects unknown commands.
+// NewHelp returns the help command, which, unlike cobra's, rejects unknown commands.
 func NewHelp() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND|TOPIC]",
@@ -52,7 +52,7 @@ func NewHelp() *cobra.Command {
 	}
 }
 
-// Usage writes a command's form, subcommands, and flags in aligned columns.
+// Usage writes a command's form, subcommands and flags.
 func Usage(cmd *cobra.Command) error {
 	out := cmd.OutOrStdout()
 	width := console.Width(os.Stdout)
@@ -80,7 +80,7 @@ func Usage(cmd *cobra.Command) error {
 	return err
 }
 
-// FirstCommands are listed first.
+// FirstCommands head the list.
 var FirstCommands = []string{"record", "report", "top", "dump", "diff", "doctor", "demo"}
 
 func commandRows(cmd *cobra.Command) (rows [][2]string) {
@@ -106,7 +106,7 @@ func useLine(cmd *cobra.Command) string {
 	return cmd.UseLine()
 }
 
-// values are the names of flags' values.
+// values are names of flags' values.
 var values = map[string]string{
 	"output": "FILE", "stats": "FILE", "html": "FILE", "core": "FILE", "svg": "FILE", "symbols": "FILE",
 	"sysroot": "DIR", "source-dir": "DIR", "dir": "DIR", "name": "NAME",
@@ -119,7 +119,7 @@ var values = map[string]string{
 	"pid": "PID",
 }
 
-// kinds are the names of values by flag type.
+// kinds are the same by flag type.
 var kinds = map[string]string{
 	"int": "N", "ints": "N,…", "float": "X", "float64Slice": "HZ,…", "strings": "NAME,…",
 }
@@ -159,7 +159,7 @@ func standard(f *pflag.Flag) bool {
 	return !strings.Contains(f.Usage, "default")
 }
 
-// writeColumns writes two columns, the second one wrapped.
+// writeColumns wraps the second one.
 func writeColumns(b *strings.Builder, rows [][2]string, width int) {
 	left := 0
 	for _, r := range rows {

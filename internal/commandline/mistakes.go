@@ -13,7 +13,7 @@ import (
 	"prywalk/internal/exit"
 )
 
-// WrongFlag returns the error of an unparsable flag, with the next step.
+// WrongFlag returns an unparsable flag's error, with the next step.
 func WrongFlag(cmd *cobra.Command, err error) error {
 	var invalid *pflag.InvalidValueError
 	if errors.As(err, &invalid) {
@@ -22,7 +22,7 @@ func WrongFlag(cmd *cobra.Command, err error) error {
 	return exit.Usage("%v%s; see %s --help", err, MeantFlag(cmd, err), cmd.CommandPath())
 }
 
-// wrongValue describes a wrong value without pflag's names of Go functions.
+// wrongValue leaves out pflag's names of Go functions.
 func wrongValue(e *pflag.InvalidValueError) string {
 	var own *exit.Error
 	if errors.As(e, &own) {
@@ -44,8 +44,8 @@ func wrongValue(e *pflag.InvalidValueError) string {
 	return text
 }
 
-// CommandBefore returns a command line without its "--": "ls -la" of "-d 10s ls -la". It begins with the first
-// argument that is neither a flag nor a flag's value; empty if there is none.
+// CommandBefore returns a command without its "--": "ls -la" of "-d 10s ls -la". It begins with the first argument that
+// is neither a flag nor a flag's value; empty: none.
 func CommandBefore(flags *pflag.FlagSet, args []string) []string {
 	for i := 0; i < len(args); i++ {
 		switch {
@@ -56,7 +56,7 @@ func CommandBefore(flags *pflag.FlagSet, args []string) []string {
 		}
 		f, inOne := flagOf(flags, args[i])
 		if f == nil {
-			return nil // mistyped flag: the next argument may be its value
+			return nil // mistyped: the next argument may be its value
 		}
 		if !inOne && f.NoOptDefVal == "" {
 			i++
@@ -65,7 +65,7 @@ func CommandBefore(flags *pflag.FlagSet, args []string) []string {
 	return nil
 }
 
-// flagOf returns the flag of an argument, or nil. inOne: the argument includes its value.
+// flagOf returns an argument's flag, or nil. inOne: the argument has the value, too.
 func flagOf(flags *pflag.FlagSet, arg string) (f *pflag.Flag, inOne bool) {
 	if name, long := strings.CutPrefix(arg, "--"); long {
 		name, _, inOne = strings.Cut(name, "=")

@@ -10,8 +10,8 @@ import (
 
 const codeIndent = "      "
 
-// pageText formats a Markdown page for a terminal: it wraps paragraphs, turns a table's row into a heading with its
-// cells below, and indents code.
+// pageText formats Markdown for a terminal: wrapped paragraphs, a table's row as a heading with its cells below,
+// indented code.
 func pageText(page string, width int) string {
 	var b strings.Builder
 	var columns []string

@@ -23,16 +23,16 @@ var topics = []struct{ name, page, text string }{
 }
 
 var (
-	// link is a link: only its text is shown.
+	// Only a link's text is shown.
 	link = regexp.MustCompile(`\[([^\]]+)\]\([^)]+\)`)
 	bold = regexp.MustCompile(`\*\*([^*]+)\*\*`)
-	// section is a link to a heading of the page: the heading is shown.
+	// Of a link to a heading, the heading is shown.
 	section = regexp.MustCompile(`\[below\]\(#([^)]+)\)`)
-	// tests are names of tests, of no use in help.
+	// Names of tests are left out.
 	tests = regexp.MustCompile("\\s*\\((?:`Test\\w+`[,\\s]*)+\\)|`Test\\w+`[,;]?\\s*(?:\\(`\\w+`\\))?")
 )
 
-// showTopic prints a page; ok is false if there is none of that name.
+// showTopic prints a page; ok is false if there is none.
 func showTopic(cmd *cobra.Command, name string) (bool, error) {
 	for _, t := range topics {
 		if t.name != name {
@@ -58,7 +58,7 @@ func showTopic(cmd *cobra.Command, name string) (bool, error) {
 	return false, nil
 }
 
-// withoutMarks removes Markdown's marks within lines, link targets, and names of tests.
+// withoutMarks removes Markdown's marks, link targets, and names of tests.
 func withoutMarks(page string) string {
 	page = section.ReplaceAllStringFunc(page, func(l string) string {
 		return "below (" + strings.ReplaceAll(section.FindStringSubmatch(l)[1], "-", " ") + ")"

@@ -41,7 +41,7 @@ func commandNames(root *cobra.Command) (list []string) {
 	return list
 }
 
-// MeantFlag suggests a flag for an unknown one, or a command that has it; "" if none.
+// MeantFlag suggests a flag, or a command that has it; "": none.
 func MeantFlag(cmd *cobra.Command, err error) string {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
@@ -74,7 +74,7 @@ func MeantFlag(cmd *cobra.Command, err error) string {
 	return ""
 }
 
-// withDashes returns a flag's name or letter with its dashes.
+// withDashes takes a name or letter.
 func withDashes(flag string) string {
 	if len(flag) == 1 {
 		return "-" + flag
@@ -93,11 +93,11 @@ func commandWith(root *cobra.Command, flag string) string {
 	return ""
 }
 
-// leastBegun is the length from which a word may be a beginning.
+// A word of leastBegun letters may be a beginning.
 const leastBegun = 4
 
-// Nearest returns the word most similar to a mistyped one, or "". At most a third of the letters differ, or it is the
-// beginning of exactly one, or begins with one.
+// Nearest returns the most similar word, or "". At most a third of the letters differ, or it is the beginning of
+// exactly one, or begins with one.
 func Nearest(typed string, words []string) string {
 	best, least, begun := "", (len(typed)+1)/3+1, 0
 	for _, w := range words {
@@ -119,8 +119,7 @@ func Nearest(typed string, words []string) string {
 	return best
 }
 
-// Distance is the restricted Damerau-Levenshtein distance: letters changed, added, omitted, or exchanged with a
-// neighbour.
+// Distance is the restricted Damerau-Levenshtein distance.
 func Distance(a, b string) int {
 	before, last := make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {

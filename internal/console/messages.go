@@ -17,7 +17,7 @@ import (
 	"prywalk/internal/schema"
 )
 
-// Messages is the output of messages: stderr, or a buffer while a table is on the terminal.
+// Messages go to stderr, or into a buffer while a table is on the terminal.
 var Messages messageWriter
 
 const mostHeld = 16 << 10
@@ -41,14 +41,14 @@ func (m *messageWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Hold buffers messages from now on.
+// Hold buffers from now on.
 func (m *messageWriter) Hold() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.holding = true
 }
 
-// Tell writes the buffered messages, and ends buffering.
+// Tell writes the buffer, and ends buffering.
 func (m *messageWriter) Tell() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -56,7 +56,7 @@ func (m *messageWriter) Tell() {
 	_, _ = m.held.WriteTo(os.Stderr)
 }
 
-// SayLeftOut reports what was left out for lack of memory.
+// SayLeftOut reports what memory limits left out.
 func SayLeftOut() {
 	if line := budget.Process().LeftOut(); line != "" {
 		Say("%s", line)
@@ -68,17 +68,17 @@ var quiet atomic.Bool
 // Quiet suppresses messages other than errors, and progress.
 func Quiet(yes bool) { quiet.Store(yes) }
 
-// IsQuiet reports whether only errors are written.
+// IsQuiet is as set by Quiet.
 func IsQuiet() bool { return quiet.Load() }
 
-// Say writes a message to stderr, unless quiet. It makes strings and errors in args printable.
+// Say writes a message to stderr, unless quiet. Strings and errors in args are made printable.
 func Say(format string, args ...any) {
 	if !quiet.Load() {
 		Fail(format, args...)
 	}
 }
 
-// Fail writes an error to stderr.
+// Fail writes an error to stderr, as Say does.
 func Fail(format string, args ...any) { printable.Fprintf(&Messages, "prywalk: "+format+"\n", args...) }
 
 // failure is the JSON of an error.
@@ -108,10 +108,10 @@ func FailJSON(code int, message string) {
 	_, _ = Messages.Write(append(printable.JSON(text), '\n'))
 }
 
-// steps matches a next step after a colon.
+// steps match a next step after a colon.
 var steps = regexp.MustCompile(`: (give|choose|use|check|leave|open|raise|run|add|name) `)
 
-// splitRemedy divides a message into cause and next step: at the first semicolon outside of parentheses, or at steps.
+// splitRemedy divides a message at the first semicolon outside of parentheses, or at steps.
 func splitRemedy(message string) (cause, next string) {
 	depth := 0
 	for i, r := range message {
@@ -132,7 +132,7 @@ func splitRemedy(message string) (cause, next string) {
 	return message, ""
 }
 
-// SayRemarks reports which files were not used, and why.
+// SayRemarks reports unused files, and why.
 func SayRemarks() {
 	for _, line := range safeopen.Remarks() {
 		Say("%s", line)

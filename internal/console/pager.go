@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Options as git's, unless LESS is set: exit if the text fits (-F), keep colours (-R) and the screen (-X).
+// As git's, unless LESS is set: exit if the text fits (-F), keep colours (-R) and the screen (-X).
 const (
 	defaultPager = "less"
 	lessOptions  = "FRX"
@@ -39,7 +39,7 @@ func Paged(forPrograms bool, write func(io.Writer) error) error {
 	return err
 }
 
-// pager starts its command at the first write.
+// pager starts at the first write.
 type pager struct {
 	command string
 	cmd     *exec.Cmd
@@ -89,7 +89,7 @@ func (p *pager) close() error {
 
 const notFound = 127
 
-// pagerCommand returns the user's pager, "" for none.
+// pagerCommand returns "" for none.
 func pagerCommand() string {
 	pager, set := os.LookupEnv("PAGER")
 	switch {

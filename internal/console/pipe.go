@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrNoReader reports a pipe without reader.
+// ErrNoReader means that a pipe has no reader.
 var ErrNoReader = errors.New("the pipe has no reader")
 
 const (
@@ -20,8 +20,8 @@ const (
 	pipeWarning = time.Second
 )
 
-// AwaitReader waits until a named pipe at path has a reader, since opening it would block, or giveUp is closed.
-// release closes the descriptor that keeps the pipe open: call it after writing.
+// AwaitReader waits until a named pipe has a reader, as opening it would block, or giveUp is closed. release closes the
+// descriptor that keeps the pipe open: call it after writing.
 func AwaitReader(path string, giveUp <-chan struct{}) (release func(), err error) {
 	release = func() {}
 	began, reported := time.Now(), false
@@ -49,8 +49,8 @@ func AwaitReader(path string, giveUp <-chan struct{}) (release func(), err error
 	}
 }
 
-// IsStdout reports whether path names standard output. Opened by path, a socket would fail, and a file in append mode
-// be overwritten.
+// IsStdout reports whether path names standard output. Opened by path, a socket fails, and a file in append mode is
+// overwritten.
 func IsStdout(path string) bool {
 	switch filepath.Clean(path) {
 	case "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1":

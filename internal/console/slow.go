@@ -11,7 +11,7 @@ import (
 	"prywalk/internal/printable"
 )
 
-// Slow is a line of progress on a terminal, once an operation has taken [SlowAfter].
+// Slow is a line of progress of what takes longer than [SlowAfter].
 type Slow struct {
 	mu    sync.Mutex
 	once  sync.Once
@@ -20,13 +20,13 @@ type Slow struct {
 	done  chan struct{}
 }
 
-// SlowAfter is the time until the line is shown.
+// SlowAfter is when the line is shown.
 const SlowAfter = time.Second
 
-// ProgressEvery is the time between updates.
+// ProgressEvery is between updates.
 const ProgressEvery = 500 * time.Millisecond
 
-// StartSlow begins to show the results of text, which may be "".
+// StartSlow shows the results of text, which may be "".
 func StartSlow(quiet bool, text func() string) *Slow {
 	p := &Slow{quit: make(chan struct{}), done: make(chan struct{})}
 	if quiet || IsQuiet() || !IsTerminal(os.Stderr) {

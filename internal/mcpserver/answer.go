@@ -15,8 +15,7 @@ import (
 	"prywalk/internal/printable"
 )
 
-// runCommand runs a command of prywalk on recordings, whose names are the first arguments. The answer to a failed
-// command is its message.
+// runCommand runs prywalk on recordings, whose names are the first arguments. A failed command's answer is its message.
 func (o *Options) runCommand(ctx context.Context, recordings []string, next, command string, args ...string) (
 	*mcp.CallToolResult, any, error,
 ) {
@@ -59,7 +58,7 @@ func (o *Options) runCommand(ctx context.Context, recordings []string, next, com
 		nil, nil
 }
 
-// truncated cuts a text, after a line unless the first is too long: with next it has at most MostBytes.
+// truncated cuts a text, after a line if possible: with next it has at most MostBytes.
 func truncated(text, next string) string {
 	tail := ""
 	if next != "" {

@@ -19,7 +19,7 @@ import (
 
 const suffix = ".pb.gz"
 
-// open opens a recording. It refuses paths and symbolic links that lead out of the directory; a pipe does not block.
+// open refuses paths and symbolic links that lead out of the directory; a pipe does not block.
 func (o *Options) open(name string) (*os.File, error) {
 	root, err := os.OpenRoot(o.Dir)
 	if err != nil {
@@ -69,7 +69,7 @@ func (o *Options) listRecordings(context.Context, *mcp.CallToolRequest, struct{}
 	return text(truncated(b.String(), "Where the time goes: report.")), nil, nil
 }
 
-// mostCommand limits a listed command line, in columns.
+// mostCommand limits a listed command, in columns.
 const mostCommand = 120
 
 func (o *Options) listProcesses(_ context.Context, _ *mcp.CallToolRequest, in struct {

@@ -2,9 +2,8 @@
 
 // Package mcpserver offers prywalk's commands as tools of the Model Context Protocol.
 //
-// A tool is one command line of prywalk, run as a process. The server checks arguments, and limits time, length of
-// answers and concurrent commands. Recordings are files in one directory. Without Options.AllowRecord no tool writes a
-// file.
+// A tool is one command line, run as a process. The server checks arguments, and limits time, length of answers and
+// concurrent commands. Recordings are files in one directory. Without Options.AllowRecord no tool writes a file.
 //
 // Sources: modelcontextprotocol.io, and the protocol's official SDK for Go.
 package mcpserver
@@ -22,7 +21,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// MostBytes limits an answer, with the line that says what was left out.
+// MostBytes limits an answer, with the line on what was left out.
 const MostBytes = 32 << 10
 
 const (
@@ -30,29 +29,29 @@ const (
 	mostSeconds = 300
 	// patience limits any other command.
 	patience = time.Minute
-	// mostCommands limits concurrent commands; each may use --max-memory.
+	// mostCommands are concurrent; each may use --max-memory.
 	mostCommands = 4
 )
 
 // Options restrict the tools.
 type Options struct {
 	Dir         string // of recordings
-	AllowRecord bool   // adds the tool that writes recordings
-	// Run runs prywalk with files as its descriptors from 3 on, and returns both outputs and the exit code; an error
-	// only if it could not be started.
+	AllowRecord bool   // a tool writes recordings
+	// Run runs prywalk with files as its descriptors from 3 on, and returns both outputs and the exit code; the error
+	// is of the start.
 	Run       func(ctx context.Context, files []*os.File, args ...string) (output string, code int, err error)
 	Processes func() []Process
 
 	turns chan struct{} // of running commands
 }
 
-// Process is a running process.
+// Process is a running one.
 type Process struct {
 	PID     int
 	Command string
 }
 
-// New returns a server with all tools.
+// New returns a server of all tools.
 func New(version string, o Options) *mcp.Server {
 	o.turns = make(chan struct{}, mostCommands)
 	s := mcp.NewServer(&mcp.Implementation{Name: "prywalk", Version: version}, &mcp.ServerOptions{

@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	// youngTicks is the age, in clock ticks of 10 ms (USER_HZ), up to which a process is read at each call: its first
-	// program, user and group are often not its own.
+	// youngTicks, clock ticks of 10 ms (USER_HZ): younger processes are read at each call, as their first program, user
+	// and group are often not their own.
 	youngTicks = 1000
-	// rereadTurns is the number of calls in which one of the others is read once.
+	// rereadTurns is in how many calls one of the others is read once.
 	rereadTurns = 16
 )
 
-// Finder finds the processes that a rule selects. Not safe for concurrent use.
+// Finder finds a rule's processes. Not safe for concurrent use.
 type Finder struct {
 	rule Rule
 	root string // /proc
@@ -39,19 +39,19 @@ type candidate struct {
 // Process is a process with its names.
 type Process struct {
 	PID int
-	// Name is the kernel's (comm); Others are those of its executable and of its first argument.
+	// Name is the kernel's (comm); Others are those of the executable and of the first argument.
 	Name    string
 	Others  []string
 	Command string // line
 }
 
-// NewFinder returns a finder for a rule.
+// NewFinder returns a rule's finder.
 func NewFinder(r Rule) *Finder {
 	return &Finder{rule: r, root: "/proc", self: os.Getpid(), seen: map[int]candidate{}}
 }
 
-// Find returns the selected processes in ascending order, without prywalk. A selected process stays selected. now
-// is in clock ticks after boot. Processes without a command line are left out: kernel threads and ended ones.
+// Find returns the selected processes in ascending order, without prywalk. A selected one stays selected. now is in
+// clock ticks after boot. Processes without a command line are left out: kernel threads and ended ones.
 func (f *Finder) Find(now uint64) (pids []int) {
 	f.turn++
 	dirs, err := os.ReadDir(f.root)
@@ -66,7 +66,7 @@ func (f *Finder) Find(now uint64) (pids []int) {
 		}
 		listed[pid] = true
 		c, known := f.seen[pid]
-		if known && c.selected && !f.rule.All && f.start(pid) != c.start { // the number is another process's
+		if known && c.selected && !f.rule.All && f.start(pid) != c.start { // another process's number
 			known = false
 		}
 		old := now-c.start > youngTicks && (pid+f.turn)%rereadTurns != 0
@@ -90,7 +90,7 @@ func (f *Finder) Find(now uint64) (pids []int) {
 	return pids
 }
 
-// start gives the start of a process, clock ticks after boot; 0 if it has ended.
+// start is in clock ticks after boot; 0: it has ended.
 func (f *Finder) start(pid int) uint64 {
 	var s procmem.Stat
 	text, err := os.ReadFile(filepath.Join(f.root, strconv.Itoa(pid), "stat"))
@@ -100,7 +100,7 @@ func (f *Finder) start(pid int) uint64 {
 	return s.StartTime
 }
 
-// read decides whether a process is selected; ok false: it has ended.
+// read decides on a process; ok false: it has ended.
 func (f *Finder) read(pid int) (c candidate, ok bool) {
 	s, err := process.ReadStatus(f.root, pid)
 	if err != nil {
@@ -122,8 +122,7 @@ func (f *Finder) read(pid int) (c candidate, ok bool) {
 	return c, true
 }
 
-// ReadProcess reads the names of a process from root, a mounted proc. False: it has no command line, as kernel
-// threads and ended processes.
+// ReadProcess reads from root, a mounted proc. False: no command line, as of kernel threads and ended processes.
 func ReadProcess(root string, pid int) (p Process, ok bool) {
 	dir := filepath.Join(root, strconv.Itoa(pid))
 	comm, err := os.ReadFile(dir + "/comm")

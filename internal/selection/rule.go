@@ -13,20 +13,20 @@ import (
 	"strings"
 )
 
-// Rule selects the processes for which all that is set holds.
+// Rule selects processes for which all that is set holds.
 type Rule struct {
-	All bool // every process
-	// Cgroup is a path of a control group below the root of its hierarchy, or a pattern of [path.Match]. It
-	// selects the processes in the group and below.
+	All bool
+	// Cgroup is a control group's path below the root of its hierarchy, or a pattern of [path.Match]: processes in it
+	// and below.
 	Cgroup string
-	// Unit is the name of a systemd unit, or a pattern. It selects the processes in control groups of that name.
+	// Unit is a systemd unit's name, or a pattern: processes in control groups of that name.
 	Unit string
-	UID  int // effective user; −1: any
+	UID  int // effective; −1: any
 	// Match selects by the names of [Process]; nil: any.
 	Match *regexp.Regexp
 }
 
-// New parses a user's options; empty ones select any process. The error names the invalid option.
+// New parses a user's options; empty ones select any process. The error names the option.
 func New(all bool, cgroup, unit, owner, match string) (r Rule, err error) {
 	r = Rule{All: all, UID: -1}
 	if cgroup != "" {
@@ -59,10 +59,9 @@ func New(all bool, cgroup, unit, owner, match string) (r Rule, err error) {
 	return r, nil
 }
 
-// mount is where control groups are mounted.
 const mount = "/sys/fs/cgroup"
 
-// cgroupPattern checks and cleans a path of a control group, with or without mount.
+// cgroupPattern takes paths with or without mount.
 func cgroupPattern(p string) (string, error) {
 	if p == mount || strings.HasPrefix(p, mount+"/") {
 		p = strings.TrimPrefix(p, mount)
@@ -74,7 +73,7 @@ func cgroupPattern(p string) (string, error) {
 	return p, nil
 }
 
-// userID returns the number of a user, given by name or number.
+// userID takes a name or number.
 func userID(name string) (int, error) {
 	if n, err := strconv.ParseUint(name, 10, 31); err == nil {
 		return int(n), nil
@@ -95,7 +94,7 @@ func (r *Rule) Empty() bool {
 	return !r.All && r.Cgroup == "" && r.Unit == "" && r.UID < 0 && r.Match == nil
 }
 
-// String returns the rule as flags of the command line.
+// String returns flags.
 func (r Rule) String() string {
 	var parts []string
 	add := func(set bool, text string) {
@@ -113,8 +112,7 @@ func (r Rule) String() string {
 	return strings.Join(parts, " ")
 }
 
-// inGroups reports whether text, /proc/PID/cgroup (cgroups(7)), is of a process in the rule's groups. A line is
-// number:controllers:path; version 2 has no controllers.
+// inGroups reads /proc/PID/cgroup (cgroups(7)): a line is number:controllers:path; version 2 has no controllers.
 func (r *Rule) inGroups(text string) bool {
 	if r.Cgroup == "" && r.Unit == "" {
 		return true
@@ -139,7 +137,7 @@ func (r *Rule) inGroups(text string) bool {
 	return group && unit
 }
 
-// below reports whether a path matches a pattern or lies below a match.
+// below: the path matches, or lies below a match.
 func below(pattern, at string) bool {
 	if pattern == "/" {
 		return true
