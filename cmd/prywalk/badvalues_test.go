@@ -226,6 +226,7 @@ func TestCommandsAndPIDsWithoutFlagsAreRecognized(t *testing.T) {
 	for args, want := range map[string]string{
 		"record ls -la":            "to record the command ls, use --: prywalk record -- ls -la",
 		"record -d 5 ls -la":       "use --: prywalk record -d 5 -- ls -la",
+		"-q record -d 5 ls -la":    "use --: prywalk -q record -d 5 -- ls -la",
 		"record sh --login":        "use --: prywalk record -- sh --login",
 		"record sh -c date;it's":   `use --: prywalk record -- sh -c 'date;it'\''s'`,
 		"record ls -F":             "use --: prywalk record -- ls -F",

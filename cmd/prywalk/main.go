@@ -108,8 +108,9 @@ func wantsJSON(root *cobra.Command, args []string) bool {
 // wrongFlag also takes a command given to record without "--".
 func wrongFlag(cmd *cobra.Command, err error, args []string) error {
 	var wrongValue *pflag.InvalidValueError
-	if cmd.Name() == "record" && len(args) > 0 && !errors.As(err, &wrongValue) {
-		if command := commandline.CommandBefore(cmd.Flags(), args[1:]); len(command) > 0 {
+	if cmd.Name() == "record" && !errors.As(err, &wrongValue) {
+		after := args[slices.Index(args, "record")+1:] // flags may precede it
+		if command := commandline.CommandBefore(cmd.Flags(), after); len(command) > 0 {
 			before := args[:len(args)-len(command)]
 			return exit.Usage("%v; to record the command %s, use --: prywalk %s -- %s", err, command[0],
 				shellWords(before), shellWords(command))
