@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strconv"
 	"syscall"
@@ -37,6 +38,22 @@ func quotaOf(t *testing.T) string {
 	}
 	t.Skip("no control group with a CPU quota can be made: that takes root, and a hierarchy with the cpu controller")
 	return ""
+}
+
+func TestTargetsThatUseUpTheirQuotaAreNamed(t *testing.T) {
+	group := quotaOf(t)
+	cmd := testtargets.Child(t, exec.Command("sh", "-c", "while :; do :; done"))
+	pid := strconv.Itoa(cmd.Process.Pid)
+	if err := os.WriteFile(filepath.Join(group, "cgroup.procs"), []byte(pid), 0); err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(scratch(t, nil), "r.pb.gz")
+	r := prywalk(t, "record", "-d", "3", "-p", pid, "-o", out).must(t, 0)
+	said := regexp.MustCompile("process " + pid + `: its cgroup was throttled for \S+ s, in \d+ of \d+ periods, ` +
+		`as its CPU quota of 0\.05 processors was used up`)
+	if report := prywalk(t, "report", out).must(t, 0); !said.MatchString(r.stderr) || !said.MatchString(report.stdout) {
+		t.Errorf("no %q in the messages %s or the report %s", said, clip(r.stderr), clip(report.stdout))
+	}
 }
 
 // With more busy threads than processors, the totals match the kernel's, and only running threads are stopped. A stop

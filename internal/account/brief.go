@@ -221,6 +221,21 @@ func Notes(s *runstats.Stats) (notes []string) {
 	return notes
 }
 
+// leastThrottled is the least time, of that of the recording, for which a group's throttling is reported.
+const leastThrottled = 0.01
+
+// Throttled names the targets of which the CPU quota was used up, a line each.
+func Throttled(s *runstats.Stats) (lines []string) {
+	for i := range s.TargetQuotas {
+		if q := &s.TargetQuotas[i]; q.Seconds >= leastThrottled*s.Seconds {
+			lines = append(lines, fmt.Sprintf("process %d: its cgroup was throttled for %.2g s, in %d of %s, as its CPU quota "+
+				"of %.2g processors was used up; this counts as run queue time", q.PID, q.Seconds, q.ThrottledPeriods,
+				Plural(q.Periods, "period"), q.CPUs))
+		}
+	}
+	return lines
+}
+
 // engineNote is what ptrace stopped in a recording by kernel samples, and why.
 func engineNote(s *runstats.Stats) string {
 	if s.EngineNote == "" || s.Engine == "ptrace" {

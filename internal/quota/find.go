@@ -32,8 +32,9 @@ type mount struct {
 }
 
 // Limits returns the visible quotas of this process's groups and their ancestors, tightest first.
-func (r Root) Limits() []Limit {
-	groups, mounts := r.hierarchies()
+func (r Root) Limits() []Limit { return r.limits(r.hierarchies("self")) }
+
+func (r Root) limits(groups groups, mounts []mount) []Limit {
 	var all []Limit
 	for _, m := range mounts {
 		if !m.v2 && !slices.Contains(m.controllers, "cpu") {
@@ -53,9 +54,9 @@ func (r Root) Limits() []Limit {
 	return all
 }
 
-// hierarchies returns nothing without /proc.
-func (r Root) hierarchies() (groups, []mount) {
-	text, err := os.ReadFile(r.path("/proc/self/cgroup"))
+// hierarchies returns the groups of a process ("self" or a number), and this process's mounts; nothing without /proc.
+func (r Root) hierarchies(process string) (groups, []mount) {
+	text, err := os.ReadFile(r.path("/proc/" + process + "/cgroup"))
 	if err != nil {
 		return nil, nil
 	}

@@ -13,6 +13,7 @@ import (
 // Sample is the kernel's statistics of a group.
 type Sample struct {
 	Periods      int64 // in which the group ran
+	Throttled    int64 // periods in which it used up the quota
 	ThrottledFor int64 // ns, of all processors
 	// Used is the group's CPU time, ns, less what is not accounted yet; −1: unknown.
 	Used int64
@@ -75,6 +76,8 @@ func parseStat(text []byte) Sample {
 		switch string(name) {
 		case "nr_periods":
 			s.Periods = n
+		case "nr_throttled":
+			s.Throttled = n
 		case "throttled_time":
 			s.ThrottledFor = n
 		case "throttled_usec":

@@ -94,13 +94,38 @@ func TestMeterReadsBothKinds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s, err := m.Read(); err != nil || s != (Sample{3, 7000, 5000}) {
-			t.Errorf("%s: sample %+v, %v; want %+v", name, s, err, Sample{3, 7000, 5000})
+		if s, err := m.Read(); err != nil || s != (Sample{3, 2, 7000, 5000}) {
+			t.Errorf("%s: sample %+v, %v; want %+v", name, s, err, Sample{3, 2, 7000, 5000})
 		}
 		if n := testing.AllocsPerRun(100, func() { _, _ = m.Read() }); n != 0 {
 			t.Errorf("%s: %v allocations, want 0", name, n)
 		}
 		m.Close()
+	}
+}
+
+func TestTargetsAreThrottledByTheTightestQuotaOfTheirGroups(t *testing.T) {
+	const v2 = "35 24 0:30 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw\n"
+	root := tree(t, map[string]string{
+		"proc/self/cgroup": "0::/me\n", "proc/self/mountinfo": v2,
+		"proc/7/cgroup": "0::/pods/a\n", "proc/8/cgroup": "0::/pods/a\n", "proc/9/cgroup": "0::/free\n",
+		"proc/10/cgroup": "0::/../b\n", "sys/fs/cgroup/b/cpu.max": "1000 100000\n",
+		"sys/fs/cgroup/b/cpu.stat":      "nr_periods 1\nnr_throttled 1\nthrottled_usec 1\n",
+		"sys/fs/cgroup/pods/a/cpu.max":  "20000 100000\n",
+		"sys/fs/cgroup/pods/cpu.max":    "50000 100000\n",
+		"sys/fs/cgroup/pods/a/cpu.stat": "nr_periods 3\nnr_throttled 2\nthrottled_usec 7\n",
+	})
+	found := root.Targets([]int{7, 8, 9, 10, 11})
+	if len(found) != 1 || len(found.Throttled()) != 0 {
+		t.Fatalf("%+v, throttled %+v; want one group, not throttled", found, found.Throttled())
+	}
+	stat := "nr_periods 13\nnr_throttled 10\nthrottled_usec 2500007\n"
+	if err := os.WriteFile(root.path("sys/fs/cgroup/pods/a/cpu.stat"), []byte(stat), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want := Throttling{PID: 7, CPUs: 0.2, Periods: 10, ThrottledPeriods: 8, Seconds: 2.5}
+	if got := found.Throttled(); len(got) != 1 || got[0] != want {
+		t.Errorf("throttled %+v, want %+v", got, want)
 	}
 }
 

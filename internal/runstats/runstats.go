@@ -26,6 +26,8 @@ type Stats struct {
 	ObservationGaps
 	Attributed
 	OwnQuota
+	// TargetQuotas are those of the targets' control groups that throttled them; absent: none did.
+	TargetQuotas []Throttling `json:"target_quotas,omitempty"`
 	// Goroutines are those that wait without a thread; nil: none.
 	Goroutines *WaitingTasks `json:"goroutines,omitempty"`
 	// Tasks is the same of tasks of asyncio.
@@ -306,6 +308,19 @@ type OwnQuota struct {
 	// stops of more than 1 ms in which it did.
 	Throttled      float64 `json:"throttled_s"`
 	StopsThrottled int64   `json:"freezes_throttled"`
+}
+
+// Throttling is what the CPU quota of a target's control group withheld from it while it was recorded.
+type Throttling struct {
+	// PID is a target in the group.
+	PID int `json:"pid"`
+	// CPUs is the quota in processors.
+	CPUs float64 `json:"cpu_quota"`
+	// Periods are those in which the group ran; in ThrottledPeriods of these it used up the quota.
+	Periods          int64 `json:"periods"`
+	ThrottledPeriods int64 `json:"throttled_periods"`
+	// Seconds is how long it waited for the next period, summed over processors: run queue time of its threads.
+	Seconds float64 `json:"throttled_s"`
 }
 
 // WaitingTasks are tasks without a thread while they wait, observed on a clock of their own; not in [Observations]
