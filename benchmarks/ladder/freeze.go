@@ -170,7 +170,7 @@ func ratios(a, b []float64) []float64 {
 func (b *bench) freezePart(ctx context.Context) (string, error) {
 	began, was := time.Now(), machine.Load()
 	t := markdown.NewTable("Hz", "placed", "tool", "seen by the target: p50, p99, max µs (n)", "without a pre-emption",
-		"told by the tool",
+		"by the tool",
 		"p50 to the C walker's, target without a pre-emption", "tool")
 	var background string
 	for _, place := range placements() {
@@ -189,16 +189,15 @@ func (b *bench) freezePart(ctx context.Context) (string, error) {
 				float64(len(others))/seconds, stats.Quantile(others, 0.5), stats.Quantile(others, 0.99), stats.Quantile(others, 1))
 		}
 	}
-	how := fmt.Sprintf("One running thread that reads the clock in a loop and notes gaps above %d µs; those in which "+
-		"it was stopped (it tells "+
-		"by its count of voluntary context switches) are freezes; where it was pre-empted as well, its wait for a "+
-		"processor is part of the gap. The C walker does the same five calls with the same priority, jitter and "+
-		"spinning, and asks for as many bytes (%d KB, or what is mapped). %d rounds of each tool in random order, windows "+
-		"of %v after %v of warm-up, n freezes in all; the tools tell of whole runs (median of the rounds' p50 and p99, "+
-		"greatest max; prywalk leaves out "+
-		"the time queued, the walker does not, and prywalk's classes are 1/16 wide). Ratios: median of the rounds, 95 %% "+
-		"interval in brackets (bootstrap). Placed freely: by the scheduler; apart: target and tool "+
-		"are each bound to a processor of their own.", gapThreshold/1000, freezeBytes>>10, b.Rounds, b.Window, b.Warmup)
+	how := fmt.Sprintf("One running thread that reads the clock in a loop and notes gaps above %d µs; those in which it "+
+		"was stopped (by its count of voluntary context switches) are freezes; where it was pre-empted as well, its "+
+		"wait for a processor is part of the gap. The C walker does the same five calls with the same priority, "+
+		"jitter and spinning, and asks for as many bytes (%d KB, or what is mapped). %d rounds of each tool in "+
+		"random order, windows of %v after %v of warm-up, n freezes in all; the tools report whole runs (median "+
+		"of the rounds' p50 and p99, greatest max; prywalk leaves out the time queued, the walker does not, and "+
+		"prywalk's classes are 1/16 wide). Ratios: median of the rounds, 95 %% interval in brackets (bootstrap). "+
+		"Placed freely: by the scheduler; apart: target and tool are each bound to a processor of their own.",
+		gapThreshold/1000, freezeBytes>>10, b.Rounds, b.Window, b.Warmup)
 	return head(began, was, how) + t.String() + "\nOther gaps, in windows without sampling:" + background + "\n", nil
 }
 
