@@ -32,8 +32,8 @@ const (
 	again = "restarts"
 )
 
-// effect is a row of the table in docs/system-calls.md. A call that may have a time-out is also measured with one, as
-// NAME+t.
+// effect is a row of the table in benchmarks/results/blocking-calls.md. A call that may have a time-out is also
+// measured with one, as NAME+t.
 type effect struct{ call, freeze, timeout string }
 
 var effects = []effect{
@@ -298,7 +298,7 @@ func stopInEachCall(t *testing.T) (stopped int64) {
 }
 
 func TestTheTableOfBlockingCallsIsTrue(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "system-calls.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "benchmarks", "results", "blocking-calls.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -318,10 +318,10 @@ func TestTheTableOfBlockingCallsIsTrue(t *testing.T) {
 	}
 	for _, want := range effects {
 		if rows[want.call] != want {
-			t.Errorf("row of docs/system-calls.md is %+v, want %+v", rows[want.call], want)
+			t.Errorf("row of blocking-calls.md is %+v, want %+v", rows[want.call], want)
 		}
 	}
 	if len(rows) != len(effects) {
-		t.Errorf("docs/system-calls.md has %d calls, want %d", len(rows), len(effects))
+		t.Errorf("blocking-calls.md has %d calls, want %d", len(rows), len(effects))
 	}
 }
