@@ -25,8 +25,7 @@ const (
 //
 // Precondition: it runs on the controller's OS thread, and the controller has room for all threads.
 func StopAll(ctl *ptrace.Controller, pool *Pool, more func() []*Thread, done func(*Thread, *RawSample, error)) int64 {
-	s := &stopAll{ctl: ctl, passive: New(ctl, pool, ModePassiveOnly), done: done}
-	s.waitUntil = procmem.Now() + stopAllTimeout
+	s := newStopAll(ctl, pool, done)
 	defer s.detachAll() // also after a panic
 	ctl.Leave()         // a stop signal to this process can wait
 	for ts := more(); len(ts) > 0; ts = more() {
@@ -38,15 +37,13 @@ func StopAll(ctl *ptrace.Controller, pool *Pool, more func() []*Thread, done fun
 	for round := 0; round < stopAllRounds && s.readAllPassively() && procmem.Now() < s.waitUntil; round++ {
 		s.wait()
 	}
-	for _, h := range s.threads {
-		if h.state == heldStopped {
-			s.copyStack(h)
-		}
-	}
-	for _, h := range s.threads {
-		s.finish(h)
-	}
+	s.finishAll()
 	return max(s.lastDetach-s.firstStop, 0)
+}
+
+func newStopAll(ctl *ptrace.Controller, pool *Pool, done func(*Thread, *RawSample, error)) *stopAll {
+	return &stopAll{ctl: ctl, passive: New(ctl, pool, ModePassiveOnly), done: done,
+		waitUntil: procmem.Now() + stopAllTimeout}
 }
 
 type stopAll struct {
@@ -83,7 +80,7 @@ func (s *stopAll) add(t *Thread) {
 	h := &heldThread{thread: t}
 	s.passive.takeHints(t)
 	s.threads = append(s.threads, h)
-	sched, err := t.files.SchedStat()
+	_, err := s.passive.clocks(t)
 	if err == nil {
 		h.call, err = t.files.Syscall()
 	}
@@ -92,21 +89,21 @@ func (s *stopAll) add(t *Thread) {
 		return
 	}
 	if h.call.Running || interruptible(t, &h.call) {
-		s.requestStop(h, len(s.threads), sched.Runs)
+		s.requestStop(h, len(s.threads))
 	}
 }
 
-// runs is the run count from before h.call was read.
-func (s *stopAll) requestStop(h *heldThread, tag int, runs uint64) {
-	h.raw = s.passive.pool.Get()
+// Precondition: h.call was read after the thread's lastClocks.
+func (s *stopAll) requestStop(h *heldThread, tag int) {
+	s.setRaw(h, s.passive.pool.Get())
 	h.raw.reserveStack(h.thread.hints.get().Bytes)
-	tracee, err := s.ctl.BeginWith(h.thread.files)
+	tracee, err := s.ctl.BeginSince(h.thread.files, &h.thread.lastClocks)
 	if err != nil {
 		s.end(h, nil, err)
 		return
 	}
 	if call := &h.call; !call.Running {
-		tracee.Sleeping(call, runs)
+		tracee.Sleeping(call, h.thread.lastClocks.Runs)
 	}
 	tracee.Tag = uint64(tag)
 	h.tracee = tracee
@@ -130,6 +127,7 @@ func (s *stopAll) wait() {
 	for _, h := range s.threads {
 		if h.state == heldPending {
 			s.ctl.Cancel(h.tracee)
+			s.setRaw(h, nil)
 			h.state = heldAsleep // later read passively
 			s.pending--
 		}
@@ -146,18 +144,36 @@ func (s *stopAll) readAllPassively() (changed bool) {
 		switch {
 		case errors.Is(err, refusal.Running) && procmem.Now() < s.waitUntil:
 			h.call = procmem.SyscallInfo{Running: true, Nr: -1}
-			s.requestStop(h, i+1, 0)
+			s.requestStop(h, i+1)
 			changed = true
 		case errors.Is(err, refusal.Running):
 			s.end(h, nil, ptrace.ErrTimeout)
 		case err != nil:
 			s.end(h, nil, err)
 		case outcome == Done:
-			h.raw = raw
+			s.setRaw(h, raw)
 			changed = true
 		}
 	}
 	return changed
+}
+
+// setRaw gives the thread's former raw sample, if any, back to the pool.
+func (s *stopAll) setRaw(h *heldThread, raw *RawSample) {
+	s.passive.pool.Put(h.raw)
+	h.raw = raw
+}
+
+// finishAll copies all stacks while the threads are stopped, then detaches, and calls done for each.
+func (s *stopAll) finishAll() {
+	for _, h := range s.threads {
+		if h.state == heldStopped {
+			s.copyStack(h)
+		}
+	}
+	for _, h := range s.threads {
+		s.finish(h)
+	}
 }
 
 // copyStack runs while all are stopped; where it fails, finish copies.
@@ -171,6 +187,9 @@ func (s *stopAll) copyStack(h *heldThread) {
 
 func (s *stopAll) finish(h *heldThread) {
 	switch h.state {
+	case heldPending: // its time ended while it was asked to stop
+		s.ctl.Cancel(h.tracee)
+		s.end(h, nil, ptrace.ErrTimeout)
 	case heldAsleep:
 		if h.raw == nil {
 			s.end(h, nil, ptrace.ErrTimeout)
@@ -178,8 +197,7 @@ func (s *stopAll) finish(h *heldThread) {
 			s.end(h, h.raw, nil)
 		}
 	case heldStopped:
-		raw := h.raw
-		s.req = ptrace.Request{Stack: raw.buf, Memory: h.thread.Memory, Files: h.thread.files,
+		s.req = ptrace.Request{Stack: h.raw.buf, Memory: h.thread.Memory, Files: h.thread.files,
 			Extra:   s.passive.extraWithoutOutline(h.thread),
 			Regions: s.passive.regions[:]}
 		if h.stackCopied {
@@ -191,7 +209,7 @@ func (s *stopAll) finish(h *heldThread) {
 			return
 		}
 		s.fillFromStop(h)
-		s.end(h, raw, nil)
+		s.end(h, h.raw, nil)
 	}
 }
 
@@ -222,6 +240,9 @@ func (s *stopAll) fillFromStop(h *heldThread) {
 
 func (s *stopAll) end(h *heldThread, raw *RawSample, err error) {
 	h.state = heldDone
+	if raw == nil {
+		s.setRaw(h, nil)
+	}
 	s.done(h.thread, raw, err)
 }
 
