@@ -45,7 +45,7 @@ func TestWrongUsageExitsWithTwo(t *testing.T) {
 		{"record", "--max-pause", "much", "-p", "1"},
 		{"record", "--engine", "steam", "-p", "1"},
 		{"record", "--engine", "perf", "--subset", "2", "-p", "1"},
-		{"record", "--engine", "perf", "--rung", "freeze", "-p", "1"},
+		{"record", "--engine", "perf", "--rung", "stop", "-p", "1"},
 		{"record", "-o", "-", "--", "true"},
 		{"record", "--no-such-flag", "-p", "1"},
 		{"record", "-p", "1", "stray"},

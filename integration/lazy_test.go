@@ -66,7 +66,7 @@ func TestNoSampleReadsMemoryThatTheTargetProvides(t *testing.T) {
 			{"dump", "-p", pid},
 			{"dump", "--atomic", "-p", pid},
 			{"record", "-d", "1", "-F", "499", "-o", file, "-p", pid},
-			{"record", "-d", "1", "-F", "499", "-o", file, "-p", pid, "--rung", "freeze"},
+			{"record", "-d", "1", "-F", "499", "-o", file, "-p", pid, "--rung", "stop"},
 			{"record", "-d", "1", "-F", "499", "-o", file, "-p", pid, "--rung", "no-reuse"},
 		} {
 			before := l.pagesProvided(t)

@@ -57,7 +57,7 @@ func newAgent() *cobra.Command {
 	f := &agentFlags{
 		recordFlags: recordFlags{
 			Options: recording.Options{Sampler: sampler.Options{Freq: agentFreq, MaxOverhead: agentOverhead, OfHost: true}},
-			rung:    "ladder", goroutines: "off", processChoice: processChoice{allowsNone: true},
+			rung:    "auto", goroutines: "off", processChoice: processChoice{allowsNone: true},
 		},
 		to: agent.Options{
 			Target: agent.Target{Timeout: agentTimeout, UserAgent: "prywalk/" + release()}, Version: release(),

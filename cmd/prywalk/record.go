@@ -95,7 +95,7 @@ func (f *recordFlags) declare(fl *pflag.FlagSet) {
 	f.addRotation(fl)
 	fl.StringVar(&f.Stats, "stats", "", "write what the run did to this file, as JSON")
 	fl.BoolP("call-graph", "g", false, "accepted and ignored: stacks are always on")
-	fl.StringVar(&f.rung, "rung", "ladder", "force one sampling method, for measurements: ladder, peek, no-reuse, freeze")
+	fl.StringVar(&f.rung, "rung", "auto", "force one sampling method, for measurements: auto, passive, no-reuse, stop")
 	fl.StringVar(&f.goroutines, "goroutines", "on", goroutinesUsage)
 	f.addEngine(fl)
 	fl.BoolVar(&f.Control, "control", false, "obey hold and go on standard input, for measurements")

@@ -76,7 +76,7 @@ func TestNoBlockingCallNoticesDefaultSampling(t *testing.T) {
 // never more of them than stops.
 func TestShortCountsComeFromStopsOnly(t *testing.T) {
 	for _, group := range []string{"partial", "run"} {
-		for _, rung := range []string{"peek", "ladder"} {
+		for _, rung := range []string{"passive", "auto"} {
 			t.Run(group+"/"+rung, func(t *testing.T) {
 				p := start(t, "calls", group, "4000", "50")
 				r := record(t, p.pid, "--rung", rung)

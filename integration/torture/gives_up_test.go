@@ -136,11 +136,11 @@ func TestBrokenCallsThatCannotBeRepairedAreRareAndCounted(t *testing.T) {
 						"fewer", saw, s.Broken, s.SeenTwice)
 				}
 				bad := s.Broken + s.SeenTwice
-				if rung == "ladder" && bad > maxBroken(s.Seconds) {
+				if rung == "auto" && bad > maxBroken(s.Seconds) {
 					t.Errorf("%d calls broken or seen twice in %.1f s, want at most %d", bad, s.Seconds,
 						maxBroken(s.Seconds))
 				}
-				if rung == "freeze" && bad == 0 {
+				if rung == "stop" && bad == 0 {
 					t.Error("no call was broken or seen twice, so that nothing was tested")
 				}
 				for text, n := range map[string]int64{

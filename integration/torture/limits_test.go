@@ -65,7 +65,7 @@ func TestThousandsOfSleepingThreadsAreNotWoken(t *testing.T) {
 	if untouched < n || s.Frozen > 5*s.Ticks || s.Frozen == 0 || s.Peeked < int64(n) || s.Restarted > s.Frozen {
 		t.Errorf("%d of %d sleepers did not run, want all; %+v", untouched, n, s)
 	}
-	r = record(t, p.pid, "--rung", "freeze")
+	r = record(t, p.pid, "--rung", "stop")
 	r.awaitCheckpoint("one thread has a sample", func(p *pprof.Profile) bool { return len(p.Sample) > 0 })
 	s = r.stop()
 	t.Logf("%+v", s)

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// rungs are the values of --rung under test: the default (ladder), and a stop of every thread at every tick, asleep
-// or not (freeze).
-var rungs = []string{"ladder", "freeze"}
+// rungs are the values of --rung under test: the default (auto), and a stop of every thread at every tick, asleep
+// or not (stop).
+var rungs = []string{"auto", "stop"}
 
 func TestRealSignalsInterruptCallsWhileRecorded(t *testing.T) {
 	for _, rung := range rungs {
@@ -32,7 +32,7 @@ func TestRealSignalsInterruptCallsWhileRecorded(t *testing.T) {
 			}
 			// By default a thread may be stopped on its way into the call, and then looks asleep in it to the target.
 			// Measured: 1 of 1,537 with half of a processor stolen by the hypervisor, 0 of 67,692 on an idle machine.
-			if rung == "ladder" && lost > max(5, c["sent"]/1000) {
+			if rung == "auto" && lost > max(5, c["sent"]/1000) {
 				t.Errorf("%d signals gave no EINTR, want at most one in 1,000 (or 5): %v", lost, c)
 			}
 		})

@@ -44,7 +44,7 @@ func (p *target) threadsByName() map[string]int {
 // rate is the --freq for targets whose calls time out after 5 ms. Each stop restarts epoll_wait with its full
 // time-out (docs/system-calls.md): stopped every millisecond, it would never time out.
 func rate(rung string) string {
-	if rung == "freeze" {
+	if rung == "stop" {
 		return "100"
 	}
 	return "1000"
@@ -67,10 +67,10 @@ func TestThreadsThatCannotStopHoldNothingUp(t *testing.T) {
 			s := r.stop()
 			t.Logf("%+v", s)
 			s.checkTicks(t, 6)
-			// With --rung freeze each of the two threads in state D times out after two seconds, and once more at the
+			// With --rung stop each of the two threads in state D times out after two seconds, and once more at the
 			// end. By default they are sampled at each tick, as checked below.
-			if !s.failedOnlyAs("") || rung == "freeze" && s.Failed["timeout"] < 4 {
-				t.Errorf("failures %v, want timeout only, with --rung freeze at least 4", s.Failed)
+			if !s.failedOnlyAs("") || rung == "stop" && s.Failed["timeout"] < 4 {
+				t.Errorf("failures %v, want timeout only, with --rung stop at least 4", s.Failed)
 			}
 			if s.Frozen == 0 {
 				t.Error("no stop: the threads that cannot stop delayed those that run")
@@ -79,7 +79,7 @@ func TestThreadsThatCannotStopHoldNothingUp(t *testing.T) {
 			for name, state := range map[string]string{"fault": "sleeping", "copy": "disk", "vfork": "disk"} {
 				n, states := samplesOf(prof, tids[name])
 				t.Logf("%s: %d samples, %v", name, n, states)
-				if rung == "ladder" && (n+s.Unseen < s.Ticks || len(states) != 1 || !states[state]) {
+				if rung == "auto" && (n+s.Unseen < s.Ticks || len(states) != 1 || !states[state]) {
 					t.Errorf("thread %s: %d samples, want one at each of %d ticks, states %v", name, n, s.Ticks,
 						slices.Sorted(maps.Keys(states)))
 				}
@@ -223,14 +223,14 @@ func recordStopped(t *testing.T, g *freezer, p *target, rung string, before bool
 		r.signal(syscall.SIGINT)
 		code, s := r.wait(), r.statistics()
 		// The group may be frozen before the first stop of any thread has ended: then there are no samples.
-		if early := s.Samples == 0 && rung == "freeze" && g.uninterruptible; early && code != 4 || !early && code != 0 {
+		if early := s.Samples == 0 && rung == "stop" && g.uninterruptible; early && code != 4 || !early && code != 0 {
 			t.Errorf("prywalk's exit code is %d (%d samples): %s", code, s.Samples, r.stderr.String())
 		}
 		s.checkTicks(t, 9)
 		return s
 	}
 	g.freezeAll()
-	stuck := rung == "freeze" && g.uninterruptible
+	stuck := rung == "stop" && g.uninterruptible
 	r := record(t, p.pid, "-d", "3", "--rung", rung)
 	if code := r.wait(); stuck && code != 4 || !stuck && code != 0 {
 		t.Errorf("prywalk's exit code is %d, want 0, or 4 if no thread can stop: %s", code, r.stderr.String())
@@ -242,7 +242,7 @@ func recordStopped(t *testing.T, g *freezer, p *target, rung string, before bool
 		t.Errorf("want 9 to 18 time-outs and no stop of threads that cannot stop: %+v", s)
 	case !stuck && (!s.failedOnlyAs("") || s.Samples == 0):
 		t.Errorf("no samples, or failures other than time-outs: %+v", s)
-	case rung == "ladder" && (s.Frozen != 0 || s.failures() != 0):
+	case rung == "auto" && (s.Frozen != 0 || s.failures() != 0):
 		t.Errorf("stops or failures of threads that do not run: %+v", s)
 	}
 	return s

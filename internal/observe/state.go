@@ -23,7 +23,7 @@ const (
 	ModeAlwaysStop              // also sleepers, at every tick
 )
 
-var modeNames = [...]string{"ladder", "peek", "no-reuse", "freeze"}
+var modeNames = [...]string{"auto", "passive", "no-reuse", "stop"}
 
 // String returns the name on the command line.
 func (m Mode) String() string { return modeNames[m] }

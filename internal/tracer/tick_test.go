@@ -28,9 +28,9 @@ func opened(t testing.TB, pid int) *handover.Process {
 }
 
 // onTicks calls f on a tracer's thread with a function that makes a tick over a target.
-func onTicks(t testing.TB, rung observe.Mode, f func(tick func(), c *Tracer), args ...string) {
+func onTicks(t testing.TB, mode observe.Mode, f func(tick func(), c *Tracer), args ...string) {
 	t.Helper()
-	onTicksOf(t, Options{Freq: 99, Mode: rung}, f, args...)
+	onTicksOf(t, Options{Freq: 99, Mode: mode}, f, args...)
 }
 
 func onTicksOf(t testing.TB, o Options, f func(tick func(), c *Tracer), args ...string) {
@@ -63,16 +63,16 @@ func onTicksOf(t testing.TB, o Options, f func(tick func(), c *Tracer), args ...
 func TestTicksAllocateNothing(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		rung observe.Mode
+		mode observe.Mode
 		args []string
 	}{
 		{"reuse", observe.ModeAuto, []string{"sleepers", "50"}},
-		{"peek", observe.ModeNoReuse, []string{"sleepers", "50"}},
-		{"freeze", observe.ModeAuto, []string{"burners", "1"}},
+		{"passive read", observe.ModeNoReuse, []string{"sleepers", "50"}},
+		{"stop", observe.ModeAuto, []string{"burners", "1"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var got float64
-			onTicks(t, c.rung, func(tick func(), _ *Tracer) {
+			onTicks(t, c.mode, func(tick func(), _ *Tracer) {
 				for range 20 {
 					tick()
 				}
@@ -85,8 +85,8 @@ func TestTicksAllocateNothing(t *testing.T) {
 	}
 }
 
-func benchmarkTick(b *testing.B, rung observe.Mode, args ...string) {
-	onTicks(b, rung, func(tick func(), c *Tracer) {
+func benchmarkTick(b *testing.B, mode observe.Mode, args ...string) {
+	onTicks(b, mode, func(tick func(), c *Tracer) {
 		for range 20 {
 			tick()
 		}

@@ -30,7 +30,7 @@ func (r *running) counts(t *testing.T) (c counts) {
 func TestForcedStopsOfASleepingThreadAreNotNoticed(t *testing.T) {
 	for _, mode := range []string{"epoll", "pwait"} {
 		p := start(t, "target", mode, "-1")
-		prof := recorded(t, "--rung", "freeze", "-F", "49", "-d", "4", "-p", strconv.Itoa(p.pid))
+		prof := recorded(t, "--rung", "stop", "-F", "49", "-d", "4", "-p", strconv.Itoa(p.pid))
 		n := p.counts(t)
 		var samples int64
 		for _, s := range prof.Sample {
