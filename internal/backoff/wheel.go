@@ -8,7 +8,7 @@ const (
 	wheelSlots = 4096
 )
 
-// wheel holds backed-off threads by the time at which they are due, so that a tick touches only those. Threads are
+// wheel holds backed-off threads by the end of their back-off, so that a tick touches only those that end. Threads are
 // linked: it allocates nothing.
 type wheel struct {
 	slots    [wheelSlots]*Thread
@@ -16,9 +16,9 @@ type wheel struct {
 	count    int   // number of threads
 }
 
-// put adds a thread that is due at a time (CLOCK_MONOTONIC, ns), in the next call of turn at the earliest.
-func (w *wheel) put(th *Thread, due int64) {
-	at := min(max(due/wheelGrain, w.turnedTo+1), w.turnedTo+wheelSlots-1)
+// put adds a thread whose back-off ends at a time (CLOCK_MONOTONIC, ns), in the next call of turn at the earliest.
+func (w *wheel) put(th *Thread, end int64) {
+	at := min(max(end/wheelGrain, w.turnedTo+1), w.turnedTo+wheelSlots-1)
 	slot := int(at % wheelSlots)
 	th.slot = slot
 	th.prev = nil
@@ -46,8 +46,8 @@ func (w *wheel) remove(th *Thread) {
 	w.count--
 }
 
-// turn removes all threads due until now, and passes each to due, which may put it back.
-func (w *wheel) turn(now int64, due func(*Thread)) {
+// turn removes all threads whose back-off ends until now, and passes each to expired, which may put it back.
+func (w *wheel) turn(now int64, expired func(*Thread)) {
 	to := now / wheelGrain
 	var list *Thread
 	for at := max(w.turnedTo+1, to-wheelSlots+1); at <= to; at++ {
@@ -60,6 +60,6 @@ func (w *wheel) turn(now int64, due func(*Thread)) {
 	for list != nil {
 		th := list
 		list, th.next = th.next, nil
-		due(th)
+		expired(th)
 	}
 }

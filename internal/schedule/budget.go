@@ -2,8 +2,6 @@
 
 package schedule
 
-import "math"
-
 // # The budget
 //
 // The share of their time that targets may lose (--max-overhead) sets two limits, and the rate is lowered until both
@@ -14,8 +12,7 @@ import "math"
 //   - What prywalk takes of the CPUs, as a share of all.
 //
 // Below evenRate, ticks observe a part of the threads instead ([Subset]). No tick but the last observes more due
-// threads than the account covers at the mean loss of an observation; new threads are observed besides. That loss is
-// known early: the first tick observes firstThreads, and the limit doubles in each tick that reaches it.
+// threads than the account covers ([admission]); new threads are observed besides.
 
 // StopCost is what a stop costs a running thread besides its length, ns.
 const StopCost = 10e3
@@ -34,10 +31,6 @@ const (
 	evenRate         = 10
 	minPart          = 1. / 64
 	minOverdrawnRate = 20
-	// firstTicks is the number of first, untypical ticks.
-	firstTicks = 16
-	// firstThreads is the number of threads that the first tick observes.
-	firstThreads = 8
 )
 
 // Budget bounds what targets lose.
@@ -48,22 +41,17 @@ type Budget struct {
 	freq        float64 // requested, ticks/s
 	maxOverhead float64 // 0 means no limit
 	processors  float64
+	shareOfHost bool // the limit is a share of all CPUs' time
 
-	meanStop       float64 // of recent stops, ns
-	lost           float64 // by all stops and samples, ns
-	chargedSamples int64   // samples of the kernel charged so far
-	ran            float64 // CPU time of the targets, ns
 	since          int64   // start, CLOCK_MONOTONIC ns
-	tickCPU        float64 // prywalk's CPU time for a tick, ns
-	cpuAtTick      int64   // prywalk's CPU time at the last tick, ns
-	ticks          int64
-	observedPart   float64 // part of the threads that a tick observes; 0 means always all
-	mostThreads    int     // that a tick may observe
-	admitted       int     // due threads of the last tick
-	cut            bool    // these were fewer than were due
-	stopLoss       float64 // by stops since the last tick, ns
-	threadLoss     float64 // mean loss by the observation of a thread, ns
-	shareOfHost    bool    // the limit is a share of all CPUs' time
+	ran            float64 // CPU time of the targets, ns
+	lost           float64 // by all stops and samples, ns
+	meanStop       float64 // of recent stops, ns
+	chargedSamples int64   // samples of the kernel charged so far
+
+	observedPart float64 // part of the threads that a tick observes; 0 means always all
+	admission    admission
+	own          ownCost
 }
 
 // OfHost makes the limit a share of all CPUs' time.
@@ -81,30 +69,20 @@ func (b *Budget) Part() float64 {
 }
 
 // ObservesPart reports whether ticks observe a part of the threads.
-func (b *Budget) ObservesPart() bool { return b.cut || b.Part() < 1 }
+func (b *Budget) ObservesPart() bool { return b.admission.cut || b.Part() < 1 }
 
 // Admit begins a tick, and returns how many of its due threads it may observe, at least one if any is due.
 func (b *Budget) Admit(due int) int {
-	b.admitted = due
-	if !b.Limited() || due == 0 {
+	if !b.Limited() {
 		return due
 	}
-	n := min(math.Ceil(b.Part()*float64(due)), float64(b.mostThreads))
-	if b.threadLoss > 0 {
-		n = min(n, (b.maxOverhead*b.ran-b.lost)/b.threadLoss)
-	}
-	b.admitted = max(int(n), 1)
-	b.cut = b.admitted < due
-	if b.admitted == b.mostThreads {
-		b.mostThreads *= 2
-	}
-	return b.admitted
+	return b.admission.admit(due, b.Part(), b.maxOverhead*b.ran-b.lost)
 }
 
 // NewBudget returns an account. freq is in ticks/s; maxOverhead is the share that targets may lose, 0 for no limit.
 func NewBudget(freq, maxOverhead float64, processors int) Budget {
-	return Budget{freq: freq, maxOverhead: maxOverhead, processors: float64(processors), mostThreads: firstThreads,
-		cut: maxOverhead > 0}
+	return Budget{freq: freq, maxOverhead: maxOverhead, processors: float64(processors),
+		admission: admission{most: firstThreads, cut: maxOverhead > 0}}
 }
 
 // Begin sets the start, CLOCK_MONOTONIC ns.
@@ -123,7 +101,7 @@ func (b *Budget) AddStop(ns int64) {
 	}
 	b.meanStop += (float64(ns) - b.meanStop) / 32
 	b.lost += float64(ns) + StopCost
-	b.stopLoss += float64(ns) + StopCost
+	b.admission.stopLoss += float64(ns) + StopCost
 }
 
 // ChargeSamples charges the kernel's samples since the last call; n is the number of all so far.
@@ -144,24 +122,8 @@ func (b *Budget) SampleRate(ticks float64) float64 {
 // NoteTick records a tick. self is prywalk's CPU time so far, ns; observed is the number of threads that were observed,
 // due or not.
 func (b *Budget) NoteTick(self, observed int64) {
-	took := float64(self-b.cpuAtTick) / b.Part()
-	b.cpuAtTick = self
-	b.ticks++
-	if n := max(observed, int64(b.admitted)); n > 0 { // some due ones are left to the kernel's samples
-		loss := b.stopLoss / float64(n)
-		if b.threadLoss == 0 {
-			b.threadLoss = loss
-		}
-		b.threadLoss += (loss - b.threadLoss) / 8
-		b.stopLoss, b.admitted = 0, 0
-	}
-	if b.ticks <= firstTicks {
-		return
-	}
-	if b.tickCPU == 0 {
-		b.tickCPU = took
-	}
-	b.tickCPU += (took - b.tickCPU) / 32
+	b.own.note(self, b.Part())
+	b.admission.endTick(observed)
 }
 
 // SetTargetCPU sets the CPU time of the targets from the start to now, ns.
@@ -190,8 +152,8 @@ func (b *Budget) UpdateRate(now int64) float64 {
 	if b.meanStop > 0 {
 		rate = min(rate, b.maxOverhead*1e9/(b.meanStop+StopCost))
 	}
-	if b.tickCPU > 0 {
-		rate = min(rate, b.maxOverhead*b.processors*1e9/b.tickCPU)
+	if b.own.tickCPU > 0 {
+		rate = min(rate, b.maxOverhead*b.processors*1e9/b.own.tickCPU)
 	}
 	if b.observedPart > 0 {
 		b.observedPart = min(max(rate/min(evenRate, b.freq), minPart), 1)

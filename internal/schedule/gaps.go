@@ -7,8 +7,8 @@ import "time"
 // # Gaps
 //
 // A long time without observations (prywalk is stopped, has no CPU, collects garbage) is a gap: the next observation is
-// not charged with it ([prywalk/internal/attribute.Ledger.MarkNotObserved]). For short-lived threads the weight of an
-// observation is bounded, too, by 4 periods (package tracer, maxWeight). Withheld ticks are no gap, nor is a low rate
+// not charged with it ([prywalk/internal/attribute.Ledger.MarkNotObserved]). For short-lived threads an
+// observation stands for 4 periods at most (package tracer, maxPeriods). Withheld ticks are no gap, nor is a low rate
 // that lasts.
 
 const (

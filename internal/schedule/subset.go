@@ -23,9 +23,9 @@ func NewSubset(most int, seed uint64) Subset {
 	return Subset{maxDrawn: most, rng: rand.New(rand.NewPCG(seed, 0x7375_6273))}
 }
 
-// Begin begins a tick with due threads, of which the budget admits at most most, at least one. weight is the number of
+// Begin begins a tick with due threads, of which the budget admits at most most, at least one. It returns the number of
 // due threads for each drawn one.
-func (s *Subset) Begin(due, most int) (weight float64) {
+func (s *Subset) Begin(due, most int) (duePerDrawn float64) {
 	s.undecided, s.toDraw = due, min(due, most)
 	if s.maxDrawn > 0 {
 		s.toDraw = min(s.toDraw, s.maxDrawn)

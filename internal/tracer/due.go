@@ -77,9 +77,9 @@ func (d *due) draw() (all bool) {
 		due += len(p.backoff.Due)
 	}
 	most := d.budget.Admit(due)
-	weight := d.subset.Begin(due, most)
-	d.tickState.interval = int64(float64(d.tickState.interval) * weight)
-	return weight == 1
+	duePerDrawn := d.subset.Begin(due, most)
+	d.tickState.interval = int64(float64(d.tickState.interval) * duePerDrawn)
+	return duePerDrawn == 1
 }
 
 // observeDrawn observes the drawn threads, the youngest first, as they may be short-lived.

@@ -93,15 +93,15 @@ func (t *Tracer) tick(now, deadline int64) {
 	t.endTick(now, deadline)
 }
 
-// maxWeight bounds the number of periods for which an observation stands.
-const maxWeight = 4
+// maxPeriods bounds the number of periods for which an observation stands.
+const maxPeriods = 4
 
 func (t *Tracer) beginTick(now, deadline int64) {
 	t.reports.noteObservation(now)
 	t.gaps.Tick(now, t.ticks.Period())
 	rested := t.Skipper.End(now-t.run.lastTick, t.ticks.Period())
 	t.counts.ticks += 1 + rested
-	apart := min(now-t.run.lastTick, maxWeight*(1+rested)*t.ticks.Period())
+	apart := min(now-t.run.lastTick, maxPeriods*(1+rested)*t.ticks.Period())
 	t.run.lastTick = now
 	t.observations.own.measure(t.counts.ticks, now)
 	t.Tick = engine.Tick{At: now, Skipped: rested > 0}

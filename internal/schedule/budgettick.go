@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package schedule
+
+import "math"
+
+const (
+	// firstTicks is the number of first, untypical ticks.
+	firstTicks = 16
+	// firstThreads is the number of threads that the first tick observes.
+	firstThreads = 8
+)
+
+// admission bounds the threads of a tick by the mean loss of an observation. The loss is known early: the first tick
+// observes firstThreads, and the limit doubles in each tick that reaches it.
+type admission struct {
+	most       int     // threads of a tick
+	admitted   int     // due threads of the last tick
+	cut        bool    // these were fewer than were due
+	stopLoss   float64 // by stops since the last tick, ns
+	threadLoss float64 // mean loss by the observation of a thread, ns
+}
+
+// admit returns how many of the due threads a tick observes. part is the part that the rate asks for, left what targets
+// may still lose, ns.
+func (a *admission) admit(due int, part, left float64) int {
+	a.admitted = due
+	if due == 0 {
+		return 0
+	}
+	n := min(math.Ceil(part*float64(due)), float64(a.most))
+	if a.threadLoss > 0 {
+		n = min(n, left/a.threadLoss)
+	}
+	a.admitted = max(int(n), 1)
+	a.cut = a.admitted < due
+	if a.admitted == a.most {
+		a.most *= 2
+	}
+	return a.admitted
+}
+
+// endTick updates the mean loss after a tick that has observed threads, due or not.
+func (a *admission) endTick(observed int64) {
+	n := max(observed, int64(a.admitted)) // some due ones are left to the kernel's samples
+	if n == 0 {
+		return
+	}
+	loss := a.stopLoss / float64(n)
+	if a.threadLoss == 0 {
+		a.threadLoss = loss
+	}
+	a.threadLoss += (loss - a.threadLoss) / 8
+	a.stopLoss, a.admitted = 0, 0
+}
+
+// ownCost is prywalk's CPU time for a tick.
+type ownCost struct {
+	tickCPU   float64 // mean, as if all threads were observed, ns
+	cpuAtTick int64   // prywalk's CPU time at the last tick, ns
+	ticks     int64
+}
+
+func (c *ownCost) note(self int64, part float64) {
+	took := float64(self-c.cpuAtTick) / part
+	c.cpuAtTick = self
+	c.ticks++
+	if c.ticks <= firstTicks {
+		return
+	}
+	if c.tickCPU == 0 {
+		c.tickCPU = took
+	}
+	c.tickCPU += (took - c.tickCPU) / 32
+}
