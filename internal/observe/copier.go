@@ -12,7 +12,7 @@ type copier struct {
 	reader  ptrace.Reader
 	others  otherStacks
 	pieces  pieces
-	plan    planCopier
+	plan    planExtra
 	larger  []byte
 	tail    []byte
 	regions [maxRegions]frames.Region

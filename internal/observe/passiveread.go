@@ -144,13 +144,15 @@ func (c *copier) copyExtra(t *Thread, s *RawSample) {
 		c.reader.Allow(readsOf(extra))
 		c.reader.Copied(s.Mem.Stack.Addr, s.Mem.Stack.Bytes)
 	}
-	t.checkNodes()
-	c.plan.asleep = true
+	if hints.Plan != nil && t.Memory != nil {
+		t.lastPlan.CheckNodes(t.Memory, hints.Plan)
+	}
+	c.plan.Asleep = true
 	if s.outline != nil {
 		c.reader.Prefetch(&c.pieces, &s.Regs)
 	}
 	n := extra.Regions(&s.Regs, &c.reader, c.regions[:])
-	c.plan.asleep = false
+	c.plan.Asleep = false
 	s.outlineFailed = s.outlineFailed || s.outline != nil && c.pieces.noChain
 	s.keepRegions(c.regions[:n])
 }

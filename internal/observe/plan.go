@@ -3,316 +3,26 @@
 package observe
 
 import (
-	"slices"
-
 	"prywalk/frames"
 	"prywalk/internal/managed"
+	"prywalk/internal/observe/copyplan"
 	"prywalk/internal/procmem"
 	"prywalk/internal/waits"
 	"prywalk/ptrace"
 )
 
-// Bounds of one plan. A read takes 1 to 3 µs.
-const (
-	planReads   = 160
-	maxSought   = 64 // nodes of one Seek
-	planRegions = 160
-	planPage    = 4 << 10
-	planBlock   = 16 << 10 // read at once where nodes are dense
-	fewPages    = 2
-)
-
-// planCopier carries out the plan of a run-time system for all threads, one at a time.
-type planCopier struct {
+// planExtra copies what a plan of a run-time system names, in addition to what Inner copies.
+type planExtra struct {
 	Wrapped
-	plan   *managed.Plan
-	anchor frames.Addr
-	sought *frames.Addr // the thread's last result of Seek; nil if it is not kept
-	tid    uint64
-	asleep bool // in a passive read
-
-	slots [managed.MaxSlots]frames.Addr
-	planMemory
-	chainNodes
-	cachedNodes
-}
-
-type chainNodes struct {
-	nodes         [managed.MaxNodes]frames.Addr // of the last chain, or what Each found
-	nodeCount     int
-	firstChain    []frames.Addr
-	firstChainBuf [managed.MaxNodes]frames.Addr
-	eachNodes     [managed.MaxNodes]frames.Addr
+	copyplan.Copier
 }
 
 // Reads implements [ptrace.ManyReads].
-func (*planCopier) Reads() int { return planReads }
+func (*planExtra) Reads() int { return copyplan.MaxReads }
 
 // Regions implements [ptrace.Extra].
-func (p *planCopier) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
-	p.rd = rd
-	p.out = out
-	p.regionCount = 0
-	p.bufUsed = 0
-	p.nodeCount = 0
-	p.lastRegion = frames.Region{}
-	p.lastIndex = -1
-	p.firstChain = nil
-	p.nextCount = 0
-	p.regionCount = p.regions(regs, rd, out)
-	p.readRanges()
-	p.slots = [managed.MaxSlots]frames.Addr{managed.SlotAnchor: p.anchor, managed.SlotSP: regs.SP(),
-		managed.SlotThreadPointer: regs.TLS, managed.SlotThreadID: p.tid}
-	if p.anchor == 0 && !p.reuseSought() {
-		p.runSteps(p.plan.Find)
-		if p.sought != nil {
-			*p.sought = p.slots[managed.SlotAnchor]
-		}
-	}
-	if p.slots[managed.SlotAnchor] != 0 {
-		p.runSteps(p.plan.Steps)
-	}
-	p.ranges.keep()
-	if p.cache != nil {
-		p.cache.atCount, p.cache.until = copy(p.cache.at[:], p.cache.next[:p.nextCount]), 0
-	}
-	p.ranges.cache = nil
-	p.rd = nil
-	p.out = nil
-	p.lastRegion = frames.Region{}
-	p.cache = nil
-	p.sought = nil
-	return p.regionCount
-}
-
-func (p *planCopier) runSteps(steps []managed.Step) {
-	for i := range min(len(steps), managed.MaxSteps) {
-		if !p.step(&steps[i]) {
-			return
-		}
-	}
-}
-
-// step reports whether the plan goes on.
-func (p *planCopier) step(s *managed.Step) bool {
-	if s.Asleep && !p.asleep {
-		return true
-	}
-	at := p.slots[s.Base%managed.MaxSlots] + uint64(s.Off)
-	p.ranges.sameEachTime = s.Op != managed.Chain && s.Op != managed.Seek && !s.Near
-	switch s.Op {
-	case managed.Load:
-		value := p.word(at)
-		p.slots[s.To%managed.MaxSlots] = value
-		return value != 0
-	case managed.Copy:
-		p.cover(at, p.length(at, s))
-	case managed.Row:
-		p.readRow(at, s)
-	case managed.Sum:
-		p.slots[s.To%managed.MaxSlots] += p.word(at) * uint64(s.Size)
-	case managed.Chain:
-		p.chain(at, s)
-	case managed.Each:
-		p.each(s)
-	case managed.Again:
-		p.nodeCount = copy(p.nodes[:], p.firstChain)
-	case managed.Mark:
-		p.keepFirstChain()
-	case managed.Seek:
-		at = p.seek(at, s)
-		p.slots[s.To%managed.MaxSlots] = at
-		return at != 0
-	}
-	return true
-}
-
-func (p *planCopier) length(at frames.Addr, s *managed.Step) uint64 {
-	n := uint64(s.Max)
-	if end := p.slots[s.End%managed.MaxSlots]; s.End != 0 {
-		if end <= at {
-			return 0
-		}
-		n = min(n, end-at)
-	}
-	return n
-}
-
-func (p *planCopier) readRow(at frames.Addr, s *managed.Step) {
-	n, size := p.length(at, s), uint64(s.Size)
-	p.nodeCount = 0
-	if size == 0 || n < size || !p.cover(at, n) {
-		return
-	}
-	for end := at + n; end-at >= size && p.nodeCount < len(p.nodes) && p.copyOf(at, size) != nil; at += size {
-		p.nodes[p.nodeCount] = at
-		p.nodeCount++
-	}
-}
-
-func (p *planCopier) chain(at frames.Addr, s *managed.Step) {
-	size := uint64(s.Size)
-	if slices.Contains(p.firstChain, at) {
-		return
-	}
-	before, d := p.regionCount, density{piece: -1}
-	for p.nodeCount = 0; at != 0 && p.nodeCount < min(int(s.Max), len(p.nodes)); p.nodeCount++ {
-		switch {
-		case p.copyOf(at, size) != nil || p.readCachedNodes() && p.copyOf(at, size) != nil:
-			d.found(p.lastIndex)
-		case !p.readNode(at, size, d.next(at)):
-			return
-		default:
-			d.read(p.regionCount - 1)
-		}
-		d.last = at
-		p.cacheNode(at, size, before)
-		p.nodes[p.nodeCount] = at
-		at = p.word(at + uint64(int64(s.Next)))
-	}
-	if p.firstChain == nil {
-		p.keepFirstChain()
-	}
-}
-
-func (p *planCopier) keepFirstChain() {
-	p.firstChain = p.firstChainBuf[:copy(p.firstChainBuf[:], p.nodes[:p.nodeCount])]
-}
-
-// reuseSought sets SlotAnchor to the thread's last result of Seek, if that still holds.
-func (p *planCopier) reuseSought() bool {
-	if p.sought == nil || *p.sought == 0 {
-		return false
-	}
-	at := *p.sought
-	for i := range p.plan.Find {
-		s := &p.plan.Find[i]
-		want := p.slots[s.End%managed.MaxSlots]
-		if s.Op != managed.Seek || s.To != 0 || want == 0 {
-			continue
-		}
-		if (p.copyOf(at, uint64(s.Size)) != nil || p.read(at, uint64(s.Size))) && p.word(at+uint64(int64(s.At))) == want {
-			p.slots[managed.SlotAnchor] = at
-			return true
-		}
-	}
-	return false
-}
-
-// seek returns the node of a list that has the wanted word, or 0.
-func (p *planCopier) seek(at frames.Addr, s *managed.Step) frames.Addr {
-	want := p.slots[s.End%managed.MaxSlots]
-	for range min(int(s.Max), maxSought) {
-		if at == 0 || want == 0 || p.copyOf(at, uint64(s.Size)) == nil && !p.read(at, uint64(s.Size)) {
-			return 0
-		}
-		if p.word(at+uint64(int64(s.At))) == want {
-			return at
-		}
-		at = p.word(at + uint64(int64(s.Next)))
-	}
-	return 0
-}
-
-// density decides whether to read the whole page around a node: little slower, but worth the room only if the page has
-// other nodes.
-type density struct {
-	pieces int // read for nodes
-	piece  int
-	nodes  int // in the last piece
-	last   frames.Addr
-}
-
-// densePiece nodes in a piece make the next piece larger.
-const densePiece = 6
-
-func (d *density) found(piece int) {
-	if piece == d.piece {
-		d.nodes++
-	}
-}
-
-func (d *density) read(piece int) { d.pieces, d.piece, d.nodes = d.pieces+1, piece, 0 }
-
-// next returns how many bytes to read for the node at an address; 0: the node only.
-func (d *density) next(at frames.Addr) uint64 {
-	switch {
-	case d.nodes >= densePiece:
-		return planBlock
-	case d.pieces < fewPages, d.nodes > 0, at-d.last+planPage <= 2*planPage:
-		return planPage
-	}
-	return 0
-}
-
-// readNode reads a node, and with bytes up to its page's end if readable.
-func (p *planCopier) readNode(at frames.Addr, size, with uint64) bool {
-	end := max(at|(planPage-1)+1, at+size)
-	if with > planPage {
-		if from := max(end-min(with, end), p.rd.Start(at)); p.read(from, end-from) && p.copyOf(at, size) != nil {
-			return true
-		}
-	}
-	if with > 0 {
-		from := max(at&^(planPage-1), p.rd.Start(at))
-		if p.read(from, end-from) && p.copyOf(at, size) != nil {
-			return true
-		}
-	}
-	return p.read(at, size) && p.copyOf(at, size) != nil
-}
-
-// each replaces the nodes by the objects to which they point, and reads these.
-func (p *planCopier) each(s *managed.Step) {
-	n := 0
-	for i := range p.nodeCount {
-		if p.skips(p.nodes[i]+uint64(int64(s.At)), s) {
-			continue
-		}
-		to := p.word(p.nodes[i] + uint64(s.Off))
-		to &^= 7
-		if to == 0 || to>>addressBits != 0 || slices.Contains(p.eachNodes[max(n-comparedObjects, 0):n], to) ||
-			p.plan.Known.Has(to) {
-			continue
-		}
-		if p.copyOf(to+uint64(s.Next), uint64(s.Size)) == nil && !p.readObject(to+uint64(s.Next), s) {
-			continue
-		}
-		p.eachNodes[n] = to
-		n++
-		if n == min(len(p.eachNodes), int(s.Max)) {
-			break
-		}
-	}
-	p.nodeCount = copy(p.nodes[:], p.eachNodes[:n])
-}
-
-func (p *planCopier) skips(at frames.Addr, s *managed.Step) bool {
-	return s.Empty && p.word(at) != 0 || s.Mask != 0 && (p.word(at)&s.Mask == s.Value) == s.Except
-}
-
-// addressBits is the width of a user address. comparedObjects is how many of the last objects are compared, as
-// recursive calls have the same one.
-const (
-	addressBits     = 48
-	comparedObjects = 8
-)
-
-func (p *planCopier) readObject(at frames.Addr, s *managed.Step) bool {
-	if s.Near {
-		return p.readNode(at, uint64(s.Size), planPage)
-	}
-	return p.read(at, uint64(s.Size))
-}
-
-// WaitsForRuntimeLock reports whether a sleeper waits for its run-time system's lock, which computing threads pass on.
-func (t *Thread) WaitsForRuntimeLock(call *procmem.SyscallInfo) bool {
-	plan := t.hints.get().Plan
-	if plan == nil || plan.Lock[1] == 0 || call.Nr != futexCall(hostArch()) {
-		return false
-	}
-	word, ok := waits.FutexWord(&call.Args)
-	return ok && word >= plan.Lock[0] && word < plan.Lock[1]
+func (p *planExtra) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
+	return p.Copy(regs, rd, out, p.regions(regs, rd, out))
 }
 
 // withPlan returns an Extra that also carries out the thread's plan, if any.
@@ -325,18 +35,9 @@ func (c *copier) withPlan(t *Thread, inner ptrace.Extra) ptrace.Extra {
 	if plan == nil || anchor == 0 && len(plan.Find) == 0 {
 		return inner
 	}
-	p := &c.plan
-	if p.buf == nil {
-		p.buf = make([]byte, managed.MaxBytes)
-	}
-	p.Inner = inner
-	p.plan = plan
-	p.anchor = anchor
-	p.tid = uint64(t.TID)
-	p.cache = t.nodes
-	p.sought = &t.sought
-	p.ranges.cache = t.ranges
-	return p
+	c.plan.Inner = inner
+	c.plan.Use(plan, anchor, t.TID, &t.lastPlan)
+	return &c.plan
 }
 
 // Plan makes the next observations carry out a plan from an anchor on; nil: none. again: the plan is new, so the thread
@@ -349,4 +50,14 @@ func (feedback *WalkFeedback) Plan(p *managed.Plan, anchor frames.Addr) (again b
 	feedback.readAgainIf(p != nil)
 	feedback.handOver()
 	return p != nil
+}
+
+// WaitsForRuntimeLock reports whether a sleeper waits for its run-time system's lock, which computing threads pass on.
+func (t *Thread) WaitsForRuntimeLock(call *procmem.SyscallInfo) bool {
+	plan := t.hints.get().Plan
+	if plan == nil || plan.Lock[1] == 0 || call.Nr != futexCall(hostArch()) {
+		return false
+	}
+	word, ok := waits.FutexWord(&call.Args)
+	return ok && word >= plan.Lock[0] && word < plan.Lock[1]
 }

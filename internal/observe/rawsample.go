@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"prywalk/frames"
+	"prywalk/internal/observe/copyplan"
 	"prywalk/internal/process"
 	"prywalk/internal/procmem"
 	"prywalk/internal/sample"
@@ -163,7 +164,7 @@ func (s *RawSample) Recalled() bool { return s.recalled }
 // OutlineFailed reports whether the outline did not fit. The next observation should then follow this sample's walk.
 func (s *RawSample) OutlineFailed() bool { return s.outlineFailed }
 
-const maxRegions = 8 + maxPieces + maxSteppedTo + planRegions
+const maxRegions = 8 + maxPieces + maxSteppedTo + copyplan.MaxRegions
 
 // minTouched is the assumed size of an unknown stack, in bytes.
 const minTouched = 16 << 10

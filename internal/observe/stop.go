@@ -21,7 +21,9 @@ func (o *Observer) requestStop(t *Thread, s *RawSample, retry bool) error {
 	waits := t.skid.DecideAtOnce() && o.checkAwaitsTracer(t)
 	o.prepareBuffers(t, s)
 	call, runs, asleep := o.asleep(t)
-	t.checkPlan()
+	if hints := t.hints.get(); hints.Plan != nil && t.Memory != nil {
+		t.lastPlan.CheckPresent(t.Memory, hints.Plan, hints.Anchor)
+	}
 	o.schedstats.keepOpen(t.files)
 	tracee, err := o.interrupt(t, retry)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/managed"
+	"prywalk/internal/observe/copyplan"
 	"prywalk/internal/procmem"
 	"prywalk/internal/sample"
 	"prywalk/internal/skid"
@@ -39,7 +40,7 @@ type Thread struct {
 	walkState
 	pendingStop
 	lastStop
-	planState
+	lastPlan copyplan.Last
 }
 
 type clockReads struct {
@@ -68,12 +69,6 @@ type lastStop struct {
 	regionBytes   int   // copied lately: a maximum that decays
 	expectedPause int64 // of the next stop, ns; 0 if unknown
 	lostStop      int64 // length of a stop without a sample, ns
-}
-
-type planState struct {
-	nodes  *nodeCache
-	ranges *rangeCache
-	sought frames.Addr // last result of the plan's Seek, or 0
 }
 
 // Plans passes a process's plan to the observing goroutine.

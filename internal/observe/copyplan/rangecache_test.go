@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package observe
+package copyplan
 
 import (
 	"math"
@@ -24,8 +24,8 @@ type vmStack struct {
 }
 
 const (
-	vmThread, vmContext  = 0, 3 * planPage
-	vmValues, vmEnd      = 8 * planPage, 16 * planPage
+	vmThread, vmContext  = 0, 3 * pageSize
+	vmValues, vmEnd      = 8 * pageSize, 16 * pageSize
 	vmFrame, vmFrameSize = vmContext + 8, 56
 )
 
@@ -61,7 +61,7 @@ func (v *vmStack) plan() *managed.Plan {
 }
 
 // observe runs the plan with a number of frames, and checks the copy. It gives the reads in the stop.
-func (v *vmStack) observe(t *testing.T, p *planCopier, frameCount int) (reads int) {
+func (v *vmStack) observe(t *testing.T, p *Copier, frameCount int) (reads int) {
 	t.Helper()
 	top, values := vmEnd-frameCount*vmFrameSize, vmValues+frameCount*200
 	v.put(vmFrame, v.at+uint64(top))
@@ -70,11 +70,11 @@ func (v *vmStack) observe(t *testing.T, p *planCopier, frameCount int) (reads in
 		v.own.until = math.MaxInt64 // whatever the machine's load
 	}
 	rd := ptrace.ReaderOf(os.Getpid(), v.mem)
-	rd.Allow(p.Reads())
+	rd.Allow(MaxReads)
 	p.plan, p.anchor, p.ranges.cache = v.plan(), v.at, &v.own
-	out := make([]frames.Region, maxRegions)
-	before, regs := rd.Left(), frames.Regs{Arch: hostArch()}
-	snap := frames.Snapshot{Others: out[:p.Regions(&regs, &rd, out)]}
+	out := make([]frames.Region, MaxRegions)
+	before, regs := rd.Left(), frames.Regs{}
+	snap := frames.Snapshot{Others: out[:p.Copy(&regs, &rd, out, 0)]}
 	if p.nodeCount != frameCount {
 		t.Errorf("%d frames of %d", p.nodeCount, frameCount)
 	}
@@ -132,13 +132,13 @@ func TestLastRangesEndAtMissingPages(t *testing.T) {
 	if v.own.checkPresent(v.mem); v.own.until == 0 {
 		t.Skip("the kernel does not say which pages are present")
 	}
-	const gone = vmValues + planPage
-	if err := unix.Madvise(v.bytes[gone:gone+2*planPage], unix.MADV_DONTNEED); err != nil {
+	const gone = vmValues + pageSize
+	if err := unix.Madvise(v.bytes[gone:gone+2*pageSize], unix.MADV_DONTNEED); err != nil {
 		t.Fatal(err)
 	}
 	v.own.checkPresent(v.mem)
 	for _, r := range v.own.ranges[:v.own.n] {
-		if r.from < v.at+gone+2*planPage && r.to > v.at+gone {
+		if r.from < v.at+gone+2*pageSize && r.to > v.at+gone {
 			t.Errorf("%#x to %#x is foreseen", r.from-v.at, r.to-v.at)
 		}
 	}

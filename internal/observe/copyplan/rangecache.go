@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package observe
+package copyplan
 
 import (
 	"os"
@@ -89,7 +89,7 @@ func (u *usedRanges) begin() {
 	u.sameEachTime = false
 }
 
-func (p *planCopier) readRanges() {
+func (p *Copier) readRanges() {
 	u := &p.ranges
 	cache := u.cache
 	u.begin()
@@ -107,7 +107,7 @@ func (p *planCopier) readRanges() {
 const rangeOverlaps = 256
 
 // cover reads what the last ranges lack of n bytes, and reports whether it got any.
-func (p *planCopier) cover(at frames.Addr, n uint64) bool {
+func (p *Copier) cover(at frames.Addr, n uint64) bool {
 	if n == 0 || p.copyOf(at, n) != nil {
 		return n > 0
 	}

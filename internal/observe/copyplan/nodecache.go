@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package observe
+package copyplan
 
 import (
-	"slices"
-
 	"prywalk/frames"
-	"prywalk/internal/managed"
 	"prywalk/internal/procmem"
 )
 
@@ -52,9 +49,9 @@ func (cache *nodeCache) checkPresent(m *procmem.Memory, size uint64) {
 }
 
 func (cache *nodeCache) put(n memoryRange) {
-	page := n.from &^ (planPage - 1)
+	page := n.from &^ (pageSize - 1)
 	for i := range cache.pieces[:cache.pieceCount] {
-		if p := &cache.pieces[i]; p.from&^(planPage-1) == page && n.to-page <= planPage && p.to-page <= planPage {
+		if p := &cache.pieces[i]; p.from&^(pageSize-1) == page && n.to-page <= pageSize && p.to-page <= pageSize {
 			p.from, p.to = min(p.from, n.from), max(p.to, n.to)
 			return
 		}
@@ -64,7 +61,7 @@ func (cache *nodeCache) put(n memoryRange) {
 }
 
 // readCachedNodes reads the checked nodes, once for each check, and reports whether it got any.
-func (p *planCopier) readCachedNodes() bool {
+func (p *Copier) readCachedNodes() bool {
 	cache := p.cache
 	if cache == nil || cache.until == 0 {
 		return false
@@ -85,7 +82,7 @@ func (p *planCopier) readCachedNodes() bool {
 const denseNodes = 3
 
 // cacheNode keeps a node for the next observation, if it is in a region from index before on.
-func (p *planCopier) cacheNode(at frames.Addr, size uint64, before int) {
+func (p *Copier) cacheNode(at frames.Addr, size uint64, before int) {
 	cache := p.cache
 	if cache == nil || p.firstChain != nil || p.lastIndex < before || p.nextCount == maxCachedNodes {
 		return
@@ -95,35 +92,4 @@ func (p *planCopier) cacheNode(at frames.Addr, size uint64, before int) {
 	}
 	cache.next[p.nextCount] = at
 	p.nextCount++
-}
-
-// checkPlan checks before a stop whether what the plan reads first is present.
-func (t *Thread) checkPlan() {
-	hints := t.hints.get()
-	if hints.Plan == nil || hints.Anchor == 0 || t.Memory == nil || len(hints.Plan.Steps) == 0 {
-		return
-	}
-	if s := &hints.Plan.Steps[0]; s.Op == managed.Copy && s.Base == 0 && s.End == 0 {
-		t.Memory.CheckPresent(hints.Anchor+uint64(s.Off), int(s.Max))
-	}
-	if t.ranges == nil {
-		t.ranges = &rangeCache{}
-	}
-	t.ranges.checkPresent(t.Memory)
-	t.checkNodes()
-}
-
-func (t *Thread) checkNodes() {
-	hints := t.hints.get()
-	if hints.Plan == nil || t.Memory == nil {
-		return
-	}
-	i := slices.IndexFunc(hints.Plan.Steps, func(s managed.Step) bool { return s.Op == managed.Chain })
-	if i < 0 {
-		return
-	}
-	if t.nodes == nil {
-		t.nodes = &nodeCache{}
-	}
-	t.nodes.checkPresent(t.Memory, uint64(hints.Plan.Steps[i].Size))
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package observe
+package copyplan
 
 import (
 	"encoding/binary"
@@ -10,8 +10,8 @@ import (
 	"prywalk/ptrace"
 )
 
-// planMemory is what a plan has copied in one observation.
-type planMemory struct {
+// memory is what a plan has copied in one observation.
+type memory struct {
 	rd          *ptrace.Reader
 	out         []frames.Region
 	regionCount int
@@ -24,7 +24,7 @@ type planMemory struct {
 }
 
 // copyOf returns nil if not all size bytes were copied.
-func (p *planMemory) copyOf(addr, size uint64) []byte {
+func (p *memory) copyOf(addr, size uint64) []byte {
 	last := &p.lastRegion
 	if off := addr - last.Addr; off < uint64(len(last.Bytes)) && size <= uint64(len(last.Bytes))-off {
 		p.ranges.noteUsed(p.lastIndex, addr, size)
@@ -52,7 +52,7 @@ func bytesAt(from frames.Addr, b []byte, addr, size uint64) []byte {
 }
 
 // word returns 0 if unreadable.
-func (p *planMemory) word(addr frames.Addr) uint64 {
+func (p *memory) word(addr frames.Addr) uint64 {
 	b := p.copyOf(addr, 8)
 	if b == nil {
 		if !p.read(addr, 8) {
@@ -67,7 +67,7 @@ func (p *planMemory) word(addr frames.Addr) uint64 {
 }
 
 // read copies up to n bytes into a new region, and reports whether it got any.
-func (p *planMemory) read(addr frames.Addr, n uint64) bool {
+func (p *memory) read(addr frames.Addr, n uint64) bool {
 	n = min(n, uint64(len(p.buf)-p.bufUsed))
 	if n == 0 || p.regionCount == len(p.out) {
 		return false
@@ -86,7 +86,7 @@ func (p *planMemory) read(addr frames.Addr, n uint64) bool {
 
 // readPresent reads ranges that are present until a moment, as far as there is room, in one call. It returns the number
 // of ranges asked for and the bytes read. Precondition: at most [procmem.MostPlaces] ranges.
-func (p *planMemory) readPresent(ranges []memoryRange, until int64) (asked, got int) {
+func (p *memory) readPresent(ranges []memoryRange, until int64) (asked, got int) {
 	used := p.bufUsed
 	for _, span := range ranges {
 		size := int(span.size())

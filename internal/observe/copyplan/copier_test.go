@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package copyplan
+
+import (
+	"encoding/binary"
+	"os"
+	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/frames"
+	"prywalk/internal/managed"
+	"prywalk/internal/procmem"
+	"prywalk/ptrace"
+)
+
+// arena is memory of this process that plans read.
+type arena struct {
+	bytes []byte
+	at    uint64
+}
+
+func newArena(n int) *arena {
+	b := make([]byte, n)
+	return &arena{b, uint64(uintptr(unsafe.Pointer(&b[0])))}
+}
+
+func (a *arena) put(off int, v uint64) { binary.LittleEndian.PutUint64(a.bytes[off:], v) }
+
+func (p *Copier) run(plan *managed.Plan, anchor uint64, out []frames.Region) []frames.Region {
+	rd := ptrace.ReaderOf(os.Getpid(), nil)
+	rd.Allow(MaxReads)
+	p.plan, p.anchor = plan, anchor
+	regs := frames.Regs{}
+	return out[:p.Copy(&regs, &rd, out, 0)]
+}
+
+func newPlanned() (*Copier, []frames.Region) {
+	return &Copier{memory: memory{buf: make([]byte, managed.MaxBytes)}}, make([]frames.Region, MaxRegions)
+}
+
+// nodes links n nodes at a distance in bytes, each with an object 64 bytes behind it.
+func (a *arena) nodes(first, n, distance int) {
+	for i := range n {
+		at := first + i*distance
+		if i+1 < n {
+			a.put(at, a.at+uint64(at+distance))
+		}
+		a.put(at+8, a.at+uint64(at+64))
+		a.put(at+64, 1000+uint64(i))
+	}
+}
+
+func TestPlanCopiesWhatItSays(t *testing.T) {
+	const n, distance = 20, 3000
+	a := newArena(1 << 17)
+	a.put(0, a.at+4096) // the first node
+	a.put(8, a.at+100)
+	a.nodes(4096, n, distance) // at most two on a page
+	known := &managed.Known{}
+	plan := &managed.Plan{Known: known, Steps: []managed.Step{
+		{Op: managed.Load, Base: 0, Off: 8, To: 4},
+		{Op: managed.Copy, Base: 0, End: 4, Max: 1 << 10},
+		{Op: managed.Load, Base: 0, To: 3},
+		{Op: managed.Chain, Base: 3, Size: 16, Max: 100},
+		{Op: managed.Each, Off: 8, Size: 8, Max: 100},
+	}}
+	p, out := newPlanned()
+	snap := frames.Snapshot{Others: p.run(plan, a.at, out)}
+	for i := range n {
+		at := a.at + 4096 + uint64(i*distance)
+		if v, ok := snap.Word(at + 64); !ok || v != 1000+uint64(i) {
+			t.Errorf("object %d: %d, %v", i, v, ok)
+		}
+		known.Add(at + 64)
+	}
+	if _, ok := snap.Word(a.at + 88); !ok {
+		t.Error("the piece was not copied to its end")
+	}
+	reads := len(p.run(plan, a.at, out))
+	plan.Steps = plan.Steps[:4]
+	if without := len(p.run(plan, a.at, out)); reads != without {
+		t.Errorf("%d reads where all objects are known, %d without them", reads, without)
+	}
+}
+
+func TestPlanEnds(t *testing.T) {
+	a := newArena(1 << 20)
+	a.put(0, a.at) // leads to itself
+	chain := managed.Step{Op: managed.Chain, Size: 16, Max: 1 << 30}
+	p, out := newPlanned()
+	for name, steps := range map[string][]managed.Step{
+		"circle":         {chain},
+		"nothing there":  {{Op: managed.Load, Off: -1 << 40, To: 3}, chain},
+		"unknown slots":  {{Op: managed.Load, Base: 200, To: 201}, {Op: managed.Copy, Base: 77, Max: 1 << 31}, chain},
+		"too large":      {{Op: managed.Copy, Max: 1<<32 - 1}},
+		"too many steps": make([]managed.Step, 1000),
+		"node too large": {{Op: managed.Chain, Size: 1<<32 - 1, Max: 3, Next: -1 << 31}},
+	} {
+		total := 0
+		for _, r := range p.run(&managed.Plan{Steps: steps}, a.at, out) {
+			total += len(r.Bytes)
+		}
+		if total > managed.MaxBytes {
+			t.Errorf("%s: %d bytes", name, total)
+		}
+	}
+}
+
+func TestDeepChainsAreCopiedInFewReads(t *testing.T) {
+	const n, distance = 600, 144
+	a := newArena(1 << 18)
+	first := 1 << 17
+	for i := range n { // newest first, as on a stack that grows up
+		a.put(first-i*distance, a.at+uint64(first-(i+1)*distance))
+	}
+	a.put(first-(n-1)*distance, 0)
+	p, out := newPlanned()
+	got := p.run(&managed.Plan{Steps: []managed.Step{{Op: managed.Chain, Size: 80, Max: managed.MaxNodes}}},
+		a.at+uint64(first), out)
+	if p.nodeCount != n || len(got) > 12 {
+		t.Errorf("%d of %d nodes in %d reads", p.nodeCount, n, len(got))
+	}
+}
+
+func TestNodesFarFromEachOtherLeaveRoomForWhatTheyLeadTo(t *testing.T) {
+	const n, distance = 60, 20 << 10
+	a := newArena(n*distance + 1<<16)
+	a.nodes(8192, n, distance)
+	for i := range n {
+		at := 8192 + i*distance
+		a.put(at+8, a.at+uint64(at+10_000))
+		a.put(at+10_000, 1000+uint64(i))
+	}
+	plan := &managed.Plan{Known: &managed.Known{}, Steps: []managed.Step{
+		{Op: managed.Chain, Size: 120, Max: 100}, {Op: managed.Each, Off: 8, Size: 160, Max: 64},
+	}}
+	p, out := newPlanned()
+	snap := frames.Snapshot{Others: p.run(plan, a.at+8192, out)}
+	total := 0
+	for _, r := range snap.Others {
+		total += len(r.Bytes)
+	}
+	for i := range n {
+		if v, ok := snap.Word(a.at + uint64(8192+i*distance+10_000)); !ok || v != 1000+uint64(i) {
+			t.Fatalf("%d of %d objects were copied; %d bytes in all", i, n, total)
+		}
+	}
+	if most := n*(120+160) + 2*pageSize; total > most {
+		t.Errorf("%d bytes were copied, at most %d are of use", total, most)
+	}
+}
+
+func TestAnswersThatCameTooLateAreNoRefusal(t *testing.T) {
+	a := newArena(1 << 12)
+	p, out := newPlanned()
+	p.out, p.cache = out, &nodeCache{atCount: 1, pieceCount: 1}
+	try := func(until int64, at frames.Addr) {
+		rd := ptrace.ReaderOf(os.Getpid(), nil)
+		rd.Allow(MaxReads)
+		p.cache.pieces[0] = memoryRange{at, at + 16}
+		p.rd, p.regionCount, p.bufUsed, p.cache.until = &rd, 0, 0, until
+		p.readCachedNodes()
+	}
+	for range 2 * maxFailures {
+		try(1, a.at)
+	}
+	if p.cache.failures != 0 {
+		t.Errorf("refused %d times", p.cache.failures)
+	}
+	later := procmem.Now() + 3600e9
+	for range maxFailures {
+		try(later, 64) // nothing is there
+	}
+	if p.cache.failures != maxFailures {
+		t.Errorf("refused %d times, want %d", p.cache.failures, maxFailures)
+	}
+	if try(later, a.at); p.cache.failures != 0 || p.regionCount != 1 {
+		t.Errorf("refused %d times and %d pieces, when it was read", p.cache.failures, p.regionCount)
+	}
+}
+
+// BenchmarkPlan carries out a plan like that of a Python thread with 30 calls.
+func BenchmarkPlan(b *testing.B) {
+	a := newArena(1 << 16)
+	a.nodes(4096, 30, 160)
+	a.put(0, a.at+4096)
+	a.put(8, a.at+4096+30*160)
+	known := &managed.Known{}
+	for i := range 30 {
+		known.Add(a.at + 4096 + uint64(i*160) + 64)
+	}
+	plan := &managed.Plan{Known: known, Steps: []managed.Step{
+		{Op: managed.Copy, Max: 360}, {Op: managed.Load, To: 3}, {Op: managed.Load, Off: 8, To: 4},
+		{Op: managed.Copy, Base: 3, End: 4, Max: 32 << 10}, {Op: managed.Chain, Base: 3, Size: 80, Max: managed.MaxNodes},
+		{Op: managed.Each, Off: 8, Size: 8, Max: 64},
+	}}
+	p, out := newPlanned()
+	b.ReportAllocs()
+	rd := ptrace.ReaderOf(os.Getpid(), nil)
+	regs := frames.Regs{}
+	p.plan, p.anchor = plan, a.at
+	reads := 0
+	for b.Loop() {
+		rd.ReadFrom(os.Getpid(), nil)
+		rd.Allow(MaxReads)
+		before := rd.Left()
+		p.Copy(&regs, &rd, out, 0)
+		reads = before - rd.Left()
+	}
+	b.ReportMetric(float64(reads), "reads/op")
+}
+
+func TestAChainThatJoinsTheFirstIsCopiedOnce(t *testing.T) {
+	const n = 20
+	a := newArena(1 << 17)
+	a.nodes(4096, n, 3000)
+	a.put(0, a.at+4096)
+	a.put(8, a.at+4096+3000)
+	a.put(16, a.at+1<<16)
+	a.nodes(1<<16, 1, 64)
+	chain := func(off int64) []managed.Step {
+		return []managed.Step{{Op: managed.Load, Off: off, To: 4}, {Op: managed.Chain, Base: 4, Size: 16, Max: 100}}
+	}
+	p, out := newPlanned()
+	alone := len(p.run(&managed.Plan{Steps: chain(0)}, a.at, out))
+	joined := len(p.run(&managed.Plan{Steps: append(chain(0), chain(8)...)}, a.at, out))
+	if joined > alone+1 || p.nodeCount != n {
+		t.Errorf("%d reads with a second chain, %d without; %d nodes", joined, alone, p.nodeCount)
+	}
+	p.run(&managed.Plan{Steps: append(chain(0), chain(16)...)}, a.at, out)
+	if p.nodeCount != 1 || p.nodes[0] != a.at+1<<16 {
+		t.Errorf("%d nodes of a chain of its own", p.nodeCount)
+	}
+}
+
+// The memory is mapped: pages of Go's heap may be absent.
+func TestNodesOfTheLastSampleAreReadTogether(t *testing.T) {
+	const n, distance, size = 14, 5000, 16
+	bytes, err := unix.Mmap(-1, 0, 1<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = unix.Munmap(bytes) }()
+	a := &arena{bytes, uint64(uintptr(unsafe.Pointer(&bytes[0])))}
+	a.nodes(4096, n, distance)
+	mem := procmem.OpenMemory(os.Getpid())
+	defer mem.Close()
+	p, out := newPlanned()
+	plan := &managed.Plan{Steps: []managed.Step{{Op: managed.Chain, Size: size, Max: 100}}}
+	alone := &nodeCache{}
+	tracee := func(first uint64) (reads int, nodes []frames.Addr, snap frames.Snapshot) {
+		alone.checkPresent(mem, size)
+		rd := ptrace.ReaderOf(os.Getpid(), mem)
+		rd.Allow(MaxReads)
+		p.plan, p.anchor, p.cache = plan, first, alone
+		before, regs := rd.Left(), frames.Regs{}
+		regions := p.Copy(&regs, &rd, out, 0)
+		return before - rd.Left(), p.nodes[:p.nodeCount], frames.Snapshot{Others: out[:regions]}
+	}
+	first := a.at + 4096
+	if alone, nodes, _ := tracee(first); len(nodes) != n || alone < n-2 {
+		t.Fatalf("%d nodes in %d reads, where none is foreseen", len(nodes), alone)
+	}
+	if alone.atCount != n {
+		t.Fatalf("%d nodes are kept", alone.atCount)
+	}
+	reads, nodes, _ := tracee(first)
+	if mem.CheckPlaces(alone.at[:1], size, make([]bool, 1)) == 0 {
+		t.Skip("the kernel does not tell which pages are there")
+	}
+	if reads != 1 || len(nodes) != n {
+		t.Errorf("%d nodes in %d reads", len(nodes), reads)
+	}
+	// A new innermost node, and a second that skips those between.
+	a.put(1<<19, a.at+1<<19+1<<16)
+	a.put(1<<19+1<<16, a.at+4096+4*distance)
+	reads, nodes, snap := tracee(a.at + 1<<19)
+	if len(nodes) != 2+n-4 || reads > 3 {
+		t.Errorf("%d nodes in %d reads, with two that are new", len(nodes), reads)
+	}
+	for i, at := range nodes {
+		v, ok := snap.Word(at)
+		if next := append(nodes[i+1:len(nodes):len(nodes)], 0)[0]; !ok || v != next {
+			t.Errorf("node %d leads to %x, not to %x", i, v, next)
+		}
+	}
+	if alone.until = 0; alone.atCount != len(nodes) {
+		t.Errorf("%d nodes are kept of %d", alone.atCount, len(nodes))
+	}
+}
+
+// If the place is another thread's by then, it is sought again.
+func TestWhatWasSoughtIsFoundAgainInOneRead(t *testing.T) {
+	const n, distance, size, word, tid = 10, 8192, 32, 16, 77
+	a := newArena(1 << 17)
+	first := int(-a.at & 4095)
+	a.put(0, a.at+uint64(first))
+	for i := range n {
+		at := first + i*distance
+		if i+1 < n {
+			a.put(at, a.at+uint64(at+distance))
+		}
+		a.put(at+word, uint64(tid-3+i)) // the fourth is the thread's
+	}
+	plan := &managed.Plan{
+		Find: []managed.Step{
+			{Op: managed.Load, Off: int64(a.at), To: 4},
+			{Op: managed.Seek, Base: 4, Size: size, At: word, End: 3, Max: n},
+		},
+		Steps: []managed.Step{{Op: managed.Copy, Max: size}},
+	}
+	p, out := newPlanned()
+	var sought frames.Addr
+	run := func() (regions int, found bool) {
+		p.sought, p.tid = &sought, tid
+		snap := frames.Snapshot{Others: p.run(plan, 0, out)}
+		for i := range n {
+			if at := a.at + uint64(first+i*distance); sought == at {
+				v, ok := snap.Word(at + word)
+				return len(snap.Others), ok && v == tid
+			}
+		}
+		return len(snap.Others), false
+	}
+	all, found := run()
+	again, foundAgain := run()
+	if !found || !foundAgain || again >= all || again != 1 {
+		t.Errorf("%d regions, then %d; found %v, %v", all, again, found, foundAgain)
+	}
+	a.put(first+3*distance+word, 1)
+	a.put(first+5*distance+word, tid)
+	if _, found = run(); !found || sought != a.at+uint64(first+5*distance) {
+		t.Errorf("not sought anew: %#x, %v", sought, found)
+	}
+	a.put(first+5*distance+word, 1)
+	if _, found = run(); found || sought != 0 {
+		t.Errorf("%#x is taken for a thread's that has none, %v", sought, found)
+	}
+}
+
+func TestPlanFollowsARow(t *testing.T) {
+	const n, size = 20, 24
+	a := newArena(1 << 16)
+	a.put(0, a.at+1024)
+	a.put(8, n*size/8)
+	for i := range n {
+		a.put(1024+i*size+16, a.at+uint64(1<<14+i/2*512))
+		a.put(1<<14+i/2*512, 1000+uint64(i/2))
+	}
+	a.put(1024+5*size+16, 0x6c6962656c<<16)
+	plan := &managed.Plan{Steps: []managed.Step{
+		{Op: managed.Load, Base: 0, To: 4},
+		{Op: managed.Load, Base: 0, To: 5},
+		{Op: managed.Sum, Base: 0, Off: 8, Size: 8, To: 5},
+		{Op: managed.Row, Base: 4, End: 5, Max: 1 << 10, Size: size},
+		{Op: managed.Each, Off: 16, Size: 8, Max: 100},
+	}}
+	p, out := newPlanned()
+	for _, near := range []bool{false, true} {
+		plan.Steps[4].Near = near
+		snap := frames.Snapshot{Others: p.run(plan, a.at, out)}
+		for i := range n / 2 {
+			if v, ok := snap.Word(a.at + uint64(1<<14+i*512)); !ok || v != 1000+uint64(i) {
+				t.Errorf("near %v, object %d: %d, %v", near, i, v, ok)
+			}
+		}
+		if p.nodeCount != n/2 {
+			t.Errorf("near %v: %d objects, not %d", near, p.nodeCount, n/2)
+		}
+		if _, ok := snap.Word(a.at + 1024 + n*size); ok {
+			t.Error("the row was copied beyond its end")
+		}
+	}
+}
+
+func TestEachIsForMarkedNodesOfAKind(t *testing.T) {
+	const n = 8
+	a := newArena(1 << 16)
+	a.nodes(4096, n, 512)
+	for i := range n {
+		a.put(4096+i*512+16, uint64(i%2)|0x100)
+		a.put(4096+i*512+24, a.at+uint64(4096+i*512+128))
+		a.put(4096+i*512+128, 2000+uint64(i))
+	}
+	step := managed.Step{Op: managed.Each, Off: 24, Size: 8, Max: n, At: 16, Mask: 1, Value: 1}
+	rest := step
+	rest.Except, rest.Max = true, 1
+	plan := &managed.Plan{Steps: []managed.Step{
+		{Op: managed.Chain, Base: managed.SlotZero, Off: int64(a.at + 4096), Size: 32, Max: n},
+		{Op: managed.Mark},
+		step,
+		{Op: managed.Again},
+		rest,
+	}}
+	p, out := newPlanned()
+	p.run(plan, a.at, out)
+	if want := a.at + 4096 + 128; p.nodeCount != 1 || p.nodes[0] != want {
+		t.Errorf("the last step has led to %d nodes, the first at %#x, not one at %#x", p.nodeCount, p.nodes[0], want)
+	}
+	p.run(&managed.Plan{Steps: plan.Steps[:3]}, a.at, out)
+	if want := a.at + 4096 + 512 + 128; p.nodeCount != n/2 || p.nodes[0] != want {
+		t.Errorf("the first step has led to %d nodes, the first at %#x, not %d from %#x", p.nodeCount, p.nodes[0], n/2, want)
+	}
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package copyplan
+
+import (
+	"slices"
+
+	"prywalk/frames"
+	"prywalk/internal/managed"
+	"prywalk/internal/procmem"
+)
+
+// Last is what a thread's last observation has read. The zero value is of a new thread.
+type Last struct {
+	nodes  *nodeCache
+	ranges *rangeCache
+	sought frames.Addr // last result of the plan's Seek, or 0
+}
+
+// CheckPresent checks before a stop whether what the plan reads first is present. anchor is where the plan begins, or 0
+// if unknown.
+func (l *Last) CheckPresent(m *procmem.Memory, plan *managed.Plan, anchor frames.Addr) {
+	if anchor == 0 || len(plan.Steps) == 0 {
+		return
+	}
+	if s := &plan.Steps[0]; s.Op == managed.Copy && s.Base == 0 && s.End == 0 {
+		m.CheckPresent(anchor+uint64(s.Off), int(s.Max))
+	}
+	if l.ranges == nil {
+		l.ranges = &rangeCache{}
+	}
+	l.ranges.checkPresent(m)
+	l.CheckNodes(m, plan)
+}
+
+// CheckNodes checks whether the nodes of the plan's last chain are present.
+func (l *Last) CheckNodes(m *procmem.Memory, plan *managed.Plan) {
+	i := slices.IndexFunc(plan.Steps, func(s managed.Step) bool { return s.Op == managed.Chain })
+	if i < 0 {
+		return
+	}
+	if l.nodes == nil {
+		l.nodes = &nodeCache{}
+	}
+	l.nodes.checkPresent(m, uint64(plan.Steps[i].Size))
+}
