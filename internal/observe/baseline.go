@@ -11,14 +11,12 @@ import (
 
 // baseline is a thread's run count at an observation while it was off the CPU.
 type baseline struct {
-	runs uint64
-	// Further runs until the thread is back in its group stop: PTRACE_DETACH causes one.
-	runsToStop uint64
+	runs       uint64
+	runsToStop uint64 // until the thread is back in its group stop: PTRACE_DETACH causes one run
 	state      sample.State
 	valid      bool
-	// CLOCK_MONOTONIC ns, 0 without a stop; cpu is the CPU time then.
-	detachedAt int64
-	cpu        uint64
+	detachedAt int64  // CLOCK_MONOTONIC ns, 0 without a stop
+	cpu        uint64 // CPU time at the stop, ns
 }
 
 func baselineOf(stop *ptrace.Stop) baseline {

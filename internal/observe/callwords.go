@@ -19,7 +19,7 @@ var (
 	argumentsARM64 = [6]uint8{frames.NoReg, 1, 2, 3, 4, 5}
 )
 
-// setArguments sets the argument registers. In one of them the C library's vfork keeps its return address.
+// setArguments sets the argument registers. The C library's vfork keeps its return address in one.
 func setArguments(regs *frames.Regs, call *procmem.SyscallInfo) {
 	where := &argumentsX86
 	if regs.Arch == frames.AArch64 {
@@ -103,8 +103,8 @@ func wordIsZero(tid int, addr uint64) bool {
 const restartableFiles = "pipe, eventfd, timerfd, signalfd, inotify"
 
 // waitsForFirstByte reports whether a read waits for its first byte only, so that the kernel can restart it (fs/pipe.c,
-// fs/eventfd.c, fs/timerfd.c, fs/signalfd.c, fs/notify/inotify/inotify_user.c). Terminals (drivers/tty/n_tty.c, VMIN)
-// and sockets with time-outs wait for more. Threads may have descriptor tables of their own.
+// fs/eventfd.c, fs/timerfd.c, fs/signalfd.c, fs/notify/inotify/inotify_user.c), unlike terminals (drivers/tty/n_tty.c,
+// VMIN) and sockets with time-outs. A thread may have its own descriptor table.
 func waitsForFirstByte(t *Thread, fd int32) bool {
 	var buf [24]byte
 	table := "/proc/" + strconv.Itoa(t.PID) + "/task/" + strconv.Itoa(t.TID) + "/fd/"

@@ -45,7 +45,7 @@ func (c *copier) keepCopy(t *Thread, s *RawSample, req *ptrace.Request, stop *pt
 	t.regionBytes = max(len(s.extra)-stop.TailLen, t.regionBytes-t.regionBytes/8)
 }
 
-// setLimit sets limit and notRoot. Precondition: s.Mem and s.tailAt are set.
+// Precondition: s.Mem and s.tailAt are set.
 func (s *RawSample) setLimit(req *ptrace.Request, stop *ptrace.Stop) {
 	switch {
 	case stop.Short:
@@ -62,7 +62,7 @@ func (s *RawSample) setLimit(req *ptrace.Request, stop *ptrace.Stop) {
 	}
 }
 
-// withTail adds the outermost frames behind a gap, and returns the number of regions.
+// withTail returns the number of regions with the outermost frames behind a gap.
 func (c *copier) withTail(s *RawSample, stop *ptrace.Stop) int {
 	n := stop.Regions
 	if stop.TailLen > 0 && n < len(c.regions) {
@@ -73,8 +73,7 @@ func (c *copier) withTail(s *RawSample, stop *ptrace.Stop) int {
 	return n
 }
 
-// prepareBuffers reserves the buffers of a stop, and chooses whether it copies by an outline. Precondition: no thread
-// is stopped.
+// prepareBuffers chooses whether a stop copies by an outline, and reserves buffers. Precondition: no thread is stopped.
 func (c *copier) prepareBuffers(t *Thread, s *RawSample) {
 	hints := t.hints.get()
 	s.reserveRegions(t.regionBytes)
@@ -106,7 +105,6 @@ func (c *CopyHints) deepAt(sp frames.Addr) bool {
 	return c.Root == 0 || c.Changing || c.Root-sp >= outlineFrom
 }
 
-// outlineFor returns the outline for a passive read from sp on, or nil.
 func (c *CopyHints) outlineFor(sp frames.Addr) *outline {
 	if c.deepAt(sp) {
 		return c.outline
@@ -117,7 +115,7 @@ func (c *CopyHints) outlineFor(sp frames.Addr) *outline {
 // expectedGrowth of a stack until the next observation, in bytes.
 const expectedGrowth = 16 << 10
 
-// taskRegions is the least expected size of other memory of a thread with tasks, in bytes.
+// taskRegions is the least expected other memory of a thread with tasks, in bytes.
 const taskRegions = 24 << 10
 
 func (t *Thread) expectedOtherBytes() int {
@@ -127,7 +125,7 @@ func (t *Thread) expectedOtherBytes() int {
 	return t.regionBytes
 }
 
-// stackToReserve returns the bytes to reserve for the stack beside other memory: a small stack shares minCopy with it.
+// stackToReserve returns bytes: a small stack shares minCopy with other memory.
 func (s *sizeHints) stackToReserve(regions int) int {
 	if s.Bytes > minCopy || regions == 0 {
 		return s.Bytes
@@ -135,7 +133,7 @@ func (s *sizeHints) stackToReserve(regions int) int {
 	return min(s.Bytes, max(minCopy-regions-copyMargin, 2*s.Used+copyMargin, topCopy))
 }
 
-// largerBuffer returns nil for a thread that changes stacks: the end of its stack is unknown.
+// largerBuffer returns nil if the thread changes stacks: their ends are unknown.
 func (c *copier) largerBuffer(t *Thread, s *RawSample) []byte {
 	if s.outline != nil || t.hints.get().Changing {
 		return nil
@@ -152,7 +150,6 @@ func (c *copier) tailBuffer(t *Thread, s *RawSample) []byte {
 	return c.tail
 }
 
-// stopExtra returns nil if only the stack is copied.
 func (c *copier) stopExtra(t *Thread, s *RawSample) ptrace.Extra {
 	inner := c.extraWithoutOutline(t)
 	if s.outline == nil {

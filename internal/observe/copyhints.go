@@ -27,13 +27,12 @@ type CopyHints struct {
 	outlineHints
 	// Unproven is the [siteKey] where a passive read lacked a register that a stop has, or 0.
 	Unproven uint64
-	// Retries counts raw samples that lacked something. A change forces a new read, even of an unchanged thread.
+	// Retries counts raw samples that lacked something. A change forces a read of an unchanged thread.
 	Retries uint32
-	// Incomplete: the last walk lacked memory or a rule that may appear later (exec, dlopen).
+	// Incomplete: the last walk lacked what may appear later (exec, dlopen).
 	Incomplete bool
-	// Plan is what to copy for a run-time system, or nil; Anchor is where it begins, or 0.
-	Plan   *managed.Plan
-	Anchor frames.Addr
+	Plan       *managed.Plan // what to copy for a run-time system, or nil
+	Anchor     frames.Addr   // where the plan begins, or 0
 }
 
 // hintBuffer passes the newest hints between goroutines, without waiting or allocation.
@@ -53,13 +52,13 @@ func (h *hintBuffer) init(hints CopyHints) {
 	h.middle.Store(2)
 }
 
-// put is for the walking goroutine only.
+// Precondition: on the walking goroutine.
 func (h *hintBuffer) put(hints *CopyHints) {
 	h.slots[h.writer] = *hints
 	h.writer = h.middle.Swap(h.writer|isNew) &^ isNew
 }
 
-// take makes the newest hints those of get, and reports whether they are new. For the observing goroutine only.
+// take makes the newest hints those of get, and reports whether they are new. Precondition: on the observing goroutine.
 func (h *hintBuffer) take() bool {
 	if h.middle.Load()&isNew == 0 {
 		return false
@@ -70,7 +69,7 @@ func (h *hintBuffer) take() bool {
 
 func (h *hintBuffer) get() *CopyHints { return &h.slots[h.reader] }
 
-// takeHints reports whether new hints force a read, even of an unchanged thread.
+// takeHints reports whether new hints force a read of an unchanged thread.
 func (o *Observer) takeHints(t *Thread) (again bool) {
 	root := t.hints.get().Root
 	if !t.hints.take() {

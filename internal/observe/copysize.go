@@ -6,22 +6,18 @@ import "prywalk/frames"
 
 type sizeHints struct {
 	Bytes int
-	// Bytes that the last walks used, or a lower bound after a kernel sample with too few. It rises at once, and
-	// falls by 1/8 of the difference with each walk.
-	Used int
-	// No copy goes beyond Top; 0: unknown.
-	Top frames.Addr
-	// The thread changes stacks, and Top was another stack's.
-	Changing bool
-	// Stack pointer of the outermost frame in the last complete walk, or 0.
-	Root frames.Addr
-	// Until a walk is complete, the stack is assumed to end with its mapping.
-	ToEnd bool
+	// Bytes that the last walks used: it rises at once, and falls by 1/8 of the difference with each walk. A lower
+	// bound after a kernel sample with too few.
+	Used     int
+	Top      frames.Addr // no copy goes beyond; 0: unknown
+	Changing bool        // the thread changes stacks, and Top was another stack's
+	Root     frames.Addr // stack pointer of the outermost frame in the last complete walk, or 0
+	ToEnd    bool        // no walk was complete: the stack is assumed to end with its mapping
 }
 
 type sizeLearner struct {
 	*sizeHints
-	topInvalid bool        // a walk passed Top; a complete walk must confirm it before it is set again
+	topInvalid bool        // a walk passed Top: a complete walk must confirm it
 	invalidTop frames.Addr // the Top that was passed
 	passed     int         // passed Tops
 	walks      uint
@@ -52,7 +48,7 @@ func (learner *sizeLearner) update(end walkEnd, w *frames.Walker, s *RawSample) 
 		learner.Changing = true
 	}
 	if end == endCut && s.isFullSample() {
-		learner.Used = s.fullSampleBytes + 1 // a lower bound: the walk needs more than the sample has
+		learner.Used = s.fullSampleBytes + 1
 	}
 	return again
 }
@@ -90,8 +86,7 @@ func (learner *sizeLearner) sizeToEnd(s *RawSample) uint64 {
 }
 
 // setSize sets the size of the next copy, and reports whether it is longer. cut: the copy was too short; toTop: it went
-// up to Top. A batch of walks may have several short copies, and each must lead to the same size: it grows from
-// fullCopy, not from Bytes.
+// up to Top. Each short copy of a batch of walks must lead to the same size: it grows from fullCopy, not from Bytes.
 func (learner *sizeLearner) setSize(used, fullCopy int, cut, toTop bool) (again bool) {
 	old := learner.Bytes
 	want := used + copyMargin
@@ -115,8 +110,7 @@ func (learner *sizeLearner) setSize(used, fullCopy int, cut, toTop bool) (again 
 	return cut && old < maxCopy
 }
 
-// setTop bounds copies by the end of a complete walk, as other data may follow (goroutines). A Top that a walk passed
-// is set again if a complete walk ends there, at most maxPassed times.
+// setTop bounds copies by the end of a complete walk, as other data may follow (goroutines).
 func (learner *sizeLearner) setTop(addr uint64) {
 	top := addr + copyMargin
 	if learner.topInvalid && top == learner.invalidTop && learner.passed <= maxPassed {

@@ -46,7 +46,7 @@ func readsOf(e Extra) int {
 	return 0
 }
 
-// ExtraRegion copies the memory at one address, in addition to what Inner copies.
+// ExtraRegion copies the memory at one address.
 type ExtraRegion struct {
 	Wrapped
 	Addr  uint64 // 0 if there is none

@@ -9,20 +9,19 @@ import (
 
 // # From walks to copies
 //
-// [classify] classifies the end of a walk; then each of these learns from it, and sets its part of the hints:
+// Each of these learns from the end of a walk ([classify]), and sets its part of the hints:
 //
-//	sizeLearner        copysize.go     bytes of stack, and its end
-//	depthLearner       sampled.go      whether kernel samples have the whole stack
-//	otherStackLearner  otherstacks.go  places on other stacks
-//	outlineLearner     outline.go      the frame ends of a deep stack
-//
-// [WalkFeedback.noteMissingRegister] (keptregs.go) keeps the place where a register is missing.
+//	sizeLearner          copysize.go     bytes of stack, and its end
+//	depthLearner         sampled.go      whether kernel samples have the whole stack
+//	otherStackLearner    otherstacks.go  places on other stacks
+//	outlineLearner       outline.go      the frame ends of a deep stack
+//	noteMissingRegister  keptregs.go     where a register is missing
 
 // WalkFeedback learns from a thread's walks what its next copies need. It belongs to the walking goroutine.
 type WalkFeedback struct {
 	hints   CopyHints
 	buffer  *hintBuffer
-	thread  *Thread // for its PID and TID, which do not change
+	thread  *Thread // for what does not change
 	size    sizeLearner
 	samples depthLearner
 	others  otherStackLearner
@@ -79,8 +78,7 @@ func (feedback *WalkFeedback) CopyDeep(n uint64) {
 	feedback.handOver()
 }
 
-// CopyOther makes the next observations copy around an address on another stack (a signal stack, a split stack). The
-// newest four addresses are kept.
+// CopyOther makes the next observations copy around an address on another stack. The newest four addresses are kept.
 func (feedback *WalkFeedback) CopyOther(addr frames.Addr) {
 	_, added := feedback.others.add(addr, 0)
 	feedback.readAgainIf(added)

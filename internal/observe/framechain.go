@@ -11,16 +11,15 @@ import (
 
 // # Frame records beyond the copied stack
 //
-// A kernel sample also has the return addresses along the frame pointers (arch/x86/events/core.c,
-// perf_callchain_user). They may lead to another stack, of which the sample has no copy:
+// A kernel sample has the return addresses along the frame pointers (arch/x86/events/core.c, perf_callchain_user), also
+// on another stack, of which it has no copy:
 //
 //	copied stack                 another stack
 //	record ──► record ──► ┊      record ──► record ──► 0
 // return return ┊ return return the sample has the return addresses, not the records' places
 //
-// The chain is followed again within the copy, which shows the place of the first record outside. The places of the
-// following ones are known if the code determines their distances ([managed.Scheduler]). So each word added here was in
-// memory at the moment of the sample.
+// The chain is followed again within the copy up to the first record outside. The places of the next ones are known
+// if the code determines their distances ([managed.Scheduler]). So each added word was in memory at the sample.
 
 // maxRecords bounds the kept records (kernel.perf_event_max_stack is 127).
 const maxRecords = 128
@@ -33,8 +32,8 @@ type frameChain struct {
 	words   []byte      // bytes of the added records
 }
 
-// Chain returns the first frame record outside of the copied stack, and the return addresses from there on; none if the
-// chain stays in the copy, or contradicts it.
+// Chain returns the first frame record outside of the copied stack, and the return addresses from there on: none if the
+// chain stays in the copy or contradicts it.
 func (s *RawSample) Chain() (record frames.Addr, returns []uint64) {
 	return s.chain.record, s.chain.returns
 }
@@ -47,8 +46,8 @@ func (s *RawSample) EndsAtRecord(w *frames.Walker) bool {
 		(at == s.chain.record || at == s.chain.record+8)
 }
 
-// AddRecords adds the records of [RawSample.Chain] to the copy. next has the address of each following record, as far
-// as known; 0 is the end.
+// AddRecords adds the records of [RawSample.Chain] to the copy. next has the known addresses of the following records;
+// 0 is the end.
 func (s *RawSample) AddRecords(next []frames.Addr) {
 	chain := &s.chain
 	at := chain.record

@@ -15,30 +15,23 @@ import (
 // # Calls that give up at each stop
 //
 // Some system calls begin again after a stop ([ptrace.Repair], GaveUp): one longer than a tick would never end. After
-// such a stop, stops of the thread are suppressed while
-//
-//   - the words around its stack pointer are unchanged, and
-//   - it uses no more user than system time.
-//
-// Neither proves that it is still in the call. CPU time meanwhile is attributed to the call's stack; other time is
-// unobserved. After a stop that did harm (the program gets an error, or a supervisor gets the call twice), stops are
-// suppressed for a time that doubles with each harm.
+// such a stop, stops of the thread are suppressed while the words around its stack pointer are unchanged and it uses no
+// more user than system time. Neither proves that it is still in the call. CPU time meanwhile is attributed to the
+// call's stack; other time is unobserved. After a stop that did harm (the program gets an error, or a supervisor gets
+// the call twice), stops are suppressed for a time that doubles with each harm.
 
 const (
 	// Assumed CPU time of such a call, in ns. It doubles each time the same call gives up again.
 	minPresumed = 2e9
 	maxPresumed = 64e9
-	// CPU time between reads of the user time, in ns. User time is counted in ticks of up to 10 ms.
-	splitEvery = 40e6
-	clockTick  = 10e6 // unit of utime in /proc/PID/stat, ns
-	// Time without stops after harm, in ns.
-	minQuiet = 100e6
-	maxQuiet = 100e9
-	// Bytes of stack around the stack pointer that are compared.
-	wordsAround = 2 << 10
+	splitEvery  = 40e6 // CPU time between reads of the user time, ns
+	clockTick   = 10e6 // unit of utime in /proc/PID/stat, ns
+	minQuiet    = 100e6
+	maxQuiet    = 100e9   // time without stops after harm, ns
+	wordsAround = 2 << 10 // compared bytes of stack
 )
 
-// gaveUpCall is the state of a thread whose call gave up because of a stop.
+// gaveUpCall is the last call that gave up because of a stop.
 type gaveUpCall struct {
 	inCall      bool // assumed to be in the call still
 	sp          frames.Addr
@@ -80,7 +73,7 @@ func (t *Thread) noteGaveUp(s *RawSample, stop *ptrace.Stop) {
 	}
 }
 
-// harmed reports whether a stop did harm: a supervisor of the thread's calls shows only by that.
+// harmed reports whether a stop did harm. Nothing else shows a supervisor of the thread's calls.
 func (g *gaveUpCall) harmed() bool { return g != nil && g.suppressFor > 0 }
 
 func (g *gaveUpCall) leftCall() {
@@ -89,7 +82,7 @@ func (g *gaveUpCall) leftCall() {
 	}
 }
 
-// trySuppressStop reports whether the thread must not be stopped now, and notes the time in notStopped.
+// trySuppressStop reports whether the thread must not be stopped now, and updates notStopped.
 func (t *Thread) trySuppressStop() bool {
 	g := t.gaveUpCall
 	if g == nil || !g.inCall && g.suppressUntil == 0 {

@@ -9,7 +9,7 @@ import (
 )
 
 // interruptible reports whether a stop has no effect on a sleeper's system call: the kernel resumes it with the rest of
-// its time-out (kernel/signal.c; signal(7)), or package ptrace restarts it, and the target's memory stays unchanged.
+// its time-out (kernel/signal.c; signal(7)) or package ptrace restarts it, and no user memory is written.
 func interruptible(t *Thread, call *procmem.SyscallInfo) bool {
 	if call.Nr < 0 {
 		return false // in a page fault, or on the way into a call
@@ -21,7 +21,7 @@ func interruptible(t *Thread, call *procmem.SyscallInfo) bool {
 // Interruptible is interruptible for tests and measurements.
 func Interruptible(t *Thread, call *procmem.SyscallInfo) bool { return interruptible(t, call) }
 
-// InterruptRule returns, for docs/system-calls.md, when a thread may be stopped in a call, "" for never; repaired: on
+// InterruptRule returns, for docs/system-calls.md, when a thread may be stopped in a call, "" for never. repaired: on
 // x86-64 only.
 func InterruptRule(name string) (when string, repaired bool) {
 	rule := interruptRules[name]
@@ -91,8 +91,7 @@ func pselectWithoutTimeout(t *Thread, call *procmem.SyscallInfo) bool {
 // Each interruption writes the remaining time (kernel/time/hrtimer.c, do_nanosleep).
 func noRemainingTime(_ *Thread, call *procmem.SyscallInfo) bool { return call.Args[1] == 0 }
 
-// clockSleepRestarts accepts relative sleeps without a place for the remaining time, and absolute ones whose moment,
-// which is read again, is in own frames. It excludes CPU-time and alarm clocks.
+// clockSleepRestarts excludes CPU-time and alarm clocks. The moment of an absolute sleep is read again.
 func clockSleepRestarts(_ *Thread, call *procmem.SyscallInfo) bool {
 	const realtime, monotonic, boottime, tai, untilMoment = 0, 1, 7, 11, 1
 	switch call.Args[0] {

@@ -15,8 +15,7 @@ import (
 //
 // If a walk of a passive read lacks a register (see package frames, Walker.Hypotheses), the thread is stopped once in
 // its sleep, if that does not harm its call ([interruptible]). The registers then hold for passive reads at the same
-// place of the same call, with the same stack up to the outermost frame. The thread runs to stop, and to sleep again:
-// the next observation is a passive read, later ones find it unchanged.
+// place of the same call, with the same stack up to the outermost frame.
 
 // maxKept bounds the compared bytes of stack.
 const maxKept = 16 << 10
@@ -41,8 +40,8 @@ func (k *keptRegs) keep(s *RawSample) {
 	k.stack = append(k.stack[:0], b[:min(len(b), maxKept)]...)
 }
 
-// recall restores the registers of the last stop if that was in the same call with the same stack up to root, the stack
-// pointer of the outermost frame, or 0 if unknown. It sets call to the one before restart_syscall(2).
+// recall restores the registers of the last stop if that was in the same call, with the same stack up to root, the
+// outermost frame's stack pointer, or 0. It sets call to the one before restart_syscall(2).
 func (k *keptRegs) recall(s *RawSample, call *procmem.SyscallInfo, root frames.Addr) bool {
 	if len(k.stack) == 0 || !k.sameCall(call) {
 		return false
@@ -59,7 +58,6 @@ func (k *keptRegs) recall(s *RawSample, call *procmem.SyscallInfo, root frames.A
 	return true
 }
 
-// recall restores the registers of t. If the stack differs and the walk finds another root, the thread is read again.
 func (t *Thread) recall(s *RawSample, call *procmem.SyscallInfo) bool {
 	t.kept.awaitsRoot = false
 	if t.kept.recall(s, call, t.hints.get().Root) {
@@ -74,7 +72,7 @@ func (k *keptRegs) sameCall(call *procmem.SyscallInfo) bool {
 		(call.Nr == k.call.Nr || isRestart(call.Nr))
 }
 
-// sameSleep reports whether the thread is probably in the sleep in which it was stopped.
+// sameSleep reports whether the thread is probably still in the sleep in which it was stopped.
 func (k *keptRegs) sameSleep(call *procmem.SyscallInfo, runs uint64) bool {
 	return len(k.stack) > 0 && k.sameCall(call) && (runs == k.runs+1 || isRestart(call.Nr))
 }
@@ -115,8 +113,8 @@ func (t *Thread) restoreSleeper(s *RawSample, stop *ptrace.Stop) {
 // unprovenSites is a hash table of [siteKey]s where a register was missing. A collision replaces the older one.
 type unprovenSites [1024]uint64
 
-// siteKey depends on x86-64 on the thread and its stack pointer, as a missing register depends on the callers; on arm64
-// on the program counter only.
+// siteKey depends on the program counter, and on x86-64, where a missing register depends on the callers, on the thread
+// and its stack pointer.
 func siteKey(tid int, s *RawSample) uint64 {
 	if s.Regs.Arch == frames.AArch64 {
 		return s.Regs.PC

@@ -9,10 +9,7 @@ import (
 	"prywalk/internal/refusal"
 )
 
-// # Threads that wait for locks
-//
-// The operation of futex(2) and wchan, which is cheap to read, determine a kernel stack: the key of two caches.
-
+// futexStack is a kernel stack in futex(2). The operation and wchan, which is cheap to read, determine it.
 type futexStack struct {
 	op       uint64
 	wchan    [40]byte
@@ -20,7 +17,7 @@ type futexStack struct {
 	text     []byte
 }
 
-// set sets the stack of a thread that waits in a kernel function, and reports whether it is usable: else it is empty.
+// set reports whether the stack is usable: else it is empty. name is the kernel function in which the thread waits.
 func (f *futexStack) set(call *procmem.SyscallInfo, name, text []byte) bool {
 	f.wchanLen = 0
 	if len(name) == 0 || len(name) > len(f.wchan) || len(text) == 0 {
@@ -115,8 +112,8 @@ func (f *futexStacks) confirm() {
 	f.next++
 }
 
-// kernelStacks reads the kernel stacks of sleepers with CAP_SYS_ADMIN: three system calls, some 6 µs. Threads that run
-// between all their observations are left out.
+// kernelStacks reads the kernel stacks of sleepers, with CAP_SYS_ADMIN, in 6 µs. Threads that run between all their
+// observations are left out.
 type kernelStacks struct {
 	wanted bool
 	failed int // failures in a row
@@ -124,10 +121,8 @@ type kernelStacks struct {
 }
 
 const (
-	// In bytes.
-	maxKernelText = 2 << 10
-	// Failures in a row that end the reading of kernel stacks.
-	kernelTries = 64
+	maxKernelText = 2 << 10 // bytes
+	kernelTries   = 64      // failures in a row that end the reading
 )
 
 // ReadKernelStacks makes passive reads include [KernelStack], if permitted.

@@ -10,9 +10,9 @@ import (
 
 // # The lock of the mappings
 //
-// Each read of memory takes mmap_lock, whose state cannot be read. While a preempted thread holds it, the read waits,
-// and with it the stopped thread. So, in the first stops of each process of several threads, after a stop that waited,
-// and if the length of stops is limited:
+// Each read of memory takes mmap_lock. While a preempted thread holds it, the read waits, and with it the stopped
+// thread. So, in the first stops of each process of several threads, after a stop that waited, and if the length of
+// stops is limited:
 //
 //   - The tracer reads a byte before the stop: it waits for the lock while no thread is stopped.
 //   - Another thread of this process reads ([procmem.Relays]), which takes 5 µs more. If a read is late, the stopped
@@ -23,8 +23,8 @@ import (
 const (
 	firstWatched = 1 << 7  // stops of a process of several threads
 	watchedFor   = 1 << 10 // stops after a wait for the lock
-	lockHeld     = 200e3   // ns; a longer read of one byte has waited for the lock, not only for a CPU
-	lockWait     = 1e6     // ns, longest wait for the lock in an observation
+	lockHeld     = 200e3   // ns; a longer read of one byte has waited for the lock
+	lockWait     = 1e6     // ns, longest wait in an observation
 )
 
 type mapLock struct {
@@ -63,7 +63,7 @@ func (lock *mapLock) readsByRelay(m *procmem.Memory, stopped bool) bool {
 	return watched && (stopped || lock.ctl.Pending() > 0 || m.OftenHeld())
 }
 
-// endReads returns false if a read was late: then all are void.
+// endReads returns false if a read was late, and all are void.
 func (lock *mapLock) endReads(t *Thread) bool {
 	m := t.Memory
 	if m == nil || lock.relays == nil {
@@ -105,13 +105,13 @@ func (o *Observer) noteLostStop(t *Thread) error {
 	return refusal.MapLock
 }
 
-// TakeLostStop returns and resets how long the thread was stopped without a sample ([refusal.MapLock]), in ns.
+// TakeLostStop returns and resets the length of a stop without a sample ([refusal.MapLock]), in ns.
 func (t *Thread) TakeLostStop() (ns int64) {
 	ns, t.lostStop = t.lostStop, 0
 	return ns
 }
 
-// readAgain repeats the passive read after the tracer has slept for the lock, not for its timer.
+// readAgain repeats the passive read after a wait for the lock.
 func (o *Observer) readAgain(t *Thread, s *RawSample) (asleep bool, err error) {
 	if t.lastClocks, err = t.files.SchedStat(); err != nil {
 		return false, err

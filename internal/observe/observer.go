@@ -9,7 +9,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// LongStop is the length of a stop, in ns, above which its cause is recorded ([RawSample.StopCause]).
+// LongStop, ns: the cause of longer stops is recorded ([RawSample.StopCause]).
 const LongStop = 1 << 18
 
 // Outcome is the result of [Observer.Begin].
@@ -22,7 +22,7 @@ const (
 	Reused                       // unchanged since its last observation
 	Done                         // the raw sample is complete
 	LeftToSamples                // running, and sampled by the kernel
-	Queued                       // not stopped until it has a CPU
+	Queued                       // left until it has a CPU
 )
 
 // Observer observes threads. Precondition of all methods: they run on the controller's OS thread.
@@ -30,7 +30,7 @@ type Observer struct {
 	ctl            *ptrace.Controller
 	pool           *Pool
 	mode           Mode
-	stopsOnlyOnCPU bool // stop only threads on a CPU
+	stopsOnlyOnCPU bool
 	pause          pauseLimit
 	schedstats     schedstatCache
 	unproven       unprovenSites
@@ -137,7 +137,7 @@ func (o *Observer) clocks(t *Thread) (sched procmem.SchedStat, err error) {
 	return sched, err
 }
 
-// tryReuse reports whether the last observation still holds and need not be repeated for an incomplete stack.
+// tryReuse reports whether the last observation holds, and is not repeated for an incomplete stack.
 func (t *Thread) tryReuse(sched procmem.SchedStat) bool {
 	switch {
 	case !t.base.unchanged(sched) && !t.base.acceptReturnToStop(sched, t.files):
@@ -149,8 +149,8 @@ func (t *Thread) tryReuse(sched procmem.SchedStat) bool {
 	return false
 }
 
-// classifySleeper sets a passively read thread's state, and reports whether to stop it: for a missing register, or
-// because it is stopped by job control.
+// classifySleeper sets a passively read thread's state, and reports whether to stop it: for a missing register, or if
+// it is in a group stop.
 func (o *Observer) classifySleeper(t *Thread, s *RawSample) (mustStop bool) {
 	s.OnCPU, s.Basis = false, sample.Exact
 	var st procmem.Stat

@@ -33,8 +33,8 @@ func OnThread(f func()) {
 
 const watchEvery = 250 * time.Millisecond
 
-// ErrHung means that a thread of this process hangs in a system call. The process must end: the threads that it has
-// stopped stay stopped until then.
+// ErrHung means that a thread of this process hangs in a system call. The threads that it has stopped stay stopped
+// until the process ends.
 var ErrHung = errors.New("a read does not come back")
 
 // Hung returns an ErrHung for a result of [Stalls].
@@ -42,7 +42,7 @@ func Hung(what string) error {
 	return fmt.Errorf("%w: prywalk hangs in %s: memory or a file that it reads is not delivered", ErrHung, what)
 }
 
-// OnWatchedThread is [OnThread] that returns [ErrHung] when f hangs. f may continue later.
+// OnWatchedThread is [OnThread], and returns [ErrHung] when f hangs, which may continue later.
 func OnWatchedThread(f func()) error {
 	var tid atomic.Int32
 	done := make(chan struct{})

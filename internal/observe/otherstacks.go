@@ -18,8 +18,8 @@ const (
 type StackRef struct {
 	At   frames.Addr // 0 if there is none
 	Size int         // bytes to copy, if more than usual
-	End  int         // bytes from At to where complete walks ended; 0 if none has
-	// FirstStack: At is near the end of the thread's first stack, copied only while the thread is on another.
+	End  int         // bytes from At to where complete walks ended, or 0
+	// FirstStack: At is in the thread's first stack, copied only while the thread is on another.
 	FirstStack bool
 }
 
@@ -31,12 +31,11 @@ type otherStackLearner struct {
 	*otherHints
 	next      int            // last replaced place
 	keepFor   int            // walks elsewhere until a place is dropped
-	walksLeft [maxOthers]int // of these, still to come; 0 if the place is kept for ever
-	gaveUp    bool           // a place was dropped since the last call of addMissing
+	walksLeft [maxOthers]int // of keepFor; 0: the place is kept for ever
+	gaveUp    bool           // a place was dropped since the last addMissing
 }
 
-// update reports whether the walk went to a new place that was not copied. A kernel sample has one stack only, so it
-// shows nothing of others once the walk has left it.
+// update reports whether the walk went to a new place that was not copied. A kernel sample has one stack only.
 func (learner *otherStackLearner) update(end walkEnd, w *frames.Walker, s *RawSample) (again bool) {
 	learner.noteUsed(w)
 	if end != endCutOther && end != endOtherStack || s.How == BySample && w.OnOtherStack() {
@@ -55,8 +54,7 @@ func (s *StackRef) copyBytes() int {
 	return max(otherBytes, s.Size)
 }
 
-// add adds a place, and returns its index. added is set if it is new and there was room; without room it replaces a
-// place.
+// add returns a place's index. added: it is new, and has replaced no other.
 func (learner *otherStackLearner) add(addr, size uint64) (at int, added bool) {
 	list := &learner.Others
 	for i := range list {
@@ -76,8 +74,8 @@ func (learner *otherStackLearner) add(addr, size uint64) (at int, added bool) {
 	return learner.next, false
 }
 
-// Number of walks elsewhere in a row that drops a place, unless a complete walk has ended there. It doubles if a walk
-// then goes to a missing place.
+// Walks elsewhere in a row that drop a place, unless a complete walk has ended there. They double if a walk then goes
+// to a missing place.
 const (
 	minOthersKept = 64
 	maxOthersKept = 1 << 14
@@ -129,7 +127,7 @@ func (learner *otherStackLearner) countWalk(used uint) {
 	clear(list[n:])
 }
 
-// endedAt returns the set of places whose copy includes sp; complete: a complete walk ended there.
+// endedAt returns the set of places (as for countWalk) whose copy includes sp. complete: a complete walk ended there.
 func (learner *otherStackLearner) endedAt(sp frames.Addr, complete bool) (found uint) {
 	for i := range learner.Others {
 		place := &learner.Others[i]
@@ -144,7 +142,7 @@ func (learner *otherStackLearner) endedAt(sp frames.Addr, complete bool) (found 
 	return found
 }
 
-// extend extends the copy that ends just before addr, if any, to n bytes behind it.
+// extend extends the copy that ends just before addr, if any, to n bytes from there.
 func (learner *otherStackLearner) extend(addr, n uint64) bool {
 	for i := range learner.Others {
 		if place := &learner.Others[i]; place.At != 0 && addr-place.At <= uint64(place.copyBytes()) {
@@ -163,7 +161,6 @@ type otherStacks struct {
 	firstStack [maxOthers]bool
 }
 
-// extraWithoutOutline returns the Extra without an outline's, or nil.
 func (c *copier) extraWithoutOutline(t *Thread) ptrace.Extra {
 	places, inner := &t.hints.get().Others, c.withPlan(t, t.Extra)
 	if places[0].At == 0 {

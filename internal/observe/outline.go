@@ -12,12 +12,13 @@ import (
 
 // # Stacks that are deeper than 64 KiB
 //
-// A walk of a deep stack needs only the words near the outer ends of frames. An outline has their places in a thread's
-// last walks, and the frame size of each return address. A stop copies:
+// A walk needs only the words near the outer ends of frames. An outline has their places in a thread's last walks, and
+// the frame size of each return address. A stop copies:
 //
 //   - the top of the stack and, in the same read, a piece at each known end;
 //
-//   - from each known return address in the top, frame by frame, the ends at new places ([search.follow]);
+//   - from each known return address in the top, as some are stale, frame by frame, the ends at new places
+//     ([search.follow]);
 //
 //   - if no such chain leads to the outermost frame: all up to the last known end of the stack, if near; else further
 //     memory until a return address in it leads there ([search.bridge]).
@@ -25,8 +26,7 @@ import (
 //     sp                                                                    root
 //     │ top: 24 KiB │      │ end │                │ end │   │ end │      │ end │
 //
-// A stale return address may lead to the root, too, so every known return address in the top starts a chain. If the
-// walk lacks a word, the next stop copies in one piece.
+// If the walk lacks a word, the next stop copies in one piece.
 const (
 	outlineFrom = 64 << 10  // bytes; shallower stacks are copied in one piece
 	topCopy     = 24 << 10  // bytes of the top
@@ -57,7 +57,7 @@ type WalkedFrames struct{ ends []frameEnd }
 // Reset drops the frames.
 func (w *WalkedFrames) Reset() { w.ends = w.ends[:0] }
 
-// Add adds a frame if its PC is a return address: that is the word below its stack pointer (x86-64).
+// Add adds a frame whose PC is a return address, the word below its stack pointer (x86-64).
 func (w *WalkedFrames) Add(f *frames.Frame) {
 	if f.Caller && f.SP != 0 && len(w.ends) < maxChain {
 		w.ends = append(w.ends, frameEnd{at: f.SP, pc: f.PC})
@@ -69,8 +69,8 @@ const (
 	sizeVaries = ^frames.Addr(0) - 1
 )
 
-// frameSizes is a hash table of the sizes of the frames that return addresses return to. pc 0: an empty slot. One
-// goroutine writes while another reads: a stale or mismatched size is a harmless guess.
+// frameSizes is a hash table from return address to frame size. pc 0: an empty slot. One goroutine writes while another
+// reads: a stale or mismatched size is a harmless guess.
 type frameSizes struct {
 	table  [1 << sizeBits]struct{ pc, size atomic.Uint64 }
 	count  int
@@ -97,7 +97,7 @@ func (f *frameSizes) size(pc frames.Addr) frames.Addr {
 	return at.size.Load()
 }
 
-// learn reports whether the size is new. It empties a full table first.
+// learn reports whether the size is new. It empties a full table.
 func (f *frameSizes) learn(pc, size frames.Addr) bool {
 	if pc == 0 {
 		return false
@@ -133,7 +133,7 @@ func (f *frameSizes) clear() {
 	f.count = 0
 }
 
-// outline guesses where a deep stack's frame ends are. It is immutable, but for sizes.
+// outline is immutable, but for sizes.
 type outline struct {
 	ends  []frameEnd // by rising address
 	sizes *frameSizes
@@ -191,8 +191,7 @@ type outlineLearner struct {
 	history *outlineHistory // nil: the stack was not deep lately
 }
 
-// update learns from a walk; walked is nil if some of its frames are missing. A cut walk adds frames, but drops the
-// outline, so that the next stop copies in one piece.
+// update learns from a walk; walked is nil if frames are missing. A cut walk adds frames, but drops the outline.
 func (learner *outlineLearner) update(
 	end walkEnd, w *frames.Walker, s *RawSample, walked *WalkedFrames,
 ) (dropped bool) {

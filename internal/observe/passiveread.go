@@ -15,8 +15,7 @@ import (
 // passiveTries bounds the tries on a thread that runs meanwhile.
 const passiveTries = 3
 
-// readPassively reports whether a passive read succeeded. It fails if the thread runs, or the kernel does not count
-// arrivals (CONFIG_SCHED_INFO).
+// readPassively returns false if the thread runs, or the kernel does not count arrivals (CONFIG_SCHED_INFO).
 func (o *Observer) readPassively(t *Thread, s *RawSample, before procmem.SchedStat) (bool, error) {
 	for range passiveTries {
 		if before.Runs == 0 {
@@ -51,7 +50,7 @@ func (o *Observer) readPassively(t *Thread, s *RawSample, before procmem.SchedSt
 	return false, nil
 }
 
-// copyAsleep copies what a walk of the sleeper needs. It holds if the run count stays the same.
+// copyAsleep's copy holds if the run count stays the same.
 func (o *Observer) copyAsleep(t *Thread, s *RawSample, call *procmem.SyscallInfo) error {
 	if err := o.copyAt(t, s, *call); err != nil {
 		return err
@@ -80,8 +79,8 @@ func (o *Observer) keepPassiveRead(t *Thread, s *RawSample, call *procmem.Syscal
 	}
 }
 
-// stoppable returns nil if a thread may be stopped whose /proc syscall file is unreadable: CAP_SYS_PTRACE does not
-// override that file's mode. A sleeper may not, as its call is unknown.
+// stoppable returns nil if a thread may be stopped whose /proc syscall file is unreadable, as CAP_SYS_PTRACE does not
+// override its mode. A sleeper may not: its call is unknown.
 func stoppable(files *procmem.ThreadFiles) error {
 	var st procmem.Stat
 	if err := files.Stat(&st); err != nil {
@@ -125,8 +124,7 @@ const belowSP = 16
 // signatureBits are a code pointer's bits with its signature (Documentation/arm64/pointer-authentication).
 const signatureBits = 0x7f << 48
 
-// copyExtra copies what a stop copies besides the stack. The thread pointer is that of the last stop, as it is
-// constant.
+// copyExtra copies what a stop copies besides the stack. The thread pointer is that of the last stop.
 func (c *copier) copyExtra(t *Thread, s *RawSample) {
 	hints := t.hints.get()
 	s.outlineFailed = hints.outlineMisled
@@ -172,7 +170,7 @@ func (s *RawSample) copyStack(t *Thread, sp, below frames.Addr) error {
 	return s.copyBytes(t, from, asked)
 }
 
-// copyTop copies the top of a deep stack; [copier.copyExtra] copies the rest.
+// copyTop copies the top only; [copier.copyExtra] copies the rest.
 func (s *RawSample) copyTop(t *Thread, sp frames.Addr, o *outline) error {
 	s.copyShape = copyShape{outline: o}
 	return s.copyBytes(t, t.copyFrom(sp, redZone), topCopy)
@@ -201,7 +199,7 @@ func (s *RawSample) copyBytes(t *Thread, from frames.Addr, asked int) error {
 	return nil
 }
 
-// copy reads by the thread's ID: by that of a first thread that has ended, reads return 0 bytes.
+// copy reads by the thread's ID: by that of an ended first thread, reads return 0 bytes.
 func (t *Thread) copy(from frames.Addr, buf []byte) (int, error) {
 	if t.Memory == nil {
 		return procmem.ReadVM(t.TID, from, buf)
@@ -209,7 +207,7 @@ func (t *Thread) copy(from frames.Addr, buf []byte) (int, error) {
 	return t.Memory.Copy(t.TID, from, buf), nil
 }
 
-// setStack describes a copy of n of the asked bytes: fewer if the mapping ends before.
+// setStack describes a copy of n of the asked bytes.
 func (s *RawSample) setStack(from frames.Addr, n, asked int) {
 	s.Mem = frames.Snapshot{Stack: frames.Region{Addr: from, Bytes: s.buf[:n]}, Others: s.Mem.Others[:0]}
 	s.Mem.StackEnd = from + uint64(n)

@@ -10,18 +10,15 @@ import (
 )
 
 const (
-	// Expected length of a first stop, in ns.
-	firstPause = 30e3
-	// Least expected length of a stop, in ns.
-	minPause = 10e3
+	firstPause = 30e3 // expected length of a first stop, ns
+	minPause   = 10e3 // least expected length, ns
 	// An estimate above the limit falls by 1/pauseDecay with each skipped stop, so that the thread is tried again.
 	pauseDecay = 256
 )
 
-// pauseLimit skips stops whose estimate, the moving mean of the thread's stops (at first of all stops), exceeds the
-// user's limit.
+// pauseLimit skips stops whose estimate, the moving mean of the thread's stops (at first of all), exceeds a limit.
 type pauseLimit struct {
-	limit     int64 // ns; 0 if there is none
+	limit     int64 // ns, or 0
 	meanPause int64 // moving mean of all stops, ns; 0 before the first
 }
 
@@ -60,13 +57,12 @@ func movingMean(mean, ns int64) int64 {
 // # Queued threads
 //
 // A queued thread stops when it gets a CPU, maybe tens of milliseconds later; by then a CPU quota may hold up the
-// tracer ([Observer.StopOnlyOnCPU]). A thread with many system calls that the tracer has preempted is stopped all the
-// same (package skid).
+// tracer. A thread with many system calls that the tracer has preempted is stopped all the same (package skid).
 
-// In ns.
-const maxQueued = 4e9
+const maxQueued = 4e9 // ns
 
-// StopOnlyOnCPU limits stops to threads on a CPU, and those not found on one for 4 s, where the kernel shows that.
+// StopOnlyOnCPU limits stops to threads on a CPU, where the kernel shows that, and those not stopped for 4 s since they
+// were found queued.
 func (o *Observer) StopOnlyOnCPU() { o.stopsOnlyOnCPU = true }
 
 func (o *Observer) deferUntilOnCPU(t *Thread) bool {

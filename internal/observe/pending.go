@@ -7,16 +7,15 @@ import (
 	"prywalk/ptrace"
 )
 
-// In ns.
-const pendingLimit = 2e9
+const pendingLimit = 2e9 // ns
 
-// Pending returns the number of pending stops, including given-up ones of threads that have not stopped yet.
+// Pending returns the number of pending stops, including given-up ones.
 func (o *Observer) Pending() int { return o.ctl.Pending() }
 
-// Waiting returns the number of pending stops without given-up ones.
+// Waiting returns the number of pending stops, without given-up ones.
 func (o *Observer) Waiting() (n int) { return o.pending.len() }
 
-// pendingStops has the threads that were asked to stop. The index is Tracee.Tag − 1.
+// pendingStops has the threads to stop. The index is Tracee.Tag − 1.
 type pendingStops []*Thread
 
 // add returns the thread's tag, which is not zero.
@@ -49,8 +48,8 @@ func (p pendingStops) len() (n int) {
 	return n
 }
 
-// Collect finishes pending observations until the deadline (CLOCK_MONOTONIC, ns) or until none is pending. It calls
-// done for each, with a raw sample or an error.
+// Collect finishes pending observations until the deadline (CLOCK_MONOTONIC, ns) or until none is pending. done gets a
+// raw sample or an error.
 func (o *Observer) Collect(deadline int64, done func(*Thread, *RawSample, error)) {
 	o.serve(0, false, done)
 	o.markQueued(o.pending)
@@ -113,7 +112,7 @@ func (o *Observer) giveUp(before int64, done func(*Thread, *RawSample, error)) {
 	}
 }
 
-// GiveUp ends a thread's pending observation without a call of done, and reports whether there was one.
+// GiveUp ends a thread's pending observation, if any, without a call of done, and reports whether there was one.
 func (o *Observer) GiveUp(t *Thread) bool {
 	for i, pending := range o.pending {
 		if pending == t {
@@ -131,11 +130,10 @@ func (o *Observer) cancel(tag uint64) {
 	o.ctl.Cancel(t.stopping)
 }
 
-// AwaitsTracer reports whether the pending thread stops only when the tracer sleeps, as it waits for its CPU.
+// AwaitsTracer reports whether the pending thread waits for the tracer's CPU.
 func (t *Thread) AwaitsTracer() bool { return t.pending != nil && t.awaitsTracer }
 
-// Time for pending observations when this process is about to be stopped, in ns. The kernel detaches the remaining
-// threads when the controller's OS thread ends.
+// Of [Observer.Leave], in ns. The kernel detaches the remaining threads when the controller's OS thread ends.
 const (
 	leaveTimeout = 500e6
 	leavePoll    = 5e6

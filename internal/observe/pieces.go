@@ -26,7 +26,7 @@ type pieces struct {
 	top []byte
 
 	places     [ptrace.MaxPrefetch]frames.Region
-	first      int // index of the first piece in places; those of Inner precede it
+	first      int // index of the first piece in places, behind those of Inner
 	placeCount int
 	buf        []byte
 	ends       presentEnds
@@ -54,7 +54,7 @@ func (p *pieces) reserve(need int) {
 	}
 }
 
-// check checks whether the pages of all frame ends are present, so that one system call can read them.
+// check checks whether one system call can read all frame ends: their pages are present.
 func (p *presentEnds) check(m *procmem.Memory, outline *outline) {
 	p.outline, p.until = outline, 0
 	if m == nil {

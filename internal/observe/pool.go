@@ -47,8 +47,7 @@ func (p *Pool) keeps(room int64) bool {
 // BytesInUse returns the bytes of stack in raw samples in use. For any goroutine.
 func (p *Pool) BytesInUse() int64 { return p.bytesOut.Load() }
 
-// BeginWaiting counts a complete raw sample as waiting for its walk until [Pool.Put], and returns the bytes of its
-// stack.
+// BeginWaiting counts a raw sample as waiting for its walk until [Pool.Put], and returns the bytes of its stack.
 func (s *RawSample) BeginWaiting() int64 {
 	if s.pool != nil && s.waitingBytes == 0 {
 		s.waitingBytes = s.chargedBytes
@@ -65,8 +64,8 @@ func NewPool(n int) *Pool {
 	return &Pool{free: make(chan *RawSample, n)}
 }
 
-// Get returns an empty raw sample. It pins the tracer ([ptrace.Pin]), which would else, preempted in the channel's
-// lock, wait for an ordinary thread.
+// Get returns an empty raw sample. It pins the tracer: preempted in the channel's lock, it would wait for an ordinary
+// thread.
 func (p *Pool) Get() *RawSample {
 	ptrace.Pin()
 	defer ptrace.Unpin()

@@ -54,19 +54,13 @@ type RawSample struct {
 	Call procmem.SyscallInfo
 	// OnCPU: on a CPU when the tick was due. A running thread without it was queued; a sleeper with it fell asleep
 	// since, in Call.
-	OnCPU bool
-	// The evidence for OnCPU.
-	Basis      sample.Basis
+	OnCPU      bool
+	Basis      sample.Basis // the evidence for OnCPU
 	NotStopped sample.NotStopped
-	// StopTime is an upper bound of the stop's length, in ns, without the time before it in which the thread was
-	// queued, blocked or in the kernel.
-	StopTime int64
-	// CPU time that a kernel sample stands for, in ns.
-	Period int64
-	// How long the thread ran after the interrupt, in ns.
-	RanOn int64
-	// Cause of a stop longer than LongStop.
-	StopCause ptrace.Cause
+	StopTime   int64        // upper bound of the stop's length, ns
+	Period     int64        // CPU time that a kernel sample stands for, ns
+	RanOn      int64        // how long the thread ran after the interrupt, ns
+	StopCause  ptrace.Cause // of a stop longer than LongStop
 	StopCost
 	CallEffect
 	KernelStack
@@ -81,8 +75,7 @@ type RawSample struct {
 
 // StopCost is the cost of a stop's reads, in ns and system calls.
 type StopCost struct {
-	// The tracer's wait for mmap_lock before the stop.
-	LockWait int64
+	LockWait int64 // before the stop, for mmap_lock
 	CopyTime int64
 	Calls    int
 }
@@ -98,10 +91,8 @@ type CallEffect struct {
 
 // KernelStack is the thread's place in the kernel, if known.
 type KernelStack struct {
-	// Frames above the system call or interrupt, innermost first.
-	Kernel []uint64
-	// A sleeper's kernel stack, for [procmem.NextKernelFrame].
-	KernelText []byte
+	Kernel     []uint64 // frames above the system call or interrupt, innermost first
+	KernelText []byte   // a sleeper's kernel stack, for [procmem.NextKernelFrame]
 
 	wchan    []byte // kernel function in which it waits, if Call has no number
 	wchanBuf [64]byte
@@ -142,7 +133,7 @@ type copyShape struct {
 	limit           copyLimit
 	fullSampleBytes int         // the kernel's copy in a sample with as much stack as possible; else 0
 	tailAt          frames.Addr // outermost frames behind a gap, or 0
-	notRoot         frames.Addr // a stack that ends here or below is not the one that CopyHints.Top bounds; 0 if unknown
+	notRoot         frames.Addr // a stack that ends here or below is not the one of CopyHints.Top; 0 if unknown
 }
 
 // reset keeps the buffers.
@@ -161,13 +152,12 @@ func (s *RawSample) reset() {
 // Recalled reports whether a passive read has the registers of an earlier stop.
 func (s *RawSample) Recalled() bool { return s.recalled }
 
-// OutlineFailed reports whether the outline did not fit. The next observation should then follow this sample's walk.
+// OutlineFailed reports whether the outline did not fit, so that this sample is to be walked before the next one.
 func (s *RawSample) OutlineFailed() bool { return s.outlineFailed }
 
 const maxRegions = 8 + maxPieces + maxSteppedTo + copyplan.MaxRegions
 
-// minTouched is the assumed size of an unknown stack, in bytes.
-const minTouched = 16 << 10
+const minTouched = 16 << 10 // bytes of an unknown stack
 
 // touch provides pages for a stack of n bytes. Precondition: no thread is stopped.
 func (s *RawSample) touch(n int) {

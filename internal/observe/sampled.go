@@ -10,17 +10,14 @@ import (
 
 // # Threads that the kernel samples
 //
-// A running thread is stopped, or sampled by the kernel (package perfevents) unless its stack is too deep for that. A
-// sampled thread is still observed without stops, for sleeps, clocks and its end.
+// A thread that the kernel samples (package perfevents) is stopped only if its stack is too deep for that. It is still
+// observed without stops, for sleeps, clocks and its end.
 
-// A sample's buffer is a multiple of this, in bytes.
-const sampleRoom = 4 << 10
+const sampleRoom = 4 << 10 // bytes; a sample's buffer is a multiple
 
-// Kernel frames of a sample.
-const maxKernel = 64
+const maxKernel = 64 // kernel frames of a sample
 
-// SetSampleStack sets the bytes of stack in the kernel's samples of the thread; 0: it is not sampled. A sampled thread
-// is not stopped while it runs.
+// SetSampleStack sets the bytes of stack in the kernel's samples of the thread; 0: it is not sampled.
 func (t *Thread) SetSampleStack(stack int) { t.sampleStack = stack }
 
 // UsesSamples reports whether samples of the thread are used.
@@ -52,7 +49,7 @@ type sampleHints struct {
 type depthLearner struct {
 	*sampleHints
 	shallowFor   int // shallow stops required after a cut sample
-	shallowLeft  int // of these, still required
+	shallowLeft  int // of these
 	deeperThan   int // bytes of a stack that is not shallow
 	pageStops    int // as shallowFor, after a sample that ended at an absent page
 	shallowFirst int // least shallowFor
@@ -67,7 +64,7 @@ func (learner *depthLearner) update(end walkEnd, w *frames.Walker, s *RawSample)
 	}
 }
 
-// learnCutSample learns from a sample with too little stack, unless a longer one is possible.
+// learnCutSample ignores a sample if a longer one is possible.
 func (learner *depthLearner) learnCutSample(s *RawSample) {
 	switch {
 	case !s.Longest():
@@ -97,8 +94,8 @@ func (learner *depthLearner) stopForDepth(stackBytes int) {
 	learner.deeperThan = stackBytes
 }
 
-// stopForPages requires stops, one at first, twice as many each time: they read the pages that a sample found absent,
-// for which the kernel does not wait (arch/x86/lib/usercopy.c, copy_from_user_nmi).
+// stopForPages requires stops, one at first, twice as many each time, to read the pages that a sample found absent: the
+// kernel does not wait for them (arch/x86/lib/usercopy.c, copy_from_user_nmi).
 func (learner *depthLearner) stopForPages(asked int) {
 	if !learner.BeyondSamples {
 		learner.pageStops = min(max(2*learner.pageStops, 1), max(learner.shallowFirst, minDeepStops))
@@ -118,7 +115,7 @@ func (learner *depthLearner) learnStop(used int) {
 	}
 }
 
-// StoppedForDepth reports whether a sampled thread is stopped as its stack is deep.
+// StoppedForDepth reports whether a sampled thread is stopped because its stack is deep.
 func (t *Thread) StoppedForDepth() bool { return t.sampleStack != 0 && t.beyondSamples() }
 
 // FromSample makes a raw sample from a usable kernel sample, without clocks.
@@ -145,7 +142,7 @@ func (o *Observer) FromSample(r *perfevents.Record) *RawSample {
 // NoUserSpace zeroes the registers, as of a kernel thread.
 func (s *RawSample) NoUserSpace() { s.Regs = frames.Regs{Arch: hostArch()} }
 
-// Longest reports whether a kernel sample with as much stack as possible was requested.
+// Longest reports whether it is a kernel sample with as much stack as possible.
 func (s *RawSample) Longest() bool { return s.How == BySample && s.fullSampleBytes > 0 }
 
 // isFullSample is Longest, and no page was absent.

@@ -34,8 +34,7 @@ const (
 	savedBelow      = 64       // return address and the registers that most functions save
 )
 
-// search copies a stopped thread's frame ends along chains of frames. A chain succeeds if it reaches the outermost
-// frame.
+// search copies frame ends along chains of frames. A chain succeeds if it reaches the outermost frame.
 type search struct {
 	memory        stopCopy
 	outline       *outline
@@ -55,11 +54,10 @@ type search struct {
 	// Highest place of the failed chains before the first successful one, or 0.
 	failedEnd frames.Addr
 	succeeded bool // a chain has succeeded
-	// Stack pointers of successful and failed chains in the top.
+	// Stack pointers in the top, of the chains and of the last one.
 	succeededAt, failedAt wordSet
-	// Stack pointers of the last chain in the top.
-	topFrames     [maxChain]frames.Addr
-	topFrameCount int
+	topFrames             [maxChain]frames.Addr
+	topFrameCount         int
 }
 
 func (s *search) copyFrames() {
@@ -92,7 +90,6 @@ func (s *search) copyBeyondFailed() {
 	s.noChain = !s.copyInSteps(s.failedEnd)
 }
 
-// copyToNearRoot is faster than following chains.
 func (s *search) copyToNearRoot(from frames.Addr) (rest frames.Region, ok bool) {
 	if !s.rootIsNear(from) {
 		return rest, false
@@ -183,8 +180,7 @@ func (s *search) copyInSteps(from frames.Addr) (found bool) {
 // leastFree returns the chainFreeLeast that limits the copies of chains to maxFollowed bytes.
 func leastFree(free []byte) uint64 { return uint64(max(len(free)-maxFollowed, 0)) }
 
-// follow follows the chains that begin in the top. If none succeeds, reached is the highest place of the failed ones,
-// or the end of the top.
+// follow follows the chains that begin in the top. If none succeeds, reached is their highest place, or the top's end.
 func (s *search) follow() (reached frames.Addr, ok bool) {
 	top := s.memory.topEnd()
 	s.free, s.furthest = s.buffer, top+minLargeFrame
@@ -200,7 +196,7 @@ func (s *search) follow() (reached frames.Addr, ok bool) {
 	return s.furthest, ok
 }
 
-// tryChain reports whether a chain succeeds. It keeps the copies of one that succeeds or gets furthest.
+// tryChain reports whether a chain succeeds. It keeps the copies if so, or if the chain gets furthest.
 func (s *search) tryChain(pc, sp frames.Addr) bool {
 	n := len(s.memory.Others)
 	ok := s.chain(pc, sp)
@@ -225,8 +221,7 @@ func (s *search) tryChain(pc, sp frames.Addr) bool {
 	return ok
 }
 
-// followAll follows all chains that begin in b, the copy at an address, as one from a stale return address may succeed,
-// too.
+// followAll follows all chains that begin in b, the copy at an address.
 func (s *search) followAll(at frames.Addr, b []byte) (ok bool) {
 	for starts, tries := 0, 0; len(b) >= 8 && starts < maxStarts && tries < maxTries && s.framesLeft > 0; {
 		value := binary.LittleEndian.Uint64(b)
@@ -261,7 +256,7 @@ func (w *wordSet) has(stack, sp frames.Addr) bool {
 	return at < topCopy && w[at/8/64]&(1<<(at/8%64)) != 0
 }
 
-// chain follows the frames from a return address and the stack pointer behind it. It succeeds also if it joins a
+// chain follows the frames from a return address and the stack pointer behind it, to the outermost frame or a
 // successful chain.
 func (s *search) chain(pc, sp frames.Addr) bool {
 	s.chainFree = s.free

@@ -8,7 +8,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// preemption finds the thread that the tracer's wake-up has preempted (package skid).
+// preemption finds the thread that the tracer has preempted (package skid).
 type preemption struct {
 	ctl        *ptrace.Controller
 	lastWake   skid.Wake
@@ -22,8 +22,7 @@ func (p *preemption) Woken(at int64) {
 	p.detector.Woken(at)
 }
 
-// ForgetWake notes that the tracer has worked since its sleep: at the next tick it preempts no thread, unless it sleeps
-// again.
+// ForgetWake notes that the tracer has worked since its sleep, so that at the next tick it has preempted no thread.
 func (p *preemption) ForgetWake() { p.ctl.ForgetWake() }
 
 // Nap makes the tracer sleep until a moment, CLOCK_MONOTONIC ns.
@@ -67,8 +66,8 @@ type candidate struct {
 	cpuTime int64 // since its last observation, ns
 }
 
-// AddCandidate adds a thread for FindPreempted if it makes many system calls and has run. It returns false if there are
-// too many: all are then dropped.
+// AddCandidate adds a thread for FindPreempted if it makes many system calls and has run. If there are too many, it
+// drops all and returns false.
 func (p *preemption) AddCandidate(t *Thread) bool {
 	if !t.skid.ManyCalls() || t.Pending() || t.UsesSamples() {
 		return true
@@ -85,11 +84,11 @@ func (p *preemption) AddCandidate(t *Thread) bool {
 	return true
 }
 
-// WokenByTimer reports whether the tracer's timer woke it: only then there may be a preempted thread.
+// WokenByTimer reports whether the tracer's timer woke it: else it has preempted no thread.
 func (p *preemption) WokenByTimer() bool { return p.wake().ByTimer }
 
-// FindPreempted returns the candidate that the tracer has preempted, or nil. It examines those with most CPU time
-// first, 5 µs for each.
+// FindPreempted returns the candidate that the tracer has preempted, or nil, in 5 µs for each. Those with most CPU time
+// come first.
 func (p *preemption) FindPreempted() *Thread {
 	defer func() { p.candidates = p.candidates[:0] }()
 	for list := p.candidates; len(list) > 0; list = list[:len(list)-1] {

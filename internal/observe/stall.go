@@ -13,13 +13,12 @@ import (
 
 // # Reads that hang
 //
-// A read can wait for ever for the provider of memory or of a file; only SIGKILL ends it. Another thread detects that
-// the reading one stays in a call without running.
+// A read can wait for ever for the provider of memory or of a file; only SIGKILL ends it.
 
-// In ns. A busy disk rarely takes 1 s; during a fork of hundreds of GB, memory is unreadable for seconds.
+// In ns. During a fork of hundreds of GB, memory is unreadable for seconds.
 const stallAfter = 5e9
 
-// Stalls detects hanging threads. It belongs to one goroutine.
+// Stalls detects threads that stay in a call without running. It belongs to one goroutine.
 type Stalls struct {
 	seen   map[int]*stall
 	budget *procmem.Budget
@@ -35,8 +34,7 @@ type stall struct {
 // HungTracer returns the uninterruptible call in which a thread hangs, or "".
 func (s *Stalls) HungTracer(tid int) string { return s.check(tid, false) }
 
-// HungReader returns the read in which a thread other than except hangs, or "". Relays are left out
-// ([procmem.IsRelay]).
+// HungReader returns the read in which a thread other than except hangs, or "". It ignores relays ([procmem.IsRelay]).
 func (s *Stalls) HungReader(except int) string {
 	entries, err := os.ReadDir("/proc/self/task")
 	if err != nil {

@@ -17,7 +17,7 @@ type Mode uint8
 
 // The modes.
 const (
-	ModeAuto        Mode = iota // reuse, passive read or stop: the least intrusive that is possible
+	ModeAuto        Mode = iota // the least intrusive way that is possible
 	ModePassiveOnly             // running threads are not observed
 	ModeNoReuse                 // as ModeAuto, without reuse
 	ModeAlwaysStop              // also sleepers, at every tick

@@ -50,8 +50,7 @@ func (o *Observer) requestStop(t *Thread, s *RawSample, retry bool) error {
 	return nil
 }
 
-// interrupt asks a thread to stop. Just before, it reads the clocks, which shows whether the thread is on a CPU, unless
-// the thread only computes.
+// interrupt asks a thread to stop. Just before, unless the thread only computes, it reads the clocks.
 func (o *Observer) interrupt(t *Thread, retry bool) (*ptrace.Tracee, error) {
 	if retry || t.skid.DecideAtOnce() {
 		return o.ctl.BeginWith(t.files)
@@ -154,9 +153,9 @@ func (o *Observer) setTimes(t *Thread, s *RawSample) {
 // Longest time of a running thread from the interrupt to its stop, in ns.
 const maxStopEntry = 20e3
 
-// stopTimes returns an upper bound of the stop's length, and how long the thread ran before it, in ns. What the way
-// into the stop takes beyond maxStopEntry is no part of it: without a new arrival on a CPU the thread was in the
-// kernel, or the hypervisor had its CPU; with one it was queued or blocked.
+// stopTimes returns an upper bound of the stop's length, and how long the thread ran before it, in ns. The way into the
+// stop beyond maxStopEntry is no part of it: without a new arrival on a CPU the thread was in the kernel, or the
+// hypervisor had its CPU; with one it was queued or blocked.
 func (t *Thread) stopTimes(stop *ptrace.Stop) (stopped, late int64) {
 	if stop.SchedOK && stop.Sched.Runs == t.lastClocks.Runs {
 		from := max(stop.Interrupt, stop.Running-maxStopEntry)

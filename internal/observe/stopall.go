@@ -12,16 +12,14 @@ import (
 )
 
 const (
-	// From the first stop to the last, in ns.
-	stopAllTimeout = 1e9
-	// Of passive reads.
-	stopAllRounds = 16
+	stopAllTimeout = 1e9 // from the first stop to the last, ns
+	stopAllRounds  = 16  // of passive reads
 )
 
 // StopAll observes all threads at one moment: it stops all, copies all, and detaches from all. more returns the threads
 // discovered since its last call. Threads in calls that a stop would harm ([interruptible]), or that do not stop within
-// a second, are read passively meanwhile, until none has run since. done is called for each thread. StopAll returns the
-// nanoseconds from the first stop to the last detach.
+// a second, are read passively until none has run since. done is called once for each thread. StopAll returns the time
+// from the first stop to the last detach, in ns.
 //
 // Precondition: it runs on the controller's OS thread, and the controller has room for all threads.
 func StopAll(ctl *ptrace.Controller, pool *Pool, more func() []*Thread, done func(*Thread, *RawSample, error)) int64 {

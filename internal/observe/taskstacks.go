@@ -11,8 +11,8 @@ import (
 	"prywalk/ptrace"
 )
 
-// taskStacks copies the stack of a task (goroutine) whose thread is on the scheduler's or a signal stack, for all
-// threads of a process. g, m, curg and g0 are Go's: the running task, its worker, the worker's task and its scheduler.
+// taskStacks copies the stack of a task (goroutine) whose thread is on the scheduler's or a signal stack. g, m, curg
+// and g0 are Go's: the running task, its worker, the worker's task and its scheduler.
 type taskStacks struct {
 	layout managed.Tasks
 
@@ -27,7 +27,7 @@ type taskStacks struct {
 	hints [1 << hintBits]taskHint
 }
 
-// taskHint is a thread's last task. It usually holds, so that one call reads all.
+// taskHint is a thread's last task: usually, one call reads all.
 type taskHint struct{ slot, m, g uint64 }
 
 const hintBits = 10
@@ -45,8 +45,7 @@ const (
 	taskTouched   = 32 << 10 // bytes with pages beforehand
 )
 
-// TaskStacks returns what copies the stack of the task that a thread has left, so that a walk can continue there; nil
-// without tasks.
+// TaskStacks returns what copies the stack of the task that a thread has left; nil without tasks.
 func TaskStacks(p *code.Process) ptrace.Extra {
 	var s severalTaskStacks
 	for _, t := range p.Runtimes().Tasks() {
@@ -67,7 +66,7 @@ func TaskStacks(p *code.Process) ptrace.Extra {
 	return s
 }
 
-// severalTaskStacks are of several run-time systems: a thread of one may call another through C.
+// severalTaskStacks are of several run-time systems.
 type severalTaskStacks []*taskStacks
 
 // Regions implements [ptrace.Extra]. It begins with the run-time system whose task the thread runs.
@@ -275,12 +274,12 @@ func (t *taskStacks) stackToCopy(signal bool) (from uint64, n int) {
 
 func word(b []byte, at int64) uint64 { return binary.LittleEndian.Uint64(b[at:]) }
 
-// Bounds of copied labels: maxLabels is their number, maxLabel the bytes of a string, and labelsCopy all bytes.
+// Of copied labels.
 const (
 	maxLabels  = 6
-	maxLabel   = 128
-	labelsCopy = 1 << 10
-	labelsHead = 24 // address, length, capacity of a list of string pairs
+	maxLabel   = 128     // bytes of a string
+	labelsCopy = 1 << 10 // all bytes
+	labelsHead = 24      // address, length, capacity of a list of string pairs
 	labelsPair = 32
 )
 

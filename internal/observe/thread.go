@@ -15,28 +15,24 @@ import (
 	"prywalk/ptrace"
 )
 
-// Thread is a thread and its last observation. Only [WalkFeedback] may be used beside the tracer's thread.
+// Thread is a thread and its last observation. It belongs to the observer's OS thread, except its [WalkFeedback].
 type Thread struct {
 	PID, TID int
-	// Extra copies further memory in a stop; may be nil.
-	Extra ptrace.Extra
-	// Plans has the process's plan until a walk sets one; may be nil.
-	Plans *Plans
-	// Memory of the process ([ptrace.Request]). If nil, absent pages are read, too.
-	Memory *procmem.Memory
+	Extra    ptrace.Extra    // further memory to copy in a stop, or nil
+	Plans    *Plans          // the process's plan until a walk sets one, or nil
+	Memory   *procmem.Memory // if nil, absent pages are read, too
 
 	files *procmem.ThreadFiles
 	clockReads
 	base        baseline
 	skid        skid.Thread
 	sampleStack int   // bytes of stack in the kernel's samples; 0 if not sampled
-	queuedSince int64 // CLOCK_MONOTONIC ns; 0 if not queued
-	// Set by a passive read, until the thread is found unchanged.
-	ranBetween bool
-	futex      futexSleep
-	kept       keptRegs
-	gaveUpCall *gaveUpCall // nil if no call gave up
-	notStopped sample.NotStopped
+	queuedSince int64 // first found queued since the last stop, CLOCK_MONOTONIC ns; 0 if not
+	ranBetween  bool  // read passively, and not found unchanged since
+	futex       futexSleep
+	kept        keptRegs
+	gaveUpCall  *gaveUpCall // nil if no call gave up
+	notStopped  sample.NotStopped
 	walkState
 	pendingStop
 	lastStop
@@ -44,8 +40,8 @@ type Thread struct {
 }
 
 type clockReads struct {
-	lastClocks  procmem.SchedStat // at the last observation
-	firstClocks procmem.SchedStat // at the first one
+	lastClocks  procmem.SchedStat
+	firstClocks procmem.SchedStat
 }
 
 type walkState struct {
@@ -89,8 +85,8 @@ func (t *Thread) SetFirstCopy(n int64) {
 	t.hints.init(t.feedback.hints)
 }
 
-// SetFirstStackEnd sets the end of the thread's first stack; 0: none. Its outermost frames are copied while the thread
-// is on another (SBCL's call_into_lisp_first_time), as the first walk may come late. Precondition: no walk was made.
+// SetFirstStackEnd sets the end of the thread's first stack, or 0. Its outermost frames are copied while the thread is
+// on another (SBCL's call_into_lisp_first_time). Precondition: no walk was made.
 func (t *Thread) SetFirstStackEnd(stackEnd frames.Addr) {
 	if stackEnd < firstStackBytes {
 		return

@@ -47,7 +47,7 @@ func classify(p *code.Process, w *frames.Walker, s *RawSample, size *sizeLearner
 
 func (end walkEnd) isCut() bool { return end == endCut || end == endBetween || end == endCutOther }
 
-// mayChange reports whether a later walk of the same copy may get further, after an exec or with newly loaded code.
+// mayChange reports whether a later walk of the same copy may get further (exec, dlopen).
 func mayChange(stop frames.StopReason) bool {
 	return !stop.Complete() && stop != frames.StopUnproven && stop != frames.StopDepth
 }

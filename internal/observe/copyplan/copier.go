@@ -227,8 +227,7 @@ func (p *Copier) seek(at frames.Addr, s *managed.Step) frames.Addr {
 	return 0
 }
 
-// density decides whether to read the whole page around a node: little slower, but worth the room only if the page has
-// other nodes.
+// density decides whether to read the whole page around a node: worth the room only if the page has other nodes.
 type density struct {
 	pieces int // read for nodes
 	piece  int
@@ -304,11 +303,9 @@ func (p *Copier) skips(at frames.Addr, s *managed.Step) bool {
 	return s.Empty && p.word(at) != 0 || s.Mask != 0 && (p.word(at)&s.Mask == s.Value) == s.Except
 }
 
-// addressBits is the width of a user address. comparedObjects is how many of the last objects are compared, as
-// recursive calls have the same one.
 const (
-	addressBits     = 48
-	comparedObjects = 8
+	addressBits     = 48 // of a user address
+	comparedObjects = 8  // last objects that are compared: recursive calls have the same one
 )
 
 func (p *Copier) readObject(at frames.Addr, s *managed.Step) bool {

@@ -9,8 +9,8 @@ import (
 
 // # Nodes of the last observation
 //
-// Most frames that are objects are those of the last observation. The ones found present before a stop are read by one
-// call when a chain comes to the first node that no region has; new ones one by one.
+// Most frames that are objects are those of the last observation. One call reads those found present before a stop,
+// when a chain comes to the first node that no region has; new ones are read one by one.
 
 const maxCachedNodes = procmem.MostPlaces
 
@@ -33,7 +33,7 @@ type nodeCache struct {
 
 const maxFailures = 4
 
-// checkPresent checks the nodes before a stop, and joins those of one page: fewer places are read faster.
+// checkPresent checks the nodes before a stop, and joins those of one page.
 func (cache *nodeCache) checkPresent(m *procmem.Memory, size uint64) {
 	cache.until = 0
 	if cache.atCount == 0 || cache.failures == maxFailures {

@@ -11,8 +11,7 @@ import (
 
 // # Ranges of the last observation
 //
-// A plan reads almost the same ranges in each stop. One call reads those of the last observation that were present just
-// before the stop; the steps read only what they lack.
+// A plan reads almost the same ranges in each stop. One call reads those that were present just before the stop.
 
 // Bounds of what is read beforehand.
 const (
