@@ -9,8 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Budget is the number of descriptors that [ThreadFiles] and [TaskDir] may keep open. A nil Budget is empty. Safe
-// for concurrent use.
+// Budget is how many descriptors [ThreadFiles] and [TaskDir] may keep open; nil: none. Safe for concurrent use.
 type Budget struct {
 	left atomic.Int64
 }
@@ -25,7 +24,7 @@ func NewBudget(reserve int) *Budget {
 	return b
 }
 
-// Take takes n descriptors, or none if fewer are left. It reports whether it did.
+// Take takes n descriptors, or returns false if fewer are left.
 func (b *Budget) Take(n int) bool {
 	if b == nil {
 		return false
@@ -52,8 +51,7 @@ func (b *Budget) Left() int {
 	return int(max(b.left.Load(), 0))
 }
 
-// RaiseFileLimit raises the soft RLIMIT_NOFILE to the hard one, and returns it. The Go runtime does not restore a
-// limit set explicitly for children.
+// RaiseFileLimit raises the soft RLIMIT_NOFILE to the hard one, and returns it. Children inherit it.
 func RaiseFileLimit() (uint64, error) {
 	var lim syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &lim); err != nil {

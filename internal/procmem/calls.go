@@ -11,8 +11,8 @@ var calls atomic.Int64
 //go:nosplit
 func CountCall() { calls.Add(1) }
 
-// Calls returns the number of system calls of this package and package ptrace: a measure of cost that, except for
-// [Waits], does not depend on the machine's load.
+// Calls returns the number of system calls of this package and package ptrace, which, except for [Waits], does not
+// depend on the machine's load.
 //
 //go:nosplit
 func Calls() int64 { return calls.Load() }
@@ -24,7 +24,7 @@ var waits atomic.Int64
 //go:nosplit
 func CountWait() { waits.Add(1) }
 
-// Waits returns the number of [Calls] that only waited, which depends on the load.
+// Waits returns the number of [Calls] that only waited.
 func Waits() int64 { return waits.Load() }
 
 var copied atomic.Int64

@@ -22,8 +22,8 @@ const (
 //go:nosplit
 func Now() int64 { return nanotime() }
 
-// ProcessCPU returns a process's CPU time in ns, ended threads included. It needs no permission. Error:
-// [refusal.Gone], also if pid is not a first thread.
+// ProcessCPU returns a process's CPU time in ns, ended threads included, without permission. Error: [refusal.Gone],
+// also if pid is not a first thread.
 func ProcessCPU(pid int) (uint64, error) {
 	if pid <= 0 || pid > pidMax {
 		return 0, refusal.Gone

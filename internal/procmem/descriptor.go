@@ -9,11 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// descriptor is a file of /proc/PID that is kept open. A reopened file keeps its number, so concurrent reads are
-// safe.
+// descriptor is an open file of /proc/PID. A reopened file keeps its number, so concurrent reads are safe.
 type descriptor struct{ numberPlusOne atomic.Int32 } // 0: none
 
-// get returns the descriptor's number, −1 if there is none.
+// get returns −1 if there is none.
 //
 //go:nosplit
 func (d *descriptor) get() int { return int(d.numberPlusOne.Load()) - 1 }
@@ -38,7 +37,7 @@ func (d *descriptor) open(pid int, name string) {
 	}
 }
 
-// close closes the file. Precondition: no concurrent read.
+// Precondition: no concurrent read.
 func (d *descriptor) close() {
 	if fd := d.numberPlusOne.Swap(0); fd > 0 {
 		closeFD(int(fd) - 1)
@@ -46,7 +45,7 @@ func (d *descriptor) close() {
 	}
 }
 
-// memoryBudget is a quarter of the limit of open files, for all [Memory].
+// memoryBudget, for all [Memory], is a quarter of the limit of open files.
 var memoryBudget = sync.OnceValue(func() *Budget {
 	b := NewBudget(0)
 	b.left.Store(b.left.Load() / 4)

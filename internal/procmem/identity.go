@@ -8,8 +8,8 @@ type identity struct {
 	start uint64 // clock ticks since boot
 }
 
-// same reports whether fd belongs to the thread of the first call. Another inode means another thread
-// (fs/proc/base.c, pid_revalidate) or memory pressure; then the start time decides.
+// same reports whether fd belongs to the thread of the first call. With another inode (fs/proc/base.c, pid_revalidate;
+// or memory pressure) the start time decides.
 func (i *identity) same(fd int, f *ThreadFiles) bool {
 	st, e := fstat(fd)
 	if e != 0 {

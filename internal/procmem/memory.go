@@ -9,9 +9,9 @@ import (
 
 // Memory reads the memory of one process without waiting for other processes, and never beyond a mapping.
 //
-// A missing page waits for its provider: a thread of the target (userfaultfd(2)), perhaps stopped, or a file
-// system. process_vm_readv(2) waits for both. /proc/PID/mem permits no retry (mm/memory.c, __access_remote_vm;
-// mm/gup.c, faultin_page): a userfault fails at once (fs/userfaultfd.c, handle_userfault). Hence:
+// A missing page has a provider: a thread of the target (userfaultfd(2)), perhaps stopped, or a file system.
+// process_vm_readv(2) waits for both. /proc/PID/mem permits no retry (mm/memory.c, __access_remote_vm; mm/gup.c,
+// faultin_page): a userfault fails at once (fs/userfaultfd.c, handle_userfault). Hence:
 //
 //	anonymous            /proc/PID/mem; many present pages by process_vm_readv
 //	file or shared       only pages that are present (proc_pid_pagemap(5))
@@ -22,7 +22,7 @@ import (
 type Memory struct {
 	mem, maps, pagemap descriptor
 	table              atomic.Pointer[[]Span] // sorted by address
-	stale              atomic.Bool            // an address is in no mapping: the address space may be another one
+	stale              atomic.Bool            // an address was in no mapping
 	gone               atomic.Bool            // the address space has ended
 	reopened           atomic.Int64           // last reopening by ReopenIfGone, CLOCK_MONOTONIC, ns
 	swapped            atomic.Bool
@@ -54,21 +54,19 @@ const (
 	OfFile                // a file's, or shared
 )
 
-// mostGrowth is the usual stack limit in bytes: the first thread's stack pointer may be that far below the
-// mapping.
+// mostGrowth, bytes, is how far the first thread's stack pointer may be below the mapping: the usual stack limit.
 const mostGrowth = 8 << 20
 
 var pageSize = uint64(os.Getpagesize())
 
-// OpenMemory opens the memory of a thread's process, without mappings ([Memory.SetSpans]). A file that cannot be
-// opened is not used.
+// OpenMemory opens the memory of a thread's process, without mappings ([Memory.SetSpans]).
 func OpenMemory(tid int) *Memory {
 	m := &Memory{}
 	m.Reopen(tid)
 	return m
 }
 
-// Reopen opens the files again, for a new address space after an exec ([Memory.Stale]). tid is any thread.
+// Reopen opens the files of a new address space, after an exec. tid is any thread.
 func (m *Memory) Reopen(tid int) {
 	m.stale.Store(false)
 	m.gone.Store(false)
@@ -85,8 +83,8 @@ func (m *Memory) Reopen(tid int) {
 
 const reopenEvery = 2e6 // ns between reopenings by [Memory.ReopenIfGone]
 
-// ReopenIfGone opens the files again and drops the mappings if an exec has ended the address space, at most every
-// 2 ms. It reports whether it did. Precondition: no thread is stopped.
+// ReopenIfGone opens the files again and drops the mappings if an exec has ended the address space, at most every 2 ms,
+// and reports whether it did. Precondition: no thread is stopped.
 func (m *Memory) ReopenIfGone(tid int) bool {
 	// Without PROCMAP_QUERY the kernel does not report the end of an address space.
 	if !m.gone.Load() && !(m.stale.Load() && m.noQueries.Load()) {
@@ -118,7 +116,7 @@ func (m *Memory) Close() {
 // SetSpans sets the mappings, in ascending order. It keeps the slice.
 func (m *Memory) SetSpans(spans []Span) { m.table.Store(&spans) }
 
-// SetSwapped states whether the process has pages in swap. To be called at each reading of the mappings.
+// SetSwapped states, at each reading of the mappings, whether the process has pages in swap.
 func (m *Memory) SetSwapped(swapped bool) {
 	m.swapped.Store(swapped)
 	m.updates.Add(1)
@@ -132,8 +130,8 @@ func (m *Memory) Spans() []Span {
 	return nil
 }
 
-// Copy copies memory at addr up to the end of the mapping at most, without waiting for pages. It returns the
-// number of bytes. tid is any thread of the process.
+// Copy copies memory at addr, up to the end of the mapping, without waiting for pages. It returns the number of bytes.
+// tid is any thread of the process.
 //
 //go:nosplit
 func (m *Memory) Copy(tid int, addr uint64, buf []byte) int {
@@ -151,8 +149,8 @@ func (m *Memory) Copy(tid int, addr uint64, buf []byte) int {
 	return m.readAnonymous(m.by(), tid, addr, buf)
 }
 
-// AwaitMappings waits for the lock of the mappings, before a stop, by reading a byte at the last copy. It returns
-// the time in ns: about 1 µs if the lock was free, 0 if nothing was read.
+// AwaitMappings waits, before a stop, for the lock of the mappings, by reading a byte at the last copy. It returns the
+// time in ns: about 1 µs if the lock was free, 0 if nothing was read.
 func (m *Memory) AwaitMappings() int64 {
 	var s Span
 	fd := m.mem.get()
@@ -168,9 +166,8 @@ func (m *Memory) AwaitMappings() int64 {
 	return Now() - began
 }
 
-// CopyKnown is [Memory.Copy] for repeated passive reads: pages known to be the process's own are not checked
-// again. If the process has given one up since (madvise(2), MADV_DONTNEED), the read may wait. Precondition: no
-// thread is stopped or about to be.
+// CopyKnown is [Memory.Copy] without a check of pages known to be the process's own. If the process has given one up
+// since (madvise(2), MADV_DONTNEED), the read may wait. Precondition: no thread is stopped or about to be.
 func (m *Memory) CopyKnown(tid int, addr uint64, buf []byte) int {
 	if m.isOwn(addr, len(buf)) {
 		return vmReadAll(m.by(), tid, addr, buf)
@@ -220,8 +217,8 @@ func (m *Memory) readAnonymous(by *relayed, tid int, addr uint64, buf []byte) in
 	return done + max(n, 0)
 }
 
-// manyPages is the number of present pages from which process_vm_readv(2) reads them: it takes the lock of the
-// mappings once, /proc/PID/mem once per page.
+// manyPages present pages and more are read by process_vm_readv(2), which takes the lock of the mappings once;
+// /proc/PID/mem does for each page.
 const manyPages = 8
 
 func (m *Memory) readPresent(by *relayed, tid int, addr uint64, buf []byte) int {
@@ -317,8 +314,8 @@ func le64(b []byte) (v uint64) {
 	return v
 }
 
-// Read reads mapped memory at addr, and may wait for a file. Errors: those of [ReadVM]. Preconditions: no thread
-// is stopped, and the goroutine is not pinned.
+// Read reads mapped memory at addr, and may wait for a file. Errors: those of [ReadVM]. Preconditions: no thread is
+// stopped, and the goroutine is not pinned.
 func (m *Memory) Read(tid int, addr uint64, buf []byte) (int, error) {
 	done := 0
 	for done < len(buf) {

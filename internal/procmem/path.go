@@ -4,7 +4,7 @@ package procmem
 
 import "strconv"
 
-// pathBuf is a buffer for a path below /proc, with a final NUL.
+// pathBuf has a path below /proc and NUL.
 type pathBuf [64]byte
 
 func (p *pathBuf) process(pid int, name string) []byte {

@@ -13,11 +13,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// PathOpener opens paths of /proc on ordinary threads, for a real-time thread. open and Readlink use it.
+// PathOpener opens paths of /proc on ordinary threads, for a real-time thread.
 //
 // A lookup in an ended process's directory drops its dentries, and repeats until other threads have freed theirs
-// (fs/dcache.c, shrink_dcache_parent). A real-time thread that has pre-empted such a thread loops until throttled,
-// 1 s later. Files in a held directory ([ThreadFiles.Hold]) have no dentries below, and need no PathOpener.
+// (fs/dcache.c, shrink_dcache_parent). A real-time thread that has pre-empted such a thread loops until throttled, 1 s
+// later. Files in a held directory ([ThreadFiles.Hold]) need no PathOpener.
 type PathOpener struct {
 	tid     int
 	todo    chan *Job
@@ -34,7 +34,7 @@ type Job struct {
 // Done reports whether the function has returned, so that its results may be read.
 func (j *Job) Done() bool { return j.done.Load() }
 
-// pathOpeners has all open ones. A published list is immutable, so readers never wait.
+// pathOpeners: a published list is immutable, so readers never wait.
 var pathOpeners struct {
 	change sync.Mutex
 	all    atomic.Pointer[[]*PathOpener]
@@ -54,8 +54,8 @@ func setPathOpeners(change func([]*PathOpener) []*PathOpener) {
 	pathOpeners.all.Store(&next)
 }
 
-// NewPathOpener makes the calling OS thread's PathOpener, until [PathOpener.Close]; nil on error. Precondition:
-// the goroutine is locked to its thread, and not pinned.
+// NewPathOpener makes the calling OS thread's PathOpener; nil on error. Precondition: the goroutine is locked to its
+// thread, and not pinned.
 func NewPathOpener() *PathOpener {
 	o := &PathOpener{tid: unix.Gettid(), todo: make(chan *Job, 4), paths: startRelay()}
 	if o.paths == nil {
@@ -76,8 +76,7 @@ func (o *PathOpener) runJobs() {
 	}
 }
 
-// ordinary gives a thread an ordinary priority that gets a CPU soon. The fair scheduler still runs an ending
-// process.
+// ordinary gives a thread an ordinary priority that gets a CPU soon, while an ending process still runs.
 func ordinary(tid int) {
 	const soon = -10
 	attr := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_NORMAL, Nice: soon, Runtime: shortSlice}

@@ -10,16 +10,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// # Words shared with the kernel
-//
-// These are data_head and data_tail of perf ring buffers (perf_event_open(2)).
-
-// LoadShared loads the 64-bit word at off, a multiple of 8, with acquire order. Precondition: mem is aligned to 8.
+// LoadShared loads the 64-bit word at off, a multiple of 8, with acquire order: data_head of a perf ring buffer
+// (perf_event_open(2)). Precondition: mem is aligned to 8.
 func LoadShared(mem []byte, off int) uint64 {
 	return atomic.LoadUint64((*uint64)(unsafe.Pointer(&mem[off : off+8][0])))
 }
 
-// StoreShared stores the 64-bit word at off with release order. Preconditions: those of LoadShared.
+// StoreShared stores a word with release order, as data_tail. Preconditions: those of LoadShared.
 func StoreShared(mem []byte, off int, v uint64) {
 	atomic.StoreUint64((*uint64)(unsafe.Pointer(&mem[off : off+8][0])), v)
 }

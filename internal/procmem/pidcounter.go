@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// PIDCounter detects new tasks by the last id that the kernel gave in this pid namespace. It misses tasks with
-// chosen ids (clone3(2), set_tid). Not safe for concurrent use.
+// PIDCounter detects new tasks by the last id that the kernel gave in this pid namespace, except those with chosen ids
+// (clone3(2), set_tid). Not safe for concurrent use.
 type PIDCounter struct {
 	fd   int
 	last [24]byte
@@ -40,7 +40,7 @@ func OpenPIDCounter() (*PIDCounter, error) {
 // Close closes the file.
 func (c *PIDCounter) Close() { closeFD(c.fd) }
 
-// Last returns the last id as of the last call of Advanced, or 0 if unknown.
+// Last returns the last id as of the last Advanced, or 0 if unknown.
 func (c *PIDCounter) Last() int {
 	n, err := strconv.Atoi(string(c.last[:c.n]))
 	if err != nil {

@@ -61,8 +61,8 @@ func (m *Memory) ask(by *relayed, addr uint64, out *Span) bool {
 // nameOf receives names, which are not used.
 var nameOf [64]byte
 
-// MadeAt asks the kernel for addr's mapping (0.6 µs). ok: it was made at run time, being readable without file and
-// name (the kernel's own mappings have a name). code: it is executable. Safe for concurrent use.
+// MadeAt asks the kernel for addr's mapping (0.6 µs). ok: it was made at run time, being readable without file and name
+// (the kernel's own have a name). code: it is executable. Safe for concurrent use.
 func (m *Memory) MadeAt(addr uint64) (s Span, code, ok bool) {
 	fd := m.maps.get()
 	if fd < 0 || m.noQueries.Load() {
@@ -80,7 +80,7 @@ func (m *Memory) MadeAt(addr uint64) (s Span, code, ok bool) {
 	return s, q.perm&mapExec != 0, true
 }
 
-// kind returns how the mapping is read. The kernel's own mappings have no file, and are not writable.
+// kind: the kernel's own mappings have no file, and are not writable.
 //
 //go:nosplit
 func (q *mapQuery) kind() Kind {
@@ -95,7 +95,7 @@ func (q *mapQuery) kind() Kind {
 	return Anonymous
 }
 
-// preadMem reads without growth of the goroutine's stack. It returns the number of bytes or a negative errno.
+// preadMem returns the number of bytes or a negative errno, without growth of the goroutine's stack.
 //
 //go:nosplit
 func preadMem(fd int, buf []byte, off uint64) int {

@@ -9,9 +9,9 @@ import (
 	"prywalk/internal/refusal"
 )
 
-// ReadVM copies a process's memory at addr. It returns the number of bytes, fewer at the end of mapped memory. It
-// waits for missing pages. Errors: [refusal.Gone], [refusal.Denied], [ErrFault]. Where process_vm_readv(2) is
-// refused, it reads /proc/PID/mem.
+// ReadVM copies a process's memory at addr, and waits for missing pages. It returns the number of bytes, fewer at the
+// end of mapped memory. Errors: [refusal.Gone], [refusal.Denied], [ErrFault]. Where process_vm_readv(2) is refused, it
+// reads /proc/PID/mem.
 func ReadVM(pid int, addr uint64, buf []byte) (int, error) {
 	return readVMBy(vmRead, pid, addr, buf)
 }
@@ -57,8 +57,8 @@ func readMem(pid int, addr uint64, buf []byte) (int, error) {
 // MaxParts bounds the regions of [Memory.ReadParts].
 const MaxParts = 32
 
-// ReadParts reads len(Bytes) bytes at each Addr of at most [MaxParts] parts in one system call. It returns the
-// number of parts before the first one that is unknown or incomplete. It may wait for a file.
+// ReadParts reads at most [MaxParts] parts in one system call, and may wait for a file. It returns the number of parts
+// before the first one that is unknown or incomplete.
 func (m *Memory) ReadParts(tid int, parts []frames.Region) (whole int) {
 	k := 0
 	for k < min(len(parts), MaxParts) {

@@ -11,9 +11,8 @@ import (
 // # Reads by another thread
 //
 // A read of another process's memory takes the lock of its mappings (mm/memory.c, __access_remote_vm:
-// mmap_read_lock_killable), whose holder may wait for a CPU. Only SIGKILL ends the reader's wait, and no system
-// call tests the lock. Where it is often held, another thread of this process reads; the tracer waits as long as a
-// stop may last, and then drops the result.
+// mmap_read_lock_killable), whose holder may wait for a CPU. Only SIGKILL ends the reader's wait, and no system call
+// tests the lock. Where it is often held, another thread reads; the tracer waits as long as a stop may last.
 
 // Relays are threads that read for one tracer.
 type Relays struct {
@@ -71,15 +70,14 @@ type relayed struct {
 	stuck  bool         // the last call was late, and may be pending
 	left   int64        // ns that reads may still wait in this observation
 	until  int64        // deadline of the reads, CLOCK_MONOTONIC ns; 0: none
-	late   bool         // see Late
-	waited bool         // see Waited
-	stops  int          // stops for which the lock is still watched
-	begun  bool         // see WatchFirst
-	held   bool         // see OftenHeld
+	late   bool
+	waited bool
+	stops  int // for which the lock is still watched
+	begun  bool
+	held   bool
 }
 
-// usualRead is the longest read that does not wait for the lock, in ns: 5 µs for a relay, 30 µs on a virtual
-// machine, more on a busy CPU.
+// usualRead, ns: a longer read has waited for the lock. It takes 5 µs, 30 µs on a virtual machine, more on a busy CPU.
 const usualRead = 200e3
 
 // Watch watches the lock of the mappings for at least n more stops.

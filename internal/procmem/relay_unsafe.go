@@ -18,8 +18,8 @@ type relayCall struct {
 	result      uintptr
 }
 
-// relayThread is a thread that makes system calls, unknown to the Go runtime: it blocks all signals, runs no Go
-// code, and garbage collections do not wait for it.
+// relayThread makes system calls, unknown to the Go runtime: it blocks all signals, runs no Go code, and garbage
+// collections do not wait for it.
 type relayThread struct {
 	call     *relayCall
 	buf      []byte // receives what it reads, as a call may end late
@@ -78,7 +78,7 @@ var (
 	relaysMade atomic.Int32
 )
 
-// IsRelay reports whether a thread is one of [Relays]. A hanging one holds up no other thread.
+// IsRelay reports whether a thread is one of [Relays].
 func IsRelay(tid int) bool {
 	for i := range relayTIDs {
 		if int(relayTIDs[i].Load()) == tid {
@@ -106,7 +106,7 @@ func (r *relayThread) ask(nr uintptr, args [6]uintptr) {
 	futex(&r.call.asked, futexWake, 1, 0)
 }
 
-// await waits at most ns for the end of the call, outside the Go scheduler. It reports whether the call has ended.
+// await waits at most ns for the end of the call, outside the Go scheduler, and reports whether it has ended.
 func (r *relayThread) await(ns int64) bool {
 	for end := Now() + ns; ; {
 		done := atomic.LoadUint32(&r.call.done)
@@ -142,8 +142,7 @@ func (r *relayThread) vectors(addr uint64, n int) (local, remote uintptr) {
 
 func (r *relayThread) query() *mapQuery { return (*mapQuery)(unsafe.Pointer(&r.buf[0])) }
 
-// follow moves the thread to the caller's CPU, and binds a real-time caller to it, which avoids inter-processor
-// interrupts.
+// follow moves the thread to the caller's CPU, and binds a real-time caller to it: this avoids interrupts between CPUs.
 func (r *relayThread) follow(cpu int) {
 	if cpu < 0 || cpu == r.cpu {
 		return

@@ -4,8 +4,8 @@ package procmem
 
 import "bytes"
 
-// ParseLastRun returns se.exec_start of a sched file (kernel/sched/debug.c, proc_sched_show_task) in ns; the file
-// has ms with six decimals. ok is false if it is missing.
+// ParseLastRun returns se.exec_start of a sched file (kernel/sched/debug.c, proc_sched_show_task) in ns, from ms with
+// six decimals, or false.
 func ParseLastRun(b []byte) (int64, bool) {
 	i := bytes.Index(b, []byte("se.exec_start"))
 	if i < 0 {
@@ -38,8 +38,7 @@ func ParseLastRun(b []byte) (int64, bool) {
 	return 0, false
 }
 
-// ParseSwitches returns nr_switches of a sched file, the number of departures from a CPU. ok is false if it is
-// missing.
+// ParseSwitches returns nr_switches of a sched file, the departures from a CPU, or false.
 func ParseSwitches(b []byte) (n uint64, ok bool) {
 	i := bytes.LastIndex(b, []byte("\nnr_switches")) // after the thread's name, any bytes
 	if i < 0 {
@@ -62,16 +61,16 @@ func ParseSwitches(b []byte) (n uint64, ok bool) {
 	return 0, false
 }
 
-// arrivals finds whether a thread is on a CPU: its arrivals then exceed its departures by one. But the kernel does
-// not count about 0.4 % of the arrivals: threads pre-empted on their way to sleep (kernel/sched/stats.h,
-// sched_info_depart, sched_info_arrive).
+// arrivals finds whether a thread is on a CPU: its arrivals then exceed its departures by one. The kernel does not
+// count some 0.4 % of the arrivals: threads pre-empted on their way to sleep (kernel/sched/stats.h, sched_info_depart,
+// sched_info_arrive).
 type arrivals struct {
 	runs, left, cpu uint64
 	missing         int64 // arrivals known to be uncounted
 }
 
-// on reports whether the thread is on a CPU, by its clocks and number of departures. It may be wrong until the
-// thread was seen off a CPU, or twice on one without a departure in between.
+// on reports whether the thread is on a CPU. left is its departures. It may be wrong until the thread was seen off a
+// CPU, or twice on one without a departure in between.
 func (a *arrivals) on(now SchedStat, left uint64) bool {
 	missing := int64(left - now.Runs)
 	off := missing

@@ -4,8 +4,8 @@ package procmem
 
 import "prywalk/internal/sample"
 
-// SchedStat is /proc/PID/schedstat (Documentation/scheduler/sched-stats.rst). While the thread is on a CPU, it
-// changes at the kernel's ticks only.
+// SchedStat is /proc/PID/schedstat (Documentation/scheduler/sched-stats.rst). While the thread is on a CPU, it changes
+// at the kernel's ticks only.
 type SchedStat struct {
 	CPU      uint64 // time on CPUs, ns
 	RunQueue uint64 // time queued for a CPU, ns; grows when the thread arrives on one

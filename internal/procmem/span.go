@@ -4,8 +4,7 @@ package procmem
 
 import "slices"
 
-// find returns the span of a sorted table that has addr, or the next one, and reports whether it has addr. t may
-// be nil.
+// find returns the span of a sorted table, or nil, that has addr, or the next one, and reports whether it has addr.
 //
 //go:nosplit
 func find(t *[]Span, addr uint64, out *Span) bool {
@@ -31,9 +30,8 @@ func find(t *[]Span, addr uint64, out *Span) bool {
 // mostGuard is the largest guard below a stack, in bytes; guards stay unreadable.
 const mostGuard = 64 << 10
 
-// lookup returns addr's mapping, of which want bytes are to be read, and reports whether there is one. The table
-// may be 2 s old: if it has no readable mapping, or one that may have grown, the kernel is asked. Reserved memory
-// becomes readable piece by piece (Go, malloc).
+// lookup returns addr's mapping, of which want bytes are to be read, and reports whether there is one. The table may be
+// 2 s old: if it has no readable mapping, or one that may have grown, the kernel is asked.
 //
 //go:nosplit
 func (m *Memory) lookup(addr, want uint64, out *Span) bool {
@@ -70,7 +68,7 @@ type neighbour uint8
 
 const (
 	mayGrow  neighbour = iota
-	reserved           // unreadable memory, which may become readable
+	reserved           // unreadable memory, which may become readable piece by piece (Go, malloc)
 	cannotGrow
 )
 
@@ -121,9 +119,9 @@ func (a *answers) keep(s *Span) {
 
 // # Pages of its own
 //
-// A written page of a private file mapping (a static variable) is the process's own copy. Until given up or
-// swapped out, it is as safe to read as anonymous memory. Outside of stops it is checked once per reading of the
-// mappings. Other pages of files can be evicted, and shared ones removed: these are always checked.
+// A written page of a private file mapping (a static variable) is the process's own copy. Until given up or swapped
+// out, it is as safe to read as anonymous memory: outside of stops it is checked once per reading of the mappings.
+// Other pages of files can be evicted, and are always checked.
 
 // ownPages has pages known to be the process's own. For one goroutine.
 type ownPages struct {
@@ -169,10 +167,8 @@ func (m *Memory) notePage(page, entry uint64, kind Kind) {
 }
 
 // # Checks before the stop
-//
-// Places that a stop will probably copy are checked before it.
 
-// checkedRange is a range found to be readable without waiting.
+// checkedRange is readable without waiting.
 type checkedRange struct {
 	addr, n uint64
 	until   int64 // CLOCK_MONOTONIC, ns
@@ -180,8 +176,8 @@ type checkedRange struct {
 
 const checkedFor = 2e6 // validity of a check, ns
 
-// CheckPresent checks before a stop whether a range of a file's mapping, at most a page, is in present pages of
-// the process's own. A [Memory.Copy] soon after then omits the check.
+// CheckPresent checks before a stop whether a range of a file's mapping, at most a page, is in present pages of the
+// process's own. A [Memory.Copy] soon after then omits the check.
 func (m *Memory) CheckPresent(addr uint64, n int) {
 	var s Span
 	m.checked = checkedRange{}
@@ -198,9 +194,8 @@ func (r *checkedRange) has(addr, n uint64) bool {
 // MostPlaces bounds the places of [Memory.CheckPlaces].
 const MostPlaces = 62
 
-// CheckPlaces checks before a stop which of at most [MostPlaces] places, of size bytes each, are in present
-// anonymous memory, and sets present for these. It returns until when that holds (CLOCK_MONOTONIC, ns); 0: none
-// is.
+// CheckPlaces checks before a stop which of at most [MostPlaces] places, of size bytes each, are in present anonymous
+// memory. It returns until when that holds (CLOCK_MONOTONIC, ns); 0: none is.
 func (m *Memory) CheckPlaces(places []uint64, size uint64, present []bool) (until int64) {
 	clear(present)
 	fd := m.pagemap.get()
@@ -234,7 +229,7 @@ func (m *Memory) CheckPlaces(places []uint64, size uint64, present []bool) (unti
 	return Now() + checkedFor
 }
 
-// addPage adds a page to the n sorted ones. It returns their new number.
+// addPage adds a page to n sorted ones, and returns their number.
 func addPage(pages *[2 * MostPlaces]uint64, n int, page uint64) int {
 	i, known := slices.BinarySearch(pages[:n], page)
 	if known {
@@ -245,7 +240,7 @@ func addPage(pages *[2 * MostPlaces]uint64, n int, page uint64) int {
 	return n + 1
 }
 
-// presentPages moves the present ones of the sorted pages to the front. It returns their number.
+// presentPages moves the present ones of sorted pages to the front, and returns their number.
 func presentPages(fd int, pages []uint64) (n int) {
 	const most = 64
 	var entries [most * 8]byte

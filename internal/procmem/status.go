@@ -48,7 +48,7 @@ func ParseStatus(b []byte, s *Status) error {
 	return s.check(bad)
 }
 
-// readStatus parses the status open as fd, and closes it. The line of groups, up to 720 KB, is skipped in pieces.
+// readStatus parses the status open as fd, and closes it. The line of groups has up to 720 KB.
 func readStatus(fd int, e syscall.Errno, s *Status) error {
 	*s = Status{}
 	if e != 0 {
@@ -84,7 +84,6 @@ func readStatus(fd int, e syscall.Errno, s *Status) error {
 	}
 }
 
-// check returns the error of a status of which all lines were taken.
 func (s *Status) check(bad bool) error {
 	switch {
 	case bad || s.State == 0:
@@ -97,7 +96,6 @@ func (s *Status) check(bad bool) error {
 	return nil
 }
 
-// line takes a line, and reports whether it is malformed.
 func (s *Status) line(line []byte) (bad bool) {
 	key, val, ok := bytes.Cut(line, []byte(":"))
 	if !ok {

@@ -35,8 +35,8 @@ func openAt(at int, path []byte, flags uintptr) (int, syscall.Errno) {
 
 const longestPath = 127
 
-// ReadSmall reads the beginning of a file with a path of at most 127 bytes, without allocation, outside the Go
-// scheduler. Errors: [refusal.Gone], also for an empty file, [refusal.Denied], or an errno.
+// ReadSmall reads the beginning of a file, without allocation, outside the Go scheduler. path has at most 127 bytes.
+// Errors: [refusal.Gone], also for an empty file, [refusal.Denied], or an errno.
 func ReadSmall(path string, buf []byte) ([]byte, error) {
 	var name [longestPath + 1]byte
 	if len(path) > longestPath {
@@ -45,8 +45,7 @@ func ReadSmall(path string, buf []byte) ([]byte, error) {
 	return readOnce(name[:copy(name[:], path)+1], buf)
 }
 
-// Readlink reads a link below /proc into buf, truncated to fit. Errors: [refusal.Gone], [refusal.Denied], or an
-// errno.
+// Readlink reads a link below /proc into buf, truncated to fit. Errors: [refusal.Gone], [refusal.Denied], or an errno.
 func Readlink(path string, buf []byte) ([]byte, error) {
 	name := append([]byte(path), 0)
 	if len(buf) == 0 {
@@ -90,8 +89,7 @@ func pread(fd int, buf []byte, off uint64) (int, syscall.Errno) {
 	}
 }
 
-// preadRaw reads at offset 0, without growth of the goroutine's stack. It returns the number of bytes or a
-// negative errno.
+// preadRaw is [preadMem] at offset 0.
 //
 //go:nosplit
 func preadRaw(fd int, buf []byte) int {
@@ -123,8 +121,7 @@ func seek(fd int, to int64) syscall.Errno {
 	return e
 }
 
-// Readable reports whether a read of fd would not wait. A pidfd becomes readable at its process's end
-// (pidfd_open(2)).
+// Readable reports whether a read of fd would not wait: of a pidfd, after its process's end (pidfd_open(2)).
 func Readable(fd int) bool {
 	p := unix.PollFd{Fd: int32(fd), Events: unix.POLLIN}
 	var now unix.Timespec

@@ -18,7 +18,7 @@ type TaskDir struct {
 	buf    [direntBuf]byte
 }
 
-// OpenTasks opens a process's directory, and takes its descriptor from budget if possible. Errors: [refusal.Gone],
+// OpenTasks opens a process's directory. Its descriptor is taken from budget, if possible. Errors: [refusal.Gone],
 // [refusal.Denied].
 func OpenTasks(pid int, budget *Budget) (*TaskDir, error) {
 	var p pathBuf
@@ -45,8 +45,8 @@ func (d *TaskDir) Close() {
 	}
 }
 
-// List appends the threads' ids, in the kernel's order. Threads that start or end meanwhile may be missing. A
-// zombie has its first thread. Error: [refusal.Gone].
+// List appends the threads' ids, in the kernel's order; a zombie has its first thread. Threads that start or end
+// meanwhile may be missing. Error: [refusal.Gone].
 func (d *TaskDir) List(tids []int) ([]int, error) { return d.ListFrom(0, tids) }
 
 // ListFrom is List without the n oldest threads (fs/proc/base.c, first_tid).
@@ -71,8 +71,8 @@ func (d *TaskDir) ListFrom(n int, tids []int) ([]int, error) {
 	}
 }
 
-// Count returns the number of threads: the directory's links − 2 (fs/proc/base.c, proc_task_getattr), 0 after the
-// process's end. It takes less than 1 µs.
+// Count returns the number of threads (fs/proc/base.c, proc_task_getattr), 0 after the process's end, in less than 1
+// µs.
 func (d *TaskDir) Count() (int, error) {
 	st, e := fstat(d.fd)
 	if e != 0 {

@@ -29,8 +29,8 @@ const (
 
 var fileNames = [numFiles]string{"schedstat", "syscall", "stat", "status", "comm", "wchan", "sched", "stack"}
 
-// ThreadFiles are the files of /proc/PID/task/TID, opened at their first use and kept open within the budget. Not
-// safe for concurrent use. Errors of all methods: [refusal.Gone], [refusal.Denied], [ErrFormat].
+// ThreadFiles are the files of /proc/PID/task/TID, opened at their first use and kept open within the budget. Not safe
+// for concurrent use. Errors of all methods: [refusal.Gone], [refusal.Denied], [ErrFormat].
 type ThreadFiles struct {
 	pid, tid      int
 	budget        *Budget
@@ -43,8 +43,7 @@ type ThreadFiles struct {
 	stackRead     bool
 }
 
-// OpenThread returns a thread's files, none open: a missing thread shows at the first read. With a nil budget none
-// stays open.
+// OpenThread opens nothing: a missing thread shows at the first read. With a nil budget no file stays open.
 func OpenThread(pid, tid int, budget *Budget) *ThreadFiles {
 	return &ThreadFiles{pid: pid, tid: tid, budget: budget}
 }
@@ -55,8 +54,7 @@ func (f *ThreadFiles) PID() int { return f.pid }
 // TID returns the thread.
 func (f *ThreadFiles) TID() int { return f.tid }
 
-// Hold keeps the thread's directory and stat open, within the budget: files then need no path lookup
-// ([PathOpener]).
+// Hold keeps the thread's directory and stat open, within the budget: files then need no [PathOpener].
 func (f *ThreadFiles) Hold() error {
 	if f.dir == 0 && f.budget.Take(1) {
 		var p pathBuf
@@ -72,7 +70,7 @@ func (f *ThreadFiles) Hold() error {
 	return err
 }
 
-// HoldIn keeps the thread's directory open as [ThreadFiles.Hold] does, opened in the directory of all threads.
+// HoldIn keeps the thread's directory open as [ThreadFiles.Hold], opened in that of all threads.
 func (f *ThreadFiles) HoldIn(tasks *TaskDir) {
 	f.tasks = tasks
 	if f.dir != 0 || !f.budget.Take(1) {
@@ -163,8 +161,8 @@ func (f *ThreadFiles) SchedStat() (SchedStat, error) {
 	return ParseSchedStat(b)
 }
 
-// RawSchedStat reads schedstat in a stop, for [ParseSchedStat]. It returns the number of bytes, negative on error
-// or if the file is not open.
+// RawSchedStat reads schedstat in a stop, for [ParseSchedStat]. It returns the number of bytes, negative on error or if
+// the file is not open.
 //
 //go:nosplit
 func (f *ThreadFiles) RawSchedStat(buf []byte) int {
@@ -174,8 +172,8 @@ func (f *ThreadFiles) RawSchedStat(buf []byte) int {
 	return preadRaw(int(f.fds[fileSchedStat])-1, buf)
 }
 
-// KeepSchedstatOpen opens schedstat beyond the budget, for [ThreadFiles.RawSchedStat]; the caller bounds the
-// number of such files. It returns false if the file is already open, or cannot be opened.
+// KeepSchedstatOpen opens schedstat beyond the budget: the caller bounds the number of such files. It returns false if
+// the file is already open, or cannot be opened.
 func (f *ThreadFiles) KeepSchedstatOpen() bool {
 	if f.fds[fileSchedStat] != 0 {
 		return false
@@ -274,9 +272,9 @@ func wchan(b []byte) []byte {
 	return b
 }
 
-// LastRun returns when the scheduler last charged the thread, in ns of its CPU's scheduler clock: its departure
-// or, if just arrived, its arrival. Equal values of two threads mean that one replaced the other
-// (kernel/sched/core.c, __schedule). It returns false without a sched file (CONFIG_SCHED_DEBUG before Linux 6.15).
+// LastRun returns when the scheduler last charged the thread, in ns of its CPU's scheduler clock: its departure or, if
+// just arrived, its arrival. Equal values of two threads mean that one replaced the other (kernel/sched/core.c,
+// __schedule). It returns false without a sched file (CONFIG_SCHED_DEBUG before Linux 6.15).
 func (f *ThreadFiles) LastRun() (int64, bool) {
 	var buf [256]byte
 	b, err := f.read(fileSched, buf[:])
@@ -286,7 +284,7 @@ func (f *ThreadFiles) LastRun() (int64, bool) {
 	return ParseLastRun(b)
 }
 
-// OnProcessor reports whether the thread is on a CPU, by schedstat and sched. known is false without a sched file.
+// OnProcessor reports whether the thread is on a CPU. known is false without a sched file.
 func (f *ThreadFiles) OnProcessor() (on, known bool) {
 	before, err := f.SchedStat()
 	if err != nil {
@@ -389,8 +387,8 @@ func (f *ThreadFiles) KernelStack(buf []byte) ([]byte, error) {
 	return f.readOnce(fileStack, buf)
 }
 
-// NextKernelFrame returns the innermost function of a [ThreadFiles.KernelStack], and the rest of the text; "" at
-// the end. A line is "[<0>] do_wait+0x53/0x120 [module]"; an incomplete last one is ignored.
+// NextKernelFrame returns the innermost function of a [ThreadFiles.KernelStack], and the rest of the text; "" at the
+// end. A line is "[<0>] do_wait+0x53/0x120 [module]"; an incomplete last one is ignored.
 func NextKernelFrame(text []byte) (name, rest []byte) {
 	for {
 		line, after, whole := bytes.Cut(text, []byte{'\n'})
