@@ -89,7 +89,7 @@ func (c *callEffects) add(s *observe.RawSample) {
 	}
 }
 
-// byCall returns the positive counts by the name of the call. What their sum lacks to all is the count of "other".
+// byCall returns the positive counts by the name of the call. The rest of all is of "other".
 func byCall(counts *[maxCalls + 1]int64, all int64) map[string]int64 {
 	byName := map[string]int64{}
 	for nr, n := range counts {
@@ -123,7 +123,6 @@ func (s *state) countObservation(t *observe.Thread, raw *observe.RawSample) {
 	s.counts.callEffects.add(raw)
 }
 
-// countFailedStop counts a stop of ns nanoseconds that had no result.
 func (s *state) countFailedStop(t *observe.Thread, ns int64) {
 	ns = s.quota.OwnPart(ns)
 	if ns > s.counts.lengths.Max {

@@ -15,12 +15,11 @@
 //	 ├────► engine.Engine, in place of stops: the kernel's samples (package perfengine)
 //	 └────► reports ──► handover.Outbox ──► aggregator
 //
-// Other packages decide about ticks, budget, quota, subsets and gaps (schedule), about sleepers that are not observed
-// (backoff), and about the CPU on which the tracer sleeps (skid).
+// Package schedule decides about ticks, budget, quota, subsets and gaps, backoff about sleepers that are not observed,
+// and skid about the CPU on which the tracer sleeps.
 //
 // # Invariants
 //
 // The tracer runs on one goroutine, on an OS thread of its own with a raised priority. It allocates nothing in a steady
-// state. It waits only for the targets, and finishes stops in every wait ([stops]). With a real-time priority it walks
-// no path of /proc ([pathWalks]).
+// state, and finishes stops in every wait ([stops]). With a real-time priority it walks no path of /proc ([pathWalks]).
 package tracer

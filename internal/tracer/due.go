@@ -42,7 +42,7 @@ func (d *due) observe(list []*backoff.Thread) {
 	}
 }
 
-// observeBackedOff observes backed-off threads if one of them must have run; those that have run before come first.
+// observeBackedOff observes backed-off threads if one must have run; those that have run before come first.
 func (d *due) observeBackedOff(p *process) {
 	if !d.Backoff.SearchDue(p.backoff) {
 		return

@@ -10,12 +10,12 @@ import (
 	"prywalk/internal/sample"
 )
 
-// endedThreads finds the CPU time of ended threads. A process's clock includes it (kernel/sched/cputime.c,
-// thread_group_cputime) and adds the variable that a thread's schedstat shows (se.sum_exec_runtime). So
+// endedThreads finds the CPU time of ended threads. A process's clock includes it, and adds what threads' schedstat
+// shows (kernel/sched/cputime.c, thread_group_cputime: se.sum_exec_runtime). So
 //
 //	used by ended threads = process's clock − sum of its threads' clocks
 //
-// exactly, if none moves meanwhile. Readings of the process's clock before and after the threads' bound it.
+// if none moves meanwhile. Readings of the process's clock before and after the threads' bound it.
 type endedThreads struct {
 	*state
 	stops     *stops
@@ -45,7 +45,7 @@ type endedReport struct {
 // cpuBounds bounds the CPU time of ended threads in one pass over the clocks, ns.
 type cpuBounds struct{ least, most, clockPass int64 }
 
-// readAtStart reads the clocks when a process is tracked: the time of its threads begins, also of those observed later.
+// readAtStart reads the clocks when a process is tracked: the time of all its threads begins.
 func (e *endedThreads) readAtStart(p *process, now int64) {
 	used, ok := e.boundEndedCPU(p, func(th *thread, s procmem.SchedStat) { th.end.AtStart = procmem.ReadingAt(s, now) })
 	p.endedKnown = ok
@@ -55,7 +55,7 @@ func (e *endedThreads) readAtStart(p *process, now int64) {
 		case th.gone:
 		case th.clockPass < used.clockPass:
 			th.end.AtStart = sample.Reading{}
-		case th.end.AtStart != (sample.Reading{}): // else it was not read, as another thread ended meanwhile
+		case th.end.AtStart != (sample.Reading{}):
 			e.Out.Add(handover.Event{Kind: handover.ThreadStarted, Thread: th.Handover, Reading: th.end.AtStart})
 		}
 	}
@@ -79,7 +79,7 @@ func (e *endedThreads) readAtEnd(p *process, now int64) {
 	}
 }
 
-// readThreadAtStart reads the clocks of a thread selected by name and older than the recording: its time begins.
+// readThreadAtStart begins the time of a thread selected by name and older than the recording.
 func (e *endedThreads) readThreadAtStart(th *thread, now int64) {
 	if sched, err := th.Observed.Files().SchedStat(); err == nil {
 		th.end.AtStart = procmem.ReadingAt(sched, now)
@@ -124,8 +124,7 @@ func (e *endedThreads) report(now int64) {
 	}
 }
 
-// endedCPUSoFar returns the least CPU time of ended threads. It reads the process's clock first: a thread missing in
-// the list has ended.
+// endedCPUSoFar returns the least CPU time of ended threads: it reads the process's clock first.
 func (e *endedThreads) endedCPUSoFar(p *process) (ns int64, ok bool) {
 	all, err := procmem.ProcessCPU(p.Target.PID)
 	if err != nil {
@@ -166,7 +165,7 @@ func (e *endedThreads) endedCPUSoFar(p *process) (ns int64, ok bool) {
 }
 
 // boundEndedCPU reads all clocks of a process until none moves meanwhile, and passes those of tracked threads to saw.
-// best has the closest bounds; ok is false if there are none.
+// best has the closest bounds, if ok.
 func (e *endedThreads) boundEndedCPU(p *process, saw func(*thread, procmem.SchedStat)) (best cpuBounds, ok bool) {
 	began := procmem.Now()
 	for try := range countTries {

@@ -24,20 +24,18 @@ import (
 //
 //   - Each tick finds them by process ID (package descendants), and marks those on a CPU. A mark stands for the time
 //     between two ticks.
-//   - A marked process is stopped once. A mark without a stop is attributed as the stops of other processes with the
-//     same program were ([attribute.FoundMissed]).
+//   - A marked process is stopped once. A mark without a stop is attributed as the stops of processes with the same
+//     program ([attribute.FoundMissed]).
 //   - If the process is tracked later, its marks become samples of its first thread. If it ends before, they share
 //     the CPU time of the children of its nearest tracked ancestor.
-//   - The CPU time so far of each process is reported, too, as late ticks miss some.
 type newChildren struct {
 	*state
-	untracked *foundChildren // nil if children are not followed
-	engine    engine.Engine
-	creations *taskCreations
-	stops     *stops
-	walks     *pathWalks
-	// precedesExec is set if processes may be stopped before their exec, too.
-	precedesExec bool
+	untracked    *foundChildren // nil if children are not followed
+	engine       engine.Engine
+	creations    *taskCreations
+	stops        *stops
+	walks        *pathWalks
+	precedesExec bool // processes may be stopped before their exec, too
 }
 
 type (
@@ -222,8 +220,7 @@ func (n *newChildren) handleStop(child *newChild, s *observe.RawSample, err erro
 	}
 }
 
-// processTracked keeps the marks for the first thread, except those without a raw sample, which are reported at
-// once.
+// processTracked keeps the marks for the first thread; those without a raw sample are reported at once.
 func (n *newChildren) processTracked(p *process) {
 	if n.untracked == nil {
 		return

@@ -7,8 +7,8 @@ import (
 	"prywalk/internal/refusal"
 )
 
-// newThreads finds threads created since the last tick, and observes them before all others: otherwise the beginnings
-// of threads would be under-represented. The youngest threads are at the end of a process's list.
+// newThreads finds threads created since the last tick, at the end of a process's list, and observes them before all
+// others: otherwise the beginnings of threads would be under-represented.
 type newThreads struct {
 	*state
 	creations    *taskCreations
@@ -16,11 +16,11 @@ type newThreads struct {
 	tracked      *tracked
 	observations *observations
 	tids         []int
-	aroundRead   func() // for tests: called before and after a list is read
+	aroundRead   func() // for tests: before and after a list is read
 }
 
 const (
-	// To return the end of a list, the kernel goes through the threads before it, up to skipCost ns each. That may take
+	// To return the end of a list, the kernel goes through the threads before it, up to skipCost ns each, for at most
 	// one part in skipShare of the time.
 	skipCost  = 20
 	skipShare = 64
@@ -72,7 +72,7 @@ func (b *taskCreations) close() {
 	}
 }
 
-// observe finds and observes new threads. If one has ended meanwhile, it reads the list once more.
+// observe reads the list once more if a new thread has ended meanwhile.
 func (n *newThreads) observe(p *process, now int64) {
 	if !p.list.everListed {
 		return
@@ -101,7 +101,6 @@ func (n *newThreads) observe(p *process, now int64) {
 	}
 }
 
-// find tracks the threads created since the end of a process's list was last read.
 func (n *newThreads) find(p *process, now int64) {
 	list := &p.list
 	creations := n.creations.countUntil(n.counts.ticks)

@@ -12,7 +12,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// observations observes threads, one at a time. An observation may be pending until the thread stops.
+// observations observes threads, one at a time.
 type observations struct {
 	*state
 	stops   *stops
@@ -99,8 +99,7 @@ func (o *observations) finish(th *thread, s *observe.RawSample) {
 	}
 }
 
-// preferCPUOf makes the tracer sleep on the CPU of a thread whose samples from another CPU are not exact
-// ([skid.CPUChooser]).
+// preferCPUOf makes the tracer sleep on the CPU of a thread whose other samples are not exact ([skid.CPUChooser]).
 func (o *observations) preferCPUOf(th *thread, s procmem.SchedStat, onCPU, running bool, how observe.How) {
 	if th.Observed.UsesSamples() {
 		return

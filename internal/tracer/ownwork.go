@@ -9,9 +9,8 @@ import (
 	"prywalk/internal/selfruntime"
 )
 
-// ownWork measures the CPU time of the tracer between two ticks. While the tracer works, no tick is due, and no target
-// runs on its CPU. So threads are on CPUs more often at ticks than on average, and an observation of a new thread
-// stands for less time.
+// ownWork measures the CPU time of the tracer between two ticks. While the tracer works, no target runs on its CPU: so
+// threads are on CPUs more often at ticks than on average, and an observation of a new thread stands for less time.
 type ownWork struct {
 	lastNewThread int64   // last tick with a new thread
 	at, cpu       int64   // CLOCK_MONOTONIC and CPU time at the last tick, ns; 0 if not measured
@@ -37,7 +36,7 @@ func (o *ownWork) measure(tick, now int64) {
 	o.at, o.cpu = now, cpu
 }
 
-// standsFor returns the time for which an observation stands, ns, without the tracer's own work or the stop.
+// standsFor returns the time for which an observation stands, ns.
 func (o *observations) standsFor(th *thread, s *observe.RawSample) int64 {
 	if !th.FromZero || s.How != observe.ByStop {
 		return o.tickState.interval

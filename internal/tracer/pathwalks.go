@@ -8,20 +8,19 @@ import (
 	"prywalk/ptrace"
 )
 
-// pathWalks opens files of /proc/PID by path. For a tracer with a real-time priority an ordinary thread does it: the
-// kernel may repeat the lookup of an ending process for as long as a real-time thread keeps the CPU
+// pathWalks opens files of /proc/PID by path, for a tracer with a real-time priority on an ordinary thread
 // ([procmem.PathOpener]). What takes longer than walkFor is left to a later tick.
 type pathWalks struct {
 	*state
 	stops  *stops
 	opener *procmem.PathOpener // nil if the tracer walks paths itself
-	job    *procmem.Job        // the last walk; nil if there was none
-	opened []openedThread      // opened, not tracked yet
-	taken  int                 // number of opened threads that takeOpened has passed
+	job    *procmem.Job        // the last walk, or nil
+	opened []openedThread      // not tracked yet
+	taken  int                 // of opened, passed by takeOpened
 }
 
 const (
-	// walkFor bounds a tick's wait for a walk, walkStep a sleep in it; startStep is a sleep in other waits; all in ns.
+	// Bounds, ns, of a tick's wait for a walk, a sleep in it, and a sleep in other waits.
 	walkFor   = 1e6
 	walkStep  = 30e3
 	startStep = 500e3
@@ -64,7 +63,7 @@ func (walks *pathWalks) wait() {
 	}
 }
 
-// openUntracked opens the untracked threads among tids. It returns false if that continues, never with wait.
+// openUntracked opens the untracked threads among tids. It returns false, never with wait, if that continues.
 func (walks *pathWalks) openUntracked(p *process, tids []int, now int64, wait bool) (done bool) {
 	if walks.opener == nil {
 		return true
@@ -100,7 +99,7 @@ func (walks *pathWalks) openAll() {
 	}
 }
 
-// dropOpened closes the threads that were not taken. Precondition: no walk is running.
+// Precondition: no walk is running.
 func (walks *pathWalks) dropOpened() {
 	for i := range walks.opened {
 		walks.opened[i].close()

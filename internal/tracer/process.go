@@ -22,11 +22,10 @@ type process struct {
 	earlier         *newChild // observations before its first thread is tracked
 	account         attribute.ProcessEnd
 	endedReport     endedReport
-	endedKnown      bool // account.Ended has the time of earlier threads
-	accountComplete bool // account is complete
+	endedKnown      bool // account has the time of earlier threads
+	accountComplete bool
 }
 
-// engineObserves reports whether the engine, not stops, observes the running threads.
 func (p *process) engineObserves() bool { return p.EnginePart != nil && p.EnginePart.Observes() }
 
 // readClock reads the clock of a process that is alive: else its ID may be another's.
@@ -68,24 +67,23 @@ type thread struct {
 	hidden          skid.Hidden
 	end             handover.ThreadEnd
 	listGeneration  int64 // last listing that had it
-	observedTick    int64 // tick of the last observation
+	observedTick    int64 // last one
 	observedEarlyAt int64 // last tick at which it was observed before all others
-	clockPass       int64 // last pass over the clocks that read its clock ([endedThreads])
+	clockPass       int64 // last pass that read its clock ([endedThreads])
 	gone            bool
 }
 
-// ownerOf returns the thread to which a thread of the back-off policy belongs.
 func ownerOf(t *backoff.Thread) *thread { return t.Owner.(*thread) }
 
-// Without a hint at a change, threads are listed every listEvery ns, or every listIdle ns if the process does not run.
+// Intervals, ns, of listings without a hint at a change: usual, and while the process does not run.
 const (
 	listEvery = 50e6
 	listIdle  = 1e9
 )
 
-// The kernel goes through all threads to read a process's clock (clockCost ns each) or to list them (listCost). Reading
-// the clock of a process takes at most one part in clockShare of the time, listing its threads one in listShare.
-// Listings without a hint take a fourth of that at most, for all processes together.
+// The kernel goes through all threads to read a process's clock (clockCost ns each) or to list them (listCost). This
+// takes at most one part in clockShare or listShare of the time; listings without a hint a fourth of that, for all
+// processes together.
 const (
 	clockCost  = 120
 	clockShare = 512
@@ -97,14 +95,14 @@ const (
 type threadList struct {
 	byTID           map[int]*thread
 	inOrder         []*thread
-	tids            []int        // of the last listing
-	listedAt        int64        // time of the last listing, CLOCK_MONOTONIC ns; 0 if due
-	cpu             uint64       // the process's clock then, ns
-	generation      int64        // number of the last listing
-	changeHinted    bool         // threads have begun or ended since
-	everListed      bool         // it was listed once
-	firstThreadName procmem.Comm // name of the first thread
-	// The time of the last read of the list's end, CLOCK_MONOTONIC ns, and taskCreations.count then.
+	tids            []int  // of the last listing
+	listedAt        int64  // time of the last listing, CLOCK_MONOTONIC ns; 0 if due
+	cpu             uint64 // the process's clock then, ns
+	generation      int64  // number of the last listing
+	changeHinted    bool   // threads have begun or ended since
+	everListed      bool
+	firstThreadName procmem.Comm
+	// Of the last read of the list's end: CLOCK_MONOTONIC ns, taskCreations.count.
 	tailAt, creations int64
 	rejected          map[int]rejected
 }
@@ -170,7 +168,7 @@ const TicksPerSecond = 100
 // BootTicks returns the present time in clock ticks (1/100 s) after boot, as start times in /proc.
 func BootTicks() uint64 { return uint64(procmem.SinceBoot()) / (1e9 / TicksPerSecond) }
 
-// startOf converts a start time to CLOCK_MONOTONIC ns, exact to a clock tick.
+// startOf converts a start time to CLOCK_MONOTONIC ns.
 func startOf(ticks uint64) int64 {
 	return int64(ticks)*(1e9/TicksPerSecond) + procmem.Now() - procmem.SinceBoot()
 }

@@ -28,8 +28,7 @@ func (r *reports) reportGap(from, length int64) {
 	}
 }
 
-// suspension reports a suspension of the machine. Earlier observations are attributed first, as their Unix time
-// differs.
+// suspension reports a suspension of the machine, after earlier observations, as their Unix time differs.
 func (r *reports) suspension(now int64) {
 	slept := r.gaps.NewSuspension(now, time.Now().UnixNano(), procmem.Suspended)
 	if slept == 0 {
@@ -51,14 +50,13 @@ func (r *reports) reportUnchanged(th *thread) {
 	r.Out.Add(handover.Event{Kind: handover.Unchanged, Thread: th.Handover, UnchangedBefore: th.Backoff.TakeUnchanged()})
 }
 
-// A checkpoint follows the last one after checkpointPart times its duration at least, a refresh after refreshPart
-// times.
+// Least distance of checkpoints and of refreshes, in durations of the last one.
 const (
 	checkpointPart = 20
 	refreshPart    = 200
 )
 
-// requestIfDue requests a checkpoint, at once if asked, and a refresh from the aggregator.
+// requestIfDue requests a checkpoint, at once if asked, and a refresh.
 func (r *reports) requestIfDue(now int64, asked bool) {
 	r.begin(now)
 	if request := &r.Requests.Checkpoint; asked || r.checkpointDue(now) {
@@ -85,7 +83,7 @@ func (r *reports) begin(now int64) {
 func (r *reports) request(e handover.Event) {
 	r.unchanged()
 	r.Out.Add(e)
-	r.handOver(r.Tick.At) // or after a later tick, if the aggregator is far behind
+	r.handOver(r.Tick.At) // or later, if the aggregator is far behind
 }
 
 func (r *reports) checkpointDue(now int64) bool {

@@ -45,8 +45,8 @@ func (t *Tracer) Run(ctx context.Context, stop func()) {
 	}
 }
 
-// runHere makes the ticks. again is set if it has left early, and must be called on another OS thread. Precondition:
-// the goroutine is locked to its OS thread.
+// runHere makes the ticks. again: it has left early, and must be called on another OS thread. Precondition: the
+// goroutine is locked to its OS thread.
 func (t *Tracer) runHere(ctx context.Context) (again bool) {
 	limits := quota.Root("/").Limits()
 	ctl := ptrace.NewController(ptrace.Options{ReadOnly: t.opts.ReadOnly, NoCollector: true, Frugal: len(limits) > 0})
@@ -102,8 +102,7 @@ func (t *Tracer) beginOnce() {
 	}
 }
 
-// lastTickFor is the length of the last tick, ns.
-const lastTickFor = 100e6
+const lastTickFor = 100e6 // ns
 
 // observeLast observes every thread once more, so that all clocks are exact.
 func (t *Tracer) observeLast(now int64) {
@@ -131,8 +130,7 @@ func (t *Tracer) observeLast(now int64) {
 	t.Out.Flush(t.stops.send)
 }
 
-// heldStep is the interval of checks during a Hold, ns.
-const heldStep = 20e6
+const heldStep = 20e6 // between checks during a Hold, ns
 
 // hold waits until Resume, the end of ctx, or an imminent stop of this process.
 func (t *Tracer) hold(ctx context.Context, ctl *ptrace.Controller) {

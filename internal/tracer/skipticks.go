@@ -7,8 +7,7 @@ import (
 	"prywalk/internal/selfruntime"
 )
 
-// skipTicks returns the time of the next tick: next, or a later one if ticks before it would show nothing new
-// ([schedule.TickSkipper]).
+// skipTicks returns the time of the next tick: next, or a later one ([schedule.TickSkipper]).
 func (t *Tracer) skipTicks(now, next int64) int64 {
 	if !t.maySkip(now) {
 		return next

@@ -76,7 +76,7 @@ func (s *state) allEnded() bool {
 	return !slices.ContainsFunc(s.procs, func(p *process) bool { return !p.Gone })
 }
 
-// drawsSubset reports whether a tick may observe a subset of the due threads.
+// drawsSubset reports whether a tick may observe a part of the due threads.
 func (s *state) drawsSubset() bool {
 	return !s.Ending && (s.subset.Limited() || s.budget.ObservesPart())
 }
@@ -91,8 +91,8 @@ func (s *state) handOver(at int64) {
 type tickState struct {
 	interval   int64 // time that an observation stands for, ns
 	threads    int
-	rotation   int   // each tick begins with another thread of each process
+	rotation   int   // each tick begins with another thread
 	spinsLeft  int   // busy-waits that may still fail
-	awakeSince int64 // since when the tracer has its CPU, CLOCK_MONOTONIC ns
+	awakeSince int64 // CLOCK_MONOTONIC ns
 	paused     int64 // wait for the aggregator, ns
 }

@@ -9,7 +9,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// Stats adds the statistics. It is called once, after the tracer has ended or when it hangs.
+// Stats adds the statistics, once, after the tracer has ended or when it hangs.
 func (t *Tracer) Stats(s *runstats.Stats) {
 	t.outcomeStats(s)
 	t.engine.Stats(&s.Observed)

@@ -12,9 +12,8 @@ import (
 	"prywalk/ptrace"
 )
 
-// stops finishes the requested stops, during every wait of the tracer. A stop that was given up cannot be cancelled:
-// the thread stops when its system call ends, maybe hours later, and stays stopped until this OS thread detaches from
-// it or ends.
+// stops finishes the requested stops, during every wait of the tracer. A given-up stop cannot be cancelled: the thread
+// stops when its system call ends, maybe hours later, until this OS thread detaches from it or ends.
 type stops struct {
 	*state
 	drain   func() (buffers bool) // [engine.Engine.DrainIfDue]
@@ -33,8 +32,8 @@ func (s *stops) takePending(observed *observe.Thread) pendingStop {
 	return of
 }
 
-// A running thread usually stops within spinFor ns of its interrupt. In a tick at most maxSpins busy-waits may fail, or
-// as many as take an eighth of it.
+// A running thread usually stops within spinFor ns of its interrupt. In a tick at most maxSpins busy-waits may fail,
+// for an eighth of it.
 const (
 	spinFor  = 40e3
 	maxSpins = 8
@@ -63,8 +62,8 @@ func (s *stops) serveStopped() {
 	ptrace.Unpin()
 }
 
-// collect finishes stops until the deadline (CLOCK_MONOTONIC, ns) or until none is pending. Under a CPU quota it holds
-// up the aggregator meanwhile.
+// collect finishes stops until the deadline (CLOCK_MONOTONIC, ns) or until none is pending. Under a CPU quota the
+// aggregator waits meanwhile.
 func (s *stops) collect(deadline int64) {
 	if s.quota != nil && s.Observer.Waiting() > 0 {
 		s.QuotaGate.Close()
@@ -96,7 +95,7 @@ func (s *stops) await(done <-chan struct{}) {
 
 const drainStep = time.Millisecond
 
-// drainUntil waits until done is closed. Meanwhile it takes the engine's observations.
+// drainUntil takes the engine's observations until done is closed.
 func (s *stops) drainUntil(done <-chan struct{}) {
 	timer := time.NewTicker(drainStep)
 	defer timer.Stop()
@@ -121,8 +120,7 @@ func (s *stops) send(b handover.Batch) {
 
 const serveStep = 200e3
 
-// serveOnce finishes stops, and sleeps for serveStep; the Go runtime may stop this goroutine then. It returns false if
-// no stop is pending.
+// serveOnce finishes stops, and sleeps for serveStep, unpinned. It returns false if no stop is pending.
 func (s *stops) serveOnce() bool {
 	if s.Observer == nil || s.Observer.Pending() == 0 {
 		return false
@@ -132,8 +130,7 @@ func (s *stops) serveOnce() bool {
 	return true
 }
 
-// sleepStep is the interval at which a sleeping tracer checks whether to end, ns.
-const sleepStep = 20e6
+const sleepStep = 20e6 // between checks of a sleeping tracer, ns
 
 // sleepUntil waits for a time of CLOCK_MONOTONIC, the end of ctx, or an imminent stop of this process.
 func sleepUntil(ctx context.Context, ctl *ptrace.Controller, at int64) {
@@ -149,19 +146,15 @@ func sleepUntil(ctx context.Context, ctl *ptrace.Controller, at int64) {
 }
 
 // # Copies that wait
-//
-// Each stop copies at least 64 KiB of a stack. A tick hands over after handOverEarly events. It pauses when it has
-// copied more than SomeBacklog and as much waits for its walks.
 const (
-	// SomeBacklog is how many bytes of copies may wait before a tick pauses.
+	// SomeBacklog, bytes: a tick that has copied more pauses while as much waits for its walks.
 	SomeBacklog = 16 << 20
 	// MaxBacklog is how many waiting bytes prevent observations and ticks.
 	MaxBacklog = 64 << 20
 	// handOverEarly is the number of events after which a tick hands over.
 	handOverEarly = 64
-	// CatchUpFor bounds the pauses of one tick, in ns.
-	CatchUpFor = 1e9
-	// catchUpStep is one pause, ns.
+	// CatchUpFor bounds the pauses of one tick, in ns; catchUpStep is one.
+	CatchUpFor  = 1e9
 	catchUpStep = 200e3
 )
 
@@ -170,7 +163,7 @@ func (s *stops) saturated(now int64) bool {
 	return !s.Ring.Room() || s.Pool.BytesInUse() > MaxBacklog || s.Garbage.Draining(now)
 }
 
-// roomForCopy reports whether a further stack may be copied. It pauses if too many copies wait.
+// roomForCopy reports whether a further stack may be copied. It may pause.
 func (s *stops) roomForCopy() bool {
 	if s.Out.Len() >= handOverEarly {
 		s.handOver(s.Tick.At)
@@ -187,12 +180,11 @@ func (s *stops) roomForCopy() bool {
 	return s.Ending || s.Pool.BytesWaiting() <= MaxBacklog
 }
 
-// After stayFor ns a tick sleeps for as long, so that other threads of its CPU run, unless the period is below
-// closeTicks ns.
+// In ns. After stayFor a tick sleeps for as long, so that other threads of its CPU run, unless the period is below
+// closeTicks. longestStay without a sleep is half of the watchdog's limit (package ptrace).
 const (
-	stayFor    = 150e3
-	closeTicks = 4e6
-	// longestStay bounds the time without a sleep, ns: half of the watchdog's limit (package ptrace).
+	stayFor     = 150e3
+	closeTicks  = 4e6
 	longestStay = 10e6
 )
 
@@ -204,7 +196,7 @@ func (s *stops) yield() {
 	}
 }
 
-// pause finishes stops, and sleeps until a time of CLOCK_MONOTONIC.
+// until is CLOCK_MONOTONIC ns.
 func (s *stops) pause(until int64) (now int64) {
 	s.collect(until)
 	if procmem.Now() < until {

@@ -11,8 +11,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// allTicks makes ticks, at least one, until ctx or the last process ends. leave is set if this process is about to be
-// stopped.
+// allTicks makes ticks, at least one, until ctx or the last process ends. leave: this process is about to be stopped.
 func (t *Tracer) allTicks(ctx context.Context, ctl *ptrace.Controller) (leave bool) {
 	for ; !t.run.began || ctx.Err() == nil; t.run.began = true {
 		if ptrace.Leaving() {
@@ -110,8 +109,8 @@ func (t *Tracer) beginTick(now, deadline int64) {
 	t.Backoff.BeginTick(t.counts.ticks, now, t.ticks.Period())
 }
 
-// observeNew observes new threads and children. Threads to be stopped come first, as they may be short-lived; the
-// clocks of sampled ones must be read after their samples were taken.
+// observeNew observes new threads and children. Threads to be stopped come first, as they may be short-lived; clocks of
+// sampled ones must be read after their samples were taken.
 func (t *Tracer) observeNew(now int64) {
 	drawing := t.drawsSubset()
 	for _, p := range t.procs {
@@ -140,8 +139,8 @@ func (t *Tracer) listAll(now int64) {
 	t.counts.threadsMax = max(t.counts.threadsMax, int64(t.tickState.threads))
 }
 
-// endTick waits for pending stops. A tracer that sleeps on the CPU of a target's thread does not wait: its timer
-// preempts that thread only if the tracer sleeps.
+// endTick waits for pending stops, unless the tracer sleeps on the CPU of a target's thread: its timer preempts that
+// thread only if the tracer sleeps.
 func (t *Tracer) endTick(now, deadline int64) {
 	ptrace.Pin() // a thread may stop late meanwhile
 	defer ptrace.Unpin()

@@ -15,7 +15,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// tracked holds the processes and threads of the recording, from their discovery to the report of their end.
+// tracked holds processes and threads from their discovery to the report of their end.
 type tracked struct {
 	*state
 	engine      engine.Engine
@@ -24,15 +24,15 @@ type tracked struct {
 	newChildren *newChildren
 	ended       *endedThreads
 
-	start       int64  // start of sampling, CLOCK_MONOTONIC ns
+	start       int64  // of sampling, CLOCK_MONOTONIC ns
 	startTicks  uint64 // the same in clock ticks after boot
 	cpuOfEnded  int64  // CPU time of ended processes, ns
-	threadCount int    // number of threads at the last tick
+	threadCount int    // at the last tick
 	lastProcess sample.ProcessID
 	lastThread  sample.ThreadID
 }
 
-// trackProcess reports the end of a process that has ended, so that the aggregator releases it.
+// trackProcess reports the end of an ended process, so that the aggregator releases it.
 func (t *tracked) trackProcess(shared *handover.Process) {
 	t.lastProcess++
 	shared.ID = t.lastProcess
@@ -139,7 +139,7 @@ func (t *tracked) checkExec(p *process) {
 	}
 }
 
-// takeExtra sets what stops copy besides stacks, after an exec or a change of the mappings.
+// takeExtra is for after an exec or a change of the mappings.
 func (p *process) takeExtra() {
 	next, ok := p.Handover.TakeExtra()
 	if !ok {
@@ -151,7 +151,7 @@ func (p *process) takeExtra() {
 	}
 }
 
-// discover tracks a thread. It returns nil if the thread has ended, or is not selected.
+// discover returns nil if the thread has ended, or is not selected.
 func (t *tracked) discover(p *process, tid int, now int64) *thread {
 	t.stops.serveStopped()
 	if now < p.list.rejected[tid].again {
@@ -212,8 +212,8 @@ func (t *tracked) track(p *process, observed *observe.Thread, name *procmem.Comm
 	return th
 }
 
-// nameOf returns a thread's name, and whether it never runs in user space. In stat the kernel escapes a backslash
-// (fs/proc/array.c, proc_task_name), so that name is read from comm.
+// nameOf returns a thread's name, and whether it never runs in user space. The kernel escapes a backslash in stat
+// (fs/proc/array.c, proc_task_name), not in comm.
 func nameOf(files *procmem.ThreadFiles) (name procmem.Comm, noUser bool, err error) {
 	var st procmem.Stat
 	if err := files.Stat(&st); err != nil || bytes.IndexByte(st.Comm.Bytes(), '\\') < 0 {
@@ -248,7 +248,6 @@ func (t *tracked) endThread(th *thread) {
 	th.proc.list.changeHinted = true
 }
 
-// endMissing ends the threads missing in the last listing.
 func (t *tracked) endMissing(p *process) {
 	list := &p.list
 	for _, th := range list.inOrder {
