@@ -6,9 +6,13 @@ import (
 	"strconv"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/handover"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/internal/schedule"
+	"prywalk/internal/testtargets"
 )
 
 // While the account is overdrawn, no tick runs, but the kernel goes on sampling.
@@ -63,4 +67,34 @@ func TestFirstTicksWithALimitObserveAPartOfTheThreads(t *testing.T) {
 			}
 		}, "sleepers", strconv.Itoa(threads))
 	}
+}
+
+func TestEndOfAProcessInAWithheldTickIsOfThatTick(t *testing.T) {
+	onTicksOf(t, Options{Freq: 99, MaxOverhead: 0.01}, func(tick func(), c *Tracer) {
+		tick()
+		c.budget.AddStop(1e12)
+		p := c.procs[0]
+		if err := unix.Kill(p.Target.PID, unix.SIGKILL); err != nil {
+			t.Error(err)
+			return
+		}
+		testtargets.Eventually(t, "the process ends", func() bool { return !p.Target.Alive() })
+		p.list.listedAt = 0
+		now, next := c.nextTick()
+		c.tickWithinBudget(now, next)
+		ends := 0
+		for len(c.Ring.Batches()) > 0 {
+			for _, e := range <-c.Ring.Batches() {
+				if e.Kind == handover.ProcessEnded {
+					ends++
+					if e.At != now {
+						t.Errorf("the end is %d ns before the tick that found it", now-e.At)
+					}
+				}
+			}
+		}
+		if ends != 1 || c.budget.Withheld != 1 {
+			t.Errorf("%d ends and %d withheld ticks, want one each", ends, c.budget.Withheld)
+		}
+	}, "sleepers", "1")
 }

@@ -157,6 +157,7 @@ func (t *Tracer) endTick(now, deadline int64) {
 }
 
 func (t *Tracer) withhold(now, deadline int64) {
+	t.Tick.At = now
 	t.reports.noteObservation(now)
 	t.gaps.Tick(now, t.ticks.Period())
 	t.engine.BeginTick(now, true)
