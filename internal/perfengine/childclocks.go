@@ -11,8 +11,8 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// childClocks reports the CPU time of descendants that are never tracked, by program, from records that are permitted
-// to ordinary users ([perfevents.OpenDescendants]).
+// childClocks reports the CPU time of untracked descendants by program, for ordinary users
+// ([perfevents.OpenDescendants]).
 type childClocks struct {
 	shared  *engine.SharedState
 	threads func() int         // number of tracked threads
@@ -23,12 +23,10 @@ type childClocks struct {
 }
 
 const (
-	// maxDescriptors bounds the descriptors for a process. The children of one that needs more are not recorded.
+	// maxDescriptors bounds the descriptors for a process: the children of one that needs more are not recorded.
 	maxDescriptors = 512
-	// maxRecords bounds the records per second, as each costs the target some 0.3 µs.
-	maxRecords = 20000
-	// maxInherited bounds the events of threads, as each takes more than 1 KiB of kernel memory.
-	maxInherited = 8192
+	maxRecords     = 20000 // per second: each costs the target some 0.3 µs
+	maxInherited   = 8192  // events of threads: each takes more than 1 KiB of kernel memory
 )
 
 func (c *childClocks) begin(r *perfevents.Reader) {
@@ -39,7 +37,7 @@ func (c *childClocks) begin(r *perfevents.Reader) {
 	}
 }
 
-// processTracked opens events for the threads of a process, unless an ancestor's events record them.
+// processTracked opens events for a process's threads, unless an ancestor's record them.
 func (c *childClocks) processTracked(p *process) {
 	if c.reader == nil {
 		return
@@ -90,7 +88,7 @@ func (c *childClocks) report(now int64) {
 	}
 }
 
-// reportTimes reports the CPU time of a descendant. exact is set if that is its whole time.
+// reportTimes: exact if it is the whole time.
 func (c *childClocks) reportTimes(p *descendants.Untracked[*handover.Process, struct{}], exact bool) {
 	for i, s := range p.Spent {
 		s.Program.Freeze()
@@ -101,7 +99,6 @@ func (c *childClocks) reportTimes(p *descendants.Untracked[*handover.Process, st
 	}
 }
 
-// giveUp ends the records because of their cost.
 func (c *childClocks) giveUp() {
 	for p := range c.table.All() {
 		c.reportTimes(p, false)

@@ -11,9 +11,9 @@ import (
 	"prywalk/internal/perfevents"
 )
 
-// childSamples keeps the kernel's samples of child processes that are not tracked yet (package descendants). A sample
-// waits until its process has ended or is tracked. Then it shares the time of the children of the nearest
-// tracked ancestor ([attribute.Process.AddUnassignedOfChild]), or the time of the process itself.
+// childSamples keeps the kernel's samples of child processes that are not tracked yet (package descendants). When its
+// process has ended or is tracked, a sample shares the time of the children of the nearest tracked ancestor
+// ([attribute.Process.AddUnassignedOfChild]), or the time of the process itself.
 type childSamples struct {
 	shared     *engine.SharedState
 	stream     *stream
@@ -25,10 +25,8 @@ type childSamples struct {
 }
 
 const (
-	// maxChildSamples bounds the waiting samples of all children.
-	maxChildSamples = 1024
-	// childSampleFor bounds how long a sample waits, ns.
-	childSampleFor = 1e9
+	maxChildSamples = 1024 // waiting samples of all children
+	childSampleFor  = 1e9  // bound of a sample's wait, ns
 )
 
 type childSample struct {
@@ -70,7 +68,7 @@ func (c *childSamples) keep(r *perfevents.Record) {
 	}
 }
 
-// handOver reports the samples of processes that have ended, and those that have waited for childSampleFor.
+// handOver reports the samples of ended processes, and those that have waited for childSampleFor.
 func (c *childSamples) handOver(now int64) {
 	if c.table == nil {
 		return
@@ -95,8 +93,7 @@ func (c *childSamples) report(kind handover.Kind, on *handover.Process, kept chi
 	c.shared.AddUnassignedSample(handover.Event{Kind: kind, Proc: on, RawSample: kept.raw, Program: kept.program})
 }
 
-// processTracked passes the samples of a process to its threads. Those before its last exec share its
-// unobserved time.
+// processTracked passes the samples of a process to its threads. Those before its last exec share its unobserved time.
 func (c *childSamples) processTracked(p *process) {
 	if c.table == nil {
 		return
@@ -122,7 +119,7 @@ func (c *childSamples) processEnded(p *process) {
 	}
 }
 
-// end ends the samples of children. If goesOn, the recording continues, and the waiting samples are reported.
+// end: if goesOn, the recording continues, and the waiting samples are reported.
 func (c *childSamples) end(goesOn bool) {
 	if c.table == nil {
 		return

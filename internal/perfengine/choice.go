@@ -11,17 +11,16 @@ import (
 	"prywalk/internal/runstats"
 )
 
-// choice chooses for each process whether its running threads are sampled by the kernel or stopped. A sample has
-// registers and one piece of one stack; a stop can copy more. The choice depends on what samples lack
-// ([handover.SampleLack]), never on a program's name:
+// choice chooses for each process whether its running threads are sampled by the kernel or stopped, which can copy
+// more, by what samples lack ([handover.SampleLack]), never by a program's name:
 //
 //   - frames that are not on the stack (package managed): stopped, always;
 //   - further stacks, known from the code image: stopped, unless the user insists on samples ([Source.MayFallBack]);
 //   - incomplete stacks for another reason: the same, once a hundredth of the samples shows it;
-//   - the same for all children that are not tracked: ticks find and stop them;
+//   - the same for all untracked children: ticks find and stop them;
 //   - samples: none can be walked (32-bit code): stopped.
 //
-// After an exec the choice is made again. If no samples come at all, all processes are stopped.
+// An exec renews the choice. If no samples come at all, all processes are stopped.
 type choice struct {
 	shared       *engine.SharedState
 	host         engine.Host
@@ -34,8 +33,7 @@ type choice struct {
 	samples      *samples
 
 	anySampled bool // a process was sampled
-	// fellBack counts the stopped processes by what their samples lack, sampledAnyway those that are sampled
-	// nevertheless.
+	// Processes by what their samples lack: stopped, and sampled nevertheless.
 	fellBack, sampledAnyway [handover.NumSampleLacks]int64
 	childrenFellBack        bool
 
@@ -44,7 +42,7 @@ type choice struct {
 	ranBefore      int64 // CPU time of the targets then, ns; 0 begins a new count
 }
 
-// silentPeriods is the CPU time without samples, in periods, that shows that none come (chance below e^-50).
+// silentPeriods of CPU time without a sample show that none come (chance below e^-50).
 const silentPeriods = 50
 
 func (c *choice) chooseAll() {
@@ -74,7 +72,6 @@ func (c *choice) chooseFor(p *process) {
 	}
 }
 
-// switchToSamples makes the kernel sample a process.
 func (c *choice) switchToSamples(p *process, lacks handover.SampleLack) {
 	if p.sampledAnyway != lacks {
 		c.sampledAnyway[p.sampledAnyway]--
@@ -94,7 +91,6 @@ func (c *choice) switchToSamples(p *process, lacks handover.SampleLack) {
 	}
 }
 
-// fallBackToStops makes a process be stopped because of what its samples lack.
 func (c *choice) fallBackToStops(p *process, lacks handover.SampleLack) {
 	if p.fellBackFor != lacks {
 		c.fellBack[p.fellBackFor]--
@@ -106,7 +102,6 @@ func (c *choice) fallBackToStops(p *process, lacks handover.SampleLack) {
 	c.switchToStops(p)
 }
 
-// switchToStops ends the samples of a process: its running threads are stopped from now on.
 func (c *choice) switchToStops(p *process) {
 	if p.mode != modeSamples {
 		return
@@ -169,7 +164,7 @@ func (c *choice) checkProcess(p *process) {
 	}
 }
 
-// restartSilence restarts the count of CPU time without samples, after a time in which none were taken.
+// restartSilence is for after a time in which no samples were taken.
 func (c *choice) restartSilence(now int64) {
 	c.ranBefore = 0
 	c.host.ReadClocks(now)
@@ -184,7 +179,7 @@ func (c *choice) giveUp(why string) {
 	c.stream.giveUp(why)
 }
 
-// ensureStack makes running threads be stopped at the last tick of a recording without any stack.
+// ensureStack lets the last tick of a recording without any stack stop running threads.
 func (c *choice) ensureStack() {
 	if c.shared.EngineSamples > c.shared.Unassigned || c.host.HasObservation() {
 		return

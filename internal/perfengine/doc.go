@@ -17,9 +17,9 @@
 //	Engine        passes the tracer's calls to the parts
 //	stream        the kernel's samples, their pauses and their end
 //	scope         which threads the kernel samples: systemWide, or perThread for an ordinary user
-//	childSamples  samples of child processes that are not tracked
-//	childClocks   the CPU time of such processes, for an ordinary user
+//	childSamples  samples of untracked child processes
+//	childClocks   the CPU time of these, for an ordinary user
 //	samples       waiting samples of tracked threads, until their clocks are read
-//	unassigned    samples of threads that are not tracked
+//	unassigned    samples of untracked threads
 //	choice        which processes are sampled; others are stopped
 package perfengine

@@ -10,8 +10,8 @@ import (
 	"prywalk/ptrace"
 )
 
-// Engine implements [engine.Engine], [engine.Holder] and [engine.Ender] by the kernel's samples. Its parts are
-// in the order of their dependencies: each uses only parts above it.
+// Engine implements [engine.Engine], [engine.Holder] and [engine.Ender] by the kernel's samples. Each part uses only
+// parts above it.
 type Engine struct {
 	*engine.SharedState
 	host engine.Host
@@ -27,16 +27,13 @@ type Engine struct {
 	samples      *samples
 	choice       *choice
 
-	rateChangedAt int64   // last change of the rate, CLOCK_MONOTONIC ns
+	rateChangedAt int64   // CLOCK_MONOTONIC ns
 	requestedRate float64 // first requested rate, samples/s
 }
 
 const (
-	// checkEvery is the interval of checks whether samples come, ns.
-	checkEvery = 1e9
-	// drainAfter is the time after which the buffers are read within a tick, in periods of sampling. They have room for
-	// 32 samples.
-	drainAfter = 8
+	checkEvery = 1e9 // interval of checks whether samples come, ns
+	drainAfter = 8   // periods after which buffers are read within a tick; they have room for 32 samples
 )
 
 func newEngine(shared *engine.SharedState, h engine.Host, o engine.Options, from *Source) *Engine {
@@ -166,8 +163,8 @@ func (e *Engine) TakeAll(now int64) {
 	e.choice.checkIfDue(now)
 }
 
-// DrainIfDue implements [engine.Engine]. The kernel's buffers have room for 32 ms at 1,000 Hz; the first tick
-// takes 0.3 s with 5,000 threads.
+// DrainIfDue implements [engine.Engine]. Buffers have room for 32 ms at 1,000 Hz; the first tick of 5,000 threads takes
+// 0.3 s.
 func (e *Engine) DrainIfDue() (buffers bool) {
 	if !e.stream.on() {
 		return false
@@ -200,7 +197,7 @@ func (e *Engine) Resume(now int64) {
 	e.clocks.resume()
 }
 
-// BeforeLast implements [engine.Ender]. It ensures that the recording has a stack.
+// BeforeLast implements [engine.Ender].
 func (e *Engine) BeforeLast(now int64) {
 	e.TakeAll(now)
 	e.choice.ensureStack()

@@ -27,14 +27,14 @@ var ErrDenied = perfevents.ErrDenied
 // Remedy says how an ordinary user can get samples.
 const Remedy = perfevents.Remedy
 
-// Ask opens a perf event, and closes it ([perfevents.Survivable]).
+// Ask is [perfevents.Ask].
 func Ask() { perfevents.Ask() }
 
 // Survivable is [perfevents.Survivable].
 func Survivable(child func(context.Context) *exec.Cmd) error { return perfevents.Survivable(child) }
 
-// Auto opens samples if they are permitted, and a trial gets some. Processes whose samples lack something are stopped.
-// why is the reason if there are no samples. A nil Source means stops alone.
+// Auto opens samples if they are permitted, and a trial gets some. why is the reason if there are none. A nil Source
+// means stops alone.
 func Auto(o Options) (s *Source, why error) {
 	s = &Source{MayFallBack: true}
 	if why = o.MayAsk(); why == nil {
@@ -64,15 +64,15 @@ func Insisted(o Options) (*Source, error) {
 	return s.withDescendants(o), nil
 }
 
-// DescendantsAlone opens the records of children, without samples. It returns nil if there are none.
+// DescendantsAlone opens the records of children, without samples, or returns nil.
 func DescendantsAlone(o Options) *Source { return (&Source{}).withDescendants(o) }
 
-// frugalRings bounds the bytes of all CPUs' buffers. A sample then has 30 KiB of stack with 32 CPUs, 6 KiB with 128.
+// frugalRings, bytes of all buffers, permit 30 KiB of stack in a sample with 32 CPUs, 6 KiB with 128.
 const frugalRings = 32 << 20
 
 func (s *Source) openAll(o Options) error {
 	with := perfevents.Options{Freq: o.Freq, Programs: o.Children, NoKernel: o.NoKernel}
-	with.UserChains = !s.MayFallBack // otherwise the processes that need them are stopped
+	with.UserChains = !s.MayFallBack // else the processes that need them are stopped
 	if o.Frugal {
 		with.Rings = frugalRings
 	}
@@ -84,7 +84,7 @@ func (s *Source) openAll(o Options) error {
 	return err
 }
 
-// withDescendants opens the records of children where needed and permitted. It returns nil if nothing is open.
+// withDescendants opens the records of children if needed and permitted, and returns nil if nothing is open.
 func (s *Source) withDescendants(o Options) *Source {
 	if o.Children && !o.Selected && !s.FromStart() && o.MayAsk() == nil && perfevents.TryDescendants() == nil {
 		s.Descendants, _ = perfevents.OpenDescendants() // on error ticks alone find children

@@ -13,28 +13,19 @@ import (
 )
 
 // perThread samples threads one by one, in user space only ([perfevents.OpenPerThread]), once a stop has found them
-// running.
-//
-// Time in the kernel has no samples. So a thread that spends more than a twentieth of its CPU time there is stopped
-// again. Both missing samples and stime (/proc/PID/task/TID/stat) must show it, as samples may be lost by chance. A
-// thread without any sample is stopped again, too.
+// running. A thread that spends more than a twentieth of its CPU time in the kernel, by both missing samples and stime
+// (/proc/PID/task/TID/stat), or has no sample at all, is stopped again.
 type perThread struct {
-	shared *engine.SharedState
-	reader *perfevents.Reader
-	// inKernel and refused count threads that are stopped because they run in the kernel, or the kernel refuses
-	// samples or takes none.
-	inKernel, refused int64
+	shared            *engine.SharedState
+	reader            *perfevents.Reader
+	inKernel, refused int64 // threads stopped again: they run in the kernel; no samples
 }
 
 const (
-	// comparedAfter is the CPU time, in periods, after which the number of samples is compared with it.
-	comparedAfter = 200
-	// missingShare is the inverse of the part of samples that may be missing.
-	missingShare = 20
-	// maxInconclusive is the number of comparisons without a result that restarts the counts.
-	maxInconclusive = 10
-	// clockTick is the unit of stime, ns.
-	clockTick = 10e6
+	comparedAfter   = 200  // periods of CPU time between comparisons
+	missingShare    = 20   // one part in it of the samples may be missing
+	maxInconclusive = 10   // comparisons without a result that restart the counts
+	clockTick       = 10e6 // unit of stime, ns
 )
 
 // threadEvents are the events of a thread. from, kernel and received begin together.
@@ -86,7 +77,6 @@ func (p *perThread) stopFoundRunning(th *thread, s *observe.RawSample) {
 	th.ExemptFromStops(p.reader.Stack())
 }
 
-// switchToStops makes a thread be stopped from now on.
 func (p *perThread) switchToStops(th *thread, count *int64) {
 	p.end(th)
 	th.events.stopped = true

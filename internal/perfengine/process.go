@@ -27,10 +27,9 @@ type process struct {
 	engine  *Engine
 	threads map[int]*thread // by thread id
 	mode    mode
-	// fellBackFor is the lack of samples for which the process was last stopped; sampledAnyway is the lack of a process
-	// that is sampled nevertheless.
+	// The lacks for which the process was last stopped, and with which it is sampled nevertheless.
 	fellBackFor, sampledAnyway handover.SampleLack
-	// received counts the usable samples. receivedBefore and ranBefore (CPU time, ns) are as of the last check.
+	// Usable samples; these, and CPU time in ns, at the last check.
 	received, receivedBefore, ranBefore int64
 }
 
@@ -64,7 +63,7 @@ type thread struct {
 	waiting     []*observe.RawSample // until the clocks are read
 	lastReading sample.Reading       // last reading of the clocks
 	begun       bool                 // an observation of it was reported
-	deep        bool                 // it was stopped although sampled, as its stack is too deep
+	deep        bool                 // it was stopped because of a deep stack
 	ended       bool
 	events      threadEvents // of [perThread]
 }
@@ -127,7 +126,7 @@ func (p *processes) remove(gone *process) {
 	p.dropSampled(gone)
 }
 
-// dropSampled drops a process from the sampled ones: its ID may be another's by now.
+// dropSampled: its ID may be another's by now.
 func (p *processes) dropSampled(gone *process) {
 	if p.sampledByPID[gone.Target.PID] == gone {
 		delete(p.sampledByPID, gone.Target.PID)

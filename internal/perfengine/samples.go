@@ -36,18 +36,14 @@ type sampleCounts struct {
 }
 
 const (
-	// maxSamples bounds the waiting samples of a thread.
-	maxSamples = 1024
-	// manySamples is the number of waiting samples at which a thread is observed at once.
-	manySamples = 8
-	// maxWaitingBytes is the size of unwalked copies, in bytes, above which samples are dropped.
-	maxWaitingBytes = 64 << 20
-	// clocksAfterSamples is the number of samples of a thread at which its clocks are read within a tick.
-	clocksAfterSamples = 32
+	maxSamples         = 1024     // waiting samples of a thread
+	manySamples        = 8        // waiting samples at which a thread is observed at once
+	maxWaitingBytes    = 64 << 20 // bytes of unwalked copies above which samples are dropped
+	clocksAfterSamples = 32       // samples of a thread at which its clocks are read within a tick
 )
 
-// take keeps a sample of a tracked process, or passes one of another process to childSamples. It drops samples from
-// gaps, and those without a stack.
+// take keeps a sample of a tracked process, unless it is of a gap or without a stack, and passes another's to
+// childSamples.
 func (s *samples) take(r *perfevents.Record) {
 	p := s.procs.sampledByPID[r.PID]
 	if r.Kind != perfevents.Sampled {
@@ -114,7 +110,6 @@ func (s *samples) keepUnassigned(p *process, r *perfevents.Record) {
 	s.unassigned.keep(p, r.TID, s.stream.rawSample(s.shared.Observer, r))
 }
 
-// readClocks reads the clocks of threads with many waiting samples.
 func (s *samples) readClocks(now int64) {
 	for _, th := range s.clocksDue {
 		if th.ended || th.Observed.Pending() || len(th.waiting) == 0 {
@@ -127,7 +122,7 @@ func (s *samples) readClocks(now int64) {
 	s.clocksDue = s.clocksDue[:0]
 }
 
-// clocksRead places the waiting samples between a thread's last clocks and the present ones, and reports them.
+// clocksRead reports the waiting samples, placed between a thread's last clocks and the present ones.
 func (s *samples) clocksRead(th *thread, now sample.Reading, asleep bool) {
 	before := th.lastReading
 	if before.Wall == 0 {
@@ -194,7 +189,6 @@ func (s *samples) foundRunning(th *thread) {
 	s.shared.Backoff.NoteObservation(&th.Backoff, false, th.FromZero, th.Observed.LastSched())
 }
 
-// fitStack adapts the length of the copied stacks to what walks have used.
 func (s *samples) fitStack(now int64) {
 	for _, p := range s.procs.all {
 		if p.mode == modeSamples {

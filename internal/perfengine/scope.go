@@ -4,17 +4,16 @@ package perfengine
 
 import "prywalk/internal/observe"
 
-// scope selects the threads that the kernel samples: all that run on a CPU ([systemWide]), or single ones
-// ([perThread]).
+// scope selects the threads that the kernel samples: all ([systemWide]), or single ones ([perThread]).
 type scope interface {
-	// begin is called for each thread of a process that is sampled from now on, and for its new ones.
+	// begin is called for each thread of a process that is sampled from now on.
 	begin(*thread)
 	end(*thread)
 	// compare compares the samples of a thread with its CPU time, before an observation.
 	compare(*thread)
 	// stopFoundRunning is called when a stop has found a thread running.
 	stopFoundRunning(*thread, *observe.RawSample)
-	// fromStart reports whether threads, those of descendants included, are sampled from their first instruction on.
+	// fromStart reports whether threads, also of descendants, are sampled from their first instruction on.
 	fromStart() bool
 	// note describes the threads that are stopped, if any.
 	note() string

@@ -20,7 +20,7 @@ type stream struct {
 
 func (s *stream) on() bool { return s.reader != nil && !s.paused }
 
-// pauseUnless pauses the samples unless needed. again is set if they have resumed.
+// pauseUnless pauses the samples unless needed. again: they have resumed.
 func (s *stream) pauseUnless(needed bool) (again bool) {
 	switch {
 	case !needed && !s.paused:

@@ -8,9 +8,8 @@ import (
 	"prywalk/internal/observe"
 )
 
-// unassignedSamples reports samples of threads that are not tracked: they share the unobserved time of a process
-// ([attribute.Process.AddUnassigned]). Samples of a sampled process wait, as their thread may be found by the next
-// listing.
+// unassignedSamples reports samples of untracked threads: they share the unobserved time of a process
+// ([attribute.Process.AddUnassigned]). They wait, as the next listing may find their thread.
 type unassignedSamples struct {
 	shared *engine.SharedState
 	list   []unassignedSample
@@ -51,7 +50,7 @@ func (c *unassignedSamples) assign(th *thread) {
 	c.list = kept
 }
 
-// reportProcess reports the waiting samples of a process that has ended or is no longer sampled.
+// reportProcess is for a process that has ended or is no longer sampled.
 func (c *unassignedSamples) reportProcess(p *process) {
 	c.reportIf(func(u *unassignedSample) bool { return u.proc == p })
 }

@@ -11,10 +11,9 @@ import (
 
 // # Descendants of an ordinary user's processes
 //
-// An inherited event reports forks, execs, exits and switches of a thread's descendants, which give each one's CPU
-// time by program. With kernel.perf_event_paranoid 2 it is permitted where ptrace_may_access permits.
+// An inherited event reports forks, execs, exits and switches of a thread's descendants, which give each one's CPU time
+// by program. With kernel.perf_event_paranoid 2 it is permitted where ptrace_may_access permits.
 
-// Bytes of a processor's ring. A user has 512 KiB for each processor (kernel.perf_event_mlock_kb).
 const (
 	// Bytes of a CPU's ring. A user has 512 KiB per CPU (kernel.perf_event_mlock_kb).
 	descendantsRing      = 64 << 10

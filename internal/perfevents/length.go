@@ -8,9 +8,9 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// Length decides how many bytes of a stack the kernel copies. Copies become shorter once many walks have used
-// less, if enough samples were not cut by the end of the mapped stack. They become longest again once a walk
-// needed more; each time, the wait until the next try doubles.
+// Length decides how many bytes of a stack the kernel copies. Copies become shorter once many walks have used less, if
+// enough samples were not cut by the end of the mapped stack, and longest again once a walk needed more; each time, the
+// wait until the next try doubles.
 type Length struct {
 	begun, least      int64 // begin of the counts, CLOCK_MONOTONIC ns; their least duration, ns
 	samples, complete int64 // samples; those with all bytes asked for
@@ -36,7 +36,7 @@ func (l *Length) Sampled(r *Record) {
 }
 
 // decide returns the bytes to copy from now (CLOCK_MONOTONIC ns) on; shorter is the present number; 0 in both: the
-// most. fit returns the shortest possible copy of at least so many bytes; 0: none.
+// most. fit is [Reader.LengthFor].
 func (l *Length) decide(now int64, shorter int, fit func(int) int) int {
 	switch {
 	case l.begun == 0:
@@ -56,8 +56,7 @@ func (l *Length) decide(now int64, shorter int, fit func(int) int) int {
 	return shorter
 }
 
-// FitStack sets the copied length by the counted samples. Preconditions: not PerThread; Deepest covers all sampled
-// processes.
+// FitStack sets the copied length. Preconditions: not PerThread; Deepest covers all sampled processes.
 func (r *Reader) FitStack(l *Length, now int64) {
 	if !r.CopyShorter(l.decide(now, r.shorter, r.LengthFor)) {
 		l.begun = math.MaxInt64

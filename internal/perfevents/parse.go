@@ -35,18 +35,15 @@ type Record struct {
 	Time                 int64 // CLOCK_MONOTONIC ns
 	Lost                 int64 // number of lost records
 
-	// Name is that of the thread or the mapped file. Exec: an exec gave it.
-	Name []byte
-	Exec bool
+	Name []byte // of the thread or the mapped file
+	Exec bool   // an exec gave the name
 	// Addr, Len and Off are the mapping, in bytes; Dev (major<<32 | minor) and Inode are its file.
 	Addr, Len, Off, Dev, Inode uint64
 
-	// Regs are the user registers, if HasRegs: the program is 64-bit.
-	Regs    frames.Regs
-	HasRegs bool
-	NoUser  bool // the thread never runs in user space
-	// Stack holds the readable ones of the Asked bytes from the stack pointer on.
-	Stack   []byte
+	Regs    frames.Regs // of the user, if HasRegs
+	HasRegs bool        // the program is 64-bit
+	NoUser  bool        // the thread never runs in user space
+	Stack   []byte      // the readable ones of the Asked bytes from the stack pointer on
 	Asked   int
 	Longest bool // Asked is the most that a sample can have
 
@@ -240,8 +237,7 @@ func parseStack(b []byte, r *Record) bool {
 	return true
 }
 
-// callchain separates kernel and user frames, each list after its marker (PERF_CONTEXT_KERNEL, PERF_CONTEXT_USER).
-// Without markers, all are the kernel's.
+// callchain separates kernel and user frames, each list after its marker. Without markers, all are the kernel's.
 func callchain(b []byte) (kernel, user []byte) {
 	if len(b) >= 8 && word(b) == contextKernel {
 		b = b[8:]

@@ -11,8 +11,8 @@ import (
 // # Samples of an ordinary user's threads
 //
 // With kernel.perf_event_paranoid 2 a user may sample own threads in user space (kernel/events/core.c,
-// perf_event_open and find_get_context). Each CPU has a ring, owned by an event that counts nothing. Each sampled
-// thread has one event per CPU, which writes to that CPU's ring (PERF_EVENT_IOC_SET_OUTPUT).
+// perf_event_open and find_get_context). Each CPU has a ring, owned by an event that counts nothing, to which an event
+// of each thread writes (PERF_EVENT_IOC_SET_OUTPUT).
 
 // OpenPerThread prepares samples of the user's own threads ([Reader.OpenThread]). Errors: [ErrDenied],
 // [ErrUnsupported].
@@ -73,7 +73,6 @@ func (o *Options) perThread() unix.PerfEventAttr {
 	return a
 }
 
-// ringOwner returns the attributes of the event that owns a ring.
 func (o *Options) ringOwner() unix.PerfEventAttr {
 	a := o.perThread()
 	a.Config = unix.PERF_COUNT_SW_DUMMY

@@ -40,14 +40,12 @@ const Remedy = "run as root, or with CAP_PERFMON, or: sudo sysctl kernel.perf_ev
 
 // Options select what is sampled.
 type Options struct {
-	Freq     float64 // samples per second on each CPU
-	Stack    int     // copied stack bytes; 0: MostStack if memory permits
-	Rings    int     // bound of the locked bytes of all rings; 0: 128 MiB
-	NoKernel bool    // omit kernel frames
-	// UserChains adds return addresses that the kernel finds by frame pointers ([Record.Chain]).
-	UserChains bool
-	// Tasks adds records of creations and exits of threads, Programs of names and mapped code, Switches of
-	// switches.
+	Freq       float64 // samples per second on each CPU
+	Stack      int     // copied stack bytes; 0: MostStack if memory permits
+	Rings      int     // bound of the locked bytes of all rings; 0: 128 MiB
+	NoKernel   bool    // omit kernel frames
+	UserChains bool    // add [Record.Chain]
+	// Tasks adds records of creations and exits of threads, Programs of names and mapped code, Switches of switches.
 	Tasks, Programs, Switches bool
 }
 
@@ -65,12 +63,12 @@ type Reader struct {
 	listProcessors        func() (string, error) // for tests
 
 	threads   map[int][]int // events by thread; nil: sampling by CPU
-	ringBytes int           // bytes of a ring of descendants' records; 0: samples are taken
+	ringBytes int           // of descendants' records; 0: samples are taken
 	paused    bool
 	shorter   int // copied stack bytes; 0: the most
 
-	freqSetAt, periodBefore int64 // time of the last SetFreq, CLOCK_MONOTONIC ns; earlier period, ns
-	variedAt                int64 // last change of the periods, CLOCK_MONOTONIC ns
+	freqSetAt, periodBefore int64 // last SetFreq, CLOCK_MONOTONIC ns; the period before, ns
+	variedAt                int64 // CLOCK_MONOTONIC ns
 }
 
 // Open begins to sample. Errors: [ErrDenied] or [ErrUnsupported], with its cause.
@@ -122,16 +120,15 @@ func (r *Reader) SetFreq(hz float64) bool {
 	return true
 }
 
-// A period is drawn every varyEvery ns, at most 1/varyShare from the nominal one. A drawing costs one system call
-// and, on average, half a sample per CPU.
+// A period is drawn every varyEvery ns, at most 1/varyShare from the nominal one. It costs half a sample per CPU.
 const (
 	varyEvery = 1e9
 	varyShare = 8
 )
 
-// VaryPeriods draws new periods if it is time, so that samples do not keep step with a periodic program: the
-// kernel's timer has a constant period, in a software clock's frequency mode too (kernel/events/core.c,
-// perf_swevent_init_hrtimer). [Reader.Period] remains the mean.
+// VaryPeriods draws new periods if it is time, so that samples do not keep step with a periodic program: the kernel's
+// timer has a constant period, in frequency mode too (kernel/events/core.c, perf_swevent_init_hrtimer). [Reader.Period]
+// remains the mean.
 func (r *Reader) VaryPeriods(now int64) {
 	if now-r.variedAt < varyEvery {
 		return
@@ -189,7 +186,7 @@ func (r *Reader) Broken() int64 { return r.broken }
 // Throttled returns how often the kernel throttled sampling.
 func (r *Reader) Throttled() int64 { return r.throttled }
 
-// Drain passes the records since the last call, in order per CPU. A record is valid until take returns.
+// Drain passes the records since the last call, in order per CPU.
 func (r *Reader) Drain(take func(*Record)) {
 	for _, g := range r.rings {
 		if !g.drain(&r.rec, g.head(), func(rec *Record) { r.count(g, rec, take) }) {
@@ -198,8 +195,7 @@ func (r *Reader) Drain(take func(*Record)) {
 	}
 }
 
-// DrainTasksFirst first passes creations, exits, names and mappings of all CPUs to tasks, then the other records
-// to take.
+// DrainTasksFirst passes creations, exits, names and mappings of all CPUs to tasks, then the other records to take.
 func (r *Reader) DrainTasksFirst(tasks, take func(*Record)) {
 	heads := r.heads[:0]
 	for _, g := range r.rings {
@@ -334,7 +330,7 @@ const ringRecords = 32 // least number of samples in a ring
 
 const mostRings = 128 << 20 // default bound of the locked bytes of all rings
 
-// stackWithin returns the most stack bytes per sample with which the rings of all CPUs fit into memory bytes.
+// stackWithin returns the most stack bytes with which the rings of all CPUs fit into memory bytes.
 func stackWithin(processors, memory int) int {
 	n := MostStack
 	for n > LeastStack && ringSize(n)*processors > memory {
@@ -347,7 +343,7 @@ func ringSize(stack int) int {
 	return 1 << bits.Len(uint((stack+besideStack)*ringRecords-1))
 }
 
-// attr sets a period: unlike a frequency, the kernel does not adjust it.
+// attr sets a period: the kernel would adjust a frequency.
 func (o *Options) attr() unix.PerfEventAttr {
 	a := unix.PerfEventAttr{
 		Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_CPU_CLOCK, Sample: o.drawnPeriod(),
@@ -401,8 +397,7 @@ func onlineCPUs() (string, error) {
 	return strings.TrimSpace(string(b)), err
 }
 
-// sameProcessors reports whether the list of CPUs is unchanged; false also if it is long. It does not enter the Go
-// scheduler.
+// sameProcessors reports, outside the Go scheduler, whether the list of CPUs is unchanged; false also if it is long.
 func (r *Reader) sameProcessors() bool {
 	var buf [128]byte
 	b, err := procmem.ReadSmall(online, buf[:])

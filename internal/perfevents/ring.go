@@ -54,8 +54,7 @@ func (g *ring) close() {
 
 func (g *ring) head() uint64 { return procmem.LoadShared(g.mem, offHead) }
 
-// drain passes the records up to head and releases their room. At a malformed record it drops the rest and returns
-// false.
+// drain passes the records up to head and releases their room. At a malformed record it drops the rest.
 func (g *ring) drain(r *Record, head uint64, take func(*Record)) (ok bool) {
 	tail := procmem.LoadShared(g.mem, offTail)
 	tail, ok = walkRing(g.data, g.wrap, head, tail, allTypes, r, take)

@@ -6,8 +6,8 @@ import "math"
 
 // # Lost samples of the targets
 //
-// A record of lost samples does not name their processes. The targets' share is assumed to be that of the ring's
-// latest shareOf to 2·shareOf samples.
+// A record of lost samples names no process. The targets' share is assumed to be that of the ring's latest shareOf to
+// 2·shareOf samples.
 
 const shareOf = 256
 
@@ -23,7 +23,7 @@ func (s *share) sampled(target bool) {
 	}
 }
 
-// missed counts lost samples: the targets' estimated part, and those of rings with unknown share.
+// missed counts lost samples: the targets' part, and those of rings with unknown share.
 type missed struct {
 	targets float64
 	unknown int64

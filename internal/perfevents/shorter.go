@@ -12,9 +12,9 @@ import (
 
 // # Shorter copies
 //
-// A copy ends at the latest at the end of the mapped stack. A stack in a heap, such as a goroutine's, has none
-// near, so all bytes are copied. Where less suffices, a second event with shorter copies samples into the first
-// one's ring. The first then has a period of a year, but still reports creations and mappings.
+// A stack in a heap, such as a goroutine's, has no end of its mapping near, so all bytes are copied. Where less
+// suffices, a second event with shorter copies samples into the first one's ring. The first then has a period of a
+// year, and still reports creations and mappings.
 
 const never = 365 * 24 * 3600 * 1e9 // a period of a year, ns
 
@@ -53,7 +53,6 @@ func (r *Reader) CopyShorter(n int) bool {
 	return ok
 }
 
-// copyShorter is [Reader.CopyShorter] for a ring.
 func (g *ring) copyShorter(o *Options, n int, paused bool) bool {
 	if g.dropShorter(); n == 0 {
 		return procmem.SetPeriod(g.fd, o.drawnPeriod()) == nil
@@ -79,8 +78,8 @@ func (g *ring) dropShorter() {
 	}
 }
 
-// longest reports whether a sample has the most stack bytes. At the end of the user address space, too, the kernel
-// asks for less.
+// longest reports whether a sample has the most stack bytes. At the end of the user address space the kernel asks for
+// less.
 func (r *Reader) longest(asked int) bool {
 	return asked >= r.opts.Stack || asked > 0 && !slices.Contains(lengths[:], asked)
 }
