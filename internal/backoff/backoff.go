@@ -6,28 +6,24 @@ import "math/rand/v2"
 
 // Times and costs are in nanoseconds.
 const (
-	// longestBackoff is the longest mean back-off before it is stretched (maxStretch), idleMost that in a process in
-	// which no thread runs.
-	longestBackoff = 120e6
-	idleMost       = 1e9
-	// A back-off is at most one part in sleepShare of the thread's sleep so far. With kernel samples and manyThreads it
-	// is one part in notRunShare for a thread that has not run since its first observation.
+	longestBackoff = 120e6 // mean, before it is stretched
+	idleMost       = 1e9   // the same in a process in which no thread runs
+	// A back-off is at most one part in sleepShare of the thread's sleep so far; with kernel samples and manyThreads
+	// one in notRunShare for a thread that has not run since its first observation.
 	sleepShare  = 16
 	notRunShare = 1
 	manyThreads = 80
-	// sampleCost is the cost of observing an unchanged thread. All such observations take at most one part in
-	// sampleShare of the time.
+	// Observations of unchanged threads, of sampleCost each, take at most one part in sampleShare of the time, searches
+	// of backed-off threads that have run one in searchShare.
 	sampleCost  = 1000
 	sampleShare = 256
-	// searchShare is the same for searches of backed-off threads that have run.
 	searchShare = 64
-	// While backed-off threads use at most one part in burstShare of a process's CPU time, back-offs grow by a factor of
-	// up to maxStretch, or fewStretch with fewer than 470 threads.
+	// While backed-off threads use at most one part in burstShare of a process's CPU time, back-offs grow by a factor
+	// of up to maxStretch, or fewStretch with fewer than 470 threads.
 	burstShare = 1000
 	maxStretch = 16
 	fewStretch = 8
-	// clockError is the error of a process's clock for each running thread: a scheduler tick.
-	clockError = 4e6
+	clockError = 4e6 // of a process's clock for each running thread: a scheduler tick
 )
 
 // backoffLength returns the back-off of a thread found unchanged, in ns; 0 means none:

@@ -75,8 +75,7 @@ func TestWheelGivesEveryoneBackWhenDue(t *testing.T) {
 	}
 }
 
-// life is a thread with known shares: it sleeps, then computes in the stacks first and
-// then last, for as long in each.
+// life is a thread with known shares: it sleeps, then computes in the stacks first and then last, for as long in each.
 type life struct {
 	sleep, burst int64 // ns, on average
 }
@@ -88,8 +87,7 @@ const (
 	numStacks
 )
 
-// outcome is what a sampled life came to: CPU time by stack, that which was not
-// observed, and the truth.
+// outcome is what a sampled life came to: CPU time by stack, that which was not observed, and the truth.
 type outcome struct {
 	booked                [numStacks]int64
 	unseen, truth         int64

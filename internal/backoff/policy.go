@@ -18,8 +18,8 @@ type Policy struct {
 	tick     int64 // number of the present or last tick
 	now      int64 // CLOCK_MONOTONIC ns
 	period   int64 // mean distance of ticks, ns
-	threads  int   // number of all threads
-	restless int   // number of restless threads, see [Thread]
+	threads  int   // of all
+	restless int   // of them
 }
 
 // New returns a policy. seed seeds its random numbers.
@@ -42,7 +42,7 @@ func (p *Policy) WakeDue(threads int) {
 	p.wheel.turn(p.now, p.onExpired)
 }
 
-// expired handles the end of a back-off. It prolongs the back-off if the process's clock has not moved since.
+// expired ends a back-off, or prolongs it if the process's clock has not moved since.
 func (p *Policy) expired(th *Thread) {
 	proc := th.proc
 	if proc.clockKnown && proc.clock == th.clockAtObservation && p.now-th.observedAt < idleMost-longestBackoff {
@@ -52,7 +52,6 @@ func (p *Policy) expired(th *Thread) {
 	p.makeDue(th)
 }
 
-// makeDue makes a backed-off thread due in this tick.
 func (p *Policy) makeDue(th *Thread) {
 	th.proc.backedOff--
 	th.proc.Due = append(th.proc.Due, th)
@@ -66,8 +65,7 @@ func (p *Policy) Wake(th *Thread) {
 	}
 }
 
-// NoteUnchanged records that a thread has not run since its last observation. It returns the number of ticks of the
-// back-off.
+// NoteUnchanged records that a thread has not run since its last observation. It returns the ticks of the back-off.
 func (p *Policy) NoteUnchanged(th *Thread) (inferred int64) {
 	inferred = th.endBackoff(p.tick)
 	th.addUnchanged(inferred+1, procmem.ReadingAt(th.Observed.LastSched(), p.now))
@@ -85,7 +83,7 @@ func (p *Policy) NoteUnchanged(th *Thread) (inferred int64) {
 }
 
 // NoteChanged records that a thread has run since its last observation, or could not be observed: it is due at every
-// tick from now on. It returns the number of ticks of the back-off.
+// tick from now on. It returns the ticks of the back-off.
 func (p *Policy) NoteChanged(th *Thread) (unseen int64) {
 	waited := !th.skipped && !th.restless
 	unseen = th.endBackoff(p.tick)
@@ -98,7 +96,7 @@ func (p *Policy) NoteChanged(th *Thread) (unseen int64) {
 	return unseen
 }
 
-// endBackoff returns the number of ticks of the back-off before this observation.
+// endBackoff returns the ticks of the back-off.
 func (th *Thread) endBackoff(tick int64) int64 {
 	if th.backedOffAt == 0 {
 		return 0
@@ -109,8 +107,8 @@ func (th *Thread) endBackoff(tick int64) int64 {
 	return max(n, 0)
 }
 
-// NoteObservation records an observation: whether the thread is asleep, and its clocks s. The CPU time since the last
-// one explains a part of the process's clock. created is set if the thread's clock began at zero within the recording.
+// NoteObservation records an observation with clocks s. The CPU time since the last one explains a part of the
+// process's clock. created: the thread's clock began at zero within the recording.
 func (p *Policy) NoteObservation(th *Thread, asleep, created bool, s procmem.SchedStat) {
 	th.asleep = asleep
 	if s.Runs == 0 { // unknown
@@ -158,8 +156,8 @@ func (p *Policy) TicksSkipped(proc *Process) {
 }
 
 // SearchDue reports whether a backed-off thread must have run, and a search is due. The caller then wakes
-// ([Policy.Wake]) and observes those that ran before. If that does not explain the clock ([Policy.Unexplained]), it
-// does so with all others, and calls [Policy.AllObserved]. In both cases it calls [Policy.SearchEnded].
+// ([Policy.Wake]) and observes those that ran before; if that does not explain the clock ([Policy.Unexplained]), all
+// others, and calls [Policy.AllObserved]. In both cases it calls [Policy.SearchEnded].
 func (p *Policy) SearchDue(proc *Process) bool {
 	return proc.backedOff > 0 && proc.clockKnown && proc.clockAt == p.now && p.now >= proc.nextSearch &&
 		p.Unexplained(proc)
@@ -186,7 +184,7 @@ func (p *Policy) AllObserved(proc *Process) {
 	proc.clockAtAllObserved, proc.explainedCPU = proc.clock, 0
 }
 
-// Forget removes an ended thread. It returns the number of ticks of the back-off.
+// Forget removes an ended thread. It returns the ticks of the back-off.
 func (p *Policy) Forget(th *Thread) (unseen int64) {
 	th.Gone = true
 	p.noteRestless(th, false)

@@ -3,18 +3,15 @@
 package backoff
 
 const (
-	// restlessCost is the whole cost of observing a sleeper that woke lately, ns. Such observations take at most one
-	// part in restlessShare of a CPU.
-	restlessCost  = 40e3
-	restlessShare = 16
-	// longestRestless is the longest mean back-off of such a thread, ns.
-	longestRestless = 1e9
-	// calmAfter is the sleep after which such a thread is treated as any other, ns.
-	calmAfter = 1e9
+	// Observations of sleepers that woke lately, of restlessCost ns each, take at most one part in restlessShare of a
+	// CPU.
+	restlessCost    = 40e3
+	restlessShare   = 16
+	longestRestless = 1e9 // mean back-off of such a thread, ns
+	calmAfter       = 1e9 // a sleep after which it is as any other, ns
 )
 
-// noteRestless records whether a thread wakes often while the kernel samples it: samples show where it runs, so it may
-// be backed off.
+// noteRestless records whether a thread wakes often while the kernel samples it.
 func (p *Policy) noteRestless(th *Thread, restless bool) {
 	if th.restless == restless {
 		return
@@ -44,6 +41,6 @@ func (p *Policy) restlessBackoff() int64 {
 	return length - length/4 + p.rng.Int64N(length/2)
 }
 
-// MayWait reports whether a sample of the thread waits for the next due observation. It does for backed-off restless
-// threads: observing right after a run would favour short sleeps.
+// MayWait reports whether a sample of the thread waits for its next due observation: one right after a run would favour
+// short sleeps.
 func (th *Thread) MayWait() bool { return th.restless && th.inWheel }

@@ -9,9 +9,8 @@ const (
 	stretchFades = 32
 )
 
-// stretch decides the length of back-offs in a process, by the part of its CPU time that backed-off threads used. A
-// thread that only sleeps needs few observations. But where each of a thousand threads wakes now and then, their bursts
-// are most of the load.
+// stretch decides the length of back-offs in a process, by the part of its CPU time that backed-off threads used: where
+// each of a thousand threads wakes now and then, their bursts are most of the load.
 type stretch struct {
 	extra           int64  // factor of back-offs − 1
 	decidedAt       int64  // last decision, CLOCK_MONOTONIC ns

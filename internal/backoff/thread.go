@@ -9,13 +9,11 @@ import (
 
 // Thread is the policy's state of a thread.
 type Thread struct {
-	// Owner is the caller's object for the thread: of package tracer, which is above the packages that hold a Thread.
-	Owner    any
+	Owner    any // the caller's object: of package tracer, which is above
 	Observed *observe.Thread
 	// Unchanged counts the unreported ticks at which the thread was found unchanged.
 	Unchanged sample.Unchanged
-	// Gone is set by [Policy.Forget]: the thread has ended.
-	Gone bool
+	Gone      bool // set by [Policy.Forget]
 
 	proc           *Process
 	asleep         bool  // asleep at its last observation
@@ -30,16 +28,16 @@ type Thread struct {
 	cpuKnown           bool   // cpuAtObservation is valid
 	restless           bool   // it woke lately, and is backed off nevertheless
 	ranWhileBackedOff  bool   // it ran while backed off, not accounted yet
-	observedOnce       bool   // observed at least once
-	hasRun             bool   // found changed after its first observation
-	ranFirstTime       bool   // for the first time, not accounted yet
+	observedOnce       bool
+	hasRun             bool // found changed after its first observation
+	ranFirstTime       bool // for the first time, not accounted yet
 
 	inWheel    bool // it is in the wheel, in this slot
 	slot       int
 	prev, next *Thread
 }
 
-// BackedOff reports whether the thread is backed off. Its next observation then covers the ticks since.
+// BackedOff reports whether the thread is backed off: its next observation covers the ticks since.
 func (th *Thread) BackedOff() bool { return th.backedOffAt != 0 }
 
 // AsleepFor returns the length of its observed sleep, ns; 0 if it does not sleep.
@@ -58,8 +56,8 @@ func (th *Thread) addUnchanged(n int64, at sample.Reading) {
 // HasRun reports whether the thread was found changed since its first observation.
 func (th *Thread) HasRun() bool { return th.hasRun }
 
-// stretchOf returns the statistics of threads that run repeatedly (e.g. workers of a garbage collector), or of those
-// that have not run since their first observation.
+// stretchOf returns the statistics of threads that run repeatedly, or of those that have not run since their first
+// observation.
 func (th *Thread) stretchOf() *stretch {
 	if th.hasRun && !th.ranFirstTime {
 		return &th.proc.haveRun
@@ -68,7 +66,7 @@ func (th *Thread) stretchOf() *stretch {
 }
 
 // backoffLimits returns the factor of a thread's back-off, and the share of its sleep that bounds it ([backoffLength]).
-// A sampled thread among many gets the longest back-off: samples show what it does when it wakes.
+// Samples show what a sampled thread does when it wakes: among many it gets the longest back-off.
 func (th *Thread) backoffLimits(threads int) (stretch, share int64) {
 	stretch, share = th.stretchOf().factor(), sleepShare
 	if threads < manyThreads || !th.Observed.UsesSamples() {
@@ -98,11 +96,10 @@ type Process struct {
 
 	backedOff int // number of threads
 	restless  int // number of threads
-	// For searches of backed-off threads that have run: the clock at the last observation of all threads, and the part
-	// of it explained by observations since, ns; the earliest time of the next search, CLOCK_MONOTONIC ns.
-	clockAtAllObserved uint64
-	explainedCPU       int64
-	nextSearch         int64
+	// For searches of backed-off threads that have run.
+	clockAtAllObserved uint64 // at the last observation of all threads, ns
+	explainedCPU       int64  // by observations since, ns
+	nextSearch         int64  // earliest time, CLOCK_MONOTONIC ns
 
 	haveRun   stretch // of threads that have run since their first observation
 	notRunYet stretch // of the others
@@ -124,7 +121,7 @@ func (p *Process) Clock(at int64, cpu uint64, ok bool) {
 	}
 }
 
-// AnyBackedOff reports whether a thread is backed off, so that the process's clock matters.
+// AnyBackedOff reports whether a thread is backed off.
 func (p *Process) AnyBackedOff() bool { return p.backedOff > 0 }
 
 // Add adds a new thread.

@@ -4,12 +4,11 @@ package schedule
 
 // # The budget
 //
-// The share of their time that targets may lose (--max-overhead) sets two limits, and the rate is lowered until both
-// are kept:
+// The share of their time that targets may lose (--max-overhead) bounds, by a lower rate:
 //
 //   - What targets lose: the lengths of stops, [StopCost] for each, and [SampleCost] for each kernel sample, as a share
 //     of the targets' CPU time. While this account is overdrawn, ticks are withheld.
-//   - What prywalk takes of the CPUs, as a share of all.
+//   - What prywalk takes of all CPUs.
 //
 // Below evenRate, ticks observe a part of the threads instead ([Subset]). No tick but the last observes more due
 // threads than the account covers ([admission]); new threads are observed besides.
@@ -21,10 +20,8 @@ const StopCost = 10e3
 const SampleCost = 20e3
 
 const (
-	// sampleShare of the budget is for samples of the kernel; the rest is for stops.
-	sampleShare = 0.8
-	// samplesPerTick bounds the samples of a CPU between two ticks. Its buffer has room for 32.
-	samplesPerTick = 8
+	sampleShare    = 0.8 // of the budget, for samples of the kernel; the rest is for stops
+	samplesPerTick = 8   // most samples of a CPU between two ticks; its buffer has room for 32
 
 	minRate = 1
 	// Below evenRate, ticks/s, a tick observes a part of the threads.
@@ -119,8 +116,8 @@ func (b *Budget) SampleRate(ticks float64) float64 {
 	return max(min(b.freq, samplesPerTick*ticks, sampleShare*b.maxOverhead*1e9/SampleCost), minRate)
 }
 
-// NoteTick records a tick. self is prywalk's CPU time so far, ns; observed is the number of threads that were observed,
-// due or not.
+// NoteTick records a tick. self is prywalk's CPU time so far, ns; observed is the number of observed threads, due or
+// not.
 func (b *Budget) NoteTick(self, observed int64) {
 	b.own.note(self, b.Part())
 	b.admission.endTick(observed)
@@ -142,8 +139,7 @@ func (b *Budget) Overdrawn() float64 {
 	return max(b.lost-b.maxOverhead*b.ran, 0)
 }
 
-// UpdateRate returns the present frequency of ticks, at most the requested one, in ticks/s. It is lower while the
-// account is overdrawn.
+// UpdateRate returns the present frequency of ticks, at most the requested one, in ticks/s.
 func (b *Budget) UpdateRate(now int64) float64 {
 	if !b.Limited() {
 		return b.freq

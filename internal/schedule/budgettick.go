@@ -5,10 +5,8 @@ package schedule
 import "math"
 
 const (
-	// firstTicks is the number of first, untypical ticks.
-	firstTicks = 16
-	// firstThreads is the number of threads that the first tick observes.
-	firstThreads = 8
+	firstTicks   = 16 // untypical
+	firstThreads = 8  // threads that the first tick observes
 )
 
 // admission bounds the threads of a tick by the mean loss of an observation. The loss is known early: the first tick

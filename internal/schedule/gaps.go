@@ -7,19 +7,14 @@ import "time"
 // # Gaps
 //
 // A long time without observations (prywalk is stopped, has no CPU, collects garbage) is a gap: the next observation is
-// not charged with it ([prywalk/internal/attribute.Ledger.MarkNotObserved]). For short-lived threads an
-// observation stands for 4 periods at most (package tracer, maxPeriods). Withheld ticks are no gap, nor is a low rate
-// that lasts.
+// not charged with it ([prywalk/internal/attribute.Ledger.MarkNotObserved]). Withheld ticks are no gap, nor is a low
+// rate that lasts.
 
 const (
-	// A gap is longer than fewTicks usual distances of ticks.
-	fewTicks = 4
-	// minGap is the shortest gap, ns: waiting for a busy CPU takes up to 150 ms.
-	minGap = 200e6
-	// The usual distance is a mean over usualShare ticks.
-	usualShare = 8
-	// minSleep is the least advance of Unix time over CLOCK_MONOTONIC that may be a suspension, ns.
-	minSleep = 50e6
+	fewTicks   = 4     // a gap is longer than as many usual distances of ticks
+	minGap     = 200e6 // ns: waiting for a busy CPU takes up to 150 ms
+	usualShare = 8     // the usual distance is a mean over as many ticks
+	minSleep   = 50e6  // least advance of Unix time over CLOCK_MONOTONIC that may be a suspension, ns
 )
 
 // GapDetector detects gaps. Times are CLOCK_MONOTONIC ns.
@@ -29,9 +24,9 @@ type GapDetector struct {
 	// Suspended is how long the machine was suspended since sampling began.
 	Suspended int64
 
-	lastObservation int64 // last observation
-	lastTick        int64 // last tick
-	usualDistance   int64 // usual distance of ticks, ns
+	lastObservation int64
+	lastTick        int64
+	usualDistance   int64 // of ticks
 
 	unixAhead int64 // Unix time less CLOCK_MONOTONIC, ns
 	sinceBoot int64 // suspensions since boot, ns
@@ -74,9 +69,8 @@ func (g *GapDetector) EndGap(now int64) (from, length int64) {
 	return from, length
 }
 
-// NewSuspension returns how long the machine was suspended since the last call, ns. In a suspension CLOCK_MONOTONIC
-// stands still, so Unix time runs ahead. As Unix time may have been set, suspended then returns the suspensions since
-// boot, ns.
+// NewSuspension returns how long the machine was suspended since the last call, ns. Meanwhile CLOCK_MONOTONIC stands
+// still, so Unix time runs ahead; as it may have been set, suspended then returns the suspensions since boot, ns.
 func (g *GapDetector) NewSuspension(now, unix int64, suspended func() int64) (slept int64) {
 	ahead := unix - now
 	moved := ahead - g.unixAhead

@@ -19,8 +19,8 @@ import (
 // the period is left (package quota), and half of the quota limits the rate. Quotas do not apply to a real-time
 // priority.
 //
-// If prywalk is alone in the group, all of its threads use one CPU, as the kernel gives CPUs the quota in slices. After
-// periodsOnCPU periods they move to the next CPU.
+// The kernel gives CPUs the quota in slices. So if prywalk is alone in the group, all of its threads use one CPU, and
+// move to the next after periodsOnCPU periods.
 
 const (
 	// throttledFrom is the least length of a stop that may include throttled time, ns.
@@ -36,12 +36,12 @@ type Quota struct {
 	meter          *quota.Meter
 	alone          bool // prywalk is alone in the group
 	allCPUs        unix.CPUSet
-	onlyCPU        int          // the CPU of all threads, −1 if several
-	movedIn        int64        // the quota's period in which they were moved there
+	onlyCPU        int          // of all threads, −1 if several
+	movedIn        int64        // period in which they were moved there
 	last           quota.Sample // last reading of the meter
 	first          quota.Sample
 	groupCPU       int64   // CPU time of the group, ns
-	groupCPUAtTick int64   // groupCPU at the last tick, ns
+	groupCPUAtTick int64   // ns
 	meanCost       float64 // mean CPU time between ticks, ns
 
 	withheld  int64 // ticks
@@ -56,8 +56,7 @@ type QuotaStats struct {
 	StopsThrottled       int64
 }
 
-// NewQuota returns the tightest limit that can be measured. It returns nil if there is none, or without effect
-// (scheduling "fifo").
+// NewQuota returns the tightest limit that can be measured, or nil, also if it has no effect (scheduling "fifo").
 func NewQuota(limits []quota.Limit, scheduling string) *Quota {
 	if scheduling == "fifo" {
 		return nil
@@ -149,8 +148,7 @@ func (q *Quota) Rate(asked float64) float64 {
 	return max(min(asked, q.guard.Rate(q.meanCost)), minQuotaRate)
 }
 
-// OwnPart returns prywalk's part of a stop of stopped ns. If the target is in the group, too, that excludes throttled
-// time: the target would have been throttled without prywalk.
+// OwnPart returns prywalk's part of a stop of stopped ns: without throttled time if the target is in the group, too.
 func (q *Quota) OwnPart(stopped int64) int64 {
 	if q == nil || stopped < throttledFrom {
 		return stopped
@@ -198,11 +196,9 @@ func (q *Quota) MoveIfDue(waiting int) bool {
 	return q.pinTo(next % maxCPUs)
 }
 
-// MustStopOnlyOnCPU reports whether only threads on a CPU may be stopped. With a single CPU, which the tracer occupies,
-// all may.
+// MustStopOnlyOnCPU reports whether only threads on a CPU may be stopped; with a single CPU, the tracer's, all may.
 func (q *Quota) MustStopOnlyOnCPU() bool { return q != nil && q.allCPUs.Count() > 1 }
 
-// onAllThreads restricts all threads of this process to the set. done is false if that failed.
 func onAllThreads(set *unix.CPUSet) (done bool) {
 	for range 2 {
 		list, err := os.ReadDir("/proc/self/task")
@@ -225,7 +221,7 @@ func (q *Quota) Close() {
 	}
 }
 
-// Stats returns the effects. It is called once.
+// Stats returns the effects, once.
 func (q *Quota) Stats() (stats QuotaStats) {
 	if q == nil {
 		return stats

@@ -5,12 +5,10 @@ package schedule
 // # Skipped ticks
 //
 // With kernel samples of running threads, ticks only add clocks, sleepers, creations and ends. While all threads are
-// steady, ticks are longestDistance apart; else enough are skipped to keep their cost below one part in costShare of a
-// CPU.
+// steady, ticks are longestDistance apart; else enough are skipped for their cost.
 
 const (
-	// longestDistance bounds the distance of ticks, ns; maxApart bounds it in periods, as the kernel's buffers have
-	// room for 32 samples.
+	// Bounds of the distance of ticks in ns, and in periods: the kernel's buffers have room for 32 samples.
 	longestDistance = 10e6
 	maxApart        = 10
 	// SteadyFor is how long a steady thread must have run or slept, ns. One part in steadyShare may differ.
@@ -19,7 +17,7 @@ const (
 	// Ticks take at most one part in costShare of a CPU. Their cost is a mean of the last costTicks.
 	costShare = 100
 	costTicks = 32
-	// newFor is the time since the last begin or end of a thread after which ticks may be skipped, ns.
+	// newFor, ns: after the last begin or end of a thread, ticks may be skipped.
 	newFor = 1e9
 )
 
@@ -32,8 +30,8 @@ type Steady struct {
 	steady bool
 }
 
-// Runs records that the thread was found running or queued. The kernel adds queue time to the clock late, so that it
-// looks like sleep: the decision takes SteadyFor at least.
+// Runs records that the thread was found running or queued. The kernel adds queue time late, as if the thread slept: so
+// the decision takes SteadyFor at least.
 func (s *Steady) Runs(now Clocks) {
 	wall := now.Wall - s.from.Wall
 	asleep := wall - (now.CPU - s.from.CPU) - (now.RunQueue - s.from.RunQueue)
@@ -58,7 +56,7 @@ type TickSkipper struct {
 	toSkip   int64 // ticks to skip now
 	changed  int64 // last begin or end of a thread, CLOCK_MONOTONIC ns
 	cpuUsed  int64 // CPU time at the last tick, ns; 0 if unknown
-	tickCost int64 // of a tick, ns
+	tickCost int64 // ns
 }
 
 // NoteThreadChange records that a thread has begun or ended.
@@ -75,8 +73,8 @@ func (t *TickSkipper) SetCPUTime(ns int64) {
 	t.cpuUsed = ns
 }
 
-// Skip skips a random number of ticks from next on, and returns the time of the one after them. ok is false if the
-// period is too long for that.
+// Skip skips a random number of ticks from next on, and returns the time of the one after them, if ok: else the period
+// is too long.
 func (t *Ticks) Skip(skipper *TickSkipper, next int64) (after int64, ok bool) {
 	most := min(int64(longestDistance)/t.period, maxApart) - 1
 	if most < 1 {

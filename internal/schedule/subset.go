@@ -4,11 +4,7 @@ package schedule
 
 import "math/rand/v2"
 
-// # A random subset
-//
-// The threads of a tick are drawn with equal chance. An observation stands for (due / drawn) times as much time.
-
-// Subset draws the threads of a tick. The zero value draws all.
+// Subset draws the threads of a tick, with equal chance. The zero value draws all.
 type Subset struct {
 	// NotDrawn counts due threads that were not drawn.
 	NotDrawn int64
@@ -24,7 +20,7 @@ func NewSubset(most int, seed uint64) Subset {
 }
 
 // Begin begins a tick with due threads, of which the budget admits at most most, at least one. It returns the number of
-// due threads for each drawn one.
+// due threads for each drawn one, by which an observation stands for more time.
 func (s *Subset) Begin(due, most int) (duePerDrawn float64) {
 	s.undecided, s.toDraw = due, min(due, most)
 	if s.maxDrawn > 0 {

@@ -12,8 +12,8 @@ package schedule
 
 import "math/rand/v2"
 
-// Ticks returns the times of the ticks, CLOCK_MONOTONIC ns. Their distances are drawn from 3/4 to 5/4 of the period, so
-// that ticks do not keep step with periodic work of a target.
+// Ticks returns the times of the ticks, CLOCK_MONOTONIC ns. Distances are drawn from 3/4 to 5/4 of the period, so that
+// ticks do not keep step with a target.
 type Ticks struct {
 	// Missed is the number of ticks whose time had passed.
 	Missed int64
