@@ -59,8 +59,8 @@ func (c *Core) addModules() {
 	c.space.SetModules(mods)
 }
 
-// hasCode reports whether a mapping is executable by the core, else by its file. An unknown mapping counts as code, so
-// that frames have its name, unless the core has ELF headers.
+// hasCode reports whether a mapping is executable by the core, else by its file. Unless the core has ELF headers, an
+// unknown mapping counts as code, so that frames have its name.
 func (c *Core) hasCode(m, before *mapping) bool {
 	if !m.guessed {
 		return m.Perm&code.PermExec != 0
@@ -92,7 +92,7 @@ func (c *Core) module(m *code.Mapping) *frames.Module {
 	return mod
 }
 
-// dumped reports whether the core has a mapping's contents, as it has those of run-time code.
+// dumped reports whether the core has a mapping's contents.
 func (c *Core) dumped(m *code.Mapping) bool {
 	var b [1]byte
 	return c.mem.read(m.Start, b[:]) == 1 && c.mem.read(m.End-1, b[:]) == 1
@@ -115,7 +115,7 @@ func (c *Core) addFileParts() {
 	}
 }
 
-// readFiles reads memory that the core leaves to files. What a truncated core lacks is not replaced.
+// readFiles reads memory that the core leaves to files, not what a truncated core lacks.
 func (c *Core) readFiles(addr uint64, b []byte) int {
 	if s := c.mem.find(addr); s != nil && addr-s.start < s.dumped {
 		return 0

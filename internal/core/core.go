@@ -17,22 +17,17 @@ import (
 
 // Options are where a core's files are.
 type Options struct {
-	// Sysroot is the directory with the files of the core's machine; "": /.
-	Sysroot string
-	// Exe is the program's file, if not at its path.
-	Exe string
+	Sysroot string // directory with the files of the core's machine; "": /
+	Exe     string // the program's file, if not at its path
 }
 
 // Core is a process in a core file. Not safe for concurrent use.
 type Core struct {
-	PID int
-	// Comm is the process's name, at most 15 bytes.
-	Comm string
-	Arch frames.Arch
-	// Signal ended or stopped the process; 0: none.
-	Signal int
-	// JITFuncs is as in [code.Process].
-	JITFuncs code.FuncBounds
+	PID      int
+	Comm     string // at most 15 bytes
+	Arch     frames.Arch
+	Signal   int             // that ended or stopped the process; 0: none
+	JITFuncs code.FuncBounds // as in [code.Process]
 
 	opt        Options
 	opener     safeopen.Opener
@@ -52,8 +47,8 @@ type Core struct {
 	doubtful   []string // that the core cannot prove
 }
 
-// Open reads the headers and notes of the core in r, of size bytes, and finds the files of its code. r must stay
-// usable. The error is an [*Error]; defects of a readable core are in [Core.Warnings].
+// Open reads the headers and notes of the core in r, of size bytes, which must stay usable, and finds the files of its
+// code. The error is an [*Error]; defects of a readable core are in [Core.Warnings].
 func Open(r io.ReaderAt, size int64, o Options) (*Core, error) {
 	f, err := elffile.Open(r, size)
 	if err != nil {

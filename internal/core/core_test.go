@@ -107,8 +107,7 @@ func TestWordsOfACoreAtTheEdgesOfItsPieces(t *testing.T) {
 	}
 }
 
-// FuzzOpen holds that no file makes reading and walking a core fail worse than by
-// an error.
+// FuzzOpen holds that no file makes reading and walking a core fail worse than by an error.
 func FuzzOpen(f *testing.F) {
 	f.Add(smallCore().bytes())
 	f.Add(smallCore().bytes()[:700])

@@ -32,16 +32,14 @@ const (
 )
 
 const (
-	maxFiles = 4096
-	// maxMemHeaders bounds an ELF file's program headers, and section headers, in a core's memory; linkers write some
-	// tens.
-	maxMemHeaders = 256
+	maxFiles      = 4096
+	maxMemHeaders = 256 // program headers, and section headers, in a core's memory; linkers write some tens
 )
 
 const debugFiles = "/usr/lib/debug"
 
-// Image implements code.AddressSpace: it returns the image of m's file if that fits (see the package comment), else of
-// the core's contents of it, or nil.
+// Image implements code.AddressSpace: it returns the image of m's file if that fits, else of the core's contents, or
+// nil.
 func (c *Core) Image(m *code.Mapping) *code.Image {
 	f := &c.files[m.Inode-1]
 	if f.tried {
@@ -157,7 +155,7 @@ func (c *Core) open(name string) (*safeopen.File, error) {
 	return c.opener.Open(safeopen.Request{Path: name})
 }
 
-// try opens a file and compares it with the core; nil if there is none, or no ELF file.
+// try returns nil if there is no file, or no ELF file.
 func (c *Core) try(name string, m *code.Mapping, mem *code.Image) (*code.Image, fit) {
 	f, err := c.open(name)
 	if err != nil {
@@ -198,7 +196,7 @@ func (c *Core) fits(f *safeopen.File, m *code.Mapping, mem *code.Image) fit {
 	return fitOther
 }
 
-// fitsEntry compares a program's entry point with the auxiliary vector, for cores without headers.
+// fitsEntry compares a program's entry point with the auxiliary vector's, for cores without headers.
 func (c *Core) fitsEntry(e *elffile.File, m *code.Mapping) fit {
 	if c.notes.entry < m.Start || c.notes.entry >= m.End {
 		return fitUnknown

@@ -78,8 +78,7 @@ func (p *goArm) frame(t *testing.T, name string) uint64 {
 	return 0
 }
 
-// after gives the return address of a call in caller: of "bl callee", or of the first
-// "blr" if callee is "".
+// after gives the return address of a call in caller: of "bl callee", or of the first "blr" if callee is "".
 func (p *goArm) after(t *testing.T, caller, callee string) uint64 {
 	t.Helper()
 	start, code := p.code(t, caller)

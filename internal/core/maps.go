@@ -16,8 +16,7 @@ const vsyscallPage = 0xffffffffff600000
 
 type mapping struct {
 	code.RawMapping
-	// guessed: the core has no program header for it, and permissions are unknown.
-	guessed bool
+	guessed bool // the core has no program header for it, and permissions are unknown
 }
 
 // numberFiles numbers the paths of NT_FILE from 1, in place of inodes.
@@ -93,9 +92,8 @@ func permOf(f elffile.SegmentFlags) code.Perm {
 	return p
 }
 
-// showsCode reports whether a mapping has code by the file's program headers: it begins where an executable segment
-// does, or continues such a mapping with more of that segment than of others, or lies within one (V8's second mapping
-// of its builtins).
+// showsCode reports whether a mapping has code by the file's program headers: most of it is of an executable segment,
+// and it begins where that does, continues such a mapping, or lies within (V8's second mapping of its builtins).
 func showsCode(f *elffile.File, m *code.Mapping, continues bool) bool {
 	best, code := uint64(0), false
 	for i := range f.Segments {

@@ -21,10 +21,9 @@ const (
 
 // memory is a core's memory. It implements [frames.Memory].
 type memory struct {
-	r    io.ReaderAt
-	segs []segment // by start
-	// undumped reads what the core leaves to files, and returns the number of bytes.
-	undumped func(addr uint64, b []byte) int
+	r        io.ReaderAt
+	segs     []segment                       // by start
+	undumped func(addr uint64, b []byte) int // reads what the core leaves to files
 	pages    [pagesKept]cachedPage
 }
 
@@ -83,7 +82,6 @@ func (m *memory) find(addr uint64) *segment {
 	return &m.segs[i-1]
 }
 
-// read reads the core's contents, and returns the number of bytes.
 func (m *memory) read(addr uint64, b []byte) int {
 	done := 0
 	for done < len(b) {

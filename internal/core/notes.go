@@ -40,12 +40,10 @@ const (
 
 // Thread is a thread of a core.
 type Thread struct {
-	TID int
-	// Name is the process's name, as cores have none of threads.
-	Name string
-	Regs frames.Regs
-	// Syscall is the system call's number; negative: none, or unknown.
-	Syscall int64
+	TID     int
+	Name    string // the process's: cores have none of threads
+	Regs    frames.Regs
+	Syscall int64 // number; negative: none, or unknown
 }
 
 type notes struct {

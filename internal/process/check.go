@@ -15,8 +15,8 @@ import (
 	"prywalk/internal/safeopen"
 )
 
-// Check reports whether pid is a process with user-space stacks; permission is not checked. root is the mount
-// point of the proc file system ("/proc"). The error is an [*Error].
+// Check reports whether pid is a process with user-space stacks; permission is not checked. root is where proc is
+// mounted ("/proc"). The error is an [*Error].
 func Check(root string, pid int) (*Status, error) { return proc(root).check(pid) }
 
 func (p proc) check(pid int) (*Status, error) {
@@ -71,7 +71,7 @@ func trimNewline(b []byte) []byte {
 	return b
 }
 
-// liveThread returns a live thread of a process whose first thread has ended (by pthread_exit); 0: none.
+// liveThread returns a live thread of a process whose first one has ended, or 0.
 func (p proc) liveThread(pid int) int {
 	entries, err := os.ReadDir(p.path(pid, "task"))
 	if err != nil {
@@ -97,8 +97,7 @@ const (
 	machARM64  = 183
 )
 
-// machine returns e_machine of a process's program. If it is unsupported, the error is an [*Error] of
-// [refusal.Not64Bit].
+// machine returns e_machine of a process's program. If it is unsupported, the error is of [refusal.Not64Bit].
 func (p proc) machine(pid, tid int) (uint16, error) {
 	var o safeopen.Opener
 	f, err := o.Open(safeopen.Request{Path: p.path(tid, "exe"), Kernel: true})
@@ -114,7 +113,6 @@ func (p proc) machine(pid, tid int) (uint16, error) {
 	return m, checkSupported(pid, h[4], m)
 }
 
-// checkSupported returns an error for 32-bit and x32 programs and for other architectures.
 func checkSupported(pid int, class byte, machine uint16) error {
 	if class == elfClass64 && (machine == machX86_64 || machine == machARM64) {
 		return nil

@@ -3,11 +3,8 @@
 // Package process reads the state of processes and threads from /proc: which exist, whether they can be sampled,
 // and what they wait for.
 //
-// [Open] checks that a number is a process with user-space stacks. The [Process] lists its threads, and has the
-// thread id for reads of its memory. Its code is in package code.
-//
-// Obstacles are an [*Error] with cause and next step: from [Check] and [ReadStatus] at the start, from [Explain]
-// for an error of another package. Explain goes through the [Gates], the kernel's checks in its order:
+// Obstacles are an [*Error] with cause and next step: from [Check] and [ReadStatus] at the start, from [Explain] for an
+// error of another package. Explain goes through the [Gates], the kernel's checks in its order:
 //
 //	tracer → user → capabilities → dumpable → namespace → yama → proc files → seccomp → (security module)
 //

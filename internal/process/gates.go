@@ -21,9 +21,8 @@ type Gate struct {
 	Unknown bool   // OK is a guess, as the check's input is unreadable
 	Detail  string // finding
 	Remedy  string // smallest step that helps
-	Command string // a command for that step, or ""
-	// Needs are the capabilities that Command adds by setcap; 0: it does something else.
-	Needs uint64
+	Command string // for that step, or ""
+	Needs   uint64 // capabilities that Command adds by setcap, or 0
 }
 
 // Next returns remedy and command in one text.
@@ -49,8 +48,8 @@ type gatekeeper struct {
 	target *Status
 }
 
-// Gates evaluates the kernel's checks for access to a process, in the kernel's order. root is the mount point of
-// the proc file system ("/proc"). The error is an [*Error] if there is no such process.
+// Gates evaluates the kernel's checks for access to a process, in the kernel's order. root is where proc is mounted
+// ("/proc"). The error is an [*Error] if there is no such process.
 func Gates(root string, pid int) ([]Gate, error) {
 	g, err := newGatekeeper(proc(root), pid)
 	if err != nil {
@@ -80,7 +79,6 @@ func (g *gatekeeper) all() []Gate {
 // privileged reports CAP_SYS_PTRACE, which overrides most checks.
 func (g *gatekeeper) privileged() bool { return g.self.Has(unix.CAP_SYS_PTRACE) }
 
-// withCapabilities adds the step that gives prywalk the capabilities for other users' processes.
 func (g *gatekeeper) withCapabilities(gate Gate) Gate {
 	switch {
 	case g.self.NoNewPrivs && os.Getenv("INVOCATION_ID") != "": // a unit's (systemd.exec(5))
@@ -102,8 +100,7 @@ func (g *gatekeeper) withCapabilities(gate Gate) Gate {
 	return gate
 }
 
-// files opens /proc/PID/syscall: it and mem belong to the process's user, and CAP_SYS_PTRACE does not override
-// their mode.
+// files opens /proc/PID/syscall: it belongs to the process's user, and CAP_SYS_PTRACE does not override its mode.
 func (g *gatekeeper) files() Gate {
 	gate := Gate{Name: "proc files", OK: true, Detail: "no restriction"}
 	f, err := os.Open(g.proc.path(g.pid, "syscall"))
@@ -227,8 +224,8 @@ func (g *gatekeeper) initialNamespace() bool {
 	return err != nil || len(f) == 3 && f[0] == "0" && f[1] == "0" && f[2] == "4294967295"
 }
 
-// YamaScope reads kernel.yama.ptrace_scope; false, meaning 0, if it does not exist or is unreadable. root is the
-// mount point of the proc file system.
+// YamaScope reads kernel.yama.ptrace_scope; false, meaning 0, if it does not exist or is unreadable. root is where proc
+// is mounted.
 func YamaScope(root string) (int, bool) {
 	text, err := os.ReadFile(filepath.Join(root, "sys/kernel/yama/ptrace_scope"))
 	if err != nil {

@@ -27,12 +27,11 @@ var Capabilities = []Capability{
 	{unix.CAP_BPF, "bpf"},
 }
 
-// OtherUsers are the capabilities for other users' processes: CAP_SYS_PTRACE overrides the ptrace access check,
-// CAP_DAC_READ_SEARCH the mode of the user's /proc files (/proc/PID/syscall, /proc/PID/mem).
+// OtherUsers are the capabilities for other users' processes: one overrides the ptrace access check, the other the mode
+// of /proc files (/proc/PID/syscall, /proc/PID/mem).
 const OtherUsers = uint64(1<<unix.CAP_SYS_PTRACE | 1<<unix.CAP_DAC_READ_SEARCH)
 
-// Grant returns the command that adds capabilities to prywalk's file. It repeats the present ones, which setcap
-// replaces.
+// Grant returns the command that adds capabilities to prywalk's file, with the present ones, which setcap replaces.
 func (s *Status) Grant(bits uint64) string {
 	var names []string
 	for _, c := range Capabilities {

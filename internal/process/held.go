@@ -18,8 +18,7 @@ type StopResults struct {
 	Succeeded int64
 }
 
-// ExplainFailures returns why stops of running threads failed; nil if none did. A tracer (debugger, strace,
-// another prywalk) may hold a thread for a moment only, and be gone by now.
+// ExplainFailures returns why stops of running threads failed; nil if none did. Another tracer may be gone by now.
 func ExplainFailures(pids []int, r StopResults) error { return procFS.explainFailures(pids, r) }
 
 func (p proc) explainFailures(pids []int, r StopResults) error {
@@ -62,7 +61,7 @@ func (p proc) heldByTracer(pids []int, r StopResults) *Error {
 	return e
 }
 
-// tracerOf returns the process that traces any thread of pid, and its name; 0 if there is none or only this one.
+// tracerOf returns the other process, if any, that traces a thread of pid, and its name.
 func (p proc) tracerOf(pid int) (by int, name string) {
 	self, err := ReadSelf(string(p))
 	if err != nil {

@@ -18,8 +18,8 @@ const (
 	leastSpace   = 2 << 30 // address space, bytes; the Go runtime reserves about 1.2 GB
 )
 
-// CheckRuntime reports a lack of threads, descriptors or address space that would crash the Go runtime. To be
-// called before any goroutine is started.
+// CheckRuntime reports a lack of threads, descriptors or address space that would crash the Go runtime. Precondition:
+// no goroutine was started.
 func CheckRuntime() error {
 	var r unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_AS, &r) == nil && r.Cur < leastSpace {
@@ -33,8 +33,7 @@ func CheckRuntime() error {
 	return checkFiles(leastRuntime)
 }
 
-// limitedThreads reports whether RLIMIT_NPROC applies: not to root, nor with these capabilities (kernel/fork.c,
-// copy_process).
+// limitedThreads reports whether RLIMIT_NPROC applies (kernel/fork.c, copy_process).
 func limitedThreads() bool {
 	if unix.Getuid() == 0 {
 		return false
@@ -47,8 +46,7 @@ func limitedThreads() bool {
 	return data[0].Effective&(1<<unix.CAP_SYS_RESOURCE|1<<unix.CAP_SYS_ADMIN) == 0
 }
 
-// CheckFiles reports too low a limit of open files to sample one process. Package syscall has raised the soft
-// limit to the hard one.
+// CheckFiles reports too low a limit of open files to sample one process.
 func CheckFiles() error { return checkFiles(leastFiles) }
 
 func checkFiles(least uint64) error {
@@ -59,7 +57,6 @@ func checkFiles(least uint64) error {
 	return fmt.Errorf("the limit of open files is %d, and prywalk needs %d; raise it: ulimit -n 1024", r.Cur, leastFiles)
 }
 
-// noFiles is the error for a file not opened because of prywalk's limit.
 func noFiles(pid int, err error) *Error {
 	return &Error{PID: pid, Kind: refusal.NoFiles, Cause: "too many open files in prywalk",
 		Next: "raise its limit: ulimit -n 4096", Err: err}

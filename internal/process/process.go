@@ -15,12 +15,10 @@ import (
 
 // Process is an observed process. Not safe for concurrent use.
 type Process struct {
-	PID int
-	// StartTime, in clock ticks after boot, tells processes with a reused id apart.
-	StartTime uint64
-	// Comm is the name at [Open], or as set by the caller from [Process.Name].
-	Comm string
-	Arch frames.Arch
+	PID       int
+	StartTime uint64 // clock ticks after boot
+	Comm      string // at [Open], or as set by the caller from [Process.Name]
+	Arch      frames.Arch
 
 	tid    int // a live thread: PID, or another if the first has ended
 	pidfd  int
@@ -28,8 +26,8 @@ type Process struct {
 	memory *procmem.Memory
 }
 
-// Open opens process pid. The error is an [*Error] if it does not exist or cannot be sampled. Permission to read
-// its memory is not checked.
+// Open opens process pid. The error is an [*Error] if it does not exist or cannot be sampled; permission to read its
+// memory is not checked.
 func Open(pid int) (*Process, error) {
 	s, err := procFS.check(pid)
 	if err != nil {
@@ -52,7 +50,6 @@ func Open(pid int) (*Process, error) {
 	return p, nil
 }
 
-// archOf returns the architecture of a supported machine.
 func archOf(machine uint16) frames.Arch {
 	if machine == machARM64 {
 		return frames.AArch64
@@ -77,8 +74,7 @@ func (p *Process) Close() error {
 	return errors.Join(errs...)
 }
 
-// PidFD returns a descriptor that polls readable after the process's end (pidfd_open(2)); −1 before Linux 5.3. The
-// Process owns it.
+// PidFD returns the Process's own descriptor that polls readable after its end (pidfd_open(2)); −1 before Linux 5.3.
 func (p *Process) PidFD() int { return p.pidfd }
 
 // Alive reports whether the process lives; a zombie does not.

@@ -17,8 +17,8 @@ import (
 	"prywalk/internal/refusal"
 )
 
-// Status holds fields of /proc/PID/status that decide whether a process can be sampled (proc_pid_status(5)), and
-// some of /proc/PID/stat.
+// Status holds fields of /proc/PID/status that decide whether a process can be sampled (proc_pid_status(5)), and some
+// of stat.
 type Status struct {
 	Name     string
 	State    byte // R, S, D, T, t, Z, X, I
@@ -56,13 +56,13 @@ func (p proc) path(pid int, name string) string {
 	return filepath.Join(string(p), strconv.Itoa(pid), name)
 }
 
-// ReadStatus reads the state of a process or thread from the proc file system at root ("/proc"). The error is an
-// [*Error] of [refusal.Gone] if there is none, of [refusal.Denied] if /proc hides it.
+// ReadStatus reads the state of a process or thread from proc at root ("/proc"). The error is an [*Error] of
+// [refusal.Gone] if there is none, of [refusal.Denied] if /proc hides it.
 func ReadStatus(root string, pid int) (*Status, error) {
 	return proc(root).status(pid)
 }
 
-// ReadSelf reads prywalk's own state from the proc file system at root.
+// ReadSelf reads prywalk's own state from proc at root.
 func ReadSelf(root string) (*Status, error) {
 	text, err := os.ReadFile(filepath.Join(root, "self/status"))
 	if err != nil {
@@ -104,7 +104,6 @@ func (p proc) status(pid int) (*Status, error) {
 	return s, nil
 }
 
-// gone makes the error of a file below /proc/PID a typed one.
 func gone(pid int, err error) error {
 	switch {
 	case errors.Is(err, os.ErrNotExist), errors.Is(err, unix.ESRCH), errors.Is(err, refusal.Gone):
@@ -119,7 +118,7 @@ func gone(pid int, err error) error {
 	return fmt.Errorf("reading /proc of process %d: %w", pid, err)
 }
 
-// parseStatus parses status. Missing keys (older kernels) leave zero; of malformed text all is zero but the name.
+// parseStatus leaves missing keys zero (older kernels), and of malformed text all but the name.
 func parseStatus(text []byte) *Status {
 	var st procmem.Status
 	_ = procmem.ParseStatus(text, &st)

@@ -7,8 +7,8 @@ import (
 	"prywalk/internal/refusal"
 )
 
-// Threads appends the ids of the threads to buf[:0] in the kernel's order; some may have ended since. The error is
-// an [*Error] of [refusal.Gone] after the process's end.
+// Threads appends the ids of the threads to buf[:0] in the kernel's order; some may have ended since. After the
+// process's end the error is an [*Error] of [refusal.Gone].
 func (p *Process) Threads(buf []int) ([]int, error) {
 	if p.tasks == nil {
 		d, err := procmem.OpenTasks(p.PID, nil)

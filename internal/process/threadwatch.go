@@ -33,8 +33,7 @@ func (w *ThreadWatch) Close() {
 	}
 }
 
-// Mark implements managed.Watch. A thread that sleeps after its run count was read, and has the same count at the
-// end, has slept in between.
+// Mark implements managed.Watch. A thread that sleeps after its run count was read has slept while that is unchanged.
 func (w *ThreadWatch) Mark(tids []int) bool {
 	if w.files == nil {
 		w.open()

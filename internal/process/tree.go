@@ -14,8 +14,8 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// Children returns a process's children in ascending order, except reparented ones; they may have ended since. It
-// reads /proc/PID/task/TID/children (CONFIG_PROC_CHILDREN), else the parent of every process.
+// Children returns a process's children in ascending order, except reparented ones; they may have ended since. It reads
+// /proc/PID/task/TID/children (CONFIG_PROC_CHILDREN), else the parent of every process.
 func Children(pid int) []int { return procFS.children(pid) }
 
 func (p proc) children(pid int) []int {

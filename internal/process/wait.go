@@ -8,10 +8,9 @@ import (
 	"prywalk/frames"
 )
 
-// WaitLabel names what a thread off the CPU waits for. state is its letter in /proc/PID/stat, nr its system call
-// (procmem.SyscallInfo; −1 for none or unknown), wchan its wchan file's text (empty if unreadable). The label is
-// the call's name; outside of a call, as in a page fault, the kernel function; "stopped" or "traced"; "" if
-// unknown, and for a running thread.
+// WaitLabel names what a thread off the CPU waits for. state is its letter in /proc/PID/stat, nr its system call (−1
+// for none or unknown), wchan its wchan file's text or "". The label is the call's name; outside of a call, as in a
+// page fault, the kernel function; "stopped" or "traced"; "" if unknown, and for a running thread.
 func WaitLabel(arch frames.Arch, state byte, nr int64, wchan []byte) string {
 	switch state {
 	case 'T':
@@ -27,7 +26,6 @@ func WaitLabel(arch frames.Arch, state byte, nr int64, wchan []byte) string {
 	return kernelReason(wchan)
 }
 
-// kernelReason makes a label of a wchan text: "" for "0" (unknown), one name for all functions of page faults.
 func kernelReason(wchan []byte) string {
 	s := strings.TrimSpace(string(wchan))
 	switch {

@@ -16,9 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Copier is the command that runs [Copy] in another process, for files on FUSE: a process that waits for a FUSE
-// server cannot be killed once the server has the request (fs/fuse/dev.c, request_wait_answer). To be set before
-// the first Open.
+// Copier is the command that runs [Copy] in another process, for files on FUSE: once the server has a request, the
+// waiting process cannot be killed (fs/fuse/dev.c, request_wait_answer). To be set before the first Open.
 var Copier []string
 
 const (
@@ -40,8 +39,7 @@ type copyReply struct {
 // failures are the errors that Copy reports by their text.
 var failures = []error{ErrNotRegular, ErrNotTrusted, ErrOutdated, ErrTooLarge}
 
-// Copy opens the file of the request in in, and copies it to to. It runs in a process that is abandoned if it
-// hangs.
+// Copy opens the file of the request in in, and copies it to to, in a process that is abandoned if it hangs.
 func Copy(in io.Reader, to *os.File, out io.Writer) error {
 	var r Request
 	if err := json.NewDecoder(in).Decode(&r); err != nil {
@@ -121,7 +119,7 @@ func (o *Opener) runCopier(r Request, to *os.File) (copyReply, error) {
 
 type exit struct{ err error }
 
-// await waits for the end of the process. Without progress it kills the process.
+// await kills a process without progress.
 func (o *Opener) await(p *os.Process, to *os.File, ended chan exit) error {
 	limit := copyPatience
 	if o.account.late.Load() > 0 {

@@ -5,10 +5,10 @@
 //
 // # Invariants
 //
-// The names may be hostile, and so may the file system. So all are opened in one way:
+// Names and file systems may be hostile:
 //
 //   - A path is resolved below its root directory, and no link leads out of it.
-//   - Only a regular file is opened, and the one that was checked: it cannot be replaced in between.
+//   - Only a regular file is opened, and the one that was checked.
 //   - Files of kernel file systems (/proc, /sys) are refused: a read can have side effects, or never end.
 //   - A file that names frames must belong to a trusted user ([Trust]).
 //   - A file system that may wait for another program (FUSE, network) is given up after a time.

@@ -51,8 +51,8 @@ func (f *File) Stat() (os.FileInfo, error) {
 	return f.f.Stat()
 }
 
-// NextData returns the next written place from off on (lseek(2), SEEK_DATA); without one, unix.ENXIO. In a file
-// that may wait for another program all counts as written.
+// NextData returns the next written place from off on (lseek(2), SEEK_DATA); without one, unix.ENXIO. In a file that
+// may wait for another program all counts as written.
 func (f *File) NextData(off int64) (int64, error) {
 	if f.slow {
 		return off, nil
@@ -79,8 +79,8 @@ func (f *File) ReadAt(b []byte, off int64) (int, error) {
 	return copy(b, got), err
 }
 
-// Read calls read, which may never return and must return its own buffer; name is for messages. The error is
-// ErrStuck or read's.
+// Read calls read, which may never return and must return its own buffer. The error is ErrStuck or read's, for messages
+// with name.
 func (o *Opener) Read(name string, read func() ([]byte, error)) ([]byte, error) {
 	b, err := wait(&o.account, read, nil)
 	if err != nil {

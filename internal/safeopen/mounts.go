@@ -75,8 +75,8 @@ func (o *ownMounts) addTo(m *mounts) {
 
 const selfMounts = "/proc/self/mountinfo"
 
-// unchanged reports whether the list has not changed since the last call (proc_pid_mounts(5): POLLERR and
-// POLLPRI). The descriptor is no os.File: the Go runtime's poll would take the event.
+// unchanged reports whether the list has not changed since the last call (proc_pid_mounts(5)). The descriptor is no
+// os.File: the Go runtime's poll would take the event.
 func (o *ownMounts) unchanged() bool {
 	if o.fd == 0 {
 		if fd, err := unix.Open(selfMounts, unix.O_RDONLY|unix.O_CLOEXEC, 0); err == nil {

@@ -22,19 +22,14 @@ var (
 
 // Request is a file to open.
 type Request struct {
-	// Root is "/" for Path and all links in it; "" is "/".
-	Root string
-	Path string // below Root
-	// Beneath makes a path that leads out of Root an error, instead of ending at Root.
-	Beneath bool
-	// Kernel: Path is a kernel link to an open or mapped file (/proc/PID/exe), to be followed. Root is not used.
-	Kernel bool
-	// NoLink refuses a symbolic link as the last element.
-	NoLink bool
-	// Trust has the permitted owners; nil: any, as the caller checks the contents.
-	Trust   *Trust
-	Since   int64 // earliest permitted last write, ns of CLOCK_REALTIME; 0: any
-	MaxSize int64 // bytes; 0: any
+	Root    string // "/" for Path and all links in it; "" is "/"
+	Path    string // below Root
+	Beneath bool   // a path that leads out of Root is an error, instead of ending at Root
+	Kernel  bool   // Path is a kernel link to an open or mapped file (/proc/PID/exe); Root is not used
+	NoLink  bool   // refuse a symbolic link as the last element
+	Trust   *Trust // permitted owners; nil: any, as the caller checks the contents
+	Since   int64  // earliest permitted last write, ns of CLOCK_REALTIME; 0: any
+	MaxSize int64  // bytes; 0: any
 }
 
 func (r *Request) name() string {
@@ -99,9 +94,8 @@ func open(o *Opener, r Request, m *mounts) (*File, error) {
 	return f, nil
 }
 
-// reopen opens the inode of an O_PATH descriptor for reading. O_NONBLOCK avoids waiting for a lease that its owner
-// keeps (fcntl(2), F_SETLEASE). It is cleared afterwards: the runtime would add the file to epoll, where FUSE
-// could block all of it.
+// reopen opens the inode of an O_PATH descriptor for reading. O_NONBLOCK avoids waiting for a lease (fcntl(2),
+// F_SETLEASE). It is cleared afterwards: the runtime would add the file to epoll, where FUSE could block all of it.
 func reopen(fd int, name string) (*os.File, error) {
 	const flags = unix.O_RDONLY | unix.O_NONBLOCK | unix.O_CLOEXEC | unix.O_NOCTTY
 	n, err := unix.Open(fmt.Sprintf("/proc/self/fd/%d", fd), flags, 0)
@@ -123,8 +117,7 @@ var kernelFileSystems = map[int64]bool{
 	unix.PSTOREFS_MAGIC: true, unix.DEVPTS_SUPER_MAGIC: true, unix.NSFS_MAGIC: true, 0x62656570: true, // configfs
 }
 
-// localFileSystems wait for a disk at most. Others (FUSE, network, overlays over those) can wait for another
-// program.
+// localFileSystems wait for a disk at most. Others (FUSE, network, overlays) can wait for another program.
 var localFileSystems = map[int64]bool{
 	unix.EXT4_SUPER_MAGIC: true, unix.XFS_SUPER_MAGIC: true, unix.BTRFS_SUPER_MAGIC: true, unix.TMPFS_MAGIC: true,
 	unix.RAMFS_MAGIC: true, unix.SQUASHFS_MAGIC: true, unix.EROFS_SUPER_MAGIC_V1: true, unix.F2FS_SUPER_MAGIC: true,

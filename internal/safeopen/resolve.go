@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// resolve opens a request's file with O_PATH, which has no effect on the file. The error is errFUSE instead of an
-// access to a FUSE file system among the mounts.
+// resolve opens a request's file with O_PATH, which has no effect on it. It returns errFUSE instead of an access to
+// FUSE.
 func resolve(r *Request, m *mounts) (int, error) {
 	flags := uint64(unix.O_PATH | unix.O_CLOEXEC)
 	if r.Kernel {
@@ -56,8 +56,8 @@ func resolve(r *Request, m *mounts) (int, error) {
 // maxLinks is the kernel's MAXSYMLINKS.
 const maxLinks = 40
 
-// walk does openat2's work in single steps, without following a link in the kernel. ".." returns to the open
-// directory from which it came: a concurrent rename has no effect.
+// walk does openat2's work in single steps. ".." returns to the open directory from which it came: a concurrent rename
+// has no effect.
 func walk(root int, r *Request, m *mounts) (int, error) {
 	name, beneath := r.Path, r.Beneath
 	if beneath && path.IsAbs(name) {

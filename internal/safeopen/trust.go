@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Trust is the set of users whose files may name a process's frames: root, prywalk's user, and those listed. A
-// file that others can write to is untrusted.
+// Trust is the set of users whose files may name a process's frames: root, prywalk's user, and those listed. A file
+// that others can write to is untrusted.
 type Trust struct {
 	UIDs []uint32 // in this process's user namespace
 	// GIDs may have write permission: with umask 002 the user's own group has it.

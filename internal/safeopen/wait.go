@@ -22,10 +22,8 @@ const (
 	nextPatience  = 50 * time.Millisecond // of an Opener after its first timeout
 	lastPatience  = 20 * time.Millisecond // of all, while vain waiting is beyond allPatience
 	allPatience   = 4 * time.Second
-	// recovery is the time in which vain waiting of 1 s is forgotten.
-	recovery = 100 * time.Second
-	// maxStuck bounds an Opener's pending answers, maxStuckAll all: each holds a thread. With more, no file is
-	// opened.
+	recovery      = 100 * time.Second // in which vain waiting of 1 s is forgotten
+	// Bounds of an Opener's and of all pending answers: each holds a thread.
 	maxStuck    = 4
 	maxStuckAll = 64
 )
@@ -71,8 +69,8 @@ func (a *account) patience() time.Duration {
 // moreTurns is how often the limit restarts for a thread that computes or is queued.
 const moreTurns = 20
 
-// waitsForTurn reports whether a thread of prywalk runs, is queued, or waits for other threads of prywalk (futex).
-// One that waits for a file system sleeps elsewhere (proc_pid_stat(5): S, D). 0: not started yet.
+// waitsForTurn reports whether a thread of prywalk runs, is queued, or waits for other threads of prywalk (futex): not
+// for a file system. 0: not started yet.
 func waitsForTurn(tid int64) bool {
 	if tid == 0 {
 		return true
@@ -168,7 +166,7 @@ func remark(name string, err error) {
 	}
 }
 
-// Remarks returns one line for each kind of existing file that was not used, with the reason. Names are quoted.
+// Remarks returns a line for each reason for which existing files were not used.
 func Remarks() []string {
 	remarks.Lock()
 	defer remarks.Unlock()
