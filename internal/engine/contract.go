@@ -27,8 +27,8 @@ type Options struct {
 	Selected bool // only some threads of a process
 }
 
-// Engine observes running threads, in place of stops. Sleepers, clocks, creations, ends and attribution do not
-// depend on it. The tracer's goroutine makes all calls. An engine may implement [Holder] and [Ender], too.
+// Engine observes running threads, in place of stops. The tracer's goroutine makes all calls. An engine may implement
+// [Holder] and [Ender], too.
 type Engine interface {
 	// Track is called for each new process. It returns nil if all running threads of the process are to be stopped.
 	Track(*Process) ProcessPart
@@ -36,8 +36,8 @@ type Engine interface {
 	Coverage() Coverage
 	// SetRate requests hz observations per second of a running thread.
 	SetRate(now int64, hz float64)
-	// BeginTick chooses the processes whose running threads are observed, and reports the CPU time of children that
-	// have ended untracked. If withheld, no thread is observed in this tick, and the choice remains.
+	// BeginTick chooses the processes whose running threads are observed, unless the tick is withheld, and reports the
+	// CPU time of children that have ended untracked.
 	BeginTick(now int64, withheld bool)
 	// TakeAll takes the observations since the last call.
 	TakeAll(now int64)
@@ -100,8 +100,7 @@ type Host interface {
 	GapEnd() int64
 	// ReadClocks reads the clocks of all processes.
 	ReadClocks(now int64)
-	// Ran reads the clocks that are due, and returns the CPU time that the kernel has charged to the processes while
-	// they were tracked, in ns.
+	// Ran reads the clocks that are due, and returns the CPU time of the processes while they were tracked, in ns.
 	Ran(now int64) int64
 	// HasObservation reports whether a stop or a passive read has observed a thread so far.
 	HasObservation() bool

@@ -2,10 +2,9 @@
 
 // Package engine is the contract between the tracer and an engine that observes running threads in place of stops.
 //
-// The tracer (package tracer) tracks processes and threads, reads their clocks and observes those that sleep. An engine
-// ([Engine]) is called at each tick, and its objects for a process ([ProcessPart]) and a thread
-// ([ThreadPart]) around each observation. It adds its observations to the same outbox ([SharedState]), and calls
-// the tracer as [Host].
+// Package tracer tracks processes and threads, reads their clocks and observes those that sleep. An engine ([Engine])
+// is called at each tick, and its objects for a process ([ProcessPart]) and a thread ([ThreadPart]) around each
+// observation. It adds its observations to the same outbox ([SharedState]), and calls the tracer as [Host].
 //
 // # Calls of a tick
 //
@@ -21,7 +20,7 @@
 // # Duties of an engine
 //
 // A running thread is stopped unless the engine has called [Thread.ExemptFromStops]. The engine passes samples of a
-// tracked thread to [SharedState.AddEngineSample], others to [SharedState.AddUnassignedSample]. The latter show that a
-// thread has begun, so it also calls Skipper.Changed: the next tick is then not skipped. In FoundRunning it passes the
-// thread's clocks to Steady.Runs and Backoff.Observed.
+// tracked thread to [SharedState.AddEngineSample], others to [SharedState.AddUnassignedSample]; as these show that a
+// thread has begun, it also calls Skipper.NoteThreadChange. In FoundRunning it passes the thread's clocks to
+// Steady.Runs and Backoff.NoteObservation.
 package engine

@@ -14,11 +14,11 @@ import (
 
 // # Calls that give up at each stop
 //
-// Some system calls begin again after a stop ([ptrace.Repair], GaveUp): one longer than a tick would never end. After
-// such a stop, stops of the thread are suppressed while the words around its stack pointer are unchanged and it uses no
-// more user than system time. Neither proves that it is still in the call. CPU time meanwhile is attributed to the
-// call's stack; other time is unobserved. After a stop that did harm (the program gets an error, or a supervisor gets
-// the call twice), stops are suppressed for a time that doubles with each harm.
+// Some system calls begin again after a stop ([ptrace.Repair], GaveUp): one longer than a tick would never end. Stops
+// of the thread are then suppressed while the words around its stack pointer are unchanged and it uses no more user
+// than system time, which proves nothing. CPU time meanwhile is attributed to the call's stack; other time is
+// unobserved. After harm (the program gets an error, or a supervisor gets the call twice), stops are suppressed for a
+// time that doubles with each harm.
 
 const (
 	// Assumed CPU time of such a call, in ns. It doubles each time the same call gives up again.

@@ -15,10 +15,10 @@ import (
 // stops is limited:
 //
 //   - The tracer reads a byte before the stop: it waits for the lock while no thread is stopped.
-//   - Another thread of this process reads ([procmem.Relays]), which takes 5 µs more. If a read is late, the stopped
-//     thread is detached, and the sample is lost ([refusal.MapLock]).
+//   - Another thread of this process reads ([procmem.Relays]), in 5 µs more. If a read is late, the stopped thread is
+//     detached, and the sample is lost ([refusal.MapLock]).
 //
-// Passive reads use the other thread, which may get no CPU for 1 ms, only while a stop is pending or after a wait.
+// Passive reads use the other thread only while a stop is pending or after a wait: it may get no CPU for 1 ms.
 
 const (
 	firstWatched = 1 << 7  // stops of a process of several threads

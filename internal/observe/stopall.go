@@ -16,7 +16,7 @@ const (
 	stopAllRounds  = 16  // of passive reads
 )
 
-// StopAll observes all threads at one moment: it stops all, copies all, and detaches from all. more returns the threads
+// StopAll observes all threads at one moment: it stops and copies all, then detaches. more returns the threads
 // discovered since its last call. Threads in calls that a stop would harm ([interruptible]), or that do not stop within
 // a second, are read passively until none has run since. done is called once for each thread. StopAll returns the time
 // from the first stop to the last detach, in ns.

@@ -55,7 +55,6 @@ func (p proc) hiddenOrGone(pid int, err error) error {
 	return err
 }
 
-// comm returns a process's name as ps shows it, "?" if it has ended.
 func (p proc) comm(pid int) string {
 	text, err := os.ReadFile(p.path(pid, "comm"))
 	if err != nil {

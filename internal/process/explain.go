@@ -45,7 +45,6 @@ func (p proc) explain(pid int, err error) error {
 	return g.denied(err)
 }
 
-// denied returns the first failed gate as an error.
 func (g *gatekeeper) denied(err error) *Error {
 	for _, gate := range g.all() {
 		if !gate.OK {
@@ -68,7 +67,7 @@ func (g *gatekeeper) denied(err error) *Error {
 	return e
 }
 
-// label returns the target's security label (AppArmor, SELinux).
+// label returns the target's security label (AppArmor, SELinux), or "".
 func (g *gatekeeper) label() string {
 	text, err := os.ReadFile(g.proc.path(g.pid, "attr/current"))
 	label := strings.Trim(string(text), "\x00\n ")

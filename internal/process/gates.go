@@ -40,7 +40,6 @@ func (g *Gate) Next() string {
 	return g.Remedy + ", or: " + command
 }
 
-// gatekeeper holds the input of the gates.
 type gatekeeper struct {
 	proc   proc
 	pid    int
@@ -217,7 +216,6 @@ func (g *gatekeeper) namespace() Gate {
 	}
 }
 
-// initialNamespace reports whether all user ids are mapped to themselves.
 func (g *gatekeeper) initialNamespace() bool {
 	text, err := os.ReadFile(filepath.Join(string(g.proc), "self", "uid_map"))
 	f := strings.Fields(string(text))

@@ -48,7 +48,6 @@ func (s *Status) Grant(bits uint64) string {
 
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_.+:@/-]+$`)
 
-// quoted quotes a word for a shell, if needed.
 func quoted(word string) string {
 	if plainWord.MatchString(word) {
 		return word

@@ -29,7 +29,7 @@ func (p proc) explainFailures(pids []int, r StopResults) error {
 		for _, pid := range pids {
 			g, err := newGatekeeper(p, pid)
 			if err != nil {
-				continue // it has ended
+				continue
 			}
 			if e := g.denied(unix.EPERM); e.Kind == refusal.Denied && (r.Succeeded == 0 || e.Gate != nil) {
 				return e
@@ -40,7 +40,7 @@ func (p proc) explainFailures(pids []int, r StopResults) error {
 		return p.heldByTracer(pids, r)
 	}
 	if r.Succeeded == 0 {
-		return nil // all have ended: the reason is unknown
+		return nil
 	}
 	return &Error{PID: pids[0], Kind: refusal.Denied,
 		Cause: fmt.Sprintf("the kernel denied %d stops and allowed %d", r.Denied, r.Succeeded),

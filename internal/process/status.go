@@ -44,7 +44,6 @@ func (s *Status) Has(c int) bool { return s.CapEff>>c&1 != 0 }
 // InGroup reports whether a group is the file system's or a supplementary one (kernel/groups.c, in_group_p).
 func (s *Status) InGroup(gid int) bool { return s.GID[3] == gid || slices.Contains(s.Groups, gid) }
 
-// proc is the mount point of a proc file system.
 type proc string
 
 const procFS proc = "/proc"
@@ -137,7 +136,6 @@ func parseStatus(text []byte) *Status {
 	return s
 }
 
-// field returns the value of a key of status, or "".
 func field(text []byte, key string) string {
 	_, value, _ := strings.Cut("\n"+string(text), "\n"+key+":\t")
 	value, _, _ = strings.Cut(value, "\n")

@@ -55,11 +55,10 @@ func (p proc) tree(pid int) []int {
 	return out[1:]
 }
 
-// listedChildren reads the kernel's lists; false if it has none.
 func (p proc) listedChildren(pid int) ([]int, bool) {
 	entries, err := os.ReadDir(p.path(pid, "task"))
 	if err != nil {
-		return nil, true // ended: no children
+		return nil, true
 	}
 	var kids []int
 	listed := false

@@ -12,21 +12,14 @@
 //
 // # Calls by other threads
 //
-// A tracer with real-time priority, or with a stopped thread, must not make two kinds of calls:
-//
-//	                        ┌─ Relays (relay.go): reads of memory while a thread is stopped. Priority: above the
-//	                        │    tracer's, which waits 1 ms at most
-//	tracer ── ask, await ───┤
-//	                        └─ PathOpener.paths (pathopener.go): opens one path of /proc/PID. Priority: not
-//	                             real-time, nice −10
-//	tracer ── Start, Done ──── PathOpener.todo: a goroutine with its own thread, for a function that opens many
-//
-// Relays and PathOpener.paths are threads unknown to the Go runtime (relay_unsafe.go).
+// A tracer with a stopped thread, or with real-time priority, leaves calls to threads unknown to the Go runtime
+// (relay_unsafe.go): reads of memory to [Relays], with a priority above its own, and lookups of paths to a
+// [PathOpener], with an ordinary one.
 //
 // # Other raw calls
 //
-// Few packages may use unsafe (internal/layers): clocks and sleep (clock_unsafe.go), and for package perfevents words
-// of ring buffers (perfring_unsafe.go), are here.
+// Few packages may use unsafe (internal/layers): so clocks and sleep (clock_unsafe.go), and for package perfevents
+// words of ring buffers (perfring_unsafe.go), are here.
 //
 // Nothing allocates once the descriptors are open.
 //

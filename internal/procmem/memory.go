@@ -130,8 +130,7 @@ func (m *Memory) Spans() []Span {
 	return nil
 }
 
-// Copy copies memory at addr, up to the end of the mapping, without waiting for pages. It returns the number of bytes.
-// tid is any thread of the process.
+// Copy copies memory at addr, up to the end of the mapping, and returns the number of bytes. tid is any thread.
 //
 //go:nosplit
 func (m *Memory) Copy(tid int, addr uint64, buf []byte) int {
@@ -149,8 +148,8 @@ func (m *Memory) Copy(tid int, addr uint64, buf []byte) int {
 	return m.readAnonymous(m.by(), tid, addr, buf)
 }
 
-// AwaitMappings waits, before a stop, for the lock of the mappings, by reading a byte at the last copy. It returns the
-// time in ns: about 1 µs if the lock was free, 0 if nothing was read.
+// AwaitMappings waits for the lock of the mappings, by reading a byte at the last copy. It returns the time in ns:
+// about 1 µs if the lock was free, 0 if nothing was read. Precondition: no thread is stopped.
 func (m *Memory) AwaitMappings() int64 {
 	var s Span
 	fd := m.mem.get()

@@ -11,8 +11,8 @@ import (
 // # Reads by another thread
 //
 // A read of another process's memory takes the lock of its mappings (mm/memory.c, __access_remote_vm:
-// mmap_read_lock_killable), whose holder may wait for a CPU. Only SIGKILL ends the reader's wait, and no system call
-// tests the lock. Where it is often held, another thread reads; the tracer waits as long as a stop may last.
+// mmap_read_lock_killable), whose holder may wait for a CPU. Only SIGKILL ends the wait, and no system call tests the
+// lock. Where it is often held, another thread reads; the tracer waits as long as a stop may last.
 
 // Relays are threads that read for one tracer.
 type Relays struct {

@@ -58,7 +58,6 @@ func Copy(in io.Reader, to *os.File, out io.Writer) error {
 	return json.NewEncoder(out).Encode(reply)
 }
 
-// fetch opens a file by a copy.
 func (o *Opener) fetch(r Request) (*File, error) {
 	if o.account.patience() == 0 {
 		return nil, ErrStuck
@@ -119,7 +118,6 @@ func (o *Opener) runCopier(r Request, to *os.File) (copyReply, error) {
 
 type exit struct{ err error }
 
-// await kills a process without progress.
 func (o *Opener) await(p *os.Process, to *os.File, ended chan exit) error {
 	limit := copyPatience
 	if o.account.late.Load() > 0 {

@@ -40,9 +40,9 @@ func (n *NotStopped) Suppressed() bool { return n.InCall.Wall != 0 || n.Other.Wa
 
 // # Clocks between two readings
 //
-// The clocks of a stopped thread are read at that moment, those of a kernel sample at the ticks before and after
-// it. In between they are exact for a thread that ran all the time, else a straight line within what is possible.
-// Only the division of a thread's time among its samples is estimated: its sum is the kernel's.
+// The clocks of a kernel sample are read at the ticks before and after it. In between they are exact for a thread that
+// ran all the time, else a straight line within what is possible: the division of a thread's time among its samples is
+// estimated, its sum is the kernel's.
 
 // Between returns the clocks at a moment between two readings; a moment outside counts as the nearest.
 func (from Reading) Between(to Reading, at int64) Reading {

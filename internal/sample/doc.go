@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sample defines the values in which engines report threads: numbers of processes and threads, states,
-// clocks, and the time that a sample stands for. It has no state, and imports nothing of prywalk.
+// Package sample defines the values in which engines report threads: numbers of processes and threads, states, clocks,
+// and the time that a sample stands for.
 //
 // # Sources
 //

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package tracer is the producer of recordings: it observes the threads of the targets at each tick, and reports events
-// (package handover).
+// Package tracer observes the threads of the targets at each tick, and reports events (package handover).
 //
 // # Algorithm
 //

@@ -20,14 +20,11 @@ import (
 	"prywalk/ptrace"
 )
 
-// newChildren observes child processes before they are tracked, where the kernel's samples do not show them.
-//
-//   - Each tick finds them by process ID (package descendants), and marks those on a CPU. A mark stands for the time
-//     between two ticks.
-//   - A marked process is stopped once. A mark without a stop is attributed as the stops of processes with the same
-//     program ([attribute.FoundMissed]).
-//   - If the process is tracked later, its marks become samples of its first thread. If it ends before, they share
-//     the CPU time of the children of its nearest tracked ancestor.
+// newChildren observes child processes before they are tracked, where the kernel's samples do not show them. Each tick
+// finds them (package descendants), and marks those on a CPU; a mark stands for the time between two ticks. A marked
+// process is stopped once; other marks are attributed as the stops of processes with the same program
+// ([attribute.FoundMissed]). If the process is tracked later, its marks become samples of its first thread. If it ends
+// before, they share the CPU time of the children of its nearest tracked ancestor.
 type newChildren struct {
 	*state
 	untracked    *foundChildren // nil if children are not followed

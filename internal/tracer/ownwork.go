@@ -9,8 +9,8 @@ import (
 	"prywalk/internal/selfruntime"
 )
 
-// ownWork measures the CPU time of the tracer between two ticks. While the tracer works, no target runs on its CPU: so
-// threads are on CPUs more often at ticks than on average, and an observation of a new thread stands for less time.
+// ownWork measures the CPU time of the tracer between two ticks. Meanwhile no target runs on its CPU: so threads are on
+// CPUs more often at ticks than on average, and an observation of a new thread stands for less time.
 type ownWork struct {
 	lastNewThread int64   // last tick with a new thread
 	at, cpu       int64   // CLOCK_MONOTONIC and CPU time at the last tick, ns; 0 if not measured

@@ -8,9 +8,8 @@ import (
 	"prywalk/internal/observe"
 )
 
-// Tracer is the producer of a recording ([handover.Producer]). It belongs to its OS thread. Its parts are in the order
-// of their dependencies: each uses only parts above it, except by the functions that New passes (handleStop,
-// endThread).
+// Tracer is the producer of a recording ([handover.Producer]). It belongs to its OS thread. Each part uses only parts
+// above it, except by the functions that New passes (handleStop, endThread).
 type Tracer struct {
 	*state
 	control      *Control
@@ -30,7 +29,7 @@ type Tracer struct {
 }
 
 // New returns a tracer, which opens files. Its time begins at start, CLOCK_MONOTONIC ns; boot is the same in clock
-// ticks after boot. The time of children that began later counts from their start.
+// ticks after boot.
 func New(o Options, c *Control, with *handover.Common, start int64, boot uint64) *Tracer {
 	s := newState(o, with, start)
 	t := &Tracer{state: s, control: c, engine: stopsOnly{}}
