@@ -79,8 +79,8 @@ func (f *File) ReadAt(b []byte, off int64) (int, error) {
 	return copy(b, got), err
 }
 
-// Read calls read, which may never return and must return its own buffer. The error is ErrStuck or read's, for messages
-// with name.
+// Read calls read, which may never return and must return its own buffer; name is for messages. The error is ErrStuck
+// or read's.
 func (o *Opener) Read(name string, read func() ([]byte, error)) ([]byte, error) {
 	b, err := wait(&o.account, read, nil)
 	if err != nil {

@@ -4,11 +4,11 @@ package schedule
 
 // # The budget
 //
-// The share of their time that targets may lose (--max-overhead) bounds, by a lower rate:
+// The share of their time that targets may lose (--max-overhead) bounds two amounts, by a lower rate:
 //
 //   - What targets lose: the lengths of stops, [StopCost] for each, and [SampleCost] for each kernel sample, as a share
 //     of the targets' CPU time. While this account is overdrawn, ticks are withheld.
-//   - What prywalk takes of all CPUs.
+//   - The CPU time of prywalk, as a share of all CPUs.
 //
 // Below evenRate, ticks observe a part of the threads instead ([Subset]). No tick but the last observes more due
 // threads than the account covers ([admission]); new threads are observed besides.

@@ -3,7 +3,7 @@
 // Package schedule decides when to observe. It belongs to the tracer's goroutine.
 //
 //	ticks.go     times of ticks, at random distances about the period
-//	budget.go    rate, ticks withheld, and threads of a tick for --max-overhead
+//	budget.go    rate, ticks withheld, and threads of a tick (budgettick.go) for --max-overhead
 //	quota.go     ticks withheld for prywalk's own CPU quota
 //	subset.go    which of the due threads a tick observes, for the budget and --subset
 //	gaps.go      time in which nothing was observed
