@@ -94,6 +94,9 @@ func TestWrongArgumentsAreRefusedBeforeTheWork(t *testing.T) {
 		{exit.WrongUsage, "; give the one that holds usr and lib", []string{"dump", "--core", file, "--sysroot", none}},
 		{exit.Failed, "--json: cannot write", []string{"bench", "--json", none}},
 		{exit.Failed, "; give another place", []string{"bench", "--json", none}},
+		{exit.Failed, "; give another place with -o", []string{"demo", "-o", none}},
+		{exit.WrongUsage, "-o and --stats", []string{"record", "-d", "1", "-p", pid, "-o", "r", "--stats", "r"}},
+		{exit.WrongUsage, "-o and --stats", []string{"record", "-d", "1", "-p", pid, "-o", "-", "--stats", "/dev/stdout"}},
 		{exit.WrongUsage, "; give the directory of the recordings", []string{"mcp", "--dir", none}},
 	} {
 		p := start(t, t.TempDir(), nil, c.args...)
@@ -120,6 +123,22 @@ func TestAFileThatCannotBeWrittenIsNamedWithItsFlag(t *testing.T) {
 		}
 		if flag == "--stats" && !strings.Contains(text, "; the whole recording is in r.pb.gz") {
 			t.Errorf("--stats: where the recording is is missing: %s", text)
+		}
+	}
+}
+
+func TestDemoTakesADirectoryWithAPercentSign(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "a%pb"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	p := start(t, dir, nil, "demo", "-d", "0.3", "-o", "a%pb")
+	if code := p.code(t); code != exit.OK {
+		t.Errorf("exit code %d: %s", code, &p.err)
+	}
+	for _, name := range []string{"prywalk-demo.pb.gz", "prywalk-demo.html"} {
+		if _, err := os.Stat(filepath.Join(dir, "a%pb", name)); err != nil {
+			t.Error(err)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -73,7 +74,6 @@ func (f *demoFlags) run() error {
 		return fmt.Errorf("cannot find prywalk's own file to start the workload: %w", err)
 	}
 	path := filepath.Join(f.dir, "prywalk-demo.pb.gz")
-	console.Say("recording a built-in service with 12 threads for %s", time.Duration(f.duration))
 	if err := f.record(self, path); err != nil {
 		return err
 	}
@@ -82,11 +82,13 @@ func (f *demoFlags) run() error {
 
 func (f *demoFlags) record(self, path string) error {
 	o := recording.Options{
-		Sampler: sampler.Options{Freq: 199}, Output: path, Duration: time.Duration(f.duration), Overwrite: true,
+		Sampler: sampler.Options{Freq: 199}, Output: strings.ReplaceAll(path, "%", "%%"),
+		Duration: time.Duration(f.duration), Overwrite: true,
 	}
 	if err := recording.CheckOutput(o); err != nil {
 		return err
 	}
+	console.Say("recording a built-in service with 12 threads for %s", o.Duration)
 	l, err := launch.Start(launch.Command{Args: []string{self, "demo-workload"}})
 	if err != nil {
 		return err
