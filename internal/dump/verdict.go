@@ -45,7 +45,7 @@ func (l *Locks) addUnknown() {
 	}
 	for _, p := range l.Processes {
 		l.Unread += p.unread()
-		if p.isGo() {
+		if p.schedules(&languages.Go) {
 			l.Go = append(l.Go, p.PID)
 		}
 		for i := range p.Threads {
@@ -105,18 +105,6 @@ func (p *Process) unread() (n int) {
 // waitForNothing are the reasons of failures of threads that ended, or run.
 var waitForNothing = []string{
 	refusal.Gone.Word(), refusal.Zombie.Word(), refusal.MaxPause.Word(), refusal.Running.Word(),
-}
-
-func (p *Process) isGo() bool {
-	for i := range p.Threads {
-		for j := range p.Threads[i].Frames[:min(len(p.Threads[i].Frames), maxExamined)] {
-			switch p.Threads[i].Frames[j].Function {
-			case "runtime.mstart", "runtime.mcall", "runtime.goexit", "runtime.schedule":
-				return true
-			}
-		}
-	}
-	return false
 }
 
 func (l *Locks) atKnownLocks() map[int]bool {

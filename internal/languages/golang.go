@@ -8,10 +8,17 @@ import (
 	"strings"
 )
 
-// golang is Go. Waits of goroutines are in package waits (idlegoroutines.go).
-var golang = Language{
+// Go is Go. Waits of goroutines are in package waits (idlegoroutines.go).
+var Go = Language{
 	Systems: []string{"Go"}, Kind: "go", Native: true,
 	Task: GoroutineTask, Unoccupied: onlySchedules,
+	Schedules: func(_, function, _, _ string) bool {
+		switch function {
+		case "runtime.mstart", "runtime.mcall", "runtime.goexit", "runtime.schedule":
+			return true
+		}
+		return false
+	},
 	System: System{
 		LibraryFunctions: regexp.MustCompile(`^(runtime[./]|sync[./]|internal/|syscall\.|time\.|os[./]|io[./]|net[./]|` +
 			`context\.|bufio\.|reflect\.|database/|crypto/|encoding/|poll\.)`),

@@ -11,7 +11,7 @@ import (
 )
 
 // All has the languages in the order in which hints are tried: embedded ones before those that embed them.
-var All = []*Language{&java, &javaScript, &dotNet, &erlang, &python, &ruby, &php, &golang}
+var All = []*Language{&java, &javaScript, &dotNet, &erlang, &python, &ruby, &php, &Go}
 
 // Language describes one language. Its functions take names as in reports, and may be nil; file is the source file, ""
 // if unknown.
@@ -41,8 +41,8 @@ type Language struct {
 	// function.
 	Task       string
 	Unoccupied func(functions []string) bool
-	// Unthreaded is what can wait for each other without a thread, and is not examined for deadlocks: "virtual threads".
-	// Schedules reports whether a thread's name, or one of its frames, shows that the process has such.
+	// Schedules reports whether a thread's name, or one of its frames, shows that the process has tasks without a thread.
+	// Unthreaded names them if they are not examined for deadlocks: "virtual threads".
 	Unthreaded string
 	Schedules  func(thread, function, file, module string) bool
 
