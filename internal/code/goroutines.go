@@ -46,7 +46,7 @@ func (r *Runtimes) ParkedAtEnd() string {
 	if w == nil || w.Count == 0 {
 		return text
 	}
-	return w.sentence(" at the end") + "; what they waited for: prywalk report --by wait FILE"
+	return w.sentence("waited at the end", "waited at the end") + "; what they waited for: prywalk report --by wait FILE"
 }
 
 // ParkedNow returns the number of waiting goroutines and a line for a table that has their time. The process is
@@ -56,7 +56,7 @@ func (r *Runtimes) ParkedNow() (*WaitingGoroutines, string) {
 	if w == nil || w.Count == 0 {
 		return w, text
 	}
-	return w, w.sentence("") + "; to see their stacks: " + fmt.Sprintf("prywalk dump -p %d", r.pid)
+	return w, w.sentence("waits", "wait") + "; to see their stacks: " + fmt.Sprintf("prywalk dump -p %d", r.pid)
 }
 
 // ParkedText returns the text of [Runtimes.WaitingGoroutines].
@@ -86,7 +86,7 @@ func (r *Runtimes) countGoroutines(now int64, remedy string) (*WaitingGoroutines
 	if n.Waiting == 0 || unknown != "" {
 		return w, unknown
 	}
-	return w, w.text() + "; " + remedy
+	return w, w.sentence("that waits is not shown", "that wait are not shown") + "; " + remedy
 }
 
 // parked sums all schedulers. counted is how many could be counted; err is the error of one that could not, file
@@ -114,24 +114,12 @@ func (r *Runtimes) parked() (sum managed.Parked, counted int, file string, err e
 	return sum, counted, file, err
 }
 
-func (w *WaitingGoroutines) text() string {
-	what := fmt.Sprintf("%d goroutines that wait are", w.Count)
+func (w *WaitingGoroutines) sentence(one, many string) string {
+	text := fmt.Sprintf("%d goroutines %s", w.Count, many)
 	if w.Count == 1 {
-		what = "1 goroutine that waits is"
+		text = "1 goroutine " + one
 	}
-	return what + " not shown" + w.reasons()
-}
-
-func (w *WaitingGoroutines) sentence(when string) string {
-	switch {
-	case when != "" && w.Count == 1:
-		return "1 goroutine waited" + when + w.reasons()
-	case when != "":
-		return fmt.Sprintf("%d goroutines waited%s", w.Count, when) + w.reasons()
-	case w.Count == 1:
-		return "1 goroutine waits" + w.reasons()
-	}
-	return fmt.Sprintf("%d goroutines wait", w.Count) + w.reasons()
+	return text + w.reasons()
 }
 
 func (w *WaitingGoroutines) reasons() string {

@@ -3,8 +3,6 @@
 package golang
 
 import (
-	"encoding/binary"
-
 	"prywalk/frames"
 	"prywalk/internal/managed"
 )
@@ -88,12 +86,9 @@ func (r *Runtime) locate() bool {
 	if c.TLSSlot == 0 {
 		return c.HasTLS || t.InRegister
 	}
-	var b [8]byte
-	if r.host.Read(c.TLSSlot+r.bias, b[:]) != len(b) {
-		return false
-	}
-	t.TLS = int64(binary.LittleEndian.Uint64(b[:]))
-	return t.TLS != 0
+	tls, ok := r.word(c.TLSSlot + r.bias)
+	t.TLS = int64(tls)
+	return ok && tls != 0
 }
 
 // Name implements [managed.Runtime].
@@ -126,9 +121,7 @@ type program struct {
 }
 
 func (p *program) word(at uint64) (uint64, bool) {
-	var b [8]byte
-	ok := p.host.Read(at, b[:]) == len(b)
-	return binary.LittleEndian.Uint64(b[:]), ok
+	return managed.ReadWord(p.host, at)
 }
 
 // tableAt returns the table, a plugin's too, for code at pc, and the bias of its module; nil: none.

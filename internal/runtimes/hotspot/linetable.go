@@ -14,46 +14,35 @@ func (n *methodNames) readLines(m *method, whole uint64) {
 	if !n.vm.memory().bytes(from, n.table) {
 		return
 	}
-	s, best, line := stream{b: n.table, least: n.layout.least}, int32(-1), int32(0)
-	eachLine(&s, func(at, l int32) bool {
-		if at <= 0 && at >= best {
-			best, line = at, l
-		}
-		return true
-	})
-	m.lines, m.first = bytes.Clone(n.table[:len(n.table)-len(s.b)]), int(max(line, 0))
+	s := stream{b: n.table, least: n.layout.least}
+	m.first = s.line(0)
+	m.lines = bytes.Clone(n.table[:len(n.table)-len(s.b)])
 }
 
 // lineAt gives the line of the nearest entry up to bci, 0 if unknown (Method::line_number_from_bci).
 func (n *methodNames) lineAt(m *method, bci int32) int {
-	best, line := int32(-1), int32(0)
 	s := stream{b: m.lines, least: n.layout.least}
-	eachLine(&s, func(at, l int32) bool {
-		if at <= bci && at >= best {
-			best, line = at, l
-		}
-		return true
-	})
-	return int(max(line, 0))
+	return s.line(bci)
 }
 
-// eachLine decodes a line table: a byte of deltas in 5 bits (bytecode index) and 3 (line), or 0xff and both as signed
-// numbers; 0 ends it.
-func eachLine(s *stream, f func(bci, line int32) bool) {
-	bci, line := int32(0), int32(0)
+// line decodes a line table to its end, and gives the line of the nearest entry up to bci, 0 if unknown. An entry is a
+// byte of deltas in 5 bits (bytecode index) and 3 (line), or 0xff and both as signed numbers; 0 ends the table.
+func (s *stream) line(bci int32) int {
+	at, line := int32(0), int32(0)
+	best, found := int32(-1), int32(0)
 	for {
 		switch c := s.byte(); {
 		case s.failed || c == 0:
-			return
+			return int(max(found, 0))
 		case c == 0xff:
-			bci += s.signed()
+			at += s.signed()
 			line += s.signed()
 		default:
-			bci += int32(c >> 3)
+			at += int32(c >> 3)
 			line += int32(c & 7)
 		}
-		if s.failed || !f(bci, line) {
-			return
+		if !s.failed && at <= bci && at >= best {
+			best, found = at, line
 		}
 	}
 }

@@ -126,26 +126,16 @@ func layoutOf(v version) layout {
 
 // field is where a symbol's value goes; names are alternatives.
 type field struct {
-	into  any // *int, *int64, *uint64 or *uint16
+	set   func(int64)
 	names []string
 }
 
-func (f *field) set(v int64) {
-	switch to := f.into.(type) {
-	case *int:
-		*to = int(v)
-	case *int64:
-		*to = v
-	case *uint64:
-		*to = uint64(v)
-	case *uint16:
-		*to = uint16(v)
-	}
+func to[T int | int64 | uint64 | uint16](into *T, names ...string) field {
+	return field{func(v int64) { *into = T(v) }, names}
 }
 
 func (l *layout) fields() []field {
 	t := &l.types
-	to := func(into any, names ...string) field { return field{into, names} }
 	return []field{
 		to(&l.fpFunction, "off_fp_function"),
 		to(&l.fpBytecodes, "off_fp_bytecode_array"),
