@@ -15,6 +15,8 @@ type member struct {
 	end   int
 }
 
+const memberSize = 128 // bytes of a member in a map, without its strings
+
 type units interface{ byte | uint16 }
 
 const (

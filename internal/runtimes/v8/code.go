@@ -47,6 +47,9 @@ type code struct {
 // cookie returns the Cookie of Refs to optimized code. Precondition: its function is known.
 func (c *code) cookie() uint64 { return c.number ^ c.function.cookie<<1 }
 
+// size gives the bytes of a code's tables.
+func (c *code) size() int { return len(c.positions) + 16*len(c.inlined) }
+
 type inlinedCall struct {
 	at       position // in the caller
 	function *function
@@ -99,9 +102,13 @@ func (r *codes) codeAt(pc uint64) *code {
 	} else if c.number != 0 && r.copiedAt != 0 && !r.live.Unchanged() {
 		r.census.scanPage(pc)
 	}
-	r.byStart = slices.DeleteFunc(r.byStart, func(o *code) bool { return o.start < c.end && c.start < o.end })
-	if len(r.byStart) >= maxCodes {
-		r.byStart = r.byStart[:0]
+	size := c.size()
+	r.byStart = slices.DeleteFunc(r.byStart, func(o *code) bool {
+		size += o.size()
+		return o.start < c.end && c.start < o.end
+	})
+	if len(r.byStart) >= maxCodes || size > maxKept {
+		r.byStart = nil
 	}
 	i, _ = slices.BinarySearchFunc(r.byStart, c.start, func(o *code, start uint64) int {
 		if o.start < start {

@@ -49,6 +49,7 @@ const (
 	sfiSize      = 64
 	maxFunctions = 1 << 14
 	maxTable     = 4 << 20
+	maxKept      = 64 << 20 // bytes of the tables of all functions and scripts, and of all code
 )
 
 type functions struct {
@@ -56,14 +57,15 @@ type functions struct {
 	byInfo      map[uint64]*function
 	byBytecodes map[uint64]*function
 	scripts     map[uint64]*script
-	lines       int
+	kept        int   // bytes of their tables
 	copiedAt    int64 // time of the walk's copy; 0: none. Later readings hold.
 	head        [sfiSize]byte
 	linked      [8]byte
 }
 
 func (r *functions) forget() {
-	r.byInfo, r.byBytecodes = map[uint64]*function{}, map[uint64]*function{}
+	r.byInfo, r.byBytecodes, r.scripts = map[uint64]*function{}, map[uint64]*function{}, map[uint64]*script{}
+	r.kept = 0
 }
 
 // functionOf returns the current function of a SharedFunctionInfo; nil if invalid.
@@ -84,10 +86,11 @@ func (r *functions) functionOf(w uint64) *function {
 	}
 	f.checked = procmem.Now()
 	f.since = f.checked
-	if len(r.byInfo) >= maxFunctions {
+	if len(r.byInfo) >= maxFunctions || r.kept > maxKept {
 		r.forget()
 	}
 	r.byInfo[object] = f
+	r.kept += f.size()
 	if f.bytecodes != 0 {
 		r.byBytecodes[f.bytecodes] = f
 	}
@@ -95,11 +98,19 @@ func (r *functions) functionOf(w uint64) *function {
 }
 
 func (r *functions) drop(w uint64) {
-	if f := r.byInfo[w]; f != nil && r.byBytecodes[f.bytecodes] == f {
+	f := r.byInfo[w]
+	if f == nil {
+		return
+	}
+	if r.byBytecodes[f.bytecodes] == f {
 		delete(r.byBytecodes, f.bytecodes)
 	}
 	delete(r.byInfo, w)
+	r.kept -= f.size()
 }
+
+// size gives the bytes of a function's tables.
+func (f *function) size() int { return len(f.positions) + len(f.code) }
 
 // readHead reads the current head and link of a function; false if another script is at the address of the function's.
 func (r *functions) readHead(f *function) bool {
@@ -203,14 +214,17 @@ func (r *functions) readCode(f *function) {
 	if f.bytecodes != 0 {
 		f.moved = procmem.Now()
 	}
+	before := f.size()
 	f.bytecodes, f.positions, f.code, f.coded = bytecodes, nil, nil, false
-	if bytecodes == 0 {
-		return
+	if bytecodes != 0 {
+		f.positionsAt = r.field(bytecodes, r.layout.bytesPositions)
+		f.positions = r.array(f.positionsAt, 1, maxTable)
 	}
-	f.positionsAt = r.field(bytecodes, r.layout.bytesPositions)
-	f.positions = r.array(f.positionsAt, 1, maxTable)
 	if r.byInfo[f.sfi] == f {
-		r.byBytecodes[bytecodes] = f
+		r.kept += f.size() - before
+		if bytecodes != 0 {
+			r.byBytecodes[bytecodes] = f
+		}
 	}
 }
 
@@ -250,6 +264,9 @@ func (r *functions) bytecode(f *function) []byte {
 		}
 		if f.coded = f.code != nil && r.isSame(f); !f.coded {
 			f.code = nil
+		}
+		if r.byInfo[f.sfi] == f {
+			r.kept += len(f.code)
 		}
 	}
 	return f.code

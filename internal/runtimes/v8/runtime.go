@@ -86,7 +86,7 @@ func (r *Runtime) Attach(h managed.Host) bool {
 // Forget implements [managed.Runtime].
 func (r *Runtime) Forget() {
 	r.forget()
-	r.scripts, r.lines, r.byStart, r.streamMap = map[uint64]*script{}, 0, nil, 0
+	r.byStart, r.streamMap = nil, 0
 	clear(r.maps)
 	r.census.forget()
 }
@@ -95,6 +95,9 @@ func (r *Runtime) Forget() {
 func (r *Runtime) Begin(s *managed.Sample) {
 	r.sample, r.copiedAt, r.live, r.handlerFrame = s, s.At, s.Live, 0
 	r.evictIdle(s.At)
+	if r.kept > maxKept {
+		r.forget()
+	}
 }
 
 // End implements [managed.Namer]: each managed frame is a native one.

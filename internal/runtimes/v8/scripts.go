@@ -66,9 +66,8 @@ func (r *functions) scriptOf(w uint64) *script {
 	if first, ok := smiValue(r.field(object, scriptLine)); ok && first > 0 {
 		s.first = first
 	}
-	if len(r.scripts) >= maxScripts || r.lines > maxLines {
+	if len(r.scripts) >= maxScripts {
 		clear(r.scripts)
-		r.lines = 0
 	}
 	r.scripts[object] = s
 	return s
@@ -96,7 +95,7 @@ func (r *functions) line(s *script, at uint64, offset int) int {
 		if s.ends = r.lineEnds(at); len(s.ends) == 0 {
 			s.ends = r.sourceEnds(at)
 		}
-		r.lines += len(s.ends)
+		r.kept += 4 * len(s.ends)
 	}
 	if len(s.ends) == 0 || offset > int(s.ends[len(s.ends)-1]) {
 		return 0
@@ -221,6 +220,9 @@ func (r *functions) searchClasses(at uint64) map[int]member {
 	}
 	if !ok {
 		return nil
+	}
+	for _, m := range members {
+		r.kept += memberSize + len(m.class) + len(m.name) + len(m.key)
 	}
 	return members
 }
