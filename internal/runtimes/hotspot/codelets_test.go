@@ -94,3 +94,18 @@ func TestRemovedStubRoutinesAreDropped(t *testing.T) {
 		t.Error("there still is a rule")
 	}
 }
+
+// The size of a codelet's header is read from the process.
+func TestSearchOfTheInterpreterEndsWithAnyHeaderSize(t *testing.T) {
+	for _, size := range []uint64{0, 8, ^uint64(0), ^uint64(7), ^uint64(31), 1 << 63} {
+		f := newFake()
+		v, err := New(Options{Arch: frames.AArch64, Symbol: f.symbol, Read: f.read, ReadCode: f.read})
+		if err != nil {
+			t.Fatal(err)
+		}
+		v.layout.sizes["InterpreterCodelet"] = size
+		if v.knowsSender() {
+			t.Errorf("a header of %#x bytes: the sender's register is known", size)
+		}
+	}
+}

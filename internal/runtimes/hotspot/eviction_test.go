@@ -4,6 +4,25 @@ package hotspot
 
 import "testing"
 
+// Class memory can be shared by methods, whose tables are then read for each.
+func TestTablesOfAllMethodsAreBounded(t *testing.T) {
+	f := newNamed(namedReleases["JDK 17"])
+	c := f.newClass("com/example/Cart", "Cart.java")
+	item := f.newMethod(c, 2, "item", 20, 0<<3|7)
+	n := f.open(t).Names()
+	begin(n, nil)
+	n.ready(codeAt)
+	n.methods[8], n.kept = &method{}, maxKept
+	if m := n.methodAt(item); m == nil || n.methods[8] == nil || n.kept != maxKept+m.bytes() {
+		t.Errorf("%v: %d methods, %d bytes; want two", m, len(n.methods), n.kept)
+	}
+	n.drop(item)
+	n.kept = maxKept + 1
+	if m := n.methodAt(item); m == nil || len(n.methods) != 1 || n.kept != m.bytes() {
+		t.Errorf("%v: %d methods, %d bytes; want one", m, len(n.methods), n.kept)
+	}
+}
+
 // What was used in the last two minutes is kept.
 func TestUnusedEntriesAreDropped(t *testing.T) {
 	const second = 1e9

@@ -86,7 +86,7 @@ func (n *Names) Begin(s *managed.Sample) {
 
 // Forget drops all cached names.
 func (n *Names) Forget() {
-	clear(n.methods)
+	n.forgetMethods()
 	clear(n.code)
 	clear(n.sites)
 }
@@ -104,7 +104,7 @@ func (n *Names) evictIdle(at int64) {
 	}
 	for addr, m := range n.methods {
 		if m.checked < before {
-			delete(n.methods, addr)
+			n.drop(addr)
 		}
 	}
 	for begin, c := range n.code {

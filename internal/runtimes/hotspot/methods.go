@@ -32,6 +32,7 @@ type method struct {
 type methodNames struct {
 	*validity
 	methods map[uint64]*method
+	kept    int // bytes of their lines and names
 
 	symbol      [64 + maxSymbol]byte
 	spelled     []byte // of method and class
@@ -48,6 +49,7 @@ const (
 	maxSymbol      = 1 << 12 // bytes of a name
 	maxLines       = 1 << 16
 	maxMethods     = 1 << 16 // cached methods
+	maxKept        = 64 << 20
 )
 
 // constUTF8 is JVM_CONSTANT_Utf8.
@@ -127,7 +129,7 @@ func (n *methodNames) methodAt(at uint64) *method {
 	defer n.vm.cached.disable()
 	id, cm, ok := n.identify(at)
 	if !ok {
-		delete(n.methods, at)
+		n.drop(at)
 		return nil
 	}
 	cookie := n.cookieFor(&id)
@@ -137,15 +139,31 @@ func (n *methodNames) methodAt(at uint64) *method {
 	}
 	m := n.readMethod(at, &id, cm)
 	if m == nil {
-		delete(n.methods, at)
+		n.drop(at)
 		return nil
 	}
-	if len(n.methods) >= maxMethods {
-		clear(n.methods)
+	n.drop(at)
+	if len(n.methods) >= maxMethods || n.kept > maxKept {
+		n.forgetMethods()
 	}
 	m.cookie, m.since, m.checked = cookie, now, now
 	n.methods[at] = m
+	n.kept += m.bytes()
 	return m
+}
+
+func (m *method) bytes() int { return len(m.lines) + len(m.name) + len(m.file) }
+
+func (n *methodNames) drop(at uint64) {
+	if m := n.methods[at]; m != nil {
+		n.kept -= m.bytes()
+		delete(n.methods, at)
+	}
+}
+
+func (n *methodNames) forgetMethods() {
+	clear(n.methods)
+	n.kept = 0
 }
 
 // readMethod reads the rest of a method; sizes, tags and printable names validate it.

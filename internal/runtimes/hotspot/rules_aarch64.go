@@ -76,7 +76,8 @@ func (v *VM) knowsSender() bool {
 	if m.failed || !ok || b.kind != kindInterpreter {
 		return false
 	}
-	for at += l.sizes["InterpreterCodelet"]; ; {
+	at += l.sizes["InterpreterCodelet"]
+	for range maxCodelets {
 		c, ok := v.codeletAt(&b, at)
 		if !ok {
 			return false
@@ -86,6 +87,7 @@ func (v *VM) knowsSender() bool {
 		}
 		at = c.end + l.sizes["InterpreterCodelet"]
 	}
+	return false
 }
 
 func (b *blob) piece() *aarch64.Piece {

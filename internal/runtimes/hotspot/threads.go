@@ -98,6 +98,7 @@ type threads struct {
 	list       uint64
 	read       int64 // of the list
 	byTID      map[int]threadID
+	absent     map[int]bool   // thread ids that the list at this address does not have
 	proven     map[int]proven // by thread id
 	oops       oops
 	// postponed: a requested name could not be proven.
@@ -147,7 +148,7 @@ func (n *Names) threadsReady() bool {
 	t := &n.threads
 	if t.layout == nil {
 		t.names = n
-		t.byTID, t.proven = map[int]threadID{}, map[int]proven{}
+		t.byTID, t.absent, t.proven = map[int]threadID{}, map[int]bool{}, map[int]proven{}
 		l, ok := n.vm.layout.threadLayout()
 		if t.layout = l; !ok {
 			t.incomplete = true
@@ -186,7 +187,7 @@ func (t *threads) name(tid int) (string, bool) {
 func (t *threads) begin(tid int) (id threadID, ok bool) {
 	k := &t.names.vm.cached
 	k.disable()
-	t.update()
+	t.update(tid)
 	t.collected, t.noPause = t.collections() // before anything that a collection may move
 	k.reread()
 	k.enable(0)
@@ -194,20 +195,30 @@ func (t *threads) begin(tid int) (id threadID, ok bool) {
 	return id, ok
 }
 
-func (t *threads) update() {
+// update reads the list of threads if it is another, or if tid was not looked up in it: the machine can put a later list
+// at the address of a freed one.
+func (t *threads) update(tid int) {
 	now := t.names.clock()
 	if t.read != 0 && now-t.read < listEvery {
 		return
 	}
 	m := t.names.vm.memory()
 	head := m.word(t.layout.static(t.layout.list[0]))
-	if m.failed || head == t.list && len(t.layout.list) == 3 {
+	apart := len(t.layout.list) == 3
+	_, known := t.byTID[tid]
+	if m.failed || apart && head == t.list && (known || t.absent[tid]) {
 		return
+	}
+	if head != t.list || len(t.absent) >= maxThreads {
+		clear(t.absent)
 	}
 	t.read, t.list = now, head
 	clear(t.byTID)
-	if len(t.layout.list) == 3 {
+	if apart {
 		t.readList(head)
+		if _, known := t.byTID[tid]; !known {
+			t.absent[tid] = true
+		}
 		return
 	}
 	next := t.layout.offset(t.layout.list[1])

@@ -172,6 +172,38 @@ func TestUnprovenThreadNamesAreRejected(t *testing.T) {
 	}
 }
 
+// The machine frees the list of threads whenever one starts or ends, and malloc reuses the address.
+func TestThreadInALaterListAtTheSameAddressIsFound(t *testing.T) {
+	m := newThreaded(t, "JDK 17")
+	const later, none = fakeTID + 1, fakeTID + 2
+	reads, read := 0, m.n.vm.o.Read
+	m.n.vm.o.Read = func(addr uint64, b []byte) int {
+		if addr == m.osThread+24 {
+			reads++
+		}
+		return read(addr, b)
+	}
+	ask := func(tid int) (string, bool) {
+		m.n.threads.read = 0 // the list may be read again
+		return m.n.ThreadName(tid)
+	}
+	ask(fakeTID)
+	m.put32(m.osThread+24, later)
+	if name, ok := ask(later); !ok || name != fakeThread {
+		t.Errorf("%q, %v; want the name of the thread in the later list", name, ok)
+	}
+	ask(none)
+	reads = 0
+	for range 10 {
+		if name, ok := ask(none); ok {
+			t.Errorf("a thread that is not listed is %q", name)
+		}
+	}
+	if reads != 0 {
+		t.Errorf("the same list is read again %d times for a thread that it does not have", reads)
+	}
+}
+
 func collectedHeapOf(m *threaded) uint64 {
 	return binary.LittleEndian.Uint64(m.mem[m.n.vm.layout.static("Universe::_collectedHeap"):])
 }
