@@ -10,7 +10,13 @@ type moduledata struct {
 	gofunc      uint64 // address of go:func.*; 0: not found
 }
 
-type moduleScan struct{ *funcs }
+type moduleScan struct {
+	*funcs
+	checked int // candidates
+}
+
+// maxCandidates bounds the places that are checked, each with all relocations.
+const maxCandidates = 64
 
 // Indices of words in moduledata since Go 1.16.
 const (
@@ -33,7 +39,7 @@ const (
 )
 
 // gofunc returns the address of go:func.*, since Go 1.18.
-func (t moduleScan) gofunc(w *[mdWords]uint64) uint64 {
+func (t *moduleScan) gofunc(w *[mdWords]uint64) uint64 {
 	if t.h.magic == magic118 {
 		return w[mdGofunc118]
 	}
@@ -47,7 +53,7 @@ func (t moduleScan) gofunc(w *[mdWords]uint64) uint64 {
 }
 
 // findModuledata searches file contents and relocations for the table's address, moduledata's first word.
-func (t moduleScan) findModuledata() (moduledata, bool) {
+func (t *moduleScan) findModuledata() (moduledata, bool) {
 	for _, r := range t.img.Data {
 		if md, ok := t.scanRange(r); ok {
 			return md, true
@@ -64,11 +70,11 @@ func (t moduleScan) findModuledata() (moduledata, bool) {
 	return moduledata{}, false
 }
 
-func (t moduleScan) isRelative(rela []byte) bool {
+func (t *moduleScan) isRelative(rela []byte) bool {
 	return binary.LittleEndian.Uint64(rela[8:])&0xffffffff == relative(t.img.Arch)
 }
 
-func (t moduleScan) scanRange(r Range) (moduledata, bool) {
+func (t *moduleScan) scanRange(r Range) (moduledata, bool) {
 	buf := make([]byte, min(r.Size, 1<<16)&^7)
 	for off := uint64(0); off < r.Size && len(buf) > 0 && t.img.Read != nil; {
 		n := t.img.Read(r.Addr+off, buf[:min(uint64(len(buf)), (r.Size-off)&^7)]) &^ 7
@@ -88,7 +94,10 @@ func (t moduleScan) scanRange(r Range) (moduledata, bool) {
 	return moduledata{}, false
 }
 
-func (t moduleScan) checkModuledata(addr uint64) (moduledata, bool) {
+func (t *moduleScan) checkModuledata(addr uint64) (moduledata, bool) {
+	if t.checked++; t.checked > maxCandidates {
+		return moduledata{}, false
+	}
 	w, ok := t.mdRead(addr)
 	if !ok {
 		return moduledata{}, false
@@ -124,7 +133,7 @@ const (
 	md112Etext = 13
 )
 
-func (t moduleScan) checkModuledata112(w [mdWords]uint64) (moduledata, bool) {
+func (t *moduleScan) checkModuledata112(w [mdWords]uint64) (moduledata, bool) {
 	base := t.img.PclntabAddr
 	files := uint64(len(t.img.Pclntab) - len(t.h.cus))
 	md := moduledata{text: w[md112Text], etext: w[md112Etext]}
@@ -141,7 +150,7 @@ func (t *funcs) textFits(text, minpc, maxpc uint64) bool {
 }
 
 // mdRead reads moduledata, with the values of its relocations.
-func (t moduleScan) mdRead(addr uint64) ([mdWords]uint64, bool) {
+func (t *moduleScan) mdRead(addr uint64) ([mdWords]uint64, bool) {
 	var w [mdWords]uint64
 	var b [8 * mdWords]byte
 	if !t.img.read(addr, b[:]) {

@@ -2,7 +2,12 @@
 
 package golang
 
-import "testing"
+import (
+	"encoding/binary"
+	"testing"
+
+	"prywalk/frames"
+)
 
 func TestTheEndOfTheTableTellsTheFormOfModuledata(t *testing.T) {
 	const table, size, gofunc = 0x5000, 0x1000, 0x9000
@@ -10,7 +15,7 @@ func TestTheEndOfTheTableTellsTheFormOfModuledata(t *testing.T) {
 		magic   uint32
 		at, end int // word of go:func.*, and of the end of the table; 0: it has none
 	}{"1.18": {magic118, 38, 0}, "1.20": {magic120, 40, 0}, "1.26": {magic120, 40, 41}, "1.27": {magic120, 43, 44}} {
-		tab := moduleScan{&funcs{img: Image{PclntabAddr: table, Pclntab: make([]byte, size)}}}
+		tab := moduleScan{funcs: &funcs{img: Image{PclntabAddr: table, Pclntab: make([]byte, size)}}}
 		tab.h.magic = c.magic
 		var w [mdWords]uint64
 		for i := range w {
@@ -23,5 +28,26 @@ func TestTheEndOfTheTableTellsTheFormOfModuledata(t *testing.T) {
 		if got := tab.gofunc(&w); got != gofunc {
 			t.Errorf("Go %s: %#x, not %#x", name, got, uint64(gofunc))
 		}
+	}
+}
+
+// Each candidate is checked with all relocations.
+func TestFewPlacesAreTakenForModuledata(t *testing.T) {
+	const many = 1000
+	rela := make([]byte, 24*many)
+	for b := rela; len(b) > 0; b = b[24:] {
+		binary.LittleEndian.PutUint64(b, 0x8000)
+		binary.LittleEndian.PutUint64(b[8:], relative(frames.X86_64))
+		binary.LittleEndian.PutUint64(b[16:], 0x5000)
+	}
+	reads := 0
+	_, err := New(Image{Arch: frames.X86_64, Pclntab: excerpt(magic120, 1), PclntabAddr: 0x5000, TextStart: 0x1000,
+		Rela: rela, Read: func(_ uint64, b []byte) int {
+			reads++
+			clear(b)
+			return len(b)
+		}})
+	if err != nil || reads == 0 || reads > maxCandidates {
+		t.Errorf("%v after %d reads; want at most %d", err, reads, maxCandidates)
 	}
 }

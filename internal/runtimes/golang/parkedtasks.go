@@ -15,7 +15,7 @@ const goidsTaken = 1 << 16
 // ParkedTasks implements [managed.Scheduler].
 func (r *Runtime) ParkedTasks() ([]managed.ParkedTask, error) {
 	all, err := r.Goroutines()
-	r.queues = nil
+	r.queues, r.sudogs = nil, 0
 	if err != nil {
 		return nil, err
 	}

@@ -172,3 +172,27 @@ func TestLockIsHeldFromAcquisitionToRelease(t *testing.T) {
 		}
 	}
 }
+
+// Channels can share a queue, which is then read for each.
+func TestSudogsOfAllChannelsAreBounded(t *testing.T) {
+	const sudogs = 0x2000
+	memory := make([]byte, 0x200000)
+	put := func(at, w uint64) { binary.LittleEndian.PutUint64(memory[at-0x1000:], w) }
+	for i := range uint64(maxQueue - 1) { // overlapping: only the link is read
+		put(sudogs+16*i+sudogNext, sudogs+16*(i+1))
+	}
+	last := uint64(sudogs + 16*(maxQueue-2))
+	ws := &waitQueues{allgs: &allgs{program: &program{host: &memoryHost{memory: memory}}}, queues: map[uint64]queue{}}
+	whole := 0
+	for i := range uint64(maxSudogs/maxQueue + 8) {
+		at := uint64(0x180000) + hchanBytes*i
+		put(at+hchanRecv, sudogs)
+		put(at+hchanRecv+8, last)
+		if ws.channel(at, sudogs); len(ws.queues[at].of) == maxQueue-1 {
+			whole++
+		}
+	}
+	if whole == 0 || ws.sudogs > maxSudogs {
+		t.Errorf("%d whole queues, %d sudogs; want some, and at most %d", whole, ws.sudogs, maxSudogs)
+	}
+}

@@ -68,7 +68,7 @@ func New(im Image) (*Table, error) {
 	}
 	t := &Table{funcs: funcs{img: im, h: h}}
 	f := &t.funcs
-	mod, _ := moduleScan{f}.findModuledata()
+	mod, _ := (&moduleScan{funcs: f}).findModuledata()
 	switch {
 	case im.TextStart != 0:
 		t.text = im.TextStart

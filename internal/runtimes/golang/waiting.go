@@ -42,6 +42,7 @@ const (
 	maxWaitStack = 1 << 10 // bytes of stack searched for a sudog
 	maxSelect    = 64      // channels of a select
 	maxQueue     = 1 << 16
+	maxSudogs    = 1 << 20 // read of all queues
 )
 
 // afterStartWaiting is the offset of g.waiting from startpc.
@@ -50,6 +51,7 @@ const afterStartWaiting = 16
 type waitQueues struct {
 	allgs  *allgs
 	queues map[uint64]queue // of channels, by address
+	sudogs int              // read for them
 }
 
 // WaitsAt implements [managed.Scheduler].
@@ -162,7 +164,8 @@ func (ws *waitQueues) readQueue(into map[uint64]bool, first, last uint64, send b
 	if first == 0 || last == 0 {
 		return first == last
 	}
-	for at := first; len(into) < maxQueue; {
+	for at := first; len(into) < maxQueue && ws.sudogs < maxSudogs; {
+		ws.sudogs++
 		into[at] = send
 		if at == last {
 			return true

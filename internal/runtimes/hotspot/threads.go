@@ -195,8 +195,8 @@ func (t *threads) begin(tid int) (id threadID, ok bool) {
 	return id, ok
 }
 
-// update reads the list of threads if it is another, or if tid was not looked up in it: the machine can put a later list
-// at the address of a freed one.
+// update reads the list of threads if it is another, or if tid was not looked up in it: a later list can have the
+// address of a freed one.
 func (t *threads) update(tid int) {
 	now := t.names.clock()
 	if t.read != 0 && now-t.read < listEvery {
