@@ -9,15 +9,15 @@
 //	a thread is stopped  the tracer carries out Plan and Tasks: data, no calls
 //	the copy is walked   Begin ─► Native, for each native frame ─► End, then Symbolize, for each new Ref
 //
-// A [Runtime] may also be a [Namer], which knows the managed frames of a thread, [Threads], which also knows names,
-// locks, and tasks without stacks (asyncio's), a [Scheduler] of tasks that have stacks (goroutines), or a
-// [CodeHistory]. A [FileTable] or [Builtins] is what a compiler left in an ELF file, and needs no process.
+// A [Runtime] may also be a [Namer], which has managed frames, [Threads], which has names, locks, and tasks without
+// stacks (asyncio's), a [Scheduler] of tasks with stacks (goroutines), or a [CodeHistory]. A [FileTable] or [Builtins]
+// is a part of an ELF file, and needs no process.
 //
 // # Ownership
 //
-// A module of generated code begins without an owner; its only source is the analysis of instructions. At each reading
-// of the mappings the runtimes are attached in the order of runtimes.List. Each does one of two things with the modules
-// that are [Unowned] at its turn:
+// A module of generated code begins without an owner, analysed by its instructions. After each reading of the mappings
+// the runtimes are attached in the order of runtimes.List. Each does one of two things with the modules that are still
+// [Unowned]:
 //
 //   - It becomes the Owner of a module ([frames.Module]) and sets the sources, and NoFP where its code has no frame
 //     pointer. The first owner stays, also at later readings: HotSpot owns its code cache, and all generated code while
@@ -26,11 +26,11 @@
 //     JIT interface. Such sources are in a module together, and no runtime removes another's.
 //
 // A runtime may also own a file's module, whose call frame information it corrects. If [Runtime.Attach] reports that
-// the runtime is gone, its modules get their first sources again, and all other runtimes are attached once more.
+// the runtime is gone, its modules get their first sources, and all others are attached again.
 //
 // # Invariants
 //
-// Frames are symbolized during the walk, since the memory with their names may be reused later. Times are
-// CLOCK_MONOTONIC in ns; 0: unknown, as in a core. Thread IDs are of the process's own pid namespace. Addresses are
-// run-time addresses, except in [FileTable] and [Builtins].
+// Frames are symbolized during the walk, before the memory with their names is reused. Times are CLOCK_MONOTONIC in ns;
+// 0: unknown, as in a core. Thread IDs are of the process's pid namespace. Addresses are run-time addresses, except in
+// [FileTable] and [Builtins].
 package managed

@@ -4,12 +4,12 @@ package managed
 
 const evictionPeriod = 60e9 // ns
 
-// IdleEviction schedules the eviction of unused cache entries. The zero value is ready.
+// IdleEviction schedules the eviction of unused cache entries.
 type IdleEviction struct {
 	last int64
 }
 
-// Due reports whether entries last used before since are to be evicted. at is the time of the walked copy.
+// Due reports whether to evict entries last used before since. at is the time of the walked copy.
 func (r *IdleEviction) Due(at int64) (since int64, due bool) {
 	if at-r.last < evictionPeriod {
 		return 0, false

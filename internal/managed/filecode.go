@@ -11,28 +11,28 @@ import (
 
 // # Code in files
 //
-// Code that a compiler has put into an ELF file: functions listed in a table (Go), or with a convention of their own
-// (V8's builtins). Addresses are the file's.
+// A compiler's code in an ELF file: listed in a table (Go), or with a convention of its own (V8's builtins). Addresses
+// are the file's.
 
-// FileTable is a table of one language's functions in an ELF file. Its rules come before call frame information, and
-// debug files are not searched for its functions. Not safe for concurrent use.
+// FileTable is a table of functions in an ELF file. Its rules come before call frame information; debug files are not
+// searched for its functions. Not safe for concurrent use.
 type FileTable interface {
 	frames.RuleSource
 	heuristics.Functions
 	// Lines appends the calls at pc, an address within the instruction, innermost inlined first.
 	Lines(pc uint64, out []named.Frame) []named.Frame
-	// Prepare decodes what a [Runtime] asks of the table, so that its questions can be concurrent.
+	// Prepare decodes what a [Runtime] reads of the table, which is then safe for concurrent use.
 	Prepare()
 }
 
 // TableReader reads the tables of one language.
 type TableReader interface {
-	// Has reports, by the section headers, whether a file may have a table.
+	// Has reports whether a file may have a table, by the section headers.
 	Has(f *elffile.File) bool
 	Read(f *elffile.File) FileTable
 }
 
-// FileSymbols are the symbols of a file. For one without a symbol table of its own, those of its debug file are added.
+// FileSymbols are the symbols of a file, and of its debug file if it has no symbol table.
 type FileSymbols interface {
 	// Tables yields the symbol tables.
 	Tables(yield func(f *elffile.File, kind elffile.SymbolKind))
@@ -40,7 +40,7 @@ type FileSymbols interface {
 	Named(names ...string) []Symbol
 }
 
-// Builtins is a runtime's own generated code that is part of a file. Not safe for concurrent use.
+// Builtins is a runtime's generated code in a file. Not safe for concurrent use.
 type Builtins interface {
 	// KeepsFPOnly is [heuristics.Conventions.KeepsFPOnly].
 	KeepsFPOnly(pc uint64) bool
@@ -50,7 +50,7 @@ type Builtins interface {
 	Rule(arch frames.Arch) (frames.Rule, *frames.Row, bool)
 }
 
-// FileHost is a [Host] that has the tables of its modules' files.
+// FileHost is a [Host] with the tables of its modules' files.
 type FileHost interface {
 	Host
 	// Table gives the prepared table of a module's file, or nil.

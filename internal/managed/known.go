@@ -5,7 +5,7 @@ package managed
 import "sync/atomic"
 
 // Known is a bounded set of addresses of objects that stops need not copy. The walking goroutine changes it, the tracer
-// queries it; neither blocks. Adding an address can evict another.
+// queries it, without blocking. Adding an address can evict another.
 type Known struct {
 	slots [1 << knownBits]atomic.Uint64
 }

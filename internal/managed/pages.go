@@ -9,8 +9,7 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// Pages caches the pages that a walk or a query reads, for one goroutine: a read of a page costs little more than one
-// of a word. The zero value reads nothing.
+// Pages caches the pages that a walk or a query reads, for one goroutine; a page costs little more than a word.
 type Pages struct {
 	of    Reader
 	index map[uint64]*page
@@ -35,15 +34,15 @@ const (
 
 // Reset empties the cache, and sets whose memory it reads; nil: none.
 func (p *Pages) Reset(of Reader) {
-	if n := len(p.pages); n > max(p.used, fewPages) { // after a deep stack they go, one by one
+	if n := len(p.pages); n > max(p.used, fewPages) { // free one after a deep stack
 		p.pages[n-1], p.pages = nil, p.pages[:n-1]
 	}
 	p.of, p.used, p.last = of, 0, nil
 	clear(p.index)
 }
 
-// Reread drops the contents, and reads in one call the pages that were asked for since the last Reset or Reread, for a
-// query that repeats its reads or resembles the last one. read is [Gatherer.ReadParts]; nil is Reset.
+// Reread drops the contents, and reads in one call the pages used since the last Reset or Reread, for a query that
+// repeats its reads. read is [Gatherer.ReadParts]; nil is Reset.
 func (p *Pages) Reread(of Reader, read func([]frames.Region) int) {
 	p.parts = p.parts[:0]
 	asked := 0
@@ -80,7 +79,7 @@ func (p *Pages) Read(addr uint64, b []byte) (done int) {
 
 // Word reads the word at addr; false if it cannot be read.
 func (p *Pages) Word(addr uint64) (uint64, bool) {
-	var b [8]byte // not by an interface, for which it would be allocated
+	var b [8]byte // through an interface it would be allocated
 	ok := p.Read(addr, b[:]) == len(b)
 	return binary.LittleEndian.Uint64(b[:]), ok
 }

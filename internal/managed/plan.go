@@ -6,7 +6,7 @@ package managed
 // count.
 type Plan struct {
 	Steps []Step
-	// Find has the steps that fill [SlotAnchor] for a thread without a known anchor; empty if not supported.
+	// Find fills [SlotAnchor] for a thread without a known anchor; empty if not supported.
 	Find []Step
 	// Known has the objects that Each skips; nil: none.
 	Known *Known
@@ -14,7 +14,7 @@ type Plan struct {
 	Lock [2]uint64
 }
 
-// Step is one read. Its slots are numbers of variables, which are 0 until filled.
+// Step is one read. Slots are variables, 0 until filled.
 type Step struct {
 	Op Op
 	// Base is the slot of the address to which Off is added.
@@ -22,7 +22,7 @@ type Step struct {
 	Off  int64
 	// To is the slot written by Load, Seek and Sum.
 	To uint8
-	// End is the slot with the end address of Copy and Row, or the value that Seek searches; 0: none.
+	// End is the slot with the end address of Copy and Row, or with the value that Seek searches; 0: none.
 	End uint8
 	// Max bounds the bytes of Copy and Row, or the number of nodes, of Size bytes each.
 	Max, Size uint32
@@ -32,7 +32,7 @@ type Step struct {
 	At int32
 	// Empty restricts Each to nodes whose word at At is 0.
 	Empty bool
-	// Mask restricts Each to nodes whose word at At has the bits Value under Mask, with Except to the others; 0: all.
+	// Mask restricts Each to nodes whose word at At has the bits Value under Mask, Except to the others; 0: all.
 	Mask, Value uint64
 	Except      bool
 	// Near lets Each copy the object's whole page.
@@ -53,12 +53,12 @@ const (
 	// Chain copies nodes of Size bytes from Base+Off on, linked by the word at Next, until 0 or Max nodes.
 	Chain
 	// Each copies, for each node of the last Chain or Each, Size bytes at Next beyond the address at the node's Off, at
-	// most Max times, except objects in [Plan.Known].
+	// most Max times, without [Plan.Known].
 	Each
 	// Again restores the nodes of the first Chain or the last Mark.
 	Again
-	// Seek copies nodes as Chain does, up to the one whose word at At equals slot End, and stores its address in To.
-	// Without such a node the plan ends.
+	// Seek copies nodes as Chain, up to the one whose word at At equals slot End, and stores its address in To, else
+	// ends the plan.
 	Seek
 	// Sum adds the word at Base+Off, times Size, to To.
 	Sum

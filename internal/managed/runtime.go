@@ -14,17 +14,17 @@ import (
 type Host interface {
 	Arch() frames.Arch
 	Modules() []*frames.Module
-	// Symbol gives a symbol's address and size in bytes, from the file or its debug file; false if none. A thread-local
-	// symbol's address is its offset in the file's block plus the bias. A miss may open the debug file.
+	// Symbol gives a symbol's address and size in bytes, from the file or its debug file, which a miss may open; false
+	// if none. A thread-local symbol's address is its offset in the file's block plus the bias.
 	Symbol(m *frames.Module, name string) (addr, size uint64, ok bool)
-	// OwnSymbols gives all symbols with these names in the file's own tables; the answer is cached.
+	// OwnSymbols gives all symbols with these names in the file's own tables. It is cached.
 	OwnSymbols(m *frames.Module, names ...string) []Symbol
 	Section(m *frames.Module, name string) (addr uint64, content []byte, ok bool)
 	// Read reads memory and gives the number of bytes read.
 	Read(addr uint64, b []byte) int
-	// ReadCode reads instructions likewise, and registers them to be compared later, apart from [Runtime.Changed].
+	// ReadCode is Read of instructions, which are compared later, apart from [Runtime.Changed].
 	ReadCode(addr uint64, b []byte) int
-	// Flow gives the analysis of instructions of generated code; nil if there is none.
+	// Flow gives the analysis of generated code's instructions, or nil.
 	Flow() *heuristics.Source
 }
 
@@ -52,50 +52,49 @@ func Unowned(h Host) (made []*frames.Module) {
 	return made
 }
 
-// AddSource puts s before m's other sources if it is not among them. The module keeps its owner.
+// AddSource puts s before m's other sources, once. The module keeps its owner.
 func AddSource(m *frames.Module, s frames.RuleSource) {
 	if !slices.Contains(m.Sources, s) {
 		m.Sources = append([]frames.RuleSource{s}, m.Sources...)
 	}
 }
 
-// ErrNotYet is a [Detector]'s error for a mapped runtime that has not started. Detection is retried.
+// ErrNotYet is a [Detector]'s error for a runtime that has not started. Detection is retried.
 var ErrNotYet = errors.New("it has not begun")
 
-// Detector finds a runtime of its kind, or nil. The error is why one is not read, or [ErrNotYet].
+// Detector finds a runtime of its kind, or nil. The error is why one is not read.
 type Detector func(h Host) (Runtime, error)
 
-// Runtime is a runtime of a process, for the walking goroutine. Most embed [Base].
+// Runtime is a runtime of a process, for the walking goroutine.
 type Runtime interface {
 	// Name gives name and version: "CPython 3.12.1".
 	Name() string
-	// Module gives the module that the runtime is, as of the last Attach, if a process can have several runtimes of
-	// this kind; nil: it has one. Detection continues in the other modules.
+	// Module gives the runtime's module as of the last Attach, if a process can have several runtimes of this kind;
+	// nil: it has one.
 	Module() *frames.Module
-	// Attach sets the rule sources of the modules of its code, after each reading of the mappings. It reports false if
-	// the runtime is gone.
+	// Attach sets the rule sources of the modules of its code, after each reading of the mappings; false if it is gone.
 	Attach(h Host) bool
 	// Changed is called after each reading of the mappings, before Attach. It reports whether rules given before may be
-	// invalid though no instruction changed, as after a list of functions did.
+	// invalid though no instruction changed.
 	Changed() bool
-	// FuncRange gives the bounds of the function of its own code at pc.
+	// FuncRange gives the bounds of its function at pc.
 	FuncRange(pc uint64) (start, end uint64, ok bool)
-	// Unknown gives the reason for missing rules or names, or nil.
+	// Unknown gives why rules or names are missing, or nil.
 	Unknown() error
-	// Forget drops what was read from the process and can be read again. Refs given before become invalid.
+	// Forget drops what can be read again. Refs given before become invalid.
 	Forget()
 }
 
 // CodeHistory is a Runtime that knows which code was present at a time.
 type CodeHistory interface {
 	Runtime
-	// SetTime sets the time for which rules must hold, that of the walked copy. mayRead permits reads of the process.
-	// It reports whether rules given before are invalid.
+	// SetTime sets the time of the walked copy, for which rules must hold. mayRead permits reads of the process. It
+	// reports whether rules given before are invalid.
 	SetTime(at int64, mayRead bool) (changed bool)
 }
 
-// Base has the usual answers of a [Runtime] and of [Namer.Plan]: the only one of its kind, constant rules, no function
-// bounds, nothing to copy.
+// Base has the usual answers of a [Runtime] and of [Namer.Plan]: one of its kind, constant rules, no function bounds,
+// nothing to copy.
 type Base struct{}
 
 // Module implements [Runtime].
@@ -129,12 +128,12 @@ type Namer interface {
 	Anchor(tid int, pthread uint64) (addr uint64, ok bool)
 	// Begin begins the walk of s, which is valid until the next Begin.
 	Begin(s *Sample)
-	// Native is called for each native frame of the walk, innermost first, with its CFA: 0 for the outermost frame of
-	// an incomplete walk, [Outermost] of a complete one. It appends the managed frames that the frame runs, innermost
-	// first. instead reports that they replace the native frame, such as an interpreter's loop or compiled code; a
-	// frame in a file's code stays in the recording, shown on request.
+	// Native is called for each native frame, innermost first, with its CFA: 0 for the outermost frame of an incomplete
+	// walk, [Outermost] of a complete one. It appends the managed frames that the frame runs, innermost first. instead:
+	// they replace the native frame, as an interpreter's loop or compiled code; a frame in a file's code is recorded
+	// all the same, and shown on request.
 	Native(f *frames.Frame, cfa frames.Addr, out []Ref) (refs []Ref, instead bool)
-	// End ends the walk. If it returns [Broken] the Refs are dropped, and the native frames stay.
+	// End ends the walk. [Broken] drops the Refs and keeps the native frames.
 	End() Health
 	// Symbolize appends the functions of a new Ref during its walk, innermost inlined call first.
 	Symbolize(r Ref, l Live, out []Frame) ([]Frame, Truth)
@@ -146,7 +145,7 @@ const Outermost = ^frames.Addr(0)
 // Health is the validity of a walk's managed frames.
 type Health uint8
 
-// Results of [Namer.End].
+// Values of Health.
 const (
 	// Matched: each managed frame belongs to a native one.
 	Matched Health = iota
@@ -169,15 +168,15 @@ type Sample struct {
 	Live   Live
 }
 
-// Live reads a process's memory at the time of the walk, after the copy.
+// Live reads a process's memory during the walk, after the copy.
 type Live interface {
 	Read(addr uint64, b []byte) int
-	// Unchanged reports whether the thread has not run since the copy; true for stopped threads and cores.
+	// Unchanged reports whether the thread has not run since the copy, as all in cores and stops.
 	Unchanged() bool
 }
 
-// Ref identifies a managed frame: equal Refs of a process are the same position in the same function. It must be
-// verified before it is dereferenced.
+// Ref identifies a managed frame: equal Refs of a process are one position in one function. It is verified before it is
+// dereferenced.
 type Ref struct {
 	// Object is the address of the function's object, Position an offset in its code or bytecode.
 	Object, Position uint64
@@ -189,7 +188,7 @@ type Ref struct {
 
 // Frame is one function of a managed frame.
 type Frame struct {
-	// Function is the source name; File and Line are the position. "" and 0 if unknown.
+	// Function is the source name, "" if unknown; File and Line are the position, "" and 0 if unknown.
 	Function, File string
 	Line           int
 	// StartLine is the function's first line; 0 if unknown.
@@ -203,7 +202,7 @@ type Frame struct {
 // Truth is how far a Frame is proven.
 type Truth uint8
 
-// Results of [Namer.Symbolize].
+// Values of Truth.
 const (
 	// Proven: the memory did not change between copy and read.
 	Proven Truth = iota

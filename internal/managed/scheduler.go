@@ -8,44 +8,43 @@ import (
 	"prywalk/frames"
 )
 
-// Scheduler is a Runtime whose tasks have stacks of their own, such as goroutines. A walk that begins on a scheduler's
-// or signal stack continues on the task's. A task's record, at a place, is reused after its end.
+// Scheduler is a Runtime whose tasks have stacks, as goroutines. A walk that begins on a scheduler's or signal stack
+// continues on the task's. A task's record is at a place, which is reused.
 type Scheduler interface {
 	Runtime
 	// Tasks gives the constant location of the stacks that threads have left; nil: unknown.
 	Tasks() *Tasks
-	// NextRecords follows a chain of frame records, which links a task's stack to the scheduler's, from record, whose
-	// return addresses are returns. It appends for each record the address of the next, 0 after the outermost frame, and
-	// ends at the first unknown one.
+	// NextRecords follows a chain of frame records from a task's stack to the scheduler's, from record, with these
+	// return addresses. It appends the address of each next record, 0 after the outermost frame, and ends at an unknown
+	// one.
 	NextRecords(record frames.Addr, returns []uint64, out []frames.Addr) []frames.Addr
-	// Parked counts the waiting tasks.
+	// Parked counts waiting tasks.
 	Parked() (Parked, error)
 	// ParkedTasks lists all tasks, each read at its own time.
 	ParkedTasks() ([]ParkedTask, error)
-	// Again reads a task again, and reports whether it is unchanged; an ended task is OnThread.
+	// Again reads a task again, and reports whether it is unchanged; an ended one is OnThread.
 	Again(t *ParkedTask) (same bool)
 	// Places gives the number of places, which never decreases.
 	Places() (int, error)
 	// Poll appends the places in [from, to) whose records have changed since [Scheduler.Task].
 	Poll(from, to int, changed []int) []int
 	// Task reads the record at a place, and the stack of a task without thread, valid until the next call; false if it
-	// changed at each try.
+	// kept changing.
 	Task(place int, t *ParkedTask) (stack []byte, ok bool)
-	// Labels gives the labels of the task that a stopped thread was running, LabelsAt those at [ParkedTask.LabelsAt].
+	// Labels gives the labels of a stopped thread's task, LabelsAt those at [ParkedTask.LabelsAt].
 	Labels(regs *frames.Regs, mem frames.Memory) map[string]string
 	LabelsAt(addr frames.Addr) map[string]string
 	// WaitsAt gives what a parked task waits for, from the copy of its stack; nil if unproven.
 	WaitsAt(t *ParkedTask, stack []byte) []TaskWait
-	// Held gives the locks that a frame with stack pointer sp holds, by the function's code up to pc, in the current
-	// process.
+	// Held gives the locks that a frame with stack pointer sp holds, by the code of the function up to pc.
 	Held(pc, sp frames.Addr) []TaskHeld
 }
 
-// Tasks describes the way from a stopped thread to its task's stack: running task, its worker (which runs tasks on this
-// thread), the worker's current task, its saved stack pointer. In Go a task is a g, a worker an m.
+// Tasks describes the way from a stopped thread to its task's stack: running task (in Go g), its worker (m), the
+// worker's current task, its saved stack pointer.
 type Tasks struct {
-	// InRegister: the running task's address is in Register (a DWARF number), which other code may reuse, instead of in
-	// the word at the thread pointer plus TLS.
+	// InRegister: the running task's address is in Register (a DWARF number), which other code may reuse, not in the
+	// word at the thread pointer plus TLS.
 	InRegister bool
 	Register   uint8
 	TLS        int64
@@ -84,8 +83,8 @@ type ParkedTask struct {
 	Regs             frames.Regs // PC, SP and frame pointer
 	StackLo, StackHi frames.Addr
 
-	// Entry is the first function, LabelsAt the address of the labels. Only [Scheduler.Task] sets them, without Labels
-	// and an ended task's Status.
+	// Entry is the first function, LabelsAt the address of the labels; only [Scheduler.Task] sets them, and neither
+	// Labels nor an ended task's Status.
 	Entry    string
 	LabelsAt frames.Addr
 
@@ -109,7 +108,7 @@ type TaskHeld struct {
 	Taken   frames.Addr // address of the locking instruction
 }
 
-// FileOf returns the path of the file that a scheduler belongs to; "" for none.
+// FileOf gives the path of a scheduler's file, or "".
 func FileOf(s Scheduler) string {
 	if m := s.Module(); m != nil {
 		return m.Name

@@ -24,12 +24,12 @@ const (
 
 // Task is a task without a thread, or a thread's running task.
 type Task struct {
-	// Name is the program's name, Family the library: "asyncio". Runtime is set by callstack.Tasks.
+	// Name is the program's name, Family the library ("asyncio"). Runtime is set by callstack.Tasks.
 	Name, Family, Runtime string
 	State                 TaskState
 	// Wait is what it waits for in the program's words, as "asyncio.Queue.get"; "" if unknown.
 	Wait string
-	// Awaits is the class of what it waits for, AwaitsTasks the names if those are tasks.
+	// Awaits is the class of what it waits for, AwaitsTasks the names of tasks.
 	Awaits      string
 	AwaitsTasks []string
 	// Frames are its coroutines, innermost first; of a running one only the outermost.

@@ -7,27 +7,27 @@ import "prywalk/internal/languages"
 // Threads is a Namer that knows more of its threads.
 type Threads interface {
 	Namer
-	// ThreadName gives the program's name of a thread (the kernel's is cut at 15 bytes or unset), or false. It is
-	// called about once a second per thread.
+	// ThreadName gives the program's name of a thread; the kernel's is cut at 15 bytes. It is called about once a
+	// second per thread.
 	ThreadName(tid int) (name string, ok bool)
-	// Postponed reports whether a query since its last call may succeed later, as when objects were being moved.
+	// Postponed reports whether a query since its last call may succeed later.
 	Postponed() bool
-	// Role gives the role of a thread with a displayed name: "application", or one of the runtime's; false if unknown.
+	// Role gives the role of a thread with a displayed name; false if unknown.
 	Role(tid int, name string) (role string, ok bool)
 	// Waiting gives what a thread in futex(2) waits for; false if unproven. It is called once per sleep.
 	Waiting(s *Sleeper) (Wait, bool)
 	// Holds gives the locks in whose blocks the last walk's frames are. The thread must not have run since.
 	Holds() []Held
-	// Coroutines gives the current tasks without a thread, at most [MostTasks], each read consistently ([Task.Proven]).
+	// Coroutines gives the tasks without a thread, at most [MostTasks], each read consistently ([Task.Proven]).
 	Coroutines(w Watch) TaskList
 	// TaskPlaces gives the places of all current tasks without a thread, for TaskAt.
 	TaskPlaces() []uint64
-	// TaskAt reads the task at a place as Coroutines does, without gathered tasks; an ended one has no frames. ok is
-	// false if it changed at each try.
+	// TaskAt reads the task at a place, without the tasks that it gathers; an ended one has no frames. It is false if
+	// the task kept changing.
 	TaskAt(place uint64, w Watch) (t Task, ok bool)
 }
 
-// BaseThreads knows nothing of its threads.
+// BaseThreads answers nothing.
 type BaseThreads struct{}
 
 // ThreadName implements [Threads].

@@ -21,8 +21,8 @@ func ReadWord(r Reader, addr uint64) (uint64, bool) {
 	return binary.LittleEndian.Uint64(b[:]), ok
 }
 
-// ReadRegions reads regions, many in one call if h is a [Gatherer], else one by one from r. It calls failed for each
-// unreadable one, and reports whether there was none.
+// ReadRegions reads regions, many in one call if h is a [Gatherer], else each from r. It calls failed for unreadable
+// ones, and reports whether there were none.
 func ReadRegions(h Host, r Reader, parts []frames.Region, failed func(*frames.Region)) (all bool) {
 	g, _ := h.(Gatherer)
 	for all = true; len(parts) > 0; {
@@ -45,7 +45,7 @@ func ReadRegions(h Host, r Reader, parts []frames.Region, failed func(*frames.Re
 // View is memory as of a [Sample]: the copy, or the process if the thread has not run since.
 type View struct {
 	Sample *Sample
-	// UsedLive: the process was read. The answers hold only if the thread does not run until the end of the walk.
+	// UsedLive: the process was read, and the thread must not run until the end of the walk.
 	UsedLive    bool
 	asked, live bool
 	pages       Pages
@@ -103,7 +103,7 @@ type Span struct{ Start, End uint64 }
 // Has reports whether an address is in the span.
 func (s Span) Has(addr uint64) bool { return addr >= s.Start && addr < s.End }
 
-// ModuleAgain gives the module that a runtime was found in, as it is mapped now; nil if it is gone.
+// ModuleAgain gives a runtime's module as it is mapped now, or nil.
 func ModuleAgain(h Host, was *frames.Module) *frames.Module {
 	for _, m := range h.Modules() {
 		if m.Name == was.Name && m.Bias == was.Bias {

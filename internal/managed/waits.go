@@ -22,14 +22,14 @@ type Sleeper struct {
 	Mem frames.Memory
 	// Live reads the process's memory; Unchanged reports whether the same sleep continues.
 	Live Live
-	// Timed: its call has a time-out.
+	// Timed: the call has a time-out.
 	Timed bool
 }
 
 // WaitKind is the kind of a wait.
 type WaitKind uint8
 
-// Kinds of waits known to runtimes.
+// Values of WaitKind.
 const (
 	WaitNone WaitKind = iota
 	// WaitMonitor: for the lock of an object.
@@ -59,6 +59,6 @@ type Wait struct {
 	OwnerName string
 	// Timed: the wait has a time limit.
 	Timed bool
-	// Later: the answer may be more complete later, as when objects were being moved.
+	// Later: the answer may be more complete later.
 	Later bool
 }
